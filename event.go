@@ -1,0 +1,108 @@
+package claudemem
+
+import (
+	"encoding/json"
+	"strings"
+)
+
+// Host names a coding agent that runs our hooks.
+type Host string
+
+// The hosts that have, or will have, an adapter.
+const (
+	HostClaudeCode Host = "claude-code"
+	HostCursor     Host = "cursor"
+	HostCodex      Host = "codex"
+	HostGemini     Host = "gemini"
+	HostOpenCode   Host = "opencode"
+	HostRaw        Host = "raw"
+)
+
+// EventKind says what the host did.
+type EventKind string
+
+// The kinds of event. KindFlush is not an event of the host's life and never
+// reaches the books: it only asks the observer to look at a session now.
+const (
+	KindSessionStart EventKind = "session_start"
+	KindPrompt       EventKind = "prompt"
+	KindTool         EventKind = "tool"
+	KindStop         EventKind = "stop"
+	KindSessionEnd   EventKind = "session_end"
+	KindFlush        EventKind = "flush"
+)
+
+// Event is one normalised thing that a host did; raw, no model has read it.
+// Its JSON form is what the hook posts, what a spool file holds and what the
+// queue keeps as a payload.
+type Event struct {
+	// DeliveryID is made by the hook: one POST and its spool copy are one
+	// delivery. It sorts by the time it was made (see NewDeliveryID).
+	DeliveryID    string    `json:"delivery_id"`
+	Kind          EventKind `json:"kind"`
+	Host          Host      `json:"host"`
+	HostSessionID string    `json:"host_session_id"`
+	// PromptID is the host's name for the prompt that opened this turn, "" where it has none.
+	PromptID string `json:"prompt_id,omitempty"`
+	// OccurredAt is the hook's start. Order within a session is OccurredAt, then DeliveryID.
+	OccurredAt Millis `json:"occurred_at"`
+
+	// ProjectPath is the project: the main worktree's root, else the directory.
+	ProjectPath string `json:"project_path,omitempty"`
+	// WorktreeRoot is what file paths of this event are relative to; it differs
+	// from ProjectPath in a linked worktree.
+	WorktreeRoot string `json:"worktree_root,omitempty"`
+	Cwd          string `json:"cwd,omitempty"`
+	Branch       string `json:"branch,omitempty"`
+	HeadCommit   string `json:"head_commit,omitempty"`
+
+	// Prompt is the text of a KindPrompt.
+	Prompt string `json:"prompt,omitempty"`
+
+	// ToolName and what follows describe a KindTool. ToolResponse and ToolError
+	// exclude each other.
+	ToolName     string          `json:"tool_name,omitempty"`
+	ToolUseID    string          `json:"tool_use_id,omitempty"`
+	ToolInput    json.RawMessage `json:"tool_input,omitempty"`
+	ToolResponse json.RawMessage `json:"tool_response,omitempty"`
+	ToolError    string          `json:"error,omitempty"`
+	Interrupted  bool            `json:"is_interrupt,omitempty"`
+	DurationMS   int64           `json:"duration_ms,omitempty"`
+	AgentID      string          `json:"agent_id,omitempty"`
+	AgentType    string          `json:"agent_type,omitempty"`
+
+	// LastAssistantMessage is the host's closing text of a KindStop.
+	LastAssistantMessage string `json:"last_assistant_message,omitempty"`
+
+	// Source is startup, resume, clear or compact of a KindSessionStart.
+	Source string `json:"source,omitempty"`
+	// Reason is why a session ended.
+	Reason string `json:"reason,omitempty"`
+}
+
+// Failed reports whether a tool event tells of a tool that failed.
+func (e *Event) Failed() bool { return e.Kind == KindTool && e.ToolError != "" }
+
+// Before reports whether e comes before o in the order of a session.
+func (e *Event) Before(o *Event) bool {
+	if e.OccurredAt != o.OccurredAt {
+		return e.OccurredAt < o.OccurredAt
+	}
+	return e.DeliveryID < o.DeliveryID
+}
+
+// Validate tells what an event lacks to be accepted; the code is CodeInvalid.
+func (e *Event) Validate() error {
+	switch e.Kind {
+	case KindSessionStart, KindPrompt, KindTool, KindStop, KindSessionEnd, KindFlush:
+	default:
+		return Errorf(CodeInvalid, "unknown event kind %q", string(e.Kind))
+	}
+	if strings.TrimSpace(e.HostSessionID) == "" {
+		return Errorf(CodeInvalid, "event without host_session_id").WithHint("send the host's session id as host_session_id")
+	}
+	if e.Kind == KindTool && e.ToolName == "" {
+		return Errorf(CodeInvalid, "tool event without tool_name")
+	}
+	return nil
+}

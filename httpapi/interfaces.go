@@ -1,0 +1,40 @@
+package httpapi
+
+import (
+	"context"
+
+	"claudemem"
+)
+
+// Ingester takes events in; a nil error means that the receipt is durable.
+type Ingester interface {
+	Ingest(ctx context.Context, event claudemem.Event) (claudemem.Receipt, error)
+}
+
+// Recaller builds context blocks and books that they were given.
+type Recaller interface {
+	Context(ctx context.Context, request claudemem.ContextRequest) (claudemem.ContextBlock, error)
+}
+
+// Records reads what is remembered.
+type Records interface {
+	Observation(ctx context.Context, id claudemem.ObservationID) (claudemem.Observation, error)
+	Observations(ctx context.Context, q claudemem.Query) ([]claudemem.Observation, error)
+	CountObservations(ctx context.Context, q claudemem.Query) (int, error)
+	Totals(ctx context.Context, projectPath string) (claudemem.Totals, error)
+	Books(ctx context.Context) (claudemem.Books, error)
+}
+
+// Worker is the process that serves the API.
+type Worker interface {
+	// Ready returns nil once every stage is up, else what is missing.
+	Ready() error
+	// Flush asks the observer to look at a session now.
+	Flush(host claudemem.Host, hostSessionID string)
+	// Touch notes a session start: the project's other sessions are flushed.
+	Touch(ctx context.Context, request claudemem.ContextRequest)
+	// Stats is what GET /api/stats adds to the counts: sizes, uptime, stages.
+	Stats(ctx context.Context) map[string]any
+	// Shutdown begins a stop that loses nothing and returns at once.
+	Shutdown()
+}

@@ -1,0 +1,104 @@
+package claudemem
+
+// ObservationID is the short number of an observation ("#123" to people).
+type ObservationID int64
+
+// ObservationType sorts observations by what they tell.
+type ObservationType string
+
+// The types of the mode "code".
+const (
+	TypeBugfix    ObservationType = "bugfix"
+	TypeFeature   ObservationType = "feature"
+	TypeRefactor  ObservationType = "refactor"
+	TypeChange    ObservationType = "change"
+	TypeDiscovery ObservationType = "discovery"
+	TypeDecision  ObservationType = "decision"
+)
+
+// Glyph is the one-character sign of a type; all are in the Basic Multilingual Plane.
+func (t ObservationType) Glyph() string {
+	switch t {
+	case TypeBugfix:
+		return "●"
+	case TypeFeature:
+		return "◆"
+	case TypeRefactor:
+		return "↻"
+	case TypeChange:
+		return "✓"
+	case TypeDecision:
+		return "⚖"
+	default:
+		return "○"
+	}
+}
+
+// Origin says who made a record.
+type Origin string
+
+// The makers of records.
+const (
+	OriginObserver Origin = "observer"
+	OriginOffline  Origin = "offline"
+	OriginAgent    Origin = "agent"
+	OriginUser     Origin = "user"
+	OriginImport   Origin = "import"
+)
+
+// FileRole says what a session did with a file.
+type FileRole string
+
+// The roles of a file in an observation.
+const (
+	FileRead     FileRole = "read"
+	FileModified FileRole = "modified"
+)
+
+// FileRef is a file that an event or an observation touches.
+type FileRef struct {
+	// Path is relative to the worktree root with '/', or absolute outside it.
+	Path string   `json:"path"`
+	Role FileRole `json:"role"`
+	// Hash is the content's SHA-256 in hex when it could be taken, else "" = unknown.
+	Hash string `json:"hash,omitempty"`
+}
+
+// Observation is one thing worth remembering.
+type Observation struct {
+	ID           ObservationID
+	ULID         ULID
+	Session      SessionID
+	ProjectPath  string
+	PromptNumber int
+	Type         ObservationType
+	Title        string
+	Subtitle     string
+	Narrative    string
+	Facts        []string
+	Concepts     []string
+	Files        []FileRef
+	// DiscoveryTokens estimates what finding this out cost in the host.
+	DiscoveryTokens int
+	// ContentHash makes the same content in one session one row; the store fills it in.
+	ContentHash string
+	Origin      Origin
+	AgentID     string
+	AgentType   string
+	Branch      string
+	HeadCommit  string
+	TimesSeen   int
+	Pinned      bool
+	CreatedAt   Millis
+}
+
+// FilesIn returns the paths of the files with the given role, in order.
+func (o *Observation) FilesIn(role FileRole) []string {
+	var paths []string
+	for _, f := range o.Files {
+		if f.Role == role {
+			paths = append(paths, f.Path)
+		}
+	}
+	return paths
+}

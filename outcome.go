@@ -1,0 +1,129 @@
+package claudemem
+
+// Status is where an event is in the books.
+type Status string
+
+// The statuses of an event. A duplicate has no row of its own, only a count.
+const (
+	StatusPending    Status = "pending"
+	StatusProcessing Status = "processing"
+	StatusProcessed  Status = "processed"
+	StatusSkipped    Status = "skipped"
+	StatusFailed     Status = "failed"
+	StatusForgotten  Status = "forgotten"
+	StatusDuplicate  Status = "duplicate"
+)
+
+// Why intake skips an event instead of queueing it.
+const (
+	SkipTool     = "tool"     // the tool is on the skip list
+	SkipOwn      = "own"      // claude-mem's own tools and commands
+	SkipPrivate  = "private"  // belongs to a turn whose prompt was wholly private
+	SkipExcluded = "excluded" // the project is excluded
+	SkipNotTyped = "not_typed"
+	SkipInternal = "internal" // a run that claude-mem started
+)
+
+// Arrival is an event as intake hands it to the queue: stripped, redacted, keyed.
+type Arrival struct {
+	Event Event
+	// Key is the event's identity, computed from what the host says of it, so that
+	// live capture and a later import of the same session agree.
+	Key        string
+	ReceivedAt Millis
+	// SkipReason, when set, books the event as skipped; its payload is not kept.
+	SkipReason string
+	// Files are the files that a tool event touched, with their hashes at intake.
+	Files []FileRef
+	// Redacted counts what the secret rules replaced, by rule.
+	Redacted map[string]int
+}
+
+// Receipt is what the queue says once an arrival is durable.
+type Receipt struct {
+	Session      SessionID
+	PromptNumber int
+	// Status is pending, processed (prompts and session ends are done at once),
+	// skipped or duplicate.
+	Status Status
+	Reason string
+}
+
+// PendingEvent is a claimed piece of work.
+type PendingEvent struct {
+	Key          string
+	PromptNumber int
+	Attempts     int
+	Event        Event
+	Files        []FileRef
+}
+
+// Claim is a session's events, in order, that one claimer holds.
+type Claim struct {
+	Claimer string
+	Session Session
+	Events  []PendingEvent
+}
+
+// Backlog tells what waits in a session.
+type Backlog struct {
+	Session Session
+	// Tools and Stops count the pending events that are due; Bytes is the size of their payloads.
+	Tools, Stops int
+	Bytes        int
+	// OldestPrompt and NewestPrompt are the lowest and highest prompt numbers among them.
+	OldestPrompt, NewestPrompt int
+	// NewestAt is when the last of them was received.
+	NewestAt Millis
+	// NextDue is the earliest time at which a waiting retry becomes due, 0 if none waits.
+	NextDue Millis
+}
+
+// Batch is what a distiller works on: events of one session in order, possibly of several turns.
+type Batch struct {
+	Session Session
+	// Prompts are the prompts of the turns in the batch, ordered by number.
+	Prompts []Prompt
+	Events  []PendingEvent
+	// Earlier are observations of these turns that were stored before.
+	Earlier []Observation
+}
+
+// Outcome is what came of a batch. It is stored in one transaction with the
+// outcomes of the batch's events.
+type Outcome struct {
+	Observations []Observation
+	// Summaries has one entry for each turn that the batch closes.
+	Summaries []Summary
+	Learnings []Learning
+	Symbols   []SymbolChange
+}
+
+// Books are the queue's accounts over its whole life.
+// Received = Processed + Skipped + Failed + Pending + Processing + Forgotten.
+type Books struct {
+	Received   int `json:"received"`
+	Processed  int `json:"processed"`
+	Skipped    int `json:"skipped"`
+	Failed     int `json:"failed"`
+	Pending    int `json:"pending"`
+	Processing int `json:"processing"`
+	Forgotten  int `json:"forgotten,omitempty"`
+	Duplicates int `json:"duplicates"`
+}
+
+// Balanced reports whether the accounts add up.
+func (b Books) Balanced() bool {
+	return b.Received == b.Processed+b.Skipped+b.Failed+b.Pending+b.Processing+b.Forgotten
+}
+
+// DeadLetter is an event that failed for good and waits for a person.
+type DeadLetter struct {
+	Key        string    `json:"key"`
+	Session    SessionID `json:"session_id"`
+	Kind       EventKind `json:"kind"`
+	ToolName   string    `json:"tool_name,omitempty"`
+	OccurredAt Millis    `json:"occurred_at"`
+	Attempts   int       `json:"attempts"`
+	LastError  string    `json:"last_error"`
+}

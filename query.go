@@ -1,0 +1,36 @@
+package claudemem
+
+// Query is a strict filter over observations; zero fields do not filter.
+type Query struct {
+	// Project is a project's root path or, as people type it, its label.
+	Project  string
+	Session  SessionID
+	Types    []ObservationType
+	Concepts []string
+	// Files match whole paths and whole path segments.
+	Files        []string
+	Since, Until Millis
+	Limit        int
+	Offset       int
+}
+
+// SessionDigest is a session as a list shows it.
+type SessionDigest struct {
+	Session Session
+	// Summary is the newest one, nil while nothing is distilled.
+	Summary *Summary
+	// LastPrompt is the newest prompt's text.
+	LastPrompt   string
+	Observations int
+	// Undistilled counts the events that still wait.
+	Undistilled int
+}
+
+// Totals counts what a project, or the whole memory, holds.
+type Totals struct {
+	Projects     int `json:"projects"`
+	Sessions     int `json:"sessions"`
+	Prompts      int `json:"prompts"`
+	Observations int `json:"observations"`
+	Summaries    int `json:"summaries"`
+}

@@ -1,0 +1,32 @@
+package recall
+
+import (
+	"context"
+
+	"claudemem"
+)
+
+// Source is the memory that a context block is built from; the worker and the
+// read-only fall-back each have one.
+type Source interface {
+	// SessionByHost finds a session by the host's name for it; CodeNotFound when there is none.
+	SessionByHost(ctx context.Context, host claudemem.Host, hostSessionID string) (claudemem.Session, error)
+	// RecentSessions lists a project's sessions, the most recently updated first;
+	// sessions in which nothing was said or done yet are left out.
+	RecentSessions(ctx context.Context, projectPath string, limit int) ([]claudemem.SessionDigest, error)
+	// SessionSummaries lists a session's summaries, the newest first.
+	SessionSummaries(ctx context.Context, session claudemem.SessionID, limit int) ([]claudemem.Summary, error)
+	// Observations lists by filter, the newest first, pinned ones ahead.
+	Observations(ctx context.Context, q claudemem.Query) ([]claudemem.Observation, error)
+	// Undistilled returns what waits in a session's queue, without claiming it.
+	Undistilled(ctx context.Context, session claudemem.SessionID) (claudemem.Batch, error)
+	// LastInjection returns when a session was last given something at SessionStart, 0 if never.
+	LastInjection(ctx context.Context, host claudemem.Host, hostSessionID string) (claudemem.Millis, error)
+	// Totals counts a project's records.
+	Totals(ctx context.Context, projectPath string) (claudemem.Totals, error)
+}
+
+// Distiller makes a summary on the spot of a session whose turns still wait in the queue.
+type Distiller interface {
+	Distil(ctx context.Context, batch claudemem.Batch) (claudemem.Outcome, error)
+}

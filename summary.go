@@ -1,0 +1,24 @@
+package claudemem
+
+// Summary is a turn's checkpoint.
+type Summary struct {
+	ID           int64
+	ULID         ULID
+	Session      SessionID
+	PromptNumber int
+	Request      string
+	Investigated string
+	Learned      string
+	Completed    string
+	NextSteps    string
+	FilesRead    []string
+	FilesEdited  []string
+	Notes        string
+	Origin       Origin
+	CreatedAt    Millis
+}
+
+// Empty reports whether none of the five leading fields says anything.
+func (s *Summary) Empty() bool {
+	return s.Request == "" && s.Investigated == "" && s.Learned == "" && s.Completed == "" && s.NextSteps == ""
+}
