@@ -1,0 +1,56 @@
+# Everything that CI does can be done here; nothing is only in CI.
+#   make demo     builds, replays a recorded session, shows what is remembered
+#   make test     passes the tests
+GO            ?= go
+VERSION       ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+LDFLAGS       := -s -w -X main.version=$(VERSION)
+BUILD         := CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)'
+GOLANGCI_LINT := $(GO) run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+FUZZTIME      ?= 10s
+PLATFORMS     := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
+
+.PHONY: build test lint race fuzz bench e2e demo cross docs accept-1 clean
+
+build: ## both binaries into bin/, and into plugin/bin/ for the host
+	$(BUILD) -o bin/ ./cmd/claude-mem ./cmd/claude-mem-hook
+	mkdir -p plugin/bin
+	cp -f bin/claude-mem$$($(GO) env GOEXE) bin/claude-mem-hook$$($(GO) env GOEXE) plugin/bin/
+
+demo: build
+	bin/claude-mem demo
+
+test:
+	$(GO) test ./...
+
+lint:
+	$(GO) vet ./...
+	$(GOLANGCI_LINT) run
+
+race:
+	$(GO) test -race ./...
+
+fuzz: ## each target for FUZZTIME
+	FUZZTIME=$(FUZZTIME) .ci/fuzz
+
+bench:
+	.ci/bench
+
+e2e: ## two sessions through the real Claude Code CLI; needs npm the first time
+	$(GO) test -tags e2e -count=1 -v ./e2e
+
+cross: ## every platform builds
+	@for p in $(PLATFORMS); do \
+		echo "build $$p"; \
+		CGO_ENABLED=0 GOOS=$${p%/*} GOARCH=$${p#*/} $(GO) build -trimpath -o /dev/null ./cmd/claude-mem && \
+		CGO_ENABLED=0 GOOS=$${p%/*} GOARCH=$${p#*/} $(GO) build -trimpath -o /dev/null ./cmd/claude-mem-hook && \
+		CGO_ENABLED=0 GOOS=$${p%/*} GOARCH=$${p#*/} $(GO) vet ./... || exit 1; \
+	done
+
+docs: ## docs/settings.md from the table of settings
+	$(GO) test ./settings -run TestSettingsDocument -update
+
+accept-1: ## the acceptance of issue 1, one line a point
+	acceptance/accept-1
+
+clean:
+	rm -rf bin plugin/bin
