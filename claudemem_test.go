@@ -1,0 +1,130 @@
+package claudemem_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"claudemem"
+)
+
+func TestEstimateTokens(t *testing.T) {
+	tests := []struct {
+		text string
+		want int
+	}{
+		{"", 0},
+		{"a", 1},
+		{"abc", 1},
+		{"abcd", 2}, // 4 / 3.5 rounded up
+		{strings.Repeat("x", 7), 2},
+		{strings.Repeat("x", 8), 3},
+		{strings.Repeat("é", 7), 2}, // code points, not bytes
+		{strings.Repeat("x", 3500), 1000},
+	}
+	for _, tt := range tests {
+		if got := claudemem.EstimateTokens(tt.text); got != tt.want {
+			t.Errorf("EstimateTokens(%d runes) = %d, want %d", len([]rune(tt.text)), got, tt.want)
+		}
+	}
+}
+
+func TestDeliveryIDsSortByTime(t *testing.T) {
+	base := time.Unix(1700000000, 0)
+	var ids []string
+	for i := range 50 {
+		ids = append(ids, claudemem.NewDeliveryID(base.Add(time.Duration(i)*time.Microsecond), [8]byte{byte(255 - i)}))
+	}
+	if !slices.IsSorted(ids) {
+		t.Error("ids made one after the other are not in order")
+	}
+	a := claudemem.NewDeliveryID(base, [8]byte{1})
+	b := claudemem.NewDeliveryID(base, [8]byte{2})
+	if a == b {
+		t.Error("two ids of one nanosecond are equal")
+	}
+	if len(a) != 32 {
+		t.Errorf("id has %d digits, want 32", len(a))
+	}
+}
+
+func TestEventOrder(t *testing.T) {
+	early := &claudemem.Event{OccurredAt: 1, DeliveryID: "b"}
+	late := &claudemem.Event{OccurredAt: 2, DeliveryID: "a"}
+	tie := &claudemem.Event{OccurredAt: 1, DeliveryID: "c"}
+	if !early.Before(late) || late.Before(early) {
+		t.Error("the earlier event is not first")
+	}
+	if !early.Before(tie) || tie.Before(early) {
+		t.Error("the delivery id does not break the tie")
+	}
+}
+
+func TestEventValidate(t *testing.T) {
+	tests := []struct {
+		name  string
+		event claudemem.Event
+		ok    bool
+	}{
+		{"tool", claudemem.Event{Kind: claudemem.KindTool, HostSessionID: "s", ToolName: "Bash"}, true},
+		{"tool without a name", claudemem.Event{Kind: claudemem.KindTool, HostSessionID: "s"}, false},
+		{"no session", claudemem.Event{Kind: claudemem.KindPrompt, HostSessionID: " "}, false},
+		{"unknown kind", claudemem.Event{Kind: "party", HostSessionID: "s"}, false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			err := tt.event.Validate()
+			if (err == nil) != tt.ok {
+				t.Fatalf("Validate() = %v, want ok %v", err, tt.ok)
+			}
+			if err != nil && claudemem.CodeOf(err) != claudemem.CodeInvalid {
+				t.Errorf("code = %q, want %q", claudemem.CodeOf(err), claudemem.CodeInvalid)
+			}
+		})
+	}
+}
+
+func TestErrorKeepsCauseAndCode(t *testing.T) {
+	cause := errors.New("no space left")
+	err := fmt.Errorf("enqueue event: %w", claudemem.Errorf(claudemem.CodeStorage, "write memory.db: %w", cause).WithHint("free some disk"))
+	if !errors.Is(err, cause) {
+		t.Error("the cause is lost")
+	}
+	if got := claudemem.CodeOf(err); got != claudemem.CodeStorage {
+		t.Errorf("CodeOf = %q, want %q", got, claudemem.CodeStorage)
+	}
+	if got := claudemem.CodeOf(cause); got != claudemem.CodeInternal {
+		t.Errorf("CodeOf(plain) = %q, want %q", got, claudemem.CodeInternal)
+	}
+}
+
+func TestBooksBalance(t *testing.T) {
+	b := claudemem.Books{Received: 6, Processed: 2, Skipped: 1, Failed: 1, Pending: 1, Processing: 1, Duplicates: 9}
+	if !b.Balanced() {
+		t.Error("balanced books are called unbalanced")
+	}
+	b.Processed--
+	if b.Balanced() {
+		t.Error("a missing event goes unnoticed")
+	}
+}
+
+func TestGlyphsAreInTheBasicMultilingualPlane(t *testing.T) {
+	seen := map[string]bool{}
+	for _, typ := range []claudemem.ObservationType{
+		claudemem.TypeBugfix, claudemem.TypeFeature, claudemem.TypeRefactor,
+		claudemem.TypeChange, claudemem.TypeDiscovery, claudemem.TypeDecision,
+	} {
+		g := typ.Glyph()
+		if r := []rune(g); len(r) != 1 || r[0] > 0xFFFF {
+			t.Errorf("glyph of %s is %q", typ, g)
+		}
+		if seen[g] {
+			t.Errorf("glyph %q stands for two types", g)
+		}
+		seen[g] = true
+	}
+}
