@@ -1,0 +1,237 @@
+//go:build unix
+
+package acceptance
+
+import (
+	"database/sql"
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+)
+
+const (
+	crashSessions = 8
+	crashEvents   = 500
+	crashKills    = 20
+	turnTools     = 10 // tool events between a prompt and its stop
+)
+
+// crashPayloads are the events of one session: turns of a prompt, turnTools
+// edits of a file that no other turn touches, and a stop.
+func crashPayloads(session, count int) (verbs []string, payloads []map[string]any) {
+	id := fmt.Sprintf("crash-session-%d", session)
+	turn := 0
+	for len(payloads) < count {
+		in := len(payloads) % (turnTools + 2)
+		if in == 0 {
+			turn++
+		}
+		p := map[string]any{"session_id": id, "cwd": "/nonexistent/project", "prompt_id": fmt.Sprintf("%s-prompt-%d", id, turn)}
+		verb := "save"
+		file := fmt.Sprintf("/nonexistent/project/src/session%d_turn%d.go", session, turn)
+		switch {
+		case in == 0:
+			verb = "new"
+			p["hook_event_name"], p["prompt"] = "UserPromptSubmit", fmt.Sprintf("Add handler %d for client %d", turn, session)
+		case in == turnTools+1 || len(payloads) == count-1:
+			verb = "summary"
+			p["hook_event_name"], p["last_assistant_message"] = "Stop", fmt.Sprintf("Added handler %d for client %d in %s.", turn, session, filepath.Base(file))
+		default:
+			p["hook_event_name"], p["tool_name"] = "PostToolUse", "Edit"
+			p["tool_use_id"] = fmt.Sprintf("%s-tool-%d", id, len(payloads))
+			p["tool_input"] = map[string]any{"file_path": file, "old_string": "a", "new_string": fmt.Sprintf("line %d", in)}
+			p["tool_response"] = map[string]any{"filePath": file, "oldString": "a", "newString": fmt.Sprintf("line %d", in)}
+		}
+		verbs, payloads = append(verbs, verb), append(payloads, p)
+	}
+	return verbs, payloads
+}
+
+func sendAll(m *memory, each func()) (slowest time.Duration) {
+	var wg sync.WaitGroup
+	var worst atomic.Int64
+	for s := range crashSessions {
+		n := crashEvents / crashSessions
+		if s < crashEvents%crashSessions {
+			n++
+		}
+		wg.Go(func() {
+			verbs, payloads := crashPayloads(s, n)
+			for i := range payloads {
+				r := m.send(verbs[i], payloads[i])
+				for old := worst.Load(); int64(r.took) > old && !worst.CompareAndSwap(old, int64(r.took)); old = worst.Load() {
+				}
+				each()
+			}
+		})
+	}
+	wg.Wait()
+	return time.Duration(worst.Load())
+}
+
+// TestCrash kills the worker 20 times while 8 hosts send 500 events.
+func TestCrash(t *testing.T) {
+	m := newMemory(t)
+	m.mustCommand("worker", "start")
+
+	var sent atomic.Int64
+	done := make(chan struct{})
+	killed := make(chan int)
+	go func() {
+		kills := 0
+		for kills < crashKills {
+			// Spread the kills over the whole run: the next one when enough events
+			// have been sent, plus a random moment.
+			for sent.Load() < int64(kills*crashEvents/(crashKills+1)) {
+				select {
+				case <-done:
+					killed <- kills
+					return
+				case <-time.After(time.Millisecond):
+				}
+			}
+			time.Sleep(time.Duration(rand.IntN(15)) * time.Millisecond)
+			if pid := m.workerPID(); pid != 0 && syscall.Kill(pid, syscall.SIGKILL) == nil {
+				kills++
+				continue
+			}
+			select { // no worker at the moment: the hooks start one
+			case <-done:
+				killed <- kills
+				return
+			case <-time.After(2 * time.Millisecond):
+			}
+		}
+		killed <- kills
+	}()
+	slowest := sendAll(m, func() { sent.Add(1) })
+	close(done)
+	kills := <-killed
+	for kills < crashKills { // the sending was over first: kill while it distils
+		m.mustCommand("worker", "start")
+		if pid := m.workerPID(); pid != 0 && syscall.Kill(pid, syscall.SIGKILL) == nil {
+			kills++
+		}
+	}
+	checkCrashed(t, m, fmt.Sprintf("%d SIGKILLs, slowest hook %v", kills, slowest.Round(time.Millisecond)))
+}
+
+// TestSpoolOnly sends everything while no worker can start: another process
+// holds its lock.
+func TestSpoolOnly(t *testing.T) {
+	m := newMemory(t)
+	release := m.holdLock()
+	slowest := sendAll(m, func() {})
+	if got := m.spooled(); got != crashEvents {
+		t.Errorf("%d deliveries in the spool, want %d", got, crashEvents)
+	}
+	release()
+	checkCrashed(t, m, fmt.Sprintf("spool only, slowest hook %v", slowest.Round(time.Millisecond)))
+}
+
+func checkCrashed(t *testing.T, m *memory, how string) {
+	t.Helper()
+	b := m.settle(90 * time.Second)
+	if b.Received != crashEvents || b.Processed != crashEvents || !b.Balanced() {
+		t.Errorf("books %+v, want %d received and processed", b, crashEvents)
+	}
+	// Order: what was processed later happened later.
+	type position struct {
+		at       int64
+		delivery string
+	}
+	last := map[int64]position{}
+	wrong, rows := 0, 0
+	m.query(func(r *sql.Rows) error {
+		var session int64
+		var p position
+		if err := r.Scan(&session, &p.at, &p.delivery); err != nil {
+			return err
+		}
+		rows++
+		if l, ok := last[session]; ok && (p.at < l.at || p.at == l.at && p.delivery < l.delivery) {
+			wrong++
+		}
+		last[session] = p
+		return nil
+	}, `SELECT session_id, occurred_at, delivery_id FROM events WHERE kind IN ('tool','stop') ORDER BY session_id, processed_seq`)
+	if wrong != 0 {
+		t.Errorf("%d of %d events were processed out of the order of their session", wrong, rows)
+	}
+	// Records exactly once: every turn touched a file of its own.
+	turns, observed := 0, 0
+	m.query(func(r *sql.Rows) error {
+		var path string
+		var n int
+		if err := r.Scan(&path, &n); err != nil {
+			return err
+		}
+		turns++
+		observed += n
+		if n != 1 {
+			t.Errorf("%s is in %d observations, want 1", path, n)
+		}
+		return nil
+	}, `SELECT path, count(DISTINCT observation_id) FROM observation_files WHERE role = 'modified' GROUP BY path`)
+	wantTurns := 0
+	for s := range crashSessions {
+		n := crashEvents / crashSessions
+		if s < crashEvents%crashSessions {
+			n++
+		}
+		verbs, _ := crashPayloads(s, n)
+		for i, v := range verbs {
+			if v == "save" && (i == 0 || verbs[i-1] == "new") {
+				wantTurns++ // a turn that edited something
+			}
+		}
+	}
+	if turns != wantTurns {
+		t.Errorf("observations of %d turns, want %d", turns, wantTurns)
+	}
+	var doubled int
+	m.query(func(r *sql.Rows) error { return r.Scan(&doubled) },
+		`SELECT count(*) FROM (SELECT 1 FROM session_summaries GROUP BY session_id, prompt_number HAVING count(*) > 1)`)
+	if doubled != 0 {
+		t.Errorf("%d turns have more than one summary", doubled)
+	}
+	figure(t, 4, "%s: %d events received, %d processed, %d duplicates refused, %d out of order, %d turns observed once each",
+		how, b.Received, b.Processed, b.Duplicates, wrong, observed)
+}
+
+// TestLateCommit stops the worker in its tracks (SIGSTOP) while a hook posts:
+// the hook gives up and spools, the worker then wakes and commits the POST as well.
+func TestLateCommit(t *testing.T) {
+	m := newMemory(t)
+	m.mustCommand("worker", "start")
+	pid := m.workerPID()
+	const events = 10
+	verbs, payloads := crashPayloads(0, events)
+	m.send(verbs[0], payloads[0])
+	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	for i := 1; i < events; i++ {
+		m.send(verbs[i], payloads[i])
+	}
+	spooled := m.spooled()
+	if spooled != events-1 {
+		t.Errorf("%d deliveries spooled while the worker was mute, want %d", spooled, events-1)
+	}
+	if err := syscall.Kill(pid, syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	b := m.settle(60 * time.Second)
+	if b.Received != events || b.Processed != events || !b.Balanced() {
+		t.Errorf("books %+v, want %d received and processed", b, events)
+	}
+	if b.Duplicates == 0 {
+		t.Error("no POST committed after its hook had given up: the case was not met")
+	}
+	figure(t, 4, "POST that commits after the hook gave up: %d spooled, %d processed, %d duplicates refused", spooled, b.Processed, b.Duplicates)
+}
