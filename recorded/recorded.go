@@ -1,0 +1,180 @@
+// Package recorded holds real sessions of a real agent: what the Claude Code CLI
+// wrote to our hooks' standard input while it worked on five small projects.
+//
+// A session is a conversation; its payloads are the hook calls in the order in
+// which the hooks started. The demo replays them, the golden files of offline
+// extraction live on them. README.md beside this file tells how they were made
+// and record.sh makes them again; nothing here was written by hand after the fact
+// but for the paths, which are placeholders until Render fills them in.
+//
+// The payloads and the projects' files are part of the binary. The transcripts
+// are not: tests find them at sessions/NAME/transcript.jsonl.
+package recorded
+
+import (
+	"bytes"
+	"embed"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+)
+
+//go:embed sessions/*/meta.json sessions/*/[0-9]*.json
+var sessions embed.FS
+
+// all: keeps the dot files, which belong to a project as much as the others.
+//
+//go:embed all:testdata/projects
+var projects embed.FS
+
+// Session is one recorded conversation.
+type Session struct {
+	Name    string
+	Project string // names the files that Files returns
+	Note    string // what the session shows, one line
+	After   string // the session whose end state this one started from, or ""
+	Host    string // always "claude-code" so far
+	Version string // of the host's CLI
+	Prompts []string
+	// Payloads are in the order in which the hooks started.
+	Payloads []Payload
+}
+
+// Payload is what one hook call read from its standard input.
+type Payload struct {
+	Name  string // file name, such as 003-PostToolUse.json
+	Event string // hook_event_name
+	Body  []byte // byte for byte as the host wrote it, but for the placeholders
+}
+
+// Sessions returns all recorded sessions by name; a session that goes on from
+// another one comes after it. The bodies are fresh copies.
+func Sessions() []Session {
+	dirs, err := fs.ReadDir(sessions, "sessions")
+	if err != nil {
+		panic(err) // the embedded tree is part of the program
+	}
+	var all []Session
+	for _, d := range dirs {
+		s, err := load(path.Join("sessions", d.Name()))
+		if err != nil {
+			panic(err)
+		}
+		all = append(all, s)
+	}
+	return inOrder(all)
+}
+
+// Get returns the session of that name.
+func Get(name string) (Session, error) {
+	for _, s := range Sessions() {
+		if s.Name == name {
+			return s, nil
+		}
+	}
+	return Session{}, fmt.Errorf("find recorded session: no %q", name)
+}
+
+// inOrder keeps the order by name but moves sessions behind the one they follow.
+func inOrder(all []Session) []Session {
+	done := map[string]bool{"": true}
+	out := make([]Session, 0, len(all))
+	for len(out) < len(all) {
+		before := len(out)
+		for _, s := range all {
+			if !done[s.Name] && done[s.After] {
+				done[s.Name] = true
+				out = append(out, s)
+			}
+		}
+		if len(out) == before {
+			panic("recorded: sessions follow each other in a circle")
+		}
+	}
+	return out
+}
+
+func load(dir string) (Session, error) {
+	b, err := sessions.ReadFile(path.Join(dir, "meta.json"))
+	if err != nil {
+		return Session{}, err
+	}
+	var meta struct {
+		Name, Project, Note, After string
+		CLIVersion                 string `json:"cli_version"`
+		Prompts                    []string
+	}
+	if err := json.Unmarshal(b, &meta); err != nil {
+		return Session{}, fmt.Errorf("read %s: %w", dir, err)
+	}
+	s := Session{Name: meta.Name, Project: meta.Project, Note: meta.Note, After: meta.After,
+		Host: "claude-code", Version: meta.CLIVersion, Prompts: meta.Prompts}
+	files, err := fs.ReadDir(sessions, dir)
+	if err != nil {
+		return Session{}, err
+	}
+	for _, f := range files { // sorted by name, so by number
+		if f.Name() == "meta.json" {
+			continue
+		}
+		body, err := sessions.ReadFile(path.Join(dir, f.Name()))
+		if err != nil {
+			return Session{}, err
+		}
+		_, event, _ := strings.Cut(strings.TrimSuffix(f.Name(), ".json"), "-")
+		s.Payloads = append(s.Payloads, Payload{Name: f.Name(), Event: event, Body: body})
+	}
+	return s, nil
+}
+
+// Placeholders that stand for the paths of the machine on which a session was
+// recorded. They occur inside JSON strings only.
+const (
+	ProjectPlaceholder = "{{project}}"
+	HomePlaceholder    = "{{home}}"
+)
+
+// Render returns a payload or transcript with the placeholders replaced by real
+// directories, escaped as JSON demands. An empty directory leaves its placeholder.
+func Render(body []byte, projectDir, home string) []byte {
+	for _, r := range []struct{ placeholder, dir string }{
+		{ProjectPlaceholder, projectDir}, {HomePlaceholder, home},
+	} {
+		if r.dir == "" {
+			continue
+		}
+		quoted, err := json.Marshal(r.dir)
+		if err != nil {
+			panic(err) // a string always has a JSON form
+		}
+		body = bytes.ReplaceAll(body, []byte(r.placeholder), quoted[1:len(quoted)-1])
+	}
+	return body
+}
+
+// Projects returns the names of the projects.
+func Projects() []string {
+	dirs, err := fs.ReadDir(projects, projectRoot)
+	if err != nil {
+		panic(err)
+	}
+	var names []string
+	for _, d := range dirs {
+		names = append(names, d.Name())
+	}
+	return names
+}
+
+const projectRoot = "testdata/projects"
+
+// Files returns a project's files as they were before its first session. Its
+// go.mod is called go.mod.txt here, since a module's files cannot be embedded in
+// another one; CopyFiles gives it its name back.
+func Files(project string) (fs.FS, error) {
+	if _, err := fs.Stat(projects, path.Join(projectRoot, project)); err != nil {
+		return nil, fmt.Errorf("find recorded project: %w", err)
+	}
+	return fs.Sub(projects, path.Join(projectRoot, project))
+}
