@@ -1,0 +1,183 @@
+package repo
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Identity is where an event happened.
+type Identity struct {
+	// Project is the main worktree's root, else the directory.
+	Project string
+	// WorktreeRoot is the root of the worktree that holds the current directory.
+	WorktreeRoot string
+	// Branch is the branch's short name; "" when HEAD is detached or unknown.
+	Branch string
+	// HeadCommit is the commit in hex; "" before the first commit or when unknown.
+	HeadCommit string
+}
+
+// A worktree is a checked-out tree with the git directory that belongs to it.
+type worktree struct {
+	root   string // the directory that holds .git
+	gitDir string
+	head   string // content of gitDir/HEAD, trimmed
+}
+
+// Identify tells project, worktree, branch and HEAD. projectDir is the
+// directory the host was started in, cwd the one it is in now; an empty one is
+// taken to be the other. It never fails: outside a repository the project is
+// projectDir, the worktree root is projectDir when that holds cwd and cwd
+// otherwise, and branch and commit are empty.
+func Identify(projectDir, cwd string) Identity {
+	if projectDir == "" {
+		projectDir = cwd
+	}
+	if cwd == "" {
+		cwd = projectDir
+	}
+	if projectDir == "" {
+		return Identity{}
+	}
+	projectDir, cwd = absolute(projectDir), absolute(cwd)
+
+	home, found := findWorktree(projectDir, worktree{})
+	here, foundHere := home, found
+	if cwd != projectDir {
+		here, foundHere = findWorktree(cwd, home)
+	}
+	sameTree := here.root == home.root
+	home.root = resolve(home.root)
+	if sameTree {
+		here.root = home.root
+	} else {
+		here.root = resolve(here.root)
+	}
+
+	var id Identity
+	if found {
+		id.Project = mainRoot(home)
+	} else {
+		id.Project = resolve(projectDir)
+	}
+	if foundHere {
+		id.WorktreeRoot = here.root
+		id.Branch, id.HeadCommit = here.checkedOut()
+		return id
+	}
+	id.WorktreeRoot = resolve(cwd)
+	if within(id.Project, id.WorktreeRoot) {
+		id.WorktreeRoot = id.Project
+	}
+	return id
+}
+
+// absolute cleans path and makes it absolute where that is possible.
+func absolute(path string) string {
+	if abs, err := filepath.Abs(path); err == nil && !windowsPath(path) {
+		return abs
+	}
+	return filepath.Clean(path)
+}
+
+// resolve follows symlinks; what does not exist, or is "", keeps its name.
+func resolve(path string) string {
+	if path == "" {
+		return ""
+	}
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return real
+	}
+	return path
+}
+
+// within reports whether path is root or lies below it; both are clean.
+func within(root, path string) bool {
+	if !strings.HasPrefix(path, root) {
+		return false
+	}
+	return len(path) == len(root) || os.IsPathSeparator(path[len(root)]) ||
+		len(root) > 0 && os.IsPathSeparator(root[len(root)-1])
+}
+
+// findWorktree walks up from dir to the first directory with a usable .git. One
+// that is no git directory (empty, cut off, pruned) is passed over, as git does.
+func findWorktree(dir string) (worktree, bool) {
+	for {
+		if w, ok := worktreeAt(dir); ok {
+			return w, true
+		}
+		parent := filepath.Dir(dir)
+		if parent == dir {
+			return worktree{}, false
+		}
+		dir = parent
+	}
+}
+
+func worktreeAt(dir string) (worktree, bool) {
+	dotGit := filepath.Join(dir, ".git")
+	info, err := os.Stat(dotGit)
+	if err != nil {
+		return worktree{}, false
+	}
+	gitDir := dotGit
+	if !info.IsDir() {
+		// A linked worktree or a submodule: the file names the git directory.
+		target, ok := strings.CutPrefix(readSmall(dotGit), "gitdir:")
+		if target = strings.TrimSpace(target); !ok || target == "" {
+			return worktree{}, false
+		}
+		gitDir = inDir(dir, target)
+	}
+	head := readSmall(filepath.Join(gitDir, "HEAD"))
+	if _, _, ok := parseHead(head); !ok {
+		return worktree{}, false
+	}
+	return worktree{root: dir, gitDir: gitDir, head: head}, true
+}
+
+// mainRoot returns the main worktree's root for w, whose root is resolved.
+func mainRoot(w worktree) string {
+	common, linked := w.commonDir()
+	if !linked {
+		return w.root
+	}
+	common = resolve(common)
+	parent := filepath.Dir(common)
+	switch filepath.Base(common) {
+	case ".git", ".bare":
+		// .bare is where people put a bare repository whose worktrees lie beside it.
+		return parent
+	}
+	// A submodule's git directory lies in its parent's and names its worktree.
+	if tree := coreWorktree(readLimited(filepath.Join(common, "config"), maxConfig)); tree != "" {
+		return resolve(inDir(common, tree))
+	}
+	// A bare repository has no main worktree; its own directory is what its
+	// linked worktrees share.
+	return common
+}
+
+// commonDir returns the git directory that w's refs are in, and whether w is a
+// linked worktree.
+func (w worktree) commonDir() (string, bool) {
+	if filepath.Base(w.gitDir) == ".git" {
+		return w.gitDir, false // only linked worktrees have the file
+	}
+	common := readSmall(filepath.Join(w.gitDir, "commondir"))
+	if common == "" {
+		return w.gitDir, false
+	}
+	return inDir(w.gitDir, common), true
+}
+
+// inDir resolves a path that a file of git names relative to dir.
+func inDir(dir, path string) string {
+	path = filepath.FromSlash(path)
+	if filepath.IsAbs(path) {
+		return filepath.Clean(path)
+	}
+	return filepath.Join(dir, path)
+}

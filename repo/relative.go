@@ -1,0 +1,99 @@
+package repo
+
+import (
+	"path"
+	"path/filepath"
+	"strings"
+)
+
+// Relative returns how a path is stored: inside the worktree relative to its
+// root, outside absolute, both clean and with '/'. A relative path is taken
+// from cwd. The worktree's own root is ".". A path that only symlinks bring
+// into the worktree (a temporary directory reached by its other name) counts as
+// inside. Windows paths are understood on every system, and compared without
+// regard to case.
+func Relative(worktreeRoot, cwd, file string) string {
+	if file == "" {
+		return ""
+	}
+	windows := windowsPath(file) || windowsPath(worktreeRoot) && !strings.HasPrefix(file, "/")
+	if windows {
+		worktreeRoot, cwd, file = slashed(worktreeRoot), slashed(cwd), slashed(file)
+	}
+	if !strings.HasPrefix(file, "/") && !windowsPath(file) {
+		base := cwd
+		if base == "" {
+			base = worktreeRoot
+		}
+		file = base + "/" + file
+	}
+	file = clean(file)
+	if worktreeRoot == "" {
+		return file
+	}
+	root := clean(worktreeRoot)
+	if rest, ok := below(root, file, windows); ok {
+		return rest
+	}
+	realRoot := filepath.ToSlash(resolve(filepath.FromSlash(root)))
+	realFile := filepath.ToSlash(resolveExisting(filepath.FromSlash(file)))
+	if rest, ok := below(realRoot, realFile, windows); ok {
+		return rest
+	}
+	return file
+}
+
+// clean is path.Clean that keeps the two slashes of a Windows share.
+func clean(p string) string {
+	if strings.HasPrefix(p, "//") {
+		return "/" + path.Clean(p)
+	}
+	return path.Clean(p)
+}
+
+// below returns file relative to root when it is root or lies below it.
+func below(root, file string, foldCase bool) (string, bool) {
+	if len(file) < len(root) || root == "" {
+		return "", false
+	}
+	head := file[:len(root)]
+	if head != root && (!foldCase || !strings.EqualFold(head, root)) {
+		return "", false
+	}
+	rest := file[len(root):]
+	switch {
+	case rest == "":
+		return ".", true
+	case strings.HasSuffix(root, "/"):
+		return rest, true
+	case rest[0] == '/':
+		return rest[1:], true
+	}
+	return "", false
+}
+
+// resolveExisting follows the symlinks of the part of file that exists: a file
+// that was just deleted still has a directory.
+func resolveExisting(file string) string {
+	for dir, rest := file, ""; ; {
+		if real, err := filepath.EvalSymlinks(dir); err == nil {
+			return filepath.Join(real, rest)
+		}
+		parent := filepath.Dir(dir)
+		if parent == dir {
+			return file
+		}
+		dir, rest = parent, filepath.Join(filepath.Base(dir), rest)
+	}
+}
+
+// windowsPath reports whether p is absolute the Windows way: C:\x, C:/x or \\host\share.
+func windowsPath(p string) bool {
+	if strings.HasPrefix(p, `\\`) {
+		return true
+	}
+	return len(p) >= 3 && p[1] == ':' && (p[2] == '\\' || p[2] == '/') &&
+		(p[0] >= 'a' && p[0] <= 'z' || p[0] >= 'A' && p[0] <= 'Z')
+}
+
+func slashed(p string) string { return strings.ReplaceAll(p, `\`, "/") }

@@ -1,0 +1,73 @@
+package repo
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"testing"
+)
+
+func TestRelative(t *testing.T) {
+	tests := []struct{ name, root, cwd, file, want string }{
+		{"inside", "/p", "/p", "/p/a/b.go", "a/b.go"},
+		{"unclean", "/p/", "/p", "/p//a/./c/../b.go", "a/b.go"},
+		{"relative to root", "/p", "/p", "a.go", "a.go"},
+		{"relative to cwd", "/p", "/p/sub", "a.go", "sub/a.go"},
+		{"relative upward", "/p", "/p/sub", "../a.go", "a.go"},
+		{"relative out", "/p", "/p/sub", "../../q/a.go", "/q/a.go"},
+		{"no cwd", "/p", "", "a.go", "a.go"},
+		{"outside", "/p", "/p", "/q/a.go", "/q/a.go"},
+		{"same prefix outside", "/p", "/p", "/pp/a.go", "/pp/a.go"},
+		{"dots out of the root", "/p", "/p", "/p/../q", "/q"},
+		{"root itself", "/p", "/p", "/p", "."},
+		{"file system root", "/", "/", "/etc/x", "etc/x"},
+		{"no root", "", "/c", "a", "/c/a"},
+		{"no path", "/p", "/p", "", ""},
+		{"backslash in a name", "/p", "/p", `/p/a\b`, `a\b`},
+		{"drive", `C:\p`, `C:\p`, `C:\p\a\b.go`, "a/b.go"},
+		{"drive in other case", `C:\Users\Me\p`, `C:\`, `c:/users/me/P/a.go`, "a.go"},
+		{"drive relative to cwd", `C:\p`, `C:\p\sub`, `..\a.go`, "a.go"},
+		{"other drive", `C:\p`, `C:\p`, `D:\p\a.go`, "D:/p/a.go"},
+		{"drive root", `C:\`, `C:\`, `C:\a.go`, "a.go"},
+		{"share", `\\host\s\p`, `\\host\s\p`, `\\host\s\p\a.go`, "a.go"},
+		{"other share", `C:\p`, `C:\p`, `\\host\s\a.go`, "//host/s/a.go"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := Relative(tt.root, tt.cwd, tt.file); got != tt.want {
+				t.Errorf("Relative(%q, %q, %q) = %q, want %q", tt.root, tt.cwd, tt.file, got, tt.want)
+			}
+		})
+	}
+}
+
+// A temporary directory often has two names (/tmp and /private/tmp).
+func TestRelativeThroughSymlink(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("symlinks need a privilege on Windows")
+	}
+	base := tempDir(t)
+	realRoot := mkdir(t, base, "real")
+	mkdir(t, realRoot, "sub")
+	alias := filepath.Join(base, "alias")
+	if err := os.Symlink(realRoot, alias); err != nil {
+		t.Fatal(err)
+	}
+	outside := filepath.Join(realRoot, "link-out")
+	if err := os.Symlink(base, outside); err != nil {
+		t.Fatal(err)
+	}
+	tests := []struct{ root, file, want string }{
+		{realRoot, filepath.Join(alias, "sub", "a.go"), "sub/a.go"},
+		{alias, filepath.Join(realRoot, "sub", "a.go"), "sub/a.go"},
+		{realRoot, filepath.Join(alias, "not", "there", "yet.go"), "not/there/yet.go"},
+		{realRoot, filepath.Join(base, "other"), filepath.Join(base, "other")},
+		// A link inside that leads out keeps the name under which the host used it.
+		{realRoot, filepath.Join(outside, "x"), "link-out/x"},
+	}
+	for _, tt := range tests {
+		if got := Relative(tt.root, tt.root, tt.file); got != tt.want {
+			t.Errorf("Relative(%q, %q) = %q, want %q", tt.root, tt.file, got, tt.want)
+		}
+	}
+}
