@@ -103,8 +103,12 @@ func within(root, path string) bool {
 
 // findWorktree walks up from dir to the first directory with a usable .git. One
 // that is no git directory (empty, cut off, pruned) is passed over, as git does.
-func findWorktree(dir string) (worktree, bool) {
+// known is a worktree that need not be looked at again, if there is one.
+func findWorktree(dir string, known worktree) (worktree, bool) {
 	for {
+		if dir == known.root {
+			return known, true
+		}
 		if w, ok := worktreeAt(dir); ok {
 			return w, true
 		}
