@@ -1,0 +1,295 @@
+package observer
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"claudemem"
+)
+
+// How hard the observer tries to get a result or a claim back into the queue.
+const (
+	// detachedTimeout bounds what is still written after Close was called.
+	detachedTimeout = 5 * time.Second
+	// confirmTries and confirmPause ride out a short storage trouble (a full
+	// disk being cleared, a lock) without paying a model for the same outcome again.
+	confirmTries = 4
+	confirmPause = 200 * time.Millisecond
+	// giveBackPause grows to maxGiveBackPause: a claim that cannot be returned is
+	// lost to its session until the worker restarts, so it is tried for as long as we live.
+	giveBackPause    = time.Second
+	maxGiveBackPause = 30 * time.Second
+)
+
+// work takes one batch from a session and sees it through.
+func (o *Observer) work(ctx context.Context, session claudemem.SessionID, p plan) laneResult {
+	result := laneResult{session: session}
+	claim, err := o.queue.Claim(ctx, session, p.limit)
+	if err != nil {
+		if ctx.Err() == nil {
+			o.opts.Logger.Error("claim batch", "session", session, "error", err)
+		}
+		result.failed = true
+		return result
+	}
+	if len(claim.Events) == 0 {
+		result.empty = true
+		return result
+	}
+	result.all = len(claim.Events) < p.limit
+	if !p.open {
+		var rest claudemem.Claim
+		claim, rest = closedTurns(claim)
+		if len(rest.Events) > 0 {
+			o.release(ctx, rest)
+		}
+	}
+	if !o.settle(ctx, claim) {
+		result.all = false
+	}
+	return result
+}
+
+// closedTurns splits a claim into the turns that are over and the one that is
+// still going on: what a turn found out is only clear at its end.
+func closedTurns(claim claudemem.Claim) (closed, rest claudemem.Claim) {
+	end := 0
+	for i := range claim.Events {
+		e := &claim.Events[i]
+		if e.Event.Kind == claudemem.KindStop || e.PromptNumber < claim.Session.PromptCount {
+			end = i + 1
+		}
+	}
+	if end == 0 {
+		return claim, claudemem.Claim{}
+	}
+	return part(claim, 0, end), part(claim, end, len(claim.Events))
+}
+
+func part(claim claudemem.Claim, from, to int) claudemem.Claim {
+	claim.Events = claim.Events[from:to:to]
+	return claim
+}
+
+// settle brings a claim to its end: confirmed, given back or buried. It reports
+// whether the events are off the queue.
+func (o *Observer) settle(ctx context.Context, claim claudemem.Claim) (done bool) {
+	defer func() {
+		if r := recover(); r != nil {
+			err := panicked(r)
+			o.opts.Logger.Error("observe batch", "session", claim.Session.ID, "error", err, "stack", stack())
+			o.retry(ctx, claim, err, true)
+			done = false
+		}
+	}()
+	attempts := 0
+	for i := range claim.Events {
+		attempts = max(attempts, claim.Events[i].Attempts)
+	}
+	switch n := len(claim.Events); {
+	case attempts < 2:
+		return o.attempt(ctx, claim, func(err error) bool {
+			o.retry(ctx, claim, err, true)
+			return false
+		})
+	case n == 1:
+		return o.lastAttempt(ctx, claim)
+	default:
+		return o.inHalves(ctx, claim, o.lastAttempt)
+	}
+}
+
+// inHalves works on a claim's halves one after the other. When the first had to
+// go back to the queue the second waits behind it, so that order is kept.
+func (o *Observer) inHalves(ctx context.Context, claim claudemem.Claim, work func(context.Context, claudemem.Claim) bool) bool {
+	n := len(claim.Events)
+	if first := part(claim, 0, n/2); !work(ctx, first) {
+		o.release(ctx, part(claim, n/2, n))
+		return false
+	}
+	return work(ctx, part(claim, n/2, n))
+}
+
+// lastAttempt is the third: what fails now is extracted by the fallback.
+func (o *Observer) lastAttempt(ctx context.Context, claim claudemem.Claim) bool {
+	return o.attempt(ctx, claim, func(err error) bool { return o.extract(ctx, claim, err) })
+}
+
+// attempt distils and confirms; a failure that is the events' own goes to failed.
+func (o *Observer) attempt(ctx context.Context, claim claudemem.Claim, failed func(error) bool) bool {
+	batch, err := o.batch(ctx, claim)
+	if err != nil {
+		o.retry(ctx, claim, err, false)
+		return false
+	}
+	outcome, err := distil(ctx, o.distiller, batch)
+	if err == nil {
+		err = o.confirm(ctx, claim, outcome)
+		if err == nil {
+			return true
+		}
+	}
+	switch {
+	case isTransient(err):
+		o.retry(ctx, claim, err, false)
+		return false
+	case ctx.Err() != nil:
+		o.release(ctx, claim)
+		return false
+	}
+	o.opts.Logger.Warn("distil batch", "session", claim.Session.ID, "events", len(claim.Events), "error", err)
+	return failed(err)
+}
+
+// extract has the fallback do what the distiller could not, in ever smaller parts,
+// so that one bad event takes no good one with it, and buries what is left.
+func (o *Observer) extract(ctx context.Context, claim claudemem.Claim, cause error) bool {
+	err := cause
+	if o.opts.Fallback != nil {
+		var batch claudemem.Batch
+		batch, err = o.batch(ctx, claim)
+		if err != nil {
+			o.retry(ctx, claim, err, false)
+			return false
+		}
+		var outcome claudemem.Outcome
+		outcome, err = distil(ctx, o.opts.Fallback, batch)
+		if err == nil {
+			err = o.confirm(ctx, claim, outcome)
+			if err == nil {
+				return true
+			}
+		}
+		switch n := len(claim.Events); {
+		case isTransient(err):
+			o.retry(ctx, claim, err, false)
+			return false
+		case ctx.Err() != nil:
+			o.release(ctx, claim)
+			return false
+		case n > 1:
+			return o.inHalves(ctx, claim, func(ctx context.Context, half claudemem.Claim) bool {
+				return o.extract(ctx, half, err)
+			})
+		}
+	}
+	o.opts.Logger.Error("bury events", "session", claim.Session.ID, "events", len(claim.Events), "error", err)
+	o.giveBack(ctx, claim, func(ctx context.Context) error { return o.queue.Bury(ctx, claim, err) })
+	return true
+}
+
+// batch adds to a claim what is known of its turns.
+func (o *Observer) batch(ctx context.Context, claim claudemem.Claim) (claudemem.Batch, error) {
+	from, to := claim.Events[0].PromptNumber, claim.Events[0].PromptNumber
+	for i := range claim.Events {
+		from, to = min(from, claim.Events[i].PromptNumber), max(to, claim.Events[i].PromptNumber)
+	}
+	prompts, earlier, err := o.recorder.Turns(ctx, claim.Session.ID, from, to)
+	if err != nil {
+		return claudemem.Batch{}, err
+	}
+	return claudemem.Batch{Session: claim.Session, Prompts: prompts, Events: claim.Events, Earlier: earlier}, nil
+}
+
+// confirm stores the outcome and takes the events off the queue. That somebody
+// else has done so meanwhile is as good. A storage failure comes back as
+// Transient; any other says that this outcome cannot be stored.
+func (o *Observer) confirm(ctx context.Context, claim claudemem.Claim, outcome claudemem.Outcome) error {
+	own(claim.Session, &outcome)
+	var err error
+	for try := 1; ; try++ {
+		err = o.detached(ctx, func(ctx context.Context) error { return o.queue.Confirm(ctx, claim, outcome) })
+		if err == nil || claudemem.CodeOf(err) == claudemem.CodeConflict {
+			return nil
+		}
+		if !storageFault(err) {
+			return err
+		}
+		if try == confirmTries || !pause(ctx, confirmPause<<try) {
+			return notTheirs{err}
+		}
+	}
+}
+
+// own makes sure that an outcome speaks of no session but its own.
+func own(session claudemem.Session, outcome *claudemem.Outcome) {
+	for i := range outcome.Observations {
+		outcome.Observations[i].Session = session.ID
+		outcome.Observations[i].ProjectPath = session.ProjectPath
+	}
+	for i := range outcome.Summaries {
+		outcome.Summaries[i].Session = session.ID
+	}
+	for i := range outcome.Learnings {
+		outcome.Learnings[i].ProjectPath = session.ProjectPath
+	}
+	for i := range outcome.Symbols {
+		outcome.Symbols[i].Session = session.ID
+	}
+}
+
+func (o *Observer) retry(ctx context.Context, claim claudemem.Claim, cause error, counted bool) {
+	if !counted {
+		o.opts.Logger.Warn("postpone batch", "session", claim.Session.ID, "events", len(claim.Events), "error", cause)
+	}
+	o.giveBack(ctx, claim, func(ctx context.Context) error { return o.queue.Retry(ctx, claim, cause, counted) })
+}
+
+func (o *Observer) release(ctx context.Context, claim claudemem.Claim) {
+	o.giveBack(ctx, claim, func(ctx context.Context) error { return o.queue.Release(ctx, claim) })
+}
+
+// giveBack returns a claim in the given way, for as long as it takes. Once ctx
+// has ended it tries a last time; what is left then is healed when the next
+// worker finds that its claimer is gone.
+func (o *Observer) giveBack(ctx context.Context, claim claudemem.Claim, how func(context.Context) error) {
+	for wait := giveBackPause; ; wait = min(2*wait, maxGiveBackPause) {
+		err := o.detached(ctx, how)
+		if err == nil || claudemem.CodeOf(err) == claudemem.CodeConflict {
+			return
+		}
+		o.opts.Logger.Error("give claim back", "session", claim.Session.ID, "events", len(claim.Events), "error", err)
+		if ctx.Err() != nil {
+			return
+		}
+		pause(ctx, wait)
+	}
+}
+
+// detached runs a write that must not be torn by Close.
+func (o *Observer) detached(ctx context.Context, write func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), detachedTimeout)
+	defer cancel()
+	return write(ctx)
+}
+
+// pause waits and reports whether ctx lived that long.
+func pause(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// distil calls a distiller; its panic is its error.
+func distil(ctx context.Context, d Distiller, batch claudemem.Batch) (outcome claudemem.Outcome, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			outcome, err = claudemem.Outcome{}, panicked(r)
+		}
+	}()
+	return d.Distil(ctx, batch)
+}
+
+func storageFault(err error) bool {
+	switch claudemem.CodeOf(err) {
+	case claudemem.CodeStorage, claudemem.CodeUnavailable:
+		return true
+	}
+	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
+}
