@@ -1,0 +1,246 @@
+package recall
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"time"
+
+	"claudemem"
+)
+
+// Caps say how many tokens a layer may take of a block of DefaultBudget tokens.
+// They scale with the effective budget; what a layer leaves passes down to the
+// next. A layer with a cap of 0 is not built.
+type Caps struct {
+	Sessions int
+	// Symbols and Learnings have no layer yet; what they would take passes down.
+	Symbols      int
+	Learnings    int
+	Observations int
+	// Reserve is for the frame and the closing line.
+	Reserve int
+}
+
+// DefaultCaps are the caps of a Caps that is all zero.
+var DefaultCaps = Caps{Sessions: 400, Symbols: 500, Learnings: 300, Observations: 600, Reserve: 200}
+
+// Options shape a Builder. The zero value of a field takes its default.
+type Options struct {
+	// Budget of a block in tokens, when a request names none; default DefaultBudget.
+	Budget int
+	// Caps of the layers; all zero = DefaultCaps.
+	Caps Caps
+	// MaxSessions and MaxObservations bound the layers' lines; default 10, negative = none.
+	MaxSessions     int
+	MaxObservations int
+	// Distiller shows what still waits in the queue; nil = that is not shown.
+	Distiller Distiller
+	// Timeout is after how long a block is given without the layers that are not
+	// there yet; default 800 ms, so that the rest still reaches a hook that waits 1.2 s.
+	Timeout time.Duration
+	// Clock tells the time; default time.Now.
+	Clock func() time.Time
+	// Logger is told of layers that had to be left out; default discards.
+	Logger *slog.Logger
+}
+
+// Builder builds context blocks. It is safe for concurrent use.
+type Builder struct {
+	source Source
+	opts   Options
+}
+
+// New makes a Builder that reads from source, from several goroutines at once.
+func New(source Source, opts Options) *Builder {
+	if opts.Budget == 0 {
+		opts.Budget = DefaultBudget
+	}
+	if opts.Caps == (Caps{}) {
+		opts.Caps = DefaultCaps
+	}
+	if opts.MaxSessions == 0 {
+		opts.MaxSessions = 10
+	}
+	if opts.MaxObservations == 0 {
+		opts.MaxObservations = 10
+	}
+	if opts.Timeout == 0 {
+		opts.Timeout = 800 * time.Millisecond
+	}
+	if opts.Clock == nil {
+		opts.Clock = time.Now
+	}
+	if opts.Logger == nil {
+		opts.Logger = slog.New(slog.DiscardHandler)
+	}
+	return &Builder{source: source, opts: opts}
+}
+
+// The sources that are not like a startup.
+const (
+	sourceCompact = "compact"
+	sourceResume  = "resume"
+)
+
+// Context builds the block for a session that starts. By req.Source:
+//
+//   - startup, clear and anything unknown: what other sessions did;
+//   - compact: this session's own summaries first, then the others;
+//   - resume: only what is new since this session was last given a block.
+//
+// An empty memory, or nothing new, gives an empty Text. A layer that cannot be
+// built is left out and named in Skipped; when no layer at all could be built
+// the error has CodeUnavailable. Injection is what to book once the text was given.
+func (b *Builder) Context(ctx context.Context, req claudemem.ContextRequest) (claudemem.ContextBlock, error) {
+	start := b.opts.Clock()
+	// One clock for everything below, in stages: who asks, what is recent, what
+	// waits in the queue, the layers. A stage that is late costs only itself.
+	by := func(part time.Duration) (context.Context, context.CancelFunc) {
+		return context.WithTimeout(ctx, b.opts.Timeout*part/4)
+	}
+	askCtx, cancel := by(1)
+	defer cancel()
+	recentCtx, cancel := by(2)
+	defer cancel()
+	freshCtx, cancel := by(3)
+	defer cancel()
+	layerCtx, cancel := by(4)
+	defer cancel()
+
+	r := &run{
+		Builder: b,
+		req:     req,
+		now:     claudemem.MillisOf(start),
+	}
+	r.recent = try(recentCtx, r.recentSessions)
+	asking := try(askCtx, r.identify)
+	var skipped []claudemem.LayerCost
+	asker, err := asking.wait()
+	if err != nil {
+		skipped = append(skipped, b.leaveOut("session", err))
+		if req.Source == sourceResume && ctx.Err() == nil {
+			// Not knowing what this session was given, more of it may be the same again.
+			return b.finish(start, req, nil, skipped, shelf{}), nil
+		}
+	}
+	r.asker = asker
+	r.fresh = try(layerCtx, func(context.Context) (freshSessions, error) { return r.distilFresh(freshCtx), nil })
+	totals := try(layerCtx, func(ctx context.Context) (claudemem.Totals, error) {
+		return b.source.Totals(ctx, req.ProjectPath)
+	})
+
+	layers := r.layers()
+	builds := make([]*attempt[[]line], len(layers))
+	for i, l := range layers {
+		builds[i] = try(layerCtx, l.build)
+	}
+	sections := make([]section, len(layers))
+	failed := 0
+	for i, l := range layers {
+		sections[i].layer = l
+		if sections[i].lines, err = builds[i].wait(); err != nil {
+			failed++
+			sections[i].skip = b.leaveOut(l.name, err)
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return claudemem.ContextBlock{}, fmt.Errorf("build context: %w", err)
+	}
+	if failed > 0 && failed == len(layers) {
+		return claudemem.ContextBlock{}, claudemem.Errorf(claudemem.CodeUnavailable,
+			"build context: no layer could be built: %w", err)
+	}
+	if fresh, err := r.fresh.wait(); err != nil {
+		skipped = append(skipped, b.leaveOut(layerUndistilled, err))
+	} else if fresh.failed != nil {
+		skipped = append(skipped, b.leaveOut(layerUndistilled, fresh.failed))
+	}
+	var all shelf
+	if t, err := totals.wait(); err != nil {
+		skipped = append(skipped, b.leaveOut(layerClosing, err))
+	} else if req.Source != sourceResume { // What else there is, is no news to a session that goes on.
+		all = r.shelf(t)
+	}
+	return b.finish(start, req, sections, skipped, all), nil
+}
+
+// leaveOut names a part that could not be built. The cause goes to the log; it
+// may hold paths, so the block only gets its kind.
+func (b *Builder) leaveOut(name string, cause error) claudemem.LayerCost {
+	reason := reasonOf(cause)
+	b.opts.Logger.Warn("context layer left out", "layer", name, "reason", reason, "error", cause)
+	return claudemem.LayerCost{Name: name, Reason: reason}
+}
+
+// shelf counts what other sessions hold, and after a compaction this one too.
+func (r *run) shelf(t claudemem.Totals) shelf {
+	all := shelf{known: true, sessions: t.Sessions, observations: t.Observations}
+	recent, err := r.recent.wait()
+	if err == nil && len(recent) < r.recentLimit() {
+		// These are all; unlike the totals they leave out sessions without content.
+		all.sessions = len(recent)
+	}
+	if r.req.Source != sourceCompact && slices.ContainsFunc(recent, func(d claudemem.SessionDigest) bool { return r.isSelf(d.Session) }) {
+		all.sessions--
+	}
+	return all
+}
+
+// run is one Context call: what its layers share.
+type run struct {
+	*Builder
+	req claudemem.ContextRequest
+	now claudemem.Millis
+	asker
+	recent *attempt[[]claudemem.SessionDigest]
+	fresh  *attempt[freshSessions]
+}
+
+// asker is the session that asks for a block.
+type asker struct {
+	// self has ID 0 while the session is unknown.
+	self claudemem.Session
+	// since is when it was last given something, for a resume only.
+	since claudemem.Millis
+}
+
+func (r *run) identify(ctx context.Context) (asker, error) {
+	var a asker
+	if r.req.HostSessionID == "" {
+		return a, nil
+	}
+	self, err := r.source.SessionByHost(ctx, r.req.Host, r.req.HostSessionID)
+	if err != nil && claudemem.CodeOf(err) != claudemem.CodeNotFound {
+		return a, fmt.Errorf("find session: %w", err)
+	}
+	if err == nil {
+		a.self = self
+	}
+	if r.req.Source == sourceResume {
+		if a.since, err = r.source.LastInjection(ctx, r.req.Host, r.req.HostSessionID); err != nil {
+			return a, fmt.Errorf("find last injection: %w", err)
+		}
+	}
+	return a, nil
+}
+
+// isSelf reports whether s is the asking session; it works also when that could not be looked up.
+func (r *run) isSelf(s claudemem.Session) bool {
+	return r.self.ID != 0 && s.ID == r.self.ID ||
+		r.req.HostSessionID != "" && s.HostSessionID == r.req.HostSessionID && s.Host == r.req.Host
+}
+
+// recentLimit is one more than is shown, because the asking session is often
+// among them. Even where the index is switched off, the latest sessions are
+// looked at for what waits in the queue.
+func (r *run) recentLimit() int { return max(r.opts.MaxSessions, 3) + 1 }
+
+func (r *run) recentSessions(ctx context.Context) ([]claudemem.SessionDigest, error) {
+	recent, err := r.source.RecentSessions(ctx, r.req.ProjectPath, r.recentLimit())
+	if err != nil {
+		return nil, fmt.Errorf("list recent sessions: %w", err)
+	}
+	return recent, nil
+}

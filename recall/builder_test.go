@@ -1,0 +1,332 @@
+package recall
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+	"unicode/utf16"
+
+	"claudemem"
+
+	"pgregory.net/rapid"
+)
+
+func build(t testing.TB, m *memory, d Distiller, req claudemem.ContextRequest) claudemem.ContextBlock {
+	t.Helper()
+	req.Host, req.ProjectPath = claudemem.HostClaudeCode, testProject
+	block, err := New(m, Options{Distiller: d, Clock: func() time.Time { return noon }}).Context(context.Background(), req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return block
+}
+
+var (
+	itemLine = regexp.MustCompile(`^- \S.*\S( \(#\d+\))?$|^- \S$`)
+	uuid     = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
+	clock    = regexp.MustCompile(`\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}`)
+)
+
+// fataler is what testing.T and rapid.T share.
+type fataler interface {
+	Helper()
+	Fatalf(format string, args ...any)
+}
+
+// wellFormed checks what holds for every block.
+func wellFormed(t fataler, b claudemem.ContextBlock) {
+	t.Helper()
+	if b.Text == "" {
+		if b.Tokens != 0 || len(b.Layers) != 0 {
+			t.Fatalf("empty block claims tokens %d, layers %v", b.Tokens, b.Layers)
+		}
+		return
+	}
+	if got := claudemem.EstimateTokens(b.Text); got != b.Tokens || got > b.Injection.Budget {
+		t.Fatalf("text costs %d tokens, block says %d, budget %d:\n%s", got, b.Tokens, b.Injection.Budget, b.Text)
+	}
+	if n := len(utf16.Encode([]rune(b.Text))); n > 10000 {
+		t.Fatalf("text has %d UTF-16 units", n)
+	}
+	lines := strings.Split(b.Text, "\n")
+	if lines[0] != "<claude-mem-context>" || lines[len(lines)-1] != "</claude-mem-context>" {
+		t.Fatalf("not framed:\n%s", b.Text)
+	}
+	if n := strings.Count(b.Text, "claude-mem-context>"); n != 2 && strings.Count(b.Text, "<claude-mem-context>") != 1 {
+		t.Fatalf("%d frame tags:\n%s", n, b.Text)
+	}
+	items := 0
+	for i, l := range lines[1 : len(lines)-1] {
+		switch {
+		case l == "" && i > 0, l+"\n" == framing, l == "## Recent Sessions", l == "## Relevant Past Work",
+			strings.HasSuffix(l, "in full."):
+		case itemLine.MatchString(l):
+			items++
+		default:
+			t.Fatalf("line %d is not well-formed: %q\n%s", i+1, l, b.Text)
+		}
+		if strings.Contains(l, "</") {
+			t.Fatalf("line %d closes something: %q", i+1, l)
+		}
+	}
+	if items == 0 {
+		t.Fatalf("no line in a block:\n%s", b.Text)
+	}
+	for name, p := range map[string]*regexp.Regexp{"UUID": uuid, "timestamp": clock} {
+		if found := p.FindString(b.Text); found != "" {
+			t.Fatalf("%s %q in block:\n%s", name, found, b.Text)
+		}
+	}
+	if strings.Contains(b.Text, testProject) {
+		t.Fatalf("project path in block:\n%s", b.Text)
+	}
+}
+
+func TestEmptyMemoryGivesNothing(t *testing.T) {
+	for _, source := range []string{"startup", "resume", "clear", "compact", ""} {
+		b := build(t, &memory{}, distilled{}, claudemem.ContextRequest{Source: source, HostSessionID: "x"})
+		if b.Text != "" || b.Tokens != 0 {
+			t.Errorf("%s: got %q, %d tokens; want nothing", source, b.Text, b.Tokens)
+		}
+	}
+}
+
+func TestResumeGivesOnlyWhatIsNew(t *testing.T) {
+	m, d := weeks()
+	m.injectedAt = ago(time.Minute)
+	req := claudemem.ContextRequest{Source: "resume", HostSessionID: hostID(12)}
+	if b := build(t, m, d, req); b.Text != "" {
+		t.Errorf("nothing is new, got:\n%s", b.Text)
+	}
+	m.injectedAt = ago(30 * time.Minute)
+	b := build(t, m, d, req)
+	if !strings.Contains(b.Text, "money.go") || strings.Contains(b.Text, "lint") || strings.Contains(b.Text, "#96") {
+		t.Errorf("want the turn of 25 minutes ago alone, got:\n%s", b.Text)
+	}
+	// Without knowing what it was given there is nothing that is surely new.
+	m.trouble = func(_ context.Context, method string) error {
+		if method == "LastInjection" {
+			return errors.New("disk error")
+		}
+		return nil
+	}
+	b = build(t, m, d, req)
+	if b.Text != "" || len(b.Skipped) != 1 || b.Skipped[0].Name != "session" {
+		t.Errorf("got %q, skipped %v; want nothing and the reason", b.Text, b.Skipped)
+	}
+}
+
+func TestOwnSessionIsExcludedEvenWhenItsRecordsFillTheFirstPage(t *testing.T) {
+	m, d := weeks()
+	own := session(20, time.Minute, &claudemem.Summary{Completed: "own work"})
+	m.digests = append([]claudemem.SessionDigest{own}, m.digests...)
+	var mine []claudemem.Observation
+	for i := range 60 {
+		mine = append(mine, observation(claudemem.ObservationID(200+i), 20, time.Minute, fmt.Sprintf("own work %d", i), ""))
+	}
+	m.observed = append(mine, m.observed...)
+	b := build(t, m, d, claudemem.ContextRequest{Source: "startup", HostSessionID: own.Session.HostSessionID})
+	if strings.Contains(b.Text, "own work") || !strings.Contains(b.Text, "(#95)") {
+		t.Errorf("want others' records only, got:\n%s", b.Text)
+	}
+}
+
+func TestUndistilledTurnIsNotShownTwice(t *testing.T) {
+	m, d := weeks()
+	// An observer stored it between the two reads.
+	stored := modified(observation(97, 14, 25*time.Minute, "Totals off by a cent: rounded per line", ""), "internal/money/money.go")
+	m.observed = slices.Insert(m.observed, 1, stored)
+	b := build(t, m, d, claudemem.ContextRequest{Source: "startup"})
+	if n := strings.Count(b.Text, "Totals off by a cent"); n != 1 || !strings.Contains(b.Text, "(#97)") {
+		t.Errorf("got it %d times, want once with its number:\n%s", n, b.Text)
+	}
+}
+
+func TestInjectionDescribesTheBlock(t *testing.T) {
+	m, d := weeks()
+	b := build(t, m, d, claudemem.ContextRequest{Source: "startup", HostSessionID: "new", Budget: 300})
+	in := b.Injection
+	if in.Where != "SessionStart" || in.HostSessionID != "new" || in.Budget != 300 || in.Tokens != b.Tokens || in.At != claudemem.MillisOf(noon) {
+		t.Errorf("injection %+v", in)
+	}
+	for _, id := range in.Observations {
+		if !strings.Contains(b.Text, fmt.Sprintf("(#%d)", id)) {
+			t.Errorf("booked #%d is not shown", id)
+		}
+	}
+	if got, want := strings.Count(b.Text, "(#"), len(in.Observations); got != want {
+		t.Errorf("%d numbers are shown, %d are booked", got, want)
+	}
+	if len(in.Sessions) == 0 || in.Sessions[0] != 14 {
+		t.Errorf("sessions %v", in.Sessions)
+	}
+}
+
+// Each part in turn fails, panics or hangs; the others are there, and in time.
+func TestOneBrokenPartDoesNotMatter(t *testing.T) {
+	faults := map[string]func(ctx context.Context) error{
+		"fails":  func(context.Context) error { return errors.New("disk I/O error") },
+		"panics": func(context.Context) error { panic("index out of range") },
+		"slow":   func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() },
+		"stuck":  func(context.Context) error { time.Sleep(time.Hour); return nil },
+	}
+	parts := map[string]struct{ skipped, want string }{
+		"SessionByHost":    {"session", "(#95)"},
+		"RecentSessions":   {"sessions", "(#95)"},
+		"Observations":     {"observations", "[3h ago]"},
+		"Undistilled":      {"undistilled", "(#95)"},
+		"Totals":           {"closing", "(#95)"},
+		"SessionSummaries": {"sessions", "(#95)"},
+	}
+	for method, part := range parts {
+		for kind, fault := range faults {
+			t.Run(method+" "+kind, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					m, d := weeks()
+					m.trouble = func(ctx context.Context, called string) error {
+						if called == method {
+							return fault(ctx)
+						}
+						return nil
+					}
+					start := time.Now()
+					b := build(t, m, d, claudemem.ContextRequest{Source: "compact", HostSessionID: hostID(14)})
+					if took := time.Since(start); took > 800*time.Millisecond {
+						t.Errorf("took %v", took)
+					}
+					wellFormed(t, b)
+					if !strings.Contains(b.Text, part.want) {
+						t.Errorf("want %q in:\n%s", part.want, b.Text)
+					}
+					if !slices.ContainsFunc(b.Skipped, func(l claudemem.LayerCost) bool { return l.Name == part.skipped && l.Reason != "" }) {
+						t.Errorf("skipped %v, want %s", b.Skipped, part.skipped)
+					}
+					time.Sleep(2 * time.Hour) // The bubble's clock: the stuck part ends too.
+				})
+			})
+		}
+	}
+}
+
+func TestAllBrokenIsAnError(t *testing.T) {
+	m, d := weeks()
+	m.trouble = func(context.Context, string) error { return errors.New("disk I/O error") }
+	_, err := New(m, Options{Distiller: d}).Context(context.Background(), claudemem.ContextRequest{ProjectPath: testProject})
+	if claudemem.CodeOf(err) != claudemem.CodeUnavailable {
+		t.Errorf("got %v, want CodeUnavailable", err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := New(&memory{}, Options{}).Context(ctx, claudemem.ContextRequest{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v, want context.Canceled", err)
+	}
+}
+
+func TestSwitchedOffLayers(t *testing.T) {
+	m, d := weeks()
+	for name, o := range map[string]Options{
+		"cap 0": {Caps: Caps{Observations: 600, Reserve: 200}},
+		"max":   {MaxSessions: -1},
+	} {
+		o.Distiller, o.Clock = d, func() time.Time { return noon }
+		b, err := New(m, o).Context(context.Background(), claudemem.ContextRequest{ProjectPath: testProject})
+		if err != nil || strings.Contains(b.Text, "Recent Sessions") || !strings.Contains(b.Text, "(#95)") || !strings.Contains(b.Text, "off by a cent") {
+			t.Errorf("%s: %v\n%s", name, err, b.Text)
+		}
+	}
+}
+
+// The properties that hold for any memory and any budget.
+func TestAnyMemoryAnyBudget(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		m, d := anyMemory(t)
+		req := claudemem.ContextRequest{
+			Host: claudemem.HostClaudeCode, ProjectPath: testProject,
+			HostSessionID: rapid.SampledFrom([]string{"", "new", hostID(1), hostID(3)}).Draw(t, "asking"),
+			Source:        rapid.SampledFrom([]string{"startup", "resume", "clear", "compact", "fork"}).Draw(t, "source"),
+			Budget:        rapid.IntRange(20, 8000).Draw(t, "budget"),
+		}
+		broken := rapid.SampledFrom([]string{"", "", "", "RecentSessions", "Observations", "Undistilled", "Totals"}).Draw(t, "broken")
+		m.trouble = func(_ context.Context, method string) error {
+			if method == broken {
+				return errors.New("broken")
+			}
+			return nil
+		}
+		opts := Options{Distiller: d, Clock: func() time.Time { return noon.Add(5 * time.Second) }}
+		one, err := New(m, opts).Context(context.Background(), req)
+		if err != nil {
+			t.Fatalf("one broken part is an error: %v", err)
+		}
+		wellFormed(t, one)
+		if want := min(req.Budget, 10000*2/7); one.Injection.Budget != want {
+			t.Fatalf("effective budget %d, want %d", one.Injection.Budget, want)
+		}
+		opts.Clock = func() time.Time { return noon.Add(20 * time.Second) }
+		two, err := New(m, opts).Context(context.Background(), req)
+		if err != nil || two.Text != one.Text {
+			t.Fatalf("same minute, different bytes (%v):\n%s\n---\n%s", err, one.Text, two.Text)
+		}
+		// With room for everything, what is there is known; the first of it is in the small block too.
+		req.Budget = 8000
+		all, err := New(m, opts).Context(context.Background(), req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if (all.Text == "") != (one.Text == "") || all.Text != "" && all.Layers[0].Name != one.Layers[0].Name {
+			t.Fatalf("the first layer is missing: %v of %v\n%s", one.Layers, all.Layers, one.Text)
+		}
+	})
+}
+
+// anyMemory draws a memory of words, noise and things that break out of lines.
+func anyMemory(t *rapid.T) (*memory, distilled) {
+	word := rapid.SampledFrom([]string{"fix", "calc.go", "`go test ./...`", "\n", "## ", "- ", "</claude-mem-context>", "<", "/", "\x00",
+		"𝄞𝄞𝄞", "日本語のテキスト", testProject, testProject + "/x.go", hostID(2), "2026-01-02T03:04:05Z", "\xff", "\u200b", "(#7)", "[2h ago]", "éé", "  "})
+	text := rapid.Custom(func(t *rapid.T) string {
+		if rapid.IntRange(0, 9).Draw(t, "long") == 0 {
+			return strings.Repeat(word.Draw(t, "w"), rapid.IntRange(1, 2000).Draw(t, "times"))
+		}
+		return strings.Join(rapid.SliceOfN(word, 0, 12).Draw(t, "words"), rapid.SampledFrom([]string{"", " "}).Draw(t, "sep"))
+	})
+	age := rapid.Map(rapid.Int64Range(-2, 60*24*500), func(minutes int64) time.Duration { return time.Duration(minutes) * time.Minute })
+	summary := func(in claudemem.SessionID) claudemem.Summary {
+		return claudemem.Summary{Session: in, PromptNumber: rapid.IntRange(1, 4).Draw(t, "prompt"), Request: text.Draw(t, "request"),
+			Completed: text.Draw(t, "completed"), Learned: text.Draw(t, "learned"), CreatedAt: ago(age.Draw(t, "summary age"))}
+	}
+	seen := func(id claudemem.ObservationID, in claudemem.SessionID) claudemem.Observation {
+		o := observation(id, in, age.Draw(t, "age"), text.Draw(t, "title"), text.Draw(t, "subtitle"), rapid.SliceOfN(text, 0, 4).Draw(t, "facts")...)
+		return modified(o, rapid.SliceOfN(text, 0, 3).Draw(t, "files")...)
+	}
+	m := &memory{waiting: map[claudemem.SessionID]claudemem.Batch{}, injectedAt: ago(age.Draw(t, "injected"))}
+	d := distilled{}
+	for i := range rapid.IntRange(0, 14).Draw(t, "sessions") {
+		id := claudemem.SessionID(i + 1)
+		s := session(id, age.Draw(t, "session age"), nil)
+		s.LastPrompt = text.Draw(t, "last prompt")
+		if rapid.Bool().Draw(t, "summarised") {
+			sum := summary(id)
+			s.Summary = &sum
+			m.summaries = append(m.summaries, sum)
+		}
+		if rapid.IntRange(0, 2).Draw(t, "waiting") == 0 {
+			s.Undistilled = 1
+			m.waiting[id] = events(s.Session, 1, age.Draw(t, "waiting age"))
+			d[id] = claudemem.Outcome{Summaries: []claudemem.Summary{summary(id)}, Observations: []claudemem.Observation{seen(0, 0), seen(0, 0)}}
+		}
+		m.digests = append(m.digests, s)
+	}
+	for i := range rapid.IntRange(0, 30).Draw(t, "observations") {
+		o := seen(claudemem.ObservationID(i+1), claudemem.SessionID(rapid.IntRange(1, 15).Draw(t, "in")))
+		o.Pinned = i < 2
+		m.observed = append(m.observed, o)
+	}
+	m.totals = claudemem.Totals{Sessions: rapid.IntRange(0, 5000).Draw(t, "all sessions"), Observations: rapid.IntRange(0, 200000).Draw(t, "all observations")}
+	return m, d
+}

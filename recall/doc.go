@@ -1,0 +1,24 @@
+// Package recall writes what a session is given back: the context block at its
+// start.
+//
+// A [Builder] reads the memory through a [Source] and writes the block in
+// layers, the most important first: the session index, then past observations,
+// then a line that tells how to look further. A layer is a name, a cap and a
+// function that builds its lines; all of them are built at the same time, and
+// one that fails, panics or takes too long is left out and named in
+// [claudemem.ContextBlock.Skipped].
+//
+// What it guarantees:
+//
+//   - The block never costs more than the effective budget: the lesser of the
+//     budget and what a host takes from a hook (10,000 UTF-16 units).
+//   - A memory that holds something gives at least one line; an empty memory
+//     gives nothing at all.
+//   - The same memory, session and minute give the same bytes.
+//   - What was remembered is shown as history and cannot break out of its line
+//     or its frame, whatever a record says.
+//   - A session whose turns still wait in the queue is shown all the same: they
+//     are distilled on the spot, without claiming them.
+//
+// It is the last stage of the pipeline: observer → store → recall → hook.
+package recall

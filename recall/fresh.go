@@ -1,0 +1,87 @@
+package recall
+
+import (
+	"context"
+	"fmt"
+
+	"claudemem"
+)
+
+// freshSession is what a session's waiting events come to, distilled on the spot
+// and not stored. Its nil is a session in which nothing waits.
+type freshSession struct {
+	session claudemem.SessionID
+	self    bool
+	// newest is when the last of the waiting events occurred.
+	newest       claudemem.Millis
+	summaries    []claudemem.Summary
+	observations []claudemem.Observation
+}
+
+// freshSessions are in the order of the session index.
+type freshSessions struct {
+	sessions []*freshSession
+	// failed is why one of them is missing.
+	failed error
+}
+
+// of returns what waits in a session, an empty one if nothing does.
+func (f freshSessions) of(id claudemem.SessionID) *freshSession {
+	for _, s := range f.sessions {
+		if s.session == id {
+			return s
+		}
+	}
+	return &freshSession{}
+}
+
+// distilFresh distils what waits in the recent sessions, all at once; one that
+// fails, or is not there when ctx ends, does not cost the others.
+func (r *run) distilFresh(ctx context.Context) freshSessions {
+	var out freshSessions
+	recent, err := r.recent.wait()
+	if err != nil || r.opts.Distiller == nil {
+		return out // The session index tells of the error.
+	}
+	var tries []*attempt[*freshSession]
+	for _, d := range recent {
+		if d.Undistilled > 0 {
+			tries = append(tries, try(ctx, func(ctx context.Context) (*freshSession, error) {
+				return r.distilSession(ctx, d.Session)
+			}))
+		}
+	}
+	for _, t := range tries {
+		switch f, err := t.wait(); {
+		case err != nil:
+			out.failed = err
+		case f != nil:
+			out.sessions = append(out.sessions, f)
+		}
+	}
+	return out
+}
+
+func (r *run) distilSession(ctx context.Context, s claudemem.Session) (*freshSession, error) {
+	batch, err := r.source.Undistilled(ctx, s.ID)
+	if err != nil {
+		return nil, fmt.Errorf("read waiting events: %w", err)
+	}
+	if len(batch.Events) == 0 {
+		return nil, nil // An observer was faster.
+	}
+	outcome, err := r.opts.Distiller.Distil(ctx, batch)
+	if err != nil {
+		return nil, fmt.Errorf("distil waiting events: %w", err)
+	}
+	f := &freshSession{session: s.ID, self: r.isSelf(s), observations: outcome.Observations}
+	for _, e := range batch.Events {
+		f.newest = max(f.newest, e.Event.OccurredAt)
+	}
+	for _, sum := range outcome.Summaries {
+		if !sum.Empty() {
+			f.summaries = append(f.summaries, sum)
+		}
+	}
+	return f, nil
+}
