@@ -20,6 +20,7 @@
 #       [--timeout SECONDS]   for each CLI run and for COMMAND (default 120)
 #       [--version V]         CLI version (default 2.1.197; "latest" works too)
 #       [--no-isolation]      no private network and process namespace
+#       [--cli]               only prints the CLI's command, one word a line
 #       [-- CLI ARGUMENTS]    added to the CLI's command line
 #
 # Environment: AGENT_E2E_CACHE (default: XDG cache) keeps the CLI and the built
@@ -38,7 +39,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 die() { echo "run-claude-scenario: $1" >&2; exit "${2:-64}"; } # MESSAGE [STATUS]
 abs() { (cd "$1" 2>/dev/null && pwd) || die "no such directory: $1"; }
 
-plugin= scenario= out= project= home= after= timeout=120 version=2.1.197 isolate=1 one_process=0
+plugin= scenario= out= project= home= after= timeout=120 version=2.1.197 isolate=1 one_process=0 cli_only=0
 steps=() envs=() vars=() extra=()
 while [ $# -gt 0 ]; do
   case $1 in
@@ -59,16 +60,19 @@ while [ $# -gt 0 ]; do
     --timeout) timeout=$2; shift 2 ;;
     --version) version=$2; shift 2 ;;
     --no-isolation) isolate=0; shift ;;
+    --cli) cli_only=1; shift ;;
     --) shift; extra=("$@"); break ;;
     -h | --help) sed -n '2,/^set -/p' "$0" | sed '$d; s/^# \{0,1\}//'; exit 0 ;;
     *) die "unknown argument: $1 (see --help)" ;;
   esac
 done
-[ -n "$plugin" ] || die "--plugin is missing"
-[ -n "$scenario" ] || die "--scenario is missing"
-[ -n "$out" ] || die "--out is missing"
-[[ ${steps[*]-} == *p:* ]] || die "--prompt is missing"
-[ ! -e "$out/requests.jsonl" ] || die "$out holds an earlier run"
+if [ $cli_only = 0 ]; then
+  [ -n "$plugin" ] || die "--plugin is missing"
+  [ -n "$scenario" ] || die "--scenario is missing"
+  [ -n "$out" ] || die "--out is missing"
+  [[ ${steps[*]-} == *p:* ]] || die "--prompt is missing"
+  [ ! -e "$out/requests.jsonl" ] || die "$out holds an earlier run"
+fi
 
 # --- tools: built and installed once, then found in the cache -----------------
 cache=${AGENT_E2E_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/agent-e2e}
@@ -99,6 +103,11 @@ else
     mapfile -t cli < <(find_cli "$prefix")
     [ ${#cli[@]} -gt 0 ] || die "npm brought no CLI for this platform" 70
   fi
+fi
+
+if [ $cli_only = 1 ]; then
+  printf '%s\n' "${cli[@]}"
+  exit 0
 fi
 
 # --- a scratch home and project ----------------------------------------------
