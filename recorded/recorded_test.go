@@ -52,15 +52,14 @@ func TestEverySessionIsWhole(t *testing.T) {
 // TestThereIsEnough holds what the golden files were promised: issue 1 asks for
 // thirty turns on five projects.
 func TestThereIsEnough(t *testing.T) {
-	turns, projects := 0, map[string]bool{}
-	events := map[string]int{}
+	projects, events := map[string]bool{}, map[string]int{}
 	for _, s := range Sessions() {
 		projects[s.Project] = true
 		for _, p := range s.Payloads {
 			events[p.Event]++
 		}
 	}
-	turns = events["UserPromptSubmit"]
+	turns := events["UserPromptSubmit"]
 	if turns < 30 || len(projects) < 5 {
 		t.Errorf("got %d turns on %d projects, want 30 on 5", turns, len(projects))
 	}
