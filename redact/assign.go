@@ -1,0 +1,421 @@
+package redact
+
+import "strings"
+
+const (
+	// maxValue bounds what is looked at of a value to judge it, in bytes. What is
+	// masked is always the whole value.
+	maxValue = 256
+	// maxQuoted bounds how far a value's closing quote is looked for.
+	maxQuoted = 4096
+)
+
+// An assignment is a name, an operator and what follows, as it stands in code,
+// configuration, a shell command, a header or a query string.
+type assignment struct {
+	name       string
+	family     family
+	nameStart  int
+	comparison bool // ==
+	tight      bool // no white space around the operator
+	colon      bool
+	valueStart int // after white space
+}
+
+// secretAtAssign finds secrets around a ':' or '='.
+func secretAtAssign(s string, i int) (span, bool) {
+	opEnd := i + 1
+	next := byte(0)
+	if opEnd < len(s) {
+		next = s[opEnd]
+	}
+	a := assignment{}
+	if s[i] == ':' {
+		a.colon = true
+		if next == ':' || i > 0 && s[i-1] == ':' {
+			return span{}, false
+		}
+		if next == '/' || next == '\\' {
+			if found, ok := secretInURL(s, i); ok {
+				return found, true
+			}
+		}
+		if next == '=' {
+			opEnd++
+		}
+	} else {
+		if i > 0 && strings.IndexByte("=:!<>~", s[i-1]) >= 0 {
+			return span{}, false
+		}
+		switch next {
+		case '=':
+			a.comparison = true
+			for opEnd < len(s) && s[opEnd] == '=' {
+				opEnd++
+			}
+		case '>':
+			opEnd++
+		case '~':
+			return span{}, false
+		}
+	}
+	if found, ok := secretAssigned(s, a, i, opEnd); ok {
+		return found, true
+	}
+	if a.colon {
+		return curlUser(s, i)
+	}
+	return span{}, false
+}
+
+// secretAtBackslash finds assignments whose '=' is written \u003d.
+func secretAtBackslash(s string, i int) (span, bool) {
+	if startsAt(s, i, `\u003d`) || startsAt(s, i, `\u003D`) {
+		return secretAssigned(s, assignment{}, i, i+6)
+	}
+	return span{}, false
+}
+
+// secretAssigned judges the assignment whose operator is s[op:opEnd].
+func secretAssigned(s string, a assignment, op, opEnd int) (span, bool) {
+	end := op
+	for end > 0 && strings.IndexByte("?|+&", s[end-1]) >= 0 { // ?= ||= +=
+		end--
+	}
+	a.nameStart, a.name = nameBefore(s, end)
+	a.family = familyBefore(s, a.nameStart, a.name)
+	if a.family == famNone && typeName(a.name) {
+		// var password string = …, password: string = …
+		end = a.nameStart
+		for end > 0 && strings.IndexByte(" \t:&*", s[end-1]) >= 0 {
+			end--
+		}
+		a.nameStart, a.name = nameBefore(s, end)
+		a.family = familyBefore(s, a.nameStart, a.name)
+	}
+	if a.family == famNone {
+		return span{}, false
+	}
+	a.valueStart = opEnd
+	for a.valueStart < len(s) && (s[a.valueStart] == ' ' || s[a.valueStart] == '\t') {
+		a.valueStart++
+	}
+	a.tight = a.valueStart == opEnd && op > 0 && s[op-1] != ' ' && s[op-1] != '\t'
+	return a.secret(s)
+}
+
+// nameBefore returns the name that ends before end, over white space, quotes and
+// the brackets of an index.
+func nameBefore(s string, end int) (int, string) {
+	limit := max(0, end-16)
+	for end > limit && (s[end-1] == ' ' || s[end-1] == '\t') {
+		end--
+	}
+	for end > limit && strings.IndexByte("\"'`]\\", s[end-1]) >= 0 {
+		end--
+	}
+	start := end
+	limit = max(0, end-maxName-1)
+	for start > limit && classes[s[start-1]]&classIdent != 0 {
+		start--
+	}
+	for start < end && (s[start] == '-' || s[start] == '.') {
+		start++
+	}
+	return start, s[start:end]
+}
+
+// familyBefore is nameFamily that knows what stands before the name: the
+// backslash of an escape (\ntoken), and the first word of "API key".
+func familyBefore(s string, start int, name string) family {
+	fam := nameFamily(name)
+	if fam == famNone && start > 0 && s[start-1] == '\\' && len(name) > 1 {
+		fam = nameFamily(name[1:])
+	}
+	if fam == famKey && len(name) <= 4 && start > 1 && s[start-1] == ' ' {
+		if before, first := nameBefore(s, start-1); start-before < 20 && nameFamily(first+" "+name) == famSecret {
+			return famSecret
+		}
+	}
+	return fam
+}
+
+func typeName(name string) bool {
+	switch name {
+	case "string", "str", "String", "text", "char", "Text", "bytes", "byte", "SecretStr", "any":
+		return true
+	}
+	return false
+}
+
+// secret returns what of the value is to be masked.
+func (a assignment) secret(s string) (span, bool) {
+	i := a.valueStart
+	if i >= len(s) {
+		return span{}, false
+	}
+	if q, ok := quoteAt(s, i); ok {
+		return a.quoted(s, q)
+	}
+	if a.comparison {
+		return span{}, false
+	}
+	if literal, ok := convertedLiteral(s, i); ok {
+		return a.quoted(s, literal)
+	}
+	return a.bare(s, i)
+}
+
+// A quote is an opening quote and the number of backslashes before it.
+type quote struct {
+	start   int // of the text after it
+	char    byte
+	escapes int
+}
+
+// quoteAt reads an opening quote at i, after the letter of r"…", b'…', f"…".
+func quoteAt(s string, i int) (quote, bool) {
+	if i+1 < len(s) && strings.IndexByte("rbfuRBFU@$", s[i]) >= 0 && strings.IndexByte("\"'`", s[i+1]) >= 0 {
+		i++
+	}
+	j := skipBackslashes(s, i)
+	if j >= len(s) || strings.IndexByte("\"'`", s[j]) < 0 {
+		return quote{}, false
+	}
+	q := quote{start: j + 1, char: s[j], escapes: j - i}
+	if startsAt(s, j, `"""`) || startsAt(s, j, "'''") {
+		q.start = j + 3
+	}
+	return q, true
+}
+
+// end returns where the quoted text ends; a line's or the text's end closes it too.
+func (q quote) end(s string) int {
+	limit := min(len(s), q.start+maxQuoted)
+	escapes := 0
+	for i := q.start; i < limit; i++ {
+		switch c := s[i]; {
+		case c == '\\':
+			escapes++
+			continue
+		case c == q.char && (escapes <= q.escapes && (q.escapes > 0 || escapes == 0) || q.escapes == 0 && escapes%2 == 0):
+			return i - min(escapes, q.escapes)
+		case c == '\n' && q.char != '`':
+			return i
+		}
+		escapes = 0
+	}
+	return limit
+}
+
+// convertedLiteral reads []byte("…") and its like at i.
+func convertedLiteral(s string, i int) (quote, bool) {
+	for _, conversion := range [...]string{"[]byte(", "string(", "bytes(", "String(", "SecretStr(", "Buffer.from(", "b64decode("} {
+		if startsAt(s, i, conversion) {
+			return quoteAt(s, i+len(conversion))
+		}
+	}
+	return quote{}, false
+}
+
+// quoted judges a literal in quotes.
+func (a assignment) quoted(s string, q quote) (span, bool) {
+	end := q.end(s)
+	if end <= q.start {
+		return span{}, false
+	}
+	found := span{q.start, end, a.family.rule()}
+	v := s[q.start:min(end, q.start+maxValue)]
+	if a.family == famAuthorization {
+		return authorizationValue(s, q.start, end)
+	}
+	return found, secretLiteral(a.family, v, a.comparison) || a.envStyle(s) && secretSetting(v)
+}
+
+// secretLiteral reports whether a literal string is a secret of the family.
+func secretLiteral(fam family, v string, comparison bool) bool {
+	if placeholder(v) {
+		return false
+	}
+	switch fam {
+	case famPassword:
+		if comparison && len(v) < 6 {
+			return false
+		}
+		return !sentence(v) && !environmentName(v)
+	case famSecret:
+		return len(v) >= 8 && !strings.ContainsAny(v, " \t\n(){}") && !wordy(v) && !pathLike(v)
+	case famKey:
+		return random(v) && !pathLike(v)
+	case famAuthorization:
+		return len(v) >= 6 && !wordy(v)
+	}
+	return false
+}
+
+// environmentName reports whether v names a variable: DB_PASSWORD.
+func environmentName(v string) bool {
+	underscore := false
+	for i := range len(v) {
+		switch c := v[i]; {
+		case c == '_':
+			underscore = true
+		case !isUpper(c) && !isDigit(c):
+			return false
+		}
+	}
+	return underscore && nameFamily(v) != famNone
+}
+
+// pathLike reports whether v is a path or an address; a secret in an address is
+// the business of secretInURL.
+func pathLike(v string) bool {
+	switch v[0] {
+	case '/', '.', '~':
+		return strings.IndexByte(v, '+') < 0 && strings.IndexByte(v, '=') < 0 && strings.Count(v, "/") >= 1 && !random(v)
+	}
+	return strings.Contains(v, "://") || len(v) > 3 && v[1] == ':' && v[2] == '\\'
+}
+
+// envStyle reports whether the assignment reads NAME=value, as in a .env file, a
+// shell or a container's command line.
+func (a assignment) envStyle(s string) bool {
+	if !a.tight || a.colon || a.comparison {
+		return false
+	}
+	for i := range len(a.name) {
+		if isLower(a.name[i]) {
+			return false
+		}
+	}
+	if a.nameStart == 0 {
+		return true
+	}
+	return strings.IndexByte(" \t\n\r\"'+-;|&\\", s[a.nameStart-1]) >= 0 || s[a.nameStart-1] >= 0x80
+}
+
+// secretSetting reports whether the value of a NAME=value is taken for a secret
+// although it reads like words.
+func secretSetting(v string) bool {
+	return len(v) >= 6 && !placeholder(v) && !strings.ContainsAny(v, "()") && !environmentName(v) &&
+		!pathLike(v) && !sentence(v) && (strings.IndexByte(v, '.') < 0 || !identifier(v))
+}
+
+// bare judges a value without quotes.
+func (a assignment) bare(s string, i int) (span, bool) {
+	if a.family == famAuthorization {
+		return authorizationValue(s, i, lineEnd(s, i))
+	}
+	env := a.envStyle(s)
+	stops := " \t\r\n\"'`<>()[]{},;&|"
+	if env || a.family == famPassword && a.tight {
+		stops = " \t\r\n\"'`&|"
+		if env {
+			stops = " \t\r\n\"'`"
+		}
+	}
+	end := bareEnd(s, i, stops)
+	v := s[i:min(end, i+maxValue)]
+	if env || a.family == famPassword && a.tight {
+		// The punctuation of the code around it does not belong to it.
+		trimmed := strings.TrimRight(v, ",;")
+		if open := strings.IndexByte(trimmed, '('); open > 0 && identifier(trimmed[:open]) {
+			return span{}, false // a call
+		}
+		if strings.IndexByte(trimmed, '(') < 0 {
+			trimmed = strings.TrimRight(trimmed, ")]};,")
+		}
+		if len(trimmed) < len(v) && len(v) < maxValue {
+			v = trimmed
+			end = i + len(v)
+		}
+	}
+	if len(v) < 3 || placeholder(v) {
+		return span{}, false
+	}
+	after := byte('\n')
+	if end < len(s) {
+		after = s[end]
+	}
+	if after == '(' || after == '[' || after == '{' || after == '<' && a.family != famPassword {
+		return span{}, false
+	}
+	found := span{i, end, a.family.rule()}
+	name := identifier(v)
+	switch a.family {
+	case famPassword:
+		switch {
+		case env:
+			return found, secretSetting(v) || len(v) >= 3 && !identifier(v) && !environmentName(v)
+		case !name:
+			return found, !pathLike(v) && hasAlnum(v)
+		case strings.ContainsAny(v, ".:>"):
+			return span{}, false // a field of something
+		case strings.IndexAny(v, "0123456789") >= 0:
+			// A variable with a number, or a password? Code ends statements.
+			return found, a.tight || after == '\r' || after == '\n' || after == '&' || after == '\\'
+		}
+		return found, (after == '\n' || after == '\r' || after == '\\') && len(v) >= 4 && lowerCase(v) && a.startsLine(s)
+	case famSecret:
+		if env && secretSetting(v) {
+			return found, true
+		}
+		if name && strings.ContainsAny(v, ".:>") && !random(v) {
+			return span{}, false
+		}
+		return found, len(v) >= 8 && hasAlnum(v) && !wordy(v) && !pathLike(v)
+	case famKey:
+		return found, random(v) && !pathLike(v)
+	}
+	return span{}, false
+}
+
+func bareEnd(s string, i int, stops string) int {
+	for i < len(s) && strings.IndexByte(stops, s[i]) < 0 {
+		if s[i] == '\\' && i+1 < len(s) && strings.IndexByte("nrt\"'", s[i+1]) >= 0 {
+			break // the escape of text within a string
+		}
+		i++
+	}
+	return i
+}
+
+func hasAlnum(v string) bool {
+	for i := range len(v) {
+		if isAlnum(v[i]) || v[i] >= 0x80 {
+			return true
+		}
+	}
+	return false
+}
+
+func lowerCase(v string) bool {
+	for i := range len(v) {
+		if !isLower(v[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// startsLine reports whether only white space, a list's dash or a diff's sign
+// stands before the name on its line.
+func (a assignment) startsLine(s string) bool {
+	for i := a.nameStart; i > 0; i-- {
+		switch s[i-1] {
+		case ' ', '\t', '-', '+', '"', '\'':
+		case '\n':
+			return true
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+func lineEnd(s string, i int) int {
+	if n := strings.IndexAny(s[i:min(len(s), i+maxQuoted)], "\r\n"); n >= 0 {
+		return i + n
+	}
+	return min(len(s), i+maxQuoted)
+}

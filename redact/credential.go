@@ -1,0 +1,260 @@
+package redact
+
+import (
+	"encoding/base64"
+	"strings"
+)
+
+// maxAuthority bounds the part of a URL that names user, password and host.
+const maxAuthority = 512
+
+// secretInURL finds the password of scheme://user:password@host, a token in the
+// user's place, and the path of a webhook. s[i] is the ':' before the slashes,
+// which may be escaped.
+func secretInURL(s string, i int) (span, bool) {
+	start := i + 1
+	for range 2 {
+		if j := skipBackslashes(s, start); j < len(s) && s[j] == '/' {
+			start = j + 1
+		} else {
+			return span{}, false
+		}
+	}
+	if i == 0 || !isAlnum(s[i-1]) {
+		return span{}, false
+	}
+	limit := min(len(s), start+maxAuthority)
+	colon, at := -1, -1
+scan:
+	for j := start; j < limit; j++ {
+		switch c := s[j]; {
+		case c <= ' ', c == '"', c == '\'', c == '<', c == '>', c == '`':
+			break scan
+		case c == ':' && colon < 0:
+			colon = j
+		case c == '@':
+			at = j
+		case c == '/' || c == '\\' || c == '?' || c == '#':
+			// The host ends here, unless a password has such a character: then a
+			// '@' follows and what stands after the ':' is no port.
+			if at >= 0 || colon < 0 || portOnly(s[colon+1:j]) {
+				break scan
+			}
+		}
+	}
+	if at < 0 {
+		return webhook(s, start)
+	}
+	if colon >= 0 && colon < at {
+		password := s[colon+1 : at]
+		if password == "" || placeholder(password) {
+			return span{}, false
+		}
+		return span{colon + 1, at, ruleURLPassword}, true
+	}
+	if user := s[start:at]; len(user) >= 12 && !wordy(user) && !placeholder(user) {
+		return span{start, at, ruleURLPassword}, true
+	}
+	return span{}, false
+}
+
+func portOnly(v string) bool {
+	return v == "" || number(v)
+}
+
+// webhooks are addresses whose path is the secret.
+var webhooks = [...]string{"hooks.slack.com/", "discord.com/api/webhooks/", "discordapp.com/api/webhooks/"}
+
+func webhook(s string, start int) (span, bool) {
+	for n, prefix := range webhooks {
+		if !startsAt(s, start, prefix) {
+			continue
+		}
+		begin := start + len(prefix)
+		end := begin
+		for end < len(s) && (classes[s[end]]&classWord != 0 || s[end] == '/') {
+			end++
+		}
+		if end-begin < 16 || n > 0 && strings.IndexByte(s[begin:end], '/') < 0 {
+			return span{}, false
+		}
+		return span{begin, end, ruleSlackWebhook}, true
+	}
+	return span{}, false
+}
+
+// authorizationValue finds the credentials in the value s[i:end] of an
+// Authorization header: after the scheme, or all of it.
+func authorizationValue(s string, i, end int) (span, bool) {
+	// A quote ends the header of curl -H "Authorization: …".
+	if n := strings.IndexAny(s[i:end], "\"'`"); n >= 0 {
+		end = i + n
+		for end > i && s[end-1] == '\\' {
+			end--
+		}
+	}
+	if n := strings.Index(s[i:end], `\n`); n >= 0 {
+		end = i + n
+	}
+	value := s[i:end]
+	scheme, credentials, two := strings.Cut(value, " ")
+	if !two || strings.IndexByte(scheme, '=') >= 0 {
+		v := strings.TrimRight(value, ",;)")
+		if len(v) < 8 || placeholder(v) || wordy(v) || identifier(v) && !random(v) || strings.IndexByte(v, '(') >= 0 {
+			return span{}, false
+		}
+		return span{i, i + len(v), ruleAuthorization}, true
+	}
+	start := i + len(scheme) + 1
+	credentials = strings.TrimLeft(credentials, " ")
+	start = end - len(credentials)
+	word, rest, more := strings.Cut(credentials, " ")
+	if len(word) < 4 || placeholder(word) || !tokenBytes(word) {
+		if !more || placeholder(word) || !strings.EqualFold(scheme, "digest") && !strings.EqualFold(scheme, "AWS4-HMAC-SHA256") {
+			return span{}, false
+		}
+	}
+	if more && strings.IndexByte(rest, '=') >= 0 { // Digest a="…", b="…"
+		return span{start, end, ruleAuthorization}, true
+	}
+	knownScheme := wordIn(strings.ToLower(scheme), " basic bearer token digest negotiate apikey key ")
+	if !knownScheme && wordy(word) || wordy(word) && len(word) < 8 || more && wordy(word) {
+		return span{}, false
+	}
+	if wordIn(strings.ToLower(word), " token tokens authentication authorization header scheme credentials auth ") {
+		return span{}, false
+	}
+	return span{start, start + len(word), ruleAuthorization}, true
+}
+
+func tokenBytes(v string) bool {
+	for i := range len(v) {
+		if classes[v[i]]&classToken == 0 && v[i] != ':' && v[i] != ',' {
+			return false
+		}
+	}
+	return true
+}
+
+// secretAtB finds "Bearer TOKEN" and "Basic BASE64" wherever they stand.
+func secretAtB(s string, i int) (span, bool) {
+	if len(s)-i < 12 {
+		return span{}, false
+	}
+	switch {
+	case s[i+1] == 'e' && hasPrefixFold(s[i:], "bearer"):
+		start := i + 6
+		if s[start] != ' ' && s[start] != '+' && !startsAt(s, start, "%20") {
+			return span{}, false
+		}
+		for start < len(s) && (s[start] == ' ' || s[start] == '+') {
+			start++
+		}
+		end := runEnd(s, start, classToken)
+		end = start + len(strings.TrimRight(s[start:end], "."))
+		if v := s[start:end]; len(v) < 8 || wordy(v) {
+			return span{}, false
+		}
+		return span{start, end, ruleBearer}, true
+	case s[i+1] == 'a' && hasPrefixFold(s[i:], "basic "):
+		start := i + 6
+		end := runEnd(s, start, classBase64)
+		if end-start < 8 || wordy(s[start:end]) && !userAndPassword(s[start:end]) {
+			return span{}, false
+		}
+		if s[i] == 'b' && !userAndPassword(s[start:end]) {
+			return span{}, false // "basic" is a word
+		}
+		return span{start, end, ruleBasic}, true
+	}
+	return span{}, false
+}
+
+// userAndPassword reports whether v is base64 of user:password.
+func userAndPassword(v string) bool {
+	v = strings.TrimRight(v[:min(len(v), maxValue)], "=")
+	v = v[:len(v)-len(v)%4]
+	var decoded [maxValue]byte
+	n, err := base64.RawStdEncoding.Decode(decoded[:], []byte(v))
+	if err != nil {
+		return false
+	}
+	colon := false
+	for _, c := range decoded[:n] {
+		if c < ' ' || c == 0x7f {
+			return false
+		}
+		colon = colon || c == ':'
+	}
+	return colon
+}
+
+// secretFlag finds the value of --password VALUE. s[i] is the first dash.
+func secretFlag(s string, i int) (span, bool) {
+	if i > 0 && strings.IndexByte(" \t\n\"'`,[(\\", s[i-1]) < 0 {
+		return span{}, false
+	}
+	end := runEnd(s, i+2, classWord)
+	name := s[i+2 : end]
+	fam := nameFamily(name)
+	if fam == famNone || end >= len(s) {
+		return span{}, false
+	}
+	// In a list of arguments, quotes and a comma stand between flag and value.
+	start := end
+	for start < min(len(s), end+8) && strings.IndexByte(" \t\n\"',\\", s[start]) >= 0 {
+		start++
+	}
+	if start == end || start >= len(s) || s[start] == '-' {
+		return span{}, false
+	}
+	stop := bareEnd(s, start, " \t\r\n\"'`;|&<>)],")
+	v := s[start:min(stop, start+maxValue)]
+	switch {
+	case placeholder(v) || strings.IndexByte(v, '(') >= 0:
+		return span{}, false
+	case fam == famPassword:
+		if len(v) < 3 || wordy(v) && strings.IndexAny(v, "0123456789") < 0 && s[end] != ' ' {
+			return span{}, false
+		}
+		return span{start, stop, rulePassword}, true
+	case secretLiteral(fam, v, false):
+		return span{start, stop, fam.rule()}, true
+	}
+	return span{}, false
+}
+
+// curlUser finds the password of curl -u user:password. s[i] is the ':'.
+func curlUser(s string, i int) (span, bool) {
+	start := i
+	limit := max(0, i-maxName)
+	for start > limit && strings.IndexByte(" \t\n\"'`=", s[start-1]) < 0 {
+		start--
+	}
+	if start == i || i+1 >= len(s) {
+		return span{}, false
+	}
+	before := start
+	for before > limit && strings.IndexByte(" \t\"'\\=", s[before-1]) >= 0 {
+		before--
+	}
+	flag := endsAt(s, before, "-u") || endsAt(s, before, "--user") || endsAt(s, before, "--proxy-user") || endsAt(s, before, "-U")
+	if !flag && startsAt(s, start, "-u") && i-start > 2 {
+		flag = true // -uuser:password
+	} else if before == start {
+		return span{}, false
+	}
+	if !flag {
+		return span{}, false
+	}
+	end := bareEnd(s, i+1, " \t\r\n\"'`|;")
+	v := s[i+1 : min(end, i+1+maxValue)]
+	if v == "" || number(v) || placeholder(v) || v[0] == '/' {
+		return span{}, false
+	}
+	// curl, or a tool like it, must be near: docker -u 1000:staff has no password.
+	if head := s[max(0, before-200):before]; !strings.Contains(head, "curl") && !strings.Contains(head, "http") && !strings.Contains(head, "wget") && wordy(v) {
+		return span{}, false
+	}
+	return span{i + 1, end, ruleCurl}, true
+}

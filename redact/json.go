@@ -1,0 +1,226 @@
+package redact
+
+import (
+	"bytes"
+	"strings"
+)
+
+// JSON returns raw with tags stripped and secrets masked in its strings, and
+// with the values of keys that name a secret masked. It returns raw itself when
+// nothing is to be done. Valid JSON stays valid; what is no JSON becomes a JSON
+// string of its scrubbed text.
+func JSON(raw []byte) ([]byte, map[string]int) {
+	var counts map[string]int
+	return scrubJSON(raw, &counts), counts
+}
+
+func scrubJSON(raw []byte, counts *map[string]int) []byte {
+	if len(raw) == 0 || cleanJSON(raw) {
+		return raw
+	}
+	d, ok := parseDocument(raw)
+	if !ok {
+		return appendQuoted(nil, scrub(string(raw), counts))
+	}
+	d.scrub(counts)
+	return d.encode()
+}
+
+// cleanJSON is the fast path: it reports whether there is certainly nothing to
+// do, without taking raw apart and, for strings of usual size, without memory.
+func cleanJSON(raw []byte) bool {
+	var scratch [4096]byte
+	buffer := scratch[:0]
+	for i := 0; i < len(raw); {
+		n := bytes.IndexByte(raw[i:], '"')
+		if n < 0 {
+			return wellFormed(raw)
+		}
+		i += n
+		end := stringEnd(raw, i)
+		if end-i < 2 || raw[end-1] != '"' {
+			return false
+		}
+		body := raw[i+1 : end-1]
+		text := body
+		if bytes.IndexByte(body, '\\') >= 0 {
+			buffer = unquote(buffer[:0], body)
+			text = buffer
+		}
+		if dirty(view(text)) {
+			return false
+		}
+		i = end
+		for i < len(raw) && (raw[i] == ' ' || raw[i] == '\n' || raw[i] == '\t' || raw[i] == '\r') {
+			i++
+		}
+		if i < len(raw) && raw[i] == ':' && nameFamily(view(text)) > famKey {
+			return false
+		}
+	}
+	return true
+}
+
+// wellFormed keeps text that is no JSON out of the fast path: only numbers and
+// literals have no quotes at all.
+func wellFormed(raw []byte) bool {
+	return !dirty(view(raw))
+}
+
+// scrub does all that is to be done with a document's strings.
+func (d *document) scrub(counts *map[string]int) {
+	if d.spansStrings() {
+		d.stripAcross(counts)
+	}
+	for i := range d.strings {
+		s := &d.strings[i]
+		s.set(scrub(s.text, counts))
+		if !s.isKey {
+			d.maskByKey(s, counts)
+		}
+	}
+}
+
+// maskByKey masks the value of a key that names a secret.
+func (d *document) maskByKey(s *jsonString, counts *map[string]int) {
+	key := d.keyOf(s)
+	fam := nameFamily(key)
+	if fam == famNone || s.text == "" || strings.Contains(s.text, maskStart) {
+		return
+	}
+	if secretLiteral(fam, s.text[:min(len(s.text), maxValue)], false) {
+		s.set(Mask(fam.rule()))
+		count(counts, fam.rule())
+	}
+}
+
+// spansStrings reports whether something may begin in one string and end in
+// another: a tag or a PEM block whose lines stand in an array, or a tag over
+// several blocks of content.
+func (d *document) spansStrings() bool {
+	for i := range d.strings {
+		s := d.strings[i].text
+		if d.strings[i].isKey {
+			continue
+		}
+		if strings.Contains(s, "-----BEGIN") && !strings.Contains(s, "-----END") {
+			return true
+		}
+		if cuts := tagSpans(s, nil); len(cuts) > 0 && cuts[len(cuts)-1].end == len(s) {
+			return true
+		}
+	}
+	return false
+}
+
+// stripAcross strips tags and masks PEM blocks in the document's values read as
+// one text, a line each. A tag that is never closed runs to the end of its
+// string, or of its array: the lines of a patch are an array.
+func (d *document) stripAcross(counts *map[string]int) {
+	for range maxStripPasses {
+		text, starts := d.join()
+		cuts := tagSpans(text, func(at int) int { return d.fieldEnd(starts, at) })
+		cuts = d.addPrivateKeys(text, cuts, counts)
+		if len(cuts) == 0 {
+			return
+		}
+		d.cut(starts, cuts)
+	}
+}
+
+// join returns the values as one text and where each string starts in it. Keys
+// take no place in it.
+func (d *document) join() (string, []int) {
+	var b strings.Builder
+	starts := make([]int, len(d.strings)+1)
+	for i := range d.strings {
+		starts[i] = b.Len()
+		if !d.strings[i].isKey {
+			b.WriteString(d.strings[i].text)
+			b.WriteByte('\n')
+		}
+	}
+	starts[len(d.strings)] = b.Len()
+	return b.String(), starts
+}
+
+// fieldEnd returns where the string at a position of the joined text ends, or
+// the array that it is an element of.
+func (d *document) fieldEnd(starts []int, at int) int {
+	low, high := 0, len(d.strings)-1
+	for low < high {
+		middle := (low + high + 1) / 2
+		if starts[middle] <= at {
+			low = middle
+		} else {
+			high = middle - 1
+		}
+	}
+	last := low
+	if array := d.strings[low].array; array != 0 {
+		for last+1 < len(d.strings) && d.strings[last+1].array == array {
+			last++
+		}
+	}
+	return starts[last+1] - 1
+}
+
+// addPrivateKeys merges the PEM blocks of text into cuts.
+func (d *document) addPrivateKeys(text string, cuts []span, counts *map[string]int) []span {
+	var merged []span
+	at, next := 0, 0
+	for {
+		n := strings.Index(text[at:], "-----BEGIN")
+		if n < 0 {
+			return append(merged, cuts[next:]...)
+		}
+		found, ok := privateKey(text, at+n)
+		if !ok {
+			at += n + 1
+			continue
+		}
+		for next < len(cuts) && cuts[next].end <= found.start {
+			merged = append(merged, cuts[next])
+			next++
+		}
+		if next < len(cuts) && cuts[next].start < found.end {
+			// They overlap: what the tag takes is gone, the next pass sees the rest.
+			at = max(cuts[next].end, at+n+1)
+			continue
+		}
+		merged = append(merged, found)
+		count(counts, found.rule)
+		at = found.end
+	}
+}
+
+// cut applies spans of the joined text to the strings. The mask of a span that
+// covers several goes into the first.
+func (d *document) cut(starts []int, cuts []span) {
+	for i := range d.strings {
+		s := &d.strings[i]
+		if s.isKey {
+			continue
+		}
+		start, end := starts[i], starts[i]+len(s.text)
+		for len(cuts) > 0 && cuts[0].end <= start {
+			cuts = cuts[1:]
+		}
+		var own []span
+		for _, c := range cuts {
+			if c.start >= end {
+				break
+			}
+			rule := c.rule
+			if c.start < start {
+				rule = ""
+			}
+			if from, to := max(c.start, start)-start, min(c.end, end)-start; from < to {
+				own = append(own, span{from, to, rule})
+			}
+		}
+		if len(own) > 0 {
+			s.set(applySpans(s.text, own))
+		}
+	}
+}

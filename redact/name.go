@@ -1,0 +1,214 @@
+package redact
+
+import "strings"
+
+// A family says what kind of secret a name promises, and so how much its value
+// has to look like one to be masked.
+type family byte
+
+const (
+	famNone family = iota
+	// famKey is a name that ends in "key" and says no more, or that of a
+	// signature: only what is random for certain is a secret.
+	famKey
+	// famSecret is a token, a secret, an API key: words are not masked, the rest is.
+	famSecret
+	// famPassword is a password: people choose words for them.
+	famPassword
+	// famAuthorization is the name of an HTTP header with credentials.
+	famAuthorization
+)
+
+func (f family) rule() string {
+	switch f {
+	case famPassword:
+		return rulePassword
+	case famAuthorization:
+		return ruleAuthorization
+	}
+	return ruleAssigned
+}
+
+// maxName bounds the names that are looked at, in bytes.
+const maxName = 64
+
+// nameFamily tells which family a name belongs to: of a variable, a setting, a
+// JSON key, a header. The last word decides: token_type and passwordField are
+// names of something else.
+func nameFamily(name string) family {
+	if len(name) < 3 || len(name) > maxName || !mayBeSecretName(name) {
+		return famNone
+	}
+	// Lower case, with '_' between words however they were written.
+	var buffer [2 * maxName]byte
+	n := 0
+	for i := range len(name) {
+		c := name[i]
+		switch {
+		case c >= 'A' && c <= 'Z':
+			// A word starts at a capital after a small letter, and at the last
+			// capital of a run before a small letter (APIKey).
+			if n > 0 && buffer[n-1] != '_' &&
+				(!isUpper(name[i-1]) || i+1 < len(name) && isLower(name[i+1]) && !isPluralS(name, i+1)) {
+				buffer[n] = '_'
+				n++
+			}
+			buffer[n] = c | 0x20
+			n++
+		case c == '-' || c == '.' || c == '_' || c == ' ':
+			if n > 0 && buffer[n-1] != '_' {
+				buffer[n] = '_'
+				n++
+			}
+		default:
+			buffer[n] = c
+			n++
+		}
+	}
+	for n > 0 && buffer[n-1] == '_' {
+		n--
+	}
+	return wordsFamily(view(buffer[:n]))
+}
+
+func isUpper(c byte) bool { return c >= 'A' && c <= 'Z' }
+func isLower(c byte) bool { return c >= 'a' && c <= 'z' }
+
+// isPluralS reports whether the small letter at i is only the plural of capitals (APIs).
+func isPluralS(name string, i int) bool {
+	return name[i] == 's' && i+1 == len(name)
+}
+
+// mayBeSecretName is a quick no for most names: each word of wordsFamily has one
+// of these pairs of letters.
+func mayBeSecretName(name string) bool {
+	for i := 0; i+1 < len(name); i++ {
+		switch name[i] | 0x20 {
+		case 'a': // pass, pat
+			if c := name[i+1] | 0x20; c == 's' || c == 't' || c == 'u' {
+				return true
+			}
+		case 'w': // pwd, passwd, pw
+			if name[i+1]|0x20 == 'd' {
+				return true
+			}
+		case 'p': // pw, psw
+			if c := name[i+1] | 0x20; c == 'w' || c == 's' {
+				return true
+			}
+		case 'e': // key, secret
+			if c := name[i+1] | 0x20; c == 'y' || c == 'c' {
+				return true
+			}
+		case 'k': // token
+			if name[i+1]|0x20 == 'e' {
+				return true
+			}
+		case 'r': // cred
+			if name[i+1]|0x20 == 'e' {
+				return true
+			}
+		case 'i': // signature, sig
+			if name[i+1]|0x20 == 'g' {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func wordsFamily(words string) family {
+	last, before := lastWord(words)
+	for wordIn(last, afterthoughts) || number(last) {
+		if before == "" {
+			return famNone
+		}
+		words = before
+		last, before = lastWord(words)
+	}
+	previous, _ := lastWord(before)
+	switch last {
+	case "password", "passwords", "passwd", "passphrase", "pwd", "passcode", "psw", "userpass":
+		return famPassword
+	case "pass", "pw":
+		if before == "" {
+			return famSecret
+		}
+		return famPassword
+	case "secret", "secrets", "token", "apikey", "apikeys", "credential", "credentials", "creds", "cred", "pat", "auth", "bearer":
+		return famSecret
+	case "tokens":
+		if previous == "" || wordIn(previous, countedTokens) {
+			return famKey
+		}
+		return famSecret
+	case "base": // SECRET_KEY_BASE
+		if strings.HasSuffix(before, "secret_key") {
+			return famSecret
+		}
+		return famNone
+	case "authorization":
+		return famAuthorization
+	case "key", "keys":
+		switch {
+		case wordIn(previous, keyOfSecret):
+			return famSecret
+		case previous == "public" || previous == "pub":
+			return famNone
+		}
+		return famKey
+	case "signature", "sig":
+		return famKey
+	}
+	switch {
+	case strings.HasSuffix(last, "password"), strings.HasSuffix(last, "passwd"), strings.HasSuffix(last, "passphrase"):
+		return famPassword
+	case strings.HasSuffix(last, "secret"), strings.HasSuffix(last, "token"), strings.HasSuffix(last, "apikey"),
+		strings.HasSuffix(last, "secretkey"), strings.HasSuffix(last, "accesskey"), strings.HasSuffix(last, "privatekey"),
+		strings.HasSuffix(last, "authkey"), strings.HasSuffix(last, "accountkey"):
+		return famSecret
+	}
+	return famNone
+}
+
+// Words between blanks; wordIn looks for them whole.
+const (
+	// afterthoughts follow the word that names the secret.
+	afterthoughts = " value val prod production dev development staging stage test live old new base64 b64 raw plain plaintext default encoded str string v1 v2 v3 primary secondary "
+	// keyOfSecret come before "key" in the name of a secret.
+	keyOfSecret = " api secret access private encryption encrypt decryption signing sign auth account shared service master client app application license licence ssh gpg pgp deploy jwt session hmac aes admin webhook subscription instrumentation function aws azure openai anthropic stripe gemini google github gitlab slack sendgrid twilio datadog mailgun write ingest integration consumer rsa host server root storage cipher crypto "
+	// countedTokens come before "tokens" where they are a model's.
+	countedTokens = " max min input output total prompt completion cache cached read creation used num n reasoning thinking budget estimated all remaining context "
+)
+
+func wordIn(word, list string) bool {
+	if word == "" {
+		return false
+	}
+	for {
+		i := strings.Index(list, word)
+		if i < 0 {
+			return false
+		}
+		if list[i-1] == ' ' && list[i+len(word)] == ' ' {
+			return true
+		}
+		list = list[i+len(word):]
+	}
+}
+
+func lastWord(words string) (last, before string) {
+	if i := strings.LastIndexByte(words, '_'); i >= 0 {
+		return words[i+1:], words[:i]
+	}
+	return words, ""
+}
+
+func number(word string) bool {
+	for i := range len(word) {
+		if !isDigit(word[i]) {
+			return false
+		}
+	}
+	return word != ""
+}

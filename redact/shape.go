@@ -1,0 +1,182 @@
+package redact
+
+import "strings"
+
+// wordy reports whether v reads like words, names or a version and not like
+// something random: my-app-session, getUserById, "user.profile.v2".
+func wordy(v string) bool {
+	letters, digits, segments := 0, 0, 0
+	for i := 0; i < len(v); {
+		c := v[i]
+		switch {
+		case isDigit(c):
+			j := i
+			for j < len(v) && isDigit(v[j]) {
+				j++
+			}
+			digits += j - i
+			segments++
+			i = j
+		case isLower(c) || isUpper(c):
+			j := wordEnd(v, i)
+			if !pronounceable(v[i:j]) {
+				return false
+			}
+			letters += j - i
+			segments++
+			i = j
+		case c >= 0x80:
+			letters++
+			i++
+		default:
+			i++
+		}
+	}
+	if digits > 4 || letters == 0 {
+		return false
+	}
+	// Random text falls into many short pieces.
+	return segments <= 2 && digits <= 4 && letters >= 3 || letters+digits >= 3*segments
+}
+
+// wordEnd returns the end of the word at i: Title, lower or UPPER.
+func wordEnd(v string, i int) int {
+	j := i + 1
+	if isUpper(v[i]) && j < len(v) && isUpper(v[j]) {
+		for j < len(v) && isUpper(v[j]) {
+			j++
+		}
+		if j < len(v) && isLower(v[j]) {
+			j-- // the capital belongs to the next word
+		}
+		return j
+	}
+	for j < len(v) && isLower(v[j]) {
+		j++
+	}
+	return j
+}
+
+// pronounceable reports whether a word has vowels where words have them.
+// Abbreviations of up to four letters have none.
+func pronounceable(word string) bool {
+	consonants, vowels := 0, 0
+	for i := range len(word) {
+		if strings.IndexByte("aeiouy", word[i]|0x20) >= 0 {
+			vowels++
+			consonants = 0
+			continue
+		}
+		if consonants++; consonants > 5 {
+			return false
+		}
+	}
+	return len(word) <= 4 || vowels*6 >= len(word)
+}
+
+// random reports whether v can hardly be anything but random: a long hash in
+// hex, or many different characters of all kinds.
+func random(v string) bool {
+	if len(v) < 20 || strings.ContainsAny(v, " \t") {
+		return false
+	}
+	var seen [256]bool
+	different, hex := 0, 0
+	for i := range len(v) {
+		c := v[i]
+		if !seen[c] {
+			seen[c] = true
+			different++
+		}
+		if isDigit(c) || c|0x20 >= 'a' && c|0x20 <= 'f' {
+			hex++
+		}
+	}
+	if hex == len(v) {
+		return len(v) >= 32 && different >= 8
+	}
+	return mixed(v) && different >= 12 && !wordy(v)
+}
+
+// noSecrets are values, and names of types, that stand where a secret could.
+const noSecrets = " true false null nil none undefined string str text char varchar bool boolean int integer number any object bytes byte secretstr optional required password passwd token secret secrets key apikey api_key unknown void never hidden masked redacted empty todo tbd yes no on off self this props input ctx err error value example optional[str] securestring chararray "
+
+// placeholder reports whether a value stands for a secret that is elsewhere.
+func placeholder(v string) bool {
+	if strings.HasPrefix(v, maskStart) {
+		return true
+	}
+	if len(v) < 64 {
+		var lower [64]byte
+		n := copy(lower[:], v)
+		for i := range n {
+			if isUpper(lower[i]) {
+				lower[i] |= 0x20
+			}
+		}
+		word := strings.TrimRight(view(lower[:n]), "!?,;|.")
+		if word == "" || wordIn(word, noSecrets) {
+			return true
+		}
+		if strings.HasPrefix(word, "your") && (len(word) == 4 || !isAlnum(word[4])) ||
+			strings.HasPrefix(word, "process.env") || strings.HasPrefix(word, "os.environ") || strings.HasPrefix(word, "env.") ||
+			strings.HasPrefix(word, "import.meta.") || strings.HasPrefix(word, "secrets.") || strings.HasPrefix(word, "config.") {
+			return true
+		}
+	}
+	if v == "" {
+		return true
+	}
+	last := v[len(v)-1]
+	switch v[0] {
+	case '$', '{':
+		// $VAR, ${VAR}, $(command), {{ template }}; a password may start with $ too.
+		return len(v) == 1 || v[1] == '{' || v[1] == '(' || v[0] == '{' || identifier(v[1:])
+	case '<':
+		return last == '>' || strings.Contains(v, "%>")
+	case '#':
+		return len(v) > 1 && v[1] == '{'
+	case '%':
+		return len(v) == 2 || len(v) > 1 && v[1] == '(' || last == '%'
+	case '@', ':', '&', '*':
+		return identifier(v[1:]) || strings.Trim(v, "*") == ""
+	case '!':
+		return len(v) > 1 && isUpper(v[1]) || v == "!vault"
+	}
+	// Dots, stars, crosses.
+	return strings.Trim(v, v[:1]) == "" && !isDigit(v[0]) || strings.HasSuffix(v, "...") || strings.HasSuffix(v, "…") ||
+		strings.Contains(v, "****") || strings.Contains(v, "xxxx") || strings.Contains(v, "XXXX")
+}
+
+// identifier reports whether v is a name, perhaps of a field (a.b.c, a->b, A::b).
+func identifier(v string) bool {
+	if v == "" || !(isLower(v[0]|0x20) || v[0] == '_') {
+		return false
+	}
+	for i := range len(v) {
+		if c := v[i]; !isAlnum(c) && c != '_' && c != '.' && c != ':' && c != '>' && c != '-' {
+			return false
+		}
+		if v[i] == '-' && (i+1 == len(v) || v[i+1] != '>') {
+			return false
+		}
+	}
+	return true
+}
+
+// sentence reports whether v is prose: labels and messages are often called
+// "password" ("Enter your password").
+func sentence(v string) bool {
+	if strings.Count(v, " ") < 1 {
+		return false
+	}
+	if !isUpper(v[0]) && v[0] < 0x80 && strings.Count(v, " ") < 3 {
+		return false
+	}
+	for i := range len(v) {
+		if c := v[i]; isDigit(c) || strings.IndexByte("=+/$#@^&~<>{}\\|_", c) >= 0 {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,312 @@
+package redact
+
+import "strings"
+
+// tagNames are the elements that are removed with their content: what the user
+// marked, what we injected, and what hosts wrap around their own machinery.
+var tagNames = [...]string{
+	"private",
+	"claude-mem-context",
+	"system-reminder",
+	"system_instruction",
+	"system-instruction",
+	"persisted-output",
+}
+
+const (
+	tagPrivate = 0 // index of "private" in tagNames
+
+	// maxStripPasses bounds how often text is looked at again because a removal
+	// brought the halves of another tag together. Only an attack nests deeper.
+	maxStripPasses = 8
+
+	// maxSearches bounds how often the end of a tag may be looked for in vain in
+	// one text; then the rest of the text goes.
+	maxSearches = 64
+
+	// maxAttributes bounds what is read of a tag to find its '>', in bytes.
+	maxAttributes = 256
+)
+
+// StripTags removes the tags private, claude-mem-context, system-reminder,
+// system_instruction, system-instruction and persisted-output with all that is
+// in them: in any case, with attributes or white space in the tag, nested, and
+// also where '<' and '>' are written as \u003c and \u003e (JSON within a
+// string). A tag that is not closed runs to the end of s; a closing tag without
+// an opening one is removed alone.
+func StripTags(s string) string {
+	for range maxStripPasses {
+		cuts := tagSpans(s, nil)
+		if len(cuts) == 0 {
+			return s
+		}
+		s = applySpans(s, cuts)
+	}
+	tags := tagReader{s: s}
+	if start, _, ok := tags.next(); ok {
+		return s[:start]
+	}
+	return s
+}
+
+// WhollyPrivate reports whether a prompt has a private tag and nothing beside it.
+func WhollyPrivate(prompt string) bool {
+	for tags := (tagReader{s: prompt}); ; {
+		_, t, ok := tags.next()
+		if !ok {
+			return false
+		}
+		if t.name == tagPrivate {
+			return strings.TrimSpace(StripTags(prompt)) == ""
+		}
+	}
+}
+
+// A span is a part of a text that goes; a rule, if it has one, takes its place.
+type span struct {
+	start, end int
+	rule       string
+}
+
+// applySpans returns s with the spans, which are in order and apart, replaced.
+func applySpans(s string, spans []span) string {
+	var b strings.Builder
+	b.Grow(len(s))
+	last := 0
+	for _, sp := range spans {
+		b.WriteString(s[last:sp.start])
+		if sp.rule != "" {
+			writeMask(&b, sp.rule)
+		}
+		last = sp.end
+	}
+	b.WriteString(s[last:])
+	return b.String()
+}
+
+// tagSpans finds what one pass removes. fieldEnd tells where a tag opened at a
+// position ends when it is never closed; nil means the end of s.
+func tagSpans(s string, fieldEnd func(int) int) []span {
+	var cuts []span
+	var searches [len(tagNames)]int     // that found no end, by name
+	var neverClosed [len(tagNames)]bool // no closing tag of this name is left
+	tags := tagReader{s: s}
+	for {
+		start, t, ok := tags.next()
+		if !ok {
+			return cuts
+		}
+		end := t.end
+		if !t.closing {
+			closed, seen := false, false
+			if !neverClosed[t.name] {
+				end, closed, seen = closingEnd(tags, t)
+				neverClosed[t.name] = !seen
+			}
+			if !closed {
+				searches[t.name]++
+				switch {
+				case searches[t.name] > maxSearches:
+					end = len(s)
+				case t.selfClosing:
+					end = t.end
+				case fieldEnd != nil:
+					end = max(t.end, fieldEnd(start))
+				default:
+					end = len(s)
+				}
+			}
+		}
+		cuts = append(cuts, span{start: start, end: end})
+		tags.at = end
+	}
+}
+
+// closingEnd returns the end of the closing tag that belongs to t, which tags
+// has just read, and whether there is any closing tag of its name at all.
+func closingEnd(tags tagReader, t tag) (end int, closed, seen bool) {
+	depth := 1
+	for {
+		_, next, ok := tags.next()
+		if !ok {
+			return 0, false, seen
+		}
+		switch {
+		case next.name != t.name:
+		case next.closing:
+			seen = true
+			if depth--; depth == 0 {
+				return next.end, true, true
+			}
+		case !next.selfClosing:
+			depth++
+		}
+	}
+}
+
+// A tag is an opening or a closing tag of one of our names.
+type tag struct {
+	name                 int // index into tagNames
+	closing, selfClosing bool
+	end                  int // after its '>'
+}
+
+// A tagReader goes through the tags of s from at on.
+type tagReader struct {
+	s  string
+	at int
+	// escape is where the next escaped bracket is, once looked for: looking anew
+	// for each tag would cost the square of the text.
+	escape int
+	looked bool
+}
+
+// next returns the next tag and where it starts.
+func (r *tagReader) next() (int, tag, bool) {
+	for r.at < len(r.s) {
+		i := strings.IndexByte(r.s[r.at:], '<')
+		if i < 0 {
+			i = len(r.s)
+		} else {
+			i += r.at
+		}
+		if !r.looked || r.escape < r.at {
+			r.looked = true
+			if j := strings.Index(r.s[r.at:], `\u003`); j >= 0 {
+				r.escape = r.at + j
+			} else {
+				r.escape = len(r.s)
+			}
+		}
+		i = min(i, r.escape)
+		if i == len(r.s) {
+			break
+		}
+		if t, ok := parseTag(r.s, i); ok {
+			r.at = t.end
+			return i, t, true
+		}
+		r.at = i + 1
+	}
+	r.at = len(r.s)
+	return 0, tag{}, false
+}
+
+// parseTag reads a tag that starts at i.
+func parseTag(s string, i int) (tag, bool) {
+	j := i + bracket(s, i, '<')
+	if j == i {
+		return tag{}, false
+	}
+	j = skipSpace(s, j)
+	var t tag
+	if k := skipBackslashes(s, j); k < len(s) && s[k] == '/' { // </ or <\/
+		t.closing = true
+		j = skipSpace(s, k+1)
+	}
+	name, ok := tagName(s, j)
+	if !ok {
+		return tag{}, false
+	}
+	t.name = name
+	j += len(tagNames[name])
+	if t.closing {
+		j = skipSpace(s, j)
+		t.end = j + bracket(s, j, '>')
+		return t, true
+	}
+	// What stands between here and the matching tag goes anyway, so it does not
+	// matter if an attribute's '>' is taken for the tag's. No '>' at all: the
+	// text was cut inside the tag.
+	t.end = j
+	for k := j; k < min(len(s), j+maxAttributes); k++ {
+		if n := bracket(s, k, '>'); n > 0 {
+			t.selfClosing = k > j && s[k-1] == '/'
+			t.end = k + n
+			break
+		}
+		if s[k] == '<' {
+			break
+		}
+	}
+	return t, true
+}
+
+// bracket returns the length of c ('<' or '>') at i, written plainly or as an
+// escape of JSON within a string; 0 when it is not there.
+func bracket(s string, i int, c byte) int {
+	if i >= len(s) {
+		return 0
+	}
+	if s[i] == c {
+		return 1
+	}
+	if s[i] != '\\' {
+		return 0
+	}
+	j := skipBackslashes(s, i)
+	if len(s)-j < 5 || s[j] != 'u' || s[j+1] != '0' || s[j+2] != '0' || s[j+3] != '3' {
+		return 0
+	}
+	if last := s[j+4] | 0x20; c == '<' && last == 'c' || c == '>' && last == 'e' {
+		return j + 5 - i
+	}
+	return 0
+}
+
+// tagName returns the index of the name that stands at i.
+func tagName(s string, i int) (int, bool) {
+	if i >= len(s) {
+		return 0, false
+	}
+	switch s[i] | 0x20 {
+	case 'p', 'c', 's':
+	default:
+		return 0, false
+	}
+	for n, name := range tagNames {
+		if !hasPrefixFold(s[i:], name) {
+			continue
+		}
+		if end := i + len(name); end == len(s) || !nameByte(s[end]) {
+			return n, true
+		}
+	}
+	return 0, false
+}
+
+// nameByte reports whether c continues an element's name.
+func nameByte(c byte) bool {
+	return isAlnum(c) || c == '-' || c == '_' || c == '.' || c == ':' || c >= 0x80
+}
+
+func skipSpace(s string, i int) int {
+	for i < len(s) && (s[i] == ' ' || s[i] >= '\t' && s[i] <= '\r') {
+		i++
+	}
+	return i
+}
+
+func skipBackslashes(s string, i int) int {
+	for i < len(s) && s[i] == '\\' {
+		i++
+	}
+	return i
+}
+
+// hasPrefixFold is strings.HasPrefix without regard to ASCII case; prefix is lower case.
+func hasPrefixFold(s, prefix string) bool {
+	if len(s) < len(prefix) {
+		return false
+	}
+	for i := range len(prefix) {
+		c := s[i]
+		if c >= 'A' && c <= 'Z' {
+			c |= 0x20
+		}
+		if c != prefix[i] {
+			return false
+		}
+	}
+	return true
+}
