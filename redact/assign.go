@@ -8,6 +8,8 @@ const (
 	maxValue = 256
 	// maxQuoted bounds how far a value's closing quote is looked for.
 	maxQuoted = 4096
+	// maxHeader bounds what is looked at of a header's value.
+	maxHeader = 1024
 )
 
 // An assignment is a name, an operator and what follows, as it stands in code,
@@ -314,8 +316,8 @@ func (a assignment) bare(s string, i int) (span, bool) {
 			stops = " \t\r\n\"'`"
 		}
 	}
-	end := bareEnd(s, i, stops)
-	v := s[i:min(end, i+maxValue)]
+	end := bareEnd(s, i, i+maxValue, stops)
+	v := s[i:end]
 	if env || a.family == famPassword && a.tight {
 		// The punctuation of the code around it does not belong to it.
 		trimmed := strings.TrimRight(v, ",;")
@@ -341,10 +343,15 @@ func (a assignment) bare(s string, i int) (span, bool) {
 		return span{}, false
 	}
 	found := span{i, end, a.family.rule()}
+	if len(v) == maxValue {
+		found.end = bareEnd(s, end, len(s), stops)
+	}
 	name := identifier(v)
 	switch a.family {
 	case famPassword:
 		switch {
+		case endsAt(s, a.nameStart, "--"):
+			return found, true // --password=word
 		case env:
 			return found, secretSetting(v) || len(v) >= 3 && !identifier(v) && !environmentName(v)
 		case !name:
@@ -370,8 +377,11 @@ func (a assignment) bare(s string, i int) (span, bool) {
 	return span{}, false
 }
 
-func bareEnd(s string, i int, stops string) int {
-	for i < len(s) && strings.IndexByte(stops, s[i]) < 0 {
+// bareEnd returns where a value without quotes that starts at i ends, at limit
+// at the latest.
+func bareEnd(s string, i, limit int, stops string) int {
+	limit = min(limit, len(s))
+	for i < limit && strings.IndexByte(stops, s[i]) < 0 {
 		if s[i] == '\\' && i+1 < len(s) && strings.IndexByte("nrt\"'", s[i+1]) >= 0 {
 			break // the escape of text within a string
 		}
@@ -414,8 +424,9 @@ func (a assignment) startsLine(s string) bool {
 }
 
 func lineEnd(s string, i int) int {
-	if n := strings.IndexAny(s[i:min(len(s), i+maxQuoted)], "\r\n"); n >= 0 {
+	line := s[i:min(len(s), i+maxHeader)]
+	if n := strings.IndexAny(line, "\r\n"); n >= 0 {
 		return i + n
 	}
-	return min(len(s), i+maxQuoted)
+	return i + len(line)
 }

@@ -47,7 +47,7 @@ scan:
 	}
 	if colon >= 0 && colon < at {
 		password := s[colon+1 : at]
-		if password == "" || placeholder(password) {
+		if reference(password) {
 			return span{}, false
 		}
 		return span{colon + 1, at, ruleURLPassword}, true
@@ -67,12 +67,22 @@ var webhooks = [...]string{"hooks.slack.com/", "discord.com/api/webhooks/", "dis
 
 func webhook(s string, start int) (span, bool) {
 	for n, prefix := range webhooks {
-		if !startsAt(s, start, prefix) {
+		begin := start
+		for i := 0; i < len(prefix) && begin >= 0; i++ {
+			if prefix[i] == '/' {
+				begin = skipBackslashes(s, begin)
+			}
+			if begin >= len(s) || s[begin] != prefix[i] {
+				begin = -1
+				break
+			}
+			begin++
+		}
+		if begin < 0 {
 			continue
 		}
-		begin := start + len(prefix)
 		end := begin
-		for end < len(s) && (classes[s[end]]&classWord != 0 || s[end] == '/') {
+		for end < len(s) && (classes[s[end]]&classWord != 0 || s[end] == '/' || startsAt(s, end, `\/`)) {
 			end++
 		}
 		if end-begin < 16 || n > 0 && strings.IndexByte(s[begin:end], '/') < 0 {
@@ -86,7 +96,10 @@ func webhook(s string, start int) (span, bool) {
 // authorizationValue finds the credentials in the value s[i:end] of an
 // Authorization header: after the scheme, or all of it.
 func authorizationValue(s string, i, end int) (span, bool) {
-	// A quote ends the header of curl -H "Authorization: …".
+	// A quote ends the header of curl -H "Authorization: …", but not Digest a="…".
+	if hasPrefixFold(s[i:end], "digest ") {
+		return span{i + len("digest "), i + len(strings.TrimRight(s[i:end], "'\"")), ruleAuthorization}, !reference(s[i+len("digest ") : end])
+	}
 	if n := strings.IndexAny(s[i:end], "\"'`"); n >= 0 {
 		end = i + n
 		for end > i && s[end-1] == '\\' {
@@ -103,28 +116,33 @@ func authorizationValue(s string, i, end int) (span, bool) {
 		if len(v) < 8 || placeholder(v) || wordy(v) || identifier(v) && !random(v) || strings.IndexByte(v, '(') >= 0 {
 			return span{}, false
 		}
-		return span{i, i + len(v), ruleAuthorization}, true
+		return span{i, tokenEnd(s, i+len(v)), ruleAuthorization}, true
 	}
 	start := i + len(scheme) + 1
 	credentials = strings.TrimLeft(credentials, " ")
 	start = end - len(credentials)
 	word, rest, more := strings.Cut(credentials, " ")
 	if len(word) < 4 || placeholder(word) || !tokenBytes(word) {
-		if !more || placeholder(word) || !strings.EqualFold(scheme, "digest") && !strings.EqualFold(scheme, "AWS4-HMAC-SHA256") {
+		if !more || placeholder(word) || !strings.EqualFold(scheme, "AWS4-HMAC-SHA256") {
 			return span{}, false
 		}
 	}
-	if more && strings.IndexByte(rest, '=') >= 0 { // Digest a="…", b="…"
+	if more && strings.IndexByte(rest, '=') >= 0 { // Credential=…, Signature=…
 		return span{start, end, ruleAuthorization}, true
 	}
-	knownScheme := wordIn(strings.ToLower(scheme), " basic bearer token digest negotiate apikey key ")
+	knownScheme := wordIn(strings.ToLower(scheme), " basic bearer token negotiate apikey key ")
 	if !knownScheme && wordy(word) || wordy(word) && len(word) < 8 || more && wordy(word) {
 		return span{}, false
 	}
 	if wordIn(strings.ToLower(word), " token tokens authentication authorization header scheme credentials auth ") {
 		return span{}, false
 	}
-	return span{start, start + len(word), ruleAuthorization}, true
+	return span{start, tokenEnd(s, start+len(word)), ruleAuthorization}, true
+}
+
+// tokenEnd extends a token that was cut at the bound of what is looked at.
+func tokenEnd(s string, end int) int {
+	return runEnd(s, end, classToken)
 }
 
 func tokenBytes(v string) bool {
@@ -208,8 +226,12 @@ func secretFlag(s string, i int) (span, bool) {
 	if start == end || start >= len(s) || s[start] == '-' {
 		return span{}, false
 	}
-	stop := bareEnd(s, start, " \t\r\n\"'`;|&<>)],")
-	v := s[start:min(stop, start+maxValue)]
+	const stops = " \t\r\n\"'`;|&<>)],"
+	stop := bareEnd(s, start, start+maxValue, stops)
+	v := s[start:stop]
+	if len(v) == maxValue {
+		stop = bareEnd(s, stop, len(s), stops)
+	}
 	switch {
 	case placeholder(v) || strings.IndexByte(v, '(') >= 0:
 		return span{}, false
@@ -228,7 +250,7 @@ func secretFlag(s string, i int) (span, bool) {
 func curlUser(s string, i int) (span, bool) {
 	start := i
 	limit := max(0, i-maxName)
-	for start > limit && strings.IndexByte(" \t\n\"'`=", s[start-1]) < 0 {
+	for start > limit && strings.IndexByte(" \t\n\"'`=:", s[start-1]) < 0 {
 		start--
 	}
 	if start == i || i+1 >= len(s) {
@@ -247,9 +269,9 @@ func curlUser(s string, i int) (span, bool) {
 	if !flag {
 		return span{}, false
 	}
-	end := bareEnd(s, i+1, " \t\r\n\"'`|;")
-	v := s[i+1 : min(end, i+1+maxValue)]
-	if v == "" || number(v) || placeholder(v) || v[0] == '/' {
+	end := bareEnd(s, i+1, i+1+maxValue, " \t\r\n\"'`|;")
+	v := s[i+1 : end]
+	if v == "" || number(v) || reference(v) || v[0] == '/' {
 		return span{}, false
 	}
 	// curl, or a tool like it, must be near: docker -u 1000:staff has no password.

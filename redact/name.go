@@ -185,15 +185,16 @@ func wordIn(word, list string) bool {
 	if word == "" {
 		return false
 	}
-	for {
-		i := strings.Index(list, word)
+	for at := 0; ; {
+		i := strings.Index(list[at:], word)
 		if i < 0 {
 			return false
 		}
-		if list[i-1] == ' ' && list[i+len(word)] == ' ' {
+		i += at
+		at = i + len(word)
+		if i > 0 && list[i-1] == ' ' && at < len(list) && list[at] == ' ' {
 			return true
 		}
-		list = list[i+len(word):]
 	}
 }
 

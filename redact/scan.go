@@ -1,5 +1,7 @@
 package redact
 
+import "strings"
+
 // The scanner walks over the text once and stops at anchors: bytes that every
 // kind of secret has and most text has few of. What stands before and after an
 // anchor then decides, within bounds, so that the whole stays linear.
@@ -49,6 +51,31 @@ var anchors = [256]byte{
 	'\\': anchorBackslash,
 }
 
+// ruleOfToken says which secret was assigned, where its form tells.
+func ruleOfToken(v, otherwise string) string {
+	for i := range min(len(v), 16) { // a prefix is shorter
+		var found span
+		ok := false
+		switch anchors[v[i]] {
+		case anchorUnderscore:
+			found, ok = secretAtUnderscore(v, i)
+		case anchorDash:
+			found, ok = secretAtDash(v, i)
+		case anchorA:
+			found, ok = secretAtA(v, i)
+		case anchorJ:
+			found, _, ok = secretAtJ(v, i)
+		}
+		if ok {
+			if found.start == 0 && found.end == len(v) {
+				return found.rule
+			}
+			break
+		}
+	}
+	return otherwise
+}
+
 // nextSecret finds the first secret that starts at from or later. What stands
 // before from is looked at for context only.
 func nextSecret(s string, from int) (span, bool) {
@@ -61,7 +88,15 @@ func nextSecret(s string, from int) (span, bool) {
 		ok := false
 		switch kind {
 		case anchorAssign:
-			found, ok = secretAtAssign(s, i)
+			if s[i] == ':' && endsAt(s, i, maskStart[:len(maskStart)-1]) {
+				if end := strings.IndexByte(s[i:min(len(s), i+maxName)], ']'); end > 0 {
+					i += end // a mask has nothing more to hide
+					continue
+				}
+			}
+			if found, ok = secretAtAssign(s, i); ok {
+				found.rule = ruleOfToken(s[found.start:min(found.end, found.start+maxQuoted)], found.rule)
+			}
 		case anchorUnderscore:
 			found, ok = secretAtUnderscore(s, i)
 		case anchorDash:

@@ -5,7 +5,7 @@ import "strings"
 // wordy reports whether v reads like words, names or a version and not like
 // something random: my-app-session, getUserById, "user.profile.v2".
 func wordy(v string) bool {
-	letters, digits, segments := 0, 0, 0
+	letters, digits, words, odd := 0, 0, 0, 0
 	for i := 0; i < len(v); {
 		c := v[i]
 		switch {
@@ -15,15 +15,21 @@ func wordy(v string) bool {
 				j++
 			}
 			digits += j - i
-			segments++
+			if i > 0 && j < len(v) && isLetter(v[i-1]) && isLetter(v[j]) {
+				odd++ // a digit within a word
+			}
 			i = j
-		case isLower(c) || isUpper(c):
+		case isLetter(c):
 			j := wordEnd(v, i)
+			words++
+			letters += j - i
 			if !pronounceable(v[i:j]) {
 				return false
 			}
-			letters += j - i
-			segments++
+			alone := (i == 0 || !isAlnum(v[i-1])) && (j == len(v) || !isLetter(v[j]))
+			if j-i == 1 && !alone || j-i > 1 && isLower(v[j-1]) && !hasVowel(v[i:j]) {
+				odd++ // random text falls into such pieces
+			}
 			i = j
 		case c >= 0x80:
 			letters++
@@ -32,11 +38,18 @@ func wordy(v string) bool {
 			i++
 		}
 	}
-	if digits > 4 || letters == 0 {
-		return false
+	return letters >= 3 && digits <= 4 && odd <= 1+words/4
+}
+
+func isLetter(c byte) bool { return isLower(c) || isUpper(c) }
+
+func hasVowel(word string) bool {
+	for i := range len(word) {
+		if strings.IndexByte("aeiouy", word[i]|0x20) >= 0 {
+			return true
+		}
 	}
-	// Random text falls into many short pieces.
-	return segments <= 2 && digits <= 4 && letters >= 3 || letters+digits >= 3*segments
+	return false
 }
 
 // wordEnd returns the end of the word at i: Title, lower or UPPER.
@@ -101,11 +114,9 @@ func random(v string) bool {
 // noSecrets are values, and names of types, that stand where a secret could.
 const noSecrets = " true false null nil none undefined string str text char varchar bool boolean int integer number any object bytes byte secretstr optional required password passwd token secret secrets key apikey api_key unknown void never hidden masked redacted empty todo tbd yes no on off self this props input ctx err error value example optional[str] securestring chararray "
 
-// placeholder reports whether a value stands for a secret that is elsewhere.
+// placeholder reports whether a value is no secret: a type, a literal, a word
+// for the thing itself, or a reference.
 func placeholder(v string) bool {
-	if strings.HasPrefix(v, maskStart) {
-		return true
-	}
 	if len(v) < 64 {
 		var lower [64]byte
 		n := copy(lower[:], v)
@@ -124,7 +135,13 @@ func placeholder(v string) bool {
 			return true
 		}
 	}
-	if v == "" {
+	return reference(v)
+}
+
+// reference reports whether a value stands for a secret that is elsewhere: a
+// variable, a template, stars, a mask of ours.
+func reference(v string) bool {
+	if v == "" || strings.HasPrefix(v, maskStart) {
 		return true
 	}
 	last := v[len(v)-1]
