@@ -1,0 +1,92 @@
+package hook
+
+import (
+	"claudemem/wire"
+)
+
+// decodeRaw reads the payload of a host that has no adapter of its own: the
+// members of Claude Code's payloads, in camelCase or snake_case. Where it does
+// not name its event, the verb does.
+func decodeRaw(input []byte, verb Verb, m *moment) error {
+	prompt := wrongType
+	if err := wire.Fields(input, func(key string, value []byte) {
+		switch key = snake(key); key {
+		case "prompt", "user_prompt":
+			prompt = textOf(value)
+		case "host_session_id", "content_session_id":
+			m.set("session_id", value)
+		case "event", "kind", "event_name":
+			m.set("hook_event_name", value)
+		case "tool_result", "tool_output":
+			m.set("tool_response", value)
+		case "tool_error":
+			m.set("error", value)
+		case "project", "project_path", "project_dir":
+			m.projectDir, _ = wire.Text(value)
+		default:
+			m.set(key, value)
+		}
+	}); err != nil {
+		return err
+	}
+	m.name = rawName(m.name, verb, m.event.ToolError != "")
+	m.settle()
+	return m.setPrompt(prompt)
+}
+
+// rawName translates the name of a kind of event, or else the verb, to Claude Code's name.
+func rawName(name string, verb Verb, failed bool) string {
+	switch name {
+	case "session_start":
+		return "SessionStart"
+	case "prompt":
+		return "UserPromptSubmit"
+	case "tool":
+		verb = VerbSave
+	case "stop":
+		return "Stop"
+	case "session_end":
+		return "SessionEnd"
+	case "flush":
+		return "PreCompact"
+	case "":
+	default:
+		return name
+	}
+	switch verb {
+	case VerbContext:
+		return "SessionStart"
+	case VerbNew:
+		return "UserPromptSubmit"
+	case VerbSave:
+		if failed {
+			return "PostToolUseFailure"
+		}
+		return "PostToolUse"
+	case VerbSummary:
+		return "Stop"
+	case VerbEnd:
+		return "SessionEnd"
+	default:
+		return ""
+	}
+}
+
+// snake writes camelCase as snake_case and leaves snake_case alone.
+func snake(key string) string {
+	if len(key) > 64 {
+		return key // none of ours
+	}
+	b := make([]byte, 0, 64)
+	for i := range len(key) {
+		c := key[i]
+		if 'A' <= c && c <= 'Z' {
+			if i > 0 && !('A' <= key[i-1] && key[i-1] <= 'Z') { // sessionID as well as sessionId
+				b = append(b, '_')
+			}
+			c += 'a' - 'A'
+		}
+		b = append(b, c)
+	}
+	return string(b)
+}

@@ -1,0 +1,167 @@
+package hook
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+
+	"claudemem"
+	"claudemem/settings"
+)
+
+var errNoBinary = errors.New("claude-mem is neither beside the hook nor on PATH")
+
+// bigBinary finds claude-mem: beside this executable, else on PATH.
+func bigBinary() (string, error) {
+	name := "claude-mem"
+	if runtime.GOOS == "windows" {
+		name += ".exe"
+	}
+	if self, err := os.Executable(); err == nil {
+		if path := filepath.Join(filepath.Dir(self), name); isProgram(path) {
+			return path, nil
+		}
+		if real, err := filepath.EvalSymlinks(self); err == nil {
+			if path := filepath.Join(filepath.Dir(real), name); isProgram(path) {
+				return path, nil
+			}
+		}
+	}
+	for _, dir := range filepath.SplitList(os.Getenv("PATH")) {
+		if path := filepath.Join(dir, name); filepath.IsAbs(path) && isProgram(path) {
+			return path, nil
+		}
+	}
+	return "", errNoBinary
+}
+
+func isProgram(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular() && (runtime.GOOS == "windows" || info.Mode().Perm()&0o111 != 0)
+}
+
+// StartWorker starts `claude-mem worker run` for a data directory so that it
+// outlives this process and its terminal, and does not wait for it. The worker
+// gets a cleaned environment: it serves every project, so the variables of the
+// one that happens to start it must not configure it.
+func StartWorker(dataDir string) error {
+	path, err := bigBinary()
+	if err != nil {
+		return err
+	}
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = null.Close() }() // the worker has its own copies
+	process, err := os.StartProcess(path, []string{path, "worker", "run"}, &os.ProcAttr{
+		Dir:   dataDir,
+		Env:   workerEnviron(os.Environ(), dataDir),
+		Files: []*os.File{null, null, null},
+		Sys:   detached(),
+	})
+	if err != nil {
+		return err
+	}
+	return process.Release()
+}
+
+// workerEnviron keeps of an environment what any program needs, and names the data directory.
+func workerEnviron(environ []string, dataDir string) []string {
+	var kept []string
+	for _, entry := range environ {
+		name, _, _ := cutEntry(entry)
+		if neededByWorker(name) {
+			kept = append(kept, entry)
+		}
+	}
+	return append(kept, settings.DataDirKey+"="+dataDir)
+}
+
+// cutEntry splits NAME=value; names on Windows may begin with '='.
+func cutEntry(entry string) (name, value string, ok bool) {
+	for i := 1; i < len(entry); i++ {
+		if entry[i] == '=' {
+			return entry[:i], entry[i+1:], true
+		}
+	}
+	return entry, "", false
+}
+
+func neededByWorker(name string) bool {
+	if runtime.GOOS == "windows" {
+		name = upper(name)
+	}
+	switch name {
+	case "HOME", "PATH", "TMPDIR", "TEMP", "TMP", "USER", "LOGNAME", "LANG",
+		"SYSTEMROOT", "SystemRoot", "APPDATA", "LOCALAPPDATA", "USERPROFILE":
+		return true
+	}
+	return len(name) > 4 && name[:4] == "XDG_" || len(name) > 3 && name[:3] == "LC_"
+}
+
+func upper(s string) string {
+	b := []byte(s)
+	for i, c := range b {
+		if 'a' <= c && c <= 'z' {
+			b[i] = c - 'a' + 'A'
+		}
+	}
+	return string(b)
+}
+
+// largestReply bounds what the big binary may print: a context block of 10,000
+// characters is 60 KB at the very most.
+const largestReply = 1 << 20
+
+// runBigBinary lets claude-mem build the context block from the database and
+// returns what it prints, the hook's reply.
+func runBigBinary(ctx context.Context, request claudemem.ContextRequest) ([]byte, error) {
+	path, err := bigBinary()
+	if err != nil {
+		return nil, err
+	}
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = null.Close() }() // nothing is written to it
+	out, in, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = out.Close() }() // read to its end, or given up
+	process, err := os.StartProcess(path, []string{path, "context", "--from-database",
+		"--host", string(request.Host), "--session-id", request.HostSessionID,
+		"--project", request.ProjectPath, "--source", request.Source,
+	}, &os.ProcAttr{Files: []*os.File{null, in, null}})
+	_ = in.Close() // the child has its own copy
+	if err != nil {
+		return nil, err
+	}
+	type output struct {
+		data []byte
+		err  error
+	}
+	done := make(chan output, 1) // room for the one answer, so that nobody waits for nobody
+	go func() {
+		data, err := io.ReadAll(io.LimitReader(out, largestReply))
+		if _, waited := process.Wait(); err == nil {
+			err = waited
+		}
+		done <- output{data, err}
+	}()
+	select {
+	case o := <-done:
+		if o.err == nil && len(o.data) == 0 {
+			o.err = errNothing
+		}
+		return o.data, o.err
+	case <-ctx.Done():
+		_ = process.Kill() // it may just have ended by itself
+		return nil, ctx.Err()
+	}
+}

@@ -1,0 +1,121 @@
+package hook
+
+import (
+	"encoding/binary"
+	"errors"
+	"os"
+	"strings"
+	"time"
+
+	"claudemem"
+	"claudemem/redact"
+	"claudemem/settings"
+	"claudemem/wire"
+)
+
+// largestPost is the body that the worker takes; what is larger goes by the spool.
+const largestPost = 16 << 20
+
+// capture cleans an event and hands it on.
+func (r *run) capture(m *moment) {
+	e := &m.event
+	if r.private(e) {
+		return
+	}
+	typed := e.Prompt
+	redact.Event(e, r.settings.Items(settings.KeyWithholdFiles))
+	if e.Kind == claudemem.KindPrompt && strings.TrimSpace(e.Prompt) == "" && strings.TrimSpace(typed) != "" {
+		return // machinery's text alone: nobody typed it
+	}
+	cutEvent(e)
+	var random [8]byte
+	binary.BigEndian.PutUint64(random[:], r.Rand())
+	e.DeliveryID = claudemem.NewDeliveryID(r.stamp, random)
+	r.deliver(m)
+}
+
+// private keeps the marks of private turns and reports whether e belongs to one.
+// A session's end holds nothing of what was said and is always told.
+func (r *run) private(e *claudemem.Event) bool {
+	switch e.Kind {
+	case claudemem.KindPrompt:
+		if redact.WhollyPrivate(e.Prompt) {
+			if err := wire.SetPrivate(r.dataDir, e.Host, e.HostSessionID); err != nil {
+				r.log("mark private turn", err.Error())
+			}
+			return true
+		}
+	case claudemem.KindSessionEnd:
+	default:
+		return wire.IsPrivate(r.dataDir, e.Host, e.HostSessionID)
+	}
+	if err := wire.ClearPrivate(r.dataDir, e.Host, e.HostSessionID); err != nil {
+		r.log("clear private mark", err.Error())
+	}
+	return false
+}
+
+// deliver posts the event or, when the worker does not take it in time, spools
+// it and has a worker started.
+func (r *run) deliver(m *moment) {
+	e := &m.event
+	body := wire.AppendEvent(make([]byte, 0, 1024+len(e.ToolInput)+len(e.ToolResponse)+len(e.Prompt)+len(e.ToolError)+len(e.LastAssistantMessage)), e)
+	err := errPostponed
+	if len(body) <= largestPost {
+		client := wire.Client{Address: wire.Find(r.dataDir, r.Getenv), Deadline: r.deadline.Add(-spoolReserve)}
+		var resp wire.Response
+		if resp, err = client.Post(wire.PathFor(e.Kind), body); err == nil {
+			err = r.accept(m, resp)
+		}
+	}
+	if err == nil {
+		return
+	}
+	if e.Kind != claudemem.KindFlush { // a flush that nobody hears asks for nothing any more
+		if spoolErr := wire.SpoolOf(r.dataDir).WriteEncoded(e.DeliveryID, body); spoolErr != nil {
+			r.log("event lost: spool", spoolErr.Error())
+		}
+	}
+	if worthStarting(err) {
+		r.start(false)
+	}
+}
+
+// Why an event goes to the spool though a worker answered, or could have.
+var (
+	errPostponed = errors.New("too large to post")
+	errBusy      = errors.New("worker does not take it now")
+)
+
+// accept reads the worker's answer; an error says that the event is not in its books.
+func (r *run) accept(m *moment, resp wire.Response) error {
+	answer, err := wire.ParseAnswer(resp.Body)
+	switch {
+	case resp.Status == 200 || resp.Status == 202:
+		if err == nil {
+			r.reply.addContext(m.name, answer.AdditionalContext)
+		}
+		return nil
+	case (resp.Status == 400 || resp.Status == 422) && err == nil && answer.Code == claudemem.CodeInvalid:
+		r.log("worker refused the event", string(answer.Code)) // as it would refuse it from the spool
+		return nil
+	}
+	return errBusy
+}
+
+// worthStarting reports whether another worker could help: not when one holds
+// the lock and is only slow or busy.
+func worthStarting(err error) bool {
+	return !os.IsTimeout(err) && !errors.Is(err, errBusy) && !errors.Is(err, errPostponed)
+}
+
+// start has a worker started unless somebody is at it or the last try was too recent.
+func (r *run) start(impatient bool) {
+	mine, err := wire.ClaimStart(r.dataDir, time.Now(), impatient)
+	if err == nil && mine {
+		err = r.StartWorker(r.dataDir)
+	}
+	if err != nil {
+		r.log("start worker", err.Error())
+	}
+}

@@ -1,0 +1,105 @@
+package hook
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"claudemem"
+	"claudemem/wire"
+)
+
+const (
+	// workerTime is what a running worker, or one that is just being started, is
+	// given to build the block; fallbackTime is what the database alone gets then.
+	workerTime   = 1200 * time.Millisecond
+	fallbackTime = 600 * time.Millisecond
+	// pollEvery is how often a worker that is starting is looked for.
+	pollEvery = 4 * time.Millisecond
+)
+
+// context gives the session its memory: from the worker, else from the
+// database, else nothing.
+func (r *run) context(m *moment) {
+	e := &m.event
+	request := claudemem.ContextRequest{
+		Host:          e.Host,
+		HostSessionID: e.HostSessionID,
+		ProjectPath:   e.ProjectPath,
+		Source:        e.Source,
+	}
+	// First, because a worker that can't be started for want of a directory is the same fault.
+	if err := wire.SpoolOf(r.dataDir).Probe(); err != nil {
+		r.log("spool", err.Error())
+		r.reply.tell("claude-mem can't write to " + r.dataDir + ": what happens while its worker is away won't be remembered. `claude-mem doctor` tells more.")
+	}
+	answer, err := r.askWorker(&request)
+	if err != nil {
+		var data []byte
+		if data, err = r.fallback(request); err == nil {
+			answer.Context, answer.SystemMessage, err = parseReply(data)
+		}
+		if err != nil && !errors.Is(err, errNothing) {
+			r.log("context", err.Error())
+		}
+	}
+	r.reply.addContext(m.name, answer.Context)
+	r.reply.tell(answer.SystemMessage)
+}
+
+var errNotNow = errors.New("no context from the worker in time")
+
+// errNothing says that there is no context block and that this is no fault.
+var errNothing = errors.New("no memory yet")
+
+// askWorker asks for the block, starting a worker when there is none.
+func (r *run) askWorker(request *claudemem.ContextRequest) (wire.ContextAnswer, error) {
+	until := r.StartedAt.Add(workerTime)
+	client := wire.Client{Address: wire.Find(r.dataDir, r.Getenv), Deadline: until}
+	target := wire.ContextTarget(request)
+	started := false
+	for {
+		resp, err := client.Get(target)
+		if err == nil && resp.Status == 200 {
+			return wire.ParseContextAnswer(resp.Body)
+		}
+		if err == nil && resp.Status != 503 { // 503: still starting, or already stopping
+			return wire.ContextAnswer{}, errBusy
+		}
+		if err != nil {
+			if !worthStarting(err) {
+				return wire.ContextAnswer{}, errNotNow
+			}
+			if !started {
+				started = true
+				r.start(true)
+			}
+			if errors.Is(err, wire.ErrWireVersion) {
+				return wire.ContextAnswer{}, err // it takes a while until the new one has taken over
+			}
+		}
+		if time.Until(until) < 2*pollEvery {
+			return wire.ContextAnswer{}, errNotNow
+		}
+		time.Sleep(pollEvery)
+		client.Address = wire.Find(r.dataDir, r.Getenv)
+	}
+}
+
+// fallback builds the block without the worker.
+func (r *run) fallback(request claudemem.ContextRequest) ([]byte, error) {
+	until := r.StartedAt.Add(workerTime + fallbackTime)
+	if now := time.Now().Add(fallbackTime); now.Before(until) {
+		until = now // the worker failed early: no reason to wait longer for the rest
+	}
+	ctx, cancel := context.WithDeadline(context.Background(), until)
+	defer cancel()
+	if r.Fallback == nil {
+		return runBigBinary(ctx, request)
+	}
+	data, err := r.Fallback(ctx, request)
+	if err != nil && ctx.Err() == nil {
+		err = errNothing // it tells the user itself what they must know
+	}
+	return data, err
+}

@@ -1,0 +1,243 @@
+package hook
+
+import (
+	"bytes"
+	"encoding/json"
+	"strconv"
+	"unicode/utf8"
+
+	"claudemem"
+	"claudemem/wire"
+)
+
+const (
+	// longestField is what a text keeps of itself: half from its head, half from its tail.
+	longestField = 64 << 10
+	// longestWhole is what a file's content may have for the comparison of its symbols.
+	longestWhole = 1 << 20
+	// longestList bounds arrays and objects of many small members, counted without whole contents.
+	longestList = 4 * longestField
+	// deepest is how far down members are cut one by one; what is still too large there goes as one.
+	deepest = 8
+
+	cutMark   = "[claude-mem: "
+	imageMark = "[claude-mem: image left out, "
+)
+
+// cutEvent shortens what is too long to keep. It runs after redaction: half a
+// secret would not be recognised.
+func cutEvent(e *claudemem.Event) {
+	e.Prompt = cutText(e.Prompt)
+	e.ToolError = cutText(e.ToolError)
+	e.LastAssistantMessage = cutText(e.LastAssistantMessage)
+	var input, response []string
+	switch e.ToolName {
+	case "Write", "Edit", "MultiEdit":
+		input = []string{"content", "old_string", "new_string"}
+		response = []string{"originalFile"}
+	case "NotebookEdit":
+		response = []string{"original_file", "updated_file"}
+	}
+	e.ToolInput = cutRaw(e.ToolInput, input)
+	e.ToolResponse = cutRaw(e.ToolResponse, response)
+}
+
+func gone(n int) string { return cutMark + strconv.Itoa(n) + " bytes cut]" }
+
+// cutText keeps head and tail of a long text, with a mark between them that says how much went.
+func cutText(s string) string {
+	if len(s) <= longestField {
+		return s
+	}
+	head, tail := longestField/2, len(s)-longestField/2
+	for !utf8.RuneStart(s[head]) {
+		head--
+	}
+	for tail < len(s) && !utf8.RuneStart(s[tail]) {
+		tail++
+	}
+	return s[:head] + "\n" + gone(tail-head) + "\n" + s[tail:]
+}
+
+// headOf cuts a name that is longer than n bytes.
+func headOf(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
+}
+
+// cutRaw shortens the texts and lists in valid JSON and keeps it valid. Members
+// with the given names are files' contents. Images are left out.
+func cutRaw(raw json.RawMessage, whole []string) json.RawMessage {
+	if len(raw) <= longestField && !bytes.Contains(raw, []byte(`"base64"`)) && !bytes.Contains(raw, []byte(`"image`)) {
+		return raw
+	}
+	c := cutter{whole: whole}
+	out, _ := c.value(raw, "", 0)
+	return out
+}
+
+type cutter struct{ whole []string }
+
+// value returns v shortened, and how much of it is contents that travel whole.
+func (c *cutter) value(v []byte, key string, depth int) (short []byte, exempt int) {
+	if len(v) == 0 {
+		return v, 0
+	}
+	switch v[0] {
+	case '"':
+		if len(v) <= longestField {
+			return v, 0
+		}
+		for _, name := range c.whole {
+			if name == key && len(v) <= longestWhole {
+				return v, len(v)
+			}
+		}
+		return cutString(v), 0
+	case '{', '[':
+		if depth < deepest {
+			return c.members(v, depth)
+		}
+		if len(v) > longestField {
+			return wire.AppendText(nil, gone(len(v))), 0
+		}
+	}
+	return v, 0
+}
+
+// members shortens an object or array member by member, and then the list of them.
+func (c *cutter) members(v []byte, depth int) (short []byte, exempt int) {
+	object := v[0] == '{'
+	var list [][]byte
+	changed, total := false, 0
+	image := object && isImage(v)
+	add := func(key string, label, value []byte) {
+		out, kept := c.value(value, key, depth+1)
+		if image && (key == "base64" || key == "data") && value[0] == '"' {
+			out = wire.AppendText(nil, imageMark+strconv.Itoa(len(value)-2)+" bytes of base64]")
+		}
+		changed = changed || !bytes.Equal(out, value)
+		exempt += kept
+		total += len(label) + len(out)
+		list = append(list, append(append(make([]byte, 0, len(label)+len(out)), label...), out...))
+	}
+	if object {
+		if wire.Fields(v, func(key string, value []byte) {
+			add(key, append(wire.AppendText(nil, key), ':'), value)
+		}) != nil {
+			return v, 0 // cannot be: v is part of valid JSON
+		}
+	} else {
+		wire.Elements(v, func(value []byte) { add("", nil, value) })
+	}
+	if total-exempt > longestList {
+		list = cutList(list, object)
+		changed = true
+	}
+	if !changed {
+		return v, exempt
+	}
+	short = append(make([]byte, 0, total+len(list)+64), v[0])
+	for i, part := range list {
+		if i > 0 {
+			short = append(short, ',')
+		}
+		short = append(short, part...)
+	}
+	return append(short, v[0]+2), exempt // } is { + 2, ] is [ + 2
+}
+
+// isImage reports whether an object's text looks like a picture's: Claude Code's
+// file with base64, MCP's and the API's content of type image.
+func isImage(v []byte) bool {
+	image, data := false, false
+	_ = wire.Fields(v, func(key string, value []byte) {
+		switch key {
+		case "base64":
+			image, data = true, true
+		case "data":
+			data = true
+		case "type", "mimeType", "media_type":
+			image = image || bytes.HasPrefix(value, []byte(`"image`)) || string(value) == `"base64"`
+		}
+	})
+	return image && data
+}
+
+// cutList keeps the first and the last members, of each end as many as fit into
+// half the length, and one member between them that says how many went. It is
+// of the same type as its neighbour where that is text or an object.
+func cutList(list [][]byte, object bool) [][]byte {
+	head, tail := 0, len(list)
+	for room := longestList / 2; head < tail && len(list[head]) <= room; head++ {
+		room -= len(list[head])
+	}
+	for room := longestList / 2; tail > head && len(list[tail-1]) <= room; tail-- {
+		room -= len(list[tail-1])
+	}
+	if head == tail {
+		return list
+	}
+	size := 0
+	for _, part := range list[head:tail] {
+		size += len(part)
+	}
+	mark := wire.AppendText(nil, cutMark+strconv.Itoa(tail-head)+" members, "+strconv.Itoa(size)+" bytes cut]")
+	if object || list[head][0] == '{' {
+		mark = append([]byte(`"claude_mem_cut":`), mark...)
+		if !object {
+			mark = append(append([]byte{'{'}, mark...), '}')
+		}
+	}
+	kept := append(make([][]byte, 0, head+1+len(list)-tail), list[:head]...)
+	return append(append(kept, mark), list[tail:]...)
+}
+
+// cutString is cutText for a JSON string as it stands.
+func cutString(v []byte) []byte {
+	in := v[1 : len(v)-1]
+	head := boundary(in, longestField/2)
+	tail := max(boundary(in, len(in)-longestField/2), head)
+	out := make([]byte, 0, longestField+128)
+	out = append(out, '"')
+	out = append(out, in[:head]...)
+	out = append(out, `\n`+gone(tail-head)+`\n`...)
+	out = append(out, in[tail:]...)
+	return append(out, '"')
+}
+
+// boundary returns the first place at or after p in a JSON string's inside that
+// splits neither an escape nor a character.
+func boundary(in []byte, p int) int {
+	for p < len(in) && in[p]&0xC0 == 0x80 {
+		p++
+	}
+	// Is p within \uXXXX? Its u would be one to four bytes back.
+	for back := 1; back <= 4 && back < p; back++ {
+		if in[p-back] == 'u' && escaped(in, p-back) {
+			return min(p-back+5, len(in))
+		}
+	}
+	if p < len(in) && escaped(in, p) {
+		if in[p] == 'u' {
+			return min(p+5, len(in))
+		}
+		return p + 1
+	}
+	return p
+}
+
+// escaped reports whether the byte at p is what a backslash escapes: whether an
+// odd number of backslashes stand before it.
+func escaped(in []byte, p int) bool {
+	n := 0
+	for p-1-n >= 0 && in[p-1-n] == '\\' {
+		n++
+	}
+	return n%2 == 1
+}

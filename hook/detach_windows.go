@@ -1,0 +1,12 @@
+package hook
+
+import "syscall"
+
+// detached takes a process away from the host's console and its Ctrl-C.
+func detached() *syscall.SysProcAttr {
+	const detachedProcess = 0x00000008
+	return &syscall.SysProcAttr{
+		HideWindow:    true,
+		CreationFlags: detachedProcess | syscall.CREATE_NEW_PROCESS_GROUP,
+	}
+}

@@ -1,0 +1,93 @@
+package hook
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestHooksJSONMatchesPlugin keeps plugin/hooks/hooks.json generated: `go test
+// ./hook -run HooksJSON -update` writes it.
+func TestHooksJSONMatchesPlugin(t *testing.T) {
+	path := filepath.Join("..", "plugin", "hooks", "hooks.json")
+	want := HooksJSON("linux")
+	if *update {
+		if err := os.WriteFile(path, want, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(got) != string(want) {
+		t.Errorf("%s is not what HooksJSON generates; run the test with -update", path)
+	}
+}
+
+// The names are written out here, because one too many disables the plugin on an older host.
+func TestHooksJSONRegistersExactly(t *testing.T) {
+	want := []string{"PostToolUse", "PostToolUseFailure", "PreCompact", "SessionEnd", "SessionStart", "Stop", "SubagentStop", "UserPromptSubmit"}
+	timeouts := map[string]int{"SessionStart": 10, "SessionEnd": 2}
+	for _, goos := range []string{"linux", "darwin", "windows"} {
+		var file struct {
+			Hooks map[string][]struct {
+				Hooks []struct {
+					Type, Command string
+					Args          []string
+					Timeout       int
+					Async         *bool
+				}
+			}
+		}
+		if err := json.Unmarshal(HooksJSON(goos), &file); err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for name, groups := range file.Hooks {
+			got = append(got, name)
+			if len(groups) != 1 || len(groups[0].Hooks) != 1 {
+				t.Fatalf("%s: %s has %d groups, want one hook", goos, name, len(groups))
+			}
+			h := groups[0].Hooks[0]
+			wantTimeout := 5
+			if other, ok := timeouts[name]; ok {
+				wantTimeout = other
+			}
+			if h.Type != "command" || h.Timeout != wantTimeout || h.Async != nil {
+				t.Errorf("%s: %s is %+v", goos, name, h)
+			}
+			if goos == "windows" {
+				if len(h.Args) != 1 || !strings.HasSuffix(h.Command, "claude-mem-hook.exe") {
+					t.Errorf("windows: %s runs %q %q", name, h.Command, h.Args)
+				}
+			} else if h.Args != nil || !strings.HasPrefix(h.Command, `"${CLAUDE_PLUGIN_ROOT}/bin/claude-mem-hook" `) {
+				t.Errorf("%s: %s runs %q %q", goos, name, h.Command, h.Args)
+			}
+		}
+		slices.Sort(got)
+		if !slices.Equal(got, want) {
+			t.Errorf("%s registers %q, want %q", goos, got, want)
+		}
+	}
+}
+
+func TestPluginManifest(t *testing.T) {
+	data, err := os.ReadFile(filepath.Join("..", "plugin", ".claude-plugin", "plugin.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var m struct {
+		Name, Version, Description, License string
+		Author                              struct{ Name string }
+	}
+	if err := json.Unmarshal(data, &m); err != nil {
+		t.Fatal(err)
+	}
+	if m.Name != "claude-mem" || m.Version == "" || m.Description == "" || m.License != "Apache-2.0" || m.Author.Name == "" {
+		t.Errorf("plugin.json lacks something: %+v", m)
+	}
+}

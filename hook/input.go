@@ -1,0 +1,43 @@
+package hook
+
+import (
+	"errors"
+	"io"
+)
+
+var errTooLarge = errors.New("payload of 50 MB or more")
+
+// readInput reads the payload. What is over the limit is read and thrown away:
+// a host whose pipe breaks may take that for a failure of ours.
+func readInput(r io.Reader, limit int) ([]byte, error) {
+	b := make([]byte, 0, 16<<10)
+	for {
+		if len(b) >= limit {
+			drain(r)
+			return nil, errTooLarge
+		}
+		if len(b) == cap(b) {
+			grown := make([]byte, len(b), min(4*cap(b), limit+1))
+			copy(grown, b)
+			b = grown
+		}
+		n, err := r.Read(b[len(b):cap(b)])
+		b = b[:len(b)+n]
+		if err == io.EOF {
+			return b, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+// drain reads to the end. The process's last resort ends it if there is none.
+func drain(r io.Reader) {
+	b := make([]byte, 64<<10)
+	for {
+		if _, err := r.Read(b); err != nil {
+			return
+		}
+	}
+}

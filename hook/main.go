@@ -1,0 +1,75 @@
+package hook
+
+import (
+	"os"
+	"strings"
+	"time"
+
+	"claudemem"
+)
+
+// Main is the hook command of a process: arguments are a verb, which may be
+// missing, and --host NAME. What o leaves open is taken from the process. When
+// a person runs it at a terminal, they get its help. The process exits 0.
+func Main(args []string, o Options) {
+	if o.StartedAt.IsZero() {
+		o.StartedAt = time.Now()
+	}
+	verb, host, help := parseArguments(args)
+	if o.Verb == "" {
+		o.Verb = verb
+	}
+	if o.Host == "" {
+		o.Host = host
+	}
+	if help || o.Stdin == nil && isTerminal(os.Stdin) {
+		_, _ = os.Stdout.WriteString(Help) // nobody to tell when that fails
+		return
+	}
+	limit := lastResort
+	if o.Verb == VerbContext || o.Verb == "" {
+		limit = VerbContext.budget()
+	}
+	// A file system that hangs, or a host that never closes the pipe, must not
+	// keep the host waiting.
+	time.AfterFunc(limit-time.Since(o.StartedAt), func() { os.Exit(0) })
+	Run(o)
+}
+
+// parseArguments is as tolerant as a hook must be: what it does not know it ignores.
+func parseArguments(args []string) (verb Verb, host claudemem.Host, help bool) {
+	for i := 0; i < len(args); i++ {
+		switch arg := args[i]; {
+		case arg == "-h" || arg == "--help" || arg == "help":
+			help = true
+		case arg == "--host":
+			if i++; i < len(args) {
+				host = claudemem.Host(args[i])
+			}
+		case strings.HasPrefix(arg, "--host="):
+			host = claudemem.Host(arg[len("--host="):])
+		case verb == "" && !strings.HasPrefix(arg, "-"):
+			verb = Verb(arg)
+		}
+	}
+	return verb, host, help
+}
+
+// Help is what a person sees who runs the hook at a terminal.
+const Help = `claude-mem-hook is run by a coding agent, not by people: it reads one JSON
+payload from standard input, remembers it, and always exits 0.
+
+  claude-mem-hook [VERB] [--host claude-code|raw]
+
+  context   at session start: prints what is remembered of the project
+  new       a prompt
+  save      a tool call, or its failure
+  summary   the end of a turn
+  end       the end of a session
+
+Without a verb the payload's hook_event_name tells. Example:
+
+  echo '{"hook_event_name":"SessionStart","session_id":"s1","cwd":"'"$PWD"'"}' | claude-mem-hook
+
+claude-mem --help shows the commands for people.
+`

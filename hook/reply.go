@@ -1,0 +1,117 @@
+package hook
+
+import (
+	"io"
+	"strings"
+	"unicode/utf8"
+
+	"claudemem/wire"
+)
+
+// longestContext is what the host takes whole, in UTF-16 units; a longer text
+// reaches the model as a preview of 2 KB.
+const longestContext = 10_000
+
+// reply is what the hook says to its host.
+type reply struct {
+	// event is the host's name of the moment that context belongs to.
+	event   string
+	context string
+	system  []string
+}
+
+func (r *reply) addContext(event, text string) {
+	if strings.TrimSpace(text) != "" && (event == "SessionStart" || event == "UserPromptSubmit" || event == "PostToolUse" || event == "PostToolUseFailure") {
+		r.event, r.context = event, text
+	}
+}
+
+// tell adds a line for the user, which the model never sees.
+func (r *reply) tell(text string) {
+	if text = strings.TrimSpace(text); text != "" {
+		r.system = append(r.system, text)
+	}
+}
+
+// print writes the reply in one piece, or nothing when there is none.
+func (r *reply) print(w io.Writer) {
+	if r.context == "" && len(r.system) == 0 {
+		return
+	}
+	b := make([]byte, 0, 256+len(r.context)+len(r.context)/8)
+	b = append(b, '{')
+	if r.context != "" {
+		b = append(b, `"hookSpecificOutput":{"hookEventName":`...)
+		b = wire.AppendText(b, r.event)
+		b = append(b, `,"additionalContext":`...)
+		b = wire.AppendText(b, fit(r.context, longestContext))
+		b = append(b, '}')
+	}
+	if len(r.system) > 0 {
+		if r.context != "" {
+			b = append(b, ',')
+		}
+		b = append(b, `"systemMessage":`...)
+		b = wire.AppendText(b, strings.Join(r.system, "\n"))
+	}
+	_, _ = w.Write(append(b, '}', '\n')) // a host that no longer listens misses nothing
+}
+
+const contextEnd = "</claude-mem-context>"
+
+// fit cuts a text that is over limit UTF-16 units at the end of a line and
+// closes the frame of a context block again. Builders stay below by themselves.
+func fit(text string, limit int) string {
+	if utf16Length(text) <= limit {
+		return text
+	}
+	end := ""
+	if strings.HasSuffix(strings.TrimRight(text, "\n"), contextEnd) {
+		end = "\n" + contextEnd
+	}
+	room := limit - len(end)
+	at := 0
+	for i, c := range text {
+		if c > 0xFFFF {
+			room--
+		}
+		if room--; room < 0 {
+			at = i
+			break
+		}
+	}
+	if line := strings.LastIndexByte(text[:at], '\n'); line > at/2 {
+		at = line
+	}
+	return text[:at] + end
+}
+
+func utf16Length(s string) int {
+	if len(s) <= longestContext {
+		return len(s) // never more units than bytes: near enough for what fits anyway
+	}
+	n := utf8.RuneCountInString(s)
+	for _, c := range s {
+		if c > 0xFFFF {
+			n++
+		}
+	}
+	return n
+}
+
+// parseReply reads what another program of ours printed as a hook's reply.
+func parseReply(data []byte) (context, system string, err error) {
+	err = wire.Fields(data, func(key string, value []byte) {
+		switch key {
+		case "systemMessage":
+			system, _ = wire.Text(value)
+		case "hookSpecificOutput":
+			_ = wire.Fields(value, func(key string, value []byte) { // not an object: no context in it
+				if key == "additionalContext" {
+					context, _ = wire.Text(value)
+				}
+			})
+		}
+	})
+	return context, system, err
+}

@@ -1,0 +1,41 @@
+package settings
+
+import (
+	"path/filepath"
+	"runtime"
+	"strings"
+)
+
+// DataDirKey is the environment variable that moves the data directory. It is
+// not in the table: the file it would be read from lies in that directory.
+const DataDirKey = "CLAUDE_MEM_DATA_DIR"
+
+// DataDir returns the absolute path of the data directory: CLAUDE_MEM_DATA_DIR
+// (with ~ for the home directory), else .claude-mem in the home directory; ""
+// when there is neither.
+func DataDir(getenv func(string) string) string {
+	home := homeDir(getenv)
+	dir := getenv(DataDirKey)
+	switch {
+	case dir == "" && home == "":
+		return ""
+	case dir == "":
+		dir = filepath.Join(home, ".claude-mem")
+	case home != "" && (dir == "~" || strings.HasPrefix(dir, "~/")):
+		dir = filepath.Join(home, dir[1:])
+	}
+	if abs, err := filepath.Abs(dir); err == nil {
+		return abs
+	}
+	return dir
+}
+
+func homeDir(getenv func(string) string) string {
+	if runtime.GOOS == "windows" {
+		return getenv("USERPROFILE")
+	}
+	return getenv("HOME")
+}
+
+// Path returns the path of the settings file of a data directory.
+func Path(dataDir string) string { return filepath.Join(dataDir, "settings.json") }

@@ -1,0 +1,295 @@
+package settings
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"claudemem"
+)
+
+// Origin says where a value came from.
+type Origin string
+
+// The origins.
+const (
+	FromDefault     Origin = "default"
+	FromFile        Origin = "settings.json"
+	FromEnvironment Origin = "environment"
+)
+
+// Settings are the values in force. The zero value has the defaults.
+type Settings struct {
+	getenv    func(string) string
+	fileFirst bool
+	// file holds what the file sets, in its order; the last of a key counts.
+	file   []entry
+	unread error
+}
+
+type entry struct{ key, text string }
+
+// Parser reads a flat JSON object and calls set with each key and its value: a
+// string's content, anything else as it stands.
+type Parser func(data []byte, set func(key, text string)) error
+
+// Value is a setting with what is in force for it.
+type Value struct {
+	Setting
+	Value  string
+	Origin Origin
+	// Err says why the value that was set is not in force, nil otherwise.
+	Err error
+}
+
+// Load reads the settings of a command or a hook: environment, then file, then
+// default. The settings are usable even with an error, which says that the file
+// could not be read or is broken and was left out.
+func Load(dataDir string, getenv func(string) string) (*Settings, error) {
+	return load(dataDir, getenv, false, parseEntries)
+}
+
+// LoadWith is Load with another parser: the hook has one that spares it the
+// decoder of encoding/json.
+func LoadWith(dataDir string, getenv func(string) string, parse Parser) (*Settings, error) {
+	return load(dataDir, getenv, false, parse)
+}
+
+// LoadForWorker is Load with the file ahead of the environment.
+func LoadForWorker(dataDir string, getenv func(string) string) (*Settings, error) {
+	return load(dataDir, getenv, true, parseEntries)
+}
+
+func load(dataDir string, getenv func(string) string, fileFirst bool, parse Parser) (*Settings, error) {
+	s := &Settings{getenv: getenv, fileFirst: fileFirst}
+	data, err := os.ReadFile(Path(dataDir))
+	if err == nil {
+		err = parse(data, func(key, text string) { s.file = append(s.file, entry{key, text}) })
+		if err != nil {
+			s.file = nil
+		}
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		s.unread = describe(dataDir, err)
+	}
+	return s, s.unread
+}
+
+func describe(dataDir string, err error) error {
+	return claudemem.Errorf(claudemem.CodeInvalid, "read settings: %w", err).
+		WithHint("mend or remove " + filepath.Clean(Path(dataDir)) + "; until then defaults are used")
+}
+
+// Err returns what Load returned.
+func (s *Settings) Err() error { return s.unread }
+
+// List returns every setting with its value and origin, in the table's order.
+func (s *Settings) List() []Value {
+	values := make([]Value, len(table))
+	for i := range table {
+		values[i] = s.at(i)
+	}
+	return values
+}
+
+// Problems returns the values that are set and can't be used.
+func (s *Settings) Problems() []error {
+	var problems []error
+	for i := range table {
+		if v := s.at(i); v.Err != nil {
+			problems = append(problems, v.Err)
+		}
+	}
+	return problems
+}
+
+// Get returns a setting with its value and origin; CodeNotFound when there is no such key.
+func (s *Settings) Get(name string) (Value, error) {
+	if i := indexOf(name); i >= 0 {
+		return s.at(i), nil
+	}
+	return Value{}, unknownKey(name)
+}
+
+func unknownKey(name string) error {
+	return claudemem.Errorf(claudemem.CodeNotFound, "no setting %q", name).
+		WithHint("claude-mem config list shows every setting")
+}
+
+func (s *Settings) at(i int) Value {
+	v := Value{Setting: table[i], Value: table[i].Default, Origin: FromDefault}
+	text, origin, found := s.find(v.Key)
+	if !found {
+		return v
+	}
+	if err := v.Check(text); err != nil {
+		v.Err = err
+		return v
+	}
+	v.Value, v.Origin = text, origin
+	return v
+}
+
+// find returns what is set for a key, whether or not it can be used.
+func (s *Settings) find(key string) (string, Origin, bool) {
+	if !s.fileFirst {
+		if text := s.env(key); text != "" {
+			return text, FromEnvironment, true
+		}
+	}
+	for i := len(s.file) - 1; i >= 0; i-- {
+		if s.file[i].key == key {
+			return s.file[i].text, FromFile, true
+		}
+	}
+	if s.fileFirst {
+		if text := s.env(key); text != "" {
+			return text, FromEnvironment, true
+		}
+	}
+	return "", "", false
+}
+
+func (s *Settings) env(key string) string {
+	if s.getenv == nil {
+		return ""
+	}
+	return s.getenv(key)
+}
+
+// value returns the text in force for a key of the table; another key is a mistake in the program.
+func (s *Settings) value(key string) (string, Kind) {
+	for i := range table {
+		if table[i].Key == key {
+			v := s.at(i)
+			return v.Value, v.Kind
+		}
+	}
+	panic("settings: no key " + key)
+}
+
+// Text returns the value of a key.
+func (s *Settings) Text(key string) string {
+	text, _ := s.value(key)
+	return text
+}
+
+// Bool returns the value of a Bool.
+func (s *Settings) Bool(key string) bool {
+	text, _ := s.value(key)
+	on, _ := parseBool(text)
+	return on
+}
+
+// Int returns the value of an Integer.
+func (s *Settings) Int(key string) int {
+	text, _ := s.value(key)
+	n, _ := strconv.Atoi(text)
+	return n
+}
+
+// Float returns the value of a Number.
+func (s *Settings) Float(key string) float64 {
+	text, _ := s.value(key)
+	f, _ := strconv.ParseFloat(text, 64)
+	return f
+}
+
+// Duration returns the value of Minutes or Days.
+func (s *Settings) Duration(key string) time.Duration {
+	text, kind := s.value(key)
+	f, _ := strconv.ParseFloat(text, 64)
+	unit := time.Minute
+	if kind == Days {
+		unit = 24 * time.Hour
+	}
+	return time.Duration(f * float64(unit))
+}
+
+// Items returns the parts of a List, without blanks around them and without empty ones.
+func (s *Settings) Items(key string) []string {
+	text, _ := s.value(key)
+	var items []string
+	for text != "" {
+		item, rest, _ := strings.Cut(text, ",")
+		if item = strings.TrimSpace(item); item != "" {
+			items = append(items, item)
+		}
+		text = rest
+	}
+	return items
+}
+
+// Check tells why text can't be the value of the setting.
+func (s Setting) Check(text string) error {
+	var limit float64
+	switch s.Kind {
+	case Bool:
+		if _, ok := parseBool(text); !ok {
+			return s.wrong("true or false")
+		}
+		return nil
+	case Choice:
+		for choices := s.Choices; choices != ""; {
+			choice, rest, _ := strings.Cut(choices, " ")
+			if choice == text {
+				return nil
+			}
+			choices = rest
+		}
+		return s.wrong("one of " + strings.ReplaceAll(s.Choices, " ", ", "))
+	case Integer:
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 0 || n > 1_000_000_000 {
+			return s.wrong("a whole number, 0 or more")
+		}
+		if s.Key == KeyWorkerPort && n > 65535 {
+			return s.wrong("a port, 0 to 65535")
+		}
+		return nil
+	case Minutes, Days:
+		limit = 1_000_000 // a time.Duration holds 106,751 days; Duration is not asked for more
+		if s.Kind == Days {
+			limit = 100_000
+		}
+	case Number:
+		limit = 1
+	default:
+		return nil
+	}
+	if f, err := strconv.ParseFloat(text, 64); err != nil || !(f >= 0 && f <= limit) {
+		return s.wrong("a number from 0 to " + strconv.FormatFloat(limit, 'f', -1, 64))
+	}
+	return nil
+}
+
+// wrong does not quote the value: it may be a secret that was put in the wrong place.
+func (s Setting) wrong(want string) error {
+	return claudemem.Errorf(claudemem.CodeInvalid, "setting %s must be %s", s.Key, want).
+		WithHint("claude-mem config set " + s.Key + " VALUE")
+}
+
+func parseBool(text string) (on, ok bool) {
+	switch strings.ToLower(text) {
+	case "true", "on", "yes", "1":
+		return true, true
+	case "false", "off", "no", "0":
+		return false, true
+	}
+	return false, false
+}
+
+// Shown returns the value as it may be shown: secrets are masked but for their last characters.
+func (v Value) Shown() string {
+	if !v.Secret || v.Value == "" {
+		return v.Value
+	}
+	if len(v.Value) >= 16 {
+		return "…" + v.Value[len(v.Value)-4:]
+	}
+	return "…"
+}

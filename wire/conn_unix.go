@@ -1,0 +1,117 @@
+//go:build linux || darwin || freebsd || netbsd || openbsd || dragonfly
+
+package wire
+
+import (
+	"io"
+	"os"
+	"syscall"
+	"time"
+)
+
+// socketConn is a Unix socket used by plain blocking system calls with kernel
+// time-outs. Package net would start the runtime's poller for it, which costs a
+// quarter of an empty Go program's whole CPU time.
+type socketConn struct {
+	fd       int
+	deadline time.Time
+}
+
+// dial connects to the worker's socket; there is no second way where every system has sockets.
+func dial(a Address, deadline time.Time) (conn, error) {
+	if !a.trusted() {
+		return nil, ErrNoWorker
+	}
+	syscall.ForkLock.RLock() // not every system has SOCK_CLOEXEC, and a worker may be started beside us
+	fd, err := syscall.Socket(syscall.AF_UNIX, syscall.SOCK_STREAM, 0)
+	if err == nil {
+		syscall.CloseOnExec(fd)
+	}
+	syscall.ForkLock.RUnlock()
+	if err != nil {
+		return nil, os.NewSyscallError("socket", err)
+	}
+	c := &socketConn{fd: fd, deadline: deadline}
+	// Connecting waits, for as long as sending may, while the worker's backlog is full.
+	if err := c.limit(syscall.SO_SNDTIMEO); err != nil {
+		_ = c.Close()
+		return nil, err
+	}
+	for {
+		err = syscall.Connect(fd, &syscall.SockaddrUnix{Name: a.Socket})
+		if err != syscall.EINTR {
+			break
+		}
+	}
+	switch err {
+	case nil, syscall.EISCONN:
+		return c, nil
+	case syscall.EAGAIN:
+		err = timedOut
+	case syscall.ENOENT, syscall.ECONNREFUSED, syscall.ENOTSOCK, syscall.EINVAL:
+		err = ErrNoWorker
+	default:
+		err = os.NewSyscallError("connect", err)
+	}
+	_ = c.Close()
+	return nil, err
+}
+
+// limit gives the kernel what is left until the deadline.
+func (c *socketConn) limit(option int) error {
+	left := time.Until(c.deadline)
+	if left <= 0 {
+		return timedOut
+	}
+	tv := syscall.NsecToTimeval(max(left, time.Millisecond).Nanoseconds()) // 0 would mean no limit
+	return os.NewSyscallError("setsockopt", syscall.SetsockoptTimeval(c.fd, syscall.SOL_SOCKET, option, &tv))
+}
+
+func (c *socketConn) SetDeadline(t time.Time) error {
+	c.deadline = t
+	return nil
+}
+
+func (c *socketConn) Read(b []byte) (int, error) {
+	for {
+		if err := c.limit(syscall.SO_RCVTIMEO); err != nil {
+			return 0, err
+		}
+		n, err := syscall.Read(c.fd, b)
+		switch {
+		case err == syscall.EINTR:
+			continue
+		case err == syscall.EAGAIN:
+			return 0, timedOut
+		case err != nil:
+			return 0, os.NewSyscallError("read", err)
+		case n == 0 && len(b) > 0:
+			return 0, io.EOF
+		}
+		return n, nil
+	}
+}
+
+func (c *socketConn) Write(b []byte) (int, error) {
+	written := 0
+	for written < len(b) {
+		if written > 0 { // the first write goes by the limit that connecting set
+			if err := c.limit(syscall.SO_SNDTIMEO); err != nil {
+				return written, err
+			}
+		}
+		n, err := syscall.Write(c.fd, b[written:])
+		switch {
+		case err == syscall.EINTR:
+			continue
+		case err == syscall.EAGAIN:
+			return written, timedOut
+		case err != nil:
+			return written, os.NewSyscallError("write", err)
+		}
+		written += n
+	}
+	return written, nil
+}
+
+func (c *socketConn) Close() error { return os.NewSyscallError("close", syscall.Close(c.fd)) }

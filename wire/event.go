@@ -1,0 +1,91 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/json"
+	"strconv"
+	"unicode/utf8"
+
+	"claudemem"
+)
+
+// AppendEvent appends the JSON form of e: the same fields that json.Marshal
+// writes, without its cost for a process that does this once. Raw JSON in e must
+// be valid; bytes in it that are not UTF-8 become U+FFFD.
+func AppendEvent(b []byte, e *claudemem.Event) []byte {
+	o := objectWriter{b: append(b, '{')}
+	o.text("delivery_id", e.DeliveryID)
+	o.text("kind", string(e.Kind))
+	o.text("host", string(e.Host))
+	o.text("host_session_id", e.HostSessionID)
+	o.optional("prompt_id", e.PromptID)
+	o.number("occurred_at", int64(e.OccurredAt))
+	o.optional("project_path", e.ProjectPath)
+	o.optional("worktree_root", e.WorktreeRoot)
+	o.optional("cwd", e.Cwd)
+	o.optional("branch", e.Branch)
+	o.optional("head_commit", e.HeadCommit)
+	o.optional("prompt", e.Prompt)
+	o.optional("tool_name", e.ToolName)
+	o.optional("tool_use_id", e.ToolUseID)
+	o.raw("tool_input", e.ToolInput)
+	o.raw("tool_response", e.ToolResponse)
+	o.optional("error", e.ToolError)
+	if e.Interrupted {
+		o.key("is_interrupt")
+		o.b = append(o.b, "true"...)
+	}
+	if e.DurationMS != 0 {
+		o.number("duration_ms", e.DurationMS)
+	}
+	o.optional("agent_id", e.AgentID)
+	o.optional("agent_type", e.AgentType)
+	o.optional("last_assistant_message", e.LastAssistantMessage)
+	o.optional("source", e.Source)
+	o.optional("reason", e.Reason)
+	return append(o.b, '}')
+}
+
+// objectWriter appends the members of one JSON object.
+type objectWriter struct {
+	b    []byte
+	some bool
+}
+
+func (o *objectWriter) key(name string) {
+	if o.some {
+		o.b = append(o.b, ',')
+	}
+	o.some = true
+	o.b = append(o.b, '"')
+	o.b = append(o.b, name...)
+	o.b = append(o.b, '"', ':')
+}
+
+func (o *objectWriter) text(name, value string) {
+	o.key(name)
+	o.b = AppendText(o.b, value)
+}
+
+func (o *objectWriter) optional(name, value string) {
+	if value != "" {
+		o.text(name, value)
+	}
+}
+
+func (o *objectWriter) number(name string, value int64) {
+	o.key(name)
+	o.b = strconv.AppendInt(o.b, value, 10)
+}
+
+func (o *objectWriter) raw(name string, value json.RawMessage) {
+	if len(value) == 0 {
+		return
+	}
+	o.key(name)
+	if utf8.Valid(value) {
+		o.b = append(o.b, value...)
+	} else {
+		o.b = append(o.b, bytes.ToValidUTF8(value, []byte("\uFFFD"))...)
+	}
+}

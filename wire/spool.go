@@ -1,0 +1,214 @@
+package wire
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"sort"
+	"strconv"
+	"strings"
+	"time"
+
+	"claudemem"
+)
+
+// ErrCorrupt says that a spool file can't be read as what it should be.
+var ErrCorrupt = errors.New("corrupt spool file")
+
+// Spool is the directory of what hooks could not deliver: one file a delivery,
+// named <delivery_id>.json, so that names sort by the time they were made.
+type Spool struct{ Dir string }
+
+// SpoolOf returns the spool of a data directory.
+func SpoolOf(dataDir string) Spool { return Spool{Dir: filepath.Join(dataDir, "spool")} }
+
+// SpoolEntry is the content of a spool file; exactly one of Event and Injection is set.
+type SpoolEntry struct {
+	Wire      int                  `json:"wire"`
+	Event     *claudemem.Event     `json:"event,omitempty"`
+	Injection *claudemem.Injection `json:"injection,omitempty"`
+}
+
+const (
+	spoolSuffix = ".json"
+	// maxSpoolFile bounds what Read takes in; the hook cuts an event to a few MB.
+	maxSpoolFile = 64 << 20
+	// staleTemp is how old a temporary file is whose writer is surely dead.
+	staleTemp = time.Hour
+)
+
+// WriteEvent spools an event under its delivery id. When it returns nil the
+// file is on disk, synced and under its final name.
+func (s Spool) WriteEvent(e *claudemem.Event) error {
+	b := make([]byte, 0, 512+len(e.ToolInput)+len(e.ToolResponse)+len(e.Prompt)+len(e.ToolError)+len(e.LastAssistantMessage))
+	b = append(b, `{"wire":`+VersionText+`,"event":`...)
+	b = AppendEvent(b, e)
+	return s.Write(e.DeliveryID, append(b, '}'))
+}
+
+// WriteEncoded spools the JSON of an event that AppendEvent made.
+func (s Spool) WriteEncoded(deliveryID string, event []byte) error {
+	b := make([]byte, 0, len(event)+32)
+	b = append(b, `{"wire":`+VersionText+`,"event":`...)
+	b = append(b, event...)
+	return s.Write(deliveryID, append(b, '}'))
+}
+
+// WriteInjection spools what a fall-back gave to a session, to be booked later.
+func (s Spool) WriteInjection(deliveryID string, in *claudemem.Injection) error {
+	b, err := json.Marshal(SpoolEntry{Wire: Version, Injection: in})
+	if err != nil {
+		return err
+	}
+	return s.Write(deliveryID, b)
+}
+
+// Write spools a whole file's content; the delivery id must be plain letters and digits.
+func (s Spool) Write(deliveryID string, content []byte) error {
+	if !plainName(deliveryID) {
+		return fmt.Errorf("spool delivery %q: %w", deliveryID, os.ErrInvalid)
+	}
+	path := filepath.Join(s.Dir, deliveryID+spoolSuffix)
+	err := writeWhole(path, path+tempSuffix, content, true)
+	if os.IsNotExist(err) {
+		if err = os.MkdirAll(s.Dir, 0o700); err == nil {
+			err = writeWhole(path, path+tempSuffix, content, true)
+		}
+	}
+	return err
+}
+
+func plainName(id string) bool {
+	for i := range len(id) {
+		c := id[i]
+		if !('0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || c == '-' || c == '_') {
+			return false
+		}
+	}
+	return len(id) > 0 && len(id) <= 128
+}
+
+// Probe tells why the spool can't be written, nil when it can.
+func (s Spool) Probe() error {
+	if err := os.MkdirAll(s.Dir, 0o700); err != nil {
+		return err
+	}
+	path := filepath.Join(s.Dir, "probe-"+strconv.Itoa(os.Getpid())+tempSuffix)
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write([]byte("probe"))
+	if closed := f.Close(); err == nil {
+		err = closed
+	}
+	if removed := os.Remove(path); err == nil {
+		err = removed
+	}
+	return err
+}
+
+// List names the spool's files, the oldest delivery first. Temporary files that
+// a hook left behind more than an hour ago are removed on the way. No spool is an empty one.
+func (s Spool) List(now time.Time) ([]string, error) {
+	entries, err := os.ReadDir(s.Dir)
+	if os.IsNotExist(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list spool: %w", err)
+	}
+	var names []string
+	for _, entry := range entries {
+		name := entry.Name()
+		switch {
+		case entry.IsDir():
+		case strings.HasSuffix(name, spoolSuffix):
+			names = append(names, name)
+		case strings.HasSuffix(name, tempSuffix):
+			if info, err := entry.Info(); err == nil && now.Sub(info.ModTime()) > staleTemp {
+				_ = os.Remove(filepath.Join(s.Dir, name)) // tried again by the next List
+			}
+		}
+	}
+	sort.Strings(names)
+	return names, nil
+}
+
+// Read reads a file that List named. ErrCorrupt says that it never will be
+// readable, ErrWireVersion that a newer hook wrote it and it must stay where it
+// is; fs.ErrNotExist that another reader was faster.
+func (s Spool) Read(name string) (SpoolEntry, error) {
+	f, err := os.Open(filepath.Join(s.Dir, name))
+	if err != nil {
+		return SpoolEntry{}, err
+	}
+	defer func() { _ = f.Close() }() // nothing was written
+	data, err := io.ReadAll(io.LimitReader(f, maxSpoolFile+1))
+	if err != nil {
+		return SpoolEntry{}, fmt.Errorf("read spool: %w", err)
+	}
+	return parseSpoolEntry(data)
+}
+
+func parseSpoolEntry(data []byte) (SpoolEntry, error) {
+	var entry SpoolEntry
+	if len(data) > maxSpoolFile {
+		return entry, fmt.Errorf("%w: over %d MB", ErrCorrupt, maxSpoolFile>>20)
+	}
+	var head struct {
+		Wire int `json:"wire"`
+	}
+	if err := json.Unmarshal(data, &head); err != nil || head.Wire < 1 {
+		return entry, fmt.Errorf("%w: no wire version", ErrCorrupt)
+	}
+	if head.Wire > Version {
+		return entry, fmt.Errorf("read spool: %w: %d", ErrWireVersion, head.Wire)
+	}
+	if err := json.Unmarshal(data, &entry); err != nil {
+		return SpoolEntry{}, fmt.Errorf("%w: %v", ErrCorrupt, kindOf(err))
+	}
+	if (entry.Event == nil) == (entry.Injection == nil) {
+		return SpoolEntry{}, fmt.Errorf("%w: neither one event nor one injection", ErrCorrupt)
+	}
+	return entry, nil
+}
+
+// kindOf says what is wrong with a file without quoting from it: the text may reach a log.
+func kindOf(err error) string {
+	var wrongType *json.UnmarshalTypeError
+	if errors.As(err, &wrongType) {
+		return "wrong type of " + wrongType.Field
+	}
+	return "not JSON"
+}
+
+// Remove removes a file that was taken in; one that is gone is no error.
+func (s Spool) Remove(name string) error {
+	if err := os.Remove(filepath.Join(s.Dir, name)); err != nil && !os.IsNotExist(err) {
+		return err
+	}
+	return nil
+}
+
+// SetAside moves a corrupt file to the directory corrupt in the spool, where it
+// stays for a person to look at and blocks nobody.
+func (s Spool) SetAside(name string) error {
+	dir := filepath.Join(s.Dir, "corrupt")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	return os.Rename(filepath.Join(s.Dir, name), filepath.Join(dir, name))
+}
+
+// CountCorrupt counts the files that were set aside.
+func (s Spool) CountCorrupt() int {
+	entries, err := os.ReadDir(filepath.Join(s.Dir, "corrupt"))
+	if err != nil {
+		return 0 // no such directory: none were
+	}
+	return len(entries)
+}

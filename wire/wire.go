@@ -1,0 +1,143 @@
+package wire
+
+import (
+	"strconv"
+
+	"claudemem"
+)
+
+// Version is the version of everything in this package that two processes must
+// agree on: routes, message bodies, the spool format. A worker of another
+// version answers 409 and the hook spools.
+const Version = 1
+
+// VersionText is Version as the header Header carries it.
+const VersionText = "1"
+
+// Header names the version on every request of a hook and every answer of a worker.
+const Header = "Claude-Mem-Wire"
+
+// The routes that hooks use.
+const (
+	PathInit        = "/api/sessions/init"
+	PathObservation = "/api/sessions/observations"
+	PathSummarize   = "/api/sessions/summarize"
+	PathComplete    = "/api/sessions/complete"
+	PathContext     = "/api/context"
+	PathHealth      = "/api/health"
+)
+
+// PathFor returns the route that takes events of a kind in, "" for a kind that is not delivered.
+func PathFor(kind claudemem.EventKind) string {
+	switch kind {
+	case claudemem.KindPrompt:
+		return PathInit
+	case claudemem.KindTool:
+		return PathObservation
+	case claudemem.KindStop, claudemem.KindFlush:
+		return PathSummarize
+	case claudemem.KindSessionEnd:
+		return PathComplete
+	default:
+		return ""
+	}
+}
+
+// Answer is what the worker says to an event, and the error body that it says instead.
+type Answer struct {
+	// Status is queued, skipped or duplicate.
+	Status       string
+	Reason       string
+	SessionDBID  int64
+	PromptNumber int
+	// AdditionalContext is what recall wants the model to read beside this event, usually "".
+	AdditionalContext string
+	// Code is the error's code, "" for none.
+	Code claudemem.Code
+}
+
+// ParseAnswer reads the JSON body of an answer; fields that it does not know or
+// that have another type are left alone.
+func ParseAnswer(body []byte) (Answer, error) {
+	var a Answer
+	err := Fields(body, func(key string, value []byte) {
+		switch key {
+		case "status":
+			a.Status, _ = Text(value)
+		case "reason":
+			a.Reason, _ = Text(value)
+		case "session_db_id":
+			a.SessionDBID = Integer(value)
+		case "prompt_number":
+			a.PromptNumber = int(Integer(value))
+		case "additional_context":
+			a.AdditionalContext, _ = Text(value)
+		case "error":
+			if Fields(value, func(key string, value []byte) {
+				if key == "code" {
+					code, _ := Text(value)
+					a.Code = claudemem.Code(code)
+				}
+			}) != nil {
+				a.Code = claudemem.CodeInternal
+			}
+		}
+	})
+	return a, err
+}
+
+// ContextAnswer is what a hook needs of GET /api/context.
+type ContextAnswer struct {
+	Context       string
+	SystemMessage string
+}
+
+// ParseContextAnswer reads the JSON body of GET /api/context.
+func ParseContextAnswer(body []byte) (ContextAnswer, error) {
+	var a ContextAnswer
+	err := Fields(body, func(key string, value []byte) {
+		switch key {
+		case "context":
+			a.Context, _ = Text(value)
+		case "system_message":
+			a.SystemMessage, _ = Text(value)
+		}
+	})
+	return a, err
+}
+
+// ContextTarget is the request target of GET /api/context.
+func ContextTarget(r *claudemem.ContextRequest) string {
+	b := make([]byte, 0, 256)
+	b = append(b, PathContext...)
+	b = append(b, "?host="...)
+	b = appendQuery(b, string(r.Host))
+	b = append(b, "&session_id="...)
+	b = appendQuery(b, r.HostSessionID)
+	b = append(b, "&project_path="...)
+	b = appendQuery(b, r.ProjectPath)
+	if r.Source != "" {
+		b = append(b, "&source="...)
+		b = appendQuery(b, r.Source)
+	}
+	if r.Budget > 0 {
+		b = append(b, "&budget="...)
+		b = strconv.AppendInt(b, int64(r.Budget), 10)
+	}
+	return string(b)
+}
+
+// appendQuery escapes s for a query; net/url would be the only use of that package in the hook.
+func appendQuery(b []byte, s string) []byte {
+	const hex = "0123456789ABCDEF"
+	for i := range len(s) {
+		c := s[i]
+		switch {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '-', c == '_', c == '.', c == '~', c == '/':
+			b = append(b, c)
+		default:
+			b = append(b, '%', hex[c>>4], hex[c&15])
+		}
+	}
+	return b
+}

@@ -1,0 +1,105 @@
+package wire
+
+import (
+	"encoding/json"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"claudemem"
+)
+
+// WorkerInfo is worker.json: what a running worker says of itself. It is for
+// finding the worker; whether one runs is known from its lock alone.
+type WorkerInfo struct {
+	PID       int              `json:"pid"`
+	Version   string           `json:"version"`
+	Wire      int              `json:"wire"`
+	Port      int              `json:"port"`
+	Socket    string           `json:"socket"`
+	StartedAt claudemem.Millis `json:"started_at"`
+}
+
+func workerInfoPath(dataDir string) string { return filepath.Join(dataDir, "worker.json") }
+
+// ReadWorkerInfo reads worker.json; fs.ErrNotExist when there is none, ErrNotJSON when it is broken.
+func ReadWorkerInfo(dataDir string) (WorkerInfo, error) {
+	var info WorkerInfo
+	data, err := readSmall(workerInfoPath(dataDir))
+	if err != nil {
+		return info, err
+	}
+	err = Fields(data, func(key string, value []byte) {
+		switch key {
+		case "pid":
+			info.PID = int(Integer(value))
+		case "version":
+			info.Version, _ = Text(value)
+		case "wire":
+			info.Wire = int(Integer(value))
+		case "port":
+			if port := Integer(value); port > 0 && port < 1<<16 {
+				info.Port = int(port)
+			}
+		case "socket":
+			info.Socket, _ = Text(value)
+		case "started_at":
+			info.StartedAt = claudemem.Millis(Integer(value))
+		}
+	})
+	return info, err
+}
+
+// WriteWorkerInfo replaces worker.json.
+func WriteWorkerInfo(dataDir string, info WorkerInfo) error {
+	data, err := json.Marshal(info)
+	if err != nil {
+		return err
+	}
+	return writeWhole(workerInfoPath(dataDir), workerInfoPath(dataDir)+"."+strconv.Itoa(os.Getpid())+tempSuffix, data, false)
+}
+
+// RemoveWorkerInfo removes worker.json; one that is not there is no error.
+func RemoveWorkerInfo(dataDir string) error {
+	if err := os.Remove(workerInfoPath(dataDir)); err != nil && !os.IsNotExist(err) {
+		return err
+	}
+	return nil
+}
+
+// readSmall reads a file of which only the first 64 KB can matter.
+func readSmall(path string) ([]byte, error) {
+	f, err := openPlain(path, os.O_RDONLY, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }() // nothing was written
+	return io.ReadAll(io.LimitReader(f, 64<<10))
+}
+
+// tempSuffix ends the names of files that are being written.
+const tempSuffix = ".tmp"
+
+// writeWhole makes path appear with data in it, whole or not at all, by way of
+// a temporary file beside it; synced says that it must survive a power loss.
+func writeWhole(path, temp string, data []byte, synced bool) error {
+	f, err := openPlain(temp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err == nil && synced {
+		err = f.Sync()
+	}
+	if closed := f.Close(); err == nil {
+		err = closed
+	}
+	if err == nil {
+		err = rename(temp, path)
+	}
+	if err != nil {
+		_ = os.Remove(temp) // the first error is the one to tell
+	}
+	return err
+}
