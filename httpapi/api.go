@@ -1,0 +1,187 @@
+package httpapi
+
+import (
+	"context"
+	"crypto/rand"
+	"io"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"claudemem"
+	"claudemem/wire"
+)
+
+// InjectionRecorder books what a session was given.
+type InjectionRecorder interface {
+	RecordInjection(ctx context.Context, injection claudemem.Injection) error
+}
+
+// Notices are what the user has to be told once, at the next session start.
+type Notices interface {
+	// TakeNotices returns what is to be told, and forgets it.
+	TakeNotices(ctx context.Context) ([]string, error)
+}
+
+// DeadLetters are the events that failed for good.
+type DeadLetters interface {
+	DeadLetters(ctx context.Context, limit int) ([]claudemem.DeadLetter, error)
+	// Revive makes the named ones pending again, all when none are named, and returns how many.
+	Revive(ctx context.Context, keys ...string) (int, error)
+}
+
+// Deps are the parts of the worker that the routes stand on. Without Injections
+// or Notices a context block is not booked here, or comes without notices.
+type Deps struct {
+	Ingester    Ingester
+	Recaller    Recaller
+	Records     Records
+	Worker      Worker
+	Injections  InjectionRecorder
+	Notices     Notices
+	DeadLetters DeadLetters
+}
+
+// MaxBody is the largest body that is accepted, in bytes.
+const MaxBody = 16 << 20
+
+// When a TCP client must show the token (CLAUDE_MEM_REQUIRE_TOKEN).
+const (
+	TokenAuto   = "auto" // when its user cannot be told
+	TokenAlways = "true"
+	TokenNever  = "false"
+)
+
+// Options shape the handler; the zero value of a field takes its default.
+type Options struct {
+	// Version is the program's, for /api/version and the Server header.
+	Version string
+	// RequireToken is TokenAuto (default), TokenAlways or TokenNever. Whatever it
+	// says, a peer that is known to be another user is refused.
+	RequireToken string
+	// Token is what clients have to show; "" lets nobody in who has to show one.
+	Token string
+	// CheckPeer tells whose process is at the other end of a TCP connection; default CheckPeer.
+	CheckPeer func(server, client addrPort) Peer
+	// MaxBody in bytes; default MaxBody.
+	MaxBody int64
+	// Clock and Random are for events without time and delivery id; default the real ones.
+	Clock  func() time.Time
+	Random io.Reader
+	// Logger is told of faults, not of requests; default discards. Bodies and
+	// queries are never logged.
+	Logger *slog.Logger
+}
+
+// api is the handler behind the guard.
+type api struct {
+	Deps
+	opts Options
+	// large has a place for each body over smallBody that may be in memory at once.
+	large chan struct{}
+}
+
+// New makes the handler. Serve it with a server of NewServer: a connection that
+// did not come through one is taken for a TCP client whose user is unknown.
+func New(deps Deps, opts Options) http.Handler {
+	a := newAPI(deps, opts)
+	return a.guarded(a.router())
+}
+
+func newAPI(deps Deps, opts Options) *api {
+	if opts.RequireToken == "" {
+		opts.RequireToken = TokenAuto
+	}
+	if opts.CheckPeer == nil {
+		opts.CheckPeer = CheckPeer
+	}
+	if opts.MaxBody == 0 {
+		opts.MaxBody = MaxBody
+	}
+	if opts.Clock == nil {
+		opts.Clock = time.Now
+	}
+	if opts.Random == nil {
+		opts.Random = rand.Reader
+	}
+	if opts.Logger == nil {
+		opts.Logger = slog.New(slog.DiscardHandler)
+	}
+	return &api{Deps: deps, opts: opts, large: make(chan struct{}, maxLarge)}
+}
+
+// router finds the route of a request that the guard let in.
+func (a *api) router() http.Handler {
+	byPath := map[string]map[string]route{}
+	for _, r := range a.routes() {
+		if byPath[r.path] == nil {
+			byPath[r.path] = map[string]route{}
+		}
+		byPath[r.path][r.method] = r
+	}
+	mux := http.NewServeMux()
+	for path, methods := range byPath {
+		mux.HandleFunc(path, func(w http.ResponseWriter, req *http.Request) { a.dispatch(w, req, methods) })
+	}
+	mux.HandleFunc("/", func(w http.ResponseWriter, req *http.Request) {
+		a.fail(w, req, claudemem.Errorf(claudemem.CodeNotFound, "no route %s", req.URL.Path).
+			WithHint("the routes are listed in docs/http-api.md"))
+	})
+	return mux
+}
+
+// route is one entry of the API.
+type route struct {
+	method, path string
+	handle       func(http.ResponseWriter, *http.Request) error
+	// hook: used by hooks, so the wire version must fit.
+	hook bool
+	// socketOnly: not over TCP.
+	socketOnly bool
+}
+
+func (a *api) routes() []route {
+	return []route{
+		{method: "GET", path: "/api/health", handle: a.health},
+		{method: "GET", path: "/api/readiness", handle: a.readiness},
+		{method: "GET", path: "/api/version", handle: a.version},
+		{method: "GET", path: "/api/stats", handle: a.stats},
+
+		{method: "POST", path: wire.PathInit, handle: a.ingest(claudemem.KindPrompt), hook: true},
+		{method: "POST", path: wire.PathObservation, handle: a.ingest(claudemem.KindTool), hook: true},
+		{method: "POST", path: wire.PathSummarize, handle: a.ingest(claudemem.KindStop, claudemem.KindFlush), hook: true},
+		{method: "POST", path: wire.PathComplete, handle: a.ingest(claudemem.KindSessionEnd), hook: true},
+		{method: "GET", path: wire.PathContext, handle: a.context, hook: true},
+
+		{method: "GET", path: "/api/observations", handle: a.listObservations},
+		{method: "GET", path: "/api/observations/{id}", handle: a.getObservation},
+		{method: "GET", path: "/api/queue", handle: a.queue},
+		{method: "POST", path: "/api/queue/retry", handle: a.retryQueue},
+
+		{method: "POST", path: "/api/admin/shutdown", handle: a.shutdown, socketOnly: true},
+	}
+}
+
+// dispatch finds the route for the method and checks what the route demands.
+func (a *api) dispatch(w http.ResponseWriter, r *http.Request, methods map[string]route) {
+	rt, ok := methods[r.Method]
+	if !ok && r.Method == http.MethodHead {
+		rt, ok = methods[http.MethodGet]
+		ok = ok && !rt.hook // A context block is given, not looked at.
+	}
+	if !ok {
+		for m := range methods { // Routes of this API have one method each.
+			w.Header().Add("Allow", m)
+		}
+		a.fail(w, r, claudemem.Errorf(codeMethod, "%s is not allowed on %s", r.Method, r.URL.Path).
+			WithHint("use "+w.Header().Get("Allow")))
+		return
+	}
+	if err := checkRoute(r, rt); err != nil {
+		a.fail(w, r, err)
+		return
+	}
+	if err := rt.handle(w, r); err != nil {
+		a.fail(w, r, err)
+	}
+}

@@ -1,0 +1,128 @@
+package httpapi
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"claudemem"
+)
+
+const (
+	// smallBody is what a body may take without asking. A tool event is 2 KB in
+	// the middle and, with a file's whole content, rarely over 200 KB.
+	smallBody = 1 << 20
+	// maxLarge bounds how many larger bodies are in memory at once: 64 MB together.
+	maxLarge = 4
+	// largeTime is how long a large body may wait for its place, and then take to
+	// arrive. Over the loopback interface 16 MB take a few milliseconds; whoever
+	// needs seconds must not keep the place from others.
+	largeTime = 5 * time.Second
+)
+
+// bodies are buffers for reading requests. What is decoded from one is copied.
+var bodies = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+
+// withBody reads the whole body and hands it to use, which must not keep it.
+func (a *api) withBody(w http.ResponseWriter, r *http.Request, use func([]byte) error) error {
+	if r.ContentLength > a.opts.MaxBody {
+		return a.tooLarge()
+	}
+	b := bodies.Get().(*bytes.Buffer)
+	defer func() {
+		if b.Cap() <= smallBody { // A large one is not worth keeping.
+			b.Reset()
+			bodies.Put(b)
+		}
+	}()
+	limited := http.MaxBytesReader(w, r.Body, a.opts.MaxBody)
+	n, err := b.ReadFrom(io.LimitReader(limited, smallBody))
+	if err == nil && n == smallBody {
+		var leave func()
+		if leave, err = a.enterLarge(w, r); err == nil {
+			defer leave()
+			_, err = b.ReadFrom(limited)
+		}
+	}
+	if err != nil {
+		return a.bodyError(err)
+	}
+	return use(b.Bytes())
+}
+
+// enterLarge waits for a place for a large body.
+func (a *api) enterLarge(w http.ResponseWriter, r *http.Request) (leave func(), err error) {
+	wait := time.NewTimer(largeTime)
+	defer wait.Stop()
+	select {
+	case a.large <- struct{}{}:
+	case <-wait.C:
+		return nil, claudemem.Errorf(claudemem.CodeUnavailable, "too many large bodies at once").WithHint("try again")
+	case <-r.Context().Done():
+		return nil, r.Context().Err()
+	}
+	// A recorder of a test knows no deadlines, a connection does.
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(largeTime))
+	return func() { <-a.large }, nil
+}
+
+func (a *api) tooLarge() error {
+	return claudemem.Errorf(claudemem.CodeTooLarge, "the body is larger than %d bytes", a.opts.MaxBody).
+		WithHint("cut long fields to their head and tail")
+}
+
+func (a *api) bodyError(err error) error {
+	var tooLarge *http.MaxBytesError
+	var known *claudemem.Error
+	switch {
+	case errors.As(err, &tooLarge):
+		return a.tooLarge()
+	case errors.As(err, &known):
+		return err
+	default:
+		return claudemem.Errorf(claudemem.CodeInvalid, "the body did not arrive whole").WithHint("send Content-Length, and the body at once")
+	}
+}
+
+// decode reads JSON into v; an error says what is wrong where.
+func decode(body []byte, v any) error {
+	err := json.Unmarshal(body, v)
+	if err == nil {
+		return nil
+	}
+	bad := claudemem.Errorf(claudemem.CodeInvalid, "the body is not valid JSON").WithHint("send one JSON object")
+	var syntax *json.SyntaxError
+	var wrongType *json.UnmarshalTypeError
+	switch {
+	case len(bytes.TrimSpace(body)) == 0:
+		bad.Message = "the body is empty"
+	case errors.As(err, &syntax):
+		bad.Message = fmt.Sprintf("the body is not valid JSON: at byte %d: %s", syntax.Offset, syntax)
+	case errors.As(err, &wrongType) && wrongType.Field == "":
+		bad.Message = "the body is a JSON " + wrongType.Value + ", not an object"
+	case errors.As(err, &wrongType):
+		bad.Message = fmt.Sprintf("field %s: got a JSON %s", strings.TrimPrefix(wrongType.Field, "Event."), wrongType.Value)
+		bad.Hint = "want " + wanted(wrongType.Type.Kind().String())
+	}
+	return bad
+}
+
+// wanted names a Go kind as people who write JSON know it.
+func wanted(kind string) string {
+	switch kind {
+	case "int64", "int":
+		return "a whole number; times are Unix milliseconds"
+	case "slice":
+		return "an array"
+	case "bool":
+		return "true or false"
+	default:
+		return "a " + kind
+	}
+}

@@ -1,0 +1,91 @@
+package httpapi
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strconv"
+
+	"claudemem"
+)
+
+// Codes of errors that only HTTP knows.
+const (
+	codeUnauthorized claudemem.Code = "unauthorized"       // the token is missing or wrong
+	codeMethod       claudemem.Code = "method_not_allowed" // the route has another method
+	codeMediaType    claudemem.Code = "media_type"         // a write whose body is not JSON
+)
+
+// statuses is the one table from codes to HTTP statuses.
+var statuses = map[claudemem.Code]int{
+	claudemem.CodeInvalid:     http.StatusBadRequest,
+	claudemem.CodeNotFound:    http.StatusNotFound,
+	claudemem.CodeForbidden:   http.StatusForbidden,
+	claudemem.CodeConflict:    http.StatusConflict,
+	claudemem.CodeWireVersion: http.StatusConflict,
+	claudemem.CodeUnavailable: http.StatusServiceUnavailable,
+	claudemem.CodeTooLarge:    http.StatusRequestEntityTooLarge,
+	claudemem.CodeNewerSchema: http.StatusServiceUnavailable,
+	claudemem.CodeOlderSchema: http.StatusServiceUnavailable,
+	claudemem.CodeNoMemory:    http.StatusServiceUnavailable,
+	claudemem.CodeStorage:     http.StatusInsufficientStorage,
+	claudemem.CodeInternal:    http.StatusInternalServerError,
+	codeUnauthorized:          http.StatusUnauthorized,
+	codeMethod:                http.StatusMethodNotAllowed,
+	codeMediaType:             http.StatusUnsupportedMediaType,
+}
+
+// errorBody is what every error looks like.
+type errorBody struct {
+	Error struct {
+		Code    claudemem.Code `json:"code"`
+		Message string         `json:"message"`
+		Hint    string         `json:"hint,omitempty"`
+	} `json:"error"`
+}
+
+// fail answers with an error. What is no claudemem.Error is a fault of ours: its
+// text may hold paths or content, so it goes to the log and not to the client.
+func (a *api) fail(w http.ResponseWriter, r *http.Request, err error) {
+	var body errorBody
+	body.Error.Code = claudemem.CodeOf(err)
+	var known *claudemem.Error
+	if errors.As(err, &known) {
+		body.Error.Message, body.Error.Hint = known.Message, known.Hint
+	} else {
+		body.Error.Message = "internal error"
+		body.Error.Hint = "see claude-mem worker logs"
+	}
+	status, ok := statuses[body.Error.Code]
+	if !ok {
+		status = http.StatusInternalServerError
+	}
+	if status >= http.StatusInternalServerError && r.Context().Err() == nil {
+		a.opts.Logger.Error("request failed", "method", r.Method, "route", r.Pattern, "code", body.Error.Code, "error", err)
+	}
+	// What was not read of the body is not worth waiting for.
+	if r.ContentLength != 0 {
+		w.Header().Set("Connection", "close")
+	}
+	if err := writeJSON(w, status, body); err != nil {
+		a.opts.Logger.Error("encode error body", "error", err)
+	}
+}
+
+// writeJSON answers with v. Its error is that of the encoding, before anything
+// was written; whether the client got the answer only Flush can tell.
+func writeJSON(w http.ResponseWriter, status int, v any) error {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	// Answers are never HTML (nosniff is set), and a block's frame stays readable.
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Content-Length", strconv.Itoa(b.Len()))
+	w.WriteHeader(status)
+	_, _ = w.Write(b.Bytes()) // A client that has left is nobody to tell.
+	return nil
+}

@@ -1,0 +1,266 @@
+package httpapi
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"claudemem"
+)
+
+var noon = time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
+
+// fakeWorker is everything behind the routes.
+type fakeWorker struct {
+	mu         sync.Mutex
+	events     []claudemem.Event
+	receipt    claudemem.Receipt
+	err        error // of the next calls
+	block      claudemem.ContextBlock
+	asked      []claudemem.ContextRequest
+	touched    chan claudemem.ContextRequest
+	booked     chan claudemem.Injection
+	notices    []string
+	flushed    []string
+	queried    []claudemem.Query
+	records    []claudemem.Observation
+	dead       []claudemem.DeadLetter
+	revived    []string
+	notReady   error
+	stopped    chan struct{}
+	panicValue any
+}
+
+func newFakeWorker() *fakeWorker {
+	return &fakeWorker{
+		receipt: claudemem.Receipt{Session: 12, PromptNumber: 3, Status: claudemem.StatusPending},
+		touched: make(chan claudemem.ContextRequest, 8), booked: make(chan claudemem.Injection, 8), stopped: make(chan struct{}, 8),
+	}
+}
+
+func (f *fakeWorker) deps() Deps {
+	return Deps{Ingester: f, Recaller: f, Records: f, Worker: f, Injections: f, Notices: f, DeadLetters: f}
+}
+
+func (f *fakeWorker) Ingest(_ context.Context, e claudemem.Event) (claudemem.Receipt, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.panicValue != nil {
+		panic(f.panicValue)
+	}
+	f.events = append(f.events, e)
+	return f.receipt, f.err
+}
+
+func (f *fakeWorker) last(t testing.TB) claudemem.Event {
+	t.Helper()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(f.events) == 0 {
+		t.Fatal("no event was ingested")
+	}
+	return f.events[len(f.events)-1]
+}
+
+func (f *fakeWorker) Context(_ context.Context, r claudemem.ContextRequest) (claudemem.ContextBlock, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.asked = append(f.asked, r)
+	return f.block, f.err
+}
+
+func (f *fakeWorker) Observation(_ context.Context, id claudemem.ObservationID) (claudemem.Observation, error) {
+	for _, o := range f.records {
+		if o.ID == id {
+			return o, nil
+		}
+	}
+	return claudemem.Observation{}, claudemem.Errorf(claudemem.CodeNotFound, "no observation #%d", id).WithHint("claude-mem recent lists the latest")
+}
+
+func (f *fakeWorker) Observations(_ context.Context, q claudemem.Query) ([]claudemem.Observation, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.queried = append(f.queried, q)
+	found := f.records[min(q.Offset, len(f.records)):]
+	return found[:min(q.Limit, len(found))], f.err
+}
+
+func (f *fakeWorker) CountObservations(context.Context, claudemem.Query) (int, error) {
+	return len(f.records), nil
+}
+
+func (f *fakeWorker) Totals(context.Context, string) (claudemem.Totals, error) {
+	return claudemem.Totals{Projects: 1, Sessions: 2, Prompts: 3, Observations: 4, Summaries: 5}, nil
+}
+
+func (f *fakeWorker) Books(context.Context) (claudemem.Books, error) {
+	return claudemem.Books{Received: 10, Processed: 6, Skipped: 2, Failed: 1, Pending: 1, Duplicates: 4}, f.err
+}
+
+func (f *fakeWorker) Ready() error { return f.notReady }
+
+func (f *fakeWorker) Flush(host claudemem.Host, session string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.flushed = append(f.flushed, string(host)+" "+session)
+}
+
+func (f *fakeWorker) Touch(_ context.Context, r claudemem.ContextRequest) { f.touched <- r }
+
+func (f *fakeWorker) Stats(context.Context) map[string]any {
+	return map[string]any{"uptime_ms": 1500, "queue": "the books win over this"}
+}
+
+func (f *fakeWorker) Shutdown() { f.stopped <- struct{}{} }
+
+func (f *fakeWorker) RecordInjection(_ context.Context, i claudemem.Injection) error {
+	f.booked <- i
+	return nil
+}
+
+func (f *fakeWorker) TakeNotices(context.Context) ([]string, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	taken := f.notices
+	f.notices = nil
+	return taken, nil
+}
+
+func (f *fakeWorker) DeadLetters(context.Context, int) ([]claudemem.DeadLetter, error) {
+	return f.dead, nil
+}
+
+func (f *fakeWorker) Revive(_ context.Context, keys ...string) (int, error) {
+	f.revived = keys
+	return len(f.dead), nil
+}
+
+// zeros makes delivery ids foreseeable.
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
+
+// site is the API served on a real socket and a real port.
+type site struct {
+	*fakeWorker
+	api        *api
+	server     *http.Server
+	unix, tcp  *http.Client
+	socketPath string
+	port       string // "127.0.0.1:…"
+}
+
+func (s *site) url(path string) string { return "http://" + s.port + path }
+
+func serve(t testing.TB, opts Options, change ...func(*http.Server)) *site {
+	t.Helper()
+	f := newFakeWorker()
+	opts.Version = "1.2.3"
+	opts.Clock = func() time.Time { return noon }
+	opts.Random = zeros{}
+	a := newAPI(f.deps(), opts)
+	s := &site{fakeWorker: f, api: a, server: NewServer(a.guarded(a.router()), nil)}
+	for _, c := range change {
+		c(s.server)
+	}
+	s.socketPath = filepath.Join(t.TempDir(), "s")
+	unix, err := net.Listen("unix", s.socketPath)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tcp, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.port = tcp.Addr().String()
+	var served sync.WaitGroup
+	for _, l := range []net.Listener{unix, tcp} {
+		served.Go(func() { _ = s.server.Serve(l) })
+	}
+	dial := func(network, address string) *http.Client {
+		return &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, network, address)
+		}}}
+	}
+	s.unix, s.tcp = dial("unix", s.socketPath), dial("tcp", s.port)
+	t.Cleanup(func() {
+		s.unix.CloseIdleConnections()
+		s.tcp.CloseIdleConnections()
+		_ = s.server.Close()
+		served.Wait()
+	})
+	return s
+}
+
+// answer is a response, read.
+type answer struct {
+	status int
+	header http.Header
+	body   string
+}
+
+type edit func(*http.Request)
+
+func header(name, value string) edit { return func(r *http.Request) { r.Header.Set(name, value) } }
+func host(name string) edit          { return func(r *http.Request) { r.Host = name } }
+
+func (s *site) do(t testing.TB, client *http.Client, method, path, body string, edits ...edit) answer {
+	t.Helper()
+	var reader io.Reader
+	if body != "" {
+		reader = strings.NewReader(body)
+	}
+	r, err := http.NewRequest(method, s.url(path), reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if method != http.MethodGet {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	for _, e := range edits {
+		e(r)
+	}
+	resp, err := client.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	var b bytes.Buffer
+	if _, err := b.ReadFrom(resp.Body); err != nil {
+		t.Fatal(err)
+	}
+	return answer{resp.StatusCode, resp.Header, b.String()}
+}
+
+// peerIs stands in for the lookup of the peer.
+func peerIs(p Peer) func(server, client addrPort) Peer {
+	return func(addrPort, addrPort) Peer { return p }
+}
+
+// recallerFunc is a Recaller that runs something and builds a block.
+type recallerFunc func()
+
+func (f recallerFunc) Context(context.Context, claudemem.ContextRequest) (claudemem.ContextBlock, error) {
+	f()
+	return claudemem.ContextBlock{Text: "x"}, nil
+}
+
+// contextWithLink makes r's context that of a socket client, to be used without a server.
+func contextWithLink(r *http.Request) (context.Context, context.CancelFunc) {
+	return context.WithCancel(context.WithValue(r.Context(), linkKey{}, &link{unix: true}))
+}
+
+// discard is an Ingester that does nothing.
+type discard struct{}
+
+func (discard) Ingest(context.Context, claudemem.Event) (claudemem.Receipt, error) {
+	return claudemem.Receipt{Session: 1, PromptNumber: 1, Status: claudemem.StatusPending}, nil
+}

@@ -1,0 +1,129 @@
+package httpapi
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"claudemem"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files; read them before committing")
+
+func someRecords() []claudemem.Observation {
+	return []claudemem.Observation{
+		{ID: 124, ULID: "01JNGZ0000000000000000000A", Session: 12, ProjectPath: "/home/ada/work/tally", PromptNumber: 3,
+			Type: claudemem.TypeBugfix, Title: "Totals off by a cent", Subtitle: "rounded per line instead of once",
+			Narrative: "Amounts were rounded <before> the sum.", Facts: []string{"`go test ./...` failed, then passed"},
+			Concepts: []string{"gotcha", "problem-solution"}, DiscoveryTokens: 5100, Origin: claudemem.OriginOffline,
+			Files: []claudemem.FileRef{{Path: "money/money.go", Role: claudemem.FileModified}, {Path: "money/money.go", Role: claudemem.FileRead},
+				{Path: "README.md", Role: claudemem.FileRead}},
+			Branch: "main", HeadCommit: "1f0c", Pinned: true, CreatedAt: claudemem.MillisOf(noon)},
+		{ID: 7, ProjectPath: `C:\Users\ada\tally`, Type: claudemem.TypeDiscovery, Title: "bare", CreatedAt: claudemem.MillisOf(noon) - 1},
+	}
+}
+
+func TestGoldenAnswers(t *testing.T) {
+	setup := func(f *fakeWorker) {
+		f.records = someRecords()
+		f.dead = []claudemem.DeadLetter{{Key: "tool:claude-code:s1:t1", Session: 12, Kind: claudemem.KindTool, ToolName: "Bash",
+			OccurredAt: claudemem.MillisOf(noon), Attempts: 3, LastError: "distil batch: no answer"}}
+		f.block = claudemem.ContextBlock{Text: "<claude-mem-context>\n## Recent Sessions\n- [2h ago] x\n</claude-mem-context>", Tokens: 21,
+			Layers: []claudemem.LayerCost{{Name: "sessions", Tokens: 9, Items: 1}}, Skipped: []claudemem.LayerCost{{Name: "observations", Reason: "slow"}}, BuildMS: 1.25}
+		f.notices = []string{"claude-mem: 2 events wait for a person, see claude-mem queue", "second"}
+	}
+	tests := []struct {
+		name, method, path, body string
+		change                   func(*fakeWorker)
+	}{
+		{name: "health", path: "/api/health"},
+		{name: "readiness", path: "/api/readiness"},
+		{name: "readiness-not", path: "/api/readiness", change: func(f *fakeWorker) { f.notReady = errors.New("observer is starting") }},
+		{name: "version", path: "/api/version"},
+		{name: "stats", path: "/api/stats"},
+		{name: "init", method: "POST", path: "/api/sessions/init", body: `{"contentSessionId":"s1","project":"/p","prompt":"hello"}`},
+		{name: "observation", method: "POST", path: "/api/sessions/observations", body: toolBody},
+		{name: "observation-skipped", method: "POST", path: "/api/sessions/observations", body: toolBody,
+			change: func(f *fakeWorker) {
+				f.receipt.Status, f.receipt.Reason = claudemem.StatusSkipped, claudemem.SkipTool
+			}},
+		{name: "observation-duplicate", method: "POST", path: "/api/sessions/observations", body: toolBody,
+			change: func(f *fakeWorker) { f.receipt.Status, f.receipt.Reason = claudemem.StatusDuplicate, "event_key" }},
+		{name: "observation-without-session", method: "POST", path: "/api/sessions/observations", body: `{"tool_name":"Edit"}`},
+		{name: "observation-not-json", method: "POST", path: "/api/sessions/observations", body: `{"tool_name":`},
+		{name: "observation-wrong-type", method: "POST", path: "/api/sessions/observations", body: `{"host_session_id":"s","occurred_at":"2026-03-04T12:00:00Z"}`},
+		{name: "observation-disk-full", method: "POST", path: "/api/sessions/observations", body: toolBody,
+			change: func(f *fakeWorker) {
+				f.err = claudemem.Errorf(claudemem.CodeStorage, "the disk is full").WithHint("free some space")
+			}},
+		{name: "observation-fault", method: "POST", path: "/api/sessions/observations", body: toolBody,
+			change: func(f *fakeWorker) { f.err = errors.New("a text that may hold content") }},
+		{name: "observation-panic", method: "POST", path: "/api/sessions/observations", body: toolBody,
+			change: func(f *fakeWorker) { f.panicValue = "index out of range" }},
+		{name: "flush", method: "POST", path: "/api/sessions/summarize", body: `{"kind":"flush","host":"claude-code","session_id":"s1"}`},
+		{name: "complete", method: "POST", path: "/api/sessions/complete", body: `{"session":"s1","reason":"other"}`},
+		{name: "context", path: "/api/context?project_path=/p&host=claude-code&session_id=s1&source=startup&budget=500"},
+		{name: "context-empty", path: "/api/context?project=/p", change: func(f *fakeWorker) {
+			f.block = claudemem.ContextBlock{Layers: []claudemem.LayerCost{}, Skipped: []claudemem.LayerCost{}}
+			f.notices = nil
+		}},
+		{name: "context-without-project", path: "/api/context"},
+		{name: "context-bad-budget", path: "/api/context?project_path=/p&budget=lots"},
+		{name: "observations-index", path: "/api/observations"},
+		{name: "observations-full", path: "/api/observations?format=full&limit=1"},
+		{name: "observations-page", path: "/api/observations?offset=1&limit=5"},
+		{name: "observations-past-the-end", path: "/api/observations?offset=50"},
+		{name: "observations-bad-limit", path: "/api/observations?limit=101"},
+		{name: "observations-bad-format", path: "/api/observations?format=xml"},
+		{name: "observation-get", path: "/api/observations/124"},
+		{name: "observation-get-missing", path: "/api/observations/9"},
+		{name: "observation-get-bad", path: "/api/observations/abc"},
+		{name: "queue", path: "/api/queue"},
+		{name: "queue-retry", method: "POST", path: "/api/queue/retry", body: `{}`},
+		{name: "shutdown", method: "POST", path: "/api/admin/shutdown", body: `{}`},
+		{name: "no-route", path: "/api/nothing"},
+		{name: "wrong-method", method: "DELETE", path: "/api/stats"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			s := serve(t, Options{})
+			setup(s.fakeWorker)
+			if tt.change != nil {
+				tt.change(s.fakeWorker)
+			}
+			method := tt.method
+			if method == "" {
+				method = "GET"
+			}
+			got := s.do(t, s.unix, method, tt.path, tt.body)
+			if ct := got.header.Get("Content-Type"); ct != "application/json" {
+				t.Errorf("content type %q", ct)
+			}
+			var pretty bytes.Buffer
+			if err := json.Indent(&pretty, []byte(got.body), "", "  "); err != nil {
+				t.Fatalf("body %q: %v", got.body, err)
+			}
+			text := fmt.Sprintf("%s %s\n%s\n%d\n%s", method, tt.path, tt.body, got.status, pretty.String())
+			file := filepath.Join("testdata", "answers", tt.name+".golden")
+			if *update {
+				if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(string(want), text); diff != "" {
+				t.Errorf("answer differs from %s (-want +got):\n%s", file, diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,174 @@
+package httpapi
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"fmt"
+	"mime"
+	"net"
+	"net/http"
+	"runtime/debug"
+	"strings"
+
+	"claudemem"
+	"claudemem/wire"
+)
+
+// TokenCookie holds the token of a browser that was let in by "claude-mem open".
+const TokenCookie = "claude_mem_token"
+
+// guarded lets only this machine's user through to next (SPEC 8, "Who gets in").
+// It also marks every answer and turns a panic into an error.
+func (a *api) guarded(next http.Handler) http.Handler {
+	server := "claude-mem"
+	if a.opts.Version != "" {
+		server += "/" + a.opts.Version
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("Server", server)
+		h.Set(wire.Header, wire.VersionText)
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Cache-Control", "no-store")
+		defer func() {
+			switch p := recover(); p {
+			case nil:
+			case http.ErrAbortHandler:
+				panic(p)
+			default:
+				a.opts.Logger.Error("handler panicked", "method", r.Method, "route", r.Pattern, "panic", p, "stack", string(debug.Stack()))
+				a.fail(w, r, claudemem.Errorf(claudemem.CodeInternal, "internal error").WithHint("see claude-mem worker logs"))
+			}
+		}()
+		if err := a.admit(r); err != nil {
+			if claudemem.CodeOf(err) == codeUnauthorized {
+				h.Set("WWW-Authenticate", "Bearer")
+			}
+			a.fail(w, r, err)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// admit says why a request is refused, nil when it is not.
+func (a *api) admit(r *http.Request) error {
+	link := linkOf(r)
+	if !link.unix {
+		if ip := link.client.Addr(); !ip.Unmap().IsLoopback() {
+			return claudemem.Errorf(claudemem.CodeForbidden, "only this machine may connect")
+		}
+		if !loopbackName(r.Host) {
+			// A web page whose name was pointed at 127.0.0.1 arrives with that name.
+			return claudemem.Errorf(claudemem.CodeForbidden, "host %q is not a loopback name", r.Host).
+				WithHint("use localhost, 127.0.0.1 or [::1]")
+		}
+	}
+	if err := sameOrigin(r); err != nil {
+		return err
+	}
+	if link.unix {
+		return nil // Only its owner can open the socket.
+	}
+	peer := link.peer(a.opts.CheckPeer)
+	if peer == PeerOther {
+		return claudemem.Errorf(claudemem.CodeForbidden, "the worker belongs to another user")
+	}
+	if a.opts.RequireToken == TokenNever || a.opts.RequireToken == TokenAuto && peer == PeerSame {
+		return nil
+	}
+	if !a.hasToken(r) {
+		return claudemem.Errorf(codeUnauthorized, "the token is missing or wrong").
+			WithHint("send it as Authorization: Bearer TOKEN; it is in the file token of the data directory")
+	}
+	return nil
+}
+
+func (a *api) hasToken(r *http.Request) bool {
+	shown, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	if !ok {
+		if c, err := r.Cookie(TokenCookie); err == nil {
+			shown = c.Value
+		}
+	}
+	if a.opts.Token == "" {
+		return false
+	}
+	// Of equal length, so that the comparison takes the same time for every wrong token.
+	got, want := sha256.Sum256([]byte(strings.TrimSpace(shown))), sha256.Sum256([]byte(a.opts.Token))
+	return subtle.ConstantTimeCompare(got[:], want[:]) == 1
+}
+
+// loopbackName reports whether a Host header names this machine and nothing else.
+func loopbackName(host string) bool {
+	name := host
+	if h, port, err := net.SplitHostPort(host); err == nil {
+		if strings.Trim(port, "0123456789") != "" {
+			return false
+		}
+		name = h
+		if strings.HasPrefix(host, "[") {
+			name = "[" + h + "]"
+		}
+	}
+	switch strings.ToLower(name) {
+	case "localhost", "127.0.0.1", "[::1]":
+		return true
+	default:
+		return false
+	}
+}
+
+// sameOrigin refuses what a web page of another origin makes a browser send.
+func sameOrigin(r *http.Request) error {
+	refused := claudemem.Errorf(claudemem.CodeForbidden, "requests from web pages of another origin are refused")
+	if origins := r.Header.Values("Origin"); len(origins) > 1 ||
+		len(origins) == 1 && !strings.EqualFold(origins[0], "http://"+r.Host) {
+		return refused
+	}
+	// Browsers send this also where they send no Origin: for an image, a script,
+	// a page of another port of localhost.
+	switch r.Header.Get("Sec-Fetch-Site") {
+	case "", "none", "same-origin":
+		return nil
+	default:
+		return refused
+	}
+}
+
+// checkRoute says what a request lacks for its route.
+func checkRoute(r *http.Request, rt route) error {
+	if rt.socketOnly && !linkOf(r).unix {
+		return claudemem.Errorf(claudemem.CodeForbidden, "%s works on the socket only", rt.path).
+			WithHint("use the claude-mem command")
+	}
+	if rt.method != http.MethodGet {
+		// No HTML form can send this type, and a script needs a permission that we never give.
+		media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+		if err != nil || media != "application/json" {
+			return claudemem.Errorf(codeMediaType, "the body must be JSON").WithHint("send Content-Type: application/json")
+		}
+	}
+	if rt.hook {
+		// A client without the header is no hook of ours and speaks this document's version.
+		if v := r.Header.Get(wire.Header); v != "" && v != wire.VersionText {
+			return claudemem.Errorf(claudemem.CodeWireVersion, "the worker speaks wire version %s, not %.20q", wire.VersionText, v).
+				WithHint("claude-mem worker restart, after an update also of the plugin")
+		}
+	}
+	return nil
+}
+
+// String makes a peer readable in logs and tests.
+func (p Peer) String() string {
+	switch p {
+	case PeerSame:
+		return "same user"
+	case PeerOther:
+		return "other user"
+	case PeerUnknown:
+		return "unknown"
+	default:
+		return fmt.Sprintf("Peer(%d)", int(p))
+	}
+}

@@ -1,0 +1,126 @@
+package httpapi
+
+import (
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"unicode"
+
+	"claudemem"
+)
+
+// eventBody is an event as hooks send it, and the other names under which
+// clients send some of its fields. The event's own name wins.
+type eventBody struct {
+	claudemem.Event
+
+	Session          string `json:"session"`
+	SessionIDAlias   string `json:"session_id"`
+	ContentSessionID string `json:"contentSessionId"`
+	PlatformSource   string `json:"platformSource"`
+	Project          string `json:"project"`
+	AgentIDAlias     string `json:"agentId"`
+	AgentTypeAlias   string `json:"agentType"`
+	ToolUseIDAlias   string `json:"toolUseId"`
+}
+
+// maxDeliveryID bounds an id that is kept for ever; our own have 32 characters.
+const maxDeliveryID = 128
+
+// event resolves the aliases and fills in what a client may leave out.
+func (a *api) event(body eventBody, kinds []claudemem.EventKind) (claudemem.Event, error) {
+	e := body.Event
+	fill := func(field *string, from ...string) {
+		for _, v := range from {
+			if *field == "" {
+				*field = v
+			}
+		}
+	}
+	fill(&e.HostSessionID, body.SessionIDAlias, body.ContentSessionID, body.Session)
+	host := string(e.Host)
+	fill(&host, body.PlatformSource, string(claudemem.HostRaw))
+	e.Host = claudemem.Host(host)
+	fill(&e.AgentID, body.AgentIDAlias)
+	fill(&e.AgentType, body.AgentTypeAlias)
+	fill(&e.ToolUseID, body.ToolUseIDAlias)
+	switch {
+	case e.ProjectPath != "" || body.Project == "":
+	case isAbsolute(body.Project):
+		e.ProjectPath = body.Project
+	case e.Cwd == "":
+		// Known by its name only; the first project of that name adopts it.
+		e.ProjectPath = "label:" + body.Project
+	}
+
+	if e.Kind == "" {
+		e.Kind = kinds[0]
+	}
+	if !slices.Contains(kinds, e.Kind) {
+		return e, claudemem.Errorf(claudemem.CodeInvalid, "an event of kind %.40q does not belong on this route", string(e.Kind)).
+			WithHint("leave kind out: the route implies " + string(kinds[0]))
+	}
+	now := a.opts.Clock()
+	if e.OccurredAt <= 0 {
+		e.OccurredAt = claudemem.MillisOf(now)
+	}
+	if len(e.DeliveryID) > maxDeliveryID || strings.ContainsFunc(e.DeliveryID, unicode.IsControl) {
+		return e, claudemem.Errorf(claudemem.CodeInvalid, "delivery_id is longer than %d characters or holds control characters", maxDeliveryID).
+			WithHint("leave it out, or send a random one of 32 hexadecimal digits")
+	}
+	if e.DeliveryID == "" {
+		var random [8]byte
+		if _, err := io.ReadFull(a.opts.Random, random[:]); err != nil {
+			return e, err
+		}
+		e.DeliveryID = claudemem.NewDeliveryID(now, random)
+	}
+	return e, e.Validate()
+}
+
+// isAbsolute also knows the other systems' paths: an event may come from a container or a share.
+func isAbsolute(p string) bool {
+	return strings.HasPrefix(p, "/") || strings.HasPrefix(p, `\\`) ||
+		len(p) > 2 && p[1] == ':' && (p[2] == '\\' || p[2] == '/')
+}
+
+// receipt answers an ingestion route.
+type receipt struct {
+	Status       string              `json:"status"`
+	Reason       string              `json:"reason,omitempty"`
+	SessionDBID  claudemem.SessionID `json:"session_db_id"`
+	PromptNumber int                 `json:"prompt_number"`
+}
+
+// ingest takes events of the given kinds in; the first is what the route implies.
+func (a *api) ingest(kinds ...claudemem.EventKind) func(http.ResponseWriter, *http.Request) error {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		var e claudemem.Event
+		err := a.withBody(w, r, func(raw []byte) error {
+			var body eventBody
+			err := decode(raw, &body)
+			if err == nil {
+				e, err = a.event(body, kinds)
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		if e.Kind == claudemem.KindFlush {
+			a.Worker.Flush(e.Host, e.HostSessionID)
+			return writeJSON(w, http.StatusAccepted, map[string]string{"status": "flushing"})
+		}
+		got, err := a.Ingester.Ingest(r.Context(), e)
+		if err != nil {
+			return err
+		}
+		answer := receipt{Status: "queued", SessionDBID: got.Session, PromptNumber: got.PromptNumber}
+		status := http.StatusAccepted
+		if got.Status == claudemem.StatusSkipped || got.Status == claudemem.StatusDuplicate {
+			status, answer.Status, answer.Reason = http.StatusOK, string(got.Status), got.Reason
+		}
+		return writeJSON(w, status, answer)
+	}
+}

@@ -1,0 +1,79 @@
+package httpapi
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"net/netip"
+	"os"
+	"strconv"
+)
+
+// CheckPeer looks the client's end of a loopback connection up in the kernel's
+// table of TCP sockets, where each has its user (proc(5), /proc/net/tcp).
+func CheckPeer(server, client netip.AddrPort) Peer {
+	for _, name := range []string{"/proc/net/tcp", "/proc/net/tcp6"} {
+		table, err := os.ReadFile(name)
+		if err != nil {
+			continue
+		}
+		// A client on a dual-stack socket has its IPv4 address in the second table.
+		if uid, ok := ownerOf(table, client, server); ok {
+			if uid == os.Geteuid() {
+				return PeerSame
+			}
+			return PeerOther
+		}
+	}
+	return PeerUnknown
+}
+
+// ownerOf finds the user of the established socket with the given ends. A
+// socket in any other state may have lost its process, and then its user is
+// told as 0.
+func ownerOf(table []byte, local, remote netip.AddrPort) (uid int, ok bool) {
+	const established = "01"
+	for _, form := range [][2]string{
+		{procAddr(local, false), procAddr(remote, false)},
+		{procAddr(local, true), procAddr(remote, true)},
+	} {
+		if form[0] == "" || form[1] == "" {
+			continue
+		}
+		ends := []byte(" " + form[0] + " " + form[1] + " " + established + " ")
+		i := bytes.Index(table, ends)
+		if i < 0 {
+			continue
+		}
+		rest, _, _ := bytes.Cut(table[i+len(ends):], []byte{'\n'})
+		// tx_queue:rx_queue tr:tm->when retrnsmt uid …
+		if fields := bytes.Fields(rest); len(fields) > 3 {
+			if uid, err := strconv.Atoi(string(fields[3])); err == nil {
+				return uid, true
+			}
+		}
+	}
+	return 0, false
+}
+
+// procAddr writes an address as the tables have it: 32-bit words in the
+// machine's byte order, then the port. "" when the address has no such form.
+func procAddr(a netip.AddrPort, six bool) string {
+	addr := a.Addr().Unmap()
+	var raw []byte
+	switch {
+	case !six && addr.Is4():
+		b := addr.As4()
+		raw = b[:]
+	case six:
+		b := addr.As16()
+		raw = b[:]
+	default:
+		return ""
+	}
+	var s string
+	for i := 0; i < len(raw); i += 4 {
+		s += fmt.Sprintf("%08X", binary.NativeEndian.Uint32(raw[i:]))
+	}
+	return s + fmt.Sprintf(":%04X", a.Port())
+}
