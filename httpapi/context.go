@@ -35,7 +35,10 @@ func (a *api) context(w http.ResponseWriter, r *http.Request) error {
 
 	block, err := a.Recaller.Context(r.Context(), req)
 	if err != nil {
-		return err
+		// At once: the hook has yet to read the memory itself.
+		a.fail(w, r, err)
+		_ = http.NewResponseController(w).Flush() // It may have left.
+		return nil
 	}
 	if r.Context().Err() != nil {
 		return nil // The hook has left and reads the memory itself; notices stay for whoever is there.

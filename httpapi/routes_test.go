@@ -229,6 +229,8 @@ func TestSlowClientsStarveNobody(t *testing.T) {
 
 func TestContextIsBookedAfterItWasGiven(t *testing.T) {
 	s := serve(t, Options{})
+	// Without room: whoever waits for its answer does not wait for what comes after.
+	s.touched, s.booked = make(chan claudemem.ContextRequest), make(chan claudemem.Injection)
 	s.block = claudemem.ContextBlock{Text: "x", Injection: claudemem.Injection{Where: "SessionStart", Tokens: 1}, SystemMessage: "own"}
 	s.notices = []string{"told once"}
 	want := claudemem.ContextRequest{Host: "claude-code", HostSessionID: "s1", ProjectPath: "/p q", Source: "compact", Budget: 700}
@@ -258,10 +260,7 @@ func TestContextIsBookedAfterItWasGiven(t *testing.T) {
 	if got := s.do(t, s.unix, "GET", path, ""); got.status != 503 {
 		t.Errorf("status %d: %s", got.status, got.body)
 	}
-	<-s.touched
-	if len(s.booked) != 0 {
-		t.Error("an empty or failed block was booked")
-	}
+	<-s.touched // An empty or failed block that was booked would have hung before this.
 }
 
 // A hook that has given up reads the memory itself and books that; what the

@@ -38,7 +38,8 @@ type Options struct {
 	// Distiller shows what still waits in the queue; nil = that is not shown.
 	Distiller Distiller
 	// Timeout is after how long a block is given without the layers that are not
-	// there yet; default 800 ms, so that the rest still reaches a hook that waits 1.2 s.
+	// there yet; default 800 ms, so that the rest still reaches a hook that waits
+	// 1.2 s. The context's deadline may make it less.
 	Timeout time.Duration
 	// Clock tells the time; default time.Now.
 	Clock func() time.Time
@@ -97,8 +98,13 @@ func (b *Builder) Context(ctx context.Context, req claudemem.ContextRequest) (cl
 	start := b.opts.Clock()
 	// One clock for everything below, in stages: who asks, what is recent, what
 	// waits in the queue, the layers. A stage that is late costs only itself.
+	limit := b.opts.Timeout
+	if end, ok := ctx.Deadline(); ok {
+		// Whoever waits for less still gets what is there by then, and time to pass it on.
+		limit = min(limit, time.Until(end)*9/10)
+	}
 	by := func(part time.Duration) (context.Context, context.CancelFunc) {
-		return context.WithTimeout(ctx, b.opts.Timeout*part/4)
+		return context.WithTimeout(ctx, limit*part/4)
 	}
 	askCtx, cancel := by(1)
 	defer cancel()

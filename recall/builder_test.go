@@ -214,6 +214,25 @@ func TestOneBrokenPartDoesNotMatter(t *testing.T) {
 	}
 }
 
+// The fall-back has less time than a worker; it gets what is there by then.
+func TestTheCallersDeadlineLeavesTimeForTheRest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, d := weeks()
+		m.trouble = func(ctx context.Context, method string) error {
+			if method == "Observations" {
+				<-ctx.Done()
+			}
+			return ctx.Err()
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
+		defer cancel()
+		b, err := New(m, Options{Distiller: d}).Context(ctx, claudemem.ContextRequest{ProjectPath: testProject})
+		if err != nil || !strings.Contains(b.Text, "Recent Sessions") || ctx.Err() != nil {
+			t.Errorf("got %v, %v and\n%s", err, ctx.Err(), b.Text)
+		}
+	})
+}
+
 func TestAllBrokenIsAnError(t *testing.T) {
 	m, d := weeks()
 	m.trouble = func(context.Context, string) error { return errors.New("disk I/O error") }
