@@ -1,0 +1,388 @@
+package answer
+
+import "strings"
+
+// maxNesting bounds how deep fields within fields and markup within CDATA are followed.
+const maxNesting = 3
+
+// fieldOf reads the field that token i opens into r.
+func (p *reader) fieldOf(r *record, i, depth int) (next, pos int) {
+	t := p.tokens[i]
+	switch {
+	case t.name.isChild():
+		list := t.name.list()
+		if list == nFile {
+			list = nFilesRead
+		}
+		r.mark(list)
+		text, next, pos := p.child(r, i, len(p.tokens))
+		r.addItem(list, text)
+		return next, pos
+	case t.kind == tSelf:
+		r.mark(t.name)
+		if text := valueOf(attributes(p.src[t.attrs:t.attrsEnd])); t.name.isList() {
+			r.addItem(t.name, text)
+		} else {
+			r.addText(t.name, text)
+		}
+		return i + 1, int(t.end)
+	case t.name.isList():
+		r.mark(t.name)
+		return p.list(r, i, depth)
+	}
+	r.mark(t.name)
+	return p.scalar(r, i, depth)
+}
+
+// gathering collects a field's text between its tokens.
+type gathering struct {
+	p    *reader
+	b    strings.Builder
+	from int
+	// opened counts, by name, tags that were taken as text and wait for their closing tag.
+	opened [nameCount]uint16
+	// lines says that the text is a list of <item>; each becomes a line.
+	lines bool
+	// broken says that a CDATA section had no end, so its end may stand around as text.
+	broken bool
+}
+
+// until takes the text up to position end.
+func (g *gathering) until(end int) {
+	if end > g.from {
+		g.b.WriteString(decode(g.p.src[g.from:end]))
+	}
+	g.from = end
+}
+
+// markup takes a comment or CDATA section; it reports whether t was one.
+func (g *gathering) markup(t token) bool {
+	switch t.kind {
+	case tComment:
+		g.until(int(t.start))
+	case tCDataOpen:
+		g.until(int(t.start))
+		g.broken = true
+	case tCData:
+		g.until(int(t.start))
+		g.b.WriteString(g.p.src[t.attrs:t.attrsEnd])
+	default:
+		return false
+	}
+	g.from = int(t.end)
+	return true
+}
+
+// tagText takes a tag as text; a closing tag that nothing here opened is left
+// out when it is one of our fields.
+func (g *gathering) tagText(r *record, t token) {
+	switch {
+	case t.name == nItem && (g.lines || strings.TrimSpace(g.p.src[g.from:t.start]) == "" && g.b.Len() == 0):
+		g.lines = true
+		g.until(int(t.start))
+		g.from = int(t.end)
+		if t.kind != tClose {
+			g.b.WriteByte('\n')
+		}
+	case t.kind == tOpen:
+		g.opened[t.name]++
+	case t.kind == tClose && g.opened[t.name] > 0:
+		g.opened[t.name]--
+	case t.kind == tClose && (t.name.nativeTo(r.kind) || t.name.isChild()):
+		g.until(int(t.start))
+		g.from = int(t.end)
+	}
+}
+
+func (g *gathering) text() string {
+	s := strings.TrimSpace(g.b.String())
+	if g.broken {
+		s = strings.TrimSpace(strings.TrimSuffix(strings.TrimSuffix(s, "]]>"), "]]"))
+	}
+	return s
+}
+
+// scalar reads a text field.
+func (p *reader) scalar(r *record, i, depth int) (next, pos int) {
+	t := p.tokens[i]
+	g := gathering{p: p, from: int(t.end)}
+	end := p.nextClose(t.name, i+1)
+	if end >= p.boundary(r, i+1) {
+		return p.openScalar(r, i)
+	}
+	for j := i + 1; j < end; {
+		k := p.tokens[j]
+		switch {
+		case g.markup(k):
+		case k.kind == tClose:
+			g.tagText(r, k)
+		case k.name == t.name && p.meantAsClose(&g, j):
+			g.until(int(k.start))
+			r.addText(t.name, g.text())
+			return j + 1, int(k.end)
+		case !p.structural(r, j, end):
+			g.tagText(r, k)
+		case k.kind == tSelf:
+			g.until(int(k.start))
+			g.from = int(k.end)
+		case depth < maxNesting && k.name.isField() && p.nextClose(k.name, j) < end:
+			// A field inside the field: read it and go on behind it.
+			g.until(int(k.start))
+			j, g.from = p.fieldOf(r, j, depth+1)
+			continue
+		default:
+			// Its closing tag comes too late.
+			g.until(int(k.start))
+			r.addText(t.name, g.text())
+			return j, int(k.start)
+		}
+		j++
+	}
+	g.until(int(p.tokens[end].start))
+	r.addText(t.name, g.text())
+	return end + 1, int(p.tokens[end].end)
+}
+
+// meantAsClose tells whether the opening tag at token j was meant to close the field:
+// <title>Text<title> and then the next tag.
+func (p *reader) meantAsClose(g *gathering, j int) bool {
+	k := p.tokens[j]
+	if g.b.Len() == 0 && strings.TrimSpace(p.src[g.from:k.start]) == "" {
+		return false
+	}
+	after := len(p.src)
+	if j+1 < len(p.tokens) {
+		after = int(p.tokens[j+1].start)
+	}
+	return strings.TrimSpace(p.src[k.end:after]) == ""
+}
+
+// structural tells whether the opening tag at token j, inside a field of r that
+// is closed at token end, is a field of ours and not text about one: r has not
+// had it yet and will not get it later.
+func (p *reader) structural(r *record, j, end int) bool {
+	n := p.tokens[j].name
+	if n == nSummary {
+		return p.opensSummary(j)
+	}
+	if n.isChild() {
+		n = n.list()
+	}
+	return n.isField() && n.nativeTo(r.kind) && !r.has(n) && p.nextOpen(n, end) >= p.boundary(r, end)
+}
+
+// openScalar reads a text field without a closing tag of its own: it ends where
+// something else of ours begins or ends.
+func (p *reader) openScalar(r *record, i int) (next, pos int) {
+	t := p.tokens[i]
+	g := gathering{p: p, from: int(t.end)}
+	for j := i + 1; j < len(p.tokens); j++ {
+		k := p.tokens[j]
+		if g.markup(k) {
+			continue
+		}
+		stop, behind := p.ends(r, k, j)
+		if !stop {
+			continue
+		}
+		if k.kind == tOpen && k.name == t.name && p.meantAsClose(&g, j) {
+			behind = true
+		}
+		g.until(int(k.start))
+		r.addText(t.name, withoutTail(g.text()))
+		if behind {
+			return j + 1, int(k.end)
+		}
+		return j, int(k.start)
+	}
+	g.until(len(p.src))
+	r.cutField = t.name
+	r.addText(t.name, withoutTail(g.text()))
+	return len(p.tokens), len(p.src)
+}
+
+// ends tells whether token k ends a field of r that has no closing tag of its
+// own, and whether k is used up by that.
+func (p *reader) ends(r *record, k token, j int) (stop, behind bool) {
+	switch {
+	case k.kind == tClose && k.name.isRecord():
+		return p.openKinds[k.name] > 0, false
+	case k.name == nSummary && r.kind != nSummary:
+		return p.opensSummary(j), false
+	case k.name.isRecord(), k.name == nWrapper, k.name == nSkip:
+		return true, false
+	case k.name.nativeTo(r.kind), k.name != nItem && k.name.list().nativeTo(r.kind):
+		return true, k.kind == tClose
+	}
+	return false, false
+}
+
+// withoutTail takes off what is left of a misspelt or cut tag at the end of a
+// field that was not closed.
+func withoutTail(s string) string {
+	at := strings.LastIndexByte(s, '<')
+	if at < 0 || len(s)-at > maxName+3 {
+		return s
+	}
+	tail := strings.TrimSuffix(s[at+1:], ">")
+	bare := strings.TrimPrefix(tail, "/")
+	for i := 0; i < len(bare); i++ {
+		if !nameByte(bare[i]) {
+			return s
+		}
+	}
+	if bare == tail && len(s[at+1:]) != len(tail) {
+		return s // an opening tag, complete: text
+	}
+	return strings.TrimSpace(s[:at])
+}
+
+// list reads a list field: child elements or, when there are none, its text.
+func (p *reader) list(r *record, i, depth int) (next, pos int) {
+	t := p.tokens[i]
+	n := t.name
+	loose := gathering{p: p, from: int(t.end)}
+	limit, closed := p.boundary(r, i+1), false
+	for _, spelt := range [2]name{n, otherName(n)} {
+		if end := p.nextClose(spelt, i+1); spelt != noName && end < limit {
+			limit, closed = end, true
+		}
+	}
+	children := false
+	finish := func(next, pos int) (int, int) {
+		if !children {
+			p.addLoose(r, n, loose.text(), depth)
+		}
+		return next, pos
+	}
+	for j := i + 1; j < limit; {
+		k := p.tokens[j]
+		switch {
+		case loose.markup(k):
+		case k.name.isChild():
+			loose.until(int(k.start))
+			loose.from = int(k.end)
+			if k.kind == tClose {
+				break
+			}
+			children = true
+			var text string
+			text, j, loose.from = p.child(r, j, limit)
+			r.addItem(n, text)
+			if j > limit {
+				return j, loose.from
+			}
+			continue
+		case closed && (k.kind == tClose || !p.structural(r, j, limit)):
+			loose.tagText(r, k)
+		case closed:
+			loose.until(int(k.start))
+			return finish(j, int(k.start))
+		default:
+			if stop, behind := p.ends(r, k, j); stop {
+				loose.until(int(k.start))
+				if behind {
+					return finish(j+1, int(k.end))
+				}
+				return finish(j, int(k.start))
+			}
+		}
+		j++
+	}
+	if limit == len(p.tokens) {
+		loose.until(len(p.src))
+		if r.cutField == noName {
+			r.cutField = n
+		}
+		return finish(limit, len(p.src))
+	}
+	end := p.tokens[limit]
+	loose.until(int(end.start))
+	if closed {
+		return finish(limit+1, int(end.end))
+	}
+	return finish(limit, int(end.start))
+}
+
+// otherName is the other spelling of a list whose closing tag is often mixed up with it.
+func otherName(n name) name {
+	switch n {
+	case nFilesEdited:
+		return nFilesModified
+	case nFilesModified:
+		return nFilesEdited
+	}
+	return noName
+}
+
+// child reads the list element that token i opens; it ends before token limit.
+func (p *reader) child(r *record, i, limit int) (text string, next, pos int) {
+	t := p.tokens[i]
+	if t.kind == tSelf {
+		return valueOf(attributes(p.src[t.attrs:t.attrsEnd])), i + 1, int(t.end)
+	}
+	g := gathering{p: p, from: int(t.end)}
+	end := p.nextClose(t.name, i+1)
+	if end < limit && end < p.nextOpen(t.name, i+1) && end < p.boundary(r, i+1) {
+		for j := i + 1; j < end; j++ {
+			if k := p.tokens[j]; !g.markup(k) {
+				g.tagText(r, k)
+			}
+		}
+		g.until(int(p.tokens[end].start))
+		return g.text(), end + 1, int(p.tokens[end].end)
+	}
+	for j := i + 1; j < limit; j++ {
+		k := p.tokens[j]
+		if g.markup(k) {
+			continue
+		}
+		stop, behind := p.ends(r, k, j)
+		if k.name.isChild() {
+			if k.name == nItem && t.name != nItem {
+				continue
+			}
+			stop, behind = true, k.kind == tClose
+		}
+		if !stop {
+			continue
+		}
+		g.until(int(k.start))
+		if behind && !k.name.isList() {
+			return withoutTail(g.text()), j + 1, int(k.end)
+		}
+		return withoutTail(g.text()), j, int(k.start)
+	}
+	if limit == len(p.tokens) {
+		g.until(len(p.src))
+		r.cutField = t.name
+		return withoutTail(g.text()), limit, len(p.src)
+	}
+	g.until(int(p.tokens[limit].start))
+	return withoutTail(g.text()), limit, int(p.tokens[limit].start)
+}
+
+// addLoose takes a list that was written as text: escaped elements, JSON, bullets,
+// lines or commas.
+func (p *reader) addLoose(r *record, n name, text string, depth int) {
+	if depth < maxNesting && strings.HasPrefix(text, "<") {
+		if inner := scan(text); len(inner.tokens) > 0 && inner.tokens[0].name.isChild() {
+			outer := p.view
+			p.view = inner
+			for i := 0; i < len(inner.tokens); {
+				if t := inner.tokens[i]; t.kind == tClose || !t.name.isChild() {
+					i++
+					continue
+				}
+				var item string
+				item, i, _ = p.child(&record{kind: r.kind}, i, len(inner.tokens))
+				r.addItem(n, item)
+			}
+			p.view = outer
+			return
+		}
+	}
+	for _, item := range splitList(n, text) {
+		r.addItem(n, item)
+	}
+}

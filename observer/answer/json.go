@@ -1,0 +1,376 @@
+package answer
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// value is a piece of JSON: a string (numbers and words too), a list or an object.
+type value struct {
+	kind   byte // 's', '[' or '{'
+	text   string
+	keys   []string // of an object, beside items
+	items  []value
+	quoted bool
+	cut    bool // the text ended within a string
+}
+
+// maxJSONDepth bounds how deep values nest; what is deeper is skipped.
+const maxJSONDepth = 16
+
+// jsonReader reads JSON as models write it: cut off, with line breaks in strings,
+// commas too many, bare words, single quotes. It always comes to an end, and never
+// reads a byte twice.
+type jsonReader struct {
+	s   string
+	i   int
+	cut bool // the text ended within a value
+}
+
+// readJSON reads the value that s begins with and returns where it ends.
+func readJSON(s string) (v value, end int, complete bool) {
+	r := jsonReader{s: s}
+	v = r.value(0)
+	return v, r.i, !r.cut
+}
+
+func (r *jsonReader) blank() {
+	for r.i < len(r.s) && (r.s[r.i] == ' ' || r.s[r.i] == '\n' || r.s[r.i] == '\t') {
+		r.i++
+	}
+}
+
+func (r *jsonReader) value(depth int) value {
+	r.blank()
+	if r.i == len(r.s) {
+		r.cut = true
+		return value{kind: 's'}
+	}
+	switch c := r.s[r.i]; {
+	case (c == '{' || c == '[') && depth < maxJSONDepth:
+		r.i++
+		return r.items(c, depth)
+	case c == '"' || c == '\'':
+		return value{kind: 's', text: r.quoted(c), quoted: true, cut: r.cut}
+	}
+	return value{kind: 's', text: r.word()}
+}
+
+// items reads a list or an object behind its opening bracket.
+func (r *jsonReader) items(open byte, depth int) value {
+	v := value{kind: open}
+	for {
+		r.blank()
+		if r.i == len(r.s) {
+			r.cut = true
+			return v
+		}
+		switch c := r.s[r.i]; c {
+		case ']', '}':
+			r.i++
+			return v
+		case ',', ':':
+			r.i++
+			continue
+		}
+		item := r.value(depth + 1)
+		if open == '[' {
+			v.items = append(v.items, item)
+			continue
+		}
+		r.blank()
+		if r.i < len(r.s) && r.s[r.i] == ':' && item.kind == 's' {
+			r.i++
+			v.keys = append(v.keys, item.text)
+			v.items = append(v.items, r.value(depth+1))
+		}
+	}
+}
+
+// word reads a number, true, null or something without quotes; at least one byte.
+func (r *jsonReader) word() string {
+	from := r.i
+	r.i++
+	for r.i < len(r.s) && strings.IndexByte(",:]}\n\"", r.s[r.i]) < 0 {
+		r.i++
+	}
+	return strings.TrimSpace(r.s[from:r.i])
+}
+
+// quoted reads a string in the given quotes. A quote that is not followed by what
+// may follow a string was meant as a character.
+func (r *jsonReader) quoted(quote byte) string {
+	r.i++
+	var b strings.Builder
+	for r.i < len(r.s) {
+		switch c := r.s[r.i]; {
+		case c == '\\' && r.i+1 < len(r.s):
+			r.escape(&b)
+		case c == quote && r.closes():
+			r.i++
+			return b.String()
+		default:
+			b.WriteByte(c)
+			r.i++
+		}
+	}
+	r.cut = true
+	return b.String()
+}
+
+// closes tells whether the quote at r.i ends its string.
+func (r *jsonReader) closes() bool {
+	for j := r.i + 1; j < len(r.s) && j < r.i+64; j++ {
+		switch r.s[j] {
+		case ' ', '\t', '\n':
+			continue
+		case ',', ':', ']', '}':
+			return true
+		}
+		// A forgotten comma: the next string begins on a line of its own.
+		return r.s[j] == '"' && strings.IndexByte(r.s[r.i+1:j], '\n') >= 0
+	}
+	return true
+}
+
+func (r *jsonReader) escape(b *strings.Builder) {
+	c := r.s[r.i+1]
+	r.i += 2
+	switch c {
+	case 'n':
+		b.WriteByte('\n')
+	case 't':
+		b.WriteByte('\t')
+	case 'r', 'b', 'f':
+		b.WriteByte('\n')
+	case 'u':
+		char, ok := r.hex()
+		if !ok {
+			b.WriteString(`\u`)
+			return
+		}
+		if utf16.IsSurrogate(char) {
+			// Without its other half it becomes U+FFFD.
+			before := r.i
+			low := rune(-1)
+			if strings.HasPrefix(r.s[r.i:], `\u`) {
+				r.i += 2
+				low, _ = r.hex()
+			}
+			char = utf16.DecodeRune(char, low)
+			if char == utf8.RuneError {
+				r.i = before
+			}
+		}
+		if !dropped(char) {
+			b.WriteRune(char)
+		}
+	case '"', '\\', '/', '\'':
+		b.WriteByte(c)
+	default: // a path with single backslashes
+		b.WriteByte('\\')
+		b.WriteByte(c)
+	}
+}
+
+func (r *jsonReader) hex() (rune, bool) {
+	if r.i+4 > len(r.s) {
+		return 0, false
+	}
+	n, err := strconv.ParseUint(r.s[r.i:r.i+4], 16, 32)
+	if err != nil {
+		return 0, false
+	}
+	r.i += 4
+	return rune(n), true
+}
+
+// get returns an object's value for a key.
+func (v value) get(key string) (value, bool) {
+	for i, k := range v.keys {
+		if strings.EqualFold(k, key) {
+			return v.items[i], true
+		}
+	}
+	return value{}, false
+}
+
+// jsonNames are keys that stand for a field in JSON only; as elements they would
+// be taken for HTML.
+var jsonNames = map[string]name{
+	"kind": nType, "observation_type": nType, "observationtype": nType, "headline": nTitle,
+	"description": nNarrative, "text": nNarrative, "details": nNarrative, "tags": nConcepts,
+	"files": nFilesRead, "learning": nContent, "statement": nContent,
+}
+
+// fromJSON takes the records out of v, whatever it is wrapped in.
+func (p *reader) fromJSON(v value, depth int) {
+	if depth > maxJSONDepth || p.full {
+		return
+	}
+	switch v.kind {
+	case '[':
+		for _, item := range v.items {
+			p.fromJSON(item, depth+1)
+		}
+	case 's':
+		// XML within JSON.
+		if v.quoted && strings.Contains(v.text, "<") {
+			if inner := scan(v.text); len(inner.tokens) > 0 {
+				p.read(inner, maxNesting)
+				for len(p.stack) > 0 {
+					p.pop()
+				}
+			}
+		}
+	case '{':
+		r := &record{}
+		nested := p.fill(r, v)
+		switch {
+		case r.has(nTitle), r.has(nNarrative), r.has(nFacts), r.has(nConcepts):
+			r.kind = nObservation
+		case r.seen>>nRequest&(1<<(nNextSteps-nRequest+1)-1) != 0:
+			r.kind = nSummary
+		case r.has(nContent) && (r.has(nCategory) || r.has(nConfidence)):
+			r.kind = nLearning
+		}
+		if r.kind == nLearning && r.texts[nContent] == "" {
+			r.texts[nContent] = r.texts[nNarrative]
+		}
+		if r.kind != noName {
+			p.push(r)
+			if !p.full {
+				p.pop()
+			}
+		}
+		for _, item := range nested {
+			p.fromJSON(item, depth+1)
+		}
+	}
+}
+
+// fill takes an object's fields into r and returns the values that are none.
+func (p *reader) fill(r *record, v value) (nested []value) {
+	_, learning := v.get("category")
+	for i, key := range v.keys {
+		item := v.items[i]
+		n := fold(key)
+		if n == noName {
+			n = jsonNames[strings.ToLower(strings.TrimSpace(key))]
+		}
+		if learning && n == nNarrative {
+			n = nContent
+		}
+		switch {
+		case n == nSkip:
+			if isNothing(item.text) && item.kind == 's' || strings.EqualFold(item.text, "false") {
+				continue
+			}
+			p.skip = true
+		case n == nSummary && item.kind == 's' && !strings.Contains(item.text, "<"):
+			// A short form of the narrative, if the object is an observation.
+			if r.texts[nNarrative] == "" {
+				r.addText(nNarrative, item.text)
+			}
+		case n.isList():
+			r.mark(n)
+			if l := len(item.items); l > 0 && item.items[l-1].cut {
+				r.cutField = n
+			}
+			for _, text := range item.strings() {
+				r.addItem(n, text)
+			}
+			if item.kind == 's' && !isNothing(item.text) {
+				for _, text := range splitList(n, item.text) {
+					r.addItem(n, text)
+				}
+			}
+		case n.isField() && item.kind == 's':
+			r.mark(n)
+			if item.cut {
+				r.cutField = n
+			}
+			r.addText(n, item.text)
+		case n.isField() && item.kind == '[':
+			r.mark(n)
+			r.addText(n, strings.Join(item.strings(), "\n"))
+		default:
+			nested = append(nested, item)
+		}
+	}
+	return nested
+}
+
+// strings returns a list's texts; of objects in it the first text.
+func (v value) strings() []string {
+	if v.kind == 's' {
+		return nil
+	}
+	var texts []string
+	for _, item := range v.items {
+		switch item.kind {
+		case 's':
+			if item.text != "" {
+				texts = append(texts, item.text)
+			}
+		case '{':
+			for _, inner := range item.items {
+				if inner.kind == 's' && inner.text != "" {
+					texts = append(texts, inner.text)
+					break
+				}
+			}
+		}
+	}
+	return texts
+}
+
+// wholeJSON reads texts that are JSON from their beginning, fences aside.
+func (p *reader) wholeJSON(text string) {
+	text = strings.TrimSpace(text)
+	if strings.HasPrefix(text, "```") {
+		_, text, _ = strings.Cut(text, "\n")
+		text = strings.TrimSpace(text)
+	}
+	if text == "" || text[0] != '{' && text[0] != '[' && text[0] != '"' {
+		return
+	}
+	if p.anyJSON(text); len(p.records) == 0 {
+		v, end, complete := readJSON(text)
+		p.emptyJSON = complete && strings.Trim(text[end:], " \n\t`") == "" && v.empty()
+	}
+}
+
+// empty tells whether v has nothing but our names without values.
+func (v value) empty() bool {
+	if v.kind == 's' {
+		return isNothing(v.text)
+	}
+	for _, key := range v.keys {
+		if n := fold(key); n != nWrapper && !n.isRecord() {
+			return false
+		}
+	}
+	return !slices.ContainsFunc(v.items, func(item value) bool { return !item.empty() })
+}
+
+// anyJSON reads every object and list in text.
+func (p *reader) anyJSON(text string) {
+	for text != "" && !p.full {
+		at := strings.IndexAny(text, "{[\"")
+		if at < 0 {
+			return
+		}
+		text = text[at:]
+		if text[0] == '"' && !strings.Contains(text[:min(len(text), 64)], "<") {
+			text = text[1:]
+			continue
+		}
+		v, end, _ := readJSON(text)
+		p.fromJSON(v, 0)
+		text = text[end:]
+	}
+}

@@ -1,0 +1,144 @@
+package answer
+
+import (
+	"slices"
+	"strings"
+
+	"claudemem"
+)
+
+// splitList takes apart a list that was written as text. Facts are sentences, so
+// only lines and JSON separate them; the rest may have commas.
+func splitList(n name, s string) []string {
+	s = strings.TrimSpace(s)
+	if isNothing(s) {
+		return nil
+	}
+	if s[0] == '[' {
+		v, end, _ := readJSON(s)
+		if quotedOnly(v) {
+			return v.strings()
+		}
+		if n == nFacts {
+			if strings.TrimSpace(s[end:]) == "" {
+				return nil // a list that cannot be read is none
+			}
+			return splitLines(s)
+		}
+		s = strings.Trim(s, "[]")
+	}
+	if n == nFacts {
+		return splitLines(s)
+	}
+	return strings.FieldsFunc(s, func(r rune) bool { return r == ',' || r == ';' || r == '\n' })
+}
+
+func quotedOnly(v value) bool {
+	for _, item := range v.items {
+		if item.kind == 's' && !item.quoted || item.kind == '[' {
+			return false
+		}
+	}
+	return len(v.items) > 0
+}
+
+// splitLines makes an item of each line; a line that is indented below a bullet
+// goes on with it.
+func splitLines(s string) []string {
+	var items []string
+	bullets := false
+	for l := range strings.Lines(s) {
+		text := strings.TrimSpace(l)
+		bullet := withoutBullet(text) != text
+		bullets = bullets || bullet
+		switch {
+		case text == "":
+		case bullets && !bullet && len(items) > 0 && (l[0] == ' ' || l[0] == '\t'):
+			items[len(items)-1] += " " + text
+		default:
+			items = append(items, text)
+		}
+	}
+	return items
+}
+
+// withoutBullet takes "- ", "* ", "• ", "1. ", "2) ", "[x] " and the like off the
+// beginning.
+func withoutBullet(s string) string {
+	for {
+		before := s
+		for _, b := range []string{"- ", "* ", "+ ", "• ", "– ", "— ", "‣ ", "◦ ", "[ ] ", "[x] ", "[X] "} {
+			s = strings.TrimPrefix(s, b)
+		}
+		digits := 0
+		for digits < len(s) && digits < 3 && '0' <= s[digits] && s[digits] <= '9' {
+			digits++
+		}
+		if digits > 0 && len(s) > digits+1 && (s[digits] == '.' || s[digits] == ')') && s[digits+1] == ' ' {
+			s = s[digits+2:]
+		}
+		s = strings.TrimSpace(s)
+		if s == before {
+			return s
+		}
+	}
+}
+
+func addFiles(obs *claudemem.Observation, items []string, role claudemem.FileRole) {
+	for _, path := range files(items) {
+		obs.Files = append(obs.Files, claudemem.FileRef{Path: path, Role: role})
+	}
+}
+
+func files(items []string) []string {
+	var kept []string
+	for _, s := range items {
+		path := path(s)
+		if path != "" && len(kept) < maxFiles && !slices.Contains(kept, path) {
+			kept = append(kept, path)
+		}
+	}
+	return kept
+}
+
+// path takes off what models put around a file's name: quotes, a remark behind
+// it, a line number, "./". Windows separators become '/'. "" is no path.
+func path(s string) string {
+	s = withoutBullet(line(s))
+	for {
+		before := s
+		if inner, ok := strings.CutPrefix(s, "`"); ok {
+			s, _, _ = strings.Cut(inner, "`")
+		}
+		for _, remark := range []string{" (", " - ", " – ", " — ", ": "} {
+			s, _, _ = strings.Cut(s, remark)
+		}
+		s = strings.Trim(s, "\"'`*,; ")
+		s = withoutLines(s)
+		s = strings.TrimPrefix(s, "./")
+		if s == before {
+			break
+		}
+	}
+	if strings.Contains(s, `\`) && !strings.Contains(s, "/") {
+		s = strings.ReplaceAll(s, `\`, "/")
+	}
+	if isNothing(s) || strings.Contains(s, "://") || len(s) > maxPath || strings.Trim(s, "./") == "" {
+		return ""
+	}
+	return s
+}
+
+// withoutLines takes :12, :12-30 and #L12 off the end of a path.
+func withoutLines(s string) string {
+	at := strings.LastIndexAny(s, ":#")
+	if at < 1 || at+1 == len(s) {
+		return s
+	}
+	for i := at + 1; i < len(s); i++ {
+		if c := s[i]; (c < '0' || c > '9') && c != '-' && c != ',' && c != 'L' {
+			return s
+		}
+	}
+	return s[:at]
+}

@@ -1,0 +1,263 @@
+package answer
+
+import "strings"
+
+// record is an observation, summary or learning as it stood in the answer.
+type record struct {
+	kind name
+	// implicit records had fields but no element around them.
+	implicit bool
+	texts    [nameCount]string
+	lists    [nameCount][]string
+	seen     uint64 // fields that occurred, by name
+	// cutField is the field in which the answer broke off.
+	cutField name
+	// loose is text outside of fields, at most maxLoose bytes.
+	loose strings.Builder
+	attrs []attribute
+}
+
+// maxLoose bounds the text that is kept of a record outside of its fields.
+const maxLoose = 8 << 10
+
+func (r *record) has(n name) bool { return r.seen&(1<<n) != 0 }
+func (r *record) mark(n name)     { r.seen |= 1 << n }
+
+// fields counts the different fields that occurred.
+func (r *record) fields() int {
+	n := 0
+	for rest := r.seen; rest != 0; rest &= rest - 1 {
+		n++
+	}
+	return n
+}
+
+// addText keeps a text field. Of titles and the like the first counts; prose is joined.
+func (r *record) addText(n name, text string) {
+	text = strings.TrimSpace(text)
+	switch before := r.texts[n]; {
+	case isNothing(before):
+		r.texts[n] = text
+	case n == nNarrative || n >= nRequest && n <= nNotes:
+		if !isNothing(text) {
+			r.texts[n] = before + "\n" + text
+		}
+	}
+}
+
+func (r *record) addItem(n name, text string) {
+	if text = strings.TrimSpace(text); text != "" && len(r.lists[n]) < maxItems {
+		r.lists[n] = append(r.lists[n], text)
+	}
+}
+
+// maxRecords bounds the records of an answer, and how deep they nest when none is closed.
+const maxRecords = 64
+
+// reader goes through the tokens of an answer and collects its records.
+type reader struct {
+	*view
+	records []*record
+	stack   []*record
+	// openKinds counts the records on the stack by kind.
+	openKinds [nameCount]int
+	// outside is text outside of records, for the class of the answer.
+	outside strings.Builder
+	skip    bool
+	// thought is how many records stood before a stray </think>.
+	thought int
+	full    bool
+	// emptyJSON says that the text is JSON of ours with nothing in it.
+	emptyJSON bool
+}
+
+func (p *reader) top() *record {
+	if len(p.stack) == 0 {
+		return nil
+	}
+	return p.stack[len(p.stack)-1]
+}
+
+func (p *reader) push(r *record) {
+	if len(p.records) == maxRecords {
+		p.full = true
+		return
+	}
+	p.records = append(p.records, r)
+	p.stack = append(p.stack, r)
+	p.openKinds[r.kind]++
+}
+
+func (p *reader) pop() {
+	r := p.top()
+	p.stack = p.stack[:len(p.stack)-1]
+	p.openKinds[r.kind]--
+}
+
+// read goes through v.
+func (p *reader) read(v *view, depth int) {
+	outer := p.view
+	p.view = v
+	defer func() { p.view = outer }()
+	pos := 0
+	for i := 0; i < len(v.tokens) && !p.full; {
+		t := v.tokens[i]
+		if int(t.start) > pos {
+			p.text(v.src[pos:t.start])
+		}
+		i, pos = p.step(i, depth)
+	}
+	if pos < len(v.src) {
+		p.text(v.src[pos:])
+	}
+}
+
+// text takes text that is in no field.
+func (p *reader) text(s string) {
+	if r := p.top(); r != nil {
+		if room := maxLoose - r.loose.Len(); room > 0 {
+			r.loose.WriteString(cut(decode(s), room))
+		}
+		return
+	}
+	if p.outside.Len() < maxLoose {
+		p.outside.WriteString(cut(s, maxLoose))
+	}
+}
+
+// step takes token i, which is in no field, and returns the token and the
+// position to go on from.
+func (p *reader) step(i, depth int) (next, pos int) {
+	t := p.tokens[i]
+	next, pos = i+1, int(t.end)
+	switch {
+	case t.kind == tComment, t.kind == tCDataOpen:
+	case t.kind == tCData:
+		content := p.src[t.attrs:t.attrsEnd]
+		if inner := scan(content); depth < maxNesting && len(inner.tokens) > 0 {
+			p.read(inner, depth+1)
+		} else {
+			p.text(content)
+		}
+	case t.name == nThink:
+		return p.think(i)
+	case t.name == nSkip:
+		p.skip = p.skip || t.kind != tClose
+	case t.name.isRecord():
+		p.record(t)
+	case t.kind == tClose:
+	case t.name.isField() || t.name.isChild() && t.name != nItem:
+		return p.field(i)
+	}
+	return next, pos
+}
+
+// think leaves thoughts out. With a closing tag alone, all before it was thought.
+func (p *reader) think(i int) (next, pos int) {
+	t := p.tokens[i]
+	switch t.kind {
+	case tOpen:
+		if end := p.nextClose(nThink, i+1); end < len(p.tokens) {
+			return end + 1, int(p.tokens[end].end)
+		}
+	case tClose:
+		for len(p.stack) > 0 {
+			p.pop()
+		}
+		p.thought = len(p.records)
+		p.outside.Reset()
+	}
+	return i + 1, int(t.end)
+}
+
+// record opens or closes a record.
+func (p *reader) record(t token) {
+	if t.kind == tClose {
+		if p.openKinds[t.name] == 0 {
+			return
+		}
+		for p.top().kind != t.name {
+			p.pop()
+		}
+		p.pop()
+		return
+	}
+	if r := p.top(); r != nil && r.implicit {
+		p.pop()
+	}
+	p.push(&record{kind: t.name, attrs: attributes(strings.TrimSuffix(p.src[t.attrs:t.attrsEnd], "/"))})
+	if t.kind == tSelf && !p.full {
+		p.pop()
+	}
+}
+
+// field reads the field that token i opens into the record that it belongs to.
+func (p *reader) field(i int) (next, pos int) {
+	t := p.tokens[i]
+	r := p.top()
+	if r != nil && r.kind == nLearning && !t.name.nativeTo(nLearning) || r == nil && t.name == nFile {
+		// Not ours here: a learning speaks of a <title> tag.
+		p.text(p.src[t.start:t.end])
+		return i + 1, int(t.end)
+	}
+	switch {
+	case r == nil:
+		kind := nObservation
+		if t.name.nativeTo(nSummary) && t.name != nFilesRead {
+			kind = nSummary
+		} else if t.name.nativeTo(nLearning) {
+			return i + 1, int(t.end)
+		}
+		p.push(&record{kind: kind, implicit: true})
+	case p.begins(r, i):
+		p.pop()
+		p.push(&record{kind: r.kind, implicit: r.implicit})
+	}
+	if p.full {
+		return len(p.tokens), len(p.src)
+	}
+	return p.fieldOf(p.top(), i, 0)
+}
+
+// begins tells whether the field that token i opens begins another observation
+// because the tags between the two were forgotten: a second type or title behind
+// a complete first one.
+func (p *reader) begins(r *record, i int) bool {
+	n := p.tokens[i].name
+	if r.kind != nObservation || !r.has(n) || !r.has(nNarrative) && !r.has(nFacts) {
+		return false
+	}
+	switch n {
+	case nType:
+		return r.has(nTitle)
+	case nTitle:
+		return p.nextOpen(nNarrative, i) < p.boundary(r, i) || p.nextOpen(nFacts, i) < p.boundary(r, i)
+	}
+	return false
+}
+
+// boundary is the token, from i on, at which the record ends for certain: its own
+// closing tag or the next observation.
+func (p *reader) boundary(r *record, i int) int {
+	end := p.nextClose(r.kind, i)
+	// <summary> is an element of HTML and of C# comments too: a pair in text is not ours.
+	for tries := 0; r.kind == nSummary && tries < 4; tries++ {
+		open := p.nextOpen(nSummary, i)
+		if open >= end || p.opensSummary(open) {
+			break
+		}
+		i = end + 1
+		end = p.nextClose(r.kind, i)
+	}
+	return min(end, p.nextOpen(nObservation, i))
+}
+
+// opensSummary tells whether the <summary> at token i is ours: a field follows.
+func (p *reader) opensSummary(i int) bool {
+	for i++; i < len(p.tokens); i++ {
+		if t := p.tokens[i]; t.kind != tComment {
+			return t.kind != tClose && t.name.nativeTo(nSummary)
+		}
+	}
+	return false
+}

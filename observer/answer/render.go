@@ -1,0 +1,92 @@
+package answer
+
+import (
+	"strconv"
+	"strings"
+
+	"claudemem"
+)
+
+// Render writes an answer as XML, as it should have been written: what the
+// observer keeps of a turn in its history.
+func Render(a Answer) string {
+	var b strings.Builder
+	w := writer{&b}
+	for i := range a.Observations {
+		o := &a.Observations[i]
+		b.WriteString("<observation>\n")
+		w.text("type", string(o.Type))
+		w.text("title", o.Title)
+		w.text("subtitle", o.Subtitle)
+		w.list("facts", "fact", o.Facts)
+		w.text("narrative", o.Narrative)
+		w.list("concepts", "concept", o.Concepts)
+		w.list("files_read", "file", o.FilesIn(claudemem.FileRead))
+		w.list("files_modified", "file", o.FilesIn(claudemem.FileModified))
+		b.WriteString("</observation>\n")
+	}
+	if s := a.Summary; s != nil {
+		b.WriteString("<summary>\n")
+		w.text("request", s.Request)
+		w.text("investigated", s.Investigated)
+		w.text("learned", s.Learned)
+		w.text("completed", s.Completed)
+		w.text("next_steps", s.NextSteps)
+		w.list("files_read", "file", s.FilesRead)
+		w.list("files_edited", "file", s.FilesEdited)
+		w.text("notes", s.Notes)
+		b.WriteString("</summary>\n")
+	}
+	for _, l := range a.Learnings {
+		b.WriteString(`<learning category="` + l.Category + `" confidence="` + strconv.FormatFloat(l.Confidence, 'g', -1, 64) + `">`)
+		b.WriteString(escape(l.Content))
+		b.WriteString("</learning>\n")
+	}
+	if a.SkipSummary {
+		b.WriteString("<skip_summary/>\n")
+	}
+	return b.String()
+}
+
+type writer struct{ *strings.Builder }
+
+func (w writer) text(element, s string) {
+	if s != "" {
+		w.WriteString("  <" + element + ">" + escape(s) + "</" + element + ">\n")
+	}
+}
+
+func (w writer) list(element, child string, items []string) {
+	if len(items) == 0 {
+		return
+	}
+	w.WriteString("  <" + element + ">")
+	for _, s := range items {
+		w.WriteString("<" + child + ">" + escape(s) + "</" + child + ">")
+	}
+	w.WriteString("</" + element + ">\n")
+}
+
+// escape makes text of s. Where s has entities itself the text goes into CDATA,
+// because Parse takes an entity that is escaped for one that was meant.
+func escape(s string) string {
+	if strings.Contains(s, "&") && strings.Contains(s, ";") {
+		return cdata(s)
+	}
+	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(s)
+}
+
+func cdata(s string) string {
+	const end = "]]>"
+	var b strings.Builder
+	b.WriteString(cdataOpen)
+	from := 0
+	for i := range len(s) {
+		if beginsCData(s[i:]) || strings.HasPrefix(s[i:], end) {
+			b.WriteString(s[from:i+1] + end + cdataOpen)
+			from = i + 1
+		}
+	}
+	b.WriteString(s[from:] + end)
+	return b.String()
+}

@@ -1,0 +1,293 @@
+package answer
+
+import (
+	"sort"
+	"strings"
+)
+
+// tokenKind sorts tokens.
+type tokenKind uint8
+
+const (
+	tOpen tokenKind = iota
+	tClose
+	tSelf    // <name/>
+	tComment // also <?xml …?>
+	tCData
+	tCDataOpen // a CDATA section that is never closed: only its beginning
+)
+
+// token is a piece of markup: src[start:end]. For tags src[attrs:attrsEnd] is
+// what stands between name and '>'; for CDATA it is the content.
+type token struct {
+	kind            tokenKind
+	name            name
+	start, end      int32
+	attrs, attrsEnd int32
+}
+
+// maxAttributes bounds, in bytes, how far the end of a tag is looked for.
+const maxAttributes = 512
+
+// view is a text with its tokens, and where each name opens and closes.
+type view struct {
+	src    string
+	tokens []token
+	opens  [nameCount][]int32
+	closes [nameCount][]int32
+}
+
+// scan finds the tokens of src in one pass. A tag in inline code (`<title>`) is
+// being talked about and is none.
+func scan(src string) *view {
+	v := &view{src: src}
+	noComment, noCData, noDecl := false, false, false
+	cdataStart, cdataEnd := 0, 0 // of the section that the next "]]>" ends
+	for i := 0; i < len(src); {
+		at := strings.IndexByte(src[i:], '<')
+		if at < 0 {
+			break
+		}
+		i += at
+		rest := src[i:]
+		switch {
+		case !noComment && strings.HasPrefix(rest, "<!--"):
+			end := strings.Index(rest[4:], "-->")
+			if end < 0 {
+				noComment = true
+				i++
+				continue
+			}
+			i = v.add(token{kind: tComment, start: int32(i), end: int32(i + 4 + end + 3)})
+		case !noDecl && strings.HasPrefix(rest, "<?xml"):
+			end := strings.Index(rest, "?>")
+			if end < 0 {
+				noDecl = true
+				i++
+				continue
+			}
+			i = v.add(token{kind: tComment, start: int32(i), end: int32(i + end + 2)})
+		case beginsCData(rest):
+			if i >= cdataEnd && !noCData {
+				// The end belongs to the last beginning before it.
+				end := strings.Index(rest, "]]>")
+				noCData = end < 0
+				cdataEnd = i + end
+				if end >= 0 {
+					cdataStart = i + lastCData(rest[:end])
+				}
+			}
+			if noCData || i != cdataStart {
+				i = v.add(token{kind: tCDataOpen, start: int32(i), end: int32(i + 9)})
+				continue
+			}
+			i = v.add(token{
+				kind: tCData, start: int32(i), end: int32(cdataEnd + 3),
+				attrs: int32(i + 9), attrsEnd: int32(cdataEnd),
+			})
+		default:
+			t, ok := tag(src, i)
+			if !ok {
+				i++
+				continue
+			}
+			i = v.add(t)
+		}
+	}
+	return v
+}
+
+// add keeps t and returns where to go on.
+func (v *view) add(t token) int {
+	if inlineCode(v.src, int(t.start), int(t.end)) {
+		return int(t.end)
+	}
+	switch t.kind {
+	case tOpen:
+		v.opens[t.name] = append(v.opens[t.name], int32(len(v.tokens)))
+	case tClose:
+		v.closes[t.name] = append(v.closes[t.name], int32(len(v.tokens)))
+	}
+	v.tokens = append(v.tokens, t)
+	return int(t.end)
+}
+
+const cdataOpen = "<![CDATA["
+
+// lastCData is where the last CDATA section in s begins, in any case; -1 if none does.
+func lastCData(s string) int {
+	for at := len(s); ; {
+		at = strings.LastIndex(s[:at], "<![")
+		if at < 0 || beginsCData(s[at:]) {
+			return at
+		}
+	}
+}
+
+func beginsCData(s string) bool {
+	return len(s) >= len(cdataOpen) && strings.EqualFold(s[:len(cdataOpen)], cdataOpen)
+}
+
+// inlineCode tells whether src[start:end] stands alone between backticks. The
+// three of a fence are not meant.
+func inlineCode(src string, start, end int) bool {
+	return start > 0 && src[start-1] == '`' && (start < 2 || src[start-2] != '`') &&
+		end < len(src) && src[end] == '`' && (end+1 == len(src) || src[end+1] != '`')
+}
+
+// tag reads the tag that begins at src[i], if it is one that we know.
+func tag(src string, i int) (token, bool) {
+	t := token{kind: tOpen, start: int32(i)}
+	at := i + 1
+	spaced := skipBlank(src, at)
+	strict := spaced != at // "a < title": only "< title >" is a tag
+	at = spaced
+	if at < len(src) && src[at] == '/' {
+		t.kind = tClose
+		strict = false
+		at = skipBlank(src, at+1)
+	}
+	from := at
+	for at < len(src) && at-from <= maxName && nameByte(src[at]) {
+		at++
+	}
+	if at == from {
+		return t, false
+	}
+	t.name = fold(src[from:at])
+	if t.name == noName {
+		return t, false
+	}
+	t.attrs = int32(at)
+	end, closed := tagEnd(src, at)
+	if !closed {
+		// No '>': the line's end or the next tag will do, if nothing stands between.
+		end = skipBlank(src, at)
+		if strict || end < len(src) && src[end] != '<' && src[end] != '\n' {
+			return t, false
+		}
+		if end == len(src) && t.kind == tOpen {
+			return t, false // cut off
+		}
+		t.attrsEnd, t.end = t.attrs, int32(end)
+		return t, true
+	}
+	inside := strings.TrimSpace(src[at:end])
+	if strict && inside != "" || inside != "" && nameByte(src[at]) {
+		return t, false
+	}
+	t.attrsEnd, t.end = int32(end), int32(end+1)
+	if t.kind == tOpen && strings.HasSuffix(inside, "/") {
+		t.kind = tSelf
+	}
+	return t, true
+}
+
+// tagEnd finds the '>' of a tag whose name ends at i. A '>' in quotes does not
+// count unless the quotes do not add up.
+func tagEnd(src string, i int) (end int, ok bool) {
+	limit := min(len(src), i+maxAttributes)
+	first := -1
+	var quote byte
+	for j := i; j < limit; j++ {
+		switch c := src[j]; {
+		case c == '>' && quote == 0:
+			return j, true
+		case c == '>' && first < 0:
+			first = j
+		case quote != 0 && c == quote:
+			quote = 0
+		case quote == 0 && (c == '"' || c == '\'') && j > i && src[j-1] == '=':
+			quote = c
+		case c == '<' && quote == 0:
+			return first, first >= 0
+		}
+	}
+	return first, first >= 0
+}
+
+func nameByte(c byte) bool {
+	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '_' || c == '-' || c == ':' || c == '.'
+}
+
+func skipBlank(src string, i int) int {
+	for i < len(src) && (src[i] == ' ' || src[i] == '\t') {
+		i++
+	}
+	return i
+}
+
+// nextOpen and nextClose give the first token from index i on that opens or
+// closes n; len(v.tokens) if there is none.
+func (v *view) nextOpen(n name, i int) int  { return v.next(v.opens[n], i) }
+func (v *view) nextClose(n name, i int) int { return v.next(v.closes[n], i) }
+
+func (v *view) next(list []int32, i int) int {
+	at := sort.Search(len(list), func(k int) bool { return int(list[k]) >= i })
+	if at == len(list) {
+		return len(v.tokens)
+	}
+	return int(list[at])
+}
+
+// attribute is a name="value" pair of a tag.
+type attribute struct {
+	key   name
+	value string
+}
+
+// attributes reads the pairs of a tag; a list's "path", "name", "value" and "text"
+// have the name noName. They are at most maxAttributes bytes.
+func attributes(s string) []attribute {
+	var found []attribute
+	for {
+		eq := strings.IndexByte(s, '=')
+		if eq < 0 {
+			return found
+		}
+		key := strings.TrimSpace(s[:eq])
+		if at := strings.LastIndexAny(key, " \t\n\"'"); at >= 0 {
+			key = key[at+1:]
+		}
+		s = strings.TrimLeft(s[eq+1:], " \t\n")
+		var value string
+		if s != "" && (s[0] == '"' || s[0] == '\'') {
+			quote := s[0]
+			s = s[1:]
+			end := strings.IndexByte(s, quote)
+			if end < 0 {
+				end = len(s)
+			}
+			value = s[:end]
+			s = s[min(end+1, len(s)):]
+		} else {
+			end := strings.IndexAny(s, " \t\n/")
+			if end < 0 {
+				end = len(s)
+			}
+			value = s[:end]
+			s = s[end:]
+		}
+		value = strings.TrimSpace(decode(value))
+		switch strings.ToLower(key) {
+		case "kind":
+			found = append(found, attribute{nType, value})
+		case "path", "name", "value", "text":
+			found = append(found, attribute{noName, value})
+		default:
+			if n := fold(key); n != noName {
+				found = append(found, attribute{n, value})
+			}
+		}
+	}
+}
+
+// valueOf is the value that an empty element carries in an attribute.
+func valueOf(attrs []attribute) string {
+	for _, a := range attrs {
+		if (a.key == noName || a.key == nContent) && a.value != "" {
+			return a.value
+		}
+	}
+	return ""
+}

@@ -1,0 +1,217 @@
+package answer
+
+import (
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// sane makes s valid UTF-8 with "\n" line ends and without control characters,
+// terminal colours, byte order marks and characters that turn text around.
+func sane(s string) string {
+	clean := true
+	for i := 0; i < len(s); i++ {
+		if c := s[i]; c < 0x20 && c != '\n' && c != '\t' || c >= 0x7f {
+			clean = false
+			break
+		}
+	}
+	if clean {
+		return s
+	}
+	var b strings.Builder
+	b.Grow(len(s))
+	for i := 0; i < len(s); {
+		if s[i] == 0x1b && i+1 < len(s) && s[i+1] == '[' {
+			i = colourEnd(s, i+2)
+			continue
+		}
+		if s[i] == '\r' {
+			b.WriteByte('\n')
+			i++
+			if i < len(s) && s[i] == '\n' {
+				i++
+			}
+			continue
+		}
+		r, size := utf8.DecodeRuneInString(s[i:])
+		if !dropped(r) {
+			b.WriteRune(r) // an invalid byte becomes U+FFFD
+		}
+		i += size
+	}
+	return b.String()
+}
+
+// colourEnd is behind the terminal sequence whose parameters begin at i.
+func colourEnd(s string, i int) int {
+	for j := i; j < len(s) && j < i+32; j++ {
+		if c := s[j]; c >= 0x40 && c <= 0x7e {
+			return j + 1
+		} else if c < 0x20 || c > 0x3f {
+			return i
+		}
+	}
+	return i
+}
+
+func dropped(r rune) bool {
+	switch {
+	case r == '\n' || r == '\t':
+		return false
+	case r < 0x20, r >= 0x7f && r <= 0x9f:
+		return true
+	case r == 0xfeff, r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069:
+		return true
+	}
+	return false
+}
+
+// entities are the named ones that models write; all need their semicolon, so
+// that "?a=1&copy=2" stays what it is.
+var entities = map[string]string{
+	"amp": "&", "lt": "<", "gt": ">", "quot": `"`, "apos": "'", "nbsp": " ",
+	"hellip": "…", "mdash": "—", "ndash": "–", "bull": "•", "middot": "·",
+	"lsquo": "‘", "rsquo": "’", "ldquo": "“", "rdquo": "”", "laquo": "«", "raquo": "»",
+	"larr": "←", "rarr": "→", "harr": "↔", "rArr": "⇒", "times": "×", "deg": "°",
+	"copy": "©", "reg": "®", "trade": "™", "euro": "€", "sect": "§", "para": "¶",
+	"le": "≤", "ge": "≥", "ne": "≠", "plusmn": "±", "micro": "µ",
+	"auml": "ä", "ouml": "ö", "uuml": "ü", "Auml": "Ä", "Ouml": "Ö", "Uuml": "Ü", "szlig": "ß",
+	"eacute": "é", "egrave": "è", "agrave": "à", "ccedil": "ç", "ntilde": "ñ",
+	"lbrace": "{", "rbrace": "}", "lbrack": "[", "rbrack": "]", "sol": "/", "grave": "`", "Tab": "\t", "NewLine": "\n",
+}
+
+// maxEntity is the longest entity between '&' and ';', in bytes.
+const maxEntity = 10
+
+// decode replaces entities. One that was escaped again (&amp;lt;, however often)
+// is taken for what it was at first: models copy escaped input and escape it.
+func decode(s string) string {
+	at := strings.IndexByte(s, '&')
+	if at < 0 {
+		return s
+	}
+	var b strings.Builder
+	b.Grow(len(s))
+	for at >= 0 {
+		b.WriteString(s[:at])
+		s = s[at+1:]
+		escapes := 0
+		for strings.HasPrefix(s[escapes:], "amp;") || strings.HasPrefix(s[escapes:], "#38;") {
+			escapes += 4
+		}
+		text, size := entity(s[escapes:])
+		if size == 0 {
+			b.WriteByte('&') // of "amp;amp;" too, when nothing more is behind it
+			s = s[escapes:]
+		} else {
+			b.WriteString(text)
+			s = s[escapes+size:]
+		}
+		at = strings.IndexByte(s, '&')
+	}
+	b.WriteString(s)
+	return b.String()
+}
+
+// entity reads an entity without its '&'; size 0 says that it is none.
+func entity(s string) (text string, size int) {
+	end := strings.IndexByte(s[:min(len(s), maxEntity+1)], ';')
+	if end < 1 {
+		return "", 0
+	}
+	if s[0] != '#' {
+		text, ok := entities[s[:end]]
+		if !ok {
+			return "", 0
+		}
+		return text, end + 1
+	}
+	digits, base := s[1:end], 10
+	if digits != "" && (digits[0] == 'x' || digits[0] == 'X') {
+		digits, base = digits[1:], 16
+	}
+	n, err := strconv.ParseUint(digits, base, 32)
+	if err != nil {
+		return "", 0
+	}
+	r := rune(n)
+	if n > utf8.MaxRune || !utf8.ValidRune(r) {
+		r = utf8.RuneError
+	}
+	if r == '\r' {
+		r = '\n'
+	}
+	if dropped(r) {
+		return "", end + 1
+	}
+	return string(r), end + 1
+}
+
+// cut shortens s to at most limit bytes, at a rune and with an ellipsis.
+func cut(s string, limit int) string {
+	if len(s) <= limit {
+		return s
+	}
+	end := limit - len("…")
+	for end > 0 && !utf8.RuneStart(s[end]) {
+		end--
+	}
+	return strings.TrimSpace(s[:end]) + "…"
+}
+
+// line makes one line of s.
+func line(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// paragraph trims s and its lines, takes out the indentation that its lines
+// share from the second on (that of the XML), and more than one empty line.
+func paragraph(s string) string {
+	s = strings.TrimSpace(s)
+	if !strings.ContainsAny(s, "\n") {
+		return s
+	}
+	lines := strings.Split(s, "\n")
+	indent := -1
+	for i, l := range lines {
+		l = strings.TrimRight(l, " \t\u00a0")
+		lines[i] = l
+		if i == 0 || l == "" {
+			continue
+		}
+		n := len(l) - len(strings.TrimLeft(l, " \t"))
+		if indent < 0 || n < indent {
+			indent = n
+		}
+	}
+	kept := lines[:1]
+	for _, l := range lines[1:] {
+		if l == "" {
+			if kept[len(kept)-1] != "" {
+				kept = append(kept, "")
+			}
+			continue
+		}
+		kept = append(kept, l[indent:])
+	}
+	return strings.TrimSpace(strings.Join(kept, "\n"))
+}
+
+// nothings are the ways of models to leave a field empty.
+var nothings = map[string]bool{
+	"null": true, "none": true, "nil": true, "undefined": true, "n/a": true, "na": true, "n.a": true,
+	"nothing": true, "empty": true, "not applicable": true, "-": true, "--": true, "–": true, "—": true,
+	"...": true, "…": true, "[]": true, "{}": true, `""`: true, "''": true, "[object object]": true,
+	"no files": true, "no facts": true, "no concepts": true, "keine": true, "aucun": true, "ninguno": true,
+}
+
+// isNothing tells whether a value says that there is none.
+func isNothing(s string) bool {
+	if len(s) > 40 {
+		return false
+	}
+	if s == "" || nothings[s] {
+		return true
+	}
+	bare := strings.ToLower(strings.Trim(s, " \n\t.!()[]<>*_`\"'"))
+	return bare == "" || nothings[bare]
+}

@@ -1,0 +1,378 @@
+package answer
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"claudemem"
+)
+
+// Limits of what comes out of an answer, in bytes and in items. They are far above
+// what the prompts ask for: only what went wrong is cut.
+const (
+	maxTitle     = 200
+	maxSubtitle  = 400
+	maxNarrative = 6000
+	maxFact      = 800
+	maxConcept   = 60
+	maxPath      = 500
+	maxField     = 3000 // a summary's
+	maxContent   = 600  // a learning's
+
+	maxItems    = 64
+	maxFacts    = 24
+	maxConcepts = 12
+	maxFiles    = 64
+)
+
+// derivedTitle is how long a title may be that is made of a sentence, in bytes.
+const derivedTitle = 100
+
+func (o *Options) observation(r *record) (claudemem.Observation, bool) {
+	text := func(n name) string { return o.value(r, n) }
+	obs := claudemem.Observation{
+		Type:      o.observationType(text(nType)),
+		Title:     title(text(nTitle), maxTitle),
+		Subtitle:  cut(line(text(nSubtitle)), maxSubtitle),
+		Narrative: prose(text(nNarrative), maxNarrative),
+		Facts:     facts(r.lists[nFacts]),
+		Origin:    claudemem.OriginObserver,
+	}
+	obs.Concepts = o.concepts(r.lists[nConcepts], text(nType), string(obs.Type))
+	addFiles(&obs, r.lists[nFilesRead], claudemem.FileRead)
+	addFiles(&obs, append(r.lists[nFilesModified], r.lists[nFilesEdited]...), claudemem.FileModified)
+	if r.fields() == 0 && obs.Title == "" {
+		obs.Narrative = prose(r.loose.String(), maxNarrative)
+		if isIdle(obs.Narrative) {
+			obs.Narrative = ""
+		}
+	}
+	if obs.Title == "" && obs.Narrative == "" && len(obs.Facts) == 0 && len(obs.Concepts) == 0 {
+		return obs, false
+	}
+	if r.cutField == nTitle && obs.Narrative == "" && len(obs.Facts) == 0 {
+		return obs, false // half a title says less than nothing
+	}
+	if obs.Title == "" {
+		obs.Title = o.derive(&obs)
+	}
+	return obs, obs.Title != ""
+}
+
+// value is a text field, from its element or else from an attribute of the record.
+func (o *Options) value(r *record, n name) string {
+	if s := r.texts[n]; !isNothing(s) {
+		return s
+	}
+	for _, a := range r.attrs {
+		if a.key == n && !isNothing(a.value) {
+			return a.value
+		}
+	}
+	return ""
+}
+
+// derive makes a title where the model gave none.
+func (o *Options) derive(obs *claudemem.Observation) string {
+	candidates := []string{obs.Narrative}
+	candidates = append(candidates, obs.Facts...)
+	candidates = append(candidates, obs.Subtitle, strings.Join(obs.Concepts, ", "))
+	for _, s := range candidates {
+		if t := title(firstSentence(s), derivedTitle); t != "" {
+			return t
+		}
+	}
+	return ""
+}
+
+// firstSentence ends at a line's end or at a full stop before a new sentence; the
+// ones in "e.g. tabs" and "./... passes" are none.
+func firstSentence(s string) string {
+	s, _, _ = strings.Cut(strings.TrimSpace(s), "\n")
+	for i, r := range s {
+		after := i + utf8.RuneLen(r)
+		switch r {
+		case '.', '!', '?':
+			if i >= 12 && begins(s[after:]) {
+				return strings.TrimRight(s[:i], ".!? ")
+			}
+		case '。', '！', '？':
+			return s[:i]
+		}
+	}
+	return s
+}
+
+// begins tells whether s is the end of a text, or a blank and a new sentence.
+func begins(s string) bool {
+	if s == "" {
+		return true
+	}
+	rest, ok := strings.CutPrefix(s, " ")
+	first, _ := utf8.DecodeRuneInString(rest)
+	return ok && !unicode.IsLower(first) && !unicode.IsPunct(first)
+}
+
+// title makes one line without Markdown around it.
+func title(s string, limit int) string {
+	s = line(s)
+	for {
+		before := s
+		s = strings.TrimSpace(strings.TrimLeft(s, "#"))
+		for _, mark := range []string{"**", "__", "\"", "“", "'"} {
+			other := mark
+			if mark == "“" {
+				other = "”"
+			}
+			if inner, ok := between(s, mark, other); ok {
+				s = strings.TrimSpace(inner)
+			}
+		}
+		if s == before {
+			break
+		}
+	}
+	s = cut(s, limit)
+	if isNothing(s) {
+		return ""
+	}
+	return s
+}
+
+// between takes off marks that stand around all of s and nowhere within.
+func between(s, open, end string) (string, bool) {
+	if len(s) < len(open)+len(end)+1 || !strings.HasPrefix(s, open) || !strings.HasSuffix(s, end) {
+		return s, false
+	}
+	inner := s[len(open) : len(s)-len(end)]
+	return inner, !strings.Contains(inner, open) && !strings.Contains(inner, end)
+}
+
+// prose is text of several lines; a list in JSON becomes lines.
+func prose(s string, limit int) string {
+	s = paragraph(s)
+	if strings.HasPrefix(s, "[\"") && strings.HasSuffix(s, "]") {
+		if v, end, complete := readJSON(s); complete && end == len(s) {
+			s = paragraph(strings.Join(v.strings(), "\n"))
+		}
+	}
+	s = cut(s, limit)
+	if isNothing(s) {
+		return ""
+	}
+	return s
+}
+
+func facts(items []string) []string {
+	var kept []string
+	for _, s := range items {
+		s = cut(line(withoutBullet(line(s))), maxFact)
+		if !isNothing(s) && len(kept) < maxFacts && !slices.Contains(kept, s) {
+			kept = append(kept, s)
+		}
+	}
+	return kept
+}
+
+// concepts cuts each at its first ':', puts it in lower-case words with hyphens,
+// and leaves out the type.
+func (o *Options) concepts(items []string, types ...string) []string {
+	var kept []string
+	for _, s := range items {
+		s, _, _ = strings.Cut(withoutBullet(line(s)), ":")
+		for _, c := range o.concept(s) {
+			same := func(t string) bool { return letters(t) == letters(c) }
+			if c != "" && !isNothing(c) && !slices.ContainsFunc(types, same) && !slices.Contains(kept, c) && len(kept) < maxConcepts {
+				kept = append(kept, c)
+			}
+		}
+	}
+	return kept
+}
+
+// concept finds the known concept that s spells, or those whose names it lists.
+func (o *Options) concept(s string) []string {
+	if isNothing(s) {
+		return nil
+	}
+	if known, ok := o.knownConcept(s); ok {
+		return []string{known}
+	}
+	if words := strings.Fields(s); len(words) > 1 {
+		var all []string
+		for _, w := range words {
+			known, ok := o.knownConcept(w)
+			if !ok {
+				all = nil
+				break
+			}
+			all = append(all, known)
+		}
+		if all != nil {
+			return all
+		}
+	}
+	return []string{strings.Trim(cut(kebab(s), maxConcept), "-…")}
+}
+
+func (o *Options) knownConcept(s string) (string, bool) {
+	s = letters(s)
+	if s == "" {
+		return "", false
+	}
+	for _, k := range o.Concepts {
+		if l := letters(k); l == s || l+"s" == s || l == s+"s" {
+			return k, true
+		}
+	}
+	return "", false
+}
+
+// kebab makes words in lower case with hyphens between them.
+func kebab(s string) string {
+	var b strings.Builder
+	gap := false
+	for _, r := range s {
+		if !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r) && r != '+' && r != '#' && r != '.' {
+			gap = true
+			continue
+		}
+		if gap && b.Len() > 0 {
+			b.WriteByte('-')
+		}
+		gap = false
+		b.WriteRune(unicode.ToLower(r))
+	}
+	return strings.Trim(b.String(), "-.")
+}
+
+// letters is s without all that spellings differ in.
+func letters(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) {
+			return unicode.ToLower(r)
+		}
+		return -1
+	}, s)
+}
+
+// synonyms are names for the types of the modes that come with the program; they
+// count only where the mode has the type.
+var synonyms = map[string]claudemem.ObservationType{
+	"bug": "bugfix", "bugfixes": "bugfix", "fix": "bugfix", "fixed": "bugfix", "fixes": "bugfix", "hotfix": "bugfix", "regression": "bugfix",
+	"feat": "feature", "features": "feature", "newfeature": "feature", "enhancement": "feature", "addition": "feature", "implementation": "feature",
+	"refactoring": "refactor", "refactored": "refactor", "cleanup": "refactor", "restructuring": "refactor", "simplification": "refactor",
+	"changes": "change", "chore": "change", "config": "change", "configuration": "change", "update": "change", "modification": "change",
+	"docs": "change", "documentation": "change", "test": "change", "tests": "change", "build": "change", "migration": "change",
+	"learning": "discovery", "finding": "discovery", "findings": "discovery", "insight": "discovery", "investigation": "discovery",
+	"research": "discovery", "analysis": "discovery", "exploration": "discovery", "discoveries": "discovery", "gotcha": "discovery",
+	"choice": "decision", "decisions": "decision", "design": "decision", "architecture": "decision", "tradeoff": "decision",
+}
+
+// observationType maps what the model wrote to a type of the mode.
+func (o *Options) observationType(s string) claudemem.ObservationType {
+	find := func(word string) (claudemem.ObservationType, bool) {
+		for _, t := range o.Types {
+			if letters(string(t)) == word {
+				return t, true
+			}
+		}
+		t, ok := synonyms[word]
+		return t, ok && slices.Contains(o.Types, t)
+	}
+	s = cut(s, maxConcept)
+	if t, ok := find(letters(s)); ok {
+		return t
+	}
+	for _, w := range strings.FieldsFunc(s, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '-' && r != '_' }) {
+		if t, ok := find(letters(w)); ok {
+			return t
+		}
+	}
+	return o.FallbackType
+}
+
+func (o *Options) summary(r *record) (claudemem.Summary, bool) {
+	text := func(n name) string { return prose(o.value(r, n), maxField) }
+	s := claudemem.Summary{
+		Request:      text(nRequest),
+		Investigated: text(nInvestigated),
+		Learned:      text(nLearned),
+		Completed:    text(nCompleted),
+		NextSteps:    text(nNextSteps),
+		FilesRead:    files(r.lists[nFilesRead]),
+		FilesEdited:  files(append(r.lists[nFilesEdited], r.lists[nFilesModified]...)),
+		Notes:        text(nNotes),
+		Origin:       claudemem.OriginObserver,
+	}
+	return s, !s.Empty()
+}
+
+// The categories of learnings, with other names for them.
+var categories = map[string]string{
+	"architecture": "architecture", "architectural": "architecture", "design": "architecture", "structure": "architecture",
+	"convention": "convention", "conventions": "convention", "style": "convention", "pattern": "convention", "naming": "convention",
+	"gotcha": "gotcha", "gotchas": "gotcha", "pitfall": "gotcha", "bug": "gotcha", "warning": "gotcha", "trap": "gotcha",
+	"dependency": "dependency", "dependencies": "dependency", "library": "dependency", "tool": "dependency", "tooling": "dependency",
+	"workflow": "workflow", "process": "workflow", "testing": "workflow", "build": "workflow", "deployment": "workflow", "command": "workflow",
+	"preference": "preference", "preferences": "preference", "userpreference": "preference",
+}
+
+const (
+	// fallbackCategory is the most general one.
+	fallbackCategory = "convention"
+	// unsaidConfidence is used when the model gives none that can be read.
+	unsaidConfidence = 0.5
+)
+
+func (o *Options) learning(r *record) (claudemem.Learning, bool) {
+	content := o.value(r, nContent)
+	if content == "" {
+		content = r.loose.String()
+	}
+	l := claudemem.Learning{
+		Category:   fallbackCategory,
+		Content:    cut(line(withoutBullet(line(content))), maxContent),
+		Confidence: confidence(o.value(r, nConfidence)),
+	}
+	if c, ok := categories[letters(cut(o.value(r, nCategory), maxConcept))]; ok {
+		l.Category = c
+	}
+	return l, !isNothing(l.Content)
+}
+
+// confidence reads "0.8", "80%", "8/10" and "high".
+func confidence(s string) float64 {
+	switch letters(cut(s, 20)) {
+	case "high", "veryhigh", "certain", "strong":
+		return 0.9
+	case "medium", "moderate":
+		return 0.6
+	case "low", "weak":
+		return 0.3
+	}
+	number, of, ratio := strings.Cut(strings.TrimSpace(s), "/")
+	percent := strings.HasSuffix(number, "%")
+	n, err := strconv.ParseFloat(strings.TrimSpace(strings.Replace(strings.TrimSuffix(number, "%"), ",", ".", 1)), 64)
+	if err != nil || math.IsNaN(n) {
+		return unsaidConfidence
+	}
+	switch {
+	case percent:
+		n /= 100
+	case ratio:
+		if d, err := strconv.ParseFloat(strings.TrimSpace(of), 64); err == nil && d > 0 {
+			n /= d
+		}
+	case n > 10:
+		n /= 100
+	case n > 1:
+		n /= 10
+	}
+	// Two digits are more than a model knows, and print the same everywhere.
+	return math.Round(max(0, min(1, n))*100) / 100
+}
