@@ -33,6 +33,11 @@ var benchmarkTexts = map[string]string{
 	"json objects":     `{"title":"a`,
 	"summaries nested": "<summary><request><summary>",
 	"quotes":           `"<`,
+	"narratives":       "<narrative>x</narrative>",
+	"dot slashes":      "./",
+	"paths":            "<file>./././",
+	"bullets":          "- ",
+	"comments":         "<summary><!----><!----><request>x",
 }
 
 func BenchmarkParse(b *testing.B) {

@@ -1,6 +1,7 @@
 package answer
 
 import (
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -27,7 +28,7 @@ func checkInvariants(t *testing.T, a Answer, opts Options) {
 			t.Errorf("%s %q is not trimmed", what, s)
 		}
 		for _, r := range s {
-			if unicode.IsControl(r) && !(lines && (r == '\n' || r == '\t')) {
+			if unicode.IsControl(r) && (!lines || r != '\n' && r != '\t') {
 				t.Errorf("%s %q has the control character %U", what, s, r)
 			}
 		}
@@ -79,7 +80,7 @@ func checkInvariants(t *testing.T, a Answer, opts Options) {
 	}
 	for _, l := range a.Learnings {
 		text("learning", l.Content, maxContent, false)
-		if l.Content == "" || !(l.Confidence >= 0 && l.Confidence <= 1) || categories[l.Category] != l.Category {
+		if l.Content == "" || math.IsNaN(l.Confidence) || l.Confidence < 0 || l.Confidence > 1 || categories[l.Category] != l.Category {
 			t.Errorf("learning %+v", l)
 		}
 	}

@@ -104,7 +104,9 @@ func files(items []string) []string {
 // path takes off what models put around a file's name: quotes, a remark behind
 // it, a line number, "./". Windows separators become '/'. "" is no path.
 func path(s string) string {
-	s = withoutBullet(line(s))
+	if s = withoutBullet(line(s)); len(s) > 2*maxPath {
+		return ""
+	}
 	for {
 		before := s
 		if inner, ok := strings.CutPrefix(s, "`"); ok {

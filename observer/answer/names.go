@@ -98,9 +98,6 @@ func (n name) isList() bool {
 	return n == nFacts || n == nConcepts || n == nFilesRead || n == nFilesModified || n == nFilesEdited
 }
 
-// isFiveFields tells the fields of which a summary needs one.
-func (n name) isFiveFields() bool { return n >= nRequest && n <= nNextSteps }
-
 // nativeTo tells whether a record of the given kind has this field.
 func (n name) nativeTo(kind name) bool {
 	switch kind {

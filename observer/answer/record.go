@@ -39,7 +39,7 @@ func (r *record) addText(n name, text string) {
 	case isNothing(before):
 		r.texts[n] = text
 	case n == nNarrative || n >= nRequest && n <= nNotes:
-		if !isNothing(text) {
+		if !isNothing(text) && len(before) < maxNarrative {
 			r.texts[n] = before + "\n" + text
 		}
 	}
@@ -254,7 +254,9 @@ func (p *reader) boundary(r *record, i int) int {
 
 // opensSummary tells whether the <summary> at token i is ours: a field follows.
 func (p *reader) opensSummary(i int) bool {
-	for i++; i < len(p.tokens); i++ {
+	// A few comments may stand between; looking further would be repeated work.
+	for limit := min(len(p.tokens), i+8); i+1 < limit; {
+		i++
 		if t := p.tokens[i]; t.kind != tComment {
 			return t.kind != tClose && t.name.nativeTo(nSummary)
 		}
