@@ -1,0 +1,435 @@
+package model
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"claudemem"
+)
+
+// failure is the cause inside a ModelError: what went wrong in words that a
+// person may read, without key or URL. It wraps nothing, because the SDKs'
+// errors hold the request with its headers.
+type failure struct {
+	class claudemem.ErrorClass
+	wait  time.Duration
+	text  string
+	// free: the vendor answered that it did no work, or never got the request.
+	free bool
+}
+
+func (f *failure) Error() string { return f.text }
+
+// Free reports that the call certainly cost nothing. An error without this
+// method, or that answers false, may have.
+func (f *failure) Free() bool { return f.free }
+
+// costsNothing reports whether err's cause says so itself.
+func costsNothing(err error) bool {
+	var f interface{ Free() bool }
+	return errors.As(err, &f) && f.Free()
+}
+
+// problem is an error answer of any vendor, as far as it could be read.
+type problem struct {
+	status  int
+	code    string // error.code, a number or a word
+	kind    string // error.type, or Google's error.status
+	message string
+	wait    time.Duration // Google's RetryInfo
+	// quotaIDs are Google's names of the quotas that were exceeded; they tell a
+	// minute's limit from a day's, which the message does not.
+	quotaIDs []string
+	flagged  bool // OpenRouter: the input was refused by a moderator
+}
+
+// classify reads an error answer. A status of 200 means that the error was in
+// a successful answer's body.
+func (g *guard) classify(status int, header http.Header, body []byte) *failure {
+	p := readProblem(status, body)
+	f := &failure{class: p.class(), wait: RetryAfter(header, g.now()), free: status != http.StatusOK}
+	if f.wait == 0 {
+		f.wait = p.wait
+	}
+	detail := clean(p.message, g.key)
+	if detail == "" {
+		detail = http.StatusText(p.status)
+	}
+	f.text = fmt.Sprintf("status %d: %s", p.status, detail)
+	if status == http.StatusOK {
+		f.text = "error in the answer: " + detail
+	}
+	return f
+}
+
+func readProblem(status int, body []byte) problem {
+	p := problem{status: status}
+	body = bytes.TrimSpace(body)
+	if bytes.HasPrefix(body, []byte("[")) { // Gemini's compatible endpoint
+		var list []json.RawMessage
+		if json.Unmarshal(body, &list) == nil && len(list) > 0 {
+			body = list[0]
+		}
+	}
+	var envelope struct {
+		Error   json.RawMessage `json:"error"`
+		Message flexible        `json:"message"`
+		Detail  flexible        `json:"detail"`
+		Code    flexible        `json:"code"`
+		Type    flexible        `json:"type"`
+	}
+	if json.Unmarshal(body, &envelope) != nil {
+		if !bytes.HasPrefix(body, []byte("<")) { // a proxy's page says nothing in its first words
+			p.message = string(body)
+		}
+		return p
+	}
+	var inner struct {
+		Message  flexible `json:"message"`
+		Code     flexible `json:"code"`
+		Type     flexible `json:"type"`
+		Status   flexible `json:"status"`
+		Metadata struct {
+			Reasons []flexible `json:"reasons"`
+			Raw     flexible   `json:"raw"`
+		} `json:"metadata"`
+		Details []struct {
+			RetryDelay flexible `json:"retryDelay"`
+			Violations []struct {
+				QuotaID flexible `json:"quotaId"`
+			} `json:"violations"`
+		} `json:"details"`
+	}
+	var text string
+	if json.Unmarshal(envelope.Error, &text) == nil && text != "" {
+		p.message = text
+	} else {
+		// Details that are not of Google's shape leave the rest readable.
+		_ = json.Unmarshal(envelope.Error, &inner)
+	}
+	p.code = firstOf(inner.Code, envelope.Code)
+	p.kind = firstOf(inner.Type, inner.Status, envelope.Type)
+	if p.message == "" {
+		p.message = firstOf(inner.Message, envelope.Message, envelope.Detail)
+	}
+	if raw := string(inner.Metadata.Raw); raw != "" { // OpenRouter: what the vendor behind it said
+		p.message = strings.TrimSpace(p.message + " " + raw)
+	}
+	p.flagged = len(inner.Metadata.Reasons) > 0
+	for _, d := range inner.Details {
+		if delay, err := time.ParseDuration(string(d.RetryDelay)); err == nil {
+			p.wait = clampWait(delay)
+		}
+		for _, v := range d.Violations {
+			p.quotaIDs = append(p.quotaIDs, string(v.QuotaID))
+		}
+	}
+	if p.status == http.StatusOK {
+		p.status = p.statusInBody()
+	}
+	return p
+}
+
+// statusInBody is the status that an error in a successful answer stands for.
+func (p problem) statusInBody() int {
+	if n, err := strconv.Atoi(p.code); err == nil && n >= 400 && n < 600 {
+		return n
+	}
+	for _, word := range []string{p.kind, p.code} {
+		switch strings.ToLower(word) {
+		case "invalid_request_error", "invalid_argument", "failed_precondition":
+			return http.StatusBadRequest
+		case "authentication_error", "unauthenticated", "invalid_api_key":
+			return http.StatusUnauthorized
+		case "billing_error", "insufficient_quota":
+			return http.StatusPaymentRequired
+		case "permission_error", "permission_denied":
+			return http.StatusForbidden
+		case "not_found_error", "not_found", "model_not_found":
+			return http.StatusNotFound
+		case "request_too_large":
+			return http.StatusRequestEntityTooLarge
+		case "rate_limit_error", "rate_limit_exceeded", "resource_exhausted":
+			return http.StatusTooManyRequests
+		}
+	}
+	if class, ok := ErrorInText(p.message); ok && class == claudemem.ClassQuota {
+		return http.StatusPaymentRequired
+	}
+	return http.StatusInternalServerError
+}
+
+// class is the table of statuses, with the exceptions that vendors make.
+func (p problem) class() claudemem.ErrorClass {
+	said := strings.ToLower(p.message + " " + p.code + " " + p.kind)
+	switch {
+	case hasAny(said, tooLongWords), p.code == "511":
+		return claudemem.ClassPromptTooLong
+	case p.status == http.StatusRequestEntityTooLarge:
+		return claudemem.ClassPromptTooLong
+	case p.status == http.StatusPaymentRequired:
+		return claudemem.ClassQuota
+	case p.status == http.StatusTooManyRequests:
+		return p.limitClass(said)
+	case p.status >= 500, p.status == http.StatusRequestTimeout, p.status == http.StatusConflict, p.status == http.StatusTooEarly:
+		// 511 without the code is a network that wants its own login first.
+		return claudemem.ClassTransient
+	case p.status == http.StatusForbidden && (p.flagged || strings.Contains(said, "moderation")):
+		return claudemem.ClassGarbage // the events' own fault
+	case hasAny(said, quotaWords):
+		return claudemem.ClassQuota
+	case p.status == http.StatusUnauthorized, p.status == http.StatusForbidden, hasAny(said, loginWords):
+		return claudemem.ClassLogin
+	case p.status == http.StatusNotFound, p.status == http.StatusGone, p.status == http.StatusMethodNotAllowed, p.status < 400:
+		// A wrong model, base URL or a redirect: somebody has to set it right,
+		// the events cannot help it.
+		return claudemem.ClassLogin
+	}
+	return claudemem.ClassGarbage
+}
+
+// limitClass tells a limit that passes within minutes from one that does not.
+func (p problem) limitClass(said string) claudemem.ErrorClass {
+	for _, id := range p.quotaIDs {
+		if strings.Contains(id, "PerDay") {
+			return claudemem.ClassQuota
+		}
+	}
+	if len(p.quotaIDs) == 0 && hasAny(said, quotaWords) {
+		return claudemem.ClassQuota
+	}
+	return claudemem.ClassRateLimit
+}
+
+// What the vendors say, in lower case, gathered from their documentation and
+// from reports of their users.
+var (
+	tooLongWords = []string{
+		"prompt is too long", "prompt too long", "exceed context limit", // Anthropic
+		"context_length_exceeded", "maximum context length", "string_above_max_length", "input tokens exceed the configured limit", // OpenAI, OpenRouter, vLLM
+		"request too large for",                                                                                                      // OpenAI, Groq: over the tokens of a minute even alone
+		"input token count",                                                                                                          // Gemini
+		"exceeds the available context size", "exceed_context_size", "exceeds maximum context length", "exceeded max context length", // llama.cpp, Ollama
+		"maximum model length", "prompt token count", "prompt exceeds max length", "promptexceedmaxtokens", "request_too_large",
+	}
+	quotaWords = []string{
+		"insufficient_quota", "insufficient quota", "insufficient credit", "insufficient balance", "insufficient funds", "exceeded_current_quota",
+		"credit balance is too low", "exceeded your current quota", "billing_hard_limit", "billing hard limit", "billing_not_active", "billing_error",
+		"not enough credits", "requires more credits", "out of credits", "payment required", "specified api usage limits", "usage limit reached",
+		"spending limit", "spend limit", "key limit exceeded", "free-models-per-day",
+	}
+	loginWords = []string{
+		"api key not valid", "api_key_invalid", "invalid api key", "invalid x-api-key", "incorrect api key", "invalid_api_key", "api key expired",
+		"authentication_error", "model_not_found", "not a valid model", "model not found", "unsupported_country", "location is not supported",
+	}
+)
+
+func hasAny(said string, words []string) bool {
+	for _, w := range words {
+		if strings.Contains(said, w) {
+			return true
+		}
+	}
+	return false
+}
+
+// maxErrorText is how long an answer that is nothing but an error can be. The
+// longest known one has 260 characters.
+const maxErrorText = 400
+
+// errorText is how an answer begins that is an error in plain words. Only
+// beginnings, and only such as an observation does not begin with: an
+// observation about quotas must not stop the queue.
+var errorText = []struct {
+	class claudemem.ErrorClass
+	begin *regexp.Regexp
+}{
+	{claudemem.ClassQuota, regexp.MustCompile(`(?i)^(` +
+		`(your )?credit balance is too low|` +
+		`claude (ai |code )?usage limit reached\b|` +
+		`you(['’]ve| have) (hit|reached) your ([a-z0-9-]+ ){0,3}(usage |rate |spend(ing)? )?limits?\b|` +
+		`you have reached your specified api usage limits|` +
+		`(5-hour|weekly|daily|monthly|session|opus) (usage )?limit reached\b|` +
+		`you exceeded your current quota|` +
+		`insufficient[_ ](quota|credits?|balance|funds)\b.{0,200}$|` +
+		`this request requires more credits|` +
+		`you(['’]re| are) out of (extra usage|credits)|` +
+		`quota exceeded (for|\()` +
+		`)`)},
+	{claudemem.ClassLogin, regexp.MustCompile(`(?i)^(` +
+		`invalid api key\b|incorrect api key provided|not logged in\b.{0,40}/login|please run /login|` +
+		`oauth (token|session) (has )?(expired|been revoked)|oauth token revoked|` +
+		`your account does not have access to claude|this organization has been disabled|` +
+		`api key not valid` +
+		`)`)},
+	{claudemem.ClassRateLimit, regexp.MustCompile(`(?i)^(` +
+		`rate limit (reached|exceeded) for .{1,120}\b(tpm|rpm|tpd|rpd|per min|per day|organization)|` +
+		`this request would exceed (your|the) (organization|account)['’]s .{0,40}rate limit|` +
+		`(429 )?too many requests[.!]?$|rate limit exceeded[.!]?$` +
+		`)`)},
+	{claudemem.ClassPromptTooLong, regexp.MustCompile(`(?i)^(` +
+		`prompt is too long(: [0-9]+ tokens|[.!]?$)|` +
+		`this (model|endpoint)['’]s maximum context length is|` +
+		`input length and .?max_tokens.? exceed context limit` +
+		`)`)},
+	{claudemem.ClassTransient, regexp.MustCompile(`(?i)^(` +
+		`overloaded[.!]?$|overloaded_error|` +
+		`(the )?(model|server|service) is (currently |temporarily )?(overloaded|unavailable)\b.{0,80}$|` +
+		`internal server error[.!]?$|(502 )?bad gateway[.!]?$|(503 )?service (temporarily )?unavailable[.!]?$|` +
+		`request timed out[.!]?$|connection error[.!]?$` +
+		`)`)},
+}
+
+// apiError is how the claude CLI begins what it says about a failed call, with
+// or without the status that it met.
+var apiError = regexp.MustCompile(`(?i)^(⚠️? ?)?api error(?:: | \()?([0-9]{3})?`)
+
+// ErrorInText reports whether text, which a provider gave as its answer, is in
+// truth an error, and of which class. It is conservative: text with any element
+// of an observer's answer in it is none, nor is long text, nor text that only
+// speaks of quotas and limits.
+func ErrorInText(text string) (claudemem.ErrorClass, bool) {
+	text = strings.TrimSpace(text)
+	if text == "" || len(text) > 4*maxErrorText || holdsElement(text) {
+		return "", false
+	}
+	if class, ok := errorInJSON(text); ok {
+		return class, true
+	}
+	if utf8.RuneCountInString(text) > maxErrorText {
+		return "", false
+	}
+	if m := apiError.FindStringSubmatch(text); m != nil {
+		return errorOfCLI(m[2], strings.TrimLeft(text[len(m[0]):], " :)·-"))
+	}
+	for _, prefix := range []string{"error: ", "Error: ", "⚠ ", "⚠️ "} {
+		text = strings.TrimPrefix(text, prefix)
+	}
+	for _, e := range errorText {
+		if e.begin.MatchString(text) {
+			return e.class, true
+		}
+	}
+	return "", false
+}
+
+// errorOfCLI classifies what follows "API Error".
+func errorOfCLI(status, rest string) (claudemem.ErrorClass, bool) {
+	if n, err := strconv.Atoi(status); err == nil && n >= 400 && n < 600 {
+		if start := strings.IndexByte(rest, '{'); start >= 0 {
+			rest = rest[start:]
+		}
+		return readProblem(n, []byte(rest)).class(), true
+	}
+	if rest == "" {
+		return "", false
+	}
+	if class, ok := errorInJSON(rest); ok {
+		return class, true
+	}
+	for _, e := range errorText {
+		if e.begin.MatchString(rest) {
+			return e.class, true
+		}
+	}
+	// "API Error handling was added": prose. With a colon and few words it is
+	// the CLI's, whatever follows: a failed connection, a timeout.
+	first, _ := utf8.DecodeRuneInString(rest)
+	if unicode.IsUpper(first) && len(rest) < 120 && hasAny(strings.ToLower(rest), []string{"timed out", "connection", "overloaded", "unable to connect", "fetch failed", "socket"}) {
+		return claudemem.ClassTransient, true
+	}
+	return "", false
+}
+
+// errorInJSON recognises the error object of an API as the whole answer.
+func errorInJSON(text string) (claudemem.ErrorClass, bool) {
+	if !strings.HasPrefix(text, "{") && !strings.HasPrefix(text, "[{") {
+		return "", false
+	}
+	var object struct {
+		Type  flexible `json:"type"`
+		Error struct {
+			Message flexible `json:"message"`
+			Type    flexible `json:"type"`
+			Code    flexible `json:"code"`
+			Status  flexible `json:"status"`
+		} `json:"error"`
+	}
+	body := []byte(text)
+	if strings.HasPrefix(text, "[") {
+		var list []json.RawMessage
+		if json.Unmarshal(body, &list) != nil || len(list) != 1 {
+			return "", false
+		}
+		body = list[0]
+	}
+	e := &object.Error
+	if json.Unmarshal(body, &object) != nil || e.Message == "" || e.Type == "" && e.Code == "" && e.Status == "" {
+		return "", false
+	}
+	return readProblem(http.StatusOK, body).class(), true
+}
+
+// elements are the names that an observer's answer is made of.
+var elements = []string{"<observation", "<summary", "<skip_summary", "<learning", "<title", "<narrative", "<facts", "<request", "<completed"}
+
+func holdsElement(text string) bool { return hasAny(strings.ToLower(text), elements) }
+
+// flexible is a string that may come as a number, or as something else, which
+// is then no string at all.
+type flexible string
+
+// UnmarshalJSON never fails.
+func (f *flexible) UnmarshalJSON(b []byte) error {
+	var s string
+	if json.Unmarshal(b, &s) == nil {
+		*f = flexible(s)
+	} else if len(b) > 0 && (b[0] == '-' || b[0] >= '0' && b[0] <= '9') {
+		*f = flexible(b)
+	}
+	return nil
+}
+
+func firstOf(values ...flexible) string {
+	for _, v := range values {
+		if v != "" {
+			return string(v)
+		}
+	}
+	return ""
+}
+
+// keyLike finds what looks like a key: vendors echo the one that they refuse.
+var keyLike = regexp.MustCompile(`\b(sk|gsk|xai|pk|rk)[-_][A-Za-z0-9_*.-]{4,}|\bAIza[A-Za-z0-9_*-]{6,}|(?i:bearer )[A-Za-z0-9._~+/*=-]{8,}`)
+
+// maxDetail bounds how much of a foreign text goes into an error, in runes.
+const maxDetail = 300
+
+// clean makes foreign text fit to be in an error and a log: one line, short,
+// valid, without the key.
+func clean(text, key string) string {
+	// Bounded before the work; a key across the cut would survive in part, so
+	// the cut is far behind the final one.
+	if len(text) > 16*maxDetail {
+		text = text[:16*maxDetail]
+	}
+	text = strings.ToValidUTF8(text, "\uFFFD")
+	if key != "" {
+		text = strings.ReplaceAll(text, key, "[redacted]")
+	}
+	text = keyLike.ReplaceAllString(text, "[redacted]")
+	text = strings.Join(strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }), " ")
+	if runes := []rune(text); len(runes) > maxDetail {
+		text = string(runes[:maxDetail]) + "…"
+	}
+	return text
+}

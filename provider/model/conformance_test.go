@@ -1,0 +1,748 @@
+package model
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"claudemem"
+)
+
+const testKey = "sk-test-0123456789abcdef"
+
+// reply is what the stand-in of an API answers.
+type reply struct {
+	status int
+	header map[string]string
+	body   string
+	cut    bool // the connection ends in the middle of the body
+	hang   bool // no answer before the client leaves
+}
+
+// dialect is how a family of APIs words its answers.
+type dialect struct {
+	path   string // of a request, below the base URL
+	auth   func(http.Header) string
+	answer func(text string) string
+	error  func(status int, kind, message string) string
+	usage  claudemem.ModelUsage // what answer says
+}
+
+var messagesDialect = dialect{
+	path: "/v1/messages",
+	auth: func(h http.Header) string { return h.Get("X-Api-Key") },
+	answer: func(text string) string {
+		return fmt.Sprintf(`{"id":"msg_1","type":"message","role":"assistant","model":"answering-model","content":[{"type":"thinking","thinking":"hm","signature":"x"},{"type":"text","text":%q}],"stop_reason":"end_turn","usage":{"input_tokens":100,"cache_creation_input_tokens":20,"cache_read_input_tokens":300,"output_tokens":40}}`, text)
+	},
+	error: func(_ int, kind, message string) string {
+		return fmt.Sprintf(`{"type":"error","error":{"type":%q,"message":%q},"request_id":"req_1"}`, kind, message)
+	},
+	usage: claudemem.ModelUsage{Input: 120, Cached: 300, Output: 40},
+}
+
+var chatDialect = dialect{
+	path: "/chat/completions",
+	auth: func(h http.Header) string { return strings.TrimPrefix(h.Get("Authorization"), "Bearer ") },
+	answer: func(text string) string {
+		return fmt.Sprintf(`{"id":"c1","object":"chat.completion","created":1,"model":"answering-model","choices":[{"index":0,"message":{"role":"assistant","content":%q},"finish_reason":"stop"}],"usage":{"prompt_tokens":420,"completion_tokens":40,"total_tokens":460,"prompt_tokens_details":{"cached_tokens":300}}}`, text)
+	},
+	error: func(_ int, kind, message string) string {
+		return fmt.Sprintf(`{"error":{"message":%q,"type":%q,"param":null,"code":%q}}`, message, kind, kind)
+	},
+	usage: claudemem.ModelUsage{Input: 120, Cached: 300, Output: 40},
+}
+
+// openRouterDialect and googleDialect word their errors differently.
+func openRouterDialect() dialect {
+	d := chatDialect
+	d.error = func(status int, _, message string) string {
+		return fmt.Sprintf(`{"error":{"code":%d,"message":%q},"user_id":"u"}`, status, message)
+	}
+	return d
+}
+
+func googleDialect() dialect {
+	d := chatDialect
+	d.error = func(status int, kind, message string) string {
+		return fmt.Sprintf(`[{"error":{"code":%d,"message":%q,"status":%q}}]`, status, message, strings.ToUpper(kind))
+	}
+	return d
+}
+
+// conforming has a row for every provider: a new one is a new row.
+var conforming = []struct {
+	provider string
+	dialect  dialect
+	noQuota  bool // no account, so no quota
+	tooLong  reply
+	quota    reply // 429 that is a quota
+}{
+	{
+		provider: "anthropic", dialect: messagesDialect,
+		tooLong: reply{status: 400, body: messagesDialect.error(400, "invalid_request_error", "prompt is too long: 208310 tokens > 200000 maximum")},
+		quota:   reply{status: 400, body: messagesDialect.error(400, "invalid_request_error", "Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing to upgrade or purchase credits.")},
+	},
+	{
+		provider: "openai", dialect: chatDialect,
+		tooLong: reply{status: 400, body: `{"error":{"message":"This model's maximum context length is 128000 tokens. However, your messages resulted in 130000 tokens.","type":"invalid_request_error","param":"messages","code":"context_length_exceeded"}}`},
+		quota:   reply{status: 429, body: chatDialect.error(429, "insufficient_quota", "You exceeded your current quota, please check your plan and billing details.")},
+	},
+	{
+		provider: "openrouter", dialect: openRouterDialect(),
+		tooLong: reply{status: 400, body: openRouterDialect().error(400, "", "This endpoint's maximum context length is 32768 tokens. However, you requested about 40000 tokens.")},
+		quota:   reply{status: 429, body: openRouterDialect().error(429, "", "Rate limit exceeded: free-models-per-day. Add 10 credits to unlock 1000 free model requests per day")},
+	},
+	{
+		provider: "gemini", dialect: googleDialect(),
+		tooLong: reply{status: 400, body: googleDialect().error(400, "invalid_argument", "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).")},
+		quota: reply{status: 429, body: `[{"error":{"code":429,"message":"You exceeded your current quota, please check your plan and billing details.","status":"RESOURCE_EXHAUSTED","details":[` +
+			`{"@type":"type.googleapis.com/google.rpc.QuotaFailure","violations":[{"quotaId":"GenerateRequestsPerDayPerProjectPerModel-FreeTier"}]},{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"34.07s"}]}}]`},
+	},
+	{
+		provider: "ollama", dialect: chatDialect, noQuota: true,
+		tooLong: reply{status: 500, body: `{"error":{"message":"input length exceeds maximum context length","type":"api_error","param":null,"code":null}}`},
+		quota:   reply{status: 402, body: `{"error":"payment required"}`},
+	},
+}
+
+// seen is a request as the stand-in got it.
+type seen struct {
+	method, path string
+	header       http.Header
+	body         []byte
+}
+
+// standIn answers every request with the same reply and keeps the requests.
+type standIn struct {
+	*httptest.Server
+	mu       sync.Mutex
+	requests []seen
+}
+
+func startStandIn(t testing.TB, r reply) *standIn {
+	t.Helper()
+	s := &standIn{}
+	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		body, _ := io.ReadAll(req.Body)
+		s.mu.Lock()
+		s.requests = append(s.requests, seen{req.Method, req.URL.Path, req.Header.Clone(), body})
+		s.mu.Unlock()
+		if r.hang {
+			<-req.Context().Done()
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		for name, value := range r.header {
+			w.Header().Set(name, value)
+		}
+		if r.cut {
+			w.Header().Set("Content-Length", fmt.Sprint(len(r.body)))
+		}
+		w.WriteHeader(r.status)
+		if r.cut {
+			_, _ = io.WriteString(w, r.body[:len(r.body)/2])
+			_ = http.NewResponseController(w).Flush() // the client gets a status
+			panic(http.ErrAbortHandler)
+		}
+		_, _ = io.WriteString(w, r.body)
+	}))
+	t.Cleanup(s.Close)
+	return s
+}
+
+func (s *standIn) only(t *testing.T) seen {
+	t.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.requests) != 1 {
+		t.Fatalf("got %d requests, want 1", len(s.requests))
+	}
+	return s.requests[0]
+}
+
+func (s *standIn) count() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.requests)
+}
+
+var conformanceNow = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+
+func open(t *testing.T, config Config) Provider {
+	t.Helper()
+	if config.Timeout == 0 {
+		config.Timeout = time.Minute
+	}
+	if config.APIKey == "" {
+		config.APIKey = testKey
+	}
+	config.Now = func() time.Time { return conformanceNow }
+	p, err := New(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = p.(io.Closer).Close() })
+	return p
+}
+
+func testRequest() claudemem.ModelRequest {
+	return claudemem.ModelRequest{
+		Run: "run-secret-name", Session: 4711004711, Host: "claude-code", Kind: "observation",
+		System: "You observe. Answer with <observation>…</observation> & nothing else.",
+		History: []claudemem.ModelMessage{
+			{Role: "user", Text: "first prompt"}, {Role: "assistant", Text: "first answer"},
+			{Role: "user", Text: "second prompt"}, {Role: "assistant", Text: "second answer"},
+		},
+		Prompt: `<observed_from_primary_session>a && b \u003c "q"</observed_from_primary_session>`, MaxTokens: 1234,
+	}
+}
+
+// TestConformance: the same failures have the same meaning, whoever the provider is.
+func TestConformance(t *testing.T) {
+	for _, row := range conforming {
+		d := row.dialect
+		usage := d.usage
+		cases := []struct {
+			name  string
+			reply reply
+			class claudemem.ErrorClass // empty: success
+			wait  time.Duration
+			usage claudemem.ModelUsage
+			free  bool
+		}{
+			{name: "success", reply: reply{status: 200, body: d.answer("<observation/>")}, usage: usage},
+			{name: "success called text", reply: reply{status: 200, body: d.answer("<observation/>"), header: map[string]string{"Content-Type": "text/plain"}}, usage: usage},
+			{name: "slow", reply: reply{hang: true}, class: claudemem.ClassTransient},
+			{name: "401", reply: reply{status: 401, body: d.error(401, "authentication_error", "Incorrect API key provided: "+testKey+". You can find your key at https://example.com")}, class: claudemem.ClassLogin, free: true},
+			{name: "403", reply: reply{status: 403, body: d.error(403, "permission_error", "Your API key does not have permission to use the specified resource.")}, class: claudemem.ClassLogin, free: true},
+			{name: "404", reply: reply{status: 404, body: d.error(404, "not_found_error", "model: no-such-model")}, class: claudemem.ClassLogin, free: true},
+			{name: "402", reply: reply{status: 402, body: d.error(402, "billing_error", "Insufficient credits. Add more using https://example.com")}, class: claudemem.ClassQuota, free: true},
+			{name: "429 with Retry-After", reply: reply{status: 429, body: d.error(429, "rate_limit_error", "Number of requests has exceeded your rate limit"), header: map[string]string{"Retry-After": "17"}}, class: claudemem.ClassRateLimit, wait: 17 * time.Second, free: true},
+			{name: "429 with a date", reply: reply{status: 429, body: d.error(429, "rate_limit_error", "slow down"), header: map[string]string{"Retry-After": conformanceNow.Add(90 * time.Second).Format(http.TimeFormat)}}, class: claudemem.ClassRateLimit, wait: 90 * time.Second, free: true},
+			{name: "429 with milliseconds", reply: reply{status: 429, body: d.error(429, "rate_limit_error", "slow down"), header: map[string]string{"Retry-After": "9", "Retry-After-Ms": "1500"}}, class: claudemem.ClassRateLimit, wait: 1500 * time.Millisecond, free: true},
+			{name: "429 with nothing to read", reply: reply{status: 429}, class: claudemem.ClassRateLimit, free: true},
+			{name: "429 insufficient quota", reply: row.quota, class: claudemem.ClassQuota, free: true},
+			{name: "500", reply: reply{status: 500, body: d.error(500, "api_error", "Internal server error")}, class: claudemem.ClassTransient, free: true},
+			{name: "502 with a page", reply: reply{status: 502, body: "<html><body>Bad gateway</body></html>", header: map[string]string{"Content-Type": "text/html"}}, class: claudemem.ClassTransient, free: true},
+			{name: "503 with Retry-After", reply: reply{status: 503, body: "busy", header: map[string]string{"Retry-After": "3"}}, class: claudemem.ClassTransient, wait: 3 * time.Second, free: true},
+			{name: "529", reply: reply{status: 529, body: d.error(529, "overloaded_error", "Overloaded")}, class: claudemem.ClassTransient, free: true},
+			{name: "redirect", reply: reply{status: 302, header: map[string]string{"Location": "/elsewhere"}}, class: claudemem.ClassLogin, free: true},
+			{name: "cut in the body", reply: reply{status: 200, body: d.answer(strings.Repeat("<observation/>", 50)), cut: true}, class: claudemem.ClassTransient},
+			{name: "half an answer", reply: reply{status: 200, body: d.answer("<observation/>")[:120]}, class: claudemem.ClassTransient},
+			{name: "cut error", reply: reply{status: 500, body: d.error(500, "api_error", strings.Repeat("x", 200)), cut: true}, class: claudemem.ClassTransient, free: true},
+			{name: "garbage", reply: reply{status: 200, body: "<html>Welcome to the hotel's network</html>", header: map[string]string{"Content-Type": "text/html"}}, class: claudemem.ClassGarbage},
+			{name: "other JSON", reply: reply{status: 200, body: `["what", 1, {"is": "this"}]`}, class: claudemem.ClassGarbage},
+			{name: "JSON of other shape", reply: reply{status: 200, body: `{"content": 7, "choices": "none"}`}, class: claudemem.ClassGarbage},
+			{name: "no content", reply: reply{status: 200, body: `{}`}, class: claudemem.ClassGarbage},
+			{name: "too large", reply: reply{status: 200, body: d.answer(strings.Repeat("x", maxAnswerBytes))}, class: claudemem.ClassGarbage},
+			{name: "empty body", reply: reply{status: 200}, class: claudemem.ClassGarbage},
+			{name: "empty answer", reply: reply{status: 200, body: d.answer("")}, class: claudemem.ClassGarbage, usage: usage},
+			{name: "blank answer", reply: reply{status: 200, body: d.answer(" \n\t ")}, class: claudemem.ClassGarbage, usage: usage},
+			{name: "prompt too long", reply: row.tooLong, class: claudemem.ClassPromptTooLong, free: true},
+			{name: "413", reply: reply{status: 413, body: d.error(413, "request_too_large", "Request exceeds the maximum size")}, class: claudemem.ClassPromptTooLong, free: true},
+			{name: "511", reply: reply{status: 511, body: `{"code":511,"message":"PromptExceedMaxTokens"}`}, class: claudemem.ClassPromptTooLong, free: true},
+			{name: "511 of a network", reply: reply{status: 511, body: "<html>log in first</html>"}, class: claudemem.ClassTransient, free: true},
+			{name: "400 of another kind", reply: reply{status: 400, body: d.error(400, "invalid_request_error", "messages.0: unexpected role")}, class: claudemem.ClassGarbage, free: true},
+			{name: "quota text with status 200", reply: reply{status: 200, body: d.answer("You exceeded your current quota, please check your plan and billing details.")}, class: claudemem.ClassQuota, usage: usage},
+			{name: "login text with status 200", reply: reply{status: 200, body: d.answer("Invalid API key · Please run /login")}, class: claudemem.ClassLogin, usage: usage},
+			{name: "overload text with status 200", reply: reply{status: 200, body: d.answer(`API Error: 529 {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`)}, class: claudemem.ClassTransient, usage: usage},
+			{name: "error object with status 200", reply: reply{status: 200, body: `{"error":{"code":402,"message":"Insufficient credits"}}`}, class: claudemem.ClassQuota},
+			{name: "overload object with status 200", reply: reply{status: 200, body: `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`}, class: claudemem.ClassTransient},
+		}
+		for _, c := range cases {
+			t.Run(row.provider+"/"+c.name, func(t *testing.T) {
+				t.Parallel()
+				s := startStandIn(t, c.reply)
+				config := Config{Provider: row.provider, BaseURL: s.URL}
+				if c.reply.hang {
+					config.Timeout = 50 * time.Millisecond
+				}
+				p := open(t, config)
+				answer, err := p.Complete(t.Context(), testRequest())
+				if s.count() != 1 {
+					t.Errorf("got %d requests, want 1: the SDK must not retry or follow", s.count())
+				}
+				if c.class == "" {
+					want := claudemem.ModelAnswer{Text: "<observation/>", Model: "answering-model", Usage: c.usage}
+					if err != nil || answer != want {
+						t.Errorf("got %+v, %v, want %+v", answer, err, want)
+					}
+					return
+				}
+				checkFailure(t, err, row.provider, c.class)
+				var failed *claudemem.ModelError
+				errors.As(err, &failed)
+				if c.wait != 0 && failed.Wait != c.wait {
+					t.Errorf("got wait %v, want %v", failed.Wait, c.wait)
+				}
+				if failed.Usage != c.usage {
+					t.Errorf("got usage %+v, want %+v", failed.Usage, c.usage)
+				}
+				if got := costsNothing(err); got != c.free {
+					t.Errorf("got free %v, want %v: %v", got, c.free, err)
+				}
+			})
+		}
+		t.Run(row.provider+"/connection refused", func(t *testing.T) {
+			p := open(t, Config{Provider: row.provider, BaseURL: "http://" + closedPort(t)})
+			_, err := p.Complete(t.Context(), testRequest())
+			checkFailure(t, err, row.provider, claudemem.ClassTransient)
+			if !costsNothing(err) {
+				t.Errorf("a call that never left should cost nothing: %v", err)
+			}
+		})
+		t.Run(row.provider+"/canceled", func(t *testing.T) {
+			s := startStandIn(t, reply{hang: true})
+			p := open(t, Config{Provider: row.provider, BaseURL: s.URL})
+			ctx, cancel := context.WithCancel(t.Context())
+			go func() {
+				for s.count() == 0 && ctx.Err() == nil {
+					time.Sleep(time.Millisecond) // polls for the request's arrival
+				}
+				cancel()
+			}()
+			if _, err := p.Complete(ctx, testRequest()); err != context.Canceled { //nolint:errorlint // the very value is promised
+				t.Errorf("got %v, want context.Canceled itself", err)
+			}
+		})
+		t.Run(row.provider+"/deadline of the caller", func(t *testing.T) {
+			s := startStandIn(t, reply{hang: true})
+			p := open(t, Config{Provider: row.provider, BaseURL: s.URL})
+			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Millisecond)
+			defer cancel()
+			if _, err := p.Complete(ctx, testRequest()); err != context.DeadlineExceeded { //nolint:errorlint // the very value is promised
+				t.Errorf("got %v, want context.DeadlineExceeded itself", err)
+			}
+		})
+		t.Run(row.provider+"/own request too large", func(t *testing.T) {
+			s := startStandIn(t, reply{status: 200, body: d.answer("x")})
+			p := open(t, Config{Provider: row.provider, BaseURL: s.URL})
+			request := testRequest()
+			request.Prompt = strings.Repeat("x", MaxRequestBytes)
+			_, err := p.Complete(t.Context(), request)
+			checkFailure(t, err, row.provider, claudemem.ClassPromptTooLong)
+			if s.count() != 0 {
+				t.Error("it was sent")
+			}
+		})
+	}
+	if len(conforming) != len(vendors) {
+		t.Errorf("got %d rows of the conformance table, want %d: one for each vendor", len(conforming), len(vendors))
+	}
+}
+
+func checkFailure(t testing.TB, err error, provider string, class claudemem.ErrorClass) {
+	t.Helper()
+	var failed *claudemem.ModelError
+	if !errors.As(err, &failed) {
+		t.Fatalf("got %T %v, want a ModelError", err, err)
+	}
+	if failed.Class != class || failed.Provider != provider {
+		t.Errorf("got %s %s (%v), want %s %s", failed.Provider, failed.Class, err, provider, class)
+	}
+	for _, form := range []string{err.Error(), fmt.Sprintf("%+v", err), fmt.Sprintf("%#v", failed.Err)} {
+		if strings.Contains(form, testKey) || strings.Contains(form, "http://") {
+			t.Errorf("key or URL in the error: %s", form)
+		}
+	}
+	if strings.ContainsAny(err.Error(), "\n\r\x00") || len(err.Error()) > 2000 {
+		t.Errorf("not one short line: %q", err)
+	}
+}
+
+func closedPort(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// toStandIn sends what is meant for a vendor's own endpoint to the stand-in.
+type toStandIn struct {
+	base string
+	got  []string
+}
+
+func (r *toStandIn) RoundTrip(req *http.Request) (*http.Response, error) {
+	r.got = append(r.got, req.URL.Scheme+"://"+req.URL.Host+req.URL.Path)
+	u, err := url.Parse(r.base)
+	if err != nil {
+		return nil, err
+	}
+	req = req.Clone(req.Context())
+	req.URL.Scheme, req.URL.Host, req.Host = u.Scheme, u.Host, u.Host
+	return http.DefaultTransport.RoundTrip(req)
+}
+
+// poison sets everything that the SDKs are known to read from the environment.
+func poison(t *testing.T) {
+	t.Helper()
+	for name, value := range map[string]string{
+		"ANTHROPIC_API_KEY": "env-key", "ANTHROPIC_AUTH_TOKEN": "env-token", "ANTHROPIC_BASE_URL": "http://127.0.0.1:1",
+		"ANTHROPIC_CUSTOM_HEADERS": "X-Env: env-header", "ANTHROPIC_PROFILE": "no-such-profile", "ANTHROPIC_CONFIG_DIR": t.TempDir(),
+		"OPENAI_API_KEY": "env-key", "OPENAI_ADMIN_KEY": "env-admin", "OPENAI_ORG_ID": "env-org", "OPENAI_PROJECT_ID": "env-project",
+		"OPENAI_BASE_URL": "http://127.0.0.1:1", "OPENAI_CUSTOM_HEADERS": "X-Env: env-header",
+	} {
+		t.Setenv(name, value)
+	}
+}
+
+// TestWire: what leaves, to the vendor's own endpoint, with a hostile environment.
+func TestWire(t *testing.T) {
+	poison(t)
+	wantURL := map[string]string{
+		"anthropic":  "https://api.anthropic.com/v1/messages",
+		"openai":     "https://api.openai.com/v1/chat/completions",
+		"openrouter": "https://openrouter.ai/api/v1/chat/completions",
+		"gemini":     "https://generativelanguage.googleapis.com/v1beta/openai/chat/completions",
+		"ollama":     "http://127.0.0.1:11434/v1/chat/completions",
+	}
+	wantBody := map[string]string{
+		"openai": `"max_completion_tokens":1234,"reasoning_effort":"none"`,
+	}
+	for _, row := range conforming {
+		t.Run(row.provider, func(t *testing.T) {
+			s := startStandIn(t, reply{status: 200, body: row.dialect.answer("<observation/>")})
+			route := &toStandIn{base: s.URL}
+			p := open(t, Config{Provider: row.provider, Transport: route})
+			if _, err := p.Complete(t.Context(), testRequest()); err != nil {
+				t.Fatal(err)
+			}
+			if len(route.got) != 1 || route.got[0] != wantURL[row.provider] {
+				t.Errorf("got %v, want %s", route.got, wantURL[row.provider])
+			}
+			req := s.only(t)
+			if req.method != http.MethodPost || req.header.Get("Content-Type") != "application/json" {
+				t.Errorf("got %s %s", req.method, req.header.Get("Content-Type"))
+			}
+			if got := row.dialect.auth(req.header); got != testKey {
+				t.Errorf("got key %q, want the configured one", got)
+			}
+			for name, values := range req.header {
+				if strings.HasPrefix(name, "X-Stainless") || name == "Traceparent" {
+					t.Errorf("header %s tells of this machine", name)
+				}
+				if strings.Contains(strings.Join(values, " "), "env-") {
+					t.Errorf("header %s is from the environment", name)
+				}
+			}
+			if got := req.header.Get("User-Agent"); got != "claude-mem" {
+				t.Errorf("got user agent %q", got)
+			}
+			for _, secret := range []string{testKey, "env-", "run-secret-name", "4711004711"} {
+				if strings.Contains(string(req.body), secret) {
+					t.Errorf("%q is in the body: %s", secret, req.body)
+				}
+			}
+			model, _ := DefaultModel(row.provider)
+			want := `"max_tokens":1234`
+			if w, ok := wantBody[row.provider]; ok {
+				want = w
+			}
+			for _, part := range []string{want, fmt.Sprintf(`"model":%q`, model), `<observed_from_primary_session>a && b \\u003c \"q\"</observed`} {
+				if !strings.Contains(string(req.body), part) {
+					t.Errorf("want %s in %s", part, req.body)
+				}
+			}
+			if len(req.body) > 1200 {
+				t.Errorf("body has %d bytes: the wrapping should be small", len(req.body))
+			}
+			if strings.Contains(string(req.body), `"stream":true`) {
+				t.Error("a stream was asked for")
+			}
+		})
+	}
+}
+
+type wireMessage struct {
+	Role    string          `json:"role"`
+	Content json.RawMessage `json:"content"`
+}
+
+type wireBlock struct {
+	Type  string `json:"type"`
+	Text  string `json:"text"`
+	Cache *struct {
+		Type string `json:"type"`
+	} `json:"cache_control"`
+}
+
+// TestMessagesBody: the stable prefix is marked for the cache at its two ends,
+// and nothing else is.
+func TestMessagesBody(t *testing.T) {
+	request := testRequest()
+	request.History = append(request.History, claudemem.ModelMessage{Role: "user", Text: "  "})
+	s := startStandIn(t, reply{status: 200, body: messagesDialect.answer("ok fine")})
+	p := open(t, Config{Provider: "anthropic", BaseURL: s.URL})
+	if _, err := p.Complete(t.Context(), request); err != nil {
+		t.Fatal(err)
+	}
+	var body struct {
+		System   []wireBlock   `json:"system"`
+		Messages []wireMessage `json:"messages"`
+		Thinking struct {
+			Type string `json:"type"`
+		} `json:"thinking"`
+	}
+	if err := json.Unmarshal(s.only(t).body, &body); err != nil {
+		t.Fatal(err)
+	}
+	if len(body.System) != 1 || body.System[0].Text != request.System || body.System[0].Cache == nil || body.System[0].Cache.Type != "ephemeral" {
+		t.Errorf("got system %+v", body.System)
+	}
+	if body.Thinking.Type != "disabled" {
+		t.Errorf("got thinking %q", body.Thinking.Type)
+	}
+	want := append(testRequest().History, claudemem.ModelMessage{Role: "user", Text: request.Prompt})
+	if len(body.Messages) != len(want) {
+		t.Fatalf("got %d messages, want %d", len(body.Messages), len(want))
+	}
+	for i, m := range body.Messages {
+		var blocks []wireBlock
+		if err := json.Unmarshal(m.Content, &blocks); err != nil || len(blocks) != 1 {
+			t.Fatalf("message %d: %v %s", i, err, m.Content)
+		}
+		if m.Role != want[i].Role || blocks[0].Text != want[i].Text {
+			t.Errorf("message %d: got %s %q, want %+v", i, m.Role, blocks[0].Text, want[i])
+		}
+		if marked := blocks[0].Cache != nil; marked != (i == len(want)-2) {
+			t.Errorf("message %d: cache mark %v", i, marked)
+		}
+	}
+}
+
+func TestChatBody(t *testing.T) {
+	request := testRequest()
+	request.Model = "my-model"
+	s := startStandIn(t, reply{status: 200, body: chatDialect.answer("ok fine")})
+	p := open(t, Config{Provider: "openai", BaseURL: s.URL + "/v1"})
+	if _, err := p.Complete(t.Context(), request); err != nil {
+		t.Fatal(err)
+	}
+	req := s.only(t)
+	if req.path != "/v1/chat/completions" {
+		t.Errorf("got path %s", req.path)
+	}
+	var body map[string]json.RawMessage
+	if err := json.Unmarshal(req.body, &body); err != nil {
+		t.Fatal(err)
+	}
+	var got []claudemem.ModelMessage
+	var msgs []wireMessage
+	if err := json.Unmarshal(body["messages"], &msgs); err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range msgs {
+		var text string
+		if err := json.Unmarshal(m.Content, &text); err != nil {
+			t.Fatalf("content %s: %v", m.Content, err)
+		}
+		got = append(got, claudemem.ModelMessage{Role: m.Role, Text: text})
+	}
+	want := append([]claudemem.ModelMessage{{Role: "system", Text: request.System}}, append(request.History, claudemem.ModelMessage{Role: "user", Text: request.Prompt})...)
+	if fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("got %v\nwant %v", got, want)
+	}
+	// A server that imitates the API knows only the old name of the limit.
+	if len(body) != 3 || string(body["max_tokens"]) != "1234" || string(body["model"]) != `"my-model"` {
+		t.Errorf("got %s", req.body)
+	}
+}
+
+// TestNoKeyNoHeader: a local server without a key gets no Authorization, also
+// when the environment has one.
+func TestNoKeyNoHeader(t *testing.T) {
+	poison(t)
+	s := startStandIn(t, reply{status: 200, body: chatDialect.answer("ok fine")})
+	for _, provider := range []string{"ollama", "openai"} {
+		p, err := New(Config{Provider: provider, BaseURL: s.URL})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := p.Complete(t.Context(), testRequest()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, req := range s.requests {
+		if auth := req.header.Values("Authorization"); len(auth) != 0 {
+			t.Errorf("got %v, want no Authorization", auth)
+		}
+	}
+}
+
+func TestMessagesWithoutKey(t *testing.T) {
+	poison(t)
+	s := startStandIn(t, reply{status: 200, body: messagesDialect.answer("ok fine")})
+	p, err := New(Config{Provider: "anthropic", BaseURL: s.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.Complete(t.Context(), testRequest()); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"X-Api-Key", "Authorization"} {
+		if got := s.only(t).header.Get(name); got != "" {
+			t.Errorf("got %s %q, want none", name, got)
+		}
+	}
+}
+
+// TestRedirectKeepsKey: a redirect to another host does not get the key.
+func TestRedirectKeepsKey(t *testing.T) {
+	for _, row := range conforming {
+		elsewhere := startStandIn(t, reply{status: 200, body: row.dialect.answer("stolen")})
+		s := startStandIn(t, reply{status: 307, header: map[string]string{"Location": elsewhere.URL}})
+		p := open(t, Config{Provider: row.provider, BaseURL: s.URL})
+		_, err := p.Complete(t.Context(), testRequest())
+		checkFailure(t, err, row.provider, claudemem.ClassLogin)
+		if elsewhere.count() != 0 {
+			t.Errorf("%s: the redirect was followed", row.provider)
+		}
+	}
+}
+
+func TestSpecialAnswers(t *testing.T) {
+	tests := []struct {
+		name, provider string
+		reply          reply
+		class          claudemem.ErrorClass
+		wait           time.Duration
+	}{
+		{"refusal", "anthropic", reply{status: 200, body: `{"type":"message","content":[],"stop_reason":"refusal","usage":{"input_tokens":5,"output_tokens":0}}`}, claudemem.ClassGarbage, 0},
+		{"window full", "anthropic", reply{status: 200, body: `{"type":"message","content":[],"stop_reason":"model_context_window_exceeded"}`}, claudemem.ClassPromptTooLong, 0},
+		{"spend limit", "anthropic", reply{status: 400, body: messagesDialect.error(400, "invalid_request_error", "You have reached your specified API usage limits. You will regain access on 2026-12-01 at 00:00 UTC.")}, claudemem.ClassQuota, 0},
+		{"window and answer", "anthropic", reply{status: 400, body: messagesDialect.error(400, "invalid_request_error", "input length and `max_tokens` exceed context limit: 199000 + 4096 > 200000")}, claudemem.ClassPromptTooLong, 0},
+		{"chat refusal", "openai", reply{status: 200, body: `{"choices":[{"message":{"role":"assistant","content":null,"refusal":"I can't"},"finish_reason":"stop"}]}`}, claudemem.ClassGarbage, 0},
+		{"content filter", "openai", reply{status: 200, body: `{"choices":[{"message":{"role":"assistant","content":"half"},"finish_reason":"content_filter"}]}`}, claudemem.ClassGarbage, 0},
+		{"larger than a minute's tokens", "openai", reply{status: 429, body: chatDialect.error(429, "rate_limit_exceeded", "Request too large for gpt-x in organization org-1 on tokens per min (TPM): Limit 10000, Requested 12000.")}, claudemem.ClassPromptTooLong, 0},
+		{"requests of a day", "openai", reply{status: 429, body: chatDialect.error(429, "rate_limit_exceeded", "Rate limit reached for gpt-x on requests per day (RPD): Limit 200, Used 200."), header: map[string]string{"Retry-After": "432"}}, claudemem.ClassRateLimit, 432 * time.Second},
+		{"all thought, no answer", "openai", reply{status: 200, body: `{"choices":[{"message":{"role":"assistant","content":""},"finish_reason":"length"}],"usage":{"prompt_tokens":10,"completion_tokens":1234,"total_tokens":1244}}`}, claudemem.ClassGarbage, 0},
+		{"moderation", "openrouter", reply{status: 403, body: `{"error":{"code":403,"message":"Input was flagged","metadata":{"reasons":["violence"],"flagged_input":"…"}}}`}, claudemem.ClassGarbage, 0},
+		{"key limit", "openrouter", reply{status: 403, body: `{"error":{"code":403,"message":"Key limit exceeded (total limit). Manage it using https://example.com"}}`}, claudemem.ClassQuota, 0},
+		{"failure while answering", "openrouter", reply{status: 200, body: `{"choices":[{"error":{"code":502,"message":"Upstream error"},"message":{"role":"assistant","content":""},"finish_reason":"error"}]}`}, claudemem.ClassTransient, 0},
+		{"limit while answering", "openrouter", reply{status: 200, body: `{"error":{"code":429,"message":"Provider returned error","metadata":{"raw":"slow down","provider_name":"x"}}}`}, claudemem.ClassRateLimit, 0},
+		{"minute's quota", "gemini", reply{status: 429, body: `[{"error":{"code":429,"message":"You exceeded your current quota, please check your plan and billing details.","status":"RESOURCE_EXHAUSTED","details":[{"violations":[{"quotaId":"GenerateRequestsPerMinutePerProjectPerModel-FreeTier"}]},{"retryDelay":"34s"}]}}]`}, claudemem.ClassRateLimit, 34 * time.Second},
+		{"bad key is a 400", "gemini", reply{status: 400, body: googleDialect().error(400, "invalid_argument", "API key not valid. Please pass a valid API key.")}, claudemem.ClassLogin, 0},
+		{"wrong country", "gemini", reply{status: 400, body: googleDialect().error(400, "failed_precondition", "User location is not supported for the API use.")}, claudemem.ClassLogin, 0},
+		{"model not pulled", "ollama", reply{status: 404, body: chatDialect.error(404, "not_found_error", `model "x" not found, try pulling it first`)}, claudemem.ClassLogin, 0},
+		{"error as a string", "ollama", reply{status: 500, body: `{"error":"llama runner process has terminated"}`}, claudemem.ClassTransient, 0},
+		{"cut error of a day's length", "openai", reply{status: 503, header: map[string]string{"Retry-After": "99999999999999999999"}}, claudemem.ClassTransient, maxWait},
+	}
+	for _, tt := range tests {
+		t.Run(tt.provider+"/"+tt.name, func(t *testing.T) {
+			s := startStandIn(t, tt.reply)
+			p := open(t, Config{Provider: tt.provider, BaseURL: s.URL})
+			_, err := p.Complete(t.Context(), testRequest())
+			checkFailure(t, err, tt.provider, tt.class)
+			var failed *claudemem.ModelError
+			if errors.As(err, &failed) && failed.Wait != tt.wait {
+				t.Errorf("got wait %v, want %v", failed.Wait, tt.wait)
+			}
+		})
+	}
+}
+
+// TestUsageOfThought: Gemini's thinking is in the total only, and costs.
+func TestUsageOfThought(t *testing.T) {
+	s := startStandIn(t, reply{status: 200, body: `{"model":"m","choices":[{"message":{"role":"assistant","content":"fine"},"finish_reason":"stop"}],"usage":{"prompt_tokens":100,"completion_tokens":10,"total_tokens":160}}`})
+	answer, err := open(t, Config{Provider: "gemini", BaseURL: s.URL}).Complete(t.Context(), testRequest())
+	want := claudemem.ModelUsage{Input: 100, Output: 60}
+	if err != nil || answer.Usage != want {
+		t.Errorf("got %+v, %v, want %+v", answer.Usage, err, want)
+	}
+}
+
+func TestNew(t *testing.T) {
+	tests := []struct {
+		name   string
+		config Config
+		want   string // in the error; empty for none
+	}{
+		{"default", Config{Provider: "anthropic", APIKey: "k"}, ""},
+		{"no key needed", Config{Provider: "ollama"}, ""},
+		{"no key at another's server", Config{Provider: "openai", BaseURL: "http://127.0.0.1:1234/v1"}, ""},
+		{"no key", Config{Provider: "openai"}, "CLAUDE_MEM_OPENAI_API_KEY"},
+		{"no key, default written out", Config{Provider: "openai", BaseURL: "https://api.openai.com/v1"}, "CLAUDE_MEM_OPENAI_API_KEY"},
+		{"no key, default with its path", Config{Provider: "anthropic", BaseURL: "https://api.anthropic.com/v1/"}, "CLAUDE_MEM_ANTHROPIC_API_KEY"},
+		{"unknown", Config{Provider: "acme"}, "anthropic, openai, openrouter, gemini, ollama"},
+		{"key with a line break", Config{Provider: "openai", APIKey: "secret\nkey"}, "characters"},
+		{"password in the URL", Config{Provider: "openai", APIKey: "k", BaseURL: "https://me:hunter2@example.com/v1"}, "no user"},
+		{"query", Config{Provider: "openai", APIKey: "k", BaseURL: "https://example.com/v1?key=hunter2"}, "no query"},
+		{"no scheme", Config{Provider: "openai", APIKey: "k", BaseURL: "example.com/v1"}, "want http"},
+		{"other scheme", Config{Provider: "openai", APIKey: "k", BaseURL: "file:///etc/passwd"}, "want http"},
+		{"no URL", Config{Provider: "openai", APIKey: "k", BaseURL: "http://[::1hunter2"}, "not a URL"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			p, err := New(tt.config)
+			if tt.want == "" {
+				if err != nil || p.Name() != tt.config.Provider {
+					t.Fatalf("got %v", err)
+				}
+				return
+			}
+			var failed *claudemem.ModelError
+			if !errors.As(err, &failed) || failed.Class != claudemem.ClassLogin || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("got %v, want a login error with %q", err, tt.want)
+			}
+			if strings.Contains(err.Error(), "hunter2") || strings.Contains(err.Error(), "secret") {
+				t.Errorf("secret in %v", err)
+			}
+		})
+	}
+}
+
+func TestConfigHidesKey(t *testing.T) {
+	c := Config{Provider: "openai", APIKey: testKey, BaseURL: "https://u:hunter2@example.com"}
+	for _, form := range []string{fmt.Sprint(c), fmt.Sprintf("%v %+v %#v %s", c, c, c, c), c.LogValue().String()} {
+		if strings.Contains(form, testKey) || strings.Contains(form, "hunter2") {
+			t.Errorf("secret in %s", form)
+		}
+	}
+}
+
+// TestOwnTransportLeavesNothing: Close ends the connections of a provider.
+func TestOwnTransportLeavesNothing(t *testing.T) {
+	ended := make(chan struct{}, 1)
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, chatDialect.answer("ok fine"))
+	}))
+	s.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		if state == http.StateClosed {
+			select {
+			case ended <- struct{}{}:
+			default:
+			}
+		}
+	}
+	s.Start()
+	defer s.Close()
+	p, err := New(Config{Provider: "ollama", BaseURL: s.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.Complete(t.Context(), testRequest()); err != nil {
+		t.Fatal(err)
+	}
+	if err := NewRetry(p, RetryOptions{}).Close(); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-ended:
+	case <-time.After(10 * time.Second):
+		t.Error("the connection stayed open")
+	}
+}

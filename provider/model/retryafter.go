@@ -1,0 +1,48 @@
+package model
+
+import (
+	"math"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// maxWait bounds what a provider may ask for: a day, after which every limit
+// that we know of has been renewed.
+const maxWait = 24 * time.Hour
+
+// RetryAfter is how long an answer asks to wait before the next request: its
+// retry-after-ms, else its Retry-After in seconds or as an HTTP date (RFC 9110,
+// 10.2.3). 0 when it does not say, says something unreadable or a moment that
+// has passed; never above 24 hours.
+func RetryAfter(header http.Header, now time.Time) time.Duration {
+	if wait, ok := waitOf(header.Get("Retry-After-Ms"), time.Millisecond); ok {
+		return wait
+	}
+	value := header.Get("Retry-After")
+	if wait, ok := waitOf(value, time.Second); ok {
+		return wait
+	}
+	if at, err := http.ParseTime(strings.TrimSpace(value)); err == nil {
+		return clampWait(at.Sub(now))
+	}
+	return 0
+}
+
+func waitOf(value string, unit time.Duration) (time.Duration, bool) {
+	n, err := strconv.ParseFloat(strings.TrimSpace(value), 64)
+	if math.IsInf(n, 1) { // also what is too large to be a number
+		return maxWait, true
+	}
+	if err != nil || math.IsNaN(n) {
+		return 0, false
+	}
+	// Compared as numbers first: a huge one would overflow a Duration.
+	if n >= float64(maxWait/unit) {
+		return maxWait, true
+	}
+	return clampWait(time.Duration(n * float64(unit))), true
+}
+
+func clampWait(d time.Duration) time.Duration { return min(max(d, 0), maxWait) }

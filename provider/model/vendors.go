@@ -1,0 +1,67 @@
+package model
+
+import "strings"
+
+// vendor is one row: what differs between the models' APIs.
+type vendor struct {
+	name         string
+	baseURL      string // with the slash at its end
+	pathPrefix   string // of the API's own paths, cut from a base URL that repeats it
+	defaultModel string
+	keyNeeded    bool
+	// completionTokens: the vendor's own endpoint wants max_completion_tokens;
+	// servers that imitate it mostly know only max_tokens.
+	completionTokens bool
+	// effort is sent as reasoning_effort to models whose name begins so. An
+	// observer's extraction gains nothing from thinking, and thinking tokens
+	// count against the answer's limit. Models that are not listed are left to
+	// their default, because those that know no such parameter answer with 400.
+	effort map[string]string
+	open   func(caller) Provider
+}
+
+// vendors is the table; its order is the one that people are shown. The default
+// models are the cheapest of their vendor that follow an output format well, as
+// of prices.json.
+var vendors = []vendor{
+	{
+		name: "anthropic", baseURL: "https://api.anthropic.com/", pathPrefix: "/v1",
+		defaultModel: "claude-haiku-5-5", keyNeeded: true, open: openAnthropic,
+	},
+	{
+		name: "openai", baseURL: "https://api.openai.com/v1/",
+		defaultModel: "gpt-5.6-luna", keyNeeded: true, completionTokens: true,
+		effort: map[string]string{"gpt-5.6-luna": "none", "gpt-5.4-nano": "none", "gpt-5.4-mini": "none"}, open: openChat,
+	},
+	{
+		name: "openrouter", baseURL: "https://openrouter.ai/api/v1/",
+		defaultModel: "anthropic/claude-haiku-5.5", keyNeeded: true, open: openChat,
+	},
+	{
+		// Flash-Lite thinks as little as it can by default.
+		name: "gemini", baseURL: "https://generativelanguage.googleapis.com/v1beta/openai/",
+		defaultModel: "gemini-3.5-flash-lite", keyNeeded: true, open: openChat,
+	},
+	{
+		name: "ollama", baseURL: "http://127.0.0.1:11434/v1/",
+		defaultModel: "qwen2.5-coder:7b", open: openChat,
+	},
+}
+
+func vendorOf(name string) (vendor, bool) {
+	for _, v := range vendors {
+		if v.name == name {
+			return v, true
+		}
+	}
+	return vendor{}, false
+}
+
+func (v vendor) effortOf(model string) string {
+	for prefix, effort := range v.effort {
+		if strings.HasPrefix(model, prefix) {
+			return effort
+		}
+	}
+	return ""
+}
