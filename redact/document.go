@@ -3,6 +3,7 @@ package redact
 import (
 	"bytes"
 	"encoding/json"
+	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
 )
@@ -61,7 +62,7 @@ func parseDocument(raw []byte) (document, bool) {
 		case '"':
 			end := stringEnd(raw, i)
 			s := jsonString{start: i, end: end, key: top.key, array: top.array, isKey: expectKey}
-			s.text = string(unquote(nil, raw[i+1:end-1]))
+			s.text = strings.ToValidUTF8(string(unquote(nil, raw[i+1:end-1])), "\ufffd")
 			if expectKey {
 				s.key, s.array = -1, 0
 				top.key = len(d.strings)

@@ -7,8 +7,8 @@ import (
 
 // JSON returns raw with tags stripped and secrets masked in its strings, and
 // with the values of keys that name a secret masked. It returns raw itself when
-// nothing is to be done. Valid JSON stays valid; what is no JSON becomes a JSON
-// string of its scrubbed text.
+// nothing is to be done. Valid JSON stays valid; what is no JSON, and not clean
+// either, becomes a JSON string of its scrubbed text.
 func JSON(raw []byte) ([]byte, map[string]int) {
 	var counts map[string]int
 	return scrubJSON(raw, &counts), counts
@@ -20,7 +20,7 @@ func scrubJSON(raw []byte, counts *map[string]int) []byte {
 	}
 	d, ok := parseDocument(raw)
 	if !ok {
-		return appendQuoted(nil, scrub(string(raw), counts))
+		return appendQuoted(nil, scrub(strings.ToValidUTF8(string(raw), "\ufffd"), counts))
 	}
 	d.scrub(counts)
 	return d.encode()
@@ -34,7 +34,8 @@ func cleanJSON(raw []byte) bool {
 	for i := 0; i < len(raw); {
 		n := bytes.IndexByte(raw[i:], '"')
 		if n < 0 {
-			return wellFormed(raw)
+			// Only what is no JSON at all has text here.
+			return !dirty(view(raw[i:]))
 		}
 		i += n
 		end := stringEnd(raw, i)
@@ -59,12 +60,6 @@ func cleanJSON(raw []byte) bool {
 		}
 	}
 	return true
-}
-
-// wellFormed keeps text that is no JSON out of the fast path: only numbers and
-// literals have no quotes at all.
-func wellFormed(raw []byte) bool {
-	return !dirty(view(raw))
 }
 
 // scrub does all that is to be done with a document's strings.
