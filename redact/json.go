@@ -48,7 +48,8 @@ func cleanJSON(raw []byte) bool {
 			buffer = unquote(buffer[:0], body)
 			text = buffer
 		}
-		if dirty(view(text)) {
+		// The key of a PEM block may be in the strings that follow.
+		if dirty(view(text)) || bytes.Contains(text, []byte(pemBegin)) {
 			return false
 		}
 		i = end
@@ -98,7 +99,7 @@ func (d *document) spansStrings() bool {
 		if d.strings[i].isKey {
 			continue
 		}
-		if strings.Contains(s, "-----BEGIN") && !strings.Contains(s, "-----END") {
+		if strings.Contains(s, pemBegin) && !strings.Contains(s, "-----END") {
 			return true
 		}
 		if cuts := tagSpans(s, nil); len(cuts) > 0 && cuts[len(cuts)-1].end == len(s) {
@@ -165,7 +166,7 @@ func (d *document) addPrivateKeys(text string, cuts []span, counts *map[string]i
 	var merged []span
 	at, next := 0, 0
 	for {
-		n := strings.Index(text[at:], "-----BEGIN")
+		n := strings.Index(text[at:], pemBegin)
 		if n < 0 {
 			return append(merged, cuts[next:]...)
 		}

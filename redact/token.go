@@ -160,7 +160,7 @@ func secretAtDash(s string, i int) (span, bool) {
 		return span{}, false
 	}
 	if s[i+1] == '-' {
-		if startsAt(s, i, "-----BEGIN") {
+		if startsAt(s, i, pemBegin) {
 			return privateKey(s, i)
 		}
 		return secretFlag(s, i)
@@ -258,6 +258,7 @@ func secretKeyToken(s string, i int) (span, bool) {
 }
 
 const (
+	pemBegin = "-----BEGIN"
 	// maxPEM is how far the END of a PEM block is looked for, in bytes: an 8192-bit
 	// RSA key takes 6,400, more with line numbers or quotes around its lines.
 	maxPEM = 16 << 10
@@ -290,7 +291,7 @@ func privateKey(s string, i int) (span, bool) {
 	// Cut off: take what can be a key, up to the next.
 	end, longest, run := bodyStart, 0, 0
 	for end < len(s) && strings.IndexByte("(){}[]<>;!?$%&^`~@", s[end]) < 0 {
-		if s[end] == '-' && startsAt(s, end, "-----BEGIN") {
+		if s[end] == '-' && startsAt(s, end, pemBegin) {
 			break
 		}
 		if classes[s[end]]&classBase64 != 0 {
