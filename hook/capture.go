@@ -62,7 +62,7 @@ func (r *run) deliver(m *moment) {
 	body := wire.AppendEvent(make([]byte, 0, 1024+len(e.ToolInput)+len(e.ToolResponse)+len(e.Prompt)+len(e.ToolError)+len(e.LastAssistantMessage)), e)
 	err := errPostponed
 	if len(body) <= largestPost {
-		client := wire.Client{Address: wire.Find(r.dataDir, r.Getenv), Deadline: r.deadline.Add(-spoolReserve)}
+		client := wire.Client{Address: wire.Find(r.dataDir, r.Getenv), Deadline: r.postUntil()}
 		var resp wire.Response
 		if resp, err = client.Post(wire.PathFor(e.Kind), body); err == nil {
 			err = r.accept(m, resp)
@@ -79,6 +79,17 @@ func (r *run) deliver(m *moment) {
 	if worthStarting(err) {
 		r.start(false)
 	}
+}
+
+// postUntil is when a worker must have answered. A payload that came late leaves
+// it a moment all the same: without a try nobody would know that there is no
+// worker, and start one.
+func (r *run) postUntil() time.Time {
+	until := r.deadline.Add(-spoolReserve)
+	if least := time.Now().Add(leastPost); until.Before(least) {
+		return least
+	}
+	return until
 }
 
 // Why an event goes to the spool though a worker answered, or could have.

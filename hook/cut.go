@@ -15,8 +15,11 @@ const (
 	longestField = 64 << 10
 	// longestWhole is what a file's content may have for the comparison of its symbols.
 	longestWhole = 1 << 20
-	// longestList bounds arrays and objects of many small members, counted without whole contents.
-	longestList = 4 * longestField
+	// longestList bounds an array or object of many members, longestInner one
+	// within another; both count without whole contents. They leave room for two
+	// texts of full length side by side.
+	longestList  = 8 * longestField
+	longestInner = 3 * longestField
 	// deepest is how far down members are cut one by one; what is still too large there goes as one.
 	deepest = 8
 
@@ -123,7 +126,7 @@ func (c *cutter) members(v []byte, depth int) (short []byte, exempt int) {
 		}
 		changed = changed || !bytes.Equal(out, value)
 		exempt += kept
-		total += len(label) + len(out)
+		total += len(label) + len(out) + 1
 		list = append(list, append(append(make([]byte, 0, len(label)+len(out)), label...), out...))
 	}
 	if object {
@@ -135,8 +138,12 @@ func (c *cutter) members(v []byte, depth int) (short []byte, exempt int) {
 	} else {
 		wire.Elements(v, func(value []byte) { add("", nil, value) })
 	}
-	if total-exempt > longestList {
-		list = cutList(list, object)
+	limit := longestList
+	if depth > 0 {
+		limit = longestInner
+	}
+	if total-exempt > limit {
+		list = cutList(list, object, limit+exempt)
 		changed = true
 	}
 	if !changed {
@@ -169,16 +176,19 @@ func isImage(v []byte) bool {
 	return image && data
 }
 
-// cutList keeps the first and the last members, of each end as many as fit into
-// half the length, and one member between them that says how many went. It is
-// of the same type as its neighbour where that is text or an object.
-func cutList(list [][]byte, object bool) [][]byte {
-	head, tail := 0, len(list)
-	for room := longestList / 2; head < tail && len(list[head]) <= room; head++ {
-		room -= len(list[head])
+// cutList keeps the first and the last members, of each end about as much, as
+// fit into limit bytes, and one member between them that says how many went. It
+// is of the same type as its neighbour where that is text or an object.
+func cutList(list [][]byte, object bool, limit int) [][]byte {
+	head, tail, room := 0, len(list), limit
+	for ; head < tail && len(list[head])+1 <= room-limit/2; head++ {
+		room -= len(list[head]) + 1
 	}
-	for room := longestList / 2; tail > head && len(list[tail-1]) <= room; tail-- {
-		room -= len(list[tail-1])
+	for ; tail > head && len(list[tail-1])+1 <= room; tail-- {
+		room -= len(list[tail-1]) + 1
+	}
+	for ; head < tail && len(list[head])+1 <= room; head++ { // the tail left some
+		room -= len(list[head]) + 1
 	}
 	if head == tail {
 		return list

@@ -43,6 +43,8 @@ func (v Verb) budget() time.Duration {
 const (
 	// spoolReserve is what of the budget is kept for the spool when the worker is slow.
 	spoolReserve = 60 * time.Millisecond
+	// leastPost is what the worker gets however late it is.
+	leastPost = 20 * time.Millisecond
 	// lastResort is when the process ends whatever it is doing (a file system that
 	// hangs): the host gives SessionEnd 1.5 s in all, the others 5 s and more.
 	lastResort = 1300 * time.Millisecond
