@@ -220,3 +220,19 @@ func (d *document) cut(starts []int, cuts []span) {
 		}
 	}
 }
+
+// Each gives every string of raw to f, keys too, with the key that it belongs
+// to ("" for keys and for strings of no object), and puts what f returns in its
+// place. It returns raw itself when f changes nothing, and false when raw is no
+// JSON.
+func Each(raw []byte, f func(key, text string) string) ([]byte, bool) {
+	d, ok := parseDocument(raw)
+	if !ok {
+		return raw, false
+	}
+	for i := range d.strings {
+		s := &d.strings[i]
+		s.set(f(d.keyOf(s), s.text))
+	}
+	return d.encode(), true
+}
