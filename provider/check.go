@@ -90,6 +90,8 @@ type check struct {
 	passed bool
 	// failure is what the output says, when it failed.
 	failure failure
+	// early says that it came before the episode's first edit.
+	early bool
 	// fixedBy is the later check that passed where this one failed.
 	fixedBy *check
 }
@@ -126,6 +128,11 @@ func covers(pass, fail *check) bool {
 		}
 		if f := fail.failure.file; f != "" && (within(f, t) || strings.Contains(path.Dir(f), strings.Trim(t, "./"))) {
 			return true
+		}
+		for _, p := range fail.failure.packages {
+			if strings.HasSuffix(p, "/"+trimTarget(t)) {
+				return true
+			}
 		}
 		for _, name := range fail.failure.tests {
 			if strings.Contains(name, t) || strings.Contains(t, name) {

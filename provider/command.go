@@ -301,7 +301,7 @@ func isProgramName(w string) bool {
 
 // scriptKind guesses by its name what a project's own script is for.
 func scriptKind(script string) commandKind {
-	name := strings.ToLower(baseName(script))
+	name := lower(baseName(script))
 	switch {
 	case strings.Contains(name, "test") || strings.Contains(name, "check") || strings.Contains(name, "verify") || strings.Contains(name, "spec"):
 		return kindTest

@@ -19,7 +19,7 @@ type decl struct {
 
 // languageOf is by extension; "" is a language whose declarations we do not know.
 func languageOf(p string) string {
-	switch strings.ToLower(path.Ext(p)) {
+	switch lower(path.Ext(p)) {
 	case ".go":
 		return "go"
 	case ".js", ".jsx", ".ts", ".tsx", ".mjs", ".cjs", ".mts", ".cts", ".vue", ".svelte":

@@ -1,6 +1,8 @@
 package provider
 
 import (
+	"strings"
+
 	"claudemem"
 )
 
@@ -27,6 +29,8 @@ type episode struct {
 	// fixed are the failures that a later check of the batch showed to be gone,
 	// with something edited in between; open are those that nothing did.
 	fixed, open []*check
+	// recovered are failures that passed later though nothing was changed.
+	recovered []*check
 	// passes are the checks that passed after the last edit.
 	passes []*check
 	// greenBefore says that a check passed before the first edit.
@@ -113,6 +117,7 @@ func episodesOf(turns []*turn) []*episode {
 			}
 			for _, c := range other.fixedElsewhere() {
 				if e.holds(c.fixedBy.step) && len(e.edits) > 0 {
+					c.early = true
 					e.fixed = append(e.fixed, c)
 				}
 			}
@@ -167,6 +172,9 @@ func reviveFailures(t *turn) {
 			for j := range parts {
 				if parts[j].kind.isCheck() {
 					c := &check{part: &parts[j], failure: failure{message: says}}
+					if name := before(says, ": "); name != "" && ident(name) == name {
+						c.failure.tests, c.failure.message = []string{name}, strings.TrimPrefix(says, name+": ")
+					}
 					c.step = &step{kind: stepCommand, checks: []*check{c}}
 					revived = append(revived, c.step)
 					break
@@ -341,11 +349,13 @@ func newEpisode(t *turn, steps []*step) *episode {
 				e.greenBefore = e.greenBefore || i < firstEdit && c.part.kind.isMeasure()
 			case c.fixedBy == nil:
 				e.open = append(e.open, c)
-				e.failedFirst = e.failedFirst || i <= firstEdit
+				e.failedFirst = e.failedFirst || i < firstEdit
 			case holdsStep(steps, c.fixedBy.step):
-				if somethingChanged(steps, c, c.fixedBy) {
+				if c.early = i < firstEdit || i == firstEdit && len(s.edits) == 0; somethingChanged(steps, c, c.fixedBy) {
 					e.fixed = append(e.fixed, c)
-					e.failedFirst = e.failedFirst || i <= firstEdit
+					e.failedFirst = e.failedFirst || c.early
+				} else {
+					e.recovered = append(e.recovered, c)
 				}
 			}
 		}

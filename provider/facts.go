@@ -124,6 +124,25 @@ func dependency(p *part) []string {
 	return nil
 }
 
+// manifestOf is the file in which a package manager keeps what it was told.
+func manifestOf(p *part) string {
+	switch baseName(p.words[0]) {
+	case "npm", "yarn", "pnpm", "bun":
+		return "package.json"
+	case "go":
+		return "go.mod"
+	case "cargo":
+		return "Cargo.toml"
+	case "poetry", "uv", "pdm":
+		return "pyproject.toml"
+	case "composer":
+		return "composer.json"
+	case "bundle":
+		return "Gemfile"
+	}
+	return ""
+}
+
 // manifestChanges reads from an edit of a manifest which dependencies came and went.
 func manifestChanges(p string, hunks []hunk) []string {
 	var facts []string

@@ -9,6 +9,8 @@ import (
 type failure struct {
 	// tests are the names of the tests that failed.
 	tests []string
+	// packages are the Go packages with failing tests.
+	packages []string
 	// file and line are where it went wrong, "" and 0 when the output does not say.
 	file string
 	line int
@@ -254,7 +256,9 @@ func (f *failure) read(line, trimmed string, scan *lineScanner) {
 			if msg == "|-" || msg == "|" || msg == ">-" {
 				msg = strings.TrimSuffix(scan.peek(1), ":")
 			}
-			f.take(rankAssert-5, "", 0, msg)
+			if msg != "test failed" { // node says so of a whole file
+				f.take(rankAssert-5, "", 0, msg)
+			}
 			return
 		}
 		if strings.HasPrefix(trimmed, "exit status ") {
@@ -270,6 +274,9 @@ func (f *failure) read(line, trimmed string, scan *lineScanner) {
 	case '#':
 		f.readCount(trimmed)
 		if rest, ok := strings.CutPrefix(trimmed, "# Error "); ok { // node's own loader errors inside TAP
+			if _, msg, ok := strings.Cut(rest, "]: "); ok {
+				rest = before(msg, " imported from ")
+			}
 			f.take(rankException, "", 0, rest)
 		}
 		return
@@ -310,6 +317,9 @@ func (f *failure) readFail(s string) bool {
 		f.take(rankSummary, "", 0, s)
 	case strings.HasPrefix(s, "FAIL\t"): // go
 		f.family, f.seen = "go", true
+		if len(f.packages) < maxTests {
+			f.packages = add(f.packages, before(before(strings.TrimSpace(s[len("FAIL"):]), "\t"), " "))
+		}
 	case strings.HasPrefix(s, "FAIL  "), strings.HasPrefix(s, "FAIL "): // vitest, jest, scripts
 		f.seen = true
 		rest := strings.TrimSpace(s[len("FAIL "):])
@@ -362,7 +372,7 @@ func (f *failure) readMarked(s string) bool {
 			continue
 		}
 		rest = strings.TrimSpace(rest)
-		if strings.HasPrefix(rest, "Console") || strings.HasPrefix(rest, "failing tests") || mark == "● " && !strings.Contains(rest, " › ") {
+		if strings.HasPrefix(rest, "Console") || strings.HasPrefix(rest, "failing tests") || mark == "● " && !strings.Contains(rest, " › ") || strings.Contains(rest, " problem") && isDigit(rest[0]) {
 			return true
 		}
 		if i := strings.LastIndex(rest, " ("); i > 0 && strings.HasSuffix(rest, ")") { // its duration
@@ -429,7 +439,7 @@ func (f *failure) readLocated(line, s string, scan *lineScanner) bool {
 		return false
 	}
 	rest = strings.TrimLeft(rest, ":- ")
-	low := strings.ToLower(rest)
+	low := lower(rest)
 	switch {
 	case strings.HasSuffix(file, "_test.go") && (line[0] == ' ' || line[0] == '\t'):
 		f.family = "go"
@@ -489,7 +499,7 @@ func (f *failure) readException(line, s string, scan *lineScanner) bool {
 
 // readCount knows the lines that count failures.
 func (f *failure) readCount(s string) {
-	low := strings.ToLower(s)
+	low := lower(s)
 	if strings.HasPrefix(low, "# fail ") && strings.TrimSpace(low[len("# fail "):]) != "0" {
 		f.seen = true
 		return
@@ -515,7 +525,7 @@ func (f *failure) readCount(s string) {
 
 // readShell knows what shells, make and programs in general complain with.
 func (f *failure) readShell(s string) {
-	low := strings.ToLower(s)
+	low := lower(s)
 	switch {
 	case strings.Contains(low, "command not found") || strings.HasSuffix(low, ": not found") || strings.Contains(low, "is not recognized as"):
 		msg := s

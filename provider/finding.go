@@ -20,7 +20,7 @@ func (e *episode) choice() int {
 			continue
 		}
 		score := 1
-		low := strings.ToLower(s.text)
+		low := lower(s.text)
 		if holds(low, "over", "instead of", "rather than") {
 			score += 2
 		}
@@ -64,7 +64,7 @@ func (e *episode) support(i int) string {
 // userChoice is the decision that a user states outright.
 func userChoice(prompt string) string {
 	for _, s := range sentences(prompt) {
-		low := strings.ToLower(s.text)
+		low := lower(s.text)
 		if holds(low, "let's go with", "we'll go with", "go with", "let's use", "we use", "we'll use", "use", "stick with", "keep") && holds(low, "instead of", "rather than", "over", "not") &&
 			!strings.HasSuffix(s.text, "?") && len(words(s.text)) >= 4 && len(words(s.text)) <= 30 {
 			return shown(trimClause(s.text), maxTitle)
@@ -127,6 +127,7 @@ func (e *episode) finding() int {
 		if isFluff(s.text) || reportsTests(s.text) {
 			continue
 		}
+		s.text = afterLeadIn(s.text)
 		n := len(words(s.text))
 		total += n
 		code := codeWords(s.text, 3)
@@ -149,11 +150,20 @@ func (e *episode) finding() int {
 		if looksAhead(s) {
 			score -= 3
 		}
+		for _, p := range e.read {
+			if mentions(s.text, nameOf(p)) {
+				score += 2
+				break
+			}
+		}
+		if holds(lower(s.text), "the cause is in", "the problem is in", "the bug is in", "the issue is in") {
+			score -= 4 // says where, not what
+		}
 		switch firstWord(s.text) {
-		case "so", "this", "that", "it", "they", "these", "here", "i", "cents", "also":
+		case "so", "this", "that", "it", "they", "these", "here", "i", "also":
 			score--
 		}
-		if holds(strings.ToLower(s.text), "the subagent", "i read", "i looked", "i searched", "i found", "i checked", "i changed nothing", "overview") {
+		if holds(lower(s.text), "the subagent", "i read", "i looked", "i searched", "i found", "i checked", "i changed nothing", "overview") {
 			score -= 2
 		}
 		if score > bestScore {

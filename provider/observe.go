@@ -8,12 +8,17 @@ import (
 
 // openFact begins the fact that tells of a failure that nothing overcame; a later
 // batch of the same turn reads it back.
-const openFact = "Still failing: `"
+const (
+	openFact  = "Still failing: `"
+	failsFact = "Fails: `"
+)
 
 func parseOpenFact(fact string) (command, says string, ok bool) {
 	rest, ok := strings.CutPrefix(fact, openFact)
 	if !ok {
-		return "", "", false
+		if rest, ok = strings.CutPrefix(fact, failsFact); !ok {
+			return "", "", false
+		}
 	}
 	command, says, ok = strings.Cut(rest, "`")
 	return before(command, " (in "), strings.TrimPrefix(says, ": "), ok
@@ -46,8 +51,8 @@ func (e *episode) observe() []claudemem.Observation {
 		}
 		return out
 	}
-	if r.is(wantDecision|wantChange|wantFeature) && len(e.turn.steps) == 0 || choice >= 0 {
-		if s := userChoice(r.text); s != "" && choice < 0 {
+	if len(e.turn.steps) == 0 {
+		if s := userChoice(r.text); s != "" {
 			return []claudemem.Observation{e.observation(claudemem.TypeDecision, s)}
 		}
 	}
@@ -98,9 +103,8 @@ func (e *episode) observation(t claudemem.ObservationType, title string) claudem
 // subtitle says in one line how it is known: what failed and passes, what was edited.
 func (e *episode) subtitle(t claudemem.ObservationType) string {
 	var parts []string
-	if len(e.fixed) > 0 && t != claudemem.TypeDiscovery {
-		c := e.fixed[len(e.fixed)-1]
-		parts = append(parts, "`"+c.part.text+"` failed and passes now")
+	if s := e.overcome(); s != "" && t != claudemem.TypeDiscovery {
+		parts = append(parts, s)
 	} else if blocking := e.blocking(); len(blocking) > 0 {
 		says := "`" + blocking[0].part.text + "` still fails"
 		if len(e.edits) == 0 {
@@ -120,6 +124,27 @@ func (e *episode) subtitle(t claudemem.ObservationType) string {
 		parts = append(parts, e.bodies[len(e.bodies)-1])
 	}
 	return shown(capital(strings.Join(parts, "; ")), maxSubtitle)
+}
+
+// overcome says which command failed and what passes now.
+func (e *episode) overcome() string {
+	fixed := e.fixed
+	if len(fixed) == 0 {
+		fixed = e.recovered
+	}
+	if len(fixed) == 0 {
+		return ""
+	}
+	c := fixed[len(fixed)-1]
+	for _, x := range fixed {
+		if x.part.kind == kindTest {
+			c = x
+		}
+	}
+	if c.fixedBy.part.text == c.part.text {
+		return "`" + c.part.text + "` failed and passes now"
+	}
+	return "`" + c.part.text + "` failed, `" + c.fixedBy.part.text + "` passes now"
 }
 
 // lastMeasure is the test, build or linter that passed at the end.
@@ -151,11 +176,19 @@ func (e *episode) facts(said int) []string {
 		says := c.failure.says()
 		if !seen[says] && len(seen) < 3 {
 			seen[says] = true
-			put("Failed before: `" + c.part.text + "`: " + says)
+			when := "Failed before: `"
+			if !c.early {
+				when = "Failed on the way: `"
+			}
+			put(when + c.part.text + "`: " + says)
 		}
 	}
 	for _, c := range e.open {
-		put(openFact + c.part.text + "`: " + c.failure.says())
+		fact := openFact
+		if len(e.edits) == 0 {
+			fact = failsFact
+		}
+		put(fact + c.part.text + "`: " + c.failure.says())
 	}
 	for _, f := range e.files() {
 		if s := e.changes(f); s != "" {
@@ -221,6 +254,7 @@ func (e *episode) changes(file string) string {
 		removed = add(removed, x.removed...)
 		if x.kind == pathDoc {
 			added = add(added, x.headings...)
+			changed = add(changed, x.under...)
 		}
 	}
 	for _, n := range append(append([]string(nil), added...), tests...) {
@@ -284,6 +318,9 @@ func (e *episode) fileRefs() []claudemem.FileRef {
 	for _, x := range e.edits {
 		paths = add(paths, x.path)
 	}
+	for _, s := range e.steps {
+		paths = add(paths, s.touched...)
+	}
 	for _, p := range e.read {
 		if indexOf(paths, p) < 0 {
 			read = add(read, p)
@@ -317,7 +354,7 @@ func (e *episode) concepts(t claudemem.ObservationType) []string {
 		c = []string{"what-changed"}
 	}
 	for _, s := range e.turn.message {
-		low := strings.ToLower(s.text)
+		low := lower(s.text)
 		switch {
 		case holds(low, "gotcha", "careful", "beware", "watch out", "turns out", "surprising", "surprisingly", "known limitation", "misleading", "be aware", "caveat"):
 			c = add(c, "gotcha")
@@ -325,7 +362,7 @@ func (e *episode) concepts(t claudemem.ObservationType) []string {
 			c = add(c, "why-it-exists")
 		case t != claudemem.TypeDecision && holds(low, "trade-off", "tradeoff", "at the cost of"):
 			c = add(c, "trade-off")
-		case holds(low, "pattern", "convention") && t != claudemem.TypeBugfix:
+		case holds(low, "same pattern", "the pattern of", "follows the", "convention", "conventions") && t != claudemem.TypeBugfix:
 			c = add(c, "pattern")
 		}
 	}
@@ -375,7 +412,11 @@ func (e *episode) evidence() []string {
 	switch {
 	case len(e.fixed) > 0 && files != "":
 		c := e.fixed[len(e.fixed)-1]
-		out = append(out, "`"+c.part.text+"` failed before the change to "+files+" and passes since.")
+		if c.early {
+			out = append(out, "`"+c.part.text+"` failed before the change to "+files+"; `"+c.fixedBy.part.text+"` passes since.")
+		} else {
+			out = append(out, "Edited "+files+"; `"+c.part.text+"` failed on the way, `"+c.fixedBy.part.text+"` passes now.")
+		}
 	case len(e.fixed) > 0:
 		out = append(out, "`"+e.fixed[0].part.text+"` failed and passes after "+e.cure()+".")
 	case len(e.blocking()) > 0 && files != "":

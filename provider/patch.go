@@ -25,8 +25,9 @@ type edit struct {
 	added, changed, removed []string
 	// tests are the tests among added.
 	tests []string
-	// headings are those of a document that were added or written under.
-	headings []string
+	// headings are those that were added to a document, under those that existing
+	// text was changed under.
+	headings, under []string
 	// firstLine is the first line of prose that was added to a document.
 	firstLine string
 	// commentOnly says that no code changed, importOnly that only imports did.
@@ -277,13 +278,20 @@ func (e *edit) readProse(line string, heading *string) {
 		e.headings = add(e.headings, h)
 	default:
 		if *heading != "" {
-			e.headings = add(e.headings, shown(*heading, 60))
+			e.under = add(e.under, shown(*heading, 60))
 			*heading = ""
 		}
 		if e.firstLine == "" {
-			e.firstLine = shown(strings.TrimLeft(s, "-*> "), 120)
+			e.firstLine = firstSentence(strings.TrimLeft(s, "-*> "))
 		}
 	}
+}
+
+func firstSentence(s string) string {
+	for _, x := range sentences(s) {
+		return cut(x.text, 100)
+	}
+	return ""
 }
 
 func without(list []string, x string) []string {

@@ -19,8 +19,8 @@ const (
 )
 
 func kindOfPath(p string) pathKind {
-	base := strings.ToLower(path.Base(p))
-	low := strings.ToLower(p)
+	base := lower(path.Base(p))
+	low := lower(p)
 	ext := path.Ext(base)
 	stem := strings.TrimSuffix(base, ext)
 	switch base {

@@ -47,18 +47,18 @@ type request struct {
 func readRequest(prompt string) request {
 	r := request{text: plain(prompt)}
 	head := r.text[:min(len(r.text), 2000)]
-	low := strings.ToLower(head)
+	low := lower(head)
 	ws := words(head)
 	for i, w := range ws {
 		want, ok := verbs[w]
-		if !ok || negated(ws, i) {
+		if !ok || negated(ws, i) || isName(head, w) {
 			continue
 		}
 		if want == wantFix || want == wantFeature || want == wantRefactor || want == wantDocs || want == wantTests || want == wantDecision || i < 12 {
 			r.wants |= want
 		}
 	}
-	if holds(low, "bug", "broken", "fails", "failing", "crash", "crashes", "regression", "doesn't work", "does not work", "is wrong", "is red", "panics", "throws", "wrong result", "should be ignored", "not working", "stopped working") {
+	if complains(head, low) {
 		if !holds(low, "don't fix", "do not fix", "not fix", "don't change", "do not change", "without fixing", "without changing anything", "only investigate", "just investigate", "don't touch") {
 			r.wants |= wantFix
 		}
@@ -82,7 +82,42 @@ func readRequest(prompt string) request {
 	return r
 }
 
+// complaints are the words by which people say that something is broken.
+var complaints = []string{"bug", "broken", "fails", "failing", "crash", "crashes", "regression", "doesn't work", "does not work", "is wrong", "is red", "panics",
+	"throws", "wrong result", "should be ignored", "not working", "stopped working", "complains", "vanishes", "breaks", "flaky"}
+
+func complains(prompt, low string) bool {
+	for _, c := range complaints {
+		if holds(low, c) && (strings.Contains(c, " ") || !isName(prompt, c)) {
+			return true
+		}
+	}
+	return false
+}
+
 func (r *request) is(want intent) bool { return r.wants&want != 0 }
+
+// isName reports whether a word occurs in the prompt only as a name, capitalised in
+// mid-sentence or inside code: Allow, `add`.
+func isName(prompt, word string) bool {
+	for from := 0; ; {
+		i := strings.Index(lower(prompt[from:]), word)
+		if i < 0 {
+			return true
+		}
+		i += from
+		end := min(i+len(word), len(prompt))
+		inside := i > 0 && (isIdent(prompt[i-1]) || strings.IndexByte("`.#/", prompt[i-1]) >= 0) || end < len(prompt) && (isIdent(prompt[end]) || prompt[end] == '(' || prompt[end] == '`')
+		if !inside {
+			lower := prompt[i] >= 'a' && prompt[i] <= 'z'
+			start := i == 0 || i >= 2 && strings.IndexByte(".!?:\n", prompt[i-2]) >= 0 || strings.IndexByte("\n", prompt[i-1]) >= 0
+			if lower || start {
+				return false
+			}
+		}
+		from = end
+	}
+}
 
 // negated reports whether the verb at i is forbidden rather than asked for.
 func negated(ws []string, i int) bool {
@@ -126,7 +161,7 @@ func bestClause(prompt string) string {
 func trimClause(c string) string {
 	for again := true; again; {
 		again = false
-		low := strings.ToLower(c)
+		low := lower(c)
 		for _, l := range leads {
 			if strings.HasPrefix(low, l) {
 				c, again = strings.TrimLeft(c[len(l):], " "), true
@@ -134,7 +169,7 @@ func trimClause(c string) string {
 			}
 		}
 	}
-	low := strings.ToLower(c)
+	low := lower(c)
 	for _, n := range needs {
 		if strings.HasPrefix(low, n) {
 			c = "Add " + c[len(n):]
@@ -142,8 +177,13 @@ func trimClause(c string) string {
 		}
 	}
 	c = strings.TrimRight(c, ".!?… ")
+	for _, next := range []string{", then ", ", and then ", " and commit ", ", and commit ", ", commit ", " and run the ", " and make sure "} {
+		if i := strings.Index(lower(c), next); i > 12 {
+			c = c[:i]
+		}
+	}
 	for _, tail := range []string{", please", " please", ", thanks", " for me", ", then commit", " and commit", ", and commit", " and run the tests", ", and run the tests", " and make sure the tests pass", " and make sure tests pass", " and commit everything"} {
-		if len(c) > len(tail) && strings.HasSuffix(strings.ToLower(c), tail) {
+		if len(c) > len(tail) && strings.HasSuffix(lower(c), tail) {
 			c = c[:len(c)-len(tail)]
 		}
 	}
@@ -153,7 +193,7 @@ func trimClause(c string) string {
 var pronouns = set("it this that them those these there everything something things stuff")
 
 var generic = set(`fix the a an and bug bugs test tests failing fails failed error errors issue issues problem problems code please make pass work
-	working run again all my our is are not to of in for on with up do it's please now file files project build still so we i you me`)
+	working run again all my our is are not to of in for on with up do it's please now file files project build still so we i you me docs documentation doc some more tests`)
 
 // clauseScore says how well a clause alone tells what was done; 3 is enough.
 func clauseScore(c string) int {
@@ -180,9 +220,6 @@ func clauseScore(c string) int {
 	}
 	if telling == 0 {
 		return 0
-	}
-	if telling == 1 && !hasCode(c) {
-		score--
 	}
 	if hasCode(c) {
 		score++

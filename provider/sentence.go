@@ -51,12 +51,12 @@ func sentences(md string) []sentence {
 			flush()
 		case s[0] == '#':
 			flush()
-			section = strings.ToLower(plain(unmark(strings.TrimLeft(s, "# "))))
+			section = lower(plain(unmark(strings.TrimLeft(s, "# "))))
 		case s[0] == '|', strings.Trim(s, "-*_= ") == "":
 			flush()
 		case isHeadline(s):
 			flush()
-			section = strings.ToLower(plain(strings.Trim(s, "*_: ")))
+			section = lower(plain(strings.Trim(s, "*_: ")))
 		default:
 			if item, ok := listItem(s); ok {
 				flush()
@@ -158,7 +158,7 @@ func splitSentences(s string) []string {
 			if next == len(s) {
 				break
 			}
-			if s[next] == ' ' && next+1 < len(s) && beginsSentence(s[next+1:]) && !abbreviations[strings.ToLower(lastPart(s[start:next], " "))] {
+			if s[next] == ' ' && next+1 < len(s) && beginsSentence(s[next+1:]) && !abbreviations[lower(lastPart(s[start:next], " "))] {
 				emit(next)
 			}
 		}
@@ -188,13 +188,13 @@ var fluff = []string{
 	"of course", "understood", "you're right", "you're absolutely right", "you are right", "got it", "okay", "ok", "yes", "no problem", "thanks", "thank you",
 	"let me know", "would you like", "do you want", "shall i", "should i", "want me to", "feel free", "i hope", "hope this", "happy to", "is there anything",
 	"if you'd like", "if you want", "if you need", "just let me", "ready for", "here's what", "here is what", "here's a summary", "here is a summary",
-	"here are the", "here's the", "in summary", "to summarize", "summary", "i'll now", "let me", "i will now", "now i", "anything else", "support is right",
-	"committed", "everything is", "that's it", "that's all", "both are committed",
+	"here are the", "here's the", "in summary", "to summarize", "summary", "i'll now", "let me", "i will now", "now i", "anything else",
+	"committed", "everything is", "that's it", "that's all",
 }
 
 // isFluff reports whether a sentence says nothing by itself.
 func isFluff(s string) bool {
-	low := strings.ToLower(strings.TrimRight(s, ".!:? "))
+	low := lower(strings.TrimRight(s, ".!:? "))
 	if low == "" || strings.HasSuffix(s, ":") {
 		return true
 	}
@@ -212,7 +212,7 @@ func isFluff(s string) bool {
 			}
 		}
 	}
-	return n < 3 && !hasCode(s)
+	return n < 4 && !hasCode(s)
 }
 
 func isIdentRune(s string) bool {
@@ -258,33 +258,33 @@ func holds(low string, phrases ...string) bool {
 
 // explains reports whether a sentence gives a reason or a consequence.
 func explains(s string) bool {
-	return holds(strings.ToLower(s), "because", "caused by", "causes", "cause", "due to", "reason", "since", "so that", "so", "therefore", "thus",
+	return holds(lower(s), "because", "caused by", "causes", "cause", "due to", "reason", "since", "so that", "so", "therefore", "thus",
 		"hence", "which means", "means that", "turns out", "the problem", "the issue", "the bug", "the culprit", "instead of", "never", "nothing",
 		"only when", "only if", "only in", "depends on", "harmless", "must", "cannot", "can't", "won't", "wasn't", "doesn't", "didn't", "isn't", "unless", "as long as", "even if", "whenever", "no caller")
 }
 
 // tellsCause reports whether a sentence says why something was broken.
 func tellsCause(s string) bool {
-	return holds(strings.ToLower(s), "because", "caused by", "the cause", "root cause", "due to", "the problem was", "the issue was", "the bug was",
+	return holds(lower(s), "because", "caused by", "the cause", "root cause", "due to", "the problem was", "the issue was", "the bug was",
 		"the problem is", "the issue is", "the bug is", "was that", "never", "instead of", "was missing", "were missing", "forgot", "wrongly", "off by one", "off-by-one",
 		"wasn't", "weren't", "didn't", "did not", "was not", "were not", "so")
 }
 
 // reportsTests reports whether a sentence only says that checks pass.
 func reportsTests(s string) bool {
-	low := strings.ToLower(s)
+	low := lower(s)
 	return holds(low, "pass", "passes", "passed", "passing", "green", "succeeds", "is clean", "builds") && len(strings.Fields(low)) <= 14 &&
 		holds(low, "test", "tests", "suite", "all", "build", "lint", "vet", "everything", "passes", "passed", "checks") && !explains(s)
 }
 
 // reportsCommit reports whether a sentence only says that something was committed.
 func reportsCommit(s string) bool {
-	return holds(strings.ToLower(s), "committed", "commit", "pushed", "tree is clean")
+	return holds(lower(s), "committed", "commit", "pushed", "tree is clean")
 }
 
 // looksAhead reports whether a sentence says what is still to do.
 func looksAhead(s sentence) bool {
-	low := strings.ToLower(s.text)
+	low := lower(s.text)
 	if holds(s.section, "next step", "next steps", "todo", "remaining", "follow-up", "follow up", "follow-ups", "still open", "open", "what's left", "not done") {
 		return !isFluff(s.text)
 	}
@@ -295,7 +295,7 @@ func looksAhead(s sentence) bool {
 // tellsDecision reports whether a sentence records a choice. Weak wordings count
 // only where a choice was asked for.
 func tellsDecision(s string, asked bool) bool {
-	low := strings.ToLower(s)
+	low := lower(s)
 	strong := holds(low, "decided", "chose", "opted for", "opted to", "settled on", "went with", "going with", "stay with", "stays with", "staying with", "stick with",
 		"sticking with", "we keep", "decision", "picked", "prefer", "preferred", "let's go with", "we'll go with", "we will go with")
 	contrast := holds(low, "over", "instead of", "rather than", "not", "because", "since", "as opposed to", "versus")

@@ -115,6 +115,9 @@ func joinDir(dir, to string) string {
 
 // shellScript gives the script of `bash -c '…'`.
 func shellScript(words []string) (string, bool) {
+	if len(words) == 0 {
+		return "", false
+	}
 	switch baseName(words[0]) {
 	case "bash", "sh", "zsh", "dash":
 		for i := 1; i+1 < len(words); i++ {
@@ -296,11 +299,10 @@ func (s *splitter) run() {
 		case c == ';' || c == '&':
 			s.endCommand(string(c))
 			i++
-		case (c == '(' || c == ')') && !s.inWord:
-			s.endWord()
-			if c == ')' {
-				s.endCommand(";")
-			}
+		case c == ')':
+			s.endCommand(";")
+			i++
+		case c == '(' && !s.inWord:
 			i++
 		default:
 			s.put(c)

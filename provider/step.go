@@ -2,6 +2,7 @@ package provider
 
 import (
 	"encoding/json"
+	"path"
 	"strings"
 
 	"claudemem"
@@ -29,19 +30,20 @@ type step struct {
 	// tokens estimates what the step cost in the host.
 	tokens int
 
-	path   string  // of a read
-	source string  // a page on the web
-	edits  []*edit // of an edit, or of a command that writes files
-	parts  []part  // of a command
-	checks []*check
-	commit []string // subjects of the commits that a command made
-	bodies []string // and the first lines of their bodies
-	deps   []string // dependencies that it added or removed, as sentences
-	answer string   // of an agent
-	task   string   // what the agent was to do
-	output string   // of a command, to look for verdicts only
-	undone []string // files whose edits a command threw away; "." = all
-	probes bool     // a command that only looks, or tries something out
+	path    string  // of a read
+	source  string  // a page on the web
+	edits   []*edit // of an edit, or of a command that writes files
+	parts   []part  // of a command
+	checks  []*check
+	commit  []string // subjects of the commits that a command made
+	bodies  []string // and the first lines of their bodies
+	deps    []string // dependencies that it added or removed, as sentences
+	answer  string   // of an agent
+	task    string   // what the agent was to do
+	output  string   // of a command, to look for verdicts only
+	touched []string // files that it must have changed in passing: manifests
+	undone  []string // files whose edits a command threw away; "." = all
+	probes  bool     // a command that only looks, or tries something out
 }
 
 // toolInput has the fields of the known tools' inputs, of several hosts.
@@ -157,7 +159,7 @@ func (r *reader) read(pe *claudemem.PendingEvent) *step {
 	case '"', '[':
 		out.Output = text(e.ToolResponse)
 	}
-	switch strings.ToLower(e.ToolName) {
+	switch lower(e.ToolName) {
 	case "bash", "shell", "run_shell_command", "run_terminal_cmd", "exec_command", "local_shell", "powershell":
 		s.kind = stepCommand
 		r.command(s, in.command(), &out)
@@ -460,7 +462,13 @@ func (r *reader) effects(s *step, p *part, line string) {
 		}
 	case kindInstall:
 		if !s.failed {
-			s.deps = add(s.deps, dependency(p)...)
+			changes := dependency(p)
+			s.deps = add(s.deps, changes...)
+			if len(changes) > 0 {
+				if rel, inside := locate(e, path.Join(p.dir, manifestOf(p))); inside && manifestOf(p) != "" {
+					s.touched = add(s.touched, rel)
+				}
+			}
 		}
 	case kindMove:
 		var names []string

@@ -121,7 +121,10 @@ func (t *turn) completed(episodes []*episode, known []claudemem.Observation) str
 		}
 		t := e.typeOf()
 		if sub := e.subtitle(t); sub != "" && len(e.edits) > 0 {
-			text += ". " + sub
+			if !strings.HasSuffix(text, "…") {
+				text += "."
+			}
+			text += " " + sub
 			break
 		}
 	}
@@ -181,7 +184,7 @@ func (t *turn) nextSteps(episodes []*episode) string {
 }
 
 func cutFold(s string, prefixes ...string) (string, bool) {
-	low := strings.ToLower(s)
+	low := lower(s)
 	for _, p := range prefixes {
 		if strings.HasPrefix(low, p) {
 			return s[len(p):], true

@@ -88,8 +88,26 @@ func escapeLen(s string) int {
 	return 2
 }
 
-// cut shortens s to at most n characters. It ends at a clause when one ends in
-// the last third, else at a word, with an ellipsis; it leaves no lone backquote.
+// lower maps the ASCII letters only, so that offsets into the result are offsets
+// into s. Every word that we look for is ASCII.
+func lower(s string) string {
+	for i := 0; i < len(s); i++ {
+		if 'A' <= s[i] && s[i] <= 'Z' {
+			b := []byte(s)
+			for ; i < len(b); i++ {
+				if 'A' <= b[i] && b[i] <= 'Z' {
+					b[i] += 'a' - 'A'
+				}
+			}
+			return string(b)
+		}
+	}
+	return s
+}
+
+// cut shortens s to at most n characters. It ends where a clause ends, if that
+// leaves a good part of s, else at a word, with an ellipsis; it leaves no lone
+// backquote.
 func cut(s string, n int) string {
 	if utf8.RuneCountInString(s) <= n {
 		return s
@@ -102,14 +120,14 @@ func cut(s string, n int) string {
 		}
 		if r == ' ' {
 			word = i
-			if i > 0 && strings.IndexByte(",;:", s[i-1]) >= 0 && balanced(s[:i-1]) {
-				clause = i - 1
+			if c := clauseEnd(s, i); c > 0 && balanced(s[:c]) {
+				clause = c
 			}
 		}
 		count++
 	}
-	if clause > end*2/3 {
-		return s[:clause]
+	if clause > end*2/5 {
+		return withoutStump(s[:clause])
 	}
 	if word > end/2 {
 		end = word
@@ -123,6 +141,28 @@ func cut(s string, n int) string {
 		}
 	}
 	return s + "…"
+}
+
+// withoutStump drops a last clause of a word or two: "…; before".
+func withoutStump(s string) string {
+	if i := strings.LastIndexAny(s, ",;:"); i > len(s)/2 && i+1 < len(s) && s[i+1] == ' ' && len(strings.Fields(s[i+1:])) < 3 {
+		return s[:i]
+	}
+	return s
+}
+
+// clauseEnd is where the clause before the space at i ends, 0 when none does: at
+// punctuation, or before a conjunction that only goes on.
+func clauseEnd(s string, i int) int {
+	if i > 0 && strings.IndexByte(",;:", s[i-1]) >= 0 {
+		return i - 1
+	}
+	next := before(s[i+1:min(len(s), i+12)], " ")
+	switch next {
+	case "because", "since", "so", "which", "whereas", "although", "instead":
+		return i
+	}
+	return 0
 }
 
 // balanced reports whether no backquote, quotation mark or bracket is left open.
@@ -152,9 +192,9 @@ func capital(s string) string {
 // and acronyms keep their case.
 func uncapital(s string) string {
 	first, _, _ := strings.Cut(s, " ")
-	switch strings.ToLower(first) {
+	switch lower(first) {
 	case "the", "a", "an", "it", "this", "that", "these", "those", "when", "if", "because", "there", "no", "any", "every", "all", "each", "with", "without", "after", "before":
-		return strings.ToLower(first) + s[len(first):]
+		return lower(first) + s[len(first):]
 	}
 	return s
 }
@@ -191,7 +231,7 @@ func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
 // words splits text into lower-case words of letters and digits; apostrophes stay.
 func words(s string) []string {
-	return strings.FieldsFunc(strings.ToLower(s), func(r rune) bool {
+	return strings.FieldsFunc(lower(s), func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '\'' && r != '’'
 	})
 }
@@ -203,7 +243,7 @@ func mentions(text, name string) bool {
 		return false
 	}
 	if len(name) > 3 {
-		text, name = strings.ToLower(text), strings.ToLower(name)
+		text, name = lower(text), lower(name)
 	}
 	for from := 0; ; {
 		i := strings.Index(text[from:], name)

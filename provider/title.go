@@ -10,7 +10,7 @@ import (
 // Lengths of what is written, in characters. A title has to fit one line of a
 // context block beside its neighbours.
 const (
-	maxTitle     = 110
+	maxTitle     = 120
 	maxSubtitle  = 160
 	maxNarrative = 900
 	maxFact      = 260
@@ -78,7 +78,7 @@ func (e *episode) blocking() []*check {
 // admits reports whether the agent says that something is left undone or broken.
 func (t *turn) admits() bool {
 	for _, s := range t.message {
-		if holds(strings.ToLower(s.text), "still fails", "still failing", "not done", "couldn't", "could not", "unable to", "not fixed", "doesn't work", "does not work") {
+		if holds(lower(s.text), "still fails", "still failing", "not done", "couldn't", "could not", "unable to", "not fixed", "doesn't work", "does not work") {
 			return true
 		}
 	}
@@ -204,11 +204,14 @@ func (e *episode) title(t claudemem.ObservationType) string {
 	default:
 		s = e.workTitle(t)
 	}
-	return shown(s, maxTitle)
+	return shown(strings.TrimRight(s, ". "), maxTitle)
 }
 
 func (e *episode) fixTitle() string {
 	subject := firstOf(e.failedTests())
+	if strings.Contains(subject, " ") {
+		subject = "" // a test that is called by a sentence
+	}
 	if cause := e.tell(true); cause != "" {
 		if verb, rest, ok := strings.Cut(cause, " "); ok && verb == "Fix" {
 			return "Fix " + rest
@@ -220,7 +223,7 @@ func (e *episode) fixTitle() string {
 	}
 	if e.only && e.turn.request.clause != "" {
 		s := e.turn.request.clause
-		if !strings.HasPrefix(strings.ToLower(s), "fix ") && verbs[firstWord(s)]&wantFix == 0 {
+		if !strings.HasPrefix(lower(s), "fix ") && verbs[firstWord(s)]&wantFix == 0 {
 			s = "Fix: " + uncapital(s)
 		}
 		if sym := firstOf(e.symbols()); sym != "" && !mentions(s, lastPart(sym, ".")) && len(s)+len(sym) < 70 {
@@ -247,7 +250,7 @@ func (e *episode) fixTitle() string {
 		return "Fix " + e.place()
 	}
 	s := "Fix " + what + " in " + e.place()
-	if subject != "" {
+	if subject != "" || strings.HasPrefix(what, "`") {
 		return s
 	}
 	return s + e.proof(maxTitle-len(s))
@@ -275,7 +278,7 @@ func (e *episode) openTitle() string {
 		if isFluff(s.text) || reportsCommit(s.text) {
 			continue
 		}
-		low := strings.ToLower(s.text)
+		low := lower(s.text)
 		if name != "" && mentions(s.text, name) || holds(low, "still fails", "still failing", "fails", "failing", "fail") {
 			return afterLeadIn(s.text)
 		}
@@ -329,14 +332,11 @@ func (e *episode) workTitle(t claudemem.ObservationType) string {
 	}
 	docs := e.all(func(x *edit) bool { return x.kind == pathDoc })
 	clause := e.turn.request.clause
-	if e.only && clause != "" && clauseScore(clause) >= 4 && len(clause) <= maxTitle+20 {
+	if e.only && clause != "" {
 		return e.withNames(clause)
 	}
 	if s := e.tell(false); s != "" {
 		return e.withNames(s)
-	}
-	if e.only && clause != "" {
-		return e.withNames(clause)
 	}
 	if c := e.commitTitle(); c != "" && !docs {
 		return c
@@ -346,8 +346,10 @@ func (e *episode) workTitle(t claudemem.ObservationType) string {
 		switch {
 		case len(x.headings) > 0:
 			return "Write in " + nameOf(x.path) + ": " + list(x.headings, 3)
+		case len(x.under) > 0 && x.firstLine == "":
+			return "Change in " + nameOf(x.path) + ": " + list(x.under, 3)
 		case x.firstLine != "":
-			return "Write in " + nameOf(x.path) + ": " + x.firstLine
+			return nameOf(x.path) + " now says: " + x.firstLine
 		}
 		return "Update " + list(baseNames(e.files()), 3)
 	}
@@ -384,9 +386,9 @@ func (e *episode) bareTitle() string {
 
 // withNames adds to a title the symbols that it should have named.
 func (e *episode) withNames(title string) string {
-	names := e.newCode()
+	names := telling(e.newCode())
 	if len(names) == 0 {
-		names = e.symbols()
+		names = telling(e.symbols())
 	}
 	if len(names) == 0 {
 		for _, f := range e.files() {
@@ -412,6 +414,19 @@ func (e *episode) withNames(title string) string {
 		return title
 	}
 	return short + tail
+}
+
+// telling leaves out the names that every program has.
+func telling(names []string) []string {
+	var out []string
+	for _, n := range names {
+		switch lastPart(lastPart(n, "::"), ".") {
+		case "main", "init", "run", "new", "New", "test", "setup", "get", "set", "__init__", "constructor", "render", "default":
+		default:
+			out = append(out, n)
+		}
+	}
+	return out
 }
 
 func (e *episode) rename() (from, to string) {
@@ -453,7 +468,10 @@ func (e *episode) commitTitle() string {
 				c = rest
 			}
 		}
-		if n := len(words(c)); n >= 3 && !strings.HasPrefix(strings.ToLower(c), "wip") {
+		if n := len(words(c)); n >= 3 && !strings.HasPrefix(lower(c), "wip") {
+			if c == e.commits[i] {
+				return c
+			}
 			return capital(c)
 		}
 	}
@@ -571,7 +589,7 @@ func afterLeadIn(s string) string {
 
 // withoutCausePhrase drops "The problem was that".
 func withoutCausePhrase(s string) string {
-	low := strings.ToLower(s)
+	low := lower(s)
 	for _, noun := range []string{"the problem", "the issue", "the bug", "the root cause", "the cause", "the culprit", "the reason", "the failure", "the error"} {
 		rest, ok := strings.CutPrefix(low, noun)
 		if !ok {
@@ -615,12 +633,13 @@ var imperatives = func() map[string]string {
 
 // imperative takes the agent out of its own sentence: "I've fixed X" → "Fix X".
 func imperative(s string) string {
+	whole := s
 	for again := true; again; {
 		again = false
-		low := strings.ToLower(s)
+		low := lower(s)
 		for _, lead := range []string{"i've ", "i’ve ", "i have ", "i ", "we've ", "we have ", "so ", "now, ", "now ", "also ", "just ", "successfully ", "finally, ", "in short, ", "overall, "} {
 			if strings.HasPrefix(low, lead) {
-				if lead == "i " && imperatives[firstWord(s[2:])] == "" && firstWord(s[2:]) != "also" {
+				if lead == "i " && !mayLoseSubject(firstWord(s[2:])) {
 					continue
 				}
 				s, again = s[len(lead):], true
@@ -629,10 +648,22 @@ func imperative(s string) string {
 		}
 	}
 	w := before(s, " ")
-	if base, ok := imperatives[strings.ToLower(w)]; ok && len(w) < len(s) {
+	if base, ok := imperatives[lower(w)]; ok && len(w) < len(s) {
 		s = base + s[len(w):]
 	}
+	if s == whole {
+		return s // it begins as its author began it: a name may be lower case
+	}
 	return capital(s)
+}
+
+// mayLoseSubject tells the verbs that can stand without the agent's "I".
+func mayLoseSubject(verb string) bool {
+	switch verb {
+	case "also", "chose", "decided", "opted", "picked", "went", "kept", "settled", "used":
+		return true
+	}
+	return imperatives[verb] != ""
 }
 
 func baseNames(paths []string) []string {
@@ -669,5 +700,5 @@ func uncapitalFirst(s string) string {
 	if s == "" {
 		return s
 	}
-	return strings.ToLower(s[:1]) + s[1:]
+	return lower(s[:1]) + s[1:]
 }
