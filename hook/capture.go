@@ -23,6 +23,7 @@ func (r *run) capture(m *moment) {
 		return
 	}
 	typed := e.Prompt
+	shedEvent(e)
 	redact.Event(e, r.settings.Items(settings.KeyWithholdFiles))
 	if e.Kind == claudemem.KindPrompt && strings.TrimSpace(e.Prompt) == "" && strings.TrimSpace(typed) != "" {
 		return // machinery's text alone: nobody typed it

@@ -14,11 +14,11 @@ import (
 )
 
 func TestCutText(t *testing.T) {
-	if s := strings.Repeat("x", longestField); cutText(s) != s {
+	if s := strings.Repeat("x", longestField); cutText(s, longestField, longestField/2) != s {
 		t.Error("exactly the limit was cut")
 	}
 	long := strings.Repeat("é€𝄞", longestField)
-	got := cutText(long)
+	got := cutText(long, longestField, longestField/2)
 	if !utf8.ValidString(got) || len(got) > longestField+64 {
 		t.Errorf("%d bytes, valid %v", len(got), utf8.ValidString(got))
 	}
@@ -164,4 +164,39 @@ func FuzzCut(f *testing.F) {
 			t.Fatalf("%d bytes of %d left", len(out), len(raw))
 		}
 	})
+}
+
+// TestShedding: what is enormous loses its middle before redaction and leaks
+// nothing by that: not a private text whose opening tag was in the middle, not
+// a secret near what is kept.
+func TestShedding(t *testing.T) {
+	const key = "ghp_0123456789abcdefghijABCDEFGHIJ012345"
+	line := strings.Repeat("some text of no interest, ", 40) + "\n"
+	filler := strings.Repeat(line, 2<<20/len(line))
+	text := key + filler + "<PRIVATE\nx=1>HUSH" + filler[:longestField/4] + "HUSH</private>" + filler[:longestField/4] + key + " END"
+	quoted, err := json.Marshal(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := newStage(t)
+	s.run(say("PostToolUse", "a", `,"tool_name":"Bash","tool_response":{"stdout":`+string(quoted)+`,"list":["x",[`+string(quoted)+`]]}`))
+	s.run(say("Stop", "a", `,"last_assistant_message":`+string(quoted)))
+	s.run(say("PostToolUseFailure", "a", `,"tool_name":"Bash","error":`+string(quoted)))
+	s.run(say("UserPromptSubmit", "a", `,"prompt":`+string(quoted)))
+	events := s.spooled()
+	if len(events) != 4 {
+		t.Fatalf("%d events, log %q", len(events), s.logged())
+	}
+	for _, e := range events {
+		for _, text := range []string{e.Prompt, e.ToolError, e.LastAssistantMessage} {
+			if text != "" && (!strings.HasSuffix(text, "END") || len(text) > longestField+64) {
+				t.Errorf("%s: %d bytes, ends with %q", e.Kind, len(text), text[len(text)-10:])
+			}
+		}
+		if e.ToolResponse != nil && (!json.Valid(e.ToolResponse) || bytes.Count(e.ToolResponse, []byte("END\"")) != 2) {
+			t.Errorf("response of %d bytes", len(e.ToolResponse))
+		}
+	}
+	holdsNothing(t, s.data(), "HUSH")
+	holdsNothing(t, s.data(), key[4:30])
 }

@@ -19,6 +19,9 @@ import (
 
 const stop = `{"hook_event_name":"Stop","session_id":"s1","cwd":"/nowhere","last_assistant_message":"done"}`
 
+// onTime gives a hook its real deadline.
+func onTime(o *Options) { o.StartedAt = time.Now() }
+
 func noBlock(context.Context, claudemem.ContextRequest) ([]byte, error) { return nil, errNothing }
 
 // TestRefusals: what the worker answers decides between its books, the spool and neither.
@@ -28,23 +31,23 @@ func TestRefusals(t *testing.T) {
 		spooled int
 		starts  int
 	}{
-		"queued":    {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(202) }, 0, 0},
+		"queued":    {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusAccepted) }, 0, 0},
 		"duplicate": {func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, `{"status":"duplicate"}`) }, 0, 0},
 		"other version": {func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set(wire.Header, "2")
-			w.WriteHeader(409)
+			w.WriteHeader(http.StatusConflict)
 			_, _ = io.WriteString(w, `{"error":{"code":"wire_version"}}`)
 		}, 1, 1},
 		"other version that accepts": {func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set(wire.Header, "2")
-			w.WriteHeader(202)
+			w.WriteHeader(http.StatusAccepted)
 		}, 1, 1},
-		"stopping":    {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(503) }, 1, 0},
-		"disk full":   {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(507) }, 1, 0},
-		"no such way": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(404) }, 1, 0},
-		"too large":   {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(413) }, 1, 0},
+		"stopping":    {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) }, 1, 0},
+		"disk full":   {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInsufficientStorage) }, 1, 0},
+		"no such way": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotFound) }, 1, 0},
+		"too large":   {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusRequestEntityTooLarge) }, 1, 0},
 		"invalid": {func(w http.ResponseWriter, _ *http.Request) {
-			w.WriteHeader(400)
+			w.WriteHeader(http.StatusBadRequest)
 			_, _ = io.WriteString(w, `{"error":{"code":"invalid","message":"no"}}`)
 		}, 0, 0},
 		"dies": {func(w http.ResponseWriter, _ *http.Request) {
@@ -90,8 +93,9 @@ func TestCommitAfterGivingUp(t *testing.T) {
 	release := make(chan struct{})
 	w.answer = func(rw http.ResponseWriter, _ *http.Request) {
 		<-release
-		rw.WriteHeader(202)
+		rw.WriteHeader(http.StatusAccepted)
 	}
+	s.options = onTime
 	s.run(stop)
 	close(release)
 	spooled := s.spooled()
@@ -116,6 +120,7 @@ func TestWorkerThatNeverReads(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = listener.Close() }()
+	s.options = onTime
 	content := strings.Repeat("x", 900<<10)
 	s.run(`{"hook_event_name":"PostToolUse","session_id":"s1","tool_name":"Write","tool_input":{"file_path":"/a","content":"` + content + `"}}`)
 	if events := s.spooled(); len(events) != 1 || !strings.Contains(string(events[0].ToolInput), content) {
@@ -283,7 +288,7 @@ func TestAdditionalContextIsHandedOn(t *testing.T) {
 		s := newStage(t)
 		w := s.worker()
 		w.answer = func(rw http.ResponseWriter, _ *http.Request) {
-			rw.WriteHeader(202)
+			rw.WriteHeader(http.StatusAccepted)
 			_, _ = io.WriteString(rw, `{"status":"queued","additional_context":"seen before"}`)
 		}
 		out := s.run(fmt.Sprintf(`{"hook_event_name":%q,"session_id":"s","tool_name":"X","prompt":"p","agent_type":"a"}`, event))

@@ -64,6 +64,9 @@ func (s *stage) run(input string) string {
 		Getenv: func(key string) string { return s.env[key] },
 		Now:    func() time.Time { return fixedNow.Add(time.Duration(s.rand) * time.Second) },
 		Rand:   func() uint64 { return s.rand },
+		// No test's outcome shall hang on how busy the machine is; those about
+		// deadlines set their own.
+		StartedAt: time.Now().Add(time.Minute),
 		StartWorker: func(string) error {
 			s.starts++
 			if s.onStart != nil {
@@ -165,7 +168,7 @@ func (w *worker) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 		return
 	}
 	rw.Header().Set(wire.Header, wire.VersionText)
-	if r.Method == "POST" {
+	if r.Method == http.MethodPost {
 		var e claudemem.Event
 		body, _ := io.ReadAll(r.Body)
 		if err := json.Unmarshal(body, &e); err != nil || e.Validate() != nil {
@@ -177,7 +180,7 @@ func (w *worker) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	switch {
 	case w.answer != nil:
 		w.answer(rw, r)
-	case r.Method == "GET":
+	case r.Method == http.MethodGet:
 		_, _ = io.WriteString(rw, w.block)
 	default:
 		rw.WriteHeader(http.StatusAccepted)

@@ -142,7 +142,7 @@ func TestExchange(t *testing.T) {
 			_, _ = io.WriteString(w, strings.Repeat("x", 300_000)) // chunked
 			return
 		}
-		w.WriteHeader(202)
+		w.WriteHeader(http.StatusAccepted)
 		_, _ = fmt.Fprintf(w, "%s %s %s %s %d", r.Method, r.RequestURI, r.Header.Get(Header), r.Header.Get("Content-Type"), len(body))
 	})
 	client := Client{Address: a, Deadline: time.Now().Add(10 * time.Second)}
@@ -269,7 +269,7 @@ func TestAnswers(t *testing.T) {
 
 func TestContextTarget(t *testing.T) {
 	got := ContextTarget(&claudemem.ContextRequest{Host: "claude-code", HostSessionID: "a b&c=é", ProjectPath: "/x/y+z", Source: "clear", Budget: 100})
-	r, err := http.NewRequest("GET", "http://x"+got, nil)
+	r, err := http.NewRequest(http.MethodGet, "http://x"+got, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -370,7 +370,7 @@ func BenchmarkExchange(b *testing.B) {
 			server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				_, _ = io.Copy(io.Discard, r.Body)
 				w.Header().Set(Header, VersionText)
-				w.WriteHeader(202)
+				w.WriteHeader(http.StatusAccepted)
 			})}
 			go func() { _ = server.Serve(listener) }()
 			defer func() { _ = server.Close() }()

@@ -3,6 +3,7 @@ package wire
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"reflect"
 	"strings"
 	"testing"
@@ -107,7 +108,7 @@ func TestNestingIsBounded(t *testing.T) {
 	if err := Fields(nested(maxDepth-2), func(string, []byte) {}); err != nil {
 		t.Error(err)
 	}
-	if err := Fields(nested(1<<20), func(string, []byte) {}); err != ErrNotJSON {
+	if err := Fields(nested(1<<20), func(string, []byte) {}); !errors.Is(err, ErrNotJSON) {
 		t.Errorf("a million brackets: %v", err)
 	}
 }
