@@ -87,6 +87,9 @@ var places = map[string]func(t testing.TB, text string) claudemem.Event{
 	"error": func(_ testing.TB, text string) claudemem.Event {
 		return claudemem.Event{Kind: claudemem.KindTool, ToolName: "Bash", ToolError: "Exit code 1\n" + text}
 	},
+	"path between": func(_ testing.TB, text string) claudemem.Event {
+		return claudemem.Event{Kind: claudemem.KindTool, ToolName: "X", Cwd: "/home/u/ " + text + "/src, or so."}
+	},
 	"last message": func(_ testing.TB, text string) claudemem.Event {
 		return claudemem.Event{Kind: claudemem.KindStop, LastAssistantMessage: text}
 	},

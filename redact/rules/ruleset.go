@@ -48,13 +48,19 @@ const (
 // also are what a text must have besides a keyword for a rule to be tried.
 var also = map[string]string{"kubernetes-secret-yaml": "kind:"}
 
+// The rules let a token end at a quote, a blank or a semicolon. In paths and
+// addresses, in JSON and at the end of a sentence it ends at other signs.
+const (
+	endOfToken   = `(?:[\x60'"\s;]|\\[nr]|$)`
+	endAtAnySign = `(?:[^0-9A-Za-z_+=-]|$)`
+)
+
 // wholeText are rules whose keyword says little of where the secret is.
 var wholeText = map[string]bool{"curl-auth-header": true, "kubernetes-secret-yaml": true}
 
 // A rule finds one kind of secret.
 type rule struct {
 	id      string
-	source  string
 	group   int
 	entropy float64
 	// before and after are how far from its keyword a match can reach.
@@ -98,17 +104,18 @@ func loadRuleSet() (*ruleSet, error) {
 		if r.Regex == "" || replaced[r.ID] {
 			continue // without an expression it is for the names of files
 		}
-		tree, err := syntax.Parse(r.Regex, syntax.Perl)
+		source := strings.ReplaceAll(r.Regex, endOfToken, endAtAnySign)
+		tree, err := syntax.Parse(source, syntax.Perl)
 		if err != nil {
 			return nil, fmt.Errorf("read secret rule %s: %w", r.ID, err)
 		}
 		longest := longestMatch(tree)
 		index := len(set.rules)
 		set.rules = append(set.rules, rule{
-			id: r.ID, source: r.Regex, group: r.SecretGroup, entropy: r.Entropy,
+			id: r.ID, group: r.SecretGroup, entropy: r.Entropy,
 			also:   also[r.ID],
 			before: min(longest, maxBefore), after: min(longest, maxAfter) + 1,
-			compile: sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(r.Regex) }),
+			compile: sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(source) }),
 		})
 		if wholeText[r.ID] {
 			set.rules[index].before, set.rules[index].after = math.MaxInt32, math.MaxInt32
