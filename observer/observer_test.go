@@ -684,3 +684,33 @@ func TestNotOpen(t *testing.T) {
 		t.Errorf("Close: %v", err)
 	}
 }
+
+// signalling tells when a batch was confirmed.
+type signalling struct {
+	*fakeQueue
+	confirmed chan struct{}
+}
+
+func (q signalling) Confirm(ctx context.Context, claim claudemem.Claim, outcome claudemem.Outcome) error {
+	err := q.fakeQueue.Confirm(ctx, claim, outcome)
+	q.confirmed <- struct{}{}
+	return err
+}
+
+// BenchmarkWakeUp is the way of a stop from the queue's signal to its confirmation
+// by a free observer, storage and model apart. SPEC 4 allows 5 ms.
+func BenchmarkWakeUp(b *testing.B) {
+	q := signalling{newFakeQueue(), make(chan struct{})}
+	o := New(q, noRecorder{}, &fakeDistiller{}, Options{BatchingEnabled: true})
+	if err := o.Open(b.Context()); err != nil {
+		b.Fatal(err)
+	}
+	defer o.Close()
+	for b.Loop() {
+		q.mu.Lock()
+		q.rows = q.rows[:0]
+		q.mu.Unlock()
+		q.stop(1, "s")
+		<-q.confirmed
+	}
+}

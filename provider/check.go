@@ -90,7 +90,7 @@ type check struct {
 	passed bool
 	// failure is what the output says, when it failed.
 	failure failure
-	// early says that it came before the episode's first edit.
+	// early says that it came before the program itself was edited: tests first is early.
 	early bool
 	// fixedBy is the later check that passed where this one failed.
 	fixedBy *check

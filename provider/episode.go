@@ -87,6 +87,12 @@ func turnsOf(batch *claudemem.Batch) []*turn {
 // looked up across turns: what fails in one and passes in the next is one story,
 // told where it ends.
 func episodesOf(turns []*turn) []*episode {
+	for _, t := range turns {
+		reviveFailures(t)
+		for i, s := range t.steps {
+			s.turn, s.at = t, i
+		}
+	}
 	resolve(turns)
 	var all []*episode
 	for _, t := range turns {
@@ -110,13 +116,10 @@ func episodesOf(turns []*turn) []*episode {
 		all = append(all, own...)
 	}
 	// A failure of an earlier turn belongs to the episode that ended it.
-	for _, e := range all {
-		for _, other := range all {
-			if other.turn == e.turn {
-				continue
-			}
-			for _, c := range other.fixedElsewhere() {
-				if e.holds(c.fixedBy.step) && len(e.edits) > 0 {
+	for _, other := range all {
+		for _, c := range other.fixedElsewhere() {
+			for _, e := range all {
+				if e.turn != other.turn && e.holds(c.fixedBy.step) && len(e.edits) > 0 {
 					c.early = true
 					e.fixed = append(e.fixed, c)
 				}
@@ -130,7 +133,6 @@ func episodesOf(turns []*turn) []*episode {
 func resolve(turns []*turn) {
 	var checks []*check
 	for _, t := range turns {
-		reviveFailures(t)
 		for _, s := range t.steps {
 			checks = append(checks, s.checks...)
 		}
@@ -290,13 +292,9 @@ func secondTrouble(before, after []*step) bool {
 	return theirs > 0
 }
 
+// holdsStep reports whether s is among steps, a stretch of one turn.
 func holdsStep(steps []*step, s *step) bool {
-	for _, x := range steps {
-		if x == s {
-			return true
-		}
-	}
-	return false
+	return len(steps) > 0 && s.turn == steps[0].turn && steps[0].at <= s.at && s.at <= steps[len(steps)-1].at
 }
 
 func (e *episode) holds(s *step) bool { return s != nil && holdsStep(e.steps, s) }
@@ -317,17 +315,20 @@ func (e *episode) fixedElsewhere() []*check {
 // newEpisode collects what a stretch of steps shows.
 func newEpisode(t *turn, steps []*step) *episode {
 	e := &episode{turn: t, steps: steps}
-	firstEdit := len(steps)
+	firstEdit, firstCode := len(steps), len(steps)
 	for i, s := range steps {
 		if len(s.edits) > 0 && i < firstEdit {
 			firstEdit = i
 		}
+		for _, x := range s.edits {
+			if x.kind != pathTest && x.kind != pathDoc && i < firstCode {
+				firstCode = i
+			}
+		}
 	}
 	for i, s := range steps {
 		e.tokens += s.tokens
-		for _, x := range s.edits {
-			e.edits = append(e.edits, x)
-		}
+		e.edits = append(e.edits, s.edits...)
 		if len(s.edits) > 0 {
 			e.passes = nil
 		}
@@ -351,9 +352,9 @@ func newEpisode(t *turn, steps []*step) *episode {
 				e.open = append(e.open, c)
 				e.failedFirst = e.failedFirst || i < firstEdit
 			case holdsStep(steps, c.fixedBy.step):
-				if c.early = i < firstEdit || i == firstEdit && len(s.edits) == 0; somethingChanged(steps, c, c.fixedBy) {
+				if c.early = i < firstCode; somethingChanged(steps, c, c.fixedBy) {
 					e.fixed = append(e.fixed, c)
-					e.failedFirst = e.failedFirst || c.early
+					e.failedFirst = e.failedFirst || i < firstEdit
 				} else {
 					e.recovered = append(e.recovered, c)
 				}

@@ -71,7 +71,7 @@ func (e *episode) observation(t claudemem.ObservationType, title string) claudem
 		PromptNumber:    e.turn.number,
 		Type:            t,
 		Title:           title,
-		Narrative:       e.narrative(t),
+		Narrative:       e.narrative(),
 		Concepts:        e.concepts(t),
 		Files:           e.fileRefs(),
 		DiscoveryTokens: e.tokens,
@@ -126,20 +126,27 @@ func (e *episode) subtitle(t claudemem.ObservationType) string {
 	return shown(capital(strings.Join(parts, "; ")), maxSubtitle)
 }
 
-// overcome says which command failed and what passes now.
-func (e *episode) overcome() string {
+// proof is the failure that tells best of those that were overcome: the last one,
+// a test's before others; nil when nothing failed.
+func (e *episode) proof() *check {
 	fixed := e.fixed
 	if len(fixed) == 0 {
 		fixed = e.recovered
 	}
-	if len(fixed) == 0 {
-		return ""
-	}
-	c := fixed[len(fixed)-1]
-	for _, x := range fixed {
-		if x.part.kind == kindTest {
-			c = x
+	var best *check
+	for _, c := range fixed {
+		if best == nil || c.part.kind == kindTest || best.part.kind != kindTest {
+			best = c
 		}
+	}
+	return best
+}
+
+// overcome says which command failed and what passes now.
+func (e *episode) overcome() string {
+	c := e.proof()
+	if c == nil {
+		return ""
 	}
 	if c.fixedBy.part.text == c.part.text {
 		return "`" + c.part.text + "` failed and passes now"
@@ -197,9 +204,13 @@ func (e *episode) facts(said int) []string {
 	}
 	if len(e.edits) > 0 || len(e.fixed) > 0 {
 		if p := e.lastMeasure(); p != "" {
-			put("`" + p + "` passes now")
-		} else if len(e.fixed) > 0 {
-			put("`" + e.fixed[len(e.fixed)-1].fixedBy.part.text + "` passes now")
+			if e.proof() != nil {
+				put("`" + p + "` passes now")
+			} else {
+				put("`" + p + "` passes")
+			}
+		} else if c := e.proof(); c != nil {
+			put("`" + c.fixedBy.part.text + "` passes now")
 		}
 	}
 	for i, c := range e.commits {
@@ -370,7 +381,7 @@ func (e *episode) concepts(t claudemem.ObservationType) []string {
 }
 
 // narrative is the agent's own account without its fluff, then the evidence.
-func (e *episode) narrative(t claudemem.ObservationType) string {
+func (e *episode) narrative() string {
 	var b strings.Builder
 	put := func(s string) {
 		if s = strings.TrimSpace(s); s == "" || b.Len()+len(s) > maxNarrative {
@@ -411,11 +422,15 @@ func (e *episode) evidence() []string {
 	files := list(e.files(), 4)
 	switch {
 	case len(e.fixed) > 0 && files != "":
-		c := e.fixed[len(e.fixed)-1]
+		c := e.proof()
+		failed, passes := "`"+c.part.text+"` failed", "; `"+c.fixedBy.part.text+"` passes"
+		if c.part.text == c.fixedBy.part.text {
+			passes = " and passes"
+		}
 		if c.early {
-			out = append(out, "`"+c.part.text+"` failed before the change to "+files+"; `"+c.fixedBy.part.text+"` passes since.")
+			out = append(out, failed+" before the change to "+files+passes+" since.")
 		} else {
-			out = append(out, "Edited "+files+"; `"+c.part.text+"` failed on the way, `"+c.fixedBy.part.text+"` passes now.")
+			out = append(out, "Edited "+files+"; "+failed+" on the way"+passes+" now.")
 		}
 	case len(e.fixed) > 0:
 		out = append(out, "`"+e.fixed[0].part.text+"` failed and passes after "+e.cure()+".")

@@ -283,6 +283,34 @@ func TestDeterminism(t *testing.T) {
 	}
 }
 
+// A session that went on for hours must not cost hours.
+func TestLongTurnStaysCheap(t *testing.T) {
+	s := tell().ask("keep going")
+	for i := range 400 {
+		s.fail("go test ./...", 1, goFailure).
+			edit("window/window.go", 12, " func (w *Window) Slide(n int) {", "-\tif a {", "+\tif b {")
+		if i%2 == 0 {
+			s.run("go test ./...", "ok  \texample.com/window\t0.1s")
+		}
+		if i%50 == 0 {
+			s.run("git commit -qam 'step on the way'", "")
+		}
+	}
+	s.stop("Done.")
+	steps := 0
+	for _, turn := range turnsOf(&s.batch) {
+		steps += len(turn.steps)
+	}
+	if steps < 1000 {
+		t.Fatalf("steps: got %d", steps)
+	}
+	out := s.distil(t)
+	verify(t, out)
+	if len(out.Observations) == 0 || len(out.Observations) > 20 {
+		t.Errorf("observations: got %d", len(out.Observations))
+	}
+}
+
 // FuzzDistil feeds events as hosts may send them, and worse.
 func FuzzDistil(f *testing.F) {
 	for _, e := range goFix(tell().ask("fix it")).run("git commit -m 'x' && (cd a; b) | c <<EOF\nd\nEOF", "[main 1] x").stop("## Done\n\n- `a` because b: **c**").batch.Events {

@@ -1,7 +1,6 @@
 package provider
 
 import (
-	"path"
 	"strings"
 )
 
@@ -33,8 +32,6 @@ type edit struct {
 	// commentOnly says that no code changed, importOnly that only imports did.
 	commentOnly, importOnly bool
 	linesAdded, linesGone   int
-	// keys are the manifest entries that were added or changed.
-	manifest []string
 }
 
 // placed is a declaration with its line, for finding what encloses a change.
@@ -43,6 +40,9 @@ type placed struct {
 	decl         decl
 }
 
+// maxOutline bounds the declarations that are remembered of a file.
+const maxOutline = 2000
+
 // outline lists the declarations of a text that begins at line first of its file.
 func outline(lang, text string, first int) []placed {
 	if lang == "" {
@@ -50,7 +50,7 @@ func outline(lang, text string, first int) []placed {
 	}
 	var out []placed
 	n := first
-	for rest := text; rest != "" && len(out) < 2000; n++ {
+	for rest := text; rest != "" && len(out) < maxOutline; n++ {
 		var line string
 		line, rest, _ = strings.Cut(rest, "\n")
 		if d, ok := declaration(lang, line); ok {
@@ -233,8 +233,9 @@ func (e *edit) readHunks(hunks []hunk, decls []placed) {
 	e.importOnly = changes > 0 && imports && !comments && lang != ""
 }
 
-// readText fills an edit that wrote a whole new text.
-func (e *edit) readText(text string) {
+// readText fills an edit that wrote a whole new text, and returns its outline.
+func (e *edit) readText(text string) []placed {
+	var out []placed
 	lang := languageOf(e.path)
 	s := newScope(lang, nil, 0)
 	heading := ""
@@ -248,9 +249,13 @@ func (e *edit) readText(text string) {
 		}
 		if name, d, ok := s.enter(line); ok {
 			e.declared(name, d)
+			if len(out) < maxOutline {
+				out = append(out, placed{e.linesAdded, indentOf(line), d})
+			}
 		}
 		s.leave(line)
 	}
+	return out
 }
 
 // declared notes a new declaration; what is nested in a function is not worth a name.
@@ -303,31 +308,10 @@ func without(list []string, x string) []string {
 	return list
 }
 
-// symbols are the names to call an edit by: what is new, else what changed.
-func (e *edit) symbols() []string {
-	var names []string
-	for _, n := range e.added {
-		if indexOf(e.tests, n) < 0 {
-			names = append(names, n)
-		}
-	}
-	return append(names, e.changed...)
-}
-
 // renamed is the pair of names when the edit only gave one thing another name.
 func (e *edit) renamed() (from, to string) {
 	if len(e.added) == 1 && len(e.removed) == 1 && len(e.tests) == 0 && e.linesAdded == e.linesGone {
 		return e.removed[0], e.added[0]
 	}
 	return "", ""
-}
-
-// where names the file of an edit for a title.
-func (e *edit) where() string { return nameOf(e.path) }
-
-func dirOf(p string) string {
-	if d := path.Dir(p); d != "." {
-		return d
-	}
-	return ""
 }

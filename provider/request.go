@@ -179,7 +179,7 @@ func trimClause(c string) string {
 	c = strings.TrimRight(c, ".!?… ")
 	for _, next := range []string{", then ", ", and then ", " and commit ", ", and commit ", ", commit ", " and run the ", " and make sure "} {
 		if i := strings.Index(lower(c), next); i > 12 {
-			c = c[:i]
+			c = strings.TrimRight(c[:i], ", ")
 		}
 	}
 	for _, tail := range []string{", please", " please", ", thanks", " for me", ", then commit", " and commit", ", and commit", " and run the tests", ", and run the tests", " and make sure the tests pass", " and make sure tests pass", " and commit everything"} {

@@ -90,18 +90,6 @@ func parseNested(line, dir string, depth int) []part {
 	return parts
 }
 
-// isFilter tells the commands that people put behind a pipe only to see less.
-func isFilter(p *part) bool {
-	if len(p.words) == 0 {
-		return false
-	}
-	switch p.words[0] {
-	case "tail", "head", "grep", "egrep", "rg", "less", "more", "cat", "sed", "awk", "tee", "wc", "sort", "uniq", "cut", "tr", "jq", "column":
-		return true
-	}
-	return false
-}
-
 func joinDir(dir, to string) string {
 	to = strings.TrimSuffix(slashed(to), "/")
 	switch {

@@ -53,7 +53,7 @@ func (t *turn) summarise(episodes []*episode, known []claudemem.Observation) (s 
 	s.FilesRead, s.FilesEdited = read[:min(len(read), 40)], edited[:min(len(edited), 40)]
 	s.Investigated = t.investigated(episodes, read)
 	s.Completed = t.completed(episodes, known)
-	s.Learned = t.learned(episodes, known)
+	s.Learned = t.learned(episodes)
 	return s, !s.Empty()
 }
 
@@ -132,11 +132,11 @@ func (t *turn) completed(episodes []*episode, known []claudemem.Observation) str
 }
 
 // learned are the reasons that the agent gave.
-func (t *turn) learned(episodes []*episode, known []claudemem.Observation) string {
+func (t *turn) learned(episodes []*episode) string {
 	var parts []string
 	n := 0
 	for _, s := range t.message {
-		if isFluff(s.text) || reportsTests(s.text) || reportsCommit(s.text) || looksAhead(s) || !explains(s.text) {
+		if isFluff(s.text) || reportsTests(s.text) || reportsCommit(s.text) || looksAhead(s) || !explains(s.text) || holds(lower(s.text), "passes now", "failed first", "passes", "pass now") && holds(lower(s.text), "test", "tests") {
 			continue
 		}
 		if n += len(s.text); n > maxField {

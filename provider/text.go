@@ -145,7 +145,7 @@ func cut(s string, n int) string {
 
 // withoutStump drops a last clause of a word or two: "…; before".
 func withoutStump(s string) string {
-	if i := strings.LastIndexAny(s, ",;:"); i > len(s)/2 && i+1 < len(s) && s[i+1] == ' ' && len(strings.Fields(s[i+1:])) < 3 {
+	if i := strings.LastIndexAny(s, ",;:"); i > len(s)/2 && i+1 < len(s) && s[i+1] == ' ' && len(strings.Fields(s[i+1:])) < 3 && balanced(s[:i]) {
 		return s[:i]
 	}
 	return s
