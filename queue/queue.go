@@ -50,7 +50,7 @@ type Queue struct {
 	stopped chan struct{} // closed when that goroutine has ended
 
 	mu     sync.Mutex
-	live   map[string]int   // how many events each claimer still holds
+	live   map[string]int // how many events each claimer still holds
 	claims uint64
 	due    claudemem.Millis // the earliest retry, 0 for none
 	opened bool

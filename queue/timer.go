@@ -117,12 +117,13 @@ func (q *Queue) heal(ctx context.Context) {
 		q.signal()
 	}
 	q.mu.Lock()
-	// Later than any pause: the clock was set back, and storage takes it for due.
-	lost := q.due.Sub(now) > retryAfterMax
+	// Due at this very moment, or later than any pause: then the clock was set back
+	// and storage takes it for due.
+	due := q.due != 0 && (q.due <= now || q.due.Sub(now) > retryAfterMax)
 	q.due = 0
 	q.mu.Unlock()
 	q.findDue(ctx)
-	if lost {
+	if due {
 		q.signal()
 	}
 	if _, err := q.storage.Interrupt(ctx, now.Add(-q.opts.IdleAfter)); err != nil && !errors.Is(err, context.Canceled) {

@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"database/sql"
+	"os"
 	"testing"
 )
 
@@ -53,3 +54,7 @@ func rawOpen(t *testing.T, path string) *sql.DB {
 	t.Cleanup(func() { _ = db.Close() })
 	return db
 }
+
+func mkdirTemp() (string, error) { return os.MkdirTemp("", "claudemem-store-*") }
+
+func removeAll(dir string) { _ = os.RemoveAll(dir) }
