@@ -246,7 +246,7 @@ func (a assignment) quoted(s string, q quote) (span, bool) {
 	if a.family == famAuthorization {
 		return authorizationValue(s, q.start, end)
 	}
-	return found, secretLiteral(a.family, v, a.comparison) || a.envStyle(s) && secretSetting(v)
+	return found, secretLiteral(a.family, v, a.comparison) || a.envStyle() && secretSetting(v)
 }
 
 // secretLiteral reports whether a literal string is a secret of the family.
@@ -299,7 +299,7 @@ func pathLike(v string) bool {
 
 // envStyle reports whether the assignment reads NAME=value, as in a .env file, a
 // shell or a container's command line.
-func (a assignment) envStyle(s string) bool {
+func (a assignment) envStyle() bool {
 	if !a.tight || a.colon || a.comparison {
 		return false
 	}
@@ -323,7 +323,7 @@ func (a assignment) bare(s string, i int) (span, bool) {
 	if a.family == famAuthorization {
 		return authorizationValue(s, i, lineEnd(s, i))
 	}
-	env := a.envStyle(s)
+	env := a.envStyle()
 	stops := &codeStops
 	if env {
 		stops = &settingStops
@@ -388,7 +388,7 @@ func (a assignment) bareSecret(s, v string, env bool, after byte) bool {
 			return !pathLike(v) && hasAlnum(v)
 		case strings.ContainsAny(v, ".:>"):
 			return false // a field of something
-		case strings.IndexAny(v, "0123456789") >= 0:
+		case strings.ContainsAny(v, "0123456789"):
 			// A variable with a number, or a password? Code ends statements.
 			return a.tight || after == '\r' || after == '\n' || after == '&' || after == '\\'
 		}

