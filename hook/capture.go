@@ -121,8 +121,9 @@ func worthStarting(err error) bool {
 	return !os.IsTimeout(err) && !errors.Is(err, errBusy) && !errors.Is(err, errPostponed)
 }
 
-// start has a worker started unless somebody is at it or the last try was too recent.
-func (r *run) start(impatient bool) {
+// start has a worker started unless somebody is at it or the last try was too
+// recent. False says that it can't be started, so that none is to be waited for.
+func (r *run) start(impatient bool) bool {
 	mine, err := wire.ClaimStart(r.dataDir, time.Now(), impatient)
 	if err == nil && mine {
 		err = r.StartWorker(r.dataDir)
@@ -130,4 +131,5 @@ func (r *run) start(impatient bool) {
 	if err != nil {
 		r.log("start worker", err.Error())
 	}
+	return err == nil
 }

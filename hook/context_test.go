@@ -95,6 +95,20 @@ func TestContextFallsBack(t *testing.T) {
 	}
 }
 
+// TestContextDoesNotWaitForAWorkerThatCannotStart would take a minute if it did.
+func TestContextDoesNotWaitForAWorkerThatCannotStart(t *testing.T) {
+	s := newStage(t)
+	s.options = func(o *Options) {
+		o.StartWorker = func(string) error { return errNoBinary }
+		o.Fallback = func(context.Context, claudemem.ContextRequest) ([]byte, error) {
+			return []byte(`{"systemMessage":"x"}`), nil
+		}
+	}
+	if out := s.run(start); out != `{"systemMessage":"x"}`+"\n" {
+		t.Errorf("stdout %q", out)
+	}
+}
+
 // TestContextOfOtherWorker: one of another version is replaced, one that is busy is not; both times the database answers.
 func TestContextOfOtherWorker(t *testing.T) {
 	for name, c := range map[string]struct {

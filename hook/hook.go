@@ -87,8 +87,9 @@ type run struct {
 	reply    reply
 }
 
-// Run does what the host asked for. It never fails and never panics; what the
-// worker's operator should know goes into logs/hook.log of the data directory.
+// Run does what the host asked for. It never fails and never panics; what
+// somebody who looks for a fault should know goes into logs/hook.log of the
+// data directory.
 func Run(o Options) {
 	r := newRun(o)
 	defer func() {
