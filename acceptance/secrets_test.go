@@ -145,7 +145,7 @@ func testSecrets(t *testing.T, name string, workerUp bool) {
 		send("JSON in text", "save", tool(6, "Bash", map[string]any{"command": "cat key.json"}, map[string]any{"stdout": `{"private_key": ` + quote(kind.text) + `, "client": "x"}`}))
 		send("MCP answer", "save", tool(7, "mcp__vault__get", map[string]any{"name": "x"}, []any{map[string]any{"type": "text", "text": kind.text}}))
 		if !strings.Contains(kind.text, "\n") {
-			send("path", "save", tool(8, "Edit", map[string]any{"file_path": filepath.Join(project, "keys", strings.ReplaceAll(kind.text, "/", "_")+".txt"), "old_string": "a", "new_string": "b"},
+			send("path", "save", tool(8, "Edit", map[string]any{"file_path": project + "/keys/" + kind.text + ".txt", "old_string": "a", "new_string": "b"},
 				map[string]any{"filePath": "x", "oldString": "a", "newString": "b"}))
 		}
 		if err := os.WriteFile(filepath.Join(project, id+".jsonl"), []byte(`{"type":"user","message":`+quote(kind.text)+`}`), 0o600); err != nil {
@@ -191,6 +191,7 @@ func testSecrets(t *testing.T, name string, workerUp bool) {
 	send("withheld file", "save", map[string]any{"session_id": "withheld", "hook_event_name": "PostToolUse", "tool_name": "Read", "tool_use_id": "w1",
 		"tool_input":    map[string]any{"file_path": filepath.Join(project, ".env.local")},
 		"tool_response": map[string]any{"type": "text", "file": map[string]any{"filePath": filepath.Join(project, ".env.local"), "content": "COLOUR=" + plain}}})
+	send("transcript", "summary", map[string]any{"session_id": "withheld", "hook_event_name": "Stop", "last_assistant_message": "Read it."})
 	mustGo = append(mustGo, planted{"withheld file", "", []string{plain}})
 
 	files, size := 0, 0

@@ -38,10 +38,22 @@ setsid flock -o worker.lock sh -c 'echo $$ >"$out/holder"; exec sleep 600' >/dev
 for i in $(seq 100); do [ -s "$out/holder" ] && exit 0; sleep 0.05; done; exit 1`
 
 // releaseLock notes what the first session left behind, then lets workers run.
-const releaseLock = `find "$HOME/.claude-mem/spool" -maxdepth 1 -name '*.json' | wc -l >"$out/spooled"
+// First the workers that its hooks started have to give up: one that still waits
+// for the lock would take it, and the second session would not have to start one.
+const releaseLock = `for i in $(seq 200); do
+  alive=
+  for p in /proc/[0-9]*; do
+    tr '\0' ' ' 2>/dev/null <"$p/cmdline" | grep -q "^$plugin/bin/claude-mem worker" && alive=1
+  done
+  [ -n "$alive" ] || break
+  sleep 0.05
+done
+[ -z "$alive" ] || { echo "a worker waits for the lock without end"; exit 1; }
+find "$HOME/.claude-mem/spool" -maxdepth 1 -name '*.json' | wc -l >"$out/spooled"
 [ -e "$HOME/.claude-mem/worker.json" ] && echo 1 >"$out/worked" || echo 0 >"$out/worked"
 kill "$(cat "$out/holder")"
-for i in $(seq 100); do flock -n "$HOME/.claude-mem/worker.lock" true && exit 0; sleep 0.05; done; exit 1`
+for i in $(seq 100); do flock -n "$HOME/.claude-mem/worker.lock" true && exit 0; sleep 0.05; done
+echo "the lock is not free"; exit 1`
 
 // TestTwoSessions is acceptance point 2 of issue 1: what the first session did
 // is in the first thing that the second session's model reads, whatever became
@@ -141,6 +153,9 @@ func checkBlock(t *testing.T, name, out string) {
 			copied++
 			t.Errorf("the block holds a line of tool output: %s", l)
 		}
+	}
+	if t.Failed() {
+		return
 	}
 	t.Logf("point 2: %s: block of %d characters names file, command, pass and request, 0 of %d output lines verbatim",
 		name, len([]rune(got)), len(lines))

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -35,6 +36,25 @@ func script(t *testing.T, args ...string) string {
 		t.Fatalf("%v: %s", err, errs.String())
 	}
 	return out.String()
+}
+
+// traces is what a failed run says about itself.
+func traces(args []string) string {
+	var b strings.Builder
+	for i, a := range args {
+		if a != "--out" || i+1 == len(args) {
+			continue
+		}
+		for _, name := range []string{"between.txt", "after.txt", "stderr.txt", "stats.json", "home/.claude-mem/logs/*", "home/.claude-mem/worker.*"} {
+			files, _ := filepath.Glob(filepath.Join(args[i+1], name)) // the pattern is well formed
+			for _, f := range files {
+				if text, err := os.ReadFile(f); err == nil && len(text) > 0 {
+					fmt.Fprintf(&b, "\n--- %s\n%s", f, text)
+				}
+			}
+		}
+	}
+	return b.String()
 }
 
 // buildPlugin puts plugin/ and both binaries, freshly built, into a directory of the test's.
@@ -75,6 +95,11 @@ func play(t *testing.T, plugin string, steps ...string) string {
 		"--project", project, "--out", out, "--timeout", "90",
 		"--env", "GOCACHE=" + goEnv(t, "GOCACHE"), "--env", "GOFLAGS=-count=1 -buildvcs=false", "--env", "GOTOOLCHAIN=local",
 	}, steps...)
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Log("traces of the run:", traces(args))
+		}
+	})
 	script(t, args...)
 	return out
 }

@@ -81,7 +81,7 @@ func snake(key string) string {
 	for i := range len(key) {
 		c := key[i]
 		if 'A' <= c && c <= 'Z' {
-			if i > 0 && !('A' <= key[i-1] && key[i-1] <= 'Z') { // sessionID as well as sessionId
+			if i > 0 && (key[i-1] < 'A' || 'Z' < key[i-1]) { // sessionID as well as sessionId
 				b = append(b, '_')
 			}
 			c += 'a' - 'A'

@@ -23,6 +23,7 @@ func (r *run) capture(m *moment) {
 		return
 	}
 	typed := e.Prompt
+	shedEvent(e)
 	redact.Event(e, r.settings.Items(settings.KeyWithholdFiles))
 	if e.Kind == claudemem.KindPrompt && strings.TrimSpace(e.Prompt) == "" && strings.TrimSpace(typed) != "" {
 		return // machinery's text alone: nobody typed it
@@ -62,7 +63,7 @@ func (r *run) deliver(m *moment) {
 	body := wire.AppendEvent(make([]byte, 0, 1024+len(e.ToolInput)+len(e.ToolResponse)+len(e.Prompt)+len(e.ToolError)+len(e.LastAssistantMessage)), e)
 	err := errPostponed
 	if len(body) <= largestPost {
-		client := wire.Client{Address: wire.Find(r.dataDir, r.Getenv), Deadline: r.deadline.Add(-spoolReserve)}
+		client := wire.Client{Address: wire.Find(r.dataDir, r.Getenv), Deadline: r.postUntil()}
 		var resp wire.Response
 		if resp, err = client.Post(wire.PathFor(e.Kind), body); err == nil {
 			err = r.accept(m, resp)
@@ -79,6 +80,17 @@ func (r *run) deliver(m *moment) {
 	if worthStarting(err) {
 		r.start(false)
 	}
+}
+
+// postUntil is when a worker must have answered. A payload that came late leaves
+// it a moment all the same: without a try nobody would know that there is no
+// worker, and start one.
+func (r *run) postUntil() time.Time {
+	until := r.deadline.Add(-spoolReserve)
+	if least := time.Now().Add(leastPost); until.Before(least) {
+		return least
+	}
+	return until
 }
 
 // Why an event goes to the spool though a worker answered, or could have.
@@ -109,8 +121,9 @@ func worthStarting(err error) bool {
 	return !os.IsTimeout(err) && !errors.Is(err, errBusy) && !errors.Is(err, errPostponed)
 }
 
-// start has a worker started unless somebody is at it or the last try was too recent.
-func (r *run) start(impatient bool) {
+// start has a worker started unless somebody is at it or the last try was too
+// recent. False says that it can't be started, so that none is to be waited for.
+func (r *run) start(impatient bool) bool {
 	mine, err := wire.ClaimStart(r.dataDir, time.Now(), impatient)
 	if err == nil && mine {
 		err = r.StartWorker(r.dataDir)
@@ -118,4 +131,5 @@ func (r *run) start(impatient bool) {
 	if err != nil {
 		r.log("start worker", err.Error())
 	}
+	return err == nil
 }

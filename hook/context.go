@@ -72,7 +72,9 @@ func (r *run) askWorker(request *claudemem.ContextRequest) (wire.ContextAnswer, 
 			}
 			if !started {
 				started = true
-				r.start(true)
+				if !r.start(true) {
+					return wire.ContextAnswer{}, errNotNow
+				}
 			}
 			if errors.Is(err, wire.ErrWireVersion) {
 				return wire.ContextAnswer{}, err // it takes a while until the new one has taken over

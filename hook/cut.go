@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"claudemem"
+	"claudemem/redact"
 	"claudemem/wire"
 )
 
@@ -15,8 +16,17 @@ const (
 	longestField = 64 << 10
 	// longestWhole is what a file's content may have for the comparison of its symbols.
 	longestWhole = 1 << 20
-	// longestList bounds arrays and objects of many small members, counted without whole contents.
-	longestList = 4 * longestField
+	// longestList bounds an array or object of many members, longestInner one
+	// within another; both count without whole contents. They leave room for two
+	// texts of full length side by side.
+	longestList  = 8 * longestField
+	longestInner = 3 * longestField
+	// A text longer than longestWhole loses its middle before redaction already,
+	// and keeps earlyEnd of each end: far more than is kept in the end, so that no
+	// secret of less than 96 KB can lose a part that would have given it away. A
+	// list is shortened early from earlyList on.
+	earlyEnd  = 2 * longestField
+	earlyList = 8 << 20
 	// deepest is how far down members are cut one by one; what is still too large there goes as one.
 	deepest = 8
 
@@ -24,12 +34,40 @@ const (
 	imageMark = "[claude-mem: image left out, "
 )
 
+// shedEvent takes the middle out of enormous texts, so that redaction, which
+// looks at every byte several times, stays within the hook's deadline. Tags go
+// first: one that is opened in the middle would not be seen any more.
+func shedEvent(e *claudemem.Event) {
+	e.Prompt = shedText(e.Prompt)
+	e.ToolError = shedText(e.ToolError)
+	e.LastAssistantMessage = shedText(e.LastAssistantMessage)
+	for _, raw := range []*json.RawMessage{&e.ToolInput, &e.ToolResponse} {
+		if len(*raw) > longestWhole {
+			c := cutter{longest: longestWhole, shorten: shedString, list: earlyList, innerList: earlyList}
+			*raw, _ = c.value(*raw, "", 0)
+		}
+	}
+}
+
+func shedText(s string) string {
+	if len(s) <= longestWhole {
+		return s
+	}
+	return cutText(redact.StripTags(s), longestWhole, earlyEnd)
+}
+
+// shedString is shedText for a JSON string as it stands.
+func shedString(v []byte) []byte {
+	text, _ := wire.Text(v)
+	return wire.AppendText(nil, shedText(text))
+}
+
 // cutEvent shortens what is too long to keep. It runs after redaction: half a
 // secret would not be recognised.
 func cutEvent(e *claudemem.Event) {
-	e.Prompt = cutText(e.Prompt)
-	e.ToolError = cutText(e.ToolError)
-	e.LastAssistantMessage = cutText(e.LastAssistantMessage)
+	for _, text := range []*string{&e.Prompt, &e.ToolError, &e.LastAssistantMessage} {
+		*text = cutText(*text, longestField, longestField/2)
+	}
 	var input, response []string
 	switch e.ToolName {
 	case "Write", "Edit", "MultiEdit":
@@ -44,12 +82,13 @@ func cutEvent(e *claudemem.Event) {
 
 func gone(n int) string { return cutMark + strconv.Itoa(n) + " bytes cut]" }
 
-// cutText keeps head and tail of a long text, with a mark between them that says how much went.
-func cutText(s string) string {
-	if len(s) <= longestField {
+// cutText keeps so much of each end of a text that is longer than longest, with
+// a mark between them that says how much went.
+func cutText(s string, longest, end int) string {
+	if len(s) <= longest {
 		return s
 	}
-	head, tail := longestField/2, len(s)-longestField/2
+	head, tail := end, len(s)-end
 	for !utf8.RuneStart(s[head]) {
 		head--
 	}
@@ -76,12 +115,23 @@ func cutRaw(raw json.RawMessage, whole []string) json.RawMessage {
 	if len(raw) <= longestField && !bytes.Contains(raw, []byte(`"base64"`)) && !bytes.Contains(raw, []byte(`"image`)) {
 		return raw
 	}
-	c := cutter{whole: whole}
+	c := cutter{whole: whole, images: true, longest: longestField, shorten: cutString, list: longestList, innerList: longestInner}
 	out, _ := c.value(raw, "", 0)
 	return out
 }
 
-type cutter struct{ whole []string }
+// cutter shortens JSON by limits.
+type cutter struct {
+	// whole names the members that are files' contents.
+	whole []string
+	// images says that images are left out.
+	images bool
+	// longest is the length from which on shorten is used on a string.
+	longest int
+	shorten func([]byte) []byte
+	// list and innerList bound arrays and objects.
+	list, innerList int
+}
 
 // value returns v shortened, and how much of it is contents that travel whole.
 func (c *cutter) value(v []byte, key string, depth int) (short []byte, exempt int) {
@@ -90,7 +140,7 @@ func (c *cutter) value(v []byte, key string, depth int) (short []byte, exempt in
 	}
 	switch v[0] {
 	case '"':
-		if len(v) <= longestField {
+		if len(v) <= c.longest {
 			return v, 0
 		}
 		for _, name := range c.whole {
@@ -98,12 +148,12 @@ func (c *cutter) value(v []byte, key string, depth int) (short []byte, exempt in
 				return v, len(v)
 			}
 		}
-		return cutString(v), 0
+		return c.shorten(v), 0
 	case '{', '[':
 		if depth < deepest {
 			return c.members(v, depth)
 		}
-		if len(v) > longestField {
+		if len(v) > c.longest {
 			return wire.AppendText(nil, gone(len(v))), 0
 		}
 	}
@@ -115,7 +165,7 @@ func (c *cutter) members(v []byte, depth int) (short []byte, exempt int) {
 	object := v[0] == '{'
 	var list [][]byte
 	changed, total := false, 0
-	image := object && isImage(v)
+	image := c.images && object && isImage(v)
 	add := func(key string, label, value []byte) {
 		out, kept := c.value(value, key, depth+1)
 		if image && (key == "base64" || key == "data") && value[0] == '"' {
@@ -123,7 +173,7 @@ func (c *cutter) members(v []byte, depth int) (short []byte, exempt int) {
 		}
 		changed = changed || !bytes.Equal(out, value)
 		exempt += kept
-		total += len(label) + len(out)
+		total += len(label) + len(out) + 1
 		list = append(list, append(append(make([]byte, 0, len(label)+len(out)), label...), out...))
 	}
 	if object {
@@ -135,8 +185,12 @@ func (c *cutter) members(v []byte, depth int) (short []byte, exempt int) {
 	} else {
 		wire.Elements(v, func(value []byte) { add("", nil, value) })
 	}
-	if total-exempt > longestList {
-		list = cutList(list, object)
+	limit := c.list
+	if depth > 0 {
+		limit = c.innerList
+	}
+	if total-exempt > limit {
+		list = cutList(list, object, limit+exempt)
 		changed = true
 	}
 	if !changed {
@@ -169,16 +223,19 @@ func isImage(v []byte) bool {
 	return image && data
 }
 
-// cutList keeps the first and the last members, of each end as many as fit into
-// half the length, and one member between them that says how many went. It is
-// of the same type as its neighbour where that is text or an object.
-func cutList(list [][]byte, object bool) [][]byte {
-	head, tail := 0, len(list)
-	for room := longestList / 2; head < tail && len(list[head]) <= room; head++ {
-		room -= len(list[head])
+// cutList keeps the first and the last members, of each end about as much, as
+// fit into limit bytes, and one member between them that says how many went. It
+// is of the same type as its neighbour where that is text or an object.
+func cutList(list [][]byte, object bool, limit int) [][]byte {
+	head, tail, room := 0, len(list), limit
+	for ; head < tail && len(list[head])+1 <= room-limit/2; head++ {
+		room -= len(list[head]) + 1
 	}
-	for room := longestList / 2; tail > head && len(list[tail-1]) <= room; tail-- {
-		room -= len(list[tail-1])
+	for ; tail > head && len(list[tail-1])+1 <= room; tail-- {
+		room -= len(list[tail-1]) + 1
+	}
+	for ; head < tail && len(list[head])+1 <= room; head++ { // the tail left some
+		room -= len(list[head]) + 1
 	}
 	if head == tail {
 		return list

@@ -43,6 +43,8 @@ func (v Verb) budget() time.Duration {
 const (
 	// spoolReserve is what of the budget is kept for the spool when the worker is slow.
 	spoolReserve = 60 * time.Millisecond
+	// leastPost is what the worker gets however late it is.
+	leastPost = 20 * time.Millisecond
 	// lastResort is when the process ends whatever it is doing (a file system that
 	// hangs): the host gives SessionEnd 1.5 s in all, the others 5 s and more.
 	lastResort = 1300 * time.Millisecond
@@ -85,8 +87,9 @@ type run struct {
 	reply    reply
 }
 
-// Run does what the host asked for. It never fails and never panics; what the
-// worker's operator should know goes into logs/hook.log of the data directory.
+// Run does what the host asked for. It never fails and never panics; what
+// somebody who looks for a fault should know goes into logs/hook.log of the
+// data directory.
 func Run(o Options) {
 	r := newRun(o)
 	defer func() {

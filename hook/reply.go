@@ -44,7 +44,7 @@ func (r *reply) print(w io.Writer) {
 		b = append(b, `"hookSpecificOutput":{"hookEventName":`...)
 		b = wire.AppendText(b, r.event)
 		b = append(b, `,"additionalContext":`...)
-		b = wire.AppendText(b, fit(r.context, longestContext))
+		b = wire.AppendText(b, fit(r.context))
 		b = append(b, '}')
 	}
 	if len(r.system) > 0 {
@@ -59,17 +59,17 @@ func (r *reply) print(w io.Writer) {
 
 const contextEnd = "</claude-mem-context>"
 
-// fit cuts a text that is over limit UTF-16 units at the end of a line and
+// fit cuts a text that the host would not take whole at the end of a line and
 // closes the frame of a context block again. Builders stay below by themselves.
-func fit(text string, limit int) string {
-	if utf16Length(text) <= limit {
+func fit(text string) string {
+	if utf16Length(text) <= longestContext {
 		return text
 	}
 	end := ""
 	if strings.HasSuffix(strings.TrimRight(text, "\n"), contextEnd) {
 		end = "\n" + contextEnd
 	}
-	room := limit - len(end)
+	room := longestContext - len(end)
 	at := 0
 	for i, c := range text {
 		if c > 0xFFFF {

@@ -32,7 +32,8 @@ type Options struct {
 	QuietAfter time.Duration
 	// MaxObservers is how many batches are in work at a time; less than 1 is 1.
 	MaxObservers int
-	// Fallback extracts what the distiller failed on three times; nil buries it.
+	// Fallback extracts what the distiller failed on three times. nil is the
+	// distiller itself: in ever smaller parts, so that only the bad events are buried.
 	Fallback Distiller
 	// Clock is the time of day; nil is time.Now.
 	Clock func() time.Time
@@ -82,6 +83,9 @@ func New(queue Queue, recorder Recorder, distiller Distiller, opts Options) *Obs
 	}
 	if opts.BatchMaxBytes <= 0 {
 		opts.BatchMaxBytes = defaultBatchBytes
+	}
+	if opts.Fallback == nil {
+		opts.Fallback = distiller
 	}
 	opts.MaxObservers = max(opts.MaxObservers, 1)
 	if opts.Clock == nil {

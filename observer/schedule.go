@@ -19,6 +19,8 @@ type scheduler struct {
 	// line holds the sessions that are due, in the order in which they became so.
 	line    []claudemem.SessionID
 	running int
+	// signals counts what the queue has signalled.
+	signals int
 	// finished has room for every running lane: none ever waits to report.
 	finished chan laneResult
 }
@@ -29,8 +31,8 @@ type lane struct {
 	plan  plan
 	// flush counts the requests for this session's open turn; 0 = none is open.
 	flush int
-	// startedFlush is flush when the running batch was claimed.
-	startedFlush int
+	// startedFlush and startedSignals are the counts when the running batch was claimed.
+	startedFlush, startedSignals int
 	// stalled means that a claim came back empty: somebody else holds the oldest
 	// event. The queue signals when that changes.
 	stalled bool
@@ -85,6 +87,7 @@ func (s *scheduler) run(ctx context.Context) {
 			}
 			return
 		case <-s.o.queue.Ready():
+			s.signals++
 			for _, l := range s.lanes {
 				l.stalled = false
 			}
@@ -195,7 +198,7 @@ func (s *scheduler) apply(requests []flushRequest, waiters []*waiter, backlog []
 }
 
 func (s *scheduler) start(ctx context.Context, id claudemem.SessionID, l *lane) {
-	l.state, l.startedFlush = laneRunning, l.flush
+	l.state, l.startedFlush, l.startedSignals = laneRunning, l.flush, s.signals
 	s.running++
 	p := l.plan
 	go func() { s.finished <- s.o.work(ctx, id, p) }()
@@ -205,7 +208,7 @@ func (s *scheduler) finish(r laneResult) {
 	s.running--
 	l := s.lanes[r.session]
 	l.state = laneIdle
-	l.stalled = r.empty
+	l.stalled = r.empty && l.startedSignals == s.signals // else things may have changed since
 	if r.failed {
 		l.notBefore = time.Now().Add(storageRetry)
 	}

@@ -113,7 +113,7 @@ func (o *Observer) inHalves(ctx context.Context, claim claudemem.Claim, work fun
 
 // lastAttempt is the third: what fails now is extracted by the fallback.
 func (o *Observer) lastAttempt(ctx context.Context, claim claudemem.Claim) bool {
-	return o.attempt(ctx, claim, func(err error) bool { return o.extract(ctx, claim, err) })
+	return o.attempt(ctx, claim, func(error) bool { return o.extract(ctx, claim) })
 }
 
 // attempt distils and confirms; a failure that is the events' own goes to failed.
@@ -144,35 +144,28 @@ func (o *Observer) attempt(ctx context.Context, claim claudemem.Claim, failed fu
 
 // extract has the fallback do what the distiller could not, in ever smaller parts,
 // so that one bad event takes no good one with it, and buries what is left.
-func (o *Observer) extract(ctx context.Context, claim claudemem.Claim, cause error) bool {
-	err := cause
-	if o.opts.Fallback != nil {
-		var batch claudemem.Batch
-		batch, err = o.batch(ctx, claim)
-		if err != nil {
-			o.retry(ctx, claim, err, false)
-			return false
-		}
-		var outcome claudemem.Outcome
-		outcome, err = distil(ctx, o.opts.Fallback, batch)
+func (o *Observer) extract(ctx context.Context, claim claudemem.Claim) bool {
+	batch, err := o.batch(ctx, claim)
+	if err != nil {
+		o.retry(ctx, claim, err, false)
+		return false
+	}
+	outcome, err := distil(ctx, o.opts.Fallback, batch)
+	if err == nil {
+		err = o.confirm(ctx, claim, outcome)
 		if err == nil {
-			err = o.confirm(ctx, claim, outcome)
-			if err == nil {
-				return true
-			}
+			return true
 		}
-		switch n := len(claim.Events); {
-		case isTransient(err):
-			o.retry(ctx, claim, err, false)
-			return false
-		case ctx.Err() != nil:
-			o.release(ctx, claim)
-			return false
-		case n > 1:
-			return o.inHalves(ctx, claim, func(ctx context.Context, half claudemem.Claim) bool {
-				return o.extract(ctx, half, err)
-			})
-		}
+	}
+	switch {
+	case isTransient(err):
+		o.retry(ctx, claim, err, false)
+		return false
+	case ctx.Err() != nil:
+		o.release(ctx, claim)
+		return false
+	case len(claim.Events) > 1:
+		return o.inHalves(ctx, claim, o.extract)
 	}
 	o.opts.Logger.Error("bury events", "session", claim.Session.ID, "events", len(claim.Events), "error", err)
 	o.giveBack(ctx, claim, func(ctx context.Context) error { return o.queue.Bury(ctx, claim, err) })

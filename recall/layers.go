@@ -281,19 +281,22 @@ func (r *run) storedObservations(ctx context.Context) ([]claudemem.Observation, 
 	return kept[:min(len(kept), r.opts.MaxObservations)], nil
 }
 
-// observationText is "title: one line". The line is the subtitle, then as many
-// facts as have room; a modified file that nothing of it names follows.
+// observationText is "title: one line". The line is the subtitle, else the first
+// fact that says more than the title; a modified file that neither names follows.
+// The other facts are a `claude-mem show` away: ten lines of them cost a fifth
+// of the block and are seldom read.
 func (r *run) observationText(o claudemem.Observation) string {
-	title := r.plain(o.Title)
-	parts := make([]string, 0, 1+len(o.Facts))
+	title, detail := r.plain(o.Title), ""
 	for _, p := range append([]string{o.Subtitle}, o.Facts...) {
 		p = strings.TrimRight(r.plain(p), ". ")
-		if p != "" && !containsFold(title, p) && !slices.ContainsFunc(parts, func(q string) bool { return containsFold(q, p) }) {
-			parts = append(parts, p)
+		if p == "" || containsFold(title, p) {
+			continue
 		}
-	}
-	if title == "" && len(parts) > 0 {
-		title, parts = parts[0], parts[1:]
+		if title != "" {
+			detail = p
+			break
+		}
+		title = p
 	}
 	if title == "" {
 		title = r.plain(o.Narrative)
@@ -306,35 +309,26 @@ func (r *run) observationText(o claudemem.Observation) string {
 	for _, f := range o.FilesIn(claudemem.FileModified) {
 		files = append(files, r.plain(f))
 	}
-	text := compose(title, parts, observationChars)
+	text := compose(title, detail, observationChars)
 	note := fileNote(files, text)
 	if units(text)+units(note) > observationChars {
-		text = compose(title, parts, observationChars-units(note))
+		text = compose(title, detail, observationChars-units(note))
 	}
 	return text + note
 }
 
-// compose joins "title: part; part" within limit. The first part says what the
-// title is about, so even a piece of it is worth having; of the others those
-// that fit are taken whole.
-func compose(title string, parts []string, limit int) string {
+// compose joins "title: detail" within limit. The title goes first; of the
+// detail even a piece is worth having, unless it would be too short to tell anything.
+func compose(title, detail string, limit int) string {
+	const leastDetail = 30
 	text := cut(title, limit)
-	room := limit - units(text)
-	for i, p := range parts {
-		sep := "; "
-		if i == 0 {
-			sep = ": "
-			if units(p)+len(sep) > room {
-				if room < 30 {
-					break
-				}
-				p = cut(p, room-len(sep))
-			}
-		}
-		if need := len(sep) + units(p); need <= room {
-			text += sep + p
-			room -= need
-		}
+	room := limit - units(text) - len(": ")
+	switch {
+	case detail == "":
+	case units(detail) <= room:
+		text += ": " + detail
+	case room >= leastDetail:
+		text += ": " + cut(detail, room)
 	}
 	return text
 }

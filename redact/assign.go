@@ -5,7 +5,7 @@ import "strings"
 const (
 	// maxValue bounds what is looked at of a value to judge it, in bytes. What is
 	// masked is always the whole value.
-	maxValue = 256
+	maxValue = 128
 	// maxQuoted bounds how far a value's closing quote is looked for.
 	maxQuoted = 4096
 	// maxHeader bounds what is looked at of a header's value.
@@ -59,6 +59,8 @@ func secretAtAssign(s string, i int) (span, bool) {
 			opEnd++
 		case '~':
 			return span{}, false
+		case '\\':
+			opEnd += bracket(s, opEnd, '>')
 		}
 	}
 	if found, ok := secretAssigned(s, a, i, opEnd); ok {
@@ -210,6 +212,19 @@ func (q quote) end(s string) int {
 	return limit
 }
 
+// closing reports whether the quote closes a string and opens none, as in
+// "--password=" + value: then code follows up to the end of the line.
+func (q quote) closing(s string, end int) bool {
+	i := q.start
+	for i < end && s[i] == ' ' {
+		i++
+	}
+	if i == end || strings.IndexByte("+,)%.;", s[i]) < 0 {
+		return false
+	}
+	return end == len(s) || s[end] != q.char && s[end] != '\\' || i > q.start && s[i] != ')'
+}
+
 // convertedLiteral reads []byte("…") and its like at i.
 func convertedLiteral(s string, i int) (quote, bool) {
 	for _, conversion := range [...]string{"[]byte(", "string(", "bytes(", "String(", "SecretStr(", "Buffer.from(", "b64decode("} {
@@ -223,7 +238,7 @@ func convertedLiteral(s string, i int) (quote, bool) {
 // quoted judges a literal in quotes.
 func (a assignment) quoted(s string, q quote) (span, bool) {
 	end := q.end(s)
-	if end <= q.start {
+	if end-q.start < a.family.shortest() || q.closing(s, end) {
 		return span{}, false
 	}
 	found := span{q.start, end, a.family.rule()}
@@ -231,7 +246,7 @@ func (a assignment) quoted(s string, q quote) (span, bool) {
 	if a.family == famAuthorization {
 		return authorizationValue(s, q.start, end)
 	}
-	return found, secretLiteral(a.family, v, a.comparison) || a.envStyle(s) && secretSetting(v)
+	return found, secretLiteral(a.family, v, a.comparison) || a.envStyle() && secretSetting(v)
 }
 
 // secretLiteral reports whether a literal string is a secret of the family.
@@ -276,12 +291,15 @@ func pathLike(v string) bool {
 	case '/', '.', '~':
 		return strings.IndexByte(v, '+') < 0 && strings.IndexByte(v, '=') < 0 && strings.Count(v, "/") >= 1 && !random(v)
 	}
+	if strings.Trim(v, "0123456789.") == "" && strings.IndexByte(v, '.') > 0 {
+		return true // an address, a version, an object identifier
+	}
 	return strings.Contains(v, "://") || len(v) > 3 && v[1] == ':' && v[2] == '\\'
 }
 
 // envStyle reports whether the assignment reads NAME=value, as in a .env file, a
 // shell or a container's command line.
-func (a assignment) envStyle(s string) bool {
+func (a assignment) envStyle() bool {
 	if !a.tight || a.colon || a.comparison {
 		return false
 	}
@@ -290,10 +308,7 @@ func (a assignment) envStyle(s string) bool {
 			return false
 		}
 	}
-	if a.nameStart == 0 {
-		return true
-	}
-	return strings.IndexByte(" \t\n\r\"'+-;|&\\", s[a.nameStart-1]) >= 0 || s[a.nameStart-1] >= 0x80
+	return true
 }
 
 // secretSetting reports whether the value of a NAME=value is taken for a secret
@@ -308,31 +323,38 @@ func (a assignment) bare(s string, i int) (span, bool) {
 	if a.family == famAuthorization {
 		return authorizationValue(s, i, lineEnd(s, i))
 	}
-	env := a.envStyle(s)
-	stops := " \t\r\n\"'`<>()[]{},;&|"
-	if env || a.family == famPassword && a.tight {
-		stops = " \t\r\n\"'`&|"
-		if env {
-			stops = " \t\r\n\"'`"
-		}
+	env := a.envStyle()
+	stops := &codeStops
+	if env {
+		stops = &settingStops
+	} else if a.family == famPassword && a.tight {
+		stops = &passwordStops
 	}
 	end := bareEnd(s, i, i+maxValue, stops)
 	v := s[i:end]
+	if len(v) < a.family.shortest() {
+		return span{}, false
+	}
 	if env || a.family == famPassword && a.tight {
-		// The punctuation of the code around it does not belong to it.
-		trimmed := strings.TrimRight(v, ",;")
-		if open := strings.IndexByte(trimmed, '('); open > 0 && identifier(trimmed[:open]) {
-			return span{}, false // a call
+		// The code around it does not belong to it.
+		if stop := strings.IndexAny(v, "([,;)"); stop > 0 && identifier(v[:stop]) {
+			if v[stop] == '(' || v[stop] == '[' || !env && (strings.IndexByte(v[:stop], '.') > 0 || placeholder(v[:stop])) {
+				return span{}, false // a call, an element, a field
+			}
 		}
-		if strings.IndexByte(trimmed, '(') < 0 {
-			trimmed = strings.TrimRight(trimmed, ")]};,")
-		}
-		if len(trimmed) < len(v) && len(v) < maxValue {
-			v = trimmed
+		if len(v) < maxValue {
+			if strings.IndexByte(v, '(') < 0 {
+				v = strings.TrimRight(v, ")]};:,")
+			} else {
+				v = strings.TrimRight(v, ",;")
+			}
 			end = i + len(v)
 		}
 	}
-	if len(v) < 3 || placeholder(v) {
+	if a.colon && strings.EqualFold(a.name, "pass") {
+		return span{}, false // --- PASS: TestName
+	}
+	if len(v) < a.family.shortest() || placeholder(v) {
 		return span{}, false
 	}
 	after := byte('\n')
@@ -342,46 +364,71 @@ func (a assignment) bare(s string, i int) (span, bool) {
 	if after == '(' || after == '[' || after == '{' || after == '<' && a.family != famPassword {
 		return span{}, false
 	}
-	found := span{i, end, a.family.rule()}
-	if len(v) == maxValue {
-		found.end = bareEnd(s, end, len(s), stops)
+	if !a.bareSecret(s, v, env, after) {
+		return span{}, false
 	}
+	if len(v) == maxValue {
+		end = bareEnd(s, end, len(s), stops)
+	}
+	return span{i, end, a.family.rule()}, true
+}
+
+// bareSecret reports whether a value without quotes is a secret; after is the
+// byte that follows it.
+func (a assignment) bareSecret(s, v string, env bool, after byte) bool {
 	name := identifier(v)
 	switch a.family {
 	case famPassword:
 		switch {
 		case endsAt(s, a.nameStart, "--"):
-			return found, true // --password=word
+			return true // --password=word
 		case env:
-			return found, secretSetting(v) || len(v) >= 3 && !identifier(v) && !environmentName(v)
+			return secretSetting(v) || !name && !environmentName(v)
 		case !name:
-			return found, !pathLike(v) && hasAlnum(v)
+			return !pathLike(v) && hasAlnum(v)
 		case strings.ContainsAny(v, ".:>"):
-			return span{}, false // a field of something
-		case strings.IndexAny(v, "0123456789") >= 0:
+			return false // a field of something
+		case strings.ContainsAny(v, "0123456789"):
 			// A variable with a number, or a password? Code ends statements.
-			return found, a.tight || after == '\r' || after == '\n' || after == '&' || after == '\\'
+			return a.tight || after == '\r' || after == '\n' || after == '&' || after == '\\'
 		}
-		return found, (after == '\n' || after == '\r' || after == '\\') && len(v) >= 4 && lowerCase(v) && a.startsLine(s)
+		return (after == '\n' || after == '\r' || after == '\\') && len(v) >= 4 && lowerCase(v) && a.startsLine(s)
 	case famSecret:
 		if env && secretSetting(v) {
-			return found, true
+			return true
 		}
 		if name && strings.ContainsAny(v, ".:>") && !random(v) {
-			return span{}, false
+			return false
 		}
-		return found, len(v) >= 8 && hasAlnum(v) && !wordy(v) && !pathLike(v)
+		return len(v) >= 8 && hasAlnum(v) && !wordy(v) && !pathLike(v)
 	case famKey:
-		return found, random(v) && !pathLike(v)
+		return random(v) && !pathLike(v)
 	}
-	return span{}, false
+	return false
+}
+
+// Bytes that end a value without quotes: in code, for a password after NAME=,
+// for all after a NAME= in capitals, for a flag's value, for curl's.
+var (
+	codeStops     = stopsOf(" \t\r\n\"'`<>()[]{},;&|")
+	passwordStops = stopsOf(" \t\r\n\"'`&|")
+	settingStops  = stopsOf(" \t\r\n\"'`")
+	flagStops     = stopsOf(" \t\r\n\"'`;|&<>)],")
+	curlStops     = stopsOf(" \t\r\n\"'`|;")
+)
+
+func stopsOf(chars string) (t [256]bool) {
+	for i := range len(chars) {
+		t[chars[i]] = true
+	}
+	return t
 }
 
 // bareEnd returns where a value without quotes that starts at i ends, at limit
 // at the latest.
-func bareEnd(s string, i, limit int, stops string) int {
+func bareEnd(s string, i, limit int, stops *[256]bool) int {
 	limit = min(limit, len(s))
-	for i < limit && strings.IndexByte(stops, s[i]) < 0 {
+	for i < limit && !stops[s[i]] {
 		if s[i] == '\\' && i+1 < len(s) && strings.IndexByte("nrt\"'", s[i+1]) >= 0 {
 			break // the escape of text within a string
 		}
@@ -414,8 +461,10 @@ func (a assignment) startsLine(s string) bool {
 	for i := a.nameStart; i > 0; i-- {
 		switch s[i-1] {
 		case ' ', '\t', '-', '+', '"', '\'':
-		case '\n':
+		case '\n', '\\':
 			return true
+		case 'n', 'r', 't': // of an escape
+			return i > 1 && s[i-2] == '\\'
 		default:
 			return false
 		}

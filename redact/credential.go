@@ -6,7 +6,7 @@ import (
 )
 
 // maxAuthority bounds the part of a URL that names user, password and host.
-const maxAuthority = 512
+const maxAuthority = 256
 
 // secretInURL finds the password of scheme://user:password@host, a token in the
 // user's place, and the path of a webhook. s[i] is the ':' before the slashes,
@@ -82,7 +82,12 @@ func webhook(s string, start int) (span, bool) {
 			continue
 		}
 		end := begin
-		for end < len(s) && (classes[s[end]]&classWord != 0 || s[end] == '/' || startsAt(s, end, `\/`)) {
+		for end < len(s) {
+			if slash := skipBackslashes(s, end); slash < len(s) && s[slash] == '/' {
+				end = slash
+			} else if classes[s[end]]&classWord == 0 {
+				break
+			}
 			end++
 		}
 		if end-begin < 16 || n > 0 && strings.IndexByte(s[begin:end], '/') < 0 {
@@ -118,9 +123,8 @@ func authorizationValue(s string, i, end int) (span, bool) {
 		}
 		return span{i, tokenEnd(s, i+len(v)), ruleAuthorization}, true
 	}
-	start := i + len(scheme) + 1
 	credentials = strings.TrimLeft(credentials, " ")
-	start = end - len(credentials)
+	start := end - len(credentials)
 	word, rest, more := strings.Cut(credentials, " ")
 	if len(word) < 4 || placeholder(word) || !tokenBytes(word) {
 		if !more || placeholder(word) || !strings.EqualFold(scheme, "AWS4-HMAC-SHA256") {
@@ -215,7 +219,7 @@ func secretFlag(s string, i int) (span, bool) {
 	end := runEnd(s, i+2, classWord)
 	name := s[i+2 : end]
 	fam := nameFamily(name)
-	if fam == famNone || end >= len(s) {
+	if fam == famNone || end >= len(s) || strings.HasPrefix(name, "no-") {
 		return span{}, false
 	}
 	// In a list of arguments, quotes and a comma stand between flag and value.
@@ -226,17 +230,16 @@ func secretFlag(s string, i int) (span, bool) {
 	if start == end || start >= len(s) || s[start] == '-' {
 		return span{}, false
 	}
-	const stops = " \t\r\n\"'`;|&<>)],"
-	stop := bareEnd(s, start, start+maxValue, stops)
+	stop := bareEnd(s, start, start+maxValue, &flagStops)
 	v := s[start:stop]
 	if len(v) == maxValue {
-		stop = bareEnd(s, stop, len(s), stops)
+		stop = bareEnd(s, stop, len(s), &flagStops)
 	}
 	switch {
 	case placeholder(v) || strings.IndexByte(v, '(') >= 0:
 		return span{}, false
 	case fam == famPassword:
-		if len(v) < 3 || wordy(v) && strings.IndexAny(v, "0123456789") < 0 && s[end] != ' ' {
+		if len(v) < 3 || wordy(v) && !strings.ContainsAny(v, "0123456789") && s[end] != ' ' {
 			return span{}, false
 		}
 		return span{start, stop, rulePassword}, true
@@ -269,7 +272,7 @@ func curlUser(s string, i int) (span, bool) {
 	if !flag {
 		return span{}, false
 	}
-	end := bareEnd(s, i+1, i+1+maxValue, " \t\r\n\"'`|;")
+	end := bareEnd(s, i+1, i+1+maxValue, &curlStops)
 	v := s[i+1 : end]
 	if v == "" || number(v) || reference(v) || v[0] == '/' {
 		return span{}, false

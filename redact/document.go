@@ -3,13 +3,10 @@ package redact
 import (
 	"bytes"
 	"encoding/json"
+	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
 )
-
-// maxDepth bounds the nesting of JSON that is taken apart; encoding/json refuses
-// more as well.
-const maxDepth = 10000
 
 // A document is JSON taken apart into its strings. What is between them stays as
 // it is, byte for byte.
@@ -61,7 +58,7 @@ func parseDocument(raw []byte) (document, bool) {
 		case '"':
 			end := stringEnd(raw, i)
 			s := jsonString{start: i, end: end, key: top.key, array: top.array, isKey: expectKey}
-			s.text = string(unquote(nil, raw[i+1:end-1]))
+			s.text = strings.ToValidUTF8(string(unquote(nil, raw[i+1:end-1])), "\ufffd")
 			if expectKey {
 				s.key, s.array = -1, 0
 				top.key = len(d.strings)

@@ -7,8 +7,8 @@ import (
 
 // JSON returns raw with tags stripped and secrets masked in its strings, and
 // with the values of keys that name a secret masked. It returns raw itself when
-// nothing is to be done. Valid JSON stays valid; what is no JSON becomes a JSON
-// string of its scrubbed text.
+// nothing is to be done. Valid JSON stays valid; what is no JSON, and not clean
+// either, becomes a JSON string of its scrubbed text.
 func JSON(raw []byte) ([]byte, map[string]int) {
 	var counts map[string]int
 	return scrubJSON(raw, &counts), counts
@@ -20,7 +20,7 @@ func scrubJSON(raw []byte, counts *map[string]int) []byte {
 	}
 	d, ok := parseDocument(raw)
 	if !ok {
-		return appendQuoted(nil, scrub(string(raw), counts))
+		return appendQuoted(nil, scrub(strings.ToValidUTF8(string(raw), "\ufffd"), counts))
 	}
 	d.scrub(counts)
 	return d.encode()
@@ -34,7 +34,8 @@ func cleanJSON(raw []byte) bool {
 	for i := 0; i < len(raw); {
 		n := bytes.IndexByte(raw[i:], '"')
 		if n < 0 {
-			return wellFormed(raw)
+			// Only what is no JSON at all has text here.
+			return !dirty(view(raw[i:]))
 		}
 		i += n
 		end := stringEnd(raw, i)
@@ -47,7 +48,8 @@ func cleanJSON(raw []byte) bool {
 			buffer = unquote(buffer[:0], body)
 			text = buffer
 		}
-		if dirty(view(text)) {
+		// The key of a PEM block may be in the strings that follow.
+		if dirty(view(text)) || bytes.Contains(text, []byte(pemBegin)) {
 			return false
 		}
 		i = end
@@ -59,12 +61,6 @@ func cleanJSON(raw []byte) bool {
 		}
 	}
 	return true
-}
-
-// wellFormed keeps text that is no JSON out of the fast path: only numbers and
-// literals have no quotes at all.
-func wellFormed(raw []byte) bool {
-	return !dirty(view(raw))
 }
 
 // scrub does all that is to be done with a document's strings.
@@ -103,7 +99,7 @@ func (d *document) spansStrings() bool {
 		if d.strings[i].isKey {
 			continue
 		}
-		if strings.Contains(s, "-----BEGIN") && !strings.Contains(s, "-----END") {
+		if strings.Contains(s, pemBegin) && !strings.Contains(s, "-----END") {
 			return true
 		}
 		if cuts := tagSpans(s, nil); len(cuts) > 0 && cuts[len(cuts)-1].end == len(s) {
@@ -170,7 +166,7 @@ func (d *document) addPrivateKeys(text string, cuts []span, counts *map[string]i
 	var merged []span
 	at, next := 0, 0
 	for {
-		n := strings.Index(text[at:], "-----BEGIN")
+		n := strings.Index(text[at:], pemBegin)
 		if n < 0 {
 			return append(merged, cuts[next:]...)
 		}
@@ -223,4 +219,20 @@ func (d *document) cut(starts []int, cuts []span) {
 			s.set(applySpans(s.text, own))
 		}
 	}
+}
+
+// Each gives every string of raw to f, keys too, with the key that it belongs
+// to ("" for keys and for strings of no object), and puts what f returns in its
+// place. It returns raw itself when f changes nothing, and false when raw is no
+// JSON.
+func Each(raw []byte, f func(key, text string) string) ([]byte, bool) {
+	d, ok := parseDocument(raw)
+	if !ok {
+		return raw, false
+	}
+	for i := range d.strings {
+		s := &d.strings[i]
+		s.set(f(d.keyOf(s), s.text))
+	}
+	return d.encode(), true
 }

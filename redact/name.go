@@ -29,6 +29,17 @@ func (f family) rule() string {
 	return ruleAssigned
 }
 
+// shortest is the length of the shortest value that is masked.
+func (f family) shortest() int {
+	switch f {
+	case famKey:
+		return minRandom
+	case famSecret:
+		return 6
+	}
+	return 3
+}
+
 // maxName bounds the names that are looked at, in bytes.
 const maxName = 64
 
@@ -38,6 +49,9 @@ const maxName = 64
 func nameFamily(name string) family {
 	if len(name) < 3 || len(name) > maxName || !mayBeSecretName(name) {
 		return famNone
+	}
+	if name == "PWD" || name == "OLDPWD" {
+		return famNone // the shell's directories
 	}
 	// Lower case, with '_' between words however they were written.
 	var buffer [2 * maxName]byte
@@ -79,37 +93,41 @@ func isPluralS(name string, i int) bool {
 	return name[i] == 's' && i+1 == len(name)
 }
 
-// mayBeSecretName is a quick no for most names: each word of wordsFamily has one
-// of these pairs of letters.
+// mayBeSecretName is a quick no for most names: each word of lastWordFamily
+// begins like one of these.
 func mayBeSecretName(name string) bool {
 	for i := 0; i+1 < len(name); i++ {
+		second, third := name[i+1]|0x20, byte(0)
+		if i+2 < len(name) {
+			third = name[i+2] | 0x20
+		}
 		switch name[i] | 0x20 {
-		case 'a': // pass, pat
-			if c := name[i+1] | 0x20; c == 's' || c == 't' || c == 'u' {
+		case 'p': // pass, pat, pwd, psw, pw
+			if second == 'a' && (third == 's' || third == 't') || second == 'w' || second == 's' && third == 'w' {
 				return true
 			}
-		case 'w': // pwd, passwd, pw
-			if name[i+1]|0x20 == 'd' {
+		case 's': // secret, signature
+			if second == 'e' && third == 'c' || second == 'i' && third == 'g' {
 				return true
 			}
-		case 'p': // pw, psw
-			if c := name[i+1] | 0x20; c == 'w' || c == 's' {
+		case 't':
+			if second == 'o' && third == 'k' {
 				return true
 			}
-		case 'e': // key, secret
-			if c := name[i+1] | 0x20; c == 'y' || c == 'c' {
+		case 'k':
+			if second == 'e' && third == 'y' {
 				return true
 			}
-		case 'k': // token
-			if name[i+1]|0x20 == 'e' {
+		case 'c': // credentials
+			if second == 'r' && third == 'e' {
 				return true
 			}
-		case 'r': // cred
-			if name[i+1]|0x20 == 'e' {
+		case 'a': // authorization
+			if second == 'u' && third == 't' {
 				return true
 			}
-		case 'i': // signature, sig
-			if name[i+1]|0x20 == 'g' {
+		case 'b': // bearer
+			if second == 'e' && third == 'a' {
 				return true
 			}
 		}
@@ -117,25 +135,38 @@ func mayBeSecretName(name string) bool {
 	return false
 }
 
+// wordsFamily is nameFamily for words with '_' between them. Words that only
+// qualify the one before (API_KEY_PROD) are passed over.
 func wordsFamily(words string) family {
-	last, before := lastWord(words)
-	for wordIn(last, afterthoughts) || number(last) {
-		if before == "" {
+	for {
+		last, before := lastWord(words)
+		if fam := lastWordFamily(last, before); fam != famNone {
+			return fam
+		}
+		if before == "" || !number(last) && !wordIn(last, afterthoughts) {
 			return famNone
 		}
 		words = before
-		last, before = lastWord(words)
 	}
+}
+
+// lastWordFamily tells the family by the last word and those before it.
+func lastWordFamily(last, before string) family {
 	previous, _ := lastWord(before)
 	switch last {
 	case "password", "passwords", "passwd", "passphrase", "pwd", "passcode", "psw", "userpass":
 		return famPassword
 	case "pass", "pw":
 		if before == "" {
-			return famSecret
+			return famSecret // of a test, more often
 		}
 		return famPassword
-	case "secret", "secrets", "token", "apikey", "apikeys", "credential", "credentials", "creds", "cred", "pat", "auth", "bearer":
+	case "pat": // personal access token, or pattern
+		if wordIn(previous, " gh github gitlab git azure ado devops bitbucket access user my ") {
+			return famSecret
+		}
+		return famNone
+	case "secret", "secrets", "token", "apikey", "apikeys", "credential", "credentials", "creds", "cred", "auth", "bearer":
 		return famSecret
 	case "tokens":
 		if previous == "" || wordIn(previous, countedTokens) {

@@ -87,10 +87,13 @@ func pronounceable(word string) bool {
 	return len(word) <= 4 || vowels*6 >= len(word)
 }
 
+// minRandom is the length from which chance does not make words of what is random.
+const minRandom = 20
+
 // random reports whether v can hardly be anything but random: a long hash in
 // hex, or many different characters of all kinds.
 func random(v string) bool {
-	if len(v) < 20 || strings.ContainsAny(v, " \t") {
+	if len(v) < minRandom || strings.ContainsAny(v, " \t") {
 		return false
 	}
 	var seen [256]bool
@@ -149,12 +152,14 @@ func reference(v string) bool {
 	case '$', '{':
 		// $VAR, ${VAR}, $(command), {{ template }}; a password may start with $ too.
 		return len(v) == 1 || v[1] == '{' || v[1] == '(' || v[0] == '{' || identifier(v[1:])
+	case '\\':
+		return bracket(v, 0, '<') > 0
 	case '<':
 		return last == '>' || strings.Contains(v, "%>")
 	case '#':
 		return len(v) > 1 && v[1] == '{'
 	case '%':
-		return len(v) == 2 || len(v) > 1 && v[1] == '(' || last == '%'
+		return len(v) == 2 || len(v) > 1 && v[1] == '(' || last == '%' || strings.HasPrefix(v, "%s") || strings.HasPrefix(v, "%v")
 	case '@', ':', '&', '*':
 		return identifier(v[1:]) || strings.Trim(v, "*") == ""
 	case '!':
@@ -167,7 +172,7 @@ func reference(v string) bool {
 
 // identifier reports whether v is a name, perhaps of a field (a.b.c, a->b, A::b).
 func identifier(v string) bool {
-	if v == "" || !(isLower(v[0]|0x20) || v[0] == '_') {
+	if v == "" || !isLower(v[0]|0x20) && v[0] != '_' {
 		return false
 	}
 	for i := range len(v) {

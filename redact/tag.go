@@ -87,19 +87,26 @@ func applySpans(s string, spans []span) string {
 // tagSpans finds what one pass removes. fieldEnd tells where a tag opened at a
 // position ends when it is never closed; nil means the end of s.
 func tagSpans(s string, fieldEnd func(int) int) []span {
-	var cuts []span
+	var cuts, strays []span
 	var searches [len(tagNames)]int     // that found no end, by name
 	var neverClosed [len(tagNames)]bool // no closing tag of this name is left
 	tags := tagReader{s: s}
 	for {
 		start, t, ok := tags.next()
 		if !ok {
+			// The end of a part that a removal is about to join is no stray one.
+			if len(cuts) == 0 {
+				return strays
+			}
 			return cuts
 		}
 		end := t.end
-		if !t.closing {
-			closed, seen := false, false
+		if t.closing {
+			strays = append(strays, span{start: start, end: end})
+		} else {
+			closed := false
 			if !neverClosed[t.name] {
+				var seen bool
 				end, closed, seen = closingEnd(tags, t)
 				neverClosed[t.name] = !seen
 			}
@@ -117,7 +124,9 @@ func tagSpans(s string, fieldEnd func(int) int) []span {
 				}
 			}
 		}
-		cuts = append(cuts, span{start: start, end: end})
+		if !t.closing {
+			cuts = append(cuts, span{start: start, end: end})
+		}
 		tags.at = end
 	}
 }
@@ -155,34 +164,30 @@ type tag struct {
 type tagReader struct {
 	s  string
 	at int
-	// escape is where the next escaped bracket is, once looked for: looking anew
-	// for each tag would cost the square of the text.
-	escape int
-	looked bool
+	// bracket and escape are where the next '<' and the next \u003 are, once
+	// looked for: looking anew for each tag would cost the square of the text.
+	bracket, escape int
+	looked          bool
 }
 
 // next returns the next tag and where it starts.
 func (r *tagReader) next() (int, tag, bool) {
 	for r.at < len(r.s) {
-		i := strings.IndexByte(r.s[r.at:], '<')
-		if i < 0 {
-			i = len(r.s)
-		} else {
-			i += r.at
+		if !r.looked || r.bracket < r.at {
+			r.bracket = indexFrom(r.s, r.at, "<")
 		}
 		if !r.looked || r.escape < r.at {
-			r.looked = true
-			if j := strings.Index(r.s[r.at:], `\u003`); j >= 0 {
-				r.escape = r.at + j
-			} else {
-				r.escape = len(r.s)
-			}
+			r.escape = indexFrom(r.s, r.at, `\u003`)
 		}
-		i = min(i, r.escape)
+		r.looked = true
+		i := min(r.bracket, r.escape)
 		if i == len(r.s) {
 			break
 		}
 		if t, ok := parseTag(r.s, i); ok {
+			for i > r.at && r.s[i] == '\\' && r.s[i-1] == '\\' {
+				i--
+			}
 			r.at = t.end
 			return i, t, true
 		}
@@ -190,6 +195,14 @@ func (r *tagReader) next() (int, tag, bool) {
 	}
 	r.at = len(r.s)
 	return 0, tag{}, false
+}
+
+// indexFrom returns where sub is in s from at on, len(s) when it is not there.
+func indexFrom(s string, at int, sub string) int {
+	if i := strings.Index(s[at:], sub); i >= 0 {
+		return at + i
+	}
+	return len(s)
 }
 
 // parseTag reads a tag that starts at i.

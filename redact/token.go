@@ -8,12 +8,12 @@ func secretAtA(s string, i int) (span, bool) {
 		return span{}, false
 	}
 	switch s[i+1] {
-	case 'K', 'S', 'B', 'C', 'R', 'I', 'G', 'N', 'P', '3':
+	case 'K', 'S', 'B', 'C', 'I', '3':
 	default:
 		return span{}, false
 	}
 	switch s[i : i+4] {
-	case "AKIA", "ASIA", "ABIA", "ACCA", "AROA", "AIDA", "AGPA", "AIPA", "ANPA", "ANVA":
+	case "AKIA", "ASIA", "ABIA", "ACCA":
 	case "AIza":
 		if end := runEnd(s, i+4, classWord); end-i >= 34 {
 			return span{i, end, ruleGoogle}, true
@@ -31,8 +31,9 @@ func secretAtA(s string, i int) (span, bool) {
 }
 
 // maskAWSSecrets masks what has the form of an AWS secret access key: 40
-// characters of base64 that are no hash. Without a name before it such a token
-// means little, so it is done only for text that has an access key id too.
+// characters of base64 that are neither words nor a hash, perhaps with a path or
+// a diff's sign before them. Without a name before it such a token means little,
+// so it is done only for text that has an access key id too.
 func maskAWSSecrets(s string, counts *map[string]int) string {
 	var cuts []span
 	for i := 0; i < len(s); {
@@ -41,7 +42,7 @@ func maskAWSSecrets(s string, counts *map[string]int) string {
 			continue
 		}
 		end := runEnd(s, i, classBase64)
-		if end-i == 40 && mixed(s[i:end]) {
+		if n := end - i; n >= 40 && n <= 128 && mixed(s[i:end]) && !wordy(s[i:end]) {
 			cuts = append(cuts, span{i, end, ruleAWSSecret})
 			count(counts, ruleAWSSecret)
 		}
@@ -138,7 +139,7 @@ func secretAtUnderscore(s string, i int) (span, bool) {
 		}
 	case 'f':
 		if endsAt(s, i, "hf") { // Hugging Face
-			if end := runEnd(s, i+1, classAlnum); end-i > 30 {
+			if end := runEnd(s, i+1, classAlnum); end-i > 30 && !wordy(s[i+1:end]) {
 				return span{i - 2, end, ruleVendor}, true
 			}
 		}
@@ -159,7 +160,7 @@ func secretAtDash(s string, i int) (span, bool) {
 		return span{}, false
 	}
 	if s[i+1] == '-' {
-		if startsAt(s, i, "-----BEGIN") {
+		if startsAt(s, i, pemBegin) {
 			return privateKey(s, i)
 		}
 		return secretFlag(s, i)
@@ -257,6 +258,7 @@ func secretKeyToken(s string, i int) (span, bool) {
 }
 
 const (
+	pemBegin = "-----BEGIN"
 	// maxPEM is how far the END of a PEM block is looked for, in bytes: an 8192-bit
 	// RSA key takes 6,400, more with line numbers or quotes around its lines.
 	maxPEM = 16 << 10
@@ -279,6 +281,9 @@ func privateKey(s string, i int) (span, bool) {
 	}
 	bodyStart := min(len(s), i+10+dashes+5)
 	rest := s[bodyStart:min(len(s), bodyStart+maxPEM)]
+	if next := strings.Index(rest, pemBegin); next >= 0 {
+		rest = rest[:next]
+	}
 	if end := strings.Index(rest, "-----END"); end >= 0 {
 		after := bodyStart + end + len("-----END")
 		if line := strings.Index(s[after:min(len(s), after+48)], "-----"); line >= 0 {
@@ -289,7 +294,7 @@ func privateKey(s string, i int) (span, bool) {
 	// Cut off: take what can be a key, up to the next.
 	end, longest, run := bodyStart, 0, 0
 	for end < len(s) && strings.IndexByte("(){}[]<>;!?$%&^`~@", s[end]) < 0 {
-		if s[end] == '-' && startsAt(s, end, "-----BEGIN") {
+		if s[end] == '-' && startsAt(s, end, pemBegin) {
 			break
 		}
 		if classes[s[end]]&classBase64 != 0 {

@@ -99,7 +99,7 @@ func packedRef(path, ref string) string {
 	if f == nil {
 		return ""
 	}
-	defer f.Close() //nolint:errcheck // opened for reading only
+	defer func() { _ = f.Close() }() // opened for reading only
 	var first [maxSmall]byte
 	n, err := f.ReadAt(first[:], 0)
 	if err != nil && err != io.EOF {
@@ -200,7 +200,7 @@ func readSmall(path string) string {
 	if f == nil {
 		return ""
 	}
-	defer f.Close() //nolint:errcheck // opened for reading only
+	defer func() { _ = f.Close() }() // opened for reading only
 	if size > maxSmall {
 		return ""
 	}
@@ -218,7 +218,7 @@ func readLimited(path string, limit int64) string {
 	if f == nil {
 		return ""
 	}
-	defer f.Close() //nolint:errcheck // opened for reading only
+	defer func() { _ = f.Close() }() // opened for reading only
 	content, err := io.ReadAll(io.LimitReader(f, limit))
 	if err != nil {
 		return ""

@@ -3,6 +3,7 @@
 package wire
 
 import (
+	"errors"
 	"os"
 	"syscall"
 )
@@ -19,7 +20,7 @@ func openAlone(path string) (*os.File, error) {
 		return f, nil
 	}
 	_ = f.Close() // nothing was written
-	if err == syscall.EWOULDBLOCK {
+	if errors.Is(err, syscall.EWOULDBLOCK) {
 		return nil, nil
 	}
 	return nil, os.NewSyscallError("flock", err)

@@ -3,6 +3,7 @@
 package wire
 
 import (
+	"errors"
 	"io"
 	"os"
 	"syscall"
@@ -39,16 +40,16 @@ func dial(a Address, deadline time.Time) (conn, error) {
 	}
 	for {
 		err = syscall.Connect(fd, &syscall.SockaddrUnix{Name: a.Socket})
-		if err != syscall.EINTR {
+		if !errors.Is(err, syscall.EINTR) {
 			break
 		}
 	}
-	switch err {
-	case nil, syscall.EISCONN:
+	switch {
+	case err == nil || errors.Is(err, syscall.EISCONN): // connected before a signal came
 		return c, nil
-	case syscall.EAGAIN:
+	case errors.Is(err, syscall.EAGAIN):
 		err = timedOut
-	case syscall.ENOENT, syscall.ECONNREFUSED, syscall.ENOTSOCK, syscall.EINVAL:
+	case errors.Is(err, syscall.ENOENT), errors.Is(err, syscall.ENOTDIR), errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, syscall.ENOTSOCK):
 		err = ErrNoWorker
 	default:
 		err = os.NewSyscallError("connect", err)
@@ -79,9 +80,9 @@ func (c *socketConn) Read(b []byte) (int, error) {
 		}
 		n, err := syscall.Read(c.fd, b)
 		switch {
-		case err == syscall.EINTR:
+		case errors.Is(err, syscall.EINTR):
 			continue
-		case err == syscall.EAGAIN:
+		case errors.Is(err, syscall.EAGAIN):
 			return 0, timedOut
 		case err != nil:
 			return 0, os.NewSyscallError("read", err)
@@ -102,9 +103,9 @@ func (c *socketConn) Write(b []byte) (int, error) {
 		}
 		n, err := syscall.Write(c.fd, b[written:])
 		switch {
-		case err == syscall.EINTR:
+		case errors.Is(err, syscall.EINTR):
 			continue
-		case err == syscall.EAGAIN:
+		case errors.Is(err, syscall.EAGAIN):
 			return written, timedOut
 		case err != nil:
 			return written, os.NewSyscallError("write", err)

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bytes"
+	"errors"
 	"io"
 )
 
@@ -81,7 +82,7 @@ func (r *responseReader) line() ([]byte, error) {
 
 // broken makes an early end a malformed response; other errors stay what they are.
 func broken(err error) error {
-	if err == io.EOF || err == io.ErrNoProgress {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrNoProgress) {
 		return ErrResponse
 	}
 	return err
@@ -156,7 +157,7 @@ func (r *responseReader) body(h responseHeader, limit int) ([]byte, error) {
 		if len(r.buf)-r.pos > limit {
 			return nil, ErrResponse
 		}
-		if err := r.fill(); err == io.EOF {
+		if err := r.fill(); errors.Is(err, io.EOF) {
 			return bytes.Clone(r.buf[r.pos:]), nil
 		} else if err != nil {
 			return nil, broken(err)

@@ -84,9 +84,10 @@ func (s Spool) Write(deliveryID string, content []byte) error {
 func plainName(id string) bool {
 	for i := range len(id) {
 		c := id[i]
-		if !('0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || c == '-' || c == '_') {
-			return false
+		if '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || c == '-' || c == '_' {
+			continue
 		}
+		return false
 	}
 	return len(id) > 0 && len(id) <= 128
 }

@@ -1,0 +1,63 @@
+// Command bench times whole hook processes against an empty Go program. All
+// cases run in turn in every round, in an order that rotates, so that what the
+// machine does beside it hits them alike; what counts is the ratio to the empty
+// program in the same run.
+//
+//	go run ./bench                  a stand-in for the worker
+//	go run ./bench -worker=real     the real worker on a temporary data directory
+//
+// It ends with exit code 1 when a bar of the specification is missed. It is not shipped.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+func main() {
+	worker := flag.String("worker", "stub", "who answers the hooks: stub or real")
+	rounds := flag.Int("rounds", 200, "measured rounds")
+	warmUp := flag.Int("warmup", 20, "rounds before them")
+	markdown := flag.Bool("markdown", false, "print a Markdown table")
+	keep := flag.Bool("no-bars", false, "report only: exit 0 whatever the figures")
+	flag.Parse()
+	met, err := bench(*worker, *rounds, *warmUp, *markdown)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+	if !met && !*keep {
+		os.Exit(1)
+	}
+}
+
+func bench(worker string, rounds, warmUp int, markdown bool) (met bool, err error) {
+	dir, err := os.MkdirTemp("", "cmbench") // short: a socket lies in it
+	if err != nil {
+		return false, err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	binaries, err := build(filepath.Join(dir, "bin"))
+	if err != nil {
+		return false, err
+	}
+	s, err := newScene(dir, binaries)
+	if err != nil {
+		return false, err
+	}
+	stop, err := s.startWorker(worker)
+	if err != nil {
+		return false, err
+	}
+	defer stop()
+	cases := s.cases(worker == "real")
+	if err := measure(cases, rounds, warmUp); err != nil {
+		return false, err
+	}
+	if worker == "stub" && s.posted.Load() == 0 {
+		return false, fmt.Errorf("no hook reached the stand-in")
+	}
+	return report(os.Stdout, cases, worker, rounds, markdown), nil
+}

@@ -1,0 +1,216 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"claudemem/wire"
+)
+
+// payloadSize is that of a usual tool call, as the specification's bar has it.
+const payloadSize = 2400
+
+type paths struct{ empty, hook, big string }
+
+// build makes the binaries as they are shipped, and an empty program the same way.
+func build(dir string) (paths, error) {
+	suffix := ""
+	if runtime.GOOS == "windows" {
+		suffix = ".exe"
+	}
+	p := paths{filepath.Join(dir, "empty"+suffix), filepath.Join(dir, "claude-mem-hook"+suffix), filepath.Join(dir, "claude-mem"+suffix)}
+	source := filepath.Join(dir, "empty.go")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return p, err
+	}
+	if err := os.WriteFile(source, []byte("package main\n\nfunc main() {}\n"), 0o644); err != nil {
+		return p, err
+	}
+	for target, what := range map[string]string{p.empty: source, p.hook: "claudemem/cmd/claude-mem-hook", p.big: "claudemem/cmd/claude-mem"} {
+		cmd := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", target, what)
+		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			if target == p.big {
+				continue // only needed with -worker=real, which will say that it is missing
+			}
+			return p, fmt.Errorf("build %s: %w: %s", what, err, out)
+		}
+	}
+	return p, nil
+}
+
+// scene is what the hooks find around them.
+type scene struct {
+	paths
+	// up and down are data directories with and without a worker; project is a repository.
+	up, down, project string
+	posted            atomic.Int64
+}
+
+func newScene(dir string, binaries paths) (*scene, error) {
+	s := &scene{paths: binaries, up: filepath.Join(dir, "up"), down: filepath.Join(dir, "down"), project: filepath.Join(dir, "project")}
+	for _, d := range []string{s.up, s.down} {
+		if err := os.MkdirAll(d, 0o700); err != nil {
+			return nil, err
+		}
+	}
+	heads := filepath.Join(s.project, ".git", "refs", "heads")
+	if err := os.MkdirAll(heads, 0o755); err != nil {
+		return nil, err
+	}
+	for path, text := range map[string]string{
+		filepath.Join(s.project, ".git", "HEAD"): "ref: refs/heads/main\n",
+		filepath.Join(heads, "main"):             "0123456789abcdef0123456789abcdef01234567\n",
+		filepath.Join(s.project, "go.mod"):       "module example\n",
+	} {
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			return nil, err
+		}
+	}
+	// With no worker to be had, hooks are in the back-off of the last try most of
+	// the time; what a start costs is paid once in up to ten minutes.
+	now := time.Now()
+	for _, ago := range []time.Duration{4 * time.Hour, 3 * time.Hour, 2 * time.Hour, time.Hour, 0} {
+		if _, err := wire.ClaimStart(s.down, now.Add(-ago), false); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+func (s *scene) env(dataDir string) []string {
+	return []string{"HOME=" + dataDir, "USERPROFILE=" + dataDir, "PATH=" + os.Getenv("PATH"), "SystemRoot=" + os.Getenv("SystemRoot"),
+		"CLAUDE_MEM_DATA_DIR=" + dataDir, "CLAUDE_PROJECT_DIR=" + s.project}
+}
+
+// cases starts with the empty program, which all others are compared with.
+func (s *scene) cases(real bool) []*process {
+	tool, prompt, start, stop := s.toolCall(), s.payload("UserPromptSubmit", "prompt", "Why does the parser fail on empty input? Round %08d"),
+		s.payload("SessionStart", "source", "startup"), s.payload("Stop", "last_assistant_message", "Fixed in round %08d.")
+	up, down := s.env(s.up), s.env(s.down)
+	cases := []*process{
+		{name: "empty Go program", path: s.empty, env: up, input: tool},
+		{name: "save, worker up", path: s.hook, args: []string{"save"}, env: up, input: tool, cpuBar: 2, wallBar: 2.5},
+		{name: "save, worker down", path: s.hook, args: []string{"save"}, env: down, input: tool, cpuBar: 2, wallBar: 2.5},
+		{name: "new, worker up", path: s.hook, args: []string{"new"}, env: up, input: prompt},
+		{name: "new, worker down", path: s.hook, args: []string{"new"}, env: down, input: prompt},
+		{name: "summary, worker up", path: s.hook, args: []string{"summary"}, env: up, input: stop},
+		{name: "context, worker up", path: s.hook, args: []string{"context"}, env: up, input: start},
+	}
+	if real {
+		cases = append(cases, &process{name: "context, from database", path: s.big, env: up, args: []string{"context", "--from-database",
+			"--host", "claude-code", "--session-id", "bench-next", "--project", s.project, "--source", "startup"}})
+	}
+	return cases
+}
+
+// toolCall makes payloads of an edit, all of the same length.
+func (s *scene) toolCall() func(int) []byte {
+	call := map[string]any{
+		"session_id": "bench", "transcript_path": filepath.Join(s.project, "t.jsonl"), "cwd": s.project,
+		"prompt_id": "84f08d1d-5044-4678-a452-57022ab72c1f", "permission_mode": "default", "hook_event_name": "PostToolUse",
+		"tool_name": "Edit", "tool_use_id": "toolu_%08d", "duration_ms": 9,
+		"tool_input": map[string]any{"file_path": filepath.Join(s.project, "main.go"), "old_string": "hello", "new_string": "hello, world", "replace_all": false},
+		"tool_response": map[string]any{"filePath": filepath.Join(s.project, "main.go"), "oldString": "hello", "newString": "hello, world",
+			"originalFile": "FILL", "userModified": false, "replaceAll": false},
+	}
+	text := encode(call)
+	const line = "\\tfor i := range parts { total += len(parts[i].Text) }\\n"
+	fill := strings.Repeat(line, payloadSize/len(line)+1)
+	fill = fill[:max(0, payloadSize-len(text)-len("FILL"))]
+	fill = strings.TrimRight(fill, `\`)
+	return numbered(strings.Replace(text, "FILL", fill, 1))
+}
+
+func (s *scene) payload(event, key, value string) func(int) []byte {
+	return numbered(encode(map[string]any{"session_id": "bench", "transcript_path": filepath.Join(s.project, "t.jsonl"), "cwd": s.project,
+		"permission_mode": "default", "hook_event_name": event, key: value}))
+}
+
+func encode(v any) string {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // text and numbers always encode
+	}
+	return string(b)
+}
+
+// numbered puts the round's number in the place of %08d, so that no payload is another's duplicate.
+func numbered(text string) func(int) []byte {
+	return func(n int) []byte { return []byte(strings.Replace(text, "%08d", fmt.Sprintf("%08d", n), 1)) }
+}
+
+// startWorker starts who answers in s.up.
+func (s *scene) startWorker(kind string) (stop func(), err error) {
+	switch kind {
+	case "stub":
+		return s.startStub()
+	case "real":
+		return s.startReal()
+	}
+	return nil, fmt.Errorf("no worker %q: stub or real", kind)
+}
+
+// startStub answers as the worker does, and remembers nothing.
+func (s *scene) startStub() (func(), error) {
+	listener, err := net.Listen("unix", wire.SocketPath(s.up, os.Getenv))
+	if err != nil {
+		return nil, err
+	}
+	block := encode(map[string]any{"context": "<claude-mem-context>\n" + strings.Repeat("- [2h ago] the parser accepts empty input now\n", 100) + "</claude-mem-context>"})
+	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		w.Header().Set(wire.Header, wire.VersionText)
+		if r.Method == http.MethodGet {
+			_, _ = io.WriteString(w, block)
+			return
+		}
+		s.posted.Add(1)
+		w.WriteHeader(http.StatusAccepted)
+		_, _ = io.WriteString(w, `{"status":"queued","session_db_id":1,"prompt_number":1}`)
+	})}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = server.Serve(listener)
+	}()
+	return func() {
+		_ = server.Close()
+		<-done
+	}, nil
+}
+
+// startReal runs the worker in s.up and waits until it answers.
+func (s *scene) startReal() (func(), error) {
+	if _, err := os.Stat(s.big); err != nil {
+		return nil, errors.New("claude-mem does not build")
+	}
+	cmd := exec.Command(s.big, "worker", "run")
+	cmd.Env, cmd.Dir, cmd.Stderr = append(s.env(s.up), "CLAUDE_MEM_WORKER_PORT=0"), s.up, os.Stderr
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	stop := func() {
+		_ = cmd.Process.Kill() // its data directory goes with it
+		_ = cmd.Wait()
+	}
+	for until := time.Now().Add(10 * time.Second); time.Now().Before(until); time.Sleep(10 * time.Millisecond) {
+		client := wire.Client{Address: wire.Find(s.up, os.Getenv), Deadline: time.Now().Add(time.Second)}
+		if resp, err := client.Get(wire.PathHealth); err == nil && resp.Status == http.StatusOK {
+			return stop, nil
+		}
+	}
+	stop()
+	return nil, errors.New("the worker does not answer")
+}

@@ -1,0 +1,194 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"claudemem/wire"
+)
+
+// build makes the binary as it is shipped.
+func build(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "claude-mem-hook")
+	if runtime.GOOS == "windows" {
+		path += ".exe"
+	}
+	cmd := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", path, ".")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return path
+}
+
+// TestStaysSmall guards the start-up cost: every package below brings its own
+// (init functions, pages to map, a poller or a random generator to set up).
+func TestStaysSmall(t *testing.T) {
+	out, err := exec.Command("go", "list", "-deps", ".").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	forbidden := []string{"net", "net/http", "net/url", "database/sql", "regexp", "os/exec", "os/user", "crypto/", "log", "flag", "text/template", "claudemem/store", "modernc.org"}
+	for _, dep := range strings.Fields(string(out)) {
+		for _, name := range forbidden {
+			if dep == name || strings.HasPrefix(dep, strings.TrimSuffix(name, "/")+"/") {
+				if runtime.GOOS == "windows" && (dep == "net" || strings.HasPrefix(dep, "crypto/") || dep == "net/netip") {
+					continue // the second way to the worker there is TCP
+				}
+				t.Errorf("the hook imports %s", dep)
+			}
+		}
+	}
+	info, err := os.Stat(build(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const limit = 3 << 20
+	if info.Size() > limit {
+		t.Errorf("the hook is %d bytes, more than %d", info.Size(), limit)
+	}
+}
+
+type hooked struct{ stdout, stderr string }
+
+func run(t *testing.T, binary, data, input string, args ...string) hooked {
+	t.Helper()
+	cmd := exec.Command(binary, args...)
+	cmd.Stdin = strings.NewReader(input)
+	cmd.Env = []string{"HOME=" + data, "USERPROFILE=" + data, "CLAUDE_MEM_DATA_DIR=" + data, "SystemRoot=" + os.Getenv("SystemRoot"), "CLAUDE_PROJECT_DIR=/nowhere"}
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Run(); err != nil {
+		t.Errorf("%q: %v", args, err)
+	}
+	return hooked{stdout.String(), stderr.String()}
+}
+
+// TestBinaryIsSilent sends every payload and worse through the real process,
+// with no worker to be had: exit 0, nothing on either output.
+func TestBinaryIsSilent(t *testing.T) {
+	binary := build(t)
+	paths, err := filepath.Glob(filepath.Join("..", "..", "testdata", "claude-code-hooks", "*.json"))
+	if err != nil || len(paths) < 70 {
+		t.Fatalf("%d payloads, %v", len(paths), err)
+	}
+	inputs := map[string]string{
+		"empty": "", "not JSON": "x", "NULs": "\x00\x00", "wrong types": `{"hook_event_name":1,"session_id":[]}`,
+		"20 MB": `{"hook_event_name":"Stop","session_id":"big","last_assistant_message":"` + strings.Repeat("z", 20<<20) + `"}`,
+	}
+	for _, path := range paths {
+		content, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		inputs[filepath.Base(path)] = string(content)
+	}
+	data := t.TempDir()
+	for name, input := range inputs {
+		if strings.HasPrefix(name, "SessionStart") && name != "SessionStart-startup.json" {
+			continue // each waits for the worker that cannot be started
+		}
+		if got := run(t, binary, data, input); got.stdout != "" || got.stderr != "" {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+	names, err := wire.SpoolOf(data).List(time.Now())
+	if err != nil || len(names) != 39 { // the 38 golden events, and the 20 MB
+		t.Errorf("%d events in the spool, want 39; %v", len(names), err)
+	}
+}
+
+// TestFallsBackToBigBinary puts a stand-in for claude-mem beside the hook.
+func TestFallsBackToBigBinary(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("the stand-in is a shell script")
+	}
+	binary := build(t)
+	script := "#!/bin/sh\nif [ \"$1\" = worker ]; then env >\"$CLAUDE_MEM_DATA_DIR/environment\"; exit; fi\n" +
+		`printf '{"hookSpecificOutput":{"hookEventName":"SessionStart","additionalContext":"%s"}}' "$*"` + "\n"
+	if err := os.WriteFile(filepath.Join(filepath.Dir(binary), "claude-mem"), []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	data := t.TempDir()
+	got := run(t, binary, data, `{"hook_event_name":"SessionStart","session_id":"s 1","cwd":"/elsewhere","source":"clear"}`, "context")
+	want := `{"hookSpecificOutput":{"hookEventName":"SessionStart","additionalContext":"context --from-database --host claude-code --session-id s 1 --project /nowhere --source clear"}}` + "\n"
+	if got.stdout != want || got.stderr != "" {
+		t.Errorf("got %+v, want %s", got, want)
+	}
+	// The worker that it tried to start saw nothing of this project's environment.
+	environment, err := os.ReadFile(filepath.Join(data, "environment"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text := string(environment); strings.Contains(text, "CLAUDE_PROJECT_DIR") || !strings.Contains(text, "CLAUDE_MEM_DATA_DIR="+data) {
+		t.Errorf("the worker's environment: %s", text)
+	}
+}
+
+// TestKilledInMidWrite: whenever the process dies, no broken file bears the name of a spool file.
+func TestKilledInMidWrite(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts 80 processes")
+	}
+	binary := build(t)
+	data := t.TempDir()
+	content := strings.Repeat("package main ", 60<<10)
+	input, err := json.Marshal(map[string]any{
+		"hook_event_name": "PostToolUse", "session_id": "s", "tool_name": "Write",
+		"tool_input": map[string]string{"file_path": "/nowhere/a.go", "content": content},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// How long one takes tells when to kill.
+	began := time.Now()
+	run(t, binary, data, string(input), "save")
+	whole := time.Since(began)
+	for range 80 {
+		cmd := exec.Command(binary, "save")
+		cmd.Stdin = bytes.NewReader(input)
+		cmd.Env = []string{"HOME=" + data, "CLAUDE_MEM_DATA_DIR=" + data}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		kill := time.AfterFunc(time.Duration(rand.Int64N(int64(whole))), func() { _ = cmd.Process.Kill() })
+		_ = cmd.Wait() // killed, or done
+		kill.Stop()
+	}
+	spool := wire.SpoolOf(data)
+	names, err := spool.List(time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		if entry, err := spool.Read(name); err != nil || !bytes.Contains(entry.Event.ToolInput, []byte(content)) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	t.Logf("%d of 81 were spooled", len(names))
+	// Leftovers of the dead go after an hour.
+	if _, err := spool.List(time.Now().Add(2 * time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	leftover, err := filepath.Glob(filepath.Join(spool.Dir, "*.tmp"))
+	if err != nil || len(leftover) != 0 {
+		t.Errorf("left: %q, %v", leftover, err)
+	}
+	if _, err := os.Stat(filepath.Join(data, "logs")); !errors.Is(err, fs.ErrNotExist) {
+		log, _ := os.ReadFile(filepath.Join(data, "logs", "hook.log"))
+		if bytes.Contains(log, []byte("event lost")) {
+			t.Errorf("log: %s", log)
+		}
+	}
+}

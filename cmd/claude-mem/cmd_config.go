@@ -1,0 +1,195 @@
+package main
+
+import (
+	"strings"
+
+	"claudemem"
+	"claudemem/settings"
+
+	"github.com/spf13/cobra"
+)
+
+func (a *app) configCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "config",
+		Short:   "Show and change settings",
+		GroupID: groupRun,
+		Long: `Show and change settings. An environment variable of the same name wins over
+settings.json for a command or a hook; for the worker the file wins.
+The prefix CLAUDE_MEM_ may be left out.`,
+		Example: "  claude-mem config list\n  claude-mem config get CONTEXT_BUDGET\n  claude-mem config set CONTEXT_BUDGET 1500",
+		Args:    knownCommand,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(a.configListCommand(), a.configGetCommand(), a.configSetCommand())
+	return cmd
+}
+
+// settingJSON is a setting as `config` prints it; secrets are masked.
+type settingJSON struct {
+	Key     string `json:"key"`
+	Value   string `json:"value"`
+	Origin  string `json:"origin"`
+	Default string `json:"default"`
+	Help    string `json:"help"`
+	Error   string `json:"error,omitempty"`
+}
+
+func settingOf(v settings.Value) settingJSON {
+	out := settingJSON{Key: v.Key, Value: v.Shown(), Origin: string(v.Origin), Default: v.Default, Help: v.Help}
+	if v.Err != nil {
+		out.Error = v.Err.Error()
+	}
+	return out
+}
+
+// loadSettings reads the settings as a command sees them; a broken file is
+// told, and what can be read is used.
+func (a *app) loadSettings() (*settings.Settings, string, error) {
+	dataDir, err := a.dataDir()
+	if err != nil {
+		return nil, "", err
+	}
+	resolved, err := settings.Load(dataDir, a.getenv)
+	if err != nil {
+		a.note("warning: %s", err)
+	}
+	for _, problem := range resolved.Problems() {
+		a.note("warning: %s; the default is used", problem)
+	}
+	return resolved, dataDir, nil
+}
+
+func (a *app) configListCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List every setting with its value and where that came from",
+		Long: `List every setting: key, value, where the value came from, default, help.
+
+JSON: a list of {"key", "value", "origin": default|settings.json|environment, "default", "help", "error"?}; secrets are masked.`,
+		Example: "  claude-mem config list --json",
+		Args:    args(cobra.NoArgs),
+	}
+	asJSON := jsonFlag(cmd)
+	changed := cmd.Flags().Bool("changed", false, "only those that are not at their default")
+	cmd.RunE = func(*cobra.Command, []string) error {
+		resolved, _, err := a.loadSettings()
+		if err != nil {
+			return err
+		}
+		out := []settingJSON{}
+		for _, v := range resolved.List() {
+			if !*changed || v.Origin != settings.FromDefault {
+				out = append(out, settingOf(v))
+			}
+		}
+		if *asJSON {
+			return writeJSON(a.stdout, out)
+		}
+		if len(out) == 0 {
+			a.note("every setting has its default")
+		}
+		p := a.people()
+		for _, s := range out {
+			p.printf("%s = %s%s\n", p.style(styleBold, s.Key), oneLine(s.Value, 120), p.style(styleDim, originText(s)))
+			p.printf("    %s\n", s.Help)
+		}
+		return nil
+	}
+	return cmd
+}
+
+func originText(s settingJSON) string {
+	if s.Origin == string(settings.FromDefault) {
+		return "  (default)"
+	}
+	if s.Default == "" {
+		return "  (" + s.Origin + ")"
+	}
+	return "  (" + s.Origin + "; default " + oneLine(s.Default, 60) + ")"
+}
+
+func (a *app) configGetCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "get KEY",
+		Short:   "Print the value of a setting",
+		Long:    "Print the value of a setting that is in force.\n\nJSON: an object as in `claude-mem config list --json`.",
+		Example: "  claude-mem config get WORKER_PORT",
+		Args:    args(cobra.ExactArgs(1)),
+	}
+	asJSON := jsonFlag(cmd)
+	cmd.RunE = func(_ *cobra.Command, given []string) error {
+		resolved, _, err := a.loadSettings()
+		if err != nil {
+			return err
+		}
+		v, err := resolved.Get(given[0])
+		if err != nil {
+			return unknownSetting(resolved, given[0], err)
+		}
+		if *asJSON {
+			return writeJSON(a.stdout, settingOf(v))
+		}
+		a.people().printf("%s\n", v.Shown())
+		return nil
+	}
+	return cmd
+}
+
+func (a *app) configSetCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "set KEY VALUE",
+		Short: "Change a setting in settings.json",
+		Long: `Change a setting in settings.json; everything else in that file is kept. An
+empty value takes the setting out, so that the default holds again.
+A running worker takes it over when it is restarted.`,
+		Example: "  claude-mem config set CONTEXT_BUDGET 1500\n  claude-mem config set CONTEXT_BUDGET ''",
+		Args:    args(cobra.ExactArgs(2)),
+		RunE: func(_ *cobra.Command, given []string) error {
+			resolved, dataDir, err := a.loadSettings()
+			if err != nil {
+				return err
+			}
+			setting, err := resolved.Get(given[0])
+			if err != nil {
+				return unknownSetting(resolved, given[0], err)
+			}
+			key, value := setting.Key, given[1]
+			if value == "" {
+				err = settings.Unset(dataDir, key)
+			} else {
+				err = settings.Set(dataDir, key, value)
+			}
+			if err != nil {
+				return err
+			}
+			if a.getenv(key) != "" && a.getenv(key) != value {
+				a.note("note: the environment variable %s is set and wins over it for commands and hooks", key)
+			}
+			a.note("`claude-mem worker restart` makes a running worker use it")
+			return nil
+		},
+	}
+}
+
+const settingPrefix = "CLAUDE_MEM_"
+
+// unknownSetting adds the settings that were probably meant.
+func unknownSetting(resolved *settings.Settings, name string, err error) error {
+	if claudemem.CodeOf(err) != claudemem.CodeNotFound {
+		return err
+	}
+	bare := strings.TrimPrefix(strings.ToUpper(name), settingPrefix)
+	var near []string
+	for _, v := range resolved.List() {
+		key := strings.TrimPrefix(v.Key, settingPrefix)
+		if strings.Contains(key, bare) || strings.Contains(bare, key) {
+			near = append(near, v.Key)
+		}
+	}
+	e := claudemem.Errorf(claudemem.CodeNotFound, "there is no setting %q", oneLine(name, 60))
+	if len(near) > 0 && len(near) <= 5 {
+		return e.WithHint("did you mean " + strings.Join(near, ", ") + "?")
+	}
+	return e.WithHint("`claude-mem config list` shows every setting")
+}

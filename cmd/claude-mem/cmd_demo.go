@@ -1,0 +1,377 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"claudemem"
+	"claudemem/daemon"
+	"claudemem/recorded"
+
+	"github.com/spf13/cobra"
+)
+
+// demoSettleLimit is how long the demo waits for the worker to have distilled everything.
+const demoSettleLimit = 20 * time.Second
+
+func (a *app) demoCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "demo",
+		Short:   "Replay a recorded session and show what is remembered",
+		GroupID: groupMemory,
+		Long: `Replay a real, recorded agent session through the real hooks and a real worker
+into a temporary memory, and show what was remembered, what the next session
+would be given, and what it cost. Needs nothing: no agent, no model, no network.
+Your own memory is not touched.
+
+JSON: {"session", "note", "host_version", "data_dir"?, "hook_calls", "hook_ms": {"median", "max"},
+"queue", "observations": [as recent], "summaries": N, "context", "tokens", "stored_bytes"}.`,
+		Example: "  claude-mem demo\n  claude-mem demo --keep",
+		Args:    args(cobra.NoArgs),
+	}
+	asJSON := jsonFlag(cmd)
+	keep := cmd.Flags().Bool("keep", false, "keep the temporary memory and print where it is")
+	name := cmd.Flags().String("session", demoDefault, "the recorded session to replay")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		session, err := demoSession(*name)
+		if err != nil {
+			return err
+		}
+		d, err := newDemo(a, session)
+		if err != nil {
+			return err
+		}
+		result, err := d.run(cmd.Context())
+		// The worker is stopped and the directory removed also when the run was cut short.
+		err = errors.Join(err, d.close(*keep))
+		if err != nil {
+			return err
+		}
+		if *keep {
+			result.DataDir = d.dataDir
+		}
+		if *asJSON {
+			return writeJSON(a.stdout, result)
+		}
+		result.print(a.people())
+		if *keep {
+			a.note("the memory is kept in %s:\n  CLAUDE_MEM_DATA_DIR=%s claude-mem recent --all", d.dataDir, d.dataDir)
+		}
+		return nil
+	}
+	return cmd
+}
+
+// demoDefault shows most kinds of work in few turns.
+const demoDefault = "ratelimit-burst"
+
+func demoSession(name string) (recorded.Session, error) {
+	sessions := recorded.Sessions()
+	var names []string
+	for _, s := range sessions {
+		if s.Name == name {
+			return s, nil
+		}
+		names = append(names, s.Name)
+	}
+	return recorded.Session{}, claudemem.Errorf(claudemem.CodeNotFound, "no recorded session %q", name).
+		WithHint("there are " + strings.Join(names, ", "))
+}
+
+// demo is one replay: a host that is a recording, in a home of its own.
+type demo struct {
+	app                       *app
+	session                   recorded.Session
+	root, home, dataDir, work string
+	hookProgram               string
+	hookVerbs                 bool // the hook program is this one and wants a verb
+	env                       []string
+}
+
+// demoResult is what the demo shows.
+type demoResult struct {
+	Session     string          `json:"session"`
+	Note        string          `json:"note"`
+	HostVersion string          `json:"host_version"`
+	DataDir     string          `json:"data_dir,omitempty"`
+	HookCalls   int             `json:"hook_calls"`
+	HookMS      demoTimes       `json:"hook_ms"`
+	Queue       claudemem.Books `json:"queue"`
+	Records     []recordJSON    `json:"observations"`
+	Summaries   int             `json:"summaries"`
+	Context     string          `json:"context"`
+	Tokens      int             `json:"tokens"`
+	StoredBytes int64           `json:"stored_bytes"`
+	observed    []claudemem.Observation
+}
+
+type demoTimes struct {
+	Median float64 `json:"median"`
+	Max    float64 `json:"max"`
+}
+
+func newDemo(a *app, session recorded.Session) (*demo, error) {
+	root, err := os.MkdirTemp("", "claude-mem-demo-")
+	if err != nil {
+		return nil, claudemem.Errorf(claudemem.CodeStorage, "make temporary directory: %w", err).
+			WithHint("set TMPDIR to a directory that can be written")
+	}
+	d := &demo{
+		app: a, session: session, root: root,
+		home:    filepath.Join(root, "home"),
+		dataDir: filepath.Join(root, "memory"),
+		work:    filepath.Join(root, session.Project),
+	}
+	if err := d.prepare(); err != nil {
+		return nil, errors.Join(err, os.RemoveAll(root))
+	}
+	return d, nil
+}
+
+func (d *demo) prepare() error {
+	for _, dir := range []string{d.home, d.dataDir, d.work} {
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			return fmt.Errorf("make demo directory: %w", err)
+		}
+	}
+	if err := recorded.CopyFiles(d.work, d.session.Project); err != nil {
+		return err
+	}
+	settings := []byte(`{"CLAUDE_MEM_WORKER_PORT": "0", "CLAUDE_MEM_PROVIDER": "offline"}` + "\n")
+	if err := os.WriteFile(filepath.Join(d.dataDir, "settings.json"), settings, 0o600); err != nil {
+		return fmt.Errorf("write demo settings: %w", err)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("find own executable: %w", err)
+	}
+	d.hookProgram, d.hookVerbs = self, true
+	twin := "claude-mem-hook"
+	if runtime.GOOS == "windows" {
+		twin += ".exe"
+	}
+	if twin = filepath.Join(filepath.Dir(self), twin); isFile(twin) {
+		d.hookProgram, d.hookVerbs = twin, false
+	}
+	d.env = []string{
+		"HOME=" + d.home, "USERPROFILE=" + d.home,
+		"CLAUDE_MEM_DATA_DIR=" + d.dataDir, "CLAUDE_PROJECT_DIR=" + d.work,
+	}
+	for _, key := range []string{"PATH", "TMPDIR", "TEMP", "TMP", "XDG_RUNTIME_DIR", "SystemRoot", "LANG"} {
+		if value := d.app.getenv(key); value != "" {
+			d.env = append(d.env, key+"="+value)
+		}
+	}
+	return nil
+}
+
+func isFile(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
+}
+
+func (d *demo) run(ctx context.Context) (*demoResult, error) {
+	if err := d.app.startWorker(ctx, d.dataDir); err != nil {
+		return nil, err
+	}
+	result := &demoResult{Session: d.session.Name, Note: d.session.Note, HostVersion: d.session.Version, Records: []recordJSON{}}
+	var took []time.Duration
+	for _, payload := range d.session.Payloads {
+		start := time.Now()
+		if _, err := d.hook(ctx, payload.Event, recorded.Render(payload.Body, d.work, d.home)); err != nil {
+			return nil, err
+		}
+		took = append(took, time.Since(start))
+	}
+	slices.Sort(took)
+	result.HookCalls = len(took)
+	result.HookMS = demoTimes{Median: millis(took[len(took)/2]), Max: millis(took[len(took)-1])}
+	if err := d.settle(ctx); err != nil {
+		return nil, err
+	}
+
+	next, err := json.Marshal(map[string]string{
+		"session_id": "the-next-session", "cwd": d.work, "hook_event_name": "SessionStart", "source": "startup",
+	})
+	if err != nil {
+		return nil, fmt.Errorf("encode session start: %w", err)
+	}
+	answer, err := d.hook(ctx, "SessionStart", next)
+	if err != nil {
+		return nil, err
+	}
+	var reply struct {
+		HookSpecificOutput struct {
+			AdditionalContext string `json:"additionalContext"`
+		} `json:"hookSpecificOutput"`
+	}
+	if len(bytes.TrimSpace(answer)) > 0 {
+		if err := json.Unmarshal(answer, &reply); err != nil {
+			return nil, claudemem.Errorf(claudemem.CodeInternal, "decode the context hook's answer: %w", err)
+		}
+	}
+	result.Context = reply.HookSpecificOutput.AdditionalContext
+	result.Tokens = claudemem.EstimateTokens(result.Context)
+	// Stopped, the worker has copied the write-ahead log into the database: what
+	// is left is what the memory takes.
+	if _, err := daemon.Stop(ctx, d.dataDir, stopLimit); err != nil {
+		return nil, err
+	}
+	return result, d.collect(ctx, result)
+}
+
+// demoVerbs are the verbs of the events for a hook program that wants one.
+var demoVerbs = map[string]string{
+	"SessionStart": "context", "UserPromptSubmit": "new", "PostToolUse": "save", "PostToolUseFailure": "save",
+	"Stop": "summary", "SubagentStop": "summary", "PreCompact": "summary", "SessionEnd": "end",
+}
+
+// hook runs the hook as the host does and returns what it printed.
+func (d *demo) hook(ctx context.Context, event string, payload []byte) ([]byte, error) {
+	var verb []string
+	if d.hookVerbs {
+		verb = []string{demoVerbs[event]}
+	}
+	cmd := exec.CommandContext(ctx, d.hookProgram, verb...)
+	cmd.Env, cmd.Dir, cmd.Stdin = d.env, d.work, bytes.NewReader(payload)
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, claudemem.Errorf(claudemem.CodeInternal, "run the hook for %s: %w", event, err)
+	}
+	return out, nil
+}
+
+// settle waits until everything is distilled.
+func (d *demo) settle(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, demoSettleLimit)
+	defer cancel()
+	for {
+		books, err := d.books(ctx)
+		if err != nil {
+			return err
+		}
+		if books.Received > 0 && books.Pending+books.Processing == 0 {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return claudemem.Errorf(claudemem.CodeUnavailable, "the worker has not distilled the session after %v", demoSettleLimit).
+				WithHint("`claude-mem demo --keep` keeps the memory and its log")
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}
+
+func (d *demo) books(ctx context.Context) (claudemem.Books, error) {
+	peer, err := daemon.FindPeer(d.dataDir)
+	if err != nil {
+		return claudemem.Books{}, err
+	}
+	var stats struct {
+		Queue claudemem.Books `json:"queue"`
+	}
+	err = peer.Do(ctx, "GET", "/api/stats", nil, &stats)
+	return stats.Queue, err
+}
+
+func (d *demo) collect(ctx context.Context, result *demoResult) error {
+	m, err := openMemory(ctx, d.dataDir)
+	if err != nil {
+		return err
+	}
+	defer m.close()
+	observations, err := m.Observations(ctx, claudemem.Query{Limit: 100})
+	if err != nil {
+		return fmt.Errorf("list observations: %w", err)
+	}
+	slices.Reverse(observations) // in the order in which things happened
+	result.observed = observations
+	for i := range observations {
+		result.Records = append(result.Records, recordOf(&observations[i]))
+	}
+	totals, err := m.Totals(ctx, "")
+	if err != nil {
+		return fmt.Errorf("count records: %w", err)
+	}
+	result.Summaries = totals.Summaries
+	if result.Queue, err = m.Books(ctx); err != nil {
+		return fmt.Errorf("read the queue's books: %w", err)
+	}
+	result.StoredBytes = storedBytes(d.dataDir)
+	return nil
+}
+
+// storedBytes is what the database takes on disk, its log included.
+func storedBytes(dataDir string) (total int64) {
+	for _, name := range []string{"memory.db", "memory.db-wal"} {
+		if info, err := os.Stat(filepath.Join(dataDir, name)); err == nil {
+			total += info.Size()
+		}
+	}
+	return total
+}
+
+// close stops the worker and removes what the demo made.
+func (d *demo) close(keep bool) error {
+	ctx, cancel := context.WithTimeout(context.Background(), stopLimit)
+	defer cancel()
+	if _, err := daemon.Stop(ctx, d.dataDir, stopLimit); err != nil {
+		return err // its files must stay while it runs
+	}
+	if keep {
+		return nil
+	}
+	if err := os.RemoveAll(d.root); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("remove demo directory: %w", err)
+	}
+	return nil
+}
+
+func millis(d time.Duration) float64 {
+	return float64(d.Round(10*time.Microsecond)) / float64(time.Millisecond)
+}
+
+func (r *demoResult) print(p *printer) {
+	p.printf("%s %s: %s\n", p.style(styleBold, "Replayed"), r.Session, r.Note)
+	p.printf("%s\n\n", p.style(styleDim, fmt.Sprintf("recorded from Claude Code %s; %d hook calls through the real hook and a real worker", r.HostVersion, r.HookCalls)))
+	p.printf("%s\n", p.style(styleBold, fmt.Sprintf("What was remembered (%s, %s)", count(len(r.Records), "observation"), count(r.Summaries, "turn summary"))))
+	for i := range r.observed {
+		o := &r.observed[i]
+		p.printf("  %s %s  %s\n", o.Type.Glyph(), oneLine(o.Title, 100), p.style(styleDim, fmt.Sprintf("#%d", o.ID)))
+		for j, fact := range o.Facts {
+			if j == 3 {
+				break
+			}
+			p.printf("      %s\n", p.style(styleDim, oneLine(fact, 110)))
+		}
+	}
+	p.printf("\n%s\n", p.style(styleBold, fmt.Sprintf("What the next session is given (%d tokens)", r.Tokens)))
+	p.printf("%s\n", safe(strings.TrimRight(r.Context, "\n")))
+	p.printf("\n%s\n", p.style(styleBold, "What it cost"))
+	p.printf("  %d events received, %d processed, %d skipped, %d duplicates\n", r.Queue.Received, r.Queue.Processed, r.Queue.Skipped, r.Queue.Duplicates)
+	p.printf("  %.1f ms a hook call (median, process start included; slowest %.1f ms)\n", r.HookMS.Median, r.HookMS.Max)
+	p.printf("  0 model calls, 0 tokens (offline observer)\n")
+	p.printf("  %s on disk\n", bytesText(r.StoredBytes))
+}
+
+// count writes a number with its noun.
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	if stem, ok := strings.CutSuffix(noun, "y"); ok {
+		return fmt.Sprintf("%d %sies", n, stem)
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}

@@ -1,0 +1,187 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"flag"
+	"io"
+	"os"
+	"slices"
+	"time"
+
+	"claudemem"
+	"claudemem/daemon"
+	"claudemem/hook"
+	"claudemem/provider"
+	"claudemem/recall"
+	"claudemem/settings"
+	"claudemem/wire"
+
+	"github.com/spf13/cobra"
+)
+
+// fromDatabaseLimit is what the fall-back may take (SPEC 7): the hook has waited
+// for the worker before that, and the host waits for the hook.
+const fromDatabaseLimit = 600 * time.Millisecond
+
+// hookVerbs are the commands that a host runs.
+var hookVerbs = []struct {
+	verb  hook.Verb
+	short string
+	event string
+}{
+	{hook.VerbContext, "At session start: print what is remembered of the project", "SessionStart"},
+	{hook.VerbNew, "Remember a prompt", "UserPromptSubmit"},
+	{hook.VerbSave, "Remember a tool call, or its failure", "PostToolUse"},
+	{hook.VerbSummary, "Remember the end of a turn", "Stop"},
+	{hook.VerbEnd, "Remember the end of a session", "SessionEnd"},
+}
+
+// runHook takes the hook verbs out of the arguments. They never reach cobra:
+// they exit 0, print nothing but their reply, and run in the host's time.
+func runHook(args []string) (done bool) {
+	started := time.Now()
+	if len(args) == 0 || slices.Contains(args, "--help") || slices.Contains(args, "-h") {
+		return false
+	}
+	for _, v := range hookVerbs {
+		if args[0] != string(v.verb) {
+			continue
+		}
+		if v.verb == hook.VerbContext && slices.Contains(args, "--from-database") {
+			contextFromDatabase(args[1:], os.Stdout)
+			return true
+		}
+		hook.Main(args, hook.Options{StartedAt: started, Fallback: fallback})
+		return true
+	}
+	return false
+}
+
+// hookCommands are for the help; runHook has taken their calls before.
+func hookCommands() []*cobra.Command {
+	var commands []*cobra.Command
+	for _, v := range hookVerbs {
+		cmd := &cobra.Command{
+			Use:     string(v.verb),
+			Short:   v.short,
+			GroupID: groupHook,
+			Long: v.short + `. The host runs this, people rarely do: it reads one JSON payload from
+standard input, always exits 0, and prints nothing or one JSON object for the host.`,
+			Example: `  echo '{"hook_event_name":"` + v.event + `","session_id":"s1","cwd":"'"$PWD"'"}' | claude-mem ` + string(v.verb),
+			Run:     func(*cobra.Command, []string) {},
+		}
+		cmd.Flags().String("host", string(claudemem.HostClaudeCode), "whose payload it is: claude-code or raw")
+		commands = append(commands, cmd)
+	}
+	return commands
+}
+
+// contextFromDatabase is `context --from-database`: the twin runs it when the
+// worker is away. What goes wrong leaves the session without a block, silently.
+func contextFromDatabase(args []string, stdout io.Writer) {
+	flags := flag.NewFlagSet("context", flag.ContinueOnError)
+	flags.SetOutput(io.Discard)
+	var request claudemem.ContextRequest
+	flags.Bool("from-database", true, "")
+	host := flags.String("host", string(claudemem.HostClaudeCode), "")
+	flags.StringVar(&request.HostSessionID, "session-id", "", "")
+	flags.StringVar(&request.ProjectPath, "project", "", "")
+	flags.StringVar(&request.Source, "source", "", "")
+	if flags.Parse(args) != nil {
+		return
+	}
+	request.Host = claudemem.Host(*host)
+	ctx, cancel := context.WithTimeout(context.Background(), fromDatabaseLimit)
+	defer cancel()
+	reply, err := fallback(ctx, request)
+	if err == nil {
+		_, _ = stdout.Write(reply) // a hook that has given up misses nothing
+	}
+}
+
+// errNoBlock says that there is nothing to give, which is no fault.
+var errNoBlock = errors.New("no context block")
+
+// fallback builds the context block from the database, without a worker, and
+// returns the hook's reply. That it was given is noted in the spool.
+func fallback(ctx context.Context, request claudemem.ContextRequest) ([]byte, error) {
+	dataDir := settings.DataDir(os.Getenv)
+	if dataDir == "" {
+		return nil, errNoBlock
+	}
+	block, err := blockFromDatabase(ctx, dataDir, request)
+	if err != nil {
+		block.SystemMessage = troubleText(err)
+	}
+	if block.Text == "" && block.SystemMessage == "" {
+		return nil, errNoBlock
+	}
+	if block.Text != "" {
+		noteInjection(dataDir, block.Injection)
+	}
+	return hookReply(block)
+}
+
+func blockFromDatabase(ctx context.Context, dataDir string, request claudemem.ContextRequest) (claudemem.ContextBlock, error) {
+	m, err := openMemory(ctx, dataDir)
+	if err != nil {
+		return claudemem.ContextBlock{}, err
+	}
+	defer m.close()
+	resolved, _ := settings.Load(dataDir, os.Getenv) // a broken file leaves the defaults
+	options := daemon.RecallOptions(resolved)
+	options.Distiller = provider.NewOffline(provider.OfflineOptions{})
+	return recall.New(m, options).Context(ctx, request)
+}
+
+// troubleText is what the user must know of why there is no memory: nobody else
+// tells when the worker cannot start for the same reason. "" when it is no fault,
+// or one that passes.
+func troubleText(err error) string {
+	var e *claudemem.Error
+	if !errors.As(err, &e) {
+		return ""
+	}
+	switch e.Code {
+	case claudemem.CodeNewerSchema, claudemem.CodeStorage:
+		text := "claude-mem: " + err.Error()
+		if e.Hint != "" {
+			text += " (" + e.Hint + ")"
+		}
+		return text
+	}
+	return ""
+}
+
+// noteInjection spools what was given, for the next worker to book. Lost, a
+// resume shows some of it again.
+func noteInjection(dataDir string, injection claudemem.Injection) {
+	var random [8]byte
+	_, _ = rand.Read(random[:]) // never fails (crypto/rand)
+	id := claudemem.NewDeliveryID(time.Now(), random)
+	_ = wire.SpoolOf(dataDir).WriteInjection(id, &injection)
+}
+
+// hookReply is the block as a SessionStart hook's reply.
+func hookReply(block claudemem.ContextBlock) ([]byte, error) {
+	type output struct {
+		HookEventName     string `json:"hookEventName"`
+		AdditionalContext string `json:"additionalContext"`
+	}
+	reply := struct {
+		Output        *output `json:"hookSpecificOutput,omitempty"`
+		SystemMessage string  `json:"systemMessage,omitempty"`
+	}{SystemMessage: block.SystemMessage}
+	if block.Text != "" {
+		reply.Output = &output{"SessionStart", block.Text}
+	}
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(reply)
+	return b.Bytes(), err
+}

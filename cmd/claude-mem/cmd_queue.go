@@ -1,0 +1,136 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"claudemem"
+	"claudemem/daemon"
+
+	"github.com/spf13/cobra"
+)
+
+func (a *app) queueCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "queue",
+		Short:   "Show what waits and what failed",
+		GroupID: groupMemory,
+		Long: `Show the queue's books, the sessions whose events wait to be distilled, and the
+events that failed for good (dead letters). These are kept until they are tried again.
+
+JSON: {"queue": as in stats, "waiting": [{"session_id", "project", "events", "newest_at", "next_due"?}],
+"dead_letters": [{"key", "session_id", "kind", "tool_name"?, "occurred_at", "attempts", "last_error"}]}.`,
+		Example: "  claude-mem queue\n  claude-mem queue retry",
+		Args:    knownCommand,
+	}
+	asJSON := jsonFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		ctx := cmd.Context()
+		m, err := a.openMemory(ctx)
+		if err != nil {
+			return a.emptyMemory(err, *asJSON, queueJSON{Waiting: []backlogJSON{}, DeadLetters: []claudemem.DeadLetter{}})
+		}
+		defer m.close()
+		q, err := readQueue(ctx, m, claudemem.MillisOf(a.now()))
+		if err != nil {
+			return err
+		}
+		if *asJSON {
+			return writeJSON(a.stdout, q)
+		}
+		q.print(a.people())
+		if len(q.DeadLetters) > 0 {
+			a.note("`claude-mem queue retry` tries them again")
+		}
+		return nil
+	}
+	cmd.AddCommand(a.queueRetryCommand())
+	return cmd
+}
+
+// deadLetterLimit bounds the list that people and programs get.
+const deadLetterLimit = 1000
+
+type queueJSON struct {
+	Queue       claudemem.Books        `json:"queue"`
+	Waiting     []backlogJSON          `json:"waiting"`
+	DeadLetters []claudemem.DeadLetter `json:"dead_letters"`
+}
+
+type backlogJSON struct {
+	Session  claudemem.SessionID `json:"session_id"`
+	Project  string              `json:"project"`
+	Events   int                 `json:"events"`
+	NewestAt claudemem.Millis    `json:"newest_at"`
+	NextDue  claudemem.Millis    `json:"next_due,omitempty"`
+}
+
+func readQueue(ctx context.Context, m *memory, now claudemem.Millis) (*queueJSON, error) {
+	q := &queueJSON{Waiting: []backlogJSON{}, DeadLetters: []claudemem.DeadLetter{}}
+	var err error
+	if q.Queue, err = m.Books(ctx); err != nil {
+		return nil, fmt.Errorf("read the queue's books: %w", err)
+	}
+	backlog, err := m.Backlog(ctx, now)
+	if err != nil {
+		return nil, fmt.Errorf("list what waits: %w", err)
+	}
+	for i := range backlog {
+		b := &backlog[i]
+		q.Waiting = append(q.Waiting, backlogJSON{b.Session.ID, labelOf(b.Session.ProjectPath), b.Tools + b.Stops, b.NewestAt, b.NextDue})
+	}
+	letters, err := m.DeadLetters(ctx, deadLetterLimit)
+	if err != nil {
+		return nil, fmt.Errorf("list dead letters: %w", err)
+	}
+	q.DeadLetters = append(q.DeadLetters, letters...)
+	return q, nil
+}
+
+func (q *queueJSON) print(p *printer) {
+	p.books(q.Queue)
+	for _, b := range q.Waiting {
+		p.printf("%s  S%d %s: %s", p.style(styleDim, fmt.Sprintf("%10s", p.ago(b.NewestAt))), b.Session, oneLine(b.Project, 60), count(b.Events, "event"))
+		if b.NextDue > claudemem.MillisOf(p.now) {
+			p.printf(", tried again in %ds", int(b.NextDue.Sub(claudemem.MillisOf(p.now)).Seconds())+1)
+		}
+		p.printf("\n")
+	}
+	for _, d := range q.DeadLetters {
+		what := string(d.Kind)
+		if d.ToolName != "" {
+			what += " " + oneLine(d.ToolName, 40)
+		}
+		p.printf("%s  %s S%d %s after %s: %s\n    %s\n", p.style(styleDim, fmt.Sprintf("%10s", p.ago(d.OccurredAt))),
+			p.style(styleRed, "failed"), d.Session, what, count(d.Attempts, "attempt"), oneLine(d.LastError, 200), p.style(styleDim, oneLine(d.Key, 0)))
+	}
+}
+
+func (a *app) queueRetryCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "retry [KEY...]",
+		Short: "Try failed events again",
+		Long: `Put the named dead letters, or all of them, back in the queue. ` + "`claude-mem queue`" + `
+shows their keys. Without a worker they are distilled when the next one starts.
+
+JSON: {"revived": N}.`,
+		Example: "  claude-mem queue retry",
+	}
+	asJSON := jsonFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, keys []string) error {
+		dataDir, err := a.dataDir()
+		if err != nil {
+			return err
+		}
+		revived, err := daemon.Revive(cmd.Context(), dataDir, keys)
+		if err != nil {
+			return err
+		}
+		if *asJSON {
+			return writeJSON(a.stdout, map[string]int{"revived": revived})
+		}
+		a.people().printf("%s put back in the queue\n", count(revived, "event"))
+		return nil
+	}
+	return cmd
+}

@@ -1,0 +1,105 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"claudemem"
+	"claudemem/repo"
+
+	"github.com/spf13/cobra"
+)
+
+func (a *app) recentCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "recent",
+		Short:   "List what was remembered last",
+		GroupID: groupMemory,
+		Long: `List the newest observations of the project that you are in, or of another one.
+` + "`claude-mem show ID`" + ` shows one in full.
+
+JSON: {"project"?, "count", "total", "results": [{"kind", "id", "type", "title", "subtitle",
+"project", "project_path", "concepts", "narrative", "facts", "files_read", "files_modified",
+"session_db_id", "prompt_number", "discovery_tokens", "origin", "branch", "head_commit",
+"pinned", "created_at_epoch", "created_at_iso"}]}.`,
+		Example: "  claude-mem recent\n  claude-mem recent --project shop -n 5\n  claude-mem recent --all --json",
+		Args:    args(cobra.NoArgs),
+	}
+	asJSON := jsonFlag(cmd)
+	limit := cmd.Flags().IntP("limit", "n", 20, "how many")
+	project := cmd.Flags().StringP("project", "p", "", "a project's directory or name (default: the one you are in)")
+	all := cmd.Flags().BoolP("all", "a", false, "all projects")
+	cmd.MarkFlagsMutuallyExclusive("project", "all")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if *limit < 1 {
+			return claudemem.Errorf(claudemem.CodeInvalid, "--limit %d: want at least 1", *limit)
+		}
+		query := claudemem.Query{Project: projectNamed(*project), Limit: *limit}
+		if query.Project == "" && !*all {
+			query.Project = projectNamed(".")
+		}
+		ctx := cmd.Context()
+		m, err := a.openMemory(ctx)
+		if err != nil {
+			return a.emptyMemory(err, *asJSON, recentJSON{Project: query.Project, Results: []recordJSON{}})
+		}
+		defer m.close()
+		observations, err := m.Observations(ctx, query)
+		if err != nil {
+			return fmt.Errorf("list observations: %w", err)
+		}
+		total, err := m.CountObservations(ctx, claudemem.Query{Project: query.Project})
+		if err != nil {
+			return fmt.Errorf("count observations: %w", err)
+		}
+		out := recentJSON{Project: query.Project, Count: len(observations), Total: total, Results: []recordJSON{}}
+		for i := range observations {
+			out.Results = append(out.Results, recordOf(&observations[i]))
+		}
+		if *asJSON {
+			return writeJSON(a.stdout, out)
+		}
+		if len(observations) == 0 {
+			return a.nothingRemembered(ctx, m, query.Project)
+		}
+		p := a.people()
+		for i := range observations {
+			p.observationLine(&observations[i], query.Project == "")
+		}
+		if total > len(observations) {
+			a.note("%d more; -n %d shows them all", total-len(observations), total)
+		}
+		return nil
+	}
+	return cmd
+}
+
+type recentJSON struct {
+	Project string       `json:"project,omitempty"`
+	Count   int          `json:"count"`
+	Total   int          `json:"total"`
+	Results []recordJSON `json:"results"`
+}
+
+// observationLine is an observation in a list: when, glyph, title, id.
+func (p *printer) observationLine(o *claudemem.Observation, withProject bool) {
+	where := ""
+	if withProject {
+		where = " " + p.style(styleDim, labelOf(o.ProjectPath))
+	}
+	p.printf("%s  %s %s %s%s\n", p.style(styleDim, fmt.Sprintf("%10s", p.ago(o.CreatedAt))),
+		o.Type.Glyph(), oneLine(o.Title, 100), p.style(styleDim, fmt.Sprintf("#%d", o.ID)), where)
+}
+
+// projectNamed is the project that a person means: a directory in it, or its name.
+func projectNamed(name string) string {
+	if name != "." && name != ".." && !strings.ContainsAny(name, `/\`) {
+		return name
+	}
+	dir, err := filepath.Abs(name)
+	if err != nil {
+		return name
+	}
+	return repo.Identify("", dir).Project
+}

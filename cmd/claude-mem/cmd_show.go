@@ -1,0 +1,206 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"claudemem"
+
+	"github.com/spf13/cobra"
+)
+
+func (a *app) showCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "show ID...",
+		Short:   "Show observations and sessions in full",
+		GroupID: groupMemory,
+		Long: `Show records in full: 12 or '#12' is an observation, S12 a session with its
+prompts, summaries and observations.
+
+JSON: a list in the order asked for; observations as in ` + "`claude-mem recent --json`" + `, sessions
+{"kind": "session", "id", "host", "host_session_id", "project", "project_path", "status", "title",
+"started_at_epoch", "updated_at_epoch", "prompts", "summaries", "observations"}.`,
+		Example: "  claude-mem show 12\n  claude-mem show 12 13 S3 --json",
+		Args:    args(cobra.MinimumNArgs(1)),
+	}
+	asJSON := jsonFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, given []string) error {
+		ids, err := parseIDs(given)
+		if err != nil {
+			return err
+		}
+		ctx := cmd.Context()
+		m, err := a.openMemory(ctx)
+		if err != nil {
+			return err
+		}
+		defer m.close()
+		out := []any{}
+		p := a.people()
+		for i, id := range ids {
+			if i > 0 && !*asJSON {
+				p.printf("\n")
+			}
+			shown, err := id.show(ctx, m, p, *asJSON)
+			if err != nil {
+				return err
+			}
+			out = append(out, shown)
+		}
+		if *asJSON {
+			return writeJSON(a.stdout, out)
+		}
+		return nil
+	}
+	return cmd
+}
+
+// recordID is what people call a record: #12 an observation, S12 a session.
+type recordID struct {
+	session bool
+	number  int64
+}
+
+func parseIDs(given []string) ([]recordID, error) {
+	var ids []recordID
+	for _, text := range given {
+		for part := range strings.SplitSeq(text, ",") {
+			if part = strings.TrimSpace(part); part == "" {
+				continue
+			}
+			id, err := parseID(part)
+			if err != nil {
+				return nil, err
+			}
+			ids = append(ids, id)
+		}
+	}
+	return ids, nil
+}
+
+func parseID(text string) (recordID, error) {
+	id := recordID{}
+	digits := strings.TrimPrefix(text, "#")
+	if s, ok := strings.CutPrefix(strings.ToUpper(text), "S"); ok {
+		id.session, digits = true, s
+	}
+	n, err := strconv.ParseInt(digits, 10, 64)
+	if err != nil || n < 1 {
+		return id, claudemem.Errorf(claudemem.CodeInvalid, "%q is not an id", oneLine(text, 40)).
+			WithHint("an observation is 12 or '#12', a session S12; `claude-mem recent` lists them")
+	}
+	id.number = n
+	return id, nil
+}
+
+func (id recordID) show(ctx context.Context, m *memory, p *printer, asJSON bool) (any, error) {
+	if !id.session {
+		o, err := m.Observation(ctx, claudemem.ObservationID(id.number))
+		if err != nil {
+			return nil, notFound(err, "observation #%d", id.number)
+		}
+		if !asJSON {
+			p.observation(&o)
+		}
+		return recordOf(&o), nil
+	}
+	s, err := m.Session(ctx, claudemem.SessionID(id.number))
+	if err != nil {
+		return nil, notFound(err, "session S%d", id.number)
+	}
+	prompts, observations, err := m.Turns(ctx, s.ID, 0, max(s.PromptCount, 0))
+	if err != nil {
+		return nil, fmt.Errorf("read turns: %w", err)
+	}
+	summaries, err := m.SessionSummaries(ctx, s.ID, 1000)
+	if err != nil {
+		return nil, fmt.Errorf("read summaries: %w", err)
+	}
+	slices.Reverse(summaries) // in the order in which things happened
+	if !asJSON {
+		p.session(&s, prompts, summaries, observations)
+	}
+	return sessionOf(&s, prompts, summaries, observations), nil
+}
+
+// notFound gives the missing record its name and a hint; other errors stay.
+func notFound(err error, format string, a ...any) error {
+	if claudemem.CodeOf(err) != claudemem.CodeNotFound {
+		return err
+	}
+	return claudemem.Errorf(claudemem.CodeNotFound, "there is no "+format, a...).
+		WithHint("`claude-mem recent --all` lists what is remembered")
+}
+
+func (p *printer) observation(o *claudemem.Observation) {
+	p.printf("%s %s  %s\n", o.Type.Glyph(), p.style(styleBold, oneLine(o.Title, 0)), p.style(styleDim, fmt.Sprintf("#%d", o.ID)))
+	if o.Subtitle != "" {
+		p.printf("%s\n", oneLine(o.Subtitle, 0))
+	}
+	where := []string{string(o.Type), p.ago(o.CreatedAt), labelOf(o.ProjectPath), fmt.Sprintf("S%d prompt %d", o.Session, o.PromptNumber)}
+	if o.Branch != "" {
+		where = append(where, "branch "+oneLine(o.Branch, 60))
+	}
+	p.printf("%s\n", p.style(styleDim, strings.Join(where, " · ")))
+	if o.Narrative != "" {
+		p.printf("\n%s\n", safe(o.Narrative))
+	}
+	if len(o.Facts) > 0 {
+		p.printf("\n")
+	}
+	for _, fact := range o.Facts {
+		p.printf("- %s\n", oneLine(fact, 0))
+	}
+	p.paths("Modified", o.FilesIn(claudemem.FileModified))
+	p.paths("Read", o.FilesIn(claudemem.FileRead))
+	if len(o.Concepts) > 0 {
+		p.printf("%s %s\n", p.style(styleDim, "Concepts:"), oneLine(strings.Join(o.Concepts, ", "), 0))
+	}
+}
+
+func (p *printer) paths(label string, paths []string) {
+	if len(paths) > 0 {
+		p.printf("%s %s\n", p.style(styleDim, label+":"), oneLine(strings.Join(paths, ", "), 0))
+	}
+}
+
+func (p *printer) session(s *claudemem.Session, prompts []claudemem.Prompt, summaries []claudemem.Summary, observations []claudemem.Observation) {
+	title := s.Title
+	if title == "" && len(prompts) > 0 {
+		title = prompts[0].Text
+	}
+	p.printf("%s  %s\n", p.style(styleBold, fmt.Sprintf("S%d", s.ID)), p.style(styleBold, oneLine(title, 100)))
+	p.printf("%s\n", p.style(styleDim, strings.Join([]string{
+		oneLine(s.Label, 60), string(s.Host), string(s.Status), p.ago(s.UpdatedAt), oneLine(s.HostSessionID, 80),
+	}, " · ")))
+	for number := 0; number <= s.PromptCount; number++ {
+		for i := range prompts {
+			if prompts[i].Number == number {
+				p.printf("\n%s %s\n", p.style(styleBold, fmt.Sprintf("%d.", number)), oneLine(prompts[i].Text, 300))
+			}
+		}
+		for i := range summaries {
+			if summaries[i].PromptNumber == number {
+				p.summary(&summaries[i])
+			}
+		}
+		for i := range observations {
+			if observations[i].PromptNumber == number {
+				p.printf("   %s %s  %s\n", observations[i].Type.Glyph(), oneLine(observations[i].Title, 100), p.style(styleDim, fmt.Sprintf("#%d", observations[i].ID)))
+			}
+		}
+	}
+}
+
+func (p *printer) summary(y *claudemem.Summary) {
+	for _, field := range []struct{ name, text string }{
+		{"Investigated", y.Investigated}, {"Learned", y.Learned}, {"Completed", y.Completed}, {"Next", y.NextSteps}, {"Notes", y.Notes},
+	} {
+		if field.text != "" {
+			p.printf("   %s %s\n", p.style(styleDim, field.name+":"), oneLine(field.text, 400))
+		}
+	}
+}

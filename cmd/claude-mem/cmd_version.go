@@ -1,0 +1,54 @@
+package main
+
+import (
+	"runtime"
+	"runtime/debug"
+
+	"claudemem/wire"
+
+	"github.com/spf13/cobra"
+)
+
+func (a *app) versionCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "version",
+		Short:   "Print the version",
+		GroupID: groupRun,
+		Long: `Print the version of this program.
+
+JSON: {"version", "wire", "go", "os", "arch", "revision"?}. wire is the version of
+what hook and worker say to each other.`,
+		Example: "  claude-mem version --json",
+		Args:    args(cobra.NoArgs),
+	}
+	asJSON := jsonFlag(cmd)
+	cmd.RunE = func(*cobra.Command, []string) error {
+		info := struct {
+			Version  string `json:"version"`
+			Wire     int    `json:"wire"`
+			Go       string `json:"go"`
+			OS       string `json:"os"`
+			Arch     string `json:"arch"`
+			Revision string `json:"revision,omitempty"`
+		}{version, wire.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH, revision()}
+		if *asJSON {
+			return writeJSON(a.stdout, info)
+		}
+		a.people().printf("claude-mem %s (wire %d, %s, %s/%s)\n", info.Version, info.Wire, info.Go, info.OS, info.Arch)
+		return nil
+	}
+	return cmd
+}
+
+func revision() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return ""
+	}
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" {
+			return s.Value
+		}
+	}
+	return ""
+}

@@ -1,0 +1,367 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"time"
+
+	"claudemem"
+	"claudemem/daemon"
+	"claudemem/settings"
+
+	"github.com/spf13/cobra"
+)
+
+// startLimit is how long `worker start` waits for the worker to be ready; it
+// takes in the spool before it listens, which may be long after an outage.
+const startLimit = 30 * time.Second
+
+// stopLimit is how long `worker stop` waits for the worker to end.
+const stopLimit = 30 * time.Second
+
+func (a *app) workerCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "worker",
+		Short:   "Start, stop and look at the worker",
+		GroupID: groupRun,
+		Long: `The worker is the one long-lived process of a memory: it takes events in,
+distils them and builds context blocks. Hooks start it when it is needed and it
+ends by itself after CLAUDE_MEM_IDLE_EXIT_MINUTES without work.`,
+		Example: "  claude-mem worker status\n  claude-mem worker restart\n  claude-mem worker logs -n 20",
+		Args:    knownCommand,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(a.workerStartCommand(), a.workerStopCommand(), a.workerRestartCommand(),
+		a.workerStatusCommand(), a.workerLogsCommand(), a.workerRunCommand())
+	return cmd
+}
+
+func (a *app) workerRunCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "run",
+		Short:   "Be the worker, in the foreground",
+		Long:    "Be the worker until a signal, a `worker stop` or idleness ends it. Hooks and `worker start` run this in the background.",
+		Hidden:  true,
+		Example: "  claude-mem worker run",
+		Args:    args(cobra.NoArgs),
+		RunE:    func(cmd *cobra.Command, _ []string) error { return a.runWorker(cmd.Context()) },
+	}
+}
+
+func (a *app) runWorker(ctx context.Context) error {
+	dataDir, err := a.dataDir()
+	if err != nil {
+		return err
+	}
+	resolved, unread := settings.LoadForWorker(dataDir, a.getenv)
+	log, logFile, err := daemon.OpenLog(dataDir, resolved.Text(settings.KeyLogLevel))
+	if err != nil {
+		return err
+	}
+	if unread != nil {
+		log.Warn("settings", "error", unread)
+	}
+	defer func() { _ = logFile.Close() }()
+	worker, err := daemon.Open(ctx, daemon.Config{DataDir: dataDir, Settings: resolved, Version: version, Logger: log})
+	if err != nil {
+		return err
+	}
+	return worker.Run(ctx)
+}
+
+func (a *app) workerStartCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "start",
+		Short:   "Start the worker and wait until it is ready",
+		Long:    "Start the worker in the background and wait until it is ready. One that runs already is fine.\n\nJSON: as `worker status`.",
+		Example: "  claude-mem worker start",
+		Args:    args(cobra.NoArgs),
+	}
+	asJSON := jsonFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		dataDir, err := a.dataDir()
+		if err != nil {
+			return err
+		}
+		if err := a.startWorker(cmd.Context(), dataDir); err != nil {
+			return err
+		}
+		return a.printStatus(cmd.Context(), dataDir, *asJSON)
+	}
+	return cmd
+}
+
+func (a *app) workerStopCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "stop",
+		Short:   "Stop the worker without losing anything",
+		Long:    "Ask the worker to finish what it is doing and wait until it has ended. No worker is fine.",
+		Example: "  claude-mem worker stop",
+		Args:    args(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			dataDir, err := a.dataDir()
+			if err != nil {
+				return err
+			}
+			stopped, err := daemon.Stop(cmd.Context(), dataDir, stopLimit)
+			if err != nil {
+				return err
+			}
+			if stopped {
+				a.note("worker stopped")
+			} else {
+				a.note("no worker was running")
+			}
+			return nil
+		},
+	}
+}
+
+func (a *app) workerRestartCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "restart",
+		Short:   "Stop the worker and start this version of it",
+		Long:    "Stop the worker, if one runs, and start this program's.\n\nJSON: as `worker status`.",
+		Example: "  claude-mem worker restart",
+		Args:    args(cobra.NoArgs),
+	}
+	asJSON := jsonFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		dataDir, err := a.dataDir()
+		if err != nil {
+			return err
+		}
+		if _, err := daemon.Stop(cmd.Context(), dataDir, stopLimit); err != nil {
+			return err
+		}
+		if err := a.startWorker(cmd.Context(), dataDir); err != nil {
+			return err
+		}
+		return a.printStatus(cmd.Context(), dataDir, *asJSON)
+	}
+	return cmd
+}
+
+func (a *app) workerStatusCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "status",
+		Short: "Tell whether the worker runs",
+		Long: `Tell whether the worker runs, which version it is and how its stages are.
+The exit code is 0 when it runs and 5 when it does not.
+
+JSON: {"running", "data_dir", "pid"?, "version"?, "wire"?, "port"?, "socket"?,
+"started_at"?, "stages"?: {NAME: "ok" or what is wrong}}.`,
+		Example: "  claude-mem worker status --json",
+		Args:    args(cobra.NoArgs),
+	}
+	asJSON := jsonFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		dataDir, err := a.dataDir()
+		if err != nil {
+			return err
+		}
+		return a.printStatus(cmd.Context(), dataDir, *asJSON)
+	}
+	return cmd
+}
+
+func (a *app) printStatus(ctx context.Context, dataDir string, asJSON bool) error {
+	status, err := daemon.Look(ctx, dataDir)
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		if err := writeJSON(a.stdout, status); err != nil {
+			return err
+		}
+	} else {
+		p := a.people()
+		switch {
+		case status.Running:
+			p.printf("%s  pid %d, version %s, up since %s\n", p.style(styleGreen, "running"), status.PID, status.Version, p.ago(status.StartedAt))
+			p.printf("socket   %s\n", status.Socket)
+			if status.Port != 0 {
+				p.printf("address  http://127.0.0.1:%d\n", status.Port)
+			}
+			for _, name := range sortedKeys(status.Stages) {
+				if state := status.Stages[name]; state != "ok" {
+					p.printf("%s  %s: %s\n", p.style(styleRed, "trouble"), name, state)
+				}
+			}
+		default:
+			p.printf("not running\n")
+			a.note("hooks start it when they need it; `claude-mem worker start` starts it now")
+		}
+		p.printf("data     %s\n", dataDir)
+	}
+	if !status.Running {
+		return &quietExit{exitCode(claudemem.Errorf(claudemem.CodeUnavailable, "not running"))}
+	}
+	return nil
+}
+
+// startWorker starts this program as the worker unless one answers already, and
+// waits until it is ready.
+func (a *app) startWorker(ctx context.Context, dataDir string) error {
+	if status, err := daemon.Look(ctx, dataDir); err == nil && status.Running {
+		return nil
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("find own executable: %w", err)
+	}
+	if err := os.MkdirAll(dataDir, 0o700); err != nil {
+		return claudemem.Errorf(claudemem.CodeStorage, "make data directory: %w", err).
+			WithHint("set CLAUDE_MEM_DATA_DIR to a directory that can be written")
+	}
+	complaints, err := os.CreateTemp("", "claude-mem-start-*.txt")
+	if err != nil {
+		return fmt.Errorf("start worker: %w", err)
+	}
+	defer func() {
+		_ = complaints.Close()
+		_ = os.Remove(complaints.Name())
+	}()
+	child := exec.Command(self, "worker", "run") // not CommandContext: it outlives us
+	child.Dir = dataDir
+	child.Env = workerEnvironment(os.Environ(), dataDir)
+	child.Stderr = complaints
+	child.SysProcAttr = detached()
+	if err := child.Start(); err != nil {
+		return fmt.Errorf("start worker: %w", err)
+	}
+	ended := make(chan error, 1) // one value, read or not
+	go func() { ended <- child.Wait() }()
+	return awaitWorker(ctx, dataDir, child.Process.Pid, ended, complaints.Name())
+}
+
+// conflictLimit is how long the worker that was in the way of ours is given to answer.
+const conflictLimit = 3 * time.Second
+
+func awaitWorker(ctx context.Context, dataDir string, pid int, ended <-chan error, complaints string) error {
+	ctx, cancel := context.WithTimeout(ctx, startLimit)
+	defer cancel()
+	conflict := exitCode(claudemem.Errorf(claudemem.CodeConflict, ""))
+	var failed error
+	for {
+		if status, err := daemon.Look(ctx, dataDir); err == nil && status.Running {
+			return nil
+		}
+		select {
+		case failed = <-ended:
+			var exit *exec.ExitError
+			if !errors.As(failed, &exit) || exit.ExitCode() != conflict {
+				return startError(failed, complaints)
+			}
+			// Somebody else is starting one, or just holds the lock.
+			ended = nil
+			ctx, cancel = context.WithTimeout(ctx, conflictLimit)
+			defer cancel()
+		case <-ctx.Done():
+			if failed != nil {
+				return startError(failed, complaints)
+			}
+			return claudemem.Errorf(claudemem.CodeUnavailable, "the worker (pid %d) is not ready after %v", pid, startLimit).
+				WithHint("`claude-mem worker logs` shows what it is doing")
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+}
+
+// startError repeats what the worker said before it ended.
+func startError(err error, complaints string) error {
+	said, _ := os.ReadFile(complaints)
+	message, hint, _ := bytes.Cut(bytes.TrimSpace(said), []byte("\nhint: "))
+	text := string(bytes.TrimPrefix(message, []byte("error: ")))
+	if text == "" {
+		text = fmt.Sprint(err)
+	}
+	code := claudemem.CodeUnavailable
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		for _, row := range exitCodes {
+			if row.exit == exit.ExitCode() && len(row.codes) > 0 {
+				code = row.codes[0]
+			}
+		}
+	}
+	return claudemem.Errorf(code, "the worker did not start: %s", text).WithHint(string(hint))
+}
+
+func (a *app) workerLogsCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "logs",
+		Short: "Print the worker's log",
+		Long: `Print the end of the worker's log. It carries ids, counts and errors, never what was said.
+
+JSON: the lines as they are in the file, one object a line.`,
+		Example: "  claude-mem worker logs -n 100\n  claude-mem worker logs --follow",
+		Args:    args(cobra.NoArgs),
+	}
+	asJSON := jsonFlag(cmd)
+	lines := cmd.Flags().IntP("lines", "n", 50, "how many lines")
+	follow := cmd.Flags().BoolP("follow", "f", false, "go on printing what is written")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		dataDir, err := a.dataDir()
+		if err != nil {
+			return err
+		}
+		show := a.logLine
+		if *asJSON {
+			show = func(line []byte) { _, _ = fmt.Fprintf(a.stdout, "%s\n", line) }
+		}
+		return a.printLog(cmd.Context(), daemon.LogPath(dataDir), *lines, *follow, show)
+	}
+	return cmd
+}
+
+func (a *app) printLog(ctx context.Context, path string, lines int, follow bool, show func([]byte)) error {
+	f, err := os.Open(path)
+	if errors.Is(err, os.ErrNotExist) {
+		a.note("no log yet: the worker has not run")
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("open log: %w", err)
+	}
+	defer func() { _ = f.Close() }()
+	content, err := io.ReadAll(f) // rotated at 5 MB
+	if err != nil {
+		return fmt.Errorf("read log: %w", err)
+	}
+	// What is behind the last line break is still being written.
+	whole := bytes.LastIndexByte(content, '\n') + 1
+	all := bytes.Split(bytes.TrimSuffix(content[:whole], []byte("\n")), []byte("\n"))
+	for _, line := range all[max(0, len(all)-max(0, lines)):] {
+		if len(line) > 0 {
+			show(line)
+		}
+	}
+	rest := content[whole:]
+	for follow {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(200 * time.Millisecond):
+		}
+		more, err := io.ReadAll(f)
+		if err != nil {
+			return fmt.Errorf("read log: %w", err)
+		}
+		rest = append(rest, more...)
+		for {
+			line, after, ok := bytes.Cut(rest, []byte("\n"))
+			if !ok {
+				break
+			}
+			show(line)
+			rest = after
+		}
+	}
+	return nil
+}

@@ -1,0 +1,74 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"claudemem"
+)
+
+// exitCodes is the documented table from what went wrong to what the shell sees.
+// Hook verbs are outside it: they exit 0 whatever happens.
+var exitCodes = []struct {
+	exit    int
+	codes   []claudemem.Code
+	meaning string
+}{
+	{0, nil, "success"},
+	{1, []claudemem.Code{claudemem.CodeInternal}, "a fault of claude-mem"},
+	{2, []claudemem.Code{claudemem.CodeInvalid, claudemem.CodeTooLarge}, "wrong usage or input"},
+	{3, []claudemem.Code{claudemem.CodeNotFound, claudemem.CodeNoMemory}, "no such record"},
+	{4, []claudemem.Code{claudemem.CodeConflict}, "another process or state is in the way"},
+	{5, []claudemem.Code{claudemem.CodeUnavailable, claudemem.CodeWireVersion}, "no worker, or it cannot answer now"},
+	{6, []claudemem.Code{claudemem.CodeForbidden}, "not allowed"},
+	{7, []claudemem.Code{claudemem.CodeStorage}, "disk full, read-only or a damaged database"},
+	{8, []claudemem.Code{claudemem.CodeNewerSchema, claudemem.CodeOlderSchema}, "the database is of another version"},
+}
+
+func exitCode(err error) int {
+	if err == nil {
+		return 0
+	}
+	var quiet *quietExit
+	if errors.As(err, &quiet) {
+		return quiet.code
+	}
+	code := claudemem.CodeOf(err)
+	for _, row := range exitCodes {
+		for _, c := range row.codes {
+			if c == code {
+				return row.exit
+			}
+		}
+	}
+	return 1
+}
+
+// exitHelp is the table as the help of the root command shows it.
+func exitHelp() string {
+	var b strings.Builder
+	for _, row := range exitCodes {
+		fmt.Fprintf(&b, "  %d  %s\n", row.exit, row.meaning)
+	}
+	return b.String()
+}
+
+// quietExit ends a command with an exit code when its output has said everything.
+type quietExit struct{ code int }
+
+func (q *quietExit) Error() string { return fmt.Sprintf("exit %d", q.code) }
+
+// report writes an error the way people read it.
+func report(w io.Writer, err error) {
+	var quiet *quietExit
+	if err == nil || errors.As(err, &quiet) {
+		return
+	}
+	_, _ = fmt.Fprintf(w, "error: %s\n", err)
+	var e *claudemem.Error
+	if errors.As(err, &e) && e.Hint != "" {
+		_, _ = fmt.Fprintf(w, "hint: %s\n", e.Hint)
+	}
+}

@@ -1,0 +1,76 @@
+package main
+
+import (
+	"context"
+	"path/filepath"
+
+	"claudemem"
+	"claudemem/store"
+)
+
+// memory is the database opened for reading: commands that only look work with
+// and without a worker.
+type memory struct{ *store.Store }
+
+func (a *app) openMemory(ctx context.Context) (*memory, error) {
+	dataDir, err := a.dataDir()
+	if err != nil {
+		return nil, err
+	}
+	return openMemory(ctx, dataDir)
+}
+
+func openMemory(ctx context.Context, dataDir string) (*memory, error) {
+	s, err := store.OpenReadOnly(ctx, databasePath(dataDir))
+	if err != nil {
+		return nil, err
+	}
+	return &memory{s}, nil
+}
+
+func databasePath(dataDir string) string { return filepath.Join(dataDir, "memory.db") }
+
+// close ends reading; what could fail then has no effect on what was read.
+func (m *memory) close() { _ = m.Close() }
+
+// emptyMemory turns the error that there is no memory yet into the empty answer
+// of a list; other errors are returned.
+func (a *app) emptyMemory(err error, asJSON bool, empty any) error {
+	if claudemem.CodeOf(err) != claudemem.CodeNoMemory {
+		return err
+	}
+	if asJSON {
+		return writeJSON(a.stdout, empty)
+	}
+	a.note("Nothing is remembered yet: no session has been captured.\n" +
+		"It fills by itself once the agent's hooks run; `claude-mem demo` shows how it looks.")
+	return nil
+}
+
+// nothingRemembered says why a list is empty and where to look instead.
+func (a *app) nothingRemembered(ctx context.Context, m *memory, project string) error {
+	totals, err := m.Totals(ctx, "")
+	if err != nil {
+		return err
+	}
+	books, err := m.Books(ctx)
+	if err != nil {
+		return err
+	}
+	switch {
+	case project != "" && totals.Observations > 0:
+		a.note("Nothing is remembered of %s yet. `--all` shows %s of other projects.", project, count(totals.Observations, "observation"))
+	case books.Pending+books.Processing > 0:
+		a.note("Nothing is remembered yet; %s waiting to be distilled.", waiting(books.Pending+books.Processing))
+	default:
+		a.note("Nothing is remembered yet. Sessions are distilled turn by turn; routine reading leaves nothing.")
+	}
+	return nil
+}
+
+func waiting(n int) string {
+	if n == 1 {
+		return "1 event is"
+	}
+	return count(n, "event") + " are"
+}

@@ -1,0 +1,120 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+	"unicode"
+
+	"claudemem"
+)
+
+// printer writes data for people.
+type printer struct {
+	w     io.Writer
+	now   time.Time
+	color bool
+}
+
+func (p *printer) printf(format string, args ...any) {
+	_, _ = fmt.Fprintf(p.w, format, args...)
+}
+
+// The few styles that the output uses.
+const (
+	styleBold  = "1"
+	styleDim   = "2"
+	styleRed   = "31"
+	styleGreen = "32"
+)
+
+func (p *printer) style(code, text string) string {
+	if !p.color || text == "" {
+		return text
+	}
+	return "\x1b[" + code + "m" + text + "\x1b[0m"
+}
+
+// ago is the age of a moment as people say it.
+func (p *printer) ago(at claudemem.Millis) string { return ago(p.now, at) }
+
+func ago(now time.Time, at claudemem.Millis) string {
+	if at == 0 {
+		return "never"
+	}
+	d := now.Sub(at.Time())
+	switch {
+	case d < time.Minute: // also a clock that was set back
+		return "just now"
+	case d < time.Hour:
+		return fmt.Sprintf("%dm ago", int(d/time.Minute))
+	case d < 24*time.Hour:
+		return fmt.Sprintf("%dh ago", int(d/time.Hour))
+	case d < 60*24*time.Hour:
+		return fmt.Sprintf("%dd ago", int(d/(24*time.Hour)))
+	default:
+		return at.Time().Format("2006-01-02")
+	}
+}
+
+// oneLine makes text fit for a line of a list: no control characters (a
+// recorded text must not steer the terminal), runs of space as one, cut at max runes.
+func oneLine(text string, maxRunes int) string {
+	text = strings.Join(strings.FieldsFunc(text, func(r rune) bool {
+		return unicode.IsSpace(r) || unicode.IsControl(r)
+	}), " ")
+	runes := []rune(text)
+	if maxRunes > 0 && len(runes) > maxRunes {
+		return strings.TrimRight(string(runes[:maxRunes-1]), " ") + "…"
+	}
+	return text
+}
+
+// safe keeps line breaks and tabs but no other control characters.
+func safe(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) && r != '\n' && r != '\t' {
+			return -1
+		}
+		return r
+	}, text)
+}
+
+// bytesText writes a size with the unit that people read.
+func bytesText(n int64) string {
+	switch {
+	case n < 10_000:
+		return fmt.Sprintf("%d B", n)
+	case n < 10_000_000:
+		return fmt.Sprintf("%d kB", n/1000)
+	default:
+		return fmt.Sprintf("%.1f MB", float64(n)/1e6)
+	}
+}
+
+// writeJSON writes v for programs: indented, HTML characters as they are.
+func writeJSON(w io.Writer, v any) error {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	if err := enc.Encode(v); err != nil {
+		return fmt.Errorf("write output: %w", err)
+	}
+	return nil
+}
+
+// wantsColor is true on a terminal unless NO_COLOR is set (https://no-color.org) or TERM is dumb.
+func wantsColor(w io.Writer, getenv func(string) string) bool {
+	if getenv("NO_COLOR") != "" || getenv("TERM") == "dumb" {
+		return false
+	}
+	f, ok := w.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}

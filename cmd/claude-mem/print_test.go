@@ -1,0 +1,121 @@
+package main
+
+import (
+	"testing"
+	"time"
+
+	"claudemem"
+)
+
+func TestAgo(t *testing.T) {
+	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	tests := []struct {
+		age  time.Duration
+		want string
+	}{
+		{-time.Hour, "just now"}, // the clock was set back
+		{0, "just now"},
+		{59 * time.Second, "just now"},
+		{time.Minute, "1m ago"},
+		{59*time.Minute + 59*time.Second, "59m ago"},
+		{time.Hour, "1h ago"},
+		{23*time.Hour + 59*time.Minute, "23h ago"},
+		{24 * time.Hour, "1d ago"},
+		{59 * 24 * time.Hour, "59d ago"},
+		{60 * 24 * time.Hour, "2026-09-21"},
+	}
+	for _, tt := range tests {
+		if got := ago(now, claudemem.MillisOf(now.Add(-tt.age))); got != tt.want {
+			t.Errorf("ago(%v) = %q, want %q", tt.age, got, tt.want)
+		}
+	}
+	if got := ago(now, 0); got != "never" {
+		t.Errorf("ago(0) = %q, want never", got)
+	}
+}
+
+func TestOneLine(t *testing.T) {
+	tests := []struct {
+		text string
+		max  int
+		want string
+	}{
+		{"a  b\n\tc", 0, "a b c"},
+		{"\x1b[31mred\x07", 0, "[31mred"}, // a recorded text must not steer the terminal
+		{"abcdef", 6, "abcdef"},
+		{"abcdefg", 6, "abcde…"},
+		{"abcd efg", 6, "abcd…"},
+		{"äöüäöü", 4, "äöü…"},
+		{"", 5, ""},
+	}
+	for _, tt := range tests {
+		if got := oneLine(tt.text, tt.max); got != tt.want {
+			t.Errorf("oneLine(%q, %d) = %q, want %q", tt.text, tt.max, got, tt.want)
+		}
+	}
+}
+
+func TestCount(t *testing.T) {
+	for n, want := range map[int]string{0: "0 summaries", 1: "1 summary", 2: "2 summaries"} {
+		if got := count(n, "summary"); got != want {
+			t.Errorf("count(%d, summary) = %q, want %q", n, got, want)
+		}
+	}
+	if got, want := count(3, "event"), "3 events"; got != want {
+		t.Errorf("count(3, event) = %q, want %q", got, want)
+	}
+}
+
+func TestExitCode(t *testing.T) {
+	tests := []struct {
+		err  error
+		want int
+	}{
+		{nil, 0},
+		{claudemem.Errorf(claudemem.CodeInternal, "x"), 1},
+		{claudemem.Errorf(claudemem.CodeInvalid, "x"), 2},
+		{claudemem.Errorf(claudemem.CodeNotFound, "x"), 3},
+		{claudemem.Errorf(claudemem.CodeConflict, "x"), 4},
+		{claudemem.Errorf(claudemem.CodeUnavailable, "x"), 5},
+		{claudemem.Errorf(claudemem.CodeForbidden, "x"), 6},
+		{claudemem.Errorf(claudemem.CodeStorage, "x"), 7},
+		{claudemem.Errorf(claudemem.CodeNewerSchema, "x"), 8},
+		{&quietExit{5}, 5},
+	}
+	for _, tt := range tests {
+		if got := exitCode(tt.err); got != tt.want {
+			t.Errorf("exitCode(%v) = %d, want %d", tt.err, got, tt.want)
+		}
+	}
+}
+
+func TestParseID(t *testing.T) {
+	tests := []struct {
+		text string
+		want recordID
+		bad  bool
+	}{
+		{text: "12", want: recordID{number: 12}},
+		{text: "#12", want: recordID{number: 12}},
+		{text: "S3", want: recordID{session: true, number: 3}},
+		{text: "s3", want: recordID{session: true, number: 3}},
+		{text: "0", bad: true},
+		{text: "-4", bad: true},
+		{text: "S", bad: true},
+		{text: "#S3", bad: true},
+		{text: "twelve", bad: true},
+		{text: "99999999999999999999", bad: true},
+	}
+	for _, tt := range tests {
+		got, err := parseID(tt.text)
+		if tt.bad {
+			if claudemem.CodeOf(err) != claudemem.CodeInvalid {
+				t.Errorf("parseID(%q): %v, want CodeInvalid", tt.text, err)
+			}
+			continue
+		}
+		if err != nil || got != tt.want {
+			t.Errorf("parseID(%q) = %v, %v, want %v", tt.text, got, err, tt.want)
+		}
+	}
+}

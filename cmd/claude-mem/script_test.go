@@ -1,0 +1,165 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"flag"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"claudemem"
+	"claudemem/daemon"
+	"claudemem/hook"
+	"claudemem/wire"
+
+	"github.com/gofrs/flock"
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// update renews the golden files: read them before they are committed.
+var update = flag.Bool("update", false, "renew golden files")
+
+// TestMain makes the test binary be claude-mem and claude-mem-hook too: the
+// scenarios under testdata/script run the real main in processes of their own,
+// and the hooks start a real worker.
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){
+		"claude-mem":      func() { os.Exit(run(os.Args[1:])) },
+		"claude-mem-hook": func() { hook.Main(os.Args[1:], hook.Options{}) },
+	})
+}
+
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 filepath.Join("..", "..", "testdata", "script"),
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		UpdateScripts:       *update,
+		Setup: func(env *testscript.Env) error {
+			data := filepath.Join(env.WorkDir, "memory")
+			env.Setenv("CLAUDE_MEM_DATA_DIR", data)
+			env.Setenv("HOME", env.WorkDir)
+			env.Setenv("USERPROFILE", env.WorkDir)
+			env.Setenv("NO_COLOR", "1")
+			// A scenario's worker must not outlive it.
+			env.Defer(func() {
+				if _, err := daemon.Stop(context.Background(), data, stopLimit); err != nil {
+					t.Errorf("%s: stop worker: %v", env.WorkDir, err)
+				}
+			})
+			if err := os.MkdirAll(data, 0o700); err != nil {
+				return err
+			}
+			// No port: scenarios run side by side with each other and with the user's own worker.
+			return os.WriteFile(filepath.Join(data, "settings.json"), []byte(`{"CLAUDE_MEM_WORKER_PORT": "0"}`), 0o600)
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"settled": settled, "schema": setSchema, "holdlock": holdLock, "hook": runScriptHook,
+		},
+	})
+}
+
+// settled waits until the worker has taken in and distilled everything: settled [EVENTS].
+func settled(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) > 1 {
+		ts.Fatalf("usage: settled [EVENTS]")
+	}
+	want := 1
+	if len(args) == 1 {
+		var err error
+		want, err = strconv.Atoi(args[0])
+		ts.Check(err)
+	}
+	data := ts.Getenv("CLAUDE_MEM_DATA_DIR")
+	deadline := time.Now().Add(20 * time.Second)
+	for {
+		var books claudemem.Books
+		m, err := openMemory(context.Background(), data)
+		if err == nil {
+			books, err = m.Books(context.Background())
+			m.close()
+		}
+		waiting, _ := wire.SpoolOf(data).List(time.Now())
+		if err == nil && books.Received >= want && books.Pending+books.Processing == 0 && len(waiting) == 0 {
+			return
+		}
+		if time.Now().After(deadline) {
+			ts.Fatalf("not settled: %+v, %d spooled, %v", books, len(waiting), err)
+		}
+		<-time.After(5 * time.Millisecond)
+	}
+}
+
+// setSchema gives the database the schema number of another program: schema N.
+func setSchema(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: schema N")
+	}
+	db, err := sql.Open("sqlite", databasePath(ts.Getenv("CLAUDE_MEM_DATA_DIR")))
+	ts.Check(err)
+	_, err = db.Exec("PRAGMA user_version = " + args[0])
+	ts.Check(err)
+	ts.Check(db.Close())
+}
+
+// holdLock keeps every worker from running until the scenario ends, or until
+// `! holdlock`.
+func holdLock(ts *testscript.TestScript, neg bool, _ []string) {
+	path := filepath.Join(ts.Getenv("CLAUDE_MEM_DATA_DIR"), "worker.lock")
+	held, _ := locks.Load(path)
+	if neg {
+		ts.Check(held.(*flock.Flock).Close())
+		return
+	}
+	lock := flock.New(path)
+	if ok, err := lock.TryLock(); err != nil || !ok {
+		ts.Fatalf("lock: %v, %v", ok, err)
+	}
+	locks.Store(path, lock)
+	ts.Defer(func() { _ = lock.Close() })
+}
+
+// locks are the held ones by path; scenarios run in parallel.
+var locks sync.Map
+
+// runScriptHook runs the hook as a host does: hook EVENT [KEY=VALUE ...]; a value that
+// begins with { or [ is JSON.
+func runScriptHook(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 1 {
+		ts.Fatalf("usage: hook EVENT [KEY=VALUE ...]")
+	}
+	payload := map[string]any{"hook_event_name": args[0], "session_id": "session-1", "cwd": ts.MkAbs("project")}
+	for _, pair := range args[1:] {
+		key, value, _ := strings.Cut(pair, "=")
+		payload[key] = value
+		if strings.HasPrefix(value, "{") || strings.HasPrefix(value, "[") {
+			payload[key] = json.RawMessage(value)
+		}
+	}
+	body, err := json.Marshal(payload)
+	ts.Check(err)
+	program, err := exec.LookPath("claude-mem-hook")
+	ts.Check(err)
+	cmd := exec.Command(program)
+	cmd.Dir = ts.MkAbs("project")
+	cmd.Stdin = bytes.NewReader(body)
+	for _, key := range []string{"PATH", "HOME", "USERPROFILE", "CLAUDE_MEM_DATA_DIR", "TMPDIR", "TEMP", "TMP", "SystemRoot"} {
+		cmd.Env = append(cmd.Env, key+"="+ts.Getenv(key))
+	}
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	ts.Check(cmd.Run())
+	if stderr.Len() > 0 {
+		ts.Fatalf("the hook wrote to standard error: %s", stderr.String())
+	}
+	_, err = ts.Stdout().Write(stdout.Bytes())
+	ts.Check(err)
+}

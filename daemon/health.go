@@ -1,0 +1,126 @@
+package daemon
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"time"
+
+	"claudemem"
+)
+
+// lookupLimit bounds a look into the database that serves a signal.
+const lookupLimit = time.Second
+
+// Ready returns nil once every stage is up, else what is missing.
+func (w *Worker) Ready() error {
+	if !w.ready.Load() {
+		select {
+		case <-w.done:
+			return claudemem.Errorf(claudemem.CodeUnavailable, "the worker is stopping").
+				WithHint("hooks spool meanwhile and start the next one")
+		default:
+			return claudemem.Errorf(claudemem.CodeUnavailable, "the worker is starting")
+		}
+	}
+	ctx, cancel := context.WithTimeout(w.life, lookupLimit)
+	defer cancel()
+	if _, err := w.store.Books(ctx); err != nil {
+		return err
+	}
+	return nil
+}
+
+// Stats is what GET /api/stats adds to the counts.
+func (w *Worker) Stats(ctx context.Context) map[string]any {
+	taken, held := w.inbox.count()
+	waiting := 0
+	if names, err := w.inbox.spool.List(w.cfg.Clock()); err == nil {
+		waiting = len(names)
+	}
+	return map[string]any{
+		"pid":          os.Getpid(),
+		"started_at":   claudemem.MillisOf(w.started),
+		"uptime_ms":    w.cfg.Clock().Sub(w.started).Milliseconds(),
+		"data_dir":     w.cfg.DataDir,
+		"stored_bytes": w.storedBytes(),
+		"stages":       w.health(ctx),
+		"spool": map[string]int{
+			"taken_in": taken, "waiting": waiting, "held": held, "corrupt": w.inbox.spool.CountCorrupt(),
+		},
+	}
+}
+
+// health tells for each stage "ok" or what is wrong with it.
+func (w *Worker) health(ctx context.Context) map[string]string {
+	ctx, cancel := context.WithTimeout(ctx, lookupLimit)
+	defer cancel()
+	state := func(err error) string {
+		if err != nil {
+			return err.Error()
+		}
+		return "ok"
+	}
+	books, err := w.store.Books(ctx)
+	stages := map[string]string{
+		"store":  state(err),
+		"queue":  state(err),
+		"spool":  state(w.inbox.state()),
+		"http":   "ok", // whoever reads this was served
+		"intake": state(w.intake.Load()),
+	}
+	switch {
+	case err == nil && !books.Balanced():
+		stages["queue"] = "the books do not balance"
+	case books.Failed > 0:
+		stages["queue"] = "dead letters wait: claude-mem queue"
+	}
+	for _, stage := range []string{"observer", "recall"} {
+		stages[stage] = "ok"
+		if !w.ready.Load() {
+			stages[stage] = "not running"
+		}
+	}
+	return stages
+}
+
+func (w *Worker) storedBytes() (total int64) {
+	for _, name := range []string{databaseName, databaseName + "-wal"} {
+		if info, err := os.Stat(filepath.Join(w.cfg.DataDir, name)); err == nil {
+			total += info.Size()
+		}
+	}
+	return total
+}
+
+// Flush asks the observer to look at a session now, its open turn included.
+func (w *Worker) Flush(host claudemem.Host, hostSessionID string) {
+	ctx, cancel := context.WithTimeout(w.life, lookupLimit)
+	defer cancel()
+	if err := w.inbox.takeNew(ctx); err != nil {
+		w.log.Warn("take spool in before a flush", "error", err)
+	}
+	session, err := w.store.SessionByHost(ctx, host, hostSessionID)
+	if err != nil {
+		if claudemem.CodeOf(err) != claudemem.CodeNotFound {
+			w.log.Warn("flush session", "error", err)
+		}
+		return // nothing of it was captured
+	}
+	w.observer.Flush(session.ID)
+}
+
+// Touch notes a session start: the project's other sessions are flushed, so
+// that the next one knows of them.
+func (w *Worker) Touch(ctx context.Context, request claudemem.ContextRequest) {
+	ctx, cancel := context.WithTimeout(ctx, lookupLimit)
+	defer cancel()
+	if _, err := w.store.TouchSession(ctx, request.Host, request.HostSessionID); err != nil {
+		w.log.Warn("touch session", "error", err)
+	}
+	var self claudemem.SessionID
+	if session, err := w.store.SessionByHost(ctx, request.Host, request.HostSessionID); err == nil {
+		self = session.ID
+	}
+	w.observer.FlushProject(request.ProjectPath, self)
+}

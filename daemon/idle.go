@@ -1,0 +1,97 @@
+package daemon
+
+import (
+	"context"
+	"net/http"
+	"time"
+)
+
+// use notes that the worker is of use just now.
+func (w *Worker) use() { w.lastUse.Store(w.cfg.Clock().UnixNano()) }
+
+// counted notes every request, so that a worker with clients does not think it is idle.
+func (w *Worker) counted(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		w.open.Add(1)
+		w.use()
+		if r.Method == http.MethodGet {
+			// Whoever looks may have come because something was spooled; deliveries
+			// take the spool in themselves.
+			select {
+			case w.poke <- struct{}{}:
+			default: // the housekeeper has been asked already
+			}
+		}
+		defer func() {
+			w.use()
+			w.open.Add(-1)
+		}()
+		next.ServeHTTP(rw, r)
+	})
+}
+
+// housekeep starts the timer that looks after what no signal tells.
+func (w *Worker) housekeep() {
+	every := w.cfg.Housekeeping
+	if idle := *w.cfg.IdleExit; idle > 0 && idle < every {
+		every = idle
+	}
+	ctx, stop := context.WithCancel(w.life)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		ticker := time.NewTicker(every)
+		defer ticker.Stop()
+		// The secret rules take some ms: better now than with the first event.
+		if err := w.intake.Load(); err != nil {
+			w.log.Error("load secret rules", "error", err)
+		}
+		w.notify(ctx)
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-w.poke:
+				w.emptySpool(ctx, w.inbox.takeNew)
+			case <-ticker.C:
+				w.tidy(ctx)
+			}
+		}
+	}()
+	w.opened("housekeeping", func(context.Context) error {
+		stop()
+		<-ended
+		return nil
+	})
+}
+
+func (w *Worker) tidy(ctx context.Context) {
+	w.emptySpool(ctx, w.inbox.take)
+	w.notify(ctx)
+	if w.idle(ctx) {
+		w.log.Info("idle, stopping", "after", w.cfg.IdleExit.String())
+		w.Shutdown()
+	}
+}
+
+func (w *Worker) emptySpool(ctx context.Context, take func(context.Context) error) {
+	if err := take(ctx); err != nil && ctx.Err() == nil {
+		w.log.Error("take spool in", "error", err)
+	}
+}
+
+// idle reports whether nobody has needed the worker for long enough and nothing waits.
+func (w *Worker) idle(ctx context.Context) bool {
+	limit := *w.cfg.IdleExit
+	if limit <= 0 || w.open.Load() > 0 {
+		return false
+	}
+	if quiet := w.cfg.Clock().Sub(time.Unix(0, w.lastUse.Load())); quiet < limit {
+		if quiet < 0 {
+			w.use() // the clock was set back: count anew
+		}
+		return false
+	}
+	books, err := w.store.Books(ctx)
+	return err == nil && books.Pending+books.Processing == 0
+}

@@ -1,0 +1,266 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"claudemem"
+	"claudemem/wire"
+)
+
+// pauseAfterTrouble is for how long requests do not try the spool again after
+// the storage refused it; the timer and the next start do.
+const pauseAfterTrouble = time.Second
+
+// inbox takes in what hooks had to spool: in the order of the deliveries, each
+// exactly once. A file goes when what it says is durable; until then any crash
+// leaves it, and taking it in again is recognised by its delivery id.
+type inbox struct {
+	spool  wire.Spool
+	ingest func(context.Context, ...claudemem.Event) ([]claudemem.Receipt, error)
+	book   func(context.Context, claudemem.Injection) error
+	log    *slog.Logger
+	clock  func() time.Time
+
+	// turn holds one token: whoever has it reads the spool.
+	turn chan struct{}
+
+	mu sync.Mutex
+	// held are files that cannot be taken in now (a newer hook's, or one that the
+	// system does not let us read); requests pass them by.
+	held map[string]bool
+	// trouble is why the last pass was cut short, nil when it was not.
+	trouble      error
+	troubleUntil time.Time
+	taken        int
+}
+
+func newInbox(
+	spool wire.Spool,
+	ingest func(context.Context, ...claudemem.Event) ([]claudemem.Receipt, error),
+	book func(context.Context, claudemem.Injection) error,
+	log *slog.Logger, clock func() time.Time,
+) *inbox {
+	in := &inbox{spool: spool, ingest: ingest, book: book, log: log, clock: clock, held: map[string]bool{}}
+	in.turn = make(chan struct{}, 1)
+	in.turn <- struct{}{}
+	return in
+}
+
+// take empties the spool. An error means that something is still in it that
+// ought not to be.
+func (in *inbox) take(ctx context.Context) error {
+	in.mu.Lock()
+	clear(in.held)
+	in.troubleUntil = time.Time{}
+	in.mu.Unlock()
+	return in.takeNew(ctx)
+}
+
+// takeNew is take for the way of every request: it costs one look at an empty
+// directory, and files that could not be taken in before are left for the timer.
+func (in *inbox) takeNew(ctx context.Context) error {
+	names, err := in.waiting()
+	if err != nil || len(names) == 0 {
+		return err
+	}
+	select {
+	case <-in.turn:
+		defer func() { in.turn <- struct{}{} }()
+	case <-ctx.Done():
+		return fmt.Errorf("wait for the spool: %w", ctx.Err())
+	}
+	for {
+		// Again, now that nobody else takes any; and until none is left, for hooks
+		// may spool while we read.
+		names, err := in.waiting()
+		if err != nil || len(names) == 0 {
+			return err
+		}
+		for len(names) > 0 {
+			n, err := in.takeSome(ctx, names)
+			if err != nil {
+				in.mu.Lock()
+				in.trouble, in.troubleUntil = err, in.clock().Add(pauseAfterTrouble)
+				in.mu.Unlock()
+				return err
+			}
+			names = names[n:]
+		}
+		in.mu.Lock()
+		in.trouble = nil
+		in.mu.Unlock()
+	}
+}
+
+// waiting lists what requests may take in now.
+func (in *inbox) waiting() ([]string, error) {
+	names, err := in.spool.List(in.clock())
+	if err != nil || len(names) == 0 {
+		return nil, err
+	}
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if in.clock().Before(in.troubleUntil) {
+		return nil, nil
+	}
+	free := names[:0]
+	for _, name := range names {
+		if !in.held[name] {
+			free = append(free, name)
+		}
+	}
+	return free, nil
+}
+
+// A group of files shares a transaction, so that a long outage is taken in within
+// the time that a session start waits; its size bounds the memory for it.
+const (
+	groupFiles = 64
+	groupBytes = 4 << 20
+)
+
+// takeSome takes the first few of the files in and returns how many. An error
+// means that the rest would fail as well.
+func (in *inbox) takeSome(ctx context.Context, names []string) (n int, err error) {
+	var group []string
+	var events []claudemem.Event
+	size := 0
+	for _, name := range names {
+		if len(group) == groupFiles || size >= groupBytes {
+			break
+		}
+		n++
+		entry, err := in.spool.Read(name)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			continue
+		case errors.Is(err, wire.ErrCorrupt):
+			in.setAside(name, err)
+			continue
+		case err != nil:
+			in.hold(name, err)
+			continue
+		case entry.Injection != nil:
+			if err := in.takeInjection(ctx, name, *entry.Injection); err != nil {
+				return n, err
+			}
+			continue
+		}
+		group, events = append(group, name), append(events, *entry.Event)
+		size += len(entry.Event.ToolInput) + len(entry.Event.ToolResponse)
+	}
+	err = in.takeEvents(ctx, group, events)
+	if refused(err) && len(group) > 1 {
+		// One of them is bad: each on its own.
+		for i := range group {
+			if err = in.takeEvents(ctx, group[i:i+1], events[i:i+1]); refused(err) {
+				in.setAside(group[i], err)
+				err = nil
+			}
+			if err != nil {
+				break
+			}
+		}
+	} else if refused(err) {
+		in.setAside(group[0], err)
+		err = nil
+	}
+	return n, err
+}
+
+// refused reports whether an error is the fault of what was to be taken in.
+func refused(err error) bool {
+	code := claudemem.CodeOf(err)
+	return err != nil && (code == claudemem.CodeInvalid || code == claudemem.CodeTooLarge || errors.Is(err, errPanic))
+}
+
+// takeEvents takes a group of files in, in one transaction, and removes them.
+func (in *inbox) takeEvents(ctx context.Context, names []string, events []claudemem.Event) error {
+	if len(events) == 0 {
+		return nil
+	}
+	err := in.guarded(func() error {
+		_, err := in.ingest(ctx, events...)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("take spool in: %w", err)
+	}
+	for _, name := range names {
+		in.done(name)
+	}
+	return nil
+}
+
+func (in *inbox) takeInjection(ctx context.Context, name string, injection claudemem.Injection) error {
+	err := in.guarded(func() error { return in.book(ctx, injection) })
+	switch {
+	case refused(err):
+		in.setAside(name, err)
+	case err != nil:
+		return fmt.Errorf("take spool in: %w", err)
+	default:
+		in.done(name)
+	}
+	return nil
+}
+
+// done removes a file whose content is durable.
+func (in *inbox) done(name string) {
+	if err := in.spool.Remove(name); err != nil {
+		// It is in the books: taken in again it is a duplicate.
+		in.hold(name, err)
+		return
+	}
+	in.mu.Lock()
+	in.taken++
+	in.mu.Unlock()
+}
+
+// errPanic marks an entry that makes our own code panic: kept aside it can be
+// looked at, left in the spool it would end every worker at its start.
+var errPanic = errors.New("panic")
+
+func (in *inbox) guarded(take func() error) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			in.log.Error("panic while taking the spool in", "stack", string(debug.Stack()))
+			err = errPanic
+		}
+	}()
+	return take()
+}
+
+func (in *inbox) setAside(name string, cause error) {
+	in.log.Warn("spool file set aside", "file", name, "error", cause)
+	if err := in.spool.SetAside(name); err != nil {
+		in.hold(name, err)
+	}
+}
+
+func (in *inbox) hold(name string, cause error) {
+	in.log.Warn("spool file left where it is", "file", name, "error", cause)
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.held[name] = true
+}
+
+// state tells for the health of the worker what is wrong with the spool, nil for nothing.
+func (in *inbox) state() error {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return in.trouble
+}
+
+func (in *inbox) count() (taken, held int) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return in.taken, len(in.held)
+}

@@ -1,0 +1,226 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"claudemem"
+	"claudemem/wire"
+)
+
+// intakeStub is an intake that remembers what it was given.
+type intakeStub struct {
+	mu         sync.Mutex
+	events     []string
+	injections []string
+	fail       func(claudemem.Event) error
+}
+
+func (s *intakeStub) ingest(_ context.Context, events ...claudemem.Event) ([]claudemem.Receipt, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, e := range events {
+		if s.fail != nil {
+			if err := s.fail(e); err != nil {
+				return nil, err // all or none
+			}
+		}
+	}
+	for _, e := range events {
+		s.events = append(s.events, e.DeliveryID)
+	}
+	return make([]claudemem.Receipt, len(events)), nil
+}
+
+func (s *intakeStub) book(_ context.Context, in claudemem.Injection) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.injections = append(s.injections, in.HostSessionID)
+	return nil
+}
+
+func newTestInbox(t *testing.T) (*inbox, *intakeStub, wire.Spool) {
+	t.Helper()
+	now := time.Now()
+	stub := &intakeStub{}
+	spool := wire.SpoolOf(t.TempDir())
+	return newInbox(spool, stub.ingest, stub.book, slog.New(slog.DiscardHandler), func() time.Time { return now }), stub, spool
+}
+
+func spoolEvents(t *testing.T, spool wire.Spool, ids ...string) {
+	t.Helper()
+	for _, id := range ids {
+		e := claudemem.Event{DeliveryID: id, Kind: claudemem.KindTool, Host: claudemem.HostClaudeCode, HostSessionID: "s", ToolName: "Bash"}
+		if err := spool.WriteEvent(&e); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func spoolNames(t *testing.T, spool wire.Spool) []string {
+	t.Helper()
+	names, err := spool.List(time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return names
+}
+
+func TestInboxTakesInOrderOfDelivery(t *testing.T) {
+	in, stub, spool := newTestInbox(t)
+	spoolEvents(t, spool, "03", "01", "02")
+	if err := spool.WriteInjection("04", &claudemem.Injection{HostSessionID: "given"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := in.take(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"01", "02", "03"}; !slices.Equal(stub.events, want) {
+		t.Errorf("took %v, want %v", stub.events, want)
+	}
+	if want := []string{"given"}; !slices.Equal(stub.injections, want) {
+		t.Errorf("booked %v, want %v", stub.injections, want)
+	}
+	if names := spoolNames(t, spool); len(names) != 0 {
+		t.Errorf("left in the spool: %v", names)
+	}
+}
+
+func TestInboxNoSpool(t *testing.T) {
+	in, _, _ := newTestInbox(t)
+	if err := in.take(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestInboxSetsCorruptFilesAside(t *testing.T) {
+	in, stub, spool := newTestInbox(t)
+	spoolEvents(t, spool, "01", "05", "08")
+	for name, content := range map[string]string{
+		"02.json": "", "03.json": "{", "04.json": `{"wire":1}`, "06.json": "\x00\xff\xfe", "07.json": `{"wire":1,"event":[]}`,
+	} {
+		if err := os.WriteFile(filepath.Join(spool.Dir, name), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	stub.fail = func(e claudemem.Event) error {
+		switch e.DeliveryID {
+		case "05":
+			return claudemem.Errorf(claudemem.CodeInvalid, "not an event")
+		case "08":
+			panic("a fault of ours")
+		}
+		return nil
+	}
+	if err := in.take(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"01"}; !slices.Equal(stub.events, want) {
+		t.Errorf("took %v, want %v", stub.events, want)
+	}
+	if got, want := spool.CountCorrupt(), 7; got != want {
+		t.Errorf("%d files set aside, want %d", got, want)
+	}
+	if names := spoolNames(t, spool); len(names) != 0 {
+		t.Errorf("left in the spool: %v", names)
+	}
+}
+
+func TestInboxKeepsWhatStorageRefuses(t *testing.T) {
+	in, stub, spool := newTestInbox(t)
+	spoolEvents(t, spool, "01", "02", "03")
+	full := true
+	stub.fail = func(e claudemem.Event) error {
+		if full {
+			return claudemem.Errorf(claudemem.CodeStorage, "disk full")
+		}
+		return nil
+	}
+	if err := in.take(t.Context()); claudemem.CodeOf(err) != claudemem.CodeStorage {
+		t.Fatalf("take: %v, want CodeStorage", err)
+	}
+	if in.state() == nil {
+		t.Error("the trouble does not show in the state")
+	}
+	if want := []string{"01.json", "02.json", "03.json"}; !slices.Equal(spoolNames(t, spool), want) {
+		t.Errorf("in the spool: %v, want %v", spoolNames(t, spool), want)
+	}
+	// A request right behind it does not try again, the timer does.
+	if err := in.takeNew(t.Context()); err != nil {
+		t.Errorf("takeNew after trouble: %v", err)
+	}
+	full = false
+	if err := in.take(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"01", "02", "03"}; !slices.Equal(stub.events, want) {
+		t.Errorf("took %v, want %v", stub.events, want)
+	}
+	if err := in.state(); err != nil {
+		t.Errorf("state after recovery: %v", err)
+	}
+}
+
+func TestInboxHoldsNewerHooksFiles(t *testing.T) {
+	in, stub, spool := newTestInbox(t)
+	spoolEvents(t, spool, "02")
+	newer := fmt.Appendf(nil, `{"wire":%d,"event":{"delivery_id":"01"}}`, wire.Version+1)
+	if err := spool.Write("01", newer); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := in.takeNew(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if want := []string{"02"}; !slices.Equal(stub.events, want) {
+		t.Errorf("took %v, want %v", stub.events, want)
+	}
+	if want := []string{"01.json"}; !slices.Equal(spoolNames(t, spool), want) {
+		t.Errorf("in the spool: %v, want %v: the newer worker takes it in", spoolNames(t, spool), want)
+	}
+	if _, held := in.count(); held != 1 {
+		t.Errorf("%d held, want 1", held)
+	}
+}
+
+func TestInboxManyAtOnce(t *testing.T) {
+	in, stub, spool := newTestInbox(t)
+	var want []string
+	for i := range 3*groupFiles + 5 {
+		want = append(want, fmt.Sprintf("%03d", i))
+	}
+	spoolEvents(t, spool, want...)
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			if err := in.takeNew(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if !slices.Equal(stub.events, want) {
+		t.Errorf("took %s, want each once and in order", strings.Join(stub.events, " "))
+	}
+}
+
+func TestInboxGivesUpWithItsContext(t *testing.T) {
+	in, _, spool := newTestInbox(t)
+	spoolEvents(t, spool, "01")
+	<-in.turn // somebody else is reading
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := in.takeNew(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("takeNew: %v, want context.Canceled", err)
+	}
+}

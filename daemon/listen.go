@@ -1,0 +1,86 @@
+package daemon
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"claudemem"
+	"claudemem/wire"
+)
+
+// portTries is how many ports after the wanted one are tried when others hold them.
+const portTries = 100
+
+// listenSocket listens on the worker's Unix socket, for its owner alone. The
+// caller holds the lock, so a socket that is already there is a dead worker's.
+func listenSocket(dataDir, path string) (net.Listener, error) {
+	if err := wire.PrepareSocket(dataDir, path); err != nil {
+		return nil, diskError("prepare directory of socket", path, err)
+	}
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, diskError("remove stale socket", path, err)
+	}
+	listener, err := net.Listen("unix", path)
+	if err != nil {
+		return nil, diskError("listen on", path, err)
+	}
+	// Its directory lets only us in, so nobody came in between.
+	if err := os.Chmod(path, 0o600); err != nil {
+		return nil, errors.Join(diskError("protect socket", path, err), listener.Close())
+	}
+	return listener, nil
+}
+
+// listenTCP listens on the wanted port of a loopback address or, when another
+// program holds it, on the next that is free.
+func listenTCP(host string, port int) (net.Listener, error) {
+	var first error
+	for p := port; p < port+portTries && p <= 65535; p++ {
+		listener, err := net.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(p)))
+		if err == nil {
+			return listener, nil
+		}
+		if first == nil {
+			first = err
+		}
+	}
+	return nil, claudemem.Errorf(claudemem.CodeUnavailable, "listen on port %d: %w", port, first).
+		WithHint("set CLAUDE_MEM_WORKER_PORT to a free port, or to 0 for none")
+}
+
+// notLoopback refuses an address on which other machines could reach the worker.
+func notLoopback(host string) error {
+	return claudemem.Errorf(claudemem.CodeInvalid, "refuse to listen on %q: the worker is for this machine alone", host).
+		WithHint("leave the address at 127.0.0.1")
+}
+
+// readToken returns the token that TCP clients may have to show, making it at the first start.
+func readToken(dataDir string) (string, error) {
+	path := filepath.Join(dataDir, "token")
+	if raw, err := os.ReadFile(path); err == nil {
+		if token := strings.TrimSpace(string(raw)); len(token) >= 32 {
+			return token, nil
+		}
+	}
+	var random [32]byte
+	if _, err := rand.Read(random[:]); err != nil {
+		return "", fmt.Errorf("make token: %w", err)
+	}
+	token := hex.EncodeToString(random[:])
+	temp := path + ".tmp"
+	if err := os.WriteFile(temp, []byte(token+"\n"), 0o600); err != nil {
+		return "", diskError("write", temp, err)
+	}
+	if err := os.Rename(temp, path); err != nil {
+		return "", diskError("write", path, err)
+	}
+	return token, nil
+}

@@ -1,0 +1,46 @@
+package daemon
+
+import (
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"gopkg.in/natefinch/lumberjack.v2"
+)
+
+// LogPath is where the worker of a data directory writes its log.
+func LogPath(dataDir string) string { return filepath.Join(dataDir, "logs", "worker.log") }
+
+// OpenLog returns the worker's log: JSON lines, rotated at 5 MB, three old
+// files kept. It carries ids, counts, durations and error texts, never the
+// content of a payload. The closer belongs to the process, not to a Worker:
+// lumberjack keeps a goroutine for its life.
+func OpenLog(dataDir, level string) (*slog.Logger, io.Closer, error) {
+	path := LogPath(dataDir)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, nil, diskError("make log directory", filepath.Dir(path), err)
+	}
+	// Made here, so that lumberjack appends: at a hand-over two workers write.
+	made, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, nil, diskError("open log", path, err)
+	}
+	_ = made.Close()
+	file := &lumberjack.Logger{Filename: path, MaxSize: 5, MaxBackups: 3}
+	handler := slog.NewJSONHandler(file, &slog.HandlerOptions{Level: logLevel(level)})
+	return slog.New(handler), file, nil
+}
+
+func logLevel(name string) slog.Level {
+	switch strings.ToLower(name) {
+	case "debug":
+		return slog.LevelDebug
+	case "warn", "warning":
+		return slog.LevelWarn
+	case "error":
+		return slog.LevelError
+	}
+	return slog.LevelInfo
+}

@@ -1,0 +1,52 @@
+package daemon
+
+import (
+	"context"
+	"fmt"
+)
+
+// The notices that the worker keeps for the user; each is told once, at the next
+// session start, and again when it comes back after it was gone.
+const (
+	noticeDeadLetters = "dead_letters"
+	noticeCorrupt     = "spool_corrupt"
+	noticeSpool       = "spool_trouble"
+)
+
+// notify keeps the user's notices in line with how things are.
+func (w *Worker) notify(ctx context.Context) {
+	books, err := w.store.Books(ctx)
+	if err != nil {
+		w.log.Warn("read books", "error", err)
+		return
+	}
+	w.notice(ctx, noticeDeadLetters, books.Failed > 0, fmt.Sprintf(
+		"claude-mem: %d events could not be distilled. `claude-mem queue` lists them, `claude-mem queue retry` tries again.", books.Failed))
+	corrupt := w.inbox.spool.CountCorrupt()
+	w.notice(ctx, noticeCorrupt, corrupt > 0, fmt.Sprintf(
+		"claude-mem: %d spooled deliveries could not be read and were set aside in %s/corrupt.", corrupt, w.inbox.spool.Dir))
+	trouble := w.inbox.state()
+	w.notice(ctx, noticeSpool, trouble != nil, fmt.Sprintf("claude-mem: spooled deliveries cannot be taken in: %v", trouble))
+}
+
+// notice keeps one notice, "" for none. Only what changed is written: an idle
+// worker must leave the disk alone. Only the housekeeper calls it.
+func (w *Worker) notice(ctx context.Context, key string, holds bool, text string) {
+	if !holds {
+		text = ""
+	}
+	if last, known := w.noticed[key]; known && last == text {
+		return
+	}
+	var err error
+	if holds {
+		err = w.store.AddNotice(ctx, key, text)
+	} else {
+		err = w.store.ClearNotice(ctx, key)
+	}
+	if err != nil {
+		w.log.Warn("keep notice", "key", key, "error", err)
+		return
+	}
+	w.noticed[key] = text
+}

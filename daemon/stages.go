@@ -1,0 +1,115 @@
+package daemon
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+
+	"claudemem/intake"
+	"claudemem/observer"
+	"claudemem/provider"
+	"claudemem/queue"
+	"claudemem/recall"
+	"claudemem/settings"
+	"claudemem/store"
+	"claudemem/wire"
+)
+
+const databaseName = "memory.db"
+
+// stages are the parts of the pipeline behind the hooks.
+type stages struct {
+	store    *store.Store
+	queue    *queue.Queue
+	intake   *intake.Intake
+	observer *observer.Observer
+	builder  *recall.Builder
+}
+
+// openStages opens what takes events in. The observer is made, not started: it
+// begins when the spool is in, so that it finds turns whole.
+func (w *Worker) openStages(ctx context.Context) error {
+	var err error
+	if w.store, err = store.Open(ctx, filepath.Join(w.cfg.DataDir, databaseName), store.Options{Clock: w.cfg.Clock, Logger: w.log}); err != nil {
+		return err
+	}
+	w.opened("store", func(context.Context) error { return w.store.Close() })
+
+	w.queue = queue.New(w.store, queue.Options{Clock: w.cfg.Clock, Logger: w.log})
+	if err := w.queue.Open(ctx); err != nil {
+		return err
+	}
+	w.opened("queue", func(context.Context) error { return w.queue.Close() })
+
+	w.intake = intake.New(w.queue, intake.Options{
+		SkipTools:        w.cfg.Settings.Items(settings.KeySkipTools),
+		WithholdFiles:    w.cfg.Settings.Items(settings.KeyWithholdFiles),
+		ExcludedProjects: w.cfg.Settings.Items(settings.KeyExcludedProjects),
+		IncludedProjects: w.cfg.Settings.Items(settings.KeyIncludedProjects),
+		DataDir:          w.cfg.DataDir,
+		Clock:            w.cfg.Clock,
+		Logger:           w.log,
+	})
+	w.inbox = newInbox(wire.SpoolOf(w.cfg.DataDir), w.intake.IngestAll, w.store.RecordInjection, w.log, w.cfg.Clock)
+
+	offline := provider.NewOffline(provider.OfflineOptions{})
+	w.observer = observer.New(w.queue, w.store, offline, observer.Options{
+		BatchingEnabled: w.cfg.Settings.Bool(settings.KeyBatchingEnabled),
+		// Whole turns: offline extraction has no prompt to keep small, and cutting
+		// a turn would separate a failure from its fix.
+		BatchMaxSize: 0,
+		MaxObservers: w.cfg.Settings.Int(settings.KeyMaxObservers),
+		Clock:        w.cfg.Clock,
+		Logger:       w.log,
+	})
+
+	options := RecallOptions(w.cfg.Settings)
+	options.Distiller, options.Clock, options.Logger = offline, w.cfg.Clock, w.log
+	w.builder = recall.New(w.store, options)
+	return nil
+}
+
+// observe starts the observer.
+func (w *Worker) observe() error {
+	if err := w.observer.Open(w.life); err != nil {
+		return fmt.Errorf("start observer: %w", err)
+	}
+	w.opened("observer", func(ctx context.Context) error {
+		w.settle(ctx)
+		return w.observer.Close()
+	})
+	return nil
+}
+
+// settle lets the observer finish what is due, for a little while.
+func (w *Worker) settle(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, settleOnStop)
+	defer cancel()
+	if err := w.observer.Settle(ctx); err != nil {
+		w.log.Info("stopping with work left", "error", err)
+	}
+}
+
+// RecallOptions are the settings that shape context blocks.
+func RecallOptions(s *settings.Settings) recall.Options {
+	return recall.Options{
+		Budget: s.Int(settings.KeyContextBudget),
+		Caps: recall.Caps{
+			Sessions:     s.Int(settings.KeyContextCapSessions),
+			Symbols:      s.Int(settings.KeyContextCapSymbols),
+			Learnings:    s.Int(settings.KeyContextCapLearnings),
+			Observations: s.Int(settings.KeyContextCapObservations),
+			Reserve:      s.Int(settings.KeyContextCapReserve),
+		},
+		MaxSessions:     atMost(s.Int(settings.KeyContextMaxSessions)),
+		MaxObservations: atMost(s.Int(settings.KeyContextMaxObservations)),
+	}
+}
+
+// atMost translates a setting, where 0 is none, for recall, where 0 is the default.
+func atMost(n int) int {
+	if n == 0 {
+		return -1
+	}
+	return n
+}

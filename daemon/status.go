@@ -1,0 +1,83 @@
+package daemon
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"claudemem"
+)
+
+// Status is what `claude-mem worker status` shows.
+type Status struct {
+	Running   bool             `json:"running"`
+	DataDir   string           `json:"data_dir"`
+	PID       int              `json:"pid,omitempty"`
+	Version   string           `json:"version,omitempty"`
+	Wire      int              `json:"wire,omitempty"`
+	Port      int              `json:"port,omitempty"`
+	Socket    string           `json:"socket,omitempty"`
+	StartedAt claudemem.Millis `json:"started_at,omitempty"`
+	// Stages tells for each stage "ok" or what is wrong with it.
+	Stages map[string]string `json:"stages,omitempty"`
+}
+
+// Look tells whether a data directory's worker runs: a worker that answers on
+// its socket runs, whatever files lie around.
+func Look(ctx context.Context, dataDir string) (Status, error) {
+	status := Status{DataDir: dataDir}
+	peer, err := FindPeer(dataDir)
+	if err != nil {
+		if claudemem.CodeOf(err) == claudemem.CodeUnavailable {
+			return status, nil
+		}
+		return status, err
+	}
+	id, unanswered := peer.Identity(ctx)
+	if unanswered != nil {
+		return status, nil //nolint:nilerr // nobody there: the file is a dead worker's
+	}
+	status.Running, status.PID, status.Version, status.Wire = true, peer.Info.PID, id.Version, id.Wire
+	status.Port, status.Socket, status.StartedAt = peer.Info.Port, peer.Info.Socket, peer.Info.StartedAt
+	var stats struct {
+		Stages map[string]string `json:"stages"`
+	}
+	if err := peer.Do(ctx, http.MethodGet, "/api/stats", nil, &stats); err != nil {
+		stats.Stages = map[string]string{"http": err.Error()}
+	}
+	status.Stages = stats.Stages
+	return status, nil
+}
+
+// stopPoll is how often Stop looks whether there is another worker to ask.
+const stopPoll = 200 * time.Millisecond
+
+// Stop asks a data directory's worker to stop and waits until its lock is free,
+// at most for limit. It reports whether there was a worker to stop.
+func Stop(ctx context.Context, dataDir string, limit time.Duration) (bool, error) {
+	if free, err := lockIsFree(dataDir); err != nil || free {
+		return false, err
+	}
+	deadline := time.Now().Add(limit)
+	asked := 0
+	for {
+		// A worker that is just starting holds the lock before it answers, and
+		// another one may have waited for the lock of the one that was asked.
+		if peer, err := FindPeer(dataDir); err == nil && peer.Info.PID != asked && peer.Shutdown(ctx) == nil {
+			asked = peer.Info.PID
+		}
+		lock, err := waitLock(ctx, dataDir, min(stopPoll, time.Until(deadline)))
+		if err != nil {
+			return false, err
+		}
+		if lock != nil {
+			return true, lock.Close()
+		}
+		if ctx.Err() != nil {
+			return false, ctx.Err()
+		}
+		if !time.Now().Before(deadline) {
+			return false, claudemem.Errorf(claudemem.CodeUnavailable, "the worker does not stop").WithHint(holderHint(dataDir))
+		}
+	}
+}

@@ -1,0 +1,98 @@
+package daemon
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"claudemem"
+	"claudemem/wire"
+
+	"github.com/gofrs/flock"
+)
+
+// Limits of becoming the worker.
+const (
+	// settleLimit is how long a lock may be held by a process that does not
+	// answer: it is starting (then it will answer, and we leave) or stopping
+	// (then the lock comes free, and we take it).
+	settleLimit = 3 * time.Second
+	// handOverLimit is how long an older worker may take to finish its batch.
+	handOverLimit = 20 * time.Second
+	// identityLimit bounds one question to the process that holds the lock.
+	identityLimit = time.Second
+)
+
+// becomeWorker returns the lock of the data directory. When a worker runs
+// already, the newer of the two goes on: an older one is asked to stop, and
+// CodeConflict says that the running one stays.
+func becomeWorker(ctx context.Context, dataDir string, self Identity, log *slog.Logger) (*flock.Flock, error) {
+	deadline := time.Now().Add(settleLimit)
+	for {
+		lock, err := tryLock(dataDir)
+		if lock != nil || err != nil {
+			return lock, err
+		}
+		peer, other, err := askPeer(ctx, dataDir)
+		if err == nil {
+			if !outranks(self, other) {
+				return nil, claudemem.Errorf(claudemem.CodeConflict, "a worker is already running (pid %d, version %s)", peer.Info.PID, other.Version).
+					WithHint("`claude-mem worker status` shows it, `claude-mem worker restart` replaces it")
+			}
+			return takeOver(ctx, dataDir, peer, other, log)
+		}
+		if !time.Now().Before(deadline) {
+			return nil, claudemem.Errorf(claudemem.CodeConflict, "another process holds %s and does not answer", lockName).
+				WithHint(holderHint(dataDir))
+		}
+		select {
+		case <-ctx.Done():
+			return nil, fmt.Errorf("wait for worker lock: %w", ctx.Err())
+		case <-time.After(lockPoll):
+		}
+	}
+}
+
+func askPeer(ctx context.Context, dataDir string) (*Peer, Identity, error) {
+	peer, err := FindPeer(dataDir)
+	if err != nil {
+		return nil, Identity{}, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, identityLimit)
+	defer cancel()
+	id, err := peer.Identity(ctx)
+	return peer, id, err
+}
+
+// outranks reports whether self takes over from other: a newer wire version
+// first, for two of different wire versions cannot serve the same hooks.
+func outranks(self, other Identity) bool {
+	if self.Wire != other.Wire {
+		return self.Wire > other.Wire
+	}
+	return newer(self.Version, other.Version)
+}
+
+func takeOver(ctx context.Context, dataDir string, peer *Peer, other Identity, log *slog.Logger) (*flock.Flock, error) {
+	log.Info("taking over from an older worker", "pid", peer.Info.PID, "version", other.Version, "wire", other.Wire)
+	if err := peer.Shutdown(ctx); err != nil {
+		return nil, fmt.Errorf("ask the older worker to stop: %w", err)
+	}
+	lock, err := waitLock(ctx, dataDir, handOverLimit)
+	if err != nil {
+		return nil, err
+	}
+	if lock == nil {
+		return nil, claudemem.Errorf(claudemem.CodeConflict, "the older worker (pid %d) does not stop", peer.Info.PID).
+			WithHint(holderHint(dataDir))
+	}
+	return lock, nil
+}
+
+func holderHint(dataDir string) string {
+	if info, err := wire.ReadWorkerInfo(dataDir); err == nil && info.PID != 0 {
+		return fmt.Sprintf("the last worker had pid %d: end it, then run `claude-mem worker start`", info.PID)
+	}
+	return "end the other claude-mem process, then run `claude-mem worker start`"
+}

@@ -1,0 +1,32 @@
+package daemon
+
+import "testing"
+
+func TestNewer(t *testing.T) {
+	tests := []struct {
+		a, b string
+		want bool
+	}{
+		{"0.1.0", "0.1.0", false},
+		{"0.1.1", "0.1.0", true},
+		{"0.1.0", "0.1.1", false},
+		{"0.10.0", "0.9.9", true},
+		{"1.0", "0.99.99", true},
+		{"v1.0.0", "1.0.0", false},
+		{"1.0.0", "1.0.0-rc.1", true},
+		{"1.0.0-rc.1", "1.0.0", false},
+		{"1.0.0-rc.2", "1.0.0-rc.1", true},
+		{"1.0.0+build5", "1.0.0", false},
+		{"0.0.1", "dev", true},
+		{"dev", "0.0.1", false},
+		{"dev", "dev", false},
+		{"", "", false},
+		{"1.2.3.4", "1.2.3", false},
+		{"1.-2.3", "0.1.0", false},
+	}
+	for _, tt := range tests {
+		if got := newer(tt.a, tt.b); got != tt.want {
+			t.Errorf("newer(%q, %q) = %t, want %t", tt.a, tt.b, got, tt.want)
+		}
+	}
+}

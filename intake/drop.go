@@ -1,0 +1,52 @@
+package intake
+
+import (
+	"bytes"
+	"encoding/json"
+	"strconv"
+
+	"claudemem"
+	"claudemem/redact"
+)
+
+// wholeContents are the members in which hosts send a file's content before or
+// after an edit. They travel for the comparison of symbols and go here: what
+// changed is told by the patch.
+var wholeContents = map[string]bool{"originalFile": true, "original_file": true, "updated_file": true}
+
+// minBase64 is the length from which data is a picture and not a word, in bytes.
+const minBase64 = 1024
+
+// drop takes from an event what nobody will read.
+func drop(e *claudemem.Event) {
+	e.ToolInput = dropFrom(e.ToolInput)
+	e.ToolResponse = dropFrom(e.ToolResponse)
+}
+
+func dropFrom(raw json.RawMessage) json.RawMessage {
+	if !bytes.Contains(raw, []byte(`al_file"`)) && !bytes.Contains(raw, []byte(`ed_file"`)) &&
+		!bytes.Contains(raw, []byte(`"originalFile"`)) && len(raw) < minBase64 {
+		return raw
+	}
+	out, _ := redact.Each(raw, func(key, text string) string {
+		switch {
+		case wholeContents[key]:
+			return ""
+		case (key == "base64" || key == "data") && len(text) >= minBase64 && isBase64(text):
+			return "[claude-mem: " + strconv.Itoa(len(text)) + " bytes of base64 left out]"
+		}
+		return text
+	})
+	return out
+}
+
+func isBase64(text string) bool {
+	for i := range min(len(text), minBase64) {
+		switch c := text[i]; {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '+', c == '/', c == '=', c == '-', c == '_', c == '\n', c == '\r':
+		default:
+			return false
+		}
+	}
+	return true
+}

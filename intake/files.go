@@ -1,0 +1,152 @@
+package intake
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"claudemem"
+	"claudemem/redact"
+	"claudemem/repo"
+)
+
+// maxHashed is the size up to which a file is hashed, in bytes.
+const maxHashed = 1 << 20
+
+// maxPath bounds the paths that are kept, in bytes.
+const maxPath = 4096
+
+// Worktree is the directory that files are hashed in. Nothing outside it can be
+// opened through it, whatever links lie inside.
+type Worktree interface {
+	// OpenFile opens a file by its path relative to the worktree, for reading and
+	// without waiting for anybody (a FIFO has no content).
+	OpenFile(name string) (fs.File, error)
+	Close() error
+}
+
+type osWorktree struct{ root *os.Root }
+
+func openWorktree(root string) (Worktree, error) {
+	r, err := os.OpenRoot(root)
+	if err != nil {
+		return nil, err
+	}
+	return osWorktree{r}, nil
+}
+
+func (w osWorktree) OpenFile(name string) (fs.File, error) {
+	return w.root.OpenFile(name, os.O_RDONLY|openNonblock, 0)
+}
+
+func (w osWorktree) Close() error { return w.root.Close() }
+
+// fileRoles says what the tools of the hosts do with the file they name.
+var fileRoles = map[string]claudemem.FileRole{
+	"Read": claudemem.FileRead, "NotebookRead": claudemem.FileRead, "View": claudemem.FileRead,
+	"read_file": claudemem.FileRead, "view": claudemem.FileRead, "read": claudemem.FileRead,
+	"Write": claudemem.FileModified, "Edit": claudemem.FileModified, "MultiEdit": claudemem.FileModified,
+	"NotebookEdit": claudemem.FileModified, "write_file": claudemem.FileModified, "edit_file": claudemem.FileModified,
+	"replace": claudemem.FileModified, "create_file": claudemem.FileModified, "write": claudemem.FileModified,
+	"edit": claudemem.FileModified,
+}
+
+// pathKeys are where tools name their file, the usual one first.
+var pathKeys = []string{"file_path", "notebook_path", "filePath", "path", "absolute_path", "target_file"}
+
+// files returns the files that a tool event touched. A tool that failed touched
+// none for certain.
+func (in *Intake) files(e *claudemem.Event) []claudemem.FileRef {
+	role, ok := fileRoles[e.ToolName]
+	if e.Kind != claudemem.KindTool || !ok || e.Failed() {
+		return nil
+	}
+	input := inputOf(e)
+	for _, key := range pathKeys {
+		file := input[key]
+		if file == "" {
+			continue
+		}
+		ref := claudemem.FileRef{Role: role}
+		clean := in.clean(file)
+		if clean == file {
+			ref.Path = repo.Relative(e.WorktreeRoot, e.Cwd, file)
+		} else {
+			// Cleaned before it is taken apart: what a secret looks like may not
+			// survive that. The file itself cannot be found any more.
+			ref.Path = repo.Relative(in.clean(e.WorktreeRoot), in.clean(e.Cwd), clean)
+		}
+		if clean == "" || ref.Path == "." || len(ref.Path) > maxPath || strings.ContainsAny(ref.Path, "\x00\n") {
+			return nil
+		}
+		path := ref.Path
+		ref.Path = in.clean(path) // cwd may hold a secret too
+		if clean == file && !redact.Withheld(file, in.opts.WithholdFiles) {
+			ref.Hash = in.hash(e, path)
+		}
+		return []claudemem.FileRef{ref}
+	}
+	return nil
+}
+
+// clean strips tags and masks secrets.
+func (in *Intake) clean(text string) string {
+	masked, _ := in.opts.Rules.Text(redact.StripTags(text))
+	return masked
+}
+
+// hash returns the SHA-256 of a file in the worktree as it was at the event, ""
+// when that cannot be known: it is outside, no regular file, too large, gone, or
+// written to since.
+func (in *Intake) hash(e *claudemem.Event, relative string) string {
+	name := filepath.FromSlash(relative)
+	if e.WorktreeRoot == "" || !filepath.IsLocal(name) {
+		return ""
+	}
+	tree, err := in.opts.Open(e.WorktreeRoot)
+	if err != nil {
+		return ""
+	}
+	defer func() { _ = tree.Close() }() // opened for reading only
+	f, err := tree.OpenFile(name)
+	if err != nil {
+		return ""
+	}
+	defer func() { _ = f.Close() }() // opened for reading only
+	before, err := f.Stat()
+	if err != nil || !before.Mode().IsRegular() || before.Size() > maxHashed ||
+		claudemem.MillisOf(before.ModTime()) > e.OccurredAt {
+		return ""
+	}
+	h := sha256.New()
+	n, err := io.Copy(h, io.LimitReader(f, maxHashed+1))
+	if err != nil || n > maxHashed {
+		return ""
+	}
+	after, err := f.Stat()
+	if err != nil || after.Size() != n || !after.ModTime().Equal(before.ModTime()) {
+		return "" // somebody was writing
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// inputOf returns the members of a tool's input that are strings.
+func inputOf(e *claudemem.Event) map[string]string {
+	var members map[string]json.RawMessage
+	if json.Unmarshal(e.ToolInput, &members) != nil {
+		return nil
+	}
+	texts := make(map[string]string, len(members))
+	for key, raw := range members {
+		var text string
+		if len(raw) > 0 && raw[0] == '"' && json.Unmarshal(raw, &text) == nil {
+			texts[key] = text
+		}
+	}
+	return texts
+}

@@ -1,0 +1,195 @@
+package intake
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"claudemem"
+	"claudemem/redact"
+	"claudemem/redact/rules"
+	"claudemem/repo"
+)
+
+const (
+	// maxText is what a text keeps of itself, head and tail together, in bytes: 64
+	// KB, and room for the mark in what the hook has cut already.
+	maxText = 64<<10 + 512
+	// maxJSON bounds a tool's input or response after its texts were cut, in bytes.
+	maxJSON = 12 * maxText
+)
+
+// Options of an Intake. The zero value captures everything.
+type Options struct {
+	// Rules mask secrets; nil takes new ones.
+	Rules *rules.Rules
+	// SkipTools are names of tools whose use is booked and not remembered.
+	SkipTools []string
+	// WithholdFiles are globs of files whose contents are withheld whole.
+	WithholdFiles []string
+	// ExcludedProjects are globs of project directories in which nothing is
+	// captured; with IncludedProjects nothing is captured anywhere else.
+	ExcludedProjects, IncludedProjects []string
+	// DataDir is where claude-mem itself works: what happens in it is our own.
+	DataDir string
+
+	Clock  func() time.Time // nil: time.Now
+	Random func([]byte)     // nil: crypto/rand; fills delivery ids that a client left out
+	Logger *slog.Logger     // nil: none
+	// Open opens a worktree for hashing; nil: the file system.
+	Open func(root string) (Worktree, error)
+}
+
+// Intake takes events in.
+type Intake struct {
+	queue   Queue
+	opts    Options
+	skip    map[string]bool
+	private *privateTurns
+}
+
+// New returns an Intake that hands arrivals to queue.
+func New(queue Queue, opts Options) *Intake {
+	if opts.Rules == nil {
+		opts.Rules = rules.New()
+	}
+	if opts.Clock == nil {
+		opts.Clock = time.Now
+	}
+	if opts.Random == nil {
+		opts.Random = func(b []byte) { _, _ = rand.Read(b) } // never fails
+	}
+	if opts.Logger == nil {
+		opts.Logger = slog.New(slog.DiscardHandler)
+	}
+	if opts.Open == nil {
+		opts.Open = openWorktree
+	}
+	in := &Intake{queue: queue, opts: opts, skip: make(map[string]bool), private: newPrivateTurns()}
+	for _, tool := range opts.SkipTools {
+		in.skip[tool] = true
+	}
+	return in
+}
+
+// Load reads the secret rules now rather than with the first event, some 5 ms.
+// An error means that only the rules of package redact are applied.
+func (in *Intake) Load() error { return in.opts.Rules.Load() }
+
+// Ingest takes one event in. The receipt is durable when the error is nil; an
+// error with CodeInvalid says that the event can never be taken in.
+func (in *Intake) Ingest(ctx context.Context, event claudemem.Event) (claudemem.Receipt, error) {
+	receipts, err := in.IngestAll(ctx, event)
+	if err != nil {
+		return claudemem.Receipt{}, err
+	}
+	return receipts[0], nil
+}
+
+// IngestAll takes events in, in order and in one transaction of the queue. An
+// invalid one refuses them all.
+func (in *Intake) IngestAll(ctx context.Context, events ...claudemem.Event) ([]claudemem.Receipt, error) {
+	arrivals := make([]claudemem.Arrival, len(events))
+	for i := range events {
+		if err := ctx.Err(); err != nil {
+			return nil, fmt.Errorf("take in events: %w", err)
+		}
+		arrival, err := in.arrival(events[i])
+		if err != nil {
+			return nil, err
+		}
+		arrivals[i] = arrival
+	}
+	receipts, err := in.queue.Enqueue(ctx, arrivals...)
+	if err != nil {
+		return nil, fmt.Errorf("enqueue %d events: %w", len(arrivals), err)
+	}
+	if len(receipts) != len(arrivals) {
+		return nil, claudemem.Errorf(claudemem.CodeInternal, "the queue answered %d arrivals with %d receipts", len(arrivals), len(receipts))
+	}
+	return receipts, nil
+}
+
+// arrival makes an arrival of an event. The event is a copy; what its JSON
+// fields point to is not written to.
+func (in *Intake) arrival(e claudemem.Event) (claudemem.Arrival, error) {
+	if err := e.Validate(); err != nil {
+		return claudemem.Arrival{}, err
+	}
+	for name, raw := range map[string]json.RawMessage{"tool_input": e.ToolInput, "tool_response": e.ToolResponse} {
+		if len(raw) > 0 && !json.Valid(raw) {
+			return claudemem.Arrival{}, claudemem.Errorf(claudemem.CodeInvalid, "%s is not JSON", name)
+		}
+	}
+	a := claudemem.Arrival{ReceivedAt: claudemem.MillisOf(in.opts.Clock())}
+	in.complete(&e, a.ReceivedAt)
+	in.nameSafely(&e)
+	nameAgentRun(&e)
+	a.SkipReason = in.skipReason(&e)
+	if a.SkipReason != "" {
+		strip(&e, a.SkipReason)
+	} else {
+		a.Files = in.files(&e)
+		drop(&e)
+	}
+	a.Redacted = in.redact(&e)
+	a.Key = eventKey(&e)
+	a.Event = e
+	return a, nil
+}
+
+// complete fills in what a client without our hook leaves out.
+func (in *Intake) complete(e *claudemem.Event, now claudemem.Millis) {
+	if e.OccurredAt <= 0 {
+		e.OccurredAt = now
+	}
+	if e.DeliveryID == "" {
+		var random [8]byte
+		in.opts.Random(random[:])
+		e.DeliveryID = claudemem.NewDeliveryID(now.Time(), random)
+	}
+	if e.Host == "" {
+		e.Host = claudemem.HostRaw
+	}
+	if e.WorktreeRoot == "" && (e.Cwd != "" || isPath(e.ProjectPath)) {
+		project := e.ProjectPath
+		if !isPath(project) {
+			project = ""
+		}
+		id := repo.Identify(project, e.Cwd)
+		e.WorktreeRoot = id.WorktreeRoot
+		if e.ProjectPath == "" || project != "" {
+			e.ProjectPath = id.Project
+		}
+		if e.Branch == "" && e.HeadCommit == "" {
+			e.Branch, e.HeadCommit = id.Branch, id.HeadCommit
+		}
+	}
+}
+
+// redact cleans what is left of the event.
+func (in *Intake) redact(e *claudemem.Event) map[string]int {
+	counts := in.opts.Rules.EventWithin(e, in.opts.WithholdFiles, maxText)
+	e.ToolInput = shrink(e.ToolInput)
+	e.ToolResponse = shrink(e.ToolResponse)
+	return counts
+}
+
+// shrink bounds JSON of many texts, each of which is within its own bound: they
+// are cut further, and if that does not help, it becomes one cut text.
+func shrink(raw json.RawMessage) json.RawMessage {
+	for limit := maxText / 8; len(raw) > maxJSON && limit >= 128; limit /= 8 {
+		raw, _ = redact.Each(raw, func(_, text string) string { return redact.Cut(text, limit) })
+	}
+	if len(raw) <= maxJSON {
+		return raw
+	}
+	cut, err := json.Marshal(redact.Cut(string(raw), maxText))
+	if err != nil {
+		return nil // cannot be: it is a string
+	}
+	return cut
+}

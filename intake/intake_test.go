@@ -1,0 +1,591 @@
+package intake
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"claudemem"
+)
+
+// fakeQueue keeps what it is given.
+type fakeQueue struct {
+	mu       sync.Mutex
+	arrivals []claudemem.Arrival
+	err      error
+}
+
+func (q *fakeQueue) Enqueue(_ context.Context, arrivals ...claudemem.Arrival) ([]claudemem.Receipt, error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.err != nil {
+		return nil, q.err
+	}
+	receipts := make([]claudemem.Receipt, len(arrivals))
+	for i, a := range arrivals {
+		q.arrivals = append(q.arrivals, a)
+		receipts[i].Status = claudemem.StatusPending
+		if a.SkipReason != "" {
+			receipts[i] = claudemem.Receipt{Status: claudemem.StatusSkipped, Reason: a.SkipReason}
+		}
+	}
+	return receipts, nil
+}
+
+var testClock = time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
+
+func newIntake(opts Options) (*Intake, *fakeQueue) {
+	q := &fakeQueue{}
+	if opts.Clock == nil {
+		opts.Clock = func() time.Time { return testClock }
+	}
+	return New(q, opts), q
+}
+
+// take ingests an event and returns its arrival.
+func take(t *testing.T, in *Intake, q *fakeQueue, e claudemem.Event) claudemem.Arrival {
+	t.Helper()
+	if e.HostSessionID == "" {
+		e.HostSessionID = "s1"
+	}
+	if e.Host == "" {
+		e.Host = claudemem.HostClaudeCode
+	}
+	if e.DeliveryID == "" {
+		e.DeliveryID = "d1"
+	}
+	if e.OccurredAt == 0 {
+		e.OccurredAt = claudemem.MillisOf(testClock)
+	}
+	if _, err := in.Ingest(t.Context(), e); err != nil {
+		t.Fatalf("Ingest: %v", err)
+	}
+	return q.arrivals[len(q.arrivals)-1]
+}
+
+func tool(name, input, response string) claudemem.Event {
+	e := claudemem.Event{Kind: claudemem.KindTool, ToolName: name, ToolUseID: "t1"}
+	if input != "" {
+		e.ToolInput = json.RawMessage(input)
+	}
+	if response != "" {
+		e.ToolResponse = json.RawMessage(response)
+	}
+	return e
+}
+
+func quote(s string) string {
+	b, err := json.Marshal(s)
+	if err != nil {
+		panic(err)
+	}
+	return string(b)
+}
+
+func TestEventKeys(t *testing.T) {
+	at := claudemem.MillisOf(testClock)
+	base := claudemem.Event{Host: "claude-code", HostSessionID: "s", DeliveryID: "d", OccurredAt: at}
+	with := func(change func(*claudemem.Event)) claudemem.Event {
+		e := base
+		change(&e)
+		return e
+	}
+	tests := []struct {
+		name  string
+		event claudemem.Event
+		want  string
+	}{
+		{"tool", with(func(e *claudemem.Event) { e.Kind, e.ToolName, e.ToolUseID = "tool", "Bash", "u" }), "tool:claude-code:s:u"},
+		{"tool without id", with(func(e *claudemem.Event) { e.Kind, e.ToolName = "tool", "Bash" }), "tool:claude-code:s:d"},
+		{"subagent's end", with(func(e *claudemem.Event) { e.Kind, e.ToolName, e.ToolUseID = "tool", "Agent", "agent:a1" }), "tool:claude-code:s:agent:a1"},
+		{"agent's call", with(func(e *claudemem.Event) {
+			e.Kind, e.ToolName, e.ToolUseID = "tool", "Agent", "u"
+			e.ToolResponse = json.RawMessage(`{"status":"completed","agentId":"a1"}`)
+		}), "tool:claude-code:s:agent:a1"},
+		{"agent's call in the background", with(func(e *claudemem.Event) {
+			e.Kind, e.ToolName, e.ToolUseID = "tool", "Agent", "u"
+			e.ToolResponse = json.RawMessage(`{"status":"async_launched","agentId":"a1"}`)
+		}), "tool:claude-code:s:u"},
+		{"prompt", with(func(e *claudemem.Event) { e.Kind, e.Prompt, e.PromptID = "prompt", "x", "p" }), "prompt:claude-code:s:p"},
+		{"prompt without id", with(func(e *claudemem.Event) { e.Kind, e.Prompt = "prompt", "x" }), "prompt:claude-code:s:d"},
+		{"stop", with(func(e *claudemem.Event) { e.Kind, e.PromptID, e.LastAssistantMessage = "stop", "p", "abc" }), "stop:claude-code:s:p:" + sha("abc")[:32]},
+		{"stop without id", with(func(e *claudemem.Event) { e.Kind, e.LastAssistantMessage = "stop", "abc" }), "stop:claude-code:s:d:" + sha("abc")[:32]},
+		{"end", with(func(e *claudemem.Event) { e.Kind, e.Reason = "session_end", "other" }), fmt.Sprintf("end:claude-code:s:other:%d", at)},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			in, q := newIntake(Options{})
+			if got := take(t, in, q, tt.event); got.Key != tt.want || got.SkipReason != "" {
+				t.Errorf("key %q, skip %q; want %q", got.Key, got.SkipReason, tt.want)
+			}
+		})
+	}
+}
+
+func sha(s string) string {
+	sum := sha256.Sum256([]byte(s))
+	return hex.EncodeToString(sum[:])
+}
+
+// What came through the hook, masked and cut, has the key of what comes raw from
+// a transcript.
+func TestStopKeyAgreesWithImport(t *testing.T) {
+	in, q := newIntake(Options{})
+	raw := claudemem.Event{Kind: claudemem.KindStop, PromptID: "p", LastAssistantMessage: "set PASSWORD=hunter2x\n" + strings.Repeat("text ", 40_000)}
+	masked := raw
+	masked.LastAssistantMessage = take(t, in, q, raw).Event.LastAssistantMessage
+	if got, want := take(t, in, q, masked).Key, q.arrivals[0].Key; got != want {
+		t.Errorf("key %q, want %q", got, want)
+	}
+}
+
+func TestSkip(t *testing.T) {
+	opts := Options{
+		SkipTools: []string{"Glob", "TodoWrite"}, DataDir: "/home/u/.claude-mem",
+		ExcludedProjects: []string{"/secret/*", "scratch"},
+	}
+	prompt := func(text string) claudemem.Event { return claudemem.Event{Kind: claudemem.KindPrompt, Prompt: text} }
+	bash := func(c string) claudemem.Event {
+		return tool("Bash", `{"command":`+quote(c)+`}`, `{"stdout":"x"}`)
+	}
+	in := func(project string, e claudemem.Event) claudemem.Event {
+		e.ProjectPath, e.WorktreeRoot, e.Cwd = project, project, project
+		return e
+	}
+	tests := []struct {
+		name  string
+		event claudemem.Event
+		want  string
+	}{
+		{"tool", tool("Read", `{"file_path":"/p/a"}`, `{}`), ""},
+		{"skipped tool", tool("Glob", `{"pattern":"*"}`, `{}`), claudemem.SkipTool},
+		{"skipped tool in other case", tool("glob", `{}`, `{}`), ""},
+		{"own tool by plugin", tool("mcp__plugin_claude-mem_claude-mem__search_memory", `{}`, `{}`), claudemem.SkipOwn},
+		{"own tool", tool("mcp__claude-mem__timeline", `{}`, `{}`), claudemem.SkipOwn},
+		{"other server", tool("mcp__claude-memory__x", `{}`, `{}`), ""},
+		{"own command", bash("claude-mem search x"), claudemem.SkipOwn},
+		{"own command by path", bash("cd /p && FOO=1 ~/bin/claude-mem-hook save < x"), claudemem.SkipOwn},
+		{"own command in a substitution", bash("echo $(claude-mem recent)"), claudemem.SkipOwn},
+		{"own API", bash("curl -s 'http://localhost:37777/api/search?query=x'"), claudemem.SkipOwn},
+		{"command on our source", bash("go test ./cmd/claude-mem && grep claude-mem README.md"), ""},
+		{"prompt", prompt("fix it"), ""},
+		{"empty prompt", prompt(""), ""},
+		{"task notification", prompt(" \n<task-notification>done</task-notification>"), claudemem.SkipNotTyped},
+		{"machinery only", prompt("<system-reminder>x</system-reminder>"), claudemem.SkipNotTyped},
+		{"own block only", prompt("<claude-mem-context>x</claude-mem-context>"), claudemem.SkipNotTyped},
+		{"wholly private", prompt("<private>x</private>"), claudemem.SkipPrivate},
+		{"partly private", prompt("<private>x</private> fix"), ""},
+		{"excluded", in("/secret/a", bash("x")), claudemem.SkipExcluded},
+		{"excluded by parent", in("/secret/a/b", prompt("x")), claudemem.SkipExcluded},
+		{"excluded by name", in("/home/u/scratch", prompt("x")), claudemem.SkipExcluded},
+		{"not excluded", in("/secrets/a", prompt("x")), ""},
+		{"observer's run", in("/home/u/.claude-mem/observer", prompt("x")), claudemem.SkipInternal},
+		{"beside the data directory", in("/home/u/.claude-mem-fork", prompt("x")), ""},
+		{"end", claudemem.Event{Kind: claudemem.KindSessionEnd, Reason: "clear"}, ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			in, q := newIntake(opts)
+			a := take(t, in, q, tt.event)
+			if a.SkipReason != tt.want {
+				t.Fatalf("skip reason %q, want %q", a.SkipReason, tt.want)
+			}
+			if e := a.Event; a.SkipReason != "" && (e.Prompt != "" || e.ToolInput != nil || e.ToolResponse != nil || e.ToolError != "" || e.LastAssistantMessage != "" || a.Files != nil) {
+				t.Errorf("content is kept of a skipped event: %+v", e)
+			}
+		})
+	}
+	t.Run("opt-in", func(t *testing.T) {
+		optIn, q := newIntake(Options{IncludedProjects: []string{"/work/**"}})
+		if a := take(t, optIn, q, in("/work/a", prompt("x"))); a.SkipReason != "" {
+			t.Errorf("an included project is skipped: %q", a.SkipReason)
+		}
+		if a := take(t, optIn, q, in("/other", prompt("x"))); a.SkipReason != claudemem.SkipExcluded {
+			t.Errorf("skip reason %q", a.SkipReason)
+		}
+	})
+}
+
+func TestPrivateTurns(t *testing.T) {
+	for _, ids := range []bool{true, false} {
+		t.Run(fmt.Sprintf("prompt ids %v", ids), func(t *testing.T) {
+			in, q := newIntake(Options{})
+			id := func(s string) string {
+				if ids {
+					return s
+				}
+				return ""
+			}
+			step := func(e claudemem.Event, promptID, want string) {
+				t.Helper()
+				e.PromptID = id(promptID)
+				a := take(t, in, q, e)
+				if a.SkipReason != want {
+					t.Errorf("%s of %s: skip reason %q, want %q", e.Kind, promptID, a.SkipReason, want)
+				}
+				if b, err := json.Marshal(a); err != nil || want == claudemem.SkipPrivate && strings.Contains(string(b), "hush") {
+					t.Errorf("kept: %s %v", b, err)
+				}
+			}
+			read := tool("Read", `{"file_path":"/p/hush"}`, `{"content":"hush"}`)
+			stop := claudemem.Event{Kind: claudemem.KindStop, LastAssistantMessage: "hush"}
+			prompt := claudemem.Event{Kind: claudemem.KindPrompt, Prompt: "open"}
+			private := claudemem.Event{Kind: claudemem.KindPrompt, Prompt: "<private>hush</private>"}
+			note := claudemem.Event{Kind: claudemem.KindPrompt, Prompt: "<task-notification>hush</task-notification>"}
+
+			step(prompt, "p1", "")
+			step(read, "p1", "")
+			step(private, "p2", claudemem.SkipPrivate)
+			step(read, "p2", claudemem.SkipPrivate)
+			step(note, "p2", claudemem.SkipNotTyped)
+			step(read, "p2", claudemem.SkipPrivate)
+			step(stop, "p2", claudemem.SkipPrivate)
+			other := read
+			other.HostSessionID = "s2"
+			step(other, "p9", "")
+			if ids {
+				step(read, "p1", "") // late, of an open turn
+			}
+			step(claudemem.Event{Kind: claudemem.KindSessionEnd}, "p2", "")
+			step(prompt, "p3", "")
+			step(read, "p3", "")
+			if ids {
+				step(stop, "p2", claudemem.SkipPrivate) // late, of the private one
+			}
+			for _, a := range q.arrivals {
+				if a.SkipReason == claudemem.SkipPrivate && a.Event.ToolName != "" {
+					t.Errorf("the tool of a private turn is kept: %q", a.Event.ToolName)
+				}
+			}
+		})
+	}
+}
+
+func TestPrivateTurnsAreBounded(t *testing.T) {
+	p := newPrivateTurns()
+	for i := range maxPrivateSessions + 10 {
+		p.begin(&claudemem.Event{HostSessionID: fmt.Sprint(i)})
+	}
+	if len(p.sessions) > maxPrivateSessions || len(p.order) != len(p.sessions) {
+		t.Errorf("%d sessions, %d in order", len(p.sessions), len(p.order))
+	}
+	if !p.covers(&claudemem.Event{HostSessionID: fmt.Sprint(maxPrivateSessions + 9)}) {
+		t.Error("the newest is forgotten")
+	}
+}
+
+func TestInvalid(t *testing.T) {
+	in, q := newIntake(Options{})
+	for name, e := range map[string]claudemem.Event{
+		"kind":     {Kind: "x", HostSessionID: "s"},
+		"session":  {Kind: claudemem.KindPrompt},
+		"tool":     {Kind: claudemem.KindTool, HostSessionID: "s"},
+		"input":    {Kind: claudemem.KindTool, HostSessionID: "s", ToolName: "X", ToolInput: json.RawMessage(`{`)},
+		"response": {Kind: claudemem.KindTool, HostSessionID: "s", ToolName: "X", ToolResponse: json.RawMessage(`{} {}`)},
+	} {
+		if _, err := in.Ingest(t.Context(), e); claudemem.CodeOf(err) != claudemem.CodeInvalid {
+			t.Errorf("%s: %v, want code invalid", name, err)
+		}
+	}
+	if len(q.arrivals) != 0 {
+		t.Errorf("%d arrivals", len(q.arrivals))
+	}
+}
+
+func TestQueueErrors(t *testing.T) {
+	in, q := newIntake(Options{})
+	q.err = claudemem.Errorf(claudemem.CodeStorage, "disk full")
+	_, err := in.Ingest(t.Context(), claudemem.Event{Kind: claudemem.KindPrompt, HostSessionID: "s", Prompt: "x"})
+	if claudemem.CodeOf(err) != claudemem.CodeStorage {
+		t.Errorf("error %v loses its code", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := in.Ingest(ctx, claudemem.Event{Kind: claudemem.KindPrompt, HostSessionID: "s"}); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v, want canceled", err)
+	}
+}
+
+func TestCompletes(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	git(t, dir, "init", "-q", "-b", "trunk")
+	sub := filepath.Join(dir, "sub")
+	if err := os.Mkdir(sub, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	in, q := newIntake(Options{Random: func(b []byte) { copy(b, "12345678") }})
+	if _, err := in.Ingest(t.Context(), claudemem.Event{Kind: claudemem.KindPrompt, HostSessionID: "s", Prompt: "x", Cwd: sub}); err != nil {
+		t.Fatal(err)
+	}
+	got := q.arrivals[0].Event
+	if got.ProjectPath != dir || got.WorktreeRoot != dir || got.Branch != "trunk" || got.Host != claudemem.HostRaw ||
+		got.OccurredAt != claudemem.MillisOf(testClock) || len(got.DeliveryID) != 32 {
+		t.Errorf("got %+v", got)
+	}
+	if a := take(t, in, q, claudemem.Event{Kind: claudemem.KindPrompt, Prompt: "x", ProjectPath: "label:web"}); a.Event.ProjectPath != "label:web" {
+		t.Errorf("project %q", a.Event.ProjectPath)
+	}
+}
+
+func git(t *testing.T, dir string, args ...string) {
+	t.Helper()
+	cmd := exec.Command("git", args...)
+	cmd.Dir = dir
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("git %v: %v\n%s", args, err, out)
+	}
+}
+
+func TestRedactsEverything(t *testing.T) {
+	const hex32 = "0f1e2d3c4b5a69788796a5b4c3d2e1f0"
+	vendor := "da" + "pi" + hex32 // only the full rules know it
+	plants := []string{vendor, "PASSWORD=" + hex32, "<private>" + hex32 + "</private>", "https://u:" + hex32 + "@h/"}
+	for _, plant := range plants {
+		in, q := newIntake(Options{})
+		e := claudemem.Event{
+			DeliveryID: plant, Kind: claudemem.KindTool, Host: claudemem.Host(plant), HostSessionID: plant, PromptID: plant,
+			ProjectPath: "/p/" + plant, WorktreeRoot: "/p/" + plant, Cwd: "/p/" + plant, Branch: plant, HeadCommit: plant,
+			Prompt: plant, ToolName: "Read", ToolUseID: plant, AgentID: plant, AgentType: plant,
+			ToolInput:            json.RawMessage(`{"file_path":` + quote("/p/"+plant+"/x/"+plant) + `,` + quote(plant) + `:[` + quote(plant) + `]}`),
+			ToolResponse:         json.RawMessage(quote(`{"a":` + quote(plant) + `}`)),
+			LastAssistantMessage: plant, Source: plant, Reason: plant, OccurredAt: 1,
+		}
+		for _, kind := range []claudemem.EventKind{claudemem.KindTool, claudemem.KindPrompt, claudemem.KindStop, claudemem.KindSessionEnd} {
+			e.Kind = kind
+			if _, err := in.Ingest(t.Context(), e); err != nil {
+				t.Fatal(err)
+			}
+			a := q.arrivals[len(q.arrivals)-1]
+			b, err := json.Marshal(a)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := 0; i+8 <= len(hex32); i++ {
+				if strings.Contains(string(b), hex32[i:i+8]) {
+					t.Fatalf("%s with %q: still in %s", kind, plant, b)
+				}
+			}
+			if again, err := in.arrival(a.Event); err != nil || again.Key != a.Key {
+				t.Errorf("a second time the key is %q (%v), was %q", again.Key, err, a.Key)
+			}
+		}
+		first, second := e, e
+		first.HostSessionID, second.HostSessionID = plant+"1", plant+"2"
+		if a, b := take(t, in, q, first), take(t, in, q, second); a.Event.HostSessionID == b.Event.HostSessionID {
+			t.Error("two sessions got the same name")
+		}
+	}
+}
+
+func TestDropsAndCuts(t *testing.T) {
+	in, q := newIntake(Options{WithholdFiles: []string{".env*"}})
+	long := strings.Repeat("0123456789", 20_000)
+	a := take(t, in, q, tool("Edit",
+		`{"file_path":"/p/a.go","old_string":"a","new_string":`+quote(long)+`}`,
+		`{"filePath":"/p/a.go","originalFile":`+quote(long)+`,"structuredPatch":[{"lines":["-a","+b"]}]}`))
+	if len(a.Event.ToolInput) > maxText+500 || !strings.Contains(string(a.Event.ToolInput), "bytes cut]") {
+		t.Errorf("input of %d bytes", len(a.Event.ToolInput))
+	}
+	if got, want := string(a.Event.ToolResponse), `{"filePath":"/p/a.go","originalFile":"","structuredPatch":[{"lines":["-a","+b"]}]}`; got != want {
+		t.Errorf("response %s\nwant %s", got, want)
+	}
+	a = take(t, in, q, tool("NotebookEdit", `{"notebook_path":"/p/a.ipynb","new_source":"x"}`, `{"original_file":"old","updated_file":"new","error":""}`))
+	if got, want := string(a.Event.ToolResponse), `{"original_file":"","updated_file":"","error":""}`; got != want {
+		t.Errorf("response %s, want %s", got, want)
+	}
+	a = take(t, in, q, tool("Read", `{"file_path":"/p/a.png"}`, `{"type":"image","file":{"base64":"`+strings.Repeat("QUJD", 1000)+`","type":"image/png"}}`))
+	if got, want := string(a.Event.ToolResponse), `{"type":"image","file":{"base64":"[claude-mem: 4000 bytes of base64 left out]","type":"image/png"}}`; got != want {
+		t.Errorf("response %s, want %s", got, want)
+	}
+	a = take(t, in, q, tool("Read", `{"file_path":"/p/.env"}`, `{"file":{"filePath":"/p/.env","content":"COLOUR=blue"}}`))
+	if strings.Contains(string(a.Event.ToolResponse), "blue") || len(a.Files) != 1 || a.Files[0].Hash != "" {
+		t.Errorf("response %s, files %v", a.Event.ToolResponse, a.Files)
+	}
+	// Many texts, none of them long.
+	many := `["` + strings.Repeat(`0123456789abcdef `, 60) + `"` + strings.Repeat(`,"`+strings.Repeat(`0123456789abcdef `, 60)+`"`, 3000) + `]`
+	a = take(t, in, q, tool("X", `{}`, many))
+	if len(a.Event.ToolResponse) > maxJSON || !json.Valid(a.Event.ToolResponse) {
+		t.Errorf("response of %d bytes", len(a.Event.ToolResponse))
+	}
+	numbers := `[1` + strings.Repeat(`,1`, 1_000_000) + `]`
+	a = take(t, in, q, tool("X", `{}`, numbers))
+	if len(a.Event.ToolResponse) > maxJSON || !json.Valid(a.Event.ToolResponse) {
+		t.Errorf("response of %d bytes", len(a.Event.ToolResponse))
+	}
+}
+
+func TestFiles(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	root := filepath.Join(dir, "root")
+	write := func(name, content string, age time.Duration) {
+		t.Helper()
+		path := filepath.Join(root, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		when := testClock.Add(-age)
+		if err := os.Chtimes(path, when, when); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("a.go", "package a\n", time.Minute)
+	write("sub/b.go", "package b\n", 0)
+	write("late.go", "x", -time.Second)
+	write("big.bin", strings.Repeat("x", maxHashed+1), time.Minute)
+	write("edge.bin", strings.Repeat("x", maxHashed), time.Minute)
+	write(".env", "x", time.Minute)
+	write("../outside.go", "secret", time.Minute)
+	links := runtime.GOOS != "windows"
+	if links {
+		for link, target := range map[string]string{"out": "../outside.go", "in": "a.go", "loop": "loop", "abs": filepath.Join(root, "a.go")} {
+			if err := os.Symlink(target, filepath.Join(root, link)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		makeFIFO(t, filepath.Join(root, "fifo"))
+	}
+	hashA := sha("package a\n")
+	path := func(name string) string { return quote(filepath.Join(root, name)) }
+	tests := []struct {
+		name  string
+		event claudemem.Event
+		want  []claudemem.FileRef
+		links bool
+	}{
+		{"read", tool("Read", `{"file_path":`+path("a.go")+`}`, `{}`), []claudemem.FileRef{{Path: "a.go", Role: "read", Hash: hashA}}, false},
+		{"relative", tool("Read", `{"file_path":"a.go"}`, `{}`), []claudemem.FileRef{{Path: "a.go", Role: "read", Hash: hashA}}, false},
+		{"just written", tool("Write", `{"file_path":`+path("sub/b.go")+`,"content":"x"}`, `{}`), []claudemem.FileRef{{Path: "sub/b.go", Role: "modified", Hash: sha("package b\n")}}, false},
+		{"edit", tool("Edit", `{"file_path":`+path("a.go")+`}`, `{}`), []claudemem.FileRef{{Path: "a.go", Role: "modified", Hash: hashA}}, false},
+		{"multi edit", tool("MultiEdit", `{"file_path":`+path("a.go")+`}`, `{}`), []claudemem.FileRef{{Path: "a.go", Role: "modified", Hash: hashA}}, false},
+		{"notebook", tool("NotebookEdit", `{"notebook_path":`+path("n.ipynb")+`}`, `{}`), []claudemem.FileRef{{Path: "n.ipynb", Role: "modified"}}, false},
+		{"changed since", tool("Read", `{"file_path":`+path("late.go")+`}`, `{}`), []claudemem.FileRef{{Path: "late.go", Role: "read"}}, false},
+		{"too large", tool("Read", `{"file_path":`+path("big.bin")+`}`, `{}`), []claudemem.FileRef{{Path: "big.bin", Role: "read"}}, false},
+		{"just not too large", tool("Read", `{"file_path":`+path("edge.bin")+`}`, `{}`), []claudemem.FileRef{{Path: "edge.bin", Role: "read", Hash: sha(strings.Repeat("x", maxHashed))}}, false},
+		{"withheld", tool("Read", `{"file_path":`+path(".env")+`}`, `{}`), []claudemem.FileRef{{Path: ".env", Role: "read"}}, false},
+		{"gone", tool("Read", `{"file_path":`+path("gone")+`}`, `{}`), []claudemem.FileRef{{Path: "gone", Role: "read"}}, false},
+		{"outside", tool("Read", `{"file_path":`+path("../outside.go")+`}`, `{}`), []claudemem.FileRef{{Path: filepath.ToSlash(filepath.Join(dir, "outside.go")), Role: "read"}}, false},
+		{"directory", tool("Read", `{"file_path":`+path("sub")+`}`, `{}`), []claudemem.FileRef{{Path: "sub", Role: "read"}}, false},
+		{"the root", tool("Read", `{"file_path":`+quote(root)+`}`, `{}`), nil, false},
+		{"link out", tool("Read", `{"file_path":`+path("out")+`}`, `{}`), []claudemem.FileRef{{Path: "out", Role: "read"}}, true},
+		{"link within", tool("Read", `{"file_path":`+path("in")+`}`, `{}`), []claudemem.FileRef{{Path: "in", Role: "read", Hash: hashA}}, true},
+		{"loop", tool("Read", `{"file_path":`+path("loop")+`}`, `{}`), []claudemem.FileRef{{Path: "loop", Role: "read"}}, true},
+		{"fifo", tool("Read", `{"file_path":`+path("fifo")+`}`, `{}`), []claudemem.FileRef{{Path: "fifo", Role: "read"}}, true},
+		{"failed", claudemem.Event{Kind: claudemem.KindTool, ToolName: "Read", ToolInput: json.RawMessage(`{"file_path":` + path("a.go") + `}`), ToolError: "no"}, nil, false},
+		{"command", tool("Bash", `{"command":"cat a.go"}`, `{}`), nil, false},
+		{"search", tool("Grep", `{"pattern":"x","path":`+path("a.go")+`}`, `{}`), nil, false},
+		{"no path", tool("Read", `{"file_path":7}`, `{}`), nil, false},
+		{"no object", tool("Read", `[]`, `{}`), nil, false},
+		{"strange path", tool("Read", `{"file_path":"a\u0000b"}`, `{}`), nil, false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if tt.links && !links {
+				t.Skip("needs symlinks")
+			}
+			in, q := newIntake(Options{WithholdFiles: []string{".env*"}})
+			e := tt.event
+			e.ProjectPath, e.WorktreeRoot, e.Cwd = root, root, root
+			got := take(t, in, q, e).Files
+			if fmt.Sprint(got) != fmt.Sprint(tt.want) {
+				t.Errorf("got %v, want %v", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestConcurrentIngest(t *testing.T) {
+	in, q := newIntake(Options{SkipTools: []string{"Glob"}})
+	var wg sync.WaitGroup
+	for i := range 8 {
+		wg.Go(func() {
+			session := fmt.Sprint("s", i)
+			for n := range 50 {
+				text := "open"
+				if n%5 == 0 {
+					text = "<private>x</private>"
+				}
+				for _, e := range []claudemem.Event{
+					{Kind: claudemem.KindPrompt, HostSessionID: session, Prompt: text, PromptID: fmt.Sprint(n)},
+					{Kind: claudemem.KindTool, HostSessionID: session, ToolName: "Bash", PromptID: fmt.Sprint(n), ToolInput: json.RawMessage(`{"command":"PASSWORD=hunter2x make"}`)},
+				} {
+					r, err := in.Ingest(t.Context(), e)
+					if err != nil {
+						t.Error(err)
+					} else if got := r.Status == claudemem.StatusSkipped; got != (n%5 == 0) {
+						t.Errorf("skipped = %v in turn %d", got, n)
+					}
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if len(q.arrivals) != 800 {
+		t.Errorf("%d arrivals, want 800", len(q.arrivals))
+	}
+}
+
+func TestIngestAllKeepsOrder(t *testing.T) {
+	in, q := newIntake(Options{})
+	var events []claudemem.Event
+	for i := range 5 {
+		events = append(events, claudemem.Event{Kind: claudemem.KindPrompt, HostSessionID: "s", Prompt: "x", PromptID: fmt.Sprint(i)})
+	}
+	receipts, err := in.IngestAll(t.Context(), events...)
+	if err != nil || len(receipts) != 5 {
+		t.Fatalf("%v, %v", receipts, err)
+	}
+	for i, a := range q.arrivals {
+		if a.Event.PromptID != fmt.Sprint(i) {
+			t.Errorf("arrival %d is prompt %s", i, a.Event.PromptID)
+		}
+	}
+}
+
+func BenchmarkIngest(b *testing.B) {
+	code := "func (s *Server) handle(w http.ResponseWriter, r *http.Request) {\n\tkey := r.URL.Query().Get(\"key\")\n\tvalue, ok := s.cache[key]\n\tif !ok {\n\t\tvalue = s.load(key) // slow: from disk\n\t}\n\tfmt.Fprintf(w, \"%s = %v\\n\", key, value)\n}\n\n"
+	e := claudemem.Event{
+		DeliveryID: strings.Repeat("0", 32), Kind: claudemem.KindTool, Host: claudemem.HostClaudeCode, OccurredAt: 1,
+		HostSessionID: "fd7825f3-13d0-45c8-afca-1deaafb35d2e", PromptID: "84f08d1d-5044-4678-a452-57022ab72c1f",
+		ProjectPath: "/home/dev/project", WorktreeRoot: "/home/dev/project", Cwd: "/home/dev/project", Branch: "main",
+		ToolName: "Bash", ToolUseID: "toolu_01A09q90qw90lq917835lq9",
+		ToolInput:    json.RawMessage(`{"command":"cat src/server.go","description":"Show the server"}`),
+		ToolResponse: json.RawMessage(`{"stdout":` + quote(strings.Repeat(code, 7)) + `,"stderr":"","interrupted":false}`),
+	}
+	in := New(discard{}, Options{})
+	if err := in.Load(); err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	b.SetBytes(int64(len(e.ToolResponse)))
+	for b.Loop() {
+		if _, err := in.Ingest(b.Context(), e); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+type discard struct{}
+
+func (discard) Enqueue(_ context.Context, arrivals ...claudemem.Arrival) ([]claudemem.Receipt, error) {
+	return make([]claudemem.Receipt, len(arrivals)), nil
+}

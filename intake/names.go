@@ -1,0 +1,84 @@
+package intake
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"strconv"
+
+	"claudemem"
+	"claudemem/redact"
+)
+
+// maxID bounds the ids that hosts and clients give, in bytes; longer ones are hashed.
+const maxID = 256
+
+// maxKeyed is how much of a message makes its key, in bytes: the head, which is
+// the same whether and wherever a long one was cut.
+const maxKeyed = 16 << 10
+
+// nameSafely replaces ids that hold a secret, a tag or are too long by their
+// hash: they still tell one thing from another. Masking would make all the same.
+func (in *Intake) nameSafely(e *claudemem.Event) {
+	host := string(e.Host)
+	for _, id := range []*string{&host, &e.HostSessionID, &e.DeliveryID, &e.ToolUseID, &e.PromptID, &e.AgentID} {
+		if *id == "" {
+			continue
+		}
+		if len(*id) <= maxID && redact.StripTags(*id) == *id {
+			if _, counts := in.opts.Rules.Text(*id); counts == nil {
+				continue
+			}
+		}
+		*id = "hashed-" + digest(*id)
+	}
+	e.Host = claudemem.Host(host)
+}
+
+// digest is 32 hexadecimal digits of the SHA-256 of s.
+func digest(s string) string {
+	sum := sha256.Sum256([]byte(s))
+	return hex.EncodeToString(sum[:16])
+}
+
+// nameAgentRun gives the call of a subagent that has completed the name that the
+// subagent's own end has: the host tells of both.
+func nameAgentRun(e *claudemem.Event) {
+	if e.Kind != claudemem.KindTool || e.ToolName != "Agent" && e.ToolName != "Task" {
+		return
+	}
+	var response struct {
+		Status  string `json:"status"`
+		AgentID string `json:"agentId"`
+	}
+	if json.Unmarshal(e.ToolResponse, &response) == nil && response.Status == "completed" && response.AgentID != "" {
+		e.ToolUseID = "agent:" + response.AgentID
+	}
+}
+
+// eventKey is what makes two deliveries the same event. It is computed from the
+// event as it is stored, whatever was cut or masked on its way.
+func eventKey(e *claudemem.Event) string {
+	session := ":" + string(e.Host) + ":" + e.HostSessionID + ":"
+	switch e.Kind {
+	case claudemem.KindTool:
+		if e.ToolUseID != "" {
+			return "tool" + session + e.ToolUseID
+		}
+		return "tool" + session + e.DeliveryID
+	case claudemem.KindPrompt:
+		if e.PromptID != "" {
+			return "prompt" + session + e.PromptID
+		}
+		return "prompt" + session + e.DeliveryID
+	case claudemem.KindStop:
+		turn := e.PromptID
+		if turn == "" {
+			turn = e.DeliveryID
+		}
+		return "stop" + session + turn + ":" + digest(e.LastAssistantMessage[:min(len(e.LastAssistantMessage), maxKeyed)])
+	case claudemem.KindSessionEnd:
+		return "end" + session + e.Reason + ":" + strconv.FormatInt(int64(e.OccurredAt), 10)
+	}
+	return string(e.Kind) + session + e.DeliveryID
+}

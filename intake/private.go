@@ -1,0 +1,83 @@
+package intake
+
+import (
+	"sync"
+
+	"claudemem"
+)
+
+const (
+	// maxPrivateSessions bounds how many sessions with private turns are
+	// remembered; the oldest is forgotten first. Only clients without our hook
+	// need it at all.
+	maxPrivateSessions = 4096
+	// maxPrivatePrompts bounds the private prompts remembered of one session.
+	maxPrivatePrompts = 256
+)
+
+// privateTurns remembers which sessions are in a turn whose prompt was wholly
+// private, and which prompts were, for events that come late.
+type privateTurns struct {
+	mu       sync.Mutex
+	sessions map[string]*privateSession
+	order    []string // keys, the oldest first
+}
+
+type privateSession struct {
+	now     bool            // the current turn is private
+	current string          // its prompt id, "" where the host has none
+	prompts map[string]bool // prompt ids of private turns
+}
+
+func newPrivateTurns() *privateTurns {
+	return &privateTurns{sessions: make(map[string]*privateSession)}
+}
+
+func sessionOf(e *claudemem.Event) string {
+	return string(e.Host) + "\x00" + e.HostSessionID
+}
+
+// begin notes that e, a wholly private prompt, opens a private turn.
+func (p *privateTurns) begin(e *claudemem.Event) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	key := sessionOf(e)
+	s := p.sessions[key]
+	if s == nil {
+		if len(p.order) >= maxPrivateSessions {
+			delete(p.sessions, p.order[0])
+			p.order = p.order[1:]
+		}
+		s = &privateSession{prompts: make(map[string]bool)}
+		p.sessions[key] = s
+		p.order = append(p.order, key)
+	}
+	s.now, s.current = true, e.PromptID
+	if e.PromptID != "" && len(s.prompts) < maxPrivatePrompts {
+		s.prompts[e.PromptID] = true
+	}
+}
+
+// end notes that e, a prompt that is not private, opens another turn.
+func (p *privateTurns) end(e *claudemem.Event) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if s := p.sessions[sessionOf(e)]; s != nil {
+		s.now = false
+	}
+}
+
+// covers reports whether e belongs to a private turn: by prompt ids where the
+// host has them, else because the session's turn is private now.
+func (p *privateTurns) covers(e *claudemem.Event) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s := p.sessions[sessionOf(e)]
+	if s == nil {
+		return false
+	}
+	if e.PromptID != "" && s.prompts[e.PromptID] {
+		return true
+	}
+	return s.now && (e.PromptID == "" || s.current == "")
+}

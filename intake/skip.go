@@ -1,0 +1,164 @@
+package intake
+
+import (
+	"path"
+	"strings"
+
+	"claudemem"
+	"claudemem/redact"
+)
+
+// skipReason decides whether an event is captured: "" for yes. It also keeps
+// account of private turns.
+func (in *Intake) skipReason(e *claudemem.Event) string {
+	if in.opts.DataDir != "" && (inside(in.opts.DataDir, e.Cwd) || inside(in.opts.DataDir, e.ProjectPath)) {
+		return claudemem.SkipInternal
+	}
+	if in.excluded(e.ProjectPath) {
+		return claudemem.SkipExcluded
+	}
+	if e.Kind == claudemem.KindPrompt {
+		switch {
+		case redact.WhollyPrivate(e.Prompt):
+			in.private.begin(e)
+			return claudemem.SkipPrivate
+		case !typed(e.Prompt):
+			return claudemem.SkipNotTyped
+		}
+		in.private.end(e)
+		return ""
+	}
+	if e.Kind == claudemem.KindSessionEnd {
+		return "" // says nothing of what was done
+	}
+	if in.private.covers(e) {
+		return claudemem.SkipPrivate
+	}
+	if e.Kind == claudemem.KindTool {
+		switch {
+		case own(e):
+			return claudemem.SkipOwn
+		case in.skip[e.ToolName]:
+			return claudemem.SkipTool
+		}
+	}
+	return ""
+}
+
+// strip takes the content from an event that is booked as skipped. Of a private
+// turn not even the tools' names stay.
+func strip(e *claudemem.Event, reason string) {
+	e.Prompt, e.LastAssistantMessage, e.ToolError = "", "", ""
+	e.ToolInput, e.ToolResponse = nil, nil
+	e.Interrupted, e.DurationMS = false, 0
+	if reason == claudemem.SkipPrivate {
+		e.ToolName, e.AgentID, e.AgentType = "", "", ""
+	}
+}
+
+// typed reports whether a person wrote the prompt. Hosts also send notes of their
+// own as prompts, and text that consists of machinery alone.
+func typed(prompt string) bool {
+	text := strings.TrimSpace(redact.StripTags(prompt))
+	return !strings.HasPrefix(text, "<task-notification>") && (text != "" || strings.TrimSpace(prompt) == "")
+}
+
+// inside reports whether p is dir or lies below it. Both are as clients send
+// them, so separators of all systems count.
+func inside(dir, p string) bool {
+	dir, p = slashed(dir), slashed(p)
+	return p != "" && (p == dir || strings.HasPrefix(p, dir+"/"))
+}
+
+func slashed(p string) string {
+	return strings.TrimSuffix(strings.ReplaceAll(p, `\`, "/"), "/")
+}
+
+func isPath(p string) bool {
+	return strings.HasPrefix(p, "/") || strings.HasPrefix(p, `\\`) || len(p) > 2 && p[1] == ':' && (p[2] == '/' || p[2] == '\\')
+}
+
+// excluded reports whether nothing is captured in a project.
+func (in *Intake) excluded(project string) bool {
+	if len(in.opts.IncludedProjects) > 0 && !matches(in.opts.IncludedProjects, project) {
+		return true
+	}
+	return matches(in.opts.ExcludedProjects, project)
+}
+
+// matches reports whether a project's directory, or one above it, matches one of
+// the globs. One without a slash is for the directory's name.
+func matches(globs []string, project string) bool {
+	project = slashed(project)
+	for _, glob := range globs {
+		glob = slashed(glob)
+		if glob == "" {
+			continue
+		}
+		glob = strings.TrimSuffix(glob, "/**")
+		for dir := project; dir != "" && dir != "." && dir != "/"; dir = path.Dir(dir) {
+			name := dir
+			if !strings.Contains(glob, "/") {
+				name = path.Base(dir)
+			}
+			if ok, err := path.Match(glob, name); ok && err == nil {
+				return true
+			}
+			if parent := path.Dir(dir); parent == dir {
+				break
+			}
+		}
+	}
+	return false
+}
+
+// ownTools begin the names of our MCP server's tools, by plugin and by itself.
+var ownTools = []string{"mcp__plugin_claude-mem_", "mcp__claude-mem__", "mcp__claude_mem__"}
+
+// own reports whether a tool event is claude-mem looked at by the agent: its
+// output is what is remembered already.
+func own(e *claudemem.Event) bool {
+	for _, prefix := range ownTools {
+		if strings.HasPrefix(e.ToolName, prefix) {
+			return true
+		}
+	}
+	return ownCommand(command(e))
+}
+
+// command returns the shell command that a tool ran, "" when it ran none.
+func command(e *claudemem.Event) string {
+	input := inputOf(e)
+	if c := input["command"]; c != "" {
+		return c
+	}
+	return input["cmd"]
+}
+
+// ownCommand reports whether one of the commands in a shell line is ours, or
+// asks the worker's HTTP API.
+func ownCommand(line string) bool {
+	if !strings.Contains(line, "claude-mem") && !strings.Contains(line, ":37777") {
+		return false
+	}
+	for simple := range strings.FieldsFuncSeq(line, func(r rune) bool { return strings.ContainsRune(";&|\n()`{}", r) }) {
+		for word := range strings.FieldsSeq(simple) {
+			word = strings.Trim(word, `"'$`)
+			if strings.Contains(word, "=") && !strings.HasPrefix(word, "-") && !strings.Contains(word, "/") {
+				continue // a variable for the command
+			}
+			switch name := strings.TrimSuffix(path.Base(slashed(word)), ".exe"); name {
+			case "claude-mem", "claude-mem-hook":
+				return true
+			case "sudo", "env", "command", "exec", "time", "nohup", "do", "then", "if", "while", "!":
+				continue // the command follows
+			case "curl", "wget", "http":
+				if strings.Contains(simple, "localhost:37777") || strings.Contains(simple, "127.0.0.1:37777") {
+					return true
+				}
+			}
+			break
+		}
+	}
+	return false
+}

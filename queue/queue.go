@@ -1,0 +1,312 @@
+package queue
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"math"
+	"math/rand/v2"
+	"os"
+	"sync"
+	"time"
+
+	"claudemem"
+)
+
+// Options are the queue's policy; zero fields take the default.
+type Options struct {
+	Clock  func() time.Time // time.Now
+	Logger *slog.Logger     // none
+	// Rand returns a number in [0,1), for the jitter of retries.
+	Rand func() float64
+	// Claimer begins the names of claimers; it tells processes apart.
+	Claimer string
+
+	// HealEvery is how often lost claims and idle sessions are looked for, HealAfter
+	// how old a claim without a live claimer must be.
+	HealEvery, HealAfter time.Duration // 30 s, 60 s
+	// IdleAfter is how long a session may be silent until it is interrupted.
+	IdleAfter time.Duration // 24 h
+	// RetryBase is the pause after a first counted failure; it doubles up to RetryMax.
+	RetryBase, RetryMax time.Duration // 5 s, 10 min
+	// RetryUncounted is the pause after a failure that isn't the events' fault.
+	RetryUncounted time.Duration // 1 min
+}
+
+// retryAfterMax bounds a pause that a provider asks for: past it the queue looks
+// for itself.
+const retryAfterMax = time.Hour
+
+// Queue is the durable work. Its methods may be called from any goroutine.
+type Queue struct {
+	storage Storage
+	opts    Options
+	ready   chan struct{} // capacity 1
+	// earlier tells the timer's goroutine that a retry is due before it would wake;
+	// capacity 1, what is due stands in due.
+	earlier chan struct{}
+	life    context.Context // of the goroutine that keeps time
+	end     context.CancelFunc
+	stopped chan struct{} // closed when that goroutine has ended
+
+	mu     sync.Mutex
+	live   map[string]int // how many events each claimer still holds
+	claims uint64
+	due    claudemem.Millis // the earliest retry, 0 for none
+	opened bool
+	closed bool
+}
+
+// New makes a queue over a storage. Until Open it does not heal or keep time.
+func New(storage Storage, opts Options) *Queue {
+	defaults := func(d *time.Duration, value time.Duration) {
+		if *d <= 0 {
+			*d = value
+		}
+	}
+	defaults(&opts.HealEvery, 30*time.Second)
+	defaults(&opts.HealAfter, 60*time.Second)
+	defaults(&opts.IdleAfter, 24*time.Hour)
+	defaults(&opts.RetryBase, 5*time.Second)
+	defaults(&opts.RetryMax, 10*time.Minute)
+	defaults(&opts.RetryUncounted, time.Minute)
+	if opts.Clock == nil {
+		opts.Clock = time.Now
+	}
+	if opts.Logger == nil {
+		opts.Logger = slog.New(slog.DiscardHandler)
+	}
+	if opts.Rand == nil {
+		opts.Rand = rand.Float64
+	}
+	if opts.Claimer == "" {
+		// The start time tells two processes apart that had the same number.
+		opts.Claimer = fmt.Sprintf("%d-%x", os.Getpid(), opts.Clock().UnixNano())
+	}
+	q := &Queue{
+		storage: storage, opts: opts,
+		ready:   make(chan struct{}, 1),
+		earlier: make(chan struct{}, 1),
+		stopped: make(chan struct{}),
+		live:    map[string]int{},
+	}
+	q.life, q.end = context.WithCancel(context.Background())
+	return q
+}
+
+// Open makes everything pending again that a former process had claimed,
+// announces what waits and starts to keep time. The caller is the only worker.
+func (q *Queue) Open(ctx context.Context) error {
+	if err := q.recover(ctx); err != nil {
+		return fmt.Errorf("open queue: %w", err)
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.opened || q.closed {
+		return claudemem.Errorf(claudemem.CodeConflict, "open queue: it was opened before")
+	}
+	q.opened = true
+	go q.keepTime()
+	return nil
+}
+
+// recover heals what a dead process held and finds the earliest retry.
+func (q *Queue) recover(ctx context.Context) error {
+	healed, err := q.storage.Heal(ctx, math.MaxInt64, nil)
+	if err != nil {
+		return err
+	}
+	if healed > 0 {
+		q.opts.Logger.Info("queue healed", "events", healed)
+	}
+	backlog, err := q.Backlog(ctx)
+	if err != nil {
+		return err
+	}
+	for _, b := range backlog {
+		q.dueAt(b.NextDue)
+	}
+	if len(backlog) > 0 {
+		q.signal()
+	}
+	return nil
+}
+
+// Close ends the time-keeping and waits for it. Claims that are out stay
+// claimed; the next Open makes them pending.
+func (q *Queue) Close() error {
+	q.mu.Lock()
+	q.closed = true
+	running := q.opened
+	q.mu.Unlock()
+	q.end()
+	if running {
+		<-q.stopped
+	}
+	return nil
+}
+
+// Ready implements observer.Queue.
+func (q *Queue) Ready() <-chan struct{} { return q.ready }
+
+func (q *Queue) signal() {
+	select {
+	case q.ready <- struct{}{}:
+	default: // it has been signalled already
+	}
+}
+
+func (q *Queue) now() claudemem.Millis { return claudemem.MillisOf(q.opts.Clock()) }
+
+// Enqueue implements intake.Queue: when it returns, the arrivals are durable.
+// Prompts and session ends are announced too, since they end a turn.
+func (q *Queue) Enqueue(ctx context.Context, arrivals ...claudemem.Arrival) ([]claudemem.Receipt, error) {
+	q.mu.Lock()
+	closed := q.closed
+	q.mu.Unlock()
+	if closed {
+		return nil, claudemem.Errorf(claudemem.CodeUnavailable, "enqueue events: the queue is closing")
+	}
+	receipts, err := q.storage.Enqueue(ctx, arrivals...)
+	if err != nil {
+		return nil, fmt.Errorf("enqueue: %w", err)
+	}
+	for _, r := range receipts {
+		if r.Status == claudemem.StatusPending || r.Status == claudemem.StatusProcessed {
+			q.signal()
+			break
+		}
+	}
+	return receipts, nil
+}
+
+// Backlog implements observer.Queue.
+func (q *Queue) Backlog(ctx context.Context) ([]claudemem.Backlog, error) {
+	backlog, err := q.storage.Backlog(ctx, q.now())
+	if err != nil {
+		return nil, fmt.Errorf("backlog: %w", err)
+	}
+	return backlog, nil
+}
+
+// Claim implements observer.Queue. The claim has to be given back by Confirm,
+// Retry, Release or Bury; until then it is never healed.
+func (q *Queue) Claim(ctx context.Context, session claudemem.SessionID, limit int) (claudemem.Claim, error) {
+	q.mu.Lock()
+	q.claims++
+	claimer := fmt.Sprintf("%s-%d", q.opts.Claimer, q.claims)
+	q.live[claimer] = math.MaxInt // how many is known when storage has answered
+	q.mu.Unlock()
+	claim, err := q.storage.Claim(ctx, claimer, session, limit, q.now())
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if err != nil {
+		delete(q.live, claimer)
+		return claudemem.Claim{}, fmt.Errorf("claim: %w", err)
+	}
+	q.live[claimer] = len(claim.Events)
+	if len(claim.Events) == 0 {
+		delete(q.live, claimer)
+	}
+	return claim, nil
+}
+
+// forget notes that a claim, or a part of it, was given back. A claimer that
+// holds nothing more is dead: what storage may still say it holds is healed.
+func (q *Queue) forget(claim claudemem.Claim) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.live[claim.Claimer] -= len(claim.Events); q.live[claim.Claimer] <= 0 {
+		delete(q.live, claim.Claimer)
+	}
+}
+
+// Confirm implements observer.Queue. After CodeConflict the claim is lost and
+// nothing was stored; after any other error it is still held and is to be
+// confirmed again or given back otherwise.
+//
+// The outcome may be of some of the claim's events only (a claim whose Events
+// are a part of it): the others stay held and are given back on their own.
+func (q *Queue) Confirm(ctx context.Context, claim claudemem.Claim, outcome claudemem.Outcome) error {
+	err := q.storage.Confirm(ctx, claim, outcome)
+	if err != nil && claudemem.CodeOf(err) != claudemem.CodeConflict {
+		return fmt.Errorf("confirm: %w", err)
+	}
+	q.settle(claim)
+	if err != nil {
+		return fmt.Errorf("confirm: %w", err)
+	}
+	return nil
+}
+
+// settle is forget, and announces that what came in meanwhile can be claimed.
+func (q *Queue) settle(claim claudemem.Claim) {
+	q.forget(claim)
+	q.signal()
+}
+
+// Retry implements observer.Queue. When the cause has a method RetryAfter() of
+// a positive duration, the claim isn't due before that, within an hour.
+func (q *Queue) Retry(ctx context.Context, claim claudemem.Claim, cause error, counted bool) error {
+	pause := q.opts.RetryUncounted
+	if counted {
+		pause = q.backOff(claim)
+	}
+	pause = max(pause, retryAfter(cause))
+	due := q.now().Add(pause)
+	defer q.forget(claim) // if this fails, healing gives it back
+	if err := q.storage.Release(ctx, claim, causeText(cause), counted, due); err != nil {
+		return fmt.Errorf("retry: %w", err)
+	}
+	q.dueAt(due)
+	return nil
+}
+
+// Release implements observer.Queue.
+func (q *Queue) Release(ctx context.Context, claim claudemem.Claim) error {
+	defer q.settle(claim) // if this fails, healing gives it back
+	if err := q.storage.Release(ctx, claim, "", false, 0); err != nil {
+		return fmt.Errorf("release: %w", err)
+	}
+	return nil
+}
+
+// Bury implements observer.Queue.
+func (q *Queue) Bury(ctx context.Context, claim claudemem.Claim, cause error) error {
+	defer q.settle(claim) // if this fails, healing gives it back
+	if err := q.storage.Bury(ctx, claim, causeText(cause)); err != nil {
+		return fmt.Errorf("bury: %w", err)
+	}
+	return nil
+}
+
+// DeadLetters lists the events that wait for a person, the oldest first.
+func (q *Queue) DeadLetters(ctx context.Context, limit int) ([]claudemem.DeadLetter, error) {
+	letters, err := q.storage.DeadLetters(ctx, limit)
+	if err != nil {
+		return nil, fmt.Errorf("dead letters: %w", err)
+	}
+	return letters, nil
+}
+
+// Revive makes the named dead letters pending again, all when none are named,
+// and returns how many.
+func (q *Queue) Revive(ctx context.Context, keys ...string) (int, error) {
+	n, err := q.storage.Revive(ctx, keys...)
+	if err != nil {
+		return 0, fmt.Errorf("revive: %w", err)
+	}
+	if n > 0 {
+		q.signal()
+	}
+	return n, nil
+}
+
+// Books returns the accounts.
+func (q *Queue) Books(ctx context.Context) (claudemem.Books, error) {
+	books, err := q.storage.Books(ctx)
+	if err != nil {
+		return claudemem.Books{}, fmt.Errorf("books: %w", err)
+	}
+	return books, nil
+}

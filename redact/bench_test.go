@@ -1,0 +1,60 @@
+package redact
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"claudemem"
+)
+
+// cleanEvent is a tool event of the size of a usual payload, 2.4 KB, with code
+// in it and nothing to take out.
+func cleanEvent(tb testing.TB, size int) claudemem.Event {
+	tb.Helper()
+	code := "func (s *Server) handle(w http.ResponseWriter, r *http.Request) {\n\tkey := r.URL.Query().Get(\"key\")\n\tif key == \"\" {\n\t\thttp.Error(w, \"missing key\", http.StatusBadRequest)\n\t\treturn\n\t}\n\tvalue, ok := s.cache[key]\n\tif !ok {\n\t\tvalue = s.load(key) // slow: from disk\n\t}\n\tfmt.Fprintf(w, \"%s = %v\\n\", key, value)\n}\n\n"
+	content := strings.Repeat(code, size/len(code)+1)[:size]
+	return claudemem.Event{
+		DeliveryID: strings.Repeat("0", 32), Kind: claudemem.KindTool, Host: claudemem.HostClaudeCode,
+		HostSessionID: "fd7825f3-13d0-45c8-afca-1deaafb35d2e", PromptID: "84f08d1d-5044-4678-a452-57022ab72c1f",
+		ProjectPath: "/home/dev/project", WorktreeRoot: "/home/dev/project", Cwd: "/home/dev/project", Branch: "main",
+		ToolName: "Read", ToolUseID: "toolu_01A09q90qw90lq917835lq9",
+		ToolInput:    json.RawMessage(`{"file_path":"/home/dev/project/src/server.go"}`),
+		ToolResponse: json.RawMessage(`{"type":"text","file":{"filePath":"/home/dev/project/src/server.go","content":` + quoteJSON(tb, content) + `,"numLines":8,"startLine":1,"totalLines":8}}`),
+	}
+}
+
+func BenchmarkEventClean(b *testing.B) {
+	e := cleanEvent(b, 2000)
+	b.ReportAllocs()
+	b.SetBytes(int64(len(marshal(b, &e))))
+	for b.Loop() {
+		if Event(&e, globs) != nil {
+			b.Fatal("not clean")
+		}
+	}
+}
+
+func BenchmarkEventWithSecret(b *testing.B) {
+	e := cleanEvent(b, 2000)
+	response := string(e.ToolResponse)
+	at := strings.Index(response, "slow")
+	response = response[:at] + "password=hunter2 " + response[at:]
+	b.ReportAllocs()
+	for b.Loop() {
+		e.ToolResponse = json.RawMessage(response)
+		if Event(&e, globs) == nil {
+			b.Fatal("clean")
+		}
+	}
+}
+
+func BenchmarkTextClean50KB(b *testing.B) {
+	e := cleanEvent(b, 50_000)
+	text := string(e.ToolResponse)
+	b.ReportAllocs()
+	b.SetBytes(int64(len(text)))
+	for b.Loop() {
+		Text(text)
+	}
+}

@@ -1,0 +1,46 @@
+package rules
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"claudemem"
+)
+
+// TestHostileText shows that the time is bounded, also for texts that make many
+// rules look everywhere: 2 MB each, and far more time than they take.
+func TestHostileText(t *testing.T) {
+	r := New()
+	if err := r.Load(); err != nil {
+		t.Fatal(err)
+	}
+	var all strings.Builder
+	for _, k := range r.set.keywords {
+		all.WriteString(strings.ReplaceAll(k.text, "\x00", "") + "=aB3xY9qZ1LmNoPqRsTuVwX ")
+	}
+	for name, part := range map[string]string{
+		"every keyword": all.String(),
+		"curl":          "curl -H \"a\n",
+		"kubernetes":    "kind: secret data: ",
+		"pem":           "-----BEGIN PRIVATE KEY-----",
+		"jwt":           ".ey",
+		"okta":          "okta okta okta.",
+		"base64":        "EAAMaB3xY9qZ1L",
+	} {
+		text := strings.Repeat(part, 2<<20/len(part))
+		done := make(chan struct{})
+		start := time.Now()
+		go func() {
+			defer close(done)
+			e := claudemem.Event{Kind: claudemem.KindTool, ToolName: "X", ToolError: text}
+			r.EventWithin(&e, nil, 64<<10)
+		}()
+		select {
+		case <-done:
+			t.Logf("%s: %v", name, time.Since(start))
+		case <-time.After(60 * time.Second):
+			t.Fatalf("%s: still at it after 60 s", name)
+		}
+	}
+}

@@ -1,0 +1,181 @@
+package redact
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+// privateForms are ways in which people and programs write a private part;
+// each holds "hush" and nothing else that must go.
+var privateForms = []struct{ name, text, want string }{
+	{"plain", "a <private>hush</private> z", "a  z"},
+	{"upper case", "a <PRIVATE>hush</Private> z", "a  z"},
+	{"attributes", `a <private reason="x > y" level=2>hush</private> z`, "a  z"},
+	{"white space", "a < private >hush</ private\n> z", "a  z"},
+	{"line break in the tag", "a <private\n  note>hush</private > z", "a  z"},
+	{"over lines", "a <private>\nhush\nhush\n</private>z", "a z"},
+	{"nested", "a <private>hush<private>hush</private>hush</private> z", "a  z"},
+	{"nested otherwise", "a <private>hush<system-reminder>hush</private> z", "a  z"},
+	{"not closed", "a <private>hush", "a "},
+	{"cut inside the tag", "a <private hush", "a "},
+	{"nested and closed once", "a <private>hush<private>hush</private>hush", "a "},
+	{"escaped", `a \u003cprivate\u003ehush\u003c/private\u003e z`, "a  z"},
+	{"escaped twice", `a \\u003Cprivate\\u003Ehush\\u003C/private\\u003E z`, "a  z"},
+	{"escaped slash", `a <private>hush<\/private> z`, "a  z"},
+	{"half escaped", `a <private\u003ehush</private> z`, "a  z"},
+	{"empty element with an end", "a <private/>hush</private> z", "a  z"},
+	{"two", "a <private>hush</private> b <private>hush</private> z", "a  b  z"},
+	{"halves that meet", "a <pri<private>hush</private>vate>hush</private> z", "a  z"},
+	{"stray end", "a </private> z", "a  z"},
+	{"machinery", "a <system-reminder>hush</system-reminder><system_instruction>hush</system_instruction><system-instruction>hush</system-instruction> z", "a  z"},
+	{"own block", "a <claude-mem-context>hush</claude-mem-context> z", "a  z"},
+	{"persisted output", "a <persisted-output>hush</persisted-output> z", "a  z"},
+	{"beside others", "<p>a</p> <private>hush</private> <b>z</b>", "<p>a</p>  <b>z</b>"},
+}
+
+func TestStripTags(t *testing.T) {
+	for _, tt := range privateForms {
+		t.Run(tt.name, func(t *testing.T) {
+			got := StripTags(tt.text)
+			if got != tt.want {
+				t.Errorf("StripTags(%q) = %q, want %q", tt.text, got, tt.want)
+			}
+		})
+	}
+}
+
+func TestStripTagsLeavesTheRest(t *testing.T) {
+	for _, text := range []string{
+		"", "a < b and c > d", "<privateer>x</privateer>", "<private-key>x</private-key>", "<PrivateRoute/>",
+		"<private.x>", "<private:x>", "if a <private_count {", "x<y", "<", "<<<<", `\u003`, `\u003d`, `\\\`,
+		"<system>x</system>", "<context>", "private", "</ div>", "a <private_x>", "<div\u00a0>",
+	} {
+		if got := StripTags(text); got != text {
+			t.Errorf("StripTags(%q) = %q", text, got)
+		}
+	}
+}
+
+func TestWhollyPrivate(t *testing.T) {
+	tests := []struct {
+		prompt string
+		want   bool
+	}{
+		{"<private>x</private>", true},
+		{"  <PRIVATE>x</PRIVATE>\n", true},
+		{"<private>x", true},
+		{"<private>a</private> <private>b</private>", true},
+		{"<system-reminder>r</system-reminder><private>x</private>", true},
+		{"<private></private>", true},
+		{"<private>x</private> and more", false},
+		{"more <private>x</private>", false},
+		{"<system-reminder>r</system-reminder>", false},
+		{"", false},
+		{"   ", false},
+		{"private", false},
+	}
+	for _, tt := range tests {
+		if got := WhollyPrivate(tt.prompt); got != tt.want {
+			t.Errorf("WhollyPrivate(%q) = %v, want %v", tt.prompt, got, tt.want)
+		}
+	}
+}
+
+// hostile are texts that would be slow if anything looked at them again and again.
+func hostile(size int) map[string]string {
+	texts := map[string]string{}
+	for name, part := range map[string]string{
+		"tags opened":        "<private>",
+		"tags cut":           "<private ",
+		"tags closed":        "</private>",
+		"empty elements":     "<private/>",
+		"empty elements two": "<private/><system-reminder>",
+		"tags escaped":       `\u003cprivate`,
+		"tags nested":        "<pri<private>x</private>vate>",
+		"brackets":           "<",
+		"backslashes":        `\`,
+		"escapes":            `\u003`,
+		"assignments":        "token=",
+		"passwords":          "password=password:",
+		"dotted":             "token=a.",
+		"quotes":             `secret="`,
+		"backquotes":         "secret=`a",
+		"headers":            "authorization:basic ",
+		"jwt":                "eyJ",
+		"jwt dots":           "eyJaaaaaaaaaa.",
+		"pem":                "-----BEGIN PRIVATE KEY-----",
+		"urls":               "a://b:c",
+		"dashes":             "-",
+		"flags":              " --password",
+		"curl":               " -u a:",
+		"underscores":        "ghp_",
+		"sk":                 "sk-a ",
+		"colons":             ":",
+		"aws":                "AKIA",
+		"aws keys":           "AKIAIOSFODNN7EXAMPLE ",
+		"gl":                 "glpat-",
+		"mixed":              "<private/>password=\"</private>\\u003c",
+		"bearer":             "bearer ",
+		"spaces":             "=" + strings.Repeat(" ", 30),
+	} {
+		texts[name] = strings.Repeat(part, size/len(part)+1)
+		texts[name+" then an end"] = texts[name] + `</private> \u003c/private\u003e "`
+	}
+	return texts
+}
+
+// TestHostileText shows that the time is bounded: texts of 256 KB that a quadratic
+// scanner would take minutes for. The limit is far from what it takes.
+func TestHostileText(t *testing.T) {
+	for name, text := range hostile(256 << 10) {
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			got, _ := Text(StripTags(text))
+			if again := StripTags(got); again != got {
+				t.Errorf("%s: StripTags is not idempotent", name)
+			}
+		}()
+		select {
+		case <-done:
+		case <-time.After(30 * time.Second):
+			t.Fatalf("%s: still at it after 30 s", name)
+		}
+	}
+}
+
+func FuzzStripTags(f *testing.F) {
+	for _, tt := range privateForms {
+		f.Add(tt.text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		got := StripTags(text)
+		if len(got) > len(text) {
+			t.Errorf("StripTags(%q) grew to %q", text, got)
+		}
+		if again := StripTags(got); again != got {
+			t.Errorf("not idempotent: %q, then %q, then %q", text, got, again)
+		}
+		tags := tagReader{s: got}
+		if _, _, ok := tags.next(); ok {
+			t.Errorf("StripTags(%q) leaves a tag: %q", text, got)
+		}
+		WhollyPrivate(text)
+	})
+}
+
+func FuzzText(f *testing.F) {
+	for _, tt := range mustMask {
+		f.Add(tt.text)
+	}
+	for _, text := range mustNotMask {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		got, _ := Text(text)
+		if again, _ := Text(got); again != got {
+			t.Errorf("not idempotent:\n %q\n %q\n %q", text, got, again)
+		}
+	})
+}

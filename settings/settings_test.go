@@ -1,0 +1,415 @@
+package settings
+
+import (
+	"encoding/json"
+	"errors"
+	"flag"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"claudemem"
+)
+
+var update = flag.Bool("update", false, "write docs/settings.md")
+
+func env(pairs ...string) func(string) string {
+	return func(key string) string {
+		for i := 0; i < len(pairs); i += 2 {
+			if pairs[i] == key {
+				return pairs[i+1]
+			}
+		}
+		return ""
+	}
+}
+
+func write(t *testing.T, content string) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.WriteFile(Path(dir), []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func read(t *testing.T, dir string) string {
+	t.Helper()
+	b, err := os.ReadFile(Path(dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// TestTable: every row can be shown, and its default is a value that it may have.
+func TestTable(t *testing.T) {
+	groups := "observer cost capture context search worker"
+	seen := map[string]bool{}
+	for _, s := range All() {
+		if seen[s.Key] || !strings.HasPrefix(s.Key, prefix) || s.Key != strings.ToUpper(s.Key) {
+			t.Errorf("key %q", s.Key)
+		}
+		seen[s.Key] = true
+		if !strings.Contains(groups, s.Group) || s.Help == "" || strings.Contains(s.Help, "\n") || s.Kind == "" {
+			t.Errorf("%s: group %q, kind %q, help %q", s.Key, s.Group, s.Kind, s.Help)
+		}
+		if err := s.Check(s.Default); err != nil {
+			t.Error(err)
+		}
+		if (s.Kind == Choice) != (s.Choices != "") {
+			t.Errorf("%s: %s with choices %q", s.Key, s.Kind, s.Choices)
+		}
+		if secret := strings.HasSuffix(s.Key, "_API_KEY"); s.Secret != secret {
+			t.Errorf("%s: secret %v", s.Key, s.Secret)
+		}
+	}
+	// The table of the specification, by hand.
+	for key, want := range map[string]string{
+		"PROVIDER": "auto", "CLAUDE_AUTH": "subscription", "MAX_OBSERVERS": "2", "OBSERVER_CONTEXT_TOKENS": "12000",
+		"REQUESTS_PER_MINUTE": "0", "MODE": "code", "LANGUAGE": "", "MODEL": "", "OPENAI_API_KEY": "", "OPENROUTER_BASE_URL": "",
+		"BATCHING_ENABLED": "true", "BATCH_MAX_SIZE": "20", "MERGE_MAX_EVENTS": "3", "DAILY_TOKEN_CAP": "2000000",
+		"SESSION_TOKEN_CAP": "400000", "PROVIDER_WAIT_MINUTES": "60",
+		"SKIP_TOOLS":        "Glob,Grep,LS,ListMcpResourcesTool,TodoWrite,TaskCreate,TaskUpdate,AskUserQuestion,Skill,SlashCommand,ToolSearch",
+		"EXCLUDED_PROJECTS": "", "INCLUDED_PROJECTS": "", "WITHHOLD_FILES": ".env*,*.pem,id_*,.netrc,.aws/credentials,*.key",
+		"CONTEXT_BUDGET": "2000", "CONTEXT_CAP_SESSIONS": "400", "CONTEXT_CAP_SYMBOLS": "500", "CONTEXT_CAP_LEARNINGS": "300",
+		"CONTEXT_CAP_OBSERVATIONS": "600", "CONTEXT_CAP_RESERVE": "200", "CONTEXT_MAX_SESSIONS": "10", "CONTEXT_MAX_SYMBOLS": "30",
+		"CONTEXT_MAX_LEARNINGS": "10", "CONTEXT_MAX_OBSERVATIONS": "10", "CONTEXT_MIN_CONFIDENCE": "0.5", "RECALL": "on", "AGENT_FILES": "off",
+		"EMBEDDER": "builtin", "EMBEDDER_BASE_URL": "", "EMBEDDER_MODEL": "", "EMBEDDER_API_KEY": "", "RECENCY_DAYS": "90",
+		"WORKER_PORT": "37777", "REQUIRE_TOKEN": "auto", "IDLE_EXIT_MINUTES": "30", "RETENTION_DAYS": "0", "BACKUP_KEEP": "3", "LOG_LEVEL": "info",
+	} {
+		s, ok := Lookup(key)
+		if !ok || s.Default != want {
+			t.Errorf("%s: %v, default %q, want %q", key, ok, s.Default, want)
+		}
+	}
+}
+
+func TestPrecedence(t *testing.T) {
+	dir := write(t, `{"CLAUDE_MEM_MODEL":"file","CLAUDE_MEM_MODE":"file"}`)
+	getenv := env(KeyModel, "env", KeyLanguage, "env")
+	for name, c := range map[string]struct {
+		load func(string, func(string) string) (*Settings, error)
+		want map[string]string
+	}{
+		"hook":   {Load, map[string]string{KeyModel: "env environment", KeyMode: "file settings.json", KeyLanguage: "env environment", KeyProvider: "auto default"}},
+		"worker": {LoadForWorker, map[string]string{KeyModel: "file settings.json", KeyMode: "file settings.json", KeyLanguage: "env environment", KeyProvider: "auto default"}},
+	} {
+		s, err := c.load(dir, getenv)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for key, want := range c.want {
+			v, err := s.Get(key)
+			if got := v.Value + " " + string(v.Origin); err != nil || got != want {
+				t.Errorf("%s: %s is %q, want %q (%v)", name, key, got, want, err)
+			}
+		}
+	}
+}
+
+func TestTypedValues(t *testing.T) {
+	dir := write(t, "\ufeff"+`{
+		"CLAUDE_MEM_MAX_OBSERVERS": 5, "CLAUDE_MEM_RECALL": false, "CLAUDE_MEM_SKIP_TOOLS": " A, ,B,",
+		"CLAUDE_MEM_PROVIDER_WAIT_MINUTES": "1.5", "CLAUDE_MEM_RECENCY_DAYS": "2", "CLAUDE_MEM_CONTEXT_MIN_CONFIDENCE": "0.75",
+		"CLAUDE_MEM_EXCLUDED_PROJECTS": "", "SOMETHING": {"else": true}}`)
+	s, err := Load(dir, env())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := s.Int(KeyMaxObservers); got != 5 {
+		t.Errorf("int %d", got)
+	}
+	if s.Bool(KeyRecall) || !s.Bool(KeyBatchingEnabled) {
+		t.Error("booleans")
+	}
+	if got := s.Items(KeySkipTools); strings.Join(got, "|") != "A|B" {
+		t.Errorf("list %q", got)
+	}
+	if got := s.Items(KeyExcludedProjects); got != nil {
+		t.Errorf("empty list %q", got)
+	}
+	if got := s.Duration(KeyProviderWaitMinutes); got != 90*time.Second {
+		t.Errorf("minutes %v", got)
+	}
+	if got := s.Duration(KeyRecencyDays); got != 48*time.Hour {
+		t.Errorf("days %v", got)
+	}
+	if got := s.Float(KeyContextMinConfidence); got != 0.75 {
+		t.Errorf("number %v", got)
+	}
+	if got := (&Settings{}).Text(KeyMode); got != "code" {
+		t.Errorf("zero settings %q", got)
+	}
+	if p := s.Problems(); p != nil {
+		t.Errorf("problems %v", p)
+	}
+}
+
+func TestBrokenFileLeavesDefaults(t *testing.T) {
+	for _, content := range []string{"x", "{", `{"a":1`, `{"a":1,}`, "[]", `"x"`, "null", `{} {}`, `{"CLAUDE_MEM_MODE":"x"`, "\x00"} {
+		dir := write(t, content)
+		s, err := Load(dir, env(KeyLanguage, "de"))
+		var e *claudemem.Error
+		if !errors.As(err, &e) || e.Hint == "" || !errors.Is(s.Err(), err) {
+			t.Errorf("%q: %v", content, err)
+		}
+		if s.Text(KeyMode) != "code" || s.Text(KeyLanguage) != "de" {
+			t.Errorf("%q: mode %q", content, s.Text(KeyMode))
+		}
+		if err := Set(dir, KeyMode, "x"); claudemem.CodeOf(err) != claudemem.CodeInvalid {
+			t.Errorf("%q: Set says %v", content, err)
+		}
+		if got := read(t, dir); got != content {
+			t.Errorf("the broken file was changed to %q", got)
+		}
+	}
+	for _, content := range []string{"", " \n", "\ufeff", "{}"} {
+		if _, err := Load(write(t, content), env()); err != nil {
+			t.Errorf("%q: %v", content, err)
+		}
+	}
+}
+
+func TestUnusableValues(t *testing.T) {
+	dir := write(t, `{"CLAUDE_MEM_WORKER_PORT":"70000","CLAUDE_MEM_PROVIDER":"SECRETWORD","CLAUDE_MEM_RECALL":"maybe",
+		"CLAUDE_MEM_IDLE_EXIT_MINUTES":"-1","CLAUDE_MEM_MAX_OBSERVERS":"1e9","CLAUDE_MEM_RECENCY_DAYS":"NaN"}`)
+	s, err := Load(dir, env())
+	if err != nil {
+		t.Fatal(err)
+	}
+	problems := s.Problems()
+	if len(problems) != 6 {
+		t.Errorf("%d problems: %v", len(problems), problems)
+	}
+	for _, p := range problems {
+		if strings.Contains(p.Error(), "SECRETWORD") {
+			t.Errorf("the error quotes the value: %v", p)
+		}
+	}
+	if s.Int(KeyWorkerPort) != 37777 || s.Text(KeyProvider) != "auto" || !s.Bool(KeyRecall) || s.Duration(KeyIdleExitMinutes) != 30*time.Minute {
+		t.Error("defaults are not in force")
+	}
+}
+
+func TestSet(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "mem")
+	if err := Unset(dir, KeyMode); err != nil {
+		t.Error(err)
+	}
+	if err := Set(dir, "mode", "a<b> \"c\""); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := read(t, dir), "{\n  \"CLAUDE_MEM_MODE\": \"a<b> \\\"c\\\"\"\n}\n"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	s, err := Load(dir, env())
+	if err != nil || s.Text(KeyMode) != "a<b> \"c\"" {
+		t.Errorf("%q, %v", s.Text(KeyMode), err)
+	}
+	for _, c := range []struct {
+		key, value string
+		want       claudemem.Code
+	}{{"NOSUCH", "x", claudemem.CodeNotFound}, {KeyWorkerPort, "x", claudemem.CodeInvalid}, {KeyProvider, "none", claudemem.CodeInvalid}} {
+		if err := Set(dir, c.key, c.value); claudemem.CodeOf(err) != c.want {
+			t.Errorf("%s=%s: %v", c.key, c.value, err)
+		}
+	}
+	if err := Unset(dir, "NOSUCH"); claudemem.CodeOf(err) != claudemem.CodeNotFound {
+		t.Error(err)
+	}
+	if runtime.GOOS != "windows" {
+		if info, err := os.Stat(Path(dir)); err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("%v, %v", info.Mode(), err)
+		}
+	}
+	if left, err := filepath.Glob(filepath.Join(dir, "*")); err != nil || len(left) != 1 {
+		t.Errorf("left in the directory: %q, %v", left, err)
+	}
+}
+
+// TestSetKeepsTheRest: order, unknown keys and values that are not text stay.
+func TestSetKeepsTheRest(t *testing.T) {
+	dir := write(t, "\ufeff"+`{"z":{"b":[1, 2]},"CLAUDE_MEM_MODE":"a","CLAUDE_MEM_NODE_ONLY":"x","CLAUDE_MEM_MODE":"b","a":1.50}`)
+	if err := Set(dir, KeyMode, "c"); err != nil {
+		t.Fatal(err)
+	}
+	if err := Set(dir, KeyModel, "m"); err != nil {
+		t.Fatal(err)
+	}
+	want := "{\n  \"z\": {\"b\":[1, 2]},\n  \"CLAUDE_MEM_MODE\": \"c\",\n  \"CLAUDE_MEM_NODE_ONLY\": \"x\",\n  \"a\": 1.50,\n  \"CLAUDE_MEM_MODEL\": \"m\"\n}\n"
+	if got := read(t, dir); got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	if err := Unset(dir, KeyMode); err != nil {
+		t.Fatal(err)
+	}
+	if got := read(t, dir); got != strings.Replace(want, "  \"CLAUDE_MEM_MODE\": \"c\",\n", "", 1) {
+		t.Errorf("after Unset: %s", got)
+	}
+}
+
+func TestSetThroughALink(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("links need rights")
+	}
+	home := write(t, "{}")
+	if err := os.Chmod(Path(home), 0o640); err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := os.Symlink(Path(home), Path(dir)); err != nil {
+		t.Fatal(err)
+	}
+	if err := Set(dir, KeyMode, "x"); err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Lstat(Path(dir)); err != nil || info.Mode()&fs.ModeSymlink == 0 {
+		t.Error("the link is gone")
+	}
+	if info, err := os.Stat(Path(home)); err != nil || info.Mode().Perm() != 0o640 || !strings.Contains(read(t, home), `"x"`) {
+		t.Errorf("%v, %v, %s", info.Mode(), err, read(t, home))
+	}
+}
+
+// TestSetAtOnce: no edit is lost.
+func TestSetAtOnce(t *testing.T) {
+	dir := t.TempDir()
+	keys := []string{KeyMode, KeyModel, KeyLanguage, KeyOpenAIBaseURL, KeyOllamaBaseURL, KeyGeminiBaseURL}
+	var wg sync.WaitGroup
+	for _, key := range keys {
+		wg.Go(func() {
+			if err := Set(dir, key, key); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	s, err := Load(dir, env())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range keys {
+		if s.Text(key) != key {
+			t.Errorf("%s was lost", key)
+		}
+	}
+}
+
+func TestLockOfADeadEdit(t *testing.T) {
+	dir := t.TempDir()
+	path := Path(dir) + ".lock"
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	old := time.Now().Add(-time.Minute)
+	if err := os.Chtimes(path, old, old); err != nil {
+		t.Fatal(err)
+	}
+	if err := Set(dir, KeyMode, "x"); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestDataDirNotWritable(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := Set(file, KeyMode, "x"); claudemem.CodeOf(err) != claudemem.CodeStorage {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestShown(t *testing.T) {
+	for value, want := range map[string]string{"": "", "short": "…", "sk-0123456789abcdef": "…cdef"} {
+		v := Value{Setting: Setting{Secret: true}, Value: value}
+		if got := v.Shown(); got != want {
+			t.Errorf("%q is shown as %q", value, got)
+		}
+	}
+	if got := (Value{Value: "open"}).Shown(); got != "open" {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestDataDir(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("paths are written for Unix")
+	}
+	for want, getenv := range map[string]func(string) string{
+		"/home/me/.claude-mem": env("HOME", "/home/me"),
+		"/data":                env("HOME", "/home/me", DataDirKey, "/data/"),
+		"/home/me/x":           env("HOME", "/home/me", DataDirKey, "~/x"),
+		"/only":                env(DataDirKey, "/only"),
+		"":                     env(),
+	} {
+		if got := DataDir(getenv); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	if got := DataDir(env(DataDirKey, "rel")); !filepath.IsAbs(got) {
+		t.Errorf("relative: %q", got)
+	}
+}
+
+// TestSettingsDocument keeps docs/settings.md the table: -update writes it.
+func TestSettingsDocument(t *testing.T) {
+	path := filepath.Join("..", "docs", "settings.md")
+	if *update {
+		if err := os.WriteFile(path, []byte(Markdown()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(got) != Markdown() {
+		t.Errorf("%s is not what the table says; run make docs", path)
+	}
+}
+
+// FuzzSettings: any file loads or is reported, and what loads survives a Set.
+func FuzzSettings(f *testing.F) {
+	for _, s := range []string{"", "{}", "\ufeff{}", `{"CLAUDE_MEM_MODE":"x","a":[1,{"b":null}]}`, `{"CLAUDE_MEM_WORKER_PORT":5}`, `{"a":1,"a":2}`, `{"":""}`, "{\"\xff\":\"\xff\"}", "{", "x"} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		dir := t.TempDir()
+		if err := os.WriteFile(Path(dir), data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s, err := Load(dir, env())
+		for _, v := range s.List() {
+			if v.Check(v.Value) != nil {
+				t.Fatalf("%s has the value %q", v.Key, v.Value)
+			}
+		}
+		if setErr := Set(dir, KeyMode, "fuzz"); (setErr == nil) != (err == nil) {
+			t.Fatalf("Load: %v, Set: %v", err, setErr)
+		}
+		after, readErr := os.ReadFile(Path(dir))
+		if readErr != nil {
+			t.Fatal(readErr)
+		}
+		if err != nil {
+			if string(after) != string(data) {
+				t.Fatal("a broken file was changed")
+			}
+			return
+		}
+		if !json.Valid(after) {
+			t.Fatalf("wrote %q", after)
+		}
+		again, err := Load(dir, env())
+		if err != nil || again.Text(KeyMode) != "fuzz" || len(again.file) > len(s.file)+1 {
+			t.Fatalf("%q became %q: %v", data, after, err)
+		}
+	})
+}

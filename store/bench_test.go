@@ -1,0 +1,120 @@
+package store_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"claudemem"
+	"claudemem/store"
+)
+
+// benchPayload is the size of a typical tool event in bytes (SPEC 3.1).
+const benchPayload = 2400
+
+func benchArrival(session, n int) claudemem.Arrival {
+	output, _ := json.Marshal(map[string]string{"stdout": strings.Repeat("ok  \tclaudemem/store\t0.412s\n", benchPayload/27)})
+	id := fmt.Sprintf("%016x%016x", 1_700_000_000_000_000_000+n, n)
+	host := fmt.Sprintf("5b1d5a52-77a3-4d4b-9a53-%012d", session)
+	tool := fmt.Sprintf("toolu_%024d", n)
+	return claudemem.Arrival{
+		Key: "tool:claude-code:" + host + ":" + tool,
+		Event: claudemem.Event{
+			DeliveryID: id, Kind: claudemem.KindTool, Host: claudemem.HostClaudeCode, HostSessionID: host,
+			PromptID: "44675fdb-0210-4f57-b4a3-404f3225d2fd", OccurredAt: claudemem.Millis(1_700_000_000_000 + n),
+			ProjectPath: "/home/dev/project", Cwd: "/home/dev/project", ToolName: "Bash", ToolUseID: tool,
+			ToolInput: json.RawMessage(`{"command":"go test ./..."}`), ToolResponse: output,
+		},
+		ReceivedAt: claudemem.Millis(1_700_000_000_000 + n),
+	}
+}
+
+// BenchmarkEnqueue measures durable events a second. Each writer is a session
+// that waits for its receipt before it sends the next event, as a hook does.
+func BenchmarkEnqueue(b *testing.B) {
+	for _, writers := range []int{1, 8, 64} {
+		b.Run(fmt.Sprintf("writers=%d", writers), func(b *testing.B) {
+			s, err := store.Open(context.Background(), filepath.Join(b.TempDir(), "memory.db"), store.Options{})
+			if err != nil {
+				b.Fatal(err)
+			}
+			arrivals := make([]claudemem.Arrival, b.N)
+			for i := range arrivals {
+				arrivals[i] = benchArrival(i%writers, i)
+			}
+			var next atomic.Int64
+			var group sync.WaitGroup
+			b.ResetTimer()
+			for range writers {
+				group.Go(func() {
+					for {
+						i := int(next.Add(1)) - 1
+						if i >= b.N {
+							return
+						}
+						if _, err := s.Enqueue(context.Background(), arrivals[i]); err != nil {
+							b.Error(err)
+							return
+						}
+					}
+				})
+			}
+			group.Wait()
+			b.StopTimer()
+			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "events/s")
+			if err := s.Close(); err != nil {
+				b.Fatal(err)
+			}
+		})
+	}
+}
+
+// BenchmarkClaimConfirm measures how fast a backlog in turns of 20 events is
+// worked off, with an observation and a summary for each turn.
+func BenchmarkClaimConfirm(b *testing.B) {
+	ctx := context.Background()
+	s, err := store.Open(ctx, filepath.Join(b.TempDir(), "memory.db"), store.Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	const turn = 20
+	var session claudemem.SessionID
+	for i := 0; i < b.N; i += turn {
+		var arrivals []claudemem.Arrival
+		for j := i; j < i+turn; j++ {
+			arrivals = append(arrivals, benchArrival(0, j))
+		}
+		receipts, err := s.Enqueue(ctx, arrivals...)
+		if err != nil {
+			b.Fatal(err)
+		}
+		session = receipts[0].Session
+	}
+	b.ResetTimer()
+	for i := 0; i < b.N; i += turn {
+		claim, err := s.Claim(ctx, fmt.Sprint("claim", i), session, turn, 1)
+		if err != nil || len(claim.Events) != turn {
+			b.Fatal(len(claim.Events), err)
+		}
+		if err := s.Confirm(ctx, claim, claudemem.Outcome{
+			Observations: []claudemem.Observation{{
+				Type: claudemem.TypeBugfix, Title: fmt.Sprintf("Fixed the parser %d", i), Narrative: strings.Repeat("n", 500),
+				Facts: []string{"one", "two"}, Concepts: []string{"gotcha"},
+				Files: []claudemem.FileRef{{Path: "parser.go", Role: claudemem.FileModified}}, PromptNumber: i,
+			}},
+			Summaries: []claudemem.Summary{{Request: "fix it", Completed: "fixed", PromptNumber: i}},
+		}); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.StopTimer()
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "events/s")
+	if err := s.Close(); err != nil {
+		b.Fatal(err)
+	}
+}

@@ -1,0 +1,112 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+
+	"claudemem"
+)
+
+// Books implements queue.Storage. What was received is read from the numbers
+// that events get as they come and not by counting outcomes, so that
+// [claudemem.Books.Balanced] proves something.
+func (s *Store) Books(ctx context.Context) (claudemem.Books, error) {
+	const what = "read books"
+	var b claudemem.Books
+	// One statement sees one moment.
+	rows, err := s.reader.QueryContext(ctx, `SELECT outcome, count(*) FROM events GROUP BY outcome
+		UNION ALL SELECT 'received', coalesce(max(id), 0) FROM events
+		UNION ALL SELECT 'duplicates', coalesce(sum(value), 0) FROM counters WHERE name = 'duplicates'`)
+	if err != nil {
+		return b, fault(what, err)
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var name string
+		var n int
+		if err := rows.Scan(&name, &n); err != nil {
+			return b, fault(what, err)
+		}
+		switch name {
+		case "received":
+			b.Received = n
+		case "duplicates":
+			b.Duplicates = n
+		case string(claudemem.StatusPending):
+			b.Pending = n
+		case string(claudemem.StatusProcessing):
+			b.Processing = n
+		case string(claudemem.StatusProcessed):
+			b.Processed = n
+		case string(claudemem.StatusSkipped):
+			b.Skipped = n
+		case string(claudemem.StatusFailed):
+			b.Failed = n
+		case string(claudemem.StatusForgotten):
+			b.Forgotten = n
+		}
+	}
+	return b, fault(what, rows.Err())
+}
+
+// Counters returns what is only counted: duplicates, refused and, for
+// each secret rule, redacted:RULE.
+func (s *Store) Counters(ctx context.Context) (map[string]int, error) {
+	const what = "read counters"
+	rows, err := s.reader.QueryContext(ctx, "SELECT name, value FROM counters WHERE name <> 'processed_seq'")
+	if err != nil {
+		return nil, fault(what, err)
+	}
+	defer func() { _ = rows.Close() }()
+	counters := map[string]int{}
+	for rows.Next() {
+		var name string
+		var n int
+		if err := rows.Scan(&name, &n); err != nil {
+			return nil, fault(what, err)
+		}
+		counters[name] = n
+	}
+	return counters, fault(what, rows.Err())
+}
+
+// Audit checks what must always hold of the books and returns a sentence for
+// each thing that doesn't; none is the good answer.
+func (s *Store) Audit(ctx context.Context) ([]string, error) {
+	const what = "audit books"
+	tx, err := s.reader.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	if err != nil {
+		return nil, fault(what, err)
+	}
+	defer func() { _ = tx.Rollback() }()
+	checks := []struct{ query, finding string }{
+		{`SELECT coalesce(max(id), 0) - count(*) FROM events`,
+			"%d events were received and are not in the books"},
+		{`SELECT count(*) FROM events e WHERE outcome IN ('pending', 'processing', 'failed')
+			AND NOT EXISTS (SELECT 1 FROM pending_messages m WHERE m.event_id = e.id)`,
+			"%d events wait without a payload"},
+		{`SELECT count(*) FROM pending_messages m JOIN events e ON e.id = m.event_id
+			WHERE e.outcome NOT IN ('pending', 'processing', 'failed')`,
+			"%d payloads are left of events that are done"},
+		{`SELECT count(*) FROM pending_messages m JOIN events e ON e.id = m.event_id
+			WHERE (e.outcome = 'processing') <> (m.claimer IS NOT NULL)`,
+			"%d events are claimed by nobody, or free and claimed"},
+		{`SELECT count(*) FROM events WHERE (processed_seq IS NOT NULL) AND outcome NOT IN ('processed', 'forgotten')`,
+			"%d events were confirmed and are not processed"},
+		{`SELECT count(*) FROM sessions s WHERE prompt_count <>
+			coalesce((SELECT max(number) FROM prompts p WHERE p.session_id = s.id), 0)`,
+			"%d sessions count their prompts wrongly"},
+	}
+	var findings []string
+	for _, c := range checks {
+		var n int
+		if err := tx.QueryRowContext(ctx, c.query).Scan(&n); err != nil {
+			return nil, fault(what, err)
+		}
+		if n != 0 {
+			findings = append(findings, fmt.Sprintf(c.finding, n))
+		}
+	}
+	return findings, nil
+}

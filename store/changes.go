@@ -1,0 +1,99 @@
+package store
+
+import (
+	"context"
+	"sync"
+
+	"claudemem"
+)
+
+// feed tells followers that the change feed has grown. It carries no content:
+// a follower that was slow reads on from its own position.
+type feed struct {
+	mu        sync.Mutex
+	seq       int64
+	followers map[chan struct{}]struct{}
+	closed    bool
+}
+
+func (f *feed) tell(seq int64) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if seq == f.seq {
+		return
+	}
+	f.seq = seq
+	for c := range f.followers {
+		select {
+		case c <- struct{}{}:
+		default: // capacity 1: it has been told already
+		}
+	}
+}
+
+func (f *feed) close() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.closed = true
+	for c := range f.followers {
+		close(c)
+	}
+	f.followers = nil
+}
+
+// Follow returns a channel (capacity 1, later signals merge) that receives after
+// each commit that appended to the change feed, and once at the start. The
+// channel is closed by stop and when the store closes.
+func (s *Store) Follow() (changed <-chan struct{}, stop func()) {
+	c := make(chan struct{}, 1)
+	c <- struct{}{}
+	f := &s.feed
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.closed {
+		close(c)
+		return c, func() {}
+	}
+	if f.followers == nil {
+		f.followers = map[chan struct{}]struct{}{}
+	}
+	f.followers[c] = struct{}{}
+	return c, func() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		if _, ok := f.followers[c]; ok {
+			delete(f.followers, c)
+			close(c)
+		}
+	}
+}
+
+// Changes returns up to limit entries of the change feed with numbers above
+// after, in order.
+func (s *Store) Changes(ctx context.Context, after int64, limit int) ([]claudemem.Change, error) {
+	const what = "read changes"
+	rows, err := s.reader.QueryContext(ctx, "SELECT seq, kind, id, operation FROM changes WHERE seq > ? ORDER BY seq LIMIT ?", after, limit)
+	if err != nil {
+		return nil, fault(what, err)
+	}
+	defer func() { _ = rows.Close() }()
+	var changes []claudemem.Change
+	for rows.Next() {
+		var c claudemem.Change
+		if err := rows.Scan(&c.Seq, &c.Kind, &c.ID, &c.Operation); err != nil {
+			return nil, fault(what, err)
+		}
+		changes = append(changes, c)
+	}
+	return changes, fault(what, rows.Err())
+}
+
+// ChangeRange returns the lowest number that the feed still has and the highest
+// that it ever gave. A follower whose position is below oldest-1 has missed
+// changes and must start anew. An empty feed has oldest = newest+1.
+func (s *Store) ChangeRange(ctx context.Context) (oldest, newest int64, err error) {
+	err = s.reader.QueryRowContext(ctx, `SELECT
+		coalesce((SELECT min(seq) FROM changes), (SELECT seq + 1 FROM sqlite_sequence WHERE name = 'changes'), 1),
+		coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'changes'), 0)`).Scan(&oldest, &newest)
+	return oldest, newest, fault("read change range", err)
+}

@@ -1,0 +1,375 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"math"
+
+	"claudemem"
+)
+
+// claimBytes bounds the payloads of one claim, so that a backlog of huge events
+// doesn't fill the memory; an event larger than that is claimed alone.
+const claimBytes = 64 << 20
+
+// longestPause is more than any pause that the queue asks for (an hour). An event
+// that is due later than that was given back before the clock was set back, and
+// is due.
+const longestPause claudemem.Millis = 2 * 60 * 60 * 1000
+
+func isDue(notBefore, now claudemem.Millis) bool {
+	return notBefore <= now || notBefore > now+longestPause
+}
+
+// errorLength bounds what is kept of why an event failed, in bytes.
+const errorLength = 1000
+
+// Backlog implements queue.Storage. Events behind one that isn't due yet are
+// not due either, since a session's events are claimed in order.
+func (s *Store) Backlog(ctx context.Context, now claudemem.Millis) ([]claudemem.Backlog, error) {
+	const what = "read backlog"
+	rows, err := s.reader.QueryContext(ctx, `SELECT session_id, outcome, kind, prompt_number, received_at, not_before, bytes
+		FROM events INDEXED BY events_queue WHERE outcome IN ('pending', 'processing')
+		ORDER BY session_id, occurred_at, delivery_id, id`)
+	if err != nil {
+		return nil, fault(what, err)
+	}
+	defer func() { _ = rows.Close() }()
+	var list []claudemem.Backlog
+	var b *claudemem.Backlog // of the session whose rows are read
+	waiting := false         // an event of b isn't due
+	for rows.Next() {
+		var session claudemem.SessionID
+		var outcome claudemem.Status
+		var kind claudemem.EventKind
+		var number, bytes int
+		var receivedAt, notBefore claudemem.Millis
+		if err := rows.Scan(&session, &outcome, &kind, &number, &receivedAt, &notBefore, &bytes); err != nil {
+			return nil, fault(what, err)
+		}
+		if outcome != claudemem.StatusPending {
+			continue
+		}
+		if b == nil || b.Session.ID != session {
+			list = append(list, claudemem.Backlog{OldestPrompt: number, NewestPrompt: number})
+			b, waiting = &list[len(list)-1], false
+			b.Session.ID = session
+		}
+		b.OldestPrompt = min(b.OldestPrompt, number)
+		b.NewestPrompt = max(b.NewestPrompt, number)
+		b.NewestAt = max(b.NewestAt, receivedAt)
+		if !waiting && !isDue(notBefore, now) {
+			waiting = true
+			b.NextDue = notBefore
+		}
+		if waiting {
+			continue
+		}
+		b.Bytes += bytes
+		if kind == claudemem.KindStop {
+			b.Stops++
+		} else {
+			b.Tools++
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fault(what, err)
+	}
+	for i := range list {
+		session, err := s.Session(ctx, list[i].Session.ID)
+		if err != nil {
+			return nil, fault(what, err)
+		}
+		list[i].Session = session
+	}
+	return list, nil
+}
+
+// Claim implements queue.Storage. A session has at most one claim at a time,
+// whoever holds it. An event whose payload can't be read is buried on the way.
+func (s *Store) Claim(ctx context.Context, claimer string, session claudemem.SessionID, limit int, now claudemem.Millis) (claudemem.Claim, error) {
+	const what = "claim events"
+	var claim claudemem.Claim
+	err := s.writeKeeping(ctx, what, func(t *tx) error {
+		if claimer == "" {
+			return claudemem.Errorf(claudemem.CodeInvalid, "claim without a claimer")
+		}
+		var err error
+		if claim, err = t.claim(claimer, session, limit, now); err != nil {
+			claim = claudemem.Claim{}
+		}
+		return err
+	})
+	return claim, err
+}
+
+// writeKeeping is write for what doesn't touch sessions or tombstones.
+func (s *Store) writeKeeping(ctx context.Context, what string, fn func(*tx) error) error {
+	if s.writer == nil {
+		return fault(what, errReadOnly)
+	}
+	return fault(what, s.writer.do(ctx, job{run: fn, keepsSessions: true}))
+}
+
+// waiting is an event that may be claimed.
+type waiting struct {
+	id    int64
+	event claudemem.PendingEvent
+}
+
+func (t *tx) claim(claimer string, session claudemem.SessionID, limit int, now claudemem.Millis) (claudemem.Claim, error) {
+	claim := claudemem.Claim{Claimer: claimer}
+	held, err := t.number(`SELECT EXISTS (SELECT 1 FROM events INDEXED BY events_queue
+		WHERE session_id = ? AND outcome = 'processing' AND outcome IN ('pending', 'processing'))`, int64(session))
+	if err != nil || held != 0 {
+		return claim, err
+	}
+	due, unreadable, err := t.due(session, limit, now)
+	if err != nil {
+		return claim, err
+	}
+	for _, id := range unreadable {
+		if err := t.bury(id, "its payload can't be read"); err != nil {
+			return claim, err
+		}
+	}
+	if len(due) == 0 {
+		return claim, nil
+	}
+	row, err := t.stmt("SELECT " + sessionColumns + " FROM sessions s WHERE s.id = ?")
+	if err != nil {
+		return claim, err
+	}
+	if claim.Session, err = scanSession(row.QueryRow(int64(session))); err != nil {
+		return claim, err
+	}
+	for _, w := range due {
+		n, err := t.change("UPDATE events SET outcome = 'processing' WHERE id = ? AND outcome = 'pending'", w.id)
+		if err != nil {
+			return claim, err
+		}
+		if n != 1 {
+			return claim, claudemem.Errorf(claudemem.CodeConflict, "event %s is no longer pending", w.event.Key)
+		}
+		if _, err := t.exec("UPDATE pending_messages SET claimer = ?, claimed_at = ? WHERE event_id = ?",
+			claimer, int64(now), w.id); err != nil {
+			return claim, err
+		}
+		claim.Events = append(claim.Events, w.event)
+	}
+	return claim, nil
+}
+
+// due reads the oldest events of a session up to the first that isn't due, and
+// the ids of those whose payload can't be read.
+func (t *tx) due(session claudemem.SessionID, limit int, now claudemem.Millis) (due []waiting, unreadable []int64, err error) {
+	if limit <= 0 {
+		limit = math.MaxInt
+	}
+	rows, err := t.query(`SELECT e.id, e.event_key, e.prompt_number, e.not_before, e.bytes, m.attempts, m.payload, m.files
+		FROM events e JOIN pending_messages m ON m.event_id = e.id
+		WHERE e.session_id = ? AND e.outcome = 'pending' AND e.outcome IN ('pending', 'processing')
+		ORDER BY e.occurred_at, e.delivery_id, e.id`, int64(session))
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	total := 0
+	for len(due) < limit && rows.Next() {
+		var w waiting
+		var notBefore claudemem.Millis
+		var bytes int
+		var payload, files sql.RawBytes
+		if err := rows.Scan(&w.id, &w.event.Key, &w.event.PromptNumber, &notBefore, &bytes, &w.event.Attempts, &payload, &files); err != nil {
+			return nil, nil, err
+		}
+		total += bytes
+		if !isDue(notBefore, now) || (total > claimBytes && len(due) > 0) {
+			break
+		}
+		if decodePayload(payload, files, &w.event) != nil {
+			unreadable = append(unreadable, w.id)
+			continue
+		}
+		due = append(due, w)
+	}
+	return due, unreadable, rows.Err()
+}
+
+func decodePayload(payload, files []byte, into *claudemem.PendingEvent) error {
+	if err := json.Unmarshal(payload, &into.Event); err != nil {
+		return err
+	}
+	if len(files) == 0 {
+		return nil
+	}
+	return json.Unmarshal(files, &into.Files)
+}
+
+// heldEvents returns the ids of a claim's events; CodeConflict when any of them
+// isn't held by the claimer any more.
+func (t *tx) heldEvents(claim *claudemem.Claim) ([]int64, error) {
+	if len(claim.Events) == 0 {
+		return nil, claudemem.Errorf(claudemem.CodeInvalid, "the claim is empty")
+	}
+	ids := make([]int64, len(claim.Events))
+	seen := make(map[string]bool, len(claim.Events))
+	for i := range claim.Events {
+		key := claim.Events[i].Key
+		err := t.row(`SELECT e.id FROM events e JOIN pending_messages m ON m.event_id = e.id
+			WHERE e.event_key = ? AND e.outcome = 'processing' AND m.claimer = ? AND e.session_id = ?`,
+			[]any{key, claim.Claimer, int64(claim.Session.ID)}, &ids[i])
+		if errors.Is(err, sql.ErrNoRows) || seen[key] {
+			return nil, claudemem.Errorf(claudemem.CodeConflict, "event %s is not held by %s", key, claim.Claimer)
+		}
+		if err != nil {
+			return nil, err
+		}
+		seen[key] = true
+	}
+	return ids, nil
+}
+
+// Release implements queue.Storage; CodeConflict when the claim isn't held.
+func (s *Store) Release(ctx context.Context, claim claudemem.Claim, cause string, counted bool, notBefore claudemem.Millis) error {
+	return s.writeKeeping(ctx, "release claim", func(t *tx) error {
+		ids, err := t.heldEvents(&claim)
+		if err != nil {
+			return err
+		}
+		attempt := 0
+		if counted {
+			attempt = 1
+		}
+		for _, id := range ids {
+			if _, err := t.exec("UPDATE events SET outcome = 'pending', not_before = ? WHERE id = ?", int64(notBefore), id); err != nil {
+				return err
+			}
+			if _, err := t.exec(`UPDATE pending_messages SET claimer = NULL, claimed_at = NULL, attempts = attempts + ?1,
+				last_error = CASE WHEN ?2 = '' THEN last_error ELSE ?2 END WHERE event_id = ?3`,
+				attempt, clip(cause, errorLength), id); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// Bury implements queue.Storage; CodeConflict when the claim isn't held.
+func (s *Store) Bury(ctx context.Context, claim claudemem.Claim, cause string) error {
+	return s.writeKeeping(ctx, "bury claim", func(t *tx) error {
+		ids, err := t.heldEvents(&claim)
+		if err != nil {
+			return err
+		}
+		for _, id := range ids {
+			if err := t.bury(id, cause); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func (t *tx) bury(id int64, cause string) error {
+	if _, err := t.exec("UPDATE events SET outcome = 'failed', processed_at = ? WHERE id = ?", int64(t.now()), id); err != nil {
+		return err
+	}
+	_, err := t.exec(`UPDATE pending_messages SET claimer = NULL, claimed_at = NULL, attempts = attempts + 1, last_error = ?
+		WHERE event_id = ?`, clip(cause, errorLength), id)
+	return err
+}
+
+// Heal implements queue.Storage.
+func (s *Store) Heal(ctx context.Context, claimedBefore claudemem.Millis, live []string) (int, error) {
+	names, err := encode(append([]string{}, live...))
+	if err != nil {
+		return 0, fault("heal queue", err)
+	}
+	healed := 0
+	err = s.writeKeeping(ctx, "heal queue", func(t *tx) error {
+		var err error
+		healed, err = t.change(`UPDATE events SET outcome = 'pending'
+			WHERE outcome = 'processing' AND outcome IN ('pending', 'processing') AND id IN (
+				SELECT event_id FROM pending_messages
+				WHERE claimed_at < ?1 AND claimer NOT IN (SELECT value FROM json_each(?2)))`,
+			int64(claimedBefore), names)
+		if err != nil || healed == 0 {
+			return err
+		}
+		_, err = t.exec(`UPDATE pending_messages SET claimer = NULL, claimed_at = NULL
+			WHERE claimed_at < ?1 AND claimer NOT IN (SELECT value FROM json_each(?2))`,
+			int64(claimedBefore), names)
+		return err
+	})
+	return healed, err
+}
+
+// DeadLetters implements queue.Storage: the oldest first, all when limit is 0.
+func (s *Store) DeadLetters(ctx context.Context, limit int) ([]claudemem.DeadLetter, error) {
+	const what = "list dead letters"
+	if limit <= 0 {
+		limit = -1 // no limit
+	}
+	rows, err := s.reader.QueryContext(ctx, `SELECT e.event_key, e.session_id, e.kind, e.tool_name, e.occurred_at, m.attempts, m.last_error
+		FROM events e JOIN pending_messages m ON m.event_id = e.id
+		WHERE e.outcome = 'failed' ORDER BY e.occurred_at, e.id LIMIT ?`, limit)
+	if err != nil {
+		return nil, fault(what, err)
+	}
+	defer func() { _ = rows.Close() }()
+	var letters []claudemem.DeadLetter
+	for rows.Next() {
+		var l claudemem.DeadLetter
+		if err := rows.Scan(&l.Key, &l.Session, &l.Kind, &l.ToolName, &l.OccurredAt, &l.Attempts, &l.LastError); err != nil {
+			return nil, fault(what, err)
+		}
+		letters = append(letters, l)
+	}
+	return letters, fault(what, rows.Err())
+}
+
+// Revive implements queue.Storage: attempts start at 0 again.
+func (s *Store) Revive(ctx context.Context, keys ...string) (int, error) {
+	names, err := encode(append([]string{}, keys...))
+	if err != nil {
+		return 0, fault("revive dead letters", err)
+	}
+	revived := 0
+	err = s.writeKeeping(ctx, "revive dead letters", func(t *tx) error {
+		if _, err := t.exec(`UPDATE pending_messages SET attempts = 0 WHERE event_id IN (
+			SELECT id FROM events WHERE outcome = 'failed'
+			  AND (?1 = 0 OR event_key IN (SELECT value FROM json_each(?2))))`, len(keys), names); err != nil {
+			return err
+		}
+		var err error
+		revived, err = t.change(`UPDATE events SET outcome = 'pending', not_before = 0, processed_at = NULL
+			WHERE outcome = 'failed' AND (?1 = 0 OR event_key IN (SELECT value FROM json_each(?2)))`, len(keys), names)
+		return err
+	})
+	return revived, err
+}
+
+// Interrupt implements queue.Storage.
+func (s *Store) Interrupt(ctx context.Context, idleSince claudemem.Millis) (int, error) {
+	interrupted := 0
+	err := s.write(ctx, "interrupt idle sessions", func(t *tx) error {
+		var err error
+		interrupted, err = t.change("UPDATE sessions SET status = 'interrupted' WHERE status = 'active' AND updated_at < ?", int64(idleSince))
+		return err
+	})
+	return interrupted, err
+}
+
+// clip cuts text to at most n bytes without splitting a character.
+func clip(text string, n int) string {
+	if len(text) <= n {
+		return text
+	}
+	for n > 0 && text[n]&0xc0 == 0x80 {
+		n--
+	}
+	return text[:n]
+}

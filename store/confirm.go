@@ -1,0 +1,311 @@
+package store
+
+import (
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/hex"
+	"errors"
+	"slices"
+	"strings"
+
+	"claudemem"
+)
+
+// nearDuplicateWindow is how far apart two observations of the same thing may be
+// to be one (SPEC 5).
+const nearDuplicateWindow claudemem.Millis = 24 * 60 * 60 * 1000
+
+// Confirm implements queue.Storage. It fills in what the outcome's records lack
+// (session, project, times) and, once it is committed, their ids in place; an
+// observation that repeats a stored one gets that one's id. A second Confirm of
+// the same claim fails with CodeConflict and stores nothing.
+func (s *Store) Confirm(ctx context.Context, claim claudemem.Claim, outcome claudemem.Outcome) error {
+	// Worked on in copies: a failed transaction must leave the caller's records as
+	// they were.
+	observations := slices.Clone(outcome.Observations)
+	summaries := slices.Clone(outcome.Summaries)
+	learnings := slices.Clone(outcome.Learnings)
+	err := s.writeKeeping(ctx, "confirm claim", func(t *tx) error {
+		ids, err := t.heldEvents(&claim)
+		if err != nil {
+			return err
+		}
+		if err := t.finishEvents(ids); err != nil {
+			return err
+		}
+		for i := range observations {
+			if err := t.addObservation(&claim.Session, &observations[i]); err != nil {
+				return err
+			}
+		}
+		for i := range summaries {
+			if err := t.addSummary(&claim.Session, &summaries[i]); err != nil {
+				return err
+			}
+		}
+		for i := range learnings {
+			if err := t.addLearning(&claim.Session, &learnings[i]); err != nil {
+				return err
+			}
+		}
+		for i := range outcome.Symbols {
+			if err := t.addSymbol(&claim.Session, &outcome.Symbols[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	copy(outcome.Observations, observations)
+	copy(outcome.Summaries, summaries)
+	copy(outcome.Learnings, learnings)
+	return nil
+}
+
+// finishEvents books events as processed, in order, and deletes their payloads.
+func (t *tx) finishEvents(ids []int64) error {
+	if err := t.count(counterProcessedSeq, len(ids)); err != nil {
+		return err
+	}
+	last, err := t.number("SELECT value FROM counters WHERE name = 'processed_seq'")
+	if err != nil {
+		return err
+	}
+	now := int64(t.now())
+	for i, id := range ids {
+		seq := last - int64(len(ids)-1-i)
+		if _, err := t.exec("UPDATE events SET outcome = 'processed', processed_at = ?, processed_seq = ? WHERE id = ?", now, seq, id); err != nil {
+			return err
+		}
+		if _, err := t.exec("DELETE FROM pending_messages WHERE event_id = ?", id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sessionOf returns the session that a record of a claim belongs to.
+func sessionOf(claimed *claudemem.Session, session claudemem.SessionID) (claudemem.SessionID, error) {
+	if session != 0 && session != claimed.ID {
+		return 0, claudemem.Errorf(claudemem.CodeInvalid, "a record of session %d in a claim of session %d", session, claimed.ID)
+	}
+	return claimed.ID, nil
+}
+
+func (t *tx) addObservation(claimed *claudemem.Session, o *claudemem.Observation) error {
+	var err error
+	if o.Session, err = sessionOf(claimed, o.Session); err != nil {
+		return err
+	}
+	if o.ProjectPath == "" {
+		o.ProjectPath = claimed.ProjectPath
+	}
+	if o.Origin == "" {
+		o.Origin = claudemem.OriginObserver
+	}
+	if o.CreatedAt <= 0 {
+		o.CreatedAt = t.now()
+	}
+	o.ContentHash = contentHash(o)
+	filesKey := filesKey(o.Files)
+	same, err := t.sameObservation(o, filesKey)
+	if err != nil {
+		return err
+	}
+	if same != 0 {
+		o.ID = claudemem.ObservationID(same)
+		return t.row("UPDATE observations SET times_seen = times_seen + 1 WHERE id = ? RETURNING ulid, times_seen",
+			[]any{same}, &o.ULID, &o.TimesSeen)
+	}
+	o.TimesSeen = max(o.TimesSeen, 1)
+	if o.ULID, err = t.ulid(o.CreatedAt); err != nil {
+		return err
+	}
+	facts, err := encode(list(o.Facts))
+	if err != nil {
+		return err
+	}
+	concepts, err := encode(list(o.Concepts))
+	if err != nil {
+		return err
+	}
+	id, err := t.insert(`INSERT INTO observations
+		(ulid, session_id, project, prompt_number, type, title, subtitle, narrative, facts, concepts, discovery_tokens,
+		 content_hash, files_key, origin, agent_id, agent_type, branch, head_commit, times_seen, pinned, created_at)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		string(o.ULID), int64(o.Session), o.ProjectPath, o.PromptNumber, string(o.Type), o.Title, o.Subtitle, o.Narrative,
+		facts, concepts, o.DiscoveryTokens, o.ContentHash, filesKey, string(o.Origin), o.AgentID, o.AgentType,
+		o.Branch, o.HeadCommit, o.TimesSeen, o.Pinned, int64(o.CreatedAt))
+	if err != nil {
+		return err
+	}
+	o.ID = claudemem.ObservationID(id)
+	for i, f := range o.Files {
+		var hash any
+		if f.Hash != "" {
+			hash = f.Hash
+		}
+		if _, err := t.exec("INSERT INTO observation_files (observation_id, position, path, role, file_hash) VALUES (?, ?, ?, ?, ?)",
+			id, i, f.Path, string(f.Role), hash); err != nil {
+			return err
+		}
+	}
+	for _, c := range o.Concepts {
+		if _, err := t.exec("INSERT INTO observation_concepts (observation_id, concept) VALUES (?, ?) ON CONFLICT DO NOTHING", id, c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sameObservation returns the stored observation that o repeats, 0 when it is
+// new: the same content in the session, or nearly the same title about the same
+// files within a day in the project.
+func (t *tx) sameObservation(o *claudemem.Observation, filesKey string) (int64, error) {
+	id, err := t.number("SELECT id FROM observations WHERE session_id = ? AND content_hash = ?", int64(o.Session), o.ContentHash)
+	if id != 0 || err != nil {
+		return id, err
+	}
+	rows, err := t.query(`SELECT id, title FROM observations
+		WHERE project = ?1 AND type = ?2 AND created_at BETWEEN ?3 AND ?4 AND files_key = ?5 AND deleted_at IS NULL
+		ORDER BY created_at DESC, id DESC`,
+		o.ProjectPath, string(o.Type), int64(o.CreatedAt-nearDuplicateWindow), int64(o.CreatedAt+nearDuplicateWindow), filesKey)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var title string
+		if err := rows.Scan(&id, &title); err != nil {
+			return 0, err
+		}
+		if alike(title, o.Title) {
+			return id, nil
+		}
+	}
+	return 0, rows.Err()
+}
+
+// contentHash is the identity of what an observation says, in hex.
+func contentHash(o *claudemem.Observation) string {
+	h := sha256.New()
+	for _, part := range slices.Concat([]string{string(o.Type), o.Title, o.Subtitle, o.Narrative}, o.Facts) {
+		// NUL ends a part, so that moving text between fields changes the hash.
+		h.Write(append([]byte(strings.TrimSpace(part)), 0))
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// filesKey is the same for observations about the same files, whatever the order
+// and role; "" for none.
+func filesKey(files []claudemem.FileRef) string {
+	if len(files) == 0 {
+		return ""
+	}
+	paths := make([]string, len(files))
+	for i, f := range files {
+		paths[i] = f.Path
+	}
+	slices.Sort(paths)
+	sum := sha256.Sum256([]byte(strings.Join(slices.Compact(paths), "\x00")))
+	return hex.EncodeToString(sum[:16])
+}
+
+func (t *tx) addSummary(claimed *claudemem.Session, s *claudemem.Summary) error {
+	var err error
+	if s.Session, err = sessionOf(claimed, s.Session); err != nil {
+		return err
+	}
+	if s.Origin == "" {
+		s.Origin = claudemem.OriginObserver
+	}
+	if s.CreatedAt <= 0 {
+		s.CreatedAt = t.now()
+	}
+	if s.ULID, err = t.ulid(s.CreatedAt); err != nil {
+		return err
+	}
+	read, err := encode(list(s.FilesRead))
+	if err != nil {
+		return err
+	}
+	edited, err := encode(list(s.FilesEdited))
+	if err != nil {
+		return err
+	}
+	s.ID, err = t.insert(`INSERT INTO session_summaries
+		(ulid, session_id, prompt_number, request, investigated, learned, completed, next_steps, files_read, files_edited, notes, origin, created_at)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		string(s.ULID), int64(s.Session), s.PromptNumber, s.Request, s.Investigated, s.Learned, s.Completed, s.NextSteps,
+		read, edited, s.Notes, string(s.Origin), int64(s.CreatedAt))
+	return err
+}
+
+// addLearning stores a learning, or strengthens the one that says the same: what
+// is missing to certainty shrinks by a fifth each time it is seen again.
+func (t *tx) addLearning(claimed *claudemem.Session, l *claudemem.Learning) error {
+	if l.ProjectPath == "" {
+		l.ProjectPath = claimed.ProjectPath
+	}
+	now := t.now()
+	if l.CreatedAt <= 0 {
+		l.CreatedAt = now
+	}
+	l.UpdatedAt = max(l.UpdatedAt, l.CreatedAt)
+	l.Confidence = max(0, min(1, l.Confidence))
+	key := foldSpace(l.Content)
+	err := t.row(`UPDATE learnings SET times_seen = times_seen + 1, updated_at = ?1,
+			confidence = min(1.0, max(confidence, ?2) + (1.0 - max(confidence, ?2)) * 0.2)
+		WHERE project = ?3 AND content_key = ?4
+		RETURNING id, ulid, confidence, times_seen, is_active, created_at`,
+		[]any{int64(now), l.Confidence, l.ProjectPath, key},
+		&l.ID, &l.ULID, &l.Confidence, &l.TimesSeen, &l.Active, &l.CreatedAt)
+	if err == nil {
+		l.UpdatedAt = now
+		return nil
+	}
+	if !errors.Is(err, sql.ErrNoRows) {
+		return err
+	}
+	if l.ULID, err = t.ulid(l.CreatedAt); err != nil {
+		return err
+	}
+	l.TimesSeen, l.Active = max(l.TimesSeen, 1), true
+	l.ID, err = t.insert(`INSERT INTO learnings
+		(ulid, project, category, content, content_key, confidence, times_seen, is_active, created_at, updated_at)
+		VALUES (?, ?, ?, ?, ?, ?, ?, 1, ?, ?)`,
+		string(l.ULID), l.ProjectPath, l.Category, l.Content, key, l.Confidence, l.TimesSeen, int64(l.CreatedAt), int64(l.UpdatedAt))
+	return err
+}
+
+func (t *tx) addSymbol(claimed *claudemem.Session, c *claudemem.SymbolChange) error {
+	session, err := sessionOf(claimed, c.Session)
+	if err != nil {
+		return err
+	}
+	at := c.SnapshotAt
+	if at <= 0 {
+		at = t.now()
+	}
+	id, err := t.ulid(at)
+	if err != nil {
+		return err
+	}
+	_, err = t.exec(`INSERT INTO function_map
+		(ulid, session_id, file_path, snapshot_at, qualified_name, kind, signature, line_start, line_end, body_hash, change_type, renamed_from)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		string(id), int64(session), c.FilePath, int64(at), c.QualifiedName, c.Kind, c.Signature,
+		c.LineStart, c.LineEnd, c.BodyHash, c.ChangeType, c.RenamedFrom)
+	return err
+}
+
+// list makes [] of nothing, where JSON would say null.
+func list(items []string) []string {
+	if items == nil {
+		return []string{}
+	}
+	return items
+}

@@ -1,0 +1,255 @@
+package store_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"claudemem"
+)
+
+// claimed makes a session with a prompt and a tool event and claims it.
+func claimed(t *testing.T, m *memory, session string) claudemem.Claim {
+	t.Helper()
+	n := m.books(t).Received
+	at := claudemem.Millis(n)
+	r := m.enqueue(t, event(claudemem.KindPrompt, session, fmt.Sprint("p", n), at), event(claudemem.KindTool, session, fmt.Sprint("t", n), at))
+	return m.claim(t, r[0].Session, 0)
+}
+
+func observation(title string, change ...func(*claudemem.Observation)) claudemem.Observation {
+	o := claudemem.Observation{
+		Type: claudemem.TypeBugfix, Title: title, Subtitle: "sub", Narrative: "how " + title, PromptNumber: 1,
+		Facts: []string{"fact one", "fact two"}, Concepts: []string{"gotcha", "problem-solution"},
+		Files: []claudemem.FileRef{
+			{Path: "src/cart.go", Role: claudemem.FileModified, Hash: "h1"},
+			{Path: "src/cart_test.go", Role: claudemem.FileRead},
+		},
+		DiscoveryTokens: 1200, Branch: "main", HeadCommit: "abc",
+	}
+	for _, c := range change {
+		c(&o)
+	}
+	return o
+}
+
+func TestConfirmStoresEverything(t *testing.T) {
+	ctx := context.Background()
+	m := newMemory(t)
+	claim := claimed(t, m, "s")
+	outcome := claudemem.Outcome{
+		Observations: []claudemem.Observation{observation("Fixed the total"), observation("Something else", func(o *claudemem.Observation) {
+			o.Type, o.Files, o.Facts, o.Concepts, o.Pinned = "house-type", nil, nil, nil, true
+		})},
+		Summaries: []claudemem.Summary{{PromptNumber: 1, Request: "fix it", Completed: "fixed", FilesEdited: []string{"src/cart.go"}, Origin: claudemem.OriginOffline}},
+		Learnings: []claudemem.Learning{{Category: "gotcha", Content: "Totals are in cents", Confidence: 0.6}},
+		Symbols:   []claudemem.SymbolChange{{FilePath: "src/cart.go", QualifiedName: "Cart.Total", Kind: "method", ChangeType: "modified"}},
+	}
+	m.clock.at = base + 99
+	if err := m.Confirm(ctx, claim, outcome); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := m.books(t), (claudemem.Books{Received: 2, Processed: 2}); got != want {
+		t.Errorf("got books %+v, want %+v", got, want)
+	}
+	m.audited(t)
+	o := outcome.Observations[0]
+	if o.ID != 1 || len(o.ULID) != 26 || o.Session != claim.Session.ID || o.ProjectPath != "/home/dev/shop" ||
+		o.Origin != claudemem.OriginObserver || o.CreatedAt != base+99 || o.TimesSeen != 1 || len(o.ContentHash) != 64 {
+		t.Errorf("the outcome was not filled in: %+v", o)
+	}
+	for i := range outcome.Observations {
+		got, err := m.Observation(ctx, outcome.Observations[i].ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(outcome.Observations[i], got); diff != "" {
+			t.Errorf("observation %d (-want +got):\n%s", i, diff)
+		}
+	}
+	summaries, err := m.SessionSummaries(ctx, claim.Session.ID, 5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(outcome.Summaries, summaries); diff != "" {
+		t.Errorf("summaries (-want +got):\n%s", diff)
+	}
+	if l := outcome.Learnings[0]; l.ID != 1 || !l.Active || l.TimesSeen != 1 || l.ProjectPath != "/home/dev/shop" {
+		t.Errorf("got learning %+v", l)
+	}
+	changes, err := m.Changes(ctx, 0, 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, c := range changes {
+		got = append(got, string(c.Kind)+" "+c.Operation)
+	}
+	want := []string{"session insert", "prompt insert", "session update", "observation insert", "observation insert", "summary insert", "learning insert", "symbol insert"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("changes (-want +got):\n%s", diff)
+	}
+}
+
+func TestConfirmTwiceIsAConflict(t *testing.T) {
+	ctx := context.Background()
+	m := newMemory(t)
+	claim := claimed(t, m, "s")
+	if err := m.Confirm(ctx, claim, claudemem.Outcome{Observations: []claudemem.Observation{observation("One")}}); err != nil {
+		t.Fatal(err)
+	}
+	second := claudemem.Outcome{Observations: []claudemem.Observation{observation("Two")}}
+	wantCode(t, m.Confirm(ctx, claim, second), claudemem.CodeConflict)
+	if second.Observations[0].ID != 0 || second.Observations[0].ULID != "" {
+		t.Errorf("a failed confirm filled in %+v", second.Observations[0])
+	}
+	if n, err := m.CountObservations(ctx, claudemem.Query{}); err != nil || n != 1 {
+		t.Errorf("got %d observations %v, want 1", n, err)
+	}
+	wantCode(t, m.Confirm(ctx, claudemem.Claim{Claimer: claim.Claimer}, second), claudemem.CodeInvalid)
+}
+
+func TestConfirmIsAllOrNothing(t *testing.T) {
+	ctx := context.Background()
+	tests := []struct {
+		name    string
+		outcome claudemem.Outcome
+	}{
+		{"a file with a wrong role", claudemem.Outcome{Observations: []claudemem.Observation{
+			observation("Good"), observation("Bad", func(o *claudemem.Observation) { o.Files = []claudemem.FileRef{{Path: "x", Role: "eaten"}} }),
+		}}},
+		{"a record of another session", claudemem.Outcome{
+			Observations: []claudemem.Observation{observation("Good")}, Summaries: []claudemem.Summary{{Session: 77, Request: "x"}},
+		}},
+		{"a symbol that did nothing known", claudemem.Outcome{
+			Observations: []claudemem.Observation{observation("Good")}, Symbols: []claudemem.SymbolChange{{ChangeType: "danced"}},
+		}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			m := newMemory(t)
+			claim := claimed(t, m, "s")
+			before, _ := m.Changes(ctx, 0, 100)
+			if err := m.Confirm(ctx, claim, test.outcome); err == nil {
+				t.Fatal("it was stored")
+			}
+			if n, err := m.CountObservations(ctx, claudemem.Query{}); err != nil || n != 0 {
+				t.Errorf("got %d observations %v, want none", n, err)
+			}
+			if got := m.books(t); got.Processing != 1 {
+				t.Errorf("got %+v, want the event still held", got)
+			}
+			if after, _ := m.Changes(ctx, 0, 100); len(after) != len(before) {
+				t.Errorf("the feed tells of what did not happen: %v", after[len(before):])
+			}
+			m.audited(t)
+			if err := m.Confirm(ctx, claim, claudemem.Outcome{}); err != nil {
+				t.Errorf("the claim was lost: %v", err)
+			}
+		})
+	}
+}
+
+func TestRepeatedObservations(t *testing.T) {
+	const day = 24 * 3600 * 1000
+	first := observation("Fixed the rounding of the cart's total")
+	tests := []struct {
+		name    string
+		session string
+		second  claudemem.Observation
+		after   claudemem.Millis
+		same    bool
+	}{
+		{"same content, same session, much later", "s", first, 10 * day, true},
+		{"same content, other session, same day", "z", first, day, true},
+		{"same content, other session, later", "z", first, day + 1, false},
+		{"title nearly the same", "z", observation("fixed the rounding of the carts total"), 1, true},
+		{"title nearly the same, other files", "z", observation("fixed the rounding of the carts total", func(o *claudemem.Observation) {
+			o.Files = o.Files[:1]
+		}), 1, false},
+		{"files in another order and role", "z", observation("fixed the rounding of the carts total", func(o *claudemem.Observation) {
+			o.Files = []claudemem.FileRef{{Path: "src/cart_test.go", Role: claudemem.FileModified}, {Path: "src/cart.go", Role: claudemem.FileRead}}
+		}), 1, true},
+		{"title nearly the same, other type", "z", observation("fixed the rounding of the carts total", func(o *claudemem.Observation) {
+			o.Type = claudemem.TypeFeature
+		}), 1, false},
+		{"title nearly the same, other project", "z", observation("fixed the rounding of the carts total", func(o *claudemem.Observation) {
+			o.ProjectPath = "/home/dev/other"
+		}), 1, false},
+		{"another title", "z", observation("Fixed the parsing of the cart's total"), 1, false},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			ctx := context.Background()
+			m := newMemory(t)
+			one := claudemem.Outcome{Observations: []claudemem.Observation{first}}
+			if err := m.Confirm(ctx, claimed(t, m, "s"), one); err != nil {
+				t.Fatal(err)
+			}
+			m.clock.at += test.after
+			two := claudemem.Outcome{Observations: []claudemem.Observation{test.second}}
+			if err := m.Confirm(ctx, claimed(t, m, test.session), two); err != nil {
+				t.Fatal(err)
+			}
+			if same := one.Observations[0].ID == two.Observations[0].ID; same != test.same {
+				t.Fatalf("same row: %v, want %v", same, test.same)
+			}
+			got, err := m.Observation(ctx, one.Observations[0].ID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := 1
+			if test.same {
+				want = 2
+			}
+			if got.TimesSeen != want || got.Title != first.Title {
+				t.Errorf("got %q seen %d times, want %q seen %d times", got.Title, got.TimesSeen, first.Title, want)
+			}
+		})
+	}
+}
+
+func TestLearningsMerge(t *testing.T) {
+	ctx := context.Background()
+	m := newMemory(t)
+	learn := func(session, content string, confidence float64) claudemem.Learning {
+		t.Helper()
+		o := claudemem.Outcome{Learnings: []claudemem.Learning{{Category: "gotcha", Content: content, Confidence: confidence}}}
+		if err := m.Confirm(ctx, claimed(t, m, session), o); err != nil {
+			t.Fatal(err)
+		}
+		return o.Learnings[0]
+	}
+	first := learn("a", "Totals are in cents", 0.5)
+	again := learn("b", "totals  are in Cents", 0.4)
+	other := learn("c", "Totals are in euros", 7)
+	if again.ID != first.ID || again.TimesSeen != 2 || again.Confidence < 0.59 || again.Confidence > 0.61 {
+		t.Errorf("got %+v, want the first one seen twice with confidence 0.6", again)
+	}
+	if other.ID == first.ID || other.Confidence != 1 {
+		t.Errorf("got %+v, want another one with confidence 1", other)
+	}
+}
+
+func TestProcessedInOrder(t *testing.T) {
+	ctx := context.Background()
+	m := newMemory(t)
+	for i := range 9 {
+		m.enqueue(t, event(claudemem.KindTool, "s", string(rune('a'+8-i)), claudemem.Millis(8-i)))
+	}
+	for range 3 {
+		if err := m.Confirm(ctx, m.claim(t, 1, 3), claudemem.Outcome{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	rows := rawRows(t, m.path, "SELECT delivery_id FROM events ORDER BY processed_seq")
+	got := ""
+	for _, r := range rows {
+		got += r[0].(string)
+	}
+	if got != "abcdefghi" {
+		t.Errorf("processed in the order %q", got)
+	}
+}

@@ -1,0 +1,30 @@
+// Package store is memory.db: the only truth of what is remembered, the books
+// of what was received, and the ordered feed of what changed.
+//
+// A [Store] that the worker opens has one writer and several readers. The
+// writer is a goroutine that owns the one connection that may write; arrivals
+// that wait for it share a commit and go ahead of everything else, which has to
+// be short (SPEC: 10 ms). [OpenReadOnly] gives the same reading methods to a
+// process that is not the worker: it never migrates and never writes.
+//
+// What the methods promise:
+//
+//   - after a nil error the effect survives kill -9 and power loss;
+//   - no observation without the delete of the payloads it came from, and no
+//     such delete without its observation: [Store.Confirm] is one transaction;
+//   - an event is booked once, by its key and by its delivery id, and its row is
+//     never deleted, so that the books balance ([Store.Books], [Store.Audit]);
+//   - a change of a session, prompt, observation, summary, learning or symbol is
+//     in the feed ([Store.Changes]) in the same transaction as the change;
+//   - a schema newer than this program is refused and not touched.
+//
+// Errors carry the codes of the root package: CodeStorage for a disk that is
+// full, read-only or a damaged file, CodeUnavailable while another program
+// holds the lock or the store is closing, CodeConflict for a claim that is no
+// longer held, CodeNotFound, CodeInvalid, CodeNewerSchema, CodeOlderSchema and
+// CodeNoMemory.
+//
+// The package meets the stages through interfaces they own (queue.Storage,
+// recall.Source, observer.Recorder, httpapi.Records) and imports none of them.
+// It is one of the two places that speak SQL.
+package store

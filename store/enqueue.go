@@ -1,0 +1,530 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"claudemem"
+)
+
+// repeatedPrompt is how close two prompts of the same text must be to be one
+// that the host delivered twice, where it gives prompts no id (SPEC 3.1).
+const repeatedPrompt claudemem.Millis = 10_000
+
+// delivery is one Enqueue call on its way through the writer.
+type delivery struct {
+	arrivals []arrival
+	bytes    int
+	receipts []claudemem.Receipt
+	result   chan error // capacity 1
+}
+
+// arrival is an Arrival with its payload encoded, which is done by the caller so
+// that the writer does nothing but write.
+type arrival struct {
+	claudemem.Arrival
+	payload string
+	files   string
+}
+
+// Enqueue implements queue.Storage. Events without a kind that is booked
+// (session_start, flush) are answered with StatusSkipped and leave no trace.
+func (s *Store) Enqueue(ctx context.Context, arrivals ...claudemem.Arrival) ([]claudemem.Receipt, error) {
+	const what = "enqueue events"
+	if s.writer == nil {
+		return nil, fault(what, errReadOnly)
+	}
+	if len(arrivals) == 0 {
+		return nil, nil
+	}
+	d := &delivery{
+		arrivals: make([]arrival, len(arrivals)),
+		receipts: make([]claudemem.Receipt, len(arrivals)),
+		result:   make(chan error, 1),
+	}
+	for i, a := range arrivals {
+		encoded, err := encodeArrival(a, s.now())
+		if err != nil {
+			return nil, fault(what, err)
+		}
+		d.arrivals[i] = encoded
+		d.bytes += len(encoded.payload) + len(encoded.files)
+	}
+	if err := s.writer.enqueue(ctx, d); err != nil {
+		return nil, fault(what, err)
+	}
+	return d.receipts, nil
+}
+
+// encodeArrival checks an arrival, fills in the times that it lacks and encodes
+// the payload of what will wait.
+func encodeArrival(a claudemem.Arrival, now claudemem.Millis) (arrival, error) {
+	if err := a.Event.Validate(); err != nil {
+		return arrival{}, err
+	}
+	if a.Key == "" {
+		return arrival{}, claudemem.Errorf(claudemem.CodeInvalid, "event without a key")
+	}
+	if a.ReceivedAt <= 0 {
+		a.ReceivedAt = now
+	}
+	if a.Event.OccurredAt <= 0 {
+		a.Event.OccurredAt = a.ReceivedAt
+	}
+	out := arrival{Arrival: a}
+	if a.SkipReason != "" || !waits(a.Event.Kind) {
+		return out, nil
+	}
+	payload, err := encode(&a.Event)
+	if err != nil {
+		return arrival{}, claudemem.Errorf(claudemem.CodeInvalid, "event is not JSON: %w", err)
+	}
+	out.payload = payload
+	if len(a.Files) > 0 {
+		if out.files, err = encode(a.Files); err != nil {
+			return arrival{}, err
+		}
+	}
+	return out, nil
+}
+
+// waits reports whether events of a kind are work for an observer; the others
+// are done once they are booked.
+func waits(kind claudemem.EventKind) bool {
+	return kind == claudemem.KindTool || kind == claudemem.KindStop
+}
+
+// encode is json.Marshal without the escapes that only HTML needs.
+func encode(v any) (string, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return "", err
+	}
+	return string(bytes.TrimSuffix(b.Bytes(), []byte("\n"))), nil
+}
+
+// bookkeeper books arrivals. It belongs to the writer's goroutine and remembers
+// the sessions it has seen, since nobody else changes them while the database's
+// data_version stands still.
+type bookkeeper struct {
+	dataVersion int64
+	sessions    map[sessionName]*bookedSession
+	dirty       []*bookedSession
+	counts      map[string]int
+	// tombstones says whether there are any; most memories have none.
+	tombstones bool
+}
+
+type sessionName struct {
+	host claudemem.Host
+	id   string
+}
+
+// bookedSession is what booking an event needs of its session.
+type bookedSession struct {
+	id          claudemem.SessionID
+	status      claudemem.SessionStatus
+	project     string
+	promptCount int
+	eventCount  int
+	startedAt   claudemem.Millis
+	updatedAt   claudemem.Millis
+	lastEventAt claudemem.Millis
+	completedAt claudemem.Millis
+	// prompts maps the host's prompt ids to numbers, 0 for one that isn't known.
+	prompts map[string]int
+	// saved is the state that the database has; dirty, that something is to be saved.
+	saved sessionState
+	dirty bool
+}
+
+// sessionState is what of a session the change feed tells.
+type sessionState struct {
+	status      claudemem.SessionStatus
+	project     string
+	promptCount int
+	completedAt claudemem.Millis
+}
+
+// rememberedSessions bounds the bookkeeper's memory: far more than are ever
+// active at once; when it is full it starts anew.
+const rememberedSessions = 1024
+
+func newBookkeeper() *bookkeeper {
+	return &bookkeeper{counts: map[string]int{}}
+}
+
+// forget drops what is remembered; the next group reads it again.
+func (b *bookkeeper) forget() {
+	b.sessions = nil
+	b.dirty = b.dirty[:0]
+	clear(b.counts)
+}
+
+// The names of the counters. Redactions are counted as counterRedacted + rule.
+const (
+	counterDuplicates   = "duplicates"
+	counterRefused      = "refused"
+	counterRedacted     = "redacted:"
+	counterProcessedSeq = "processed_seq"
+)
+
+// book books the deliveries of one commit.
+func (b *bookkeeper) book(t *tx, group []*delivery) error {
+	if err := b.refresh(t); err != nil {
+		return err
+	}
+	for _, d := range group {
+		for i := range d.arrivals {
+			receipt, err := b.bookArrival(t, &d.arrivals[i])
+			if err != nil {
+				return err
+			}
+			d.receipts[i] = receipt
+		}
+	}
+	for _, s := range b.dirty {
+		if err := s.save(t); err != nil {
+			return err
+		}
+	}
+	b.dirty = b.dirty[:0]
+	for name, n := range b.counts {
+		if err := t.count(name, n); err != nil {
+			return err
+		}
+	}
+	clear(b.counts)
+	return nil
+}
+
+// refresh drops what is remembered when another process has written.
+func (b *bookkeeper) refresh(t *tx) error {
+	version, err := t.number("PRAGMA data_version")
+	if err != nil {
+		return err
+	}
+	if b.sessions != nil && version == b.dataVersion && len(b.sessions) < rememberedSessions {
+		return nil
+	}
+	n, err := t.number("SELECT EXISTS (SELECT 1 FROM tombstones)")
+	if err != nil {
+		return err
+	}
+	b.sessions = map[sessionName]*bookedSession{}
+	b.dataVersion, b.tombstones = version, n != 0
+	return nil
+}
+
+// count adds to a counter.
+func (t *tx) count(name string, n int) error {
+	_, err := t.exec(`INSERT INTO counters (name, value) VALUES (?1, ?2)
+		ON CONFLICT (name) DO UPDATE SET value = value + excluded.value`, name, n)
+	return err
+}
+
+func (b *bookkeeper) bookArrival(t *tx, a *arrival) (claudemem.Receipt, error) {
+	e := &a.Event
+	switch e.Kind {
+	case claudemem.KindSessionStart, claudemem.KindFlush:
+		return claudemem.Receipt{Status: claudemem.StatusSkipped, Reason: "not_booked"}, nil
+	}
+	if b.tombstones {
+		gone, err := t.number("SELECT EXISTS (SELECT 1 FROM tombstones WHERE kind = 'event' AND key = ?)", a.Key)
+		if err != nil {
+			return claudemem.Receipt{}, err
+		}
+		if gone != 0 {
+			b.counts[counterRefused]++
+			return claudemem.Receipt{Status: claudemem.StatusSkipped, Reason: string(claudemem.StatusForgotten)}, nil
+		}
+	}
+	s, err := b.session(t, a)
+	if err != nil {
+		return claudemem.Receipt{}, err
+	}
+	r := claudemem.Receipt{Status: claudemem.StatusPending, Reason: a.SkipReason}
+	number := 0
+	switch {
+	case s == nil:
+		r.Status = claudemem.StatusSkipped
+	default:
+		r.Session = s.id
+		if number, err = s.promptNumber(t, e.PromptID); err != nil {
+			return r, err
+		}
+		switch {
+		case a.SkipReason != "":
+			r.Status = claudemem.StatusSkipped
+		case e.Kind == claudemem.KindPrompt:
+			repeated, err := s.repeats(t, e)
+			if err != nil {
+				return r, err
+			}
+			if repeated != 0 {
+				b.counts[counterDuplicates]++
+				return claudemem.Receipt{Session: s.id, PromptNumber: repeated, Status: claudemem.StatusDuplicate}, nil
+			}
+			number = s.promptCount + 1
+			r.Status = claudemem.StatusProcessed
+		case e.Kind == claudemem.KindSessionEnd:
+			r.Status = claudemem.StatusProcessed
+		}
+	}
+	r.PromptNumber = number
+
+	id, booked, err := t.bookEvent(a, r)
+	if err != nil {
+		return r, err
+	}
+	if !booked {
+		b.counts[counterDuplicates]++
+		return t.duplicateOf(a)
+	}
+	for rule, n := range a.Redacted {
+		b.counts[counterRedacted+rule] += n
+	}
+	if s != nil {
+		s.note(e, a.ReceivedAt, r.Status != claudemem.StatusSkipped)
+		b.touch(s)
+	}
+	switch {
+	case r.Status == claudemem.StatusPending:
+		_, err = t.exec("INSERT INTO pending_messages (event_id, files, payload) VALUES (?, ?, ?)", id, a.files, a.payload)
+	case r.Status == claudemem.StatusProcessed && e.Kind == claudemem.KindPrompt:
+		err = s.addPrompt(t, e, number)
+	}
+	return r, err
+}
+
+func (b *bookkeeper) touch(s *bookedSession) {
+	if !s.dirty {
+		s.dirty = true
+		b.dirty = append(b.dirty, s)
+	}
+}
+
+// bookEvent adds the event's row; booked is false when its key or its delivery
+// is in the books already.
+func (t *tx) bookEvent(a *arrival, r claudemem.Receipt) (id int64, booked bool, err error) {
+	e := &a.Event
+	var delivery, session, processedAt any
+	if e.DeliveryID != "" {
+		delivery = e.DeliveryID
+	}
+	if r.Session != 0 {
+		session = int64(r.Session)
+	}
+	if r.Status == claudemem.StatusProcessed {
+		processedAt = int64(t.now())
+	}
+	res, err := t.exec(`INSERT INTO events
+		(event_key, delivery_id, session_id, kind, tool_name, prompt_id, prompt_number,
+		 occurred_at, received_at, outcome, reason, bytes, processed_at)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+		a.Key, delivery, session, string(e.Kind), e.ToolName, e.PromptID, r.PromptNumber,
+		int64(e.OccurredAt), int64(a.ReceivedAt), string(r.Status), r.Reason, len(a.payload)+len(a.files), processedAt)
+	if err != nil {
+		return 0, false, err
+	}
+	n, err := res.RowsAffected()
+	if err != nil || n == 0 {
+		return 0, false, err
+	}
+	id, err = res.LastInsertId()
+	return id, true, err
+}
+
+// duplicateOf answers with what the first delivery was told.
+func (t *tx) duplicateOf(a *arrival) (claudemem.Receipt, error) {
+	var r claudemem.Receipt
+	var session sql.NullInt64
+	var outcome string
+	err := t.row(`SELECT session_id, prompt_number, outcome FROM events WHERE event_key = ?1
+		UNION ALL SELECT session_id, prompt_number, outcome FROM events WHERE delivery_id = ?2 LIMIT 1`,
+		[]any{a.Key, a.Event.DeliveryID}, &session, &r.PromptNumber, &outcome)
+	r.Session = claudemem.SessionID(session.Int64)
+	r.Status = claudemem.StatusDuplicate
+	if outcome == string(claudemem.StatusForgotten) {
+		r.Status, r.Reason = claudemem.StatusSkipped, outcome
+	}
+	return r, err
+}
+
+// session finds the event's session, opening one that isn't known. It returns
+// nil for a skipped event that must not make a session known: of an excluded
+// project, or of a run of our own.
+func (b *bookkeeper) session(t *tx, a *arrival) (*bookedSession, error) {
+	e := &a.Event
+	name := sessionName{e.Host, e.HostSessionID}
+	if s, ok := b.sessions[name]; ok {
+		b.adopt(s, e)
+		return s, nil
+	}
+	s := &bookedSession{prompts: map[string]int{}}
+	err := t.row(`SELECT id, status, project, prompt_count, event_count, started_at, updated_at, last_event_at, completed_at
+		FROM sessions WHERE host = ? AND host_session_id = ?`, []any{string(e.Host), e.HostSessionID},
+		&s.id, &s.status, &s.project, &s.promptCount, &s.eventCount, &s.startedAt, &s.updatedAt, &s.lastEventAt, &s.completedAt)
+	if errors.Is(err, sql.ErrNoRows) {
+		if a.SkipReason == claudemem.SkipExcluded || a.SkipReason == claudemem.SkipInternal {
+			return nil, nil
+		}
+		err = s.open(t, a)
+	}
+	if err != nil {
+		return nil, err
+	}
+	s.saved = s.state()
+	b.sessions[name] = s
+	b.adopt(s, e)
+	return s, nil
+}
+
+// adopt gives a session that was opened without a project the event's.
+func (b *bookkeeper) adopt(s *bookedSession, e *claudemem.Event) {
+	if s.project == "" && e.ProjectPath != "" {
+		s.project = e.ProjectPath
+		b.touch(s)
+	}
+}
+
+func (s *bookedSession) open(t *tx, a *arrival) error {
+	e := &a.Event
+	id, err := t.ulid(e.OccurredAt)
+	if err != nil {
+		return err
+	}
+	s.status, s.project = claudemem.SessionActive, e.ProjectPath
+	s.startedAt = min(e.OccurredAt, a.ReceivedAt)
+	s.updatedAt = s.startedAt
+	n, err := t.insert(`INSERT INTO sessions (ulid, host, host_session_id, project, label, started_at, updated_at)
+		VALUES (?, ?, ?, ?, ?, ?, ?)`,
+		string(id), string(e.Host), e.HostSessionID, e.ProjectPath, projectLabel(e.ProjectPath), int64(s.startedAt), int64(s.updatedAt))
+	s.id = claudemem.SessionID(n)
+	return err
+}
+
+// save writes the session back. The times alone, which move with every event,
+// go without the columns whose change the feed tells.
+func (s *bookedSession) save(t *tx) error {
+	s.dirty = false
+	state := s.state()
+	if s.saved == state {
+		_, err := t.exec("UPDATE sessions SET event_count = ?, started_at = ?, updated_at = ?, last_event_at = ? WHERE id = ?",
+			s.eventCount, int64(s.startedAt), int64(s.updatedAt), int64(s.lastEventAt), int64(s.id))
+		return err
+	}
+	s.saved = state
+	_, err := t.exec(`UPDATE sessions SET status = ?, project = ?, label = ?, prompt_count = ?, completed_at = ?,
+		event_count = ?, started_at = ?, updated_at = ?, last_event_at = ? WHERE id = ?`,
+		string(s.status), s.project, projectLabel(s.project), s.promptCount, int64(s.completedAt),
+		s.eventCount, int64(s.startedAt), int64(s.updatedAt), int64(s.lastEventAt), int64(s.id))
+	return err
+}
+
+func (s *bookedSession) state() sessionState {
+	return sessionState{s.status, s.project, s.promptCount, s.completedAt}
+}
+
+// note moves the session's times and state for an event.
+func (s *bookedSession) note(e *claudemem.Event, receivedAt claudemem.Millis, counts bool) {
+	at := e.OccurredAt
+	s.startedAt = min(s.startedAt, at)
+	// A host whose clock is ahead must not keep its sessions on top for ever.
+	s.updatedAt = max(s.updatedAt, min(at, receivedAt))
+	if counts && e.Kind != claudemem.KindSessionEnd {
+		s.eventCount++
+	}
+	if e.Kind == claudemem.KindSessionEnd {
+		// An end that comes late, from the spool, doesn't end what came after it.
+		if counts && at >= s.lastEventAt {
+			s.status = claudemem.SessionCompleted
+			s.completedAt = at
+		}
+		return
+	}
+	switch s.status {
+	case claudemem.SessionCompleted:
+		if at > s.completedAt {
+			s.status, s.completedAt = claudemem.SessionActive, 0
+		}
+	case claudemem.SessionInterrupted, claudemem.SessionFailed:
+		if at > s.lastEventAt {
+			s.status = claudemem.SessionActive
+		}
+	}
+	s.lastEventAt = max(s.lastEventAt, at)
+}
+
+// promptNumber is the number of the turn that an event belongs to.
+func (s *bookedSession) promptNumber(t *tx, promptID string) (int, error) {
+	if promptID == "" {
+		return s.promptCount, nil
+	}
+	number, asked := s.prompts[promptID]
+	if !asked {
+		n, err := t.number("SELECT number FROM prompts WHERE session_id = ? AND prompt_id = ?", int64(s.id), promptID)
+		if err != nil {
+			return 0, err
+		}
+		number = int(n)
+		s.prompts[promptID] = number
+	}
+	if number == 0 {
+		return s.promptCount, nil
+	}
+	return number, nil
+}
+
+// repeats returns the number of the prompt that e, which has no id, is a second
+// delivery of, 0 when it is none.
+func (s *bookedSession) repeats(t *tx, e *claudemem.Event) (int, error) {
+	if e.PromptID != "" {
+		return 0, nil
+	}
+	n, err := t.number(`SELECT number FROM prompts
+		WHERE session_id = ?1 AND created_at BETWEEN ?2 AND ?3 AND text = ?4 LIMIT 1`,
+		int64(s.id), int64(e.OccurredAt-repeatedPrompt), int64(e.OccurredAt+repeatedPrompt), e.Prompt)
+	return int(n), err
+}
+
+// addPrompt stores a prompt under its number and gives this number to events
+// that came before their prompt did.
+func (s *bookedSession) addPrompt(t *tx, e *claudemem.Event, number int) error {
+	id, err := t.ulid(e.OccurredAt)
+	if err != nil {
+		return err
+	}
+	newest, err := t.number("SELECT max(created_at) FROM prompts WHERE session_id = ?", int64(s.id))
+	if err != nil {
+		return err
+	}
+	if _, err := t.exec(`INSERT INTO prompts (ulid, session_id, number, prompt_id, text, branch, head_commit, created_at)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+		string(id), int64(s.id), number, e.PromptID, e.Prompt, e.Branch, e.HeadCommit, int64(e.OccurredAt)); err != nil {
+		return fmt.Errorf("prompt %d: %w", number, err)
+	}
+	s.promptCount = number
+	// Events without a prompt id belong to the prompt before them, which is this
+	// one unless a later prompt is known.
+	from := int64(e.OccurredAt)
+	if int64(e.OccurredAt) < newest {
+		from = int64(^uint64(0) >> 1)
+	}
+	if _, err := t.exec(`UPDATE events SET prompt_number = ?1
+		WHERE session_id = ?2 AND outcome IN ('pending', 'processing')
+		  AND ((prompt_id <> '' AND prompt_id = ?3) OR (prompt_id = '' AND occurred_at > ?4))`,
+		number, int64(s.id), e.PromptID, from); err != nil {
+		return err
+	}
+	if e.PromptID != "" {
+		s.prompts[e.PromptID] = number
+	}
+	return nil
+}

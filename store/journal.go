@@ -1,0 +1,199 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"os"
+
+	"claudemem"
+)
+
+// EventContextInject is the event_log type of a context block that was given.
+const EventContextInject = "hook.context_inject"
+
+// LogEntry is a row of event_log: what claude-mem itself did, for statistics.
+type LogEntry struct {
+	Type    string
+	Session claudemem.SessionID // 0 for none
+	// Data is any value that encodes as a JSON object.
+	Data       any
+	DurationMS float64
+	TokensOut  int
+	At         claudemem.Millis // 0 for now
+}
+
+// LogEvent appends to event_log.
+func (s *Store) LogEvent(ctx context.Context, entry LogEntry) error {
+	return s.writeKeeping(ctx, "log event", func(t *tx) error { return t.logEvent(entry) })
+}
+
+func (t *tx) logEvent(entry LogEntry) error {
+	data := "{}"
+	if entry.Data != nil {
+		var err error
+		if data, err = encode(entry.Data); err != nil {
+			return err
+		}
+	}
+	if entry.At == 0 {
+		entry.At = t.now()
+	}
+	_, err := t.exec("INSERT INTO event_log (event_type, session_id, data, duration_ms, tokens_out, created_at) VALUES (?, ?, ?, ?, ?, ?)",
+		entry.Type, sql.NullInt64{Int64: int64(entry.Session), Valid: entry.Session != 0}, data,
+		entry.DurationMS, entry.TokensOut, int64(entry.At))
+	return err
+}
+
+// RecordInjection books what was given to a session, in injections and in
+// event_log. The same injection told twice (session, hook event and time agree)
+// is booked once.
+func (s *Store) RecordInjection(ctx context.Context, in claudemem.Injection) error {
+	return s.writeKeeping(ctx, "record injection", func(t *tx) error {
+		if in.At == 0 {
+			in.At = t.now()
+		}
+		session, err := t.number("SELECT id FROM sessions WHERE host = ? AND host_session_id = ?", string(in.Host), in.HostSessionID)
+		if err != nil {
+			return err
+		}
+		parts := make([]string, 4)
+		for i, part := range []any{
+			emptyNotNull(in.Observations), emptyNotNull(in.Sessions), emptyNotNull(in.Layers), emptyNotNull(in.Skipped),
+		} {
+			if parts[i], err = encode(part); err != nil {
+				return err
+			}
+		}
+		n, err := t.change(`INSERT INTO injections
+			(session_id, host, host_session_id, project, hook_event, source, observations, sessions, layers, skipped, tokens, budget, build_ms, created_at)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+			sql.NullInt64{Int64: session, Valid: session != 0}, string(in.Host), in.HostSessionID, in.ProjectPath, in.Where, in.Source,
+			parts[0], parts[1], parts[2], parts[3], in.Tokens, in.Budget, in.BuildMS, int64(in.At))
+		if err != nil || n == 0 {
+			return err
+		}
+		return t.logEvent(LogEntry{
+			Type: EventContextInject, Session: claudemem.SessionID(session), At: in.At,
+			DurationMS: in.BuildMS, TokensOut: in.Tokens,
+			Data: struct {
+				Layers  json.RawMessage `json:"layers"`
+				Skipped json.RawMessage `json:"skipped"`
+				Tokens  int             `json:"tokens"`
+				Budget  int             `json:"budget"`
+				BuildMS float64         `json:"build_ms"`
+			}{json.RawMessage(parts[2]), json.RawMessage(parts[3]), in.Tokens, in.Budget, in.BuildMS},
+		})
+	})
+}
+
+// emptyNotNull makes [] of a missing list, where JSON would say null.
+func emptyNotNull[T any](items []T) []T {
+	if items == nil {
+		return []T{}
+	}
+	return items
+}
+
+// LastInjection implements recall.Source.
+func (s *Store) LastInjection(ctx context.Context, host claudemem.Host, hostSessionID string) (claudemem.Millis, error) {
+	var at claudemem.Millis
+	err := s.reader.QueryRowContext(ctx, `SELECT coalesce(max(created_at), 0) FROM injections
+		WHERE host = ? AND host_session_id = ? AND hook_event = 'SessionStart'`, string(host), hostSessionID).Scan(&at)
+	return at, fault("read last injection", err)
+}
+
+// AddNotice keeps something that the user must be told once. A notice that was
+// told already is told again only when its text has changed, or after
+// ClearNotice.
+func (s *Store) AddNotice(ctx context.Context, key, text string) error {
+	return s.writeKeeping(ctx, "add notice", func(t *tx) error {
+		_, err := t.exec(`INSERT INTO notices (key, text, created_at) VALUES (?, ?, ?)
+			ON CONFLICT (key) DO UPDATE SET text = excluded.text, created_at = excluded.created_at, shown_at = NULL
+			WHERE text <> excluded.text`, key, text, int64(t.now()))
+		return err
+	})
+}
+
+// ClearNotice drops a notice whose cause has gone.
+func (s *Store) ClearNotice(ctx context.Context, key string) error {
+	return s.writeKeeping(ctx, "clear notice", func(t *tx) error {
+		_, err := t.exec("DELETE FROM notices WHERE key = ?", key)
+		return err
+	})
+}
+
+// TakeNotices returns the texts that were not shown yet, the oldest first, and
+// marks them as shown.
+func (s *Store) TakeNotices(ctx context.Context) ([]string, error) {
+	// Asked at every session start and nearly always empty: a look costs no commit.
+	if waiting, err := s.Notices(ctx); err != nil || len(waiting) == 0 {
+		return nil, err
+	}
+	var texts []string
+	err := s.writeKeeping(ctx, "take notices", func(t *tx) error {
+		rows, err := t.query("SELECT text FROM notices WHERE shown_at IS NULL ORDER BY created_at, key")
+		if err != nil {
+			return err
+		}
+		if texts, err = scanTexts(rows); err != nil {
+			return err
+		}
+		_, err = t.exec("UPDATE notices SET shown_at = ? WHERE shown_at IS NULL", int64(t.now()))
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return texts, nil
+}
+
+// Notices returns what TakeNotices would, without marking it.
+func (s *Store) Notices(ctx context.Context) ([]string, error) {
+	const what = "list notices"
+	rows, err := s.reader.QueryContext(ctx, "SELECT text FROM notices WHERE shown_at IS NULL ORDER BY created_at, key")
+	if err != nil {
+		return nil, fault(what, err)
+	}
+	texts, err := scanTexts(rows)
+	return texts, fault(what, err)
+}
+
+func scanTexts(rows *sql.Rows) ([]string, error) {
+	defer func() { _ = rows.Close() }()
+	var texts []string
+	for rows.Next() {
+		var text string
+		if err := rows.Scan(&text); err != nil {
+			return nil, err
+		}
+		texts = append(texts, text)
+	}
+	return texts, rows.Err()
+}
+
+// Sizes tells how much room the memory takes, in bytes.
+type Sizes struct {
+	Database int64 `json:"database_bytes"`
+	// Log is the write-ahead log beside it.
+	Log int64 `json:"log_bytes"`
+	// Free is the part of the database that holds nothing and will be used again.
+	Free int64 `json:"free_bytes"`
+}
+
+// Sizes measures the database's files.
+func (s *Store) Sizes(ctx context.Context) (Sizes, error) {
+	const what = "measure memory"
+	var sizes Sizes
+	info, err := os.Stat(s.path)
+	if err != nil {
+		return sizes, claudemem.Errorf(claudemem.CodeStorage, what+": %w", err)
+	}
+	sizes.Database = info.Size()
+	if info, err := os.Stat(s.path + "-wal"); err == nil {
+		sizes.Log = info.Size()
+	}
+	err = s.reader.QueryRowContext(ctx,
+		"SELECT f.freelist_count * p.page_size FROM pragma_freelist_count f, pragma_page_size p").Scan(&sizes.Free)
+	return sizes, fault(what, err)
+}

@@ -1,0 +1,194 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"embed"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"claudemem"
+)
+
+//go:embed migrations/*.sql
+var migrationFiles embed.FS
+
+// applicationID marks our files in SQLite's header ("CMem"), so that a database
+// of another program under our name is not taken for an empty memory.
+const applicationID = 0x434d656d
+
+// migration is one numbered step of the schema.
+type migration struct {
+	version int
+	name    string
+	script  string
+}
+
+// migrations are the embedded steps in order, numbered from 1 without a gap.
+var migrations = mustReadMigrations(migrationFiles)
+
+// SchemaVersion is the newest schema this program knows.
+func SchemaVersion() int { return len(migrations) }
+
+// mustReadMigrations panics on files that were named wrongly at build time.
+func mustReadMigrations(files fs.FS) []migration {
+	names, err := fs.Glob(files, "migrations/*.sql")
+	if err != nil {
+		panic(err)
+	}
+	slices.Sort(names)
+	var steps []migration
+	for i, name := range names {
+		number, _, _ := strings.Cut(path.Base(name), "_")
+		version, err := strconv.Atoi(number)
+		if err != nil || version != i+1 {
+			panic(fmt.Sprintf("migration %s: want number %04d", name, i+1))
+		}
+		script, err := fs.ReadFile(files, name)
+		if err != nil {
+			panic(err)
+		}
+		steps = append(steps, migration{version, path.Base(name), string(script)})
+	}
+	return steps
+}
+
+// refuseNewer looks at the schema of the file at path without opening it for
+// writing. No file, or an empty one, is fine.
+func refuseNewer(ctx context.Context, path string) error {
+	version, err := headerVersion(path)
+	if err != nil {
+		return err
+	}
+	if version > SchemaVersion() {
+		return newerSchema(version)
+	}
+	// What is in the header may be older than what is in the log.
+	if info, err := os.Stat(path + "-wal"); err != nil || info.Size() == 0 {
+		return nil
+	}
+	db, err := openReaders(ctx, path, accessRead)
+	if err != nil {
+		// Opening it for writing will tell better what is wrong.
+		return nil
+	}
+	version, err = schemaVersion(ctx, db)
+	if err = errors.Join(err, db.Close()); err != nil {
+		return err
+	}
+	if version > SchemaVersion() {
+		return newerSchema(version)
+	}
+	return nil
+}
+
+// headerVersion reads user_version from the file's first page
+// (https://www.sqlite.org/fileformat.html#the_database_header); 0 for no file.
+func headerVersion(path string) (int, error) {
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, claudemem.Errorf(claudemem.CodeStorage, "read header: %w", err)
+	}
+	defer func() { _ = f.Close() }()
+	var header [100]byte
+	if _, err := io.ReadFull(f, header[:]); err != nil {
+		// Shorter than a header: nothing was ever committed to it.
+		return 0, nil
+	}
+	if string(header[:16]) != "SQLite format 3\x00" {
+		return 0, claudemem.Errorf(claudemem.CodeStorage, "not a database").
+			WithHint("memory.db is damaged: run claude-mem doctor")
+	}
+	return int(int32(binary.BigEndian.Uint32(header[60:]))), nil
+}
+
+func schemaVersion(ctx context.Context, db *sql.DB) (int, error) {
+	var version int
+	err := db.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version)
+	return version, err
+}
+
+func checkReadable(version int) error {
+	switch {
+	case version > SchemaVersion():
+		return newerSchema(version)
+	case version == 0:
+		return claudemem.Errorf(claudemem.CodeNoMemory, "the database is empty").
+			WithHint("it is filled when the first session is captured")
+	case version < SchemaVersion():
+		return claudemem.Errorf(claudemem.CodeOlderSchema, "the database has schema %d, this program reads %d", version, SchemaVersion()).
+			WithHint("start the worker, which migrates it: claude-mem worker start")
+	}
+	return nil
+}
+
+func newerSchema(version int) error {
+	return claudemem.Errorf(claudemem.CodeNewerSchema,
+		"the database has schema %d, this program knows %d", version, SchemaVersion()).
+		WithHint("a newer claude-mem wrote it: install that version, or set CLAUDE_MEM_DATA_DIR to another directory")
+}
+
+// migrate brings the schema up, one transaction a step.
+func migrate(ctx context.Context, db *sql.DB, log *slog.Logger) error {
+	version, err := schemaVersion(ctx, db)
+	if err != nil {
+		return err
+	}
+	if version > SchemaVersion() {
+		return newerSchema(version)
+	}
+	if version == 0 {
+		if err := checkOurs(ctx, db); err != nil {
+			return err
+		}
+	}
+	for _, step := range migrations[version:] {
+		if err := step.apply(ctx, db); err != nil {
+			return fmt.Errorf("migration %s: %w", step.name, err)
+		}
+		log.Info("schema migrated", "version", step.version)
+	}
+	if version == SchemaVersion() {
+		return nil
+	}
+	// Into the header, where an older program looks before it opens the file.
+	_, err = db.ExecContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)")
+	return err
+}
+
+// checkOurs refuses a file without our schema that has tables of somebody else.
+func checkOurs(ctx context.Context, db *sql.DB) error {
+	var tables int
+	if err := db.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_master").Scan(&tables); err != nil {
+		return err
+	}
+	if tables > 0 {
+		return claudemem.Errorf(claudemem.CodeStorage, "memory.db is another program's database").
+			WithHint("move it away, or set CLAUDE_MEM_DATA_DIR to another directory")
+	}
+	return nil
+}
+
+func (m migration) apply(ctx context.Context, db *sql.DB) error {
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	script := m.script + fmt.Sprintf("\nPRAGMA application_id = %d;\nPRAGMA user_version = %d;\n", applicationID, m.version)
+	if _, err := tx.ExecContext(ctx, script); err != nil {
+		return errors.Join(err, tx.Rollback())
+	}
+	return tx.Commit()
+}

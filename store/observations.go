@@ -1,0 +1,225 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+
+	"claudemem"
+)
+
+const observationColumns = `o.id, o.ulid, o.session_id, o.project, o.prompt_number, o.type, o.title, o.subtitle, o.narrative,
+	o.facts, o.concepts, o.discovery_tokens, o.content_hash, o.origin, o.agent_id, o.agent_type, o.branch, o.head_commit,
+	o.times_seen, o.pinned, o.created_at`
+
+// readObservations runs a query for observationColumns and adds the files.
+func readObservations(ctx context.Context, q querier, query string, args ...any) ([]claudemem.Observation, error) {
+	rows, err := q.QueryContext(ctx, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	var found []claudemem.Observation
+	for rows.Next() {
+		var o claudemem.Observation
+		var facts, concepts string
+		if err := rows.Scan(&o.ID, &o.ULID, &o.Session, &o.ProjectPath, &o.PromptNumber, &o.Type, &o.Title, &o.Subtitle, &o.Narrative,
+			&facts, &concepts, &o.DiscoveryTokens, &o.ContentHash, &o.Origin, &o.AgentID, &o.AgentType, &o.Branch, &o.HeadCommit,
+			&o.TimesSeen, &o.Pinned, &o.CreatedAt); err != nil {
+			return nil, err
+		}
+		o.Facts, o.Concepts = decodeList(facts), decodeList(concepts)
+		found = append(found, o)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	_ = rows.Close() // its connection serves the files
+	return found, addFiles(ctx, q, found)
+}
+
+func addFiles(ctx context.Context, q querier, observations []claudemem.Observation) error {
+	if len(observations) == 0 {
+		return nil
+	}
+	ids := make([]int64, len(observations))
+	byID := make(map[int64]*claudemem.Observation, len(observations))
+	for i := range observations {
+		ids[i] = int64(observations[i].ID)
+		byID[ids[i]] = &observations[i]
+	}
+	rows, err := q.QueryContext(ctx, `SELECT observation_id, path, role, coalesce(file_hash, '') FROM observation_files
+		WHERE observation_id IN (SELECT value FROM json_each(?)) ORDER BY observation_id, position`, numbers(ids))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var id int64
+		var f claudemem.FileRef
+		if err := rows.Scan(&id, &f.Path, &f.Role, &f.Hash); err != nil {
+			return err
+		}
+		byID[id].Files = append(byID[id].Files, f)
+	}
+	return rows.Err()
+}
+
+// numbers encodes ids for json_each, which keeps the statement constant.
+func numbers(ids []int64) string {
+	b, _ := json.Marshal(ids) // integers always encode
+	return string(b)
+}
+
+// Observation implements httpapi.Records; CodeNotFound when there is none, or
+// when it is hidden.
+func (s *Store) Observation(ctx context.Context, id claudemem.ObservationID) (claudemem.Observation, error) {
+	found, err := s.ObservationsByIDs(ctx, id)
+	if err != nil {
+		return claudemem.Observation{}, err
+	}
+	if len(found) == 0 {
+		return claudemem.Observation{}, claudemem.Errorf(claudemem.CodeNotFound, "there is no observation #%d", id)
+	}
+	return found[0], nil
+}
+
+// ObservationsByIDs returns the observations with the given numbers in the order
+// asked for; those that are not there, or hidden, are left out.
+func (s *Store) ObservationsByIDs(ctx context.Context, ids ...claudemem.ObservationID) ([]claudemem.Observation, error) {
+	asked := make([]int64, len(ids))
+	for i, id := range ids {
+		asked[i] = int64(id)
+	}
+	found, err := readObservations(ctx, s.reader, "SELECT "+observationColumns+` FROM json_each(?) wanted
+		JOIN observations o ON o.id = wanted.value WHERE o.deleted_at IS NULL ORDER BY wanted.key`, numbers(asked))
+	return found, fault("read observations", err)
+}
+
+// Observations implements recall.Source and httpapi.Records: pinned ones ahead,
+// then the newest first; all when the limit is 0.
+func (s *Store) Observations(ctx context.Context, q claudemem.Query) ([]claudemem.Observation, error) {
+	const what = "list observations"
+	where, args, err := s.observationFilter(ctx, q)
+	if err != nil {
+		return nil, fault(what, err)
+	}
+	limit := q.Limit
+	if limit <= 0 {
+		limit = -1
+	}
+	found, err := readObservations(ctx, s.reader, "SELECT "+observationColumns+" FROM observations o WHERE "+where+
+		" ORDER BY o.pinned DESC, o.created_at DESC, o.id DESC LIMIT ? OFFSET ?", append(args, limit, max(q.Offset, 0))...)
+	return found, fault(what, err)
+}
+
+// CountObservations implements httpapi.Records; limit and offset don't matter.
+func (s *Store) CountObservations(ctx context.Context, q claudemem.Query) (int, error) {
+	const what = "count observations"
+	where, args, err := s.observationFilter(ctx, q)
+	if err != nil {
+		return 0, fault(what, err)
+	}
+	var n int
+	err = s.reader.QueryRowContext(ctx, "SELECT count(*) FROM observations o WHERE "+where, args...).Scan(&n)
+	return n, fault(what, err)
+}
+
+// observationFilter puts constant conditions together; values are parameters.
+func (s *Store) observationFilter(ctx context.Context, q claudemem.Query) (string, []any, error) {
+	conditions, args := []string{"o.deleted_at IS NULL"}, []any{}
+	add := func(condition string, values ...any) {
+		conditions = append(conditions, condition)
+		args = append(args, values...)
+	}
+	if q.Project != "" {
+		projects, err := s.projectsNamed(ctx, q.Project)
+		if err != nil {
+			return "", nil, err
+		}
+		condition, values := projectFilter("o", projects)
+		add(condition, values...)
+	}
+	if q.Session != 0 {
+		add("o.session_id = ?", int64(q.Session))
+	}
+	if len(q.Types) > 0 {
+		types, err := encode(q.Types)
+		if err != nil {
+			return "", nil, err
+		}
+		add("o.type IN (SELECT value FROM json_each(?))", types)
+	}
+	if len(q.Concepts) > 0 {
+		concepts, err := encode(q.Concepts)
+		if err != nil {
+			return "", nil, err
+		}
+		add(`o.id IN (SELECT c.observation_id FROM observation_concepts c
+			WHERE c.concept IN (SELECT value FROM json_each(?)))`, concepts)
+	}
+	if len(q.Files) > 0 {
+		// A file matches whole, by the index, or by whole segments anywhere in a path.
+		var matches []string
+		var values []any
+		for _, f := range q.Files {
+			f = strings.Trim(strings.ReplaceAll(f, `\`, "/"), "/")
+			matches = append(matches, `f.path = ? OR '/' || f.path || '/' LIKE ? ESCAPE '\'`)
+			values = append(values, f, "%/"+escapeLike(f)+"/%")
+		}
+		add("o.id IN (SELECT f.observation_id FROM observation_files f WHERE "+strings.Join(matches, " OR ")+")", values...)
+	}
+	if q.Since != 0 {
+		add("o.created_at >= ?", int64(q.Since))
+	}
+	if q.Until != 0 {
+		add("o.created_at <= ?", int64(q.Until))
+	}
+	return strings.Join(conditions, " AND "), args, nil
+}
+
+var likeEscapes = strings.NewReplacer(`\`, `\\`, "%", `\%`, "_", `\_`)
+
+func escapeLike(text string) string { return likeEscapes.Replace(text) }
+
+// turnObservations lists what was stored for the turns from..to, in order.
+func turnObservations(ctx context.Context, q querier, session claudemem.SessionID, from, to int) ([]claudemem.Observation, error) {
+	return readObservations(ctx, q, "SELECT "+observationColumns+` FROM observations o
+		WHERE o.session_id = ? AND o.prompt_number BETWEEN ? AND ? AND o.deleted_at IS NULL
+		ORDER BY o.prompt_number, o.id`, int64(session), from, to)
+}
+
+// Totals implements recall.Source and httpapi.Records. The project is a root
+// path or a label; "" counts everything.
+func (s *Store) Totals(ctx context.Context, projectPath string) (claudemem.Totals, error) {
+	const what = "count records"
+	var t claudemem.Totals
+	if projectPath == "" {
+		err := s.reader.QueryRowContext(ctx, `SELECT
+			(SELECT count(DISTINCT project) FROM sessions WHERE project <> ''),
+			(SELECT count(*) FROM sessions),
+			(SELECT count(*) FROM prompts),
+			(SELECT count(*) FROM observations WHERE deleted_at IS NULL),
+			(SELECT count(*) FROM session_summaries)`).
+			Scan(&t.Projects, &t.Sessions, &t.Prompts, &t.Observations, &t.Summaries)
+		return t, fault(what, err)
+	}
+	projects, err := s.projectsNamed(ctx, projectPath)
+	if err != nil {
+		return t, fault(what, err)
+	}
+	names, err := encode(projects)
+	if err != nil {
+		return t, fault(what, err)
+	}
+	err = s.reader.QueryRowContext(ctx, `WITH mine AS MATERIALIZED
+			(SELECT id, project, prompt_count FROM sessions WHERE project IN (SELECT value FROM json_each(?1)))
+		SELECT
+			(SELECT count(DISTINCT project) FROM mine),
+			(SELECT count(*) FROM mine),
+			(SELECT coalesce(sum(prompt_count), 0) FROM mine),
+			(SELECT count(*) FROM observations WHERE deleted_at IS NULL AND project IN (SELECT value FROM json_each(?1))),
+			(SELECT count(*) FROM session_summaries WHERE session_id IN (SELECT id FROM mine))`, names).
+		Scan(&t.Projects, &t.Sessions, &t.Prompts, &t.Observations, &t.Summaries)
+	return t, fault(what, err)
+}

@@ -1,0 +1,302 @@
+package store_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"claudemem"
+)
+
+// filled is a memory with two projects of one label and a third one.
+func filled(t *testing.T) *memory {
+	t.Helper()
+	m := newMemory(t)
+	ctx := context.Background()
+	add := func(session, project string, at claudemem.Millis, observations ...claudemem.Observation) {
+		t.Helper()
+		in := func(a *claudemem.Arrival) { a.Event.ProjectPath = project }
+		r := m.enqueue(t, event(claudemem.KindPrompt, session, session+"-p", at, in), event(claudemem.KindTool, session, session+"-t", at+1, in))
+		m.clock.at = base + at + 2
+		outcome := claudemem.Outcome{
+			Observations: observations,
+			Summaries:    []claudemem.Summary{{PromptNumber: 1, Request: "asked in " + session, Completed: "did in " + session}},
+		}
+		if err := m.Confirm(ctx, m.claim(t, r[0].Session, 0), outcome); err != nil {
+			t.Fatal(err)
+		}
+	}
+	plain := func(title string, kind claudemem.ObservationType, concepts []string, paths ...string) claudemem.Observation {
+		o := claudemem.Observation{Type: kind, Title: title, Concepts: concepts, PromptNumber: 1}
+		for _, p := range paths {
+			o.Files = append(o.Files, claudemem.FileRef{Path: p, Role: claudemem.FileModified})
+		}
+		return o
+	}
+	add("s1", "/home/dev/shop", 0,
+		plain("alpha", claudemem.TypeBugfix, []string{"gotcha"}, "src/auth/login.go", "src/cart.go"),
+		plain("bravo", claudemem.TypeFeature, []string{"pattern", "gotcha"}, "docs/auth.md"))
+	add("s2", "/home/dev/shop", 1000,
+		func() claudemem.Observation {
+			o := plain("charlie", claudemem.TypeDecision, nil, "src/100%_done.go")
+			o.Pinned = true
+			return o
+		}(),
+		plain("delta", claudemem.TypeDiscovery, nil))
+	add("s3", "/work/shop", 2000, plain("echo", claudemem.TypeBugfix, []string{"trade-off"}, "src/cart.go"))
+	add("s4", "/home/dev/blog", 3000, plain("foxtrot", claudemem.TypeChange, nil, "src/authentic.go"))
+	return m
+}
+
+func titles(observations []claudemem.Observation) string {
+	var names []string
+	for _, o := range observations {
+		names = append(names, o.Title)
+	}
+	return strings.Join(names, " ")
+}
+
+func TestObservationsFilters(t *testing.T) {
+	ctx := context.Background()
+	m := filled(t)
+	tests := []struct {
+		name  string
+		query claudemem.Query
+		want  string
+	}{
+		{"everything, pinned ahead", claudemem.Query{}, "charlie foxtrot echo delta bravo alpha"},
+		{"project", claudemem.Query{Project: "/home/dev/shop"}, "charlie delta bravo alpha"},
+		{"label of two projects", claudemem.Query{Project: "shop"}, "charlie echo delta bravo alpha"},
+		{"label of one project", claudemem.Query{Project: "blog"}, "foxtrot"},
+		{"unknown project", claudemem.Query{Project: "sho"}, ""},
+		{"session", claudemem.Query{Session: 1}, "bravo alpha"},
+		{"type", claudemem.Query{Types: []claudemem.ObservationType{claudemem.TypeBugfix}}, "echo alpha"},
+		{"types", claudemem.Query{Types: []claudemem.ObservationType{"bugfix", "decision"}}, "charlie echo alpha"},
+		{"concept", claudemem.Query{Concepts: []string{"gotcha"}}, "bravo alpha"},
+		{"any of the concepts", claudemem.Query{Concepts: []string{"pattern", "trade-off"}}, "echo bravo"},
+		{"whole path", claudemem.Query{Files: []string{"src/cart.go"}}, "echo alpha"},
+		{"whole segment", claudemem.Query{Files: []string{"auth"}}, "alpha"},
+		{"file name", claudemem.Query{Files: []string{"login.go"}}, "alpha"},
+		{"segments", claudemem.Query{Files: []string{"src/auth/"}}, "alpha"},
+		{"Windows' separators", claudemem.Query{Files: []string{`src\auth`}}, "alpha"},
+		{"no wildcards", claudemem.Query{Files: []string{"100%_done.go"}}, "charlie"},
+		{"percent is itself", claudemem.Query{Files: []string{"%"}}, ""},
+		{"underscore is itself", claudemem.Query{Files: []string{"src_cart.go"}}, ""},
+		{"any of the files", claudemem.Query{Files: []string{"auth.md", "authentic.go"}}, "foxtrot bravo"},
+		{"since", claudemem.Query{Since: base + 2000}, "foxtrot echo"},
+		{"until", claudemem.Query{Until: base + 2}, "bravo alpha"},
+		{"limit", claudemem.Query{Limit: 2}, "charlie foxtrot"},
+		{"offset", claudemem.Query{Limit: 2, Offset: 4}, "bravo alpha"},
+		{"offset alone", claudemem.Query{Offset: 5}, "alpha"},
+		{"negative offset", claudemem.Query{Offset: -5, Limit: 1}, "charlie"},
+		{"all together", claudemem.Query{
+			Project: "shop", Types: []claudemem.ObservationType{"bugfix"}, Concepts: []string{"gotcha"}, Files: []string{"cart.go"}, Since: base, Session: 1,
+		}, "alpha"},
+		{"quotes", claudemem.Query{Project: `'; DROP TABLE observations; --`, Files: []string{`"'`}, Concepts: []string{`'"`}}, ""},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			found, err := m.Observations(ctx, test.query)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := titles(found); got != test.want {
+				t.Errorf("got %q, want %q", got, test.want)
+			}
+			unlimited := test.query
+			unlimited.Limit, unlimited.Offset = 0, 0
+			all, err := m.Observations(ctx, unlimited)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n, err := m.CountObservations(ctx, test.query); err != nil || n != len(all) {
+				t.Errorf("counted %d %v, want %d", n, err, len(all))
+			}
+		})
+	}
+}
+
+func TestObservationsByIDs(t *testing.T) {
+	ctx := context.Background()
+	m := filled(t)
+	found, err := m.ObservationsByIDs(ctx, 5, 1, 99, 3)
+	if err != nil || titles(found) != "echo alpha charlie" {
+		t.Errorf("got %q %v, want them in the asked order", titles(found), err)
+	}
+	if found, err = m.ObservationsByIDs(ctx); err != nil || len(found) != 0 {
+		t.Errorf("got %v %v for no ids", found, err)
+	}
+	if err := m.Hide(5); err != nil {
+		t.Fatal(err)
+	}
+	_, err = m.Observation(ctx, 5)
+	wantCode(t, err, claudemem.CodeNotFound)
+	if found, err = m.Observations(ctx, claudemem.Query{Files: []string{"src/cart.go"}}); err != nil || titles(found) != "alpha" {
+		t.Errorf("got %q %v, want the hidden one left out", titles(found), err)
+	}
+}
+
+func TestRecentSessions(t *testing.T) {
+	ctx := context.Background()
+	m := filled(t)
+	m.enqueue(t, event(claudemem.KindSessionEnd, "nothing said", "e", 9000))
+	m.enqueue(t, event(claudemem.KindTool, "only skipped", "k", 9001, skipped(claudemem.SkipTool)))
+	m.enqueue(t, event(claudemem.KindTool, "s1", "late", 5000), event(claudemem.KindTool, "s1", "later", 5001))
+	digests, err := m.RecentSessions(ctx, "/home/dev/shop", 10)
+	if err != nil || len(digests) != 2 {
+		t.Fatalf("got %+v %v, want two sessions", digests, err)
+	}
+	first := digests[0]
+	if first.Session.HostSessionID != "s1" || first.LastPrompt != "prompt s1-p" || first.Observations != 2 || first.Undistilled != 2 ||
+		first.Summary == nil || first.Summary.Completed != "did in s1" {
+		t.Errorf("got %+v", first)
+	}
+	if digests, err = m.RecentSessions(ctx, "shop", 1); err != nil || len(digests) != 1 || digests[0].Session.HostSessionID != "s1" {
+		t.Errorf("got %+v %v, want s1 alone", digests, err)
+	}
+	if digests, err = m.RecentSessions(ctx, "", 0); err != nil || len(digests) != 4 {
+		t.Errorf("got %d sessions %v of all projects, want 4", len(digests), err)
+	}
+	if digests, err = m.RecentSessions(ctx, "unknown", 5); err != nil || len(digests) != 0 {
+		t.Errorf("got %+v %v of an unknown project", digests, err)
+	}
+}
+
+func TestUndistilledAndTurns(t *testing.T) {
+	ctx := context.Background()
+	m := filled(t)
+	m.enqueue(t, event(claudemem.KindTool, "s1", "more1", 4000), event(claudemem.KindPrompt, "s1", "p2", 4001), event(claudemem.KindTool, "s1", "more2", 4002))
+	m.claim(t, 1, 1) // what is being worked on is not distilled either
+	batch, err := m.Undistilled(ctx, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := keys(batch.Events); got != "more1 more2" {
+		t.Errorf("got events %q", got)
+	}
+	if len(batch.Prompts) != 2 || batch.Prompts[1].Text != "prompt p2" || titles(batch.Earlier) != "alpha bravo" || batch.Session.ID != 1 {
+		t.Errorf("got %+v", batch)
+	}
+	if got := m.books(t); got.Processing != 1 || got.Pending != 1 {
+		t.Errorf("looking changed the books: %+v", got)
+	}
+	if batch, err = m.Undistilled(ctx, 2); err != nil || len(batch.Events) != 0 {
+		t.Errorf("got %+v %v of a distilled session", batch, err)
+	}
+	_, err = m.Undistilled(ctx, 99)
+	wantCode(t, err, claudemem.CodeNotFound)
+
+	prompts, observations, err := m.Turns(ctx, 1, 1, 1)
+	if err != nil || len(prompts) != 1 || prompts[0].Number != 1 || titles(observations) != "alpha bravo" {
+		t.Errorf("got %+v %q %v", prompts, titles(observations), err)
+	}
+	if prompts, err = m.Prompts(ctx, 1); err != nil || len(prompts) != 2 {
+		t.Errorf("got %d prompts %v, want 2", len(prompts), err)
+	}
+}
+
+func TestTotals(t *testing.T) {
+	ctx := context.Background()
+	m := filled(t)
+	tests := map[string]claudemem.Totals{
+		"":               {Projects: 3, Sessions: 4, Prompts: 4, Observations: 6, Summaries: 4},
+		"/home/dev/shop": {Projects: 1, Sessions: 2, Prompts: 2, Observations: 4, Summaries: 2},
+		"shop":           {Projects: 2, Sessions: 3, Prompts: 3, Observations: 5, Summaries: 3},
+		"unknown":        {},
+	}
+	for project, want := range tests {
+		if got, err := m.Totals(ctx, project); err != nil || got != want {
+			t.Errorf("%q: got %+v %v, want %+v", project, got, err, want)
+		}
+	}
+}
+
+func TestChangesAndFollow(t *testing.T) {
+	ctx := context.Background()
+	m := newMemory(t)
+	oldest, newest, err := m.ChangeRange(ctx)
+	if err != nil || oldest != 1 || newest != 0 {
+		t.Errorf("got range %d..%d %v of an empty feed, want 1..0", oldest, newest, err)
+	}
+	changed, stop := m.Follow()
+	other, stopOther := m.Follow()
+	<-changed // at the start
+	m.enqueue(t, event(claudemem.KindTool, "s", "a", 1))
+	<-changed
+	first, err := m.Changes(ctx, 0, 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]claudemem.Change{{Seq: 1, Kind: "session", ID: 1, Operation: "insert"}}, first); diff != "" {
+		t.Errorf("changes (-want +got):\n%s", diff)
+	}
+	m.enqueue(t, event(claudemem.KindTool, "s", "b", 2)) // moves only the session's times
+	select {
+	case <-changed:
+		t.Error("told of a commit that changed nothing that is followed")
+	default:
+	}
+	for i := range 5 { // a slow follower is told once
+		m.enqueue(t, event(claudemem.KindPrompt, "s", fmt.Sprint("p", i), claudemem.Millis(i)))
+	}
+	<-changed
+	rest, err := m.Changes(ctx, 1, 3)
+	if err != nil || len(rest) != 3 || rest[0].Seq != 2 {
+		t.Errorf("got %+v %v, want the next three", rest, err)
+	}
+	if oldest, newest, err = m.ChangeRange(ctx); err != nil || oldest != 1 || newest != 11 {
+		t.Errorf("got range %d..%d %v, want 1..11", oldest, newest, err)
+	}
+	// Pruned to nothing, the numbers go on.
+	rawExec(t, m.path, "DELETE FROM changes")
+	if oldest, newest, err = m.ChangeRange(ctx); err != nil || oldest != 12 || newest != 11 {
+		t.Errorf("got range %d..%d %v after pruning, want 12..11", oldest, newest, err)
+	}
+	stop()
+	stop()
+	for range changed { // closed
+	}
+	if err := m.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for range other {
+	}
+	stopOther()
+	late, stopLate := m.Follow()
+	for range late {
+	}
+	stopLate()
+}
+
+// The plans that the bars for large memories depend on.
+func TestPlansUseIndexes(t *testing.T) {
+	m := filled(t)
+	tests := []struct {
+		name, query string
+		args        []any
+		want        string
+	}{
+		{"newest of a project", "SELECT id FROM observations o WHERE o.deleted_at IS NULL AND o.project = ? ORDER BY o.pinned DESC, o.created_at DESC, o.id DESC LIMIT 10", []any{"p"}, "observations_newest"},
+		{"newest", "SELECT id FROM observations o WHERE o.deleted_at IS NULL ORDER BY o.pinned DESC, o.created_at DESC, o.id DESC LIMIT 10", nil, "observations_newest_everywhere"},
+		{"by path", "SELECT observation_id FROM observation_files WHERE path = ?", []any{"p"}, "observation_files_path"},
+		{"by concept", "SELECT observation_id FROM observation_concepts WHERE concept = ?", []any{"c"}, "PRIMARY KEY"},
+		{"by type", "SELECT id FROM observations WHERE project = ? AND type = ? AND created_at > ?", []any{"p", "t", 1}, "observations_type"},
+		{"claim order", "SELECT id FROM events WHERE session_id = ? AND outcome IN ('pending', 'processing') ORDER BY occurred_at, delivery_id, id", []any{1}, "events_queue"},
+		{"sessions", "SELECT id FROM sessions WHERE project = ? ORDER BY updated_at DESC, id DESC", []any{"p"}, "sessions_newest"},
+		{"idle sessions", "SELECT id FROM sessions WHERE status = 'active' AND updated_at < ?", []any{1}, "sessions_active"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			plan, err := m.Plan(test.query, test.args...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !strings.Contains(plan, test.want) || strings.Contains(plan, "SCAN sessions") || strings.Contains(plan, "TEMP B-TREE") {
+				t.Errorf("want %s and no sorting, got\n%s", test.want, plan)
+			}
+		})
+	}
+}

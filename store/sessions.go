@@ -1,0 +1,315 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+
+	"claudemem"
+)
+
+// sessionColumns is what scanSession reads, of a table named s.
+const sessionColumns = `s.id, s.ulid, s.host, s.host_session_id, s.memory_session_id, s.project, s.label, s.status, s.title,
+	s.prompt_count, s.started_at, s.updated_at, s.completed_at`
+
+type scanner interface{ Scan(dest ...any) error }
+
+func scanSession(row scanner, more ...any) (claudemem.Session, error) {
+	var s claudemem.Session
+	err := row.Scan(append([]any{&s.ID, &s.ULID, &s.Host, &s.HostSessionID, &s.MemorySessionID, &s.ProjectPath, &s.Label, &s.Status, &s.Title,
+		&s.PromptCount, &s.StartedAt, &s.UpdatedAt, &s.CompletedAt}, more...)...)
+	return s, err
+}
+
+// Session returns a session by its number; CodeNotFound when there is none.
+func (s *Store) Session(ctx context.Context, id claudemem.SessionID) (claudemem.Session, error) {
+	session, err := scanSession(s.reader.QueryRowContext(ctx, "SELECT "+sessionColumns+" FROM sessions s WHERE s.id = ?", int64(id)))
+	return session, fault("read session", err)
+}
+
+// SessionByHost implements recall.Source.
+func (s *Store) SessionByHost(ctx context.Context, host claudemem.Host, hostSessionID string) (claudemem.Session, error) {
+	session, err := scanSession(s.reader.QueryRowContext(ctx,
+		"SELECT "+sessionColumns+" FROM sessions s WHERE s.host = ? AND s.host_session_id = ?", string(host), hostSessionID))
+	return session, fault("read session", err)
+}
+
+// RecentSessions implements recall.Source. The project is a root path or a label.
+func (s *Store) RecentSessions(ctx context.Context, projectPath string, limit int) ([]claudemem.SessionDigest, error) {
+	const what = "list recent sessions"
+	projects, err := s.projectsNamed(ctx, projectPath)
+	if err != nil {
+		return nil, fault(what, err)
+	}
+	if limit <= 0 {
+		limit = -1
+	}
+	where, args := "", []any{}
+	if projectPath != "" {
+		where, args = projectFilter("s", projects)
+		where = " AND " + where
+	}
+	rows, err := s.reader.QueryContext(ctx, "SELECT "+sessionColumns+`,
+		coalesce((SELECT p.text FROM prompts p WHERE p.session_id = s.id ORDER BY p.number DESC LIMIT 1), ''),
+		(SELECT count(*) FROM observations o WHERE o.session_id = s.id AND o.deleted_at IS NULL),
+		(SELECT count(*) FROM events e WHERE e.session_id = s.id AND e.outcome IN ('pending', 'processing'))
+		FROM sessions s WHERE (s.event_count > 0 OR EXISTS (SELECT 1 FROM observations o WHERE o.session_id = s.id))`+where+`
+		ORDER BY s.updated_at DESC, s.id DESC LIMIT ?`, append(args, limit)...)
+	if err != nil {
+		return nil, fault(what, err)
+	}
+	defer func() { _ = rows.Close() }()
+	var digests []claudemem.SessionDigest
+	for rows.Next() {
+		var d claudemem.SessionDigest
+		if d.Session, err = scanSession(rows, &d.LastPrompt, &d.Observations, &d.Undistilled); err != nil {
+			return nil, fault(what, err)
+		}
+		digests = append(digests, d)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fault(what, err)
+	}
+	_ = rows.Close() // its connection serves the summaries
+	for i := range digests {
+		summaries, err := s.SessionSummaries(ctx, digests[i].Session.ID, 1)
+		if err != nil {
+			return nil, err
+		}
+		if len(summaries) > 0 {
+			digests[i].Summary = &summaries[0]
+		}
+	}
+	return digests, nil
+}
+
+// projectsNamed resolves what people write for a project: its root path, else
+// its label, which several may share. None is known: the name itself, of which
+// there are no records.
+func (s *Store) projectsNamed(ctx context.Context, name string) ([]string, error) {
+	if name == "" {
+		return nil, nil
+	}
+	var known bool
+	if err := s.reader.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM sessions WHERE project = ?)", name).Scan(&known); err != nil {
+		return nil, err
+	}
+	if known {
+		return []string{name}, nil
+	}
+	rows, err := s.reader.QueryContext(ctx, "SELECT DISTINCT project FROM sessions WHERE label = ? ORDER BY project", name)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	var projects []string
+	for rows.Next() {
+		var p string
+		if err := rows.Scan(&p); err != nil {
+			return nil, err
+		}
+		projects = append(projects, p)
+	}
+	if len(projects) == 0 {
+		projects = []string{name}
+	}
+	return projects, rows.Err()
+}
+
+// projectFilter is a condition on the project column of a table. One project is
+// compared with =, which lets an index give the order too.
+func projectFilter(table string, projects []string) (string, []any) {
+	if len(projects) == 1 {
+		return table + ".project = ?", []any{projects[0]}
+	}
+	names, _ := json.Marshal(list(projects)) // strings always encode
+	return table + ".project IN (SELECT value FROM json_each(?))", []any{string(names)}
+}
+
+// Prompts lists a session's prompts in the order of their numbers.
+func (s *Store) Prompts(ctx context.Context, session claudemem.SessionID) ([]claudemem.Prompt, error) {
+	prompts, err := readPrompts(ctx, s.reader, session, 0, int(^uint(0)>>1))
+	return prompts, fault("list prompts", err)
+}
+
+// querier is a pool or a transaction that reads.
+type querier interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+}
+
+func readPrompts(ctx context.Context, q querier, session claudemem.SessionID, from, to int) ([]claudemem.Prompt, error) {
+	rows, err := q.QueryContext(ctx, `SELECT id, ulid, session_id, number, prompt_id, text, branch, head_commit, created_at
+		FROM prompts WHERE session_id = ? AND number BETWEEN ? AND ? ORDER BY number`, int64(session), from, to)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	var prompts []claudemem.Prompt
+	for rows.Next() {
+		var p claudemem.Prompt
+		if err := rows.Scan(&p.ID, &p.ULID, &p.Session, &p.Number, &p.PromptID, &p.Text, &p.Branch, &p.HeadCommit, &p.CreatedAt); err != nil {
+			return nil, err
+		}
+		prompts = append(prompts, p)
+	}
+	return prompts, rows.Err()
+}
+
+// Turns implements observer.Recorder.
+func (s *Store) Turns(ctx context.Context, session claudemem.SessionID, from, to int) ([]claudemem.Prompt, []claudemem.Observation, error) {
+	const what = "read turns"
+	var prompts []claudemem.Prompt
+	var observations []claudemem.Observation
+	err := s.snapshot(ctx, func(q querier) error {
+		var err error
+		if prompts, err = readPrompts(ctx, q, session, from, to); err != nil {
+			return err
+		}
+		observations, err = turnObservations(ctx, q, session, from, to)
+		return err
+	})
+	return prompts, observations, fault(what, err)
+}
+
+// snapshot runs several reads that have to see the same moment.
+func (s *Store) snapshot(ctx context.Context, fn func(querier) error) error {
+	tx, err := s.reader.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = tx.Rollback() }()
+	return fn(tx)
+}
+
+// undistilledEvents and undistilledBytes bound what is made into a summary on
+// the spot while a host waits: a turn rarely has more.
+const (
+	undistilledEvents = 1000
+	undistilledBytes  = 16 << 20
+)
+
+// Undistilled implements recall.Source: the oldest events of the queue, at most
+// 1000 of them or 16 MB, with the prompts and observations of their turns.
+func (s *Store) Undistilled(ctx context.Context, session claudemem.SessionID) (claudemem.Batch, error) {
+	const what = "read undistilled events"
+	var b claudemem.Batch
+	err := s.snapshot(ctx, func(q querier) error {
+		var err error
+		b.Session, err = scanSession(q.QueryRowContext(ctx, "SELECT "+sessionColumns+" FROM sessions s WHERE s.id = ?", int64(session)))
+		if err != nil {
+			return err
+		}
+		if b.Events, err = readWaiting(ctx, q, session); err != nil || len(b.Events) == 0 {
+			return err
+		}
+		from, to := b.Events[0].PromptNumber, b.Events[0].PromptNumber
+		for _, e := range b.Events {
+			from, to = min(from, e.PromptNumber), max(to, e.PromptNumber)
+		}
+		if b.Prompts, err = readPrompts(ctx, q, session, from, to); err != nil {
+			return err
+		}
+		b.Earlier, err = turnObservations(ctx, q, session, from, to)
+		return err
+	})
+	return b, fault(what, err)
+}
+
+func readWaiting(ctx context.Context, q querier, session claudemem.SessionID) ([]claudemem.PendingEvent, error) {
+	rows, err := q.QueryContext(ctx, `SELECT e.event_key, e.prompt_number, m.attempts, m.payload, m.files
+		FROM events e JOIN pending_messages m ON m.event_id = e.id
+		WHERE e.session_id = ? AND e.outcome IN ('pending', 'processing')
+		ORDER BY e.occurred_at, e.delivery_id, e.id LIMIT ?`, int64(session), undistilledEvents)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	var events []claudemem.PendingEvent
+	bytes := 0
+	for rows.Next() && bytes < undistilledBytes {
+		var e claudemem.PendingEvent
+		var payload, files sql.RawBytes
+		if err := rows.Scan(&e.Key, &e.PromptNumber, &e.Attempts, &payload, &files); err != nil {
+			return nil, err
+		}
+		bytes += len(payload)
+		if decodePayload(payload, files, &e) != nil {
+			continue // the claim will bury it; here it is only left out
+		}
+		events = append(events, e)
+	}
+	return events, rows.Err()
+}
+
+const summaryColumns = `id, ulid, session_id, prompt_number, request, investigated, learned, completed, next_steps,
+	files_read, files_edited, notes, origin, created_at`
+
+// SessionSummaries implements recall.Source; all of them when limit is 0.
+func (s *Store) SessionSummaries(ctx context.Context, session claudemem.SessionID, limit int) ([]claudemem.Summary, error) {
+	const what = "list summaries"
+	if limit <= 0 {
+		limit = -1
+	}
+	rows, err := s.reader.QueryContext(ctx, "SELECT "+summaryColumns+` FROM session_summaries
+		WHERE session_id = ? ORDER BY prompt_number DESC, id DESC LIMIT ?`, int64(session), limit)
+	if err != nil {
+		return nil, fault(what, err)
+	}
+	defer func() { _ = rows.Close() }()
+	var summaries []claudemem.Summary
+	for rows.Next() {
+		var m claudemem.Summary
+		var read, edited string
+		if err := rows.Scan(&m.ID, &m.ULID, &m.Session, &m.PromptNumber, &m.Request, &m.Investigated, &m.Learned, &m.Completed, &m.NextSteps,
+			&read, &edited, &m.Notes, &m.Origin, &m.CreatedAt); err != nil {
+			return nil, fault(what, err)
+		}
+		m.FilesRead, m.FilesEdited = decodeList(read), decodeList(edited)
+		summaries = append(summaries, m)
+	}
+	return summaries, fault(what, rows.Err())
+}
+
+// decodeList reads a list that encode wrote; a damaged one is empty, as one bad
+// row must not hide the rest.
+func decodeList(text string) []string {
+	var items []string
+	if json.Unmarshal([]byte(text), &items) != nil || len(items) == 0 {
+		return nil
+	}
+	return items
+}
+
+// TouchSession moves a known session's updated_at to now, as when a host resumes
+// it, and reports whether it is known. It opens nothing: a forked session comes
+// with the id of the one it was forked from.
+func (s *Store) TouchSession(ctx context.Context, host claudemem.Host, hostSessionID string) (known bool, err error) {
+	err = s.write(ctx, "touch session", func(t *tx) error {
+		n, err := t.change("UPDATE sessions SET updated_at = max(updated_at, ?) WHERE host = ? AND host_session_id = ?",
+			int64(t.now()), string(host), hostSessionID)
+		known = n > 0
+		return err
+	})
+	return known, err
+}
+
+// ActiveSessions lists a project's active sessions, the newest first.
+func (s *Store) ActiveSessions(ctx context.Context, projectPath string) ([]claudemem.Session, error) {
+	const what = "list active sessions"
+	rows, err := s.reader.QueryContext(ctx, "SELECT "+sessionColumns+` FROM sessions s
+		WHERE s.project = ? AND s.status = 'active' ORDER BY s.updated_at DESC, s.id DESC`, projectPath)
+	if err != nil {
+		return nil, fault(what, err)
+	}
+	defer func() { _ = rows.Close() }()
+	var sessions []claudemem.Session
+	for rows.Next() {
+		session, err := scanSession(rows)
+		if err != nil {
+			return nil, fault(what, err)
+		}
+		sessions = append(sessions, session)
+	}
+	return sessions, fault(what, rows.Err())
+}

@@ -1,0 +1,216 @@
+package store
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"errors"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"time"
+
+	"claudemem"
+)
+
+// Options are what a store takes from outside; zero fields take the default.
+type Options struct {
+	Clock  func() time.Time // time.Now
+	Logger *slog.Logger     // none
+	Rand   io.Reader        // crypto/rand; for ULIDs
+}
+
+// Store is an open memory.db. Its methods may be called from any goroutine.
+type Store struct {
+	path   string
+	clock  func() time.Time
+	log    *slog.Logger
+	reader *sql.DB
+	writer *writer // nil when opened for reading only
+	feed   feed
+
+	closing sync.Once
+	closed  error
+}
+
+// Open opens the database at path for the worker: it makes the directory and
+// the file when they are not there and migrates an older schema. Only one
+// process may do so at a time; the caller holds the worker lock.
+//
+// The codes of its errors: CodeNewerSchema (nothing was touched), CodeStorage,
+// CodeUnavailable.
+func Open(ctx context.Context, path string, opts Options) (*Store, error) {
+	opts = withDefaults(opts)
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return nil, fault("open memory", err)
+	}
+	if err := refuseNewer(ctx, path); err != nil {
+		return nil, fault("open memory", err)
+	}
+	if err := createPrivate(path); err != nil {
+		return nil, claudemem.Errorf(claudemem.CodeStorage, "open memory: %w", err).
+			WithHint("check that the data directory can be written")
+	}
+	db, err := sql.Open(driverName, dataSource(path, accessWrite))
+	if err != nil {
+		return nil, fault("open memory", err)
+	}
+	db.SetMaxOpenConns(1)
+	if err := migrate(ctx, db, opts.Logger); err != nil {
+		return nil, fault("open memory", errors.Join(err, db.Close()))
+	}
+	reader, err := openReaders(ctx, path, accessRead)
+	if err != nil {
+		return nil, fault("open memory", errors.Join(err, db.Close()))
+	}
+	s := &Store{path: path, clock: opts.Clock, log: opts.Logger, reader: reader}
+	if s.writer, err = startWriter(ctx, db, opts, &s.feed); err != nil {
+		return nil, fault("open memory", errors.Join(err, reader.Close(), db.Close()))
+	}
+	return s, nil
+}
+
+// OpenReadOnly opens the database at path for a process that is not the worker:
+// it never migrates and never writes. It works beside a worker and without one.
+//
+// The codes of its errors: CodeNoMemory (no database yet), CodeOlderSchema (the
+// worker has to migrate it first), CodeNewerSchema, CodeStorage.
+func OpenReadOnly(ctx context.Context, path string) (*Store, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return nil, fault("open memory", err)
+	}
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return nil, claudemem.Errorf(claudemem.CodeNoMemory, "open memory: there is no database yet").
+			WithHint("it is made when the first session is captured")
+	}
+	reader, err := openReaders(ctx, path, accessRead)
+	if err != nil && canFreeze(path) {
+		reader, err = openReaders(ctx, path, accessFrozen)
+	}
+	if err != nil {
+		return nil, fault("open memory", err)
+	}
+	version, err := schemaVersion(ctx, reader)
+	if err == nil {
+		err = checkReadable(version)
+	}
+	if err != nil {
+		return nil, fault("open memory", errors.Join(err, reader.Close()))
+	}
+	opts := withDefaults(Options{})
+	return &Store{path: path, clock: opts.Clock, log: opts.Logger, reader: reader}, nil
+}
+
+func withDefaults(opts Options) Options {
+	if opts.Clock == nil {
+		opts.Clock = time.Now
+	}
+	if opts.Logger == nil {
+		opts.Logger = slog.New(slog.DiscardHandler)
+	}
+	if opts.Rand == nil {
+		opts.Rand = rand.Reader
+	}
+	return opts
+}
+
+// openReaders opens the pool of connections that read and proves that one of
+// them can.
+func openReaders(ctx context.Context, path string, a access) (*sql.DB, error) {
+	db, err := sql.Open(driverName, dataSource(path, a))
+	if err != nil {
+		return nil, err
+	}
+	// More readers than processors only take turns; two at least, so that a long
+	// list doesn't hold up a short look.
+	n := max(2, min(4, runtime.GOMAXPROCS(0)))
+	db.SetMaxOpenConns(n)
+	db.SetMaxIdleConns(n)
+	var pages int
+	if err := db.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_master").Scan(&pages); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	return db, nil
+}
+
+// canFreeze reports whether the file at path may be read as immutable: nothing
+// of it is in a write-ahead log and nobody can write it, since the directory
+// denies even a file beside it.
+func canFreeze(path string) bool {
+	if info, err := os.Stat(path + "-wal"); err == nil && info.Size() > 0 {
+		return false
+	}
+	probe, err := os.CreateTemp(filepath.Dir(path), "probe-*.tmp")
+	if err != nil {
+		return true
+	}
+	_ = probe.Close()
+	_ = os.Remove(probe.Name())
+	return false
+}
+
+// createPrivate makes the directory (0700) and the database file (0600) that
+// are not there and narrows the mode of a file that is. SQLite gives the files
+// of its log the mode of the database.
+func createPrivate(path string) error {
+	dir := filepath.Dir(path)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	switch {
+	case errors.Is(err, fs.ErrExist):
+		info, err := os.Stat(path)
+		if err != nil {
+			return err
+		}
+		if info.Mode().Perm()&0o077 != 0 && runtime.GOOS != "windows" {
+			return os.Chmod(path, 0o600)
+		}
+		return nil
+	case err != nil:
+		return err
+	}
+	if err := f.Close(); err != nil {
+		return err
+	}
+	return syncDirectory(dir)
+}
+
+// Close ends the writer after what it has accepted, copies the log into the
+// database and closes the files. It may be called more than once.
+func (s *Store) Close() error {
+	s.closing.Do(func() {
+		// Readers first: only the last connection to leave removes the log.
+		err := s.reader.Close()
+		if s.writer != nil {
+			err = errors.Join(err, s.writer.close())
+		}
+		s.feed.close()
+		s.closed = fault("close memory", err)
+	})
+	return s.closed
+}
+
+// Path returns where the database is.
+func (s *Store) Path() string { return s.path }
+
+func (s *Store) now() claudemem.Millis { return claudemem.MillisOf(s.clock()) }
+
+// write runs fn in a transaction of its own, after the arrivals that wait.
+func (s *Store) write(ctx context.Context, what string, fn func(*tx) error) error {
+	if s.writer == nil {
+		return fault(what, errReadOnly)
+	}
+	return fault(what, s.writer.do(ctx, job{run: fn}))
+}
+
+// errReadOnly answers a write to a store that was opened for reading.
+var errReadOnly = claudemem.Errorf(claudemem.CodeUnavailable, "memory is open for reading only").
+	WithHint("start the worker: claude-mem worker start")
