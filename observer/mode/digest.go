@@ -1,0 +1,148 @@
+package mode
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"claudemem"
+)
+
+// How a digest shares out its room.
+const (
+	// digestFull is how many of the newest observations may be shown in full, the
+	// rest as a line, and digestSummaries how many of the newest summaries.
+	digestFull      = 8
+	digestSummaries = 3
+	// digestField bounds a text of a record in bytes, digestTitle a line's.
+	digestField = 600
+	digestTitle = 160
+	digestFiles = 4
+)
+
+// Digest begins a fresh run with what was recorded in the one before: every
+// observation as a line, the newest in full as far as there is room, and the
+// latest checkpoints. It has at most limitTokens (estimated). When not even the
+// lines fit, those from the middle are left out: the first say what the session
+// is about, the last where it stands. "" is for no records, and for no room.
+func Digest(observations []claudemem.Observation, summaries []claudemem.Summary, limitTokens int) string {
+	if len(observations)+len(summaries) == 0 {
+		return ""
+	}
+	frame := render("digest.md", map[string]any{"Records": ""})
+	room := limitTokens - claudemem.EstimateTokens(frame) - 2 // roundings
+	if room <= 0 {
+		return ""
+	}
+	// The checkpoints may have a third.
+	checkpoints, used := digestCheckpoints(summaries, room/3)
+	lines := digestLines(observations, room-used)
+	records := strings.Join(append(lines, checkpoints...), "")
+	if records == "" {
+		return ""
+	}
+	return render("digest.md", map[string]any{"Records": records})
+}
+
+// cost estimates what a text costs, rounded up, so that sums are never too low.
+func cost(s string) int { return claudemem.EstimateTokens(s) }
+
+func digestLines(observations []claudemem.Observation, room int) []string {
+	lines := make([]string, len(observations))
+	total := 0
+	for i := range observations {
+		lines[i] = observationLine(&observations[i])
+		total += cost(lines[i])
+	}
+	if total > room {
+		return thinOut(lines, room)
+	}
+	for i := len(observations) - 1; i >= 0 && i >= len(observations)-digestFull; i-- {
+		full := observationFull(&observations[i])
+		if more := cost(full) - cost(lines[i]); total+more <= room {
+			lines[i] = full
+			total += more
+		}
+	}
+	return lines
+}
+
+// thinOut keeps lines of the beginning, for a quarter of the room, and of the end.
+func thinOut(lines []string, room int) []string {
+	room -= cost(leftOut(len(lines)))
+	first, head := 0, room/4
+	for first < len(lines) && cost(lines[first]) <= head {
+		head -= cost(lines[first])
+		room -= cost(lines[first])
+		first++
+	}
+	last := len(lines)
+	for last > first && cost(lines[last-1]) <= room {
+		room -= cost(lines[last-1])
+		last--
+	}
+	if room < 0 || last == first {
+		return nil
+	}
+	return slices.Concat(lines[:first], []string{leftOut(last - first)}, lines[last:])
+}
+
+func leftOut(n int) string { return fmt.Sprintf("[%d more are left out here]\n", n) }
+
+func observationLine(o *claudemem.Observation) string {
+	text := "- " + oneLine(string(o.Type), maxKey) + ": " + oneLine(o.Title, digestTitle)
+	if files := fileList(o); files != "" {
+		text += " (" + files + ")"
+	}
+	return text + "\n"
+}
+
+func observationFull(o *claudemem.Observation) string {
+	text := observationLine(o)
+	if s := oneLine(o.Narrative, digestField); s != "" {
+		text += "  " + s + "\n"
+	}
+	for i, f := range o.Facts {
+		if i == 5 {
+			break
+		}
+		text += "  * " + oneLine(f, digestField/2) + "\n"
+	}
+	return text
+}
+
+// fileList names an observation's files once each, the modified ones first.
+func fileList(o *claudemem.Observation) string {
+	var names []string
+	for _, path := range append(o.FilesIn(claudemem.FileModified), o.FilesIn(claudemem.FileRead)...) {
+		if path = oneLine(path, digestTitle); path != "" && !slices.Contains(names, path) {
+			names = append(names, path)
+		}
+	}
+	if len(names) > digestFiles {
+		names = append(names[:digestFiles], "…")
+	}
+	return strings.Join(names, ", ")
+}
+
+// digestCheckpoints shows the latest summaries that fit, the oldest first.
+func digestCheckpoints(summaries []claudemem.Summary, room int) (texts []string, used int) {
+	for i := len(summaries) - 1; i >= 0 && len(texts) < digestSummaries; i-- {
+		s := &summaries[i]
+		text := fmt.Sprintf("- checkpoint of request %d: %s\n", s.PromptNumber, oneLine(s.Request, digestField))
+		for _, f := range []struct{ name, text string }{
+			{"learned", s.Learned}, {"completed", s.Completed}, {"next steps", s.NextSteps},
+		} {
+			if t := oneLine(f.text, digestField); t != "" {
+				text += "  " + f.name + ": " + t + "\n"
+			}
+		}
+		if used+cost(text) > room {
+			break
+		}
+		used += cost(text)
+		texts = append(texts, text)
+	}
+	slices.Reverse(texts)
+	return texts, used
+}

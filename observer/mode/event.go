@@ -1,0 +1,157 @@
+package mode
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"claudemem"
+)
+
+// Limits of an observation prompt (SPEC 5), in bytes of the prompt.
+const (
+	maxParameters = 2 << 10
+	maxOutcome    = 4 << 10
+	// MaxBatchEvents and MaxBatchBytes bound the events that one prompt shows.
+	MaxBatchEvents = 20
+	MaxBatchBytes  = 40 << 10
+	// maxRestBytes bounds the lines for events that did not fit, and restParameters each of them.
+	maxRestBytes   = 4 << 10
+	restParameters = 120
+)
+
+// Fit returns how many of the events, from the first on, one prompt shows in
+// full; at least 1 unless there are none. Events of other kinds than tool take no room.
+func Fit(events []claudemem.PendingEvent) int {
+	shown, size := 0, 0
+	for i := range events {
+		if events[i].Event.Kind != claudemem.KindTool {
+			continue
+		}
+		size += len(renderEvent(&events[i].Event))
+		shown++
+		if shown > 1 && (shown > MaxBatchEvents || size > MaxBatchBytes) {
+			return i
+		}
+	}
+	return len(events)
+}
+
+// renderEvents shows the tool events: in full what fits, of the rest a line each
+// while there is room, and how many more there are.
+func renderEvents(events []claudemem.PendingEvent) string {
+	var b strings.Builder
+	fit := Fit(events)
+	for i := range events[:fit] {
+		if e := &events[i].Event; e.Kind == claudemem.KindTool {
+			b.WriteString(renderEvent(e))
+		}
+	}
+	unnamed, rest := 0, 0
+	for i := fit; i < len(events); i++ {
+		e := &events[i].Event
+		if e.Kind != claudemem.KindTool {
+			continue
+		}
+		line := shortEvent(e, " (not shown in full)", restParameters)
+		if rest+len(line) > maxRestBytes {
+			unnamed++
+			continue
+		}
+		rest += len(line)
+		b.WriteString(line)
+	}
+	if unnamed > 0 {
+		fmt.Fprintf(&b, "[%d more tool calls are not shown]\n", unnamed)
+	}
+	return b.String()
+}
+
+// renderEvent shows one tool call.
+func renderEvent(e *claudemem.Event) string {
+	if isRoutine(e) {
+		return shortEvent(e, " (routine)", maxDirectory)
+	}
+	var b strings.Builder
+	b.WriteString("<observed_from_primary_session>\n")
+	element(&b, "what_happened", whatHappened(e))
+	element(&b, "occurred_at", occurredAt(e))
+	element(&b, "working_directory", oneLine(e.Cwd, maxDirectory))
+	parameters := flatten(e.ToolInput)
+	block(&b, "parameters", show(parameters, maxParameters))
+	switch {
+	case e.ToolError != "":
+		block(&b, "outcome", clip(strings.TrimSpace(e.ToolError), maxOutcome))
+	default:
+		outcome := show(without(flatten(e.ToolResponse), parameters), maxOutcome)
+		if outcome == "" {
+			outcome = "succeeded, without any output of its own"
+		}
+		block(&b, "outcome", outcome)
+	}
+	b.WriteString("</observed_from_primary_session>\n")
+	return b.String()
+}
+
+// shortEvent is one line without an outcome.
+func shortEvent(e *claudemem.Event, remark string, limit int) string {
+	text := command(e)
+	if text == "" {
+		text = brief(flatten(e.ToolInput))
+	}
+	var b strings.Builder
+	b.WriteString("<observed_from_primary_session>")
+	b.WriteString("<what_happened>" + whatHappened(e) + remark + "</what_happened>")
+	if at := occurredAt(e); at != "" {
+		b.WriteString("<occurred_at>" + at + "</occurred_at>")
+	}
+	if text = oneLine(text, limit); text != "" {
+		b.WriteString("<parameters>" + text + "</parameters>")
+	}
+	b.WriteString("</observed_from_primary_session>\n")
+	return b.String()
+}
+
+func whatHappened(e *claudemem.Event) string {
+	text := oneLine(e.ToolName, maxLabel)
+	if text == "" {
+		text = "a tool without a name" // intake refuses these; names of control characters are possible
+	}
+	if e.AgentType != "" {
+		text += ", by the subagent " + oneLine(e.AgentType, maxLabel)
+	}
+	switch {
+	case e.Interrupted:
+		text += ", interrupted by the user"
+	case e.Failed():
+		text += ", failed"
+	}
+	return text
+}
+
+func occurredAt(e *claudemem.Event) string {
+	if e.OccurredAt <= 0 {
+		return ""
+	}
+	return e.OccurredAt.Time().Format(time.RFC3339)
+}
+
+// block writes an element; text of several lines gets lines of its own.
+func block(b *strings.Builder, name, escaped string) {
+	if strings.Contains(escaped, "\n") {
+		escaped = "\n" + escaped + "\n"
+	}
+	element(b, name, escaped)
+}
+
+// command is what a shell tool was asked to run, "" for another tool.
+func command(e *claudemem.Event) string {
+	var input struct {
+		Command string `json:"command"`
+	}
+	if json.Unmarshal(e.ToolInput, &input) != nil {
+		return "" // another tool's input, of another form
+	}
+	return input.Command
+}

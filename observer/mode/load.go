@@ -1,0 +1,392 @@
+package mode
+
+import (
+	"bytes"
+	"embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"claudemem"
+)
+
+// Default is the mode when the settings do not name one.
+const Default = "code"
+
+const (
+	// maxFile bounds a mode's file in bytes.
+	maxFile = 64 << 10
+	// maxParents bounds a chain of inheritance.
+	maxParents = 8
+)
+
+//go:embed modes/*.json
+var builtin embed.FS
+
+// definition is a mode's file. What is absent is inherited; types and concepts
+// are merged with the parent's by id, in place, new ones behind them.
+type definition struct {
+	Name         string                    `json:"name"`
+	Description  string                    `json:"description"`
+	Inherits     string                    `json:"inherits"`
+	Types        []Type                    `json:"types"`
+	DropTypes    []string                  `json:"drop_types"`
+	FallbackType claudemem.ObservationType `json:"fallback_type"`
+	Concepts     []Concept                 `json:"concepts"`
+	DropConcepts []string                  `json:"drop_concepts"`
+	Wording      Wording                   `json:"wording"`
+}
+
+// Load returns the mode of that name: the user's own in dir (NAME.json), else the
+// built-in one. "" is the mode code; dir may be "" or absent. A user's mode may
+// inherit from the built-in mode of its own name. An error has the code not_found
+// or invalid and lists every problem.
+func Load(name, dir string) (Mode, error) {
+	if name == "" {
+		name = Default
+	}
+	m, problems, err := source{dir: dir}.load(name)
+	switch {
+	case err != nil:
+		return Mode{}, err
+	case len(problems) > 0:
+		return Mode{}, invalid(name, problems)
+	}
+	return m, nil
+}
+
+func invalid(name string, problems []Problem) error {
+	texts := make([]string, len(problems))
+	for i, p := range problems {
+		texts[i] = p.String()
+	}
+	return claudemem.Errorf(claudemem.CodeInvalid, "load mode %q: %s", name, strings.Join(texts, "; ")).
+		WithHint("claude-mem mode check " + name)
+}
+
+// Listed is a line of a list of modes.
+type Listed struct {
+	Name        string
+	Description string
+	// File is where the user's mode is, "" for a built-in one.
+	File string
+	// Err says why the mode cannot be loaded.
+	Err error
+}
+
+// List returns all modes by name: the built-in ones and the user's in dir. One
+// that cannot be loaded is listed with its error.
+func List(dir string) ([]Listed, error) {
+	files := map[string]string{}
+	entries, err := builtin.ReadDir("modes")
+	if err != nil {
+		return nil, fmt.Errorf("list built-in modes: %w", err)
+	}
+	for _, e := range entries {
+		files[strings.TrimSuffix(e.Name(), ".json")] = ""
+	}
+	if dir != "" {
+		own, err := os.ReadDir(dir)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("list modes: %w", err)
+		}
+		for _, e := range own {
+			if name, ok := strings.CutSuffix(e.Name(), ".json"); ok && !e.IsDir() && idPattern.MatchString(name) {
+				files[name] = filepath.Join(dir, e.Name())
+			}
+		}
+	}
+	var all []Listed
+	for name, file := range files {
+		m, err := Load(name, dir)
+		all = append(all, Listed{Name: name, Description: m.Description, File: file, Err: err})
+	}
+	slices.SortFunc(all, func(a, b Listed) int { return strings.Compare(a.Name, b.Name) })
+	return all, nil
+}
+
+// Check tells what is wrong with a mode's file, wherever it lies; parents are
+// looked for beside it. nil says that it can be used.
+func Check(file string) []Problem {
+	name, ok := strings.CutSuffix(filepath.Base(file), ".json")
+	if !ok {
+		return []Problem{{"", "a mode's file is named NAME.json"}}
+	}
+	if _, err := os.Stat(file); err != nil {
+		return []Problem{{"", "cannot be read: " + err.Error()}}
+	}
+	_, problems, err := source{dir: filepath.Dir(file)}.load(name)
+	if err != nil {
+		return []Problem{{"", err.Error()}}
+	}
+	return problems
+}
+
+// source finds modes by name.
+type source struct{ dir string }
+
+// load puts a mode together. Problems are the file's author's; err is anything else.
+func (s source) load(name string) (Mode, []Problem, error) {
+	d, own, problems, err := s.read(name, false)
+	if err != nil {
+		return Mode{}, nil, err
+	}
+	chain := []definition{d}
+	visited := []string{mark(name, own)}
+	for d.Inherits != "" && len(problems) == 0 {
+		parent := d.Inherits
+		builtinOnly := own && parent == name
+		d, own, problems, err = s.read(parent, builtinOnly)
+		at := Problem{Field: "inherits"}
+		switch {
+		case claudemem.CodeOf(err) == claudemem.CodeNotFound:
+			at.Message = fmt.Sprintf("there is no mode %q; there are %s", parent, strings.Join(s.names(), ", "))
+			return Mode{}, []Problem{at}, nil
+		case err != nil:
+			return Mode{}, nil, err
+		case slices.Contains(visited, mark(parent, own)):
+			at.Message = "goes round in a circle: " + strings.Join(append(visited, parent), " → ")
+			return Mode{}, []Problem{at}, nil
+		case len(chain) == maxParents:
+			at.Message = fmt.Sprintf("goes on for more than %d modes", maxParents)
+			return Mode{}, []Problem{at}, nil
+		}
+		for i, p := range problems {
+			problems[i] = Problem{"inherits", fmt.Sprintf("in mode %q: %s", parent, p)}
+		}
+		chain = append(chain, d)
+		visited = append(visited, mark(parent, own))
+		name = parent
+	}
+	if len(problems) > 0 {
+		return Mode{}, problems, nil
+	}
+	var m Mode
+	for _, d := range slices.Backward(chain) {
+		problems = append(problems, m.inherit(d)...)
+	}
+	return m, append(problems, m.problems()...), nil
+}
+
+// mark tells the user's mode of a name from the built-in one.
+func mark(name string, own bool) string {
+	if own {
+		return name
+	}
+	return name + " (built in)"
+}
+
+// inherit overlays m with what d says.
+func (m *Mode) inherit(d definition) []Problem {
+	var problems []Problem
+	m.Name = d.Name
+	if d.Description != "" {
+		m.Description = d.Description
+	}
+	for i, id := range d.DropTypes {
+		before := len(m.Types)
+		m.Types = slices.DeleteFunc(m.Types, func(t Type) bool { return string(t.ID) == id })
+		if len(m.Types) == before {
+			problems = append(problems, Problem{fmt.Sprintf("drop_types[%d]", i), fmt.Sprintf("the parent has no type %q", id)})
+		}
+	}
+	for i, id := range d.DropConcepts {
+		before := len(m.Concepts)
+		m.Concepts = slices.DeleteFunc(m.Concepts, func(c Concept) bool { return c.ID == id })
+		if len(m.Concepts) == before {
+			problems = append(problems, Problem{fmt.Sprintf("drop_concepts[%d]", i), fmt.Sprintf("the parent has no concept %q", id)})
+		}
+	}
+	// A second entry of one id within a file is a mistake, not an override.
+	inherited := len(m.Types)
+	for _, t := range d.Types {
+		at := slices.IndexFunc(m.Types[:inherited], func(known Type) bool { return known.ID == t.ID })
+		if at < 0 {
+			m.Types = append(m.Types, t)
+			continue
+		}
+		if t.Glyph != "" {
+			m.Types[at].Glyph = t.Glyph
+		}
+		if t.Definition != "" {
+			m.Types[at].Definition = t.Definition
+		}
+	}
+	inherited = len(m.Concepts)
+	for _, c := range d.Concepts {
+		at := slices.IndexFunc(m.Concepts[:inherited], func(known Concept) bool { return known.ID == c.ID })
+		if at < 0 {
+			m.Concepts = append(m.Concepts, c)
+		} else if c.Definition != "" {
+			m.Concepts[at].Definition = c.Definition
+		}
+	}
+	if d.FallbackType != "" {
+		m.Fallback = d.FallbackType
+	}
+	if d.Wording.Role != "" {
+		m.Wording.Role = d.Wording.Role
+	}
+	if d.Wording.Good != "" {
+		m.Wording.Good = d.Wording.Good
+	}
+	for _, l := range []struct{ to, from *[]string }{
+		{&m.Wording.Worth, &d.Wording.Worth}, {&m.Wording.Skip, &d.Wording.Skip}, {&m.Wording.Bad, &d.Wording.Bad},
+	} {
+		if *l.from != nil {
+			*l.to = *l.from
+		}
+	}
+	return problems
+}
+
+// read finds a mode's file and decodes it; own says that it is the user's.
+func (s source) read(name string, builtinOnly bool) (d definition, own bool, problems []Problem, err error) {
+	if !idPattern.MatchString(name) || len(name) > 40 {
+		return d, false, nil, claudemem.Errorf(claudemem.CodeNotFound, "%q is no name of a mode", name).WithHint("claude-mem mode list")
+	}
+	var data []byte
+	if s.dir != "" && !builtinOnly {
+		data, err = readFile(filepath.Join(s.dir, name+".json"))
+		if err == nil {
+			own = true
+		} else if !errors.Is(err, fs.ErrNotExist) {
+			return d, false, nil, fmt.Errorf("read mode %q: %w", name, err)
+		}
+	}
+	if !own {
+		if data, err = builtin.ReadFile("modes/" + name + ".json"); err != nil {
+			return d, false, nil, claudemem.Errorf(claudemem.CodeNotFound, "there is no mode %q; there are %s", name, strings.Join(s.names(), ", ")).
+				WithHint("claude-mem mode list")
+		}
+	}
+	d, problems = decode(data)
+	if d.Name == "" {
+		d.Name = name
+	}
+	if d.Name != name && len(problems) == 0 {
+		problems = append(problems, Problem{"name", fmt.Sprintf("is %q, but the file is named %s.json", d.Name, name)})
+	}
+	return d, own, problems, nil
+}
+
+func readFile(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() || info.Size() > maxFile {
+		return nil, claudemem.Errorf(claudemem.CodeInvalid, "%s is not a file of at most %d KB", filepath.Base(path), maxFile>>10)
+	}
+	return os.ReadFile(path)
+}
+
+// names returns the names of all modes, sorted.
+func (s source) names() []string {
+	var names []string
+	if entries, err := builtin.ReadDir("modes"); err == nil {
+		for _, e := range entries {
+			names = append(names, strings.TrimSuffix(e.Name(), ".json"))
+		}
+	}
+	if s.dir != "" {
+		own, err := os.ReadDir(s.dir)
+		if err != nil {
+			own = nil // the names only help to find a mistake
+		}
+		for _, e := range own {
+			if name, ok := strings.CutSuffix(e.Name(), ".json"); ok && !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// decode reads a mode's file and reports every field that does not belong there.
+func decode(data []byte) (definition, []Problem) {
+	data = bytes.TrimPrefix(data, []byte("\ufeff"))
+	var d definition
+	if err := json.Unmarshal(data, &d); err != nil {
+		return d, []Problem{jsonProblem(data, err)}
+	}
+	var raw any
+	if err := json.Unmarshal(data, &raw); err != nil {
+		return d, []Problem{jsonProblem(data, err)}
+	}
+	return d, unknownFields("", raw, fieldsOfMode)
+}
+
+// fields are the names that an object may have, with those of the objects below.
+type fields map[string]fields
+
+var fieldsOfMode = fields{
+	"name": nil, "description": nil, "inherits": nil, "fallback_type": nil,
+	"types": {"id": nil, "glyph": nil, "definition": nil}, "drop_types": nil,
+	"concepts": {"id": nil, "definition": nil}, "drop_concepts": nil,
+	"wording": {"role": nil, "worth": nil, "skip": nil, "good": nil, "bad": nil},
+}
+
+func unknownFields(at string, v any, known fields) []Problem {
+	var problems []Problem
+	switch v := v.(type) {
+	case []any:
+		for i, item := range v {
+			problems = append(problems, unknownFields(fmt.Sprintf("%s[%d]", at, i), item, known)...)
+		}
+	case map[string]any:
+		keys := make([]string, 0, len(v))
+		for key := range v {
+			keys = append(keys, key)
+		}
+		slices.Sort(keys)
+		for _, key := range keys {
+			field := strings.TrimPrefix(at+"."+key, ".")
+			below, ok := known[key]
+			if !ok {
+				names := make([]string, 0, len(known))
+				for k := range known {
+					names = append(names, k)
+				}
+				slices.Sort(names)
+				problems = append(problems, Problem{field, "is not known; there are " + strings.Join(names, ", ")})
+				continue
+			}
+			problems = append(problems, unknownFields(field, v[key], below)...)
+		}
+	}
+	return problems
+}
+
+// jsonProblem says where JSON is broken, for somebody with an editor.
+func jsonProblem(data []byte, err error) Problem {
+	var syntax *json.SyntaxError
+	var kind *json.UnmarshalTypeError
+	switch {
+	case errors.As(err, &kind):
+		return Problem{kind.Field, fmt.Sprintf("is a JSON %s, expected %s (line %d)", kind.Value, expected(kind.Type.String()), lineOf(data, kind.Offset))}
+	case errors.As(err, &syntax):
+		return Problem{"", fmt.Sprintf("line %d: not JSON: %s", lineOf(data, syntax.Offset), syntax)}
+	}
+	return Problem{"", "not JSON: " + err.Error()}
+}
+
+func expected(goType string) string {
+	switch {
+	case strings.HasPrefix(goType, "[]"):
+		return "a list"
+	case strings.HasSuffix(goType, "string") || strings.HasSuffix(goType, "ObservationType"):
+		return "text"
+	}
+	return "an object"
+}
+
+func lineOf(data []byte, offset int64) int {
+	return 1 + bytes.Count(data[:max(0, min(offset, int64(len(data))))], []byte("\n"))
+}
