@@ -54,13 +54,14 @@ func renderEvents(events []claudemem.PendingEvent) string {
 		if e.Kind != claudemem.KindTool {
 			continue
 		}
-		line := shortEvent(e, " (not shown in full)", restParameters)
-		if rest+len(line) > maxRestBytes {
-			unnamed++
-			continue
+		if unnamed == 0 {
+			line := shortEvent(e, " (not shown in full)", restParameters)
+			if rest += len(line); rest <= maxRestBytes {
+				b.WriteString(line)
+				continue
+			}
 		}
-		rest += len(line)
-		b.WriteString(line)
+		unnamed++
 	}
 	if unnamed > 0 {
 		fmt.Fprintf(&b, "[%d more tool calls are not shown]\n", unnamed)

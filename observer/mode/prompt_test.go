@@ -198,7 +198,7 @@ func TestBatchLimits(t *testing.T) {
 		t.Errorf("got %s", text)
 	}
 
-	big := make([]claudemem.PendingEvent, 300)
+	big := make([]claudemem.PendingEvent, 120)
 	for i := range big {
 		big[i] = tool("Bash", `{"command":`+quote(strings.Repeat("x ", 50_000))+`}`, quote(strings.Repeat("y&", 50_000)))
 	}
