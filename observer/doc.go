@@ -15,8 +15,8 @@
 // Guarantees: a batch's outcome is confirmed in the transaction that takes its
 // events off the queue, or not at all. A distiller that fails or panics costs its
 // batch an attempt and nobody else anything: after the second failure the batch
-// is halved, after the third its events go to the fallback, and only what that
-// cannot do either is buried. Failures that are not the events' fault (see
+// is halved until the bad event is found, which goes to the fallback, and only
+// what that cannot do either is buried. Failures that are not the events' fault (see
 // [Transient]) cost nothing. Nothing polls: the observer sleeps until the queue,
 // a request or a timer that a waiting turn needs wakes it.
 //

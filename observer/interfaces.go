@@ -35,3 +35,12 @@ type Recorder interface {
 type Distiller interface {
 	Distil(ctx context.Context, batch claudemem.Batch) (claudemem.Outcome, error)
 }
+
+// Limiter is a Distiller whose batches have a size of its own: a model's request
+// is bounded, and offline extraction wants whole turns.
+type Limiter interface {
+	// Limits returns the most events of a session, and about how much payload in
+	// bytes, in a batch; 0 leaves it to Options. It is asked at every look at the
+	// backlog and has to be quick.
+	Limits(session claudemem.Session) (events, bytes int)
+}

@@ -527,11 +527,13 @@ func TestFailures(t *testing.T) {
 		processed, bad string
 	}{
 		{name: "one bad event does not sink its batch", do: bad("c"),
-			batches: "a b c d s | a b c d s | a b | c d s", fallback: "c d s", processed: "a b c d s"},
+			batches: "a b c d s | a b c d s | a b | c d s | c | d s", fallback: "c", processed: "a b c d s"},
 		{name: "only what the fallback cannot do is buried", do: bad("c"), fall: bad("c"),
-			batches: "a b c d s | a b c d s | a b | c d s", fallback: "c d s | c | d s", processed: "a b d s", bad: "c"},
+			batches: "a b c d s | a b c d s | a b | c d s | c | d s", fallback: "c", processed: "a b d s", bad: "c"},
 		{name: "no fallback", do: bad("c"), noFallback: true,
-			batches: "a b c d s | a b c d s | a b | c d s | c d s | c | d s", processed: "a b d s", bad: "c"},
+			batches: "a b c d s | a b c d s | a b | c d s | c | d s | c", processed: "a b d s", bad: "c"},
+		{name: "the bad event comes last", do: bad("s"),
+			batches: "a b c d s | a b c d s | a b | c d s | c | d s | d | s", fallback: "s", processed: "a b c d s"},
 		{name: "a panic is a failure of its batch", do: panics,
 			batches: "a b c d s | a b c d s | a b | c d s", fallback: "a b | c d s", processed: "a b c d s"},
 		{name: "panics everywhere", do: panics, fall: panics,

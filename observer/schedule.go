@@ -1,6 +1,7 @@
 package observer
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -234,9 +235,9 @@ func (o *Observer) due(b *claudemem.Backlog, l *lane, now claudemem.Millis) (due
 		l.plan = plan{limit: 1, open: true}
 		return true, 0
 	}
-	limit := o.opts.BatchMaxSize
-	if b.Bytes > o.opts.BatchMaxBytes {
-		limit = max(1, min(limit, n*o.opts.BatchMaxBytes/b.Bytes))
+	limit, bytes := o.limits(b.Session)
+	if b.Bytes > bytes {
+		limit = max(1, min(limit, n*bytes/b.Bytes))
 	}
 	quiet := min(
 		b.NewestAt.Add(o.opts.QuietAfter).Sub(now),
@@ -254,6 +255,14 @@ func (o *Observer) due(b *claudemem.Backlog, l *lane, now claudemem.Millis) (due
 		return true, 0
 	}
 	return false, quiet
+}
+
+// limits is how many events and bytes a batch of a session may have.
+func (o *Observer) limits(session claudemem.Session) (events, bytes int) {
+	if l, ok := o.distiller.(Limiter); ok {
+		events, bytes = l.Limits(session)
+	}
+	return cmp.Or(events, o.opts.BatchMaxSize), cmp.Or(bytes, o.opts.BatchMaxBytes)
 }
 
 // take returns the flush requests, which are then the caller's, and those who wait.

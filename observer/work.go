@@ -94,10 +94,55 @@ func (o *Observer) settle(ctx context.Context, claim claudemem.Claim) (done bool
 			return false
 		})
 	case n == 1:
-		return o.lastAttempt(ctx, claim)
+		return o.attempt(ctx, claim, func(error) bool { return o.extract(ctx, claim) })
 	default:
-		return o.inHalves(ctx, claim, o.lastAttempt)
+		return o.search(ctx, claim)
 	}
+}
+
+// search works on the halves of a claim that failed as a whole. When one of them
+// fails it is searched in its turn until the bad event is found, which the
+// fallback extracts: the others get what the distiller makes of them, for about
+// two attempts each time that the claim can be halved. When both fail the trouble
+// is not one event's, and the fallback takes all.
+func (o *Observer) search(ctx context.Context, claim claudemem.Claim) bool {
+	n := len(claim.Events)
+	first, second := part(claim, 0, n/2), part(claim, n/2, n)
+	firstFailed, done := o.try(ctx, first)
+	if !done && !firstFailed {
+		o.release(ctx, second)
+		return false
+	}
+	secondFailed, done := o.try(ctx, second)
+	switch {
+	case firstFailed && secondFailed:
+		return o.inHalves(ctx, claim, o.extract)
+	case firstFailed && !done:
+		o.release(ctx, first)
+		return false
+	case firstFailed:
+		return o.narrow(ctx, first)
+	case secondFailed:
+		return o.narrow(ctx, second)
+	}
+	return done
+}
+
+// narrow goes on with a half that failed.
+func (o *Observer) narrow(ctx context.Context, claim claudemem.Claim) bool {
+	if len(claim.Events) == 1 {
+		return o.extract(ctx, claim)
+	}
+	return o.search(ctx, claim)
+}
+
+// try is an attempt whose claim is still held when it failed.
+func (o *Observer) try(ctx context.Context, claim claudemem.Claim) (failed, done bool) {
+	done = o.attempt(ctx, claim, func(error) bool {
+		failed = true
+		return false
+	})
+	return failed, done
 }
 
 // inHalves works on a claim's halves one after the other. When the first had to
@@ -109,11 +154,6 @@ func (o *Observer) inHalves(ctx context.Context, claim claudemem.Claim, work fun
 		return false
 	}
 	return work(ctx, part(claim, n/2, n))
-}
-
-// lastAttempt is the third: what fails now is extracted by the fallback.
-func (o *Observer) lastAttempt(ctx context.Context, claim claudemem.Claim) bool {
-	return o.attempt(ctx, claim, func(error) bool { return o.extract(ctx, claim) })
 }
 
 // attempt distils and confirms; a failure that is the events' own goes to failed.
