@@ -154,6 +154,9 @@ func cut(s string, limit int) string {
 		return s
 	}
 	end := limit - len("…")
+	if end < 0 {
+		return ""
+	}
 	for end > 0 && !utf8.RuneStart(s[end]) {
 		end--
 	}
