@@ -71,6 +71,9 @@ func (g *guard) classify(status int, header http.Header, body []byte) *failure {
 	return f
 }
 
+// maxMessage is how much of an error's message is looked at, in bytes.
+const maxMessage = 16 << 10
+
 func readProblem(status int, body []byte) problem {
 	p := problem{status: status}
 	body = bytes.TrimSpace(body)
@@ -89,7 +92,7 @@ func readProblem(status int, body []byte) problem {
 	}
 	if json.Unmarshal(body, &envelope) != nil {
 		if !bytes.HasPrefix(body, []byte("<")) { // a proxy's page says nothing in its first words
-			p.message = string(body)
+			p.message = string(body[:min(len(body), maxMessage)])
 		}
 		return p
 	}
@@ -133,6 +136,7 @@ func readProblem(status int, body []byte) problem {
 			p.quotaIDs = append(p.quotaIDs, string(v.QuotaID))
 		}
 	}
+	p.message = p.message[:min(len(p.message), maxMessage)]
 	if p.status == http.StatusOK {
 		p.status = p.statusInBody()
 	}

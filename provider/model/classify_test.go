@@ -1,0 +1,234 @@
+package model
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"claudemem"
+)
+
+func TestErrorInText(t *testing.T) {
+	tests := []struct {
+		text  string
+		class claudemem.ErrorClass // empty: no error
+	}{
+		// What the claude CLI says in place of an answer.
+		{"Claude AI usage limit reached|1763640000", claudemem.ClassQuota},
+		{"You've hit your limit · resets 3pm (Europe/Berlin)", claudemem.ClassQuota},
+		{"You’ve hit your session limit · resets 3pm", claudemem.ClassQuota},
+		{"You've reached your weekly limit for Opus", claudemem.ClassQuota},
+		{"5-hour limit reached ∙ resets 7pm", claudemem.ClassQuota},
+		{"Weekly limit reached ∙ resets Mon 9am", claudemem.ClassQuota},
+		{"Credit balance is too low", claudemem.ClassQuota},
+		{"You're out of extra usage · resets 3pm", claudemem.ClassQuota},
+		{"Invalid API key · Please run /login", claudemem.ClassLogin},
+		{"Invalid API key · Fix external API key", claudemem.ClassLogin},
+		{"Not logged in · Please run /login", claudemem.ClassLogin},
+		{"Please run /login · API Error: 401 {\"type\":\"error\"}", claudemem.ClassLogin},
+		{"OAuth token has expired. Please run /login", claudemem.ClassLogin},
+		{"OAuth token revoked · Please run /login", claudemem.ClassLogin},
+		{"Your account does not have access to Claude Code. Please run /login.", claudemem.ClassLogin},
+		{`API Error: 401 {"type":"error","error":{"type":"authentication_error","message":"invalid x-api-key"}} · Please run /login`, claudemem.ClassLogin},
+		{`API Error: 429 {"type":"error","error":{"type":"rate_limit_error","message":"This request would exceed your account's rate limit."}}`, claudemem.ClassRateLimit},
+		{`API Error: 400 {"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 201000 tokens > 200000 maximum"}}`, claudemem.ClassPromptTooLong},
+		{`API Error (529 {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}) · Retrying`, claudemem.ClassTransient},
+		{"API Error: 500 Internal server error", claudemem.ClassTransient},
+		{"API Error: 402 Payment Required", claudemem.ClassQuota},
+		{"API Error: Request timed out.", claudemem.ClassTransient},
+		{"API Error: Connection error.", claudemem.ClassTransient},
+		{"API Error: Unable to connect to API (ECONNREFUSED)", claudemem.ClassTransient},
+		{"API Error: Request timed out. Check your internet connection and proxy settings", claudemem.ClassTransient},
+		{"Prompt is too long", claudemem.ClassPromptTooLong},
+		{"prompt is too long: 208310 tokens > 200000 maximum", claudemem.ClassPromptTooLong},
+		// What APIs and gateways say.
+		{"You exceeded your current quota, please check your plan and billing details.", claudemem.ClassQuota},
+		{"Error: insufficient_quota", claudemem.ClassQuota},
+		{"Insufficient credits. Add more using https://openrouter.ai/settings/credits", claudemem.ClassQuota},
+		{"Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing.", claudemem.ClassQuota},
+		{"This request requires more credits, or fewer max_tokens.", claudemem.ClassQuota},
+		{"Rate limit reached for gpt-x in organization org-1 on tokens per min (TPM): Limit 10000", claudemem.ClassRateLimit},
+		{"Too Many Requests", claudemem.ClassRateLimit},
+		{"Rate limit exceeded.", claudemem.ClassRateLimit},
+		{"Overloaded", claudemem.ClassTransient},
+		{"The model is currently overloaded. Please try again later.", claudemem.ClassTransient},
+		{"Internal Server Error", claudemem.ClassTransient},
+		{"503 Service Unavailable", claudemem.ClassTransient},
+		{"API key not valid. Please pass a valid API key.", claudemem.ClassLogin},
+		{`{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`, claudemem.ClassTransient},
+		{`{"error":{"message":"You exceeded your current quota","type":"insufficient_quota","code":"insufficient_quota"}}`, claudemem.ClassQuota},
+		{`[{"error":{"code":503,"message":"The model is overloaded.","status":"UNAVAILABLE"}}]`, claudemem.ClassTransient},
+		{"  \n Credit balance is too low \n", claudemem.ClassQuota},
+
+		// What an observer may say about such things.
+		{"", ""},
+		{"   ", ""},
+		{"No observation: routine reading.", ""},
+		{"Nothing worth recording in this batch.", ""},
+		{"<observation><title>Credit balance is too low</title></observation>", ""},
+		{"Credit balance is too low\n<observation><title>x</title></observation>", ""},
+		{"<skip_summary reason=\"API Error: 500\"/>", ""},
+		{"The user exceeded the API quota and added a retry with back-off.", ""},
+		{"The session dealt with a rate limit: requests now wait for Retry-After.", ""},
+		{"Rate limit reached was the error; the fix adds a queue.", ""},
+		{"Rate limiting was added to the login route.", ""},
+		{"Quota exceeded errors are now retried with exponential back-off.", ""},
+		{"API Error handling was moved into one module.", ""},
+		{"API errors are now logged.", ""},
+		{"API Error: Users see a toast now, because the team decided so.", ""},
+		{"Overloaded functions were replaced by options.", ""},
+		{"Internal server error in /login was caused by a nil map; fixed.", ""},
+		{"Connection error handling was improved.", ""},
+		{"Prompt is too long for the header; the user shortened it.", ""},
+		{"Invalid API keys are now rejected at start-up.", ""},
+		{"You have reached your goal.", ""},
+		{"Insufficient quota handling: " + strings.Repeat("the queue waits and tells the user once. ", 12), ""},
+		{"You've hit your limit · " + strings.Repeat("and a long explanation follows ", 20), ""},
+		{`{"error":"none"}`, ""},
+		{`{"error":{"message":"no type, no code"}}`, ""},
+		{`{"observations":[]}`, ""},
+		{`[{"type":"discovery"}]`, ""},
+		{`{"error":`, ""},
+		{strings.Repeat("Overloaded ", 1000), ""},
+	}
+	for _, tt := range tests {
+		class, ok := ErrorInText(tt.text)
+		if class != tt.class || ok != (tt.class != "") {
+			t.Errorf("ErrorInText(%.80q) = %q, %v, want %q", tt.text, class, ok, tt.class)
+		}
+	}
+}
+
+func FuzzErrorInText(f *testing.F) {
+	for _, seed := range []string{
+		"Credit balance is too low", `API Error: 529 {"type":"error"}`, `[{"error":{"code":503,"message":"x","status":"UNAVAILABLE"}}]`,
+		"<observation>Overloaded", "API Error (429", "⚠ rate limit exceeded", `{"error":{"message":"m","code":7,"details":[{"retryDelay":"1s"}]}}`, "\xff\xfe API Error: 500",
+	} {
+		f.Add(seed)
+	}
+	classes := map[claudemem.ErrorClass]bool{
+		claudemem.ClassTransient: true, claudemem.ClassRateLimit: true, claudemem.ClassQuota: true,
+		claudemem.ClassLogin: true, claudemem.ClassPromptTooLong: true, claudemem.ClassGarbage: true,
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		class, ok := ErrorInText(text)
+		if ok != classes[class] {
+			t.Errorf("got %q, %v", class, ok)
+		}
+		if again, _ := ErrorInText(" " + text + "\n"); ok && len(text) < 1000 && again != class {
+			t.Errorf("got %q, with space around %q", class, again)
+		}
+		if _, ok := ErrorInText(text + "<observation>"); ok {
+			t.Error("an answer with an element is no error")
+		}
+		for _, status := range []int{200, 400, 403, 429, 500, 511} {
+			g := guard{now: time.Now, key: "k-e-y"}
+			failed := g.classify(status, http.Header{}, []byte(text))
+			if !classes[failed.class] || failed.wait < 0 || failed.wait > maxWait {
+				t.Errorf("status %d: %+v", status, failed)
+			}
+			if !utf8.ValidString(failed.text) || strings.Contains(failed.text, "k-e-y") || utf8.RuneCountInString(failed.text) > maxDetail+50 {
+				t.Errorf("status %d: text %q", status, failed.text)
+			}
+		}
+	})
+}
+
+func TestRetryAfter(t *testing.T) {
+	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	tests := []struct {
+		seconds, millis string
+		want            time.Duration
+	}{
+		{"", "", 0},
+		{"30", "", 30 * time.Second},
+		{" 30 ", "", 30 * time.Second},
+		{"1.5", "", 1500 * time.Millisecond},
+		{"30", "250", 250 * time.Millisecond},
+		{"30", "soon", 30 * time.Second},
+		{"0", "", 0},
+		{"-5", "", 0},
+		{"NaN", "", 0},
+		{"Inf", "", maxWait},
+		{"1e300", "", maxWait},
+		{"1e400", "", maxWait},
+		{"99999999999999999999999", "", maxWait},
+		{"172800", "", maxWait},
+		{"", "99999999999999", maxWait},
+		{"soon", "", 0},
+		{"Fri, 20 Nov 2026 12:01:00 GMT", "", time.Minute},
+		{"Friday, 20-Nov-26 12:01:00 GMT", "", time.Minute},
+		{"Fri Nov 20 12:01:00 2026", "", time.Minute},
+		{"Fri, 20 Nov 2026 11:00:00 GMT", "", 0},
+		{"Fri, 20 Nov 2096 11:00:00 GMT", "", maxWait},
+		{"2026-11-20T12:01:00Z", "", 0},
+	}
+	for _, tt := range tests {
+		h := http.Header{}
+		if tt.seconds != "" {
+			h.Set("Retry-After", tt.seconds)
+		}
+		if tt.millis != "" {
+			h.Set("Retry-After-Ms", tt.millis)
+		}
+		if got := RetryAfter(h, now); got != tt.want {
+			t.Errorf("RetryAfter(%q, %q) = %v, want %v", tt.seconds, tt.millis, got, tt.want)
+		}
+	}
+}
+
+func FuzzRetryAfter(f *testing.F) {
+	for _, seed := range []string{"30", "1.5", "-1", "NaN", "+Inf", "1e309", "0x1p10", "Fri, 20 Nov 2026 12:01:00 GMT", "9223372036854775807", "1_0"} {
+		f.Add(seed, seed)
+	}
+	f.Fuzz(func(t *testing.T, seconds, millis string) {
+		h := http.Header{"Retry-After": {seconds}, "Retry-After-Ms": {millis}}
+		if got := RetryAfter(h, conformanceNow); got < 0 || got > maxWait {
+			t.Errorf("got %v", got)
+		}
+	})
+}
+
+// FuzzUnescapeHTML: the body means the same afterwards.
+func FuzzUnescapeHTML(f *testing.F) {
+	for _, seed := range []string{"<a> && b", `\u003c`, `\\u003c`, `\\\u003e`, `"\"<`, "\u2028", `\`, "\x00"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		body, err := json.Marshal(text)
+		if err != nil {
+			t.Skip()
+		}
+		got := unescapeHTML(body)
+		var before, after string
+		if json.Unmarshal(body, &before) != nil || json.Unmarshal(got, &after) != nil || before != after {
+			t.Errorf("%q became %q", body, got)
+		}
+		if len(got) > len(body) || bytes.Count(got, []byte("<")) < strings.Count(text, "<") {
+			t.Errorf("not shorter: %q became %q", body, got)
+		}
+		unescapeHTML([]byte(text)) // no JSON: whatever, but no panic
+	})
+}
+
+func TestClean(t *testing.T) {
+	tests := []struct{ name, text, key, want string }{
+		{"key", "bad key abc-123 given", "abc-123", "bad key [redacted] given"},
+		{"echo of a key", "Incorrect API key provided: sk-proj-ab**********yz.", "", "Incorrect API key provided: [redacted]"},
+		{"google key", "key AIzaSyA-1234567_x is bad", "", "key [redacted] is bad"},
+		{"bearer", "Authorization: Bearer abc.def.ghi-jkl", "", "Authorization: [redacted]"},
+		{"lines", "a\r\n\tb\x00c\x1b[31m", "", "a b c [31m"},
+		{"not UTF-8", "a\xffb", "", "a\uFFFDb"},
+		{"plain", "ask-me about risk-free things", "", "ask-me about risk-free things"},
+		{"long", strings.Repeat("ä", 400), "", strings.Repeat("ä", 300) + "…"},
+	}
+	for _, tt := range tests {
+		if got := clean(tt.text, tt.key); got != tt.want {
+			t.Errorf("%s: got %q, want %q", tt.name, got, tt.want)
+		}
+	}
+}

@@ -1,0 +1,323 @@
+package model
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"claudemem"
+)
+
+// memoryLedger is a Ledger with the behaviour that a store's must have. A cap
+// of 0 is none.
+type memoryLedger struct {
+	mu                 sync.Mutex
+	dayCap, sessionCap int
+	rows               []ledgerRow
+	settleErr          error
+}
+
+type ledgerRow struct {
+	Reservation
+	settled *Settlement
+}
+
+func newMemoryLedger(dayCap, sessionCap int) *memoryLedger {
+	return &memoryLedger{dayCap: dayCap, sessionCap: sessionCap}
+}
+
+// counted is what a row counts against the caps.
+func (r ledgerRow) counted() int {
+	if r.settled == nil || !r.settled.Known {
+		return r.Input + r.Output
+	}
+	u := r.settled.Usage
+	return u.Input + u.Output + u.Cached
+}
+
+func (l *memoryLedger) used(day string, session claudemem.SessionID) (ofDay, ofSession int) {
+	for _, r := range l.rows {
+		if r.At.Format(time.DateOnly) == day {
+			ofDay += r.counted()
+		}
+		if r.Session == session {
+			ofSession += r.counted()
+		}
+	}
+	return ofDay, ofSession
+}
+
+func (l *memoryLedger) Reserve(ctx context.Context, r Reservation) (int64, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := ctx.Err(); err != nil {
+		return 0, err
+	}
+	ofDay, ofSession := l.used(r.At.Format(time.DateOnly), r.Session)
+	wanted := r.Input + r.Output
+	if l.dayCap > 0 && ofDay+wanted > l.dayCap {
+		return 0, &CapError{Which: CapDay, Limit: l.dayCap, Used: ofDay, Wanted: wanted}
+	}
+	if l.sessionCap > 0 && ofSession+wanted > l.sessionCap {
+		return 0, &CapError{Which: CapSession, Limit: l.sessionCap, Used: ofSession, Wanted: wanted}
+	}
+	l.rows = append(l.rows, ledgerRow{Reservation: r})
+	return int64(len(l.rows)), nil
+}
+
+func (l *memoryLedger) Settle(ctx context.Context, id int64, s Settlement) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if l.settleErr != nil {
+		return l.settleErr
+	}
+	if l.rows[id-1].settled != nil {
+		return fmt.Errorf("settle call %d: settled already", id)
+	}
+	l.rows[id-1].settled = &s
+	return nil
+}
+
+func TestBookedSettles(t *testing.T) {
+	unfree := &claudemem.ModelError{Class: claudemem.ClassTransient, Err: &failure{text: "the answer was cut off"}}
+	paidGarbage := &claudemem.ModelError{Class: claudemem.ClassGarbage, Usage: claudemem.ModelUsage{Input: 9, Output: 1}, Err: errors.New("empty")}
+	reserved := InputTokens(testRequest()) + 1234
+	tests := []struct {
+		name    string
+		result  any
+		outcome string
+		known   bool
+		counted int
+	}{
+		{"success", fine, "ok", true, 160},
+		{"success without usage", claudemem.ModelAnswer{Text: "1234567"}, "ok", true, InputTokens(testRequest()) + 2},
+		{"login", failing(claudemem.ClassLogin, 0), "login", true, 0},
+		{"rate limit of a provider of another kind", &claudemem.ModelError{Class: claudemem.ClassRateLimit, Err: errors.New("x")}, "rate_limit", true, 0},
+		{"500", failing(claudemem.ClassTransient, 0), "transient", true, 0},
+		{"cut", unfree, "transient", false, reserved},
+		{"garbage that was paid for", paidGarbage, "garbage", true, 10},
+		{"canceled", context.Canceled, "canceled", false, reserved},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			ledger := newMemoryLedger(0, 0)
+			s := &scripted{results: []any{tt.result}}
+			s.during = func(context.Context) {
+				if got := ledger.rows[0].counted(); got != reserved {
+					t.Errorf("during the call %d tokens are counted, want the reservation of %d", got, reserved)
+				}
+			}
+			now := conformanceNow
+			p := NewBooked(s, ledger, func() time.Time { now = now.Add(time.Second); return now }, nil)
+			answer, err := p.Complete(t.Context(), testRequest())
+			if want, ok := tt.result.(claudemem.ModelAnswer); ok && answer != want || !ok && err != tt.result { //nolint:errorlint // the very value
+				t.Errorf("got %+v, %v: the ledger must not change the answer", answer, err)
+			}
+			row := ledger.rows[0]
+			if row.settled == nil || row.settled.Outcome != tt.outcome || row.settled.Known != tt.known || row.counted() != tt.counted {
+				t.Fatalf("got %+v counting %d, want %s, known %v, %d", row.settled, row.counted(), tt.outcome, tt.known, tt.counted)
+			}
+			if row.settled.Duration != time.Second || row.settled.At != row.At.Add(time.Second) {
+				t.Errorf("got %v at %v", row.settled.Duration, row.settled.At)
+			}
+			if row.Provider != "scripted" || row.Kind != "observation" || row.Session != 4711004711 || row.Run != "run-secret-name" || row.Output != 1234 {
+				t.Errorf("got %+v", row.Reservation)
+			}
+			if row.settled.Priced != (tt.name == "success") {
+				t.Errorf("got priced %v", row.settled.Priced)
+			}
+		})
+	}
+}
+
+func TestBookedCaps(t *testing.T) {
+	one := InputTokens(testRequest()) + 1234
+	tests := []struct {
+		name         string
+		day, session int
+		which        string
+	}{
+		{"day", one - 1, 0, CapDay},
+		{"session", 0, one - 1, CapSession},
+		{"both", one - 1, one - 1, CapDay},
+		{"exactly", one, one, ""},
+		{"none", 0, 0, ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			s := &scripted{results: []any{fine}}
+			ledger := newMemoryLedger(tt.day, tt.session)
+			_, err := NewRetry(NewBooked(s, ledger, nil, nil), RetryOptions{}).Complete(t.Context(), testRequest())
+			if tt.which == "" {
+				if err != nil {
+					t.Error(err)
+				}
+				return
+			}
+			checkFailure(t, err, "scripted", claudemem.ClassQuota)
+			var which interface{ Cap() string }
+			if !errors.Is(err, ErrCap) || !errors.As(err, &which) || which.Cap() != tt.which {
+				t.Errorf("got %v, want the %s cap", err, tt.which)
+			}
+			if len(s.requests) != 0 || len(ledger.rows) != 0 {
+				t.Errorf("got %d calls, %d rows, want none", len(s.requests), len(ledger.rows))
+			}
+		})
+	}
+}
+
+// brokenLedger cannot be written.
+type brokenLedger struct{ err error }
+
+func (l brokenLedger) Reserve(context.Context, Reservation) (int64, error) { return 0, l.err }
+func (l brokenLedger) Settle(context.Context, int64, Settlement) error     { return l.err }
+
+func TestBookedWithoutBook(t *testing.T) {
+	s := &scripted{results: []any{fine}}
+	full := errors.New("disk full")
+	_, err := NewBooked(s, brokenLedger{full}, nil, nil).Complete(t.Context(), testRequest())
+	checkFailure(t, err, "scripted", claudemem.ClassTransient)
+	if !errors.Is(err, full) || len(s.requests) != 0 {
+		t.Errorf("got %v, %d calls: what cannot be booked is not asked", err, len(s.requests))
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := NewBooked(s, brokenLedger{full}, nil, nil).Complete(ctx, testRequest()); err != context.Canceled { //nolint:errorlint // the very value
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestBookedKeepsAnswer(t *testing.T) {
+	ledger := newMemoryLedger(0, 0)
+	ledger.settleErr = errors.New("disk full")
+	var logged bytes.Buffer
+	p := NewBooked(&scripted{results: []any{fine}}, ledger, nil, slog.New(slog.NewTextHandler(&logged, nil)))
+	if answer, err := p.Complete(t.Context(), testRequest()); err != nil || answer != fine {
+		t.Errorf("got %+v, %v: an answer that was paid for is kept", answer, err)
+	}
+	if !strings.Contains(logged.String(), "disk full") || strings.Contains(logged.String(), "observed_from") {
+		t.Errorf("got log %s", &logged)
+	}
+	if ledger.rows[0].counted() != InputTokens(testRequest())+1234 {
+		t.Error("the reservation should go on counting")
+	}
+}
+
+// TestBookedSettlesCanceled: the book is closed although the context has ended.
+func TestBookedSettlesCanceled(t *testing.T) {
+	ledger := newMemoryLedger(0, 0)
+	ctx, cancel := context.WithCancel(t.Context())
+	s := &scripted{results: []any{fine}, during: func(context.Context) { cancel() }}
+	if _, err := NewBooked(s, ledger, nil, nil).Complete(ctx, testRequest()); err != nil {
+		t.Fatal(err)
+	}
+	if ledger.rows[0].settled == nil {
+		t.Error("not settled")
+	}
+}
+
+// TestBookedBounds: without a limit of the answer there is one all the same.
+func TestBookedBounds(t *testing.T) {
+	ledger := newMemoryLedger(0, 0)
+	s := &scripted{results: []any{fine}}
+	request := testRequest()
+	request.MaxTokens = 0
+	if _, err := NewBooked(s, ledger, nil, nil).Complete(t.Context(), request); err != nil {
+		t.Fatal(err)
+	}
+	if ledger.rows[0].Output != defaultMaxTokens || s.requests[0].MaxTokens != defaultMaxTokens {
+		t.Errorf("got %d reserved, %d asked", ledger.rows[0].Output, s.requests[0].MaxTokens)
+	}
+}
+
+// TestBookedCrash: a call that never came back counts with its reservation, and
+// the next process, which opens the same ledger, sees it.
+func TestBookedCrash(t *testing.T) {
+	one := InputTokens(testRequest()) + 1234
+	ledger := newMemoryLedger(2*one, 0)
+	func() {
+		defer func() { _ = recover() }()
+		s := &scripted{results: []any{fine}, during: func(context.Context) { panic("killed") }}
+		_, _ = NewBooked(s, ledger, nil, nil).Complete(t.Context(), testRequest())
+	}()
+	next := NewBooked(&scripted{results: []any{context.Canceled}}, ledger, nil, nil)
+	if _, err := next.Complete(t.Context(), testRequest()); errors.Is(err, ErrCap) {
+		t.Errorf("got %v, want room for one more", err)
+	}
+	if _, err := next.Complete(t.Context(), testRequest()); !errors.Is(err, ErrCap) {
+		t.Errorf("got %v, want the cap", err)
+	}
+}
+
+// TestCapHolds: whatever happens at once, what is used never passes the cap as
+// long as no call costs more than its reservation.
+func TestCapHolds(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		limit := rapid.IntRange(1000, 30000).Draw(rt, "cap")
+		calls := rapid.IntRange(1, 30).Draw(rt, "calls")
+		costs := rapid.SliceOfN(rapid.IntRange(0, 1234), calls, calls).Draw(rt, "costs")
+		ledger := newMemoryLedger(limit, 0)
+		synctest.Test(t, func(t *testing.T) {
+			var all sync.WaitGroup
+			for i, cost := range costs {
+				all.Go(func() {
+					var result any = claudemem.ModelAnswer{Text: "x", Usage: claudemem.ModelUsage{Input: 50, Output: cost}}
+					if cost%7 == 0 {
+						result = context.Canceled
+					}
+					s := &scripted{results: []any{result}, during: func(context.Context) { time.Sleep(time.Duration(i*cost) * time.Millisecond) }}
+					_, err := NewBooked(s, ledger, func() time.Time { return conformanceNow }, nil).Complete(t.Context(), testRequest())
+					if err != nil && !errors.Is(err, ErrCap) && !errors.Is(err, context.Canceled) {
+						t.Error(err)
+					}
+					ledger.mu.Lock()
+					defer ledger.mu.Unlock()
+					if used, _ := ledger.used(conformanceNow.Format(time.DateOnly), 0); used > limit {
+						t.Errorf("%d used of %d", used, limit)
+					}
+				})
+			}
+			all.Wait()
+		})
+	})
+}
+
+// TestInputTokens: the estimate is above the usual one for every script, since
+// a reservation is to be a bound.
+func TestInputTokens(t *testing.T) {
+	for _, text := range []string{"", "plain English words", "func main() { fmt.Println(\"<x>\") }", "日本語のテキスト", "Привет, мир", "🎉🎉🎉"} {
+		request := claudemem.ModelRequest{Prompt: text, System: text, History: []claudemem.ModelMessage{{Role: "user", Text: text}}}
+		if got, usual := InputTokens(request), 3*claudemem.EstimateTokens(text); got < usual {
+			t.Errorf("%q: got %d, want at least %d", text, got, usual)
+		}
+	}
+}
+
+// TestStack: retry, limit, ledger and a real provider together; each attempt has
+// its row, and the books equal what the other side counted.
+func TestStack(t *testing.T) {
+	s := startStandIn(t, reply{status: 529, body: messagesDialect.error(529, "overloaded_error", "Overloaded")})
+	ledger := newMemoryLedger(100_000, 0)
+	noSleep := func(context.Context, time.Duration) error { return nil }
+	p := NewRetry(NewLimit(NewBooked(open(t, Config{Provider: "anthropic", BaseURL: s.URL}), ledger, nil, nil), 100), RetryOptions{Sleep: noSleep})
+	_, err := p.Complete(t.Context(), testRequest())
+	checkFailure(t, err, "anthropic", claudemem.ClassTransient)
+	if s.count() != 3 || len(ledger.rows) != 3 {
+		t.Errorf("got %d requests, %d rows, want 3", s.count(), len(ledger.rows))
+	}
+	if used, _ := ledger.used(time.Now().Format(time.DateOnly), 0); used != 0 {
+		t.Errorf("got %d tokens for refused calls", used)
+	}
+}
