@@ -307,4 +307,3 @@ func TestUsageOfThought(t *testing.T) {
 		t.Errorf("got %+v, %v, want %+v", answer.Usage, err, want)
 	}
 }
-
