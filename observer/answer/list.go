@@ -104,7 +104,7 @@ func files(items []string) []string {
 // path takes off what models put around a file's name: quotes, a remark behind
 // it, a line number, "./". Windows separators become '/'. "" is no path.
 func path(s string) string {
-	if s = withoutBullet(line(s)); len(s) > 2*maxPath {
+	if s = line(s); len(s) > 2*maxPath {
 		return ""
 	}
 	for {
@@ -117,13 +117,13 @@ func path(s string) string {
 		}
 		s = strings.Trim(s, "\"'`*,; ")
 		s = withoutLines(s)
-		s = strings.TrimPrefix(s, "./")
+		if strings.Contains(s, `\`) && !strings.Contains(s, "/") {
+			s = strings.ReplaceAll(s, `\`, "/")
+		}
+		s = withoutBullet(strings.TrimPrefix(s, "./"))
 		if s == before {
 			break
 		}
-	}
-	if strings.Contains(s, `\`) && !strings.Contains(s, "/") {
-		s = strings.ReplaceAll(s, `\`, "/")
 	}
 	if isNothing(s) || strings.Contains(s, "://") || len(s) > maxPath || strings.Trim(s, "./") == "" {
 		return ""

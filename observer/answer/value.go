@@ -216,7 +216,7 @@ func (o *Options) concept(s string) []string {
 			return all
 		}
 	}
-	return []string{strings.Trim(cut(kebab(s), maxConcept), "-…")}
+	return []string{strings.Trim(cut(kebab(s), maxConcept), "-.…")}
 }
 
 func (o *Options) knownConcept(s string) (string, bool) {
