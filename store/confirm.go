@@ -3,9 +3,7 @@ package store
 import (
 	"context"
 	"crypto/sha256"
-	"database/sql"
 	"encoding/hex"
-	"errors"
 	"slices"
 	"strings"
 
@@ -158,7 +156,7 @@ func (t *tx) addObservation(claimed *claudemem.Session, o *claudemem.Observation
 			return err
 		}
 	}
-	return nil
+	return t.learnFromRepetition(claimed, o)
 }
 
 // sameObservation returns the stored observation that o repeats, 0 when it is
@@ -241,43 +239,6 @@ func (t *tx) addSummary(claimed *claudemem.Session, s *claudemem.Summary) error 
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		string(s.ULID), int64(s.Session), s.PromptNumber, s.Request, s.Investigated, s.Learned, s.Completed, s.NextSteps,
 		read, edited, s.Notes, string(s.Origin), int64(s.CreatedAt))
-	return err
-}
-
-// addLearning stores a learning, or strengthens the one that says the same: what
-// is missing to certainty shrinks by a fifth each time it is seen again.
-func (t *tx) addLearning(claimed *claudemem.Session, l *claudemem.Learning) error {
-	if l.ProjectPath == "" {
-		l.ProjectPath = claimed.ProjectPath
-	}
-	now := t.now()
-	if l.CreatedAt <= 0 {
-		l.CreatedAt = now
-	}
-	l.UpdatedAt = max(l.UpdatedAt, l.CreatedAt)
-	l.Confidence = max(0, min(1, l.Confidence))
-	key := foldSpace(l.Content)
-	err := t.row(`UPDATE learnings SET times_seen = times_seen + 1, updated_at = ?1,
-			confidence = min(1.0, max(confidence, ?2) + (1.0 - max(confidence, ?2)) * 0.2)
-		WHERE project = ?3 AND content_key = ?4
-		RETURNING id, ulid, confidence, times_seen, is_active, created_at`,
-		[]any{int64(now), l.Confidence, l.ProjectPath, key},
-		&l.ID, &l.ULID, &l.Confidence, &l.TimesSeen, &l.Active, &l.CreatedAt)
-	if err == nil {
-		l.UpdatedAt = now
-		return nil
-	}
-	if !errors.Is(err, sql.ErrNoRows) {
-		return err
-	}
-	if l.ULID, err = t.ulid(l.CreatedAt); err != nil {
-		return err
-	}
-	l.TimesSeen, l.Active = max(l.TimesSeen, 1), true
-	l.ID, err = t.insert(`INSERT INTO learnings
-		(ulid, project, category, content, content_key, confidence, times_seen, is_active, created_at, updated_at)
-		VALUES (?, ?, ?, ?, ?, ?, ?, 1, ?, ?)`,
-		string(l.ULID), l.ProjectPath, l.Category, l.Content, key, l.Confidence, l.TimesSeen, int64(l.CreatedAt), int64(l.UpdatedAt))
 	return err
 }
 

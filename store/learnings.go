@@ -1,0 +1,315 @@
+package store
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+
+	"claudemem"
+)
+
+const (
+	// comparedLearnings bounds how many learnings of a project a new one is compared with.
+	comparedLearnings = 300
+	// sameWords and sameSubject are the shares of common words from which two
+	// statements say the same, or speak of the same.
+	sameWords   = 0.85
+	sameSubject = 0.75
+	// certain is the confidence of what a person has said: no observer overrules it.
+	certain = 1.0
+)
+
+// statement is a learning as it is compared.
+type statement struct {
+	key string
+	// words are those that carry the meaning, without negations and numbers, sorted
+	// and each once; numbers are in order.
+	words   []string
+	numbers string
+	// denied says that it speaks against what its words say: "never use X".
+	denied bool
+}
+
+// Words that say nothing by themselves, that deny, and that deny another word.
+var (
+	emptyWords = wordSet(`a an and are as at be been being by do does for from has have in is it its itself must of on or
+		shall should so that the their them then there these they this those to use used uses using via was were when which will with you your
+		always ever only just please here project repository codebase repo`)
+	denials = wordSet(`not no never without avoid avoids avoided cannot don't doesn't isn't aren't can't won't mustn't shouldn't didn't nor none`)
+	inverse = map[string]string{
+		"disable": "enable", "disabled": "enabled", "disables": "enables", "forbidden": "allowed", "disallowed": "allowed",
+		"optional": "required", "invalid": "valid", "unsupported": "supported", "unavailable": "available", "unsafe": "safe",
+		"fail": "pass", "fails": "passes", "impossible": "possible", "unnecessary": "necessary", "unneeded": "needed",
+	}
+)
+
+func wordSet(text string) map[string]bool {
+	set := map[string]bool{}
+	for _, w := range strings.Fields(text) {
+		set[w] = true
+	}
+	return set
+}
+
+// read takes a learning's content apart.
+func read(content string) statement {
+	s := statement{key: foldSpace(content)}
+	var numbers []string
+	for _, w := range strings.FieldsFunc(strings.ReplaceAll(s.key, "’", "'"), func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("'._-/", r)
+	}) {
+		w = strings.Trim(w, "'._-/")
+		switch {
+		case w == "", emptyWords[w]:
+		case denials[w]:
+			s.denied = !s.denied
+		case inverse[w] != "":
+			s.denied = !s.denied
+			s.words = append(s.words, inverse[w])
+		case strings.ContainsFunc(w, unicode.IsDigit):
+			numbers = append(numbers, w)
+		default:
+			s.words = append(s.words, w)
+		}
+	}
+	s.numbers = strings.Join(numbers, " ")
+	slices.Sort(s.words)
+	s.words = slices.Compact(s.words)
+	return s
+}
+
+// common is the share of the words of both that both have.
+func (s statement) common(o statement) float64 {
+	both := 0
+	for _, w := range s.words {
+		if _, ok := slices.BinarySearch(o.words, w); ok {
+			both++
+		}
+	}
+	all := len(s.words) + len(o.words) - both
+	if all == 0 {
+		return 0
+	}
+	return float64(both) / float64(all)
+}
+
+// same says whether two statements say the same in other words, or nearly the same.
+func (s statement) same(o statement) bool {
+	if s.key == o.key {
+		return true
+	}
+	return s.denied == o.denied && s.numbers == o.numbers && (s.common(o) >= sameWords || alike(s.key, o.key))
+}
+
+// contradicts says whether two statements cannot both hold: one denies what the
+// other says of the same subject, or they differ in nothing but their numbers
+// ("the port is 3000", "the port is 4000"). One-word statements are too short to tell.
+func (s statement) contradicts(o statement) bool {
+	if len(s.words) < 2 || len(o.words) < 2 {
+		return false
+	}
+	if s.denied != o.denied {
+		return s.numbers == o.numbers && s.common(o) >= sameSubject
+	}
+	return s.numbers != o.numbers && s.numbers != "" && o.numbers != "" &&
+		len(strings.Fields(s.numbers)) == len(strings.Fields(o.numbers)) && slices.Equal(s.words, o.words)
+}
+
+// storedLearning is one that a new one is compared with.
+type storedLearning struct {
+	id         int64
+	statement  statement
+	confidence float64
+	active     bool
+	// superseded says that another one took its place; one that is neither that
+	// nor active was retired by a person.
+	superseded bool
+}
+
+// addLearning stores a learning, or strengthens the one that says the same: what
+// is missing to certainty shrinks by a fifth each time it is seen again. What it
+// contradicts is superseded, since what was found out last holds; but what a
+// person has said stands, and what a person has retired stays retired.
+func (t *tx) addLearning(claimed *claudemem.Session, l *claudemem.Learning) error {
+	if l.ProjectPath == "" {
+		l.ProjectPath = claimed.ProjectPath
+	}
+	now := t.now()
+	if l.CreatedAt <= 0 {
+		l.CreatedAt = now
+	}
+	l.UpdatedAt = max(l.UpdatedAt, l.CreatedAt)
+	l.Confidence = max(0, min(1, l.Confidence))
+	said := read(l.Content)
+	known, err := t.learnings(l.ProjectPath, said.key)
+	if err != nil {
+		return err
+	}
+	var against []storedLearning
+	for _, k := range known {
+		if k.active && k.statement.contradicts(said) {
+			against = append(against, k)
+		}
+	}
+	person := slices.IndexFunc(against, func(k storedLearning) bool { return k.confidence >= certain && l.Confidence < certain })
+	// An equal one first, then an active one.
+	same := -1
+	for i, k := range known {
+		if k.statement.same(said) && (same < 0 || k.statement.key == said.key || k.active && !known[same].active && known[same].statement.key != said.key) {
+			same = i
+		}
+	}
+	if same >= 0 {
+		k := known[same]
+		active := k.active || k.superseded && person < 0
+		if err := t.row(`UPDATE learnings SET times_seen = times_seen + 1, updated_at = ?1, is_active = ?2,
+				superseded_by = CASE WHEN ?2 THEN NULL ELSE superseded_by END,
+				confidence = min(1.0, max(confidence, ?3) + (1.0 - max(confidence, ?3)) * 0.2)
+			WHERE id = ?4 RETURNING id, ulid, category, content, confidence, times_seen, is_active, created_at`,
+			[]any{int64(now), active, l.Confidence, k.id},
+			&l.ID, &l.ULID, &l.Category, &l.Content, &l.Confidence, &l.TimesSeen, &l.Active, &l.CreatedAt); err != nil {
+			return err
+		}
+		l.UpdatedAt = now
+		if !active {
+			return nil
+		}
+	} else {
+		if l.ULID, err = t.ulid(l.CreatedAt); err != nil {
+			return err
+		}
+		l.TimesSeen, l.Active = max(l.TimesSeen, 1), person < 0
+		var by any
+		if person >= 0 {
+			by = against[person].id
+		}
+		if l.ID, err = t.insert(`INSERT INTO learnings
+			(ulid, project, category, content, content_key, confidence, times_seen, is_active, superseded_by, created_at, updated_at)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			string(l.ULID), l.ProjectPath, l.Category, l.Content, said.key, l.Confidence, l.TimesSeen, l.Active, by,
+			int64(l.CreatedAt), int64(l.UpdatedAt)); err != nil {
+			return err
+		}
+	}
+	if person >= 0 {
+		return nil
+	}
+	for _, k := range against {
+		if k.id == l.ID {
+			continue
+		}
+		if _, err := t.exec("UPDATE learnings SET is_active = 0, superseded_by = ?, updated_at = ? WHERE id = ?", l.ID, int64(now), k.id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// learnings reads what a new learning is compared with: the newest of the
+// project, and the one with the same key however old.
+func (t *tx) learnings(project, key string) ([]storedLearning, error) {
+	rows, err := t.query(`SELECT id, content, confidence, is_active, superseded_by IS NOT NULL FROM learnings
+		WHERE project = ?1 AND (content_key = ?2 OR id IN
+			(SELECT id FROM learnings WHERE project = ?1 ORDER BY is_active DESC, updated_at DESC LIMIT ?3))
+		ORDER BY is_active DESC, updated_at DESC, id`, project, key, comparedLearnings)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	var list []storedLearning
+	for rows.Next() {
+		var k storedLearning
+		var content string
+		if err := rows.Scan(&k.id, &content, &k.confidence, &k.active, &k.superseded); err != nil {
+			return nil, err
+		}
+		k.statement = read(content)
+		list = append(list, k)
+	}
+	return list, rows.Err()
+}
+
+const (
+	// repetitions is in how many sessions the same must have been found out to be
+	// a learning without a model's saying so.
+	repetitions = 3
+	// comparedObservations bounds how many of a project are looked at.
+	comparedObservations = 500
+	// repeatedConfidence is what such a learning begins with.
+	repeatedConfidence = 0.6
+)
+
+// repeatable are the concepts whose observations hold beyond their session, with
+// the category of learning that they make.
+var repeatable = []struct{ concept, category string }{
+	{"gotcha", "gotcha"}, {"pattern", "convention"},
+}
+
+// workaroundMark is in a fact that tells of a program which is not there and of
+// what serves in its place, as offline extraction writes it.
+const workaroundMark = "is not available here; "
+
+// learnFromRepetition makes a learning of what was found out in several sessions.
+func (t *tx) learnFromRepetition(claimed *claudemem.Session, o *claudemem.Observation) error {
+	for _, r := range repeatable {
+		if !slices.Contains(o.Concepts, r.concept) {
+			continue
+		}
+		sessions, err := t.sessionsWith(o, `SELECT o.session_id, o.title FROM observation_concepts c JOIN observations o ON o.id = c.observation_id
+			WHERE c.concept = ?2 AND o.project = ?1 AND o.deleted_at IS NULL ORDER BY o.id DESC LIMIT ?3`, r.concept,
+			func(title string) bool { return alike(title, o.Title) })
+		if err != nil {
+			return err
+		}
+		if err := t.learnRepeated(claimed, r.category, o.Title, sessions); err != nil {
+			return err
+		}
+		break
+	}
+	for _, fact := range o.Facts {
+		if !strings.Contains(fact, workaroundMark) {
+			continue
+		}
+		sessions, err := t.sessionsWith(o, `SELECT o.session_id, f.value FROM observations o, json_each(o.facts) f
+			WHERE o.project = ?1 AND f.value LIKE '%' || ?2 || '%' AND o.deleted_at IS NULL ORDER BY o.id DESC LIMIT ?3`, workaroundMark,
+			func(other string) bool { return foldSpace(other) == foldSpace(fact) })
+		if err != nil {
+			return err
+		}
+		if err := t.learnRepeated(claimed, "workflow", fact, sessions); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *tx) learnRepeated(claimed *claudemem.Session, category, content string, sessions int) error {
+	if sessions < repetitions {
+		return nil
+	}
+	return t.addLearning(claimed, &claudemem.Learning{
+		Category: category, Content: content, Confidence: repeatedConfidence, TimesSeen: sessions,
+	})
+}
+
+// sessionsWith counts the sessions of a project in which the text that a query
+// gives is the same.
+func (t *tx) sessionsWith(o *claudemem.Observation, query, arg string, same func(text string) bool) (int, error) {
+	rows, err := t.query(query, o.ProjectPath, arg, comparedObservations)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = rows.Close() }()
+	sessions := map[int64]bool{}
+	for rows.Next() {
+		var session int64
+		var text string
+		if err := rows.Scan(&session, &text); err != nil {
+			return 0, err
+		}
+		if same(text) {
+			sessions[session] = true
+		}
+	}
+	return len(sessions), rows.Err()
+}

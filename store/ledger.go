@@ -1,0 +1,217 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"sync"
+	"time"
+
+	"claudemem"
+)
+
+// Outcomes of a call that only the ledger itself gives.
+const (
+	callReserved = "reserved"
+	// callLost is a call whose worker died in it: nobody knows what it cost.
+	callLost = "lost"
+)
+
+// Caps are the tokens that may be used, 0 for no cap.
+type Caps struct {
+	Day     int // of a local day
+	Session int
+}
+
+// The caps, as CapError names them.
+const (
+	CapDay     = "day"
+	CapSession = "session"
+)
+
+// CapError says that a call does not fit below a cap. Counts are tokens.
+type CapError struct {
+	Which string // CapDay or CapSession
+	Limit int
+	// Used is what counts already, reservations included; Wanted what was asked for.
+	Used, Wanted int
+}
+
+func (e *CapError) Error() string {
+	return fmt.Sprintf("%s cap of %d tokens: %d used, %d wanted", e.Which, e.Limit, e.Used, e.Wanted)
+}
+
+// Cap is Which, for those who cannot import this package.
+func (e *CapError) Cap() string { return e.Which }
+
+// Free says that a refused call cost nothing.
+func (e *CapError) Free() bool { return true }
+
+// Ledger is the book of the model calls, llm_calls, which keeps the caps. A call
+// counts with its reservation until it is settled, and for ever when nobody
+// learns what it cost. Its methods may be called from any goroutine.
+type Ledger struct {
+	store *Store
+	caps  func() Caps
+
+	mu sync.Mutex
+	// fullDay and fullSessions hold the caps that were reached, with their limits:
+	// a small call that would still fit is not made either, so that a day ends with
+	// one change and not with many. A raised cap opens them.
+	fullDay      map[string]CapError
+	fullSessions map[claudemem.SessionID]CapError
+}
+
+// NewLedger makes the ledger of a store; caps is asked before each call. It is
+// made when the worker starts: calls that are still open are a dead worker's and
+// are marked as lost.
+func NewLedger(ctx context.Context, s *Store, caps func() Caps) (*Ledger, error) {
+	err := s.writeKeeping(ctx, "open ledger", func(t *tx) error {
+		_, err := t.exec("UPDATE llm_calls SET outcome = ? WHERE outcome = ?", callLost, callReserved)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &Ledger{
+		store: s, caps: caps,
+		fullDay: map[string]CapError{}, fullSessions: map[claudemem.SessionID]CapError{},
+	}, nil
+}
+
+// counted is what a row of llm_calls counts against the caps. reserved_tokens is
+// 0 once it is known what a call cost.
+const counted = "CASE WHEN reserved_tokens > 0 THEN reserved_tokens ELSE tokens_in + tokens_out + tokens_cached END"
+
+// Reserve checks the caps and commits a row for a call that is about to be made,
+// in one transaction, and returns its number. When the call does not fit below a
+// cap nothing is written and the error is a [*CapError].
+func (l *Ledger) Reserve(ctx context.Context, r claudemem.ModelReservation) (int64, error) {
+	const what = "reserve model call"
+	caps := l.caps()
+	from, to := dayOf(r.At)
+	day := r.At.Format(time.DateOnly)
+	wanted := max(r.Input, 0) + max(r.Output, 0)
+	if err := l.known(day, r.Session, caps, wanted); err != nil {
+		return 0, fmt.Errorf(what+": %w", err)
+	}
+	var id int64
+	var refused *CapError
+	final := false
+	err := l.store.writeKeeping(ctx, what, func(t *tx) error {
+		refused = nil
+		check := func(which string, limit int, where string, args ...any) error {
+			if limit <= 0 || refused != nil {
+				return nil
+			}
+			var used, open int
+			if err := t.row("SELECT coalesce(sum("+counted+"), 0), coalesce(sum(reserved_tokens) FILTER (WHERE outcome = 'reserved'), 0) FROM llm_calls WHERE "+where,
+				args, &used, &open); err != nil {
+				return err
+			}
+			if used+wanted > limit {
+				refused = &CapError{Which: which, Limit: limit, Used: used, Wanted: wanted}
+				// What stands only in the way of an open reservation may pass yet.
+				final = used-open+wanted > limit
+			}
+			return nil
+		}
+		if err := check(CapDay, caps.Day, "started_at >= ? AND started_at < ?", int64(from), int64(to)); err != nil {
+			return err
+		}
+		if err := check(CapSession, caps.Session, "session_id = ?", int64(r.Session)); err != nil || refused != nil {
+			return err
+		}
+		var err error
+		id, err = t.insert(`INSERT INTO llm_calls (session_id, provider, model, kind, reserved_tokens, outcome, started_at)
+			VALUES (?, ?, ?, ?, ?, ?, ?)`,
+			sql.NullInt64{Int64: int64(r.Session), Valid: r.Session != 0}, r.Provider, r.Model, r.Kind, wanted, callReserved,
+			r.At.UnixMilli())
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	if refused != nil {
+		if final {
+			l.remember(day, r.Session, *refused)
+		}
+		return 0, fmt.Errorf(what+": %w", refused)
+	}
+	return id, nil
+}
+
+// known returns the error of a cap that was reached before.
+func (l *Ledger) known(day string, session claudemem.SessionID, caps Caps, wanted int) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if e, ok := l.fullDay[day]; ok && caps.Day > 0 && caps.Day <= e.Limit {
+		e.Limit, e.Wanted = caps.Day, wanted
+		return &e
+	}
+	if e, ok := l.fullSessions[session]; ok && caps.Session > 0 && caps.Session <= e.Limit {
+		e.Limit, e.Wanted = caps.Session, wanted
+		return &e
+	}
+	return nil
+}
+
+// rememberedCaps bounds the sessions whose cap is remembered. One that is
+// forgotten is looked up again.
+const rememberedCaps = 1000
+
+func (l *Ledger) remember(day string, session claudemem.SessionID, e CapError) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if e.Which == CapDay {
+		l.fullDay = map[string]CapError{day: e}
+		return
+	}
+	if len(l.fullSessions) >= rememberedCaps {
+		clear(l.fullSessions)
+	}
+	l.fullSessions[session] = e
+}
+
+// Settle replaces a reservation by what the call did cost, and adds that to its
+// session. A call is settled once: CodeConflict.
+func (l *Ledger) Settle(ctx context.Context, id int64, m claudemem.ModelSettlement) error {
+	return l.store.writeKeeping(ctx, "settle model call", func(t *tx) error {
+		note := ""
+		if m.Estimated {
+			note = "usage is estimated"
+		}
+		u := m.Usage
+		n, err := t.change(`UPDATE llm_calls SET
+				outcome = ?1, model = CASE WHEN ?2 = '' THEN model ELSE ?2 END,
+				tokens_in = ?3, tokens_out = ?4, tokens_cached = ?5, cost_usd = ?6, error = ?7, duration_ms = ?8,
+				reserved_tokens = CASE WHEN ?9 THEN 0 ELSE reserved_tokens END
+			WHERE id = ?10 AND outcome = 'reserved'`,
+			m.Outcome, m.Model, max(u.Input, 0), max(u.Output, 0), max(u.Cached, 0), m.USD, note, m.Duration.Milliseconds(), m.Known, id)
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			return claudemem.Errorf(claudemem.CodeConflict, "model call %d is not open", id)
+		}
+		_, err = t.exec(`UPDATE sessions SET tokens_in = tokens_in + ?1, tokens_out = tokens_out + ?2
+			WHERE id = (SELECT session_id FROM llm_calls WHERE id = ?3)`, max(u.Input, 0)+max(u.Cached, 0), max(u.Output, 0), id)
+		return err
+	})
+}
+
+// Used returns what counts against the caps at the given time: of its local day,
+// and of a session.
+func (l *Ledger) Used(ctx context.Context, at time.Time, session claudemem.SessionID) (day, ofSession int, err error) {
+	from, to := dayOf(at)
+	err = l.store.reader.QueryRowContext(ctx, "SELECT (SELECT coalesce(sum("+counted+"), 0) FROM llm_calls WHERE started_at >= ? AND started_at < ?), (SELECT coalesce(sum("+counted+"), 0) FROM llm_calls WHERE session_id = ?)",
+		int64(from), int64(to), int64(session)).Scan(&day, &ofSession)
+	return day, ofSession, fault("read ledger", err)
+}
+
+// dayOf returns the bounds of a time's local day.
+func dayOf(at time.Time) (from, to claudemem.Millis) {
+	y, m, d := at.Date()
+	return claudemem.MillisOf(time.Date(y, m, d, 0, 0, 0, 0, at.Location())),
+		claudemem.MillisOf(time.Date(y, m, d+1, 0, 0, 0, 0, at.Location()))
+}

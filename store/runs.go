@@ -1,0 +1,29 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+
+	"claudemem"
+)
+
+// SetRun implements observer.Runs.
+func (s *Store) SetRun(ctx context.Context, session claudemem.SessionID, run string) error {
+	return s.writeKeeping(ctx, "set observer run", func(t *tx) error {
+		_, err := t.exec("UPDATE sessions SET memory_session_id = ?1 WHERE id = ?2 AND memory_session_id <> ?1", run, int64(session))
+		return err
+	})
+}
+
+// RunTokens implements observer.Runs: what the newest answered call of a session
+// read and wrote is as large as its run.
+func (s *Store) RunTokens(ctx context.Context, session claudemem.SessionID) (int, error) {
+	var n int
+	err := s.reader.QueryRowContext(ctx, `SELECT tokens_in + tokens_out + tokens_cached FROM llm_calls
+		WHERE session_id = ? AND outcome = 'ok' ORDER BY started_at DESC, id DESC LIMIT 1`, int64(session)).Scan(&n)
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, nil
+	}
+	return n, fault("read observer run", err)
+}

@@ -1,0 +1,113 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"claudemem"
+)
+
+// Spent is what model calls used.
+type Spent struct {
+	Calls int `json:"calls"`
+	// Failed are those without an answer.
+	Failed       int `json:"failed"`
+	TokensIn     int `json:"tokens_in"`
+	TokensOut    int `json:"tokens_out"`
+	TokensCached int `json:"tokens_cached"`
+	// Reserved are the tokens of calls of which it is not known what they used.
+	Reserved int     `json:"tokens_reserved"`
+	USD      float64 `json:"cost_usd"`
+	// Unpriced are the calls that used tokens and have no known price.
+	Unpriced int `json:"unpriced_calls"`
+}
+
+func (s *Spent) add(o Spent) {
+	s.Calls += o.Calls
+	s.Failed += o.Failed
+	s.TokensIn += o.TokensIn
+	s.TokensOut += o.TokensOut
+	s.TokensCached += o.TokensCached
+	s.Reserved += o.Reserved
+	s.USD += o.USD
+	s.Unpriced += o.Unpriced
+}
+
+// SpentOn is what was used on one day, with one provider or for one project.
+type SpentOn struct {
+	// Name is a date (2006-01-02), a provider, or a project's root.
+	Name string `json:"name"`
+	Spent
+}
+
+// Spending is what model calls used in a time, and on what. Days are in order of
+// time, providers and projects by their tokens, the most first.
+type Spending struct {
+	Total     Spent     `json:"total"`
+	Days      []SpentOn `json:"days"`
+	Providers []SpentOn `json:"providers"`
+	Projects  []SpentOn `json:"projects"`
+}
+
+// quarter is what days everywhere are whole multiples of.
+const quarter = 15 * time.Minute
+
+// Spending sums up llm_calls from since on, before until (0 is no bound); days are
+// those of a location.
+func (s *Store) Spending(ctx context.Context, since, until claudemem.Millis, location *time.Location) (Spending, error) {
+	const what = "sum up model calls"
+	var sum Spending
+	rows, err := s.reader.QueryContext(ctx, `SELECT c.started_at / ?1, c.provider, coalesce(s.project, ''),
+			count(*), count(*) FILTER (WHERE c.outcome NOT IN ('ok', 'reserved')),
+			sum(c.tokens_in), sum(c.tokens_out), sum(c.tokens_cached), sum(c.reserved_tokens), sum(c.cost_usd),
+			count(*) FILTER (WHERE c.cost_usd = 0 AND c.tokens_in + c.tokens_out + c.tokens_cached > 0)
+		FROM llm_calls c LEFT JOIN sessions s ON s.id = c.session_id
+		WHERE c.started_at >= ?2 AND (?3 = 0 OR c.started_at < ?3)
+		GROUP BY 1, 2, 3`, quarter.Milliseconds(), int64(since), int64(until))
+	if err != nil {
+		return sum, fault(what, err)
+	}
+	defer func() { _ = rows.Close() }()
+	days, providers, projects := map[string]*SpentOn{}, map[string]*SpentOn{}, map[string]*SpentOn{}
+	for rows.Next() {
+		var at int64
+		var provider, project string
+		var p Spent
+		if err := rows.Scan(&at, &provider, &project, &p.Calls, &p.Failed, &p.TokensIn, &p.TokensOut, &p.TokensCached,
+			&p.Reserved, &p.USD, &p.Unpriced); err != nil {
+			return sum, fault(what, err)
+		}
+		day := time.UnixMilli(at * quarter.Milliseconds()).In(location).Format(time.DateOnly)
+		sum.Total.add(p)
+		addTo(days, day, p)
+		addTo(providers, provider, p)
+		addTo(projects, project, p)
+	}
+	if err := rows.Err(); err != nil {
+		return sum, fault(what, err)
+	}
+	sum.Days = listed(days, func(a, b SpentOn) int { return cmp.Compare(a.Name, b.Name) })
+	most := func(a, b SpentOn) int {
+		return cmp.Or(cmp.Compare(b.TokensIn+b.TokensOut+b.TokensCached, a.TokensIn+a.TokensOut+a.TokensCached), cmp.Compare(a.Name, b.Name))
+	}
+	sum.Providers, sum.Projects = listed(providers, most), listed(projects, most)
+	return sum, nil
+}
+
+func addTo(group map[string]*SpentOn, name string, s Spent) {
+	if group[name] == nil {
+		group[name] = &SpentOn{Name: name}
+	}
+	group[name].add(s)
+}
+
+func listed(group map[string]*SpentOn, order func(a, b SpentOn) int) []SpentOn {
+	list := make([]SpentOn, 0, len(group))
+	for _, s := range group {
+		list = append(list, *s)
+	}
+	slices.SortFunc(list, order)
+	return list
+}
