@@ -1,0 +1,193 @@
+package observer
+
+import (
+	"encoding/json"
+	"path"
+	"slices"
+	"strings"
+
+	"claudemem"
+)
+
+const (
+	// maxObservationFiles bounds an observation's files.
+	maxObservationFiles = 40
+	// mentionsIn bounds how much text of an event is searched for a file's name.
+	mentionsIn = 256 << 10
+)
+
+// evidence is what the tools themselves say of the files that they touched.
+type evidence struct {
+	// modified and read are paths as they are stored, in order; a file that was
+	// modified is not also read. hashes are the last known.
+	modified, read []string
+	hashes         map[string]string
+	roots          []string
+	// loose are the texts of events that name no file of their own: a command may
+	// have changed any that it mentions.
+	loose []string
+}
+
+func evidenceOf(events []claudemem.PendingEvent) *evidence {
+	e := &evidence{hashes: map[string]string{}}
+	for i := range events {
+		p := &events[i]
+		if root := p.Event.WorktreeRoot; root != "" && !slices.Contains(e.roots, root) {
+			e.roots = append(e.roots, root)
+		}
+		for _, f := range p.Files {
+			if f.Role == claudemem.FileModified {
+				e.modified = appendNew(e.modified, f.Path)
+			} else {
+				e.read = appendNew(e.read, f.Path)
+			}
+			e.hashes[f.Path] = f.Hash
+		}
+		if p.Event.Kind == claudemem.KindTool && len(p.Files) == 0 {
+			for _, raw := range []json.RawMessage{p.Event.ToolInput, p.Event.ToolResponse} {
+				e.loose = append(e.loose, string(raw[:min(len(raw), mentionsIn)]))
+			}
+		}
+	}
+	e.read = slices.DeleteFunc(e.read, func(f string) bool { return slices.Contains(e.modified, f) })
+	return e
+}
+
+func appendNew(list []string, s string) []string {
+	if slices.Contains(list, s) {
+		return list
+	}
+	return append(list, s)
+}
+
+// find returns the stored path of a file that a model names: models write paths
+// relative, absolute or shortened. "" is for none.
+func (e *evidence) find(claimed string, among []string) string {
+	claimed = e.clean(claimed)
+	if claimed == "" {
+		return ""
+	}
+	if slices.Contains(among, claimed) {
+		return claimed
+	}
+	found := ""
+	for _, f := range among {
+		if strings.HasSuffix(f, "/"+claimed) || strings.HasSuffix(claimed, "/"+f) {
+			if found != "" {
+				return "" // several end like that
+			}
+			found = f
+		}
+	}
+	return found
+}
+
+// clean makes a path relative as stored paths are.
+func (e *evidence) clean(claimed string) string {
+	claimed = strings.TrimSpace(strings.ReplaceAll(claimed, `\`, "/"))
+	if claimed == "" || len(claimed) > 4096 {
+		return ""
+	}
+	claimed = path.Clean(claimed)
+	for _, root := range e.roots {
+		if rest, ok := strings.CutPrefix(claimed, strings.TrimRight(strings.ReplaceAll(root, `\`, "/"), "/")+"/"); ok {
+			return rest
+		}
+	}
+	if claimed == "." || strings.HasPrefix(claimed, "../") {
+		return ""
+	}
+	return claimed
+}
+
+// mentioned says whether an event without a file of its own speaks of one.
+func (e *evidence) mentioned(claimed string) bool {
+	base := path.Base(claimed)
+	return len(base) > 2 && slices.ContainsFunc(e.loose, func(text string) bool { return strings.Contains(text, base) })
+}
+
+// role says what was done with a file that a model names, and its stored path; ""
+// when nothing speaks for it. A tool that says which file it changed is believed;
+// of a command it can only be said that it mentions the file, and the model is.
+func (e *evidence) role(claimed string, as claudemem.FileRole) (string, claudemem.FileRole) {
+	if f := e.find(claimed, e.modified); f != "" {
+		return f, claudemem.FileModified
+	}
+	if f := e.find(claimed, e.read); f != "" {
+		if as == claudemem.FileModified && e.mentioned(f) {
+			return f, claudemem.FileModified
+		}
+		return f, claudemem.FileRead
+	}
+	if f := e.clean(claimed); f != "" && e.mentioned(f) {
+		return f, as
+	}
+	return "", ""
+}
+
+// correct sets what observations say of files right. What a single observation
+// left out of the modified files is added; of several to the one that names it.
+func (e *evidence) correct(observations []claudemem.Observation) {
+	told := map[string]bool{}
+	for i := range observations {
+		o := &observations[i]
+		var modified, read []string
+		for _, f := range o.Files {
+			switch stored, role := e.role(f.Path, f.Role); role {
+			case claudemem.FileModified:
+				modified = appendNew(modified, stored)
+				told[stored] = true
+			case claudemem.FileRead:
+				read = appendNew(read, stored)
+			}
+		}
+		o.Files = e.refs(modified, read)
+	}
+	for _, f := range e.modified {
+		if told[f] {
+			continue
+		}
+		for i := range observations {
+			o := &observations[i]
+			if len(observations) == 1 || strings.Contains(o.Title+"\n"+o.Subtitle+"\n"+o.Narrative+"\n"+strings.Join(o.Facts, "\n"), path.Base(f)) {
+				o.Files = e.refs(append(o.FilesIn(claudemem.FileModified), f), o.FilesIn(claudemem.FileRead))
+			}
+		}
+	}
+}
+
+// refs are the modified files, then those that were only read.
+func (e *evidence) refs(modified, read []string) []claudemem.FileRef {
+	var refs []claudemem.FileRef
+	for _, f := range modified {
+		refs = append(refs, claudemem.FileRef{Path: f, Role: claudemem.FileModified, Hash: e.hashes[f]})
+	}
+	for _, f := range read {
+		if !slices.Contains(modified, f) {
+			refs = append(refs, claudemem.FileRef{Path: f, Role: claudemem.FileRead, Hash: e.hashes[f]})
+		}
+	}
+	return refs[:min(len(refs), maxObservationFiles)]
+}
+
+// summaryFiles corrects the files of a checkpoint; known are the turn's modified
+// files as far as they are known.
+func (e *evidence) summaryFiles(read, edited, known []string) (nowRead, nowEdited []string) {
+	for _, f := range known {
+		nowEdited = appendNew(nowEdited, f)
+	}
+	for _, claimed := range slices.Concat(edited, read) {
+		as := claudemem.FileRead
+		if slices.Contains(edited, claimed) {
+			as = claudemem.FileModified
+		}
+		switch stored, role := e.role(claimed, as); role {
+		case claudemem.FileModified:
+			nowEdited = appendNew(nowEdited, stored)
+		case claudemem.FileRead:
+			nowRead = appendNew(nowRead, stored)
+		}
+	}
+	nowRead = slices.DeleteFunc(nowRead, func(f string) bool { return slices.Contains(nowEdited, f) })
+	return nowRead[:min(len(nowRead), maxObservationFiles)], nowEdited[:min(len(nowEdited), maxObservationFiles)]
+}

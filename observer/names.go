@@ -1,0 +1,188 @@
+package observer
+
+import (
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"claudemem"
+)
+
+const (
+	// maxNames bounds the names that a digest lists, in bytes.
+	maxNames = 1200
+	// keptNames bounds those that are kept, heldNames how many of the first are
+	// never given up: a session comes back to what it began with.
+	keptNames = 400
+	heldNames = 100
+	// nameLength bounds a name, declarationsIn how much of an input is looked at.
+	nameLength     = 100
+	declarationsIn = 64 << 10
+)
+
+// names are the files and symbols that occurred in a session, in the order in
+// which they did first.
+type names struct {
+	list []name
+	at   map[string]int // index in list
+	// tick counts what was noted.
+	tick int
+}
+
+type name struct {
+	text   string
+	weight int
+	last   int // tick
+}
+
+func (n *names) note(text string, weight int) {
+	text = plain(text, nameLength)
+	if text == "" {
+		return
+	}
+	n.tick++
+	if i, ok := n.at[text]; ok {
+		n.list[i].weight += weight
+		n.list[i].last = n.tick
+		return
+	}
+	if len(n.list) == keptNames {
+		n.list = slices.Delete(n.list, heldNames, heldNames+1)
+		n.at = nil
+	}
+	n.list = append(n.list, name{text, weight, n.tick})
+	if n.at == nil {
+		n.at = make(map[string]int, len(n.list))
+		for i := range n.list {
+			n.at[n.list[i].text] = i
+		}
+	}
+	n.at[text] = len(n.list) - 1
+}
+
+func (n *names) noteFiles(files []claudemem.FileRef) {
+	for _, f := range files {
+		weight := 1
+		if f.Role == claudemem.FileModified {
+			weight = 3
+		}
+		n.note(f.Path, weight)
+	}
+}
+
+// text lists names within limit bytes, in the order of their first occurrence: a
+// third of the room is the first ones', the rest that of the weightiest and newest.
+func (n *names) text(limit int) string {
+	chosen := make([]bool, len(n.list))
+	left := limit
+	take := func(i int, room *int) {
+		if cost := len(n.list[i].text) + 2; !chosen[i] && cost <= *room {
+			chosen[i] = true
+			*room -= cost
+		}
+	}
+	first := limit / 3
+	for i := range n.list {
+		take(i, &first)
+	}
+	left -= limit/3 - first
+	order := make([]int, len(n.list))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int {
+		x, y := n.list[a], n.list[b]
+		// Ten notes ago counts as much as being modified once.
+		return (y.weight*10 + y.last) - (x.weight*10 + x.last)
+	})
+	for _, i := range order {
+		take(i, &left)
+	}
+	var all []string
+	for i, ok := range chosen {
+		if ok {
+			all = append(all, n.list[i].text)
+		}
+	}
+	return strings.Join(all, ", ")
+}
+
+// declaration finds what a tool's input declares, in the usual languages.
+var declaration = regexp.MustCompile(`\b(?:func(?:tion)?|def|class|fn|type|interface|struct|enum|trait|module)\s+(?:\([^()\n]{0,80}\)\s*)?([A-Za-z_][A-Za-z0-9_]{3,60})`)
+
+// noteNames notes the names of the batch's tool events.
+func (w *work) noteNames() {
+	for i := range w.batch.Events {
+		e := &w.batch.Events[i]
+		if e.Event.Kind != claudemem.KindTool {
+			continue
+		}
+		w.thread.names.noteFiles(e.Files)
+		input := e.Event.ToolInput
+		if len(input) > declarationsIn {
+			input = input[:declarationsIn]
+		}
+		for _, m := range declaration.FindAllSubmatch(input, 10) {
+			w.thread.names.note(string(m[1]), 1)
+		}
+	}
+}
+
+// briefKeys are where a tool's input says in few words what it is about.
+var briefKeys = []string{"file_path", "notebook_path", "filePath", "path", "command", "pattern", "query", "url", "description", "prompt"}
+
+// brief names an event in one line: what it was, on what, and whether it failed.
+func brief(e *claudemem.PendingEvent) string {
+	text := plain(e.Event.ToolName, 60)
+	what := ""
+	if len(e.Files) > 0 {
+		what = e.Files[0].Path
+	} else {
+		var input map[string]json.RawMessage
+		if json.Unmarshal(e.Event.ToolInput, &input) == nil {
+			for _, key := range briefKeys {
+				if json.Unmarshal(input[key], &what) == nil && what != "" {
+					break
+				}
+			}
+		}
+	}
+	if what = plain(what, 120); what != "" {
+		text += " " + what
+	}
+	if e.Event.Failed() {
+		text += " (failed)"
+	}
+	return text
+}
+
+// plain makes one line of at most limit bytes of s that cannot be taken for an
+// element of ours.
+func plain(s string, limit int) string {
+	if len(s) > 8*limit {
+		s = s[:8*limit]
+	}
+	s = strings.ToValidUTF8(strings.Join(strings.Fields(s), " "), "")
+	s = strings.Map(func(r rune) rune {
+		switch {
+		case r == '<':
+			return '‹'
+		case r == '>':
+			return '›'
+		case unicode.IsControl(r), unicode.Is(unicode.Bidi_Control, r), r == '\ufeff':
+			return -1
+		}
+		return r
+	}, s)
+	if len(s) <= limit {
+		return s
+	}
+	cut := limit - len("…")
+	for cut > 0 && !utf8.RuneStart(s[cut]) {
+		cut--
+	}
+	return s[:cut] + "…"
+}

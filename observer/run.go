@@ -1,0 +1,369 @@
+package observer
+
+import (
+	"cmp"
+	"context"
+	"embed"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+	"text/template"
+
+	"claudemem"
+	"claudemem/observer/answer"
+	"claudemem/observer/mode"
+)
+
+// What a request may hold, in bytes of its JSON.
+const (
+	// maxRequest leaves of the 64 KB that no request may exceed (SPEC 5) some for
+	// what providers add.
+	maxRequest = 56 << 10
+	// maxOpening bounds what a fresh run begins with.
+	maxOpening = 8 << 10
+	// A run is compacted, too, once its conversation has as many bytes as this: it
+	// is paid for with each request, and compacting it is not. A provider that keeps
+	// conversations has them in full and starts a process for each, so it may have
+	// more. Measured with turns of 3 to 9 KB this keeps the mean request below 16 KB.
+	historyBytes     = 10 << 10
+	keptHistoryBytes = 16 << 10
+	// perMessage is what a message costs besides its text.
+	perMessage = 40
+)
+
+// digestShare is the part of ContextTokens that a digest may have.
+const digestShare = 12
+
+//go:embed prompts/*.md
+var promptFiles embed.FS
+
+var prompts = template.Must(template.ParseFS(promptFiles, "prompts/*.md"))
+
+func render(name string, data any) string {
+	var b strings.Builder
+	if err := prompts.ExecuteTemplate(&b, name, data); err != nil {
+		panic(err) // a template of ours, tested
+	}
+	return b.String()
+}
+
+// run is a conversation with a model about one session.
+type run struct {
+	id       string
+	provider Provider
+	model    string
+	keeps    bool
+	system   string
+	// opening goes ahead of the first prompt: a digest of what was before.
+	opening string
+	// history are the turns so far. The events are not shown again in it but named:
+	// what was worth remembering of them is in the answers.
+	history []claudemem.ModelMessage
+	// exchanges counts the calls that were answered.
+	exchanges int
+	// sent is what of the conversation goes along with each request, in bytes of its
+	// JSON; tokens is how large it is in full.
+	sent, tokens int
+}
+
+// of says whether the run is with this provider and model. A provider is known by
+// its name: a changed key makes another of the same name.
+func (r *run) of(c Choice) bool {
+	return r.provider.Name() == c.Provider.Name() && r.model == c.Model && r.keeps == c.KeepsRuns
+}
+
+// room is how large the JSON of a prompt may be that a fresh run begins with.
+func (r *run) room() int { return maxRequest - wireSize(r.system) - maxOpening }
+
+// full says whether it is time for a fresh run.
+func (r *run) full(contextTokens int) bool {
+	limit := historyBytes
+	if r.keeps {
+		limit = keptHistoryBytes
+	}
+	return r.exchanges > 0 && (r.sent > limit || r.tokens > contextTokens)
+}
+
+// question is something to ask a model.
+type question struct {
+	kind      string
+	turn      *turn
+	tools     []claudemem.PendingEvent // that it is about
+	prompt    string
+	maxTokens int
+}
+
+// key tells questions of one session apart.
+func (q *question) key() string {
+	var b strings.Builder
+	b.WriteString(q.kind + " " + strconv.Itoa(q.turn.number))
+	for i := range q.tools {
+		b.WriteString("\x00" + q.tools[i].Key)
+	}
+	return b.String()
+}
+
+// about is the key of the first event of the batch that it is about.
+func (q *question) about() string { return q.turn.events[0].Key }
+
+// shown is what the history says of the question's events.
+func (q *question) shown() string {
+	lines := make([]string, len(q.tools))
+	for i := range q.tools {
+		lines[i] = brief(&q.tools[i])
+	}
+	if q.kind == kindSummary {
+		lines = nil
+	}
+	return q.named(lines, q.kind != kindObservation)
+}
+
+func (q *question) named(lines []string, checkpoint bool) string {
+	return render("shown.md", map[string]any{
+		"Request": plain(q.turn.prompt.Text, 300), "Number": q.turn.number, "Events": lines, "Checkpoint": checkpoint,
+	})
+}
+
+// begin sees to a run that has room for more.
+func (w *work) begin(ctx context.Context, t *turn) error {
+	r := w.thread.run
+	switch {
+	case r == nil:
+		resumed, err := w.resume(ctx, t)
+		if resumed || err != nil {
+			return err
+		}
+		return w.fresh(ctx, t, 1)
+	case !r.of(w.choice):
+		return w.fresh(ctx, t, 1)
+	case r.full(w.m.opts.ContextTokens):
+		return w.fresh(ctx, t, 1)
+	}
+	r.provider = w.choice.Provider
+	return nil
+}
+
+// ask gets an answer to a question, from the run or from memory.
+func (w *work) ask(ctx context.Context, q question) (answer.Answer, error) {
+	if p, ok := w.thread.paid[q.key()]; ok {
+		return p.answer, nil
+	}
+	// A checkpoint is not parted from its events without need.
+	if r := w.thread.run; q.kind != kindSummary || len(q.tools) == 0 || r == nil || !r.of(w.choice) {
+		if err := w.begin(ctx, q.turn); err != nil {
+			return answer.Answer{}, err
+		}
+	}
+	if r := w.thread.run; wireSize(r.system)+r.sent+wireSize(w.prompt(&q)) > maxRequest && r.exchanges > 0 {
+		if err := w.fresh(ctx, q.turn, 1); err != nil {
+			return answer.Answer{}, err
+		}
+	}
+	text, err := w.call(ctx, &q)
+	if tooLong(err) && (w.thread.run.exchanges > 0 || w.thread.run.opening != "") {
+		w.m.opts.Logger.Info("compact observer run", "session", w.batch.Session.ID, "error", err)
+		if err := w.fresh(ctx, q.turn, 2); err != nil {
+			return answer.Answer{}, err
+		}
+		text, err = w.call(ctx, &q)
+	}
+	if err != nil {
+		return answer.Answer{}, modelFailure(w.choice.Provider.Name(), err)
+	}
+	a := answer.Parse(text, answer.Options{
+		Types: w.choice.Mode.TypeIDs(), FallbackType: w.choice.Mode.Fallback, Concepts: w.choice.Mode.ConceptIDs(),
+	})
+	w.thread.run.remember(&q, w.prompt(&q), text, a)
+	w.thread.paid[q.key()] = paid{q.about(), a}
+	return a, nil
+}
+
+// prompt is a question as it is sent: with what it has to know when the run has
+// not been told yet.
+func (w *work) prompt(q *question) string {
+	r := w.thread.run
+	if r.exchanges > 0 {
+		return q.prompt
+	}
+	text := r.opening
+	if q.kind == kindSummary && len(q.tools) > 0 {
+		lines := make([]string, len(q.tools))
+		for i := range q.tools {
+			lines[i] = brief(&q.tools[i])
+		}
+		text = join(text, q.named(lines, false))
+	}
+	return join(text, q.prompt)
+}
+
+func join(a, b string) string {
+	if a == "" {
+		return b
+	}
+	return strings.TrimRight(a, "\n") + "\n\n" + b
+}
+
+// call makes one call.
+func (w *work) call(ctx context.Context, q *question) (string, error) {
+	r := w.thread.run
+	got, err := r.provider.Complete(ctx, claudemem.ModelRequest{
+		Run: r.id, Session: w.batch.Session.ID, Host: w.batch.Session.Host, Kind: q.kind, Model: r.model,
+		System: r.system, History: slices.Clone(r.history), Prompt: w.prompt(q), MaxTokens: q.maxTokens,
+	})
+	if err != nil {
+		return "", err
+	}
+	if class, ok := w.m.opts.ErrorInText(got.Text); ok {
+		return "", &claudemem.ModelError{
+			Provider: r.provider.Name(), Class: class, Usage: got.Usage, Err: errors.New("the answer is an error"),
+		}
+	}
+	w.asked = true
+	return got.Text, nil
+}
+
+func tooLong(err error) bool {
+	var failed *claudemem.ModelError
+	return errors.As(err, &failed) && failed.Class == claudemem.ClassPromptTooLong
+}
+
+// remember adds an exchange to the run.
+func (r *run) remember(q *question, prompt, text string, a answer.Answer) {
+	user, assistant := q.shown(), answer.Render(a)
+	if r.exchanges == 0 {
+		user = join(r.opening, user)
+	}
+	if assistant == "" {
+		assistant = "<observations/>"
+	}
+	r.history = append(r.history, claudemem.ModelMessage{Role: "user", Text: user}, claudemem.ModelMessage{Role: "assistant", Text: assistant})
+	if r.keeps {
+		r.sent += wireSize(prompt) + wireSize(text) + 2*perMessage
+	} else {
+		r.sent += wireSize(user) + wireSize(assistant) + 2*perMessage
+	}
+	r.tokens += claudemem.EstimateTokens(prompt) + claudemem.EstimateTokens(text)
+	r.exchanges++
+}
+
+// resume takes up the run that a former process had with a provider which keeps
+// conversations.
+func (w *work) resume(ctx context.Context, t *turn) (bool, error) {
+	id := w.batch.Session.MemorySessionID
+	if id == "" || !w.choice.KeepsRuns || w.m.opts.Runs == nil {
+		return false, nil
+	}
+	tokens, err := w.m.opts.Runs.RunTokens(ctx, w.batch.Session.ID)
+	if err != nil {
+		return false, notTheirs{err}
+	}
+	if tokens == 0 {
+		return false, nil // nothing was ever asked
+	}
+	r := w.newRun(id, t)
+	opening, err := w.digest(ctx, 1)
+	if err != nil {
+		return false, err
+	}
+	// For a provider that has lost the conversation all the same.
+	if opening != "" {
+		r.history = []claudemem.ModelMessage{{Role: "user", Text: opening}, {Role: "assistant", Text: "<observations/>"}}
+	}
+	const bytesPerToken = 4
+	r.exchanges, r.tokens = 1, max(0, tokens-claudemem.EstimateTokens(r.system))
+	r.sent = max(0, bytesPerToken*tokens-wireSize(r.system))
+	if r.full(w.m.opts.ContextTokens) {
+		w.endRun(r)
+		return false, nil
+	}
+	w.thread.run = r
+	return true, nil
+}
+
+func (w *work) newRun(id string, t *turn) *run {
+	s := &w.batch.Session
+	return &run{
+		id: id, provider: w.choice.Provider, model: w.choice.Model, keeps: w.choice.KeepsRuns,
+		system: mode.System(w.choice.Mode, mode.Facts{
+			Project: cmp.Or(s.Label, s.ProjectPath), Request: t.prompt.Text, Language: w.choice.Language,
+		}),
+	}
+}
+
+// fresh begins a run with a digest of what the session has brought so far; its
+// size is divided by divisor.
+func (w *work) fresh(ctx context.Context, t *turn, divisor int) error {
+	opening, err := w.digest(ctx, divisor)
+	if err != nil {
+		return err
+	}
+	if r := w.thread.run; r != nil {
+		w.endRun(r)
+	}
+	r := w.newRun(w.m.opts.NewRun(), t)
+	r.opening = opening
+	w.thread.run = r
+	// Before the first call, so that it can be taken up if the worker dies in it.
+	w.m.setRun(ctx, w.batch.Session.ID, r.id)
+	return nil
+}
+
+func (w *work) endRun(r *run) {
+	if ender, ok := r.provider.(RunEnder); ok {
+		ender.EndRun(r.id)
+	}
+}
+
+// digestedObservations bounds what is read for a digest; the newest count.
+const digestedObservations = 500
+
+// digest tells a fresh run what was recorded in the session, this batch's part
+// included, and the names that occurred in it.
+func (w *work) digest(ctx context.Context, divisor int) (string, error) {
+	id := w.batch.Session.ID
+	observations, err := w.m.opts.Records.Observations(ctx, claudemem.Query{Session: id, Limit: digestedObservations})
+	if err != nil {
+		return "", notTheirs{err}
+	}
+	summaries, err := w.m.opts.Records.SessionSummaries(ctx, id, 5)
+	if err != nil {
+		return "", notTheirs{err}
+	}
+	slices.SortFunc(observations, func(a, b claudemem.Observation) int { return cmp.Compare(a.ID, b.ID) })
+	slices.Reverse(summaries)
+	if !w.thread.recalled {
+		w.thread.recalled = true
+		for i := range observations {
+			w.thread.names.noteFiles(observations[i].Files)
+		}
+	}
+	observations = append(observations, w.outcome.Observations...)
+	summaries = append(summaries, w.outcome.Summaries...)
+	names := w.thread.names.text(maxNames / divisor)
+	for limit := w.m.opts.ContextTokens / digestShare / divisor; ; limit /= 2 {
+		text := mode.Digest(observations, summaries, limit)
+		if names != "" {
+			text = join(text, render("names.md", names))
+		}
+		if wireSize(text) <= maxOpening || limit == 0 {
+			return text, nil
+		}
+	}
+}
+
+// wireSize is how many bytes s takes within JSON.
+func wireSize(s string) int {
+	n := len(s)
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c == '"' || c == '\\' || c == '\n' || c == '\t':
+			n++
+		case c < 0x20:
+			n += 5
+		case c == 0xe2 && i+2 < len(s) && s[i+1] == 0x80 && s[i+2]&^1 == 0xa8: // U+2028, U+2029
+			n += 3
+		}
+	}
+	return n
+}

@@ -1,0 +1,295 @@
+package observer
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"claudemem"
+	"claudemem/observer/answer"
+	"claudemem/observer/mode"
+)
+
+const (
+	// mergeMaxBytes is up to how much payload a turn is small (SPEC 5).
+	mergeMaxBytes = 8 << 10
+	// The longest answers that make sense, in tokens. A cap's reservation holds
+	// them, so they are not larger than they need to be.
+	observationsMaxTokens = 3000
+	summaryMaxTokens      = 1500
+	turnMaxTokens         = 4000
+)
+
+// The kinds of call, as the ledger names them.
+const (
+	kindObservation = "observation"
+	kindSummary     = "summary"
+	kindTurn        = "turn"
+)
+
+// turn is what a batch has of one turn.
+type turn struct {
+	number int
+	prompt claudemem.Prompt
+	// events are all of it in order, tools those that are tool events.
+	events, tools []claudemem.PendingEvent
+	// stop is the last one, nil while the turn goes on or was interrupted.
+	stop *claudemem.PendingEvent
+}
+
+// turnsOf sorts a batch by turns, in the order in which they begin.
+func turnsOf(b *claudemem.Batch) []*turn {
+	var turns []*turn
+	byNumber := map[int]*turn{}
+	for i := range b.Events {
+		e := &b.Events[i]
+		t := byNumber[e.PromptNumber]
+		if t == nil {
+			t = &turn{number: e.PromptNumber}
+			for _, p := range b.Prompts {
+				if p.Number == t.number {
+					t.prompt = p
+				}
+			}
+			byNumber[t.number] = t
+			turns = append(turns, t)
+		}
+		t.events = append(t.events, *e)
+		switch e.Event.Kind {
+		case claudemem.KindTool:
+			t.tools = append(t.tools, *e)
+		case claudemem.KindStop:
+			t.stop = e
+		}
+	}
+	return turns
+}
+
+// lastMessage is what the host said at the end.
+func (t *turn) lastMessage() string {
+	if t.stop == nil {
+		return ""
+	}
+	return t.stop.Event.LastAssistantMessage
+}
+
+// turns asks about all of the batch's turns, one after the other.
+func (w *work) turns(ctx context.Context) error {
+	for _, t := range turnsOf(w.batch) {
+		if err := w.turn(ctx, t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// turn asks about one turn: in one call when it is small, else in one for each
+// part that fits into a request, and one for the checkpoint.
+func (w *work) turn(ctx context.Context, t *turn) error {
+	if w.small(t) {
+		if err := w.observe(ctx, t, t.tools, kindTurn); err != nil {
+			return err
+		}
+		w.cover(t.events)
+		return nil
+	}
+	for tools := t.tools; len(tools) > 0; {
+		n, err := w.fit(ctx, t, tools)
+		if err != nil {
+			return err
+		}
+		if err := w.observe(ctx, t, tools[:n:n], kindObservation); err != nil {
+			return err
+		}
+		w.cover(tools[:n])
+		tools = tools[n:]
+	}
+	if t.stop != nil {
+		if err := w.summarise(ctx, t); err != nil {
+			return err
+		}
+	}
+	w.cover(t.events)
+	return nil
+}
+
+func (w *work) cover(events []claudemem.PendingEvent) {
+	for i := range events {
+		w.covered[events[i].Key] = true
+	}
+}
+
+// small says whether a turn, none of which was seen before, is asked about in one call.
+func (w *work) small(t *turn) bool {
+	if !w.m.opts.Batching || t.stop == nil || len(t.tools) == 0 || len(t.tools) > w.m.opts.MergeMaxEvents || w.thread.observed == t.number {
+		return false
+	}
+	for i := range w.batch.Earlier {
+		if w.batch.Earlier[i].PromptNumber == t.number {
+			return false
+		}
+	}
+	bytes := 0
+	for i := range t.events {
+		e := &t.events[i].Event
+		bytes += len(e.ToolInput) + len(e.ToolResponse) + len(e.ToolError) + len(e.LastAssistantMessage)
+	}
+	return bytes <= mergeMaxBytes
+}
+
+// fit is how many of a turn's events, from the first on, go into one request.
+func (w *work) fit(ctx context.Context, t *turn, tools []claudemem.PendingEvent) (int, error) {
+	if err := w.begin(ctx, t); err != nil {
+		return 0, err
+	}
+	n := min(len(tools), w.m.opts.BatchMaxSize)
+	n = min(n, mode.Fit(tools[:n]))
+	for n > 1 && wireSize(mode.Observations(w.choice.Mode, tools[:n], t.prompt)) > w.thread.run.room() {
+		n -= (n + 3) / 4
+	}
+	return max(n, 1), nil
+}
+
+// observe asks what of some events is worth remembering, and in a call of kind
+// turn for the checkpoint as well.
+func (w *work) observe(ctx context.Context, t *turn, tools []claudemem.PendingEvent, kind string) error {
+	q := question{kind: kind, turn: t, tools: tools, maxTokens: observationsMaxTokens}
+	if kind == kindTurn {
+		q.prompt = mode.Turn(w.choice.Mode, tools, t.prompt, t.lastMessage())
+		q.maxTokens = turnMaxTokens
+	} else {
+		q.prompt = mode.Observations(w.choice.Mode, tools, t.prompt)
+	}
+	a, err := w.ask(ctx, q)
+	if err != nil {
+		return err
+	}
+	if w.thread.finalized == t.number {
+		w.thread.finalized = noTurn // the turn goes on behind its checkpoint
+	}
+	w.thread.observed = t.number
+	w.addObservations(t, tools, a.Observations)
+	w.outcome.Learnings = append(w.outcome.Learnings, a.Learnings...)
+	if kind == kindTurn {
+		return w.addSummary(ctx, t, a, a.Class != answer.ClassIdle)
+	}
+	return nil
+}
+
+// summarise asks for a turn's checkpoint, unless nothing has happened since the last.
+func (w *work) summarise(ctx context.Context, t *turn) error {
+	if len(t.tools) == 0 {
+		if nothing, err := w.nothingNew(ctx, t); err != nil || nothing {
+			return err
+		}
+	}
+	a, err := w.ask(ctx, question{
+		kind: kindSummary, turn: t, tools: t.tools, maxTokens: summaryMaxTokens,
+		prompt: mode.Summary(w.choice.Mode, t.prompt, t.lastMessage()),
+	})
+	if err != nil {
+		return err
+	}
+	// Observations were not asked for; a model that gives them all the same has
+	// mostly written those of a moment ago once more.
+	w.outcome.Learnings = append(w.outcome.Learnings, a.Learnings...)
+	return w.addSummary(ctx, t, a, a.Class == answer.ClassProse)
+}
+
+// nothingNew says whether a stop without events tells of nothing that a
+// checkpoint was not made of already.
+func (w *work) nothingNew(ctx context.Context, t *turn) (bool, error) {
+	switch {
+	case w.thread.finalized == t.number && t.number != 0:
+		return true, nil
+	case w.thread.observed == t.number && t.number != 0:
+		return false, nil
+	case strings.TrimSpace(t.prompt.Text) == "" && strings.TrimSpace(t.lastMessage()) == "" && len(w.earlier(t)) == 0:
+		return true, nil
+	}
+	// The worker was started since: what is stored has to tell.
+	summaries, err := w.m.opts.Records.SessionSummaries(ctx, w.batch.Session.ID, 1)
+	if err != nil {
+		return false, notTheirs{err}
+	}
+	if len(summaries) == 0 || summaries[0].PromptNumber != t.number {
+		return false, nil
+	}
+	for _, o := range w.earlier(t) {
+		if o.CreatedAt > summaries[0].CreatedAt {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// earlier are the observations of a turn that were stored before this batch.
+func (w *work) earlier(t *turn) []claudemem.Observation {
+	var all []claudemem.Observation
+	for _, o := range w.batch.Earlier {
+		if o.PromptNumber == t.number {
+			all = append(all, o)
+		}
+	}
+	return all
+}
+
+// addSummary takes the checkpoint out of an answer. missing says that an answer
+// without one should have had it: then the host's own words have to do.
+func (w *work) addSummary(ctx context.Context, t *turn, a answer.Answer, missing bool) error {
+	w.thread.finalized = t.number
+	if a.Summary == nil || a.Summary.Empty() {
+		if !missing || a.SkipSummary {
+			return nil
+		}
+		summaries, err := w.fallbackSummary(ctx, t)
+		w.outcome.Summaries = append(w.outcome.Summaries, summaries...)
+		return err
+	}
+	s := *a.Summary
+	s.PromptNumber = t.number
+	s.Origin = claudemem.OriginObserver
+	s.CreatedAt = t.stop.Event.OccurredAt
+	e := evidenceOf(t.events)
+	edited := e.modified
+	for _, o := range append(w.earlier(t), w.outcome.Observations...) {
+		if o.PromptNumber == t.number {
+			edited = append(edited, o.FilesIn(claudemem.FileModified)...)
+		}
+	}
+	s.FilesRead, s.FilesEdited = e.summaryFiles(s.FilesRead, s.FilesEdited, edited)
+	w.outcome.Summaries = append(w.outcome.Summaries, s)
+	return nil
+}
+
+// addObservations fills in what a model cannot know and corrects what it says of files.
+func (w *work) addObservations(t *turn, tools []claudemem.PendingEvent, observations []claudemem.Observation) {
+	observations = slices.Clone(observations) // the answer may be needed again
+	evidenceOf(tools).correct(observations)
+	tokens := 0
+	var agent, agentType string
+	for i := range tools {
+		event := &tools[i].Event
+		tokens += claudemem.EstimateTokens(string(event.ToolInput)) + claudemem.EstimateTokens(string(event.ToolResponse)) + claudemem.EstimateTokens(event.ToolError)
+		if i == 0 {
+			agent, agentType = event.AgentID, event.AgentType
+		} else if event.AgentID != agent {
+			agent, agentType = "", ""
+		}
+	}
+	last := &tools[len(tools)-1].Event
+	for i := range observations {
+		o := observations[i]
+		o.PromptNumber = t.number
+		o.Origin = claudemem.OriginObserver
+		o.TimesSeen = 1
+		o.AgentID, o.AgentType = agent, agentType
+		o.Branch, o.HeadCommit, o.CreatedAt = last.Branch, last.HeadCommit, last.OccurredAt
+		// What was spent is shared out; the first few get the remainder.
+		o.DiscoveryTokens = tokens / len(observations)
+		if i < tokens%len(observations) {
+			o.DiscoveryTokens++
+		}
+		w.outcome.Observations = append(w.outcome.Observations, o)
+	}
+}
