@@ -138,11 +138,7 @@ func (t *tx) claim(claimer string, session claudemem.SessionID, limit int, now c
 	if len(due) == 0 {
 		return claim, nil
 	}
-	row, err := t.stmt("SELECT " + sessionColumns + " FROM sessions s WHERE s.id = ?")
-	if err != nil {
-		return claim, err
-	}
-	if claim.Session, err = scanSession(row.QueryRow(int64(session))); err != nil {
+	if claim.Session, err = scanSession(t.one("SELECT "+sessionColumns+" FROM sessions s WHERE s.id = ?", int64(session))); err != nil {
 		return claim, err
 	}
 	for _, w := range due {
@@ -284,27 +280,53 @@ func (t *tx) bury(id int64, cause string) error {
 
 // Heal implements queue.Storage.
 func (s *Store) Heal(ctx context.Context, claimedBefore claudemem.Millis, live []string) (int, error) {
-	names, err := encode(append([]string{}, live...))
-	if err != nil {
-		return 0, fault("heal queue", err)
-	}
 	healed := 0
-	err = s.writeKeeping(ctx, "heal queue", func(t *tx) error {
-		var err error
-		healed, err = t.change(`UPDATE events SET outcome = 'pending'
-			WHERE outcome = 'processing' AND outcome IN ('pending', 'processing') AND id IN (
-				SELECT event_id FROM pending_messages
-				WHERE claimed_at < ?1 AND claimer NOT IN (SELECT value FROM json_each(?2)))`,
-			int64(claimedBefore), names)
-		if err != nil || healed == 0 {
+	err := s.writeKeeping(ctx, "heal queue", func(t *tx) error {
+		ids, err := t.lost(claimedBefore, live)
+		if err != nil {
 			return err
 		}
-		_, err = t.exec(`UPDATE pending_messages SET claimer = NULL, claimed_at = NULL
-			WHERE claimed_at < ?1 AND claimer NOT IN (SELECT value FROM json_each(?2))`,
-			int64(claimedBefore), names)
-		return err
+		for _, id := range ids {
+			if _, err := t.exec("UPDATE events SET outcome = 'pending' WHERE id = ?", id); err != nil {
+				return err
+			}
+			if _, err := t.exec("UPDATE pending_messages SET claimer = NULL, claimed_at = NULL WHERE event_id = ?", id); err != nil {
+				return err
+			}
+		}
+		healed = len(ids)
+		return nil
 	})
-	return healed, err
+	if err != nil {
+		return 0, err
+	}
+	return healed, nil
+}
+
+// lost lists the events that were claimed before the given time by none of the
+// live claimers. The index comes first: the payloads of all that waits must not
+// be read every 30 seconds.
+func (t *tx) lost(claimedBefore claudemem.Millis, live []string) ([]int64, error) {
+	names, err := encode(list(live))
+	if err != nil {
+		return nil, err
+	}
+	rows, err := t.query(`SELECT e.id FROM events e INDEXED BY events_queue CROSS JOIN pending_messages m ON m.event_id = e.id
+		WHERE e.outcome = 'processing' AND e.outcome IN ('pending', 'processing')
+		  AND m.claimed_at < ?1 AND m.claimer NOT IN (SELECT value FROM json_each(?2))`, int64(claimedBefore), names)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	var ids []int64
+	for rows.Next() {
+		var id int64
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		ids = append(ids, id)
+	}
+	return ids, rows.Err()
 }
 
 // DeadLetters implements queue.Storage: the oldest first, all when limit is 0.

@@ -251,10 +251,9 @@ func (b *bookkeeper) bookArrival(t *tx, a *arrival) (claudemem.Receipt, error) {
 	}
 	r := claudemem.Receipt{Status: claudemem.StatusPending, Reason: a.SkipReason}
 	number := 0
-	switch {
-	case s == nil:
+	if s == nil {
 		r.Status = claudemem.StatusSkipped
-	default:
+	} else {
 		r.Session = s.id
 		if number, err = s.promptNumber(t, e.PromptID); err != nil {
 			return r, err
