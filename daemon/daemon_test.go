@@ -34,9 +34,9 @@ func noLeaks(t *testing.T) {
 	})
 }
 
-// eventually looks until a condition holds, for at most 10 s.
+// eventually looks until a condition holds, for at most 30 s.
 func eventually(holds func() bool) bool {
-	deadline := time.After(10 * time.Second)
+	deadline := time.After(30 * time.Second)
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()
 	for !holds() {
@@ -360,7 +360,7 @@ func TestIdleExit(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-	case <-time.After(10 * time.Second):
+	case <-time.After(30 * time.Second):
 		t.Fatal("an idle worker does not end")
 	}
 	if status, err := Look(t.Context(), dir); err != nil || status.Running {

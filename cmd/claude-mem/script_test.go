@@ -79,7 +79,7 @@ func settled(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Check(err)
 	}
 	data := ts.Getenv("CLAUDE_MEM_DATA_DIR")
-	deadline := time.Now().Add(20 * time.Second)
+	deadline := time.Now().Add(40 * time.Second)
 	for {
 		var books claudemem.Books
 		m, err := openMemory(context.Background(), data)
