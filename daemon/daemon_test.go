@@ -368,6 +368,25 @@ func TestIdleExit(t *testing.T) {
 	}
 }
 
+// A worker whose data directory was deleted must not live on unseen.
+func TestDataDirectoryDeleted(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("files in use cannot be deleted on Windows")
+	}
+	dir := filepath.Join(t.TempDir(), "memory")
+	cfg := config(dir)
+	cfg.Housekeeping = 5 * time.Millisecond
+	w := open(t, cfg)
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-w.Done():
+	case <-time.After(30 * time.Second):
+		t.Fatal("the worker goes on")
+	}
+}
+
 func TestNotIdle(t *testing.T) {
 	var now atomic.Int64 // the worker's goroutines look at the clock too
 	now.Store(time.Now().UnixNano())
