@@ -152,6 +152,9 @@ func (t *tx) addObservation(claimed *claudemem.Session, o *claudemem.Observation
 			id, i, f.Path, string(f.Role), hash); err != nil {
 			return err
 		}
+		if err := t.addPath(f.Path); err != nil {
+			return err
+		}
 	}
 	for _, c := range o.Concepts {
 		if _, err := t.exec("INSERT INTO observation_concepts (observation_id, concept) VALUES (?, ?) ON CONFLICT DO NOTHING", id, c); err != nil {

@@ -93,7 +93,7 @@ func OpenReadOnly(ctx context.Context, path string) (*Store, error) {
 			WithHint("it is made when the first session is captured")
 	}
 	reader, err := openReaders(ctx, path, accessRead)
-	if primary(err) == sqlite3.SQLITE_CANTOPEN && canFreeze(path) {
+	if code := primary(err); (code == sqlite3.SQLITE_CANTOPEN || code == sqlite3.SQLITE_READONLY) && canFreeze(path) {
 		reader, err = openReaders(ctx, path, accessFrozen)
 	}
 	if err != nil {
