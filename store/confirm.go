@@ -74,17 +74,13 @@ func (t *tx) finishEvents(ids []int64) error {
 	if err != nil {
 		return err
 	}
-	now := int64(t.now())
-	for i, id := range ids {
-		seq := last - int64(len(ids)-1-i)
-		if _, err := t.exec("UPDATE events SET outcome = 'processed', processed_at = ?, processed_seq = ? WHERE id = ?", now, seq, id); err != nil {
-			return err
-		}
-		if _, err := t.exec("DELETE FROM pending_messages WHERE event_id = ?", id); err != nil {
-			return err
-		}
+	finished := numbers(ids)
+	if _, err := t.exec(`UPDATE events SET outcome = 'processed', processed_at = ?1, processed_seq = ?2 + j.key
+		FROM json_each(?3) j WHERE events.id = j.value`, int64(t.now()), last-int64(len(ids))+1, finished); err != nil {
+		return err
 	}
-	return nil
+	_, err = t.exec("DELETE FROM pending_messages WHERE event_id IN (SELECT value FROM json_each(?))", finished)
+	return err
 }
 
 // sessionOf returns the session that a record of a claim belongs to.

@@ -289,9 +289,8 @@ func TestPlansUseIndexes(t *testing.T) {
 		{"by concept", "SELECT observation_id FROM observation_concepts WHERE concept = ?", []any{"c"}, "PRIMARY KEY"},
 		{"by type", "SELECT id FROM observations WHERE project = ? AND type = ? AND created_at > ?", []any{"p", "t", 1}, "observations_type"},
 		{"claim order", "SELECT id FROM events WHERE session_id = ? AND outcome IN ('pending', 'processing') ORDER BY occurred_at, delivery_id, id", []any{1}, "events_queue"},
-		{"due", `SELECT e.id, m.payload FROM events e JOIN pending_messages m ON m.event_id = e.id
-			WHERE e.session_id = ? AND e.outcome = 'pending' AND e.outcome IN ('pending', 'processing')
-			ORDER BY e.occurred_at, e.delivery_id, e.id`, []any{1}, "events_queue"},
+		{"due", `SELECT id, not_before, bytes FROM events WHERE session_id = ? AND outcome = 'pending'
+			AND outcome IN ('pending', 'processing') ORDER BY occurred_at, delivery_id, id`, []any{1}, "COVERING INDEX events_queue"},
 		{"books", "SELECT outcome, count(*) FROM events WHERE outcome IN ('processed', 'skipped', 'forgotten') GROUP BY outcome", nil, "COVERING INDEX events_done"},
 		{"sessions", "SELECT id FROM sessions WHERE project = ? ORDER BY updated_at DESC, id DESC", []any{"p"}, "sessions_newest"},
 		{"idle sessions", "SELECT id FROM sessions WHERE status = 'active' AND updated_at < ?", []any{1}, "sessions_active"},

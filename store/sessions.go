@@ -12,12 +12,7 @@ import (
 const sessionColumns = `s.id, s.ulid, s.host, s.host_session_id, s.memory_session_id, s.project, s.label, s.status, s.title,
 	s.prompt_count, s.started_at, s.updated_at, s.completed_at`
 
-// scanner is a row, of the readers' pool or of the writer.
 type scanner interface{ Scan(dest ...any) error }
-
-type scanFunc func(dest ...any) error
-
-func (f scanFunc) Scan(dest ...any) error { return f(dest...) }
 
 func scanSession(row scanner, more ...any) (claudemem.Session, error) {
 	var s claudemem.Session

@@ -347,11 +347,6 @@ func (t *tx) row(query string, args []any, dest ...any) error {
 	return s.QueryRow(args...).Scan(dest...)
 }
 
-// one is row for a function that scans.
-func (t *tx) one(query string, args ...any) scanner {
-	return scanFunc(func(dest ...any) error { return t.row(query, args, dest...) })
-}
-
 // number returns the single integer of a query, 0 when there is no row.
 func (t *tx) number(query string, args ...any) (int64, error) {
 	var n sql.NullInt64
