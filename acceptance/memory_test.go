@@ -13,7 +13,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -48,12 +47,7 @@ func run(m *testing.M) int {
 	return m.Run()
 }
 
-func binary(name string) string {
-	if runtime.GOOS == "windows" {
-		name += ".exe"
-	}
-	return filepath.Join(binDir, name)
-}
+func binary(name string) string { return filepath.Join(binDir, name) }
 
 // memory is one user's claude-mem: a data directory and the environment that
 // the binaries are run in.

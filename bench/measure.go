@@ -106,7 +106,7 @@ func report(w io.Writer, cases []*process, worker string, rounds int, markdown b
 			}
 			verdict := "met"
 			if b.got > b.bar {
-				verdict, met = "MISSED", false
+				verdict, met = "missed", false
 			}
 			bars += fmt.Sprintf("bar %s: %s, %s %.2fx of at most %.1fx\n", verdict, p.name, b.what, b.got, b.bar)
 		}

@@ -34,9 +34,9 @@ func noLeaks(t *testing.T) {
 	})
 }
 
-// eventually looks until a condition holds, for at most 10 s.
+// eventually looks until a condition holds, for at most 30 s.
 func eventually(holds func() bool) bool {
-	deadline := time.After(10 * time.Second)
+	deadline := time.After(30 * time.Second)
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()
 	for !holds() {
@@ -360,11 +360,30 @@ func TestIdleExit(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-	case <-time.After(10 * time.Second):
+	case <-time.After(30 * time.Second):
 		t.Fatal("an idle worker does not end")
 	}
 	if status, err := Look(t.Context(), dir); err != nil || status.Running {
 		t.Errorf("status %+v, %v, want not running", status, err)
+	}
+}
+
+// A worker whose data directory was deleted must not live on unseen.
+func TestDataDirectoryDeleted(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("files in use cannot be deleted on Windows")
+	}
+	dir := filepath.Join(t.TempDir(), "memory")
+	cfg := config(dir)
+	cfg.Housekeeping = 5 * time.Millisecond
+	w := open(t, cfg)
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-w.Done():
+	case <-time.After(30 * time.Second):
+		t.Fatal("the worker goes on")
 	}
 }
 

@@ -2,7 +2,11 @@ package daemon
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 	"net/http"
+	"os"
+	"path/filepath"
 	"time"
 )
 
@@ -66,6 +70,12 @@ func (w *Worker) housekeep() {
 }
 
 func (w *Worker) tidy(ctx context.Context) {
+	if _, err := os.Stat(filepath.Join(w.cfg.DataDir, lockName)); errors.Is(err, fs.ErrNotExist) {
+		// What we hold open has no name any more, and nobody can find us.
+		w.log.Warn("the data directory is gone, stopping")
+		w.Shutdown()
+		return
+	}
 	w.emptySpool(ctx, w.inbox.take)
 	w.notify(ctx)
 	if w.idle(ctx) {

@@ -59,9 +59,9 @@ func StartWorker(dataDir string) error {
 	defer func() { _ = null.Close() }() // the worker has its own copies
 	process, err := os.StartProcess(path, []string{path, "worker", "run"}, &os.ProcAttr{
 		Dir:   dataDir,
-		Env:   workerEnviron(os.Environ(), dataDir),
+		Env:   WorkerEnviron(os.Environ(), dataDir),
 		Files: []*os.File{null, null, null},
-		Sys:   detached(),
+		Sys:   Detached(),
 	})
 	if err != nil {
 		return err
@@ -69,8 +69,8 @@ func StartWorker(dataDir string) error {
 	return process.Release()
 }
 
-// workerEnviron keeps of an environment what any program needs, and names the data directory.
-func workerEnviron(environ []string, dataDir string) []string {
+// WorkerEnviron keeps of an environment what any program needs, and names the data directory.
+func WorkerEnviron(environ []string, dataDir string) []string {
 	var kept []string
 	for _, entry := range environ {
 		name, _, _ := cutEntry(entry)

@@ -53,7 +53,7 @@ func shedText(s string) string {
 	if len(s) <= longestWhole {
 		return s
 	}
-	return cutText(redact.StripTags(s), longestWhole, earlyEnd)
+	return redact.CutEnds(redact.StripTags(s), longestWhole, earlyEnd)
 }
 
 // shedString is shedText for a JSON string as it stands.
@@ -66,7 +66,7 @@ func shedString(v []byte) []byte {
 // secret would not be recognised.
 func cutEvent(e *claudemem.Event) {
 	for _, text := range []*string{&e.Prompt, &e.ToolError, &e.LastAssistantMessage} {
-		*text = cutText(*text, longestField, longestField/2)
+		*text = redact.Cut(*text, longestField)
 	}
 	var input, response []string
 	switch e.ToolName {
@@ -78,24 +78,6 @@ func cutEvent(e *claudemem.Event) {
 	}
 	e.ToolInput = cutRaw(e.ToolInput, input)
 	e.ToolResponse = cutRaw(e.ToolResponse, response)
-}
-
-func gone(n int) string { return cutMark + strconv.Itoa(n) + " bytes cut]" }
-
-// cutText keeps so much of each end of a text that is longer than longest, with
-// a mark between them that says how much went.
-func cutText(s string, longest, end int) string {
-	if len(s) <= longest {
-		return s
-	}
-	head, tail := end, len(s)-end
-	for !utf8.RuneStart(s[head]) {
-		head--
-	}
-	for tail < len(s) && !utf8.RuneStart(s[tail]) {
-		tail++
-	}
-	return s[:head] + "\n" + gone(tail-head) + "\n" + s[tail:]
 }
 
 // headOf cuts a name that is longer than n bytes.
@@ -154,7 +136,7 @@ func (c *cutter) value(v []byte, key string, depth int) (short []byte, exempt in
 			return c.members(v, depth)
 		}
 		if len(v) > c.longest {
-			return wire.AppendText(nil, gone(len(v))), 0
+			return wire.AppendText(nil, cutMark+strconv.Itoa(len(v))+" bytes cut]"), 0
 		}
 	}
 	return v, 0
@@ -255,15 +237,24 @@ func cutList(list [][]byte, object bool, limit int) [][]byte {
 	return append(append(kept, mark), list[tail:]...)
 }
 
-// cutString is cutText for a JSON string as it stands.
+// cutString is redact.Cut for a JSON string as it stands.
 func cutString(v []byte) []byte {
 	in := v[1 : len(v)-1]
 	head := boundary(in, longestField/2)
 	tail := max(boundary(in, len(in)-longestField/2), head)
+	// Behind a space no word is split, and no key that only the worker's rules know.
+	const reach = 512
+	if space := bytes.LastIndexByte(in[head-reach:head], ' '); space >= 0 {
+		head += space + 1 - reach
+	}
+	if space := bytes.IndexByte(in[tail:min(tail+reach, len(in))], ' '); space >= 0 {
+		tail += space
+	}
+	mark := wire.AppendText(nil, redact.CutMark(tail-head))
 	out := make([]byte, 0, longestField+128)
 	out = append(out, '"')
 	out = append(out, in[:head]...)
-	out = append(out, `\n`+gone(tail-head)+`\n`...)
+	out = append(out, mark[1:len(mark)-1]...)
 	out = append(out, in[tail:]...)
 	return append(out, '"')
 }

@@ -6,29 +6,11 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"unicode/utf8"
 
 	"claudemem"
 
 	"pgregory.net/rapid"
 )
-
-func TestCutText(t *testing.T) {
-	if s := strings.Repeat("x", longestField); cutText(s, longestField, longestField/2) != s {
-		t.Error("exactly the limit was cut")
-	}
-	long := strings.Repeat("é€𝄞", longestField)
-	got := cutText(long, longestField, longestField/2)
-	if !utf8.ValidString(got) || len(got) > longestField+64 {
-		t.Errorf("%d bytes, valid %v", len(got), utf8.ValidString(got))
-	}
-	head, tail, ok := strings.Cut(got, "\n"+cutMark)
-	gone, tail, ok2 := strings.Cut(tail, " bytes cut]\n")
-	if !ok || !ok2 || !strings.HasPrefix(long, head) || !strings.HasSuffix(long, tail) ||
-		gone != fmt.Sprint(len(long)-len(head)-len(tail)) {
-		t.Errorf("head %d, gone %s, tail %d of %d", len(head), gone, len(tail), len(long))
-	}
-}
 
 // TestCutString: whatever stands at the place of the cut, the JSON stays valid
 // and what is kept is head and tail of what was there.

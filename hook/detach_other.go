@@ -4,5 +4,5 @@ package hook
 
 import "syscall"
 
-// detached asks for nothing on systems that we know nothing of.
-func detached() *syscall.SysProcAttr { return nil }
+// Detached asks for nothing on systems that we know nothing of.
+func Detached() *syscall.SysProcAttr { return nil }

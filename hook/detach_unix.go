@@ -4,5 +4,5 @@ package hook
 
 import "syscall"
 
-// detached makes a process the leader of its own session, away from the host's terminal and signals.
-func detached() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
+// Detached makes a process the leader of its own session, away from the host's terminal and signals.
+func Detached() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }

@@ -2,8 +2,8 @@ package hook
 
 import "syscall"
 
-// detached takes a process away from the host's console and its Ctrl-C.
-func detached() *syscall.SysProcAttr {
+// Detached takes a process away from the host's console and its Ctrl-C.
+func Detached() *syscall.SysProcAttr {
 	const detachedProcess = 0x00000008
 	return &syscall.SysProcAttr{
 		HideWindow:    true,

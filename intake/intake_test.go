@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -425,91 +424,6 @@ func TestDropsAndCuts(t *testing.T) {
 	a = take(t, in, q, tool("X", `{}`, numbers))
 	if len(a.Event.ToolResponse) > maxJSON || !json.Valid(a.Event.ToolResponse) {
 		t.Errorf("response of %d bytes", len(a.Event.ToolResponse))
-	}
-}
-
-func TestFiles(t *testing.T) {
-	dir, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	root := filepath.Join(dir, "root")
-	write := func(name, content string, age time.Duration) {
-		t.Helper()
-		path := filepath.Join(root, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		when := testClock.Add(-age)
-		if err := os.Chtimes(path, when, when); err != nil {
-			t.Fatal(err)
-		}
-	}
-	write("a.go", "package a\n", time.Minute)
-	write("sub/b.go", "package b\n", 0)
-	write("late.go", "x", -time.Second)
-	write("big.bin", strings.Repeat("x", maxHashed+1), time.Minute)
-	write("edge.bin", strings.Repeat("x", maxHashed), time.Minute)
-	write(".env", "x", time.Minute)
-	write("../outside.go", "secret", time.Minute)
-	links := runtime.GOOS != "windows"
-	if links {
-		for link, target := range map[string]string{"out": "../outside.go", "in": "a.go", "loop": "loop", "abs": filepath.Join(root, "a.go")} {
-			if err := os.Symlink(target, filepath.Join(root, link)); err != nil {
-				t.Fatal(err)
-			}
-		}
-		makeFIFO(t, filepath.Join(root, "fifo"))
-	}
-	hashA := sha("package a\n")
-	path := func(name string) string { return quote(filepath.Join(root, name)) }
-	tests := []struct {
-		name  string
-		event claudemem.Event
-		want  []claudemem.FileRef
-		links bool
-	}{
-		{"read", tool("Read", `{"file_path":`+path("a.go")+`}`, `{}`), []claudemem.FileRef{{Path: "a.go", Role: "read", Hash: hashA}}, false},
-		{"relative", tool("Read", `{"file_path":"a.go"}`, `{}`), []claudemem.FileRef{{Path: "a.go", Role: "read", Hash: hashA}}, false},
-		{"just written", tool("Write", `{"file_path":`+path("sub/b.go")+`,"content":"x"}`, `{}`), []claudemem.FileRef{{Path: "sub/b.go", Role: "modified", Hash: sha("package b\n")}}, false},
-		{"edit", tool("Edit", `{"file_path":`+path("a.go")+`}`, `{}`), []claudemem.FileRef{{Path: "a.go", Role: "modified", Hash: hashA}}, false},
-		{"multi edit", tool("MultiEdit", `{"file_path":`+path("a.go")+`}`, `{}`), []claudemem.FileRef{{Path: "a.go", Role: "modified", Hash: hashA}}, false},
-		{"notebook", tool("NotebookEdit", `{"notebook_path":`+path("n.ipynb")+`}`, `{}`), []claudemem.FileRef{{Path: "n.ipynb", Role: "modified"}}, false},
-		{"changed since", tool("Read", `{"file_path":`+path("late.go")+`}`, `{}`), []claudemem.FileRef{{Path: "late.go", Role: "read"}}, false},
-		{"too large", tool("Read", `{"file_path":`+path("big.bin")+`}`, `{}`), []claudemem.FileRef{{Path: "big.bin", Role: "read"}}, false},
-		{"just not too large", tool("Read", `{"file_path":`+path("edge.bin")+`}`, `{}`), []claudemem.FileRef{{Path: "edge.bin", Role: "read", Hash: sha(strings.Repeat("x", maxHashed))}}, false},
-		{"withheld", tool("Read", `{"file_path":`+path(".env")+`}`, `{}`), []claudemem.FileRef{{Path: ".env", Role: "read"}}, false},
-		{"gone", tool("Read", `{"file_path":`+path("gone")+`}`, `{}`), []claudemem.FileRef{{Path: "gone", Role: "read"}}, false},
-		{"outside", tool("Read", `{"file_path":`+path("../outside.go")+`}`, `{}`), []claudemem.FileRef{{Path: filepath.ToSlash(filepath.Join(dir, "outside.go")), Role: "read"}}, false},
-		{"directory", tool("Read", `{"file_path":`+path("sub")+`}`, `{}`), []claudemem.FileRef{{Path: "sub", Role: "read"}}, false},
-		{"the root", tool("Read", `{"file_path":`+quote(root)+`}`, `{}`), nil, false},
-		{"link out", tool("Read", `{"file_path":`+path("out")+`}`, `{}`), []claudemem.FileRef{{Path: "out", Role: "read"}}, true},
-		{"link within", tool("Read", `{"file_path":`+path("in")+`}`, `{}`), []claudemem.FileRef{{Path: "in", Role: "read", Hash: hashA}}, true},
-		{"loop", tool("Read", `{"file_path":`+path("loop")+`}`, `{}`), []claudemem.FileRef{{Path: "loop", Role: "read"}}, true},
-		{"fifo", tool("Read", `{"file_path":`+path("fifo")+`}`, `{}`), []claudemem.FileRef{{Path: "fifo", Role: "read"}}, true},
-		{"failed", claudemem.Event{Kind: claudemem.KindTool, ToolName: "Read", ToolInput: json.RawMessage(`{"file_path":` + path("a.go") + `}`), ToolError: "no"}, nil, false},
-		{"command", tool("Bash", `{"command":"cat a.go"}`, `{}`), nil, false},
-		{"search", tool("Grep", `{"pattern":"x","path":`+path("a.go")+`}`, `{}`), nil, false},
-		{"no path", tool("Read", `{"file_path":7}`, `{}`), nil, false},
-		{"no object", tool("Read", `[]`, `{}`), nil, false},
-		{"strange path", tool("Read", `{"file_path":"a\u0000b"}`, `{}`), nil, false},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			if tt.links && !links {
-				t.Skip("needs symlinks")
-			}
-			in, q := newIntake(Options{WithholdFiles: []string{".env*"}})
-			e := tt.event
-			e.ProjectPath, e.WorktreeRoot, e.Cwd = root, root, root
-			got := take(t, in, q, e).Files
-			if fmt.Sprint(got) != fmt.Sprint(tt.want) {
-				t.Errorf("got %v, want %v", got, tt.want)
-			}
-		})
 	}
 }
 

@@ -13,6 +13,11 @@ import (
 // answer. The next arrival asks sooner.
 const storageRetry = time.Second
 
+// rest is how many times as long as a look at the backlog took the next one is
+// put off, so that a long backlog under a storm of arrivals costs a fifth of a
+// processor and not all of it. A usual look takes 0.2 ms.
+const rest = 4
+
 // scheduler is the state of the scheduling goroutine; nobody else touches it.
 type scheduler struct {
 	o     *Observer
@@ -80,6 +85,7 @@ func newScheduler(o *Observer) *scheduler {
 func (s *scheduler) run(ctx context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
+	var rested time.Time // when the next look may be
 	for {
 		select {
 		case <-ctx.Done():
@@ -101,7 +107,14 @@ func (s *scheduler) run(ctx context.Context) {
 			continue
 		}
 		timer.Stop()
-		if next := s.pass(ctx); next > 0 {
+		start := time.Now()
+		if early := rested.Sub(start); early > 0 {
+			timer.Reset(early)
+			continue
+		}
+		next := s.pass(ctx)
+		rested = start.Add((1 + rest) * time.Since(start))
+		if next > 0 {
 			timer.Reset(next)
 		}
 	}

@@ -148,6 +148,40 @@ func TestUndistilledTurnIsNotShownTwice(t *testing.T) {
 	}
 }
 
+// An observer may confirm a session's events between any two of a block's reads.
+func TestWhatIsStoredMeanwhileIsShownOnce(t *testing.T) {
+	const title = "Cap the refill at the burst"
+	for _, overtakes := range []string{"Undistilled", "Observations"} {
+		t.Run("before "+overtakes, func(t *testing.T) {
+			d := session(1, time.Hour, nil)
+			d.Undistilled = 2
+			m := &memory{
+				digests: []claudemem.SessionDigest{d},
+				waiting: map[claudemem.SessionID]claudemem.Batch{1: events(d.Session, 2, time.Hour)},
+				totals:  claudemem.Totals{Sessions: 1},
+			}
+			fresh := distilled{1: {
+				Observations: []claudemem.Observation{{Title: title}},
+				Summaries:    []claudemem.Summary{{Request: "fix the limiter", Completed: "Capped the refill"}},
+			}}
+			m.trouble = func(_ context.Context, method string) error {
+				if method == overtakes && len(m.observed) == 0 {
+					m.observed = []claudemem.Observation{observation(7, 1, time.Hour, title, "")}
+					m.waiting = nil
+					m.digests = []claudemem.SessionDigest{session(1, time.Hour, &claudemem.Summary{Request: "fix the limiter", Completed: "Capped the refill"})}
+				}
+				return nil
+			}
+			block := build(t, m, fresh, claudemem.ContextRequest{Source: "startup"})
+			for _, want := range []string{title, "Capped the refill"} {
+				if n := strings.Count(block.Text, want); n != 1 {
+					t.Errorf("%q is there %d times, want once:\n%s", want, n, block.Text)
+				}
+			}
+		})
+	}
+}
+
 func TestInjectionDescribesTheBlock(t *testing.T) {
 	m, d := weeks()
 	b := build(t, m, d, claudemem.ContextRequest{Source: "startup", HostSessionID: "new", Budget: 300})

@@ -3,6 +3,7 @@ package recall
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"claudemem"
 )
@@ -33,6 +34,14 @@ func (f freshSessions) of(id claudemem.SessionID) *freshSession {
 		}
 	}
 	return &freshSession{}
+}
+
+// overtaken reports whether a session was listed with waiting events that an
+// observer had stored by the time they were read: the list is out of date.
+func overtaken(recent []claudemem.SessionDigest, fresh freshSessions) bool {
+	return fresh.failed == nil && slices.ContainsFunc(recent, func(d claudemem.SessionDigest) bool {
+		return d.Undistilled > 0 && fresh.of(d.Session.ID).session == 0
+	})
 }
 
 // distilFresh distils what waits in the recent sessions, all at once; one that

@@ -78,6 +78,11 @@ func (r *run) sessionLines(ctx context.Context) ([]line, error) {
 		return nil, err
 	}
 	fresh, _ := r.fresh.wait() // Without it, what is stored has to do.
+	if overtaken(recent, fresh) {
+		if again, err := r.recentSessions(ctx); err == nil { // Else the list as it was has to do.
+			recent = again
+		}
+	}
 	var lines []line
 	if r.req.Source == sourceCompact {
 		if lines, err = r.ownLines(ctx, fresh); err != nil {
@@ -202,12 +207,14 @@ func (r *run) summaryText(s claudemem.Summary, request bool) string {
 // observationLines lists pinned observations, then what still waits in the
 // queue, then the newest that are stored.
 func (r *run) observationLines(ctx context.Context) ([]line, error) {
+	// What waits is read first: what an observer stores meanwhile is then read
+	// twice and shown once. The other way round it would be read in neither place.
+	fresh, _ := r.fresh.wait() // Without it, what is stored has to do.
 	stored, err := r.storedObservations(ctx)
 	if err != nil {
 		return nil, err
 	}
-	fresh, _ := r.fresh.wait() // Without it, what is stored has to do.
-	seen := map[string]bool{}  // by session and title: an observer may be storing just now what was read as waiting
+	seen := map[string]bool{} // by session and title
 	key := func(o claudemem.Observation) string { return fmt.Sprint(o.Session, "\x00", o.Title) }
 	for _, o := range stored {
 		seen[key(o)] = true

@@ -30,6 +30,10 @@ scan:
 		switch c := s[j]; {
 		case c <= ' ', c == '"', c == '\'', c == '<', c == '>', c == '`':
 			break scan
+		case c == '[' && startsAt(s, j, maskStart):
+			if end := strings.IndexByte(s[j:limit], ']'); end > 0 {
+				j += end // the ':' of a mask is none
+			}
 		case c == ':' && colon < 0:
 			colon = j
 		case c == '@':
@@ -52,7 +56,7 @@ scan:
 		}
 		return span{colon + 1, at, ruleURLPassword}, true
 	}
-	if user := s[start:at]; len(user) >= 12 && !wordy(user) && !placeholder(user) {
+	if user := s[start:at]; len(user) >= 12 && !wordy(user) && !placeholder(user) && !strings.Contains(user, maskStart) {
 		return span{start, at, ruleURLPassword}, true
 	}
 	return span{}, false

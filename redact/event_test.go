@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"claudemem"
 )
@@ -144,6 +145,7 @@ func TestJSON(t *testing.T) {
 		{"value of a key", `{"db":{"password":"swordfish","user":"bob"}}`, `{"db":{"password":"[redacted:password]","user":"bob"}}`},
 		{"escaped key", `{"pass\u0077ord":"swordfish"}`, `{"pass\u0077ord":"[redacted:password]"}`},
 		{"array of a key", `{"api_keys":["k4Jd82jdLs92","9fK2mQ7xLw3R"]}`, `{"api_keys":["[redacted:assigned-secret]","[redacted:assigned-secret]"]}`},
+		{"random key", `{"key":"9fK2mQ7xLw3RtY8vBn4Zc6Hd"}`, `{"key":"[redacted:assigned-secret]"}`},
 		{"numbers stay", `{"token":12345678,"password":null,"secret":true}`, `{"token":12345678,"password":null,"secret":true}`},
 		{"object of a key", `{"credentials":{"name":"k4Jd82jdLs92"}}`, `{"credentials":{"name":"k4Jd82jdLs92"}}`},
 		{"usage of tokens", `{"usage":{"input_tokens":1,"tokens":"many"}}`, `{"usage":{"input_tokens":1,"tokens":"many"}}`},
@@ -279,6 +281,9 @@ func FuzzJSON(f *testing.F) {
 			}
 		}
 	}
+	f.Add("\"Secret=0A\xc70A0")        // no UTF-8, no JSON
+	f.Add("\"0://000\xe1000000@\"")    // no UTF-8
+	f.Add("\"a://0f1e2d3c4b5a6978@\"") // masked twice once
 	f.Add(`["<private>",["x"],"</private>"]`)
 	f.Add(`{"a":"-----BEGIN PRIVATE KEY-----","b":["<private>"]}`)
 	f.Fuzz(func(t *testing.T, raw string) {
@@ -289,6 +294,12 @@ func FuzzJSON(f *testing.F) {
 		again, _ := JSON(got)
 		if string(again) != string(got) {
 			t.Errorf("not idempotent:\n %q\n %q\n %q", raw, got, again)
+		}
+		if d, ok := parseDocument([]byte(raw)); ok && utf8.ValidString(raw) && cleanJSON([]byte(raw)) {
+			var counts map[string]int
+			if d.scrub(&counts); counts != nil {
+				t.Errorf("the fast path overlooks %v in %q", counts, raw)
+			}
 		}
 		e := claudemem.Event{Kind: claudemem.KindTool, ToolInput: json.RawMessage(raw), ToolResponse: json.RawMessage(raw)}
 		Event(&e, globs)

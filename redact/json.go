@@ -56,7 +56,7 @@ func cleanJSON(raw []byte) bool {
 		for i < len(raw) && (raw[i] == ' ' || raw[i] == '\n' || raw[i] == '\t' || raw[i] == '\r') {
 			i++
 		}
-		if i < len(raw) && raw[i] == ':' && nameFamily(view(text)) > famKey {
+		if i < len(raw) && raw[i] == ':' && nameFamily(view(text)) != famNone {
 			return false
 		}
 	}

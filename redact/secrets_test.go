@@ -149,6 +149,9 @@ func TestTextMasks(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			got, counts := Text(tt.text)
 			assertGone(t, got, tt.secret)
+			if again, _ := Text(got); again != got || strings.Contains(got, maskStart+maskStart) {
+				t.Errorf("masked twice: %q, then %q", got, again)
+			}
 			if counts[tt.rule] == 0 {
 				t.Errorf("counts = %v, want rule %s\n text %q\n  got %q", counts, tt.rule, tt.text, got)
 			}

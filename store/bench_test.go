@@ -118,3 +118,85 @@ func BenchmarkClaimConfirm(b *testing.B) {
 		b.Fatal(err)
 	}
 }
+
+// BenchmarkRead measures what a context block reads, of a memory with 100,000
+// observations in 2,000 sessions of one project.
+func BenchmarkRead(b *testing.B) {
+	ctx := context.Background()
+	path := filepath.Join(b.TempDir(), "memory.db")
+	s, err := store.Open(ctx, path, store.Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer func() { _ = s.Close() }()
+	const sessions, each = 2000, 50
+	for i := range sessions {
+		receipts, err := s.Enqueue(ctx, benchArrival(i, i))
+		if err != nil {
+			b.Fatal(err)
+		}
+		claim, err := s.Claim(ctx, fmt.Sprint("c", i), receipts[0].Session, 0, 1)
+		if err != nil {
+			b.Fatal(err)
+		}
+		outcome := claudemem.Outcome{Summaries: []claudemem.Summary{{Request: "asked", Completed: "done"}}}
+		for j := range each {
+			n := i*each + j
+			outcome.Observations = append(outcome.Observations, claudemem.Observation{
+				Type: claudemem.TypeChange, Title: fmt.Sprintf("Change %d of the module", n), Narrative: strings.Repeat("n", 400),
+				Facts: []string{"one fact", "another fact"}, Concepts: []string{"what-changed"},
+				Files: []claudemem.FileRef{{Path: fmt.Sprintf("src/m%d/file%d.go", n%200, n%5000), Role: claudemem.FileModified}},
+				// A day apart, so that each is not compared with all the others.
+				CreatedAt: claudemem.Millis(1_400_000_000_000 + n*3_600_000),
+			})
+		}
+		if err := s.Confirm(ctx, claim, outcome); err != nil {
+			b.Fatal(err)
+		}
+	}
+	reads := []struct {
+		name string
+		read func() error
+	}{
+		{"newest10", func() error {
+			_, err := s.Observations(ctx, claudemem.Query{Project: "/home/dev/project", Limit: 10})
+			return err
+		}},
+		{"recent10", func() error {
+			_, err := s.RecentSessions(ctx, "/home/dev/project", 10)
+			return err
+		}},
+		{"totals", func() error {
+			_, err := s.Totals(ctx, "/home/dev/project")
+			return err
+		}},
+		{"path", func() error {
+			_, err := s.Observations(ctx, claudemem.Query{Files: []string{"src/m7/file7.go"}, Limit: 20})
+			return err
+		}},
+		{"concept", func() error {
+			_, err := s.Observations(ctx, claudemem.Query{Project: "project", Concepts: []string{"what-changed"}, Limit: 20})
+			return err
+		}},
+		{"books", func() error {
+			_, err := s.Books(ctx)
+			return err
+		}},
+		{"open", func() error {
+			r, err := store.OpenReadOnly(ctx, path)
+			if err != nil {
+				return err
+			}
+			return r.Close()
+		}},
+	}
+	for _, r := range reads {
+		b.Run(r.name, func(b *testing.B) {
+			for b.Loop() {
+				if err := r.read(); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

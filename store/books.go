@@ -14,8 +14,11 @@ import (
 func (s *Store) Books(ctx context.Context) (claudemem.Books, error) {
 	const what = "read books"
 	var b claudemem.Books
-	// One statement sees one moment.
-	rows, err := s.reader.QueryContext(ctx, `SELECT outcome, count(*) FROM events GROUP BY outcome
+	// One statement sees one moment; each part has an index that covers it.
+	rows, err := s.reader.QueryContext(ctx, `
+		SELECT outcome, count(*) FROM events WHERE outcome IN ('pending', 'processing') GROUP BY outcome
+		UNION ALL SELECT outcome, count(*) FROM events WHERE outcome IN ('processed', 'skipped', 'forgotten') GROUP BY outcome
+		UNION ALL SELECT 'failed', count(*) FROM events WHERE outcome = 'failed'
 		UNION ALL SELECT 'received', coalesce(max(id), 0) FROM events
 		UNION ALL SELECT 'duplicates', coalesce(sum(value), 0) FROM counters WHERE name = 'duplicates'`)
 	if err != nil {

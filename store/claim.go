@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"math"
+	"slices"
 
 	"claudemem"
 )
@@ -91,18 +92,73 @@ func (s *Store) Backlog(ctx context.Context, now claudemem.Millis) ([]claudemem.
 // whoever holds it. An event whose payload can't be read is buried on the way.
 func (s *Store) Claim(ctx context.Context, claimer string, session claudemem.SessionID, limit int, now claudemem.Millis) (claudemem.Claim, error) {
 	const what = "claim events"
-	var claim claudemem.Claim
+	claim := claudemem.Claim{Claimer: claimer}
+	var ids []int64
 	err := s.writeKeeping(ctx, what, func(t *tx) error {
 		if claimer == "" {
 			return claudemem.Errorf(claudemem.CodeInvalid, "claim without a claimer")
 		}
 		var err error
-		if claim, err = t.claim(claimer, session, limit, now); err != nil {
-			claim = claudemem.Claim{}
-		}
+		ids, err = t.claim(claimer, session, limit, now)
 		return err
 	})
-	return claim, err
+	if err != nil || len(ids) == 0 {
+		return claim, err
+	}
+	// The payloads are read and decoded outside the transaction, which others wait
+	// for; nobody else may touch them now.
+	unreadable, err := s.readClaim(ctx, &claim, session, ids)
+	if err == nil && len(unreadable) > 0 {
+		err = s.Bury(ctx, claudemem.Claim{Claimer: claimer, Session: claim.Session, Events: unreadable}, "its payload can't be read")
+	}
+	if err != nil {
+		// The caller's context may be why; giving back must not depend on it.
+		return claudemem.Claim{}, fault(what, errors.Join(err, s.unclaim(ids)))
+	}
+	return claim, nil
+}
+
+// readClaim fills in the session and the events with the given ids and returns
+// those whose payload can't be read.
+func (s *Store) readClaim(ctx context.Context, claim *claudemem.Claim, session claudemem.SessionID, ids []int64) (unreadable []claudemem.PendingEvent, err error) {
+	if claim.Session, err = s.Session(ctx, session); err != nil {
+		return nil, err
+	}
+	rows, err := s.reader.QueryContext(ctx, `SELECT e.event_key, e.prompt_number, m.attempts, m.payload, m.files
+		FROM json_each(?) j CROSS JOIN events e ON e.id = j.value CROSS JOIN pending_messages m ON m.event_id = e.id
+		ORDER BY j.key`, numbers(ids))
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	claim.Events = make([]claudemem.PendingEvent, 0, len(ids))
+	for rows.Next() {
+		var e claudemem.PendingEvent
+		var payload, files sql.RawBytes
+		if err := rows.Scan(&e.Key, &e.PromptNumber, &e.Attempts, &payload, &files); err != nil {
+			return nil, err
+		}
+		if decodePayload(payload, files, &e) != nil {
+			unreadable = append(unreadable, e)
+			continue
+		}
+		claim.Events = append(claim.Events, e)
+	}
+	return unreadable, rows.Err()
+}
+
+// unclaim makes events pending again whose claim nobody got.
+func (s *Store) unclaim(ids []int64) error {
+	return s.writeKeeping(context.Background(), "undo claim", func(t *tx) error { return t.free(ids) })
+}
+
+// free makes processing events pending again, due as they were.
+func (t *tx) free(ids []int64) error {
+	if _, err := t.exec("UPDATE events SET outcome = 'pending' WHERE id IN (SELECT value FROM json_each(?)) AND outcome = 'processing'", numbers(ids)); err != nil {
+		return err
+	}
+	_, err := t.exec("UPDATE pending_messages SET claimer = NULL, claimed_at = NULL WHERE event_id IN (SELECT value FROM json_each(?))", numbers(ids))
+	return err
 }
 
 // writeKeeping is write for what doesn't touch sessions or tombstones.
@@ -113,89 +169,59 @@ func (s *Store) writeKeeping(ctx context.Context, what string, fn func(*tx) erro
 	return fault(what, s.writer.do(ctx, job{run: fn, keepsSessions: true}))
 }
 
-// waiting is an event that may be claimed.
-type waiting struct {
-	id    int64
-	event claudemem.PendingEvent
-}
-
-func (t *tx) claim(claimer string, session claudemem.SessionID, limit int, now claudemem.Millis) (claudemem.Claim, error) {
-	claim := claudemem.Claim{Claimer: claimer}
+// claim marks the due events of a session as processing and returns their ids in
+// order.
+func (t *tx) claim(claimer string, session claudemem.SessionID, limit int, now claudemem.Millis) ([]int64, error) {
 	held, err := t.number(`SELECT EXISTS (SELECT 1 FROM events INDEXED BY events_queue
 		WHERE session_id = ? AND outcome = 'processing' AND outcome IN ('pending', 'processing'))`, int64(session))
 	if err != nil || held != 0 {
-		return claim, err
+		return nil, err
 	}
-	due, unreadable, err := t.due(session, limit, now)
+	ids, err := t.due(session, limit, now)
+	if err != nil || len(ids) == 0 {
+		return nil, err
+	}
+	n, err := t.change("UPDATE events SET outcome = 'processing' WHERE id IN (SELECT value FROM json_each(?)) AND outcome = 'pending'", numbers(ids))
 	if err != nil {
-		return claim, err
+		return nil, err
 	}
-	for _, id := range unreadable {
-		if err := t.bury(id, "its payload can't be read"); err != nil {
-			return claim, err
-		}
+	if n != len(ids) {
+		return nil, claudemem.Errorf(claudemem.CodeConflict, "%d of %d events are no longer pending", len(ids)-n, len(ids))
 	}
-	if len(due) == 0 {
-		return claim, nil
-	}
-	row, err := t.stmt("SELECT " + sessionColumns + " FROM sessions s WHERE s.id = ?")
-	if err != nil {
-		return claim, err
-	}
-	if claim.Session, err = scanSession(row.QueryRow(int64(session))); err != nil {
-		return claim, err
-	}
-	for _, w := range due {
-		n, err := t.change("UPDATE events SET outcome = 'processing' WHERE id = ? AND outcome = 'pending'", w.id)
-		if err != nil {
-			return claim, err
-		}
-		if n != 1 {
-			return claim, claudemem.Errorf(claudemem.CodeConflict, "event %s is no longer pending", w.event.Key)
-		}
-		if _, err := t.exec("UPDATE pending_messages SET claimer = ?, claimed_at = ? WHERE event_id = ?",
-			claimer, int64(now), w.id); err != nil {
-			return claim, err
-		}
-		claim.Events = append(claim.Events, w.event)
-	}
-	return claim, nil
+	_, err = t.exec("UPDATE pending_messages SET claimer = ?, claimed_at = ? WHERE event_id IN (SELECT value FROM json_each(?))",
+		claimer, int64(now), numbers(ids))
+	return ids, err
 }
 
-// due reads the oldest events of a session up to the first that isn't due, and
-// the ids of those whose payload can't be read.
-func (t *tx) due(session claudemem.SessionID, limit int, now claudemem.Millis) (due []waiting, unreadable []int64, err error) {
+// due lists the oldest events of a session up to the first that isn't due. The
+// index alone answers it.
+func (t *tx) due(session claudemem.SessionID, limit int, now claudemem.Millis) ([]int64, error) {
 	if limit <= 0 {
 		limit = math.MaxInt
 	}
-	rows, err := t.query(`SELECT e.id, e.event_key, e.prompt_number, e.not_before, e.bytes, m.attempts, m.payload, m.files
-		FROM events e JOIN pending_messages m ON m.event_id = e.id
-		WHERE e.session_id = ? AND e.outcome = 'pending' AND e.outcome IN ('pending', 'processing')
-		ORDER BY e.occurred_at, e.delivery_id, e.id`, int64(session))
+	rows, err := t.query(`SELECT id, not_before, bytes FROM events INDEXED BY events_queue
+		WHERE session_id = ? AND outcome = 'pending' AND outcome IN ('pending', 'processing')
+		ORDER BY occurred_at, delivery_id, id`, int64(session))
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	defer func() { _ = rows.Close() }()
+	var ids []int64
 	total := 0
-	for len(due) < limit && rows.Next() {
-		var w waiting
+	for len(ids) < limit && rows.Next() {
+		var id int64
 		var notBefore claudemem.Millis
 		var bytes int
-		var payload, files sql.RawBytes
-		if err := rows.Scan(&w.id, &w.event.Key, &w.event.PromptNumber, &notBefore, &bytes, &w.event.Attempts, &payload, &files); err != nil {
-			return nil, nil, err
+		if err := rows.Scan(&id, &notBefore, &bytes); err != nil {
+			return nil, err
 		}
 		total += bytes
-		if !isDue(notBefore, now) || (total > claimBytes && len(due) > 0) {
+		if !isDue(notBefore, now) || (total > claimBytes && len(ids) > 0) {
 			break
 		}
-		if decodePayload(payload, files, &w.event) != nil {
-			unreadable = append(unreadable, w.id)
-			continue
-		}
-		due = append(due, w)
+		ids = append(ids, id)
 	}
-	return due, unreadable, rows.Err()
+	return ids, rows.Err()
 }
 
 func decodePayload(payload, files []byte, into *claudemem.PendingEvent) error {
@@ -214,22 +240,43 @@ func (t *tx) heldEvents(claim *claudemem.Claim) ([]int64, error) {
 	if len(claim.Events) == 0 {
 		return nil, claudemem.Errorf(claudemem.CodeInvalid, "the claim is empty")
 	}
-	ids := make([]int64, len(claim.Events))
-	seen := make(map[string]bool, len(claim.Events))
+	keys := make([]string, len(claim.Events))
 	for i := range claim.Events {
-		key := claim.Events[i].Key
-		err := t.row(`SELECT e.id FROM events e JOIN pending_messages m ON m.event_id = e.id
-			WHERE e.event_key = ? AND e.outcome = 'processing' AND m.claimer = ? AND e.session_id = ?`,
-			[]any{key, claim.Claimer, int64(claim.Session.ID)}, &ids[i])
-		if errors.Is(err, sql.ErrNoRows) || seen[key] {
-			return nil, claudemem.Errorf(claudemem.CodeConflict, "event %s is not held by %s", key, claim.Claimer)
-		}
-		if err != nil {
-			return nil, err
-		}
-		seen[key] = true
+		keys[i] = claim.Events[i].Key
+	}
+	names, err := encode(keys)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := t.query(`SELECT e.id FROM json_each(?1) j
+		CROSS JOIN events e ON e.event_key = j.value CROSS JOIN pending_messages m ON m.event_id = e.id
+		WHERE e.outcome = 'processing' AND m.claimer = ?2 AND e.session_id = ?3 ORDER BY j.key`,
+		names, claim.Claimer, int64(claim.Session.ID))
+	if err != nil {
+		return nil, err
+	}
+	ids, err := scanIDs(rows)
+	if err != nil {
+		return nil, err
+	}
+	distinct := slices.Compact(slices.Sorted(slices.Values(ids)))
+	if len(distinct) != len(keys) {
+		return nil, claudemem.Errorf(claudemem.CodeConflict, "%d of %d events are held by %s", len(distinct), len(keys), claim.Claimer)
 	}
 	return ids, nil
+}
+
+func scanIDs(rows *sql.Rows) ([]int64, error) {
+	defer func() { _ = rows.Close() }()
+	var ids []int64
+	for rows.Next() {
+		var id int64
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		ids = append(ids, id)
+	}
+	return ids, rows.Err()
 }
 
 // Release implements queue.Storage; CodeConflict when the claim isn't held.
@@ -243,17 +290,15 @@ func (s *Store) Release(ctx context.Context, claim claudemem.Claim, cause string
 		if counted {
 			attempt = 1
 		}
-		for _, id := range ids {
-			if _, err := t.exec("UPDATE events SET outcome = 'pending', not_before = ? WHERE id = ?", int64(notBefore), id); err != nil {
-				return err
-			}
-			if _, err := t.exec(`UPDATE pending_messages SET claimer = NULL, claimed_at = NULL, attempts = attempts + ?1,
-				last_error = CASE WHEN ?2 = '' THEN last_error ELSE ?2 END WHERE event_id = ?3`,
-				attempt, clip(cause, errorLength), id); err != nil {
-				return err
-			}
+		held := numbers(ids)
+		if _, err := t.exec("UPDATE events SET outcome = 'pending', not_before = ? WHERE id IN (SELECT value FROM json_each(?))",
+			int64(notBefore), held); err != nil {
+			return err
 		}
-		return nil
+		_, err = t.exec(`UPDATE pending_messages SET claimer = NULL, claimed_at = NULL, attempts = attempts + ?1,
+			last_error = CASE WHEN ?2 = '' THEN last_error ELSE ?2 END WHERE event_id IN (SELECT value FROM json_each(?3))`,
+			attempt, clip(cause, errorLength), held)
+		return err
 	})
 }
 
@@ -264,47 +309,55 @@ func (s *Store) Bury(ctx context.Context, claim claudemem.Claim, cause string) e
 		if err != nil {
 			return err
 		}
-		for _, id := range ids {
-			if err := t.bury(id, cause); err != nil {
-				return err
-			}
+		held := numbers(ids)
+		if _, err := t.exec("UPDATE events SET outcome = 'failed', processed_at = ? WHERE id IN (SELECT value FROM json_each(?))",
+			int64(t.now()), held); err != nil {
+			return err
 		}
-		return nil
-	})
-}
-
-func (t *tx) bury(id int64, cause string) error {
-	if _, err := t.exec("UPDATE events SET outcome = 'failed', processed_at = ? WHERE id = ?", int64(t.now()), id); err != nil {
+		_, err = t.exec(`UPDATE pending_messages SET claimer = NULL, claimed_at = NULL, attempts = attempts + 1, last_error = ?
+			WHERE event_id IN (SELECT value FROM json_each(?))`, clip(cause, errorLength), held)
 		return err
-	}
-	_, err := t.exec(`UPDATE pending_messages SET claimer = NULL, claimed_at = NULL, attempts = attempts + 1, last_error = ?
-		WHERE event_id = ?`, clip(cause, errorLength), id)
-	return err
+	})
 }
 
 // Heal implements queue.Storage.
 func (s *Store) Heal(ctx context.Context, claimedBefore claudemem.Millis, live []string) (int, error) {
-	names, err := encode(append([]string{}, live...))
-	if err != nil {
-		return 0, fault("heal queue", err)
-	}
 	healed := 0
-	err = s.writeKeeping(ctx, "heal queue", func(t *tx) error {
-		var err error
-		healed, err = t.change(`UPDATE events SET outcome = 'pending'
-			WHERE outcome = 'processing' AND outcome IN ('pending', 'processing') AND id IN (
-				SELECT event_id FROM pending_messages
-				WHERE claimed_at < ?1 AND claimer NOT IN (SELECT value FROM json_each(?2)))`,
-			int64(claimedBefore), names)
-		if err != nil || healed == 0 {
+	err := s.writeKeeping(ctx, "heal queue", func(t *tx) error {
+		ids, err := t.lost(claimedBefore, live)
+		if err != nil {
 			return err
 		}
-		_, err = t.exec(`UPDATE pending_messages SET claimer = NULL, claimed_at = NULL
-			WHERE claimed_at < ?1 AND claimer NOT IN (SELECT value FROM json_each(?2))`,
-			int64(claimedBefore), names)
-		return err
+		if len(ids) == 0 {
+			return nil
+		}
+		if err := t.free(ids); err != nil {
+			return err
+		}
+		healed = len(ids)
+		return nil
 	})
-	return healed, err
+	if err != nil {
+		return 0, err
+	}
+	return healed, nil
+}
+
+// lost lists the events that were claimed before the given time by none of the
+// live claimers. The index comes first: the payloads of all that waits must not
+// be read every 30 seconds.
+func (t *tx) lost(claimedBefore claudemem.Millis, live []string) ([]int64, error) {
+	names, err := encode(list(live))
+	if err != nil {
+		return nil, err
+	}
+	rows, err := t.query(`SELECT e.id FROM events e INDEXED BY events_queue CROSS JOIN pending_messages m ON m.event_id = e.id
+		WHERE e.outcome = 'processing' AND e.outcome IN ('pending', 'processing')
+		  AND m.claimed_at < ?1 AND m.claimer NOT IN (SELECT value FROM json_each(?2))`, int64(claimedBefore), names)
+	if err != nil {
+		return nil, err
+	}
+	return scanIDs(rows)
 }
 
 // DeadLetters implements queue.Storage: the oldest first, all when limit is 0.

@@ -72,17 +72,13 @@ func (t *tx) finishEvents(ids []int64) error {
 	if err != nil {
 		return err
 	}
-	now := int64(t.now())
-	for i, id := range ids {
-		seq := last - int64(len(ids)-1-i)
-		if _, err := t.exec("UPDATE events SET outcome = 'processed', processed_at = ?, processed_seq = ? WHERE id = ?", now, seq, id); err != nil {
-			return err
-		}
-		if _, err := t.exec("DELETE FROM pending_messages WHERE event_id = ?", id); err != nil {
-			return err
-		}
+	finished := numbers(ids)
+	if _, err := t.exec(`UPDATE events SET outcome = 'processed', processed_at = ?1, processed_seq = ?2 + j.key
+		FROM json_each(?3) j WHERE events.id = j.value`, int64(t.now()), last-int64(len(ids))+1, finished); err != nil {
+		return err
 	}
-	return nil
+	_, err = t.exec("DELETE FROM pending_messages WHERE event_id IN (SELECT value FROM json_each(?))", finished)
+	return err
 }
 
 // sessionOf returns the session that a record of a claim belongs to.
@@ -148,6 +144,9 @@ func (t *tx) addObservation(claimed *claudemem.Session, o *claudemem.Observation
 		}
 		if _, err := t.exec("INSERT INTO observation_files (observation_id, position, path, role, file_hash) VALUES (?, ?, ?, ?, ?)",
 			id, i, f.Path, string(f.Role), hash); err != nil {
+			return err
+		}
+		if err := t.addPath(f.Path); err != nil {
 			return err
 		}
 	}

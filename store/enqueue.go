@@ -5,15 +5,9 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
-	"errors"
-	"fmt"
 
 	"claudemem"
 )
-
-// repeatedPrompt is how close two prompts of the same text must be to be one
-// that the host delivered twice, where it gives prompts no id (SPEC 3.1).
-const repeatedPrompt claudemem.Millis = 10_000
 
 // delivery is one Enqueue call on its way through the writer.
 type delivery struct {
@@ -126,32 +120,6 @@ type sessionName struct {
 	id   string
 }
 
-// bookedSession is what booking an event needs of its session.
-type bookedSession struct {
-	id          claudemem.SessionID
-	status      claudemem.SessionStatus
-	project     string
-	promptCount int
-	eventCount  int
-	startedAt   claudemem.Millis
-	updatedAt   claudemem.Millis
-	lastEventAt claudemem.Millis
-	completedAt claudemem.Millis
-	// prompts maps the host's prompt ids to numbers, 0 for one that isn't known.
-	prompts map[string]int
-	// saved is the state that the database has; dirty, that something is to be saved.
-	saved sessionState
-	dirty bool
-}
-
-// sessionState is what of a session the change feed tells.
-type sessionState struct {
-	status      claudemem.SessionStatus
-	project     string
-	promptCount int
-	completedAt claudemem.Millis
-}
-
 // rememberedSessions bounds the bookkeeper's memory: far more than are ever
 // active at once; when it is full it starts anew.
 const rememberedSessions = 1024
@@ -251,10 +219,9 @@ func (b *bookkeeper) bookArrival(t *tx, a *arrival) (claudemem.Receipt, error) {
 	}
 	r := claudemem.Receipt{Status: claudemem.StatusPending, Reason: a.SkipReason}
 	number := 0
-	switch {
-	case s == nil:
+	if s == nil {
 		r.Status = claudemem.StatusSkipped
-	default:
+	} else {
 		r.Session = s.id
 		if number, err = s.promptNumber(t, e.PromptID); err != nil {
 			return r, err
@@ -355,176 +322,4 @@ func (t *tx) duplicateOf(a *arrival) (claudemem.Receipt, error) {
 		r.Status, r.Reason = claudemem.StatusSkipped, outcome
 	}
 	return r, err
-}
-
-// session finds the event's session, opening one that isn't known. It returns
-// nil for a skipped event that must not make a session known: of an excluded
-// project, or of a run of our own.
-func (b *bookkeeper) session(t *tx, a *arrival) (*bookedSession, error) {
-	e := &a.Event
-	name := sessionName{e.Host, e.HostSessionID}
-	if s, ok := b.sessions[name]; ok {
-		b.adopt(s, e)
-		return s, nil
-	}
-	s := &bookedSession{prompts: map[string]int{}}
-	err := t.row(`SELECT id, status, project, prompt_count, event_count, started_at, updated_at, last_event_at, completed_at
-		FROM sessions WHERE host = ? AND host_session_id = ?`, []any{string(e.Host), e.HostSessionID},
-		&s.id, &s.status, &s.project, &s.promptCount, &s.eventCount, &s.startedAt, &s.updatedAt, &s.lastEventAt, &s.completedAt)
-	if errors.Is(err, sql.ErrNoRows) {
-		if a.SkipReason == claudemem.SkipExcluded || a.SkipReason == claudemem.SkipInternal {
-			return nil, nil
-		}
-		err = s.open(t, a)
-	}
-	if err != nil {
-		return nil, err
-	}
-	s.saved = s.state()
-	b.sessions[name] = s
-	b.adopt(s, e)
-	return s, nil
-}
-
-// adopt gives a session that was opened without a project the event's.
-func (b *bookkeeper) adopt(s *bookedSession, e *claudemem.Event) {
-	if s.project == "" && e.ProjectPath != "" {
-		s.project = e.ProjectPath
-		b.touch(s)
-	}
-}
-
-func (s *bookedSession) open(t *tx, a *arrival) error {
-	e := &a.Event
-	id, err := t.ulid(e.OccurredAt)
-	if err != nil {
-		return err
-	}
-	s.status, s.project = claudemem.SessionActive, e.ProjectPath
-	s.startedAt = min(e.OccurredAt, a.ReceivedAt)
-	s.updatedAt = s.startedAt
-	n, err := t.insert(`INSERT INTO sessions (ulid, host, host_session_id, project, label, started_at, updated_at)
-		VALUES (?, ?, ?, ?, ?, ?, ?)`,
-		string(id), string(e.Host), e.HostSessionID, e.ProjectPath, projectLabel(e.ProjectPath), int64(s.startedAt), int64(s.updatedAt))
-	s.id = claudemem.SessionID(n)
-	return err
-}
-
-// save writes the session back. The times alone, which move with every event,
-// go without the columns whose change the feed tells.
-func (s *bookedSession) save(t *tx) error {
-	s.dirty = false
-	state := s.state()
-	if s.saved == state {
-		_, err := t.exec("UPDATE sessions SET event_count = ?, started_at = ?, updated_at = ?, last_event_at = ? WHERE id = ?",
-			s.eventCount, int64(s.startedAt), int64(s.updatedAt), int64(s.lastEventAt), int64(s.id))
-		return err
-	}
-	s.saved = state
-	_, err := t.exec(`UPDATE sessions SET status = ?, project = ?, label = ?, prompt_count = ?, completed_at = ?,
-		event_count = ?, started_at = ?, updated_at = ?, last_event_at = ? WHERE id = ?`,
-		string(s.status), s.project, projectLabel(s.project), s.promptCount, int64(s.completedAt),
-		s.eventCount, int64(s.startedAt), int64(s.updatedAt), int64(s.lastEventAt), int64(s.id))
-	return err
-}
-
-func (s *bookedSession) state() sessionState {
-	return sessionState{s.status, s.project, s.promptCount, s.completedAt}
-}
-
-// note moves the session's times and state for an event.
-func (s *bookedSession) note(e *claudemem.Event, receivedAt claudemem.Millis, counts bool) {
-	at := e.OccurredAt
-	s.startedAt = min(s.startedAt, at)
-	// A host whose clock is ahead must not keep its sessions on top for ever.
-	s.updatedAt = max(s.updatedAt, min(at, receivedAt))
-	if counts && e.Kind != claudemem.KindSessionEnd {
-		s.eventCount++
-	}
-	if e.Kind == claudemem.KindSessionEnd {
-		// An end that comes late, from the spool, doesn't end what came after it.
-		if counts && at >= s.lastEventAt {
-			s.status = claudemem.SessionCompleted
-			s.completedAt = at
-		}
-		return
-	}
-	switch s.status {
-	case claudemem.SessionCompleted:
-		if at > s.completedAt {
-			s.status, s.completedAt = claudemem.SessionActive, 0
-		}
-	case claudemem.SessionInterrupted, claudemem.SessionFailed:
-		if at > s.lastEventAt {
-			s.status = claudemem.SessionActive
-		}
-	}
-	s.lastEventAt = max(s.lastEventAt, at)
-}
-
-// promptNumber is the number of the turn that an event belongs to.
-func (s *bookedSession) promptNumber(t *tx, promptID string) (int, error) {
-	if promptID == "" {
-		return s.promptCount, nil
-	}
-	number, asked := s.prompts[promptID]
-	if !asked {
-		n, err := t.number("SELECT number FROM prompts WHERE session_id = ? AND prompt_id = ?", int64(s.id), promptID)
-		if err != nil {
-			return 0, err
-		}
-		number = int(n)
-		s.prompts[promptID] = number
-	}
-	if number == 0 {
-		return s.promptCount, nil
-	}
-	return number, nil
-}
-
-// repeats returns the number of the prompt that e, which has no id, is a second
-// delivery of, 0 when it is none.
-func (s *bookedSession) repeats(t *tx, e *claudemem.Event) (int, error) {
-	if e.PromptID != "" {
-		return 0, nil
-	}
-	n, err := t.number(`SELECT number FROM prompts
-		WHERE session_id = ?1 AND created_at BETWEEN ?2 AND ?3 AND text = ?4 LIMIT 1`,
-		int64(s.id), int64(e.OccurredAt-repeatedPrompt), int64(e.OccurredAt+repeatedPrompt), e.Prompt)
-	return int(n), err
-}
-
-// addPrompt stores a prompt under its number and gives this number to events
-// that came before their prompt did.
-func (s *bookedSession) addPrompt(t *tx, e *claudemem.Event, number int) error {
-	id, err := t.ulid(e.OccurredAt)
-	if err != nil {
-		return err
-	}
-	newest, err := t.number("SELECT max(created_at) FROM prompts WHERE session_id = ?", int64(s.id))
-	if err != nil {
-		return err
-	}
-	if _, err := t.exec(`INSERT INTO prompts (ulid, session_id, number, prompt_id, text, branch, head_commit, created_at)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
-		string(id), int64(s.id), number, e.PromptID, e.Prompt, e.Branch, e.HeadCommit, int64(e.OccurredAt)); err != nil {
-		return fmt.Errorf("prompt %d: %w", number, err)
-	}
-	s.promptCount = number
-	// Events without a prompt id belong to the prompt before them, which is this
-	// one unless a later prompt is known.
-	from := int64(e.OccurredAt)
-	if int64(e.OccurredAt) < newest {
-		from = int64(^uint64(0) >> 1)
-	}
-	if _, err := t.exec(`UPDATE events SET prompt_number = ?1
-		WHERE session_id = ?2 AND outcome IN ('pending', 'processing')
-		  AND ((prompt_id <> '' AND prompt_id = ?3) OR (prompt_id = '' AND occurred_at > ?4))`,
-		number, int64(s.id), e.PromptID, from); err != nil {
-		return err
-	}
-	if e.PromptID != "" {
-		s.prompts[e.PromptID] = number
-	}
-	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -38,8 +39,9 @@ func TestDiskFull(t *testing.T) {
 		accepted++
 	}
 	wantCode(t, full, claudemem.CodeStorage)
-	if hint := claudememHint(full); !strings.Contains(hint, "disk is full") {
-		t.Errorf("got hint %q", hint)
+	var coded *claudemem.Error
+	if !errors.As(full, &coded) || !strings.Contains(coded.Hint, "disk is full") {
+		t.Errorf("got %+v, want a hint that the disk is full", coded)
 	}
 	big := claudemem.Outcome{Observations: []claudemem.Observation{observation("Big", func(o *claudemem.Observation) {
 		o.Narrative = strings.Repeat("x", 1<<20)
@@ -59,22 +61,6 @@ func TestDiskFull(t *testing.T) {
 		t.Errorf("confirm with room again: %v", err)
 	}
 	m.audited(t)
-}
-
-func claudememHint(err error) string {
-	for ; err != nil; err = unwrap(err) {
-		if e, ok := err.(*claudemem.Error); ok && e.Hint != "" {
-			return e.Hint
-		}
-	}
-	return ""
-}
-
-func unwrap(err error) error {
-	if u, ok := err.(interface{ Unwrap() error }); ok {
-		return u.Unwrap()
-	}
-	return nil
 }
 
 func TestLockedByAnotherProgram(t *testing.T) {

@@ -73,13 +73,12 @@ func refuseNewer(ctx context.Context, path string) error {
 		return newerSchema(version)
 	}
 	// What is in the header may be older than what is in the log.
-	if info, err := os.Stat(path + "-wal"); err != nil || info.Size() == 0 {
+	if !hasLog(path) {
 		return nil
 	}
 	db, err := openReaders(ctx, path, accessRead)
 	if err != nil {
-		// Opening it for writing will tell better what is wrong.
-		return nil
+		return err
 	}
 	version, err = schemaVersion(ctx, db)
 	if err = errors.Join(err, db.Close()); err != nil {
@@ -89,6 +88,12 @@ func refuseNewer(ctx context.Context, path string) error {
 		return newerSchema(version)
 	}
 	return nil
+}
+
+// hasLog reports whether there is a write-ahead log with something in it.
+func hasLog(path string) bool {
+	info, err := os.Stat(path + "-wal")
+	return err == nil && info.Size() > 0
 }
 
 // headerVersion reads user_version from the file's first page

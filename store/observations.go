@@ -159,15 +159,18 @@ func (s *Store) observationFilter(ctx context.Context, q claudemem.Query) (strin
 			WHERE c.concept IN (SELECT value FROM json_each(?)))`, concepts)
 	}
 	if len(q.Files) > 0 {
-		// A file matches whole, by the index, or by whole segments anywhere in a path.
+		// Found by the last segment, then compared as a whole: "src/auth" is in
+		// src/auth/login.go and src/auth.ts, not in lib/src2/auth.ts.
 		var matches []string
 		var values []any
 		for _, f := range q.Files {
-			f = strings.Trim(strings.ReplaceAll(f, `\`, "/"), "/")
-			matches = append(matches, `f.path = ? OR '/' || f.path || '/' LIKE ? ESCAPE '\'`)
-			values = append(values, f, "%/"+escapeLike(f)+"/%")
+			path, last := splitPath(f)
+			inner := escapeLike(strings.TrimLeft(path, "/"))
+			matches = append(matches, `SELECT p.path FROM path_segments g JOIN paths p ON p.id = g.path_id
+				WHERE g.segment = ? AND (p.path = ? OR '/' || p.path || '/' LIKE ? ESCAPE '\' OR '/' || p.path LIKE ? ESCAPE '\')`)
+			values = append(values, last, path, "%/"+inner+"/%", "%/"+inner+".%")
 		}
-		add("o.id IN (SELECT f.observation_id FROM observation_files f WHERE "+strings.Join(matches, " OR ")+")", values...)
+		add("o.id IN (SELECT f.observation_id FROM observation_files f WHERE f.path IN ("+strings.Join(matches, " UNION ALL ")+"))", values...)
 	}
 	if q.Since != 0 {
 		add("o.created_at >= ?", int64(q.Since))
@@ -208,18 +211,16 @@ func (s *Store) Totals(ctx context.Context, projectPath string) (claudemem.Total
 	if err != nil {
 		return t, fault(what, err)
 	}
-	names, err := encode(projects)
-	if err != nil {
-		return t, fault(what, err)
-	}
+	mine, mineArgs := projectFilter("s", projects)
+	ours, oursArgs := projectFilter("o", projects)
 	err = s.reader.QueryRowContext(ctx, `WITH mine AS MATERIALIZED
-			(SELECT id, project, prompt_count FROM sessions WHERE project IN (SELECT value FROM json_each(?1)))
+			(SELECT s.id, s.project, s.prompt_count FROM sessions s WHERE `+mine+`)
 		SELECT
 			(SELECT count(DISTINCT project) FROM mine),
 			(SELECT count(*) FROM mine),
 			(SELECT coalesce(sum(prompt_count), 0) FROM mine),
-			(SELECT count(*) FROM observations WHERE deleted_at IS NULL AND project IN (SELECT value FROM json_each(?1))),
-			(SELECT count(*) FROM session_summaries WHERE session_id IN (SELECT id FROM mine))`, names).
+			(SELECT count(*) FROM observations o WHERE o.deleted_at IS NULL AND `+ours+`),
+			(SELECT count(*) FROM mine JOIN session_summaries m ON m.session_id = mine.id)`, append(mineArgs, oursArgs...)...).
 		Scan(&t.Projects, &t.Sessions, &t.Prompts, &t.Observations, &t.Summaries)
 	return t, fault(what, err)
 }

@@ -78,7 +78,11 @@ func TestObservationsFilters(t *testing.T) {
 		{"concept", claudemem.Query{Concepts: []string{"gotcha"}}, "bravo alpha"},
 		{"any of the concepts", claudemem.Query{Concepts: []string{"pattern", "trade-off"}}, "echo bravo"},
 		{"whole path", claudemem.Query{Files: []string{"src/cart.go"}}, "echo alpha"},
-		{"whole segment", claudemem.Query{Files: []string{"auth"}}, "alpha"},
+		{"segment, or name without extension", claudemem.Query{Files: []string{"auth"}}, "bravo alpha"},
+		{"no part of a name", claudemem.Query{Files: []string{"cart.g"}}, ""},
+		{"path without extension", claudemem.Query{Files: []string{"docs/auth"}}, "bravo"},
+		{"path of another directory", claudemem.Query{Files: []string{"lib/auth"}}, ""},
+		{"no file at all", claudemem.Query{Files: []string{"/"}}, ""},
 		{"file name", claudemem.Query{Files: []string{"login.go"}}, "alpha"},
 		{"segments", claudemem.Query{Files: []string{"src/auth/"}}, "alpha"},
 		{"Windows' separators", claudemem.Query{Files: []string{`src\auth`}}, "alpha"},
@@ -285,6 +289,9 @@ func TestPlansUseIndexes(t *testing.T) {
 		{"by concept", "SELECT observation_id FROM observation_concepts WHERE concept = ?", []any{"c"}, "PRIMARY KEY"},
 		{"by type", "SELECT id FROM observations WHERE project = ? AND type = ? AND created_at > ?", []any{"p", "t", 1}, "observations_type"},
 		{"claim order", "SELECT id FROM events WHERE session_id = ? AND outcome IN ('pending', 'processing') ORDER BY occurred_at, delivery_id, id", []any{1}, "events_queue"},
+		{"due", `SELECT id, not_before, bytes FROM events WHERE session_id = ? AND outcome = 'pending'
+			AND outcome IN ('pending', 'processing') ORDER BY occurred_at, delivery_id, id`, []any{1}, "COVERING INDEX events_queue"},
+		{"books", "SELECT outcome, count(*) FROM events WHERE outcome IN ('processed', 'skipped', 'forgotten') GROUP BY outcome", nil, "COVERING INDEX events_done"},
 		{"sessions", "SELECT id FROM sessions WHERE project = ? ORDER BY updated_at DESC, id DESC", []any{"p"}, "sessions_newest"},
 		{"idle sessions", "SELECT id FROM sessions WHERE status = 'active' AND updated_at < ?", []any{1}, "sessions_active"},
 	}

@@ -14,6 +14,8 @@ import (
 	"sync"
 	"time"
 
+	sqlite3 "modernc.org/sqlite/lib"
+
 	"claudemem"
 )
 
@@ -76,7 +78,8 @@ func Open(ctx context.Context, path string, opts Options) (*Store, error) {
 }
 
 // OpenReadOnly opens the database at path for a process that is not the worker:
-// it never migrates and never writes. It works beside a worker and without one.
+// it never migrates and never writes. It works beside a worker and without one,
+// also after a worker that was killed.
 //
 // The codes of its errors: CodeNoMemory (no database yet), CodeOlderSchema (the
 // worker has to migrate it first), CodeNewerSchema, CodeStorage.
@@ -90,7 +93,7 @@ func OpenReadOnly(ctx context.Context, path string) (*Store, error) {
 			WithHint("it is made when the first session is captured")
 	}
 	reader, err := openReaders(ctx, path, accessRead)
-	if err != nil && canFreeze(path) {
+	if code := primary(err); (code == sqlite3.SQLITE_CANTOPEN || code == sqlite3.SQLITE_READONLY) && canFreeze(path) {
 		reader, err = openReaders(ctx, path, accessFrozen)
 	}
 	if err != nil {
@@ -143,7 +146,7 @@ func openReaders(ctx context.Context, path string, a access) (*sql.DB, error) {
 // of it is in a write-ahead log and nobody can write it, since the directory
 // denies even a file beside it.
 func canFreeze(path string) bool {
-	if info, err := os.Stat(path + "-wal"); err == nil && info.Size() > 0 {
+	if hasLog(path) {
 		return false
 	}
 	probe, err := os.CreateTemp(filepath.Dir(path), "probe-*.tmp")

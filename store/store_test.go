@@ -292,6 +292,44 @@ func TestOpenReadOnly(t *testing.T) {
 	})
 }
 
+// What a killed worker had accepted is in the log that it left.
+func TestOpenReadOnlyAfterAKill(t *testing.T) {
+	m := newMemory(t)
+	m.enqueue(t, event(claudemem.KindPrompt, "s", "p1", 1), event(claudemem.KindPrompt, "s", "p2", 2))
+	left := filepath.Join(t.TempDir(), "memory.db")
+	for _, suffix := range []string{"", "-wal"} {
+		content, err := os.ReadFile(m.path + suffix)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(left+suffix, content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	before, err := os.ReadFile(left)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := store.OpenReadOnly(context.Background(), left)
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkReadOnly(t, r, 2)
+	if after, err := os.ReadFile(left); err != nil || !bytes.Equal(before, after) {
+		t.Errorf("reading changed the database (%v)", err)
+	}
+	s, err := store.Open(context.Background(), left, store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if books, err := s.Books(context.Background()); err != nil || books.Processed != 2 {
+		t.Errorf("got %+v %v, want both prompts", books, err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func checkReadOnly(t *testing.T, r *store.Store, prompts int) {
 	t.Helper()
 	ctx := context.Background()

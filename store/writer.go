@@ -140,41 +140,45 @@ func (w *writer) close() error {
 
 func (w *writer) loop() {
 	defer close(w.done)
-	arrivals, jobs := w.arrivals, w.jobs
-	for arrivals != nil || jobs != nil {
-		var d *delivery
-		var j *job
-		ok := true
+	for {
+		// Arrivals first; only when none waits, whichever comes.
 		select {
-		case d, ok = <-arrivals:
-			if !ok {
-				arrivals = nil
+		case d, open := <-w.arrivals:
+			if !open {
+				w.drain()
+				return
 			}
-		default:
-			select {
-			case d, ok = <-arrivals:
-				if !ok {
-					arrivals = nil
-				}
-			case j, ok = <-jobs:
-				if !ok {
-					jobs = nil
-				}
-			}
-		}
-		if d != nil {
 			w.bookGroup(w.gather(d))
 			select {
-			case j, ok = <-jobs:
-				if !ok {
-					jobs = nil
+			case j, open := <-w.jobs:
+				if open {
+					w.runJob(j)
 				}
 			default:
 			}
+			continue
+		default:
 		}
-		if j != nil {
-			w.runJob(j)
+		select {
+		case d, open := <-w.arrivals:
+			if !open {
+				w.drain()
+				return
+			}
+			w.bookGroup(w.gather(d))
+		case j, open := <-w.jobs:
+			if open {
+				w.runJob(j)
+			}
 		}
+	}
+}
+
+// drain runs the jobs that were handed over before the store closed. Both
+// channels are closed together, arrivals first, so no arrival can be left.
+func (w *writer) drain() {
+	for j := range w.jobs {
+		w.runJob(j)
 	}
 }
 
@@ -308,7 +312,7 @@ func (t *tx) stmt(query string) (*sql.Stmt, error) {
 }
 
 func (t *tx) exec(query string, args ...any) (sql.Result, error) {
-	s, err := t.stmt(query)
+	s, err := t.stmt(query) //nolint:sqlclosecheck // kept prepared for the writer's life
 	if err != nil {
 		return nil, err
 	}
@@ -336,7 +340,7 @@ func (t *tx) insert(query string, args ...any) (int64, error) {
 
 // row scans the first row of a query; sql.ErrNoRows when there is none.
 func (t *tx) row(query string, args []any, dest ...any) error {
-	s, err := t.stmt(query)
+	s, err := t.stmt(query) //nolint:sqlclosecheck // kept prepared for the writer's life
 	if err != nil {
 		return err
 	}
@@ -355,7 +359,7 @@ func (t *tx) number(query string, args ...any) (int64, error) {
 
 // query runs a query of the transaction.
 func (t *tx) query(query string, args ...any) (*sql.Rows, error) {
-	s, err := t.stmt(query)
+	s, err := t.stmt(query) //nolint:sqlclosecheck // kept prepared for the writer's life
 	if err != nil {
 		return nil, err
 	}

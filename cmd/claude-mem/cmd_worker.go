@@ -12,6 +12,7 @@ import (
 
 	"claudemem"
 	"claudemem/daemon"
+	"claudemem/hook"
 	"claudemem/settings"
 
 	"github.com/spf13/cobra"
@@ -229,9 +230,9 @@ func (a *app) startWorker(ctx context.Context, dataDir string) error {
 	}()
 	child := exec.Command(self, "worker", "run") // not CommandContext: it outlives us
 	child.Dir = dataDir
-	child.Env = workerEnvironment(os.Environ(), dataDir)
+	child.Env = hook.WorkerEnviron(os.Environ(), dataDir)
 	child.Stderr = complaints
-	child.SysProcAttr = detached()
+	child.SysProcAttr = hook.Detached()
 	if err := child.Start(); err != nil {
 		return fmt.Errorf("start worker: %w", err)
 	}

@@ -88,6 +88,19 @@ CREATE TABLE observation_files (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX observation_files_path ON observation_files (path, observation_id DESC);
 
+-- The distinct paths and what they are found by: their segments, whole and
+-- without extensions ("auth" finds src/auth.ts and src/lib/auth/utils.ts).
+CREATE TABLE paths (
+    id   INTEGER PRIMARY KEY,
+    path TEXT    NOT NULL UNIQUE
+) STRICT;
+CREATE TABLE path_segments (
+    segment TEXT    NOT NULL,
+    path_id INTEGER NOT NULL REFERENCES paths (id) ON DELETE CASCADE,
+    PRIMARY KEY (segment, path_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX path_segments_of ON path_segments (path_id);
+
 CREATE TABLE observation_concepts (
     observation_id INTEGER NOT NULL REFERENCES observations (id) ON DELETE CASCADE,
     concept        TEXT    NOT NULL,
@@ -180,6 +193,8 @@ CREATE INDEX events_queue ON events
     (session_id, occurred_at, delivery_id, id, outcome, kind, prompt_number, received_at, not_before, bytes)
     WHERE outcome IN ('pending', 'processing');
 CREATE INDEX events_failed ON events (occurred_at) WHERE outcome = 'failed';
+-- For the books alone; it costs the arrival of work nothing.
+CREATE INDEX events_done ON events (outcome) WHERE outcome IN ('processed', 'skipped', 'forgotten');
 
 -- The payloads of the events that are pending, processing or failed.
 CREATE TABLE pending_messages (
