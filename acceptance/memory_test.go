@@ -71,7 +71,8 @@ func newMemory(t testing.TB) *memory {
 	if err := os.Mkdir(m.dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	settings := `{"CLAUDE_MEM_WORKER_PORT":"0"}`
+	// Offline, whatever is installed here: what a test asks a model for it names.
+	settings := `{"CLAUDE_MEM_WORKER_PORT":"0","CLAUDE_MEM_PROVIDER":"offline"}`
 	if err := os.WriteFile(filepath.Join(m.dir, "settings.json"), []byte(settings), 0o600); err != nil {
 		t.Fatal(err)
 	}

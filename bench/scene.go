@@ -197,7 +197,7 @@ func (s *scene) startReal() (func(), error) {
 		return nil, errors.New("claude-mem does not build")
 	}
 	cmd := exec.Command(s.big, "worker", "run")
-	cmd.Env, cmd.Dir, cmd.Stderr = append(s.env(s.up), "CLAUDE_MEM_WORKER_PORT=0"), s.up, os.Stderr
+	cmd.Env, cmd.Dir, cmd.Stderr = append(s.env(s.up), "CLAUDE_MEM_WORKER_PORT=0", "CLAUDE_MEM_PROVIDER=offline"), s.up, os.Stderr
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}

@@ -284,7 +284,7 @@ func (w *Worker) handler() (http.Handler, error) {
 		return nil, err
 	}
 	return httpapi.New(httpapi.Deps{
-		Ingester:    ingester{w.inbox, w.intake.Ingest},
+		Ingester:    ingester{w.inbox, w.ingest},
 		Recaller:    recaller{w.inbox, w.builder},
 		Records:     w.store,
 		Worker:      w,

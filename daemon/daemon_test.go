@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"claudemem"
+	"claudemem/settings"
 	"claudemem/wire"
 )
 
@@ -51,9 +52,16 @@ func eventually(holds func() bool) bool {
 
 func ptr[T any](v T) *T { return &v }
 
-// config is a worker's without TCP and without an idle exit.
+// config is a worker's without TCP, without an idle exit and, unless settings.json
+// names one, without a model: a claude that is installed here must not be asked.
 func config(dir string) Config {
-	return Config{DataDir: dir, Version: "1.0.0", Port: ptr(0), IdleExit: ptr(time.Duration(0))}
+	offline, _ := settings.LoadForWorker(dir, func(key string) string {
+		if key == settings.KeyProvider {
+			return providerOffline
+		}
+		return ""
+	})
+	return Config{DataDir: dir, Settings: offline, Version: "1.0.0", Port: ptr(0), IdleExit: ptr(time.Duration(0))}
 }
 
 func open(t *testing.T, cfg Config) *Worker {

@@ -77,6 +77,7 @@ func (w *Worker) tidy(ctx context.Context) {
 		return
 	}
 	w.emptySpool(ctx, w.inbox.take)
+	w.providers.tidy(w.cfg.Housekeeping)
 	w.notify(ctx)
 	if w.idle(ctx) {
 		w.log.Info("idle, stopping", "after", w.cfg.IdleExit.String())

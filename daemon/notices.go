@@ -3,6 +3,8 @@ package daemon
 import (
 	"context"
 	"fmt"
+
+	"claudemem/observer/mode"
 )
 
 // The notices that the worker keeps for the user; each is told once, at the next
@@ -11,6 +13,7 @@ const (
 	noticeDeadLetters = "dead_letters"
 	noticeCorrupt     = "spool_corrupt"
 	noticeSpool       = "spool_trouble"
+	noticeMode        = "mode"
 )
 
 // notify keeps the user's notices in line with how things are.
@@ -27,6 +30,8 @@ func (w *Worker) notify(ctx context.Context) {
 		"claude-mem: %d spooled deliveries could not be read and were set aside in %s/corrupt.", corrupt, w.inbox.spool.Dir))
 	trouble := w.inbox.state()
 	w.notice(ctx, noticeSpool, trouble != nil, fmt.Sprintf("claude-mem: spooled deliveries cannot be taken in: %v", trouble))
+	wrong := w.providers.modeTrouble()
+	w.notice(ctx, noticeMode, wrong != nil, fmt.Sprintf("claude-mem: the mode of the settings cannot be used, %q stands in: %v", mode.Default, wrong))
 }
 
 // notice keeps one notice, "" for none. Only what changed is written: an idle

@@ -4,10 +4,12 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"sync"
 
 	"claudemem/intake"
 	"claudemem/observer"
 	"claudemem/provider"
+	"claudemem/provider/model"
 	"claudemem/queue"
 	"claudemem/recall"
 	"claudemem/settings"
@@ -24,6 +26,12 @@ type stages struct {
 	intake   *intake.Intake
 	observer *observer.Observer
 	builder  *recall.Builder
+
+	settings  *live
+	providers *providers
+	model     *observer.Model
+	// ending counts the sessions whose end the observer is being told.
+	ending sync.WaitGroup
 }
 
 // openStages opens what takes events in. The observer is made, not started: it
@@ -50,22 +58,59 @@ func (w *Worker) openStages(ctx context.Context) error {
 		Clock:            w.cfg.Clock,
 		Logger:           w.log,
 	})
-	w.inbox = newInbox(wire.SpoolOf(w.cfg.DataDir), w.intake.IngestAll, w.store.RecordInjection, w.log, w.cfg.Clock)
+	w.inbox = newInbox(wire.SpoolOf(w.cfg.DataDir), w.ingestAll, w.store.RecordInjection, w.log, w.cfg.Clock)
 
 	offline := provider.NewOffline(provider.OfflineOptions{})
-	w.observer = observer.New(w.queue, w.store, offline, observer.Options{
-		BatchingEnabled: w.cfg.Settings.Bool(settings.KeyBatchingEnabled),
-		// Whole turns: offline extraction has no prompt to keep small, and cutting
-		// a turn would separate a failure from its fix.
-		BatchMaxSize: 0,
-		MaxObservers: w.cfg.Settings.Int(settings.KeyMaxObservers),
-		Clock:        w.cfg.Clock,
-		Logger:       w.log,
-	})
+	if err := w.openObserver(ctx, offline); err != nil {
+		return err
+	}
 
 	options := RecallOptions(w.cfg.Settings)
 	options.Distiller, options.Clock, options.Logger = offline, w.cfg.Clock, w.log
 	w.builder = recall.New(w.store, options)
+	return nil
+}
+
+// openObserver makes the observer and what it distils with.
+func (w *Worker) openObserver(ctx context.Context, offline *provider.Offline) error {
+	s := w.cfg.Settings
+	w.settings = newLive(w.cfg.DataDir, s, w.log)
+	books, err := store.NewLedger(ctx, w.store, w.settings.caps)
+	if err != nil {
+		return err
+	}
+	w.providers = newProviders(w.cfg.DataDir, w.settings, ledger{books}, w.cfg.Clock, w.log)
+	w.opened("providers", func(context.Context) error {
+		w.ending.Wait()
+		return w.providers.close()
+	})
+	batching := s.Bool(settings.KeyBatchingEnabled)
+	w.model = observer.NewModel(observer.ModelOptions{
+		Choose:         w.providers.choose,
+		Fallback:       offline,
+		Records:        w.store,
+		Runs:           w.store,
+		Notifier:       w.store,
+		ErrorInText:    model.ErrorInText,
+		Batching:       batching,
+		BatchMaxSize:   s.Int(settings.KeyBatchMaxSize),
+		MergeMaxEvents: s.Int(settings.KeyMergeMaxEvents),
+		ContextTokens:  s.Int(settings.KeyObserverContextTokens),
+		WaitFor:        s.Duration(settings.KeyProviderWaitMinutes),
+		Clock:          w.cfg.Clock,
+		Logger:         w.log,
+	})
+	w.observer = observer.New(w.queue, w.store, w.model, observer.Options{
+		BatchingEnabled: batching,
+		// Whole turns for offline extraction, which has no prompt to keep small:
+		// cutting a turn would separate a failure from its fix. What a model gets
+		// at a time is Model's to say.
+		BatchMaxSize: 0,
+		MaxObservers: s.Int(settings.KeyMaxObservers),
+		Fallback:     offline,
+		Clock:        w.cfg.Clock,
+		Logger:       w.log,
+	})
 	return nil
 }
 

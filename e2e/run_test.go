@@ -87,12 +87,20 @@ func goEnv(t *testing.T, key string) string {
 // arguments are the steps. It returns the directory with the run's traces.
 func play(t *testing.T, plugin string, steps ...string) string {
 	t.Helper()
-	project, out := t.TempDir(), filepath.Join(t.TempDir(), "out")
+	project, home, out := t.TempDir(), t.TempDir(), filepath.Join(t.TempDir(), "out")
 	if err := recorded.CopyFiles(project, "ratelimit"); err != nil {
 		t.Fatal(err)
 	}
+	// What the hooks do is tried here; a claude in PATH is not to be asked as well.
+	memory := filepath.Join(home, ".claude-mem")
+	if err := os.Mkdir(memory, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(memory, "settings.json"), []byte(`{"CLAUDE_MEM_PROVIDER":"offline"}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	args := append([]string{"--plugin", plugin, "--scenario", filepath.Join("testdata", "two-sessions.json"),
-		"--project", project, "--out", out, "--timeout", "90",
+		"--project", project, "--home", home, "--out", out, "--timeout", "90",
 		"--env", "GOCACHE=" + goEnv(t, "GOCACHE"), "--env", "GOFLAGS=-count=1 -buildvcs=false", "--env", "GOTOOLCHAIN=local",
 	}, steps...)
 	t.Cleanup(func() {

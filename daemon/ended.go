@@ -1,0 +1,59 @@
+package daemon
+
+import (
+	"context"
+
+	"claudemem"
+)
+
+// noteEnds tells the observer of sessions that are over, once their end is durable.
+// One of which events wait is ended by distilling the last of them; only a session
+// whose work was done before has nobody else to let go of its run.
+func (w *Worker) noteEnds(events ...claudemem.Event) {
+	for i := range events {
+		if events[i].Kind != claudemem.KindSessionEnd {
+			continue
+		}
+		host, id := events[i].Host, events[i].HostSessionID
+		w.ending.Go(func() { w.noteEnd(host, id) })
+	}
+}
+
+func (w *Worker) noteEnd(host claudemem.Host, hostSessionID string) {
+	ctx, cancel := context.WithTimeout(w.life, lookupLimit)
+	defer cancel()
+	session, err := w.store.SessionByHost(ctx, host, hostSessionID)
+	if err != nil || session.Status != claudemem.SessionCompleted || session.MemorySessionID == "" {
+		return
+	}
+	backlog, err := w.queue.Backlog(ctx)
+	if err != nil {
+		w.log.Warn("look for work of an ended session", "error", err)
+		return
+	}
+	for i := range backlog {
+		if backlog[i].Session.ID == session.ID {
+			return
+		}
+	}
+	// It waits for a batch of the session that is in work.
+	w.model.Ended(w.life, session)
+}
+
+// ingestAll is the spool's way into intake.
+func (w *Worker) ingestAll(ctx context.Context, events ...claudemem.Event) ([]claudemem.Receipt, error) {
+	receipts, err := w.intake.IngestAll(ctx, events...)
+	if err == nil {
+		w.noteEnds(events...)
+	}
+	return receipts, err
+}
+
+// ingest is a request's way into intake.
+func (w *Worker) ingest(ctx context.Context, event claudemem.Event) (claudemem.Receipt, error) {
+	receipt, err := w.intake.Ingest(ctx, event)
+	if err == nil {
+		w.noteEnds(event)
+	}
+	return receipt, err
+}

@@ -1,0 +1,67 @@
+package daemon
+
+import (
+	"log/slog"
+	"os"
+	"sync"
+
+	"claudemem/settings"
+)
+
+// live are the worker's settings as settings.json has them now. What is asked for
+// each batch (who distils, with which key, in which mode, below which caps) holds
+// from the next batch on; everything else is read once, at the start.
+type live struct {
+	dataDir string
+	getenv  func(string) string
+	log     *slog.Logger
+
+	mu      sync.Mutex
+	current *settings.Settings
+	// file is what was last seen of the file, nil when there was none.
+	file os.FileInfo
+	// version counts the changes.
+	version int
+}
+
+// newLive begins with settings that were just read.
+func newLive(dataDir string, first *settings.Settings, log *slog.Logger) *live {
+	l := &live{dataDir: dataDir, getenv: os.Getenv, log: log, current: first}
+	l.file, _ = os.Stat(settings.Path(dataDir))
+	return l
+}
+
+// get returns the settings and a number that changes with them. It costs a look
+// at the file's attributes.
+func (l *live) get() (*settings.Settings, int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now, _ := os.Stat(settings.Path(l.dataDir)) // what cannot be looked at is as good as away
+	if sameFile(l.file, now) {
+		return l.current, l.version
+	}
+	l.file = now
+	changed, err := settings.LoadForWorker(l.dataDir, l.getenv)
+	if err != nil {
+		// Somebody is writing it, or made a mistake. The defaults might send a
+		// session to where it was told not to go.
+		l.log.Warn("settings changed and cannot be read, the former ones stay", "error", err)
+		return l.current, l.version
+	}
+	for _, problem := range changed.Problems() {
+		l.log.Warn("settings", "error", problem)
+	}
+	l.current = changed
+	l.version++
+	l.log.Info("settings changed")
+	return l.current, l.version
+}
+
+// sameFile also tells a file that was replaced by one of the same size within a
+// tick of the file system's clock.
+func sameFile(a, b os.FileInfo) bool {
+	if a == nil || b == nil {
+		return a == nil && b == nil
+	}
+	return os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime())
+}
