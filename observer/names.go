@@ -13,7 +13,7 @@ import (
 
 const (
 	// maxNames bounds the names that a digest lists, in bytes.
-	maxNames = 1200
+	maxNames = 1000
 	// keptNames bounds those that are kept, heldNames how many of the first are
 	// never given up: a session comes back to what it began with.
 	keptNames = 400
@@ -21,6 +21,8 @@ const (
 	// nameLength bounds a name, declarationsIn how much of an input is looked at.
 	nameLength     = 100
 	declarationsIn = 64 << 10
+	// declarationsOf is how many of an event are noted: its first ones.
+	declarationsOf = 4
 )
 
 // names are the files and symbols that occurred in a session, in the order in
@@ -73,8 +75,8 @@ func (n *names) noteFiles(files []claudemem.FileRef) {
 	}
 }
 
-// text lists names within limit bytes, in the order of their first occurrence: a
-// third of the room is the first ones', the rest that of the weightiest and newest.
+// text lists names within limit bytes, in the order of their first occurrence:
+// half of the room is the first ones', the rest that of the weightiest and newest.
 func (n *names) text(limit int) string {
 	chosen := make([]bool, len(n.list))
 	left := limit
@@ -84,11 +86,11 @@ func (n *names) text(limit int) string {
 			*room -= cost
 		}
 	}
-	first := limit / 3
+	first := limit / 2
 	for i := range n.list {
 		take(i, &first)
 	}
-	left -= limit/3 - first
+	left -= limit/2 - first
 	order := make([]int, len(n.list))
 	for i := range order {
 		order[i] = i
@@ -125,7 +127,7 @@ func (w *work) noteNames() {
 		if len(input) > declarationsIn {
 			input = input[:declarationsIn]
 		}
-		for _, m := range declaration.FindAllSubmatch(input, 10) {
+		for _, m := range declaration.FindAllSubmatch(input, declarationsOf) {
 			w.thread.names.note(string(m[1]), 1)
 		}
 	}

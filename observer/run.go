@@ -24,16 +24,19 @@ const (
 	maxOpening = 8 << 10
 	// A run is compacted, too, once its conversation has as many bytes as this: it
 	// is paid for with each request, and compacting it is not. A provider that keeps
-	// conversations has them in full and starts a process for each, so it may have
-	// more. Measured with turns of 3 to 9 KB this keeps the mean request below 16 KB.
-	historyBytes     = 10 << 10
-	keptHistoryBytes = 16 << 10
+	// conversations has them in full and starts a process for each, so it may have more.
+	historyBytes     = 7 << 10
+	keptHistoryBytes = 12 << 10
+	// meanRequest is what requests are to have on average: a large prompt is sent
+	// with less history, but not with less than minHistory.
+	meanRequest = 16 << 10
+	minHistory  = 2 << 10
 	// perMessage is what a message costs besides its text.
 	perMessage = 40
 )
 
 // digestShare is the part of ContextTokens that a digest may have.
-const digestShare = 12
+const digestShare = 16
 
 //go:embed prompts/*.md
 var promptFiles embed.FS
@@ -76,11 +79,12 @@ func (r *run) of(c Choice) bool {
 // room is how large the JSON of a prompt may be that a fresh run begins with.
 func (r *run) room() int { return maxRequest - wireSize(r.system) - maxOpening }
 
-// full says whether it is time for a fresh run.
-func (r *run) full(contextTokens int) bool {
-	limit := historyBytes
-	if r.keeps {
-		limit = keptHistoryBytes
+// full says whether it is time for a fresh run, when what is to be sent next has
+// so many bytes.
+func (r *run) full(contextTokens, next int) bool {
+	limit := keptHistoryBytes
+	if !r.keeps {
+		limit = min(historyBytes, max(minHistory, meanRequest-wireSize(r.system)-next))
 	}
 	return r.exchanges > 0 && (r.sent > limit || r.tokens > contextTokens)
 }
@@ -125,8 +129,8 @@ func (q *question) named(lines []string, checkpoint bool) string {
 	})
 }
 
-// begin sees to a run that has room for more.
-func (w *work) begin(ctx context.Context, t *turn) error {
+// begin sees to a run that has room for a prompt of so many bytes.
+func (w *work) begin(ctx context.Context, t *turn, next int) error {
 	r := w.thread.run
 	switch {
 	case r == nil:
@@ -137,7 +141,7 @@ func (w *work) begin(ctx context.Context, t *turn) error {
 		return w.fresh(ctx, t, 1)
 	case !r.of(w.choice):
 		return w.fresh(ctx, t, 1)
-	case r.full(w.m.opts.ContextTokens):
+	case r.full(w.m.opts.ContextTokens, next):
 		return w.fresh(ctx, t, 1)
 	}
 	r.provider = w.choice.Provider
@@ -151,7 +155,7 @@ func (w *work) ask(ctx context.Context, q question) (answer.Answer, error) {
 	}
 	// A checkpoint is not parted from its events without need.
 	if r := w.thread.run; q.kind != kindSummary || len(q.tools) == 0 || r == nil || !r.of(w.choice) {
-		if err := w.begin(ctx, q.turn); err != nil {
+		if err := w.begin(ctx, q.turn, wireSize(q.prompt)); err != nil {
 			return answer.Answer{}, err
 		}
 	}
@@ -273,7 +277,7 @@ func (w *work) resume(ctx context.Context, t *turn) (bool, error) {
 	const bytesPerToken = 4
 	r.exchanges, r.tokens = 1, max(0, tokens-claudemem.EstimateTokens(r.system))
 	r.sent = max(0, bytesPerToken*tokens-wireSize(r.system))
-	if r.full(w.m.opts.ContextTokens) {
+	if r.full(w.m.opts.ContextTokens, 0) {
 		w.endRun(r)
 		return false, nil
 	}

@@ -139,12 +139,13 @@ func (w *work) small(t *turn) bool {
 
 // fit is how many of a turn's events, from the first on, go into one request.
 func (w *work) fit(ctx context.Context, t *turn, tools []claudemem.PendingEvent) (int, error) {
-	if err := w.begin(ctx, t); err != nil {
-		return 0, err
-	}
 	n := min(len(tools), w.m.opts.BatchMaxSize)
 	n = min(n, mode.Fit(tools[:n]))
-	for n > 1 && wireSize(mode.Observations(w.choice.Mode, tools[:n], t.prompt)) > w.thread.run.room() {
+	size := func() int { return wireSize(mode.Observations(w.choice.Mode, tools[:n], t.prompt)) }
+	if err := w.begin(ctx, t, size()); err != nil {
+		return 0, err
+	}
+	for n > 1 && size() > w.thread.run.room() {
 		n -= (n + 3) / 4
 	}
 	return max(n, 1), nil

@@ -38,12 +38,15 @@ func (o *Observer) work(ctx context.Context, session claudemem.SessionID, p plan
 		return result
 	}
 	result.all = len(claim.Events) < p.limit
-	if !p.open {
-		var rest claudemem.Claim
+	var rest claudemem.Claim
+	switch {
+	case !p.open:
 		claim, rest = closedTurns(claim)
-		if len(rest.Events) > 0 {
-			o.release(ctx, rest)
-		}
+	case !result.all:
+		claim, rest = wholeTurns(claim)
+	}
+	if len(rest.Events) > 0 {
+		o.release(ctx, rest)
 	}
 	if !o.settle(ctx, claim) {
 		result.all = false
@@ -65,6 +68,23 @@ func closedTurns(claim claudemem.Claim) (closed, rest claudemem.Claim) {
 		return claim, claudemem.Claim{}
 	}
 	return part(claim, 0, end), part(claim, end, len(claim.Events))
+}
+
+// wholeTurns leaves a turn that the limit has cut for the next batch, if there are
+// others ahead of it: torn, it would be asked about twice.
+func wholeTurns(claim claudemem.Claim) (whole, rest claudemem.Claim) {
+	last := len(claim.Events) - 1
+	if claim.Events[last].Event.Kind == claudemem.KindStop {
+		return claim, claudemem.Claim{}
+	}
+	begin := last
+	for begin > 0 && claim.Events[begin-1].PromptNumber == claim.Events[last].PromptNumber {
+		begin--
+	}
+	if begin == 0 {
+		return claim, claudemem.Claim{}
+	}
+	return part(claim, 0, begin), part(claim, begin, last+1)
 }
 
 func part(claim claudemem.Claim, from, to int) claudemem.Claim {

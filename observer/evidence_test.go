@@ -1,0 +1,84 @@
+package observer
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"claudemem"
+)
+
+func TestEvidence(t *testing.T) {
+	const root = "/home/dev/shop"
+	file := func(path string, role claudemem.FileRole) claudemem.PendingEvent {
+		return claudemem.PendingEvent{
+			Event: claudemem.Event{Kind: claudemem.KindTool, WorktreeRoot: root},
+			Files: []claudemem.FileRef{{Path: path, Role: role, Hash: "h" + path}},
+		}
+	}
+	events := []claudemem.PendingEvent{
+		file("src/cart.go", claudemem.FileRead),
+		file("src/cart.go", claudemem.FileModified),
+		file("src/tax.go", claudemem.FileModified),
+		file("README.md", claudemem.FileRead),
+		file("go.mod", claudemem.FileRead),
+		{Event: claudemem.Event{Kind: claudemem.KindTool, WorktreeRoot: root, ToolInput: []byte(`{"command":"sed -i s/a/b/ go.mod config/app.yaml"}`)}},
+	}
+	const m, r = claudemem.FileModified, claudemem.FileRead
+	tests := []struct {
+		claimed string
+		as      claudemem.FileRole
+		path    string
+		role    claudemem.FileRole
+	}{
+		{"src/cart.go", m, "src/cart.go", m},
+		{"./src/cart.go", m, "src/cart.go", m},
+		{root + "/src/cart.go", m, "src/cart.go", m},
+		{"cart.go", m, "src/cart.go", m},
+		{"shop/src/cart.go", m, "src/cart.go", m},
+		{"src/cart.go", r, "src/cart.go", m},         // the tool says that it was changed
+		{"README.md", m, "README.md", r},             // the tool only read it
+		{"go.mod", m, "go.mod", m},                   // read by a tool, and a command speaks of it
+		{"config/app.yaml", m, "config/app.yaml", m}, // only a command speaks of it
+		{"config/app.yaml", r, "config/app.yaml", r},
+		{"src/invented.go", m, "", ""},
+		{"../../etc/passwd", m, "", ""},
+		{"", m, "", ""},
+		{"..", r, "", ""},
+	}
+	e := evidenceOf(events)
+	for _, tt := range tests {
+		if path, role := e.role(tt.claimed, tt.as); path != tt.path || role != tt.role {
+			t.Errorf("role(%q, %s) = %q, %q, want %q, %q", tt.claimed, tt.as, path, role, tt.path, tt.role)
+		}
+	}
+
+	one := []claudemem.Observation{{Title: "All of it", Files: []claudemem.FileRef{{Path: "README.md", Role: m}}}}
+	e.correct(one)
+	want := []claudemem.FileRef{
+		{Path: "src/cart.go", Role: m, Hash: "hsrc/cart.go"}, {Path: "src/tax.go", Role: m, Hash: "hsrc/tax.go"},
+		{Path: "README.md", Role: r, Hash: "hREADME.md"},
+	}
+	if diff := cmp.Diff(want, one[0].Files); diff != "" {
+		t.Errorf("a single observation has all that was modified (-want +got):\n%s", diff)
+	}
+	two := []claudemem.Observation{
+		{Title: "Cart", Files: []claudemem.FileRef{{Path: "src/cart.go", Role: m}}},
+		{Title: "VAT", Facts: []string{"tax.go rounds up"}},
+	}
+	e.correct(two)
+	if got := two[0].FilesIn(m); len(got) != 1 || got[0] != "src/cart.go" {
+		t.Errorf("first of two: got %v", got)
+	}
+	if got := two[1].FilesIn(m); len(got) != 1 || got[0] != "src/tax.go" {
+		t.Errorf("second of two, which names the file: got %v", got)
+	}
+}
+
+func TestWireSize(t *testing.T) {
+	for s, want := range map[string]int{"": 0, "abc": 3, "a\"b\\\n\t": 10, "é": 2, "\u2028": 6, "\x01": 6} {
+		if got := wireSize(s); got != want {
+			t.Errorf("wireSize(%q) = %d, want %d", s, got, want)
+		}
+	}
+}

@@ -1,0 +1,116 @@
+package observer_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"claudemem"
+	"claudemem/observer"
+	"claudemem/provider/model"
+)
+
+// TestLongSession is 300 events in one session: what goes over the wire is
+// bounded, the thread is kept, and it costs a tenth of re-sending everything.
+func TestLongSession(t *testing.T) {
+	tests := []struct {
+		name       string
+		turn, size int // events of a turn, bytes of each one's output
+		keeps      bool
+		schedule   observer.Options
+		mean       int // most bytes of a request on average; 0 is not looked at
+	}{
+		{"unbatched", 6, 2400, false, observer.Options{}, 16 << 10},
+		{"unbatched, kept by the provider", 6, 2400, true, observer.Options{}, 16 << 10},
+		{"turns of 6", 6, 1000, false, observer.Options{BatchingEnabled: true, BatchMaxSize: 20}, 16 << 10},
+		{"turns of 6, kept by the provider", 6, 1000, true, observer.Options{BatchingEnabled: true, BatchMaxSize: 20}, 20 << 10},
+		{"turns of 3", 3, 1500, false, observer.Options{BatchingEnabled: true, BatchMaxSize: 20}, 16 << 10},
+		{"turns of 3, kept by the provider", 3, 1500, true, observer.Options{BatchingEnabled: true, BatchMaxSize: 20}, 20 << 10},
+		{"turns of 20 full events", 20, 20_000, false, observer.Options{BatchingEnabled: true, BatchMaxSize: 20}, 0},
+		{"turns of 20 full events, kept by the provider", 20, 20_000, true, observer.Options{BatchingEnabled: true, BatchMaxSize: 20}, 0},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := &scripted{name: "p"}
+				if tt.keeps {
+					p = keeping("p")
+				}
+				r := start(t, choose(t, p, tt.keeps), nil, tt.schedule)
+				n := 0
+				for n < 300 {
+					r.prompt("a")
+					for range min(tt.turn, 300-n) {
+						r.edit("a", fmt.Sprintf("src/part%03d/token_store_%03d.go", n, n), tt.size)
+						n++
+					}
+					r.stop("a")
+					r.settle()
+				}
+				if b := r.books(); b.Processed != b.Received {
+					t.Fatalf("books: %+v, want all processed", b)
+				}
+				all := p.all()
+				total, naive, shown := 0, 0, 0
+				runs := map[string]bool{}
+				for i, q := range all {
+					if p.sizes[i] > 64<<10 {
+						t.Errorf("request %d has %d bytes", i, p.sizes[i])
+					}
+					total += p.sizes[i]
+					runs[q.Run] = true
+					// All that was ever said goes along again.
+					naive += model.InputTokens(claudemem.ModelRequest{System: q.System, Prompt: q.Prompt}) + shown
+					shown += model.InputTokens(claudemem.ModelRequest{Prompt: q.Prompt}) + claudemem.EstimateTokens(told(q))
+				}
+				mean := total / len(all)
+				t.Logf("%d requests in %d runs, mean %d bytes, largest %d, %d input tokens, re-sending all %d (%.1f times)",
+					len(all), len(runs), mean, slices.Max(p.sizes), p.input, naive, float64(naive)/float64(p.input))
+				if tt.mean > 0 && mean > tt.mean {
+					t.Errorf("mean %d bytes, want at most %d", mean, tt.mean)
+				}
+				if len(runs) < 2 {
+					t.Error("the run was never compacted")
+				}
+				last := all[len(all)-1]
+				text := last.Prompt
+				for _, m := range last.History {
+					text += m.Text
+				}
+				for _, name := range []string{"src/part005/token_store_005.go", fmt.Sprintf("token_store_%03d.go", 290)} {
+					if !strings.Contains(text, name) {
+						t.Errorf("%s is not in the last request", name)
+					}
+				}
+			})
+		})
+	}
+}
+
+func TestNamesOutliveAModelThatRecordsNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &scripted{name: "p", do: func(int, claudemem.ModelRequest) (claudemem.ModelAnswer, error) {
+			return claudemem.ModelAnswer{Text: "<observations/>"}, nil
+		}}
+		r := start(t, choose(t, p, false), nil, observer.Options{})
+		r.prompt("a")
+		for n := range 290 {
+			r.edit("a", fmt.Sprintf("src/part%03d/token_store_%03d.go", n, n), 600)
+		}
+		r.stop("a")
+		r.settle()
+		all := p.all()
+		if len(all) != 291 {
+			t.Fatalf("%d calls, want 291", len(all))
+		}
+		text := all[289].Prompt
+		for _, m := range all[289].History {
+			text += m.Text
+		}
+		if !strings.Contains(text, "src/part005/token_store_005.go") {
+			t.Error("the file of event 5 is not in the request at event 290")
+		}
+	})
+}

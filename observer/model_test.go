@@ -1,0 +1,275 @@
+package observer_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"claudemem"
+	"claudemem/observer"
+)
+
+func repeat(s string, n int) string {
+	out := ""
+	for range n {
+		out += s
+	}
+	return out
+}
+
+func TestCallsOnTheWire(t *testing.T) {
+	batching := observer.Options{BatchingEnabled: true, BatchMaxSize: 20}
+	const o, s = "observation ", "summary "
+	tests := []struct {
+		name     string
+		schedule observer.Options
+		merge    int
+		do       func(r *rig)
+		want     string
+	}{
+		{"3 tools unbatched", observer.Options{}, 3, func(r *rig) { r.prompt("a"); r.tools("a", 3); r.stop("a") }, repeat(o, 3) + s},
+		{"3 tools batched without merging", batching, 0, func(r *rig) { r.prompt("a"); r.tools("a", 3); r.stop("a") }, o + s},
+		{"3 tools merged", batching, 3, func(r *rig) { r.prompt("a"); r.tools("a", 3); r.stop("a") }, "turn "},
+		{"4 tools are no small turn", batching, 3, func(r *rig) { r.prompt("a"); r.tools("a", 4); r.stop("a") }, o + s},
+		{"nor is much output", batching, 3, func(r *rig) { r.prompt("a"); r.edit("a", "x.go", 9000); r.stop("a") }, o + s},
+		{"10 tools with size 3", observer.Options{BatchingEnabled: true, BatchMaxSize: 3}, 3,
+			func(r *rig) { r.prompt("a"); r.tools("a", 10); r.stop("a") }, repeat(o, 4) + s},
+		{"5 tools with size 3", observer.Options{BatchingEnabled: true, BatchMaxSize: 3}, 3,
+			func(r *rig) { r.prompt("a"); r.tools("a", 5); r.stop("a") }, repeat(o, 2) + s},
+		{"5 tools with size 3, one by one", observer.Options{BatchingEnabled: true, BatchMaxSize: 3}, 3, func(r *rig) {
+			r.prompt("a")
+			for range 5 {
+				r.tools("a", 1)
+				r.idle()
+			}
+			r.stop("a")
+		}, repeat(o, 2) + s},
+		{"9 tools with size 3", observer.Options{BatchingEnabled: true, BatchMaxSize: 3}, 3,
+			func(r *rig) { r.prompt("a"); r.tools("a", 9); r.stop("a") }, repeat(o, 3) + s},
+		{"two turns that waited", batching, 3, func(r *rig) {
+			r.close()
+			r.open()
+			r.prompt("a")
+			r.tools("a", 5)
+			r.stop("a")
+			r.prompt("a")
+			r.tools("a", 2)
+			r.stop("a")
+		}, o + s + "turn "},
+		{"an answer without tools", batching, 3, func(r *rig) { r.prompt("a"); r.stop("a") }, s},
+		{"a second stop with nothing new", batching, 3, func(r *rig) { r.prompt("a"); r.tools("a", 2); r.stop("a"); r.settle(); r.stop("a") }, "turn "},
+		{"a second stop with nothing new, after a restart", batching, 3, func(r *rig) {
+			r.prompt("a")
+			r.tools("a", 2)
+			r.stop("a")
+			r.settle()
+			r.restart()
+			r.stop("a")
+		}, "turn "},
+		{"a second stop with more work", batching, 3, func(r *rig) {
+			r.prompt("a")
+			r.tools("a", 2)
+			r.stop("a")
+			r.settle()
+			r.tools("a", 2)
+			r.stop("a")
+		}, "turn " + o + s},
+		{"a stop out of nothing", batching, 3, func(r *rig) {
+			r.enqueue(claudemem.Arrival{Event: claudemem.Event{Kind: claudemem.KindStop, HostSessionID: "a"}})
+		}, ""},
+		{"an open turn", batching, 3, func(r *rig) { r.prompt("a"); r.tools("a", 2) }, ""},
+		{"the next prompt", batching, 3, func(r *rig) { r.prompt("a"); r.tools("a", 2); r.idle(); r.prompt("a") }, o},
+		{"the session's end", batching, 3, func(r *rig) { r.prompt("a"); r.tools("a", 2); r.idle(); r.end("a") }, o},
+		{"the next session", batching, 3, func(r *rig) {
+			r.prompt("a")
+			r.tools("a", 2)
+			r.idle()
+			b := r.prompt("b")
+			r.observer.FlushProject("/home/dev/shop", b)
+		}, o},
+		{"ten minutes", batching, 3, func(r *rig) { r.prompt("a"); r.tools("a", 2); time.Sleep(10 * time.Minute) }, o},
+		{"nine minutes", batching, 3, func(r *rig) { r.prompt("a"); r.tools("a", 2); time.Sleep(9 * time.Minute) }, ""},
+		{"more than a prompt shows", batching, 3, func(r *rig) {
+			r.prompt("a")
+			for range 19 {
+				r.edit("a", "src/big.go", 6000)
+			}
+			r.stop("a")
+		}, repeat(o, 2) + s},
+		{"a limit tears no turn", observer.Options{BatchingEnabled: true, BatchMaxSize: 8}, 3, func(r *rig) {
+			r.close()
+			r.open()
+			r.turnsOf("a", 15, 5)
+		}, repeat(o+s, 3)},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := &scripted{name: "p"}
+				r := start(t, choose(t, p, false), func(o *observer.ModelOptions) { o.MergeMaxEvents = tt.merge }, tt.schedule)
+				tt.do(r)
+				r.idle()
+				r.settle()
+				if got := p.calls() + " "; got != tt.want && (tt.want != "" || got != " ") {
+					t.Errorf("calls: got %q, want %q", got, tt.want)
+				}
+				if b := r.books(); b.Failed != 0 || b.Processing != 0 {
+					t.Errorf("books: %+v", b)
+				}
+			})
+		})
+	}
+}
+
+func TestWhatAModelCannotKnow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &scripted{name: "p"}
+		p.do = func(int, claudemem.ModelRequest) (claudemem.ModelAnswer, error) {
+			return claudemem.ModelAnswer{Text: `<observation><type>bugfix</type><title>Fixed the total</title>
+				<files_read><file>/home/dev/shop/src/cart.go</file></files_read>
+				<files_modified><file>src/invented.go</file><file>README.md</file></files_modified></observation>
+				<summary><request>fix</request><completed>fixed</completed><files_edited><file>nowhere.go</file></files_edited></summary>
+				<learning category="gotcha" confidence="0.8">Totals are in cents</learning>`}, nil
+		}
+		r := start(t, choose(t, p, false), nil, observer.Options{BatchingEnabled: true})
+		r.prompt("a")
+		r.edit("a", "src/cart.go", 300)
+		r.enqueue(claudemem.Arrival{
+			Event: claudemem.Event{Kind: claudemem.KindTool, HostSessionID: "a", ToolName: "Read", Branch: "main", HeadCommit: "abc", ToolInput: []byte(`{"file_path":"/home/dev/shop/README.md"}`)},
+			Files: []claudemem.FileRef{{Path: "README.md", Role: claudemem.FileRead}},
+		})
+		r.stop("a")
+		r.idle()
+		o := r.observations()[0]
+		if got := o.FilesIn(claudemem.FileModified); len(got) != 1 || got[0] != "src/cart.go" {
+			t.Errorf("modified: got %v, want src/cart.go", got)
+		}
+		if got := o.FilesIn(claudemem.FileRead); len(got) != 1 || got[0] != "README.md" {
+			t.Errorf("read: got %v, want README.md", got)
+		}
+		if o.Origin != claudemem.OriginObserver || o.Branch != "main" || o.HeadCommit != "abc" || o.DiscoveryTokens < 80 || o.PromptNumber != 1 || o.Files[0].Hash != "h" {
+			t.Errorf("got %+v", o)
+		}
+		s, err := r.store.SessionSummaries(context.Background(), 1, 0)
+		if err != nil || len(s) != 1 {
+			t.Fatal(s, err)
+		}
+		if len(s[0].FilesEdited) != 1 || s[0].FilesEdited[0] != "src/cart.go" || s[0].Completed != "fixed" || s[0].Origin != claudemem.OriginObserver {
+			t.Errorf("got %+v", s[0])
+		}
+	})
+}
+
+func TestAnswersThatSayNothing(t *testing.T) {
+	tests := []struct {
+		name, text string
+		summaries  int
+		origin     claudemem.Origin
+	}{
+		{"empty", "", 0, ""},
+		{"idle", "<observations/>", 0, ""},
+		{"skip", `<skip_summary reason="nothing"/>`, 0, ""},
+		{"prose: the host's own words have to do", "I think the developer did a fine job here, and it would be wrong to add to that. Let me know what you think of it, and of the many other things that could be said about it.", 1, claudemem.OriginOffline},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := &scripted{name: "p", do: func(int, claudemem.ModelRequest) (claudemem.ModelAnswer, error) {
+					return claudemem.ModelAnswer{Text: tt.text}, nil
+				}}
+				r := start(t, choose(t, p, false), nil, observer.Options{BatchingEnabled: true})
+				r.prompt("a")
+				r.tools("a", 2)
+				r.stop("a")
+				r.idle()
+				if b := r.books(); b.Processed != 4 {
+					t.Errorf("books: got %+v, want 4 processed", b)
+				}
+				s, err := r.store.SessionSummaries(context.Background(), 1, 0)
+				if err != nil || len(s) != tt.summaries || len(s) > 0 && s[0].Origin != tt.origin {
+					t.Errorf("summaries: got %+v, %v, want %d by %s", s, err, tt.summaries, tt.origin)
+				}
+			})
+		})
+	}
+}
+
+func TestSwitching(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, b := keeping("a"), &scripted{name: "b"}
+		chosen := observer.Choice{Provider: a, Mode: codeMode(t), KeepsRuns: true}
+		r := start(t, func(claudemem.Session) observer.Choice { return chosen }, nil, observer.Options{BatchingEnabled: true})
+		turn := func() {
+			r.prompt("s")
+			r.tools("s", 2)
+			r.stop("s")
+			r.idle()
+		}
+		turn()
+		turn()
+		if got, want := a.calls(), "turn turn"; got != want {
+			t.Fatalf("got %q, want %q", got, want)
+		}
+		first := a.all()[1]
+		if len(first.History) != 2 {
+			t.Errorf("the second turn has a history of %d, want 2", len(first.History))
+		}
+		chosen = observer.Choice{Provider: b, Mode: chosen.Mode}
+		turn()
+		got := b.all()
+		if len(got) != 1 || got[0].Run == first.Run || len(got[0].History) != 0 {
+			t.Errorf("the other provider got %+v, want a fresh run", got)
+		}
+		if len(a.ended) != 1 || a.ended[0] != first.Run {
+			t.Errorf("ended: got %v, want %s", a.ended, first.Run)
+		}
+		chosen.Provider = nil
+		turn()
+		if len(a.all()) != 2 || len(b.all()) != 1 || len(r.offline.got()) != 3 {
+			t.Errorf("with no provider: %d and %d calls, %d events offline", len(a.all()), len(b.all()), len(r.offline.got()))
+		}
+		if books := r.books(); books.Processed != books.Received {
+			t.Errorf("books: %+v", books)
+		}
+	})
+}
+
+func TestRunIsTakenUpAfterARestart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := keeping("p")
+		var ledger ledgerAdapter
+		r := start(t, nil, nil, observer.Options{BatchingEnabled: true})
+		r.close()
+		m := codeMode(t)
+		r.choice = func(claudemem.Session) observer.Choice {
+			return observer.Choice{Provider: ledger.booked(r, p), Mode: m, KeepsRuns: true}
+		}
+		r.open()
+		id := r.prompt("s")
+		r.tools("s", 2)
+		r.stop("s")
+		r.idle()
+		session, err := r.store.Session(context.Background(), id)
+		if err != nil || session.MemorySessionID == "" || session.MemorySessionID == session.HostSessionID {
+			t.Fatalf("got %+v, %v, want a run of its own", session, err)
+		}
+		ledger.reset()
+		r.restart()
+		r.prompt("s")
+		r.tools("s", 2)
+		r.stop("s")
+		r.idle()
+		got := p.all()
+		if len(got) != 2 || got[1].Run != session.MemorySessionID || len(got[1].History) != 2 {
+			t.Errorf("got %d calls, the last in run %s, want %s going on", len(got), got[1].Run, session.MemorySessionID)
+		}
+		ledger.reset()
+		r.end("s")
+		session.Status = claudemem.SessionCompleted
+		r.model.Ended(context.Background(), session)
+		if len(p.ended) != 1 || p.ended[0] != session.MemorySessionID {
+			t.Errorf("ended: got %v", p.ended)
+		}
+	})
+}

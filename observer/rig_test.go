@@ -1,0 +1,340 @@
+package observer_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"claudemem"
+	"claudemem/observer"
+	"claudemem/observer/mode"
+	"claudemem/provider"
+	"claudemem/provider/model"
+	"claudemem/queue"
+	"claudemem/store"
+)
+
+// scripted is a Provider that answers from what it is shown, or as do says.
+type scripted struct {
+	name string
+	do   func(call int, r claudemem.ModelRequest) (claudemem.ModelAnswer, error)
+
+	mu       sync.Mutex
+	requests []claudemem.ModelRequest
+	sizes    []int // bytes of each request on the wire
+	input    int   // tokens of all requests
+	kept     map[string][]claudemem.ModelMessage
+	ended    []string
+}
+
+// keeping makes a provider that holds the conversations itself.
+func keeping(name string) *scripted {
+	return &scripted{name: name, kept: map[string][]claudemem.ModelMessage{}}
+}
+
+func (p *scripted) Name() string { return p.name }
+
+func (p *scripted) EndRun(run string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.ended = append(p.ended, run)
+	delete(p.kept, run)
+}
+
+func (p *scripted) Complete(ctx context.Context, r claudemem.ModelRequest) (claudemem.ModelAnswer, error) {
+	p.mu.Lock()
+	n := len(p.requests)
+	history := r.History
+	if p.kept != nil {
+		history = p.kept[r.Run]
+	}
+	r.History = slices.Clone(history)
+	p.requests = append(p.requests, r)
+	body, err := json.Marshal(map[string]any{
+		"model": "m", "max_tokens": r.MaxTokens, "system": r.System,
+		"messages": append(slices.Clone(history), claudemem.ModelMessage{Role: "user", Text: r.Prompt}),
+	})
+	if err != nil {
+		panic(err)
+	}
+	// As it is sent: an encoder of ours would escape these, no vendor's does.
+	size := len(strings.NewReplacer(`\u003c`, "<", `\u003e`, ">", `\u0026`, "&").Replace(string(body)))
+	p.sizes = append(p.sizes, size)
+	input := model.InputTokens(r)
+	p.input += input
+	do := p.do
+	p.mu.Unlock()
+	a := claudemem.ModelAnswer{Text: told(r), Model: "m"}
+	if do != nil {
+		if a, err = do(n, r); err != nil {
+			return a, err
+		}
+	}
+	a.Usage = claudemem.ModelUsage{Input: input, Output: claudemem.EstimateTokens(a.Text)}
+	if p.kept != nil {
+		p.mu.Lock()
+		p.kept[r.Run] = append(p.kept[r.Run], claudemem.ModelMessage{Role: "user", Text: r.Prompt}, claudemem.ModelMessage{Role: "assistant", Text: a.Text})
+		p.mu.Unlock()
+	}
+	return a, nil
+}
+
+func (p *scripted) calls() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var kinds []string
+	for _, r := range p.requests {
+		kinds = append(kinds, r.Kind)
+	}
+	return strings.Join(kinds, " ")
+}
+
+func (p *scripted) all() []claudemem.ModelRequest {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clone(p.requests)
+}
+
+var filePath = regexp.MustCompile(`file_path: (\S+)`)
+
+// told is what a decent model answers: an observation of the files that it is
+// shown, a checkpoint when it is asked for one.
+func told(r claudemem.ModelRequest) string {
+	var b strings.Builder
+	if r.Kind != "summary" {
+		var files []string
+		for _, m := range filePath.FindAllStringSubmatch(r.Prompt, -1) {
+			files = append(files, m[1])
+		}
+		title := fmt.Sprintf("Looked around %d", len(r.Prompt))
+		if len(files) > 0 {
+			title = "Reworked " + files[0]
+		}
+		fmt.Fprintf(&b, "<observation><type>change</type><title>%s</title><narrative>The work went on there, and the tests were kept green while %s changed its shape.</narrative><facts><fact>%s was looked at</fact></facts><files_modified>", title, strings.Join(files, ", "), strings.Join(files, " and "))
+		for _, f := range files {
+			fmt.Fprintf(&b, "<file>%s</file>", f)
+		}
+		b.WriteString("</files_modified></observation>")
+	}
+	if r.Kind != "observation" {
+		b.WriteString("<summary><request>work on it</request><completed>a step of the work</completed><next_steps>the next step</next_steps></summary>")
+	}
+	return b.String()
+}
+
+// rig is an observer on a real queue and store.
+type rig struct {
+	t        *testing.T
+	dir      string
+	store    *store.Store
+	queue    *queue.Queue
+	model    *observer.Model
+	observer *observer.Observer
+	choice   func(claudemem.Session) observer.Choice
+	options  func(*observer.ModelOptions)
+	schedule observer.Options
+	offline  *counting
+	events   int
+}
+
+// counting is the offline extraction with a note of what it got.
+type counting struct {
+	observer.Distiller
+	mu   sync.Mutex
+	keys []string
+}
+
+func (c *counting) Distil(ctx context.Context, b claudemem.Batch) (claudemem.Outcome, error) {
+	c.mu.Lock()
+	for _, e := range b.Events {
+		c.keys = append(c.keys, e.Key)
+	}
+	c.mu.Unlock()
+	return c.Distiller.Distil(ctx, b)
+}
+
+func (c *counting) got() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.keys)
+}
+
+func codeMode(t *testing.T) mode.Mode {
+	t.Helper()
+	m, err := mode.Load("code", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// choose makes a choice of one provider for all sessions.
+func choose(t *testing.T, p observer.Provider, keeps bool) func(claudemem.Session) observer.Choice {
+	m := codeMode(t)
+	return func(claudemem.Session) observer.Choice {
+		return observer.Choice{Provider: p, Mode: m, KeepsRuns: keeps}
+	}
+}
+
+// start opens the rig; within a synctest bubble, since waiting is part of it.
+func start(t *testing.T, choice func(claudemem.Session) observer.Choice, options func(*observer.ModelOptions), schedule observer.Options) *rig {
+	t.Helper()
+	r := &rig{t: t, dir: t.TempDir(), choice: choice, options: options, schedule: schedule}
+	r.open()
+	t.Cleanup(func() { r.close() })
+	return r
+}
+
+func (r *rig) open() {
+	r.t.Helper()
+	var err error
+	if r.store, err = store.Open(context.Background(), filepath.Join(r.dir, "memory.db"), store.Options{}); err != nil {
+		r.t.Fatal(err)
+	}
+	r.queue = queue.New(r.store, queue.Options{Rand: func() float64 { return 0 }})
+	if err := r.queue.Open(context.Background()); err != nil {
+		r.t.Fatal(err)
+	}
+	r.offline = &counting{Distiller: provider.NewOffline(provider.OfflineOptions{})}
+	o := observer.ModelOptions{
+		Choose: r.choice, Fallback: r.offline, Records: r.store, Runs: r.store, Notifier: r.store,
+		ErrorInText: model.ErrorInText, Batching: r.schedule.BatchingEnabled, BatchMaxSize: r.schedule.BatchMaxSize,
+		MergeMaxEvents: 3, WaitFor: time.Hour,
+	}
+	if r.options != nil {
+		r.options(&o)
+	}
+	r.model = observer.NewModel(o)
+	s := r.schedule
+	s.Fallback = r.offline
+	r.observer = observer.New(r.queue, r.store, r.model, s)
+	if err := r.observer.Open(context.Background()); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+func (r *rig) close() {
+	if r.store == nil {
+		return
+	}
+	for _, c := range []interface{ Close() error }{r.observer, r.queue, r.store} {
+		if err := c.Close(); err != nil {
+			r.t.Error(err)
+		}
+	}
+	r.store = nil
+}
+
+// restart is another worker on the same database.
+func (r *rig) restart() {
+	r.close()
+	r.open()
+}
+
+func (r *rig) enqueue(a claudemem.Arrival) claudemem.Receipt {
+	r.t.Helper()
+	r.events++
+	a.Event.DeliveryID = fmt.Sprintf("%08d", r.events)
+	a.Event.Host = claudemem.HostClaudeCode
+	a.Event.ProjectPath, a.Event.WorktreeRoot, a.Event.Cwd = "/home/dev/shop", "/home/dev/shop", "/home/dev/shop"
+	a.Event.OccurredAt = claudemem.MillisOf(time.Now()) + claudemem.Millis(r.events)
+	a.ReceivedAt = claudemem.MillisOf(time.Now())
+	if a.Key == "" {
+		a.Key = fmt.Sprintf("%s:%d", a.Event.Kind, r.events)
+	}
+	got, err := r.queue.Enqueue(context.Background(), a)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return got[0]
+}
+
+func (r *rig) prompt(session string) claudemem.SessionID {
+	r.t.Helper()
+	return r.enqueue(claudemem.Arrival{Event: claudemem.Event{Kind: claudemem.KindPrompt, HostSessionID: session, Prompt: fmt.Sprintf("work on part %d", r.events)}}).Session
+}
+
+// edit is a tool event on a file with about so many bytes of output.
+func (r *rig) edit(session, file string, size int) claudemem.Receipt {
+	r.t.Helper()
+	in, err := json.Marshal(map[string]string{"file_path": "/home/dev/shop/" + file, "old_string": "a", "new_string": "b"})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	line := "line of \"output\" that says something about <things> & others\n"
+	out, err := json.Marshal(map[string]string{"stdout": strings.Repeat(line, size/len(line))})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return r.enqueue(claudemem.Arrival{
+		Event: claudemem.Event{Kind: claudemem.KindTool, HostSessionID: session, ToolName: "Edit", ToolInput: in, ToolResponse: out},
+		Files: []claudemem.FileRef{{Path: file, Role: claudemem.FileModified, Hash: "h"}},
+	})
+}
+
+func (r *rig) tools(session string, n int) {
+	r.t.Helper()
+	for i := range n {
+		r.edit(session, fmt.Sprintf("src/file%d_%d.go", r.events, i), 500)
+	}
+}
+
+func (r *rig) stop(session string) {
+	r.t.Helper()
+	r.enqueue(claudemem.Arrival{Event: claudemem.Event{Kind: claudemem.KindStop, HostSessionID: session, LastAssistantMessage: "Done with this part."}})
+}
+
+func (r *rig) end(session string) {
+	r.t.Helper()
+	r.enqueue(claudemem.Arrival{Event: claudemem.Event{Kind: claudemem.KindSessionEnd, HostSessionID: session, Reason: "exit"}})
+}
+
+// idle waits until everybody waits.
+func (r *rig) idle() { synctest.Wait() }
+
+// settle waits until nothing is due.
+func (r *rig) settle() {
+	r.t.Helper()
+	if err := r.observer.Settle(context.Background()); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+func (r *rig) observations() []claudemem.Observation {
+	r.t.Helper()
+	all, err := r.store.Observations(context.Background(), claudemem.Query{})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	slices.SortFunc(all, func(a, b claudemem.Observation) int { return int(a.ID - b.ID) })
+	return all
+}
+
+func (r *rig) books() claudemem.Books {
+	r.t.Helper()
+	b, err := r.store.Books(context.Background())
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	if !b.Balanced() {
+		r.t.Errorf("books do not balance: %+v", b)
+	}
+	return b
+}
+
+func (r *rig) notices() []string {
+	r.t.Helper()
+	texts, err := r.store.Notices(context.Background())
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return texts
+}
