@@ -1,0 +1,232 @@
+package claude
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"claudemem"
+)
+
+const (
+	// helpTimeout is far above the 0.7 s that --help takes on a busy machine.
+	helpTimeout = 20 * time.Second
+	// maxHelp bounds what is read of it; 2.1.197 prints 15 KB.
+	maxHelp = 256 << 10
+)
+
+// capabilities are what a CLI can do, as far as it matters here.
+type capabilities struct {
+	path string
+	// safeMode drops every customisation and keeps an apiKeyHelper working;
+	// without it the settings are not loaded at all.
+	safeMode bool
+	// systemFile: the system prompt is read from a file, so that it is not in the
+	// list of processes and no shell has to quote it.
+	systemFile bool
+	// noSlashCommands and strictMCP are known to all CLIs since 2.0.
+	noSlashCommands bool
+}
+
+// needed are the options without which a run cannot be had, or not isolated.
+var needed = []string{"--input-format", "--output-format", "--system-prompt", "--session-id", "--resume", "--tools", "--strict-mcp-config"}
+
+// option finds the options that a help text names; (\[-file\])? is how it
+// abbreviates --system-prompt and --system-prompt-file.
+var option = regexp.MustCompile(`--[a-z][a-z-]*[a-z](\[-file\])?`)
+
+// parseHelp reads the CLI's --help. missing are the options that it lacks.
+func parseHelp(help []byte) (can capabilities, missing []string) {
+	known := map[string]bool{}
+	for _, name := range option.FindAllString(string(help), -1) {
+		if base, ok := strings.CutSuffix(name, "[-file]"); ok {
+			known[base+"-file"], name = true, base
+		}
+		known[name] = true
+	}
+	for _, name := range needed {
+		if !known[name] {
+			missing = append(missing, name)
+		}
+	}
+	can.safeMode = known["--safe-mode"]
+	if !can.safeMode && !known["--setting-sources"] {
+		missing = append(missing, "--safe-mode")
+	}
+	can.systemFile = known["--system-prompt-file"]
+	can.noSlashCommands = known["--disable-slash-commands"]
+	return can, missing
+}
+
+// detector remembers the capabilities of the last CLI that was looked at: a
+// CLI that updates itself has another time of modification.
+type detector struct {
+	// token (capacity 1) is had by whoever looks.
+	token chan struct{}
+
+	mu    sync.Mutex
+	path  string
+	stamp string
+	can   capabilities
+}
+
+func (d *detector) recall(path, stamp string) (capabilities, bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.can, d.path == path && d.stamp == stamp
+}
+
+func (d *detector) remember(path, stamp string, can capabilities) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.path, d.stamp, d.can = path, stamp, can
+}
+
+// Find returns the path of the CLI that command (a path or a name) means: in
+// PATH, else where its installers put it. environ says where home is.
+func Find(command string, environ []string) (string, error) {
+	path, err := exec.LookPath(command)
+	if err == nil {
+		return filepath.Abs(path)
+	}
+	home := homeOf(environ)
+	if home == "" || filepath.Base(command) != command {
+		return "", err
+	}
+	name := command
+	if runtime.GOOS == "windows" && filepath.Ext(name) == "" {
+		name += ".exe"
+	}
+	// A host that was started from a desktop has a short PATH.
+	for _, dir := range []string{filepath.Join(home, ".local", "bin"), filepath.Join(home, ".claude", "local")} {
+		if found, err := exec.LookPath(filepath.Join(dir, name)); err == nil {
+			return found, nil
+		}
+	}
+	return "", err
+}
+
+// detect finds the CLI and what it can do.
+func (p *Provider) detect(ctx context.Context) (capabilities, error) {
+	path, err := Find(p.opts.Command, p.opts.Environ)
+	if err != nil {
+		return capabilities{}, misconfigured("the claude CLI is not installed, or not in PATH")
+	}
+	info, err := os.Stat(path) // of what a link leads to
+	if err != nil {
+		return capabilities{}, misconfigured("the claude CLI cannot be read: " + p.clean(err.Error()))
+	}
+	stamp := strconv.FormatInt(info.ModTime().UnixNano(), 10) + " " + strconv.FormatInt(info.Size(), 10)
+	if can, ok := p.detector.recall(path, stamp); ok {
+		return can, nil
+	}
+	select {
+	case <-ctx.Done():
+		return capabilities{}, ctx.Err()
+	case <-p.detector.token:
+	}
+	defer func() { p.detector.token <- struct{}{} }()
+	if can, ok := p.detector.recall(path, stamp); ok {
+		return can, nil
+	}
+	help, err := p.help(ctx, path)
+	if err != nil {
+		if ctx.Err() != nil {
+			return capabilities{}, ctx.Err()
+		}
+		return capabilities{}, failed(&failure{class: claudemem.ClassTransient, free: true, text: "claude --help: " + p.clean(err.Error())})
+	}
+	can, missing := parseHelp(help)
+	if len(missing) > 0 {
+		return capabilities{}, misconfigured("this claude CLI lacks " + strings.Join(missing, ", ") + ": update it")
+	}
+	can.path = path
+	p.detector.remember(path, stamp, can)
+	p.opts.Logger.Debug("claude CLI found", "path", path, "safe_mode", can.safeMode, "system_prompt_file", can.systemFile)
+	return can, nil
+}
+
+// help is what the CLI prints for --help.
+func (p *Provider) help(ctx context.Context, path string) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, helpTimeout)
+	defer cancel()
+	cmd := exec.Command(path, "--help")
+	cmd.Dir, cmd.Env = p.dir, p.environ
+	out, stderr := &head{limit: maxHelp}, &head{limit: maxStderr}
+	cmd.Stdout, cmd.Stderr = out, stderr
+	cmd.WaitDelay = drainTime
+	group, err := p.starter.start(cmd)
+	if err != nil {
+		return nil, err
+	}
+	stop := context.AfterFunc(ctx, group.kill)
+	err = cmd.Wait()
+	stop()
+	group.release()
+	switch {
+	case ctx.Err() != nil:
+		return nil, errors.New("no answer")
+	case err != nil && len(bytes.TrimSpace(stderr.bytes())) > 0:
+		return nil, errors.New(err.Error() + ": " + string(stderr.bytes()))
+	case err != nil:
+		return nil, err
+	}
+	return out.bytes(), nil
+}
+
+func misconfigured(text string) error {
+	return failed(&failure{class: claudemem.ClassLogin, text: text, free: true})
+}
+
+// launch is what a process is started with; a request that wants something
+// else needs another process.
+type launch struct {
+	path      string
+	model     string
+	system    string
+	maxTokens int // 0: the CLI's own
+}
+
+// serves reports whether a process started with l can answer what wants want. A
+// higher bound of tokens than asked for is no reason for a new process.
+func (l launch) serves(want launch) bool {
+	enough := l.maxTokens == 0 || want.maxTokens > 0 && want.maxTokens <= l.maxTokens
+	want.maxTokens = l.maxTokens
+	return enough && l == want
+}
+
+// arguments are the command line. systemFile is empty where the system prompt
+// has to be on it.
+func (can capabilities) arguments(l launch, systemFile, id string, resume bool) []string {
+	args := []string{
+		"-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose",
+		"--model", l.model, "--tools", "", "--strict-mcp-config",
+	}
+	if can.noSlashCommands {
+		args = append(args, "--disable-slash-commands")
+	}
+	if can.safeMode {
+		args = append(args, "--safe-mode")
+	} else {
+		args = append(args, "--setting-sources", "")
+	}
+	switch {
+	case systemFile != "":
+		args = append(args, "--system-prompt-file", systemFile)
+	case l.system != "":
+		args = append(args, "--system-prompt", l.system)
+	}
+	if resume {
+		return append(args, "--resume", id)
+	}
+	return append(args, "--session-id", id)
+}

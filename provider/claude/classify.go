@@ -1,0 +1,167 @@
+package claude
+
+import (
+	"math"
+	"regexp"
+	"strings"
+	"time"
+	"unicode"
+
+	"claudemem"
+)
+
+// failure is the cause inside a ModelError: what went wrong in words that a
+// person may read.
+type failure struct {
+	class claudemem.ErrorClass
+	wait  time.Duration
+	text  string
+	// free: nothing was asked of the model.
+	free bool
+}
+
+func (f *failure) Error() string { return f.text }
+
+// Free reports that the call certainly cost nothing.
+func (f *failure) Free() bool { return f.free }
+
+// failed is the error of a call that cost nothing that we know of.
+func failed(f *failure) error {
+	return &claudemem.ModelError{Provider: Name, Class: f.class, Wait: f.wait, Err: f}
+}
+
+// maxWait bounds what may be asked for: the longest limit of a plan is a week's.
+const maxWait = 7 * 24 * time.Hour
+
+// problem is how a call went wrong, as far as the CLI said.
+type problem struct {
+	text   string
+	status int    // of the API's answer, 0 if unknown
+	kind   string // the CLI's own class: rate_limit, authentication_failed, billing_error, …
+	reason string // terminal_reason or stop_reason
+	wait   time.Duration
+	// limited: the subscription's limit is reached, until a moment that wait tells.
+	limited bool
+}
+
+// class is the table. Words come first where the CLI gives one status to
+// several things; what it does not recognise is transient, because it is not
+// known to be the events' fault.
+func (p problem) class() claudemem.ErrorClass {
+	said := strings.ToLower(p.text)
+	switch {
+	case p.reason == "prompt_too_long", p.status == 413,
+		hasAny(said, "prompt is too long", "prompt too long", "exceed context limit", "request too large"):
+		return claudemem.ClassPromptTooLong
+	case p.limited, p.kind == "billing_error", p.status == 402, quotaText.MatchString(said):
+		return claudemem.ClassQuota
+	case p.kind == "authentication_failed", p.kind == "oauth_org_not_allowed", p.status == 401, p.status == 403,
+		hasAny(said, "/login", "invalid api key", "not logged in", "setup-token", "oauth token"):
+		return claudemem.ClassLogin
+	case p.kind == "rate_limit", p.status == 429:
+		return claudemem.ClassRateLimit
+	case p.kind == "model_not_found", p.status == 404, hasAny(said, "issue with the selected model", "unknown option"):
+		return claudemem.ClassLogin // somebody has to set it right
+	case p.kind == "overloaded", p.kind == "server_error", p.status >= 500, p.status == 408, p.status == 409:
+		return claudemem.ClassTransient
+	case p.reason == "refusal", hasAny(said, "usage policy"),
+		p.kind == "invalid_request", p.kind == "max_output_tokens", p.status == 400, p.status == 422,
+		hasAny(said, "failed to parse json", "output token maximum"):
+		return claudemem.ClassGarbage
+	}
+	return claudemem.ClassTransient
+}
+
+// fail turns a problem into the error of a call.
+func (p *Provider) fail(what problem, usage claudemem.ModelUsage, free bool) error {
+	f := &failure{class: what.class(), text: p.clean(what.text), free: free}
+	if f.class == claudemem.ClassRateLimit || f.class == claudemem.ClassQuota || f.class == claudemem.ClassTransient {
+		f.wait = min(max(what.wait, 0), maxWait)
+	}
+	if f.class == claudemem.ClassQuota && f.wait == 0 {
+		f.wait = resetIn(what.text, p.opts.Clock())
+	}
+	return &claudemem.ModelError{Provider: Name, Class: f.class, Wait: f.wait, Usage: usage, Err: f}
+}
+
+func hasAny(said string, words ...string) bool {
+	for _, w := range words {
+		if strings.Contains(said, w) {
+			return true
+		}
+	}
+	return false
+}
+
+// quotaText is how the CLI words that a plan's limit is reached, in lower case.
+var quotaText = regexp.MustCompile(`credit balance (is )?too low|usage limit reached|you(['’]ve| have) (hit|reached) your [a-z0-9 -]{0,40}limit|` +
+	`\b(5-hour|weekly|daily|monthly|session|opus|sonnet) (usage )?limit reached|out of (extra usage|credits)|specified api usage limits`)
+
+// errorText is how an answer begins that is an error in plain words, although
+// the CLI calls it a success (seen with gateways). Only beginnings, only short
+// answers without an element: an observation may speak of limits.
+var errorText = regexp.MustCompile(`(?i)^(api error(: | \()[0-9A-Z]|credit balance is too low|claude (ai |code )?usage limit reached|` +
+	`you(['’]ve| have) (hit|reached) your [a-z0-9 -]{0,40}limit|(5-hour|weekly|session|opus) (usage )?limit reached|` +
+	`not logged in\b.{0,40}/login|invalid api key\b|please run /login|oauth token (has expired|revoked)|prompt is too long[.!]?$)`)
+
+// maxErrorText is how long such an answer can be.
+const maxErrorText = 400
+
+// isError reports whether answer is an error and none.
+func isError(answer string) bool {
+	answer = strings.TrimSpace(answer)
+	return len(answer) <= maxErrorText && !strings.Contains(answer, "<") && errorText.MatchString(answer)
+}
+
+// apiStatus finds the status in the CLI's own words.
+var apiStatus = regexp.MustCompile(`(?i)^api error:? ?\(?([45][0-9]{2})\b`)
+
+// resetAt finds the moment that older CLIs put behind "usage limit reached".
+var resetAt = regexp.MustCompile(`limit reached\|([0-9]{10})\b`)
+
+func resetIn(text string, now time.Time) time.Duration {
+	m := resetAt.FindStringSubmatch(text)
+	if m == nil {
+		return 0
+	}
+	seconds := 0
+	for _, digit := range m[1] {
+		seconds = seconds*10 + int(digit-'0')
+	}
+	return until(float64(seconds), now)
+}
+
+// until is how long it is to a moment in seconds since 1970, at most maxWait.
+func until(epoch float64, now time.Time) time.Duration {
+	left := epoch - float64(now.Unix())
+	switch {
+	case math.IsNaN(left) || left <= 0:
+		return 0
+	case left >= maxWait.Seconds():
+		return maxWait
+	}
+	return time.Duration(left * float64(time.Second))
+}
+
+// maxDetail bounds how much of a foreign text goes into an error, in runes.
+const maxDetail = 300
+
+// keyLike finds what looks like a key.
+var keyLike = regexp.MustCompile(`\b(sk|pk|rk)[-_][A-Za-z0-9_*.-]{4,}|(?i:\bbearer )[A-Za-z0-9._~+/*=-]{8,}|://[^/\s@]+@|(?i:(key|token|secret|password)["']?[=:]\s*["']?)[A-Za-z0-9._~+/*-]{8,}`)
+
+// clean makes foreign text fit to be in an error and a log: one line, short,
+// without keys.
+func (p *Provider) clean(text string) string {
+	// Keys go first: one across the cut would survive in part.
+	for _, secret := range p.secrets {
+		text = strings.ReplaceAll(text, secret, "[redacted]")
+	}
+	text = keyLike.ReplaceAllString(text, "[redacted]")
+	text = strings.Join(strings.FieldsFunc(strings.ToValidUTF8(text, "?"), func(r rune) bool {
+		return unicode.IsSpace(r) || unicode.IsControl(r)
+	}), " ")
+	if runes := []rune(text); len(runes) > maxDetail {
+		text = string(runes[:maxDetail]) + "…"
+	}
+	return text
+}

@@ -1,0 +1,265 @@
+package claude
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"claudemem"
+)
+
+// Name is the provider's name in settings and in the ledger.
+const Name = "claude"
+
+// MaxRequestBytes is the largest conversation that is sent, as JSON: system
+// prompt, history, prompt and what the CLI adds of its own (SPEC 5).
+const MaxRequestBytes = 64 << 10
+
+const (
+	// ownBytes is what the CLI adds to a request: 1.2 KB were measured.
+	ownBytes = 3 << 10
+	// defaultModel is the cheapest family, by the alias that follows its versions.
+	defaultModel = "haiku"
+	// defaultProcesses is MAX_OBSERVERS' default.
+	defaultProcesses = 2
+	// defaultIdle is SPEC 5's.
+	defaultIdle = 3 * time.Minute
+	// defaultTimeout is far above what an answer of a few thousand tokens takes,
+	// the CLI's start and its two retries included.
+	defaultTimeout = 3 * time.Minute
+	// endGrace is what a process gets between the end of its stdin and its death;
+	// it needs 30 ms.
+	endGrace = 2 * time.Second
+)
+
+// Auth says whose account the CLI uses.
+type Auth string
+
+// With AuthSubscription the CLI uses the login that it keeps itself, and no
+// ANTHROPIC_* variable reaches it. AuthInherit hands them on: ANTHROPIC_API_KEY,
+// ANTHROPIC_BASE_URL and what selects Bedrock or Vertex.
+const (
+	AuthSubscription Auth = "subscription"
+	AuthInherit      Auth = "inherit"
+)
+
+// Options are a Provider's; a zero value means the default unless it says otherwise.
+type Options struct {
+	// Command is the CLI's path, or its name in PATH; "claude".
+	Command string
+	// Model for requests that name none; "haiku".
+	Model string
+	// Dir is the processes' own working directory, <data>/observer; needed, made
+	// when it is not there.
+	Dir string
+	// Auth is AuthSubscription.
+	Auth Auth
+	// MaxProcesses at a time, 2.
+	MaxProcesses int
+	// IdleAfter is when a process without work ends, 3 minutes.
+	IdleAfter time.Duration
+	// Timeout of one call, 3 minutes. Waiting for a slot does not count.
+	Timeout time.Duration
+	// Environ is what the CLI's environment is made from; os.Environ().
+	Environ []string
+	// Logger gets what happens to processes; none by default.
+	Logger *slog.Logger
+	// Clock is the time of day; time.Now.
+	Clock func() time.Time
+}
+
+// Provider is the CLI as a model. It is safe for concurrent use.
+type Provider struct {
+	opts     Options
+	dir      string   // Dir as the CLI sees it: absolute, without symbolic links
+	environ  []string // for every process
+	secrets  []string // values in environ that no error may hold
+	projects string   // where the CLI keeps Dir's transcripts
+	detector detector
+	starter  starter
+
+	// life ends with Close; every call in flight ends with it.
+	life context.Context
+	end  context.CancelFunc
+	// work counts calls, evictions and watchers, all of which Close waits for.
+	work sync.WaitGroup
+
+	mu      sync.Mutex
+	closed  bool
+	runs    map[string]*conversation
+	waiting []*waiter // in the order in which they came
+	slots   int       // in use, at most opts.MaxProcesses
+	uses    uint64    // counts calls; the order of last uses
+}
+
+// New makes the provider. It starts nothing and looks for no CLI yet: that one
+// is missing is the first call's error. An error is about Options.
+func New(options Options) (*Provider, error) {
+	options.Command = cmp.Or(options.Command, "claude")
+	options.Model = cmp.Or(options.Model, defaultModel)
+	options.Auth = cmp.Or(options.Auth, AuthSubscription)
+	options.IdleAfter = cmp.Or(options.IdleAfter, defaultIdle)
+	options.Timeout = cmp.Or(options.Timeout, defaultTimeout)
+	if options.MaxProcesses <= 0 {
+		options.MaxProcesses = defaultProcesses
+	}
+	if options.Auth != AuthSubscription && options.Auth != AuthInherit {
+		return nil, fmt.Errorf("claude provider: CLAUDE_AUTH %q: it is %s or %s", options.Auth, AuthSubscription, AuthInherit)
+	}
+	if options.Dir == "" {
+		return nil, errors.New("claude provider: no working directory")
+	}
+	if options.Environ == nil {
+		options.Environ = os.Environ()
+	}
+	if options.Logger == nil {
+		options.Logger = slog.New(slog.DiscardHandler)
+	}
+	if options.Clock == nil {
+		options.Clock = time.Now
+	}
+	dir, err := ownDir(options.Dir)
+	if err != nil {
+		return nil, fmt.Errorf("claude provider: working directory: %w", err)
+	}
+	p := &Provider{
+		opts:    options,
+		dir:     dir,
+		environ: environment(options.Environ, options.Auth, dir),
+		runs:    map[string]*conversation{},
+	}
+	p.secrets = secretsOf(p.environ)
+	p.projects = projectDir(p.environ, dir)
+	p.detector.token = make(chan struct{}, 1)
+	p.detector.token <- struct{}{}
+	p.life, p.end = context.WithCancel(context.Background())
+	removeSystemFiles(dir)
+	return p, nil
+}
+
+// ownDir makes dir and returns it as the CLI will see it.
+func ownDir(dir string) (string, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return "", err
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", err
+	}
+	return filepath.EvalSymlinks(dir)
+}
+
+// Name is the provider's.
+func (p *Provider) Name() string { return Name }
+
+// Complete continues the run's conversation by one turn. Calls of one run come
+// one after the other.
+func (p *Provider) Complete(ctx context.Context, request claudemem.ModelRequest) (claudemem.ModelAnswer, error) {
+	if err := ctx.Err(); err != nil {
+		return claudemem.ModelAnswer{}, err
+	}
+	once := request.Run == ""
+	if once { // a conversation of one turn, that nobody will end
+		request.Run = newUUID()
+	}
+	c, err := p.acquire(ctx, request.Run)
+	if err != nil {
+		return claudemem.ModelAnswer{}, err
+	}
+	defer p.release(c)
+	if once {
+		p.mu.Lock()
+		c.ended = true
+		p.mu.Unlock()
+	}
+	call, cancel := context.WithTimeout(ctx, p.opts.Timeout)
+	defer cancel()
+	defer context.AfterFunc(p.life, cancel)()
+
+	answer, err := c.answer(call, request)
+	switch {
+	case err == nil:
+		return answer, nil
+	case ctx.Err() != nil:
+		return claudemem.ModelAnswer{}, ctx.Err()
+	case p.life.Err() != nil:
+		return claudemem.ModelAnswer{}, failed(errClosed)
+	case call.Err() != nil:
+		return claudemem.ModelAnswer{}, failed(&failure{class: claudemem.ClassTransient, text: fmt.Sprintf("no answer within %v", p.opts.Timeout)})
+	}
+	return claudemem.ModelAnswer{}, err
+}
+
+var errClosed = &failure{class: claudemem.ClassTransient, text: "the provider is closed", free: true}
+
+// EndRun ends the run's process and deletes its transcript; a call in flight is
+// let finish first. The run may begin again, with nothing known of it.
+func (p *Provider) EndRun(run string) {
+	if run == "" {
+		return
+	}
+	p.mu.Lock()
+	if p.closed {
+		p.mu.Unlock()
+		return
+	}
+	c := p.conversation(run)
+	if c.busy {
+		c.ended = true // release sees it
+		p.mu.Unlock()
+		return
+	}
+	c.busy, c.ended = true, true
+	c.stopIdling()
+	p.work.Add(1)
+	p.mu.Unlock()
+	p.release(c)
+}
+
+// Close ends all calls and processes and waits until they are gone. Transcripts
+// stay, so that the next worker can resume.
+func (p *Provider) Close() error {
+	p.mu.Lock()
+	if p.closed {
+		p.mu.Unlock()
+		p.work.Wait()
+		return nil
+	}
+	p.closed = true
+	p.end()
+	for _, w := range p.waiting {
+		w.granted <- nil
+	}
+	p.waiting = nil
+	for _, c := range p.runs {
+		if !c.busy {
+			p.evict(c)
+		}
+	}
+	p.mu.Unlock()
+	p.work.Wait()
+	p.starter.close()
+	return nil
+}
+
+// newUUID is a random one (RFC 9562, version 4).
+func newUUID() string {
+	var b [16]byte
+	rand.Read(b[:]) // never fails
+	return formatUUID(b, 4)
+}
+
+func formatUUID(b [16]byte, version byte) string {
+	b[6] = b[6]&0x0f | version<<4
+	b[8] = b[8]&0x3f | 0x80
+	s := hex.EncodeToString(b[:])
+	return s[:8] + "-" + s[8:12] + "-" + s[12:16] + "-" + s[16:20] + "-" + s[20:]
+}

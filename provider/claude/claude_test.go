@@ -1,0 +1,687 @@
+package claude
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"claudemem"
+)
+
+var testNow = time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
+
+const (
+	runA = "aaaaaaaa-0000-4000-8000-000000000001"
+	runB = "bbbbbbbb-0000-4000-8000-000000000002"
+	runC = "cccccccc-0000-4000-8000-000000000003"
+
+	testKey = "sk-ant-test-0123456789abcdef"
+)
+
+func testContext() context.Context { return context.Background() }
+
+func request(run, prompt string, history ...string) claudemem.ModelRequest {
+	r := claudemem.ModelRequest{Run: run, System: "You observe.", Prompt: prompt}
+	for i, text := range history {
+		r.History = append(r.History, claudemem.ModelMessage{Role: []string{"user", "assistant"}[i%2], Text: text})
+	}
+	return r
+}
+
+// bench is a place where fake CLIs work.
+type bench struct {
+	t    *testing.T
+	home string
+	dir  string
+	log  string
+	env  []string
+	logs bytes.Buffer
+	mu   sync.Mutex
+}
+
+func newBench(t *testing.T, env ...string) *bench {
+	t.Helper()
+	root, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &bench{t: t, home: filepath.Join(root, "home"), dir: filepath.Join(root, "data", "observer"), log: filepath.Join(root, "log")}
+	b.env = append([]string{
+		"HOME=" + b.home, "USERPROFILE=" + b.home, "PATH=" + os.Getenv("PATH"), "SystemRoot=" + os.Getenv("SystemRoot"),
+		"GORACE=atexit_sleep_ms=0", "FAKE_CLAUDE=new", "FAKE_LOG=" + b.log, "ANTHROPIC_API_KEY=" + testKey, "CLAUDECODE=1", "CLAUDE_CODE_SESSION_ID=outer",
+	}, env...)
+	return b
+}
+
+// Write makes b the sink of logs.
+func (b *bench) Write(line []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.logs.Write(line)
+}
+
+// open makes a provider that is closed, and checked for leftovers, at the end.
+func (b *bench) open(change ...func(*Options)) *Provider {
+	b.t.Helper()
+	options := Options{
+		Command: os.Args[0], Dir: b.dir, Auth: AuthInherit, Environ: b.env, Clock: func() time.Time { return testNow },
+		Logger: slog.New(slog.NewTextHandler(b, &slog.HandlerOptions{Level: slog.LevelDebug})),
+	}
+	for _, c := range change {
+		c(&options)
+	}
+	p, err := New(options)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.t.Cleanup(func() {
+		p.Close()
+		b.noneLeft()
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		if strings.Contains(b.logs.String(), testKey) {
+			b.t.Error("the key is in the log")
+		}
+	})
+	return p
+}
+
+func processes(n int) func(*Options)         { return func(o *Options) { o.MaxProcesses = n } }
+func timeout(d time.Duration) func(*Options) { return func(o *Options) { o.Timeout = d } }
+func idleAfter(d time.Duration) func(*Options) {
+	return func(o *Options) { o.IdleAfter = d }
+}
+
+// records are the fake's log, of one kind or of all.
+func (b *bench) records(at string) []record {
+	b.t.Helper()
+	text, err := os.ReadFile(b.log)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		b.t.Fatal(err)
+	}
+	var all []record
+	for line := range strings.Lines(string(text)) {
+		var r record
+		if err := json.Unmarshal([]byte(line), &r); err != nil {
+			b.t.Fatalf("log line %q: %v", line, err)
+		}
+		if at == "" || r.At == at {
+			all = append(all, r)
+		}
+	}
+	return all
+}
+
+func (b *bench) prompts() []string {
+	var all []string
+	for _, r := range b.records("prompt") {
+		all = append(all, r.Prompt)
+	}
+	return all
+}
+
+// starts tells how each process took up its session: "A new" or "A resumed".
+func (b *bench) starts() []string {
+	var all []string
+	for _, r := range b.records("start") {
+		how := " new"
+		if slices.Contains(r.Args, "--resume") {
+			how = " resumed"
+		}
+		all = append(all, strings.ToUpper(r.Session[:1])+how)
+	}
+	return all
+}
+
+// noneLeft fails when a process of the fake is still there.
+func (b *bench) noneLeft() {
+	b.t.Helper()
+	for _, r := range b.records("start") {
+		if !gone(r.PID) {
+			b.t.Errorf("process %d is left", r.PID)
+		}
+	}
+	if left, _ := filepath.Glob(filepath.Join(b.dir, "*")); len(left) > 0 {
+		b.t.Errorf("files left in the working directory: %q", left)
+	}
+}
+
+func (b *bench) transcript(run string) string {
+	return filepath.Join(b.home, ".claude", "projects", slug(b.dir), sessionID(run)+".jsonl")
+}
+
+func ask(t *testing.T, p *Provider, r claudemem.ModelRequest) string {
+	t.Helper()
+	answer, err := p.Complete(t.Context(), r)
+	if err != nil {
+		t.Fatalf("%q: %v", r.Prompt, err)
+	}
+	return answer.Text
+}
+
+// eventually waits for what happens in another process.
+func eventually(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); !ok(); time.Sleep(2 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("not in 20 s: %s", what)
+		}
+	}
+}
+
+func wantStarts(t *testing.T, b *bench, want ...string) {
+	t.Helper()
+	if diff := cmp.Diff(want, b.starts()); diff != "" {
+		t.Errorf("processes (-want +got):\n%s", diff)
+	}
+}
+
+func TestTurnAfterTurnInOneProcess(t *testing.T) {
+	b := newBench(t)
+	p := b.open()
+	answer, err := p.Complete(t.Context(), request(runA, "one"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := claudemem.ModelAnswer{Text: "<a>one after 0</a>", Model: "claude-haiku-test", Usage: claudemem.ModelUsage{Input: 110, Output: 10, Cached: 50}}
+	if diff := cmp.Diff(want, answer); diff != "" {
+		t.Errorf("first answer (-want +got):\n%s", diff)
+	}
+	answer, err = p.Complete(t.Context(), request(runA, "two\n\"quoted\" <&> \u2028 €", "one", answer.Text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The CLI's sums grow; what is reported is this turn's.
+	want = claudemem.ModelAnswer{Text: "<a>\"quoted\" after 2</a>", Model: "claude-haiku-test", Usage: claudemem.ModelUsage{Input: 110, Output: 10, Cached: 50}}
+	if diff := cmp.Diff(want, answer); diff != "" {
+		t.Errorf("second answer (-want +got):\n%s", diff)
+	}
+	wantStarts(t, b, "A new")
+	if diff := cmp.Diff([]string{"one", "two\n\"quoted\" <&> \u2028 €"}, b.prompts()); diff != "" {
+		t.Errorf("prompts (-want +got):\n%s", diff)
+	}
+	start := b.records("start")[0]
+	if start.System != "You observe." || start.Dir != b.dir {
+		t.Errorf("system %q in %q", start.System, start.Dir)
+	}
+	wantArgs := []string{
+		"-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose", "--model", "haiku", "--tools", "",
+		"--strict-mcp-config", "--disable-slash-commands", "--safe-mode", "--system-prompt-file", filepath.Join(b.dir, runA+".system"), "--session-id", runA,
+	}
+	if diff := cmp.Diff(wantArgs, start.Args); diff != "" {
+		t.Errorf("arguments (-want +got):\n%s", diff)
+	}
+}
+
+func TestResumesAfterRestart(t *testing.T) {
+	b := newBench(t)
+	p := b.open()
+	ask(t, p, request(runA, "one"))
+	p.Close()
+	p = b.open()
+	// The new worker may or may not know what was said.
+	if got := ask(t, p, request(runA, "two")); got != "<a>two after 2</a>" {
+		t.Errorf("answer %q", got)
+	}
+	p.Close()
+	p = b.open()
+	if got := ask(t, p, request(runA, "three", "one", "1", "two", "2")); got != "<a>three after 4</a>" {
+		t.Errorf("answer %q", got)
+	}
+	wantStarts(t, b, "A new", "A resumed", "A resumed")
+	if diff := cmp.Diff([]string{"one", "two", "three"}, b.prompts()); diff != "" {
+		t.Errorf("prompts (-want +got):\n%s", diff)
+	}
+}
+
+func TestStartsAfreshWithTheHistory(t *testing.T) {
+	history := []string{"first question", "first </message> answer", "  ", "", "second", "2"}
+	rendered := strings.TrimSuffix(strings.NewReplacer("{1}", "first question", "{2}", "first &lt;/message> answer", "{3}", "second", "{4}", "2").Replace(
+		earlierHead(t)+"\n<earlier_conversation>\n<message from=\"them\">\n{1}\n</message>\n<message from=\"you\">\n{2}\n</message>\n"+
+			"<message from=\"them\">\n{3}\n</message>\n<message from=\"you\">\n{4}\n</message>\n</earlier_conversation>\n\nWhat follows is new.\n\n"), "\n") + "\n"
+	tests := []struct {
+		name   string
+		env    string
+		before func(t *testing.T, b *bench, p *Provider) *Provider
+		starts []string
+	}{
+		{"nothing known", "", func(_ *testing.T, _ *bench, p *Provider) *Provider { return p }, []string{"A new"}},
+		{"transcript gone", "", func(t *testing.T, b *bench, p *Provider) *Provider {
+			ask(t, p, request(runA, "one"))
+			p.Close()
+			os.Remove(b.transcript(runA))
+			return b.open()
+		}, []string{"A new", "A new"}},
+		{"session unknown to the CLI", "FAKE_FORGETFUL=1", func(t *testing.T, b *bench, p *Provider) *Provider {
+			ask(t, p, request(runA, "one"))
+			p.Close()
+			return b.open()
+		}, []string{"A new", "A resumed", "A new"}},
+		{"transcript is garbage", "", func(t *testing.T, b *bench, p *Provider) *Provider {
+			ask(t, p, request(runA, "one"))
+			p.Close()
+			if err := os.WriteFile(b.transcript(runA), []byte("\x00garbage\n{\"type\":"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			return b.open()
+		}, []string{"A new", "A new"}},
+		{"the caller knows more", "", func(t *testing.T, _ *bench, p *Provider) *Provider {
+			ask(t, p, request(runA, "one")) // the rest was said to another provider
+			return p
+		}, []string{"A new", "A new"}},
+		{"a failed turn", "", func(t *testing.T, b *bench, p *Provider) *Provider {
+			if _, err := p.Complete(t.Context(), request(runA, "status 529 overloaded", history...)); err == nil {
+				t.Error("no error")
+			}
+			return p
+		}, []string{"A new", "A new"}},
+		{"a turn that a killed worker left open", "", func(t *testing.T, b *bench, p *Provider) *Provider {
+			ask(t, p, request(runA, "one"))
+			p.Close()
+			file, err := os.OpenFile(b.transcript(runA), os.O_APPEND|os.O_WRONLY, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			file.WriteString(`{"type":"user","message":{"role":"user","content":"open"}}` + "\n")
+			file.Close()
+			return b.open()
+		}, []string{"A new", "A new"}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			b := newBench(t, test.env)
+			p := test.before(t, b, b.open())
+			if got := ask(t, p, request(runA, "next", history...)); got != "<a>next after 0</a>" {
+				t.Errorf("answer %q", got)
+			}
+			wantStarts(t, b, test.starts...)
+			prompts := b.prompts()
+			if diff := cmp.Diff(rendered+"next", prompts[len(prompts)-1]); diff != "" {
+				t.Errorf("prompt (-want +got):\n%s", diff)
+			}
+			// From here on it is known again.
+			ask(t, p, request(runA, "more", append(history, "next", "x")...))
+			if prompts = b.prompts(); prompts[len(prompts)-1] != "more" {
+				t.Errorf("prompt %q", prompts[len(prompts)-1])
+			}
+		})
+	}
+}
+
+func earlierHead(t *testing.T) string {
+	t.Helper()
+	head, _, ok := strings.Cut(earlierText, "\n<earlier_conversation>")
+	if !ok {
+		t.Fatal("earlier.md has no conversation")
+	}
+	return head
+}
+
+// A failed prompt stays in the CLI's history. When the caller has none of its
+// own, what went before is worth more than being rid of it.
+func TestResumesAfterFailureWithoutHistory(t *testing.T) {
+	b := newBench(t)
+	p := b.open()
+	ask(t, p, request(runA, "one"))
+	if _, err := p.Complete(t.Context(), request(runA, "status 529 overloaded")); err == nil {
+		t.Error("no error")
+	}
+	if got := ask(t, p, request(runA, "two")); got != "<a>two after 2</a>" {
+		t.Errorf("answer %q", got)
+	}
+	wantStarts(t, b, "A new", "A resumed")
+}
+
+// The CLI keeps transcripts where we do not look for them (another rule for the
+// directory's name): its own word about the session is followed.
+func TestResumesWhatItFindsInUse(t *testing.T) {
+	b := newBench(t)
+	b.env = append(b.env, "FAKE_ELSEWHERE="+t.TempDir())
+	p := b.open()
+	ask(t, p, request(runA, "one"))
+	p.Close()
+	p = b.open()
+	if got := ask(t, p, request(runA, "two")); got != "<a>two after 2</a>" {
+		t.Errorf("answer %q", got)
+	}
+	wantStarts(t, b, "A new", "A new", "A resumed")
+}
+
+func TestDiedWhileIdle(t *testing.T) {
+	b := newBench(t)
+	p := b.open()
+	ask(t, p, request(runA, "one"))
+	killProcess(t, b.records("start")[0].PID)
+	if got := ask(t, p, request(runA, "two", "one", "1")); got != "<a>two after 2</a>" {
+		t.Errorf("answer %q", got)
+	}
+	wantStarts(t, b, "A new", "A resumed")
+}
+
+func TestOtherParametersNeedAnotherProcess(t *testing.T) {
+	b := newBench(t)
+	p := b.open()
+	r := request(runA, "one")
+	r.MaxTokens = 1000
+	ask(t, p, r)
+	r = request(runA, "fewer tokens", "one", "1")
+	r.MaxTokens = 500
+	ask(t, p, r)
+	wantStarts(t, b, "A new")
+	r = request(runA, "more tokens", "one", "1", "", "")
+	r.MaxTokens = 2000
+	ask(t, p, r)
+	r = request(runA, "another model")
+	r.Model, r.MaxTokens = "sonnet", 2000
+	ask(t, p, r)
+	r.System, r.Prompt = "You observe more.", "another system prompt"
+	ask(t, p, r)
+	wantStarts(t, b, "A new", "A resumed", "A resumed", "A resumed")
+	var tokens, models, systems []string
+	for _, s := range b.records("start") {
+		tokens = append(tokens, lookup(s.Env, "CLAUDE_CODE_MAX_OUTPUT_TOKENS"))
+		models = append(models, s.Args[slices.Index(s.Args, "--model")+1])
+		systems = append(systems, s.System)
+	}
+	if diff := cmp.Diff([]string{"1000", "2000", "2000", "2000"}, tokens); diff != "" {
+		t.Errorf("tokens (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"haiku", "haiku", "sonnet", "sonnet"}, models); diff != "" {
+		t.Errorf("models (-want +got):\n%s", diff)
+	}
+	if systems[3] != "You observe more." {
+		t.Errorf("system prompt %q", systems[3])
+	}
+}
+
+func TestConversationTooLong(t *testing.T) {
+	b := newBench(t)
+	p := b.open()
+	isTooLong := func(err error) {
+		t.Helper()
+		var failed *claudemem.ModelError
+		if !errors.As(err, &failed) || failed.Class != claudemem.ClassPromptTooLong {
+			t.Fatalf("error %v", err)
+		}
+	}
+	_, err := p.Complete(t.Context(), request(runA, strings.Repeat("p", MaxRequestBytes)))
+	isTooLong(err)
+	_, err = p.Complete(t.Context(), request(runA, "p", "x"+strings.Repeat("\n", MaxRequestBytes/2)))
+	isTooLong(err) // a line's end is two bytes in JSON
+	wantStarts(t, b)
+
+	half := strings.Repeat("h", MaxRequestBytes/2)
+	ask(t, p, request(runB, "one "+half))
+	_, err = p.Complete(t.Context(), request(runB, "two "+half, "one "+half, "1"))
+	isTooLong(err)
+	// The caller has a shorter history: what it believes counts.
+	if got := ask(t, p, request(runB, "two "+half, "one", "1")); got != "<a>two after 0</a>" {
+		t.Errorf("answer %q", got)
+	}
+	// It has none: it learns that there is no more room, then is believed.
+	_, err = p.Complete(t.Context(), request(runB, "three "+half))
+	isTooLong(err)
+	if got := ask(t, p, request(runB, "three "+half)); got != "<a>three after 0</a>" {
+		t.Errorf("answer %q", got)
+	}
+	// The same after a restart.
+	p.Close()
+	p = b.open()
+	_, err = p.Complete(t.Context(), request(runB, "four "+half))
+	isTooLong(err)
+	for _, prompt := range b.prompts() {
+		if jsonSize(prompt) > MaxRequestBytes {
+			t.Errorf("a prompt of %d bytes was sent", jsonSize(prompt))
+		}
+	}
+}
+
+func TestFailures(t *testing.T) {
+	type want struct {
+		class claudemem.ErrorClass
+		wait  time.Duration
+		free  bool
+		text  string
+	}
+	tests := []struct {
+		prompt string
+		want   want
+	}{
+		{"status 401 authentication_failed", want{claudemem.ClassLogin, 0, true, "401"}},
+		{"status 403 authentication_failed", want{claudemem.ClassLogin, 0, true, "403"}},
+		{"status 404 model_not_found", want{claudemem.ClassLogin, 0, true, "404"}},
+		{"status 400 billing_error", want{claudemem.ClassQuota, 0, true, "400"}},
+		{"status 400 invalid_request", want{claudemem.ClassGarbage, 0, true, "400"}},
+		{"status 413 invalid_request", want{claudemem.ClassPromptTooLong, 0, true, "413"}},
+		{"status 429 rate_limit", want{claudemem.ClassRateLimit, 0, true, "429"}},
+		{"status 500 server_error", want{claudemem.ClassTransient, 0, true, "500"}},
+		{"status 529 server_error", want{claudemem.ClassTransient, 0, true, "529"}},
+		{"retryfail", want{claudemem.ClassRateLimit, 7 * time.Second, true, "429"}},
+		{"retrylong", want{claudemem.ClassRateLimit, 2 * time.Minute, true, "wait for 2m0s"}},
+		{"limit", want{claudemem.ClassQuota, 90 * time.Minute, true, "session limit"}},
+		{"says Claude AI usage limit reached|1772604367", want{claudemem.ClassQuota, time.Hour, true, "usage limit"}},
+		{"says Credit balance is too low", want{claudemem.ClassQuota, 0, true, "Credit balance"}},
+		{"says OAuth token has expired · Please run /login", want{claudemem.ClassLogin, 0, true, "/login"}},
+		{"says Something that nobody has ever seen", want{claudemem.ClassTransient, 0, true, "nobody"}},
+		{"says API Error: Failed to parse JSON", want{claudemem.ClassGarbage, 0, true, "JSON"}},
+		{"calls You've hit your weekly limit · resets Monday", want{claudemem.ClassQuota, 0, false, "weekly limit"}},
+		{"calls API Error: 529 Overloaded", want{claudemem.ClassTransient, 0, false, "529"}},
+		{"calls Invalid API key · Please run /login", want{claudemem.ClassLogin, 0, false, "/login"}},
+		{"toolong", want{claudemem.ClassPromptTooLong, 0, true, "too long"}},
+		{"refuse", want{claudemem.ClassGarbage, 0, false, "Usage Policy"}},
+		{"empty", want{claudemem.ClassGarbage, 0, false, "empty answer"}},
+		{"interrupted", want{claudemem.ClassTransient, 0, true, "error_during_execution"}},
+		{"cut", want{claudemem.ClassTransient, 0, false, "without an answer"}},
+		{"nonsense", want{claudemem.ClassTransient, 0, false, "without an answer"}},
+		{"exit 3", want{claudemem.ClassTransient, 0, false, "exit status 3"}},
+		{"huge 6000000", want{claudemem.ClassGarbage, 0, false, "longer than"}},
+	}
+	b := newBench(t)
+	p := b.open()
+	for _, test := range tests {
+		t.Run(test.prompt, func(t *testing.T) {
+			_, err := p.Complete(t.Context(), request(newUUID(), test.prompt))
+			var e *claudemem.ModelError
+			if !errors.As(err, &e) {
+				t.Fatalf("error %v", err)
+			}
+			var free interface{ Free() bool }
+			got := want{e.Class, e.Wait, errors.As(err, &free) && free.Free(), test.want.text}
+			if got != test.want || !strings.Contains(err.Error(), test.want.text) || e.Provider != Name {
+				t.Errorf("got %+v: %v\nwant %+v", got, err, test.want)
+			}
+			if strings.Contains(err.Error(), testKey) || strings.Contains(err.Error(), "VERYSECRET") {
+				t.Errorf("a key is in %q", err)
+			}
+			if cost := e.Usage != (claudemem.ModelUsage{}); cost != strings.Contains("calls refuse empty", strings.Fields(test.prompt)[0]) {
+				t.Errorf("usage %+v", e.Usage)
+			}
+		})
+	}
+	if got := ask(t, p, request(runA, "one")); got != "<a>one after 0</a>" {
+		t.Errorf("answer after all that: %q", got)
+	}
+}
+
+func TestNotLoggedIn(t *testing.T) {
+	b := newBench(t, "FAKE_LOGGED_OUT=1")
+	p := b.open()
+	_, err := p.Complete(t.Context(), request(runA, "one"))
+	var e *claudemem.ModelError
+	if !errors.As(err, &e) || e.Class != claudemem.ClassLogin || !strings.Contains(err.Error(), "Please run /login") {
+		t.Errorf("error %v", err)
+	}
+	wantStarts(t, b, "A new")
+}
+
+func TestUnusualAnswers(t *testing.T) {
+	b := newBench(t)
+	p := b.open()
+	for _, test := range []struct{ prompt, want string }{
+		{"garbage", "after garbage"},
+		{"retry", "at last"},
+		{"twice", "first half, second half"},
+		{"resultonly", "only here"},
+		{"big 1500000", strings.Repeat("y", 1500000)},
+		{"calls <observation><title>Usage limit reached</title></observation>", "<observation><title>Usage limit reached</title></observation>"},
+	} {
+		if got := ask(t, p, request(newUUID(), test.prompt)); got != test.want {
+			t.Errorf("%s: %.100q", test.prompt, got)
+		}
+	}
+}
+
+func TestHungProcessIsKilled(t *testing.T) {
+	b := newBench(t)
+	p := b.open(timeout(300 * time.Millisecond))
+	_, err := p.Complete(t.Context(), request(runA, "hang"))
+	var e *claudemem.ModelError
+	if !errors.As(err, &e) || e.Class != claudemem.ClassTransient || !strings.Contains(err.Error(), "no answer within 300ms") {
+		t.Errorf("error %v", err)
+	}
+	b.noneLeft()
+
+	ctx, cancel := context.WithCancel(t.Context())
+	p = b.open()
+	done := make(chan error)
+	go func() {
+		_, err := p.Complete(ctx, request(runB, "hang"))
+		done <- err
+	}()
+	eventually(t, "prompt read", func() bool {
+		return slices.ContainsFunc(b.records("prompt"), func(r record) bool { return r.Session == runB })
+	})
+	cancel()
+	if err := <-done; !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v", err)
+	}
+	b.noneLeft()
+}
+
+func TestRunWithoutName(t *testing.T) {
+	b := newBench(t)
+	p := b.open()
+	ask(t, p, request("", "one"))
+	ask(t, p, request("", "two"))
+	b.noneLeft()
+	left, _ := filepath.Glob(filepath.Join(b.home, ".claude", "projects", "*", "*"))
+	if len(left) > 0 || len(b.records("start")) != 2 {
+		t.Errorf("transcripts %q, %d processes", left, len(b.records("start")))
+	}
+	// A name that is no UUID has one made from it, always the same.
+	ask(t, p, request("../../etc/passwd", "one"))
+	if got := ask(t, p, request("../../etc/passwd", "two")); got != "<a>two after 2</a>" {
+		t.Errorf("answer %q", got)
+	}
+	if _, err := os.Stat(b.transcript("../../etc/passwd")); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestEndRun(t *testing.T) {
+	b := newBench(t)
+	p := b.open()
+	ask(t, p, request(runA, "one"))
+	ask(t, p, request(runB, "one"))
+	stranger := filepath.Join(filepath.Dir(b.transcript(runA)), runC+".jsonl")
+	other := filepath.Join(filepath.Dir(b.transcript(runA)), "memory")
+	if err := os.WriteFile(stranger, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(other, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	p.EndRun(runA)
+	p.EndRun(runA)
+	p.EndRun("")
+	exists := func(path string) bool { _, err := os.Lstat(path); return err == nil }
+	if exists(b.transcript(runA)) || !exists(b.transcript(runB)) || !exists(stranger) || !exists(other) {
+		t.Error("not just the run's transcript is gone")
+	}
+	if alive(b.records("start")[0].PID) || !alive(b.records("start")[1].PID) {
+		t.Error("not just the run's process is gone")
+	}
+	// Of an earlier worker.
+	p.Close()
+	p.EndRun(runB) // too late
+	if !exists(b.transcript(runB)) {
+		t.Error("a closed provider deletes")
+	}
+	p = b.open()
+	p.EndRun(runB)
+	if exists(b.transcript(runB)) {
+		t.Error("an earlier worker's transcript is left")
+	}
+	// A link is not followed.
+	if err := os.Symlink(stranger, b.transcript(runA)); err == nil {
+		p.EndRun(runA)
+		if !exists(stranger) || !exists(b.transcript(runA)) {
+			t.Error("a link was followed or removed")
+		}
+		os.Remove(b.transcript(runA))
+	}
+	// A run may begin again.
+	if got := ask(t, p, request(runB, "again")); got != "<a>again after 0</a>" {
+		t.Errorf("answer %q", got)
+	}
+}
+
+func TestEndRunDuringACall(t *testing.T) {
+	b := newBench(t)
+	p := b.open()
+	gate := filepath.Join(t.TempDir(), "gate")
+	done := make(chan string)
+	go func() { done <- ask(t, p, request(runA, "until "+gate)) }()
+	eventually(t, "prompt read", func() bool { return len(b.prompts()) == 1 })
+	p.EndRun(runA)
+	if err := os.WriteFile(gate, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := <-done; got != "now" {
+		t.Errorf("answer %q", got)
+	}
+	if _, err := os.Stat(b.transcript(runA)); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("transcript: %v", err)
+	}
+	b.noneLeft()
+}
+
+func TestClose(t *testing.T) {
+	before := runtime.NumGoroutine()
+	b := newBench(t, "FAKE_STUBBORN=1")
+	p := b.open(processes(2))
+	ask(t, p, request(runA, "idle"))
+	results := make(chan error)
+	for _, run := range []string{runB, runC, newUUID()} { // one in flight, two wait
+		go func() {
+			_, err := p.Complete(context.Background(), request(run, "hang"))
+			results <- err
+		}()
+	}
+	eventually(t, "one hangs", func() bool { return len(b.prompts()) >= 2 })
+	p.Close()
+	p.Close()
+	for range 3 {
+		var e *claudemem.ModelError
+		if err := <-results; !errors.As(err, &e) || e.Class != claudemem.ClassTransient {
+			t.Errorf("error %v", err)
+		}
+	}
+	if _, err := p.Complete(t.Context(), request(runA, "late")); err == nil {
+		t.Error("a closed provider answers")
+	}
+	b.noneLeft()
+	eventually(t, "goroutines gone", func() bool { return runtime.NumGoroutine() <= before })
+}

@@ -1,0 +1,306 @@
+package claude
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strings"
+	"text/template"
+	"time"
+
+	"claudemem"
+)
+
+// conversation is a run. What is below busy belongs to whoever set busy.
+type conversation struct {
+	p   *Provider
+	run string
+	id  string // the session's name at the CLI, a UUID
+
+	// Guarded by Provider.mu.
+	busy    bool
+	ended   bool // to be forgotten by release
+	slot    bool // one of MaxProcesses is ours; always so while process is set
+	used    uint64
+	idle    *time.Timer
+	watched *process
+
+	process *process // written under both
+	leaving *process // ours, evicted; shares the transcript with the next one
+	before  *process // another's, that has to leave our slot first
+
+	// tracked says that the fields below tell what the CLI's history holds.
+	tracked bool
+	// messages is how long the caller's History was, with the last turn, when we
+	// last answered: more than that and it holds what the CLI does not know.
+	messages int
+	// size is the conversation's in bytes of JSON, without the system prompt.
+	size int
+	// tainted: a call failed after its prompt was written, so that the CLI's
+	// history may hold a prompt without an answer.
+	tainted bool
+	// full: the caller was told that the conversation is too long; when it asks
+	// again all the same, it starts afresh.
+	full bool
+}
+
+// answer is Complete without limits of time.
+func (c *conversation) answer(ctx context.Context, request claudemem.ModelRequest) (claudemem.ModelAnswer, error) {
+	c.makeRoom()
+	if c.leaving != nil {
+		c.leaving.finish(endGrace)
+		c.leaving = nil
+	}
+	cli, err := c.p.detect(ctx)
+	if err != nil {
+		return claudemem.ModelAnswer{}, err
+	}
+	want := launch{
+		path:      cli.path,
+		model:     cmp.Or(request.Model, c.p.opts.Model),
+		system:    request.System,
+		maxTokens: request.MaxTokens,
+	}
+	if c.process != nil && (c.process.dead() || !c.process.launch.serves(want) || !c.live(request)) {
+		c.stop(endGrace)
+	}
+	how := unknown
+	// Twice more: the CLI may not know a session that has a transcript, or know
+	// one that we found none of, or have died since its last turn.
+	for try := 0; ; try++ {
+		idled := c.process != nil
+		text := request.Prompt
+		if c.process == nil {
+			if how, err = c.begin(request, how); err != nil {
+				return claudemem.ModelAnswer{}, err
+			}
+			if how == fresh {
+				text = render(request)
+			}
+			if err := c.start(ctx, cli, want, how == resumed); err != nil {
+				return claudemem.ModelAnswer{}, err
+			}
+		}
+		turn, err := c.process.ask(ctx, text)
+		if err == nil {
+			c.tracked, c.tainted, c.full = true, false, false
+			c.messages = len(request.History) + 2
+			c.size += jsonSize(text) + jsonSize(turn.answer)
+			return claudemem.ModelAnswer{Text: turn.answer, Model: cmp.Or(turn.model, want.model), Usage: turn.usage}, nil
+		}
+		lost := idled && turn.silent // it died while idle
+		if c.tracked && turn.written && !lost {
+			c.tainted = true
+		}
+		c.stop(endGrace)
+		switch {
+		case try == 2 || ctx.Err() != nil:
+			return claudemem.ModelAnswer{}, err
+		case turn.unknownSession:
+			how = fresh
+		case turn.sessionInUse:
+			how = resumed
+		case lost:
+			how = unknown // the next one resumes
+		default:
+			return claudemem.ModelAnswer{}, err
+		}
+		c.p.opts.Logger.Debug("claude process starts again", "run", c.run, "how", how)
+	}
+}
+
+// beginning says how a process takes up the conversation.
+type beginning int
+
+const (
+	unknown beginning = iota // to be decided
+	fresh
+	resumed
+)
+
+// live reports whether the process that is there can go on with request.
+func (c *conversation) live(request claudemem.ModelRequest) bool {
+	return !c.tainted && !c.full && len(request.History) <= c.messages && c.fits(request)
+}
+
+// fits reports whether the conversation as the CLI knows it has room for request.
+func (c *conversation) fits(request claudemem.ModelRequest) bool {
+	return c.size+jsonSize(request.System)+jsonSize(request.Prompt)+ownBytes <= MaxRequestBytes
+}
+
+// begin decides between the CLI's history and the caller's, and makes sure that
+// what will be sent is not too large. forced is what an earlier try has taught.
+func (c *conversation) begin(request claudemem.ModelRequest, forced beginning) (beginning, error) {
+	how := forced
+	if how == unknown {
+		how = c.choose(request)
+	}
+	if how == resumed {
+		return resumed, nil
+	}
+	if size := jsonSize(request.System) + jsonSize(render(request)) + ownBytes; size > MaxRequestBytes {
+		return how, tooLong(size)
+	}
+	if c.tooFull(request) {
+		c.full = true
+		return how, tooLong(c.size + jsonSize(request.System) + jsonSize(request.Prompt) + ownBytes)
+	}
+	if err := removeTranscript(c.transcript()); err != nil {
+		c.p.opts.Logger.Warn("remove claude transcript", "run", c.run, "error", err)
+	}
+	c.tracked, c.tainted, c.full = true, false, false
+	c.messages, c.size = len(request.History), 0
+	return fresh, nil
+}
+
+func tooLong(size int) error {
+	return failed(&failure{
+		class: claudemem.ClassPromptTooLong, free: true,
+		text: fmt.Sprintf("the conversation has %d bytes, more than the %d that are sent", size, MaxRequestBytes),
+	})
+}
+
+// tooFull: the CLI's history has no more room and the caller has none to start
+// again with. It is told, so that it can compact: nothing is forgotten silently.
+func (c *conversation) tooFull(request claudemem.ModelRequest) bool {
+	return c.tracked && !c.full && c.size > 0 && len(request.History) == 0 && !c.fits(request)
+}
+
+// choose compares what the CLI has of the run with what the caller believes.
+func (c *conversation) choose(request claudemem.ModelRequest) beginning {
+	kept, ok := inspect(c.transcript())
+	if !ok || kept.answers == 0 {
+		c.tracked = false
+		return fresh
+	}
+	if !c.tracked { // of an earlier worker
+		c.tracked, c.tainted, c.messages = true, false, len(request.History)
+	}
+	c.size = kept.size
+	switch {
+	case c.full, !c.fits(request), len(request.History) > c.messages:
+		return fresh
+	case (c.tainted || kept.open) && len(request.History) > 0:
+		return fresh // the caller knows it without the prompt that failed
+	}
+	return resumed
+}
+
+// start starts a process. Only the holder of busy calls it.
+func (c *conversation) start(ctx context.Context, cli capabilities, want launch, resume bool) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	begun := c.p.opts.Clock()
+	process, err := c.p.startProcess(cli, want, c.id, resume)
+	if err != nil {
+		return failed(&failure{class: claudemem.ClassTransient, text: "start the CLI: " + c.p.clean(err.Error()), free: true})
+	}
+	c.setProcess(process)
+	c.p.opts.Logger.Debug("claude process started", "run", c.run, "resume", resume, "took", c.p.opts.Clock().Sub(begun))
+	return nil
+}
+
+func (c *conversation) setProcess(process *process) {
+	c.p.mu.Lock()
+	defer c.p.mu.Unlock()
+	c.process = process
+}
+
+// stop ends the run's process, if there is one, and waits for it.
+func (c *conversation) stop(grace time.Duration) {
+	if c.process != nil {
+		c.process.finish(grace)
+		c.setProcess(nil)
+	}
+}
+
+// makeRoom ends the process whose slot we got.
+func (c *conversation) makeRoom() {
+	if c.before != nil {
+		c.before.finish(endGrace)
+		c.before = nil
+	}
+}
+
+// forget ends the run's processes and deletes its transcript.
+func (c *conversation) forget() {
+	if c.leaving != nil {
+		c.leaving.finish(endGrace)
+		c.leaving = nil
+	}
+	c.stop(endGrace)
+	c.tracked = false
+	if err := removeTranscript(c.transcript()); err != nil {
+		c.p.opts.Logger.Warn("remove claude transcript", "run", c.run, "error", err)
+	}
+}
+
+var uuid = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
+
+// sessionID is the run itself when it is a UUID, as the CLI wants it, else one
+// made from it. It is safe in a file name either way.
+func sessionID(run string) string {
+	if lower := strings.ToLower(run); uuid.MatchString(lower) {
+		return lower
+	}
+	sum := sha256.Sum256([]byte(run))
+	return formatUUID([16]byte(sum[:16]), 8)
+}
+
+//go:embed earlier.md
+var earlierText string
+
+var earlier = template.Must(template.New("earlier").Parse(strings.TrimSuffix(earlierText, "\n")))
+
+// notMarkup keeps what was said from closing the elements that it stands in.
+var notMarkup = strings.NewReplacer("</message", "&lt;/message", "</earlier_conversation", "&lt;/earlier_conversation")
+
+// render is the first message of a conversation whose beginning the CLI does not know.
+func render(request claudemem.ModelRequest) string {
+	type message struct{ From, Text string }
+	var data struct {
+		History []message
+		Prompt  string
+	}
+	for _, m := range request.History {
+		if strings.TrimSpace(m.Text) == "" {
+			continue
+		}
+		from := "them"
+		if m.Role == "assistant" {
+			from = "you"
+		}
+		data.History = append(data.History, message{from, notMarkup.Replace(m.Text)})
+	}
+	if len(data.History) == 0 {
+		return request.Prompt
+	}
+	data.Prompt = request.Prompt
+	var b strings.Builder
+	if err := earlier.Execute(&b, data); err != nil {
+		panic(err) // the template is ours and the data are strings
+	}
+	return b.String()
+}
+
+// jsonSize is how many bytes s has as a JSON string.
+func jsonSize(s string) int {
+	return len(jsonString(s))
+}
+
+// jsonString writes s as the CLI does, without escapes for HTML.
+func jsonString(s string) []byte {
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(s); err != nil {
+		panic(err) // a string can be encoded
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+}

@@ -1,0 +1,211 @@
+package claude
+
+import (
+	"context"
+	"time"
+)
+
+// waiter is a call without a slot. granted (capacity 1) receives the
+// conversation, which is then busy, or nil when the provider was closed.
+type waiter struct {
+	run     string
+	granted chan *conversation
+}
+
+// acquire waits until the run's turn has come and there is a process or a slot
+// for one. The conversation is the caller's until release.
+func (p *Provider) acquire(ctx context.Context, run string) (*conversation, error) {
+	w := &waiter{run: run, granted: make(chan *conversation, 1)}
+	p.mu.Lock()
+	if p.closed {
+		p.mu.Unlock()
+		return nil, failed(errClosed)
+	}
+	p.waiting = append(p.waiting, w)
+	p.admit()
+	p.mu.Unlock()
+	select {
+	case c := <-w.granted:
+		return granted(c)
+	case <-ctx.Done():
+	}
+	p.mu.Lock()
+	for i, other := range p.waiting {
+		if other == w {
+			p.waiting = append(p.waiting[:i], p.waiting[i+1:]...)
+			p.admit()
+			p.mu.Unlock()
+			return nil, ctx.Err()
+		}
+	}
+	p.mu.Unlock()
+	// Granted in the same moment.
+	if c := <-w.granted; c != nil {
+		p.release(c)
+	}
+	return nil, ctx.Err()
+}
+
+func granted(c *conversation) (*conversation, error) {
+	if c == nil {
+		return nil, failed(errClosed)
+	}
+	return c, nil
+}
+
+// admit gives slots to those who wait, in their order. Only a call whose own run
+// is busy is overtaken: it waits for that run, not for a slot. The caller holds mu.
+func (p *Provider) admit() {
+	for i := 0; i < len(p.waiting); {
+		w := p.waiting[i]
+		c := p.conversation(w.run)
+		if c.busy {
+			i++
+			continue
+		}
+		if !c.slot {
+			if p.slots >= p.opts.MaxProcesses {
+				victim := p.idlest()
+				if victim == nil {
+					return
+				}
+				// The slot passes on with the process that must leave it first.
+				c.before = victim.process
+				p.detach(victim)
+				p.slots--
+			}
+			c.slot = true
+			p.slots++
+		}
+		c.busy = true
+		c.stopIdling()
+		p.work.Add(1)
+		p.waiting = append(p.waiting[:i], p.waiting[i+1:]...)
+		w.granted <- c // capacity 1, sent to once
+	}
+}
+
+// conversation is the run's, made if need be. The caller holds mu.
+func (p *Provider) conversation(run string) *conversation {
+	c := p.runs[run]
+	if c == nil {
+		c = &conversation{p: p, run: run, id: sessionID(run)}
+		p.runs[run] = c
+	}
+	return c
+}
+
+// idlest is the conversation whose process has been without work for longest.
+func (p *Provider) idlest() *conversation {
+	var oldest *conversation
+	for _, c := range p.runs {
+		if c.slot && !c.busy && (oldest == nil || c.used < oldest.used) {
+			oldest = c
+		}
+	}
+	return oldest
+}
+
+// detach takes an idle conversation's process and slot from it. Its run waits
+// for leaving before it starts another. The caller holds mu and counts slots.
+func (p *Provider) detach(c *conversation) {
+	c.stopIdling()
+	c.leaving, c.process, c.slot = c.process, nil, false
+}
+
+// evict ends an idle conversation's process in the background and frees its
+// slot when it is gone. The caller holds mu.
+func (p *Provider) evict(c *conversation) {
+	if !c.slot {
+		return
+	}
+	old := c.process
+	p.detach(c)
+	p.work.Add(1)
+	go func() {
+		defer p.work.Done()
+		old.finish(endGrace)
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.slots--
+		if !p.closed {
+			p.admit()
+		}
+	}()
+}
+
+// release gives a conversation back: its process, if it is still alive, idles in
+// its slot. A run that was ended meanwhile is forgotten first.
+func (p *Provider) release(c *conversation) {
+	defer p.work.Done()
+	c.makeRoom()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for c.ended {
+		c.ended = false
+		p.mu.Unlock()
+		c.forget()
+		p.mu.Lock()
+		if !c.ended {
+			delete(p.runs, c.run)
+		}
+	}
+	p.uses++
+	c.used = p.uses
+	c.busy = false
+	switch {
+	case !c.slot:
+	case c.process == nil:
+		c.slot = false
+		p.slots--
+	case p.closed:
+		p.evict(c)
+		return
+	default:
+		process := c.process
+		c.idle = time.AfterFunc(p.opts.IdleAfter, func() { p.idled(c, process) })
+		p.watch(c, process)
+	}
+	if !p.closed {
+		p.admit()
+	}
+}
+
+// idled ends a process that has had no work for IdleAfter.
+func (p *Provider) idled(c *conversation, process *process) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed || c.busy || c.process != process {
+		return
+	}
+	p.opts.Logger.Debug("claude process idle", "run", c.run)
+	p.evict(c)
+}
+
+// watch frees the slot of a process that dies while it idles.
+func (p *Provider) watch(c *conversation, process *process) {
+	if c.watched == process {
+		return
+	}
+	c.watched = process
+	p.work.Go(func() {
+		<-process.gone
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if p.closed || c.busy || c.process != process {
+			return // whoever has it sees for himself
+		}
+		p.opts.Logger.Info("claude process died while idle", "run", c.run)
+		p.detach(c)
+		c.leaving = nil
+		p.slots--
+		p.admit()
+	})
+}
+
+func (c *conversation) stopIdling() {
+	if c.idle != nil {
+		c.idle.Stop()
+		c.idle = nil
+	}
+}

@@ -1,0 +1,84 @@
+package claude
+
+import (
+	"fmt"
+	"os/exec"
+	"sync"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/windows"
+)
+
+// starter starts processes in jobs that end with this process.
+type starter struct{}
+
+// group is a job object. When its last handle is closed, by us or because this
+// process is gone, Windows ends all processes in it.
+type group struct{ state *groupState }
+
+type groupState struct {
+	mu       sync.Mutex
+	job      windows.Handle
+	released bool
+}
+
+// start starts cmd in a job of its own, without a console window. What cmd
+// starts before it is in the job escapes it; the CLI starts nothing so early.
+func (*starter) start(cmd *exec.Cmd) (group, error) {
+	job, err := windows.CreateJobObject(nil, nil)
+	if err != nil {
+		return group{}, fmt.Errorf("create job object: %w", err)
+	}
+	limits := windows.JOBOBJECT_EXTENDED_LIMIT_INFORMATION{
+		BasicLimitInformation: windows.JOBOBJECT_BASIC_LIMIT_INFORMATION{LimitFlags: windows.JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE},
+	}
+	_, err = windows.SetInformationJobObject(job, windows.JobObjectExtendedLimitInformation,
+		uintptr(unsafe.Pointer(&limits)), uint32(unsafe.Sizeof(limits)))
+	if err != nil {
+		_ = windows.CloseHandle(job)
+		return group{}, fmt.Errorf("limit job object: %w", err)
+	}
+	cmd.SysProcAttr = &syscall.SysProcAttr{HideWindow: true, CreationFlags: windows.CREATE_NO_WINDOW | windows.CREATE_NEW_PROCESS_GROUP}
+	if err := cmd.Start(); err != nil {
+		_ = windows.CloseHandle(job)
+		return group{}, err
+	}
+	if err := assign(job, cmd.Process.Pid); err != nil {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+		_ = windows.CloseHandle(job)
+		return group{}, fmt.Errorf("assign to job object: %w", err)
+	}
+	return group{&groupState{job: job}}, nil
+}
+
+func assign(job windows.Handle, pid int) error {
+	process, err := windows.OpenProcess(windows.PROCESS_SET_QUOTA|windows.PROCESS_TERMINATE, false, uint32(pid))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = windows.CloseHandle(process) }()
+	return windows.AssignProcessToJobObject(job, process)
+}
+
+// kill ends all processes of the job at once.
+func (g group) kill() {
+	g.state.mu.Lock()
+	defer g.state.mu.Unlock()
+	if !g.state.released {
+		_ = windows.TerminateJobObject(g.state.job, 1) // fails when they are gone
+	}
+}
+
+// release closes the job, and ends what is left in it.
+func (g group) release() {
+	g.state.mu.Lock()
+	defer g.state.mu.Unlock()
+	if !g.state.released {
+		g.state.released = true
+		_ = windows.CloseHandle(g.state.job)
+	}
+}
+
+func (*starter) close() {}

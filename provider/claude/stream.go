@@ -1,0 +1,300 @@
+package claude
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"claudemem"
+)
+
+const (
+	// maxLine bounds a line of the CLI's stdout. It writes an answer twice, each
+	// time in one line; 4 MB are room for any honest one.
+	maxLine = 4 << 20
+	// maxAnswer bounds a turn's text, whatever number of lines it comes in.
+	maxAnswer = 4 << 20
+	// longPause is how long the CLI may wait before it asks the API again. The
+	// queue waits better than a call that holds a slot.
+	longPause = 10 * time.Second
+	// synthetic is the model of what the CLI says itself.
+	synthetic = "<synthetic>"
+)
+
+// event is a line of stdout, as far as it matters here.
+type event struct {
+	Type    string `json:"type"`
+	Subtype string `json:"subtype"`
+	Session string `json:"session_id"`
+
+	// assistant
+	Message struct {
+		Model   string `json:"model"`
+		Content []struct {
+			Type string `json:"type"`
+			Text string `json:"text"`
+		} `json:"content"`
+	} `json:"message"`
+	ParentTool string `json:"parent_tool_use_id"`
+	Error      string `json:"error"` // its class; of system/api_retry too
+
+	// system/api_retry
+	RetryDelayMS float64 `json:"retry_delay_ms"`
+	ErrorStatus  int     `json:"error_status"`
+
+	// rate_limit_event
+	RateLimit struct {
+		Status   string  `json:"status"`
+		ResetsAt float64 `json:"resetsAt"` // seconds since 1970
+	} `json:"rate_limit_info"`
+
+	// result
+	IsError    bool                  `json:"is_error"`
+	Result     string                `json:"result"`
+	Errors     []string              `json:"errors"`
+	APIStatus  int                   `json:"api_error_status"`
+	Reason     string                `json:"terminal_reason"`
+	StopReason string                `json:"stop_reason"`
+	Usage      usage                 `json:"usage"`
+	ModelUsage map[string]modelUsage `json:"modelUsage"` // of the process until now
+}
+
+type usage struct {
+	Input      int `json:"input_tokens"`
+	CacheWrite int `json:"cache_creation_input_tokens"`
+	CacheRead  int `json:"cache_read_input_tokens"`
+	Output     int `json:"output_tokens"`
+}
+
+type modelUsage struct {
+	Input      int `json:"inputTokens"`
+	CacheWrite int `json:"cacheCreationInputTokens"`
+	CacheRead  int `json:"cacheReadInputTokens"`
+	Output     int `json:"outputTokens"`
+}
+
+// parseEvent reads a line; ok is false when it is no JSON object. A field of
+// another type than expected stays empty: formats change.
+func parseEvent(line []byte) (e event, ok bool) {
+	err := json.Unmarshal(line, &e)
+	var typeError *json.UnmarshalTypeError
+	if err != nil && !errors.As(err, &typeError) {
+		return event{}, false
+	}
+	return e, e.Type != ""
+}
+
+// turn is a prompt and what came of it. The reader of stdout fills it until
+// done is closed or the process is gone.
+type turn struct {
+	done chan struct{}
+
+	answer string
+	model  string
+	usage  claudemem.ModelUsage
+
+	// failed and what are set when it is over without an answer.
+	failed bool
+	what   problem
+	free   bool
+	// broken: the process cannot be used any more.
+	broken bool
+
+	silent         bool // nothing came
+	written        bool // the prompt, in whole or in part
+	unknownSession bool
+	sessionInUse   bool
+
+	text strings.Builder
+}
+
+func newTurn() *turn { return &turn{done: make(chan struct{}), silent: true} }
+
+// totals are the tokens that a process has used until now.
+type totals claudemem.ModelUsage
+
+// take feeds the turn with an event and reports whether it is over. now is for
+// moments that the CLI names.
+func (t *turn) take(e event, before *totals, now time.Time) (over bool) {
+	t.silent = false
+	switch e.Type {
+	case "assistant":
+		t.assistant(e)
+		if t.text.Len() > maxAnswer {
+			return t.brokenBy(claudemem.ClassGarbage, fmt.Sprintf("the answer is larger than %d bytes", maxAnswer))
+		}
+	case "rate_limit_event":
+		if e.RateLimit.Status == "rejected" {
+			t.what.limited = true
+			t.what.wait = until(e.RateLimit.ResetsAt, now)
+		}
+	case "system":
+		if e.Subtype == "api_retry" {
+			return t.retry(e)
+		}
+	case "result":
+		t.result(e, before)
+		return true
+	}
+	return false
+}
+
+func (t *turn) assistant(e event) {
+	if e.ParentTool != "" {
+		return
+	}
+	if e.Error != "" {
+		t.what.kind = e.Error
+	}
+	if e.Message.Model == synthetic {
+		return // the result says the same
+	}
+	if e.Message.Model != "" {
+		t.model = e.Message.Model
+	}
+	// After an answer that was cut at the bound of tokens the CLI has the model
+	// go on in a message of its own, so that a turn may have several.
+	for _, block := range e.Message.Content {
+		if block.Type == "text" {
+			t.text.WriteString(block.Text)
+		}
+	}
+}
+
+// retry notes why the CLI asks again, and gives up for it when that takes long.
+func (t *turn) retry(e event) (over bool) {
+	t.what.status, t.what.kind = e.ErrorStatus, e.Error
+	if math.IsNaN(e.RetryDelayMS) || e.RetryDelayMS <= 0 {
+		return false
+	}
+	wait := time.Duration(min(e.RetryDelayMS, float64(maxWait.Milliseconds()))) * time.Millisecond
+	if !t.what.limited {
+		t.what.wait = wait
+	}
+	if wait <= longPause {
+		return false
+	}
+	t.failed, t.broken, t.free = true, true, true
+	t.what.text = fmt.Sprintf("status %d (%s); the provider asks to wait for %v", e.ErrorStatus, e.Error, wait.Round(time.Second))
+	return true
+}
+
+func (t *turn) result(e event, before *totals) {
+	t.usage = e.used(before)
+	t.answer = t.text.String()
+	if strings.TrimSpace(t.answer) == "" {
+		t.answer = e.Result
+	}
+	said := e.Result
+	if said == "" {
+		said = strings.Join(e.Errors, "; ")
+	}
+	switch {
+	case e.IsError || e.Subtype != "success":
+		t.failed = true
+		t.what.text = said
+		if e.APIStatus != 0 {
+			t.what.status = e.APIStatus
+		}
+		t.what.reason = e.Reason
+		if e.StopReason == "refusal" {
+			t.what.reason = e.StopReason
+		}
+		if said == "" {
+			t.what.text = fmt.Sprintf("the CLI ended the turn: %s %s", e.Subtype, e.Reason)
+		}
+		t.unknownSession = strings.Contains(said, noConversation)
+	case isError(t.answer):
+		t.failed = true
+		t.what.text = "the answer is an error: " + t.answer
+		if m := apiStatus.FindStringSubmatch(strings.TrimSpace(t.answer)); m != nil {
+			t.what.status, _ = strconv.Atoi(m[1]) // three digits
+		}
+	case strings.TrimSpace(t.answer) == "":
+		t.failed = true
+		t.what = problem{text: fmt.Sprintf("empty answer (stop reason %q)", e.StopReason), kind: "invalid_request"}
+	default:
+		// What was retried on the way does not matter any more.
+		t.what = problem{}
+	}
+	// An error of the API's with no tokens counted: it did not work for us.
+	t.free = t.failed && t.usage == (claudemem.ModelUsage{})
+}
+
+// noConversation is how the CLI says that it does not know a session.
+const noConversation = "No conversation found with session ID"
+
+// brokenBy ends the turn and, with it, the process.
+func (t *turn) brokenBy(class claudemem.ErrorClass, text string) (over bool) {
+	t.failed, t.broken = true, true
+	t.what = problem{text: text}
+	if class == claudemem.ClassGarbage {
+		t.what.kind = "invalid_request"
+	}
+	return true
+}
+
+// used is what the turn cost: the process's tokens since before, which is
+// brought up to date. The result's own usage is empty when a stream was cut and
+// asked for again; the sum over models is not, and it holds side requests too.
+func (e *event) used(before *totals) claudemem.ModelUsage {
+	if len(e.ModelUsage) == 0 {
+		return claudemem.ModelUsage{Input: count(e.Usage.Input) + count(e.Usage.CacheWrite), Output: count(e.Usage.Output), Cached: count(e.Usage.CacheRead)}
+	}
+	var now totals
+	for _, m := range e.ModelUsage {
+		now.Input += count(m.Input) + count(m.CacheWrite)
+		now.Output += count(m.Output)
+		now.Cached += count(m.CacheRead)
+	}
+	spent := claudemem.ModelUsage{
+		Input:  max(now.Input-before.Input, 0),
+		Output: max(now.Output-before.Output, 0),
+		Cached: max(now.Cached-before.Cached, 0),
+	}
+	*before = now
+	return spent
+}
+
+// count keeps absurd numbers out of the books.
+func count(tokens int) int { return min(max(tokens, 0), 1<<31) }
+
+// readLines calls take with each line of r until r ends. A line over maxLine is
+// given up: take gets nil for it. A line is only valid during the call.
+func readLines(r io.Reader, take func(line []byte)) {
+	reader := bufio.NewReaderSize(r, 64<<10)
+	var long []byte
+	skipping := false
+	for {
+		part, err := reader.ReadSlice('\n')
+		whole := err == nil
+		switch {
+		case skipping:
+		case whole && long == nil:
+			take(part)
+		case len(long)+len(part) > maxLine:
+			take(nil)
+			skipping = true
+		default:
+			long = append(long, part...)
+			if whole {
+				take(long)
+			}
+		}
+		switch {
+		case whole:
+			long, skipping = nil, false
+		case !errors.Is(err, bufio.ErrBufferFull):
+			if len(long) > 0 && !skipping {
+				take(long) // the last one, without its end
+			}
+			return
+		}
+	}
+}

@@ -1,0 +1,141 @@
+package claude
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"unicode/utf16"
+)
+
+// maxTranscript is how much of a transcript is read. It holds each text once and
+// some 600 bytes of metadata an entry, so that a conversation that still fits
+// has a fraction of this.
+const maxTranscript = 2 << 20
+
+// maxSlug is how long a directory's name gets before the CLI shortens it.
+const maxSlug = 200
+
+// projectDir is where the CLI keeps the transcripts of conversations in dir,
+// which is absolute and without symbolic links; "" when home is unknown.
+func projectDir(environ []string, dir string) string {
+	config := configDir(environ)
+	if config == "" {
+		return ""
+	}
+	return filepath.Join(config, "projects", slug(dir))
+}
+
+// slug is the CLI's name for a directory: each UTF-16 unit that is no ASCII
+// letter or digit becomes a hyphen; what is longer than 200 is cut and gets a
+// hash of the whole (seen in 2.1.197, short ones also in 2.0.60).
+func slug(dir string) string {
+	units := utf16.Encode([]rune(dir))
+	var b strings.Builder
+	var hash int32
+	for _, u := range units {
+		hash = hash*31 + int32(u)
+		if u >= '0' && u <= '9' || u >= 'A' && u <= 'Z' || u >= 'a' && u <= 'z' {
+			b.WriteByte(byte(u))
+		} else {
+			b.WriteByte('-')
+		}
+	}
+	if b.Len() <= maxSlug {
+		return b.String()
+	}
+	positive := int64(hash)
+	if positive < 0 {
+		positive = -positive
+	}
+	return b.String()[:maxSlug] + "-" + strconv.FormatInt(positive, 36)
+}
+
+// transcript is the path of the run's file at the CLI, "" when it is unknown.
+func (c *conversation) transcript() string {
+	if c.p.projects == "" {
+		return ""
+	}
+	return filepath.Join(c.p.projects, c.id+".jsonl")
+}
+
+// removeTranscript deletes the file at path; that there is none is no error.
+func removeTranscript(path string) error {
+	if path == "" {
+		return nil
+	}
+	info, err := os.Lstat(path)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	case !info.Mode().IsRegular():
+		return errors.New("not a regular file")
+	}
+	return os.Remove(path)
+}
+
+// history is what a transcript holds of a conversation.
+type history struct {
+	size    int  // of its texts, in bytes of JSON
+	answers int  // of the model
+	open    bool // its last prompt has no answer
+}
+
+// inspect reads a transcript. One that cannot be read is none.
+func inspect(path string) (history, bool) {
+	if path == "" {
+		return history{}, false
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return history{}, false
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil || !info.Mode().IsRegular() {
+		return history{}, false
+	}
+	h := readHistory(io.LimitReader(file, maxTranscript))
+	if info.Size() > maxTranscript {
+		h.size = int(min(info.Size(), 1<<30)) // it does not fit, whatever it holds
+	}
+	return h, true
+}
+
+// readHistory reads a transcript's lines; what it cannot read it leaves out.
+func readHistory(r io.Reader) history {
+	var h history
+	lines := bufio.NewScanner(r)
+	lines.Buffer(nil, maxTranscript+1)
+	for lines.Scan() {
+		var entry struct {
+			Type      string `json:"type"`
+			Sidechain bool   `json:"isSidechain"`
+			Message   struct {
+				Model   string          `json:"model"`
+				Content json.RawMessage `json:"content"`
+			} `json:"message"`
+		}
+		var typeError *json.UnmarshalTypeError
+		if err := json.Unmarshal(lines.Bytes(), &entry); err != nil && !errors.As(err, &typeError) || entry.Sidechain {
+			continue
+		}
+		switch {
+		case entry.Type == "user":
+			h.open = true
+		case entry.Type == "assistant" && entry.Message.Model != synthetic:
+			h.open = false
+			h.answers++
+		default:
+			continue
+		}
+		h.size += len(entry.Message.Content)
+	}
+	return h
+}
