@@ -18,8 +18,9 @@ type Spent struct {
 	TokensOut    int `json:"tokens_out"`
 	TokensCached int `json:"tokens_cached"`
 	// Reserved are the tokens of calls of which it is not known what they used.
-	Reserved int     `json:"tokens_reserved"`
-	USD      float64 `json:"cost_usd"`
+	Reserved int `json:"tokens_reserved"`
+	// USD is the estimated price of the calls that have one; absent in JSON when none has.
+	USD float64 `json:"cost_usd,omitempty"`
 	// Unpriced are the calls that used tokens and have no known price.
 	Unpriced int `json:"unpriced_calls"`
 }
@@ -35,19 +36,22 @@ func (s *Spent) add(o Spent) {
 	s.Unpriced += o.Unpriced
 }
 
-// SpentOn is what was used on one day, with one provider or for one project.
+// SpentOn is what was used on one day, with one provider or model, or for one project.
 type SpentOn struct {
-	// Name is a date (2006-01-02), a provider, or a project's root.
+	// Name is a date (2006-01-02), a provider, a model, or a project's root.
 	Name string `json:"name"`
+	// Provider is a model's.
+	Provider string `json:"provider,omitempty"`
 	Spent
 }
 
 // Spending is what model calls used in a time, and on what. Days are in order of
-// time, providers and projects by their tokens, the most first.
+// time, providers, models and projects by their tokens, the most first.
 type Spending struct {
 	Total     Spent     `json:"total"`
 	Days      []SpentOn `json:"days"`
 	Providers []SpentOn `json:"providers"`
+	Models    []SpentOn `json:"models"`
 	Projects  []SpentOn `json:"projects"`
 }
 
@@ -59,23 +63,24 @@ const quarter = 15 * time.Minute
 func (s *Store) Spending(ctx context.Context, since, until claudemem.Millis, location *time.Location) (Spending, error) {
 	const what = "sum up model calls"
 	var sum Spending
-	rows, err := s.reader.QueryContext(ctx, `SELECT c.started_at / ?1, c.provider, coalesce(s.project, ''),
+	rows, err := s.reader.QueryContext(ctx, `SELECT c.started_at / ?1, c.provider, c.model, coalesce(s.project, ''),
 			count(*), count(*) FILTER (WHERE c.outcome NOT IN ('ok', 'reserved')),
 			sum(c.tokens_in), sum(c.tokens_out), sum(c.tokens_cached), sum(c.reserved_tokens), sum(c.cost_usd),
 			count(*) FILTER (WHERE c.cost_usd = 0 AND c.tokens_in + c.tokens_out + c.tokens_cached > 0)
 		FROM llm_calls c LEFT JOIN sessions s ON s.id = c.session_id
 		WHERE c.started_at >= ?2 AND (?3 = 0 OR c.started_at < ?3)
-		GROUP BY 1, 2, 3`, quarter.Milliseconds(), int64(since), int64(until))
+		GROUP BY 1, 2, 3, 4`, quarter.Milliseconds(), int64(since), int64(until))
 	if err != nil {
 		return sum, fault(what, err)
 	}
 	defer func() { _ = rows.Close() }()
 	days, providers, projects := map[string]*SpentOn{}, map[string]*SpentOn{}, map[string]*SpentOn{}
+	models := map[string]*SpentOn{}
 	for rows.Next() {
 		var at int64
-		var provider, project string
+		var provider, model, project string
 		var p Spent
-		if err := rows.Scan(&at, &provider, &project, &p.Calls, &p.Failed, &p.TokensIn, &p.TokensOut, &p.TokensCached,
+		if err := rows.Scan(&at, &provider, &model, &project, &p.Calls, &p.Failed, &p.TokensIn, &p.TokensOut, &p.TokensCached,
 			&p.Reserved, &p.USD, &p.Unpriced); err != nil {
 			return sum, fault(what, err)
 		}
@@ -84,14 +89,18 @@ func (s *Store) Spending(ctx context.Context, since, until claudemem.Millis, loc
 		addTo(days, day, p)
 		addTo(providers, provider, p)
 		addTo(projects, project, p)
+		key := provider + "\x00" + model
+		addTo(models, key, p)
+		models[key].Name, models[key].Provider = model, provider
 	}
 	if err := rows.Err(); err != nil {
 		return sum, fault(what, err)
 	}
 	sum.Days = listed(days, func(a, b SpentOn) int { return cmp.Compare(a.Name, b.Name) })
 	most := func(a, b SpentOn) int {
-		return cmp.Or(cmp.Compare(b.TokensIn+b.TokensOut+b.TokensCached, a.TokensIn+a.TokensOut+a.TokensCached), cmp.Compare(a.Name, b.Name))
+		return cmp.Or(cmp.Compare(b.TokensIn+b.TokensOut+b.TokensCached, a.TokensIn+a.TokensOut+a.TokensCached), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Provider, b.Provider))
 	}
+	sum.Models = listed(models, most)
 	sum.Providers, sum.Projects = listed(providers, most), listed(projects, most)
 	return sum, nil
 }

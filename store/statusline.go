@@ -1,0 +1,100 @@
+package store
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"claudemem"
+)
+
+// Notice is something that the user is told, for as long as it holds.
+type Notice struct {
+	Key  string           `json:"key"`
+	Text string           `json:"text"`
+	At   claudemem.Millis `json:"at"`
+	// Told says that a session start has shown it.
+	Told bool `json:"told"`
+}
+
+// The beginnings of the keys under which the observer keeps its notices:
+// provider_NAME_CLASS while a provider does not answer, cap_WHICH for the day on
+// which a cap was reached.
+const (
+	noticeProvider = "provider_"
+	noticeCap      = "cap_"
+)
+
+// Standing returns the notices that hold at a time, whether they were told or
+// not, the oldest first. Those of caps hold for their day.
+func (s *Store) Standing(ctx context.Context, now time.Time) ([]Notice, error) {
+	const what = "list standing notices"
+	from, _ := dayOf(now)
+	rows, err := s.reader.QueryContext(ctx, `SELECT key, text, created_at, shown_at IS NOT NULL FROM notices
+		WHERE key NOT LIKE 'cap\_%' ESCAPE '\' OR created_at >= ? ORDER BY created_at, key`, int64(from))
+	if err != nil {
+		return nil, fault(what, err)
+	}
+	defer func() { _ = rows.Close() }()
+	var list []Notice
+	for rows.Next() {
+		var n Notice
+		if err := rows.Scan(&n.Key, &n.Text, &n.At, &n.Told); err != nil {
+			return nil, fault(what, err)
+		}
+		list = append(list, n)
+	}
+	return list, fault(what, rows.Err())
+}
+
+// Waits says that the notice is of a provider that does not answer or of a cap,
+// so that what was captured waits or is remembered without a model.
+func (n Notice) Waits() bool {
+	return strings.HasPrefix(n.Key, noticeProvider) || strings.HasPrefix(n.Key, noticeCap)
+}
+
+// Statusline reads what a host's status line says. It is asked often, so each
+// part is found through an index.
+func (s *Store) Statusline(ctx context.Context, r claudemem.StatusRequest, now time.Time) (claudemem.Statusline, error) {
+	const what = "read status line"
+	var line claudemem.Statusline
+	from, to := dayOf(now)
+	err := s.reader.QueryRowContext(ctx, `SELECT
+		(SELECT count(*) FROM observations o JOIN sessions s ON s.id = o.session_id
+			WHERE s.host = ? AND s.host_session_id = ? AND o.deleted_at IS NULL),
+		(SELECT count(*) FROM events WHERE outcome IN ('pending', 'processing')),
+		(SELECT coalesce(sum(tokens_in + tokens_out + tokens_cached), 0) FROM llm_calls WHERE started_at >= ? AND started_at < ?)`,
+		string(r.Host), r.HostSessionID, int64(from), int64(to)).Scan(&line.Observations, &line.Pending, &line.TokensToday)
+	if err != nil {
+		return line, fault(what, err)
+	}
+	notices, err := s.Standing(ctx, now)
+	if err != nil {
+		return line, err
+	}
+	for _, n := range notices {
+		if name, ok := strings.CutPrefix(n.Key, noticeProvider); ok {
+			line.Trouble = troubleIn(name)
+		}
+		if n.Key == noticeCap+"day" {
+			line.Cap = "day"
+		}
+	}
+	return line, nil
+}
+
+// troubleIn puts NAME_CLASS in two words.
+func troubleIn(name string) string {
+	for _, class := range []struct {
+		class claudemem.ErrorClass
+		word  string
+	}{
+		{claudemem.ClassLogin, "login"}, {claudemem.ClassQuota, "quota"},
+		{claudemem.ClassRateLimit, "busy"}, {claudemem.ClassTransient, "away"},
+	} {
+		if provider, ok := strings.CutSuffix(name, "_"+string(class.class)); ok {
+			return provider + " " + class.word
+		}
+	}
+	return name
+}
