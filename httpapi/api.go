@@ -5,7 +5,10 @@ import (
 	"crypto/rand"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
+	"slices"
+	"strings"
 	"time"
 
 	"claudemem"
@@ -40,6 +43,8 @@ type Deps struct {
 	Injections  InjectionRecorder
 	Notices     Notices
 	DeadLetters DeadLetters
+	Learnings   Learnings
+	Status      Status
 }
 
 // MaxBody is the largest body that is accepted, in bytes.
@@ -152,9 +157,14 @@ func (a *api) routes() []route {
 		{method: "POST", path: wire.PathSummarize, handle: a.ingest(claudemem.KindStop, claudemem.KindFlush), hook: true},
 		{method: "POST", path: wire.PathComplete, handle: a.ingest(claudemem.KindSessionEnd), hook: true},
 		{method: "GET", path: wire.PathContext, handle: a.context, hook: true},
+		{method: "GET", path: wire.PathStatusline, handle: a.statusline, hook: true},
 
 		{method: "GET", path: "/api/observations", handle: a.listObservations},
 		{method: "GET", path: "/api/observations/{id}", handle: a.getObservation},
+		{method: "GET", path: "/api/learnings", handle: a.listLearnings},
+		{method: "POST", path: "/api/learnings", handle: a.addLearning},
+		{method: "PATCH", path: "/api/learnings/{id}", handle: a.editLearning},
+		{method: "DELETE", path: "/api/learnings/{id}", handle: a.retireLearning},
 		{method: "GET", path: "/api/queue", handle: a.queue},
 		{method: "POST", path: "/api/queue/retry", handle: a.retryQueue},
 
@@ -170,11 +180,10 @@ func (a *api) dispatch(w http.ResponseWriter, r *http.Request, methods map[strin
 		ok = ok && !rt.hook // A context block is given, not looked at.
 	}
 	if !ok {
-		for m := range methods { // Routes of this API have one method each.
-			w.Header().Add("Allow", m)
-		}
+		allowed := slices.Sorted(maps.Keys(methods))
+		w.Header().Set("Allow", strings.Join(allowed, ", "))
 		a.fail(w, r, claudemem.Errorf(codeMethod, "%s is not allowed on %s", r.Method, r.URL.Path).
-			WithHint("use "+w.Header().Get("Allow")))
+			WithHint("use "+strings.Join(allowed, " or ")))
 		return
 	}
 	if err := checkRoute(r, rt); err != nil {

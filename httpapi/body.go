@@ -120,6 +120,8 @@ func wanted(kind string) string {
 		return "a whole number; times are Unix milliseconds"
 	case "slice":
 		return "an array"
+	case "float64":
+		return "a number"
 	case "bool":
 		return "true or false"
 	default:

@@ -36,6 +36,11 @@ type fakeWorker struct {
 	notReady   error
 	stopped    chan struct{}
 	panicValue any
+	learnings  []claudemem.Learning
+	listed     []claudemem.LearningQuery
+	edits      []claudemem.LearningEdit
+	statuses   []claudemem.StatusRequest
+	line       claudemem.Statusline
 }
 
 func newFakeWorker() *fakeWorker {
@@ -46,7 +51,7 @@ func newFakeWorker() *fakeWorker {
 }
 
 func (f *fakeWorker) deps() Deps {
-	return Deps{Ingester: f, Recaller: f, Records: f, Worker: f, Injections: f, Notices: f, DeadLetters: f}
+	return Deps{Ingester: f, Recaller: f, Records: f, Worker: f, Injections: f, Notices: f, DeadLetters: f, Learnings: f, Status: f}
 }
 
 func (f *fakeWorker) Ingest(_ context.Context, e claudemem.Event) (claudemem.Receipt, error) {
@@ -141,6 +146,45 @@ func (f *fakeWorker) DeadLetters(context.Context, int) ([]claudemem.DeadLetter, 
 func (f *fakeWorker) Revive(_ context.Context, keys ...string) (int, error) {
 	f.revived = keys
 	return len(f.dead), nil
+}
+
+func (f *fakeWorker) Learnings(_ context.Context, q claudemem.LearningQuery) ([]claudemem.Learning, error) {
+	f.listed = append(f.listed, q)
+	return f.learnings, f.err
+}
+
+func (f *fakeWorker) CountLearnings(context.Context, claudemem.LearningQuery) (int, error) {
+	return len(f.learnings), nil
+}
+
+func (f *fakeWorker) AddLearning(_ context.Context, l claudemem.Learning) (claudemem.Learning, error) {
+	l.ID, l.ULID, l.TimesSeen, l.Active, l.CreatedAt, l.UpdatedAt = 8, "01JNGZ0000000000000000000B", 1, true, claudemem.MillisOf(noon), claudemem.MillisOf(noon)
+	if err := claudemem.CheckLearning(l.Category, l.Content, l.Confidence); err != nil {
+		return l, err
+	}
+	f.learnings = append(f.learnings, l)
+	return l, f.err
+}
+
+func (f *fakeWorker) EditLearning(_ context.Context, id int64, edit claudemem.LearningEdit) (claudemem.Learning, error) {
+	f.edits = append(f.edits, edit)
+	for _, l := range f.learnings {
+		if l.ID == id {
+			if edit.Active != nil {
+				l.Active = *edit.Active
+			}
+			if edit.Content != nil {
+				l.Content = *edit.Content
+			}
+			return l, nil
+		}
+	}
+	return claudemem.Learning{}, claudemem.Errorf(claudemem.CodeNotFound, "there is no learning %d", id).WithHint("claude-mem learn list --all")
+}
+
+func (f *fakeWorker) Statusline(_ context.Context, r claudemem.StatusRequest) (claudemem.Statusline, error) {
+	f.statuses = append(f.statuses, r)
+	return f.line, f.err
 }
 
 // zeros makes delivery ids foreseeable.

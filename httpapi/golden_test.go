@@ -30,9 +30,18 @@ func someRecords() []claudemem.Observation {
 	}
 }
 
+func someLearnings() []claudemem.Learning {
+	return []claudemem.Learning{
+		{ID: 7, ULID: "01JNGZ0000000000000000000A", ProjectPath: "/home/ada/work/tally", Category: "gotcha", Content: "Amounts are <cents>.",
+			Confidence: 1, TimesSeen: 3, Active: true, CreatedAt: claudemem.MillisOf(noon), UpdatedAt: claudemem.MillisOf(noon) + 5},
+		{ID: 6, ProjectPath: `C:\Users\ada\tally`, Category: "workflow", Content: "make runs it", Confidence: 0.6, TimesSeen: 1, SupersededBy: 7},
+	}
+}
+
 func TestGoldenAnswers(t *testing.T) {
 	setup := func(f *fakeWorker) {
-		f.records = someRecords()
+		f.records, f.learnings = someRecords(), someLearnings()
+		f.line = claudemem.Statusline{Observations: 3, Pending: 2, TokensToday: 1234, Cap: "day", Trouble: "claude login"}
 		f.dead = []claudemem.DeadLetter{{Key: "tool:claude-code:s1:t1", Session: 12, Kind: claudemem.KindTool, ToolName: "Bash",
 			OccurredAt: claudemem.MillisOf(noon), Attempts: 3, LastError: "distil batch: no answer"}}
 		f.block = claudemem.ContextBlock{Text: "<claude-mem-context>\n## Recent Sessions\n- [2h ago] x\n</claude-mem-context>", Tokens: 21,
@@ -85,6 +94,21 @@ func TestGoldenAnswers(t *testing.T) {
 		{name: "observation-get", path: "/api/observations/124"},
 		{name: "observation-get-missing", path: "/api/observations/9"},
 		{name: "observation-get-bad", path: "/api/observations/abc"},
+		{name: "learnings", path: "/api/learnings?project=tally&category=gotcha&all=true&limit=2"},
+		{name: "learnings-bad-all", path: "/api/learnings?all=maybe"},
+		{name: "learnings-none", path: "/api/learnings", change: func(f *fakeWorker) { f.learnings = nil }},
+		{name: "learning-add", method: "POST", path: "/api/learnings", body: `{"project_path":"/home/ada/work/tally","category":"convention","content":"Errors are wrapped once."}`},
+		{name: "learning-add-unsure", method: "POST", path: "/api/learnings", body: `{"project":"tally","category":"convention","content":"x","confidence":0.4}`},
+		{name: "learning-add-nowhere", method: "POST", path: "/api/learnings", body: `{"category":"convention","content":"x"}`},
+		{name: "learning-add-category", method: "POST", path: "/api/learnings", body: `{"project":"tally","category":"misc","content":"x"}`},
+		{name: "learning-add-wrong-type", method: "POST", path: "/api/learnings", body: `{"project":"tally","confidence":"high"}`},
+		{name: "learning-edit", method: "PATCH", path: "/api/learnings/7", body: `{"content":"Amounts are whole cents."}`},
+		{name: "learning-edit-nothing", method: "PATCH", path: "/api/learnings/7", body: `{"id":8}`},
+		{name: "learning-edit-missing", method: "PATCH", path: "/api/learnings/9", body: `{"active":true}`},
+		{name: "learning-retire", method: "DELETE", path: "/api/learnings/7"},
+		{name: "learning-retire-bad", method: "DELETE", path: "/api/learnings/seven"},
+		{name: "learning-wrong-method", path: "/api/learnings/7"},
+		{name: "statusline", path: "/api/statusline?session_id=s1&host=claude-code&project_path=/p"},
 		{name: "queue", path: "/api/queue"},
 		{name: "queue-retry", method: "POST", path: "/api/queue/retry", body: `{}`},
 		{name: "shutdown", method: "POST", path: "/api/admin/shutdown", body: `{}`},

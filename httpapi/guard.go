@@ -142,7 +142,8 @@ func checkRoute(r *http.Request, rt route) error {
 		return claudemem.Errorf(claudemem.CodeForbidden, "%s works on the socket only", rt.path).
 			WithHint("use the claude-mem command")
 	}
-	if rt.method != http.MethodGet {
+	// A DELETE has no body; a page cannot send one at all without that permission.
+	if rt.method != http.MethodGet && rt.method != http.MethodDelete {
 		// No HTML form can send this type, and a script needs a permission that we never give.
 		media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 		if err != nil || media != "application/json" {

@@ -12,7 +12,10 @@ import (
 	"claudemem/wire"
 )
 
-const toolBody = `{"host_session_id":"s1","tool_name":"Edit"}`
+const (
+	toolBody     = `{"host_session_id":"s1","tool_name":"Edit"}`
+	learningBody = `{"project_path":"/p","category":"gotcha","content":"mind the gap"}`
+)
 
 func TestGuard(t *testing.T) {
 	const token = "3b1f8a"
@@ -21,6 +24,7 @@ func TestGuard(t *testing.T) {
 		opts         Options
 		socket       bool
 		method, path string
+		body         string
 		edits        []edit
 		want         int
 	}{
@@ -83,6 +87,23 @@ func TestGuard(t *testing.T) {
 		{name: "other wire version of a context", path: wire.PathContext + "?project_path=/p", edits: []edit{header(wire.Header, "0")}, want: 409},
 		{name: "other wire version elsewhere", edits: []edit{header(wire.Header, "999")}, want: 200},
 
+		{name: "add a learning", method: "POST", path: "/api/learnings", body: learningBody, want: 201},
+		{name: "add a learning by a form", method: "POST", path: "/api/learnings", body: learningBody, edits: []edit{header("Content-Type", "text/plain")}, want: 415},
+		{name: "add a learning from a page", method: "POST", path: "/api/learnings", body: learningBody, edits: []edit{header("Origin", "https://evil.example")}, want: 403},
+		{name: "add a learning as another user", opts: Options{CheckPeer: peerIs(PeerOther)}, method: "POST", path: "/api/learnings", body: learningBody, want: 403},
+		{name: "edit a learning", method: "PATCH", path: "/api/learnings/7", body: `{"active":true}`, want: 200},
+		{name: "edit a learning by a form", method: "PATCH", path: "/api/learnings/7", body: `{"active":true}`, edits: []edit{header("Content-Type", "text/plain")}, want: 415},
+		{name: "retire a learning", method: "DELETE", path: "/api/learnings/7", edits: []edit{func(r *http.Request) { r.Header.Del("Content-Type") }}, want: 200},
+		{name: "retire a learning from a page", method: "DELETE", path: "/api/learnings/7", edits: []edit{header("Origin", "https://evil.example")}, want: 403},
+		{name: "retire a learning from another port's page", method: "DELETE", path: "/api/learnings/7", edits: []edit{header("Sec-Fetch-Site", "same-site")}, want: 403},
+		{name: "retire a learning, user unknown", opts: Options{CheckPeer: peerIs(PeerUnknown), Token: token}, method: "DELETE", path: "/api/learnings/7", want: 401},
+		{name: "all learnings at once", method: "DELETE", path: "/api/learnings", want: 405},
+		{name: "list learnings", path: "/api/learnings", want: 200},
+		{name: "list learnings from a page", path: "/api/learnings", edits: []edit{header("Sec-Fetch-Site", "cross-site")}, want: 403},
+		{name: "status line", path: wire.PathStatusline, want: 200},
+		{name: "status line of another wire version", path: wire.PathStatusline, edits: []edit{header(wire.Header, "999")}, want: 409},
+		{name: "status line from a page", path: wire.PathStatusline, edits: []edit{header("Origin", "https://evil.example")}, want: 403},
+
 		{name: "shutdown over TCP", method: "POST", path: "/api/admin/shutdown", want: 403},
 		{name: "shutdown over the socket", socket: true, method: "POST", path: "/api/admin/shutdown", want: 202},
 	}
@@ -92,6 +113,7 @@ func TestGuard(t *testing.T) {
 				tt.opts.CheckPeer = peerIs(PeerSame)
 			}
 			s := serve(t, tt.opts)
+			s.learnings = someLearnings()
 			client := s.tcp
 			if tt.socket {
 				client = s.unix
@@ -103,8 +125,8 @@ func TestGuard(t *testing.T) {
 			if path == "" {
 				path = "/api/health"
 			}
-			body := ""
-			if method == "POST" {
+			body := tt.body
+			if method == "POST" && body == "" {
 				body = toolBody
 			}
 			got := s.do(t, client, method, path, body, tt.edits...)
@@ -122,7 +144,7 @@ func TestGuard(t *testing.T) {
 			if got.status >= 400 && method != "HEAD" && !strings.HasPrefix(got.body, `{"error":{"code":"`) {
 				t.Errorf("error body %q", got.body)
 			}
-			if refused := got.status == 403 || got.status == 401; refused && (len(s.events) > 0 || len(s.stopped) > 0) {
+			if refused := got.status == 403 || got.status == 401; refused && (len(s.events) > 0 || len(s.stopped) > 0 || len(s.edits) > 0 || len(s.learnings) > 2) {
 				t.Error("a refused request had an effect")
 			}
 		})

@@ -38,3 +38,17 @@ type Worker interface {
 	// Shutdown begins a stop that loses nothing and returns at once.
 	Shutdown()
 }
+
+// Learnings are what is known of projects. What AddLearning and EditLearning are
+// given is somebody's own text: they clean it before they keep it.
+type Learnings interface {
+	Learnings(ctx context.Context, q claudemem.LearningQuery) ([]claudemem.Learning, error)
+	CountLearnings(ctx context.Context, q claudemem.LearningQuery) (int, error)
+	AddLearning(ctx context.Context, l claudemem.Learning) (claudemem.Learning, error)
+	EditLearning(ctx context.Context, id int64, edit claudemem.LearningEdit) (claudemem.Learning, error)
+}
+
+// Status tells what a host's status line says.
+type Status interface {
+	Statusline(ctx context.Context, request claudemem.StatusRequest) (claudemem.Statusline, error)
+}

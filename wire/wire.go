@@ -24,6 +24,7 @@ const (
 	PathSummarize   = "/api/sessions/summarize"
 	PathComplete    = "/api/sessions/complete"
 	PathContext     = "/api/context"
+	PathStatusline  = "/api/statusline"
 	PathHealth      = "/api/health"
 )
 
@@ -125,6 +126,39 @@ func ContextTarget(r *claudemem.ContextRequest) string {
 		b = strconv.AppendInt(b, int64(r.Budget), 10)
 	}
 	return string(b)
+}
+
+// StatuslineTarget is the request target of GET /api/statusline.
+func StatuslineTarget(r *claudemem.StatusRequest) string {
+	b := make([]byte, 0, 256)
+	b = append(b, PathStatusline...)
+	b = append(b, "?host="...)
+	b = appendQuery(b, string(r.Host))
+	b = append(b, "&session_id="...)
+	b = appendQuery(b, r.HostSessionID)
+	b = append(b, "&project_path="...)
+	b = appendQuery(b, r.ProjectPath)
+	return string(b)
+}
+
+// ParseStatusline reads the JSON body of GET /api/statusline.
+func ParseStatusline(body []byte) (claudemem.Statusline, error) {
+	var line claudemem.Statusline
+	err := Fields(body, func(key string, value []byte) {
+		switch key {
+		case "observations":
+			line.Observations = int(Integer(value))
+		case "pending":
+			line.Pending = int(Integer(value))
+		case "tokens_today":
+			line.TokensToday = int(Integer(value))
+		case "cap":
+			line.Cap, _ = Text(value)
+		case "trouble":
+			line.Trouble, _ = Text(value)
+		}
+	})
+	return line, err
 }
 
 // appendQuery escapes s for a query; net/url would be the only use of that package in the hook.
