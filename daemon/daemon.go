@@ -291,6 +291,8 @@ func (w *Worker) handler() (http.Handler, error) {
 		Injections:  w.store,
 		Notices:     w.store,
 		DeadLetters: w.queue,
+		Learnings:   learner{w.store, w.intake},
+		Status:      status{w},
 	}, httpapi.Options{
 		Version:      w.cfg.Version,
 		RequireToken: w.cfg.Settings.Text(settings.KeyRequireToken),

@@ -7,10 +7,14 @@ import (
 	"time"
 
 	"claudemem"
+	"claudemem/store"
 )
 
 // lookupLimit bounds a look into the database that serves a signal.
 const lookupLimit = time.Second
+
+// ledgerDays is how many days of model calls GET /api/stats sums up.
+const ledgerDays = 7
 
 // Ready returns nil once every stage is up, else what is missing.
 func (w *Worker) Ready() error {
@@ -38,7 +42,7 @@ func (w *Worker) Stats(ctx context.Context) map[string]any {
 	if names, err := w.inbox.spool.List(w.cfg.Clock()); err == nil {
 		waiting = len(names)
 	}
-	return map[string]any{
+	stats := map[string]any{
 		"pid":          os.Getpid(),
 		"started_at":   claudemem.MillisOf(w.started),
 		"uptime_ms":    w.cfg.Clock().Sub(w.started).Milliseconds(),
@@ -49,6 +53,26 @@ func (w *Worker) Stats(ctx context.Context) map[string]any {
 			"taken_in": taken, "waiting": waiting, "held": held, "corrupt": w.inbox.spool.CountCorrupt(),
 		},
 	}
+	now := w.cfg.Clock()
+	if account, err := w.store.Account(ctx, now, ledgerDays); err == nil {
+		stats["ledger"] = account
+	} else {
+		w.log.Warn("sum up model calls", "error", err)
+	}
+	if notices, err := w.store.Standing(ctx, now); err == nil {
+		stats["notices"] = listOf(notices)
+	} else {
+		w.log.Warn("list notices", "error", err)
+	}
+	return stats
+}
+
+// listOf makes an absent list an empty one, where JSON would say null.
+func listOf(notices []store.Notice) []store.Notice {
+	if notices == nil {
+		return []store.Notice{}
+	}
+	return notices
 }
 
 // health tells for each stage "ok" or what is wrong with it.

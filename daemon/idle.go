@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"claudemem/wire"
 )
 
 // use notes that the worker is of use just now.
@@ -16,6 +18,10 @@ func (w *Worker) use() { w.lastUse.Store(w.cfg.Clock().UnixNano()) }
 // counted notes every request, so that a worker with clients does not think it is idle.
 func (w *Worker) counted(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == wire.PathStatusline {
+			next.ServeHTTP(rw, r) // a status line looks all day long and needs no worker
+			return
+		}
 		w.open.Add(1)
 		w.use()
 		if r.Method == http.MethodGet {

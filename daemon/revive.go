@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 
-	"claudemem"
 	"claudemem/store"
 )
 
@@ -16,40 +15,22 @@ import (
 // queue and returns how many. A running worker does it; without one this process
 // takes the lock and is the worker for that long.
 func Revive(ctx context.Context, dataDir string, keys []string) (revived int, err error) {
-	if peer, err := FindPeer(dataDir); err == nil {
-		var answer struct {
-			Revived int `json:"revived"`
-		}
-		body := map[string]any{}
-		if len(keys) > 0 {
-			body["keys"] = keys
-		}
-		err := peer.Do(ctx, http.MethodPost, "/api/queue/retry", body, &answer)
-		if claudemem.CodeOf(err) != claudemem.CodeUnavailable {
-			return answer.Revived, err
-		}
+	var answer struct {
+		Revived int `json:"revived"`
 	}
-	path := filepath.Join(dataDir, databaseName)
-	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+	body := map[string]any{}
+	if len(keys) > 0 {
+		body["keys"] = keys
+	}
+	if answered, err := askWorker(ctx, dataDir, http.MethodPost, "/api/queue/retry", body, &answer); answered {
+		return answer.Revived, err
+	}
+	if _, err := os.Stat(filepath.Join(dataDir, databaseName)); errors.Is(err, fs.ErrNotExist) {
 		return 0, nil // nothing was ever captured
 	}
-	if free, err := lockIsFree(dataDir); err != nil || !free {
-		return 0, errors.Join(err, claudemem.Errorf(claudemem.CodeUnavailable, "the worker is starting or stopping").
-			WithHint("try again in a moment"))
-	}
-	lock, err := waitLock(ctx, dataDir, settleLimit)
-	if err != nil {
-		return 0, err
-	}
-	if lock == nil {
-		return 0, claudemem.Errorf(claudemem.CodeUnavailable, "another process has just become the worker").
-			WithHint("try again in a moment")
-	}
-	defer func() { err = errors.Join(err, lock.Close()) }()
-	s, err := store.Open(ctx, path, store.Options{})
-	if err != nil {
-		return 0, err
-	}
-	defer func() { err = errors.Join(err, s.Close()) }()
-	return s.Revive(ctx, keys...)
+	err = asWorker(ctx, dataDir, func(s *store.Store) error {
+		revived, err = s.Revive(ctx, keys...)
+		return err
+	})
+	return revived, err
 }

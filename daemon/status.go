@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"claudemem"
+	"claudemem/store"
 )
 
 // Status is what `claude-mem worker status` shows.
@@ -20,6 +21,9 @@ type Status struct {
 	StartedAt claudemem.Millis `json:"started_at,omitempty"`
 	// Stages tells for each stage "ok" or what is wrong with it.
 	Stages map[string]string `json:"stages,omitempty"`
+	// Notices are what the user is told while it holds, such as a provider that
+	// does not answer.
+	Notices []store.Notice `json:"notices,omitempty"`
 }
 
 // Look tells whether a data directory's worker runs: a worker that answers on
@@ -40,12 +44,13 @@ func Look(ctx context.Context, dataDir string) (Status, error) {
 	status.Running, status.PID, status.Version, status.Wire = true, peer.Info.PID, id.Version, id.Wire
 	status.Port, status.Socket, status.StartedAt = peer.Info.Port, peer.Info.Socket, peer.Info.StartedAt
 	var stats struct {
-		Stages map[string]string `json:"stages"`
+		Stages  map[string]string `json:"stages"`
+		Notices []store.Notice    `json:"notices"`
 	}
 	if err := peer.Do(ctx, http.MethodGet, "/api/stats", nil, &stats); err != nil {
 		stats.Stages = map[string]string{"http": err.Error()}
 	}
-	status.Stages = stats.Stages
+	status.Stages, status.Notices = stats.Stages, stats.Notices
 	return status, nil
 }
 

@@ -1,0 +1,64 @@
+package daemon
+
+import (
+	"strings"
+	"testing"
+
+	"claudemem"
+)
+
+// With a worker and without one the same is kept, cleaned of secrets.
+func TestLearningsWithAndWithoutWorker(t *testing.T) {
+	const secret = "ghp_" + "aB3dE6gH9jK2mN5pQ8sT1vW4yZ7bC0dF3hJ6"
+	for name, running := range map[string]bool{"worker": true, "no worker": false} {
+		t.Run(name, func(t *testing.T) {
+			noLeaks(t)
+			dir := t.TempDir()
+			if running {
+				open(t, config(dir))
+			}
+			l, err := AddLearning(t.Context(), dir, claudemem.Learning{
+				ProjectPath: "/home/dev/shop", Category: "workflow", Content: "Deploys use " + secret + ".<private>Ada</private>", Confidence: 1,
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if l.ID == 0 || !l.Active || strings.Contains(l.Content, secret) || strings.Contains(l.Content, "Ada") || !strings.Contains(l.Content, "[redacted:") {
+				t.Errorf("added %+v", l)
+			}
+			words := "Deploys use a token " + secret + "."
+			if l, err = EditLearning(t.Context(), dir, l.ID, claudemem.LearningEdit{Content: &words}); err != nil || strings.Contains(l.Content, secret) {
+				t.Errorf("edited %+v, %v", l, err)
+			}
+			off := false
+			if l, err = EditLearning(t.Context(), dir, l.ID, claudemem.LearningEdit{Active: &off}); err != nil || l.Active {
+				t.Errorf("retired %+v, %v", l, err)
+			}
+			if _, err := EditLearning(t.Context(), dir, 99, claudemem.LearningEdit{Active: &off}); claudemem.CodeOf(err) != claudemem.CodeNotFound {
+				t.Errorf("one that is not there: %v", err)
+			}
+			wholly := claudemem.Learning{ProjectPath: "/home/dev/shop", Category: "workflow", Content: "<private>Ada pays.</private>", Confidence: 1}
+			if _, err := AddLearning(t.Context(), dir, wholly); claudemem.CodeOf(err) != claudemem.CodeInvalid {
+				t.Errorf("a private one: %v", err)
+			}
+		})
+	}
+}
+
+// Nobody else may be the worker, or nothing is written.
+func TestLearningsNeedTheLock(t *testing.T) {
+	dir := t.TempDir()
+	lock, err := tryLock(dir)
+	if err != nil || lock == nil {
+		t.Fatalf("lock %v, %v", lock, err)
+	}
+	defer func() { _ = lock.Close() }()
+	_, err = AddLearning(t.Context(), dir, claudemem.Learning{ProjectPath: "/p", Category: "gotcha", Content: "x", Confidence: 1})
+	if claudemem.CodeOf(err) != claudemem.CodeUnavailable {
+		t.Errorf("added while another process is the worker: %v", err)
+	}
+	off := false
+	if _, err = EditLearning(t.Context(), t.TempDir(), 1, claudemem.LearningEdit{Active: &off}); claudemem.CodeOf(err) != claudemem.CodeNotFound {
+		t.Errorf("edited where nothing is remembered: %v", err)
+	}
+}
