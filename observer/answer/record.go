@@ -112,16 +112,16 @@ func (p *reader) read(v *view, depth int) {
 	}
 }
 
-// text takes text that is in no field.
-func (p *reader) text(s string) {
+// text takes text that is in no field; verbatim takes it as it is.
+func (p *reader) text(s string) { p.verbatim(decode(s)) }
+
+func (p *reader) verbatim(s string) {
+	b := &p.outside
 	if r := p.top(); r != nil {
-		if room := maxLoose - r.loose.Len(); room > 0 {
-			r.loose.WriteString(cut(decode(s), room))
-		}
-		return
+		b = &r.loose
 	}
-	if p.outside.Len() < maxLoose {
-		p.outside.WriteString(cut(s, maxLoose))
+	if room := maxLoose - b.Len(); room > 0 {
+		b.WriteString(cut(s, room))
 	}
 }
 
@@ -134,10 +134,11 @@ func (p *reader) step(i, depth int) (next, pos int) {
 	case t.kind == tComment, t.kind == tCDataOpen:
 	case t.kind == tCData:
 		content := p.src[t.attrs:t.attrsEnd]
-		if inner := scan(content); depth < maxNesting && len(inner.tokens) > 0 {
+		r := p.top()
+		if inner := scan(content); depth < maxNesting && len(inner.tokens) > 0 && (r == nil || r.kind != nLearning) {
 			p.read(inner, depth+1)
 		} else {
-			p.text(content)
+			p.verbatim(content)
 		}
 	case t.name == nThink:
 		return p.think(i)
