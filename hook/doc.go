@@ -4,14 +4,15 @@
 // prints the host's reply, if there is one.
 //
 // Nouns: a verb is what the hook is asked to do (context, new, save, summary,
-// end); a moment is a payload as an adapter understood it; an adapter knows one
-// host's payloads.
+// end, and statusline, which only looks); a moment is a payload as an adapter
+// understood it; an adapter knows one host's payloads.
 //
 // Guarantees: the process exits 0 whatever happens and writes nothing to
 // standard error; standard output is empty or one JSON object of the event that
-// the host asked about; it is over by its deadline; an event that was accepted
-// is durably queued or in the spool when the hook returns; nothing private and
-// no secret that the fast scanner knows has left the process.
+// the host asked about, or the one line of a status line; it is over by its
+// deadline; an event that was accepted is durably queued or in the spool when
+// the hook returns; nothing private and no secret that the fast scanner knows
+// has left the process.
 //
 // Place in the flow: first. It speaks to the worker through package wire. Its
 // whole process may cost little more than an empty Go program, so it imports no

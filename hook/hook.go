@@ -24,6 +24,8 @@ const (
 	VerbSave    Verb = "save"
 	VerbSummary Verb = "summary"
 	VerbEnd     Verb = "end"
+	// VerbStatusline prints the host's status line; it takes no event in.
+	VerbStatusline Verb = "statusline"
 )
 
 // budget is how long a verb may take, counted from the start of the process.
@@ -35,6 +37,8 @@ func (v Verb) budget() time.Duration {
 		return 400 * time.Millisecond
 	case VerbEnd:
 		return 500 * time.Millisecond
+	case VerbStatusline:
+		return statuslineTime
 	default:
 		return 250 * time.Millisecond
 	}
@@ -144,6 +148,10 @@ func panicText(cause any) string {
 func (r *run) handle() {
 	if internal := r.Getenv("CLAUDE_MEM_INTERNAL"); internal != "" && internal != "0" {
 		drain(r.Stdin)
+		return
+	}
+	if r.Verb == VerbStatusline {
+		r.statusline()
 		return
 	}
 	input, err := readInput(r.Stdin, largestInput)

@@ -27,8 +27,11 @@ func Main(args []string, o Options) {
 		return
 	}
 	limit := lastResort
-	if o.Verb == VerbContext || o.Verb == "" {
+	switch o.Verb {
+	case VerbContext, "":
 		limit = VerbContext.budget()
+	case VerbStatusline:
+		limit = statuslineTime
 	}
 	// A file system that hangs, or a host that never closes the pipe, must not
 	// keep the host waiting.
@@ -66,6 +69,8 @@ payload from standard input, remembers it, and always exits 0.
   save      a tool call, or its failure
   summary   the end of a turn
   end       the end of a session
+
+  statusline  prints one line for the agent's status line, or none
 
 Without a verb the payload's hook_event_name tells. Example:
 

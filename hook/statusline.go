@@ -1,0 +1,134 @@
+package hook
+
+import (
+	"bytes"
+	"strconv"
+	"time"
+	"unicode"
+
+	"claudemem"
+	"claudemem/repo"
+	"claudemem/wire"
+)
+
+// statuslineTime is all that a status line may take, counted from the start of
+// the process: the host draws it again and again while the user types.
+const statuslineTime = 100 * time.Millisecond
+
+// largestStatus bounds what a status line reads; hosts send some 2 KB.
+const largestStatus = 1 << 20
+
+// statusline prints what the worker says of the session in one short line. No
+// worker is started for it and nothing is written; without one it says nothing.
+func (r *run) statusline() {
+	input, err := readInput(r.Stdin, largestStatus)
+	if err != nil || r.dataDir == "" {
+		return
+	}
+	request, ok := r.statusRequest(input)
+	if !ok {
+		return
+	}
+	client := wire.Client{Address: wire.Find(r.dataDir, r.Getenv), Deadline: r.deadline}
+	resp, err := client.Get(wire.StatuslineTarget(&request))
+	if err != nil || resp.Status != 200 {
+		return
+	}
+	line, err := wire.ParseStatusline(resp.Body)
+	if err != nil {
+		return
+	}
+	_, _ = r.Stdout.Write(append(appendStatusline(nil, line), '\n')) // a host that no longer listens misses nothing
+}
+
+// statusRequest reads the JSON that a host gives its status line.
+func (r *run) statusRequest(input []byte) (claudemem.StatusRequest, bool) {
+	request := claudemem.StatusRequest{Host: r.Host}
+	var cwd, current, projectDir string
+	err := wire.Fields(bytes.TrimSpace(wire.TrimBOM(input)), func(key string, value []byte) {
+		switch key {
+		case "session_id":
+			request.HostSessionID, _ = wire.Text(value)
+		case "cwd":
+			cwd, _ = wire.Text(value)
+		case "workspace":
+			_ = wire.Fields(value, func(key string, value []byte) { // not an object: no directories in it
+				switch key {
+				case "current_dir":
+					current, _ = wire.Text(value)
+				case "project_dir":
+					projectDir, _ = wire.Text(value)
+				}
+			})
+		}
+	})
+	if err != nil || request.HostSessionID == "" || len(request.HostSessionID) > longestName {
+		return request, false
+	}
+	if cwd == "" {
+		cwd = current
+	}
+	if len(cwd) <= longestPath && len(projectDir) <= longestPath {
+		request.ProjectPath = repo.Identify(projectDir, cwd).Project
+	}
+	return request, true
+}
+
+// longestTrouble is what a status line has room for; the worker's words are shorter.
+const longestTrouble = 40
+
+// appendStatusline writes, as in "mem ○ 3 obs · queue 2 · 1.2k tok today", what
+// is not nothing; nothing at all for an empty one.
+func appendStatusline(b []byte, line claudemem.Statusline) []byte {
+	if line == (claudemem.Statusline{}) {
+		return b
+	}
+	trouble := bytes.Map(func(c rune) rune {
+		if unicode.IsControl(c) {
+			return -1 // must not steer the terminal
+		}
+		return c
+	}, []byte(headOf(line.Trouble, longestTrouble)))
+	sep := " ○ "
+	if len(trouble) > 0 || line.Cap != "" {
+		sep = " ! "
+	}
+	b = append(b, "mem"...)
+	part := func(text []byte) {
+		b = append(append(b, sep...), text...)
+		sep = " · "
+	}
+	if len(trouble) > 0 {
+		part(trouble)
+	}
+	if line.Cap != "" {
+		part([]byte("cap reached"))
+	}
+	if line.Observations > 0 {
+		part(append(strconv.AppendInt(nil, int64(line.Observations), 10), " obs"...))
+	}
+	if line.Pending > 0 {
+		part(strconv.AppendInt([]byte("queue "), int64(line.Pending), 10))
+	}
+	if line.TokensToday > 0 {
+		part(append(appendShort(nil, line.TokensToday), " tok today"...))
+	}
+	return b
+}
+
+// appendShort writes 1234 as 1.2k and 1234567 as 1.2M, cut and not rounded.
+func appendShort(b []byte, n int) []byte {
+	unit, letter := 1000, byte('k')
+	switch {
+	case n < unit:
+		return strconv.AppendInt(b, int64(n), 10)
+	case n >= 1_000_000:
+		unit, letter = 1_000_000, 'M'
+	}
+	b = strconv.AppendInt(b, int64(n/unit), 10)
+	if n < 100*unit {
+		b = append(b, '.')
+		b = strconv.AppendInt(b, int64(n%unit/(unit/10)), 10)
+	}
+	return append(b, letter)
+}
