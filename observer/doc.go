@@ -20,6 +20,16 @@
 // [Transient]) cost nothing. Nothing polls: the observer sleeps until the queue,
 // a request or a timer that a waiting turn needs wakes it.
 //
+// A [Model] is the distiller that asks a model. Its nouns: a [Choice] is who is
+// asked for a session just now; a call is a question of kind observation, summary
+// or turn (both, for a small turn); a run is a conversation with a model about one
+// session, which is compacted (begun anew from a digest of what was recorded)
+// before it gets dear. A request has at most 56 KB of JSON whatever a session
+// holds. What a model says of files is held against what the tools say. An answer
+// is not bought twice when its batch comes again. A provider that is away is told
+// to the user once; the work waits for it, and in the end goes to the fallback, as
+// does what a cap forbids.
+//
 // In the flow it stands between queue and store on one side and provider on the
 // other, and knows none of them but by the interfaces in this package.
 package observer

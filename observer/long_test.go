@@ -23,11 +23,9 @@ func TestLongSession(t *testing.T) {
 		mean       int // most bytes of a request on average; 0 is not looked at
 	}{
 		{"unbatched", 6, 2400, false, observer.Options{}, 16 << 10},
-		{"unbatched, kept by the provider", 6, 2400, true, observer.Options{}, 16 << 10},
 		{"turns of 6", 6, 1000, false, observer.Options{BatchingEnabled: true, BatchMaxSize: 20}, 16 << 10},
 		{"turns of 6, kept by the provider", 6, 1000, true, observer.Options{BatchingEnabled: true, BatchMaxSize: 20}, 20 << 10},
 		{"turns of 3", 3, 1500, false, observer.Options{BatchingEnabled: true, BatchMaxSize: 20}, 16 << 10},
-		{"turns of 3, kept by the provider", 3, 1500, true, observer.Options{BatchingEnabled: true, BatchMaxSize: 20}, 20 << 10},
 		{"turns of 20 full events", 20, 20_000, false, observer.Options{BatchingEnabled: true, BatchMaxSize: 20}, 0},
 		{"turns of 20 full events, kept by the provider", 20, 20_000, true, observer.Options{BatchingEnabled: true, BatchMaxSize: 20}, 0},
 	}
@@ -41,12 +39,14 @@ func TestLongSession(t *testing.T) {
 				r := start(t, choose(t, p, tt.keeps), nil, tt.schedule)
 				n := 0
 				for n < 300 {
-					r.prompt("a")
-					for range min(tt.turn, 300-n) {
-						r.edit("a", fmt.Sprintf("src/part%03d/token_store_%03d.go", n, n), tt.size)
-						n++
-					}
-					r.stop("a")
+					r.together(func() {
+						r.prompt("a")
+						for range min(tt.turn, 300-n) {
+							r.edit("a", fmt.Sprintf("src/part%03d/token_store_%03d.go", n, n), tt.size)
+							n++
+						}
+						r.stop("a")
+					})
 					r.settle()
 				}
 				if b := r.books(); b.Processed != b.Received {
@@ -95,11 +95,13 @@ func TestNamesOutliveAModelThatRecordsNothing(t *testing.T) {
 			return claudemem.ModelAnswer{Text: "<observations/>"}, nil
 		}}
 		r := start(t, choose(t, p, false), nil, observer.Options{})
-		r.prompt("a")
-		for n := range 290 {
-			r.edit("a", fmt.Sprintf("src/part%03d/token_store_%03d.go", n, n), 600)
-		}
-		r.stop("a")
+		r.together(func() {
+			r.prompt("a")
+			for n := range 290 {
+				r.edit("a", fmt.Sprintf("src/part%03d/token_store_%03d.go", n, n), 600)
+			}
+			r.stop("a")
+		})
 		r.settle()
 		all := p.all()
 		if len(all) != 291 {

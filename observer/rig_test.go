@@ -143,6 +143,9 @@ type rig struct {
 	schedule observer.Options
 	offline  *counting
 	events   int
+	// held are arrivals that go into one commit; see together.
+	holding bool
+	held    []claudemem.Arrival
 }
 
 // counting is the offline extraction with a note of what it got.
@@ -250,11 +253,28 @@ func (r *rig) enqueue(a claudemem.Arrival) claudemem.Receipt {
 	if a.Key == "" {
 		a.Key = fmt.Sprintf("%s:%d", a.Event.Kind, r.events)
 	}
+	if r.holding {
+		r.held = append(r.held, a)
+		return claudemem.Receipt{}
+	}
 	got, err := r.queue.Enqueue(context.Background(), a)
 	if err != nil {
 		r.t.Fatal(err)
 	}
 	return got[0]
+}
+
+// together puts what do enqueues into one commit, as a busy worker does.
+func (r *rig) together(do func()) {
+	r.t.Helper()
+	r.holding = true
+	do()
+	r.holding = false
+	_, err := r.queue.Enqueue(context.Background(), r.held...)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.held = nil
 }
 
 func (r *rig) prompt(session string) claudemem.SessionID {

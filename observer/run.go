@@ -211,9 +211,13 @@ func join(a, b string) string {
 // call makes one call.
 func (w *work) call(ctx context.Context, q *question) (string, error) {
 	r := w.thread.run
+	maxTokens := q.maxTokens
+	if r.keeps {
+		maxTokens = turnMaxTokens // a process is started with it: the same for all
+	}
 	got, err := r.provider.Complete(ctx, claudemem.ModelRequest{
 		Run: r.id, Session: w.batch.Session.ID, Host: w.batch.Session.Host, Kind: q.kind, Model: r.model,
-		System: r.system, History: slices.Clone(r.history), Prompt: w.prompt(q), MaxTokens: q.maxTokens,
+		System: r.system, History: slices.Clone(r.history), Prompt: w.prompt(q), MaxTokens: maxTokens,
 	})
 	if err != nil {
 		return "", err

@@ -16,6 +16,8 @@ const (
 	probeEvery = time.Minute
 	// maxHold bounds how long a provider's own word keeps it from being asked.
 	maxHold = time.Hour
+	// cappedSessions bounds the sessions whose cap is remembered.
+	cappedSessions = 1000
 )
 
 // troubles is what is known of providers that do not answer, and of caps.
@@ -166,6 +168,9 @@ func (t *troubles) reached(ctx context.Context, which string, session claudemem.
 		t.cappedUntil = time.Date(now.Year(), now.Month(), now.Day()+1, 0, 0, 0, 0, now.Location())
 		text = "claude-mem: the tokens of " + today + " are used up (CLAUDE_MEM_DAILY_TOKEN_CAP). Until midnight sessions are remembered without a model."
 	} else {
+		if len(t.capped) >= cappedSessions {
+			clear(t.capped) // they are noted again when they are worked on
+		}
 		t.capped[session] = true
 		text += " (" + today + ")"
 	}
@@ -184,7 +189,7 @@ func noticeKey(provider string, class claudemem.ErrorClass) string {
 // text is what the user is told. The same trouble has the same words, so that a
 // worker that is started anew does not tell it again.
 func (t *troubles) text(provider string, failed *claudemem.ModelError) string {
-	what := ""
+	var what string
 	switch failed.Class {
 	case claudemem.ClassLogin:
 		what = fmt.Sprintf("%s refuses the login or is not set up (%v). `claude-mem doctor` tells more.", provider, failed.Err)

@@ -57,9 +57,11 @@ func fails(class claudemem.ErrorClass) error {
 func (r *rig) turnsOf(session string, n, size int) {
 	r.t.Helper()
 	for i := 0; i < n; i += size {
-		r.prompt(session)
-		r.tools(session, size)
-		r.stop(session)
+		r.together(func() {
+			r.prompt(session)
+			r.tools(session, size)
+			r.stop(session)
+		})
 	}
 }
 

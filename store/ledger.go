@@ -119,8 +119,11 @@ func (l *Ledger) Reserve(ctx context.Context, r claudemem.ModelReservation) (int
 		if err := check(CapDay, caps.Day, "started_at >= ? AND started_at < ?", int64(from), int64(to)); err != nil {
 			return err
 		}
-		if err := check(CapSession, caps.Session, "session_id = ?", int64(r.Session)); err != nil || refused != nil {
+		if err := check(CapSession, caps.Session, "session_id = ?", int64(r.Session)); err != nil {
 			return err
+		}
+		if refused != nil {
+			return nil // nothing to commit
 		}
 		var err error
 		id, err = t.insert(`INSERT INTO llm_calls (session_id, provider, model, kind, reserved_tokens, outcome, started_at)
