@@ -96,12 +96,12 @@ func (l *Ledger) Reserve(ctx context.Context, r claudemem.ModelReservation) (int
 		return 0, fmt.Errorf(what+": %w", err)
 	}
 	var id int64
-	var refused *CapError
-	final := false
+	var full CapError // of the cap that is in the way, if refused
+	refused, final := false, false
 	err := l.store.writeKeeping(ctx, what, func(t *tx) error {
-		refused = nil
+		refused, final = false, false
 		check := func(which string, limit int, where string, args ...any) error {
-			if limit <= 0 || refused != nil {
+			if limit <= 0 || refused {
 				return nil
 			}
 			var used, open int
@@ -110,7 +110,7 @@ func (l *Ledger) Reserve(ctx context.Context, r claudemem.ModelReservation) (int
 				return err
 			}
 			if used+wanted > limit {
-				refused = &CapError{Which: which, Limit: limit, Used: used, Wanted: wanted}
+				refused, full = true, CapError{Which: which, Limit: limit, Used: used, Wanted: wanted}
 				// What stands only in the way of an open reservation may pass yet.
 				final = used-open+wanted > limit
 			}
@@ -122,7 +122,7 @@ func (l *Ledger) Reserve(ctx context.Context, r claudemem.ModelReservation) (int
 		if err := check(CapSession, caps.Session, "session_id = ?", int64(r.Session)); err != nil {
 			return err
 		}
-		if refused != nil {
+		if refused {
 			return nil // nothing to commit
 		}
 		var err error
@@ -135,11 +135,11 @@ func (l *Ledger) Reserve(ctx context.Context, r claudemem.ModelReservation) (int
 	if err != nil {
 		return 0, err
 	}
-	if refused != nil {
+	if refused {
 		if final {
-			l.remember(day, r.Session, *refused)
+			l.remember(day, r.Session, full)
 		}
-		return 0, fmt.Errorf(what+": %w", refused)
+		return 0, fmt.Errorf(what+": %w", &full)
 	}
 	return id, nil
 }
