@@ -24,7 +24,7 @@ test:
 
 lint:
 	$(GO) vet ./...
-	$(GOLANGCI_LINT) run
+	$(GOLANGCI_LINT) run --allow-parallel-runners
 
 race:
 	$(GO) test -race ./...

@@ -77,7 +77,7 @@ func TestOfflineMemoryOfRecordedSessions(t *testing.T) {
 	if turns < 30 {
 		t.Errorf("recorded turns: got %d, want at least 30", turns)
 	}
-	t.Logf("%d turns: %d observations, %d summaries, %d turns without an observation", turns, observations, summaries, silent)
+	figure(t, 7, "%d recorded turns: %d observations, %d summaries, %d turns of noise without an observation", turns, observations, summaries, silent)
 }
 
 // capture runs a recorded session's payloads through the hook, which spools them

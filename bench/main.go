@@ -1,7 +1,6 @@
-// Command bench times whole hook processes against an empty Go program. All
-// cases run in turn in every round, in an order that rotates, so that what the
-// machine does beside it hits them alike; what counts is the ratio to the empty
-// program in the same run.
+// Command bench times whole hook processes, each paired with an empty Go program
+// that runs just before it, so that what the machine does beside them hits both
+// alike; what counts is the ratio of the medians.
 //
 //	go run ./bench                  a stand-in for the worker
 //	go run ./bench -worker=real     the real worker on a temporary data directory
@@ -52,12 +51,12 @@ func bench(worker string, rounds, warmUp int, markdown bool) (met bool, err erro
 		return false, err
 	}
 	defer stop()
-	cases := s.cases(worker == "real")
-	if err := measure(cases, rounds, warmUp); err != nil {
+	empty, cases := s.cases(worker == "real")
+	if err := measure(empty, cases, rounds, warmUp); err != nil {
 		return false, err
 	}
 	if worker == "stub" && s.posted.Load() == 0 {
 		return false, fmt.Errorf("no hook reached the stand-in")
 	}
-	return report(os.Stdout, cases, worker, rounds, markdown), nil
+	return report(os.Stdout, empty, cases, worker, rounds, markdown), nil
 }

@@ -25,19 +25,34 @@ type process struct {
 	cpuBar, wallBar float64
 
 	samples []sample
+	// paired are the empty program's, each run just before one of samples.
+	paired []sample
 }
 
-// measure runs every case in every round. The first is the empty program.
-func measure(cases []*process, rounds, warmUp int) error {
-	for round := range warmUp + rounds {
-		for i := range cases {
-			p := cases[(i+round)%len(cases)]
+// settle is the pause after each process. A host runs its hooks seconds apart:
+// what a worker still does with one event must not be billed to the next process.
+const settle = 5 * time.Millisecond
+
+// measure runs each case in turn with the empty program, pair by pair, so that
+// both meet the same machine. A case does not share its rounds with the others:
+// they would leave it a cold cache and a busy disk, as no host does.
+func measure(empty *process, cases []*process, rounds, warmUp int) error {
+	for _, p := range cases {
+		for round := range warmUp + rounds {
+			time.Sleep(settle)
+			e, err := empty.once(round)
+			if err != nil {
+				return fmt.Errorf("%s: %w", empty.name, err)
+			}
+			time.Sleep(settle)
 			s, err := p.once(round)
 			if err != nil {
 				return fmt.Errorf("%s: %w", p.name, err)
 			}
 			if round >= warmUp {
+				p.paired = append(p.paired, e)
 				p.samples = append(p.samples, s)
+				empty.samples = append(empty.samples, e)
 			}
 		}
 	}
@@ -69,9 +84,9 @@ func (p *process) once(n int) (sample, error) {
 }
 
 // at returns the duration that a share of the samples does not exceed.
-func (p *process) at(share float64, of func(sample) time.Duration) time.Duration {
+func at(share float64, samples []sample, of func(sample) time.Duration) time.Duration {
 	var all []time.Duration
-	for _, s := range p.samples {
+	for _, s := range samples {
 		all = append(all, of(s))
 	}
 	slices.Sort(all)
@@ -81,8 +96,8 @@ func (p *process) at(share float64, of func(sample) time.Duration) time.Duration
 func cpu(s sample) time.Duration  { return s.cpu }
 func wall(s sample) time.Duration { return s.wall }
 
-// report prints a line a case and one a bar, and reports whether all bars hold.
-func report(w io.Writer, cases []*process, worker string, rounds int, markdown bool) bool {
+// report prints a line a case, with its ratio to the empty program of its own pairs, and one a bar, and reports whether all bars hold.
+func report(w io.Writer, empty *process, cases []*process, worker string, rounds int, markdown bool) bool {
 	line := "%-28s cpu %6.2f ms %5.2fx   wall %6.2f ms %5.2fx   p99 %6.2f ms\n"
 	_, _ = fmt.Fprintf(w, "hook processes, %d rounds after warm-up, worker: %s, %s/%s, %d CPUs, %s\n", rounds, worker, runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runtime.Version())
 	if markdown {
@@ -91,12 +106,11 @@ func report(w io.Writer, cases []*process, worker string, rounds int, markdown b
 	}
 	met := true
 	bars := ""
-	empty := cases[0]
-	emptyCPU, emptyWall := empty.at(.5, cpu), empty.at(.5, wall)
-	for _, p := range cases {
-		c, e := p.at(.5, cpu), p.at(.5, wall)
-		cpuRatio, wallRatio := ratio(c, emptyCPU), ratio(e, emptyWall)
-		_, _ = fmt.Fprintf(w, line, p.name, ms(c), cpuRatio, ms(e), wallRatio, ms(p.at(.99, wall)))
+	empty.paired = empty.samples
+	for _, p := range append([]*process{empty}, cases...) {
+		c, e := at(.5, p.samples, cpu), at(.5, p.samples, wall)
+		cpuRatio, wallRatio := ratio(c, at(.5, p.paired, cpu)), ratio(e, at(.5, p.paired, wall))
+		_, _ = fmt.Fprintf(w, line, p.name, ms(c), cpuRatio, ms(e), wallRatio, ms(at(.99, p.samples, wall)))
 		for _, b := range []struct {
 			what     string
 			got, bar float64

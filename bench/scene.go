@@ -94,13 +94,13 @@ func (s *scene) env(dataDir string) []string {
 		"CLAUDE_MEM_DATA_DIR=" + dataDir, "CLAUDE_PROJECT_DIR=" + s.project}
 }
 
-// cases starts with the empty program, which all others are compared with.
-func (s *scene) cases(real bool) []*process {
+// cases returns the empty program and what is compared with it.
+func (s *scene) cases(real bool) (empty *process, cases []*process) {
 	tool, prompt, start, stop := s.toolCall(), s.payload("UserPromptSubmit", "prompt", "Why does the parser fail on empty input? Round %08d"),
 		s.payload("SessionStart", "source", "startup"), s.payload("Stop", "last_assistant_message", "Fixed in round %08d.")
 	up, down := s.env(s.up), s.env(s.down)
-	cases := []*process{
-		{name: "empty Go program", path: s.empty, env: up, input: tool},
+	empty = &process{name: "empty Go program", path: s.empty, env: up, input: tool}
+	cases = []*process{
 		{name: "save, worker up", path: s.hook, args: []string{"save"}, env: up, input: tool, cpuBar: 2, wallBar: 2.5},
 		{name: "save, worker down", path: s.hook, args: []string{"save"}, env: down, input: tool, cpuBar: 2, wallBar: 2.5},
 		{name: "new, worker up", path: s.hook, args: []string{"new"}, env: up, input: prompt},
@@ -112,7 +112,7 @@ func (s *scene) cases(real bool) []*process {
 		cases = append(cases, &process{name: "context, from database", path: s.big, env: up, args: []string{"context", "--from-database",
 			"--host", "claude-code", "--session-id", "bench-next", "--project", s.project, "--source", "startup"}})
 	}
-	return cases
+	return empty, cases
 }
 
 // toolCall makes payloads of an edit, all of the same length.

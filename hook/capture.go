@@ -63,9 +63,9 @@ func (r *run) deliver(m *moment) {
 	body := wire.AppendEvent(make([]byte, 0, 1024+len(e.ToolInput)+len(e.ToolResponse)+len(e.Prompt)+len(e.ToolError)+len(e.LastAssistantMessage)), e)
 	err := errPostponed
 	if len(body) <= largestPost {
-		client := wire.Client{Address: wire.Find(r.dataDir, r.Getenv), Deadline: r.postUntil()}
+		r.worker.Deadline = r.postUntil()
 		var resp wire.Response
-		if resp, err = client.Post(wire.PathFor(e.Kind), body); err == nil {
+		if resp, err = r.worker.Post(wire.PathFor(e.Kind), body); err == nil {
 			err = r.accept(m, resp)
 		}
 	}

@@ -88,7 +88,10 @@ type run struct {
 	stamp    time.Time
 	deadline time.Time
 	settings *settings.Settings
-	reply    reply
+	// worker is connected to before the payload is read: waking an idle worker
+	// takes as long as making the event, and the two go on side by side.
+	worker wire.Client
+	reply  reply
 }
 
 // Run does what the host asked for. It never fails and never panics; what
@@ -153,6 +156,11 @@ func (r *run) handle() {
 	if r.Verb == VerbStatusline {
 		r.statusline()
 		return
+	}
+	if r.dataDir != "" && r.Verb != VerbContext {
+		r.worker = wire.Client{Address: wire.Find(r.dataDir, r.Getenv), Deadline: r.postUntil()}
+		r.worker.Dial()
+		defer r.worker.Close()
 	}
 	input, err := readInput(r.Stdin, largestInput)
 	if err != nil {

@@ -30,14 +30,21 @@ type Saved struct {
 	Tokens int `json:"tokens"`
 }
 
-// Account sums up the days that end with that of now, in now's location; days is at least 1.
-func (s *Store) Account(ctx context.Context, now time.Time, days int) (Account, error) {
+// EmptyAccount is the account of days in which nothing was.
+func EmptyAccount(now time.Time, days int) Account {
 	days = max(days, 1)
 	y, m, d := now.Date()
-	since := claudemem.MillisOf(time.Date(y, m, d-(days-1), 0, 0, 0, 0, now.Location()))
-	account := Account{PeriodDays: days, Since: since}
+	return Account{
+		PeriodDays: days, Since: claudemem.MillisOf(time.Date(y, m, d-(days-1), 0, 0, 0, 0, now.Location())),
+		Spending: Spending{Days: []SpentOn{}, Providers: []SpentOn{}, Models: []SpentOn{}, Projects: []SpentOn{}},
+	}
+}
+
+// Account sums up the days that end with that of now, in now's location; days is at least 1.
+func (s *Store) Account(ctx context.Context, now time.Time, days int) (Account, error) {
+	account := EmptyAccount(now, days)
 	var err error
-	if account.Spending, err = s.Spending(ctx, since, 0, now.Location()); err != nil {
+	if account.Spending, err = s.Spending(ctx, account.Since, 0, now.Location()); err != nil {
 		return account, err
 	}
 	for _, day := range account.Days {
@@ -45,7 +52,7 @@ func (s *Store) Account(ctx context.Context, now time.Time, days int) (Account, 
 			account.Today = day.Spent
 		}
 	}
-	account.Saved, err = s.saved(ctx, since)
+	account.Saved, err = s.saved(ctx, account.Since)
 	return account, err
 }
 

@@ -60,9 +60,12 @@ func (s *Store) CountLearnings(ctx context.Context, q claudemem.LearningQuery) (
 func (s *Store) learningFilter(ctx context.Context, q claudemem.LearningQuery) (where string, args []any, err error) {
 	conditions := []string{"1"}
 	if q.Project != "" {
-		projects, err := s.projectsNamed(ctx, q.Project)
+		projects, err := s.projectsLearned(ctx, q.Project)
 		if err != nil {
 			return "", nil, err
+		}
+		if len(projects) == 0 {
+			return "0", nil, nil
 		}
 		conditions = append(conditions, "project IN (?"+strings.Repeat(", ?", len(projects)-1)+")")
 		for _, p := range projects {
@@ -184,7 +187,7 @@ func (t *tx) settleLearning(l *claudemem.Learning) error {
 func (t *tx) learning(id int64, l *claudemem.Learning) error {
 	err := t.row("SELECT "+learningColumns+" FROM learnings WHERE id = ?", []any{id}, learningFields(l)...)
 	if errors.Is(err, sql.ErrNoRows) {
-		return claudemem.Errorf(claudemem.CodeNotFound, "there is no learning %d", id).WithHint("claude-mem learn list --all")
+		return claudemem.Errorf(claudemem.CodeNotFound, "there is no learning %d", id).WithHint("`claude-mem learn list --all --retired` shows the ids")
 	}
 	return err
 }
@@ -195,25 +198,42 @@ func (s *Store) oneProject(ctx context.Context, name string) (string, error) {
 	if name == "" {
 		return "", claudemem.Errorf(claudemem.CodeInvalid, "no project").WithHint("name the project's directory")
 	}
-	projects, err := s.projectsNamed(ctx, name)
+	projects, err := s.projectsLearned(ctx, name)
 	switch {
 	case err != nil:
 		return "", err
 	case len(projects) > 1:
 		return "", claudemem.Errorf(claudemem.CodeInvalid, "%d projects are called %.60q", len(projects), name).
 			WithHint("name one by its directory: " + strings.Join(projects, ", "))
-	case projects[0] == name && !strings.ContainsAny(name, `/\`) && !strings.HasPrefix(name, "label:"):
-		known, err := s.knownProject(ctx, name)
-		if err != nil || known {
-			return name, err
-		}
+	case len(projects) == 0:
 		return "", claudemem.Errorf(claudemem.CodeNotFound, "no project is called %.60q", name).
 			WithHint("name it by its directory")
 	}
 	return projects[0], nil
 }
 
-func (s *Store) knownProject(ctx context.Context, root string) (known bool, err error) {
-	err = s.reader.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM sessions WHERE project = ?)", root).Scan(&known)
-	return known, err
+// projectsLearned is projectsNamed that also knows the projects of which there
+// are learnings and no sessions. A label that no project has gives none; a
+// directory gives itself.
+func (s *Store) projectsLearned(ctx context.Context, name string) ([]string, error) {
+	projects, err := s.projectsNamed(ctx, name)
+	if err != nil || len(projects) != 1 || projects[0] != name || strings.ContainsAny(name, `/\`) || strings.HasPrefix(name, "label:") {
+		return projects, err
+	}
+	rows, err := s.reader.QueryContext(ctx, "SELECT DISTINCT project FROM learnings UNION SELECT project FROM sessions WHERE project = ?", name)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	projects = nil
+	for rows.Next() {
+		var project string
+		if err := rows.Scan(&project); err != nil {
+			return nil, err
+		}
+		if project == name || projectLabel(project) == name {
+			projects = append(projects, project)
+		}
+	}
+	return projects, rows.Err()
 }

@@ -31,6 +31,39 @@ type Client struct {
 	Address Address
 	// Deadline ends any exchange.
 	Deadline time.Time
+
+	// early is a connection for the next exchange, or why there is none.
+	early *dialled
+}
+
+type dialled struct {
+	link conn
+	err  error
+}
+
+// Dial connects ahead of the next exchange: an idle worker wakes up and accepts
+// while the caller still makes its request. Close gives up a connection that was
+// not used after all.
+func (c *Client) Dial() {
+	link, err := dial(c.Address, c.Deadline)
+	c.early = &dialled{link, err}
+}
+
+// Close ends a connection that Dial made and no exchange has used.
+func (c *Client) Close() {
+	if c.early != nil && c.early.err == nil {
+		_ = c.early.link.Close() // nothing was said on it
+	}
+	c.early = nil
+}
+
+// connect takes the connection that Dial made, else makes one.
+func (c *Client) connect() (conn, error) {
+	if early := c.early; early != nil {
+		c.early = nil
+		return early.link, early.err
+	}
+	return dial(c.Address, c.Deadline)
 }
 
 // Response is an answer with its body read whole.
@@ -55,7 +88,7 @@ func (c *Client) Post(path string, body []byte) (Response, error) {
 // exchange returns ErrNoWorker, ErrWireVersion, ErrResponse, an error for which
 // os.IsTimeout holds, or another error of the connection.
 func (c *Client) exchange(method, target string, body []byte) (Response, error) {
-	link, err := dial(c.Address, c.Deadline)
+	link, err := c.connect()
 	if err != nil {
 		return Response{}, err
 	}

@@ -384,3 +384,34 @@ func BenchmarkExchange(b *testing.B) {
 		})
 	}
 }
+
+// A connection made ahead serves one exchange; the next one makes its own. What
+// kept it from being made is the exchange's error.
+func TestDialAhead(t *testing.T) {
+	dir := socketDir(t)
+	posted := 0
+	address := serve(t, dir, func(w http.ResponseWriter, r *http.Request) {
+		posted++
+		w.Header().Set(Header, VersionText)
+		w.WriteHeader(http.StatusAccepted)
+	})
+	c := Client{Address: address, Deadline: time.Now().Add(10 * time.Second)}
+	c.Dial()
+	for range 2 {
+		if resp, err := c.Post("/api/sessions/observations", []byte("{}")); err != nil || resp.Status != http.StatusAccepted {
+			t.Fatalf("%d, %v", resp.Status, err)
+		}
+	}
+	if posted != 2 {
+		t.Errorf("%d posts arrived, want 2", posted)
+	}
+	c.Dial()
+	c.Close() // an unused connection
+	c.Close()
+
+	nobody := Client{Address: Address{Socket: filepath.Join(dir, "nobody")}, Deadline: c.Deadline}
+	nobody.Dial()
+	if _, err := nobody.Post("/", nil); !errors.Is(err, ErrNoWorker) {
+		t.Errorf("got %v, want ErrNoWorker", err)
+	}
+}

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+	"io"
 	"strings"
 
 	"claudemem"
@@ -141,9 +143,11 @@ func (a *app) configSetCommand() *cobra.Command {
 		Use:   "set KEY VALUE",
 		Short: "Change a setting in settings.json",
 		Long: `Change a setting in settings.json; everything else in that file is kept. An
-empty value takes the setting out, so that the default holds again.
-A running worker takes it over when it is restarted.`,
-		Example: "  claude-mem config set CONTEXT_BUDGET 1500\n  claude-mem config set CONTEXT_BUDGET ''",
+empty value takes the setting out, so that the default holds again. The value - is
+read from standard input, so that a key does not get into the shell's history.
+A running worker uses a provider, its key and model, a mode, a language or a cap from
+the next batch on, and everything else when it is restarted.`,
+		Example: "  claude-mem config set CONTEXT_BUDGET 1500\n  claude-mem config set CONTEXT_BUDGET ''\n  claude-mem config set ANTHROPIC_API_KEY - <key.txt",
 		Args:    args(cobra.ExactArgs(2)),
 		RunE: func(_ *cobra.Command, given []string) error {
 			resolved, dataDir, err := a.loadSettings()
@@ -155,6 +159,11 @@ A running worker takes it over when it is restarted.`,
 				return unknownSetting(resolved, given[0], err)
 			}
 			key, value := setting.Key, given[1]
+			if value == "-" {
+				if value, err = readValue(a.stdin); err != nil {
+					return err
+				}
+			}
 			if value == "" {
 				err = settings.Unset(dataDir, key)
 			} else {
@@ -163,13 +172,47 @@ A running worker takes it over when it is restarted.`,
 			if err != nil {
 				return err
 			}
+			if value != "" {
+				setting.Value = value
+				a.note("%s = %s", key, oneLine(setting.Shown(), 120))
+			}
 			if a.getenv(key) != "" && a.getenv(key) != value {
 				a.note("note: the environment variable %s is set and wins over it for commands and hooks", key)
 			}
-			a.note("`claude-mem worker restart` makes a running worker use it")
+			if heldAtOnce(setting.Setting) {
+				a.note("a running worker uses it from the next batch on")
+			} else {
+				a.note("`claude-mem worker restart` makes a running worker use it")
+			}
 			return nil
 		},
 	}
+}
+
+// heldAtOnce says that a worker asks for the setting before each batch.
+func heldAtOnce(s settings.Setting) bool {
+	switch s.Key {
+	case settings.KeyProvider, settings.KeyModel, settings.KeyClaudeAuth, settings.KeyRequestsPerMinute, settings.KeyMode, settings.KeyLanguage,
+		settings.KeyDailyTokenCap, settings.KeySessionTokenCap:
+		return true
+	}
+	return s.Group == "observer" && (s.Secret || strings.HasSuffix(s.Key, "_BASE_URL"))
+}
+
+// longestValue bounds a setting that is read from standard input, in bytes.
+const longestValue = 64 << 10
+
+// readValue reads a setting's value; white space around it is no part of it.
+func readValue(r io.Reader) (string, error) {
+	raw, err := io.ReadAll(io.LimitReader(r, longestValue+1))
+	if err != nil {
+		return "", fmt.Errorf("read value: %w", err)
+	}
+	value := strings.TrimSpace(string(raw))
+	if len(raw) > longestValue || value == "" {
+		return "", claudemem.Errorf(claudemem.CodeInvalid, "standard input holds no value, or one that is too long")
+	}
+	return value, nil
 }
 
 const settingPrefix = "CLAUDE_MEM_"

@@ -38,6 +38,7 @@ var hookVerbs = []struct {
 	{hook.VerbSave, "Remember a tool call, or its failure", "PostToolUse"},
 	{hook.VerbSummary, "Remember the end of a turn", "Stop"},
 	{hook.VerbEnd, "Remember the end of a session", "SessionEnd"},
+	{hook.VerbStatusline, "Print one line for the host's status line", "Status"},
 }
 
 // runHook takes the hook verbs out of the arguments. They never reach cobra:
@@ -65,12 +66,16 @@ func runHook(args []string) (done bool) {
 func hookCommands() []*cobra.Command {
 	var commands []*cobra.Command
 	for _, v := range hookVerbs {
+		prints := "one JSON object for the host"
+		if v.verb == hook.VerbStatusline {
+			prints = "the line (docs/statusline.md)"
+		}
 		cmd := &cobra.Command{
 			Use:     string(v.verb),
 			Short:   v.short,
 			GroupID: groupHook,
 			Long: v.short + `. The host runs this, people rarely do: it reads one JSON payload from
-standard input, always exits 0, and prints nothing or one JSON object for the host.`,
+standard input, always exits 0, and prints nothing or ` + prints + `.`,
 			Example: `  echo '{"hook_event_name":"` + v.event + `","session_id":"s1","cwd":"'"$PWD"'"}' | claude-mem ` + string(v.verb),
 			Run:     func(*cobra.Command, []string) {},
 		}

@@ -3,9 +3,11 @@ package main
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"claudemem"
 	"claudemem/daemon"
+	"claudemem/store"
 
 	"github.com/spf13/cobra"
 )
@@ -17,9 +19,11 @@ func (a *app) queueCommand() *cobra.Command {
 		GroupID: groupMemory,
 		Long: `Show the queue's books, the sessions whose events wait to be distilled, and the
 events that failed for good (dead letters). These are kept until they are tried again.
+When a provider keeps events waiting, that is told first.
 
 JSON: {"queue": as in stats, "waiting": [{"session_id", "project", "events", "newest_at", "next_due"?}],
-"dead_letters": [{"key", "session_id", "kind", "tool_name"?, "occurred_at", "attempts", "last_error"}]}.`,
+"dead_letters": [{"key", "session_id", "kind", "tool_name"?, "occurred_at", "attempts", "last_error"}],
+"notices": [{"key", "text", "at", "told"}]}: why things wait, as long as it holds.`,
 		Example: "  claude-mem queue\n  claude-mem queue retry",
 		Args:    knownCommand,
 	}
@@ -28,10 +32,10 @@ JSON: {"queue": as in stats, "waiting": [{"session_id", "project", "events", "ne
 		ctx := cmd.Context()
 		m, err := a.openMemory(ctx)
 		if err != nil {
-			return a.emptyMemory(err, *asJSON, queueJSON{Waiting: []backlogJSON{}, DeadLetters: []claudemem.DeadLetter{}})
+			return a.emptyMemory(err, *asJSON, newQueueJSON())
 		}
 		defer m.close()
-		q, err := readQueue(ctx, m, claudemem.MillisOf(a.now()))
+		q, err := readQueue(ctx, m, a.now())
 		if err != nil {
 			return err
 		}
@@ -55,6 +59,7 @@ type queueJSON struct {
 	Queue       claudemem.Books        `json:"queue"`
 	Waiting     []backlogJSON          `json:"waiting"`
 	DeadLetters []claudemem.DeadLetter `json:"dead_letters"`
+	Notices     []store.Notice         `json:"notices"`
 }
 
 type backlogJSON struct {
@@ -65,13 +70,17 @@ type backlogJSON struct {
 	NextDue  claudemem.Millis    `json:"next_due,omitempty"`
 }
 
-func readQueue(ctx context.Context, m *memory, now claudemem.Millis) (*queueJSON, error) {
-	q := &queueJSON{Waiting: []backlogJSON{}, DeadLetters: []claudemem.DeadLetter{}}
+func newQueueJSON() *queueJSON {
+	return &queueJSON{Waiting: []backlogJSON{}, DeadLetters: []claudemem.DeadLetter{}, Notices: []store.Notice{}}
+}
+
+func readQueue(ctx context.Context, m *memory, now time.Time) (*queueJSON, error) {
+	q := newQueueJSON()
 	var err error
 	if q.Queue, err = m.Books(ctx); err != nil {
 		return nil, fmt.Errorf("read the queue's books: %w", err)
 	}
-	backlog, err := m.Backlog(ctx, now)
+	backlog, err := m.Backlog(ctx, claudemem.MillisOf(now))
 	if err != nil {
 		return nil, fmt.Errorf("list what waits: %w", err)
 	}
@@ -84,10 +93,20 @@ func readQueue(ctx context.Context, m *memory, now claudemem.Millis) (*queueJSON
 		return nil, fmt.Errorf("list dead letters: %w", err)
 	}
 	q.DeadLetters = append(q.DeadLetters, letters...)
+	standing, err := m.Standing(ctx, now)
+	if err != nil {
+		return nil, err
+	}
+	for _, n := range standing {
+		if n.Waits() {
+			q.Notices = append(q.Notices, n)
+		}
+	}
 	return q, nil
 }
 
 func (q *queueJSON) print(p *printer) {
+	p.notices(q.Notices)
 	p.books(q.Queue)
 	for _, b := range q.Waiting {
 		p.printf("%s  S%d %s: %s", p.style(styleDim, fmt.Sprintf("%10s", p.ago(b.NewestAt))), b.Session, oneLine(b.Project, 60), count(b.Events, "event"))

@@ -6,6 +6,7 @@ import (
 
 	"claudemem"
 	"claudemem/daemon"
+	"claudemem/store"
 	"claudemem/wire"
 
 	"github.com/spf13/cobra"
@@ -14,21 +15,34 @@ import (
 func (a *app) statsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "stats",
-		Short:   "Count what is kept and what waits",
+		Short:   "Count what is kept, what waits and what it cost",
 		GroupID: groupMemory,
 		Long: `Count what the memory holds, what the queue has received and done, and what it
 takes on disk. The queue's books balance: received = processed + skipped + failed +
 pending + processing; duplicates are counted apart.
 
+Then what model calls used: calls, tokens and the estimated cost by day, model and
+project. Cost is from a table of list prices; what is not in it, and what a
+subscription pays, has tokens only. Saved is an estimate: what the work behind the
+observations that sessions were given had taken, less what giving them took.
+
 JSON: {"totals": {"projects", "sessions", "prompts", "observations", "summaries"},
 "queue": {"received", "processed", "skipped", "failed", "pending", "processing", "duplicates"},
-"spool": {"waiting", "corrupt"}, "stored_bytes", "data_dir", "worker": {"running", "version"?}}.`,
-		Example: "  claude-mem stats\n  claude-mem stats --json",
+"spool": {"waiting", "corrupt"}, "stored_bytes", "data_dir", "worker": {"running", "version"?},
+"ledger": {"period_days", "since_epoch", "today": SPENT, "total": SPENT, "days": [{"name", SPENT}],
+"providers": [{"name", SPENT}], "models": [{"name", "provider", SPENT}], "projects": [{"name", SPENT}],
+"saved": {"blocks", "tokens_given", "tokens_of_work", "tokens"}}}. SPENT is "calls", "failed", "tokens_in",
+"tokens_out", "tokens_cached", "tokens_reserved", "cost_usd"? (absent when no price is known), "unpriced_calls".`,
+		Example: "  claude-mem stats\n  claude-mem stats --days 30 --json",
 		Args:    args(cobra.NoArgs),
 	}
 	asJSON := jsonFlag(cmd)
+	days := cmd.Flags().Int("days", 7, "days of model calls, today included")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		stats, err := a.gatherStats(cmd.Context())
+		if *days < 1 || *days > maxDays {
+			return claudemem.Errorf(claudemem.CodeInvalid, "--days %d: want 1 to %d", *days, maxDays)
+		}
+		stats, err := a.gatherStats(cmd.Context(), *days)
 		if err != nil {
 			return err
 		}
@@ -44,6 +58,9 @@ JSON: {"totals": {"projects", "sessions", "prompts", "observations", "summaries"
 	return cmd
 }
 
+// maxDays bounds --days: ten years.
+const maxDays = 3660
+
 type statsJSON struct {
 	Totals      claudemem.Totals `json:"totals"`
 	Queue       claudemem.Books  `json:"queue"`
@@ -51,6 +68,7 @@ type statsJSON struct {
 	StoredBytes int64            `json:"stored_bytes"`
 	DataDir     string           `json:"data_dir"`
 	Worker      workerJSON       `json:"worker"`
+	Ledger      store.Account    `json:"ledger"`
 }
 
 type spoolJSON struct {
@@ -64,12 +82,12 @@ type workerJSON struct {
 }
 
 // gatherStats reads the database itself: figures are there with and without a worker.
-func (a *app) gatherStats(ctx context.Context) (*statsJSON, error) {
+func (a *app) gatherStats(ctx context.Context, days int) (*statsJSON, error) {
 	dataDir, err := a.dataDir()
 	if err != nil {
 		return nil, err
 	}
-	stats := &statsJSON{DataDir: dataDir, StoredBytes: storedBytes(dataDir)}
+	stats := &statsJSON{DataDir: dataDir, StoredBytes: storedBytes(dataDir), Ledger: store.EmptyAccount(a.now(), days)}
 	m, err := openMemory(ctx, dataDir)
 	switch {
 	case err == nil:
@@ -79,6 +97,9 @@ func (a *app) gatherStats(ctx context.Context) (*statsJSON, error) {
 		}
 		if stats.Queue, err = m.Books(ctx); err != nil {
 			return nil, fmt.Errorf("read the queue's books: %w", err)
+		}
+		if stats.Ledger, err = m.Account(ctx, a.now(), days); err != nil {
+			return nil, err
 		}
 	case claudemem.CodeOf(err) != claudemem.CodeNoMemory:
 		return nil, err
@@ -110,6 +131,7 @@ func (s *statsJSON) print(p *printer) {
 	if s.Spool.Corrupt > 0 {
 		p.printf("  %s in the spool that cannot be read\n", p.style(styleRed, count(s.Spool.Corrupt, "file")))
 	}
+	p.account(&s.Ledger)
 	p.printf("%s\n", p.style(styleBold, "Worker"))
 	if s.Worker.Running {
 		p.printf("  running, version %s\n", s.Worker.Version)

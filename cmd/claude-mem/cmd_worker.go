@@ -152,11 +152,12 @@ func (a *app) workerStatusCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "status",
 		Short: "Tell whether the worker runs",
-		Long: `Tell whether the worker runs, which version it is and how its stages are.
+		Long: `Tell whether the worker runs, which version it is, how its stages are, and what
+keeps it from its work, such as a provider that does not answer.
 The exit code is 0 when it runs and 5 when it does not.
 
 JSON: {"running", "data_dir", "pid"?, "version"?, "wire"?, "port"?, "socket"?,
-"started_at"?, "stages"?: {NAME: "ok" or what is wrong}}.`,
+"started_at"?, "stages"?: {NAME: "ok" or what is wrong}, "notices"?: [{"key", "text", "at", "told"}]}.`,
 		Example: "  claude-mem worker status --json",
 		Args:    args(cobra.NoArgs),
 	}
@@ -194,6 +195,7 @@ func (a *app) printStatus(ctx context.Context, dataDir string, asJSON bool) erro
 					p.printf("%s  %s: %s\n", p.style(styleRed, "trouble"), name, state)
 				}
 			}
+			p.notices(status.Notices)
 		default:
 			p.printf("not running\n")
 			a.note("hooks start it when they need it; `claude-mem worker start` starts it now")

@@ -84,7 +84,8 @@ Environment:
 		Example: `  claude-mem demo                # see it work, needs nothing
   claude-mem recent              # what was remembered of this project
   claude-mem show 12 S3          # an observation, a session
-  claude-mem stats --json        # counts and the queue's books`,
+  claude-mem learn add gotcha 'Amounts are whole cents.'
+  claude-mem stats --json        # counts, the queue's books, what it cost`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          knownCommand,
@@ -103,8 +104,8 @@ Environment:
 	root.SetHelpCommandGroupID(groupRun)
 	root.SetCompletionCommandGroupID(groupRun)
 	root.AddCommand(
-		a.recentCommand(), a.showCommand(), a.statsCommand(), a.queueCommand(), a.demoCommand(),
-		a.workerCommand(), a.configCommand(), a.versionCommand(),
+		a.recentCommand(), a.showCommand(), a.learnCommand(), a.statsCommand(), a.queueCommand(), a.demoCommand(),
+		a.workerCommand(), a.configCommand(), a.modeCommand(), a.versionCommand(),
 	)
 	root.AddCommand(hookCommands()...)
 	return root

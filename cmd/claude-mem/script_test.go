@@ -18,6 +18,7 @@ import (
 	"claudemem"
 	"claudemem/daemon"
 	"claudemem/hook"
+	"claudemem/store"
 	"claudemem/wire"
 
 	"github.com/gofrs/flock"
@@ -58,8 +59,70 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"settled": settled, "schema": setSchema, "holdlock": holdLock, "hook": runScriptHook,
+			"statusline": runStatusline, "calls": bookCalls,
 		},
 	})
+}
+
+// runStatusline runs a program's status line until it says something, if only an
+// empty line: on a busy machine 100 ms may be too short for one: statusline PROGRAM FILE.
+func runStatusline(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: statusline PROGRAM FILE")
+	}
+	program, err := exec.LookPath(args[0])
+	ts.Check(err)
+	for deadline := time.Now().Add(20 * time.Second); ; {
+		cmd := exec.Command(program, "statusline")
+		cmd.Dir = ts.MkAbs(".")
+		cmd.Stdin = strings.NewReader(ts.ReadFile(args[1]))
+		for _, key := range []string{"PATH", "HOME", "USERPROFILE", "CLAUDE_MEM_DATA_DIR", "TMPDIR", "TEMP", "TMP", "SystemRoot"} {
+			cmd.Env = append(cmd.Env, key+"="+ts.Getenv(key))
+		}
+		said, err := cmd.Output()
+		ts.Check(err)
+		if len(said) > 0 {
+			_, err := ts.Stdout().Write(said)
+			ts.Check(err)
+			return
+		}
+		if time.Now().After(deadline) {
+			ts.Fatalf("%s says nothing", args[0])
+		}
+	}
+}
+
+// bookCalls books model calls of today and yesterday, and a provider that
+// refuses the login: calls.
+func bookCalls(ts *testscript.TestScript, _ bool, _ []string) {
+	ctx := context.Background()
+	s, err := store.Open(ctx, databasePath(ts.Getenv("CLAUDE_MEM_DATA_DIR")), store.Options{})
+	ts.Check(err)
+	defer func() { ts.Check(s.Close()) }()
+	receipts, err := s.Enqueue(ctx, claudemem.Arrival{Key: "p1", Event: claudemem.Event{
+		DeliveryID: "d1", Kind: claudemem.KindPrompt, Host: claudemem.HostRaw, HostSessionID: "s1", Prompt: "x", ProjectPath: "/home/dev/shop",
+	}})
+	ts.Check(err)
+	ledger, err := store.NewLedger(ctx, s, func() store.Caps { return store.Caps{} })
+	ts.Check(err)
+	now := time.Now()
+	for _, c := range []struct {
+		provider, model string
+		session         claudemem.SessionID
+		at              time.Time
+		outcome         string
+		usage           claudemem.ModelUsage
+		usd             float64
+	}{
+		{"anthropic", "haiku", receipts[0].Session, now.AddDate(0, 0, -1), "transient", claudemem.ModelUsage{Input: 100, Output: 10, Cached: 50}, 0.02},
+		{"anthropic", "haiku", receipts[0].Session, now, "ok", claudemem.ModelUsage{Input: 200, Output: 20}, 0.01},
+		{"openrouter", "some/model", 0, now, "ok", claudemem.ModelUsage{Input: 1000, Output: 1}, 0},
+	} {
+		id, err := ledger.Reserve(ctx, claudemem.ModelReservation{Provider: c.provider, Model: c.model, Kind: "turn", Session: c.session, At: c.at})
+		ts.Check(err)
+		ts.Check(ledger.Settle(ctx, id, claudemem.ModelSettlement{Outcome: c.outcome, Model: c.model, Usage: c.usage, Known: true, USD: c.usd, At: c.at}))
+	}
+	ts.Check(s.AddNotice(ctx, "provider_claude_login", "claude-mem: claude refuses the login."))
 }
 
 // stopWorkers ends a scenario's worker, and those that hooks had started

@@ -1,0 +1,274 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"claudemem"
+	"claudemem/daemon"
+
+	"github.com/spf13/cobra"
+)
+
+func (a *app) learnCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "learn",
+		Short:   "Tell, list and correct what holds for a project",
+		GroupID: groupMemory,
+		Long: `Learnings are standing statements about a project, shown at every session start.
+Observers propose them; what you say yourself is certain and no observer overrules it.
+Categories: ` + strings.Join(claudemem.LearningCategories(), ", ") + `.
+
+Without a worker a command that changes something is the worker for that long.`,
+		Example: "  claude-mem learn add gotcha 'Amounts are whole cents.'\n  claude-mem learn list\n  claude-mem learn retire 7",
+		Args:    knownCommand,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(a.learnAddCommand(), a.learnListCommand(), a.learnEditCommand(), a.learnRetireCommand())
+	return cmd
+}
+
+// learningJSON is a learning as programs get it.
+type learningJSON struct {
+	Project string `json:"project"`
+	claudemem.Learning
+}
+
+const learningForm = `{"project", "id", "ulid", "project_path", "category", "content", "confidence",
+"times_seen", "active", "superseded_by"?, "created_at_epoch", "updated_at_epoch"}`
+
+func (a *app) printLearning(l claudemem.Learning, asJSON bool, done string) error {
+	if asJSON {
+		return writeJSON(a.stdout, learningJSON{labelOf(l.ProjectPath), l})
+	}
+	p := a.people()
+	p.printf("%s ", done)
+	p.learningLine(&l, true)
+	return nil
+}
+
+// learningLine is a learning in a list.
+func (p *printer) learningLine(l *claudemem.Learning, withProject bool) {
+	p.printf("%s %s: %s", p.style(styleDim, fmt.Sprintf("%d", l.ID)), p.style(styleBold, l.Category), oneLine(l.Content, 0))
+	about := []string{fmt.Sprintf("%.0f%%", l.Confidence*100)}
+	if l.TimesSeen > 1 {
+		about = append(about, fmt.Sprintf("seen %d times", l.TimesSeen))
+	}
+	switch {
+	case l.SupersededBy != 0:
+		about = append(about, fmt.Sprintf("superseded by %d", l.SupersededBy))
+	case !l.Active:
+		about = append(about, "retired")
+	}
+	if withProject {
+		about = append(about, labelOf(l.ProjectPath))
+	}
+	p.printf("%s\n", p.style(styleDim, " ("+strings.Join(about, ", ")+")"))
+}
+
+func (a *app) learnAddCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "add CATEGORY TEXT...",
+		Short: "Tell what holds for a project",
+		Long: `Tell what holds for the project that you are in, or for another one. What says the
+same as a learning that is there strengthens it; what it contradicts is superseded.
+Secrets are masked and what is within <private> tags is not kept.
+
+JSON: ` + learningForm + `.`,
+		Example: "  claude-mem learn add gotcha 'Amounts are whole cents.'\n" +
+			"  claude-mem learn add workflow 'Run make test before a commit.' --project ../shop --confidence 0.8",
+		Args: args(cobra.MinimumNArgs(2)),
+	}
+	asJSON := jsonFlag(cmd)
+	project := projectFlag(cmd)
+	confidence := cmd.Flags().Float64("confidence", 1, "how sure it is, 0 to 1")
+	cmd.RunE = func(cmd *cobra.Command, given []string) error {
+		dataDir, err := a.dataDir()
+		if err != nil {
+			return err
+		}
+		l, err := daemon.AddLearning(cmd.Context(), dataDir, claudemem.Learning{
+			ProjectPath: projectOr(*project), Category: strings.ToLower(given[0]),
+			Content: strings.Join(given[1:], " "), Confidence: *confidence,
+		})
+		if err != nil {
+			return err
+		}
+		return a.printLearning(l, *asJSON, "kept:")
+	}
+	return cmd
+}
+
+func projectFlag(cmd *cobra.Command) *string {
+	return cmd.Flags().StringP("project", "p", "", "a project's directory or name (default: the one you are in)")
+}
+
+// projectOr is the project that a person means, by default the one of the current directory.
+func projectOr(named string) string {
+	if named == "" {
+		named = "."
+	}
+	return projectNamed(named)
+}
+
+type learningsJSON struct {
+	Project string         `json:"project,omitempty"`
+	Count   int            `json:"count"`
+	Total   int            `json:"total"`
+	Results []learningJSON `json:"results"`
+}
+
+func (a *app) learnListCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List what holds for a project",
+		Long: `List the learnings of the project that you are in, or of others: the surest first.
+
+JSON: {"project"?, "count", "total", "results": [` + learningForm + `]}.`,
+		Example: "  claude-mem learn list\n  claude-mem learn list --category gotcha --retired\n  claude-mem learn list --all --json",
+		Args:    args(cobra.NoArgs),
+	}
+	asJSON := jsonFlag(cmd)
+	project := projectFlag(cmd)
+	all := cmd.Flags().BoolP("all", "a", false, "all projects")
+	category := cmd.Flags().String("category", "", "only those of a category")
+	retired := cmd.Flags().Bool("retired", false, "those too that were retired or superseded")
+	limit := cmd.Flags().IntP("limit", "n", 100, "how many")
+	cmd.MarkFlagsMutuallyExclusive("project", "all")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if *limit < 1 {
+			return claudemem.Errorf(claudemem.CodeInvalid, "--limit %d: want at least 1", *limit)
+		}
+		if *category != "" {
+			if err := claudemem.CheckLearning(*category, "x", 1); err != nil {
+				return err
+			}
+		}
+		query := claudemem.LearningQuery{Category: *category, Retired: *retired, Limit: *limit}
+		if !*all {
+			query.Project = projectOr(*project)
+		}
+		out := learningsJSON{Project: query.Project, Results: []learningJSON{}}
+		ctx := cmd.Context()
+		m, err := a.openMemory(ctx)
+		if err != nil {
+			return a.emptyMemory(err, *asJSON, out)
+		}
+		defer m.close()
+		found, err := m.Learnings(ctx, query)
+		if err != nil {
+			return err
+		}
+		if out.Total, err = m.CountLearnings(ctx, query); err != nil {
+			return err
+		}
+		out.Count = len(found)
+		for _, l := range found {
+			out.Results = append(out.Results, learningJSON{labelOf(l.ProjectPath), l})
+		}
+		if *asJSON {
+			return writeJSON(a.stdout, out)
+		}
+		p := a.people()
+		for i := range found {
+			p.learningLine(&found[i], query.Project == "")
+		}
+		switch {
+		case len(found) == 0:
+			a.note("Nothing is known to hold here yet; `claude-mem learn add` tells something.")
+		case out.Total > len(found):
+			a.note("%d more; -n %d shows them all", out.Total-len(found), out.Total)
+		}
+		return nil
+	}
+	return cmd
+}
+
+// learningNumber reads an id as a person types it.
+func learningNumber(text string) (int64, error) {
+	id, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || id <= 0 {
+		return 0, claudemem.Errorf(claudemem.CodeInvalid, "%q is not the id of a learning", oneLine(text, 40)).
+			WithHint("`claude-mem learn list` shows the ids")
+	}
+	return id, nil
+}
+
+func (a *app) learnEditCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "edit ID [TEXT...]",
+		Short: "Say a learning otherwise",
+		Long: `Change the words, the category or the confidence of a learning, or take a retired
+one back. New words are certain unless --confidence says otherwise.
+
+JSON: ` + learningForm + `.`,
+		Example: "  claude-mem learn edit 7 'Amounts are whole cents, never floats.'\n  claude-mem learn edit 7 --category convention --confidence 0.9\n  claude-mem learn edit 7 --active",
+		Args:    args(cobra.MinimumNArgs(1)),
+	}
+	asJSON := jsonFlag(cmd)
+	category := cmd.Flags().String("category", "", "its category")
+	confidence := cmd.Flags().Float64("confidence", 0, "how sure it is, 0 to 1")
+	active := cmd.Flags().Bool("active", false, "take it back when it was retired or superseded")
+	cmd.RunE = func(cmd *cobra.Command, given []string) error {
+		id, err := learningNumber(given[0])
+		if err != nil {
+			return err
+		}
+		var edit claudemem.LearningEdit
+		if len(given) > 1 {
+			text := strings.Join(given[1:], " ")
+			edit.Content = &text
+		}
+		if cmd.Flags().Changed("category") {
+			edit.Category = category
+		}
+		if cmd.Flags().Changed("confidence") {
+			edit.Confidence = confidence
+		}
+		if *active {
+			edit.Active = active
+		}
+		if edit == (claudemem.LearningEdit{}) {
+			return claudemem.Errorf(claudemem.CodeInvalid, "nothing is to be changed").
+				WithHint("give new words, --category, --confidence or --active")
+		}
+		return a.editLearning(cmd, id, edit, *asJSON, "changed:")
+	}
+	return cmd
+}
+
+func (a *app) learnRetireCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "retire ID",
+		Short: "Say that a learning does not hold",
+		Long: `Take a learning out of use. It is kept, so that no observer brings it back;
+` + "`claude-mem learn edit ID --active`" + ` does.
+
+JSON: ` + learningForm + `.`,
+		Example: "  claude-mem learn retire 7",
+		Args:    args(cobra.ExactArgs(1)),
+	}
+	asJSON := jsonFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, given []string) error {
+		id, err := learningNumber(given[0])
+		if err != nil {
+			return err
+		}
+		active := false
+		return a.editLearning(cmd, id, claudemem.LearningEdit{Active: &active}, *asJSON, "retired:")
+	}
+	return cmd
+}
+
+func (a *app) editLearning(cmd *cobra.Command, id int64, edit claudemem.LearningEdit, asJSON bool, done string) error {
+	dataDir, err := a.dataDir()
+	if err != nil {
+		return err
+	}
+	l, err := daemon.EditLearning(cmd.Context(), dataDir, id, edit)
+	if err != nil {
+		return err
+	}
+	return a.printLearning(l, asJSON, done)
+}

@@ -1,0 +1,256 @@
+package main
+
+import (
+	"path/filepath"
+	"strings"
+
+	"claudemem"
+	"claudemem/observer/mode"
+	"claudemem/settings"
+
+	"github.com/spf13/cobra"
+)
+
+func (a *app) modeCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "mode",
+		Short:   "Show and check what is looked for",
+		GroupID: groupRun,
+		Long: `A mode says what is worth remembering: the types and concepts of observations and
+the words in which a model is asked for them. There are built-in ones; a file
+NAME.json in the directory modes of the data directory adds one or takes the place
+of a built-in one of its name. It says only what differs from the mode that it
+"inherits". ` + "`claude-mem config set MODE NAME`" + ` uses one.`,
+		Example: "  claude-mem mode list\n  claude-mem mode show research\n  claude-mem mode check ~/.claude-mem/modes/mine.json",
+		Args:    knownCommand,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(a.modeListCommand(), a.modeShowCommand(), a.modeCheckCommand())
+	return cmd
+}
+
+// modesDir is where the user's own modes are.
+func modesDir(dataDir string) string { return filepath.Join(dataDir, "modes") }
+
+// modeLineJSON is a line of the list of modes.
+type modeLineJSON struct {
+	Name        string `json:"name"`
+	Description string `json:"description"`
+	// File is where the user's mode is, absent for a built-in one.
+	File   string `json:"file,omitempty"`
+	Active bool   `json:"active"`
+	Error  string `json:"error,omitempty"`
+}
+
+func (a *app) modeListCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List the modes",
+		Long: `List the built-in modes and your own; * marks the one of the settings.
+
+JSON: a list of {"name", "description", "file"?, "active", "error"?}.`,
+		Example: "  claude-mem mode list",
+		Args:    args(cobra.NoArgs),
+	}
+	asJSON := jsonFlag(cmd)
+	cmd.RunE = func(*cobra.Command, []string) error {
+		resolved, dataDir, err := a.loadSettings()
+		if err != nil {
+			return err
+		}
+		modes, err := mode.List(modesDir(dataDir))
+		if err != nil {
+			return err
+		}
+		used := resolved.Text(settings.KeyMode)
+		if used == "" {
+			used = mode.Default
+		}
+		out := []modeLineJSON{}
+		found := false
+		for _, m := range modes {
+			line := modeLineJSON{Name: m.Name, Description: m.Description, File: m.File, Active: m.Name == used}
+			if m.Err != nil {
+				line.Error = m.Err.Error()
+			}
+			found = found || line.Active
+			out = append(out, line)
+		}
+		if *asJSON {
+			return writeJSON(a.stdout, out)
+		}
+		p := a.people()
+		for _, m := range out {
+			m.print(p)
+		}
+		if !found {
+			a.note("warning: the settings name a mode %q that there is not; %s stands in", oneLine(used, 60), mode.Default)
+		}
+		return nil
+	}
+	return cmd
+}
+
+func (m modeLineJSON) print(p *printer) {
+	mark := " "
+	if m.Active {
+		mark = "*"
+	}
+	p.printf("%s %s  %s\n", mark, p.style(styleBold, m.Name), oneLine(m.Description, 100))
+	if m.File != "" {
+		p.printf("    %s\n", p.style(styleDim, m.File))
+	}
+	if m.Error != "" {
+		p.printf("    %s: %s\n", p.style(styleRed, "cannot be used"), oneLine(m.Error, 0))
+	}
+}
+
+// modeJSON is a mode, complete: what it inherits is in it.
+type modeJSON struct {
+	Name         string                    `json:"name"`
+	Description  string                    `json:"description"`
+	Types        []mode.Type               `json:"types"`
+	FallbackType claudemem.ObservationType `json:"fallback_type"`
+	Concepts     []mode.Concept            `json:"concepts"`
+	Wording      mode.Wording              `json:"wording"`
+	PromptTokens int                       `json:"prompt_tokens"`
+}
+
+func (a *app) modeShowCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "show NAME",
+		Short: "Show a mode with what it inherits",
+		Long: `Show a mode whole, with what it inherits, or with --prompt the instructions that
+a model gets. prompt_tokens is about what these cost with every call.
+
+JSON: {"name", "description", "types": [{"id", "glyph", "definition"}], "fallback_type",
+"concepts": [{"id", "definition"}], "wording": {"role", "worth", "skip", "good", "bad"}, "prompt_tokens"}.
+But for prompt_tokens it is the form of a mode's file.`,
+		Example: "  claude-mem mode show code\n  claude-mem mode show research --prompt",
+		Args:    args(cobra.ExactArgs(1)),
+	}
+	asJSON := jsonFlag(cmd)
+	prompt := cmd.Flags().Bool("prompt", false, "print the instructions that a model gets")
+	cmd.MarkFlagsMutuallyExclusive("json", "prompt")
+	cmd.RunE = func(_ *cobra.Command, given []string) error {
+		dataDir, err := a.dataDir()
+		if err != nil {
+			return err
+		}
+		m, err := mode.Load(given[0], modesDir(dataDir))
+		if err != nil {
+			return err
+		}
+		system := mode.System(m, mode.Facts{})
+		p := a.people()
+		if *prompt {
+			p.printf("%s\n", safe(strings.TrimRight(system, "\n")))
+			return nil
+		}
+		out := modeJSON{
+			Name: m.Name, Description: m.Description, Types: m.Types, FallbackType: m.Fallback,
+			Concepts: m.Concepts, Wording: m.Wording, PromptTokens: claudemem.EstimateTokens(system),
+		}
+		if out.Concepts == nil {
+			out.Concepts = []mode.Concept{}
+		}
+		out.Wording.Worth, out.Wording.Skip, out.Wording.Bad = list(m.Wording.Worth), list(m.Wording.Skip), list(m.Wording.Bad)
+		if *asJSON {
+			return writeJSON(a.stdout, out)
+		}
+		out.print(p)
+		return nil
+	}
+	return cmd
+}
+
+func (m modeJSON) print(p *printer) {
+	p.printf("%s  %s\n", p.style(styleBold, m.Name), oneLine(m.Description, 0))
+	p.printf("%s\n", p.style(styleBold, "Types"))
+	for _, t := range m.Types {
+		p.printf("  %s %s: %s", t.Glyph, t.ID, oneLine(t.Definition, 0))
+		if t.ID == m.FallbackType {
+			p.printf("%s", p.style(styleDim, " (when a model names none)"))
+		}
+		p.printf("\n")
+	}
+	if len(m.Concepts) > 0 {
+		p.printf("%s\n", p.style(styleBold, "Concepts"))
+	}
+	for _, c := range m.Concepts {
+		p.printf("  %s: %s\n", c.ID, oneLine(c.Definition, 0))
+	}
+	p.printf("%s\n  %s\n", p.style(styleBold, "Role"), oneLine(m.Wording.Role, 0))
+	for _, part := range []struct {
+		title string
+		lines []string
+	}{{"Worth recording", m.Wording.Worth}, {"Not worth it", m.Wording.Skip}} {
+		if len(part.lines) > 0 {
+			p.printf("%s\n", p.style(styleBold, part.title))
+		}
+		for _, l := range part.lines {
+			p.printf("  - %s\n", oneLine(l, 0))
+		}
+	}
+	p.printf("The instructions have about %d tokens; --prompt prints them.\n", m.PromptTokens)
+}
+
+// modeCheckJSON is the outcome of a check.
+type modeCheckJSON struct {
+	File     string        `json:"file"`
+	OK       bool          `json:"ok"`
+	Problems []problemJSON `json:"problems"`
+}
+
+type problemJSON struct {
+	// Field is where, "" for the file as a whole.
+	Field   string `json:"field"`
+	Message string `json:"message"`
+}
+
+func (a *app) modeCheckCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "check FILE",
+		Short: "Tell what is wrong with a mode's file",
+		Long: `Tell everything that is wrong with a mode's file, or with one of your modes by its
+name. The exit code is 0 when it can be used and 2 when it cannot.
+
+JSON: {"file", "ok", "problems": [{"field", "message"}]}.`,
+		Example: "  claude-mem mode check mine.json\n  claude-mem mode check mine",
+		Args:    args(cobra.ExactArgs(1)),
+	}
+	asJSON := jsonFlag(cmd)
+	cmd.RunE = func(_ *cobra.Command, given []string) error {
+		file := given[0]
+		if !strings.ContainsAny(file, `/\.`) {
+			dataDir, err := a.dataDir()
+			if err != nil {
+				return err
+			}
+			file = filepath.Join(modesDir(dataDir), file+".json")
+		}
+		problems := mode.Check(file)
+		out := modeCheckJSON{File: file, OK: len(problems) == 0, Problems: []problemJSON{}}
+		for _, problem := range problems {
+			out.Problems = append(out.Problems, problemJSON{problem.Field, problem.Message})
+		}
+		if *asJSON {
+			if err := writeJSON(a.stdout, out); err != nil {
+				return err
+			}
+		} else {
+			p := a.people()
+			for _, problem := range problems {
+				p.printf("%s\n", oneLine(problem.String(), 0))
+			}
+			if out.OK {
+				p.printf("%s can be used\n", file)
+			}
+		}
+		if !out.OK {
+			return &quietExit{exitCode(claudemem.Errorf(claudemem.CodeInvalid, "the mode cannot be used"))}
+		}
+		return nil
+	}
+	return cmd
+}
