@@ -1,0 +1,124 @@
+//go:build unix
+
+package acceptance
+
+import (
+	"database/sql"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// settleLimit is what a few calls may take, the real CLI's start included.
+const settleLimit = 60 * time.Second
+
+// claudeCLI is the real CLI, as the command `claude` in a directory of its own.
+// Each start is noted in the file starts there, with its process id.
+func claudeCLI(t *testing.T) (dir, starts string) {
+	t.Helper()
+	out, err := exec.Command("../e2e/run-claude-scenario.sh", "--cli").Output()
+	if err != nil {
+		t.Skipf("NOT TESTED, there is no CLI: %v", err)
+	}
+	words := strings.Fields(string(out))
+	for i := range words {
+		words[i] = "'" + words[i] + "'"
+	}
+	dir = t.TempDir()
+	starts = filepath.Join(dir, "starts")
+	script := fmt.Sprintf("#!/bin/sh\necho \"$$ $*\" >>'%s'\nexec %s \"$@\"\n", starts, strings.Join(words, " "))
+	if err := os.WriteFile(filepath.Join(dir, "claude"), []byte(script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return dir, starts
+}
+
+// prepend puts a directory ahead of the PATH that a memory's programs have.
+func (m *memory) prepend(dir string) {
+	for i, entry := range m.env {
+		if path, ok := strings.CutPrefix(entry, "PATH="); ok {
+			m.env[i] = "PATH=" + dir + ":" + path
+		}
+	}
+}
+
+// one returns the number that a query yields.
+func (m *memory) one(query string, args ...any) (n int) {
+	m.t.Helper()
+	m.query(func(r *sql.Rows) error { return r.Scan(&n) }, query, args...)
+	return n
+}
+
+// TestCalls counts the calls on the wire for each provider.
+func TestCalls(t *testing.T) {
+	turn := func(n int) func(*host) { return func(h *host) { h.turn(n) } }
+	shapes := []struct {
+		name     string
+		settings []string
+		tools    int
+		play     func(*host)
+		want     int
+	}{
+		{"3 tools unbatched", []string{"BATCHING_ENABLED", "false"}, 3, turn(3), 4},
+		{"3 tools batched without merging", []string{"MERGE_MAX_EVENTS", "0"}, 3, turn(3), 2},
+		{"3 tools merged", nil, 3, turn(3), 1},
+		{"10 tools with size 3", []string{"BATCH_MAX_SIZE", "3"}, 10, turn(10), 5},
+		{"a leftover, next prompt", nil, 2, func(h *host) { h.leftover(); h.prompt("Go on") }, 1},
+		{"a leftover, session end", nil, 2, func(h *host) { h.leftover(); h.end() }, 1},
+		{"a leftover, next session", nil, 2, func(h *host) { h.leftover(); (&host{m: h.m, id: h.id + "-next"}).start() }, 1},
+	}
+	for _, vendor := range []string{"anthropic", "openai", "openrouter", "gemini", "ollama", "claude"} {
+		t.Run(vendor, func(t *testing.T) {
+			var path string
+			if vendor == "claude" {
+				path, _ = claudeCLI(t)
+			}
+			var counts []string
+			for _, shape := range shapes {
+				api := newStandIn(t, nil)
+				m := newMemory(t)
+				m.configure(api.with(vendor, shape.settings...))
+				if path != "" {
+					m.prepend(path)
+				}
+				m.mustCommand("worker", "start")
+				h := &host{m: m, id: "calls"}
+				shape.play(h)
+				b := m.settle(settleLimit)
+				calls := api.calls()
+				if len(calls) != shape.want {
+					t.Errorf("%s: %d calls, want %d", shape.name, len(calls), shape.want)
+				}
+				if b.Failed != 0 || !b.Balanced() {
+					t.Errorf("%s: books %+v", shape.name, b)
+				}
+				shown := 0
+				for _, c := range calls {
+					shown += strings.Count(c.prompt, "<observed_from_primary_session>")
+				}
+				if shown != shape.tools {
+					t.Errorf("%s: %d events were shown, want %d", shape.name, shown, shape.tools)
+				}
+				if rows := m.one("SELECT count(*) FROM llm_calls WHERE provider = ? AND outcome = 'ok'", vendor); rows != shape.want {
+					t.Errorf("%s: %d calls in the ledger, want %d", shape.name, rows, shape.want)
+				}
+				if n := m.one("SELECT count(*) FROM observations WHERE origin = 'observer'"); n == 0 {
+					t.Errorf("%s: nothing was recorded", shape.name)
+				}
+				counts = append(counts, fmt.Sprint(len(calls)))
+				m.mustCommand("worker", "stop")
+			}
+			figure(t, 1, "%s %s", vendor, strings.Join(counts, "/"))
+		})
+	}
+}
+
+// leftover is a turn that never ends: its events wait.
+func (h *host) leftover() {
+	h.prompt("Begin something")
+	h.edits(2)
+}
