@@ -1,0 +1,185 @@
+//go:build unix
+
+package acceptance
+
+import (
+	"database/sql"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// cliStart is a start of the CLI that was to hold a conversation.
+type cliStart struct {
+	pid  int
+	args string
+}
+
+func cliStarts(t *testing.T, file string) []cliStart {
+	t.Helper()
+	b, err := os.ReadFile(file)
+	if err != nil {
+		return nil
+	}
+	var all []cliStart
+	for line := range strings.Lines(string(b)) {
+		pid, args, _ := strings.Cut(strings.TrimSpace(line), " ")
+		// The arguments hold the system prompt, with lines of its own.
+		if n, err := strconv.Atoi(pid); err == nil && strings.Contains(args, "stream-json") {
+			all = append(all, cliStart{n, args})
+		}
+	}
+	return all
+}
+
+// alive reports whether a process runs; one that only waits to be collected does not.
+func alive(pid int) bool {
+	if syscall.Kill(pid, 0) != nil {
+		return false
+	}
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	return err != nil || !strings.Contains(string(b), ") Z ")
+}
+
+func anyAlive(starts []cliStart) bool {
+	for _, s := range starts {
+		if alive(s.pid) {
+			return true
+		}
+	}
+	return false
+}
+
+// transcripts are the files in which the CLI keeps conversations, by whether they
+// lie in the observer's own directory.
+func (m *memory) transcripts() (own, others []string) {
+	root := filepath.Join(m.home, ".claude", "projects")
+	_ = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return nil //nolint:nilerr // what is not there holds no transcript
+		}
+		if strings.HasSuffix(filepath.Base(filepath.Dir(path)), "-memory-observer") {
+			own = append(own, path)
+		} else {
+			others = append(others, path)
+		}
+		return nil
+	})
+	return own, others
+}
+
+// run returns the name of the observer's run for a host's session.
+func (m *memory) run(session string) (run string) {
+	m.t.Helper()
+	m.query(func(r *sql.Rows) error { return r.Scan(&run) }, "SELECT memory_session_id FROM sessions WHERE host_session_id = ?", session)
+	return run
+}
+
+// TestClaude has the real CLI observe, against the stand-in.
+func TestClaude(t *testing.T) {
+	path, log := claudeCLI(t)
+	var hold atomic.Bool
+	released := make(chan struct{})
+	release := sync.OnceFunc(func() { close(released) })
+	api := newStandIn(t, func(*asked) reply {
+		if hold.Load() {
+			<-released
+		}
+		return reply{}
+	})
+	t.Cleanup(release)
+	m := newMemory(t)
+	m.configure(api.with("claude", "MAX_OBSERVERS", "2"))
+	m.prepend(path)
+	m.mustCommand("worker", "start")
+
+	h := &host{m: m, id: "claude-a"}
+	for range 3 {
+		h.turn(2)
+		m.settle(settleLimit)
+	}
+	run, calls, starts := m.run(h.id), api.calls(), cliStarts(t, log)
+	if len(calls) != 3 || len(starts) != 1 || run == "" || calls[0].run != run || calls[2].run != run {
+		t.Fatalf("%d calls in %d processes, runs %s and %s; want 3 in one, run %s",
+			len(calls), len(starts), calls[0].run, calls[len(calls)-1].run, run)
+	}
+	m.mustCommand("worker", "stop")
+	if anyAlive(starts) {
+		t.Error("a process is left after stop")
+	}
+	m.mustCommand("worker", "start")
+	h.turn(2)
+	m.settle(settleLimit)
+	calls, starts = api.calls(), cliStarts(t, log)
+	last := calls[len(calls)-1]
+	if len(starts) != 2 || !strings.Contains(starts[1].args, "--resume "+run) || last.run != run || m.run(h.id) != run ||
+		!strings.Contains(string(last.body), "Make change 1 of claude-a") {
+		t.Errorf("after a restart: %d processes, run %s, want it resumed as %s with what was said before", len(starts), last.run, run)
+	}
+
+	three := make([]*host, 3)
+	var wg sync.WaitGroup
+	for i := range three {
+		three[i] = &host{m: m, id: fmt.Sprint("claude-at-once-", i)}
+		wg.Go(func() { three[i].turn(2) })
+	}
+	wg.Wait()
+	b := m.settle(settleLimit)
+	runs := map[string]bool{}
+	for _, c := range api.calls()[len(calls):] {
+		runs[c.run] = true
+	}
+	if len(runs) != 3 || b.Processed != b.Received {
+		t.Errorf("three sessions at once: %d runs, books %+v", len(runs), b)
+	}
+	own, others := m.transcripts()
+	if len(others) > 0 || len(own) == 0 {
+		t.Errorf("transcripts %v in the observer's directory, %v outside", own, others)
+	}
+	h.end()
+	until(t, settleLimit, "the transcript of a completed session is deleted", func() bool {
+		own, _ := m.transcripts()
+		for _, file := range own {
+			if strings.Contains(file, run) {
+				return false
+			}
+		}
+		return true
+	})
+
+	// The worker dies while the CLI waits for an answer.
+	hold.Store(true)
+	before := api.count()
+	three[0].turn(2)
+	until(t, settleLimit, "a call is under way", func() bool { return api.count() > before })
+	starts = cliStarts(t, log)
+	if !anyAlive(starts) {
+		t.Error("no process holds the call")
+	}
+	killed := time.Now()
+	if err := syscall.Kill(m.workerPID(), syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	until(t, 10*time.Second, "no process is left after kill -9", func() bool { return !anyAlive(starts) })
+	gone := time.Since(killed)
+	hold.Store(false)
+	release()
+	if b := m.settle(settleLimit); b.Processed != b.Received || b.Failed != 0 {
+		t.Errorf("after kill -9: books %+v", b)
+	}
+	starts = cliStarts(t, log)
+	m.mustCommand("worker", "stop")
+	if anyAlive(starts) {
+		t.Error("a process is left after the last stop")
+	}
+	figure(t, 4, "worker with the real CLI: 3 turns in 1 process, resumed after a restart as the same run, 3 sessions at once, %d transcripts outside, no process %d ms after kill -9",
+		len(others), gone.Milliseconds())
+}
