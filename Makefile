@@ -9,7 +9,7 @@ GOLANGCI_LINT := $(GO) run github.com/golangci/golangci-lint/v2/cmd/golangci-lin
 FUZZTIME      ?= 10s
 PLATFORMS     := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 
-.PHONY: build test lint race fuzz bench e2e demo cross docs accept-1 clean
+.PHONY: build test lint race fuzz bench e2e demo cross docs accept-1 accept-2 clean
 
 build: ## both binaries into bin/, and into plugin/bin/ for the host
 	$(BUILD) -o bin/ ./cmd/claude-mem ./cmd/claude-mem-hook
@@ -50,6 +50,9 @@ docs: ## docs/settings.md from the table of settings
 
 accept-1: ## the acceptance of issue 1, one line a point
 	acceptance/accept-1
+
+accept-2: ## the acceptance of issue 2, one line a point; needs npm the first time
+	acceptance/accept-2
 
 clean:
 	rm -rf bin plugin/bin
