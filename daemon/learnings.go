@@ -97,16 +97,13 @@ func askWorker(ctx context.Context, dataDir, method, path string, body, out any)
 
 // asWorker lets do write the memory while this process is the worker.
 func asWorker(ctx context.Context, dataDir string, do func(*store.Store) error) (err error) {
-	if free, err := lockIsFree(dataDir); err != nil || !free {
-		return errors.Join(err, claudemem.Errorf(claudemem.CodeUnavailable, "the worker is starting or stopping").
-			WithHint("try again in a moment"))
-	}
+	// Another command that does this is done in a moment.
 	lock, err := waitLock(ctx, dataDir, settleLimit)
 	if err != nil {
 		return err
 	}
 	if lock == nil {
-		return claudemem.Errorf(claudemem.CodeUnavailable, "another process has just become the worker").
+		return claudemem.Errorf(claudemem.CodeUnavailable, "the worker is starting or stopping").
 			WithHint("try again in a moment")
 	}
 	defer func() { err = errors.Join(err, lock.Close()) }()

@@ -1,8 +1,13 @@
 package daemon
 
 import (
+	"context"
+	"fmt"
+	"net/http"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"claudemem"
 )
@@ -60,5 +65,54 @@ func TestLearningsNeedTheLock(t *testing.T) {
 	off := false
 	if _, err = EditLearning(t.Context(), t.TempDir(), 1, claudemem.LearningEdit{Active: &off}); claudemem.CodeOf(err) != claudemem.CodeNotFound {
 		t.Errorf("edited where nothing is remembered: %v", err)
+	}
+}
+
+// Many at once without a worker: each is kept, one after the other.
+func TestLearningsAtOnce(t *testing.T) {
+	noLeaks(t)
+	dir := t.TempDir()
+	words := []string{"bicycle", "harbour", "lantern", "meadow"}
+	var adding sync.WaitGroup
+	for _, word := range words {
+		adding.Go(func() {
+			l := claudemem.Learning{ProjectPath: "/p", Category: "gotcha", Content: fmt.Sprintf("The %s is red.", word), Confidence: 1}
+			if _, err := AddLearning(context.Background(), dir, l); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	adding.Wait()
+	w := open(t, config(dir))
+	if n, err := w.store.CountLearnings(t.Context(), claudemem.LearningQuery{Project: "/p"}); n != len(words) || err != nil {
+		t.Errorf("%d learnings, %v, want %d", n, err, len(words))
+	}
+}
+
+// What the status line asks does not count as use; the ledger is in the stats.
+func TestStatuslineIsNoUse(t *testing.T) {
+	dir := t.TempDir()
+	w := open(t, config(dir))
+	peer := peerOf(t, dir)
+	var stats struct {
+		Ledger struct {
+			PeriodDays int `json:"period_days"`
+		} `json:"ledger"`
+		Notices []any `json:"notices"`
+	}
+	if err := peer.Do(t.Context(), http.MethodGet, "/api/stats", nil, &stats); err != nil || stats.Ledger.PeriodDays != ledgerDays || stats.Notices == nil {
+		t.Errorf("stats %+v, %v", stats, err)
+	}
+	if !eventually(func() bool { return w.open.Load() == 0 }) {
+		t.Fatal("the request does not end")
+	}
+	long := time.Now().Add(-time.Hour).UnixNano()
+	w.lastUse.Store(long)
+	var line claudemem.Statusline
+	if err := peer.Do(t.Context(), http.MethodGet, "/api/statusline?session_id=s", nil, &line); err != nil || line != (claudemem.Statusline{}) {
+		t.Errorf("line %+v, %v", line, err)
+	}
+	if w.lastUse.Load() != long {
+		t.Error("a status line counts as use")
 	}
 }

@@ -58,8 +58,8 @@ func TestStatuslineIsSilent(t *testing.T) {
 		"wrong types":   {input: `{"session_id":["s"],"cwd":7,"workspace":"x"}`},
 		"long session":  {input: `{"session_id":"` + strings.Repeat("s", 600) + `"}`},
 		"huge":          {input: `{"session_id":"s","x":"` + strings.Repeat("s", largestStatus) + `"}`},
-		"error":         {input: statusInput, answer: func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(503) }},
-		"older worker":  {input: statusInput, answer: func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(404) }},
+		"error":         {input: statusInput, answer: func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) }},
+		"older worker":  {input: statusInput, answer: func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotFound) }},
 		"other version": {input: statusInput, answer: func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Claude-Mem-Wire", "9") }},
 	}
 	for name, tt := range tests {

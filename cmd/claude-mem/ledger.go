@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"strconv"
+	"strings"
 	"text/tabwriter"
 
 	"claudemem/store"
@@ -49,23 +50,24 @@ func (p *printer) account(a *store.Account) {
 // spentText is a row of the account. What has no known price has tokens only.
 func spentText(s store.Spent) string {
 	text := fmt.Sprintf("%s\t%s in\t%s out\t%s cached", count(s.Calls, "call"), short(s.TokensIn), short(s.TokensOut), short(s.TokensCached))
-	cost := ""
+	var about []string
 	if s.USD > 0 {
-		cost = dollars(s.USD)
+		cost := dollars(s.USD)
 		if s.Unpriced > 0 {
 			cost += fmt.Sprintf(" + %s of unknown price", count(s.Unpriced, "call"))
 		}
+		about = append(about, cost)
+	}
+	if s.Reserved > 0 {
+		about = append(about, short(s.Reserved)+" reserved")
 	}
 	if s.Failed > 0 {
-		if cost != "" {
-			cost += ", "
-		}
-		cost += fmt.Sprintf("%d failed", s.Failed)
+		about = append(about, fmt.Sprintf("%d failed", s.Failed))
 	}
-	if cost == "" {
+	if len(about) == 0 {
 		return text
 	}
-	return text + "\t" + cost
+	return text + "\t" + strings.Join(about, ", ")
 }
 
 // dollars writes a price with as many digits as say something.
