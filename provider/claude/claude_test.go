@@ -2,13 +2,11 @@ package claude
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"log/slog"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -29,8 +27,6 @@ const (
 
 	testKey = "sk-ant-test-0123456789abcdef"
 )
-
-func testContext() context.Context { return context.Background() }
 
 func request(run, prompt string, history ...string) claudemem.ModelRequest {
 	r := claudemem.ModelRequest{Run: run, System: "You observe.", Prompt: prompt}
@@ -153,7 +149,7 @@ func (b *bench) noneLeft() {
 			b.t.Errorf("process %d is left", r.PID)
 		}
 	}
-	if left, _ := filepath.Glob(filepath.Join(b.dir, "*")); len(left) > 0 {
+	if left, _ := filepath.Glob(filepath.Join(b.dir, "*.system")); len(left) > 0 {
 		b.t.Errorf("files left in the working directory: %q", left)
 	}
 }
@@ -265,6 +261,11 @@ func TestStartsAfreshWithTheHistory(t *testing.T) {
 			return b.open()
 		}, []string{"A new", "A new"}},
 		{"session unknown to the CLI", "FAKE_FORGETFUL=1", func(t *testing.T, b *bench, p *Provider) *Provider {
+			ask(t, p, request(runA, "one"))
+			p.Close()
+			return b.open()
+		}, []string{"A new", "A resumed", "A new"}},
+		{"transcript is none to the CLI", "FAKE_CORRUPT=1", func(t *testing.T, b *bench, p *Provider) *Provider {
 			ask(t, p, request(runA, "one"))
 			p.Close()
 			return b.open()
@@ -446,242 +447,4 @@ func TestConversationTooLong(t *testing.T) {
 			t.Errorf("a prompt of %d bytes was sent", jsonSize(prompt))
 		}
 	}
-}
-
-func TestFailures(t *testing.T) {
-	type want struct {
-		class claudemem.ErrorClass
-		wait  time.Duration
-		free  bool
-		text  string
-	}
-	tests := []struct {
-		prompt string
-		want   want
-	}{
-		{"status 401 authentication_failed", want{claudemem.ClassLogin, 0, true, "401"}},
-		{"status 403 authentication_failed", want{claudemem.ClassLogin, 0, true, "403"}},
-		{"status 404 model_not_found", want{claudemem.ClassLogin, 0, true, "404"}},
-		{"status 400 billing_error", want{claudemem.ClassQuota, 0, true, "400"}},
-		{"status 400 invalid_request", want{claudemem.ClassGarbage, 0, true, "400"}},
-		{"status 413 invalid_request", want{claudemem.ClassPromptTooLong, 0, true, "413"}},
-		{"status 429 rate_limit", want{claudemem.ClassRateLimit, 0, true, "429"}},
-		{"status 500 server_error", want{claudemem.ClassTransient, 0, true, "500"}},
-		{"status 529 server_error", want{claudemem.ClassTransient, 0, true, "529"}},
-		{"retryfail", want{claudemem.ClassRateLimit, 7 * time.Second, true, "429"}},
-		{"retrylong", want{claudemem.ClassRateLimit, 2 * time.Minute, true, "wait for 2m0s"}},
-		{"limit", want{claudemem.ClassQuota, 90 * time.Minute, true, "session limit"}},
-		{"says Claude AI usage limit reached|1772604367", want{claudemem.ClassQuota, time.Hour, true, "usage limit"}},
-		{"says Credit balance is too low", want{claudemem.ClassQuota, 0, true, "Credit balance"}},
-		{"says OAuth token has expired · Please run /login", want{claudemem.ClassLogin, 0, true, "/login"}},
-		{"says Something that nobody has ever seen", want{claudemem.ClassTransient, 0, true, "nobody"}},
-		{"says API Error: Failed to parse JSON", want{claudemem.ClassGarbage, 0, true, "JSON"}},
-		{"calls You've hit your weekly limit · resets Monday", want{claudemem.ClassQuota, 0, false, "weekly limit"}},
-		{"calls API Error: 529 Overloaded", want{claudemem.ClassTransient, 0, false, "529"}},
-		{"calls Invalid API key · Please run /login", want{claudemem.ClassLogin, 0, false, "/login"}},
-		{"toolong", want{claudemem.ClassPromptTooLong, 0, true, "too long"}},
-		{"refuse", want{claudemem.ClassGarbage, 0, false, "Usage Policy"}},
-		{"empty", want{claudemem.ClassGarbage, 0, false, "empty answer"}},
-		{"interrupted", want{claudemem.ClassTransient, 0, true, "error_during_execution"}},
-		{"cut", want{claudemem.ClassTransient, 0, false, "without an answer"}},
-		{"nonsense", want{claudemem.ClassTransient, 0, false, "without an answer"}},
-		{"exit 3", want{claudemem.ClassTransient, 0, false, "exit status 3"}},
-		{"huge 6000000", want{claudemem.ClassGarbage, 0, false, "longer than"}},
-	}
-	b := newBench(t)
-	p := b.open()
-	for _, test := range tests {
-		t.Run(test.prompt, func(t *testing.T) {
-			_, err := p.Complete(t.Context(), request(newUUID(), test.prompt))
-			var e *claudemem.ModelError
-			if !errors.As(err, &e) {
-				t.Fatalf("error %v", err)
-			}
-			var free interface{ Free() bool }
-			got := want{e.Class, e.Wait, errors.As(err, &free) && free.Free(), test.want.text}
-			if got != test.want || !strings.Contains(err.Error(), test.want.text) || e.Provider != Name {
-				t.Errorf("got %+v: %v\nwant %+v", got, err, test.want)
-			}
-			if strings.Contains(err.Error(), testKey) || strings.Contains(err.Error(), "VERYSECRET") {
-				t.Errorf("a key is in %q", err)
-			}
-			if cost := e.Usage != (claudemem.ModelUsage{}); cost != strings.Contains("calls refuse empty", strings.Fields(test.prompt)[0]) {
-				t.Errorf("usage %+v", e.Usage)
-			}
-		})
-	}
-	if got := ask(t, p, request(runA, "one")); got != "<a>one after 0</a>" {
-		t.Errorf("answer after all that: %q", got)
-	}
-}
-
-func TestNotLoggedIn(t *testing.T) {
-	b := newBench(t, "FAKE_LOGGED_OUT=1")
-	p := b.open()
-	_, err := p.Complete(t.Context(), request(runA, "one"))
-	var e *claudemem.ModelError
-	if !errors.As(err, &e) || e.Class != claudemem.ClassLogin || !strings.Contains(err.Error(), "Please run /login") {
-		t.Errorf("error %v", err)
-	}
-	wantStarts(t, b, "A new")
-}
-
-func TestUnusualAnswers(t *testing.T) {
-	b := newBench(t)
-	p := b.open()
-	for _, test := range []struct{ prompt, want string }{
-		{"garbage", "after garbage"},
-		{"retry", "at last"},
-		{"twice", "first half, second half"},
-		{"resultonly", "only here"},
-		{"big 1500000", strings.Repeat("y", 1500000)},
-		{"calls <observation><title>Usage limit reached</title></observation>", "<observation><title>Usage limit reached</title></observation>"},
-	} {
-		if got := ask(t, p, request(newUUID(), test.prompt)); got != test.want {
-			t.Errorf("%s: %.100q", test.prompt, got)
-		}
-	}
-}
-
-func TestHungProcessIsKilled(t *testing.T) {
-	b := newBench(t)
-	p := b.open(timeout(300 * time.Millisecond))
-	_, err := p.Complete(t.Context(), request(runA, "hang"))
-	var e *claudemem.ModelError
-	if !errors.As(err, &e) || e.Class != claudemem.ClassTransient || !strings.Contains(err.Error(), "no answer within 300ms") {
-		t.Errorf("error %v", err)
-	}
-	b.noneLeft()
-
-	ctx, cancel := context.WithCancel(t.Context())
-	p = b.open()
-	done := make(chan error)
-	go func() {
-		_, err := p.Complete(ctx, request(runB, "hang"))
-		done <- err
-	}()
-	eventually(t, "prompt read", func() bool {
-		return slices.ContainsFunc(b.records("prompt"), func(r record) bool { return r.Session == runB })
-	})
-	cancel()
-	if err := <-done; !errors.Is(err, context.Canceled) {
-		t.Errorf("error %v", err)
-	}
-	b.noneLeft()
-}
-
-func TestRunWithoutName(t *testing.T) {
-	b := newBench(t)
-	p := b.open()
-	ask(t, p, request("", "one"))
-	ask(t, p, request("", "two"))
-	b.noneLeft()
-	left, _ := filepath.Glob(filepath.Join(b.home, ".claude", "projects", "*", "*"))
-	if len(left) > 0 || len(b.records("start")) != 2 {
-		t.Errorf("transcripts %q, %d processes", left, len(b.records("start")))
-	}
-	// A name that is no UUID has one made from it, always the same.
-	ask(t, p, request("../../etc/passwd", "one"))
-	if got := ask(t, p, request("../../etc/passwd", "two")); got != "<a>two after 2</a>" {
-		t.Errorf("answer %q", got)
-	}
-	if _, err := os.Stat(b.transcript("../../etc/passwd")); err != nil {
-		t.Error(err)
-	}
-}
-
-func TestEndRun(t *testing.T) {
-	b := newBench(t)
-	p := b.open()
-	ask(t, p, request(runA, "one"))
-	ask(t, p, request(runB, "one"))
-	stranger := filepath.Join(filepath.Dir(b.transcript(runA)), runC+".jsonl")
-	other := filepath.Join(filepath.Dir(b.transcript(runA)), "memory")
-	if err := os.WriteFile(stranger, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Mkdir(other, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	p.EndRun(runA)
-	p.EndRun(runA)
-	p.EndRun("")
-	exists := func(path string) bool { _, err := os.Lstat(path); return err == nil }
-	if exists(b.transcript(runA)) || !exists(b.transcript(runB)) || !exists(stranger) || !exists(other) {
-		t.Error("not just the run's transcript is gone")
-	}
-	if alive(b.records("start")[0].PID) || !alive(b.records("start")[1].PID) {
-		t.Error("not just the run's process is gone")
-	}
-	// Of an earlier worker.
-	p.Close()
-	p.EndRun(runB) // too late
-	if !exists(b.transcript(runB)) {
-		t.Error("a closed provider deletes")
-	}
-	p = b.open()
-	p.EndRun(runB)
-	if exists(b.transcript(runB)) {
-		t.Error("an earlier worker's transcript is left")
-	}
-	// A link is not followed.
-	if err := os.Symlink(stranger, b.transcript(runA)); err == nil {
-		p.EndRun(runA)
-		if !exists(stranger) || !exists(b.transcript(runA)) {
-			t.Error("a link was followed or removed")
-		}
-		os.Remove(b.transcript(runA))
-	}
-	// A run may begin again.
-	if got := ask(t, p, request(runB, "again")); got != "<a>again after 0</a>" {
-		t.Errorf("answer %q", got)
-	}
-}
-
-func TestEndRunDuringACall(t *testing.T) {
-	b := newBench(t)
-	p := b.open()
-	gate := filepath.Join(t.TempDir(), "gate")
-	done := make(chan string)
-	go func() { done <- ask(t, p, request(runA, "until "+gate)) }()
-	eventually(t, "prompt read", func() bool { return len(b.prompts()) == 1 })
-	p.EndRun(runA)
-	if err := os.WriteFile(gate, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if got := <-done; got != "now" {
-		t.Errorf("answer %q", got)
-	}
-	if _, err := os.Stat(b.transcript(runA)); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("transcript: %v", err)
-	}
-	b.noneLeft()
-}
-
-func TestClose(t *testing.T) {
-	before := runtime.NumGoroutine()
-	b := newBench(t, "FAKE_STUBBORN=1")
-	p := b.open(processes(2))
-	ask(t, p, request(runA, "idle"))
-	results := make(chan error)
-	for _, run := range []string{runB, runC, newUUID()} { // one in flight, two wait
-		go func() {
-			_, err := p.Complete(context.Background(), request(run, "hang"))
-			results <- err
-		}()
-	}
-	eventually(t, "one hangs", func() bool { return len(b.prompts()) >= 2 })
-	p.Close()
-	p.Close()
-	for range 3 {
-		var e *claudemem.ModelError
-		if err := <-results; !errors.As(err, &e) || e.Class != claudemem.ClassTransient {
-			t.Errorf("error %v", err)
-		}
-	}
-	if _, err := p.Complete(t.Context(), request(runA, "late")); err == nil {
-		t.Error("a closed provider answers")
-	}
-	b.noneLeft()
-	eventually(t, "goroutines gone", func() bool { return runtime.NumGoroutine() <= before })
 }

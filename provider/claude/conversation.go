@@ -39,6 +39,8 @@ type conversation struct {
 	// messages is how long the caller's History was, with the last turn, when we
 	// last answered: more than that and it holds what the CLI does not know.
 	messages int
+	// answers that the CLI's history holds; without any there is nothing to keep.
+	answers int
 	// size is the conversation's in bytes of JSON, without the system prompt.
 	size int
 	// tainted: a call failed after its prompt was written, so that the CLI's
@@ -90,6 +92,7 @@ func (c *conversation) answer(ctx context.Context, request claudemem.ModelReques
 		if err == nil {
 			c.tracked, c.tainted, c.full = true, false, false
 			c.messages = len(request.History) + 2
+			c.answers++
 			c.size += jsonSize(text) + jsonSize(turn.answer)
 			return claudemem.ModelAnswer{Text: turn.answer, Model: cmp.Or(turn.model, want.model), Usage: turn.usage}, nil
 		}
@@ -154,7 +157,7 @@ func (c *conversation) begin(request claudemem.ModelRequest, forced beginning) (
 		c.p.opts.Logger.Warn("remove claude transcript", "run", c.run, "error", err)
 	}
 	c.tracked, c.tainted, c.full = true, false, false
-	c.messages, c.size = len(request.History), 0
+	c.messages, c.answers, c.size = len(request.History), 0, 0
 	return fresh, nil
 }
 
@@ -179,11 +182,11 @@ func (c *conversation) choose(request claudemem.ModelRequest) beginning {
 		return fresh
 	}
 	if !c.tracked { // of an earlier worker
-		c.tracked, c.tainted, c.messages = true, false, len(request.History)
+		c.tracked, c.tainted, c.messages, c.answers = true, false, len(request.History), kept.answers
 	}
 	c.size = kept.size
 	switch {
-	case c.full, !c.fits(request), len(request.History) > c.messages:
+	case c.full, c.answers == 0, !c.fits(request), len(request.History) > c.messages:
 		return fresh
 	case (c.tainted || kept.open) && len(request.History) > 0:
 		return fresh // the caller knows it without the prompt that failed

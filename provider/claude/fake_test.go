@@ -2,6 +2,7 @@ package claude
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -103,6 +104,9 @@ func fakeClaude() int {
 	kept, known := inspect(f.file)
 	known = known && os.Getenv("FAKE_FORGETFUL") == ""
 	switch {
+	case resume != "" && os.Getenv("FAKE_CORRUPT") != "":
+		fmt.Fprintln(os.Stderr, "Failed to resume session with --print mode")
+		return 1
 	case resume != "" && !known:
 		f.say(`{"type":"result","subtype":"error_during_execution","is_error":true,"session_id":%q,"usage":{},"modelUsage":{},"errors":["No conversation found with session ID: %s"]}`, resume, resume)
 		fmt.Fprintln(os.Stderr, "No conversation found with session ID: "+resume)
@@ -312,13 +316,37 @@ func logRecord(r record) {
 // fakeWorker is a worker that is going to be killed: it has two processes, one
 // idle and one with a call in flight.
 func fakeWorker() {
-	p, err := New(Options{Command: os.Args[0], Dir: os.Getenv("FAKE_WORKER"), Auth: AuthInherit, Environ: append(os.Environ(), "FAKE_WORKER=", "FAKE_CLAUDE=new")})
+	command := os.Getenv("FAKE_WORKER_COMMAND")
+	if command == "" {
+		command = os.Args[0]
+	}
+	p, err := New(Options{Command: command, Dir: os.Getenv("FAKE_WORKER"), Auth: AuthInherit, Environ: append(os.Environ(), "FAKE_WORKER=", "FAKE_CLAUDE=new")})
 	if err != nil {
 		panic(err)
 	}
-	if _, err := p.Complete(testContext(), request("idle", "hello")); err != nil {
+	if _, err := p.Complete(context.Background(), request("idle", "hello")); err != nil {
 		panic(err)
 	}
-	go func() { _, _ = p.Complete(testContext(), request("busy", "hang")) }()
+	go func() { _, _ = p.Complete(context.Background(), request("busy", "hang")) }()
+	for len(p.pids()) < 2 {
+		time.Sleep(time.Millisecond)
+	}
+	pids, _ := json.Marshal(p.pids())
+	if err := os.WriteFile(os.Getenv("FAKE_WORKER_PIDS"), pids, 0o600); err != nil && os.Getenv("FAKE_WORKER_PIDS") != "" {
+		panic(err)
+	}
 	select {}
+}
+
+// pids are the processes that there are now.
+func (p *Provider) pids() []int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var pids []int
+	for _, c := range p.runs {
+		if c.process != nil {
+			pids = append(pids, c.process.cmd.Process.Pid)
+		}
+	}
+	return pids
 }

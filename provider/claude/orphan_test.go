@@ -26,6 +26,11 @@ func TestKilledWorkerLeavesNoProcess(t *testing.T) {
 		if !alive(s.PID) {
 			t.Fatalf("process %d is not there", s.PID)
 		}
+		defer func() { // when the test fails
+			if !gone(s.PID) {
+				killProcess(t, s.PID)
+			}
+		}()
 	}
 	if err := worker.Process.Kill(); err != nil {
 		t.Fatal(err)

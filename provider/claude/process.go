@@ -198,7 +198,7 @@ func (t *turn) isBroken() bool {
 // death is the error of a turn whose process ended before its result.
 func (c *process) death(t *turn) error {
 	said := strings.TrimSpace(string(c.stderr.bytes()))
-	t.unknownSession = strings.Contains(said, noConversation)
+	t.unknownSession = cannotResume(said)
 	t.sessionInUse = strings.Contains(said, "is already in use")
 	what := t.what
 	what.text = "the CLI ended without an answer (" + c.cmd.ProcessState.String() + ")"

@@ -209,7 +209,7 @@ func (t *turn) result(e event, before *totals) {
 		if said == "" {
 			t.what.text = fmt.Sprintf("the CLI ended the turn: %s %s", e.Subtype, e.Reason)
 		}
-		t.unknownSession = strings.Contains(said, noConversation)
+		t.unknownSession = cannotResume(said)
 	case isError(t.answer):
 		t.failed = true
 		t.what.text = "the answer is an error: " + t.answer
@@ -227,8 +227,11 @@ func (t *turn) result(e event, before *totals) {
 	t.free = t.failed && t.usage == (claudemem.ModelUsage{})
 }
 
-// noConversation is how the CLI says that it does not know a session.
-const noConversation = "No conversation found with session ID"
+// cannotResume reports whether the CLI says that it does not know a session, or
+// cannot read what it kept of it.
+func cannotResume(said string) bool {
+	return strings.Contains(said, "No conversation found with session ID") || strings.Contains(said, "Failed to resume session")
+}
 
 // brokenBy ends the turn and, with it, the process.
 func (t *turn) brokenBy(class claudemem.ErrorClass, text string) (over bool) {
