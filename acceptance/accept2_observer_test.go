@@ -347,7 +347,7 @@ func TestSwitching(t *testing.T) {
 	if m.workerPID() != worker {
 		t.Errorf("the worker's pid is %d, was %d", m.workerPID(), worker)
 	}
-	figure(t, 8, "auto: claude for Claude Code, offline for another host, 0 calls with keys of the environment; auto → anthropic → openai → offline in one process")
+	figure(t, 8, "auto: claude for Claude Code, offline for another host, 0 calls with keys of the environment, auto → anthropic → openai → offline in one process")
 }
 
 // foreground runs a worker whose environment is not cleaned, and returns its pid.

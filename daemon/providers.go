@@ -5,7 +5,6 @@ import (
 	"errors"
 	"log/slog"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -43,9 +42,9 @@ type providers struct {
 	ledger  model.Ledger
 	clock   func() time.Time
 	log     *slog.Logger
-	// lookPath finds a program, environ is the worker's environment.
-	lookPath func(string) (string, error)
-	environ  func() []string
+	// find finds the claude CLI, environ is the worker's environment.
+	find    func(command string, environ []string) (string, error)
+	environ func() []string
 
 	mu      sync.Mutex
 	kept    map[string]*keptProvider // by the provider's name
@@ -63,7 +62,7 @@ type providers struct {
 func newProviders(dataDir string, l *live, books model.Ledger, clock func() time.Time, log *slog.Logger) *providers {
 	return &providers{
 		dataDir: dataDir, live: l, ledger: books, clock: clock, log: log,
-		lookPath: exec.LookPath, environ: os.Environ,
+		find: claude.Find, environ: os.Environ,
 		kept: map[string]*keptProvider{},
 	}
 }
@@ -100,7 +99,7 @@ func (p *providers) choose(session claudemem.Session) observer.Choice {
 func (p *providers) hasCLI() bool {
 	now := p.clock()
 	if age := now.Sub(p.installedAt); age < 0 || age >= lookAgain {
-		_, err := p.lookPath("claude")
+		_, err := p.find("claude", p.environ())
 		p.installed, p.installedAt = err == nil, now
 	}
 	return p.installed

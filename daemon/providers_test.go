@@ -35,7 +35,7 @@ func chooser(t *testing.T, found bool, content string) (*providers, string) {
 	l := newLive(dir, first, log)
 	l.getenv = func(string) string { return "" }
 	p := newProviders(dir, l, noLedger{}, time.Now, log)
-	p.lookPath = func(string) (string, error) {
+	p.find = func(string, []string) (string, error) {
 		if found {
 			return "/bin/claude", nil
 		}
