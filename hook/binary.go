@@ -99,6 +99,11 @@ func neededByWorker(name string) bool {
 	case "HOME", "PATH", "TMPDIR", "TEMP", "TMP", "USER", "LOGNAME", "LANG",
 		"SYSTEMROOT", "SystemRoot", "APPDATA", "LOCALAPPDATA", "USERPROFILE":
 		return true
+	// How this machine reaches the outside, and where the claude CLI keeps its
+	// login: the user's, not a project's. Never a key.
+	case "HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY", "https_proxy", "http_proxy", "no_proxy",
+		"SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS", "CLAUDE_CONFIG_DIR":
+		return true
 	}
 	return len(name) > 4 && name[:4] == "XDG_" || len(name) > 3 && name[:3] == "LC_"
 }
