@@ -208,9 +208,43 @@ func (s *scene) startReal() (func(), error) {
 	for until := time.Now().Add(10 * time.Second); time.Now().Before(until); time.Sleep(10 * time.Millisecond) {
 		client := wire.Client{Address: wire.Find(s.up, os.Getenv), Deadline: time.Now().Add(time.Second)}
 		if resp, err := client.Get(wire.PathHealth); err == nil && resp.Status == http.StatusOK {
+			if err := s.work(); err != nil {
+				stop()
+				return nil, err
+			}
 			return stop, nil
 		}
 	}
 	stop()
 	return nil, errors.New("the worker does not answer")
+}
+
+// work gives the worker turns to do until its log has come round: that of a
+// worker that has been up for an hour does not grow any more, and a growing file
+// takes longer to sync.
+func (s *scene) work() error {
+	const turns, tools = 60, 20 // 1,200 events
+	output := strings.Repeat("ok  \texample/parser\t0.012s\n", 70)
+	for turn := range turns {
+		session := fmt.Sprintf("earlier-%d", turn%6)
+		for n := range tools + 1 {
+			path, event := wire.PathObservation, map[string]any{"kind": "tool", "tool_name": "Bash",
+				"tool_input": map[string]any{"command": "go test ./..."}, "tool_response": map[string]any{"stdout": output}}
+			if n == tools {
+				path, event = wire.PathSummarize, map[string]any{"kind": "stop", "last_assistant_message": fmt.Sprintf("All tests pass in turn %d.", turn)}
+			}
+			id := fmt.Sprintf("%016d%016d", turn, n)
+			event["delivery_id"], event["tool_use_id"], event["prompt_id"] = id, id, fmt.Sprint(session, turn)
+			event["host"], event["host_session_id"], event["project_path"] = "claude-code", session, s.project
+			client := wire.Client{Address: wire.Find(s.up, os.Getenv), Deadline: time.Now().Add(5 * time.Second)}
+			resp, err := client.Post(path, []byte(encode(event)))
+			if err != nil {
+				return fmt.Errorf("post event: %w", err)
+			}
+			if resp.Status != http.StatusAccepted {
+				return fmt.Errorf("post event: status %d: %s", resp.Status, resp.Body)
+			}
+		}
+	}
+	return nil
 }
