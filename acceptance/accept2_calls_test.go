@@ -5,9 +5,6 @@ package acceptance
 import (
 	"database/sql"
 	"fmt"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -16,36 +13,6 @@ import (
 // settleLimit is what a few calls may take, the real CLI's start included.
 const settleLimit = 60 * time.Second
 
-// claudeCLI is the real CLI, as the command `claude` in a directory of its own.
-// Each start is noted in the file starts there, with its process id.
-func claudeCLI(t *testing.T) (dir, starts string) {
-	t.Helper()
-	out, err := exec.Command("../e2e/run-claude-scenario.sh", "--cli").Output()
-	if err != nil {
-		t.Skipf("NOT TESTED, there is no CLI: %v", err)
-	}
-	words := strings.Fields(string(out))
-	for i := range words {
-		words[i] = "'" + words[i] + "'"
-	}
-	dir = t.TempDir()
-	starts = filepath.Join(dir, "starts")
-	script := fmt.Sprintf("#!/bin/sh\necho \"$$ $*\" >>'%s'\nexec %s \"$@\"\n", starts, strings.Join(words, " "))
-	if err := os.WriteFile(filepath.Join(dir, "claude"), []byte(script), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	return dir, starts
-}
-
-// prepend puts a directory ahead of the PATH that a memory's programs have.
-func (m *memory) prepend(dir string) {
-	for i, entry := range m.env {
-		if path, ok := strings.CutPrefix(entry, "PATH="); ok {
-			m.env[i] = "PATH=" + dir + ":" + path
-		}
-	}
-}
-
 // one returns the number that a query yields.
 func (m *memory) one(query string, args ...any) (n int) {
 	m.t.Helper()
@@ -53,7 +20,8 @@ func (m *memory) one(query string, args ...any) (n int) {
 	return n
 }
 
-// TestCalls counts the calls on the wire for each provider.
+// TestCalls counts the calls on the wire for each provider, with the tag e2e those
+// of the real claude CLI too.
 func TestCalls(t *testing.T) {
 	turn := func(n int) func(*host) { return func(h *host) { h.turn(n) } }
 	shapes := []struct {
@@ -71,12 +39,9 @@ func TestCalls(t *testing.T) {
 		{"a leftover, session end", nil, 2, func(h *host) { h.leftover(); h.end() }, 1},
 		{"a leftover, next session", nil, 2, func(h *host) { h.leftover(); (&host{m: h.m, id: h.id + "-next"}).start() }, 1},
 	}
-	for _, vendor := range []string{"anthropic", "openai", "openrouter", "gemini", "ollama", "claude"} {
+	for _, vendor := range append([]string{"anthropic", "openai", "openrouter", "gemini", "ollama"}, realVendors...) {
 		t.Run(vendor, func(t *testing.T) {
-			var path string
-			if vendor == "claude" {
-				path, _ = claudeCLI(t)
-			}
+			path := pathOf(t, vendor)
 			var counts []string
 			for _, shape := range shapes {
 				api := newStandIn(t, nil)

@@ -1,4 +1,4 @@
-//go:build unix
+//go:build unix && e2e
 
 package acceptance
 
@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -16,6 +17,40 @@ import (
 	"testing"
 	"time"
 )
+
+// realVendors are the providers that need a program of others.
+var realVendors = []string{"claude"}
+
+// pathOf is the directory of a provider's program, "" where it needs none.
+func pathOf(t *testing.T, vendor string) string {
+	t.Helper()
+	if vendor != "claude" {
+		return ""
+	}
+	dir, _ := claudeCLI(t)
+	return dir
+}
+
+// claudeCLI is the real CLI, as the command `claude` in a directory of its own.
+// Each start is noted in the file starts there, with its process id.
+func claudeCLI(t *testing.T) (dir, starts string) {
+	t.Helper()
+	out, err := exec.Command("../e2e/run-claude-scenario.sh", "--cli").Output()
+	if err != nil {
+		t.Skipf("NOT TESTED, there is no CLI: %v", err)
+	}
+	words := strings.Fields(string(out))
+	for i := range words {
+		words[i] = "'" + words[i] + "'"
+	}
+	dir = t.TempDir()
+	starts = filepath.Join(dir, "starts")
+	script := fmt.Sprintf("#!/bin/sh\necho \"$$ $*\" >>'%s'\nexec %s \"$@\"\n", starts, strings.Join(words, " "))
+	if err := os.WriteFile(filepath.Join(dir, "claude"), []byte(script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return dir, starts
+}
 
 // cliStart is a start of the CLI that was to hold a conversation.
 type cliStart struct {

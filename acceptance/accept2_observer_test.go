@@ -76,6 +76,7 @@ func TestLongSession(t *testing.T) {
 
 // TestProviderAway has a provider that is down for 200 events and then back.
 func TestProviderAway(t *testing.T) {
+	t.Parallel() // it mostly waits
 	const events, perTurn = 200, 10
 	var down atomic.Bool
 	down.Store(true)
@@ -89,7 +90,11 @@ func TestProviderAway(t *testing.T) {
 	m.configure(api.with("openai", "BATCH_MAX_SIZE", "10"))
 	m.mustCommand("worker", "start")
 	sessions := []*host{{m: m, id: "away-a"}, {m: m, id: "away-b"}}
-	told := 0
+	told, looks := 0, 0
+	look := func() {
+		looks++
+		told += bytes.Count((&host{m: m, id: fmt.Sprint("look-", looks)}).start().stdout, []byte("cannot be reached"))
+	}
 	for n := range events {
 		h := sessions[n/perTurn%2]
 		if n%perTurn == 0 {
@@ -98,12 +103,12 @@ func TestProviderAway(t *testing.T) {
 		h.edit(fmt.Sprintf("src/step_%03d.go", n), fmt.Sprintf("// mark-%03d", n))
 		if n%perTurn == perTurn-1 {
 			h.stop()
-			told += bytes.Count((&host{m: m, id: fmt.Sprint("look-", n)}).start().stdout, []byte("cannot be reached"))
+			look()
 		}
 	}
+	until(t, settleLimit, "the user is told", func() bool { look(); return told > 0 })
+	look()
 	failed := api.count()
-	until(t, settleLimit, "a failed call", func() bool { return api.count() > 0 })
-	told += bytes.Count((&host{m: m, id: "look-last"}).start().stdout, []byte("cannot be reached"))
 	if b := m.books(); b.Processed > len(sessions)*20 || b.Pending+b.Processing < events {
 		t.Errorf("while the provider is away: books %+v", b)
 	}
@@ -112,6 +117,7 @@ func TestProviderAway(t *testing.T) {
 	if b.Processed != b.Received || b.Failed != 0 || !b.Balanced() {
 		t.Errorf("books %+v, want all processed", b)
 	}
+	look()
 	// Each event was shown in exactly one call that was answered.
 	shown := map[string]int{}
 	mark := regexp.MustCompile(`mark-\d{3}`)
@@ -149,6 +155,7 @@ func TestProviderAway(t *testing.T) {
 
 // TestPoison has one event in a batch of 20 that no model can be asked about.
 func TestPoison(t *testing.T) {
+	t.Parallel() // it mostly waits
 	api := newStandIn(t, func(q *asked) reply {
 		if strings.Contains(q.prompt, "POISON") {
 			return reply{text: " "} // an answer that is none

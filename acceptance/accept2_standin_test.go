@@ -300,3 +300,12 @@ func until(t testing.TB, limit time.Duration, what string, holds func() bool) {
 		time.Sleep(10 * time.Millisecond)
 	}
 }
+
+// prepend puts a directory ahead of the PATH that a memory's programs have.
+func (m *memory) prepend(dir string) {
+	for i, entry := range m.env {
+		if path, ok := strings.CutPrefix(entry, "PATH="); ok {
+			m.env[i] = "PATH=" + dir + ":" + path
+		}
+	}
+}
