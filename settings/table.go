@@ -98,7 +98,7 @@ const DefaultWithholdFiles = ".env*,*.pem,id_*,.netrc,.aws/credentials,*.key"
 
 // table is only constants, so that the linker and not an init function fills it.
 var table = [...]Setting{
-	{Key: KeyProvider, Default: "auto", Group: "observer", Kind: Choice, Choices: "auto claude anthropic gemini openrouter openai ollama offline", Help: "who distils what was captured; auto takes the first that is usable, offline needs no model"},
+	{Key: KeyProvider, Default: "auto", Group: "observer", Kind: Choice, Choices: "auto claude anthropic gemini openrouter openai ollama offline", Help: "who distils what was captured; auto: claude for sessions of Claude Code when its CLI is there, else no model"},
 	{Key: KeyModel, Group: "observer", Kind: Text, Help: "model of the provider; empty takes the provider's default (claude: haiku)"},
 	{Key: KeyAnthropicAPIKey, Group: "observer", Kind: Text, Secret: true, Help: "API key for the provider anthropic"},
 	{Key: KeyAnthropicBaseURL, Group: "observer", Kind: Text, Help: "address of the Anthropic API, empty for the vendor's own"},
@@ -119,7 +119,7 @@ var table = [...]Setting{
 
 	{Key: KeyBatchingEnabled, Default: "true", Group: "cost", Kind: Bool, Help: "whether several events go to the model in one request"},
 	{Key: KeyBatchMaxSize, Default: "20", Group: "cost", Kind: Integer, Help: "most events in one request"},
-	{Key: KeyMergeMaxEvents, Default: "3", Group: "cost", Kind: Integer, Help: "turns of up to this many events are distilled together with the next"},
+	{Key: KeyMergeMaxEvents, Default: "3", Group: "cost", Kind: Integer, Help: "turns of up to this many events and 8 KB are distilled and summed up in one call"},
 	{Key: KeyDailyTokenCap, Default: "2000000", Group: "cost", Kind: Integer, Help: "tokens a day after which distilling goes on offline, 0 for no cap"},
 	{Key: KeySessionTokenCap, Default: "400000", Group: "cost", Kind: Integer, Help: "tokens a session after which it is distilled offline, 0 for no cap"},
 	{Key: KeyProviderWaitMinutes, Default: "60", Group: "cost", Kind: Minutes, Help: "how long events wait for a provider that is away before they are distilled offline"},
