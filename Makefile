@@ -24,6 +24,7 @@ test:
 
 lint:
 	$(GO) vet ./...
+	$(GO) vet -tags e2e,slow ./acceptance ./e2e ./provider/claude
 	$(GOLANGCI_LINT) run --allow-parallel-runners
 
 race:

@@ -117,7 +117,9 @@ func (s *standIn) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	failed := made.status != 0 && made.status != http.StatusOK
 	if !failed {
+		s.mu.Lock()
 		a.output = len(made.text)/4 + 1
+		s.mu.Unlock()
 	}
 	answer := fakeanthropic.Reply{
 		Status: made.status, Text: made.text, RetryAfter: made.retryAfter,
