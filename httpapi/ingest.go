@@ -8,6 +8,7 @@ import (
 	"unicode"
 
 	"claudemem"
+	"claudemem/wire"
 )
 
 // eventBody is an event as hooks send it, and the other names under which
@@ -99,10 +100,14 @@ func (a *api) ingest(kinds ...claudemem.EventKind) func(http.ResponseWriter, *ht
 		var e claudemem.Event
 		err := a.withBody(w, r, func(raw []byte) error {
 			var body eventBody
-			err := decode(raw, &body)
-			if err == nil {
-				e, err = a.event(body, kinds)
+			if !wire.ParseEvent(raw, &body.Event) { // not from a hook of ours
+				body = eventBody{}
+				if err := decode(raw, &body); err != nil {
+					return err
+				}
 			}
+			var err error
+			e, err = a.event(body, kinds)
 			return err
 		})
 		if err != nil {

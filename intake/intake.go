@@ -119,10 +119,11 @@ func (in *Intake) arrival(e claudemem.Event) (claudemem.Arrival, error) {
 	if err := e.Validate(); err != nil {
 		return claudemem.Arrival{}, err
 	}
-	for name, raw := range map[string]json.RawMessage{"tool_input": e.ToolInput, "tool_response": e.ToolResponse} {
-		if len(raw) > 0 && !json.Valid(raw) {
-			return claudemem.Arrival{}, claudemem.Errorf(claudemem.CodeInvalid, "%s is not JSON", name)
-		}
+	if len(e.ToolInput) > 0 && !json.Valid(e.ToolInput) {
+		return claudemem.Arrival{}, claudemem.Errorf(claudemem.CodeInvalid, "tool_input is not JSON")
+	}
+	if len(e.ToolResponse) > 0 && !json.Valid(e.ToolResponse) {
+		return claudemem.Arrival{}, claudemem.Errorf(claudemem.CodeInvalid, "tool_response is not JSON")
 	}
 	a := claudemem.Arrival{ReceivedAt: claudemem.MillisOf(in.opts.Clock())}
 	in.complete(&e, a.ReceivedAt)

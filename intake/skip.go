@@ -1,6 +1,7 @@
 package intake
 
 import (
+	"bytes"
 	"path"
 	"strings"
 
@@ -115,6 +116,12 @@ func matches(globs []string, project string) bool {
 // ownTools begin the names of our MCP server's tools, by plugin and by itself.
 var ownTools = []string{"mcp__plugin_claude-mem_", "mcp__claude-mem__", "mcp__claude_mem__"}
 
+// One of these is in every command that is ours.
+const (
+	ownName = "claude-mem"
+	ownPort = ":37777"
+)
+
 // own reports whether a tool event is claude-mem looked at by the agent: its
 // output is what is remembered already.
 func own(e *claudemem.Event) bool {
@@ -122,6 +129,10 @@ func own(e *claudemem.Event) bool {
 		if strings.HasPrefix(e.ToolName, prefix) {
 			return true
 		}
+	}
+	// Without an escape the words stand in the JSON as they are.
+	if !bytes.Contains(e.ToolInput, []byte(ownName)) && !bytes.Contains(e.ToolInput, []byte(ownPort)) && !bytes.Contains(e.ToolInput, []byte(`\u`)) {
+		return false
 	}
 	return ownCommand(command(e))
 }
@@ -138,7 +149,7 @@ func command(e *claudemem.Event) string {
 // ownCommand reports whether one of the commands in a shell line is ours, or
 // asks the worker's HTTP API.
 func ownCommand(line string) bool {
-	if !strings.Contains(line, "claude-mem") && !strings.Contains(line, ":37777") {
+	if !strings.Contains(line, ownName) && !strings.Contains(line, ownPort) {
 		return false
 	}
 	for simple := range strings.FieldsFuncSeq(line, func(r rune) bool { return strings.ContainsRune(";&|\n()`{}", r) }) {

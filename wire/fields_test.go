@@ -155,6 +155,10 @@ func TestAppendEventIsTheEvent(t *testing.T) {
 		if !reflect.DeepEqual(got, e) {
 			t.Errorf("%s reads\n%+v, want\n%+v", name, got, e)
 		}
+		var parsed claudemem.Event
+		if !ParseEvent(b, &parsed) || !reflect.DeepEqual(parsed, e) {
+			t.Errorf("%s parses to\n%+v, want\n%+v", name, parsed, e)
+		}
 		// The same members as encoding/json writes, also for what is left out.
 		var mine, std map[string]json.RawMessage
 		theirs, err := json.Marshal(e)
@@ -169,6 +173,32 @@ func TestAppendEventIsTheEvent(t *testing.T) {
 	if !utf8.Valid(b) || !json.Valid(b) {
 		t.Errorf("invalid UTF-8 in raw JSON: %q", b)
 	}
+}
+
+// FuzzParseEvent holds ParseEvent to encoding/json: what it takes, it takes alike.
+func FuzzParseEvent(f *testing.F) {
+	for _, s := range seeds {
+		f.Add([]byte(s))
+	}
+	for _, s := range []string{
+		`{"kind":"tool","occurred_at":12,"tool_input":{"a":[1]},"tool_response":null,"is_interrupt":true,"duration_ms":-3}`,
+		`{"kind":"prompt","prompt":"a\ud83d","kind":"stop"}`, `{"kind":7}`, `{"occurred_at":1.5}`, `{"occurred_at":1e3}`, `{"occurred_at":99999999999999999999}`,
+		`{"is_interrupt":null}`, `{"Kind":"tool"}`, `{"prompt":null}`, `{"session_id":"x"}`,
+	} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var got, want claudemem.Event
+		if !ParseEvent(data, &got) {
+			return
+		}
+		if err := json.Unmarshal(TrimBOM(data), &want); err != nil {
+			t.Fatalf("took %q, which encoding/json refuses: %v", data, err)
+		}
+		if !reflect.DeepEqual(got, want) {
+			t.Fatalf("%q: %+v, want %+v", data, got, want)
+		}
+	})
 }
 
 func BenchmarkFields(b *testing.B) {
