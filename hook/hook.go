@@ -44,6 +44,19 @@ func (v Verb) budget() time.Duration {
 	}
 }
 
+// path is where the verb's events are posted to, "" when that depends on the payload.
+func (v Verb) path() string {
+	switch v {
+	case VerbNew:
+		return wire.PathInit
+	case VerbSave:
+		return wire.PathObservation
+	case VerbEnd:
+		return wire.PathComplete
+	}
+	return ""
+}
+
 const (
 	// spoolReserve is what of the budget is kept for the spool when the worker is slow.
 	spoolReserve = 60 * time.Millisecond
@@ -88,8 +101,8 @@ type run struct {
 	stamp    time.Time
 	deadline time.Time
 	settings *settings.Settings
-	// worker is connected to before the payload is read: waking an idle worker
-	// takes as long as making the event, and the two go on side by side.
+	// worker is told what is coming before the payload is read: waking an idle
+	// worker takes as long as making the event, and the two go on side by side.
 	worker wire.Client
 	reply  reply
 }
@@ -159,7 +172,7 @@ func (r *run) handle() {
 	}
 	if r.dataDir != "" && r.Verb != VerbContext {
 		r.worker = wire.Client{Address: wire.Find(r.dataDir, r.Getenv), Deadline: r.postUntil()}
-		r.worker.Dial()
+		r.worker.Dial(r.Verb.path())
 		defer r.worker.Close()
 	}
 	input, err := readInput(r.Stdin, largestInput)

@@ -160,6 +160,10 @@ func (s *stage) worker() *worker {
 }
 
 func (w *worker) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return // announced and given up
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.paths = append(w.paths, r.Method+" "+r.URL.RequestURI())
@@ -170,7 +174,6 @@ func (w *worker) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	rw.Header().Set(wire.Header, wire.VersionText)
 	if r.Method == http.MethodPost {
 		var e claudemem.Event
-		body, _ := io.ReadAll(r.Body)
 		if err := json.Unmarshal(body, &e); err != nil || e.Validate() != nil {
 			http.Error(rw, `{"error":{"code":"invalid"}}`, http.StatusBadRequest)
 			return

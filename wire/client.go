@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"os"
@@ -36,17 +37,28 @@ type Client struct {
 	early *dialled
 }
 
+// dialled is a connection made ahead of its exchange.
 type dialled struct {
 	link conn
 	err  error
+	// posting is the path of the POST whose head is sent already, "" for none.
+	posting string
 }
 
-// Dial connects ahead of the next exchange: an idle worker wakes up and accepts
-// while the caller still makes its request. Close gives up a connection that was
-// not used after all.
-func (c *Client) Dial() {
+// Dial connects ahead of the next exchange and, given a path, sends the head of
+// a POST to it: an idle worker wakes up, accepts and finds the route while the
+// caller still makes the body. Close gives up what was not used after all.
+func (c *Client) Dial(posting string) {
 	link, err := dial(c.Address, c.Deadline)
-	c.early = &dialled{link, err}
+	if err == nil && posting != "" {
+		if err = link.SetDeadline(c.Deadline); err == nil {
+			_, err = link.Write(appendRequest(nil, "POST", posting, c.Address.Token, unknown))
+		}
+		if err != nil {
+			_ = link.Close() // nothing was said on it
+		}
+	}
+	c.early = &dialled{link, err, posting}
 }
 
 // Close ends a connection that Dial made and no exchange has used.
@@ -57,13 +69,16 @@ func (c *Client) Close() {
 	c.early = nil
 }
 
-// connect takes the connection that Dial made, else makes one.
-func (c *Client) connect() (conn, error) {
-	if early := c.early; early != nil {
+// connect takes the connection that Dial made, when it fits, else makes one.
+func (c *Client) connect(posting string) (dialled, error) {
+	if c.early != nil && (c.early.posting == "" || c.early.posting == posting) {
+		early := *c.early
 		c.early = nil
-		return early.link, early.err
+		return early, early.err
 	}
-	return dial(c.Address, c.Deadline)
+	c.Close()
+	link, err := dial(c.Address, c.Deadline)
+	return dialled{link: link}, err
 }
 
 // Response is an answer with its body read whole.
@@ -88,19 +103,33 @@ func (c *Client) Post(path string, body []byte) (Response, error) {
 // exchange returns ErrNoWorker, ErrWireVersion, ErrResponse, an error for which
 // os.IsTimeout holds, or another error of the connection.
 func (c *Client) exchange(method, target string, body []byte) (Response, error) {
-	link, err := c.connect()
+	posting := ""
+	if method == "POST" {
+		posting = target
+	}
+	early, err := c.connect(posting)
 	if err != nil {
 		return Response{}, err
 	}
+	link := early.link
 	defer func() { _ = link.Close() }() // the answer is read, or given up
 	if err := link.SetDeadline(c.Deadline); err != nil {
 		return Response{}, err
 	}
-	if err := send(link, appendRequest(nil, method, target, c.Address.Token, len(body)), body); err != nil {
+	if early.posting != "" {
+		err = sendChunk(link, body)
+	} else {
+		err = send(link, appendRequest(nil, method, target, c.Address.Token, len(body)), body)
+	}
+	if os.IsTimeout(err) {
 		return Response{}, err
 	}
-	resp, err := readResponse(link, maxAnswer)
-	if err != nil {
+	// A worker that refuses may do so before it has read the body.
+	resp, unread := readResponse(link, maxAnswer)
+	if unread != nil {
+		if err == nil {
+			err = unread
+		}
 		return Response{}, err
 	}
 	if resp.Status == 409 && resp.Wire != VersionText {
@@ -115,24 +144,42 @@ func (c *Client) exchange(method, target string, body []byte) (Response, error) 
 	return resp, nil
 }
 
-// smallBody is up to which size head and body go in one write.
-const smallBody = 128 << 10
-
-func send(link conn, head, body []byte) error {
-	if len(body) <= smallBody {
-		_, err := link.Write(append(head, body...))
-		return err
+// sendChunk sends a body whose length the head did not tell: as one chunk, and the end.
+func sendChunk(link conn, body []byte) error {
+	const end = "0\r\n\r\n"
+	if len(body) == 0 {
+		return send(link, []byte(end)) // an empty chunk is the end
 	}
-	if _, err := link.Write(head); err != nil {
-		return err
-	}
-	_, err := link.Write(body)
-	return err
+	length := strconv.AppendInt(make([]byte, 0, 16), int64(len(body)), 16)
+	return send(link, append(length, "\r\n"...), body, []byte("\r\n"+end))
 }
+
+// smallMessage is up to which size the parts of a message go in one write.
+const smallMessage = 128 << 10
+
+func send(link conn, parts ...[]byte) error {
+	size := 0
+	for _, part := range parts {
+		size += len(part)
+	}
+	if size <= smallMessage {
+		_, err := link.Write(bytes.Join(parts, nil))
+		return err
+	}
+	for _, part := range parts {
+		if _, err := link.Write(part); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// unknown is the length of a body that comes in chunks.
+const unknown = -1
 
 func appendRequest(b []byte, method, target, token string, length int) []byte {
 	if b == nil {
-		b = make([]byte, 0, 256+len(target)+min(length, smallBody))
+		b = make([]byte, 0, 256+len(target))
 	}
 	b = append(b, method...)
 	b = append(b, ' ')
@@ -143,7 +190,11 @@ func appendRequest(b []byte, method, target, token string, length int) []byte {
 		b = append(b, token...)
 		b = append(b, "\r\n"...)
 	}
-	if method != "GET" {
+	switch {
+	case method == "GET":
+	case length == unknown:
+		b = append(b, "Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n"...)
+	default:
 		b = append(b, "Content-Type: application/json\r\nContent-Length: "...)
 		b = strconv.AppendInt(b, int64(length), 10)
 		b = append(b, "\r\n"...)

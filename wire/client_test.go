@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -146,7 +147,7 @@ func TestExchange(t *testing.T) {
 		_, _ = fmt.Fprintf(w, "%s %s %s %s %d", r.Method, r.RequestURI, r.Header.Get(Header), r.Header.Get("Content-Type"), len(body))
 	})
 	client := Client{Address: a, Deadline: time.Now().Add(10 * time.Second)}
-	for _, n := range []int{0, 2400, smallBody, smallBody + 1, 5 << 20} {
+	for _, n := range []int{0, 2400, smallMessage, smallMessage + 1, 5 << 20} {
 		resp, err := client.Post(PathObservation, make([]byte, n))
 		if want := fmt.Sprintf("POST %s 1 application/json %d", PathObservation, n); err != nil || resp.Status != 202 || string(resp.Body) != want {
 			t.Errorf("%d bytes: %d %q, %v; want %q", n, resp.Status, resp.Body, err, want)
@@ -389,29 +390,55 @@ func BenchmarkExchange(b *testing.B) {
 // kept it from being made is the exchange's error.
 func TestDialAhead(t *testing.T) {
 	dir := socketDir(t)
-	posted := 0
+	var posted []string
 	address := serve(t, dir, func(w http.ResponseWriter, r *http.Request) {
-		posted++
 		w.Header().Set(Header, VersionText)
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return // given up
+		}
+		posted = append(posted, fmt.Sprintf("%s %d", r.URL.Path, len(body)))
 		w.WriteHeader(http.StatusAccepted)
 	})
 	c := Client{Address: address, Deadline: time.Now().Add(10 * time.Second)}
-	c.Dial()
-	for range 2 {
-		if resp, err := c.Post("/api/sessions/observations", []byte("{}")); err != nil || resp.Status != http.StatusAccepted {
-			t.Fatalf("%d, %v", resp.Status, err)
+	var want []string
+	for _, ahead := range []string{"", PathObservation, PathInit} {
+		for _, n := range []int{0, 1, 2400, smallMessage, 5 << 20} {
+			c.Dial(ahead)
+			for range 2 { // the second goes on a connection of its own
+				if resp, err := c.Post(PathObservation, make([]byte, n)); err != nil || resp.Status != http.StatusAccepted {
+					t.Fatalf("after %q, %d bytes: %d, %v", ahead, n, resp.Status, err)
+				}
+				want = append(want, fmt.Sprintf("%s %d", PathObservation, n))
+			}
 		}
+		c.Dial(ahead)
+		c.Close() // not used after all
+		c.Close()
 	}
-	if posted != 2 {
-		t.Errorf("%d posts arrived, want 2", posted)
+	if !slices.Equal(posted, want) {
+		t.Errorf("arrived %q, want %q", posted, want)
 	}
-	c.Dial()
-	c.Close() // an unused connection
-	c.Close()
 
 	nobody := Client{Address: Address{Socket: filepath.Join(dir, "nobody")}, Deadline: c.Deadline}
-	nobody.Dial()
-	if _, err := nobody.Post("/", nil); !errors.Is(err, ErrNoWorker) {
+	nobody.Dial(PathInit)
+	if _, err := nobody.Post(PathInit, nil); !errors.Is(err, ErrNoWorker) {
 		t.Errorf("got %v, want ErrNoWorker", err)
+	}
+}
+
+// TestRefusedAhead has a worker of another version refuse before it reads the body.
+func TestRefusedAhead(t *testing.T) {
+	address := serve(t, socketDir(t), func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set(Header, "2")
+		w.WriteHeader(http.StatusConflict)
+	})
+	for _, n := range []int{0, 2400, 5 << 20} {
+		c := Client{Address: address, Deadline: time.Now().Add(10 * time.Second)}
+		c.Dial(PathObservation)
+		time.Sleep(5 * time.Millisecond) // the refusal is there first
+		if _, err := c.Post(PathObservation, make([]byte, n)); !errors.Is(err, ErrWireVersion) {
+			t.Errorf("%d bytes: %v, want ErrWireVersion", n, err)
+		}
 	}
 }
