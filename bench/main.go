@@ -17,7 +17,7 @@ import (
 
 func main() {
 	worker := flag.String("worker", "stub", "who answers the hooks: stub or real")
-	rounds := flag.Int("rounds", 200, "measured rounds")
+	rounds := flag.Int("rounds", 400, "measured rounds")
 	warmUp := flag.Int("warmup", 20, "rounds before them")
 	markdown := flag.Bool("markdown", false, "print a Markdown table")
 	keep := flag.Bool("no-bars", false, "report only: exit 0 whatever the figures")

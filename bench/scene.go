@@ -246,5 +246,27 @@ func (s *scene) work() error {
 			}
 		}
 	}
-	return nil
+	return s.settled()
+}
+
+// settled waits until the worker has done what it was given: a measurement must
+// not meet the observer at work.
+func (s *scene) settled() error {
+	for until := time.Now().Add(time.Minute); time.Now().Before(until); time.Sleep(50 * time.Millisecond) {
+		client := wire.Client{Address: wire.Find(s.up, os.Getenv), Deadline: time.Now().Add(5 * time.Second)}
+		resp, err := client.Get("/api/stats")
+		if err != nil {
+			return fmt.Errorf("ask for the books: %w", err)
+		}
+		var stats struct {
+			Queue struct{ Received, Pending, Processing int }
+		}
+		if err := json.Unmarshal(resp.Body, &stats); err != nil {
+			return fmt.Errorf("read the books: %w", err)
+		}
+		if q := stats.Queue; q.Received > 0 && q.Pending+q.Processing == 0 {
+			return nil
+		}
+	}
+	return errors.New("the worker does not finish what it was given")
 }

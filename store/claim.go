@@ -31,52 +31,35 @@ const errorLength = 1000
 // not due either, since a session's events are claimed in order.
 func (s *Store) Backlog(ctx context.Context, now claudemem.Millis) ([]claudemem.Backlog, error) {
 	const what = "read backlog"
-	rows, err := s.reader.QueryContext(ctx, `SELECT session_id, outcome, kind, prompt_number, received_at, not_before, bytes
-		FROM events INDEXED BY events_queue WHERE outcome IN ('pending', 'processing')
-		ORDER BY session_id, occurred_at, delivery_id, id`)
+	// Added up by SQLite, out of the index alone: the observer asks after each event.
+	rows, err := s.reader.QueryContext(ctx, `SELECT session_id, min(prompt_number), max(prompt_number), max(received_at),
+			sum(kind = 'stop'), sum(kind <> 'stop'), sum(bytes), max(not_before > ?1 AND not_before <= ?1 + ?2)
+		FROM events INDEXED BY events_queue WHERE outcome IN ('pending', 'processing') AND outcome = 'pending'
+		GROUP BY session_id`, int64(now), int64(longestPause))
 	if err != nil {
 		return nil, fault(what, err)
 	}
 	defer func() { _ = rows.Close() }()
 	var list []claudemem.Backlog
-	var b *claudemem.Backlog // of the session whose rows are read
-	waiting := false         // an event of b isn't due
+	var waiting []int // of list, those with an event that isn't due
 	for rows.Next() {
-		var session claudemem.SessionID
-		var outcome claudemem.Status
-		var kind claudemem.EventKind
-		var number, bytes int
-		var receivedAt, notBefore claudemem.Millis
-		if err := rows.Scan(&session, &outcome, &kind, &number, &receivedAt, &notBefore, &bytes); err != nil {
+		var b claudemem.Backlog
+		var waits bool
+		if err := rows.Scan(&b.Session.ID, &b.OldestPrompt, &b.NewestPrompt, &b.NewestAt, &b.Stops, &b.Tools, &b.Bytes, &waits); err != nil {
 			return nil, fault(what, err)
 		}
-		if outcome != claudemem.StatusPending {
-			continue
+		if waits {
+			waiting = append(waiting, len(list))
 		}
-		if b == nil || b.Session.ID != session {
-			list = append(list, claudemem.Backlog{OldestPrompt: number, NewestPrompt: number})
-			b, waiting = &list[len(list)-1], false
-			b.Session.ID = session
-		}
-		b.OldestPrompt = min(b.OldestPrompt, number)
-		b.NewestPrompt = max(b.NewestPrompt, number)
-		b.NewestAt = max(b.NewestAt, receivedAt)
-		if !waiting && !isDue(notBefore, now) {
-			waiting = true
-			b.NextDue = notBefore
-		}
-		if waiting {
-			continue
-		}
-		b.Bytes += bytes
-		if kind == claudemem.KindStop {
-			b.Stops++
-		} else {
-			b.Tools++
-		}
+		list = append(list, b)
 	}
 	if err := rows.Err(); err != nil {
 		return nil, fault(what, err)
+	}
+	for _, i := range waiting {
+		if err := s.countDue(ctx, &list[i], now); err != nil {
+			return nil, fault(what, err)
+		}
 	}
 	for i := range list {
 		session, err := s.Session(ctx, list[i].Session.ID)
@@ -86,6 +69,38 @@ func (s *Store) Backlog(ctx context.Context, now claudemem.Millis) ([]claudemem.
 		list[i].Session = session
 	}
 	return list, nil
+}
+
+// countDue counts anew what of a session's backlog is due: the events before the
+// first that isn't.
+func (s *Store) countDue(ctx context.Context, b *claudemem.Backlog, now claudemem.Millis) error {
+	b.Stops, b.Tools, b.Bytes = 0, 0, 0
+	rows, err := s.reader.QueryContext(ctx, `SELECT kind, not_before, bytes FROM events INDEXED BY events_queue
+		WHERE outcome IN ('pending', 'processing') AND outcome = 'pending' AND session_id = ?
+		ORDER BY occurred_at, delivery_id, id`, int64(b.Session.ID))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var kind claudemem.EventKind
+		var notBefore claudemem.Millis
+		var bytes int
+		if err := rows.Scan(&kind, &notBefore, &bytes); err != nil {
+			return err
+		}
+		if !isDue(notBefore, now) {
+			b.NextDue = notBefore
+			break
+		}
+		b.Bytes += bytes
+		if kind == claudemem.KindStop {
+			b.Stops++
+		} else {
+			b.Tools++
+		}
+	}
+	return rows.Err()
 }
 
 // Claim implements queue.Storage. A session has at most one claim at a time,
