@@ -26,16 +26,19 @@ func (t *Table) norm(entry uint16) float32 {
 
 // dot is the dot product of two vectors of int8 values.
 func dot(a, b string) int32 {
-	b = b[:len(a)]
 	var s0, s1, s2, s3 int32 // four sums, so that they need not wait for each other
-	i := 0
-	for ; i+3 < len(a); i += 4 {
-		s0 += int32(int8(a[i])) * int32(int8(b[i]))
-		s1 += int32(int8(a[i+1])) * int32(int8(b[i+1]))
-		s2 += int32(int8(a[i+2])) * int32(int8(b[i+2]))
-		s3 += int32(int8(a[i+3])) * int32(int8(b[i+3]))
+	for len(a) >= 8 && len(b) >= 8 {
+		s0 += int32(int8(a[0])) * int32(int8(b[0]))
+		s1 += int32(int8(a[1])) * int32(int8(b[1]))
+		s2 += int32(int8(a[2])) * int32(int8(b[2]))
+		s3 += int32(int8(a[3])) * int32(int8(b[3]))
+		s0 += int32(int8(a[4])) * int32(int8(b[4]))
+		s1 += int32(int8(a[5])) * int32(int8(b[5]))
+		s2 += int32(int8(a[6])) * int32(int8(b[6]))
+		s3 += int32(int8(a[7])) * int32(int8(b[7]))
+		a, b = a[8:], b[8:]
 	}
-	for ; i < len(a); i++ {
+	for i := range min(len(a), len(b)) {
 		s0 += int32(int8(a[i])) * int32(int8(b[i]))
 	}
 	return s0 + s1 + s2 + s3
