@@ -95,7 +95,7 @@ func (p params) read(d param, sent url.Values) error {
 	}
 	if v == "" {
 		if d.required {
-			return claudemem.Errorf(claudemem.CodeInvalid, "no %s", d.name).WithHint("send " + d.name + ", " + d.about + ": such as " + d.example)
+			return claudemem.Errorf(claudemem.CodeInvalid, "no %s", d.name).WithHint("send " + d.name + " (" + d.about + "), such as " + d.example)
 		}
 		return nil
 	}

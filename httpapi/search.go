@@ -67,9 +67,9 @@ func (a *api) searchBy(name string) func(http.ResponseWriter, *http.Request, par
 		case "type":
 			page.Type = about
 		case "file":
-			page.File, req.Files = about, append(req.Files, p.list(name)...)
+			page.File, req.Files = about, p.list(name)
 		case "concept":
-			page.Concept, req.Concepts = about, append(req.Concepts, p.list(name)...)
+			page.Concept, req.Concepts = about, p.list(name)
 		}
 		if text := p.text("query"); text != "" {
 			page.Query = &text
@@ -114,7 +114,9 @@ func filterOf(p params) (q claudemem.Query, err error) {
 	q.Project, q.Limit, q.Offset = p.text("project"), p.number("limit"), p.number("offset")
 	if p.has("type") {
 		for _, t := range p.list("type") {
-			q.Types = append(q.Types, claudemem.ObservationType(strings.ToLower(t)))
+			if t := claudemem.ObservationType(strings.ToLower(t)); !slices.Contains(q.Types, t) {
+				q.Types = append(q.Types, t)
+			}
 		}
 	}
 	if p.has("concepts") {

@@ -128,7 +128,6 @@ func TestGoldenSearch(t *testing.T) {
 		{name: "memory-hide", method: "DELETE", path: "/api/observations/124"},
 		{name: "memory-hide-missing", method: "DELETE", path: "/api/observations/9"},
 		{name: "memory-restore", method: "POST", path: "/api/observations/7/restore", body: `{}`},
-		{name: "openapi", path: "/api/openapi.json"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) { golden(t, tt.name, tt.method, tt.path, tt.body, setup, tt.change) })
