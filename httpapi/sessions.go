@@ -35,6 +35,7 @@ type wholeSession struct {
 	sessionResult
 	ULID         claudemem.ULID      `json:"ulid"`
 	CreatedAtISO string              `json:"created_at_iso"`
+	RecordsTotal int                 `json:"records_total"`
 	Prompts      []fullPromptResult  `json:"prompts"`
 	Summaries    []fullSummaryResult `json:"summaries"`
 	Observations []indexResult       `json:"observations"`
@@ -105,6 +106,7 @@ func (a *api) getSession(w http.ResponseWriter, r *http.Request, _ params) error
 	if err != nil {
 		return err
 	}
+	out.RecordsTotal = found.Total
 	for _, hit := range found.Hits {
 		switch {
 		case hit.Observation != nil:
