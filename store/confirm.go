@@ -118,11 +118,11 @@ func (t *tx) addObservation(claimed *claudemem.Session, o *claudemem.Observation
 	if o.ULID, err = t.ulid(o.CreatedAt); err != nil {
 		return err
 	}
-	facts, err := encode(list(o.Facts))
+	facts, err := encode(emptyNotNull(o.Facts))
 	if err != nil {
 		return err
 	}
-	concepts, err := encode(list(o.Concepts))
+	concepts, err := encode(emptyNotNull(o.Concepts))
 	if err != nil {
 		return err
 	}
@@ -147,11 +147,6 @@ func (t *tx) addObservation(claimed *claudemem.Session, o *claudemem.Observation
 			return err
 		}
 		if err := t.addPath(f.Path); err != nil {
-			return err
-		}
-	}
-	for _, c := range o.Concepts {
-		if _, err := t.exec("INSERT INTO observation_concepts (observation_id, concept) VALUES (?, ?) ON CONFLICT DO NOTHING", id, c); err != nil {
 			return err
 		}
 	}
@@ -225,17 +220,17 @@ func (t *tx) addSummary(claimed *claudemem.Session, s *claudemem.Summary) error 
 	if s.ULID, err = t.ulid(s.CreatedAt); err != nil {
 		return err
 	}
-	read, err := encode(list(s.FilesRead))
+	read, err := encode(emptyNotNull(s.FilesRead))
 	if err != nil {
 		return err
 	}
-	edited, err := encode(list(s.FilesEdited))
+	edited, err := encode(emptyNotNull(s.FilesEdited))
 	if err != nil {
 		return err
 	}
 	s.ID, err = t.insert(`INSERT INTO session_summaries
-		(ulid, session_id, prompt_number, request, investigated, learned, completed, next_steps, files_read, files_edited, notes, origin, created_at)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		(ulid, session_id, project, prompt_number, request, investigated, learned, completed, next_steps, files_read, files_edited, notes, origin, created_at)
+		VALUES (?1, ?2, (SELECT project FROM sessions WHERE id = ?2), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		string(s.ULID), int64(s.Session), s.PromptNumber, s.Request, s.Investigated, s.Learned, s.Completed, s.NextSteps,
 		read, edited, s.Notes, string(s.Origin), int64(s.CreatedAt))
 	return err
@@ -260,12 +255,4 @@ func (t *tx) addSymbol(claimed *claudemem.Session, c *claudemem.SymbolChange) er
 		string(id), int64(session), c.FilePath, int64(at), c.QualifiedName, c.Kind, c.Signature,
 		c.LineStart, c.LineEnd, c.BodyHash, c.ChangeType, c.RenamedFrom)
 	return err
-}
-
-// list makes [] of nothing, where JSON would say null.
-func list(items []string) []string {
-	if items == nil {
-		return []string{}
-	}
-	return items
 }

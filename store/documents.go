@@ -145,7 +145,7 @@ func observationDocuments(ctx context.Context, q querier, condition string, args
 }
 
 func summaryDocuments(ctx context.Context, q querier, condition string, args ...any) ([]claudemem.Document, error) {
-	rows, err := q.QueryContext(ctx, `SELECT r.id, (SELECT s.project FROM sessions s WHERE s.id = r.session_id), r.session_id,
+	rows, err := q.QueryContext(ctx, `SELECT r.id, r.project, r.session_id,
 		r.request, r.investigated, r.learned, r.completed, r.next_steps, r.notes, r.files_read, r.files_edited, r.created_at
 		FROM session_summaries r WHERE `+condition, args...)
 	if err != nil {
@@ -172,7 +172,7 @@ func summaryDocuments(ctx context.Context, q querier, condition string, args ...
 }
 
 func promptDocuments(ctx context.Context, q querier, condition string, args ...any) ([]claudemem.Document, error) {
-	rows, err := q.QueryContext(ctx, `SELECT r.id, (SELECT s.project FROM sessions s WHERE s.id = r.session_id), r.session_id, r.text, r.created_at,
+	rows, err := q.QueryContext(ctx, `SELECT r.id, r.project, r.session_id, r.text, r.created_at,
 		coalesce((SELECT p.id FROM prompts p WHERE p.session_id = r.session_id AND p.number < r.number ORDER BY p.number DESC LIMIT 1), 0),
 		coalesce((SELECT substr(p.text, 1, ?) FROM prompts p WHERE p.session_id = r.session_id AND p.number < r.number ORDER BY p.number DESC LIMIT 1), ''),
 		coalesce((SELECT substr(p.text, 1, ?) FROM prompts p WHERE p.session_id = r.session_id AND p.number > r.number ORDER BY p.number LIMIT 1), '')

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"claudemem"
-	"claudemem/index"
+	"claudemem/store"
 )
 
 func ref(kind claudemem.RecordKind, id int64) claudemem.RecordRef {
@@ -64,7 +64,7 @@ func TestDocuments(t *testing.T) {
 		document("prompt", 4, 2, base+4, claudemem.Document{Text: "prompt else"}),
 	}
 	reader := openReadOnly(t, m.path)
-	for _, feed := range []index.Feed{m.Store, reader} {
+	for _, feed := range []*store.Store{m.Store, reader} {
 		got, err := feed.Documents(ctx, ref("prompt", 3), ref("observation", 1), ref("summary", 1), ref("observation", 2),
 			ref("summary", 99), ref("prompt", 1), ref("prompt", 2), ref("prompt", 4))
 		if diff := cmp.Diff(want, got); err != nil || diff != "" {

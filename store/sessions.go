@@ -87,17 +87,21 @@ func (s *Store) RecentSessions(ctx context.Context, projectPath string, limit in
 // its label, which several may share. None is known: the name itself, of which
 // there are no records.
 func (s *Store) projectsNamed(ctx context.Context, name string) ([]string, error) {
+	return projectsNamed(ctx, s.reader, name)
+}
+
+func projectsNamed(ctx context.Context, q querier, name string) ([]string, error) {
 	if name == "" {
 		return nil, nil
 	}
 	var known bool
-	if err := s.reader.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM sessions WHERE project = ?)", name).Scan(&known); err != nil {
+	if err := q.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM sessions WHERE project = ?)", name).Scan(&known); err != nil {
 		return nil, err
 	}
 	if known {
 		return []string{name}, nil
 	}
-	rows, err := s.reader.QueryContext(ctx, "SELECT DISTINCT project FROM sessions WHERE label = ? ORDER BY project", name)
+	rows, err := q.QueryContext(ctx, "SELECT DISTINCT project FROM sessions WHERE label = ? ORDER BY project", name)
 	if err != nil {
 		return nil, err
 	}
@@ -122,13 +126,13 @@ func projectFilter(table string, projects []string) (string, []any) {
 	if len(projects) == 1 {
 		return table + ".project = ?", []any{projects[0]}
 	}
-	names, _ := json.Marshal(list(projects)) // strings always encode
+	names, _ := json.Marshal(emptyNotNull(projects)) // strings always encode
 	return table + ".project IN (SELECT value FROM json_each(?))", []any{string(names)}
 }
 
 // Prompts lists a session's prompts in the order of their numbers.
 func (s *Store) Prompts(ctx context.Context, session claudemem.SessionID) ([]claudemem.Prompt, error) {
-	prompts, err := readPrompts(ctx, s.reader, session, 0, int(^uint(0)>>1))
+	prompts, err := sessionPrompts(ctx, s.reader, session, 0, int(^uint(0)>>1))
 	return prompts, fault("list prompts", err)
 }
 
@@ -138,22 +142,30 @@ type querier interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-func readPrompts(ctx context.Context, q querier, session claudemem.SessionID, from, to int) ([]claudemem.Prompt, error) {
-	rows, err := q.QueryContext(ctx, `SELECT id, ulid, session_id, number, prompt_id, text, branch, head_commit, created_at
-		FROM prompts WHERE session_id = ? AND number BETWEEN ? AND ? ORDER BY number`, int64(session), from, to)
+// sessionPrompts lists the prompts from..to of a session, in order.
+func sessionPrompts(ctx context.Context, q querier, session claudemem.SessionID, from, to int) ([]claudemem.Prompt, error) {
+	prompts, _, err := readPrompts(ctx, q, "session_id = ? AND number BETWEEN ? AND ? ORDER BY number", int64(session), from, to)
+	return prompts, err
+}
+
+// readPrompts reads prompts by a condition, which may have an order and a limit,
+// and the projects they are of.
+func readPrompts(ctx context.Context, q querier, condition string, args ...any) (prompts []claudemem.Prompt, projects []string, err error) {
+	rows, err := q.QueryContext(ctx, `SELECT id, ulid, session_id, number, prompt_id, text, branch, head_commit, created_at, project
+		FROM prompts WHERE `+condition, args...)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer func() { _ = rows.Close() }()
-	var prompts []claudemem.Prompt
 	for rows.Next() {
 		var p claudemem.Prompt
-		if err := rows.Scan(&p.ID, &p.ULID, &p.Session, &p.Number, &p.PromptID, &p.Text, &p.Branch, &p.HeadCommit, &p.CreatedAt); err != nil {
-			return nil, err
+		var project string
+		if err := rows.Scan(&p.ID, &p.ULID, &p.Session, &p.Number, &p.PromptID, &p.Text, &p.Branch, &p.HeadCommit, &p.CreatedAt, &project); err != nil {
+			return nil, nil, err
 		}
-		prompts = append(prompts, p)
+		prompts, projects = append(prompts, p), append(projects, project)
 	}
-	return prompts, rows.Err()
+	return prompts, projects, rows.Err()
 }
 
 // Turns implements observer.Recorder.
@@ -163,7 +175,7 @@ func (s *Store) Turns(ctx context.Context, session claudemem.SessionID, from, to
 	var observations []claudemem.Observation
 	err := s.snapshot(ctx, func(q querier) error {
 		var err error
-		if prompts, err = readPrompts(ctx, q, session, from, to); err != nil {
+		if prompts, err = sessionPrompts(ctx, q, session, from, to); err != nil {
 			return err
 		}
 		observations, err = turnObservations(ctx, q, session, from, to)
@@ -207,7 +219,7 @@ func (s *Store) Undistilled(ctx context.Context, session claudemem.SessionID) (c
 		for _, e := range b.Events {
 			from, to = min(from, e.PromptNumber), max(to, e.PromptNumber)
 		}
-		if b.Prompts, err = readPrompts(ctx, q, session, from, to); err != nil {
+		if b.Prompts, err = sessionPrompts(ctx, q, session, from, to); err != nil {
 			return err
 		}
 		b.Earlier, err = turnObservations(ctx, q, session, from, to)
@@ -242,33 +254,35 @@ func readWaiting(ctx context.Context, q querier, session claudemem.SessionID) ([
 	return events, rows.Err()
 }
 
-const summaryColumns = `id, ulid, session_id, prompt_number, request, investigated, learned, completed, next_steps,
-	files_read, files_edited, notes, origin, created_at`
-
 // SessionSummaries implements recall.Source; all of them when limit is 0.
 func (s *Store) SessionSummaries(ctx context.Context, session claudemem.SessionID, limit int) ([]claudemem.Summary, error) {
-	const what = "list summaries"
 	if limit <= 0 {
 		limit = -1
 	}
-	rows, err := s.reader.QueryContext(ctx, "SELECT "+summaryColumns+` FROM session_summaries
-		WHERE session_id = ? ORDER BY prompt_number DESC, id DESC LIMIT ?`, int64(session), limit)
+	summaries, _, err := readSummaries(ctx, s.reader, "session_id = ? ORDER BY prompt_number DESC, id DESC LIMIT ?", int64(session), limit)
+	return summaries, fault("list summaries", err)
+}
+
+// readSummaries reads summaries by a condition, which may have an order and a
+// limit, and the projects they are of.
+func readSummaries(ctx context.Context, q querier, condition string, args ...any) (summaries []claudemem.Summary, projects []string, err error) {
+	rows, err := q.QueryContext(ctx, `SELECT id, ulid, session_id, prompt_number, request, investigated, learned, completed, next_steps,
+		files_read, files_edited, notes, origin, created_at, project FROM session_summaries WHERE `+condition, args...)
 	if err != nil {
-		return nil, fault(what, err)
+		return nil, nil, err
 	}
 	defer func() { _ = rows.Close() }()
-	var summaries []claudemem.Summary
 	for rows.Next() {
 		var m claudemem.Summary
-		var read, edited string
+		var read, edited, project string
 		if err := rows.Scan(&m.ID, &m.ULID, &m.Session, &m.PromptNumber, &m.Request, &m.Investigated, &m.Learned, &m.Completed, &m.NextSteps,
-			&read, &edited, &m.Notes, &m.Origin, &m.CreatedAt); err != nil {
-			return nil, fault(what, err)
+			&read, &edited, &m.Notes, &m.Origin, &m.CreatedAt, &project); err != nil {
+			return nil, nil, err
 		}
 		m.FilesRead, m.FilesEdited = decodeList(read), decodeList(edited)
-		summaries = append(summaries, m)
+		summaries, projects = append(summaries, m), append(projects, project)
 	}
-	return summaries, fault(what, rows.Err())
+	return summaries, projects, rows.Err()
 }
 
 // decodeList reads a list that encode wrote; a damaged one is empty, as one bad

@@ -14,7 +14,6 @@ import (
 
 	"claudemem"
 	"claudemem/httpapi"
-	"claudemem/index"
 	"claudemem/observer"
 	"claudemem/queue"
 	"claudemem/recall"
@@ -26,7 +25,6 @@ var (
 	_ recall.Source     = (*store.Store)(nil)
 	_ observer.Recorder = (*store.Store)(nil)
 	_ httpapi.Records   = (*store.Store)(nil)
-	_ index.Feed        = (*store.Store)(nil)
 )
 
 // base is the time at which the tests' clock begins.
