@@ -47,6 +47,7 @@ type Deps struct {
 	Searcher    Searcher
 	Sessions    Sessions
 	Keeper      Keeper
+	Reindexer   Reindexer
 }
 
 // MaxBody is the largest body that is accepted, in bytes.

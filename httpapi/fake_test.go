@@ -53,6 +53,7 @@ type fakeWorker struct {
 	added      []claudemem.NewObservation
 	edited     []claudemem.ObservationEdit
 	searchErr  error
+	reindexing Reindexing
 }
 
 func newFakeWorker() *fakeWorker {
@@ -63,8 +64,18 @@ func newFakeWorker() *fakeWorker {
 }
 
 func (f *fakeWorker) deps() Deps {
-	return Deps{Ingester: f, Recaller: f, Records: f, Worker: f, Injections: f, Notices: f, DeadLetters: f, Learnings: f, Status: f, Searcher: f, Sessions: f, Keeper: f}
+	return Deps{Ingester: f, Recaller: f, Records: f, Worker: f, Injections: f, Notices: f, DeadLetters: f, Learnings: f, Status: f, Searcher: f, Sessions: f, Keeper: f, Reindexer: f}
 }
+
+func (f *fakeWorker) StartReindex() error {
+	if f.reindexing.Running {
+		return claudemem.Errorf(claudemem.CodeConflict, "the index is being rebuilt already")
+	}
+	f.reindexing = Reindexing{Running: true, Total: 120}
+	return nil
+}
+
+func (f *fakeWorker) Reindexing() Reindexing { return f.reindexing }
 
 func (f *fakeWorker) Ingest(_ context.Context, e claudemem.Event) (claudemem.Receipt, error) {
 	f.mu.Lock()

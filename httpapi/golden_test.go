@@ -112,6 +112,9 @@ func TestGoldenAnswers(t *testing.T) {
 		{name: "queue", path: "/api/queue"},
 		{name: "queue-retry", method: "POST", path: "/api/queue/retry", body: `{}`},
 		{name: "shutdown", method: "POST", path: "/api/admin/shutdown", body: `{}`},
+		{name: "reindex", method: "POST", path: "/api/admin/reindex", body: `{}`},
+		{name: "reindex-twice", method: "POST", path: "/api/admin/reindex", body: `{}`, change: func(f *fakeWorker) { f.reindexing.Running = true }},
+		{name: "reindexing", path: "/api/admin/reindex", change: func(f *fakeWorker) { f.reindexing = Reindexing{Done: 120, Total: 120, Error: "the disk is full"} }},
 		{name: "no-route", path: "/api/nothing"},
 		{name: "wrong-method", method: "DELETE", path: "/api/stats"},
 	}

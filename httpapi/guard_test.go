@@ -113,6 +113,8 @@ func TestGuard(t *testing.T) {
 		{name: "status line from a page", path: wire.PathStatusline, edits: []edit{header("Origin", "https://evil.example")}, want: 403},
 
 		{name: "shutdown over TCP", method: "POST", path: "/api/admin/shutdown", want: 403},
+		{name: "reindex over TCP", method: "POST", path: "/api/admin/reindex", want: 403},
+		{name: "reindex over the socket", socket: true, method: "POST", path: "/api/admin/reindex", want: 202},
 		{name: "shutdown over the socket", socket: true, method: "POST", path: "/api/admin/shutdown", want: 202},
 	}
 	for _, tt := range tests {

@@ -109,6 +109,9 @@ func (a *api) workerRoutes() []route {
 			params: []param{hostParam, hostSession, rootParam}, answer: claudemem.Statusline{}},
 		{method: "POST", path: "/api/admin/shutdown", handle: plain(a.shutdown), about: "begins a stop that loses nothing", socketOnly: true,
 			status: http.StatusAccepted, answer: map[string]string{}},
+		{method: "POST", path: "/api/admin/reindex", handle: plain(a.reindex), about: "begins to build the search index anew; the old one answers meanwhile", socketOnly: true,
+			status: http.StatusAccepted, answer: Reindexing{}},
+		{method: "GET", path: "/api/admin/reindex", handle: plain(a.reindexing), about: "how far that is", socketOnly: true, answer: Reindexing{}},
 	}
 }
 
