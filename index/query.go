@@ -32,6 +32,8 @@ type Match struct {
 	ProjectPath string
 	Session     claudemem.SessionID
 	CreatedAt   claudemem.Millis
+	// Type is an observation's, "" for other kinds.
+	Type claudemem.ObservationType
 	// Keyword is the keyword score with proximity, at least 0, as a share of the
 	// largest of this request (so at most 1).
 	Keyword float64

@@ -1,0 +1,130 @@
+package search
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"claudemem"
+	"claudemem/index"
+	"claudemem/index/rank"
+)
+
+// The weights of likeness and MaxSim are package rank's, where they were measured.
+const (
+	// recencyWeight is how much more a record of this moment counts than an old one,
+	// recencyHalfLife after how many days half of that is left. Measured on follow-up
+	// work (docs/how-search-ranks.md); a larger weight would help there still, and
+	// harm who asks for something old.
+	recencyWeight   = 0.2
+	recencyHalfLife = 30.0 // days
+
+	// typeWeight is how much more a record counts whose type the text names, as
+	// "decisions about caching" does. By judgement: it lifts such a record over others
+	// that fit about as well and leaves those in the result.
+	typeWeight = 1.25
+)
+
+// scored is a match with its score and what the score is made of.
+type scored struct {
+	index.Match
+	terms   [numTerms]float64
+	recency float64
+	typed   float64 // 1 when the text names no type, or another
+	score   float64
+	days    float64 // old
+}
+
+// The terms of a score.
+const (
+	keywordTerm = iota
+	proximityTerm
+	likenessTerm
+	maxSimTerm
+	numTerms
+)
+
+// score puts an answer's matches in order, the best first, at most RankedPool.
+func (s *Searcher) score(p plan, matches []index.Match) []scored {
+	now := claudemem.MillisOf(s.clock())
+	// Who asks for last March wants what was new then.
+	end := now
+	if p.query.Until != 0 {
+		end = min(end, p.query.Until)
+	}
+	var oldest claudemem.Millis
+	if days := s.recencyDays(); days > 0 && !p.dated() {
+		oldest = now.Add(-time.Duration(min(days, 36500)) * 24 * time.Hour)
+	}
+	ranked := make([]scored, 0, len(matches))
+	for _, m := range matches {
+		if !m.Lexical && m.CreatedAt < oldest {
+			continue
+		}
+		ranked = append(ranked, scoreMatch(m, daysBetween(m.CreatedAt, end), p.prefer))
+	}
+	byScore(ranked)
+	return ranked[:min(len(ranked), RankedPool)]
+}
+
+// daysBetween is never negative: a clock may have been set back since.
+func daysBetween(from, to claudemem.Millis) float64 {
+	return max((float64(to)-float64(from))/float64((24*time.Hour).Milliseconds()), 0)
+}
+
+func scoreMatch(m index.Match, days float64, prefer []claudemem.ObservationType) scored {
+	m.Keyword = finite(m.Keyword)
+	proximity := min(finite(m.Proximity), m.Keyword)
+	r := scored{Match: m, days: days, typed: 1}
+	r.terms = [numTerms]float64{
+		keywordTerm:   m.Keyword - proximity,
+		proximityTerm: proximity,
+		likenessTerm:  rank.LikenessWeight * finite(m.Likeness),
+		maxSimTerm:    rank.MaxSimWeight * finite(m.MaxSim),
+	}
+	r.recency = 1 + recencyWeight*math.Exp2(-days/recencyHalfLife)
+	if m.Kind == claudemem.RecordObservation && slices.Contains(prefer, m.Type) {
+		r.typed = typeWeight
+	}
+	for _, t := range r.terms {
+		r.score += t
+	}
+	r.score *= r.recency
+	r.score *= r.typed
+	return r
+}
+
+// finite is 0 for what is negative or no number: no part of a score takes away.
+func finite(v float64) float64 {
+	if !(v > 0) || math.IsInf(v, 0) {
+		return 0
+	}
+	return v
+}
+
+// explain says how the score came to be; its arithmetic is that of scoreMatch, step
+// by step, so that it adds up exactly.
+func (r scored) explain() *claudemem.Explanation {
+	likeness := "nothing alike"
+	if r.Likeness > 0 {
+		likeness = fmt.Sprintf("cosine %.3f × %g", r.Likeness, rank.LikenessWeight)
+	}
+	e := &claudemem.Explanation{
+		Parts: []claudemem.ScorePart{
+			{Name: "keyword", Value: r.terms[keywordTerm], Note: "share of the best of this query"},
+			{Name: "proximity", Value: r.terms[proximityTerm], Note: "words that stand together"},
+			{Name: "likeness", Value: r.terms[likenessTerm], Note: likeness},
+			{Name: "maxsim", Value: r.terms[maxSimTerm], Note: fmt.Sprintf("word by word %.3f × %g", finite(r.MaxSim), rank.MaxSimWeight)},
+		},
+		Factors: []claudemem.ScorePart{{
+			Name: "recency", Value: r.recency, Note: fmt.Sprintf("%.0f days old", r.days),
+		}},
+		Words:    r.Words,
+		Fragment: r.Fragment,
+	}
+	if r.typed != 1 {
+		e.Factors = append(e.Factors, claudemem.ScorePart{Name: "type", Value: r.typed, Note: "the text names the type " + string(r.Type)})
+	}
+	return e
+}
