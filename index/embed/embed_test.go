@@ -14,11 +14,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
-
-	"claudemem/index"
 )
-
-var _ index.Embedder = (*Table)(nil)
 
 func builtinTable(t testing.TB) *Table {
 	t.Helper()
