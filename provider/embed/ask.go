@@ -50,7 +50,7 @@ func (c *Client) ask(ctx context.Context, texts []string) ([][]float32, error) {
 			// wait for a mute server as well.
 			return nil, c.failed("no answer in time")
 		}
-		return nil, c.failed("no connection: "+c.clean(causeText(err)))
+		return nil, c.failed("no connection: " + c.clean(causeText(err)))
 	}
 	switch {
 	case status == http.StatusBadRequest, status == http.StatusRequestEntityTooLarge, status == http.StatusUnprocessableEntity:

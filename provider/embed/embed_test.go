@@ -268,7 +268,9 @@ func checkUnavailable(t *testing.T, err error, until time.Time) {
 
 func TestPauseGrows(t *testing.T) {
 	s := newServer(t)
-	s.answers(func(w http.ResponseWriter, _ *http.Request, _ question) { w.WriteHeader(http.StatusInternalServerError) })
+	s.answers(func(w http.ResponseWriter, _ *http.Request, _ question) {
+		w.WriteHeader(http.StatusInternalServerError)
+	})
 	c, at := newClient(t, s)
 	want := firstPause
 	for i := range 10 {
