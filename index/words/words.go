@@ -1,7 +1,5 @@
 package words
 
-import "hash/fnv"
-
 // A Word is a searchable word of a text.
 type Word struct {
 	// Text is the stem in lower case: what is compared. It has letters and digits only.
@@ -61,7 +59,9 @@ const maxPrefix = 512
 // Hash returns the number that stands for a word in stored documents: FNV-1a. It
 // never changes.
 func Hash(word string) uint32 {
-	h := fnv.New32a()
-	_, _ = h.Write([]byte(word)) // never fails
-	return h.Sum32()
+	h := uint32(2166136261)
+	for i := range len(word) {
+		h = (h ^ uint32(word[i])) * 16777619
+	}
+	return h
 }
