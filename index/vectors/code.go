@@ -2,9 +2,23 @@ package vectors
 
 import "math"
 
-// coder turns vectors into codes of their signs. Vectors of few dimensions have
-// too few signs to tell near from far, so they are turned in space several times,
-// and each turn gives its signs; see codeBits.
+// codeBits is the least number of bits of a code. Vectors of fewer dimensions have
+// too few signs to tell near from far: they are turned in space at random, and each
+// turn gives as many signs as there are dimensions. With the built-in table, on
+// 102,841 fragments of commits, issues, abstracts and conversations and 826 queries,
+// the 10, 100 and 300 documents nearest by the floats were among the 1,000 nearest
+// codes as follows:
+//
+//	128 bits, plain signs   .946  .783  .602
+//	128 bits, turned        .967  .835  .668
+//	256 bits, two turns     .996  .942  .815   (of 2,000: .999 .979 .919)
+//	512 bits, four turns   1.000  .988  .919
+//
+// To take the mean from the vectors first made no difference (.001).
+const codeBits = 256
+
+// coder turns vectors into codes of their signs. Codes are in the file: another way
+// to make them needs another version of it.
 type coder struct {
 	dims  int
 	words int // uint64s of a code
@@ -13,9 +27,6 @@ type coder struct {
 	// flips has, for each turn, a sign for each dimension.
 	flips [][]float32
 }
-
-// codeBits is the least number of bits of a code.
-const codeBits = 256
 
 func newCoder(dims int) *coder {
 	if dims >= codeBits {
@@ -26,7 +37,7 @@ func newCoder(dims int) *coder {
 		size *= 2
 	}
 	c := &coder{dims: dims, size: size, words: codeBits / 64}
-	random := uint64(0x9E3779B97F4A7C15) // codes are in memory only: any seed does
+	random := uint64(0x9E3779B97F4A7C15) // any would do
 	for range codeBits / size {
 		flips := make([]float32, size)
 		for i := range flips {
@@ -43,14 +54,16 @@ func newCoder(dims int) *coder {
 	return c
 }
 
-// code writes the code of v to out; work has room for size numbers.
-// A turn is a change of random signs and a Walsh–Hadamard transform, which turns in
-// size × log2(size) additions instead of size².
-func (c *coder) code(out []uint64, v []float32, work []float32) {
+// code returns the code of v. A turn is a change of random signs and a
+// Walsh–Hadamard transform, which takes size × log2(size) additions instead of the
+// size² of any other rotation.
+func (c *coder) code(v []float32) []uint64 {
+	out := make([]uint64, c.words)
 	if c.size == 0 {
 		signs(out, v)
-		return
+		return out
 	}
+	work := make([]float32, c.size)
 	per := c.size / 64
 	for turn, flips := range c.flips {
 		for i, x := range v {
@@ -60,6 +73,7 @@ func (c *coder) code(out []uint64, v []float32, work []float32) {
 		hadamard(work)
 		signs(out[turn*per:(turn+1)*per], work)
 	}
+	return out
 }
 
 // signs writes a bit for each number: 1 where it is negative.

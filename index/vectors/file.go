@@ -24,13 +24,14 @@ import (
 //	uint32     CRC-32C of the rest of the record
 //	uint32     document
 //	float32    scale
+//	uint64 × words of the code
 //	int8 × dimensions; the vector is scale times these
 //
 // An empty slot is all zeros, which is also what a hole in a file reads as.
 const (
 	magic      = "CMVECT01" // a change of the format changes the digits
 	headerSize = 64
-	recordHead = 12
+	recordHead = 12 // what stands before the code
 	// maxDimensions is what the largest models of 2026 have. With more, a sum of
 	// products of search could pass 31 bits: 4096 × 127 × queryLevels is below 2^31.
 	maxDimensions = 4096
@@ -86,7 +87,7 @@ func startFile(f *os.File, model string, dims int) error {
 	return nil
 }
 
-func (s *Set) recordSize() int { return recordHead + s.dims }
+func (s *Set) recordSize() int { return recordHead + 8*s.coder.words + s.dims }
 
 func (s *Set) offset(slot uint32) int64 {
 	return headerSize + int64(slot)*int64(s.recordSize())
@@ -99,8 +100,12 @@ func (s *Set) encode(b []byte, document uint32, vector []float32) []byte {
 	b = append(b, make([]byte, s.recordSize())...)
 	record := b[start:]
 	binary.LittleEndian.PutUint32(record[4:], document)
-	scale := quantise(record[recordHead:], vector)
+	values := record[recordHead+8*s.coder.words:]
+	scale := quantise(values, vector)
 	binary.LittleEndian.PutUint32(record[8:], math.Float32bits(scale))
+	for i, word := range s.coder.code(vector) {
+		binary.LittleEndian.PutUint64(record[recordHead+8*i:], word)
+	}
 	binary.LittleEndian.PutUint32(record, crc32.Checksum(record[4:], castagnoli))
 	return b
 }
@@ -125,11 +130,12 @@ func quantise(values []byte, v []float32) float32 {
 }
 
 // decode checks a record; ok is false for an empty slot and for a damaged record.
-// values are the record's own bytes.
-func decode(record []byte) (document uint32, scale float32, values []byte, ok bool) {
+// code and values are the record's own bytes.
+func (s *Set) decode(record []byte) (document uint32, scale float32, code, values []byte, ok bool) {
 	document = binary.LittleEndian.Uint32(record[4:])
 	if document == 0 || crc32.Checksum(record[4:], castagnoli) != binary.LittleEndian.Uint32(record) {
-		return 0, 0, nil, false
+		return 0, 0, nil, nil, false
 	}
-	return document, math.Float32frombits(binary.LittleEndian.Uint32(record[8:])), record[recordHead:], true
+	split := recordHead + 8*s.coder.words
+	return document, math.Float32frombits(binary.LittleEndian.Uint32(record[8:])), record[recordHead:split], record[split:], true
 }

@@ -1,6 +1,7 @@
 package vectors
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -32,7 +33,6 @@ type Set struct {
 	writing sync.Mutex
 	pending map[uint32]int // slot → index in records
 	records []byte         // of pending, one after the other, those replaced too
-	work    []float32
 	closed  bool
 
 	// memory guards what follows; it is held for the time of a scan, never while
@@ -73,7 +73,7 @@ func open(path, model string, dims int, readOnly bool) (s *Set, err error) {
 		}
 	}()
 	c := newCoder(dims)
-	s = &Set{model: model, dims: dims, coder: c, readOnly: readOnly, file: f, pending: map[uint32]int{}, work: make([]float32, c.size)}
+	s = &Set{model: model, dims: dims, coder: c, readOnly: readOnly, file: f, pending: map[uint32]int{}}
 	switch err := checkHeader(f, model, dims); {
 	case err == nil:
 		return s, s.load()
@@ -87,18 +87,14 @@ func open(path, model string, dims int, readOnly bool) (s *Set, err error) {
 // load reads the file from its first record to its last whole one.
 func (s *Set) load() error {
 	size := s.recordSize()
-	// About 1 MB at a time; a record of 128 dimensions has 140 bytes.
+	// About 1 MB at a time; a record of 128 dimensions has 172 bytes.
 	buf := make([]byte, max(1, (1<<20)/size)*size)
-	values := make([]float32, s.dims)
 	reader := io.NewSectionReader(s.file, headerSize, math.MaxInt64-headerSize)
 	for slot := uint32(0); slot < maxSlots; {
 		n, err := io.ReadFull(reader, buf)
 		for part := buf[:n-n%size]; len(part) > 0 && slot < maxSlots; part = part[size:] {
-			if document, scale, bytes, ok := decode(part[:size]); ok {
-				for i, b := range bytes {
-					values[i] = float32(int8(b))
-				}
-				s.enter(slot, document, scale, values)
+			if document, _, code, _, ok := s.decode(part[:size]); ok {
+				s.enter(slot, document, code)
 			}
 			slot++
 		}
@@ -114,8 +110,7 @@ func (s *Set) load() error {
 }
 
 // enter makes a vector known to searches; memory is held, or nobody knows the set yet.
-// Signs do not change with the scale, so the values may be the record's.
-func (s *Set) enter(slot, document uint32, scale float32, values []float32) {
+func (s *Set) enter(slot, document uint32, code []byte) {
 	number, at := int(slot/chunkSlots), int(slot%chunkSlots)
 	if number >= len(s.chunks) {
 		s.chunks = append(s.chunks, make([]*chunk, number+1-len(s.chunks))...)
@@ -129,8 +124,13 @@ func (s *Set) enter(slot, document uint32, scale float32, values []float32) {
 		s.used++
 	}
 	c.documents[at] = document
-	s.coder.code(c.codes[at*s.coder.words:(at+1)*s.coder.words], values, s.work)
+	for i := range s.coder.words {
+		c.codes[at*s.coder.words+i] = binary.LittleEndian.Uint64(code[8*i:])
+	}
 }
+
+// Path is where the file is.
+func (s *Set) Path() string { return s.file.Name() }
 
 // Model names the model of the vectors.
 func (s *Set) Model() string { return s.model }
@@ -217,15 +217,11 @@ func (s *Set) flush() error {
 	if err != nil {
 		return err
 	}
-	values := make([]float32, s.dims)
 	s.memory.Lock()
 	defer s.memory.Unlock()
 	for _, slot := range slots {
-		document, scale, bytes, _ := decode(record(slot))
-		for i, b := range bytes {
-			values[i] = float32(int8(b))
-		}
-		s.enter(slot, document, scale, values)
+		document, _, code, _, _ := s.decode(record(slot))
+		s.enter(slot, document, code)
 	}
 	clear(s.pending)
 	s.records = s.records[:0]
