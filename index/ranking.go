@@ -1,0 +1,353 @@
+package index
+
+import (
+	"cmp"
+	"context"
+	"encoding/binary"
+	"slices"
+	"strconv"
+	"time"
+	"unicode/utf8"
+
+	"claudemem/index/rank"
+	"claudemem/index/vectors"
+)
+
+const (
+	// maxQueryBytes is how much of a text is searched for; a longer one is no question.
+	maxQueryBytes = 8 << 10
+	// directDocuments is up to how many eligible documents all are scored, without
+	// gathering candidates first: about as many as there are candidates otherwise.
+	directDocuments = 2000
+	// lexicalCandidates and semanticCandidates are how many documents are gathered by
+	// words and by vectors. The relevant ones stand among fewer; see
+	// docs/how-search-ranks.md.
+	lexicalCandidates  = 400
+	semanticCandidates = 300
+	// queryTimeout bounds the request to a far model for a query's vector: who
+	// searches waits for it.
+	queryTimeout = 3 * time.Second
+)
+
+// candidate is a document on its way to being a match.
+type candidate struct {
+	document uint32
+	slot     uint32
+	semantic bool // slot is set
+	keyword  float64
+	near     float64
+	likeness float64
+	maxSim   float64
+	total    float64
+	matched  uint64
+	pieces   []byte
+}
+
+// Rank returns the records that fit the text best: candidates by the rarer words
+// and by meaning, scored by package rank. A text of nothing but signs finds nothing.
+//
+// The codes of its errors: CodeUnavailable, CodeStorage.
+func (ix *Index) Rank(ctx context.Context, r Request) (Answer, error) {
+	const what = "rank records"
+	text := cut(r.Text, maxQueryBytes)
+	vector, pieces := ix.queryVector(ctx, text)
+	b, done, err := ix.current()
+	if err != nil {
+		return Answer{}, fault(what, err)
+	}
+	defer done()
+	answer, err := b.rank(ctx, text, r, vector, pieces, ix)
+	if damaged(err) {
+		ix.follower.noteDamage()
+	}
+	return answer, fault(what, err)
+}
+
+func cut(s string, limit int) string {
+	if len(s) <= limit {
+		return s
+	}
+	for limit > 0 && !utf8.RuneStart(s[limit]) {
+		limit--
+	}
+	return s[:limit]
+}
+
+// queryVector asks the model for the text's vector; nil when there is none.
+func (ix *Index) queryVector(ctx context.Context, text string) ([]float32, []uint16) {
+	if ix.builtin != nil {
+		pieces := ix.builtin.Pieces(text)
+		if len(pieces) == 0 {
+			return nil, nil
+		}
+		return ix.builtin.Vector(pieces), pieces
+	}
+	ix.state.mu.Lock()
+	resting := ix.state.embedErr != nil && ix.clock().Sub(ix.state.embedErrAt) < queryRest
+	ix.state.mu.Unlock()
+	if resting || text == "" {
+		return nil, nil
+	}
+	bounded, cancel := context.WithTimeout(ctx, queryTimeout)
+	defer cancel()
+	v, err := ask(bounded, ix.embedder, text)
+	if err != nil {
+		if ctx.Err() == nil { // otherwise it is the caller who has gone
+			ix.state.update(func(s *state) { s.embedErr, s.embedErrAt = err, ix.clock() })
+		}
+		return nil, nil
+	}
+	return v[0], nil
+}
+
+// queryRest is how long queries do not ask a model that has just failed: each
+// would wait for its timeout.
+const queryRest = 30 * time.Second
+
+func (b *base) rank(ctx context.Context, text string, r Request, vector []float32, pieces []uint16, ix *Index) (Answer, error) {
+	c := b.cat
+	answer := Answer{Behind: b.behind()}
+	eligible, n := c.eligible(r.Filter)
+	q, err := b.readQuery(ctx, text, r.Filter)
+	if err != nil {
+		return Answer{}, err
+	}
+	answer.Corrected = q.corrected
+	if b.vectors == nil || len(vector) != b.dimensions || c.fragments == 0 {
+		vector = nil
+	}
+	answer.Semantic = vector != nil
+	if n == 0 || len(q.terms) == 0 && vector == nil {
+		return answer, nil
+	}
+	list, err := b.candidates(ctx, q, r, eligible, n, vector)
+	if err != nil {
+		return Answer{}, err
+	}
+	if err := b.score(ctx, q, list); err != nil {
+		return Answer{}, err
+	}
+	list = slices.DeleteFunc(list, func(x candidate) bool { return x.matched == 0 && !x.semantic })
+	b.combine(list)
+	if ix.builtin != nil {
+		b.compareWords(ix, q, list, pieces)
+	}
+	answer.Matches = b.matches(q, list)
+	return answer, nil
+}
+
+// behind counts the changes that are not in the index, or the records that a build
+// has yet to read as far as numbers tell; cat.mu is held.
+func (b *base) behind() int64 {
+	return max(b.newest-b.cursor, 0)
+}
+
+// candidates gathers the documents to score: all when few are eligible, else
+// those with the rarer words and those nearest in meaning.
+func (b *base) candidates(ctx context.Context, q *query, r Request, eligible vectors.Documents, n int, vector []float32) ([]candidate, error) {
+	c := b.cat
+	if n <= directDocuments {
+		list := make([]candidate, 0, n)
+		set := eligible
+		if set == nil {
+			for d := range c.entries {
+				if c.entries[d].kind != 0 {
+					list = append(list, candidate{document: uint32(d)}) //nolint:gosec // SQLite's rows end before
+				}
+			}
+		} else {
+			for d := range eachDocument(set) {
+				list = append(list, candidate{document: d})
+			}
+		}
+		if vector != nil {
+			addLikeness(list, b.vectors.Search(vector, set, n))
+		}
+		return list, nil
+	}
+	limit := max(lexicalCandidates, r.Limit)
+	documents, err := b.gather(ctx, q, r.Filter, eligible, n, limit)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]candidate, 0, len(documents)+semanticCandidates)
+	for _, d := range documents {
+		list = append(list, candidate{document: d})
+	}
+	if vector == nil {
+		return list, nil
+	}
+	// Those with the words first, since their likeness is needed too.
+	near := b.vectors.Search(vector, eligible, max(semanticCandidates, r.Limit))
+	var rest vectors.Documents
+	at := make(map[uint32]bool, len(documents))
+	for _, d := range documents {
+		at[d] = true
+	}
+	for _, m := range near {
+		if !at[m.Document] && c.has(m.Document) {
+			list = append(list, candidate{document: m.Document})
+		}
+		delete(at, m.Document)
+	}
+	for d := range at {
+		rest.Add(d)
+	}
+	addLikeness(list, near)
+	if len(at) > 0 {
+		addLikeness(list, b.vectors.Search(vector, rest, len(at)))
+	}
+	return list, nil
+}
+
+// has tells whether the catalogue has a document: the vectors of one that is
+// being committed are seen a moment earlier.
+func (c *catalogue) has(document uint32) bool {
+	return int(document) < len(c.entries) && c.entries[document].kind != 0
+}
+
+func eachDocument(set vectors.Documents) func(yield func(uint32) bool) {
+	return func(yield func(uint32) bool) {
+		for i, word := range set {
+			for bit := uint32(0); word != 0; bit, word = bit+1, word>>1 {
+				if word&1 == 1 && !yield(uint32(i)<<6+bit) { //nolint:gosec // SQLite's rows end before
+					return
+				}
+			}
+		}
+	}
+}
+
+func addLikeness(list []candidate, near []vectors.Match) {
+	at := make(map[uint32]vectors.Match, len(near))
+	for _, m := range near {
+		at[m.Document] = m
+	}
+	for i := range list {
+		if m, ok := at[list[i].document]; ok {
+			list[i].semantic, list[i].slot, list[i].likeness = true, m.Slot, float64(m.Cosine)
+		}
+	}
+}
+
+// score reads the words of the candidates and scores them.
+func (b *base) score(ctx context.Context, q *query, list []candidate) error {
+	if len(list) == 0 {
+		return nil
+	}
+	at := make(map[uint32]int, len(list))
+	ids := make([]byte, 0, 8*len(list))
+	ids = append(ids, '[')
+	for i, x := range list {
+		at[x.document] = i
+		if i > 0 {
+			ids = append(ids, ',')
+		}
+		ids = strconv.AppendUint(ids, uint64(x.document), 10)
+	}
+	ids = append(ids, ']')
+	rows, err := b.read.contents.QueryContext(ctx, string(ids))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = rows.Close() }()
+	scorer := rank.NewQuery(q.terms, q.collection)
+	var d rank.Document
+	for rows.Next() {
+		var id uint32
+		var words, pieces []byte
+		if err := rows.Scan(&id, &words, &pieces); err != nil {
+			return err
+		}
+		if err := d.Decode(words); err != nil {
+			return errDamaged
+		}
+		x := &list[at[id]]
+		s := scorer.Score(&d)
+		x.keyword, x.near, x.matched, x.pieces = s.Keyword+s.Proximity, s.Proximity, s.Matched, pieces
+	}
+	return rows.Err()
+}
+
+// combine makes shares of the keyword scores and puts the list in order.
+func (b *base) combine(list []candidate) {
+	largest := 0.0
+	for i := range list {
+		largest = max(largest, list[i].keyword)
+	}
+	for i := range list {
+		x := &list[i]
+		if largest > 0 {
+			x.keyword /= largest
+			x.near /= largest
+		}
+		x.total = rank.Combine(x.keyword, x.likeness, 0)
+	}
+	b.order(list)
+}
+
+// order puts the best first; of equal ones the newest, as everywhere.
+func (b *base) order(list []candidate) {
+	c := b.cat
+	slices.SortFunc(list, func(x, y candidate) int {
+		if d := cmp.Compare(y.total, x.total); d != 0 {
+			return d
+		}
+		e, f := &c.entries[x.document], &c.entries[y.document]
+		return cmp.Or(cmp.Compare(f.createdAt, e.createdAt), cmp.Compare(e.kind, f.kind), cmp.Compare(f.record, e.record))
+	})
+}
+
+// compareWords adds MaxSim to the best.
+func (b *base) compareWords(ix *Index, q *query, list []candidate, pieces []uint16) {
+	if len(pieces) == 0 || len(list) == 0 {
+		return
+	}
+	best := list[:min(rank.MaxSimBest, len(list))]
+	numbers, shares := q.pieceShares(ix.builtin)
+	if len(numbers) == 0 {
+		return
+	}
+	comparison := ix.builtin.Compare(numbers)
+	cosines := make([]float32, len(numbers))
+	var stored []uint16
+	for i := range best {
+		x := &best[i]
+		stored = stored[:0]
+		for p := x.pieces; len(p) >= 2; p = p[2:] {
+			stored = append(stored, binary.LittleEndian.Uint16(p))
+		}
+		comparison.Best(cosines, stored)
+		for j, cosine := range cosines {
+			x.maxSim += shares[j] * float64(cosine) * float64(cosine)
+		}
+		x.total = rank.Combine(x.keyword, x.likeness, x.maxSim)
+	}
+	b.order(list)
+}
+
+// matches tells of the candidates what others may know.
+func (b *base) matches(q *query, list []candidate) []Match {
+	c := b.cat
+	words := map[uint64][]string{}
+	matches := make([]Match, len(list))
+	for i, x := range list {
+		e := &c.entries[x.document]
+		m := &matches[i]
+		m.RecordRef = e.ref()
+		m.ProjectPath = c.paths[e.project]
+		m.Session, m.CreatedAt = sessionOf(e), createdAtOf(e)
+		m.Keyword, m.Proximity, m.Likeness, m.MaxSim = x.keyword, x.near, x.likeness, x.maxSim
+		m.Lexical = x.matched != 0
+		if x.semantic && int(x.slot) < len(c.names) && c.names[x.slot] > 0 {
+			m.Fragment = fragmentName(c.names[x.slot] - 1)
+		}
+		list, ok := words[x.matched]
+		if !ok && x.matched != 0 {
+			list = q.words(x.matched)
+			words[x.matched] = list
+		}
+		m.Words = list
+	}
+	return matches
+}
