@@ -103,8 +103,8 @@ func (t *tx) addObservation(claimed *claudemem.Session, o *claudemem.Observation
 	if o.CreatedAt <= 0 {
 		o.CreatedAt = t.now()
 	}
-	o.ContentHash = contentHash(o)
 	filesKey := filesKey(o.Files)
+	o.ContentHash = contentHash(o, filesKey)
 	same, err := t.sameObservation(o, filesKey)
 	if err != nil {
 		return err
@@ -114,7 +114,16 @@ func (t *tx) addObservation(claimed *claudemem.Session, o *claudemem.Observation
 		return t.row("UPDATE observations SET times_seen = times_seen + 1 WHERE id = ? RETURNING ulid, times_seen",
 			[]any{same}, &o.ULID, &o.TimesSeen)
 	}
+	if err := t.insertObservation(o, filesKey); err != nil {
+		return err
+	}
+	return t.learnFromRepetition(claimed, o)
+}
+
+// insertObservation stores a new observation with its files.
+func (t *tx) insertObservation(o *claudemem.Observation, filesKey string) error {
 	o.TimesSeen = max(o.TimesSeen, 1)
+	var err error
 	if o.ULID, err = t.ulid(o.CreatedAt); err != nil {
 		return err
 	}
@@ -150,7 +159,7 @@ func (t *tx) addObservation(claimed *claudemem.Session, o *claudemem.Observation
 			return err
 		}
 	}
-	return t.learnFromRepetition(claimed, o)
+	return nil
 }
 
 // sameObservation returns the stored observation that o repeats, 0 when it is
@@ -181,10 +190,15 @@ func (t *tx) sameObservation(o *claudemem.Observation, filesKey string) (int64, 
 	return 0, rows.Err()
 }
 
-// contentHash is the identity of what an observation says, in hex.
-func contentHash(o *claudemem.Observation) string {
+// contentHash is the identity of what an observation says, in hex. Of one that
+// was written down or brought in the files are part of it.
+func contentHash(o *claudemem.Observation, filesKey string) string {
+	parts := slices.Concat([]string{string(o.Type), o.Title, o.Subtitle, o.Narrative}, o.Facts)
+	if written(o.Origin) && filesKey != "" {
+		parts = append(parts, "files:"+filesKey)
+	}
 	h := sha256.New()
-	for _, part := range slices.Concat([]string{string(o.Type), o.Title, o.Subtitle, o.Narrative}, o.Facts) {
+	for _, part := range parts {
 		// NUL ends a part, so that moving text between fields changes the hash.
 		h.Write(append([]byte(strings.TrimSpace(part)), 0))
 	}

@@ -80,7 +80,7 @@ func (s *Store) Observation(ctx context.Context, id claudemem.ObservationID) (cl
 		return claudemem.Observation{}, err
 	}
 	if len(found) == 0 {
-		return claudemem.Observation{}, claudemem.Errorf(claudemem.CodeNotFound, "there is no observation #%d", id)
+		return claudemem.Observation{}, noObservation(id)
 	}
 	return found[0], nil
 }

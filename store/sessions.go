@@ -34,102 +34,6 @@ func (s *Store) SessionByHost(ctx context.Context, host claudemem.Host, hostSess
 	return session, fault("read session", err)
 }
 
-// RecentSessions implements recall.Source. The project is a root path or a label.
-func (s *Store) RecentSessions(ctx context.Context, projectPath string, limit int) ([]claudemem.SessionDigest, error) {
-	const what = "list recent sessions"
-	projects, err := s.projectsNamed(ctx, projectPath)
-	if err != nil {
-		return nil, fault(what, err)
-	}
-	if limit <= 0 {
-		limit = -1
-	}
-	where, args := "", []any{}
-	if projectPath != "" {
-		where, args = projectFilter("s", projects)
-		where = " AND " + where
-	}
-	rows, err := s.reader.QueryContext(ctx, "SELECT "+sessionColumns+`,
-		coalesce((SELECT p.text FROM prompts p WHERE p.session_id = s.id ORDER BY p.number DESC LIMIT 1), ''),
-		(SELECT count(*) FROM observations o WHERE o.session_id = s.id AND o.deleted_at IS NULL),
-		(SELECT count(*) FROM events e WHERE e.session_id = s.id AND e.outcome IN ('pending', 'processing'))
-		FROM sessions s WHERE (s.event_count > 0 OR EXISTS (SELECT 1 FROM observations o WHERE o.session_id = s.id))`+where+`
-		ORDER BY s.updated_at DESC, s.id DESC LIMIT ?`, append(args, limit)...)
-	if err != nil {
-		return nil, fault(what, err)
-	}
-	defer func() { _ = rows.Close() }()
-	var digests []claudemem.SessionDigest
-	for rows.Next() {
-		var d claudemem.SessionDigest
-		if d.Session, err = scanSession(rows, &d.LastPrompt, &d.Observations, &d.Undistilled); err != nil {
-			return nil, fault(what, err)
-		}
-		digests = append(digests, d)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, fault(what, err)
-	}
-	_ = rows.Close() // its connection serves the summaries
-	for i := range digests {
-		summaries, err := s.SessionSummaries(ctx, digests[i].Session.ID, 1)
-		if err != nil {
-			return nil, err
-		}
-		if len(summaries) > 0 {
-			digests[i].Summary = &summaries[0]
-		}
-	}
-	return digests, nil
-}
-
-// projectsNamed resolves what people write for a project: its root path, else
-// its label, which several may share. None is known: the name itself, of which
-// there are no records.
-func (s *Store) projectsNamed(ctx context.Context, name string) ([]string, error) {
-	return projectsNamed(ctx, s.reader, name)
-}
-
-func projectsNamed(ctx context.Context, q querier, name string) ([]string, error) {
-	if name == "" {
-		return nil, nil
-	}
-	var known bool
-	if err := q.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM sessions WHERE project = ?)", name).Scan(&known); err != nil {
-		return nil, err
-	}
-	if known {
-		return []string{name}, nil
-	}
-	rows, err := q.QueryContext(ctx, "SELECT DISTINCT project FROM sessions WHERE label = ? ORDER BY project", name)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = rows.Close() }()
-	var projects []string
-	for rows.Next() {
-		var p string
-		if err := rows.Scan(&p); err != nil {
-			return nil, err
-		}
-		projects = append(projects, p)
-	}
-	if len(projects) == 0 {
-		projects = []string{name}
-	}
-	return projects, rows.Err()
-}
-
-// projectFilter is a condition on the project column of a table. One project is
-// compared with =, which lets an index give the order too.
-func projectFilter(table string, projects []string) (string, []any) {
-	if len(projects) == 1 {
-		return table + ".project = ?", []any{projects[0]}
-	}
-	names, _ := json.Marshal(emptyNotNull(projects)) // strings always encode
-	return table + ".project IN (SELECT value FROM json_each(?))", []any{string(names)}
-}
-
 // Prompts lists a session's prompts in the order of their numbers.
 func (s *Store) Prompts(ctx context.Context, session claudemem.SessionID) ([]claudemem.Prompt, error) {
 	prompts, err := sessionPrompts(ctx, s.reader, session, 0, int(^uint(0)>>1))
@@ -259,7 +163,7 @@ func (s *Store) SessionSummaries(ctx context.Context, session claudemem.SessionI
 	if limit <= 0 {
 		limit = -1
 	}
-	summaries, _, err := readSummaries(ctx, s.reader, "session_id = ? ORDER BY prompt_number DESC, id DESC LIMIT ?", int64(session), limit)
+	summaries, _, err := readSummaries(ctx, s.reader, newestSummary, int64(session), limit)
 	return summaries, fault("list summaries", err)
 }
 
