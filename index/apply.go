@@ -375,11 +375,12 @@ func (b *base) writePosition(ctx context.Context, cursor int64, build buildPosit
 type stored struct {
 	document, project uint32
 	length            int
+	session           int64
 	digest, previous  int64
 }
 
 func (b *base) stored(ctx context.Context, k key) (s stored, found bool, err error) {
-	err = b.write.documentOf.QueryRowContext(ctx, k.kind, k.record).Scan(&s.document, &s.project, &s.length, &s.digest, &s.previous)
+	err = b.write.documentOf.QueryRowContext(ctx, k.kind, k.record).Scan(&s.document, &s.project, &s.session, &s.length, &s.digest, &s.previous)
 	if errors.Is(err, sql.ErrNoRows) {
 		return stored{}, false, nil
 	}

@@ -330,10 +330,13 @@ func (ix *Index) readTouched(ctx context.Context, b *base, touched *refs) ([]cla
 		if err != nil {
 			return nil, err
 		}
-		if found && old.previous != 0 {
+		if !found {
+			continue
+		}
+		if old.previous != 0 {
 			touched.add(prompt(old.previous))
 		}
-		after, err := b.following(ctx, ref.ID)
+		after, err := b.following(ctx, old.session, ref.ID)
 		if err != nil {
 			return nil, err
 		}
@@ -348,14 +351,17 @@ func (ix *Index) readTouched(ctx context.Context, b *base, touched *refs) ([]cla
 	// As the feed has it now: what stands before it, and what stood after that.
 	var more []claudemem.RecordRef
 	for _, d := range documents {
-		if d.Kind != claudemem.RecordPrompt || d.Previous == 0 {
+		if d.Kind != claudemem.RecordPrompt {
 			continue
 		}
-		after, err := b.following(ctx, d.Previous)
+		after, err := b.following(ctx, int64(d.Session), d.Previous)
 		if err != nil {
 			return nil, err
 		}
-		for _, id := range append(after, d.Previous) {
+		if d.Previous != 0 {
+			after = append(after, d.Previous)
+		}
+		for _, id := range after {
 			if touched.add(prompt(id)) {
 				more = append(more, prompt(id))
 			}
@@ -368,9 +374,10 @@ func (ix *Index) readTouched(ctx context.Context, b *base, touched *refs) ([]cla
 	return append(documents, others...), err
 }
 
-// following lists the prompts that the index knows to stand after one.
-func (b *base) following(ctx context.Context, prompt int64) ([]int64, error) {
-	return scanInts(b.write.following.QueryContext(ctx, prompt, kindOf(claudemem.RecordPrompt)))
+// following lists the prompts of a session that the index knows to stand after
+// one, or after none for 0.
+func (b *base) following(ctx context.Context, session, prompt int64) ([]int64, error) {
+	return scanInts(b.write.following.QueryContext(ctx, session, prompt))
 }
 
 // takeIn analyses documents and applies them, with their vectors when those

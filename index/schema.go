@@ -53,7 +53,7 @@ CREATE TABLE documents(
 	digest INTEGER NOT NULL
 );
 CREATE UNIQUE INDEX documents_record ON documents(kind, record_id);
-CREATE INDEX documents_previous ON documents(previous) WHERE previous <> 0;
+CREATE INDEX documents_previous ON documents(session, previous) WHERE kind = 3;
 CREATE TABLE contents(document INTEGER PRIMARY KEY, words BLOB NOT NULL, pieces BLOB NOT NULL);
 CREATE VIRTUAL TABLE texts USING fts5(title, text, files, concepts, parts, neighbours, scope,
 	content='', contentless_delete=1, tokenize='ascii tokenchars _');

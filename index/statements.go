@@ -52,10 +52,10 @@ func (w *writes) prepare(ctx context.Context, p preparer) error {
 		at    **sql.Stmt
 		query string
 	}{
-		{&w.documentOf, "SELECT id, project, length, digest, previous FROM documents WHERE kind = ? AND record_id = ?"},
+		{&w.documentOf, "SELECT id, project, session, length, digest, previous FROM documents WHERE kind = ? AND record_id = ?"},
 		{&w.contentOf, "SELECT words FROM contents WHERE document = ?"},
 		{&w.slotsOf, "SELECT slots FROM fragments WHERE document = ?"},
-		{&w.following, "SELECT record_id FROM documents WHERE previous = ? AND previous <> 0 AND kind = ?"},
+		{&w.following, "SELECT record_id FROM documents WHERE session = ? AND previous = ? AND kind = 3"},
 		{&w.between, "SELECT record_id FROM documents WHERE kind = ? AND record_id > ? AND record_id <= ?"},
 		{&w.putDocument, "INSERT OR REPLACE INTO documents(id, kind, record_id, project, session, type, created_at, previous, length, digest) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"},
 		{&w.putContent, "INSERT OR REPLACE INTO contents(document, words, pieces) VALUES (?, ?, ?)"},

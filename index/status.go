@@ -3,6 +3,7 @@ package index
 import (
 	"context"
 	"os"
+	"time"
 
 	"claudemem"
 )
@@ -30,8 +31,12 @@ type Status struct {
 	EmbedErrorAt claudemem.Millis `json:"embed_error_at,omitempty"`
 }
 
+// statusTimeout bounds the look at the feed: a status is asked for when things
+// are not well.
+const statusTimeout = time.Second
+
 // Status tells how the index is.
-func (ix *Index) Status(ctx context.Context) (Status, error) {
+func (ix *Index) Status() Status {
 	s := Status{Path: ix.path, Model: ix.embedder.Model()}
 	ix.state.mu.Lock()
 	if ix.state.err != nil {
@@ -47,12 +52,13 @@ func (ix *Index) Status(ctx context.Context) (Status, error) {
 			s.Bytes += info.Size()
 		}
 	}
-	// The feed tells what the follower may not know yet.
+	// The follower may be pausing after a failure, so the feed is asked.
 	newest := int64(0)
 	if ix.feed != nil {
-		var err error
-		if _, newest, err = ix.feed.ChangeRange(ctx); err != nil {
-			return s, fault("read index status", err)
+		ctx, cancel := context.WithTimeout(context.Background(), statusTimeout)
+		defer cancel()
+		if _, n, err := ix.feed.ChangeRange(ctx); err == nil {
+			newest = n
 		}
 	}
 	b, done, err := ix.current()
@@ -60,7 +66,7 @@ func (ix *Index) Status(ctx context.Context) (Status, error) {
 		if s.Error == "" {
 			s.Error = err.Error()
 		}
-		return s, nil //nolint:nilerr // that the index is not open is its status
+		return s
 	}
 	defer done()
 	s.Documents, s.Fragments = b.cat.all.documents, b.cat.fragments
@@ -71,5 +77,5 @@ func (ix *Index) Status(ctx context.Context) (Status, error) {
 	if s.Building {
 		s.Behind += int64(max(total-s.Documents, 0))
 	}
-	return s, nil
+	return s
 }
