@@ -53,6 +53,15 @@ type application struct {
 	scored   rank.Document
 	seen     map[uint32]struct{}
 	deleted  bool
+	// oldTexts and texts are what leaves the full-text index and what enters it.
+	oldTexts []uint32
+	texts    []textRow
+}
+
+type textRow struct {
+	document uint32
+	columns  *[6]string
+	scope    string
 }
 
 type termKey struct {
@@ -71,6 +80,12 @@ func (b *base) apply(ctx context.Context, batch *batch) error {
 	if err := b.zero(); err != nil {
 		return err
 	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	// From here on the context can't end it: the driver starts a goroutine for each
+	// statement of a context that can end, and a batch takes a fraction of a second.
+	ctx = context.WithoutCancel(ctx)
 	err := b.transaction(ctx, func() error {
 		for i, d := range batch.put {
 			var v [][]float32
@@ -95,6 +110,9 @@ func (b *base) apply(ctx context.Context, batch *batch) error {
 			}
 		}
 		if err := b.writePosition(ctx, batch.cursor, batch.build); err != nil {
+			return err
+		}
+		if err := a.writeTexts(ctx); err != nil {
 			return err
 		}
 		if b.vectors != nil && batch.vectors != nil {
@@ -198,10 +216,7 @@ func (a *application) put(ctx context.Context, d *analysed, vectors [][]float32)
 	if _, err := w.putContent.ExecContext(ctx, ch.document, d.words, notNull(d.pieces)); err != nil {
 		return err
 	}
-	col := &d.columns
-	if _, err := w.putText.ExecContext(ctx, ch.document, col[0], col[1], col[2], col[3], col[4], col[5], scope(ch.entry, doc.Type)); err != nil {
-		return err
-	}
+	a.texts = append(a.texts, textRow{ch.document, &d.columns, scope(ch.entry, doc.Type)})
 	for _, term := range d.terms {
 		a.terms[termKey{term, project}]++
 	}
@@ -282,10 +297,26 @@ func (a *application) subtract(ctx context.Context, old stored, ch *change) erro
 		a.terms[termKey{term, old.project}]--
 	}
 	a.addTotal(old.project, -1, -old.length)
-	if _, err := a.b.write.deleteText.ExecContext(ctx, old.document); err != nil {
-		return err
-	}
+	a.oldTexts = append(a.oldTexts, old.document)
 	return a.b.takeSlots(ctx, old.document, func(slot uint32) { ch.freed = append(ch.freed, slot) })
+}
+
+// writeTexts changes the full-text index, last and without a statement of another
+// table between: SQLite opens savepoints for some of those, and at each FTS5 writes
+// what it has collected as a segment of its own, to be merged later.
+func (a *application) writeTexts(ctx context.Context) error {
+	for _, document := range a.oldTexts {
+		if _, err := a.b.write.deleteText.ExecContext(ctx, document); err != nil {
+			return err
+		}
+	}
+	for _, t := range a.texts {
+		c := t.columns
+		if _, err := a.b.write.putText.ExecContext(ctx, t.document, c[0], c[1], c[2], c[3], c[4], c[5], t.scope); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (a *application) addTotal(project uint32, documents, words int) {

@@ -79,9 +79,10 @@ func openBase(ctx context.Context, path string, model string, dimensions int) (b
 	}
 	db.SetMaxOpenConns(1)
 	b = &base{path: path, db: db, cat: newCatalogue(), model: model, dimensions: dimensions}
+	opened := b // what fails returns nil for b
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, b.close())
+			err = errors.Join(err, opened.close())
 		}
 	}()
 	switch err := checkSchema(ctx, db); {
@@ -121,9 +122,10 @@ func openBaseReadOnly(ctx context.Context, path string) (b *base, err error) {
 			WithHint("the worker builds it: claude-mem worker start")
 	}
 	b = &base{path: path, cat: newCatalogue()}
+	opened := b // what fails returns nil for b
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, b.close())
+			err = errors.Join(err, opened.close())
 		}
 	}()
 	if b.reader, err = openReaders(ctx, path); err != nil {
