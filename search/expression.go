@@ -31,7 +31,10 @@ func isExpression(text string) bool {
 	for i, t := range tokens {
 		switch t.kind {
 		case operatorToken:
-			before := i > 0 && tokens[i-1].operand(false)
+			if t.text == "AND" && i+1 < len(tokens) && tokens[i+1].text == "NOT" {
+				continue // the NOT says it all
+			}
+			before := i > 0 && tokens[i-1].operand(false) || t.text == "NOT" && i > 1 && tokens[i-1].text == "AND" && tokens[i-2].operand(false)
 			after := i+1 < len(tokens) && tokens[i+1].operand(true)
 			if !before || !after {
 				return false
@@ -63,6 +66,15 @@ func isExpression(text string) bool {
 	default:
 		return prefixes > 0 && words <= maxBeside
 	}
+}
+
+// expression writes a text as full-text engines want it: a NOT stands between its
+// operands, without the AND that people put before it.
+func expression(text string) string {
+	if strings.Contains(text, `"`) {
+		return text // it may stand in a phrase
+	}
+	return strings.ReplaceAll(text, " AND NOT ", " NOT ")
 }
 
 // excludes reports whether an expression says what shall not be found: its words

@@ -50,7 +50,8 @@ type Searcher struct {
 	logger      *slog.Logger
 }
 
-// New returns a Searcher over what is remembered and its index.
+// New returns a Searcher over what is remembered and its index, which may be nil:
+// a text is then answered with CodeUnavailable.
 func New(records Records, index Index, opts Options) *Searcher {
 	s := &Searcher{
 		records: records, index: index,
@@ -237,6 +238,9 @@ func (s *Searcher) byText(ctx context.Context, p plan) (found, error) {
 	if err != nil || !ok {
 		return found{understood: p.understood}, err
 	}
+	if s.index == nil {
+		return found{}, errNoIndex
+	}
 	// The limit does not depend on the page, or pages would be cut from different rankings.
 	answer, err := s.index.Rank(ctx, index.Request{Text: p.text, Filter: filter, Limit: RankedPool})
 	if err != nil {
@@ -244,6 +248,10 @@ func (s *Searcher) byText(ctx context.Context, p plan) (found, error) {
 	}
 	return s.page(ctx, p, filter, answer)
 }
+
+// errNoIndex is for a Searcher that was made without an index.
+var errNoIndex = claudemem.Errorf(claudemem.CodeUnavailable, "there is no index to search in").
+	WithHint("`claude-mem reindex` builds it")
 
 // byExpression lets the index match a full-text expression. It returns ok false
 // when the text is none after all, or when nothing matches a text that may as well
@@ -256,7 +264,10 @@ func (s *Searcher) byExpression(ctx context.Context, p plan) (f found, ok bool, 
 	if !any {
 		return found{understood: p.understood}, true, nil
 	}
-	answer, err := s.index.Syntax(ctx, p.text, filter, RankedPool)
+	if s.index == nil {
+		return found{}, false, errNoIndex
+	}
+	answer, err := s.index.Syntax(ctx, expression(p.text), filter, RankedPool)
 	if claudemem.CodeOf(err) == claudemem.CodeInvalid {
 		return found{}, false, nil
 	}

@@ -249,7 +249,8 @@ var (
 // isQuestion reports whether words ask or request, so that a time may stand anywhere
 // in them.
 func isQuestion(words []word) bool {
-	return questions[words[0].text]
+	_, typed := typeNouns[words[0].text]
+	return typed || questions[words[0].text]
 }
 
 var questions = set("what which who why how where did do does have has was were is are show list find give tell anything everything summarize summarise recap")
