@@ -107,7 +107,7 @@ Environment:
 	root.AddCommand(
 		a.searchCommand(), a.timelineCommand(), a.recentCommand(), a.showCommand(), a.sessionsCommand(), a.projectsCommand(),
 		a.learnCommand(), a.statsCommand(), a.queueCommand(), a.demoCommand(),
-		a.workerCommand(), a.configCommand(), a.modeCommand(), a.versionCommand(),
+		a.workerCommand(), a.configCommand(), a.modeCommand(), a.reindexCommand(), a.versionCommand(),
 	)
 	root.AddCommand(hookCommands()...)
 	return root
