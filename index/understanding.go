@@ -1,6 +1,7 @@
 package index
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"slices"
@@ -80,6 +81,13 @@ func (b *base) readQuery(ctx context.Context, text string, f Filter) (*query, er
 		q.raws = append(q.raws, w.Raw)
 		q.plain = append(q.plain, !w.Joined)
 	}
+	// The two words of a joined one that documents have are not mistyped.
+	inJoined := map[int]bool{}
+	for _, w := range list {
+		if w.Joined && frequencies[hash(w.Text)] > 0 {
+			inJoined[w.Position], inJoined[w.Position+1] = true, true
+		}
+	}
 	corrections := 0
 	for i, w := range list {
 		h := hash(w.Text)
@@ -91,7 +99,7 @@ func (b *base) readQuery(ctx context.Context, text string, f Filter) (*query, er
 			position++
 			last = w.Position
 		}
-		if frequencies[h] > 0 || !correctable(list, i) || corrections == maxCorrected {
+		if frequencies[h] > 0 || inJoined[w.Position] || !correctable(list, i) || corrections == maxCorrected {
 			add(w, local[h], 1)
 			continue
 		}
@@ -170,7 +178,7 @@ func (b *base) correct(ctx context.Context, w words.QueryWord) (guesses []guess,
 		}
 	}
 	slices.SortStableFunc(known, func(x, y words.QueryWord) int {
-		return frequencies[hash(y.Text)] - frequencies[hash(x.Text)]
+		return cmp.Or(frequencies[hash(y.Text)]-frequencies[hash(x.Text)], slip(w.Raw, x.Raw)-slip(w.Raw, y.Raw))
 	})
 	for _, v := range known {
 		// A number of 32 bits may be another word's: of the 500 looked up here one in
@@ -194,6 +202,27 @@ func (b *base) correct(ctx context.Context, w words.QueryWord) (guesses []guess,
 		guesses = append(guesses, guess{p, frequencies[hash(p.Text)]})
 	}
 	return guesses, pairs[best][0].Raw + " " + pairs[best][1].Raw, nil
+}
+
+// slip orders variants of the same frequency, many of which have the same stem,
+// so that what is shown is what was most likely meant: letters exchanged, another
+// letter, one forgotten, one too many.
+func slip(raw, variant string) int {
+	switch {
+	case len(variant) > len(raw):
+		return 2
+	case len(variant) < len(raw):
+		return 3
+	}
+	for i := range len(raw) {
+		if raw[i] != variant[i] {
+			if i+1 < len(raw) && raw[i] == variant[i+1] && raw[i+1] == variant[i] {
+				return 0
+			}
+			break
+		}
+	}
+	return 1
 }
 
 // hasWord tells whether the full-text index has a word.
