@@ -19,7 +19,8 @@ const (
 )
 
 // isExpression reports whether a text looks like a full-text expression: operators
-// in capitals between words, NEAR(…), a quoted phrase at the beginning, a prefix*.
+// in capitals between words, NEAR(…), a quoted phrase at the beginning, a prefix*,
+// a column:word.
 // Prose is none, even if it has a word in quotes or shouts AND: as an expression it
 // would demand all of its words.
 func isExpression(text string) bool {
@@ -68,15 +69,6 @@ func isExpression(text string) bool {
 	}
 }
 
-// expression writes a text as full-text engines want it: a NOT stands between its
-// operands, without the AND that people put before it.
-func expression(text string) string {
-	if strings.Contains(text, `"`) {
-		return text // it may stand in a phrase
-	}
-	return strings.ReplaceAll(text, " AND NOT ", " NOT ")
-}
-
 // excludes reports whether an expression says what shall not be found: its words
 // alone would find just that.
 func excludes(text string) bool {
@@ -122,6 +114,9 @@ func (t expressionToken) operand(next bool) bool {
 		return false
 	}
 }
+
+// columns are the names by which package index knows its columns.
+var columns = set("title text narrative facts fact files file concepts concept")
 
 var proseWords = set("a an and are as at be but by do does for from if in is it not of on or so that the then this to was we when with you")
 
@@ -170,8 +165,11 @@ func wordKind(word, rest string) tokenKind {
 	switch {
 	case word == "NEAR" && strings.HasPrefix(rest, "("):
 		return nearToken
-	case word == "AND" || word == "OR" || word == "NOT":
+	case word == "AND" || word == "OR" || word == "NOT" || word == "NEAR" || strings.HasPrefix(word, "NEAR/"):
 		return operatorToken
+	}
+	if column, rest, ok := strings.Cut(word, ":"); ok && columns[column] && rest != "" {
+		return prefixToken
 	}
 	// A prefix is at least two letters or digits and one star: not **kwargs, *.go, x*.
 	if stem, ok := strings.CutSuffix(word, "*"); ok && len(stem) >= 2 && !strings.ContainsFunc(stem, func(r rune) bool {

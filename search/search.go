@@ -267,7 +267,7 @@ func (s *Searcher) byExpression(ctx context.Context, p plan) (f found, ok bool, 
 	if s.index == nil {
 		return found{}, false, errNoIndex
 	}
-	answer, err := s.index.Syntax(ctx, expression(p.text), filter, RankedPool)
+	answer, err := s.index.Syntax(ctx, p.text, filter, RankedPool)
 	if claudemem.CodeOf(err) == claudemem.CodeInvalid {
 		return found{}, false, nil
 	}
