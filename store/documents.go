@@ -61,7 +61,7 @@ func (s *Store) DocumentsAfter(ctx context.Context, kind claudemem.RecordKind, a
 // DocumentTotal implements index.Feed: how many documents there are of all kinds.
 func (s *Store) DocumentTotal(ctx context.Context) (int, error) {
 	var n int
-	err := s.reader.QueryRowContext(ctx, `SELECT (SELECT count(*) FROM observations WHERE deleted_at IS NULL)
+	err := s.reader.QueryRowContext(ctx, `SELECT (SELECT count(*) FROM observations WHERE pinned IN (0, 1) AND deleted_at IS NULL)
 		+ (SELECT count(*) FROM session_summaries) + (SELECT count(*) FROM prompts)`).Scan(&n)
 	return n, fault("count documents", err)
 }
@@ -96,7 +96,7 @@ func unknownKind(kind claudemem.RecordKind) error {
 
 func observationDocuments(ctx context.Context, q querier, condition string, args ...any) ([]claudemem.Document, error) {
 	rows, err := q.QueryContext(ctx, `SELECT r.id, r.project, r.session_id, r.type, r.title, r.subtitle, r.narrative, r.facts, r.concepts, r.created_at
-		FROM observations r WHERE r.deleted_at IS NULL AND `+condition, args...)
+		FROM observations r NOT INDEXED WHERE r.deleted_at IS NULL AND `+condition, args...)
 	if err != nil {
 		return nil, err
 	}

@@ -63,6 +63,9 @@ func (s *Store) FilterWide(ctx context.Context, q claudemem.Query, kinds []claud
 	return page(ctx, s.reader, sources, newest, limit, q.Offset)
 }
 
+// ForgetCounts drops the counts that are kept.
+func (s *Store) ForgetCounts() { s.counts = countMemory{} }
+
 // AroundPlan explains both sides of a timeline.
 func (s *Store) AroundPlan(project string, ref claudemem.RecordRef) (string, error) {
 	plans := ""

@@ -222,7 +222,7 @@ func (f *recordFilter) observationSources(o order, fileRows []int64) []source {
 		add(rows("observations_session").with("r.session_id = ?", f.session), "session")
 	case fileRows != nil:
 		s := rows("")
-		s.from = "observations r"
+		s.from = "observations r NOT INDEXED"
 		add(s.with("r.id IN (SELECT value FROM json_each(?))", numbers(fileRows)), "files")
 	case len(f.concepts) > 0 && len(f.concepts) <= maxSources:
 		f.conceptSources(o, add)

@@ -415,10 +415,10 @@ func TestFilterPlans(t *testing.T) {
 	}{
 		{"all", claudemem.Query{}, nil, false, []string{"observations_newest_everywhere", "prompts_newest_everywhere", "session_summaries_everywhere"}},
 		{"project", claudemem.Query{Project: "blog"}, nil, false, []string{
-			"observations_newest (project=? AND deleted_at=? AND pinned=?)", "prompts_newest (project=?)", "session_summaries_project (project=?)",
+			"observations_newest (project=? AND pinned=? AND deleted_at=?)", "prompts_newest (project=?)", "session_summaries_project (project=?)",
 		}},
 		{"time", claudemem.Query{Project: "blog", Since: 1, Until: 2}, nil, false, []string{
-			"(project=? AND deleted_at=? AND pinned=? AND created_at>? AND created_at<?)", "prompts_newest (project=? AND created_at>? AND created_at<?)",
+			"(project=? AND pinned=? AND deleted_at=? AND created_at>? AND created_at<?)", "prompts_newest (project=? AND created_at>? AND created_at<?)",
 		}},
 		{"session", claudemem.Query{Session: 1}, nil, false, []string{"observations_session (session_id=? AND deleted_at=?)", "prompts_time (session_id=?)", "session_summaries_time (session_id=?)"}},
 		{"type", claudemem.Query{Project: "blog", Types: bugfix}, nil, false, []string{"observations_type (project=? AND type=? AND deleted_at=?)"}},
@@ -428,7 +428,7 @@ func TestFilterPlans(t *testing.T) {
 		{"concept everywhere", claudemem.Query{Concepts: []string{"c"}}, nil, false, []string{"COVERING INDEX observation_concepts_everywhere (concept=?)"}},
 		{"concept and type", claudemem.Query{Concepts: []string{"c"}, Types: bugfix}, nil, false, []string{"observation_concepts_everywhere (concept=?)", "r USING INTEGER PRIMARY KEY"}},
 		{"files that are everywhere", claudemem.Query{Project: "blog", Files: []string{"src"}}, observations, true, []string{
-			"observations_newest (project=? AND deleted_at=? AND pinned=?)", "f USING PRIMARY KEY (observation_id=?)", "p USING COVERING INDEX", "g USING COVERING INDEX path_segments_of (path_id=? AND segment=?)",
+			"observations_newest (project=? AND pinned=? AND deleted_at=?)", "f USING PRIMARY KEY (observation_id=?)", "p USING COVERING INDEX", "g USING COVERING INDEX path_segments_of (path_id=? AND segment=?)",
 		}},
 	}
 	for _, test := range tests {

@@ -119,7 +119,7 @@ func readDigests(ctx context.Context, q querier, ids string, args ...any) ([]cla
 func (s *Store) Projects(ctx context.Context) ([]claudemem.ProjectDigest, error) {
 	const what = "list projects"
 	rows, err := s.reader.QueryContext(ctx, `SELECT s.project, s.label, count(*), max(s.updated_at),
-			(SELECT count(*) FROM observations o WHERE o.project = s.project AND o.deleted_at IS NULL)
+			(SELECT count(*) FROM observations o WHERE o.project = s.project AND o.pinned IN (0, 1) AND o.deleted_at IS NULL)
 		FROM sessions s WHERE s.project <> '' AND `+said+`
 		GROUP BY s.project ORDER BY max(s.updated_at) DESC, s.project`)
 	if err != nil {

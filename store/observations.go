@@ -101,7 +101,7 @@ func observationsByIDs(ctx context.Context, q querier, ids []int64) ([]claudemem
 		return nil, nil
 	}
 	return readObservations(ctx, q, "SELECT "+observationColumns+` FROM json_each(?) wanted
-		JOIN observations o ON o.id = wanted.value WHERE o.deleted_at IS NULL ORDER BY wanted.key`, numbers(ids))
+		CROSS JOIN observations o NOT INDEXED ON o.id = wanted.value WHERE o.deleted_at IS NULL ORDER BY wanted.key`, numbers(ids))
 }
 
 // Observations implements recall.Source and httpapi.Records: pinned ones ahead,
@@ -136,7 +136,7 @@ func (s *Store) CountObservations(ctx context.Context, q claudemem.Query) (int, 
 
 // turnObservations lists what was stored for the turns from..to, in order.
 func turnObservations(ctx context.Context, q querier, session claudemem.SessionID, from, to int) ([]claudemem.Observation, error) {
-	return readObservations(ctx, q, "SELECT "+observationColumns+` FROM observations o
+	return readObservations(ctx, q, "SELECT "+observationColumns+` FROM observations o INDEXED BY observations_turn
 		WHERE o.session_id = ? AND o.prompt_number BETWEEN ? AND ? AND o.deleted_at IS NULL
 		ORDER BY o.prompt_number, o.id`, int64(session), from, to)
 }
@@ -151,7 +151,7 @@ func (s *Store) Totals(ctx context.Context, projectPath string) (claudemem.Total
 			(SELECT count(DISTINCT project) FROM sessions WHERE project <> ''),
 			(SELECT count(*) FROM sessions),
 			(SELECT count(*) FROM prompts),
-			(SELECT count(*) FROM observations WHERE deleted_at IS NULL),
+			(SELECT count(*) FROM observations WHERE pinned IN (0, 1) AND deleted_at IS NULL),
 			(SELECT count(*) FROM session_summaries)`).
 			Scan(&t.Projects, &t.Sessions, &t.Prompts, &t.Observations, &t.Summaries)
 		return t, fault(what, err)
@@ -168,7 +168,7 @@ func (s *Store) Totals(ctx context.Context, projectPath string) (claudemem.Total
 			(SELECT count(DISTINCT project) FROM mine),
 			(SELECT count(*) FROM mine),
 			(SELECT coalesce(sum(prompt_count), 0) FROM mine),
-			(SELECT count(*) FROM observations o WHERE o.deleted_at IS NULL AND `+ours+`),
+			(SELECT count(*) FROM observations o WHERE o.pinned IN (0, 1) AND o.deleted_at IS NULL AND `+ours+`),
 			(SELECT count(*) FROM mine JOIN session_summaries m ON m.session_id = mine.id)`, append(mineArgs, oursArgs...)...).
 		Scan(&t.Projects, &t.Sessions, &t.Prompts, &t.Observations, &t.Summaries)
 	return t, fault(what, err)

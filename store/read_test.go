@@ -283,8 +283,6 @@ func TestPlansUseIndexes(t *testing.T) {
 		args        []any
 		want        string
 	}{
-		{"newest of a project", "SELECT id FROM observations o WHERE o.deleted_at IS NULL AND o.project = ? ORDER BY o.pinned DESC, o.created_at DESC, o.id DESC LIMIT 10", []any{"p"}, "observations_newest"},
-		{"newest", "SELECT id FROM observations o WHERE o.deleted_at IS NULL ORDER BY o.pinned DESC, o.created_at DESC, o.id DESC LIMIT 10", nil, "observations_newest_everywhere"},
 		{"by path", "SELECT observation_id FROM observation_files WHERE path = ?", []any{"p"}, "observation_files_path"},
 		{"near duplicates", `SELECT id, title FROM observations
 			WHERE project = ?1 AND type = ?2 AND created_at BETWEEN ?3 AND ?4 AND files_key = ?5 AND deleted_at IS NULL

@@ -185,7 +185,7 @@ func readRecords(ctx context.Context, q querier, refs []claudemem.RecordRef) ([]
 		switch kind {
 		case claudemem.RecordObservation:
 			observations, err := readObservations(ctx, q, "SELECT "+observationColumns+
-				" FROM observations o WHERE o.deleted_at IS NULL AND o.id "+wanted, numbers(ids))
+				" FROM observations o NOT INDEXED WHERE o.deleted_at IS NULL AND o.id "+wanted, numbers(ids))
 			if err != nil {
 				return nil, err
 			}

@@ -78,9 +78,9 @@ CREATE TABLE observations (
 ) STRICT;
 -- Every index ends with the row's number, so these give the order by time and
 -- number, in both directions. They have deleted_at, and not a condition on it, so
--- that counting reads no rows.
-CREATE INDEX observations_newest ON observations (project, deleted_at, pinned, created_at);
-CREATE INDEX observations_newest_everywhere ON observations (deleted_at, pinned, created_at);
+-- that counting reads no rows; none begins with it, as almost all rows have the same.
+CREATE INDEX observations_newest ON observations (project, pinned, deleted_at, created_at);
+CREATE INDEX observations_newest_everywhere ON observations (pinned, deleted_at, created_at);
 CREATE INDEX observations_type ON observations (project, type, deleted_at, created_at);
 CREATE INDEX observations_type_everywhere ON observations (type, deleted_at, created_at);
 CREATE INDEX observations_session ON observations (session_id, deleted_at, created_at);
