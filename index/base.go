@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 
+	sqlite3 "modernc.org/sqlite/lib"
+
 	"claudemem"
 	"claudemem/index/vectors"
 )
@@ -81,6 +83,9 @@ func openBase(ctx context.Context, path string, model string, dimensions int) (b
 	b = &base{path: path, db: db, cat: newCatalogue(), model: model, dimensions: dimensions}
 	opened := b // what fails returns nil for b
 	defer func() {
+		if primary(err) == sqlite3.SQLITE_ERROR {
+			err = fmt.Errorf("%w: %w", errDamaged, err) // a table is missing
+		}
 		if err != nil {
 			err = errors.Join(err, opened.close())
 		}
@@ -124,6 +129,10 @@ func openBaseReadOnly(ctx context.Context, path string) (b *base, err error) {
 	b = &base{path: path, cat: newCatalogue()}
 	opened := b // what fails returns nil for b
 	defer func() {
+		if damaged(err) || primary(err) == sqlite3.SQLITE_ERROR {
+			err = claudemem.Errorf(claudemem.CodeUnavailable, "open index: it is of another version or damaged: %w", err).
+				WithHint("the worker builds it anew: claude-mem worker start")
+		}
 		if err != nil {
 			err = errors.Join(err, opened.close())
 		}
@@ -132,9 +141,8 @@ func openBaseReadOnly(ctx context.Context, path string) (b *base, err error) {
 		return nil, err
 	}
 	err = checkSchema(ctx, b.reader)
-	if errors.Is(err, fs.ErrNotExist) || damaged(err) {
-		return nil, claudemem.Errorf(claudemem.CodeUnavailable, "open index: it is of another version or damaged").
-			WithHint("the worker builds it anew: claude-mem worker start")
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, errSchema // an empty file
 	}
 	if err != nil {
 		return nil, err

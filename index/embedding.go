@@ -94,7 +94,7 @@ func (e *embedding) step(ctx context.Context, ix *Index, b *base) (more bool, er
 	if len(b.cat.waiting) == 0 || e.busy || ix.clock().Before(e.until) {
 		return false, nil
 	}
-	if ix.builtin != nil {
+	if ix.local {
 		documents, gone, err := ix.readWaiting(ctx, b, localBatch)
 		if err != nil {
 			return false, err
@@ -111,7 +111,7 @@ func (e *embedding) step(ctx context.Context, ix *Index, b *base) (more bool, er
 	r := embedResult{base: b}
 	a := newAnalyser()
 	for i := range documents {
-		r.documents = append(r.documents, a.analyse(&documents[i], nil))
+		r.documents = append(r.documents, a.analyse(&documents[i], ix.table))
 	}
 	e.busy = true
 	e.running.Go(func() {

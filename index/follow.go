@@ -386,10 +386,10 @@ func (ix *Index) takeIn(ctx context.Context, b *base, documents []claudemem.Docu
 	batch := &batch{gone: gone, cursor: cursor, build: build}
 	a := newAnalyser()
 	for i := range documents {
-		batch.put = append(batch.put, a.analyse(&documents[i], ix.builtin))
+		batch.put = append(batch.put, a.analyse(&documents[i], ix.table))
 	}
-	if ix.builtin != nil && b.vectors != nil {
-		batch.vectors = vectorsOf(ix.builtin, batch.put)
+	if ix.local && b.vectors != nil {
+		batch.vectors = vectorsOf(ix.table, batch.put)
 	}
 	return b.apply(ctx, batch)
 }
@@ -432,7 +432,7 @@ func (ix *Index) CatchUp(ctx context.Context) error {
 			return fault("catch up", errClosed)
 		}
 		if b, done, err := ix.current(); err == nil {
-			there := b.build.kind == 0 && b.cursor >= newest && (ix.builtin == nil || len(b.cat.waiting) == 0)
+			there := b.build.kind == 0 && b.cursor >= newest && (!ix.local || len(b.cat.waiting) == 0)
 			done()
 			if there {
 				return nil

@@ -30,7 +30,8 @@ type Index struct {
 	path     string
 	feed     Feed
 	embedder Embedder
-	builtin  *embed.Table // not nil when it is the embedder
+	table    *embed.Table // the built-in model, also for MaxSim
+	local    bool         // that it is the embedder
 	log      *slog.Logger
 	clock    func() time.Time
 	after    func(time.Duration) <-chan time.Time
@@ -93,11 +94,11 @@ func newIndex(path string, opts Options) (*Index, error) {
 		return nil, err
 	}
 	ix := &Index{path: path, embedder: opts.Embedder, log: opts.Logger, clock: opts.Clock, after: opts.After}
+	if ix.table, err = embed.Builtin(); err != nil {
+		return nil, err
+	}
 	if ix.embedder == nil {
-		if ix.builtin, err = embed.Builtin(); err != nil {
-			return nil, err
-		}
-		ix.embedder = ix.builtin
+		ix.embedder, ix.local = ix.table, true
 	}
 	if ix.log == nil {
 		ix.log = slog.New(slog.DiscardHandler)
@@ -131,8 +132,8 @@ func (ix *Index) openOrRebuild(ctx context.Context) (*base, error) {
 // build of a new one.
 func (ix *Index) openBase(ctx context.Context, path string) (*base, error) {
 	dimensions := 0 // not known before the first answer, unless the index knows
-	if ix.builtin != nil {
-		dimensions = ix.builtin.Dimensions()
+	if ix.local {
+		dimensions = ix.table.Dimensions()
 	}
 	b, err := openBase(ctx, path, ix.embedder.Model(), dimensions)
 	if err != nil {

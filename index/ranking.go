@@ -9,6 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"claudemem/index/embed"
 	"claudemem/index/rank"
 	"claudemem/index/vectors"
 )
@@ -50,13 +51,13 @@ type candidate struct {
 func (ix *Index) Rank(ctx context.Context, r Request) (Answer, error) {
 	const what = "rank records"
 	text := cut(r.Text, maxQueryBytes)
-	vector, pieces := ix.queryVector(ctx, text)
+	vector := ix.queryVector(ctx, text)
 	b, done, err := ix.current()
 	if err != nil {
 		return Answer{}, fault(what, err)
 	}
 	defer done()
-	answer, err := b.rank(ctx, text, r, vector, pieces, ix)
+	answer, err := b.rank(ctx, text, r, vector, ix.table)
 	if damaged(err) {
 		ix.follower.noteDamage()
 	}
@@ -74,19 +75,19 @@ func cut(s string, limit int) string {
 }
 
 // queryVector asks the model for the text's vector; nil when there is none.
-func (ix *Index) queryVector(ctx context.Context, text string) ([]float32, []uint16) {
-	if ix.builtin != nil {
-		pieces := ix.builtin.Pieces(text)
+func (ix *Index) queryVector(ctx context.Context, text string) []float32 {
+	if ix.local {
+		pieces := ix.table.Pieces(text)
 		if len(pieces) == 0 {
-			return nil, nil
+			return nil
 		}
-		return ix.builtin.Vector(pieces), pieces
+		return ix.table.Vector(pieces)
 	}
 	ix.state.mu.Lock()
 	resting := ix.state.embedErr != nil && ix.clock().Sub(ix.state.embedErrAt) < queryRest
 	ix.state.mu.Unlock()
 	if resting || text == "" {
-		return nil, nil
+		return nil
 	}
 	bounded, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
@@ -95,16 +96,16 @@ func (ix *Index) queryVector(ctx context.Context, text string) ([]float32, []uin
 		if ctx.Err() == nil { // otherwise it is the caller who has gone
 			ix.state.update(func(s *state) { s.embedErr, s.embedErrAt = err, ix.clock() })
 		}
-		return nil, nil
+		return nil
 	}
-	return v[0], nil
+	return v[0]
 }
 
 // queryRest is how long queries do not ask a model that has just failed: each
 // would wait for its timeout.
 const queryRest = 30 * time.Second
 
-func (b *base) rank(ctx context.Context, text string, r Request, vector []float32, pieces []uint16, ix *Index) (Answer, error) {
+func (b *base) rank(ctx context.Context, text string, r Request, vector []float32, table *embed.Table) (Answer, error) {
 	c := b.cat
 	answer := Answer{Behind: b.behind()}
 	eligible, n := c.eligible(r.Filter)
@@ -129,9 +130,7 @@ func (b *base) rank(ctx context.Context, text string, r Request, vector []float3
 	}
 	list = slices.DeleteFunc(list, func(x candidate) bool { return x.matched == 0 && !x.semantic })
 	b.combine(list)
-	if ix.builtin != nil {
-		b.compareWords(ix, q, list, pieces)
-	}
+	b.compareWords(table, q, list)
 	answer.Matches = b.matches(q, list)
 	return answer, nil
 }
@@ -299,16 +298,13 @@ func (b *base) order(list []candidate) {
 }
 
 // compareWords adds MaxSim to the best.
-func (b *base) compareWords(ix *Index, q *query, list []candidate, pieces []uint16) {
-	if len(pieces) == 0 || len(list) == 0 {
-		return
-	}
+func (b *base) compareWords(table *embed.Table, q *query, list []candidate) {
 	best := list[:min(rank.MaxSimBest, len(list))]
-	numbers, shares := q.pieceShares(ix.builtin)
+	numbers, shares := q.pieceShares(table)
 	if len(numbers) == 0 {
 		return
 	}
-	comparison := ix.builtin.Compare(numbers)
+	comparison := table.Compare(numbers)
 	cosines := make([]float32, len(numbers))
 	var stored []uint16
 	for i := range best {
