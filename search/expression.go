@@ -20,9 +20,8 @@ const (
 
 // isExpression reports whether a text looks like a full-text expression: operators
 // in capitals between words, NEAR(…), a quoted phrase at the beginning, a prefix*,
-// a column:word.
-// Prose is none, even if it has a word in quotes or shouts AND: as an expression it
-// would demand all of its words.
+// a column:word. Prose is none, even if it has a word in quotes or shouts AND: as an
+// expression it would demand all of its words.
 func isExpression(text string) bool {
 	tokens, ok := lexExpression(text)
 	if !ok || len(tokens) == 0 {

@@ -24,6 +24,12 @@ const (
 	// "decisions about caching" does. By judgement: it lifts such a record over others
 	// that fit about as well and leaves those in the result.
 	typeWeight = 1.25
+
+	// faintLikeness is what a record without a word of the query must have to be a hit
+	// at all: in a small memory the nearest may be far. Measured with the built-in
+	// table on dialogues, where half of all records reach 0.23 with a question: below
+	// 0.2 stood nothing relevant that was among the first ten.
+	faintLikeness = 0.2
 )
 
 // scored is a match with its score and what the score is made of.
@@ -59,7 +65,7 @@ func (s *Searcher) score(p plan, matches []index.Match) []scored {
 	}
 	ranked := make([]scored, 0, len(matches))
 	for _, m := range matches {
-		if !m.Lexical && m.CreatedAt < oldest {
+		if !m.Lexical && (m.CreatedAt < oldest || finite(m.Likeness) < faintLikeness) {
 			continue
 		}
 		ranked = append(ranked, scoreMatch(m, daysBetween(m.CreatedAt, end), p.prefer))

@@ -237,7 +237,9 @@ func TestStaleIndex(t *testing.T) {
 	r.answer = func(index.Request) (index.Answer, error) {
 		gone := index.Match{RecordRef: claudemem.RecordRef{Kind: claudemem.RecordObservation, ID: 999}, Keyword: 1, Lexical: true}
 		other := match(m.hits[2]) // a discovery, which the index holds for a bugfix
-		return index.Answer{Matches: []index.Match{gone, other, match(m.hits[0])}, Semantic: true}, nil
+		right := match(m.hits[0])
+		other.Lexical, right.Lexical = true, true
+		return index.Answer{Matches: []index.Match{gone, other, right}, Semantic: true}, nil
 	}
 	got := find(t, s, claudemem.SearchRequest{Text: "x y", Query: claudemem.Query{Types: []claudemem.ObservationType{"bugfix"}}})
 	if names(got.Hits) != "o10" {
@@ -490,5 +492,15 @@ func BenchmarkSearch(b *testing.B) {
 		if _, err := s.Search(b.Context(), claudemem.SearchRequest{Text: "which alpha did we build for the beta", Explain: true}); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+// TestFaint: what has no word of a text and is not near it in meaning is no hit.
+func TestFaint(t *testing.T) {
+	s, r := searcher(shop(), 0)
+	r.likeness[claudemem.RecordRef{Kind: claudemem.RecordObservation, ID: 42}] = faintLikeness
+	r.likeness[claudemem.RecordRef{Kind: claudemem.RecordObservation, ID: 15}] = faintLikeness - 0.01
+	if got := names(find(t, s, claudemem.SearchRequest{Text: "zebra"}).Hits); got != "o42" {
+		t.Errorf("got %s, want o42", got)
 	}
 }
