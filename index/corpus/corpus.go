@@ -58,12 +58,17 @@ func (c *Corpus) random(kind, n int) *rand.Rand {
 	return rand.New(rand.NewPCG(c.seed, uint64(kind)<<56|uint64(n)))
 }
 
-// Observations, Sessions, Prompts and Summaries tell how many there are.
+// Observations tells how many there are.
 func (c *Corpus) Observations() int { return c.observations }
 
 // Sessions tells how many sessions the observations belong to.
 func (c *Corpus) Sessions() int {
 	return (c.observations + sessionObservations - 1) / sessionObservations
+}
+
+// SessionObservations tells which observations a session has: from first to before last.
+func (c *Corpus) SessionObservations(session int) (first, last int) {
+	return session * sessionObservations, min((session+1)*sessionObservations, c.observations)
 }
 
 // Prompts tells how many prompts those have.
