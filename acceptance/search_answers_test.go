@@ -95,6 +95,25 @@ func TestAnswersOfTheAPI(t *testing.T) {
 			t.Fatalf("prompt: %d %v %s", status, err, body)
 		}
 	}
+	edited := func(session, file, at string) {
+		status, body, err := client.send(http.MethodPost, "/api/sessions/observations", map[string]any{
+			"host": "raw", "host_session_id": session, "project": "/home/dev/tally", "cwd": "/home/dev/tally", "tool_name": "Edit",
+			"tool_input": map[string]any{"file_path": file, "old_string": "round(l)", "new_string": "l"}, "tool_response": map[string]any{"filePath": file},
+			"tool_use_id": "t1", "prompt_id": session + day(2, 9, 0), "occurred_at": mustMillis(t, at),
+		})
+		if err != nil || status >= 300 {
+			t.Fatalf("tool: %d %v %s", status, err, body)
+		}
+	}
+	stop := func(session, text, at string) {
+		status, body, err := client.send(http.MethodPost, "/api/sessions/summarize", map[string]any{
+			"host": "raw", "host_session_id": session, "project": "/home/dev/tally", "cwd": "/home/dev/tally",
+			"last_assistant_message": text, "prompt_id": session + day(2, 9, 0), "occurred_at": mustMillis(t, at),
+		})
+		if err != nil || status >= 300 {
+			t.Fatalf("stop: %d %v %s", status, err, body)
+		}
+	}
 	write := func(n note) {
 		n.Project = "/home/dev/tally"
 		if _, err := client.add(n); err != nil {
@@ -102,6 +121,9 @@ func TestAnswersOfTheAPI(t *testing.T) {
 		}
 	}
 	prompt("one", "Why does the invoice total drift by a cent?", day(2, 9, 0))
+	edited("one", "internal/invoice/total.go", day(2, 9, 5))
+	stop("one", "The lines are rounded before they are added; I now round the sum once.", day(2, 9, 8))
+	m.settle(30 * time.Second) // the turn becomes the first observation
 	write(note{Title: "Totals drift because lines are rounded before they are added", Subtitle: "sum first, round once", Type: "discovery",
 		Narrative: "InvoiceTotal rounds every line. Half cents add up over long invoices.", Facts: []string{"100 lines drift by up to 50 cents"},
 		Concepts: []string{"problem-solution"}, Files: []string{"internal/invoice/total.go"}, CreatedAt: day(2, 9, 10)})
@@ -116,12 +138,12 @@ func TestAnswersOfTheAPI(t *testing.T) {
 	m.indexed(60 * time.Second)
 
 	var got strings.Builder
-	got.WriteString("# What the search routes answer\n\nA memory of two prompts and four observations that were written down.\n")
+	got.WriteString("# What the search routes answer\n\nA memory of two prompts, a turn that was distilled, and four observations that were written down.\n")
 	for _, ask := range []struct{ path, query string }{
 		{"/api/search", "query=cent+rounding&project=tally"},
 		{"/api/search", "project=tally&type=decision,feature"},
 		{"/api/search/by-file", "file=internal/invoice&project=tally"},
-		{"/api/search/timeline", "anchor=2&depth_before=2&depth_after=2"},
+		{"/api/search/timeline", "anchor=3&depth_before=2&depth_after=2"},
 		{"/api/search/timeline", "anchor=S2&depth_before=1&depth_after=10"},
 		{"/api/search/timeline", "anchor=2026-03-03T00:00:00Z&depth_before=1&depth_after=1"},
 		{"/api/search/timeline-by-query", "query=Retry-After+bank&depth_before=1&depth_after=1"},
