@@ -41,6 +41,9 @@ func (r *reading) periodAt(words []word) (n int, p period, iso bool) {
 
 // isoPeriod reads 2026-01-02, 2026-01 and a date with a time.
 func (r *reading) isoPeriod(w word) (period, bool) {
+	if len(w.raw) < len("2006-01") || w.raw[0] != '2' {
+		return period{}, false // spares the most words three tries
+	}
 	loc := r.now.Location()
 	if t, err := time.ParseInLocation("2006-01-02", w.raw, loc); err == nil && sensible(t) {
 		return period{from: t, to: t.AddDate(0, 0, 1)}, true

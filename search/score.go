@@ -111,7 +111,7 @@ func finite(v float64) float64 {
 
 // explain says how the score came to be; its arithmetic is that of scoreMatch, step
 // by step, so that it adds up exactly.
-func (r scored) explain() *claudemem.Explanation {
+func (r *scored) explain() *claudemem.Explanation {
 	likeness := "nothing alike"
 	if r.Likeness > 0 {
 		likeness = fmt.Sprintf("cosine %.3f × %g", r.Likeness, rank.LikenessWeight)

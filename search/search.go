@@ -86,14 +86,14 @@ func (s *Searcher) Search(ctx context.Context, r claudemem.SearchRequest) (claud
 		return claudemem.SearchResult{}, fmt.Errorf("search records: %w", err)
 	}
 	// The text is not logged: a query may say what its answers must not.
-	s.logger.Debug("search", "hits", len(result.Hits), "total", result.Total, "ranked", len(f.scores), "took", s.clock().Sub(started))
+	s.logger.Debug("search", "hits", len(result.Hits), "total", result.Total, "took", s.clock().Sub(started))
 	return result, nil
 }
 
 // found is a page before its records are read.
 type found struct {
 	refs       []claudemem.RecordRef
-	scores     map[claudemem.RecordRef]scored // of the refs that the ranking knows
+	scores     map[claudemem.RecordRef]*scored // of the refs; nil for those that only the filter found
 	total      int
 	understood claudemem.Understood
 	filter     index.Filter // what the hits must still pass when they are read
@@ -325,11 +325,10 @@ func (s *Searcher) page(ctx context.Context, p plan, filter index.Filter, answer
 		}
 		ranked = byTime(ranked, p.order)
 	}
-	f := found{understood: p.understood, filter: filter, total: len(ranked), scores: make(map[claudemem.RecordRef]scored, len(ranked))}
+	f := found{understood: p.understood, filter: filter, total: len(ranked)}
 	refs := make([]claudemem.RecordRef, len(ranked))
 	for i, m := range ranked {
 		refs[i] = m.RecordRef
-		f.scores[m.RecordRef] = m
 	}
 	wanted := p.query.Offset + p.query.Limit
 	if wanted < 0 { // the sum ran over
@@ -344,6 +343,15 @@ func (s *Searcher) page(ctx context.Context, p plan, filter index.Filter, answer
 		}
 	}
 	f.refs = cutPage(refs, p.query.Offset, p.query.Limit)
+	f.scores = make(map[claudemem.RecordRef]*scored, len(f.refs))
+	for _, ref := range f.refs {
+		f.scores[ref] = nil
+	}
+	for i := range ranked {
+		if _, ok := f.scores[ranked[i].RecordRef]; ok {
+			f.scores[ranked[i].RecordRef] = &ranked[i]
+		}
+	}
 	return f, nil
 }
 
@@ -387,7 +395,7 @@ func (s *Searcher) read(ctx context.Context, f found, explain bool) ([]claudemem
 		if !passes(h, f.filter) {
 			continue
 		}
-		if m, ok := f.scores[h.RecordRef]; ok {
+		if m := f.scores[h.RecordRef]; m != nil {
 			h.Score = m.score
 			if explain {
 				h.Why = m.explain()

@@ -2,7 +2,6 @@ package search
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"regexp"
 	"strconv"
@@ -102,7 +101,7 @@ func (s *Searcher) observationAnchor(ctx context.Context, id int64) (item claude
 
 func (s *Searcher) sessionAnchor(ctx context.Context, id claudemem.SessionID) (item claudemem.TimelineItem, name string, err error) {
 	session, err := s.records.Session(ctx, id)
-	if claudemem.CodeOf(err) == claudemem.CodeNotFound && !errors.Is(err, context.Canceled) {
+	if claudemem.CodeOf(err) == claudemem.CodeNotFound {
 		return item, "", claudemem.Errorf(claudemem.CodeNotFound, "there is no session S%d", id).WithHint(anchorHint)
 	}
 	if err != nil {
@@ -138,7 +137,7 @@ func (s *Searcher) textAnchor(ctx context.Context, text, project string) (item c
 		return item, "", err
 	}
 	// What only the filter found is no hit of a text that is searched for.
-	if f.understood.Text == "" || len(f.refs) > 0 && f.scores[f.refs[0]].score > 0 {
+	if f.understood.Text == "" || len(f.refs) > 0 && f.scores[f.refs[0]] != nil {
 		hits, err := s.read(ctx, f, false)
 		if err != nil {
 			return item, "", err
