@@ -1,6 +1,9 @@
 package vectors
 
-import "math/bits"
+import (
+	"iter"
+	"math/bits"
+)
 
 // Documents is a set of document numbers, a bit each; nil is the empty set.
 type Documents []uint64
@@ -18,6 +21,19 @@ func (d *Documents) Add(document uint32) {
 func (d Documents) Has(document uint32) bool {
 	word := int(document >> 6)
 	return word < len(d) && d[word]>>(document&63)&1 == 1
+}
+
+// All yields the documents of the set in order.
+func (d Documents) All() iter.Seq[uint32] {
+	return func(yield func(uint32) bool) {
+		for i, word := range d {
+			for ; word != 0; word &= word - 1 {
+				if !yield(uint32(i)<<6 + uint32(bits.TrailingZeros64(word))) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // Len counts the documents of the set.

@@ -35,8 +35,8 @@ const (
 	// maxDimensions is what the largest models of 2026 have. With more, a sum of
 	// products of search could pass 31 bits: 4096 × 127 × queryLevels is below 2^31.
 	maxDimensions = 4096
-	// maxSlots bounds the memory that one wrong slot number can take. SQLite gives
-	// numbers in order, so this is 50 million observations.
+	// maxSlots bounds the memory that one wrong number of a slot or a document can
+	// take. SQLite gives numbers in order, so this is 50 million observations.
 	maxSlots = 1 << 28
 )
 
@@ -133,7 +133,7 @@ func quantise(values []byte, v []float32) float32 {
 // code and values are the record's own bytes.
 func (s *Set) decode(record []byte) (document uint32, scale float32, code, values []byte, ok bool) {
 	document = binary.LittleEndian.Uint32(record[4:])
-	if document == 0 || crc32.Checksum(record[4:], castagnoli) != binary.LittleEndian.Uint32(record) {
+	if document == 0 || document >= maxSlots || crc32.Checksum(record[4:], castagnoli) != binary.LittleEndian.Uint32(record) {
 		return 0, 0, nil, nil, false
 	}
 	split := recordHead + 8*s.coder.words

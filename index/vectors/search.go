@@ -33,6 +33,9 @@ const (
 	gapBytes = 4 << 10
 	// readBytes is what is read at once at most.
 	readBytes = 256 << 10
+	// scanPerDocument is how many slots are looked through in the time that it takes
+	// to find those of one document and put them in order.
+	scanPerDocument = 64
 	// parallelSlots is how many slots one goroutine scans at least.
 	parallelSlots = 1 << 18
 )
@@ -63,6 +66,31 @@ func (s *Set) Search(query []float32, eligible Documents, n int) []Match {
 		places = s.nearest(q.code, places, wanted)
 	}
 	return best(s.compare(q, places), n)
+}
+
+// Compare returns the best fragment of each of these documents that has one, the
+// best first.
+func (s *Set) Compare(query []float32, documents ...uint32) []Match {
+	if len(query) != s.dims {
+		return nil
+	}
+	q, ok := s.prepare(query)
+	if !ok {
+		return nil
+	}
+	places := make([]place, 0, 8*len(documents))
+	s.memory.RLock()
+	for _, d := range documents {
+		places = s.slotsOf(places, d)
+	}
+	s.memory.RUnlock()
+	return best(s.compare(q, inOrder(places)), len(documents))
+}
+
+// inOrder sorts places by their slots and leaves each only once.
+func inOrder(places []place) []place {
+	slices.SortFunc(places, func(a, b place) int { return cmp.Compare(a.slot, b.slot) })
+	return slices.Compact(places)
 }
 
 // prepared is a query as it is compared.
@@ -105,6 +133,19 @@ func (s *Set) gather(eligible Documents, limit int) (places []place, all bool) {
 	defer s.memory.RUnlock()
 	if eligible == nil && s.used > limit {
 		return nil, false
+	}
+	if eligible != nil {
+		switch n := eligible.Len(); {
+		case n == 0:
+			return nil, true
+		case n*scanPerDocument < s.used:
+			for document := range eligible.All() {
+				if places = s.slotsOf(places, document); len(places) > limit {
+					return nil, false
+				}
+			}
+			return inOrder(places), true
+		}
 	}
 	for number, c := range s.chunks {
 		if c == nil {
@@ -331,6 +372,9 @@ func dot(q []int32, v []byte) int32 {
 func best(matches []Match, n int) []Match {
 	// To order all of 20,000 would take longer than to compare them: the first few
 	// times n have n documents, unless these have very many fragments.
+	if n == 0 {
+		return nil
+	}
 	for most := 4 * n; ; most *= 4 {
 		part := matches
 		if most < len(matches) {

@@ -18,6 +18,7 @@ const chunkSlots = 1 << 14
 
 type chunk struct {
 	documents [chunkSlots]uint32 // 0: empty
+	next      [chunkSlots]uint32 // another slot of the document, plus one; 0: none
 	codes     []uint64           // of all slots, one after the other
 }
 
@@ -40,6 +41,9 @@ type Set struct {
 	memory sync.RWMutex
 	chunks []*chunk
 	used   int
+	// heads are the beginnings of the lists that next continues, by document, in
+	// pieces like chunks.
+	heads []*[chunkSlots]uint32
 }
 
 // Open opens the file at path for vectors of a model, or starts it. A file that
@@ -120,13 +124,54 @@ func (s *Set) enter(slot, document uint32, code []byte) {
 		c = &chunk{codes: make([]uint64, chunkSlots*s.coder.words)}
 		s.chunks[number] = c
 	}
-	if c.documents[at] == 0 {
-		s.used++
+	if c.documents[at] != 0 {
+		s.unlink(slot)
 	}
+	s.used++
 	c.documents[at] = document
+	head := s.head(document)
+	c.next[at], *head = *head, slot+1
 	for i := range s.coder.words {
 		c.codes[at*s.coder.words+i] = binary.LittleEndian.Uint64(code[8*i:])
 	}
+}
+
+// head is the beginning of a document's list.
+func (s *Set) head(document uint32) *uint32 {
+	number := int(document / chunkSlots)
+	if number >= len(s.heads) {
+		s.heads = append(s.heads, make([]*[chunkSlots]uint32, number+1-len(s.heads))...)
+	}
+	if s.heads[number] == nil {
+		s.heads[number] = new([chunkSlots]uint32)
+	}
+	return &s.heads[number][document%chunkSlots]
+}
+
+// unlink takes a slot that is in use out of its document's list and empties it.
+func (s *Set) unlink(slot uint32) {
+	c, at := s.chunks[slot/chunkSlots], slot%chunkSlots
+	link := s.head(c.documents[at])
+	for *link != slot+1 {
+		link = &s.chunks[(*link-1)/chunkSlots].next[(*link-1)%chunkSlots]
+	}
+	*link = c.next[at]
+	c.documents[at], c.next[at] = 0, 0
+	s.used--
+}
+
+// slotsOf appends the places of a document.
+func (s *Set) slotsOf(places []place, document uint32) []place {
+	number := int(document / chunkSlots)
+	if number >= len(s.heads) || s.heads[number] == nil {
+		return places
+	}
+	for link := s.heads[number][document%chunkSlots]; link != 0; {
+		slot := link - 1
+		places = append(places, place{slot: slot, document: document})
+		link = s.chunks[slot/chunkSlots].next[slot%chunkSlots]
+	}
+	return places
 }
 
 // Path is where the file is.
@@ -173,8 +218,8 @@ func (s *Set) Put(slot, document uint32, vector []float32) error {
 		return errors.New("put vector: opened for reading only")
 	case len(vector) != s.dims:
 		return fmt.Errorf("put vector: %d dimensions instead of %d", len(vector), s.dims)
-	case document == 0:
-		return errors.New("put vector: no document")
+	case document == 0 || document >= maxSlots:
+		return fmt.Errorf("put vector: document %d is out of range", document)
 	case slot >= maxSlots:
 		return fmt.Errorf("put vector: slot %d is out of range", slot)
 	}
@@ -274,9 +319,8 @@ func (s *Set) delete(slots []uint32) error {
 			continue
 		}
 		c, at := s.chunks[slot/chunkSlots], int(slot%chunkSlots)
-		c.documents[at] = 0
 		clear(c.codes[at*s.coder.words : (at+1)*s.coder.words])
-		s.used--
+		s.unlink(slot)
 	}
 	s.memory.Unlock()
 	// Beyond the end there is nothing to overwrite. A slot in the file that memory
@@ -337,7 +381,7 @@ func (s *Set) Reset() error {
 	clear(s.pending)
 	s.records = s.records[:0]
 	s.memory.Lock()
-	s.chunks, s.used = nil, 0
+	s.chunks, s.heads, s.used = nil, nil, 0
 	s.memory.Unlock()
 	return startFile(s.file, s.model, s.dims)
 }
@@ -376,7 +420,7 @@ func (s *Set) Close() error {
 	s.closed = true
 	err := s.sync()
 	s.memory.Lock()
-	s.chunks, s.used = nil, 0
+	s.chunks, s.heads, s.used = nil, nil, 0
 	s.memory.Unlock()
 	return errors.Join(err, s.file.Close())
 }

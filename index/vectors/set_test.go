@@ -108,6 +108,21 @@ func TestSearchReturnsDocumentsByTheirBestFragment(t *testing.T) {
 	}
 }
 
+func TestDocuments(t *testing.T) {
+	var d vectors.Documents
+	want := []uint32{0, 1, 63, 64, 700, 4000}
+	for _, n := range want {
+		d.Add(n)
+		d.Add(n)
+	}
+	if got := slices.Collect(d.All()); !slices.Equal(got, want) || d.Len() != len(want) {
+		t.Errorf("got %v, %d of them, want %v", got, d.Len(), want)
+	}
+	if !d.Has(63) || d.Has(62) || d.Has(math.MaxUint32) {
+		t.Error("Has does not tell what was added")
+	}
+}
+
 func TestSearchRefusesWhatIsNoQuery(t *testing.T) {
 	s := open(t, newPath(t), "m", 3)
 	put(t, s, 1, 1, []float32{1, 0, 0})
@@ -128,11 +143,12 @@ func TestSearchRefusesWhatIsNoQuery(t *testing.T) {
 func TestPutRefusesWhatCannotBeKept(t *testing.T) {
 	s := open(t, newPath(t), "m", 2)
 	for name, err := range map[string]error{
-		"short":       s.Put(1, 1, []float32{1}),
-		"infinite":    s.Put(1, 1, []float32{1, float32(math.Inf(-1))}),
-		"no number":   s.Put(1, 1, []float32{1, float32(math.NaN())}),
-		"no document": s.Put(1, 0, []float32{1, 1}),
-		"far slot":    s.Put(math.MaxUint32, 1, []float32{1, 1}),
+		"short":        s.Put(1, 1, []float32{1}),
+		"infinite":     s.Put(1, 1, []float32{1, float32(math.Inf(-1))}),
+		"no number":    s.Put(1, 1, []float32{1, float32(math.NaN())}),
+		"no document":  s.Put(1, 0, []float32{1, 1}),
+		"far document": s.Put(1, math.MaxUint32, []float32{1, 1}),
+		"far slot":     s.Put(math.MaxUint32, 1, []float32{1, 1}),
 	} {
 		if err == nil {
 			t.Errorf("%s: got no error", name)
@@ -507,6 +523,13 @@ func TestProperty(t *testing.T) {
 						t.Fatalf("document %d: got %f, want %f", m.Document, m.Cosine, best[m.Document])
 					}
 				}
+				if compared := s.Compare(query, 1, 2, 3, 4, 5, 6, 7, 8, 9, 9, 77, math.MaxUint32); !slices.Equal(compared, got) {
+					t.Fatalf("compared: got %v, want %v", compared, got)
+				}
+				eligible := vectors.Documents{1 << 7}
+				if one, want := s.Search(query, eligible, 3), s.Compare(query, 7); !slices.Equal(one, want) {
+					t.Fatalf("document 7: got %v, want %v", one, want)
+				}
 			},
 		})
 		if err := s.Close(); err != nil {
@@ -555,6 +578,7 @@ func TestOneWriterManySearchers(t *testing.T) {
 				}
 				s.Len()
 				s.Document(uint32(n % 3000))
+				s.Compare(query, 1, 2, 3)
 			}
 		})
 	}
