@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"claudemem"
 )
@@ -82,6 +83,15 @@ func observationNumber(text string) (claudemem.ObservationID, error) {
 	return claudemem.ObservationID(id), nil
 }
 
+// What a memory may have of each: many times what anybody writes down, and few
+// enough that one memory is no burden to a search.
+const (
+	maxFacts    = 200
+	maxConcepts = 50
+	maxPaths    = 1000
+	maxType     = 40 // bytes
+)
+
 // memoryBody is an observation that a person or an agent writes down.
 type memoryBody struct {
 	Title         string           `json:"title"`
@@ -147,6 +157,17 @@ func (b memoryBody) observation() (claudemem.NewObservation, error) {
 	if n.Type == "" {
 		n.Type = claudemem.TypeDiscovery
 	}
+	if err := checkType(n.Type); err != nil {
+		return n, err
+	}
+	for _, list := range []struct {
+		name         string
+		length, most int
+	}{{"facts", len(b.Facts), maxFacts}, {"concepts", len(b.Concepts), maxConcepts}, {"files", len(b.Files) + len(b.FilesRead) + len(b.FilesModified), maxPaths}} {
+		if list.length > list.most {
+			return n, claudemem.Errorf(claudemem.CodeInvalid, "%d %s", list.length, list.name).WithHint("at most " + strconv.Itoa(list.most) + "; write several memories")
+		}
+	}
 	for _, list := range []struct {
 		paths []string
 		role  claudemem.FileRole
@@ -178,6 +199,14 @@ func (b memoryBody) observation() (claudemem.NewObservation, error) {
 		return n, claudemem.Errorf(claudemem.CodeInvalid, "created_at is %.40q", at).WithHint("created_at " + momentForms)
 	}
 	return n, nil
+}
+
+// checkType refuses what cannot be a type. Modes name their own, so there is no list.
+func checkType(t claudemem.ObservationType) error {
+	if t == "" || len(t) > maxType || strings.ContainsFunc(string(t), func(r rune) bool { return r == ',' || unicode.IsSpace(r) || unicode.IsControl(r) }) {
+		return claudemem.Errorf(claudemem.CodeInvalid, "type is %.40q", string(t)).WithHint("type is bugfix, feature, refactor, change, discovery, decision or another word of the mode")
+	}
+	return nil
 }
 
 var errMoment = claudemem.Errorf(claudemem.CodeInvalid, "no moment")
@@ -231,6 +260,13 @@ func (a *api) editMemory(w http.ResponseWriter, r *http.Request, _ params) error
 	}
 	if edit.Title != nil && strings.TrimSpace(*edit.Title) == "" {
 		return claudemem.Errorf(claudemem.CodeInvalid, "the title is empty").WithHint("leave title out to keep it")
+	}
+	if edit.Type != nil {
+		lower := claudemem.ObservationType(strings.ToLower(strings.TrimSpace(string(*edit.Type))))
+		if err := checkType(lower); err != nil {
+			return err
+		}
+		edit.Type = &lower
 	}
 	changed, err := a.Keeper.EditObservation(r.Context(), id, edit)
 	if err != nil {

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"encoding/json"
+	"net/http"
 	"net/http/httptest"
 	"slices"
 	"strings"
@@ -11,7 +12,7 @@ import (
 // asked is what the handler answers a socket client, without a server between.
 func asked(t testing.TB, f *fakeWorker, path string) answer {
 	t.Helper()
-	r := httptest.NewRequest("GET", "http://localhost/", nil)
+	r := httptest.NewRequest(http.MethodGet, "http://localhost/", nil)
 	target, query, _ := strings.Cut(path, "?")
 	r.URL.Path, r.URL.RawQuery = target, query // as it came, whatever it is
 	ctx, cancel := contextWithLink(r)
@@ -95,7 +96,7 @@ func TestOpenAPIIsTheRoutes(t *testing.T) {
 				t.Errorf("%s: parameter %s is not documented", name, p.name)
 			}
 			for _, other := range r.params {
-				if slices.Contains(other.also, p.name) && other.name != p.name && !(other.name == "project_path") {
+				if slices.Contains(other.also, p.name) && other.name != p.name {
 					t.Errorf("%s: %s is another name of %s and a parameter too", name, p.name, other.name)
 				}
 			}

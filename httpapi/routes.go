@@ -191,7 +191,7 @@ func (a *api) recordRoutes() []route {
 			params: []param{observationID}, answer: hidden{}},
 		{method: "POST", path: "/api/observations/{id}/restore", handle: a.restoreMemory, about: "brings a hidden observation back", params: []param{observationID}, answer: fullResult{}, example: "{}"},
 
-		{method: "GET", path: "/api/sessions", handle: a.listSessions, about: "sessions, the most recently updated first", params: paged(),
+		{method: "GET", path: "/api/sessions", handle: a.listSessions, about: "sessions, the most recently updated first", params: dated(),
 			answer: page[digestResult]{Results: []digestResult{{Summary: &recentSummary{}}}}, example: "project=tally"},
 		{method: "GET", path: "/api/sessions/{id}", handle: a.getSession, about: "a session with its records, the oldest first", params: []param{sessionIDP},
 			answer: wholeSession{Prompts: []fullPromptResult{{}}, Summaries: []fullSummaryResult{{}}, Observations: []indexResult{{}}}},

@@ -121,6 +121,8 @@ func TestGoldenSearch(t *testing.T) {
 		{name: "memory-add-nowhere", method: "POST", path: "/api/observations", body: `{"narrative":"x"}`},
 		{name: "memory-add-bad-time", method: "POST", path: "/api/observations", body: `{"project":"p","narrative":"x","created_at":"yesterday"}`},
 		{name: "memory-add-origin", method: "POST", path: "/api/observations", body: `{"project":"p","narrative":"x","origin":"observer"}`},
+		{name: "memory-add-type", method: "POST", path: "/api/observations", body: `{"project":"p","narrative":"x","type":"bug fix"}`},
+		{name: "memory-edit-type", method: "PATCH", path: "/api/observations/124", body: `{"type":""}`},
 		{name: "memory-edit", method: "PATCH", path: "/api/observations/124", body: `{"title":"Totals were off by a cent"}`},
 		{name: "memory-edit-nothing", method: "PATCH", path: "/api/observations/124", body: `{"hidden":true}`},
 		{name: "memory-edit-title", method: "PATCH", path: "/api/observations/124", body: `{"title":" "}`},

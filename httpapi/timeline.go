@@ -16,10 +16,8 @@ type timelinePage struct {
 	Timeline        []timelineItem   `json:"timeline"`
 }
 
-// kindAnchor is an item that is a moment or a session and no record.
-const kindAnchor claudemem.RecordKind = "anchor"
-
-// timelineItem is a record in time; what a kind does not have is left out.
+// timelineItem is a record in time, or with the kind "anchor" a moment or a session
+// without a record; what a kind does not have is left out.
 type timelineItem struct {
 	Kind           claudemem.RecordKind      `json:"kind"`
 	IsAnchor       bool                      `json:"is_anchor,omitempty"`
