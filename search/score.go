@@ -54,10 +54,14 @@ const (
 // score puts an answer's matches in order, the best first, at most RankedPool.
 func (s *Searcher) score(p plan, matches []index.Match) []scored {
 	now := claudemem.MillisOf(s.clock())
-	// Who asks for last March wants what was new then.
+	// Who asks for last March wants what was new then. A range that ends in the future
+	// ends now, or with the newest record: this machine's clock may be behind theirs.
 	end := now
-	if p.query.Until != 0 {
-		end = min(end, p.query.Until)
+	if until := p.query.Until; until != 0 {
+		for i := range matches {
+			end = max(end, matches[i].CreatedAt)
+		}
+		end = min(end, until)
 	}
 	var oldest claudemem.Millis
 	if days := s.recencyDays(); days > 0 && !p.dated() {

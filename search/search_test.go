@@ -129,7 +129,7 @@ func TestRecencyDays(t *testing.T) {
 func TestRecencyPrior(t *testing.T) {
 	m := &memory{}
 	m.observe(1, noon.AddDate(0, 0, -60), title("alpha"))
-	m.observe(2, noon.AddDate(0, 0, 5), title("alpha")) // the clock was set back
+	m.observe(2, noon.Add(5*day), title("alpha")) // the clock was set back
 	s, _ := searcher(m, 0)
 	recency := func(r claudemem.SearchRequest, id int64) float64 {
 		r.Text, r.Explain = "alpha", true
@@ -147,6 +147,11 @@ func TestRecencyPrior(t *testing.T) {
 	until := claudemem.MillisOf(noon.AddDate(0, 0, -30))
 	if got := recency(claudemem.SearchRequest{Query: claudemem.Query{Until: until}}, 1); got != 1.1 {
 		t.Errorf("30 days before the end of the range: got %v, want 1.1", got)
+	}
+	later := claudemem.MillisOf(noon.AddDate(10, 0, 0))
+	m.observe(3, noon.Add(35*day), title("alpha"))
+	if got := recency(claudemem.SearchRequest{Query: claudemem.Query{Until: later}}, 2); got != 1.1 {
+		t.Errorf("30 days before the newest of a range without end: got %v, want 1.1", got)
 	}
 	if got := recency(claudemem.SearchRequest{}, 2); got != 1.2 {
 		t.Errorf("in the future: got %v, want 1.2", got)
