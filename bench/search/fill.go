@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"sync"
@@ -116,27 +117,27 @@ func enter(ctx context.Context, s *store.Store, c *corpus.Corpus, session int) e
 	return s.Confirm(ctx, claim, outcome)
 }
 
-// build builds the index from nothing, as after an update of the program.
+// build builds the index from nothing, as after an update of the program, unless
+// an earlier run has kept it.
 func build(ctx context.Context, r run) (f figures, err error) {
+	done := filepath.Join(r.Dir, "built")
+	if _, err := os.Stat(done); err == nil && !r.Rebuild {
+		return f, nil
+	}
+	old, err := filepath.Glob(filepath.Join(r.Dir, "index.*"))
+	if err != nil {
+		return f, err
+	}
+	for _, path := range append(old, done) {
+		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return f, err
+		}
+	}
 	s, err := store.Open(ctx, memoryPath(r), store.Options{})
 	if err != nil {
 		return f, err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	if r.Observations > keepIndexAbove {
-		if info, err := os.Stat(indexPath(r)); err == nil && info.Size() > 0 {
-			return f, nil
-		}
-	}
-	old, err := filepath.Glob(indexPath(r) + "*")
-	if err != nil {
-		return f, err
-	}
-	for _, path := range old {
-		if err := os.Remove(path); err != nil {
-			return f, err
-		}
-	}
 	before := cpuTime()
 	began := time.Now()
 	ix, err := index.Open(ctx, indexPath(r), s, index.Options{})
@@ -151,5 +152,5 @@ func build(ctx context.Context, r run) (f figures, err error) {
 	f.BuildPeak = memoryOf("VmHWM")
 	status := ix.Status()
 	f.Documents, f.Fragments = status.Documents, status.Fragments
-	return f, nil
+	return f, os.WriteFile(done, nil, 0o600)
 }

@@ -3,7 +3,7 @@
 //
 //	go run ./bench/search                          100,000 observations
 //	go run ./bench/search -n 10000,100000          and how the times grow
-//	go run ./bench/search -n 1000000 -dir /big     keeps the memory for the next run
+//	go run ./bench/search -n 1000000 -dir /big     keeps memory and index for the next run
 //
 // The memory is made by package corpus and entered as a host's sessions are:
 // prompts, turns, what came of them. Three processes work one after the other, so
@@ -31,6 +31,7 @@ type run struct {
 	Observations int    `json:"observations"`
 	Rounds       int    `json:"rounds"`
 	Seed         uint64 `json:"seed"`
+	Rebuild      bool   `json:"rebuild,omitempty"`
 	Profile      string `json:"profile,omitempty"`
 }
 
@@ -38,6 +39,7 @@ func main() {
 	sizes := flag.String("n", "100000", "numbers of observations, separated by commas")
 	rounds := flag.Int("rounds", 400, "measured requests of each kind")
 	dir := flag.String("dir", "", "where the memories are kept for the next run; none: a temporary directory")
+	rebuild := flag.Bool("rebuild", false, "build the index anew that an earlier run kept")
 	seed := flag.Uint64("seed", 1, "of the corpus")
 	profile := flag.String("cpuprofile", "", "file for a CPU profile of the process that serves")
 	keep := flag.Bool("no-bars", false, "report only: exit 0 whatever the figures")
@@ -49,7 +51,7 @@ func main() {
 	if *phase != "" {
 		err = work(ctx, *phase)
 	} else {
-		met, err = bench(ctx, *sizes, run{Dir: *dir, Rounds: *rounds, Seed: *seed, Profile: *profile})
+		met, err = bench(ctx, *sizes, run{Dir: *dir, Rounds: *rounds, Seed: *seed, Rebuild: *rebuild, Profile: *profile})
 	}
 	stop()
 	if err != nil {

@@ -30,9 +30,6 @@ const (
 	// below growthFloor nobody notices and the noise is larger.
 	growthBar   = 3
 	growthFloor = time.Millisecond
-	// keepIndexAbove is from how many observations an index that is there is used
-	// again: building it takes minutes.
-	keepIndexAbove = 500_000
 )
 
 func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
