@@ -154,7 +154,10 @@ func (p *printer) observation(o *claudemem.Observation) {
 	if o.Subtitle != "" {
 		p.printf("%s\n", oneLine(o.Subtitle, 0))
 	}
-	where := []string{string(o.Type), p.ago(o.CreatedAt), labelOf(o.ProjectPath), fmt.Sprintf("S%d prompt %d", o.Session, o.PromptNumber)}
+	where := []string{string(o.Type), p.ago(o.CreatedAt), labelOf(o.ProjectPath), fmt.Sprintf("S%d", o.Session)}
+	if o.PromptNumber > 0 { // none when it was written down by hand
+		where[len(where)-1] += fmt.Sprintf(" prompt %d", o.PromptNumber)
+	}
 	if o.Branch != "" {
 		where = append(where, "branch "+oneLine(o.Branch, 60))
 	}

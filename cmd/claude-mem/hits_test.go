@@ -18,7 +18,7 @@ func TestPrintHits(t *testing.T) {
 	ago := func(d time.Duration) claudemem.Millis { return claudemem.MillisOf(now.Add(-d)) }
 	hits := []hitJSON{
 		{recordJSON: recordJSON{Kind: "observation", ID: 12, Type: claudemem.TypeBugfix, Title: "Round the total once", Subtitle: "sum first",
-			Project: "tally", CreatedAtEpoch: ago(2 * time.Hour)},
+			Project: "tally", SessionDBID: 4, CreatedAtEpoch: ago(2 * time.Hour)},
 			Why: &claudemem.Explanation{Parts: []claudemem.ScorePart{{Name: "keyword", Value: .5}, {Name: "likeness", Value: .25}},
 				Factors: []claudemem.ScorePart{{Name: "recency", Value: 1.2}}, Words: []string{"round", "total"}, Fragment: "fact_0"}},
 		{recordJSON: recordJSON{Kind: "summary", ID: 3, Title: "Fix the totals", Project: "tally", SessionDBID: 4, CreatedAtEpoch: ago(26 * time.Hour)},
@@ -41,7 +41,7 @@ func TestPrintHits(t *testing.T) {
 			"▶     1d ago  § Fix the totals S4 tally\n" +
 			"▶     1d ago  › why [31mdrift? S4 tally\n"},
 		{"in full", func(p *printer, h *hitJSON) { p.hitInFull(h) }, "" +
-			"● Round the total once  #12\nsum first\nbugfix · 2h ago · tally · S0 prompt 0\n" +
+			"● Round the total once  #12\nsum first\nbugfix · 2h ago · tally · S4\n" +
 			"§ Fix the totals  S4\nsummary · 1d ago · tally\n   Learned: Half cents add up.\n" +
 			"› why [31mdrift?  S4\nprompt · 1d ago · tally\n\nwhy drift?\nby a cent\n"},
 		{"explained", func(p *printer, h *hitJSON) {
