@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -221,6 +223,25 @@ func TestHelpExamplesWork(t *testing.T) {
 		if r.method == "GET" && r.example != "" {
 			if got := asked(t, f, r.path+"?"+r.example); got.status != 200 {
 				t.Errorf("%s?%s: status %d: %s", r.path, r.example, got.status, got.body)
+			}
+		}
+	}
+}
+
+// docs/http-api.md has every route: its path, or as one of a row its last part.
+func TestRoutesAreInTheManual(t *testing.T) {
+	manual, err := os.ReadFile(filepath.Join("..", "docs", "http-api.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range newAPI(newFakeWorker().deps(), Options{}).routes() {
+		last := r.path[strings.LastIndexByte(r.path, '/'):]
+		if text := string(manual); !strings.Contains(text, r.method+" `"+r.path+"`") && !strings.Contains(text, "`"+r.path+"`") && !strings.Contains(text, "`"+last+"`") {
+			t.Errorf("%s %s is not in docs/http-api.md", r.method, r.path)
+		}
+		for _, d := range r.params {
+			if !d.inPath && !strings.Contains(string(manual), "`"+d.name+"`") && !strings.Contains(string(manual), "`"+d.name+"=") {
+				t.Errorf("parameter %s of %s is not in docs/http-api.md", d.name, r.path)
 			}
 		}
 	}
