@@ -47,7 +47,8 @@ func main() {
 	flag.Parse()
 
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	met, err := true, error(nil)
+	met := true
+	var err error
 	if *phase != "" {
 		err = work(ctx, *phase)
 	} else {

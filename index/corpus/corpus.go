@@ -122,7 +122,7 @@ func (c *Corpus) Observation(n int) claudemem.Observation {
 		Type: pick(r, observationTypes), Origin: claudemem.OriginObserver, TimesSeen: 1,
 		DiscoveryTokens: 500 + r.IntN(20_000), CreatedAt: c.moment(session, 2+3*(n%sessionObservations)),
 	}
-	files := pickSome(r, 1+r.IntN(4), t.file)
+	files := pickSome(1+r.IntN(4), t.file)
 	t.choose(files)
 	o.Title = t.title(o.Type)
 	if r.IntN(3) > 0 {
@@ -132,7 +132,7 @@ func (c *Corpus) Observation(n int) claudemem.Observation {
 	for range 2 + r.IntN(4) {
 		o.Facts = append(o.Facts, t.fact())
 	}
-	o.Concepts = pickSome(r, 1+r.IntN(3), func() string { return pick(r, concepts) })
+	o.Concepts = pickSome(1+r.IntN(3), func() string { return pick(r, concepts) })
 	for i, path := range files {
 		role := claudemem.FileModified
 		if i > 0 && r.IntN(2) == 0 {
@@ -159,7 +159,7 @@ func (c *Corpus) Summary(n int) claudemem.Summary {
 	r := c.random(kindSummary, n)
 	session := n / sessionPrompts
 	t := c.teller(r, c.project(session))
-	files := pickSome(r, 1+r.IntN(3), t.file)
+	files := pickSome(1+r.IntN(3), t.file)
 	t.choose(files)
 	return claudemem.Summary{
 		ID: int64(n + 1), Session: claudemem.SessionID(session + 1), PromptNumber: 1 + n%sessionPrompts,

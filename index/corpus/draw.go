@@ -62,7 +62,7 @@ func (l lexicon) draw(r *rand.Rand) string { return l.words[l.weighted.draw(r)] 
 func pick[T any](r *rand.Rand, list []T) T { return list[r.IntN(len(list))] }
 
 // pickSome draws up to n different ones.
-func pickSome(r *rand.Rand, n int, draw func() string) []string {
+func pickSome(n int, draw func() string) []string {
 	var some []string
 	for range n {
 		if s := draw(); !slices.Contains(some, s) {

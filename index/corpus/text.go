@@ -79,8 +79,8 @@ type teller struct {
 
 func (c *Corpus) teller(r *rand.Rand, p *project) *teller {
 	t := &teller{Corpus: c, project: p, r: r}
-	t.topic = pickSome(r, 6, func() string { return p.nouns.draw(r) })
-	t.names = pickSome(r, 4, func() string { return p.names.draw(r) })
+	t.topic = pickSome(6, func() string { return p.nouns.draw(r) })
+	t.names = pickSome(4, func() string { return p.names.draw(r) })
 	if r.IntN(3) == 0 { // a name that nothing else has: the long tail
 		t.names[0] = identifier(r, c.verbs.draw(r), c.nouns.draw(r), c.nouns.draw(r)) + capital(c.nouns.draw(r))
 	}

@@ -368,21 +368,18 @@ func dot(q []int32, v []byte) int32 {
 }
 
 // best keeps each document's best fragment and returns the n best of these.
-// What is equally near stands in the order of slots.
+// What is equally near stands in the order of slots, in which matches are.
 func best(matches []Match, n int) []Match {
-	// To order all of 20,000 would take longer than to compare them: the first few
-	// times n have n documents, unless these have very many fragments.
 	if n == 0 {
 		return nil
 	}
+	// To order all of 20,000 would take longer than to compare them: the first few
+	// times n have n documents, unless these have very many fragments.
 	for most := 4 * n; ; most *= 4 {
 		part := matches
 		if most < len(matches) {
 			part = top(matches, most)
 		}
-		slices.SortFunc(part, func(a, b Match) int {
-			return cmp.Or(cmp.Compare(b.Cosine, a.Cosine), cmp.Compare(a.Slot, b.Slot))
-		})
 		kept := onePerDocument(part, n)
 		if len(kept) == n || len(part) == len(matches) {
 			return kept
@@ -391,13 +388,24 @@ func best(matches []Match, n int) []Match {
 }
 
 func onePerDocument(matches []Match, n int) []Match {
+	// Numbers are ordered much faster than matches: the cosine's bits, turned so that
+	// a larger one gives a smaller number, then the place in the list.
+	order := make([]uint64, len(matches))
+	for i, m := range matches {
+		bits := math.Float32bits(m.Cosine)
+		if bits>>31 == 0 {
+			bits = ^bits &^ (1 << 31)
+		}
+		order[i] = uint64(bits)<<32 | uint64(uint32(i))
+	}
+	slices.Sort(order)
 	seen := make(map[uint32]bool, min(n, len(matches)))
-	var kept []Match
-	for _, m := range matches {
+	kept := make([]Match, 0, min(n, len(matches)))
+	for _, key := range order {
 		if len(kept) == n {
 			break
 		}
-		if !seen[m.Document] {
+		if m := matches[uint32(key)]; !seen[m.Document] {
 			seen[m.Document] = true
 			kept = append(kept, m)
 		}
