@@ -56,10 +56,10 @@ const maxText = 64 << 10
 
 // readParams reads what a route declares of a query string.
 func readParams(declared []param, query string) (params, error) {
-	p := params{declared, map[string]string{}, map[string][]string{}, map[string]int64{}}
 	if len(declared) == 0 {
-		return p, nil
+		return params{}, nil // deliveries take this way, on every tool call
 	}
+	p := params{declared, map[string]string{}, map[string][]string{}, map[string]int64{}}
 	sent, err := url.ParseQuery(query)
 	if err != nil {
 		// Otherwise what is malformed would be dropped, and a search without its text finds everything.
