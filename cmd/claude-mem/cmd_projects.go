@@ -24,7 +24,7 @@ JSON: as GET /api/projects, {"count", "total", "limit", "offset", "results": [{"
 		Args:    args(cobra.NoArgs),
 	}
 	asJSON := jsonFlag(cmd)
-	limit := cmd.Flags().IntP("limit", "n", 20, "how many")
+	limit := cmd.Flags().IntP("limit", "n", 20, "how many, at most 100")
 	offset := cmd.Flags().Int("offset", 0, "how many to leave out first")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if *limit < 1 || *offset < 0 {

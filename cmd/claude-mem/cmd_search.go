@@ -102,7 +102,7 @@ func (f *searchFlags) add(cmd *cobra.Command) {
 	flags.StringSliceVarP(&f.files, "file", "f", nil, "paths, or whole parts of paths, of an observation")
 	flags.StringVar(&f.since, "since", "", "from this time on")
 	flags.StringVar(&f.until, "until", "", "until this time; a day counts whole")
-	flags.IntVarP(&f.limit, "limit", "n", 10, "how many")
+	flags.IntVarP(&f.limit, "limit", "n", 10, "how many, at most 100")
 	flags.IntVar(&f.offset, "offset", 0, "how many to leave out first")
 	flags.StringVar(&f.order, "order", "", "relevance, newest or oldest")
 	flags.BoolVar(&f.full, "full", false, "show the records in full")

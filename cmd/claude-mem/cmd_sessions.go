@@ -61,7 +61,7 @@ type sessionDigest struct {
 // listSessions adds the flags of the list to a command and returns what it runs.
 func (a *app) listSessions(cmd *cobra.Command) func(*cobra.Command, []string) error {
 	asJSON := jsonFlag(cmd)
-	limit := cmd.Flags().IntP("limit", "n", 20, "how many")
+	limit := cmd.Flags().IntP("limit", "n", 20, "how many, at most 100")
 	offset := cmd.Flags().Int("offset", 0, "how many to leave out first")
 	project := cmd.Flags().StringP("project", "p", "", "a project's directory or name (default: the one you are in)")
 	all := cmd.Flags().BoolP("all", "a", false, "all projects")
