@@ -48,8 +48,8 @@ type application struct {
 	totals   map[uint32]total
 	projects map[string]uint32 // that are new
 	next     uint32
-	free     []uint32 // slots that may be used
-	end      uint32   // the first slot beyond all
+	free     []run  // slots that may be used
+	end      uint32 // the first slot beyond all
 	scored   rank.Document
 	seen     map[uint32]struct{}
 	deleted  bool
@@ -156,7 +156,11 @@ func (a *application) commit(batch *batch) {
 	for _, ch := range a.changes {
 		for _, slot := range ch.freed {
 			c.names[slot] = 0
-			c.free = append(c.free, slot)
+			if last := len(c.free) - 1; last >= 0 && c.free[last].first+c.free[last].n == slot {
+				c.free[last].n++
+			} else {
+				c.free = append(c.free, run{slot, 1})
+			}
 			b.toZero = append(b.toZero, slot)
 			c.fragments--
 		}
@@ -165,6 +169,7 @@ func (a *application) commit(batch *batch) {
 			c.fragments++
 		}
 		delete(c.waiting, ch.document)
+		c.contents.forget(ch.document)
 		if ch.entry.kind == 0 {
 			c.drop(ch.document)
 			continue
@@ -196,7 +201,7 @@ func (a *application) put(ctx context.Context, d *analysed, vectors [][]float32)
 		return err
 	}
 	ch := change{document: a.next, typ: doc.Type, entry: entry{
-		record: doc.ID, session: int64(doc.Session), createdAt: int64(doc.CreatedAt), project: project, kind: k,
+		record: doc.ID, session: int64(doc.Session), createdAt: int64(doc.CreatedAt), project: project, kind: k, length: shortLength(d.length),
 	}}
 	if found {
 		ch.document = old.document
@@ -247,13 +252,16 @@ func (a *application) putVectors(ctx context.Context, ch *change, d *analysed, v
 		return nil
 	}
 	slots := make([]byte, 0, slotSize*len(d.fragment))
+	n := uint32(len(d.fragment)) //nolint:gosec // at most a few dozen
+	// Slots in a row are read with one call.
+	first, rest, ok := take(a.free, n)
+	a.free = rest
+	if !ok {
+		first = a.end
+		a.end += n
+	}
 	for i, f := range d.fragment {
-		slot := a.end
-		if n := len(a.free); n > 0 {
-			slot, a.free = a.free[n-1], a.free[:n-1]
-		} else {
-			a.end++
-		}
+		slot := first + uint32(i) //nolint:gosec // at most a few dozen
 		ch.added = append(ch.added, slotName{slot, f.name})
 		if err := a.b.vectors.Put(slot, ch.document, vectors[i]); err != nil {
 			return claudemem.Errorf(claudemem.CodeStorage, "write vectors: %w", err)

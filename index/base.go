@@ -232,10 +232,11 @@ func (b *base) load(ctx context.Context, q querier) error {
 	}
 	var typ sql.RawBytes
 	types := map[string]claudemem.ObservationType{}
-	err = each(ctx, q, "SELECT id, kind, record_id, project, session, type, created_at FROM documents ORDER BY id", func(rows *sql.Rows) error {
+	err = each(ctx, q, "SELECT id, kind, record_id, project, session, type, created_at, length FROM documents ORDER BY id", func(rows *sql.Rows) error {
 		var id uint32
 		var e entry
-		if err := rows.Scan(&id, &e.kind, &e.record, &e.project, &e.session, &typ, &e.createdAt); err != nil {
+		var length int
+		if err := rows.Scan(&id, &e.kind, &e.record, &e.project, &e.session, &typ, &e.createdAt, &length); err != nil {
 			return err
 		}
 		t, ok := types[string(typ)]
@@ -246,7 +247,7 @@ func (b *base) load(ctx context.Context, q querier) error {
 		if id == 0 || e.kind == 0 || int(e.kind) > len(claudemem.RecordKinds()) || int(e.project) >= len(c.paths) || int(id) > len(c.entries)+1<<24 {
 			return errDamaged
 		}
-		e.typ = c.typeNumber(t)
+		e.typ, e.length = c.typeNumber(t), shortLength(length)
 		c.put(id, e)
 		c.waiting[id] = struct{}{}
 		return nil
@@ -275,8 +276,14 @@ func (b *base) load(ctx context.Context, q querier) error {
 		if err := rows.Scan(&id, &slots); err != nil {
 			return err
 		}
+		if !c.has(id) {
+			return errDamaged
+		}
 		delete(c.waiting, id)
 		for slot, name := range eachSlot(slots) {
+			if slot > maxSlotNumber {
+				return errDamaged
+			}
 			c.setName(slot, name+1)
 			c.fragments++
 		}
@@ -309,6 +316,9 @@ func notEmpty(err error) error {
 
 // A row of fragments has 6 bytes a fragment: slot and code of the name.
 const slotSize = 6
+
+// maxSlotNumber bounds the memory that a damaged row can ask for, as in package vectors.
+const maxSlotNumber = 1<<28 - 1
 
 func eachSlot(b []byte) func(yield func(slot uint32, name uint16) bool) {
 	return func(yield func(uint32, uint16) bool) {
@@ -428,13 +438,21 @@ func (b *base) compareVectors(ctx context.Context) error {
 	if _, err := b.vectors.Keep(func(slot, _ uint32) bool { return int(slot) < len(c.names) && c.names[slot] != 0 }); err != nil {
 		return claudemem.Errorf(claudemem.CodeStorage, "open index: %w", err)
 	}
-	for slot, name := range c.names {
-		if name == 0 {
-			c.free = append(c.free, uint32(slot)) //nolint:gosec // slots are uint32
+	for i, name := range c.names {
+		slot := uint32(i) //nolint:gosec // slots are uint32
+		switch last := len(c.free) - 1; {
+		case name != 0:
+		case last >= 0 && c.free[last].first+c.free[last].n == slot:
+			c.free[last].n++
+		default:
+			c.free = append(c.free, run{slot, 1})
 		}
 	}
 	return nil
 }
+
+// shortLength is a document's length for the first look at it.
+func shortLength(words int) uint16 { return uint16(min(max(words, 0), 1<<16-1)) } //nolint:gosec // bounded
 
 // takeSlots deletes a document's row of fragments and tells its slots.
 func (b *base) takeSlots(ctx context.Context, document uint32, free func(slot uint32)) error {

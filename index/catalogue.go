@@ -30,6 +30,7 @@ type entry struct {
 	session   int64
 	createdAt int64
 	project   uint32
+	length    uint16 // in words, as package rank counts
 	typ       uint16
 	kind      kind
 }
@@ -44,6 +45,25 @@ func keyOf(r claudemem.RecordRef) key { return key{r.ID, kindOf(r.Kind)} }
 
 func (e entry) ref() claudemem.RecordRef {
 	return claudemem.RecordRef{Kind: e.kind.recordKind(), ID: e.record}
+}
+
+// run is a number of slots that follow each other.
+type run struct{ first, n uint32 }
+
+// take finds n slots in a row among the free ones; ok is false when there are none.
+func take(free []run, n uint32) (first uint32, rest []run, ok bool) {
+	for i, r := range free {
+		if r.n < n {
+			continue
+		}
+		if r.n == n {
+			free[i] = free[len(free)-1]
+			return r.first, free[:len(free)-1], true
+		}
+		free[i] = run{r.first + n, r.n - n}
+		return r.first, free, true
+	}
+	return 0, free, false
 }
 
 // total counts a project's documents and their words.
@@ -69,10 +89,12 @@ type catalogue struct {
 	// names has the code of a fragment's name by slot, free the slots that no
 	// document has; both belong to the writer, names is read by queries.
 	names []uint16
-	free  []uint32
+	free  []run
 	// waiting are the documents without vectors.
 	waiting   map[uint32]struct{}
 	fragments int
+	// contents are the words of documents that queries had to do with.
+	contents contentCache
 }
 
 func newCatalogue() *catalogue {

@@ -126,8 +126,12 @@ func checkContents(t errorer, ix *Index, feed *memoryFeed) {
 			used++
 		}
 	}
-	if used+len(b.cat.free) != len(b.cat.names) {
-		t.Errorf("%d slots, %d used, %d free", len(b.cat.names), used, len(b.cat.free))
+	free := 0
+	for _, r := range b.cat.free {
+		free += int(r.n)
+	}
+	if used+free != len(b.cat.names) {
+		t.Errorf("%d slots, %d used, %d free", len(b.cat.names), used, free)
 	}
 	for word, want := range wantText {
 		got, err := scanInts(b.reader.QueryContext(ctx, "SELECT rowid FROM texts WHERE texts MATCH ? ORDER BY rowid", "{title text neighbours parts} : "+quote(word)))

@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"context"
 	"encoding/binary"
+	"maps"
 	"slices"
-	"strconv"
 	"time"
 	"unicode/utf8"
 
@@ -176,25 +176,21 @@ func (b *base) candidates(ctx context.Context, q *query, r Request, eligible vec
 	if vector == nil {
 		return list, nil
 	}
-	// Those with the words first, since their likeness is needed too.
 	near := b.vectors.Search(vector, eligible, max(semanticCandidates, r.Limit))
-	var rest vectors.Documents
-	at := make(map[uint32]bool, len(documents))
+	// The likeness of those that the words found is needed too.
+	lexical := make(map[uint32]bool, len(documents))
 	for _, d := range documents {
-		at[d] = true
+		lexical[d] = true
 	}
 	for _, m := range near {
-		if !at[m.Document] && c.has(m.Document) {
+		if !lexical[m.Document] && c.has(m.Document) {
 			list = append(list, candidate{document: m.Document})
 		}
-		delete(at, m.Document)
-	}
-	for d := range at {
-		rest.Add(d)
+		delete(lexical, m.Document)
 	}
 	addLikeness(list, near)
-	if len(at) > 0 {
-		addLikeness(list, b.vectors.Search(vector, rest, len(at)))
+	if len(lexical) > 0 {
+		addLikeness(list, b.vectors.Compare(vector, slices.Collect(maps.Keys(lexical))...))
 	}
 	return list, nil
 }
@@ -231,41 +227,23 @@ func addLikeness(list []candidate, near []vectors.Match) {
 
 // score reads the words of the candidates and scores them.
 func (b *base) score(ctx context.Context, q *query, list []candidate) error {
-	if len(list) == 0 {
-		return nil
-	}
 	at := make(map[uint32]int, len(list))
-	ids := make([]byte, 0, 8*len(list))
-	ids = append(ids, '[')
+	documents := make([]uint32, len(list))
 	for i, x := range list {
-		at[x.document] = i
-		if i > 0 {
-			ids = append(ids, ',')
-		}
-		ids = strconv.AppendUint(ids, uint64(x.document), 10)
+		at[x.document], documents[i] = i, x.document
 	}
-	ids = append(ids, ']')
-	rows, err := b.read.contents.QueryContext(ctx, string(ids))
-	if err != nil {
-		return err
-	}
-	defer func() { _ = rows.Close() }()
+	slices.Sort(documents)
 	scorer := rank.NewQuery(q.terms, q.collection)
 	var d rank.Document
-	for rows.Next() {
-		var id uint32
-		var words, pieces []byte
-		if err := rows.Scan(&id, &words, &pieces); err != nil {
-			return err
-		}
-		if err := d.Decode(words); err != nil {
+	return b.readContents(ctx, documents, func(document uint32, row content) error {
+		if err := d.Decode(row.words); err != nil {
 			return errDamaged
 		}
-		x := &list[at[id]]
+		x := &list[at[document]]
 		s := scorer.Score(&d)
-		x.keyword, x.near, x.matched, x.pieces = s.Keyword+s.Proximity, s.Proximity, s.Matched, pieces
-	}
-	return rows.Err()
+		x.keyword, x.near, x.matched, x.pieces = s.Keyword+s.Proximity, s.Proximity, s.Matched, row.pieces
+		return nil
+	})
 }
 
 // combine makes shares of the keyword scores and puts the list in order.

@@ -423,7 +423,7 @@ func TestCloseEndsEverything(t *testing.T) {
 		t.Errorf("%d followers are left", n)
 	}
 	// database/sql ends its own goroutine a moment after Close.
-	for i := 0; runtime.NumGoroutine() > before && i < 1000; i++ {
+	for deadline := time.Now().Add(20 * time.Second); runtime.NumGoroutine() > before && time.Now().Before(deadline); {
 		runtime.Gosched()
 	}
 	if n := runtime.NumGoroutine(); n > before {

@@ -93,7 +93,7 @@ func (r *reads) prepare(ctx context.Context, p preparer) error {
 	}{
 		{&r.termsAll, "SELECT term, sum(documents) FROM terms WHERE term IN (SELECT value FROM json_each(?)) GROUP BY term"},
 		{&r.termsOf, "SELECT term, sum(documents) FROM terms WHERE term IN (SELECT value FROM json_each(?)) AND project IN (SELECT value FROM json_each(?)) GROUP BY term"},
-		{&r.gather, "SELECT rowid FROM texts WHERE texts MATCH ? ORDER BY bm25(texts, " + columnWeights + ") LIMIT ?"},
+		{&r.gather, "SELECT group_concat(rowid) FROM texts WHERE texts MATCH ?"},
 		{&r.syntax, "SELECT rowid FROM texts WHERE texts MATCH ? ORDER BY rowid DESC LIMIT ?"},
 		{&r.first, "SELECT rowid FROM texts WHERE texts MATCH ? LIMIT 1"},
 		{&r.contents, "SELECT document, words, pieces FROM contents WHERE document IN (SELECT value FROM json_each(?))"},
@@ -102,10 +102,6 @@ func (r *reads) prepare(ctx context.Context, p preparer) error {
 	}
 	return r.err
 }
-
-// columnWeights are those of package rank, in the order of the columns of texts;
-// scope only filters.
-const columnWeights = "2, 1, 1, 1, 1, 0.2, 0"
 
 // scanInts reads the only column of rows.
 func scanInts(rows *sql.Rows, err error) ([]int64, error) {

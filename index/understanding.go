@@ -12,16 +12,10 @@ import (
 	"claudemem"
 	"claudemem/index/embed"
 	"claudemem/index/rank"
-	"claudemem/index/vectors"
 	"claudemem/index/words"
 )
 
 const (
-	// gatherDocuments is how many documents, by the sum of the words' frequencies,
-	// the full-text index goes through for a query: that takes it some 5 ms.
-	gatherDocuments = 3000
-	// gatherWords bounds the length of the expression.
-	gatherWords = 32
 	// minCorrected is the shortest word that is taken for mistyped: shorter ones have
 	// too many neighbours.
 	minCorrected = 4
@@ -283,94 +277,6 @@ func (c *catalogue) projectNumbers(f Filter) []uint32 {
 		}
 	}
 	return numbers
-}
-
-// gather lists the documents that are best by FTS5's bm25 over the rarer words.
-// Those that are not eligible do not count, so the more of them there are the
-// further it looks.
-func (b *base) gather(ctx context.Context, q *query, f Filter, eligible vectors.Documents, n, limit int) ([]uint32, error) {
-	c := b.cat
-	order := make([]int, 0, len(q.terms))
-	for i, t := range q.terms {
-		if t.Documents > 0 {
-			order = append(order, i)
-		}
-	}
-	if len(order) == 0 {
-		return nil, nil
-	}
-	slices.SortStableFunc(order, func(x, y int) int { return q.terms[x].Documents - q.terms[y].Documents })
-	var expression strings.Builder
-	sum := 0
-	for i, t := range order {
-		if i == gatherWords || i > 0 && sum+q.terms[t].Documents > gatherDocuments {
-			break
-		}
-		sum += q.terms[t].Documents
-		if i > 0 {
-			expression.WriteString(" OR ")
-		}
-		expression.WriteString(quote(q.texts[t]))
-	}
-	match := expression.String()
-	if narrow := c.scope(f, n); narrow != "" {
-		match = "(" + match + ") AND " + narrow
-	}
-	most := limit
-	if eligible != nil {
-		most = c.all.documents
-	}
-	rows, err := b.read.gather.QueryContext(ctx, match, most)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = rows.Close() }()
-	var list []uint32
-	for len(list) < limit && rows.Next() {
-		var d uint32
-		if err := rows.Scan(&d); err != nil {
-			return nil, err
-		}
-		if c.has(d) && (eligible == nil || eligible.Has(d)) {
-			list = append(list, d)
-		}
-	}
-	return list, rows.Err()
-}
-
-// scope is an expression for the filter where it leaves out most documents: then
-// going through the lists of its tokens costs less than scoring what it leaves out.
-func (c *catalogue) scope(f Filter, n int) string {
-	if n > c.all.documents/2 {
-		return ""
-	}
-	var parts []string
-	alternatives := func(tokens []string) {
-		if len(tokens) > 0 {
-			parts = append(parts, "("+strings.Join(tokens, " OR ")+")")
-		}
-	}
-	var tokens []string
-	for _, p := range c.projectNumbers(f) {
-		tokens = append(tokens, quote(projectToken(p)))
-	}
-	alternatives(tokens)
-	tokens = nil
-	for _, k := range f.Kinds {
-		if kindOf(k) != 0 {
-			tokens = append(tokens, quote(kindToken(kindOf(k))))
-		}
-	}
-	alternatives(tokens)
-	tokens = nil
-	for _, t := range f.Types {
-		tokens = append(tokens, quote(typeToken(t)))
-	}
-	alternatives(tokens)
-	if f.Session != 0 {
-		parts = append(parts, quote(sessionToken(int64(f.Session))))
-	}
-	return strings.Join(parts, " AND ")
 }
 
 // quote makes a string of FTS5's syntax of a word. What ends a string in C ends
