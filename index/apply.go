@@ -184,6 +184,9 @@ func (a *application) commit(batch *batch) {
 		c.addTotal(project, t.documents, t.words)
 	}
 	b.cursor, b.build = batch.cursor, batch.build
+	if b.build.kind == 0 {
+		b.expected = 0
+	}
 	b.deletions = b.deletions || a.deleted
 }
 

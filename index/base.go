@@ -41,6 +41,8 @@ type base struct {
 	// newest is the feed's newest change when the writer last looked.
 	newest int64
 	build  buildPosition
+	// expected is how many records a build that is under way has to read.
+	expected int
 	// toZero are slots that a failed write left behind: they are emptied later.
 	toZero []uint32
 	// deletions says that the full-text index still has words of deleted documents

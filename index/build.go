@@ -23,12 +23,14 @@ func (b *base) startBuild(ctx context.Context, cursor int64) error {
 
 // buildStep takes in the next batch of a build.
 func (ix *Index) buildStep(ctx context.Context, b *base) error {
-	if b.build.after == 0 {
+	if b.expected == 0 {
 		total, err := ix.feed.DocumentTotal(ctx)
 		if err != nil {
 			return err
 		}
-		ix.state.update(func(s *state) { s.total = total })
+		b.cat.mu.Lock()
+		b.expected = total
+		b.cat.mu.Unlock()
 	}
 	at := b.build
 	documents, err := ix.feed.DocumentsAfter(ctx, at.kind.recordKind(), at.after, buildBatch)
@@ -246,6 +248,11 @@ func (b *base) sweep(ctx context.Context) (more bool, err error) {
 		b.cat.mu.Lock()
 		b.deletions = false
 		b.cat.mu.Unlock()
+		// The log has the old pages still. With a reader in the way it keeps them
+		// until it is written over.
+		if err := b.checkpoint(ctx); err != nil && claudemem.CodeOf(err) != claudemem.CodeConflict {
+			return false, err
+		}
 	}
 	return b.sweeping, nil
 }

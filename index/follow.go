@@ -51,8 +51,6 @@ type state struct {
 	// embedErr is why there are no vectors at the moment.
 	embedErr   error
 	embedErrAt time.Time
-	// total is how many records a build that is under way has to read.
-	total int
 }
 
 func (s *state) update(fn func(*state)) {

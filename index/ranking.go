@@ -135,10 +135,10 @@ func (b *base) rank(ctx context.Context, text string, r Request, vector []float3
 	return answer, nil
 }
 
-// behind counts the changes that are not in the index, or the records that a build
-// has yet to read as far as numbers tell; cat.mu is held.
+// behind counts the changes that are not in the index, and during a build the
+// records that are not; cat.mu is held.
 func (b *base) behind() int64 {
-	return max(b.newest-b.cursor, 0)
+	return max(b.newest-b.cursor, 0) + int64(max(b.expected-b.cat.all.documents, 0))
 }
 
 // candidates gathers the documents to score: all when few are eligible, else

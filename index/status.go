@@ -45,7 +45,6 @@ func (ix *Index) Status() Status {
 	if ix.state.embedErr != nil {
 		s.EmbedError, s.EmbedErrorAt = ix.state.embedErr.Error(), claudemem.MillisOf(ix.state.embedErrAt)
 	}
-	total := ix.state.total
 	ix.state.mu.Unlock()
 	for _, path := range []string{ix.path, ix.path + "-wal", vectorPath(ix.path)} {
 		if info, err := os.Stat(path); err == nil {
@@ -73,9 +72,6 @@ func (ix *Index) Status() Status {
 	s.Model, s.Dimensions = b.model, b.dimensions
 	s.Waiting = len(b.cat.waiting)
 	s.Building = b.build.kind != 0
-	s.Behind = max(newest-b.cursor, b.behind())
-	if s.Building {
-		s.Behind += int64(max(total-s.Documents, 0))
-	}
+	s.Behind = b.behind() + max(newest-max(b.newest, b.cursor), 0)
 	return s
 }
