@@ -41,7 +41,7 @@ func main() {
 	dir := flag.String("dir", "", "where the memories are kept for the next run; none: a temporary directory")
 	rebuild := flag.Bool("rebuild", false, "build the index anew that an earlier run kept")
 	seed := flag.Uint64("seed", 1, "of the corpus")
-	profile := flag.String("cpuprofile", "", "file for a CPU profile of the process that serves")
+	profile := flag.String("cpuprofile", "", "file for a CPU profile of the process that serves; one of its allocations goes to the same name with .allocs")
 	keep := flag.Bool("no-bars", false, "report only: exit 0 whatever the figures")
 	phase := flag.String("phase", "", "internal: what this process is for")
 	flag.Parse()

@@ -54,7 +54,7 @@ func report(w io.Writer, f *figures) bool {
 			k.Name, ms(k.P50), ms(k.P95), ms(k.Longest), ms(k.CPU), k.Found)
 	}
 	if f.Served > 0 {
-		out("  %-16s %8.0f MB after opening, %.0f MB after the requests, at most %.0f MB\n", "memory", mb(f.Opened), mb(f.Served), mb(f.Peak))
+		out("  %-16s %8.0f MB after opening, %.0f MB after the requests (Go's heap %.0f MB), at most %.0f MB\n", "memory", mb(f.Opened), mb(f.Served), mb(f.Heap), mb(f.Peak))
 	}
 	for _, x := range f.Files {
 		out("  %-16s %8.1f MB\n", x.Name, mb(x.Bytes))

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"runtime"
 	"runtime/pprof"
 	"slices"
 	"strconv"
@@ -32,11 +33,13 @@ type figures struct {
 	Open         time.Duration `json:"open,omitempty"`
 	// Opened and Served are the bytes of memory of the process that serves, after the
 	// index is open and after all requests; Peak is the most it ever had.
-	Opened int64  `json:"opened,omitempty"`
-	Served int64  `json:"served,omitempty"`
-	Peak   int64  `json:"peak,omitempty"`
-	Files  []file `json:"files,omitempty"`
-	Kinds  []kind `json:"kinds,omitempty"`
+	Opened int64 `json:"opened,omitempty"`
+	Served int64 `json:"served,omitempty"`
+	Peak   int64 `json:"peak,omitempty"`
+	// Heap is what of Served is Go's, the rest being SQLite's and the program's.
+	Heap  int64  `json:"heap,omitempty"`
+	Files []file `json:"files,omitempty"`
+	Kinds []kind `json:"kinds,omitempty"`
 }
 
 type file struct {
@@ -96,10 +99,17 @@ func serve(ctx context.Context, r run) (f figures, err error) {
 			return f, err
 		}
 		defer func() { err = errors.Join(err, out.Close()) }()
+		allocations, err := os.Create(r.Profile + ".allocs")
+		if err != nil {
+			return f, err
+		}
 		if err := pprof.StartCPUProfile(out); err != nil {
 			return f, err
 		}
-		defer pprof.StopCPUProfile()
+		defer func() {
+			pprof.StopCPUProfile()
+			err = errors.Join(err, pprof.Lookup("allocs").WriteTo(allocations, 0), allocations.Close())
+		}()
 	}
 	for _, k := range []struct {
 		name string
@@ -122,6 +132,9 @@ func serve(ctx context.Context, r run) (f figures, err error) {
 		f.Kinds = append(f.Kinds, measured)
 	}
 	f.Served, f.Peak = memoryOf("VmRSS"), memoryOf("VmHWM")
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	f.Heap = int64(m.HeapSys - m.HeapReleased)
 	f.Files, err = sizes(r.Dir)
 	return f, err
 }
