@@ -294,8 +294,8 @@ func (b *base) load(ctx context.Context, q querier) error {
 }
 
 // each runs fn for every row of a query.
-func each(ctx context.Context, q querier, query string, fn func(*sql.Rows) error, args ...any) error {
-	rows, err := q.QueryContext(ctx, query, args...)
+func each(ctx context.Context, q querier, query string, fn func(*sql.Rows) error) error {
+	rows, err := q.QueryContext(ctx, query)
 	if err != nil {
 		return err
 	}

@@ -78,7 +78,15 @@ func (e *embedding) pause(ix *Index) time.Duration {
 	if e.busy || e.until.IsZero() || ix.base == nil || len(ix.base.cat.waiting) == 0 {
 		return 0
 	}
-	return max(e.until.Sub(ix.clock()), time.Millisecond)
+	return max(e.rest(ix), time.Millisecond)
+}
+
+// rest is how long not to ask; a clock that was set back does not make it longer.
+func (e *embedding) rest(ix *Index) time.Duration {
+	if d := e.until.Sub(ix.clock()); d <= longestPause {
+		return d
+	}
+	return 0
 }
 
 // step takes in a result, or asks for the next.
@@ -91,7 +99,7 @@ func (e *embedding) step(ctx context.Context, ix *Index, b *base) (more bool, er
 		}
 		return true, ix.takeVectors(ctx, b, r)
 	}
-	if len(b.cat.waiting) == 0 || e.busy || ix.clock().Before(e.until) {
+	if len(b.cat.waiting) == 0 || e.busy || e.rest(ix) > 0 {
 		return false, nil
 	}
 	if ix.local {

@@ -165,7 +165,7 @@ func (f *follower) timer(ix *Index) <-chan time.Time {
 		wait = d
 	}
 	if b := ix.base; b != nil && b.deletions {
-		if d := max(f.sweptAt.Add(sweepEvery).Sub(ix.clock()), time.Millisecond); wait == 0 || d < wait {
+		if d := max(f.sweepIn(ix), time.Millisecond); wait == 0 || d < wait {
 			wait = d
 		}
 	}
@@ -173,6 +173,15 @@ func (f *follower) timer(ix *Index) <-chan time.Time {
 		return nil
 	}
 	return ix.after(wait)
+}
+
+// sweepIn is how long the next sweep has to wait; a clock that was set back does
+// not make it longer.
+func (f *follower) sweepIn(ix *Index) time.Duration {
+	if d := f.sweptAt.Add(sweepEvery).Sub(ix.clock()); d <= sweepEvery {
+		return d
+	}
+	return 0
 }
 
 // work does all that is to be done: changes before anything else.
@@ -231,7 +240,7 @@ func (f *follower) idle(ctx context.Context, ix *Index) (more bool, err error) {
 	if more, err := f.embeds.step(ctx, ix, b); more || err != nil {
 		return more, err
 	}
-	if b.deletions && ix.clock().Sub(f.sweptAt) >= sweepEvery {
+	if b.deletions && f.sweepIn(ix) <= 0 {
 		more, err := b.sweep(ctx)
 		if !more {
 			f.sweptAt = ix.clock()
@@ -396,6 +405,10 @@ func (ix *Index) takeIn(ctx context.Context, b *base, documents []claudemem.Docu
 func (f *follower) replace(ctx context.Context, ix *Index) error {
 	ix.mu.Lock()
 	defer ix.mu.Unlock()
+	select {
+	case <-f.damage: // of a query that met the same
+	default:
+	}
 	if ix.base != nil {
 		err := ix.base.close()
 		ix.base = nil

@@ -120,11 +120,11 @@ func (ix *Index) openOrRebuild(ctx context.Context) (*base, error) {
 	if !damaged(err) {
 		return b, err
 	}
-	aside, cause := "", err
-	if aside, err = clearAway(ix.path); err != nil {
-		return nil, claudemem.Errorf(claudemem.CodeStorage, "remove index: %w", err).WithHint("delete " + ix.path)
+	aside, failed := clearAway(ix.path)
+	if failed != nil {
+		return nil, claudemem.Errorf(claudemem.CodeStorage, "remove index: %w", failed).WithHint("delete " + ix.path)
 	}
-	ix.log.Warn("the index is built anew", "because", cause, "kept", aside)
+	ix.log.Warn("the index is built anew", "because", err, "kept", aside)
 	return ix.openBase(ctx, ix.path)
 }
 

@@ -18,8 +18,8 @@ const (
 	// maxQueryBytes is how much of a text is searched for; a longer one is no question.
 	maxQueryBytes = 8 << 10
 	// directDocuments is up to how many eligible documents all are scored, without
-	// gathering candidates first: about as many as there are candidates otherwise.
-	directDocuments = 2000
+	// gathering candidates first: not many more than there are candidates otherwise.
+	directDocuments = 1000
 	// lexicalCandidates and semanticCandidates are how many documents are gathered by
 	// words and by vectors. The relevant ones stand among fewer; see
 	// docs/how-search-ranks.md.
@@ -84,7 +84,9 @@ func (ix *Index) queryVector(ctx context.Context, text string) []float32 {
 		return ix.table.Vector(pieces)
 	}
 	ix.state.mu.Lock()
-	resting := ix.state.embedErr != nil && ix.clock().Sub(ix.state.embedErrAt) < queryRest
+	failed := ix.state.embedErr != nil
+	since := ix.clock().Sub(ix.state.embedErrAt)
+	resting := failed && since >= 0 && since < queryRest // the clock may have been set back
 	ix.state.mu.Unlock()
 	if resting || text == "" {
 		return nil
@@ -97,6 +99,9 @@ func (ix *Index) queryVector(ctx context.Context, text string) []float32 {
 			ix.state.update(func(s *state) { s.embedErr, s.embedErrAt = err, ix.clock() })
 		}
 		return nil
+	}
+	if failed {
+		ix.state.update(func(s *state) { s.embedErr = nil })
 	}
 	return v[0]
 }

@@ -92,7 +92,7 @@ func dataSource(path string, a access) string {
 		q.Add("_pragma", "journal_mode(wal)")
 		// What a power cut takes is read again from the feed.
 		q.Add("_pragma", "synchronous(normal)")
-		q.Add("_pragma", "cache_size(-16000)")
+		q.Add("_pragma", "cache_size(-8000)")
 		// Pages that a delete frees are overwritten.
 		q.Add("_pragma", "secure_delete(1)")
 		q.Add("_pragma", "wal_autocheckpoint(4000)")
@@ -100,7 +100,7 @@ func dataSource(path string, a access) string {
 	case accessRead:
 		q.Set("mode", "ro")
 		q.Add("_pragma", "query_only(1)")
-		q.Add("_pragma", "cache_size(-8000)")
+		q.Add("_pragma", "cache_size(-4000)")
 	}
 	u := url.URL{Scheme: "file", Path: slashed, RawQuery: q.Encode()}
 	return u.String()
