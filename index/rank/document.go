@@ -30,13 +30,11 @@ type Document struct {
 // errDocument says that a stored document is damaged.
 var errDocument = errors.New("decode document: damaged")
 
-// Length counts the words without gaps, of all fields but Neighbours.
+// Length counts the words of all fields, without gaps. Neighbours count too: among
+// the few words of a prompt one more or less would decide otherwise.
 func (d *Document) Length() int {
 	n := 0
-	for f, words := range d.Words {
-		if Field(f) == Neighbours {
-			continue
-		}
+	for _, words := range d.Words {
 		for _, w := range words {
 			if w != 0 {
 				n++

@@ -10,7 +10,7 @@ const (
 
 // fieldWeights say how much a word counts by the field it stands in
 // (docs/how-search-ranks.md).
-var fieldWeights = [NumFields]float64{Title: 2, Text: 1, Files: 1, Concepts: 1, Parts: 1, Neighbours: 0.2}
+var fieldWeights = [NumFields]float64{Title: 2, Text: 1, Files: 1, Concepts: 1, Parts: 1, Neighbours: 0.3}
 
 // proximityWeight is what a pair of words that stand together counts, in parts of
 // its inverse frequency; proximityWindow how far apart, in words, they may stand
@@ -31,6 +31,9 @@ type Term struct {
 	Documents int
 	// Weight is 1 for a word as it was typed, less for what was guessed.
 	Weight float64
+	// Alone says that the term makes no pairs with its neighbours: one that stands
+	// for two words of the query, and what was guessed.
+	Alone bool
 }
 
 // Collection is what the documents are chosen from: a project, or all.
@@ -58,6 +61,7 @@ type term struct {
 	position int
 	idf      float64
 	weight   float64
+	alone    bool
 	count    float64 // of the document that is being scored
 }
 
@@ -90,7 +94,7 @@ func NewQuery(terms []Term, c Collection) *Query {
 		if t.Hash == 0 || t.Weight <= 0 || len(q.terms) == maxTerms || q.find(t.Hash) >= 0 {
 			continue
 		}
-		q.terms = append(q.terms, term{hash: t.Hash, position: t.Position, idf: idf(t.Documents, c.Documents), weight: t.Weight})
+		q.terms = append(q.terms, term{hash: t.Hash, position: t.Position, idf: idf(t.Documents, c.Documents), weight: t.Weight, alone: t.Alone})
 		i := t.Hash & q.mask
 		for q.slots[i] != 0 {
 			i = (i + 1) & q.mask
@@ -100,7 +104,7 @@ func NewQuery(terms []Term, c Collection) *Query {
 	q.last = make([]int32, len(q.terms))
 	for i := range q.terms {
 		for j := range q.terms {
-			if q.terms[j].position == q.terms[i].position+1 {
+			if q.terms[j].position == q.terms[i].position+1 && !q.terms[i].alone && !q.terms[j].alone {
 				q.pairs = append(q.pairs, pair{
 					a: uint16(i), b: uint16(j), //nolint:gosec // at most maxTerms
 					idf: (q.terms[i].idf*q.terms[i].weight + q.terms[j].idf*q.terms[j].weight) / 2,
