@@ -52,7 +52,7 @@ func (s *Store) FilterWide(ctx context.Context, q claudemem.Query, kinds []claud
 	if err != nil {
 		return nil, err
 	}
-	sources, err := f.sources(ctx, s.reader, newest, -1)
+	sources, err := f.sources(ctx, s.reader, newest, filesNone)
 	if err != nil {
 		return nil, err
 	}
@@ -96,11 +96,11 @@ func (s *Store) filterPlan(q claudemem.Query, kinds []claudemem.RecordKind, o Or
 	if err != nil {
 		return "", err
 	}
-	most := int64(-1)
+	how := filesNone
 	if rare {
-		most = rareFiles
+		how = filesWhenRare
 	}
-	sources, err := f.sources(ctx, s.reader, o, most)
+	sources, err := f.sources(ctx, s.reader, o, how)
 	if err != nil {
 		return "", err
 	}

@@ -183,9 +183,9 @@ const (
 	pinnedNewest
 )
 
-// observationSources are the sources of observations. The few that fileRows
-// found, when it is not nil, are all that can pass.
-func (f *recordFilter) observationSources(o order, fileRows []int64) []source {
+// observationSources are the sources of observations. byFile is a condition on
+// their numbers that those of the files pass; "" has each looked at.
+func (f *recordFilter) observationSources(o order, byFile string, fileArgs []any) []source {
 	rows := func(index string) source {
 		return source{kind: claudemem.RecordObservation, from: "observations r INDEXED BY " + index, id: "r.id", at: "r.created_at",
 			where: []string{"r.deleted_at IS NULL"}}
@@ -220,10 +220,10 @@ func (f *recordFilter) observationSources(o order, fileRows []int64) []source {
 	switch {
 	case f.session != 0:
 		add(rows("observations_session").with("r.session_id = ?", f.session), "session")
-	case fileRows != nil:
+	case byFile != "":
 		s := rows("")
 		s.from = "observations r NOT INDEXED"
-		add(s.with("r.id IN (SELECT value FROM json_each(?))", numbers(fileRows)), "files")
+		add(s.with("r.id IN ("+byFile+")", fileArgs...), "files")
 	case len(f.concepts) > 0 && len(f.concepts) <= maxSources:
 		f.conceptSources(o, add)
 	case len(f.types) > 0 && len(f.types) <= maxSources:
@@ -321,14 +321,20 @@ var likeEscapes = strings.NewReplacer(`\`, `\\`, "%", `\%`, "_", `\_`)
 
 func escapeLike(text string) string { return likeEscapes.Replace(text) }
 
+// fileQuery selects the numbers of the observations of a file.
+func fileQuery(file string) (string, []any) {
+	condition, args := pathMatch(file)
+	return `SELECT f.observation_id FROM path_segments g CROSS JOIN paths p ON p.id = g.path_id
+		CROSS JOIN observation_files f ON f.path = p.path WHERE ` + condition, args
+}
+
 // fileRows lists the observations of the files, hidden ones too, when they are
 // at most so many; nil when they are more.
-func (f *recordFilter) fileRows(ctx context.Context, q querier, most int64) ([]int64, error) {
+func (f *recordFilter) fileRows(ctx context.Context, q querier, most int) ([]int64, error) {
 	found := map[int64]bool{}
 	for _, file := range f.files {
-		condition, args := pathMatch(file)
-		rows, err := q.QueryContext(ctx, `SELECT DISTINCT f.observation_id FROM path_segments g CROSS JOIN paths p ON p.id = g.path_id
-			CROSS JOIN observation_files f ON f.path = p.path WHERE `+condition+" LIMIT ?", append(args, most+1)...)
+		query, args := fileQuery(file)
+		rows, err := q.QueryContext(ctx, "SELECT DISTINCT observation_id FROM ("+query+") LIMIT ?", append(args, most+1)...)
 		if err != nil {
 			return nil, err
 		}
@@ -344,7 +350,7 @@ func (f *recordFilter) fileRows(ctx context.Context, q querier, most int64) ([]i
 			return nil, err
 		}
 		_ = rows.Close() // its connection serves the next file
-		if int64(len(found)) > most {
+		if len(found) > most {
 			return nil, nil
 		}
 	}
@@ -356,22 +362,47 @@ func (f *recordFilter) fileRows(ctx context.Context, q querier, most int64) ([]i
 	return ids, nil
 }
 
+// through says how observations of files are found.
+type through int
+
+const (
+	// filesWhenRare looks up those of the files when they are few, else looks at all
+	// in order.
+	filesWhenRare through = iota
+	// filesAll looks up those of the files: all of them are wanted anyway.
+	filesAll
+	// filesNone looks at all.
+	filesNone
+)
+
 // sources are what a list is made of.
-func (f *recordFilter) sources(ctx context.Context, q querier, o order, mostFiles int64) ([]source, error) {
+func (f *recordFilter) sources(ctx context.Context, q querier, o order, how through) ([]source, error) {
 	var all []source
 	for _, kind := range f.kinds {
 		if kind != claudemem.RecordObservation {
 			all = append(all, f.turnSources(kind)...)
 			continue
 		}
-		var files []int64
-		if len(f.files) > 0 && f.session == 0 {
-			var err error
-			if files, err = f.fileRows(ctx, q, mostFiles); err != nil {
+		byFile, args := "", []any{}
+		switch {
+		case len(f.files) == 0 || f.session != 0 || how == filesNone:
+		case how == filesAll:
+			var queries []string
+			for _, file := range f.files {
+				query, values := fileQuery(file)
+				queries, args = append(queries, query), append(args, values...)
+			}
+			byFile = strings.Join(queries, " UNION ALL ")
+		default:
+			ids, err := f.fileRows(ctx, q, rareFiles)
+			if err != nil {
 				return nil, err
 			}
+			if ids != nil {
+				byFile, args = "SELECT value FROM json_each(?)", []any{numbers(ids)}
+			}
 		}
-		all = append(all, f.observationSources(o, files)...)
+		all = append(all, f.observationSources(o, byFile, args)...)
 	}
 	return all, nil
 }

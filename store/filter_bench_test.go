@@ -126,6 +126,15 @@ func BenchmarkFilter(b *testing.B) {
 			return err
 		})
 	}
+	for _, q := range queries {
+		q.query.Limit, q.query.Offset = 0, 0
+		if len(q.query.Files)+len(q.query.Concepts) > 0 { // what a search with words is narrowed to
+			run("every/"+q.name, func() error {
+				_, err := s.FilterRecords(ctx, q.query, nil, claudemem.OrderNewest)
+				return err
+			})
+		}
+	}
 	run("count-known", func() error {
 		_, err := s.CountRecords(ctx, claudemem.Query{Concepts: what}, nil)
 		return err
