@@ -160,9 +160,12 @@ func (s *Set) gather(eligible Documents, limit int) (places []place, all bool) {
 		switch n := eligible.Len(); {
 		case n == 0:
 			return nil, true
+		case n > limit: // so many have more fragments, or nearly none
+			return nil, false
 		case n*scanPerDocument < s.used:
 			for document := range eligible.All() {
 				if places = s.slotsOf(places, document); len(places) > limit {
+					keepPlaces(places)
 					return nil, false
 				}
 			}
@@ -178,6 +181,7 @@ func (s *Set) gather(eligible Documents, limit int) (places []place, all bool) {
 				continue
 			}
 			if len(places) == limit {
+				keepPlaces(places)
 				return nil, false
 			}
 			places = append(places, place{slot: uint32(number*chunkSlots + at), document: document})
