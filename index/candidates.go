@@ -38,7 +38,7 @@ type tally struct {
 var tallies = sync.Pool{New: func() any { return new(tally) }}
 
 // gather lists the documents that are best at first sight, by the rarer words.
-func (b *base) gather(ctx context.Context, q *query, f Filter, eligible vectors.Documents, n, limit int) ([]uint32, error) {
+func (b *base) gather(ctx context.Context, q *query, f Filter, eligible vectors.Documents, limit int) ([]uint32, error) {
 	c := b.cat
 	order := make([]int, 0, len(q.terms))
 	for i, t := range q.terms {
@@ -47,7 +47,7 @@ func (b *base) gather(ctx context.Context, q *query, f Filter, eligible vectors.
 		}
 	}
 	slices.SortStableFunc(order, func(x, y int) int { return q.terms[x].Documents - q.terms[y].Documents })
-	narrow := c.scope(f, n)
+	narrow := c.scope(f)
 	t := tallies.Get().(*tally)
 	defer tallies.Put(t)
 	if len(t.scores) < len(c.entries) {
@@ -161,38 +161,41 @@ func (b *base) documentsWith(ctx context.Context, match string, fn func(document
 	return rows.Err()
 }
 
-// scope is an expression for the filter where it leaves out most documents: then
-// going through the lists of its tokens costs less than going through what it
-// leaves out.
-func (c *catalogue) scope(f Filter, n int) string {
-	if n > c.all.documents/2 {
-		return ""
-	}
+// scope is an expression for those parts of the filter that leave out most
+// documents: then going through the lists of its tokens costs less than going
+// through what it leaves out.
+func (c *catalogue) scope(f Filter) string {
 	var parts []string
-	alternatives := func(tokens []string) {
-		if len(tokens) > 0 {
+	add := func(tokens []string, documents int) {
+		if len(tokens) > 0 && documents <= c.all.documents/2 {
 			parts = append(parts, "("+strings.Join(tokens, " OR ")+")")
 		}
 	}
 	var tokens []string
+	n := 0
 	for _, p := range c.projectNumbers(f) {
 		tokens = append(tokens, quote(projectToken(p)))
+		n += c.totals[p].documents
 	}
-	alternatives(tokens)
-	tokens = nil
+	add(tokens, n)
+	tokens, n = nil, 0
 	for _, k := range f.Kinds {
 		if kindOf(k) != 0 {
 			tokens = append(tokens, quote(kindToken(kindOf(k))))
+			n += c.counts[kindOf(k)]
 		}
 	}
-	alternatives(tokens)
-	tokens = nil
+	add(tokens, n)
+	tokens, n = nil, 0
 	for _, t := range f.Types {
-		tokens = append(tokens, quote(typeToken(t)))
+		if number, ok := c.types[t]; ok {
+			tokens = append(tokens, quote(typeToken(t)))
+			n += c.byType[number]
+		}
 	}
-	alternatives(tokens)
+	add(tokens, n)
 	if f.Session != 0 {
-		parts = append(parts, quote(sessionToken(int64(f.Session))))
+		add([]string{quote(sessionToken(int64(f.Session)))}, 0)
 	}
 	return strings.Join(parts, " AND ")
 }

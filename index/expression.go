@@ -52,7 +52,7 @@ func (b *base) matchExpression(ctx context.Context, e *expression, f Filter, lim
 		return answer, nil
 	}
 	match := e.match
-	if narrow := c.scope(f, n); narrow != "" {
+	if narrow := c.scope(f); narrow != "" {
 		match = "(" + match + ") AND " + narrow
 	}
 	documents, err := scanInts(b.read.syntax.QueryContext(ctx, match, max(syntaxRows, limit)))
