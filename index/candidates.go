@@ -13,7 +13,7 @@ import (
 
 const (
 	// gatherDocuments is how many documents, by the sum of the words' frequencies,
-	// are looked at for a query. The full-text index tells their numbers in 0.16 µs
+	// are looked at for a query; of a narrow filter no more than it lets through. The full-text index tells their numbers in 0.16 µs
 	// each, so that this takes a millisecond; its own bm25 takes 4 µs each.
 	gatherDocuments = 6000
 	// gatherWords bounds the number of words that are looked up.
@@ -38,7 +38,7 @@ type tally struct {
 var tallies = sync.Pool{New: func() any { return new(tally) }}
 
 // gather lists the documents that are best at first sight, by the rarer words.
-func (b *base) gather(ctx context.Context, q *query, f Filter, eligible vectors.Documents, limit int) ([]uint32, error) {
+func (b *base) gather(ctx context.Context, q *query, f Filter, eligible vectors.Documents, eligibleDocuments, limit int) ([]uint32, error) {
 	c := b.cat
 	order := make([]int, 0, len(q.terms))
 	for i, t := range q.terms {
@@ -62,10 +62,14 @@ func (b *base) gather(ctx context.Context, q *query, f Filter, eligible vectors.
 	var gathered []int
 	sum := 0
 	for i, at := range order {
-		if i == gatherWords || i > 0 && sum+q.terms[at].Documents > gatherDocuments {
+		n := q.everywhere[at]
+		if narrow != "" {
+			n = min(n, eligibleDocuments)
+		}
+		if i == gatherWords || i > 0 && sum+n > gatherDocuments {
 			break
 		}
-		sum += q.terms[at].Documents
+		sum += n
 		gathered = append(gathered, at)
 	}
 	mean := float32(max(q.collection.MeanLength, 1))

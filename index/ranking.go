@@ -170,7 +170,7 @@ func (b *base) candidates(ctx context.Context, q *query, r Request, eligible vec
 		return list, nil
 	}
 	limit := max(lexicalCandidates, r.Limit)
-	documents, err := b.gather(ctx, q, r.Filter, eligible, limit)
+	documents, err := b.gather(ctx, q, r.Filter, eligible, n, limit)
 	if err != nil {
 		return nil, err
 	}

@@ -33,6 +33,7 @@ type query struct {
 	texts      []string // of terms, what FTS5 looks for
 	raws       []string // of terms, what a person is shown
 	plain      []bool   // of terms: a word as typed, or a part of an identifier
+	everywhere []int    // of terms, how many documents of all projects have the word
 	corrected  map[string]string
 	collection rank.Collection
 }
@@ -64,7 +65,7 @@ func (b *base) readQuery(ctx context.Context, text string, f Filter) (*query, er
 	}
 	position, last := -1, -1
 	seen := map[uint32]bool{}
-	add := func(w words.QueryWord, documents int, weight float64) {
+	add := func(w words.QueryWord, documents, everywhere int, weight float64) {
 		h := hash(w.Text)
 		if seen[h] || len(q.terms) == maxQueryWords {
 			return
@@ -74,6 +75,7 @@ func (b *base) readQuery(ctx context.Context, text string, f Filter) (*query, er
 		q.texts = append(q.texts, w.Text)
 		q.raws = append(q.raws, w.Raw)
 		q.plain = append(q.plain, !w.Joined)
+		q.everywhere = append(q.everywhere, everywhere)
 	}
 	// The two words of a joined one that documents have are not mistyped.
 	inJoined := map[int]bool{}
@@ -94,7 +96,7 @@ func (b *base) readQuery(ctx context.Context, text string, f Filter) (*query, er
 			last = w.Position
 		}
 		if frequencies[h] > 0 || inJoined[w.Position] || !correctable(list, i) || corrections == maxCorrected {
-			add(w, local[h], 1)
+			add(w, local[h], frequencies[h], 1)
 			continue
 		}
 		corrections++
@@ -102,7 +104,7 @@ func (b *base) readQuery(ctx context.Context, text string, f Filter) (*query, er
 		if err != nil {
 			return nil, err
 		}
-		add(w, 0, 1)
+		add(w, 0, 0, 1)
 		for _, g := range guesses {
 			n := g.documents
 			if projects != nil {
@@ -112,7 +114,7 @@ func (b *base) readQuery(ctx context.Context, text string, f Filter) (*query, er
 				}
 				n = m[hash(g.word.Text)]
 			}
-			add(g.word, n, guessedWeight)
+			add(g.word, n, g.documents, guessedWeight)
 		}
 		if shown != "" {
 			if q.corrected == nil {
