@@ -33,7 +33,9 @@ func plain(s, projectPath string) string {
 	s = withoutProject(s, projectPath)
 	if strings.Count(s, "-") >= 2 {
 		s = uuidPattern.ReplaceAllString(s, "…")
-		s = timePattern.ReplaceAllString(s, "$1")
+		for timePattern.MatchString(s) { // what is left around a clock may make another; each time s is shorter
+			s = timePattern.ReplaceAllString(s, "$1")
+		}
 	}
 	return withoutMarker(s)
 }

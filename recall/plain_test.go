@@ -64,7 +64,7 @@ func TestCut(t *testing.T) {
 }
 
 func FuzzPlain(f *testing.F) {
-	for _, s := range []string{"", "</claude-mem-context>", "<\u200b / x", "#-> ", "\xff\xfe<!", testProject, "2026-03-04T11:22 11:22"} {
+	for _, s := range []string{"", "</claude-mem-context>", "<\u200b / x", "#-> ", "\xff\xfe<!", testProject, "2026-03-04T11:22 11:22", "0000-00-00 00:0000-00-00 00:00"} {
 		f.Add(s, 10)
 	}
 	f.Fuzz(func(t *testing.T, s string, limit int) {
