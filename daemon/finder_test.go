@@ -393,7 +393,7 @@ func TestEmbedders(t *testing.T) {
 		check func(index.Embedder) bool
 	}{
 		{"built in", nil, func(e index.Embedder) bool { return e == nil }},
-		{"off", map[string]string{settings.KeyEmbedder: "off"}, func(e index.Embedder) bool { _, ok := e.(noEmbedder); return ok && e.Model() == "off" }},
+		{"off", map[string]string{settings.KeyEmbedder: "off"}, func(e index.Embedder) bool { _, ok := e.(meaningless); return ok }},
 		{"a server", map[string]string{settings.KeyEmbedder: "openai-compatible", settings.KeyEmbedderBaseURL: "http://127.0.0.1:1/v1", settings.KeyEmbedderModel: "m"},
 			func(e index.Embedder) bool {
 				_, ok := e.(*embed.Client)

@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"claudemem"
 	"claudemem/index"
 	"claudemem/provider/embed"
 	"claudemem/search"
@@ -44,7 +43,7 @@ func (w *Worker) openSearch() {
 func embedderOf(s *settings.Settings, clock func() time.Time, log *slog.Logger) (chosen index.Embedder, end func()) {
 	switch s.Text(settings.KeyEmbedder) {
 	case embedderOff:
-		return noEmbedder{embedderOff, claudemem.Errorf(claudemem.CodeUnavailable, "turned off: %s=%s", settings.KeyEmbedder, embedderOff)}, func() {}
+		return meaningless{}, func() {}
 	case embedderRemote:
 		client, err := embed.New(embed.Config{BaseURL: s.Text(settings.KeyEmbedderBaseURL), Model: s.Text(settings.KeyEmbedderModel),
 			APIKey: s.Text(settings.KeyEmbedderAPIKey), Now: clock})
@@ -59,7 +58,22 @@ func embedderOf(s *settings.Settings, clock func() time.Time, log *slog.Logger) 
 	}
 }
 
-// noEmbedder makes no vectors: search goes by words.
+// meaningless is the model of who wants none: no text means anything to it.
+type meaningless struct{}
+
+// Model implements index.Embedder.
+func (meaningless) Model() string { return embedderOff }
+
+// Embed implements index.Embedder.
+func (meaningless) Embed(_ context.Context, texts ...string) ([][]float32, error) {
+	vectors := make([][]float32, len(texts))
+	for i := range vectors {
+		vectors[i] = []float32{0}
+	}
+	return vectors, nil
+}
+
+// noEmbedder cannot be asked: search goes by words.
 type noEmbedder struct {
 	model string
 	why   error
