@@ -30,12 +30,14 @@ type Document struct {
 // errDocument says that a stored document is damaged.
 var errDocument = errors.New("decode document: damaged")
 
-// Length counts the words of all fields, without gaps. Neighbours count too: among
-// the few words of a prompt one more or less would decide otherwise.
+// Length is what long documents are told by: the words of Text and Neighbours,
+// without gaps. Titles are all about as long, and many files make no long text;
+// neighbours count since a prompt has so few words of its own that one more or less
+// would decide otherwise (docs/how-search-ranks.md).
 func (d *Document) Length() int {
 	n := 0
-	for _, words := range d.Words {
-		for _, w := range words {
+	for _, f := range [...]Field{Text, Neighbours} {
+		for _, w := range d.Words[f] {
 			if w != 0 {
 				n++
 			}

@@ -13,12 +13,18 @@ const (
 var fieldWeights = [NumFields]float64{Title: 2, Text: 1, Files: 1, Concepts: 1, Parts: 1, Neighbours: 0.3}
 
 // proximityWeight is what a pair of words that stand together counts, in parts of
-// its inverse frequency; proximityWindow how far apart, in words, they may stand
+// its mean inverse frequency; proximityWindow how far apart, in words, they may
+// stand; turnedWeight what a place counts where they stand the other way round
 // (docs/how-search-ranks.md).
 const (
-	proximityWeight = 0.3
+	proximityWeight = 0.6
 	proximityWindow = 3
+	turnedWeight    = 0.7
 )
+
+// RepeatWeight is what a word of the query counts for each time that it comes
+// again: a long query repeats what it is about (docs/how-search-ranks.md).
+const RepeatWeight = 0.5
 
 // Term is a word of a query that shall be looked for; stop words are none.
 type Term struct {
@@ -49,12 +55,17 @@ type Query struct {
 	terms []term
 	pairs []pair
 	mean  float64
-	// slots is a hash table of the terms: index+1 into terms, open addressing.
+	// slots is a hash table of the terms: number in terms plus one, open addressing.
 	slots []uint16
 	mask  uint32
+	// filter has a bit for the low bits of each term's hash: most words of a document
+	// are none of the query's, and this tells it of nearly all of them.
+	filter [filterBits / 64]uint64
 	// last is where each term stood last in the field that is being read.
 	last []int32
 }
+
+const filterBits = 4096
 
 type term struct {
 	hash     uint32
@@ -62,11 +73,18 @@ type term struct {
 	idf      float64
 	weight   float64
 	alone    bool
+	partners []partner
 	count    float64 // of the document that is being scored
 }
 
+// partner is the other term of a pair.
+type partner struct {
+	term   int
+	pair   int
+	before bool // in the query it stands before
+}
+
 type pair struct {
-	a, b  uint16
 	idf   float64
 	count float64 // of the document that is being scored
 }
@@ -79,55 +97,56 @@ type Score struct {
 	Matched uint64
 }
 
-// NewQuery makes terms ready for scoring documents of a collection.
+// NewQuery makes terms ready for scoring documents of a collection. No two terms
+// have the same hash; of those that have, the first counts.
 func NewQuery(terms []Term, c Collection) *Query {
-	q := &Query{mean: c.MeanLength}
-	if q.mean < 1 {
-		q.mean = 1
-	}
+	terms = terms[:min(len(terms), maxTerms)]
+	q := &Query{terms: make([]term, len(terms)), last: make([]int32, len(terms)), mean: max(c.MeanLength, 1)}
 	size := uint32(16)
 	for int(size) < 4*len(terms) {
 		size *= 2
 	}
 	q.slots, q.mask = make([]uint16, size), size-1
-	for _, t := range terms {
-		if t.Hash == 0 || t.Weight <= 0 || len(q.terms) == maxTerms || q.find(t.Hash) >= 0 {
+	for n, t := range terms {
+		q.terms[n] = term{hash: t.Hash, position: t.Position, idf: idf(t.Documents, c.Documents), weight: max(t.Weight, 0), alone: t.Alone}
+		if t.Hash == 0 || q.find(t.Hash) >= 0 {
 			continue
 		}
-		q.terms = append(q.terms, term{hash: t.Hash, position: t.Position, idf: idf(t.Documents, c.Documents), weight: t.Weight, alone: t.Alone})
 		i := t.Hash & q.mask
 		for q.slots[i] != 0 {
 			i = (i + 1) & q.mask
 		}
-		q.slots[i] = uint16(len(q.terms)) //nolint:gosec // at most maxTerms
+		q.slots[i] = uint16(n + 1) //nolint:gosec // at most maxTerms
+		q.filter[t.Hash%filterBits/64] |= 1 << (t.Hash % 64)
 	}
-	q.last = make([]int32, len(q.terms))
+	q.pair()
+	return q
+}
+
+// pair finds the terms that stand next to each other in the query.
+func (q *Query) pair() {
 	for i := range q.terms {
 		for j := range q.terms {
-			if q.terms[j].position == q.terms[i].position+1 && !q.terms[i].alone && !q.terms[j].alone {
-				q.pairs = append(q.pairs, pair{
-					a: uint16(i), b: uint16(j), //nolint:gosec // at most maxTerms
-					idf: (q.terms[i].idf*q.terms[i].weight + q.terms[j].idf*q.terms[j].weight) / 2,
-				})
+			x, y := &q.terms[i], &q.terms[j]
+			if y.position != x.position+1 || x.alone || y.alone {
+				continue
 			}
+			x.partners = append(x.partners, partner{term: j, pair: len(q.pairs)})
+			y.partners = append(y.partners, partner{term: i, pair: len(q.pairs), before: true})
+			q.pairs = append(q.pairs, pair{idf: (x.idf*x.weight + y.idf*y.weight) / 2})
 		}
 	}
-	return q
 }
 
 // maxTerms bounds the work that a query can ask for; longer queries are no questions.
 const maxTerms = 256
 
-// idf is FTS5's: words in more than half of the documents count next to nothing.
+// idf is the inverse document frequency in the form of Lucene, which is above 0 for
+// the most frequent words too: in a conversation of two everybody's name is one.
 func idf(documents, all int) float64 {
-	if all < documents {
-		all = documents
-	}
-	v := math.Log((float64(all-documents) + 0.5) / (float64(documents) + 0.5))
-	if v <= 0 {
-		return 1e-6
-	}
-	return v
+	documents = max(documents, 0)
+	all = max(all, documents)
+	return math.Log(1 + (float64(all-documents)+0.5)/(float64(documents)+0.5))
 }
 
 // find returns the number of the term with a hash, -1 when there is none.
@@ -152,37 +171,7 @@ func (q *Query) Score(d *Document) Score {
 		q.pairs[i].count = 0
 	}
 	for f := range d.Words {
-		weight := fieldWeights[f]
-		near := Field(f) == Title || Field(f) == Text
-		for i := range q.last {
-			q.last[i] = -1 << 20
-		}
-		for at, w := range d.Words[f] {
-			if w == 0 {
-				continue
-			}
-			i := q.find(w)
-			if i < 0 {
-				continue
-			}
-			q.terms[i].count += weight
-			if !near {
-				continue
-			}
-			q.last[i] = int32(at) //nolint:gosec // a field has far fewer words
-			for p := range q.pairs {
-				pr := &q.pairs[p]
-				other := -1
-				if int(pr.a) == i {
-					other = int(pr.b)
-				} else if int(pr.b) == i {
-					other = int(pr.a)
-				}
-				if other >= 0 && other != i && int32(at)-q.last[other] <= proximityWindow { //nolint:gosec // as above
-					pr.count++
-				}
-			}
-		}
+		q.read(Field(f), d.Words[f])
 	}
 	var s Score
 	norm := k1 * (1 - b + b*float64(d.Length())/q.mean)
@@ -201,4 +190,39 @@ func (q *Query) Score(d *Document) Score {
 		s.Proximity += proximityWeight * p.idf * p.count / (p.count + 1)
 	}
 	return s
+}
+
+// read counts the terms and pairs of a field.
+func (q *Query) read(f Field, list []uint32) {
+	together := f == Title || f == Text // paths and parts stand in no sentence
+	if together {
+		for i := range q.last {
+			q.last[i] = -proximityWindow - 1
+		}
+	}
+	for at, w := range list {
+		if q.filter[w%filterBits/64]>>(w%64)&1 == 0 || w == 0 {
+			continue
+		}
+		i := q.find(w)
+		if i < 0 {
+			continue
+		}
+		t := &q.terms[i]
+		t.count += fieldWeights[f]
+		if !together {
+			continue
+		}
+		q.last[i] = int32(at) //nolint:gosec // a field has far fewer words
+		for _, p := range t.partners {
+			if p.term == i || at-int(q.last[p.term]) > proximityWindow {
+				continue
+			}
+			if p.before {
+				q.pairs[p.pair].count++
+			} else {
+				q.pairs[p.pair].count += turnedWeight
+			}
+		}
+	}
 }

@@ -6,31 +6,32 @@ import (
 	"testing"
 )
 
-// Among 100 documents a word that one has counts ln(99.5/1.5).
+// Among 100 documents a word that one has counts ln(1 + 99.5/1.5).
 var (
 	hundred = Collection{Documents: 100, MeanLength: 4}
-	rare    = math.Log(99.5 / 1.5)
+	rare    = math.Log(1 + 99.5/1.5)
 )
 
 func near(a, b float64) bool { return math.Abs(a-b) < 1e-9 }
 
 func TestKeyword(t *testing.T) {
 	const word, other, filler = 7, 8, 9
-	// saturated is BM25's share of the idf for a weighted count in a document of mean length.
-	saturated := func(count float64) float64 { return count * (k1 + 1) / (count + k1) }
+	// saturated is BM25's share of the idf for a weighted count in a text of so many
+	// times the mean length.
+	saturated := func(count, length float64) float64 { return count * 2.2 / (count + 1.2*(0.25+0.75*length)) }
 	for name, tt := range map[string]struct {
 		terms    []Term
 		document [NumFields][]uint32
 		want     float64
 	}{
 		"once in a text of mean length":      {[]Term{{Hash: word, Documents: 1, Weight: 1}}, [NumFields][]uint32{Text: {word, filler, filler, filler}}, rare},
-		"in the title it counts more":        {[]Term{{Hash: word, Documents: 1, Weight: 1}}, [NumFields][]uint32{Title: {word, filler, filler, filler}}, rare * saturated(fieldWeights[Title])},
-		"counts of the fields add up":        {[]Term{{Hash: word, Documents: 1, Weight: 1}}, [NumFields][]uint32{Text: {word, filler}, Files: {word, filler}}, rare * saturated(2)},
+		"in the title it counts more":        {[]Term{{Hash: word, Documents: 1, Weight: 1}}, [NumFields][]uint32{Title: {word, filler, filler, filler}}, rare * saturated(2, 0)},
+		"counts of the fields add up":        {[]Term{{Hash: word, Documents: 1, Weight: 1}}, [NumFields][]uint32{Text: {word, filler}, Files: {word, filler}}, rare * saturated(2, 0.5)},
 		"gaps are no words":                  {[]Term{{Hash: word, Documents: 1, Weight: 1}}, [NumFields][]uint32{Text: {0, word, 0, filler, filler, filler, 0}}, rare},
 		"half the weight, half the score":    {[]Term{{Hash: word, Documents: 1, Weight: 0.5}}, [NumFields][]uint32{Text: {word, filler, filler, filler}}, rare / 2},
 		"a term twice counts once":           {[]Term{{Hash: word, Documents: 1, Weight: 1}, {Hash: word, Documents: 1, Weight: 1}}, [NumFields][]uint32{Text: {word, filler, filler, filler}}, rare},
-		"a word of most documents":           {[]Term{{Hash: word, Documents: 90, Weight: 1}}, [NumFields][]uint32{Text: {word, filler, filler, filler}}, 1e-6},
-		"more documents than there are":      {[]Term{{Hash: word, Documents: 200, Weight: 1}}, [NumFields][]uint32{Text: {word, filler, filler, filler}}, 1e-6},
+		"a word of most documents":           {[]Term{{Hash: word, Documents: 90, Weight: 1}}, [NumFields][]uint32{Text: {word, filler, filler, filler}}, math.Log(1 + 10.5/90.5)},
+		"more documents than there are":      {[]Term{{Hash: word, Documents: 200, Weight: 1}}, [NumFields][]uint32{Text: {word, filler, filler, filler}}, math.Log(1 + 0.5/200.5)},
 		"a word that it has not":             {[]Term{{Hash: other, Documents: 1, Weight: 1}}, [NumFields][]uint32{Text: {word, filler, filler, filler}}, 0},
 		"the gap is no word to look for":     {[]Term{{Hash: 0, Documents: 1, Weight: 1}}, [NumFields][]uint32{Text: {word, 0, 0, 0, filler}}, 0},
 		"no terms":                           {nil, [NumFields][]uint32{Text: {word}}, 0},
@@ -74,7 +75,7 @@ func TestProximity(t *testing.T) {
 		want  float64
 	}{
 		"next to each other":           {two, [NumFields][]uint32{Text: {a, b}}, once},
-		"the other way round":          {two, [NumFields][]uint32{Text: {b, a}}, once},
+		"the other way round":          {two, [NumFields][]uint32{Text: {b, a}}, proximityWeight * rare * turnedWeight / (turnedWeight + 1)},
 		"three words apart":            {two, [NumFields][]uint32{Text: {a, x, x, b}}, once},
 		"four words apart":             {two, [NumFields][]uint32{Text: {a, x, x, x, b}}, 0},
 		"a gap between":                {two, [NumFields][]uint32{Text: {a, 0, 0, 0, b}}, 0},
