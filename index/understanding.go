@@ -64,14 +64,21 @@ func (b *base) readQuery(ctx context.Context, text string, f Filter) (*query, er
 		}
 	}
 	position, last := -1, -1
-	seen := map[uint32]bool{}
+	seen := map[uint32]int{} // to the term's number
 	add := func(w words.QueryWord, documents, everywhere int, weight float64) {
 		h := hash(w.Text)
-		if seen[h] || len(q.terms) == maxQueryWords {
+		if w.Joined {
+			weight *= rank.JoinedWeight
+		}
+		if at, ok := seen[h]; ok {
+			q.terms[at].Weight += rank.RepeatWeight * weight
 			return
 		}
-		seen[h] = true
-		q.terms = append(q.terms, rank.Term{Hash: h, Position: position, Documents: documents, Weight: weight})
+		if len(q.terms) == maxQueryWords {
+			return
+		}
+		seen[h] = len(q.terms)
+		q.terms = append(q.terms, rank.Term{Hash: h, Position: position, Documents: documents, Weight: weight, Alone: w.Joined})
 		q.texts = append(q.texts, w.Text)
 		q.raws = append(q.raws, w.Raw)
 		q.plain = append(q.plain, !w.Joined)

@@ -26,6 +26,11 @@ const (
 // again: a long query repeats what it is about (docs/how-search-ranks.md).
 const RepeatWeight = 0.5
 
+// JoinedWeight is what the joined form of two words of the query counts (user
+// service for userservice), beside the two: with 1 what is about one of them by
+// another name goes under (docs/how-search-ranks.md).
+const JoinedWeight = 0.4
+
 // Term is a word of a query that shall be looked for; stop words are none.
 type Term struct {
 	// Hash is the word's hash as documents have it; not 0.
@@ -37,8 +42,8 @@ type Term struct {
 	Documents int
 	// Weight is 1 for a word as it was typed, less for what was guessed.
 	Weight float64
-	// Alone says that the term makes no pairs with its neighbours: one that stands
-	// for two words of the query, and what was guessed.
+	// Alone says that the term makes no pairs with its neighbours: it stands for two
+	// words of the query.
 	Alone bool
 }
 
