@@ -60,16 +60,14 @@ func newerFirst(a, b scored) int {
 // best score and more.
 const timelyShare = 0.5
 
-// timely returns the records of a ranking, the best first, that are about its text.
+// timely returns the records of a ranking, the best first, that are about its text:
+// by themselves, not by the company they were recorded in.
 func timely(ranked []scored) []scored {
-	if len(ranked) == 0 {
-		return nil
+	most := 0.0
+	for i := range ranked {
+		most = max(most, ranked[i].alone())
 	}
-	least := timelyShare * ranked[0].score
-	if n := slices.IndexFunc(ranked, func(m scored) bool { return m.score < least }); n >= 0 {
-		return ranked[:n]
-	}
-	return ranked
+	return slices.DeleteFunc(slices.Clone(ranked), func(m scored) bool { return m.alone() < timelyShare*most })
 }
 
 // byTime sorts by time.

@@ -39,7 +39,8 @@ type scored struct {
 	recency float64
 	typed   float64 // 1 when the text names no type, or another
 	score   float64
-	days    float64 // old
+	days    float64             // old
+	company claudemem.RecordRef // whose score is in companyTerm
 }
 
 // The terms of a score.
@@ -48,6 +49,7 @@ const (
 	proximityTerm
 	likenessTerm
 	maxSimTerm
+	companyTerm
 	numTerms
 )
 
@@ -75,7 +77,59 @@ func (s *Searcher) score(p plan, matches []index.Match) []scored {
 		ranked = append(ranked, scoreMatch(m, daysBetween(m.CreatedAt, end), p.prefer))
 	}
 	byScore(ranked)
+	addCompany(ranked)
+	byScore(ranked)
 	return ranked[:min(len(ranked), RankedPool)]
+}
+
+// addCompany lets what was recorded on the same day in the same project support
+// each other: work comes in stretches, and the fix, its test and its reason are
+// seldom in one record. ranked has the best first.
+func addCompany(ranked []scored) {
+	// Among those with MaxSim, so that their scores compare.
+	best := ranked[:min(len(ranked), rank.MaxSimBest)]
+	shares := make([]float64, len(ranked))
+	for i := range ranked {
+		r := &ranked[i]
+		for j := range best {
+			b := &best[j]
+			if i != j && b.ProjectPath == r.ProjectPath && math.Abs(float64(b.CreatedAt)-float64(r.CreatedAt)) <= companyTime {
+				shares[i], r.company = rank.CompanyWeight*b.own(), b.RecordRef
+				break
+			}
+		}
+	}
+	for i, share := range shares { // only now, so that none supports itself by another
+		ranked[i].terms[companyTerm] = share
+		ranked[i].addUp()
+	}
+}
+
+// companyTime is how far apart, in milliseconds, records support each other: a
+// stretch of work is over in a day. Measured with half an hour, four hours and a day
+// (docs/how-search-ranks.md).
+const companyTime = 24 * 60 * 60 * 1000
+
+// own is what a match is worth without its company and without factors.
+func (r *scored) own() float64 {
+	sum := 0.0
+	for _, t := range r.terms[:companyTerm] {
+		sum += t
+	}
+	return sum
+}
+
+// alone is the score without company.
+func (r *scored) alone() float64 { return r.own() * r.recency * r.typed }
+
+// addUp sets the score, as an explanation does.
+func (r *scored) addUp() {
+	r.score = 0
+	for _, t := range r.terms {
+		r.score += t
+	}
+	r.score *= r.recency
+	r.score *= r.typed
 }
 
 // daysBetween is never negative: a clock may have been set back since.
@@ -97,11 +151,7 @@ func scoreMatch(m index.Match, days float64, prefer []claudemem.ObservationType)
 	if m.Kind == claudemem.RecordObservation && slices.Contains(prefer, m.Type) {
 		r.typed = typeWeight
 	}
-	for _, t := range r.terms {
-		r.score += t
-	}
-	r.score *= r.recency
-	r.score *= r.typed
+	r.addUp()
 	return r
 }
 
@@ -132,6 +182,11 @@ func (r *scored) explain() *claudemem.Explanation {
 		}},
 		Words:    r.Words,
 		Fragment: r.Fragment,
+	}
+	if share := r.terms[companyTerm]; share > 0 {
+		e.Parts = append(e.Parts, claudemem.ScorePart{
+			Name: "company", Value: share, Note: fmt.Sprintf("%s %d of the same day fits too × %g", r.company.Kind, r.company.ID, rank.CompanyWeight),
+		})
 	}
 	if r.typed != 1 {
 		e.Factors = append(e.Factors, claudemem.ScorePart{Name: "type", Value: r.typed, Note: "the text names the type " + string(r.Type)})

@@ -52,6 +52,31 @@ func TestScore(t *testing.T) {
 	}
 }
 
+// What was recorded around a good hit gets a share of it; the best of the day gets
+// one of the second best.
+func TestCompany(t *testing.T) {
+	const hour = 60 * 60 * 1000
+	match := func(id int64, project string, at claudemem.Millis, likeness float64) scored {
+		return scoreMatch(index.Match{RecordRef: claudemem.RecordRef{Kind: claudemem.RecordObservation, ID: id},
+			ProjectPath: project, CreatedAt: at, Likeness: likeness}, 1e6, nil)
+	}
+	ranked := []scored{
+		match(1, "/p", 100*hour, 0.8), match(2, "/other", 101*hour, 0.7), match(3, "/p", 104*hour, 0.6),
+		match(4, "/p", 124*hour, 0.5), match(5, "/p", 200*hour, 0.4),
+	}
+	addCompany(ranked)
+	want := []float64{0.8 + 0.06, 0.7, 0.6 + 0.08, 0.5 + 0.08, 0.4}
+	for i, r := range ranked {
+		if math.Abs(r.score-want[i]) > 1e-9 {
+			t.Errorf("record %d: got %v, want %v", r.ID, r.score, want[i])
+		}
+		if got := r.explain().Score(); got != r.score {
+			t.Errorf("record %d: the explanation adds up to %v, the score is %v", r.ID, got, r.score)
+		}
+	}
+	addCompany(nil)
+}
+
 func TestDaysBetween(t *testing.T) {
 	tests := []struct {
 		from, to claudemem.Millis

@@ -15,3 +15,7 @@ const (
 func Combine(keywordShare, likeness, maxSim float64) float64 {
 	return keywordShare + LikenessWeight*max(likeness, 0) + MaxSimWeight*maxSim
 }
+
+// CompanyWeight is what the best score of a record of the same day counts
+// (docs/how-search-ranks.md).
+const CompanyWeight = 0.1
