@@ -9,7 +9,7 @@ import (
 // contentBytes is how much memory the words of documents may take: reading a
 // document's row costs three times as much as scoring it. The words of 100,000
 // observations are 100 MB, of which the queries of a day touch a part.
-const contentBytes = 16 << 20
+const contentBytes = 8 << 20
 
 // content is a row of contents.
 type content struct {

@@ -21,7 +21,7 @@ const (
 	// RankedPool is how many records a ranking holds at most. What stands below is
 	// noise to a reader; a bound keeps time and memory of any query the same, and
 	// asking for the same number whatever the page keeps the pages consistent.
-	RankedPool = 500
+	RankedPool = 250
 	// MaxText is how much of a text is searched for, in bytes: several times the
 	// longest commit message or error that a person pastes.
 	MaxText = 4 << 10

@@ -219,12 +219,12 @@ func TestRankedPool(t *testing.T) {
 		m.observe(int64(i), noon.Add(-time.Duration(i)*time.Minute), title("alpha"))
 	}
 	s, r := searcher(m, 0)
-	got := find(t, s, claudemem.SearchRequest{Text: "alpha", Query: claudemem.Query{Limit: 10, Offset: 495}})
+	got := find(t, s, claudemem.SearchRequest{Text: "alpha", Query: claudemem.Query{Limit: 10, Offset: RankedPool - 5}})
 	if got.Total != RankedPool || len(got.Hits) != 5 {
 		t.Errorf("got %d hits of %d, want 5 of %d", len(got.Hits), got.Total, RankedPool)
 	}
-	got = find(t, s, claudemem.SearchRequest{Text: "alpha", Query: claudemem.Query{Project: "shop", Limit: 10, Offset: 495}})
-	if got.Total != 700 || len(got.Hits) != 10 || got.Hits[5].Score != 0 || got.Hits[5].ID != 500 {
+	got = find(t, s, claudemem.SearchRequest{Text: "alpha", Query: claudemem.Query{Project: "shop", Limit: 10, Offset: RankedPool - 5}})
+	if got.Total != 700 || len(got.Hits) != 10 || got.Hits[5].Score != 0 || got.Hits[5].ID != RankedPool {
 		t.Errorf("got %s of %d, want ten of 700 that go on by date", names(got.Hits), got.Total)
 	}
 	for _, req := range r.requests {

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"claudemem"
+	"claudemem/daemon"
 	"claudemem/index"
 	"claudemem/index/corpus"
 	"claudemem/search"
@@ -89,6 +90,7 @@ func serve(ctx context.Context, r run) (f figures, err error) {
 	}
 	f.Open, f.Opened = time.Since(began), memoryOf("VmRSS")
 	status := ix.Status()
+	daemon.SpareMemory(status.Documents) // as the worker does
 	f.Documents, f.Fragments = status.Documents, status.Fragments
 
 	searcher := search.New(s, ix, search.Options{Clock: func() time.Time { return newest.Add(time.Hour) }, Location: time.UTC})
