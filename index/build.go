@@ -245,14 +245,14 @@ func (b *base) sweep(ctx context.Context) (more bool, err error) {
 	}
 	b.sweeping = after-before >= 2
 	if !b.sweeping {
-		b.cat.mu.Lock()
-		b.deletions = false
-		b.cat.mu.Unlock()
 		// The log has the old pages still. With a reader in the way it keeps them
 		// until it is written over.
 		if err := b.checkpoint(ctx); err != nil && claudemem.CodeOf(err) != claudemem.CodeConflict {
 			return false, err
 		}
+		b.cat.mu.Lock()
+		b.deletions = false
+		b.cat.mu.Unlock()
 	}
 	return b.sweeping, nil
 }
