@@ -37,8 +37,8 @@ type Document struct {
 	Concepts []string
 	// Files are paths, each once.
 	Files []string
-	// Neighbours are the texts of the session's prompts before and after a
-	// prompt; "" for other kinds.
+	// Neighbours are the texts of the session's two prompts before a prompt and of
+	// the one after it; "" for other kinds.
 	Neighbours string
 	// Previous is the number of the session's prompt before a prompt, 0 for none:
 	// its Neighbours change with this one.

@@ -9,8 +9,8 @@ import (
 	"claudemem"
 )
 
-// neighbourBytes bounds what a prompt's document takes of the prompt before it
-// and of the one after: enough for what the talk is about, and a pasted log
+// neighbourBytes bounds what a prompt's document takes of each of the two prompts
+// before it and of the one after: enough for what the talk is about, and a pasted log
 // doesn't drown the prompt itself.
 const neighbourBytes = 2048
 
@@ -174,9 +174,10 @@ func summaryDocuments(ctx context.Context, q querier, condition string, args ...
 func promptDocuments(ctx context.Context, q querier, condition string, args ...any) ([]claudemem.Document, error) {
 	rows, err := q.QueryContext(ctx, `SELECT r.id, r.project, r.session_id, r.text, r.created_at,
 		coalesce((SELECT p.id FROM prompts p WHERE p.session_id = r.session_id AND p.number < r.number ORDER BY p.number DESC LIMIT 1), 0),
+		coalesce((SELECT substr(p.text, 1, ?) FROM prompts p WHERE p.session_id = r.session_id AND p.number < r.number ORDER BY p.number DESC LIMIT 1 OFFSET 1), ''),
 		coalesce((SELECT substr(p.text, 1, ?) FROM prompts p WHERE p.session_id = r.session_id AND p.number < r.number ORDER BY p.number DESC LIMIT 1), ''),
 		coalesce((SELECT substr(p.text, 1, ?) FROM prompts p WHERE p.session_id = r.session_id AND p.number > r.number ORDER BY p.number LIMIT 1), '')
-		FROM prompts r WHERE `+condition, append([]any{neighbourBytes, neighbourBytes}, args...)...)
+		FROM prompts r WHERE `+condition, append([]any{neighbourBytes, neighbourBytes, neighbourBytes}, args...)...)
 	if err != nil {
 		return nil, err
 	}
@@ -184,11 +185,11 @@ func promptDocuments(ctx context.Context, q querier, condition string, args ...a
 	var documents []claudemem.Document
 	for rows.Next() {
 		d := claudemem.Document{RecordRef: claudemem.RecordRef{Kind: claudemem.RecordPrompt}}
-		var previous, next string
-		if err := rows.Scan(&d.ID, &d.ProjectPath, &d.Session, &d.Text, &d.CreatedAt, &d.Previous, &previous, &next); err != nil {
+		var beforeThat, previous, next string
+		if err := rows.Scan(&d.ID, &d.ProjectPath, &d.Session, &d.Text, &d.CreatedAt, &d.Previous, &beforeThat, &previous, &next); err != nil {
 			return nil, err
 		}
-		d.Neighbours = paragraphs(cut(previous, neighbourBytes), cut(next, neighbourBytes))
+		d.Neighbours = paragraphs(cut(beforeThat, neighbourBytes), cut(previous, neighbourBytes), cut(next, neighbourBytes))
 		documents = append(documents, d)
 	}
 	return documents, rows.Err()

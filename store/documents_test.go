@@ -49,7 +49,7 @@ func TestDocuments(t *testing.T) {
 		return d
 	}
 	want := []claudemem.Document{
-		document("prompt", 3, 1, base+3, claudemem.Document{Text: "prompt three", Neighbours: long, Previous: 2}),
+		document("prompt", 3, 1, base+3, claudemem.Document{Text: "prompt three", Neighbours: "prompt one\n" + long, Previous: 2}),
 		document("observation", 1, 1, at, claudemem.Document{
 			Type: claudemem.TypeBugfix, Title: "title", Text: "subtitle\nnarrative",
 			Facts: []string{"first", "second"}, Concepts: []string{"gotcha"}, Files: []string{"b.go", "a.go"},
