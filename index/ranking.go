@@ -9,6 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"claudemem"
 	"claudemem/index/embed"
 	"claudemem/index/rank"
 	"claudemem/index/vectors"
@@ -263,9 +264,13 @@ func (b *base) combine(list []candidate) {
 			x.keyword /= largest
 			x.near /= largest
 		}
-		x.total = rank.Combine(x.keyword, x.likeness, 0)
+		x.total = rank.Combine(x.keyword, x.likeness, 0, b.isPrompt(x.document))
 	}
 	b.order(list)
+}
+
+func (b *base) isPrompt(document uint32) bool {
+	return b.cat.entries[document].kind == kindOf(claudemem.RecordPrompt)
 }
 
 // order puts the best first; of equal ones the newest, as everywhere.
@@ -300,7 +305,7 @@ func (b *base) compareWords(table *embed.Table, q *query, list []candidate) {
 		for j, cosine := range cosines {
 			x.maxSim += shares[j] * float64(cosine) * float64(cosine)
 		}
-		x.total = rank.Combine(x.keyword, x.likeness, x.maxSim)
+		x.total = rank.Combine(x.keyword, x.likeness, x.maxSim, b.isPrompt(x.document))
 	}
 	b.order(list)
 }

@@ -144,7 +144,7 @@ func scoreMatch(m index.Match, days float64, prefer []claudemem.ObservationType)
 	r.terms = [numTerms]float64{
 		keywordTerm:   m.Keyword - proximity,
 		proximityTerm: proximity,
-		likenessTerm:  rank.LikenessWeight * finite(m.Likeness),
+		likenessTerm:  rank.LikenessWeightOf(m.Kind == claudemem.RecordPrompt) * finite(m.Likeness),
 		maxSimTerm:    rank.MaxSimWeight * finite(m.MaxSim),
 	}
 	r.recency = 1 + recencyWeight*math.Exp2(-days/recencyHalfLife)
@@ -168,7 +168,7 @@ func finite(v float64) float64 {
 func (r *scored) explain() *claudemem.Explanation {
 	likeness := "nothing alike"
 	if r.Likeness > 0 {
-		likeness = fmt.Sprintf("cosine %.3f × %g", r.Likeness, rank.LikenessWeight)
+		likeness = fmt.Sprintf("cosine %.3f × %g", r.Likeness, rank.LikenessWeightOf(r.Kind == claudemem.RecordPrompt))
 	}
 	e := &claudemem.Explanation{
 		Parts: []claudemem.ScorePart{

@@ -10,16 +10,16 @@ const (
 
 // fieldWeights say how much a word counts by the field it stands in
 // (docs/how-search-ranks.md).
-var fieldWeights = [NumFields]float64{Title: 2, Text: 1, Files: 1, Concepts: 1, Parts: 1, Neighbours: 0.3}
+var fieldWeights = [NumFields]float64{Title: 2, Text: 1, Files: 1, Concepts: 1, Parts: 1, Neighbours: 0.5}
 
 // proximityWeight is what a pair of words that stand together counts, in parts of
 // its mean inverse frequency; proximityWindow how far apart, in words, they may
 // stand; turnedWeight what a place counts where they stand the other way round
 // (docs/how-search-ranks.md).
 const (
-	proximityWeight = 0.6
+	proximityWeight = 1.0
 	proximityWindow = 3
-	turnedWeight    = 0.7
+	turnedWeight    = 0.5
 )
 
 // RepeatWeight is what a word of the query counts for each time that it comes
