@@ -15,10 +15,11 @@ import (
 const (
 	// recencyWeight is how much more a record of this moment counts than an old one,
 	// recencyHalfLife after how many days half of that is left. Measured on follow-up
-	// work (docs/how-search-ranks.md); a larger weight would help there still, and
-	// harm who asks for something old.
-	recencyWeight   = 0.2
-	recencyHalfLife = 30.0 // days
+	// work, and that questions which are not about what is new lose nothing by it
+	// (docs/how-search-ranks.md); a larger weight would help the one still, and harm
+	// who asks for something old.
+	recencyWeight   = 0.3
+	recencyHalfLife = 60.0 // days
 
 	// typeWeight is how much more a record counts whose type the text names, as
 	// "decisions about caching" does. By judgement: it lifts such a record over others

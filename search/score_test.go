@@ -40,9 +40,9 @@ func TestExplanationAddsUp(t *testing.T) {
 }
 
 func TestScore(t *testing.T) {
-	r := scoreMatch(index.Match{Keyword: 0.8, Proximity: 0.1, Likeness: 0.5, MaxSim: 0.4}, 30, nil)
-	// (0.8 + 1×0.5 + 0.5×0.4) × (1 + 0.2×2^-1)
-	if want := 1.5 * 1.1; math.Abs(r.score-want) > 1e-12 {
+	r := scoreMatch(index.Match{Keyword: 0.8, Proximity: 0.1, Likeness: 0.5, MaxSim: 0.4}, 60, nil)
+	// (0.8 + 1×0.5 + 0.5×0.4) × (1 + 0.3×2^-1)
+	if want := 1.5 * 1.15; math.Abs(r.score-want) > 1e-12 {
 		t.Errorf("got %v, want %v", r.score, want)
 	}
 	for name, v := range map[string]float64{"NaN": math.NaN(), "Inf": math.Inf(1), "negative": -1} {

@@ -128,7 +128,7 @@ func TestRecencyDays(t *testing.T) {
 // TestRecencyPrior: age counts from the end of the range, and never below 0.
 func TestRecencyPrior(t *testing.T) {
 	m := &memory{}
-	m.observe(1, noon.AddDate(0, 0, -60), title("alpha"))
+	m.observe(1, noon.AddDate(0, 0, -120), title("alpha"))
 	m.observe(2, noon.Add(5*day), title("alpha")) // the clock was set back
 	s, _ := searcher(m, 0)
 	recency := func(r claudemem.SearchRequest, id int64) float64 {
@@ -141,20 +141,20 @@ func TestRecencyPrior(t *testing.T) {
 		t.Fatalf("%d is not found", id)
 		return 0
 	}
-	if got := recency(claudemem.SearchRequest{}, 1); got != 1.05 {
-		t.Errorf("60 days before now: got %v, want 1.05", got)
+	if got := recency(claudemem.SearchRequest{}, 1); got != 1.075 {
+		t.Errorf("120 days before now: got %v, want 1.075", got)
 	}
-	until := claudemem.MillisOf(noon.AddDate(0, 0, -30))
-	if got := recency(claudemem.SearchRequest{Query: claudemem.Query{Until: until}}, 1); got != 1.1 {
-		t.Errorf("30 days before the end of the range: got %v, want 1.1", got)
+	until := claudemem.MillisOf(noon.AddDate(0, 0, -60))
+	if got := recency(claudemem.SearchRequest{Query: claudemem.Query{Until: until}}, 1); got != 1.15 {
+		t.Errorf("60 days before the end of the range: got %v, want 1.15", got)
 	}
 	later := claudemem.MillisOf(noon.AddDate(10, 0, 0))
-	m.observe(3, noon.Add(35*day), title("alpha"))
-	if got := recency(claudemem.SearchRequest{Query: claudemem.Query{Until: later}}, 2); got != 1.1 {
-		t.Errorf("30 days before the newest of a range without end: got %v, want 1.1", got)
+	m.observe(3, noon.Add(65*day), title("alpha"))
+	if got := recency(claudemem.SearchRequest{Query: claudemem.Query{Until: later}}, 2); got != 1.15 {
+		t.Errorf("60 days before the newest of a range without end: got %v, want 1.15", got)
 	}
-	if got := recency(claudemem.SearchRequest{}, 2); got != 1.2 {
-		t.Errorf("in the future: got %v, want 1.2", got)
+	if got := recency(claudemem.SearchRequest{}, 2); got != 1.3 {
+		t.Errorf("in the future: got %v, want 1.3", got)
 	}
 }
 
