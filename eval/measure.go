@@ -93,7 +93,7 @@ func (s *set) measure(ctx context.Context) (r result, err error) {
 	if err != nil {
 		return r, err
 	}
-	r = result{name: s.name, queries: len(s.queries), plain: mean(plains), search: mean(searches), asOf: s.queries[0].Before != ""}
+	r = result{name: s.name, queries: len(s.queries), plain: mean(plains), search: mean(searches), asOf: slices.ContainsFunc(s.queries, func(q query) bool { return q.Before != "" })}
 	for _, t := range times {
 		r.took += t / time.Duration(len(times))
 	}
