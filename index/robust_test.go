@@ -238,9 +238,7 @@ func TestDiskFull(t *testing.T) {
 	limit("100000")
 	pauses <- time.Time{}
 	catchUp(t, ix)
-	if s := ix.Status(); s.Error != "" {
-		t.Errorf("status %+v", s)
-	}
+	await(t, ix, "the error to go", func() bool { return ix.Status().Error == "" })
 	checkContents(t, ix, feed)
 }
 
