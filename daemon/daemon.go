@@ -189,6 +189,8 @@ func (w *Worker) openAll(ctx context.Context) error {
 		w.log.Warn("remove starting marker", "error", err)
 	}
 	w.ready.Store(true)
+	w.finder.start()
+	w.purger.start()
 	w.housekeep()
 	return nil
 }
@@ -293,6 +295,10 @@ func (w *Worker) handler() (http.Handler, error) {
 		DeadLetters: w.queue,
 		Learnings:   learner{w.store, w.intake},
 		Status:      status{w},
+		Searcher:    w.searcher,
+		Sessions:    w.store,
+		Keeper:      keeper{w.store, w.intake, w.purger},
+		Reindexer:   w.finder,
 	}, httpapi.Options{
 		Version:      w.cfg.Version,
 		RequireToken: w.cfg.Settings.Text(settings.KeyRequireToken),

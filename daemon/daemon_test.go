@@ -385,6 +385,7 @@ func TestDataDirectoryDeleted(t *testing.T) {
 	cfg := config(dir)
 	cfg.Housekeeping = 5 * time.Millisecond
 	w := open(t, cfg)
+	indexed(t, w) // nothing is made in the directory any more
 	if err := os.RemoveAll(dir); err != nil {
 		t.Fatal(err)
 	}

@@ -32,7 +32,8 @@ func (w *Worker) Ready() error {
 	if _, err := w.store.Books(ctx); err != nil {
 		return err
 	}
-	return nil
+	// Hooks do not ask: events are taken in whatever becomes of the index.
+	return w.finder.fault()
 }
 
 // Stats is what GET /api/stats adds to the counts.
@@ -49,6 +50,7 @@ func (w *Worker) Stats(ctx context.Context) map[string]any {
 		"data_dir":     w.cfg.DataDir,
 		"stored_bytes": w.storedBytes(),
 		"stages":       w.health(ctx),
+		"index":        w.finder.status(),
 		"spool": map[string]int{
 			"taken_in": taken, "waiting": waiting, "held": held, "corrupt": w.inbox.spool.CountCorrupt(),
 		},
@@ -92,6 +94,7 @@ func (w *Worker) health(ctx context.Context) map[string]string {
 		"spool":  state(w.inbox.state()),
 		"http":   "ok", // whoever reads this was served
 		"intake": state(w.intake.Load()),
+		"index":  w.finder.status().word(),
 	}
 	switch {
 	case err == nil && !books.Balanced():
@@ -109,7 +112,7 @@ func (w *Worker) health(ctx context.Context) map[string]string {
 }
 
 func (w *Worker) storedBytes() (total int64) {
-	for _, name := range []string{databaseName, databaseName + "-wal"} {
+	for _, name := range []string{databaseName, databaseName + "-wal", indexName, indexName + "-wal", vectorsName} {
 		if info, err := os.Stat(filepath.Join(w.cfg.DataDir, name)); err == nil {
 			total += info.Size()
 		}

@@ -100,7 +100,7 @@ func (w *Worker) emptySpool(ctx context.Context, take func(context.Context) erro
 // idle reports whether nobody has needed the worker for long enough and nothing waits.
 func (w *Worker) idle(ctx context.Context) bool {
 	limit := *w.cfg.IdleExit
-	if limit <= 0 || w.open.Load() > 0 {
+	if limit <= 0 || w.open.Load() > 0 || w.finder.Reindexing().Running {
 		return false
 	}
 	if quiet := w.cfg.Clock().Sub(time.Unix(0, w.lastUse.Load())); quiet < limit {

@@ -12,6 +12,7 @@ import (
 	"claudemem/provider/model"
 	"claudemem/queue"
 	"claudemem/recall"
+	"claudemem/search"
 	"claudemem/settings"
 	"claudemem/store"
 	"claudemem/wire"
@@ -26,6 +27,10 @@ type stages struct {
 	intake   *intake.Intake
 	observer *observer.Observer
 	builder  *recall.Builder
+
+	finder   *finder
+	searcher *search.Searcher
+	purger   *purger
 
 	settings  *live
 	providers *providers
@@ -64,6 +69,7 @@ func (w *Worker) openStages(ctx context.Context) error {
 	if err := w.openObserver(ctx, offline); err != nil {
 		return err
 	}
+	w.openSearch()
 
 	options := RecallOptions(w.cfg.Settings)
 	options.Distiller, options.Clock, options.Logger = offline, w.cfg.Clock, w.log

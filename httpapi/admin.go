@@ -32,12 +32,12 @@ func (a *api) version(w http.ResponseWriter, _ *http.Request) error {
 }
 
 // stats puts the queue's books and the counts of records beside what the worker tells of itself.
-func (a *api) stats(w http.ResponseWriter, r *http.Request) error {
+func (a *api) stats(w http.ResponseWriter, r *http.Request, p params) error {
 	books, err := a.Records.Books(r.Context())
 	if err != nil {
 		return err
 	}
-	totals, err := a.Records.Totals(r.Context(), first(r.URL.Query(), "project", "project_path"))
+	totals, err := a.Records.Totals(r.Context(), p.text("project"))
 	if err != nil {
 		return err
 	}
@@ -64,11 +64,13 @@ func (a *api) queue(w http.ResponseWriter, r *http.Request) error {
 	return writeJSON(w, http.StatusOK, map[string]any{"queue": books, "dead_letters": dead})
 }
 
+type retryBody struct {
+	Keys []string `json:"keys"`
+}
+
 // retryQueue gives dead letters another try: those of "keys", else all.
 func (a *api) retryQueue(w http.ResponseWriter, r *http.Request) error {
-	var body struct {
-		Keys []string `json:"keys"`
-	}
+	var body retryBody
 	err := a.withBody(w, r, func(raw []byte) error {
 		if len(bytes.TrimSpace(raw)) == 0 {
 			return nil

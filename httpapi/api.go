@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"claudemem"
-	"claudemem/wire"
 )
 
 // InjectionRecorder books what a session was given.
@@ -45,6 +44,10 @@ type Deps struct {
 	DeadLetters DeadLetters
 	Learnings   Learnings
 	Status      Status
+	Searcher    Searcher
+	Sessions    Sessions
+	Keeper      Keeper
+	Reindexer   Reindexer
 }
 
 // MaxBody is the largest body that is accepted, in bytes.
@@ -135,43 +138,6 @@ func (a *api) router() http.Handler {
 	return mux
 }
 
-// route is one entry of the API.
-type route struct {
-	method, path string
-	handle       func(http.ResponseWriter, *http.Request) error
-	// hook: used by hooks, so the wire version must fit.
-	hook bool
-	// socketOnly: not over TCP.
-	socketOnly bool
-}
-
-func (a *api) routes() []route {
-	return []route{
-		{method: "GET", path: "/api/health", handle: a.health},
-		{method: "GET", path: "/api/readiness", handle: a.readiness},
-		{method: "GET", path: "/api/version", handle: a.version},
-		{method: "GET", path: "/api/stats", handle: a.stats},
-
-		{method: "POST", path: wire.PathInit, handle: a.ingest(claudemem.KindPrompt), hook: true},
-		{method: "POST", path: wire.PathObservation, handle: a.ingest(claudemem.KindTool), hook: true},
-		{method: "POST", path: wire.PathSummarize, handle: a.ingest(claudemem.KindStop, claudemem.KindFlush), hook: true},
-		{method: "POST", path: wire.PathComplete, handle: a.ingest(claudemem.KindSessionEnd), hook: true},
-		{method: "GET", path: wire.PathContext, handle: a.context, hook: true},
-		{method: "GET", path: wire.PathStatusline, handle: a.statusline, hook: true},
-
-		{method: "GET", path: "/api/observations", handle: a.listObservations},
-		{method: "GET", path: "/api/observations/{id}", handle: a.getObservation},
-		{method: "GET", path: "/api/learnings", handle: a.listLearnings},
-		{method: "POST", path: "/api/learnings", handle: a.addLearning},
-		{method: "PATCH", path: "/api/learnings/{id}", handle: a.editLearning},
-		{method: "DELETE", path: "/api/learnings/{id}", handle: a.retireLearning},
-		{method: "GET", path: "/api/queue", handle: a.queue},
-		{method: "POST", path: "/api/queue/retry", handle: a.retryQueue},
-
-		{method: "POST", path: "/api/admin/shutdown", handle: a.shutdown, socketOnly: true},
-	}
-}
-
 // dispatch finds the route for the method and checks what the route demands.
 func (a *api) dispatch(w http.ResponseWriter, r *http.Request, methods map[string]route) {
 	rt, ok := methods[r.Method]
@@ -190,7 +156,11 @@ func (a *api) dispatch(w http.ResponseWriter, r *http.Request, methods map[strin
 		a.fail(w, r, err)
 		return
 	}
-	if err := rt.handle(w, r); err != nil {
+	p, err := readParams(rt.params, r.URL.RawQuery)
+	if err == nil {
+		err = rt.handle(w, r, p)
+	}
+	if err != nil {
 		a.fail(w, r, err)
 	}
 }

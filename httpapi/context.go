@@ -3,8 +3,6 @@ package httpapi
 import (
 	"context"
 	"net/http"
-	"net/url"
-	"strconv"
 	"strings"
 	"time"
 
@@ -20,11 +18,9 @@ const bookTime = 5 * time.Second
 // before, it would count as given to a hook that had stopped waiting, and a
 // later resume would never show its content; a process that dies between the
 // two at worst shows something twice.
-func (a *api) context(w http.ResponseWriter, r *http.Request) error {
-	req, err := contextRequest(r.URL.Query())
-	if err != nil {
-		return err
-	}
+func (a *api) context(w http.ResponseWriter, r *http.Request, p params) error {
+	req := claudemem.ContextRequest{Host: claudemem.Host(p.text("host")), HostSessionID: p.text("session_id"),
+		ProjectPath: p.text("project_path"), Source: p.text("source"), Budget: p.number("budget")}
 	// A session has started, whatever becomes of its block: the others have something to finish.
 	after := context.WithoutCancel(r.Context())
 	defer func() {
@@ -74,49 +70,4 @@ func (a *api) attachNotices(ctx context.Context, block *claudemem.ContextBlock) 
 		notices = append([]string{block.SystemMessage}, notices...)
 	}
 	block.SystemMessage = strings.Join(notices, "\n")
-}
-
-func contextRequest(q url.Values) (claudemem.ContextRequest, error) {
-	req := claudemem.ContextRequest{
-		Host:          claudemem.Host(first(q, "host", "platformSource")),
-		HostSessionID: first(q, "session_id", "host_session_id", "contentSessionId", "session"),
-		ProjectPath:   first(q, "project_path", "project", "cwd"),
-		Source:        first(q, "source"),
-	}
-	if req.Host == "" {
-		req.Host = claudemem.HostRaw
-	}
-	if req.Source == "" {
-		req.Source = "startup"
-	}
-	if req.ProjectPath == "" {
-		return req, claudemem.Errorf(claudemem.CodeInvalid, "no project_path").WithHint("send the project's root directory as project_path")
-	}
-	var err error
-	req.Budget, err = number(q, "budget", 0, 0, 1<<20)
-	return req, err
-}
-
-// first returns the first parameter of the names that is not empty.
-func first(q url.Values, names ...string) string {
-	for _, n := range names {
-		if v := q.Get(n); v != "" {
-			return v
-		}
-	}
-	return ""
-}
-
-// number reads a whole number within bounds; missing is the default.
-func number(q url.Values, name string, missing, least, most int) (int, error) {
-	v := q.Get(name)
-	if v == "" {
-		return missing, nil
-	}
-	n, err := strconv.Atoi(v)
-	if err != nil || n < least || n > most {
-		return 0, claudemem.Errorf(claudemem.CodeInvalid, "%s is %.40q", name, v).
-			WithHint(name + " is a whole number from " + strconv.Itoa(least) + " to " + strconv.Itoa(most))
-	}
-	return n, nil
 }

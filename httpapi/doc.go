@@ -12,6 +12,8 @@
 //     client that is slow or sends without end costs the others nothing.
 //   - An error is {"error":{"code","message","hint"}} with the status that one
 //     table gives its code.
+//   - A handler sees the parameters that its route declares, checked, and no
+//     others. Help and the OpenAPI document are made from the same table.
 //
 // It knows the rest of the worker through the small interfaces of Deps. It
 // stands at both ends of the pipeline: hook → httpapi → intake, and

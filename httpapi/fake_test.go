@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -41,6 +42,18 @@ type fakeWorker struct {
 	edits      []claudemem.LearningEdit
 	statuses   []claudemem.StatusRequest
 	line       claudemem.Statusline
+
+	searched   []claudemem.SearchRequest
+	hits       []claudemem.Hit
+	understood claudemem.Understood
+	timelines  []claudemem.TimelineRequest
+	around     claudemem.Timeline
+	sessions   []claudemem.SessionDigest
+	projects   []claudemem.ProjectDigest
+	added      []claudemem.NewObservation
+	edited     []claudemem.ObservationEdit
+	searchErr  error
+	reindexing Reindexing
 }
 
 func newFakeWorker() *fakeWorker {
@@ -51,8 +64,18 @@ func newFakeWorker() *fakeWorker {
 }
 
 func (f *fakeWorker) deps() Deps {
-	return Deps{Ingester: f, Recaller: f, Records: f, Worker: f, Injections: f, Notices: f, DeadLetters: f, Learnings: f, Status: f}
+	return Deps{Ingester: f, Recaller: f, Records: f, Worker: f, Injections: f, Notices: f, DeadLetters: f, Learnings: f, Status: f, Searcher: f, Sessions: f, Keeper: f, Reindexer: f}
 }
+
+func (f *fakeWorker) StartReindex() error {
+	if f.reindexing.Running {
+		return claudemem.Errorf(claudemem.CodeConflict, "the index is being rebuilt already")
+	}
+	f.reindexing = Reindexing{Running: true, Total: 120}
+	return nil
+}
+
+func (f *fakeWorker) Reindexing() Reindexing { return f.reindexing }
 
 func (f *fakeWorker) Ingest(_ context.Context, e claudemem.Event) (claudemem.Receipt, error) {
 	f.mu.Lock()
@@ -185,6 +208,95 @@ func (f *fakeWorker) EditLearning(_ context.Context, id int64, edit claudemem.Le
 func (f *fakeWorker) Statusline(_ context.Context, r claudemem.StatusRequest) (claudemem.Statusline, error) {
 	f.statuses = append(f.statuses, r)
 	return f.line, f.err
+}
+
+func (f *fakeWorker) ObservationsByIDs(ctx context.Context, ids ...claudemem.ObservationID) ([]claudemem.Observation, error) {
+	var found []claudemem.Observation
+	for _, id := range ids {
+		if o, err := f.Observation(ctx, id); err == nil {
+			found = append(found, o)
+		}
+	}
+	return found, f.err
+}
+
+// Search finds the hits of the kinds that are asked for.
+func (f *fakeWorker) Search(_ context.Context, r claudemem.SearchRequest) (claudemem.SearchResult, error) {
+	f.searched = append(f.searched, r)
+	result := claudemem.SearchResult{Understood: f.understood}
+	for _, hit := range f.hits {
+		if len(r.Kinds) == 0 || slices.Contains(r.Kinds, hit.Kind) {
+			if !r.Explain {
+				hit.Why = nil
+			}
+			if r.Text == "" {
+				hit.Score = 0
+			}
+			result.Hits = append(result.Hits, hit)
+		}
+	}
+	result.Total = len(result.Hits)
+	result.Hits = result.Hits[min(r.Offset, result.Total):]
+	if r.Limit > 0 {
+		result.Hits = result.Hits[:min(r.Limit, len(result.Hits))]
+	}
+	return result, f.searchErr
+}
+
+func (f *fakeWorker) Timeline(_ context.Context, r claudemem.TimelineRequest) (claudemem.Timeline, error) {
+	f.timelines = append(f.timelines, r)
+	return f.around, f.searchErr
+}
+
+func (f *fakeWorker) Session(_ context.Context, id claudemem.SessionID) (claudemem.Session, error) {
+	for _, d := range f.sessions {
+		if d.Session.ID == id {
+			return d.Session, nil
+		}
+	}
+	return claudemem.Session{}, claudemem.Errorf(claudemem.CodeNotFound, "there is no session S%d", id)
+}
+
+func (f *fakeWorker) Sessions(_ context.Context, q claudemem.Query) ([]claudemem.SessionDigest, error) {
+	f.queried = append(f.queried, q)
+	found := f.sessions[min(q.Offset, len(f.sessions)):]
+	return found[:min(q.Limit, len(found))], f.err
+}
+
+func (f *fakeWorker) CountSessions(context.Context, claudemem.Query) (int, error) {
+	return len(f.sessions), nil
+}
+
+func (f *fakeWorker) Projects(context.Context) ([]claudemem.ProjectDigest, error) {
+	return f.projects, f.err
+}
+
+func (f *fakeWorker) AddObservation(_ context.Context, n claudemem.NewObservation) (claudemem.Observation, error) {
+	f.added = append(f.added, n)
+	if n.CreatedAt == 0 {
+		n.CreatedAt = claudemem.MillisOf(noon)
+	}
+	return claudemem.Observation{ID: 125, ULID: "01JNGZ0000000000000000000C", Session: max(n.Session, 13), ProjectPath: n.ProjectPath, Type: n.Type,
+		Title: n.Title, Subtitle: n.Subtitle, Narrative: n.Narrative, Facts: n.Facts, Concepts: n.Concepts, Files: n.Files,
+		Origin: n.Origin, CreatedAt: n.CreatedAt}, f.err
+}
+
+func (f *fakeWorker) EditObservation(ctx context.Context, id claudemem.ObservationID, edit claudemem.ObservationEdit) (claudemem.Observation, error) {
+	f.edited = append(f.edited, edit)
+	o, err := f.Observation(ctx, id)
+	if err == nil && edit.Title != nil {
+		o.Title = *edit.Title
+	}
+	return o, err
+}
+
+func (f *fakeWorker) HideObservation(ctx context.Context, id claudemem.ObservationID) (claudemem.Millis, error) {
+	_, err := f.Observation(ctx, id)
+	return claudemem.MillisOf(noon.Add(10 * time.Minute)), err
+}
+
+func (f *fakeWorker) RestoreObservation(ctx context.Context, id claudemem.ObservationID) (claudemem.Observation, error) {
+	return f.Observation(ctx, id)
 }
 
 // zeros makes delivery ids foreseeable.

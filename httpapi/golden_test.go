@@ -112,42 +112,51 @@ func TestGoldenAnswers(t *testing.T) {
 		{name: "queue", path: "/api/queue"},
 		{name: "queue-retry", method: "POST", path: "/api/queue/retry", body: `{}`},
 		{name: "shutdown", method: "POST", path: "/api/admin/shutdown", body: `{}`},
+		{name: "reindex", method: "POST", path: "/api/admin/reindex", body: `{}`},
+		{name: "reindex-twice", method: "POST", path: "/api/admin/reindex", body: `{}`, change: func(f *fakeWorker) { f.reindexing.Running = true }},
+		{name: "reindexing", path: "/api/admin/reindex", change: func(f *fakeWorker) { f.reindexing = Reindexing{Done: 120, Total: 120, Error: "the disk is full"} }},
 		{name: "no-route", path: "/api/nothing"},
 		{name: "wrong-method", method: "DELETE", path: "/api/stats"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			s := serve(t, Options{})
-			setup(s.fakeWorker)
-			if tt.change != nil {
-				tt.change(s.fakeWorker)
-			}
-			method := tt.method
-			if method == "" {
-				method = "GET"
-			}
-			got := s.do(t, s.unix, method, tt.path, tt.body)
-			if ct := got.header.Get("Content-Type"); ct != "application/json" {
-				t.Errorf("content type %q", ct)
-			}
-			var pretty bytes.Buffer
-			if err := json.Indent(&pretty, []byte(got.body), "", "  "); err != nil {
-				t.Fatalf("body %q: %v", got.body, err)
-			}
-			text := fmt.Sprintf("%s %s\n%s\n%d\n%s", method, tt.path, tt.body, got.status, pretty.String())
-			file := filepath.Join("testdata", "answers", tt.name+".golden")
-			if *update {
-				if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(string(want), text); diff != "" {
-				t.Errorf("answer differs from %s (-want +got):\n%s", file, diff)
-			}
+			golden(t, tt.name, tt.method, tt.path, tt.body, setup, tt.change)
 		})
+	}
+}
+
+// golden compares an answer with the file of its name.
+func golden(t *testing.T, name, method, path, body string, setup ...func(*fakeWorker)) {
+	t.Helper()
+	s := serve(t, Options{})
+	for _, change := range setup {
+		if change != nil {
+			change(s.fakeWorker)
+		}
+	}
+	if method == "" {
+		method = "GET"
+	}
+	got := s.do(t, s.unix, method, path, body)
+	if ct := got.header.Get("Content-Type"); ct != "application/json" {
+		t.Errorf("content type %q", ct)
+	}
+	var pretty bytes.Buffer
+	if err := json.Indent(&pretty, []byte(got.body), "", "  "); err != nil {
+		t.Fatalf("body %q: %v", got.body, err)
+	}
+	text := fmt.Sprintf("%s %s\n%s\n%d\n%s", method, path, body, got.status, pretty.String())
+	file := filepath.Join("testdata", "answers", name+".golden")
+	if *update {
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), text); diff != "" {
+		t.Errorf("answer differs from %s (-want +got):\n%s", file, diff)
 	}
 }

@@ -73,7 +73,7 @@ func TestGuard(t *testing.T) {
 		{name: "wrong method", method: "POST", want: 405},
 		{name: "get on a write", path: wire.PathObservation, want: 405},
 		{name: "preflight", method: "OPTIONS", path: wire.PathObservation, want: 405},
-		{name: "delete", method: "DELETE", path: "/api/observations/1", want: 405},
+		{name: "delete", method: "DELETE", path: "/api/stats", want: 405},
 		{name: "head", method: "HEAD", want: 200},
 		{name: "head of a context", method: "HEAD", path: wire.PathContext + "?project_path=/p", want: 405},
 
@@ -102,9 +102,19 @@ func TestGuard(t *testing.T) {
 		{name: "list learnings from a page", path: "/api/learnings", edits: []edit{header("Sec-Fetch-Site", "cross-site")}, want: 403},
 		{name: "status line", path: wire.PathStatusline, want: 200},
 		{name: "status line of another wire version", path: wire.PathStatusline, edits: []edit{header(wire.Header, "999")}, want: 409},
+		{name: "memory", method: "POST", path: "/api/observations", body: `{"project":"p","narrative":"x"}`, want: 201},
+		{name: "memory as a form", method: "POST", path: "/api/observations", edits: []edit{header("Content-Type", "text/plain")}, want: 415},
+		{name: "memory from a page", method: "POST", path: "/api/observations", body: `{"project":"p","narrative":"x"}`, edits: []edit{header("Origin", "https://evil.example")}, want: 403},
+		{name: "hide from a page", method: "DELETE", path: "/api/observations/124", edits: []edit{header("Origin", "https://evil.example")}, want: 403},
+		{name: "hide by another user", opts: Options{CheckPeer: peerIs(PeerOther)}, method: "DELETE", path: "/api/observations/124", want: 403},
+		{name: "search from a page", path: "/api/search?query=x", edits: []edit{header("Sec-Fetch-Site", "cross-site")}, want: 403},
+		{name: "search without the token", opts: Options{RequireToken: TokenAlways, Token: "t"}, path: "/api/search?query=x", want: 401},
+
 		{name: "status line from a page", path: wire.PathStatusline, edits: []edit{header("Origin", "https://evil.example")}, want: 403},
 
 		{name: "shutdown over TCP", method: "POST", path: "/api/admin/shutdown", want: 403},
+		{name: "reindex over TCP", method: "POST", path: "/api/admin/reindex", want: 403},
+		{name: "reindex over the socket", socket: true, method: "POST", path: "/api/admin/reindex", want: 202},
 		{name: "shutdown over the socket", socket: true, method: "POST", path: "/api/admin/shutdown", want: 202},
 	}
 	for _, tt := range tests {

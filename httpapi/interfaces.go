@@ -23,6 +23,35 @@ type Records interface {
 	CountObservations(ctx context.Context, q claudemem.Query) (int, error)
 	Totals(ctx context.Context, projectPath string) (claudemem.Totals, error)
 	Books(ctx context.Context) (claudemem.Books, error)
+	// ObservationsByIDs reads in the order asked for; those that are gone or hidden
+	// are left out.
+	ObservationsByIDs(ctx context.Context, ids ...claudemem.ObservationID) ([]claudemem.Observation, error)
+}
+
+// Searcher finds records.
+type Searcher interface {
+	Search(ctx context.Context, r claudemem.SearchRequest) (claudemem.SearchResult, error)
+	Timeline(ctx context.Context, r claudemem.TimelineRequest) (claudemem.Timeline, error)
+}
+
+// Sessions lists sessions and projects, the latest first.
+type Sessions interface {
+	Session(ctx context.Context, id claudemem.SessionID) (claudemem.Session, error)
+	// Sessions lists by project, time and page; the other filters are not for sessions.
+	Sessions(ctx context.Context, q claudemem.Query) ([]claudemem.SessionDigest, error)
+	CountSessions(ctx context.Context, q claudemem.Query) (int, error)
+	Projects(ctx context.Context) ([]claudemem.ProjectDigest, error)
+}
+
+// Keeper changes observations by hand. What it is given is somebody's own text:
+// it cleans it before it keeps it.
+type Keeper interface {
+	AddObservation(ctx context.Context, n claudemem.NewObservation) (claudemem.Observation, error)
+	EditObservation(ctx context.Context, id claudemem.ObservationID, edit claudemem.ObservationEdit) (claudemem.Observation, error)
+	// HideObservation takes an observation out of everything that is shown; it is
+	// deleted for good at the time that is returned.
+	HideObservation(ctx context.Context, id claudemem.ObservationID) (purged claudemem.Millis, err error)
+	RestoreObservation(ctx context.Context, id claudemem.ObservationID) (claudemem.Observation, error)
 }
 
 // Worker is the process that serves the API.

@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"math"
 	"net/http"
 	"strconv"
 
@@ -27,23 +26,9 @@ type learningPage struct {
 	Results []learningResult `json:"results"`
 }
 
-func (a *api) listLearnings(w http.ResponseWriter, r *http.Request) error {
-	params := r.URL.Query()
-	q := claudemem.LearningQuery{Project: first(params, "project", "project_path"), Category: params.Get("category")}
-	switch all := params.Get("all"); all {
-	case "", "false", "0":
-	case "true", "1":
-		q.Retired = true
-	default:
-		return claudemem.Errorf(claudemem.CodeInvalid, "all is %.40q", all).WithHint("all is true or false")
-	}
-	var err error
-	if q.Limit, err = number(params, "limit", defaultLimit, 1, maxLimit); err != nil {
-		return err
-	}
-	if q.Offset, err = number(params, "offset", 0, 0, math.MaxInt32); err != nil {
-		return err
-	}
+func (a *api) listLearnings(w http.ResponseWriter, r *http.Request, p params) error {
+	q := claudemem.LearningQuery{Project: p.text("project"), Category: p.text("category"), Retired: p.flag("all"),
+		Limit: p.number("limit"), Offset: p.number("offset")}
 	found, err := a.Learnings.Learnings(r.Context(), q)
 	if err != nil {
 		return err
@@ -59,15 +44,17 @@ func (a *api) listLearnings(w http.ResponseWriter, r *http.Request) error {
 	return writeJSON(w, http.StatusOK, page)
 }
 
+type newLearning struct {
+	ProjectPath string   `json:"project_path"`
+	Project     string   `json:"project"`
+	Category    string   `json:"category"`
+	Content     string   `json:"content"`
+	Confidence  *float64 `json:"confidence"`
+}
+
 // addLearning takes in what a person says of a project; without a confidence it is certain.
 func (a *api) addLearning(w http.ResponseWriter, r *http.Request) error {
-	var body struct {
-		ProjectPath string   `json:"project_path"`
-		Project     string   `json:"project"`
-		Category    string   `json:"category"`
-		Content     string   `json:"content"`
-		Confidence  *float64 `json:"confidence"`
-	}
+	var body newLearning
 	if err := a.withBody(w, r, func(raw []byte) error { return decode(raw, &body) }); err != nil {
 		return err
 	}
@@ -134,16 +121,8 @@ func learningID(r *http.Request) (int64, error) {
 
 // statusline is asked by the status line of hosts at every turn: it reads
 // counts and nothing else.
-func (a *api) statusline(w http.ResponseWriter, r *http.Request) error {
-	params := r.URL.Query()
-	request := claudemem.StatusRequest{
-		Host:          claudemem.Host(first(params, "host", "platformSource")),
-		HostSessionID: first(params, "session_id", "host_session_id", "contentSessionId", "session"),
-		ProjectPath:   first(params, "project_path", "project", "cwd"),
-	}
-	if request.Host == "" {
-		request.Host = claudemem.HostRaw
-	}
+func (a *api) statusline(w http.ResponseWriter, r *http.Request, p params) error {
+	request := claudemem.StatusRequest{Host: claudemem.Host(p.text("host")), HostSessionID: p.text("session_id"), ProjectPath: p.text("project_path")}
 	line, err := a.Status.Statusline(r.Context(), request)
 	if err != nil {
 		return err

@@ -2,20 +2,17 @@ package httpapi
 
 import (
 	"cmp"
-	"math"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 
 	"claudemem"
 )
 
 const (
-	defaultLimit = 20
-	maxLimit     = 100
-	formatIndex  = "index"
-	formatFull   = "full"
+	maxLimit    = 100
+	formatIndex = "index"
+	formatFull  = "full"
 )
 
 // indexResult is an observation as a list shows it, about 75 tokens.
@@ -62,7 +59,7 @@ func fullOf(o claudemem.Observation) fullResult {
 		indexResult: indexOf(o), ULID: o.ULID, ProjectPath: o.ProjectPath,
 		Narrative: o.Narrative, Facts: list(o.Facts),
 		Files: list(slices.Compact(files)), FilesRead: read, FilesModified: modified,
-		CreatedAtISO: o.CreatedAt.Time().Format("2006-01-02T15:04:05.000Z"),
+		CreatedAtISO: iso(o.CreatedAt),
 		SessionDBID:  o.Session, PromptNumber: o.PromptNumber, DiscoveryTokens: o.DiscoveryTokens,
 		Origin: o.Origin, Branch: o.Branch, HeadCommit: o.HeadCommit, Pinned: o.Pinned,
 	}
@@ -95,24 +92,12 @@ type listing struct {
 	Results any    `json:"results"`
 }
 
-func (a *api) listObservations(w http.ResponseWriter, r *http.Request) error {
-	params := r.URL.Query()
-	q := claudemem.Query{Project: first(params, "project", "project_path")}
-	for t := range strings.SplitSeq(params.Get("type"), ",") {
-		if t = strings.TrimSpace(t); t != "" {
-			q.Types = append(q.Types, claudemem.ObservationType(t))
-		}
-	}
-	format, err := formatOf(params.Get("format"), formatIndex)
+func (a *api) listObservations(w http.ResponseWriter, r *http.Request, p params) error {
+	q, err := filterOf(p)
 	if err != nil {
 		return err
 	}
-	if q.Limit, err = number(params, "limit", defaultLimit, 1, maxLimit); err != nil {
-		return err
-	}
-	if q.Offset, err = number(params, "offset", 0, 0, math.MaxInt32); err != nil {
-		return err
-	}
+	format := p.text("format")
 	found, err := a.Records.Observations(r.Context(), q)
 	if err != nil {
 		return err
@@ -150,12 +135,11 @@ func formatOf(asked, missing string) (string, error) {
 }
 
 func (a *api) getObservation(w http.ResponseWriter, r *http.Request) error {
-	asked := r.PathValue("id")
-	id, err := strconv.ParseInt(strings.TrimPrefix(asked, "#"), 10, 64)
-	if err != nil || id <= 0 {
-		return claudemem.Errorf(claudemem.CodeInvalid, "%.40q is no observation id", asked).WithHint("ids are the numbers that lists show, such as 123")
+	id, err := observationNumber(r.PathValue("id"))
+	if err != nil {
+		return err
 	}
-	o, err := a.Records.Observation(r.Context(), claudemem.ObservationID(id))
+	o, err := a.Records.Observation(r.Context(), id)
 	if err != nil {
 		return err
 	}

@@ -293,7 +293,7 @@ func TestListParameters(t *testing.T) {
 			t.Errorf("%s: query %+v, want %+v", path, got, want)
 		}
 	}
-	for _, path := range []string{"?limit=0", "?limit=-1", "?limit=x", "?limit=1e3", "?offset=-1", "?offset=99999999999999999999", "?format=FULL"} {
+	for _, path := range []string{"?limit=0", "?limit=-1", "?limit=x", "?limit=1e3", "?offset=-1", "?offset=99999999999999999999", "?format=all"} {
 		if got := s.do(t, s.unix, "GET", "/api/observations"+path, ""); got.status != 400 || !strings.Contains(got.body, `"hint"`) {
 			t.Errorf("%s: status %d: %s", path, got.status, got.body)
 		}

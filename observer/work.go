@@ -176,60 +176,50 @@ func (o *Observer) inHalves(ctx context.Context, claim claudemem.Claim, work fun
 	return work(ctx, part(claim, n/2, n))
 }
 
-// attempt distils and confirms; a failure that is the events' own goes to failed.
+// attempt lets the distiller do it; a failure that is the events' own goes to failed.
 func (o *Observer) attempt(ctx context.Context, claim claudemem.Claim, failed func(error) bool) bool {
-	batch, err := o.batch(ctx, claim)
-	if err != nil {
-		o.retry(ctx, claim, err, false)
-		return false
-	}
-	outcome, err := distil(ctx, o.distiller, batch)
-	if err == nil {
-		err = o.confirm(ctx, claim, outcome)
-		if err == nil {
-			return true
-		}
-	}
-	switch {
-	case isTransient(err):
-		o.retry(ctx, claim, err, false)
-		return false
-	case ctx.Err() != nil:
-		o.release(ctx, claim)
-		return false
-	}
-	o.opts.Logger.Warn("distil batch", "session", claim.Session.ID, "events", len(claim.Events), "error", err)
-	return failed(err)
+	return o.confirmed(ctx, o.distiller, claim, func(err error) bool {
+		o.opts.Logger.Warn("distil batch", "session", claim.Session.ID, "events", len(claim.Events), "error", err)
+		return failed(err)
+	})
 }
 
 // extract has the fallback do what the distiller could not, in ever smaller parts,
 // so that one bad event takes no good one with it, and buries what is left.
 func (o *Observer) extract(ctx context.Context, claim claudemem.Claim) bool {
+	return o.confirmed(ctx, o.opts.Fallback, claim, func(err error) bool {
+		if len(claim.Events) > 1 {
+			return o.inHalves(ctx, claim, o.extract)
+		}
+		o.opts.Logger.Error("bury events", "session", claim.Session.ID, "events", len(claim.Events), "error", err)
+		o.giveBack(ctx, claim, func(ctx context.Context) error { return o.queue.Bury(ctx, claim, err) })
+		return true
+	})
+}
+
+// confirmed distils a claim and stores what came of it. What is not the events'
+// fault gives them back for later; what is goes to failed.
+func (o *Observer) confirmed(ctx context.Context, d Distiller, claim claudemem.Claim, failed func(error) bool) bool {
 	batch, err := o.batch(ctx, claim)
 	if err != nil {
 		o.retry(ctx, claim, err, false)
 		return false
 	}
-	outcome, err := distil(ctx, o.opts.Fallback, batch)
+	outcome, err := distil(ctx, d, batch)
 	if err == nil {
 		err = o.confirm(ctx, claim, outcome)
-		if err == nil {
-			return true
-		}
 	}
 	switch {
+	case err == nil:
+		return true
 	case isTransient(err):
 		o.retry(ctx, claim, err, false)
 		return false
 	case ctx.Err() != nil:
 		o.release(ctx, claim)
 		return false
-	case len(claim.Events) > 1:
-		return o.inHalves(ctx, claim, o.extract)
 	}
-	o.opts.Logger.Error("bury events", "session", claim.Session.ID, "events", len(claim.Events), "error", err)
-	o.giveBack(ctx, claim, func(ctx context.Context) error { return o.queue.Bury(ctx, claim, err) })
-	return true
+	return failed(err)
 }
 
 // batch adds to a claim what is known of its turns.

@@ -186,9 +186,9 @@ func (s *bookedSession) addPrompt(t *tx, e *claudemem.Event, number int) error {
 	if err != nil {
 		return err
 	}
-	if _, err := t.exec(`INSERT INTO prompts (ulid, session_id, number, prompt_id, text, branch, head_commit, created_at)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
-		string(id), int64(s.id), number, e.PromptID, e.Prompt, e.Branch, e.HeadCommit, int64(e.OccurredAt)); err != nil {
+	if _, err := t.exec(`INSERT INTO prompts (ulid, session_id, project, number, prompt_id, text, branch, head_commit, created_at)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		string(id), int64(s.id), s.project, number, e.PromptID, e.Prompt, e.Branch, e.HeadCommit, int64(e.OccurredAt)); err != nil {
 		return fmt.Errorf("prompt %d: %w", number, err)
 	}
 	s.promptCount = number

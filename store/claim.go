@@ -362,7 +362,7 @@ func (s *Store) Heal(ctx context.Context, claimedBefore claudemem.Millis, live [
 // live claimers. The index comes first: the payloads of all that waits must not
 // be read every 30 seconds.
 func (t *tx) lost(claimedBefore claudemem.Millis, live []string) ([]int64, error) {
-	names, err := encode(list(live))
+	names, err := encode(emptyNotNull(live))
 	if err != nil {
 		return nil, err
 	}

@@ -103,8 +103,8 @@ func (t *tx) addObservation(claimed *claudemem.Session, o *claudemem.Observation
 	if o.CreatedAt <= 0 {
 		o.CreatedAt = t.now()
 	}
-	o.ContentHash = contentHash(o)
 	filesKey := filesKey(o.Files)
+	o.ContentHash = contentHash(o, filesKey)
 	same, err := t.sameObservation(o, filesKey)
 	if err != nil {
 		return err
@@ -114,15 +114,24 @@ func (t *tx) addObservation(claimed *claudemem.Session, o *claudemem.Observation
 		return t.row("UPDATE observations SET times_seen = times_seen + 1 WHERE id = ? RETURNING ulid, times_seen",
 			[]any{same}, &o.ULID, &o.TimesSeen)
 	}
+	if err := t.insertObservation(o, filesKey); err != nil {
+		return err
+	}
+	return t.learnFromRepetition(claimed, o)
+}
+
+// insertObservation stores a new observation with its files.
+func (t *tx) insertObservation(o *claudemem.Observation, filesKey string) error {
 	o.TimesSeen = max(o.TimesSeen, 1)
+	var err error
 	if o.ULID, err = t.ulid(o.CreatedAt); err != nil {
 		return err
 	}
-	facts, err := encode(list(o.Facts))
+	facts, err := encode(emptyNotNull(o.Facts))
 	if err != nil {
 		return err
 	}
-	concepts, err := encode(list(o.Concepts))
+	concepts, err := encode(emptyNotNull(o.Concepts))
 	if err != nil {
 		return err
 	}
@@ -150,12 +159,7 @@ func (t *tx) addObservation(claimed *claudemem.Session, o *claudemem.Observation
 			return err
 		}
 	}
-	for _, c := range o.Concepts {
-		if _, err := t.exec("INSERT INTO observation_concepts (observation_id, concept) VALUES (?, ?) ON CONFLICT DO NOTHING", id, c); err != nil {
-			return err
-		}
-	}
-	return t.learnFromRepetition(claimed, o)
+	return nil
 }
 
 // sameObservation returns the stored observation that o repeats, 0 when it is
@@ -186,10 +190,15 @@ func (t *tx) sameObservation(o *claudemem.Observation, filesKey string) (int64, 
 	return 0, rows.Err()
 }
 
-// contentHash is the identity of what an observation says, in hex.
-func contentHash(o *claudemem.Observation) string {
+// contentHash is the identity of what an observation says, in hex. Of one that
+// was written down or brought in the files are part of it.
+func contentHash(o *claudemem.Observation, filesKey string) string {
+	parts := slices.Concat([]string{string(o.Type), o.Title, o.Subtitle, o.Narrative}, o.Facts)
+	if written(o.Origin) && filesKey != "" {
+		parts = append(parts, "files:"+filesKey)
+	}
 	h := sha256.New()
-	for _, part := range slices.Concat([]string{string(o.Type), o.Title, o.Subtitle, o.Narrative}, o.Facts) {
+	for _, part := range parts {
 		// NUL ends a part, so that moving text between fields changes the hash.
 		h.Write(append([]byte(strings.TrimSpace(part)), 0))
 	}
@@ -225,17 +234,17 @@ func (t *tx) addSummary(claimed *claudemem.Session, s *claudemem.Summary) error 
 	if s.ULID, err = t.ulid(s.CreatedAt); err != nil {
 		return err
 	}
-	read, err := encode(list(s.FilesRead))
+	read, err := encode(emptyNotNull(s.FilesRead))
 	if err != nil {
 		return err
 	}
-	edited, err := encode(list(s.FilesEdited))
+	edited, err := encode(emptyNotNull(s.FilesEdited))
 	if err != nil {
 		return err
 	}
 	s.ID, err = t.insert(`INSERT INTO session_summaries
-		(ulid, session_id, prompt_number, request, investigated, learned, completed, next_steps, files_read, files_edited, notes, origin, created_at)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		(ulid, session_id, project, prompt_number, request, investigated, learned, completed, next_steps, files_read, files_edited, notes, origin, created_at)
+		VALUES (?1, ?2, (SELECT project FROM sessions WHERE id = ?2), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		string(s.ULID), int64(s.Session), s.PromptNumber, s.Request, s.Investigated, s.Learned, s.Completed, s.NextSteps,
 		read, edited, s.Notes, string(s.Origin), int64(s.CreatedAt))
 	return err
@@ -260,12 +269,4 @@ func (t *tx) addSymbol(claimed *claudemem.Session, c *claudemem.SymbolChange) er
 		string(id), int64(session), c.FilePath, int64(at), c.QualifiedName, c.Kind, c.Signature,
 		c.LineStart, c.LineEnd, c.BodyHash, c.ChangeType, c.RenamedFrom)
 	return err
-}
-
-// list makes [] of nothing, where JSON would say null.
-func list(items []string) []string {
-	if items == nil {
-		return []string{}
-	}
-	return items
 }

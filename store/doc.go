@@ -16,6 +16,13 @@
 //     never deleted, so that the books balance ([Store.Books], [Store.Audit]);
 //   - a change of a session, prompt, observation, summary, learning or symbol is
 //     in the feed ([Store.Changes]) in the same transaction as the change;
+//   - what is hidden or gone is in no list, count, timeline or document, and the
+//     feed tells so; [Store.PurgeHidden] erases it, with the paths nobody else has;
+//   - what is written by hand is kept once for the same content in a project
+//     ([Store.AddObservation]); callers that come at once share a commit;
+//   - a page of a filter ([Store.FilterRecords]) costs what is on it: its parts are
+//     read in order from indexes, except files that few observations have, which
+//     are sorted; a count is exact, and kept until the next change;
 //   - a schema newer than this program is refused and not touched.
 //
 // Errors carry the codes of the root package: CodeStorage for a disk that is
@@ -25,6 +32,7 @@
 // CodeNoMemory.
 //
 // The package meets the stages through interfaces they own (queue.Storage,
-// recall.Source, observer.Recorder, httpapi.Records) and imports none of them.
+// recall.Source, observer.Recorder, index.Feed, search.Records, those of httpapi)
+// and imports none of them.
 // It is one of the two places that speak SQL.
 package store

@@ -1,6 +1,10 @@
 package store
 
-import "context"
+import (
+	"context"
+
+	"claudemem"
+)
 
 // Pragma sets a pragma of the writer's connection, as a test's way to a full
 // disk (max_page_count) or to an impatient writer (busy_timeout).
@@ -30,6 +34,78 @@ func (s *Store) Hide(id int64) error {
 		_, err := t.exec("UPDATE observations SET deleted_at = 1 WHERE id = ?", id)
 		return err
 	})
+}
+
+// PagePlan and CountPlan explain how a filter's page and its count are answered;
+// rare says whether few observations have the files.
+func (s *Store) PagePlan(q claudemem.Query, kinds []claudemem.RecordKind, o Order, rare bool) (string, error) {
+	return s.filterPlan(q, kinds, o, rare, func(sources []source) (string, []any) { return pageQuery(sources, o, 20, 0) })
+}
+
+func (s *Store) CountPlan(q claudemem.Query, kinds []claudemem.RecordKind) (string, error) {
+	return s.filterPlan(q, kinds, newest, true, countQuery)
+}
+
+// FilterWide is FilterRecords that takes every file for one that is everywhere.
+func (s *Store) FilterWide(ctx context.Context, q claudemem.Query, kinds []claudemem.RecordKind) ([]claudemem.RecordRef, error) {
+	f, err := resolve(ctx, s.reader, q, kinds)
+	if err != nil {
+		return nil, err
+	}
+	sources, err := f.sources(ctx, s.reader, newest, filesNone)
+	if err != nil {
+		return nil, err
+	}
+	limit := q.Limit
+	if limit == 0 {
+		limit = 1 << 30
+	}
+	return page(ctx, s.reader, sources, newest, limit, q.Offset)
+}
+
+// ForgetCounts drops the counts that are kept.
+func (s *Store) ForgetCounts() { s.counts = countMemory{} }
+
+// AroundPlan explains both sides of a timeline.
+func (s *Store) AroundPlan(project string, ref claudemem.RecordRef) (string, error) {
+	plans := ""
+	for _, o := range []Order{newest, oldest} {
+		plan, err := s.filterPlan(claudemem.Query{Project: project}, nil, newest, true, func(sources []source) (string, []any) {
+			return pageQuery(beyond(sources, o, 1, ref), o, 10, 0)
+		})
+		if err != nil {
+			return "", err
+		}
+		plans += plan
+	}
+	return plans, nil
+}
+
+// Order and its values are the orders of lists.
+type Order = order
+
+const (
+	Newest       = newest
+	Oldest       = oldest
+	PinnedNewest = pinnedNewest
+)
+
+func (s *Store) filterPlan(q claudemem.Query, kinds []claudemem.RecordKind, o Order, rare bool, build func([]source) (string, []any)) (string, error) {
+	ctx := context.Background()
+	f, err := resolve(ctx, s.reader, q, kinds)
+	if err != nil {
+		return "", err
+	}
+	how := filesNone
+	if rare {
+		how = filesWhenRare
+	}
+	sources, err := f.sources(ctx, s.reader, o, how)
+	if err != nil {
+		return "", err
+	}
+	query, args := build(sources)
+	return s.Plan(query, args...)
 }
 
 // Plan explains how a query is answered.

@@ -256,7 +256,7 @@ func (t *tx) learnFromRepetition(claimed *claudemem.Session, o *claudemem.Observ
 			continue
 		}
 		sessions, err := t.sessionsWith(o, `SELECT o.session_id, o.title FROM observation_concepts c JOIN observations o ON o.id = c.observation_id
-			WHERE c.concept = ?2 AND o.project = ?1 AND o.deleted_at IS NULL ORDER BY o.id DESC LIMIT ?3`, r.concept,
+			WHERE c.concept = ?2 AND c.project = ?1 ORDER BY c.created_at DESC, c.observation_id DESC LIMIT ?3`, r.concept,
 			func(title string) bool { return alike(title, o.Title) })
 		if err != nil {
 			return err

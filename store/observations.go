@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"encoding/json"
-	"strings"
 
 	"claudemem"
 )
@@ -43,10 +42,8 @@ func addFiles(ctx context.Context, q querier, observations []claudemem.Observati
 		return nil
 	}
 	ids := make([]int64, len(observations))
-	byID := make(map[int64]*claudemem.Observation, len(observations))
 	for i := range observations {
 		ids[i] = int64(observations[i].ID)
-		byID[ids[i]] = &observations[i]
 	}
 	rows, err := q.QueryContext(ctx, `SELECT observation_id, path, role, coalesce(file_hash, '') FROM observation_files
 		WHERE observation_id IN (SELECT value FROM json_each(?)) ORDER BY observation_id, position`, numbers(ids))
@@ -54,13 +51,17 @@ func addFiles(ctx context.Context, q querier, observations []claudemem.Observati
 		return err
 	}
 	defer func() { _ = rows.Close() }()
+	files := make(map[claudemem.ObservationID][]claudemem.FileRef, len(observations))
 	for rows.Next() {
-		var id int64
+		var id claudemem.ObservationID
 		var f claudemem.FileRef
 		if err := rows.Scan(&id, &f.Path, &f.Role, &f.Hash); err != nil {
 			return err
 		}
-		byID[id].Files = append(byID[id].Files, f)
+		files[id] = append(files[id], f)
+	}
+	for i := range observations { // one that was asked for twice is there twice
+		observations[i].Files = files[observations[i].ID]
 	}
 	return rows.Err()
 }
@@ -79,7 +80,7 @@ func (s *Store) Observation(ctx context.Context, id claudemem.ObservationID) (cl
 		return claudemem.Observation{}, err
 	}
 	if len(found) == 0 {
-		return claudemem.Observation{}, claudemem.Errorf(claudemem.CodeNotFound, "there is no observation #%d", id)
+		return claudemem.Observation{}, noObservation(id)
 	}
 	return found[0], nil
 }
@@ -91,103 +92,51 @@ func (s *Store) ObservationsByIDs(ctx context.Context, ids ...claudemem.Observat
 	for i, id := range ids {
 		asked[i] = int64(id)
 	}
-	found, err := readObservations(ctx, s.reader, "SELECT "+observationColumns+` FROM json_each(?) wanted
-		JOIN observations o ON o.id = wanted.value WHERE o.deleted_at IS NULL ORDER BY wanted.key`, numbers(asked))
+	found, err := observationsByIDs(ctx, s.reader, asked)
 	return found, fault("read observations", err)
+}
+
+func observationsByIDs(ctx context.Context, q querier, ids []int64) ([]claudemem.Observation, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	return readObservations(ctx, q, "SELECT "+observationColumns+` FROM json_each(?) wanted
+		CROSS JOIN observations o NOT INDEXED ON o.id = wanted.value WHERE o.deleted_at IS NULL ORDER BY wanted.key`, numbers(ids))
 }
 
 // Observations implements recall.Source and httpapi.Records: pinned ones ahead,
 // then the newest first; all when the limit is 0.
 func (s *Store) Observations(ctx context.Context, q claudemem.Query) ([]claudemem.Observation, error) {
-	const what = "list observations"
-	where, args, err := s.observationFilter(ctx, q)
-	if err != nil {
-		return nil, fault(what, err)
-	}
-	limit := q.Limit
-	if limit <= 0 {
-		limit = -1
-	}
-	found, err := readObservations(ctx, s.reader, "SELECT "+observationColumns+" FROM observations o WHERE "+where+
-		" ORDER BY o.pinned DESC, o.created_at DESC, o.id DESC LIMIT ? OFFSET ?", append(args, limit, max(q.Offset, 0))...)
-	return found, fault(what, err)
+	var found []claudemem.Observation
+	err := s.snapshot(ctx, func(reader querier) error {
+		f, err := resolve(ctx, reader, q, observationsOnly)
+		if err != nil {
+			return err
+		}
+		refs, err := list(ctx, reader, &f, pinnedNewest, q.Limit, q.Offset)
+		if err != nil {
+			return err
+		}
+		ids := make([]int64, len(refs))
+		for i, ref := range refs {
+			ids[i] = ref.ID
+		}
+		found, err = observationsByIDs(ctx, reader, ids)
+		return err
+	})
+	return found, fault("list observations", err)
 }
+
+var observationsOnly = []claudemem.RecordKind{claudemem.RecordObservation}
 
 // CountObservations implements httpapi.Records; limit and offset don't matter.
 func (s *Store) CountObservations(ctx context.Context, q claudemem.Query) (int, error) {
-	const what = "count observations"
-	where, args, err := s.observationFilter(ctx, q)
-	if err != nil {
-		return 0, fault(what, err)
-	}
-	var n int
-	err = s.reader.QueryRowContext(ctx, "SELECT count(*) FROM observations o WHERE "+where, args...).Scan(&n)
-	return n, fault(what, err)
+	return s.CountRecords(ctx, q, observationsOnly)
 }
-
-// observationFilter puts constant conditions together; values are parameters.
-func (s *Store) observationFilter(ctx context.Context, q claudemem.Query) (string, []any, error) {
-	conditions, args := []string{"o.deleted_at IS NULL"}, []any{}
-	add := func(condition string, values ...any) {
-		conditions = append(conditions, condition)
-		args = append(args, values...)
-	}
-	if q.Project != "" {
-		projects, err := s.projectsNamed(ctx, q.Project)
-		if err != nil {
-			return "", nil, err
-		}
-		condition, values := projectFilter("o", projects)
-		add(condition, values...)
-	}
-	if q.Session != 0 {
-		add("o.session_id = ?", int64(q.Session))
-	}
-	if len(q.Types) > 0 {
-		types, err := encode(q.Types)
-		if err != nil {
-			return "", nil, err
-		}
-		add("o.type IN (SELECT value FROM json_each(?))", types)
-	}
-	if len(q.Concepts) > 0 {
-		concepts, err := encode(q.Concepts)
-		if err != nil {
-			return "", nil, err
-		}
-		add(`o.id IN (SELECT c.observation_id FROM observation_concepts c
-			WHERE c.concept IN (SELECT value FROM json_each(?)))`, concepts)
-	}
-	if len(q.Files) > 0 {
-		// Found by the last segment, then compared as a whole: "src/auth" is in
-		// src/auth/login.go and src/auth.ts, not in lib/src2/auth.ts.
-		var matches []string
-		var values []any
-		for _, f := range q.Files {
-			path, last := splitPath(f)
-			inner := escapeLike(strings.TrimLeft(path, "/"))
-			matches = append(matches, `SELECT p.path FROM path_segments g JOIN paths p ON p.id = g.path_id
-				WHERE g.segment = ? AND (p.path = ? OR '/' || p.path || '/' LIKE ? ESCAPE '\' OR '/' || p.path LIKE ? ESCAPE '\')`)
-			values = append(values, last, path, "%/"+inner+"/%", "%/"+inner+".%")
-		}
-		add("o.id IN (SELECT f.observation_id FROM observation_files f WHERE f.path IN ("+strings.Join(matches, " UNION ALL ")+"))", values...)
-	}
-	if q.Since != 0 {
-		add("o.created_at >= ?", int64(q.Since))
-	}
-	if q.Until != 0 {
-		add("o.created_at <= ?", int64(q.Until))
-	}
-	return strings.Join(conditions, " AND "), args, nil
-}
-
-var likeEscapes = strings.NewReplacer(`\`, `\\`, "%", `\%`, "_", `\_`)
-
-func escapeLike(text string) string { return likeEscapes.Replace(text) }
 
 // turnObservations lists what was stored for the turns from..to, in order.
 func turnObservations(ctx context.Context, q querier, session claudemem.SessionID, from, to int) ([]claudemem.Observation, error) {
-	return readObservations(ctx, q, "SELECT "+observationColumns+` FROM observations o
+	return readObservations(ctx, q, "SELECT "+observationColumns+` FROM observations o INDEXED BY observations_turn
 		WHERE o.session_id = ? AND o.prompt_number BETWEEN ? AND ? AND o.deleted_at IS NULL
 		ORDER BY o.prompt_number, o.id`, int64(session), from, to)
 }
@@ -202,7 +151,7 @@ func (s *Store) Totals(ctx context.Context, projectPath string) (claudemem.Total
 			(SELECT count(DISTINCT project) FROM sessions WHERE project <> ''),
 			(SELECT count(*) FROM sessions),
 			(SELECT count(*) FROM prompts),
-			(SELECT count(*) FROM observations WHERE deleted_at IS NULL),
+			(SELECT count(*) FROM observations WHERE pinned IN (0, 1) AND deleted_at IS NULL),
 			(SELECT count(*) FROM session_summaries)`).
 			Scan(&t.Projects, &t.Sessions, &t.Prompts, &t.Observations, &t.Summaries)
 		return t, fault(what, err)
@@ -219,7 +168,7 @@ func (s *Store) Totals(ctx context.Context, projectPath string) (claudemem.Total
 			(SELECT count(DISTINCT project) FROM mine),
 			(SELECT count(*) FROM mine),
 			(SELECT coalesce(sum(prompt_count), 0) FROM mine),
-			(SELECT count(*) FROM observations o WHERE o.deleted_at IS NULL AND `+ours+`),
+			(SELECT count(*) FROM observations o WHERE o.pinned IN (0, 1) AND o.deleted_at IS NULL AND `+ours+`),
 			(SELECT count(*) FROM mine JOIN session_summaries m ON m.session_id = mine.id)`, append(mineArgs, oursArgs...)...).
 		Scan(&t.Projects, &t.Sessions, &t.Prompts, &t.Observations, &t.Summaries)
 	return t, fault(what, err)

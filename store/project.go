@@ -6,9 +6,10 @@ import (
 )
 
 // projectLabel is a project's base name, with the separators of any system: a
-// memory may have come from another machine.
+// memory may have come from another machine. A project that is known by its label
+// alone is "label:" and the name.
 func projectLabel(project string) string {
-	trimmed := strings.TrimRight(project, `/\`)
+	trimmed := strings.TrimPrefix(strings.TrimRight(project, `/\`), "label:")
 	if i := strings.LastIndexAny(trimmed, `/\`); i >= 0 {
 		return trimmed[i+1:]
 	}

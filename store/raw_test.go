@@ -1,9 +1,12 @@
 package store_test
 
 import (
+	"context"
 	"database/sql"
 	"os"
 	"testing"
+
+	"claudemem/store"
 )
 
 // rawRows reads a database as another program would.
@@ -58,3 +61,14 @@ func rawOpen(t *testing.T, path string) *sql.DB {
 func mkdirTemp() (string, error) { return os.MkdirTemp("", "claudemem-store-*") }
 
 func removeAll(dir string) { _ = os.RemoveAll(dir) }
+
+// openReadOnly opens a memory as a process does that is not the worker.
+func openReadOnly(t *testing.T, path string) *store.Store {
+	t.Helper()
+	s, err := store.OpenReadOnly(context.Background(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	return s
+}

@@ -283,11 +283,10 @@ func TestPlansUseIndexes(t *testing.T) {
 		args        []any
 		want        string
 	}{
-		{"newest of a project", "SELECT id FROM observations o WHERE o.deleted_at IS NULL AND o.project = ? ORDER BY o.pinned DESC, o.created_at DESC, o.id DESC LIMIT 10", []any{"p"}, "observations_newest"},
-		{"newest", "SELECT id FROM observations o WHERE o.deleted_at IS NULL ORDER BY o.pinned DESC, o.created_at DESC, o.id DESC LIMIT 10", nil, "observations_newest_everywhere"},
 		{"by path", "SELECT observation_id FROM observation_files WHERE path = ?", []any{"p"}, "observation_files_path"},
-		{"by concept", "SELECT observation_id FROM observation_concepts WHERE concept = ?", []any{"c"}, "PRIMARY KEY"},
-		{"by type", "SELECT id FROM observations WHERE project = ? AND type = ? AND created_at > ?", []any{"p", "t", 1}, "observations_type"},
+		{"near duplicates", `SELECT id, title FROM observations
+			WHERE project = ?1 AND type = ?2 AND created_at BETWEEN ?3 AND ?4 AND files_key = ?5 AND deleted_at IS NULL
+			ORDER BY created_at DESC, id DESC`, []any{"p", "t", 1, 2, "k"}, "observations_type"},
 		{"claim order", "SELECT id FROM events WHERE session_id = ? AND outcome IN ('pending', 'processing') ORDER BY occurred_at, delivery_id, id", []any{1}, "events_queue"},
 		{"due", `SELECT id, not_before, bytes FROM events WHERE session_id = ? AND outcome = 'pending'
 			AND outcome IN ('pending', 'processing') ORDER BY occurred_at, delivery_id, id`, []any{1}, "COVERING INDEX events_queue"},

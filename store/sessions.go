@@ -34,101 +34,9 @@ func (s *Store) SessionByHost(ctx context.Context, host claudemem.Host, hostSess
 	return session, fault("read session", err)
 }
 
-// RecentSessions implements recall.Source. The project is a root path or a label.
-func (s *Store) RecentSessions(ctx context.Context, projectPath string, limit int) ([]claudemem.SessionDigest, error) {
-	const what = "list recent sessions"
-	projects, err := s.projectsNamed(ctx, projectPath)
-	if err != nil {
-		return nil, fault(what, err)
-	}
-	if limit <= 0 {
-		limit = -1
-	}
-	where, args := "", []any{}
-	if projectPath != "" {
-		where, args = projectFilter("s", projects)
-		where = " AND " + where
-	}
-	rows, err := s.reader.QueryContext(ctx, "SELECT "+sessionColumns+`,
-		coalesce((SELECT p.text FROM prompts p WHERE p.session_id = s.id ORDER BY p.number DESC LIMIT 1), ''),
-		(SELECT count(*) FROM observations o WHERE o.session_id = s.id AND o.deleted_at IS NULL),
-		(SELECT count(*) FROM events e WHERE e.session_id = s.id AND e.outcome IN ('pending', 'processing'))
-		FROM sessions s WHERE (s.event_count > 0 OR EXISTS (SELECT 1 FROM observations o WHERE o.session_id = s.id))`+where+`
-		ORDER BY s.updated_at DESC, s.id DESC LIMIT ?`, append(args, limit)...)
-	if err != nil {
-		return nil, fault(what, err)
-	}
-	defer func() { _ = rows.Close() }()
-	var digests []claudemem.SessionDigest
-	for rows.Next() {
-		var d claudemem.SessionDigest
-		if d.Session, err = scanSession(rows, &d.LastPrompt, &d.Observations, &d.Undistilled); err != nil {
-			return nil, fault(what, err)
-		}
-		digests = append(digests, d)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, fault(what, err)
-	}
-	_ = rows.Close() // its connection serves the summaries
-	for i := range digests {
-		summaries, err := s.SessionSummaries(ctx, digests[i].Session.ID, 1)
-		if err != nil {
-			return nil, err
-		}
-		if len(summaries) > 0 {
-			digests[i].Summary = &summaries[0]
-		}
-	}
-	return digests, nil
-}
-
-// projectsNamed resolves what people write for a project: its root path, else
-// its label, which several may share. None is known: the name itself, of which
-// there are no records.
-func (s *Store) projectsNamed(ctx context.Context, name string) ([]string, error) {
-	if name == "" {
-		return nil, nil
-	}
-	var known bool
-	if err := s.reader.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM sessions WHERE project = ?)", name).Scan(&known); err != nil {
-		return nil, err
-	}
-	if known {
-		return []string{name}, nil
-	}
-	rows, err := s.reader.QueryContext(ctx, "SELECT DISTINCT project FROM sessions WHERE label = ? ORDER BY project", name)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = rows.Close() }()
-	var projects []string
-	for rows.Next() {
-		var p string
-		if err := rows.Scan(&p); err != nil {
-			return nil, err
-		}
-		projects = append(projects, p)
-	}
-	if len(projects) == 0 {
-		projects = []string{name}
-	}
-	return projects, rows.Err()
-}
-
-// projectFilter is a condition on the project column of a table. One project is
-// compared with =, which lets an index give the order too.
-func projectFilter(table string, projects []string) (string, []any) {
-	if len(projects) == 1 {
-		return table + ".project = ?", []any{projects[0]}
-	}
-	names, _ := json.Marshal(list(projects)) // strings always encode
-	return table + ".project IN (SELECT value FROM json_each(?))", []any{string(names)}
-}
-
 // Prompts lists a session's prompts in the order of their numbers.
 func (s *Store) Prompts(ctx context.Context, session claudemem.SessionID) ([]claudemem.Prompt, error) {
-	prompts, err := readPrompts(ctx, s.reader, session, 0, int(^uint(0)>>1))
+	prompts, err := sessionPrompts(ctx, s.reader, session, 0, int(^uint(0)>>1))
 	return prompts, fault("list prompts", err)
 }
 
@@ -138,22 +46,30 @@ type querier interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-func readPrompts(ctx context.Context, q querier, session claudemem.SessionID, from, to int) ([]claudemem.Prompt, error) {
-	rows, err := q.QueryContext(ctx, `SELECT id, ulid, session_id, number, prompt_id, text, branch, head_commit, created_at
-		FROM prompts WHERE session_id = ? AND number BETWEEN ? AND ? ORDER BY number`, int64(session), from, to)
+// sessionPrompts lists the prompts from..to of a session, in order.
+func sessionPrompts(ctx context.Context, q querier, session claudemem.SessionID, from, to int) ([]claudemem.Prompt, error) {
+	prompts, _, err := readPrompts(ctx, q, "session_id = ? AND number BETWEEN ? AND ? ORDER BY number", int64(session), from, to)
+	return prompts, err
+}
+
+// readPrompts reads prompts by a condition, which may have an order and a limit,
+// and the projects they are of.
+func readPrompts(ctx context.Context, q querier, condition string, args ...any) (prompts []claudemem.Prompt, projects []string, err error) {
+	rows, err := q.QueryContext(ctx, `SELECT id, ulid, session_id, number, prompt_id, text, branch, head_commit, created_at, project
+		FROM prompts WHERE `+condition, args...)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer func() { _ = rows.Close() }()
-	var prompts []claudemem.Prompt
 	for rows.Next() {
 		var p claudemem.Prompt
-		if err := rows.Scan(&p.ID, &p.ULID, &p.Session, &p.Number, &p.PromptID, &p.Text, &p.Branch, &p.HeadCommit, &p.CreatedAt); err != nil {
-			return nil, err
+		var project string
+		if err := rows.Scan(&p.ID, &p.ULID, &p.Session, &p.Number, &p.PromptID, &p.Text, &p.Branch, &p.HeadCommit, &p.CreatedAt, &project); err != nil {
+			return nil, nil, err
 		}
-		prompts = append(prompts, p)
+		prompts, projects = append(prompts, p), append(projects, project)
 	}
-	return prompts, rows.Err()
+	return prompts, projects, rows.Err()
 }
 
 // Turns implements observer.Recorder.
@@ -163,7 +79,7 @@ func (s *Store) Turns(ctx context.Context, session claudemem.SessionID, from, to
 	var observations []claudemem.Observation
 	err := s.snapshot(ctx, func(q querier) error {
 		var err error
-		if prompts, err = readPrompts(ctx, q, session, from, to); err != nil {
+		if prompts, err = sessionPrompts(ctx, q, session, from, to); err != nil {
 			return err
 		}
 		observations, err = turnObservations(ctx, q, session, from, to)
@@ -207,7 +123,7 @@ func (s *Store) Undistilled(ctx context.Context, session claudemem.SessionID) (c
 		for _, e := range b.Events {
 			from, to = min(from, e.PromptNumber), max(to, e.PromptNumber)
 		}
-		if b.Prompts, err = readPrompts(ctx, q, session, from, to); err != nil {
+		if b.Prompts, err = sessionPrompts(ctx, q, session, from, to); err != nil {
 			return err
 		}
 		b.Earlier, err = turnObservations(ctx, q, session, from, to)
@@ -242,33 +158,35 @@ func readWaiting(ctx context.Context, q querier, session claudemem.SessionID) ([
 	return events, rows.Err()
 }
 
-const summaryColumns = `id, ulid, session_id, prompt_number, request, investigated, learned, completed, next_steps,
-	files_read, files_edited, notes, origin, created_at`
-
 // SessionSummaries implements recall.Source; all of them when limit is 0.
 func (s *Store) SessionSummaries(ctx context.Context, session claudemem.SessionID, limit int) ([]claudemem.Summary, error) {
-	const what = "list summaries"
 	if limit <= 0 {
 		limit = -1
 	}
-	rows, err := s.reader.QueryContext(ctx, "SELECT "+summaryColumns+` FROM session_summaries
-		WHERE session_id = ? ORDER BY prompt_number DESC, id DESC LIMIT ?`, int64(session), limit)
+	summaries, _, err := readSummaries(ctx, s.reader, newestSummary, int64(session), limit)
+	return summaries, fault("list summaries", err)
+}
+
+// readSummaries reads summaries by a condition, which may have an order and a
+// limit, and the projects they are of.
+func readSummaries(ctx context.Context, q querier, condition string, args ...any) (summaries []claudemem.Summary, projects []string, err error) {
+	rows, err := q.QueryContext(ctx, `SELECT id, ulid, session_id, prompt_number, request, investigated, learned, completed, next_steps,
+		files_read, files_edited, notes, origin, created_at, project FROM session_summaries WHERE `+condition, args...)
 	if err != nil {
-		return nil, fault(what, err)
+		return nil, nil, err
 	}
 	defer func() { _ = rows.Close() }()
-	var summaries []claudemem.Summary
 	for rows.Next() {
 		var m claudemem.Summary
-		var read, edited string
+		var read, edited, project string
 		if err := rows.Scan(&m.ID, &m.ULID, &m.Session, &m.PromptNumber, &m.Request, &m.Investigated, &m.Learned, &m.Completed, &m.NextSteps,
-			&read, &edited, &m.Notes, &m.Origin, &m.CreatedAt); err != nil {
-			return nil, fault(what, err)
+			&read, &edited, &m.Notes, &m.Origin, &m.CreatedAt, &project); err != nil {
+			return nil, nil, err
 		}
 		m.FilesRead, m.FilesEdited = decodeList(read), decodeList(edited)
-		summaries = append(summaries, m)
+		summaries, projects = append(summaries, m), append(projects, project)
 	}
-	return summaries, fault(what, rows.Err())
+	return summaries, projects, rows.Err()
 }
 
 // decodeList reads a list that encode wrote; a damaged one is empty, as one bad

@@ -34,6 +34,7 @@ type Store struct {
 	reader *sql.DB
 	writer *writer // nil when opened for reading only
 	feed   feed
+	counts countMemory
 
 	closing sync.Once
 	closed  error

@@ -14,9 +14,11 @@ import (
 
 	"claudemem"
 	"claudemem/httpapi"
+	"claudemem/index"
 	"claudemem/observer"
 	"claudemem/queue"
 	"claudemem/recall"
+	"claudemem/search"
 	"claudemem/store"
 )
 
@@ -25,6 +27,8 @@ var (
 	_ recall.Source     = (*store.Store)(nil)
 	_ observer.Recorder = (*store.Store)(nil)
 	_ httpapi.Records   = (*store.Store)(nil)
+	_ index.Feed        = (*store.Store)(nil)
+	_ search.Records    = (*store.Store)(nil)
 )
 
 // base is the time at which the tests' clock begins.

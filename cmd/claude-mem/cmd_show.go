@@ -32,36 +32,59 @@ JSON: a list in the order asked for; observations as in ` + "`claude-mem recent 
 		if err != nil {
 			return err
 		}
-		ctx := cmd.Context()
-		m, err := a.openMemory(ctx)
+		return a.showRecords(cmd.Context(), ids, *asJSON)
+	}
+	return cmd
+}
+
+// showRecords shows records in the order asked for; those that are not there are
+// told at the end, and cost the others nothing.
+func (a *app) showRecords(ctx context.Context, ids []recordID, asJSON bool) error {
+	m, err := a.openMemory(ctx)
+	if err != nil {
+		return err
+	}
+	defer m.close()
+	out := []any{}
+	p := a.people()
+	var missing []string
+	for _, id := range ids {
+		if len(out) > 0 && !asJSON {
+			p.printf("\n")
+		}
+		shown, err := id.show(ctx, m, p, asJSON)
+		if claudemem.CodeOf(err) == claudemem.CodeNotFound {
+			missing = append(missing, id.String())
+			continue
+		}
 		if err != nil {
 			return err
 		}
-		defer m.close()
-		out := []any{}
-		p := a.people()
-		for i, id := range ids {
-			if i > 0 && !*asJSON {
-				p.printf("\n")
-			}
-			shown, err := id.show(ctx, m, p, *asJSON)
-			if err != nil {
-				return err
-			}
-			out = append(out, shown)
-		}
-		if *asJSON {
-			return writeJSON(a.stdout, out)
-		}
-		return nil
+		out = append(out, shown)
 	}
-	return cmd
+	if asJSON && len(out) > 0 {
+		if err := writeJSON(a.stdout, out); err != nil {
+			return err
+		}
+	}
+	if len(missing) > 0 {
+		return claudemem.Errorf(claudemem.CodeNotFound, "there is no %s", strings.Join(missing, ", no ")).
+			WithHint("`claude-mem recent --all` lists what is remembered")
+	}
+	return nil
 }
 
 // recordID is what people call a record: #12 an observation, S12 a session.
 type recordID struct {
 	session bool
 	number  int64
+}
+
+func (id recordID) String() string {
+	if id.session {
+		return fmt.Sprintf("session S%d", id.number)
+	}
+	return fmt.Sprintf("observation #%d", id.number)
 }
 
 func parseIDs(given []string) ([]recordID, error) {
@@ -100,7 +123,7 @@ func (id recordID) show(ctx context.Context, m *memory, p *printer, asJSON bool)
 	if !id.session {
 		o, err := m.Observation(ctx, claudemem.ObservationID(id.number))
 		if err != nil {
-			return nil, notFound(err, "observation #%d", id.number)
+			return nil, err
 		}
 		if !asJSON {
 			p.observation(&o)
@@ -109,7 +132,7 @@ func (id recordID) show(ctx context.Context, m *memory, p *printer, asJSON bool)
 	}
 	s, err := m.Session(ctx, claudemem.SessionID(id.number))
 	if err != nil {
-		return nil, notFound(err, "session S%d", id.number)
+		return nil, err
 	}
 	prompts, observations, err := m.Turns(ctx, s.ID, 0, max(s.PromptCount, 0))
 	if err != nil {
@@ -126,21 +149,15 @@ func (id recordID) show(ctx context.Context, m *memory, p *printer, asJSON bool)
 	return sessionOf(&s, prompts, summaries, observations), nil
 }
 
-// notFound gives the missing record its name and a hint; other errors stay.
-func notFound(err error, format string, a ...any) error {
-	if claudemem.CodeOf(err) != claudemem.CodeNotFound {
-		return err
-	}
-	return claudemem.Errorf(claudemem.CodeNotFound, "there is no "+format, a...).
-		WithHint("`claude-mem recent --all` lists what is remembered")
-}
-
 func (p *printer) observation(o *claudemem.Observation) {
 	p.printf("%s %s  %s\n", o.Type.Glyph(), p.style(styleBold, oneLine(o.Title, 0)), p.style(styleDim, fmt.Sprintf("#%d", o.ID)))
 	if o.Subtitle != "" {
 		p.printf("%s\n", oneLine(o.Subtitle, 0))
 	}
-	where := []string{string(o.Type), p.ago(o.CreatedAt), labelOf(o.ProjectPath), fmt.Sprintf("S%d prompt %d", o.Session, o.PromptNumber)}
+	where := []string{string(o.Type), p.ago(o.CreatedAt), labelOf(o.ProjectPath), fmt.Sprintf("S%d", o.Session)}
+	if o.PromptNumber > 0 { // none when it was written down by hand
+		where[len(where)-1] += fmt.Sprintf(" prompt %d", o.PromptNumber)
+	}
 	if o.Branch != "" {
 		where = append(where, "branch "+oneLine(o.Branch, 60))
 	}

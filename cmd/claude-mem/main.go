@@ -83,6 +83,7 @@ Environment:
   NO_COLOR             no colour`,
 		Example: `  claude-mem demo                # see it work, needs nothing
   claude-mem recent              # what was remembered of this project
+  claude-mem search rate limiter # find it again
   claude-mem show 12 S3          # an observation, a session
   claude-mem learn add gotcha 'Amounts are whole cents.'
   claude-mem stats --json        # counts, the queue's books, what it cost`,
@@ -104,8 +105,9 @@ Environment:
 	root.SetHelpCommandGroupID(groupRun)
 	root.SetCompletionCommandGroupID(groupRun)
 	root.AddCommand(
-		a.recentCommand(), a.showCommand(), a.learnCommand(), a.statsCommand(), a.queueCommand(), a.demoCommand(),
-		a.workerCommand(), a.configCommand(), a.modeCommand(), a.versionCommand(),
+		a.searchCommand(), a.timelineCommand(), a.recentCommand(), a.showCommand(), a.sessionsCommand(), a.projectsCommand(),
+		a.learnCommand(), a.statsCommand(), a.queueCommand(), a.demoCommand(),
+		a.workerCommand(), a.configCommand(), a.modeCommand(), a.reindexCommand(), a.versionCommand(),
 	)
 	root.AddCommand(hookCommands()...)
 	return root

@@ -59,7 +59,7 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"settled": settled, "schema": setSchema, "holdlock": holdLock, "hook": runScriptHook,
-			"statusline": runStatusline, "calls": bookCalls,
+			"statusline": runStatusline, "calls": bookCalls, "indexed": indexed,
 		},
 	})
 }
@@ -166,6 +166,35 @@ func settled(ts *testscript.TestScript, neg bool, args []string) {
 		}
 		if time.Now().After(deadline) {
 			ts.Fatalf("not settled: %+v, %d spooled, %v", books, len(waiting), err)
+		}
+		<-time.After(5 * time.Millisecond)
+	}
+}
+
+// indexed waits until the worker's index has taken in all that is stored.
+func indexed(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) > 0 {
+		ts.Fatalf("usage: indexed")
+	}
+	data := ts.Getenv("CLAUDE_MEM_DATA_DIR")
+	number := func(path, query string) (n int64, err error) {
+		db, err := sql.Open("sqlite", "file:"+filepath.ToSlash(path)+"?mode=ro&_pragma=busy_timeout(5000)")
+		if err != nil {
+			return 0, err
+		}
+		defer func() { _ = db.Close() }()
+		err = db.QueryRow(query).Scan(&n)
+		return n, err
+	}
+	for deadline := time.Now().Add(40 * time.Second); ; {
+		newest, err := number(databasePath(data), `SELECT coalesce(max(seq), 0) FROM changes`)
+		ts.Check(err)
+		at, err := number(filepath.Join(data, "index.db"), `SELECT seq FROM cursor WHERE NOT EXISTS (SELECT 1 FROM meta WHERE name = 'build')`)
+		if err == nil && at >= newest {
+			return
+		}
+		if time.Now().After(deadline) {
+			ts.Fatalf("not indexed: at %d of %d, %v", at, newest, err)
 		}
 		<-time.After(5 * time.Millisecond)
 	}

@@ -33,6 +33,8 @@ CREATE TABLE prompts (
     id          INTEGER PRIMARY KEY AUTOINCREMENT,
     ulid        TEXT    NOT NULL UNIQUE,
     session_id  INTEGER NOT NULL REFERENCES sessions (id),
+    -- project is the session's: what is listed by project and time needs it here.
+    project     TEXT    NOT NULL DEFAULT '',
     number      INTEGER NOT NULL,
     prompt_id   TEXT    NOT NULL DEFAULT '',
     text        TEXT    NOT NULL,
@@ -43,6 +45,8 @@ CREATE TABLE prompts (
 ) STRICT;
 CREATE INDEX prompts_of_host ON prompts (session_id, prompt_id);
 CREATE INDEX prompts_time ON prompts (session_id, created_at);
+CREATE INDEX prompts_newest ON prompts (project, created_at);
+CREATE INDEX prompts_newest_everywhere ON prompts (created_at);
 
 CREATE TABLE observations (
     id               INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -72,10 +76,19 @@ CREATE TABLE observations (
     created_at       INTEGER NOT NULL,
     UNIQUE (session_id, content_hash)
 ) STRICT;
-CREATE INDEX observations_newest ON observations (project, pinned DESC, created_at DESC, id DESC) WHERE deleted_at IS NULL;
-CREATE INDEX observations_newest_everywhere ON observations (pinned DESC, created_at DESC, id DESC) WHERE deleted_at IS NULL;
-CREATE INDEX observations_type ON observations (project, type, created_at DESC);
+-- Every index ends with the row's number, so these give the order by time and
+-- number, in both directions. They have deleted_at, and not a condition on it, so
+-- that counting reads no rows; none begins with it, as almost all rows have the same.
+CREATE INDEX observations_newest ON observations (project, pinned, deleted_at, created_at);
+CREATE INDEX observations_newest_everywhere ON observations (pinned, deleted_at, created_at);
+CREATE INDEX observations_type ON observations (project, type, deleted_at, created_at);
+CREATE INDEX observations_type_everywhere ON observations (type, deleted_at, created_at);
+CREATE INDEX observations_session ON observations (session_id, deleted_at, created_at);
 CREATE INDEX observations_turn ON observations (session_id, prompt_number);
+CREATE INDEX observations_hidden ON observations (deleted_at) WHERE deleted_at IS NOT NULL;
+-- What was written by hand or brought in is the same when it says the same in
+-- one project, whatever the session.
+CREATE INDEX observations_written ON observations (project, content_hash) WHERE origin IN ('user', 'agent', 'import');
 CREATE INDEX observations_superseded ON observations (superseded_by) WHERE superseded_by IS NOT NULL;
 
 CREATE TABLE observation_files (
@@ -101,17 +114,24 @@ CREATE TABLE path_segments (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX path_segments_of ON path_segments (path_id);
 
+-- The concepts of the observations that are not hidden, kept by triggers, with
+-- what lists by concept are chosen and ordered by: a usual concept is on most
+-- observations, and looking each of them up is too slow.
 CREATE TABLE observation_concepts (
-    observation_id INTEGER NOT NULL REFERENCES observations (id) ON DELETE CASCADE,
     concept        TEXT    NOT NULL,
-    PRIMARY KEY (concept, observation_id)
+    project        TEXT    NOT NULL,
+    created_at     INTEGER NOT NULL,
+    observation_id INTEGER NOT NULL,
+    PRIMARY KEY (concept, project, created_at, observation_id)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX observation_concepts_of ON observation_concepts (observation_id);
+CREATE INDEX observation_concepts_everywhere ON observation_concepts (concept, created_at, observation_id);
 
 CREATE TABLE session_summaries (
     id            INTEGER PRIMARY KEY AUTOINCREMENT,
     ulid          TEXT    NOT NULL UNIQUE,
     session_id    INTEGER NOT NULL REFERENCES sessions (id),
+    -- project is the session's.
+    project       TEXT    NOT NULL DEFAULT '',
     prompt_number INTEGER NOT NULL DEFAULT 0,
     request       TEXT    NOT NULL DEFAULT '',
     investigated  TEXT    NOT NULL DEFAULT '',
@@ -125,6 +145,9 @@ CREATE TABLE session_summaries (
     created_at    INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX session_summaries_newest ON session_summaries (session_id, prompt_number DESC, id DESC);
+CREATE INDEX session_summaries_time ON session_summaries (session_id, created_at);
+CREATE INDEX session_summaries_project ON session_summaries (project, created_at);
+CREATE INDEX session_summaries_everywhere ON session_summaries (created_at);
 
 CREATE TABLE learnings (
     id            INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -305,6 +328,14 @@ END;
 CREATE TRIGGER sessions_deleted AFTER DELETE ON sessions BEGIN
     INSERT INTO changes (kind, id, operation) VALUES ('session', OLD.id, 'delete');
 END;
+-- A session that gets another project takes its records along.
+CREATE TRIGGER sessions_moved AFTER UPDATE OF project ON sessions
+WHEN OLD.project IS NOT NEW.project
+BEGIN
+    UPDATE prompts SET project = NEW.project WHERE session_id = NEW.id;
+    UPDATE session_summaries SET project = NEW.project WHERE session_id = NEW.id;
+    UPDATE observations SET project = NEW.project WHERE session_id = NEW.id AND project = OLD.project;
+END;
 
 CREATE TRIGGER prompts_inserted AFTER INSERT ON prompts BEGIN
     INSERT INTO changes (kind, id, operation) VALUES ('prompt', NEW.id, 'insert');
@@ -315,6 +346,20 @@ END;
 CREATE TRIGGER prompts_deleted AFTER DELETE ON prompts BEGIN
     INSERT INTO changes (kind, id, operation) VALUES ('prompt', OLD.id, 'delete');
 END;
+-- A prompt is found by the words of its neighbours too: those of one that changes
+-- or goes are to be read again. (One that is added names the prompt before it.)
+CREATE TRIGGER prompts_reworded AFTER UPDATE OF text, number, session_id ON prompts BEGIN
+    INSERT INTO changes (kind, id, operation) SELECT 'prompt', id, 'update' FROM prompts WHERE id IN (
+        (SELECT id FROM prompts WHERE session_id = OLD.session_id AND number < OLD.number ORDER BY number DESC LIMIT 1),
+        (SELECT id FROM prompts WHERE session_id = OLD.session_id AND number > OLD.number ORDER BY number LIMIT 1),
+        (SELECT id FROM prompts WHERE session_id = NEW.session_id AND number < NEW.number ORDER BY number DESC LIMIT 1),
+        (SELECT id FROM prompts WHERE session_id = NEW.session_id AND number > NEW.number ORDER BY number LIMIT 1));
+END;
+CREATE TRIGGER prompts_gone AFTER DELETE ON prompts BEGIN
+    INSERT INTO changes (kind, id, operation) SELECT 'prompt', id, 'update' FROM prompts WHERE id IN (
+        (SELECT id FROM prompts WHERE session_id = OLD.session_id AND number < OLD.number ORDER BY number DESC LIMIT 1),
+        (SELECT id FROM prompts WHERE session_id = OLD.session_id AND number > OLD.number ORDER BY number LIMIT 1));
+END;
 
 CREATE TRIGGER observations_inserted AFTER INSERT ON observations BEGIN
     INSERT INTO changes (kind, id, operation) VALUES ('observation', NEW.id, 'insert');
@@ -324,6 +369,22 @@ CREATE TRIGGER observations_updated AFTER UPDATE ON observations BEGIN
 END;
 CREATE TRIGGER observations_deleted AFTER DELETE ON observations BEGIN
     INSERT INTO changes (kind, id, operation) VALUES ('observation', OLD.id, 'delete');
+END;
+
+-- observation_concepts has what is not hidden.
+CREATE TRIGGER observations_concepts_added AFTER INSERT ON observations WHEN NEW.deleted_at IS NULL BEGIN
+    INSERT OR IGNORE INTO observation_concepts (concept, project, created_at, observation_id)
+        SELECT value, NEW.project, NEW.created_at, NEW.id FROM json_each(NEW.concepts);
+END;
+CREATE TRIGGER observations_concepts_moved AFTER UPDATE OF concepts, project, created_at, deleted_at ON observations BEGIN
+    DELETE FROM observation_concepts WHERE (concept, project, created_at, observation_id) IN
+        (SELECT value, OLD.project, OLD.created_at, OLD.id FROM json_each(OLD.concepts));
+    INSERT OR IGNORE INTO observation_concepts (concept, project, created_at, observation_id)
+        SELECT value, NEW.project, NEW.created_at, NEW.id FROM json_each(NEW.concepts) WHERE NEW.deleted_at IS NULL;
+END;
+CREATE TRIGGER observations_concepts_deleted AFTER DELETE ON observations BEGIN
+    DELETE FROM observation_concepts WHERE (concept, project, created_at, observation_id) IN
+        (SELECT value, OLD.project, OLD.created_at, OLD.id FROM json_each(OLD.concepts));
 END;
 
 CREATE TRIGGER session_summaries_inserted AFTER INSERT ON session_summaries BEGIN

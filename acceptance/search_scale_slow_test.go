@@ -1,0 +1,9 @@
+//go:build unix && slow
+
+package acceptance
+
+// How much is tried: what the issue asks for.
+const (
+	indexKills     = 50
+	hostileQueries = 10_000
+)

@@ -1,0 +1,9 @@
+//go:build unix && !slow
+
+package acceptance
+
+// How much is tried: a share of what the issue asks for, with every other test.
+const (
+	indexKills     = 10
+	hostileQueries = 1_000
+)

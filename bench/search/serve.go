@@ -1,0 +1,313 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"runtime"
+	"runtime/pprof"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"claudemem"
+	"claudemem/daemon"
+	"claudemem/index"
+	"claudemem/index/corpus"
+	"claudemem/search"
+	"claudemem/store"
+)
+
+// figures are what was measured.
+type figures struct {
+	Observations int           `json:"observations,omitempty"`
+	Fill         time.Duration `json:"fill,omitempty"`
+	Build        time.Duration `json:"build,omitempty"`
+	BuildCPU     time.Duration `json:"build_cpu,omitempty"`
+	BuildPeak    int64         `json:"build_peak,omitempty"`
+	Documents    int           `json:"documents,omitempty"`
+	Fragments    int           `json:"fragments,omitempty"`
+	Open         time.Duration `json:"open,omitempty"`
+	// Opened and Served are the bytes of memory of the process that serves, after the
+	// index is open and after all requests; Peak is the most it ever had.
+	Opened int64 `json:"opened,omitempty"`
+	Served int64 `json:"served,omitempty"`
+	Peak   int64 `json:"peak,omitempty"`
+	// Heap is what of Served is Go's, the rest being SQLite's and the program's.
+	Heap  int64  `json:"heap,omitempty"`
+	Files []file `json:"files,omitempty"`
+	Kinds []kind `json:"kinds,omitempty"`
+}
+
+type file struct {
+	Name  string `json:"name"`
+	Bytes int64  `json:"bytes"`
+}
+
+// kind is a kind of request. Part marks those that are a part of another kind and
+// have no bar of their own.
+type kind struct {
+	Name     string        `json:"name"`
+	Part     bool          `json:"part,omitempty"`
+	Requests int           `json:"requests"`
+	P50      time.Duration `json:"p50"`
+	P95      time.Duration `json:"p95"`
+	Longest  time.Duration `json:"longest"`
+	// CPU is the mean, of all threads; 0 where the system does not tell.
+	CPU   time.Duration `json:"cpu"`
+	Found float64       `json:"found"` // results a request, on average
+}
+
+const (
+	// warmUp requests of each kind are not counted: they fetch pages from the disk.
+	warmUp = 30
+	// hits is the size of a page.
+	hits = 20
+)
+
+// asker asks one request and says how many results came.
+type asker func(ctx context.Context, n int) (int, error)
+
+// serve opens the memory as a worker does and asks.
+func serve(ctx context.Context, r run) (f figures, err error) {
+	began := time.Now()
+	s, err := store.Open(ctx, memoryPath(r), store.Options{})
+	if err != nil {
+		return f, err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	ix, err := index.Open(ctx, indexPath(r), s, index.Options{})
+	if err != nil {
+		return f, err
+	}
+	defer func() { err = errors.Join(err, ix.Close()) }()
+	if err := ix.CatchUp(ctx); err != nil {
+		return f, err
+	}
+	f.Open, f.Opened = time.Since(began), memoryOf("VmRSS")
+	status := ix.Status()
+	daemon.SpareMemory(status.Documents) // as the worker does
+	f.Documents, f.Fragments = status.Documents, status.Fragments
+
+	searcher := search.New(s, ix, search.Options{Clock: func() time.Time { return newest.Add(time.Hour) }, Location: time.UTC})
+	c := newCorpus(r)
+	if r.Profile != "" {
+		out, err := os.Create(r.Profile)
+		if err != nil {
+			return f, err
+		}
+		defer func() { err = errors.Join(err, out.Close()) }()
+		allocations, err := os.Create(r.Profile + ".allocs")
+		if err != nil {
+			return f, err
+		}
+		if err := pprof.StartCPUProfile(out); err != nil {
+			return f, err
+		}
+		defer func() {
+			pprof.StopCPUProfile()
+			err = errors.Join(err, pprof.Lookup("allocs").WriteTo(allocations, 0), allocations.Close())
+		}()
+	}
+	for _, k := range []struct {
+		name string
+		part bool
+		ask  asker
+	}{
+		{"search", false, asking(searcher, c, mixed)},
+		{"  everywhere", true, asking(searcher, c, everywhere)},
+		{"  in a project", true, asking(searcher, c, inProject)},
+		{"  with a filter", true, asking(searcher, c, withFilter)},
+		{"filter only", false, asking(searcher, c, filterOnly)},
+		{"by file", false, asking(searcher, c, byFile)},
+		{"timeline", false, timelines(searcher, c)},
+	} {
+		measured, err := measure(ctx, r.Rounds, k.ask)
+		if err != nil {
+			return f, fmt.Errorf("%s: %w", strings.TrimSpace(k.name), err)
+		}
+		measured.Name, measured.Part = k.name, k.part
+		f.Kinds = append(f.Kinds, measured)
+	}
+	f.Served, f.Peak = memoryOf("VmRSS"), memoryOf("VmHWM")
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	f.Heap = int64(m.HeapSys - m.HeapReleased)
+	f.Files, err = sizes(r.Dir)
+	return f, err
+}
+
+func measure(ctx context.Context, rounds int, ask asker) (k kind, err error) {
+	var took []time.Duration
+	found := 0
+	var before time.Duration
+	for n := range warmUp + rounds {
+		if n == warmUp {
+			before = cpuTime()
+			found = 0
+		}
+		began := time.Now()
+		results, err := ask(ctx, n)
+		if err != nil {
+			return k, err
+		}
+		if n >= warmUp {
+			took = append(took, time.Since(began))
+			found += results
+		}
+	}
+	slices.Sort(took)
+	at := func(share float64) time.Duration { return took[min(int(share*float64(len(took))), len(took)-1)] }
+	return kind{
+		Requests: rounds, P50: at(.5), P95: at(.95), Longest: at(1),
+		CPU: (cpuTime() - before) / time.Duration(rounds), Found: float64(found) / float64(rounds),
+	}, nil
+}
+
+// A shape makes request n from a query of the corpus.
+type shape func(c *corpus.Corpus, n int, q corpus.Query) claudemem.SearchRequest
+
+func asking(s *search.Searcher, c *corpus.Corpus, make shape) asker {
+	return func(ctx context.Context, n int) (int, error) {
+		r := make(c, n, c.Query(n))
+		r.Limit = hits
+		result, err := s.Search(ctx, r)
+		return len(result.Hits), err
+	}
+}
+
+func everywhere(_ *corpus.Corpus, _ int, q corpus.Query) claudemem.SearchRequest {
+	return claudemem.SearchRequest{Text: q.Text}
+}
+
+func inProject(c *corpus.Corpus, n int, q corpus.Query) claudemem.SearchRequest {
+	r := everywhere(c, n, q)
+	r.Project = q.Project
+	return r
+}
+
+// mixed asks every second query in its project, as an agent that works there does.
+func mixed(c *corpus.Corpus, n int, q corpus.Query) claudemem.SearchRequest {
+	if n%2 == 0 {
+		return everywhere(c, n, q)
+	}
+	return inProject(c, n, q)
+}
+
+// withFilter asks by text and by what the target has.
+func withFilter(c *corpus.Corpus, n int, q corpus.Query) claudemem.SearchRequest {
+	r := mixed(c, n/2, q)
+	narrow(&r, c.Observation(q.Target), n)
+	return r
+}
+
+func filterOnly(c *corpus.Corpus, n int, q corpus.Query) claudemem.SearchRequest {
+	var r claudemem.SearchRequest
+	if n/6%2 == 0 {
+		r.Project = q.Project
+	}
+	o := c.Observation(q.Target)
+	narrow(&r, o, n)
+	if n%5 == 0 {
+		r.Order = claudemem.OrderOldest
+	}
+	return r
+}
+
+const day = 24 * time.Hour
+
+// narrow adds one of six filters that an observation passes.
+func narrow(r *claudemem.SearchRequest, o claudemem.Observation, n int) {
+	switch n % 6 {
+	case 0:
+		r.Types = []claudemem.ObservationType{o.Type}
+	case 1:
+		r.Concepts = o.Concepts[:1]
+	case 2:
+		r.Since, r.Until = o.CreatedAt.Add(-7*day), o.CreatedAt.Add(7*day)
+	case 3:
+		r.Kinds = []claudemem.RecordKind{claudemem.RecordObservation}
+	case 4:
+		r.Types, r.Since = []claudemem.ObservationType{o.Type, claudemem.TypeDecision}, o.CreatedAt.Add(-90*day)
+	case 5:
+		r.Concepts, r.Types = o.Concepts, []claudemem.ObservationType{o.Type}
+	}
+}
+
+// byFile asks for a whole path, a file name, a folder or a word of a path.
+func byFile(_ *corpus.Corpus, n int, q corpus.Query) claudemem.SearchRequest {
+	var r claudemem.SearchRequest
+	if n/4%2 == 0 {
+		r.Project = q.Project
+	}
+	switch name := path.Base(q.File); n % 4 {
+	case 0, 1:
+		r.Files = []string{q.File}
+	case 2:
+		r.Files = []string{name}
+	case 3:
+		r.Files = []string{strings.Split(q.File, "/")[0]}
+	}
+	return r
+}
+
+// timelines asks for what is around a moment, an observation or a session.
+func timelines(s *search.Searcher, c *corpus.Corpus) asker {
+	return func(ctx context.Context, n int) (int, error) {
+		q := c.Query(n)
+		o := c.Observation(q.Target)
+		r := claudemem.TimelineRequest{Before: -1, After: -1}
+		if n%2 == 0 {
+			r.Project = q.Project
+		}
+		switch n % 3 {
+		case 0: // that number's observation need not be the target: sessions are entered together
+			r.Anchor, r.Project = "#"+strconv.Itoa(q.Target+1), ""
+		case 1:
+			r.Anchor = o.CreatedAt.Time().Format(time.RFC3339)
+		case 2:
+			r.Anchor, r.Project = fmt.Sprintf("S%d", o.Session), ""
+		}
+		timeline, err := s.Timeline(ctx, r)
+		return len(timeline.Items), err
+	}
+}
+
+// sizes lists the files of the memory.
+func sizes(dir string) ([]file, error) {
+	paths, err := filepath.Glob(filepath.Join(dir, "*"))
+	if err != nil {
+		return nil, err
+	}
+	var files []file
+	for _, p := range paths {
+		info, err := os.Stat(p)
+		if err != nil {
+			return nil, err
+		}
+		if info.Size() > 0 {
+			files = append(files, file{filepath.Base(p), info.Size()})
+		}
+	}
+	return files, nil
+}
+
+// memoryOf reads a line of /proc/self/status, in bytes; 0 where there is none.
+func memoryOf(name string) int64 {
+	b, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return 0
+	}
+	for line := range strings.Lines(string(b)) {
+		fields := strings.Fields(line)
+		if len(fields) == 3 && fields[0] == name+":" {
+			kb, _ := strconv.ParseInt(fields[1], 10, 64)
+			return kb << 10
+		}
+	}
+	return 0
+}

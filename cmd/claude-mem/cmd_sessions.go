@@ -1,0 +1,155 @@
+package main
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"claudemem"
+
+	"github.com/spf13/cobra"
+)
+
+func (a *app) sessionsCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "sessions",
+		Short:   "List sessions",
+		GroupID: groupMemory,
+		Long: `List the sessions of the project that you are in, or of another one, the newest
+first, each with its state and what is remembered of it. ` + "`sessions`" + ` alone is ` + "`sessions list`" + `.
+
+` + sessionsForm,
+		Example: "  claude-mem sessions\n  claude-mem sessions --project shop -n 5\n  claude-mem sessions show S3",
+		Args:    knownCommand,
+	}
+	cmd.RunE = a.listSessions(cmd)
+	list := &cobra.Command{
+		Use:     "list",
+		Short:   "List sessions, the newest first",
+		Long:    "List sessions, the newest first.\n\n" + sessionsForm,
+		Example: "  claude-mem sessions list\n  claude-mem sessions list --all --json",
+		Args:    args(cobra.NoArgs),
+	}
+	list.RunE = a.listSessions(list)
+	cmd.AddCommand(list, a.sessionsShowCommand())
+	return cmd
+}
+
+// sessionsForm is the JSON of the list.
+const sessionsForm = `JSON: as GET /api/sessions, {"count", "total", "limit", "offset", "results": [{"id", "host",
+"host_session_id", "project", "project_path", "status", "title", "prompt_count", "last_prompt",
+"observations", "undistilled", "summary": {"request", "completion", "learnings", "next_steps"} or null,
+"started_at_epoch", "updated_at_epoch", "completed_at_epoch"?}]}.`
+
+// sessionDigest is a session in the list.
+type sessionDigest struct {
+	ID             claudemem.SessionID      `json:"id"`
+	Project        string                   `json:"project"`
+	Status         claudemem.SessionStatus  `json:"status"`
+	Title          string                   `json:"title"`
+	PromptCount    int                      `json:"prompt_count"`
+	LastPrompt     string                   `json:"last_prompt"`
+	Observations   int                      `json:"observations"`
+	Undistilled    int                      `json:"undistilled"`
+	Summary        struct{ Request string } `json:"summary"`
+	UpdatedAtEpoch claudemem.Millis         `json:"updated_at_epoch"`
+}
+
+// listSessions adds the flags of the list to a command and returns what it runs.
+func (a *app) listSessions(cmd *cobra.Command) func(*cobra.Command, []string) error {
+	asJSON := jsonFlag(cmd)
+	limit := cmd.Flags().IntP("limit", "n", 20, "how many, at most 100")
+	offset := cmd.Flags().Int("offset", 0, "how many to leave out first")
+	project := cmd.Flags().StringP("project", "p", "", "a project's directory or name (default: the one you are in)")
+	all := cmd.Flags().BoolP("all", "a", false, "all projects")
+	cmd.MarkFlagsMutuallyExclusive("project", "all")
+	return func(cmd *cobra.Command, _ []string) error {
+		if *limit < 1 || *offset < 0 {
+			return claudemem.Errorf(claudemem.CodeInvalid, "--limit %d --offset %d: want at least 1 and 0", *limit, *offset)
+		}
+		params := url.Values{"limit": {strconv.Itoa(*limit)}, "offset": {strconv.Itoa(*offset)}}
+		where := projectNamed(*project)
+		if where == "" && !*all {
+			where = projectNamed(".")
+		}
+		if where != "" {
+			params.Set("project", where)
+		}
+		s, err := a.answers()
+		if err != nil {
+			return err
+		}
+		defer s.close()
+		var raw json.RawMessage
+		if err := s.get(cmd.Context(), "/api/sessions", params, &raw); err != nil {
+			return a.emptyMemory(err, *asJSON, map[string]any{"count": 0, "total": 0, "limit": *limit, "offset": *offset, "results": []any{}})
+		}
+		if *asJSON {
+			return writeJSON(a.stdout, raw)
+		}
+		var found struct {
+			Total   int             `json:"total"`
+			Results []sessionDigest `json:"results"`
+		}
+		if err := json.Unmarshal(raw, &found); err != nil {
+			return fmt.Errorf("decode sessions: %w", err)
+		}
+		p := a.people()
+		for i := range found.Results {
+			p.sessionLine(&found.Results[i], where == "")
+		}
+		switch left := found.Total - *offset - len(found.Results); {
+		case left > 0:
+			a.note("%d more: --offset %d", left, *offset+len(found.Results))
+		case len(found.Results) > 0:
+		case found.Total > 0:
+			a.note("There are only %s.", count(found.Total, "session"))
+		case where != "":
+			a.note("There is no session of %s. `--all` lists those of all projects.", where)
+		default:
+			a.note("There is no session yet.")
+		}
+		return nil
+	}
+}
+
+// sessionLine is a session in a list: when, id, state, counts, what it was about.
+func (p *printer) sessionLine(s *sessionDigest, withProject bool) {
+	about := []string{string(s.Status), count(s.PromptCount, "prompt"), count(s.Observations, "observation")}
+	if s.Undistilled > 0 {
+		about = append(about, fmt.Sprintf("%d waiting", s.Undistilled))
+	}
+	if withProject {
+		about = append(about, oneLine(s.Project, 60))
+	}
+	p.printf("%s  %s %s  %s\n", p.style(styleDim, fmt.Sprintf("%10s", p.ago(s.UpdatedAtEpoch))),
+		p.style(styleBold, fmt.Sprintf("S%d", s.ID)), oneLine(cmp.Or(s.Title, s.Summary.Request, s.LastPrompt), 80),
+		p.style(styleDim, strings.Join(about, ", ")))
+}
+
+func (a *app) sessionsShowCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "show ID...",
+		Short: "Show sessions in full",
+		Long: `Show sessions with their prompts, summaries and observations; the id is S3 or 3.
+
+JSON: as ` + "`claude-mem show S3 --json`" + `.`,
+		Example: "  claude-mem sessions show S3",
+		Args:    args(cobra.MinimumNArgs(1)),
+	}
+	asJSON := jsonFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, given []string) error {
+		ids, err := parseIDs(given)
+		if err != nil {
+			return err
+		}
+		for i := range ids {
+			ids[i].session = true
+		}
+		return a.showRecords(cmd.Context(), ids, *asJSON)
+	}
+	return cmd
+}

@@ -1,0 +1,188 @@
+package daemon
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+
+	"claudemem"
+	"claudemem/intake"
+	"claudemem/store"
+)
+
+// undoTime is how long a hidden observation can be brought back (SPEC 8).
+const undoTime = 10 * time.Minute
+
+// keeper changes observations by hand: it cleans what people write before the
+// store keeps it, and purges what was hidden.
+type keeper struct {
+	*store.Store
+	intake *intake.Intake
+	purger *purger
+}
+
+// AddObservation implements httpapi.Keeper.
+func (k keeper) AddObservation(ctx context.Context, n claudemem.NewObservation) (claudemem.Observation, error) {
+	n.Title, n.Subtitle, n.Narrative = k.intake.Text(n.Title), k.intake.Text(n.Subtitle), k.intake.Text(n.Narrative)
+	n.ProjectPath, n.Type = k.intake.Text(n.ProjectPath), claudemem.ObservationType(k.intake.Text(string(n.Type)))
+	n.Facts, n.Concepts = k.texts(n.Facts), k.texts(n.Concepts)
+	var files []claudemem.FileRef
+	for _, f := range n.Files {
+		if f.Path = strings.TrimSpace(k.intake.Text(f.Path)); f.Path != "" {
+			files = append(files, f)
+		}
+	}
+	n.Files = files
+	return k.Store.AddObservation(ctx, n)
+}
+
+// texts cleans a list; what has nothing left is left out.
+func (k keeper) texts(list []string) []string {
+	var clean []string
+	for _, text := range list {
+		if text = strings.TrimSpace(k.intake.Text(text)); text != "" {
+			clean = append(clean, text)
+		}
+	}
+	return clean
+}
+
+// EditObservation implements httpapi.Keeper.
+func (k keeper) EditObservation(ctx context.Context, id claudemem.ObservationID, edit claudemem.ObservationEdit) (claudemem.Observation, error) {
+	for _, field := range []**string{&edit.Title, &edit.Narrative} {
+		if *field != nil {
+			clean := k.intake.Text(**field)
+			*field = &clean
+		}
+	}
+	if edit.Type != nil {
+		clean := claudemem.ObservationType(k.intake.Text(string(*edit.Type)))
+		edit.Type = &clean
+	}
+	return k.Store.EditObservation(ctx, id, edit)
+}
+
+// HideObservation implements httpapi.Keeper.
+func (k keeper) HideObservation(ctx context.Context, id claudemem.ObservationID) (purged claudemem.Millis, err error) {
+	hidden, err := k.Store.HideObservation(ctx, id)
+	if err != nil {
+		return 0, err
+	}
+	k.purger.hidden()
+	return hidden.Add(undoTime), nil
+}
+
+// RestoreObservation implements httpapi.Keeper.
+func (k keeper) RestoreObservation(ctx context.Context, id claudemem.ObservationID) (claudemem.Observation, error) {
+	o, err := k.Store.RestoreObservation(ctx, id)
+	if err == nil {
+		k.purger.restored()
+	}
+	return o, err
+}
+
+const (
+	// purgeSlack is added to a wait, so that what is due is not missed by a
+	// millisecond.
+	purgeSlack = time.Second
+	// purgePause is how long is waited at least.
+	purgePause = 30 * time.Second
+)
+
+// purger erases what has been hidden for long enough. It sleeps while nothing is
+// hidden.
+type purger struct {
+	purge func(ctx context.Context, hiddenBy claudemem.Millis) (int, error)
+	clock func() time.Time
+	log   *slog.Logger
+	// after is time.After.
+	after func(time.Duration) <-chan time.Time
+
+	mu sync.Mutex
+	// waiting counts what was hidden here and neither brought back nor erased; last
+	// is when the last of it was hidden.
+	waiting int
+	last    time.Time
+
+	// wake gets a signal when something was hidden; capacity 1, more merge.
+	wake    chan struct{}
+	running sync.WaitGroup
+	end     context.CancelFunc
+}
+
+func newPurger(purge func(context.Context, claudemem.Millis) (int, error), clock func() time.Time, log *slog.Logger) *purger {
+	return &purger{purge: purge, clock: clock, log: log, after: time.After, wake: make(chan struct{}, 1), end: func() {}}
+}
+
+// hidden tells that something was hidden just now.
+func (p *purger) hidden() {
+	p.mu.Lock()
+	p.waiting++
+	p.last = p.clock()
+	p.mu.Unlock()
+	select {
+	case p.wake <- struct{}{}:
+	default: // it has been told
+	}
+}
+
+// restored tells that something was brought back.
+func (p *purger) restored() {
+	p.mu.Lock()
+	p.waiting = max(p.waiting-1, 0)
+	p.mu.Unlock()
+}
+
+// start looks at once, for what was hidden while no worker ran, and once more when
+// what was hidden just before is due.
+func (p *purger) start() {
+	ctx, end := context.WithCancel(context.Background())
+	p.end = end
+	p.running.Go(func() {
+		p.look(ctx)
+		next := p.after(undoTime + purgeSlack)
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-p.wake:
+				if next == nil {
+					next = p.after(undoTime + purgeSlack)
+				}
+			case <-next:
+				next = nil
+				if wait := p.look(ctx); wait > 0 {
+					next = p.after(wait)
+				}
+			}
+		}
+	})
+}
+
+func (p *purger) close() error {
+	p.end()
+	p.running.Wait()
+	return nil
+}
+
+// look erases what is due and returns when to look again, 0 when nothing waits.
+func (p *purger) look(ctx context.Context) (wait time.Duration) {
+	now := p.clock()
+	n, err := p.purge(ctx, claudemem.MillisOf(now.Add(-undoTime)))
+	if err != nil && ctx.Err() == nil {
+		p.log.Error("purge hidden observations", "error", err)
+	}
+	if n > 0 {
+		p.log.Info("purged hidden observations", "count", n)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.waiting = max(p.waiting-n, 0)
+	if p.waiting == 0 && err == nil {
+		return 0
+	}
+	// A clock that was set back makes it wait longer, but not for more than that at a time.
+	return min(max(p.last.Add(undoTime+purgeSlack).Sub(now), purgePause), undoTime+purgeSlack)
+}

@@ -1,0 +1,101 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"time"
+
+	"claudemem"
+	"claudemem/httpapi"
+	"claudemem/index"
+	"claudemem/settings"
+	"claudemem/store"
+)
+
+// reindexPoll is how often a worker is asked how far it is.
+const reindexPoll = 200 * time.Millisecond
+
+// reindexPath is the route of the worker.
+const reindexPath = "/api/admin/reindex"
+
+// Reindex builds the search index anew, tells report how far it is, and returns
+// how many records it has. A running worker does it, and goes on when ctx ends;
+// without one this process takes the lock and is the worker for that long.
+//
+// The codes of its errors: CodeNoMemory when nothing was ever captured,
+// CodeUnavailable, CodeStorage.
+func Reindex(ctx context.Context, dataDir string, report func(done, total int)) (records int, err error) {
+	answered, err := askWorker(ctx, dataDir, http.MethodPost, reindexPath, struct{}{}, nil)
+	if answered {
+		if err != nil && claudemem.CodeOf(err) != claudemem.CodeConflict { // somebody else has asked already
+			return 0, err
+		}
+		return followReindex(ctx, dataDir, report)
+	}
+	if _, err := os.Stat(filepath.Join(dataDir, databaseName)); errors.Is(err, fs.ErrNotExist) {
+		return 0, claudemem.Errorf(claudemem.CodeNoMemory, "nothing is remembered yet")
+	}
+	resolved, err := settings.LoadForWorker(dataDir, os.Getenv)
+	if err != nil {
+		return 0, err
+	}
+	embedder, end := embedderOf(resolved, time.Now, slog.New(slog.DiscardHandler))
+	defer end()
+	err = asWorker(ctx, dataDir, func(s *store.Store) error {
+		records, err = reindexStore(ctx, s, filepath.Join(dataDir, indexName), embedder, report)
+		return err
+	})
+	return records, err
+}
+
+// followReindex asks the worker until it is done.
+func followReindex(ctx context.Context, dataDir string, report func(done, total int)) (int, error) {
+	poll := time.NewTicker(reindexPoll)
+	defer poll.Stop()
+	for {
+		var state httpapi.Reindexing
+		answered, err := askWorker(ctx, dataDir, http.MethodGet, reindexPath, nil, &state)
+		switch {
+		case !answered:
+			return 0, claudemem.Errorf(claudemem.CodeUnavailable, "the worker has stopped; the old index is as it was").
+				WithHint("`claude-mem reindex` begins again")
+		case err != nil:
+			return 0, err
+		case !state.Running && state.Error != "":
+			return 0, claudemem.Errorf(claudemem.CodeInternal, "%s", state.Error).
+				WithHint("the old index is as it was; `claude-mem worker logs` tells more")
+		case !state.Running:
+			return state.Done, nil
+		}
+		report(state.Done, state.Total)
+		select {
+		case <-ctx.Done():
+			return 0, claudemem.Errorf(claudemem.CodeUnavailable, "the worker goes on without being watched: %w", ctx.Err())
+		case <-poll.C:
+		}
+	}
+}
+
+// reindexStore builds the index at path in this process.
+func reindexStore(ctx context.Context, s *store.Store, path string, embedder index.Embedder, report func(done, total int)) (records int, err error) {
+	_, missing := os.Stat(path)
+	ix, err := index.Open(ctx, path, s, index.Options{Embedder: embedder})
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, ix.Close()) }()
+	if missing != nil { // it is being built already
+		err = ix.CatchUp(ctx)
+	} else {
+		err = ix.Reindex(ctx, report)
+	}
+	if err != nil {
+		return 0, err
+	}
+	return s.DocumentTotal(ctx)
+}

@@ -1,0 +1,170 @@
+package main
+
+import (
+	"bytes"
+	"compress/gzip"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestJudge(t *testing.T) {
+	second := 1 / math.Log2(3) // what the second place counts
+	for name, tt := range map[string]struct {
+		ranked []string
+		grades map[string]int
+		want   figures
+	}{
+		"first":            {[]string{"a", "b"}, map[string]int{"a": 1}, figures{1, 1, 1, 1, 1}},
+		"second":           {[]string{"b", "a"}, map[string]int{"a": 1}, figures{0, 1, 1, 0.5, second}},
+		"one of two":       {[]string{"a", "x"}, map[string]int{"a": 1, "b": 1}, figures{1, 0.5, 0.5, 1, 1 / (1 + second)}},
+		"sixth":            {[]string{"1", "2", "3", "4", "5", "a"}, map[string]int{"a": 1}, figures{0, 0, 1, 1.0 / 6, 1 / math.Log2(7)}},
+		"eleventh":         {[]string{"1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "a"}, map[string]int{"a": 1}, figures{}},
+		"the better later": {[]string{"b", "a"}, map[string]int{"a": 3, "b": 1}, figures{1, 1, 1, 1, (1 + 7*second) / (7 + second)}},
+		"nothing":          {nil, map[string]int{"a": 1}, figures{}},
+	} {
+		if got := judge(tt.ranked, tt.grades); !same(got, tt.want) {
+			t.Errorf("%s: got %+v, want %+v", name, got, tt.want)
+		}
+	}
+	if got, want := mean([]figures{{1, 1, 1, 1, 1}, {}}), (figures{0.5, 0.5, 0.5, 0.5, 0.5}); got != want {
+		t.Errorf("mean: got %v, want %v", got, want)
+	}
+}
+
+func same(a, b figures) bool {
+	near := func(x, y float64) bool { return math.Abs(x-y) < 1e-9 }
+	return near(a.recall1, b.recall1) && near(a.recall5, b.recall5) && near(a.recall10, b.recall10) && near(a.mrr, b.mrr) && near(a.ndcg, b.ndcg)
+}
+
+func TestPlain(t *testing.T) {
+	p := newPlain([]document{
+		{ID: "a", Text: "the spool is full"}, {ID: "b", Text: "the spool file of a spool"},
+		{ID: "c", Text: "the socket"}, {ID: "d", Text: "the lock and what it is for"}, {ID: "e", Text: "retry"},
+	})
+	all := func(string) bool { return true }
+	for query, want := range map[string]string{
+		"spooled":           "b a", // twice beats once
+		"is the socket new": "c",   // stop words find nothing
+		"what is it":        "d a", // unless there is nothing else
+		"nowhere":           "",
+	} {
+		if got := strings.Join(p.search(query, all), " "); got != want {
+			t.Errorf("%q: got %q, want %q", query, got, want)
+		}
+	}
+	if got := p.search("spool", func(id string) bool { return id != "b" }); len(got) != 1 || got[0] != "a" {
+		t.Errorf("without b: got %v", got)
+	}
+}
+
+// writeSet writes a set, its documents packed.
+func writeSet(t *testing.T, folder, docs, queries string) {
+	t.Helper()
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	var packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	if _, err := z.Write([]byte(docs)); err != nil {
+		t.Fatal(err)
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for name, content := range map[string][]byte{"docs.jsonl.gz": packed.Bytes(), "queries.jsonl": []byte(queries)} {
+		if err := os.WriteFile(filepath.Join(folder, name), content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestMeasure takes two small sets the whole way: files, worker, API, figures.
+func TestMeasure(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts two workers")
+	}
+	data := t.TempDir()
+	writeSet(t, filepath.Join(data, "work"), `
+{"id":"w1","corpus":"shop/api","time":"2026-01-02T10:00:00Z","text":"Retry the webhook when the carrier is away\n\nFiles: hook.go","meta":{"files":["hook.go"]}}
+{"id":"w2","corpus":"shop/api","time":"2026-01-03T10:00:00+01:00","text":"Round the invoice total once","meta":{}}
+{"id":"w3","corpus":"shop/api","time":"2026-02-03T10:00:00Z","text":"Round the invoice total once more","meta":{}}
+{"id":"w4","corpus":"shop/api","time":"2026-01-03T10:00:00Z","text":"Round the invoice total once","meta":{}}
+{"id":"v1","corpus":"other","time":"CACM","text":"Round the invoice total in another project","meta":{"authors":["A. B."]}}
+`, `
+{"id":"q1","corpus":"shop/api","text":"retries of webhooks","relevant":["w1"]}
+{"id":"q2","corpus":"shop/api","text":"invoice total","before":"2026-02-03T10:00:00Z","exclude":["w4"],"relevant":["w2"]}
+`)
+	writeSet(t, filepath.Join(data, "talk"), `
+{"id":"t1","corpus":"c","time":"2026-01-02T10:00:00Z","text":"Ann: where does the spool lie?","meta":{"session":"s1","speaker":"Ann"}}
+{"id":"t2","corpus":"c","time":"2026-01-02T10:00:00Z","text":"Bob: beside the database.","meta":{"session":"s1","speaker":"Bob"}}
+{"id":"t3","corpus":"c","time":"2026-01-02T10:00:00Z","text":"Bob: beside the database.","meta":{"session":"s2","speaker":"Bob"}}
+`, `
+{"id":"q1","corpus":"c","text":"where is the spool","relevant":["t1","t2"]}
+`)
+	if err := os.MkdirAll(filepath.Join(data, "no-set"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	names, err := setsIn(data)
+	if got, want := strings.Join(names, " "), "talk work"; err != nil || got != want {
+		t.Fatalf("sets %q %v, want %q", got, err, want)
+	}
+	for _, name := range names {
+		s, err := readSet(filepath.Join(data, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := s.measure(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := (figures{1, 1, 1, 1, 1}); r.search != want {
+			t.Errorf("%s: search %+v, want all found", name, r.search)
+		}
+		if r.asOf != (name == "work") {
+			t.Errorf("%s: asOf is %v", name, r.asOf)
+		}
+	}
+}
+
+func TestReadLines(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "docs.jsonl")
+	if err := os.WriteFile(path, []byte("{\"id\":\"a\"}\n\n{\"id\":"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var list []document
+	if err := readLines(path, &list); err == nil || !strings.Contains(err.Error(), "docs.jsonl line 3") {
+		t.Errorf("got %v, want the line that cannot be read", err)
+	}
+	if err := readLines(path+"x", &list); err == nil {
+		t.Error("no error for a file that is not there")
+	}
+}
+
+func TestBars(t *testing.T) {
+	good := result{name: "good", search: figures{recall10: 0.7, ndcg: 0.6}, plain: figures{ndcg: 0.5}}
+	asOf := result{name: "as of", asOf: true, search: figures{ndcg: 0.56}, plain: figures{ndcg: 0.4}}
+	for name, tt := range map[string]struct {
+		results []result
+		missed  string
+	}{
+		"all met":          {[]result{good, asOf}, ""},
+		"below BM25":       {[]result{good, {name: "bad", search: figures{recall10: 0.9, ndcg: 0.7}, plain: figures{ndcg: 0.8}}}, "bad"},
+		"mean too low":     {[]result{{name: "low", search: figures{recall10: 0.9, ndcg: 0.5}}}, "mean nDCG"},
+		"few found":        {[]result{{name: "low", search: figures{recall10: 0.6, ndcg: 0.9}}}, "mean R@10"},
+		"what came before": {[]result{good, {name: "as of", asOf: true, search: figures{ndcg: 0.5}}}, "at least 0.55"},
+	} {
+		var out bytes.Buffer
+		met := printBars(&out, tt.results)
+		if met != (tt.missed == "") || strings.Contains(out.String(), "bar missed") == met {
+			t.Errorf("%s: met is %v:\n%s", name, met, out.String())
+		}
+		for _, l := range strings.Split(out.String(), "\n") {
+			if strings.HasPrefix(l, "bar missed") && !strings.Contains(l, tt.missed) {
+				t.Errorf("%s: %s", name, l)
+			}
+		}
+	}
+}

@@ -1,0 +1,292 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"claudemem/daemon"
+	"claudemem/settings"
+	"claudemem/wire"
+)
+
+// worker is a real worker in this process, with a memory of its own that is gone
+// when it is closed, and a client of its API.
+type worker struct {
+	dir    string
+	daemon *daemon.Worker
+	client *http.Client
+}
+
+// clients is how many requests are sent at a time.
+const clients = 8
+
+func startWorker(ctx context.Context, clock func() time.Time) (*worker, error) {
+	parent, err := os.MkdirTemp("", "cmeval") // short: a socket lies in it
+	if err != nil {
+		return nil, err
+	}
+	dir := filepath.Join(parent, "m")
+	// No model is asked and no setting of whoever runs this counts.
+	none := func(key string) string { return map[string]string{settings.KeyProvider: "offline"}[key] }
+	chosen, err := settings.LoadForWorker(dir, none)
+	if err != nil {
+		return nil, errors.Join(err, os.RemoveAll(parent))
+	}
+	port, never := 0, time.Duration(0)
+	d, err := daemon.Open(ctx, daemon.Config{
+		DataDir: dir, Settings: chosen, Version: "eval", Logger: slog.New(slog.DiscardHandler),
+		Port: &port, IdleExit: &never, Clock: clock,
+	})
+	if err != nil {
+		return nil, errors.Join(err, os.RemoveAll(parent))
+	}
+	socket := wire.SocketPath(dir, os.Getenv)
+	return &worker{dir: parent, daemon: d, client: &http.Client{
+		Timeout: time.Minute,
+		Transport: &http.Transport{
+			MaxIdleConnsPerHost: clients,
+			DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+				return new(net.Dialer).DialContext(ctx, "unix", socket)
+			},
+		},
+	}}, nil
+}
+
+func (w *worker) close() error {
+	w.client.CloseIdleConnections()
+	ctx, cancel := context.WithTimeout(context.Background(), daemon.CloseLimit)
+	defer cancel()
+	return errors.Join(w.daemon.Close(ctx), os.RemoveAll(w.dir))
+}
+
+// post sends a body and reads the answer.
+func (w *worker) post(ctx context.Context, path string, body, into any) error {
+	raw, err := json.Marshal(body)
+	if err != nil {
+		return err
+	}
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://localhost"+path, bytes.NewReader(raw))
+	if err != nil {
+		return err
+	}
+	r.Header.Set("Content-Type", "application/json")
+	return w.do(r, into)
+}
+
+func (w *worker) get(ctx context.Context, path string, q url.Values, into any) error {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://localhost"+path+"?"+q.Encode(), nil)
+	if err != nil {
+		return err
+	}
+	return w.do(r, into)
+}
+
+func (w *worker) do(r *http.Request, into any) error {
+	answer, err := w.client.Do(r)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = answer.Body.Close() }()
+	raw, err := io.ReadAll(answer.Body)
+	if err != nil {
+		return err
+	}
+	if answer.StatusCode >= http.StatusBadRequest {
+		return fmt.Errorf("%s %s: %s: %.300s", r.Method, r.URL.Path, answer.Status, raw)
+	}
+	return json.Unmarshal(raw, into)
+}
+
+// record names what was found: an observation by its number, a prompt by its
+// session and its number there.
+type record struct {
+	kind   string
+	id     int64
+	within int64
+}
+
+// enter enters a document and tells which record it has become.
+func (w *worker) enter(ctx context.Context, project string, d *document) (record, error) {
+	if d.spoken() {
+		body := map[string]any{
+			"host_session_id": project + "/" + d.Meta.Session, "prompt_id": d.ID,
+			"project_path": project, "prompt": d.Text,
+		}
+		if at, ok := d.moment(); ok {
+			body["occurred_at"] = at.UnixMilli()
+		}
+		var got struct {
+			Status  string `json:"status"`
+			Session int64  `json:"session_db_id"`
+			Number  int64  `json:"prompt_number"`
+		}
+		if err := w.post(ctx, "/api/sessions/init", body, &got); err != nil {
+			return record{}, err
+		}
+		return record{"prompt", got.Session, got.Number}, nil
+	}
+	body := map[string]any{"project": project, "narrative": d.Text, "files": d.Meta.Files}
+	if at, ok := d.moment(); ok {
+		body["created_at"] = at.UTC().Format(time.RFC3339)
+	}
+	var got struct {
+		ID int64 `json:"id"`
+	}
+	err := w.post(ctx, "/api/observations", body, &got)
+	return record{"observation", got.ID, 0}, err
+}
+
+// enterAll enters documents, several at a time; those of a session one after the
+// other. It tells which documents each record stands for: what says the same as an
+// observation that is there becomes no second one.
+func (w *worker) enterAll(ctx context.Context, documents []document, project func(corpus string) string) (map[record][]string, error) {
+	var groups [][]int
+	session := map[string]int{}
+	for i := range documents {
+		d := &documents[i]
+		if !d.spoken() {
+			groups = append(groups, []int{i})
+			continue
+		}
+		key := d.Corpus + "\x00" + d.Meta.Session
+		at, ok := session[key]
+		if !ok {
+			at = len(groups)
+			session[key] = at
+			groups = append(groups, nil)
+		}
+		groups[at] = append(groups[at], i)
+	}
+	entered := make(map[record][]string, len(documents))
+	defer func() {
+		for _, ids := range entered {
+			slices.Sort(ids)
+		}
+	}()
+	var mu sync.Mutex
+	err := eachOf(ctx, len(groups), func(g int) error {
+		for _, i := range groups[g] {
+			d := &documents[i]
+			r, err := w.enter(ctx, project(d.Corpus), d)
+			if err != nil {
+				return fmt.Errorf("enter %s: %w", d.ID, err)
+			}
+			mu.Lock()
+			entered[r] = append(entered[r], d.ID)
+			mu.Unlock()
+		}
+		return nil
+	})
+	return entered, err
+}
+
+// indexed waits until every record can be found.
+func (w *worker) indexed(ctx context.Context) error {
+	for {
+		var stats struct {
+			Index struct {
+				State    string `json:"state"`
+				Error    string `json:"error"`
+				Behind   *int64 `json:"behind"`
+				Building bool   `json:"building"`
+				Waiting  int    `json:"waiting"`
+			} `json:"index"`
+		}
+		if err := w.get(ctx, "/api/stats", nil, &stats); err != nil {
+			return err
+		}
+		switch x := stats.Index; {
+		case x.Error != "":
+			return errors.New("index: " + x.Error)
+		case x.Behind != nil && *x.Behind == 0 && !x.Building && x.Waiting == 0:
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
+// search returns which documents are found for a query, the best first.
+func (w *worker) search(ctx context.Context, q url.Values, entered map[record][]string) ([]string, error) {
+	var answer struct {
+		Results []struct {
+			Kind    string `json:"kind"`
+			ID      int64  `json:"id"`
+			Session int64  `json:"session_db_id"`
+			Number  int64  `json:"prompt_number"`
+		} `json:"results"`
+	}
+	if err := w.get(ctx, "/api/search", q, &answer); err != nil {
+		return nil, err
+	}
+	ids := make([]string, 0, len(answer.Results))
+	for _, x := range answer.Results {
+		r := record{x.Kind, x.ID, 0}
+		if x.Kind == "prompt" {
+			r = record{x.Kind, x.Session, x.Number}
+		}
+		list, ok := entered[r]
+		if !ok {
+			return nil, fmt.Errorf("search: a %s was found that was not entered", x.Kind)
+		}
+		ids = append(ids, list...)
+	}
+	return ids, nil
+}
+
+// eachOf calls do for 0 to n-1, several at a time, until one fails.
+func eachOf(ctx context.Context, n int, do func(i int) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	next := make(chan int)
+	var running sync.WaitGroup
+	for range clients {
+		running.Go(func() {
+			for i := range next {
+				if err := do(i); err != nil {
+					cancel(err)
+					return
+				}
+			}
+		})
+	}
+	func() {
+		defer close(next)
+		for i := range n {
+			select {
+			case next <- i:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	running.Wait()
+	return context.Cause(ctx)
+}
+
+// label is a corpus' name as the end of a path.
+func label(corpus string) string {
+	return strings.Map(func(r rune) rune {
+		if strings.ContainsRune(`/\:`, r) {
+			return '-'
+		}
+		return r
+	}, corpus)
+}

@@ -1,0 +1,54 @@
+package httpapi
+
+import "net/http"
+
+// helpPage explains the search routes to whoever asks, people and models alike.
+type helpPage struct {
+	Title     string      `json:"title"`
+	Endpoints []helpRoute `json:"endpoints"`
+	Notes     []string    `json:"notes"`
+}
+
+type helpRoute struct {
+	Path        string      `json:"path"`
+	Method      string      `json:"method"`
+	Description string      `json:"description"`
+	Parameters  []helpParam `json:"parameters"`
+	Example     string      `json:"example"`
+}
+
+type helpParam struct {
+	Name        string   `json:"name"`
+	Aliases     []string `json:"aliases,omitempty"`
+	Description string   `json:"description"`
+	Values      []string `json:"values,omitempty"`
+	Default     string   `json:"default,omitempty"`
+	Required    bool     `json:"required,omitempty"`
+}
+
+// help lists every search route.
+func (a *api) help(w http.ResponseWriter, _ *http.Request) error {
+	out := helpPage{
+		Title: "claude-mem search API",
+		Notes: []string{
+			"GET /api/observations/{id} and POST /api/observations/batch read what a search found, in full",
+			"format=index costs about 75 tokens a result, format=full up to 750: search first, then read the few that matter",
+			"project is a root path or a label; without it all projects are searched",
+			"the whole API: /api/openapi.json",
+		},
+	}
+	for _, r := range a.routes() {
+		if !r.searchRoute() {
+			continue
+		}
+		h := helpRoute{Path: r.path, Method: r.method, Description: r.about, Parameters: []helpParam{}, Example: r.path}
+		if r.example != "" {
+			h.Example += "?" + r.example
+		}
+		for _, d := range r.params {
+			h.Parameters = append(h.Parameters, helpParam{Name: d.name, Aliases: d.also, Description: d.about, Values: d.choices, Default: d.missing, Required: d.required})
+		}
+		out.Endpoints = append(out.Endpoints, h)
+	}
+	return writeJSON(w, http.StatusOK, out)
+}

@@ -1,0 +1,239 @@
+package httpapi
+
+import (
+	"cmp"
+	"encoding/json"
+	"net/http"
+	"reflect"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// object is a JSON object of the OpenAPI document; encoding sorts its keys.
+type object = map[string]any
+
+// openAPI answers with the description of the API, made from the route table.
+func (a *api) openAPI(w http.ResponseWriter, _ *http.Request) error {
+	return writeJSON(w, http.StatusOK, a.describe())
+}
+
+// describe makes the OpenAPI 3.1 document.
+func (a *api) describe() object {
+	schemas := schemas{components: object{}}
+	problem := object{"description": "what is wrong, by its code", "content": jsonContent(schemas.of(reflect.ValueOf(errorBody{})))}
+	paths := object{}
+	for _, r := range a.routes() {
+		operation := object{
+			"operationId": operationID(r), "summary": r.about, "tags": []string{tagOf(r.path)},
+			"responses": object{
+				strconv.Itoa(successOf(r)): object{"description": "done", "content": jsonContent(schemas.of(reflect.ValueOf(r.answer)))},
+				"default":                  object{"$ref": "#/components/responses/Problem"},
+			},
+		}
+		var parameters []object
+		for _, d := range r.params {
+			parameters = append(parameters, d.describe()...)
+		}
+		if parameters != nil {
+			operation["parameters"] = parameters
+		}
+		if r.body != nil {
+			operation["requestBody"] = object{"required": true, "content": jsonContent(schemas.of(reflect.ValueOf(r.body)))}
+		}
+		if r.socketOnly {
+			operation["description"] = "On the socket only."
+		}
+		if paths[r.path] == nil {
+			paths[r.path] = object{}
+		}
+		paths[r.path].(object)[strings.ToLower(r.method)] = operation
+	}
+	return object{
+		"openapi": "3.1.0",
+		"info": object{
+			"title": "claude-mem", "version": cmp.Or(a.opts.Version, "dev"),
+			"description": "The worker's HTTP API, the same on its Unix socket and on 127.0.0.1. Epochs are Unix milliseconds, ISO times UTC. Unknown fields and parameters are ignored.",
+		},
+		"servers":    []object{{"url": "http://127.0.0.1:37777"}},
+		"paths":      paths,
+		"components": object{"schemas": schemas.components, "responses": object{"Problem": problem}},
+	}
+}
+
+func successOf(r route) int {
+	if r.status == 0 {
+		return http.StatusOK
+	}
+	return r.status
+}
+
+func jsonContent(schema object) object { return object{"application/json": object{"schema": schema}} }
+
+var notWords = regexp.MustCompile(`[^A-Za-z0-9]+`)
+
+// operationID is what generators name a call: getSearchByType, patchObservationsId.
+func operationID(r route) string {
+	id := strings.ToLower(r.method)
+	for _, word := range notWords.Split(strings.TrimPrefix(r.path, "/api/"), -1) {
+		if word != "" {
+			id += strings.ToUpper(word[:1]) + word[1:]
+		}
+	}
+	return id
+}
+
+// tagOf groups the routes by the first part of their path.
+func tagOf(path string) string {
+	tag, _, _ := strings.Cut(strings.TrimPrefix(path, "/api/"), "/")
+	return strings.TrimSuffix(tag, ".json")
+}
+
+// describe makes a parameter's entries: one for each of its names.
+func (d param) describe() []object {
+	schema := object{"type": "string"}
+	switch d.kind {
+	case numberParam:
+		schema = object{"type": "integer", "minimum": d.least, "maximum": d.most}
+	case flagParam:
+		schema = object{"type": "boolean"}
+	case choiceParam:
+		schema["enum"] = d.choices
+	case listParam:
+		schema = object{"type": "array", "items": object{"type": "string"}}
+	}
+	if d.missing != "" {
+		schema["default"] = d.missing
+		if n, err := strconv.Atoi(d.missing); err == nil {
+			schema["default"] = n
+		}
+	}
+	entry := object{"name": d.name, "in": "query", "description": d.about, "schema": schema}
+	if d.inPath {
+		entry["in"] = "path"
+	}
+	if d.required {
+		entry["required"] = true
+	}
+	if d.kind == listParam {
+		entry["explode"] = false // commas; several times works too
+	}
+	if d.example != "" {
+		entry["example"] = d.example
+	}
+	if len(d.also) > 0 {
+		entry["description"] = d.about + " (also: " + strings.Join(d.also, ", ") + ")"
+	}
+	all := []object{entry}
+	if d.kind == rangeParam {
+		for _, end := range []string{"start", "end"} {
+			all = append(all, object{"name": d.name + "[" + end + "]", "in": "query", "description": end + " of the range", "schema": object{"type": "string"}})
+		}
+	}
+	return all
+}
+
+// schemas makes JSON schemas from values; named structs become components.
+type schemas struct{ components object }
+
+var rawMessage = reflect.TypeFor[json.RawMessage]()
+
+// of describes a value: its type, and where that leaves it open (any) what the
+// value holds.
+func (s schemas) of(v reflect.Value) object {
+	if !v.IsValid() {
+		return object{}
+	}
+	t := v.Type()
+	switch {
+	case t == rawMessage:
+		return object{} // number or string
+	case t.Kind() == reflect.Pointer:
+		if v.IsNil() {
+			v = reflect.New(t.Elem())
+		}
+		return s.of(v.Elem())
+	}
+	switch t.Kind() {
+	case reflect.Interface:
+		return s.of(v.Elem())
+	case reflect.Struct:
+		return s.structOf(v)
+	case reflect.Map:
+		return object{"type": "object", "additionalProperties": s.of(reflect.Zero(t.Elem()))}
+	case reflect.Slice, reflect.Array:
+		return object{"type": "array", "items": s.items(v)}
+	case reflect.Bool:
+		return object{"type": "boolean"}
+	case reflect.Float64, reflect.Float32:
+		return object{"type": "number"}
+	case reflect.String:
+		return object{"type": "string"}
+	default:
+		if v.CanInt() || v.CanUint() {
+			return object{"type": "integer"}
+		}
+		return object{}
+	}
+}
+
+// items describes what a list holds: the values that stand in it as examples, or
+// its type.
+func (s schemas) items(v reflect.Value) object {
+	if v.Kind() != reflect.Slice || v.Len() == 0 {
+		return s.of(reflect.New(v.Type().Elem()).Elem())
+	}
+	if v.Type().Elem().Kind() != reflect.Interface {
+		return s.of(v.Index(0))
+	}
+	var each []object
+	for i := range v.Len() {
+		each = append(each, s.of(v.Index(i)))
+	}
+	return object{"anyOf": each}
+}
+
+func (s schemas) structOf(v reflect.Value) object {
+	properties := object{}
+	s.fields(v, properties)
+	schema := object{"type": "object", "properties": properties}
+	// What stands in an open field makes another schema of the same type.
+	name := v.Type().Name()
+	if i := strings.IndexByte(name, '['); i >= 0 || open(v.Type()) || name == "" {
+		return schema
+	}
+	s.components[name] = schema
+	return object{"$ref": "#/components/schemas/" + name}
+}
+
+// open reports whether a type has a field that may hold anything.
+func open(t reflect.Type) bool {
+	for i := range t.NumField() {
+		f := t.Field(i).Type
+		for f.Kind() == reflect.Slice || f.Kind() == reflect.Pointer {
+			f = f.Elem()
+		}
+		if f.Kind() == reflect.Interface {
+			return true
+		}
+	}
+	return false
+}
+
+// fields adds the fields of a struct as encoding/json shows them.
+func (s schemas) fields(v reflect.Value, properties object) {
+	for i := range v.NumField() {
+		field := v.Type().Field(i)
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		switch {
+		case name == "-":
+		case field.Anonymous && name == "" && v.Field(i).Kind() == reflect.Struct:
+			s.fields(v.Field(i), properties)
+		case !field.IsExported():
+		case name == "":
+			properties[field.Name] = s.of(v.Field(i))
+		default:
+			properties[name] = s.of(v.Field(i))
+		}
+	}
+}

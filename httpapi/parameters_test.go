@@ -1,0 +1,177 @@
+package httpapi
+
+import (
+	"net/url"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"claudemem"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func at(year int, month time.Month, day, hour, minute, second, ms int) claudemem.Millis {
+	return claudemem.MillisOf(time.Date(year, month, day, hour, minute, second, ms*1e6, time.UTC))
+}
+
+func TestMoments(t *testing.T) {
+	tests := []struct {
+		text       string
+		start, end claudemem.Millis // 0: refused
+	}{
+		{"2026-03-04", at(2026, 3, 4, 0, 0, 0, 0), at(2026, 3, 4, 23, 59, 59, 999)},
+		{"2024-02", at(2024, 2, 1, 0, 0, 0, 0), at(2024, 2, 29, 23, 59, 59, 999)},
+		{"2026-12-31", at(2026, 12, 31, 0, 0, 0, 0), at(2026, 12, 31, 23, 59, 59, 999)},
+		{"2026-03-04T12:30:15Z", at(2026, 3, 4, 12, 30, 15, 0), at(2026, 3, 4, 12, 30, 15, 0)},
+		{"2026-03-04T12:30:15.250Z", at(2026, 3, 4, 12, 30, 15, 250), at(2026, 3, 4, 12, 30, 15, 250)},
+		{"2026-03-04T12:30:15+02:00", at(2026, 3, 4, 10, 30, 15, 0), at(2026, 3, 4, 10, 30, 15, 0)},
+		{"2026-03-04T12:30:15 02:00", at(2026, 3, 4, 10, 30, 15, 0), at(2026, 3, 4, 10, 30, 15, 0)}, // a + that was not encoded
+		{"2026-03-04 12:30:15", at(2026, 3, 4, 12, 30, 15, 0), at(2026, 3, 4, 12, 30, 15, 0)},
+		{"2026-03-04t12:30z", at(2026, 3, 4, 12, 30, 0, 0), at(2026, 3, 4, 12, 30, 59, 999)},
+		{"2026-03-04T12:30", at(2026, 3, 4, 12, 30, 0, 0), at(2026, 3, 4, 12, 30, 59, 999)},
+		{" 1772625600000 ", 1772625600000, 1772625600000},
+		{"1772625600", 1772625600000, 1772625600000},
+		{"100000000000", 100000000000, 100000000000},
+		{"", 0, 0}, {"0", 0, 0}, {"-5", 0, 0}, {"tomorrow", 0, 0}, {"2026-13-01", 0, 0}, {"2026-02-30", 0, 0}, {"99999999999999999999", 0, 0},
+		{"9223372036854775807", 0, 0}, {"-9223372036854775808", 0, 0}, {"1e12", 0, 0}, {"2026-03-04T25:00", 0, 0}, {"0001-01-01", 0, 0}, {"2026-03-04\x00", 0, 0}, {"4.3.2026", 0, 0},
+	}
+	for _, tt := range tests {
+		start, ok := readMoment(tt.text, false)
+		if !ok {
+			start = 0
+		}
+		end, ok := readMoment(tt.text, true)
+		if !ok {
+			end = 0
+		}
+		if start != tt.start || end != tt.end {
+			t.Errorf("readMoment(%q) = %d, %d, want %d, %d", tt.text, start, end, tt.start, tt.end)
+		}
+	}
+}
+
+func FuzzMoment(f *testing.F) {
+	for _, s := range []string{"2026-03-04", "2026-03-04T12:30:15+02:00", "1772625600000", "x", "2026-03-04 1 2"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		start, ok := readMoment(text, false)
+		end, okEnd := readMoment(text, true)
+		if ok != okEnd || ok && (start <= 0 || end < start || end > latest+1) {
+			t.Errorf("readMoment(%q) = %d %v, %d %v", text, start, ok, end, okEnd)
+		}
+	})
+}
+
+// All names and forms of a parameter mean the same.
+func TestSearchParameters(t *testing.T) {
+	march := claudemem.Query{Limit: 20, Since: at(2026, 3, 1, 0, 0, 0, 0), Until: at(2026, 3, 31, 23, 59, 59, 999)}
+	since, until := strconv.FormatInt(int64(march.Since), 10), strconv.FormatInt(int64(march.Until), 10)
+	files := claudemem.Query{Limit: 20, Files: []string{"a b.go", "src/auth"}}
+	types := claudemem.Query{Limit: 20, Types: []claudemem.ObservationType{"bugfix", "decision"}}
+	tests := []struct {
+		query string
+		want  claudemem.SearchRequest
+	}{
+		{"", claudemem.SearchRequest{Query: claudemem.Query{Limit: 20}}},
+		{"q=a+b", claudemem.SearchRequest{Text: "a b", Query: claudemem.Query{Limit: 20}}},
+		{"text=a&query=b", claudemem.SearchRequest{Text: "b", Query: claudemem.Query{Limit: 20}}},
+		{"since=2026-03-01&until=2026-03-31", claudemem.SearchRequest{Query: march}},
+		{"dateFrom=2026-03-01&dateTo=2026-03-31", claudemem.SearchRequest{Query: march}},
+		{"date_start=2026-03-01&date_end=2026-03-31", claudemem.SearchRequest{Query: march}},
+		{"dateStart=2026-03&dateEnd=2026-03", claudemem.SearchRequest{Query: march}},
+		{"dateRange[start]=2026-03-01&dateRange[end]=2026-03-31", claudemem.SearchRequest{Query: march}},
+		{"dateRange%5Bstart%5D=" + since + "&dateRange%5Bend%5D=" + until, claudemem.SearchRequest{Query: march}},
+		{`dateRange={"start":"2026-03-01","end":"2026-03-31"}`, claudemem.SearchRequest{Query: march}},
+		{`dateRange={"start":` + since + `,"end":` + until + `}`, claudemem.SearchRequest{Query: march}},
+		{`dateRange={"start":null,"end":"2026-03-31"}&since=2026-03-01`, claudemem.SearchRequest{Query: march}},
+		{`dateRange={"start":"2020-01-01","end":"2026-03-31"}&since=2026-03-01`, claudemem.SearchRequest{Query: march}},
+		{"type=bugfix,decision", claudemem.SearchRequest{Query: types}},
+		{"type=Bugfix&type=decision,bugfix", claudemem.SearchRequest{Query: types}},
+		{"obs_type=bugfix,,+decision+", claudemem.SearchRequest{Query: types}},
+		{"files=a+b.go,src/auth", claudemem.SearchRequest{Query: files}},
+		{"files[]=a+b.go&files[]=src/auth", claudemem.SearchRequest{Query: files}},
+		{`files=["a+b.go","src/auth"]`, claudemem.SearchRequest{Query: files}},
+		{"file=app/[id].ts", claudemem.SearchRequest{Query: claudemem.Query{Limit: 20, Files: []string{"app/[id].ts"}}}},
+		{"files=[id].ts", claudemem.SearchRequest{Query: claudemem.Query{Limit: 20, Files: []string{"[id].ts"}}}},
+		{"concept=gotcha", claudemem.SearchRequest{Query: claudemem.Query{Limit: 20, Concepts: []string{"gotcha"}}}},
+		{"kinds=sessions,prompts,summary", claudemem.SearchRequest{Kinds: []claudemem.RecordKind{"summary", "prompt"}, Query: claudemem.Query{Limit: 20}}},
+		{"kind=all", claudemem.SearchRequest{Query: claudemem.Query{Limit: 20}}},
+		{"orderBy=date_desc", claudemem.SearchRequest{Order: "newest", Query: claudemem.Query{Limit: 20}}},
+		{"order=OLDEST&explain=true", claudemem.SearchRequest{Order: "oldest", Explain: true, Query: claudemem.Query{Limit: 20}}},
+		{"session_db_id=S12&project_path=/p&limit=100&offset=7", claudemem.SearchRequest{Query: claudemem.Query{Session: 12, Project: "/p", Limit: 100, Offset: 7}}},
+		{"something=else&explain=0", claudemem.SearchRequest{Query: claudemem.Query{Limit: 20}}},
+	}
+	for _, tt := range tests {
+		s := newFakeWorker()
+		got := asked(t, s, "/api/search?"+strings.ReplaceAll(tt.query, `"`, "%22"))
+		if got.status != 200 {
+			t.Errorf("%s: status %d: %s", tt.query, got.status, got.body)
+			continue
+		}
+		if diff := cmp.Diff(tt.want, s.searched[0]); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tt.query, diff)
+		}
+	}
+}
+
+// The routes about one thing put it where it belongs.
+func TestSearchRoutes(t *testing.T) {
+	observations := []claudemem.RecordKind{claudemem.RecordObservation}
+	tests := []struct {
+		path string
+		want claudemem.SearchRequest
+	}{
+		{"/api/search/observations?query=x&kind=prompt", claudemem.SearchRequest{Text: "x", Kinds: observations, Query: claudemem.Query{Limit: 20}}},
+		{"/api/search/sessions?query=x", claudemem.SearchRequest{Text: "x", Kinds: []claudemem.RecordKind{"summary"}, Query: claudemem.Query{Limit: 20}}},
+		{"/api/search/prompts?query=x", claudemem.SearchRequest{Text: "x", Kinds: []claudemem.RecordKind{"prompt"}, Query: claudemem.Query{Limit: 20}}},
+		{"/api/search/by-type?type=bugfix&query=x", claudemem.SearchRequest{Text: "x", Kinds: observations, Query: claudemem.Query{Types: []claudemem.ObservationType{"bugfix"}, Limit: 20}}},
+		{"/api/search/by-file?filePath=a.go,b.go", claudemem.SearchRequest{Kinds: observations, Query: claudemem.Query{Files: []string{"a.go", "b.go"}, Limit: 20}}},
+		{"/api/search/by-concept?concept=gotcha&since=1772323200", claudemem.SearchRequest{Kinds: observations, Query: claudemem.Query{Concepts: []string{"gotcha"}, Since: 1772323200000, Limit: 20}}},
+	}
+	for _, tt := range tests {
+		s := newFakeWorker()
+		if got := asked(t, s, tt.path); got.status != 200 {
+			t.Errorf("%s: status %d: %s", tt.path, got.status, got.body)
+		} else if diff := cmp.Diff(tt.want, s.searched[0]); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tt.path, diff)
+		}
+	}
+}
+
+// What is wrong is said, with the good form.
+func TestWrongParameters(t *testing.T) {
+	for _, path := range []string{
+		"/api/search?limit=0", "/api/search?limit=101", "/api/search?limit=ten", "/api/search?offset=-1", "/api/search?offset=2147483648", "/api/search?format=xml",
+		"/api/search?explain=perhaps", "/api/search?order=best", "/api/search?kind=tweet", "/api/search?session_id=0", "/api/search?session_id=S", "/api/search?session_id=-3",
+		"/api/search?since=soon", "/api/search?dateTo=2026-02-30", "/api/search?dateRange[start]=x", "/api/search?dateRange=[1,2]", "/api/search?dateRange=7",
+		"/api/search?dateRange={%22start%22:{}}", "/api/search?dateRange={%22start%22:%22x%22}", "/api/search?dateRange=null", "/api/search?since=2026-03-02&until=2026-03-01",
+		"/api/search?query=%zz", "/api/search?query=a;b=c", "/api/search/by-type?type=,", "/api/search/by-file", "/api/search/by-concept?query=x",
+		"/api/search/timeline", "/api/search/timeline?anchor=1&depth_before=101", "/api/search/timeline-by-query", "/api/search/recent-context?limit=0",
+		"/api/sessions?limit=x", "/api/sessions/0", "/api/summaries?session_id=x", "/api/projects?offset=x", "/api/observations/0", "/api/observations/%23x",
+	} {
+		got := asked(t, newFakeWorker(), path)
+		if got.status != 400 || !strings.Contains(got.body, `"hint":"`) {
+			t.Errorf("%s: status %d: %s", path, got.status, got.body)
+		}
+	}
+	if got := asked(t, newFakeWorker(), "/api/search?query="+strings.Repeat("x", maxText+1)); got.status != 413 {
+		t.Errorf("a text over 64 KB: status %d: %.100s", got.status, got.body)
+	}
+}
+
+// A handler that reads what its route does not declare is a fault that tests find.
+func TestUndeclaredParametersPanic(t *testing.T) {
+	defer func() {
+		if recover() == nil {
+			t.Error("an undeclared parameter was read")
+		}
+	}()
+	p, err := readParams([]param{limitParam}, url.Values{"secret": {"1"}}.Encode())
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.text("secret")
+}

@@ -1,0 +1,235 @@
+package index
+
+import (
+	"encoding/binary"
+	"hash/fnv"
+	"strconv"
+
+	"claudemem"
+	"claudemem/index/embed"
+	"claudemem/index/rank"
+	"claudemem/index/words"
+)
+
+// analysed is a document as the index stores it.
+type analysed struct {
+	document claudemem.Document
+	digest   int64
+	length   int
+	words    []byte // rank.Document encoded
+	pieces   []byte
+	columns  [6]string
+	terms    []uint32 // each once
+	fragment []fragment
+	// cut are the fragments' pieces, when there is a table of them.
+	cut [][]uint16
+}
+
+// fragment is a text of a document that has a vector.
+type fragment struct {
+	name uint16
+	text string
+}
+
+// Codes of fragments' names; facts follow.
+const (
+	fragmentTitle uint16 = iota
+	fragmentText
+	fragmentNarrative
+	fragmentFact
+)
+
+// maxFacts bounds the fragments of a document; observers write a handful.
+const maxFacts = 64
+
+// maxPieces bounds what MaxSim compares of a document.
+const maxPieces = 512
+
+func fragmentName(code uint16) string {
+	switch code {
+	case fragmentTitle:
+		return "title"
+	case fragmentText:
+		return "text"
+	case fragmentNarrative:
+		return "narrative"
+	default:
+		return "fact_" + strconv.Itoa(int(code-fragmentFact))
+	}
+}
+
+// fragmentsOf lists the texts of a document that get vectors of their own: an
+// observation's title, narrative and facts, a summary's title and text, a
+// prompt's text.
+func fragmentsOf(d *claudemem.Document) []fragment {
+	f := make([]fragment, 0, 2+len(d.Facts))
+	if d.Title != "" {
+		f = append(f, fragment{fragmentTitle, d.Title})
+	}
+	if d.Text != "" {
+		name := fragmentText
+		if d.Kind == claudemem.RecordObservation {
+			name = fragmentNarrative
+		}
+		f = append(f, fragment{name, d.Text})
+	}
+	for i, fact := range d.Facts {
+		if fact != "" && i < maxFacts {
+			f = append(f, fragment{fragmentFact + uint16(i), fact}) //nolint:gosec // below maxFacts
+		}
+	}
+	return f
+}
+
+// analyser takes documents apart; it keeps its memory from one to the next and
+// is not safe for concurrent use.
+type analyser struct {
+	scored rank.Document
+	column [6][]byte
+	seen   map[uint32]struct{}
+	digest []byte
+}
+
+func newAnalyser() *analyser { return &analyser{seen: map[uint32]struct{}{}} }
+
+// maxGap is how many places stand for a gap between words: more than words that
+// stand together may be apart (rank's proximity).
+const maxGap = 4
+
+// add appends words to a field; their parts go to another.
+func (a *analyser) add(field, parts rank.Field, list []words.Word) {
+	at := &a.scored.Words[field]
+	start := len(*at)
+	if start > 0 {
+		for range maxGap {
+			*at = append(*at, 0)
+		}
+		start = len(*at)
+	}
+	last := 0
+	for _, w := range list {
+		h := hash(w.Text)
+		a.seen[h] = struct{}{}
+		if w.Part {
+			a.scored.Words[parts] = append(a.scored.Words[parts], h)
+			a.column[parts] = append(append(a.column[parts], w.Text...), ' ')
+			continue
+		}
+		if gap := w.Position - last - 1; gap > 0 && len(*at) > start {
+			for range min(gap, maxGap) {
+				*at = append(*at, 0)
+			}
+		}
+		last = w.Position
+		*at = append(*at, h)
+		a.column[field] = append(append(a.column[field], w.Text...), ' ')
+	}
+}
+
+// hash is words.Hash without 0, which stands for a gap.
+func hash(word string) uint32 {
+	if h := words.Hash(word); h != 0 {
+		return h
+	}
+	return 1
+}
+
+// analyse takes a document apart; table may be nil.
+func (a *analyser) analyse(d *claudemem.Document, table *embed.Table) *analysed {
+	for f := range a.scored.Words {
+		a.scored.Words[f] = a.scored.Words[f][:0]
+		a.column[f] = a.column[f][:0]
+	}
+	clear(a.seen)
+	a.add(rank.Title, rank.Parts, words.Text(d.Title))
+	a.add(rank.Text, rank.Parts, words.Text(d.Text))
+	for _, fact := range d.Facts {
+		a.add(rank.Text, rank.Parts, words.Text(fact))
+	}
+	a.add(rank.Files, rank.Parts, words.Paths(d.Files))
+	for _, concept := range d.Concepts {
+		a.add(rank.Concepts, rank.Parts, words.Text(concept))
+	}
+	// What stands beside a prompt counts little, and so do the parts of its words.
+	a.add(rank.Neighbours, rank.Neighbours, words.Text(d.Neighbours))
+
+	out := &analysed{document: *d, digest: a.digestOf(d), length: a.scored.Length(), fragment: fragmentsOf(d)}
+	out.words = a.scored.Encode(nil)
+	for i := range out.columns {
+		out.columns[i] = string(a.column[i])
+	}
+	out.terms = make([]uint32, 0, len(a.seen))
+	for h := range a.seen {
+		out.terms = append(out.terms, h)
+	}
+	if table != nil {
+		for _, f := range out.fragment {
+			out.cut = append(out.cut, table.Pieces(f.text))
+		}
+		out.pieces = encodePieces(out.cut)
+	}
+	return out
+}
+
+// digestOf is a hash of all that the index makes use of, so that a change that
+// touches none of it costs nothing.
+func (a *analyser) digestOf(d *claudemem.Document) int64 {
+	b := a.digest[:0]
+	text := func(s string) {
+		b = binary.AppendUvarint(b, uint64(len(s)))
+		b = append(b, s...)
+	}
+	list := func(l []string) {
+		b = binary.AppendUvarint(b, uint64(len(l)))
+		for _, s := range l {
+			text(s)
+		}
+	}
+	text(d.ProjectPath)
+	b = binary.AppendVarint(b, int64(d.Session))
+	b = binary.AppendVarint(b, int64(d.CreatedAt))
+	b = binary.AppendVarint(b, d.Previous)
+	text(string(d.Type))
+	text(d.Title)
+	text(d.Text)
+	list(d.Facts)
+	list(d.Concepts)
+	list(d.Files)
+	text(d.Neighbours)
+	a.digest = b
+	h := fnv.New64a()
+	_, _ = h.Write(b)           // never fails
+	return int64(h.Sum64() | 1) //nolint:gosec // a pattern of bits
+}
+
+// encodePieces stores the pieces of a document, each once.
+func encodePieces(cut [][]uint16) []byte {
+	var b []byte
+	seen := map[uint16]struct{}{}
+	for _, pieces := range cut {
+		for _, p := range pieces {
+			if _, ok := seen[p]; ok || len(seen) == maxPieces {
+				continue
+			}
+			seen[p] = struct{}{}
+			b = binary.LittleEndian.AppendUint16(b, p)
+		}
+	}
+	return b
+}
+
+// termsOf lists the words of a stored document, each once.
+func termsOf(stored []byte, d *rank.Document, seen map[uint32]struct{}) error {
+	if err := d.Decode(stored); err != nil {
+		return errDamaged
+	}
+	clear(seen)
+	for _, field := range d.Words {
+		for _, h := range field {
+			if h != 0 {
+				seen[h] = struct{}{}
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,461 @@
+package index
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"claudemem"
+	"claudemem/index/rank"
+)
+
+// batch is what one transaction changes.
+type batch struct {
+	put  []*analysed
+	gone []claudemem.RecordRef
+	// vectors are, for each document of put, those of its fragments; nil when the
+	// documents shall wait for theirs.
+	vectors [][][]float32
+	// cursor and build are what the position becomes.
+	cursor int64
+	build  buildPosition
+}
+
+// change is what a batch has done to one document; the catalogue follows after
+// the commit.
+type change struct {
+	document uint32
+	entry    entry // kind 0: deleted
+	typ      claudemem.ObservationType
+	added    []slotName
+	freed    []uint32
+	waits    bool
+}
+
+type slotName struct {
+	slot uint32
+	name uint16
+}
+
+// application is a batch on its way into the base.
+type application struct {
+	b        *base
+	changes  []change
+	terms    map[termKey]int
+	totals   map[uint32]total
+	projects map[string]uint32 // that are new
+	next     uint32
+	free     []run  // slots that may be used
+	end      uint32 // the first slot beyond all
+	scored   rank.Document
+	seen     map[uint32]struct{}
+	deleted  bool
+	// oldTexts and texts are what leaves the full-text index and what enters it.
+	oldTexts []uint32
+	texts    []textRow
+}
+
+type textRow struct {
+	document uint32
+	columns  *[6]string
+	scope    string
+}
+
+type termKey struct {
+	term, project uint32
+}
+
+// apply brings a batch into the index in one transaction: all of it or, after an
+// error, nothing. The vectors are in their file, and on the disk, before the commit,
+// so a crash leaves at most slots that nobody uses.
+func (b *base) apply(ctx context.Context, batch *batch) error {
+	a := &application{
+		b: b, terms: map[termKey]int{}, totals: map[uint32]total{}, projects: map[string]uint32{},
+		next: b.cat.next(), free: slices.Clone(b.cat.free), end: uint32(len(b.cat.names)), //nolint:gosec // slots are uint32
+		seen: map[uint32]struct{}{},
+	}
+	if err := b.zero(); err != nil {
+		return err
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	// From here on the context can't end it: the driver starts a goroutine for each
+	// statement of a context that can end, and a batch takes a fraction of a second.
+	ctx = context.WithoutCancel(ctx)
+	err := b.transaction(ctx, func() error {
+		for i, d := range batch.put {
+			var v [][]float32
+			if batch.vectors != nil {
+				v = batch.vectors[i]
+			}
+			if err := a.put(ctx, d, v); err != nil {
+				return err
+			}
+		}
+		for _, r := range batch.gone {
+			if err := a.remove(ctx, r); err != nil {
+				return err
+			}
+		}
+		if err := a.writeSums(ctx); err != nil {
+			return err
+		}
+		if a.deleted && !b.deletions {
+			if _, err := b.write.noteDeletions.ExecContext(ctx); err != nil {
+				return err
+			}
+		}
+		if err := b.writePosition(ctx, batch.cursor, batch.build); err != nil {
+			return err
+		}
+		if err := a.writeTexts(ctx); err != nil {
+			return err
+		}
+		if b.vectors != nil && batch.vectors != nil {
+			return b.vectors.Sync()
+		}
+		return nil
+	})
+	if err != nil {
+		for _, c := range a.changes {
+			for _, s := range c.added {
+				b.toZero = append(b.toZero, s.slot)
+			}
+		}
+		return err
+	}
+	a.commit(batch)
+	return b.zero()
+}
+
+// zero empties the slots that were freed, or left by a write that failed.
+func (b *base) zero() error {
+	if len(b.toZero) == 0 || b.vectors == nil {
+		return nil
+	}
+	if err := b.vectors.Delete(b.toZero...); err != nil {
+		return claudemem.Errorf(claudemem.CodeStorage, "empty vectors: %w", err)
+	}
+	b.toZero = nil
+	return nil
+}
+
+// commit makes the catalogue follow the transaction.
+func (a *application) commit(batch *batch) {
+	b, c := a.b, a.b.cat
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for path, number := range a.projects {
+		c.addProject(number, path)
+	}
+	c.free = a.free
+	for _, ch := range a.changes {
+		for _, slot := range ch.freed {
+			c.names[slot] = 0
+			if last := len(c.free) - 1; last >= 0 && c.free[last].first+c.free[last].n == slot {
+				c.free[last].n++
+			} else {
+				c.free = append(c.free, run{slot, 1})
+			}
+			b.toZero = append(b.toZero, slot)
+			c.fragments--
+		}
+		for _, s := range ch.added {
+			c.setName(s.slot, s.name+1)
+			c.fragments++
+		}
+		delete(c.waiting, ch.document)
+		c.contents.forget(ch.document)
+		if ch.entry.kind == 0 {
+			c.drop(ch.document)
+			continue
+		}
+		ch.entry.typ = c.typeNumber(ch.typ)
+		c.put(ch.document, ch.entry)
+		if ch.waits {
+			c.waiting[ch.document] = struct{}{}
+		}
+	}
+	for project, t := range a.totals {
+		c.addTotal(project, t.documents, t.words)
+	}
+	b.cursor, b.build = batch.cursor, batch.build
+	if b.build.kind == 0 {
+		b.expected = 0
+	}
+	b.deletions = b.deletions || a.deleted
+}
+
+// put inserts a document, in place of the one it was before.
+func (a *application) put(ctx context.Context, d *analysed, vectors [][]float32) error {
+	b, w := a.b, &a.b.write
+	doc := &d.document
+	k := kindOf(doc.Kind)
+	project, err := a.project(ctx, doc.ProjectPath)
+	if err != nil {
+		return err
+	}
+	old, found, err := b.stored(ctx, key{doc.ID, k})
+	if err != nil {
+		return err
+	}
+	ch := change{document: a.next, typ: doc.Type, entry: entry{
+		record: doc.ID, session: int64(doc.Session), createdAt: int64(doc.CreatedAt), project: project, kind: k, length: shortLength(d.length),
+	}}
+	if found {
+		ch.document = old.document
+		if old.digest == d.digest {
+			return a.again(ctx, ch, d, vectors)
+		}
+		if err := a.subtract(ctx, old, &ch); err != nil {
+			return err
+		}
+	} else {
+		a.next++
+	}
+	if _, err := w.putDocument.ExecContext(ctx, ch.document, k, doc.ID, project, int64(doc.Session), string(doc.Type),
+		int64(doc.CreatedAt), doc.Previous, d.length, d.digest); err != nil {
+		return err
+	}
+	if _, err := w.putContent.ExecContext(ctx, ch.document, d.words, notNull(d.pieces)); err != nil {
+		return err
+	}
+	a.texts = append(a.texts, textRow{ch.document, &d.columns, scope(ch.entry, doc.Type)})
+	for _, term := range d.terms {
+		a.terms[termKey{term, project}]++
+	}
+	a.addTotal(project, 1, d.length)
+	if err := a.putVectors(ctx, &ch, d, vectors); err != nil {
+		return err
+	}
+	a.changes = append(a.changes, ch)
+	return nil
+}
+
+// again takes in a document that has not changed: it may still wait for vectors.
+func (a *application) again(ctx context.Context, ch change, d *analysed, vectors [][]float32) error {
+	if _, waits := a.b.cat.waiting[ch.document]; !waits {
+		return nil
+	}
+	if err := a.putVectors(ctx, &ch, d, vectors); err != nil {
+		return err
+	}
+	a.changes = append(a.changes, ch)
+	return nil
+}
+
+// putVectors writes a document's vectors to free slots.
+func (a *application) putVectors(ctx context.Context, ch *change, d *analysed, vectors [][]float32) error {
+	if len(d.fragment) > 0 && (vectors == nil || a.b.vectors == nil) {
+		ch.waits = true
+		return nil
+	}
+	slots := make([]byte, 0, slotSize*len(d.fragment))
+	n := uint32(len(d.fragment)) //nolint:gosec // at most a few dozen
+	// Slots in a row are read with one call.
+	first, rest, ok := take(a.free, n)
+	a.free = rest
+	if !ok {
+		first = a.end
+		a.end += n
+	}
+	for i, f := range d.fragment {
+		slot := first + uint32(i) //nolint:gosec // at most a few dozen
+		ch.added = append(ch.added, slotName{slot, f.name})
+		if err := a.b.vectors.Put(slot, ch.document, vectors[i]); err != nil {
+			return claudemem.Errorf(claudemem.CodeStorage, "write vectors: %w", err)
+		}
+		slots = appendSlot(slots, slot, f.name)
+	}
+	_, err := a.b.write.putFragments.ExecContext(ctx, ch.document, slots)
+	return err
+}
+
+// remove deletes a record from everywhere, when it is there.
+func (a *application) remove(ctx context.Context, r claudemem.RecordRef) error {
+	old, found, err := a.b.stored(ctx, keyOf(r))
+	if err != nil || !found {
+		return err
+	}
+	ch := change{document: old.document}
+	if err := a.subtract(ctx, old, &ch); err != nil {
+		return err
+	}
+	for _, s := range []*sql.Stmt{a.b.write.deleteDocument, a.b.write.deleteContent} {
+		if _, err := s.ExecContext(ctx, old.document); err != nil {
+			return err
+		}
+	}
+	a.deleted = true
+	a.changes = append(a.changes, ch)
+	return nil
+}
+
+// subtract takes a document out of the sums, the full text and the vectors.
+func (a *application) subtract(ctx context.Context, old stored, ch *change) error {
+	var content []byte
+	if err := a.b.write.contentOf.QueryRowContext(ctx, old.document).Scan(&content); err != nil {
+		return notEmpty(err)
+	}
+	if err := termsOf(content, &a.scored, a.seen); err != nil {
+		return err
+	}
+	for term := range a.seen {
+		a.terms[termKey{term, old.project}]--
+	}
+	a.addTotal(old.project, -1, -old.length)
+	a.oldTexts = append(a.oldTexts, old.document)
+	return a.b.takeSlots(ctx, old.document, func(slot uint32) { ch.freed = append(ch.freed, slot) })
+}
+
+// writeTexts changes the full-text index, last and without a statement of another
+// table between: SQLite opens savepoints for some of those, and at each FTS5 writes
+// what it has collected as a segment of its own, to be merged later.
+func (a *application) writeTexts(ctx context.Context) error {
+	for _, document := range a.oldTexts {
+		if _, err := a.b.write.deleteText.ExecContext(ctx, document); err != nil {
+			return err
+		}
+	}
+	for _, t := range a.texts {
+		c := t.columns
+		if _, err := a.b.write.putText.ExecContext(ctx, t.document, c[0], c[1], c[2], c[3], c[4], c[5], t.scope); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (a *application) addTotal(project uint32, documents, words int) {
+	t := a.totals[project]
+	t.documents += documents
+	t.words += words
+	a.totals[project] = t
+}
+
+// project returns a project's number, a new one for a new path.
+func (a *application) project(ctx context.Context, path string) (uint32, error) {
+	if n, ok := a.b.cat.projects[path]; ok {
+		return n, nil
+	}
+	if n, ok := a.projects[path]; ok {
+		return n, nil
+	}
+	n := uint32(len(a.b.cat.paths) + len(a.projects)) //nolint:gosec // nobody has so many
+	if _, err := a.b.write.putProject.ExecContext(ctx, n, path); err != nil {
+		return 0, err
+	}
+	a.projects[path] = n
+	return n, nil
+}
+
+// writeSums adds the batch's differences to terms and totals, in the order of
+// the tables so that neighbouring rows are touched one after the other.
+func (a *application) writeSums(ctx context.Context) error {
+	keys := make([]termKey, 0, len(a.terms))
+	for k, n := range a.terms {
+		if n != 0 {
+			keys = append(keys, k)
+		}
+	}
+	slices.SortFunc(keys, func(x, y termKey) int {
+		if x.term != y.term {
+			return int(int64(x.term) - int64(y.term))
+		}
+		return int(int64(x.project) - int64(y.project))
+	})
+	w := &a.b.write
+	for _, k := range keys {
+		n := a.terms[k]
+		if n > 0 {
+			if _, err := w.addTerm.ExecContext(ctx, k.term, k.project, n); err != nil {
+				return err
+			}
+			continue
+		}
+		if _, err := w.subtractTerm.ExecContext(ctx, n, k.term, k.project); err != nil {
+			return err
+		}
+		if _, err := w.deleteTerm.ExecContext(ctx, k.term, k.project); err != nil {
+			return err
+		}
+	}
+	for project, t := range a.totals {
+		if t == (total{}) {
+			continue
+		}
+		if _, err := w.addTotal.ExecContext(ctx, project, t.documents, t.words); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writePosition stores how far the index has read.
+func (b *base) writePosition(ctx context.Context, cursor int64, build buildPosition) error {
+	if cursor != b.cursor {
+		if _, err := b.write.setCursor.ExecContext(ctx, cursor); err != nil {
+			return err
+		}
+	}
+	if build == b.build {
+		return nil
+	}
+	if build.kind == 0 {
+		_, err := b.write.deleteBuild.ExecContext(ctx)
+		return err
+	}
+	_, err := b.write.putBuild.ExecContext(ctx, build.String())
+	return err
+}
+
+// stored is a document's row.
+type stored struct {
+	document, project uint32
+	length            int
+	session           int64
+	digest, previous  int64
+}
+
+func (b *base) stored(ctx context.Context, k key) (s stored, found bool, err error) {
+	err = b.write.documentOf.QueryRowContext(ctx, k.kind, k.record).Scan(&s.document, &s.project, &s.session, &s.length, &s.digest, &s.previous)
+	if errors.Is(err, sql.ErrNoRows) {
+		return stored{}, false, nil
+	}
+	return s, err == nil, err
+}
+
+// scope are the tokens by which a query narrows the full-text index. No word has
+// an underscore.
+func scope(e entry, t claudemem.ObservationType) string {
+	s := fmt.Sprintf("%s %s %s", projectToken(e.project), kindToken(e.kind), sessionToken(e.session))
+	if t != "" {
+		s += " " + typeToken(t)
+	}
+	return s
+}
+
+func projectToken(number uint32) string { return fmt.Sprintf("_p%d", number) }
+func kindToken(k kind) string           { return "_k" + string(k.recordKind()) }
+func sessionToken(id int64) string      { return fmt.Sprintf("_s%d", id) }
+
+// typeToken is a type with its letters and digits only: types are foreign text.
+func typeToken(t claudemem.ObservationType) string {
+	return "_t" + strings.Map(func(r rune) rune {
+		if r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 0x80 {
+			return r
+		}
+		return -1
+	}, strings.ToLower(string(t)))
+}
+
+func notNull(b []byte) []byte {
+	if b == nil {
+		return []byte{}
+	}
+	return b
+}

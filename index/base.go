@@ -1,0 +1,509 @@
+package index
+
+import (
+	"context"
+	"database/sql"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+
+	sqlite3 "modernc.org/sqlite/lib"
+
+	"claudemem"
+	"claudemem/index/vectors"
+)
+
+// base is an open index.db with its file of vectors and what is in memory of
+// both. One goroutine writes; any number reads.
+type base struct {
+	path   string
+	fresh  bool      // it has just been made
+	db     *sql.DB   // nil when opened for reading only
+	conn   *sql.Conn // the only one of db
+	write  writes
+	reader *sql.DB
+	read   reads
+	cat    *catalogue
+
+	// vectors is nil while nobody knows the number of dimensions or when a reader
+	// finds no file. cat.mu guards the pointer.
+	vectors    *vectors.Set
+	model      string
+	dimensions int
+
+	// What follows belongs to the writer; cat.mu guards it for others to look at.
+	cursor int64
+	// newest is the feed's newest change when the writer last looked.
+	newest int64
+	build  buildPosition
+	// expected is how many records a build that is under way has to read.
+	expected int
+	// toZero are slots that a failed write left behind: they are emptied later.
+	toZero []uint32
+	// deletions says that the full-text index still has words of deleted documents
+	// in its segments.
+	deletions, sweeping bool
+}
+
+// buildPosition is where a build has got to.
+type buildPosition struct {
+	kind  kind // 0: no build is under way
+	after int64
+}
+
+func (b buildPosition) String() string { return fmt.Sprintf("%d:%d", b.kind, b.after) }
+
+func parseBuildPosition(s string) (buildPosition, error) {
+	left, right, _ := strings.Cut(s, ":")
+	k, err := strconv.ParseUint(left, 10, 8)
+	after, err2 := strconv.ParseInt(right, 10, 64)
+	if err != nil || err2 != nil || k < 1 || int(k) > len(claudemem.RecordKinds()) {
+		return buildPosition{}, errDamaged
+	}
+	return buildPosition{kind(k), after}, nil
+}
+
+func vectorPath(path string) string { return strings.TrimSuffix(path, ".db") + ".vec" }
+
+// openBase opens the index at path for writing, or makes it. The errors for
+// which only a new one helps are those that damaged tells.
+func openBase(ctx context.Context, path string, model string, dimensions int) (b *base, err error) {
+	if err := createPrivate(path); err != nil {
+		return nil, claudemem.Errorf(claudemem.CodeStorage, "open index: %w", err).
+			WithHint("check that the data directory can be written")
+	}
+	db, err := sql.Open(driverName, dataSource(path, accessWrite))
+	if err != nil {
+		return nil, err
+	}
+	db.SetMaxOpenConns(1)
+	b = &base{path: path, db: db, cat: newCatalogue(), model: model, dimensions: dimensions}
+	opened := b // what fails returns nil for b
+	defer func() {
+		if primary(err) == sqlite3.SQLITE_ERROR {
+			err = fmt.Errorf("%w: %w", errDamaged, err) // a table is missing
+		}
+		if err != nil {
+			err = errors.Join(err, opened.close())
+		}
+	}()
+	switch err := checkSchema(ctx, db); {
+	case errors.Is(err, fs.ErrNotExist):
+		if err := createSchema(ctx, db); err != nil {
+			return nil, err
+		}
+		b.fresh = true
+	case err != nil:
+		return nil, err
+	}
+	if b.reader, err = openReaders(ctx, path); err != nil {
+		return nil, err
+	}
+	if b.conn, err = db.Conn(ctx); err != nil {
+		return nil, err
+	}
+	if err := b.write.prepare(ctx, b.conn); err != nil {
+		return nil, err
+	}
+	if err := b.read.prepare(ctx, b.reader); err != nil {
+		return nil, err
+	}
+	if err := b.load(ctx, b.conn); err != nil {
+		return nil, err
+	}
+	if err := b.openVectors(ctx); err != nil {
+		return nil, err
+	}
+	return b, nil
+}
+
+// openBaseReadOnly opens the index at path without ever writing.
+func openBaseReadOnly(ctx context.Context, path string) (b *base, err error) {
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return nil, claudemem.Errorf(claudemem.CodeNoMemory, "open index: there is no index yet").
+			WithHint("the worker builds it: claude-mem worker start")
+	}
+	b = &base{path: path, cat: newCatalogue()}
+	opened := b // what fails returns nil for b
+	defer func() {
+		if damaged(err) || primary(err) == sqlite3.SQLITE_ERROR {
+			err = claudemem.Errorf(claudemem.CodeUnavailable, "open index: it is of another version or damaged: %w", err).
+				WithHint("the worker builds it anew: claude-mem worker start")
+		}
+		if err != nil {
+			err = errors.Join(err, opened.close())
+		}
+	}()
+	if b.reader, err = openReaders(ctx, path); err != nil {
+		return nil, err
+	}
+	err = checkSchema(ctx, b.reader)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, errSchema // an empty file
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := b.read.prepare(ctx, b.reader); err != nil {
+		return nil, err
+	}
+	tx, err := b.reader.BeginTx(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = tx.Rollback() }()
+	if err := b.load(ctx, tx); err != nil {
+		return nil, err
+	}
+	if b.dimensions > 0 {
+		// Without the file, or with one of another model, words do.
+		if set, err := vectors.OpenReadOnly(vectorPath(path), b.model, b.dimensions); err == nil {
+			b.vectors = set
+		}
+	}
+	return b, nil
+}
+
+func openReaders(ctx context.Context, path string) (*sql.DB, error) {
+	db, err := sql.Open(driverName, dataSource(path, accessRead))
+	if err != nil {
+		return nil, err
+	}
+	n := max(2, min(4, runtime.GOMAXPROCS(0)))
+	db.SetMaxOpenConns(n)
+	db.SetMaxIdleConns(n)
+	var tables int
+	if err := db.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_master").Scan(&tables); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	return db, nil
+}
+
+// querier is a connection, a transaction or a pool.
+type querier interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+}
+
+// load fills the catalogue.
+func (b *base) load(ctx context.Context, q querier) error {
+	if err := q.QueryRowContext(ctx, "SELECT seq FROM cursor").Scan(&b.cursor); err != nil {
+		return notEmpty(err)
+	}
+	var model, dimensions, build string
+	var deletions int
+	err := q.QueryRowContext(ctx, `SELECT coalesce((SELECT value FROM meta WHERE name = '`+metaModel+`'), ''),
+		coalesce((SELECT value FROM meta WHERE name = '`+metaDimensions+`'), '0'),
+		coalesce((SELECT value FROM meta WHERE name = '`+metaBuild+`'), ''),
+		(SELECT count(*) FROM meta WHERE name = '`+metaDeletions+`')`).Scan(&model, &dimensions, &build, &deletions)
+	if err != nil {
+		return err
+	}
+	b.deletions = deletions > 0
+	if build != "" {
+		if b.build, err = parseBuildPosition(build); err != nil {
+			return err
+		}
+	}
+	if b.db == nil {
+		b.model = model
+		if b.dimensions, err = strconv.Atoi(dimensions); err != nil {
+			return errDamaged
+		}
+	}
+	c := b.cat
+	err = each(ctx, q, "SELECT id, path FROM projects", func(rows *sql.Rows) error {
+		var id uint32
+		var path string
+		if err := rows.Scan(&id, &path); err != nil {
+			return err
+		}
+		if id == 0 || id > 1<<24 {
+			return errDamaged
+		}
+		c.addProject(id, path)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	var typ sql.RawBytes
+	types := map[string]claudemem.ObservationType{}
+	err = each(ctx, q, "SELECT id, kind, record_id, project, session, type, created_at, length FROM documents ORDER BY id", func(rows *sql.Rows) error {
+		var id uint32
+		var e entry
+		var length int
+		if err := rows.Scan(&id, &e.kind, &e.record, &e.project, &e.session, &typ, &e.createdAt, &length); err != nil {
+			return err
+		}
+		t, ok := types[string(typ)]
+		if !ok {
+			t = claudemem.ObservationType(typ)
+			types[string(t)] = t
+		}
+		if id == 0 || e.kind == 0 || int(e.kind) > len(claudemem.RecordKinds()) || int(e.project) >= len(c.paths) || int(id) > len(c.entries)+1<<24 {
+			return errDamaged
+		}
+		e.typ, e.length = c.typeNumber(t), shortLength(length)
+		c.put(id, e)
+		c.waiting[id] = struct{}{}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	err = each(ctx, q, "SELECT project, documents, words FROM totals", func(rows *sql.Rows) error {
+		var project uint32
+		var t total
+		if err := rows.Scan(&project, &t.documents, &t.words); err != nil {
+			return err
+		}
+		c.addTotal(project, t.documents, t.words)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if b.db != nil && model != b.model {
+		return nil // openVectors begins anew
+	}
+	var slots sql.RawBytes
+	return each(ctx, q, "SELECT document, slots FROM fragments", func(rows *sql.Rows) error {
+		var id uint32
+		if err := rows.Scan(&id, &slots); err != nil {
+			return err
+		}
+		if !c.has(id) {
+			return errDamaged
+		}
+		delete(c.waiting, id)
+		for slot, name := range eachSlot(slots) {
+			if slot > maxSlotNumber {
+				return errDamaged
+			}
+			c.setName(slot, name+1)
+			c.fragments++
+		}
+		return nil
+	})
+}
+
+// each runs fn for every row of a query.
+func each(ctx context.Context, q querier, query string, fn func(*sql.Rows) error) error {
+	rows, err := q.QueryContext(ctx, query)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		if err := fn(rows); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// notEmpty turns "no rows" of a table that always has one into damage.
+func notEmpty(err error) error {
+	if errors.Is(err, sql.ErrNoRows) {
+		return errDamaged
+	}
+	return err
+}
+
+// A row of fragments has 6 bytes a fragment: slot and code of the name.
+const slotSize = 6
+
+// maxSlotNumber bounds the memory that a damaged row can ask for, as in package vectors.
+const maxSlotNumber = 1<<28 - 1
+
+func eachSlot(b []byte) func(yield func(slot uint32, name uint16) bool) {
+	return func(yield func(uint32, uint16) bool) {
+		for ; len(b) >= slotSize; b = b[slotSize:] {
+			if !yield(binary.LittleEndian.Uint32(b), binary.LittleEndian.Uint16(b[4:])) {
+				return
+			}
+		}
+	}
+}
+
+func appendSlot(b []byte, slot uint32, name uint16) []byte {
+	return binary.LittleEndian.AppendUint16(binary.LittleEndian.AppendUint32(b, slot), name)
+}
+
+// openVectors opens the file of vectors for the model. Vectors of another model
+// are forgotten: all documents wait for new ones. So do those whose vectors
+// the file does not have, since it was deleted or damaged.
+func (b *base) openVectors(ctx context.Context) error {
+	var model, dimensions string
+	err := b.conn.QueryRowContext(ctx, "SELECT coalesce((SELECT value FROM meta WHERE name = '"+metaModel+"'), ''), coalesce((SELECT value FROM meta WHERE name = '"+metaDimensions+"'), '')").
+		Scan(&model, &dimensions)
+	if err != nil {
+		return err
+	}
+	if model == b.model && b.dimensions == 0 {
+		if b.dimensions, err = strconv.Atoi(dimensions); err != nil || b.dimensions < 0 || b.dimensions > maxDimensions {
+			return errDamaged
+		}
+	}
+	if model != b.model || dimensions != strconv.Itoa(b.dimensions) {
+		if err := b.forgetVectors(ctx); err != nil {
+			return err
+		}
+	}
+	if b.dimensions == 0 {
+		return nil
+	}
+	set, err := vectors.Open(vectorPath(b.path), b.model, b.dimensions)
+	if err != nil {
+		return claudemem.Errorf(claudemem.CodeStorage, "open index: %w", err).WithHint("check that the data directory can be written")
+	}
+	b.cat.mu.Lock()
+	defer b.cat.mu.Unlock()
+	b.vectors = set
+	return b.compareVectors(ctx)
+}
+
+// forgetVectors makes every document wait for vectors of the model.
+func (b *base) forgetVectors(ctx context.Context) error {
+	err := b.transaction(ctx, func() error {
+		for _, s := range []struct {
+			query string
+			args  []any
+		}{
+			{"DELETE FROM fragments", nil},
+			{"INSERT OR REPLACE INTO meta VALUES (?, ?)", []any{metaModel, b.model}},
+			{"INSERT OR REPLACE INTO meta VALUES (?, ?)", []any{metaDimensions, strconv.Itoa(b.dimensions)}},
+		} {
+			if _, err := b.conn.ExecContext(ctx, s.query, s.args...); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	c := b.cat
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.names, c.free, c.fragments = nil, nil, 0
+	for d, e := range c.entries {
+		if e.kind != 0 {
+			c.waiting[uint32(d)] = struct{}{} //nolint:gosec // SQLite's rows end before
+		}
+	}
+	return nil
+}
+
+// compareVectors brings table and file together, with cat.mu held: documents whose vectors are
+// missing wait for new ones, slots that no document has are emptied and free.
+func (b *base) compareVectors(ctx context.Context) error {
+	c := b.cat
+	var lost []uint32
+	err := each(ctx, b.conn, "SELECT document, slots FROM fragments", func(rows *sql.Rows) error {
+		var id uint32
+		var slots sql.RawBytes
+		if err := rows.Scan(&id, &slots); err != nil {
+			return err
+		}
+		for slot := range eachSlot(slots) {
+			if d, ok := b.vectors.Document(slot); !ok || d != id {
+				lost = append(lost, id)
+				break
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if len(lost) > 0 {
+		err := b.transaction(ctx, func() error {
+			for _, id := range lost {
+				if err := b.takeSlots(ctx, id, func(slot uint32) { c.names[slot] = 0; c.fragments-- }); err != nil {
+					return err
+				}
+				c.waiting[id] = struct{}{}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if _, err := b.vectors.Keep(func(slot, _ uint32) bool { return int(slot) < len(c.names) && c.names[slot] != 0 }); err != nil {
+		return claudemem.Errorf(claudemem.CodeStorage, "open index: %w", err)
+	}
+	for i, name := range c.names {
+		slot := uint32(i) //nolint:gosec // slots are uint32
+		switch last := len(c.free) - 1; {
+		case name != 0:
+		case last >= 0 && c.free[last].first+c.free[last].n == slot:
+			c.free[last].n++
+		default:
+			c.free = append(c.free, run{slot, 1})
+		}
+	}
+	return nil
+}
+
+// shortLength is a document's length for the first look at it.
+func shortLength(words int) uint16 { return uint16(min(max(words, 0), 1<<16-1)) } //nolint:gosec // bounded
+
+// takeSlots deletes a document's row of fragments and tells its slots.
+func (b *base) takeSlots(ctx context.Context, document uint32, free func(slot uint32)) error {
+	var slots []byte
+	err := b.write.slotsOf.QueryRowContext(ctx, document).Scan(&slots)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for slot := range eachSlot(slots) {
+		free(slot)
+	}
+	_, err = b.write.deleteFragments.ExecContext(ctx, document)
+	return err
+}
+
+// transaction runs fn between BEGIN and COMMIT on the writer's connection.
+func (b *base) transaction(ctx context.Context, fn func() error) (err error) {
+	if _, err := b.conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
+		return err
+	}
+	if err = fn(); err == nil {
+		_, err = b.conn.ExecContext(ctx, "COMMIT")
+	}
+	if err != nil {
+		// Not with ctx, which may be over; SQLite may have rolled back by itself.
+		_, _ = b.conn.ExecContext(context.WithoutCancel(ctx), "ROLLBACK")
+	}
+	return err
+}
+
+func (b *base) close() error {
+	var errs []error
+	b.read.close()
+	b.write.close()
+	// Readers first: only the last connection to leave removes the log.
+	if b.reader != nil {
+		errs = append(errs, b.reader.Close())
+	}
+	if b.conn != nil {
+		errs = append(errs, b.conn.Close())
+	}
+	if b.db != nil {
+		errs = append(errs, b.db.Close())
+	}
+	if b.vectors != nil {
+		errs = append(errs, b.vectors.Close())
+	}
+	return errors.Join(errs...)
+}

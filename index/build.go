@@ -1,0 +1,258 @@
+package index
+
+import (
+	"context"
+	"errors"
+	"math"
+	"os"
+
+	"claudemem"
+)
+
+// A build reads all records, kind by kind in the order of their numbers, and
+// brings the index to their present state: it inserts what is new, replaces what
+// has changed and deletes what is gone. So it serves an empty index as well as one
+// that has missed changes, which goes on answering meanwhile. Its position is
+// committed with each batch: after a crash it goes on where it was. What changes
+// meanwhile is in the feed, which is read from where it stood at the beginning.
+
+// startBuild begins a build; cursor is where the feed stands now.
+func (b *base) startBuild(ctx context.Context, cursor int64) error {
+	return b.apply(ctx, &batch{cursor: cursor, build: buildPosition{kind: 1}})
+}
+
+// buildStep takes in the next batch of a build.
+func (ix *Index) buildStep(ctx context.Context, b *base) error {
+	if b.expected == 0 {
+		total, err := ix.feed.DocumentTotal(ctx)
+		if err != nil {
+			return err
+		}
+		b.cat.mu.Lock()
+		b.expected = total
+		b.cat.mu.Unlock()
+	}
+	at := b.build
+	documents, err := ix.feed.DocumentsAfter(ctx, at.kind.recordKind(), at.after, buildBatch)
+	if err != nil {
+		return err
+	}
+	upTo, next := int64(math.MaxInt64), buildPosition{}
+	if len(documents) == buildBatch {
+		upTo = documents[len(documents)-1].ID
+		next = buildPosition{at.kind, upTo}
+	} else if int(at.kind) < len(claudemem.RecordKinds()) {
+		next = buildPosition{kind: at.kind + 1}
+	}
+	known, err := scanInts(b.write.between.QueryContext(ctx, at.kind, at.after, upTo))
+	if err != nil {
+		return err
+	}
+	there := newRefs()
+	for _, id := range known {
+		there.add(claudemem.RecordRef{Kind: at.kind.recordKind(), ID: id})
+	}
+	return ix.takeIn(ctx, b, documents, there.without(documents), b.cursor, next)
+}
+
+// reindexing is a rebuild that somebody waits for.
+type reindexing struct {
+	ctx  context.Context // of who waits
+	base *base
+	// progress gets how far it is; capacity 1, an older value makes way.
+	progress chan progress
+	done     chan error // capacity 1
+}
+
+type progress struct{ done, total int }
+
+func nextPath(path string) string { return path + ".new" }
+
+// Reindex builds the index anew beside the old one, which answers until the new
+// one takes its place, and tells how far it is. When it fails or ctx ends, the old
+// one stays.
+func (ix *Index) Reindex(ctx context.Context, report func(done, total int)) error {
+	const what = "reindex"
+	if ix.readOnly {
+		return fault(what, claudemem.Errorf(claudemem.CodeUnavailable, "the index is open for reading only").
+			WithHint("start the worker: claude-mem worker start"))
+	}
+	r := &reindexing{ctx: ctx, progress: make(chan progress, 1), done: make(chan error, 1)}
+	select {
+	case ix.follower.requests <- r:
+	case <-ctx.Done():
+		return fault(what, ctx.Err())
+	case <-ix.follower.done:
+		return fault(what, errClosed)
+	}
+	for {
+		select {
+		case p := <-r.progress:
+			if report != nil {
+				report(p.done, p.total)
+			}
+		case err := <-r.done:
+			return fault(what, err)
+		}
+	}
+}
+
+// begin starts what was asked for.
+func (f *follower) begin(ctx context.Context, ix *Index, r *reindexing) {
+	if f.next != nil {
+		r.done <- claudemem.Errorf(claudemem.CodeConflict, "the index is being rebuilt already")
+		return
+	}
+	err := removeNext(ix.path)
+	if err == nil {
+		r.base, err = ix.openBase(ctx, nextPath(ix.path))
+	}
+	if err != nil {
+		r.done <- err
+		return
+	}
+	f.next = r
+}
+
+// stepNext takes a step of the rebuild.
+func (f *follower) stepNext(ctx context.Context, ix *Index) {
+	r := f.next
+	if err := r.ctx.Err(); err != nil {
+		f.abandon(ix, err)
+		return
+	}
+	more, err := f.step(ctx, ix, r.base)
+	if err != nil {
+		f.abandon(ix, err)
+		return
+	}
+	total, err := ix.feed.DocumentTotal(ctx)
+	if err != nil {
+		f.abandon(ix, err)
+		return
+	}
+	r.tell(progress{r.base.cat.all.documents, max(total, r.base.cat.all.documents)})
+	if more {
+		return
+	}
+	f.next = nil
+	err = f.swap(ctx, ix, r)
+	r.done <- err
+}
+
+func (r *reindexing) tell(p progress) {
+	select {
+	case <-r.progress:
+	default:
+	}
+	r.progress <- p
+}
+
+// abandon ends a rebuild that can't go on.
+func (f *follower) abandon(ix *Index, err error) {
+	r := f.next
+	if r == nil {
+		return
+	}
+	f.next = nil
+	r.done <- errors.Join(err, r.base.close(), removeNext(ix.path))
+}
+
+// swap puts the new index in the place of the old one. The old vectors go first:
+// with the vectors of the other, slots and documents would not fit together, and
+// without any they are made anew.
+func (f *follower) swap(ctx context.Context, ix *Index, r *reindexing) error {
+	// All of the new index has to be in its one file before it is moved.
+	err := r.base.checkpoint(ctx)
+	if err := errors.Join(err, r.base.close()); err != nil {
+		return errors.Join(err, removeNext(ix.path))
+	}
+	ix.mu.Lock()
+	defer ix.mu.Unlock()
+	var errs []error
+	if old := ix.base; old != nil {
+		// Another process may read the old one and so keep its log, which must not
+		// meet the new file.
+		errs = append(errs, old.checkpoint(ctx), old.close())
+		ix.base = nil
+	}
+	if errors.Join(errs...) == nil {
+		errs = append(errs, removeFile(vectorPath(ix.path)))
+		for _, suffix := range []string{"-wal", "-shm"} {
+			errs = append(errs, removeFile(ix.path+suffix))
+		}
+		if errors.Join(errs...) == nil {
+			errs = append(errs, os.Rename(nextPath(ix.path), ix.path))
+			errs = append(errs, rename(vectorPath(nextPath(ix.path)), vectorPath(ix.path)))
+		}
+	}
+	b, err := ix.openOrRebuild(ctx)
+	ix.base = b // nil after an error: the follower tries again
+	return errors.Join(append(errs, err, removeNext(ix.path))...)
+}
+
+func rename(from, to string) error {
+	if err := os.Rename(from, to); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// checkpoint copies the log into the database and cuts it to nothing.
+func (b *base) checkpoint(ctx context.Context) error {
+	var busy, log, copied int
+	if err := b.conn.QueryRowContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)").Scan(&busy, &log, &copied); err != nil {
+		return err
+	}
+	if busy != 0 {
+		return claudemem.Errorf(claudemem.CodeConflict, "another program reads index.db").WithHint("close it and try again")
+	}
+	return nil
+}
+
+// sweepPages is how many pages of the full-text index are merged at once, so that
+// a change that arrives need not wait long.
+const sweepPages = 500
+
+// sweep merges a part of the full-text index, so that the words of deleted
+// records leave the file; more says that there is more to merge.
+func (b *base) sweep(ctx context.Context) (more bool, err error) {
+	// A negative number puts all segments into one merge, whatever their size; a
+	// positive one goes on with it.
+	pages := sweepPages
+	if !b.sweeping {
+		pages = -sweepPages
+	}
+	var before, after int64
+	err = b.transaction(ctx, func() error {
+		if err := b.conn.QueryRowContext(ctx, "SELECT total_changes()").Scan(&before); err != nil {
+			return err
+		}
+		if _, err := b.conn.ExecContext(ctx, "INSERT INTO texts(texts, rank) VALUES ('merge', ?)", pages); err != nil {
+			return err
+		}
+		if err := b.conn.QueryRowContext(ctx, "SELECT total_changes()").Scan(&after); err != nil {
+			return err
+		}
+		if after-before < 2 { // as FTS5 documents it: nothing was left to merge
+			_, err := b.conn.ExecContext(ctx, "DELETE FROM meta WHERE name = '"+metaDeletions+"'")
+			return err
+		}
+		return nil
+	})
+	if err != nil {
+		return false, err
+	}
+	b.sweeping = after-before >= 2
+	if !b.sweeping {
+		// The log has the old pages still. With a reader in the way it keeps them
+		// until it is written over.
+		if err := b.checkpoint(ctx); err != nil && claudemem.CodeOf(err) != claudemem.CodeConflict {
+			return false, err
+		}
+		b.cat.mu.Lock()
+		b.deletions = false
+		b.cat.mu.Unlock()
+	}
+	return b.sweeping, nil
+}

@@ -1,0 +1,68 @@
+package index
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+func TestBest(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 2000 {
+		list := make([]uint32, 1+r.IntN(40))
+		for i := range list {
+			list[i] = uint32(r.IntN(15))
+		}
+		n := r.IntN(len(list) + 1)
+		want := slices.Clone(list)
+		slices.SortFunc(want, func(x, y uint32) int { return int(y) - int(x) })
+		best(list, n, func(x, y uint32) bool { return x > y })
+		got := slices.Clone(list[:n])
+		slices.SortFunc(got, func(x, y uint32) int { return int(y) - int(x) })
+		if !slices.Equal(got, want[:n]) {
+			t.Fatalf("best %d: got %v, want %v", n, got, want[:n])
+		}
+	}
+}
+
+func TestIDList(t *testing.T) {
+	for _, tt := range []struct {
+		joined string
+		want   []uint32
+		ok     bool
+	}{
+		{"", nil, true},
+		{"7", []uint32{7}, true},
+		{"1,22,4294967295", []uint32{1, 22, 4294967295}, true},
+		{"1,x", []uint32{1}, false},
+		{"123456789012", nil, false},
+	} {
+		var got []uint32
+		err := idList([]byte(tt.joined), func(d uint32) { got = append(got, d) })
+		if (err == nil) != tt.ok || !slices.Equal(got, tt.want) {
+			t.Errorf("%q: got %v, %v", tt.joined, got, err)
+		}
+	}
+}
+
+func TestContentCacheIsBounded(t *testing.T) {
+	var c contentCache
+	for d := range uint32(1000) {
+		c.put(d, content{words: make([]byte, contentBytes/100)})
+	}
+	c.put(5, content{words: []byte("new")})
+	c.put(5, content{words: []byte("newer")})
+	got := map[uint32]string{}
+	missing := c.get([]uint32{5, 5000}, func(d uint32, row content) { got[d] = string(row.words) })
+	if got[5] != "newer" || !slices.Equal(missing, []uint32{5000}) {
+		t.Errorf("got %v, missing %v", got, missing)
+	}
+	sum := 0
+	for d, row := range c.rows {
+		sum += row.size()
+		defer c.forget(d)
+	}
+	if sum != c.bytes || sum > contentBytes {
+		t.Errorf("%d bytes, counted %d", sum, c.bytes)
+	}
+}

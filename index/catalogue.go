@@ -1,0 +1,247 @@
+package index
+
+import (
+	"sync"
+
+	"claudemem"
+	"claudemem/index/vectors"
+)
+
+// kind is a RecordKind as a number; 0 is none.
+type kind uint8
+
+func kindOf(k claudemem.RecordKind) kind {
+	for i, known := range claudemem.RecordKinds() {
+		if k == known {
+			return kind(i + 1) //nolint:gosec // there are three
+		}
+	}
+	return 0
+}
+
+func (k kind) recordKind() claudemem.RecordKind {
+	return claudemem.RecordKinds()[k-1]
+}
+
+// entry is what filters look at of a document; a kind of 0 marks a number that no
+// document has.
+type entry struct {
+	record    int64
+	session   int64
+	createdAt int64
+	project   uint32
+	length    uint16 // in words, as package rank counts
+	typ       uint16
+	kind      kind
+}
+
+// key names a record in a map.
+type key struct {
+	record int64
+	kind   kind
+}
+
+func keyOf(r claudemem.RecordRef) key { return key{r.ID, kindOf(r.Kind)} }
+
+func (e entry) ref() claudemem.RecordRef {
+	return claudemem.RecordRef{Kind: e.kind.recordKind(), ID: e.record}
+}
+
+// run is a number of slots that follow each other.
+type run struct{ first, n uint32 }
+
+// take finds n slots in a row among the free ones; ok is false when there are none.
+func take(free []run, n uint32) (first uint32, rest []run, ok bool) {
+	for i, r := range free {
+		if r.n < n {
+			continue
+		}
+		if r.n == n {
+			free[i] = free[len(free)-1]
+			return r.first, free[:len(free)-1], true
+		}
+		free[i] = run{r.first + n, r.n - n}
+		return r.first, free, true
+	}
+	return 0, free, false
+}
+
+// total counts a project's documents and their words.
+type total struct {
+	documents, words int
+}
+
+// catalogue is what is in memory of every document. It changes after the commit
+// of the same change, under mu; a query holds mu for reading as long as it runs, so
+// what was freed is not used again before the query ends.
+type catalogue struct {
+	mu       sync.RWMutex
+	entries  []entry // by document number; 0 is none
+	byRecord map[key]uint32
+	projects map[string]uint32
+	paths    []string // by project number
+	types    map[claudemem.ObservationType]uint16
+	typeList []claudemem.ObservationType
+	totals   map[uint32]total
+	all      total
+	counts   map[kind]int
+	byType   []int // documents by type number
+	// names has the code of a fragment's name by slot, free the slots that no
+	// document has; both belong to the writer, names is read by queries.
+	names []uint16
+	free  []run
+	// waiting are the documents without vectors.
+	waiting   map[uint32]struct{}
+	fragments int
+	// contents are the words of documents that queries had to do with.
+	contents contentCache
+}
+
+func newCatalogue() *catalogue {
+	return &catalogue{
+		entries:  make([]entry, 1),
+		byRecord: map[key]uint32{},
+		projects: map[string]uint32{},
+		paths:    []string{""},
+		types:    map[claudemem.ObservationType]uint16{"": 0},
+		typeList: []claudemem.ObservationType{""},
+		totals:   map[uint32]total{},
+		counts:   map[kind]int{},
+		byType:   []int{0},
+		waiting:  map[uint32]struct{}{},
+	}
+}
+
+// typeNumber returns a type's number, a new one for a new type.
+func (c *catalogue) typeNumber(t claudemem.ObservationType) uint16 {
+	if n, ok := c.types[t]; ok {
+		return n
+	}
+	if len(c.typeList) == 1<<16-1 {
+		return 0 // nobody has so many; such a document is found without a type filter
+	}
+	n := uint16(len(c.typeList)) //nolint:gosec // checked above
+	c.types[t] = n
+	c.typeList = append(c.typeList, t)
+	c.byType = append(c.byType, 0)
+	return n
+}
+
+func (c *catalogue) addProject(number uint32, path string) {
+	for int(number) >= len(c.paths) {
+		c.paths = append(c.paths, "")
+	}
+	c.paths[number] = path
+	c.projects[path] = number
+}
+
+// put sets a document's entry.
+func (c *catalogue) put(document uint32, e entry) {
+	for int(document) >= len(c.entries) {
+		c.entries = append(c.entries, entry{})
+	}
+	c.drop(document)
+	c.entries[document] = e
+	c.byRecord[key{e.record, e.kind}] = document
+	c.counts[e.kind]++
+	c.byType[e.typ]++
+}
+
+// drop removes a document's entry when there is one.
+func (c *catalogue) drop(document uint32) {
+	if int(document) >= len(c.entries) || c.entries[document].kind == 0 {
+		return
+	}
+	e := c.entries[document]
+	delete(c.byRecord, key{e.record, e.kind})
+	c.counts[e.kind]--
+	c.byType[e.typ]--
+	c.entries[document] = entry{}
+}
+
+func (c *catalogue) addTotal(project uint32, documents, words int) {
+	t := c.totals[project]
+	t.documents += documents
+	t.words += words
+	c.totals[project] = t
+	c.all.documents += documents
+	c.all.words += words
+}
+
+// next returns the number for a document that is new.
+func (c *catalogue) next() uint32 { return uint32(len(c.entries)) } //nolint:gosec // SQLite's rows end before
+
+func (c *catalogue) setName(slot uint32, name uint16) {
+	for int(slot) >= len(c.names) {
+		c.names = append(c.names, 0)
+	}
+	c.names[slot] = name
+}
+
+// eligible returns the documents that pass f as a set, nil for all of them, and
+// how many they are; mu is held.
+func (c *catalogue) eligible(f Filter) (vectors.Documents, int) {
+	p := c.predicate(f)
+	if f.Only != nil {
+		set, n := make(vectors.Documents, len(c.entries)/64+1), 0
+		for _, r := range f.Only {
+			if d, ok := c.byRecord[keyOf(r)]; ok && !set.Has(d) && (p == nil || p(&c.entries[d])) {
+				set.Add(d)
+				n++
+			}
+		}
+		return set, n
+	}
+	if p == nil {
+		return nil, c.all.documents
+	}
+	set, n := make(vectors.Documents, len(c.entries)/64+1), 0
+	for d := range c.entries {
+		if e := &c.entries[d]; e.kind != 0 && p(e) {
+			set[d>>6] |= 1 << (d & 63)
+			n++
+		}
+	}
+	return set, n
+}
+
+// predicate returns what tells whether a document passes f, Only apart; nil when
+// all do.
+func (c *catalogue) predicate(f Filter) func(*entry) bool {
+	if len(f.Projects) == 0 && len(f.Kinds) == 0 && len(f.Types) == 0 && f.Session == 0 && f.Since == 0 && f.Until == 0 {
+		return nil
+	}
+	var projects []bool
+	if len(f.Projects) > 0 {
+		projects = make([]bool, len(c.paths))
+		for _, p := range f.Projects {
+			if n, ok := c.projects[p]; ok {
+				projects[n] = true
+			}
+		}
+	}
+	var kinds [256]bool
+	for _, k := range f.Kinds {
+		kinds[kindOf(k)] = true
+	}
+	var types []bool
+	if len(f.Types) > 0 {
+		types = make([]bool, len(c.typeList))
+		for _, t := range f.Types {
+			if n, ok := c.types[t]; ok && t != "" {
+				types[n] = true
+			}
+		}
+	}
+	byKind := len(f.Kinds) > 0
+	session, since, until := int64(f.Session), int64(f.Since), int64(f.Until)
+	return func(e *entry) bool {
+		return (projects == nil || projects[e.project]) &&
+			(!byKind || kinds[e.kind]) &&
+			// Types pass observations only, as everywhere.
+			(types == nil || types[e.typ]) &&
+			(session == 0 || e.session == session) &&
+			(since == 0 || e.createdAt >= since) &&
+			(until == 0 || e.createdAt <= until)
+	}
+}

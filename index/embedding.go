@@ -1,0 +1,252 @@
+package index
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"claudemem"
+	"claudemem/index/embed"
+)
+
+const (
+	// remoteBatch is how many records are sent to a far model at once, about 100 to
+	// 300 texts: the limit of inputs in a request is often 2048, of small local
+	// servers far less.
+	remoteBatch = 32
+	// remoteTimeout bounds a request of the background.
+	remoteTimeout = 2 * time.Minute
+	// localBatch is how many records get vectors of the built-in model at once.
+	localBatch = 1000
+)
+
+// vectorsOf makes the vectors of documents with the built-in table, whose pieces
+// they have.
+func vectorsOf(table *embed.Table, documents []*analysed) [][][]float32 {
+	all := make([][][]float32, len(documents))
+	for i, d := range documents {
+		all[i] = make([][]float32, len(d.cut))
+		for j, pieces := range d.cut {
+			all[i][j] = table.Vector(pieces)
+		}
+	}
+	return all
+}
+
+// embedding gives vectors to the documents that wait for them. The built-in model
+// is asked on the spot, another in the background, one request at a time.
+type embedding struct {
+	running sync.WaitGroup
+	results chan embedResult // capacity 1: one request at a time
+	busy    bool
+	// failures counts those in a row, until is when to try again.
+	failures int
+	until    time.Time
+	ready    []embedResult
+}
+
+// embedResult is what a request came to.
+type embedResult struct {
+	base      *base
+	documents []*analysed
+	vectors   [][][]float32
+	err       error
+}
+
+func (e *embedding) wait() { e.running.Wait() }
+
+// took notes a result.
+func (e *embedding) took(ix *Index, r embedResult) {
+	e.busy = false
+	if r.err != nil {
+		wait := min(firstPause<<min(e.failures, 20), longestPause)
+		e.failures++
+		e.until = ix.clock().Add(wait)
+		ix.log.Warn("the embedding model does not answer; search goes by words", "model", ix.embedder.Model(), "err", r.err, "again in", wait)
+		ix.state.update(func(s *state) { s.embedErr, s.embedErrAt = r.err, ix.clock() })
+		return
+	}
+	e.failures, e.until = 0, time.Time{}
+	ix.state.update(func(s *state) { s.embedErr = nil })
+	e.ready = append(e.ready, r)
+}
+
+// pause is how long to wait until the next try, 0 when there is nothing to wait for.
+func (e *embedding) pause(ix *Index) time.Duration {
+	if e.busy || e.until.IsZero() || ix.base == nil || len(ix.base.cat.waiting) == 0 {
+		return 0
+	}
+	return max(e.rest(ix), time.Millisecond)
+}
+
+// rest is how long not to ask; a clock that was set back does not make it longer.
+func (e *embedding) rest(ix *Index) time.Duration {
+	if d := e.until.Sub(ix.clock()); d <= longestPause {
+		return d
+	}
+	return 0
+}
+
+// step takes in a result, or asks for the next.
+func (e *embedding) step(ctx context.Context, ix *Index, b *base) (more bool, err error) {
+	for len(e.ready) > 0 {
+		r := e.ready[0]
+		e.ready = e.ready[1:]
+		if r.base != b {
+			continue // it has been replaced since
+		}
+		return true, ix.takeVectors(ctx, b, r)
+	}
+	if len(b.cat.waiting) == 0 || e.busy || e.rest(ix) > 0 {
+		return false, nil
+	}
+	if ix.local {
+		documents, gone, err := ix.readWaiting(ctx, b, localBatch)
+		if err != nil {
+			return false, err
+		}
+		return true, ix.takeIn(ctx, b, documents, gone, b.cursor, b.build)
+	}
+	documents, gone, err := ix.readWaiting(ctx, b, remoteBatch)
+	if err != nil {
+		return false, err
+	}
+	if len(gone) > 0 {
+		return true, ix.takeIn(ctx, b, nil, gone, b.cursor, b.build)
+	}
+	r := embedResult{base: b}
+	a := newAnalyser()
+	for i := range documents {
+		r.documents = append(r.documents, a.analyse(&documents[i], ix.table))
+	}
+	e.busy = true
+	e.running.Go(func() {
+		r.vectors, r.err = askAll(ctx, ix.embedder, r.documents)
+		e.results <- r // never waits: capacity 1, one request at a time
+	})
+	return false, nil
+}
+
+// readWaiting reads the next records that have no vectors.
+func (ix *Index) readWaiting(ctx context.Context, b *base, limit int) ([]claudemem.Document, []claudemem.RecordRef, error) {
+	waiting := make([]uint32, 0, len(b.cat.waiting))
+	for d := range b.cat.waiting { // only this goroutine changes it
+		waiting = append(waiting, d)
+	}
+	slices.Sort(waiting)
+	touched := newRefs()
+	for _, d := range waiting[:min(limit, len(waiting))] {
+		touched.add(b.cat.entries[d].ref())
+	}
+	documents, err := ix.feed.Documents(ctx, touched.list...)
+	return documents, touched.without(documents), err
+}
+
+// askAll asks the model for the vectors of all fragments.
+func askAll(ctx context.Context, model Embedder, documents []*analysed) ([][][]float32, error) {
+	ctx, cancel := context.WithTimeout(ctx, remoteTimeout)
+	defer cancel()
+	var texts []string
+	for _, d := range documents {
+		for _, f := range d.fragment {
+			texts = append(texts, f.text)
+		}
+	}
+	if len(texts) == 0 {
+		return make([][][]float32, len(documents)), nil
+	}
+	answer, err := ask(ctx, model, texts...)
+	if err != nil {
+		return nil, err
+	}
+	all := make([][][]float32, len(documents))
+	for i, d := range documents {
+		all[i], answer = answer[:len(d.fragment)], answer[len(d.fragment):]
+	}
+	return all, nil
+}
+
+// ask asks the model and checks its answer: it is foreign.
+func ask(ctx context.Context, model Embedder, texts ...string) ([][]float32, error) {
+	answer, err := model.Embed(ctx, texts...)
+	if err != nil {
+		return nil, fmt.Errorf("embed texts: %w", err)
+	}
+	if len(answer) != len(texts) {
+		return nil, fmt.Errorf("embed texts: %d vectors for %d texts", len(answer), len(texts))
+	}
+	for _, v := range answer {
+		if len(v) == 0 || len(v) != len(answer[0]) || len(v) > maxDimensions {
+			return nil, fmt.Errorf("embed texts: a vector of %d dimensions beside one of %d", len(v), len(answer[0]))
+		}
+		for i, x := range v {
+			if x-x != 0 {
+				return nil, fmt.Errorf("embed texts: number %d of a vector is none", i)
+			}
+		}
+	}
+	return answer, nil
+}
+
+// maxDimensions is the most that the file of vectors takes; the largest models of
+// 2026 have 4096.
+const maxDimensions = 1 << 14
+
+// takeVectors gives documents their vectors, those at least that have not
+// changed since; the others are read again.
+func (ix *Index) takeVectors(ctx context.Context, b *base, r embedResult) error {
+	dimensions := 0
+	for _, d := range r.vectors {
+		for _, v := range d {
+			dimensions = len(v)
+		}
+	}
+	if dimensions != 0 && dimensions != b.dimensions {
+		if err := b.resize(ctx, dimensions); err != nil {
+			return err
+		}
+	}
+	batch := &batch{cursor: b.cursor, build: b.build}
+	var stale []claudemem.RecordRef
+	for i, d := range r.documents {
+		old, found, err := b.stored(ctx, keyOf(d.document.RecordRef))
+		if err != nil {
+			return err
+		}
+		if !found || old.digest != d.digest {
+			stale = append(stale, d.document.RecordRef)
+			continue
+		}
+		batch.put = append(batch.put, d)
+		batch.vectors = append(batch.vectors, r.vectors[i])
+	}
+	if err := b.apply(ctx, batch); err != nil || len(stale) == 0 {
+		return err
+	}
+	documents, err := ix.feed.Documents(ctx, stale...)
+	if err != nil {
+		return err
+	}
+	touched := newRefs()
+	for _, ref := range stale {
+		touched.add(ref)
+	}
+	return ix.takeIn(ctx, b, documents, touched.without(documents), b.cursor, b.build)
+}
+
+// resize starts the file of vectors for a model whose number of dimensions has
+// become known, or has changed: then all documents wait again.
+func (b *base) resize(ctx context.Context, dimensions int) error {
+	b.cat.mu.Lock()
+	old := b.vectors
+	b.vectors, b.dimensions = nil, dimensions
+	b.cat.mu.Unlock()
+	if old != nil {
+		if err := old.Close(); err != nil {
+			return err
+		}
+	}
+	return b.openVectors(ctx)
+}

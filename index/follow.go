@@ -1,0 +1,461 @@
+package index
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"claudemem"
+)
+
+const (
+	// liveBatch is how many changes are taken in at once; a session makes a handful.
+	liveBatch = 500
+	// buildBatch is how many records a build takes in at once: with fewer the cost of
+	// a transaction shows, with more only memory grows.
+	buildBatch = 1000
+	// firstPause and longestPause are how long the follower waits after a failure:
+	// twice as long each time.
+	firstPause   = time.Second
+	longestPause = 5 * time.Minute
+	// sweepEvery is how often the words of deleted records are merged out of the
+	// full-text index at most: it rewrites all of it. A record that was hidden is
+	// purged after as long.
+	sweepEvery = 10 * time.Minute
+)
+
+// follower is the goroutine that writes.
+type follower struct {
+	cancel   context.CancelFunc
+	done     chan struct{}
+	requests chan *reindexing // capacity 0: who asks waits
+	// damage gets a signal from queries that met damage; capacity 1.
+	damage chan struct{}
+
+	// Of the goroutine alone.
+	next    *reindexing
+	embeds  embedding
+	sweptAt time.Time
+}
+
+// state is what others may see of the follower.
+type state struct {
+	mu sync.Mutex
+	// changed is closed and made anew whenever anything here or in the base has
+	// changed.
+	changed chan struct{}
+	ended   bool
+	err     error
+	errAt   time.Time
+	// embedErr is why there are no vectors at the moment.
+	embedErr   error
+	embedErrAt time.Time
+}
+
+func (s *state) update(fn func(*state)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ended {
+		return
+	}
+	fn(s)
+	close(s.changed)
+	s.changed = make(chan struct{})
+}
+
+func (s *state) end() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.ended {
+		s.ended = true
+		close(s.changed)
+	}
+}
+
+// watch returns a channel that is closed at the next change.
+func (s *state) watch() (changed <-chan struct{}, ended bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.changed, s.ended
+}
+
+func (f *follower) start(ix *Index) {
+	ctx, cancel := context.WithCancel(context.Background())
+	f.cancel = cancel
+	f.done = make(chan struct{})
+	f.requests = make(chan *reindexing)
+	f.damage = make(chan struct{}, 1)
+	f.embeds.results = make(chan embedResult, 1)
+	go func() {
+		defer close(f.done)
+		f.run(ctx, ix)
+	}()
+}
+
+// noteDamage tells the follower what a query met.
+func (f *follower) noteDamage() {
+	if f.damage == nil {
+		return // a reader has none
+	}
+	select {
+	case f.damage <- struct{}{}:
+	default: // it knows
+	}
+}
+
+func (f *follower) stop() {
+	if f.cancel == nil {
+		return
+	}
+	f.cancel()
+	<-f.done
+}
+
+// run works whenever the feed says that there is something to do, until ctx ends.
+func (f *follower) run(ctx context.Context, ix *Index) {
+	changed, stop := ix.feed.Follow()
+	defer stop()
+	defer f.embeds.wait()
+	defer func() { f.abandon(ix, errClosed) }()
+	pause := firstPause
+	for {
+		err := f.work(ctx, ix)
+		if ctx.Err() != nil {
+			return
+		}
+		var again <-chan time.Time
+		if err != nil {
+			ix.log.Error("indexing failed", "err", err, "again in", pause)
+			again = ix.after(pause)
+			pause = min(2*pause, longestPause)
+		} else {
+			pause = firstPause
+			again = f.timer(ix)
+		}
+		ix.state.update(func(s *state) { s.err, s.errAt = err, ix.clock() })
+		waiting := changed
+		if err != nil {
+			waiting = nil // the disk is not better because there is more to write
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case _, open := <-waiting:
+			if !open {
+				changed = nil // the store has closed; what is in the index stays found
+			}
+		case <-again:
+		case r := <-f.requests:
+			f.begin(ctx, ix, r)
+		case result := <-f.embeds.results:
+			f.embeds.took(ix, result)
+		case <-f.damage:
+			if err := f.replace(ctx, ix); err != nil {
+				ix.log.Error("the damaged index could not be replaced", "err", err)
+			}
+		}
+	}
+}
+
+// timer returns when the follower has something to do though the feed is silent.
+func (f *follower) timer(ix *Index) <-chan time.Time {
+	var wait time.Duration
+	if d := f.embeds.pause(ix); d > 0 {
+		wait = d
+	}
+	if b := ix.base; b != nil && b.deletions {
+		if d := max(f.sweepIn(ix), time.Millisecond); wait == 0 || d < wait {
+			wait = d
+		}
+	}
+	if wait == 0 {
+		return nil
+	}
+	return ix.after(wait)
+}
+
+// sweepIn is how long the next sweep has to wait; a clock that was set back does
+// not make it longer.
+func (f *follower) sweepIn(ix *Index) time.Duration {
+	if d := f.sweptAt.Add(sweepEvery).Sub(ix.clock()); d <= sweepEvery {
+		return d
+	}
+	return 0
+}
+
+// work does all that is to be done: changes before anything else.
+func (f *follower) work(ctx context.Context, ix *Index) error {
+	for ctx.Err() == nil {
+		if ix.base == nil { // only this goroutine sets it
+			if err := f.replace(ctx, ix); err != nil {
+				return err
+			}
+		}
+		more, err := f.step(ctx, ix, ix.base)
+		if damaged(err) {
+			ix.log.Error("the index is damaged", "err", err)
+			err = f.replace(ctx, ix)
+			more = true
+		}
+		if err != nil {
+			return fault("follow changes", err)
+		}
+		if f.next != nil {
+			f.stepNext(ctx, ix)
+			more = true
+		}
+		if !more {
+			if more, err = f.idle(ctx, ix); err != nil {
+				return fault("follow changes", err)
+			}
+		}
+		ix.state.update(func(*state) {})
+		if !more {
+			return nil
+		}
+		select {
+		case r := <-f.requests:
+			f.begin(ctx, ix, r)
+		case result := <-f.embeds.results:
+			f.embeds.took(ix, result)
+		default:
+		}
+	}
+	return ctx.Err()
+}
+
+// step takes in the next batch of a build or of changes; more says that there
+// may be another.
+func (f *follower) step(ctx context.Context, ix *Index, b *base) (more bool, err error) {
+	if b.build.kind != 0 {
+		return true, ix.buildStep(ctx, b)
+	}
+	return ix.takeChanges(ctx, b)
+}
+
+// idle does what can wait: vectors that are missing, words of deleted records.
+func (f *follower) idle(ctx context.Context, ix *Index) (more bool, err error) {
+	b := ix.base
+	if more, err := f.embeds.step(ctx, ix, b); more || err != nil {
+		return more, err
+	}
+	if b.deletions && f.sweepIn(ix) <= 0 {
+		more, err := b.sweep(ctx)
+		if !more {
+			f.sweptAt = ix.clock()
+		}
+		return more, err
+	}
+	return false, nil
+}
+
+// takeChanges reads the next entries of the feed and brings the records that they
+// name to their present state, whatever the entries say happened to them.
+func (ix *Index) takeChanges(ctx context.Context, b *base) (more bool, err error) {
+	oldest, newest, err := ix.feed.ChangeRange(ctx)
+	if err != nil {
+		return false, err
+	}
+	b.cat.mu.Lock()
+	b.newest = newest
+	b.cat.mu.Unlock()
+	if b.cursor < oldest-1 || b.cursor > newest {
+		// Changes were missed, or the feed is of an older copy of the database.
+		ix.log.Info("the index reads everything again", "position", b.cursor, "oldest", oldest, "newest", newest)
+		return true, b.startBuild(ctx, newest)
+	}
+	if b.cursor == newest {
+		return false, nil
+	}
+	changes, err := ix.feed.Changes(ctx, b.cursor, liveBatch)
+	if err != nil {
+		return false, err
+	}
+	position := newest // entries up to it may be missing from the feed
+	if len(changes) == liveBatch {
+		position = changes[len(changes)-1].Seq
+	}
+	touched := newRefs()
+	for _, c := range changes {
+		position = max(position, c.Seq)
+		if k := claudemem.RecordKind(c.Kind); kindOf(k) != 0 {
+			touched.add(claudemem.RecordRef{Kind: k, ID: c.ID})
+		}
+	}
+	documents, err := ix.readTouched(ctx, b, touched)
+	if err != nil {
+		return false, err
+	}
+	return true, ix.takeIn(ctx, b, documents, touched.without(documents), position, b.build)
+}
+
+// refs is a set of records that keeps the order in which they came.
+type refs struct {
+	list []claudemem.RecordRef
+	has  map[claudemem.RecordRef]bool
+}
+
+func newRefs() *refs { return &refs{has: map[claudemem.RecordRef]bool{}} }
+
+func (r *refs) add(ref claudemem.RecordRef) bool {
+	if r.has[ref] {
+		return false
+	}
+	r.has[ref] = true
+	r.list = append(r.list, ref)
+	return true
+}
+
+// without lists those that are not among documents.
+func (r *refs) without(documents []claudemem.Document) []claudemem.RecordRef {
+	there := make(map[claudemem.RecordRef]bool, len(documents))
+	for _, d := range documents {
+		there[d.RecordRef] = true
+	}
+	var gone []claudemem.RecordRef
+	for _, ref := range r.list {
+		if !there[ref] {
+			gone = append(gone, ref)
+		}
+	}
+	return gone
+}
+
+// readTouched reads the records of touched, and with a prompt those that stand
+// before and after it, or did: its text is theirs too. They are added to touched.
+func (ix *Index) readTouched(ctx context.Context, b *base, touched *refs) ([]claudemem.Document, error) {
+	prompt := func(id int64) claudemem.RecordRef {
+		return claudemem.RecordRef{Kind: claudemem.RecordPrompt, ID: id}
+	}
+	// As the index knows the order: what stood around it.
+	for _, ref := range touched.list {
+		if ref.Kind != claudemem.RecordPrompt {
+			continue
+		}
+		old, found, err := b.stored(ctx, keyOf(ref))
+		if err != nil {
+			return nil, err
+		}
+		if !found {
+			continue
+		}
+		if old.previous != 0 {
+			touched.add(prompt(old.previous))
+		}
+		after, err := b.following(ctx, old.session, ref.ID)
+		if err != nil {
+			return nil, err
+		}
+		for _, id := range after {
+			touched.add(prompt(id))
+		}
+	}
+	documents, err := ix.feed.Documents(ctx, touched.list...)
+	if err != nil {
+		return nil, err
+	}
+	// As the feed has it now: what stands before it, and what stood after that.
+	var more []claudemem.RecordRef
+	for _, d := range documents {
+		if d.Kind != claudemem.RecordPrompt {
+			continue
+		}
+		after, err := b.following(ctx, int64(d.Session), d.Previous)
+		if err != nil {
+			return nil, err
+		}
+		if d.Previous != 0 {
+			after = append(after, d.Previous)
+		}
+		for _, id := range after {
+			if touched.add(prompt(id)) {
+				more = append(more, prompt(id))
+			}
+		}
+	}
+	if len(more) == 0 {
+		return documents, nil
+	}
+	others, err := ix.feed.Documents(ctx, more...)
+	return append(documents, others...), err
+}
+
+// following lists the prompts of a session that the index knows to stand after
+// one, or after none for 0.
+func (b *base) following(ctx context.Context, session, prompt int64) ([]int64, error) {
+	return scanInts(b.write.following.QueryContext(ctx, session, prompt))
+}
+
+// takeIn analyses documents and applies them, with their vectors when those
+// cost next to nothing.
+func (ix *Index) takeIn(ctx context.Context, b *base, documents []claudemem.Document, gone []claudemem.RecordRef, cursor int64, build buildPosition) error {
+	batch := &batch{gone: gone, cursor: cursor, build: build}
+	a := newAnalyser()
+	for i := range documents {
+		batch.put = append(batch.put, a.analyse(&documents[i], ix.table))
+	}
+	if ix.local && b.vectors != nil {
+		batch.vectors = vectorsOf(ix.table, batch.put)
+	}
+	return b.apply(ctx, batch)
+}
+
+// replace deletes a damaged index and opens a new one.
+func (f *follower) replace(ctx context.Context, ix *Index) error {
+	ix.mu.Lock()
+	defer ix.mu.Unlock()
+	select {
+	case <-f.damage: // of a query that met the same
+	default:
+	}
+	if ix.base != nil {
+		err := ix.base.close()
+		ix.base = nil
+		if err != nil {
+			ix.log.Warn("closing the damaged index failed", "err", err)
+		}
+		if _, err := clearAway(ix.path); err != nil {
+			return claudemem.Errorf(claudemem.CodeStorage, "remove index: %w", err).WithHint("delete " + ix.path)
+		}
+	}
+	b, err := ix.openOrRebuild(ctx)
+	if err != nil {
+		return err
+	}
+	ix.base = b
+	return nil
+}
+
+// CatchUp returns when everything that was committed before the call is found.
+// Vectors of a model that is far away may come later.
+func (ix *Index) CatchUp(ctx context.Context) error {
+	if ix.readOnly {
+		return nil
+	}
+	_, newest, err := ix.feed.ChangeRange(ctx)
+	if err != nil {
+		return fault("catch up", err)
+	}
+	for {
+		changed, ended := ix.state.watch()
+		if ended {
+			return fault("catch up", errClosed)
+		}
+		if b, done, err := ix.current(); err == nil {
+			there := b.build.kind == 0 && b.cursor >= newest && (!ix.local || len(b.cat.waiting) == 0)
+			done()
+			if there {
+				return nil
+			}
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			ix.state.mu.Lock()
+			err := ix.state.err
+			ix.state.mu.Unlock()
+			return fault("catch up", errors.Join(ctx.Err(), err))
+		}
+	}
+}

@@ -1,0 +1,196 @@
+package index
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"claudemem"
+	"claudemem/index/embed"
+)
+
+// Options are what an index takes from outside; zero fields take the default.
+type Options struct {
+	// Embedder is the model that turns texts into vectors; nil takes the one inside
+	// the program. Any other is taken for one that is far away: it is asked in the
+	// background, and search goes on without vectors where it doesn't answer.
+	Embedder Embedder
+	Logger   *slog.Logger     // none
+	Clock    func() time.Time // time.Now
+	// After is time.After; for the pauses after failures.
+	After func(time.Duration) <-chan time.Time
+}
+
+// Index is an open index. Its methods may be called from any goroutine.
+type Index struct {
+	path     string
+	feed     Feed
+	embedder Embedder
+	table    *embed.Table // the built-in model, also for MaxSim
+	local    bool         // that it is the embedder
+	log      *slog.Logger
+	clock    func() time.Time
+	after    func(time.Duration) <-chan time.Time
+	readOnly bool
+
+	// mu guards the pointer; queries hold it for reading as long as they run, so
+	// that a base is not closed under them.
+	mu   sync.RWMutex
+	base *base
+
+	follower follower
+	state    state
+
+	closing sync.Once
+	closed  error
+}
+
+// Open opens the index at path (the vectors are beside it), or makes it, and
+// follows the feed until Close. An index that is damaged or of another version is
+// deleted and built anew. One process may do so at a time; the caller holds the
+// worker lock.
+//
+// The codes of its errors: CodeStorage, CodeUnavailable.
+func Open(ctx context.Context, path string, feed Feed, opts Options) (*Index, error) {
+	ix, err := newIndex(path, opts)
+	if err != nil {
+		return nil, fault("open index", err)
+	}
+	ix.feed = feed
+	if err := removeNext(ix.path); err != nil {
+		return nil, claudemem.Errorf(claudemem.CodeStorage, "open index: %w", err)
+	}
+	if ix.base, err = ix.openOrRebuild(ctx); err != nil {
+		return nil, fault("open index", err)
+	}
+	ix.follower.start(ix)
+	return ix, nil
+}
+
+// OpenReadOnly opens the index at path for a process that is not the worker, as it
+// is at this moment: it follows nothing and never writes. The rest is as with Open.
+//
+// The codes of its errors: CodeNoMemory (there is no index), CodeUnavailable (it is
+// of another version), CodeStorage.
+func OpenReadOnly(ctx context.Context, path string, opts Options) (*Index, error) {
+	ix, err := newIndex(path, opts)
+	if err != nil {
+		return nil, fault("open index", err)
+	}
+	ix.readOnly = true
+	if ix.base, err = openBaseReadOnly(ctx, ix.path); err != nil {
+		return nil, fault("open index", err)
+	}
+	return ix, nil
+}
+
+func newIndex(path string, opts Options) (*Index, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return nil, err
+	}
+	ix := &Index{path: path, embedder: opts.Embedder, log: opts.Logger, clock: opts.Clock, after: opts.After}
+	if ix.table, err = embed.Builtin(); err != nil {
+		return nil, err
+	}
+	if ix.embedder == nil {
+		ix.embedder, ix.local = ix.table, true
+	}
+	if ix.log == nil {
+		ix.log = slog.New(slog.DiscardHandler)
+	}
+	if ix.clock == nil {
+		ix.clock = time.Now
+	}
+	if ix.after == nil {
+		ix.after = time.After
+	}
+	ix.state.changed = make(chan struct{})
+	return ix, nil
+}
+
+// openOrRebuild opens the base; what is damaged, foreign or of another version
+// makes way for a new one.
+func (ix *Index) openOrRebuild(ctx context.Context) (*base, error) {
+	b, err := ix.openBase(ctx, ix.path)
+	if !damaged(err) {
+		return b, err
+	}
+	aside, failed := clearAway(ix.path)
+	if failed != nil {
+		return nil, claudemem.Errorf(claudemem.CodeStorage, "remove index: %w", failed).WithHint("delete " + ix.path)
+	}
+	ix.log.Warn("the index is built anew", "because", err, "kept", aside)
+	return ix.openBase(ctx, ix.path)
+}
+
+// openBase opens or makes the index at path for this embedder and begins the
+// build of a new one.
+func (ix *Index) openBase(ctx context.Context, path string) (*base, error) {
+	dimensions := 0 // not known before the first answer, unless the index knows
+	if ix.local {
+		dimensions = ix.table.Dimensions()
+	}
+	b, err := openBase(ctx, path, ix.embedder.Model(), dimensions)
+	if err != nil {
+		return nil, err
+	}
+	if b.fresh {
+		_, newest, err := ix.feed.ChangeRange(ctx)
+		if err == nil {
+			err = b.startBuild(ctx, newest)
+		}
+		if err != nil {
+			return nil, errors.Join(err, b.close())
+		}
+	}
+	return b, nil
+}
+
+// removeNext removes what a rebuild left unfinished.
+func removeNext(path string) error {
+	if _, err := clearAway(nextPath(path)); err != nil {
+		return err
+	}
+	return removeFile(vectorPath(nextPath(path)))
+}
+
+func removeFile(path string) error {
+	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// Close ends the follower and closes the files. It may be called more than once.
+func (ix *Index) Close() error {
+	ix.closing.Do(func() {
+		ix.follower.stop()
+		ix.mu.Lock()
+		defer ix.mu.Unlock()
+		if ix.base != nil {
+			ix.closed = fault("close index", ix.base.close())
+			ix.base = nil
+		}
+		ix.state.end()
+	})
+	return ix.closed
+}
+
+// current returns the base that answers queries, with what gives it back; nil
+// when there is none at the moment.
+func (ix *Index) current() (b *base, done func(), err error) {
+	ix.mu.RLock()
+	if ix.base == nil {
+		ix.mu.RUnlock()
+		return nil, nil, claudemem.Errorf(claudemem.CodeUnavailable, "the index is not open at the moment").
+			WithHint("try again in a moment; claude-mem doctor tells more")
+	}
+	ix.base.cat.mu.RLock()
+	b = ix.base
+	return b, func() { b.cat.mu.RUnlock(); ix.mu.RUnlock() }, nil
+}

@@ -1,0 +1,59 @@
+package index
+
+import "claudemem"
+
+// Request asks for the records that fit a text best.
+type Request struct {
+	// Text is what is looked for, without dates and the like.
+	Text string
+	// Filter is the strict filter as far as the index knows it.
+	Filter Filter
+	// Limit is how many are wanted at least when there are so many; more may come.
+	Limit int
+}
+
+// Filter chooses documents by what the index knows of them; zero fields do not filter.
+type Filter struct {
+	// Projects are root paths.
+	Projects []string
+	Kinds    []claudemem.RecordKind
+	Types    []claudemem.ObservationType
+	Session  claudemem.SessionID
+	Since    claudemem.Millis
+	Until    claudemem.Millis
+	// Only, when not nil, are the records that pass a filter of the store's
+	// (files, concepts); the others are not looked at.
+	Only []claudemem.RecordRef
+}
+
+// Match is a record that fits, with the terms of its score as package rank has them.
+type Match struct {
+	claudemem.RecordRef
+	ProjectPath string
+	Session     claudemem.SessionID
+	CreatedAt   claudemem.Millis
+	// Type is an observation's, "" for other kinds.
+	Type claudemem.ObservationType
+	// Keyword is the keyword score with proximity, at least 0, as a share of the
+	// largest of this request (so at most 1).
+	Keyword float64
+	// Proximity is what of Keyword comes from words that stand together.
+	Proximity float64
+	// Likeness is the best cosine of a fragment, MaxSim the word by word likeness.
+	Likeness, MaxSim float64
+	Fragment         string   // of Likeness
+	Words            []string // of the query that it has
+	// Lexical says that it has a word of the query.
+	Lexical bool
+}
+
+// Answer is what a request found, the best sum of terms first.
+type Answer struct {
+	Matches []Match
+	// Corrected maps words that no document has to those they were taken for.
+	Corrected map[string]string
+	// Semantic is false when there were no vectors to compare with.
+	Semantic bool
+	// Behind is how many changes the index has yet to take in.
+	Behind int64
+}

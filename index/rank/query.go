@@ -1,0 +1,233 @@
+package rank
+
+import "math"
+
+// The keyword score is BM25 as FTS5 computes it, with the defaults of k1 and b.
+const (
+	k1 = 1.2
+	b  = 0.75
+)
+
+// fieldWeights say how much a word counts by the field it stands in
+// (docs/how-search-ranks.md).
+var fieldWeights = [NumFields]float64{Title: 2, Text: 1, Files: 1, Concepts: 1, Parts: 1, Neighbours: 0.5}
+
+// proximityWeight is what a pair of words that stand together counts, in parts of
+// its mean inverse frequency; proximityWindow how far apart, in words, they may
+// stand; turnedWeight what a place counts where they stand the other way round
+// (docs/how-search-ranks.md).
+const (
+	proximityWeight = 1.0
+	proximityWindow = 3
+	turnedWeight    = 0.5
+)
+
+// RepeatWeight is what a word of the query counts for each time that it comes
+// again: a long query repeats what it is about (docs/how-search-ranks.md).
+const RepeatWeight = 0.5
+
+// JoinedWeight is what the joined form of two words of the query counts (user
+// service for userservice), beside the two: with 1 what is about one of them by
+// another name goes under (docs/how-search-ranks.md).
+const JoinedWeight = 0.4
+
+// Term is a word of a query that shall be looked for; stop words are none.
+type Term struct {
+	// Hash is the word's hash as documents have it; not 0.
+	Hash uint32
+	// Position counts the query's terms; terms of the same position are forms of one
+	// word (an identifier, its parts, a correction).
+	Position int
+	// Documents is how many documents of the collection have the word.
+	Documents int
+	// Weight is 1 for a word as it was typed, less for what was guessed.
+	Weight float64
+	// Alone says that the term makes no pairs with its neighbours: it stands for two
+	// words of the query.
+	Alone bool
+}
+
+// Collection is what the documents are chosen from: a project, or all.
+type Collection struct {
+	Documents int
+	// MeanLength is the mean of Document.Length.
+	MeanLength float64
+}
+
+// Query is a query ready to score documents. It is not safe for concurrent use:
+// Score uses memory of it.
+type Query struct {
+	terms []term
+	pairs []pair
+	mean  float64
+	// slots is a hash table of the terms: number in terms plus one, open addressing.
+	slots []uint16
+	mask  uint32
+	// filter has a bit for the low bits of each term's hash: most words of a document
+	// are none of the query's, and this tells it of nearly all of them.
+	filter [filterBits / 64]uint64
+	// last is where each term stood last in the field that is being read.
+	last []int32
+}
+
+const filterBits = 4096
+
+type term struct {
+	hash     uint32
+	position int
+	idf      float64
+	weight   float64
+	alone    bool
+	partners []partner
+	count    float64 // of the document that is being scored
+}
+
+// partner is the other term of a pair.
+type partner struct {
+	term   int
+	pair   int
+	before bool // in the query it stands before
+}
+
+type pair struct {
+	idf   float64
+	count float64 // of the document that is being scored
+}
+
+// Score is what the words of a document are worth for a query.
+type Score struct {
+	// Keyword is without proximity, Proximity what is to be added; both at least 0.
+	Keyword, Proximity float64
+	// Matched has bit i set when the document has the query's term i, of the first 64.
+	Matched uint64
+}
+
+// NewQuery makes terms ready for scoring documents of a collection. No two terms
+// have the same hash; of those that have, the first counts.
+func NewQuery(terms []Term, c Collection) *Query {
+	terms = terms[:min(len(terms), maxTerms)]
+	q := &Query{terms: make([]term, len(terms)), last: make([]int32, len(terms)), mean: max(c.MeanLength, 1)}
+	size := uint32(16)
+	for int(size) < 4*len(terms) {
+		size *= 2
+	}
+	q.slots, q.mask = make([]uint16, size), size-1
+	for n, t := range terms {
+		q.terms[n] = term{hash: t.Hash, position: t.Position, idf: idf(t.Documents, c.Documents), weight: max(t.Weight, 0), alone: t.Alone}
+		if t.Hash == 0 || q.find(t.Hash) >= 0 {
+			continue
+		}
+		i := t.Hash & q.mask
+		for q.slots[i] != 0 {
+			i = (i + 1) & q.mask
+		}
+		q.slots[i] = uint16(n + 1) //nolint:gosec // at most maxTerms
+		q.filter[t.Hash%filterBits/64] |= 1 << (t.Hash % 64)
+	}
+	q.pair()
+	return q
+}
+
+// pair finds the terms that stand next to each other in the query.
+func (q *Query) pair() {
+	for i := range q.terms {
+		for j := range q.terms {
+			x, y := &q.terms[i], &q.terms[j]
+			if y.position != x.position+1 || x.alone || y.alone {
+				continue
+			}
+			x.partners = append(x.partners, partner{term: j, pair: len(q.pairs)})
+			y.partners = append(y.partners, partner{term: i, pair: len(q.pairs), before: true})
+			q.pairs = append(q.pairs, pair{idf: (x.idf*x.weight + y.idf*y.weight) / 2})
+		}
+	}
+}
+
+// maxTerms bounds the work that a query can ask for; longer queries are no questions.
+const maxTerms = 256
+
+// idf is the inverse document frequency in the form of Lucene, which is above 0 for
+// the most frequent words too: in a conversation of two everybody's name is one.
+func idf(documents, all int) float64 {
+	documents = max(documents, 0)
+	all = max(all, documents)
+	return math.Log(1 + (float64(all-documents)+0.5)/(float64(documents)+0.5))
+}
+
+// find returns the number of the term with a hash, -1 when there is none.
+func (q *Query) find(hash uint32) int {
+	for i := hash & q.mask; ; i = (i + 1) & q.mask {
+		s := q.slots[i]
+		if s == 0 {
+			return -1
+		}
+		if q.terms[s-1].hash == hash {
+			return int(s) - 1
+		}
+	}
+}
+
+// Score scores a document.
+func (q *Query) Score(d *Document) Score {
+	for i := range q.terms {
+		q.terms[i].count = 0
+	}
+	for i := range q.pairs {
+		q.pairs[i].count = 0
+	}
+	for f := range d.Words {
+		q.read(Field(f), d.Words[f])
+	}
+	var s Score
+	norm := k1 * (1 - b + b*float64(d.Length())/q.mean)
+	for i := range q.terms {
+		t := &q.terms[i]
+		if t.count == 0 {
+			continue
+		}
+		s.Keyword += t.weight * t.idf * t.count * (k1 + 1) / (t.count + norm)
+		if i < 64 {
+			s.Matched |= 1 << i
+		}
+	}
+	for i := range q.pairs {
+		p := &q.pairs[i]
+		s.Proximity += proximityWeight * p.idf * p.count / (p.count + 1)
+	}
+	return s
+}
+
+// read counts the terms and pairs of a field.
+func (q *Query) read(f Field, list []uint32) {
+	together := f == Title || f == Text // paths and parts stand in no sentence
+	if together {
+		for i := range q.last {
+			q.last[i] = -proximityWindow - 1
+		}
+	}
+	for at, w := range list {
+		if q.filter[w%filterBits/64]>>(w%64)&1 == 0 || w == 0 {
+			continue
+		}
+		i := q.find(w)
+		if i < 0 {
+			continue
+		}
+		t := &q.terms[i]
+		t.count += fieldWeights[f]
+		if !together {
+			continue
+		}
+		q.last[i] = int32(at) //nolint:gosec // a field has far fewer words
+		for _, p := range t.partners {
+			if p.term == i || at-int(q.last[p.term]) > proximityWindow {
+				continue
+			}
+			if p.before {
+				q.pairs[p.pair].count++
+			} else {
+				q.pairs[p.pair].count += turnedWeight
+			}
+		}
+	}
+}

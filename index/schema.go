@@ -1,0 +1,196 @@
+package index
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	_ "modernc.org/sqlite" // the driver "sqlite"
+)
+
+const driverName = "sqlite"
+
+const (
+	// schemaVersion changes with the tables, with what package words makes of a
+	// text and with what a document's columns hold: an index of another version is
+	// deleted and built anew.
+	schemaVersion = 1
+	// applicationID marks the file as an index of ours ("cmix").
+	applicationID = 0x636d6978
+)
+
+// schema makes the tables.
+//
+// documents has what filters look at; a row is small so that all of them are
+// read in little time at the start. contents has the words as package rank
+// scores them and the numbers of the embedding table's pieces (little-endian
+// uint16). texts is the full-text index: it gets the words that package words
+// made, already stemmed, so its tokenizer has only to cut at spaces; scope has
+// tokens like _p12 _kobservation _tbugfix _s7. terms counts the documents of a project
+// that have a word, totals the documents and their words. A row of fragments has
+// the slots of a document's vectors; a document without one waits for its vectors.
+const schema = `
+CREATE TABLE meta(name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE cursor(seq INTEGER NOT NULL);
+INSERT INTO cursor VALUES (0);
+CREATE TABLE projects(id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE);
+CREATE TABLE documents(
+	id INTEGER PRIMARY KEY,
+	kind INTEGER NOT NULL,
+	record_id INTEGER NOT NULL,
+	project INTEGER NOT NULL,
+	session INTEGER NOT NULL,
+	type TEXT NOT NULL,
+	created_at INTEGER NOT NULL,
+	previous INTEGER NOT NULL,
+	length INTEGER NOT NULL,
+	digest INTEGER NOT NULL
+);
+CREATE UNIQUE INDEX documents_record ON documents(kind, record_id);
+CREATE INDEX documents_previous ON documents(session, previous) WHERE kind = 3;
+CREATE TABLE contents(document INTEGER PRIMARY KEY, words BLOB NOT NULL, pieces BLOB NOT NULL);
+CREATE VIRTUAL TABLE texts USING fts5(title, text, files, concepts, parts, neighbours, scope,
+	content='', contentless_delete=1, tokenize='ascii tokenchars _');
+CREATE TABLE terms(term INTEGER NOT NULL, project INTEGER NOT NULL, documents INTEGER NOT NULL,
+	PRIMARY KEY (term, project)) WITHOUT ROWID;
+CREATE TABLE totals(project INTEGER PRIMARY KEY, documents INTEGER NOT NULL, words INTEGER NOT NULL);
+CREATE TABLE fragments(document INTEGER PRIMARY KEY, slots BLOB NOT NULL);
+`
+
+// Names of rows of meta.
+const (
+	metaModel      = "model"
+	metaDimensions = "dimensions"
+	// metaBuild is where a build has got to, "kind:number"; no row when none is under way.
+	metaBuild = "build"
+	// metaDeletions is there while the full-text index has words of deleted documents.
+	metaDeletions = "deletions"
+)
+
+type access int
+
+const (
+	accessWrite access = iota
+	accessRead
+)
+
+func dataSource(path string, a access) string {
+	slashed := filepath.ToSlash(path)
+	if !strings.HasPrefix(slashed, "/") {
+		slashed = "/" + slashed // C:/… of Windows
+	}
+	q := url.Values{}
+	q.Add("_pragma", "busy_timeout(5000)")
+	switch a {
+	case accessWrite:
+		q.Add("_pragma", "journal_mode(wal)")
+		// What a power cut takes is read again from the feed.
+		q.Add("_pragma", "synchronous(normal)")
+		q.Add("_pragma", "cache_size(-8000)")
+		// Pages that a delete frees are overwritten.
+		q.Add("_pragma", "secure_delete(1)")
+		q.Add("_pragma", "wal_autocheckpoint(4000)")
+		q.Add("_pragma", "journal_size_limit(33554432)")
+	case accessRead:
+		q.Set("mode", "ro")
+		q.Add("_pragma", "query_only(1)")
+		q.Add("_pragma", "cache_size(-4000)")
+	}
+	u := url.URL{Scheme: "file", Path: slashed, RawQuery: q.Encode()}
+	return u.String()
+}
+
+// errSchema says that a file is no index of this version.
+var errSchema = errors.New("no index of this version")
+
+// checkSchema returns errSchema for a file of another version or another program,
+// fs.ErrNotExist for an empty one.
+func checkSchema(ctx context.Context, db *sql.DB) error {
+	var version, application, tables int
+	err := db.QueryRowContext(ctx, "SELECT (SELECT user_version FROM pragma_user_version), (SELECT application_id FROM pragma_application_id), (SELECT count(*) FROM sqlite_master)").
+		Scan(&version, &application, &tables)
+	switch {
+	case err != nil:
+		return err
+	case tables == 0:
+		return fs.ErrNotExist
+	case version != schemaVersion || application != applicationID:
+		return errSchema
+	}
+	return nil
+}
+
+// createSchema makes the tables in one transaction, so that a file has all of
+// them or none.
+func createSchema(ctx context.Context, db *sql.DB) error {
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = tx.Rollback() }()
+	// hashsize: what the full-text index collects in memory before it writes a
+	// segment. The default of 1 MB makes a build write and merge many small ones.
+	for _, statement := range []string{
+		schema,
+		"INSERT INTO texts(texts, rank) VALUES ('hashsize', 8388608)",
+		fmt.Sprintf("PRAGMA user_version = %d", schemaVersion),
+		fmt.Sprintf("PRAGMA application_id = %d", applicationID),
+	} {
+		if _, err := tx.ExecContext(ctx, statement); err != nil {
+			return err
+		}
+	}
+	return tx.Commit()
+}
+
+// clearAway removes the index at path so that it is built anew. A database of
+// another program, which somebody put there by mistake, is renamed instead.
+func clearAway(path string) (aside string, err error) {
+	if foreign(path) {
+		aside = path + ".foreign"
+		if err := os.Rename(path, aside); err != nil {
+			return "", err
+		}
+	}
+	for _, suffix := range []string{"", "-wal", "-shm", "-journal"} {
+		if err := os.Remove(path + suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return aside, err
+		}
+	}
+	return aside, nil
+}
+
+// foreign reports whether the file at path is a whole SQLite database that is
+// not ours.
+func foreign(path string) bool {
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer func() { _ = f.Close() }()
+	head := make([]byte, 100)
+	if n, _ := f.ReadAt(head, 0); n < len(head) || string(head[:16]) != "SQLite format 3\x00" {
+		return false
+	}
+	id := uint32(head[68])<<24 | uint32(head[69])<<16 | uint32(head[70])<<8 | uint32(head[71])
+	return id != applicationID
+}
+
+// createPrivate makes the directory (0700) and the file (0600) that are not there;
+// SQLite gives the files of its log the mode of the database.
+func createPrivate(path string) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	return f.Close()
+}

@@ -1,0 +1,444 @@
+package index
+
+import (
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"claudemem"
+	"claudemem/index/words"
+)
+
+// A full-text expression is
+//
+//	either  = both { "OR" both }
+//	both    = operand { [ "AND" ] operand }
+//	operand = [ "NOT" ] near
+//	near    = primary { "NEAR" [ "/" number ] primary }
+//	primary = "(" either ")" | "NEAR" "(" term { term } [ "," number ] ")" | column ":" primary | term
+//	term    = word [ "*" ] | '"' text '"' [ "*" ]
+//
+// as people know it from FTS5, with NOT allowed after AND. It is read by this
+// package and written anew for FTS5 with the words as package words makes them, so
+// no text of the user's gets into FTS5's own parser but inside of quotes.
+
+const (
+	// maxNesting and maxTerms bound an expression: FTS5's parser has a stack of 100
+	// and people write a handful.
+	maxNesting = 30
+	maxTerms   = 64
+	// nearDistance is NEAR's default, as in FTS5; maxNear the most that is asked for.
+	nearDistance = 10
+	maxNear      = 100
+	// minPrefix is the shortest beginning that may be searched with *: one letter
+	// stands for a large part of all words.
+	minPrefix = 2
+)
+
+// expression is a parsed expression.
+type expression struct {
+	// match is what FTS5 gets.
+	match string
+	// words are those that a record shall have, for scoring.
+	words []words.QueryWord
+}
+
+// columns are what a user may search in, with the columns of the index.
+var columns = map[string]string{
+	"title": "title", "text": "text", "narrative": "text", "facts": "text", "fact": "text",
+	"files": "{files parts}", "file": "{files parts}", "concepts": "concepts", "concept": "concepts",
+}
+
+type tokenKind int
+
+const (
+	tokenEnd tokenKind = iota
+	tokenWord
+	tokenText // in quotes
+	tokenOpen
+	tokenClose
+	tokenColon
+	tokenComma
+	tokenStar
+)
+
+type token struct {
+	kind tokenKind
+	text string
+	// glued says that no space stands before it.
+	glued bool
+}
+
+// errSyntax is what does not parse as an expression.
+func errSyntax(format string, args ...any) error {
+	return claudemem.Errorf(claudemem.CodeInvalid, "read expression: "+format, args...).
+		WithHint("AND OR NOT NEAR, a * after a word, phrases in double quotes, parentheses")
+}
+
+// tokens cuts an expression up.
+func tokens(s string) ([]token, error) {
+	var list []token
+	glued := false
+	for len(s) > 0 {
+		r, size := utf8.DecodeRuneInString(s)
+		if unicode.IsSpace(r) || r == 0 {
+			s, glued = s[size:], false
+			continue
+		}
+		t := token{glued: glued}
+		switch r {
+		case '"':
+			end := strings.IndexByte(s[1:], '"')
+			if end < 0 {
+				return nil, errSyntax("a quote is not closed")
+			}
+			t.kind, t.text, size = tokenText, s[1:1+end], end+2
+		case '(':
+			t.kind = tokenOpen
+		case ')':
+			t.kind = tokenClose
+		case ':':
+			t.kind = tokenColon
+		case ',':
+			t.kind = tokenComma
+		case '*':
+			t.kind = tokenStar
+		default:
+			end := strings.IndexFunc(s, func(r rune) bool { return unicode.IsSpace(r) || r == 0 || strings.ContainsRune(`"():,*`, r) })
+			if end < 0 {
+				end = len(s)
+			}
+			t.kind, t.text, size = tokenWord, s[:end], end
+		}
+		list = append(list, t)
+		s, glued = s[size:], true
+	}
+	return list, nil
+}
+
+// parseExpression reads an expression. One without any operator is none: those
+// are plain words.
+func parseExpression(s string) (*expression, error) {
+	if len(s) > maxQueryBytes {
+		return nil, errSyntax("it is too long")
+	}
+	list, err := tokens(s)
+	if err != nil {
+		return nil, err
+	}
+	p := &parser{tokens: list}
+	root, err := p.either(0, true)
+	if err != nil {
+		return nil, err
+	}
+	if p.next().kind != tokenEnd {
+		return nil, errSyntax("a parenthesis or a colon stands alone")
+	}
+	if !p.operator {
+		return nil, errSyntax("there is no operator")
+	}
+	if root == "" {
+		return nil, errSyntax("there is nothing to look for")
+	}
+	return &expression{match: root, words: p.words}, nil
+}
+
+type parser struct {
+	tokens   []token
+	at       int
+	terms    int
+	operator bool
+	words    []words.QueryWord
+}
+
+func (p *parser) peek() token {
+	if p.at < len(p.tokens) {
+		return p.tokens[p.at]
+	}
+	return token{}
+}
+
+func (p *parser) next() token {
+	t := p.peek()
+	p.at++
+	return t
+}
+
+func (p *parser) keyword(word string) bool {
+	t := p.peek()
+	return t.kind == tokenWord && t.text == word
+}
+
+// accept takes an operator when it comes next.
+func (p *parser) accept(word string) bool {
+	if !p.keyword(word) {
+		return false
+	}
+	p.at++
+	p.operator = true
+	return true
+}
+
+// either, both and so on return FTS5's text of what they read, "" for what has
+// no word in it; wanted says that records shall have the words.
+func (p *parser) either(depth int, wanted bool) (string, error) {
+	if depth > maxNesting {
+		return "", errSyntax("it is nested too deeply")
+	}
+	var parts []string
+	for {
+		part, err := p.both(depth, wanted)
+		if err != nil {
+			return "", err
+		}
+		if part != "" {
+			parts = append(parts, part)
+		}
+		if !p.accept("OR") {
+			return joined(parts, " OR "), nil
+		}
+	}
+}
+
+func joined(parts []string, operator string) string {
+	switch len(parts) {
+	case 0:
+		return ""
+	case 1:
+		return parts[0]
+	}
+	return "(" + strings.Join(parts, operator) + ")"
+}
+
+func (p *parser) both(depth int, wanted bool) (string, error) {
+	var with, without []string
+	for first := true; ; first = false {
+		if !first {
+			and := p.accept("AND")
+			if t := p.peek(); !and && (t.kind == tokenEnd || t.kind == tokenClose || p.keyword("OR")) {
+				break
+			}
+		}
+		not := p.accept("NOT")
+		part, err := p.near(depth, wanted && !not)
+		if err != nil {
+			return "", err
+		}
+		switch {
+		case part == "":
+		case not:
+			without = append(without, part)
+		default:
+			with = append(with, part)
+		}
+	}
+	if len(without) == 0 {
+		return joined(with, " AND "), nil
+	}
+	if len(with) == 0 {
+		return "", errSyntax("NOT needs something to take away from")
+	}
+	return "(" + joined(with, " AND ") + " NOT " + joined(without, " OR ") + ")", nil
+}
+
+func (p *parser) near(depth int, wanted bool) (string, error) {
+	from := p.at
+	left, err := p.primary(depth, wanted)
+	if err != nil {
+		return "", err
+	}
+	distance, ok := p.nearOperator()
+	if !ok {
+		return left, nil
+	}
+	// Only terms can be near each other: they are read again as such.
+	p.at = from
+	phrases, err := p.nearTerm(nil, wanted)
+	if err != nil {
+		return "", err
+	}
+	for {
+		d, ok := p.nearOperator()
+		if !ok {
+			return nearText(phrases, distance), nil
+		}
+		distance = max(distance, d)
+		if phrases, err = p.nearTerm(phrases, wanted); err != nil {
+			return "", err
+		}
+	}
+}
+
+// nearOperator reads NEAR or NEAR/5 between two terms.
+func (p *parser) nearOperator() (distance int, ok bool) {
+	t := p.peek()
+	if t.kind != tokenWord || p.at+1 < len(p.tokens) && p.tokens[p.at+1].kind == tokenOpen {
+		return 0, false
+	}
+	distance = nearDistance
+	if number, found := strings.CutPrefix(t.text, "NEAR/"); found {
+		n, err := strconv.Atoi(number)
+		if err != nil || n < 0 {
+			return 0, false
+		}
+		distance = min(n, maxNear)
+	} else if t.text != "NEAR" {
+		return 0, false
+	}
+	p.at++
+	p.operator = true
+	return distance, true
+}
+
+func (p *parser) nearTerm(phrases []string, wanted bool) ([]string, error) {
+	t := p.next()
+	if t.kind != tokenWord && t.kind != tokenText || isOperator(t) {
+		return nil, errSyntax("NEAR stands between words and phrases only")
+	}
+	phrase, err := p.phrase(t, false, wanted)
+	if err != nil {
+		return nil, err
+	}
+	if phrase != "" {
+		phrases = append(phrases, phrase)
+	}
+	return phrases, nil
+}
+
+func nearText(phrases []string, distance int) string {
+	if len(phrases) < 2 {
+		return joined(phrases, " ")
+	}
+	return "NEAR(" + strings.Join(phrases, " ") + ", " + strconv.Itoa(distance) + ")"
+}
+
+func isOperator(t token) bool {
+	return t.kind == tokenWord && (t.text == "AND" || t.text == "OR" || t.text == "NOT" || t.text == "NEAR")
+}
+
+func (p *parser) primary(depth int, wanted bool) (string, error) {
+	t := p.next()
+	switch t.kind {
+	case tokenOpen:
+		inner, err := p.either(depth+1, wanted)
+		if err != nil {
+			return "", err
+		}
+		if p.next().kind != tokenClose {
+			return "", errSyntax("a parenthesis is not closed")
+		}
+		return inner, nil
+	case tokenText:
+		p.operator = true
+		return p.starred(t, wanted)
+	case tokenWord:
+		following := p.peek()
+		if t.text == "NEAR" && following.kind == tokenOpen {
+			return p.nearList(wanted)
+		}
+		if isOperator(t) {
+			return "", errSyntax("%s needs something on both sides", t.text)
+		}
+		if following.kind == tokenColon && following.glued {
+			column, ok := columns[strings.ToLower(t.text)]
+			if !ok {
+				return "", errSyntax("there is no column of this name")
+			}
+			p.at++
+			p.operator = true
+			if depth >= maxNesting {
+				return "", errSyntax("it is nested too deeply")
+			}
+			inner, err := p.primary(depth+1, wanted)
+			if err != nil || inner == "" {
+				return "", err
+			}
+			return column + " : (" + inner + ")", nil
+		}
+		return p.starred(t, wanted)
+	}
+	return "", errSyntax("a word is missing")
+}
+
+// nearList reads NEAR(a b, 5) from its parenthesis.
+func (p *parser) nearList(wanted bool) (string, error) {
+	p.at++
+	p.operator = true
+	var phrases []string
+	for {
+		switch t := p.next(); t.kind {
+		case tokenWord, tokenText:
+			phrase, err := p.phrase(t, false, wanted)
+			if err != nil {
+				return "", err
+			}
+			if phrase != "" {
+				phrases = append(phrases, phrase)
+			}
+		case tokenClose:
+			return nearText(phrases, nearDistance), nil
+		case tokenComma:
+			n, err := strconv.Atoi(p.next().text)
+			if err != nil || n < 0 || p.next().kind != tokenClose {
+				return "", errSyntax("NEAR's distance is no number")
+			}
+			return nearText(phrases, min(n, maxNear)), nil
+		default:
+			return "", errSyntax("NEAR takes words and phrases only")
+		}
+	}
+}
+
+// starred reads a term with the star that may follow it.
+func (p *parser) starred(t token, wanted bool) (string, error) {
+	star := false
+	if s := p.peek(); s.kind == tokenStar {
+		if !s.glued {
+			return "", errSyntax("a star stands alone")
+		}
+		p.at++
+		p.operator, star = true, true
+	}
+	// A comma outside of NEAR separates as a space does.
+	for p.peek().kind == tokenComma {
+		p.at++
+	}
+	return p.phrase(t, star, wanted)
+}
+
+// phrase writes the words of a term as FTS5 shall find them. A stop word that
+// stands alone is left out, as in plain queries.
+func (p *parser) phrase(t token, star, wanted bool) (string, error) {
+	p.terms++
+	if p.terms > maxTerms {
+		return "", errSyntax("it has too many words")
+	}
+	var whole []words.QueryWord
+	for _, w := range words.Query(t.text) {
+		if !w.Part && !w.Joined {
+			whole = append(whole, w)
+		}
+	}
+	if len(whole) == 0 || len(whole) == 1 && t.kind == tokenWord && !star && words.IsStop(whole[0].Raw) {
+		return "", nil
+	}
+	if wanted {
+		p.words = append(p.words, whole...)
+	}
+	stems := make([]string, len(whole))
+	for i, w := range whole {
+		stems[i] = w.Text
+	}
+	stemmed := quote(strings.Join(stems, " "))
+	if !star {
+		return stemmed, nil
+	}
+	last := len(whole) - 1
+	if utf8.RuneCountInString(whole[last].Raw) < minPrefix {
+		return "", errSyntax("a beginning of one letter stands for too many words")
+	}
+	stems[last] = whole[last].Raw
+	// What is kept are stems: of "running" only "run", which no longer begins with "runni".
+	return "(" + quote(strings.Join(stems, " ")) + " * OR " + stemmed + ")", nil
+}

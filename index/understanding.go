@@ -1,0 +1,334 @@
+package index
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"claudemem"
+	"claudemem/index/embed"
+	"claudemem/index/rank"
+	"claudemem/index/words"
+)
+
+const (
+	// minCorrected is the shortest word that is taken for mistyped: shorter ones have
+	// too many neighbours.
+	minCorrected = 4
+	// maxCorrected bounds how many words of a query are corrected: each is about 500
+	// look-ups.
+	maxCorrected = 6
+	// guessedWeight is what a corrected or split word counts, so that a record with
+	// the word as it was typed goes first. Not measured.
+	guessedWeight = 0.8
+)
+
+// query is a text as it is searched.
+type query struct {
+	terms      []rank.Term
+	texts      []string // of terms, what FTS5 looks for
+	raws       []string // of terms, what a person is shown
+	plain      []bool   // of terms: a word as typed, or a part of an identifier
+	everywhere []int    // of terms, how many documents of all projects have the word
+	corrected  map[string]string
+	collection rank.Collection
+}
+
+// readQuery takes a text apart, looks up how many documents have its words and
+// corrects those that none has.
+func (b *base) readQuery(ctx context.Context, text string, f Filter) (*query, error) {
+	c := b.cat
+	q := &query{}
+	projects := c.projectNumbers(f)
+	q.collection = c.collection(projects)
+	list := slices.DeleteFunc(words.Query(text), func(w words.QueryWord) bool { return w.Stop })
+	if len(list) > maxQueryWords {
+		list = list[:maxQueryWords]
+	}
+	hashes := make([]uint32, 0, len(list))
+	for _, w := range list {
+		hashes = append(hashes, hash(w.Text))
+	}
+	frequencies, err := b.frequencies(ctx, hashes, nil)
+	if err != nil {
+		return nil, err
+	}
+	local := frequencies
+	if projects != nil {
+		if local, err = b.frequencies(ctx, hashes, projects); err != nil {
+			return nil, err
+		}
+	}
+	position, last := -1, -1
+	seen := map[uint32]int{} // to the term's number
+	add := func(w words.QueryWord, documents, everywhere int, weight float64) {
+		h := hash(w.Text)
+		if w.Joined {
+			weight *= rank.JoinedWeight
+		}
+		if at, ok := seen[h]; ok {
+			q.terms[at].Weight += rank.RepeatWeight * weight
+			return
+		}
+		if len(q.terms) == maxQueryWords {
+			return
+		}
+		seen[h] = len(q.terms)
+		q.terms = append(q.terms, rank.Term{Hash: h, Position: position, Documents: documents, Weight: weight, Alone: w.Joined})
+		q.texts = append(q.texts, w.Text)
+		q.raws = append(q.raws, w.Raw)
+		q.plain = append(q.plain, !w.Joined)
+		q.everywhere = append(q.everywhere, everywhere)
+	}
+	// The two words of a joined one that documents have are not mistyped.
+	inJoined := map[int]bool{}
+	for _, w := range list {
+		if w.Joined && frequencies[hash(w.Text)] > 0 {
+			inJoined[w.Position], inJoined[w.Position+1] = true, true
+		}
+	}
+	corrections := 0
+	for i, w := range list {
+		h := hash(w.Text)
+		if w.Joined && frequencies[h] == 0 {
+			continue
+		}
+		// Stop words are out: their neighbours count as adjacent.
+		if w.Position != last {
+			position++
+			last = w.Position
+		}
+		if frequencies[h] > 0 || inJoined[w.Position] || !correctable(list, i) || corrections == maxCorrected {
+			add(w, local[h], frequencies[h], 1)
+			continue
+		}
+		corrections++
+		guesses, shown, err := b.correct(ctx, w)
+		if err != nil {
+			return nil, err
+		}
+		add(w, 0, 0, 1)
+		for _, g := range guesses {
+			n := g.documents
+			if projects != nil {
+				m, err := b.frequencies(ctx, []uint32{hash(g.word.Text)}, projects)
+				if err != nil {
+					return nil, err
+				}
+				n = m[hash(g.word.Text)]
+			}
+			add(g.word, n, g.documents, guessedWeight)
+		}
+		if shown != "" {
+			if q.corrected == nil {
+				q.corrected = map[string]string{}
+			}
+			q.corrected[w.Raw] = shown
+		}
+	}
+	return q, nil
+}
+
+// maxQueryWords is how many words of a query are searched, as package rank scores no more.
+const maxQueryWords = 256
+
+// correctable tells whether an unknown word may be mistyped: not the whole of an
+// identifier whose parts are words of their own.
+func correctable(list []words.QueryWord, i int) bool {
+	w := list[i]
+	if w.Joined || utf8.RuneCountInString(w.Raw) < minCorrected {
+		return false
+	}
+	whole := w.Identifier && !w.Part
+	return !whole || i+1 == len(list) || !list[i+1].Part || list[i+1].Position != w.Position
+}
+
+// guess is a word that an unknown one may stand for.
+type guess struct {
+	word      words.QueryWord
+	documents int
+}
+
+// correct finds the known word one typing error away that most documents have, or
+// else the two known words that stand together in the unknown one.
+func (b *base) correct(ctx context.Context, w words.QueryWord) (guesses []guess, shown string, err error) {
+	var variants []words.QueryWord
+	var hashes []uint32
+	for text, stem := range words.Variants(w.Raw) {
+		variants = append(variants, words.QueryWord{Text: stem, Raw: text, Position: w.Position})
+		hashes = append(hashes, hash(stem))
+	}
+	var pairs [][2]words.QueryWord
+	for pair := range words.Splits(w.Raw) {
+		pairs = append(pairs, pair)
+		hashes = append(hashes, hash(pair[0].Text), hash(pair[1].Text))
+	}
+	if len(hashes) == 0 {
+		return nil, "", nil
+	}
+	frequencies, err := b.frequencies(ctx, hashes, nil)
+	if err != nil {
+		return nil, "", err
+	}
+	known := variants[:0]
+	for _, v := range variants {
+		if frequencies[hash(v.Text)] > 0 {
+			known = append(known, v)
+		}
+	}
+	slices.SortStableFunc(known, func(x, y words.QueryWord) int {
+		return cmp.Or(frequencies[hash(y.Text)]-frequencies[hash(x.Text)], slip(w.Raw, x.Raw)-slip(w.Raw, y.Raw))
+	})
+	for _, v := range known {
+		// A number of 32 bits may be another word's: of the 500 looked up here one in
+		// a hundred corrections would be.
+		if ok, err := b.hasWord(ctx, v.Text); err != nil {
+			return nil, "", err
+		} else if ok {
+			return []guess{{v, frequencies[hash(v.Text)]}}, v.Raw, nil
+		}
+	}
+	best, least := -1, 0
+	for i, p := range pairs {
+		if n := min(frequencies[hash(p[0].Text)], frequencies[hash(p[1].Text)]); n > least {
+			best, least = i, n
+		}
+	}
+	if best < 0 {
+		return nil, "", nil
+	}
+	for _, p := range pairs[best] {
+		guesses = append(guesses, guess{p, frequencies[hash(p.Text)]})
+	}
+	return guesses, pairs[best][0].Raw + " " + pairs[best][1].Raw, nil
+}
+
+// slip orders variants of the same frequency, many of which have the same stem,
+// so that what is shown is what was most likely meant: letters exchanged, another
+// letter, one forgotten, one too many.
+func slip(raw, variant string) int {
+	switch {
+	case len(variant) > len(raw):
+		return 2
+	case len(variant) < len(raw):
+		return 3
+	}
+	for i := range len(raw) {
+		if raw[i] != variant[i] {
+			if i+1 < len(raw) && raw[i] == variant[i+1] && raw[i+1] == variant[i] {
+				return 0
+			}
+			break
+		}
+	}
+	return 1
+}
+
+// hasWord tells whether the full-text index has a word.
+func (b *base) hasWord(ctx context.Context, word string) (bool, error) {
+	list, err := scanInts(b.read.first.QueryContext(ctx, quote(word)))
+	return len(list) > 0, err
+}
+
+// frequencies counts the documents that have each word, of some projects or of all.
+func (b *base) frequencies(ctx context.Context, hashes []uint32, projects []uint32) (map[uint32]int, error) {
+	found := make(map[uint32]int, len(hashes))
+	if len(hashes) == 0 {
+		return found, nil
+	}
+	list := jsonList(hashes)
+	statement, args := b.read.termsAll, []any{list}
+	if projects != nil {
+		statement, args = b.read.termsOf, []any{list, jsonList(projects)}
+	}
+	rows, err := statement.QueryContext(ctx, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var term uint32
+		var n int
+		if err := rows.Scan(&term, &n); err != nil {
+			return nil, err
+		}
+		found[term] = n
+	}
+	return found, rows.Err()
+}
+
+func jsonList(numbers []uint32) string {
+	b := make([]byte, 0, 11*len(numbers)+2)
+	b = append(b, '[')
+	for i, n := range numbers {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = strconv.AppendUint(b, uint64(n), 10)
+	}
+	return string(append(b, ']'))
+}
+
+// projectNumbers returns the numbers of the filter's projects that the index
+// knows; nil when it chooses none.
+func (c *catalogue) projectNumbers(f Filter) []uint32 {
+	if len(f.Projects) == 0 {
+		return nil
+	}
+	numbers := make([]uint32, 0, len(f.Projects))
+	for _, p := range f.Projects {
+		if n, ok := c.projects[p]; ok {
+			numbers = append(numbers, n)
+		}
+	}
+	return numbers
+}
+
+// quote makes a string of FTS5's syntax of a word. What ends a string in C ends
+// it in FTS5 too.
+func quote(word string) string {
+	return `"` + strings.NewReplacer(`"`, `""`, "\x00", " ").Replace(word) + `"`
+}
+
+// words lists the query's words that a document has.
+func (q *query) words(matched uint64) []string {
+	var list []string
+	for i, raw := range q.raws {
+		if i < 64 && matched>>i&1 == 1 {
+			list = append(list, raw)
+		}
+	}
+	return list
+}
+
+// pieceShares cuts the query's words into pieces and tells how much each counts:
+// the inverse frequency of its word, shared by the pieces of the word.
+func (q *query) pieceShares(table *embed.Table) (pieces []uint16, shares []float64) {
+	sum := 0.0
+	for i, t := range q.terms {
+		if !q.plain[i] {
+			continue
+		}
+		cut := table.Pieces(q.raws[i])
+		if len(cut) == 0 {
+			continue
+		}
+		weight := math.Log(1 + float64(q.collection.Documents)/(1+float64(t.Documents)))
+		sum += weight
+		for _, p := range cut {
+			pieces = append(pieces, p)
+			shares = append(shares, weight/float64(len(cut)))
+		}
+	}
+	for i := range shares {
+		shares[i] /= sum
+	}
+	return pieces, shares
+}
+
+func sessionOf(e *entry) claudemem.SessionID { return claudemem.SessionID(e.session) }
+func createdAtOf(e *entry) claudemem.Millis  { return claudemem.Millis(e.createdAt) }

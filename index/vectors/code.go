@@ -1,0 +1,101 @@
+package vectors
+
+import "math"
+
+// codeBits is the least number of bits of a code. Vectors of fewer dimensions have
+// too few signs to tell near from far: they are turned in space at random, and each
+// turn gives as many signs as there are dimensions. With the built-in table, on
+// 102,841 fragments of commits, issues, abstracts and conversations and 826 queries,
+// the 10, 100 and 300 documents nearest by the floats were among the 1,000 nearest
+// codes as follows:
+//
+//	128 bits, plain signs   .946  .783  .602
+//	128 bits, turned        .967  .835  .668
+//	256 bits, two turns     .996  .942  .815   (of 2,000: .999 .979 .919)
+//	512 bits, four turns   1.000  .988  .919
+//
+// To take the mean from the vectors first made no difference (.001).
+const codeBits = 256
+
+// coder turns vectors into codes of their signs. Codes are in the file: another way
+// to make them needs another version of it.
+type coder struct {
+	dims  int
+	words int // uint64s of a code
+	// size is the power of two that a vector is filled up to; 0 for plain signs.
+	size int
+	// flips has, for each turn, a sign for each dimension.
+	flips [][]float32
+}
+
+func newCoder(dims int) *coder {
+	if dims >= codeBits {
+		return &coder{dims: dims, words: (dims + 63) / 64}
+	}
+	size := 64
+	for size < dims {
+		size *= 2
+	}
+	c := &coder{dims: dims, size: size, words: codeBits / 64}
+	random := uint64(0x9E3779B97F4A7C15) // any would do
+	for range codeBits / size {
+		flips := make([]float32, size)
+		for i := range flips {
+			random ^= random << 13
+			random ^= random >> 7
+			random ^= random << 17
+			flips[i] = 1
+			if random>>60&1 == 1 {
+				flips[i] = -1
+			}
+		}
+		c.flips = append(c.flips, flips)
+	}
+	return c
+}
+
+// code returns the code of v. A turn is a change of random signs and a
+// Walsh–Hadamard transform, which takes size × log2(size) additions instead of the
+// size² of any other rotation.
+func (c *coder) code(v []float32) []uint64 {
+	out := make([]uint64, c.words)
+	if c.size == 0 {
+		signs(out, v)
+		return out
+	}
+	work := make([]float32, c.size)
+	per := c.size / 64
+	for turn, flips := range c.flips {
+		for i, x := range v {
+			work[i] = x * flips[i]
+		}
+		clear(work[len(v):])
+		hadamard(work)
+		signs(out[turn*per:(turn+1)*per], work)
+	}
+	return out
+}
+
+// signs writes a bit for each number: 1 where it is negative.
+func signs(out []uint64, v []float32) {
+	for w := range out {
+		part := v[w*64 : min(len(v), w*64+64)]
+		bits := uint64(0)
+		for i, x := range part {
+			bits |= uint64(math.Float32bits(x)>>31) << i
+		}
+		out[w] = bits
+	}
+}
+
+func hadamard(v []float32) {
+	for half := 1; half < len(v); half *= 2 {
+		for i := 0; i < len(v); i += 2 * half {
+			low, high := v[i:i+half], v[i+half:i+2*half]
+			for j, a := range low {
+				b := high[j]
+				low[j], high[j] = a+b, a-b
+			}
+		}
+	}
+}

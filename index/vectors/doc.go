@@ -1,0 +1,20 @@
+// Package vectors keeps the vectors of fragments in one file and finds those
+// nearest to a query.
+//
+// A slot is a place in the file, numbered by whoever fills it (the index gives
+// the number of the fragment's row); a document is what a fragment belongs to, 0
+// for an empty slot. The file is a header, then one record of fixed size a slot:
+// a checksum, the document, a scale, a code of the vector's signs and one signed
+// byte a dimension. The document's number and the code are in memory too, 36 bytes a
+// slot with the built-in model; one sequential read at the start fetches them.
+//
+// Search compares codes by their Hamming distance, reads the vectors of the best
+// candidates from the file and orders those by their cosine; where few
+// fragments are eligible it reads them all, so that the answer is exact.
+//
+// Guarantees: what Sync has returned for is in the file after a crash. A record
+// that was torn, by a crash or a full disk, is an empty slot. A deleted vector is
+// zeros in the file and is found no more when Delete returns. One writer and any
+// number of searchers may work at the same time. The file is derived data: one of
+// another model, size or version is thrown away, and the index fills it again.
+package vectors

@@ -1,0 +1,141 @@
+package vectors
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"math"
+	"os"
+)
+
+// The file begins with
+//
+//	8 bytes    magic and version
+//	uint32     dimensions
+//	32 bytes   SHA-256 of the model's name
+//	16 bytes   zeros
+//	uint32     CRC-32C of the above
+//
+// and goes on with one record a slot, from slot 0, all little-endian:
+//
+//	uint32     CRC-32C of the rest of the record
+//	uint32     document
+//	float32    scale
+//	uint64 × words of the code
+//	int8 × dimensions; the vector is scale times these
+//
+// An empty slot is all zeros, which is also what a hole in a file reads as.
+const (
+	magic      = "CMVECT01" // a change of the format changes the digits
+	headerSize = 64
+	recordHead = 12 // what stands before the code
+	// maxDimensions is what the largest models of 2026 have. With more, a sum of
+	// products of search could pass 31 bits: 4096 × 127 × queryLevels is below 2^31.
+	maxDimensions = 4096
+	// maxSlots bounds the memory that one wrong number of a slot or a document can
+	// take. SQLite gives numbers in order, so this is 50 million observations.
+	maxSlots = 1 << 28
+)
+
+var (
+	castagnoli = crc32.MakeTable(crc32.Castagnoli)
+	// ErrMismatch means that the file holds vectors of another model or format.
+	ErrMismatch = errors.New("vectors of another model or format")
+)
+
+func header(model string, dims int) []byte {
+	h := make([]byte, headerSize)
+	copy(h, magic)
+	binary.LittleEndian.PutUint32(h[8:], uint32(dims))
+	sum := sha256.Sum256([]byte(model))
+	copy(h[12:], sum[:])
+	binary.LittleEndian.PutUint32(h[headerSize-4:], crc32.Checksum(h[:headerSize-4], castagnoli))
+	return h
+}
+
+// checkHeader returns ErrMismatch for a header that is not exactly the one that
+// would be written.
+func checkHeader(f io.ReaderAt, model string, dims int) error {
+	got := make([]byte, headerSize)
+	if n, err := f.ReadAt(got, 0); n < headerSize {
+		if err == io.EOF {
+			return ErrMismatch
+		}
+		return fmt.Errorf("read vector file: %w", err)
+	}
+	if string(got) != string(header(model, dims)) {
+		return ErrMismatch
+	}
+	return nil
+}
+
+// startFile makes f an empty file of vectors. It is emptied in place: a search
+// that has it open reads records that fail their checksum, not those of another model.
+func startFile(f *os.File, model string, dims int) error {
+	if err := f.Truncate(0); err != nil {
+		return fmt.Errorf("empty vector file: %w", err)
+	}
+	if _, err := f.WriteAt(header(model, dims), 0); err != nil {
+		return fmt.Errorf("write vector file: %w", err)
+	}
+	if err := f.Sync(); err != nil {
+		return fmt.Errorf("sync vector file: %w", err)
+	}
+	return nil
+}
+
+func (s *Set) recordSize() int { return recordHead + 8*s.coder.words + s.dims }
+
+func (s *Set) offset(slot uint32) int64 {
+	return headerSize + int64(slot)*int64(s.recordSize())
+}
+
+// encode appends a record to b. The vector has length 1 afterwards whatever it had
+// before; one of zeros (a text that says nothing to the model) has scale 0.
+func (s *Set) encode(b []byte, document uint32, vector []float32) []byte {
+	start := len(b)
+	b = append(b, make([]byte, s.recordSize())...)
+	record := b[start:]
+	binary.LittleEndian.PutUint32(record[4:], document)
+	values := record[recordHead+8*s.coder.words:]
+	scale := quantise(values, vector)
+	binary.LittleEndian.PutUint32(record[8:], math.Float32bits(scale))
+	for i, word := range s.coder.code(vector) {
+		binary.LittleEndian.PutUint64(record[recordHead+8*i:], word)
+	}
+	binary.LittleEndian.PutUint32(record, crc32.Checksum(record[4:], castagnoli))
+	return b
+}
+
+// quantise writes v as signed bytes, the largest as ±127, and returns what to
+// multiply these by for a vector of length 1.
+func quantise(values []byte, v []float32) float32 {
+	largest := 0.0
+	for _, x := range v {
+		largest = max(largest, math.Abs(float64(x)))
+	}
+	if largest == 0 {
+		return 0
+	}
+	square := 0.0
+	for i, x := range v {
+		n := math.RoundToEven(float64(x) * (127 / largest))
+		values[i] = byte(int8(n))
+		square += n * n
+	}
+	return float32(1 / math.Sqrt(square))
+}
+
+// decode checks a record; ok is false for an empty slot and for a damaged record.
+// code and values are the record's own bytes.
+func (s *Set) decode(record []byte) (document uint32, scale float32, code, values []byte, ok bool) {
+	document = binary.LittleEndian.Uint32(record[4:])
+	if document == 0 || document >= maxSlots || crc32.Checksum(record[4:], castagnoli) != binary.LittleEndian.Uint32(record) {
+		return 0, 0, nil, nil, false
+	}
+	split := recordHead + 8*s.coder.words
+	return document, math.Float32frombits(binary.LittleEndian.Uint32(record[8:])), record[recordHead:split], record[split:], true
+}

@@ -1,0 +1,463 @@
+package vectors
+
+import (
+	"cmp"
+	"math"
+	"math/bits"
+	"runtime"
+	"slices"
+	"sync"
+)
+
+// Match is a document and its fragment that comes nearest to a query.
+type Match struct {
+	Slot     uint32
+	Document uint32
+	// Cosine is between -1 and 1, of the vectors as they are kept (8 bits a dimension).
+	Cosine float32
+}
+
+const (
+	// exactFragments is up to how many eligible fragments all are read and compared.
+	exactFragments = 20_000
+	// exactReads bounds the number of reads that this may take: fragments that lie
+	// scattered in a large file cost about a microsecond each.
+	exactReads = 3_000
+	// candidateFragments is how many of the nearest codes are compared exactly at
+	// least; see codeBits for what is found with it.
+	candidateFragments = 1_000
+	// candidatesPerDocument is how many there are at least for each document asked
+	// for: of 300 documents .86 are found. A half more would find .91, but to read them
+	// takes longer than all the rest.
+	candidatesPerDocument = 4
+	// gapBytes is what is read in vain rather than with a second call.
+	gapBytes = 4 << 10
+	// readBytes is what is read at once at most.
+	readBytes = 256 << 10
+	// scanPerDocument is how many slots are looked through in the time that it takes
+	// to find those of one document and put them in order.
+	scanPerDocument = 64
+	// parallelSlots is how many slots one goroutine scans at least.
+	parallelSlots = 1 << 18
+)
+
+// place is a slot as it was in memory.
+type place struct {
+	slot, document uint32
+	distance       uint32
+}
+
+// Search returns the n documents whose best fragments are nearest to the query by
+// cosine, the best first, of those that are eligible (nil: all). A query of
+// another length, of zeros or not of numbers finds nothing.
+func (s *Set) Search(query []float32, eligible Documents, n int) []Match {
+	if len(query) != s.dims || n <= 0 {
+		return nil
+	}
+	q, ok := s.prepare(query)
+	if !ok {
+		return nil
+	}
+	wanted := max(candidateFragments, candidatesPerDocument*n)
+	places, all := s.gather(eligible, exactFragments)
+	switch {
+	case !all:
+		places = s.scan(q.code, eligible, wanted)
+	case s.reads(places) > exactReads:
+		places = s.nearest(q.code, places, wanted)
+	}
+	matches := best(s.compare(q, places), n)
+	keepPlaces(places)
+	return matches
+}
+
+// placeLists are used again: a search needs up to 240 KB for one.
+var placeLists sync.Pool
+
+func emptyPlaces() []place {
+	if list, ok := placeLists.Get().(*[]place); ok {
+		return (*list)[:0]
+	}
+	return nil
+}
+
+func keepPlaces(list []place) {
+	if cap(list) > 0 {
+		placeLists.Put(&list)
+	}
+}
+
+// Compare returns the best fragment of each of these documents that has one, the
+// best first.
+func (s *Set) Compare(query []float32, documents ...uint32) []Match {
+	if len(query) != s.dims {
+		return nil
+	}
+	q, ok := s.prepare(query)
+	if !ok {
+		return nil
+	}
+	places := emptyPlaces()
+	s.memory.RLock()
+	for _, d := range documents {
+		places = s.slotsOf(places, d)
+	}
+	s.memory.RUnlock()
+	matches := best(s.compare(q, inOrder(places)), len(documents))
+	keepPlaces(places)
+	return matches
+}
+
+// inOrder sorts places by their slots and leaves each only once.
+func inOrder(places []place) []place {
+	slices.SortFunc(places, func(a, b place) int { return cmp.Compare(a.slot, b.slot) })
+	return slices.Compact(places)
+}
+
+// prepared is a query as it is compared.
+type prepared struct {
+	code   []uint64
+	values []int32
+	scale  float32 // for length 1
+}
+
+// queryLevels is how finely a query is cut: 12 bits and a sign, much finer than the
+// vectors, and small enough for sums of 32 bits (see maxDimensions).
+const queryLevels = 4095
+
+func (s *Set) prepare(query []float32) (q prepared, ok bool) {
+	largest := 0.0
+	for _, x := range query {
+		if x-x != 0 {
+			return q, false
+		}
+		largest = max(largest, math.Abs(float64(x)))
+	}
+	if largest == 0 {
+		return q, false
+	}
+	q.values = make([]int32, len(query))
+	square := 0.0
+	for i, x := range query {
+		v := math.RoundToEven(float64(x) * (queryLevels / largest))
+		q.values[i] = int32(v)
+		square += v * v
+	}
+	q.scale = float32(1 / math.Sqrt(square))
+	q.code = s.coder.code(query)
+	return q, true
+}
+
+// gather lists the eligible slots in order; all is false when there are more than limit.
+func (s *Set) gather(eligible Documents, limit int) (places []place, all bool) {
+	s.memory.RLock()
+	defer s.memory.RUnlock()
+	if eligible == nil && s.used > limit {
+		return nil, false
+	}
+	places = emptyPlaces()
+	if eligible != nil {
+		switch n := eligible.Len(); {
+		case n == 0:
+			return nil, true
+		case n > limit: // so many have more fragments, or nearly none
+			return nil, false
+		case n*scanPerDocument < s.used:
+			for document := range eligible.All() {
+				if places = s.slotsOf(places, document); len(places) > limit {
+					keepPlaces(places)
+					return nil, false
+				}
+			}
+			return inOrder(places), true
+		}
+	}
+	for number, c := range s.chunks {
+		if c == nil {
+			continue
+		}
+		for at, document := range c.documents {
+			if document == 0 || eligible != nil && !eligible.Has(document) {
+				continue
+			}
+			if len(places) == limit {
+				keepPlaces(places)
+				return nil, false
+			}
+			places = append(places, place{slot: uint32(number*chunkSlots + at), document: document})
+		}
+	}
+	return places, true
+}
+
+// reads counts the calls that reading the places takes.
+func (s *Set) reads(places []place) int {
+	gap := uint32(s.gapSlots())
+	n := 0
+	for i, p := range places {
+		if i == 0 || p.slot-places[i-1].slot > gap {
+			n++
+		}
+	}
+	return n
+}
+
+func (s *Set) gapSlots() int { return 1 + gapBytes/s.recordSize() }
+
+// scan lists the wanted nearest of all eligible slots, by the distance of codes.
+func (s *Set) scan(code []uint64, eligible Documents, wanted int) []place {
+	s.memory.RLock()
+	defer s.memory.RUnlock()
+	workers := min(runtime.GOMAXPROCS(0), 1+len(s.chunks)*chunkSlots/parallelSlots)
+	parts := make([]*nearest, workers)
+	var wg sync.WaitGroup
+	for w := range parts {
+		parts[w] = newNearest(wanted, 64*len(code))
+		part, chunks := parts[w], s.chunks[w*len(s.chunks)/workers:(w+1)*len(s.chunks)/workers]
+		first := uint32(w * len(s.chunks) / workers * chunkSlots)
+		run := func() {
+			for i, c := range chunks {
+				if c != nil {
+					part.scan(c, first+uint32(i*chunkSlots), code, eligible)
+				}
+			}
+		}
+		if w == workers-1 {
+			run()
+		} else {
+			wg.Go(run)
+		}
+	}
+	wg.Wait()
+	for _, part := range parts[1:] {
+		for _, p := range part.places {
+			parts[0].offer(p)
+		}
+		keepPlaces(part.places)
+	}
+	return parts[0].result()
+}
+
+// nearest does so for places that are listed already.
+func (s *Set) nearest(code []uint64, places []place, wanted int) []place {
+	s.memory.RLock()
+	defer s.memory.RUnlock()
+	near := newNearest(wanted, 64*len(code))
+	for _, p := range places {
+		if s.document(p.slot) != p.document {
+			continue // changed since
+		}
+		at := int(p.slot%chunkSlots) * len(code)
+		p.distance = distance(code, s.chunks[p.slot/chunkSlots].codes[at:])
+		near.offer(p)
+	}
+	return near.result()
+}
+
+// nearest collects the places with the smallest distances. Instead of keeping
+// them in order it counts how often each distance came; the limit falls as soon as
+// enough lie below it.
+type nearest struct {
+	wanted int
+	counts []int // by distance
+	limit  uint32
+	within int // counts up to limit
+	places []place
+}
+
+func newNearest(wanted, bits int) *nearest {
+	return &nearest{wanted: wanted, counts: make([]int, bits+1), limit: uint32(bits), places: emptyPlaces()}
+}
+
+func (n *nearest) offer(p place) {
+	if p.distance > n.limit {
+		return
+	}
+	n.places = append(n.places, p)
+	n.counts[p.distance]++
+	n.within++
+	for n.within-n.counts[n.limit] >= n.wanted {
+		n.within -= n.counts[n.limit]
+		n.limit--
+	}
+	if len(n.places) > 8*n.wanted {
+		n.prune()
+	}
+}
+
+func (n *nearest) prune() {
+	n.places = slices.DeleteFunc(n.places, func(p place) bool { return p.distance > n.limit })
+}
+
+// result returns the wanted places in the order of their slots. Of those at the
+// limit, all equally far, the lowest slots are taken.
+func (n *nearest) result() []place {
+	n.prune()
+	slices.SortFunc(n.places, func(a, b place) int { return cmp.Compare(a.slot, b.slot) })
+	spare := n.wanted - (n.within - n.counts[n.limit])
+	return slices.DeleteFunc(n.places, func(p place) bool {
+		if p.distance < n.limit {
+			return false
+		}
+		spare--
+		return spare < 0
+	})
+}
+
+func (n *nearest) scan(c *chunk, first uint32, code []uint64, eligible Documents) {
+	if len(code) == 4 { // the built-in model
+		n.scan4(c, first, [4]uint64(code), eligible)
+		return
+	}
+	for at, document := range c.documents {
+		if document == 0 || eligible != nil && !eligible.Has(document) {
+			continue
+		}
+		if d := distance(code, c.codes[at*len(code):]); d <= n.limit {
+			n.offer(place{first + uint32(at), document, d})
+		}
+	}
+}
+
+func (n *nearest) scan4(c *chunk, first uint32, q [4]uint64, eligible Documents) {
+	codes := c.codes
+	for at, document := range c.documents {
+		if document == 0 || eligible != nil && !eligible.Has(document) {
+			continue
+		}
+		v := codes[at*4 : at*4+4 : at*4+4]
+		d := uint32(bits.OnesCount64(q[0]^v[0]) + bits.OnesCount64(q[1]^v[1]) +
+			bits.OnesCount64(q[2]^v[2]) + bits.OnesCount64(q[3]^v[3]))
+		if d <= n.limit {
+			n.offer(place{first + uint32(at), document, d})
+		}
+	}
+}
+
+func distance(a, b []uint64) uint32 {
+	d := 0
+	for i, x := range a {
+		d += bits.OnesCount64(x ^ b[i])
+	}
+	return uint32(d)
+}
+
+var readBuffers = sync.Pool{New: func() any { b := make([]byte, readBytes); return &b }}
+
+// compare reads the vectors of places, which are in order, and returns their
+// cosines. What is no longer the document's, or damaged, is left out.
+func (s *Set) compare(q prepared, places []place) []Match {
+	size := s.recordSize()
+	pooled := readBuffers.Get().(*[]byte)
+	defer readBuffers.Put(pooled)
+	buf := *pooled
+	most := uint32(len(buf) / size)
+	gap := uint32(s.gapSlots())
+	matches := make([]Match, 0, len(places))
+	for len(places) > 0 {
+		first, run := places[0].slot, 1
+		for run < len(places) && places[run].slot-places[run-1].slot <= gap && places[run].slot-first < most {
+			run++
+		}
+		part := buf[:int(places[run-1].slot-first+1)*size]
+		// A file that is too short, closed or unreadable gives fewer bytes.
+		read, _ := s.file.ReadAt(part, s.offset(first))
+		for _, p := range places[:run] {
+			at := int(p.slot-first) * size
+			if at+size > read {
+				break
+			}
+			document, scale, _, values, ok := s.decode(part[at : at+size])
+			if !ok || document != p.document || scale == 0 {
+				continue
+			}
+			matches = append(matches, Match{p.slot, p.document, float32(dot(q.values, values)) * q.scale * scale})
+		}
+		places = places[run:]
+	}
+	return matches
+}
+
+func dot(q []int32, v []byte) int32 {
+	var a, b, c, d int32
+	v = v[:len(q)]
+	for len(q) >= 4 {
+		a += q[0] * int32(int8(v[0]))
+		b += q[1] * int32(int8(v[1]))
+		c += q[2] * int32(int8(v[2]))
+		d += q[3] * int32(int8(v[3]))
+		q, v = q[4:], v[4:]
+	}
+	for i, x := range q {
+		a += x * int32(int8(v[i]))
+	}
+	return a + b + c + d
+}
+
+// best keeps each document's best fragment and returns the n best of these.
+// What is equally near stands in the order of slots, in which matches are.
+func best(matches []Match, n int) []Match {
+	if n == 0 {
+		return nil
+	}
+	// To order all of 20,000 would take longer than to compare them: the first few
+	// times n have n documents, unless these have very many fragments.
+	for most := 4 * n; ; most *= 4 {
+		part := matches
+		if most < len(matches) {
+			part = top(matches, most)
+		}
+		kept := onePerDocument(part, n)
+		if len(kept) == n || len(part) == len(matches) {
+			return kept
+		}
+	}
+}
+
+func onePerDocument(matches []Match, n int) []Match {
+	// Numbers are ordered much faster than matches: the cosine's bits, turned so that
+	// a larger one gives a smaller number, then the place in the list.
+	order := make([]uint64, len(matches))
+	for i, m := range matches {
+		bits := math.Float32bits(m.Cosine)
+		if bits>>31 == 0 {
+			bits = ^bits &^ (1 << 31)
+		}
+		order[i] = uint64(bits)<<32 | uint64(uint32(i))
+	}
+	slices.Sort(order)
+	seen := make(map[uint32]bool, min(n, len(matches)))
+	kept := make([]Match, 0, min(n, len(matches)))
+	for _, key := range order {
+		if len(kept) == n {
+			break
+		}
+		if m := matches[uint32(key)]; !seen[m.Document] {
+			seen[m.Document] = true
+			kept = append(kept, m)
+		}
+	}
+	return kept
+}
+
+// top returns at least n of the best matches, and no match that is worse than one
+// that it leaves out.
+func top(matches []Match, n int) []Match {
+	const steps = 1 << 12
+	step := func(m Match) int { return int(min(max(m.Cosine+1, 0), 2) * (steps / 2)) }
+	var counts [steps + 1]int
+	for _, m := range matches {
+		counts[step(m)]++
+	}
+	limit := steps
+	for sum := counts[limit]; sum < n && limit > 0; sum += counts[limit] {
+		limit--
+	}
+	part := make([]Match, 0, n+n/4)
+	for _, m := range matches {
+		if step(m) >= limit {
+			part = append(part, m)
+		}
+	}
+	return part
+}

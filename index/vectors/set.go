@@ -1,0 +1,426 @@
+package vectors
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"slices"
+	"sync"
+)
+
+// chunkSlots is how many slots share one piece of memory; a multiple of the
+// bits of a word. Pieces make a set grow without copying, and cost nothing
+// where a file has a hole.
+const chunkSlots = 1 << 14
+
+type chunk struct {
+	documents [chunkSlots]uint32 // 0: empty
+	next      [chunkSlots]uint32 // another slot of the document, plus one; 0: none
+	codes     []uint64           // of all slots, one after the other
+}
+
+// Set is an open file of vectors.
+type Set struct {
+	model    string
+	dims     int
+	coder    *coder
+	readOnly bool
+	file     *os.File
+
+	// writing is held by whoever changes the file or pending.
+	writing sync.Mutex
+	pending map[uint32]int // slot → index in records
+	records []byte         // of pending, one after the other, those replaced too
+	closed  bool
+
+	// memory guards what follows; it is held for the time of a scan, never while
+	// the file is read or written.
+	memory sync.RWMutex
+	chunks []*chunk
+	used   int
+	// heads are the beginnings of the lists that next continues, by document, in
+	// pieces like chunks.
+	heads []*[chunkSlots]uint32
+}
+
+// Open opens the file at path for vectors of a model, or starts it. A file that
+// holds those of another model, has another number of dimensions, another
+// version or a damaged header is started afresh.
+func Open(path, model string, dims int) (*Set, error) {
+	return open(path, model, dims, false)
+}
+
+// OpenReadOnly opens the file as it is now; ErrMismatch when its vectors are
+// not of this model and size, fs.ErrNotExist when there is none.
+func OpenReadOnly(path, model string, dims int) (*Set, error) {
+	return open(path, model, dims, true)
+}
+
+func open(path, model string, dims int, readOnly bool) (s *Set, err error) {
+	if dims < 1 || dims > maxDimensions {
+		return nil, fmt.Errorf("open vector file: %d dimensions", dims)
+	}
+	flags := os.O_RDWR | os.O_CREATE
+	if readOnly {
+		flags = os.O_RDONLY
+	}
+	f, err := os.OpenFile(path, flags, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("open vector file: %w", err)
+	}
+	defer func() {
+		if err != nil {
+			_ = f.Close()
+		}
+	}()
+	c := newCoder(dims)
+	s = &Set{model: model, dims: dims, coder: c, readOnly: readOnly, file: f, pending: map[uint32]int{}}
+	switch err := checkHeader(f, model, dims); {
+	case err == nil:
+		return s, s.load()
+	case errors.Is(err, ErrMismatch) && !readOnly:
+		return s, startFile(f, model, dims)
+	default:
+		return nil, err
+	}
+}
+
+// load reads the file from its first record to its last whole one.
+func (s *Set) load() error {
+	size := s.recordSize()
+	// About 1 MB at a time; a record of 128 dimensions has 172 bytes.
+	buf := make([]byte, max(1, (1<<20)/size)*size)
+	reader := io.NewSectionReader(s.file, headerSize, math.MaxInt64-headerSize)
+	for slot := uint32(0); slot < maxSlots; {
+		n, err := io.ReadFull(reader, buf)
+		for part := buf[:n-n%size]; len(part) > 0 && slot < maxSlots; part = part[size:] {
+			if document, _, code, _, ok := s.decode(part[:size]); ok {
+				s.enter(slot, document, code)
+			}
+			slot++
+		}
+		switch {
+		case err == nil:
+		case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
+			return nil
+		default:
+			return fmt.Errorf("read vector file: %w", err)
+		}
+	}
+	return nil
+}
+
+// enter makes a vector known to searches; memory is held, or nobody knows the set yet.
+func (s *Set) enter(slot, document uint32, code []byte) {
+	number, at := int(slot/chunkSlots), int(slot%chunkSlots)
+	if number >= len(s.chunks) {
+		s.chunks = append(s.chunks, make([]*chunk, number+1-len(s.chunks))...)
+	}
+	c := s.chunks[number]
+	if c == nil {
+		c = &chunk{codes: make([]uint64, chunkSlots*s.coder.words)}
+		s.chunks[number] = c
+	}
+	if c.documents[at] != 0 {
+		s.unlink(slot)
+	}
+	s.used++
+	c.documents[at] = document
+	head := s.head(document)
+	c.next[at], *head = *head, slot+1
+	for i := range s.coder.words {
+		c.codes[at*s.coder.words+i] = binary.LittleEndian.Uint64(code[8*i:])
+	}
+}
+
+// head is the beginning of a document's list.
+func (s *Set) head(document uint32) *uint32 {
+	number := int(document / chunkSlots)
+	if number >= len(s.heads) {
+		s.heads = append(s.heads, make([]*[chunkSlots]uint32, number+1-len(s.heads))...)
+	}
+	if s.heads[number] == nil {
+		s.heads[number] = new([chunkSlots]uint32)
+	}
+	return &s.heads[number][document%chunkSlots]
+}
+
+// unlink takes a slot that is in use out of its document's list and empties it.
+func (s *Set) unlink(slot uint32) {
+	c, at := s.chunks[slot/chunkSlots], slot%chunkSlots
+	link := s.head(c.documents[at])
+	for *link != slot+1 {
+		link = &s.chunks[(*link-1)/chunkSlots].next[(*link-1)%chunkSlots]
+	}
+	*link = c.next[at]
+	c.documents[at], c.next[at] = 0, 0
+	s.used--
+}
+
+// slotsOf appends the places of a document.
+func (s *Set) slotsOf(places []place, document uint32) []place {
+	number := int(document / chunkSlots)
+	if number >= len(s.heads) || s.heads[number] == nil {
+		return places
+	}
+	for link := s.heads[number][document%chunkSlots]; link != 0; {
+		slot := link - 1
+		places = append(places, place{slot: slot, document: document})
+		link = s.chunks[slot/chunkSlots].next[slot%chunkSlots]
+	}
+	return places
+}
+
+// Path is where the file is.
+func (s *Set) Path() string { return s.file.Name() }
+
+// Model names the model of the vectors.
+func (s *Set) Model() string { return s.model }
+
+// Dimensions is the length of a vector.
+func (s *Set) Dimensions() int { return s.dims }
+
+// Len counts the slots in use.
+func (s *Set) Len() int {
+	s.memory.RLock()
+	defer s.memory.RUnlock()
+	return s.used
+}
+
+// Document tells whose vector is in a slot; ok is false for an empty slot. What
+// was put since the last Sync need not show.
+func (s *Set) Document(slot uint32) (document uint32, ok bool) {
+	s.memory.RLock()
+	defer s.memory.RUnlock()
+	document = s.document(slot)
+	return document, document != 0
+}
+
+func (s *Set) document(slot uint32) uint32 {
+	if number := int(slot / chunkSlots); number < len(s.chunks) && s.chunks[number] != nil {
+		return s.chunks[number].documents[slot%chunkSlots]
+	}
+	return 0
+}
+
+// bufferedBytes is how much Put collects before it writes.
+const bufferedBytes = 4 << 20
+
+// Put puts the vector of a document's fragment into a slot, in place of what was
+// there. It is found, and in the file, after the next Sync at the latest.
+// Its length does not matter; zeros are kept but never found.
+func (s *Set) Put(slot, document uint32, vector []float32) error {
+	switch {
+	case s.readOnly:
+		return errors.New("put vector: opened for reading only")
+	case len(vector) != s.dims:
+		return fmt.Errorf("put vector: %d dimensions instead of %d", len(vector), s.dims)
+	case document == 0 || document >= maxSlots:
+		return fmt.Errorf("put vector: document %d is out of range", document)
+	case slot >= maxSlots:
+		return fmt.Errorf("put vector: slot %d is out of range", slot)
+	}
+	for _, x := range vector {
+		if x-x != 0 { // infinite or no number
+			return errors.New("put vector: not a finite number")
+		}
+	}
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	if s.closed {
+		return fmt.Errorf("put vector: %w", os.ErrClosed)
+	}
+	s.pending[slot] = len(s.records) / s.recordSize()
+	s.records = s.encode(s.records, document, vector)
+	if len(s.records) >= bufferedBytes {
+		return s.flush()
+	}
+	return nil
+}
+
+// flush writes what is pending and makes it known; writing is held. After an
+// error all of it is still pending.
+func (s *Set) flush() error {
+	if len(s.pending) == 0 {
+		s.records = s.records[:0] // all deleted before they were written
+		return nil
+	}
+	slots := make([]uint32, 0, len(s.pending))
+	for slot := range s.pending {
+		slots = append(slots, slot)
+	}
+	slices.Sort(slots)
+	size := s.recordSize()
+	record := func(slot uint32) []byte {
+		at := s.pending[slot] * size
+		return s.records[at : at+size]
+	}
+	err := s.write(slots, record)
+	if err != nil {
+		return err
+	}
+	s.memory.Lock()
+	defer s.memory.Unlock()
+	for _, slot := range slots {
+		document, _, code, _, _ := s.decode(record(slot))
+		s.enter(slot, document, code)
+	}
+	clear(s.pending)
+	s.records = s.records[:0]
+	return nil
+}
+
+// write writes the records of slots, which are in order, with one call for each
+// run of slots.
+func (s *Set) write(slots []uint32, record func(slot uint32) []byte) error {
+	var run []byte
+	for i, slot := range slots {
+		run = append(run, record(slot)...)
+		if i+1 < len(slots) && slots[i+1] == slot+1 && len(run) < 1<<20 {
+			continue
+		}
+		start := s.offset(slot) + int64(s.recordSize()) - int64(len(run))
+		if _, err := s.file.WriteAt(run, start); err != nil {
+			return fmt.Errorf("write vector file: %w", err)
+		}
+		run = run[:0]
+	}
+	return nil
+}
+
+// Delete empties slots: searches find them no more, and the file has zeros there
+// when it returns (on the disk after Sync). After an error they are found no
+// more, but the file may still hold them: call it again.
+func (s *Set) Delete(slots ...uint32) error {
+	if s.readOnly {
+		return errors.New("delete vectors: opened for reading only")
+	}
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	if s.closed {
+		return fmt.Errorf("delete vectors: %w", os.ErrClosed)
+	}
+	return s.delete(slots)
+}
+
+func (s *Set) delete(slots []uint32) error {
+	slots = slices.Clone(slots)
+	slices.Sort(slots)
+	slots = slices.Compact(slots)
+	for _, slot := range slots {
+		delete(s.pending, slot)
+	}
+	s.memory.Lock()
+	for _, slot := range slots {
+		if s.document(slot) == 0 {
+			continue
+		}
+		c, at := s.chunks[slot/chunkSlots], int(slot%chunkSlots)
+		clear(c.codes[at*s.coder.words : (at+1)*s.coder.words])
+		s.unlink(slot)
+	}
+	s.memory.Unlock()
+	// Beyond the end there is nothing to overwrite. A slot in the file that memory
+	// does not have may be damaged or left from an error: it is overwritten too.
+	info, err := s.file.Stat()
+	if err != nil {
+		return fmt.Errorf("read vector file: %w", err)
+	}
+	beyond, _ := slices.BinarySearchFunc(slots, info.Size(), func(slot uint32, size int64) int {
+		if s.offset(slot) < size {
+			return -1
+		}
+		return 1
+	})
+	empty := make([]byte, s.recordSize())
+	return s.write(slots[:beyond], func(uint32) []byte { return empty })
+}
+
+// Keep deletes the vectors for which keep is false and tells how many they were.
+// It is for the start: what a crash left behind is not in the database.
+func (s *Set) Keep(keep func(slot, document uint32) bool) (dropped int, err error) {
+	if s.readOnly {
+		return 0, errors.New("delete vectors: opened for reading only")
+	}
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	if s.closed {
+		return 0, fmt.Errorf("delete vectors: %w", os.ErrClosed)
+	}
+	var drop []uint32
+	for number, c := range s.chunks { // writing is held: nobody changes them
+		if c == nil {
+			continue
+		}
+		for at, document := range c.documents {
+			slot := uint32(number*chunkSlots + at)
+			if document != 0 && !keep(slot, document) {
+				drop = append(drop, slot)
+			}
+		}
+	}
+	if len(drop) == 0 {
+		return 0, nil
+	}
+	return len(drop), s.delete(drop)
+}
+
+// Reset deletes all vectors.
+func (s *Set) Reset() error {
+	if s.readOnly {
+		return errors.New("delete vectors: opened for reading only")
+	}
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	if s.closed {
+		return fmt.Errorf("delete vectors: %w", os.ErrClosed)
+	}
+	clear(s.pending)
+	s.records = s.records[:0]
+	s.memory.Lock()
+	s.chunks, s.heads, s.used = nil, nil, 0
+	s.memory.Unlock()
+	return startFile(s.file, s.model, s.dims)
+}
+
+// Sync writes what Put collected and waits until the file is on the disk.
+func (s *Set) Sync() error {
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	if s.closed {
+		return fmt.Errorf("sync vector file: %w", os.ErrClosed)
+	}
+	return s.sync()
+}
+
+func (s *Set) sync() error {
+	if s.readOnly {
+		return nil
+	}
+	if err := s.flush(); err != nil {
+		return err
+	}
+	if err := s.file.Sync(); err != nil {
+		return fmt.Errorf("sync vector file: %w", err)
+	}
+	return nil
+}
+
+// Close syncs and closes the file. A search that is under way finds less; a later
+// one finds nothing. To close twice does no harm.
+func (s *Set) Close() error {
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	if s.closed {
+		return nil
+	}
+	s.closed = true
+	err := s.sync()
+	s.memory.Lock()
+	s.chunks, s.heads, s.used = nil, nil, 0
+	s.memory.Unlock()
+	return errors.Join(err, s.file.Close())
+}

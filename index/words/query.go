@@ -1,0 +1,169 @@
+package words
+
+import (
+	"iter"
+	"strings"
+)
+
+// A QueryWord is a word of a query.
+type QueryWord struct {
+	// Text is what is looked up, as in [Word].
+	Text string
+	// Raw is the word before stemming, in lower case and without accents: what
+	// [Variants] and [Splits] start from, and what a person is shown.
+	Raw string
+	// Position counts from 0, as in [Word].
+	Position int
+	// Stop says that the word had better be left out. When all words are stop words, none is.
+	Stop bool
+	// Identifier says that the word is an identifier or a part of one.
+	Identifier bool
+	// Part says that the word follows from others: part of an identifier, or joined.
+	Part bool
+	// Joined says that the query has it as two words (user service for
+	// userservice). It counts if documents have it; otherwise it is no word of the query.
+	Joined bool
+}
+
+// Query returns the words of a query in order. Leaving out those that are Joined,
+// they are the words that [Text] finds in s.
+func Query(s string) []QueryWord {
+	a := newAnalyser(len(s), true)
+	a.read(s)
+	out := make([]QueryWord, 0, 2*len(a.found))
+	stopsOnly := true
+	text, raws := string(a.arena), string(a.raws)
+	for i, f := range a.found {
+		w := QueryWord{
+			Text: text[f.from:f.to], Raw: raws[f.rawFrom:f.rawTo],
+			Position: f.position, Identifier: f.identifier, Part: f.part,
+		}
+		w.Stop = IsStop(w.Raw)
+		if !w.Part && !w.Stop {
+			stopsOnly = false
+		}
+		if i > 0 {
+			if joined, ok := join(out[len(out)-1], w); ok {
+				out = append(out, joined)
+			}
+		}
+		out = append(out, w)
+	}
+	if stopsOnly {
+		for i := range out {
+			out[i].Stop = false
+		}
+	}
+	return out
+}
+
+// particles are the stop words that end a joined word: log in, time out, set up.
+var particles = map[string]bool{"in": true, "out": true, "up": true, "on": true, "over": true}
+
+// join makes one word of two plain neighbours.
+func join(a, b QueryWord) (QueryWord, bool) {
+	if a.Joined || a.Identifier || b.Identifier || b.Position != a.Position+1 || a.Stop || b.Stop && !particles[b.Raw] {
+		return QueryWord{}, false
+	}
+	if !spaced(a.Raw) || !spaced(b.Raw) || len(a.Raw)+len(b.Raw) > maxWord {
+		return QueryWord{}, false
+	}
+	raw := a.Raw + b.Raw
+	return QueryWord{Text: stemmed(raw), Raw: raw, Position: a.Position, Part: true, Joined: true}, true
+}
+
+// spaced reports whether a word is of letters and digits that can be joined.
+func spaced(raw string) bool {
+	for _, r := range raw {
+		return !paired(r)
+	}
+	return false
+}
+
+func stemmed(raw string) string {
+	b := []byte(raw)
+	return string(b[:stem(b)])
+}
+
+const (
+	// minSplit is the shortest part that a word is split into: with two letters
+	// nearly every word falls into known ones.
+	minSplit = 3
+	// maxVariant is the longest word that is taken for mistyped; longer ones are
+	// keys and hashes, and the number of variants grows with the length.
+	maxVariant = 32
+)
+
+// Variants yields the words that are one typing error away from raw, each with
+// its stem: a character left out, two exchanged, one too many, one for another.
+// Letters are a to z; digits are tried only in words that have some. A word of
+// ten letters has about 530.
+func Variants(raw string) iter.Seq2[string, string] {
+	return func(yield func(text, stem string) bool) {
+		if len(raw) > maxVariant || !ascii(raw) {
+			return
+		}
+		letters := "abcdefghijklmnopqrstuvwxyz"
+		if strings.ContainsAny(raw, "0123456789") {
+			letters += "0123456789"
+		}
+		var buf [maxVariant + 1]byte
+		try := func(parts ...string) bool {
+			b := buf[:0]
+			for _, p := range parts {
+				b = append(b, p...)
+			}
+			text := string(b)
+			return yield(text, string(b[:stem(b)]))
+		}
+		n := len(raw)
+		for i := range n {
+			// Of equal letters in a row one stands for all.
+			if (i == 0 || raw[i] != raw[i-1]) && n > 1 && !try(raw[:i], raw[i+1:]) {
+				return
+			}
+			if i+1 < n && raw[i] != raw[i+1] && !try(raw[:i], raw[i+1:i+2], raw[i:i+1], raw[i+2:]) {
+				return
+			}
+		}
+		for i := range n + 1 {
+			for l := range len(letters) {
+				c := letters[l : l+1]
+				if i < n && raw[i] == c[0] {
+					continue // inserting it after this one is the same, and replacing nothing
+				}
+				if !try(raw[:i], c, raw[i:]) || i < n && !try(raw[:i], c, raw[i+1:]) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Splits yields the pairs of words, each with its stem, that stand together in
+// raw: userservice as user and service. For a word that no document has.
+func Splits(raw string) iter.Seq[[2]QueryWord] {
+	return func(yield func([2]QueryWord) bool) {
+		if len(raw) > maxVariant || !ascii(raw) {
+			return
+		}
+		for i := minSplit; i <= len(raw)-minSplit; i++ {
+			pair := [2]QueryWord{
+				{Text: stemmed(raw[:i]), Raw: raw[:i], Part: true},
+				{Text: stemmed(raw[i:]), Raw: raw[i:], Part: true, Position: 1},
+			}
+			if !yield(pair) {
+				return
+			}
+		}
+	}
+}
+
+func ascii(s string) bool {
+	for i := range len(s) {
+		if s[i] >= 0x80 {
+			return false
+		}
+	}
+	return true
+}

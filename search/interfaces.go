@@ -1,0 +1,35 @@
+package search
+
+import (
+	"context"
+
+	"claudemem"
+	"claudemem/index"
+)
+
+// Records reads what is remembered; the store has it.
+type Records interface {
+	// ProjectsNamed returns the root paths of the projects that a root path or a label means.
+	ProjectsNamed(ctx context.Context, name string) ([]string, error)
+	// RecordsByRefs reads records in the order asked for; those that are gone or
+	// hidden are left out. Hits have no score.
+	RecordsByRefs(ctx context.Context, refs ...claudemem.RecordRef) ([]claudemem.Hit, error)
+	// FilterRecords lists the records that pass the filter, the newest first (or the
+	// oldest), from q.Offset, at most q.Limit (0: all).
+	FilterRecords(ctx context.Context, q claudemem.Query, kinds []claudemem.RecordKind, order claudemem.Order) ([]claudemem.RecordRef, error)
+	// CountRecords counts them.
+	CountRecords(ctx context.Context, q claudemem.Query, kinds []claudemem.RecordKind) (int, error)
+	// Around lists records of all kinds before and after a moment, the oldest first;
+	// ref, when its ID is not 0, stands between them and is in neither.
+	Around(ctx context.Context, project string, at claudemem.Millis, ref claudemem.RecordRef, before, after int) (earlier, later []claudemem.TimelineItem, err error)
+	Session(ctx context.Context, id claudemem.SessionID) (claudemem.Session, error)
+}
+
+// Index ranks records; package index has it.
+type Index interface {
+	// Rank returns the records that fit the text best.
+	Rank(ctx context.Context, r index.Request) (index.Answer, error)
+	// Syntax returns the records that match a full-text expression, the best first;
+	// CodeInvalid when it is none.
+	Syntax(ctx context.Context, expression string, f index.Filter, limit int) (index.Answer, error)
+}

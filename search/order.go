@@ -1,0 +1,82 @@
+package search
+
+import (
+	"cmp"
+	"slices"
+
+	"claudemem"
+)
+
+// intersectWithRanking returns the eligible in the order of a ranking, then, while
+// there are fewer than limit, the eligible that the ranking does not know, in their
+// own order. Nothing is returned twice.
+func intersectWithRanking[T comparable](eligible, ranking []T, limit int) []T {
+	if limit <= 0 {
+		return nil
+	}
+	left := make(map[T]bool, len(eligible))
+	for _, e := range eligible {
+		left[e] = true
+	}
+	result := make([]T, 0, min(limit, len(left)))
+	for _, list := range [][]T{ranking, eligible} {
+		for _, e := range list {
+			if len(result) == limit {
+				return result
+			}
+			if left[e] {
+				delete(left, e)
+				result = append(result, e)
+			}
+		}
+	}
+	return result
+}
+
+// cutPage returns the refs from offset, at most limit.
+func cutPage(refs []claudemem.RecordRef, offset, limit int) []claudemem.RecordRef {
+	if offset >= len(refs) {
+		return nil
+	}
+	refs = refs[offset:]
+	return refs[:min(limit, len(refs))]
+}
+
+// byScore sorts the best first; ties by time, the newest first, then kind and number.
+func byScore(ranked []scored) {
+	slices.SortFunc(ranked, func(a, b scored) int {
+		return cmp.Or(cmp.Compare(b.score, a.score), newerFirst(a, b))
+	})
+}
+
+func newerFirst(a, b scored) int {
+	return cmp.Or(cmp.Compare(b.CreatedAt, a.CreatedAt), cmp.Compare(a.Kind, b.Kind), cmp.Compare(b.ID, a.ID))
+}
+
+// timelyShare is the share of the best score that a record needs to be shown in an
+// order by time. There the tail of a ranking, which has a frequent word or some
+// likeness and no more, would stand first. Measured on questions about code and on
+// issues: 95 of 100 relevant records among the first hundred have .46 or .62 of the
+// best score and more.
+const timelyShare = 0.5
+
+// timely returns the records of a ranking, the best first, that are about its text:
+// by themselves, not by the company they were recorded in.
+func timely(ranked []scored) []scored {
+	most := 0.0
+	for i := range ranked {
+		most = max(most, ranked[i].alone())
+	}
+	return slices.DeleteFunc(slices.Clone(ranked), func(m scored) bool { return m.alone() < timelyShare*most })
+}
+
+// byTime sorts by time.
+func byTime(ranked []scored, order claudemem.Order) []scored {
+	slices.SortFunc(ranked, func(a, b scored) int {
+		if order == claudemem.OrderOldest {
+			return cmp.Or(cmp.Compare(a.CreatedAt, b.CreatedAt), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.ID, b.ID))
+		}
+		return newerFirst(a, b)
+	})
+	return ranked
+}

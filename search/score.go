@@ -1,0 +1,196 @@
+package search
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"claudemem"
+	"claudemem/index"
+	"claudemem/index/rank"
+)
+
+// The weights of likeness and MaxSim are package rank's, where they were measured.
+const (
+	// recencyWeight is how much more a record of this moment counts than an old one,
+	// recencyHalfLife after how many days half of that is left. Measured on follow-up
+	// work, and that questions which are not about what is new lose nothing by it
+	// (docs/how-search-ranks.md); a larger weight would help the one still, and harm
+	// who asks for something old.
+	recencyWeight   = 0.3
+	recencyHalfLife = 60.0 // days
+
+	// typeWeight is how much more a record counts whose type the text names, as
+	// "decisions about caching" does. By judgement: it lifts such a record over others
+	// that fit about as well and leaves those in the result.
+	typeWeight = 1.25
+
+	// faintLikeness is what a record without a word of the query must have to be a hit
+	// at all: in a small memory the nearest may be far. Measured with the built-in
+	// table on dialogues, where half of all records reach 0.23 with a question: below
+	// 0.2 stood nothing relevant that was among the first ten.
+	faintLikeness = 0.2
+)
+
+// scored is a match with its score and what the score is made of.
+type scored struct {
+	index.Match
+	terms   [numTerms]float64
+	recency float64
+	typed   float64 // 1 when the text names no type, or another
+	score   float64
+	days    float64             // old
+	company claudemem.RecordRef // whose score is in companyTerm
+}
+
+// The terms of a score.
+const (
+	keywordTerm = iota
+	proximityTerm
+	likenessTerm
+	maxSimTerm
+	companyTerm
+	numTerms
+)
+
+// score puts an answer's matches in order, the best first, at most RankedPool.
+func (s *Searcher) score(p plan, matches []index.Match) []scored {
+	now := claudemem.MillisOf(s.clock())
+	// Who asks for last March wants what was new then. A range that ends in the future
+	// ends now, or with the newest record: this machine's clock may be behind theirs.
+	end := now
+	if until := p.query.Until; until != 0 {
+		for i := range matches {
+			end = max(end, matches[i].CreatedAt)
+		}
+		end = min(end, until)
+	}
+	var oldest claudemem.Millis
+	if days := s.recencyDays(); days > 0 && !p.dated() {
+		oldest = now.Add(-time.Duration(min(days, 36500)) * 24 * time.Hour)
+	}
+	ranked := make([]scored, 0, len(matches))
+	for _, m := range matches {
+		if !m.Lexical && (m.CreatedAt < oldest || finite(m.Likeness) < faintLikeness) {
+			continue
+		}
+		ranked = append(ranked, scoreMatch(m, daysBetween(m.CreatedAt, end), p.prefer))
+	}
+	byScore(ranked)
+	addCompany(ranked)
+	byScore(ranked)
+	return ranked[:min(len(ranked), RankedPool)]
+}
+
+// addCompany lets what was recorded on the same day in the same project support
+// each other: work comes in stretches, and the fix, its test and its reason are
+// seldom in one record. ranked has the best first.
+func addCompany(ranked []scored) {
+	// Among those with MaxSim, so that their scores compare.
+	best := ranked[:min(len(ranked), rank.MaxSimBest)]
+	shares := make([]float64, len(ranked))
+	for i := range ranked {
+		r := &ranked[i]
+		for j := range best {
+			b := &best[j]
+			if i != j && b.ProjectPath == r.ProjectPath && math.Abs(float64(b.CreatedAt)-float64(r.CreatedAt)) <= companyTime {
+				shares[i], r.company = rank.CompanyWeight*b.own(), b.RecordRef
+				break
+			}
+		}
+	}
+	for i, share := range shares { // only now, so that none supports itself by another
+		ranked[i].terms[companyTerm] = share
+		ranked[i].addUp()
+	}
+}
+
+// companyTime is how far apart, in milliseconds, records support each other: a
+// stretch of work is over in a day. Measured with half an hour, four hours and a day
+// (docs/how-search-ranks.md).
+const companyTime = 24 * 60 * 60 * 1000
+
+// own is what a match is worth without its company and without factors.
+func (r *scored) own() float64 {
+	sum := 0.0
+	for _, t := range r.terms[:companyTerm] {
+		sum += t
+	}
+	return sum
+}
+
+// alone is the score without company.
+func (r *scored) alone() float64 { return r.own() * r.recency * r.typed }
+
+// addUp sets the score, as an explanation does.
+func (r *scored) addUp() {
+	r.score = 0
+	for _, t := range r.terms {
+		r.score += t
+	}
+	r.score *= r.recency
+	r.score *= r.typed
+}
+
+// daysBetween is never negative: a clock may have been set back since.
+func daysBetween(from, to claudemem.Millis) float64 {
+	return max((float64(to)-float64(from))/float64((24*time.Hour).Milliseconds()), 0)
+}
+
+func scoreMatch(m index.Match, days float64, prefer []claudemem.ObservationType) scored {
+	m.Keyword = finite(m.Keyword)
+	proximity := min(finite(m.Proximity), m.Keyword)
+	r := scored{Match: m, days: days, typed: 1}
+	r.terms = [numTerms]float64{
+		keywordTerm:   m.Keyword - proximity,
+		proximityTerm: proximity,
+		likenessTerm:  rank.LikenessWeightOf(m.Kind == claudemem.RecordPrompt) * finite(m.Likeness),
+		maxSimTerm:    rank.MaxSimWeight * finite(m.MaxSim),
+	}
+	r.recency = 1 + recencyWeight*math.Exp2(-days/recencyHalfLife)
+	if m.Kind == claudemem.RecordObservation && slices.Contains(prefer, m.Type) {
+		r.typed = typeWeight
+	}
+	r.addUp()
+	return r
+}
+
+// finite is 0 for what is negative or no number: no part of a score takes away.
+func finite(v float64) float64 {
+	if !(v > 0) || math.IsInf(v, 0) {
+		return 0
+	}
+	return v
+}
+
+// explain says how the score came to be; its arithmetic is that of scoreMatch, step
+// by step, so that it adds up exactly.
+func (r *scored) explain() *claudemem.Explanation {
+	likeness := "nothing alike"
+	if r.Likeness > 0 {
+		likeness = fmt.Sprintf("cosine %.3f × %g", r.Likeness, rank.LikenessWeightOf(r.Kind == claudemem.RecordPrompt))
+	}
+	e := &claudemem.Explanation{
+		Parts: []claudemem.ScorePart{
+			{Name: "keyword", Value: r.terms[keywordTerm], Note: "share of the best of this query"},
+			{Name: "proximity", Value: r.terms[proximityTerm], Note: "words that stand together"},
+			{Name: "likeness", Value: r.terms[likenessTerm], Note: likeness},
+			{Name: "maxsim", Value: r.terms[maxSimTerm], Note: fmt.Sprintf("word by word %.3f × %g", finite(r.MaxSim), rank.MaxSimWeight)},
+		},
+		Factors: []claudemem.ScorePart{{
+			Name: "recency", Value: r.recency, Note: fmt.Sprintf("%.0f days old", r.days),
+		}},
+		Words:    r.Words,
+		Fragment: r.Fragment,
+	}
+	if share := r.terms[companyTerm]; share > 0 {
+		e.Parts = append(e.Parts, claudemem.ScorePart{
+			Name: "company", Value: share, Note: fmt.Sprintf("%s %d of the same day fits too × %g", r.company.Kind, r.company.ID, rank.CompanyWeight),
+		})
+	}
+	if r.typed != 1 {
+		e.Factors = append(e.Factors, claudemem.ScorePart{Name: "type", Value: r.typed, Note: "the text names the type " + string(r.Type)})
+	}
+	return e
+}

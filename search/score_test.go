@@ -1,0 +1,94 @@
+package search
+
+import (
+	"math"
+	"testing"
+
+	"claudemem"
+	"claudemem/index"
+
+	"pgregory.net/rapid"
+)
+
+// TestExplanationAddsUp: an explanation's own sum is the score, to the last bit.
+func TestExplanationAddsUp(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		m := index.Match{
+			RecordRef: claudemem.RecordRef{Kind: claudemem.RecordObservation, ID: 1}, Type: claudemem.TypeBugfix,
+			Keyword:   rapid.Float64().Draw(t, "keyword"),
+			Proximity: rapid.Float64().Draw(t, "proximity"),
+			Likeness:  rapid.Float64Range(-1, 1).Draw(t, "likeness"),
+			MaxSim:    rapid.Float64Range(0, 1).Draw(t, "maxsim"),
+			CreatedAt: claudemem.Millis(rapid.Int64().Draw(t, "created")),
+		}
+		var prefer []claudemem.ObservationType
+		if rapid.Bool().Draw(t, "preferred") {
+			prefer = append(prefer, claudemem.TypeBugfix)
+		}
+		days := daysBetween(m.CreatedAt, claudemem.MillisOf(noon))
+		r := scoreMatch(m, days, prefer)
+		if got := r.explain().Score(); got != r.score {
+			t.Fatalf("the explanation adds up to %v, the score is %v", got, r.score)
+		}
+		if !(r.score >= 0) {
+			t.Fatalf("the score is %v", r.score)
+		}
+		if r.recency < 1 || r.recency > 1+recencyWeight {
+			t.Fatalf("recency is %v", r.recency)
+		}
+	})
+}
+
+func TestScore(t *testing.T) {
+	r := scoreMatch(index.Match{Keyword: 0.8, Proximity: 0.1, Likeness: 0.5, MaxSim: 0.4}, 60, nil)
+	// (0.8 + 1×0.5 + 0.5×0.4) × (1 + 0.3×2^-1)
+	if want := 1.5 * 1.15; math.Abs(r.score-want) > 1e-12 {
+		t.Errorf("got %v, want %v", r.score, want)
+	}
+	for name, v := range map[string]float64{"NaN": math.NaN(), "Inf": math.Inf(1), "negative": -1} {
+		if got := finite(v); got != 0 {
+			t.Errorf("%s counts %v, want 0", name, got)
+		}
+	}
+}
+
+// What was recorded around a good hit gets a share of it; the best of the day gets
+// one of the second best.
+func TestCompany(t *testing.T) {
+	const hour = 60 * 60 * 1000
+	match := func(id int64, project string, at claudemem.Millis, likeness float64) scored {
+		return scoreMatch(index.Match{RecordRef: claudemem.RecordRef{Kind: claudemem.RecordObservation, ID: id},
+			ProjectPath: project, CreatedAt: at, Likeness: likeness}, 1e6, nil)
+	}
+	ranked := []scored{
+		match(1, "/p", 100*hour, 0.8), match(2, "/other", 101*hour, 0.7), match(3, "/p", 104*hour, 0.6),
+		match(4, "/p", 124*hour, 0.5), match(5, "/p", 200*hour, 0.4),
+	}
+	addCompany(ranked)
+	want := []float64{0.8 + 0.06, 0.7, 0.6 + 0.08, 0.5 + 0.08, 0.4}
+	for i, r := range ranked {
+		if math.Abs(r.score-want[i]) > 1e-9 {
+			t.Errorf("record %d: got %v, want %v", r.ID, r.score, want[i])
+		}
+		if got := r.explain().Score(); got != r.score {
+			t.Errorf("record %d: the explanation adds up to %v, the score is %v", r.ID, got, r.score)
+		}
+	}
+	addCompany(nil)
+}
+
+func TestDaysBetween(t *testing.T) {
+	tests := []struct {
+		from, to claudemem.Millis
+		want     float64
+	}{
+		{0, 86_400_000, 1},
+		{86_400_000, 0, 0}, // the clock was set back
+		{math.MinInt64, math.MaxInt64, 2 * 9223372036854775807.0 / 86_400_000},
+	}
+	for _, tt := range tests {
+		if got := daysBetween(tt.from, tt.to); got != tt.want {
+			t.Errorf("from %d to %d: got %v, want %v", tt.from, tt.to, got, tt.want)
+		}
+	}
+}

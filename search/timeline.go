@@ -1,0 +1,169 @@
+package search
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"claudemem"
+)
+
+// Bounds of a timeline.
+const (
+	// DefaultDepth is how many items stand on a side when the request does not say:
+	// a negative number; 0 is none.
+	DefaultDepth = 10
+	// MaxDepth is how many stand there at most.
+	MaxDepth = 100
+)
+
+// KindAnchor is the kind of an item at which no record stands: a moment or the
+// start of a session.
+const KindAnchor claudemem.RecordKind = "anchor"
+
+const anchorHint = "an anchor is the number of an observation (123 or #123), a session (S12), a date or time (2026-01-02, 2026-01-02T15:04:05Z) or a text to search for"
+
+// Timeline returns what happened around an anchor. An anchor of no known form is
+// searched for, as Text is. It returns CodeNotFound when there is no such record and
+// CodeInvalid when there is no anchor at all.
+func (s *Searcher) Timeline(ctx context.Context, r claudemem.TimelineRequest) (claudemem.Timeline, error) {
+	item, name, err := s.anchor(ctx, r)
+	if err != nil {
+		return claudemem.Timeline{}, fmt.Errorf("read timeline: %w", err)
+	}
+	ref := item.RecordRef
+	if ref.Kind == KindAnchor {
+		ref = claudemem.RecordRef{}
+	}
+	earlier, later, err := s.records.Around(ctx, r.Project, item.CreatedAt, ref, depth(r.Before), depth(r.After))
+	if err != nil {
+		return claudemem.Timeline{}, fmt.Errorf("read timeline: %w", err)
+	}
+	t := claudemem.Timeline{Anchor: name, AnchorTime: item.CreatedAt}
+	t.Items = make([]claudemem.TimelineItem, 0, len(earlier)+1+len(later))
+	t.Items = append(t.Items, earlier...)
+	t.Items = append(t.Items, item)
+	t.Items = append(t.Items, later...)
+	return t, nil
+}
+
+func depth(n int) int {
+	if n < 0 {
+		return DefaultDepth
+	}
+	return min(n, MaxDepth)
+}
+
+var (
+	observationAnchor = regexp.MustCompile(`^#?([0-9]{1,11})$`)
+	sessionAnchor     = regexp.MustCompile(`^[sS]([0-9]{1,18})$`)
+	epochAnchor       = regexp.MustCompile(`^[0-9]{12,14}$`)
+)
+
+// anchor finds what an anchor names.
+func (s *Searcher) anchor(ctx context.Context, r claudemem.TimelineRequest) (item claudemem.TimelineItem, name string, err error) {
+	text, _ := cleanText(r.Anchor)
+	if text == "" {
+		if text, _ = cleanText(r.Text); text == "" {
+			return item, "", claudemem.Errorf(claudemem.CodeInvalid, "a timeline needs an anchor").WithHint(anchorHint)
+		}
+		return s.textAnchor(ctx, text, r.Project)
+	}
+	if m := observationAnchor.FindStringSubmatch(text); m != nil {
+		id, _ := strconv.ParseInt(m[1], 10, 64) // eleven digits always fit
+		return s.observationAnchor(ctx, id)
+	}
+	if m := sessionAnchor.FindStringSubmatch(text); m != nil {
+		id, _ := strconv.ParseInt(m[1], 10, 64) // eighteen digits always fit
+		return s.sessionAnchor(ctx, claudemem.SessionID(id))
+	}
+	if at, ok := s.momentAnchor(text); ok {
+		item := claudemem.TimelineItem{RecordRef: claudemem.RecordRef{Kind: KindAnchor}, CreatedAt: at, IsAnchor: true}
+		return item, at.Time().Format("2006-01-02T15:04:05.999Z07:00"), nil
+	}
+	return s.textAnchor(ctx, text, r.Project)
+}
+
+func (s *Searcher) observationAnchor(ctx context.Context, id int64) (item claudemem.TimelineItem, name string, err error) {
+	hits, err := s.records.RecordsByRefs(ctx, claudemem.RecordRef{Kind: claudemem.RecordObservation, ID: id})
+	if err != nil {
+		return item, "", err
+	}
+	if len(hits) == 0 {
+		return item, "", claudemem.Errorf(claudemem.CodeNotFound, "there is no observation #%d", id).WithHint(anchorHint)
+	}
+	item, name = itemOf(hits[0])
+	return item, name, nil
+}
+
+func (s *Searcher) sessionAnchor(ctx context.Context, id claudemem.SessionID) (item claudemem.TimelineItem, name string, err error) {
+	session, err := s.records.Session(ctx, id)
+	if claudemem.CodeOf(err) == claudemem.CodeNotFound {
+		return item, "", claudemem.Errorf(claudemem.CodeNotFound, "there is no session S%d", id).WithHint(anchorHint)
+	}
+	if err != nil {
+		return item, "", err
+	}
+	return claudemem.TimelineItem{
+		RecordRef: claudemem.RecordRef{Kind: KindAnchor, ID: int64(session.ID)}, Session: session.ID,
+		ProjectPath: session.ProjectPath, CreatedAt: session.StartedAt, IsAnchor: true,
+	}, fmt.Sprintf("S%d", id), nil
+}
+
+// momentAnchor reads a date, at its beginning in the user's zone, a time, or
+// milliseconds since 1970.
+func (s *Searcher) momentAnchor(text string) (claudemem.Millis, bool) {
+	if epochAnchor.MatchString(text) {
+		ms, _ := strconv.ParseInt(text, 10, 64) // fourteen digits always fit
+		return claudemem.Millis(ms), true
+	}
+	if t, err := time.ParseInLocation(time.DateOnly, text, s.location); err == nil && t.Year() >= 1 {
+		return claudemem.MillisOf(t), true
+	}
+	// Cleaning made the space between date and time one.
+	if t, ok := parseMoment(strings.Replace(text, " ", "T", 1), s.location); ok {
+		return claudemem.MillisOf(t), true
+	}
+	return 0, false
+}
+
+// textAnchor takes the best hit of a text; ties go to the newest.
+func (s *Searcher) textAnchor(ctx context.Context, text, project string) (item claudemem.TimelineItem, name string, err error) {
+	f, err := s.find(ctx, claudemem.SearchRequest{Text: text, Query: claudemem.Query{Project: project, Limit: 1}})
+	if err != nil {
+		return item, "", err
+	}
+	// What only the filter found is no hit of a text that is searched for.
+	if f.understood.Text == "" || len(f.refs) > 0 && f.scores[f.refs[0]] != nil {
+		hits, err := s.read(ctx, f, false)
+		if err != nil {
+			return item, "", err
+		}
+		if len(hits) > 0 {
+			item, name = itemOf(hits[0])
+			return item, name, nil
+		}
+	}
+	return item, "", claudemem.Errorf(claudemem.CodeNotFound, "nothing is found for %.80q", text).WithHint(anchorHint)
+}
+
+// itemOf makes a hit the anchor and names it.
+func itemOf(h claudemem.Hit) (claudemem.TimelineItem, string) {
+	item := claudemem.TimelineItem{
+		RecordRef: h.RecordRef, ProjectPath: h.ProjectPath, CreatedAt: h.CreatedAt, IsAnchor: true,
+		Observation: h.Observation, Summary: h.Summary, Prompt: h.Prompt,
+	}
+	name := fmt.Sprintf("%s %d", h.Kind, h.ID)
+	switch {
+	case h.Observation != nil:
+		item.Session, name = h.Observation.Session, fmt.Sprintf("#%d", h.ID)
+	case h.Summary != nil:
+		item.Session = h.Summary.Session
+	case h.Prompt != nil:
+		item.Session = h.Prompt.Session
+	}
+	return item, name
+}

@@ -1,0 +1,35 @@
+package store
+
+import "sync"
+
+// rememberedCounts bounds how many filters' counts are kept: those that somebody
+// leafs through.
+const rememberedCounts = 256
+
+// countMemory keeps counts for as long as nothing changes.
+type countMemory struct {
+	mu    sync.Mutex
+	seq   int64 // of the change feed
+	known map[string]int
+}
+
+func (c *countMemory) get(seq int64, key string) (int, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if seq != c.seq {
+		return 0, false
+	}
+	n, ok := c.known[key]
+	return n, ok
+}
+
+func (c *countMemory) put(seq int64, key string, n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.known == nil || seq > c.seq || len(c.known) >= rememberedCounts {
+		c.seq, c.known = max(seq, c.seq), map[string]int{}
+	}
+	if seq == c.seq { // an older moment's is of no use to anybody
+		c.known[key] = n
+	}
+}

@@ -1,0 +1,212 @@
+package store
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"claudemem"
+)
+
+// neighbourBytes bounds what a prompt's document takes of each of the two prompts
+// before it and of the one after: enough for what the talk is about, and a pasted log
+// doesn't drown the prompt itself.
+const neighbourBytes = 2048
+
+// Documents implements index.Feed: the records as they are searched, in the
+// order asked for; those that are gone or hidden are left out.
+func (s *Store) Documents(ctx context.Context, refs ...claudemem.RecordRef) ([]claudemem.Document, error) {
+	const what = "read documents"
+	if len(refs) == 0 {
+		return nil, nil
+	}
+	found := make(map[claudemem.RecordRef]claudemem.Document, len(refs))
+	err := s.snapshot(ctx, func(q querier) error {
+		for kind, ids := range byKind(refs) {
+			documents, err := readDocuments(ctx, q, kind, "r.id IN (SELECT value FROM json_each(?))", numbers(ids))
+			if err != nil {
+				return err
+			}
+			for _, d := range documents {
+				found[d.RecordRef] = d
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fault(what, err)
+	}
+	documents := make([]claudemem.Document, 0, len(found))
+	for _, ref := range refs {
+		if d, ok := found[ref]; ok {
+			documents = append(documents, d)
+		}
+	}
+	return documents, nil
+}
+
+// DocumentsAfter implements index.Feed: up to limit records of a kind with
+// numbers above after, in order.
+func (s *Store) DocumentsAfter(ctx context.Context, kind claudemem.RecordKind, after int64, limit int) ([]claudemem.Document, error) {
+	var documents []claudemem.Document
+	err := s.snapshot(ctx, func(q querier) error {
+		var err error
+		documents, err = readDocuments(ctx, q, kind, "r.id > ? ORDER BY r.id LIMIT ?", after, limit)
+		return err
+	})
+	return documents, fault("read documents", err)
+}
+
+// DocumentTotal implements index.Feed: how many documents there are of all kinds.
+func (s *Store) DocumentTotal(ctx context.Context) (int, error) {
+	var n int
+	err := s.reader.QueryRowContext(ctx, `SELECT (SELECT count(*) FROM observations WHERE pinned IN (0, 1) AND deleted_at IS NULL)
+		+ (SELECT count(*) FROM session_summaries) + (SELECT count(*) FROM prompts)`).Scan(&n)
+	return n, fault("count documents", err)
+}
+
+// byKind sorts the numbers of records by their kind.
+func byKind(refs []claudemem.RecordRef) map[claudemem.RecordKind][]int64 {
+	ids := map[claudemem.RecordKind][]int64{}
+	for _, ref := range refs {
+		ids[ref.Kind] = append(ids[ref.Kind], ref.ID)
+	}
+	return ids
+}
+
+// readDocuments reads the documents of a kind. The condition, which may have an
+// order and a limit, is over the record's row r.
+func readDocuments(ctx context.Context, q querier, kind claudemem.RecordKind, condition string, args ...any) ([]claudemem.Document, error) {
+	switch kind {
+	case claudemem.RecordObservation:
+		return observationDocuments(ctx, q, condition, args...)
+	case claudemem.RecordSummary:
+		return summaryDocuments(ctx, q, condition, args...)
+	case claudemem.RecordPrompt:
+		return promptDocuments(ctx, q, condition, args...)
+	}
+	return nil, unknownKind(kind)
+}
+
+func unknownKind(kind claudemem.RecordKind) error {
+	return claudemem.Errorf(claudemem.CodeInvalid, "there is no kind of record %.40q", kind).
+		WithHint("the kinds are observation, summary and prompt")
+}
+
+func observationDocuments(ctx context.Context, q querier, condition string, args ...any) ([]claudemem.Document, error) {
+	rows, err := q.QueryContext(ctx, `SELECT r.id, r.project, r.session_id, r.type, r.title, r.subtitle, r.narrative, r.facts, r.concepts, r.created_at
+		FROM observations r NOT INDEXED WHERE r.deleted_at IS NULL AND `+condition, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	var documents []claudemem.Document
+	var ids []int64
+	for rows.Next() {
+		d := claudemem.Document{RecordRef: claudemem.RecordRef{Kind: claudemem.RecordObservation}}
+		var subtitle, narrative, facts, concepts string
+		if err := rows.Scan(&d.ID, &d.ProjectPath, &d.Session, &d.Type, &d.Title, &subtitle, &narrative, &facts, &concepts, &d.CreatedAt); err != nil {
+			return nil, err
+		}
+		d.Text = paragraphs(subtitle, narrative)
+		d.Facts, d.Concepts = decodeList(facts), decodeList(concepts)
+		documents = append(documents, d)
+		ids = append(ids, d.ID)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	_ = rows.Close() // its connection serves the files
+	if len(documents) == 0 {
+		return nil, nil
+	}
+	files := make(map[int64][]string, len(ids))
+	paths, err := q.QueryContext(ctx, `SELECT observation_id, path FROM observation_files
+		WHERE observation_id IN (SELECT value FROM json_each(?)) ORDER BY observation_id, position`, numbers(ids))
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = paths.Close() }()
+	for paths.Next() {
+		var id int64
+		var path string
+		if err := paths.Scan(&id, &path); err != nil {
+			return nil, err
+		}
+		if !slices.Contains(files[id], path) { // read and modified: one path
+			files[id] = append(files[id], path)
+		}
+	}
+	for i := range documents {
+		documents[i].Files = files[documents[i].ID]
+	}
+	return documents, paths.Err()
+}
+
+func summaryDocuments(ctx context.Context, q querier, condition string, args ...any) ([]claudemem.Document, error) {
+	rows, err := q.QueryContext(ctx, `SELECT r.id, r.project, r.session_id,
+		r.request, r.investigated, r.learned, r.completed, r.next_steps, r.notes, r.files_read, r.files_edited, r.created_at
+		FROM session_summaries r WHERE `+condition, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	var documents []claudemem.Document
+	for rows.Next() {
+		d := claudemem.Document{RecordRef: claudemem.RecordRef{Kind: claudemem.RecordSummary}}
+		var investigated, learned, completed, next, notes, read, edited string
+		if err := rows.Scan(&d.ID, &d.ProjectPath, &d.Session, &d.Title,
+			&investigated, &learned, &completed, &next, &notes, &read, &edited, &d.CreatedAt); err != nil {
+			return nil, err
+		}
+		d.Text = paragraphs(investigated, learned, completed, next, notes)
+		for _, path := range append(decodeList(read), decodeList(edited)...) {
+			if !slices.Contains(d.Files, path) {
+				d.Files = append(d.Files, path)
+			}
+		}
+		documents = append(documents, d)
+	}
+	return documents, rows.Err()
+}
+
+func promptDocuments(ctx context.Context, q querier, condition string, args ...any) ([]claudemem.Document, error) {
+	rows, err := q.QueryContext(ctx, `SELECT r.id, r.project, r.session_id, r.text, r.created_at,
+		coalesce((SELECT p.id FROM prompts p WHERE p.session_id = r.session_id AND p.number < r.number ORDER BY p.number DESC LIMIT 1), 0),
+		coalesce((SELECT substr(p.text, 1, ?) FROM prompts p WHERE p.session_id = r.session_id AND p.number < r.number ORDER BY p.number DESC LIMIT 1 OFFSET 1), ''),
+		coalesce((SELECT substr(p.text, 1, ?) FROM prompts p WHERE p.session_id = r.session_id AND p.number < r.number ORDER BY p.number DESC LIMIT 1), ''),
+		coalesce((SELECT substr(p.text, 1, ?) FROM prompts p WHERE p.session_id = r.session_id AND p.number > r.number ORDER BY p.number LIMIT 1), '')
+		FROM prompts r WHERE `+condition, append([]any{neighbourBytes, neighbourBytes, neighbourBytes}, args...)...)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	var documents []claudemem.Document
+	for rows.Next() {
+		d := claudemem.Document{RecordRef: claudemem.RecordRef{Kind: claudemem.RecordPrompt}}
+		var beforeThat, previous, next string
+		if err := rows.Scan(&d.ID, &d.ProjectPath, &d.Session, &d.Text, &d.CreatedAt, &d.Previous, &beforeThat, &previous, &next); err != nil {
+			return nil, err
+		}
+		d.Neighbours = paragraphs(cut(beforeThat, neighbourBytes), cut(previous, neighbourBytes), cut(next, neighbourBytes))
+		documents = append(documents, d)
+	}
+	return documents, rows.Err()
+}
+
+// paragraphs puts the texts that say something below each other.
+func paragraphs(texts ...string) string {
+	return strings.Join(slices.DeleteFunc(texts, func(text string) bool { return text == "" }), "\n")
+}
+
+// cut shortens a text to at most the given bytes, at the end of a character.
+func cut(text string, bytes int) string {
+	if len(text) <= bytes {
+		return text
+	}
+	for bytes > 0 && !utf8.RuneStart(text[bytes]) {
+		bytes--
+	}
+	return text[:bytes]
+}

@@ -1,0 +1,408 @@
+package store
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"claudemem"
+)
+
+// A strict filter is answered from sources: parts of it that an index yields in
+// the order of time, so that a page costs what is on it and not what the filter
+// passes. A project has one source, a type of a project one, and so on; together
+// they give what passes, each record once, except that an observation with two
+// of the concepts comes from two.
+
+const (
+	// maxSources is up to how many projects, types and concepts have sources of
+	// their own. More are filtered row by row out of everything.
+	maxSources = 24
+	// rareFiles is up to how many observations of the files asked for are sorted,
+	// which costs about 2 µs each; of more, the newest are met soon enough by going
+	// through all in order. 2000 of 100,000 are one in fifty.
+	rareFiles = 2000
+)
+
+// recordFilter is a claudemem.Query as the rows have it.
+type recordFilter struct {
+	kinds        []claudemem.RecordKind
+	projects     []string // root paths; none: all
+	session      int64
+	types        []string
+	concepts     []string
+	files        []string
+	since, until int64
+}
+
+// resolve reads what a query means. Types, concepts and files pass observations
+// only, so other kinds drop out.
+func resolve(ctx context.Context, reader querier, q claudemem.Query, kinds []claudemem.RecordKind) (recordFilter, error) {
+	f := recordFilter{
+		session: int64(q.Session), concepts: distinct(q.Concepts), files: distinct(q.Files),
+		since: int64(q.Since), until: int64(q.Until),
+	}
+	for _, t := range q.Types {
+		f.types = append(f.types, string(t))
+	}
+	f.types = distinct(f.types)
+	if len(kinds) == 0 {
+		kinds = claudemem.RecordKinds()
+	}
+	narrow := len(f.types)+len(f.concepts)+len(f.files) > 0
+	for _, kind := range distinct(kinds) {
+		if !slices.Contains(claudemem.RecordKinds(), kind) {
+			return f, unknownKind(kind)
+		}
+		if !narrow || kind == claudemem.RecordObservation {
+			f.kinds = append(f.kinds, kind)
+		}
+	}
+	var err error
+	f.projects, err = projectsNamed(ctx, reader, q.Project)
+	return f, err
+}
+
+func distinct[T ~string](items []T) []T {
+	items = slices.Clone(items)
+	slices.Sort(items)
+	return slices.Compact(items)
+}
+
+// source is a query for records of a kind: FROM and WHERE, and which columns
+// have a record's number and time.
+type source struct {
+	kind     claudemem.RecordKind
+	from     string
+	id, at   string
+	where    []string
+	args     []any
+	pinned   bool // comes ahead of what is not, where the order says so
+	repeated bool // another source may have the same record
+}
+
+func (s *source) and(condition string, args ...any) {
+	s.where = append(s.where, condition)
+	s.args = append(s.args, args...)
+}
+
+// with is and on a copy.
+func (s source) with(condition string, args ...any) source {
+	s.where, s.args = slices.Clip(s.where), slices.Clip(s.args)
+	s.and(condition, args...)
+	return s
+}
+
+func (s *source) condition() string {
+	if len(s.where) == 0 {
+		return "1"
+	}
+	return strings.Join(s.where, " AND ")
+}
+
+// in is a condition that a column has one of the values.
+func in(column string, values []string) (string, any) {
+	if len(values) == 1 {
+		return column + " = ?", values[0]
+	}
+	encoded, _ := encode(values) // strings always encode
+	return column + " IN (SELECT value FROM json_each(?))", encoded
+}
+
+// between adds what the filter says of the time.
+func (f *recordFilter) between(s *source) {
+	if f.since != 0 {
+		s.and(s.at+" >= ?", f.since)
+	}
+	if f.until != 0 {
+		s.and(s.at+" <= ?", f.until)
+	}
+}
+
+// eachProject calls with the project of each source, or once with "" when a
+// source is for all: of all projects, or of too many, which it then checks.
+func (f *recordFilter) eachProject(sourcesEach int, call func(project string)) {
+	if len(f.projects) == 0 || len(f.projects)*sourcesEach > maxSources {
+		call("")
+		return
+	}
+	for _, p := range f.projects {
+		call(p)
+	}
+}
+
+// checkProject adds the projects to a source that is for all.
+func (f *recordFilter) checkProject(s *source, column string) {
+	if len(f.projects) > 0 {
+		condition, value := in(column, f.projects)
+		s.and(condition, value)
+	}
+}
+
+// timeIndexes are the indexes of prompts and summaries by session, by project
+// and of all, each in order of time.
+var timeIndexes = map[claudemem.RecordKind]struct{ table, session, project, everywhere string }{
+	claudemem.RecordPrompt:  {"prompts", "prompts_time", "prompts_newest", "prompts_newest_everywhere"},
+	claudemem.RecordSummary: {"session_summaries", "session_summaries_time", "session_summaries_project", "session_summaries_everywhere"},
+}
+
+// turnSources are the sources of prompts or summaries.
+func (f *recordFilter) turnSources(kind claudemem.RecordKind) []source {
+	index := timeIndexes[kind]
+	from := func(name string) source {
+		return source{kind: kind, from: index.table + " r INDEXED BY " + name, id: "r.id", at: "r.created_at"}
+	}
+	if f.session != 0 {
+		s := from(index.session).with("r.session_id = ?", f.session)
+		f.checkProject(&s, "r.project")
+		f.between(&s)
+		return []source{s}
+	}
+	var sources []source
+	f.eachProject(1, func(project string) {
+		s := from(index.everywhere)
+		if project != "" {
+			s = from(index.project).with("r.project = ?", project)
+		} else {
+			f.checkProject(&s, "r.project")
+		}
+		f.between(&s)
+		sources = append(sources, s)
+	})
+	return sources
+}
+
+// order is how the records of a list follow each other. Ties of the time are
+// broken by kind and number.
+type order int
+
+const (
+	newest order = iota
+	oldest
+	// pinnedNewest is newest with pinned observations ahead.
+	pinnedNewest
+)
+
+// observationSources are the sources of observations. byFile is a condition on
+// their numbers that those of the files pass; "" has each looked at.
+func (f *recordFilter) observationSources(o order, byFile string, fileArgs []any) []source {
+	rows := func(index string) source {
+		return source{kind: claudemem.RecordObservation, from: "observations r INDEXED BY " + index, id: "r.id", at: "r.created_at",
+			where: []string{"r.deleted_at IS NULL"}}
+	}
+	var sources []source
+	add := func(s source, checked ...string) {
+		f.check(&s, checked...)
+		sources = append(sources, s)
+	}
+	// byTime adds the sources that are in order whatever else is to be checked.
+	byTime := func(pinned ...bool) {
+		f.eachProject(len(pinned), func(project string) {
+			for _, p := range pinned {
+				s := rows("observations_newest_everywhere").with("r.pinned = ?", p)
+				checked := []string{}
+				if project != "" {
+					s = rows("observations_newest").with("r.project = ?", project).with("r.pinned = ?", p)
+					checked = append(checked, "project")
+				}
+				s.pinned = p && o == pinnedNewest
+				add(s, checked...)
+			}
+		})
+	}
+	if o == pinnedNewest {
+		// Few are pinned: going through them all is nothing.
+		byTime(true)
+		rows = func(inner func(string) source) func(string) source {
+			return func(index string) source { return inner(index).with("r.pinned = 0") }
+		}(rows)
+	}
+	switch {
+	case f.session != 0:
+		add(rows("observations_session").with("r.session_id = ?", f.session), "session")
+	case byFile != "":
+		s := rows("")
+		s.from = "observations r NOT INDEXED"
+		add(s.with("r.id IN ("+byFile+")", fileArgs...), "files")
+	case len(f.concepts) > 0 && len(f.concepts) <= maxSources:
+		f.conceptSources(o, add)
+	case len(f.types) > 0 && len(f.types) <= maxSources:
+		f.eachProject(len(f.types), func(project string) {
+			for _, t := range f.types {
+				if project == "" {
+					add(rows("observations_type_everywhere").with("r.type = ?", t), "type")
+				} else {
+					add(rows("observations_type").with("r.project = ?", project).with("r.type = ?", t), "project", "type")
+				}
+			}
+		})
+	case o == pinnedNewest:
+		byTime(false)
+	default:
+		byTime(true, false)
+	}
+	return sources
+}
+
+// conceptSources adds the sources of the concepts. The table of concepts alone
+// answers when nothing else of the observation is asked.
+func (f *recordFilter) conceptSources(o order, add func(source, ...string)) {
+	alone := o != pinnedNewest && f.session == 0 && len(f.types) == 0 && len(f.files) == 0
+	f.eachProject(len(f.concepts), func(project string) {
+		for _, concept := range f.concepts {
+			s := source{kind: claudemem.RecordObservation, id: "c.observation_id", at: "c.created_at", repeated: len(f.concepts) > 1}
+			checked := []string{"concepts", "project"}
+			if project == "" {
+				s.from = "observation_concepts c INDEXED BY observation_concepts_everywhere"
+				s.and("c.concept = ?", concept)
+				f.checkProject(&s, "c.project")
+			} else {
+				s.from = "observation_concepts c"
+				s.and("c.concept = ?", concept)
+				s.and("c.project = ?", project)
+			}
+			if !alone {
+				s.from += " CROSS JOIN observations r ON r.id = c.observation_id"
+			}
+			if o == pinnedNewest {
+				s.and("r.pinned = 0")
+			}
+			add(s, checked...)
+		}
+	})
+}
+
+// check adds what the filter says and a source doesn't ensure by itself.
+func (f *recordFilter) check(s *source, ensured ...string) {
+	open := func(what string, asked bool) bool { return asked && !slices.Contains(ensured, what) }
+	f.between(s)
+	if open("project", true) {
+		f.checkProject(s, "r.project")
+	}
+	if open("session", f.session != 0) {
+		s.and("r.session_id = ?", f.session)
+	}
+	if open("type", len(f.types) > 0) {
+		condition, value := in("r.type", f.types)
+		s.and(condition, value)
+	}
+	if open("concepts", len(f.concepts) > 0) {
+		condition, value := in("k.concept", f.concepts)
+		s.and(`EXISTS (SELECT 1 FROM observation_concepts k WHERE `+condition+`
+			AND k.project = r.project AND k.created_at = r.created_at AND k.observation_id = r.id)`, value)
+	}
+	if open("files", len(f.files) > 0) {
+		var matches []string
+		for _, file := range f.files {
+			condition, args := pathMatch(file)
+			matches = append(matches, `EXISTS (SELECT 1 FROM observation_files f CROSS JOIN paths p ON p.path = f.path
+				CROSS JOIN path_segments g ON g.path_id = p.id WHERE f.observation_id = r.id AND `+condition+")")
+			s.args = append(s.args, args...)
+		}
+		s.where = append(s.where, "("+strings.Join(matches, " OR ")+")")
+	}
+}
+
+// pathMatch is the condition that a path p with a segment g is what somebody
+// typed: found by the last segment, then compared as a whole. "src/auth" is in
+// src/auth/login.go and src/auth.ts, not in lib/src2/auth.ts.
+func pathMatch(typed string) (string, []any) {
+	path, last := splitPath(typed)
+	inner := strings.TrimLeft(path, "/")
+	if inner == last {
+		return "g.segment = ?", []any{last}
+	}
+	inner = escapeLike(inner)
+	return `g.segment = ? AND (p.path = ? OR '/' || p.path || '/' LIKE ? ESCAPE '\' OR '/' || p.path LIKE ? ESCAPE '\')`,
+		[]any{last, path, "%/" + inner + "/%", "%/" + inner + ".%"}
+}
+
+var likeEscapes = strings.NewReplacer(`\`, `\\`, "%", `\%`, "_", `\_`)
+
+func escapeLike(text string) string { return likeEscapes.Replace(text) }
+
+// fileQuery selects the numbers of the observations of a file.
+func fileQuery(file string) (string, []any) {
+	condition, args := pathMatch(file)
+	return `SELECT f.observation_id FROM path_segments g CROSS JOIN paths p ON p.id = g.path_id
+		CROSS JOIN observation_files f ON f.path = p.path WHERE ` + condition, args
+}
+
+// fileRows lists the observations of the files, hidden ones too, when they are
+// at most so many; nil when they are more.
+func (f *recordFilter) fileRows(ctx context.Context, q querier, most int) ([]int64, error) {
+	found := map[int64]bool{}
+	for _, file := range f.files {
+		query, args := fileQuery(file)
+		rows, err := q.QueryContext(ctx, "SELECT DISTINCT observation_id FROM ("+query+") LIMIT ?", append(args, most+1)...)
+		if err != nil {
+			return nil, err
+		}
+		defer func() { _ = rows.Close() }()
+		for rows.Next() {
+			var id int64
+			if err := rows.Scan(&id); err != nil {
+				return nil, err
+			}
+			found[id] = true
+		}
+		if err := rows.Err(); err != nil {
+			return nil, err
+		}
+		_ = rows.Close() // its connection serves the next file
+		if len(found) > most {
+			return nil, nil
+		}
+	}
+	ids := make([]int64, 0, len(found))
+	for id := range found {
+		ids = append(ids, id)
+	}
+	slices.Sort(ids)
+	return ids, nil
+}
+
+// through says how observations of files are found.
+type through int
+
+const (
+	// filesWhenRare looks up those of the files when they are few, else looks at all
+	// in order.
+	filesWhenRare through = iota
+	// filesAll looks up those of the files: all of them are wanted anyway.
+	filesAll
+	// filesNone looks at all.
+	filesNone
+)
+
+// sources are what a list is made of.
+func (f *recordFilter) sources(ctx context.Context, q querier, o order, how through) ([]source, error) {
+	var all []source
+	for _, kind := range f.kinds {
+		if kind != claudemem.RecordObservation {
+			all = append(all, f.turnSources(kind)...)
+			continue
+		}
+		byFile, args := "", []any{}
+		switch {
+		case len(f.files) == 0 || f.session != 0 || how == filesNone:
+		case how == filesAll:
+			var queries []string
+			for _, file := range f.files {
+				query, values := fileQuery(file)
+				queries, args = append(queries, query), append(args, values...)
+			}
+			byFile = strings.Join(queries, " UNION ALL ")
+		default:
+			ids, err := f.fileRows(ctx, q, rareFiles)
+			if err != nil {
+				return nil, err
+			}
+			if ids != nil {
+				byFile, args = "SELECT value FROM json_each(?)", []any{numbers(ids)}
+			}
+		}
+		all = append(all, f.observationSources(o, byFile, args)...)
+	}
+	return all, nil
+}

@@ -1,0 +1,320 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"slices"
+	"strings"
+
+	"claudemem"
+)
+
+// manualPrefix begins the host's name of a project's session that holds what was
+// written by hand outside of any other; the project's root follows.
+const manualPrefix = "manual:"
+
+// handwritten is a condition on sessions s: that it is such a session.
+const handwritten = "(s.host = 'raw' AND substr(s.host_session_id, 1, 7) = 'manual:')"
+
+// written reports whether a record was written down or brought in, and not
+// distilled from events.
+func written(origin claudemem.Origin) bool {
+	return origin == claudemem.OriginUser || origin == claudemem.OriginAgent || origin == claudemem.OriginImport
+}
+
+// AddObservation stores what a person or an agent has written down and returns it
+// as it is kept. The project is a root path or a label; a label that no project
+// has makes one, "label:" and the name, as it has no root yet. The same content
+// with the same files and type in one project is one memory: it is seen once
+// more, and there again if it was hidden. Callers that come at once share a commit.
+//
+// The codes of its errors: CodeInvalid for one that says nothing or has no
+// project, and for a label that several projects share; CodeNotFound for an
+// unknown session.
+func (s *Store) AddObservation(ctx context.Context, n claudemem.NewObservation) (claudemem.Observation, error) {
+	const what = "add observation"
+	if s.writer == nil {
+		return claudemem.Observation{}, fault(what, errReadOnly)
+	}
+	if err := s.settle(ctx, &n, map[string]string{}); err != nil {
+		return claudemem.Observation{}, fault(what, err)
+	}
+	var kept claudemem.Observation
+	err := s.writer.do(ctx, job{keepsSessions: true, shared: true, run: func(t *tx) error {
+		var err error
+		kept, err = t.addWritten(&n)
+		return err
+	}})
+	if err != nil {
+		return claudemem.Observation{}, fault(what, err)
+	}
+	return kept, nil
+}
+
+// addedTogether is how many observations of a list share a commit: about 10 ms
+// that an arrival may have to wait.
+const addedTogether = 64
+
+// AddObservations is AddObservation for many, which share commits. When one can't
+// be stored it returns those before it, which are kept, and the error.
+func (s *Store) AddObservations(ctx context.Context, all []claudemem.NewObservation) ([]claudemem.Observation, error) {
+	const what = "add observations"
+	all = slices.Clone(all)
+	roots := map[string]string{}
+	for i := range all {
+		if err := s.settle(ctx, &all[i], roots); err != nil {
+			return nil, fault(what, err)
+		}
+	}
+	kept := make([]claudemem.Observation, 0, len(all))
+	for group := range slices.Chunk(all, addedTogether) {
+		stored := make([]claudemem.Observation, len(group))
+		if err := s.writeKeeping(ctx, what, func(t *tx) error {
+			for i := range group {
+				var err error
+				if stored[i], err = t.addWritten(&group[i]); err != nil {
+					return err
+				}
+			}
+			return nil
+		}); err != nil {
+			return kept, err
+		}
+		kept = append(kept, stored...)
+	}
+	return kept, nil
+}
+
+// settle checks what is to be written and fills in what it lacks. roots keeps
+// what the names of projects stand for.
+func (s *Store) settle(ctx context.Context, n *claudemem.NewObservation, roots map[string]string) error {
+	n.Title = strings.TrimSpace(n.Title)
+	if n.Title == "" {
+		return claudemem.Errorf(claudemem.CodeInvalid, "the observation has no title").
+			WithHint("what is within <private> tags is not kept")
+	}
+	n.Type = cmp.Or(n.Type, claudemem.TypeDiscovery)
+	n.Origin = cmp.Or(n.Origin, claudemem.OriginUser)
+	if !written(n.Origin) {
+		return claudemem.Errorf(claudemem.CodeInvalid, "nobody writes down what comes from %.40q", n.Origin).
+			WithHint("the origin is user, agent or import")
+	}
+	if n.CreatedAt <= 0 {
+		n.CreatedAt = s.now()
+	}
+	n.Files = slices.Clone(n.Files)
+	for i := range n.Files {
+		f := &n.Files[i]
+		f.Role = cmp.Or(f.Role, claudemem.FileModified)
+		if f.Path == "" || f.Role != claudemem.FileRead && f.Role != claudemem.FileModified {
+			return claudemem.Errorf(claudemem.CodeInvalid, "file %.100q is %.40q", f.Path, f.Role).WithHint("a file has a path and was read or modified")
+		}
+	}
+	if n.Session != 0 {
+		return nil
+	}
+	root, known := roots[n.ProjectPath]
+	if !known {
+		var err error
+		root, err = s.oneProject(ctx, n.ProjectPath)
+		if claudemem.CodeOf(err) == claudemem.CodeNotFound {
+			root, err = "label:"+n.ProjectPath, nil
+		}
+		if err != nil {
+			return err
+		}
+		roots[n.ProjectPath] = root
+	}
+	n.ProjectPath = root
+	return nil
+}
+
+func (t *tx) addWritten(n *claudemem.NewObservation) (claudemem.Observation, error) {
+	o := claudemem.Observation{
+		Session: n.Session, ProjectPath: n.ProjectPath, Type: n.Type, Title: n.Title, Subtitle: n.Subtitle, Narrative: n.Narrative,
+		Facts: n.Facts, Concepts: n.Concepts, Files: n.Files, Origin: n.Origin, CreatedAt: n.CreatedAt,
+	}
+	var err error
+	if o.Session == 0 {
+		o.Session, err = t.manualSession(n.ProjectPath, n.CreatedAt)
+	} else {
+		err = t.row("SELECT project, prompt_count FROM sessions WHERE id = ?", []any{int64(o.Session)}, &o.ProjectPath, &o.PromptNumber)
+		if errors.Is(err, sql.ErrNoRows) {
+			return o, claudemem.Errorf(claudemem.CodeNotFound, "there is no session S%d", o.Session)
+		}
+	}
+	if err != nil {
+		return o, err
+	}
+	filesKey := filesKey(o.Files)
+	o.ContentHash = contentHash(&o, filesKey)
+	same, err := t.number(`SELECT id FROM observations WHERE session_id = ?1 AND content_hash = ?2
+		UNION ALL SELECT id FROM observations WHERE project = ?3 AND content_hash = ?2 AND origin IN ('user', 'agent', 'import') LIMIT 1`,
+		int64(o.Session), o.ContentHash, o.ProjectPath)
+	if err != nil {
+		return o, err
+	}
+	if same == 0 {
+		return o, t.insertObservation(&o, filesKey)
+	}
+	if _, err := t.exec("UPDATE observations SET times_seen = times_seen + 1, deleted_at = NULL WHERE id = ?", same); err != nil {
+		return o, err
+	}
+	return t.observation(claudemem.ObservationID(same))
+}
+
+// manualSession is the project's session for what was written by hand. It is
+// made when there is none, and ended from the start: nothing goes on in it.
+func (t *tx) manualSession(project string, at claudemem.Millis) (claudemem.SessionID, error) {
+	updated := min(at, t.now())
+	id, err := t.number(`UPDATE sessions SET started_at = min(started_at, ?1), updated_at = max(updated_at, ?1)
+		WHERE host = 'raw' AND host_session_id = ?2 RETURNING id`, int64(updated), manualPrefix+project)
+	if id != 0 || err != nil {
+		return claudemem.SessionID(id), err
+	}
+	name, err := t.ulid(updated)
+	if err != nil {
+		return 0, err
+	}
+	id, err = t.insert(`INSERT INTO sessions (ulid, host, host_session_id, project, label, status, title, started_at, updated_at, completed_at)
+		VALUES (?1, 'raw', ?2, ?3, ?4, 'completed', 'Written by hand', ?5, ?5, ?5)`,
+		string(name), manualPrefix+project, project, projectLabel(project), int64(updated))
+	return claudemem.SessionID(id), err
+}
+
+// observation reads an observation that is not hidden; CodeNotFound when there is none.
+func (t *tx) observation(id claudemem.ObservationID) (claudemem.Observation, error) {
+	found, err := observationsByIDs(context.Background(), t.w.conn, []int64{int64(id)})
+	if err != nil {
+		return claudemem.Observation{}, err
+	}
+	if len(found) == 0 {
+		return claudemem.Observation{}, noObservation(id)
+	}
+	return found[0], nil
+}
+
+func noObservation(id claudemem.ObservationID) error {
+	return claudemem.Errorf(claudemem.CodeNotFound, "there is no observation #%d", id)
+}
+
+// EditObservation changes an observation as a person wants it and returns it.
+//
+// The codes of its errors: CodeNotFound, also for a hidden one; CodeInvalid for an
+// empty title or type; CodeConflict when another one of its session says the same.
+func (s *Store) EditObservation(ctx context.Context, id claudemem.ObservationID, e claudemem.ObservationEdit) (claudemem.Observation, error) {
+	var o claudemem.Observation
+	err := s.writeKeeping(ctx, "edit observation", func(t *tx) error {
+		var err error
+		if o, err = t.observation(id); err != nil {
+			return err
+		}
+		if e.Title != nil {
+			o.Title = strings.TrimSpace(*e.Title)
+		}
+		if e.Narrative != nil {
+			o.Narrative = *e.Narrative
+		}
+		if e.Type != nil {
+			o.Type = *e.Type
+		}
+		if e.Pinned != nil {
+			o.Pinned = *e.Pinned
+		}
+		if o.Title == "" || o.Type == "" {
+			return claudemem.Errorf(claudemem.CodeInvalid, "an observation needs a title and a type").
+				WithHint("what is within <private> tags is not kept")
+		}
+		o.ContentHash = contentHash(&o, filesKey(o.Files))
+		other, err := t.number("SELECT id FROM observations WHERE session_id = ? AND content_hash = ? AND id <> ?", int64(o.Session), o.ContentHash, int64(id))
+		if err != nil {
+			return err
+		}
+		if other != 0 {
+			return claudemem.Errorf(claudemem.CodeConflict, "observation #%d says the same", other).WithHint("delete one of them")
+		}
+		_, err = t.exec(`UPDATE observations SET title = ?1, narrative = ?2, type = ?3, pinned = ?4, content_hash = ?5
+			WHERE id = ?6 AND (title, narrative, type, pinned, content_hash) IS NOT (?1, ?2, ?3, ?4, ?5)`,
+			o.Title, o.Narrative, string(o.Type), o.Pinned, o.ContentHash, int64(id))
+		return err
+	})
+	if err != nil {
+		return claudemem.Observation{}, err
+	}
+	return o, nil
+}
+
+// HideObservation takes an observation out of everything that is shown, listed
+// and searched, and returns the time from which its purge is counted.
+// CodeNotFound when there is none, or when it is hidden already.
+func (s *Store) HideObservation(ctx context.Context, id claudemem.ObservationID) (claudemem.Millis, error) {
+	var at claudemem.Millis
+	err := s.writeKeeping(ctx, "hide observation", func(t *tx) error {
+		at = t.now()
+		n, err := t.change("UPDATE observations SET deleted_at = ? WHERE id = ? AND deleted_at IS NULL", int64(at), int64(id))
+		if err == nil && n == 0 {
+			err = noObservation(id)
+		}
+		return err
+	})
+	return at, err
+}
+
+// RestoreObservation brings a hidden observation back and returns it; one that
+// isn't hidden stays as it is. CodeNotFound when there is none any more.
+func (s *Store) RestoreObservation(ctx context.Context, id claudemem.ObservationID) (claudemem.Observation, error) {
+	var o claudemem.Observation
+	err := s.writeKeeping(ctx, "restore observation", func(t *tx) error {
+		if _, err := t.exec("UPDATE observations SET deleted_at = NULL WHERE id = ? AND deleted_at IS NOT NULL", int64(id)); err != nil {
+			return err
+		}
+		var err error
+		o, err = t.observation(id)
+		return err
+	})
+	return o, err
+}
+
+// purgedTogether is how many observations a commit erases, for the sake of the
+// arrivals that wait meanwhile.
+const purgedTogether = 50
+
+// PurgeHidden erases the observations that were hidden at or before the time,
+// with their files and concepts, and the paths that no other has. It returns how
+// many they were.
+func (s *Store) PurgeHidden(ctx context.Context, hiddenBy claudemem.Millis) (int, error) {
+	purged := 0
+	for {
+		n := 0
+		if err := s.writeKeeping(ctx, "purge observations", func(t *tx) error {
+			var err error
+			n, err = t.purge(hiddenBy)
+			return err
+		}); err != nil {
+			return purged, err
+		}
+		purged += n
+		if n < purgedTogether {
+			return purged, nil
+		}
+	}
+}
+
+func (t *tx) purge(hiddenBy claudemem.Millis) (int, error) {
+	var ids, paths string
+	if err := t.row(`WITH gone AS MATERIALIZED (SELECT id FROM observations WHERE deleted_at <= ? ORDER BY deleted_at, id LIMIT ?)
+		SELECT (SELECT json_group_array(id) FROM gone),
+			(SELECT json_group_array(DISTINCT f.path) FROM gone JOIN observation_files f ON f.observation_id = gone.id)`,
+		[]any{int64(hiddenBy), purgedTogether}, &ids, &paths); err != nil {
+		return 0, err
+	}
+	n, err := t.change("DELETE FROM observations WHERE id IN (SELECT value FROM json_each(?))", ids)
+	if err != nil || n == 0 {
+		return 0, err
+	}
+	_, err = t.exec(`DELETE FROM paths WHERE path IN (SELECT value FROM json_each(?))
+		AND NOT EXISTS (SELECT 1 FROM observation_files f WHERE f.path = paths.path)`, paths)
+	return n, err
+}
