@@ -211,7 +211,7 @@ func (a *app) printFound(ctx context.Context, s *answers, params url.Values, fou
 		a.note("%s", line)
 	}
 	if n := found.unscored(); n > 0 && n < len(found.Results) {
-		a.note("The last %d do not match: the newest of what passes the filter.", n)
+		a.note("Without a match: the last %s, the newest of what passes the filter.", count(n, "result"))
 	}
 	if len(found.Results) == 0 {
 		return a.nothingFound(ctx, s, params, found.Total)
