@@ -31,7 +31,7 @@ func (r *run) context(m *moment) {
 	// First, because a worker that can't be started for want of a directory is the same fault.
 	if err := wire.SpoolOf(r.dataDir).Probe(); err != nil {
 		r.log("spool", err.Error())
-		r.reply.tell("claude-mem can't write to " + r.dataDir + ": what happens while its worker is away won't be remembered. `claude-mem doctor` tells more.")
+		r.reply.tell("claude-mem can't write to " + r.dataDir + ": what happens while its worker is away won't be remembered. Check its permissions and the free space.")
 	}
 	answer, err := r.askWorker(&request)
 	if err != nil {

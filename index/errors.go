@@ -40,7 +40,7 @@ func classify(err error) (claudemem.Code, string) {
 	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
 		return claudemem.CodeStorage, "index.db is damaged: run claude-mem reindex"
 	case sqlite3.SQLITE_IOERR:
-		return claudemem.CodeStorage, "the disk reports an error: run claude-mem doctor"
+		return claudemem.CodeStorage, "the disk reports an error: check it; claude-mem worker logs tells more"
 	case sqlite3.SQLITE_NOMEM:
 		return claudemem.CodeUnavailable, "out of memory"
 	}

@@ -188,7 +188,7 @@ func (ix *Index) current() (b *base, done func(), err error) {
 	if ix.base == nil {
 		ix.mu.RUnlock()
 		return nil, nil, claudemem.Errorf(claudemem.CodeUnavailable, "the index is not open at the moment").
-			WithHint("try again in a moment; claude-mem doctor tells more")
+			WithHint("try again in a moment; claude-mem worker logs tells more")
 	}
 	ix.base.cat.mu.RLock()
 	b = ix.base

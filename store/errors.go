@@ -42,9 +42,9 @@ func classify(err error) (claudemem.Code, string) {
 	case sqlite3.SQLITE_CANTOPEN:
 		return claudemem.CodeStorage, "memory.db can't be opened: check the data directory's permissions"
 	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
-		return claudemem.CodeStorage, "memory.db is damaged: run claude-mem doctor"
+		return claudemem.CodeStorage, "memory.db is damaged: keep a copy of it; claude-mem worker logs tells more"
 	case sqlite3.SQLITE_IOERR:
-		return claudemem.CodeStorage, "the disk reports an error: run claude-mem doctor"
+		return claudemem.CodeStorage, "the disk reports an error: check it; claude-mem worker logs tells more"
 	case sqlite3.SQLITE_NOMEM:
 		return claudemem.CodeUnavailable, "out of memory"
 	case sqlite3.SQLITE_TOOBIG:
