@@ -9,6 +9,10 @@ type ContextRequest struct {
 	Source string
 	// Budget in tokens; 0 takes the setting's.
 	Budget int
+	// Checkout is where the session works; the zero value leaves out what depends on it.
+	Checkout Checkout
+	// Explain asks for Lines.
+	Explain bool
 }
 
 // ContextBlock is the text given to the host at session start. An empty memory gives an empty Text.
@@ -20,6 +24,22 @@ type ContextBlock struct {
 	BuildMS float64     `json:"build_ms"`
 	// SystemMessage is for the user alone; the model never sees it.
 	SystemMessage string `json:"system_message,omitempty"`
+	// Lines are those of Text, in its order, when they were asked for.
+	Lines []ContextLine `json:"lines,omitempty"`
 	// Injection is what to book once the block was given.
 	Injection Injection `json:"-"`
+}
+
+// ContextLine is a line of a context block and why it is there.
+type ContextLine struct {
+	Layer  string `json:"layer"`
+	Text   string `json:"text"`
+	Tokens int    `json:"tokens"`
+	// What it shows, 0 for none.
+	Observation ObservationID `json:"observation,omitempty"`
+	Session     SessionID     `json:"session,omitempty"`
+	Learning    int64         `json:"learning,omitempty"`
+	// Why says in a few words what put it here: "pinned", "newest session", "fits
+	// the latest summary: cosine 0.61, words cache, limiter", "confidence 0.9, seen 4 times".
+	Why string `json:"why"`
 }

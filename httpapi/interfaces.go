@@ -16,6 +16,16 @@ type Recaller interface {
 	Context(ctx context.Context, request claudemem.ContextRequest) (claudemem.ContextBlock, error)
 }
 
+// Reminder gives a session a few lines at a moment that calls for them: a prompt, a
+// file that was read, a failure. It is asked about events that were just taken in.
+type Reminder interface {
+	// Recall returns an empty Text for silence. What it returns is not given again
+	// in that session unless Forget takes it back.
+	Recall(ctx context.Context, event claudemem.Event, session claudemem.SessionID) (claudemem.Recollection, error)
+	// Forget says that a recollection did not reach its session.
+	Forget(claudemem.Recollection)
+}
+
 // Records reads what is remembered.
 type Records interface {
 	Observation(ctx context.Context, id claudemem.ObservationID) (claudemem.Observation, error)

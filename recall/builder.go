@@ -37,6 +37,10 @@ type Options struct {
 	MaxObservations int
 	// Distiller shows what still waits in the queue; nil = that is not shown.
 	Distiller Distiller
+	// Finder chooses the observations that fit the latest summary; nil = the newest are shown.
+	Finder Finder
+	// WorkTree marks what changed since and what is on another branch; nil = nothing is marked.
+	WorkTree WorkTree
 	// Timeout is after how long a block is given without the layers that are not
 	// there yet; default 800 ms, so that the rest still reaches a hook that waits
 	// 1.2 s. The context's deadline may make it less.

@@ -149,3 +149,7 @@ func events(s claudemem.Session, n int, d time.Duration) claudemem.Batch {
 	}
 	return b
 }
+
+func (m *memory) Learnings(context.Context, claudemem.LearningQuery) ([]claudemem.Learning, error) {
+	return nil, nil
+}

@@ -24,6 +24,29 @@ type Source interface {
 	LastInjection(ctx context.Context, host claudemem.Host, hostSessionID string) (claudemem.Millis, error)
 	// Totals counts a project's records.
 	Totals(ctx context.Context, projectPath string) (claudemem.Totals, error)
+	// Learnings lists what is known of a project, the highest confidence first.
+	Learnings(ctx context.Context, q claudemem.LearningQuery) ([]claudemem.Learning, error)
+}
+
+// Finder finds what is remembered of a text, the best first.
+type Finder interface {
+	Related(ctx context.Context, r claudemem.RelatedRequest) ([]claudemem.Related, error)
+}
+
+// WorkTree compares records with the files and the history at hand.
+type WorkTree interface {
+	// Changed tells which paths of files no longer have the content that was
+	// recorded. A file without a recorded hash, outside root or too large to hash is
+	// never among them; one that is gone is.
+	Changed(ctx context.Context, root string, files []claudemem.FileRef) (map[string]bool, error)
+	// Unmerged tells which of observations were made on a branch whose work is not in
+	// c.HeadCommit, and on which. What git cannot tell, or not in time, is not among them.
+	Unmerged(ctx context.Context, c claudemem.Checkout, observations []claudemem.Observation) (map[claudemem.ObservationID]string, error)
+}
+
+// Given tells what sessions have been given already.
+type Given interface {
+	Shown(ctx context.Context, host claudemem.Host, hostSessionID string) (claudemem.Shown, error)
 }
 
 // Distiller makes a summary on the spot of a session whose turns still wait in the queue.

@@ -1,0 +1,62 @@
+package claudemem
+
+// Checkout is the working tree that a session works in, as it is at the moment.
+type Checkout struct {
+	// Root is the worktree's root, which records' file paths are relative to; "" when unknown.
+	Root string
+	// Branch and HeadCommit are "" outside a git repository.
+	Branch     string
+	HeadCommit string
+}
+
+// RelatedRequest asks what is remembered of a text that nobody wrote as a query:
+// a prompt, an error, a summary. Nothing of it is read as a filter or an expression.
+type RelatedRequest struct {
+	Text string
+	// ProjectPath is the project's root path; "" is every project.
+	ProjectPath string
+	// Kinds are observations when there are none.
+	Kinds []RecordKind
+	// Limit is how many are wanted at most; 0 is 20.
+	Limit int
+}
+
+// Related is a record near a text, with the evidence that it is about it. One of
+// the hit's pointers is set, as in a search.
+type Related struct {
+	Hit
+	Evidence Evidence
+}
+
+// Evidence is what speaks for a record being about a text, in measures that
+// compare between texts and memories, unlike a score, which only orders the
+// records of one answer. All are 0 where there is nothing.
+type Evidence struct {
+	// Words is how many distinct words of the text the record has, Of how many the text has.
+	Words, Of int
+	// Coverage is the share of the text's weight (the inverse document frequencies
+	// of its words) that the record's words make up, 0 to 1.
+	Coverage float64
+	// Mass is that weight itself, in nats; Rarest that of the record's rarest word of the text.
+	Mass, Rarest float64
+	// Keyword is the BM25 sum before it is made a share of the best, Proximity what
+	// of it comes from words that stand together.
+	Keyword, Proximity float64
+	// Likeness is the best cosine of a fragment, MaxSim the word by word likeness.
+	Likeness, MaxSim float64
+}
+
+// Recollection is the few lines that a session is given at a moment of its own;
+// an empty Text is silence, the usual case.
+type Recollection struct {
+	Text string
+	// Injection is what to book once the text was given.
+	Injection Injection
+}
+
+// Shown is what a session has been given since its last compaction, which made it forget.
+type Shown struct {
+	Observations []ObservationID
+	// CompactedAt is 0 when it never was compacted.
+	CompactedAt Millis
+}

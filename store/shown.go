@@ -1,0 +1,37 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+
+	"claudemem"
+)
+
+// Shown implements recall.Given.
+func (s *Store) Shown(ctx context.Context, host claudemem.Host, hostSessionID string) (claudemem.Shown, error) {
+	const what = "list what a session was shown"
+	var shown claudemem.Shown
+	rows, err := s.reader.QueryContext(ctx, `SELECT observations, hook_event = 'SessionStart' AND source = 'compact', created_at
+		FROM injections WHERE host = ? AND host_session_id = ? ORDER BY created_at, id`, string(host), hostSessionID)
+	if err != nil {
+		return shown, fault(what, err)
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var list string
+		var compacted bool
+		var at claudemem.Millis
+		if err := rows.Scan(&list, &compacted, &at); err != nil {
+			return shown, fault(what, err)
+		}
+		if compacted {
+			shown = claudemem.Shown{CompactedAt: at}
+		}
+		var ids []claudemem.ObservationID
+		if err := json.Unmarshal([]byte(list), &ids); err != nil {
+			return shown, fault(what, err)
+		}
+		shown.Observations = append(shown.Observations, ids...)
+	}
+	return shown, fault(what, rows.Err())
+}
