@@ -128,3 +128,29 @@ func TestGlyphsAreInTheBasicMultilingualPlane(t *testing.T) {
 		seen[g] = true
 	}
 }
+
+func TestMoment(t *testing.T) {
+	for name, tt := range map[string]struct {
+		event claudemem.Event
+		want  claudemem.Moment
+	}{
+		"prompt":                     {claudemem.Event{Kind: claudemem.KindPrompt, Prompt: "why"}, claudemem.MomentPrompt},
+		"prompt of a subagent":       {claudemem.Event{Kind: claudemem.KindPrompt, AgentID: "a1"}, claudemem.MomentNone},
+		"read":                       {claudemem.Event{Kind: claudemem.KindTool, ToolName: "Read"}, claudemem.MomentFile},
+		"read that failed":           {claudemem.Event{Kind: claudemem.KindTool, ToolName: "Read", ToolError: "no such file"}, claudemem.MomentFailure},
+		"read by a subagent":         {claudemem.Event{Kind: claudemem.KindTool, ToolName: "Read", AgentID: "a1"}, claudemem.MomentNone},
+		"other tool":                 {claudemem.Event{Kind: claudemem.KindTool, ToolName: "Bash"}, claudemem.MomentNone},
+		"edit":                       {claudemem.Event{Kind: claudemem.KindTool, ToolName: "Edit"}, claudemem.MomentNone},
+		"other tool that failed":     {claudemem.Event{Kind: claudemem.KindTool, ToolName: "Bash", ToolError: "exit 1"}, claudemem.MomentFailure},
+		"failure of a subagent":      {claudemem.Event{Kind: claudemem.KindTool, ToolName: "Bash", ToolError: "exit 1", AgentID: "a1"}, claudemem.MomentNone},
+		"stopped by the user":        {claudemem.Event{Kind: claudemem.KindTool, ToolName: "Bash", ToolError: "interrupted", Interrupted: true}, claudemem.MomentNone},
+		"end of a turn":              {claudemem.Event{Kind: claudemem.KindStop}, claudemem.MomentNone},
+		"session start":              {claudemem.Event{Kind: claudemem.KindSessionStart}, claudemem.MomentNone},
+		"session end":                {claudemem.Event{Kind: claudemem.KindSessionEnd}, claudemem.MomentNone},
+		"error of what is no tool's": {claudemem.Event{Kind: claudemem.KindStop, ToolError: "x"}, claudemem.MomentNone},
+	} {
+		if got := tt.event.Moment(); got != tt.want {
+			t.Errorf("%s: %q, want %q", name, got, tt.want)
+		}
+	}
+}

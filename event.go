@@ -83,6 +83,39 @@ type Event struct {
 // Failed reports whether a tool event tells of a tool that failed.
 func (e *Event) Failed() bool { return e.Kind == KindTool && e.ToolError != "" }
 
+// Moment is an occasion on which a session is reminded of what is known; it is
+// the Source of the Injection that books what was given then.
+type Moment string
+
+// The moments; an event is at most one of them.
+const (
+	MomentNone    Moment = ""
+	MomentPrompt  Moment = "prompt"
+	MomentFile    Moment = "file"    // a file was read, ahead of the edit that may follow
+	MomentFailure Moment = "failure" // something failed that may have failed before
+)
+
+// readTool is the hosts' tool that reads a file.
+const readTool = "Read"
+
+// Moment tells which occasion e is. It is none for what a subagent did, which has
+// a context of its own, nor when the user stopped the tool: that says nothing of a fault.
+func (e *Event) Moment() Moment {
+	switch {
+	case e.AgentID != "":
+		return MomentNone
+	case e.Kind == KindPrompt:
+		return MomentPrompt
+	case e.Kind != KindTool || e.Interrupted:
+		return MomentNone
+	case e.Failed():
+		return MomentFailure
+	case e.ToolName == readTool:
+		return MomentFile
+	}
+	return MomentNone
+}
+
 // Before reports whether e comes before o in the order of a session.
 func (e *Event) Before(o *Event) bool {
 	if e.OccurredAt != o.OccurredAt {
