@@ -44,6 +44,11 @@ type Evidence struct {
 	Keyword, Proximity float64
 	// Likeness is the best cosine of a fragment, MaxSim the word by word likeness.
 	Likeness, MaxSim float64
+	// Known is the share of the text's weight in words that any record of the answer
+	// has: what is left is about something that the memory has never heard of. Typical
+	// is the mean likeness of the text with records that nobody chose, Spread the
+	// standard deviation. They belong to the text and are the same for all its records.
+	Known, Typical, Spread float64
 }
 
 // Recollection is the few lines that a session is given at a moment of its own;

@@ -10,6 +10,10 @@ type Request struct {
 	Filter Filter
 	// Limit is how many are wanted at least when there are so many; more may come.
 	Limit int
+	// Prose says that nobody wrote the text as a query: none of its words is taken for
+	// mistyped, of a long text those that weigh most are looked for, and the matches'
+	// evidence has what the text has in common with records in general.
+	Prose bool
 }
 
 // Filter chooses documents by what the index knows of them; zero fields do not filter.
@@ -45,6 +49,9 @@ type Match struct {
 	Words            []string // of the query that it has
 	// Lexical says that it has a word of the query.
 	Lexical bool
+	// Evidence is what compares between texts and memories. Of a text with more than
+	// 64 terms that is not prose it counts the first 64.
+	Evidence claudemem.Evidence
 }
 
 // Answer is what a request found, the best sum of terms first.

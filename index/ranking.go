@@ -39,6 +39,8 @@ type candidate struct {
 	semantic bool // slot is set
 	keyword  float64
 	near     float64
+	sum      float64 // keyword and near before they are shares
+	sumNear  float64
 	likeness float64
 	maxSim   float64
 	total    float64
@@ -116,11 +118,15 @@ func (b *base) rank(ctx context.Context, text string, r Request, vector []float3
 	c := b.cat
 	answer := Answer{Behind: b.behind()}
 	eligible, n := c.eligible(r.Filter)
-	q, err := b.readQuery(ctx, text, r.Filter)
+	q, err := b.readQuery(ctx, text, r)
 	if err != nil {
 		return Answer{}, err
 	}
 	answer.Corrected = q.corrected
+	w := newWitness(q)
+	if r.Prose {
+		q.shorten(w)
+	}
 	if b.vectors == nil || len(vector) != b.dimensions || c.fragments == 0 {
 		vector = nil
 	}
@@ -138,7 +144,14 @@ func (b *base) rank(ctx context.Context, text string, r Request, vector []float3
 	list = slices.DeleteFunc(list, func(x candidate) bool { return x.matched == 0 && !x.semantic })
 	b.combine(list)
 	b.compareWords(table, q, list)
+	common := w.common(list)
+	if r.Prose && vector != nil {
+		common.Typical, common.Spread = b.typical(vector, eligible, n)
+	}
 	answer.Matches = b.matches(q, list)
+	for i := range list {
+		answer.Matches[i].Evidence = w.evidence(&list[i], common)
+	}
 	return answer, nil
 }
 
@@ -248,6 +261,7 @@ func (b *base) score(ctx context.Context, q *query, list []candidate) error {
 		x := &list[at[document]]
 		s := scorer.Score(&d)
 		x.keyword, x.near, x.matched, x.pieces = s.Keyword+s.Proximity, s.Proximity, s.Matched, row.pieces
+		x.sum, x.sumNear = x.keyword, x.near
 		return nil
 	})
 }

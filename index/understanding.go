@@ -33,22 +33,25 @@ type query struct {
 	texts      []string // of terms, what FTS5 looks for
 	raws       []string // of terms, what a person is shown
 	plain      []bool   // of terms: a word as typed, or a part of an identifier
+	guessed    []bool   // of terms: what a word that no record has was taken for
 	everywhere []int    // of terms, how many documents of all projects have the word
 	corrected  map[string]string
 	collection rank.Collection
 }
 
 // readQuery takes a text apart, looks up how many documents have its words and
-// corrects those that none has.
-func (b *base) readQuery(ctx context.Context, text string, f Filter) (*query, error) {
-	c := b.cat
+// corrects those that none has, but not in prose.
+func (b *base) readQuery(ctx context.Context, text string, r Request) (*query, error) {
+	c, f := b.cat, r.Filter
+	most := maxQueryWords
+	if r.Prose {
+		most = maxQueryBytes // all of them: which weigh most is known when they have been counted
+	}
 	q := &query{}
 	projects := c.projectNumbers(f)
 	q.collection = c.collection(projects)
 	list := slices.DeleteFunc(words.Query(text), func(w words.QueryWord) bool { return w.Stop })
-	if len(list) > maxQueryWords {
-		list = list[:maxQueryWords]
-	}
+	list = list[:min(len(list), most)]
 	hashes := make([]uint32, 0, len(list))
 	for _, w := range list {
 		hashes = append(hashes, hash(w.Text))
@@ -65,7 +68,7 @@ func (b *base) readQuery(ctx context.Context, text string, f Filter) (*query, er
 	}
 	position, last := -1, -1
 	seen := map[uint32]int{} // to the term's number
-	add := func(w words.QueryWord, documents, everywhere int, weight float64) {
+	add := func(w words.QueryWord, documents, everywhere int, weight float64, guessed bool) {
 		h := hash(w.Text)
 		if w.Joined {
 			weight *= rank.JoinedWeight
@@ -74,7 +77,7 @@ func (b *base) readQuery(ctx context.Context, text string, f Filter) (*query, er
 			q.terms[at].Weight += rank.RepeatWeight * weight
 			return
 		}
-		if len(q.terms) == maxQueryWords {
+		if len(q.terms) == most {
 			return
 		}
 		seen[h] = len(q.terms)
@@ -82,6 +85,7 @@ func (b *base) readQuery(ctx context.Context, text string, f Filter) (*query, er
 		q.texts = append(q.texts, w.Text)
 		q.raws = append(q.raws, w.Raw)
 		q.plain = append(q.plain, !w.Joined)
+		q.guessed = append(q.guessed, guessed)
 		q.everywhere = append(q.everywhere, everywhere)
 	}
 	// The two words of a joined one that documents have are not mistyped.
@@ -102,8 +106,8 @@ func (b *base) readQuery(ctx context.Context, text string, f Filter) (*query, er
 			position++
 			last = w.Position
 		}
-		if frequencies[h] > 0 || inJoined[w.Position] || !correctable(list, i) || corrections == maxCorrected {
-			add(w, local[h], frequencies[h], 1)
+		if frequencies[h] > 0 || r.Prose || inJoined[w.Position] || !correctable(list, i) || corrections == maxCorrected {
+			add(w, local[h], frequencies[h], 1, false)
 			continue
 		}
 		corrections++
@@ -111,7 +115,7 @@ func (b *base) readQuery(ctx context.Context, text string, f Filter) (*query, er
 		if err != nil {
 			return nil, err
 		}
-		add(w, 0, 0, 1)
+		add(w, 0, 0, 1, false)
 		for _, g := range guesses {
 			n := g.documents
 			if projects != nil {
@@ -121,7 +125,7 @@ func (b *base) readQuery(ctx context.Context, text string, f Filter) (*query, er
 				}
 				n = m[hash(g.word.Text)]
 			}
-			add(g.word, n, g.documents, guessedWeight)
+			add(g.word, n, g.documents, guessedWeight, true)
 		}
 		if shown != "" {
 			if q.corrected == nil {

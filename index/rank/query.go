@@ -113,7 +113,7 @@ func NewQuery(terms []Term, c Collection) *Query {
 	}
 	q.slots, q.mask = make([]uint16, size), size-1
 	for n, t := range terms {
-		q.terms[n] = term{hash: t.Hash, position: t.Position, idf: idf(t.Documents, c.Documents), weight: max(t.Weight, 0), alone: t.Alone}
+		q.terms[n] = term{hash: t.Hash, position: t.Position, idf: InverseFrequency(t.Documents, c.Documents), weight: max(t.Weight, 0), alone: t.Alone}
 		if t.Hash == 0 || q.find(t.Hash) >= 0 {
 			continue
 		}
@@ -146,9 +146,10 @@ func (q *Query) pair() {
 // maxTerms bounds the work that a query can ask for; longer queries are no questions.
 const maxTerms = 256
 
-// idf is the inverse document frequency in the form of Lucene, which is above 0 for
+// InverseFrequency is what a word weighs that so many of all documents have, in
+// nats: the inverse document frequency in the form of Lucene, which is above 0 for
 // the most frequent words too: in a conversation of two everybody's name is one.
-func idf(documents, all int) float64 {
+func InverseFrequency(documents, all int) float64 {
 	documents = max(documents, 0)
 	all = max(all, documents)
 	return math.Log(1 + (float64(all-documents)+0.5)/(float64(documents)+0.5))

@@ -1,0 +1,206 @@
+package index
+
+import (
+	"math"
+	"math/bits"
+	"slices"
+
+	"claudemem"
+	"claudemem/index/rank"
+	"claudemem/index/vectors"
+)
+
+const (
+	// maxProseWords is how many words of a prose text are looked for: those that weigh
+	// most. A question has a dozen; a log of 20 KB has hundreds, and each costs its
+	// share of the time that a prompt is kept waiting. No more than a match can tell
+	// apart (rank.Score.Matched).
+	maxProseWords = 48
+	// maxProseWeight is what a word of a prose text counts at most, however often it
+	// comes: a log repeats the same line, a question what it is about.
+	maxProseWeight = 2
+	// knownToFew is the least number of records that evidence takes a word to be in.
+	// The text itself is often one of them, a prompt that was taken in a moment ago,
+	// and whether the index has heard of it is chance.
+	knownToFew = 2
+	// typicalDocuments is how many documents tell the likeness that the text has with
+	// any: enough for a mean to within a tenth of the spread.
+	typicalDocuments = 128
+)
+
+// witness makes evidence of matches; a query has one.
+type witness struct {
+	// place is the number of each term's word, -1 for a term that is no word of its
+	// own; worth is what the term says when a record has it.
+	place []int
+	worth []float64
+	// of is how many distinct words the text has, mass what they weigh together.
+	of   int
+	mass float64
+	// best is what is found of each word in the record at hand; used again.
+	best []float64
+}
+
+// newWitness weighs the words of a query before any of its terms is left out.
+func newWitness(q *query) *witness {
+	w := &witness{place: make([]int, len(q.terms)), worth: make([]float64, len(q.terms))}
+	var masses []float64
+	last := -1
+	for i, t := range q.terms {
+		w.place[i] = -1
+		if t.Alone {
+			continue // its two words are there too
+		}
+		if t.Position != last {
+			last = t.Position
+			masses = append(masses, 0)
+		}
+		at := len(masses) - 1
+		w.place[i] = at
+		w.worth[i] = rank.InverseFrequency(max(t.Documents, knownToFew), q.collection.Documents)
+		if q.guessed[i] {
+			w.worth[i] *= guessedWeight
+			continue
+		}
+		masses[at] = max(masses[at], w.worth[i])
+	}
+	w.of = len(masses)
+	for _, m := range masses {
+		w.mass += m
+	}
+	w.best = make([]float64, len(masses))
+	return w
+}
+
+// keep leaves out the terms that q leaves out.
+func (w *witness) keep(terms []int) {
+	for i, at := range terms {
+		w.place[i], w.worth[i] = w.place[at], w.worth[at]
+	}
+	w.place, w.worth = w.place[:len(terms)], w.worth[:len(terms)]
+}
+
+// weigh adds up the words of a record.
+func (w *witness) weigh(matched uint64) (words int, mass, rarest float64) {
+	for m := matched; m != 0; m &= m - 1 {
+		i := bits.TrailingZeros64(m)
+		if at := w.place[i]; at >= 0 {
+			if w.best[at] == 0 {
+				words++
+			}
+			mass += max(w.worth[i]-w.best[at], 0)
+			w.best[at] = max(w.best[at], w.worth[i])
+			rarest = max(rarest, w.worth[i])
+		}
+	}
+	for m := matched; m != 0; m &= m - 1 {
+		if at := w.place[bits.TrailingZeros64(m)]; at >= 0 {
+			w.best[at] = 0
+		}
+	}
+	return words, mass, rarest
+}
+
+// share is mass as a share of the text's.
+func (w *witness) share(mass float64) float64 {
+	if w.mass == 0 {
+		return 0
+	}
+	return min(mass/w.mass, 1)
+}
+
+// evidence tells of a candidate what compares between texts; common is what all
+// candidates of the answer have in common.
+func (w *witness) evidence(x *candidate, common claudemem.Evidence) claudemem.Evidence {
+	e := common
+	e.Words, e.Mass, e.Rarest = w.weigh(x.matched)
+	e.Coverage = w.share(e.Mass)
+	e.Keyword, e.Proximity = x.sum, x.sumNear
+	e.Likeness, e.MaxSim = max(x.likeness, 0), x.maxSim
+	return e
+}
+
+// common makes the part of the evidence that belongs to the text and not to a
+// record.
+func (w *witness) common(list []candidate) claudemem.Evidence {
+	var all uint64
+	for i := range list {
+		all |= list[i].matched
+	}
+	_, mass, _ := w.weigh(all)
+	return claudemem.Evidence{Of: w.of, Known: w.share(mass)}
+}
+
+// shorten leaves those terms of a prose text that weigh most, in their order.
+func (q *query) shorten(w *witness) {
+	for i := range q.terms {
+		q.terms[i].Weight = min(q.terms[i].Weight, maxProseWeight)
+	}
+	if len(q.terms) <= maxProseWords {
+		return
+	}
+	weight := func(i int) float64 {
+		t := q.terms[i]
+		if t.Documents == 0 {
+			return 0 // nothing is found by it
+		}
+		return t.Weight * rank.InverseFrequency(t.Documents, q.collection.Documents)
+	}
+	kept := make([]int, len(q.terms))
+	for i := range kept {
+		kept[i] = i
+	}
+	slices.SortStableFunc(kept, func(x, y int) int {
+		switch a, b := weight(x), weight(y); {
+		case a > b:
+			return -1
+		case a < b:
+			return 1
+		}
+		return 0
+	})
+	kept = kept[:maxProseWords]
+	slices.Sort(kept)
+	for i, at := range kept {
+		q.terms[i], q.texts[i], q.raws[i] = q.terms[at], q.texts[at], q.raws[at]
+		q.plain[i], q.everywhere[i], q.guessed[i] = q.plain[at], q.everywhere[at], q.guessed[at]
+	}
+	n := len(kept)
+	q.terms, q.texts, q.raws = q.terms[:n], q.texts[:n], q.raws[:n]
+	q.plain, q.everywhere, q.guessed = q.plain[:n], q.everywhere[:n], q.guessed[:n]
+	w.keep(kept)
+}
+
+// typical is the mean and the spread of the likeness that documents have with a
+// text, by a sample at even distances.
+func (b *base) typical(vector []float32, eligible vectors.Documents, n int) (mean, spread float64) {
+	step := max(n/typicalDocuments, 1)
+	sample := make([]uint32, 0, typicalDocuments)
+	at := 0
+	add := func(d uint32) bool {
+		if at%step == 0 {
+			sample = append(sample, d)
+		}
+		at++
+		return len(sample) < typicalDocuments
+	}
+	if eligible != nil {
+		eachDocument(eligible)(add)
+	} else {
+		for d := range b.cat.entries {
+			if b.cat.entries[d].kind != 0 && !add(uint32(d)) { //nolint:gosec // SQLite's rows end before
+				break
+			}
+		}
+	}
+	sum, squares, count := 0.0, 0.0, 0.0
+	for _, m := range b.vectors.Compare(vector, sample...) {
+		c := float64(m.Cosine)
+		sum, squares, count = sum+c, squares+c*c, count+1
+	}
+	if count == 0 {
+		return 0, 0
+	}
+	mean = sum / count
+	return mean, math.Sqrt(max(squares/count-mean*mean, 0))
+}

@@ -1,0 +1,112 @@
+package search
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"claudemem"
+	"claudemem/index"
+)
+
+const (
+	// relatedHead and relatedTail are how much of the beginning and of the end of a
+	// long text is read, in bytes: what is asked stands before what is pasted, or
+	// after it, and the last lines of a log say what went wrong.
+	relatedHead = 5 << 10
+	relatedTail = 3 << 10
+	// relatedPool is how many records by words the index shall gather at least.
+	relatedPool = 100
+)
+
+// Related finds the records that a text is about, which nobody wrote as a query: it
+// is searched as it stands, without dates, types, names or expressions, and what is
+// found is never topped up. The project is strictly the one asked for. Each record
+// comes with the evidence that it is about the text; whether that is enough is for
+// the caller to say (package recall/gate).
+//
+// It returns CodeInvalid for an unknown kind, CodeUnavailable without an index, and
+// what Records and Index return.
+func (s *Searcher) Related(ctx context.Context, r claudemem.RelatedRequest) ([]claudemem.Related, error) {
+	const what = "find related records"
+	if s.index == nil {
+		return nil, fmt.Errorf("%s: %w", what, errNoIndex)
+	}
+	kinds := r.Kinds
+	if len(kinds) == 0 {
+		kinds = []claudemem.RecordKind{claudemem.RecordObservation}
+	}
+	p, err := s.plan(claudemem.SearchRequest{Kinds: kinds, Query: claudemem.Query{Limit: r.Limit}})
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", what, err)
+	}
+	text := boundText(r.Text)
+	if strings.TrimSpace(text) == "" {
+		return nil, nil
+	}
+	filter := index.Filter{Kinds: p.kinds}
+	if r.ProjectPath != "" {
+		filter.Projects = []string{r.ProjectPath}
+	}
+	limit := min(p.query.Limit, RankedPool)
+	answer, err := s.index.Rank(ctx, index.Request{Text: text, Filter: filter, Limit: max(limit, relatedPool), Prose: true})
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", what, err)
+	}
+	related, err := s.readRelated(ctx, filter, s.score(p, answer.Matches), limit)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", what, err)
+	}
+	return related, nil
+}
+
+// readRelated reads the best records from the store. For those that are gone or
+// hidden since they were indexed the next ones follow.
+func (s *Searcher) readRelated(ctx context.Context, filter index.Filter, ranked []scored, limit int) ([]claudemem.Related, error) {
+	var related []claudemem.Related
+	for len(ranked) > 0 && len(related) < limit {
+		n := min(limit-len(related), len(ranked))
+		part := make(map[claudemem.RecordRef]*scored, n)
+		refs := make([]claudemem.RecordRef, n)
+		for i := range refs {
+			refs[i] = ranked[i].RecordRef
+			part[refs[i]] = &ranked[i]
+		}
+		hits, err := s.records.RecordsByRefs(ctx, refs...)
+		if err != nil {
+			return nil, err
+		}
+		for _, h := range hits {
+			m, ok := part[h.RecordRef]
+			if !ok || !passes(h, filter) || !slices.Contains(filter.Kinds, h.Kind) {
+				continue
+			}
+			h.Score = m.score
+			related = append(related, claudemem.Related{Hit: h, Evidence: m.Evidence})
+		}
+		ranked = ranked[n:]
+	}
+	return related, nil
+}
+
+// boundText leaves the beginning and the end of a long text, cut where a word ends
+// when one does nearby, as valid UTF-8.
+func boundText(text string) string {
+	if len(text) > relatedHead+relatedTail {
+		head, tail := text[:relatedHead], text[len(text)-relatedTail:]
+		const nearby = 64 // longer than most words
+		if i := strings.LastIndexAny(head, " \n\t"); i > len(head)-nearby {
+			head = head[:i]
+		}
+		if i := strings.IndexAny(tail, " \n\t"); i >= 0 && i < nearby {
+			tail = tail[i:]
+		}
+		for len(tail) > 0 && !utf8.RuneStart(tail[0]) {
+			tail = tail[1:]
+		}
+		text = head + "\n" + tail
+	}
+	return strings.ToValidUTF8(text, " ")
+}

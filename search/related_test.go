@@ -1,0 +1,111 @@
+package search_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"claudemem"
+	"claudemem/search"
+)
+
+func related(t *testing.T, s *search.Searcher, r claudemem.RelatedRequest) []claudemem.Related {
+	t.Helper()
+	got, err := s.Related(t.Context(), r)
+	if err != nil {
+		t.Fatalf("Related: %v", err)
+	}
+	return got
+}
+
+// TestRelatedIsNoSearch: a text is not read as a question.
+func TestRelatedIsNoSearch(t *testing.T) {
+	s, memory, ix := real(t)
+	const day = 24 * time.Hour
+	walrus := write(t, memory, 200*day, claudemem.NewObservation{Title: "Walrus migrations ran twice", Narrative: "The lock on schema_version was released too early"})
+	write(t, memory, time.Hour, claudemem.NewObservation{Title: "Otter cache keyed by tenant", Narrative: "Two tenants shared an entry", Type: claudemem.TypeBugfix})
+	write(t, memory, time.Hour, claudemem.NewObservation{ProjectPath: "/src/blog/shop", Title: "Walrus pictures load slowly"})
+	if err := ix.CatchUp(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		name, text string
+	}{
+		{"a date is no filter", "walrus migrations yesterday"},
+		{"a type is no filter", "what bugs did we fix in the walrus migrations"},
+		{"a number is no name", "#2 walrus migrations"},
+		{"no expression", `walrus NOT migrations AND "nothing like this"`},
+		{"no full-text syntax", `title:walrus* ^"migrations" -otter {}()`},
+		{"a long log around it", strings.Repeat("2026-03-20 12:00:01 GET /index 200\n", 150) + "walrus migrations ran twice\n" + strings.Repeat("0xdeadbeef +0x1f\n", 150)},
+		{"bytes that are no text", "walrus \xff\xfe migrations \x00"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got := related(t, s, claudemem.RelatedRequest{Text: tt.text, ProjectPath: "/src/shop"})
+			if len(got) == 0 || got[0].Observation == nil || got[0].Observation.ID != walrus.ID {
+				t.Fatalf("got %d records, want the walrus first", len(got))
+			}
+			for _, r := range got {
+				if r.ProjectPath != "/src/shop" {
+					t.Errorf("#%d is of %s", r.ID, r.ProjectPath)
+				}
+			}
+			if e := got[0].Evidence; e.Words < 2 || e.Of < e.Words || e.Mass <= 0 || e.Keyword <= 0 {
+				t.Errorf("evidence %+v does not tell of two words", e)
+			}
+		})
+	}
+	// A label is no path, and a project without records has none to give.
+	for _, project := range []string{"shop", "/src", "/src/nowhere"} {
+		if got := related(t, s, claudemem.RelatedRequest{Text: "walrus", ProjectPath: project}); len(got) > 0 {
+			t.Errorf("%s: %d records", project, len(got))
+		}
+	}
+	everywhere := related(t, s, claudemem.RelatedRequest{Text: "walrus"})
+	if !slices.ContainsFunc(everywhere, func(r claudemem.Related) bool { return r.ProjectPath == "/src/blog/shop" }) {
+		t.Error("without a project the records of one are missing")
+	}
+	for _, text := range []string{"", " \n", "zebra", "?!"} {
+		if got := related(t, s, claudemem.RelatedRequest{Text: text, ProjectPath: "/src/shop"}); len(got) > 0 {
+			t.Errorf("%q: %d records: nothing is topped up", text, len(got))
+		}
+	}
+}
+
+// TestRelatedReads: the records are those of the store, the next one in the place
+// of one that is hidden.
+func TestRelatedReads(t *testing.T) {
+	s, memory, ix := real(t)
+	var all []claudemem.Observation
+	for i := range 6 {
+		all = append(all, write(t, memory, time.Duration(i+1)*time.Hour, claudemem.NewObservation{Title: fmt.Sprintf("Walrus number %d", i)}))
+	}
+	if err := ix.CatchUp(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	ask := claudemem.RelatedRequest{Text: "walrus", ProjectPath: "/src/shop", Limit: 3}
+	before := related(t, s, ask)
+	if len(before) != 3 {
+		t.Fatalf("%d records, want 3", len(before))
+	}
+	hidden := before[0].Observation.ID
+	if _, err := memory.HideObservation(t.Context(), hidden); err != nil {
+		t.Fatal(err)
+	}
+	after := related(t, s, ask)
+	if len(after) != 3 || slices.ContainsFunc(after, func(r claudemem.Related) bool { return r.Observation.ID == hidden }) {
+		t.Errorf("%d records without the hidden one, want 3", len(after))
+	}
+	if _, err := s.Related(t.Context(), claudemem.RelatedRequest{Text: "walrus", Kinds: []claudemem.RecordKind{"zebra"}}); claudemem.CodeOf(err) != claudemem.CodeInvalid {
+		t.Errorf("an unknown kind: %v", err)
+	}
+	if _, err := search.New(memory, nil, search.Options{}).Related(t.Context(), ask); claudemem.CodeOf(err) != claudemem.CodeUnavailable {
+		t.Errorf("no index: %v", err)
+	}
+	prompts := ask
+	prompts.Kinds = []claudemem.RecordKind{claudemem.RecordPrompt}
+	if got := related(t, s, prompts); len(got) != 0 {
+		t.Errorf("%d prompts, want none of %d observations", len(got), len(all))
+	}
+}
