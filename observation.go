@@ -64,6 +64,18 @@ type FileRef struct {
 	Hash string `json:"hash,omitempty"`
 }
 
+// FileState says how a file compares with what was recorded of it.
+type FileState int
+
+// The states of a file. FileUnknown is one of which no hash was recorded or none
+// can be had now: it is outside the worktree, no regular file, not readable.
+const (
+	FileUnknown FileState = iota
+	FileSame
+	FileChanged
+	FileGone
+)
+
 // Observation is one thing worth remembering.
 type Observation struct {
 	ID           ObservationID

@@ -35,10 +35,9 @@ type Finder interface {
 
 // WorkTree compares records with the files and the history at hand.
 type WorkTree interface {
-	// Changed tells which paths of files no longer have the content that was
-	// recorded. A file without a recorded hash, outside root or too large to hash is
-	// never among them; one that is gone is.
-	Changed(ctx context.Context, root string, files []claudemem.FileRef) (map[string]bool, error)
+	// Compare tells of each of files, in their order, how what lies below root now
+	// compares with what was recorded of it.
+	Compare(ctx context.Context, root string, files []claudemem.FileRef) ([]claudemem.FileState, error)
 	// Unmerged tells which of observations were made on a branch whose work is not in
 	// c.HeadCommit, and on which. What git cannot tell, or not in time, is not among them.
 	Unmerged(ctx context.Context, c claudemem.Checkout, observations []claudemem.Observation) (map[claudemem.ObservationID]string, error)

@@ -1,0 +1,211 @@
+package recall
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"claudemem"
+)
+
+const (
+	// marksTime bounds the wait for a WorkTree (SPEC 7 gives git 300 ms). Whoever
+	// waits for less gives it half of that: what it marks matters more than the marks.
+	marksTime = 300 * time.Millisecond
+	// unmergedPlaces is how many records pass one whose work is on another branch.
+	// Three is what a moment shows at most, and a third of a block's lines: it gives
+	// way to what is about as good, but is not lost.
+	unmergedPlaces = 3
+	// branchChars is the longest name of a branch in a mark; most are shorter than 40.
+	branchChars = 40
+)
+
+// marked is an observation with what the working tree and its history say of it.
+type marked struct {
+	claudemem.Observation
+	// note follows the observation's text: " (file changed since)"; "" for most.
+	note string
+	// unmerged: it was made on a branch whose work is not at hand.
+	unmerged bool
+}
+
+// tail is what follows the text of an observation's line: its number and its mark.
+func (m marked) tail() string {
+	if m.ID == 0 {
+		return m.note
+	}
+	return fmt.Sprintf(" (#%d)", m.ID) + m.note
+}
+
+// mark says of observations, which stand in the order of their rank, what changed
+// since they were made and which are on another branch, and ranks the latter
+// lower; pinned ones keep their place. Marks that are late or cannot be had are
+// left out. A tree of nil marks nothing.
+func mark(ctx context.Context, tree WorkTree, c claudemem.Checkout, observations []claudemem.Observation) []marked {
+	all := make([]marked, len(observations))
+	for i, o := range observations {
+		all[i].Observation = o
+	}
+	if tree == nil || c.Root == "" || len(all) == 0 {
+		return all
+	}
+	limit := marksTime
+	if end, ok := ctx.Deadline(); ok {
+		limit = min(limit, time.Until(end)/2)
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+
+	files := try(ctx, func(ctx context.Context) ([]string, error) { return fileNotes(ctx, tree, c.Root, observations) })
+	branches := try(ctx, func(ctx context.Context) ([]*string, error) { return unmergedBranches(ctx, tree, c, observations) })
+	if notes, err := files.wait(); err == nil {
+		for i, note := range notes {
+			all[i].note = note
+		}
+	}
+	if names, err := branches.wait(); err == nil {
+		for i, name := range names {
+			if name == nil {
+				continue
+			}
+			all[i].unmerged = true
+			// That its files look different here goes without saying.
+			all[i].note = branchNote(*name)
+		}
+	}
+	return lowered(all)
+}
+
+// lowered ranks what is unmerged as if it stood unmergedPlaces further down.
+func lowered(all []marked) []marked {
+	places := make([]int, len(all)) // twice the place, so that there is one between two
+	order := make([]int, len(all))
+	for i, m := range all {
+		places[i], order[i] = 2*i, i
+		if m.unmerged && !m.Pinned {
+			places[i] += 2*unmergedPlaces + 1
+		}
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(places[a], places[b]) })
+	ranked := make([]marked, len(all))
+	for to, from := range order {
+		ranked[to] = all[from]
+	}
+	return ranked
+}
+
+// fileNotes compares the files of all observations at once.
+func fileNotes(ctx context.Context, tree WorkTree, root string, observations []claudemem.Observation) ([]string, error) {
+	var asked []claudemem.FileRef
+	ends := make([]int, len(observations))
+	for i := range observations {
+		asked = append(asked, telling(&observations[i])...)
+		ends[i] = len(asked)
+	}
+	if len(asked) == 0 {
+		return nil, nil
+	}
+	states, err := tree.Compare(ctx, root, asked)
+	if err != nil {
+		return nil, err
+	}
+	if len(states) != len(asked) {
+		return nil, fmt.Errorf("compare files: %d states of %d files", len(states), len(asked))
+	}
+	notes := make([]string, len(observations))
+	start := 0
+	for i, end := range ends {
+		notes[i] = fileStateNote(states[start:end])
+		start = end
+	}
+	return notes, nil
+}
+
+// telling are the files by which an observation shows its age: those that it
+// modified; of one that modified none, those that it read.
+func telling(o *claudemem.Observation) []claudemem.FileRef {
+	var modified, read []claudemem.FileRef
+	anyModified := false
+	for _, f := range o.Files {
+		switch {
+		case f.Role == claudemem.FileModified:
+			anyModified = true
+			if f.Hash != "" {
+				modified = append(modified, f)
+			}
+		case f.Hash != "":
+			read = append(read, f)
+		}
+	}
+	if anyModified {
+		return modified
+	}
+	return read
+}
+
+// fileStateNote says how many of an observation's files are not what they were.
+func fileStateNote(states []claudemem.FileState) string {
+	known, changed, gone := 0, 0, 0
+	for _, s := range states {
+		switch s {
+		case claudemem.FileUnknown:
+			continue
+		case claudemem.FileChanged:
+			changed++
+		case claudemem.FileGone:
+			gone++
+		}
+		known++
+	}
+	what := "changed since"
+	if changed == 0 {
+		what = "gone"
+	}
+	switch n := changed + gone; {
+	case n == 0:
+		return ""
+	case known == 1:
+		return " (file " + what + ")"
+	case n == known:
+		return " (files " + what + ")"
+	default:
+		return fmt.Sprintf(" (%d of %d files %s)", n, known, what)
+	}
+}
+
+// unmergedBranches names for each observation the branch that its work is on,
+// nil when it is at hand.
+func unmergedBranches(ctx context.Context, tree WorkTree, c claudemem.Checkout, observations []claudemem.Observation) ([]*string, error) {
+	if c.HeadCommit == "" {
+		return nil, nil
+	}
+	asked := slices.Clone(observations)
+	for i := range asked {
+		if asked[i].ID == 0 {
+			// Distilled on the spot: it has no number yet, but needs one to be told of.
+			asked[i].ID = claudemem.ObservationID(-1 - i)
+		}
+	}
+	names, err := tree.Unmerged(ctx, c, asked)
+	if err != nil {
+		return nil, err
+	}
+	branches := make([]*string, len(asked))
+	for i, o := range asked {
+		if name, ok := names[o.ID]; ok {
+			branches[i] = &name
+		}
+	}
+	return branches, nil
+}
+
+// branchNote names a branch, whose name is as untrusted as any text.
+func branchNote(name string) string {
+	name = cut(plain(name, ""), branchChars)
+	if name == "" { // made on no branch
+		return " [not merged]"
+	}
+	return " [branch " + name + ", not merged]"
+}
