@@ -13,6 +13,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+
+	"claudemem/bench/process"
 )
 
 func main() {
@@ -38,7 +40,7 @@ func bench(worker string, rounds, warmUp int, markdown bool) (met bool, err erro
 		return false, err
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	binaries, err := build(filepath.Join(dir, "bin"))
+	binaries, err := process.Build(filepath.Join(dir, "bin"))
 	if err != nil {
 		return false, err
 	}
@@ -52,7 +54,7 @@ func bench(worker string, rounds, warmUp int, markdown bool) (met bool, err erro
 	}
 	defer stop()
 	empty, cases := s.cases(worker == "real")
-	if err := measure(empty, cases, rounds, warmUp); err != nil {
+	if err := process.Measure(empty, cases, rounds, warmUp); err != nil {
 		return false, err
 	}
 	if worker == "stub" && s.posted.Load() == 0 {

@@ -10,56 +10,27 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"sync/atomic"
 	"time"
 
+	"claudemem/bench/process"
 	"claudemem/wire"
 )
 
 // payloadSize is that of a usual tool call, as the specification's bar has it.
 const payloadSize = 2400
 
-type paths struct{ empty, hook, big string }
-
-// build makes the binaries as they are shipped, and an empty program the same way.
-func build(dir string) (paths, error) {
-	suffix := ""
-	if runtime.GOOS == "windows" {
-		suffix = ".exe"
-	}
-	p := paths{filepath.Join(dir, "empty"+suffix), filepath.Join(dir, "claude-mem-hook"+suffix), filepath.Join(dir, "claude-mem"+suffix)}
-	source := filepath.Join(dir, "empty.go")
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return p, err
-	}
-	if err := os.WriteFile(source, []byte("package main\n\nfunc main() {}\n"), 0o644); err != nil {
-		return p, err
-	}
-	for target, what := range map[string]string{p.empty: source, p.hook: "claudemem/cmd/claude-mem-hook", p.big: "claudemem/cmd/claude-mem"} {
-		cmd := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", target, what)
-		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-		if out, err := cmd.CombinedOutput(); err != nil {
-			if target == p.big {
-				continue // only needed with -worker=real, which will say that it is missing
-			}
-			return p, fmt.Errorf("build %s: %w: %s", what, err, out)
-		}
-	}
-	return p, nil
-}
-
 // scene is what the hooks find around them.
 type scene struct {
-	paths
+	process.Binaries
 	// up and down are data directories with and without a worker; project is a repository.
 	up, down, project string
 	posted            atomic.Int64
 }
 
-func newScene(dir string, binaries paths) (*scene, error) {
-	s := &scene{paths: binaries, up: filepath.Join(dir, "up"), down: filepath.Join(dir, "down"), project: filepath.Join(dir, "project")}
+func newScene(dir string, binaries process.Binaries) (*scene, error) {
+	s := &scene{Binaries: binaries, up: filepath.Join(dir, "up"), down: filepath.Join(dir, "down"), project: filepath.Join(dir, "project")}
 	for _, d := range []string{s.up, s.down} {
 		if err := os.MkdirAll(d, 0o700); err != nil {
 			return nil, err
@@ -95,21 +66,21 @@ func (s *scene) env(dataDir string) []string {
 }
 
 // cases returns the empty program and what is compared with it.
-func (s *scene) cases(real bool) (empty *process, cases []*process) {
+func (s *scene) cases(real bool) (empty *process.Process, cases []*process.Process) {
 	tool, prompt, start, stop := s.toolCall(), s.payload("UserPromptSubmit", "prompt", "Why does the parser fail on empty input? Round %08d"),
 		s.payload("SessionStart", "source", "startup"), s.payload("Stop", "last_assistant_message", "Fixed in round %08d.")
 	up, down := s.env(s.up), s.env(s.down)
-	empty = &process{name: "empty Go program", path: s.empty, env: up, input: tool}
-	cases = []*process{
-		{name: "save, worker up", path: s.hook, args: []string{"save"}, env: up, input: tool, cpuBar: 2, wallBar: 2.5},
-		{name: "save, worker down", path: s.hook, args: []string{"save"}, env: down, input: tool, cpuBar: 2, wallBar: 2.5},
-		{name: "new, worker up", path: s.hook, args: []string{"new"}, env: up, input: prompt},
-		{name: "new, worker down", path: s.hook, args: []string{"new"}, env: down, input: prompt},
-		{name: "summary, worker up", path: s.hook, args: []string{"summary"}, env: up, input: stop},
-		{name: "context, worker up", path: s.hook, args: []string{"context"}, env: up, input: start},
+	empty = &process.Process{Name: "empty Go program", Path: s.Empty, Env: up, Input: tool}
+	cases = []*process.Process{
+		{Name: "save, worker up", Path: s.Hook, Args: []string{"save"}, Env: up, Input: tool, CPUBar: 2, WallBar: 2.5},
+		{Name: "save, worker down", Path: s.Hook, Args: []string{"save"}, Env: down, Input: tool, CPUBar: 2, WallBar: 2.5},
+		{Name: "new, worker up", Path: s.Hook, Args: []string{"new"}, Env: up, Input: prompt},
+		{Name: "new, worker down", Path: s.Hook, Args: []string{"new"}, Env: down, Input: prompt},
+		{Name: "summary, worker up", Path: s.Hook, Args: []string{"summary"}, Env: up, Input: stop},
+		{Name: "context, worker up", Path: s.Hook, Args: []string{"context"}, Env: up, Input: start},
 	}
 	if real {
-		cases = append(cases, &process{name: "context, from database", path: s.big, env: up, args: []string{"context", "--from-database",
+		cases = append(cases, &process.Process{Name: "context, from database", Path: s.Big, Env: up, Args: []string{"context", "--from-database",
 			"--host", "claude-code", "--session-id", "bench-next", "--project", s.project, "--source", "startup"}})
 	}
 	return empty, cases
@@ -193,10 +164,10 @@ func (s *scene) startStub() (func(), error) {
 
 // startReal runs the worker in s.up and waits until it answers.
 func (s *scene) startReal() (func(), error) {
-	if _, err := os.Stat(s.big); err != nil {
+	if _, err := os.Stat(s.Big); err != nil {
 		return nil, errors.New("claude-mem does not build")
 	}
-	cmd := exec.Command(s.big, "worker", "run")
+	cmd := exec.Command(s.Big, "worker", "run")
 	cmd.Env, cmd.Dir, cmd.Stderr = append(s.env(s.up), "CLAUDE_MEM_WORKER_PORT=0", "CLAUDE_MEM_PROVIDER=offline"), s.up, os.Stderr
 	if err := cmd.Start(); err != nil {
 		return nil, err

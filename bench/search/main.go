@@ -23,16 +23,17 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"claudemem/bench/memory"
+	"claudemem/bench/timing"
 )
 
 // run is what the processes are told, as JSON.
 type run struct {
-	Dir          string `json:"dir"`
-	Observations int    `json:"observations"`
-	Rounds       int    `json:"rounds"`
-	Seed         uint64 `json:"seed"`
-	Rebuild      bool   `json:"rebuild,omitempty"`
-	Profile      string `json:"profile,omitempty"`
+	memory.Memory
+	Rounds  int    `json:"rounds"`
+	Rebuild bool   `json:"rebuild,omitempty"`
+	Profile string `json:"profile,omitempty"`
 }
 
 func main() {
@@ -52,7 +53,7 @@ func main() {
 	if *phase != "" {
 		err = work(ctx, *phase)
 	} else {
-		met, err = bench(ctx, *sizes, run{Dir: *dir, Rounds: *rounds, Seed: *seed, Rebuild: *rebuild, Profile: *profile})
+		met, err = bench(ctx, *sizes, run{Memory: memory.Memory{Dir: *dir, Seed: *seed}, Rounds: *rounds, Rebuild: *rebuild, Profile: *profile})
 	}
 	stop()
 	if err != nil {
@@ -128,4 +129,18 @@ func work(ctx context.Context, phase string) error {
 		return err
 	}
 	return json.NewEncoder(os.Stdout).Encode(f)
+}
+
+func fill(ctx context.Context, r run) (f figures, err error) {
+	f.Fill, err = r.Fill(ctx)
+	return f, err
+}
+
+func build(ctx context.Context, r run) (f figures, err error) {
+	b, err := r.Build(ctx, r.Rebuild)
+	f.Build, f.BuildCPU, f.Documents, f.Fragments = b.Took, b.CPU, b.Documents, b.Fragments
+	if b.Took > 0 {
+		f.BuildPeak = timing.MemoryOf("VmHWM")
+	}
+	return f, err
 }

@@ -5,6 +5,8 @@ import (
 	"io"
 	"runtime"
 	"time"
+
+	"claudemem/bench/timing"
 )
 
 // bar is the most that the median of a kind may be (SPEC 6) at up to so many
@@ -32,8 +34,7 @@ const (
 	growthFloor = time.Millisecond
 )
 
-func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
-func mb(bytes int64) float64     { return float64(bytes) / (1 << 20) }
+func mb(bytes int64) float64 { return float64(bytes) / (1 << 20) }
 
 // report prints the figures of one size and reports whether its bars hold.
 func report(w io.Writer, f *figures) bool {
@@ -47,11 +48,11 @@ func report(w io.Writer, f *figures) bool {
 		out("  %-16s %8.1f s   %6.0f documents/s   cpu %.1f s   peak %.0f MB\n", "index built in", f.Build.Seconds(),
 			float64(f.Documents)/f.Build.Seconds(), f.BuildCPU.Seconds(), mb(f.BuildPeak))
 	}
-	out("  %-16s %8.0f ms\n", "opened in", ms(f.Open))
+	out("  %-16s %8.0f ms\n", "opened in", timing.MS(f.Open))
 	met := true
 	for _, k := range f.Kinds {
 		out("  %-16s p50 %7.2f ms   p95 %7.2f ms   longest %7.2f ms   cpu %7.2f ms   %.1f results\n",
-			k.Name, ms(k.P50), ms(k.P95), ms(k.Longest), ms(k.CPU), k.Found)
+			k.Name, timing.MS(k.P50), timing.MS(k.P95), timing.MS(k.Longest), timing.MS(k.CPU), k.Found)
 	}
 	if f.Served > 0 {
 		out("  %-16s %8.0f MB after opening, %.0f MB after the requests (Go's heap %.0f MB), at most %.0f MB\n", "memory", mb(f.Opened), mb(f.Served), mb(f.Heap), mb(f.Peak))
@@ -62,13 +63,13 @@ func report(w io.Writer, f *figures) bool {
 	for _, k := range f.Kinds {
 		if b, ok := barOf(k.Name, f.Observations); ok {
 			holds := k.P50 <= b.p50
-			out("  bar: %s p50 %.2f ms, at most %.0f ms: %s\n", k.Name, ms(k.P50), ms(b.p50), verdict(holds))
+			out("  bar: %s p50 %.2f ms, at most %.0f ms: %s\n", k.Name, timing.MS(k.P50), timing.MS(b.p50), timing.Verdict(holds))
 			met = met && holds
 		}
 	}
 	if f.Served > 0 && f.Observations <= 100_000 {
 		holds := f.Served <= memoryBar
-		out("  bar: memory %.0f MB, at most %.0f MB: %s\n", mb(f.Served), mb(memoryBar), verdict(holds))
+		out("  bar: memory %.0f MB, at most %.0f MB: %s\n", mb(f.Served), mb(memoryBar), timing.Verdict(holds))
 		met = met && holds
 	}
 	return met
@@ -101,15 +102,8 @@ func reportGrowth(w io.Writer, all []figures) bool {
 		}
 		times := float64(k.P50) / float64(max(small.Kinds[i].P50, 1))
 		holds := times <= growthBar || k.P50 <= growthFloor
-		_, _ = fmt.Fprintf(w, "bar: %s takes %.1f times as long at 100,000 as at 10,000, at most %d times: %s\n", k.Name, times, growthBar, verdict(holds))
+		_, _ = fmt.Fprintf(w, "bar: %s takes %.1f times as long at 100,000 as at 10,000, at most %d times: %s\n", k.Name, times, growthBar, timing.Verdict(holds))
 		met = met && holds
 	}
 	return met
-}
-
-func verdict(holds bool) string {
-	if holds {
-		return "met"
-	}
-	return "MISSED"
 }

@@ -9,12 +9,13 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/pprof"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"claudemem"
+	"claudemem/bench/memory"
+	"claudemem/bench/timing"
 	"claudemem/daemon"
 	"claudemem/index"
 	"claudemem/index/corpus"
@@ -38,9 +39,9 @@ type figures struct {
 	Served int64 `json:"served,omitempty"`
 	Peak   int64 `json:"peak,omitempty"`
 	// Heap is what of Served is Go's, the rest being SQLite's and the program's.
-	Heap  int64  `json:"heap,omitempty"`
-	Files []file `json:"files,omitempty"`
-	Kinds []kind `json:"kinds,omitempty"`
+	Heap  int64         `json:"heap,omitempty"`
+	Files []file        `json:"files,omitempty"`
+	Kinds []timing.Kind `json:"kinds,omitempty"`
 }
 
 type file struct {
@@ -48,39 +49,18 @@ type file struct {
 	Bytes int64  `json:"bytes"`
 }
 
-// kind is a kind of request. Part marks those that are a part of another kind and
-// have no bar of their own.
-type kind struct {
-	Name     string        `json:"name"`
-	Part     bool          `json:"part,omitempty"`
-	Requests int           `json:"requests"`
-	P50      time.Duration `json:"p50"`
-	P95      time.Duration `json:"p95"`
-	Longest  time.Duration `json:"longest"`
-	// CPU is the mean, of all threads; 0 where the system does not tell.
-	CPU   time.Duration `json:"cpu"`
-	Found float64       `json:"found"` // results a request, on average
-}
-
-const (
-	// warmUp requests of each kind are not counted: they fetch pages from the disk.
-	warmUp = 30
-	// hits is the size of a page.
-	hits = 20
-)
-
-// asker asks one request and says how many results came.
-type asker func(ctx context.Context, n int) (int, error)
+// hits is the size of a page.
+const hits = 20
 
 // serve opens the memory as a worker does and asks.
 func serve(ctx context.Context, r run) (f figures, err error) {
 	began := time.Now()
-	s, err := store.Open(ctx, memoryPath(r), store.Options{})
+	s, err := store.Open(ctx, r.Path(), store.Options{})
 	if err != nil {
 		return f, err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	ix, err := index.Open(ctx, indexPath(r), s, index.Options{})
+	ix, err := index.Open(ctx, r.IndexPath(), s, index.Options{})
 	if err != nil {
 		return f, err
 	}
@@ -88,13 +68,13 @@ func serve(ctx context.Context, r run) (f figures, err error) {
 	if err := ix.CatchUp(ctx); err != nil {
 		return f, err
 	}
-	f.Open, f.Opened = time.Since(began), memoryOf("VmRSS")
+	f.Open, f.Opened = time.Since(began), timing.MemoryOf("VmRSS")
 	status := ix.Status()
 	daemon.SpareMemory(status.Documents) // as the worker does
 	f.Documents, f.Fragments = status.Documents, status.Fragments
 
-	searcher := search.New(s, ix, search.Options{Clock: func() time.Time { return newest.Add(time.Hour) }, Location: time.UTC})
-	c := newCorpus(r)
+	searcher := search.New(s, ix, search.Options{Clock: func() time.Time { return memory.Newest.Add(time.Hour) }, Location: time.UTC})
+	c := r.Corpus()
 	if r.Profile != "" {
 		out, err := os.Create(r.Profile)
 		if err != nil {
@@ -116,7 +96,7 @@ func serve(ctx context.Context, r run) (f figures, err error) {
 	for _, k := range []struct {
 		name string
 		part bool
-		ask  asker
+		ask  timing.Asker
 	}{
 		{"search", false, asking(searcher, c, mixed)},
 		{"  everywhere", true, asking(searcher, c, everywhere)},
@@ -126,14 +106,14 @@ func serve(ctx context.Context, r run) (f figures, err error) {
 		{"by file", false, asking(searcher, c, byFile)},
 		{"timeline", false, timelines(searcher, c)},
 	} {
-		measured, err := measure(ctx, r.Rounds, k.ask)
+		measured, err := timing.Measure(ctx, r.Rounds, k.ask)
 		if err != nil {
 			return f, fmt.Errorf("%s: %w", strings.TrimSpace(k.name), err)
 		}
 		measured.Name, measured.Part = k.name, k.part
 		f.Kinds = append(f.Kinds, measured)
 	}
-	f.Served, f.Peak = memoryOf("VmRSS"), memoryOf("VmHWM")
+	f.Served, f.Peak = timing.MemoryOf("VmRSS"), timing.MemoryOf("VmHWM")
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	f.Heap = int64(m.HeapSys - m.HeapReleased)
@@ -141,37 +121,10 @@ func serve(ctx context.Context, r run) (f figures, err error) {
 	return f, err
 }
 
-func measure(ctx context.Context, rounds int, ask asker) (k kind, err error) {
-	var took []time.Duration
-	found := 0
-	var before time.Duration
-	for n := range warmUp + rounds {
-		if n == warmUp {
-			before = cpuTime()
-			found = 0
-		}
-		began := time.Now()
-		results, err := ask(ctx, n)
-		if err != nil {
-			return k, err
-		}
-		if n >= warmUp {
-			took = append(took, time.Since(began))
-			found += results
-		}
-	}
-	slices.Sort(took)
-	at := func(share float64) time.Duration { return took[min(int(share*float64(len(took))), len(took)-1)] }
-	return kind{
-		Requests: rounds, P50: at(.5), P95: at(.95), Longest: at(1),
-		CPU: (cpuTime() - before) / time.Duration(rounds), Found: float64(found) / float64(rounds),
-	}, nil
-}
-
 // A shape makes request n from a query of the corpus.
 type shape func(c *corpus.Corpus, n int, q corpus.Query) claudemem.SearchRequest
 
-func asking(s *search.Searcher, c *corpus.Corpus, make shape) asker {
+func asking(s *search.Searcher, c *corpus.Corpus, make shape) timing.Asker {
 	return func(ctx context.Context, n int) (int, error) {
 		r := make(c, n, c.Query(n))
 		r.Limit = hits
@@ -256,7 +209,7 @@ func byFile(_ *corpus.Corpus, n int, q corpus.Query) claudemem.SearchRequest {
 }
 
 // timelines asks for what is around a moment, an observation or a session.
-func timelines(s *search.Searcher, c *corpus.Corpus) asker {
+func timelines(s *search.Searcher, c *corpus.Corpus) timing.Asker {
 	return func(ctx context.Context, n int) (int, error) {
 		q := c.Query(n)
 		o := c.Observation(q.Target)
@@ -294,20 +247,4 @@ func sizes(dir string) ([]file, error) {
 		}
 	}
 	return files, nil
-}
-
-// memoryOf reads a line of /proc/self/status, in bytes; 0 where there is none.
-func memoryOf(name string) int64 {
-	b, err := os.ReadFile("/proc/self/status")
-	if err != nil {
-		return 0
-	}
-	for line := range strings.Lines(string(b)) {
-		fields := strings.Fields(line)
-		if len(fields) == 3 && fields[0] == name+":" {
-			kb, _ := strconv.ParseInt(fields[1], 10, 64)
-			return kb << 10
-		}
-	}
-	return 0
 }

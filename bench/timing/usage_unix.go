@@ -1,14 +1,14 @@
 //go:build unix
 
-package main
+package timing
 
 import (
 	"syscall"
 	"time"
 )
 
-// cpuTime is what this process has used so far, of all processors.
-func cpuTime() time.Duration {
+// CPU is what this process has used so far, of all processors.
+func CPU() time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
 		return 0

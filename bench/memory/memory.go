@@ -1,4 +1,7 @@
-package main
+// Package memory makes the memories that benchmarks ask: those of package corpus,
+// entered as a host's sessions are (prompts, turns, what came of them), with their
+// index. A folder that holds one already is left as it is.
+package memory
 
 import (
 	"context"
@@ -12,45 +15,56 @@ import (
 	"time"
 
 	"claudemem"
+	"claudemem/bench/timing"
 	"claudemem/index"
 	"claudemem/index/corpus"
 	"claudemem/store"
 )
 
-// newest is when the newest observation was made. It does not move with the clock,
+// Newest is when the newest observation was made. It does not move with the clock,
 // so that a memory that was kept is that of the next run too.
-var newest = time.Date(2026, 10, 31, 18, 0, 0, 0, time.UTC)
+var Newest = time.Date(2026, 10, 31, 18, 0, 0, 0, time.UTC)
 
-func newCorpus(r run) *corpus.Corpus {
-	return corpus.New(r.Seed, r.Observations, claudemem.MillisOf(newest))
+// Memory says which memory, and where its files are.
+type Memory struct {
+	Dir          string `json:"dir"`
+	Observations int    `json:"observations"`
+	Seed         uint64 `json:"seed"`
 }
 
-func memoryPath(r run) string { return filepath.Join(r.Dir, "memory.db") }
-func indexPath(r run) string  { return filepath.Join(r.Dir, "index.db") }
+// Corpus is what the memory is made of.
+func (m Memory) Corpus() *corpus.Corpus {
+	return corpus.New(m.Seed, m.Observations, claudemem.MillisOf(Newest))
+}
+
+// Path and IndexPath are its files, named as a worker names them.
+func (m Memory) Path() string      { return filepath.Join(m.Dir, "memory.db") }
+func (m Memory) IndexPath() string { return filepath.Join(m.Dir, "index.db") }
 
 // fillers is how many sessions are entered at the same time; they share commits.
 const fillers = 16
 
-// fill enters the corpus, unless it is there from an earlier run.
-func fill(ctx context.Context, r run) (f figures, err error) {
-	done := filepath.Join(r.Dir, "filled")
+// Fill enters the corpus and tells how long that took, 0 when an earlier run has
+// done it.
+func (m Memory) Fill(ctx context.Context) (took time.Duration, err error) {
+	done := filepath.Join(m.Dir, "filled")
 	if _, err := os.Stat(done); err == nil {
-		return f, nil
+		return 0, nil
 	}
 	// What a run left that was broken off is of no use.
-	if err := os.RemoveAll(r.Dir); err != nil {
-		return f, err
+	if err := os.RemoveAll(m.Dir); err != nil {
+		return 0, err
 	}
-	if err := os.MkdirAll(r.Dir, 0o700); err != nil {
-		return f, err
+	if err := os.MkdirAll(m.Dir, 0o700); err != nil {
+		return 0, err
 	}
-	s, err := store.Open(ctx, memoryPath(r), store.Options{})
+	s, err := store.Open(ctx, m.Path(), store.Options{})
 	if err != nil {
-		return f, err
+		return 0, err
 	}
 	began := time.Now()
 	ctx, cancel := context.WithCancelCause(ctx)
-	c := newCorpus(r)
+	c := m.Corpus()
 	var next atomic.Int64
 	var group sync.WaitGroup
 	for range fillers {
@@ -70,10 +84,10 @@ func fill(ctx context.Context, r run) (f figures, err error) {
 	err = context.Cause(ctx)
 	cancel(nil)
 	if err := errors.Join(err, s.Close()); err != nil {
-		return f, err
+		return 0, err
 	}
-	f.Fill = time.Since(began)
-	return f, os.WriteFile(done, nil, 0o600)
+	took = time.Since(began)
+	return took, os.WriteFile(done, nil, 0o600)
 }
 
 // enter takes a session the way of a live one: its prompts and the end of its last
@@ -110,47 +124,53 @@ func enter(ctx context.Context, s *store.Store, c *corpus.Corpus, session int) e
 		o.ID, o.Session = 0, 0
 		outcome.Observations = append(outcome.Observations, o)
 	}
-	claim, err := s.Claim(ctx, host, receipts[0].Session, len(arrivals), claudemem.MillisOf(newest))
+	claim, err := s.Claim(ctx, host, receipts[0].Session, len(arrivals), claudemem.MillisOf(Newest))
 	if err != nil {
 		return err
 	}
 	return s.Confirm(ctx, claim, outcome)
 }
 
-// build builds the index from nothing, as after an update of the program, unless
-// an earlier run has kept it.
-func build(ctx context.Context, r run) (f figures, err error) {
-	done := filepath.Join(r.Dir, "built")
-	if _, err := os.Stat(done); err == nil && !r.Rebuild {
-		return f, nil
+// Built tells how an index came to be; it is zero when an earlier run has kept it.
+type Built struct {
+	Took      time.Duration
+	CPU       time.Duration
+	Documents int
+	Fragments int
+}
+
+// Build builds the index from nothing, as after an update of the program, unless
+// an earlier run has kept it and it is not to be built anew.
+func (m Memory) Build(ctx context.Context, anew bool) (b Built, err error) {
+	done := filepath.Join(m.Dir, "built")
+	if _, err := os.Stat(done); err == nil && !anew {
+		return b, nil
 	}
-	old, err := filepath.Glob(filepath.Join(r.Dir, "index.*"))
+	old, err := filepath.Glob(filepath.Join(m.Dir, "index.*"))
 	if err != nil {
-		return f, err
+		return b, err
 	}
 	for _, path := range append(old, done) {
 		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return f, err
+			return b, err
 		}
 	}
-	s, err := store.Open(ctx, memoryPath(r), store.Options{})
+	s, err := store.Open(ctx, m.Path(), store.Options{})
 	if err != nil {
-		return f, err
+		return b, err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	before := cpuTime()
+	before := timing.CPU()
 	began := time.Now()
-	ix, err := index.Open(ctx, indexPath(r), s, index.Options{})
+	ix, err := index.Open(ctx, m.IndexPath(), s, index.Options{})
 	if err != nil {
-		return f, err
+		return b, err
 	}
 	defer func() { err = errors.Join(err, ix.Close()) }()
 	if err := ix.CatchUp(ctx); err != nil {
-		return f, err
+		return b, err
 	}
-	f.Build, f.BuildCPU = time.Since(began), cpuTime()-before
-	f.BuildPeak = memoryOf("VmHWM")
 	status := ix.Status()
-	f.Documents, f.Fragments = status.Documents, status.Fragments
-	return f, os.WriteFile(done, nil, 0o600)
+	b = Built{time.Since(began), timing.CPU() - before, status.Documents, status.Fragments}
+	return b, os.WriteFile(done, nil, 0o600)
 }
