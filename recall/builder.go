@@ -15,7 +15,7 @@ import (
 // next. A layer with a cap of 0 is not built.
 type Caps struct {
 	Sessions int
-	// Symbols and Learnings have no layer yet; what they would take passes down.
+	// Symbols have no layer yet; what they would take passes down.
 	Symbols      int
 	Learnings    int
 	Observations int
@@ -32,9 +32,13 @@ type Options struct {
 	Budget int
 	// Caps of the layers; all zero = DefaultCaps.
 	Caps Caps
-	// MaxSessions and MaxObservations bound the layers' lines; default 10, negative = none.
+	// MaxSessions, MaxLearnings and MaxObservations bound the layers' lines; default
+	// 10, negative = none.
 	MaxSessions     int
+	MaxLearnings    int
 	MaxObservations int
+	// MinConfidence is how sure a learning must be to be shown; default 0.5, negative = any.
+	MinConfidence float64
 	// Distiller shows what still waits in the queue; nil = that is not shown.
 	Distiller Distiller
 	// Finder chooses the observations that fit the latest summary; nil = the newest are shown.
@@ -67,6 +71,12 @@ func New(source Source, opts Options) *Builder {
 	}
 	if opts.MaxSessions == 0 {
 		opts.MaxSessions = 10
+	}
+	if opts.MaxLearnings == 0 {
+		opts.MaxLearnings = 10
+	}
+	if opts.MinConfidence == 0 {
+		opts.MinConfidence = 0.5
 	}
 	if opts.MaxObservations == 0 {
 		opts.MaxObservations = 10
@@ -123,6 +133,7 @@ func (b *Builder) Context(ctx context.Context, req claudemem.ContextRequest) (cl
 		Builder: b,
 		req:     req,
 		now:     claudemem.MillisOf(start),
+		limit:   limit,
 	}
 	r.recent = try(recentCtx, r.recentSessions)
 	asking := try(askCtx, r.identify)
@@ -142,7 +153,7 @@ func (b *Builder) Context(ctx context.Context, req claudemem.ContextRequest) (cl
 	})
 
 	layers := r.layers()
-	builds := make([]*attempt[[]line], len(layers))
+	builds := make([]*attempt[built], len(layers))
 	for i, l := range layers {
 		builds[i] = try(layerCtx, l.build)
 	}
@@ -150,10 +161,13 @@ func (b *Builder) Context(ctx context.Context, req claudemem.ContextRequest) (cl
 	failed := 0
 	for i, l := range layers {
 		sections[i].layer = l
-		if sections[i].lines, err = builds[i].wait(); err != nil {
+		got, err := builds[i].wait()
+		if err != nil {
 			failed++
 			sections[i].skip = b.leaveOut(l.name, err)
 		}
+		sections[i].lines = got.lines
+		skipped = append(skipped, got.lacking...)
 	}
 	if err := ctx.Err(); err != nil {
 		return claudemem.ContextBlock{}, fmt.Errorf("build context: %w", err)
@@ -203,6 +217,8 @@ type run struct {
 	*Builder
 	req claudemem.ContextRequest
 	now claudemem.Millis
+	// limit is how long the whole block may take.
+	limit time.Duration
 	asker
 	recent *attempt[[]claudemem.SessionDigest]
 	fresh  *attempt[freshSessions]

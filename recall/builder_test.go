@@ -132,7 +132,7 @@ func TestOwnSessionIsExcludedEvenWhenItsRecordsFillTheFirstPage(t *testing.T) {
 	}
 	m.observed = append(mine, m.observed...)
 	b := build(t, m, d, claudemem.ContextRequest{Source: "startup", HostSessionID: own.Session.HostSessionID})
-	if strings.Contains(b.Text, "own work") || !strings.Contains(b.Text, "(#95)") {
+	if strings.Contains(b.Text, "own work") || !strings.Contains(b.Text, "(#93)") {
 		t.Errorf("want others' records only, got:\n%s", b.Text)
 	}
 }
@@ -211,12 +211,12 @@ func TestOneBrokenPartDoesNotMatter(t *testing.T) {
 		"stuck":  func(context.Context) error { time.Sleep(time.Hour); return nil },
 	}
 	parts := map[string]struct{ skipped, want string }{
-		"SessionByHost":    {"session", "(#95)"},
-		"RecentSessions":   {"sessions", "(#95)"},
+		"SessionByHost":    {"session", "(#93)"},
+		"RecentSessions":   {"sessions", "(#93)"},
 		"Observations":     {"observations", "[3h ago]"},
-		"Undistilled":      {"undistilled", "(#95)"},
-		"Totals":           {"closing", "(#95)"},
-		"SessionSummaries": {"sessions", "(#95)"},
+		"Undistilled":      {"undistilled", "(#93)"},
+		"Totals":           {"closing", "(#93)"},
+		"SessionSummaries": {"sessions", "(#93)"},
 	}
 	for method, part := range parts {
 		for kind, fault := range faults {
@@ -289,7 +289,7 @@ func TestSwitchedOffLayers(t *testing.T) {
 	} {
 		o.Distiller, o.Clock = d, func() time.Time { return noon }
 		b, err := New(m, o).Context(context.Background(), claudemem.ContextRequest{ProjectPath: testProject})
-		if err != nil || strings.Contains(b.Text, "Recent Sessions") || !strings.Contains(b.Text, "(#95)") || !strings.Contains(b.Text, "off by a cent") {
+		if err != nil || strings.Contains(b.Text, "Recent Sessions") || !strings.Contains(b.Text, "(#93)") || !strings.Contains(b.Text, "off by a cent") {
 			t.Errorf("%s: %v\n%s", name, err, b.Text)
 		}
 	}

@@ -21,6 +21,7 @@ type memory struct {
 	digests    []claudemem.SessionDigest
 	summaries  []claudemem.Summary
 	observed   []claudemem.Observation
+	learned    []claudemem.Learning
 	waiting    map[claudemem.SessionID]claudemem.Batch
 	injectedAt claudemem.Millis
 	totals     claudemem.Totals
@@ -150,6 +151,9 @@ func events(s claudemem.Session, n int, d time.Duration) claudemem.Batch {
 	return b
 }
 
-func (m *memory) Learnings(context.Context, claudemem.LearningQuery) ([]claudemem.Learning, error) {
-	return nil, nil
+func (m *memory) Learnings(ctx context.Context, q claudemem.LearningQuery) ([]claudemem.Learning, error) {
+	if err := m.before(ctx, "Learnings"); err != nil {
+		return nil, err
+	}
+	return m.learned[:min(q.Limit, len(m.learned))], nil
 }

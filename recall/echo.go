@@ -1,0 +1,72 @@
+package recall
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+)
+
+const (
+	// echoShare is the share of a line's words that another one has to have for the
+	// first to tell nothing new, echoWords how many words it takes to judge. Tried
+	// on the recorded sessions and on their retellings: of two lines about one fix
+	// the shorter has three quarters of its words and more in the other, two about
+	// the same file share less than half.
+	echoShare = 0.75
+	echoWords = 3
+	// stemRunes is how much of a word is compared, so that "groups" is "grouping".
+	stemRunes = 5
+)
+
+// emptyWords say nothing by themselves. Only the frequent ones matter: a line has
+// a dozen words.
+var emptyWords = func() map[string]bool {
+	set := map[string]bool{}
+	for _, w := range strings.Fields(`a an and are as at asked be been by for from had has have in into is it its now of on or
+		so than that the their then there this to was were when which with ago`) {
+		set[w] = true
+	}
+	return set
+}()
+
+// wordsOf are the words that carry a line's meaning, shortened, sorted, each once.
+// A character of a script without spaces is a word of its own.
+func wordsOf(text string) []string {
+	var words []string
+	for _, w := range strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+		if emptyWords[w] {
+			continue
+		}
+		if len(w) > 3 {
+			w = strings.TrimSuffix(w, "s")
+		}
+		var stem []rune
+		for _, r := range w {
+			switch {
+			case unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai):
+				words = append(words, string(r))
+			case len(stem) < stemRunes:
+				stem = append(stem, r)
+			}
+		}
+		if len(stem) > 0 {
+			words = append(words, string(stem))
+		}
+	}
+	slices.Sort(words)
+	return slices.Compact(words)
+}
+
+// echoes reports whether a line with these words says nothing that said does not.
+func echoes(words, said []string) bool {
+	if len(words) < echoWords {
+		return false
+	}
+	both := 0
+	for _, w := range words {
+		if _, ok := slices.BinarySearch(said, w); ok {
+			both++
+		}
+	}
+	return float64(both) >= echoShare*float64(len(words))
+}

@@ -1,0 +1,60 @@
+package recall
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"claudemem"
+)
+
+const (
+	// learningChars is the longest text of a learning's line. They are sentences of
+	// about 100; a person may write a thousand, which would be half the block.
+	learningChars = 300
+	// readLearnings bounds how many are read. The source has the most confident
+	// first, so this matters only where hundreds are equally sure.
+	readLearnings = 300
+)
+
+// learningLines is what is known of the project, the surest first; for a resume
+// only what was learned, or strengthened, since.
+func (r *run) learningLines(ctx context.Context) (built, error) {
+	known, err := r.source.Learnings(ctx, claudemem.LearningQuery{Project: r.req.ProjectPath, Limit: readLearnings})
+	if err != nil {
+		return built{}, fmt.Errorf("list learnings: %w", err)
+	}
+	known = slices.DeleteFunc(slices.Clone(known), func(l claudemem.Learning) bool {
+		return !l.Active || l.Confidence < r.opts.MinConfidence ||
+			r.req.Source == sourceResume && l.UpdatedAt <= r.since
+	})
+	slices.SortFunc(known, func(a, b claudemem.Learning) int {
+		return cmp.Or(cmp.Compare(b.Confidence, a.Confidence), cmp.Compare(b.TimesSeen, a.TimesSeen),
+			cmp.Compare(b.UpdatedAt, a.UpdatedAt), cmp.Compare(b.ID, a.ID))
+	})
+	var lines []line
+	for _, l := range known {
+		if len(lines) == r.opts.MaxLearnings {
+			break
+		}
+		text := r.plain(l.Content)
+		if text == "" {
+			continue
+		}
+		if category := r.plain(l.Category); category != "" {
+			text = capitalised(category) + ": " + text
+		}
+		lines = append(lines, line{text: cut(text, learningChars), learning: l.ID,
+			why: fmt.Sprintf("confidence %.2g, seen %s", l.Confidence, plural(l.TimesSeen, "time"))})
+	}
+	return built{lines: lines}, nil
+}
+
+func capitalised(s string) string {
+	first, size := utf8.DecodeRuneInString(s)
+	return string(unicode.ToUpper(first)) + strings.ToLower(s[size:])
+}

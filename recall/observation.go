@@ -1,0 +1,97 @@
+package recall
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"claudemem"
+)
+
+// observationChars is the longest text of an observation's line, its number
+// aside: a title, what it comes to and a file name, about 70 tokens.
+const observationChars = 240
+
+// observationText is "title: one line". The line is the subtitle, else the first
+// fact that says more than the title; a modified file that neither names follows.
+// The other facts are a `claude-mem show` away: ten lines of them cost a fifth
+// of the block and are seldom read.
+func observationText(o *claudemem.Observation, projectPath string) string {
+	plain := func(s string) string { return plain(s, projectPath) }
+	title, detail := plain(o.Title), ""
+	for _, p := range append([]string{o.Subtitle}, o.Facts...) {
+		p = strings.TrimRight(plain(p), ". ")
+		if p == "" || containsFold(title, p) {
+			continue
+		}
+		if title != "" {
+			detail = p
+			break
+		}
+		title = p
+	}
+	if title == "" {
+		title = plain(o.Narrative)
+	}
+	if title == "" {
+		return ""
+	}
+
+	var files []string
+	for _, f := range o.FilesIn(claudemem.FileModified) {
+		files = append(files, plain(f))
+	}
+	text := compose(title, detail, observationChars)
+	note := fileNote(files, text)
+	if units(text)+units(note) > observationChars {
+		text = compose(title, detail, observationChars-units(note))
+	}
+	return text + note
+}
+
+// compose joins "title: detail" within limit. The title goes first; of the
+// detail even a piece is worth having, unless it would be too short to tell anything.
+func compose(title, detail string, limit int) string {
+	const leastDetail = 30
+	text := cut(title, limit)
+	room := limit - units(text) - len(": ")
+	switch {
+	case detail == "":
+	case units(detail) <= room:
+		text += ": " + detail
+	case room >= leastDetail:
+		text += ": " + cut(detail, room)
+	}
+	return text
+}
+
+// fileNote names the first of files whose base name text does not have, and how
+// many more there are.
+func fileNote(files []string, text string) string {
+	files = slices.DeleteFunc(files, func(f string) bool { return f == "" || strings.Contains(text, path.Base(f)) })
+	if len(files) == 0 {
+		return ""
+	}
+	note := " [" + cutPath(files[0], 80)
+	if more := len(files) - 1; more > 0 {
+		note += fmt.Sprintf(" +%d", more)
+	}
+	return note + "]"
+}
+
+// cutPath keeps the end of a long path, where the name is.
+func cutPath(p string, limit int) string {
+	for units(p) > limit {
+		_, rest, ok := strings.Cut(strings.TrimPrefix(p, "…/"), "/")
+		if !ok {
+			return cut(p, limit)
+		}
+		p = "…/" + rest
+	}
+	return p
+}
+
+func containsFold(s, part string) bool {
+	return strings.Contains(strings.ToLower(s), strings.ToLower(part))
+}

@@ -1,0 +1,280 @@
+package recall
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"claudemem"
+)
+
+const (
+	// candidatesPerLine is how many observations are looked at for a line of the
+	// layer: some repeat each other or what stands above, some are the asker's own.
+	candidatesPerLine = 4
+	// linesPerSession is how many lines the observations of one session get while
+	// others have some: else a session that left thirty would be all that is shown.
+	linesPerSession = 4
+	// summaryChars is how much of a summary is searched with, by judgement: what a
+	// turn asked for, did and left open fits into it.
+	summaryChars = 600
+	// whyWords is how many of the words that led to a record its explanation names.
+	whyWords = 4
+)
+
+// candidate is an observation that may get a line.
+type candidate struct {
+	claudemem.Observation
+	text  string
+	words []string
+	why   string
+	// spare says that it need not be shown when it repeats what stands above.
+	spare bool
+}
+
+// observationLines lists pinned observations, then what still waits in the
+// queue, then what fits the latest summary, then the newest that are stored.
+func (r *run) observationLines(ctx context.Context) (built, error) {
+	// What waits is read first: what an observer stores meanwhile is then read
+	// twice and shown once. The other way round it would be read in neither place.
+	fresh, _ := r.fresh.wait() // Without it, what is stored has to do.
+	storing := try(ctx, r.storedObservations)
+	var out built
+	related, err := r.related(ctx, fresh)
+	if err != nil {
+		out.lacking = append(out.lacking, r.leaveOut(layerRelated, err))
+	}
+	stored, err := storing.wait()
+	if err != nil {
+		return built{}, err
+	}
+	chosen := r.choose(stored, r.waiting(fresh), related)
+	observations := make([]claudemem.Observation, len(chosen))
+	known := make(map[string]candidate, len(chosen))
+	for i, c := range chosen {
+		observations[i], known[nameOf(&c.Observation)] = c.Observation, c
+	}
+	for _, m := range mark(ctx, r.opts.WorkTree, r.req.Checkout, observations) {
+		c := known[nameOf(&m.Observation)]
+		if m.unmerged {
+			c.why += ", on another branch"
+		}
+		out.lines = append(out.lines, line{text: c.text, tail: m.tail(), session: c.Session, observation: c.ID, why: c.why, spare: c.spare})
+	}
+	return out, nil
+}
+
+// nameOf tells observations apart, also those that are not stored yet: one that
+// an observer stores meanwhile is the same.
+func nameOf(o *claudemem.Observation) string { return fmt.Sprint(o.Session, "\x00", o.Title) }
+
+// waiting lists what was distilled on the spot, the newest first.
+func (r *run) waiting(fresh freshSessions) []claudemem.Observation {
+	var waiting []claudemem.Observation
+	for _, f := range fresh.sessions {
+		if f.self && r.req.Source != sourceCompact || r.req.Source == sourceResume && f.newest <= r.since {
+			continue
+		}
+		for _, o := range slices.Backward(f.observations) {
+			o.ID, o.Session = 0, f.session
+			waiting = append(waiting, o)
+		}
+	}
+	return waiting
+}
+
+// choose puts what may be shown in order, each thing once and in its newest
+// words. stored has the pinned ones ahead, then the newest.
+func (r *run) choose(stored, waiting []claudemem.Observation, related []claudemem.Related) []candidate {
+	var chosen []candidate
+	at := map[string]int{}
+	bySession := map[claudemem.SessionID]int{}
+	var crowd []candidate // of sessions that have their lines
+	isStored := make(map[string]bool, len(stored))
+	for i := range stored {
+		isStored[nameOf(&stored[i])] = true
+	}
+	// Some of the lines may turn out to repeat the session index.
+	enough := 2 * r.opts.MaxObservations
+	add := func(o claudemem.Observation, why string, spare bool) {
+		name := nameOf(&o)
+		if _, ok := at[name]; ok || spare && len(chosen) >= enough {
+			return
+		}
+		c := candidate{Observation: o, text: observationText(&o, r.req.ProjectPath), why: why, spare: spare}
+		if c.text == "" {
+			return
+		}
+		c.words = wordsOf(c.text)
+		if spare {
+			for i, other := range chosen {
+				if !echoes(c.words, other.words) {
+					continue
+				}
+				// What is said twice was said better the second time.
+				if other.spare && o.CreatedAt > other.CreatedAt && echoes(other.words, c.words) {
+					c.why = other.why + ", in newer words"
+					chosen[i] = c
+				}
+				at[name] = i
+				return
+			}
+			if bySession[o.Session] == linesPerSession && r.req.Source != sourceResume {
+				at[name] = -1
+				crowd = append(crowd, c)
+				return
+			}
+			bySession[o.Session]++
+		}
+		at[name] = len(chosen)
+		chosen = append(chosen, c)
+	}
+
+	for _, o := range stored {
+		if o.Pinned {
+			add(o, "pinned", false)
+		}
+	}
+	for _, o := range waiting {
+		if !isStored[nameOf(&o)] {
+			add(o, "not distilled yet: made on the spot of what waits in the queue", false)
+		}
+	}
+	for _, f := range related {
+		add(*f.Observation, whyRelated(&f), true)
+	}
+	for i, o := range stored {
+		if r.req.Source == sourceResume {
+			add(o, "new since the last block", true)
+		} else if !o.Pinned {
+			add(o, fmt.Sprintf("newest, number %d", i+1), true)
+		}
+	}
+	return append(chosen, crowd[:min(len(crowd), max(enough-len(chosen), 0))]...)
+}
+
+// related asks the Finder what fits the latest summary. Whatever goes wrong there
+// costs only its own share of the time: the newest are shown then.
+func (r *run) related(ctx context.Context, fresh freshSessions) ([]claudemem.Related, error) {
+	if r.opts.Finder == nil || r.req.Source == sourceResume {
+		return nil, nil // What is new is shown by its age.
+	}
+	ctx, cancel := context.WithTimeout(ctx, r.limit/finderShare)
+	defer cancel()
+	found, err := try(ctx, func(ctx context.Context) ([]claudemem.Related, error) {
+		summary, err := r.latestSummary(ctx, fresh)
+		if err != nil {
+			return nil, err
+		}
+		text := searchText(summary)
+		if text == "" {
+			return nil, nil
+		}
+		return r.opts.Finder.Related(ctx, claudemem.RelatedRequest{Text: text, ProjectPath: r.req.ProjectPath,
+			Kinds: []claudemem.RecordKind{claudemem.RecordObservation}, Limit: candidatesPerLine * r.opts.MaxObservations})
+	}).wait()
+	if err != nil {
+		return nil, fmt.Errorf("find related observations: %w", err)
+	}
+	return slices.DeleteFunc(found, func(f claudemem.Related) bool {
+		return f.Observation == nil || r.isOwn(f.Observation) || !fits(f.Evidence)
+	}), nil
+}
+
+// finderShare is the part of a block's time that the Finder may take: it answers in
+// a fiftieth of that at 100,000 observations, or it is not there.
+const finderShare = 4
+
+// latestSummary is what was done last: by another session, or after a compaction
+// by this one.
+func (r *run) latestSummary(ctx context.Context, fresh freshSessions) (claudemem.Summary, error) {
+	if r.req.Source == sourceCompact && r.self.ID != 0 {
+		if s := fresh.of(r.self.ID).summaries; len(s) > 0 {
+			return s[len(s)-1], nil
+		}
+		own, err := r.source.SessionSummaries(ctx, r.self.ID, 1)
+		if err != nil {
+			return claudemem.Summary{}, err
+		}
+		if len(own) > 0 {
+			return own[0], nil
+		}
+	}
+	recent, err := r.recent.wait()
+	if err != nil {
+		return claudemem.Summary{}, nil // The session index tells of the error.
+	}
+	for _, d := range recent {
+		if r.isSelf(d.Session) {
+			continue
+		}
+		if s := fresh.of(d.Session.ID).summaries; len(s) > 0 {
+			return s[len(s)-1], nil
+		}
+		if d.Summary != nil && !d.Summary.Empty() {
+			return *d.Summary, nil
+		}
+	}
+	return claudemem.Summary{}, nil
+}
+
+// searchText is a summary as it is searched with: what is to come first.
+func searchText(s claudemem.Summary) string {
+	var parts []string
+	for _, p := range []string{s.NextSteps, s.Request, s.Completed, s.Learned} {
+		if p = oneLine(p); p != "" {
+			parts = append(parts, p)
+		}
+	}
+	return cut(strings.Join(parts, "\n"), summaryChars)
+}
+
+// fits reports whether a record is about the summary rather than the nearest that
+// a memory has to offer.
+func fits(claudemem.Evidence) bool { return true }
+
+func whyRelated(f *claudemem.Related) string {
+	why := fmt.Sprintf("fits the latest summary: cosine %.2f", f.Evidence.Likeness)
+	if f.Why == nil || len(f.Why.Words) == 0 {
+		return why
+	}
+	words := f.Why.Words[:min(len(f.Why.Words), whyWords)]
+	return why + ", words " + strings.Join(words, ", ")
+}
+
+// isOwn reports whether an observation is the asking session's own, which it knows
+// itself unless it was compacted.
+func (r *run) isOwn(o *claudemem.Observation) bool {
+	return r.self.ID != 0 && o.Session == r.self.ID && r.req.Source != sourceCompact
+}
+
+// storedObservations reads what the layer may show, the pinned ones ahead, leaving
+// out the asking session's own and, for a resume, what is not new.
+func (r *run) storedObservations(ctx context.Context) ([]claudemem.Observation, error) {
+	// Only a session that has records of its own needs a second page; three are
+	// enough for all but one that wrote a hundred since.
+	const pages = 3
+	enough := 2 * r.opts.MaxObservations
+	q := claudemem.Query{Project: r.req.ProjectPath, Limit: candidatesPerLine * r.opts.MaxObservations}
+	if r.req.Source == sourceResume {
+		q.Since = r.since + 1
+	}
+	var kept []claudemem.Observation
+	for range pages {
+		page, err := r.source.Observations(ctx, q)
+		if err != nil {
+			return nil, fmt.Errorf("list observations: %w", err)
+		}
+		for _, o := range page {
+			if !r.isOwn(&o) && (r.req.Source != sourceResume || o.CreatedAt > r.since) {
+				kept = append(kept, o)
+			}
+		}
+		if len(kept) >= enough || len(page) < q.Limit {
+			break
+		}
+		q.Offset += len(page)
+	}
+	return kept, nil
+}

@@ -1,0 +1,186 @@
+package recall
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"claudemem"
+)
+
+const (
+	// sessionChars is the longest text of a session's line (SPEC 7).
+	sessionChars = 200
+	// requestChars is how much of a session's line may go to what was asked for.
+	requestChars = 80
+	// withRequest is how many of the latest sessions also show what was asked
+	// for; of older ones what was completed is enough.
+	withRequest = 3
+	// ownSummaries is how many of its own turns a session is shown after a compaction.
+	ownSummaries = 5
+)
+
+// sessionLines is the session index.
+func (r *run) sessionLines(ctx context.Context) (built, error) {
+	recent, err := r.recent.wait()
+	if err != nil {
+		return built{}, err
+	}
+	fresh, _ := r.fresh.wait() // Without it, what is stored has to do.
+	if overtaken(recent, fresh) {
+		if again, err := r.recentSessions(ctx); err == nil { // Else the list as it was has to do.
+			recent = again
+		}
+	}
+	var lines []line
+	if r.req.Source == sourceCompact {
+		if lines, err = r.ownLines(ctx, fresh); err != nil {
+			return built{}, err
+		}
+	}
+	own := len(lines)
+	for _, d := range recent {
+		if r.isSelf(d.Session) || len(lines)-own == r.opts.MaxSessions {
+			continue
+		}
+		waiting := fresh.of(d.Session.ID)
+		if r.req.Source == sourceResume && !r.isNews(d, waiting) {
+			continue
+		}
+		text, why := r.sessionText(d, waiting, len(lines)-own < withRequest)
+		if text == "" {
+			continue
+		}
+		lines = append(lines, line{lead: r.age(d.Session.UpdatedAt), text: text, session: d.Session.ID, why: why})
+	}
+	for i := range lines[own:] {
+		l := &lines[own+i]
+		l.why = fmt.Sprintf("session %d of %d, %s", i+1, len(lines)-own, l.why)
+	}
+	return built{lines: lines}, nil
+}
+
+// ownLines shows what this session did itself, newest turn first: after a
+// compaction that is what its model has just lost.
+func (r *run) ownLines(ctx context.Context, fresh freshSessions) ([]line, error) {
+	if r.self.ID == 0 {
+		return nil, nil
+	}
+	stored, err := r.source.SessionSummaries(ctx, r.self.ID, ownSummaries)
+	if err != nil {
+		return nil, fmt.Errorf("list own summaries: %w", err)
+	}
+	summaries := slices.Clone(fresh.of(r.self.ID).summaries)
+	slices.Reverse(summaries)
+	known := map[int]bool{}
+	for _, s := range summaries {
+		known[s.PromptNumber] = true
+	}
+	for _, s := range stored {
+		if !known[s.PromptNumber] {
+			summaries = append(summaries, s)
+		}
+	}
+	var lines []line
+	for _, s := range summaries[:min(len(summaries), ownSummaries)] {
+		at := s.CreatedAt
+		if at == 0 {
+			at = r.self.UpdatedAt
+		}
+		if text := r.summaryText(s, true); text != "" {
+			lines = append(lines, line{lead: r.age(at) + "This session: ", text: text, session: r.self.ID,
+				why: "this session, " + summaryOf(s.PromptNumber)})
+		}
+	}
+	return lines, nil
+}
+
+// isNews reports whether a session said anything since the asking one was last given a block.
+func (r *run) isNews(d claudemem.SessionDigest, waiting *freshSession) bool {
+	switch {
+	case waiting.newest > r.since, d.Summary != nil && d.Summary.CreatedAt > r.since:
+		return true
+	case waiting.newest == 0 && d.Summary == nil: // Nothing better to tell by.
+		return d.Session.UpdatedAt > r.since
+	default:
+		return false
+	}
+}
+
+// sessionText is what a session's line says, and where that comes from.
+func (r *run) sessionText(d claudemem.SessionDigest, waiting *freshSession, request bool) (text, why string) {
+	for _, s := range slices.Backward(waiting.summaries) {
+		if text := r.summaryText(s, request); text != "" {
+			return text, summaryOf(s.PromptNumber) + ", made on the spot of what waits in the queue"
+		}
+	}
+	// A turn after the last summary that has none itself was broken off; what it
+	// was asked to do is the latest that is known.
+	if d.Summary != nil && (d.Undistilled == 0 || d.Summary.PromptNumber >= d.Session.PromptCount) {
+		if text := r.summaryText(*d.Summary, request); text != "" {
+			return text, summaryOf(d.Summary.PromptNumber)
+		}
+	}
+	if asked := r.plain(d.LastPrompt); asked != "" {
+		return cut("Asked: "+asked, sessionChars), "its last prompt: there is no summary of it"
+	}
+	if d.Summary != nil {
+		return r.summaryText(*d.Summary, request), summaryOf(d.Summary.PromptNumber)
+	}
+	return "", ""
+}
+
+func summaryOf(turn int) string { return fmt.Sprintf("summary of turn %d", turn) }
+
+// summaryText is a summary on one line: what was completed, with the request
+// also what for; else what was asked and what came of it.
+func (r *run) summaryText(s claudemem.Summary, request bool) string {
+	done, asked := r.plain(s.Completed), r.plain(s.Request)
+	switch {
+	case request && done != "" && asked != "" && !strings.Contains(strings.ToLower(done), strings.ToLower(asked)):
+		goal := " (asked: " + cut(asked, requestChars) + ")"
+		return cut(done, sessionChars-units(goal)) + goal
+	case done != "":
+		return cut(done, sessionChars)
+	case asked != "":
+		text := "Asked: " + asked
+		for _, rest := range []string{s.Learned, s.Investigated} {
+			if rest = r.plain(rest); rest != "" {
+				text = "Asked: " + cut(asked, requestChars) + "; found: " + rest
+				break
+			}
+		}
+		return cut(text, sessionChars)
+	}
+	for _, rest := range []string{s.Learned, s.Investigated, s.NextSteps} {
+		if rest = r.plain(rest); rest != "" {
+			return cut(rest, sessionChars)
+		}
+	}
+	return ""
+}
+
+// age is how long ago something was, roughly, as the start of a line.
+func (r *run) age(at claudemem.Millis) string {
+	// Both are taken by the minute, so that the same minute gives the same bytes.
+	d := r.now.Time().Truncate(time.Minute).Sub(at.Time().Truncate(time.Minute))
+	const day = 24 * time.Hour
+	switch {
+	case d <= 0: // Also a time to come, from a clock that was set back.
+		return "[just now] "
+	case d < time.Hour:
+		return fmt.Sprintf("[%dm ago] ", d/time.Minute)
+	case d < 2*day:
+		return fmt.Sprintf("[%dh ago] ", d/time.Hour)
+	case d < 14*day:
+		return fmt.Sprintf("[%dd ago] ", d/day)
+	case d < 60*day:
+		return fmt.Sprintf("[%dw ago] ", d/(7*day))
+	case d < 730*day:
+		return fmt.Sprintf("[%dmo ago] ", d/(30*day))
+	default:
+		return fmt.Sprintf("[%dy ago] ", d/(365*day))
+	}
+}

@@ -1,0 +1,222 @@
+package recall
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"claudemem"
+)
+
+// writer fits sections into a budget.
+type writer struct {
+	budget int // tokens
+	// parts are what the text is made of, in order.
+	parts        []part
+	skipped      []claudemem.LayerCost
+	observations []claudemem.ObservationID
+	sessions     []claudemem.SessionID
+	// said are the words of the lines so far.
+	said [][]string
+}
+
+// part is a line of the text with its end, and the empty line before a heading.
+type part struct {
+	layer, text string
+	why         string
+	line        line // zero for what is none of a layer's
+}
+
+// write fills the block. A layer gets its share and what those before it left;
+// a line that does not fit ends its layer, but its first line is cut where a
+// readable piece of it fits. The first layer that has something to show gives at
+// least one line in any case.
+func (w *writer) write(sections []section, reserve int, all shelf) {
+	share := func(tokens int) int { return unitsFor(max(tokens, 0)) * w.budget / DefaultBudget }
+	room := unitsFor(w.budget) - units(openTag) - units(closeTag)
+
+	head := []part{{layer: layerFrame, text: openTag, why: "begins the block"}}
+	if i := slices.IndexFunc(sections, func(s section) bool { return len(s.lines) > 0 }); i >= 0 {
+		if units(framing)+1+units(sections[i].heading)+1+readable <= room {
+			head = append(head, part{layer: layerFrame, text: framing, why: "tells the model what it reads"})
+			room -= units(framing)
+		}
+	}
+	// The closing line's place is kept free where the reserve pays for it;
+	// elsewhere it takes what the layers leave.
+	hold := units(closing(all, 0, 0))
+	if unitsIn(head)+units(closeTag)+hold > share(reserve) {
+		hold = 0
+	}
+
+	left := 0 // of the shares of the layers so far
+	for _, s := range sections {
+		left += share(s.cap)
+		if s.skip.Name != "" {
+			w.skipped = append(w.skipped, s.skip)
+			continue
+		}
+		if len(s.lines) == 0 {
+			w.skipped = append(w.skipped, claudemem.LayerCost{Name: s.name, Reason: "empty"})
+			continue
+		}
+		lines := w.news(s.lines)
+		if len(lines) == 0 {
+			w.skipped = append(w.skipped, claudemem.LayerCost{Name: s.name, Items: len(s.lines), Reason: "said above"})
+			continue
+		}
+		if s.most > 0 {
+			lines = lines[:min(len(lines), s.most)]
+		}
+		heading := part{layer: s.name, text: s.heading + "\n", why: "heading"}
+		if len(w.parts) > 0 || len(head) > 1 {
+			heading.text = "\n" + heading.text
+		}
+		allowed := min(left, room-hold)
+		parts := fit(heading, lines, allowed)
+		switch {
+		case parts != nil:
+		case len(w.parts) == 0:
+			parts = fitOne(heading, lines[0], allowed, room)
+		case allowed >= units(heading.text)+readable:
+			parts = fitOne(heading, lines[0], allowed, allowed)
+		default:
+			whole := fit(heading, lines, math.MaxInt)
+			w.skipped = append(w.skipped, claudemem.LayerCost{
+				Name: s.name, Tokens: claudemem.EstimateTokens(textOf(whole)), Items: len(lines), Reason: "budget"})
+			continue
+		}
+		room -= unitsIn(parts)
+		left = max(left-unitsIn(parts), 0)
+		w.take(parts)
+	}
+	if len(w.parts) == 0 {
+		return
+	}
+	if end := closing(all, len(w.sessions), len(w.observations)); units(end) <= room {
+		w.parts = append(w.parts, part{layer: layerClosing, text: end, why: "how to look further"})
+	}
+	w.parts = append(append(head, w.parts...), part{layer: layerFrame, text: closeTag, why: "ends the block"})
+}
+
+// news leaves out the spare lines that say nothing that is not said already.
+func (w *writer) news(lines []line) []line {
+	return slices.DeleteFunc(slices.Clone(lines), func(l line) bool {
+		if !l.spare {
+			return false
+		}
+		words := wordsOf(l.text)
+		return slices.ContainsFunc(w.said, func(said []string) bool { return echoes(words, said) })
+	})
+}
+
+// take adds what fitted of a layer, and books it.
+func (w *writer) take(parts []part) {
+	w.parts = append(w.parts, parts...)
+	for _, p := range parts {
+		if p.line == (line{}) {
+			continue
+		}
+		w.said = append(w.said, wordsOf(p.text))
+		switch id := p.line.session; {
+		case p.line.observation != 0:
+			w.observations = append(w.observations, p.line.observation)
+		case p.layer == layerSessions && !slices.Contains(w.sessions, id):
+			w.sessions = append(w.sessions, id)
+		}
+	}
+}
+
+// account puts the parts together and tells what each line and each layer costs.
+// A cost is what a part adds to the estimate of all before it, so that those of
+// all lines, the frame's among them, are that of the whole.
+func (w *writer) account() (text string, lines []claudemem.ContextLine, layers []claudemem.LayerCost) {
+	var b strings.Builder
+	points := 0
+	for _, p := range w.parts {
+		before := tokensOf(points)
+		points += utf8.RuneCountInString(p.text)
+		cost := tokensOf(points) - before
+		b.WriteString(p.text)
+		lines = append(lines, claudemem.ContextLine{
+			Layer: p.layer, Text: strings.Trim(p.text, "\n"), Tokens: cost, Why: p.why,
+			Observation: p.line.observation, Session: p.line.session, Learning: p.line.learning,
+		})
+		if p.layer == layerFrame {
+			continue
+		}
+		if len(layers) == 0 || layers[len(layers)-1].Name != p.layer {
+			layers = append(layers, claudemem.LayerCost{Name: p.layer})
+		}
+		l := &layers[len(layers)-1]
+		l.Tokens += cost
+		if p.line != (line{}) {
+			l.Items++
+		}
+	}
+	return b.String(), lines, layers
+}
+
+// tokensOf is the estimate for a text of so many code points.
+func tokensOf(points int) int { return (2*points + 6) / 7 }
+
+func unitsIn(parts []part) int {
+	n := 0
+	for _, p := range parts {
+		n += units(p.text)
+	}
+	return n
+}
+
+func textOf(parts []part) string {
+	var b strings.Builder
+	for _, p := range parts {
+		b.WriteString(p.text)
+	}
+	return b.String()
+}
+
+// fit takes lines from the first on while they fit below the heading into limit
+// units; nil when not even one does.
+func fit(heading part, lines []line, limit int) []part {
+	parts := []part{heading}
+	used := units(heading.text)
+	for _, l := range lines {
+		text := l.render(math.MaxInt)
+		if used+units(text) > limit {
+			break
+		}
+		used += units(text)
+		parts = append(parts, part{layer: heading.layer, text: text, why: l.why, line: l})
+	}
+	if len(parts) == 1 {
+		return nil
+	}
+	return parts
+}
+
+// fitOne cuts one line to about limit units, heading included, and never to
+// more than room; the heading is the first thing to go.
+func fitOne(heading part, l line, limit, room int) []part {
+	one := part{layer: heading.layer, why: l.why + ", cut to fit", line: l}
+	if h := units(heading.text); h+readable <= room {
+		one.text = l.render(max(limit, h+readable) - h)
+		return []part{heading, one}
+	}
+	one.text = l.render(room)
+	return []part{one}
+}
+
+// render writes the line in at most limit units: first its text is cut, then,
+// when little of that would be left, what stands around it goes.
+func (l line) render(limit int) string {
+	const word = 10 // fewer characters of text than this say nothing
+	for _, around := range []line{l, {lead: l.lead}, {}} {
+		room := limit - units("- "+around.lead+around.tail+"\n")
+		if room >= min(word, units(l.text)) || around == (line{}) {
+			return "- " + around.lead + cut(l.text, room) + around.tail + "\n"
+		}
+	}
+	return ""
+}
