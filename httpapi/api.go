@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"claudemem"
@@ -33,10 +34,14 @@ type DeadLetters interface {
 }
 
 // Deps are the parts of the worker that the routes stand on. Without Injections
-// or Notices a context block is not booked here, or comes without notices.
+// or Notices a context block is not booked here, or comes without notices; without
+// Reminder no event is answered with more than its receipt, and without Lookups
+// nothing is known of what was read.
 type Deps struct {
-	Ingester    Ingester
-	Recaller    Recaller
+	Ingester Ingester
+	Recaller Recaller
+	// Previewer builds blocks that are only looked at: unlike Recaller it changes nothing.
+	Previewer   Recaller
 	Records     Records
 	Worker      Worker
 	Injections  InjectionRecorder
@@ -48,6 +53,8 @@ type Deps struct {
 	Sessions    Sessions
 	Keeper      Keeper
 	Reindexer   Reindexer
+	Reminder    Reminder
+	Lookups     Lookups
 }
 
 // MaxBody is the largest body that is accepted, in bytes.
@@ -87,6 +94,8 @@ type api struct {
 	opts Options
 	// large has a place for each body over smallBody that may be in memory at once.
 	large chan struct{}
+	// forgetful is set while the Reminder fails, which is told once.
+	forgetful atomic.Bool
 }
 
 // New makes the handler. Serve it with a server of NewServer: a connection that

@@ -9,18 +9,38 @@ import (
 	"claudemem"
 )
 
-// bookTime bounds what is done after a block was given.
+// bookTime bounds what is done after an answer was given.
 const bookTime = 5 * time.Second
 
-// context gives a session its block.
+// give answers with v, which has a text out of memory in it, and tells whether
+// the client got it.
 //
-// The block is booked after the answer was written, and only if it was. Booked
-// before, it would count as given to a hook that had stopped waiting, and a
-// later resume would never show its content; a process that dies between the
-// two at worst shows something twice.
+// What was given is booked after the answer was written, and only if it was.
+// Booked before, it would count as given to a hook that had stopped waiting, and
+// the session would never be shown it again; a process that dies between the two
+// at worst shows something twice.
+func (a *api) give(w http.ResponseWriter, r *http.Request, status int, v any, text string, what claudemem.Injection) (given bool, err error) {
+	if err := writeJSON(w, status, v); err != nil {
+		return false, err
+	}
+	if err := http.NewResponseController(w).Flush(); err != nil {
+		return false, nil // It left just now.
+	}
+	if a.Injections == nil || text == "" {
+		return true, nil // There is nothing to book.
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), bookTime)
+	defer cancel()
+	if err := a.Injections.RecordInjection(ctx, what); err != nil {
+		// The session has its text; at worst it is shown some of it again.
+		a.opts.Logger.Error("book what was given", "where", what.Where, "error", err)
+	}
+	return true, nil
+}
+
+// context gives a session its block.
 func (a *api) context(w http.ResponseWriter, r *http.Request, p params) error {
-	req := claudemem.ContextRequest{Host: claudemem.Host(p.text("host")), HostSessionID: p.text("session_id"),
-		ProjectPath: p.text("project_path"), Source: p.text("source"), Budget: p.number("budget")}
+	req := contextRequest(p)
 	// A session has started, whatever becomes of its block: the others have something to finish.
 	after := context.WithoutCancel(r.Context())
 	defer func() {
@@ -40,19 +60,8 @@ func (a *api) context(w http.ResponseWriter, r *http.Request, p params) error {
 		return nil // The hook has left and reads the memory itself; notices stay for whoever is there.
 	}
 	a.attachNotices(r.Context(), &block)
-	if err := writeJSON(w, http.StatusOK, block); err != nil {
-		return err
-	}
-	if err := http.NewResponseController(w).Flush(); err != nil || a.Injections == nil || block.Text == "" {
-		return nil // It left just now, or there is nothing to book.
-	}
-	ctx, cancel := context.WithTimeout(after, bookTime)
-	defer cancel()
-	if err := a.Injections.RecordInjection(ctx, block.Injection); err != nil {
-		// The session has its block; at worst a resume shows some of it again.
-		a.opts.Logger.Error("book context block", "error", err)
-	}
-	return nil
+	_, err = a.give(w, r, http.StatusOK, block, block.Text, block.Injection)
+	return err
 }
 
 // attachNotices adds what the user has to be told; the model never sees it.

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -54,17 +55,19 @@ type fakeWorker struct {
 	edited     []claudemem.ObservationEdit
 	searchErr  error
 	reindexing Reindexing
+	lookups    chan string
 }
 
 func newFakeWorker() *fakeWorker {
 	return &fakeWorker{
 		receipt: claudemem.Receipt{Session: 12, PromptNumber: 3, Status: claudemem.StatusPending},
 		touched: make(chan claudemem.ContextRequest, 8), booked: make(chan claudemem.Injection, 8), stopped: make(chan struct{}, 8),
+		lookups: make(chan string, 8),
 	}
 }
 
 func (f *fakeWorker) deps() Deps {
-	return Deps{Ingester: f, Recaller: f, Records: f, Worker: f, Injections: f, Notices: f, DeadLetters: f, Learnings: f, Status: f, Searcher: f, Sessions: f, Keeper: f, Reindexer: f}
+	return Deps{Ingester: f, Recaller: f, Previewer: f, Records: f, Worker: f, Injections: f, Notices: f, DeadLetters: f, Learnings: f, Status: f, Searcher: f, Sessions: f, Keeper: f, Reindexer: f, Lookups: f}
 }
 
 func (f *fakeWorker) StartReindex() error {
@@ -152,6 +155,11 @@ func (f *fakeWorker) Shutdown() { f.stopped <- struct{}{} }
 func (f *fakeWorker) RecordInjection(_ context.Context, i claudemem.Injection) error {
 	f.booked <- i
 	return nil
+}
+
+func (f *fakeWorker) RecordLookup(_ context.Context, host claudemem.Host, session string, ids ...claudemem.ObservationID) error {
+	f.lookups <- fmt.Sprintf("%s %s %d", host, session, ids)
+	return f.err
 }
 
 func (f *fakeWorker) TakeNotices(context.Context) ([]string, error) {

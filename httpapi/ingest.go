@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 
 	"claudemem"
@@ -92,11 +93,14 @@ type receipt struct {
 	Reason       string              `json:"reason,omitempty"`
 	SessionDBID  claudemem.SessionID `json:"session_db_id"`
 	PromptNumber int                 `json:"prompt_number"`
+	// AdditionalContext is for the model to read beside the event, usually nothing.
+	AdditionalContext string `json:"additional_context,omitempty"`
 }
 
 // ingest takes events of the given kinds in; the first is what the route implies.
 func (a *api) ingest(kinds ...claudemem.EventKind) func(http.ResponseWriter, *http.Request) error {
 	return func(w http.ResponseWriter, r *http.Request) error {
+		arrived := time.Now() // not opts.Clock: a deadline is counted from it
 		var e claudemem.Event
 		err := a.withBody(w, r, func(raw []byte) error {
 			var body eventBody
@@ -126,6 +130,10 @@ func (a *api) ingest(kinds ...claudemem.EventKind) func(http.ResponseWriter, *ht
 		if got.Status == claudemem.StatusSkipped || got.Status == claudemem.StatusDuplicate {
 			status, answer.Status, answer.Reason = http.StatusOK, string(got.Status), got.Reason
 		}
-		return writeJSON(w, status, answer)
+		if a.Reminder == nil || status != http.StatusAccepted || e.Moment() == claudemem.MomentNone {
+			return writeJSON(w, status, answer)
+		}
+		e.ToolResponse = nil // see Reminder
+		return a.remind(w, r, arrived, &e, answer)
 	}
 }

@@ -16,14 +16,21 @@ type Recaller interface {
 	Context(ctx context.Context, request claudemem.ContextRequest) (claudemem.ContextBlock, error)
 }
 
-// Reminder gives a session a few lines at a moment that calls for them: a prompt, a
-// file that was read, a failure. It is asked about events that were just taken in.
+// Reminder gives a session a few lines at a moment that calls for them
+// (claudemem.Event.Moment). It is asked about events that were just taken in, and
+// gets them without ToolResponse: a file's whole content need not stay in memory for it.
 type Reminder interface {
 	// Recall returns an empty Text for silence. What it returns is not given again
 	// in that session unless Forget takes it back.
 	Recall(ctx context.Context, event claudemem.Event, session claudemem.SessionID) (claudemem.Recollection, error)
 	// Forget says that a recollection did not reach its session.
 	Forget(claudemem.Recollection)
+}
+
+// Lookups notes that observations were read in full, by which session if that is
+// known: what is looked up later was worth giving.
+type Lookups interface {
+	RecordLookup(ctx context.Context, host claudemem.Host, hostSessionID string, ids ...claudemem.ObservationID) error
 }
 
 // Records reads what is remembered.

@@ -53,7 +53,11 @@ func (a *api) batch(w http.ResponseWriter, r *http.Request, _ params) error {
 		out.Results = each(found, indexOf)
 	}
 	there := map[claudemem.ObservationID]bool{}
+	var read []claudemem.ObservationID
 	for _, o := range found {
+		if format == formatFull && !there[o.ID] {
+			read = append(read, o.ID)
+		}
 		there[o.ID] = true
 	}
 	for _, id := range ids {
@@ -62,7 +66,7 @@ func (a *api) batch(w http.ResponseWriter, r *http.Request, _ params) error {
 			out.Missing = append(out.Missing, id)
 		}
 	}
-	return writeJSON(w, http.StatusOK, out)
+	return a.answerLookup(w, r, http.StatusOK, out, read...)
 }
 
 // batchPage are the observations that were asked for; Total is how many were.

@@ -143,5 +143,5 @@ func (a *api) getObservation(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return writeJSON(w, http.StatusOK, fullOf(o))
+	return a.answerLookup(w, r, http.StatusOK, fullOf(o), o.ID)
 }

@@ -57,6 +57,11 @@ var (
 	afterParam    = param{name: "depth_after", also: []string{"after"}, kind: numberParam, about: "records after the anchor", missing: "10", most: maxLimit, example: "3"}
 )
 
+// contextParams are what a context block is asked for with, and its preview.
+var contextParams = []param{rootParam.with(required), hostParam, hostSession,
+	{name: "source", about: "startup, clear, compact or resume", missing: "startup", example: "resume"},
+	{name: "budget", kind: numberParam, about: "tokens; 0: the setting", missing: "0", most: 1 << 20, example: "2000"}}
+
 // paged are the parameters of every list, dated those of a time; filters is what
 // chooses observations. A range comes before its two ends, which win over it.
 func paged(more ...param) []param {
@@ -126,10 +131,9 @@ func (a *api) captureRoutes() []route {
 		ingest(wire.PathSummarize, "a turn has ended; with kind flush the observer only looks at the session", claudemem.KindStop, claudemem.KindFlush),
 		ingest(wire.PathComplete, "a session has ended", claudemem.KindSessionEnd),
 		{method: "GET", path: wire.PathContext, handle: a.context, about: "the context block of a session that starts", hook: true,
-			params: []param{rootParam.with(required), hostParam, hostSession,
-				{name: "source", about: "startup, clear, compact or resume", missing: "startup", example: "resume"},
-				{name: "budget", kind: numberParam, about: "tokens; 0: the setting", missing: "0", most: 1 << 20, example: "2000"}},
-			answer: claudemem.ContextBlock{}},
+			params: contextParams, answer: claudemem.ContextBlock{}},
+		{method: "GET", path: "/api/context/preview", handle: a.preview, about: "what a session that started now would be given, and why; nothing is given or booked",
+			params: contextParams, answer: contextPreview{Lines: []previewLine{{}}}, example: "project_path=/home/ada/tally&budget=500"},
 	}
 }
 
@@ -184,6 +188,9 @@ func (a *api) recordRoutes() []route {
 			body: memoryBody{}, answer: fullResult{}, example: `{"project":"/home/ada/tally","narrative":"Amounts are whole cents; never use floats for money.","type":"decision"}`},
 		{method: "POST", path: "/api/observations/batch", handle: a.batch, about: "observations by number, in the order asked for",
 			body: batchBody{}, answer: batchPage{Missing: []claudemem.ObservationID{0}, Results: []any{fullResult{}, indexResult{}}}, example: `{"ids":[124,"#7"]}`},
+		{method: "POST", path: "/api/lookups", handle: plain(a.noteLookup), about: "notes that the session of the header " + wire.SessionHeader +
+			" read observations in full; reading them here notes it already", status: http.StatusAccepted,
+			body: lookupBody{}, answer: map[string]string{}, example: `{"observations":[124,7]}`},
 		{method: "GET", path: "/api/observations/{id}", handle: plain(a.getObservation), about: "an observation in full", params: []param{observationID}, answer: fullResult{}},
 		{method: "PATCH", path: "/api/observations/{id}", handle: a.editMemory, about: "changes title, narrative, type or pinned", params: []param{observationID},
 			body: claudemem.ObservationEdit{}, answer: fullResult{}, example: `{"pinned":true}`},

@@ -17,6 +17,10 @@ const VersionText = "1"
 // Header names the version on every request of a hook and every answer of a worker.
 const Header = "Claude-Mem-Wire"
 
+// SessionHeader names, as HOST:ID, the session of the agent on whose behalf a
+// command or a script reads.
+const SessionHeader = "Claude-Mem-Session"
+
 // The routes that hooks use.
 const (
 	PathInit        = "/api/sessions/init"
