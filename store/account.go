@@ -19,14 +19,17 @@ type Account struct {
 
 // Saved is what sessions did not have to find out again. It is an estimate: the
 // tokens that the work behind the given observations had taken, against the
-// tokens of the blocks that gave them.
+// tokens that giving them took.
 type Saved struct {
-	// Blocks were given to sessions, of TokensGiven tokens.
+	// Blocks were given to sessions at their start, of TokensGiven tokens.
 	Blocks      int `json:"blocks"`
 	TokensGiven int `json:"tokens_given"`
-	// TokensOfWork were spent on finding out what the blocks told.
+	// Recollections were given beside prompts, files and failures, of TokensRecalled tokens.
+	Recollections  int `json:"recollections"`
+	TokensRecalled int `json:"tokens_recalled"`
+	// TokensOfWork were spent on finding out what the two told.
 	TokensOfWork int `json:"tokens_of_work"`
-	// Tokens is the difference, 0 when the blocks were the dearer.
+	// Tokens is the difference, 0 when what was given was the dearer.
 	Tokens int `json:"tokens"`
 }
 
@@ -59,11 +62,12 @@ func (s *Store) Account(ctx context.Context, now time.Time, days int) (Account, 
 func (s *Store) saved(ctx context.Context, since claudemem.Millis) (Saved, error) {
 	var sum Saved
 	err := s.reader.QueryRowContext(ctx, `SELECT
-		(SELECT count(*) FROM injections WHERE created_at >= ?1),
-		(SELECT coalesce(sum(tokens), 0) FROM injections WHERE created_at >= ?1),
+		count(*) FILTER (WHERE hook_event = ?2), coalesce(sum(tokens) FILTER (WHERE hook_event = ?2), 0),
+		count(*) FILTER (WHERE hook_event <> ?2), coalesce(sum(tokens) FILTER (WHERE hook_event <> ?2), 0),
 		(SELECT coalesce(sum(o.discovery_tokens), 0) FROM injections i, json_each(i.observations) given
-			JOIN observations o ON o.id = given.value WHERE i.created_at >= ?1)`, int64(since)).
-		Scan(&sum.Blocks, &sum.TokensGiven, &sum.TokensOfWork)
-	sum.Tokens = max(0, sum.TokensOfWork-sum.TokensGiven)
+			JOIN observations o ON o.id = given.value WHERE i.created_at >= ?1)
+		FROM injections WHERE created_at >= ?1`, int64(since), sessionStart).
+		Scan(&sum.Blocks, &sum.TokensGiven, &sum.Recollections, &sum.TokensRecalled, &sum.TokensOfWork)
+	sum.Tokens = max(0, sum.TokensOfWork-sum.TokensGiven-sum.TokensRecalled)
 	return sum, fault("sum up what was saved", err)
 }

@@ -9,8 +9,20 @@ import (
 	"claudemem"
 )
 
-// EventContextInject is the event_log type of a context block that was given.
-const EventContextInject = "hook.context_inject"
+// The types of event_log's rows.
+const (
+	// EventContextInject: a session was given a context block. Its data has the
+	// layers, those left out, tokens, budget and build_ms.
+	EventContextInject = "hook.context_inject"
+	// EventRecallInject: a session was given a few lines at a prompt, a file or a
+	// failure. Its data has where, source, observations, tokens and build_ms.
+	EventRecallInject = "hook.recall_inject"
+	// EventLookup: observations were read in full. Its data has observations.
+	EventLookup = "lookup"
+)
+
+// sessionStart is the hook event that carries context blocks; others carry recollections.
+const sessionStart = "SessionStart"
 
 // LogEntry is a row of event_log: what claude-mem itself did, for statistics.
 type LogEntry struct {
@@ -73,17 +85,45 @@ func (s *Store) RecordInjection(ctx context.Context, in claudemem.Injection) err
 		if err != nil || n == 0 {
 			return err
 		}
-		return t.logEvent(LogEntry{
-			Type: EventContextInject, Session: claudemem.SessionID(session), At: in.At,
+		entry := LogEntry{
+			Type: EventRecallInject, Session: claudemem.SessionID(session), At: in.At,
 			DurationMS: in.BuildMS, TokensOut: in.Tokens,
 			Data: struct {
+				Where        string          `json:"where"`
+				Source       string          `json:"source"`
+				Observations json.RawMessage `json:"observations"`
+				Tokens       int             `json:"tokens"`
+				BuildMS      float64         `json:"build_ms"`
+			}{in.Where, in.Source, json.RawMessage(parts[0]), in.Tokens, in.BuildMS},
+		}
+		if in.Where == sessionStart {
+			entry.Type = EventContextInject
+			entry.Data = struct {
 				Layers  json.RawMessage `json:"layers"`
 				Skipped json.RawMessage `json:"skipped"`
 				Tokens  int             `json:"tokens"`
 				Budget  int             `json:"budget"`
 				BuildMS float64         `json:"build_ms"`
-			}{json.RawMessage(parts[2]), json.RawMessage(parts[3]), in.Tokens, in.Budget, in.BuildMS},
-		})
+			}{json.RawMessage(parts[2]), json.RawMessage(parts[3]), in.Tokens, in.Budget, in.BuildMS}
+		}
+		return t.logEvent(entry)
+	})
+}
+
+// RecordLookup notes that observations were read in full. The session is the one
+// that asked; one that is not known, or not named, leaves the row without.
+func (s *Store) RecordLookup(ctx context.Context, host claudemem.Host, hostSessionID string, ids ...claudemem.ObservationID) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	return s.writeKeeping(ctx, "record lookup", func(t *tx) error {
+		session, err := t.number("SELECT id FROM sessions WHERE host = ? AND host_session_id = ?", string(host), hostSessionID)
+		if err != nil {
+			return err
+		}
+		return t.logEvent(LogEntry{Type: EventLookup, Session: claudemem.SessionID(session), Data: struct {
+			Observations []claudemem.ObservationID `json:"observations"`
+		}{ids}})
 	})
 }
 

@@ -424,7 +424,7 @@ func TestInjectionIsBookedOnce(t *testing.T) {
 		}
 	}
 	prompt := in
-	prompt.Where, prompt.At = "UserPromptSubmit", base+9
+	prompt.Where, prompt.Source, prompt.At = "UserPromptSubmit", "prompt", base+9
 	if err := m.RecordInjection(ctx, prompt); err != nil {
 		t.Fatal(err)
 	}
@@ -452,6 +452,31 @@ func TestInjectionIsBookedOnce(t *testing.T) {
 	}
 	if rows[0] != want {
 		t.Errorf("got %+v, want %+v", rows[0], want)
+	}
+	want = row{"hook.recall_inject", `{"where":"UserPromptSubmit","source":"prompt","observations":[3],"tokens":40,"build_ms":1.5}`, 40}
+	if rows[1] != want {
+		t.Errorf("got %+v, want %+v", rows[1], want)
+	}
+}
+
+// TestLookup: what was read in full is noted for the session that read it; who
+// reads without a session, or for one that is not known, is noted without.
+func TestLookup(t *testing.T) {
+	ctx := context.Background()
+	m := newMemory(t)
+	m.enqueue(t, event(claudemem.KindPrompt, "s", "p1", 1))
+	for _, session := range []string{"s", "unheard of", ""} {
+		if err := m.RecordLookup(ctx, claudemem.HostClaudeCode, session, 7, 3); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := m.RecordLookup(ctx, claudemem.HostClaudeCode, "s"); err != nil {
+		t.Fatal(err)
+	}
+	got := fmt.Sprint(rawRows(t, m.path, "SELECT event_type, session_id, data FROM event_log ORDER BY id"))
+	want := `[[lookup 1 {"observations":[7,3]}] [lookup <nil> {"observations":[7,3]}] [lookup <nil> {"observations":[7,3]}]]`
+	if got != want {
+		t.Errorf("got %s, want %s", got, want)
 	}
 }
 

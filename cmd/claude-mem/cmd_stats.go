@@ -31,8 +31,9 @@ JSON: {"totals": {"projects", "sessions", "prompts", "observations", "summaries"
 "spool": {"waiting", "corrupt"}, "stored_bytes", "data_dir", "worker": {"running", "version"?},
 "ledger": {"period_days", "since_epoch", "today": SPENT, "total": SPENT, "days": [{"name", SPENT}],
 "providers": [{"name", SPENT}], "models": [{"name", "provider", SPENT}], "projects": [{"name", SPENT}],
-"saved": {"blocks", "tokens_given", "tokens_of_work", "tokens"}}}. SPENT is "calls", "failed", "tokens_in",
-"tokens_out", "tokens_cached", "tokens_reserved", "cost_usd"? (absent when no price is known), "unpriced_calls".`,
+"saved": {"blocks", "tokens_given", "recollections", "tokens_recalled", "tokens_of_work", "tokens"}}}.
+SPENT is "calls", "failed", "tokens_in", "tokens_out", "tokens_cached", "tokens_reserved", "cost_usd"? (absent when no
+price is known), "unpriced_calls".`,
 		Example: "  claude-mem stats\n  claude-mem stats --days 30 --json",
 		Args:    args(cobra.NoArgs),
 	}

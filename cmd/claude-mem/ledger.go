@@ -41,9 +41,13 @@ func (p *printer) account(a *store.Account) {
 		}
 		_ = table.Flush() // as with every line of p
 	}
-	if s := a.Saved; s.Blocks > 0 {
+	if s := a.Saved; s.Blocks+s.Recollections > 0 {
+		given := count(s.Blocks, "context block")
+		if s.Recollections > 0 {
+			given += " and " + count(s.Recollections, "recollection")
+		}
 		p.printf("%s\n  %s gave %s tokens of what had taken %s to find out: about %s saved\n", p.style(styleBold, "Saved"),
-			count(s.Blocks, "context block"), short(s.TokensGiven), short(s.TokensOfWork), short(s.Tokens))
+			given, short(s.TokensGiven+s.TokensRecalled), short(s.TokensOfWork), short(s.Tokens))
 	}
 }
 
