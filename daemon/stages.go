@@ -73,6 +73,7 @@ func (w *Worker) openStages(ctx context.Context) error {
 
 	options := RecallOptions(w.cfg.Settings)
 	options.Distiller, options.Clock, options.Logger = offline, w.cfg.Clock, w.log
+	options.Finder = w.searcher
 	w.builder = recall.New(w.store, options)
 	return nil
 }
@@ -153,12 +154,15 @@ func RecallOptions(s *settings.Settings) recall.Options {
 			Reserve:      s.Int(settings.KeyContextCapReserve),
 		},
 		MaxSessions:     atMost(s.Int(settings.KeyContextMaxSessions)),
+		MaxLearnings:    atMost(s.Int(settings.KeyContextMaxLearnings)),
+		MinConfidence:   atMost(s.Float(settings.KeyContextMinConfidence)),
 		MaxObservations: atMost(s.Int(settings.KeyContextMaxObservations)),
 	}
 }
 
-// atMost translates a setting, where 0 is none, for recall, where 0 is the default.
-func atMost(n int) int {
+// atMost translates a setting, where 0 is none, or no bound, for recall, where 0 is
+// the default.
+func atMost[T int | float64](n T) T {
 	if n == 0 {
 		return -1
 	}

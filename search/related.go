@@ -83,7 +83,7 @@ func (s *Searcher) readRelated(ctx context.Context, filter index.Filter, ranked 
 			if !ok || !passes(h, filter) || !slices.Contains(filter.Kinds, h.Kind) {
 				continue
 			}
-			h.Score = m.score
+			h.Score, h.Why = m.score, m.explain()
 			related = append(related, claudemem.Related{Hit: h, Evidence: m.Evidence})
 		}
 		ranked = ranked[n:]
