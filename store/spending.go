@@ -9,41 +9,11 @@ import (
 	"claudemem"
 )
 
-// Spent is what model calls used.
-type Spent struct {
-	Calls int `json:"calls"`
-	// Failed are those without an answer.
-	Failed       int `json:"failed"`
-	TokensIn     int `json:"tokens_in"`
-	TokensOut    int `json:"tokens_out"`
-	TokensCached int `json:"tokens_cached"`
-	// Reserved are the tokens of calls of which it is not known what they used.
-	Reserved int `json:"tokens_reserved"`
-	// USD is the estimated price of the calls that have one; absent in JSON when none has.
-	USD float64 `json:"cost_usd,omitempty"`
-	// Unpriced are the calls that used tokens and have no known price.
-	Unpriced int `json:"unpriced_calls"`
-}
-
-func (s *Spent) add(o Spent) {
-	s.Calls += o.Calls
-	s.Failed += o.Failed
-	s.TokensIn += o.TokensIn
-	s.TokensOut += o.TokensOut
-	s.TokensCached += o.TokensCached
-	s.Reserved += o.Reserved
-	s.USD += o.USD
-	s.Unpriced += o.Unpriced
-}
-
-// SpentOn is what was used on one day, with one provider or model, or for one project.
-type SpentOn struct {
-	// Name is a date (2006-01-02), a provider, a model, or a project's root.
-	Name string `json:"name"`
-	// Provider is a model's.
-	Provider string `json:"provider,omitempty"`
-	Spent
-}
+// Spent and SpentOn are what model calls used.
+type (
+	Spent   = claudemem.Spent
+	SpentOn = claudemem.SpentOn
+)
 
 // Spending is what model calls used in a time, and on what. Days are in order of
 // time, providers, models and projects by their tokens, the most first.
@@ -63,10 +33,7 @@ const quarter = 15 * time.Minute
 func (s *Store) Spending(ctx context.Context, since, until claudemem.Millis, location *time.Location) (Spending, error) {
 	const what = "sum up model calls"
 	var sum Spending
-	rows, err := s.reader.QueryContext(ctx, `SELECT c.started_at / ?1, c.provider, c.model, coalesce(s.project, ''),
-			count(*), count(*) FILTER (WHERE c.outcome NOT IN ('ok', 'reserved')),
-			sum(c.tokens_in), sum(c.tokens_out), sum(c.tokens_cached), sum(c.reserved_tokens), sum(c.cost_usd),
-			count(*) FILTER (WHERE c.cost_usd = 0 AND c.tokens_in + c.tokens_out + c.tokens_cached > 0)
+	rows, err := s.reader.QueryContext(ctx, `SELECT c.started_at / ?1, c.provider, c.model, coalesce(s.project, ''), `+spentColumns+`
 		FROM llm_calls c LEFT JOIN sessions s ON s.id = c.session_id
 		WHERE c.started_at >= ?2 AND (?3 = 0 OR c.started_at < ?3)
 		GROUP BY 1, 2, 3, 4`, quarter.Milliseconds(), int64(since), int64(until))
@@ -80,36 +47,51 @@ func (s *Store) Spending(ctx context.Context, since, until claudemem.Millis, loc
 		var at int64
 		var provider, model, project string
 		var p Spent
-		if err := rows.Scan(&at, &provider, &model, &project, &p.Calls, &p.Failed, &p.TokensIn, &p.TokensOut, &p.TokensCached,
-			&p.Reserved, &p.USD, &p.Unpriced); err != nil {
+		if err := rows.Scan(append([]any{&at, &provider, &model, &project}, spentFields(&p)...)...); err != nil {
 			return sum, fault(what, err)
 		}
 		day := time.UnixMilli(at * quarter.Milliseconds()).In(location).Format(time.DateOnly)
-		sum.Total.add(p)
+		sum.Total.Add(p)
 		addTo(days, day, p)
 		addTo(providers, provider, p)
 		addTo(projects, project, p)
-		key := provider + "\x00" + model
-		addTo(models, key, p)
-		models[key].Name, models[key].Provider = model, provider
+		addToModel(models, provider, model, p)
 	}
 	if err := rows.Err(); err != nil {
 		return sum, fault(what, err)
 	}
 	sum.Days = listed(days, func(a, b SpentOn) int { return cmp.Compare(a.Name, b.Name) })
-	most := func(a, b SpentOn) int {
-		return cmp.Or(cmp.Compare(b.TokensIn+b.TokensOut+b.TokensCached, a.TokensIn+a.TokensOut+a.TokensCached), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Provider, b.Provider))
-	}
-	sum.Models = listed(models, most)
-	sum.Providers, sum.Projects = listed(providers, most), listed(projects, most)
+	sum.Models = listed(models, mostTokens)
+	sum.Providers, sum.Projects = listed(providers, mostTokens), listed(projects, mostTokens)
 	return sum, nil
+}
+
+// spentColumns sum up calls of llm_calls c; spentFields are where they go.
+const spentColumns = `count(*), count(*) FILTER (WHERE c.outcome NOT IN ('ok', 'reserved')),
+	sum(c.tokens_in), sum(c.tokens_out), sum(c.tokens_cached), sum(c.reserved_tokens), sum(c.cost_usd),
+	count(*) FILTER (WHERE c.cost_usd = 0 AND c.tokens_in + c.tokens_out + c.tokens_cached > 0)`
+
+func spentFields(p *Spent) []any {
+	return []any{&p.Calls, &p.Failed, &p.TokensIn, &p.TokensOut, &p.TokensCached, &p.Reserved, &p.USD, &p.Unpriced}
+}
+
+// mostTokens orders by tokens, the most first.
+func mostTokens(a, b SpentOn) int {
+	return cmp.Or(cmp.Compare(b.TokensIn+b.TokensOut+b.TokensCached, a.TokensIn+a.TokensOut+a.TokensCached), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Provider, b.Provider))
+}
+
+// addToModel adds to a model's sum: a name says little without its provider.
+func addToModel(models map[string]*SpentOn, provider, model string, s Spent) {
+	key := provider + "\x00" + model
+	addTo(models, key, s)
+	models[key].Name, models[key].Provider = model, provider
 }
 
 func addTo(group map[string]*SpentOn, name string, s Spent) {
 	if group[name] == nil {
 		group[name] = &SpentOn{Name: name}
 	}
-	group[name].add(s)
+	group[name].Add(s)
 }
 
 func listed(group map[string]*SpentOn, order func(a, b SpentOn) int) []SpentOn {

@@ -1,0 +1,455 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"claudemem"
+)
+
+// SessionReceipt accounts for a session; CodeNotFound when there is none of that number.
+func (s *Store) SessionReceipt(ctx context.Context, id claudemem.SessionID) (claudemem.SessionReceipt, error) {
+	const what = "read session receipt"
+	var r claudemem.SessionReceipt
+	err := s.snapshot(ctx, func(q querier) error {
+		session, err := scanSession(q.QueryRowContext(ctx, "SELECT "+sessionColumns+" FROM sessions s WHERE s.id = ?", int64(id)))
+		if err != nil {
+			return err
+		}
+		r = claudemem.SessionReceipt{
+			ID: session.ID, ULID: session.ULID, Host: session.Host, HostSessionID: session.HostSessionID,
+			Project: session.Label, ProjectPath: session.ProjectPath, Status: session.Status, Title: session.Title,
+			StartedAt: session.StartedAt, UpdatedAt: session.UpdatedAt, CompletedAt: session.CompletedAt,
+		}
+		for _, part := range []func(context.Context, querier, *claudemem.SessionReceipt) error{
+			capturedOf, storedOf, redactedOf, givenTo, lookedUpOf, costOf,
+		} {
+			if err := part(ctx, q, &r); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return r, fault(what, err)
+}
+
+// countedEvents are the events of one sort: kind, tool, outcome, reason, how many.
+// What is done is counted from an index that has all of it, what waits or failed
+// is little.
+const (
+	countedOfSession = `SELECT kind, tool_name, outcome, reason, count(*) FROM events
+			WHERE outcome IN ('processed', 'skipped', 'forgotten') AND session_id = ?1 GROUP BY outcome, reason, kind, tool_name
+		UNION ALL SELECT kind, tool_name, outcome, '', count(*) FROM events
+			WHERE outcome IN ('pending', 'processing') AND session_id = ?1 GROUP BY 1, 2, 3
+		UNION ALL SELECT e.kind, e.tool_name, 'failed', coalesce(m.last_error, ''), count(*)
+			FROM events e LEFT JOIN pending_messages m ON m.event_id = e.id
+			WHERE e.outcome = 'failed' AND e.session_id = ?1 GROUP BY 1, 2, 4`
+	countedInAll = `SELECT kind, tool_name, outcome, reason, count(*) FROM events
+			WHERE outcome IN ('processed', 'skipped', 'forgotten') GROUP BY outcome, reason, kind, tool_name
+		UNION ALL SELECT kind, tool_name, outcome, '', count(*) FROM events
+			WHERE outcome IN ('pending', 'processing') GROUP BY 1, 2, 3
+		UNION ALL SELECT kind, tool_name, 'failed', '', count(*) FROM events WHERE outcome = 'failed' GROUP BY 1, 2`
+)
+
+func capturedOf(ctx context.Context, q querier, r *claudemem.SessionReceipt) (err error) {
+	r.Captured, r.Skipped, r.Failed, err = countEvents(ctx, q, countedOfSession, int64(r.ID))
+	return err
+}
+
+func countEvents(ctx context.Context, q querier, query string, args ...any) (sum claudemem.CapturedEvents, skipped, failed []claudemem.EventsFor, err error) {
+	rows, err := q.QueryContext(ctx, query, args...)
+	if err != nil {
+		return sum, nil, nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	all := eventCount{}
+	reasons := map[claudemem.Status]map[string]eventCount{claudemem.StatusSkipped: {}, claudemem.StatusFailed: {}}
+	for rows.Next() {
+		var of claudemem.EventsOf
+		var outcome claudemem.Status
+		var reason string
+		var n int
+		if err := rows.Scan(&of.Kind, &of.Tool, &outcome, &reason, &n); err != nil {
+			return sum, nil, nil, err
+		}
+		all[of] += n
+		sum.Events += n
+		switch outcome {
+		case claudemem.StatusProcessed:
+			sum.Processed += n
+		case claudemem.StatusSkipped:
+			sum.Skipped += n
+		case claudemem.StatusFailed:
+			sum.Failed += n
+		case claudemem.StatusPending:
+			sum.Pending += n
+		case claudemem.StatusProcessing:
+			sum.Processing += n
+		case claudemem.StatusForgotten:
+			sum.Forgotten += n
+		}
+		if byReason := reasons[outcome]; byReason != nil {
+			if byReason[reason] == nil {
+				byReason[reason] = eventCount{}
+			}
+			byReason[reason][of] += n
+		}
+	}
+	sum.Kinds = all.list()
+	return sum, reasonList(reasons[claudemem.StatusSkipped]), reasonList(reasons[claudemem.StatusFailed]), rows.Err()
+}
+
+// eventCount counts events by kind and tool (Events is 0 in the keys).
+type eventCount map[claudemem.EventsOf]int
+
+// turnOrder is the order in which the kinds of a turn come.
+var turnOrder = []claudemem.EventKind{claudemem.KindPrompt, claudemem.KindTool, claudemem.KindStop, claudemem.KindSessionEnd}
+
+func (c eventCount) list() []claudemem.EventsOf {
+	list := make([]claudemem.EventsOf, 0, len(c))
+	for of, n := range c {
+		of.Events = n
+		list = append(list, of)
+	}
+	slices.SortFunc(list, func(a, b claudemem.EventsOf) int {
+		return cmp.Or(cmp.Compare(slices.Index(turnOrder, a.Kind), slices.Index(turnOrder, b.Kind)), cmp.Compare(a.Kind, b.Kind),
+			cmp.Compare(b.Events, a.Events), cmp.Compare(a.Tool, b.Tool))
+	})
+	return list
+}
+
+func reasonList(byReason map[string]eventCount) []claudemem.EventsFor {
+	list := []claudemem.EventsFor{}
+	for reason, counted := range byReason {
+		f := claudemem.EventsFor{Reason: reason, Kinds: counted.list()}
+		for _, k := range f.Kinds {
+			f.Events += k.Events
+		}
+		list = append(list, f)
+	}
+	slices.SortFunc(list, func(a, b claudemem.EventsFor) int {
+		return cmp.Or(cmp.Compare(b.Events, a.Events), cmp.Compare(a.Reason, b.Reason))
+	})
+	return list
+}
+
+func storedOf(ctx context.Context, q querier, r *claudemem.SessionReceipt) error {
+	r.Stored = claudemem.StoredRecords{Observations: []claudemem.StoredObservation{}, Summaries: []claudemem.StoredSummary{}}
+	if err := q.QueryRowContext(ctx, `SELECT
+		(SELECT count(*) FROM prompts WHERE session_id = ?1),
+		(SELECT count(*) FROM observations WHERE session_id = ?1 AND deleted_at IS NOT NULL)`, int64(r.ID)).
+		Scan(&r.Stored.Prompts, &r.Stored.Hidden); err != nil {
+		return err
+	}
+	rows, err := q.QueryContext(ctx, `SELECT id, type, title, prompt_number, discovery_tokens FROM observations
+		WHERE session_id = ? AND deleted_at IS NULL ORDER BY id`, int64(r.ID))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var o claudemem.StoredObservation
+		var tokens int
+		if err := rows.Scan(&o.ID, &o.Type, &o.Title, &o.PromptNumber, &tokens); err != nil {
+			return err
+		}
+		r.Stored.Observations = append(r.Stored.Observations, o)
+		r.Cost.DiscoveryTokens += tokens
+	}
+	if err := rows.Err(); err != nil {
+		return err
+	}
+	summaries, err := q.QueryContext(ctx, "SELECT id, prompt_number FROM session_summaries WHERE session_id = ? ORDER BY id", int64(r.ID))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = summaries.Close() }()
+	for summaries.Next() {
+		var y claudemem.StoredSummary
+		if err := summaries.Scan(&y.ID, &y.PromptNumber); err != nil {
+			return err
+		}
+		r.Stored.Summaries = append(r.Stored.Summaries, y)
+	}
+	return summaries.Err()
+}
+
+// What stands in a text where a secret was (package redact).
+const (
+	redactedMark = "[redacted:"
+	// longestRule bounds a rule's name; what is longer is somebody's text.
+	longestRule = 64
+)
+
+// redactedOf counts the marks in what is stored: arrivals are counted over all
+// sessions, and their payloads are gone once they are distilled.
+func redactedOf(ctx context.Context, q querier, r *claudemem.SessionReceipt) error {
+	rows, err := q.QueryContext(ctx, `SELECT text FROM prompts WHERE session_id = ?1 AND instr(text, ?2) > 0
+		UNION ALL SELECT t FROM (SELECT title || ' ' || subtitle || ' ' || narrative || ' ' || facts AS t FROM observations
+			WHERE session_id = ?1 AND deleted_at IS NULL) WHERE instr(t, ?2) > 0
+		UNION ALL SELECT t FROM (SELECT request || ' ' || investigated || ' ' || learned || ' ' || completed || ' ' || next_steps || ' ' || notes AS t
+			FROM session_summaries WHERE session_id = ?1) WHERE instr(t, ?2) > 0`, int64(r.ID), redactedMark)
+	if err != nil {
+		return err
+	}
+	texts, err := scanTexts(rows)
+	if err != nil {
+		return err
+	}
+	marks := map[string]int{}
+	for _, text := range texts {
+		for _, part := range strings.Split(text, redactedMark)[1:] {
+			if rule, _, closed := strings.Cut(part, "]"); closed && rule != "" && len(rule) <= longestRule {
+				marks[rule]++
+			}
+		}
+	}
+	r.Redacted = ruleList(marks)
+	return nil
+}
+
+func ruleList(marks map[string]int) []claudemem.RedactedRule {
+	list := make([]claudemem.RedactedRule, 0, len(marks))
+	for rule, n := range marks {
+		list = append(list, claudemem.RedactedRule{Rule: rule, Count: n})
+	}
+	slices.SortFunc(list, func(a, b claudemem.RedactedRule) int {
+		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Rule, b.Rule))
+	})
+	return list
+}
+
+// givenTo reads by the host's name for the session: its first block was given
+// before it was known here.
+func givenTo(ctx context.Context, q querier, r *claudemem.SessionReceipt) error {
+	rows, err := q.QueryContext(ctx, `SELECT project, hook_event, source, observations, sessions, layers, skipped, tokens, budget, build_ms, created_at
+		FROM injections WHERE host = ? AND host_session_id = ? ORDER BY created_at, id`, string(r.Host), r.HostSessionID)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = rows.Close() }()
+	r.Given = []claudemem.Injection{}
+	for rows.Next() {
+		in := claudemem.Injection{Host: r.Host, HostSessionID: r.HostSessionID}
+		var observations, sessions, layers, skipped string
+		if err := rows.Scan(&in.ProjectPath, &in.Where, &in.Source, &observations, &sessions, &layers, &skipped,
+			&in.Tokens, &in.Budget, &in.BuildMS, &in.At); err != nil {
+			return err
+		}
+		// A damaged list is empty: one bad row must not hide the rest.
+		_ = json.Unmarshal([]byte(observations), &in.Observations)
+		_ = json.Unmarshal([]byte(sessions), &in.Sessions)
+		_ = json.Unmarshal([]byte(layers), &in.Layers)
+		_ = json.Unmarshal([]byte(skipped), &in.Skipped)
+		r.Given = append(r.Given, in)
+		r.Cost.TokensGiven += in.Tokens
+	}
+	return rows.Err()
+}
+
+// lookedUpOf finds who read what the session was given after it was given, and
+// what was made of the session at any time.
+func lookedUpOf(ctx context.Context, q querier, r *claudemem.SessionReceipt) error {
+	r.LookedUp = []claudemem.LookedUp{}
+	found := map[claudemem.ObservationID]*claudemem.LookedUp{}
+	givenAt := map[claudemem.ObservationID]claudemem.Millis{}
+	since := r.UpdatedAt
+	if len(r.Given) > 0 {
+		since = min(since, r.Given[0].At)
+	}
+	for _, in := range r.Given {
+		for _, id := range in.Observations {
+			if _, before := givenAt[id]; !before {
+				givenAt[id] = in.At
+			}
+		}
+	}
+	made := map[claudemem.ObservationID]bool{}
+	for _, o := range r.Stored.Observations {
+		made[o.ID] = true
+		since = min(since, r.StartedAt)
+	}
+	if len(givenAt)+len(made) == 0 {
+		return nil
+	}
+	err := eachLookup(ctx, q, since, func(at claudemem.Millis, by claudemem.SessionID, id claudemem.ObservationID) {
+		given, wasGiven := givenAt[id]
+		wasGiven = wasGiven && at >= given
+		if !wasGiven && !made[id] {
+			return
+		}
+		l := found[id]
+		if l == nil {
+			l = &claudemem.LookedUp{Observation: id, Made: made[id]}
+			found[id] = l
+		}
+		l.Given = l.Given || wasGiven
+		l.Times++
+		if by == r.ID {
+			l.ByItself++
+		}
+		l.LastAt = max(l.LastAt, at)
+	})
+	if err != nil {
+		return err
+	}
+	for id, l := range found {
+		err := q.QueryRowContext(ctx, "SELECT title FROM observations WHERE id = ? AND deleted_at IS NULL", int64(id)).Scan(&l.Title)
+		if err != nil && err != sql.ErrNoRows {
+			return err
+		}
+		r.LookedUp = append(r.LookedUp, *l)
+	}
+	slices.SortFunc(r.LookedUp, func(a, b claudemem.LookedUp) int { return cmp.Compare(a.Observation, b.Observation) })
+	return nil
+}
+
+// eachLookup goes through what was read in full from since on, in order of time.
+func eachLookup(ctx context.Context, q querier, since claudemem.Millis, see func(at claudemem.Millis, by claudemem.SessionID, id claudemem.ObservationID)) error {
+	rows, err := q.QueryContext(ctx, `SELECT created_at, coalesce(session_id, 0), data FROM event_log
+		WHERE event_type = ? AND created_at >= ? ORDER BY created_at`, EventLookup, int64(since))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var at claudemem.Millis
+		var by claudemem.SessionID
+		var text sql.RawBytes
+		if err := rows.Scan(&at, &by, &text); err != nil {
+			return err
+		}
+		var data struct{ Observations []claudemem.ObservationID }
+		if json.Unmarshal(text, &data) != nil {
+			continue // as with any damaged row
+		}
+		for _, id := range data.Observations {
+			see(at, by, id)
+		}
+	}
+	return rows.Err()
+}
+
+func costOf(ctx context.Context, q querier, r *claudemem.SessionReceipt) error {
+	rows, err := q.QueryContext(ctx, `SELECT provider, model, `+spentColumns+`
+		FROM llm_calls c WHERE session_id = ? GROUP BY provider, model`, int64(r.ID))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = rows.Close() }()
+	providers, models := map[string]*SpentOn{}, map[string]*SpentOn{}
+	for rows.Next() {
+		var provider, model string
+		var p Spent
+		if err := rows.Scan(append([]any{&provider, &model}, spentFields(&p)...)...); err != nil {
+			return err
+		}
+		r.Cost.Total.Add(p)
+		addTo(providers, provider, p)
+		addToModel(models, provider, model, p)
+	}
+	r.Cost.Providers, r.Cost.Models = listed(providers, mostTokens), listed(models, mostTokens)
+	return rows.Err()
+}
+
+// ReceiptTotals sums up the receipts of all sessions: events over the whole life
+// of the memory, what was given and looked up from since on.
+func (s *Store) ReceiptTotals(ctx context.Context, since claudemem.Millis) (claudemem.ReceiptTotals, error) {
+	const what = "sum up session receipts"
+	sum := EmptyReceiptTotals(since)
+	err := s.snapshot(ctx, func(q querier) error {
+		var err error
+		if sum.Captured, sum.Skipped, _, err = countEvents(ctx, q, countedInAll); err != nil {
+			return err
+		}
+		if sum.Redacted, err = redactedInAll(ctx, q); err != nil {
+			return err
+		}
+		givenAt, err := givenInAll(ctx, q, &sum)
+		if err != nil {
+			return err
+		}
+		lookedUp := map[claudemem.ObservationID]bool{}
+		err = eachLookup(ctx, q, since, func(at claudemem.Millis, _ claudemem.SessionID, id claudemem.ObservationID) {
+			sum.Lookups++
+			if given, ok := givenAt[id]; ok && at >= given {
+				lookedUp[id] = true
+			}
+		})
+		sum.ObservationsGiven, sum.ObservationsLookedUp = len(givenAt), len(lookedUp)
+		return err
+	})
+	return sum, fault(what, err)
+}
+
+// EmptyReceiptTotals are those of a memory in which nothing is.
+func EmptyReceiptTotals(since claudemem.Millis) claudemem.ReceiptTotals {
+	return claudemem.ReceiptTotals{
+		Captured: claudemem.CapturedEvents{Kinds: []claudemem.EventsOf{}}, Skipped: []claudemem.EventsFor{},
+		Redacted: []claudemem.RedactedRule{}, Since: since, Given: []claudemem.GivenIn{},
+	}
+}
+
+// redactedInAll reads the counters, which intake kept: unlike the marks of one
+// session they have what was masked in events that are gone.
+func redactedInAll(ctx context.Context, q querier) ([]claudemem.RedactedRule, error) {
+	rows, err := q.QueryContext(ctx, "SELECT substr(name, ?2), value FROM counters WHERE substr(name, 1, ?2 - 1) = ?1",
+		counterRedacted, len(counterRedacted)+1)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	rules := map[string]int{}
+	for rows.Next() {
+		var rule string
+		var n int
+		if err := rows.Scan(&rule, &n); err != nil {
+			return nil, err
+		}
+		rules[rule] = n
+	}
+	return ruleList(rules), rows.Err()
+}
+
+// givenInAll sums up what was given and tells when each observation was first.
+func givenInAll(ctx context.Context, q querier, sum *claudemem.ReceiptTotals) (map[claudemem.ObservationID]claudemem.Millis, error) {
+	rows, err := q.QueryContext(ctx, "SELECT hook_event, source, tokens, observations, created_at FROM injections WHERE created_at >= ?", int64(sum.Since))
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	places := map[string]*claudemem.GivenIn{}
+	givenAt := map[claudemem.ObservationID]claudemem.Millis{}
+	for rows.Next() {
+		var in claudemem.Injection
+		var list sql.RawBytes
+		if err := rows.Scan(&in.Where, &in.Source, &in.Tokens, &list, &in.At); err != nil {
+			return nil, err
+		}
+		_ = json.Unmarshal(list, &in.Observations) // a damaged list is empty
+		where := in.GivenIn()
+		if places[where] == nil {
+			places[where] = &claudemem.GivenIn{Where: where}
+		}
+		p := places[where]
+		p.Times++
+		p.Tokens += in.Tokens
+		p.Observations += len(in.Observations)
+		for _, id := range in.Observations {
+			if first, known := givenAt[id]; !known || in.At < first {
+				givenAt[id] = in.At
+			}
+		}
+	}
+	for _, p := range places {
+		sum.Given = append(sum.Given, *p)
+	}
+	slices.SortFunc(sum.Given, func(a, b claudemem.GivenIn) int {
+		return cmp.Or(cmp.Compare(b.Tokens, a.Tokens), cmp.Compare(a.Where, b.Where))
+	})
+	return givenAt, rows.Err()
+}
