@@ -19,6 +19,15 @@ const (
 	// summaryChars is how much of a summary is searched with, by judgement: what a
 	// turn asked for, did and left open fits into it.
 	summaryChars = 600
+	// A record fits a summary from fittingWords of its words on, when these are
+	// fittingShare of the weight that the best record has of it, and at least
+	// fittingCoverage of the summary's. Judged by reading what the nine projects of
+	// eval/testdata/relevance were given: two or three of forty records are about
+	// what was done last, and the next best have a word or two with it in common.
+	// Likeness does not tell them apart: it is high for what is merely worded alike.
+	fittingWords    = 3
+	fittingShare    = 0.4
+	fittingCoverage = 0.08
 	// whyWords is how many of the words that led to a record its explanation names.
 	whyWords = 4
 )
@@ -144,11 +153,15 @@ func (r *run) choose(stored, waiting []claudemem.Observation, related []claudeme
 	for _, f := range related {
 		add(*f.Observation, whyRelated(&f), true)
 	}
-	for i, o := range stored {
-		if r.req.Source == sourceResume {
+	newest := 0
+	for _, o := range stored {
+		switch {
+		case o.Pinned:
+		case r.req.Source == sourceResume:
 			add(o, "new since the last block", true)
-		} else if !o.Pinned {
-			add(o, fmt.Sprintf("newest, number %d", i+1), true)
+		default:
+			newest++
+			add(o, fmt.Sprintf("number %d of the newest", newest), true)
 		}
 	}
 	return append(chosen, crowd[:min(len(crowd), max(enough-len(chosen), 0))]...)
@@ -177,9 +190,14 @@ func (r *run) related(ctx context.Context, fresh freshSessions) ([]claudemem.Rel
 	if err != nil {
 		return nil, fmt.Errorf("find related observations: %w", err)
 	}
-	return slices.DeleteFunc(found, func(f claudemem.Related) bool {
-		return f.Observation == nil || r.isOwn(f.Observation) || !fits(f.Evidence)
-	}), nil
+	found = slices.DeleteFunc(found, func(f claudemem.Related) bool {
+		return f.Observation == nil || r.isOwn(f.Observation)
+	})
+	best := 0.0
+	for _, f := range found {
+		best = max(best, f.Evidence.Coverage)
+	}
+	return slices.DeleteFunc(found, func(f claudemem.Related) bool { return !fits(f.Evidence, best) }), nil
 }
 
 // finderShare is the part of a block's time that the Finder may take: it answers in
@@ -230,9 +248,12 @@ func searchText(s claudemem.Summary) string {
 	return cut(strings.Join(parts, "\n"), summaryChars)
 }
 
-// fits reports whether a record is about the summary rather than the nearest that
-// a memory has to offer.
-func fits(claudemem.Evidence) bool { return true }
+// fits reports whether a record is about the summary, rather than the nearest that
+// a memory has to offer; best is the coverage of the best record. What does not fit
+// leaves its line to what is new.
+func fits(e claudemem.Evidence, best float64) bool {
+	return e.Words >= fittingWords && e.Coverage >= max(fittingShare*best, fittingCoverage)
+}
 
 func whyRelated(f *claudemem.Related) string {
 	why := fmt.Sprintf("fits the latest summary: cosine %.2f", f.Evidence.Likeness)
