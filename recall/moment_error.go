@@ -1,0 +1,272 @@
+package recall
+
+import (
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// complaint is what the output of something that failed says.
+type complaint struct {
+	// lines are those that tell what is wrong, the first of them and the last.
+	lines []complaintLine
+	// tests are the names of the tests that failed.
+	tests []string
+	// places are the base names of the files in which it went wrong.
+	places []string
+}
+
+// complaintLine is a line and what its words weigh as a sign of this error and
+// no other: see gate.FailureEvidence.
+type complaintLine struct {
+	text  string
+	words map[string]float64
+}
+
+const (
+	// maxErrorRead bounds how much of an output is read, in bytes: a third of it from
+	// the beginning, where compilers complain first, the rest from the end, where
+	// everything else gives its verdict.
+	maxErrorRead = 24 << 10
+	maxErrorLine = 600
+	// maxComplaints is how many telling lines are kept of each end.
+	maxComplaints = 4
+	maxTests      = 6
+	maxPlaces     = 12
+)
+
+// Weights of words in an error line.
+const (
+	plainWord   = 1
+	shapedWord  = 2
+	missingName = 3
+)
+
+var (
+	escapes = regexp.MustCompile(`\x1b\[[0-9;?]*[ -/]*[@-~]`)
+	// noise is what a run has of its own: times, addresses, ids.
+	runNoise = regexp.MustCompile(`(?i)0x[0-9a-f]+|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|\d{4}-\d\d-\d\d[t ]\d\d:\d\d(:\d\d)?([.,]\d+)?(z|[+-]\d\d:?\d\d)?|\b\d\d:\d\d:\d\d([.,]\d+)?`)
+	// location is a file and a line at the beginning of a message.
+	errorLocation = regexp.MustCompile(`^(?:vet: |error: |--> |in |at )?((?:[A-Za-z]:)?[^\s:()"']*\.[A-Za-z][A-Za-z0-9]{0,7})(?::\d+(?::\d+)?:?|\(\d+(?:,\d+)?\):?)\s*(.*)$`)
+	// frame is a line of a stack trace: the file is its first or second group.
+	errorFrame = regexp.MustCompile(`^(?:File "([^"]+)", line \d+.*|at .*?\(?((?:[A-Za-z]:)?[^\s():]+):\d+(?::\d+)?\)?.*|at [\w$.<>]+\(([\w$.]+):\d+\)|((?:/|[A-Za-z]:\\)\S+\.(?:go|rs)):\d+ \+0x\w+)$`)
+	portOf     = regexp.MustCompile(`(?:\d+\.\d+\.\d+\.\d+|localhost|\[?::1\]?):(\d{2,5})\b`)
+	quoted     = regexp.MustCompile("[\"'`“‘]([^\"'`”’]{2,60})[\"'`”’]")
+	// missing names what is not there: a program or a module.
+	missing = []*regexp.Regexp{
+		regexp.MustCompile(`(?i)([\w.+-]+): (?:command )?not found`),
+		regexp.MustCompile(`(?i)command not found: ([\w.+-]+)`),
+		regexp.MustCompile(`No module named '?"?([\w.]+)`),
+		regexp.MustCompile(`(?i)cannot find (?:module|package) ['"]([^'"./][^'"]*)['"]`),
+		regexp.MustCompile(`exec: "([\w.+-]+)": executable file not found`),
+		regexp.MustCompile(`'([\w.+-]+)' is not recognized as an internal or external command`),
+	}
+	failedTest = []*regexp.Regexp{
+		regexp.MustCompile(`^--- FAIL: (\S+)`),
+		regexp.MustCompile(`^(?:FAIL|ERROR): (\w+) \(`),
+		regexp.MustCompile(`^(?:FAILED|ERROR) \S+?::([\w:]+)`),
+		regexp.MustCompile(`^not ok \d+ (?:- )?(.+)$`),
+		regexp.MustCompile(`^test (\S+) \.\.\. FAILED$`),
+		regexp.MustCompile(`^(?:✕|✗|✘|✖|×) (.+?)(?: \(?\d+(?:\.\d+)? ?m?s\)?)?$`),
+		regexp.MustCompile(`^● (?:.+ › )?([^›]+)$`),
+		regexp.MustCompile(`^FAIL +\S+\.\w+ > (?:.+ > )?(.+)$`),
+		regexp.MustCompile(`^\S+ > (.+?)(?:\(\))? FAILED$`),
+		regexp.MustCompile(`^FAIL:? ([\w ,.'-]{4,80})(?::|$)`),
+		regexp.MustCompile(`^\[ERROR\] +(?:Failures: +)?\w+\.(\w+):\d+`),
+	}
+	// notTelling are lines that every run has, or every failure.
+	notTelling = regexp.MustCompile(`(?i)^(?:exit (?:code|status) -?\d+|process exited with.*|fail(?:ed|ure)?|failed \((?:errors|failures).*\)|fail\t.*|fail\s+\S+\s+[\d.]+s|ok\s+.*|pass(?:ed)?|=== .*|--- pass.*|[-=~^_*#. +]+|[ef.sx]+|ran \d+ tests? in .*|tap version.*|# subtest.*|# (?:tests|pass|fail|suites|skipped|todo|cancelled|duration).*|\d+\.\.\d+|duration_ms.*|\d+ (?:passed|failed|passing|failing).*|tests?:? .*\d+ (?:passed|failed).*|test (?:suites|files):?.*|snapshots:.*|time:.*|> .*|\$ .*|\+ .*|make(?:\[\d+\])?: .*(?:error \d+|entering|leaving).*|npm (?:err!|error) (?:code|errno|lifecycle|a complete log|path|command|signal).*|error: test failed, to rerun.*|error: could not compile.*|error: process completed.*|note: .*|help: .*|warning: .*|caused by:|compiling .*|downloading .*|collecting .*|installing .*|fetching .*|resolving .*|building .*|running .*|finished .*|for more information.*|traceback \(most recent call last\):|goroutine \d+ .*|created by .*|\.\.\. \d+ more|stack backtrace:|\d+: +0?x?[0-9a-f]* *-? ?\w.*::.*|operator:.*|failuretype:.*|code: .*|name: .*|stack: .*|during handling of the above.*|the above exception.*|\[?info\]?:? .*|.*\d+%.*)$`)
+	// trouble is what a line that says what is wrong has.
+	trouble = regexp.MustCompile(`(?i)error|exception|panic|fatal|fail|cannot|can't|couldn't|could not|unable|not found|no such|not |n't |undefined|unsupported|denied|refused|invalid|unexpected|missing|mismatch|timed? ?out|deadline|expected|want|assert|conflict|unknown|unresolved|deadlock|must |should |needs? |requires?|reset|rejected|abort|crash|killed|corrupt|overflow|duplicate|violat|locked|race|leak|broken|already|unused|too (?:many|large|long)|only `)
+)
+
+// readComplaint reads an error as a host tells it.
+func readComplaint(text string) complaint {
+	if len(text) > maxErrorRead {
+		text = text[:maxErrorRead/3] + "\n" + text[len(text)-maxErrorRead*2/3:]
+	}
+	text = escapes.ReplaceAllString(strings.ReplaceAll(text, "\r\n", "\n"), "")
+	var c complaint
+	var telling []complaintLine
+	last := ""
+	underFrame := false // the source line below a frame
+	for line := range strings.SplitSeq(text, "\n") {
+		if i := strings.LastIndexByte(line, '\r'); i >= 0 {
+			line = line[i+1:] // what a progress line shows at last
+		}
+		if len(line) > maxErrorLine {
+			line = line[:maxErrorLine]
+		}
+		raw := strings.TrimSpace(line)
+		// TAP's YAML, pytest's and Maven's marks
+		line = strings.TrimSpace(strings.TrimPrefix(strings.TrimPrefix(raw, "error: |-"), "E  "))
+		line = strings.TrimPrefix(line, "# ")
+		frame := errorFrame.FindStringSubmatch(line)
+		if frame != nil {
+			c.place(strings.Join(frame[1:], ""))
+			underFrame = strings.HasPrefix(line, "File ")
+			continue
+		}
+		if underFrame {
+			underFrame = false
+			continue
+		}
+		if line == "" || c.test(line) || notTelling.MatchString(line) {
+			continue
+		}
+		if l := c.line(line); trouble.MatchString(line) {
+			if len(telling) == 2*maxComplaints {
+				telling = slices.Delete(telling, maxComplaints, maxComplaints+1)
+			}
+			telling = append(telling, l)
+		}
+		last = line
+	}
+	if len(telling) == 0 && last != "" {
+		telling = append(telling, c.line(last))
+	}
+	c.lines = telling
+	return c
+}
+
+func (c *complaint) place(file string) {
+	base := path.Base(strings.ReplaceAll(file, `\`, "/"))
+	if base != "." && base != "/" && len(c.places) < maxPlaces && !slices.Contains(c.places, base) {
+		c.places = append(c.places, base)
+	}
+}
+
+// test takes the name of a test that failed from a line that tells it and nothing
+// else; pytest's also tells why.
+func (c *complaint) test(line string) bool {
+	for _, pattern := range failedTest {
+		m := pattern.FindStringSubmatch(line)
+		if m == nil {
+			continue
+		}
+		name := strings.TrimSpace(m[1])
+		if i := strings.LastIndex(name, "::"); i >= 0 {
+			name = name[i+2:]
+		}
+		if strings.Contains(name, "# TODO") || strings.Contains(name, "# SKIP") {
+			return true
+		}
+		if len(c.tests) < maxTests && !slices.Contains(c.tests, name) && !strings.Contains(name, ".test.") {
+			c.tests = append(c.tests, name)
+		}
+		return !strings.Contains(line, " - ") && !strings.Contains(line, ": got ")
+	}
+	return false
+}
+
+// line weighs the words of a line; the file that it begins with is its place.
+func (c *complaint) line(text string) complaintLine {
+	l := complaintLine{text: text, words: map[string]float64{}}
+	if m := errorLocation.FindStringSubmatch(text); m != nil {
+		c.place(m[1])
+		text = m[2]
+	}
+	put := func(word string, weight float64) {
+		for _, w := range errorWords(word) {
+			if weight == missingName || !commonWords[w] {
+				l.words[w] = max(l.words[w], weight)
+			}
+		}
+	}
+	for _, pattern := range missing {
+		if m := pattern.FindStringSubmatch(text); m != nil {
+			put(m[1], missingName)
+		}
+	}
+	for _, m := range portOf.FindAllStringSubmatch(text, 4) {
+		l.words[m[1]] = shapedWord
+	}
+	text = runNoise.ReplaceAllString(text, " ")
+	for _, m := range quoted.FindAllStringSubmatch(text, 8) {
+		if !strings.ContainsAny(m[1], " ") {
+			put(path.Base(m[1]), shapedWord)
+		}
+	}
+	for _, field := range strings.FieldsFunc(text, func(r rune) bool {
+		return unicode.IsSpace(r) || strings.ContainsRune("\"'`“”‘’()[]{}<>,;|=", r)
+	}) {
+		if strings.Contains(field, "/") { // of a path only the name; the rest differs from machine to machine
+			field = path.Base(strings.TrimRight(field, ":/."))
+		}
+		weight := float64(plainWord)
+		if isShaped(strings.TrimRight(field, ".:!?")) {
+			weight = shapedWord
+		}
+		put(field, weight)
+	}
+	return l
+}
+
+// isShaped reports whether a word is a name that somebody made: parts joined by
+// '_', '.' or capitals, letters with digits.
+func isShaped(word string) bool {
+	lower, joined, digit, letter := false, false, false, false
+	for i, r := range word {
+		switch {
+		case unicode.IsUpper(r):
+			joined = joined || lower
+			letter = true
+		case unicode.IsLetter(r):
+			lower, letter = true, true
+		case unicode.IsDigit(r):
+			digit = true
+		case (r == '_' || r == '.') && i > 0:
+			joined = true
+		}
+	}
+	return letter && (joined || digit)
+}
+
+// errorWords are the words of a text as errors and records are compared: lower
+// case, parts of what is joined by dots and dashes, without numbers and what
+// looks like an address.
+func errorWords(text string) []string {
+	var words []string
+	for _, w := range strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' }) {
+		if w = strings.Trim(w, "_"); len(w) < 2 || isMeasure(w) || isHex(w) {
+			continue
+		}
+		if len(w) > 4 && strings.HasSuffix(w, "s") && !strings.HasSuffix(w, "ss") {
+			w = w[:len(w)-1]
+		}
+		words = append(words, w)
+	}
+	return words
+}
+
+// isMeasure reports whether a word is a number, with or without a unit.
+func isMeasure(w string) bool {
+	unit := strings.TrimLeft(w, "0123456789")
+	if unit == w {
+		return false
+	}
+	return len(unit) <= 2 || unit == "min" || unit == "sec"
+}
+
+func isHex(w string) bool {
+	if len(w) < 7 || !strings.ContainsAny(w, "0123456789") {
+		return false
+	}
+	return strings.Trim(w, "0123456789abcdef") == ""
+}
+
+// commonWords are those that errors of any program have, and words that no text
+// does without: sharing them says nothing.
+var commonWords = func() map[string]bool {
+	all := map[string]bool{}
+	for _, w := range strings.Fields(`a an and any are as at be been but by can could did do does don for from got had has have here how if in into is isn it its just may more most must no not of off on only or other out over own same should so some such than that the their them then there these they this those to too under until up use used using very via was wasn were what when where which while who will with without would you your
+		error err exception fail failed failing failure fatal panic panicked abort aborted crash crashed unable cannot couldn expected expect actual received want wanted wanting got have assert assertion assertionerror assertionfailederror equal equals strictly deep true false none nil null undefined undeclared undefinedvariable unexpected invalid illegal unknown missing found find exist existing unsupported supported support unresolved resolve resolved reading read write writing property properties attribute object argument parameter positional required requires require given take type typed types value valu variable name named key index range list bound bounds length size pointer dereference address memory segmentation fault violation signal syntax token near line column col file directory folder path code exit status return returned returns call called calling caller function func method class struct field member interface operand operator test tests suite case command cmd process run running execute executed exec make build compile compiled compiler module package import imported declared define defined definition initial reference referenced symbol statement expression string str int integer float double bool boolean byte char array slice map dict number num data input output result system internal runtime native thread main new old first last next previous left right left end start begin open close opened closed check checked see also try trying tried again attempt after before during because since due instead please note warning info debug help usage details message msg reason cause caused todo full log trace stack backtrace frame
+		typeerror valueerror keyerror indexerror attributeerror nameerror runtimeerror importerror modulenotfounderror filenotfounderror oserror ioerror exceptionerror nosuchelementexception nullpointerexception illegalargumentexception illegalstateexception indexoutofboundsexception arrayindexoutofboundsexception classcastexception referenceerror rangeerror syntaxerror notimplementederror unboundlocalerror zerodivisionerror java lang util org com io std core npm node go python python3 java js ts py rs rb php sh bash zsh cargo rustc gcc pip yarn pnpm http https www`) {
+		for _, w := range append(errorWords(w), w) {
+			all[w] = true
+		}
+	}
+	return all
+}()

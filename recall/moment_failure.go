@@ -1,0 +1,276 @@
+package recall
+
+import (
+	"cmp"
+	"context"
+	"regexp"
+	"slices"
+	"strings"
+
+	"claudemem"
+	"claudemem/recall/gate"
+)
+
+// hostTools are tools whose errors are about how they were called, or about the
+// network: the file that is not there, the text that does not occur in it.
+var hostTools = []string{"Read", "Edit", "MultiEdit", "Write", "NotebookEdit", "NotebookRead", "Glob", "Grep", "LS", "WebFetch", "WebSearch", "Agent", "Task"}
+
+// refusals are how a host tells that the tool did not run at all.
+var refusals = []string{
+	"permission to use", "the user doesn't want to", "the user rejected", "[request interrupted", "user rejected", "<tool_use_error>",
+	"claude requested permissions", "this command requires approval", "request was aborted", "hook pretooluse",
+}
+
+// atFailure finds what fixed the failure at hand when it was seen before.
+func (r *reminding) atFailure(ctx context.Context) (reminder, error) {
+	m := reminder{frame: failureFrame}
+	if slices.Contains(hostTools, r.event.ToolName) {
+		return m, nil
+	}
+	text := strings.TrimSpace(r.event.ToolError)
+	low := strings.ToLower(text[:min(len(text), 200)])
+	if slices.ContainsFunc(refusals, func(s string) bool { return strings.Contains(low, s) }) {
+		return m, nil
+	}
+	said := readComplaint(text)
+	query := said.query()
+	if query == "" {
+		return m, nil // a grep without a match, an exit status alone, nothing of its own
+	}
+	found, err := r.related(ctx, query)
+	if err != nil {
+		return m, err
+	}
+	var same []precedent
+	for _, f := range found {
+		if f.Observation == nil {
+			continue
+		}
+		if p := said.seenIn(f.Observation); gate.Failure(p.FailureEvidence) {
+			same = append(same, p)
+		}
+	}
+	if len(same) == 0 {
+		return m, nil
+	}
+	if err := r.readShown(ctx); err != nil {
+		return m, err
+	}
+	same = slices.DeleteFunc(same, func(p precedent) bool { return !r.isNew(p.Observation) })
+	slices.SortStableFunc(same, func(a, b precedent) int {
+		return cmp.Or(cmp.Compare(b.strength(), a.strength()), cmp.Compare(b.CreatedAt, a.CreatedAt), cmp.Compare(b.ID, a.ID))
+	})
+	observations := make([]claudemem.Observation, len(same))
+	by := map[claudemem.ObservationID]precedent{}
+	for i, p := range same {
+		observations[i], by[p.ID] = *p.Observation, p
+	}
+	m.lines = r.lines(ctx, observations, func(o claudemem.Observation) (string, string) { return r.sayPrecedent(by[o.ID]) })
+	return m, nil
+}
+
+// query is what of a complaint is searched for: the tests' names and the lines
+// with words of their own; "" when there are none.
+func (c *complaint) query() string {
+	var parts []string
+	parts = append(parts, c.tests...)
+	for _, l := range c.lines {
+		if len(l.words) > 0 {
+			parts = append(parts, runNoise.ReplaceAllString(l.text, " "))
+		}
+	}
+	return strings.Join(parts, "\n")
+}
+
+// precedent is a record that may tell of the same failure.
+type precedent struct {
+	*claudemem.Observation
+	gate.FailureEvidence
+	// said is the statement that tells of the failure, fix that which tells what
+	// made it go away; either may be "".
+	said, fix string
+}
+
+func (p precedent) strength() float64 {
+	s := p.Message
+	if p.Test {
+		s++
+	}
+	if p.Place {
+		s += 0.5
+	}
+	return s
+}
+
+// seenIn compares a record with the failure, statement by statement.
+func (c *complaint) seenIn(o *claudemem.Observation) precedent {
+	p := precedent{Observation: o}
+	statements := append([]string{o.Title, o.Subtitle}, o.Facts...)
+	statements = append(statements, sentences(o.Narrative)...)
+	known := wordSet(o.Title + " " + o.Subtitle)
+	for _, place := range c.places {
+		p.Place = p.Place || slices.ContainsFunc(o.Files, func(f claudemem.FileRef) bool { return strings.HasSuffix("/"+f.Path, "/"+place) })
+	}
+	best := 0.0
+	for _, s := range statements {
+		low := strings.ToLower(s)
+		if isOpen(s) || isPassing(s) {
+			continue
+		}
+		for _, t := range c.tests {
+			if isOwnName(t) && containsWord(low, strings.ToLower(t)) {
+				p.Test = true
+				if p.said == "" && trouble.MatchString(s) {
+					p.said = s
+				}
+			}
+		}
+		if !trouble.MatchString(s) {
+			continue
+		}
+		has := wordSet(s)
+		for _, l := range c.lines {
+			own, shared := 0.0, 0.0
+			for w, weight := range l.words {
+				own += weight
+				if has[w] || known[w] {
+					shared += weight
+				}
+			}
+			if own == 0 || shared == 0 {
+				continue
+			}
+			// The line that the record has most of counts; of two, the one that says more.
+			if score := shared / own * min(own, 6); score > best {
+				best = score
+				p.Message, p.Own = shared/own, own
+				p.said = s
+			}
+		}
+	}
+	p.fix = fixIn(o, p.said)
+	p.Fixed = p.fix != ""
+	return p
+}
+
+// fixWords begin or make statements that tell what helped.
+var fixWords = regexp.MustCompile(`(?i)\b(?:fix(?:ed|es)?|solv(?:ed|es)|resolv(?:ed|es)|workaround|worked|works|helped|helps|passes (?:after|since)|needed|needs|requires|must|instead|set|install(?:ed)?|start(?:ed)?|run|use|enable[sd]?|disable[sd]?|now|chang(?:ed|ing)|replac(?:ed|ing)|add(?:ed|ing)|remov(?:ed|ing)|upgrad(?:ed|ing)|pin(?:ned)?)\b`)
+
+// cures is the narrower choice for records that are not of a bug: what they say
+// of fixing has to be outright.
+var cures = regexp.MustCompile(`(?i)\b(?:fix(?:ed|es)?|solv(?:ed|es)|resolv(?:ed|es)|workaround|works|passes after|needed|needs|must|instead)\b`)
+
+// fixIn is the statement of a record that tells what made the failure go away, ""
+// when it tells of none. A failure on the way to something else has left no word
+// of how it ended.
+func fixIn(o *claudemem.Observation, said string) string {
+	if strings.HasPrefix(said, "Failed on the way: ") {
+		return ""
+	}
+	if isFixTitle(o.Title) {
+		return o.Title
+	}
+	pattern := fixWords
+	if o.Type != claudemem.TypeBugfix {
+		pattern = cures
+	}
+	statements := append([]string{o.Title, o.Subtitle}, sentences(o.Narrative)...)
+	statements = append(statements, o.Facts...)
+	for _, s := range statements {
+		if s != "" && !isOpen(s) && !isPassing(s) && !strings.HasPrefix(s, "Failed ") && pattern.MatchString(s) {
+			return s
+		}
+	}
+	if o.Type == claudemem.TypeBugfix {
+		return o.Title
+	}
+	return ""
+}
+
+func isFixTitle(title string) bool {
+	low := strings.ToLower(title)
+	return strings.HasPrefix(low, "fix ") || strings.HasPrefix(low, "fix: ") || strings.HasPrefix(low, "fixed ")
+}
+
+// sayPrecedent tells the fix and what the error was.
+func (r *reminding) sayPrecedent(p precedent) (title, detail string) {
+	title, _ = r.gist(*p.Observation)
+	title = cut(title, momentChars/2)
+	if p.fix != p.Title {
+		return title, strings.TrimRight(r.plain(p.fix), ". ")
+	}
+	said := p.said
+	if rest, ok := strings.CutPrefix(said, "Failed before: "); ok {
+		said = rest
+	}
+	if said = strings.TrimRight(r.plain(said), ". "); said == "" || containsFold(title, said) || p.said == p.Title {
+		_, detail = r.gist(*p.Observation)
+		return title, detail
+	}
+	return title, "the error was " + said
+}
+
+// isOpen reports whether a statement of the offline observer tells of a failure
+// that nobody overcame.
+func isOpen(s string) bool {
+	return strings.HasPrefix(s, "Still failing: ") || strings.HasPrefix(s, "Fails: ")
+}
+
+// isPassing reports whether a statement only tells that a command passes.
+func isPassing(s string) bool {
+	s = strings.TrimRight(s, ".")
+	return strings.HasPrefix(s, "`") && (strings.HasSuffix(s, "` passes") || strings.HasSuffix(s, "` passes now"))
+}
+
+// isOwnName reports whether a test's name is enough to know the test by.
+func isOwnName(test string) bool {
+	return len(test) >= 8 && (strings.ContainsAny(test, "_ ") || isShaped(test))
+}
+
+// containsWord reports whether s has word not as a part of a longer one.
+func containsWord(s, word string) bool {
+	part := func(b byte) bool { return b == '_' || b >= '0' && b <= '9' || b >= 'a' && b <= 'z' }
+	for start := 0; ; {
+		i := strings.Index(s[start:], word)
+		if i < 0 {
+			return false
+		}
+		i += start
+		end := i + len(word)
+		if (i == 0 || !part(s[i-1])) && (end == len(s) || !part(s[end])) {
+			return true
+		}
+		start = i + 1
+	}
+}
+
+func wordSet(text string) map[string]bool {
+	set := map[string]bool{}
+	for _, w := range errorWords(text) {
+		set[w] = true
+	}
+	for _, port := range shortNumber.FindAllString(text, -1) {
+		set[port] = true
+	}
+	return set
+}
+
+// shortNumber may be the port that an error names.
+var shortNumber = regexp.MustCompile(`\b\d{2,5}\b`)
+
+// sentences splits a text where a sentence ends: a mark, white space and a capital
+// or a backtick. Abbreviations cost a split, no more.
+func sentences(text string) []string {
+	var all []string
+	start := 0
+	for i := 0; i+2 < len(text); i++ {
+		if c := text[i]; (c == '.' || c == '!' || c == '?') && (text[i+1] == ' ' || text[i+1] == '\n') {
+			all = append(all, strings.TrimSpace(text[start:i+1]))
+			start = i + 2
+		}
+	}
+	if rest := strings.TrimSpace(text[min(start, len(text)):]); rest != "" {
+		all = append(all, rest)
+	}
+	return all
+}

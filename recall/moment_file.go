@@ -1,0 +1,194 @@
+package recall
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"claudemem"
+	"claudemem/recall/gate"
+)
+
+// historyConsidered is how many records of a file are looked at. Most of what is
+// done to a file is routine and drops out, and so does what was shown.
+const historyConsidered = 60
+
+// pathKeys are where tools name the file that they read.
+type pathKeys struct {
+	FilePath     string `json:"file_path"`
+	NotebookPath string `json:"notebook_path"`
+}
+
+// atFile finds what somebody should know who has just read a file and may be about
+// to edit it. That the session has edited it already does not matter: its own
+// records are left out in any case, and others' bugs are as good to know. Only the
+// first lines that the file has to offer are ever given: reading it again, in
+// parts, must not bring the rest bit by bit.
+func (r *reminding) atFile(ctx context.Context) (reminder, error) {
+	m := reminder{frame: fileFrame}
+	var keys pathKeys
+	if r.opts.History == nil || json.Unmarshal(r.event.ToolInput, &keys) != nil {
+		return m, nil
+	}
+	file := keys.FilePath
+	if file == "" {
+		file = keys.NotebookPath
+	}
+	m.file = r.opts.Relative(r.event.WorktreeRoot, r.event.Cwd, file)
+	if m.file == "" || m.file == "." || path.IsAbs(m.file) && r.event.WorktreeRoot == "" {
+		return reminder{}, nil
+	}
+	observations, err := r.opts.History.ObservationsOfFile(ctx, r.event.ProjectPath, m.file, historyConsidered)
+	if err != nil {
+		return m, fmt.Errorf("list observations of file: %w", err)
+	}
+	if len(tellingOfFile(observations, m.file)) == 0 {
+		return m, nil // as for most files; the books need not be read
+	}
+	if err := r.readShown(ctx); err != nil {
+		return m, err
+	}
+	observations = slices.DeleteFunc(observations, func(o claudemem.Observation) bool { return r.isOwn(&o) })
+	telling := tellingOfFile(observations, m.file)
+	telling = telling[:min(len(telling), momentLines)]
+	telling = slices.DeleteFunc(telling, func(o claudemem.Observation) bool { return !r.isNew(&o) })
+	m.lines = r.lines(ctx, telling, r.gist)
+	return m, nil
+}
+
+// tellingOfFile leaves of a file's records those that somebody has to know who
+// edits it, in their order.
+func tellingOfFile(observations []claudemem.Observation, file string) []claudemem.Observation {
+	var telling []claudemem.Observation
+	var fixed claudemem.Millis // the latest bug fixed in the file
+	for _, o := range observations {
+		e := fileEvidence(&o, file)
+		if e.Type == claudemem.TypeBugfix && e.Changed && gate.File(e) {
+			fixed = max(fixed, o.CreatedAt)
+		}
+	}
+	for _, o := range observations {
+		e := fileEvidence(&o, file)
+		// What failed before the latest fix most likely was what it fixed.
+		e.Overcome = e.Open && o.CreatedAt <= fixed
+		if gate.File(e) {
+			telling = append(telling, o)
+		}
+	}
+	return telling
+}
+
+// fileEvidence is what speaks for a record being about a file.
+func fileEvidence(o *claudemem.Observation, file string) gate.FileEvidence {
+	e := gate.FileEvidence{Type: o.Type, Pinned: o.Pinned,
+		Warns:    slices.Contains(o.Concepts, "gotcha"),
+		Reasons:  slices.Contains(o.Concepts, "trade-off") || slices.Contains(o.Concepts, "why-it-exists"),
+		Solves:   slices.Contains(o.Concepts, "problem-solution"),
+		Titled:   names(o.Title, file),
+		Accounts: names(o.Narrative, file) && !isListing(o.Narrative, file),
+	}
+	for _, s := range append([]string{o.Subtitle}, o.Facts...) {
+		e.Accounts = e.Accounts || names(s, file) && !isListing(s, file)
+		e.Open = e.Open || isOpen(s)
+	}
+	minor := isMinor(file)
+	for _, f := range o.Files {
+		switch {
+		case f.Role != claudemem.FileModified:
+		case f.Path == file:
+			e.Changed = true
+			e.Work++
+		case !isMinor(f.Path) || minor:
+			e.Work++
+		}
+	}
+	e.Minor = minor && slices.ContainsFunc(o.Files, func(f claudemem.FileRef) bool {
+		return f.Role == claudemem.FileModified && !isMinor(f.Path)
+	})
+	return e
+}
+
+// names reports whether a text names a file by its path or base name.
+func names(text, file string) bool {
+	base := path.Base(file)
+	for rest := text; ; {
+		i := strings.Index(rest, base)
+		if i < 0 {
+			return false
+		}
+		before, _ := utf8.DecodeLastRuneInString(rest[:i])
+		after := rest[i+len(base):]
+		next, size := utf8.DecodeRuneInString(after)
+		// The dot after a name ends a sentence unless it goes on as a name.
+		if next == '.' {
+			if next, _ = utf8.DecodeRuneInString(after[size:]); !partOfPath(next) {
+				next = ' '
+			}
+		}
+		whole := i == 0 || !partOfPath(before)
+		if before == '/' { // the directories that stand before it must be the file's
+			start := strings.LastIndexFunc(rest[:i], func(r rune) bool { return r != '/' && !partOfPath(r) }) + 1
+			dir := strings.TrimPrefix(rest[start:i], "./")
+			whole = strings.HasSuffix("/"+file, "/"+dir+base) || strings.HasPrefix(dir, "/") && strings.HasSuffix(dir+base, "/"+file)
+		}
+		if whole && (after == "" || !partOfPath(next)) {
+			return true
+		}
+		rest = rest[i+len(base):]
+	}
+}
+
+// isListing reports whether a text names the file only where it lists what was
+// edited, read or committed, as the offline observer does of every work.
+func isListing(text, file string) bool {
+	for _, sentence := range sentences(text) {
+		if !names(sentence, file) {
+			continue
+		}
+		low := strings.ToLower(sentence)
+		if !strings.HasPrefix(low, "edited ") && !strings.Contains(low, "; edited ") && !strings.HasPrefix(low, "read ") &&
+			!strings.Contains(low, "the change to ") && !strings.HasPrefix(low, strings.ToLower(file)+": ") && !strings.HasPrefix(low, "new file ") {
+			return false
+		}
+	}
+	return true
+}
+
+// minorParts and minorNames are of files that change along with others: what was
+// fixed was fixed elsewhere unless nothing else was changed.
+var (
+	minorParts = []string{"test", "tests", "spec", "specs", "__tests__", "testdata", "fixtures", "docs", "doc", "vendor", "node_modules", "dist"}
+	minorEnds  = []string{".md", ".txt", ".rst", ".adoc", ".lock", ".sum", ".mod", ".snap", ".golden", "_test.go", ".test.js", ".test.ts", ".test.tsx", ".spec.ts", ".spec.js", "_test.py", "_spec.rb", "Test.java", "Tests.cs", "package.json", "package-lock.json", "pyproject.toml", "Cargo.toml", "pom.xml"}
+)
+
+func isMinor(file string) bool {
+	for _, end := range minorEnds {
+		if strings.HasSuffix(file, end) {
+			return true
+		}
+	}
+	parts := strings.Split(file, "/")
+	for _, part := range parts[:len(parts)-1] {
+		if slices.Contains(minorParts, part) {
+			return true
+		}
+	}
+	base := parts[len(parts)-1]
+	return strings.HasPrefix(base, "test_") || strings.HasPrefix(base, "test.")
+}
+
+// belowRoot is a file's path relative to root when it lies below it, else the path.
+func belowRoot(root, _, file string) string {
+	slash := func(p string) string { return strings.ReplaceAll(p, `\`, "/") }
+	if root == "" || file == "" {
+		return file
+	}
+	if rest, ok := strings.CutPrefix(path.Clean(slash(file)), strings.TrimRight(path.Clean(slash(root)), "/")+"/"); ok {
+		return rest
+	}
+	return file
+}

@@ -1,0 +1,124 @@
+package recall
+
+import (
+	"slices"
+	"sync"
+
+	"claudemem"
+)
+
+// maxAccounts is of how many sessions the ledger knows what they were given. The
+// one that was given something longest ago is forgotten first; what was booked by
+// then is read from the store, as after a restart.
+const maxAccounts = 512
+
+// ledger knows what sessions were given by this process: between the moment that a
+// recollection is made and that in which the store has it booked, nobody else does.
+type ledger struct {
+	mu       sync.Mutex
+	sessions map[sessionKey]*account
+	// turn counts claims, to tell which account was used last.
+	turn uint64
+}
+
+type sessionKey struct {
+	host claudemem.Host
+	id   string
+}
+
+// account is what a session was given. Claims stay after they were booked: who read
+// the books just before would give the same again.
+type account struct {
+	records map[claudemem.ObservationID]claudemem.Millis
+	files   map[string]claudemem.Millis
+	last    claudemem.Millis
+	turn    uint64
+}
+
+// claim takes for a session those of the lines that it was not given, and the
+// file that they are about, under a moment that no other claim of the session has.
+func (l *ledger) claim(key sessionKey, found reminder, shown claudemem.Shown, now claudemem.Millis) ([]reminderLine, claudemem.Millis) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	a := l.sessions[key]
+	if a == nil {
+		a = &account{records: map[claudemem.ObservationID]claudemem.Millis{}, files: map[string]claudemem.Millis{}}
+	}
+	a.forgetUntil(shown.CompactedAt)
+	if _, told := a.files[found.file]; told && found.file != "" {
+		return nil, 0
+	}
+	at := max(now, a.last+1)
+	var lines []reminderLine
+	for _, line := range found.lines {
+		if _, told := a.records[line.ID]; told || len(lines) == momentLines || slices.ContainsFunc(lines, func(l reminderLine) bool { return l.ID == line.ID }) {
+			continue
+		}
+		lines = append(lines, line)
+	}
+	if len(lines) == 0 {
+		return nil, 0
+	}
+	for _, line := range lines {
+		a.records[line.ID] = at
+	}
+	if found.file != "" {
+		a.files[found.file] = at
+	}
+	l.turn++
+	a.last, a.turn = at, l.turn
+	l.sessions[key] = a
+	if len(l.sessions) > maxAccounts {
+		l.forgetOldest()
+	}
+	return lines, at
+}
+
+// release takes back what was claimed under a moment.
+func (l *ledger) release(key sessionKey, at claudemem.Millis) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	a := l.sessions[key]
+	if a == nil {
+		return
+	}
+	for id, claimed := range a.records {
+		if claimed == at {
+			delete(a.records, id)
+		}
+	}
+	for file, claimed := range a.files {
+		if claimed == at {
+			delete(a.files, file)
+		}
+	}
+}
+
+// forgetUntil forgets what was given up to a compaction, which made the model
+// forget it too.
+func (a *account) forgetUntil(compacted claudemem.Millis) {
+	if compacted == 0 {
+		return
+	}
+	for id, at := range a.records {
+		if at <= compacted {
+			delete(a.records, id)
+		}
+	}
+	for file, at := range a.files {
+		if at <= compacted {
+			delete(a.files, file)
+		}
+	}
+}
+
+func (l *ledger) forgetOldest() {
+	var oldest sessionKey
+	first := l.turn + 1
+	for key, a := range l.sessions {
+		if a.turn < first {
+			oldest, first = key, a.turn
+		}
+	}
+	delete(l.sessions, oldest)
+}

@@ -1,0 +1,63 @@
+package recall
+
+import (
+	"context"
+	"strings"
+	"unicode"
+
+	"claudemem"
+)
+
+// atPrompt finds what the user's prompt is about.
+func (r *reminding) atPrompt(ctx context.Context) (reminder, error) {
+	m := reminder{frame: promptFrame}
+	if r.passPrompt == nil || !asksSomething(r.event.Prompt) {
+		return m, nil
+	}
+	found, err := r.related(ctx, r.event.Prompt)
+	if err != nil {
+		return m, err
+	}
+	passed := r.passPrompt(r.event.Prompt, found)
+	if len(passed) == 0 {
+		return m, nil
+	}
+	if err := r.readShown(ctx); err != nil {
+		return m, err
+	}
+	var fresh []claudemem.Observation
+	for _, f := range passed {
+		if f.Observation != nil && r.isNew(f.Observation) {
+			fresh = append(fresh, *f.Observation)
+		}
+	}
+	m.lines = r.lines(ctx, fresh, r.gist)
+	return m, nil
+}
+
+// asksSomething reports whether a prompt has words enough to be about something:
+// not a slash command, whose words are its own, nor a "yes" or "continue".
+func asksSomething(prompt string) bool {
+	words := strings.Fields(prompt)
+	if len(words) == 0 || isCommand(words[0]) {
+		return false
+	}
+	if len(words) > 1 {
+		return true
+	}
+	// Some scripts put no spaces between words; four characters of them are two.
+	n := 0
+	for _, c := range words[0] {
+		if unicode.In(c, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar) {
+			n++
+		}
+	}
+	return n >= 4
+}
+
+// isCommand reports whether a word is a host's command: "/compact", "/plugin:name",
+// not a path, which has more slashes or a dot.
+func isCommand(word string) bool {
+	rest, ok := strings.CutPrefix(word, "/")
+	return ok && rest != "" && !strings.ContainsAny(rest, `/\.`)
+}

@@ -1,0 +1,173 @@
+package recall
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"claudemem"
+)
+
+// History reads what was done to a file.
+type History interface {
+	// ObservationsOfFile lists a project's observations of exactly this path, which is
+	// as an observation's files have it: pinned ones ahead, then the newest, at most
+	// limit.
+	ObservationsOfFile(ctx context.Context, projectPath, path string, limit int) ([]claudemem.Observation, error)
+}
+
+// ReminderOptions shape a Reminder. What is nil is done without.
+type ReminderOptions struct {
+	// Finder finds what a prompt or a failure is about; nil = silence at both.
+	Finder Finder
+	// History tells of files that are read; nil = silence at those.
+	History History
+	// Relative names a file as the store does, from a worktree's root and a current
+	// directory (repo.Relative); nil = what lies below the root by its name alone.
+	Relative func(worktreeRoot, cwd, file string) string
+	// WorkTree marks what changed since and what is on another branch; nil = nothing is marked.
+	WorkTree WorkTree
+	// On tells whether moments are wanted at present; nil = always.
+	On func() bool
+	// Clock tells the time; default time.Now.
+	Clock func() time.Time
+}
+
+// Reminder gives a session a few lines when a prompt, a file that it read or a
+// failure calls for them. Silence is the rule: package recall/gate decides. It is
+// safe for concurrent use.
+type Reminder struct {
+	given Given
+	opts  ReminderOptions
+	told  ledger
+	// passPrompt leaves of what is near a prompt that which is worth giving.
+	passPrompt func(prompt string, found []claudemem.Related) []claudemem.Related
+}
+
+// NewReminder makes a Reminder. given tells what sessions were shown before, by
+// whatever way; nothing of it is given again.
+func NewReminder(given Given, opts ReminderOptions) *Reminder {
+	if opts.Relative == nil {
+		opts.Relative = belowRoot
+	}
+	if opts.Clock == nil {
+		opts.Clock = time.Now
+	}
+	return &Reminder{given: given, opts: opts, told: ledger{sessions: map[sessionKey]*account{}}}
+}
+
+// momentLines is how many records one moment is worth at most (SPEC 7).
+const momentLines = 3
+
+// reminding is one Recall: what its parts share.
+type reminding struct {
+	*Reminder
+	event   claudemem.Event
+	session claudemem.SessionID
+	shown   claudemem.Shown
+}
+
+// reminder is what a moment found: whom to tell what.
+type reminder struct {
+	frame string // the framing line
+	// lines are the best first, none longer than a line may be.
+	lines []reminderLine
+	// file is the path that the lines are about, at that moment only.
+	file string
+}
+
+// reminderLine is a record with what is said of it.
+type reminderLine struct {
+	marked
+	// title and detail are plain already; either may be cut.
+	title, detail string
+}
+
+// Recall returns what the session should be reminded of at this event, an empty
+// Text for nothing. An error means that nothing is known of it; a part that is
+// still at work when ctx ends is not waited for.
+func (r *Reminder) Recall(ctx context.Context, event claudemem.Event, session claudemem.SessionID) (claudemem.Recollection, error) {
+	moment := event.Moment()
+	if moment == claudemem.MomentNone || event.HostSessionID == "" || event.ProjectPath == "" || r.opts.On != nil && !r.opts.On() {
+		return claudemem.Recollection{}, nil
+	}
+	start := r.opts.Clock()
+	run := &reminding{Reminder: r, event: event, session: session}
+	build, where := run.atPrompt, "UserPromptSubmit"
+	switch moment {
+	case claudemem.MomentFile:
+		build, where = run.atFile, "PostToolUse"
+	case claudemem.MomentFailure:
+		build, where = run.atFailure, "PostToolUseFailure"
+	}
+	// Nothing is claimed in the attempt: one that is late must not keep a record
+	// from the next moment.
+	found, err := try(ctx, build).wait()
+	if err != nil {
+		return claudemem.Recollection{}, fmt.Errorf("recall at %s: %w", moment, err)
+	}
+	if len(found.lines) == 0 {
+		return claudemem.Recollection{}, nil
+	}
+	key := sessionKey{event.Host, event.HostSessionID}
+	lines, at := r.told.claim(key, found, run.shown, claudemem.MillisOf(start))
+	if len(lines) == 0 {
+		return claudemem.Recollection{}, nil
+	}
+	text, ids := found.write(lines)
+	return claudemem.Recollection{Text: text, Injection: claudemem.Injection{
+		Host: event.Host, HostSessionID: event.HostSessionID, ProjectPath: event.ProjectPath,
+		Where: where, Source: string(moment), Observations: ids,
+		Tokens: claudemem.EstimateTokens(text), Budget: momentTokens,
+		BuildMS: float64(r.opts.Clock().Sub(start).Microseconds()) / 1000,
+		At:      at,
+	}}, nil
+}
+
+// Forget says that a recollection did not reach its session: what it shows may be
+// given again.
+func (r *Reminder) Forget(c claudemem.Recollection) {
+	r.told.release(sessionKey{c.Injection.Host, c.Injection.HostSessionID}, c.Injection.At)
+}
+
+// readShown reads what the session was shown; everything after it relies on that.
+func (r *reminding) readShown(ctx context.Context) error {
+	shown, err := r.given.Shown(ctx, r.event.Host, r.event.HostSessionID)
+	if err != nil {
+		return fmt.Errorf("read what was shown: %w", err)
+	}
+	r.shown = shown
+	return nil
+}
+
+// isOwn reports whether a record is this session's and its model still has it in
+// mind: not what a compaction made it forget.
+func (r *reminding) isOwn(o *claudemem.Observation) bool {
+	return r.session != 0 && o.Session == r.session && o.CreatedAt > r.shown.CompactedAt
+}
+
+// isNew reports whether a record may be given: it is not the session's own and
+// was not shown since it was compacted last.
+func (r *reminding) isNew(o *claudemem.Observation) bool {
+	return o.ID != 0 && !r.isOwn(o) && !slices.Contains(r.shown.Observations, o.ID)
+}
+
+// related finds records near a text.
+func (r *reminding) related(ctx context.Context, text string) ([]claudemem.Related, error) {
+	if r.opts.Finder == nil {
+		return nil, nil
+	}
+	found, err := r.opts.Finder.Related(ctx, claudemem.RelatedRequest{Text: text, ProjectPath: r.event.ProjectPath,
+		Kinds: []claudemem.RecordKind{claudemem.RecordObservation}, Limit: considered})
+	if err != nil {
+		return nil, fmt.Errorf("find related: %w", err)
+	}
+	return found, nil
+}
+
+// considered is how many of the nearest records are looked at: of ten times the
+// lines a session that has been shown most still finds the others.
+const considered = 10 * momentLines
+
+func (r *reminding) plain(s string) string { return plain(s, r.event.ProjectPath) }

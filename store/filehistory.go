@@ -1,0 +1,64 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"claudemem"
+)
+
+// ObservationsOfFile implements recall.History: the observations of a project that
+// have exactly this path, pinned ones ahead, then the newest, at most limit of
+// each. Of those that are not pinned the ones stored last are read, so that of a
+// file with a long history an old session that was imported late may stand for a
+// newer one.
+func (s *Store) ObservationsOfFile(ctx context.Context, projectPath, path string, limit int) ([]claudemem.Observation, error) {
+	var found []claudemem.Observation
+	err := s.snapshot(ctx, func(reader querier) error {
+		pinned, err := numbersOf(ctx, reader, `SELECT o.id FROM observations o INDEXED BY observations_newest
+			WHERE o.project = ?1 AND o.pinned = 1 AND o.deleted_at IS NULL
+				AND EXISTS (SELECT 1 FROM observation_files f WHERE f.path = ?2 AND f.observation_id = o.id)
+			ORDER BY o.created_at DESC, o.id DESC LIMIT ?3`, projectPath, path, limit)
+		if err != nil {
+			return err
+		}
+		newest, err := numbersOf(ctx, reader, `SELECT DISTINCT f.observation_id FROM observation_files f INDEXED BY observation_files_path
+			CROSS JOIN observations o NOT INDEXED ON o.id = f.observation_id
+			WHERE f.path = ?2 AND o.project = ?1 AND o.pinned = 0 AND o.deleted_at IS NULL
+			ORDER BY f.observation_id DESC LIMIT ?3`, projectPath, path, limit)
+		if err != nil {
+			return err
+		}
+		found, err = observationsByIDs(ctx, reader, append(pinned, newest...))
+		return err
+	})
+	slices.SortStableFunc(found, func(a, b claudemem.Observation) int {
+		if a.Pinned != b.Pinned {
+			if a.Pinned {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Or(cmp.Compare(b.CreatedAt, a.CreatedAt), cmp.Compare(b.ID, a.ID))
+	})
+	return found, fault("list observations of a file", err)
+}
+
+// numbersOf runs a query for one column of numbers.
+func numbersOf(ctx context.Context, q querier, query string, args ...any) ([]int64, error) {
+	rows, err := q.QueryContext(ctx, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	var all []int64
+	for rows.Next() {
+		var n int64
+		if err := rows.Scan(&n); err != nil {
+			return nil, err
+		}
+		all = append(all, n)
+	}
+	return all, rows.Err()
+}

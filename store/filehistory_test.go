@@ -1,0 +1,113 @@
+package store_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"claudemem"
+	"claudemem/recall"
+	"claudemem/store"
+)
+
+var (
+	_ recall.History = (*store.Store)(nil)
+	_ recall.Given   = (*store.Store)(nil)
+)
+
+func TestObservationsOfFile(t *testing.T) {
+	m := newMemory(t)
+	ctx := context.Background()
+	const shop, till = "/home/dev/shop", "/home/dev/till"
+	add := func(project, title string, at claudemem.Millis, files ...string) claudemem.ObservationID {
+		t.Helper()
+		n := claudemem.NewObservation{ProjectPath: project, Type: claudemem.TypeBugfix, Title: title, Origin: claudemem.OriginUser, CreatedAt: base + at}
+		for _, f := range files {
+			n.Files = append(n.Files, claudemem.FileRef{Path: f, Role: claudemem.FileModified})
+		}
+		o, err := m.AddObservation(ctx, n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return o.ID
+	}
+	old := add(shop, "old", 1, "src/cart.go", "src/cart.go")
+	add(shop, "another directory", 2, "lib/src/cart.go", "cart.go")
+	add(shop, "a longer name", 3, "src/cart.go.orig")
+	add(till, "another project", 4, "src/cart.go")
+	late := add(shop, "stored late, but not the newest", 0, "src/cart.go")
+	newest := add(shop, "newest", 9, "README.md", "src/cart.go")
+	hidden := add(shop, "hidden", 10, "src/cart.go")
+	if err := m.Hide(int64(hidden)); err != nil {
+		t.Fatal(err)
+	}
+	pin := true
+	if _, err := m.EditObservation(ctx, old, claudemem.ObservationEdit{Pinned: &pin}); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		project, path string
+		limit         int
+		want          string
+	}{
+		{shop, "src/cart.go", 10, fmt.Sprint([]claudemem.ObservationID{old, newest, late})},
+		{shop, "src/cart.go", 1, fmt.Sprint([]claudemem.ObservationID{old, newest})},
+		{shop, "src/cart", 10, "[]"},
+		{shop, "src/%", 10, "[]"},
+		{shop, "", 10, "[]"},
+		{"shop", "src/cart.go", 10, "[]"},
+	} {
+		found, err := m.ObservationsOfFile(ctx, tt.project, tt.path, tt.limit)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids := []claudemem.ObservationID{}
+		for _, o := range found {
+			ids = append(ids, o.ID)
+			if len(o.Files) == 0 {
+				t.Errorf("%d is without its files", o.ID)
+			}
+		}
+		if got := fmt.Sprint(ids); got != tt.want {
+			t.Errorf("%s of %s, at most %d: got %s, want %s", tt.path, tt.project, tt.limit, got, tt.want)
+		}
+	}
+}
+
+// BenchmarkMoment measures what recall at a moment reads of 100,000 observations:
+// the past of a file, and what a session was shown by 1,000 injections.
+func BenchmarkMoment(b *testing.B) {
+	ctx := context.Background()
+	s := benchMemory(b, 100_000)
+	var many []claudemem.NewObservation
+	for i := range 2000 {
+		many = append(many, claudemem.NewObservation{ProjectPath: "/home/dev/project", Type: claudemem.TypeChange, Origin: claudemem.OriginImport,
+			Title: fmt.Sprint("routine ", i), Files: []claudemem.FileRef{{Path: "main.go", Role: claudemem.FileModified}}, CreatedAt: base + claudemem.Millis(i)})
+	}
+	if _, err := s.AddObservations(ctx, many); err != nil {
+		b.Fatal(err)
+	}
+	for i := range 1000 {
+		err := s.RecordInjection(ctx, claudemem.Injection{Host: claudemem.HostClaudeCode, HostSessionID: "long", Where: "UserPromptSubmit", Source: "prompt",
+			Observations: []claudemem.ObservationID{claudemem.ObservationID(3 * i), claudemem.ObservationID(3*i + 1), claudemem.ObservationID(3*i + 2)}, At: base + claudemem.Millis(i)})
+		if err != nil {
+			b.Fatal(err)
+		}
+	}
+	for name, file := range map[string]string{"file": "src/m7/file7.go", "busy file": "main.go", "unknown file": "src/none.go"} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				if _, err := s.ObservationsOfFile(ctx, "/home/dev/project", file, 60); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+	b.Run("shown", func(b *testing.B) {
+		for b.Loop() {
+			if shown, err := s.Shown(ctx, claudemem.HostClaudeCode, "long"); err != nil || len(shown.Observations) != 3000 {
+				b.Fatal(len(shown.Observations), err)
+			}
+		}
+	})
+}
