@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"strconv"
@@ -19,9 +20,12 @@ const (
 	maxSessionName = 512
 )
 
-// lookupBody names observations that a client read without asking the worker for them.
+// lookupBody names observations that a client read without asking the worker for
+// them, and for which session; without one the header tells.
 type lookupBody struct {
-	Observations []claudemem.ObservationID `json:"observations"`
+	Host          claudemem.Host            `json:"host"`
+	HostSessionID string                    `json:"host_session_id"`
+	Observations  []claudemem.ObservationID `json:"observations"`
 }
 
 // noteLookup is for commands, which read the database themselves.
@@ -38,6 +42,9 @@ func (a *api) noteLookup(w http.ResponseWriter, r *http.Request) error {
 		if id < 1 {
 			return claudemem.Errorf(claudemem.CodeInvalid, "there is no observation %d", id).WithHint("numbers start at 1")
 		}
+	}
+	if body.HostSessionID != "" {
+		r.Header.Set(wire.SessionHeader, string(cmp.Or(body.Host, claudemem.HostRaw))+":"+body.HostSessionID)
 	}
 	return a.answerLookup(w, r, http.StatusAccepted, map[string]string{"status": "noted"}, body.Observations...)
 }

@@ -31,6 +31,7 @@ func TestLookups(t *testing.T) {
 		"batch of none there":   {"POST", "/api/observations/batch", `{"ids":[9]}`, nil, ""},
 		"list":                  {"GET", "/api/observations?format=full", "", nil, ""},
 		"by other means":        {"POST", "/api/lookups", `{"observations":[7,9]}`, []edit{session("raw:s")}, "raw s [7 9]"},
+		"for a session":         {"POST", "/api/lookups", `{"host":"claude-code","host_session_id":"s1","observations":[7]}`, []edit{session("raw:s")}, "claude-code s1 [7]"},
 		"nothing by other ones": {"POST", "/api/lookups", `{"observations":[]}`, nil, ""},
 		"no number":             {"POST", "/api/lookups", `{"observations":[0]}`, nil, ""},
 	} {

@@ -188,9 +188,8 @@ func (a *api) recordRoutes() []route {
 			body: memoryBody{}, answer: fullResult{}, example: `{"project":"/home/ada/tally","narrative":"Amounts are whole cents; never use floats for money.","type":"decision"}`},
 		{method: "POST", path: "/api/observations/batch", handle: a.batch, about: "observations by number, in the order asked for",
 			body: batchBody{}, answer: batchPage{Missing: []claudemem.ObservationID{0}, Results: []any{fullResult{}, indexResult{}}}, example: `{"ids":[124,"#7"]}`},
-		{method: "POST", path: "/api/lookups", handle: plain(a.noteLookup), about: "notes that the session of the header " + wire.SessionHeader +
-			" read observations in full; reading them here notes it already", status: http.StatusAccepted,
-			body: lookupBody{}, answer: map[string]string{}, example: `{"observations":[124,7]}`},
+		{method: "POST", path: "/api/lookups", handle: plain(a.noteLookup), about: "notes that a session's agent read observations in full by other means than this API",
+			status: http.StatusAccepted, body: lookupBody{}, answer: map[string]string{}, example: `{"host":"claude-code","host_session_id":"0b7c1f6e","observations":[124,7]}`},
 		{method: "GET", path: "/api/observations/{id}", handle: plain(a.getObservation), about: "an observation in full", params: []param{observationID}, answer: fullResult{}},
 		{method: "PATCH", path: "/api/observations/{id}", handle: a.editMemory, about: "changes title, narrative, type or pinned", params: []param{observationID},
 			body: claudemem.ObservationEdit{}, answer: fullResult{}, example: `{"pinned":true}`},

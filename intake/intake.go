@@ -142,6 +142,17 @@ func (in *Intake) arrival(e claudemem.Event) (claudemem.Arrival, error) {
 	return a, nil
 }
 
+// Clean returns an event as it is when it has been taken in: completed, without
+// what is private in it, with secrets masked. It is for who does more with an
+// event that was accepted than keep it.
+func (in *Intake) Clean(e claudemem.Event) claudemem.Event {
+	in.complete(&e, claudemem.MillisOf(in.opts.Clock()))
+	in.nameSafely(&e)
+	drop(&e)
+	in.redact(&e)
+	return e
+}
+
 // complete fills in what a client without our hook leaves out.
 func (in *Intake) complete(e *claudemem.Event, now claudemem.Millis) {
 	if e.OccurredAt <= 0 {

@@ -3,11 +3,14 @@ package main
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"claudemem"
+	"claudemem/daemon"
 
 	"github.com/spf13/cobra"
 )
@@ -48,6 +51,8 @@ func (a *app) showRecords(ctx context.Context, ids []recordID, asJSON bool) erro
 	out := []any{}
 	p := a.people()
 	var missing []string
+	var read []claudemem.ObservationID
+	defer func() { a.noteLookup(ctx, read) }()
 	for _, id := range ids {
 		if len(out) > 0 && !asJSON {
 			p.printf("\n")
@@ -61,6 +66,9 @@ func (a *app) showRecords(ctx context.Context, ids []recordID, asJSON bool) erro
 			return err
 		}
 		out = append(out, shown)
+		if !id.session {
+			read = append(read, claudemem.ObservationID(id.number))
+		}
 	}
 	if asJSON && len(out) > 0 {
 		if err := writeJSON(a.stdout, out); err != nil {
@@ -72,6 +80,38 @@ func (a *app) showRecords(ctx context.Context, ids []recordID, asJSON bool) erro
 			WithHint("`claude-mem recent --all` lists what is remembered")
 	}
 	return nil
+}
+
+// sessionKey is the variable in which Claude Code tells the commands that its agent
+// runs which session they are run for.
+const sessionKey = "CLAUDE_CODE_SESSION_ID"
+
+// lookupWait bounds the wait for a worker that is told of a lookup, after the
+// records were shown.
+const lookupWait = 300 * time.Millisecond
+
+// noteLookup tells the worker that an agent read observations in full, for its
+// session's receipt. A command only reads the database, so without a worker
+// nothing is noted; nor is what a person reads.
+func (a *app) noteLookup(ctx context.Context, read []claudemem.ObservationID) {
+	session := a.getenv(sessionKey)
+	if session == "" || len(read) == 0 {
+		return
+	}
+	dataDir, err := a.dataDir()
+	if err != nil {
+		return
+	}
+	peer, err := daemon.FindPeer(dataDir)
+	if err != nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, lookupWait)
+	defer cancel()
+	// The records were shown; a worker that does not listen changes nothing about that.
+	_ = peer.Do(ctx, http.MethodPost, "/api/lookups", map[string]any{
+		"host": claudemem.HostClaudeCode, "host_session_id": session, "observations": read,
+	}, nil)
 }
 
 // recordID is what people call a record: #12 an observation, S12 a session.
