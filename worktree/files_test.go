@@ -1,0 +1,221 @@
+package worktree
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"claudemem"
+)
+
+func hashOf(content string) string {
+	h := sha256.Sum256([]byte(content))
+	return hex.EncodeToString(h[:])
+}
+
+func write(t testing.TB, path, content string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// longAgo is when the tests' files were written, so that they count as settled.
+var longAgo = time.Date(2020, 1, 2, 3, 4, 5, 0, time.UTC)
+
+func age(t testing.TB, path string) {
+	t.Helper()
+	if err := os.Chtimes(path, longAgo, longAgo); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestCompare(t *testing.T) {
+	outside := t.TempDir()
+	write(t, filepath.Join(outside, "secret"), "secret")
+	root := t.TempDir()
+	at := func(name string) string { return filepath.Join(root, filepath.FromSlash(name)) }
+	large := strings.Repeat("x", maxHashed)
+	write(t, at("same.go"), "same")
+	write(t, at("deep/er/same.go"), "same")
+	write(t, at("changed.go"), "new")
+	write(t, at("emptied.go"), "")
+	write(t, at("largest.bin"), large)
+	write(t, at("grown.bin"), large+"x")
+	write(t, at("dir/file"), "")
+	makeFIFO(t, at("fifo"))
+	link := func(target, name string) {
+		if err := os.Symlink(target, at(name)); err != nil {
+			t.Skip("no symlinks here:", err)
+		}
+	}
+	link("same.go", "link")
+	link(filepath.Join(outside, "secret"), "escape")
+	link(outside, "escaping-dir")
+	link("nowhere", "dangling")
+	link("loop", "loop")
+
+	const unknown, same, changed, gone = claudemem.FileUnknown, claudemem.FileSame, claudemem.FileChanged, claudemem.FileGone
+	tests := []struct {
+		path, hash string
+		want       claudemem.FileState
+	}{
+		{"same.go", hashOf("same"), same},
+		{"deep/er/same.go", hashOf("same"), same},
+		{"changed.go", hashOf("old"), changed},
+		{"changed.go", hashOf("new"), same}, // another record of the same file
+		{"emptied.go", hashOf("old"), changed},
+		{"gone.go", hashOf("old"), gone},
+		{"no/such/dir/gone.go", hashOf("old"), gone},
+		{"same.go", "", unknown},
+		{"gone.go", "", unknown},
+		{"largest.bin", hashOf(large), same},
+		{"grown.bin", hashOf("small"), changed},
+		{"dir", hashOf("a file then"), unknown},
+		{"fifo", hashOf(""), unknown},
+		{"link", hashOf("same"), same},
+		{"dangling", hashOf("old"), gone},
+		{"loop", hashOf("old"), unknown},
+		{"escape", hashOf("secret"), unknown},
+		{"escape", hashOf("other"), unknown},
+		{"escaping-dir/secret", hashOf("secret"), unknown},
+		{"../" + filepath.Base(outside) + "/secret", hashOf("secret"), unknown},
+		{filepath.ToSlash(filepath.Join(outside, "secret")), hashOf("secret"), unknown},
+		{"", hashOf(""), unknown},
+		{".", hashOf(""), unknown},
+		{"nul\x00", hashOf(""), unknown},
+		{strings.Repeat("n", 5000), hashOf(""), unknown},
+	}
+	var files []claudemem.FileRef
+	for _, tt := range tests {
+		files = append(files, claudemem.FileRef{Path: tt.path, Hash: tt.hash})
+	}
+	got, err := New(Options{}).Compare(context.Background(), root, files)
+	if err != nil || len(got) != len(files) {
+		t.Fatalf("%d states, error %v", len(got), err)
+	}
+	for i, tt := range tests {
+		if got[i] != tt.want {
+			t.Errorf("%.60q: state %d, want %d", tt.path, got[i], tt.want)
+		}
+	}
+}
+
+// Without a root nothing is known; above all nothing is gone.
+func TestCompareWithoutRoot(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	write(t, file, "")
+	fifo := filepath.Join(t.TempDir(), "fifo")
+	makeFIFO(t, fifo)
+	for _, root := range []string{"", ".", "relative", filepath.Join(t.TempDir(), "gone"), file, fifo, "/\x00"} {
+		got, err := New(Options{}).Compare(context.Background(), root, []claudemem.FileRef{{Path: "a.go", Hash: hashOf("")}})
+		if err != nil || !slices.Equal(got, []claudemem.FileState{claudemem.FileUnknown}) {
+			t.Errorf("root %q: got %v, %v", root, got, err)
+		}
+	}
+}
+
+func TestCompareRemembers(t *testing.T) {
+	root := t.TempDir()
+	path := filepath.Join(root, "a.go")
+	now := time.Now()
+	tree := New(Options{Clock: func() time.Time { return now }})
+	state := func() claudemem.FileState {
+		t.Helper()
+		got, err := tree.Compare(context.Background(), root, []claudemem.FileRef{{Path: "a.go", Hash: hashOf("one")}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got[0]
+	}
+	write(t, path, "one")
+	age(t, path)
+	if got := state(); got != claudemem.FileSame {
+		t.Fatalf("state %d, want same", got)
+	}
+	// Size and time stand for the content: that it is not read again can only be seen so.
+	write(t, path, "two")
+	age(t, path)
+	if got := state(); got != claudemem.FileSame {
+		t.Errorf("same size and time: state %d, want same", got)
+	}
+	write(t, path, "two")
+	if got := state(); got != claudemem.FileChanged {
+		t.Errorf("another time: state %d, want changed", got)
+	}
+	// Written just now it may be written again within the same tick of the file system's clock.
+	now = time.Now()
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, path, "one")
+	if err := os.Chtimes(path, info.ModTime(), info.ModTime()); err != nil {
+		t.Fatal(err)
+	}
+	if got := state(); got != claudemem.FileSame {
+		t.Errorf("written within the same tick: state %d, want same", got)
+	}
+	for i := range maxSums - len(tree.sums) {
+		tree.sums[fileKey{root, fmt.Sprint(i)}] = sum{}
+	}
+	write(t, filepath.Join(root, "b.go"), "one")
+	age(t, filepath.Join(root, "b.go"))
+	if _, err := tree.Compare(context.Background(), root, []claudemem.FileRef{{Path: "b.go", Hash: hashOf("one")}}); err != nil {
+		t.Fatal(err)
+	}
+	if len(tree.sums) > maxSums {
+		t.Errorf("%d sums are kept, want at most %d", len(tree.sums), maxSums)
+	}
+}
+
+func TestCompareBounds(t *testing.T) {
+	root := t.TempDir()
+	var many, heavy []claudemem.FileRef
+	content := strings.Repeat("x", maxHashed)
+	for i := range maxFiles + 5 {
+		name := fmt.Sprintf("f%d", i)
+		write(t, filepath.Join(root, name), "x")
+		many = append(many, claudemem.FileRef{Path: name, Hash: hashOf("x")})
+	}
+	for i := range maxRead/maxHashed + 3 {
+		name := fmt.Sprintf("h%d", i)
+		write(t, filepath.Join(root, name), content)
+		heavy = append(heavy, claudemem.FileRef{Path: name, Hash: hashOf(content)})
+	}
+	for _, tt := range []struct {
+		name  string
+		files []claudemem.FileRef
+		known int
+	}{{"many", many, maxFiles}, {"heavy", heavy, maxRead / maxHashed}} {
+		got, err := New(Options{}).Compare(context.Background(), root, tt.files)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, state := range got {
+			want := claudemem.FileSame
+			if i >= tt.known {
+				want = claudemem.FileUnknown
+			}
+			if state != want {
+				t.Errorf("%s: state of file %d is %d, want %d", tt.name, i, state, want)
+			}
+		}
+	}
+	ended, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := New(Options{}).Compare(ended, root, many); !errors.Is(err, context.Canceled) {
+		t.Errorf("nobody waits: error %v, want %v", err, context.Canceled)
+	}
+}

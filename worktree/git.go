@@ -1,0 +1,189 @@
+package worktree
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+)
+
+const (
+	// maxOutput bounds what git may say, in bytes: about 50,000 commits that are not
+	// in HEAD. A branch that is further away is not told of.
+	maxOutput = 4 << 20
+	// drainTime is how long a killed git's pipes are waited for: something that
+	// escaped its group may still hold them.
+	drainTime = 50 * time.Millisecond
+)
+
+// git runs the program in a worktree.
+type git struct{ program, root string }
+
+func (t *Tree) git(root string) (git, error) {
+	program, err := t.opts.Git()
+	if err != nil {
+		return git{}, fmt.Errorf("find git: %w", err)
+	}
+	return git{program, root}, nil
+}
+
+// lookUp tells which commits git has (the head's and the questions'), and where
+// the questions' branches are. A branch that is not there any more may still be
+// where it was pushed to.
+func (g git) lookUp(ctx context.Context, head string, open map[question]bool) (known map[string]bool, tips map[string]string, err error) {
+	var names []string
+	branches := map[string]string{} // by ref
+	names = append(names, head)
+	for q := range open {
+		names = append(names, q.commit)
+		if q.branch != "" {
+			// The second counts where the first is missing.
+			for _, ref := range []string{"refs/heads/" + q.branch, "refs/remotes/origin/" + q.branch} {
+				branches[ref] = q.branch
+				names = append(names, ref)
+			}
+		}
+	}
+	slices.Sort(names) // refs/heads before refs/remotes
+	names = slices.Compact(names)
+	out, err := g.run(ctx, strings.Join(names, "\n")+"\n", "cat-file", "--batch-check=%(objectname) %(objecttype)")
+	if err != nil {
+		return nil, nil, fmt.Errorf("look up commits: %w", err)
+	}
+	lines := strings.Split(strings.TrimSuffix(out, "\n"), "\n")
+	if len(lines) != len(names) {
+		return nil, nil, fmt.Errorf("look up commits: %d answers to %d names", len(lines), len(names))
+	}
+	known, tips = map[string]bool{}, map[string]string{}
+	for i, line := range lines {
+		id, kind, _ := strings.Cut(line, " ")
+		if kind != "commit" || !objectID(id) {
+			continue // "NAME missing"
+		}
+		known[id] = true
+		if branch, ok := branches[names[i]]; ok && tips[branch] == "" {
+			tips[branch] = id
+		}
+	}
+	return known, tips, nil
+}
+
+// notIn lists what the commits and the branches have that head does not have.
+func (g git) notIn(ctx context.Context, head string, known map[string]bool, tips map[string]string) (history, error) {
+	var from []string
+	for id := range known {
+		if id != head {
+			from = append(from, id)
+		}
+	}
+	for _, id := range tips {
+		if id != head {
+			from = append(from, id)
+		}
+	}
+	if len(from) == 0 {
+		return nil, nil
+	}
+	slices.Sort(from)
+	out, err := g.run(ctx, "^"+head+"\n"+strings.Join(slices.Compact(from), "\n")+"\n", "rev-list", "--parents", "--stdin")
+	if err != nil {
+		return nil, fmt.Errorf("list commits: %w", err)
+	}
+	ahead := history{}
+	for line := range strings.Lines(out) {
+		id, parents, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+		ahead[id], _, _ = strings.Cut(parents, " ")
+	}
+	return ahead, nil
+}
+
+// nameOf names for each commit a branch that contains it.
+func (g git) nameOf(ctx context.Context, commits map[string][]question) (map[string]string, error) {
+	args := []string{"name-rev", "--refs=refs/heads/*", "--refs=refs/remotes/*", "--exclude=refs/remotes/*/HEAD"}
+	for id := range commits {
+		args = append(args, id)
+	}
+	out, err := g.run(ctx, "", args...)
+	if err != nil {
+		return nil, fmt.Errorf("name commits: %w", err)
+	}
+	names := map[string]string{}
+	for line := range strings.Lines(out) {
+		// ID topic~3^2, ID remotes/origin/topic, or ID undefined
+		id, name, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+		name, _, _ = strings.Cut(name, "~")
+		name, _, _ = strings.Cut(name, "^")
+		name = strings.TrimPrefix(name, "remotes/")
+		if name != "undefined" && branchName(name) {
+			names[id] = name
+		}
+	}
+	return names, nil
+}
+
+// run runs git and returns what it wrote. When the context ends it is killed with
+// everything in its process group; it is gone when run returns.
+func (g git) run(ctx context.Context, stdin string, args ...string) (string, error) {
+	cmd := exec.CommandContext(ctx, g.program, append([]string{
+		"--no-pager", "-C", g.root,
+		// None of our commands should run these; what the repository says of them must not matter.
+		"-c", "core.fsmonitor=false", "-c", "core.hooksPath=" + os.DevNull, "-c", "protocol.allow=never",
+	}, args...)...)
+	cmd.Env = environ()
+	cmd.Stdin = strings.NewReader(stdin)
+	var out bounded
+	cmd.Stdout = &out
+	cmd.WaitDelay = drainTime
+	if err := runGroup(cmd); err != nil {
+		if ctx.Err() != nil {
+			err = ctx.Err()
+		}
+		return "", fmt.Errorf("run git %s: %w", args[0], err)
+	}
+	return out.String(), nil
+}
+
+var errOutput = errors.New("too much output")
+
+// bounded keeps up to maxOutput bytes; what would be more fails, which ends the writer.
+type bounded struct{ bytes.Buffer }
+
+func (b *bounded) Write(p []byte) (int, error) {
+	if b.Len()+len(p) > maxOutput {
+		return 0, errOutput
+	}
+	return b.Buffer.Write(p)
+}
+
+// environ is what git needs of ours: where programs and the user's own
+// configuration are, which names the directories that the user trusts. Nothing of
+// GIT_*, which could name another repository, and no locale.
+func environ() []string {
+	env := []string{
+		"LC_ALL=C",
+		"GIT_TERMINAL_PROMPT=0",
+		"GIT_OPTIONAL_LOCKS=0",
+		// A commit that a partial clone lacks is unknown. Older versions do not know
+		// the first, but no protocol is allowed either.
+		"GIT_NO_LAZY_FETCH=1",
+		"GIT_ALLOW_PROTOCOL=none",
+	}
+	for _, entry := range os.Environ() {
+		name, _, _ := strings.Cut(entry, "=")
+		if runtime.GOOS == "windows" {
+			name = strings.ToUpper(name)
+		}
+		switch name {
+		case "PATH", "HOME", "XDG_CONFIG_HOME", "USER", "LOGNAME", "TMPDIR",
+			"SYSTEMROOT", "USERPROFILE", "HOMEDRIVE", "HOMEPATH", "APPDATA", "LOCALAPPDATA", "PROGRAMDATA", "TEMP", "TMP":
+			env = append(env, entry)
+		}
+	}
+	return env
+}

@@ -1,0 +1,7 @@
+//go:build unix && !linux
+
+package worktree
+
+import "syscall"
+
+func groupLeader() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }

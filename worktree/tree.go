@@ -1,0 +1,77 @@
+package worktree
+
+import (
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"time"
+)
+
+const (
+	// gitTime is what all of git may take for one question (SPEC 7).
+	gitTime = 300 * time.Millisecond
+	// answerLife is how long git's answer holds. A merge moves HEAD, and with it the
+	// question; what else could change an answer (a commit on the other branch, a
+	// branch that is deleted) may take this long to show.
+	answerLife = 10 * time.Second
+	// restAfter is how long a repository is left alone in which git was too slow.
+	restAfter = time.Minute
+
+	// maxAnswers and maxSums bound what is kept, at about 200 bytes each.
+	maxAnswers = 4096
+	maxSums    = 4096
+	// atOnce bounds the questions under way. A file system that hangs holds up as
+	// many, not a goroutine for each session.
+	atOnce = 4
+)
+
+// Options shape a Tree. The zero value of a field takes its default.
+type Options struct {
+	// Git finds the program; default: on the PATH.
+	Git func() (string, error)
+	// GitTime is what git may take for one question; default 300 ms.
+	GitTime time.Duration
+	// Clock tells the time; default time.Now.
+	Clock func() time.Time
+}
+
+// Tree implements recall.WorkTree. It is safe for concurrent use and owns nothing
+// that outlives a call.
+type Tree struct {
+	opts         Options
+	files, gits  chan struct{} // as many as may be under way; who finds them full waits for its context
+	mu           sync.Mutex
+	sums         map[fileKey]sum
+	answers      map[question]answer
+	restingUntil map[string]time.Time // by root
+}
+
+// New makes a Tree.
+func New(opts Options) *Tree {
+	if opts.Git == nil {
+		opts.Git = gitOnPath
+	}
+	if opts.GitTime == 0 {
+		opts.GitTime = gitTime
+	}
+	if opts.Clock == nil {
+		opts.Clock = time.Now
+	}
+	return &Tree{
+		opts:         opts,
+		files:        make(chan struct{}, atOnce),
+		gits:         make(chan struct{}, atOnce),
+		sums:         map[fileKey]sum{},
+		answers:      map[question]answer{},
+		restingUntil: map[string]time.Time{},
+	}
+}
+
+// gitOnPath never finds a program in the current directory.
+func gitOnPath() (string, error) {
+	path, err := exec.LookPath("git")
+	if err != nil {
+		return "", err
+	}
+	return filepath.Abs(path)
+}
