@@ -255,80 +255,50 @@ func givenTo(ctx context.Context, q querier, r *claudemem.SessionReceipt) error 
 // what was made of the session at any time.
 func lookedUpOf(ctx context.Context, q querier, r *claudemem.SessionReceipt) error {
 	r.LookedUp = []claudemem.LookedUp{}
-	found := map[claudemem.ObservationID]*claudemem.LookedUp{}
-	givenAt := map[claudemem.ObservationID]claudemem.Millis{}
-	since := r.UpdatedAt
-	if len(r.Given) > 0 {
-		since = min(since, r.Given[0].At)
-	}
+	givenAt, made := map[claudemem.ObservationID]claudemem.Millis{}, map[claudemem.ObservationID]bool{}
+	var ids []claudemem.ObservationID
 	for _, in := range r.Given {
 		for _, id := range in.Observations {
 			if _, before := givenAt[id]; !before {
 				givenAt[id] = in.At
+				ids = append(ids, id)
 			}
 		}
 	}
-	made := map[claudemem.ObservationID]bool{}
 	for _, o := range r.Stored.Observations {
 		made[o.ID] = true
-		since = min(since, r.StartedAt)
+		ids = append(ids, o.ID)
 	}
-	if len(givenAt)+len(made) == 0 {
-		return nil
-	}
-	err := eachLookup(ctx, q, since, func(at claudemem.Millis, by claudemem.SessionID, id claudemem.ObservationID) {
-		given, wasGiven := givenAt[id]
-		wasGiven = wasGiven && at >= given
-		if !wasGiven && !made[id] {
-			return
-		}
-		l := found[id]
-		if l == nil {
-			l = &claudemem.LookedUp{Observation: id, Made: made[id]}
-			found[id] = l
-		}
-		l.Given = l.Given || wasGiven
-		l.Times++
-		if by == r.ID {
-			l.ByItself++
-		}
-		l.LastAt = max(l.LastAt, at)
-	})
+	list, err := encode(emptyNotNull(ids))
 	if err != nil {
 		return err
 	}
-	for id, l := range found {
-		err := q.QueryRowContext(ctx, "SELECT title FROM observations WHERE id = ? AND deleted_at IS NULL", int64(id)).Scan(&l.Title)
-		if err != nil && err != sql.ErrNoRows {
-			return err
-		}
-		r.LookedUp = append(r.LookedUp, *l)
-	}
-	slices.SortFunc(r.LookedUp, func(a, b claudemem.LookedUp) int { return cmp.Compare(a.Observation, b.Observation) })
-	return nil
-}
-
-// eachLookup goes through what was read in full from since on, in order of time.
-func eachLookup(ctx context.Context, q querier, since claudemem.Millis, see func(at claudemem.Millis, by claudemem.SessionID, id claudemem.ObservationID)) error {
-	rows, err := q.QueryContext(ctx, `SELECT created_at, coalesce(session_id, 0), data FROM event_log
-		WHERE event_type = ? AND created_at >= ? ORDER BY created_at`, EventLookup, int64(since))
+	rows, err := q.QueryContext(ctx, `SELECT l.observation_id, l.created_at, coalesce(l.session_id, 0), coalesce(o.title, '')
+		FROM lookups l LEFT JOIN observations o ON o.id = l.observation_id AND o.deleted_at IS NULL
+		WHERE l.observation_id IN (SELECT value FROM json_each(?)) ORDER BY l.observation_id, l.created_at`, list)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = rows.Close() }()
 	for rows.Next() {
-		var at claudemem.Millis
+		var l claudemem.LookedUp
 		var by claudemem.SessionID
-		var text sql.RawBytes
-		if err := rows.Scan(&at, &by, &text); err != nil {
+		if err := rows.Scan(&l.Observation, &l.LastAt, &by, &l.Title); err != nil {
 			return err
 		}
-		var data struct{ Observations []claudemem.ObservationID }
-		if json.Unmarshal(text, &data) != nil {
-			continue // as with any damaged row
+		given, wasGiven := givenAt[l.Observation]
+		l.Given, l.Made = wasGiven && l.LastAt >= given, made[l.Observation]
+		if !l.Given && !l.Made {
+			continue // read before this session had heard of it
 		}
-		for _, id := range data.Observations {
-			see(at, by, id)
+		if last := len(r.LookedUp) - 1; last < 0 || r.LookedUp[last].Observation != l.Observation {
+			r.LookedUp = append(r.LookedUp, l)
+		}
+		sum := &r.LookedUp[len(r.LookedUp)-1]
+		sum.Given, sum.LastAt = sum.Given || l.Given, l.LastAt
+		sum.Times++
+		if by == r.ID {
+			sum.ByItself++
 		}
 	}
 	return rows.Err()
@@ -373,15 +343,7 @@ func (s *Store) ReceiptTotals(ctx context.Context, since claudemem.Millis) (clau
 		if err != nil {
 			return err
 		}
-		lookedUp := map[claudemem.ObservationID]bool{}
-		err = eachLookup(ctx, q, since, func(at claudemem.Millis, _ claudemem.SessionID, id claudemem.ObservationID) {
-			sum.Lookups++
-			if given, ok := givenAt[id]; ok && at >= given {
-				lookedUp[id] = true
-			}
-		})
-		sum.ObservationsGiven, sum.ObservationsLookedUp = len(givenAt), len(lookedUp)
-		return err
+		return lookedUpInAll(ctx, q, givenAt, &sum)
 	})
 	return sum, fault(what, err)
 }
@@ -452,4 +414,26 @@ func givenInAll(ctx context.Context, q querier, sum *claudemem.ReceiptTotals) (m
 		return cmp.Or(cmp.Compare(b.Tokens, a.Tokens), cmp.Compare(a.Where, b.Where))
 	})
 	return givenAt, rows.Err()
+}
+
+func lookedUpInAll(ctx context.Context, q querier, givenAt map[claudemem.ObservationID]claudemem.Millis, sum *claudemem.ReceiptTotals) error {
+	rows, err := q.QueryContext(ctx, "SELECT observation_id, created_at FROM lookups WHERE created_at >= ?", int64(sum.Since))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = rows.Close() }()
+	lookedUp := map[claudemem.ObservationID]bool{}
+	for rows.Next() {
+		var id claudemem.ObservationID
+		var at claudemem.Millis
+		if err := rows.Scan(&id, &at); err != nil {
+			return err
+		}
+		sum.Lookups++
+		if given, ok := givenAt[id]; ok && at >= given {
+			lookedUp[id] = true
+		}
+	}
+	sum.ObservationsGiven, sum.ObservationsLookedUp = len(givenAt), len(lookedUp)
+	return rows.Err()
 }
