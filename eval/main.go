@@ -5,6 +5,7 @@
 //
 //	go run ./eval -data folder           every set of the folder
 //	go run ./eval -data folder -sets a,b
+//	go run ./eval -data folder -recall   what recall gives at prompts, see recall_bars.go
 //
 // A set is a folder with docs.jsonl and queries.jsonl (or .jsonl.gz), one object a
 // line; docs/how-search-ranks.md has the fields. Nothing here knows a set by name but
@@ -19,6 +20,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -29,11 +31,16 @@ import (
 func main() {
 	data := flag.String("data", os.Getenv("EVAL_DATA"), "folder of the sets")
 	only := flag.String("sets", "", "names of sets, separated by commas; default: all")
+	recall := flag.Bool("recall", false, "measure recall at prompts instead of search")
 	noBars := flag.Bool("no-bars", false, "report only: exit 0 whatever the figures")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	met, err := evaluate(ctx, *data, *only)
+	measure := evaluate
+	if *recall {
+		measure = evaluateRecall
+	}
+	met, err := measure(ctx, os.Stdout, *data, *only)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "eval:", err)
 		stop()
@@ -45,7 +52,7 @@ func main() {
 	}
 }
 
-func evaluate(ctx context.Context, data, only string) (met bool, err error) {
+func evaluate(ctx context.Context, out io.Writer, data, only string) (met bool, err error) {
 	names, err := setsIn(data)
 	if err != nil {
 		return false, err
@@ -56,7 +63,7 @@ func evaluate(ctx context.Context, data, only string) (met bool, err error) {
 	if len(names) == 0 {
 		return false, errors.New("no set found: name a folder of folders with docs.jsonl and queries.jsonl by -data or EVAL_DATA")
 	}
-	printHead(os.Stdout)
+	printHead(out)
 	var results []result
 	for _, name := range names {
 		s, err := readSet(filepath.Join(data, name))
@@ -67,8 +74,8 @@ func evaluate(ctx context.Context, data, only string) (met bool, err error) {
 		if err != nil {
 			return false, fmt.Errorf("measure set %s: %w", name, err)
 		}
-		printResult(os.Stdout, r)
+		printResult(out, r)
 		results = append(results, r)
 	}
-	return printBars(os.Stdout, results), nil
+	return printBars(out, results), nil
 }

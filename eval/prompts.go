@@ -1,6 +1,22 @@
 package main
 
-import "path/filepath"
+import (
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"path"
+	"time"
+
+	"claudemem"
+	"claudemem/index/corpus"
+)
+
+// own is our own corpus and the prompts labelled against it, so that they are
+// measured wherever this program is run.
+//
+//go:embed testdata/relevance/docs.jsonl testdata/prompts/prompts.jsonl
+var own embed.FS
 
 // prompt is what somebody typed to an agent, and what of the project's memory it
 // should bring up; testdata/prompts/README.md has the fields.
@@ -14,6 +30,109 @@ type prompt struct {
 
 func (p *prompt) related() bool { return len(p.Relevant) > 0 }
 
-func readPrompts(folder string) (prompts []prompt, err error) {
-	return prompts, readLines(filepath.Join(folder, "prompts.jsonl"), &prompts)
+// golden is a record of our own corpus; testdata/relevance/README.md has the fields.
+type golden struct {
+	ID       string                    `json:"id"`
+	Kind     claudemem.RecordKind      `json:"kind"`
+	Project  string                    `json:"project"`
+	DaysAgo  float64                   `json:"days_ago"`
+	Type     claudemem.ObservationType `json:"type"`
+	Title    string                    `json:"title"`
+	Text     string                    `json:"text"`
+	Facts    []string                  `json:"facts"`
+	Concepts []string                  `json:"concepts"`
+	Files    []string                  `json:"files"`
+}
+
+func readOwn() (records []golden, prompts []prompt, err error) {
+	return records, prompts, errors.Join(
+		readOwnLines("testdata/relevance/docs.jsonl", &records),
+		readOwnLines("testdata/prompts/prompts.jsonl", &prompts))
+}
+
+func readOwnLines[T any](name string, into *[]T) error {
+	f, err := own.Open(name)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }() // nothing was written
+	return readLinesOf(f, path.Base(name), into)
+}
+
+// fill is how many records of other projects the memory has beside our own corpus:
+// the bars are for a memory of at least 1,000, and our own corpus has 329. They are
+// generated and say nothing, so they lie where no prompt is about them: what they
+// do is what other projects do to a memory, weigh words and fill the index.
+const fill = 800
+
+// answered is a prompt and the records that it got.
+type answered struct {
+	*prompt
+	lines [][]string
+}
+
+func (a *answered) tally() tally {
+	return count(a.lines, func(id string) bool { return a.Relevant[id] > 0 })
+}
+
+// post enters our own corpus into a worker's memory and posts the prompts. Of the
+// corpus' records the summaries are left out: there is no route for them, and at a
+// prompt none is ever shown.
+func postOwn(ctx context.Context, records []golden, prompts []prompt, fill int, took *pace) (all []answered, err error) {
+	w, err := startWorker(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, w.close()) }()
+	r := reminder{worker: w, entered: map[record][]string{}}
+	now := time.Now()
+	for i := range records {
+		g := &records[i]
+		if g.Kind == claudemem.RecordSummary {
+			continue
+		}
+		project, at := "/src/"+g.Project, now.Add(-time.Duration(g.DaysAgo*24*float64(time.Hour)))
+		if g.Kind == claudemem.RecordPrompt {
+			d := document{ID: g.ID, Text: g.Text, Time: at.UTC().Format(time.RFC3339)}
+			d.Meta.Speaker, d.Meta.Session = "user", "own"
+			if _, err := w.enter(ctx, project, &d); err != nil {
+				return nil, fmt.Errorf("enter %s: %w", g.ID, err)
+			}
+			continue
+		}
+		var got struct {
+			ID int64 `json:"id"`
+		}
+		if err := w.post(ctx, "/api/observations", map[string]any{
+			"project": project, "created_at": at.UTC().Format(time.RFC3339), "type": g.Type, "title": g.Title,
+			"narrative": g.Text, "facts": g.Facts, "concepts": g.Concepts, "files_modified": g.Files,
+		}, &got); err != nil {
+			return nil, fmt.Errorf("enter %s: %w", g.ID, err)
+		}
+		r.entered[record{"observation", got.ID, 0}] = []string{g.ID}
+	}
+	noise := corpus.New(1, fill, claudemem.MillisOf(now))
+	err = eachOf(ctx, fill, func(i int) error {
+		o := noise.Observation(i)
+		return w.post(ctx, "/api/observations", map[string]any{
+			"project": o.ProjectPath, "created_at": o.CreatedAt.Time().UTC().Format(time.RFC3339), "type": o.Type, "title": o.Title,
+			"narrative": o.Narrative, "facts": o.Facts, "concepts": o.Concepts, "files_modified": o.FilesIn(claudemem.FileModified),
+		}, &struct{}{})
+	})
+	if err != nil {
+		return nil, fmt.Errorf("fill: %w", err)
+	}
+	if err := w.indexed(ctx); err != nil {
+		return nil, err
+	}
+	for i := range prompts {
+		p := &prompts[i]
+		lines, err := r.post(ctx, "/src/"+p.Project, p.Text, time.Time{})
+		if err != nil {
+			return nil, fmt.Errorf("prompt %s: %w", p.ID, err)
+		}
+		all = append(all, answered{p, lines})
+	}
+	*took = append(*took, r.took...)
+	return all, nil
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -16,11 +15,7 @@ var (
 
 // TestPromptLabels: the labels of the prompts fit the corpus that they label.
 func TestPromptLabels(t *testing.T) {
-	var records []golden
-	if err := readLines(filepath.Join("testdata", "relevance", "docs.jsonl"), &records); err != nil {
-		t.Fatal(err)
-	}
-	prompts, err := readPrompts(filepath.Join("testdata", "prompts"))
+	records, prompts, err := readOwn()
 	if err != nil {
 		t.Fatal(err)
 	}

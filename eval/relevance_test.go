@@ -22,20 +22,6 @@ import (
 
 var update = flag.Bool("update", false, "record the figures of the relevance corpus anew")
 
-// golden is a record of our own corpus; testdata/relevance/README.md has the fields.
-type golden struct {
-	ID       string                    `json:"id"`
-	Kind     claudemem.RecordKind      `json:"kind"`
-	Project  string                    `json:"project"`
-	DaysAgo  float64                   `json:"days_ago"`
-	Type     claudemem.ObservationType `json:"type"`
-	Title    string                    `json:"title"`
-	Text     string                    `json:"text"`
-	Facts    []string                  `json:"facts"`
-	Concepts []string                  `json:"concepts"`
-	Files    []string                  `json:"files"`
-}
-
 type goldenQuery struct {
 	ID       string         `json:"id"`
 	Text     string         `json:"text"`
@@ -218,7 +204,6 @@ func TestRelevance(t *testing.T) {
 }
 
 const (
-	overall = "all"
 	// rounding is that of the recorded figures.
 	rounding = 0.0001
 	// categorySlack lets a change that is good for all cost a category of ten queries

@@ -123,6 +123,10 @@ func readLines[T any](path string, into *[]T) error {
 		return err
 	}
 	defer func() { _ = f.Close() }()
+	return readLinesOf(f, filepath.Base(path), into)
+}
+
+func readLinesOf[T any](f io.Reader, name string, into *[]T) error {
 	lines := bufio.NewScanner(f)
 	lines.Buffer(nil, maxLine)
 	for n := 1; lines.Scan(); n++ {
@@ -131,7 +135,7 @@ func readLines[T any](path string, into *[]T) error {
 		}
 		var v T
 		if err := json.Unmarshal(lines.Bytes(), &v); err != nil {
-			return fmt.Errorf("%s line %d: %w", filepath.Base(path), n, err)
+			return fmt.Errorf("%s line %d: %w", name, n, err)
 		}
 		*into = append(*into, v)
 	}

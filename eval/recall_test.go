@@ -1,0 +1,205 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestNumbersIn(t *testing.T) {
+	for name, tt := range map[string]struct {
+		text, want string
+	}{
+		"silence":             {"", "[]"},
+		"frame":               {"<claude-mem-context>\nEarlier work (#1).\n- Retry the webhook (#12)\n</claude-mem-context>", "[12]"},
+		"number in the title": {"- bump x from 1 to 2 (#219): tests (#7)\n- b (#8)", "[7 8]"},
+		"mark after it":       {"- Retry the webhook (#12) (file changed since)\n", "[12]"},
+		"no number":           {"- Retry the webhook\n", "error"},
+		"no line":             {"something else", "error"},
+	} {
+		numbers, err := numbersIn(tt.text)
+		got := fmt.Sprint(numbers)
+		if err != nil {
+			got = "error"
+		}
+		if got != tt.want {
+			t.Errorf("%s: got %s, want %s", name, got, tt.want)
+		}
+	}
+}
+
+// answering is a worker that answers prompts with what answer makes of them.
+func answering(t *testing.T, answer func(body map[string]any) string) *worker {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		var body map[string]any
+		if err := json.NewDecoder(r.Body).Decode(&body); err != nil || r.URL.Path != "/api/sessions/init" {
+			http.Error(rw, "not a prompt", http.StatusBadRequest)
+			return
+		}
+		_ = json.NewEncoder(rw).Encode(map[string]any{"status": "queued", "additional_context": answer(body)})
+	}))
+	t.Cleanup(server.Close)
+	return &worker{client: &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "tcp", server.Listener.Addr().String())
+	}}}}
+}
+
+func TestPost(t *testing.T) {
+	var sessions []string
+	w := answering(t, func(body map[string]any) string {
+		sessions = append(sessions, body["host_session_id"].(string))
+		switch body["prompt"] {
+		case "quiet":
+			return ""
+		case "unknown":
+			return "- a (#99)\n"
+		}
+		return "- a (#1)\n- b (#2)\n"
+	})
+	r := reminder{worker: w, entered: map[record][]string{{"observation", 1, 0}: {"a", "same as a"}, {"observation", 2, 0}: {"b"}}}
+	for _, tt := range []struct{ prompt, want string }{
+		{"quiet", "[] <nil>"}, {"webhook", "[[a same as a] [b]] <nil>"}, {"webhook", "[[a same as a] [b]] <nil>"},
+	} {
+		lines, err := r.post(t.Context(), "/p", tt.prompt, time.Time{})
+		if got := fmt.Sprint(lines, err); got != tt.want {
+			t.Errorf("%s: got %s, want %s", tt.prompt, got, tt.want)
+		}
+	}
+	if _, err := r.post(t.Context(), "/p", "unknown", time.Time{}); err == nil {
+		t.Error("a record that nobody entered was taken")
+	}
+	if slices.Sort(sessions); len(slices.Compact(sessions)) != 4 {
+		t.Errorf("sessions %v, want one for each prompt", sessions)
+	}
+	if len(r.took) != 4 {
+		t.Errorf("%d times, want 4", len(r.took))
+	}
+}
+
+func TestCount(t *testing.T) {
+	relevant := func(id string) bool { return id == "a" || id == "b" }
+	var sum tally
+	for _, lines := range [][][]string{nil, {{"x"}}, {{"x"}, {"y", "a"}}, {{"a"}, {"b"}, {"x"}}} {
+		sum.add(count(lines, relevant))
+	}
+	if want := (tally{prompts: 4, given: 3, right: 2, lines: 6, fitting: 3}); sum != want {
+		t.Errorf("got %+v, want %+v", sum, want)
+	}
+	if sum.anything() != 0.75 || sum.precision() != 2.0/3 || sum.reach() != 0.5 {
+		t.Errorf("anything %v, precision %v, reach %v", sum.anything(), sum.precision(), sum.reach())
+	}
+	if zero := (tally{}); zero.anything() != 0 || zero.precision() != 0 || zero.reach() != 0 {
+		t.Error("shares of nothing are not 0")
+	}
+}
+
+func TestSample(t *testing.T) {
+	var queries []query
+	for i := range 30 {
+		queries = append(queries, query{ID: fmt.Sprint("q", i)})
+	}
+	few := sample(queries, 10)
+	slices.Reverse(queries)
+	again := sample(queries, 10)
+	ids := func(list []query) string {
+		var all []string
+		for _, q := range list {
+			all = append(all, q.ID)
+		}
+		return strings.Join(all, " ")
+	}
+	if len(few) != 10 || ids(few) != ids(again) {
+		t.Errorf("got %s, then %s", ids(few), ids(again))
+	}
+	if got := sample(queries, 30); len(got) != 30 {
+		t.Errorf("%d of 30", len(got))
+	}
+}
+
+// TestForeign: no query is posted to a memory that knows its program under another name.
+func TestForeign(t *testing.T) {
+	s := &set{queries: []query{{ID: "1", Corpus: "ann/shop"}, {ID: "2", Corpus: "bob/till"}, {ID: "3", Corpus: "ann/shelf"}}}
+	others := []*set{
+		{documents: []document{{ID: "a", Corpus: "shop"}, {ID: "b", Corpus: "mill"}}},
+		{documents: []document{{ID: "c", Corpus: "eve/mill"}}},
+	}
+	var got []string
+	for _, m := range s.foreign(others) {
+		var queries, documents []string
+		for _, q := range m.queries {
+			queries = append(queries, q.ID)
+		}
+		slices.Sort(queries)
+		for _, d := range m.documents {
+			documents = append(documents, d.ID)
+		}
+		got = append(got, strings.Join(queries, "")+":"+strings.Join(documents, ""))
+	}
+	if want := "23:abc 1:bc"; strings.Join(got, " ") != want {
+		t.Errorf("got %v, want %s", got, want)
+	}
+}
+
+func TestRecallBars(t *testing.T) {
+	results := func(elsewhere, given, right, records int) []recallResult {
+		return []recallResult{{name: "set", records: records, elsewhere: tally{prompts: 100, given: elsewhere}, home: tally{prompts: 100, given: given, right: right}}}
+	}
+	answers := func(right, wrong, unrelated int) (all []answered) {
+		for i := range 200 {
+			p := prompt{Category: "task", Relevant: map[string]int{"a": 3}}
+			if i >= 100 {
+				p = prompt{Category: "generic"}
+			}
+			a := answered{prompt: &p}
+			switch {
+			case i < right, i >= 100 && i < 100+unrelated:
+				a.lines = [][]string{{"a"}}
+			case i < right+wrong:
+				a.lines = [][]string{{"b"}}
+			}
+			all = append(all, a)
+		}
+		return all
+	}
+	for name, tt := range map[string]struct {
+		results []recallResult
+		answers []answered
+		missed  []string
+	}{
+		"all met":            {results(5, 60, 40, 1000), answers(50, 20, 5), nil},
+		"talks elsewhere":    {results(6, 60, 40, 1000), answers(50, 20, 5), []string{"from the other sets"}},
+		"small memory":       {results(5, 60, 40, 999), answers(50, 20, 5), []string{"records in that memory"}},
+		"wrong at home":      {results(5, 80, 40, 1000), answers(50, 20, 5), []string{"own corpora: 50.0 % of what"}},
+		"silent at home":     {results(5, 39, 39, 1000), answers(50, 20, 5), []string{"own corpora: 39.0 % of prompts"}},
+		"wrong at prompts":   {results(5, 60, 40, 1000), answers(42, 30, 5), []string{"own prompts: 54.5 % of what"}},
+		"silent at prompts":  {results(5, 60, 40, 1000), answers(39, 0, 0), []string{"own prompts: 39.0 % of prompts"}},
+		"talks at unrelated": {results(5, 60, 40, 1000), answers(50, 0, 6), []string{"own prompts: 6.0 % of the unrelated"}},
+	} {
+		var out bytes.Buffer
+		met := printRecallBars(&out, tt.results, tt.answers)
+		var missed []string
+		for l := range strings.Lines(out.String()) {
+			if strings.HasPrefix(l, "bar missed") {
+				missed = append(missed, l)
+			}
+		}
+		if met != (len(tt.missed) == 0) || len(missed) != len(tt.missed) {
+			t.Errorf("%s: met is %v:\n%s", name, met, out.String())
+			continue
+		}
+		for i := range missed {
+			if !strings.Contains(missed[i], tt.missed[i]) {
+				t.Errorf("%s: %s", name, missed[i])
+			}
+		}
+	}
+}
