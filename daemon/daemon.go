@@ -288,6 +288,7 @@ func (w *Worker) handler() (http.Handler, error) {
 	return httpapi.New(httpapi.Deps{
 		Ingester:    ingester{w.inbox, w.ingest},
 		Recaller:    recaller{w.inbox, w.builder},
+		Previewer:   w.builder,
 		Records:     w.store,
 		Worker:      w,
 		Injections:  w.store,
@@ -299,6 +300,8 @@ func (w *Worker) handler() (http.Handler, error) {
 		Sessions:    w.store,
 		Keeper:      keeper{w.store, w.intake, w.purger},
 		Reindexer:   w.finder,
+		Reminder:    w.reminder,
+		Lookups:     w.store,
 	}, httpapi.Options{
 		Version:      w.cfg.Version,
 		RequireToken: w.cfg.Settings.Text(settings.KeyRequireToken),

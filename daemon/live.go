@@ -10,7 +10,8 @@ import (
 
 // live are the worker's settings as settings.json has them now. What is asked for
 // each batch (who distils, with which key, in which mode, below which caps) holds
-// from the next batch on; everything else is read once, at the start.
+// from the next batch on, and whether sessions are reminded from the next prompt
+// on; everything else is read once, at the start.
 type live struct {
 	dataDir string
 	getenv  func(string) string

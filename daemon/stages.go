@@ -16,6 +16,7 @@ import (
 	"claudemem/settings"
 	"claudemem/store"
 	"claudemem/wire"
+	"claudemem/worktree"
 )
 
 const databaseName = "memory.db"
@@ -27,6 +28,7 @@ type stages struct {
 	intake   *intake.Intake
 	observer *observer.Observer
 	builder  *recall.Builder
+	reminder reminder
 
 	finder   *finder
 	searcher *search.Searcher
@@ -74,7 +76,10 @@ func (w *Worker) openStages(ctx context.Context) error {
 	options := RecallOptions(w.cfg.Settings)
 	options.Distiller, options.Clock, options.Logger = offline, w.cfg.Clock, w.log
 	options.Finder = w.searcher
+	tree := worktree.New(worktree.Options{Clock: w.cfg.Clock})
+	options.WorkTree = tree
 	w.builder = recall.New(w.store, options)
+	w.openReminder(tree)
 	return nil
 }
 

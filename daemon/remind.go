@@ -1,0 +1,44 @@
+package daemon
+
+import (
+	"context"
+
+	"claudemem"
+	"claudemem/recall"
+	"claudemem/repo"
+	"claudemem/settings"
+)
+
+// openReminder makes what gives sessions a few lines at their moments.
+func (w *Worker) openReminder(tree recall.WorkTree) {
+	w.reminder = reminder{
+		Reminder: recall.NewReminder(w.store, recall.ReminderOptions{
+			Finder:   w.searcher,
+			History:  w.store,
+			Relative: repo.Relative,
+			WorkTree: tree,
+			Clock:    w.cfg.Clock,
+		}),
+		clean: w.intake.Clean,
+		on: func() bool {
+			s, _ := w.settings.get()
+			return s.Bool(settings.KeyRecall)
+		},
+	}
+}
+
+// reminder is httpapi.Reminder: recall's, asked about events as they were taken
+// in. The one that arrived may hold what is private, and texts are sent to where
+// the embedder is.
+type reminder struct {
+	*recall.Reminder
+	clean func(claudemem.Event) claudemem.Event
+	on    func() bool
+}
+
+func (r reminder) Recall(ctx context.Context, event claudemem.Event, session claudemem.SessionID) (claudemem.Recollection, error) {
+	if !r.on() {
+		return claudemem.Recollection{}, nil
+	}
+	return r.Reminder.Recall(ctx, r.clean(event), session)
+}
