@@ -27,6 +27,7 @@ func (r *run) context(m *moment) {
 		HostSessionID: e.HostSessionID,
 		ProjectPath:   e.ProjectPath,
 		Source:        e.Source,
+		Checkout:      claudemem.Checkout{Root: e.WorktreeRoot, Branch: e.Branch, HeadCommit: e.HeadCommit},
 	}
 	// First, because a worker that can't be started for want of a directory is the same fault.
 	if err := wire.SpoolOf(r.dataDir).Probe(); err != nil {

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -27,8 +29,46 @@ func TestContextFromWorker(t *testing.T) {
 		t.Errorf("stdout %q, want %q", got, want)
 	}
 	paths, _ := w.seen()
-	if want := "GET /api/context?host=claude-code&session_id=s1&project_path=/nowhere/launch%20dir&source=resume"; len(paths) != 1 || paths[0] != want {
+	if want := "GET /api/context?host=claude-code&session_id=s1&project_path=/nowhere/launch%20dir&source=resume&worktree_root=/nowhere/p"; len(paths) != 1 || paths[0] != want {
 		t.Errorf("request %q, want %q", paths, want)
+	}
+}
+
+// TestContextTellsTheCheckout: where the session works and what is checked out there, not where the host was started.
+func TestContextTellsTheCheckout(t *testing.T) {
+	s := newStage(t)
+	tree, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	commit := strings.Repeat("12ab", 10)
+	for name, content := range map[string]string{"HEAD": "ref: refs/heads/topic/a&b\n", "refs/heads/topic/a&b": commit + "\n"} {
+		path := filepath.Join(tree, ".git", filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Mkdir(filepath.Join(tree, "sub"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	var asked claudemem.ContextRequest
+	s.options = func(o *Options) {
+		noFallback(o)
+		o.Fallback = func(_ context.Context, r claudemem.ContextRequest) ([]byte, error) {
+			asked = r
+			return nil, nil
+		}
+	}
+	cwd, err := json.Marshal(filepath.Join(tree, "sub"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.run(`{"hook_event_name":"SessionStart","session_id":"s1","source":"startup","cwd":` + string(cwd) + `}`)
+	if want := (claudemem.Checkout{Root: tree, Branch: "topic/a&b", HeadCommit: commit}); asked.Checkout != want {
+		t.Errorf("asked with %+v, want %+v", asked.Checkout, want)
 	}
 }
 
@@ -84,7 +124,8 @@ func TestContextFallsBack(t *testing.T) {
 			if got := s.run(start); got != c.want {
 				t.Errorf("stdout %q, want %q", got, c.want)
 			}
-			want := claudemem.ContextRequest{Host: "claude-code", HostSessionID: "s1", ProjectPath: "/nowhere/p", Source: "resume"}
+			want := claudemem.ContextRequest{Host: "claude-code", HostSessionID: "s1", ProjectPath: "/nowhere/p", Source: "resume",
+				Checkout: claudemem.Checkout{Root: "/nowhere/p"}}
 			if asked != want {
 				t.Errorf("asked %+v, want %+v", asked, want)
 			}

@@ -50,6 +50,7 @@ var (
 	observationID = param{name: "id", about: "the observation's number", inPath: true, required: true, example: "124"}
 	learningIDP   = param{name: "id", about: "the learning's number", inPath: true, required: true, example: "7"}
 	sessionIDP    = param{name: "id", about: "the session's number, as 12 or S12", inPath: true, required: true, example: "12"}
+	sessionNameP  = param{name: "id", about: "the session's number (12, S12), the host's name for it or the beginning of that, its ULID, or last", inPath: true, required: true, example: "last"}
 	hostParam     = param{name: "host", also: []string{"platformSource"}, about: "the host that asks", missing: string(claudemem.HostRaw), example: "claude-code"}
 	hostSession   = param{name: "session_id", also: []string{"host_session_id", "contentSessionId", "session"}, about: "the host's name for the session", example: "0b7c1f6e"}
 	rootParam     = param{name: "project_path", also: []string{"project", "cwd"}, about: "the project's root directory", example: "/home/ada/tally"}
@@ -60,7 +61,10 @@ var (
 // contextParams are what a context block is asked for with, and its preview.
 var contextParams = []param{rootParam.with(required), hostParam, hostSession,
 	{name: "source", about: "startup, clear, compact or resume", missing: "startup", example: "resume"},
-	{name: "budget", kind: numberParam, about: "tokens; 0: the setting", missing: "0", most: 1 << 20, example: "2000"}}
+	{name: "budget", kind: numberParam, about: "tokens; 0: the setting", missing: "0", most: 1 << 20, example: "2000"},
+	{name: "worktree_root", about: "where the session works; files that changed since they were recorded are marked", example: "/home/ada/tally"},
+	{name: "branch", about: "the branch that is checked out there", example: "main"},
+	{name: "head_commit", about: "its commit; what was recorded on a branch that is not merged into it is marked", example: "5d41402abc4b2a76b9719d911017c592a1b2c3d4"}}
 
 // paged are the parameters of every list, dated those of a time; filters is what
 // chooses observations. A range comes before its two ends, which win over it.
@@ -201,6 +205,9 @@ func (a *api) recordRoutes() []route {
 			answer: page[digestResult]{Results: []digestResult{{Summary: &recentSummary{}}}}, example: "project=tally"},
 		{method: "GET", path: "/api/sessions/{id}", handle: a.getSession, about: "a session with its records, the oldest first", params: []param{sessionIDP},
 			answer: wholeSession{Prompts: []fullPromptResult{{}}, Summaries: []fullSummaryResult{{}}, Observations: []indexResult{{}}}},
+		{method: "GET", path: "/api/sessions/{id}/receipt", handle: a.sessionReceipt, about: "what was captured of a session and became of it, what it was given, what was looked up later, what it cost",
+			params: []param{sessionNameP, projectParam.with(func(d *param) { d.about = "the project whose last session is meant: root path or label" })},
+			answer: claudemem.SessionReceipt{}},
 		lists("/api/summaries", "summaries, the newest first", claudemem.RecordSummary, summaryHit{}, fullSummaryHit{}),
 		lists("/api/prompts", "what the user typed, the newest first", claudemem.RecordPrompt, promptHit{}, fullPromptHit{}),
 		{method: "GET", path: "/api/projects", handle: a.listProjects, about: "projects, the one that was worked on last first",

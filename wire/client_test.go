@@ -269,7 +269,8 @@ func TestAnswers(t *testing.T) {
 }
 
 func TestContextTarget(t *testing.T) {
-	got := ContextTarget(&claudemem.ContextRequest{Host: "claude-code", HostSessionID: "a b&c=é", ProjectPath: "/x/y+z", Source: "clear", Budget: 100})
+	got := ContextTarget(&claudemem.ContextRequest{Host: "claude-code", HostSessionID: "a b&c=é", ProjectPath: "/x/y+z", Source: "clear", Budget: 100,
+		Checkout: claudemem.Checkout{Root: "/x/y+z/tree", Branch: "a&b", HeadCommit: "12ab"}})
 	r, err := http.NewRequest(http.MethodGet, "http://x"+got, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -277,6 +278,12 @@ func TestContextTarget(t *testing.T) {
 	q := r.URL.Query()
 	if r.URL.Path != PathContext || q.Get("host") != "claude-code" || q.Get("session_id") != "a b&c=é" || q.Get("project_path") != "/x/y+z" || q.Get("source") != "clear" || q.Get("budget") != "100" {
 		t.Errorf("%s reads %v", got, q)
+	}
+	if q.Get("worktree_root") != "/x/y+z/tree" || q.Get("branch") != "a&b" || q.Get("head_commit") != "12ab" {
+		t.Errorf("%s reads %v", got, q)
+	}
+	if got, want := ContextTarget(&claudemem.ContextRequest{Host: "raw", ProjectPath: "/p"}), PathContext+"?host=raw&session_id=&project_path=/p"; got != want {
+		t.Errorf("got %s, want %s", got, want)
 	}
 }
 

@@ -121,9 +121,13 @@ func ContextTarget(r *claudemem.ContextRequest) string {
 	b = appendQuery(b, r.HostSessionID)
 	b = append(b, "&project_path="...)
 	b = appendQuery(b, r.ProjectPath)
-	if r.Source != "" {
-		b = append(b, "&source="...)
-		b = appendQuery(b, r.Source)
+	for _, p := range [...]struct{ name, value string }{
+		{"&source=", r.Source}, {"&worktree_root=", r.Checkout.Root}, {"&branch=", r.Checkout.Branch}, {"&head_commit=", r.Checkout.HeadCommit},
+	} {
+		if p.value != "" {
+			b = append(b, p.name...)
+			b = appendQuery(b, p.value)
+		}
 	}
 	if r.Budget > 0 {
 		b = append(b, "&budget="...)

@@ -19,6 +19,7 @@ import (
 	"claudemem/recall"
 	"claudemem/settings"
 	"claudemem/wire"
+	"claudemem/worktree"
 
 	"github.com/spf13/cobra"
 )
@@ -96,6 +97,9 @@ func contextFromDatabase(args []string, stdout io.Writer) {
 	flags.StringVar(&request.HostSessionID, "session-id", "", "")
 	flags.StringVar(&request.ProjectPath, "project", "", "")
 	flags.StringVar(&request.Source, "source", "", "")
+	flags.StringVar(&request.Checkout.Root, "worktree", "", "")
+	flags.StringVar(&request.Checkout.Branch, "branch", "", "")
+	flags.StringVar(&request.Checkout.HeadCommit, "head", "", "")
 	if flags.Parse(args) != nil {
 		return
 	}
@@ -140,6 +144,7 @@ func blockFromDatabase(ctx context.Context, dataDir string, request claudemem.Co
 	resolved, _ := settings.Load(dataDir, os.Getenv) // a broken file leaves the defaults
 	options := daemon.RecallOptions(resolved)
 	options.Distiller = provider.NewOffline(provider.OfflineOptions{})
+	options.WorkTree = worktree.New(worktree.Options{})
 	return recall.New(m, options).Context(ctx, request)
 }
 
