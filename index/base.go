@@ -122,8 +122,9 @@ func openBase(ctx context.Context, path string, model string, dimensions int) (b
 	return b, nil
 }
 
-// openBaseReadOnly opens the index at path without ever writing.
-func openBaseReadOnly(ctx context.Context, path string) (b *base, err error) {
+// openBaseReadOnly opens the index at path without ever writing. For a glance
+// the catalogue has no records and there are no vectors.
+func openBaseReadOnly(ctx context.Context, path string, glance bool) (b *base, err error) {
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return nil, claudemem.Errorf(claudemem.CodeNoMemory, "open index: there is no index yet").
 			WithHint("the worker builds it: claude-mem worker start")
@@ -151,6 +152,9 @@ func openBaseReadOnly(ctx context.Context, path string) (b *base, err error) {
 	}
 	if err := b.read.prepare(ctx, b.reader); err != nil {
 		return nil, err
+	}
+	if glance {
+		return b, b.loadTotals(ctx, b.reader)
 	}
 	tx, err := b.reader.BeginTx(ctx, nil)
 	if err != nil {
@@ -217,56 +221,10 @@ func (b *base) load(ctx context.Context, q querier) error {
 		}
 	}
 	c := b.cat
-	err = each(ctx, q, "SELECT id, path FROM projects", func(rows *sql.Rows) error {
-		var id uint32
-		var path string
-		if err := rows.Scan(&id, &path); err != nil {
-			return err
-		}
-		if id == 0 || id > 1<<24 {
-			return errDamaged
-		}
-		c.addProject(id, path)
-		return nil
-	})
-	if err != nil {
+	if err := b.loadTotals(ctx, q); err != nil {
 		return err
 	}
-	var typ sql.RawBytes
-	types := map[string]claudemem.ObservationType{}
-	err = each(ctx, q, "SELECT id, kind, record_id, project, session, type, created_at, length FROM documents ORDER BY id", func(rows *sql.Rows) error {
-		var id uint32
-		var e entry
-		var length int
-		if err := rows.Scan(&id, &e.kind, &e.record, &e.project, &e.session, &typ, &e.createdAt, &length); err != nil {
-			return err
-		}
-		t, ok := types[string(typ)]
-		if !ok {
-			t = claudemem.ObservationType(typ)
-			types[string(t)] = t
-		}
-		if id == 0 || e.kind == 0 || int(e.kind) > len(claudemem.RecordKinds()) || int(e.project) >= len(c.paths) || int(id) > len(c.entries)+1<<24 {
-			return errDamaged
-		}
-		e.typ, e.length = c.typeNumber(t), shortLength(length)
-		c.put(id, e)
-		c.waiting[id] = struct{}{}
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	err = each(ctx, q, "SELECT project, documents, words FROM totals", func(rows *sql.Rows) error {
-		var project uint32
-		var t total
-		if err := rows.Scan(&project, &t.documents, &t.words); err != nil {
-			return err
-		}
-		c.addTotal(project, t.documents, t.words)
-		return nil
-	})
-	if err != nil {
+	if err := b.loadEntries(ctx, q, "SELECT "+entryColumns+" FROM documents ORDER BY id"); err != nil {
 		return err
 	}
 	if b.db != nil && model != b.model {
@@ -293,9 +251,67 @@ func (b *base) load(ctx context.Context, q querier) error {
 	})
 }
 
+// loadTotals fills the catalogue with the projects and what is counted of them.
+func (b *base) loadTotals(ctx context.Context, q querier) error {
+	c := b.cat
+	err := each(ctx, q, "SELECT id, path FROM projects", func(rows *sql.Rows) error {
+		var id uint32
+		var path string
+		if err := rows.Scan(&id, &path); err != nil {
+			return err
+		}
+		if id == 0 || id > 1<<24 {
+			return errDamaged
+		}
+		c.addProject(id, path)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return each(ctx, q, "SELECT project, documents, words FROM totals", func(rows *sql.Rows) error {
+		var project uint32
+		var t total
+		if err := rows.Scan(&project, &t.documents, &t.words); err != nil {
+			return err
+		}
+		c.addTotal(project, t.documents, t.words)
+		return nil
+	})
+}
+
+const entryColumns = "id, kind, record_id, project, session, type, created_at, length"
+
+// loadEntries fills the catalogue with the documents of a query for entryColumns.
+func (b *base) loadEntries(ctx context.Context, q querier, query string, args ...any) error {
+	c := b.cat
+	var typ sql.RawBytes
+	types := map[string]claudemem.ObservationType{}
+	return each(ctx, q, query, func(rows *sql.Rows) error {
+		var id uint32
+		var e entry
+		var length int
+		if err := rows.Scan(&id, &e.kind, &e.record, &e.project, &e.session, &typ, &e.createdAt, &length); err != nil {
+			return err
+		}
+		t, ok := types[string(typ)]
+		if !ok {
+			t = claudemem.ObservationType(typ)
+			types[string(t)] = t
+		}
+		if id == 0 || e.kind == 0 || int(e.kind) > len(claudemem.RecordKinds()) || int(e.project) >= len(c.paths) || int(id) > len(c.entries)+1<<24 {
+			return errDamaged
+		}
+		e.typ, e.length = c.typeNumber(t), shortLength(length)
+		c.put(id, e)
+		c.waiting[id] = struct{}{}
+		return nil
+	}, args...)
+}
+
 // each runs fn for every row of a query.
-func each(ctx context.Context, q querier, query string, fn func(*sql.Rows) error) error {
-	rows, err := q.QueryContext(ctx, query)
+func each(ctx context.Context, q querier, query string, fn func(*sql.Rows) error, args ...any) error {
+	rows, err := q.QueryContext(ctx, query, args...)
 	if err != nil {
 		return err
 	}

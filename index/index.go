@@ -82,7 +82,7 @@ func OpenReadOnly(ctx context.Context, path string, opts Options) (*Index, error
 		return nil, fault("open index", err)
 	}
 	ix.readOnly = true
-	if ix.base, err = openBaseReadOnly(ctx, ix.path); err != nil {
+	if ix.base, err = openBaseReadOnly(ctx, ix.path, false); err != nil {
 		return nil, fault("open index", err)
 	}
 	return ix, nil

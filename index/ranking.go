@@ -138,21 +138,30 @@ func (b *base) rank(ctx context.Context, text string, r Request, vector []float3
 	if err != nil {
 		return Answer{}, err
 	}
+	var typical claudemem.Evidence
+	if r.Prose && vector != nil {
+		typical.Typical, typical.Spread = b.typical(vector, eligible, n)
+	}
+	answer.Matches, err = b.weigh(ctx, q, w, list, table, typical)
+	return answer, err
+}
+
+// weigh scores candidates and tells of them, the best first; typical is what of
+// their evidence belongs to the text.
+func (b *base) weigh(ctx context.Context, q *query, w *witness, list []candidate, table *embed.Table, typical claudemem.Evidence) ([]Match, error) {
 	if err := b.score(ctx, q, list); err != nil {
-		return Answer{}, err
+		return nil, err
 	}
 	list = slices.DeleteFunc(list, func(x candidate) bool { return x.matched == 0 && !x.semantic })
 	b.combine(list)
 	b.compareWords(table, q, list)
 	common := w.common(list)
-	if r.Prose && vector != nil {
-		common.Typical, common.Spread = b.typical(vector, eligible, n)
-	}
-	answer.Matches = b.matches(q, list)
+	common.Typical, common.Spread = typical.Typical, typical.Spread
+	matches := b.matches(q, list)
 	for i := range list {
-		answer.Matches[i].Evidence = w.evidence(&list[i], common)
+		matches[i].Evidence = w.evidence(&list[i], common)
 	}
-	return answer, nil
+	return matches, nil
 }
 
 // behind counts the changes that are not in the index, and during a build the

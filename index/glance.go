@@ -1,0 +1,185 @@
+package index
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+	"sync"
+
+	"claudemem"
+	"claudemem/index/embed"
+	"claudemem/index/rank"
+)
+
+const (
+	// glanceDocuments is how many documents, by the sum of the words' frequencies, a
+	// glance goes through, glanceLookups how many of the best it looks up, and
+	// glanceCandidates how many of those that pass the filter it scores. Together they
+	// take some 10 ms at 100,000 records, where opening the index takes half a second.
+	glanceDocuments  = 3000
+	glanceLookups    = 200
+	glanceCandidates = 80
+)
+
+// Glance is an index that is asked once and left again, by a process that can't
+// wait until all of it is in memory: a hook whose worker is away. It finds by words
+// alone, with the word by word likeness but without vectors, and only by project
+// and kind. It never writes. Its methods may be called from any goroutine.
+type Glance struct {
+	table *embed.Table
+	// mu guards the base, whose catalogue has only the records that were asked about.
+	mu   sync.Mutex
+	base *base
+}
+
+// OpenGlance opens the index at path as it is at this moment.
+//
+// The codes of its errors are those of OpenReadOnly.
+func OpenGlance(ctx context.Context, path string) (*Glance, error) {
+	const what = "open index"
+	table, err := embed.Builtin()
+	if err != nil {
+		return nil, fault(what, err)
+	}
+	b, err := openBaseReadOnly(ctx, path, true)
+	if err != nil {
+		return nil, fault(what, err)
+	}
+	return &Glance{table: table, base: b}, nil
+}
+
+// Close closes the files.
+func (g *Glance) Close() error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.base == nil {
+		return nil
+	}
+	err := fault("close index", g.base.close())
+	g.base = nil
+	return err
+}
+
+// Rank returns the records that fit the text best by its words. Of the filter it
+// knows projects and kinds; with another part of it, it finds nothing.
+//
+// The codes of its errors: CodeUnavailable, CodeStorage.
+func (g *Glance) Rank(ctx context.Context, r Request) (Answer, error) {
+	const what = "rank records"
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.base == nil {
+		return Answer{}, fault(what, errClosed)
+	}
+	f := r.Filter
+	if len(f.Types) > 0 || f.Session != 0 || f.Since != 0 || f.Until != 0 || f.Only != nil {
+		return Answer{}, nil
+	}
+	// A glance has no time for mistyped words either.
+	r.Prose = true
+	matches, err := g.base.glance(ctx, r, g.table)
+	return Answer{Matches: matches}, fault(what, err)
+}
+
+// Syntax finds nothing: who glances has no expression.
+func (g *Glance) Syntax(context.Context, string, Filter, int) (Answer, error) {
+	return Answer{}, nil
+}
+
+func (b *base) glance(ctx context.Context, r Request, table *embed.Table) ([]Match, error) {
+	q, err := b.readQuery(ctx, cut(r.Text, maxQueryBytes), r)
+	if err != nil {
+		return nil, err
+	}
+	w := newWitness(q)
+	q.shorten(w)
+	documents, err := b.glanceAt(ctx, q, r.Filter)
+	if err != nil || len(documents) == 0 {
+		return nil, err
+	}
+	if err := b.lookUp(ctx, documents); err != nil {
+		return nil, err
+	}
+	list := make([]candidate, 0, len(documents))
+	eligible := b.cat.predicate(r.Filter)
+	for _, d := range documents {
+		// What went while this was under way has no row any more.
+		if len(list) < glanceCandidates && b.cat.has(d) && (eligible == nil || eligible(&b.cat.entries[d])) {
+			list = append(list, candidate{document: d})
+		}
+	}
+	return b.weigh(ctx, q, w, list, table, claudemem.Evidence{})
+}
+
+// glanceAt lists the documents with the most weight of the rarer words, as gather
+// does for those who know how long each is.
+func (b *base) glanceAt(ctx context.Context, q *query, f Filter) ([]uint32, error) {
+	scope, known := b.glanceScope(f)
+	if !known {
+		return nil, nil
+	}
+	order := make([]int, 0, len(q.terms))
+	for i, t := range q.terms {
+		if t.Documents > 0 {
+			order = append(order, i)
+		}
+	}
+	slices.SortStableFunc(order, func(x, y int) int { return cmp.Compare(q.terms[x].Documents, q.terms[y].Documents) })
+	scores := map[uint32]float64{}
+	sum := 0
+	for i, at := range order {
+		t := q.terms[at]
+		if sum += t.Documents; i > 0 && sum > glanceDocuments {
+			break
+		}
+		worth := t.Weight * rank.InverseFrequency(t.Documents, q.collection.Documents)
+		err := b.documentsWith(ctx, quote(q.texts[at])+scope, func(d uint32) { scores[d] += worth })
+		if err != nil {
+			return nil, err
+		}
+	}
+	documents := make([]uint32, 0, len(scores))
+	for d := range scores {
+		documents = append(documents, d)
+	}
+	slices.SortFunc(documents, func(x, y uint32) int {
+		return cmp.Or(cmp.Compare(scores[y], scores[x]), cmp.Compare(y, x)) // of equal ones the newest
+	})
+	return documents[:min(len(documents), glanceLookups)], nil
+}
+
+// glanceScope is an expression for the projects, where they leave out most records;
+// known is false when none of them is known. Kinds are left to the records: going
+// through the list of all observations takes longer than looking up what is found.
+func (b *base) glanceScope(f Filter) (expression string, known bool) {
+	if len(f.Projects) == 0 {
+		return "", true
+	}
+	var tokens []string
+	documents := 0
+	for _, p := range b.cat.projectNumbers(f) {
+		tokens = append(tokens, quote(projectToken(p)))
+		documents += b.cat.totals[p].documents
+	}
+	if documents > b.cat.all.documents/2 {
+		return "", true
+	}
+	return " AND (" + strings.Join(tokens, " OR ") + ")", documents > 0
+}
+
+// lookUp reads what the catalogue has of some documents.
+func (b *base) lookUp(ctx context.Context, documents []uint32) error {
+	c := b.cat
+	most := slices.Max(documents)
+	if most > 1<<26 { // 60 million: more than any memory
+		return errDamaged
+	}
+	if int(most) >= len(c.entries) {
+		// At once: what nobody looks at of it takes no memory.
+		entries := make([]entry, most+1)
+		copy(entries, c.entries)
+		c.entries = entries
+	}
+	return b.loadEntries(ctx, b.reader, "SELECT "+entryColumns+" FROM documents WHERE id IN (SELECT value FROM json_each(?))", jsonList(documents))
+}
