@@ -302,6 +302,7 @@ func (w *Worker) handler() (http.Handler, error) {
 		Reindexer:   w.finder,
 		Reminder:    w.reminder,
 		Lookups:     w.store,
+		Receipts:    w.store,
 	}, httpapi.Options{
 		Version:      w.cfg.Version,
 		RequireToken: w.cfg.Settings.Text(settings.KeyRequireToken),

@@ -61,6 +61,11 @@ func (w *Worker) Stats(ctx context.Context) map[string]any {
 	} else {
 		w.log.Warn("sum up model calls", "error", err)
 	}
+	if receipts, err := w.store.ReceiptTotals(ctx, store.EmptyAccount(now, ledgerDays).Since); err == nil {
+		stats["receipts"] = receipts
+	} else {
+		w.log.Warn("sum up session receipts", "error", err)
+	}
 	if notices, err := w.store.Standing(ctx, now); err == nil {
 		stats["notices"] = listOf(notices)
 	} else {

@@ -55,6 +55,7 @@ type Deps struct {
 	Reindexer   Reindexer
 	Reminder    Reminder
 	Lookups     Lookups
+	Receipts    Receipts
 }
 
 // MaxBody is the largest body that is accepted, in bytes.

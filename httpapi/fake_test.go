@@ -43,6 +43,8 @@ type fakeWorker struct {
 	edits      []claudemem.LearningEdit
 	statuses   []claudemem.StatusRequest
 	line       claudemem.Statusline
+	accounts   []claudemem.SessionReceipt
+	named      []string
 
 	searched   []claudemem.SearchRequest
 	hits       []claudemem.Hit
@@ -67,7 +69,7 @@ func newFakeWorker() *fakeWorker {
 }
 
 func (f *fakeWorker) deps() Deps {
-	return Deps{Ingester: f, Recaller: f, Previewer: f, Records: f, Worker: f, Injections: f, Notices: f, DeadLetters: f, Learnings: f, Status: f, Searcher: f, Sessions: f, Keeper: f, Reindexer: f, Lookups: f}
+	return Deps{Ingester: f, Recaller: f, Previewer: f, Records: f, Worker: f, Injections: f, Notices: f, DeadLetters: f, Learnings: f, Status: f, Searcher: f, Sessions: f, Keeper: f, Reindexer: f, Lookups: f, Receipts: f}
 }
 
 func (f *fakeWorker) StartReindex() error {

@@ -14,7 +14,7 @@ import (
 var readRoutes = []string{
 	"/api/search", "/api/search/observations", "/api/search/sessions", "/api/search/prompts", "/api/search/by-type", "/api/search/by-file",
 	"/api/search/by-concept", "/api/search/recent-context", "/api/search/timeline", "/api/search/timeline-by-query", "/api/search/help",
-	"/api/sessions", "/api/summaries", "/api/prompts", "/api/projects", "/api/observations", "/api/learnings", "/api/stats",
+	"/api/sessions", "/api/summaries", "/api/prompts", "/api/projects", "/api/observations", "/api/learnings", "/api/stats", "/api/context/preview", "/api/sessions/12/receipt",
 }
 
 // Whatever the parameters are: an answer that is JSON, and no fault of ours.
@@ -31,6 +31,7 @@ func FuzzParameters(f *testing.F) {
 	}
 	w := newFakeWorker()
 	w.records, w.hits, w.around, w.sessions = someRecords(), someHits(), someTimeline(), someSessions()
+	w.block, w.accounts = someBlock(), someReceipts()
 	f.Fuzz(func(t *testing.T, route byte, query string) {
 		w.searched, w.timelines, w.queried = nil, nil, nil
 		got := asked(t, w, readRoutes[int(route)%len(readRoutes)]+"?"+query)

@@ -137,12 +137,14 @@ func TestAnswersAreDocumented(t *testing.T) {
 	}
 	f := newFakeWorker()
 	f.records, f.hits, f.around, f.sessions, f.learnings = someRecords(), someHits(), someTimeline(), someSessions(), someLearnings()
+	f.block, f.accounts = someBlock(), someReceipts()
 	f.understood.Corrected = map[string]string{"a": "b"}
 	for path, route := range map[string]string{
 		"/api/search?query=x&explain=1": "", "/api/search?query=x&format=full&explain=1": "", "/api/search/sessions?query=x": "", "/api/search/prompts?format=full": "",
 		"/api/search/by-file?file=x": "", "/api/search/timeline?anchor=1": "", "/api/search/recent-context": "", "/api/search/help": "",
 		"/api/sessions": "", "/api/sessions/12": "/api/sessions/{id}", "/api/summaries": "", "/api/prompts": "", "/api/projects": "", "/api/observations?format=full": "",
 		"/api/observations/124": "/api/observations/{id}", "/api/learnings": "",
+		"/api/context/preview?project=/p": "", "/api/sessions/12/receipt": "/api/sessions/{id}/receipt",
 	} {
 		if route == "" {
 			route, _, _ = strings.Cut(path, "?")

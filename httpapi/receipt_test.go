@@ -1,0 +1,93 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+
+	"claudemem"
+)
+
+func (f *fakeWorker) SessionNamed(_ context.Context, name, project string) (claudemem.Session, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.named = append(f.named, name+"|"+project)
+	for _, r := range f.accounts {
+		if name == "last" || name == "S12" || name == "12" || strings.HasPrefix(r.HostSessionID, name) {
+			return claudemem.Session{ID: r.ID}, f.err
+		}
+	}
+	return claudemem.Session{}, claudemem.Errorf(claudemem.CodeNotFound, "there is no session %.40q", name).WithHint("`claude-mem sessions --all` lists them")
+}
+
+func (f *fakeWorker) SessionReceipt(_ context.Context, id claudemem.SessionID) (claudemem.SessionReceipt, error) {
+	for _, r := range f.accounts {
+		if r.ID == id {
+			return r, f.err
+		}
+	}
+	return claudemem.SessionReceipt{}, claudemem.Errorf(claudemem.CodeNotFound, "there is no session S%d", id)
+}
+
+func someReceipts() []claudemem.SessionReceipt {
+	at := claudemem.MillisOf(noon)
+	spent := claudemem.Spent{Calls: 2, TokensIn: 3100, TokensOut: 240, USD: 0.0061}
+	return []claudemem.SessionReceipt{{
+		ID: 12, ULID: "01JNGZ0000000000000000000S", Host: claudemem.HostClaudeCode, HostSessionID: "0b7c1f6e-aaaa", Project: "tally",
+		ProjectPath: "/home/ada/work/tally", Status: claudemem.SessionCompleted, StartedAt: at - 5000, UpdatedAt: at, CompletedAt: at,
+		Captured: claudemem.CapturedEvents{Events: 5, Processed: 3, Skipped: 1, Failed: 1, Kinds: []claudemem.EventsOf{
+			{Kind: claudemem.KindPrompt, Events: 1}, {Kind: claudemem.KindTool, Tool: "Edit", Events: 2}, {Kind: claudemem.KindTool, Tool: "Glob", Events: 1}, {Kind: claudemem.KindStop, Events: 1}}},
+		Skipped:  []claudemem.EventsFor{{Reason: claudemem.SkipTool, Events: 1, Kinds: []claudemem.EventsOf{{Kind: claudemem.KindTool, Tool: "Glob", Events: 1}}}},
+		Failed:   []claudemem.EventsFor{{Reason: "garbage", Events: 1, Kinds: []claudemem.EventsOf{{Kind: claudemem.KindTool, Tool: "Edit", Events: 1}}}},
+		Redacted: []claudemem.RedactedRule{{Rule: "github-pat", Count: 2}},
+		Stored: claudemem.StoredRecords{Prompts: 1, Observations: []claudemem.StoredObservation{{ID: 124, Type: claudemem.TypeBugfix, Title: "Totals off by a cent", PromptNumber: 1}},
+			Summaries: []claudemem.StoredSummary{{ID: 5, PromptNumber: 1}}},
+		Given: []claudemem.Injection{{Host: claudemem.HostClaudeCode, HostSessionID: "0b7c1f6e-aaaa", Where: "SessionStart", Source: "startup",
+			Observations: []claudemem.ObservationID{7}, Sessions: []claudemem.SessionID{3}, Layers: []claudemem.LayerCost{{Name: "observations", Tokens: 40, Items: 1}},
+			Skipped: []claudemem.LayerCost{{Name: "learnings", Reason: "empty"}}, Tokens: 60, Budget: 2000, BuildMS: 1.5, At: at - 5000}},
+		LookedUp: []claudemem.LookedUp{{Observation: 7, Title: "bare", Given: true, Times: 2, ByItself: 1, LastAt: at}},
+		Cost: claudemem.SessionCost{Total: spent, Providers: []claudemem.SpentOn{{Name: "anthropic", Spent: spent}},
+			Models: []claudemem.SpentOn{{Name: "haiku", Provider: "anthropic", Spent: spent}}, TokensGiven: 60, DiscoveryTokens: 5100},
+	}}
+}
+
+func TestGoldenReceipts(t *testing.T) {
+	setup := func(f *fakeWorker) { f.accounts = someReceipts() }
+	for _, tt := range []struct{ name, method, path string }{
+		{name: "receipt", path: "/api/sessions/S12/receipt"},
+		{name: "receipt-missing", path: "/api/sessions/99/receipt"},
+		{name: "receipt-wrong-method", method: "POST", path: "/api/sessions/12/receipt"},
+	} {
+		t.Run(tt.name, func(t *testing.T) { golden(t, tt.name, tt.method, tt.path, "", setup) })
+	}
+}
+
+// A session's name is looked for as it was sent, whatever is in it, and is in
+// nobody's path.
+func TestReceiptNames(t *testing.T) {
+	for name, status := range map[string]int{
+		"12": 200, "S12": 200, "last": 200, "0b7c1f6e": 200, "99": 404, "' OR 1=1 --": 404, "a/b": 404, "..%2f..": 404, "%00": 404, "\x00": 404, "\xff": 404,
+		"<script>": 404, strings.Repeat("x", 5000): 404, "☃": 404, " ": 404,
+	} {
+		f := newFakeWorker()
+		f.accounts = someReceipts()
+		r := httptest.NewRequest(http.MethodGet, "http://localhost/api/sessions/"+url.PathEscape(name)+"/receipt?project=tally", nil)
+		ctx, cancel := contextWithLink(r)
+		rec := httptest.NewRecorder()
+		a := newAPI(f.deps(), Options{})
+		a.guarded(a.router()).ServeHTTP(rec, r.WithContext(ctx))
+		cancel()
+		if rec.Code != status || len(f.named) != 1 || f.named[0] != name+"|tally" {
+			t.Errorf("%q: status %d, looked for %q: %.200s", name, rec.Code, f.named, rec.Body)
+		}
+	}
+	f := newFakeWorker()
+	f.err = claudemem.Errorf(claudemem.CodeInvalid, "%q names several sessions", "0b").WithHint("they are S12, S13: add characters, or take the number")
+	f.accounts = someReceipts()
+	if got := asked(t, f, "/api/sessions/0b/receipt"); got.status != 400 || !strings.Contains(got.body, "S12, S13") {
+		t.Errorf("status %d: %s", got.status, got.body)
+	}
+}
