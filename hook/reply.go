@@ -21,6 +21,12 @@ type reply struct {
 }
 
 func (r *reply) addContext(event, text string) {
+	text = strings.Map(func(c rune) rune {
+		if c < ' ' && c != '\n' && c != '\t' || c == 0x7f {
+			return -1 // a model's API may refuse the whole request for one
+		}
+		return c
+	}, text)
 	if strings.TrimSpace(text) != "" && (event == "SessionStart" || event == "UserPromptSubmit" || event == "PostToolUse" || event == "PostToolUseFailure") {
 		r.event, r.context = event, text
 	}
