@@ -13,6 +13,9 @@ const (
 	// candidatesPerLine is how many observations are looked at for a line of the
 	// layer: some repeat each other or what stands above, some are the asker's own.
 	candidatesPerLine = 4
+	// relatedPerLine is the same of what is searched for, where each is read whole and
+	// few are about the summary.
+	relatedPerLine = 2
 	// linesPerSession is how many lines the observations of one session get while
 	// others have some: else a session that left thirty would be all that is shown.
 	linesPerSession = 4
@@ -185,7 +188,7 @@ func (r *run) related(ctx context.Context, fresh freshSessions) ([]claudemem.Rel
 			return nil, nil
 		}
 		return r.opts.Finder.Related(ctx, claudemem.RelatedRequest{Text: text, ProjectPath: r.req.ProjectPath,
-			Kinds: []claudemem.RecordKind{claudemem.RecordObservation}, Limit: candidatesPerLine * r.opts.MaxObservations})
+			Kinds: []claudemem.RecordKind{claudemem.RecordObservation}, Limit: relatedPerLine * r.opts.MaxObservations})
 	}).wait()
 	if err != nil {
 		return nil, fmt.Errorf("find related observations: %w", err)
@@ -256,12 +259,14 @@ func fits(e claudemem.Evidence, best float64) bool {
 }
 
 func whyRelated(f *claudemem.Related) string {
-	why := fmt.Sprintf("fits the latest summary: cosine %.2f", f.Evidence.Likeness)
-	if f.Why == nil || len(f.Why.Words) == 0 {
-		return why
+	var parts []string
+	if f.Evidence.Likeness > 0 { // Without vectors there is none.
+		parts = append(parts, fmt.Sprintf("cosine %.2f", f.Evidence.Likeness))
 	}
-	words := f.Why.Words[:min(len(f.Why.Words), whyWords)]
-	return why + ", words " + strings.Join(words, ", ")
+	if f.Why != nil && len(f.Why.Words) > 0 {
+		parts = append(parts, "words "+strings.Join(f.Why.Words[:min(len(f.Why.Words), whyWords)], ", "))
+	}
+	return strings.TrimSuffix("fits the latest summary: "+strings.Join(parts, ", "), ": ")
 }
 
 // isOwn reports whether an observation is the asking session's own, which it knows

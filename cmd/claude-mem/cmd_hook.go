@@ -144,6 +144,7 @@ func blockFromDatabase(ctx context.Context, dataDir string, request claudemem.Co
 	resolved, _ := settings.Load(dataDir, os.Getenv) // a broken file leaves the defaults
 	options := daemon.RecallOptions(resolved)
 	options.Distiller = provider.NewOffline(provider.OfflineOptions{})
+	options.Finder = glancing{m.Store, dataDir}
 	options.WorkTree = worktree.New(worktree.Options{})
 	return recall.New(m, options).Context(ctx, request)
 }
