@@ -8,7 +8,6 @@ import (
 	"sync"
 
 	"claudemem"
-	"claudemem/index/embed"
 	"claudemem/index/rank"
 )
 
@@ -17,17 +16,16 @@ const (
 	// glance goes through, glanceLookups how many of the best it looks up, and
 	// glanceCandidates how many of those that pass the filter it scores. Together they
 	// take some 10 ms at 100,000 records, where opening the index takes half a second.
-	glanceDocuments  = 3000
-	glanceLookups    = 200
-	glanceCandidates = 80
+	glanceDocuments  = 2000
+	glanceLookups    = 120
+	glanceCandidates = 60
 )
 
 // Glance is an index that is asked once and left again, by a process that can't
 // wait until all of it is in memory: a hook whose worker is away. It finds by words
-// alone, with the word by word likeness but without vectors, and only by project
-// and kind. It never writes. Its methods may be called from any goroutine.
+// alone, without vectors and MaxSim, and only by project and kind. It never writes.
+// Its methods may be called from any goroutine.
 type Glance struct {
-	table *embed.Table
 	// mu guards the base, whose catalogue has only the records that were asked about.
 	mu   sync.Mutex
 	base *base
@@ -37,16 +35,11 @@ type Glance struct {
 //
 // The codes of its errors are those of OpenReadOnly.
 func OpenGlance(ctx context.Context, path string) (*Glance, error) {
-	const what = "open index"
-	table, err := embed.Builtin()
-	if err != nil {
-		return nil, fault(what, err)
-	}
 	b, err := openBaseReadOnly(ctx, path, true)
 	if err != nil {
-		return nil, fault(what, err)
+		return nil, fault("open index", err)
 	}
-	return &Glance{table: table, base: b}, nil
+	return &Glance{base: b}, nil
 }
 
 // Close closes the files.
@@ -78,7 +71,7 @@ func (g *Glance) Rank(ctx context.Context, r Request) (Answer, error) {
 	}
 	// A glance has no time for mistyped words either.
 	r.Prose = true
-	matches, err := g.base.glance(ctx, r, g.table)
+	matches, err := g.base.glance(ctx, r)
 	return Answer{Matches: matches}, fault(what, err)
 }
 
@@ -87,7 +80,7 @@ func (g *Glance) Syntax(context.Context, string, Filter, int) (Answer, error) {
 	return Answer{}, nil
 }
 
-func (b *base) glance(ctx context.Context, r Request, table *embed.Table) ([]Match, error) {
+func (b *base) glance(ctx context.Context, r Request) ([]Match, error) {
 	q, err := b.readQuery(ctx, cut(r.Text, maxQueryBytes), r)
 	if err != nil {
 		return nil, err
@@ -109,7 +102,7 @@ func (b *base) glance(ctx context.Context, r Request, table *embed.Table) ([]Mat
 			list = append(list, candidate{document: d})
 		}
 	}
-	return b.weigh(ctx, q, w, list, table, claudemem.Evidence{})
+	return b.weigh(ctx, q, w, list, nil, claudemem.Evidence{})
 }
 
 // glanceAt lists the documents with the most weight of the rarer words, as gather

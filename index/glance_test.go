@@ -19,8 +19,7 @@ func openGlance(t *testing.T, path string) *Glance {
 }
 
 // What a glance tells of a record is what the index tells of it, but for what takes
-// vectors or all candidates: the likeness, what is typical and known, and MaxSim,
-// which only the best have.
+// vectors or all candidates: likeness and MaxSim, what is typical and known.
 func TestGlanceAgreesWithTheIndex(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "index.db")
 	feed := newMemoryFeed()
@@ -79,7 +78,7 @@ func TestGlanceAgreesWithTheIndex(t *testing.T) {
 			}
 			shared++
 			want := w.Evidence
-			want.Likeness, want.Typical, want.Spread, want.Known, want.MaxSim = 0, 0, 0, m.Evidence.Known, m.Evidence.MaxSim
+			want.Likeness, want.MaxSim, want.Typical, want.Spread, want.Known = 0, 0, 0, 0, m.Evidence.Known
 			if m.Evidence != want {
 				t.Errorf("%q: %v: evidence %+v, want %+v", text, m.RecordRef, m.Evidence, want)
 			}

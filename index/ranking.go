@@ -146,15 +146,17 @@ func (b *base) rank(ctx context.Context, text string, r Request, vector []float3
 	return answer, err
 }
 
-// weigh scores candidates and tells of them, the best first; typical is what of
-// their evidence belongs to the text.
+// weigh scores candidates, without MaxSim when table is nil, and tells of them, the
+// best first; typical is what of their evidence belongs to the text.
 func (b *base) weigh(ctx context.Context, q *query, w *witness, list []candidate, table *embed.Table, typical claudemem.Evidence) ([]Match, error) {
 	if err := b.score(ctx, q, list); err != nil {
 		return nil, err
 	}
 	list = slices.DeleteFunc(list, func(x candidate) bool { return x.matched == 0 && !x.semantic })
 	b.combine(list)
-	b.compareWords(table, q, list)
+	if table != nil {
+		b.compareWords(table, q, list)
+	}
 	common := w.common(list)
 	common.Typical, common.Spread = typical.Typical, typical.Spread
 	matches := b.matches(q, list)
