@@ -32,6 +32,38 @@ func TestEstimateTokens(t *testing.T) {
 	}
 }
 
+func TestMadeAt(t *testing.T) {
+	const modified, read = claudemem.FileModified, claudemem.FileRead
+	event := func(branch, head string, files ...claudemem.FileRef) claudemem.PendingEvent {
+		return claudemem.PendingEvent{Event: claudemem.Event{Branch: branch, HeadCommit: head}, Files: files}
+	}
+	a, b := claudemem.FileRef{Path: "a.go", Role: modified}, claudemem.FileRef{Path: "b.go", Role: modified}
+	aRead := claudemem.FileRef{Path: "a.go", Role: read}
+	tests := []struct {
+		name   string
+		events []claudemem.PendingEvent
+		files  []claudemem.FileRef
+		want   string
+	}{
+		{"nothing happened", nil, []claudemem.FileRef{a}, " "},
+		{"one place", []claudemem.PendingEvent{event("main", "1", a), event("main", "1")}, []claudemem.FileRef{a}, "main 1"},
+		{"committed afterwards", []claudemem.PendingEvent{event("main", "1", a), event("main", "2")}, []claudemem.FileRef{a}, "main 2"},
+		{"and back to main", []claudemem.PendingEvent{event("topic", "1", a), event("topic", "2"), event("main", "1")}, []claudemem.FileRef{a}, "topic 2"},
+		{"there and back", []claudemem.PendingEvent{event("main", "1", b), event("topic", "1", a), event("topic", "2"), event("main", "1")}, []claudemem.FileRef{b, a}, "topic 2"},
+		{"of another file", []claudemem.PendingEvent{event("topic", "1", a), event("main", "2", b), event("main", "3", aRead)}, []claudemem.FileRef{a}, "topic 1"},
+		{"no file changed", []claudemem.PendingEvent{event("topic", "1", aRead), event("main", "2")}, []claudemem.FileRef{aRead}, "main 2"},
+		{"no files at all", []claudemem.PendingEvent{event("topic", "1", a), event("main", "2")}, nil, "main 2"},
+		{"detached", []claudemem.PendingEvent{event("", "1", a), event("", "2")}, []claudemem.FileRef{a}, " 2"},
+		{"the change tells nothing", []claudemem.PendingEvent{event("", "", a), event("main", "2")}, []claudemem.FileRef{a}, "main 2"},
+	}
+	for _, tt := range tests {
+		branch, head := claudemem.MadeAt(tt.events, tt.files)
+		if got := branch + " " + head; got != tt.want {
+			t.Errorf("%s: got %q, want %q", tt.name, got, tt.want)
+		}
+	}
+}
+
 func TestDeliveryIDsSortByTime(t *testing.T) {
 	base := time.Unix(1700000000, 0)
 	var ids []string

@@ -58,6 +58,41 @@ type PendingEvent struct {
 	Files        []FileRef
 }
 
+// MadeAt tells what was checked out when an observation of files came about, by
+// the events behind it: where the last of them changed one of the files, and of
+// that branch the latest commit, which may be the one that the change went into.
+// A session that goes back to another branch afterwards did not make it there.
+func MadeAt(events []PendingEvent, files []FileRef) (branch, headCommit string) {
+	if len(events) == 0 {
+		return "", ""
+	}
+	at := len(events) - 1
+	for i := len(events) - 1; i >= 0; i-- {
+		if events[i].Event.HeadCommit != "" && changesOne(events[i].Files, files) {
+			at = i
+			break
+		}
+	}
+	branch, headCommit = events[at].Event.Branch, events[at].Event.HeadCommit
+	for _, e := range events[at:] {
+		if e.Event.Branch == branch {
+			headCommit = e.Event.HeadCommit
+		}
+	}
+	return branch, headCommit
+}
+
+func changesOne(touched, files []FileRef) bool {
+	for _, t := range touched {
+		for _, f := range files {
+			if t.Role == FileModified && f.Role == FileModified && t.Path == f.Path {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // Claim is a session's events, in order, that one claimer holds.
 type Claim struct {
 	Claimer string

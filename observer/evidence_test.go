@@ -75,6 +75,33 @@ func TestEvidence(t *testing.T) {
 	}
 }
 
+// The last hash of a file counts, also when it could not be taken.
+func TestEvidenceOfHashes(t *testing.T) {
+	file := func(path string, role claudemem.FileRole, hash string) claudemem.PendingEvent {
+		return claudemem.PendingEvent{
+			Event: claudemem.Event{Kind: claudemem.KindTool, WorktreeRoot: "/p"},
+			Files: []claudemem.FileRef{{Path: path, Role: role, Hash: hash}},
+		}
+	}
+	const m, r = claudemem.FileModified, claudemem.FileRead
+	e := evidenceOf([]claudemem.PendingEvent{
+		file("read-modified.go", r, "0"), file("read-modified.go", m, "1"),
+		file("twice.go", m, "1"), file("twice.go", m, "2"),
+		file("modified-read.go", m, "1"), file("modified-read.go", r, "1"),
+		file("lost.go", m, "1"), file("lost.go", m, ""),
+		file("read.go", r, "1"), file("read.go", r, "2"),
+	})
+	one := []claudemem.Observation{{Title: "All of it", Files: []claudemem.FileRef{{Path: "read.go", Role: r, Hash: "made up"}}}}
+	e.correct(one)
+	want := []claudemem.FileRef{
+		{Path: "read-modified.go", Role: m, Hash: "1"}, {Path: "twice.go", Role: m, Hash: "2"}, {Path: "modified-read.go", Role: m, Hash: "1"},
+		{Path: "lost.go", Role: m}, {Path: "read.go", Role: r, Hash: "2"},
+	}
+	if diff := cmp.Diff(want, one[0].Files); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 func TestWireSize(t *testing.T) {
 	for s, want := range map[string]int{"": 0, "abc": 3, "a\"b\\\n\t": 10, "é": 2, "\u2028": 6, "\x01": 6} {
 		if got := wireSize(s); got != want {

@@ -285,7 +285,8 @@ func (w *work) addObservations(t *turn, tools []claudemem.PendingEvent, observat
 		o.Origin = claudemem.OriginObserver
 		o.TimesSeen = 1
 		o.AgentID, o.AgentType = agent, agentType
-		o.Branch, o.HeadCommit, o.CreatedAt = last.Branch, last.HeadCommit, last.OccurredAt
+		o.Branch, o.HeadCommit = claudemem.MadeAt(tools, o.Files)
+		o.CreatedAt = last.OccurredAt
 		// What was spent is shared out; the first few get the remainder.
 		o.DiscoveryTokens = tokens / len(observations)
 		if i < tokens%len(observations) {

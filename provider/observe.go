@@ -1,6 +1,7 @@
 package provider
 
 import (
+	"slices"
 	"strings"
 
 	"claudemem"
@@ -79,12 +80,14 @@ func (e *episode) observation(t claudemem.ObservationType, title string) claudem
 		TimesSeen:       1,
 	}
 	last := e.turn.last
+	var events []claudemem.PendingEvent
 	agent, agentType, same := "", "", true
 	for _, s := range e.steps {
 		if s.event == nil {
 			continue
 		}
 		last = s.event
+		events = append(events, *s.event)
 		if a := s.event.Event.AgentID; a != agent && (agent != "" || s != e.steps[0]) {
 			same = false
 		}
@@ -94,7 +97,10 @@ func (e *episode) observation(t claudemem.ObservationType, title string) claudem
 		o.AgentID, o.AgentType = agent, shown(agentType, 60)
 	}
 	if last != nil {
-		o.Branch, o.HeadCommit = last.Event.Branch, last.Event.HeadCommit
+		if len(events) == 0 {
+			events = append(events, *last)
+		}
+		o.Branch, o.HeadCommit = claudemem.MadeAt(events, o.Files)
 		o.CreatedAt = last.Event.OccurredAt
 	}
 	return o
@@ -316,13 +322,21 @@ func (e *episode) fileRefs() []claudemem.FileRef {
 	const most = 40
 	hashes := map[string]string{}
 	for _, s := range e.steps {
+		// What a command wrote to is not what it was, and nobody looked at it since.
+		for _, x := range s.edits {
+			delete(hashes, x.path)
+		}
+		for _, p := range slices.Concat(s.touched, s.undone) {
+			delete(hashes, p)
+		}
+		if indexOf(s.undone, ".") >= 0 {
+			clear(hashes)
+		}
 		if s.event == nil {
 			continue
 		}
 		for _, f := range s.event.Files {
-			if f.Hash != "" {
-				hashes[f.Path] = f.Hash
-			}
+			hashes[f.Path] = f.Hash // The last counts, also when it could not be taken.
 		}
 	}
 	var paths, read []string

@@ -112,6 +112,75 @@ func TestObservationOfAFix(t *testing.T) {
 	}
 }
 
+// touch sets the hash that intake took of the last event's file, "" for none, and
+// the branch and commit of that event and those that follow.
+func (s *story) touch(hash, branch, head string) *story {
+	last := &s.batch.Events[len(s.batch.Events)-1]
+	if len(last.Files) > 0 {
+		last.Files = []claudemem.FileRef{{Path: last.Files[0].Path, Role: last.Files[0].Role, Hash: hash}}
+	}
+	last.Event.Branch, last.Event.HeadCommit = branch, head
+	return s
+}
+
+// The hash of a file is the last that is known to be of its content at the end.
+func TestHashOfAFile(t *testing.T) {
+	one, two := []string{"-a := 1", "+a := 2"}, []string{"-b := 1", "+b := 2"}
+	tests := []struct {
+		name string
+		tell func(s *story)
+		want claudemem.FileRef
+	}{
+		{"edited twice", func(s *story) {
+			s.edit("a.go", 1, one...).touch("h1", "main", "1").edit("a.go", 9, two...).touch("h2", "main", "1")
+		}, claudemem.FileRef{Path: "a.go", Role: claudemem.FileModified, Hash: "h2"}},
+		{"read, then edited", func(s *story) {
+			s.read("a.go", "package a").touch("h0", "main", "1").edit("a.go", 1, one...).touch("h1", "main", "1")
+		}, claudemem.FileRef{Path: "a.go", Role: claudemem.FileModified, Hash: "h1"}},
+		{"edited, then read", func(s *story) {
+			s.edit("a.go", 1, one...).touch("h1", "main", "1").read("a.go", "package a").touch("h1", "main", "1")
+		}, claudemem.FileRef{Path: "a.go", Role: claudemem.FileModified, Hash: "h1"}},
+		{"formatted by somebody, then read", func(s *story) {
+			s.edit("a.go", 1, one...).touch("h1", "main", "1").read("a.go", "package a").touch("h3", "main", "1")
+		}, claudemem.FileRef{Path: "a.go", Role: claudemem.FileModified, Hash: "h3"}},
+		{"the last could not be taken", func(s *story) {
+			s.edit("a.go", 1, one...).touch("h1", "main", "1").edit("a.go", 9, two...).touch("", "main", "1")
+		}, claudemem.FileRef{Path: "a.go", Role: claudemem.FileModified}},
+		{"a command wrote to it afterwards", func(s *story) {
+			s.edit("a.go", 1, one...).touch("h1", "main", "1").run("sed -i s/b/c/ a.go", "")
+		}, claudemem.FileRef{Path: "a.go", Role: claudemem.FileModified}},
+		{"a command wrote to it before", func(s *story) {
+			s.run("sed -i s/b/c/ a.go", "").edit("a.go", 1, one...).touch("h1", "main", "1")
+		}, claudemem.FileRef{Path: "a.go", Role: claudemem.FileModified, Hash: "h1"}},
+	}
+	for _, tt := range tests {
+		s := tell().ask("Change a to 2 in a.go.")
+		tt.tell(s)
+		out := s.stop("Changed `a` to 2 in a.go, because the protocol counts from two.").distil(t)
+		if len(out.Observations) != 1 {
+			t.Errorf("%s: %d observations, want 1", tt.name, len(out.Observations))
+			continue
+		}
+		if diff := cmp.Diff([]claudemem.FileRef{tt.want}, out.Observations[0].Files); diff != "" {
+			t.Errorf("%s: files (-want +got):\n%s", tt.name, diff)
+		}
+	}
+}
+
+// An observation was made where its files were changed, and has the commit that
+// they went into.
+func TestBranchOfAnObservation(t *testing.T) {
+	s := tell().ask("Change a to 2 in a.go, on a branch.").run("git checkout -b topic", "").touch("", "topic", "1").
+		edit("a.go", 1, "-a := 1", "+a := 2").touch("h1", "topic", "1").
+		run("git commit -qam 'Count from two'", "").touch("", "topic", "2").
+		run("git checkout main", "").touch("", "main", "1").
+		stop("Changed `a` to 2 in a.go, because the protocol counts from two.").touch("", "main", "1")
+	out := s.distil(t)
+	if len(out.Observations) != 1 || out.Observations[0].Branch != "topic" || out.Observations[0].HeadCommit != "2" {
+		t.Errorf("got %+v, want one observation of topic at 2", out.Observations)
+	}
+}
+
 func TestNoiseYieldsNothing(t *testing.T) {
 	for _, prompt := range []string{"", "what is in this directory?", "show me the readme", "is the tree clean?"} {
 		for _, message := range []string{"", "ok", "There are four files: a.go, b.go, c.go and README.md.", "The tree is clean."} {
