@@ -86,7 +86,8 @@ func (in *Intake) files(e *claudemem.Event) []claudemem.FileRef {
 		}
 		path := ref.Path
 		ref.Path = in.clean(path) // cwd may hold a secret too
-		if clean == file && !redact.Withheld(file, in.opts.WithholdFiles) {
+		// A masked path names no file that anybody could compare with later.
+		if clean == file && ref.Path == path && !redact.Withheld(file, in.opts.WithholdFiles) {
 			ref.Hash = in.hash(e, path)
 		}
 		return []claudemem.FileRef{ref}

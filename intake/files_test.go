@@ -97,3 +97,31 @@ func TestFiles(t *testing.T) {
 		})
 	}
 }
+
+// A file whose stored path is masked is not hashed: whoever looks for that path
+// later would find it gone.
+func TestMaskedPathIsNotHashed(t *testing.T) {
+	root, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	cwd := filepath.Join(root, "ghp_"+"aB3dE6gH9jK2mN5pQ8sT1vW4yZ7bC0dF3hJ6")
+	if err := os.Mkdir(cwd, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(cwd, "a.go")
+	if err := os.WriteFile(path, []byte("package a"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	when := testClock.Add(-time.Minute)
+	if err := os.Chtimes(path, when, when); err != nil {
+		t.Fatal(err)
+	}
+	in, q := newIntake(Options{})
+	e := tool("Read", `{"file_path":"a.go"}`, `{}`)
+	e.ProjectPath, e.WorktreeRoot, e.Cwd = root, root, cwd
+	files := take(t, in, q, e).Files
+	if len(files) != 1 || !strings.Contains(files[0].Path, "[redacted:") || files[0].Hash != "" {
+		t.Errorf("got %v, want a masked path without a hash", files)
+	}
+}

@@ -111,13 +111,30 @@ func (t *tx) addObservation(claimed *claudemem.Session, o *claudemem.Observation
 	}
 	if same != 0 {
 		o.ID = claudemem.ObservationID(same)
-		return t.row("UPDATE observations SET times_seen = times_seen + 1 WHERE id = ? RETURNING ulid, times_seen",
-			[]any{same}, &o.ULID, &o.TimesSeen)
+		return t.repeat(o)
 	}
 	if err := t.insertObservation(o, filesKey); err != nil {
 		return err
 	}
 	return t.learnFromRepetition(claimed, o)
+}
+
+// repeat counts o, which says again what a stored observation says, and lets that
+// one stand for the state that o was made in: what holds for the files as they
+// are now was not outdated by what was done to them in between. On another branch
+// the files may be others; there the first stands.
+func (t *tx) repeat(o *claudemem.Observation) error {
+	const renews = "branch = ?2 AND created_at <= ?3"
+	id, branch, at := int64(o.ID), o.Branch, int64(o.CreatedAt)
+	for _, f := range o.Files {
+		if _, err := t.exec(`UPDATE observation_files SET file_hash = nullif(?5, '')
+			WHERE observation_id = ?1 AND path = ?4 AND EXISTS (SELECT 1 FROM observations WHERE id = ?1 AND `+renews+`)`,
+			id, branch, at, f.Path, f.Hash); err != nil {
+			return err
+		}
+	}
+	return t.row(`UPDATE observations SET times_seen = times_seen + 1, head_commit = CASE WHEN `+renews+` THEN ?4 ELSE head_commit END
+		WHERE id = ?1 RETURNING ulid, times_seen`, []any{id, branch, at, o.HeadCommit}, &o.ULID, &o.TimesSeen)
 }
 
 // insertObservation stores a new observation with its files.

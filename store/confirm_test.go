@@ -111,6 +111,54 @@ func TestConfirmTwiceIsAConflict(t *testing.T) {
 	wantCode(t, m.Confirm(ctx, claudemem.Claim{Claimer: claim.Claimer}, second), claudemem.CodeInvalid)
 }
 
+// What is said again holds for the files as they are then, on the same branch.
+func TestConfirmRepeatedRenewsTheState(t *testing.T) {
+	ctx := context.Background()
+	cart := func(hash string) []claudemem.FileRef {
+		return []claudemem.FileRef{{Path: "src/cart.go", Role: claudemem.FileModified, Hash: hash}, {Path: "src/tax.go", Role: claudemem.FileRead, Hash: "t" + hash}}
+	}
+	tests := []struct {
+		name               string
+		branch, head, hash string
+		later              claudemem.Millis
+		wantHead, wantHash string
+	}{
+		{"later on the same branch", "main", "def", "h2", 10, "def", "h2"},
+		{"the files could not be hashed", "main", "def", "", 10, "def", ""},
+		{"on another branch", "topic", "def", "h2", 10, "abc", "h1"},
+		{"told late", "main", "def", "h2", -10, "abc", "h1"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			m := newMemory(t)
+			first := claudemem.Outcome{Observations: []claudemem.Observation{observation("Rounded the total once", func(o *claudemem.Observation) {
+				o.Files, o.CreatedAt = cart("h1"), base
+			})}}
+			if err := m.Confirm(ctx, claimed(t, m, "s"), first); err != nil {
+				t.Fatal(err)
+			}
+			again := claudemem.Outcome{Observations: []claudemem.Observation{observation("Rounded the total once", func(o *claudemem.Observation) {
+				o.Files, o.CreatedAt, o.Branch, o.HeadCommit = cart(test.hash), base+test.later, test.branch, test.head
+			})}}
+			if err := m.Confirm(ctx, claimed(t, m, "other"), again); err != nil {
+				t.Fatal(err)
+			}
+			got, err := m.Observation(ctx, again.Observations[0].ID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := cart(test.wantHash)
+			if got.ID != first.Observations[0].ID || got.TimesSeen != 2 || got.Branch != "main" || got.HeadCommit != test.wantHead {
+				t.Errorf("got %+v, want the first one seen twice, of main at %s", got, test.wantHead)
+			}
+			if diff := cmp.Diff(want, got.Files); diff != "" {
+				t.Errorf("files (-want +got):\n%s", diff)
+			}
+			m.audited(t)
+		})
+	}
+}
+
 func TestConfirmIsAllOrNothing(t *testing.T) {
 	ctx := context.Background()
 	tests := []struct {
