@@ -29,6 +29,8 @@ type host struct {
 	other *corpus.Corpus
 	// delivered counts events, so that none is another's duplicate.
 	delivered int
+	// worker is the pid of the one that runs.
+	worker int
 }
 
 func newHost(m memory.Memory, dir string, binaries process.Binaries) *host {
@@ -62,6 +64,7 @@ func (h *host) startWorker(ctx context.Context, recall bool) (stop func() error,
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
+	h.worker = cmd.Process.Pid
 	stop = func() error {
 		end := exec.Command(h.Big, "worker", "stop")
 		end.Env = h.env("")
@@ -241,7 +244,10 @@ func (h *host) alone(empty *process.Process, rounds int) (all []*process.Process
 }
 
 // split is what requests took of which some were given something.
-type split struct{ all, given, silent []time.Duration }
+type split struct {
+	all, given, silent []time.Duration
+	cpu                time.Duration // the worker's, of all
+}
 
 func (s *split) add(took time.Duration, given bool) {
 	s.all = append(s.all, took)
@@ -258,8 +264,11 @@ func (s *split) kinds(name string, on bool) []timing.Kind {
 		k.Name, k.Part = name, part
 		return k
 	}
+	all := named(name, !on, s.all)
+	all.CPU = s.cpu / time.Duration(max(len(s.all), 1))
 	if !on {
-		return []timing.Kind{named(name+", recall off", true, s.all)}
+		all.Name += ", recall off"
+		return []timing.Kind{all}
 	}
-	return []timing.Kind{named(name, false, s.all), named(name+", given", true, s.given), named(name+", silent", true, s.silent)}
+	return []timing.Kind{all, named(name+", given", true, s.given), named(name+", silent", true, s.silent)}
 }

@@ -36,8 +36,15 @@ func report(w io.Writer, f figures) bool {
 	named := map[string]timing.Kind{}
 	for _, k := range f.kinds {
 		named[k.Name] = k
-		out("  %-24s p50 %7.2f ms   p95 %7.2f ms   longest %7.2f ms   %4d requests\n",
-			k.Name, timing.MS(k.P50), timing.MS(k.P95), timing.MS(k.Longest), k.Requests)
+		if k.Requests == 0 {
+			continue
+		}
+		cpu := ""
+		if k.CPU > 0 {
+			cpu = fmt.Sprintf("   cpu %6.2f ms", timing.MS(k.CPU))
+		}
+		out("  %-24s p50 %7.2f ms   p95 %7.2f ms   longest %7.2f ms   %4d requests%s\n",
+			k.Name, timing.MS(k.P50), timing.MS(k.P95), timing.MS(k.Longest), k.Requests, cpu)
 	}
 	var alone time.Duration
 	for _, p := range append([]*process.Process{f.empty}, f.processes...) {

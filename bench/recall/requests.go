@@ -16,12 +16,17 @@ import (
 func (h *host) requests(ctx context.Context, rounds int, on bool) (kinds []timing.Kind, err error) {
 	if on { // Blocks do not depend on the setting.
 		for _, source := range []string{"startup", "compact"} {
+			var before time.Duration
 			k, err := timing.Measure(ctx, rounds, func(_ context.Context, n int) (int, error) {
+				if n == timing.WarmUp {
+					before = timing.CPUOf(h.worker)
+				}
 				return h.block(n, h.corpus.Query(n).Project, source)
 			})
 			if err != nil {
 				return nil, fmt.Errorf("context: %w", err)
 			}
+			k.CPU = (timing.CPUOf(h.worker) - before) / time.Duration(rounds)
 			k.Name, k.Part = "context, "+source, source != "startup"
 			kinds = append(kinds, k)
 		}
@@ -38,6 +43,9 @@ func (h *host) requests(ctx context.Context, rounds int, on bool) (kinds []timin
 		var s split
 		for n := range timing.WarmUp + rounds {
 			project, fields := kind.event(n)
+			if n == timing.WarmUp {
+				s.cpu = -timing.CPUOf(h.worker)
+			}
 			// A session of its own each: it has been shown nothing yet, and there is nothing to observe.
 			fields["host_session_id"] = fmt.Sprintf("%s-%t-%06d", kind.name, on, n)
 			var took time.Duration
@@ -52,6 +60,7 @@ func (h *host) requests(ctx context.Context, rounds int, on bool) (kinds []timin
 				s.add(took, given)
 			}
 		}
+		s.cpu += timing.CPUOf(h.worker)
 		if len(s.given) > 0 && !on {
 			return nil, fmt.Errorf("%s: given something although recall is off", kind.name)
 		}
