@@ -65,17 +65,13 @@ func readOwnLines[T any](name string, into *[]T) error {
 // do is what other projects do to a memory, weigh words and fill the index.
 const fill = 800
 
-// answered is a prompt and the records that it got.
+// answered is one of our own prompts and what came of it.
 type answered struct {
 	*prompt
-	lines [][]string
+	exchange
 }
 
-func (a *answered) tally() tally {
-	return count(a.lines, func(id string) bool { return a.Relevant[id] > 0 })
-}
-
-// post enters our own corpus into a worker's memory and posts the prompts. Of the
+// postOwn enters our own corpus into a worker's memory and posts the prompts. Of the
 // corpus' records the summaries are left out: there is no route for them, and at a
 // prompt none is ever shown.
 func postOwn(ctx context.Context, records []golden, prompts []prompt, fill int, took *pace) (all []answered, err error) {
@@ -84,7 +80,8 @@ func postOwn(ctx context.Context, records []golden, prompts []prompt, fill int, 
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, w.close()) }()
-	r := reminder{worker: w, entered: map[record][]string{}}
+	r := asker{worker: w, entered: map[record][]string{}}
+	defer func() { err = errors.Join(err, r.close()) }()
 	now := time.Now()
 	for i := range records {
 		g := &records[i]
@@ -122,16 +119,17 @@ func postOwn(ctx context.Context, records []golden, prompts []prompt, fill int, 
 	if err != nil {
 		return nil, fmt.Errorf("fill: %w", err)
 	}
-	if err := w.indexed(ctx); err != nil {
+	if err := r.indexed(ctx); err != nil {
 		return nil, err
 	}
 	for i := range prompts {
 		p := &prompts[i]
-		lines, err := r.post(ctx, "/src/"+p.Project, p.Text, time.Time{})
+		fits := func(id string) bool { return p.Relevant[id] > 0 }
+		a, err := r.ask(ctx, exchange{text: p.Text, about: p.related(), fits: fits}, "/src/"+p.Project, time.Time{})
 		if err != nil {
 			return nil, fmt.Errorf("prompt %s: %w", p.ID, err)
 		}
-		all = append(all, answered{p, lines})
+		all = append(all, answered{p, a})
 	}
 	*took = append(*took, r.took...)
 	return all, nil

@@ -1,19 +1,21 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"hash/fnv"
-	"maps"
-	"path"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"time"
+
+	"claudemem"
+	"claudemem/index"
+	"claudemem/search"
+	"claudemem/settings"
+	"claudemem/store"
 )
 
 // tally counts what came of posting prompts.
@@ -53,12 +55,81 @@ func count(lines [][]string, relevant func(id string) bool) tally {
 	return t
 }
 
-// reminder posts prompts and keeps how long the answers took.
-type reminder struct {
+// exchange is a prompt that was posted and what came of it.
+type exchange struct {
+	text string
+	// about says that the memory has something on it, fits which documents.
+	about bool
+	fits  func(id string) bool
+	lines [][]string // the documents behind each line that it got
+	// found is what recall had to decide over, right which of it is relevant.
+	found []claudemem.Related
+	right []bool
+}
+
+func tallyOf(all []exchange) (sum tally) {
+	for i := range all {
+		sum.add(count(all[i].lines, all[i].fits))
+	}
+	return sum
+}
+
+// asker posts prompts to a worker, and keeps how long the answers took.
+type asker struct {
 	worker  *worker
+	clock   func() time.Time // the worker's, nil for the real one
 	entered map[record][]string
 	posted  int
 	took    pace
+	memory  *memory
+}
+
+// enter enters documents and waits until they can be found.
+func (r *asker) enter(ctx context.Context, documents []document, project func(corpus string) string) error {
+	entered, err := r.worker.enterAll(ctx, documents, project)
+	if err != nil {
+		return err
+	}
+	for at, ids := range entered {
+		r.entered[at] = append(r.entered[at], ids...)
+	}
+	return r.indexed(ctx)
+}
+
+// indexed waits until what was entered can be found, also by the asker.
+func (r *asker) indexed(ctx context.Context) error {
+	if err := r.worker.indexed(ctx); err != nil {
+		return err
+	}
+	return r.close()
+}
+
+// close closes the asker's own look at the memory; the next prompt opens it again.
+func (r *asker) close() error {
+	m := r.memory
+	r.memory = nil
+	return m.close()
+}
+
+// considered is how many of the nearest records recall decides over.
+const considered = 30
+
+// ask posts a prompt, after a look at what recall will have to decide over.
+func (r *asker) ask(ctx context.Context, a exchange, project string, at time.Time) (exchange, error) {
+	var err error
+	if r.memory == nil {
+		if r.memory, err = r.worker.memory(ctx, r.clock); err != nil {
+			return a, err
+		}
+	}
+	if a.found, err = r.memory.Related(ctx, claudemem.RelatedRequest{Text: a.text, ProjectPath: project, Limit: considered}); err != nil {
+		return a, err
+	}
+	for _, f := range a.found {
+		a.right = append(a.right, slices.ContainsFunc(r.entered[record{"observation", f.ID, 0}], a.fits))
+	}
+	a.lines, err = r.post(ctx, project, a.text, at)
+	return a, err
 }
 
 // lineNumber is the record's number in a line of a recollection. Titles may hold
@@ -89,7 +160,7 @@ func numbersIn(text string) (numbers []int64, err error) {
 
 // post posts a prompt as the hook does, in a session of its own, so that what was
 // given before does not count. It returns the documents behind each line that came.
-func (r *reminder) post(ctx context.Context, project, text string, at time.Time) ([][]string, error) {
+func (r *asker) post(ctx context.Context, project, text string, at time.Time) ([][]string, error) {
 	r.posted++
 	name := "asks-" + strconv.Itoa(r.posted)
 	body := map[string]any{
@@ -138,176 +209,29 @@ func (p pace) of() (median, longest time.Duration) {
 	return sorted[len(p)/2], sorted[len(p)-1]
 }
 
-// maxAsked is how many queries of a set are posted: enough for shares of a percent,
-// few enough that all sets take minutes.
-const maxAsked = 400
-
-// sample takes at most n queries, always the same: those with the smallest hash.
-func sample(queries []query, n int) []query {
-	if len(queries) <= n {
-		return queries
-	}
-	rank := func(q query) uint64 {
-		h := fnv.New64a()
-		_, _ = h.Write([]byte(q.ID)) // never fails
-		return h.Sum64()
-	}
-	sorted := slices.Clone(queries)
-	slices.SortStableFunc(sorted, func(a, b query) int { return cmp.Compare(rank(a), rank(b)) })
-	return sorted[:n]
+// memory reads a worker's files beside it, to see what the worker sees.
+type memory struct {
+	*search.Searcher
+	store *store.Store
+	index *index.Index
 }
 
-// software is what a corpus is of: two sets may have records of the same program,
-// one of them under its owner's name.
-func software(corpus string) string { return path.Base(corpus) }
-
-// foreign is a memory of other sets with the queries that it has nothing on.
-type foreign struct {
-	documents []document
-	queries   []query
-}
-
-// foreign divides the set's queries by the memory that they are posted to: what the
-// other sets have, and nothing of the program that a query is about.
-func (s *set) foreign(others []*set) []foreign {
-	bySoftware := map[string][]query{}
-	for _, q := range sample(s.queries, maxAsked) {
-		// Programs that no other set has share one memory.
-		name := ""
-		if slices.ContainsFunc(others, func(o *set) bool { return o.holds(software(q.Corpus)) }) {
-			name = software(q.Corpus)
-		}
-		bySoftware[name] = append(bySoftware[name], q)
-	}
-	var memories []foreign
-	for _, name := range slices.Sorted(maps.Keys(bySoftware)) {
-		m := foreign{queries: bySoftware[name]}
-		for _, o := range others {
-			for _, d := range o.documents {
-				if name == "" || software(d.Corpus) != name {
-					m.documents = append(m.documents, d)
-				}
-			}
-		}
-		memories = append(memories, m)
-	}
-	return memories
-}
-
-// elsewhere posts the set's queries in projects whose memory holds what the other
-// sets have. Records are those of the smallest such memory.
-func (s *set) elsewhere(ctx context.Context, others []*set, took *pace) (sum tally, records int, err error) {
-	for _, m := range s.foreign(others) {
-		t, err := posted(ctx, m.documents, m.queries, func(string) string { return "/eval/elsewhere" }, nil, took)
-		if err != nil {
-			return sum, records, err
-		}
-		sum.add(t)
-		if records == 0 || len(m.documents) < records {
-			records = len(m.documents)
-		}
-	}
-	return sum, records, nil
-}
-
-func (s *set) holds(program string) bool {
-	return slices.ContainsFunc(s.documents, func(d document) bool { return software(d.Corpus) == program })
-}
-
-// athome posts the set's queries in projects whose memory holds their own corpora;
-// removed leaves out every record that is relevant to one of them.
-func (s *set) athome(ctx context.Context, removed bool, took *pace) (tally, error) {
-	queries := sample(s.queries, maxAsked)
-	documents := s.documents
-	if removed {
-		relevant := map[string]bool{}
-		for _, q := range queries {
-			for _, id := range q.Relevant {
-				relevant[id] = true
-			}
-		}
-		documents = slices.DeleteFunc(slices.Clone(documents), func(d document) bool { return relevant[d.ID] })
-	}
-	project := func(corpus string) string { return "/eval/" + label(corpus) }
-	return posted(ctx, documents, queries, project, func(q *query) func(string) bool {
-		return func(id string) bool { return slices.Contains(q.Relevant, id) }
-	}, took)
-}
-
-// posted enters documents into a worker's memory and posts queries as prompts, one
-// after the other as a person does: what takes the worker too long is silence.
-// Queries with a date are posted in its order, each at its time, when what is older
-// is in the memory and nothing else.
-func posted(ctx context.Context, documents []document, queries []query, project func(corpus string) string,
-	relevant func(*query) func(id string) bool, took *pace,
-) (sum tally, err error) {
-	dated := relevant != nil && slices.ContainsFunc(queries, func(q query) bool { return q.Before != "" })
-	var clock func() time.Time
-	var now atomic.Int64
-	if dated {
-		documents, queries = slices.Clone(documents), slices.Clone(queries)
-		slices.SortStableFunc(documents, func(a, b document) int { return a.when().Compare(b.when()) })
-		slices.SortStableFunc(queries, func(a, b query) int { return a.asked().Compare(b.asked()) })
-		now.Store(queries[0].asked().UnixMilli())
-		clock = func() time.Time { return time.UnixMilli(now.Load()) }
-	}
-	w, err := startWorker(ctx, clock)
+func (w *worker) memory(ctx context.Context, clock func() time.Time) (*memory, error) {
+	s, err := store.OpenReadOnly(ctx, filepath.Join(w.data, "memory.db"))
 	if err != nil {
-		return sum, err
+		return nil, err
 	}
-	defer func() { err = errors.Join(err, w.close()) }()
-	r := reminder{worker: w, entered: map[record][]string{}}
-	next := 0
-	enter := func(until int) error {
-		part, err := w.enterAll(ctx, documents[next:until], project)
-		if err != nil {
-			return err
-		}
-		for at, ids := range part {
-			r.entered[at] = append(r.entered[at], ids...)
-		}
-		next = until
-		return w.indexed(ctx)
+	x, err := index.OpenReadOnly(ctx, filepath.Join(w.data, "index.db"), index.Options{Clock: clock})
+	if err != nil {
+		return nil, errors.Join(err, s.Close())
 	}
-	if !dated {
-		if err := enter(len(documents)); err != nil {
-			return sum, err
-		}
-	}
-	for i := range queries {
-		q := &queries[i]
-		var at time.Time
-		if dated {
-			at = q.asked()
-			now.Store(at.UnixMilli())
-			until, _ := slices.BinarySearchFunc(documents, at, func(d document, at time.Time) int { return d.when().Compare(at) })
-			if until > next {
-				if err := enter(until); err != nil {
-					return sum, err
-				}
-			}
-		}
-		lines, err := r.post(ctx, project(q.Corpus), q.Text, at)
-		if err != nil {
-			return sum, fmt.Errorf("query %s: %w", q.ID, err)
-		}
-		fits := func(string) bool { return false }
-		if relevant != nil {
-			fits = relevant(q)
-		}
-		sum.add(count(lines, fits))
-	}
-	*took = append(*took, r.took...)
-	return sum, nil
+	recency := int(w.settings.Duration(settings.KeyRecencyDays) / (24 * time.Hour))
+	return &memory{search.New(s, x, search.Options{Clock: clock, RecencyDays: func() int { return recency }}), s, x}, nil
 }
 
-// when is a document's time; those without one come first.
-func (d *document) when() time.Time {
-	at, _ := d.moment()
-	return at
-}
-
-func (q *query) asked() time.Time {
-	at, _ := time.Parse(time.RFC3339, q.Before)
-	return at
+func (m *memory) close() error {
+	if m == nil {
+		return nil
+	}
+	return errors.Join(m.index.Close(), m.store.Close())
 }

@@ -34,7 +34,7 @@ type recallResult struct {
 	name string
 	// elsewhere is with a memory of the other sets, of which the smallest had so many
 	// records; home with that of its own, gone with its own without what is relevant.
-	elsewhere, home, gone tally
+	elsewhere, home, gone []exchange
 	records               int
 }
 
@@ -121,9 +121,9 @@ func printTally(out io.Writer, name, memory string, t tally, relevant bool) {
 }
 
 func printRecall(out io.Writer, r recallResult) {
-	printTally(out, r.name, "other sets, "+strconv.Itoa(r.records), r.elsewhere, false)
-	printTally(out, "", "its own", r.home, true)
-	printTally(out, "", "without the relevant", r.gone, false)
+	printTally(out, r.name, "other sets, "+strconv.Itoa(r.records), tallyOf(r.elsewhere), false)
+	printTally(out, "", "its own", tallyOf(r.home), true)
+	printTally(out, "", "without the relevant", tallyOf(r.gone), false)
 }
 
 // ownTallies are those of our own prompts, by category and of all.
@@ -137,7 +137,7 @@ func ownTallies(answers []answered) (related, unrelated map[string]tally) {
 		}
 		for _, name := range []string{a.Category, overall} {
 			t := into[name]
-			t.add(a.tally())
+			t.add(count(a.lines, a.fits))
 			into[name] = t
 		}
 	}
@@ -173,22 +173,24 @@ func printRecallBars(out io.Writer, results []recallResult, answers []answered) 
 		_, _ = fmt.Fprintf(out, "bar "+word+" "+format+"\n", args...)
 	}
 	_, _ = fmt.Fprintln(out)
-	var home tally
+	var home []exchange
 	for _, r := range results {
-		bar(r.elsewhere.anything() <= barAnything, "%s: %.1f %% of prompts get anything from the other sets, at most %.0f %%", r.name, 100*r.elsewhere.anything(), 100*barAnything)
+		elsewhere := tallyOf(r.elsewhere).anything()
+		bar(elsewhere <= barAnything, "%s: %.1f %% of prompts get anything from the other sets, at most %.0f %%", r.name, 100*elsewhere, 100*barAnything)
 		bar(r.records >= barRecords, "%s: %d records in that memory, at least %d", r.name, r.records, barRecords)
-		home.add(r.home)
+		home = append(home, r.home...)
 	}
 	related, unrelated := ownTallies(answers)
 	own, typed := related[overall], related[overall]
 	typed.add(unrelated[overall])
-	for _, of := range []struct {
-		name       string
-		all, about tally // all prompts, and those that the memory has something on
-	}{{"own corpora", home, home}, {"own prompts", typed, own}} {
-		bar(of.all.precision() >= barPrecision, "%s: %.1f %% of what is given holds a relevant record, at least %.0f %%", of.name, 100*of.all.precision(), 100*barPrecision)
-		bar(of.about.reach() >= barReach, "%s: %.1f %% of prompts with a relevant record get it, at least %.0f %%", of.name, 100*of.about.reach(), 100*barReach)
+	give := func(name string, all, about tally) {
+		bar(all.precision() >= barPrecision, "%s: %.1f %% of what is given holds a relevant record, at least %.0f %%", name, 100*all.precision(), 100*barPrecision)
+		bar(about.reach() >= barReach, "%s: %.1f %% of prompts with a relevant record get it, at least %.0f %%", name, 100*about.reach(), 100*barReach)
 	}
+	if len(results) > 0 {
+		give("own corpora", tallyOf(home), tallyOf(home))
+	}
+	give("own prompts", typed, own)
 	bar(unrelated[overall].anything() <= barAnything, "own prompts: %.1f %% of the unrelated get anything, at most %.0f %%", 100*unrelated[overall].anything(), 100*barAnything)
 	return met
 }

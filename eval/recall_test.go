@@ -65,7 +65,7 @@ func TestPost(t *testing.T) {
 		}
 		return "- a (#1)\n- b (#2)\n"
 	})
-	r := reminder{worker: w, entered: map[record][]string{{"observation", 1, 0}: {"a", "same as a"}, {"observation", 2, 0}: {"b"}}}
+	r := asker{worker: w, entered: map[record][]string{{"observation", 1, 0}: {"a", "same as a"}, {"observation", 2, 0}: {"b"}}}
 	for _, tt := range []struct{ prompt, want string }{
 		{"quiet", "[] <nil>"}, {"webhook", "[[a same as a] [b]] <nil>"}, {"webhook", "[[a same as a] [b]] <nil>"},
 	} {
@@ -151,7 +151,19 @@ func TestForeign(t *testing.T) {
 
 func TestRecallBars(t *testing.T) {
 	results := func(elsewhere, given, right, records int) []recallResult {
-		return []recallResult{{name: "set", records: records, elsewhere: tally{prompts: 100, given: elsewhere}, home: tally{prompts: 100, given: given, right: right}}}
+		r := recallResult{name: "set", records: records}
+		for i := range 100 {
+			var away, home exchange
+			if i < elsewhere {
+				away.lines = [][]string{{"a"}}
+			}
+			if i < given {
+				home.lines = [][]string{{"a"}}
+			}
+			away.fits, home.fits = func(string) bool { return false }, func(string) bool { return i < right }
+			r.elsewhere, r.home = append(r.elsewhere, away), append(r.home, home)
+		}
+		return []recallResult{r}
 	}
 	answers := func(right, wrong, unrelated int) (all []answered) {
 		for i := range 200 {
@@ -159,7 +171,7 @@ func TestRecallBars(t *testing.T) {
 			if i >= 100 {
 				p = prompt{Category: "generic"}
 			}
-			a := answered{prompt: &p}
+			a := answered{prompt: &p, exchange: exchange{fits: func(id string) bool { return p.Relevant[id] > 0 }}}
 			switch {
 			case i < right, i >= 100 && i < 100+unrelated:
 				a.lines = [][]string{{"a"}}

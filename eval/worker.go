@@ -26,9 +26,11 @@ import (
 // worker is a real worker in this process, with a memory of its own that is gone
 // when it is closed, and a client of its API.
 type worker struct {
-	dir    string
-	daemon *daemon.Worker
-	client *http.Client
+	dir      string
+	data     string // the memory's folder, in dir
+	settings *settings.Settings
+	daemon   *daemon.Worker
+	client   *http.Client
 }
 
 // clients is how many requests are sent at a time.
@@ -55,7 +57,7 @@ func startWorker(ctx context.Context, clock func() time.Time) (*worker, error) {
 		return nil, errors.Join(err, os.RemoveAll(parent))
 	}
 	socket := wire.SocketPath(dir, os.Getenv)
-	return &worker{dir: parent, daemon: d, client: &http.Client{
+	return &worker{dir: parent, data: dir, settings: chosen, daemon: d, client: &http.Client{
 		Timeout: time.Minute,
 		Transport: &http.Transport{
 			MaxIdleConnsPerHost: clients,
