@@ -9,7 +9,7 @@ GOLANGCI_LINT := $(GO) run github.com/golangci/golangci-lint/v2/cmd/golangci-lin
 FUZZTIME      ?= 10s
 PLATFORMS     := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 
-.PHONY: build test lint race fuzz bench e2e demo cross docs eval accept-1 accept-2 accept-3 clean
+.PHONY: build test lint race fuzz bench e2e demo cross docs eval eval-search eval-recall accept-1 accept-2 accept-3 clean
 
 build: ## both binaries into bin/, and into plugin/bin/ for the host
 	$(BUILD) -o bin/ ./cmd/claude-mem ./cmd/claude-mem-hook
@@ -36,8 +36,13 @@ fuzz: ## each target for FUZZTIME
 bench:
 	.ci/bench
 
-eval: ## how well search finds, by set beside plain BM25; EVAL_DATA names the folder of the sets
+eval: eval-search eval-recall ## how well search finds and what recall gives; EVAL_DATA names the folder of the sets
+
+eval-search: ## by set beside plain BM25
 	$(GO) run ./eval -data "$(EVAL_DATA)"
+
+eval-recall: ## at prompts that the memory has something on, and at others; the curve of the gate
+	$(GO) run ./eval -recall -data "$(EVAL_DATA)"
 
 e2e: ## two sessions through the real Claude Code CLI; needs npm the first time
 	$(GO) test -tags e2e -count=1 -v ./e2e
