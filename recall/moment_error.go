@@ -14,8 +14,9 @@ type complaint struct {
 	lines []complaintLine
 	// tests are the names of the tests that failed.
 	tests []string
-	// places are the base names of the files in which it went wrong.
-	places []string
+	// places are the base names of the files in which it went wrong, functions the
+	// names of the functions.
+	places, functions []string
 }
 
 // complaintLine is a line and what its words weigh as a sign of this error and
@@ -23,6 +24,10 @@ type complaint struct {
 type complaintLine struct {
 	text  string
 	words map[string]float64
+	// subjects are those of the words that the line quotes: what it is about.
+	subjects []string
+	// kind are the words that other errors have as well, which say of what sort it is.
+	kind []string
 }
 
 const (
@@ -46,12 +51,25 @@ const (
 
 var (
 	escapes = regexp.MustCompile(`\x1b\[[0-9;?]*[ -/]*[@-~]`)
-	// noise is what a run has of its own: times, addresses, ids.
+	// runNoise is what a run has of its own: times, addresses, ids.
 	runNoise = regexp.MustCompile(`(?i)0x[0-9a-f]+|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|\d{4}-\d\d-\d\d[t ]\d\d:\d\d(:\d\d)?([.,]\d+)?(z|[+-]\d\d:?\d\d)?|\b\d\d:\d\d:\d\d([.,]\d+)?`)
-	// location is a file and a line at the beginning of a message.
+	// errorLocation is a file and a line at the beginning of a message.
 	errorLocation = regexp.MustCompile(`^(?:vet: |error: |--> |in |at )?((?:[A-Za-z]:)?[^\s:()"']*\.[A-Za-z][A-Za-z0-9]{0,7})(?::\d+(?::\d+)?:?|\(\d+(?:,\d+)?\):?)\s*(.*)$`)
-	// frame is a line of a stack trace: the file is its first or second group.
-	errorFrame = regexp.MustCompile(`^(?:File "([^"]+)", line \d+.*|at .*?\(?((?:[A-Za-z]:)?[^\s():]+):\d+(?::\d+)?\)?.*|at [\w$.<>]+\(([\w$.]+):\d+\)|((?:/|[A-Za-z]:\\)\S+\.(?:go|rs)):\d+ \+0x\w+)$`)
+	// errorFrame is a line of a stack trace: the file is its first or second group.
+	errorFrame = regexp.MustCompile(`^(?:File "([^"]+)", line \d+.*|(?:at|❯) .*?\(?((?:[A-Za-z]:)?[^\s():]+):\d+(?::\d+)?\)?.*|at [\w$.<>]+\(([\w$.]+):\d+\)|((?:/|[A-Za-z]:\\)\S+\.(?:go|rs)):\d+ \+0x\w+)$`)
+	// frameFunction is the function of a frame; Go has it on a line of its own.
+	frameFunction = regexp.MustCompile(`(?:^at (?:async )?(?:[\w$<>]+\.)*([\w$]+) ?\(|, in (\w+)$|^(?:\S+/)?[\w-]+\.(?:\(\*?\w+\)\.)?(\w+)\((?:\.\.\.|[^ ]*0x.*|)\)$|^❯ ([\w$]+) )`)
+	// foreign is what differs from one machine and one time to the next: addresses of
+	// the web, versions of modules, names with long numbers.
+	foreign = regexp.MustCompile(`https?://\S+|[\w./-]+@v?\d[\w.+-]*|\b\w*\d{5,}\w*\b`)
+	// fileOfMessage is a file that a message names in passing, before what it says of it.
+	fileOfMessage = regexp.MustCompile(`(^|\s)([\w./\\-]*[\w-]\.[a-z][a-z0-9]{0,4}):(?:\d+:)*(?:\s|$)`)
+	// aboutFile are messages that say something of the file itself.
+	aboutFile = regexp.MustCompile(`(?i)no such file|enoent|filenotfound|permission denied|eacces`)
+	// errorClass is the name of an exception ahead of its message.
+	errorClass = regexp.MustCompile(`^((?:\w+\.)*\w*[A-Z]\w*): `)
+	errorCode  = regexp.MustCompile(`^code: '([A-Z]\w+)',?$`)
+	stamp      = regexp.MustCompile(`^\d{4}[/-]\d\d[/-]\d\d[ T]\d\d:\d\d:\d\d\S* `)
 	portOf     = regexp.MustCompile(`(?:\d+\.\d+\.\d+\.\d+|localhost|\[?::1\]?):(\d{2,5})\b`)
 	quoted     = regexp.MustCompile("[\"'`“‘]([^\"'`”’]{2,60})[\"'`”’]")
 	// missing names what is not there: a program or a module.
@@ -77,9 +95,9 @@ var (
 		regexp.MustCompile(`^\[ERROR\] +(?:Failures: +)?\w+\.(\w+):\d+`),
 	}
 	// notTelling are lines that every run has, or every failure.
-	notTelling = regexp.MustCompile(`(?i)^(?:exit (?:code|status) -?\d+|process exited with.*|fail(?:ed|ure)?|failed \((?:errors|failures).*\)|fail\t.*|fail\s+\S+\s+[\d.]+s|ok\s+.*|pass(?:ed)?|=== .*|--- pass.*|[-=~^_*#. +]+|[ef.sx]+|ran \d+ tests? in .*|tap version.*|# subtest.*|# (?:tests|pass|fail|suites|skipped|todo|cancelled|duration).*|\d+\.\.\d+|duration_ms.*|\d+ (?:passed|failed|passing|failing).*|tests?:? .*\d+ (?:passed|failed).*|test (?:suites|files):?.*|snapshots:.*|time:.*|> .*|\$ .*|\+ .*|make(?:\[\d+\])?: .*(?:error \d+|entering|leaving).*|npm (?:err!|error) (?:code|errno|lifecycle|a complete log|path|command|signal).*|error: test failed, to rerun.*|error: could not compile.*|error: process completed.*|note: .*|help: .*|warning: .*|caused by:|compiling .*|downloading .*|collecting .*|installing .*|fetching .*|resolving .*|building .*|running .*|finished .*|for more information.*|traceback \(most recent call last\):|goroutine \d+ .*|created by .*|\.\.\. \d+ more|stack backtrace:|\d+: +0?x?[0-9a-f]* *-? ?\w.*::.*|operator:.*|failuretype:.*|code: .*|name: .*|stack: .*|during handling of the above.*|the above exception.*|\[?info\]?:? .*|.*\d+%.*)$`)
+	notTelling = regexp.MustCompile(`(?i)^(?:exit (?:code|status) -?\d+|process exited with.*|fail(?:ed|ure)?|failed \((?:errors|failures).*\)|fail\t.*|fail\s+\S+\s+[\d.]+s|ok\s+.*|pass(?:ed)?|=== .*|--- pass.*|[-=~^_*#. +]+|[ef.sx]+|ran \d+ tests? in .*|tap version.*|# subtest.*|# (?:tests|pass|fail|suites|skipped|todo|cancelled|duration).*|\d+\.\.\d+|duration_ms.*|\d+ (?:passed|failed|passing|failing).*|tests?:? .*\d+ (?:passed|failed).*|test (?:suites|files):?.*|snapshots:.*|time:.*|>\s{2,}.*|\$ .*|\+ .*|make(?:\[\d+\])?: .*(?:error \d+|entering|leaving).*|npm (?:err!|error) (?:code|errno|lifecycle|a complete log|path|command|signal).*|error: test failed, to rerun.*|error: could not compile.*|error: process completed.*|note: .*|help: .*|warning: .*|caused by:|compiling .*|downloading .*|collecting .*|installing .*|fetching .*|resolving .*|building .*|running .*|finished .*|for more information.*|traceback \(most recent call last\):|goroutine \d+ .*|created by .*|\.\.\. \d+ more|stack backtrace:|\d+: +0?x?[0-9a-f]* *-? ?\w.*::.*|operator:.*|failuretype:.*|code: .*|name: .*|stack: .*|during handling of the above.*|the above exception.*|\[?info\]?:? .*|.*\d+%.*)$`)
 	// trouble is what a line that says what is wrong has.
-	trouble = regexp.MustCompile(`(?i)error|exception|panic|fatal|fail|cannot|can't|couldn't|could not|unable|not found|no such|not |n't |undefined|unsupported|denied|refused|invalid|unexpected|missing|mismatch|timed? ?out|deadline|expected|want|assert|conflict|unknown|unresolved|deadlock|must |should |needs? |requires?|reset|rejected|abort|crash|killed|corrupt|overflow|duplicate|violat|locked|race|leak|broken|already|unused|too (?:many|large|long)|only `)
+	trouble = regexp.MustCompile(`(?i)error|exception|panic|fatal|fail|cannot|can't|couldn't|could not|unable|not found|no such|not |n't |undefined|unsupported|denied|refused|invalid|unexpected|missing|mismatch|timed? ?out|deadline|expected|want|assert|conflict|unknown|unresolved|deadlock|must |should |needs? |requires?|reset|rejected|abort|crash|killed|corrupt|overflow|duplicate|violat|locked|race|leak|broken|already|unused|too (?:many|large|long)|only |limit|exceed|reached|stopped|died`)
 )
 
 // readComplaint reads an error as a host tells it.
@@ -103,6 +121,9 @@ func readComplaint(text string) complaint {
 		// TAP's YAML, pytest's and Maven's marks
 		line = strings.TrimSpace(strings.TrimPrefix(strings.TrimPrefix(raw, "error: |-"), "E  "))
 		line = strings.TrimPrefix(line, "# ")
+		if f := frameFunction.FindStringSubmatch(line); f != nil {
+			c.function(strings.Join(f[1:], ""))
+		}
 		frame := errorFrame.FindStringSubmatch(line)
 		if frame != nil {
 			c.place(strings.Join(frame[1:], ""))
@@ -111,6 +132,11 @@ func readComplaint(text string) complaint {
 		}
 		if underFrame {
 			underFrame = false
+			continue
+		}
+		if m := errorCode.FindStringSubmatch(line); m != nil && len(telling) > 0 {
+			// Node tells the code of an error on a line of its own, below it.
+			telling[len(telling)-1].put(m[1], shapedWord)
 			continue
 		}
 		if line == "" || c.test(line) || notTelling.MatchString(line) {
@@ -138,6 +164,12 @@ func (c *complaint) place(file string) {
 	}
 }
 
+func (c *complaint) function(name string) {
+	if isShaped(name) && len(c.functions) < maxPlaces && !slices.Contains(c.functions, name) {
+		c.functions = append(c.functions, name)
+	}
+}
+
 // test takes the name of a test that failed from a line that tells it and nothing
 // else; pytest's also tells why.
 func (c *complaint) test(line string) bool {
@@ -161,37 +193,44 @@ func (c *complaint) test(line string) bool {
 	return false
 }
 
-// line weighs the words of a line; the file that it begins with is its place.
+// line weighs the words of a line; the files that it names in passing are its places.
 func (c *complaint) line(text string) complaintLine {
+	text = stamp.ReplaceAllString(text, "")
 	l := complaintLine{text: text, words: map[string]float64{}}
 	if m := errorLocation.FindStringSubmatch(text); m != nil {
 		c.place(m[1])
 		text = m[2]
 	}
-	put := func(word string, weight float64) {
-		for _, w := range errorWords(word) {
-			if weight == missingName || !commonWords[w] {
-				l.words[w] = max(l.words[w], weight)
-			}
+	if !aboutFile.MatchString(text) {
+		for _, m := range fileOfMessage.FindAllStringSubmatch(text, 4) {
+			c.place(m[2])
 		}
+		text = fileOfMessage.ReplaceAllString(text, " ")
+	}
+	if i := strings.Index(text, ". "); i > 0 && i+2 < len(text) && text[i+2] >= 'A' && text[i+2] <= 'Z' {
+		text = text[:i] // the first sentence says it, the rest is advice
 	}
 	for _, pattern := range missing {
 		if m := pattern.FindStringSubmatch(text); m != nil {
-			put(m[1], missingName)
+			l.subjects = append(l.subjects, l.put(m[1], missingName)...)
 		}
 	}
 	for _, m := range portOf.FindAllStringSubmatch(text, 4) {
 		l.words[m[1]] = shapedWord
+		l.subjects = append(l.subjects, m[1])
 	}
-	text = runNoise.ReplaceAllString(text, " ")
+	text = foreign.ReplaceAllString(runNoise.ReplaceAllString(text, " "), " ")
 	for _, m := range quoted.FindAllStringSubmatch(text, 8) {
-		if !strings.ContainsAny(m[1], " ") {
-			put(path.Base(m[1]), shapedWord)
+		if !strings.ContainsAny(m[1], " /\\") {
+			l.subjects = append(l.subjects, l.put(m[1], shapedWord)...)
 		}
 	}
 	for _, field := range strings.FieldsFunc(text, func(r rune) bool {
 		return unicode.IsSpace(r) || strings.ContainsRune("\"'`“”‘’()[]{}<>,;|=", r)
 	}) {
+		if strings.HasPrefix(field, "/") && !aboutFile.MatchString(text) {
+			continue // where it happened to be
+		}
 		if strings.Contains(field, "/") { // of a path only the name; the rest differs from machine to machine
 			field = path.Base(strings.TrimRight(field, ":/."))
 		}
@@ -199,29 +238,64 @@ func (c *complaint) line(text string) complaintLine {
 		if isShaped(strings.TrimRight(field, ".:!?")) {
 			weight = shapedWord
 		}
-		put(field, weight)
+		l.put(field, weight)
+	}
+	return l.withoutClass()
+}
+
+// put adds the words of a part of the line and returns those that are its own.
+func (l *complaintLine) put(text string, weight float64) (own []string) {
+	for _, w := range errorWords(text) {
+		if weight == missingName || !commonWords[w] {
+			l.words[w] = max(l.words[w], weight)
+			own = append(own, w)
+		} else if len(w) > 3 {
+			l.kind = append(l.kind, w)
+		}
+	}
+	return own
+}
+
+// withoutClass leaves out the class of an exception where its message says enough:
+// each driver has a name of its own for what the server says.
+func (l complaintLine) withoutClass() complaintLine {
+	m := errorClass.FindStringSubmatch(l.text)
+	if m == nil {
+		return l
+	}
+	class := errorWords(m[1])
+	rest := 0.0
+	for w, weight := range l.words {
+		if !slices.Contains(class, w) {
+			rest += weight
+		}
+	}
+	if rest >= 3 { // as much as makes an error of its own: gate.Failure
+		for _, w := range class {
+			delete(l.words, w)
+		}
 	}
 	return l
 }
 
 // isShaped reports whether a word is a name that somebody made: parts joined by
-// '_', '.' or capitals, letters with digits.
+// '_', '.' or capitals, letters with digits, capitals alone.
 func isShaped(word string) bool {
-	lower, joined, digit, letter := false, false, false, false
+	lower, joined, digit, upper := 0, false, false, 0
 	for i, r := range word {
 		switch {
 		case unicode.IsUpper(r):
-			joined = joined || lower
-			letter = true
+			joined = joined || lower > 0
+			upper++
 		case unicode.IsLetter(r):
-			lower, letter = true, true
+			lower++
 		case unicode.IsDigit(r):
 			digit = true
 		case (r == '_' || r == '.') && i > 0:
 			joined = true
 		}
 	}
-	return letter && (joined || digit)
+	return lower+upper > 0 && (joined || digit || upper > 3 && lower == 0)
 }
 
 // errorWords are the words of a text as errors and records are compared: lower
@@ -262,7 +336,7 @@ func isHex(w string) bool {
 var commonWords = func() map[string]bool {
 	all := map[string]bool{}
 	for _, w := range strings.Fields(`a an and any are as at be been but by can could did do does don for from got had has have here how if in into is isn it its just may more most must no not of off on only or other out over own same should so some such than that the their them then there these they this those to too under until up use used using very via was wasn were what when where which while who will with without would you your
-		error err exception fail failed failing failure fatal panic panicked abort aborted crash crashed unable cannot couldn expected expect actual received want wanted wanting got have assert assertion assertionerror assertionfailederror equal equals strictly deep true false none nil null undefined undeclared undefinedvariable unexpected invalid illegal unknown missing found find exist existing unsupported supported support unresolved resolve resolved reading read write writing property properties attribute object argument parameter positional required requires require given take type typed types value valu variable name named key index range list bound bounds length size pointer dereference address memory segmentation fault violation signal syntax token near line column col file directory folder path code exit status return returned returns call called calling caller function func method class struct field member interface operand operator test tests suite case command cmd process run running execute executed exec make build compile compiled compiler module package import imported declared define defined definition initial reference referenced symbol statement expression string str int integer float double bool boolean byte char array slice map dict number num data input output result system internal runtime native thread main new old first last next previous left right left end start begin open close opened closed check checked see also try trying tried again attempt after before during because since due instead please note warning info debug help usage details message msg reason cause caused todo full log trace stack backtrace frame
+		error err exception fail failed failing failure fatal panic panicked abort aborted crash crashed unable cannot couldn expected expect actual received want wanted wanting got have assert assertion assertionerror assertionfailederror equal equals strictly deep true false none nil null undefined undeclared undefinedvariable unexpected invalid illegal unknown missing found find exist existing unsupported supported support unresolved resolve resolved reading read write writing property properties attribute object argument parameter positional required requires require given take type typed types value valu variable name named key index range list bound bounds length size pointer dereference address memory segmentation fault violation signal syntax token near line column col file directory folder path code exit status return returned returns call called calling caller function func method class struct field member interface operand operator test tests suite case command cmd process run running execute executed exec make build compile compiled compiler module package import imported declared define defined definition initial reference referenced symbol statement expression string str int integer float double bool boolean byte char array slice map dict number num data input output result system internal runtime native thread main new old first last next previous end start begin position open close opened closed check checked see also try trying tried again attempt after before during because since due instead please note warning info debug help usage details message msg reason cause caused todo full log trace stack backtrace frame
 		typeerror valueerror keyerror indexerror attributeerror nameerror runtimeerror importerror modulenotfounderror filenotfounderror oserror ioerror exceptionerror nosuchelementexception nullpointerexception illegalargumentexception illegalstateexception indexoutofboundsexception arrayindexoutofboundsexception classcastexception referenceerror rangeerror syntaxerror notimplementederror unboundlocalerror zerodivisionerror java lang util org com io std core npm node go python python3 java js ts py rs rb php sh bash zsh cargo rustc gcc pip yarn pnpm http https www`) {
 		for _, w := range append(errorWords(w), w) {
 			all[w] = true

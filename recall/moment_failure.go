@@ -114,7 +114,7 @@ func (c *complaint) seenIn(o *claudemem.Observation) precedent {
 	best := 0.0
 	for _, s := range statements {
 		low := strings.ToLower(s)
-		if isOpen(s) || isPassing(s) {
+		if isOpen(s) || isPassing(s) || overcome.MatchString(s) {
 			continue
 		}
 		for _, t := range c.tests {
@@ -125,25 +125,19 @@ func (c *complaint) seenIn(o *claudemem.Observation) precedent {
 				}
 			}
 		}
+		for _, f := range c.functions {
+			p.Function = p.Function || strings.Contains(s, f) && containsWord(low, strings.ToLower(f))
+		}
 		if !trouble.MatchString(s) {
 			continue
 		}
 		has := wordSet(s)
 		for _, l := range c.lines {
-			own, shared := 0.0, 0.0
-			for w, weight := range l.words {
-				own += weight
-				if has[w] || known[w] {
-					shared += weight
-				}
-			}
-			if own == 0 || shared == 0 {
-				continue
-			}
+			e := l.comparedWith(func(w string) bool { return has[w] || known[w] })
 			// The line that the record has most of counts; of two, the one that says more.
-			if score := shared / own * min(own, 6); score > best {
+			if score := e.Message*min(e.Own, 6) + e.Kind/2; score > best {
 				best = score
-				p.Message, p.Own = shared/own, own
+				p.Message, p.Own, p.Subject, p.Kind = e.Message, e.Own, e.Subject, e.Kind
 				p.said = s
 			}
 		}
@@ -151,6 +145,32 @@ func (c *complaint) seenIn(o *claudemem.Observation) precedent {
 	p.fix = fixIn(o, p.said)
 	p.Fixed = p.fix != ""
 	return p
+}
+
+// comparedWith measures how much of the line a text has.
+func (l *complaintLine) comparedWith(has func(word string) bool) gate.FailureEvidence {
+	var e gate.FailureEvidence
+	shared := 0.0
+	for w, weight := range l.words {
+		e.Own += weight
+		if has(w) {
+			shared += weight
+		}
+	}
+	if e.Own > 0 {
+		e.Message = shared / e.Own
+	}
+	count := func(words []string) (share float64) {
+		for _, w := range words {
+			if has(w) {
+				share += 1 / float64(len(words))
+			}
+		}
+		return share
+	}
+	e.Subject = len(l.subjects) == 0 || count(l.subjects) >= 0.5
+	e.Kind = count(l.kind)
+	return e
 }
 
 // fixWords begin or make statements that tell what helped.
@@ -170,22 +190,47 @@ func fixIn(o *claudemem.Observation, said string) string {
 	if isFixTitle(o.Title) {
 		return o.Title
 	}
-	pattern := fixWords
-	if o.Type != claudemem.TypeBugfix {
-		pattern = cures
-	}
-	statements := append([]string{o.Title, o.Subtitle}, sentences(o.Narrative)...)
-	statements = append(statements, o.Facts...)
-	for _, s := range statements {
-		if s != "" && !isOpen(s) && !isPassing(s) && !strings.HasPrefix(s, "Failed ") && pattern.MatchString(s) {
-			return s
+	account := sentences(o.Narrative)
+	best, bestScore := "", 0
+	for _, s := range slices.Concat(account, []string{o.Subtitle}, o.Facts, []string{o.Title}) {
+		if s == "" || isOpen(s) || isPassing(s) || strings.HasPrefix(s, "Failed ") || overcome.MatchString(s) {
+			continue
+		}
+		score := 0
+		switch {
+		case cures.MatchString(s):
+			score = 6
+		case o.Type == claudemem.TypeBugfix && fixWords.MatchString(s):
+			score = 4
+		default:
+			continue
+		}
+		if trouble.MatchString(s) { // better what only tells the cure
+			score -= 2
+		}
+		if s == o.Title {
+			score -= 2
+		}
+		if strings.Contains(s, "`") {
+			score++
+		}
+		if score > bestScore {
+			best, bestScore = s, score
 		}
 	}
-	if o.Type == claudemem.TypeBugfix {
+	if best == "" && o.Type == claudemem.TypeBugfix {
+		// What is told last of a bug is how it ended.
+		if n := len(account); n > 1 && account[n-1] != said {
+			return account[n-1]
+		}
 		return o.Title
 	}
-	return ""
+	return best
 }
+
+// overcome is the offline observer's word that something passes now, which does
+// not say why.
+var overcome = regexp.MustCompile("(?i)^`[^`]*` failed(?: and passes now|, `[^`]*` passes now)|failed before the change to")
 
 func isFixTitle(title string) bool {
 	low := strings.ToLower(title)

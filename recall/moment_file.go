@@ -96,6 +96,7 @@ func fileEvidence(o *claudemem.Observation, file string) gate.FileEvidence {
 		e.Open = e.Open || isOpen(s)
 	}
 	minor := isMinor(file)
+	e.Record = isRecord(file)
 	for _, f := range o.Files {
 		switch {
 		case f.Role != claudemem.FileModified:
@@ -158,27 +159,30 @@ func isListing(text, file string) bool {
 	return true
 }
 
-// minorParts and minorNames are of files that change along with others: what was
-// fixed was fixed elsewhere unless nothing else was changed.
+// What is fixed is fixed in the code: tests, and the records that documents and
+// manifests are, change along with it.
 var (
-	minorParts = []string{"test", "tests", "spec", "specs", "__tests__", "testdata", "fixtures", "docs", "doc", "vendor", "node_modules", "dist"}
-	minorEnds  = []string{".md", ".txt", ".rst", ".adoc", ".lock", ".sum", ".mod", ".snap", ".golden", "_test.go", ".test.js", ".test.ts", ".test.tsx", ".spec.ts", ".spec.js", "_test.py", "_spec.rb", "Test.java", "Tests.cs", "package.json", "package-lock.json", "pyproject.toml", "Cargo.toml", "pom.xml"}
+	recordParts = []string{"docs", "doc", "vendor", "node_modules", "dist"}
+	recordEnds  = []string{".md", ".txt", ".rst", ".adoc", ".lock", ".sum", ".mod", "package.json", "package-lock.json", "pyproject.toml", "Cargo.toml", "pom.xml"}
+	testParts   = []string{"test", "tests", "spec", "specs", "__tests__", "testdata", "fixtures"}
+	testEnds    = []string{".snap", ".golden", "_test.go", ".test.js", ".test.ts", ".test.tsx", ".spec.ts", ".spec.js", "_test.py", "_spec.rb", "Test.java", "Tests.cs"}
 )
 
+// isRecord reports whether a file is a document or a list of what is depended on.
+func isRecord(file string) bool { return isOf(file, recordParts, recordEnds) }
+
+// isMinor reports whether a file changes along with others: a record or a test.
 func isMinor(file string) bool {
-	for _, end := range minorEnds {
-		if strings.HasSuffix(file, end) {
-			return true
-		}
+	base := path.Base(file)
+	return isRecord(file) || isOf(file, testParts, testEnds) || strings.HasPrefix(base, "test_") || strings.HasPrefix(base, "test.")
+}
+
+func isOf(file string, parts, ends []string) bool {
+	if slices.ContainsFunc(ends, func(end string) bool { return strings.HasSuffix(file, end) }) {
+		return true
 	}
-	parts := strings.Split(file, "/")
-	for _, part := range parts[:len(parts)-1] {
-		if slices.Contains(minorParts, part) {
-			return true
-		}
-	}
-	base := parts[len(parts)-1]
-	return strings.HasPrefix(base, "test_") || strings.HasPrefix(base, "test.")
+	folders := strings.Split(path.Dir(file), "/")
+	return slices.ContainsFunc(folders, func(folder string) bool { return slices.Contains(parts, folder) })
 }
 
 // belowRoot is a file's path relative to root when it lies below it, else the path.

@@ -13,6 +13,8 @@ type FileEvidence struct {
 	Work int
 	// Minor says that the file is a minor one and the work changed others as well.
 	Minor bool
+	// Record says that the file is a manifest or a document.
+	Record bool
 	// Titled says that the title names the file, Accounts that a sentence elsewhere
 	// does that is more than a list of what was edited.
 	Titled, Accounts bool
@@ -36,14 +38,15 @@ func File(e FileEvidence) bool {
 	if e.Overcome {
 		return false
 	}
-	about := e.Titled || e.Accounts || e.Changed && !e.Minor && e.Work <= maxWork
+	about := e.Titled || e.Accounts || e.Changed && !e.Minor && !e.Record && e.Work <= maxWork
+	written := e.Changed && e.Work == 1 // what was decided was written down there
 	switch {
 	case e.Pinned:
 		return e.Changed || e.Titled || e.Accounts
 	case e.Type == claudemem.TypeBugfix:
 		return e.Changed && about && (!e.Minor || e.Titled)
 	case e.Type == claudemem.TypeDecision:
-		return about
+		return about || written
 	case e.Type == claudemem.TypeDiscovery:
 		return about && (e.Warns || (e.Reasons || e.Solves) && (e.Titled || e.Accounts))
 	default:

@@ -1,0 +1,222 @@
+package recall_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"claudemem"
+	"claudemem/index"
+	"claudemem/recall"
+	"claudemem/search"
+	"claudemem/store"
+)
+
+// The labelled cases of testdata/moments: a memory of one project, failures and
+// reads of files with the records that should be given, none for silence. Those
+// that are held out were labelled together with the others, before anything was
+// tried, and the rules were not fitted to them.
+
+const harbor = "/home/ada/work/harbor"
+
+var march = time.Date(2026, 3, 20, 12, 0, 0, 0, time.UTC)
+
+type labelledRecord struct {
+	Key             string
+	Type            claudemem.ObservationType
+	Title, Subtitle string
+	Narrative       string
+	Facts, Concepts []string
+	Modified, Read  []string
+	Pinned          bool
+}
+
+type labelledFailure struct {
+	Name, Tool, Command, Error string
+	Interrupt                  bool
+	Want                       []string
+	HeldOut                    bool `json:"held_out"`
+}
+
+type labelledRead struct {
+	File, Note string
+	Want       []string
+	HeldOut    bool `json:"held_out"`
+}
+
+func readLines[T any](t testing.TB, name string) []T {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join("testdata", "moments", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []T
+	for line := range bytes.Lines(b) {
+		var v T
+		if err := json.Unmarshal(line, &v); err != nil {
+			t.Fatalf("%s: %v in %.80s", name, err, line)
+		}
+		all = append(all, v)
+	}
+	return all
+}
+
+// labelledMemory is the memory in a store with an index; keys names its records.
+type labelledMemory struct {
+	*store.Store
+	finder *search.Searcher
+	keys   map[claudemem.ObservationID]string
+}
+
+func openLabelled(t testing.TB) labelledMemory {
+	t.Helper()
+	ctx, folder := t.Context(), t.TempDir()
+	clock := func() time.Time { return march }
+	memory, err := store.Open(ctx, filepath.Join(folder, "memory.db"), store.Options{Clock: clock})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = memory.Close() })
+	ix, err := index.Open(ctx, filepath.Join(folder, "index.db"), memory, index.Options{Clock: clock})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = ix.Close() })
+	m := labelledMemory{Store: memory, keys: map[claudemem.ObservationID]string{},
+		finder: search.New(memory, ix, search.Options{Clock: clock, Location: time.UTC})}
+	for i, r := range readLines[labelledRecord](t, "memory.jsonl") {
+		n := claudemem.NewObservation{ProjectPath: harbor, Type: r.Type, Title: r.Title, Subtitle: r.Subtitle, Narrative: r.Narrative,
+			Facts: r.Facts, Concepts: r.Concepts, Origin: claudemem.OriginImport,
+			CreatedAt: claudemem.MillisOf(march.Add(-time.Duration(i+1) * 13 * time.Hour))}
+		for _, f := range r.Modified {
+			n.Files = append(n.Files, claudemem.FileRef{Path: f, Role: claudemem.FileModified})
+		}
+		for _, f := range r.Read {
+			n.Files = append(n.Files, claudemem.FileRef{Path: f, Role: claudemem.FileRead})
+		}
+		o, err := memory.AddObservation(ctx, n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Pinned {
+			if _, err := memory.EditObservation(ctx, o.ID, claudemem.ObservationEdit{Pinned: &r.Pinned}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		m.keys[o.ID] = r.Key
+	}
+	if err := ix.CatchUp(ctx); err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func (m labelledMemory) reminder() *recall.Reminder {
+	return recall.NewReminder(m.Store, recall.ReminderOptions{Finder: m.finder, History: m.Store, Clock: func() time.Time { return march }})
+}
+
+// score counts cases and lines.
+type score struct {
+	cases, due        int // due are the cases in which something should be given
+	given, right      int // cases in which something was given, and rightly
+	lines, rightLines int
+	wanted            int // records that should be given
+}
+
+func (s *score) add(want, got []string) {
+	s.cases++
+	s.wanted += len(want)
+	if len(want) > 0 {
+		s.due++
+	}
+	hit := false
+	for _, g := range got {
+		s.lines++
+		if slices.Contains(want, g) {
+			s.rightLines++
+			hit = true
+		}
+	}
+	if len(got) > 0 {
+		s.given++
+	}
+	if hit {
+		s.right++
+	}
+}
+
+func share(n, of int) float64 {
+	if of == 0 {
+		return 1
+	}
+	return float64(n) / float64(of)
+}
+
+func (s score) String() string {
+	return fmt.Sprintf("%d cases, %d due: precision %.2f (%d of %d), recall %.2f (%d of %d); lines: precision %.2f, recall %.2f",
+		s.cases, s.due, share(s.right, s.given), s.right, s.given, share(s.right, s.due), s.right, s.due,
+		share(s.rightLines, s.lines), share(s.rightLines, s.wanted))
+}
+
+// labelled asks for one case and scores the answer.
+func (m labelledMemory) labelled(t *testing.T, name string, event claudemem.Event, want []string, scores ...*score) {
+	t.Helper()
+	event.Kind, event.Host, event.HostSessionID = claudemem.KindTool, claudemem.HostClaudeCode, "asking "+name
+	event.ProjectPath, event.WorktreeRoot, event.Cwd = harbor, harbor, harbor
+	got, err := m.reminder().Recall(t.Context(), event, 0)
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	var keys []string
+	for _, id := range got.Injection.Observations {
+		keys = append(keys, m.keys[id])
+	}
+	for _, s := range scores {
+		s.add(want, keys)
+	}
+	if missed := slices.DeleteFunc(slices.Clone(want), func(k string) bool { return slices.Contains(keys, k) }); len(missed) > 0 {
+		t.Logf("%s: missed %v", name, missed)
+	}
+	if wrong := slices.DeleteFunc(slices.Clone(keys), func(k string) bool { return slices.Contains(want, k) }); len(wrong) > 0 {
+		t.Logf("%s: wrongly %v", name, wrong)
+	}
+	if testing.Verbose() && got.Text != "" {
+		t.Logf("%s:\n%s", name, strings.TrimSpace(got.Text))
+	}
+}
+
+func TestLabelledFailures(t *testing.T) {
+	m := openLabelled(t)
+	var seen, held score
+	for _, f := range readLines[labelledFailure](t, "failures.jsonl") {
+		input, _ := json.Marshal(map[string]string{"command": f.Command})
+		to := &seen
+		if f.HeldOut {
+			to = &held
+		}
+		m.labelled(t, f.Name, claudemem.Event{ToolName: f.Tool, ToolInput: input, ToolError: f.Error, Interrupted: f.Interrupt}, f.Want, to)
+	}
+	t.Logf("fitted: %v", seen)
+	t.Logf("held out: %v", held)
+}
+
+func TestLabelledReads(t *testing.T) {
+	m := openLabelled(t)
+	var seen, held score
+	for _, r := range readLines[labelledRead](t, "reads.jsonl") {
+		input, _ := json.Marshal(map[string]string{"file_path": harbor + "/" + r.File})
+		to := &seen
+		if r.HeldOut {
+			to = &held
+		}
+		m.labelled(t, r.File, claudemem.Event{ToolName: "Read", ToolInput: input}, r.Want, to)
+	}
+	t.Logf("fitted: %v", seen)
+	t.Logf("held out: %v", held)
+}
