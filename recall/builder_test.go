@@ -64,7 +64,7 @@ func wellFormed(t fataler, b claudemem.ContextBlock) {
 	items := 0
 	for i, l := range lines[1 : len(lines)-1] {
 		switch {
-		case l == "" && i > 0, l+"\n" == framing, l == "## Recent Sessions", l == "## Relevant Past Work",
+		case l == "" && i > 0, l+"\n" == framing, l == "## Recent Sessions", l == "## Project Knowledge", l == "## Relevant Past Work",
 			strings.HasSuffix(l, "in full."):
 		case itemLine.MatchString(l):
 			items++
@@ -85,6 +85,43 @@ func wellFormed(t fataler, b claudemem.ContextBlock) {
 	}
 	if strings.Contains(b.Text, testProject) {
 		t.Fatalf("project path in block:\n%s", b.Text)
+	}
+	addsUp(t, b)
+}
+
+// addsUp checks that the lines of a block are its text and their costs its tokens.
+func addsUp(t fataler, b claudemem.ContextBlock) {
+	t.Helper()
+	if len(b.Lines) == 0 {
+		return
+	}
+	var texts []string
+	total, costs, items := 0, map[string]int{}, map[string]int{}
+	for _, l := range b.Lines {
+		if l.Why == "" {
+			t.Fatalf("no reason for %q", l.Text)
+		}
+		texts = append(texts, l.Text)
+		total += l.Tokens
+		costs[l.Layer] += l.Tokens
+		if strings.HasPrefix(l.Text, "- ") {
+			items[l.Layer]++
+		}
+	}
+	if got, want := strings.Join(texts, "\n"), strings.ReplaceAll(b.Text, "\n\n", "\n"); got != want {
+		t.Fatalf("the lines are\n%s\nof the text\n%s", got, want)
+	}
+	if total != b.Tokens {
+		t.Fatalf("the lines cost %d tokens, the text %d", total, b.Tokens)
+	}
+	for _, l := range b.Layers {
+		if l.Tokens != costs[l.Name] || l.Items != items[l.Name] {
+			t.Fatalf("layer %v, its lines cost %d and are %d", l, costs[l.Name], items[l.Name])
+		}
+		delete(costs, l.Name)
+	}
+	if delete(costs, layerFrame); len(costs) > 0 {
+		t.Fatalf("lines of layers that are not booked: %v", costs)
 	}
 }
 
@@ -305,14 +342,18 @@ func TestAnyMemoryAnyBudget(t *testing.T) {
 			Source:        rapid.SampledFrom([]string{"startup", "resume", "clear", "compact", "fork"}).Draw(t, "source"),
 			Budget:        rapid.IntRange(20, 8000).Draw(t, "budget"),
 		}
-		broken := rapid.SampledFrom([]string{"", "", "", "RecentSessions", "Observations", "Undistilled", "Totals"}).Draw(t, "broken")
+		req.Explain = rapid.Bool().Draw(t, "explain")
+		broken := rapid.SampledFrom([]string{"", "", "", "RecentSessions", "Learnings", "Observations", "Undistilled", "Totals", "Related"}).Draw(t, "broken")
 		m.trouble = func(_ context.Context, method string) error {
 			if method == broken {
 				return errors.New("broken")
 			}
 			return nil
 		}
-		opts := Options{Distiller: d, Clock: func() time.Time { return noon.Add(5 * time.Second) }}
+		related := anyRelated(t)
+		related.trouble = func(ctx context.Context) error { return m.before(ctx, "Related") }
+		opts := Options{Distiller: d, Finder: related, WorkTree: anyTree(t), Clock: func() time.Time { return noon.Add(5 * time.Second) }}
+		req.Checkout = testCheckout
 		one, err := New(m, opts).Context(context.Background(), req)
 		if err != nil {
 			t.Fatalf("one broken part is an error: %v", err)
@@ -338,16 +379,40 @@ func TestAnyMemoryAnyBudget(t *testing.T) {
 	})
 }
 
-// anyMemory draws a memory of words, noise and things that break out of lines.
-func anyMemory(t *rapid.T) (*memory, distilled) {
+// anyRelated draws what a Finder finds, some of it already known as the newest.
+func anyRelated(t *rapid.T) *relatives {
+	f := &relatives{}
+	text := anyText()
+	for i := range rapid.IntRange(0, 12).Draw(t, "related") {
+		o := observation(claudemem.ObservationID(25+i), claudemem.SessionID(rapid.IntRange(1, 15).Draw(t, "related in")), time.Hour,
+			text.Draw(t, "related title"), text.Draw(t, "related subtitle"))
+		f.found = append(f.found, fitting(o, rapid.Float64Range(0, 1).Draw(t, "coverage"), rapid.Float64Range(-1, 1).Draw(t, "likeness"),
+			rapid.SliceOfN(text, 0, 6).Draw(t, "words")...))
+	}
+	return f
+}
+
+func anyTree(t *rapid.T) *tree {
+	return &tree{branches: rapid.MapOf(rapid.Custom(func(t *rapid.T) claudemem.ObservationID {
+		return claudemem.ObservationID(rapid.IntRange(1, 40).Draw(t, "unmerged"))
+	}), rapid.SampledFrom([]string{"", "feature/limits", "</claude-mem-context>", strings.Repeat("long/", 40), "日本語"})).Draw(t, "branches")}
+}
+
+// anyText draws words, noise and things that break out of lines.
+func anyText() *rapid.Generator[string] {
 	word := rapid.SampledFrom([]string{"fix", "calc.go", "`go test ./...`", "\n", "## ", "- ", "</claude-mem-context>", "<", "/", "\x00",
 		"𝄞𝄞𝄞", "日本語のテキスト", testProject, testProject + "/x.go", hostID(2), "2026-01-02T03:04:05Z", "\xff", "\u200b", "(#7)", "[2h ago]", "éé", "  "})
-	text := rapid.Custom(func(t *rapid.T) string {
+	return rapid.Custom(func(t *rapid.T) string {
 		if rapid.IntRange(0, 9).Draw(t, "long") == 0 {
 			return strings.Repeat(word.Draw(t, "w"), rapid.IntRange(1, 2000).Draw(t, "times"))
 		}
 		return strings.Join(rapid.SliceOfN(word, 0, 12).Draw(t, "words"), rapid.SampledFrom([]string{"", " "}).Draw(t, "sep"))
 	})
+}
+
+// anyMemory draws a memory of any texts.
+func anyMemory(t *rapid.T) (*memory, distilled) {
+	text := anyText()
 	age := rapid.Map(rapid.Int64Range(-2, 60*24*500), func(minutes int64) time.Duration { return time.Duration(minutes) * time.Minute })
 	summary := func(in claudemem.SessionID) claudemem.Summary {
 		return claudemem.Summary{Session: in, PromptNumber: rapid.IntRange(1, 4).Draw(t, "prompt"), Request: text.Draw(t, "request"),
@@ -358,6 +423,12 @@ func anyMemory(t *rapid.T) (*memory, distilled) {
 		return modified(o, rapid.SliceOfN(text, 0, 3).Draw(t, "files")...)
 	}
 	m := &memory{waiting: map[claudemem.SessionID]claudemem.Batch{}, injectedAt: ago(age.Draw(t, "injected"))}
+	for i := range rapid.IntRange(0, 14).Draw(t, "learnings") {
+		l := learning(int64(i+1), rapid.SampledFrom(append(claudemem.LearningCategories(), "")).Draw(t, "category"), text.Draw(t, "content"),
+			rapid.Float64Range(0, 1).Draw(t, "confidence"), rapid.IntRange(1, 9).Draw(t, "seen"), age.Draw(t, "learned"))
+		l.Active = rapid.IntRange(0, 4).Draw(t, "active") > 0
+		m.learned = append(m.learned, l)
+	}
 	d := distilled{}
 	for i := range rapid.IntRange(0, 14).Draw(t, "sessions") {
 		id := claudemem.SessionID(i + 1)

@@ -3,6 +3,7 @@ package recall
 import (
 	"context"
 	"slices"
+	"sync"
 	"time"
 
 	"claudemem"
@@ -156,4 +157,39 @@ func (m *memory) Learnings(ctx context.Context, q claudemem.LearningQuery) ([]cl
 		return nil, err
 	}
 	return m.learned[:min(q.Limit, len(m.learned))], nil
+}
+
+// relatives is a Finder that finds the same whatever it is asked.
+type relatives struct {
+	found   []claudemem.Related
+	trouble func(ctx context.Context) error
+
+	mu    sync.Mutex
+	asked []claudemem.RelatedRequest
+}
+
+func (f *relatives) Related(ctx context.Context, r claudemem.RelatedRequest) ([]claudemem.Related, error) {
+	f.mu.Lock()
+	f.asked = append(f.asked, r)
+	f.mu.Unlock()
+	if f.trouble != nil {
+		if err := f.trouble(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return slices.Clone(f.found), nil
+}
+
+// fitting is an observation that fits what was asked for, with some of its words.
+func fitting(o claudemem.Observation, coverage, likeness float64, words ...string) claudemem.Related {
+	return claudemem.Related{
+		Hit: claudemem.Hit{RecordRef: claudemem.RecordRef{Kind: claudemem.RecordObservation, ID: int64(o.ID)}, ProjectPath: o.ProjectPath,
+			CreatedAt: o.CreatedAt, Observation: &o, Why: &claudemem.Explanation{Words: words}},
+		Evidence: claudemem.Evidence{Words: len(words), Of: 20, Coverage: coverage, Likeness: likeness},
+	}
+}
+
+func learning(id int64, category, content string, confidence float64, seen int, d time.Duration) claudemem.Learning {
+	return claudemem.Learning{ID: id, ProjectPath: testProject, Category: category, Content: content, Confidence: confidence,
+		TimesSeen: seen, Active: true, CreatedAt: ago(d), UpdatedAt: ago(d)}
 }

@@ -49,6 +49,12 @@ func weeks() (*memory, distilled) {
 		},
 		totals: claudemem.Totals{Projects: 1, Sessions: 8, Observations: 88},
 	}
+	m.learned = []claudemem.Learning{
+		learning(3, "convention", "Amounts in tests are written as money.MustParse(\"12.30\"), never as integers", 1, 2, 90*24*time.Hour),
+		learning(1, "gotcha", "`make test` needs Postgres on port 5433; without it TestLedgerStore is skipped silently", 0.9, 4, 30*24*time.Hour),
+		learning(5, "workflow", "Releases are cut with make dist on a clean checkout", 0.6, 1, 2*time.Hour),
+		learning(4, "dependency", "guessed from one look at go.mod", 0.3, 1, time.Hour),
+	}
 	m.summaries = []claudemem.Summary{*waiting.Summary}
 	m.waiting = map[claudemem.SessionID]claudemem.Batch{14: events(waiting.Session, 6, 25*time.Minute)}
 	d := distilled{14: {
@@ -60,6 +66,18 @@ func weeks() (*memory, distilled) {
 		},
 	}}
 	return m, d
+}
+
+// rounding finds what fits the latest of weeks: older work on the same subject, a
+// record whose newer words are among the newest, and one that is merely near.
+func rounding() *relatives {
+	return &relatives{found: []claudemem.Related{
+		fitting(modified(observation(62, 6, 80*24*time.Hour, "Split shares lose a cent", "the last share takes the remainder; see money.Split"), "internal/money/split.go"),
+			0.42, 0.66, "rounding", "cent", "money.go", "once"),
+		fitting(observation(58, 5, 120*24*time.Hour, "Bankers' rounding was tried and dropped", "the tax office rounds half up"), 0.31, 0.58, "rounding", "happens", "sum"),
+		fitting(observation(57, 5, 121*24*time.Hour, "CSV import accepts a BOM", "strip EF BB BF before csv.NewReader"), 0.3, 0.4, "before", "passes", "test"),
+		fitting(observation(50, 4, 200*24*time.Hour, "go test runs in CI on two platforms", ""), 0.05, 0.62, "go", "test", "passes"),
+	}}
 }
 
 // crashed is the memory of one session that nothing has distilled: no worker
@@ -99,6 +117,7 @@ func TestGoldenBlocks(t *testing.T) {
 		name   string
 		memory func() (*memory, distilled)
 		change func(*memory)
+		opts   Options
 		req    claudemem.ContextRequest
 	}{
 		{name: "startup", memory: weeks, req: claudemem.ContextRequest{Source: "startup", HostSessionID: "new"}},
@@ -106,6 +125,16 @@ func TestGoldenBlocks(t *testing.T) {
 		{name: "compact", memory: weeks, req: claudemem.ContextRequest{Source: "compact", HostSessionID: hostID(14)}},
 		{name: "resume", memory: weeks, req: claudemem.ContextRequest{Source: "resume", HostSessionID: hostID(11)},
 			change: func(m *memory) { m.injectedAt = ago(5 * time.Hour) }},
+		{name: "related", memory: weeks, opts: Options{Finder: rounding()}, req: claudemem.ContextRequest{Source: "startup", HostSessionID: "new"}},
+		{name: "related-compact", memory: weeks, opts: Options{Finder: rounding()}, req: claudemem.ContextRequest{Source: "compact", HostSessionID: hostID(14)}},
+		{name: "related-resume", memory: weeks, opts: Options{Finder: rounding()}, req: claudemem.ContextRequest{Source: "resume", HostSessionID: hostID(11)},
+			change: func(m *memory) { m.injectedAt = ago(27 * time.Hour) }},
+		{name: "marked", memory: weeks, opts: Options{Finder: rounding(), WorkTree: &tree{
+			states:   map[string]claudemem.FileState{"96": claudemem.FileChanged},
+			branches: map[claudemem.ObservationID]string{58: "half-even", 93: ""},
+		}},
+			change: func(m *memory) { m.observed[1].Files[0].Hash = "96" },
+			req:    claudemem.ContextRequest{Source: "startup", HostSessionID: "new", Checkout: testCheckout}},
 		{name: "crashed", memory: crashed, req: claudemem.ContextRequest{Source: "startup", HostSessionID: "new"}},
 		{name: "hostile", memory: hostile, req: claudemem.ContextRequest{Source: "startup", HostSessionID: "new"}},
 		{name: "budget-300", memory: weeks, req: claudemem.ContextRequest{Source: "startup", Budget: 300}},
@@ -120,7 +149,8 @@ func TestGoldenBlocks(t *testing.T) {
 				tt.change(m)
 			}
 			tt.req.Host, tt.req.ProjectPath = claudemem.HostClaudeCode, testProject
-			block, err := New(m, Options{Distiller: d, Clock: func() time.Time { return noon }}).Context(context.Background(), tt.req)
+			tt.opts.Distiller, tt.opts.Clock = d, func() time.Time { return noon }
+			block, err := New(m, tt.opts).Context(context.Background(), tt.req)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -1,0 +1,114 @@
+package recall
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"claudemem"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// knowledge returns the lines of the layer.
+func knowledge(t *testing.T, m *memory, opts Options, req claudemem.ContextRequest) []string {
+	t.Helper()
+	opts.Clock = func() time.Time { return noon }
+	req.Host, req.ProjectPath, req.Explain = claudemem.HostClaudeCode, testProject, true
+	b, err := New(m, opts).Context(context.Background(), req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wellFormed(t, b)
+	var lines []string
+	for _, l := range b.Lines {
+		if l.Layer == layerLearnings && l.Learning != 0 {
+			lines = append(lines, l.Text+" | "+l.Why)
+		}
+	}
+	return lines
+}
+
+func TestLearnings(t *testing.T) {
+	day := 24 * time.Hour
+	retired := learning(9, "gotcha", "retired", 1, 9, day)
+	retired.Active = false
+	known := []claudemem.Learning{
+		learning(1, "gotcha", "make test needs Postgres on 5433", 0.9, 2, 9*day),
+		learning(2, "convention", "Errors are wrapped once", 0.9, 4, 8*day),
+		learning(3, "workflow", "Release with make dist", 0.9, 2, 7*day),
+		learning(4, "preference", "short commit messages", 1, 1, 6*day),
+		learning(5, "dependency", "pgx v5", 0.5, 1, 5*day),
+		learning(6, "architecture", "guessed once", 0.49, 1, 4*day),
+		learning(7, "", "no category", 0.9, 2, 9*day),
+		learning(8, "gotcha", " \u200b\n", 0.9, 2, 9*day),
+		retired,
+	}
+	all := []string{
+		"- Preference: short commit messages | confidence 1, seen 1 time",
+		"- Convention: Errors are wrapped once | confidence 0.9, seen 4 times",
+		"- Workflow: Release with make dist | confidence 0.9, seen 2 times",
+		"- no category | confidence 0.9, seen 2 times",
+		"- Gotcha: make test needs Postgres on 5433 | confidence 0.9, seen 2 times",
+		"- Dependency: pgx v5 | confidence 0.5, seen 1 time",
+	}
+	for name, tt := range map[string]struct {
+		opts     Options
+		source   string
+		injected time.Duration
+		want     []string
+	}{
+		"startup":             {source: "startup", want: all},
+		"clear":               {source: "clear", want: all},
+		"compact":             {source: "compact", want: all},
+		"resume: the new":     {source: "resume", injected: 7*day + time.Hour, want: []string{all[0], all[2], all[5]}},
+		"resume: none is new": {source: "resume", injected: time.Hour},
+		"at most two":         {opts: Options{MaxLearnings: 2}, source: "startup", want: all[:2]},
+		"none":                {opts: Options{MaxLearnings: -1}, source: "startup"},
+		"no cap":              {opts: Options{Caps: Caps{Sessions: 400, Observations: 600, Reserve: 200}}, source: "startup"},
+		"surer ones":          {opts: Options{MinConfidence: 0.95}, source: "startup", want: all[:1]},
+		"however unsure":      {opts: Options{MinConfidence: -1}, source: "startup", want: append(all[:6:6], "- Architecture: guessed once | confidence 0.49, seen 1 time")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := &memory{learned: known, injectedAt: ago(tt.injected)}
+			got := knowledge(t, m, tt.opts, claudemem.ContextRequest{Source: tt.source, HostSessionID: "x"})
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("lines (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// A project of nothing but learnings is a memory too.
+func TestLearningsAreTheFirstLayerWhereNothingElseIs(t *testing.T) {
+	m := &memory{learned: []claudemem.Learning{learning(1, "gotcha", strings.Repeat("never run the migration twice, ", 60), 1, 1, time.Hour)}}
+	for _, budget := range []int{20, 40, 100, 8000} {
+		b := build(t, m, nil, claudemem.ContextRequest{Source: "startup", Budget: budget})
+		wellFormed(t, b)
+		if !strings.Contains(b.Text, "- Gotcha: never") {
+			t.Errorf("budget %d:\n%s", budget, b.Text)
+		}
+		if budget == 8000 && units(b.Text) > 3*learningChars {
+			t.Errorf("a long learning takes %d characters", units(b.Text))
+		}
+	}
+}
+
+func TestLearningsThatCannotBeReadCostOnlyThemselves(t *testing.T) {
+	m, d := weeks()
+	m.trouble = func(_ context.Context, method string) error {
+		if method == "Learnings" {
+			return errors.New("disk I/O error")
+		}
+		return nil
+	}
+	b := build(t, m, d, claudemem.ContextRequest{Source: "startup"})
+	if strings.Contains(b.Text, "Project Knowledge") || !strings.Contains(b.Text, "Recent Sessions") || !strings.Contains(b.Text, "(#93)") {
+		t.Errorf("got:\n%s", b.Text)
+	}
+	if len(b.Skipped) != 1 || b.Skipped[0].Name != layerLearnings {
+		t.Errorf("skipped %v", b.Skipped)
+	}
+}
