@@ -323,7 +323,7 @@ func keyRecords(t *testing.T, out string) map[string]remembered {
 var says = map[string]*regexp.Regexp{
 	"decision": regexp.MustCompile(`(?i)memory of each instance.*Redis`),
 	"bug":      regexp.MustCompile(`(?i)refill|burst`),
-	"failure":  regexp.MustCompile(`(?i)MkdirAll|did not make the folder`),
+	"failure":  regexp.MustCompile(`(?i)(MkdirAll|did not make the folder).*no such file`),
 }
 
 // carriers are the hooks that bring them.
