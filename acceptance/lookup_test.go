@@ -1,0 +1,63 @@
+//go:build unix
+
+package acceptance
+
+import (
+	"database/sql"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestLookup: what an agent reads in full is noted for its session, by the command
+// and by the API; what a person reads is not, and without a worker nothing is.
+func TestLookup(t *testing.T) {
+	m := newMemory(t)
+	m.mustCommand("worker", "start")
+	client := m.api()
+	for _, title := range []string{"Amounts are whole cents", "Mail templates in Dutch"} {
+		if _, err := client.add(note{Project: m.home, Title: title}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m.send("", map[string]any{"hook_event_name": "UserPromptSubmit", "session_id": "s1", "cwd": m.home, "prompt": "What about cents?"})
+	looked := func() (rows []string) {
+		m.query(func(r *sql.Rows) error {
+			var session sql.NullString
+			var data string
+			if err := r.Scan(&session, &data); err != nil {
+				return err
+			}
+			rows = append(rows, session.String+" "+data)
+			return nil
+		}, "SELECT s.host_session_id, l.data FROM event_log l LEFT JOIN sessions s ON s.id = l.session_id WHERE l.event_type = 'lookup' ORDER BY l.id")
+		return rows
+	}
+	person := m.env
+	agent := append(append([]string(nil), person...), "CLAUDE_CODE_SESSION_ID=s1")
+	shows := func(env []string, ids ...string) {
+		t.Helper()
+		m.env = env
+		defer func() { m.env = person }()
+		if out := m.mustCommand(append([]string{"show"}, ids...)...); !strings.Contains(string(out), "Amounts are whole cents") {
+			t.Errorf("shown: %s", out)
+		}
+	}
+	shows(person, "1")
+	shows(agent, "1", "#2")
+	if status, _, err := client.send("GET", "/api/observations/2", nil); err != nil || status != 200 {
+		t.Fatal(status, err)
+	}
+	want := []string{`s1 {"observations":[1,2]}`, ` {"observations":[2]}`}
+	for deadline := time.Now().Add(20 * time.Second); fmt.Sprint(looked()) != fmt.Sprint(want); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("noted %q, want %q", looked(), want)
+		}
+	}
+	m.mustCommand("worker", "stop")
+	shows(agent, "1")
+	if got := looked(); len(got) != len(want) {
+		t.Errorf("noted without a worker: %q", got)
+	}
+}
