@@ -39,6 +39,9 @@ type Evidence struct {
 	Coverage float64
 	// Mass is that weight itself, in nats; Rarest that of the record's rarest word of the text.
 	Mass, Rarest float64
+	// Telling is how much the record's words of the text say anywhere, whatever their
+	// frequency in this project: "webhook" two, "fix" half of one.
+	Telling float64
 	// Keyword is the BM25 sum before it is made a share of the best, Proximity what
 	// of it comes from words that stand together.
 	Keyword, Proximity float64
@@ -47,8 +50,11 @@ type Evidence struct {
 	// Known is the share of the text's weight in words that any record of the answer
 	// has: what is left is about something that the memory has never heard of. Typical
 	// is the mean likeness of the text with records that nobody chose, Spread the
-	// standard deviation. They belong to the text and are the same for all its records.
+	// standard deviation. Records is how many records were chosen from: the more there
+	// are, the more look near by chance. They belong to the text and its project and
+	// are the same for all records of an answer.
 	Known, Typical, Spread float64
+	Records                int
 }
 
 // Recollection is the few lines that a session is given at a moment of its own;

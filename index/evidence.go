@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"claudemem"
+	"claudemem/index/embed"
 	"claudemem/index/rank"
 	"claudemem/index/vectors"
 )
@@ -31,19 +32,22 @@ const (
 // witness makes evidence of matches; a query has one.
 type witness struct {
 	// place is the number of each term's word, -1 for a term that is no word of its
-	// own; worth is what the term says when a record has it.
-	place []int
-	worth []float64
+	// own; worth is what the term says in this project when a record has it, telling
+	// what it says anywhere.
+	place   []int
+	worth   []float64
+	telling []float64
 	// of is how many distinct words the text has, mass what they weigh together.
 	of   int
 	mass float64
-	// best is what is found of each word in the record at hand; used again.
-	best []float64
+	// best and told are what is found of each word in the record at hand; used again.
+	best, told []float64
 }
 
-// newWitness weighs the words of a query before any of its terms is left out.
-func newWitness(q *query) *witness {
-	w := &witness{place: make([]int, len(q.terms)), worth: make([]float64, len(q.terms))}
+// newWitness weighs the words of a query before any of its terms is left out; without
+// a table it does not know what they tell.
+func newWitness(q *query, table *embed.Table) *witness {
+	w := &witness{place: make([]int, len(q.terms)), worth: make([]float64, len(q.terms)), telling: make([]float64, len(q.terms))}
 	var masses []float64
 	last := -1
 	for i, t := range q.terms {
@@ -58,8 +62,12 @@ func newWitness(q *query) *witness {
 		at := len(masses) - 1
 		w.place[i] = at
 		w.worth[i] = rank.InverseFrequency(max(t.Documents, knownToFew), q.collection.Documents)
+		if table != nil {
+			w.telling[i] = tellingOf(table, q.raws[i])
+		}
 		if q.guessed[i] {
 			w.worth[i] *= guessedWeight
+			w.telling[i] *= guessedWeight
 			continue
 		}
 		masses[at] = max(masses[at], w.worth[i])
@@ -68,67 +76,80 @@ func newWitness(q *query) *witness {
 	for _, m := range masses {
 		w.mass += m
 	}
-	w.best = make([]float64, len(masses))
+	w.best, w.told = make([]float64, len(masses)), make([]float64, len(masses))
 	return w
 }
 
 // keep leaves out the terms that q leaves out.
 func (w *witness) keep(terms []int) {
 	for i, at := range terms {
-		w.place[i], w.worth[i] = w.place[at], w.worth[at]
+		w.place[i], w.worth[i], w.telling[i] = w.place[at], w.worth[at], w.telling[at]
 	}
-	w.place, w.worth = w.place[:len(terms)], w.worth[:len(terms)]
+	n := len(terms)
+	w.place, w.worth, w.telling = w.place[:n], w.worth[:n], w.telling[:n]
+}
+
+const (
+	// maxTelling bounds what a word tells: a long one of many pieces, such as a file's
+	// name, says no more than two names.
+	maxTelling = 2
+	// unknownTelling is what a word without a vector tells, a number or one of another
+	// script: about as much as a name.
+	unknownTelling = 1.5
+)
+
+func tellingOf(table *embed.Table, word string) float64 {
+	if t := table.Telling(word); t > 0 {
+		return min(t, maxTelling)
+	}
+	return unknownTelling
 }
 
 // weigh adds up the words of a record.
-func (w *witness) weigh(matched uint64) (words int, mass, rarest float64) {
+func (w *witness) weigh(matched uint64) (e claudemem.Evidence) {
 	for m := matched; m != 0; m &= m - 1 {
 		i := bits.TrailingZeros64(m)
 		if at := w.place[i]; at >= 0 {
 			if w.best[at] == 0 {
-				words++
+				e.Words++
 			}
-			mass += max(w.worth[i]-w.best[at], 0)
-			w.best[at] = max(w.best[at], w.worth[i])
-			rarest = max(rarest, w.worth[i])
+			e.Mass += max(w.worth[i]-w.best[at], 0)
+			e.Telling += max(w.telling[i]-w.told[at], 0)
+			w.best[at], w.told[at] = max(w.best[at], w.worth[i]), max(w.told[at], w.telling[i])
+			e.Rarest = max(e.Rarest, w.worth[i])
 		}
 	}
 	for m := matched; m != 0; m &= m - 1 {
 		if at := w.place[bits.TrailingZeros64(m)]; at >= 0 {
-			w.best[at] = 0
+			w.best[at], w.told[at] = 0, 0
 		}
 	}
-	return words, mass, rarest
-}
-
-// share is mass as a share of the text's.
-func (w *witness) share(mass float64) float64 {
-	if w.mass == 0 {
-		return 0
+	if w.mass > 0 {
+		e.Coverage = min(e.Mass/w.mass, 1)
 	}
-	return min(mass/w.mass, 1)
+	return e
 }
 
 // evidence tells of a candidate what compares between texts; common is what all
 // candidates of the answer have in common.
 func (w *witness) evidence(x *candidate, common claudemem.Evidence) claudemem.Evidence {
-	e := common
-	e.Words, e.Mass, e.Rarest = w.weigh(x.matched)
-	e.Coverage = w.share(e.Mass)
+	e := w.weigh(x.matched)
+	e.Of, e.Records = common.Of, common.Records
+	e.Known, e.Typical, e.Spread = common.Known, common.Typical, common.Spread
 	e.Keyword, e.Proximity = x.sum, x.sumNear
 	e.Likeness, e.MaxSim = max(x.likeness, 0), x.maxSim
 	return e
 }
 
-// common makes the part of the evidence that belongs to the text and not to a
-// record.
-func (w *witness) common(list []candidate) claudemem.Evidence {
+// ofText adds to the part of the evidence that belongs to the text and not to a
+// record what the witness knows of it.
+func (w *witness) ofText(list []candidate, common claudemem.Evidence) claudemem.Evidence {
 	var all uint64
 	for i := range list {
 		all |= list[i].matched
 	}
-	_, mass, _ := w.weigh(all)
-	return claudemem.Evidence{Of: w.of, Known: w.share(mass)}
+	common.Of, common.Known = w.of, w.weigh(all).Coverage
+	return common
 }
 
 // shorten leaves those terms of a prose text that weigh most, in their order.

@@ -57,7 +57,7 @@ func TestWitness(t *testing.T) {
 		{"all", 127, 4, whole, unknown},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			w := newWitness(q)
+			w := newWitness(q, nil)
 			e := w.evidence(&candidate{matched: tt.matched, sum: 3, sumNear: 1, likeness: -.5}, claudemem.Evidence{Of: w.of})
 			want := claudemem.Evidence{Words: tt.words, Of: 4, Coverage: tt.mass / whole, Mass: tt.mass, Rarest: tt.rarest, Keyword: 3, Proximity: 1}
 			for _, x := range []struct {
@@ -87,7 +87,7 @@ func TestShorten(t *testing.T) {
 	terms[3].Documents = 0 // nothing is found by it
 	terms[5].Documents, terms[5].Weight = 399, 80
 	q := thousand(terms...)
-	w := newWitness(q)
+	w := newWitness(q, nil)
 	q.shorten(w)
 	if len(q.terms) != maxProseWords || len(q.texts) != len(q.terms) || len(q.raws) != len(q.terms) ||
 		len(q.plain) != len(q.terms) || len(q.everywhere) != len(q.terms) || len(q.guessed) != len(q.terms) {
@@ -110,9 +110,8 @@ func TestShorten(t *testing.T) {
 	if w.of != 200 {
 		t.Errorf("evidence is of %d words, want all 200", w.of)
 	}
-	words, _, _ := w.weigh(1<<0 | 1<<47)
-	if words != 2 {
-		t.Errorf("%d words, want 2", words)
+	if e := w.weigh(1<<0 | 1<<47); e.Words != 2 {
+		t.Errorf("%d words, want 2", e.Words)
 	}
 }
 
@@ -139,7 +138,7 @@ func TestEvidenceOfProse(t *testing.T) {
 		t.Fatal("the record is not the first")
 	}
 	e := about.Matches[0].Evidence
-	if e.Words != 4 || e.Of != 4 || e.Coverage < .99 || e.Known < .99 || e.Likeness <= e.Typical {
+	if e.Words != 4 || e.Of != 4 || e.Coverage < .99 || e.Known < .99 || e.Likeness <= e.Typical || e.Telling < 4 || e.Records != 41 {
 		t.Errorf("evidence %+v of a text that has every word", e)
 	}
 	// The misspelt word is taken for what it is: one that no record has.

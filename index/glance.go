@@ -85,7 +85,7 @@ func (b *base) glance(ctx context.Context, r Request) ([]Match, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := newWitness(q)
+	w := newWitness(q, nil)
 	q.shorten(w)
 	documents, err := b.glanceAt(ctx, q, r.Filter)
 	if err != nil || len(documents) == 0 {

@@ -123,7 +123,7 @@ func (b *base) rank(ctx context.Context, text string, r Request, vector []float3
 		return Answer{}, err
 	}
 	answer.Corrected = q.corrected
-	w := newWitness(q)
+	w := newWitness(q, table)
 	if r.Prose {
 		q.shorten(w)
 	}
@@ -138,17 +138,17 @@ func (b *base) rank(ctx context.Context, text string, r Request, vector []float3
 	if err != nil {
 		return Answer{}, err
 	}
-	var typical claudemem.Evidence
+	common := claudemem.Evidence{Records: n}
 	if r.Prose && vector != nil {
-		typical.Typical, typical.Spread = b.typical(vector, eligible, n)
+		common.Typical, common.Spread = b.typical(vector, eligible, n)
 	}
-	answer.Matches, err = b.weigh(ctx, q, w, list, table, typical)
+	answer.Matches, err = b.weigh(ctx, q, w, list, table, common)
 	return answer, err
 }
 
 // weigh scores candidates, without MaxSim when table is nil, and tells of them, the
-// best first; typical is what of their evidence belongs to the text.
-func (b *base) weigh(ctx context.Context, q *query, w *witness, list []candidate, table *embed.Table, typical claudemem.Evidence) ([]Match, error) {
+// best first; common is what of their evidence belongs to the text.
+func (b *base) weigh(ctx context.Context, q *query, w *witness, list []candidate, table *embed.Table, common claudemem.Evidence) ([]Match, error) {
 	if err := b.score(ctx, q, list); err != nil {
 		return nil, err
 	}
@@ -157,8 +157,7 @@ func (b *base) weigh(ctx context.Context, q *query, w *witness, list []candidate
 	if table != nil {
 		b.compareWords(table, q, list)
 	}
-	common := w.common(list)
-	common.Typical, common.Spread = typical.Typical, typical.Spread
+	common = w.ofText(list, common)
 	matches := b.matches(q, list)
 	for i := range list {
 		matches[i].Evidence = w.evidence(&list[i], common)

@@ -287,3 +287,21 @@ func BenchmarkComparison(b *testing.B) {
 		}
 	}
 }
+
+func TestTelling(t *testing.T) {
+	table, err := Builtin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	// What is said everywhere tells less than what something is called.
+	for _, pair := range [][2]string{{"the", "fix"}, {"fix", "cache"}, {"run", "mutex"}, {"list", "webhook"}, {"please", "postgres"}} {
+		if a, b := table.Telling(pair[0]), table.Telling(pair[1]); !(a > 0 && a < b) {
+			t.Errorf("%s tells %.2f, %s %.2f", pair[0], a, pair[1], b)
+		}
+	}
+	for _, none := range []string{"", "設定", "--", "\xff"} {
+		if got := table.Telling(none); got != 0 {
+			t.Errorf("%q tells %v", none, got)
+		}
+	}
+}
