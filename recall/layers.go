@@ -53,6 +53,8 @@ type line struct {
 	why string
 	// spare says that it is not worth its place when the layers above say the same.
 	spare bool
+	// note is the mark of the observation, which the tail has; see passOn.
+	note string
 }
 
 // layers lists what this block is built of, the most important first.

@@ -209,3 +209,26 @@ func branchNote(name string) string {
 	}
 	return " [branch " + name + ", not merged]"
 }
+
+// passOn marks also the lines above that tell of the same work: an observation
+// that only repeats its session's line is left out, and its mark would be with it.
+func passOn(sections []section) {
+	for _, from := range sections {
+		for _, l := range from.lines {
+			if l.note == "" || !l.spare {
+				continue
+			}
+			words := wordsOf(l.text)
+			for _, to := range sections {
+				if to.name != layerSessions {
+					continue
+				}
+				for i := range to.lines {
+					if s := &to.lines[i]; s.session == l.session && s.tail == "" && echoes(words, wordsOf(s.text)) {
+						s.tail = l.note
+					}
+				}
+			}
+		}
+	}
+}

@@ -200,3 +200,34 @@ func TestMarkWithout(t *testing.T) {
 		t.Errorf("nothing to mark: got %v", got)
 	}
 }
+
+// A session's line stands for the observations that say no more than it does, and
+// takes over their marks.
+func TestPassOn(t *testing.T) {
+	const said = "Count basket totals in whole cents, because floats lost some of them (basket.go)"
+	const other = " (file changed since)"
+	tests := []struct {
+		name string
+		l    line // the observation's
+		want string
+	}{
+		{"says the same", line{text: said, session: 1, spare: true, note: other}, other},
+		{"without a mark", line{text: said, session: 1, spare: true}, ""},
+		{"of another session", line{text: said, session: 2, spare: true, note: other}, ""},
+		{"stays anyway", line{text: said, session: 1, note: other}, ""},
+		{"says something else", line{text: "Receipts print every tax rate once, sorted by rate", session: 1, spare: true, note: other}, ""},
+	}
+	for _, tt := range tests {
+		sections := []section{
+			{layer: layer{name: layerSessions}, lines: []line{{text: said + " (asked: fix the totals)", session: 1}}},
+			{layer: layer{name: layerObservations}, lines: []line{tt.l, {text: said, session: 1, spare: true, note: " (a second one)"}}},
+		}
+		if tt.want == "" {
+			sections[1].lines = sections[1].lines[:1]
+		}
+		passOn(sections)
+		if got := sections[0].lines[0].tail; got != tt.want {
+			t.Errorf("%s: marked %q, want %q", tt.name, got, tt.want)
+		}
+	}
+}

@@ -72,7 +72,7 @@ func (r *run) observationLines(ctx context.Context) (built, error) {
 		if m.unmerged {
 			c.why += ", on another branch"
 		}
-		out.lines = append(out.lines, line{text: c.text, tail: m.tail(), session: c.Session, observation: c.ID, why: c.why, spare: c.spare})
+		out.lines = append(out.lines, line{text: c.text, tail: m.tail(), session: c.Session, observation: c.ID, why: c.why, spare: c.spare, note: m.note})
 	}
 	return out, nil
 }
