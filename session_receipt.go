@@ -12,9 +12,11 @@ type SessionReceipt struct {
 	ProjectPath   string        `json:"project_path"`
 	Status        SessionStatus `json:"status"`
 	Title         string        `json:"title"`
-	StartedAt     Millis        `json:"started_at_epoch"`
-	UpdatedAt     Millis        `json:"updated_at_epoch"`
-	CompletedAt   Millis        `json:"completed_at_epoch,omitempty"`
+	// FirstPrompt is what the session began with, cut to a line.
+	FirstPrompt string `json:"first_prompt"`
+	StartedAt   Millis `json:"started_at_epoch"`
+	UpdatedAt   Millis `json:"updated_at_epoch"`
+	CompletedAt Millis `json:"completed_at_epoch,omitempty"`
 
 	Captured CapturedEvents `json:"captured"`
 	// Skipped and Failed are those of the captured events, by reason.

@@ -37,7 +37,7 @@ func someReceipts() []claudemem.SessionReceipt {
 	spent := claudemem.Spent{Calls: 2, TokensIn: 3100, TokensOut: 240, USD: 0.0061}
 	return []claudemem.SessionReceipt{{
 		ID: 12, ULID: "01JNGZ0000000000000000000S", Host: claudemem.HostClaudeCode, HostSessionID: "0b7c1f6e-aaaa", Project: "tally",
-		ProjectPath: "/home/ada/work/tally", Status: claudemem.SessionCompleted, StartedAt: at - 5000, UpdatedAt: at, CompletedAt: at,
+		ProjectPath: "/home/ada/work/tally", FirstPrompt: "Why is the total off by a cent?", Status: claudemem.SessionCompleted, StartedAt: at - 5000, UpdatedAt: at, CompletedAt: at,
 		Captured: claudemem.CapturedEvents{Events: 5, Processed: 3, Skipped: 1, Failed: 1, Kinds: []claudemem.EventsOf{
 			{Kind: claudemem.KindPrompt, Events: 1}, {Kind: claudemem.KindTool, Tool: "Edit", Events: 2}, {Kind: claudemem.KindTool, Tool: "Glob", Events: 1}, {Kind: claudemem.KindStop, Events: 1}}},
 		Skipped:  []claudemem.EventsFor{{Reason: claudemem.SkipTool, Events: 1, Kinds: []claudemem.EventsOf{{Kind: claudemem.KindTool, Tool: "Glob", Events: 1}}}},

@@ -137,14 +137,19 @@ func reasonList(byReason map[string]eventCount) []claudemem.EventsFor {
 	return list
 }
 
+// firstPromptChars is how much of a prompt tells which session it was.
+const firstPromptChars = 200
+
 func storedOf(ctx context.Context, q querier, r *claudemem.SessionReceipt) error {
 	r.Stored = claudemem.StoredRecords{Observations: []claudemem.StoredObservation{}, Summaries: []claudemem.StoredSummary{}}
 	if err := q.QueryRowContext(ctx, `SELECT
+		coalesce((SELECT substr(text, 1, ?2) FROM prompts WHERE session_id = ?1 ORDER BY number LIMIT 1), ''),
 		(SELECT count(*) FROM prompts WHERE session_id = ?1),
-		(SELECT count(*) FROM observations WHERE session_id = ?1 AND deleted_at IS NOT NULL)`, int64(r.ID)).
-		Scan(&r.Stored.Prompts, &r.Stored.Hidden); err != nil {
+		(SELECT count(*) FROM observations WHERE session_id = ?1 AND deleted_at IS NOT NULL)`, int64(r.ID), firstPromptChars).
+		Scan(&r.FirstPrompt, &r.Stored.Prompts, &r.Stored.Hidden); err != nil {
 		return err
 	}
+	r.FirstPrompt = strings.Join(strings.Fields(r.FirstPrompt), " ")
 	rows, err := q.QueryContext(ctx, `SELECT id, type, title, prompt_number, discovery_tokens FROM observations
 		WHERE session_id = ? AND deleted_at IS NULL ORDER BY id`, int64(r.ID))
 	if err != nil {

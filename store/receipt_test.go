@@ -122,7 +122,8 @@ func TestSessionReceipt(t *testing.T) {
 	got := m.receipt(t, 1)
 	want := claudemem.SessionReceipt{
 		ID: 1, ULID: got.ULID, Host: claudemem.HostClaudeCode, HostSessionID: "s1", Project: "shop", ProjectPath: "/home/dev/shop",
-		Status: claudemem.SessionCompleted, StartedAt: base + 1, UpdatedAt: base + 23, CompletedAt: base + 23,
+		FirstPrompt: "Use [redacted:github-pat] and [redacted:github-pat]",
+		Status:      claudemem.SessionCompleted, StartedAt: base + 1, UpdatedAt: base + 23, CompletedAt: base + 23,
 		Captured: claudemem.CapturedEvents{
 			Events: 13, Processed: 6, Skipped: 4, Failed: 1, Pending: 1, Processing: 1,
 			Kinds: []claudemem.EventsOf{

@@ -68,3 +68,12 @@ func cannotAnswer(peer *daemon.Peer, err error) bool {
 		return false
 	}
 }
+
+// receipt gets the receipt of the session that name means, "last" in a project.
+func (s *answers) receipt(ctx context.Context, name, project string, out any) error {
+	if name == "." || name == ".." || name == "" {
+		// As a part of a path these would be another path.
+		return claudemem.Errorf(claudemem.CodeNotFound, "there is no session %q", name).WithHint("`claude-mem sessions --all` lists them")
+	}
+	return s.get(ctx, "/api/sessions/"+url.PathEscape(name)+"/receipt", url.Values{"project": {project}}, out)
+}

@@ -53,6 +53,9 @@ func runHook(args []string) (done bool) {
 		if args[0] != string(v.verb) {
 			continue
 		}
+		if v.verb == hook.VerbContext && previewing(args) {
+			return false
+		}
 		if v.verb == hook.VerbContext && slices.Contains(args, "--from-database") {
 			contextFromDatabase(args[1:], os.Stdout)
 			return true
@@ -64,7 +67,7 @@ func runHook(args []string) (done bool) {
 }
 
 // hookCommands are for the help; runHook has taken their calls before.
-func hookCommands() []*cobra.Command {
+func (a *app) hookCommands() []*cobra.Command {
 	var commands []*cobra.Command
 	for _, v := range hookVerbs {
 		prints := "one JSON object for the host"
@@ -81,6 +84,9 @@ standard input, always exits 0, and prints nothing or ` + prints + `.`,
 			Run:     func(*cobra.Command, []string) {},
 		}
 		cmd.Flags().String("host", string(claudemem.HostClaudeCode), "whose payload it is: claude-code or raw")
+		if v.verb == hook.VerbContext {
+			a.addPreview(cmd)
+		}
 		commands = append(commands, cmd)
 	}
 	return commands
@@ -195,4 +201,12 @@ func hookReply(block claudemem.ContextBlock) ([]byte, error) {
 	enc.SetEscapeHTML(false)
 	err := enc.Encode(reply)
 	return b.Bytes(), err
+}
+
+// fallbackBlocks builds the blocks of a data directory as a hook does that finds
+// no worker, to be looked at.
+type fallbackBlocks string
+
+func (dataDir fallbackBlocks) Context(ctx context.Context, request claudemem.ContextRequest) (claudemem.ContextBlock, error) {
+	return blockFromDatabase(ctx, string(dataDir), request)
 }

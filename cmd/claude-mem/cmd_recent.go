@@ -94,7 +94,7 @@ func (p *printer) observationLine(o *claudemem.Observation, withProject bool) {
 
 // projectNamed is the project that a person means: a directory in it, or its name.
 func projectNamed(name string) string {
-	if name != "." && name != ".." && !strings.ContainsAny(name, `/\`) {
+	if !isPath(name) {
 		return name
 	}
 	dir, err := filepath.Abs(name)
@@ -102,4 +102,9 @@ func projectNamed(name string) string {
 		return name
 	}
 	return repo.Identify("", dir).Project
+}
+
+// isPath tells a directory from a project's name.
+func isPath(name string) bool {
+	return name == "." || name == ".." || strings.ContainsAny(name, `/\`)
 }

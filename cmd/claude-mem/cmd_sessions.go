@@ -129,27 +129,3 @@ func (p *printer) sessionLine(s *sessionDigest, withProject bool) {
 		p.style(styleBold, fmt.Sprintf("S%d", s.ID)), oneLine(cmp.Or(s.Title, s.Summary.Request, s.LastPrompt), 80),
 		p.style(styleDim, strings.Join(about, ", ")))
 }
-
-func (a *app) sessionsShowCommand() *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "show ID...",
-		Short: "Show sessions in full",
-		Long: `Show sessions with their prompts, summaries and observations; the id is S3 or 3.
-
-JSON: as ` + "`claude-mem show S3 --json`" + `.`,
-		Example: "  claude-mem sessions show S3",
-		Args:    args(cobra.MinimumNArgs(1)),
-	}
-	asJSON := jsonFlag(cmd)
-	cmd.RunE = func(cmd *cobra.Command, given []string) error {
-		ids, err := parseIDs(given)
-		if err != nil {
-			return err
-		}
-		for i := range ids {
-			ids[i].session = true
-		}
-		return a.showRecords(cmd.Context(), ids, *asJSON)
-	}
-	return cmd
-}

@@ -21,6 +21,9 @@ func (a *app) statsCommand() *cobra.Command {
 takes on disk. The queue's books balance: received = processed + skipped + failed +
 pending + processing; duplicates are counted apart.
 
+Then what sessions were given, where, and how much of it was read in full afterwards;
+` + "`claude-mem sessions show ID`" + ` has all this of one session.
+
 Then what model calls used: calls, tokens and the estimated cost by day, model and
 project. Cost is from a table of list prices; what is not in it, and what a
 subscription pays, has tokens only. Saved is an estimate: what the work behind the
@@ -31,7 +34,10 @@ JSON: {"totals": {"projects", "sessions", "prompts", "observations", "summaries"
 "spool": {"waiting", "corrupt"}, "stored_bytes", "data_dir", "worker": {"running", "version"?},
 "ledger": {"period_days", "since_epoch", "today": SPENT, "total": SPENT, "days": [{"name", SPENT}],
 "providers": [{"name", SPENT}], "models": [{"name", "provider", SPENT}], "projects": [{"name", SPENT}],
-"saved": {"blocks", "tokens_given", "recollections", "tokens_recalled", "tokens_of_work", "tokens"}}}.
+"saved": {"blocks", "tokens_given", "recollections", "tokens_recalled", "tokens_of_work", "tokens"}},
+"receipts": {"captured", "skipped", "redacted": as in ` + "`claude-mem sessions show`" + `, "since_epoch",
+"given": [{"where": "block", "prompt", "file" or "failure", "times", "tokens", "observations"}],
+"observations_given", "observations_looked_up", "lookups"}}.
 SPENT is "calls", "failed", "tokens_in", "tokens_out", "tokens_cached", "tokens_reserved", "cost_usd"? (absent when no
 price is known), "unpriced_calls".`,
 		Example: "  claude-mem stats\n  claude-mem stats --days 30 --json",
@@ -70,6 +76,8 @@ type statsJSON struct {
 	DataDir     string           `json:"data_dir"`
 	Worker      workerJSON       `json:"worker"`
 	Ledger      store.Account    `json:"ledger"`
+	// Receipts are those of all sessions, summed.
+	Receipts claudemem.ReceiptTotals `json:"receipts"`
 }
 
 type spoolJSON struct {
@@ -89,6 +97,7 @@ func (a *app) gatherStats(ctx context.Context, days int) (*statsJSON, error) {
 		return nil, err
 	}
 	stats := &statsJSON{DataDir: dataDir, StoredBytes: storedBytes(dataDir), Ledger: store.EmptyAccount(a.now(), days)}
+	stats.Receipts = store.EmptyReceiptTotals(stats.Ledger.Since)
 	m, err := openMemory(ctx, dataDir)
 	switch {
 	case err == nil:
@@ -100,6 +109,9 @@ func (a *app) gatherStats(ctx context.Context, days int) (*statsJSON, error) {
 			return nil, fmt.Errorf("read the queue's books: %w", err)
 		}
 		if stats.Ledger, err = m.Account(ctx, a.now(), days); err != nil {
+			return nil, err
+		}
+		if stats.Receipts, err = m.ReceiptTotals(ctx, stats.Ledger.Since); err != nil {
 			return nil, err
 		}
 	case claudemem.CodeOf(err) != claudemem.CodeNoMemory:
@@ -126,12 +138,18 @@ func (s *statsJSON) print(p *printer) {
 	p.printf("  %s in %s\n", bytesText(s.StoredBytes), s.DataDir)
 	p.printf("%s\n", p.style(styleBold, "Queue"))
 	p.books(s.Queue)
+	if s.Receipts.Captured.Events > 0 {
+		p.printf("  %s\n", kindsText(s.Receipts.Captured.Kinds))
+	}
 	if s.Spool.Waiting > 0 {
 		p.printf("  %s in the spool until the worker takes them in\n", count(s.Spool.Waiting, "delivery"))
 	}
 	if s.Spool.Corrupt > 0 {
 		p.printf("  %s in the spool that cannot be read\n", p.style(styleRed, count(s.Spool.Corrupt, "file")))
 	}
+	p.reasons("Skipped", s.Receipts.Skipped, skipMeaning)
+	p.redacted("Redacted", s.Receipts.Redacted)
+	p.givenInAll(&s.Receipts, s.Ledger.PeriodDays)
 	p.account(&s.Ledger)
 	p.printf("%s\n", p.style(styleBold, "Worker"))
 	if s.Worker.Running {

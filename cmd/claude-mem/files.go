@@ -98,7 +98,7 @@ func (a *app) openFiles(ctx context.Context, dataDir string) (*filesAPI, error) 
 	} else {
 		searcher = unindexed{search.New(m, nil, options), err}
 	}
-	f.handler = httpapi.New(httpapi.Deps{Records: m, Sessions: m, Searcher: searcher}, httpapi.Options{
+	f.handler = httpapi.New(httpapi.Deps{Records: m, Sessions: m, Searcher: searcher, Receipts: m, Previewer: fallbackBlocks(dataDir)}, httpapi.Options{
 		Version: version, Clock: a.now,
 		// This process asks itself: there is nobody else to let in or not.
 		RequireToken: httpapi.TokenNever,

@@ -109,7 +109,7 @@ Environment:
 		a.learnCommand(), a.statsCommand(), a.queueCommand(), a.demoCommand(),
 		a.workerCommand(), a.configCommand(), a.modeCommand(), a.reindexCommand(), a.versionCommand(),
 	)
-	root.AddCommand(hookCommands()...)
+	root.AddCommand(a.hookCommands()...)
 	return root
 }
 

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -60,6 +61,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"settled": settled, "schema": setSchema, "holdlock": holdLock, "hook": runScriptHook,
 			"statusline": runStatusline, "calls": bookCalls, "indexed": indexed,
+			"sameblock": sameBlock, "lookedup": lookedUp,
 		},
 	})
 }
@@ -195,6 +197,60 @@ func indexed(ts *testscript.TestScript, neg bool, args []string) {
 		}
 		if time.Now().After(deadline) {
 			ts.Fatalf("not indexed: at %d of %d, %v", at, newest, err)
+		}
+		<-time.After(5 * time.Millisecond)
+	}
+}
+
+// sameBlock compares the context block of an answer, of a preview or a hook, with the
+// first one of the scenario, byte for byte but for the ages, which the clock moves:
+// sameblock FILE.
+func sameBlock(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: sameblock FILE")
+	}
+	var answer struct {
+		Context            string
+		HookSpecificOutput struct{ AdditionalContext string }
+	}
+	ts.Check(json.Unmarshal([]byte(ts.ReadFile(args[0])), &answer))
+	block := blockAges.ReplaceAllString(answer.Context+answer.HookSpecificOutput.AdditionalContext, "[AGE]")
+	if !strings.HasPrefix(block, "<claude-mem-context>") {
+		ts.Fatalf("no context block: %s", ts.ReadFile(args[0]))
+	}
+	path := ts.MkAbs(filepath.Join(ts.Getenv("WORK"), "first-block"))
+	first, err := os.ReadFile(path)
+	if os.IsNotExist(err) {
+		ts.Check(os.WriteFile(path, []byte(block), 0o600))
+		return
+	}
+	ts.Check(err)
+	if block != string(first) {
+		ts.Fatalf("the block is\n%s\nand was\n%s", block, first)
+	}
+}
+
+var blockAges = regexp.MustCompile(`\[(just now|\d+m ago)\]`)
+
+// lookedUp waits until so many lookups are noted, which is done after they were
+// answered: lookedup N.
+func lookedUp(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: lookedup N")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	m, err := openMemory(context.Background(), ts.Getenv("CLAUDE_MEM_DATA_DIR"))
+	ts.Check(err)
+	defer m.close()
+	for deadline := time.Now().Add(20 * time.Second); ; {
+		sum, err := m.ReceiptTotals(context.Background(), 0)
+		ts.Check(err)
+		if sum.Lookups >= want {
+			return
+		}
+		if time.Now().After(deadline) {
+			ts.Fatalf("%d lookups, want %d", sum.Lookups, want)
 		}
 		<-time.After(5 * time.Millisecond)
 	}

@@ -1,0 +1,339 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+
+	"claudemem"
+	"claudemem/repo"
+	"claudemem/settings"
+	"claudemem/wire"
+
+	"github.com/spf13/cobra"
+)
+
+// previewing reports whether the arguments of `context` ask for a look: that is
+// for a person, who waits for cobra; the hook does not.
+func previewing(args []string) bool {
+	return slices.ContainsFunc(args, func(arg string) bool {
+		name, _, _ := strings.Cut(arg, "=")
+		return name == "--preview" || name == "--why"
+	})
+}
+
+// contextPreview is a context block to look at, as GET /api/context/preview has it.
+type contextPreview struct {
+	Text            string                `json:"context"`
+	Tokens          int                   `json:"tokens"`
+	Layers          []claudemem.LayerCost `json:"layers"`
+	Skipped         []claudemem.LayerCost `json:"skipped"`
+	Budget          int                   `json:"budget"`
+	EffectiveBudget int                   `json:"effective_budget"`
+	BuildMS         float64               `json:"build_ms"`
+	BuiltBy         string                `json:"built_by"`
+	Source          string                `json:"source"`
+	Session         string                `json:"session,omitempty"`
+	ProjectPath     string                `json:"project_path"`
+	Lines           []previewLine         `json:"lines"`
+}
+
+type previewLine struct {
+	Number int `json:"number"`
+	claudemem.ContextLine
+}
+
+// Who built a previewed block.
+const (
+	builtByWorker   = "worker"
+	builtByDatabase = "database" // read by the command itself
+)
+
+// contextSources are how a session can start.
+var contextSources = []string{"startup", "clear", "compact", "resume"}
+
+// addPreview gives the hook verb what people use it for.
+func (a *app) addPreview(cmd *cobra.Command) {
+	cmd.Long += `
+
+With --preview it is for people: it prints exactly the block that a session would be
+given which started now in this directory, and below it what each layer costs and what
+was left out. Nothing is given, booked or changed. --why says why a line is there: by the
+number of an observation ('#12'), of a session (S3), or of the line (7).
+
+A worker that runs is asked; else the block is built from the database, as a hook does
+when the worker is away. What waits in the spool is in neither: the worker takes it in
+before a session starts.
+
+JSON: {"context", "tokens", "layers": [{"name", "tokens", "items"?}], "skipped": [{"name",
+"tokens", "items"?, "reason"}], "budget", "effective_budget", "build_ms", "built_by": "worker"
+or "database", "source", "session"?, "project_path", "lines": [{"number", "layer", "text",
+"tokens", "observation"?, "session"?, "learning"?, "why"}]}; with --why {"lines"} of these alone.`
+	cmd.Example += `
+  claude-mem context --preview
+  claude-mem context --preview --budget 500 --source resume --session last
+  claude-mem context --preview --why '#12'`
+	cmd.Flags().Bool("preview", false, "show what a session would be given, and what it costs")
+	budget := cmd.Flags().Int("budget", 0, "with --preview: tokens (default: the setting's)")
+	source := cmd.Flags().String("source", contextSources[0], "with --preview: how the session starts: "+strings.Join(contextSources, ", "))
+	session := cmd.Flags().String("session", "", "with --preview: which session, named as for sessions show\n(default: a new one; of a resume or compact the last)")
+	project := cmd.Flags().StringP("project", "p", "", "with --preview: a project's directory or name (default: the one you are in)")
+	why := cmd.Flags().String("why", "", "say why lines are there: '#12', S3 or a line's number")
+	asJSON := jsonFlag(cmd)
+	host := cmd.Flags().Lookup("host")
+	cmd.Args = args(cobra.NoArgs)
+	cmd.Run = nil
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if *budget < 0 {
+			return claudemem.Errorf(claudemem.CodeInvalid, "--budget %d: want at least 0", *budget)
+		}
+		if !slices.Contains(contextSources, *source) {
+			return claudemem.Errorf(claudemem.CodeInvalid, "--source %.40q: want %s", *source, strings.Join(contextSources, ", "))
+		}
+		wanted, err := parseWhy(*why)
+		if err != nil {
+			return err
+		}
+		s, err := a.answers()
+		if err != nil {
+			return err
+		}
+		defer s.close()
+		preview, err := a.previewContext(cmd.Context(), s, claudemem.ContextRequest{
+			Host: claudemem.Host(host.Value.String()), HostSessionID: *session, ProjectPath: *project, Source: *source, Budget: *budget})
+		if err != nil {
+			return a.emptyMemory(err, *asJSON, contextPreview{Layers: []claudemem.LayerCost{}, Skipped: []claudemem.LayerCost{}, Source: *source,
+				BuiltBy: builtByDatabase, Lines: []previewLine{}})
+		}
+		if *why != "" {
+			return a.printWhy(preview, *why, wanted, *asJSON)
+		}
+		if *asJSON {
+			return writeJSON(a.stdout, preview)
+		}
+		a.people().preview(preview)
+		if names, err := wire.SpoolOf(s.dataDir).List(a.now()); err == nil && len(names) > 0 {
+			a.note("Not in it: %s in the spool, which the worker takes in before a session starts.", count(len(names), "delivery"))
+		}
+		if preview.Text == "" {
+			a.note("A session that started now would be given nothing.")
+		} else {
+			a.note("`--why 5` says why the fifth line is there, `--why '#12'` why observation 12 is.")
+		}
+		return nil
+	}
+}
+
+// previewContext asks for a block; the request's session and project are what the
+// user calls them.
+func (a *app) previewContext(ctx context.Context, s *answers, req claudemem.ContextRequest) (*contextPreview, error) {
+	where, err := previewProject(ctx, s, req.ProjectPath)
+	if err != nil {
+		return nil, err
+	}
+	if req.HostSessionID == "" && (req.Source == "resume" || req.Source == "compact") {
+		req.HostSessionID = "last" // these are of a session that there is already
+	}
+	params := url.Values{
+		"project_path": {where.Project}, "worktree_root": {where.WorktreeRoot}, "branch": {where.Branch}, "head_commit": {where.HeadCommit},
+		"source": {req.Source}, "budget": {strconv.Itoa(req.Budget)}, "host": {string(req.Host)},
+	}
+	named := ""
+	if req.HostSessionID != "" {
+		var r claudemem.SessionReceipt
+		if err := s.receipt(ctx, req.HostSessionID, where.Project, &r); err != nil {
+			return nil, err
+		}
+		params.Set("host", string(r.Host))
+		params.Set("session_id", r.HostSessionID)
+		named = fmt.Sprintf("S%d", r.ID)
+	}
+	preview := &contextPreview{}
+	if err := s.get(ctx, "/api/context/preview", params, preview); err != nil {
+		return nil, err
+	}
+	preview.Session, preview.BuiltBy = named, builtByWorker
+	if s.files != nil {
+		preview.BuiltBy = builtByDatabase
+	}
+	if preview.Budget == 0 {
+		if resolved, err := settings.Load(s.dataDir, a.getenv); err == nil {
+			preview.Budget = resolved.Int(settings.KeyContextBudget)
+		}
+	}
+	return preview, nil
+}
+
+// previewProject finds where a person means by a path, or by the name of a project
+// that is remembered.
+func previewProject(ctx context.Context, s *answers, name string) (repo.Identity, error) {
+	if name == "" {
+		name = "."
+	}
+	if isPath(name) {
+		dir, err := filepath.Abs(name)
+		if err != nil {
+			return repo.Identity{}, fmt.Errorf("find directory: %w", err)
+		}
+		return repo.Identify("", dir), nil
+	}
+	var known struct {
+		Results []struct {
+			Project     string `json:"project"`
+			ProjectPath string `json:"project_path"`
+		} `json:"results"`
+	}
+	if err := s.get(ctx, "/api/projects", nil, &known); err != nil {
+		return repo.Identity{}, err
+	}
+	var paths []string
+	for _, p := range known.Results {
+		if p.Project == name {
+			paths = append(paths, p.ProjectPath)
+		}
+	}
+	switch {
+	case len(paths) == 0:
+		return repo.Identity{}, claudemem.Errorf(claudemem.CodeNotFound, "there is no project %.60q", name).WithHint("`claude-mem projects` lists them")
+	case len(paths) > 1:
+		return repo.Identity{}, claudemem.Errorf(claudemem.CodeInvalid, "%.60q names several projects", name).
+			WithHint("name the directory: " + oneLine(strings.Join(paths, ", "), 300))
+	}
+	where := repo.Identity{Project: paths[0]}
+	if info, err := os.Stat(paths[0]); err == nil && info.IsDir() { // else nothing is checked out there
+		where = repo.Identify("", paths[0])
+		where.Project = paths[0]
+	}
+	return where, nil
+}
+
+// whyOf is what --why asks about; one of its fields is set.
+type whyOf struct {
+	line        int
+	observation claudemem.ObservationID
+	session     claudemem.SessionID
+}
+
+func parseWhy(text string) (whyOf, error) {
+	text = strings.TrimSpace(text)
+	if n, err := strconv.Atoi(text); err == nil && n > 0 {
+		return whyOf{line: n}, nil
+	}
+	if text != "" {
+		if id, err := parseID(text); err == nil && id.session {
+			return whyOf{session: claudemem.SessionID(id.number)}, nil
+		} else if err == nil && strings.HasPrefix(text, "#") {
+			return whyOf{observation: claudemem.ObservationID(id.number)}, nil
+		}
+		return whyOf{}, claudemem.Errorf(claudemem.CodeInvalid, "--why %.40q is no line", text).
+			WithHint("'#12' is an observation's line, S3 a session's, 7 the seventh line of the block")
+	}
+	return whyOf{}, nil
+}
+
+func (w whyOf) asksFor(l *previewLine) bool {
+	return w.line != 0 && w.line == l.Number || w.observation != 0 && w.observation == l.Observation || w.session != 0 && w.session == l.Session && l.Observation == 0
+}
+
+// printWhy says why the lines are there that ref asks for.
+func (a *app) printWhy(preview *contextPreview, ref string, wanted whyOf, asJSON bool) error {
+	lines := []previewLine{}
+	for i := range preview.Lines {
+		if wanted.asksFor(&preview.Lines[i]) {
+			lines = append(lines, preview.Lines[i])
+		}
+	}
+	if len(lines) == 0 {
+		err := claudemem.Errorf(claudemem.CodeNotFound, "the block has no line %.40s", ref)
+		if wanted.line == 0 {
+			err = claudemem.Errorf(claudemem.CodeNotFound, "%.40s is not in the block", ref)
+		}
+		return err.WithHint("`claude-mem context --preview` shows what is, and which layers were left out")
+	}
+	if asJSON {
+		return writeJSON(a.stdout, map[string]any{"lines": lines})
+	}
+	p := a.people()
+	for i := range lines {
+		l := &lines[i]
+		about := []string{fmt.Sprintf("line %d", l.Number), l.Layer, count(l.Tokens, "token")}
+		if l.Observation != 0 {
+			about = append(about, fmt.Sprintf("#%d", l.Observation))
+		}
+		if l.Session != 0 {
+			about = append(about, fmt.Sprintf("S%d", l.Session))
+		}
+		p.printf("%s\n  %s %s\n  %s\n", safe(l.Text), p.style(styleBold, "why:"), oneLine(l.Why, 0), p.style(styleDim, strings.Join(about, " · ")))
+	}
+	return nil
+}
+
+// preview shows a block as it is, and apart from it what it costs.
+func (p *printer) preview(v *contextPreview) {
+	if v.Text != "" {
+		p.printf("%s\n\n", v.Text)
+	}
+	p.printf("%s\n", p.style(styleDim, strings.Repeat("─", 72)))
+	who := "a new session"
+	if v.Session != "" {
+		who = v.Session
+	}
+	p.printf("%s\n", p.style(styleBold, fmt.Sprintf("What %s in %s is given at %s", who, oneLine(labelOf(v.ProjectPath), 60), v.Source)))
+	by := "by the worker"
+	if v.BuiltBy == builtByDatabase {
+		by = "from the database"
+	}
+	p.printf("  %d of %s, built %s in %.1f ms\n", v.Tokens, count(v.EffectiveBudget, "token"), by, v.BuildMS)
+	switch {
+	case v.Budget > v.EffectiveBudget:
+		p.printf("  the budget is %d, of which a host takes %d\n", v.Budget, v.EffectiveBudget)
+	case v.Budget < v.EffectiveBudget:
+		p.printf("  the budget is %d; a block needs %d\n", v.Budget, v.EffectiveBudget)
+	}
+	table := tabwriter.NewWriter(p.w, 0, 0, 2, ' ', 0)
+	frame := v.Tokens
+	for _, l := range v.Layers {
+		frame -= l.Tokens
+		_, _ = fmt.Fprintf(table, "  %s\t%s%s\n", l.Name, count(l.Tokens, "token"), after("\t", itemsText(l.Items)))
+	}
+	if v.Text != "" {
+		_, _ = fmt.Fprintf(table, "  frame\t%s\n", count(frame, "token"))
+	}
+	_ = table.Flush() // as with every line of p
+	if len(v.Skipped) > 0 {
+		p.printf("%s\n", p.style(styleBold, "Left out"))
+		table := tabwriter.NewWriter(p.w, 0, 0, 2, ' ', 0)
+		for _, l := range v.Skipped {
+			_, _ = fmt.Fprintf(table, "  %s\t%s\n", l.Name, skippedText(l))
+		}
+		_ = table.Flush()
+	}
+}
+
+func itemsText(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return count(n, "line")
+}
+
+// skippedText says why a layer is not there, and what it would have cost.
+func skippedText(l claudemem.LayerCost) string {
+	var cost []string
+	if l.Items > 0 {
+		cost = append(cost, count(l.Items, "line"))
+	}
+	if l.Tokens > 0 {
+		cost = append(cost, count(l.Tokens, "token"))
+	}
+	if len(cost) == 0 {
+		return oneLine(l.Reason, 100)
+	}
+	return fmt.Sprintf("%s (%s)", oneLine(l.Reason, 100), strings.Join(cost, ", "))
+}

@@ -1,0 +1,313 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"claudemem"
+
+	"github.com/spf13/cobra"
+)
+
+func (a *app) sessionsShowCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "show ID",
+		Short: "Show what became of a session",
+		Long: `Show a session's receipt: what was captured of it and what became of that, what was
+skipped and why, what is stored, what the session was given, what of it was looked up
+later, and what it cost. The ID is 12 or S12, the host's name for the session or the
+beginning of that, its ULID, or last, the last one of the project that you are in.
+` + "`claude-mem show S12`" + ` shows its prompts, summaries and observations.
+
+Looked up are the observations that the session was given, or that were made of it, and
+that were read in full afterwards, by whomever.
+
+JSON: as GET /api/sessions/{id}/receipt, {"id", "ulid", "host", "host_session_id", "project",
+"project_path", "status", "title", "first_prompt", "started_at_epoch", "updated_at_epoch", "completed_at_epoch"?,
+"captured": {"events", "processed", "skipped", "failed", "pending", "processing", "forgotten",
+"kinds": [{"kind", "tool"?, "events"}]}, "skipped": [{"reason", "events", "kinds"}], "failed": as
+skipped, "redacted": [{"rule", "count"}], "stored": {"prompts", "observations": [{"id", "type",
+"title", "prompt_number"}], "summaries": [{"id", "prompt_number"}], "hidden"}, "given": [{"where",
+"source", "observations"?, "sessions"?, "layers"?: [{"name", "tokens", "items"?}], "skipped"?: as in
+` + "`claude-mem context --preview`" + `, "tokens", "budget", "build_ms", "at"}],
+"looked_up": [{"observation", "title", "given", "made", "times", "by_itself", "last_at_epoch"}],
+"cost": {"total": SPENT, "providers": [{"name", SPENT}], "models": [{"name", "provider", SPENT}],
+"tokens_given", "discovery_tokens"}}; SPENT as in ` + "`claude-mem stats`" + `.`,
+		Example: "  claude-mem sessions show S3\n  claude-mem sessions show last --json\n  claude-mem sessions show 0b7c1f6e",
+		Args:    args(cobra.ExactArgs(1)),
+	}
+	asJSON := jsonFlag(cmd)
+	project := cmd.Flags().StringP("project", "p", ".", "whose last session: a project's directory or name")
+	cmd.RunE = func(cmd *cobra.Command, given []string) error {
+		s, err := a.answers()
+		if err != nil {
+			return err
+		}
+		defer s.close()
+		var r claudemem.SessionReceipt
+		if err := s.receipt(cmd.Context(), given[0], projectNamed(*project), &r); err != nil {
+			return err
+		}
+		if *asJSON {
+			return writeJSON(a.stdout, r)
+		}
+		a.people().receipt(&r)
+		return nil
+	}
+	return cmd
+}
+
+// receipt accounts for a session, in the order in which things happened.
+func (p *printer) receipt(r *claudemem.SessionReceipt) {
+	p.printf("%s  %s\n", p.style(styleBold, fmt.Sprintf("S%d", r.ID)), p.style(styleBold, oneLine(cmp.Or(r.Title, r.FirstPrompt, "(no prompt)"), 100)))
+	p.printf("%s\n", p.style(styleDim, strings.Join([]string{
+		oneLine(r.Project, 60), oneLine(string(r.Host), 30), string(r.Status), p.ago(r.UpdatedAt), oneLine(r.HostSessionID, 80),
+	}, " · ")))
+	p.captured(&r.Captured)
+	p.reasons("Skipped", r.Skipped, skipMeaning)
+	p.reasons("Failed", r.Failed, func(text string) string { return oneLine(text, 100) })
+	p.redacted("Redacted in what is stored", r.Redacted)
+	p.stored(&r.Stored)
+	p.given(r.Given)
+	p.lookedUp(r)
+	p.receiptCost(&r.Cost)
+}
+
+func (p *printer) heading(text string) { p.printf("%s\n", p.style(styleBold, text)) }
+
+// table writes rows of cells below a heading; nothing when there are none.
+func (p *printer) table(title string, rows [][]string) {
+	if len(rows) == 0 {
+		return
+	}
+	p.heading(title)
+	w := tabwriter.NewWriter(p.w, 0, 0, 2, ' ', 0)
+	for _, row := range rows {
+		for len(row) > 0 && row[len(row)-1] == "" {
+			row = row[:len(row)-1] // no space at the end of a line
+		}
+		_, _ = fmt.Fprintf(w, "  %s\n", strings.Join(row, "\t"))
+	}
+	_ = w.Flush() // as with every line of p
+}
+
+func (p *printer) captured(c *claudemem.CapturedEvents) {
+	p.heading("Captured")
+	if c.Events == 0 {
+		p.printf("  nothing\n")
+		return
+	}
+	p.printf("  %s = %d processed + %d skipped + %d failed + %d pending + %d in work", count(c.Events, "event"),
+		c.Processed, c.Skipped, c.Failed, c.Pending, c.Processing)
+	if c.Forgotten > 0 {
+		p.printf(" + %d forgotten", c.Forgotten)
+	}
+	p.printf("\n  %s\n", kindsText(c.Kinds))
+}
+
+// kindsText is "2 prompts, 16 tools (Bash 9, Edit 7), 2 stops".
+func kindsText(kinds []claudemem.EventsOf) string {
+	var texts []string
+	for i := 0; i < len(kinds); {
+		kind, n := kinds[i].Kind, 0
+		var tools []string
+		for ; i < len(kinds) && kinds[i].Kind == kind; i++ {
+			n += kinds[i].Events
+			if kinds[i].Tool != "" {
+				tools = append(tools, fmt.Sprintf("%s %d", oneLine(kinds[i].Tool, 60), kinds[i].Events))
+			}
+		}
+		text := count(n, strings.ReplaceAll(oneLine(string(kind), 30), "_", " "))
+		if kind == claudemem.KindTool {
+			text = count(n, "tool call")
+		}
+		if len(tools) > 0 {
+			text += " (" + strings.Join(tools, ", ") + ")"
+		}
+		texts = append(texts, text)
+	}
+	return strings.Join(texts, ", ")
+}
+
+func (p *printer) reasons(title string, reasons []claudemem.EventsFor, meaning func(string) string) {
+	var rows [][]string
+	for _, r := range reasons {
+		rows = append(rows, []string{fmt.Sprint(r.Events), meaning(r.Reason), kindsText(r.Kinds)})
+	}
+	p.table(title, rows)
+}
+
+// skipMeaning says what a reason of intake means.
+func skipMeaning(reason string) string {
+	switch reason {
+	case claudemem.SkipTool:
+		return "tool on the skip list"
+	case claudemem.SkipOwn:
+		return "claude-mem's own"
+	case claudemem.SkipPrivate:
+		return "private turn"
+	case claudemem.SkipExcluded:
+		return "excluded project"
+	case claudemem.SkipNotTyped:
+		return "prompt that nobody typed"
+	case claudemem.SkipInternal:
+		return "run started by claude-mem"
+	}
+	return oneLine(reason, 60)
+}
+
+func (p *printer) redacted(title string, rules []claudemem.RedactedRule) {
+	var rows [][]string
+	for _, r := range rules {
+		rows = append(rows, []string{fmt.Sprint(r.Count), oneLine(r.Rule, 60)})
+	}
+	p.table(title, rows)
+}
+
+func (p *printer) stored(s *claudemem.StoredRecords) {
+	p.heading("Stored")
+	p.printf("  %s\n", count(s.Prompts, "prompt"))
+	var ids, turns []int64
+	for _, o := range s.Observations {
+		ids = append(ids, int64(o.ID))
+	}
+	for _, y := range s.Summaries {
+		turns = append(turns, int64(y.PromptNumber))
+	}
+	p.printf("  %s%s\n", count(len(ids), "observation"), after(": ", runs(ids, "#")))
+	p.printf("  %s%s\n", count(len(turns), "summary"), after(" of turns ", runs(turns, "")))
+	if s.Hidden > 0 {
+		p.printf("  %s hidden\n", count(s.Hidden, "observation"))
+	}
+}
+
+func after(sign, text string) string {
+	if text == "" {
+		return ""
+	}
+	return sign + text
+}
+
+// runs writes numbers as people do: #3-#5, #9.
+func runs(numbers []int64, sign string) string {
+	numbers = slices.Compact(slices.Sorted(slices.Values(numbers)))
+	var parts []string
+	for i := 0; i < len(numbers); {
+		j := i
+		for j+1 < len(numbers) && numbers[j+1] == numbers[j]+1 {
+			j++
+		}
+		switch {
+		case j == i:
+			parts = append(parts, fmt.Sprintf("%s%d", sign, numbers[i]))
+		case j == i+1:
+			parts = append(parts, fmt.Sprintf("%s%d, %s%d", sign, numbers[i], sign, numbers[j]))
+		default:
+			parts = append(parts, fmt.Sprintf("%s%d-%s%d", sign, numbers[i], sign, numbers[j]))
+		}
+		i = j + 1
+	}
+	return strings.Join(parts, ", ")
+}
+
+func (p *printer) given(given []claudemem.Injection) {
+	if len(given) == 0 {
+		p.heading("Given")
+		p.printf("  nothing\n")
+		return
+	}
+	var rows [][]string
+	for i := range given {
+		in := &given[i]
+		where := oneLine(in.GivenIn(), 30)
+		if where == claudemem.GivenInBlock {
+			where += " at " + oneLine(cmp.Or(in.Source, "startup"), 20)
+		}
+		var layers []string
+		for _, l := range in.Layers {
+			layers = append(layers, fmt.Sprintf("%s %d", oneLine(l.Name, 40), l.Tokens))
+		}
+		var ids, sessions []int64
+		for _, id := range in.Observations {
+			ids = append(ids, int64(id))
+		}
+		for _, id := range in.Sessions {
+			sessions = append(sessions, int64(id))
+		}
+		shown := slices.DeleteFunc([]string{runs(ids, "#"), runs(sessions, "S")}, func(s string) bool { return s == "" })
+		rows = append(rows, []string{p.ago(in.At), where, count(in.Tokens, "token"), strings.Join(shown, ", "), strings.Join(layers, ", ")})
+	}
+	p.table("Given", rows)
+}
+
+func (p *printer) lookedUp(r *claudemem.SessionReceipt) {
+	p.heading("Looked up later")
+	known := map[claudemem.ObservationID]bool{}
+	for _, in := range r.Given {
+		for _, id := range in.Observations {
+			known[id] = true
+		}
+	}
+	given := len(known)
+	if len(r.LookedUp) == 0 {
+		p.printf("  none of %d given and %d made\n", given, len(r.Stored.Observations))
+		return
+	}
+	lookedUp := [2]int{}
+	w := tabwriter.NewWriter(p.w, 0, 0, 2, ' ', 0)
+	for _, l := range r.LookedUp {
+		how := []string{}
+		if l.Given {
+			how, lookedUp[0] = append(how, "given"), lookedUp[0]+1
+		}
+		if l.Made {
+			how, lookedUp[1] = append(how, "made"), lookedUp[1]+1
+		}
+		times := count(l.Times, "time")
+		if l.ByItself > 0 {
+			times += fmt.Sprintf(", %d by this session", l.ByItself)
+		}
+		_, _ = fmt.Fprintf(w, "  #%d\t%s\t%s\t%s\n", l.Observation, oneLine(cmp.Or(l.Title, "(gone)"), 60), strings.Join(how, " and "), times)
+	}
+	_ = w.Flush() // as with every line of p
+	p.printf("  %d of %d given, %d of %d made\n", lookedUp[0], given, lookedUp[1], len(r.Stored.Observations))
+}
+
+func (p *printer) receiptCost(c *claudemem.SessionCost) {
+	p.heading("Cost")
+	w := tabwriter.NewWriter(p.w, 0, 0, 2, ' ', 0)
+	for i := range c.Models {
+		_, _ = fmt.Fprintf(w, "  %s\t%s\n", oneLine(strings.TrimSpace(c.Models[i].Provider+" "+c.Models[i].Name), 60), spentText(c.Models[i].Spent))
+	}
+	_ = w.Flush() // as with every line of p
+	if len(c.Models) == 0 {
+		p.printf("  no model calls\n")
+	}
+	p.printf("  %s given to the session\n", count(c.TokensGiven, "token"))
+	if c.DiscoveryTokens > 0 {
+		p.printf("  %s of work behind its observations\n", short(c.DiscoveryTokens)+" tokens")
+	}
+}
+
+// givenInAll sums up what sessions were given, and whether it was of use.
+func (p *printer) givenInAll(r *claudemem.ReceiptTotals, days int) {
+	var rows [][]string
+	for _, g := range r.Given {
+		rows = append(rows, []string{oneLine(g.Where, 30), count(g.Times, "time"), short(g.Tokens) + " tokens", count(g.Observations, "observation")})
+	}
+	if r.ObservationsGiven > 0 {
+		rows = append(rows, []string{fmt.Sprintf("of %s given, %d %s looked up afterwards (%d %%)", count(r.ObservationsGiven, "record"),
+			r.ObservationsLookedUp, wasOrWere(r.ObservationsLookedUp), (200*r.ObservationsLookedUp+r.ObservationsGiven)/(2*r.ObservationsGiven))})
+	}
+	p.table(fmt.Sprintf("Given to sessions, last %s", count(days, "day")), rows)
+}
+
+func wasOrWere(n int) string {
+	if n == 1 {
+		return "was"
+	}
+	return "were"
+}

@@ -1,0 +1,133 @@
+package main
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"claudemem"
+)
+
+// fieldsOf collects the names of all fields of a JSON form.
+func fieldsOf(t *testing.T, v any) []string {
+	t.Helper()
+	raw, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var form any
+	if err := json.Unmarshal(raw, &form); err != nil {
+		t.Fatal(err)
+	}
+	names := map[string]bool{}
+	var collect func(any)
+	collect = func(v any) {
+		switch v := v.(type) {
+		case map[string]any:
+			for name, field := range v {
+				names[name] = true
+				collect(field)
+			}
+		case []any:
+			for _, item := range v {
+				collect(item)
+			}
+		}
+	}
+	collect(form)
+	return slices.Sorted(maps.Keys(names))
+}
+
+// The help of a command with --json names every field that it prints, and the
+// fields that programs rely on are there.
+func TestJSONFormsAreInTheHelp(t *testing.T) {
+	kinds := []claudemem.EventsOf{{Tool: "x"}}
+	reasons := []claudemem.EventsFor{{Kinds: kinds}}
+	layers := []claudemem.LayerCost{{Items: 1, Reason: "x"}}
+	line := previewLine{ContextLine: claudemem.ContextLine{Observation: 1, Session: 1, Learning: 1}}
+	spent := claudemem.Spent{USD: 1}
+	receipt := claudemem.SessionReceipt{
+		CompletedAt: 1, Captured: claudemem.CapturedEvents{Kinds: kinds}, Skipped: reasons, Failed: reasons, Redacted: []claudemem.RedactedRule{{}},
+		Stored:   claudemem.StoredRecords{Observations: []claudemem.StoredObservation{{}}, Summaries: []claudemem.StoredSummary{{}}},
+		Given:    []claudemem.Injection{{ProjectPath: "x", Source: "x", Observations: []claudemem.ObservationID{1}, Sessions: []claudemem.SessionID{1}, Layers: layers, Skipped: layers}},
+		LookedUp: []claudemem.LookedUp{{}},
+		Cost: claudemem.SessionCost{Total: spent, Providers: []claudemem.SpentOn{{Spent: spent}},
+			Models: []claudemem.SpentOn{{Provider: "x", Spent: spent}}},
+	}
+	totals := claudemem.ReceiptTotals{Captured: claudemem.CapturedEvents{Kinds: kinds}, Skipped: reasons, Redacted: []claudemem.RedactedRule{{}}, Given: []claudemem.GivenIn{{}}}
+	a, _, _ := testApp(t, nil)
+	help := map[string]string{}
+	for _, cmd := range allCommands(a.rootCommand()) {
+		help[cmd.CommandPath()] = cmd.Long
+	}
+	stats := help["claude-mem stats"]
+	for _, tt := range []struct {
+		command, help string
+		form          any
+		has           []string
+	}{
+		{"context --preview", help["claude-mem context"], contextPreview{Session: "S1", Layers: layers, Skipped: layers, Lines: []previewLine{line}},
+			[]string{"context", "tokens", "layers", "skipped", "budget", "effective_budget", "build_ms", "lines", "number", "why"}},
+		{"sessions show", help["claude-mem sessions show"] + stats, receipt,
+			[]string{"captured", "skipped", "failed", "stored", "redacted", "given", "looked_up", "cost", "tokens_given", "discovery_tokens", "cost_usd"}},
+		{"stats", stats + help["claude-mem sessions show"], map[string]any{"receipts": totals},
+			[]string{"receipts", "given", "observations_given", "observations_looked_up", "skipped"}},
+	} {
+		fields := fieldsOf(t, tt.form)
+		for _, name := range fields {
+			if !strings.Contains(tt.help, `"`+name+`"`) {
+				t.Errorf("%s --json has %q, its help has not", tt.command, name)
+			}
+		}
+		for _, name := range tt.has {
+			if !slices.Contains(fields, name) {
+				t.Errorf("%s --json has no %q", tt.command, name)
+			}
+		}
+	}
+}
+
+func TestRunsOfNumbers(t *testing.T) {
+	for _, tt := range []struct {
+		numbers []int64
+		want    string
+	}{
+		{nil, ""}, {[]int64{4}, "#4"}, {[]int64{4, 5}, "#4, #5"}, {[]int64{4, 5, 6}, "#4-#6"}, {[]int64{9, 6, 5, 4, 4, 1}, "#1, #4-#6, #9"},
+	} {
+		if got := runs(tt.numbers, "#"); got != tt.want {
+			t.Errorf("%v: got %q, want %q", tt.numbers, got, tt.want)
+		}
+	}
+}
+
+// Which calls of `context` are a person's and which the host's, whose time is short.
+func TestPreviewing(t *testing.T) {
+	for text, want := range map[string]bool{
+		"": false, "--host claude-code": false, "--from-database --session-id s --project /p --source startup": false, "--previews": false,
+		"--preview": true, "--budget 5 --preview": true, "--preview=true": true, "--why 3": true, "--why=3": true,
+	} {
+		if got := previewing(strings.Fields(text)); got != want {
+			t.Errorf("%q: got %v, want %v", text, got, want)
+		}
+	}
+}
+
+// What a receipt shows is somebody's text: it steers no terminal and stays on its line.
+func TestReceiptIsSafeForATerminal(t *testing.T) {
+	evil := "a\x1b[31mb\nc\x07"
+	a, out, _ := testApp(t, nil)
+	a.people().receipt(&claudemem.SessionReceipt{
+		Title: evil, Project: evil, HostSessionID: evil,
+		Captured: claudemem.CapturedEvents{Events: 1, Kinds: []claudemem.EventsOf{{Kind: claudemem.KindTool, Tool: evil, Events: 1}}},
+		Skipped:  []claudemem.EventsFor{{Reason: evil, Events: 1}}, Failed: []claudemem.EventsFor{{Reason: evil, Events: 1}},
+		Redacted: []claudemem.RedactedRule{{Rule: evil, Count: 1}},
+		Given:    []claudemem.Injection{{Where: "SessionStart", Source: evil, Layers: []claudemem.LayerCost{{Name: evil}}}, {Where: "PostToolUse", Source: evil}},
+		LookedUp: []claudemem.LookedUp{{Observation: 1, Title: evil}},
+		Cost:     claudemem.SessionCost{Models: []claudemem.SpentOn{{Name: evil, Provider: evil}}},
+	})
+	if text := out.String(); strings.ContainsAny(text, "\x1b\x07") || strings.Contains(text, "\nc") {
+		t.Errorf("got %q", text)
+	}
+}
