@@ -64,6 +64,9 @@ rest`,
 for at in 0 100 200; do
   curl -sf "$url/api/observations?limit=100&offset=$at&format=full" >>"$out/observations.jsonl" && echo >>"$out/observations.jsonl" || exit 1
 done`,
+	// A model observes: the stand-in, which listens where nobody knew before the run.
+	"model": `printf '{"CLAUDE_MEM_PROVIDER":"anthropic","CLAUDE_MEM_ANTHROPIC_API_KEY":"sk-test-0123456789abcdef","CLAUDE_MEM_ANTHROPIC_BASE_URL":"%s"}' \
+  "$ANTHROPIC_BASE_URL" >"$HOME/.claude-mem/settings.json"`,
 	// The fix of cmd/report is undone: it fails as it did.
 	"break": `git checkout -q -- cmd/report && rm -r reports`,
 }
@@ -75,7 +78,9 @@ type scene struct {
 		Steps []struct {
 			Do     string `json:"do"`
 			Prompt string `json:"prompt"`
-			Turns  []struct {
+			// Observed is what the observer answers, where a model is asked.
+			Observed string `json:"observed"`
+			Turns    []struct {
 				// Shows is what the request that gets this turn has that the one before had not.
 				Shows   string          `json:"shows"`
 				Text    string          `json:"text"`
@@ -112,9 +117,16 @@ func (s scene) script(t *testing.T) (scenario string, steps []string, moments []
 		Text    string          `json:"text,omitempty"`
 		ToolUse json.RawMessage `json:"tool_use,omitempty"`
 	}
+	type rule struct {
+		Name    string  `json:"name"`
+		Match   string  `json:"match"`
+		NoTools bool    `json:"no_tools"`
+		Replies []reply `json:"replies"`
+	}
 	script := struct {
 		Shared bool    `json:"shared_turns"`
 		Turns  []reply `json:"turns"`
+		Rules  []rule  `json:"rules"`
 	}{Shared: true}
 	for i, session := range s.Sessions {
 		if i > 0 {
@@ -128,6 +140,11 @@ func (s scene) script(t *testing.T) (scenario string, steps []string, moments []
 				steps = append(steps, "--between", stages[step.Do])
 			}
 			steps = append(steps, "--prompt", step.Prompt)
+			answer := step.Observed
+			if answer == "" {
+				answer = `<observations/><skip_summary reason="nothing was done"/>`
+			}
+			script.Rules = append(script.Rules, rule{"observer", `<user_request number="\d+">` + regexp.QuoteMeta(step.Prompt), true, []reply{{Text: answer}}})
 			for n, turn := range step.Turns {
 				script.Turns = append(script.Turns, reply{turn.Text, turn.ToolUse})
 				moments = append(moments, moment{session.Name, step.Prompt, n, turn.Shows})
@@ -253,6 +270,12 @@ func memories(t *testing.T, project string) []byte {
 // when, and only when, a session is about it, beside what made it come up, and once.
 func TestRecall(t *testing.T) {
 	plugin := buildPlugin(t)
+	for _, observer := range []string{"offline", "model"} {
+		t.Run(observer, func(t *testing.T) { playRecall(t, plugin, observer) })
+	}
+}
+
+func playRecall(t *testing.T, plugin, observer string) {
 	project, home, out := t.TempDir(), t.TempDir(), filepath.Join(t.TempDir(), "out")
 	if err := recorded.CopyFiles(project, "ratelimit"); err != nil {
 		t.Fatal(err)
@@ -271,6 +294,9 @@ func TestRecall(t *testing.T) {
 	write(filepath.Join(home, "memories.jsonl"), string(memories(t, filepath.Join(out, "project"))))
 	s := readScene(t)
 	scenario, steps, moments := s.script(t)
+	if observer == "model" {
+		steps = append([]string{"--between", stages["model"]}, steps...)
+	}
 	args := append([]string{"--plugin", plugin, "--scenario", scenario, "--project", project, "--home", home, "--out", out, "--one-process", "--timeout", "120",
 		"--env", "GOCACHE=" + goEnv(t, "GOCACHE"), "--env", "GOFLAGS=-count=1 -buildvcs=false", "--env", "GOTOOLCHAIN=local",
 	}, steps...)
@@ -282,14 +308,14 @@ func TestRecall(t *testing.T) {
 	})
 	script(t, args...)
 	checkHooks(t, "recall", out)
-	checkMoments(t, out, moments, keyRecords(t, out))
+	checkMoments(t, out, moments, keyRecords(t, out, map[string]string{"offline": "offline", "model": "observer"}[observer]))
 	if b := readStats(t, out); !b.balanced() || b.Queue.Failed != 0 {
 		t.Errorf("books %+v", b.Queue)
 	}
 }
 
 // keyRecords are the records that the scene is about, by the names it has for them.
-func keyRecords(t *testing.T, out string) map[string]remembered {
+func keyRecords(t *testing.T, out, origin string) map[string]remembered {
 	t.Helper()
 	key := map[string]remembered{}
 	total := 0
@@ -298,7 +324,7 @@ func keyRecords(t *testing.T, out string) map[string]remembered {
 	}](t, filepath.Join(out, "observations.jsonl")) {
 		for _, r := range page.Results {
 			total++
-			if r.Origin != "offline" {
+			if r.Origin != origin {
 				continue
 			}
 			t.Logf("#%d %s: %s | %s | %s | %q", r.ID, r.Type, r.Title, r.Subtitle, r.Narrative, r.Facts)
@@ -321,9 +347,9 @@ func keyRecords(t *testing.T, out string) map[string]remembered {
 
 // says is what a session must be able to read in what it is given of a record.
 var says = map[string]*regexp.Regexp{
-	"decision": regexp.MustCompile(`(?i)memory of each instance.*Redis`),
+	"decision": regexp.MustCompile(`(?i)each instance.*Redis`),
 	"bug":      regexp.MustCompile(`(?i)refill|burst`),
-	"failure":  regexp.MustCompile(`(?i)(MkdirAll|did not make the folder).*no such file`),
+	"failure":  regexp.MustCompile(`(?i)(MkdirAll|did not make the folder).*no such file|no such file.*MkdirAll`),
 }
 
 // carriers are the hooks that bring them.
@@ -333,6 +359,7 @@ func checkMoments(t *testing.T, out string, moments []moment, key map[string]rem
 	t.Helper()
 	shown := map[string]int{}
 	session, had, silent := "", []given(nil), 0
+	var told []string
 	for _, r := range readLines[request](t, filepath.Join(out, "requests.jsonl")) {
 		if r.Kind == "side" && r.Name == "summary" {
 			had, shown = nil, map[string]int{} // the conversation is compacted: what it was given is gone from it
@@ -376,6 +403,7 @@ func checkMoments(t *testing.T, out string, moments []moment, key map[string]rem
 			t.Errorf("%s: given %+v, want the %s", where, fresh, m.shows)
 		default:
 			checkGiven(t, where, m, fresh[0], key[m.shows])
+			told = append(told, m.shows)
 		}
 		for name, times := range shown {
 			if times > 1 {
@@ -383,7 +411,11 @@ func checkMoments(t *testing.T, out string, moments []moment, key map[string]rem
 			}
 		}
 	}
-	t.Logf("point 4: %d moments of silence", silent)
+	if t.Failed() {
+		return
+	}
+	t.Logf("point 4: %s: %s each beside what made them come up, nothing else at %d moments, nothing twice",
+		filepath.Base(t.Name()), strings.Join(told, ", "), silent)
 }
 
 func checkGiven(t *testing.T, where string, m moment, g given, record remembered) {
@@ -400,5 +432,5 @@ func checkGiven(t *testing.T, where string, m moment, g given, record remembered
 	if m.turn == 0 && !strings.Contains(g.after, m.prompt) {
 		t.Errorf("%s: it stands after %q, not after the prompt", where, g.after)
 	}
-	t.Logf("point 4: %s: %s after %.40q: %s", where, g.hook, g.after, strings.TrimSpace(g.text))
+	t.Logf("%s: %s after %.40q: %s", where, g.hook, g.after, strings.TrimSpace(g.text))
 }
