@@ -96,37 +96,53 @@ var (
 	}
 	// notTelling are lines that every run has, or every failure.
 	notTelling = regexp.MustCompile(`(?i)^(?:exit (?:code|status) -?\d+|process exited with.*|fail(?:ed|ure)?|failed \((?:errors|failures).*\)|fail\t.*|fail\s+\S+\s+[\d.]+s|ok\s+.*|pass(?:ed)?|=== .*|--- pass.*|[-=~^_*#. +]+|[ef.sx]+|ran \d+ tests? in .*|tap version.*|# subtest.*|# (?:tests|pass|fail|suites|skipped|todo|cancelled|duration).*|\d+\.\.\d+|duration_ms.*|\d+ (?:passed|failed|passing|failing).*|tests?:? .*\d+ (?:passed|failed).*|test (?:suites|files):?.*|snapshots:.*|time:.*|>\s{2,}.*|\$ .*|\+ .*|make(?:\[\d+\])?: .*(?:error \d+|entering|leaving).*|npm (?:err!|error) (?:code|errno|lifecycle|a complete log|path|command|signal).*|error: test failed, to rerun.*|error: could not compile.*|error: process completed.*|note: .*|help: .*|warning: .*|caused by:|compiling .*|downloading .*|collecting .*|installing .*|fetching .*|resolving .*|building .*|running .*|finished .*|for more information.*|traceback \(most recent call last\):|goroutine \d+ .*|created by .*|\.\.\. \d+ more|stack backtrace:|\d+: +0?x?[0-9a-f]* *-? ?\w.*::.*|operator:.*|failuretype:.*|code: .*|name: .*|stack: .*|during handling of the above.*|the above exception.*|\[?info\]?:? .*|.*\d+%.*)$`)
-	// trouble is what a line that says what is wrong has.
-	trouble = regexp.MustCompile(`(?i)error|exception|panic|fatal|fail|cannot|can't|couldn't|could not|unable|not found|no such|not |n't |undefined|unsupported|denied|refused|invalid|unexpected|missing|mismatch|timed? ?out|deadline|expected|want|assert|conflict|unknown|unresolved|deadlock|must |should |needs? |requires?|reset|rejected|abort|crash|killed|corrupt|overflow|duplicate|violat|locked|race|leak|broken|already|unused|too (?:many|large|long)|only |limit|exceed|reached|stopped|died`)
 )
+
+// troubleWords are what a line has that says what is wrong, in lower case.
+var troubleWords = []string{
+	"error", "exception", "panic", "fatal", "fail", "cannot", "can't", "could", "unable", "not ", "n't ", "no ", "undefined", "unsupported", "denied",
+	"refused", "invalid", "unexpected", "missing", "mismatch", "timed out", "timeout", "deadline", "expect", "want", "assert", "conflict", "unknown",
+	"unresolved", "deadlock", "must ", "should ", "need", "require", "reset", "reject", "abort", "crash", "killed", "corrupt", "overflow", "duplicate",
+	"violat", "locked", "race", "leak", "broken", "already", "unused", "too ", "only ", "limit", "exceed", "reached", "stopped", "died",
+}
+
+// tellsTrouble reports whether a text says that something is wrong. A list of words
+// takes a tenth of the time that a regular expression does.
+func tellsTrouble(text string) bool {
+	low := strings.ToLower(text)
+	for _, w := range troubleWords {
+		if strings.Contains(low, w) {
+			return true
+		}
+	}
+	return false
+}
 
 // readComplaint reads an error as a host tells it.
 func readComplaint(text string) complaint {
 	if len(text) > maxErrorRead {
 		text = text[:maxErrorRead/3] + "\n" + text[len(text)-maxErrorRead*2/3:]
 	}
-	text = escapes.ReplaceAllString(strings.ReplaceAll(text, "\r\n", "\n"), "")
+	text = strings.ReplaceAll(text, "\r\n", "\n")
+	if strings.Contains(text, "\x1b") {
+		text = escapes.ReplaceAllString(text, "")
+	}
 	var c complaint
-	var telling []complaintLine
-	last := ""
-	underFrame := false // the source line below a frame
+	var telling, rest []string
+	codes := map[string]string{} // of a line, what the host says below it
+	underFrame := false          // the source line below a frame
 	for line := range strings.SplitSeq(text, "\n") {
 		if i := strings.LastIndexByte(line, '\r'); i >= 0 {
 			line = line[i+1:] // what a progress line shows at last
 		}
 		if len(line) > maxErrorLine {
-			line = line[:maxErrorLine]
+			line = strings.ToValidUTF8(line[:maxErrorLine], "")
 		}
-		raw := strings.TrimSpace(line)
-		// TAP's YAML, pytest's and Maven's marks
-		line = strings.TrimSpace(strings.TrimPrefix(strings.TrimPrefix(raw, "error: |-"), "E  "))
+		// TAP's YAML, pytest's and Node's marks
+		line = strings.TrimSpace(line)
+		line = strings.TrimSpace(strings.TrimPrefix(strings.TrimPrefix(line, "error: |-"), "E  "))
 		line = strings.TrimPrefix(line, "# ")
-		if f := frameFunction.FindStringSubmatch(line); f != nil {
-			c.function(strings.Join(f[1:], ""))
-		}
-		frame := errorFrame.FindStringSubmatch(line)
-		if frame != nil {
-			c.place(strings.Join(frame[1:], ""))
+		if c.frame(line) {
 			underFrame = strings.HasPrefix(line, "File ")
 			continue
 		}
@@ -134,27 +150,73 @@ func readComplaint(text string) complaint {
 			underFrame = false
 			continue
 		}
-		if m := errorCode.FindStringSubmatch(line); m != nil && len(telling) > 0 {
-			// Node tells the code of an error on a line of its own, below it.
-			telling[len(telling)-1].put(m[1], shapedWord)
+		if line == "" || c.test(line) {
 			continue
 		}
-		if line == "" || c.test(line) || notTelling.MatchString(line) {
-			continue
-		}
-		if l := c.line(line); trouble.MatchString(line) {
-			if len(telling) == 2*maxComplaints {
-				telling = slices.Delete(telling, maxComplaints, maxComplaints+1)
+		if m := codeOf(line); m != "" {
+			if len(telling) > 0 {
+				codes[telling[len(telling)-1]] = m
 			}
-			telling = append(telling, l)
+			continue
 		}
-		last = line
+		if !tellsTrouble(line) {
+			if rest = append(rest, line); len(rest) > maxComplaints {
+				rest = rest[1:]
+			}
+			continue
+		}
+		if notTelling.MatchString(line) {
+			continue
+		}
+		if len(telling) == 2*maxComplaints {
+			telling = slices.Delete(telling, maxComplaints, maxComplaints+1)
+		}
+		telling = append(telling, line)
 	}
-	if len(telling) == 0 && last != "" {
-		telling = append(telling, c.line(last))
+	for len(telling) == 0 && len(rest) > 0 {
+		last := rest[len(rest)-1]
+		if rest = rest[:len(rest)-1]; !notTelling.MatchString(last) {
+			telling = append(telling, last)
+		}
 	}
-	c.lines = telling
+	for _, line := range telling {
+		l := c.line(line)
+		l.put(codes[line], shapedWord)
+		c.lines = append(c.lines, l)
+	}
 	return c
+}
+
+// codeOf is the code that Node gives an error on a line of its own.
+func codeOf(line string) string {
+	if !strings.HasPrefix(line, "code: '") {
+		return ""
+	}
+	if m := errorCode.FindStringSubmatch(line); m != nil {
+		return m[1]
+	}
+	return ""
+}
+
+// frame takes file and function from a line of a stack trace. The line of a Go
+// function is none of its own: it says nothing else, and nothing is lost.
+func (c *complaint) frame(line string) bool {
+	at := strings.HasPrefix(line, "at ") || strings.HasPrefix(line, "❯ ")
+	file := strings.HasPrefix(line, "File \"")
+	if at || file || strings.HasSuffix(line, ")") && strings.Contains(line, ".") {
+		if f := frameFunction.FindStringSubmatch(line); f != nil {
+			c.function(strings.Join(f[1:], ""))
+		}
+	}
+	if !at && !file && !strings.Contains(line, " +0x") {
+		return false
+	}
+	m := errorFrame.FindStringSubmatch(line)
+	if m == nil {
+		return false
+	}
+	c.place(strings.Join(m[1:], ""))
+	return true
 }
 
 func (c *complaint) place(file string) {
@@ -173,6 +235,9 @@ func (c *complaint) function(name string) {
 // test takes the name of a test that failed from a line that tells it and nothing
 // else; pytest's also tells why.
 func (c *complaint) test(line string) bool {
+	if !mayNameTest(line) {
+		return false
+	}
 	for _, pattern := range failedTest {
 		m := pattern.FindStringSubmatch(line)
 		if m == nil {
@@ -188,9 +253,20 @@ func (c *complaint) test(line string) bool {
 		if len(c.tests) < maxTests && !slices.Contains(c.tests, name) && !strings.Contains(name, ".test.") {
 			c.tests = append(c.tests, name)
 		}
-		return !strings.Contains(line, " - ") && !strings.Contains(line, ": got ")
+		return !strings.HasPrefix(line, "FAIL") || !strings.Contains(line, " - ") && !strings.Contains(line, ": got ")
 	}
 	return false
+}
+
+// mayNameTest keeps the patterns from lines that none of them matches.
+func mayNameTest(line string) bool {
+	switch line[0] {
+	case '-', 'F', 'E', 'n', 't', '[':
+		return strings.HasPrefix(line, "--- FAIL") || strings.HasPrefix(line, "FAIL") || strings.HasPrefix(line, "ERROR") || strings.HasPrefix(line, "not ok ") ||
+			strings.HasPrefix(line, "test ") || strings.HasPrefix(line, "[ERROR]") || strings.HasSuffix(line, " FAILED")
+	default:
+		return line[0] >= 0x80 || strings.HasSuffix(line, " FAILED")
+	}
 }
 
 // line weighs the words of a line; the files that it names in passing are its places.
@@ -336,7 +412,7 @@ func isHex(w string) bool {
 var commonWords = func() map[string]bool {
 	all := map[string]bool{}
 	for _, w := range strings.Fields(`a an and any are as at be been but by can could did do does don for from got had has have here how if in into is isn it its just may more most must no not of off on only or other out over own same should so some such than that the their them then there these they this those to too under until up use used using very via was wasn were what when where which while who will with without would you your
-		error err exception fail failed failing failure fatal panic panicked abort aborted crash crashed unable cannot couldn expected expect actual received want wanted wanting got have assert assertion assertionerror assertionfailederror equal equals strictly deep true false none nil null undefined undeclared undefinedvariable unexpected invalid illegal unknown missing found find exist existing unsupported supported support unresolved resolve resolved reading read write writing property properties attribute object argument parameter positional required requires require given take type typed types value valu variable name named key index range list bound bounds length size pointer dereference address memory segmentation fault violation signal syntax token near line column col file directory folder path code exit status return returned returns call called calling caller function func method class struct field member interface operand operator test tests suite case command cmd process run running execute executed exec make build compile compiled compiler module package import imported declared define defined definition initial reference referenced symbol statement expression string str int integer float double bool boolean byte char array slice map dict number num data input output result system internal runtime native thread main new old first last next previous end start begin position open close opened closed check checked see also try trying tried again attempt after before during because since due instead please note warning info debug help usage details message msg reason cause caused todo full log trace stack backtrace frame
+		error err exception fail failed failing failure fatal panic panicked abort aborted crash crashed unable cannot couldn expected expect actual received want wanted wanting got have assert assertion assertionerror assertionfailederror equal equals strictly deep true false none nil null undefined undeclared undefinedvariable unexpected invalid illegal unknown missing found find exist existing unsupported supported support unresolved resolve resolved reading read write writing property properties attribute object argument parameter positional required requires require given take type typed types value valu variable name named key index range list bound bounds length size pointer dereference address memory segmentation fault violation signal syntax token near line column col file directory folder path code exit status return returned returns call called calling caller function func method class struct field member interface operand operator test tests suite case command cmd process run running execute executed exec make build compile compiled compiler module package import imported declared define defined definition initial reference referenced symbol statement expression string str int integer float double bool boolean byte char array slice map dict number num data input output result system internal runtime native thread main new old first last next previous end start begin position open close opened closed check checked see also try trying tried again attempt after before during because since due instead please note warning info debug help usage details message msg reason cause caused todo full log trace stack backtrace frame id
 		typeerror valueerror keyerror indexerror attributeerror nameerror runtimeerror importerror modulenotfounderror filenotfounderror oserror ioerror exceptionerror nosuchelementexception nullpointerexception illegalargumentexception illegalstateexception indexoutofboundsexception arrayindexoutofboundsexception classcastexception referenceerror rangeerror syntaxerror notimplementederror unboundlocalerror zerodivisionerror java lang util org com io std core npm node go python python3 java js ts py rs rb php sh bash zsh cargo rustc gcc pip yarn pnpm http https www`) {
 		for _, w := range append(errorWords(w), w) {
 			all[w] = true

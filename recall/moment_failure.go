@@ -114,13 +114,13 @@ func (c *complaint) seenIn(o *claudemem.Observation) precedent {
 	best := 0.0
 	for _, s := range statements {
 		low := strings.ToLower(s)
-		if isOpen(s) || isPassing(s) || overcome.MatchString(s) {
+		if isOpen(s) || isPassing(s) || isOvercome(s) {
 			continue
 		}
 		for _, t := range c.tests {
 			if isOwnName(t) && containsWord(low, strings.ToLower(t)) {
 				p.Test = true
-				if p.said == "" && trouble.MatchString(s) {
+				if p.said == "" && tellsTrouble(s) {
 					p.said = s
 				}
 			}
@@ -128,7 +128,7 @@ func (c *complaint) seenIn(o *claudemem.Observation) precedent {
 		for _, f := range c.functions {
 			p.Function = p.Function || strings.Contains(s, f) && containsWord(low, strings.ToLower(f))
 		}
-		if !trouble.MatchString(s) {
+		if !tellsTrouble(s) {
 			continue
 		}
 		has := wordSet(s)
@@ -142,7 +142,9 @@ func (c *complaint) seenIn(o *claudemem.Observation) precedent {
 			}
 		}
 	}
-	p.fix = fixIn(o, p.said)
+	if p.Fixed = true; gate.Failure(p.FailureEvidence) { // else it need not be looked for
+		p.fix = fixIn(o, p.said)
+	}
 	p.Fixed = p.fix != ""
 	return p
 }
@@ -193,7 +195,7 @@ func fixIn(o *claudemem.Observation, said string) string {
 	account := sentences(o.Narrative)
 	best, bestScore := "", 0
 	for _, s := range slices.Concat(account, []string{o.Subtitle}, o.Facts, []string{o.Title}) {
-		if s == "" || isOpen(s) || isPassing(s) || strings.HasPrefix(s, "Failed ") || overcome.MatchString(s) {
+		if s == "" || isOpen(s) || isPassing(s) || strings.HasPrefix(s, "Failed ") || isOvercome(s) {
 			continue
 		}
 		score := 0
@@ -205,7 +207,7 @@ func fixIn(o *claudemem.Observation, said string) string {
 		default:
 			continue
 		}
-		if trouble.MatchString(s) { // better what only tells the cure
+		if tellsTrouble(s) { // better what only tells the cure
 			score -= 2
 		}
 		if s == o.Title {
@@ -231,6 +233,8 @@ func fixIn(o *claudemem.Observation, said string) string {
 // overcome is the offline observer's word that something passes now, which does
 // not say why.
 var overcome = regexp.MustCompile("(?i)^`[^`]*` failed(?: and passes now|, `[^`]*` passes now)|failed before the change to")
+
+func isOvercome(s string) bool { return strings.Contains(s, "failed") && overcome.MatchString(s) }
 
 func isFixTitle(title string) bool {
 	low := strings.ToLower(title)
@@ -294,14 +298,13 @@ func wordSet(text string) map[string]bool {
 	for _, w := range errorWords(text) {
 		set[w] = true
 	}
-	for _, port := range shortNumber.FindAllString(text, -1) {
-		set[port] = true
+	for _, w := range strings.FieldsFunc(text, func(r rune) bool { return r < '0' || r > '9' }) {
+		if len(w) >= 2 && len(w) <= 5 { // the port that an error names
+			set[w] = true
+		}
 	}
 	return set
 }
-
-// shortNumber may be the port that an error names.
-var shortNumber = regexp.MustCompile(`\b\d{2,5}\b`)
 
 // sentences splits a text where a sentence ends: a mark, white space and a capital
 // or a backtick. Abbreviations cost a split, no more.

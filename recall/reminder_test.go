@@ -463,6 +463,7 @@ func TestTrouble(t *testing.T) {
 							t.Errorf("the error is %v", err)
 						}
 						time.Sleep(2 * time.Hour) // what was late ends
+						synctest.Wait()
 						m.trouble = nil
 						if c := recallOf(t, r, e, 9); c.Text == "" {
 							t.Error("what was not given is kept back")
