@@ -103,15 +103,16 @@ func (g git) notIn(ctx context.Context, head string, known map[string]bool, tips
 	return ahead, nil
 }
 
-// nameOf names for each commit a branch that contains it.
-func (g git) nameOf(ctx context.Context, commits map[string][]question) (map[string]string, error) {
+// nameOf names for each commit a branch that contains it. Where that fails none is
+// named: what else is told is right without it.
+func (g git) nameOf(ctx context.Context, commits map[string][]question) map[string]string {
 	args := []string{"name-rev", "--refs=refs/heads/*", "--refs=refs/remotes/*", "--exclude=refs/remotes/*/HEAD"}
 	for id := range commits {
 		args = append(args, id)
 	}
 	out, err := g.run(ctx, "", args...)
 	if err != nil {
-		return nil, fmt.Errorf("name commits: %w", err)
+		return nil
 	}
 	names := map[string]string{}
 	for line := range strings.Lines(out) {
@@ -124,7 +125,7 @@ func (g git) nameOf(ctx context.Context, commits map[string][]question) (map[str
 			names[id] = name
 		}
 	}
-	return names, nil
+	return names
 }
 
 // run runs git and returns what it wrote. When the context ends it is killed with

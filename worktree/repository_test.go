@@ -34,8 +34,15 @@ func newRepository(t testing.TB) *repository {
 
 func (r *repository) git(args ...string) string {
 	r.t.Helper()
+	return r.feed("", args...)
+}
+
+// feed runs git with something on its standard input.
+func (r *repository) feed(stdin string, args ...string) string {
+	r.t.Helper()
 	cmd := exec.Command("git", args...)
 	cmd.Dir = r.dir
+	cmd.Stdin = strings.NewReader(stdin)
 	for _, entry := range os.Environ() {
 		if !strings.HasPrefix(entry, "GIT_") {
 			cmd.Env = append(cmd.Env, entry)

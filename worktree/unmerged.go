@@ -154,10 +154,7 @@ func (t *Tree) ask(ctx context.Context, c claudemem.Checkout, open map[question]
 	if len(lost) == 0 {
 		return told, nil
 	}
-	names, err := g.nameOf(ctx, lost)
-	if err != nil {
-		return told, nil // What is told is right without the rest.
-	}
+	names := g.nameOf(ctx, lost)
 	for commit, questions := range lost {
 		if name := names[commit]; name != "" && name != c.Branch {
 			for _, q := range questions {
