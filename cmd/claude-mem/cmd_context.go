@@ -183,20 +183,28 @@ func previewProject(ctx context.Context, s *answers, name string) (repo.Identity
 		}
 		return repo.Identify("", dir), nil
 	}
-	var known struct {
-		Results []struct {
-			Project     string `json:"project"`
-			ProjectPath string `json:"project_path"`
-		} `json:"results"`
-	}
-	if err := s.get(ctx, "/api/projects", nil, &known); err != nil {
-		return repo.Identity{}, err
-	}
 	var paths []string
-	for _, p := range known.Results {
-		if p.Project == name {
-			paths = append(paths, p.ProjectPath)
+	for offset, total := 0, 1; offset < total; {
+		var known struct {
+			Count   int `json:"count"`
+			Total   int `json:"total"`
+			Results []struct {
+				Project     string `json:"project"`
+				ProjectPath string `json:"project_path"`
+			} `json:"results"`
 		}
+		if err := s.get(ctx, "/api/projects", url.Values{"offset": {strconv.Itoa(offset)}}, &known); err != nil {
+			return repo.Identity{}, err
+		}
+		for _, p := range known.Results {
+			if p.Project == name {
+				paths = append(paths, p.ProjectPath)
+			}
+		}
+		if known.Count == 0 {
+			break
+		}
+		offset, total = offset+known.Count, known.Total
 	}
 	switch {
 	case len(paths) == 0:

@@ -200,13 +200,13 @@ func runs(numbers []int64, sign string) string {
 		for j+1 < len(numbers) && numbers[j+1] == numbers[j]+1 {
 			j++
 		}
-		switch {
-		case j == i:
-			parts = append(parts, fmt.Sprintf("%s%d", sign, numbers[i]))
-		case j == i+1:
-			parts = append(parts, fmt.Sprintf("%s%d, %s%d", sign, numbers[i], sign, numbers[j]))
+		parts = append(parts, fmt.Sprintf("%s%d", sign, numbers[i]))
+		switch j - i {
+		case 0:
+		case 1:
+			parts = append(parts, fmt.Sprintf("%s%d", sign, numbers[j]))
 		default:
-			parts = append(parts, fmt.Sprintf("%s%d-%s%d", sign, numbers[i], sign, numbers[j]))
+			parts[len(parts)-1] += fmt.Sprintf("-%s%d", sign, numbers[j])
 		}
 		i = j + 1
 	}

@@ -61,7 +61,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"settled": settled, "schema": setSchema, "holdlock": holdLock, "hook": runScriptHook,
 			"statusline": runStatusline, "calls": bookCalls, "indexed": indexed,
-			"sameblock": sameBlock, "lookedup": lookedUp,
+			"sameblock": sameBlock, "noted": noted,
 		},
 	})
 }
@@ -232,13 +232,13 @@ func sameBlock(ts *testscript.TestScript, neg bool, args []string) {
 
 var blockAges = regexp.MustCompile(`\[(just now|\d+m ago)\]`)
 
-// lookedUp waits until so many lookups are noted, which is done after they were
-// answered: lookedup N.
-func lookedUp(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 1 {
-		ts.Fatalf("usage: lookedup N")
+// noted waits until so much is booked, which is done after it was answered:
+// noted given|lookups N.
+func noted(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 || args[0] != "given" && args[0] != "lookups" {
+		ts.Fatalf("usage: noted given|lookups N")
 	}
-	want, err := strconv.Atoi(args[0])
+	want, err := strconv.Atoi(args[1])
 	ts.Check(err)
 	m, err := openMemory(context.Background(), ts.Getenv("CLAUDE_MEM_DATA_DIR"))
 	ts.Check(err)
@@ -246,11 +246,18 @@ func lookedUp(ts *testscript.TestScript, neg bool, args []string) {
 	for deadline := time.Now().Add(20 * time.Second); ; {
 		sum, err := m.ReceiptTotals(context.Background(), 0)
 		ts.Check(err)
-		if sum.Lookups >= want {
+		n := sum.Lookups
+		if args[0] == "given" {
+			n = 0
+			for _, g := range sum.Given {
+				n += g.Times
+			}
+		}
+		if n >= want {
 			return
 		}
 		if time.Now().After(deadline) {
-			ts.Fatalf("%d lookups, want %d", sum.Lookups, want)
+			ts.Fatalf("%d %s, want %d", n, args[0], want)
 		}
 		<-time.After(5 * time.Millisecond)
 	}
