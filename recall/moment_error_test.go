@@ -28,6 +28,8 @@ func TestReadComplaint(t *testing.T) {
 			lines: []string{"panic: runtime error: invalid memory address or nil pointer dereference"}, places: []string{"router.go", "main.go"}, functions: []string{"ParseRoute"}},
 		{name: "TAP", text: "TAP version 13\n# Subtest: a\nok 1 - a\nnot ok 2 - removing changes nothing\n  ---\n  duration_ms: 2.3\n  error: |-\n    Expected values to be strictly deep-equal:\n  code: 'ERR_ASSERTION'\n  ...",
 			lines: []string{"Expected values to be strictly deep-equal:"}, tests: []string{"removing changes nothing"}},
+		{name: "counts of TAP", text: "# Subtest: fails\n# tests 2\n# pass 1\n# fail 1\n# Error [ERR_MODULE_NOT_FOUND]: Cannot find module '/p/src/discount.js' imported from /p/test/discount.test.js",
+			lines: []string{"Error [ERR_MODULE_NOT_FOUND]: Cannot find module '/p/src/discount.js' imported from /p/test/discount.test.js"}},
 		{name: "colours and progress", text: "\x1b[31mError:\x1b[0m boom is broken\r\n 10%\r 20%\rdone\n",
 			lines: []string{"Error: boom is broken"}},
 		{name: "a last word that says nothing is taken for want of better", text: "1,2c1,2\n> beta", lines: []string{"> beta"}},

@@ -238,3 +238,31 @@ func TestLabelledReads(t *testing.T) {
 	seen.reaches(t, "fitted", 1, 0.96)
 	held.reaches(t, "held out", 0.85, 0.85)
 }
+
+// TestPromptsThroughTheGate asks the real thing: search, evidence, gate. The figures
+// of the gate are in docs/how-recall-decides.md; this is to see it connected.
+func TestPromptsThroughTheGate(t *testing.T) {
+	m := openLabelled(t)
+	for prompt, want := range map[string]string{
+		"The hub dies with concurrent map writes when many clients register, what guards hub.clients?":   "hub-race",
+		"Why do we keep money as integer cents and never as floats?":                                     "cents",
+		"The scheduler skipped a job at half past two when the clocks changed, is that in jobs/cron.go?": "dst",
+		"Which month comes after March, and how many days does it have?":                                 "",
+		"commit this": "",
+		"Thanks, please go on with the next step.":                 "",
+		"Write a limerick about a walrus and its three umbrellas.": "",
+	} {
+		event := claudemem.Event{Kind: claudemem.KindPrompt, Host: claudemem.HostClaudeCode, HostSessionID: prompt, ProjectPath: harbor, WorktreeRoot: harbor, Prompt: prompt}
+		got, err := m.reminder().Recall(t.Context(), event, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var keys []string
+		for _, id := range got.Injection.Observations {
+			keys = append(keys, m.keys[id])
+		}
+		if want == "" && got.Text != "" || want != "" && !slices.Contains(keys, want) {
+			t.Errorf("%s: got %v, want %q", prompt, keys, want)
+		}
+	}
+}

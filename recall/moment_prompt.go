@@ -11,25 +11,19 @@ import (
 // atPrompt finds what the user's prompt is about.
 func (r *reminding) atPrompt(ctx context.Context) (reminder, error) {
 	m := reminder{frame: promptFrame}
-	if r.passPrompt == nil || !asksSomething(r.event.Prompt) {
+	if !asksSomething(r.event.Prompt) {
 		return m, nil
 	}
 	found, err := r.related(ctx, r.event.Prompt)
-	if err != nil {
+	if err != nil || len(found) == 0 {
 		return m, err
-	}
-	passed := r.passPrompt(r.event.Prompt, found)
-	if len(passed) == 0 {
-		return m, nil
 	}
 	if err := r.readShown(ctx); err != nil {
 		return m, err
 	}
 	var fresh []claudemem.Observation
-	for _, f := range passed {
-		if f.Observation != nil && r.isNew(f.Observation) {
-			fresh = append(fresh, *f.Observation)
-		}
+	for _, f := range r.passPrompt(found, func(f claudemem.Related) bool { return f.Observation == nil || !r.isNew(f.Observation) }) {
+		fresh = append(fresh, *f.Observation)
 	}
 	m.lines = r.lines(ctx, fresh, r.gist)
 	return m, nil

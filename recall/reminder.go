@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"claudemem"
+	"claudemem/recall/gate"
 )
 
 // History reads what was done to a file.
@@ -41,8 +42,9 @@ type Reminder struct {
 	given Given
 	opts  ReminderOptions
 	told  ledger
-	// passPrompt leaves of what is near a prompt that which is worth giving.
-	passPrompt func(prompt string, found []claudemem.Related) []claudemem.Related
+	// passPrompt leaves of what is near a prompt that which is worth giving and was
+	// not told; it is package gate's.
+	passPrompt func(found []claudemem.Related, told func(claudemem.Related) bool) []claudemem.Related
 }
 
 // NewReminder makes a Reminder. given tells what sessions were shown before, by
@@ -54,7 +56,7 @@ func NewReminder(given Given, opts ReminderOptions) *Reminder {
 	if opts.Clock == nil {
 		opts.Clock = time.Now
 	}
-	return &Reminder{given: given, opts: opts, told: ledger{sessions: map[sessionKey]*account{}}}
+	return &Reminder{given: given, opts: opts, told: ledger{sessions: map[sessionKey]*account{}}, passPrompt: gate.Prompt}
 }
 
 // momentLines is how many records one moment is worth at most (SPEC 7).
@@ -166,8 +168,8 @@ func (r *reminding) related(ctx context.Context, text string) ([]claudemem.Relat
 	return found, nil
 }
 
-// considered is how many of the nearest records are looked at: of ten times the
-// lines a session that has been shown most still finds the others.
-const considered = 10 * momentLines
+// considered is how many of the nearest records are looked at: the gate compares
+// ten, and as many may be the session's own.
+const considered = 20
 
 func (r *reminding) plain(s string) string { return plain(s, r.event.ProjectPath) }

@@ -85,7 +85,7 @@ func (m *remembered) book(c claudemem.Recollection) {
 // reminderOf makes a Reminder that takes everything near a prompt to be about it.
 func reminderOf(m *remembered) *Reminder {
 	r := NewReminder(m, ReminderOptions{Finder: m, History: m, Clock: func() time.Time { return noon }})
-	r.passPrompt = func(_ string, found []claudemem.Related) []claudemem.Related { return found }
+	r.passPrompt = untold
 	return r
 }
 
@@ -220,34 +220,36 @@ func TestSilence(t *testing.T) {
 		event  claudemem.Event
 		change func(*Reminder)
 	}{
-		"switched off":                 {event: reads(file), change: off},
-		"switched off, prompt":         {event: prompted("what about the hub"), change: off},
-		"a subagent's read":            {event: with(reads(file), func(e *claudemem.Event) { e.AgentID = "a1" })},
-		"another tool":                 {event: with(reads(file), func(e *claudemem.Event) { e.ToolName = "Edit" })},
-		"a stop":                       {event: with(prompted("x y"), func(e *claudemem.Event) { e.Kind = claudemem.KindStop })},
-		"interrupted":                  {event: with(failed(hubFailure), func(e *claudemem.Event) { e.Interrupted = true })},
-		"no session":                   {event: with(reads(file), func(e *claudemem.Event) { e.HostSessionID = "" })},
-		"no project":                   {event: with(reads(file), func(e *claudemem.Event) { e.ProjectPath = "" })},
-		"another project":              {event: with(failed(hubFailure), func(e *claudemem.Event) { e.ProjectPath = "/home/ada/work/other" })},
-		"a slash command":              {event: prompted("/compact the hub")},
-		"a plugin's command":           {event: prompted("/tools:hub run it")},
-		"one word":                     {event: prompted("continue")},
-		"nothing":                      {event: prompted(" \n")},
-		"no path":                      {event: toolEvent("Read", map[string]string{"pattern": "x"})},
-		"input that is no object":      {event: with(reads(file), func(e *claudemem.Event) { e.ToolInput = json.RawMessage(`"x"`) })},
-		"input that is no JSON":        {event: with(reads(file), func(e *claudemem.Event) { e.ToolInput = json.RawMessage(`{`) })},
-		"no input":                     {event: with(reads(file), func(e *claudemem.Event) { e.ToolInput = nil })},
-		"the project's directory":      {event: reads(testProject)},
-		"a file outside":               {event: reads("/etc/realtime/hub.go")},
-		"a file that begins like it":   {event: reads(file + ".orig")},
-		"a failed read":                {event: with(reads(file), func(e *claudemem.Event) { e.ToolError = "File does not exist: concurrent map writes in hub.clients" })},
-		"exit status alone":            {event: failed("Exit code 1")},
-		"a denied permission":          {event: failed("Permission to use Bash with command go test has been denied. TestHubBroadcasts concurrent map writes")},
-		"rejected by the user":         {event: failed("The user doesn't want to proceed with this tool use. TestHubBroadcasts")},
-		"without finder, a prompt":     {event: prompted("what about the hub"), change: func(r *Reminder) { r.opts.Finder = nil }},
-		"without finder, a failure":    {event: failed(hubFailure), change: func(r *Reminder) { r.opts.Finder = nil }},
-		"without history":              {event: reads(file), change: func(r *Reminder) { r.opts.History = nil }},
-		"a prompt that the gate stops": {event: prompted("what about the hub"), change: func(r *Reminder) { r.passPrompt = func(string, []claudemem.Related) []claudemem.Related { return nil } }},
+		"switched off":               {event: reads(file), change: off},
+		"switched off, prompt":       {event: prompted("what about the hub"), change: off},
+		"a subagent's read":          {event: with(reads(file), func(e *claudemem.Event) { e.AgentID = "a1" })},
+		"another tool":               {event: with(reads(file), func(e *claudemem.Event) { e.ToolName = "Edit" })},
+		"a stop":                     {event: with(prompted("x y"), func(e *claudemem.Event) { e.Kind = claudemem.KindStop })},
+		"interrupted":                {event: with(failed(hubFailure), func(e *claudemem.Event) { e.Interrupted = true })},
+		"no session":                 {event: with(reads(file), func(e *claudemem.Event) { e.HostSessionID = "" })},
+		"no project":                 {event: with(reads(file), func(e *claudemem.Event) { e.ProjectPath = "" })},
+		"another project":            {event: with(failed(hubFailure), func(e *claudemem.Event) { e.ProjectPath = "/home/ada/work/other" })},
+		"a slash command":            {event: prompted("/compact the hub")},
+		"a plugin's command":         {event: prompted("/tools:hub run it")},
+		"one word":                   {event: prompted("continue")},
+		"nothing":                    {event: prompted(" \n")},
+		"no path":                    {event: toolEvent("Read", map[string]string{"pattern": "x"})},
+		"input that is no object":    {event: with(reads(file), func(e *claudemem.Event) { e.ToolInput = json.RawMessage(`"x"`) })},
+		"input that is no JSON":      {event: with(reads(file), func(e *claudemem.Event) { e.ToolInput = json.RawMessage(`{`) })},
+		"no input":                   {event: with(reads(file), func(e *claudemem.Event) { e.ToolInput = nil })},
+		"the project's directory":    {event: reads(testProject)},
+		"a file outside":             {event: reads("/etc/realtime/hub.go")},
+		"a file that begins like it": {event: reads(file + ".orig")},
+		"a failed read":              {event: with(reads(file), func(e *claudemem.Event) { e.ToolError = "File does not exist: concurrent map writes in hub.clients" })},
+		"exit status alone":          {event: failed("Exit code 1")},
+		"a denied permission":        {event: failed("Permission to use Bash with command go test has been denied. TestHubBroadcasts concurrent map writes")},
+		"rejected by the user":       {event: failed("The user doesn't want to proceed with this tool use. TestHubBroadcasts")},
+		"without finder, a prompt":   {event: prompted("what about the hub"), change: func(r *Reminder) { r.opts.Finder = nil }},
+		"without finder, a failure":  {event: failed(hubFailure), change: func(r *Reminder) { r.opts.Finder = nil }},
+		"without history":            {event: reads(file), change: func(r *Reminder) { r.opts.History = nil }},
+		"a prompt that the gate stops": {event: prompted("what about the hub"), change: func(r *Reminder) {
+			r.passPrompt = func([]claudemem.Related, func(claudemem.Related) bool) []claudemem.Related { return nil }
+		}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -591,4 +593,9 @@ func TestAnyMoment(t *testing.T) {
 			}
 		}
 	})
+}
+
+// untold passes all that was found and not told yet.
+func untold(found []claudemem.Related, told func(claudemem.Related) bool) []claudemem.Related {
+	return slices.DeleteFunc(slices.Clone(found), func(f claudemem.Related) bool { return told != nil && told(f) })
 }

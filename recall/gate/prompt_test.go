@@ -1,0 +1,177 @@
+package gate
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"claudemem"
+
+	"pgregory.net/rapid"
+)
+
+// near is a record with evidence; the rest of the tests edit it.
+func near(id int64, edit func(e *claudemem.Evidence)) claudemem.Related {
+	r := claudemem.Related{Hit: claudemem.Hit{RecordRef: claudemem.RecordRef{Kind: claudemem.RecordObservation, ID: id}}}
+	r.Evidence = claudemem.Evidence{Of: 8, Known: .8, Typical: .08, Spread: .1, Records: 2000}
+	edit(&r.Evidence)
+	return r
+}
+
+// about is a record that has most of what a prompt says.
+func about(id int64) claudemem.Related {
+	return near(id, func(e *claudemem.Evidence) {
+		e.Words, e.Coverage, e.Telling, e.Keyword, e.Likeness = 5, .6, 6, 40, .65
+	})
+}
+
+// beside is one of the many that share a frequent word or two with it.
+func beside(id int64) claudemem.Related {
+	return near(id, func(e *claudemem.Evidence) {
+		e.Words, e.Coverage, e.Telling, e.Keyword, e.Likeness = 2, .12, 1.6, 9, .3
+	})
+}
+
+func crowd(first ...claudemem.Related) []claudemem.Related {
+	for id := int64(100); len(first) < 12; id++ {
+		first = append(first, beside(id))
+	}
+	return first
+}
+
+func given(found []claudemem.Related) []int64 {
+	ids := []int64{}
+	for _, f := range found {
+		ids = append(ids, f.ID)
+	}
+	return ids
+}
+
+func TestPrompt(t *testing.T) {
+	change := func(r claudemem.Related, edit func(e *claudemem.Evidence)) claudemem.Related {
+		edit(&r.Evidence)
+		return r
+	}
+	all := func(found []claudemem.Related, edit func(e *claudemem.Evidence)) []claudemem.Related {
+		for i := range found {
+			edit(&found[i].Evidence)
+		}
+		return found
+	}
+	eleven := crowd()[:10]
+	for _, tt := range []struct {
+		name  string
+		found []claudemem.Related
+		want  []int64
+	}{
+		{"nothing was found", nil, []int64{}},
+		{"many that share a word or two", crowd(), []int64{}},
+		{"one stands out", crowd(about(1)), []int64{1}},
+		{"wherever the search put it", crowd(beside(7), about(1)), []int64{1}},
+		{"several stand out", crowd(about(1), about(2)), []int64{1, 2}},
+		{"more than three", crowd(about(1), about(2), about(3), about(4), about(5)), []int64{1, 2, 3}},
+		{"all are alike: none is what it is about", []claudemem.Related{about(1), about(2), about(3), about(4), about(5), about(6), about(7), about(8), about(9), about(10)}, []int64{}},
+		{"below the tenth nobody looks", append(eleven, about(1)), []int64{}},
+		{"one word, whatever it is", crowd(change(about(1), func(e *claudemem.Evidence) { e.Words, e.Of, e.Coverage = 1, 1, 1 })), []int64{}},
+		{"a memory of one record", []claudemem.Related{change(about(1), func(e *claudemem.Evidence) { e.Records = 1 })}, []int64{1}},
+		{"a memory of one record that shares two words", []claudemem.Related{change(beside(1), func(e *claudemem.Evidence) { e.Records = 1 })}, []int64{}},
+		{"the prompt's words are known to nobody", all(crowd(about(1)), func(e *claudemem.Evidence) { e.Known, e.Coverage, e.Likeness = e.Known*.2, e.Coverage*.2, e.Likeness*.6 }), []int64{}},
+		{"evidence that is no number", crowd(near(1, func(e *claudemem.Evidence) {
+			n := math.NaN()
+			*e = claudemem.Evidence{Words: 5, Coverage: n, Telling: math.Inf(1), Keyword: n, Likeness: n, Known: n, Typical: n, Spread: n}
+		})), []int64{}},
+		{"other vectors, in which everything is alike", all(crowd(beside(1)), func(e *claudemem.Evidence) { e.Typical, e.Spread, e.Likeness = .75, .04, .8 }), []int64{}},
+		{"other vectors, and one stands out", all(crowd(about(1)), func(e *claudemem.Evidence) { e.Typical, e.Spread, e.Likeness = .75, .04, .75+.04*(e.Likeness-.08)/.1 }), []int64{1}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := given(Prompt(tt.found, nil)); !slices.Equal(got, tt.want) {
+				t.Errorf("got %v, want %v; sums %.2f", got, tt.want, calibrated.Prompt.Sums(tt.found))
+			}
+		})
+	}
+}
+
+// TestPromptTold: what was told counts in the comparison and is not given, and what
+// is only good enough beside it is not given without it.
+func TestPromptTold(t *testing.T) {
+	fair := near(2, func(e *claudemem.Evidence) {
+		e.Words, e.Coverage, e.Telling, e.Keyword, e.Likeness = 4, .45, 3.6, 24, .5
+	})
+	found := crowd(about(1), fair)
+	m := calibrated.Prompt
+	if s := m.Sums(found)[1]; s < m.Further || s >= m.Open {
+		t.Fatalf("the second has %.2f, which is not between further and open", s)
+	}
+	if got := given(Prompt(found, nil)); !slices.Equal(got, []int64{1, 2}) {
+		t.Fatalf("got %v, want both", got)
+	}
+	told := func(r claudemem.Related) bool { return r.ID == 1 }
+	if got := given(Prompt(found, told)); len(got) != 0 {
+		t.Errorf("got %v after the first was told, want nothing", got)
+	}
+	found[1] = about(2)
+	if got := given(Prompt(found, told)); !slices.Equal(got, []int64{2}) {
+		t.Errorf("got %v, want the second, which is worth it by itself", got)
+	}
+}
+
+// TestPromptProperties: whatever the evidence, at most three of those found are
+// given, each once, and more evidence for a record never takes it away.
+func TestPromptProperties(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		share := rapid.Float64Range(0, 1)
+		n := rapid.IntRange(0, 15).Draw(t, "found")
+		known, size := share.Draw(t, "known"), rapid.IntRange(0, 1_000_000).Draw(t, "records")
+		var found []claudemem.Related
+		for i := range n {
+			found = append(found, near(int64(i+1), func(e *claudemem.Evidence) {
+				e.Words = rapid.IntRange(0, 12).Draw(t, "words")
+				e.Coverage, e.Likeness = share.Draw(t, "coverage"), share.Draw(t, "likeness")
+				e.Telling = rapid.Float64Range(0, 20).Draw(t, "telling")
+				e.Keyword = rapid.Float64Range(0, 80).Draw(t, "keyword")
+				e.Known, e.Records = known, size
+			}))
+		}
+		got := given(Prompt(found, nil))
+		unique := slices.Clone(got)
+		slices.Sort(unique)
+		if len(got) > most || len(slices.Compact(unique)) != len(got) {
+			t.Fatalf("given %v", got)
+		}
+		if !slices.Equal(got, given(Prompt(found, nil))) {
+			t.Fatal("the second time something else is given")
+		}
+		if len(got) == 0 {
+			return
+		}
+		better := slices.Clone(found)
+		e := &better[got[0]-1].Evidence
+		e.Coverage, e.Likeness, e.Telling, e.Keyword = min(e.Coverage+.1, 1), min(e.Likeness+.1, 1), e.Telling+1, e.Keyword+5
+		if again := given(Prompt(better, nil)); len(again) == 0 || again[0] != got[0] {
+			t.Fatalf("with more evidence for %d given %v", got[0], again)
+		}
+	})
+}
+
+func TestReadCalibration(t *testing.T) {
+	if c := Calibrated(); c.Calibrated == "" || c.Source == "" {
+		t.Error("the calibration does not say when and from what")
+	}
+	whole := string(calibrationFile)
+	for name, data := range map[string]string{
+		"nothing":            "",
+		"no weight":          strings.Replace(whole, `"known"`, `"unheard"`, 1),
+		"a weight too many":  strings.Replace(whole, `"weights": {`, `"weights": {"unheard": 1,`, 1),
+		"an unknown field":   strings.Replace(whole, `"bias"`, `"byas"`, 1),
+		"no number":          strings.Replace(whole, `"open": `, `"open": "x`, 1),
+		"further above open": strings.Replace(whole, `"further": -`, `"further": `, 1),
+	} {
+		if data == whole {
+			t.Fatalf("%s: the calibration has changed", name)
+		}
+		if _, err := ReadCalibration([]byte(data)); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+}
