@@ -100,7 +100,22 @@ func (p *project) send(name, session string, change map[string]any) string {
 	if r.exit != 0 || len(r.stderr) != 0 {
 		p.m.t.Errorf("hook: exit %d, stderr %q", r.exit, r.stderr)
 	}
-	return injectedText(p.m.t, r)
+	return p.given(r.stdout)
+}
+
+// given is what a hook's reply gives the model, "" for nothing.
+func (p *project) given(stdout []byte) string {
+	p.m.t.Helper()
+	if len(stdout) == 0 {
+		return ""
+	}
+	var reply struct {
+		HookSpecificOutput struct{ AdditionalContext string }
+	}
+	if err := json.Unmarshal(stdout, &reply); err != nil {
+		p.m.t.Errorf("%v: %s", err, stdout)
+	}
+	return reply.HookSpecificOutput.AdditionalContext
 }
 
 // fix is a session that fixes a bug in a file, which it changes twice; it ends as
