@@ -1,5 +1,5 @@
 // Package recall writes what a session is given back: the context block at its
-// start.
+// start, and a few lines at its moments.
 //
 // A [Builder] reads the memory through a [Source] and writes the block in
 // layers, the most important first: the session index, then past observations,
@@ -7,6 +7,12 @@
 // function that builds its lines; all of them are built at the same time, and
 // one that fails, panics or takes too long is left out and named in
 // [claudemem.ContextBlock.Skipped].
+//
+// A [Reminder] is asked at moments: a prompt, a file that was read, something that
+// failed. It finds what is remembered of it, lets package gate decide whether that
+// is worth a line, and writes at most three within 250 tokens. Its account of what
+// it gave (the ledger) and the store's books together keep it from saying anything
+// twice to a session that has not been compacted in between.
 //
 // What it guarantees:
 //
@@ -19,6 +25,8 @@
 //     or its frame, whatever a record says.
 //   - A session whose turns still wait in the queue is shown all the same: they
 //     are distilled on the spot, without claiming them.
+//   - A moment is silent when in doubt: on an error, after its time, and always for
+//     what the session did itself or was shown.
 //
 // It is the last stage of the pipeline: observer → store → recall → hook.
 package recall

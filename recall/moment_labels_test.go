@@ -266,3 +266,30 @@ func TestPromptsThroughTheGate(t *testing.T) {
 		}
 	}
 }
+
+// BenchmarkMoments asks at each moment with the memory, its index and its books in
+// files: what a hook waits for on top of its receipt.
+func BenchmarkMoments(b *testing.B) {
+	m := openLabelled(b)
+	input, _ := json.Marshal(map[string]string{"file_path": harbor + "/billing/money.py"})
+	failure := readLines[labelledFailure](b, "failures.jsonl")[0]
+	for name, event := range map[string]claudemem.Event{
+		"prompt":        {Kind: claudemem.KindPrompt, Prompt: "Why do we keep money as integer cents and never as floats?"},
+		"other prompt":  {Kind: claudemem.KindPrompt, Prompt: "Which month comes after March, and how many days does it have?"},
+		"file":          {Kind: claudemem.KindTool, ToolName: "Read", ToolInput: input},
+		"failure":       {Kind: claudemem.KindTool, ToolName: "Bash", ToolError: failure.Error},
+		"grep's status": {Kind: claudemem.KindTool, ToolName: "Bash", ToolError: "Exit code 1"},
+	} {
+		event.Host, event.HostSessionID, event.ProjectPath, event.WorktreeRoot = claudemem.HostClaudeCode, "asking", harbor, harbor
+		b.Run(name, func(b *testing.B) {
+			r := m.reminder()
+			for b.Loop() {
+				c, err := r.Recall(b.Context(), event, 0)
+				if err != nil {
+					b.Fatal(err)
+				}
+				r.Forget(c)
+			}
+		})
+	}
+}
