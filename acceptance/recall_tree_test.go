@@ -306,7 +306,19 @@ func TestFreshnessAndBranches(t *testing.T) {
 		p.git("merge", "-q", "--ff-only", "books")
 		want["entries are sorted by name"] = ""
 		check("all merged")
-		figure(t, 5, "four records of four branches: labelled on main until merged, by a merge, a rebase and a fast-forward; committed while and after they were observed")
+
+		p.git("checkout", "-q", "-b", "vouchers")
+		p.fix("voucher.go", "vouchers are counted twice", func() { p.commit("Count vouchers once") })
+		p.git("checkout", "-q", "main")
+		want["vouchers are counted twice"] = onTopic("vouchers")
+		check("one more")
+		p.git("merge", "-q", "--squash", "vouchers")
+		p.git("commit", "-q", "-m", "Count vouchers once")
+		check("merged as one commit") // which git cannot tell
+		p.git("branch", "-q", "-D", "vouchers")
+		want["vouchers are counted twice"] = ""
+		check("and deleted")
+		figure(t, 5, "five records of five branches, committed while or after they were observed: labelled on main until merged (merge, rebase, fast-forward), after a squash until the branch is deleted")
 	})
 
 	t.Run("without git", func(t *testing.T) {

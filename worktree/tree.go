@@ -10,9 +10,9 @@ import (
 const (
 	// gitTime is what all of git may take for one question (SPEC 7).
 	gitTime = 300 * time.Millisecond
-	// answerLife is how long git's answer holds. A merge moves HEAD, and with it the
-	// question; what else could change an answer (a commit on the other branch, a
-	// branch that is deleted) may take this long to show.
+	// answerLife is how long git's answer holds at most. A merge moves HEAD, and with
+	// it the question; a commit on the record's branch and its end show in refState.
+	// Something else (a branch that is renamed below a directory) may take this long.
 	answerLife = 10 * time.Second
 	// restAfter is how long a repository is left alone in which git was too slow.
 	restAfter = time.Minute

@@ -25,7 +25,9 @@ type question struct {
 type answer struct {
 	unmerged bool
 	branch   string
-	at       time.Time
+	// at is when it was given, refs how the branches were.
+	at   time.Time
+	refs refState
 }
 
 // Unmerged implements recall.WorkTree. It returns no error: what git cannot tell is not told.
@@ -64,9 +66,19 @@ func (t *Tree) answersTo(ctx context.Context, c claudemem.Checkout, asked map[cl
 	answers := map[question]answer{}
 	open := map[question]bool{}
 	now := t.opts.Clock()
+	common := commonDir(c.Root)
+	if common == "" || shallow(common) {
+		return nil // Of a history that ends early, what is no ancestor here may be one.
+	}
+	refs := map[string]refState{} // by branch
+	for _, q := range asked {
+		if _, ok := refs[q.branch]; !ok && len(refs) < maxQuestions {
+			refs[q.branch] = stateOf(common, q.branch)
+		}
+	}
 	t.mu.Lock()
 	for _, q := range asked {
-		if a, ok := t.answers[q]; ok && fresh(now, a.at, answerLife) {
+		if a, ok := t.answers[q]; ok && fresh(now, a.at, answerLife) && a.refs == refs[q.branch] {
 			answers[q] = a
 		} else if len(open) < maxQuestions {
 			open[q] = true
@@ -105,7 +117,7 @@ func (t *Tree) answersTo(ctx context.Context, c claudemem.Checkout, asked map[cl
 	}
 	for q := range open {
 		a := told[q]
-		a.at = now
+		a.at, a.refs = now, refs[q.branch] // as they were before git looked
 		answers[q], t.answers[q] = a, a
 	}
 	return answers
@@ -121,9 +133,6 @@ func fresh(now, at time.Time, life time.Duration) bool {
 // ask asks git, in two processes, sometimes three. Questions without an answer
 // are those whose work is at hand, or of which git knows nothing.
 func (t *Tree) ask(ctx context.Context, c claudemem.Checkout, open map[question]bool) (map[question]answer, error) {
-	if shallow(c.Root) {
-		return nil, nil // Its history ends early: what is no ancestor here may be one.
-	}
 	g, err := t.git(c.Root)
 	if err != nil {
 		return nil, err

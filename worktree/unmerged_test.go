@@ -440,13 +440,19 @@ func TestUnmergedRemembers(t *testing.T) {
 	ask("-", 2)
 	ask("-", 2)
 	r.git("reset", "-q", "--hard", "HEAD~1")
-	ask("topic", 2) // as it was
-	r.git("branch", "-q", "-D", "topic")
-	ask("topic", 2)
+	ask("topic", 3) // the branches moved
+	ask("topic", 3)
 	now = now.Add(answerLife)
-	ask("-", 3)
+	ask("topic", 4)
 	now = now.Add(-time.Hour) // set back
-	ask("-", 4)
+	ask("topic", 5)
+	r.git("pack-refs", "--all")
+	ask("topic", 6)
+	r.git("branch", "-q", "-D", "topic")
+	ask("-", 7)
+	ask("-", 7)
+	r.git("branch", "again", o.HeadCommit)
+	ask("again", 8)
 }
 
 func TestUnmergedAtOnce(t *testing.T) {
