@@ -67,9 +67,9 @@ given which started now in this directory, and below it what each layer costs an
 was left out. Nothing is given, booked or changed. --why says why a line is there: by the
 number of an observation ('#12'), of a session (S3), or of the line (7).
 
-A worker that runs is asked; else the block is built from the database, as a hook does
-when the worker is away. What waits in the spool is in neither: the worker takes it in
-before a session starts.
+A worker that runs is asked; else the block is built from the database, as by a hook that
+finds no worker: what fits the latest summary is then found by its words alone. What waits
+in the spool is in neither: the worker takes it in before a session starts.
 
 JSON: {"context", "tokens", "layers": [{"name", "tokens", "items"?}], "skipped": [{"name",
 "tokens", "items"?, "reason"}], "budget", "effective_budget", "build_ms", "built_by": "worker"
@@ -277,6 +277,9 @@ func (a *app) printWhy(preview *contextPreview, ref string, wanted whyOf, asJSON
 		if l.Session != 0 {
 			about = append(about, fmt.Sprintf("S%d", l.Session))
 		}
+		if l.Learning != 0 {
+			about = append(about, fmt.Sprintf("learning %d", l.Learning))
+		}
 		p.printf("%s\n  %s %s\n  %s\n", safe(l.Text), p.style(styleBold, "why:"), oneLine(l.Why, 0), p.style(styleDim, strings.Join(about, " · ")))
 	}
 	return nil
@@ -308,7 +311,7 @@ func (p *printer) preview(v *contextPreview) {
 	frame := v.Tokens
 	for _, l := range v.Layers {
 		frame -= l.Tokens
-		_, _ = fmt.Fprintf(table, "  %s\t%s%s\n", l.Name, count(l.Tokens, "token"), after("\t", itemsText(l.Items)))
+		_, _ = fmt.Fprintf(table, "  %s\t%s%s\n", oneLine(l.Name, 40), count(l.Tokens, "token"), after("\t", itemsText(l.Items)))
 	}
 	if v.Text != "" {
 		_, _ = fmt.Fprintf(table, "  frame\t%s\n", count(frame, "token"))
@@ -318,7 +321,7 @@ func (p *printer) preview(v *contextPreview) {
 		p.printf("%s\n", p.style(styleBold, "Left out"))
 		table := tabwriter.NewWriter(p.w, 0, 0, 2, ' ', 0)
 		for _, l := range v.Skipped {
-			_, _ = fmt.Fprintf(table, "  %s\t%s\n", l.Name, skippedText(l))
+			_, _ = fmt.Fprintf(table, "  %s\t%s\n", oneLine(l.Name, 40), skippedText(l))
 		}
 		_ = table.Flush()
 	}
