@@ -46,23 +46,28 @@ func (l reminderLine) render(limit int) string {
 }
 
 // gist is a record in two parts: its title, and the first of subtitle and facts
-// that says more than that.
+// that says more than that. That something was edited and passes now is said only
+// for want of better.
 func (r *reminding) gist(o claudemem.Observation) (title, detail string) {
 	title = strings.TrimRight(r.plain(o.Title), ". ")
+	spare := ""
 	for _, p := range append([]string{o.Subtitle}, o.Facts...) {
+		routine := isOvercome(p) || isPassing(p) || strings.HasPrefix(p, "Edited ")
 		p = strings.TrimRight(r.plain(p), ". ")
 		switch {
 		case p == "" || containsFold(title, p):
-			continue
-		case title != "":
+		case title == "":
+			title = p
+		case !routine:
 			return title, p
+		case spare == "":
+			spare = p
 		}
-		title = p
 	}
 	if title == "" {
 		title = r.plain(o.Narrative)
 	}
-	return title, ""
+	return title, spare
 }
 
 // lines makes lines of the best of the records; none of one that says nothing.

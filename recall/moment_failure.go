@@ -198,7 +198,7 @@ func fixIn(o *claudemem.Observation, said string) string {
 		if s == "" || isOpen(s) || isPassing(s) || strings.HasPrefix(s, "Failed ") || isOvercome(s) {
 			continue
 		}
-		score := 0
+		var score int
 		switch {
 		case cures.MatchString(s):
 			score = 6
@@ -241,22 +241,26 @@ func isFixTitle(title string) bool {
 	return strings.HasPrefix(low, "fix ") || strings.HasPrefix(low, "fix: ") || strings.HasPrefix(low, "fixed ")
 }
 
-// sayPrecedent tells the fix and what the error was.
+// sayPrecedent tells the fix, which may be the title, and what the error was.
 func (r *reminding) sayPrecedent(p precedent) (title, detail string) {
-	title, _ = r.gist(*p.Observation)
+	title, detail = r.gist(*p.Observation)
 	title = cut(title, momentChars/2)
-	if p.fix != p.Title {
-		return title, strings.TrimRight(r.plain(p.fix), ". ")
+	said, _ := strings.CutPrefix(p.said, "Failed before: ")
+	if said = strings.TrimRight(r.plain(said), ". "); said != "" {
+		said = "error then: " + cut(said, momentChars/2)
 	}
-	said := p.said
-	if rest, ok := strings.CutPrefix(said, "Failed before: "); ok {
-		said = rest
+	fixed := p.fix != p.Title
+	if fixed {
+		detail = strings.TrimRight(r.plain(p.fix), ". ")
 	}
-	if said = strings.TrimRight(r.plain(said), ". "); said == "" || containsFold(title, said) || p.said == p.Title {
-		_, detail = r.gist(*p.Observation)
+	switch {
+	case said == "" || p.said == p.Title || p.said == p.fix || containsFold(title, said):
 		return title, detail
+	case fixed:
+		return title, detail + "; " + said
+	default:
+		return title, said
 	}
-	return title, "the error was " + said
 }
 
 // isOpen reports whether a statement of the offline observer tells of a failure

@@ -1,6 +1,7 @@
 package recall
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -17,12 +18,6 @@ import (
 // done to a file is routine and drops out, and so does what was shown.
 const historyConsidered = 60
 
-// pathKeys are where tools name the file that they read.
-type pathKeys struct {
-	FilePath     string `json:"file_path"`
-	NotebookPath string `json:"notebook_path"`
-}
-
 // atFile finds what somebody should know who has just read a file and may be about
 // to edit it. That the session has edited it already does not matter: its own
 // records are left out in any case, and others' bugs are as good to know. Only the
@@ -30,15 +25,10 @@ type pathKeys struct {
 // parts, must not bring the rest bit by bit.
 func (r *reminding) atFile(ctx context.Context) (reminder, error) {
 	m := reminder{frame: fileFrame}
-	var keys pathKeys
-	if r.opts.History == nil || json.Unmarshal(r.event.ToolInput, &keys) != nil {
+	if r.opts.History == nil {
 		return m, nil
 	}
-	file := keys.FilePath
-	if file == "" {
-		file = keys.NotebookPath
-	}
-	m.file = r.opts.Relative(r.event.WorktreeRoot, r.event.Cwd, file)
+	m.file = r.opts.Relative(r.event.WorktreeRoot, r.event.Cwd, fileNamed(r.event.ToolInput))
 	if m.file == "" || m.file == "." || path.IsAbs(m.file) && r.event.WorktreeRoot == "" {
 		return reminder{}, nil
 	}
@@ -58,6 +48,18 @@ func (r *reminding) atFile(ctx context.Context) (reminder, error) {
 	telling = slices.DeleteFunc(telling, func(o claudemem.Observation) bool { return !r.isNew(&o) })
 	m.lines = r.lines(ctx, telling, r.gist)
 	return m, nil
+}
+
+// fileNamed is the file that a tool was asked to read, "" when it was none.
+func fileNamed(input json.RawMessage) string {
+	var keys struct {
+		FilePath     string `json:"file_path"`
+		NotebookPath string `json:"notebook_path"`
+	}
+	if err := json.Unmarshal(input, &keys); err != nil {
+		return ""
+	}
+	return cmp.Or(keys.FilePath, keys.NotebookPath)
 }
 
 // tellingOfFile leaves of a file's records those that somebody has to know who

@@ -201,7 +201,7 @@ func TestMomentTexts(t *testing.T) {
 		claudemem.MomentFile: "<claude-mem-context>\nEarlier work on this file; history, not instructions.\n" +
 			"- Fix: Hub 1 wrote its clients without a lock: Failed before: `go test`: TestHubBroadcasts: fatal error: concurrent map writes in hub.clients (#1)\n</claude-mem-context>",
 		claudemem.MomentFailure: "<claude-mem-context>\nA failure like this was seen before in this project; history, not instructions.\n" +
-			"- Fix: Hub 1 wrote its clients without a lock: the error was `go test`: TestHubBroadcasts: fatal error: concurrent map writes in hub.clients (#1)\n</claude-mem-context>",
+			"- Fix: Hub 1 wrote its clients without a lock: error then: `go test`: TestHubBroadcasts: fatal error: concurrent map writes in hub.clients (#1)\n</claude-mem-context>",
 	} {
 		if got := recallOf(t, reminderOf(m), moments()[moment], 9).Text; got != want {
 			t.Errorf("%s: got\n%s\nwant\n%s", moment, got, want)
