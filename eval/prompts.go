@@ -71,16 +71,22 @@ type answered struct {
 	exchange
 }
 
-// postOwn enters our own corpus into a worker's memory and posts the prompts. Of the
+// postOwn enters our own corpus into a worker's memory and posts the prompts, each
+// after a look at what recall decides over.
+func postOwn(ctx context.Context, records []golden, prompts []prompt, fill int, took *pace) ([]answered, error) {
+	return ownAnswers(ctx, records, prompts, fill, false, took)
+}
+
+// ownAnswers is postOwn, without the look when it is blind, which is faster. Of the
 // corpus' records the summaries are left out: there is no route for them, and at a
 // prompt none is ever shown.
-func postOwn(ctx context.Context, records []golden, prompts []prompt, fill int, took *pace) (all []answered, err error) {
+func ownAnswers(ctx context.Context, records []golden, prompts []prompt, fill int, blind bool, took *pace) (all []answered, err error) {
 	w, err := startWorker(ctx, nil)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, w.close()) }()
-	r := asker{worker: w, entered: map[record][]string{}}
+	r := asker{worker: w, blind: blind, entered: map[record][]string{}}
 	defer func() { err = errors.Join(err, r.close()) }()
 	now := time.Now()
 	for i := range records {
@@ -124,6 +130,10 @@ func postOwn(ctx context.Context, records []golden, prompts []prompt, fill int, 
 	}
 	for i := range prompts {
 		p := &prompts[i]
+		// In a small memory the prompts before it move the weights of words.
+		if err := r.close(); err != nil {
+			return nil, err
+		}
 		fits := func(id string) bool { return p.Relevant[id] > 0 }
 		a, err := r.ask(ctx, exchange{text: p.Text, about: p.related(), fits: fits}, "/src/"+p.Project, time.Time{})
 		if err != nil {

@@ -81,7 +81,9 @@ type asker struct {
 	entered map[record][]string
 	posted  int
 	took    pace
-	memory  *memory
+	// blind leaves out the look at what recall decides over, which only the curve needs.
+	blind  bool
+	memory *memory
 }
 
 // enter enters documents and waits until they can be found.
@@ -116,20 +118,30 @@ const considered = 30
 
 // ask posts a prompt, after a look at what recall will have to decide over.
 func (r *asker) ask(ctx context.Context, a exchange, project string, at time.Time) (exchange, error) {
-	var err error
+	err := r.look(ctx, &a, project)
+	if err != nil {
+		return a, err
+	}
+	a.lines, err = r.post(ctx, project, a.text, at)
+	return a, err
+}
+
+func (r *asker) look(ctx context.Context, a *exchange, project string) (err error) {
+	if r.blind {
+		return nil
+	}
 	if r.memory == nil {
 		if r.memory, err = r.worker.memory(ctx, r.clock); err != nil {
-			return a, err
+			return err
 		}
 	}
 	if a.found, err = r.memory.Related(ctx, claudemem.RelatedRequest{Text: a.text, ProjectPath: project, Limit: considered}); err != nil {
-		return a, err
+		return err
 	}
 	for _, f := range a.found {
 		a.right = append(a.right, slices.ContainsFunc(r.entered[record{"observation", f.ID, 0}], a.fits))
 	}
-	a.lines, err = r.post(ctx, project, a.text, at)
-	return a, err
+	return nil
 }
 
 // lineNumber is the record's number in a line of a recollection. Titles may hold

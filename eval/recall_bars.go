@@ -84,6 +84,7 @@ func evaluateRecall(ctx context.Context, out io.Writer, data, only string) (met 
 	}
 	printOwn(out, answers)
 	met = printRecallBars(out, results, answers)
+	printThresholds(out, results, answers)
 	median, longest := took.of()
 	_, _ = fmt.Fprintf(out, "\nanswers took %.0f ms in the median, %.0f ms at most; all took %.0f s\n", ms(median), ms(longest), time.Since(start).Seconds())
 	return met, nil

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"claudemem"
 )
 
 func TestNumbersIn(t *testing.T) {
@@ -212,6 +214,91 @@ func TestRecallBars(t *testing.T) {
 			if !strings.Contains(missed[i], tt.missed[i]) {
 				t.Errorf("%s: %s", name, missed[i])
 			}
+		}
+	}
+}
+
+// TestScene takes documents and prompts through a worker: what is decided over is
+// what was there when the prompt was posted, in its project, and no prompt.
+func TestScene(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts two workers")
+	}
+	made := func(id, corpus, at, text string) document {
+		return document{ID: id, Corpus: corpus, Time: at, Text: text}
+	}
+	s := scene{
+		documents: []document{
+			made("new", "shop", "2026-03-01T10:00:00Z", "The webhook of the carrier is signed since it moved to the new gateway"),
+			made("old", "shop", "2026-01-01T10:00:00Z", "Retry the webhook when the carrier is away for longer than a minute"),
+			made("mill", "mill", "2026-01-01T10:00:00Z", "The webhook of the mill tells the carrier that flour is ready"),
+		},
+		queries: []query{
+			{ID: "2", Corpus: "shop", Text: "is the carrier's webhook retried?", Before: "2026-04-01T10:00:00Z", Relevant: []string{"old"}},
+			{ID: "1", Corpus: "shop", Text: "what if the webhook comes while the carrier is away?", Before: "2026-02-01T10:00:00Z", Relevant: []string{"old"}},
+		},
+		project: func(corpus string) string { return "/eval/" + corpus }, about: true,
+	}
+	for name, tt := range map[string]struct {
+		dated bool
+		want  string // by the order of posting: how many were found, how many of them right
+	}{
+		"dated":   {true, "1/1 2/1"},
+		"undated": {false, "2/1 2/1"},
+	} {
+		s.dated = tt.dated
+		var took pace
+		all, err := s.run(t.Context(), &took)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, x := range all {
+			right := 0
+			for _, r := range x.right {
+				if r {
+					right++
+				}
+			}
+			got = append(got, fmt.Sprintf("%d/%d", len(x.found), right))
+		}
+		if strings.Join(got, " ") != tt.want {
+			t.Errorf("%s: got %v, want %s", name, got, tt.want)
+		}
+		if median, longest := took.of(); len(took) != 2 || median <= 0 || longest < median {
+			t.Errorf("%s: took %v", name, took)
+		}
+	}
+}
+
+// TestWith: what a gate chooses is counted as what a worker gives.
+func TestWith(t *testing.T) {
+	found := func(ids ...int64) (list []claudemem.Related) {
+		for _, id := range ids {
+			list = append(list, claudemem.Related{Hit: claudemem.Hit{RecordRef: claudemem.RecordRef{Kind: claudemem.RecordObservation, ID: id}}})
+		}
+		return list
+	}
+	all := []exchange{
+		{found: found(4, 1, 2, 3), right: []bool{true, false, false, false}},
+		{found: found(1, 5), right: []bool{true, false}},
+		{found: found(2), right: []bool{false}},
+		{},
+	}
+	choose := func(least int64) func(list []claudemem.Related) []claudemem.Related {
+		return func(list []claudemem.Related) []claudemem.Related {
+			list = slices.Clone(list)
+			slices.Reverse(list) // any order
+			return slices.DeleteFunc(list, func(r claudemem.Related) bool { return r.ID < least })
+		}
+	}
+	for least, want := range map[int64]tally{
+		9: {prompts: 4},
+		3: {prompts: 4, given: 2, right: 1, lines: 3, fitting: 1},
+		1: {prompts: 4, given: 3, right: 2, lines: 7, fitting: 2},
+	} {
+		if got := with(choose(least), all); got != want {
+			t.Errorf("%d: got %+v, want %+v", least, got, want)
 		}
 	}
 }
