@@ -6,6 +6,7 @@
 //	go run ./eval -data folder           every set of the folder
 //	go run ./eval -data folder -sets a,b
 //	go run ./eval -data folder -recall   what recall gives at prompts, see recall_bars.go
+//	go run ./eval -data folder -calibrate recall/gate/calibration.json
 //
 // A set is a folder with docs.jsonl and queries.jsonl (or .jsonl.gz), one object a
 // line; docs/how-search-ranks.md has the fields. Nothing here knows a set by name but
@@ -32,6 +33,7 @@ func main() {
 	data := flag.String("data", os.Getenv("EVAL_DATA"), "folder of the sets")
 	only := flag.String("sets", "", "names of sets, separated by commas; default: all")
 	recall := flag.Bool("recall", false, "measure recall at prompts instead of search")
+	calibration := flag.String("calibrate", "", "fit the gate at prompts instead, and write its calibration to this file")
 	noBars := flag.Bool("no-bars", false, "report only: exit 0 whatever the figures")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -39,6 +41,11 @@ func main() {
 	measure := evaluate
 	if *recall {
 		measure = evaluateRecall
+	}
+	if *calibration != "" {
+		measure = func(ctx context.Context, out io.Writer, data, only string) (bool, error) {
+			return true, calibrate(ctx, out, data, only, *calibration)
+		}
 	}
 	met, err := measure(ctx, os.Stdout, *data, *only)
 	if err != nil {

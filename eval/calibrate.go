@@ -1,0 +1,405 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"claudemem"
+	"claudemem/recall/gate"
+)
+
+// What the threshold of the gate at prompts is chosen by, on the half of the queries
+// that the weights are fitted to: the share of prompts that get something though the
+// memory has nothing on them. Below the bars by a margin, since the other half and
+// every other memory differ.
+const (
+	calibratedElsewhere = 0.02 // of the coding sets' queries with another memory, on average
+	calibratedUnrelated = 0.05 // of our own unrelated prompts, most of which are hard on purpose
+	// thresholdStep is how finely thresholds are tried, furtherStep how much less the
+	// second and third line need than the first.
+	thresholdStep = 0.05
+	furtherStep   = 1.0
+)
+
+// Long prompts: whole records of a set, half of them several in a row, that are
+// posted to a memory which has nothing on them. People paste; the queries of the
+// sets are short.
+const (
+	longPrompts  = 80
+	longTogether = 6
+)
+
+// verdict is what recall had to decide over at one prompt, and what was right.
+type verdict struct {
+	set   string
+	home  bool // the memory is that of the prompt's own corpus
+	about bool // and has something on it
+	found []claudemem.Related
+	right []bool
+	fit   bool // it is of the half that is fitted to
+}
+
+// calibrate fits the gate at prompts to half of the coding sets' queries and of our
+// own prompts, as the worker finds records for them, prints how it does on the other
+// half, and writes the calibration to a file.
+func calibrate(ctx context.Context, out io.Writer, data, only, file string) error {
+	verdicts, names, err := verdictsOf(ctx, data, only)
+	if err != nil {
+		return err
+	}
+	weights, bias := fitGate(verdicts)
+	c := gate.Calibration{
+		Calibrated: time.Now().UTC().Format(time.DateOnly),
+		Source:     "go run ./eval -calibrate: half of the queries of " + strings.Join(names, ", "),
+		Prompt:     gate.Model{Bias: round(bias), Weights: map[string]float64{}},
+	}
+	for i, name := range gate.Measures() {
+		c.Prompt.Weights[name] = round(weights[i])
+	}
+	for _, open := range thresholds() {
+		m, err := withThreshold(c, open)
+		if err != nil {
+			return err
+		}
+		if c.Prompt = m; passesUnrelated(m, verdicts) {
+			break
+		}
+	}
+	if err := printCurve(out, c, verdicts, names); err != nil {
+		return err
+	}
+	text, err := json.MarshalIndent(c, "", "  ")
+	if err != nil {
+		return err
+	}
+	_, _ = fmt.Fprintf(out, "\n%s\n", text)
+	return os.WriteFile(file, append(text, '\n'), 0o644) //nolint:gosec // a source file
+}
+
+func round(v float64) float64 { return math.Round(v*100) / 100 }
+
+// thresholds are those that are tried, the lowest first.
+func thresholds() []float64 {
+	var list []float64
+	for t := -3.0; t <= 3; t += thresholdStep {
+		list = append(list, round(t))
+	}
+	return list
+}
+
+// withThreshold is the calibration's model with another threshold.
+func withThreshold(c gate.Calibration, open float64) (gate.Model, error) {
+	c.Prompt.Open, c.Prompt.Further = open, round(open-furtherStep)
+	text, err := json.Marshal(c)
+	if err != nil {
+		return gate.Model{}, err
+	}
+	c, err = gate.ReadCalibration(text)
+	return c.Prompt, err
+}
+
+// verdictsOf posts everything to workers.
+func verdictsOf(ctx context.Context, data, only string) (all []verdict, names []string, err error) {
+	folders, err := setsIn(data)
+	if err != nil {
+		return nil, nil, err
+	}
+	var sets []*set
+	for _, name := range folders {
+		if !slices.Contains(codingSets, name) || only != "" && !slices.Contains(strings.Split(only, ","), name) {
+			continue
+		}
+		s, err := readSet(filepath.Join(data, name))
+		if err != nil {
+			return nil, nil, fmt.Errorf("read set %s: %w", name, err)
+		}
+		sets = append(sets, s)
+	}
+	if len(sets) < 2 {
+		return nil, nil, errors.New("the gate is calibrated with two of " + strings.Join(codingSets, ", ") + " at least: name their folder by -data or EVAL_DATA")
+	}
+	var took pace
+	add := func(set string, home bool, exchanges []exchange) {
+		for _, x := range exchanges {
+			all = append(all, verdict{set: set, home: home, about: x.about, found: x.found, right: x.right, fit: fitted(x.text)})
+		}
+	}
+	for _, s := range sets {
+		names = append(names, s.name)
+		home, err := s.athome(ctx, false, &took)
+		if err != nil {
+			return nil, nil, fmt.Errorf("own memory of %s: %w", s.name, err)
+		}
+		add(s.name, true, home)
+		others := slices.DeleteFunc(slices.Clone(sets), func(o *set) bool { return o == s })
+		elsewhere, _, err := s.withLong().elsewhere(ctx, others, &took)
+		if err != nil {
+			return nil, nil, fmt.Errorf("other sets' memory for %s: %w", s.name, err)
+		}
+		add(s.name, false, elsewhere)
+	}
+	records, prompts, err := readOwn()
+	if err != nil {
+		return nil, nil, err
+	}
+	answers, err := postOwn(ctx, records, prompts, fill, &took)
+	if err != nil {
+		return nil, nil, fmt.Errorf("our own prompts: %w", err)
+	}
+	for i := range answers {
+		a := &answers[i]
+		all = append(all, verdict{set: ownPrompts, home: true, about: a.related(), found: a.found, right: a.right, fit: fitted(a.text)})
+	}
+	return all, append(names, ownPrompts), nil
+}
+
+// ownPrompts is what our own labelled prompts are called beside the sets.
+const ownPrompts = "own prompts"
+
+// fitted divides the prompts in two by their text.
+func fitted(text string) bool {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(text)) // never fails
+	return h.Sum32()>>7&1 == 0
+}
+
+// withLong is the set with fewer of its queries and with long prompts.
+func (s *set) withLong() *set {
+	rank := func(d document) uint64 {
+		h := fnv.New64a()
+		_, _ = h.Write([]byte(d.ID)) // never fails
+		return h.Sum64()
+	}
+	sorted := slices.Clone(s.documents)
+	slices.SortStableFunc(sorted, func(a, b document) int { return cmp.Compare(rank(a), rank(b)) })
+	queries := slices.Clone(sample(s.queries, maxAsked-longPrompts))
+	for i := 0; i < longPrompts && (i+1)*longTogether <= len(sorted); i++ {
+		part := sorted[i*longTogether : (i+1)*longTogether]
+		text := part[0].Text
+		if i%2 == 1 {
+			for _, d := range part[1:] {
+				text += "\n" + d.Text
+			}
+		}
+		queries = append(queries, query{ID: "long/" + part[0].ID, Corpus: part[0].Corpus, Text: text})
+	}
+	return &set{name: s.name, documents: s.documents, queries: queries}
+}
+
+// fitGate fits the weights. Every set weighs the same, and so do its queries with
+// their own memory and with another.
+func fitGate(verdicts []verdict) (weights []float64, bias float64) {
+	type group struct {
+		set  string
+		home bool
+	}
+	const considered = 3 // of each prompt; what is below is hardly ever relevant, or given
+	var rows [][]float64
+	var labels []bool
+	var groups []group
+	sizes := map[group]float64{}
+	for _, v := range verdicts {
+		if !v.fit {
+			continue
+		}
+		for i, measured := range gate.Measure(v.found) {
+			if i < considered && measured != nil {
+				g := group{v.set, v.home}
+				rows, labels, groups = append(rows, measured), append(labels, v.right[i]), append(groups, g)
+				sizes[g]++
+			}
+		}
+	}
+	shares := make([]float64, len(rows))
+	for i, g := range groups {
+		shares[i] = groupWeight / sizes[g]
+	}
+	return fitLogistic(rows, labels, shares)
+}
+
+// groupWeight is what the rows of a group weigh together, beside a ridge of 1.
+const groupWeight = 1000
+
+// passesUnrelated tells whether a model is silent enough where nothing is relevant,
+// on the half that was fitted to.
+func passesUnrelated(m gate.Model, verdicts []verdict) bool {
+	mean, sets, unrelated := 0.0, 0.0, 0.0
+	for set, t := range tallies(m, verdicts, true) {
+		if set == ownPrompts {
+			unrelated = t.silent.anything()
+			continue
+		}
+		mean += t.elsewhere.anything()
+		sets++
+	}
+	return mean <= calibratedElsewhere*sets && unrelated <= calibratedUnrelated
+}
+
+// outcome is how a model does with a set: with another memory, with its own where
+// something is relevant, with its own where nothing is.
+type outcome struct{ elsewhere, home, silent tally }
+
+// tallies lets a model decide over one half of the verdicts.
+func tallies(m gate.Model, verdicts []verdict, fit bool) map[string]outcome {
+	by := map[string]outcome{}
+	for _, v := range verdicts {
+		if v.fit != fit {
+			continue
+		}
+		t := tally{prompts: 1}
+		for _, g := range m.Choose(v.found, nil) {
+			t.lines++
+			at := slices.IndexFunc(v.found, func(f claudemem.Related) bool { return f.RecordRef == g.RecordRef })
+			if v.right[at] {
+				t.fitting++
+			}
+		}
+		t.given, t.right = min(1, t.lines), min(1, t.fitting)
+		o := by[v.set]
+		switch {
+		case !v.home:
+			o.elsewhere.add(t)
+		case v.about:
+			o.home.add(t)
+		default:
+			o.silent.add(t)
+		}
+		by[v.set] = o
+	}
+	return by
+}
+
+// printCurve prints for thresholds around the chosen one, and for that one by set,
+// how the half does that nothing was fitted to.
+func printCurve(out io.Writer, c gate.Calibration, verdicts []verdict, names []string) error {
+	const line = "%9s %-16s %10s %10s %9s %7s %6s\n"
+	row := func(threshold, set string, o outcome) {
+		silent := part(o.elsewhere.anything())
+		if o.silent.prompts > 0 {
+			silent = part(o.silent.anything())
+		}
+		_, _ = fmt.Fprintf(out, line, threshold, set, silent, part(share(o.home.given, o.home.prompts)),
+			part(o.home.precision()), part(o.home.reach()), fmt.Sprintf("%.2f", share(o.home.lines, o.home.given)))
+	}
+	_, _ = fmt.Fprintf(out, line, "threshold", "set", "unrelated", "related", "precision", "reach", "lines")
+	for _, step := range []float64{-.8, -.6, -.4, -.2, 0, .2, .4, .6, .8, 1.2} {
+		m, err := withThreshold(c, round(c.Prompt.Open+step))
+		if err != nil {
+			return err
+		}
+		by := tallies(m, verdicts, false)
+		var all outcome
+		for _, name := range names {
+			if name == ownPrompts {
+				continue
+			}
+			o := by[name]
+			all.elsewhere.add(o.elsewhere)
+			all.home.add(o.home)
+		}
+		threshold := fmt.Sprintf("%.2f", m.Open)
+		row(threshold, "coding sets", all)
+		row("", ownPrompts, by[ownPrompts])
+		if step == 0 {
+			for _, name := range names {
+				if name != ownPrompts {
+					row("", name, by[name])
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// fitLogistic fits a logistic regression with a ridge of 1 on the weights, not on the
+// bias, by Newton's method; shares are what the rows count.
+func fitLogistic(rows [][]float64, labels []bool, shares []float64) (weights []float64, bias float64) {
+	if len(rows) == 0 {
+		return make([]float64, len(gate.Measures())), 0
+	}
+	n := len(rows[0]) + 1 // the bias is the last
+	beta := make([]float64, n)
+	x := make([]float64, n)
+	for range 50 {
+		system := make([][]float64, n)
+		for i := range system {
+			system[i] = make([]float64, n+1)
+			if i < n-1 {
+				system[i][i], system[i][n] = 1, -beta[i]
+			}
+		}
+		for r, row := range rows {
+			copy(x, row)
+			x[n-1] = 1
+			sum, label := 0.0, 0.0
+			for i := range x {
+				sum += beta[i] * x[i]
+			}
+			if labels[r] {
+				label = 1
+			}
+			p := 1 / (1 + math.Exp(-sum))
+			for i := range x {
+				system[i][n] += shares[r] * (label - p) * x[i]
+				for j := range x {
+					system[i][j] += shares[r] * p * (1 - p) * x[i] * x[j]
+				}
+			}
+		}
+		step := solve(system)
+		moved := 0.0
+		for i := range beta {
+			beta[i] += step[i]
+			moved += math.Abs(step[i])
+		}
+		if !(moved > 1e-9) {
+			break
+		}
+	}
+	return beta[:n-1], beta[n-1]
+}
+
+// solve solves a system of linear equations, a row each with the right side last, by
+// elimination; what it does not determine is 0.
+func solve(system [][]float64) []float64 {
+	n := len(system)
+	for i := range n {
+		pivot := i
+		for r := i; r < n; r++ {
+			if math.Abs(system[r][i]) > math.Abs(system[pivot][i]) {
+				pivot = r
+			}
+		}
+		system[i], system[pivot] = system[pivot], system[i]
+		if math.Abs(system[i][i]) < 1e-12 {
+			continue
+		}
+		for r := range n {
+			if r == i {
+				continue
+			}
+			factor := system[r][i] / system[i][i]
+			for c := i; c <= n; c++ {
+				system[r][c] -= factor * system[i][c]
+			}
+		}
+	}
+	solution := make([]float64, n)
+	for i := range n {
+		if math.Abs(system[i][i]) >= 1e-12 {
+			solution[i] = system[i][n] / system[i][i]
+		}
+	}
+	return solution
+}

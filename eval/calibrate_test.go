@@ -1,0 +1,117 @@
+package main
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"claudemem"
+	"claudemem/recall/gate"
+)
+
+// TestFitLogistic draws labels from known weights and finds them again.
+func TestFitLogistic(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	truth, bias := []float64{2, -1, 0}, 0.5
+	var rows [][]float64
+	var labels []bool
+	var shares []float64
+	for range 20_000 {
+		row := []float64{r.Float64()*2 - 1, r.Float64()*2 - 1, r.Float64()*2 - 1}
+		sum := bias
+		for i, v := range row {
+			sum += truth[i] * v
+		}
+		rows, labels, shares = append(rows, row), append(labels, r.Float64() < 1/(1+math.Exp(-sum))), append(shares, 1)
+	}
+	weights, got := fitLogistic(rows, labels, shares)
+	for i, w := range append(weights, got) {
+		if want := append(slices.Clone(truth), bias)[i]; math.Abs(w-want) > .12 {
+			t.Errorf("weight %d is %.2f, want %.2f", i, w, want)
+		}
+	}
+	// What never differs says nothing and gets no weight, instead of breaking the rest.
+	for i := range rows {
+		rows[i] = append(rows[i], 0)
+	}
+	weights, _ = fitLogistic(rows, labels, shares)
+	if math.Abs(weights[0]-truth[0]) > .12 || weights[3] != 0 {
+		t.Errorf("with a measure that is always 0: %.2f", weights)
+	}
+	if weights, _ := fitLogistic(nil, nil, nil); len(weights) != len(gate.Measures()) {
+		t.Errorf("of nothing: %d weights", len(weights))
+	}
+}
+
+// invented are verdicts in which relevant records have more of everything.
+func invented() []verdict {
+	r := rand.New(rand.NewPCG(3, 4))
+	var all []verdict
+	for i := range 800 {
+		v := verdict{set: []string{"a", ownPrompts}[i%2], home: i%4 < 2 || i%2 == 1, fit: i%3 > 0}
+		v.about = v.home && i%8 < 4
+		for id := range int64(12) {
+			strength := r.Float64() * .4
+			right := v.about && id == 0
+			if right {
+				strength += .6
+			}
+			e := claudemem.Evidence{Words: 2 + int(6*strength), Of: 8, Coverage: strength, Known: .7, Telling: 8 * strength, Keyword: 40 * strength, Likeness: strength, Records: 1000}
+			v.found = append(v.found, claudemem.Related{Hit: claudemem.Hit{RecordRef: claudemem.RecordRef{Kind: claudemem.RecordObservation, ID: id + 1}}, Evidence: e})
+			v.right = append(v.right, right)
+		}
+		all = append(all, v)
+	}
+	return all
+}
+
+// TestCalibration fits to half of the verdicts and is right about the other.
+func TestCalibration(t *testing.T) {
+	verdicts := invented()
+	weights, bias := fitGate(verdicts)
+	c := gate.Calibration{Prompt: gate.Model{Bias: bias, Weights: map[string]float64{}}}
+	for i, name := range gate.Measures() {
+		c.Prompt.Weights[name] = weights[i]
+	}
+	passed := false
+	for _, open := range thresholds() {
+		m, err := withThreshold(c, open)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if passed = passesUnrelated(m, verdicts); !passed {
+			continue
+		}
+		by := tallies(m, verdicts, false)
+		if o := by["a"]; o.elsewhere.anything() > .1 || o.home.reach() < .9 || o.home.precision() < .9 || o.home.prompts == 0 || o.elsewhere.prompts == 0 {
+			t.Errorf("at %.2f: %+v", open, o)
+		}
+		if o := by[ownPrompts]; o.silent.anything() > .1 || o.silent.prompts == 0 || o.home.prompts == 0 {
+			t.Errorf("our own at %.2f: %+v", open, o)
+		}
+		break
+	}
+	if !passed {
+		t.Error("no threshold is silent enough")
+	}
+}
+
+func TestWithLong(t *testing.T) {
+	s := &set{name: "s"}
+	for i := range 2000 {
+		id := string(rune('a'+i%26)) + string(rune('a'+i/26%26)) + string(rune('a'+i/676))
+		s.documents = append(s.documents, document{ID: id, Corpus: "c", Text: "text of " + id})
+		s.queries = append(s.queries, query{ID: id, Corpus: "c", Text: id})
+	}
+	long := s.withLong()
+	if len(long.queries) != maxAsked {
+		t.Errorf("%d queries, want %d", len(long.queries), maxAsked)
+	}
+	if n := len(long.queries[maxAsked-1].Text); n < longTogether*len("text of aaa") {
+		t.Errorf("the last has %d bytes, want several records", n)
+	}
+	if !slices.EqualFunc(long.queries, s.withLong().queries, func(a, b query) bool { return a.ID == b.ID }) {
+		t.Error("the second time others are chosen")
+	}
+}
