@@ -313,7 +313,7 @@ func TestFreshnessAndBranches(t *testing.T) {
 		want["vouchers are counted twice"] = onTopic("vouchers")
 		check("one more")
 		p.git("merge", "-q", "--squash", "vouchers")
-		p.git("commit", "-q", "-m", "Count vouchers once")
+		p.git("commit", "-q", "-m", "Vouchers, in one commit")
 		check("merged as one commit") // which git cannot tell
 		p.git("branch", "-q", "-D", "vouchers")
 		want["vouchers are counted twice"] = ""
