@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"flag"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -61,7 +62,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"settled": settled, "schema": setSchema, "holdlock": holdLock, "hook": runScriptHook,
 			"statusline": runStatusline, "calls": bookCalls, "indexed": indexed,
-			"sameblock": sameBlock, "noted": noted,
+			"sameblock": sameBlock, "noted": noted, "reminded": runReminded,
 		},
 	})
 }
@@ -301,6 +302,33 @@ func runScriptHook(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 1 {
 		ts.Fatalf("usage: hook EVENT [KEY=VALUE ...]")
 	}
+	_, err := ts.Stdout().Write(scriptHook(ts, args))
+	ts.Check(err)
+}
+
+// runReminded runs a hook until the session is reminded of something: on a busy
+// machine what a moment may take is too short for one, which is then silent. Each
+// time it is another tool call: reminded EVENT [KEY=VALUE ...].
+func runReminded(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 1 {
+		ts.Fatalf("usage: reminded EVENT [KEY=VALUE ...]")
+	}
+	deadline := time.Now().Add(20 * time.Second)
+	for n := 1; ; n++ {
+		said := scriptHook(ts, append(args, fmt.Sprintf("tool_use_id=again%d", n)))
+		if len(said) > 0 {
+			_, err := ts.Stdout().Write(said)
+			ts.Check(err)
+			return
+		}
+		if time.Now().After(deadline) {
+			ts.Fatalf("the session is reminded of nothing")
+		}
+	}
+}
+
+// scriptHook runs the hook and returns what it says.
+func scriptHook(ts *testscript.TestScript, args []string) []byte {
 	payload := map[string]any{"hook_event_name": args[0], "session_id": "session-1", "cwd": ts.MkAbs("project")}
 	for _, pair := range args[1:] {
 		key, value, _ := strings.Cut(pair, "=")
@@ -325,6 +353,5 @@ func runScriptHook(ts *testscript.TestScript, neg bool, args []string) {
 	if stderr.Len() > 0 {
 		ts.Fatalf("the hook wrote to standard error: %s", stderr.String())
 	}
-	_, err = ts.Stdout().Write(stdout.Bytes())
-	ts.Check(err)
+	return stdout.Bytes()
 }
