@@ -97,6 +97,7 @@ type api struct {
 	large chan struct{}
 	// forgetful is set while the Reminder fails, which is told once.
 	forgetful atomic.Bool
+	bookings  bookings
 }
 
 // New makes the handler. Serve it with a server of NewServer: a connection that

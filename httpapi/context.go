@@ -20,6 +20,9 @@ const bookTime = 5 * time.Second
 // the session would never be shown it again; a process that dies between the two
 // at worst shows something twice.
 func (a *api) give(w http.ResponseWriter, r *http.Request, status int, v any, text string, what claudemem.Injection) (given bool, err error) {
+	if text != "" {
+		defer a.bookings.begin(what.Host, what.HostSessionID)()
+	}
 	if err := writeJSON(w, status, v); err != nil {
 		return false, err
 	}

@@ -76,6 +76,7 @@ func (a *api) ask(ctx context.Context, e claudemem.Event, session claudemem.Sess
 			}
 			asked <- got
 		}()
+		a.bookings.wait(ctx, e.Host, e.HostSessionID)
 		got.Recollection, got.err = a.Reminder.Recall(ctx, e, session)
 		if got.err != nil {
 			got.Recollection = claudemem.Recollection{}

@@ -8,6 +8,8 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -274,6 +276,38 @@ func (s slowly) Ingest(ctx context.Context, e claudemem.Event) (claudemem.Receip
 	defer cancel()
 	<-wait.Done()
 	return s.fakeWorker.Ingest(ctx, e)
+}
+
+// TestMomentAfterABlock: a prompt that comes while the block before it is still
+// being booked waits for the books, or the same would be told twice.
+func TestMomentAfterABlock(t *testing.T) {
+	s := serve(t, Options{})
+	s.booked = make(chan claudemem.Injection) // a commit that takes its time
+	s.block = claudemem.ContextBlock{Text: "x", Injection: claudemem.Injection{Host: "claude-code", HostSessionID: "s1", Where: "SessionStart"}}
+	if got := s.do(t, s.unix, "GET", "/api/context?project_path=/p&host=claude-code&session_id=s1", ""); got.status != 200 {
+		t.Fatalf("status %d: %s", got.status, got.body)
+	}
+	var order []string
+	s.api.Reminder = &reminderFunc{recall: func(_ context.Context, e claudemem.Event) (claudemem.Recollection, error) {
+		order = append(order, "asked for "+e.HostSessionID)
+		return claudemem.Recollection{}, nil
+	}}
+	// On connections of their own, as hooks come. Another session waits for nothing.
+	s.do(t, s.tcp, "POST", "/api/sessions/init", strings.Replace(promptBody, "s1", "s2", 1))
+	answered := make(chan struct{})
+	go func() {
+		defer close(answered)
+		s.do(t, s.tcp, "POST", "/api/sessions/init", promptBody)
+	}()
+	eventIn := func() bool { s.mu.Lock(); defer s.mu.Unlock(); return len(s.events) == 2 }
+	for !eventIn() {
+		runtime.Gosched()
+	}
+	order = append(order, "booked "+(<-s.booked).HostSessionID)
+	<-answered
+	if want := []string{"asked for s2", "booked s1", "asked for s1"}; !slices.Equal(order, want) {
+		t.Errorf("got %q, want %q", order, want)
+	}
 }
 
 // TestManyMomentsAtOnce: twenty hooks at once each get their own.
