@@ -26,6 +26,8 @@ type complaintLine struct {
 	words map[string]float64
 	// subjects are those of the words that the line quotes: what it is about.
 	subjects []string
+	// absent says that a program or a module is missing.
+	absent bool
 	// kind are the words that other errors have as well, which say of what sort it is.
 	kind []string
 }
@@ -288,7 +290,7 @@ func (c *complaint) line(text string) complaintLine {
 	}
 	for _, pattern := range missing {
 		if m := pattern.FindStringSubmatch(text); m != nil {
-			l.subjects = append(l.subjects, l.put(m[1], missingName)...)
+			l.subjects, l.absent = append(l.subjects, l.put(m[1], missingName)...), true
 		}
 	}
 	for _, m := range portOf.FindAllStringSubmatch(text, 4) {

@@ -69,13 +69,13 @@ func (r *reminding) atFailure(ctx context.Context) (reminder, error) {
 	return m, nil
 }
 
-// query is what of a complaint is searched for: the tests' names and the lines
-// with words of their own; "" when there are none.
+// query is what of a complaint is searched for: the names of tests and of the
+// functions in which it went wrong, and the lines with words of their own; "" when
+// there are none of these.
 func (c *complaint) query() string {
-	var parts []string
-	parts = append(parts, c.tests...)
+	parts := slices.Concat(c.tests, c.functions)
 	for _, l := range c.lines {
-		if len(l.words) > 0 {
+		if len(l.words) > 0 || len(c.functions) > 0 {
 			parts = append(parts, runNoise.ReplaceAllString(l.text, " "))
 		}
 	}
@@ -133,6 +133,9 @@ func (c *complaint) seenIn(o *claudemem.Observation) precedent {
 		}
 		has := wordSet(s)
 		for _, l := range c.lines {
+			if l.absent && !tellsAbsence(low) || !l.touches(has) {
+				continue
+			}
 			e := l.comparedWith(func(w string) bool { return has[w] || known[w] })
 			// The line that the record has most of counts; of two, the one that says more.
 			if score := e.Message*min(e.Own, 6) + e.Kind/2; score > best {
@@ -147,6 +150,28 @@ func (c *complaint) seenIn(o *claudemem.Observation) precedent {
 	}
 	p.Fixed = p.fix != ""
 	return p
+}
+
+// touches reports whether a statement has any word of the line, or any word that
+// says of what sort the error is when the line has none of its own.
+func (l *complaintLine) touches(has map[string]bool) bool {
+	for w := range l.words {
+		if has[w] {
+			return true
+		}
+	}
+	return len(l.words) == 0 && slices.ContainsFunc(l.kind, func(w string) bool { return has[w] })
+}
+
+// tellsAbsence reports whether a statement, in lower case, says that something is not
+// there: many tell of a program, few of its absence.
+func tellsAbsence(low string) bool {
+	for _, w := range []string{"not found", "not available", "not installed", "not there", "no module", "missing", "cannot find", "can't find", "not executable", "not recognized", "no such"} {
+		if strings.Contains(low, w) {
+			return true
+		}
+	}
+	return false
 }
 
 // comparedWith measures how much of the line a text has.

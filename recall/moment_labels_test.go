@@ -13,6 +13,7 @@ import (
 
 	"claudemem"
 	"claudemem/index"
+	"claudemem/index/corpus"
 	"claudemem/recall"
 	"claudemem/search"
 	"claudemem/store"
@@ -80,7 +81,7 @@ type labelledMemory struct {
 	keys   map[claudemem.ObservationID]string
 }
 
-func openLabelled(t testing.TB) labelledMemory {
+func openLabelled(t testing.TB, others ...claudemem.NewObservation) labelledMemory {
 	t.Helper()
 	ctx, folder := t.Context(), t.TempDir()
 	clock := func() time.Time { return march }
@@ -116,6 +117,9 @@ func openLabelled(t testing.TB) labelledMemory {
 			}
 		}
 		m.keys[o.ID] = r.Key
+	}
+	if _, err := memory.AddObservations(ctx, others); err != nil {
+		t.Fatal(err)
 	}
 	if err := ix.CatchUp(ctx); err != nil {
 		t.Fatal(err)
@@ -222,6 +226,28 @@ func TestLabelledFailures(t *testing.T) {
 	}
 	seen.reaches(t, "fitted", 1, 1)
 	held.reaches(t, "held out", 0.87, 0.77)
+}
+
+// TestLabelledFailuresAmongMany asks the same of a memory in which a thousand other
+// records tell of other work, among them a few of a database that is locked: what is
+// looked for has to be among the nearest first.
+func TestLabelledFailuresAmongMany(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a thousand records take seconds to index")
+	}
+	others := corpus.New(7, 1000, claudemem.MillisOf(march))
+	var many []claudemem.NewObservation
+	for i := range others.Observations() {
+		o := others.Observation(i)
+		many = append(many, claudemem.NewObservation{ProjectPath: harbor, Type: o.Type, Title: o.Title, Subtitle: o.Subtitle, Narrative: o.Narrative,
+			Facts: o.Facts, Concepts: o.Concepts, Files: o.Files, Origin: claudemem.OriginImport, CreatedAt: claudemem.MillisOf(march.Add(-900 * time.Hour))})
+	}
+	m := openLabelled(t, many...)
+	var all score
+	for _, f := range readLines[labelledFailure](t, "failures.jsonl") {
+		m.labelled(t, f.Name, claudemem.Event{ToolName: f.Tool, ToolError: f.Error, Interrupted: f.Interrupt}, f.Want, &all)
+	}
+	all.reaches(t, "among many", 0.97, 0.95)
 }
 
 func TestLabelledReads(t *testing.T) {
