@@ -76,7 +76,10 @@ func (a *api) ask(ctx context.Context, e claudemem.Event, session claudemem.Sess
 			}
 			asked <- got
 		}()
-		a.bookings.wait(ctx, e.Host, e.HostSessionID)
+		if a.bookings.wait(ctx, e.Host, e.HostSessionID); ctx.Err() != nil {
+			got.err = ctx.Err()
+			return
+		}
 		got.Recollection, got.err = a.Reminder.Recall(ctx, e, session)
 		if got.err != nil {
 			got.Recollection = claudemem.Recollection{}

@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -281,33 +280,44 @@ func (s slowly) Ingest(ctx context.Context, e claudemem.Event) (claudemem.Receip
 // TestMomentAfterABlock: a prompt that comes while the block before it is still
 // being booked waits for the books, or the same would be told twice.
 func TestMomentAfterABlock(t *testing.T) {
-	s := serve(t, Options{})
-	s.booked = make(chan claudemem.Injection) // a commit that takes its time
-	s.block = claudemem.ContextBlock{Text: "x", Injection: claudemem.Injection{Host: "claude-code", HostSessionID: "s1", Where: "SessionStart"}}
-	if got := s.do(t, s.unix, "GET", "/api/context?project_path=/p&host=claude-code&session_id=s1", ""); got.status != 200 {
-		t.Fatalf("status %d: %s", got.status, got.body)
-	}
-	var order []string
-	s.api.Reminder = &reminderFunc{recall: func(_ context.Context, e claudemem.Event) (claudemem.Recollection, error) {
-		order = append(order, "asked for "+e.HostSessionID)
-		return claudemem.Recollection{}, nil
-	}}
-	// On connections of their own, as hooks come. Another session waits for nothing.
-	s.do(t, s.tcp, "POST", "/api/sessions/init", strings.Replace(promptBody, "s1", "s2", 1))
-	answered := make(chan struct{})
-	go func() {
-		defer close(answered)
-		s.do(t, s.tcp, "POST", "/api/sessions/init", promptBody)
-	}()
-	eventIn := func() bool { s.mu.Lock(); defer s.mu.Unlock(); return len(s.events) == 2 }
-	for !eventIn() {
-		runtime.Gosched()
-	}
-	order = append(order, "booked "+(<-s.booked).HostSessionID)
-	<-answered
-	if want := []string{"asked for s2", "booked s1", "asked for s1"}; !slices.Equal(order, want) {
-		t.Errorf("got %q, want %q", order, want)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		s := newFakeWorker()
+		s.booked = make(chan claudemem.Injection) // a commit that takes its time
+		s.block = claudemem.ContextBlock{Text: "x", Injection: claudemem.Injection{Host: "claude-code", HostSessionID: "s1", Where: "SessionStart"}}
+		reminder := &reminderFunc{recall: tells(claudemem.Recollection{})}
+		a := newAPI(s.deps(), Options{Random: zeros{}})
+		a.Reminder = reminder
+		serve := func(r *http.Request) {
+			go func() {
+				ctx, cancel := contextWithLink(r)
+				defer cancel()
+				a.router().ServeHTTP(httptest.NewRecorder(), r.WithContext(ctx))
+			}()
+			synctest.Wait()
+		}
+		prompt := func(session string) {
+			r := httptest.NewRequest(http.MethodPost, "http://localhost/api/sessions/init", strings.NewReader(strings.Replace(promptBody, "s1", session, 1)))
+			r.Header.Set("Content-Type", "application/json")
+			serve(r)
+		}
+		asked := func() (sessions []string) {
+			for _, e := range reminder.asked {
+				sessions = append(sessions, e.HostSessionID)
+			}
+			return sessions
+		}
+		serve(httptest.NewRequest(http.MethodGet, "http://localhost/api/context?project_path=/p&host=claude-code&session_id=s1", nil))
+		prompt("s1")
+		prompt("s2") // another session waits for nothing
+		if got := asked(); !slices.Equal(got, []string{"s2"}) {
+			t.Errorf("before the block is booked: asked for %q", got)
+		}
+		<-s.booked
+		synctest.Wait()
+		if got := asked(); !slices.Equal(got, []string{"s2", "s1"}) {
+			t.Errorf("after the block was booked: asked for %q", got)
+		}
+	})
 }
 
 // TestManyMomentsAtOnce: twenty hooks at once each get their own.
