@@ -169,6 +169,54 @@ func TestReminded(t *testing.T) {
 	}
 }
 
+// shopOfMuch fills the shop's memory with other work, and the one thing that is asked for.
+func shopOfMuch(t *testing.T, peer *Peer) {
+	t.Helper()
+	for i, work := range []string{
+		"Mail templates in Dutch", "Search page sorts by price", "Login remembers the tab", "Invoices carry the tax number", "Image sizes for phones",
+		"Delivery dates skip holidays", "Wishlist can be shared", "Stock levels refresh each minute", "Newsletter asks twice", "Addresses check the postcode",
+		"Reviews need a purchase", "Returns print a label", "Coupons end at midnight", "Menu opens by keyboard", "Footer links to the imprint",
+	} {
+		remember(t, peer, memory{"project": shop, "type": "feature", "title": work, "narrative": work + ", as the customers asked.", "files": []string{fmt.Sprintf("shop/part%d.go", i)}})
+	}
+	remember(t, peer, memory{
+		"project": shop, "type": "decision", "title": "Rate limiter uses a token bucket per API key",
+		"narrative": "The rate limiter counts with a token bucket for each API key, because a fixed window let bursts of twice the limit through at its edges.",
+		"facts":     []string{"The bucket holds 20 tokens and refills 8 a second"}, "files": []string{"shop/limiter.go"},
+	})
+}
+
+// TestRemindedAtPrompt: a prompt that past work is about brings it, the next one of
+// the same matter does not, and a prompt of something else never does.
+func TestRemindedAtPrompt(t *testing.T) {
+	noLeaks(t)
+	dir := t.TempDir()
+	w := open(t, config(dir))
+	peer := peerOf(t, dir)
+	shopOfMuch(t, peer)
+	indexed(t, w)
+	asks := func(session, prompt string) claudemem.Event {
+		e := inShop(event(session, claudemem.KindPrompt))
+		e.Prompt = prompt
+		return e
+	}
+	const about = "Why does the rate limiter use a token bucket per API key?"
+	text := toldInTime(t.Context(), t, peer, func() claudemem.Event { return asks("s1", about) })
+	if !strings.Contains(text, "Rate limiter uses a token bucket") || strings.Count(text, "\n- ") != 1 {
+		t.Errorf("asked about it:\n%s", text)
+	}
+	for _, prompt := range []string{about, "Explain the token bucket of the rate limiter again", "Write a haiku about autumn leaves", "yes", "/compact"} {
+		if text := told(t.Context(), t, peer, asks("s1", prompt)); text != "" {
+			t.Errorf("%s:\n%s", prompt, text)
+		}
+	}
+	for _, prompt := range []string{"Write a haiku about autumn leaves", "Which planet has the most moons?"} {
+		if text := told(t.Context(), t, peer, asks("s2", prompt)); text != "" {
+			t.Errorf("%s:\n%s", prompt, text)
+		}
+	}
+}
+
 // TestReminderIsAskedWithoutSecrets: what the embedder may be sent is what was kept of the event.
 func TestReminderIsAskedWithoutSecrets(t *testing.T) {
 	w := open(t, config(t.TempDir()))
