@@ -83,10 +83,21 @@ func evaluateRecall(ctx context.Context, out io.Writer, data, only string) (met 
 		return false, fmt.Errorf("measure recall with our own prompts: %w", err)
 	}
 	printOwn(out, answers)
+	printUnfitted(out, results, answers)
 	met = printRecallBars(out, results, answers)
 	printThresholds(out, results, answers)
+	var all []exchange
+	for _, r := range results {
+		all = slices.Concat(all, r.elsewhere, r.home, r.gone)
+	}
+	for _, a := range answers {
+		all = append(all, a.exchange)
+	}
+	silent, talkative := differing(all)
 	median, longest := took.of()
-	_, _ = fmt.Fprintf(out, "\nanswers took %.0f ms in the median, %.0f ms at most; all took %.0f s\n", ms(median), ms(longest), time.Since(start).Seconds())
+	_, _ = fmt.Fprintf(out, "\nat %d of %d prompts the worker was silent where the gate alone is not, at %d it is the other way round\n"+
+		"answers took %.0f ms in the median, %.0f ms at most; all took %.0f s\n",
+		silent, len(all), talkative, ms(median), ms(longest), time.Since(start).Seconds())
 	return met, nil
 }
 

@@ -73,3 +73,47 @@ func printThresholds(out io.Writer, results []recallResult, answers []answered) 
 			strconv.FormatFloat(share(h.lines, h.given), 'f', 2, 64), part(typed.precision()), part(mine.reach()), part(others.anything()))
 	}
 }
+
+// printUnfitted prints the tallies of the half of the prompts that the gate was not
+// fitted to: what can be expected of others.
+func printUnfitted(out io.Writer, results []recallResult, answers []answered) {
+	var elsewhere, home, related, unrelated []exchange
+	keep := func(into *[]exchange, list ...exchange) {
+		for _, x := range list {
+			if !fitted(x.text) {
+				*into = append(*into, x)
+			}
+		}
+	}
+	for _, r := range results {
+		keep(&elsewhere, r.elsewhere...)
+		keep(&home, r.home...)
+	}
+	for _, a := range answers {
+		if a.related() {
+			keep(&related, a.exchange)
+		} else {
+			keep(&unrelated, a.exchange)
+		}
+	}
+	const name = "not fitted to"
+	printTally(out, name, "other sets", tallyOf(elsewhere), false)
+	printTally(out, name, "own corpora", tallyOf(home), true)
+	printTally(out, name, "own prompts, related", tallyOf(related), true)
+	printTally(out, name, "own prompts, unrelated", tallyOf(unrelated), false)
+}
+
+// differing counts the prompts at which the worker was silent though the gate has
+// something to give, as when it took too long, and those the other way round.
+func differing(all []exchange) (silent, talkative int) {
+	for i := range all {
+		x := &all[i]
+		switch chosen := len(gate.Prompt(x.found, nil)) > 0; {
+		case chosen && len(x.lines) == 0:
+			silent++
+		case !chosen && len(x.lines) > 0:
+			talkative++
+		}
+	}
+	return silent, talkative
+}

@@ -302,3 +302,37 @@ func TestWith(t *testing.T) {
 		}
 	}
 }
+
+// TestDiffering: a worker that is silent where the gate is sure was too slow.
+func TestDiffering(t *testing.T) {
+	sure := []claudemem.Related{{Evidence: claudemem.Evidence{Words: 8, Of: 8, Coverage: 1, Known: 1, Telling: 60, Likeness: .9, Keyword: 40, Records: 100}}}
+	lines := [][]string{{"a"}}
+	all := []exchange{{found: sure}, {found: sure, lines: lines}, {lines: lines}, {}, {found: sure}}
+	if silent, talkative := differing(all); silent != 2 || talkative != 1 {
+		t.Errorf("%d silent and %d talkative, want 2 and 1", silent, talkative)
+	}
+}
+
+// TestUnfitted: what the gate was fitted to is not in the figures of the other half.
+func TestUnfitted(t *testing.T) {
+	var all []exchange
+	other := 0
+	for i := range 100 {
+		x := exchange{text: fmt.Sprint("prompt ", i), fits: func(string) bool { return true }}
+		if fitted(x.text) {
+			x.lines = [][]string{{"a"}}
+		} else {
+			other++
+		}
+		all = append(all, x)
+	}
+	var out bytes.Buffer
+	printUnfitted(&out, []recallResult{{elsewhere: all, home: all}}, nil)
+	rows := strings.Split(out.String(), "\n")
+	for _, row := range rows[:2] {
+		columns := strings.Fields(row)
+		if n := len(columns); n < 7 || other == 0 || other == 100 || !slices.Contains(columns, fmt.Sprint(other)) || !slices.Contains(columns, "0") {
+			t.Errorf("want %d prompts and none of those fitted to: %s", other, row)
+		}
+	}
+}
