@@ -426,6 +426,9 @@ func checkGiven(t *testing.T, where string, m moment, g given, record remembered
 	if !strings.Contains(g.text, record.mark()) || !says[m.shows].MatchString(g.text) {
 		t.Errorf("%s: given %q, want %s %s", where, g.text, record.mark(), says[m.shows])
 	}
+	if lines := strings.Count(g.text, "\n- "); lines != 1 {
+		t.Errorf("%s: given %d lines, want only the %s: %s", where, lines, m.shows, g.text)
+	}
 	if g.result == (m.turn == 0) {
 		t.Errorf("%s: it stands after %q", where, g.after)
 	}
