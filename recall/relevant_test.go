@@ -104,7 +104,7 @@ func TestWhichSummaryIsSearchedWith(t *testing.T) {
 		want string // "" when nothing is searched
 	}{
 		"startup": {&memory{digests: []claudemem.SessionDigest{other, older}}, claudemem.ContextRequest{Source: "startup"},
-			"next other\nasked other\ndone other\nlearned other"},
+			"asked other\ndone other\nnext other\nlearned other"},
 		"clear: of another session": {&memory{digests: []claudemem.SessionDigest{own, older}},
 			claudemem.ContextRequest{Source: "clear", HostSessionID: hostID(1)}, "done older"},
 		"what waits in the queue": {&memory{digests: []claudemem.SessionDigest{waiting, other}, waiting: batch(waiting)},
