@@ -2,11 +2,14 @@
 // start, and a few lines at its moments.
 //
 // A [Builder] reads the memory through a [Source] and writes the block in
-// layers, the most important first: the session index, then past observations,
-// then a line that tells how to look further. A layer is a name, a cap and a
-// function that builds its lines; all of them are built at the same time, and
-// one that fails, panics or takes too long is left out and named in
-// [claudemem.ContextBlock.Skipped].
+// layers, the most important first: the session index, what is known of the
+// project, past observations (pinned, not distilled yet, those that a [Finder]
+// finds for the latest summary, the newest), then a line that tells how to look
+// further. A layer is a name, a cap and a function that builds its lines; all of
+// them are built at the same time, and one that fails, panics or takes too long is
+// left out and named in [claudemem.ContextBlock.Skipped]. The writer fits the lines
+// into the budget, leaves out what repeats a line above, and can tell of each line
+// what it costs and why it is there.
 //
 // A [Reminder] is asked at moments: a prompt, a file that was read, something that
 // failed. It finds what is remembered of it, lets package gate decide whether that
@@ -20,7 +23,8 @@
 //     budget and what a host takes from a hook (10,000 UTF-16 units).
 //   - A memory that holds something gives at least one line; an empty memory
 //     gives nothing at all.
-//   - The same memory, session and minute give the same bytes.
+//   - The same memory, session and minute give the same bytes, as long as nothing
+//     is late: what a Finder or a [WorkTree] does not tell in time is not in them.
 //   - What was remembered is shown as history and cannot break out of its line
 //     or its frame, whatever a record says.
 //   - A session whose turns still wait in the queue is shown all the same: they
