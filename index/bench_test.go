@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -118,5 +119,42 @@ func BenchmarkRank(b *testing.B) {
 				})
 			}
 		})
+	}
+}
+
+// BenchmarkProse ranks for what nobody wrote as a query, in a project and in a
+// memory that is all one project: a prompt, and what is read of one
+// with a log pasted.
+func BenchmarkProse(b *testing.B) {
+	ix, feed := benchIndex(b, 100_000)
+	var log strings.Builder
+	for n := 0; log.Len() < 20<<10; n++ {
+		d := feed.Document(n * 97)
+		fmt.Fprintf(&log, "2026-03-20T12:00:%02d ERROR %08x %s: %s %s\n", n%60, n*7919, d.Title, d.Text, strings.Join(d.Files, " "))
+	}
+	for _, project := range []bool{true, false} {
+		for _, long := range []bool{false, true} {
+			b.Run(fmt.Sprintf("project=%v/long=%v", project, long), func(b *testing.B) {
+				var times []time.Duration
+				for i := 0; b.Loop(); i++ {
+					q := feed.Query(i % 500)
+					r := Request{Text: q.Text, Limit: 100, Prose: true, Filter: Filter{Kinds: []claudemem.RecordKind{claudemem.RecordObservation}}}
+					if project {
+						r.Filter.Projects = []string{q.Project}
+					}
+					if long {
+						r.Text += "\n" + cut(log.String()[i%500*16:], 5<<10-len(q.Text)-1)
+					}
+					start := time.Now()
+					if _, err := ix.Rank(b.Context(), r); err != nil {
+						b.Fatal(err)
+					}
+					times = append(times, time.Since(start))
+				}
+				slices.Sort(times)
+				b.ReportMetric(float64(times[len(times)/2].Microseconds())/1000, "p50-ms")
+				b.ReportMetric(float64(times[len(times)*95/100].Microseconds())/1000, "p95-ms")
+			})
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package index
 
 import (
+	"context"
 	"math"
 	"math/bits"
 	"slices"
@@ -16,10 +17,14 @@ const (
 	// most. A question has a dozen; a log of 20 KB has hundreds, and each costs its
 	// share of the time that a prompt is kept waiting. No more than a match can tell
 	// apart (rank.Score.Matched).
-	maxProseWords = 48
+	maxProseWords = 32
 	// maxProseWeight is what a word of a prose text counts at most, however often it
 	// comes: a log repeats the same line, a question what it is about.
 	maxProseWeight = 2
+	// comparedWords is up to how many words of a prose text are compared one by one
+	// with those of records (MaxSim): of 48 that took longer than all the rest, and of a
+	// long text the vector tells as much.
+	comparedWords = 24
 	// knownToFew is the least number of records that evidence takes a word to be in.
 	// The text itself is often one of them, a prompt that was taken in a moment ago,
 	// and whether the index has heard of it is chance.
@@ -190,6 +195,26 @@ func (q *query) shorten(w *witness) {
 	q.terms, q.texts, q.raws = q.terms[:n], q.texts[:n], q.raws[:n]
 	q.plain, q.everywhere, q.guessed = q.plain[:n], q.everywhere[:n], q.guessed[:n]
 	w.keep(kept)
+}
+
+// countEverywhere looks up how many documents of all projects have the words of a
+// prose text, which readQuery leaves out: what it costs to go through them.
+func (b *base) countEverywhere(ctx context.Context, q *query, f Filter) error {
+	if len(f.Projects) == 0 {
+		return nil // it was told
+	}
+	hashes := make([]uint32, len(q.terms))
+	for i, t := range q.terms {
+		hashes[i] = t.Hash
+	}
+	found, err := b.frequencies(ctx, hashes, nil)
+	if err != nil {
+		return err
+	}
+	for i, h := range hashes {
+		q.everywhere[i] = found[h]
+	}
+	return nil
 }
 
 // typical is the mean and the spread of the likeness that documents have with a

@@ -110,7 +110,7 @@ func TestShorten(t *testing.T) {
 	if w.of != 200 {
 		t.Errorf("evidence is of %d words, want all 200", w.of)
 	}
-	if e := w.weigh(1<<0 | 1<<47); e.Words != 2 {
+	if e := w.weigh(1<<0 | 1<<31); e.Words != 2 {
 		t.Errorf("%d words, want 2", e.Words)
 	}
 }

@@ -124,8 +124,15 @@ func (b *base) rank(ctx context.Context, text string, r Request, vector []float3
 	}
 	answer.Corrected = q.corrected
 	w := newWitness(q, table)
+	compared := table
 	if r.Prose {
 		q.shorten(w)
+		if err := b.countEverywhere(ctx, q, r.Filter); err != nil {
+			return Answer{}, err
+		}
+		if len(q.terms) > comparedWords {
+			compared = nil
+		}
 	}
 	if b.vectors == nil || len(vector) != b.dimensions || c.fragments == 0 {
 		vector = nil
@@ -142,7 +149,7 @@ func (b *base) rank(ctx context.Context, text string, r Request, vector []float3
 	if r.Prose && vector != nil {
 		common.Typical, common.Spread = b.typical(vector, eligible, n)
 	}
-	answer.Matches, err = b.weigh(ctx, q, w, list, table, common)
+	answer.Matches, err = b.weigh(ctx, q, w, list, compared, common)
 	return answer, err
 }
 

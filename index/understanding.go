@@ -56,13 +56,14 @@ func (b *base) readQuery(ctx context.Context, text string, r Request) (*query, e
 	for _, w := range list {
 		hashes = append(hashes, hash(w.Text))
 	}
-	frequencies, err := b.frequencies(ctx, hashes, nil)
+	local, err := b.frequencies(ctx, hashes, projects)
 	if err != nil {
 		return nil, err
 	}
-	local := frequencies
-	if projects != nil {
-		if local, err = b.frequencies(ctx, hashes, projects); err != nil {
+	// Of prose what is written elsewhere has no say, and of its many words few are kept.
+	frequencies := local
+	if projects != nil && !r.Prose {
+		if frequencies, err = b.frequencies(ctx, hashes, nil); err != nil {
 			return nil, err
 		}
 	}

@@ -15,8 +15,8 @@ const (
 	// relatedHead and relatedTail are how much of the beginning and of the end of a
 	// long text is read, in bytes: what is asked stands before what is pasted, or
 	// after it, and the last lines of a log say what went wrong.
-	relatedHead = 5 << 10
-	relatedTail = 3 << 10
+	relatedHead = 3 << 10
+	relatedTail = 2 << 10
 	// relatedPool is how many records by words the index shall gather at least.
 	relatedPool = 100
 )
