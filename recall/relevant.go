@@ -225,10 +225,7 @@ func (r *run) latestSummary(ctx context.Context, fresh freshSessions) (claudemem
 			return own[0], nil
 		}
 	}
-	recent, err := r.recent.wait()
-	if err != nil {
-		return claudemem.Summary{}, nil // The session index tells of the error.
-	}
+	recent, _ := r.recent.wait() // Of an error the session index tells.
 	for _, d := range recent {
 		if r.isSelf(d.Session) {
 			continue
