@@ -11,7 +11,7 @@ import (
 // the layers, their goroutines and the cleaning of the lines cost.
 func BenchmarkContext(b *testing.B) {
 	m, d := weeks()
-	builder := New(m, Options{Distiller: d})
+	builder := New(m, Options{Distiller: d, Finder: rounding()})
 	req := claudemem.ContextRequest{Host: claudemem.HostClaudeCode, ProjectPath: testProject, HostSessionID: "new", Source: "startup"}
 	b.ReportAllocs()
 	for b.Loop() {
