@@ -76,7 +76,9 @@ func TestPrompt(t *testing.T) {
 		{"one word, whatever it is", crowd(change(about(1), func(e *claudemem.Evidence) { e.Words, e.Of, e.Coverage = 1, 1, 1 })), []int64{}},
 		{"a memory of one record", []claudemem.Related{change(about(1), func(e *claudemem.Evidence) { e.Records = 1 })}, []int64{1}},
 		{"a memory of one record that shares two words", []claudemem.Related{change(beside(1), func(e *claudemem.Evidence) { e.Records = 1 })}, []int64{}},
-		{"the prompt's words are known to nobody", all(crowd(about(1)), func(e *claudemem.Evidence) { e.Known, e.Coverage, e.Likeness = e.Known*.2, e.Coverage*.2, e.Likeness*.6 }), []int64{}},
+		{"the prompt's words are known to nobody", all(crowd(about(1)), func(e *claudemem.Evidence) {
+			e.Known, e.Coverage, e.Likeness = e.Known*.2, e.Coverage*.2, e.Likeness*.6
+		}), []int64{}},
 		{"evidence that is no number", crowd(near(1, func(e *claudemem.Evidence) {
 			n := math.NaN()
 			*e = claudemem.Evidence{Words: 5, Coverage: n, Telling: math.Inf(1), Keyword: n, Likeness: n, Known: n, Typical: n, Spread: n}
