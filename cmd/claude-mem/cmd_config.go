@@ -70,7 +70,7 @@ func (a *app) configListCommand() *cobra.Command {
 
 JSON: a list of {"key", "value", "origin": default|settings.json|environment, "default", "help", "error"?}; secrets are masked.`,
 		Example: "  claude-mem config list --json",
-		Args:    args(cobra.NoArgs),
+		Args:    noArgs,
 	}
 	asJSON := jsonFlag(cmd)
 	changed := cmd.Flags().Bool("changed", false, "only those that are not at their default")

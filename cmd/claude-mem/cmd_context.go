@@ -87,7 +87,7 @@ or "database", "source", "session"?, "project_path", "lines": [{"number", "layer
 	why := cmd.Flags().String("why", "", "say why lines are there: '#12', S3 or a line's number")
 	asJSON := jsonFlag(cmd)
 	host := cmd.Flags().Lookup("host")
-	cmd.Args = args(cobra.NoArgs)
+	cmd.Args = noArgs
 	cmd.Run = nil
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if *budget < 0 {

@@ -38,7 +38,7 @@ Your own memory is not touched.
 JSON: {"session", "note", "host_version", "data_dir"?, "hook_calls", "hook_ms": {"median", "max"},
 "queue", "observations": [as recent], "summaries": N, "context", "tokens", "stored_bytes"}.`,
 		Example: "  claude-mem demo\n  claude-mem demo --keep",
-		Args:    args(cobra.NoArgs),
+		Args:    noArgs,
 	}
 	asJSON := jsonFlag(cmd)
 	keep := cmd.Flags().Bool("keep", false, "keep the temporary memory and print where it is")

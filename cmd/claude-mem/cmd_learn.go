@@ -127,7 +127,7 @@ func (a *app) learnListCommand() *cobra.Command {
 
 JSON: {"project"?, "count", "total", "results": [` + learningForm + `]}.`,
 		Example: "  claude-mem learn list\n  claude-mem learn list --category gotcha --retired\n  claude-mem learn list --all --json",
-		Args:    args(cobra.NoArgs),
+		Args:    noArgs,
 	}
 	asJSON := jsonFlag(cmd)
 	project := projectFlag(cmd)

@@ -50,7 +50,7 @@ func (a *app) modeListCommand() *cobra.Command {
 
 JSON: a list of {"name", "description", "file"?, "active", "error"?}.`,
 		Example: "  claude-mem mode list",
-		Args:    args(cobra.NoArgs),
+		Args:    noArgs,
 	}
 	asJSON := jsonFlag(cmd)
 	cmd.RunE = func(*cobra.Command, []string) error {

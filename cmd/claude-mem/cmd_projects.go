@@ -21,7 +21,7 @@ func (a *app) projectsCommand() *cobra.Command {
 JSON: as GET /api/projects, {"count", "total", "limit", "offset", "results": [{"project",
 "project_path", "sessions", "observations", "last_at_epoch"}]}.`,
 		Example: "  claude-mem projects\n  claude-mem projects --json",
-		Args:    args(cobra.NoArgs),
+		Args:    noArgs,
 	}
 	asJSON := jsonFlag(cmd)
 	limit := cmd.Flags().IntP("limit", "n", 20, "how many, at most 100")

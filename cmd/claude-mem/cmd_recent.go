@@ -24,7 +24,7 @@ JSON: {"project"?, "count", "total", "results": [{"kind", "id", "type", "title",
 "session_db_id", "prompt_number", "discovery_tokens", "origin", "branch", "head_commit",
 "pinned", "created_at_epoch", "created_at_iso"}]}.`,
 		Example: "  claude-mem recent\n  claude-mem recent --project shop -n 5\n  claude-mem recent --all --json",
-		Args:    args(cobra.NoArgs),
+		Args:    noArgs,
 	}
 	asJSON := jsonFlag(cmd)
 	limit := cmd.Flags().IntP("limit", "n", 20, "how many")

@@ -22,7 +22,7 @@ rebuilt by itself.
 
 JSON: {"records", "ms"}.`,
 		Example: "  claude-mem reindex",
-		Args:    args(cobra.NoArgs),
+		Args:    noArgs,
 	}
 	asJSON := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {

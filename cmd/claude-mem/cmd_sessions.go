@@ -31,7 +31,7 @@ first, each with its state and what is remembered of it. ` + "`sessions`" + ` al
 		Short:   "List sessions, the newest first",
 		Long:    "List sessions, the newest first.\n\n" + sessionsForm,
 		Example: "  claude-mem sessions list\n  claude-mem sessions list --all --json",
-		Args:    args(cobra.NoArgs),
+		Args:    noArgs,
 	}
 	list.RunE = a.listSessions(list)
 	cmd.AddCommand(list, a.sessionsShowCommand())

@@ -41,7 +41,7 @@ JSON: {"totals": {"projects", "sessions", "prompts", "observations", "summaries"
 SPENT is "calls", "failed", "tokens_in", "tokens_out", "tokens_cached", "tokens_reserved", "cost_usd"? (absent when no
 price is known), "unpriced_calls".`,
 		Example: "  claude-mem stats\n  claude-mem stats --days 30 --json",
-		Args:    args(cobra.NoArgs),
+		Args:    noArgs,
 	}
 	asJSON := jsonFlag(cmd)
 	days := cmd.Flags().Int("days", 7, "days of model calls, today included")

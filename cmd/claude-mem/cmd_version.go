@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"runtime"
 	"runtime/debug"
 
@@ -19,7 +20,7 @@ func (a *app) versionCommand() *cobra.Command {
 JSON: {"version", "wire", "go", "os", "arch", "revision"?}. wire is the version of
 what hook and worker say to each other.`,
 		Example: "  claude-mem version --json",
-		Args:    args(cobra.NoArgs),
+		Args:    noArgs,
 	}
 	asJSON := jsonFlag(cmd)
 	cmd.RunE = func(*cobra.Command, []string) error {
@@ -34,10 +35,15 @@ what hook and worker say to each other.`,
 		if *asJSON {
 			return writeJSON(a.stdout, info)
 		}
-		a.people().printf("claude-mem %s (wire %d, %s, %s/%s)\n", info.Version, info.Wire, info.Go, info.OS, info.Arch)
+		a.people().printf("%s\n", versionLine())
 		return nil
 	}
 	return cmd
+}
+
+// versionLine is what people need of the version; --version prints it too.
+func versionLine() string {
+	return fmt.Sprintf("claude-mem %s (wire %d, %s, %s/%s)", version, wire.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }
 
 func revision() string {

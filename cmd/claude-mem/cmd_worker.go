@@ -49,7 +49,7 @@ func (a *app) workerRunCommand() *cobra.Command {
 		Long:    "Be the worker until a signal, a `worker stop` or idleness ends it. Hooks and `worker start` run this in the background.",
 		Hidden:  true,
 		Example: "  claude-mem worker run",
-		Args:    args(cobra.NoArgs),
+		Args:    noArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return a.runWorker(cmd.Context()) },
 	}
 }
@@ -81,7 +81,7 @@ func (a *app) workerStartCommand() *cobra.Command {
 		Short:   "Start the worker and wait until it is ready",
 		Long:    "Start the worker in the background and wait until it is ready. One that runs already is fine.\n\nJSON: as `worker status`.",
 		Example: "  claude-mem worker start",
-		Args:    args(cobra.NoArgs),
+		Args:    noArgs,
 	}
 	asJSON := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -103,7 +103,7 @@ func (a *app) workerStopCommand() *cobra.Command {
 		Short:   "Stop the worker without losing anything",
 		Long:    "Ask the worker to finish what it is doing and wait until it has ended. No worker is fine.",
 		Example: "  claude-mem worker stop",
-		Args:    args(cobra.NoArgs),
+		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			dataDir, err := a.dataDir()
 			if err != nil {
@@ -129,7 +129,7 @@ func (a *app) workerRestartCommand() *cobra.Command {
 		Short:   "Stop the worker and start this version of it",
 		Long:    "Stop the worker, if one runs, and start this program's.\n\nJSON: as `worker status`.",
 		Example: "  claude-mem worker restart",
-		Args:    args(cobra.NoArgs),
+		Args:    noArgs,
 	}
 	asJSON := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -159,7 +159,7 @@ The exit code is 0 when it runs and 5 when it does not.
 JSON: {"running", "data_dir", "pid"?, "version"?, "wire"?, "port"?, "socket"?,
 "started_at"?, "stages"?: {NAME: "ok" or what is wrong}, "notices"?: [{"key", "text", "at", "told"}]}.`,
 		Example: "  claude-mem worker status --json",
-		Args:    args(cobra.NoArgs),
+		Args:    noArgs,
 	}
 	asJSON := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -304,7 +304,7 @@ func (a *app) workerLogsCommand() *cobra.Command {
 
 JSON: the lines as they are in the file, one object a line.`,
 		Example: "  claude-mem worker logs -n 100\n  claude-mem worker logs --follow",
-		Args:    args(cobra.NoArgs),
+		Args:    noArgs,
 	}
 	asJSON := jsonFlag(cmd)
 	lines := cmd.Flags().IntP("lines", "n", 50, "how many lines")

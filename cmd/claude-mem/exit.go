@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -60,15 +61,49 @@ type quietExit struct{ code int }
 
 func (q *quietExit) Error() string { return fmt.Sprintf("exit %d", q.code) }
 
-// report writes an error the way people read it.
-func report(w io.Writer, err error) {
+// report writes an error the way people read it, or as one line of JSON, which is
+// then the last one.
+func report(w io.Writer, err error, asJSON bool) {
 	var quiet *quietExit
 	if err == nil || errors.As(err, &quiet) {
 		return
 	}
-	_, _ = fmt.Fprintf(w, "error: %s\n", err)
+	hint := ""
 	var e *claudemem.Error
-	if errors.As(err, &e) && e.Hint != "" {
-		_, _ = fmt.Fprintf(w, "hint: %s\n", e.Hint)
+	if errors.As(err, &e) {
+		hint = e.Hint
 	}
+	if asJSON {
+		_ = json.NewEncoder(w).Encode(errorJSON{errorBody{claudemem.CodeOf(err), err.Error(), hint}}) // as with every line of it
+		return
+	}
+	_, _ = fmt.Fprintf(w, "error: %s\n", err)
+	if hint != "" {
+		_, _ = fmt.Fprintf(w, "hint: %s\n", hint)
+	}
+}
+
+// errorJSON is an error as the HTTP API has it.
+type errorJSON struct {
+	Error errorBody `json:"error"`
+}
+
+type errorBody struct {
+	Code    claudemem.Code `json:"code"`
+	Message string         `json:"message"`
+	Hint    string         `json:"hint,omitempty"`
+}
+
+// asksForJSON reports whether the arguments have --json, whether or not they can
+// be understood otherwise.
+func asksForJSON(args []string) bool {
+	for _, arg := range args {
+		if arg == "--" {
+			return false
+		}
+		if arg == "--json" || arg == "--json=true" {
+			return true
+		}
+	}
+	return false
 }

@@ -1,0 +1,77 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+
+	"claudemem"
+
+	"github.com/spf13/cobra"
+)
+
+// shells are those that completions are written for, and how.
+var shells = []struct {
+	name  string
+	write func(root *cobra.Command, w io.Writer) error
+}{
+	{"bash", func(root *cobra.Command, w io.Writer) error { return root.GenBashCompletionV2(w, true) }},
+	{"zsh", func(root *cobra.Command, w io.Writer) error { return root.GenZshCompletion(w) }},
+	{"fish", func(root *cobra.Command, w io.Writer) error { return root.GenFishCompletion(w, true) }},
+	{"powershell", func(root *cobra.Command, w io.Writer) error { return root.GenPowerShellCompletionWithDesc(w) }},
+}
+
+func shellNames() []string {
+	names := make([]string, len(shells))
+	for i, shell := range shells {
+		names[i] = shell.name
+	}
+	return names
+}
+
+func (a *app) completionCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "completion SHELL",
+		Short:   "Print completions for bash, zsh, fish or powershell",
+		GroupID: groupRun,
+		Long: `Print a script that makes a shell complete commands, flags, settings and their values,
+modes, projects, and the ids of what was remembered last. Completing only reads.
+
+bash, with the package bash-completion:
+  claude-mem completion bash > ~/.local/share/bash-completion/completions/claude-mem
+or, for this shell only:
+  source <(claude-mem completion bash)
+
+zsh, where compinit runs and ~/.zfunc is in fpath:
+  claude-mem completion zsh > ~/.zfunc/_claude-mem
+
+fish:
+  claude-mem completion fish > ~/.config/fish/completions/claude-mem.fish
+
+PowerShell, in the file that $PROFILE names:
+  claude-mem completion powershell | Out-String | Invoke-Expression`,
+		Example:   "  claude-mem completion bash\n  claude-mem completion powershell",
+		Args:      args(cobra.ExactArgs(1)),
+		ValidArgs: shellNames(),
+		RunE: func(cmd *cobra.Command, given []string) error {
+			for _, shell := range shells {
+				if shell.name != given[0] {
+					continue
+				}
+				var script bytes.Buffer
+				if err := shell.write(cmd.Root(), &script); err != nil {
+					return fmt.Errorf("write completions: %w", err)
+				}
+				if _, err := a.stdout.Write(script.Bytes()); err != nil {
+					return fmt.Errorf("write output: %w", err)
+				}
+				return nil
+			}
+			err := claudemem.Errorf(claudemem.CodeInvalid, "no completions for %q", oneLine(given[0], 40))
+			if name := nearest(given[0], shellNames()); name != "" {
+				return err.WithHint(fmt.Sprintf("did you mean `claude-mem completion %s`?", name))
+			}
+			return err.WithHint("there are completions for bash, zsh, fish and powershell")
+		},
+	}
+}

@@ -1,0 +1,147 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"claudemem"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// nearest is the candidate that a word was probably meant to be: one that it
+// begins, else the one that is the fewest slips of a finger away; "" when none is near.
+func nearest(word string, candidates []string) string {
+	word = strings.ToLower(word)
+	// One slip in a short word, three in a long one: with more it is another word.
+	best, fewest := "", 1+min(3, 1+len(word)/3)
+	for _, candidate := range candidates {
+		name := strings.ToLower(candidate)
+		if len(word) > 1 && strings.HasPrefix(name, word) {
+			return candidate
+		}
+		if d := distance(word, name); d < fewest && d < len(word) {
+			best, fewest = candidate, d
+		}
+	}
+	return best
+}
+
+// distance counts the letters to insert, to leave out, to change or to swap with
+// their neighbour that make b of a (optimal string alignment).
+func distance(a, b string) int {
+	from, to := []rune(a), []rune(b)
+	rows := make([][]int, len(from)+1)
+	for i := range rows {
+		rows[i] = make([]int, len(to)+1)
+		rows[i][0] = i
+	}
+	for j := range rows[0] {
+		rows[0][j] = j
+	}
+	for i := 1; i <= len(from); i++ {
+		for j := 1; j <= len(to); j++ {
+			change := rows[i-1][j-1]
+			if from[i-1] != to[j-1] {
+				change++
+			}
+			rows[i][j] = min(rows[i-1][j]+1, rows[i][j-1]+1, change)
+			if i > 1 && j > 1 && from[i-1] == to[j-2] && from[i-2] == to[j-1] {
+				rows[i][j] = min(rows[i][j], rows[i-2][j-2]+1)
+			}
+		}
+	}
+	return rows[len(from)][len(to)]
+}
+
+// otherWords are what other programs call what we have.
+var otherWords = map[string]string{
+	"add": "learn add", "find": "search", "grep": "search", "list": "recent", "log": "worker logs", "ls": "recent",
+	"memory": "recent", "query": "search", "remember": "learn add", "settings": "config", "stat": "stats", "update": "version",
+}
+
+// knownCommand is the Args of a command that only has subcommands: whatever is
+// left is a command that does not exist.
+func knownCommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	err := claudemem.Errorf(claudemem.CodeInvalid, "unknown command %q for %q", oneLine(args[0], 40), cmd.CommandPath())
+	if meant := meantCommand(cmd, args[0]); meant != "" {
+		return err.WithHint(fmt.Sprintf("did you mean `%s`?", meant))
+	}
+	return err.WithHint(fmt.Sprintf("`%s --help` lists the commands", cmd.CommandPath()))
+}
+
+// meantCommand is the command that a word below cmd was probably meant to be, "" when
+// there is none.
+func meantCommand(cmd *cobra.Command, word string) string {
+	var names, below []string
+	for _, sub := range cmd.Commands() {
+		if !sub.IsAvailableCommand() {
+			continue
+		}
+		names = append(names, sub.Name())
+		for _, subsub := range sub.Commands() {
+			if subsub.IsAvailableCommand() && subsub.Name() == word {
+				below = append(below, subsub.CommandPath())
+			}
+		}
+	}
+	if cmd.HasParent() {
+		if name := nearest(word, names); name != "" {
+			return cmd.CommandPath() + " " + name
+		}
+		return ""
+	}
+	if other := otherWords[strings.ToLower(word)]; other != "" {
+		return cmd.CommandPath() + " " + other
+	}
+	if len(below) == 1 {
+		return below[0]
+	}
+	if name := nearest(word, names); name != "" {
+		return cmd.CommandPath() + " " + name
+	}
+	return ""
+}
+
+// wrongFlag tells what is wrong with a flag, and which one was probably meant.
+func wrongFlag(cmd *cobra.Command, err error) error {
+	e := claudemem.Errorf(claudemem.CodeInvalid, "%w", err)
+	var unknown *pflag.NotExistError
+	if errors.As(err, &unknown) {
+		var names []string
+		cmd.Flags().VisitAll(func(f *pflag.Flag) {
+			if !f.Hidden {
+				names = append(names, f.Name)
+			}
+		})
+		if name := nearest(unknown.GetSpecifiedName(), names); name != "" {
+			return e.WithHint(fmt.Sprintf("did you mean --%s? `%s --help` lists the flags", name, cmd.CommandPath()))
+		}
+	}
+	return e.WithHint(fmt.Sprintf("`%s --help` lists the flags", cmd.CommandPath()))
+}
+
+// args wraps a cobra argument check so that its error has a code and a hint.
+func args(check cobra.PositionalArgs) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, given []string) error {
+		if err := check(cmd, given); err != nil {
+			return claudemem.Errorf(claudemem.CodeInvalid, "%w", err).
+				WithHint(fmt.Sprintf("usage: %s", cmd.UseLine()))
+		}
+		return nil
+	}
+}
+
+// noArgs is the Args of a command that takes none.
+func noArgs(cmd *cobra.Command, given []string) error {
+	if len(given) == 0 {
+		return nil
+	}
+	return claudemem.Errorf(claudemem.CodeInvalid, "`%s` takes no argument, got %q", cmd.CommandPath(), oneLine(given[0], 40)).
+		WithHint(fmt.Sprintf("usage: %s", cmd.UseLine()))
+}
