@@ -3,6 +3,7 @@ package intake
 import (
 	"bytes"
 	"path"
+	"slices"
 	"strings"
 
 	"claudemem"
@@ -118,8 +119,9 @@ var ownTools = []string{"mcp__plugin_claude-mem_", "mcp__claude-mem__", "mcp__cl
 
 // One of these is in every command that is ours.
 const (
-	ownName = "claude-mem"
-	ownPort = ":37777"
+	ownName   = "claude-mem"
+	ownPort   = ":37777"
+	ownSocket = "worker.sock" // of ~/.claude-mem, or of a data directory of any name
 )
 
 // own reports whether a tool event is claude-mem looked at by the agent: its
@@ -131,7 +133,7 @@ func own(e *claudemem.Event) bool {
 		}
 	}
 	// Without an escape the words stand in the JSON as they are.
-	if !bytes.Contains(e.ToolInput, []byte(ownName)) && !bytes.Contains(e.ToolInput, []byte(ownPort)) && !bytes.Contains(e.ToolInput, []byte(`\u`)) {
+	if !slices.ContainsFunc([]string{ownName, ownPort, ownSocket, `\u`}, func(mark string) bool { return bytes.Contains(e.ToolInput, []byte(mark)) }) {
 		return false
 	}
 	return ownCommand(command(e))
@@ -149,7 +151,7 @@ func command(e *claudemem.Event) string {
 // ownCommand reports whether one of the commands in a shell line is ours, or
 // asks the worker's HTTP API.
 func ownCommand(line string) bool {
-	if !strings.Contains(line, ownName) && !strings.Contains(line, ownPort) {
+	if !strings.Contains(line, ownName) && !strings.Contains(line, ownPort) && !strings.Contains(line, ownSocket) {
 		return false
 	}
 	for simple := range strings.FieldsFuncSeq(line, func(r rune) bool { return strings.ContainsRune(";&|\n()`{}", r) }) {
@@ -164,7 +166,7 @@ func ownCommand(line string) bool {
 			case "sudo", "env", "command", "exec", "time", "nohup", "do", "then", "if", "while", "!":
 				continue // the command follows
 			case "curl", "wget", "http":
-				if strings.Contains(simple, "localhost:37777") || strings.Contains(simple, "127.0.0.1:37777") {
+				if strings.Contains(simple, "localhost:37777") || strings.Contains(simple, "127.0.0.1:37777") || strings.Contains(simple, "/"+ownSocket) {
 					return true
 				}
 			}
