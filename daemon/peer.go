@@ -19,8 +19,10 @@ import (
 
 // Peer is a running worker as another process sees it: through its socket.
 type Peer struct {
-	Info   wire.WorkerInfo
-	client *http.Client
+	Info wire.WorkerInfo
+	// Session names, as HOST:ID, the session on whose behalf is asked; "" for none.
+	Session string
+	client  *http.Client
 }
 
 // FindPeer looks a data directory's worker up. It does not tell whether the
@@ -94,6 +96,9 @@ func (p *Peer) Do(ctx context.Context, method, path string, body, out any) error
 	// The worker's own wire version: whoever looks after a worker of another
 	// version must be able to ask it to stop.
 	request.Header.Set(wire.Header, strconv.Itoa(p.Info.Wire))
+	if p.Session != "" {
+		request.Header.Set(wire.SessionHeader, p.Session)
+	}
 	response, err := p.client.Do(request)
 	if err != nil {
 		return claudemem.Errorf(claudemem.CodeUnavailable, "the worker does not answer: %w", errors.Unwrap(err)).

@@ -56,6 +56,8 @@ type Deps struct {
 	Reminder    Reminder
 	Lookups     Lookups
 	Receipts    Receipts
+	// MCP makes the MCP server at /mcp, which stands on the API itself; nil: there is none.
+	MCP func(*Local) http.Handler
 }
 
 // MaxBody is the largest body that is accepted, in bytes.
@@ -98,13 +100,13 @@ type api struct {
 	// forgetful is set while the Reminder fails, which is told once.
 	forgetful atomic.Bool
 	bookings  bookings
+	mcp       http.Handler
 }
 
 // New makes the handler. Serve it with a server of NewServer: a connection that
 // did not come through one is taken for a TCP client whose user is unknown.
 func New(deps Deps, opts Options) http.Handler {
-	a := newAPI(deps, opts)
-	return a.guarded(a.router())
+	return NewLocal(deps, opts).handler
 }
 
 func newAPI(deps Deps, opts Options) *api {
@@ -141,6 +143,9 @@ func (a *api) router() http.Handler {
 	mux := http.NewServeMux()
 	for path, methods := range byPath {
 		mux.HandleFunc(path, func(w http.ResponseWriter, req *http.Request) { a.dispatch(w, req, methods) })
+	}
+	if a.mcp != nil {
+		mux.HandleFunc(pathMCP, a.serveMCP)
 	}
 	mux.HandleFunc("/", func(w http.ResponseWriter, req *http.Request) {
 		a.fail(w, req, claudemem.Errorf(claudemem.CodeNotFound, "no route %s", req.URL.Path).

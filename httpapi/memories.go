@@ -16,6 +16,9 @@ const maxBatch = 500
 type batchBody struct {
 	IDs    []json.RawMessage `json:"ids"`
 	Format string            `json:"format"`
+	// Lookup is false when the client says itself, by POST /api/lookups, which of them
+	// it has shown.
+	Lookup *bool `json:"lookup"`
 }
 
 // batch reads observations in the order asked for.
@@ -55,7 +58,7 @@ func (a *api) batch(w http.ResponseWriter, r *http.Request, _ params) error {
 	there := map[claudemem.ObservationID]bool{}
 	var read []claudemem.ObservationID
 	for _, o := range found {
-		if format == formatFull && !there[o.ID] {
+		if format == formatFull && !there[o.ID] && (body.Lookup == nil || *body.Lookup) {
 			read = append(read, o.ID)
 		}
 		there[o.ID] = true

@@ -1,10 +1,7 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -21,9 +18,9 @@ import (
 // filesAPI is the HTTP API in this process, over the files as they are: for a
 // command when no worker runs. Its routes only read.
 type filesAPI struct {
-	handler http.Handler
-	memory  *memory
-	index   interface{ Close() error }
+	routes *httpapi.Local
+	memory *memory
+	index  interface{ Close() error }
 }
 
 // close ends reading; what could fail then has no effect on what was read.
@@ -34,48 +31,9 @@ func (f *filesAPI) close() {
 	f.memory.close()
 }
 
-// get asks the handler as a client of this user would.
+// get asks a route.
 func (f *filesAPI) get(ctx context.Context, target string, out any) error {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://localhost"+target, http.NoBody)
-	if err != nil {
-		return fmt.Errorf("make request: %w", err)
-	}
-	request.RemoteAddr = "127.0.0.1:1" // from where the guard lets in
-	answer := recorder{header: http.Header{}}
-	f.handler.ServeHTTP(&answer, request)
-	if answer.status >= http.StatusBadRequest {
-		var failed struct {
-			Error claudemem.Error `json:"error"`
-		}
-		if err := json.Unmarshal(answer.body.Bytes(), &failed); err != nil {
-			return errors.Join(fmt.Errorf("%s: status %d", request.URL.Path, answer.status), err)
-		}
-		return &failed.Error
-	}
-	if err := json.Unmarshal(answer.body.Bytes(), out); err != nil {
-		return fmt.Errorf("decode the answer to %s: %w", request.URL.Path, err)
-	}
-	return nil
-}
-
-// recorder keeps an answer.
-type recorder struct {
-	header http.Header
-	status int
-	body   bytes.Buffer
-}
-
-func (r *recorder) Header() http.Header { return r.header }
-
-func (r *recorder) WriteHeader(status int) {
-	if r.status == 0 {
-		r.status = status
-	}
-}
-
-func (r *recorder) Write(b []byte) (int, error) {
-	r.WriteHeader(http.StatusOK)
-	return r.body.Write(b)
+	return f.routes.Do(ctx, http.MethodGet, target, "", nil, out)
 }
 
 // openFiles opens the memory and its index for reading. Without an index, or with
@@ -98,10 +56,8 @@ func (a *app) openFiles(ctx context.Context, dataDir string) (*filesAPI, error) 
 	} else {
 		searcher = unindexed{search.New(m, nil, options), err}
 	}
-	f.handler = httpapi.New(httpapi.Deps{Records: m, Sessions: m, Searcher: searcher, Receipts: m, Previewer: fallbackBlocks(dataDir)}, httpapi.Options{
+	f.routes = httpapi.NewLocal(httpapi.Deps{Records: m, Sessions: m, Searcher: searcher, Receipts: m, Previewer: fallbackBlocks(dataDir)}, httpapi.Options{
 		Version: version, Clock: a.now,
-		// This process asks itself: there is nobody else to let in or not.
-		RequireToken: httpapi.TokenNever,
 	})
 	return f, nil
 }

@@ -1,0 +1,31 @@
+package httpapi
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+)
+
+// pathMCP is where hosts reach the MCP server.
+const pathMCP = "/mcp"
+
+// serveMCP hands a request on to the MCP server, within the limits of every other
+// route: the guard is before it, a body is JSON and is read whole and bounded.
+func (a *api) serveMCP(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodPost {
+		a.mcp.ServeHTTP(w, r) // which says what is allowed
+		return
+	}
+	err := checkRoute(r, route{method: r.Method, path: pathMCP})
+	if err == nil {
+		err = a.withBody(w, r, func(body []byte) error {
+			whole := r.Clone(r.Context())
+			whole.Body, whole.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+			a.mcp.ServeHTTP(w, whole)
+			return nil
+		})
+	}
+	if err != nil {
+		a.fail(w, r, err)
+	}
+}
