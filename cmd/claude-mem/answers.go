@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/url"
 
@@ -54,6 +56,23 @@ func (s *answers) get(ctx context.Context, path string, params url.Values, out a
 		s.files = files
 	}
 	return s.files.get(ctx, target, out)
+}
+
+// answer prints the answer of a route as it is for programs, and decodes it into out
+// for people. told says that there is no more to tell; empty is the answer of a
+// memory in which nothing is.
+func (a *app) answer(ctx context.Context, s *answers, path string, params url.Values, asJSON bool, empty, out any) (told bool, err error) {
+	var raw json.RawMessage
+	if err := s.get(ctx, path, params, &raw); err != nil {
+		return true, a.emptyMemory(err, asJSON, empty)
+	}
+	if asJSON {
+		return true, writeJSON(a.stdout, raw)
+	}
+	if err := json.Unmarshal(raw, out); err != nil {
+		return true, fmt.Errorf("decode the answer to %s: %w", path, err)
+	}
+	return false, nil
 }
 
 // cannotAnswer reports whether a worker is not there, or not now, or is of another

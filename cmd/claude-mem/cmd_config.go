@@ -120,6 +120,7 @@ func (a *app) configGetCommand() *cobra.Command {
 		Args:    args(cobra.ExactArgs(1)),
 	}
 	asJSON := jsonFlag(cmd)
+	cmd.ValidArgsFunction = firstOnly(a.completeSetting)
 	cmd.RunE = func(_ *cobra.Command, given []string) error {
 		resolved, _, err := a.loadSettings()
 		if err != nil {
@@ -149,6 +150,8 @@ A running worker uses a provider, its key and model, a mode, a language or a cap
 the next batch on, and everything else when it is restarted.`,
 		Example: "  claude-mem config set CONTEXT_BUDGET 1500\n  claude-mem config set CONTEXT_BUDGET ''\n  claude-mem config set ANTHROPIC_API_KEY - <key.txt",
 		Args:    args(cobra.ExactArgs(2)),
+
+		ValidArgsFunction: a.completeSetting,
 		RunE: func(_ *cobra.Command, given []string) error {
 			resolved, dataDir, err := a.loadSettings()
 			if err != nil {

@@ -43,6 +43,7 @@ JSON: {"session", "note", "host_version", "data_dir"?, "hook_calls", "hook_ms": 
 	asJSON := jsonFlag(cmd)
 	keep := cmd.Flags().Bool("keep", false, "keep the temporary memory and print where it is")
 	name := cmd.Flags().String("session", demoDefault, "the recorded session to replay")
+	completeFlag(cmd, "session", demoChoices)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		session, err := demoSession(*name)
 		if err != nil {
@@ -77,9 +78,8 @@ JSON: {"session", "note", "host_version", "data_dir"?, "hook_calls", "hook_ms": 
 const demoDefault = "ratelimit-burst"
 
 func demoSession(name string) (recorded.Session, error) {
-	sessions := recorded.Sessions()
 	var names []string
-	for _, s := range sessions {
+	for _, s := range recorded.Sessions() {
 		if s.Name == name {
 			return s, nil
 		}
@@ -87,6 +87,13 @@ func demoSession(name string) (recorded.Session, error) {
 	}
 	return recorded.Session{}, claudemem.Errorf(claudemem.CodeNotFound, "no recorded session %q", name).
 		WithHint("there are " + strings.Join(names, ", "))
+}
+
+func demoChoices(context.Context) (names []cobra.Completion) {
+	for _, s := range recorded.Sessions() {
+		names = append(names, described(s.Name, s.Note))
+	}
+	return names
 }
 
 // demo is one replay: a host that is a recording, in a home of its own.

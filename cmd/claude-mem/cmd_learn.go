@@ -81,7 +81,8 @@ JSON: ` + learningForm + `.`,
 		Args: args(cobra.MinimumNArgs(2)),
 	}
 	asJSON := jsonFlag(cmd)
-	project := projectFlag(cmd)
+	project := a.projectFlag(cmd)
+	cmd.ValidArgsFunction = firstOnly(completion(fixed(claudemem.LearningCategories()...)))
 	confidence := cmd.Flags().Float64("confidence", 1, "how sure it is, 0 to 1")
 	cmd.RunE = func(cmd *cobra.Command, given []string) error {
 		dataDir, err := a.dataDir()
@@ -98,18 +99,6 @@ JSON: ` + learningForm + `.`,
 		return a.printLearning(l, *asJSON, "kept:")
 	}
 	return cmd
-}
-
-func projectFlag(cmd *cobra.Command) *string {
-	return cmd.Flags().StringP("project", "p", "", "a project's directory or name (default: the one you are in)")
-}
-
-// projectOr is the project that a person means, by default the one of the current directory.
-func projectOr(named string) string {
-	if named == "" {
-		named = "."
-	}
-	return projectNamed(named)
 }
 
 type learningsJSON struct {
@@ -130,25 +119,21 @@ JSON: {"project"?, "count", "total", "results": [` + learningForm + `]}.`,
 		Args:    noArgs,
 	}
 	asJSON := jsonFlag(cmd)
-	project := projectFlag(cmd)
-	all := cmd.Flags().BoolP("all", "a", false, "all projects")
+	scope := a.scopeFlags(cmd)
 	category := cmd.Flags().String("category", "", "only those of a category")
 	retired := cmd.Flags().Bool("retired", false, "those too that were retired or superseded")
-	limit := cmd.Flags().IntP("limit", "n", 100, "how many")
-	cmd.MarkFlagsMutuallyExclusive("project", "all")
+	limit := limitFlag(cmd, 100)
+	completeFlag(cmd, "category", fixed(claudemem.LearningCategories()...))
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if *limit < 1 {
-			return claudemem.Errorf(claudemem.CodeInvalid, "--limit %d: want at least 1", *limit)
+		if err := checkLimit(*limit); err != nil {
+			return err
 		}
 		if *category != "" {
 			if err := claudemem.CheckLearning(*category, "x", 1); err != nil {
 				return err
 			}
 		}
-		query := claudemem.LearningQuery{Category: *category, Retired: *retired, Limit: *limit}
-		if !*all {
-			query.Project = projectOr(*project)
-		}
+		query := claudemem.LearningQuery{Project: scope.project(), Category: *category, Retired: *retired, Limit: *limit}
 		out := learningsJSON{Project: query.Project, Results: []learningJSON{}}
 		ctx := cmd.Context()
 		m, err := a.openMemory(ctx)
@@ -209,6 +194,8 @@ JSON: ` + learningForm + `.`,
 	asJSON := jsonFlag(cmd)
 	category := cmd.Flags().String("category", "", "its category")
 	confidence := cmd.Flags().Float64("confidence", 0, "how sure it is, 0 to 1")
+	completeFlag(cmd, "category", fixed(claudemem.LearningCategories()...))
+	cmd.ValidArgsFunction = firstOnly(completion(a.learningChoices()))
 	active := cmd.Flags().Bool("active", false, "take it back when it was retired or superseded")
 	cmd.RunE = func(cmd *cobra.Command, given []string) error {
 		id, err := learningNumber(given[0])
@@ -248,6 +235,8 @@ func (a *app) learnRetireCommand() *cobra.Command {
 JSON: ` + learningForm + `.`,
 		Example: "  claude-mem learn retire 7",
 		Args:    args(cobra.ExactArgs(1)),
+
+		ValidArgsFunction: firstOnly(completion(a.learningChoices())),
 	}
 	asJSON := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, given []string) error {

@@ -23,6 +23,10 @@ claude-mem-search.1 and so on. They say what --help says, and are the same whene
 they are written.`,
 		Example: "  claude-mem man ~/.local/share/man/man1\n  claude-mem man . && man ./claude-mem-search.1",
 		Args:    args(cobra.ExactArgs(1)),
+
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+			return nil, cobra.ShellCompDirectiveFilterDirs
+		},
 		RunE: func(cmd *cobra.Command, given []string) error {
 			dir := given[0]
 			if err := os.MkdirAll(dir, 0o755); err != nil {

@@ -130,6 +130,7 @@ But for prompt_tokens it is the form of a mode's file.`,
 		Args:    args(cobra.ExactArgs(1)),
 	}
 	asJSON := jsonFlag(cmd)
+	cmd.ValidArgsFunction = firstOnly(completion(a.modeChoices()))
 	prompt := cmd.Flags().Bool("prompt", false, "print the instructions that a model gets")
 	cmd.MarkFlagsMutuallyExclusive("json", "prompt")
 	cmd.RunE = func(_ *cobra.Command, given []string) error {
@@ -217,7 +218,10 @@ name. The exit code is 0 when it can be used and 2 when it cannot.
 
 JSON: {"file", "ok", "problems": [{"field", "message"}]}.`,
 		Example: "  claude-mem mode check mine.json\n  claude-mem mode check mine",
-		Args:    args(cobra.ExactArgs(1)),
+
+		ValidArgsFunction: cobra.FixedCompletions([]string{"json"}, cobra.ShellCompDirectiveFilterFileExt),
+
+		Args: args(cobra.ExactArgs(1)),
 	}
 	asJSON := jsonFlag(cmd)
 	cmd.RunE = func(_ *cobra.Command, given []string) error {

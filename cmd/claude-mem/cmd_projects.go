@@ -1,10 +1,7 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
-	"net/url"
-	"strconv"
 
 	"claudemem"
 
@@ -24,25 +21,17 @@ JSON: as GET /api/projects, {"count", "total", "limit", "offset", "results": [{"
 		Args:    noArgs,
 	}
 	asJSON := jsonFlag(cmd)
-	limit := cmd.Flags().IntP("limit", "n", 20, "how many, at most 100")
-	offset := cmd.Flags().Int("offset", 0, "how many to leave out first")
+	page := pageFlags(cmd, 20)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if *limit < 1 || *offset < 0 {
-			return claudemem.Errorf(claudemem.CodeInvalid, "--limit %d --offset %d: want at least 1 and 0", *limit, *offset)
+		params, err := page.params()
+		if err != nil {
+			return err
 		}
 		s, err := a.answers()
 		if err != nil {
 			return err
 		}
 		defer s.close()
-		params := url.Values{"limit": {strconv.Itoa(*limit)}, "offset": {strconv.Itoa(*offset)}}
-		var raw json.RawMessage
-		if err := s.get(cmd.Context(), "/api/projects", params, &raw); err != nil {
-			return a.emptyMemory(err, *asJSON, map[string]any{"count": 0, "total": 0, "limit": *limit, "offset": *offset, "results": []any{}})
-		}
-		if *asJSON {
-			return writeJSON(a.stdout, raw)
-		}
 		var found struct {
 			Total   int `json:"total"`
 			Results []struct {
@@ -53,8 +42,8 @@ JSON: as GET /api/projects, {"count", "total", "limit", "offset", "results": [{"
 				LastAtEpoch  claudemem.Millis `json:"last_at_epoch"`
 			} `json:"results"`
 		}
-		if err := json.Unmarshal(raw, &found); err != nil {
-			return fmt.Errorf("decode projects: %w", err)
+		if told, err := a.answer(cmd.Context(), s, "/api/projects", params, *asJSON, page.empty(), &found); told || err != nil {
+			return err
 		}
 		p := a.people()
 		for _, d := range found.Results {
@@ -62,9 +51,9 @@ JSON: as GET /api/projects, {"count", "total", "limit", "offset", "results": [{"
 				p.style(styleBold, oneLine(d.Project, 60)), count(d.Sessions, "session"), count(d.Observations, "observation"),
 				p.style(styleDim, oneLine(d.ProjectPath, 0)))
 		}
-		switch left := found.Total - *offset - len(found.Results); {
+		switch left := page.left(len(found.Results), found.Total); {
 		case left > 0:
-			a.note("%d more: --offset %d", left, *offset+len(found.Results))
+			a.note("%d more: --offset %d", left, page.offset+len(found.Results))
 		case found.Total == 0:
 			a.note("There is no project yet.")
 		}

@@ -136,6 +136,7 @@ JSON: {"revived": N}.`,
 		Example: "  claude-mem queue retry",
 	}
 	asJSON := jsonFlag(cmd)
+	cmd.ValidArgsFunction = completion(a.deadLetterChoices())
 	cmd.RunE = func(cmd *cobra.Command, keys []string) error {
 		dataDir, err := a.dataDir()
 		if err != nil {

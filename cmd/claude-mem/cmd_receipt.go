@@ -41,6 +41,8 @@ skipped, "redacted": [{"rule", "count"}], "stored": {"prompts", "observations": 
 	}
 	asJSON := jsonFlag(cmd)
 	project := cmd.Flags().StringP("project", "p", ".", "whose last session: a project's directory or name")
+	completeFlag(cmd, "project", a.projectChoices())
+	cmd.ValidArgsFunction = firstOnly(completion(a.namedSessionChoices()))
 	cmd.RunE = func(cmd *cobra.Command, given []string) error {
 		s, err := a.answers()
 		if err != nil {

@@ -27,18 +27,13 @@ JSON: {"project"?, "count", "total", "results": [{"kind", "id", "type", "title",
 		Args:    noArgs,
 	}
 	asJSON := jsonFlag(cmd)
-	limit := cmd.Flags().IntP("limit", "n", 20, "how many")
-	project := cmd.Flags().StringP("project", "p", "", "a project's directory or name (default: the one you are in)")
-	all := cmd.Flags().BoolP("all", "a", false, "all projects")
-	cmd.MarkFlagsMutuallyExclusive("project", "all")
+	limit := limitFlag(cmd, 20)
+	scope := a.scopeFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if *limit < 1 {
-			return claudemem.Errorf(claudemem.CodeInvalid, "--limit %d: want at least 1", *limit)
+		if err := checkLimit(*limit); err != nil {
+			return err
 		}
-		query := claudemem.Query{Project: projectNamed(*project), Limit: *limit}
-		if query.Project == "" && !*all {
-			query.Project = projectNamed(".")
-		}
+		query := claudemem.Query{Project: scope.project(), Limit: *limit}
 		ctx := cmd.Context()
 		m, err := a.openMemory(ctx)
 		if err != nil {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/url"
 	"path/filepath"
@@ -47,8 +46,7 @@ JSON: as GET /api/search, {"query", "count", "total", "limit", "offset", "format
   claude-mem search 'parseToken AND NOT test' --all --explain`,
 	}
 	asJSON := jsonFlag(cmd)
-	f := searchFlags{}
-	f.add(cmd)
+	f := a.searchFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, words []string) error {
 		params, err := f.params(strings.Join(words, " "), a.now())
 		if err != nil {
@@ -64,19 +62,11 @@ JSON: as GET /api/search, {"query", "count", "total", "limit", "offset", "format
 			return err
 		}
 		defer s.close()
-		var raw json.RawMessage
-		if err := s.get(ctx, "/api/search", params, &raw); err != nil {
-			return a.emptyMemory(err, *asJSON, map[string]any{
-				"query": params.Get("query"), "count": 0, "total": 0, "limit": f.limit, "offset": f.offset,
-				"format": params.Get("format"), "results": []any{},
-			})
-		}
-		if *asJSON {
-			return writeJSON(a.stdout, raw)
-		}
+		empty := f.page.empty()
+		empty["query"], empty["format"] = params.Get("query"), params.Get("format")
 		var found foundJSON
-		if err := json.Unmarshal(raw, &found); err != nil {
-			return fmt.Errorf("decode results: %w", err)
+		if told, err := a.answer(ctx, s, "/api/search", params, *asJSON, empty, &found); told || err != nil {
+			return err
 		}
 		return a.printFound(ctx, s, params, &found)
 	}
@@ -85,47 +75,46 @@ JSON: as GET /api/search, {"query", "count", "total", "limit", "offset", "format
 
 // searchFlags are the flags of search.
 type searchFlags struct {
-	project, since, until, order string
-	all, full, explain           bool
-	kinds, types                 []string
-	concepts, files              []string
-	limit, offset                int
+	scope                  *scope
+	page                   *page
+	since, until, order    string
+	full, explain          bool
+	kinds, types, concepts []string
+	files                  []string
 }
 
-func (f *searchFlags) add(cmd *cobra.Command) {
+func (a *app) searchFlags(cmd *cobra.Command) *searchFlags {
+	f := &searchFlags{scope: a.scopeFlags(cmd), page: pageFlags(cmd, 10)}
 	flags := cmd.Flags()
-	flags.StringVarP(&f.project, "project", "p", "", "a project's directory or name (default: the one you are in)")
-	flags.BoolVarP(&f.all, "all", "a", false, "all projects")
 	flags.StringSliceVarP(&f.kinds, "kind", "k", nil, "observation, summary or prompt")
 	flags.StringSliceVarP(&f.types, "type", "t", nil, "types of observation: bugfix, feature, …")
 	flags.StringSliceVarP(&f.concepts, "concept", "c", nil, "concepts of an observation")
 	flags.StringSliceVarP(&f.files, "file", "f", nil, "paths, or whole parts of paths, of an observation")
 	flags.StringVar(&f.since, "since", "", "from this time on")
 	flags.StringVar(&f.until, "until", "", "until this time; a day counts whole")
-	flags.IntVarP(&f.limit, "limit", "n", 10, "how many, at most 100")
-	flags.IntVar(&f.offset, "offset", 0, "how many to leave out first")
 	flags.StringVar(&f.order, "order", "", "relevance, newest or oldest")
 	flags.BoolVar(&f.full, "full", false, "show the records in full")
 	flags.BoolVar(&f.explain, "explain", false, "show what each score is made of")
-	cmd.MarkFlagsMutuallyExclusive("project", "all")
-	// The flags are there, so this does not fail.
-	_ = cmd.RegisterFlagCompletionFunc("kind", cobra.FixedCompletions([]string{"observation", "summary", "prompt"}, cobra.ShellCompDirectiveNoFileComp))
-	_ = cmd.RegisterFlagCompletionFunc("order", cobra.FixedCompletions([]string{"relevance", "newest", "oldest"}, cobra.ShellCompDirectiveNoFileComp))
+	completeFlag(cmd, "kind", fixed("observation", "summary", "prompt"))
+	completeFlag(cmd, "type", a.typeChoices())
+	completeFlag(cmd, "concept", a.conceptChoices())
+	completeFlag(cmd, "since", fixed("today", "yesterday", "3d", "2w"))
+	completeFlag(cmd, "until", fixed("today", "yesterday", "3d", "2w"))
+	completeFlag(cmd, "order", fixed("relevance", "newest", "oldest"))
+	return f
 }
 
 // params are the parameters of the route that the flags mean.
 func (f *searchFlags) params(text string, now time.Time) (url.Values, error) {
-	params := url.Values{"format": {"index"}, "limit": {strconv.Itoa(f.limit)}}
-	if f.limit < 1 || f.offset < 0 {
-		return nil, claudemem.Errorf(claudemem.CodeInvalid, "--limit %d --offset %d: want at least 1 and 0", f.limit, f.offset)
+	params, err := f.page.params()
+	if err != nil {
+		return nil, err
 	}
+	params.Set("format", "index")
 	if text = strings.TrimSpace(text); text != "" {
 		params.Set("query", text)
 	}
-	project := projectNamed(f.project)
-	if project == "" && !f.all {
-		project = projectNamed(".")
-	}
+	project := f.scope.project()
 	filtered := false
 	list := func(name string, items []string) {
 		if len(items) > 0 {
@@ -161,9 +150,6 @@ func (f *searchFlags) params(text string, now time.Time) (url.Values, error) {
 	}
 	if project != "" {
 		params.Set("project", project)
-	}
-	if f.offset > 0 {
-		params.Set("offset", strconv.Itoa(f.offset))
 	}
 	if f.order != "" {
 		params.Set("order", f.order)

@@ -2,10 +2,7 @@ package main
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
-	"net/url"
-	"strconv"
 	"strings"
 
 	"claudemem"
@@ -61,20 +58,14 @@ type sessionDigest struct {
 // listSessions adds the flags of the list to a command and returns what it runs.
 func (a *app) listSessions(cmd *cobra.Command) func(*cobra.Command, []string) error {
 	asJSON := jsonFlag(cmd)
-	limit := cmd.Flags().IntP("limit", "n", 20, "how many, at most 100")
-	offset := cmd.Flags().Int("offset", 0, "how many to leave out first")
-	project := cmd.Flags().StringP("project", "p", "", "a project's directory or name (default: the one you are in)")
-	all := cmd.Flags().BoolP("all", "a", false, "all projects")
-	cmd.MarkFlagsMutuallyExclusive("project", "all")
+	page := pageFlags(cmd, 20)
+	scope := a.scopeFlags(cmd)
 	return func(cmd *cobra.Command, _ []string) error {
-		if *limit < 1 || *offset < 0 {
-			return claudemem.Errorf(claudemem.CodeInvalid, "--limit %d --offset %d: want at least 1 and 0", *limit, *offset)
+		params, err := page.params()
+		if err != nil {
+			return err
 		}
-		params := url.Values{"limit": {strconv.Itoa(*limit)}, "offset": {strconv.Itoa(*offset)}}
-		where := projectNamed(*project)
-		if where == "" && !*all {
-			where = projectNamed(".")
-		}
+		where := scope.project()
 		if where != "" {
 			params.Set("project", where)
 		}
@@ -83,27 +74,20 @@ func (a *app) listSessions(cmd *cobra.Command) func(*cobra.Command, []string) er
 			return err
 		}
 		defer s.close()
-		var raw json.RawMessage
-		if err := s.get(cmd.Context(), "/api/sessions", params, &raw); err != nil {
-			return a.emptyMemory(err, *asJSON, map[string]any{"count": 0, "total": 0, "limit": *limit, "offset": *offset, "results": []any{}})
-		}
-		if *asJSON {
-			return writeJSON(a.stdout, raw)
-		}
 		var found struct {
 			Total   int             `json:"total"`
 			Results []sessionDigest `json:"results"`
 		}
-		if err := json.Unmarshal(raw, &found); err != nil {
-			return fmt.Errorf("decode sessions: %w", err)
+		if told, err := a.answer(cmd.Context(), s, "/api/sessions", params, *asJSON, page.empty(), &found); told || err != nil {
+			return err
 		}
 		p := a.people()
 		for i := range found.Results {
 			p.sessionLine(&found.Results[i], where == "")
 		}
-		switch left := found.Total - *offset - len(found.Results); {
+		switch left := page.left(len(found.Results), found.Total); {
 		case left > 0:
-			a.note("%d more: --offset %d", left, *offset+len(found.Results))
+			a.note("%d more: --offset %d", left, page.offset+len(found.Results))
 		case len(found.Results) > 0:
 		case found.Total > 0:
 			a.note("There are only %s.", count(found.Total, "session"))

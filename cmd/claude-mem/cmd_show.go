@@ -30,6 +30,7 @@ JSON: a list in the order asked for; observations as in ` + "`claude-mem recent 
 		Args:    args(cobra.MinimumNArgs(1)),
 	}
 	asJSON := jsonFlag(cmd)
+	cmd.ValidArgsFunction = completion(a.recordChoices())
 	cmd.RunE = func(cmd *cobra.Command, given []string) error {
 		ids, err := parseIDs(given)
 		if err != nil {

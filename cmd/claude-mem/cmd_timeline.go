@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/url"
 	"strconv"
@@ -40,6 +39,8 @@ kind is observation, summary or prompt, or anchor where no record stands.`,
 	project := cmd.Flags().StringP("project", "p", "", "a project's directory or name (default: that of the anchor)")
 	all := cmd.Flags().BoolP("all", "a", false, "all projects")
 	cmd.MarkFlagsMutuallyExclusive("project", "all")
+	completeFlag(cmd, "project", a.projectChoices())
+	cmd.ValidArgsFunction = firstOnly(completion(a.recordChoices()))
 	cmd.RunE = func(cmd *cobra.Command, words []string) error {
 		if *before < 0 || *after < 0 {
 			return claudemem.Errorf(claudemem.CodeInvalid, "--before %d --after %d: want at least 0", *before, *after)
@@ -59,18 +60,11 @@ kind is observation, summary or prompt, or anchor where no record stands.`,
 			return err
 		}
 		defer s.close()
-		var raw json.RawMessage
-		if err := s.get(cmd.Context(), route, params, &raw); err != nil {
-			return a.emptyMemory(err, *asJSON, map[string]any{
-				"anchor": params.Get("anchor"), "depth_before": *before, "depth_after": *after, "timeline": []any{},
-			})
-		}
-		if *asJSON {
-			return writeJSON(a.stdout, raw)
-		}
 		var found timelineJSON
-		if err := json.Unmarshal(raw, &found); err != nil {
-			return fmt.Errorf("decode timeline: %w", err)
+		if told, err := a.answer(cmd.Context(), s, route, params, *asJSON, map[string]any{
+			"anchor": params.Get("anchor"), "depth_before": *before, "depth_after": *after, "timeline": []any{},
+		}, &found); told || err != nil {
+			return err
 		}
 		a.printTimeline(&found, where)
 		return nil

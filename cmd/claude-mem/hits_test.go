@@ -119,8 +119,8 @@ func TestTimelineTarget(t *testing.T) {
 func TestSearchParams(t *testing.T) {
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	f := searchFlags{
-		project: "shop", since: "2026-11-01", until: "2026-11-01", types: []string{"bugfix", "change"}, files: []string{"./src/auth.ts"},
-		concepts: []string{"gotcha"}, kinds: []string{"observation"}, limit: 5, offset: 10, order: "newest", full: true, explain: true,
+		scope: &scope{named: "shop"}, page: &page{limit: 5, offset: 10}, since: "2026-11-01", until: "2026-11-01", types: []string{"bugfix", "change"}, files: []string{"./src/auth.ts"},
+		concepts: []string{"gotcha"}, kinds: []string{"observation"}, order: "newest", full: true, explain: true,
 	}
 	got, err := f.params(" rate  limiter ", now)
 	if err != nil {
@@ -138,7 +138,10 @@ func TestSearchParams(t *testing.T) {
 	if diff := cmp.Diff(want, flat); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
-	for _, bad := range []searchFlags{{limit: 10, all: true}, {limit: 0, all: true, types: []string{"x"}}, {limit: 1, offset: -1}, {limit: 1, since: "soon"}} {
+	for _, bad := range []searchFlags{
+		{page: &page{limit: 10}}, {page: &page{}, types: []string{"x"}}, {page: &page{limit: 1, offset: -1}, types: []string{"x"}}, {page: &page{limit: 1}, since: "soon"},
+	} {
+		bad.scope = &scope{all: true}
 		if _, err := bad.params("", now); claudemem.CodeOf(err) != claudemem.CodeInvalid {
 			t.Errorf("params of %+v: %v, want an error with code invalid", bad, err)
 		}

@@ -92,6 +92,7 @@ func (a *app) rootCommand() *cobra.Command {
 		a.completionCommand(), a.manCommand(), scriptingTopic(),
 	)
 	root.AddCommand(a.hookCommands()...)
+	withoutFiles(root)
 	return root
 }
 

@@ -1,0 +1,288 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"claudemem"
+	"claudemem/observer/mode"
+	"claudemem/settings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// Completions read what is there: they start no worker, write nothing, and what
+// goes wrong leaves the shell without them. A person waits for them at every tab.
+
+// completeLimit bounds a look into the memory for a completion.
+const completeLimit = 500 * time.Millisecond
+
+// completeShown is how many records are offered: as many as fit below a prompt.
+const completeShown = 20
+
+// choices lists what a word can be; a description follows after a tab.
+type choices func(ctx context.Context) []cobra.Completion
+
+// completion offers those of the choices that begin as the word does, and no files.
+func completion(list choices) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, _ []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		ctx, cancel := context.WithTimeout(cmd.Context(), completeLimit)
+		defer cancel()
+		var fit []cobra.Completion
+		for _, choice := range list(ctx) {
+			if strings.HasPrefix(choice, word) {
+				fit = append(fit, choice)
+			}
+		}
+		return fit, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
+	}
+}
+
+// firstOnly completes the first argument of a command alone.
+func firstOnly(complete cobra.CompletionFunc) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, given []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		if len(given) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return complete(cmd, given, word)
+	}
+}
+
+// fixed are choices that are always the same.
+func fixed(words ...string) choices {
+	return func(context.Context) []cobra.Completion { return words }
+}
+
+// completeFlag says what the value of a flag can be.
+func completeFlag(cmd *cobra.Command, flag string, list choices) {
+	if err := cmd.RegisterFlagCompletionFunc(flag, completion(list)); err != nil {
+		panic(err) // the command has no such flag: a mistake in the program
+	}
+}
+
+// withoutFiles takes the names of files out of the completions of commands and of
+// numbers, but where they say themselves what completes them.
+func withoutFiles(cmd *cobra.Command) {
+	if cmd.ValidArgsFunction == nil && cmd.ValidArgs == nil {
+		cmd.ValidArgsFunction = cobra.NoFileCompletions
+	}
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if _, known := cmd.GetFlagCompletionFunc(f.Name); !known && (f.Value.Type() == "int" || f.Value.Type() == "float64") {
+			_ = cmd.RegisterFlagCompletionFunc(f.Name, cobra.NoFileCompletions) // it is there and has none
+		}
+	})
+	for _, sub := range cmd.Commands() {
+		withoutFiles(sub)
+	}
+}
+
+// remembered are choices that the memory has: none when there is no memory.
+func (a *app) remembered(list func(ctx context.Context, m *memory) []cobra.Completion) choices {
+	return func(ctx context.Context) []cobra.Completion {
+		m, err := a.openMemory(ctx)
+		if err != nil {
+			return nil
+		}
+		defer m.close()
+		return list(ctx, m)
+	}
+}
+
+// projectChoices are the names of projects; where several have one, their directories.
+func (a *app) projectChoices() choices {
+	return a.remembered(func(ctx context.Context, m *memory) (found []cobra.Completion) {
+		projects, err := m.Projects(ctx)
+		if err != nil {
+			return nil
+		}
+		named := map[string]int{}
+		for i := range projects {
+			named[projects[i].Label]++
+		}
+		for i := range projects {
+			name, about := projects[i].Label, projects[i].ProjectPath
+			if named[name] > 1 {
+				name, about = about, name
+			}
+			found = append(found, described(name, about))
+		}
+		return found
+	})
+}
+
+// recordChoices are the newest observations and sessions of the project that one is in.
+func (a *app) recordChoices() choices {
+	sessions := a.sessionChoices()
+	return func(ctx context.Context) []cobra.Completion {
+		found := a.remembered(func(ctx context.Context, m *memory) (found []cobra.Completion) {
+			newest, err := m.Observations(ctx, claudemem.Query{Project: projectNamed("."), Limit: completeShown})
+			if err != nil {
+				return nil
+			}
+			for i := range newest {
+				found = append(found, described(fmt.Sprint(newest[i].ID), newest[i].Title))
+			}
+			return found
+		})(ctx)
+		return append(found, sessions(ctx)...)
+	}
+}
+
+// sessionChoices are the newest sessions of the project that one is in.
+func (a *app) sessionChoices() choices {
+	return a.remembered(func(ctx context.Context, m *memory) (found []cobra.Completion) {
+		newest, err := m.RecentSessions(ctx, projectNamed("."), completeShown)
+		if err != nil {
+			return nil
+		}
+		for i := range newest {
+			title := newest[i].Session.Title
+			if title == "" {
+				title = newest[i].LastPrompt
+			}
+			found = append(found, described(fmt.Sprintf("S%d", newest[i].Session.ID), title))
+		}
+		return found
+	})
+}
+
+// namedSessionChoices has what else a session can be called.
+func (a *app) namedSessionChoices() choices {
+	sessions := a.sessionChoices()
+	return func(ctx context.Context) []cobra.Completion {
+		return append([]cobra.Completion{described("last", "the newest one")}, sessions(ctx)...)
+	}
+}
+
+// deadLetterChoices are the keys of events that failed for good.
+func (a *app) deadLetterChoices() choices {
+	return a.remembered(func(ctx context.Context, m *memory) (found []cobra.Completion) {
+		letters, err := m.DeadLetters(ctx, completeShown)
+		if err != nil {
+			return nil
+		}
+		for i := range letters {
+			found = append(found, described(letters[i].Key, letters[i].LastError))
+		}
+		return found
+	})
+}
+
+// learningChoices are the learnings of the project that one is in.
+func (a *app) learningChoices() choices {
+	return a.remembered(func(ctx context.Context, m *memory) (found []cobra.Completion) {
+		held, err := m.Learnings(ctx, claudemem.LearningQuery{Project: projectNamed("."), Limit: completeShown})
+		if err != nil {
+			return nil
+		}
+		for _, l := range held {
+			found = append(found, described(fmt.Sprint(l.ID), l.Content))
+		}
+		return found
+	})
+}
+
+// modeChoices are the built-in modes and the user's own.
+func (a *app) modeChoices() choices {
+	return func(context.Context) (found []cobra.Completion) {
+		dataDir, err := a.dataDir()
+		if err != nil {
+			return nil
+		}
+		modes, err := mode.List(modesDir(dataDir))
+		if err != nil {
+			return nil
+		}
+		for _, m := range modes {
+			found = append(found, described(m.Name, m.Description))
+		}
+		return found
+	}
+}
+
+// typeChoices are the types of observation of the mode that is used.
+func (a *app) typeChoices() choices {
+	return func(context.Context) (found []cobra.Completion) {
+		for _, t := range a.usedMode().Types {
+			found = append(found, described(string(t.ID), t.Definition))
+		}
+		return found
+	}
+}
+
+// conceptChoices are its concepts.
+func (a *app) conceptChoices() choices {
+	return func(context.Context) (found []cobra.Completion) {
+		for _, c := range a.usedMode().Concepts {
+			found = append(found, described(c.ID, c.Definition))
+		}
+		return found
+	}
+}
+
+// usedMode is the mode of the settings, or what stands in for it.
+func (a *app) usedMode() mode.Mode {
+	dataDir, err := a.dataDir()
+	if err != nil {
+		return mode.Mode{}
+	}
+	resolved, _ := settings.Load(dataDir, a.getenv) // a broken file leaves the defaults
+	used, err := mode.Load(cmp.Or(resolved.Text(settings.KeyMode), mode.Default), modesDir(dataDir))
+	if err != nil {
+		used, _ = mode.Load(mode.Default, "") // a built-in one
+	}
+	return used
+}
+
+// settingChoices are the keys of settings, with their prefix when it was begun.
+func settingChoices(word string) choices {
+	return func(context.Context) (found []cobra.Completion) {
+		for _, s := range settings.All() {
+			key := s.Key
+			if !strings.HasPrefix(word, settingPrefix[:2]) { // a key of ours has no CL in front without it
+				key = strings.TrimPrefix(key, settingPrefix)
+			}
+			found = append(found, described(key, s.Help))
+		}
+		return found
+	}
+}
+
+// completeSetting completes a key and, where there are only so many, its value.
+func (a *app) completeSetting(cmd *cobra.Command, given []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	switch len(given) {
+	case 0:
+		return completion(settingChoices(word))(cmd, given, word)
+	case 1:
+		return completion(a.valueChoices(given[0]))(cmd, given, word)
+	}
+	return nil, cobra.ShellCompDirectiveNoFileComp
+}
+
+// valueChoices are the values that a setting can have; none when it is a text or a number.
+func (a *app) valueChoices(key string) choices {
+	setting, ok := settings.Lookup(key)
+	switch {
+	case !ok:
+		return fixed()
+	case setting.Key == settings.KeyMode:
+		return a.modeChoices()
+	case setting.Kind == settings.Choice:
+		return fixed(strings.Fields(setting.Choices)...)
+	case setting.Kind == settings.Bool:
+		return fixed("true", "false")
+	}
+	return fixed()
+}
+
+// described is a completion with what it is about, fit for one line.
+func described(word, about string) cobra.Completion {
+	if about = oneLine(about, 60); about == "" {
+		return word
+	}
+	return cobra.CompletionWithDesc(word, about)
+}
