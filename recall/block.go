@@ -60,7 +60,7 @@ type shelf struct {
 // finish writes the block from what could be built and describes what was given.
 func (b *Builder) finish(start time.Time, req claudemem.ContextRequest, sections []section,
 	skipped []claudemem.LayerCost, all shelf) claudemem.ContextBlock {
-	w := writer{budget: b.effectiveBudget(req.Budget), skipped: skipped}
+	w := writer{host: req.Host, budget: b.effectiveBudget(req.Budget), skipped: skipped}
 	w.write(sections, b.opts.Caps.Reserve, all)
 	text, lines, layers := w.account()
 	block := claudemem.ContextBlock{
@@ -86,19 +86,28 @@ func (b *Builder) finish(start time.Time, req claudemem.ContextRequest, sections
 }
 
 // closing tells how to look further, and how many records there are beyond the
-// sessions and observations that are shown.
-func closing(all shelf, sessions, observations int) string {
+// sessions and observations that are shown. The skill is named where a host has it:
+// the plugin brings it into Claude Code. It is in every session, hence terse.
+func closing(host claudemem.Host, all shelf, sessions, observations int) string {
 	var more []string
 	if n := all.sessions - sessions; all.known && n > 0 {
 		more = append(more, plural(n, "more session"))
 	}
 	if n := all.observations - observations; all.known && n > 0 {
-		more = append(more, plural(n, "more observation"))
+		what := "more observation"
+		if len(more) > 0 {
+			what = "observation"
+		}
+		more = append(more, plural(n, what))
 	}
 	if len(more) == 0 {
 		return "\n`claude-mem show ID` prints one of these in full.\n"
 	}
-	return "\n" + strings.Join(more, " and ") + ": `claude-mem search WORDS` finds them, `claude-mem show ID` prints one in full.\n"
+	skill := ""
+	if host == claudemem.HostClaudeCode {
+		skill = "; skill mem-search"
+	}
+	return "\n" + strings.Join(more, ", ") + ": `claude-mem search WORDS`, `claude-mem show ID`" + skill + ".\n"
 }
 
 func plural(n int, what string) string {

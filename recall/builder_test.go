@@ -28,6 +28,9 @@ func build(t testing.TB, m *memory, d Distiller, req claudemem.ContextRequest) c
 }
 
 var (
+	// closingLine is what closing makes.
+	closingLine = regexp.MustCompile("^(\\d+ more .*: `claude-mem search WORDS`, `claude-mem show ID`(; skill mem-search)?\\.|`claude-mem show ID` prints one of these in full\\.)$")
+
 	itemLine = regexp.MustCompile(`^- \S.*\S( \(#\d+\))?$|^- \S$`)
 	uuid     = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
 	clock    = regexp.MustCompile(`\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}`)
@@ -65,7 +68,7 @@ func wellFormed(t fataler, b claudemem.ContextBlock) {
 	for i, l := range lines[1 : len(lines)-1] {
 		switch {
 		case l == "" && i > 0, l+"\n" == framing, l == "## Recent Sessions", l == "## Project Knowledge", l == "## Relevant Past Work",
-			strings.HasSuffix(l, "in full."):
+			closingLine.MatchString(l):
 		case itemLine.MatchString(l):
 			items++
 		default:

@@ -11,6 +11,7 @@ import (
 
 // writer fits sections into a budget.
 type writer struct {
+	host   claudemem.Host
 	budget int // tokens
 	// parts are what the text is made of, in order.
 	parts        []part
@@ -45,7 +46,7 @@ func (w *writer) write(sections []section, reserve int, all shelf) {
 	}
 	// The closing line's place is kept free where the reserve pays for it;
 	// elsewhere it takes what the layers leave.
-	hold := units(closing(all, 0, 0))
+	hold := units(closing(w.host, all, 0, 0))
 	if unitsIn(head)+units(closeTag)+hold > share(reserve) {
 		hold = 0
 	}
@@ -94,7 +95,7 @@ func (w *writer) write(sections []section, reserve int, all shelf) {
 	if len(w.parts) == 0 {
 		return
 	}
-	if end := closing(all, len(w.sessions), len(w.observations)); units(end) <= room {
+	if end := closing(w.host, all, len(w.sessions), len(w.observations)); units(end) <= room {
 		w.parts = append(w.parts, part{layer: layerClosing, text: end, why: "how to look further"})
 	}
 	w.parts = append(append(head, w.parts...), part{layer: layerFrame, text: closeTag, why: "ends the block"})
