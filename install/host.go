@@ -1,0 +1,281 @@
+package install
+
+import (
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"claudemem"
+)
+
+// What the host knows us as. The Node program's plugin has the same name in the
+// marketplace "thedotmack".
+const (
+	PluginName  = "claude-mem"
+	Marketplace = "claude-mem-local"
+	PluginID    = PluginName + "@" + Marketplace
+)
+
+// ConfigDir is where Claude Code keeps the user's settings, and whether that is
+// another place than its default; "" when there is no home directory.
+func ConfigDir(getenv func(string) string, home string) (dir string, moved bool) {
+	if dir = getenv("CLAUDE_CONFIG_DIR"); dir != "" {
+		if abs, err := filepath.Abs(dir); err == nil {
+			dir = abs
+		}
+		return dir, true
+	}
+	if home == "" {
+		return "", false
+	}
+	return filepath.Join(home, ".claude"), false
+}
+
+// hostFile is one of the host's files in which an entry of ours may stand.
+type hostFile struct {
+	name string
+	// strip takes out what is ours, for a plugin directory.
+	strip func(d *document, pluginDir string)
+	// empties are the objects that may be left behind empty.
+	empties []string
+}
+
+// The files, by their place below the configuration directory. The last two are
+// the host's own books, which we touch only where its CLI is missing or failed.
+var hostFiles = []hostFile{
+	{"settings.json", stripSettings, []string{"extraKnownMarketplaces", "enabledPlugins", "hooks"}},
+	{filepath.Join("plugins", "installed_plugins.json"), func(d *document, _ string) { d.remove("plugins", PluginID) }, nil},
+	{filepath.Join("plugins", "known_marketplaces.json"), func(d *document, _ string) { d.remove(Marketplace) }, nil},
+}
+
+func stripSettings(d *document, pluginDir string) {
+	d.remove("extraKnownMarketplaces", Marketplace)
+	d.remove("enabledPlugins", PluginID)
+	for _, event := range slices.Clone(d.keys("hooks")) {
+		ours := func(group json.RawMessage) bool { return isOurGroup(group, pluginDir) }
+		if d.drop(ours, "hooks", event) > 0 && len(d.find("hooks", event).kids) == 0 {
+			d.remove("hooks", event)
+		}
+	}
+}
+
+// isOurGroup says that every hook of a group runs our program.
+func isOurGroup(group json.RawMessage, pluginDir string) bool {
+	var g struct {
+		Hooks []struct{ Command string }
+	}
+	if json.Unmarshal(group, &g) != nil || len(g.Hooks) == 0 {
+		return false
+	}
+	slashes := func(s string) string { return strings.ReplaceAll(s, `\`, "/") }
+	program := slashes(filepath.Join(pluginDir, "bin", hookProgramName))
+	for _, h := range g.Hooks {
+		line := strings.TrimPrefix(h.Command, `"`)
+		if !strings.HasPrefix(slashes(line), program) && !strings.HasPrefix(slashes(unescapeShell(line)), program) {
+			return false
+		}
+	}
+	return true
+}
+
+// without returns a file without what is ours. baseline is the file as it was
+// before us where that is known: an object that it lacks and that is empty now
+// goes too.
+func (f hostFile) without(data, baseline []byte, known bool, pluginDir string) ([]byte, error) {
+	d, err := parseDocument(data)
+	if err != nil {
+		return nil, err
+	}
+	if d.root == nil {
+		return data, nil
+	}
+	before, err := parseDocument(baseline)
+	if err != nil {
+		before = &document{}
+	}
+	size := len(d.data)
+	f.strip(d, pluginDir)
+	if !known && len(d.data) == size {
+		return data, nil // nothing of ours: the empty objects are the user's
+	}
+	for _, key := range f.empties {
+		if n := d.find(key); n != nil && n.kind == '{' && len(n.kids) == 0 && before.find(key) == nil {
+			d.remove(key)
+		}
+	}
+	return d.bytes(), nil
+}
+
+// isBlank says that nothing is left in a file that anybody would miss.
+func (f hostFile) isBlank(data []byte) bool {
+	return sameJSON(data, nil, f.empties...) || sameJSON(data, []byte(`{"version":2,"plugins":{}}`)) ||
+		sameJSON(data, []byte(`{"version":1,"plugins":{}}`))
+}
+
+// broken is a file of the user's that cannot be taken apart.
+func broken(path string, err error) error {
+	return claudemem.Errorf(claudemem.CodeInvalid, "%s cannot be edited: %w", path, err).
+		WithHint("mend it (Claude Code does not read it like this either), then run the command again; nothing was changed")
+}
+
+// registration is what the host's files say about us.
+type registration struct {
+	known    string // directory of our marketplace, "" when the host does not know it
+	declared bool   // the user's settings name the marketplace
+	version  string // of the plugin that is installed, "" for none
+	enabled  bool
+	hooks    int // plain hooks of ours in the settings
+}
+
+func (r registration) any() bool {
+	return r.known != "" || r.declared || r.version != "" || r.enabled || r.hooks > 0
+}
+
+// host is the host's files as they are.
+type host struct {
+	dir   string
+	files [3][]byte // in the order of hostFiles; nil: not there
+	docs  [3]*document
+}
+
+const (
+	atSettings = iota
+	atInstalled
+	atKnown
+)
+
+func (h *host) path(i int) string { return filepath.Join(h.dir, hostFiles[i].name) }
+
+// readHost reads the files; one that is broken is an error.
+func readHost(dir string) (*host, error) {
+	h := &host{dir: dir}
+	for i := range hostFiles {
+		var err error
+		if h.files[i], err = readUserFile(h.path(i)); err != nil {
+			return nil, err
+		}
+		if h.docs[i], err = parseDocument(h.files[i]); err != nil {
+			return nil, broken(h.path(i), err)
+		}
+	}
+	return h, nil
+}
+
+func (h *host) registration(pluginDir string) registration {
+	var r registration
+	var known struct {
+		Source struct{ Path string }
+	}
+	if raw := h.docs[atKnown].get(Marketplace); raw != nil {
+		r.known = "?"
+		if json.Unmarshal(raw, &known) == nil && known.Source.Path != "" {
+			r.known = known.Source.Path
+		}
+	}
+	r.declared = h.docs[atSettings].get("extraKnownMarketplaces", Marketplace) != nil
+	r.version = installedVersion(h.docs[atInstalled], PluginID)
+	r.enabled = string(h.docs[atSettings].get("enabledPlugins", PluginID)) == "true"
+	for _, event := range h.docs[atSettings].keys("hooks") {
+		list := h.docs[atSettings].find("hooks", event)
+		for _, kid := range list.kids {
+			if list.kind == '[' && isOurGroup(h.docs[atSettings].data[kid.start:kid.end], pluginDir) {
+				r.hooks++
+			}
+		}
+	}
+	return r
+}
+
+// installedVersion is the version in the host's book of plugins: a list of
+// scopes in newer books, one object in older ones.
+func installedVersion(d *document, id string) string {
+	type entry struct{ Scope, Version string }
+	raw := d.get("plugins", id)
+	if raw == nil {
+		return ""
+	}
+	var list []entry
+	if json.Unmarshal(raw, &list) == nil {
+		for _, e := range list {
+			if e.Scope == "user" || e.Scope == "" {
+				return orUnknown(e.Version)
+			}
+		}
+		return ""
+	}
+	var one entry
+	_ = json.Unmarshal(raw, &one) // of another shape: installed, and that is all we know
+	return orUnknown(one.Version)
+}
+
+func orUnknown(version string) string {
+	if version == "" {
+		return "unknown"
+	}
+	return version
+}
+
+// plainHooks adds our hooks to the settings with absolute paths, as the plugin
+// would register them; groups that are there already stay where they are.
+func plainHooks(d *document, hooksJSON []byte, pluginDir string) error {
+	ours, err := parseDocument(hooksJSON)
+	if err != nil {
+		return fmt.Errorf("read our hooks: %w", err)
+	}
+	for _, event := range ours.keys("hooks") {
+		for _, kid := range ours.find("hooks", event).kids {
+			group, err := withRoot(ours.data[kid.start:kid.end], pluginDir)
+			if err != nil {
+				return err
+			}
+			there := false
+			if list := d.find("hooks", event); list != nil {
+				for _, k := range list.kids {
+					there = there || sameJSON([]byte(`{"g":`+string(d.data[k.start:k.end])+`}`), []byte(`{"g":`+string(group)+`}`))
+				}
+			}
+			if there {
+				continue
+			}
+			d.drop(func(g json.RawMessage) bool { return isOurGroup(g, pluginDir) }, "hooks", event)
+			if err := d.add(group, "hooks", event); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// withRoot puts the plugin's directory where the host would.
+func withRoot(group json.RawMessage, pluginDir string) (json.RawMessage, error) {
+	type command struct {
+		Type    string   `json:"type"`
+		Command string   `json:"command"`
+		Args    []string `json:"args,omitempty"`
+		Timeout int      `json:"timeout"`
+	}
+	var g struct {
+		Hooks []command `json:"hooks"`
+	}
+	if err := json.Unmarshal(group, &g); err != nil {
+		return nil, fmt.Errorf("read our hooks: %w", err)
+	}
+	for i, c := range g.Hooks {
+		dir := pluginDir
+		if c.Args == nil { // a line for the shell, the path between double quotes
+			dir = escapeShell(dir)
+		}
+		g.Hooks[i].Command = strings.ReplaceAll(c.Command, "${CLAUDE_PLUGIN_ROOT}", dir)
+	}
+	return json.Marshal(g)
+}
+
+var shellEscapes = strings.NewReplacer(`\`, `\\`, `"`, `\"`, `$`, `\$`, "`", "\\`")
+
+func escapeShell(s string) string { return shellEscapes.Replace(s) }
+
+var shellUnescapes = strings.NewReplacer(`\\`, `\`, `\"`, `"`, `\$`, `$`, "\\`", "`")
+
+func unescapeShell(s string) string { return shellUnescapes.Replace(s) }

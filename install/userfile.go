@@ -1,0 +1,168 @@
+package install
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"claudemem"
+)
+
+// largestFile bounds a file of settings that we take apart. The host itself
+// would not be usable with one of this size.
+const largestFile = 64 << 20
+
+// readUserFile reads a file of the user's; nil when it is not there.
+func readUserFile(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, storage("read", path, err)
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, largestFile+1))
+	if err != nil {
+		return nil, storage("read", path, err)
+	}
+	if len(data) > largestFile {
+		return nil, claudemem.Errorf(claudemem.CodeTooLarge, "%s is larger than %d MB", path, largestFile>>20).
+			WithHint("nothing was changed; look what fills it, then run `claude-mem install` again")
+	}
+	if data == nil {
+		data = []byte{}
+	}
+	return data, nil
+}
+
+// storage is what the disk refuses, with what a person can do about it.
+func storage(operation, path string, err error) error {
+	return claudemem.Errorf(claudemem.CodeStorage, "%s %s: %w", operation, path, err).
+		WithHint("free some space or make it writable; then run the command again, it goes on where it was: `claude-mem doctor` tells what is missing")
+}
+
+// behindLinks is the file that a path means, also when the last link points to
+// nothing yet: people keep their settings in a repository and link to them.
+func behindLinks(path string) string {
+	for range 40 {
+		target, err := os.Readlink(path)
+		if err != nil {
+			return path
+		}
+		if !filepath.IsAbs(target) {
+			target = filepath.Join(filepath.Dir(path), target)
+		}
+		path = target
+	}
+	return path
+}
+
+// writeFile replaces a file whole or not at all. A link stays a link and a file
+// keeps its mode; a new one gets mode. The bytes are on disk when it returns.
+func writeFile(path string, data []byte, mode fs.FileMode) error {
+	return replaceFile(path, bytes.NewReader(data), mode, true)
+}
+
+func replaceFile(path string, from io.Reader, mode fs.FileMode, keepMode bool) error {
+	path = behindLinks(path)
+	if info, err := os.Stat(path); err == nil && keepMode {
+		mode = info.Mode().Perm()
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	temp := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".claude-mem-"+strconv.Itoa(os.Getpid()))
+	// One of the same name is of a process that died, with a number that was given again.
+	if err := os.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(f, from)
+	if err == nil {
+		err = f.Chmod(mode) // past the umask
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	if closed := f.Close(); err == nil {
+		err = closed
+	}
+	if err == nil {
+		err = takePlace(temp, path)
+	}
+	if err != nil {
+		_ = os.Remove(temp) // the first error is the one to tell
+		return err
+	}
+	syncDir(filepath.Dir(path))
+	return nil
+}
+
+// takePlace renames temp to path. Where a program that runs cannot be replaced
+// (Windows), it is renamed aside first, which is allowed there.
+func takePlace(temp, path string) error {
+	err := os.Rename(temp, path)
+	if err == nil {
+		return nil
+	}
+	for i := range 100 {
+		aside := path + asideSuffix + strconv.Itoa(i)
+		if removed := os.Remove(aside); removed != nil && !errors.Is(removed, fs.ErrNotExist) {
+			continue // that one runs too
+		}
+		if os.Rename(path, aside) != nil {
+			return err
+		}
+		if second := os.Rename(temp, path); second != nil {
+			return errors.Join(err, os.Rename(aside, path))
+		}
+		_ = os.Remove(aside) // fails while it runs: the next install does it
+		return nil
+	}
+	return err
+}
+
+// asideSuffix marks a program that was renamed because it was running.
+const asideSuffix = ".old-"
+
+// syncDir makes a rename durable where directories can be synced.
+func syncDir(dir string) {
+	if f, err := os.Open(dir); err == nil {
+		_ = f.Sync() // refused on some systems, which have no need of it
+		_ = f.Close()
+	}
+}
+
+func hashOf(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}
+
+// hashFile is the hash of a file's content; "" when there is no such file.
+func hashFile(path string) (hash string, size int64, err error) {
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", 0, nil
+	}
+	if err != nil {
+		return "", 0, fmt.Errorf("hash: %w", err)
+	}
+	defer f.Close()
+	h := sha256.New()
+	size, err = io.Copy(h, f)
+	if err != nil {
+		return "", 0, fmt.Errorf("hash: %w", err)
+	}
+	return hex.EncodeToString(h.Sum(nil)), size, nil
+}
