@@ -36,8 +36,10 @@ func (w *Worker) Ready() error {
 	return w.finder.fault()
 }
 
-// Stats is what GET /api/stats adds to the counts.
-func (w *Worker) Stats(ctx context.Context) map[string]any {
+// Stats is what GET /api/stats adds to the counts. A brief one is without the
+// ledger and the receipts: they are summed up over all that was ever captured,
+// which takes longer than whoever waits for a status should.
+func (w *Worker) Stats(ctx context.Context, brief bool) map[string]any {
 	taken, held := w.inbox.count()
 	waiting := 0
 	if names, err := w.inbox.spool.List(w.cfg.Clock()); err == nil {
@@ -56,6 +58,14 @@ func (w *Worker) Stats(ctx context.Context) map[string]any {
 		},
 	}
 	now := w.cfg.Clock()
+	if notices, err := w.store.Standing(ctx, now); err == nil {
+		stats["notices"] = listOf(notices)
+	} else {
+		w.log.Warn("list notices", "error", err)
+	}
+	if brief {
+		return stats
+	}
 	if account, err := w.store.Account(ctx, now, ledgerDays); err == nil {
 		stats["ledger"] = account
 	} else {
@@ -65,11 +75,6 @@ func (w *Worker) Stats(ctx context.Context) map[string]any {
 		stats["receipts"] = receipts
 	} else {
 		w.log.Warn("sum up session receipts", "error", err)
-	}
-	if notices, err := w.store.Standing(ctx, now); err == nil {
-		stats["notices"] = listOf(notices)
-	} else {
-		w.log.Warn("list notices", "error", err)
 	}
 	return stats
 }

@@ -47,7 +47,7 @@ func Look(ctx context.Context, dataDir string) (Status, error) {
 		Stages  map[string]string `json:"stages"`
 		Notices []store.Notice    `json:"notices"`
 	}
-	if err := peer.Do(ctx, http.MethodGet, "/api/stats", nil, &stats); err != nil {
+	if err := peer.Do(ctx, http.MethodGet, "/api/stats?brief=1", nil, &stats); err != nil {
 		stats.Stages = map[string]string{"http": err.Error()}
 	}
 	status.Stages, status.Notices = stats.Stages, stats.Notices

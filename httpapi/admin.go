@@ -42,7 +42,7 @@ func (a *api) stats(w http.ResponseWriter, r *http.Request, p params) error {
 		return err
 	}
 	all := map[string]any{}
-	for k, v := range a.Worker.Stats(r.Context()) {
+	for k, v := range a.Worker.Stats(r.Context(), p.flag("brief")) {
 		all[k] = v
 	}
 	all["queue"], all["totals"], all["version"], all["wire"] = books, totals, a.opts.Version, wire.Version

@@ -148,7 +148,7 @@ func (f *fakeWorker) Flush(host claudemem.Host, session string) {
 
 func (f *fakeWorker) Touch(_ context.Context, r claudemem.ContextRequest) { f.touched <- r }
 
-func (f *fakeWorker) Stats(context.Context) map[string]any {
+func (f *fakeWorker) Stats(context.Context, bool) map[string]any {
 	return map[string]any{"uptime_ms": 1500, "queue": "the books win over this"}
 }
 

@@ -79,8 +79,9 @@ type Worker interface {
 	Flush(host claudemem.Host, hostSessionID string)
 	// Touch notes a session start: the project's other sessions are flushed.
 	Touch(ctx context.Context, request claudemem.ContextRequest)
-	// Stats is what GET /api/stats adds to the counts: sizes, uptime, stages.
-	Stats(ctx context.Context) map[string]any
+	// Stats is what GET /api/stats adds to the counts: sizes, uptime, stages; a brief
+	// one has not what takes time to sum up.
+	Stats(ctx context.Context, brief bool) map[string]any
 	// Shutdown begins a stop that loses nothing and returns at once.
 	Shutdown()
 }
