@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"encoding/json"
+	"strings"
 
 	"claudemem"
 )
@@ -81,6 +82,20 @@ func (s *Store) Observation(ctx context.Context, id claudemem.ObservationID) (cl
 	}
 	if len(found) == 0 {
 		return claudemem.Observation{}, noObservation(id)
+	}
+	return found[0], nil
+}
+
+// ObservationByULID is Observation by the name that it has on every machine, in
+// whatever case that is written.
+func (s *Store) ObservationByULID(ctx context.Context, ulid claudemem.ULID) (claudemem.Observation, error) {
+	found, err := readObservations(ctx, s.reader, "SELECT "+observationColumns+
+		` FROM observations o WHERE o.ulid = ? AND o.deleted_at IS NULL`, strings.ToUpper(string(ulid)))
+	if err != nil {
+		return claudemem.Observation{}, fault("read observation", err)
+	}
+	if len(found) == 0 {
+		return claudemem.Observation{}, claudemem.Errorf(claudemem.CodeNotFound, "there is no observation %.26q", ulid)
 	}
 	return found[0], nil
 }

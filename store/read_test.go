@@ -123,6 +123,29 @@ func TestObservationsFilters(t *testing.T) {
 	}
 }
 
+// The name that a record has on every machine finds it, in any case; a hidden one is gone.
+func TestObservationByULID(t *testing.T) {
+	s := filled(t)
+	ctx := t.Context()
+	made, err := s.Observation(ctx, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{string(made.ULID), strings.ToLower(string(made.ULID))} {
+		if got, err := s.ObservationByULID(ctx, claudemem.ULID(name)); err != nil || got.ID != made.ID || got.Title != made.Title {
+			t.Errorf("%s: got #%d %q, %v", name, got.ID, got.Title, err)
+		}
+	}
+	if err := s.Hide(int64(made.ID)); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []claudemem.ULID{made.ULID, "01ARZ3NDEKTSV4RRFFQ69G5FAV", ""} {
+		if _, err := s.ObservationByULID(ctx, name); claudemem.CodeOf(err) != claudemem.CodeNotFound {
+			t.Errorf("%q: got %v, want CodeNotFound", name, err)
+		}
+	}
+}
+
 func TestObservationsByIDs(t *testing.T) {
 	ctx := context.Background()
 	m := filled(t)

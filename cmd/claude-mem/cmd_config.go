@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"claudemem"
+	"claudemem/observer/mode"
 	"claudemem/settings"
 
 	"github.com/spf13/cobra"
@@ -128,7 +129,7 @@ func (a *app) configGetCommand() *cobra.Command {
 		}
 		v, err := resolved.Get(given[0])
 		if err != nil {
-			return unknownSetting(resolved, given[0], err)
+			return unknownSetting(given[0], err)
 		}
 		if *asJSON {
 			return writeJSON(a.stdout, settingOf(v))
@@ -159,7 +160,7 @@ the next batch on, and everything else when it is restarted.`,
 			}
 			setting, err := resolved.Get(given[0])
 			if err != nil {
-				return unknownSetting(resolved, given[0], err)
+				return unknownSetting(given[0], err)
 			}
 			key, value := setting.Key, given[1]
 			if value == "-" {
@@ -173,11 +174,12 @@ the next batch on, and everything else when it is restarted.`,
 				err = settings.Set(dataDir, key, value)
 			}
 			if err != nil {
-				return err
+				return unknownValue(setting.Setting, value, err)
 			}
 			if value != "" {
 				setting.Value = value
 				a.note("%s = %s", key, oneLine(setting.Shown(), 120))
+				a.noteUnknownMode(setting.Key, value, dataDir)
 			}
 			if a.getenv(key) != "" && a.getenv(key) != value {
 				a.note("note: the environment variable %s is set and wins over it for commands and hooks", key)
@@ -189,6 +191,16 @@ the next batch on, and everything else when it is restarted.`,
 			}
 			return nil
 		},
+	}
+}
+
+// noteUnknownMode warns of a mode that is not there: it may be written later.
+func (a *app) noteUnknownMode(key, value, dataDir string) {
+	if key != settings.KeyMode {
+		return
+	}
+	if _, err := mode.Load(value, modesDir(dataDir)); claudemem.CodeOf(err) == claudemem.CodeNotFound {
+		a.note("warning: there is no mode %q yet; `claude-mem mode list` shows which there are", oneLine(value, 60))
 	}
 }
 
@@ -220,22 +232,38 @@ func readValue(r io.Reader) (string, error) {
 
 const settingPrefix = "CLAUDE_MEM_"
 
-// unknownSetting adds the settings that were probably meant.
-func unknownSetting(resolved *settings.Settings, name string, err error) error {
+// unknownSetting adds the setting that was probably meant, or those that have the word in them.
+func unknownSetting(name string, err error) error {
 	if claudemem.CodeOf(err) != claudemem.CodeNotFound {
 		return err
 	}
 	bare := strings.TrimPrefix(strings.ToUpper(name), settingPrefix)
-	var near []string
-	for _, v := range resolved.List() {
-		key := strings.TrimPrefix(v.Key, settingPrefix)
+	var keys, near []string
+	for _, s := range settings.All() {
+		key := strings.TrimPrefix(s.Key, settingPrefix)
+		keys = append(keys, key)
 		if strings.Contains(key, bare) || strings.Contains(bare, key) {
-			near = append(near, v.Key)
+			near = append(near, s.Key)
 		}
 	}
 	e := claudemem.Errorf(claudemem.CodeNotFound, "there is no setting %q", oneLine(name, 60))
-	if len(near) > 0 && len(near) <= 5 {
+	if len(near) > 0 && len(near) <= 5 && bare != "" {
 		return e.WithHint("did you mean " + strings.Join(near, ", ") + "?")
 	}
+	if key := nearest(bare, keys); key != "" {
+		return e.WithHint("did you mean " + settingPrefix + key + "?")
+	}
 	return e.WithHint("`claude-mem config list` shows every setting")
+}
+
+// unknownValue adds the value that was probably meant to what is wrong with one.
+func unknownValue(s settings.Setting, value string, err error) error {
+	if claudemem.CodeOf(err) != claudemem.CodeInvalid || s.Kind != settings.Choice {
+		return err
+	}
+	if meant := nearest(value, strings.Fields(s.Choices)); meant != "" {
+		return claudemem.Errorf(claudemem.CodeInvalid, "%w", err).
+			WithHint(fmt.Sprintf("did you mean `claude-mem config set %s %s`?", strings.TrimPrefix(s.Key, settingPrefix), meant))
+	}
+	return err
 }

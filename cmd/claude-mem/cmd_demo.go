@@ -85,8 +85,11 @@ func demoSession(name string) (recorded.Session, error) {
 		}
 		names = append(names, s.Name)
 	}
-	return recorded.Session{}, claudemem.Errorf(claudemem.CodeNotFound, "no recorded session %q", name).
-		WithHint("there are " + strings.Join(names, ", "))
+	err := claudemem.Errorf(claudemem.CodeNotFound, "no recorded session %q", oneLine(name, 40))
+	if meant := nearest(name, names); meant != "" {
+		return recorded.Session{}, err.WithHint(fmt.Sprintf("did you mean `claude-mem demo --session %s`?", meant))
+	}
+	return recorded.Session{}, err.WithHint("there are " + strings.Join(names, ", "))
 }
 
 func demoChoices(context.Context) (names []cobra.Completion) {
@@ -288,7 +291,7 @@ func (d *demo) books(ctx context.Context) (claudemem.Books, error) {
 	var stats struct {
 		Queue claudemem.Books `json:"queue"`
 	}
-	err = peer.Do(ctx, "GET", "/api/stats", nil, &stats)
+	err = peer.Do(ctx, "GET", "/api/stats?brief=1", nil, &stats)
 	return stats.Queue, err
 }
 

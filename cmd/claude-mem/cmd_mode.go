@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"path/filepath"
 	"strings"
 
@@ -140,7 +141,7 @@ But for prompt_tokens it is the form of a mode's file.`,
 		}
 		m, err := mode.Load(given[0], modesDir(dataDir))
 		if err != nil {
-			return err
+			return unknownMode(given[0], modesDir(dataDir), err)
 		}
 		system := mode.System(m, mode.Facts{})
 		p := a.people()
@@ -163,6 +164,25 @@ But for prompt_tokens it is the form of a mode's file.`,
 		return nil
 	}
 	return cmd
+}
+
+// unknownMode adds the mode that was probably meant.
+func unknownMode(name, dir string, err error) error {
+	if claudemem.CodeOf(err) != claudemem.CodeNotFound {
+		return err
+	}
+	modes, listing := mode.List(dir)
+	if listing != nil {
+		return err
+	}
+	var names []string
+	for _, m := range modes {
+		names = append(names, m.Name)
+	}
+	if meant := nearest(name, names); meant != "" {
+		return claudemem.Errorf(claudemem.CodeNotFound, "%w", err).WithHint(fmt.Sprintf("did you mean `claude-mem mode show %s`?", meant))
+	}
+	return err
 }
 
 func (m modeJSON) print(p *printer) {

@@ -12,6 +12,7 @@ import (
 	"claudemem"
 	"claudemem/daemon"
 
+	"github.com/oklog/ulid/v2"
 	"github.com/spf13/cobra"
 )
 
@@ -21,12 +22,12 @@ func (a *app) showCommand() *cobra.Command {
 		Short:   "Show observations and sessions in full",
 		GroupID: groupMemory,
 		Long: `Show records in full: 12 or '#12' is an observation, S12 a session with its
-prompts, summaries and observations.
+prompts, summaries and observations. Either may be named by its ULID.
 
 JSON: a list in the order asked for; observations as in ` + "`claude-mem recent --json`" + `, sessions
 {"kind": "session", "id", "host", "host_session_id", "project", "project_path", "status", "title",
 "started_at_epoch", "updated_at_epoch", "prompts", "summaries", "observations"}.`,
-		Example: "  claude-mem show 12\n  claude-mem show 12 13 S3 --json",
+		Example: "  claude-mem show 12\n  claude-mem show 12 13 S3 --json\n  claude-mem show 01KAC6T0V5V3YQ2M8Z9E4XW7RD",
 		Args:    args(cobra.MinimumNArgs(1)),
 	}
 	asJSON := jsonFlag(cmd)
@@ -58,7 +59,11 @@ func (a *app) showRecords(ctx context.Context, ids []recordID, asJSON bool) erro
 		if len(out) > 0 && !asJSON {
 			p.printf("\n")
 		}
-		shown, err := id.show(ctx, m, p, asJSON)
+		found, err := id.resolve(ctx, m)
+		var shown any
+		if err == nil {
+			shown, err = found.show(ctx, m, p, asJSON)
+		}
 		if claudemem.CodeOf(err) == claudemem.CodeNotFound {
 			missing = append(missing, id.String())
 			continue
@@ -67,8 +72,8 @@ func (a *app) showRecords(ctx context.Context, ids []recordID, asJSON bool) erro
 			return err
 		}
 		out = append(out, shown)
-		if !id.session {
-			read = append(read, claudemem.ObservationID(id.number))
+		if !found.session {
+			read = append(read, claudemem.ObservationID(found.number))
 		}
 	}
 	if asJSON && len(out) > 0 {
@@ -115,13 +120,18 @@ func (a *app) noteLookup(ctx context.Context, read []claudemem.ObservationID) {
 	}, nil)
 }
 
-// recordID is what people call a record: #12 an observation, S12 a session.
+// recordID is what people call a record: #12 an observation, S12 a session, or the
+// ULID that either has on every machine.
 type recordID struct {
 	session bool
 	number  int64
+	ulid    claudemem.ULID // when it is not a number
 }
 
 func (id recordID) String() string {
+	if id.ulid != "" {
+		return "record " + string(id.ulid)
+	}
 	if id.session {
 		return fmt.Sprintf("session S%d", id.number)
 	}
@@ -152,12 +162,40 @@ func parseID(text string) (recordID, error) {
 		id.session, digits = true, s
 	}
 	n, err := strconv.ParseInt(digits, 10, 64)
+	if err != nil && isULID(text) {
+		return recordID{ulid: claudemem.ULID(strings.ToUpper(text))}, nil
+	}
 	if err != nil || n < 1 {
 		return id, claudemem.Errorf(claudemem.CodeInvalid, "%q is not an id", oneLine(text, 40)).
-			WithHint("an observation is 12 or '#12', a session S12; `claude-mem recent` lists them")
+			WithHint("an observation is 12 or '#12', a session S12, either has a ULID too; `claude-mem recent` lists them")
 	}
 	id.number = n
 	return id, nil
+}
+
+// isULID reports whether a text has the form of a ULID (https://github.com/ulid/spec).
+func isULID(text string) bool {
+	_, err := ulid.ParseStrict(text)
+	return err == nil
+}
+
+// resolve finds what a ULID is the name of; an id with a number stays as it is.
+func (id recordID) resolve(ctx context.Context, m *memory) (recordID, error) {
+	if id.ulid == "" {
+		return id, nil
+	}
+	o, err := m.ObservationByULID(ctx, id.ulid)
+	if err == nil {
+		return recordID{number: int64(o.ID)}, nil
+	}
+	if claudemem.CodeOf(err) != claudemem.CodeNotFound {
+		return id, err
+	}
+	s, err := m.SessionNamed(ctx, string(id.ulid), "")
+	if err != nil {
+		return id, err
+	}
+	return recordID{session: true, number: int64(s.ID)}, nil
 }
 
 func (id recordID) show(ctx context.Context, m *memory, p *printer, asJSON bool) (any, error) {

@@ -48,9 +48,13 @@ kind is observation, summary or prompt, or anchor where no record stands.`,
 		route, params := timelineTarget(strings.Join(words, " "), a.now())
 		params.Set("depth_before", strconv.Itoa(*before))
 		params.Set("depth_after", strconv.Itoa(*after))
+		anchor, home := a.settled(cmd.Context(), params.Get("anchor"))
+		if anchor != "" {
+			params.Set("anchor", anchor)
+		}
 		where := projectNamed(*project)
 		if where == "" && !*all {
-			where = a.projectOf(cmd.Context(), params.Get("anchor"))
+			where = home
 		}
 		if where != "" {
 			params.Set("project", where)
@@ -99,27 +103,32 @@ func namesRecord(text string) bool {
 	return err == nil
 }
 
-// projectOf is the project of the record that an anchor names, wherever one is, or
-// else the one that one is in.
-func (a *app) projectOf(ctx context.Context, anchor string) string {
+// settled is an anchor as the route knows it, with the project of the record that it
+// names, wherever one is; where it names none it is the one that one is in.
+func (a *app) settled(ctx context.Context, anchor string) (name, project string) {
 	here := projectNamed(".")
 	id, err := parseID(anchor)
 	if err != nil {
-		return here
+		return anchor, here
 	}
 	m, err := a.openMemory(ctx)
 	if err != nil {
-		return here // whoever asks for the timeline is told why
+		return anchor, here // whoever asks for the timeline is told why
 	}
 	defer m.close()
+	if id, err = id.resolve(ctx, m); err != nil {
+		return anchor, here
+	}
 	if id.session {
 		if s, err := m.Session(ctx, claudemem.SessionID(id.number)); err == nil {
-			return s.ProjectPath
+			here = s.ProjectPath
 		}
-	} else if o, err := m.Observation(ctx, claudemem.ObservationID(id.number)); err == nil {
-		return o.ProjectPath
+		return fmt.Sprintf("S%d", id.number), here
 	}
-	return here
+	if o, err := m.Observation(ctx, claudemem.ObservationID(id.number)); err == nil {
+		here = o.ProjectPath
+	}
+	return fmt.Sprintf("#%d", id.number), here
 }
 
 type timelineJSON struct {
