@@ -41,24 +41,7 @@ func (p *printer) style(code, text string) string {
 // ago is the age of a moment as people say it.
 func (p *printer) ago(at claudemem.Millis) string { return ago(p.now, at) }
 
-func ago(now time.Time, at claudemem.Millis) string {
-	if at == 0 {
-		return "never"
-	}
-	d := now.Sub(at.Time())
-	switch {
-	case d < time.Minute: // also a clock that was set back
-		return "just now"
-	case d < time.Hour:
-		return fmt.Sprintf("%dm ago", int(d/time.Minute))
-	case d < 24*time.Hour:
-		return fmt.Sprintf("%dh ago", int(d/time.Hour))
-	case d < 60*24*time.Hour:
-		return fmt.Sprintf("%dd ago", int(d/(24*time.Hour)))
-	default:
-		return at.Time().Format("2006-01-02")
-	}
-}
+func ago(now time.Time, at claudemem.Millis) string { return claudemem.Ago(now, at) }
 
 // oneLine makes text fit for a line of a list: no control characters (a
 // recorded text must not steer the terminal), runs of space as one, cut at max runes.

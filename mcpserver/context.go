@@ -1,0 +1,78 @@
+package mcpserver
+
+import (
+	"context"
+	"net/url"
+	"strconv"
+
+	"claudemem"
+)
+
+// getProjectContext shows the block that a session in a project is given.
+func getProjectContext(ctx context.Context, c *call) (*answer, error) {
+	named, err := c.args.short("project", "project_path", "cwd")
+	if err != nil {
+		return nil, err
+	}
+	place, err := c.place(ctx, named)
+	if err != nil {
+		if claudemem.CodeOf(err) == claudemem.CodeNoMemory {
+			return nothingYet(), nil
+		}
+		return nil, err
+	}
+	params := url.Values{"project_path": {place.Project}, "source": {"startup"}, "worktree_root": {place.Checkout.Root},
+		"branch": {place.Checkout.Branch}, "head_commit": {place.Checkout.HeadCommit}}
+	a := newAnswer("")
+	a.bare = true
+	for _, budget := range []int{0, maxTokens - tailTokens - 200} {
+		params.Set("budget", strconv.Itoa(budget))
+		var block struct {
+			Text string `json:"context"`
+		}
+		if err := c.get(ctx, "/api/context/preview", params, &block); err != nil {
+			if claudemem.CodeOf(err) == claudemem.CodeNoMemory {
+				return nothingYet(), nil
+			}
+			return nil, err
+		}
+		if block.Text == "" {
+			a.say("Nothing is remembered of %s yet.", labelOf(place.Project))
+			if known := c.known(ctx); known != "" {
+				a.tail("Known projects: %s.", known)
+			}
+			return a, nil
+		}
+		if a.offer(block.Text, nil) {
+			a.set("context", block.Text)
+			break
+		}
+	}
+	a.set("project", labelOf(place.Project))
+	a.tail("Next: search_memory looks further; get_observations(ids) reads what is marked (#123).")
+	return a, nil
+}
+
+// place is the project that is asked for and, where it is checked out, its state.
+func (c *call) place(ctx context.Context, named string) (Place, error) {
+	switch named {
+	case "", "this", "this project", "current", ".":
+		if here := c.here(ctx); here.Project != "" {
+			return here, nil
+		}
+		return Place{}, claudemem.Errorf(claudemem.CodeInvalid, "no project").WithHint("name one by its directory or name; known: " + c.known(ctx))
+	}
+	if dir, ok := c.directory(named); ok {
+		return c.server.opts.Identify(dir), nil
+	}
+	root, err := c.rootOf(ctx, named)
+	if err != nil {
+		return Place{}, err
+	}
+	if _, ok := c.directory(root); ok {
+		place := c.server.opts.Identify(root)
+		place.Project = root // also when nothing is checked out there any more
+		return place, nil
+	}
+	return Place{Project: root}, nil
+}

@@ -1,0 +1,119 @@
+package mcpserver
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"time"
+	"unicode/utf8"
+
+	"claudemem"
+)
+
+// maxNote is how long a memory may be, in bytes: what one answer can show.
+const maxNote = 8000
+
+// saveMemory writes an observation down.
+func saveMemory(ctx context.Context, c *call) (*answer, error) {
+	text, err := c.args.text("text", "narrative", "content", "memory")
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case text == "":
+		return nil, claudemem.Errorf(claudemem.CodeInvalid, "no text").WithHint("send text, what is to be remembered")
+	case len(text) > maxNote:
+		return nil, claudemem.Errorf(claudemem.CodeTooLarge, "the text has %d bytes", len(text)).WithHint("at most " + strconv.Itoa(maxNote) + "; save what matters of it, or several memories")
+	}
+	title, err := c.args.short("title")
+	if err != nil {
+		return nil, err
+	}
+	kind, err := c.args.short("type", "obs_type")
+	if err != nil {
+		return nil, err
+	}
+	project, err := c.project(ctx, c.here)
+	if err != nil {
+		return nil, err
+	}
+	if project == "" {
+		return nil, claudemem.Errorf(claudemem.CodeInvalid, "no project").WithHint("name the project that it is about by its directory or name; known: " + c.known(ctx))
+	}
+	var kept record
+	if err := c.send(ctx, "POST", "/api/observations", map[string]any{
+		"narrative": text, "title": title, "type": kind, "project": project, "origin": claudemem.OriginAgent,
+	}, &kept); err != nil {
+		return nil, err
+	}
+	a := newAnswer("")
+	a.set("id", kept.name())
+	a.set("project", line(kept.Project, 60))
+	a.say("Saved as %s (%s) in %s.", kept.name(), line(string(kept.Type), 40), line(kept.Project, 60))
+	if lines(kept.Narrative) != lines(text) {
+		a.tail("What looked like a secret, or was private, was not kept.")
+	}
+	a.tail("forget_memory(ids: [%d]) takes it back.", kept.ID)
+	return a, nil
+}
+
+// forgetMemory hides observations, or brings them back.
+func forgetMemory(ctx context.Context, c *call) (*answer, error) {
+	ids, err := c.args.ids("ids", "id", "observation_ids", "observations")
+	if err != nil {
+		return nil, err
+	}
+	undo, err := c.args.flag("undo", "restore")
+	if err != nil {
+		return nil, err
+	}
+	var done, missing []int64
+	var purged claudemem.Millis
+	for _, id := range ids {
+		var hidden struct {
+			PurgedAt claudemem.Millis `json:"purged_at_epoch"`
+		}
+		target := "/api/observations/" + strconv.FormatInt(id, 10)
+		if undo {
+			err = c.send(ctx, "POST", target+"/restore", struct{}{}, nil)
+		} else {
+			err = c.send(ctx, "DELETE", target, nil, &hidden)
+		}
+		switch {
+		case err == nil:
+			done = append(done, id)
+			if purged == 0 || hidden.PurgedAt < purged {
+				purged = hidden.PurgedAt
+			}
+		case claudemem.CodeOf(err) == claudemem.CodeNotFound:
+			missing = append(missing, id)
+		default:
+			return nil, stopped(err, done)
+		}
+	}
+	if len(done) == 0 {
+		return nil, claudemem.Errorf(claudemem.CodeNotFound, "there is no observation %s", numbers(missing)).WithHint("search_memory finds those that there are; a hidden one comes back with undo: true, for 10 minutes")
+	}
+	a := newAnswer("")
+	a.set("ids", done)
+	a.set("hidden", !undo)
+	if undo {
+		a.say("Back again: %s.", numbers(done))
+	} else {
+		a.say("Hidden: %s. Erased at %s.", numbers(done), purged.Time().In(c.now.Location()).Format(time.TimeOnly))
+		a.tail("Until then forget_memory(ids: [%s], undo: true) brings back.", csv(done))
+	}
+	if len(missing) > 0 {
+		a.tail("Not there: %s.", numbers(missing))
+	}
+	return a, nil
+}
+
+// stopped says what was done before an error.
+func stopped(err error, done []int64) error {
+	var known *claudemem.Error
+	if len(done) == 0 || !errors.As(err, &known) {
+		return err
+	}
+	return claudemem.Errorf(known.Code, "%s; done before that: %s", cut(known.Message, max(300, utf8.RuneCountInString(known.Message))), numbers(done)).WithHint(known.Hint)
+}

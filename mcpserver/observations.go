@@ -1,0 +1,108 @@
+package mcpserver
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"claudemem"
+)
+
+// lookupLimit bounds the wait for noting what was shown; only a statistic hangs on it.
+const lookupLimit = 300 * time.Millisecond
+
+// batch reads observations in the order asked for.
+func (c *call) batch(ctx context.Context, ids []int64) (batchFound, error) {
+	var page batchFound
+	err := c.send(ctx, "POST", "/api/observations/batch", map[string]any{"ids": ids, "format": "full", "lookup": false}, &page)
+	return page, err
+}
+
+// getObservations shows observations in full, as many as fit.
+func getObservations(ctx context.Context, c *call) (*answer, error) {
+	ids, err := c.args.ids("ids", "id", "observation_ids", "observations")
+	if err != nil {
+		return nil, err
+	}
+	page, err := c.batch(ctx, ids)
+	if claudemem.CodeOf(err) == claudemem.CodeNoMemory {
+		return nil, claudemem.Errorf(claudemem.CodeNotFound, "there is no observation %s: nothing is remembered yet", numbers(ids))
+	}
+	if err != nil {
+		return nil, err
+	}
+	a := newAnswer("observations")
+	var shown, left []int64
+	for i := range page.Results {
+		r := &page.Results[i]
+		if len(left) == 0 && c.offerFull(a, r, len(shown) == 0) {
+			shown = append(shown, r.ID)
+		} else {
+			left = append(left, r.ID)
+		}
+	}
+	if len(shown) == 0 {
+		return nil, claudemem.Errorf(claudemem.CodeNotFound, "there is no observation %s", numbers(page.Missing)).
+			WithHint("search_memory finds those that there are")
+	}
+	a.say("%s:", count(len(shown), "observation"))
+	if len(page.Missing) > 0 {
+		a.tail("Not there, or hidden: %s.", numbers(page.Missing))
+	}
+	if len(left) > 0 {
+		a.tail("Next: %s did not fit: get_observations(ids: [%s]).", count(len(left), "observation"), csv(left))
+	}
+	c.noteShown(ctx, shown)
+	return a, nil
+}
+
+// offerFull adds a record in full if it fits; the first one is cut until it does.
+func (c *call) offerFull(a *answer, r *record, first bool) bool {
+	text, item := c.full(r, wholeRecord)
+	if a.offer(text+"\n", item) || !first {
+		return len(a.records) > 0 && a.records[len(a.records)-1] == text+"\n"
+	}
+	for most := 8000; most >= 250; most = most * 3 / 4 {
+		if text, item := c.full(r, most); a.offer(text, item) {
+			return true
+		}
+	}
+	return false
+}
+
+// noteShown tells that records were read in full, for the session's receipt. The
+// answer is ready; a worker that does not listen changes nothing about it.
+func (c *call) noteShown(ctx context.Context, ids []int64) {
+	ctx, cancel := context.WithTimeout(ctx, lookupLimit)
+	defer cancel()
+	_ = c.send(ctx, "POST", "/api/lookups", map[string]any{"observations": ids}, nil)
+}
+
+// csv joins numbers.
+func csv(ids []int64) string {
+	texts := make([]string, len(ids))
+	for i, id := range ids {
+		texts[i] = strconv.FormatInt(id, 10)
+	}
+	return strings.Join(texts, ", ")
+}
+
+// numbers names observations as people do, a few of them.
+func numbers(ids []int64) string {
+	const few = 20
+	text := "#" + strings.ReplaceAll(csv(ids[:min(len(ids), few)]), ", ", ", #")
+	if len(ids) > few {
+		text += fmt.Sprintf(" and %d more", len(ids)-few)
+	}
+	return text
+}
+
+// count is a number with its noun.
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return strconv.Itoa(n) + " " + noun + "s"
+}

@@ -1,0 +1,154 @@
+package mcpserver
+
+import (
+	"context"
+	"net/url"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"claudemem"
+)
+
+// rootsLimit is how long a client may take to tell where it works. It does so from
+// memory; whoever does not answer is taken at its working directory.
+const rootsLimit = time.Second
+
+// project is the project that a call is about, "" for all of them. Without a name it
+// is the client's; of a path it is the one that the path belongs to.
+func (c *call) project(ctx context.Context, missing func(context.Context) Place) (string, error) {
+	named, err := c.args.short("project", "project_path", "cwd")
+	if err != nil {
+		return "", err
+	}
+	switch strings.ToLower(named) {
+	case "all", "*", "any":
+		return "", nil
+	case "":
+		return missing(ctx).Project, nil
+	case "this", "this project", "current", ".":
+		return c.here(ctx).Project, nil
+	}
+	if dir, ok := c.directory(named); ok {
+		return c.server.opts.Identify(dir).Project, nil
+	}
+	return named, nil
+}
+
+// directory is the directory that a name is a path to; a name without a slash is a label.
+func (c *call) directory(named string) (string, bool) {
+	if !strings.ContainsAny(named, `/\`) && named != ".." {
+		return "", false
+	}
+	if filepath.IsAbs(named) || strings.HasPrefix(named, "/") {
+		return filepath.Clean(named), true
+	}
+	if c.server.opts.Dir == "" {
+		return "", false
+	}
+	return filepath.Join(c.server.opts.Dir, named), true
+}
+
+// here is where the client works; the zero Place when that is not known.
+func (c *call) here(ctx context.Context) Place {
+	dir := c.server.opts.Dir
+	if c.server.opts.AskRoots {
+		if root := c.root(ctx); root != "" {
+			dir = root
+		}
+	}
+	if dir == "" {
+		return Place{}
+	}
+	return c.server.opts.Identify(dir)
+}
+
+// root is the first directory that the client says it works in, "" for none.
+func (c *call) root(ctx context.Context) string {
+	if able := c.request.ClientCapabilities(); able == nil || able.RootsV2 == nil {
+		return ""
+	}
+	ctx, cancel := context.WithTimeout(ctx, rootsLimit)
+	defer cancel()
+	//nolint:staticcheck // deprecated with the newest protocol, and what the hosts of today offer
+	roots, err := c.request.Session.ListRoots(ctx, nil)
+	if err != nil {
+		return "" // it has none to tell; its working directory will do
+	}
+	for _, r := range roots.Roots {
+		if dir := directoryOf(r.URI); dir != "" {
+			return dir
+		}
+	}
+	return ""
+}
+
+// directoryOf is the directory that a file URI names, "" for others.
+func directoryOf(uri string) string {
+	u, err := url.Parse(uri)
+	if err != nil || u.Scheme != "file" || u.Path == "" || u.Host != "" && u.Host != "localhost" {
+		return ""
+	}
+	path := u.Path
+	if len(path) > 3 && path[0] == '/' && path[2] == ':' { // /C:/work
+		path = path[1:]
+	}
+	return filepath.Clean(filepath.FromSlash(path))
+}
+
+// labelOf is what people call a project.
+func labelOf(project string) string {
+	name := strings.TrimPrefix(project, "label:")
+	name = strings.TrimRight(name, `/\`)
+	return line(name[strings.LastIndexAny(name, `/\`)+1:], 60)
+}
+
+// in says where was looked.
+func in(project string) string {
+	if project == "" {
+		return "all projects"
+	}
+	return labelOf(project)
+}
+
+// known are the names of a few projects that there are.
+func (c *call) known(ctx context.Context) string {
+	var found projectsFound
+	if err := c.get(ctx, "/api/projects", url.Values{"limit": {"5"}}, &found); err != nil {
+		return "" // only a hint
+	}
+	var names []string
+	for _, p := range found.Results {
+		names = append(names, line(p.Project, 40))
+	}
+	return strings.Join(names, ", ")
+}
+
+// rootOf finds the directory of a project that is called by its name.
+func (c *call) rootOf(ctx context.Context, label string) (string, error) {
+	var paths []string
+	for offset := 0; ; {
+		var found projectsFound
+		if err := c.get(ctx, "/api/projects", url.Values{"limit": {"100"}, "offset": {strconv.Itoa(offset)}}, &found); err != nil {
+			return "", err
+		}
+		for _, p := range found.Results {
+			if p.Project == label || p.ProjectPath == label {
+				paths = append(paths, p.ProjectPath)
+			}
+		}
+		if offset += len(found.Results); len(found.Results) < 100 {
+			break
+		}
+	}
+	switch len(paths) {
+	case 0:
+		return "", claudemem.Errorf(claudemem.CodeNotFound, "there is no project %q", line(label, 60)).WithHint("known: " + c.known(ctx))
+	case 1:
+		return paths[0], nil
+	default:
+		return "", claudemem.Errorf(claudemem.CodeInvalid, "%q names several projects", line(label, 60)).
+			WithHint("name the directory: " + line(strings.Join(paths, ", "), 300))
+	}
+}

@@ -1,0 +1,242 @@
+package mcpserver
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"claudemem"
+)
+
+// indexItem is a record in a list, for programs.
+type indexItem struct {
+	Kind   string `json:"kind"`
+	ID     string `json:"id"`
+	Type   string `json:"type,omitempty"`
+	Title  string `json:"title"`
+	At     string `json:"at"`
+	Tokens int    `json:"tokens,omitempty"`
+	Anchor bool   `json:"anchor,omitempty"`
+	// Project is left out where all are of the same.
+	Project string `json:"project,omitempty"`
+}
+
+// name is what the tools call a record: #12 an observation, S12 the session that a
+// summary or a prompt is of.
+func (r *record) name() string {
+	switch {
+	case r.observation():
+		return fmt.Sprintf("#%d", r.ID)
+	case r.SessionDBID != 0:
+		return fmt.Sprintf("S%d", r.SessionDBID)
+	default:
+		return ""
+	}
+}
+
+func (r *record) observation() bool {
+	return r.Kind == string(claudemem.RecordObservation) || r.Kind == ""
+}
+
+func (r *record) glyph() string {
+	switch r.Kind {
+	case string(claudemem.RecordPrompt):
+		return "›"
+	case string(claudemem.RecordSummary):
+		return "§"
+	case "anchor":
+		return "·"
+	default:
+		return r.Type.Glyph()
+	}
+}
+
+// maxTitle and maxSubtitle are what a list shows of them, in code points.
+const (
+	maxTitle    = 160
+	maxSubtitle = 120
+)
+
+// index is the record as a line of a list: glyph, id, age, title, what it costs.
+func (c *call) index(r *record, withProject bool) (string, indexItem) {
+	item := indexItem{Kind: cmp.Or(line(r.Kind, 20), "observation"), ID: r.name(), Type: line(string(r.Type), 40), Title: line(r.Title, maxTitle), At: at(r.CreatedAtEpoch)}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s %s %s: %s", r.glyph(), r.name(), claudemem.Ago(c.now, r.CreatedAtEpoch), item.Title)
+	if r.Kind == string(claudemem.RecordPrompt) || r.Kind == string(claudemem.RecordSummary) {
+		fmt.Fprintf(&b, " (%s)", r.Kind)
+	}
+	if sub := line(r.Subtitle, maxSubtitle); sub != "" && sub != item.Title {
+		b.WriteString(" — " + sub)
+	}
+	if withProject && r.Project != "" {
+		item.Project = line(r.Project, 60)
+		b.WriteString(" · " + item.Project)
+	}
+	return b.String(), item
+}
+
+// at is a moment for programs.
+func at(m claudemem.Millis) string { return m.Time().Format("2006-01-02T15:04Z") }
+
+// whole is an observation in full, for programs.
+type whole struct {
+	ID            string   `json:"id"`
+	Type          string   `json:"type"`
+	Title         string   `json:"title"`
+	Subtitle      string   `json:"subtitle,omitempty"`
+	At            string   `json:"at"`
+	Project       string   `json:"project"`
+	Session       string   `json:"session,omitempty"`
+	Branch        string   `json:"branch,omitempty"`
+	Narrative     string   `json:"narrative,omitempty"`
+	Facts         []string `json:"facts,omitempty"`
+	FilesModified []string `json:"files_modified,omitempty"`
+	FilesRead     []string `json:"files_read,omitempty"`
+	Concepts      []string `json:"concepts,omitempty"`
+	Cut           bool     `json:"cut,omitempty"`
+}
+
+// full is an observation in full, of at most about so many code points.
+func (c *call) full(r *record, most int) (string, whole) {
+	w := whole{
+		ID: fmt.Sprintf("#%d", r.ID), Type: line(string(r.Type), 40), Title: line(r.Title, 300), Subtitle: line(r.Subtitle, 400), At: at(r.CreatedAtEpoch),
+		Project: line(r.Project, 60), Branch: line(r.Branch, 80),
+	}
+	if r.SessionDBID != 0 {
+		w.Session = fmt.Sprintf("S%d", r.SessionDBID)
+	}
+	narrative := lines(r.Narrative)
+	w.Narrative = cut(narrative, most*3/4)
+	w.Cut = w.Narrative != narrative
+	left := max(most-utf8.RuneCountInString(w.Narrative), 200)
+	for _, list := range []struct {
+		from []string
+		to   *[]string
+		most int
+	}{{r.Facts, &w.Facts, left * 2 / 3}, {r.FilesModified, &w.FilesModified, left / 6}, {r.FilesRead, &w.FilesRead, left / 8}, {r.Concepts, &w.Concepts, left / 8}} {
+		var all bool
+		if *list.to, all = some(list.from, list.most); !all {
+			w.Cut = true
+		}
+	}
+	return w.text(r, c), w
+}
+
+// some keeps of a list what fits in so many code points, and reports whether that
+// is all of it.
+func some(list []string, most int) (kept []string, all bool) {
+	for _, item := range list {
+		item = line(item, 1000)
+		if item == "" {
+			continue
+		}
+		if most -= utf8.RuneCountInString(item) + 2; most < 0 {
+			return kept, false
+		}
+		kept = append(kept, item)
+	}
+	return kept, true
+}
+
+func (w *whole) text(r *record, c *call) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s %s %s\n", r.Type.Glyph(), w.ID, w.Title)
+	about := []string{w.Type, fmt.Sprintf("%s (%s)", claudemem.Ago(c.now, r.CreatedAtEpoch), w.At), w.Project}
+	if w.Session != "" {
+		session := w.Session
+		if r.PromptNumber > 0 {
+			session += fmt.Sprintf(" prompt %d", r.PromptNumber)
+		}
+		about = append(about, session)
+	}
+	if w.Branch != "" {
+		about = append(about, "branch "+w.Branch)
+	}
+	b.WriteString(strings.Join(about, " · "))
+	if w.Subtitle != "" {
+		b.WriteString("\n" + w.Subtitle)
+	}
+	if w.Narrative != "" {
+		b.WriteString("\n" + w.Narrative)
+	}
+	for _, fact := range w.Facts {
+		b.WriteString("\n- " + fact)
+	}
+	for _, list := range []struct {
+		name  string
+		items []string
+	}{{"Modified", w.FilesModified}, {"Read", w.FilesRead}, {"Concepts", w.Concepts}} {
+		if len(list.items) > 0 {
+			b.WriteString("\n" + list.name + ": " + strings.Join(list.items, ", "))
+		}
+	}
+	if w.Cut {
+		fmt.Fprintf(&b, "\n(cut here; `claude-mem show %d` prints all of it)", r.ID)
+	}
+	return b.String()
+}
+
+// checkpoint is a summary in full, for programs.
+type checkpoint struct {
+	Prompt       int      `json:"prompt,omitempty"`
+	At           string   `json:"at"`
+	Request      string   `json:"request,omitempty"`
+	Investigated string   `json:"investigated,omitempty"`
+	Learned      string   `json:"learned,omitempty"`
+	Completed    string   `json:"completed,omitempty"`
+	NextSteps    string   `json:"next_steps,omitempty"`
+	Notes        string   `json:"notes,omitempty"`
+	FilesEdited  []string `json:"files_edited,omitempty"`
+	Cut          bool     `json:"cut,omitempty"`
+}
+
+// summary is a turn's summary in full, each of its fields of at most so many code
+// points.
+func (c *call) summary(r *record, most int) (string, checkpoint) {
+	s := checkpoint{Prompt: r.PromptNumber, At: at(r.CreatedAtEpoch)}
+	var b strings.Builder
+	fmt.Fprintf(&b, "§ prompt %d, %s", r.PromptNumber, claudemem.Ago(c.now, r.CreatedAtEpoch))
+	for _, field := range []struct {
+		name, from string
+		to         *string
+	}{
+		{"Request", r.Request, &s.Request}, {"Investigated", r.Investigated, &s.Investigated}, {"Learned", r.Learned, &s.Learned},
+		{"Completed", r.Completed, &s.Completed}, {"Next", r.NextSteps, &s.NextSteps}, {"Notes", r.Notes, &s.Notes},
+	} {
+		clean := line(field.from, 0)
+		*field.to = cut(clean, most)
+		s.Cut = s.Cut || *field.to != clean
+		if *field.to != "" {
+			fmt.Fprintf(&b, "\n%s: %s", field.name, *field.to)
+		}
+	}
+	var all bool
+	if s.FilesEdited, all = some(r.FilesEdited, most); !all {
+		s.Cut = true
+	}
+	if len(s.FilesEdited) > 0 {
+		b.WriteString("\nEdited: " + strings.Join(s.FilesEdited, ", "))
+	}
+	if s.Cut {
+		b.WriteString("\n(cut here)")
+	}
+	return b.String(), s
+}
+
+// cost is what the record costs in full.
+func (c *call) cost(r *record) int {
+	var text string
+	switch r.Kind {
+	case string(claudemem.RecordPrompt):
+		text = r.Text
+	case string(claudemem.RecordSummary):
+		text, _ = c.summary(r, wholeRecord)
+	default:
+		text, _ = c.full(r, wholeRecord)
+	}
+	return tokensOf(text)
+}
+
+// wholeRecord is longer than any record, in code points.
+const wholeRecord = 1 << 24

@@ -1,0 +1,193 @@
+package mcpserver
+
+import (
+	"context"
+	_ "embed" // the instructions
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"claudemem"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+//go:embed instructions.md
+var instructions string
+
+const (
+	// callLimit ends a tool call; the slowest searches of large memories take a
+	// hundredth of it.
+	callLimit = 20 * time.Second
+	// maxCalls is how many calls are worked on at once; more wait for their turn.
+	// An agent rarely makes more than a handful.
+	maxCalls = 8
+)
+
+// Place is where a directory belongs.
+type Place struct {
+	// Project is the project's root.
+	Project  string
+	Checkout claudemem.Checkout
+}
+
+// Options shape a server.
+type Options struct {
+	// Version is the program's.
+	Version string
+	// Dir is the client's working directory, "" when it is not known: then a tool
+	// that is given no project looks at all of them.
+	Dir string
+	// AskRoots lets the client's roots say where it works, before Dir.
+	AskRoots bool
+	// Identify finds where a directory belongs; nil takes it as its own project.
+	Identify func(dir string) Place
+	// Session names, as HOST:ID, the session that the client belongs to, "" when
+	// it is not known; a client on HTTP says it in the header SessionHeader.
+	Session       string
+	SessionHeader string
+	// Clock is the time of day, in the user's zone; nil is time.Now.
+	Clock func() time.Time
+	// Logger is told of faults, never of contents; nil discards.
+	Logger *slog.Logger
+}
+
+// Server is the memory's MCP server. It serves any number of clients.
+type Server struct {
+	api  API
+	opts Options
+	mcp  *mcp.Server
+	// turns has a place for each call that is worked on.
+	turns chan struct{}
+}
+
+// New makes a server that stands on api.
+func New(api API, opts Options) *Server {
+	if opts.Identify == nil {
+		opts.Identify = func(dir string) Place { return Place{Project: dir} }
+	}
+	if opts.Clock == nil {
+		opts.Clock = time.Now
+	}
+	if opts.Logger == nil {
+		opts.Logger = slog.New(slog.DiscardHandler)
+	}
+	s := &Server{api: api, opts: opts, turns: make(chan struct{}, maxCalls)}
+	s.mcp = mcp.NewServer(
+		&mcp.Implementation{Name: "claude-mem", Title: "claude-mem: memory of earlier sessions", Version: opts.Version},
+		&mcp.ServerOptions{
+			Instructions: strings.TrimSpace(instructions),
+			// The tools never change and nothing is logged to the client.
+			Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}},
+		})
+	for _, t := range tools() {
+		s.mcp.AddTool(t.definition(), s.handler(t))
+	}
+	return s
+}
+
+// Handler serves MCP over HTTP: one POST a message, answered with JSON. It keeps
+// no sessions, so there is nothing that a client that went away leaves behind.
+func (s *Server) Handler() http.Handler {
+	return mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s.mcp }, &mcp.StreamableHTTPOptions{
+		Stateless: true, JSONResponse: true, PropagateRequestCancellation: true,
+		// Who gets in and how much is for whoever mounts the handler.
+		DisableLocalhostProtection: true, MaxRequestBodyBytes: -1,
+	})
+}
+
+// call is one call of a tool.
+type call struct {
+	server  *Server
+	request *mcp.CallToolRequest
+	session string
+	now     time.Time
+	args    *arguments
+}
+
+// handler wraps a tool: its turn, its deadline, and whatever goes wrong in it as an
+// answer that the agent can read.
+func (s *Server) handler(t tool) mcp.ToolHandler {
+	return func(ctx context.Context, r *mcp.CallToolRequest) (result *mcp.CallToolResult, _ error) {
+		defer func() {
+			if p := recover(); p != nil {
+				s.opts.Logger.Error("tool panicked", "tool", t.name, "panic", p, "stack", string(debug.Stack()))
+				result = failed(claudemem.Errorf(claudemem.CodeInternal, "internal error").WithHint("`claude-mem worker logs` may tell more"))
+			}
+		}()
+		ctx, cancel := context.WithTimeoutCause(ctx, callLimit,
+			claudemem.Errorf(claudemem.CodeUnavailable, "no answer after %v", callLimit).WithHint("try again with a narrower question"))
+		defer cancel()
+		select {
+		case s.turns <- struct{}{}:
+			defer func() { <-s.turns }()
+		case <-ctx.Done():
+			return failed(context.Cause(ctx)), nil
+		}
+		c := &call{server: s, request: r, session: s.opts.Session, now: s.opts.Clock()}
+		if extra := r.GetExtra(); extra != nil && s.opts.SessionHeader != "" {
+			if named := extra.Header.Get(s.opts.SessionHeader); named != "" {
+				c.session = named
+			}
+		}
+		var err error
+		if c.args, err = readArguments(r.Params.Arguments); err != nil {
+			return failed(err), nil
+		}
+		a, err := t.run(ctx, c)
+		if err != nil {
+			if ctx.Err() != nil {
+				err = context.Cause(ctx)
+			}
+			s.note(t, err)
+			return failed(err), nil
+		}
+		if unknown := c.args.unread(); len(unknown) > 0 {
+			a.tail("There is no argument %s: it was ignored.", strings.Join(unknown, ", "))
+		}
+		return a.result(c.showsStructured()), nil
+	}
+}
+
+// note tells the log of what is our fault.
+func (s *Server) note(t tool, err error) {
+	var known *claudemem.Error
+	if !errors.As(err, &known) && !errors.Is(err, context.Canceled) {
+		s.opts.Logger.Error("tool failed", "tool", t.name, "error", err)
+	}
+}
+
+// failed is an error as the agent reads it. What is no claudemem.Error may hold
+// paths or contents: it goes to the log alone.
+func failed(err error) *mcp.CallToolResult {
+	var known *claudemem.Error
+	switch {
+	case errors.As(err, &known):
+	case errors.Is(err, context.Canceled):
+		known = claudemem.Errorf(claudemem.CodeUnavailable, "cancelled")
+	default:
+		known = claudemem.Errorf(claudemem.CodeInternal, "internal error").WithHint("`claude-mem worker logs` may tell more")
+	}
+	text := fmt.Sprintf("error (%s): %s", known.Code, line(known.Message, 400))
+	if known.Hint != "" {
+		text += "\nhint: " + line(known.Hint, 400)
+	}
+	return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: text}}}
+}
+
+// showsStructured reports whether the answer carries structured content. Claude Code
+// shows the model that content as JSON in place of the text (seen in 2.1.197), which
+// costs twice as much and loses the frame around what was remembered.
+func (c *call) showsStructured() bool {
+	if info := c.request.ClientInfo(); info != nil && strings.HasPrefix(info.Name, "claude-code") {
+		return false
+	}
+	if extra := c.request.GetExtra(); extra != nil && strings.HasPrefix(extra.Header.Get("User-Agent"), "claude-code") {
+		return false
+	}
+	return true
+}

@@ -1,0 +1,130 @@
+package mcpserver
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"strconv"
+
+	"claudemem"
+)
+
+// sessionNamed finds a session by what people call it.
+func (c *call) sessionNamed(ctx context.Context, name, project string) (claudemem.SessionReceipt, error) {
+	var s claudemem.SessionReceipt
+	if name == "." || name == ".." || name == "" { // as a part of a path these would be another path
+		return s, claudemem.Errorf(claudemem.CodeInvalid, "no session_id").WithHint(`send S12 as in index lines, a ULID, the host's id, or "last"`)
+	}
+	params := url.Values{}
+	if project != "" {
+		params.Set("project", project)
+	}
+	err := c.get(ctx, "/api/sessions/"+url.PathEscape(name)+"/receipt", params, &s)
+	return s, err
+}
+
+// summariesAtOnce is how many summaries are read; an answer holds a handful.
+const summariesAtOnce = 20
+
+// getSessionSummary shows a session's summaries, the newest first, and then the index
+// lines of its observations.
+func getSessionSummary(ctx context.Context, c *call) (*answer, error) {
+	name, err := c.args.short("session_id", "session", "id")
+	if err != nil {
+		return nil, err
+	}
+	offset, err := c.args.number(0, 0, maxOffset, "offset", "skip")
+	if err != nil {
+		return nil, err
+	}
+	project, err := c.project(ctx, c.here)
+	if err != nil {
+		return nil, err
+	}
+	s, err := c.sessionNamed(ctx, name, project)
+	if claudemem.CodeOf(err) == claudemem.CodeNoMemory {
+		return nil, claudemem.Errorf(claudemem.CodeNotFound, "there is no session %q: nothing is remembered yet", line(name, 60))
+	}
+	if err != nil {
+		return nil, err
+	}
+	id := fmt.Sprintf("S%d", s.ID)
+	params := url.Values{"session_id": {id}, "format": {"full"}, "limit": {strconv.Itoa(summariesAtOnce)}, "offset": {strconv.Itoa(offset)}}
+	var summaries found
+	if err := c.get(ctx, "/api/summaries", params, &summaries); err != nil {
+		return nil, err
+	}
+	a := newAnswer("summaries")
+	a.set("session", map[string]any{"id": id, "host": line(string(s.Host), 40), "host_session_id": line(s.HostSessionID, 80),
+		"project": labelOf(s.ProjectPath), "status": line(string(s.Status), 40), "at": at(s.UpdatedAt)})
+	a.say("%s in %s, %s, last active %s: %s, %s, %s.", id, labelOf(s.ProjectPath), line(string(s.Status), 40), claudemem.Ago(c.now, s.UpdatedAt),
+		count(s.Stored.Prompts, "prompt"), count(summaries.Total, "summarised turn"), count(len(s.Stored.Observations), "observation"))
+	shown := 0
+	for i := range summaries.Results {
+		if !c.offerSummary(a, &summaries.Results[i], shown == 0) {
+			break
+		}
+		shown++
+	}
+	if offset == 0 && summaries.Total == 0 && (s.Title != "" || s.FirstPrompt != "") {
+		title := s.Title
+		if title == "" {
+			title = s.FirstPrompt
+		}
+		a.heading("It began with: " + line(title, 300))
+	}
+	if left := summaries.Total - offset - shown; left > 0 {
+		a.tail("Next: %s earlier: offset: %d.", count(left, "turn"), offset+shown)
+	} else if err := c.offerIndexOf(ctx, a, s, id); err != nil {
+		return nil, err
+	}
+	if waiting := s.Captured.Pending + s.Captured.Processing; waiting > 0 {
+		a.tail("%s of it are not distilled yet.", count(waiting, "event"))
+	}
+	return a, nil
+}
+
+// offerSummary adds a summary if it fits; the first one is cut until it does.
+func (c *call) offerSummary(a *answer, r *record, first bool) bool {
+	text, item := c.summary(r, wholeRecord)
+	if a.offer(text, item) {
+		return true
+	}
+	for most := 2000; first && most >= 100; most = most * 3 / 4 {
+		if text, item := c.summary(r, most); a.offer(text, item) {
+			return true
+		}
+	}
+	return false
+}
+
+// offerIndexOf adds the lines of a session's observations, as many as fit.
+func (c *call) offerIndexOf(ctx context.Context, a *answer, s claudemem.SessionReceipt, id string) error {
+	if len(s.Stored.Observations) == 0 {
+		return nil
+	}
+	params := url.Values{"session_id": {id}, "order": {"oldest"}, "limit": {strconv.Itoa(maxLimit)}}
+	var page found
+	if err := c.get(ctx, "/api/search/observations", params, &page); err != nil {
+		return err
+	}
+	shown := 0
+	var ids []int64
+	for i := range page.Results {
+		text, _ := c.index(&page.Results[i], false)
+		if !a.heading(text) {
+			break
+		}
+		shown++
+		if len(ids) < 3 {
+			ids = append(ids, page.Results[i].ID)
+		}
+	}
+	if left := page.Total - shown; left > 0 {
+		a.tail("%s more: timeline(anchor: %q).", count(left, "observation"), id)
+	}
+	if len(ids) > 0 {
+		a.tail("Next: get_observations(ids: [%s]) reads them in full.", csv(ids))
+	}
+	return nil
+}
