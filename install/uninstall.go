@@ -290,4 +290,3 @@ func changedMeanwhile(path string) error {
 	return claudemem.Errorf(claudemem.CodeConflict, "%s was changed by another program just now", path).
 		WithHint("run the command again; nothing of it was overwritten")
 }
-

@@ -89,7 +89,7 @@ func (a *app) rootCommand() *cobra.Command {
 		a.searchCommand(), a.timelineCommand(), a.recentCommand(), a.showCommand(), a.sessionsCommand(), a.projectsCommand(),
 		a.learnCommand(), a.statsCommand(), a.queueCommand(), a.demoCommand(),
 		a.workerCommand(), a.configCommand(), a.modeCommand(), a.reindexCommand(), a.versionCommand(),
-		a.completionCommand(), a.manCommand(), scriptingTopic(),
+		a.installCommand(), a.uninstallCommand(), a.completionCommand(), a.manCommand(), scriptingTopic(),
 	)
 	root.AddCommand(a.hookCommands()...)
 	withoutFiles(root)

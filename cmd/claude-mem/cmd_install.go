@@ -1,0 +1,274 @@
+package main
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"claudemem"
+	"claudemem/daemon"
+	"claudemem/hook"
+	"claudemem/install"
+	"claudemem/plugin"
+	"claudemem/provider/claude"
+
+	"github.com/spf13/cobra"
+)
+
+func (a *app) installCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "install",
+		Short:   "Put claude-mem into Claude Code",
+		GroupID: groupRun,
+		Long: `Put claude-mem into Claude Code: hooks, the memory's MCP server and the skill
+mem-search, as a plugin. Shows what it would change and asks. Both programs are copied
+into the data directory, so what you install from may be removed. Running it again
+changes nothing, or brings the plugin to the version of this program.
+
+Each of your files that changes is backed up in the data directory first, and given
+back by ` + "`claude-mem uninstall`" + `. CLAUDE_CONFIG_DIR is honoured.
+
+--settings writes plain hooks into Claude Code's settings.json instead: capture and
+context without the claude command, and without MCP server and skill.
+
+Exit codes: 0 installed, or nothing to do; 6 not confirmed (also: nobody to ask and
+no --yes); 2 a file of Claude Code's is broken; 3 no claude command; 4 another install
+is under way; 5 the claude command failed; 7 the disk refused.
+
+JSON: {"dry_run", "changed", "plan": {"method", "config_dir", "directory", "version", "replaces"?,
+"plugin": [{"path", "do": create|replace|edit|remove, "size"?}], "files": [likewise], "commands": [[argument]],
+"others": [{"id", "enabled", "installed"}], "disable": [id], "node_data", "unfinished"},
+"observer": {"provider", "who", "cost", "change"}}. It asks nothing: with --dry-run or --yes only.`,
+		Example: "  claude-mem install --dry-run\n  claude-mem install\n  claude-mem install --yes --disable-node\n  claude-mem install --settings",
+		Args:    args(cobra.NoArgs),
+	}
+	var o installOptions
+	asJSON := jsonFlag(cmd)
+	cmd.Flags().BoolVarP(&o.yes, "yes", "y", false, "do not ask")
+	cmd.Flags().BoolVar(&o.dry, "dry-run", false, "only show what would change")
+	cmd.Flags().BoolVar(&o.settings, "settings", false, "plain hooks in settings.json instead of a plugin")
+	cmd.Flags().BoolVar(&o.disable, "disable-node", false, "disable the plugin of claude-mem for Node, if it is enabled")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		o.json = *asJSON
+		return a.install(cmd.Context(), o)
+	}
+	return cmd
+}
+
+type installOptions struct{ yes, dry, settings, disable, json bool }
+
+func (a *app) install(ctx context.Context, o installOptions) error {
+	if o.json && !o.yes && !o.dry {
+		return notConfirmed("--json asks nothing")
+	}
+	in, err := a.installer()
+	if err != nil {
+		return err
+	}
+	wish := install.Wish{Method: install.MethodPlugin, DisableOthers: o.disable}
+	if o.settings {
+		wish.Method = install.MethodSettings
+	}
+	plan, err := in.Plan(wish)
+	if err != nil {
+		return err
+	}
+	if enabled := enabledOthers(plan); len(enabled) > 0 && !o.disable && !o.json {
+		a.note("%s", otherText(plan, enabled))
+		if !o.yes && !o.dry && a.canAsk() {
+			if wish.DisableOthers, err = a.confirm("Disable " + strings.Join(enabled, " and ") + "?"); err != nil {
+				return err
+			}
+			if plan, err = in.Plan(wish); err != nil {
+				return err
+			}
+		} else {
+			a.note("It is left as it is: `claude-mem install --disable-node` disables it, and so does `claude plugin disable %s`.\n", enabled[0])
+		}
+	}
+	observer := a.observerChoice()
+	if !o.json {
+		showPlan(a.people(), plan)
+	}
+	empty := plan.Empty()
+	if !empty && !o.dry {
+		if !o.yes {
+			yes, err := a.confirm("Go ahead?")
+			if err == nil && !yes {
+				err = notConfirmed("nothing was changed")
+			}
+			if err != nil {
+				return err
+			}
+		}
+		if plan, err = in.Install(ctx, wish); err != nil {
+			return err
+		}
+	}
+	if o.json {
+		return writeJSON(a.stdout, struct {
+			DryRun   bool           `json:"dry_run"`
+			Changed  bool           `json:"changed"`
+			Plan     *install.Plan  `json:"plan"`
+			Observer observerChoice `json:"observer"`
+		}{o.dry, !empty && !o.dry, plan, observer})
+	}
+	observer.show(a.people())
+	switch {
+	case o.dry:
+		a.note("\nNothing was changed: this was a dry run.")
+	case empty:
+		a.note("\nNothing to do: claude-mem %s is installed.", plan.Version)
+	default:
+		a.installed(plan)
+	}
+	return nil
+}
+
+// installed tells what comes next.
+func (a *app) installed(plan *install.Plan) {
+	a.note("\nInstalled. Claude Code remembers from its next session on: start it in a project.")
+	if plan.Method == install.MethodSettings {
+		program := filepath.Join(plan.Directory, install.PluginName, "bin", install.PluginName)
+		a.note("For the memory's tools: claude mcp add --scope user memory -- %q mcp", program)
+	}
+	a.note("`claude-mem recent` shows what was remembered, `claude-mem uninstall` takes it out again.")
+	dataDir, err := a.dataDir()
+	if err != nil {
+		return
+	}
+	if peer, err := daemon.FindPeer(dataDir); err == nil && peer.Info.Version != version {
+		a.note("A worker of version %s is running: `claude-mem worker restart` makes it this one.", peer.Info.Version)
+	}
+}
+
+// installer knows this program, its twin and the host.
+func (a *app) installer() (*install.Installer, error) {
+	dataDir, err := a.dataDir()
+	if err != nil {
+		return nil, err
+	}
+	self, err := os.Executable()
+	if err == nil {
+		self, err = filepath.EvalSymlinks(self)
+	}
+	if err != nil {
+		return nil, claudemem.Errorf(claudemem.CodeInternal, "find own program: %w", err)
+	}
+	options := install.Options{
+		DataDir: dataDir, Plugin: plugin.Files, Hooks: hook.HooksJSON(runtime.GOOS),
+		Program: self, HookProgram: self, Version: version, Clock: a.now,
+		StopWorker: func(ctx context.Context) error {
+			_, err := daemon.Stop(ctx, dataDir, stopLimit)
+			return err
+		},
+	}
+	// Without the twin this program runs the hooks: the verbs are the same.
+	twin := filepath.Join(filepath.Dir(self), "claude-mem-hook"+filepath.Ext(self))
+	if isFile(twin) {
+		options.HookProgram = twin
+	}
+	options.ConfigDir, options.Moved = install.ConfigDir(a.getenv, a.home())
+	if options.ConfigDir == "" {
+		return nil, claudemem.Errorf(claudemem.CodeInvalid, "there is no home directory").
+			WithHint("set CLAUDE_CONFIG_DIR to where Claude Code keeps its settings")
+	}
+	if path, err := claude.Find("claude", os.Environ()); err == nil {
+		options.CLI = install.Program{Path: path, Env: os.Environ()}
+	}
+	return install.New(options), nil
+}
+
+func (a *app) home() string {
+	if runtime.GOOS == "windows" {
+		return a.getenv("USERPROFILE")
+	}
+	return a.getenv("HOME")
+}
+
+func (a *app) uninstallCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "uninstall",
+		Short:   "Take claude-mem out of Claude Code; the memory stays",
+		GroupID: groupRun,
+		Long: `Take claude-mem out of Claude Code again. Shows what it would change and asks. A file
+of yours that nobody has changed since is given back to the byte, one that was changed
+loses only our entries. It works without the claude command, and when half of it is gone.
+The memory is not touched.
+
+Exit codes: 0 done, or nothing to do; 6 not confirmed (also: nobody to ask and no --yes);
+2 a file of Claude Code's is broken; 4 another install is under way; 7 the disk refused.
+
+JSON: {"dry_run", "changed", "removal": {"config_dir", "data_dir", "files": [{"path", "do", "size"?}], "restored": [path],
+"commands": [[argument]], "directories": [path], "enable": [id], "elsewhere": [path], "problems": [text]}}.
+It asks nothing: with --dry-run or --yes only.`,
+		Example: "  claude-mem uninstall --dry-run\n  claude-mem uninstall",
+		Args:    args(cobra.NoArgs),
+	}
+	var o installOptions
+	asJSON := jsonFlag(cmd)
+	cmd.Flags().BoolVarP(&o.yes, "yes", "y", false, "do not ask")
+	cmd.Flags().BoolVar(&o.dry, "dry-run", false, "only show what would change")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		o.json = *asJSON
+		return a.uninstall(cmd.Context(), o)
+	}
+	return cmd
+}
+
+func (a *app) uninstall(ctx context.Context, o installOptions) error {
+	if o.json && !o.yes && !o.dry {
+		return notConfirmed("--json asks nothing")
+	}
+	in, err := a.installer()
+	if err != nil {
+		return err
+	}
+	removal, err := in.PlanRemoval()
+	if err != nil {
+		return err
+	}
+	if !o.json {
+		showRemoval(a.people(), removal)
+	}
+	empty := removal.Empty()
+	if !empty && !o.dry {
+		if !o.yes {
+			yes, err := a.confirm("Go ahead?")
+			if err == nil && !yes {
+				err = notConfirmed("nothing was changed")
+			}
+			if err != nil {
+				return err
+			}
+		}
+		if removal, err = in.Uninstall(ctx); err != nil {
+			return err
+		}
+	}
+	if o.json {
+		return writeJSON(a.stdout, struct {
+			DryRun  bool             `json:"dry_run"`
+			Changed bool             `json:"changed"`
+			Removal *install.Removal `json:"removal"`
+		}{o.dry, !empty && !o.dry, removal})
+	}
+	for _, problem := range removal.Problems {
+		a.note("%s; it was done without it.", problem)
+	}
+	for _, dir := range removal.Elsewhere {
+		a.note("It is still installed for %s: CLAUDE_CONFIG_DIR=%q claude-mem uninstall", dir, dir)
+	}
+	switch {
+	case o.dry:
+		a.note("\nNothing was changed: this was a dry run.")
+	case empty:
+		a.note("Nothing to do: claude-mem is not installed in %s.", removal.ConfigDir)
+	default:
+		a.note("\nclaude-mem is out of Claude Code. A session that is open now may say that its hooks are gone.")
+	}
+	a.note("The memory stays in %s.", removal.DataDir)
+	return nil
+}

@@ -1,0 +1,264 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"claudemem"
+	"claudemem/install"
+	"claudemem/provider/claude"
+	"claudemem/settings"
+
+	"github.com/rogpeppe/go-internal/diff"
+)
+
+// showPlan shows what an install would do.
+func showPlan(p *printer, plan *install.Plan) {
+	if plan.Empty() {
+		return
+	}
+	how := "plugin " + install.PluginID
+	if plan.Method == install.MethodSettings {
+		how = "plain hooks in settings.json"
+	}
+	p.printf("%s\n", p.style(styleBold, "claude-mem "+plan.Version+" for Claude Code ("+how+")"))
+	if plan.Replaces != "" {
+		p.printf("It replaces version %s.\n", plan.Replaces)
+	}
+	if plan.Unfinished {
+		p.printf("An earlier run was cut short; this one goes on from there.\n")
+	}
+	if len(plan.Plugin) > 0 {
+		p.printf("\nOur own files, in %s:\n", plan.Directory)
+		showChanges(p, plan.Directory, plan.Plugin)
+	}
+	showFiles(p, plan.Files)
+	showCommands(p, plan.Commands)
+}
+
+// showRemoval shows what an uninstall would do.
+func showRemoval(p *printer, r *install.Removal) {
+	if r.Empty() {
+		return
+	}
+	p.printf("%s\n", p.style(styleBold, "claude-mem goes out of Claude Code"))
+	showFiles(p, r.Files)
+	for _, path := range r.Restored {
+		if filepath.Base(path) == "settings.json" {
+			p.printf("%s is then what it was before the install, to the byte.\n", path)
+		}
+	}
+	for _, id := range r.Enable {
+		p.printf("%s, which the install had disabled, is enabled again.\n", id)
+	}
+	showCommands(p, r.Commands)
+	if len(r.Directories) > 0 {
+		p.printf("\nDirectories that are removed:\n")
+		for _, dir := range r.Directories {
+			p.printf("  %s\n", dir)
+		}
+	}
+}
+
+// showChanges lists our programs by name, and counts the texts beside them.
+func showChanges(p *printer, dir string, changes []install.Change) {
+	texts := map[string]int{}
+	for _, c := range changes {
+		name, err := filepath.Rel(dir, c.Path)
+		if err != nil {
+			name = c.Path
+		}
+		if name = filepath.ToSlash(name); strings.Contains(name, "/bin/") && c.Do != install.DoRemove {
+			p.printf("  %-7s  %s, %s\n", c.Do, name, bytesText(c.Size))
+			continue
+		}
+		texts[c.Do]++
+	}
+	for _, do := range []string{install.DoCreate, install.DoReplace, install.DoRemove} {
+		if n := texts[do]; n > 0 {
+			p.printf("  %-7s  %s: hooks, MCP server, skill, manifests\n", do, count(n, "small file"))
+		}
+	}
+}
+
+// longestDiffLine bounds a line of a diff: settings may be one line of many kilobytes.
+const longestDiffLine = 200
+
+// showFiles shows each change of the user's files as a diff.
+func showFiles(p *printer, changes []install.Change) {
+	for _, c := range changes {
+		if filepath.Base(c.Path) != "settings.json" {
+			// The host's own books, which its CLI keeps.
+			p.printf("\n%s: our entry goes.\n", c.Path)
+			continue
+		}
+		p.printf("\n")
+		before, after := c.Path, c.Path
+		if c.Before == nil {
+			before = "(no such file)"
+		}
+		if c.After == nil {
+			after = "(removed)"
+		}
+		_, text, _ := strings.Cut(string(diff.Diff(before, c.Before, after, c.After)), "\n") // the first line names a command
+		for line := range strings.Lines(text) {
+			line = strings.TrimRight(safe(line), "\n")
+			if runes := []rune(line); len(runes) > longestDiffLine {
+				line = string(runes[:longestDiffLine]) + "…"
+			}
+			switch {
+			case strings.HasPrefix(line, "+"):
+				line = p.style(styleGreen, line)
+			case strings.HasPrefix(line, "-"):
+				line = p.style(styleRed, line)
+			}
+			p.printf("%s\n", line)
+		}
+	}
+}
+
+func showCommands(p *printer, commands [][]string) {
+	if len(commands) == 0 {
+		return
+	}
+	p.printf("\nCommands that are run (they keep Claude Code's own books of plugins):\n")
+	for _, args := range commands {
+		line := "claude"
+		for _, arg := range args {
+			if strings.ContainsAny(arg, " \t\"'$") {
+				arg = fmt.Sprintf("%q", arg)
+			}
+			line += " " + arg
+		}
+		p.printf("  %s\n", safe(line))
+	}
+}
+
+func enabledOthers(plan *install.Plan) []string {
+	var ids []string
+	for _, o := range plan.Others {
+		if o.Enabled {
+			ids = append(ids, o.ID)
+		}
+	}
+	return ids
+}
+
+func otherText(plan *install.Plan, enabled []string) string {
+	text := "The plugin " + strings.Join(enabled, " and ") + " is enabled"
+	if enabled[0] == install.NodePluginID {
+		text += " (claude-mem for Node)"
+	}
+	text += ". With both, everything is captured twice, and each session is given two blocks."
+	if plan.NodeData {
+		text += " Its memory, claude-mem.db, stays where it is and is never written to."
+	}
+	return text
+}
+
+// observerChoice says who distils what is captured, and what that costs.
+type observerChoice struct {
+	Provider string `json:"provider"`
+	Who      string `json:"who"`
+	Cost     string `json:"cost"`
+	Change   string `json:"change"`
+}
+
+// observerChoice reads it from the settings as the worker will.
+func (a *app) observerChoice() observerChoice {
+	resolved, _, err := a.loadSettings()
+	if err != nil {
+		resolved = &settings.Settings{}
+	}
+	c := observerChoice{Provider: resolved.Text(settings.KeyProvider)}
+	_, err = claude.Find("claude", os.Environ())
+	model := resolved.Text(settings.KeyModel)
+	caps := fmt.Sprintf("at most %s tokens a day and %s a session (DAILY_TOKEN_CAP, SESSION_TOKEN_CAP), then it goes on offline",
+		grouped(resolved.Int(settings.KeyDailyTokenCap)), grouped(resolved.Int(settings.KeySessionTokenCap)))
+	named := c.Provider
+	if model != "" {
+		named += " with " + model
+	}
+	switch {
+	case c.Provider == "offline" || c.Provider == "auto" && err != nil:
+		c.Who = "no model: a program takes out what it can"
+		c.Cost = "nothing"
+		c.Change = "claude-mem config set PROVIDER auto"
+		if c.Provider == "auto" {
+			c.Who += " (no claude command was found)"
+			c.Change = "claude-mem config set PROVIDER anthropic"
+		}
+	case c.Provider == "auto" || c.Provider == "claude":
+		if model == "" {
+			model = "haiku"
+		}
+		c.Who = "your own claude command with " + model + ", with the login it has"
+		c.Cost = "mostly one or two calls a turn, which count against that subscription or key; " + caps
+		c.Change = "claude-mem config set PROVIDER offline"
+	case c.Provider == "ollama":
+		c.Who, c.Cost = named+" on this machine", "no money; "+caps
+		c.Change = "claude-mem config set PROVIDER offline"
+	default:
+		c.Who = named + ", with the key in CLAUDE_MEM_" + strings.ToUpper(c.Provider) + "_API_KEY"
+		c.Cost = "mostly one or two calls a turn at the provider's price; " + caps
+		c.Change = "claude-mem config set PROVIDER offline"
+	}
+	return c
+}
+
+func (c observerChoice) show(p *printer) {
+	p.printf("\nObserver (what makes memories of what was captured): %s\n", c.Provider)
+	p.printf("  who     %s\n  cost    %s\n  change  %s\n", c.Who, c.Cost, c.Change)
+}
+
+// grouped writes a number with its thousands apart.
+func grouped(n int) string {
+	s := fmt.Sprint(n)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+// canAsk says that there may be a person at standard input.
+func (a *app) canAsk() bool {
+	f, ok := a.stdin.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}
+
+// confirm asks a person; no is what anything but yes means. Where nobody is
+// there to ask it is an error, CodeForbidden.
+func (a *app) confirm(question string) (bool, error) {
+	if !a.canAsk() {
+		return false, notConfirmed("standard input is no terminal, so nobody can be asked")
+	}
+	_, _ = fmt.Fprintf(a.stderr, "\n%s [y/N] ", question)
+	// One byte at a time: what comes after the line belongs to the next question.
+	answer, err := bufio.NewReaderSize(io.LimitReader(oneByte{a.stdin}, 1024), 16).ReadString('\n')
+	if errors.Is(err, io.EOF) && answer == "" {
+		return false, notConfirmed("standard input has ended, so nobody can be asked")
+	}
+	switch strings.ToLower(strings.TrimSpace(answer)) {
+	case "y", "yes":
+		return true, nil
+	}
+	return false, nil
+}
+
+type oneByte struct{ r io.Reader }
+
+func (o oneByte) Read(p []byte) (int, error) { return o.r.Read(p[:min(1, len(p))]) }
+
+func notConfirmed(why string) error {
+	return claudemem.Errorf(claudemem.CodeForbidden, "not confirmed: %s", why).
+		WithHint("--yes goes ahead without asking, --dry-run only shows what would change")
+}
