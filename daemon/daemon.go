@@ -303,6 +303,7 @@ func (w *Worker) handler() (http.Handler, error) {
 		Reminder:    w.reminder,
 		Lookups:     w.store,
 		Receipts:    w.store,
+		MCP:         w.mcp,
 	}, httpapi.Options{
 		Version:      w.cfg.Version,
 		RequireToken: w.cfg.Settings.Text(settings.KeyRequireToken),

@@ -1,0 +1,199 @@
+package mcpserver
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+const (
+	// maxLine bounds a message on standard input, in bytes: the largest that means
+	// something is a memory to save. A longer one is refused, and the next one read.
+	maxLine = 4 << 20
+	// answerLimit is how long the calls that were made before the end of the input
+	// may still take.
+	answerLimit = callLimit
+)
+
+// ServeStdio serves one client, a message a line, until it ends its input or ctx
+// ends. What it asked before that is still answered.
+func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) error {
+	session, err := s.mcp.Connect(ctx, &stdio{in: in, out: out}, nil)
+	if err != nil {
+		return fmt.Errorf("serve client: %w", err)
+	}
+	ended := make(chan error, 1) // read, or nobody cares any more
+	go func() { ended <- session.Wait() }()
+	select {
+	case err = <-ended:
+	case <-ctx.Done():
+		_ = session.Close() // a client that is told to go needs no reason
+		return nil
+	}
+	if err != nil && !errors.Is(err, io.EOF) {
+		return fmt.Errorf("serve client: %w", err)
+	}
+	return nil
+}
+
+// stdio is one client on a pair of streams. Unlike the SDK's own transport it
+// outlives a line that is no message: the client is told, and the next line is read.
+type stdio struct {
+	in  io.Reader
+	out io.Writer
+
+	incoming  chan []byte // unbuffered: a line is read when the one before was taken
+	closed    chan struct{}
+	closeOnce sync.Once
+
+	mu sync.Mutex // guards out and what follows
+	// open counts the calls that are not answered.
+	open int
+	// settled is closed when the input has ended and open is 0.
+	settled chan struct{}
+	ended   bool
+}
+
+// Connect implements mcp.Transport.
+func (c *stdio) Connect(context.Context) (mcp.Connection, error) {
+	c.incoming, c.closed, c.settled = make(chan []byte), make(chan struct{}), make(chan struct{})
+	// Nothing can interrupt a read of standard input: this goroutine ends with it,
+	// or with the process.
+	go c.readLines()
+	return c, nil
+}
+
+// SessionID implements mcp.Connection; a stream has none.
+func (c *stdio) SessionID() string { return "" }
+
+func (c *stdio) readLines() {
+	defer close(c.incoming)
+	reader := bufio.NewReaderSize(c.in, 64<<10)
+	for {
+		line, whole, err := readLine(reader)
+		switch line = bytes.TrimSpace(line); {
+		case !whole:
+			c.refuse(jsonrpc.CodeInvalidRequest, fmt.Sprintf("a message has at most %d bytes", maxLine))
+		case len(line) > 0:
+			select {
+			case c.incoming <- line:
+			case <-c.closed:
+				return
+			}
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// readLine reads a line; whole is false for one that is too long, which is passed over.
+func readLine(reader *bufio.Reader) (line []byte, whole bool, err error) {
+	whole = true
+	for {
+		part, err := reader.ReadSlice('\n')
+		if whole && len(line)+len(part) > maxLine {
+			line, whole = nil, false
+		}
+		if whole {
+			line = append(line, part...)
+		}
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return line, whole, err
+		}
+	}
+}
+
+// Read implements mcp.Connection.
+func (c *stdio) Read(ctx context.Context) (jsonrpc.Message, error) {
+	for {
+		select {
+		case line, more := <-c.incoming:
+			if !more {
+				return nil, c.settle(ctx)
+			}
+			message, err := jsonrpc.DecodeMessage(line)
+			if err != nil {
+				c.refuse(jsonrpc.CodeParseError, "a line is one JSON-RPC message")
+				continue
+			}
+			if request, ok := message.(*jsonrpc.Request); ok && request.ID.IsValid() {
+				c.mu.Lock()
+				c.open++
+				c.mu.Unlock()
+			}
+			return message, nil
+		case <-c.closed:
+			return nil, io.EOF
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// settle waits until what was asked is answered, for a while, and ends the input.
+func (c *stdio) settle(ctx context.Context) error {
+	c.mu.Lock()
+	c.ended = true
+	if c.open == 0 {
+		c.done()
+	}
+	c.mu.Unlock()
+	limit := time.NewTimer(answerLimit)
+	defer limit.Stop()
+	select {
+	case <-c.settled:
+	case <-limit.C:
+	case <-c.closed:
+	case <-ctx.Done():
+	}
+	return io.EOF
+}
+
+// done closes settled, once; c.mu is held.
+func (c *stdio) done() {
+	select {
+	case <-c.settled:
+	default:
+		close(c.settled)
+	}
+}
+
+// Write implements mcp.Connection.
+func (c *stdio) Write(_ context.Context, message jsonrpc.Message) error {
+	line, err := jsonrpc.EncodeMessage(message)
+	if err != nil {
+		return fmt.Errorf("encode message: %w", err)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	_, err = c.out.Write(append(line, '\n'))
+	if _, ok := message.(*jsonrpc.Response); ok {
+		if c.open--; c.open <= 0 && c.ended {
+			c.done()
+		}
+	}
+	return err
+}
+
+// refuse answers what is no message. A client that does not read is found out by the
+// answers that it waits for.
+func (c *stdio) refuse(code int64, why string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	_, _ = fmt.Fprintf(c.out, `{"jsonrpc":"2.0","id":null,"error":{"code":%d,"message":%q}}`+"\n", code, why)
+}
+
+// Close implements mcp.Connection.
+func (c *stdio) Close() error {
+	c.closeOnce.Do(func() { close(c.closed) })
+	return nil
+}
