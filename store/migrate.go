@@ -113,7 +113,7 @@ func headerVersion(path string) (int, error) {
 		return 0, nil
 	}
 	if string(header[:16]) != "SQLite format 3\x00" {
-		return 0, claudemem.Errorf(claudemem.CodeStorage, "not a database").
+		return 0, claudemem.Errorf(claudemem.CodeStorage, "%w", errNotADatabase).
 			WithHint("memory.db is damaged: keep a copy of it; claude-mem worker logs tells more")
 	}
 	return int(int32(binary.BigEndian.Uint32(header[60:]))), nil

@@ -111,3 +111,7 @@ func cleanToken(token string) string {
 
 // trusted reports whether the socket lies where nobody else can have put it.
 func (a *Address) trusted() bool { return a.private == "" || ownedAlone(a.private) }
+
+// Alone reports whether a directory is ours and closed to everybody else, as that
+// of a socket outside the data directory has to be.
+func Alone(dir string) bool { return ownedAlone(dir) }

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"bytes"
 	"io"
 	"os"
 	"path/filepath"
@@ -91,4 +92,18 @@ func retryAfter(attempts int) time.Duration {
 		}
 	}
 	return wait
+}
+
+// LastStart tells when somebody last tried to start the worker and how often in a
+// row, for one that has not come up since; attempts is 0 when there is no marker.
+func LastStart(dataDir string) (at time.Time, attempts int, err error) {
+	data, err := readSmall(startingPath(dataDir))
+	if os.IsNotExist(err) {
+		return time.Time{}, 0, nil
+	}
+	if err != nil {
+		return time.Time{}, 0, err
+	}
+	at, attempts = readMarker(bytes.NewReader(data))
+	return at, attempts, nil
 }

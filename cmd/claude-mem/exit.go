@@ -26,7 +26,11 @@ var exitCodes = []struct {
 	{6, []claudemem.Code{claudemem.CodeForbidden}, "not allowed"},
 	{7, []claudemem.Code{claudemem.CodeStorage}, "disk full, read-only or a damaged database"},
 	{8, []claudemem.Code{claudemem.CodeNewerSchema, claudemem.CodeOlderSchema}, "the database is of another version"},
+	{exitBroken, nil, "`claude-mem doctor` found something broken"},
 }
+
+// exitBroken is of doctor alone: warnings leave it 0, so that scripts may go on.
+const exitBroken = 9
 
 func exitCode(err error) int {
 	if err == nil {

@@ -1,0 +1,119 @@
+package main
+
+import (
+	"fmt"
+
+	"claudemem/doctor"
+
+	"github.com/spf13/cobra"
+)
+
+func (a *app) doctorCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "doctor",
+		Short:   "Find out what is wrong and what mends it",
+		GroupID: groupRun,
+		Long: `Look at everything that a working memory needs: the programs, the plugin, whether
+hooks fire, the worker, the database, the index, the books, the queue, the spool,
+the provider, the disk. Each finding has a line that mends it. Nothing is changed.
+
+--fix mends what cannot lose anything, and looks again: modes of the memory's own
+files, what dead processes left behind, the worker, the index. It never touches the
+database, the settings, or a file of another program.
+
+The exit code is 0 when nothing is wrong or there are only warnings, and 9 when
+something is broken. docs/doctor.md explains every finding.
+
+JSON: {"status": "ok", "warn" or "fail", "data_dir", "version", "counts": {"ok", "warn", "fail"},
+"findings": [{"check", "name", "status", "text", "fix"?, "fixable"?}], "fixed"?: findings that
+--fix has mended, "unfixed"?: why others were not}.`,
+		Example: "  claude-mem doctor\n  claude-mem doctor --fix\n  claude-mem doctor --json",
+		Args:    args(cobra.NoArgs),
+	}
+	asJSON := jsonFlag(cmd)
+	fix := cmd.Flags().Bool("fix", false, "mend what cannot lose anything")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		examine := doctor.Examine
+		if *fix {
+			examine = doctor.Heal
+		}
+		report := examine(cmd.Context(), a.doctorConfig())
+		if *asJSON {
+			if err := writeJSON(a.stdout, report); err != nil {
+				return err
+			}
+		} else {
+			a.people().report(report)
+		}
+		if report.Status == doctor.Fail {
+			return &quietExit{exitBroken}
+		}
+		return nil
+	}
+	return cmd
+}
+
+// The glyphs of a report, of the Basic Multilingual Plane as everywhere.
+var glyphs = map[doctor.Status]struct{ glyph, style string }{
+	doctor.OK:   {"✓", styleGreen},
+	doctor.Warn: {"!", styleYellow},
+	doctor.Fail: {"✗", styleRed},
+}
+
+// styleYellow is of warnings.
+const styleYellow = "33"
+
+// report prints a report as people read it: one line a finding, and one for its fix.
+func (p *printer) report(r doctor.Report) {
+	width := 0
+	for _, f := range r.Findings {
+		width = max(width, len(f.Check))
+	}
+	for _, f := range r.Fixed {
+		p.printf("%s %-*s  mended: %s\n", p.style(styleGreen, "✓"), width, f.Check, safe(f.Text))
+	}
+	for _, why := range r.Unfixed {
+		p.printf("%s %-*s  not mended: %s\n", p.style(styleRed, "✗"), width, "", safe(why))
+	}
+	if len(r.Fixed)+len(r.Unfixed) > 0 {
+		p.printf("\n")
+	}
+	for i, f := range r.Findings {
+		g, check := glyphs[f.Status], f.Check
+		if i > 0 && r.Findings[i-1].Check == check {
+			check = ""
+		}
+		p.printf("%s %-*s  %s\n", p.style(g.style, g.glyph), width, check, safe(f.Text))
+		if f.Fix != "" {
+			p.printf("  %-*s  %s %s\n", width, "", p.style(styleDim, "→"), safe(f.Fix))
+		}
+	}
+	p.printf("\n%s\n", p.verdict(r))
+}
+
+// verdict is the last line.
+func (p *printer) verdict(r doctor.Report) string {
+	if r.Status == doctor.OK {
+		return p.style(styleGreen, fmt.Sprintf("All is well: %s.", count(r.Counts.OK, "check")))
+	}
+	text := ""
+	if r.Counts.Fail > 0 {
+		text = p.style(styleRed, fmt.Sprintf("%d broken", r.Counts.Fail))
+	}
+	if r.Counts.Warn > 0 {
+		if text != "" {
+			text += ", "
+		}
+		text += p.style(styleYellow, count(r.Counts.Warn, "warning"))
+	}
+	fixable := 0
+	for _, f := range r.Findings {
+		if f.Fixable {
+			fixable++
+		}
+	}
+	if fixable > 0 {
+		text += fmt.Sprintf("; `claude-mem doctor --fix` mends %d of them", fixable)
+	}
+	return text + "."
+}

@@ -1,0 +1,317 @@
+package doctor
+
+import (
+	"context"
+	"debug/buildinfo"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+	"time"
+
+	"claudemem"
+	"claudemem/settings"
+)
+
+// program adds what the system's programs end with.
+func program(name string) string {
+	if runtime.GOOS == "windows" {
+		return name + ".exe"
+	}
+	return name
+}
+
+func checkBinaries(ctx context.Context, e *exam) []Finding {
+	if e.Executable == "" {
+		return []Finding{fine("version %s", e.Version)}
+	}
+	real := e.Executable
+	if target, err := filepath.EvalSymlinks(real); err == nil {
+		real = target
+	}
+	list := e.twin(ctx, real)
+	if f, ok := e.pathOther(ctx, real); ok {
+		list = append(list, f)
+	}
+	if len(list) == 0 {
+		list = append(list, fine("claude-mem and claude-mem-hook %s in %s", e.Version, filepath.Dir(real)))
+	}
+	return list
+}
+
+// twin looks at claude-mem-hook, beside the path by which claude-mem was called
+// or beside the file that a link leads to.
+func (e *exam) twin(ctx context.Context, real string) []Finding {
+	name, bin := program(hookProgram), filepath.Dir(real)
+	path := filepath.Join(bin, name)
+	info, err := os.Stat(path)
+	if other := filepath.Join(filepath.Dir(e.Executable), name); err != nil && other != path {
+		if found, failed := os.Stat(other); failed == nil {
+			path, info, err = other, found, nil
+		}
+	}
+	switch {
+	case err != nil || !info.Mode().IsRegular():
+		return []Finding{e.found("twin-missing", "no "+name+" in "+bin, "version", e.Version, "bin", quoted(bin))}
+	case runtime.GOOS != "windows" && info.Mode().Perm()&0o111 == 0:
+		return []Finding{e.found("twin-unusable", path+" may not be executed", "path", quoted(path)).on(file{path, 0o755})}
+	case e.RunVersion == nil:
+		return nil
+	}
+	said, err := e.RunVersion(ctx, path, "--version")
+	version := versionIn(said)
+	switch {
+	case err != nil:
+		return []Finding{e.found("twin-version", fmt.Sprintf("%s does not tell its version: %s", path, oneLine(err.Error())), "version", e.Version, "bin", quoted(bin))}
+	case version != e.Version:
+		return []Finding{e.found("twin-version", fmt.Sprintf("claude-mem-hook is version %s, claude-mem %s", orOlder(version), e.Version), "version", e.Version, "bin", quoted(bin))}
+	}
+	return nil
+}
+
+// versionIn reads NAME VERSION ….
+func versionIn(said string) string {
+	if fields := strings.Fields(said); len(fields) > 1 {
+		return fields[1]
+	}
+	return ""
+}
+
+// pathOther looks at the claude-mem that a shell finds. Only one of ours is asked
+// for its version: another program of that name might do anything.
+func (e *exam) pathOther(ctx context.Context, real string) (Finding, bool) {
+	own, err := os.Stat(real)
+	if err != nil {
+		return Finding{}, false
+	}
+	for _, dir := range filepath.SplitList(e.Getenv("PATH")) {
+		path := filepath.Join(dir, program("claude-mem"))
+		info, err := os.Stat(path)
+		if err != nil || !info.Mode().IsRegular() || runtime.GOOS != "windows" && info.Mode().Perm()&0o111 == 0 {
+			continue
+		}
+		if os.SameFile(own, info) {
+			return Finding{}, false
+		}
+		text := path + " comes first in PATH and is another program"
+		if built, err := buildinfo.ReadFile(path); err == nil && built.Path == "claudemem/cmd/claude-mem" {
+			if e.RunVersion == nil {
+				return Finding{}, false
+			}
+			said, err := e.RunVersion(ctx, path, "version")
+			if version := versionIn(said); err != nil || version == e.Version {
+				return Finding{}, false //nolint:nilerr // what does not run is not what does something else
+			}
+			text = fmt.Sprintf("%s comes first in PATH and is version %s, this is %s", path, versionIn(said), e.Version)
+		}
+		return e.found("path-other", text, "bin", quoted(filepath.Dir(real)), "other", quoted(dir), "path", quoted(path)), true
+	}
+	return Finding{}, false
+}
+
+func checkPlugin(ctx context.Context, e *exam) []Finding {
+	seen, err := e.plugins()
+	if errors.Is(err, errNotLooked) {
+		return []Finding{fine("not looked at: there is no home directory")}
+	}
+	var list []Finding
+	if err != nil {
+		list = append(list, e.found("host-unreadable", oneLine(err.Error()), "path", quoted(e.HostDir)))
+	}
+	for _, path := range seen.Unreadable {
+		list = append(list, e.found("host-unreadable", path+" cannot be read", "path", quoted(path)))
+	}
+	var enabled []Registration
+	for _, r := range seen.Ours {
+		if r.Enabled {
+			enabled = append(enabled, r)
+		}
+	}
+	switch {
+	case len(enabled) == 0 && len(seen.Ours) > 0:
+		list = append(list, e.found("plugin-disabled", "the plugin "+seen.Ours[0].ID+" is switched off", "id", quoted(seen.Ours[0].ID)))
+	case len(enabled) == 0 && len(list) == 0:
+		list = append(list, e.found("plugin-missing", "Claude Code has no hooks of ours"))
+	case len(enabled) > 1:
+		var names []string
+		for _, r := range enabled {
+			names = append(names, r.ID)
+		}
+		list = append(list, e.found("plugin-twice", "our hooks are registered "+plural(len(enabled), "time")+": "+strings.Join(names, ", ")))
+	}
+	for _, r := range enabled {
+		list = append(list, e.registration(ctx, r)...)
+	}
+	for _, r := range seen.Node {
+		if r.Enabled {
+			list = append(list, e.found("node-plugin", "claude-mem for Node is enabled too: "+r.ID, "id", quoted(r.ID)))
+		}
+	}
+	if len(list) > 0 {
+		return list
+	}
+	if r := enabled[0]; !r.Plugin {
+		return []Finding{fine("our hooks are in %s", r.ID)}
+	}
+	return []Finding{fine("%s %s is enabled", enabled[0].ID, enabled[0].Version)}
+}
+
+// registration looks at one way in which our hooks are run.
+func (e *exam) registration(ctx context.Context, r Registration) []Finding {
+	if !r.Plugin {
+		return nil
+	}
+	if r.Root == "" {
+		return []Finding{e.found("plugin-gone", r.ID+" is enabled and not installed")}
+	}
+	hook := filepath.Join(r.Root, "bin", program(hookProgram))
+	for _, path := range []string{filepath.Join(r.Root, "hooks", "hooks.json"), hook} {
+		if _, err := os.Stat(path); err != nil {
+			return []Finding{e.found("plugin-gone", fmt.Sprintf("%s: there is no %s", r.ID, path))}
+		}
+	}
+	if e.RunVersion == nil {
+		return nil
+	}
+	// The host's book has the plugin's version; what counts is what its hooks run.
+	said, err := e.RunVersion(ctx, hook, "--version")
+	switch version := versionIn(said); {
+	case err != nil:
+		return []Finding{e.found("plugin-gone", fmt.Sprintf("%s: %s does not run: %s", r.ID, hook, oneLine(err.Error())))}
+	case version != e.Version:
+		return []Finding{e.found("plugin-version", fmt.Sprintf("the hooks of %s are version %s, this program is %s", r.ID, orOlder(version), e.Version))}
+	}
+	return nil
+}
+
+// orOlder names a program that does not know the question.
+func orOlder(version string) string {
+	if version == "" {
+		return "unknown (an older one)"
+	}
+	return version
+}
+
+// silence is how much later than the newest event a transcript may have been
+// written before hooks count as silent: a turn may take long, and a turn without
+// tools has its event at its end.
+const silence = 30 * time.Minute
+
+func checkHooks(ctx context.Context, e *exam) []Finding {
+	seen, err := e.plugins()
+	if err == nil && seen.HooksDisabled != "" {
+		return []Finding{e.found("hooks-disabled", "\"disableAllHooks\" is set in "+seen.HooksDisabled, "path", quoted(seen.HooksDisabled))}
+	}
+	activity, unread := e.activity()
+	if unread != nil && claudemem.CodeOf(unread) != claudemem.CodeNoMemory && !errors.Is(unread, errNotLooked) {
+		return []Finding{fine("not looked at: the database cannot be read")}
+	}
+	var last claudemem.Millis
+	var said []string
+	for _, h := range activity.Hosts {
+		if claudemem.Host(h.Host) == claudemem.HostClaudeCode {
+			last = h.LastAt
+		}
+		said = append(said, fmt.Sprintf("%s %s (%s)", oneLine(h.Host), e.ago(h.LastAt.Time()), plural(h.Sessions, "session")))
+	}
+	since := last
+	for _, r := range seen.Ours {
+		if !r.Enabled {
+			continue
+		}
+		if at := claudemem.MillisOf(r.InstalledAt); !r.InstalledAt.IsZero() && at > since {
+			since = at
+		}
+	}
+	used := e.lastTranscript(ctx)
+	if since > 0 && len(seen.Ours) > 0 && used.Sub(since) > silence {
+		heard := "none was ever heard of"
+		if last > 0 {
+			heard = "the last was heard of " + e.ago(last.Time())
+		}
+		return []Finding{e.found("hooks-silent", fmt.Sprintf("Claude Code was used %s, but no hook fired: %s", e.ago(used.Time()), heard))}
+	}
+	if len(said) == 0 {
+		return []Finding{fine("no event yet: they come with the next session")}
+	}
+	return []Finding{fine("last event: %s", strings.Join(said, ", "))}
+}
+
+// mostTranscripts bounds how many files are looked at.
+const mostTranscripts = 20_000
+
+// notInNames is what Claude Code replaces in the path of a project to name its folder.
+var notInNames = regexp.MustCompile(`[^a-zA-Z0-9]`)
+
+// lastTranscript is when Claude Code last wrote a transcript of a session of the
+// user's, 0 when there is none. The observer's own do not count.
+func (e *exam) lastTranscript(ctx context.Context) claudemem.Millis {
+	if e.HostDir == "" {
+		return 0
+	}
+	projects := filepath.Join(e.HostDir, "projects")
+	folders, _ := os.ReadDir(projects) // none: never used
+	own := notInNames.ReplaceAllString(e.path("observer"), "-")
+	var newest time.Time
+	n := 0
+	for _, folder := range folders {
+		if !folder.IsDir() || folder.Name() == own {
+			continue
+		}
+		files, _ := os.ReadDir(filepath.Join(projects, folder.Name()))
+		for _, f := range files {
+			if n++; n > mostTranscripts || ctx.Err() != nil {
+				return claudemem.MillisOf(newest)
+			}
+			if !strings.HasSuffix(f.Name(), ".jsonl") {
+				continue
+			}
+			if info, err := f.Info(); err == nil && info.ModTime().After(newest) {
+				newest = info.ModTime()
+			}
+		}
+	}
+	if newest.IsZero() {
+		return 0
+	}
+	return claudemem.MillisOf(newest)
+}
+
+// Values of the setting PROVIDER that are no API.
+const (
+	providerAuto    = "auto"
+	providerClaude  = "claude"
+	providerOffline = "offline"
+)
+
+func checkCLI(ctx context.Context, e *exam) []Finding {
+	if e.FindCLI == nil {
+		return []Finding{fine("not looked at")}
+	}
+	provider := e.settings().Text(settings.KeyProvider)
+	path, err := e.FindCLI()
+	if err != nil {
+		switch provider {
+		case providerClaude:
+			return []Finding{e.found("cli-missing", "the claude CLI is not installed, or not in PATH, and is named as the provider").as(Fail)}
+		case providerAuto:
+			return []Finding{e.found("cli-missing", "the claude CLI is not installed, or not in PATH")}
+		}
+		return []Finding{fine("not installed, and not needed: the provider is %s", provider)}
+	}
+	if e.RunVersion == nil {
+		return []Finding{fine("%s", path)}
+	}
+	said, err := e.RunVersion(ctx, path, "--version")
+	if err != nil {
+		f := e.found("cli-broken", fmt.Sprintf("%s --version: %s", path, oneLine(err.Error())))
+		if provider == providerClaude {
+			f = f.as(Fail)
+		}
+		return []Finding{f}
+	}
+	return []Finding{fine("%s, %s", oneLine(said), path)}
+}

@@ -1,0 +1,157 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"sort"
+	"strconv"
+	"time"
+
+	"claudemem/settings"
+	"claudemem/wire"
+)
+
+func checkWorker(ctx context.Context, e *exam) []Finding {
+	if f, none := e.noDataDir(); none {
+		return []Finding{f}
+	}
+	state, err := e.worker()
+	if errors.Is(err, errNotLooked) {
+		return []Finding{fine("not looked at")}
+	}
+	var list []Finding
+	if state.Running {
+		list = e.runningWorker(state)
+	} else {
+		list = e.absentWorker(ctx)
+	}
+	list = append(list, e.socket()...)
+	list = append(list, e.port(ctx, state)...)
+	if len(list) > 0 {
+		return list
+	}
+	if !state.Running {
+		return []Finding{fine("not running: hooks start it when they need it")}
+	}
+	text := fmt.Sprintf("running, pid %d, version %s", state.PID, state.Version)
+	if state.Port != 0 {
+		text += ", http://127.0.0.1:" + strconv.Itoa(state.Port)
+	}
+	return []Finding{fine("%s", text)}
+}
+
+// toldElsewhere are stages that a check of their own looks at.
+var toldElsewhere = map[string]bool{"queue": true, "index": true}
+
+func (e *exam) runningWorker(state WorkerState) []Finding {
+	var list []Finding
+	versions := fmt.Sprintf("the worker is version %s (wire %d), this program %s (wire %d)", state.Version, state.Wire, e.Version, wire.Version)
+	switch {
+	case state.Newer || state.Wire > wire.Version:
+		list = append(list, e.found("worker-newer", versions, "version", state.Version, "path", quoted(e.Executable)))
+	case state.Wire != wire.Version:
+		list = append(list, e.found("worker-wire", versions))
+	case state.Version != e.Version:
+		list = append(list, e.found("worker-version", versions))
+	}
+	names := make([]string, 0, len(state.Stages))
+	for name, how := range state.Stages {
+		if how != "ok" && !toldElsewhere[name] {
+			names = append(names, name)
+		}
+	}
+	sort.Strings(names)
+	for _, name := range names {
+		list = append(list, e.found("worker-stage", name+": "+oneLine(state.Stages[name])))
+	}
+	return list
+}
+
+func (e *exam) absentWorker(ctx context.Context) []Finding {
+	held, err := e.held()
+	if err != nil {
+		return []Finding{fine("not running; its lock cannot be looked at: %s", oneLine(err.Error()))}
+	}
+	info, unread := wire.ReadWorkerInfo(e.DataDir)
+	if held {
+		who, kill := "a process", "end the other claude-mem process, then "
+		if unread == nil && info.PID > 0 {
+			who, kill = fmt.Sprintf("a process (the last worker had pid %d)", info.PID), fmt.Sprintf("kill %d; ", info.PID)
+		}
+		return []Finding{e.found("worker-mute", who+" holds worker.lock and does not answer", "kill", kill)}
+	}
+	var list []Finding
+	if !errors.Is(unread, fs.ErrNotExist) {
+		text := fmt.Sprintf("worker.json tells of pid %d, which is gone", info.PID)
+		if unread != nil {
+			text = "worker.json is left over and cannot be read"
+		}
+		list = append(list, e.found("worker-died", text).on(file{path: e.path("worker.json")}))
+	}
+	if at, attempts, err := wire.LastStart(e.DataDir); err == nil && attempts > 0 && e.now.Sub(at).Abs() > startingFor {
+		list = append(list, e.found("worker-start-failed", fmt.Sprintf("%s to start the worker failed, the last %s", plural(attempts, "attempt"), e.ago(at))).
+			on(file{path: e.path("worker.starting")}))
+	}
+	if pending, spooled := e.pending(ctx), e.spooled(); pending+spooled > 0 {
+		list = append(list, e.found("worker-away", fmt.Sprintf("not running, and %s", waitText(pending+spooled))))
+	}
+	return list
+}
+
+// startingFor is how long a worker may take to start before that counts as failed.
+const startingFor = 20 * time.Second
+
+func waitText(n int) string {
+	if n == 1 {
+		return "1 event waits"
+	}
+	return fmt.Sprintf("%d events wait", n)
+}
+
+func (e *exam) socket() []Finding {
+	socket := wire.SocketPath(e.DataDir, e.Getenv)
+	dir := filepath.Dir(socket)
+	if dir == filepath.Clean(e.DataDir) {
+		return nil
+	}
+	if _, err := os.Lstat(dir); err == nil && !wire.Alone(dir) {
+		return []Finding{e.found("socket-unsafe", dir+", where the socket would be, is not yours alone", "path", quoted(dir))}
+	}
+	return []Finding{e.found("socket-elsewhere", fmt.Sprintf("the data directory's path has %d characters: the socket is %s", len(e.DataDir), socket))}
+}
+
+func (e *exam) port(ctx context.Context, state WorkerState) []Finding {
+	want := e.settings().Int(settings.KeyWorkerPort)
+	if want == 0 || want == state.Port {
+		return nil
+	}
+	switch {
+	case state.Running && state.Port != 0:
+		return []Finding{e.found("port-taken", fmt.Sprintf("another program had port %d: the worker's is %d", want, state.Port), "port", strconv.Itoa(state.Port))}
+	case state.Running:
+		return []Finding{e.found("port-taken", fmt.Sprintf("the worker has no port: %d and those after it were taken", want), "port", "0")}
+	case answers(ctx, want):
+		free := want + 1
+		for free < want+100 && answers(ctx, free) {
+			free++
+		}
+		return []Finding{e.found("port-taken", fmt.Sprintf("another program has port %d", want), "port", strconv.Itoa(free))}
+	}
+	return nil
+}
+
+// answers reports whether somebody listens on a port of this machine.
+func answers(ctx context.Context, port int) bool {
+	dialer := net.Dialer{Timeout: 300 * time.Millisecond}
+	conn, err := dialer.DialContext(ctx, "tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+	if err != nil {
+		return false
+	}
+	_ = conn.Close()
+	return true
+}

@@ -1,0 +1,178 @@
+package doctor
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sort"
+	"strings"
+	"time"
+)
+
+// ClaudeCode reads what Claude Code has registered from its files. They are
+// another program's: what is not as expected is left out, never an error of ours.
+type ClaudeCode struct {
+	// Dir is where Claude Code keeps its files.
+	Dir string
+	// Plugin is our plugin's NAME@MARKETPLACE, Node that of the Node program's.
+	Plugin, Node string
+}
+
+// hookProgram is in the command of each of our hooks.
+const hookProgram = "claude-mem-hook"
+
+// largestHostFile bounds what is read of a file.
+const largestHostFile = 16 << 20
+
+// hostSettings is what matters of a settings.json or a hooks.json.
+type hostSettings struct {
+	DisableAllHooks bool                       `json:"disableAllHooks"`
+	EnabledPlugins  map[string]json.RawMessage `json:"enabledPlugins"`
+	Hooks           map[string]json.RawMessage `json:"hooks"`
+}
+
+// runsOurs counts the events for which a command of ours is registered.
+func (s hostSettings) runsOurs() int {
+	n := 0
+	for _, groups := range s.Hooks {
+		if bytes.Contains(groups, []byte(hookProgram)) {
+			n++
+		}
+	}
+	return n
+}
+
+type installedPlugin struct {
+	InstallPath string    `json:"installPath"`
+	Version     string    `json:"version"`
+	InstalledAt time.Time `json:"installedAt"`
+}
+
+// Look implements Plugins.
+func (c ClaudeCode) Look(context.Context) (Installation, error) {
+	var seen Installation
+	read := func(into any, names ...string) {
+		path := filepath.Join(append([]string{c.Dir}, names...)...)
+		if err := readHostFile(path, into); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			seen.Unreadable = append(seen.Unreadable, path)
+		}
+	}
+	var user, local hostSettings
+	read(&user, "settings.json")
+	read(&local, "settings.local.json")
+	var book struct {
+		Plugins map[string]json.RawMessage `json:"plugins"`
+	}
+	read(&book, "plugins", "installed_plugins.json")
+	var markets map[string]json.RawMessage
+	read(&markets, "plugins", "known_marketplaces.json")
+
+	for name, s := range map[string]hostSettings{"settings.json": user, "settings.local.json": local} {
+		path := filepath.Join(c.Dir, name)
+		if s.DisableAllHooks {
+			seen.HooksDisabled = path
+		}
+		if s.runsOurs() > 0 {
+			seen.Ours = append(seen.Ours, Registration{ID: path, Enabled: true})
+		}
+	}
+	name, _, _ := strings.Cut(c.Plugin, "@")
+	ids := map[string]bool{}
+	for _, list := range []map[string]json.RawMessage{user.EnabledPlugins, book.Plugins} {
+		for id := range list {
+			if of, _, ok := strings.Cut(id, "@"); ok && of == name {
+				ids[id] = true
+			}
+		}
+	}
+	for id := range ids {
+		r := Registration{ID: id, Plugin: true, Enabled: string(bytes.TrimSpace(user.EnabledPlugins[id])) == "true"}
+		if installed, ok := installedAs(book.Plugins[id]); ok {
+			r.Version, r.Root, r.InstalledAt = installed.Version, installed.InstallPath, installed.InstalledAt
+		}
+		if root := inPlace(markets, id); root != "" {
+			r.Root = root
+		}
+		if c.isOurs(r) {
+			seen.Ours = append(seen.Ours, r)
+		} else {
+			seen.Node = append(seen.Node, r)
+		}
+	}
+	for _, list := range [][]Registration{seen.Ours, seen.Node} {
+		sort.Slice(list, func(i, j int) bool { return list[i].ID < list[j].ID })
+	}
+	return seen, nil
+}
+
+// isOurs tells our plugin from others of its name: by its marketplace, else by
+// what its hooks run.
+func (c ClaudeCode) isOurs(r Registration) bool {
+	if r.ID == c.Plugin || r.ID == c.Node {
+		return r.ID == c.Plugin
+	}
+	var hooks hostSettings
+	return readHostFile(filepath.Join(r.Root, "hooks", "hooks.json"), &hooks) == nil && hooks.runsOurs() > 0
+}
+
+// installedAs reads an entry of the book of plugins: a list of scopes in newer
+// books, one object in older ones.
+func installedAs(raw json.RawMessage) (installedPlugin, bool) {
+	var list []installedPlugin
+	if json.Unmarshal(raw, &list) == nil && len(list) > 0 {
+		return list[0], true
+	}
+	var one installedPlugin
+	return one, json.Unmarshal(raw, &one) == nil && raw != nil
+}
+
+// inPlace is the directory of a plugin whose marketplace is a directory: the host
+// runs it where it is. "" for any other.
+func inPlace(markets map[string]json.RawMessage, id string) string {
+	name, market, _ := strings.Cut(id, "@")
+	var known struct {
+		Source struct{ Source, Path string }
+	}
+	if json.Unmarshal(markets[market], &known) != nil || known.Source.Source != "directory" || known.Source.Path == "" {
+		return ""
+	}
+	var shop struct {
+		Plugins []struct {
+			Name   string
+			Source json.RawMessage
+		}
+	}
+	if readHostFile(filepath.Join(known.Source.Path, ".claude-plugin", "marketplace.json"), &shop) != nil {
+		return known.Source.Path // it is gone: so are the plugin's files
+	}
+	for _, p := range shop.Plugins {
+		var source string
+		if p.Name == name && json.Unmarshal(p.Source, &source) == nil {
+			return filepath.Join(known.Source.Path, filepath.FromSlash(source))
+		}
+	}
+	return ""
+}
+
+// readHostFile reads one JSON object; an empty file is an empty one.
+func readHostFile(path string, into any) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }() // nothing was written
+	data, err := io.ReadAll(io.LimitReader(f, largestHostFile))
+	if err != nil {
+		return err
+	}
+	data = bytes.TrimSpace(bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")))
+	if len(data) == 0 {
+		return nil
+	}
+	return json.Unmarshal(data, into)
+}

@@ -1,0 +1,227 @@
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"runtime/debug"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Status is how bad a finding is.
+type Status string
+
+// The statuses.
+const (
+	// OK: nothing is wrong.
+	OK Status = "ok"
+	// Warn: memory works, though not as well as it could, or not for long.
+	Warn Status = "warn"
+	// Fail: something is not remembered, or not given.
+	Fail Status = "fail"
+)
+
+// Finding is what a check found: one thing that is wrong, or that nothing is.
+type Finding struct {
+	// Check is the check's name, Name that of the kind; for OK they are the same.
+	Check  string `json:"check"`
+	Name   string `json:"name"`
+	Status Status `json:"status"`
+	// Text is one line that says what was found.
+	Text string `json:"text"`
+	// Fix is the command that mends it, or what to do.
+	Fix string `json:"fix,omitempty"`
+	// Fixable says that Heal mends it.
+	Fixable bool `json:"fixable,omitempty"`
+
+	heal Remedy
+	// files are the files that the remedy is for, with the modes they should have.
+	files []file
+}
+
+type file struct {
+	path string
+	mode os.FileMode
+}
+
+// Report is what an examination found, in the order of the table of checks.
+type Report struct {
+	// Status is that of the worst finding.
+	Status   Status    `json:"status"`
+	DataDir  string    `json:"data_dir"`
+	Version  string    `json:"version"`
+	Findings []Finding `json:"findings"`
+	Counts   Counts    `json:"counts"`
+	// Fixed are the findings that were healed, Unfixed why others were not.
+	Fixed   []Finding `json:"fixed,omitempty"`
+	Unfixed []string  `json:"unfixed,omitempty"`
+}
+
+// Counts are the findings by status.
+type Counts struct {
+	OK   int `json:"ok"`
+	Warn int `json:"warn"`
+	Fail int `json:"fail"`
+}
+
+// Check is a row of the table.
+type Check struct {
+	Name string
+	// Looks says what it looks at.
+	Looks string
+	// Kinds names what it may find.
+	Kinds []string
+	// limit is how long it may take.
+	limit time.Duration
+	run   func(context.Context, *exam) []Finding
+}
+
+// Checks returns the table.
+func Checks() []Check { return checks() }
+
+// Examine runs every check and reports. It changes nothing that lasts: it writes a
+// probe into the data directory and removes it again, and holds the worker's lock
+// for an instant when it is free.
+func Examine(ctx context.Context, cfg Config) Report {
+	return examine(ctx, newExam(ctx, cfg), checks())
+}
+
+func examine(ctx context.Context, e *exam, table []Check) Report {
+	defer e.close()
+	found := make([][]Finding, len(table))
+	var running sync.WaitGroup
+	for i, c := range table {
+		running.Go(func() { found[i] = guarded(ctx, c, e) })
+	}
+	running.Wait()
+	r := Report{Status: OK, DataDir: e.DataDir, Version: e.Version, Findings: []Finding{}}
+	for _, list := range found {
+		for _, f := range list {
+			r.add(f)
+		}
+	}
+	return r
+}
+
+func (r *Report) add(f Finding) {
+	r.Findings = append(r.Findings, f)
+	switch f.Status {
+	case Fail:
+		r.Counts.Fail++
+		r.Status = Fail
+	case Warn:
+		r.Counts.Warn++
+		if r.Status == OK {
+			r.Status = Warn
+		}
+	default:
+		r.Counts.OK++
+	}
+}
+
+// guarded runs a check so that neither a panic nor a file system that hangs keeps
+// the others from being reported. A check that does not end is left behind; the
+// process that asks is a short one.
+func guarded(ctx context.Context, c Check, e *exam) []Finding {
+	ctx, cancel := context.WithTimeout(ctx, c.limit)
+	defer cancel()
+	done := make(chan []Finding, 1) // room for the one answer: nobody may wait for it any more
+	go func() {
+		defer func() {
+			if cause := recover(); cause != nil {
+				done <- []Finding{e.found("check-failed", fmt.Sprintf("the check panicked: %s", oneLine(fmt.Sprint(cause))), "check", c.Name)}
+				if e.Panicked != nil {
+					e.Panicked(c.Name, debug.Stack())
+				}
+			}
+		}()
+		done <- c.run(ctx, e)
+	}()
+	var list []Finding
+	select {
+	case list = <-done:
+	case <-ctx.Done():
+		// What ended in the same instant counts.
+		select {
+		case list = <-done:
+		case <-time.After(grace):
+			list = []Finding{e.found("check-slow", fmt.Sprintf("the check did not end within %v", c.limit), "check", c.Name)}
+		}
+	}
+	for i := range list {
+		list[i].Check = c.Name
+		if list[i].Name == "" {
+			list[i].Name = c.Name
+		}
+	}
+	return list
+}
+
+// grace is for a check that ends because its time is over.
+const grace = 200 * time.Millisecond
+
+// fine is the finding that nothing is wrong.
+func fine(format string, args ...any) Finding {
+	return Finding{Status: OK, Text: fmt.Sprintf(format, args...)}
+}
+
+// found makes a finding of a kind; values are pairs that stand for {name} in its fix.
+func (e *exam) found(kind, text string, values ...string) Finding {
+	k, ok := kindOf(kind)
+	if !ok {
+		panic("doctor: no kind " + kind)
+	}
+	fix := k.Fix
+	for i := 0; i+1 < len(values); i += 2 {
+		fix = strings.ReplaceAll(fix, "{"+values[i]+"}", values[i+1])
+	}
+	fix = strings.ReplaceAll(fix, "{dir}", quoted(e.DataDir))
+	return Finding{Name: k.Name, Status: k.Status, Text: text, Fix: fix, Fixable: k.Remedy != "", heal: k.Remedy}
+}
+
+// as changes how bad a finding is: the same thing may matter more or less.
+func (f Finding) as(s Status) Finding {
+	f.Status = s
+	return f
+}
+
+// on adds what the remedy is for.
+func (f Finding) on(files ...file) Finding {
+	f.files = append(f.files, files...)
+	return f
+}
+
+// quoted makes a path one word of a shell's line.
+func quoted(path string) string {
+	if path == "" {
+		return "''"
+	}
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune(`/._-+:@%,\`, r)
+	}
+	if strings.IndexFunc(path, func(r rune) bool { return !plain(r) }) < 0 {
+		return path
+	}
+	return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
+}
+
+// longestText bounds a line that repeats what another program said.
+const longestText = 300
+
+// oneLine makes a foreign text fit for a line: it must not steer the terminal.
+func oneLine(text string) string {
+	text = strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r <= ' ' || r >= 0x7f && r < 0xa0 }), " ")
+	if runes := []rune(text); len(runes) > longestText {
+		return string(runes[:longestText-1]) + "…"
+	}
+	return text
+}
+
+func plural(n int, word string) string {
+	if n == 1 {
+		return "1 " + word
+	}
+	return fmt.Sprintf("%d %ss", n, word)
+}

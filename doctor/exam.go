@@ -1,0 +1,335 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"os"
+	"sync"
+	"time"
+
+	"claudemem"
+	"claudemem/settings"
+	"claudemem/wire"
+)
+
+// Config is what is examined, and how the outside is met. What is left open is
+// taken from the process, or not looked at.
+type Config struct {
+	// DataDir is the absolute path of the data directory, "" when there is none.
+	DataDir string
+	// Home is the user's home directory, HostDir where Claude Code keeps its files.
+	Home, HostDir string
+	// Version and Executable are this program's.
+	Version, Executable string
+	Getenv              func(string) string
+	Clock               func() time.Time
+
+	// OpenDatabase opens memory.db for reading. An error that is ErrDamaged says
+	// that the file is not a sound database.
+	OpenDatabase func(ctx context.Context, path string) (Database, error)
+	Worker       Worker
+	// LookIndex looks at an index that no worker has open.
+	LookIndex func(ctx context.Context, path string) (IndexState, error)
+	// Plugins is what hosts have of ours and of the Node program's.
+	Plugins Plugins
+	// FindCLI returns the path of the claude CLI.
+	FindCLI func() (string, error)
+	// RunVersion runs a program with arguments that make it print its version.
+	RunVersion func(ctx context.Context, path string, args ...string) (string, error)
+	// Statfs measures the file system of a path.
+	Statfs func(path string) (FileSystem, error)
+	// Panicked is told of a check that panicked.
+	Panicked func(check string, stack []byte)
+}
+
+// ErrDamaged says that a file is no sound database.
+var ErrDamaged = errors.New("damaged")
+
+// Database is memory.db as the doctor reads it.
+type Database interface {
+	// QuickCheck returns what SQLite finds wrong with the file; none is the good answer.
+	QuickCheck(ctx context.Context) ([]string, error)
+	Sizes(ctx context.Context) (Sizes, error)
+	Books(ctx context.Context) (claudemem.Books, error)
+	// Audit returns a sentence for each thing that is wrong with the books.
+	Audit(ctx context.Context) ([]string, error)
+	// Activity tells when things happened; claims made before stuckBefore are counted as stuck.
+	Activity(ctx context.Context, stuckBefore claudemem.Millis) (Activity, error)
+	// Notices returns what the user is told while it holds.
+	Notices(ctx context.Context, now time.Time) ([]Notice, error)
+	// Newest is the number of the newest change in the feed.
+	Newest(ctx context.Context) (int64, error)
+	Close() error
+}
+
+// Sizes are in bytes.
+type Sizes struct{ Database, Log, Free int64 }
+
+// Activity is what happened when.
+type Activity struct {
+	Hosts []HostActivity
+	// NewestReceived is when the newest events were received by the worker's clock, the latest of them.
+	NewestReceived claudemem.Millis
+	// OldestPending is when the event was received that has waited longest.
+	OldestPending claudemem.Millis
+	// Stuck counts claims that nobody has finished.
+	Stuck int
+	// LastCalls are the newest model calls by provider.
+	LastCalls []Call
+}
+
+// HostActivity is when a host was last heard of.
+type HostActivity struct {
+	Host     string
+	Sessions int
+	LastAt   claudemem.Millis
+}
+
+// Call is a model call.
+type Call struct {
+	Provider, Outcome, Error string
+	At                       claudemem.Millis
+}
+
+// Notice is something that the user is told.
+type Notice struct {
+	Key, Text string
+	At        claudemem.Millis
+}
+
+// Worker is the worker of the data directory.
+type Worker interface {
+	// Look asks it how it is.
+	Look(ctx context.Context) (WorkerState, error)
+	// LockHeld reports whether a process holds the worker's lock.
+	LockHeld() (bool, error)
+	// Start starts it and waits until it serves; Restart replaces it by this program's.
+	Start(ctx context.Context) error
+	Restart(ctx context.Context) error
+	// Reindex builds the search index anew.
+	Reindex(ctx context.Context) error
+}
+
+// WorkerState is what a worker says of itself.
+type WorkerState struct {
+	Running bool
+	PID     int
+	Version string
+	// Newer says that it is newer than this program.
+	Newer  bool
+	Wire   int
+	Port   int
+	Socket string
+	// Stages tells for each stage "ok" or what is wrong.
+	Stages map[string]string
+	// Index is nil when the worker did not tell.
+	Index *IndexState
+}
+
+// IndexState is how a search index is.
+type IndexState struct {
+	// Missing: there is none. Unusable: why it cannot be read, "" when it can.
+	Missing   bool
+	Unusable  string
+	Documents int
+	// Cursor is the last change that it has, for one that no worker has open.
+	Cursor int64
+	// Behind counts the changes that it does not have yet, Waiting the records without vectors.
+	Behind            int64
+	Waiting           int
+	Building, Opening bool
+	Model, EmbedError string
+}
+
+// Plugins tells what hosts run.
+type Plugins interface {
+	Look(ctx context.Context) (Installation, error)
+}
+
+// Installation is what Claude Code has registered.
+type Installation struct {
+	// Ours are our plugin and our hooks in settings files, Node the plugin of the
+	// Node program.
+	Ours, Node []Registration
+	// HooksDisabled names the settings file that turns all hooks off.
+	HooksDisabled string
+	// Unreadable are the host's files that could not be read.
+	Unreadable []string
+}
+
+// Registration is one way in which a host runs a memory's hooks.
+type Registration struct {
+	// ID is NAME@MARKETPLACE of a plugin, or the settings file.
+	ID      string
+	Plugin  bool
+	Enabled bool
+	Version string
+	// Root is the directory that the plugin's files are in.
+	Root        string
+	InstalledAt time.Time
+}
+
+// FileSystem is what a path is on.
+type FileSystem struct {
+	// Type names it, Network says that it is on another machine.
+	Type    string
+	Network bool
+	// Free and Size are in bytes, FreeFiles and Files in inodes; Size or Files 0 = not known.
+	Free, Size       uint64
+	FreeFiles, Files uint64
+	ReadOnly         bool
+}
+
+// exam is one examination: the configuration and what several checks look at.
+type exam struct {
+	Config
+	now time.Time
+	// The probes are made once, by the first check that asks.
+	database func() (Database, error)
+	activity func() (Activity, error)
+	notices  func() ([]Notice, error)
+	worker   func() (WorkerState, error)
+	held     func() (bool, error)
+	settings func() *settings.Settings
+	plugins  func() (Installation, error)
+
+	mu     sync.Mutex
+	opened Database
+	closed bool
+}
+
+// errNotLooked answers where the configuration has nobody to ask.
+var errNotLooked = errors.New("not looked at")
+
+// stuckAfter is how long a claim may last: model calls take a minute, and their retries some.
+const stuckAfter = 15 * time.Minute
+
+func newExam(ctx context.Context, cfg Config) *exam {
+	if cfg.Getenv == nil {
+		cfg.Getenv = os.Getenv
+	}
+	if cfg.Clock == nil {
+		cfg.Clock = time.Now
+	}
+	if cfg.Statfs == nil {
+		cfg.Statfs = statfs
+	}
+	e := &exam{Config: cfg, now: cfg.Clock()}
+	e.settings = sync.OnceValue(func() *settings.Settings {
+		if e.DataDir == "" {
+			return new(settings.Settings)
+		}
+		s, _ := settings.LoadForWorker(e.DataDir, e.Getenv) // the settings check tells
+		return s
+	})
+	e.database = sync.OnceValues(func() (Database, error) { return e.open(ctx) })
+	e.activity = sync.OnceValues(func() (Activity, error) {
+		db, err := e.database()
+		if err != nil {
+			return Activity{}, err
+		}
+		return db.Activity(ctx, claudemem.MillisOf(e.now.Add(-stuckAfter)))
+	})
+	e.notices = sync.OnceValues(func() ([]Notice, error) {
+		db, err := e.database()
+		if err != nil {
+			return nil, err
+		}
+		return db.Notices(ctx, e.now)
+	})
+	e.worker = sync.OnceValues(func() (WorkerState, error) {
+		if e.Worker == nil || e.DataDir == "" {
+			return WorkerState{}, errNotLooked
+		}
+		return e.awaitWorker(ctx)
+	})
+	e.held = sync.OnceValues(func() (bool, error) {
+		if e.Worker == nil || e.DataDir == "" {
+			return false, errNotLooked
+		}
+		return e.Worker.LockHeld()
+	})
+	e.plugins = sync.OnceValues(func() (Installation, error) {
+		if e.Plugins == nil {
+			return Installation{}, errNotLooked
+		}
+		return e.Plugins.Look(ctx)
+	})
+	return e
+}
+
+// startingLimit is how long a process that holds the lock may take to answer: it
+// may be a worker that is just starting or stopping.
+const startingLimit = 3 * time.Second
+
+func (e *exam) awaitWorker(ctx context.Context) (WorkerState, error) {
+	ctx, cancel := context.WithTimeout(ctx, startingLimit)
+	defer cancel()
+	for {
+		state, err := e.Worker.Look(ctx)
+		if err != nil || state.Running {
+			return state, err
+		}
+		held, err := e.Worker.LockHeld()
+		if err != nil || !held {
+			return state, nil //nolint:nilerr // the check of the lock tells
+		}
+		select {
+		case <-ctx.Done():
+			return state, nil
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+}
+
+func (e *exam) open(ctx context.Context) (Database, error) {
+	if e.OpenDatabase == nil || e.DataDir == "" {
+		return nil, errNotLooked
+	}
+	db, err := e.OpenDatabase(ctx, e.path("memory.db"))
+	if err != nil {
+		return nil, err
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.closed {
+		return nil, errors.Join(errNotLooked, db.Close()) // it took longer than anybody waited
+	}
+	e.opened = db
+	return db, nil
+}
+
+// close ends reading; what could fail then has no effect on what was found.
+func (e *exam) close() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.closed = true
+	if e.opened != nil {
+		_ = e.opened.Close()
+	}
+}
+
+// path is a file of the data directory.
+func (e *exam) path(names ...string) string {
+	path := e.DataDir
+	for _, name := range names {
+		path += string(os.PathSeparator) + name
+	}
+	return path
+}
+
+func (e *exam) spool() wire.Spool { return wire.SpoolOf(e.DataDir) }
+
+// ago is the age of a moment as people say it.
+func (e *exam) ago(at time.Time) string {
+	d := e.now.Sub(at)
+	switch {
+	case d < time.Minute:
+		return "just now"
+	case d < time.Hour:
+		return plural(int(d/time.Minute), "minute") + " ago"
+	case d < 48*time.Hour:
+		return plural(int(d/time.Hour), "hour") + " ago"
+	}
+	return plural(int(d/(24*time.Hour)), "day") + " ago"
+}

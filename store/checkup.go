@@ -1,0 +1,133 @@
+package store
+
+import (
+	"context"
+	"errors"
+
+	sqlite3 "modernc.org/sqlite/lib"
+
+	"claudemem"
+)
+
+// Activity is what happened when, for a look at the whole memory.
+type Activity struct {
+	Hosts []HostActivity
+	// NewestReceived is the latest time at which one of the newest events was
+	// received. It is not the newest event's when the clock was set back since.
+	NewestReceived claudemem.Millis
+	// OldestPending is when the event was received that has waited longest, 0 for none.
+	OldestPending claudemem.Millis
+	// Stuck counts events whose claim is old.
+	Stuck int
+	// LastCalls are the newest model calls that ended, one a provider.
+	LastCalls []LastCall
+}
+
+// HostActivity is when a host was last heard of, by the time of its events.
+type HostActivity struct {
+	Host     claudemem.Host
+	Sessions int
+	LastAt   claudemem.Millis
+}
+
+// LastCall is how a provider's newest call ended.
+type LastCall struct {
+	Provider, Outcome, Error string
+	At                       claudemem.Millis
+}
+
+const (
+	// newestEvents is how many events a clock that was set back may be behind.
+	newestEvents = 1000
+	// newestCalls is among how many calls the newest of each provider is looked for.
+	newestCalls = 1000
+)
+
+// Activity looks at when things happened. Claims made before stuckBefore are
+// counted as stuck.
+func (s *Store) Activity(ctx context.Context, stuckBefore claudemem.Millis) (Activity, error) {
+	const what = "read activity"
+	var a Activity
+	err := s.reader.QueryRowContext(ctx, `SELECT
+		(SELECT coalesce(max(received_at), 0) FROM (SELECT received_at FROM events ORDER BY id DESC LIMIT ?1)),
+		(SELECT coalesce(min(received_at), 0) FROM events WHERE outcome IN ('pending', 'processing') AND outcome = 'pending'),
+		(SELECT count(*) FROM events e JOIN pending_messages m ON m.event_id = e.id
+			WHERE e.outcome = 'processing' AND e.outcome IN ('pending', 'processing') AND m.claimed_at < ?2)`,
+		newestEvents, int64(stuckBefore)).Scan(&a.NewestReceived, &a.OldestPending, &a.Stuck)
+	if err != nil {
+		return a, fault(what, err)
+	}
+	rows, err := s.reader.QueryContext(ctx,
+		"SELECT host, count(*), max(last_event_at) FROM sessions GROUP BY host HAVING max(last_event_at) > 0 ORDER BY 3 DESC")
+	if err != nil {
+		return a, fault(what, err)
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var h HostActivity
+		if err := rows.Scan(&h.Host, &h.Sessions, &h.LastAt); err != nil {
+			return a, fault(what, err)
+		}
+		a.Hosts = append(a.Hosts, h)
+	}
+	if err := rows.Err(); err != nil {
+		return a, fault(what, err)
+	}
+	a.LastCalls, err = s.lastCalls(ctx)
+	return a, fault(what, err)
+}
+
+func (s *Store) lastCalls(ctx context.Context) ([]LastCall, error) {
+	// The other columns are those of the row that has the maximum (https://www.sqlite.org/quirks.html#aggregate_queries_can_contain_non_aggregate_result_columns_that_are_not_in_the_group_by_clause).
+	rows, err := s.reader.QueryContext(ctx, `SELECT provider, outcome, error, started_at, max(id)
+		FROM (SELECT * FROM llm_calls ORDER BY id DESC LIMIT ?) WHERE outcome <> ? GROUP BY provider ORDER BY provider`, newestCalls, callReserved)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	var calls []LastCall
+	for rows.Next() {
+		var c LastCall
+		var id int64
+		if err := rows.Scan(&c.Provider, &c.Outcome, &c.Error, &c.At, &id); err != nil {
+			return nil, err
+		}
+		calls = append(calls, c)
+	}
+	return calls, rows.Err()
+}
+
+// quickCheckFindings bounds what SQLite lists of a damaged file.
+const quickCheckFindings = 5
+
+// QuickCheck lets SQLite look for damage and returns what it finds; none is the
+// good answer. On a large file it takes long: ctx ends it.
+func (s *Store) QuickCheck(ctx context.Context) ([]string, error) {
+	const what = "check memory"
+	rows, err := s.reader.QueryContext(ctx, "SELECT quick_check FROM pragma_quick_check(?)", quickCheckFindings)
+	if err != nil {
+		return nil, fault(what, err)
+	}
+	defer func() { _ = rows.Close() }()
+	var found []string
+	for rows.Next() {
+		var line string
+		if err := rows.Scan(&line); err != nil {
+			return found, fault(what, err)
+		}
+		if line != "ok" {
+			found = append(found, line)
+		}
+	}
+	return found, fault(what, rows.Err())
+}
+
+// errNotADatabase answers for a file that begins with something else.
+var errNotADatabase = errors.New("not a database")
+
+// Damaged reports whether an error says that the file is no sound database, so
+// that trying again is of no use.
+func Damaged(err error) bool {
+	code := primary(err)
+	return code == sqlite3.SQLITE_CORRUPT || code == sqlite3.SQLITE_NOTADB || errors.Is(err, errNotADatabase)
+}
