@@ -90,6 +90,7 @@ func (a *app) rootCommand() *cobra.Command {
 		a.learnCommand(), a.statsCommand(), a.queueCommand(), a.demoCommand(),
 		a.workerCommand(), a.configCommand(), a.modeCommand(), a.reindexCommand(), a.versionCommand(),
 		a.installCommand(), a.uninstallCommand(), a.completionCommand(), a.manCommand(), scriptingTopic(),
+		a.doctorCommand(), a.mcpCommand(),
 	)
 	root.AddCommand(a.hookCommands()...)
 	withoutFiles(root)
