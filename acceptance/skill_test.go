@@ -42,6 +42,9 @@ func newSkillMemory(t *testing.T) *skillMemory {
 		"HOME=" + m.home, "PATH=" + filepath.Join(root, "bin") + ":" + os.Getenv("PATH"), "TMPDIR=" + m.home,
 		"CLAUDE_PLUGIN_ROOT=" + root, "NO_COLOR=1",
 	}
+	if zone, set := os.LookupEnv("TZ"); set {
+		m.env = append(m.env, "TZ="+zone) // last week is the same week for all
+	}
 	var demo struct {
 		DataDir string `json:"data_dir"`
 	}
