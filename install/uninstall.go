@@ -221,6 +221,9 @@ func (in *Installer) takeOut(r *Removal) error {
 				after = c.After // the CLI has only written it in its own layout
 			}
 		}
+		if r.host.files[i] == nil && f.isBlank(after) {
+			after = nil // the CLI has made it
+		}
 		if sameBytes(after, h.files[i]) {
 			continue
 		}
@@ -266,16 +269,15 @@ func (in *Installer) clear(ctx context.Context, r *Removal) error {
 		}
 	}
 	return in.does("remove manifest", func() error {
-		if r.book == nil {
-			return nil
-		}
 		if err := removeIfThere(filepath.Join(in.backups, "manifest.json")); err != nil {
 			return storage("remove", in.backups, err)
 		}
-		// The backup of a file that was given back is that file.
-		for _, f := range r.book.Files {
-			if f.Restore && f.Backup != "" {
-				_ = os.Remove(filepath.Join(in.backups, filepath.Base(f.Backup))) // it harms nobody
+		if r.book != nil {
+			// The backup of a file that was given back is that file.
+			for _, f := range r.book.Files {
+				if f.Restore && f.Backup != "" {
+					_ = os.Remove(filepath.Join(in.backups, filepath.Base(f.Backup))) // it harms nobody
+				}
 			}
 		}
 		_ = os.Remove(in.backups)               // only when it is empty

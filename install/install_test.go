@@ -1,0 +1,880 @@
+package install
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"claudemem"
+	"claudemem/install/fakeclaude"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// hooksJSON is like what package hook generates, with two events.
+const hooksJSON = `{"description":"d","hooks":{
+ "SessionStart":[{"hooks":[{"type":"command","command":"\"${CLAUDE_PLUGIN_ROOT}/bin/claude-mem-hook\" context","timeout":10}]}],
+ "Stop":[{"hooks":[{"type":"command","command":"\"${CLAUDE_PLUGIN_ROOT}/bin/claude-mem-hook\" summary","timeout":5}]}]}}`
+
+// fakeCLI is the host's CLI in this process. It keeps the calls.
+type fakeCLI struct {
+	dir string
+	// refuse makes every command fail without doing anything.
+	refuse bool
+
+	mu    sync.Mutex
+	calls []string
+}
+
+func (f *fakeCLI) Run(_ context.Context, configDir string, args ...string) (string, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.calls = append(f.calls, strings.Join(args, " "))
+	if configDir != "" {
+		return "", fmt.Errorf("unexpected configuration directory %s", configDir)
+	}
+	if f.refuse {
+		return "a line\nno plugins today\n", errors.New("exit status 1")
+	}
+	var out bytes.Buffer
+	if code := fakeclaude.Run(f.dir, args, &out); code != 0 {
+		return out.String(), fmt.Errorf("exit status %d", code)
+	}
+	return out.String(), nil
+}
+
+// place is a home with a host, a data directory and programs to install.
+type place struct {
+	t                      *testing.T
+	root, config, data     string
+	settings, program, twi string
+	cli                    *fakeCLI
+	opts                   Options
+}
+
+func newPlace(t *testing.T, settings string) *place {
+	t.Helper()
+	root := t.TempDir()
+	p := &place{
+		t: t, root: root, config: filepath.Join(root, "home", ".claude"), data: filepath.Join(root, "home", ".claude-mem"),
+		program: filepath.Join(root, "build", "claude-mem"), twi: filepath.Join(root, "build", "claude-mem-hook"),
+	}
+	p.settings = filepath.Join(p.config, "settings.json")
+	p.put(p.program, "the program", 0o755)
+	p.put(p.twi, "its twin", 0o755)
+	if settings != "" {
+		p.put(p.settings, settings, 0o640)
+	}
+	// A memory, which nothing may touch.
+	p.put(filepath.Join(p.data, "memory.db"), "memory", 0o600)
+	p.cli = &fakeCLI{dir: p.config}
+	p.opts = Options{
+		DataDir: p.data, ConfigDir: p.config, Program: p.program, HookProgram: p.twi, Version: "v1.2.3", CLI: p.cli, GOOS: "linux",
+		Hooks: []byte(hooksJSON), LockWait: 20 * time.Second,
+		Clock: func() time.Time { return time.UnixMilli(1_700_000_000_000) },
+		Plugin: fstest.MapFS{
+			".claude-plugin/plugin.json": {Data: []byte(`{"name": "claude-mem", "version": "0.0.0"}` + "\n")},
+			".mcp.json":                  {Data: []byte(`{"mcpServers": {"memory": {"command": "${CLAUDE_PLUGIN_ROOT}/bin/claude-mem", "args": ["mcp"]}}}`)},
+			"hooks/hooks.json":           {Data: []byte(`of another system`)},
+			"skills/mem-search/SKILL.md": {Data: []byte("skill")},
+		},
+	}
+	return p
+}
+
+func (p *place) put(path, text string, mode fs.FileMode) {
+	p.t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		p.t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), mode); err != nil {
+		p.t.Fatal(err)
+	}
+	if err := os.Chmod(path, mode); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+func (p *place) get(path string) string {
+	p.t.Helper()
+	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "(none)"
+	}
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return string(data)
+}
+
+func (p *place) install(wish Wish) *Plan {
+	p.t.Helper()
+	plan, err := New(p.opts).Install(p.t.Context(), wish)
+	if err != nil {
+		p.t.Fatalf("install: %v", err)
+	}
+	return plan
+}
+
+func (p *place) uninstall() *Removal {
+	p.t.Helper()
+	r, err := New(p.opts).Uninstall(p.t.Context())
+	if err != nil {
+		p.t.Fatalf("uninstall: %v", err)
+	}
+	return r
+}
+
+// files lists what is below a directory with the content of small files.
+func files(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	found := map[string]string{}
+	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		rel, _ := filepath.Rel(dir, path)
+		found[filepath.ToSlash(rel)] = string(data)
+		return err
+	})
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		t.Fatal(err)
+	}
+	return found
+}
+
+// nothingOfOurs fails when the host's files or the data directory still have something of us.
+func (p *place) nothingOfOurs() {
+	p.t.Helper()
+	for name, text := range files(p.t, p.config) {
+		if strings.Contains(name, Marketplace) || strings.Contains(text, Marketplace) || strings.Contains(text, hookProgramName) || strings.Contains(name, ".claude-mem-") {
+			p.t.Errorf("%s still has something of ours: %s", name, text)
+		}
+	}
+	for name := range files(p.t, p.data) {
+		if strings.HasPrefix(name, "marketplace") || strings.HasSuffix(name, "manifest.json") {
+			p.t.Errorf("%s is left in the data directory", name)
+		}
+	}
+	if got := p.get(filepath.Join(p.data, "memory.db")); got != "memory" {
+		p.t.Errorf("the memory was touched: %q", got)
+	}
+}
+
+// userSettings are settings in layouts that people have.
+var userSettings = map[string]string{
+	"none":         "",
+	"empty":        "{}",
+	"blank":        "\n",
+	"four spaces":  "{\n    \"z\": 1,\n    \"a\": {\"b\": [1, 2]},\n    \"hooks\": {}\n}",
+	"tabs":         "{\n\t\"permissions\": {\n\t\t\"allow\": [\n\t\t\t\"Bash(ls)\"\n\t\t]\n\t}\n}\n",
+	"crlf and BOM": "\xef\xbb\xbf{\r\n  \"z\": 1.50,\r\n  \"a\": \"\\u00e9\"\r\n}\r\n",
+	"one line":     `{"model":"m","env":{"A":"<b>&"}}`,
+	"with others": `{
+  "enabledPlugins": {
+    "x@y": true
+  },
+  "extraKnownMarketplaces": {},
+  "hooks": {"Stop": [{"hooks": [{"type": "command", "command": "say done"}]}]}
+}
+`,
+}
+
+func TestInstallAndUninstall(t *testing.T) {
+	for name, settings := range userSettings {
+		for _, method := range []Method{MethodPlugin, MethodSettings} {
+			t.Run(name+"/"+string(method), func(t *testing.T) {
+				p := newPlace(t, settings)
+				if method == MethodSettings {
+					p.opts.CLI = nil
+				}
+				before := files(t, p.config)
+				shown, err := New(p.opts).Plan(Wish{Method: method})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if diff := cmp.Diff(before, files(t, p.config)); diff != "" || len(files(t, p.data)) != 1 {
+					t.Fatalf("a plan changes something: %s %v", diff, files(t, p.data))
+				}
+
+				p.install(Wish{Method: method})
+				if len(shown.Files) != 1 || p.get(p.settings) != string(shown.Files[0].After) {
+					t.Errorf("settings.json is not what was shown:\n%s", p.get(p.settings))
+				}
+				look, err := New(p.opts).Look()
+				if err != nil {
+					t.Fatal(err)
+				}
+				want := Look{Registered: true, Path: filepath.Join(p.data, "marketplace"), Version: "1.2.3", Enabled: true}
+				if method == MethodSettings {
+					want = Look{PlainHooks: 2}
+				}
+				if diff := cmp.Diff(want, look); diff != "" {
+					t.Errorf("installed (-want +got):\n%s", diff)
+				}
+				if settings != "" && runtime.GOOS != "windows" {
+					if info, err := os.Stat(p.settings); err != nil || info.Mode().Perm() != 0o640 {
+						t.Errorf("mode %v, %v; want 0640", info.Mode(), err)
+					}
+				}
+
+				// A second one has nothing to do and runs nothing.
+				p.cli.calls = nil
+				after, ours := files(t, p.config), files(t, p.data)
+				if plan := p.install(Wish{Method: method}); !plan.Empty() || p.cli.calls != nil {
+					t.Errorf("a second install would do %+v and runs %q", plan, p.cli.calls)
+				}
+				if diff := cmp.Diff(after, files(t, p.config)); diff != "" {
+					t.Errorf("a second install changes (-want +got):\n%s", diff)
+				}
+				if diff := cmp.Diff(ours, files(t, p.data)); diff != "" {
+					t.Errorf("a second install changes (-want +got):\n%s", diff)
+				}
+
+				p.uninstall()
+				if diff := cmp.Diff(before, files(t, p.config)); diff != "" {
+					t.Errorf("uninstall does not give everything back (-want +got):\n%s", diff)
+				}
+				p.nothingOfOurs()
+				if again := p.uninstall(); !again.Empty() {
+					t.Errorf("a second uninstall would do %+v", again)
+				}
+			})
+		}
+	}
+}
+
+// The plugin that the host runs.
+func TestTree(t *testing.T) {
+	p := newPlace(t, "")
+	p.install(Wish{Method: MethodPlugin})
+	got := files(t, filepath.Join(p.data, "marketplace"))
+	for name, want := range map[string]string{
+		"claude-mem/bin/claude-mem":             "the program",
+		"claude-mem/bin/claude-mem-hook":        "its twin",
+		"claude-mem/hooks/hooks.json":           hooksJSON,
+		"claude-mem/skills/mem-search/SKILL.md": "skill",
+		"claude-mem/.claude-plugin/plugin.json": `{"name": "claude-mem", "version": "1.2.3"}` + "\n",
+		"claude-mem/.mcp.json":                  `{"mcpServers": {"memory": {"command": "${CLAUDE_PLUGIN_ROOT}/bin/claude-mem", "args": ["mcp"]}}}`,
+	} {
+		if got[name] != want {
+			t.Errorf("%s is %q, want %q", name, got[name], want)
+		}
+	}
+	if len(got) != 7 {
+		t.Errorf("the marketplace holds %d files, want 7", len(got))
+	}
+	if info, err := os.Stat(filepath.Join(p.data, "marketplace/claude-mem/bin/claude-mem")); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o700 {
+		t.Errorf("the program has mode %v, %v", info.Mode(), err)
+	}
+
+	p.opts.GOOS = "windows"
+	p.install(Wish{Method: MethodPlugin})
+	got = files(t, filepath.Join(p.data, "marketplace"))
+	if got["claude-mem/bin/claude-mem.exe"] != "the program" || !strings.Contains(got["claude-mem/.mcp.json"], "bin/claude-mem.exe") {
+		t.Errorf("on Windows the programs have no .exe: %v", got)
+	}
+	if _, ok := got["claude-mem/bin/claude-mem"]; ok {
+		t.Error("what the plugin no longer holds is still there")
+	}
+}
+
+func TestUpgrade(t *testing.T) {
+	p := newPlace(t, userSettings["tabs"])
+	p.install(Wish{Method: MethodPlugin})
+	p.put(p.program, "a newer program", 0o755)
+	p.opts.Version = "v1.3.0"
+	p.cli.calls = nil
+	plan := p.install(Wish{Method: MethodPlugin})
+	if plan.Replaces != "1.2.3" || plan.Version != "1.3.0" {
+		t.Errorf("the plan replaces %q by %q", plan.Replaces, plan.Version)
+	}
+	want := []string{"plugin marketplace update claude-mem-local", "plugin update claude-mem@claude-mem-local"}
+	if diff := cmp.Diff(want, p.cli.calls); diff != "" {
+		t.Errorf("commands (-want +got):\n%s", diff)
+	}
+	if got := p.get(filepath.Join(p.data, "marketplace/claude-mem/bin/claude-mem")); got != "a newer program" {
+		t.Errorf("the program is %q", got)
+	}
+	p.uninstall()
+	if got := p.get(p.settings); got != userSettings["tabs"] {
+		t.Errorf("settings.json is %q", got)
+	}
+	p.nothingOfOurs()
+}
+
+// A build of a working tree has a new version whenever it is another program.
+func TestPluginVersion(t *testing.T) {
+	for _, c := range []struct{ version, hash, want string }{
+		{"v1.2.3", "0123456789", "1.2.3"},
+		{"1.2.3", "0123456789", "1.2.3"},
+		{"v1.2.3-4-gabcdef", "0123456789", "1.2.3-dev.01234567"},
+		{"0.1.0-dev", "89abcdef01", "0.1.0-dev.89abcdef"},
+		{"abcdef0-dirty", "89abcdef01", "0.0.0-dev.89abcdef"},
+		{"", "89abcdef01", "0.0.0-dev.89abcdef"},
+	} {
+		if got := pluginVersion(c.version, c.hash); got != c.want {
+			t.Errorf("pluginVersion(%q) = %q, want %q", c.version, got, c.want)
+		}
+	}
+}
+
+// What somebody has changed since stays; only what is ours goes.
+func TestUninstallOfChangedFile(t *testing.T) {
+	for _, method := range []Method{MethodPlugin, MethodSettings} {
+		for _, cli := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s/cli %v", method, cli), func(t *testing.T) {
+				p := newPlace(t, userSettings["tabs"])
+				p.install(Wish{Method: method})
+				changed := strings.Replace(p.get(p.settings), "\"Bash(ls)\"", "\"Bash(ls)\",\n\t\t\t\"Bash(cat)\"", 1)
+				p.put(p.settings, changed, 0o640)
+				if !cli {
+					p.opts.CLI = nil
+				}
+				p.uninstall()
+				want := strings.Replace(userSettings["tabs"], "\"Bash(ls)\"", "\"Bash(ls)\",\n\t\t\t\"Bash(cat)\"", 1)
+				if got := p.get(p.settings); got != want {
+					t.Errorf("settings.json is\n%s\nwant\n%s", got, want)
+				}
+				p.nothingOfOurs()
+			})
+		}
+	}
+}
+
+// Half of it is gone, the CLI refuses, the manifest is lost: uninstall does what is left.
+func TestUninstallOfHalf(t *testing.T) {
+	for name, breakIt := range map[string]func(p *place){
+		"marketplace gone":  func(p *place) { _ = os.RemoveAll(filepath.Join(p.data, "marketplace")) },
+		"manifest gone":     func(p *place) { _ = os.RemoveAll(filepath.Join(p.data, "backups")) },
+		"manifest broken":   func(p *place) { p.put(filepath.Join(backupsDir(p.data, p.config), "manifest.json"), "{", 0o600) },
+		"backups gone":      func(p *place) { removeAll(filepath.Join(backupsDir(p.data, p.config), "*-settings.json")) },
+		"CLI refuses":       func(p *place) { p.cli.refuse = true },
+		"CLI gone":          func(p *place) { p.opts.CLI = nil },
+		"settings gone":     func(p *place) { _ = os.Remove(p.settings) },
+		"books gone":        func(p *place) { _ = os.RemoveAll(filepath.Join(p.config, "plugins")) },
+		"host gone":         func(p *place) { _ = os.RemoveAll(p.config) },
+		"uninstalled by it": func(p *place) { fakeclaude.Run(p.config, []string{"plugin", "uninstall", PluginID}, os.Stderr) },
+		"data dir gone":     func(p *place) { _ = os.RemoveAll(p.data); p.put(filepath.Join(p.data, "memory.db"), "memory", 0o600) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newPlace(t, userSettings["with others"])
+			p.install(Wish{Method: MethodPlugin})
+			breakIt(p)
+			p.uninstall()
+			p.nothingOfOurs()
+			if got := p.get(p.settings); got != "(none)" && !sameJSON([]byte(got), []byte(userSettings["with others"]), hostFiles[atSettings].empties...) {
+				t.Errorf("settings.json is %s", got)
+			}
+			if again := p.uninstall(); !again.Empty() {
+				t.Errorf("a second uninstall would do %+v", again)
+			}
+		})
+	}
+}
+
+var errKilled = errors.New("killed")
+
+// steps counts the steps of an operation on a fresh place.
+func steps(t *testing.T, prepare func(*place), run func(*Installer) error) int {
+	p := newPlace(t, userSettings["four spaces"])
+	prepare(p)
+	in, n := New(p.opts), 0
+	in.step = func(string) error { n++; return nil }
+	if err := run(in); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// Killed before any of its steps, an install is completed by the next one and
+// undone by an uninstall.
+func TestKilledInstall(t *testing.T) {
+	for _, method := range []Method{MethodPlugin, MethodSettings} {
+		run := func(in *Installer) error { _, err := in.Install(t.Context(), Wish{Method: method}); return err }
+		n := steps(t, func(*place) {}, run)
+		if n < 5 {
+			t.Fatalf("only %d steps", n)
+		}
+		for kill := 1; kill <= n; kill++ {
+			for _, then := range []string{"install", "uninstall"} {
+				t.Run(fmt.Sprintf("%s/%d/%s", method, kill, then), func(t *testing.T) {
+					p := newPlace(t, userSettings["four spaces"])
+					killAt(t, p, kill, run)
+					if then == "install" {
+						p.install(Wish{Method: method})
+						if plan := p.install(Wish{Method: method}); !plan.Empty() {
+							t.Errorf("still to do: %+v", plan)
+						}
+					}
+					p.uninstall()
+					if got := p.get(p.settings); got != userSettings["four spaces"] {
+						t.Errorf("settings.json is %q", got)
+					}
+					p.nothingOfOurs()
+				})
+			}
+		}
+	}
+}
+
+func TestKilledUninstall(t *testing.T) {
+	installed := func(p *place) { p.install(Wish{Method: MethodPlugin}) }
+	run := func(in *Installer) error { _, err := in.Uninstall(t.Context()); return err }
+	n := steps(t, installed, run)
+	for kill := 1; kill <= n; kill++ {
+		for _, then := range []string{"uninstall", "install"} {
+			t.Run(fmt.Sprintf("%d/%s", kill, then), func(t *testing.T) {
+				p := newPlace(t, userSettings["four spaces"])
+				installed(p)
+				killAt(t, p, kill, run)
+				if then == "install" {
+					p.install(Wish{Method: MethodPlugin})
+					if plan := p.install(Wish{Method: MethodPlugin}); !plan.Empty() {
+						t.Errorf("still to do: %+v", plan)
+					}
+				}
+				p.uninstall()
+				if got := p.get(p.settings); got != userSettings["four spaces"] {
+					t.Errorf("settings.json is %q", got)
+				}
+				p.nothingOfOurs()
+			})
+		}
+	}
+}
+
+func killAt(t *testing.T, p *place, kill int, run func(*Installer) error) {
+	t.Helper()
+	in, n := New(p.opts), 0
+	in.step = func(string) error {
+		if n++; n == kill {
+			return errKilled
+		}
+		return nil
+	}
+	if err := run(in); !errors.Is(err, errKilled) {
+		t.Fatalf("step %d: %v, want killed", kill, err)
+	}
+}
+
+// At whichever write the disk is full, settings.json is whole, the error says so,
+// and the next run completes.
+func TestDiskFull(t *testing.T) {
+	for full := 1; ; full++ {
+		p := newPlace(t, userSettings["crlf and BOM"])
+		in, n := New(p.opts), 0
+		in.write = func(path string, data []byte, mode fs.FileMode) error {
+			if n++; n == full {
+				return &fs.PathError{Op: "write", Path: path, Err: syscall.ENOSPC}
+			}
+			return writeFile(path, data, mode)
+		}
+		_, err := in.Install(t.Context(), Wish{Method: MethodPlugin})
+		if n < full {
+			if full < 4 {
+				t.Fatalf("only %d writes", full)
+			}
+			return
+		}
+		if claudemem.CodeOf(err) != claudemem.CodeStorage || !errors.Is(err, syscall.ENOSPC) {
+			t.Errorf("write %d: %v", full, err)
+		}
+		if _, err := parseDocument([]byte(p.get(p.settings))); err != nil {
+			t.Errorf("write %d: settings.json is broken: %v", full, err)
+		}
+		p.install(Wish{Method: MethodPlugin})
+		p.uninstall()
+		if got := p.get(p.settings); got != userSettings["crlf and BOM"] {
+			t.Errorf("write %d: settings.json is %q", full, got)
+		}
+	}
+}
+
+func TestReadOnlyHome(t *testing.T) {
+	if os.Geteuid() == 0 || runtime.GOOS == "windows" {
+		// Modes do not bind root: a file in the directory's place does.
+		p := newPlace(t, userSettings["tabs"])
+		p.opts.DataDir = filepath.Join(p.program, "data")
+		in := New(p.opts)
+		if _, err := in.Install(t.Context(), Wish{Method: MethodPlugin}); claudemem.CodeOf(err) != claudemem.CodeStorage {
+			t.Errorf("install: %v, want storage", err)
+		}
+		if got := p.get(p.settings); got != userSettings["tabs"] || p.cli.calls != nil {
+			t.Errorf("settings.json is %q, commands %q", got, p.cli.calls)
+		}
+		return
+	}
+	p := newPlace(t, userSettings["tabs"])
+	for _, dir := range []string{p.config, p.data} {
+		if err := os.Chmod(dir, 0o500); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = os.Chmod(dir, 0o700) })
+		if _, err := New(p.opts).Install(t.Context(), Wish{Method: MethodSettings}); claudemem.CodeOf(err) != claudemem.CodeStorage {
+			t.Errorf("install: %v, want storage", err)
+		}
+		_ = os.Chmod(dir, 0o700)
+	}
+	if got := p.get(p.settings); got != userSettings["tabs"] {
+		t.Errorf("settings.json is %q", got)
+	}
+}
+
+// Files that cannot be taken apart are left alone, and nothing else is changed either.
+func TestBrokenFiles(t *testing.T) {
+	for name, c := range map[string]struct{ file, text string }{
+		"half":                  {"settings.json", `{"a": 1,`},
+		"comment":               {"settings.json", "{\n  // mine\n  \"a\": 1\n}"},
+		"list":                  {"settings.json", `[]`},
+		"null":                  {"settings.json", `null`},
+		"two":                   {"settings.json", `{} {}`},
+		"enabledPlugins a list": {"settings.json", `{"enabledPlugins": []}`},
+		"the host's books":      {"plugins/known_marketplaces.json", `{`},
+	} {
+		for _, method := range []Method{MethodPlugin, MethodSettings} {
+			if name == "enabledPlugins a list" && method == MethodSettings {
+				continue // hooks are not there
+			}
+			t.Run(name+"/"+string(method), func(t *testing.T) {
+				p := newPlace(t, "{}")
+				path := filepath.Join(p.config, filepath.FromSlash(c.file))
+				p.put(path, c.text, 0o600)
+				_, err := New(p.opts).Install(t.Context(), Wish{Method: method})
+				var e *claudemem.Error
+				if !errors.As(err, &e) || e.Code != claudemem.CodeInvalid || e.Hint == "" || !strings.Contains(e.Message, filepath.Base(path)) {
+					t.Fatalf("install: %v", err)
+				}
+				if p.get(path) != c.text || p.cli.calls != nil {
+					t.Errorf("%s is %q, commands %q", c.file, p.get(path), p.cli.calls)
+				}
+				for name := range files(t, p.data) {
+					if name != "memory.db" && name != "install.lock" {
+						t.Errorf("%s was written", name)
+					}
+				}
+			})
+		}
+	}
+}
+
+// People keep settings.json in a repository and link to it.
+func TestLinkedSettings(t *testing.T) {
+	for _, dangling := range []bool{false, true} {
+		for _, method := range []Method{MethodPlugin, MethodSettings} {
+			t.Run(fmt.Sprintf("%s/dangling %v", method, dangling), func(t *testing.T) {
+				p := newPlace(t, "")
+				real := filepath.Join(p.root, "dotfiles", "claude.json")
+				p.put(real, userSettings["tabs"], 0o644)
+				if dangling {
+					_ = os.Remove(real)
+				}
+				if err := os.MkdirAll(p.config, 0o700); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.Symlink(filepath.Join("..", "..", "dotfiles", "claude.json"), p.settings); err != nil {
+					t.Skip(err)
+				}
+				p.install(Wish{Method: method})
+				if !strings.Contains(p.get(real), "claude-mem") {
+					t.Errorf("the linked file is %s", p.get(real))
+				}
+				p.uninstall()
+				want := userSettings["tabs"]
+				if dangling {
+					want = "(none)"
+				}
+				if got := p.get(real); got != want {
+					t.Errorf("the linked file is %q", got)
+				}
+				if info, err := os.Lstat(p.settings); err != nil || info.Mode()&fs.ModeSymlink == 0 {
+					t.Errorf("the link is gone: %v", err)
+				}
+			})
+		}
+	}
+}
+
+func TestHugeSettings(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("{\n  \"permissions\": {\n    \"allow\": [\n")
+	for i := range 40_000 {
+		fmt.Fprintf(&b, "      \"Bash(command number %d)\",\n", i)
+	}
+	b.WriteString("      \"Bash(ls)\"\n    ]\n  }\n}\n")
+	p := newPlace(t, b.String())
+	p.install(Wish{Method: MethodSettings})
+	p.uninstall()
+	if p.get(p.settings) != b.String() {
+		t.Error("a huge settings.json is not given back")
+	}
+
+	f, err := os.Create(p.settings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(f.Truncate(largestFile+1), f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := New(p.opts).Plan(Wish{Method: MethodSettings}); claudemem.CodeOf(err) != claudemem.CodeTooLarge {
+		t.Errorf("plan: %v, want too large", err)
+	}
+}
+
+// Two at once: one does it, the other finds it done, or they share no step.
+func TestTwoAtOnce(t *testing.T) {
+	p := newPlace(t, userSettings["tabs"])
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			if _, err := New(p.opts).Install(t.Context(), Wish{Method: MethodPlugin}); err != nil {
+				t.Errorf("install: %v", err)
+			}
+		})
+	}
+	wg.Wait()
+	want := []string{"plugin marketplace add " + filepath.Join(p.data, "marketplace"), "plugin install " + PluginID}
+	if diff := cmp.Diff(want, p.cli.calls); diff != "" {
+		t.Errorf("commands (-want +got):\n%s", diff)
+	}
+	p.uninstall()
+	if got := p.get(p.settings); got != userSettings["tabs"] {
+		t.Errorf("settings.json is %q", got)
+	}
+}
+
+func TestLockIsHeld(t *testing.T) {
+	p := newPlace(t, "")
+	holder := New(p.opts)
+	unlock, err := holder.lock(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unlock()
+	p.opts.LockWait = time.Millisecond
+	if _, err := New(p.opts).Install(t.Context(), Wish{Method: MethodPlugin}); claudemem.CodeOf(err) != claudemem.CodeConflict {
+		t.Errorf("install: %v, want conflict", err)
+	}
+	if _, err := New(p.opts).Uninstall(t.Context()); claudemem.CodeOf(err) != claudemem.CodeConflict {
+		t.Errorf("uninstall: %v, want conflict", err)
+	}
+}
+
+func TestOtherPlugins(t *testing.T) {
+	settings := "{\n  \"enabledPlugins\": {\n    \"claude-mem@thedotmack\": true,\n    \"claude-mem@mine\": false,\n    \"other@thedotmack\": true\n  }\n}\n"
+	for _, method := range []Method{MethodPlugin, MethodSettings} {
+		t.Run(string(method), func(t *testing.T) {
+			p := newPlace(t, settings)
+			p.put(filepath.Join(p.config, "plugins", "installed_plugins.json"), `{"version":2,"plugins":{"claude-mem@thedotmack":[{"scope":"user","version":"13.15.3"}]}}`, 0o600)
+			p.put(filepath.Join(p.data, "claude-mem.db"), "node", 0o600)
+			plan := p.install(Wish{Method: method})
+			want := []Other{{ID: NodePluginID, Enabled: true, Installed: true}, {ID: "claude-mem@mine"}}
+			if diff := cmp.Diff(want, plan.Others); diff != "" || !plan.NodeData {
+				t.Errorf("others (-want +got):\n%s", diff)
+			}
+			enabled := func() string {
+				d, err := parseDocument([]byte(p.get(p.settings)))
+				if err != nil {
+					t.Fatal(err)
+				}
+				return string(d.get("enabledPlugins", NodePluginID))
+			}
+			if enabled() != "true" || len(plan.Disable) != 0 {
+				t.Fatalf("it was disabled without being asked: %s", p.get(p.settings))
+			}
+			p.install(Wish{Method: method, DisableOthers: true})
+			if enabled() != "false" {
+				t.Fatalf("it is still enabled: %s", p.get(p.settings))
+			}
+			if plan := p.install(Wish{Method: method, DisableOthers: true}); !plan.Empty() {
+				t.Errorf("a second one would do %+v", plan)
+			}
+			p.uninstall()
+			if got := p.get(p.settings); got != settings {
+				t.Errorf("settings.json is\n%s", got)
+			}
+			if got := p.get(filepath.Join(p.data, "claude-mem.db")); got != "node" {
+				t.Errorf("its memory is %q", got)
+			}
+		})
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	p := newPlace(t, "{}")
+	p.opts.CLI = nil
+	if _, err := New(p.opts).Plan(Wish{Method: MethodPlugin}); claudemem.CodeOf(err) != claudemem.CodeNotFound {
+		t.Errorf("no CLI: %v", err)
+	}
+	p.opts.CLI = p.cli
+	p.cli.refuse = true
+	_, err := New(p.opts).Install(t.Context(), Wish{Method: MethodPlugin})
+	if claudemem.CodeOf(err) != claudemem.CodeUnavailable || !strings.Contains(err.Error(), "no plugins today") {
+		t.Errorf("the CLI refuses: %v", err)
+	}
+	p.cli.refuse = false
+	p.install(Wish{Method: MethodPlugin})
+	if _, err := New(p.opts).Plan(Wish{Method: MethodSettings}); claudemem.CodeOf(err) != claudemem.CodeConflict {
+		t.Errorf("both methods: %v", err)
+	}
+	p.uninstall()
+	p.install(Wish{Method: MethodSettings})
+	if _, err := New(p.opts).Plan(Wish{Method: MethodPlugin}); claudemem.CodeOf(err) != claudemem.CodeConflict {
+		t.Errorf("both methods: %v", err)
+	}
+	p.opts.HookProgram = filepath.Join(p.root, "none")
+	if _, err := New(p.opts).Plan(Wish{Method: MethodSettings}); claudemem.CodeOf(err) != claudemem.CodeNotFound {
+		t.Errorf("no program: %v", err)
+	}
+}
+
+// A CLI that says it did it and did not is found out.
+func TestSilentFailure(t *testing.T) {
+	p := newPlace(t, "{}")
+	p.opts.CLI = silentCLI{}
+	if _, err := New(p.opts).Install(t.Context(), Wish{Method: MethodPlugin}); claudemem.CodeOf(err) != claudemem.CodeUnavailable {
+		t.Errorf("install: %v, want unavailable", err)
+	}
+	p.uninstall()
+	if got := p.get(p.settings); got != "{}" {
+		t.Errorf("settings.json is %q", got)
+	}
+	p.nothingOfOurs()
+}
+
+type silentCLI struct{}
+
+func (silentCLI) Run(context.Context, string, ...string) (string, error) { return "", nil }
+
+// The memory's programs stay while another configuration directory uses them.
+func TestTwoConfigDirs(t *testing.T) {
+	p := newPlace(t, "{}")
+	p.opts.CLI = nil
+	p.install(Wish{Method: MethodSettings})
+	second := p.opts
+	second.ConfigDir = filepath.Join(p.root, "work")
+	if _, err := New(second).Install(t.Context(), Wish{Method: MethodSettings}); err != nil {
+		t.Fatal(err)
+	}
+	r := p.uninstall()
+	if len(r.Elsewhere) != 1 || r.Elsewhere[0] != second.ConfigDir {
+		t.Errorf("elsewhere %q", r.Elsewhere)
+	}
+	if p.get(filepath.Join(p.data, "marketplace/claude-mem/bin/claude-mem")) == "(none)" {
+		t.Error("the programs that the other one uses are gone")
+	}
+	if _, err := New(second).Uninstall(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	p.nothingOfOurs()
+}
+
+// The worker is ended before its program goes.
+func TestWorkerIsStopped(t *testing.T) {
+	p := newPlace(t, "{}")
+	program := filepath.Join(p.data, "marketplace/claude-mem/bin/claude-mem")
+	stopped := 0
+	p.opts.StopWorker = func(context.Context) error {
+		if stopped++; p.get(program) == "(none)" {
+			t.Error("the program is gone before the worker is")
+		}
+		return nil
+	}
+	p.install(Wish{Method: MethodPlugin})
+	p.uninstall()
+	p.uninstall()
+	if stopped != 1 {
+		t.Errorf("the worker was stopped %d times", stopped)
+	}
+}
+
+// A program that runs cannot be overwritten on Windows, and a leftover of it is
+// in nobody's way.
+func TestSetAside(t *testing.T) {
+	p := newPlace(t, "{}")
+	p.install(Wish{Method: MethodPlugin})
+	aside := filepath.Join(p.data, "marketplace/claude-mem/bin/claude-mem"+asideSuffix+"0")
+	p.put(aside, "ran", 0o700)
+	if plan, err := New(p.opts).Plan(Wish{Method: MethodPlugin}); err != nil || !plan.Empty() {
+		t.Errorf("a program set aside is something to do: %+v, %v", plan, err)
+	}
+	p.install(Wish{Method: MethodPlugin})
+	if p.get(aside) != "(none)" {
+		t.Error("the program set aside is still there")
+	}
+
+	dir := t.TempDir()
+	temp, path := filepath.Join(dir, "new"), filepath.Join(dir, "there")
+	p.put(temp, "new", 0o600)
+	if err := os.MkdirAll(filepath.Join(path, "full"), 0o700); err != nil { // cannot be renamed over
+		t.Fatal(err)
+	}
+	if err := takePlace(temp, path); err != nil {
+		t.Fatal(err)
+	}
+	if got := p.get(path); got != "new" {
+		t.Errorf("it is %q", got)
+	}
+}
+
+func TestConfigDir(t *testing.T) {
+	dir := t.TempDir()
+	for _, c := range []struct {
+		env, home, want string
+		moved           bool
+	}{
+		{"", dir, filepath.Join(dir, ".claude"), false},
+		{filepath.Join(dir, "c"), dir, filepath.Join(dir, "c"), true},
+		{"", "", "", false},
+	} {
+		got, moved := ConfigDir(func(key string) string {
+			if key == "CLAUDE_CONFIG_DIR" {
+				return c.env
+			}
+			return ""
+		}, c.home)
+		if got != c.want || moved != c.moved {
+			t.Errorf("ConfigDir(%q, %q) = %q, %v", c.env, c.home, got, moved)
+		}
+	}
+}
+
+// A path with what a shell would take for itself.
+func TestShellPaths(t *testing.T) {
+	p := newPlace(t, "{}")
+	p.opts.DataDir = filepath.Join(p.root, "a $b `c` \"d\"")
+	if runtime.GOOS == "windows" {
+		p.opts.DataDir = filepath.Join(p.root, "a $b `c`")
+	}
+	p.install(Wish{Method: MethodSettings})
+	var s struct {
+		Hooks map[string][]struct{ Hooks []struct{ Command string } }
+	}
+	if err := json.Unmarshal([]byte(p.get(p.settings)), &s); err != nil {
+		t.Fatal(err)
+	}
+	want := `"` + escapeShell(filepath.Join(p.opts.DataDir, "marketplace", "claude-mem")) + `/bin/claude-mem-hook" context`
+	if got := s.Hooks["SessionStart"][0].Hooks[0].Command; got != want || !strings.Contains(got, `\$b`) {
+		t.Errorf("the command is %s, want %s", got, want)
+	}
+	if plan := p.install(Wish{Method: MethodSettings}); !plan.Empty() {
+		t.Errorf("a second one would do %+v", plan)
+	}
+	p.uninstall()
+	if got := p.get(p.settings); got != "{}" {
+		t.Errorf("settings.json is %q", got)
+	}
+}
