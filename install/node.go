@@ -42,7 +42,7 @@ func (h *host) others() []Other {
 	for _, id := range h.docs[atInstalled].keys("plugins") {
 		add(id, func(o *Other) { o.Installed = true })
 	}
-	var list []Other
+	list := []Other{} // JSON would say null of none
 	for _, o := range found {
 		list = append(list, o)
 	}

@@ -25,7 +25,7 @@ func (a *app) showCommand() *cobra.Command {
 prompts, summaries and observations. Either may be named by its ULID.
 
 JSON: a list in the order asked for; observations as in ` + "`claude-mem recent --json`" + `, sessions
-{"kind": "session", "id", "host", "host_session_id", "project", "project_path", "status", "title",
+{"kind": "session", "id", "ulid", "host", "host_session_id", "project", "project_path", "status", "title",
 "started_at_epoch", "updated_at_epoch", "prompts", "summaries", "observations"}.`,
 		Example: "  claude-mem show 12\n  claude-mem show 12 13 S3 --json\n  claude-mem show 01KAC6T0V5V3YQ2M8Z9E4XW7RD",
 		Args:    args(cobra.MinimumNArgs(1)),

@@ -66,7 +66,7 @@ func (a *app) rootCommand() *cobra.Command {
 		Use:     "claude-mem",
 		Short:   "A memory for coding agents",
 		Version: versionLine(),
-		Long:    "claude-mem remembers what a coding agent did and gives the next session what matters.",
+		Long:    "claude-mem remembers what a coding agent did and gives the next\nsession what matters.",
 		Example: `  claude-mem demo                 # see it work; needs nothing
   claude-mem recent               # what was remembered of this project
   claude-mem search rate limiter  # find it again

@@ -52,6 +52,11 @@ func TestScripts(t *testing.T) {
 			env.Setenv("HOME", env.WorkDir)
 			env.Setenv("USERPROFILE", env.WorkDir)
 			env.Setenv("NO_COLOR", "1")
+			docs, err := filepath.Abs(filepath.Join("..", "..", "docs"))
+			if err != nil {
+				return err
+			}
+			env.Setenv("DOCS", docs)
 			env.Defer(func() { stopWorkers(t, data) })
 			if err := os.MkdirAll(data, 0o700); err != nil {
 				return err
@@ -62,7 +67,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"settled": settled, "schema": setSchema, "holdlock": holdLock, "hook": runScriptHook,
 			"statusline": runStatusline, "calls": bookCalls, "indexed": indexed,
-			"sameblock": sameBlock, "noted": noted, "reminded": runReminded,
+			"sameblock": sameBlock, "conforms": scriptConforms, "noted": noted, "reminded": runReminded,
 		},
 	})
 }

@@ -50,6 +50,7 @@ func recordOf(o *claudemem.Observation) recordJSON {
 type sessionJSON struct {
 	Kind           string                  `json:"kind"`
 	ID             claudemem.SessionID     `json:"id"`
+	ULID           claudemem.ULID          `json:"ulid"`
 	Host           claudemem.Host          `json:"host"`
 	HostSessionID  string                  `json:"host_session_id"`
 	Project        string                  `json:"project"`
@@ -85,7 +86,7 @@ type summaryJSON struct {
 
 func sessionOf(s *claudemem.Session, prompts []claudemem.Prompt, summaries []claudemem.Summary, observations []claudemem.Observation) sessionJSON {
 	out := sessionJSON{
-		Kind: "session", ID: s.ID, Host: s.Host, HostSessionID: s.HostSessionID,
+		Kind: "session", ID: s.ID, ULID: s.ULID, Host: s.Host, HostSessionID: s.HostSessionID,
 		Project: s.Label, ProjectPath: s.ProjectPath, Status: s.Status, Title: s.Title,
 		StartedAtEpoch: s.StartedAt, UpdatedAtEpoch: s.UpdatedAt,
 		Prompts: []promptJSON{}, Summaries: []summaryJSON{}, Observations: []recordJSON{},

@@ -1,0 +1,111 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"testing"
+	"time"
+
+	"claudemem"
+	"claudemem/store"
+)
+
+// seeded is a memory in which there is something of everything that commands print:
+// of a project, in its own directory, in which one session has found out and another
+// was given it. It returns the environment of a command and the project's directory.
+func seeded(t *testing.T) (env map[string]string, project string) {
+	t.Helper()
+	dataDir, project := t.TempDir(), t.TempDir()
+	ctx := t.Context()
+	at := claudemem.MillisOf(time.Now().Add(-time.Hour))
+	now := at
+	s, err := store.Open(ctx, databasePath(dataDir), store.Options{Clock: func() time.Time { return now.Time() }})
+	must(t, err)
+	defer func() { must(t, s.Close()) }()
+	arrive := func(arrivals ...claudemem.Arrival) {
+		t.Helper()
+		for _, a := range arrivals {
+			now++
+			a.Event.DeliveryID, a.Event.OccurredAt, a.ReceivedAt = a.Key, now, now
+			a.Event.Host, a.Event.ProjectPath = claudemem.HostClaudeCode, project
+			if a.Event.HostSessionID == "" {
+				a.Event.HostSessionID = "0b7c1f6e"
+			}
+			_, err := s.Enqueue(ctx, a)
+			must(t, err)
+		}
+	}
+	tool := func(key, name, skipped string) claudemem.Arrival {
+		return claudemem.Arrival{Key: key, SkipReason: skipped, Event: claudemem.Event{Kind: claudemem.KindTool, ToolName: name, Branch: "main",
+			HeadCommit: "5d41402abc4b2a76b9719d911017c592a1b2c3d4", ToolInput: json.RawMessage(`{"file_path":"limiter.go"}`), ToolResponse: json.RawMessage(`{}`)}}
+	}
+	claim := func() claudemem.Claim {
+		t.Helper()
+		c, err := s.Claim(ctx, "seed", 1, 100, now)
+		must(t, err)
+		return c
+	}
+	arrive(
+		claudemem.Arrival{Key: "p1", Redacted: map[string]int{"github-pat": 1},
+			Event: claudemem.Event{Kind: claudemem.KindPrompt, Prompt: "Fix the limiter's burst [redacted:github-pat]", PromptID: "q1", Branch: "main"}},
+		tool("t1", "Edit", ""), tool("t2", "Glob", claudemem.SkipTool),
+		claudemem.Arrival{Key: "e1", Event: claudemem.Event{Kind: claudemem.KindStop}},
+	)
+	must(t, s.Confirm(ctx, claim(), claudemem.Outcome{
+		Observations: []claudemem.Observation{
+			{Type: claudemem.TypeBugfix, Title: "The limiter counted its burst twice", Subtitle: "Once at the start, once at the refill", Narrative: "A bucket began full and was filled.",
+				Facts: []string{"rate limiter: burst is 5"}, Concepts: []string{"gotcha"}, PromptNumber: 1, DiscoveryTokens: 1200, Branch: "main", HeadCommit: "5d41402abc4b2a76b9719d911017c592a1b2c3d4",
+				Files: []claudemem.FileRef{{Path: "limiter.go", Role: claudemem.FileModified}, {Path: "bucket.go", Role: claudemem.FileRead}}},
+			{Type: claudemem.TypeDecision, Title: "Tokens are whole numbers", PromptNumber: 1, DiscoveryTokens: 300},
+		},
+		Summaries: []claudemem.Summary{{PromptNumber: 1, Request: "Fix the burst", Investigated: "the limiter", Learned: "it counts twice", Completed: "fixed [redacted:jwt]",
+			NextSteps: "document it", FilesRead: []string{"bucket.go"}, FilesEdited: []string{"limiter.go"}, Notes: "none"}},
+		Learnings: []claudemem.Learning{
+			{Category: "convention", Content: "Use floats for tokens.", Confidence: 0.8}, {Category: "convention", Content: "Don't use floats for tokens.", Confidence: 0.8}},
+	}))
+	arrive(tool("t3", "Bash", ""))
+	must(t, s.Bury(ctx, claim(), "the model answers prose"))
+	arrive(claudemem.Arrival{Key: "x1", Event: claudemem.Event{Kind: claudemem.KindSessionEnd}})
+	must(t, s.RecordInjection(ctx, claudemem.Injection{Host: claudemem.HostClaudeCode, HostSessionID: "9d2e", ProjectPath: project, Where: "SessionStart", Source: "startup",
+		Observations: []claudemem.ObservationID{1, 2}, Sessions: []claudemem.SessionID{1}, Layers: []claudemem.LayerCost{{Name: "observations", Tokens: 200, Items: 2}},
+		Skipped: []claudemem.LayerCost{{Name: "learnings", Reason: "budget", Tokens: 20, Items: 1}}, Tokens: 300, Budget: 2000, BuildMS: 1.5, At: now}))
+	arrive(
+		claudemem.Arrival{Key: "p2", Event: claudemem.Event{Kind: claudemem.KindPrompt, HostSessionID: "9d2e", Prompt: "Document the limiter"}},
+		claudemem.Arrival{Key: "t4", Event: claudemem.Event{Kind: claudemem.KindTool, HostSessionID: "9d2e", ToolName: "Read", ToolInput: json.RawMessage(`{}`), ToolResponse: json.RawMessage(`{}`)}},
+	)
+	waits, err := s.Claim(ctx, "seed", 2, 100, now)
+	must(t, err)
+	must(t, s.Release(ctx, waits, "overloaded", true, claudemem.MillisOf(time.Now().Add(time.Hour))))
+	now++
+	must(t, s.RecordLookup(ctx, claudemem.HostClaudeCode, "9d2e", 1))
+	ledger, err := store.NewLedger(ctx, s, func() store.Caps { return store.Caps{} })
+	must(t, err)
+	for _, c := range []struct {
+		provider string
+		usd      float64
+	}{{"anthropic", 0.02}, {"openrouter", 0}} {
+		id, err := ledger.Reserve(ctx, claudemem.ModelReservation{Provider: c.provider, Model: "haiku", Kind: "turn", Session: 1, At: now.Time()})
+		must(t, err)
+		must(t, ledger.Settle(ctx, id, claudemem.ModelSettlement{Outcome: "ok", Model: "haiku", Usage: claudemem.ModelUsage{Input: 100, Output: 10}, Known: true, USD: c.usd, At: now.Time()}))
+	}
+	must(t, s.AddNotice(ctx, "provider_anthropic_overloaded", "claude-mem: anthropic does not answer."))
+	must(t, os.WriteFile(dataDir+"/settings.json", []byte(`{"CLAUDE_MEM_WORKER_PORT":"0","CLAUDE_MEM_PROVIDER":"offline","CLAUDE_MEM_CONTEXT_BUDGET":"many"}`), 0o600))
+	home := t.TempDir()
+	return map[string]string{"CLAUDE_MEM_DATA_DIR": dataDir, "HOME": home, "USERPROFILE": home}, project
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// command runs a command in the project and returns what it prints.
+func command(t *testing.T, env map[string]string, words ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	a, out, errs := testApp(t, env)
+	code = a.execute(context.Background(), words)
+	return code, out.String(), errs.String()
+}
