@@ -97,7 +97,7 @@ func (a *answer) text() string {
 		parts = append(parts, a.head)
 	}
 	if len(a.records) > 0 {
-		body := strings.Join(a.records, "\n")
+		body := strings.TrimRight(strings.Join(a.records, "\n"), "\n")
 		if !a.bare {
 			body = openTag + "\n" + framing + "\n" + body + "\n" + closeTag
 		}
@@ -122,7 +122,7 @@ func (a *answer) result(structured bool) *mcp.CallToolResult {
 		content["note"] = framing
 	}
 	if len(a.tails) > 0 {
-		content["next"] = strings.Join(a.tails, " ")
+		content["next"] = strings.ReplaceAll(strings.Join(a.tails, " "), "Next: ", "")
 	}
 	result.StructuredContent = content
 	return result

@@ -19,28 +19,34 @@ const (
 	maxOffset    = 1_000_000
 )
 
+// ahead is how many hits beyond a page are counted, so that an answer can say how
+// many more there are; a search with a text has no total of its own.
+const ahead = 40
+
 // searchMemory lists what was found, each record as a line.
 func searchMemory(ctx context.Context, c *call) (*answer, error) {
-	params, project, err := c.searchParams(ctx)
+	q, err := c.searchQuery(ctx)
 	if err != nil {
 		return nil, err
 	}
+	fetched := min(q.limit+ahead, 100)
+	q.params.Set("limit", strconv.Itoa(fetched))
 	var page found
-	if err := c.get(ctx, "/api/search", params, &page); err != nil {
+	if err := c.get(ctx, "/api/search", q.params, &page); err != nil {
 		if claudemem.CodeOf(err) == claudemem.CodeNoMemory {
 			return nothingYet(), nil
 		}
 		return nil, err
 	}
-	offset, _ := strconv.Atoi(params.Get("offset"))
+	hits, total, open := matching(q, &page, fetched)
 	a := newAnswer("results")
-	a.set("total", page.Total)
-	a.set("project", in(project))
+	a.set("project", in(q.project))
+	a.set("total", total)
 	shown := 0
 	var ids []string
-	for i := range page.Results {
-		r := &page.Results[i]
-		text, item := c.index(r, project == "")
+	for i := range hits[:min(q.limit, len(hits))] {
+		r := &hits[i]
+		text, item := c.index(r, q.project == "")
 		item.Tokens = c.cost(r)
 		if !a.offer(fmt.Sprintf("%s (%d tokens)", text, item.Tokens), item) {
 			break
@@ -54,18 +60,24 @@ func searchMemory(ctx context.Context, c *call) (*answer, error) {
 		a.tail("%s", note)
 	}
 	if shown == 0 {
-		return a, c.nothingFound(ctx, a, params, page.Total, offset)
+		return a, c.nothingFound(ctx, a, q)
 	}
-	a.say("%d found in %s, here %d to %d:", page.Total, in(project), offset+1, offset+shown)
-	if n := unscored(page.Results[:shown]); n > 0 && n < shown {
-		a.tail("The last %d do not match the text: they are the newest that pass the filters.", n)
+	over := ""
+	if open {
+		over = "over "
+	}
+	a.say("%s%d found in %s, here %d to %d:", over, total, in(q.project), q.offset+1, q.offset+shown)
+	if n := unscored(hits[:shown]); q.searched(page.Understood) && n == shown {
+		a.tail("None of these match the text: they are the newest that pass the filters.")
+	} else if q.searched(page.Understood) && n > 0 {
+		a.tail("Only the first %d match the text; the others are the newest that pass the filters.", shown-n)
 	}
 	next := ""
 	if len(ids) > 0 {
-		next = fmt.Sprintf("get_observations(ids: [%s]) reads them in full. ", strings.Join(ids, ", "))
+		next = fmt.Sprintf("get_observations(ids: [%s]) reads in full. ", strings.Join(ids, ", "))
 	}
-	if left := page.Total - offset - shown; left > 0 {
-		next += fmt.Sprintf("%d more: offset: %d.", left, offset+shown)
+	if left := total - q.offset - shown; left > 0 || open {
+		next += fmt.Sprintf("%s%d more: offset: %d.", over, left, q.offset+shown)
 	}
 	if next != "" {
 		a.tail("Next: %s", strings.TrimSpace(next))
@@ -73,27 +85,59 @@ func searchMemory(ctx context.Context, c *call) (*answer, error) {
 	return a, nil
 }
 
-// searchParams are the parameters of the search route that the arguments mean, and
-// the project that they name.
-func (c *call) searchParams(ctx context.Context) (url.Values, string, error) {
-	params := url.Values{"format": {"full"}}
+// matching are the hits to show and how many there are in all; open says that there
+// are more than that. The API tops up what matches a text with what passes the filter;
+// where the only filter is the project, that is just noise.
+func matching(q *searchQuery, page *found, fetched int) (hits []record, total int, open bool) {
+	hits = page.Results
+	if !q.searched(page.Understood) {
+		return hits, page.Total, false
+	}
+	scored := len(hits) - unscored(hits)
+	if !q.filtered && (scored > 0 || page.Understood == nil || len(page.Understood.Notes) == 0) {
+		hits = hits[:scored]
+	}
+	if scored < len(page.Results) && len(hits) == len(page.Results) {
+		return hits, page.Total, false
+	}
+	return hits, q.offset + len(hits), len(hits) == fetched && page.Total > q.offset+fetched
+}
+
+// searchQuery is what a search is for.
+type searchQuery struct {
+	params        url.Values
+	project       string
+	limit, offset int
+	// filtered says that there is a filter beside the project.
+	filtered bool
+}
+
+// searched reports whether a text was searched for, not only read as a filter.
+func (q *searchQuery) searched(u *claudemem.Understood) bool {
+	return q.params.Get("query") != "" && (u == nil || u.Text != "")
+}
+
+// searchQuery reads the arguments.
+func (c *call) searchQuery(ctx context.Context) (*searchQuery, error) {
+	q := &searchQuery{params: url.Values{"format": {"full"}}}
 	text, err := c.args.text("query", "q", "text", "search")
 	if err != nil {
-		return nil, "", err
+		return nil, err
 	}
 	if len(text) > maxQuery {
 		text = strings.ToValidUTF8(text[:maxQuery], "")
 	}
 	if text != "" {
-		params.Set("query", text)
+		q.params.Set("query", text)
 	}
 	for _, l := range [][]string{{"type", "types", "obs_type"}, {"concepts", "concept"}, {"files", "file", "file_path", "path"}, {"kind", "kinds"}} {
 		list, err := c.args.list(l...)
 		if err != nil {
-			return nil, "", err
+			return nil, err
 		}
 		if len(list) > 0 {
-			params.Set(l[0], strings.Join(list, ","))
+			q.params.Set(l[0], strings.Join(list, ","))
+			q.filtered = true
 		}
 	}
 	for _, end := range []struct {
@@ -106,37 +150,34 @@ func (c *call) searchParams(ctx context.Context) (url.Values, string, error) {
 	} {
 		at, err := c.moment(end.last, end.names...)
 		if err != nil {
-			return nil, "", err
+			return nil, err
 		}
 		if at != 0 {
-			params.Set(end.param, strconv.FormatInt(int64(at), 10))
+			q.params.Set(end.param, strconv.FormatInt(int64(at), 10))
+			q.filtered = true
 		}
 	}
-	for _, n := range []struct {
-		missing, least, most int
-		names                []string
-	}{{defaultLimit, 1, maxLimit, []string{"limit", "n", "max_results"}}, {0, 0, maxOffset, []string{"offset", "skip"}}} {
-		value, err := c.args.number(n.missing, n.least, n.most, n.names...)
-		if err != nil {
-			return nil, "", err
-		}
-		params.Set(n.names[0], strconv.Itoa(value))
+	if q.limit, err = c.args.number(defaultLimit, 1, maxLimit, "limit", "n", "max_results"); err != nil {
+		return nil, err
 	}
+	if q.offset, err = c.args.number(0, 0, maxOffset, "offset", "skip"); err != nil {
+		return nil, err
+	}
+	q.params.Set("offset", strconv.Itoa(q.offset))
 	order, err := c.args.short("order", "order_by", "sort")
 	if err != nil {
-		return nil, "", err
+		return nil, err
 	}
 	if order != "" {
-		params.Set("order", order)
+		q.params.Set("order", order)
 	}
-	project, err := c.project(ctx, c.here)
-	if err != nil {
-		return nil, "", err
+	if q.project, err = c.project(ctx, c.here); err != nil {
+		return nil, err
 	}
-	if project != "" {
-		params.Set("project", project)
+	if q.project != "" {
+		q.params.Set("project", q.project)
 	}
-	return params, project, nil
+	return q, nil
 }
 
 // unscored counts the hits at the end that only the filter found.
@@ -149,23 +190,22 @@ func unscored(hits []record) int {
 }
 
 // nothingFound says where else there is something.
-func (c *call) nothingFound(ctx context.Context, a *answer, params url.Values, total, offset int) error {
-	project := params.Get("project")
-	if total > 0 {
-		a.say("There are only %d; offset %d is behind them.", total, offset)
+func (c *call) nothingFound(ctx context.Context, a *answer, q *searchQuery) error {
+	if q.offset > 0 {
+		a.say("Nothing more found in %s from offset %d on.", in(q.project), q.offset)
 		return nil
 	}
-	a.say("Nothing found in %s.", in(project))
-	if project != "" {
-		params.Del("project")
-		params.Set("limit", "1")
-		params.Set("format", "index")
+	a.say("Nothing found in %s.", in(q.project))
+	if q.project != "" {
+		q.params.Del("project")
+		q.params.Set("limit", "100")
+		q.params.Set("format", "index")
 		var elsewhere found
-		if err := c.get(ctx, "/api/search", params, &elsewhere); err != nil {
+		if err := c.get(ctx, "/api/search", q.params, &elsewhere); err != nil {
 			return err
 		}
-		if elsewhere.Total > 0 {
-			a.tail("Next: project: \"all\" finds %d in other projects.", elsewhere.Total)
+		if hits, _, _ := matching(q, &elsewhere, 100); len(hits) > 0 {
+			a.tail("Next: project: \"all\" finds %d in other projects.", len(hits))
 			return nil
 		}
 	}
@@ -209,7 +249,7 @@ func understoodNotes(u *claudemem.Understood, zone *time.Location) []string {
 	}
 	for _, note := range u.Notes {
 		if len(notes) < 8 {
-			notes = append(notes, line(note, 200))
+			notes = append(notes, "Note: "+line(note, 200)+".")
 		}
 	}
 	return notes

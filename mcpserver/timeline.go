@@ -43,7 +43,7 @@ func timeline(ctx context.Context, c *call) (*answer, error) {
 		if i == anchor {
 			mark, item.Anchor = "▶ ", true
 			if items[i].Kind == "anchor" && items[i].Title == "" {
-				text = "· " + at(items[i].CreatedAtEpoch)
+				text = strings.TrimSpace("· "+items[i].name()) + " " + at(items[i].CreatedAtEpoch)
 			}
 		}
 		all[i] = shown{mark + text, item}
