@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 
 	"claudemem"
 	"claudemem/repo"
@@ -310,24 +309,20 @@ func (p *printer) preview(v *contextPreview) {
 	case v.Budget < v.EffectiveBudget:
 		p.printf("  the budget is %d; a block needs %d\n", v.Budget, v.EffectiveBudget)
 	}
-	table := tabwriter.NewWriter(p.w, 0, 0, 2, ' ', 0)
+	var layers, skipped [][]string
 	frame := v.Tokens
 	for _, l := range v.Layers {
 		frame -= l.Tokens
-		_, _ = fmt.Fprintf(table, "  %s\t%s%s\n", oneLine(l.Name, 40), count(l.Tokens, "token"), after("\t", itemsText(l.Items)))
+		layers = append(layers, []string{oneLine(l.Name, 40), count(l.Tokens, "token"), itemsText(l.Items)})
 	}
 	if v.Text != "" {
-		_, _ = fmt.Fprintf(table, "  frame\t%s\n", count(frame, "token"))
+		layers = append(layers, []string{"frame", count(frame, "token")})
 	}
-	_ = table.Flush() // as with every line of p
-	if len(v.Skipped) > 0 {
-		p.printf("%s\n", p.style(styleBold, "Left out"))
-		table := tabwriter.NewWriter(p.w, 0, 0, 2, ' ', 0)
-		for _, l := range v.Skipped {
-			_, _ = fmt.Fprintf(table, "  %s\t%s\n", oneLine(l.Name, 40), skippedText(l))
-		}
-		_ = table.Flush()
+	p.columns(layers)
+	for _, l := range v.Skipped {
+		skipped = append(skipped, []string{oneLine(l.Name, 40), skippedText(l)})
 	}
+	p.table("Left out", skipped)
 }
 
 func itemsText(n int) string {

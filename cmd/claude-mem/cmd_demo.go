@@ -28,7 +28,7 @@ const demoSettleLimit = 20 * time.Second
 func (a *app) demoCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "demo",
-		Short:   "Replay a recorded session and show what is remembered",
+		Short:   "See it work on a recorded session; needs nothing",
 		GroupID: groupMemory,
 		Long: `Replay a real, recorded agent session through the real hooks and a real worker
 into a temporary memory, and show what was remembered, what the next session

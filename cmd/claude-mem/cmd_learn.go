@@ -183,7 +183,7 @@ func learningNumber(text string) (int64, error) {
 func (a *app) learnEditCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "edit ID [TEXT...]",
-		Short: "Say a learning otherwise",
+		Short: "Correct a learning, or take a retired one back",
 		Long: `Change the words, the category or the confidence of a learning, or take a retired
 one back. New words are certain unless --confidence says otherwise.
 
@@ -228,7 +228,7 @@ JSON: ` + learningForm + `.`,
 func (a *app) learnRetireCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "retire ID",
-		Short: "Say that a learning does not hold",
+		Short: "Take a learning that does not hold out of use",
 		Long: `Take a learning out of use. It is kept, so that no observer brings it back;
 ` + "`claude-mem learn edit ID --active`" + ` does.
 

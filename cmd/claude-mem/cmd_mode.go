@@ -15,7 +15,7 @@ import (
 func (a *app) modeCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "mode",
-		Short:   "Show and check what is looked for",
+		Short:   "Show and check what is worth remembering",
 		GroupID: groupRun,
 		Long: `A mode says what is worth remembering: the types and concepts of observations and
 the words in which a model is asked for them. There are built-in ones; a file

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"fmt"
-
 	"claudemem"
 
 	"github.com/spf13/cobra"
@@ -11,7 +9,7 @@ import (
 func (a *app) projectsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "projects",
-		Short:   "List projects",
+		Short:   "List the projects of which something is remembered",
 		GroupID: groupMemory,
 		Long: `List the projects of which something is remembered, the one last worked on first.
 
@@ -47,7 +45,7 @@ JSON: as GET /api/projects, {"count", "total", "limit", "offset", "results": [{"
 		}
 		p := a.people()
 		for _, d := range found.Results {
-			p.printf("%s  %s  %s, %s  %s\n", p.style(styleDim, fmt.Sprintf("%10s", p.ago(d.LastAtEpoch))),
+			p.printf("%s  %s  %s, %s  %s\n", p.when(d.LastAtEpoch),
 				p.style(styleBold, oneLine(d.Project, 60)), count(d.Sessions, "session"), count(d.Observations, "observation"),
 				p.style(styleDim, oneLine(d.ProjectPath, 0)))
 		}

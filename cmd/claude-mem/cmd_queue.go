@@ -15,7 +15,7 @@ import (
 func (a *app) queueCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "queue",
-		Short:   "Show what waits and what failed",
+		Short:   "Show what waits to be distilled and what failed",
 		GroupID: groupMemory,
 		Long: `Show the queue's books, the sessions whose events wait to be distilled, and the
 events that failed for good (dead letters). These are kept until they are tried again.
@@ -109,7 +109,7 @@ func (q *queueJSON) print(p *printer) {
 	p.notices(q.Notices)
 	p.books(q.Queue)
 	for _, b := range q.Waiting {
-		p.printf("%s  S%d %s: %s", p.style(styleDim, fmt.Sprintf("%10s", p.ago(b.NewestAt))), b.Session, oneLine(b.Project, 60), count(b.Events, "event"))
+		p.printf("%s  S%d %s: %s", p.when(b.NewestAt), b.Session, oneLine(b.Project, 60), count(b.Events, "event"))
 		if b.NextDue > claudemem.MillisOf(p.now) {
 			p.printf(", tried again in %ds", int(b.NextDue.Sub(claudemem.MillisOf(p.now)).Seconds())+1)
 		}
@@ -120,7 +120,7 @@ func (q *queueJSON) print(p *printer) {
 		if d.ToolName != "" {
 			what += " " + oneLine(d.ToolName, 40)
 		}
-		p.printf("%s  %s S%d %s after %s: %s\n    %s\n", p.style(styleDim, fmt.Sprintf("%10s", p.ago(d.OccurredAt))),
+		p.printf("%s  %s S%d %s after %s: %s\n    %s\n", p.when(d.OccurredAt),
 			p.style(styleRed, "failed"), d.Session, what, count(d.Attempts, "attempt"), oneLine(d.LastError, 200), p.style(styleDim, oneLine(d.Key, 0)))
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"claudemem"
 
@@ -15,7 +14,7 @@ import (
 func (a *app) sessionsShowCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show ID",
-		Short: "Show what became of a session",
+		Short: "Account for a session: captured, stored, given, cost",
 		Long: `Show a session's receipt: what was captured of it and what became of that, what was
 skipped and why, what is stored, what the session was given, what of it was looked up
 later, and what it cost. The ID is 12 or S12, the host's name for the session or the
@@ -76,24 +75,6 @@ func (p *printer) receipt(r *claudemem.SessionReceipt) {
 	p.given(r.Given)
 	p.lookedUp(r)
 	p.receiptCost(&r.Cost)
-}
-
-func (p *printer) heading(text string) { p.printf("%s\n", p.style(styleBold, text)) }
-
-// table writes rows of cells below a heading; nothing when there are none.
-func (p *printer) table(title string, rows [][]string) {
-	if len(rows) == 0 {
-		return
-	}
-	p.heading(title)
-	w := tabwriter.NewWriter(p.w, 0, 0, 2, ' ', 0)
-	for _, row := range rows {
-		for len(row) > 0 && row[len(row)-1] == "" {
-			row = row[:len(row)-1] // no space at the end of a line
-		}
-		_, _ = fmt.Fprintf(w, "  %s\n", strings.Join(row, "\t"))
-	}
-	_ = w.Flush() // as with every line of p
 }
 
 func (p *printer) captured(c *claudemem.CapturedEvents) {
@@ -259,7 +240,7 @@ func (p *printer) lookedUp(r *claudemem.SessionReceipt) {
 		return
 	}
 	lookedUp := [2]int{}
-	w := tabwriter.NewWriter(p.w, 0, 0, 2, ' ', 0)
+	var rows [][]string
 	for _, l := range r.LookedUp {
 		how := []string{}
 		if l.Given {
@@ -272,19 +253,20 @@ func (p *printer) lookedUp(r *claudemem.SessionReceipt) {
 		if l.ByItself > 0 {
 			times += fmt.Sprintf(", %d by this session", l.ByItself)
 		}
-		_, _ = fmt.Fprintf(w, "  #%d\t%s\t%s\t%s\n", l.Observation, oneLine(cmp.Or(l.Title, "(gone)"), 60), strings.Join(how, " and "), times)
+		rows = append(rows, []string{fmt.Sprintf("#%d", l.Observation), oneLine(cmp.Or(l.Title, "(gone)"), 60), strings.Join(how, " and "), times})
 	}
-	_ = w.Flush() // as with every line of p
+	p.columns(rows)
 	p.printf("  %d of %d given, %d of %d made\n", lookedUp[0], given, lookedUp[1], len(r.Stored.Observations))
 }
 
 func (p *printer) receiptCost(c *claudemem.SessionCost) {
 	p.heading("Cost")
-	w := tabwriter.NewWriter(p.w, 0, 0, 2, ' ', 0)
+	var rows [][]string
 	for i := range c.Models {
-		_, _ = fmt.Fprintf(w, "  %s\t%s\n", oneLine(strings.TrimSpace(c.Models[i].Provider+" "+c.Models[i].Name), 60), spentText(c.Models[i].Spent))
+		name := oneLine(strings.TrimSpace(c.Models[i].Provider+" "+c.Models[i].Name), 60)
+		rows = append(rows, append([]string{name}, spentCells(c.Models[i].Spent)...))
 	}
-	_ = w.Flush() // as with every line of p
+	p.columns(rows)
 	if len(c.Models) == 0 {
 		p.printf("  no model calls\n")
 	}

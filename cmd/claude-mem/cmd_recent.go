@@ -79,12 +79,11 @@ type recentJSON struct {
 
 // observationLine is an observation in a list: when, glyph, title, id.
 func (p *printer) observationLine(o *claudemem.Observation, withProject bool) {
-	where := ""
+	project := ""
 	if withProject {
-		where = " " + p.style(styleDim, labelOf(o.ProjectPath))
+		project = labelOf(o.ProjectPath)
 	}
-	p.printf("%s  %s %s %s%s\n", p.style(styleDim, fmt.Sprintf("%10s", p.ago(o.CreatedAt))),
-		o.Type.Glyph(), oneLine(o.Title, 100), p.style(styleDim, fmt.Sprintf("#%d", o.ID)), where)
+	p.row(o.CreatedAt, o.Type.Glyph(), o.Title, fmt.Sprintf("#%d", o.ID), project)
 }
 
 // projectNamed is the project that a person means: a directory in it, or its name.

@@ -11,7 +11,7 @@ import (
 func (a *app) reindexCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "reindex",
-		Short:   "Build the search index anew",
+		Short:   "Build the search index anew; nothing is lost",
 		GroupID: groupRun,
 		Long: `Build the search index anew from what is remembered. Nothing is lost when it is
 interrupted: the old index answers until the new one takes its place. A running

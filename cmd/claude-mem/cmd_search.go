@@ -25,7 +25,7 @@ const recordForm = `{"kind", "id", "type"?, "title", "subtitle"?, "created_at_ep
 func (a *app) searchCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "search [QUERY...]",
-		Short:   "Find what was remembered",
+		Short:   "Find what was remembered, by words and by meaning",
 		GroupID: groupMemory,
 		Long: `Search observations, summaries and prompts by words and by meaning. Identifiers are
 found by their parts, paths by their segments, and misspelt words all the same. Dates

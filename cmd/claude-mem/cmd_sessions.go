@@ -13,7 +13,7 @@ import (
 func (a *app) sessionsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "sessions",
-		Short:   "List sessions",
+		Short:   "List sessions and account for each of them",
 		GroupID: groupMemory,
 		Long: `List the sessions of the project that you are in, or of another one, the newest
 first, each with its state and what is remembered of it. ` + "`sessions`" + ` alone is ` + "`sessions list`" + `.
@@ -109,7 +109,7 @@ func (p *printer) sessionLine(s *sessionDigest, withProject bool) {
 	if withProject {
 		about = append(about, oneLine(s.Project, 60))
 	}
-	p.printf("%s  %s %s  %s\n", p.style(styleDim, fmt.Sprintf("%10s", p.ago(s.UpdatedAtEpoch))),
+	p.printf("%s  %s %s  %s\n", p.when(s.UpdatedAtEpoch),
 		p.style(styleBold, fmt.Sprintf("S%d", s.ID)), oneLine(cmp.Or(s.Title, s.Summary.Request, s.LastPrompt), 80),
 		p.style(styleDim, strings.Join(about, ", ")))
 }

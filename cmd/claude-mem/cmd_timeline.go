@@ -16,7 +16,7 @@ import (
 func (a *app) timelineCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "timeline [ANCHOR | QUERY...]",
-		Short:   "Show what happened around something",
+		Short:   "Show what happened before and after something",
 		GroupID: groupMemory,
 		Long: `Show observations, summaries and prompts around an anchor, the oldest first: around
 an observation (12 or '#12'), a session (S12), a time, or the best hit of a query.
@@ -151,7 +151,7 @@ func (a *app) printTimeline(t *timelineJSON, project string) {
 			mark = p.style(styleBold, "▶ ")
 		}
 		if item.Kind == "anchor" {
-			p.printf("%s%s  · %s\n", mark, p.style(styleDim, fmt.Sprintf("%10s", p.ago(item.CreatedAtEpoch))), oneLine(t.Anchor, 60))
+			p.printf("%s%s  · %s\n", mark, p.when(item.CreatedAtEpoch), oneLine(t.Anchor, 60))
 			continue
 		}
 		records++

@@ -13,7 +13,7 @@ import (
 func (a *app) versionCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "version",
-		Short:   "Print the version",
+		Short:   "Print the version of program and hook",
 		GroupID: groupRun,
 		Long: `Print the version of this program.
 

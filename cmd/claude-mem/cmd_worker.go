@@ -28,7 +28,7 @@ const stopLimit = 30 * time.Second
 func (a *app) workerCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "worker",
-		Short:   "Start, stop and look at the worker",
+		Short:   "Start, stop and look at the background worker",
 		GroupID: groupRun,
 		Long: `The worker is the one long-lived process of a memory: it takes events in,
 distils them and builds context blocks. Hooks start it when it is needed and it
@@ -151,7 +151,7 @@ func (a *app) workerRestartCommand() *cobra.Command {
 func (a *app) workerStatusCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "status",
-		Short: "Tell whether the worker runs",
+		Short: "Tell whether the worker runs and how it is",
 		Long: `Tell whether the worker runs, which version it is, how its stages are, and what
 keeps it from its work, such as a provider that does not answer.
 The exit code is 0 when it runs and 5 when it does not.
@@ -299,7 +299,7 @@ func startError(err error, complaints string) error {
 func (a *app) workerLogsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "logs",
-		Short: "Print the worker's log",
+		Short: "Print the worker's log, or follow it",
 		Long: `Print the end of the worker's log. It carries ids, counts and errors, never what was said.
 
 JSON: the lines as they are in the file, one object a line.`,

@@ -303,7 +303,7 @@ var neverSeen = map[string]string{
 	"claude-mem stats.worker.version": "no worker runs",
 	"claude-mem doctor.fixed":         "it would start a worker", "claude-mem doctor.unfixed": "as fixed",
 	"claude-mem install.plan.replaces": "nothing is installed",
-	"OtherPlugin.id": "there is no other plugin", "OtherPlugin.enabled": "as id", "OtherPlugin.installed": "as id",
+	"OtherPlugin.id":                   "there is no other plugin", "OtherPlugin.enabled": "as id", "OtherPlugin.installed": "as id",
 	"Books.forgotten": "no turn was private after the fact",
 	"Session.title":   "no host gives one yet",
 }

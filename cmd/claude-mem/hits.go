@@ -86,12 +86,12 @@ func (p *printer) hit(h *hitJSON, withProject bool) {
 }
 
 func (p *printer) hitLine(mark string, h *hitJSON, withProject bool) {
-	where := ""
+	project := ""
 	if withProject {
-		where = " " + p.style(styleDim, oneLine(h.Project, 60))
+		project = h.Project
 	}
-	p.printf("%s%s  %s %s %s%s\n", mark, p.style(styleDim, fmt.Sprintf("%10s", p.ago(h.CreatedAtEpoch))),
-		h.glyph(), oneLine(h.Title, 100), p.style(styleDim, h.name()), where)
+	p.printf("%s", mark)
+	p.row(h.CreatedAtEpoch, h.glyph(), h.Title, h.name(), project)
 }
 
 // hitInFull is a record as show has it.

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 
 	"claudemem/store"
 )
@@ -15,14 +14,13 @@ func (p *printer) account(a *store.Account) {
 	if a.Total.Calls == 0 {
 		p.printf("  none\n")
 	} else {
-		table := tabwriter.NewWriter(p.w, 0, 0, 2, ' ', 0)
+		table := [][]string{append([]string{"today", ""}, spentCells(a.Today)...)}
 		group := func(title string, rows []store.SpentOn, name func(store.SpentOn) string) {
 			for i := range rows {
-				_, _ = fmt.Fprintf(table, "  %s\t%s\t%s\n", title, oneLine(name(rows[i]), 60), spentText(rows[i].Spent))
+				table = append(table, append([]string{title, oneLine(name(rows[i]), 60)}, spentCells(rows[i].Spent)...))
 				title = ""
 			}
 		}
-		_, _ = fmt.Fprintf(table, "  today\t\t%s\n", spentText(a.Today))
 		group("day", a.Days, func(s store.SpentOn) string { return s.Name })
 		group("model", a.Models, func(s store.SpentOn) string {
 			if s.Name == "" {
@@ -37,9 +35,9 @@ func (p *printer) account(a *store.Account) {
 			return labelOf(s.Name)
 		})
 		if len(a.Days) > 1 {
-			_, _ = fmt.Fprintf(table, "  total\t\t%s\n", spentText(a.Total))
+			table = append(table, append([]string{"total", ""}, spentCells(a.Total)...))
 		}
-		_ = table.Flush() // as with every line of p
+		p.columns(table)
 	}
 	if s := a.Saved; s.Blocks+s.Recollections > 0 {
 		given := count(s.Blocks, "context block")
@@ -51,9 +49,9 @@ func (p *printer) account(a *store.Account) {
 	}
 }
 
-// spentText is a row of the account. What has no known price has tokens only.
-func spentText(s store.Spent) string {
-	text := fmt.Sprintf("%s\t%s in\t%s out\t%s cached", count(s.Calls, "call"), short(s.TokensIn), short(s.TokensOut), short(s.TokensCached))
+// spentCells are the figures of a row of the account. What has no known price has
+// tokens only.
+func spentCells(s store.Spent) []string {
 	var about []string
 	if s.USD > 0 {
 		cost := dollars(s.USD)
@@ -68,10 +66,7 @@ func spentText(s store.Spent) string {
 	if s.Failed > 0 {
 		about = append(about, fmt.Sprintf("%d failed", s.Failed))
 	}
-	if len(about) == 0 {
-		return text
-	}
-	return text + "\t" + strings.Join(about, ", ")
+	return []string{count(s.Calls, "call"), short(s.TokensIn) + " in", short(s.TokensOut) + " out", short(s.TokensCached) + " cached", strings.Join(about, ", ")}
 }
 
 // dollars writes a price with as many digits as say something.

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"text/tabwriter"
 	"time"
 	"unicode"
 
@@ -42,6 +43,43 @@ func (p *printer) style(code, text string) string {
 func (p *printer) ago(at claudemem.Millis) string { return ago(p.now, at) }
 
 func ago(now time.Time, at claudemem.Millis) string { return claudemem.Ago(now, at) }
+
+// when is the column of ages in a list.
+func (p *printer) when(at claudemem.Millis) string {
+	return p.style(styleDim, fmt.Sprintf("%10s", p.ago(at)))
+}
+
+// row is a record in a list: when it was, its sign, what it is about and its name.
+func (p *printer) row(at claudemem.Millis, glyph, title, name, project string) {
+	where := ""
+	if project != "" {
+		where = " " + p.style(styleDim, oneLine(project, 60))
+	}
+	p.printf("%s  %s %s %s%s\n", p.when(at), glyph, oneLine(title, 100), p.style(styleDim, name), where)
+}
+
+// heading stands above a part of an output.
+func (p *printer) heading(text string) { p.printf("%s\n", p.style(styleBold, text)) }
+
+// table writes rows of cells below a heading; nothing when there are none.
+func (p *printer) table(title string, rows [][]string) {
+	if len(rows) > 0 {
+		p.heading(title)
+		p.columns(rows)
+	}
+}
+
+// columns writes rows of cells, indented.
+func (p *printer) columns(rows [][]string) {
+	w := tabwriter.NewWriter(p.w, 0, 0, 2, ' ', 0)
+	for _, row := range rows {
+		for len(row) > 0 && row[len(row)-1] == "" {
+			row = row[:len(row)-1] // no space at the end of a line
+		}
+		_, _ = fmt.Fprintf(w, "  %s\n", strings.Join(row, "\t"))
+	}
+	_ = w.Flush() // as with every line of p
+}
 
 // oneLine makes text fit for a line of a list: no control characters (a
 // recorded text must not steer the terminal), runs of space as one, cut at max runes.

@@ -122,7 +122,7 @@ func TestParseID(t *testing.T) {
 	}
 }
 
-func TestSpentText(t *testing.T) {
+func TestSpentCells(t *testing.T) {
 	tests := []struct {
 		spent store.Spent
 		want  string
@@ -134,7 +134,7 @@ func TestSpentText(t *testing.T) {
 		{store.Spent{Calls: 4, Unpriced: 4}, "4 calls|0 in|0 out|0 cached"},
 	}
 	for _, tt := range tests {
-		if got := strings.ReplaceAll(spentText(tt.spent), "\t", "|"); got != tt.want {
+		if got := strings.TrimSuffix(strings.Join(spentCells(tt.spent), "|"), "|"); got != tt.want {
 			t.Errorf("got %q, want %q", got, tt.want)
 		}
 	}
