@@ -97,21 +97,7 @@ func (m *memory) seed(t testing.TB) {
 	m.now = friday.Add(-50 * time.Hour)
 	turn := func(n int, prompt string, o claudemem.Outcome) {
 		t.Helper()
-		for _, e := range []claudemem.Event{
-			{Kind: claudemem.KindPrompt, Prompt: prompt, PromptID: fmt.Sprint("q", n)},
-			{Kind: claudemem.KindTool, ToolName: "Edit", ToolInput: json.RawMessage(`{"file_path":"limiter.go"}`), ToolResponse: json.RawMessage(`{}`)},
-			{Kind: claudemem.KindStop},
-		} {
-			m.now = m.now.Add(time.Minute)
-			at := claudemem.MillisOf(m.now)
-			e.Host, e.HostSessionID, e.ProjectPath, e.Branch = claudemem.HostClaudeCode, "0b7c1f6e-52a1-4b58-9f0a-1a2b3c4d5e6f", "/src/shop", "main"
-			e.DeliveryID, e.OccurredAt = fmt.Sprint(e.Kind, n), at
-			_, err := m.Enqueue(ctx, claudemem.Arrival{Key: e.DeliveryID, Event: e, ReceivedAt: at})
-			must(t, err)
-		}
-		claim, err := m.Claim(ctx, "seed", 1, 100, claudemem.MillisOf(m.now))
-		must(t, err)
-		must(t, m.Confirm(ctx, claim, o))
+		m.turn(t, "/src/shop", "0b7c1f6e-52a1-4b58-9f0a-1a2b3c4d5e6f", n, prompt, o)
 	}
 	turn(1, "The limiter lets twice the burst through, why?", claudemem.Outcome{
 		Observations: []claudemem.Observation{
@@ -149,6 +135,29 @@ func (m *memory) seed(t testing.TB) {
 			size = 40_000
 		}
 		note(time.Duration(100+i)*day, "/src/shop", "discovery", fmt.Sprintf("Migration step %d of the ledger", i+1), strings.Repeat("The ledger moves one table at a time. ", size/37))
+	}
+}
+
+// turn is a prompt of a session with what became of it.
+func (m *memory) turn(t testing.TB, project, session string, n int, prompt string, o claudemem.Outcome) {
+	t.Helper()
+	ctx := context.Background()
+	for _, e := range []claudemem.Event{
+		{Kind: claudemem.KindPrompt, Prompt: prompt, PromptID: fmt.Sprint("q", n)},
+		{Kind: claudemem.KindTool, ToolName: "Edit", ToolInput: json.RawMessage(`{"file_path":"limiter.go"}`), ToolResponse: json.RawMessage(`{}`)},
+		{Kind: claudemem.KindStop},
+	} {
+		m.now = m.now.Add(time.Minute)
+		at := claudemem.MillisOf(m.now)
+		e.Host, e.HostSessionID, e.ProjectPath, e.Branch = claudemem.HostClaudeCode, session, project, "main"
+		e.DeliveryID, e.OccurredAt = fmt.Sprint(session, e.Kind, n), at
+		receipt, err := m.Enqueue(ctx, claudemem.Arrival{Key: e.DeliveryID, Event: e, ReceivedAt: at})
+		must(t, err)
+		if e.Kind == claudemem.KindStop {
+			claim, err := m.Claim(ctx, "seed", receipt[0].Session, 100, at)
+			must(t, err)
+			must(t, m.Confirm(ctx, claim, o))
+		}
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -81,7 +82,7 @@ func (c *stdio) readLines() {
 		line, whole, err := readLine(reader)
 		switch line = bytes.TrimSpace(line); {
 		case !whole:
-			c.refuse(jsonrpc.CodeInvalidRequest, fmt.Sprintf("a message has at most %d bytes", maxLine))
+			c.refuse(nil, jsonrpc.CodeInvalidRequest, fmt.Sprintf("a message has at most %d bytes", maxLine))
 		case len(line) > 0:
 			select {
 			case c.incoming <- line:
@@ -122,7 +123,7 @@ func (c *stdio) Read(ctx context.Context) (jsonrpc.Message, error) {
 			}
 			message, err := jsonrpc.DecodeMessage(line)
 			if err != nil {
-				c.refuse(jsonrpc.CodeParseError, "a line is one JSON-RPC message")
+				c.refuse(idOf(line), jsonrpc.CodeParseError, "a line is one JSON-RPC message")
 				continue
 			}
 			if request, ok := message.(*jsonrpc.Request); ok && request.ID.IsValid() {
@@ -184,12 +185,26 @@ func (c *stdio) Write(_ context.Context, message jsonrpc.Message) error {
 	return err
 }
 
-// refuse answers what is no message. A client that does not read is found out by the
-// answers that it waits for.
-func (c *stdio) refuse(code int64, why string) {
+// refuse answers what is no message, to its id if it has one. A client that does not
+// read is found out by the answers that it waits for.
+func (c *stdio) refuse(id json.RawMessage, code int64, why string) {
+	if id == nil {
+		id = json.RawMessage("null")
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	_, _ = fmt.Fprintf(c.out, `{"jsonrpc":"2.0","id":null,"error":{"code":%d,"message":%q}}`+"\n", code, why)
+	_, _ = fmt.Fprintf(c.out, `{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":%q}}`+"\n", id, code, why)
+}
+
+// idOf is the id of what is not quite a message, nil for none.
+func idOf(line []byte) json.RawMessage {
+	var message struct {
+		ID json.RawMessage `json:"id"`
+	}
+	if json.Unmarshal(line, &message) != nil || len(message.ID) == 0 || len(message.ID) > 100 || message.ID[0] == '{' || message.ID[0] == '[' {
+		return nil
+	}
+	return message.ID
 }
 
 // Close implements mcp.Connection.

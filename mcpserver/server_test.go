@@ -1,0 +1,433 @@
+package mcpserver_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"claudemem"
+	"claudemem/mcpserver"
+	"claudemem/wire"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// The bounds of SPEC 9, in tokens.
+const (
+	mostForDefinitions = 1500
+	mostForAnswer      = 2500
+	mostTools          = 8
+)
+
+// TestDefinitions: what every session of every client pays for the tools.
+func TestDefinitions(t *testing.T) {
+	s := mcpserver.New(apiFunc(nil), mcpserver.Options{})
+	lines := talk(t, s, append(append([]string{}, hello...), `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)...)
+	var answer struct {
+		Result struct {
+			Tools []struct {
+				Name, Description string
+				InputSchema       struct {
+					Type       string
+					Properties map[string]struct{ Type any }
+				}
+				Annotations struct {
+					ReadOnlyHint, IdempotentHint   bool
+					DestructiveHint, OpenWorldHint *bool
+				}
+			}
+		}
+	}
+	list := lines[len(lines)-1]
+	must(t, json.Unmarshal([]byte(list), &answer))
+	if tokens := claudemem.EstimateTokens(list); tokens > mostForDefinitions {
+		t.Errorf("the definitions cost %d tokens, want at most %d", tokens, mostForDefinitions)
+	}
+	var names, writing, destructive []string
+	for _, tool := range answer.Result.Tools {
+		names = append(names, tool.Name)
+		if tool.Description == "" || tool.InputSchema.Type != "object" || len(tool.InputSchema.Properties) == 0 {
+			t.Errorf("%s: description %q, schema %+v", tool.Name, tool.Description, tool.InputSchema)
+		}
+		for name, property := range tool.InputSchema.Properties {
+			if _, plain := property.Type.(string); !plain {
+				t.Errorf("%s.%s has the type %v: clients refuse unions", tool.Name, name, property.Type)
+			}
+		}
+		hints := tool.Annotations
+		if hints.OpenWorldHint == nil || *hints.OpenWorldHint {
+			t.Errorf("%s: the world is closed", tool.Name)
+		}
+		if !hints.ReadOnlyHint {
+			writing = append(writing, tool.Name)
+			if hints.DestructiveHint == nil || *hints.DestructiveHint {
+				destructive = append(destructive, tool.Name)
+			}
+		}
+	}
+	if len(names) > mostTools {
+		t.Errorf("%d tools, want at most %d", len(names), mostTools)
+	}
+	slices.Sort(names)
+	want := []string{"forget_memory", "get_observations", "get_project_context", "get_session_summary", "save_memory", "search_memory", "timeline"}
+	if diff := cmp.Diff(want, names); diff != "" {
+		t.Errorf("tools -want +got:\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"forget_memory", "save_memory"}, writing); diff != "" {
+		t.Errorf("tools that write -want +got:\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"forget_memory"}, destructive); diff != "" {
+		t.Errorf("destructive tools -want +got:\n%s", diff)
+	}
+}
+
+// TestBudget: no answer, and no structured content, costs more than an agent was
+// promised, however much is remembered.
+func TestBudget(t *testing.T) {
+	m := newMemory(t)
+	for i := range 60 {
+		n := claudemem.NewObservation{ProjectPath: "/src/big", Type: "discovery", Title: fmt.Sprintf("%d %x ", i, i*7919*7919) + strings.Repeat("Ünïcode “title” ", 20), Subtitle: strings.Repeat(`"quoted" \ `, 40),
+			Narrative: strings.Repeat("<b>日本語</b> & more\n", 400*(i%7)), CreatedAt: claudemem.MillisOf(friday) - claudemem.Millis(i), Origin: claudemem.OriginUser}
+		for j := range 150 {
+			n.Facts = append(n.Facts, fmt.Sprintf("fact %d of %d", j, i))
+			n.Files = append(n.Files, claudemem.FileRef{Path: fmt.Sprintf("a/long/path/to/file%d.go", j), Role: claudemem.FileModified})
+		}
+		_, err := m.AddObservation(t.Context(), n)
+		must(t, err)
+	}
+	long := strings.Repeat("what was <b>learned</b> of it\n", 60)
+	for i := range 12 {
+		m.turn(t, "/src/big", "long", i, "go on", claudemem.Outcome{Summaries: []claudemem.Summary{{PromptNumber: i + 1, Request: long, Learned: long, Completed: long, NextSteps: long}}})
+	}
+	must(t, m.index.CatchUp(t.Context()))
+	ids := make([]string, 60)
+	for i := range ids {
+		ids[i] = fmt.Sprint(i + 14)
+	}
+	s := m.server(mcpserver.Options{Dir: "/src/big"})
+	for _, call := range [][2]string{
+		{"search_memory", `{"limit":50}`},
+		{"search_memory", `{"query":"日本語 title","limit":50}`},
+		{"get_observations", `{"ids":[` + strings.Join(ids, ",") + `]}`},
+		{"get_observations", `{"ids":[20]}`},
+		{"timeline", `{"anchor":"40","depth_before":50,"depth_after":50}`},
+		{"get_session_summary", `{"session_id":"last"}`},
+		{"get_session_summary", `{"session_id":"long","offset":3}`},
+		{"get_project_context", `{}`},
+		{"search_memory", `{"a1":1,"` + strings.Repeat("b", 9000) + `":2,"c":3,"d":4,"e":5,"f":6}`},
+	} {
+		got := callTool(t, s, call[0], call[1])
+		if got.IsError {
+			t.Errorf("%s(%.60s): %s", call[0], call[1], got.text())
+			continue
+		}
+		text, structured := claudemem.EstimateTokens(got.text()), claudemem.EstimateTokens(string(got.StructuredContent))
+		if text > mostForAnswer || structured > mostForAnswer {
+			t.Errorf("%s(%.60s): %d tokens, structured %d; want at most %d", call[0], call[1], text, structured, mostForAnswer)
+		}
+		if call[0] == "get_observations" && text < mostForAnswer/3 {
+			t.Errorf("%s(%.60s): only %d tokens of much that there is:\n%s", call[0], call[1], text, got.text())
+		}
+	}
+}
+
+// TestHostileArguments: absurd input costs its sender an error.
+func TestHostileArguments(t *testing.T) {
+	m := newMemory(t)
+	s := m.server(mcpserver.Options{})
+	many := strings.TrimSuffix(strings.Repeat("1,", 10_000), ",")
+	deep := strings.Repeat("[", 200) + strings.Repeat("]", 200)
+	for _, tt := range []struct {
+		name, tool, arguments string
+		code                  claudemem.Code // "" for an answer
+	}{
+		{"a query of 1 MB", "search_memory", `{"query":"` + strings.Repeat("limiter ", 130_000) + `"}`, ""},
+		{"a query of nothing but quotes", "search_memory", `{"query":"` + strings.Repeat(`\"`, 5000) + `"}`, ""},
+		{"control characters", "search_memory", `{"query":"\u0000\u001b[31m\ud800"}`, ""},
+		{"full-text syntax", "search_memory", `{"query":"NEAR(((( AND OR NOT * \" ) '; DROP TABLE observations"}`, ""},
+		{"10,000 ids", "get_observations", `{"ids":[` + many + `]}`, claudemem.CodeTooLarge},
+		{"10,000 ids in a string", "get_observations", `{"ids":"` + many + `"}`, claudemem.CodeTooLarge},
+		{"10,000 ids to forget", "forget_memory", `{"ids":[` + many + `]}`, claudemem.CodeTooLarge},
+		{"a deep list of ids", "get_observations", `{"ids":` + deep + `}`, claudemem.CodeInvalid},
+		{"an id out of range", "get_observations", `{"ids":[9223372036854775808]}`, claudemem.CodeInvalid},
+		{"an id that is no whole number", "get_observations", `{"ids":[1.5]}`, claudemem.CodeInvalid},
+		{"a limit that is none", "search_memory", `{"limit":"NaN"}`, claudemem.CodeInvalid},
+		{"an endless limit", "search_memory", `{"limit":1e400}`, claudemem.CodeInvalid},
+		{"a long project", "search_memory", `{"project":"` + strings.Repeat("x", 1<<20) + `"}`, claudemem.CodeTooLarge},
+		{"long files", "search_memory", `{"files":"` + strings.Repeat("x", 1<<20) + `"}`, claudemem.CodeTooLarge},
+		{"a path as a session", "get_session_summary", `{"session_id":"../../observations/1"}`, claudemem.CodeNotFound},
+		{"dots as a session", "get_session_summary", `{"session_id":".."}`, claudemem.CodeInvalid},
+		{"a query string as a session", "get_session_summary", `{"session_id":"S1?project=x&limit=1#"}`, claudemem.CodeNotFound},
+		{"a long anchor", "timeline", `{"anchor":"` + strings.Repeat("9", 8000) + `"}`, claudemem.CodeNotFound},
+		{"a memory of 1 MB", "save_memory", `{"text":"` + strings.Repeat("x", 1<<20) + `"}`, claudemem.CodeTooLarge},
+		{"a type that is none", "save_memory", `{"text":"x","type":"a,b\nc"}`, claudemem.CodeInvalid},
+		{"a number for arguments", "search_memory", `7`, claudemem.CodeInvalid},
+		{"a string for arguments", "search_memory", `"limiter"`, claudemem.CodeInvalid},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got := callTool(t, s, tt.tool, tt.arguments)
+			if tt.code == "" && got.IsError || tt.code != "" && !strings.HasPrefix(got.text(), fmt.Sprintf("error (%s): ", tt.code)) {
+				t.Errorf("got %.300q, want code %q", got.text(), tt.code)
+			}
+			if claudemem.EstimateTokens(got.text()) > mostForAnswer {
+				t.Errorf("the answer has %d tokens", claudemem.EstimateTokens(got.text()))
+			}
+		})
+	}
+}
+
+// TestLookups: what an agent was shown in full is noted for its session, and only that.
+func TestLookups(t *testing.T) {
+	m := newMemory(t)
+	s := m.server(mcpserver.Options{Session: "claude-code:9d2e"})
+	callTool(t, s, "search_memory", `{"query":"limiter"}`)
+	callTool(t, s, "get_observations", `{"ids":[8,9,10,11,12,1]}`) // an answer holds three of them
+	callTool(t, s, "get_observations", `{"ids":[2]}`)
+	receipt, err := m.SessionReceipt(t.Context(), 1)
+	must(t, err)
+	var read []claudemem.ObservationID
+	for _, l := range receipt.LookedUp {
+		read = append(read, l.Observation)
+	}
+	if diff := cmp.Diff([]claudemem.ObservationID{2}, read); diff != "" {
+		t.Errorf("looked up of session 1 -want +got:\n%s", diff)
+	}
+}
+
+// apiFunc is an API that is a function; nil has nothing.
+type apiFunc func(ctx context.Context, r mcpserver.Request, out any) error
+
+func (f apiFunc) Do(ctx context.Context, r mcpserver.Request, out any) error {
+	if f == nil {
+		return claudemem.Errorf(claudemem.CodeNoMemory, "nothing is remembered yet")
+	}
+	return f(ctx, r, out)
+}
+
+// TestFaults: a fault is an answer without what it may hold, and the next call works.
+func TestFaults(t *testing.T) {
+	for _, tt := range []struct {
+		name, want string
+		do         apiFunc
+	}{
+		{"a panic", "error (internal): internal error", func(context.Context, mcpserver.Request, any) error { panic("secret") }},
+		{"an error of ours", "error (internal): internal error", func(context.Context, mcpserver.Request, any) error { return errors.New("secret") }},
+		{"no worker", "error (unavailable): no worker is running\nhint: start one", func(context.Context, mcpserver.Request, any) error {
+			return claudemem.Errorf(claudemem.CodeUnavailable, "no worker is running").WithHint("start one")
+		}},
+		{"no memory", "Nothing is remembered yet", nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := mcpserver.New(tt.do, mcpserver.Options{})
+			for range 2 {
+				if got := callTool(t, s, "search_memory", `{"query":"x"}`); !strings.HasPrefix(got.text(), tt.want) || strings.Contains(got.text(), "secret") {
+					t.Errorf("got %q, want %q", got.text(), tt.want)
+				}
+			}
+		})
+	}
+}
+
+// TestCancel: a call that the client gives up ends, and the client may end too.
+func TestCancel(t *testing.T) {
+	began, cancelled := make(chan struct{}), make(chan struct{})
+	s := mcpserver.New(apiFunc(func(ctx context.Context, _ mcpserver.Request, _ any) error {
+		close(began)
+		<-ctx.Done()
+		close(cancelled)
+		return ctx.Err()
+	}), mcpserver.Options{})
+	c := connect(t, s)
+	for _, line := range hello {
+		c.say(line)
+	}
+	c.hear()
+	c.say(`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"search_memory","arguments":{}}}`)
+	<-began
+	c.say(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}`)
+	<-cancelled
+	c.say(`{"jsonrpc":"2.0","id":8,"method":"ping"}`)
+	for !strings.Contains(c.hear(), `"id":8`) { // the answer to 7 may come before, as an error
+		continue
+	}
+	if err := c.end(); err != nil {
+		t.Errorf("end: %v", err)
+	}
+}
+
+// TestConcurrentCalls: many calls at once are all answered, each with its own.
+func TestConcurrentCalls(t *testing.T) {
+	m := newMemory(t)
+	s := m.server(mcpserver.Options{})
+	said := append([]string{}, hello...)
+	for i := range 40 {
+		said = append(said, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"get_observations","arguments":{"ids":[%d]}}}`, i+1, i%5+1))
+	}
+	answered := map[int]string{}
+	for _, line := range talk(t, s, said...) {
+		var answer struct {
+			ID     int
+			Result result
+		}
+		must(t, json.Unmarshal([]byte(line), &answer))
+		answered[answer.ID] = answer.Result.text()
+	}
+	for i := range 40 {
+		if want := fmt.Sprintf(" #%d ", i%5+1); !strings.Contains(answered[i+1], want) {
+			t.Errorf("call %d: got %q, want%s", i+1, answered[i+1], want)
+		}
+	}
+}
+
+// TestBrokenLines: a line that is no message is refused; those after it are not.
+func TestBrokenLines(t *testing.T) {
+	s := mcpserver.New(apiFunc(nil), mcpserver.Options{})
+	c := connect(t, s)
+	for _, line := range []string{"garbage", `{"jsonrpc":"2.0"`, `[]`, `"x"`, "\xff\xfe", `{"id":1}`, strings.Repeat("x", 5<<20)} {
+		c.say(line)
+		if got := c.hear(); !strings.Contains(got, `"error"`) || !json.Valid([]byte(got)) {
+			t.Errorf("%.20q: got %q, want an error", line, got)
+		}
+	}
+	c.say(`{"jsonrpc":"2.0","id":5,"method":"ping","params":` + strings.Repeat("[", 9000) + strings.Repeat("]", 9000) + "}")
+	if got := c.hear(); !strings.Contains(got, `"id":5,"error"`) {
+		t.Errorf("a deep message: got %q, want an error for its id", got)
+	}
+	c.say("")
+	c.say(hello[0])
+	if got := c.hear(); !strings.Contains(got, "serverInfo") {
+		t.Errorf("after that: %s", got)
+	}
+	if err := c.end(); err != nil {
+		t.Errorf("end: %v", err)
+	}
+}
+
+// TestRoots: "this project" is where the client says that it works.
+func TestRoots(t *testing.T) {
+	m := newMemory(t)
+	c := connect(t, m.server(mcpserver.Options{Dir: "/src/nowhere", AskRoots: true}))
+	c.say(strings.Replace(hello[0], `"capabilities":{}`, `"capabilities":{"roots":{}}`, 1))
+	c.hear()
+	c.say(hello[1])
+	c.say(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"search_memory","arguments":{"query":"printer"}}}`)
+	var asked struct {
+		ID     json.RawMessage
+		Method string
+	}
+	must(t, json.Unmarshal([]byte(c.hear()), &asked))
+	if asked.Method != "roots/list" {
+		t.Fatalf("the server asks for %q", asked.Method)
+	}
+	c.say(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"roots":[{"uri":"https://example.org"},{"uri":"file:///src/till","name":"till"}]}}`, asked.ID))
+	if got := c.hear(); !strings.Contains(got, "1 found in till") {
+		t.Errorf("got %s", got)
+	}
+}
+
+// TestStructured: Claude Code shows the model structured content in place of the text.
+func TestStructured(t *testing.T) {
+	m := newMemory(t)
+	for name, want := range map[string]bool{"test": true, "claude-code": false} {
+		lines := talk(t, m.server(mcpserver.Options{}), strings.Replace(hello[0], `"name":"test"`, `"name":"`+name+`"`, 1), hello[1],
+			`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"search_memory","arguments":{"query":"limiter"}}}`)
+		if got := strings.Contains(lines[len(lines)-1], "structuredContent"); got != want {
+			t.Errorf("for the client %s: structured content %v, want %v", name, got, want)
+		}
+	}
+}
+
+// post sends a message to /mcp.
+func post(t *testing.T, h http.Handler, body string, header ...string) *httptest.ResponseRecorder {
+	t.Helper()
+	r := httptest.NewRequest(http.MethodPost, "http://localhost/mcp", strings.NewReader(body))
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Accept", "application/json, text/event-stream")
+	for i := 0; i < len(header); i += 2 {
+		r.Header.Set(header[i], header[i+1])
+	}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w
+}
+
+// TestHTTP: each message is answered by itself, with JSON, and no session is kept.
+func TestHTTP(t *testing.T) {
+	m := newMemory(t)
+	h := mcpserver.New(m, mcpserver.Options{Clock: func() time.Time { return friday }, SessionHeader: wire.SessionHeader}).Handler()
+	w := post(t, h, hello[0])
+	if w.Code != http.StatusOK || w.Header().Get("Content-Type") != "application/json" || w.Header().Get("Mcp-Session-Id") != "" || !strings.Contains(w.Body.String(), "serverInfo") {
+		t.Errorf("initialize: %d %v %s", w.Code, w.Header(), w.Body)
+	}
+	if w := post(t, h, hello[1]); w.Code != http.StatusAccepted {
+		t.Errorf("initialized: %d %s", w.Code, w.Body)
+	}
+	w = post(t, h, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"search_memory","arguments":{"query":"limiter"}}}`, "Mcp-Protocol-Version", "2025-06-18")
+	if !strings.Contains(w.Body.String(), "found in all projects") {
+		t.Errorf("search: %d %s", w.Code, w.Body)
+	}
+	post(t, h, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_observations","arguments":{"ids":[2]}}}`, wire.SessionHeader, "claude-code:9d2e")
+	receipt, err := m.SessionReceipt(t.Context(), 1)
+	must(t, err)
+	if len(receipt.LookedUp) != 1 || receipt.LookedUp[0].Observation != 2 {
+		t.Errorf("looked up: %+v", receipt.LookedUp)
+	}
+	w = post(t, h, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_project_context","arguments":{}}}`)
+	if !strings.Contains(w.Body.String(), "known: shop, till") {
+		t.Errorf("context without a project: %d %s", w.Code, w.Body)
+	}
+	if w := post(t, h, "garbage"); w.Code != http.StatusBadRequest {
+		t.Errorf("garbage: %d %s", w.Code, w.Body)
+	}
+	r := httptest.NewRecorder()
+	h.ServeHTTP(r, httptest.NewRequest(http.MethodGet, "http://localhost/mcp", http.NoBody))
+	if r.Code != http.StatusMethodNotAllowed {
+		t.Errorf("a stream to listen on: %d, want %d: it would keep the worker awake", r.Code, http.StatusMethodNotAllowed)
+	}
+	var all sync.WaitGroup
+	for range 20 {
+		all.Go(func() {
+			if w := post(t, h, `{"jsonrpc":"2.0","id":"a","method":"tools/call","params":{"name":"timeline","arguments":{"anchor":1}}}`); !bytes.Contains(w.Body.Bytes(), []byte("#1 ")) {
+				t.Errorf("at once: %d %s", w.Code, w.Body)
+			}
+		})
+	}
+	all.Wait()
+}
+
+// FuzzArguments: whatever is sent for arguments, the answer is one, within its budget.
+func FuzzArguments(f *testing.F) {
+	for _, seed := range []string{
+		`{}`, `null`, `[]`, `{"query":"x","limit":"3","ids":["#1",2,"3,4"]}`, `{"ids":"[1,2"}`, `{"anchor":"S1","project":"..\\x"}`,
+		`{"date_start":"2w","date_end":"0"}`, `{"ids":[[1]],"undo":"TRUE","text":"a"}`, `{"session_id":"%2e%2e/","offset":-1}`, `{"query":"\u202e\u0000<a>"}`,
+	} {
+		for tool := range 7 {
+			f.Add(tool, []byte(seed))
+		}
+	}
+	m := newMemory(f)
+	s := m.server(mcpserver.Options{})
+	names := []string{"search_memory", "timeline", "get_observations", "get_session_summary", "get_project_context", "save_memory", "forget_memory"}
+	f.Fuzz(func(t *testing.T, tool int, arguments []byte) {
+		if !json.Valid(arguments) || bytes.ContainsAny(arguments, "\n\r") {
+			t.Skip()
+		}
+		got := callTool(t, s, names[uint(tool)%uint(len(names))], string(arguments))
+		text := got.text()
+		if text == "" || claudemem.EstimateTokens(text) > mostForAnswer || strings.HasPrefix(text, "error (internal)") {
+			t.Errorf("got %q", text)
+		}
+		if strings.ContainsAny(text, "\x00\x1b\u202e") {
+			t.Errorf("control characters in %q", text)
+		}
+	})
+}
