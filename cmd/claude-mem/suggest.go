@@ -16,7 +16,7 @@ import (
 func nearest(word string, candidates []string) string {
 	word = strings.ToLower(word)
 	// One slip in a short word, three in a long one: with more it is another word.
-	best, fewest := "", 1+min(3, 1+len(word)/3)
+	best, fewest := "", 1+min(3, 1+max(0, len(word)-2)/3)
 	for _, candidate := range candidates {
 		name := strings.ToLower(candidate)
 		if len(word) > 1 && strings.HasPrefix(name, word) {
