@@ -36,8 +36,9 @@ func ConfigDir(getenv func(string) string, home string) (dir string, moved bool)
 // hostFile is one of the host's files in which an entry of ours may stand.
 type hostFile struct {
 	name string
-	// strip takes out what is ours, for a plugin directory.
-	strip func(d *document, pluginDir string)
+	// strip takes out what is ours, for a plugin directory; before is the file as
+	// it was before us, empty when that is not known.
+	strip func(d, before *document, pluginDir string)
 	// empties are the objects that may be left behind empty.
 	empties []string
 }
@@ -46,16 +47,16 @@ type hostFile struct {
 // the host's own books, which we touch only where its CLI is missing or failed.
 var hostFiles = []hostFile{
 	{"settings.json", stripSettings, []string{"extraKnownMarketplaces", "enabledPlugins", "hooks"}},
-	{filepath.Join("plugins", "installed_plugins.json"), func(d *document, _ string) { d.remove("plugins", PluginID) }, nil},
-	{filepath.Join("plugins", "known_marketplaces.json"), func(d *document, _ string) { d.remove(Marketplace) }, nil},
+	{filepath.Join("plugins", "installed_plugins.json"), func(d, _ *document, _ string) { d.remove("plugins", PluginID) }, nil},
+	{filepath.Join("plugins", "known_marketplaces.json"), func(d, _ *document, _ string) { d.remove(Marketplace) }, nil},
 }
 
-func stripSettings(d *document, pluginDir string) {
+func stripSettings(d, before *document, pluginDir string) {
 	d.remove("extraKnownMarketplaces", Marketplace)
 	d.remove("enabledPlugins", PluginID)
 	for _, event := range slices.Clone(d.keys("hooks")) {
 		ours := func(group json.RawMessage) bool { return isOurGroup(group, pluginDir) }
-		if d.drop(ours, "hooks", event) > 0 && len(d.find("hooks", event).kids) == 0 {
+		if d.drop(ours, "hooks", event) > 0 && len(d.find("hooks", event).kids) == 0 && before.find("hooks", event) == nil {
 			d.remove("hooks", event)
 		}
 	}
@@ -96,7 +97,7 @@ func (f hostFile) without(data, baseline []byte, known bool, pluginDir string) (
 		before = &document{}
 	}
 	size := len(d.data)
-	f.strip(d, pluginDir)
+	f.strip(d, before, pluginDir)
 	if !known && len(d.data) == size {
 		return data, nil // nothing of ours: the empty objects are the user's
 	}

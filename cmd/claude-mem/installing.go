@@ -79,10 +79,13 @@ func showChanges(p *printer, dir string, changes []install.Change) {
 		}
 		texts[c.Do]++
 	}
-	for _, do := range []string{install.DoCreate, install.DoReplace, install.DoRemove} {
+	for _, do := range []string{install.DoCreate, install.DoReplace} {
 		if n := texts[do]; n > 0 {
 			p.printf("  %-7s  %s: hooks, MCP server, skill, manifests\n", do, count(n, "small file"))
 		}
+	}
+	if n := texts[install.DoRemove]; n > 0 {
+		p.printf("  %-7s  %s that the plugin no longer has\n", install.DoRemove, count(n, "file"))
 	}
 }
 

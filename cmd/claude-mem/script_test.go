@@ -67,7 +67,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"settled": settled, "schema": setSchema, "holdlock": holdLock, "hook": runScriptHook,
 			"statusline": runStatusline, "calls": bookCalls, "indexed": indexed,
-			"sameblock": sameBlock, "conforms": scriptConforms, "noted": noted, "reminded": runReminded,
+			"fakeclaude": fakeClaude, "sameblock": sameBlock, "conforms": scriptConforms, "noted": noted, "reminded": runReminded,
 		},
 	})
 }

@@ -1,0 +1,188 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"claudemem/install"
+	"claudemem/install/fakeclaude"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// init makes the test binary be claude too, where a scenario has put it under that name.
+func init() {
+	if name := filepath.Base(os.Args[0]); strings.TrimSuffix(name, ".exe") != "claude" {
+		return
+	}
+	args := os.Args[1:]
+	if log, err := os.OpenFile(os.Getenv("FAKE_CLAUDE_CALLS"), os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600); err == nil {
+		_, _ = fmt.Fprintln(log, strings.Join(args, " "))
+		_ = log.Close()
+	}
+	dir := os.Getenv("CLAUDE_CONFIG_DIR")
+	if dir == "" {
+		dir = filepath.Join(os.Getenv("HOME"), ".claude")
+	}
+	os.Exit(fakeclaude.Run(dir, args, os.Stdout))
+}
+
+// fakeClaude puts a stand-in for the host's CLI first in PATH and keeps any real
+// one out of it; its calls are in the file calls. `! fakeclaude` takes it away.
+func fakeClaude(ts *testscript.TestScript, neg bool, _ []string) {
+	work := ts.Getenv("WORK")
+	program, err := exec.LookPath("claude-mem")
+	ts.Check(err)
+	path := filepath.Dir(program)
+	ts.Setenv("FAKE_CLAUDE_CALLS", filepath.Join(work, "calls"))
+	ts.Check(os.RemoveAll(filepath.Join(work, "cli")))
+	if !neg {
+		ts.Check(os.MkdirAll(filepath.Join(work, "cli"), 0o700))
+		program, err = filepath.EvalSymlinks(program)
+		ts.Check(err)
+		ts.Check(os.Link(program, filepath.Join(work, "cli", "claude"+filepath.Ext(program))))
+		path = filepath.Join(work, "cli") + string(filepath.ListSeparator) + path
+	}
+	ts.Setenv("PATH", path)
+}
+
+// What a person is shown before anything is changed.
+func TestShownPlans(t *testing.T) {
+	before := []byte("{\n\t\"model\": \"m\"\n}\n")
+	after := []byte("{\n\t\"model\": \"m\",\n\t\"enabledPlugins\": {\n\t\t\"claude-mem@claude-mem-local\": true\n\t}\n}\n")
+	change := func(path, do string, size int64) install.Change {
+		return install.Change{Path: filepath.FromSlash("/data/marketplace/claude-mem/" + path), Do: do, Size: size}
+	}
+	edit := func(do string, before, after []byte) install.Change {
+		return install.Change{Path: "/home/dev/.claude/settings.json", Do: do, Before: before, After: after}
+	}
+	plans := map[string]func(*printer){
+		"install": func(p *printer) {
+			showPlan(p, &install.Plan{
+				Method: install.MethodPlugin, Version: "1.2.3", Directory: filepath.FromSlash("/data/marketplace"),
+				Plugin: []install.Change{
+					change("bin/claude-mem", install.DoCreate, 70_000_000), change("bin/claude-mem-hook", install.DoCreate, 2_300_000),
+					change(".mcp.json", install.DoCreate, 100), change("hooks/hooks.json", install.DoCreate, 2000),
+				},
+				Files:    []install.Change{edit(install.DoEdit, before, after)},
+				Commands: [][]string{{"plugin", "marketplace", "add", "/data dir/marketplace"}, {"plugin", "install", install.PluginID}},
+			})
+		},
+		"upgrade": func(p *printer) {
+			showPlan(p, &install.Plan{
+				Method: install.MethodPlugin, Version: "1.3.0", Replaces: "1.2.3", Directory: filepath.FromSlash("/data/marketplace"), Unfinished: true,
+				Plugin:   []install.Change{change("bin/claude-mem", install.DoReplace, 70_000_000), change("skills/old.md", install.DoRemove, 0)},
+				Commands: [][]string{{"plugin", "update", install.PluginID}},
+			})
+		},
+		"settings": func(p *printer) {
+			showPlan(p, &install.Plan{Method: install.MethodSettings, Version: "1.2.3", Files: []install.Change{
+				// One line without an end, and what a terminal must not be sent.
+				edit(install.DoCreate, nil, []byte(`{"a":"`+"\x1b[31m"+strings.Repeat("x", 300)+`"}`)),
+			}})
+		},
+		"uninstall": func(p *printer) {
+			showRemoval(p, &install.Removal{
+				Files: []install.Change{
+					edit(install.DoEdit, after, before),
+					{Path: "/home/dev/.claude/plugins/installed_plugins.json", Do: install.DoEdit, Before: after, After: before},
+				},
+				Restored:    []string{"/home/dev/.claude/settings.json"},
+				Commands:    [][]string{{"plugin", "uninstall", install.PluginID}},
+				Directories: []string{"/data/marketplace"},
+				Enable:      []string{install.NodePluginID},
+			})
+		},
+	}
+	for name, show := range plans {
+		t.Run(name, func(t *testing.T) {
+			var out bytes.Buffer
+			show(&printer{w: &out})
+			got := filepath.ToSlash(out.String())
+			golden := filepath.Join("testdata", "install", name+".txt")
+			if *update {
+				if err := os.MkdirAll(filepath.Dir(golden), 0o755); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(golden)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(string(want), got); diff != "" {
+				t.Errorf("shown differs from %s (-want +got):\n%s", golden, diff)
+			}
+		})
+	}
+}
+
+// The choice of the observer is shown with what it costs and how to change it.
+func TestObserverChoice(t *testing.T) {
+	bin, home := t.TempDir(), t.TempDir()
+	t.Setenv("HOME", home)
+	t.Setenv("USERPROFILE", home)
+	t.Setenv("PATH", bin)
+	for _, c := range []struct {
+		provider  string
+		cli       bool
+		who, cost string
+		change    string
+	}{
+		{"auto", true, "your own claude command with haiku", "2,000,000 tokens a day", "PROVIDER offline"},
+		{"auto", false, "no claude command was found", "nothing", "PROVIDER anthropic"},
+		{"offline", true, "no model", "nothing", "PROVIDER auto"},
+		{"anthropic", true, "CLAUDE_MEM_ANTHROPIC_API_KEY", "provider's price", "PROVIDER offline"},
+		{"ollama", false, "on this machine", "no money", "PROVIDER offline"},
+	} {
+		t.Run(fmt.Sprint(c.provider, c.cli), func(t *testing.T) {
+			name := filepath.Join(bin, "claude")
+			if runtime.GOOS == "windows" {
+				name += ".exe"
+			}
+			_ = os.Remove(name)
+			if c.cli {
+				if err := os.WriteFile(name, []byte("#!/bin/sh\n"), 0o755); err != nil {
+					t.Fatal(err)
+				}
+			}
+			a, _, _ := testApp(t, map[string]string{"CLAUDE_MEM_DATA_DIR": t.TempDir(), "CLAUDE_MEM_PROVIDER": c.provider})
+			got := a.observerChoice()
+			if got.Provider != c.provider || !strings.Contains(got.Who, c.who) || !strings.Contains(got.Cost, c.cost) || !strings.Contains(got.Change, c.change) {
+				t.Errorf("got %+v, want %+v", got, c)
+			}
+		})
+	}
+}
+
+// A question takes one line, so that the next one gets the next.
+func TestOneLineAQuestion(t *testing.T) {
+	r := strings.NewReader("y\nno\n")
+	for _, want := range []string{"y\n", "no\n"} {
+		got := make([]byte, 16)
+		n := 0
+		for n == 0 || got[n-1] != '\n' {
+			m, err := oneByte{r}.Read(got[n:])
+			if err != nil || m > 1 {
+				t.Fatalf("read %d bytes, %v", m, err)
+			}
+			n += m
+		}
+		if string(got[:n]) != want {
+			t.Errorf("got %q, want %q", got[:n], want)
+		}
+	}
+	if _, err := (oneByte{r}).Read(make([]byte, 4)); err != io.EOF {
+		t.Errorf("at the end: %v", err)
+	}
+}
