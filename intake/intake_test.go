@@ -170,7 +170,7 @@ func TestSkip(t *testing.T) {
 		{"tool", tool("Read", `{"file_path":"/p/a"}`, `{}`), ""},
 		{"skipped tool", tool("Glob", `{"pattern":"*"}`, `{}`), claudemem.SkipTool},
 		{"skipped tool in other case", tool("glob", `{}`, `{}`), ""},
-		{"own tool by plugin", tool("mcp__plugin_claude-mem_claude-mem__search_memory", `{}`, `{}`), claudemem.SkipOwn},
+		{"own tool by plugin", tool("mcp__plugin_claude-mem_memory__search_memory", `{}`, `{}`), claudemem.SkipOwn},
 		{"own tool", tool("mcp__claude-mem__timeline", `{}`, `{}`), claudemem.SkipOwn},
 		{"other server", tool("mcp__claude-memory__x", `{}`, `{}`), ""},
 		{"own command", bash("claude-mem search x"), claudemem.SkipOwn},

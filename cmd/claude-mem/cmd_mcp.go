@@ -28,7 +28,7 @@ It asks the worker, starts one when there is none, and reads the database itself
 that one answers. "This project" is the one of the client's first root, or of the
 directory that it was started in. A worker serves the same tools at /mcp of its address
 (` + "`claude-mem worker status`" + `). The tools are described in docs/mcp.md.`,
-		Example: `  claude mcp add memory -- claude-mem mcp
+		Example: `  claude mcp add claude-mem -- claude-mem mcp
   npx @modelcontextprotocol/inspector --cli claude-mem mcp --method tools/list`,
 		Args: args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
