@@ -66,7 +66,7 @@ func (e *exam) unopened(err error) Finding {
 		return e.found("database-locked", text)
 	}
 	f := e.found("database-unreadable", text)
-	if info, failed := os.Stat(e.path("memory.db")); failed == nil && info.Mode().IsRegular() {
+	if info, failed := os.Stat(e.path("memory.db")); failed == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o600 != 0o600 {
 		return f.on(file{e.path("memory.db"), 0o600})
 	}
 	return f.instead("see who may read " + quoted(e.DataDir) + ": ls -la " + quoted(e.DataDir))
@@ -175,7 +175,8 @@ func checkIndex(ctx context.Context, e *exam) []Finding {
 		return []Finding{fine("nothing to find yet")}
 	}
 	if !ix.Missing && ix.Unusable == "" {
-		ix.Behind = max(newest-ix.Cursor, 0)
+		// Nobody builds it now.
+		ix.Behind, ix.Building = max(newest-ix.Cursor, 0), false
 	}
 	return e.index(ix)
 }

@@ -163,8 +163,8 @@ var kinds = []Kind{
 		"chmod 700 {spool}", RemedyModes},
 
 	// database
-	{"database-damaged", Fail, "memory.db is damaged. It is left as it is; hooks spool what happens meanwhile.",
-		"claude-mem worker stop; mkdir -p {dir}/damaged && mv {dir}/memory.db* {dir}/damaged/ (a new memory begins; keep that copy)", ""},
+	{"database-damaged", Fail, "memory.db is damaged. It is left as it is, and hooks spool what happens meanwhile. Moved aside it is kept for whoever can read it, and a new memory begins.",
+		"claude-mem worker stop; mkdir -p {dir}/damaged && mv {dir}/memory.db* {dir}/damaged/", ""},
 	{"database-newer", Fail, "A newer claude-mem has written the database. This one does not touch it.",
 		"install the newer claude-mem, or export CLAUDE_MEM_DATA_DIR=/another/directory", ""},
 	{"database-older", Warn, "The database waits to be brought up to this version, which the worker does when it starts.",

@@ -1,0 +1,665 @@
+//go:build unix
+
+package acceptance
+
+import (
+	"bytes"
+	"compress/gzip"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"claudemem"
+	"claudemem/doctor"
+	"claudemem/wire"
+)
+
+// brokenState is a state made on purpose.
+type brokenState struct {
+	// name is the finding that must be made of it, and the name of the test.
+	name string
+	// fix is what the finding must say, with {dir} {home} {bin} for the patient's.
+	fix  string
+	harm func(p *patient)
+	// heals says that --fix mends it; runs that the fix, run by a shell, does.
+	heals, runs bool
+	// variant tells two ways to the same finding apart.
+	variant string
+}
+
+var brokenStates = []brokenState{
+	// The programs.
+	{name: "twin-missing", fix: "put claude-mem-hook 0.1.0-dev beside claude-mem, into {bin}", harm: func(p *patient) {
+		p.ownBinaries()
+		p.remove(filepath.Join(p.bin, "claude-mem-hook"))
+	}},
+	{name: "twin-unusable", fix: "chmod 755 {bin}/claude-mem-hook", heals: true, harm: func(p *patient) {
+		p.ownBinaries()
+		p.copyOf(filepath.Join(p.bin, "claude-mem-hook"), 0o644)
+	}},
+	{name: "twin-version", fix: "put claude-mem-hook 0.1.0-dev into {bin}", harm: func(p *patient) {
+		p.ownBinaries()
+		p.remove(filepath.Join(p.bin, "claude-mem-hook"))
+		p.writeFile(filepath.Join(p.bin, "claude-mem-hook"), "#!/bin/sh\necho claude-mem-hook 0.0.9\n", 0o755)
+	}},
+	{name: "path-other", fix: "put {bin} ahead of {home}/bin in PATH, or remove {home}/bin/claude-mem", harm: func(p *patient) {
+		p.writeFile(filepath.Join(p.home, "bin", "claude-mem"), "#!/bin/sh\nexit 1\n", 0o755)
+	}},
+
+	// The plugin and its hooks.
+	{name: "plugin-missing", fix: "claude-mem install", harm: func(p *patient) {
+		p.remove(filepath.Join(p.host, "settings.json"))
+		p.remove(filepath.Join(p.host, "plugins", "installed_plugins.json"))
+	}},
+	{name: "plugin-disabled", fix: "claude plugin enable claude-mem@claude-mem-local", harm: func(p *patient) {
+		p.hostSettings(map[string]any{"enabledPlugins": map[string]any{"claude-mem@claude-mem-local": false}})
+	}},
+	{name: "plugin-gone", fix: "claude-mem install", harm: func(p *patient) {
+		p.remove(filepath.Join(p.dir, "marketplace", "claude-mem", "hooks", "hooks.json"))
+	}},
+	{name: "plugin-version", fix: "claude-mem install", harm: func(p *patient) {
+		hook := filepath.Join(p.dir, "marketplace", "claude-mem", "bin", "claude-mem-hook")
+		p.remove(hook)
+		p.writeFile(hook, "#!/bin/sh\necho claude-mem-hook 0.0.9\n", 0o700)
+	}},
+	{name: "plugin-twice", fix: "claude-mem uninstall && claude-mem install", harm: func(p *patient) {
+		p.hostSettings(map[string]any{
+			"enabledPlugins": map[string]any{"claude-mem@claude-mem-local": true},
+			"hooks":          map[string]any{"Stop": []any{map[string]any{"hooks": []any{map[string]any{"type": "command", "command": "/opt/bin/claude-mem-hook summary"}}}}},
+		})
+	}},
+	{name: "node-plugin", fix: "claude plugin disable claude-mem@thedotmack", harm: func(p *patient) {
+		p.hostSettings(map[string]any{"enabledPlugins": map[string]any{"claude-mem@claude-mem-local": true, "claude-mem@thedotmack": true}})
+	}},
+	{name: "host-unreadable", fix: "mend {home}/.claude/settings.json: it must be readable and JSON", harm: func(p *patient) {
+		p.writeFile(filepath.Join(p.host, "settings.json"), `{"enabledPlugins": `, 0o600)
+	}},
+	{name: "hooks-disabled", fix: `remove "disableAllHooks" from {home}/.claude/settings.json`, harm: func(p *patient) {
+		p.hostSettings(map[string]any{"enabledPlugins": map[string]any{"claude-mem@claude-mem-local": true}, "disableAllHooks": true})
+	}},
+	{name: "hooks-silent", fix: "claude-mem install, then restart Claude Code; its /hooks must list claude-mem", harm: func(p *patient) {
+		transcript := filepath.Join(p.host, "projects", "-home-dev-shop", "a.jsonl")
+		p.writeFile(transcript, "{}\n", 0o600)
+		later := time.Now().Add(2 * time.Hour) // the session in the memory is of just now
+		if err := os.Chtimes(transcript, later, later); err != nil {
+			p.t.Fatal(err)
+		}
+	}},
+	{name: "cli-missing", fix: "install Claude Code, or `claude-mem config set CLAUDE_MEM_PROVIDER offline` to do without a model", harm: func(p *patient) {
+		p.set("CLAUDE_MEM_PROVIDER", "auto")
+		p.remove(filepath.Join(p.home, "bin", "claude"))
+	}},
+	{name: "cli-broken", fix: "claude doctor", harm: func(p *patient) {
+		p.writeFile(filepath.Join(p.home, "bin", "claude"), "#!/bin/sh\nexit 3\n", 0o755)
+	}},
+
+	// The data directory and its disk.
+	{name: "home-missing", fix: "export CLAUDE_MEM_DATA_DIR=/where/it/shall/be", harm: func(p *patient) {
+		p.without("HOME", "CLAUDE_MEM_DATA_DIR")
+	}},
+	{name: "data-not-directory", fix: "mv {dir} {dir}.aside", runs: true, harm: func(p *patient) {
+		p.removeAll(p.dir)
+		p.writeFile(p.dir, "", 0o600)
+	}},
+	{name: "data-open", fix: "chmod 700 {dir}", heals: true, harm: func(p *patient) { p.chmod(p.dir, 0o755) }},
+	{name: "file-open", fix: "chmod 600 {dir}/memory.db", heals: true, harm: func(p *patient) {
+		p.chmod(filepath.Join(p.dir, "memory.db"), 0o644)
+	}},
+	{name: "data-read-only", fix: "chmod 700 {dir}", heals: true, harm: func(p *patient) {
+		p.mere()
+		p.chmod(p.dir, 0o500)
+	}},
+	{name: "data-unreadable", fix: "chmod 700 {dir}", heals: true, harm: func(p *patient) {
+		p.mere()
+		p.chmod(p.dir, 0o000)
+	}},
+	{name: "settings-broken", fix: "mend {dir}/settings.json, or `mv {dir}/settings.json {dir}/settings.json.broken` to begin anew", harm: func(p *patient) {
+		p.writeFile(filepath.Join(p.dir, "settings.json"), `{"CLAUDE_MEM_PROVIDER": "offline"`, 0o600)
+	}},
+	{name: "setting-invalid", fix: "claude-mem config set CLAUDE_MEM_CONTEXT_BUDGET 2000", runs: true, harm: func(p *patient) {
+		p.set("CLAUDE_MEM_CONTEXT_BUDGET", "plenty")
+	}},
+	{name: "clock-back", fix: "set the clock right (`date` shows it); what was received keeps its time", harm: func(p *patient) {
+		ahead := func() time.Time { return time.Now().Add(48 * time.Hour) }
+		p.enqueue(ahead, false)
+	}},
+
+	// The worker.
+	{name: "worker-died", fix: "claude-mem worker start", heals: true, runs: true, harm: func(p *patient) {
+		p.must("worker", "start")
+		p.kill()
+	}},
+	{name: "worker-away", fix: "claude-mem worker start", heals: true, runs: true, harm: func(p *patient) { p.spoolOne() }},
+	{name: "worker-start-failed", fix: "claude-mem worker start", heals: true, runs: true, harm: func(p *patient) {
+		if ok, err := wire.ClaimStart(p.dir, time.Now().Add(-time.Minute), false); err != nil || !ok {
+			p.t.Fatalf("claim start: %v, %v", ok, err)
+		}
+	}},
+	{name: "worker-mute", fix: "end the other claude-mem process, then claude-mem worker start", harm: func(p *patient) {
+		p.t.Cleanup(p.holdLock())
+	}},
+	{name: "worker-mute", variant: "after a worker", fix: "kill 4194000; claude-mem worker start", harm: func(p *patient) {
+		info := wire.WorkerInfo{PID: 4194000, Version: "0.1.0-dev", Wire: wire.Version, Socket: filepath.Join(p.dir, "worker.sock")}
+		if err := wire.WriteWorkerInfo(p.dir, info); err != nil {
+			p.t.Fatal(err)
+		}
+		p.t.Cleanup(p.holdLock())
+	}},
+	{name: "worker-version", fix: "claude-mem worker restart", heals: true, runs: true, harm: func(p *patient) {
+		p.startOlder()
+	}},
+	{name: "port-taken", fix: "claude-mem config set CLAUDE_MEM_WORKER_PORT {port}", harm: func(p *patient) {
+		p.set("CLAUDE_MEM_WORKER_PORT", strconv.Itoa(p.takePort()))
+		p.must("worker", "start")
+	}},
+	{name: "port-taken", variant: "no worker", fix: "claude-mem config set CLAUDE_MEM_WORKER_PORT {port}", runs: true, harm: func(p *patient) {
+		p.set("CLAUDE_MEM_WORKER_PORT", strconv.Itoa(p.takePort()))
+	}},
+	{name: "socket-elsewhere", fix: "export CLAUDE_MEM_DATA_DIR=/a/shorter/path, and move {dir} there", harm: func(p *patient) {
+		p.moveTo(filepath.Join(p.home, strings.Repeat("a-long-name-", 8)))
+	}},
+	{name: "socket-unsafe", fix: "rm -rf {socket}", runs: true, harm: func(p *patient) {
+		p.moveTo(filepath.Join(p.home, strings.Repeat("a-long-name-", 8)))
+		dir := filepath.Dir(p.socket())
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			p.t.Fatal(err)
+		}
+		p.chmod(dir, 0o777)
+		p.t.Cleanup(func() { os.RemoveAll(dir) })
+	}},
+
+	// The spool.
+	{name: "spool-waiting", fix: "claude-mem worker start", heals: true, runs: true, harm: func(p *patient) { p.spoolOne() }},
+	{name: "spool-unreadable", fix: "chmod 700 {dir}/spool && chmod 600 {dir}/spool/*.json", heals: true, runs: true, harm: func(p *patient) {
+		p.spoolOne()
+		p.chmod(filepath.Join(p.dir, "spool", "01JTESTDELIVERY000000000001.json"), 0o000)
+		p.mere()
+	}},
+	{name: "spool-unwritable", fix: "chmod 700 {dir}/spool", heals: true, runs: true, harm: func(p *patient) {
+		p.spoolOne()
+		p.chmod(filepath.Join(p.dir, "spool"), 0o500)
+		p.mere()
+	}},
+	{name: "spool-corrupt", fix: "look at them, then rm -r {dir}/spool/corrupt", harm: func(p *patient) {
+		p.writeFile(filepath.Join(p.dir, "spool", "01JTESTDELIVERY000000000002.json"), "{\"wire\":1,", 0o600)
+		p.must("worker", "start") // it sets the file aside
+	}},
+	{name: "spool-newer", fix: "install the newer claude-mem, then claude-mem worker restart", harm: func(p *patient) {
+		p.writeFile(filepath.Join(p.dir, "spool", "01JTESTDELIVERY000000000003.json"), fmt.Sprintf(`{"wire":%d,"event":{}}`, wire.Version+1), 0o600)
+	}},
+
+	// What is kept.
+	{name: "database-damaged", fix: "claude-mem worker stop; mkdir -p {dir}/damaged && mv {dir}/memory.db* {dir}/damaged/", runs: true, harm: func(p *patient) {
+		p.writeFile(filepath.Join(p.dir, "memory.db"), strings.Repeat("not a database ", 1000), 0o600)
+	}},
+	{name: "database-damaged", variant: "in the middle", fix: "claude-mem worker stop; mkdir -p {dir}/damaged && mv {dir}/memory.db* {dir}/damaged/", runs: true, harm: func(p *patient) {
+		p.scribble("memory.db")
+	}},
+	{name: "database-newer", fix: "install the newer claude-mem, or export CLAUDE_MEM_DATA_DIR=/another/directory", harm: func(p *patient) {
+		p.sql("PRAGMA user_version = 99")
+	}},
+	{name: "database-older", fix: "claude-mem worker restart", runs: true, harm: func(p *patient) { p.olderDatabase() }},
+	{name: "database-unreadable", fix: "chmod 600 {dir}/memory.db", heals: true, harm: func(p *patient) {
+		p.mere()
+		p.chmod(filepath.Join(p.dir, "memory.db"), 0o000)
+	}},
+	{name: "books-unbalanced", fix: "please report it, with what `claude-mem stats --json` prints", harm: func(p *patient) {
+		p.sql("PRAGMA foreign_keys = 0", "DELETE FROM events WHERE id = 3")
+	}},
+	{name: "dead-letters", fix: "claude-mem queue retry", runs: true, harm: func(p *patient) { p.enqueue(time.Now, true) }},
+	{name: "queue-stuck", fix: "claude-mem worker start", heals: true, runs: true, harm: func(p *patient) {
+		past := func() time.Time { return time.Now().Add(-time.Hour) }
+		session := p.enqueue(past, false)
+		s := p.open(past)
+		claim, err := s.Claim(p.t.Context(), "gone", session, 0, claudemem.MillisOf(past()))
+		if err != nil || len(claim.Events) == 0 {
+			p.t.Fatalf("claim: %d events, %v", len(claim.Events), err)
+		}
+		p.close(s)
+	}},
+	{name: "queue-waiting", fix: "claude-mem worker start", heals: true, runs: true, harm: func(p *patient) {
+		p.enqueue(func() time.Time { return time.Now().Add(-5 * time.Hour) }, false)
+	}},
+	{name: "index-missing", fix: "claude-mem reindex", heals: true, runs: true, harm: func(p *patient) {
+		p.remove(filepath.Join(p.dir, "index.db"))
+	}},
+	{name: "index-failed", fix: "claude-mem reindex", heals: true, runs: true, harm: func(p *patient) {
+		p.writeFile(filepath.Join(p.dir, "index.db"), strings.Repeat("not an index ", 1000), 0o600)
+	}},
+	{name: "index-behind", fix: "claude-mem reindex", heals: true, runs: true, harm: func(p *patient) { p.write(300) }},
+
+	// The model.
+	{name: "key-missing", fix: "claude-mem config set CLAUDE_MEM_OPENAI_API_KEY YOUR_KEY", runs: true, harm: func(p *patient) {
+		p.set("CLAUDE_MEM_PROVIDER", "openai")
+	}},
+	{name: "key-refused", fix: "claude-mem config set CLAUDE_MEM_ANTHROPIC_API_KEY YOUR_KEY", harm: func(p *patient) {
+		p.refuseKey()
+	}},
+	{name: "provider-away", fix: "claude-mem worker logs", harm: func(p *patient) {
+		p.answerWith(http.StatusServiceUnavailable, "provider-away")
+	}},
+	{name: "cap-day", fix: "wait until midnight, or claude-mem config set CLAUDE_MEM_DAILY_TOKEN_CAP 2", harm: func(p *patient) {
+		p.answerWith(http.StatusOK, "cap-day", "CLAUDE_MEM_DAILY_TOKEN_CAP", "1")
+	}},
+
+	// What is left over.
+	{name: "private-left", fix: "claude-mem doctor --fix", heals: true, runs: true, harm: func(p *patient) {
+		if err := wire.SetPrivate(p.dir, claudemem.HostClaudeCode, "s"); err != nil {
+			p.t.Fatal(err)
+		}
+		old := time.Now().Add(-30 * 24 * time.Hour)
+		if err := os.Chtimes(wire.PrivateMark(p.dir, claudemem.HostClaudeCode, "s"), old, old); err != nil {
+			p.t.Fatal(err)
+		}
+	}},
+	{name: "hook-errors", fix: "tail -n 20 {dir}/logs/hook.log", harm: func(p *patient) {
+		p.hook("save", []byte("this is not JSON")) // noted, and nothing more
+	}},
+	{name: "event-lost", fix: "tail -n 20 {dir}/logs/hook.log", harm: func(p *patient) {
+		// The spool is a file, and there is nobody to deliver to.
+		p.removeAll(filepath.Join(p.dir, "spool"))
+		p.writeFile(filepath.Join(p.dir, "spool"), "", 0o600)
+		release := p.holdLock()
+		p.hook("save", []byte(`{"hook_event_name":"PostToolUse","session_id":"s","cwd":"/x","tool_name":"Bash","tool_use_id":"t","tool_input":{},"tool_response":{}}`))
+		release()
+		p.must("worker", "start") // the hook has begun to
+	}},
+}
+
+// TestDoctor breaks a healthy installation in every way that the doctor knows of:
+// each is named with the right fix, and what --fix may mend is well afterwards.
+func TestDoctor(t *testing.T) {
+	t.Run("healthy", func(t *testing.T) {
+		p := newPatient(t)
+		p.wellAltogether()
+		p.must("worker", "start")
+		p.wellAltogether()
+	})
+	named, healed, ran := 0, 0, 0
+	for _, state := range brokenStates {
+		name := state.name
+		if state.variant != "" {
+			name += " " + state.variant
+		}
+		t.Run(name, func(t *testing.T) {
+			p := newPatient(t)
+			state.harm(p)
+			before := p.tree()
+			got := finding(p.examine(), state.name)
+			if got.Status != doctor.Warn && got.Status != doctor.Fail {
+				t.Fatalf("not found in %s", p.told())
+			}
+			if fix := p.expand(state.fix, got); got.Fix != fix {
+				t.Errorf("fix %q, want %q", got.Fix, fix)
+			}
+			if got.Fixable != state.heals {
+				t.Errorf("fixable %v, want %v", got.Fixable, state.heals)
+			}
+			if after := p.tree(); before != "" && after != before {
+				t.Errorf("the doctor changed the memory:\n%s\nwas\n%s", after, before)
+			}
+			named++
+			if state.heals {
+				report := p.examine("--fix")
+				if left := finding(report, state.name); left.Name != "" {
+					t.Errorf("after --fix: %s (%v)", left.Text, report.Unfixed)
+				}
+				if !mended(report, state.name) {
+					t.Errorf("not among the mended: %v", report.Fixed)
+				}
+				p.well()
+				healed++
+			}
+			if state.runs && !state.heals {
+				if out, err := p.exec("/bin/sh", "-c", got.Fix); err != nil && state.name != "data-not-directory" {
+					t.Errorf("%s: %v\n%s", got.Fix, err, out)
+				}
+				if left := finding(p.examine(), state.name); left.Name != "" {
+					t.Errorf("after %s: %s", got.Fix, left.Text)
+				}
+				ran++
+			}
+		})
+	}
+	// The fixes of what --fix heals mend it too, run by hand.
+	for _, state := range brokenStates {
+		if !state.heals || !state.runs {
+			continue
+		}
+		t.Run("by hand "+state.name, func(t *testing.T) {
+			p := newPatient(t)
+			state.harm(p)
+			fix := finding(p.examine(), state.name).Fix
+			if out, err := p.exec("/bin/sh", "-c", fix); err != nil {
+				t.Fatalf("%s: %v\n%s", fix, err, out)
+			}
+			for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+				left := finding(p.examine(), state.name)
+				if left.Name == "" {
+					break
+				}
+				if time.Now().After(deadline) {
+					t.Fatalf("after %s: %s", fix, left.Text)
+				}
+			}
+			ran++
+		})
+	}
+	if !t.Failed() {
+		figure(t, 3, "doctor: %d broken states named with the right fix, %d healed by --fix, %d by running the fix", named, healed, ran)
+	}
+}
+
+// TestDoctorDiskFull needs limits that a process can be given: no room in a file
+// system is the same to a writer as a file that may not grow.
+func TestDoctorDiskFull(t *testing.T) {
+	p := newPatient(t)
+	claude := filepath.Join(p.bin, "claude-mem")
+	report := p.read("/bin/sh", "-c", "ulimit -f 0; exec "+claude+" doctor --json")
+	got := finding(report, "disk-full")
+	if got.Status != doctor.Fail {
+		t.Fatalf("not found in %s", told(report))
+	}
+	if want := p.expand("free some space on the disk of {dir}, or raise the quota", got); got.Fix != want {
+		t.Errorf("fix %q, want %q", got.Fix, want)
+	}
+	p.wellAltogether()
+	how := "a process that may not write"
+	if full, ok := p.smallDisk(claude); ok {
+		if got := finding(full, "disk-full"); got.Status != doctor.Fail {
+			t.Errorf("on a full disk: %s", told(full))
+		}
+		how += ", a real full tmpfs"
+	}
+	figure(t, 3, "doctor: disk full by %s", how)
+}
+
+// TestDoctorNetworkFileSystem cannot mount one; what the system would say of it
+// is put in its place.
+func TestDoctorNetworkFileSystem(t *testing.T) {
+	p := newPatient(t)
+	on := doctor.FileSystem{Type: "nfs", Network: true, Size: 1 << 40, Free: 1 << 39}
+	report := doctor.Examine(t.Context(), doctor.Config{
+		DataDir: p.dir, Version: "0.1.0-dev", Getenv: func(string) string { return "" },
+		Statfs: func(string) (doctor.FileSystem, error) { return on, nil },
+	})
+	got := finding(report, "network-file-system")
+	if want := p.expand("claude-mem worker stop, move {dir} to a local disk, then export CLAUDE_MEM_DATA_DIR=/its/new/place", got); got.Status != doctor.Warn || got.Fix != want {
+		t.Errorf("got %+v, want a warning with fix %q", got, want)
+	}
+}
+
+// told are the report's findings but for what is well.
+func told(r doctor.Report) string {
+	var b strings.Builder
+	for _, f := range r.Findings {
+		if f.Status != doctor.OK {
+			fmt.Fprintf(&b, "%s: %s; ", f.Name, f.Text)
+		}
+	}
+	return b.String()
+}
+
+func (p *patient) told() string { return told(p.examine()) }
+
+func mended(r doctor.Report, name string) bool {
+	for _, f := range r.Fixed {
+		if f.Name == name {
+			return true
+		}
+	}
+	return false
+}
+
+// well fails the test when anything is broken or in doubt, but for what the
+// passing of the test itself leaves behind.
+func (p *patient) well() {
+	p.t.Helper()
+	for _, f := range p.examine().Findings {
+		if f.Status != doctor.OK {
+			p.t.Errorf("%s: %s", f.Name, f.Text)
+		}
+	}
+}
+
+// wellAltogether is well, and every check has had its say.
+func (p *patient) wellAltogether() {
+	p.t.Helper()
+	p.well()
+	report := p.examine()
+	if report.Status != doctor.OK || len(report.Findings) != len(doctor.Checks()) {
+		p.t.Errorf("status %s with %d findings, want ok with %d", report.Status, len(report.Findings), len(doctor.Checks()))
+	}
+}
+
+func (p *patient) expand(fix string, got doctor.Finding) string {
+	port := got.Fix[strings.LastIndexByte(got.Fix, ' ')+1:]
+	socket := ""
+	if strings.Contains(fix, "{socket}") {
+		socket = filepath.Dir(p.socket())
+	}
+	return strings.NewReplacer("{dir}", p.dir, "{home}", p.home, "{bin}", p.bin, "{port}", port, "{socket}", socket).Replace(fix)
+}
+
+// tree lists the memory's files with modes and, without a worker that writes,
+// contents' sizes; "" while one runs.
+func (p *patient) tree() string {
+	if p.workerPID() != 0 {
+		return ""
+	}
+	var b strings.Builder
+	_ = filepath.WalkDir(p.dir, func(path string, d os.DirEntry, err error) error {
+		if err != nil {
+			return nil // a directory that nobody may read
+		}
+		if strings.HasSuffix(path, "-shm") || strings.HasSuffix(path, "-wal") {
+			return nil // SQLite's, of who reads
+		}
+		if info, err := d.Info(); err == nil && !d.IsDir() {
+			fmt.Fprintf(&b, "%s %v %d %d\n", path, info.Mode(), info.Size(), info.ModTime().UnixNano())
+		} else if err == nil {
+			fmt.Fprintf(&b, "%s %v\n", path, info.Mode())
+		}
+		return nil
+	})
+	return b.String()
+}
+
+func (p *patient) socket() string {
+	return wire.SocketPath(p.dir, func(key string) string {
+		for _, v := range p.env {
+			if value, ok := strings.CutPrefix(v, key+"="); ok {
+				return value
+			}
+		}
+		return ""
+	})
+}
+
+func (p *patient) check(err error) {
+	p.t.Helper()
+	if err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+func (p *patient) remove(path string)                  { p.t.Helper(); p.check(os.Remove(path)) }
+func (p *patient) removeAll(path string)               { p.t.Helper(); p.check(os.RemoveAll(path)) }
+func (p *patient) chmod(path string, mode os.FileMode) { p.t.Helper(); p.check(os.Chmod(path, mode)) }
+func (p *patient) close(c io.Closer)                   { p.t.Helper(); p.check(c.Close()) }
+func (p *patient) hostSettings(v map[string]any) {
+	p.writeJSON(filepath.Join(p.host, "settings.json"), v)
+}
+
+// copyOf puts a copy of its own in the place of a link, with another mode.
+func (p *patient) copyOf(path string, mode os.FileMode) {
+	p.t.Helper()
+	b, err := os.ReadFile(path)
+	p.check(err)
+	p.remove(path)
+	p.writeFile(path, string(b), mode)
+}
+
+// moveTo moves the memory.
+func (p *patient) moveTo(dir string) {
+	p.t.Helper()
+	p.check(os.Rename(p.dir, dir))
+	p.without("CLAUDE_MEM_DATA_DIR")
+	p.dir = dir
+	p.env = append(p.env, "CLAUDE_MEM_DATA_DIR="+dir)
+	p.removeAll(p.host)
+	p.removeAll(filepath.Join(dir, "marketplace"))
+	p.installPlugin()
+}
+
+// spoolOne leaves a delivery in the spool, as a hook does whose worker is away.
+func (p *patient) spoolOne() {
+	p.t.Helper()
+	p.check(wire.SpoolOf(p.dir).WriteEvent(&claudemem.Event{
+		DeliveryID: "01JTESTDELIVERY000000000001", Kind: claudemem.KindPrompt, Host: claudemem.HostClaudeCode, HostSessionID: "spooled",
+		ProjectPath: "/nonexistent/project", Prompt: "Add a handler", OccurredAt: claudemem.MillisOf(time.Now()),
+	}))
+}
+
+// enqueue puts an event into the queue by the given clock; a buried one is a dead letter.
+func (p *patient) enqueue(clock func() time.Time, buried bool) claudemem.SessionID {
+	p.t.Helper()
+	s := p.open(clock)
+	defer p.close(s)
+	now := claudemem.MillisOf(clock())
+	_, err := s.Enqueue(p.t.Context(), claudemem.Arrival{Key: "broken-1", ReceivedAt: now, Event: claudemem.Event{
+		DeliveryID: "broken-1", Kind: claudemem.KindTool, Host: claudemem.HostClaudeCode, HostSessionID: "broken", ProjectPath: "/nonexistent/project",
+		ToolName: "Edit", ToolUseID: "t", ToolInput: []byte(`{"file_path":"/nonexistent/project/a.go"}`), ToolResponse: []byte(`{}`), OccurredAt: now,
+	}})
+	p.check(err)
+	session, err := s.SessionByHost(p.t.Context(), claudemem.HostClaudeCode, "broken")
+	p.check(err)
+	if buried {
+		claim, err := s.Claim(p.t.Context(), "worker", session.ID, 0, now)
+		p.check(err)
+		p.check(s.Bury(p.t.Context(), claim, "the answer made no sense"))
+	}
+	return session.ID
+}
+
+// write writes observations that no index has seen.
+func (p *patient) write(n int) {
+	p.t.Helper()
+	s := p.open(nil)
+	defer p.close(s)
+	var all []claudemem.NewObservation
+	for i := range n {
+		all = append(all, claudemem.NewObservation{
+			ProjectPath: "/nonexistent/project", Type: claudemem.TypeDiscovery, Origin: claudemem.OriginUser, Title: fmt.Sprintf("The handler %d is slow", i),
+		})
+	}
+	_, err := s.AddObservations(p.t.Context(), all)
+	p.check(err)
+}
+
+// takePort holds a port as another program does.
+func (p *patient) takePort() int {
+	p.t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	p.check(err)
+	p.t.Cleanup(func() { l.Close() })
+	return l.Addr().(*net.TCPAddr).Port
+}
+
+// startOlder starts the worker of an older version.
+func (p *patient) startOlder() {
+	p.t.Helper()
+	older := filepath.Join(binDir, "older", "claude-mem")
+	if _, err := os.Stat(older); err != nil {
+		build := exec.Command("go", "build", "-trimpath", "-ldflags", "-X main.version=0.0.9", "-o", older, "claudemem/cmd/claude-mem")
+		build.Env = append(os.Environ(), "CGO_ENABLED=0")
+		if out, err := build.CombinedOutput(); err != nil {
+			p.t.Fatalf("build: %v\n%s", err, out)
+		}
+	}
+	if out, err := p.exec(older, "worker", "start"); err != nil {
+		p.t.Fatalf("%v\n%s", err, out)
+	}
+}
+
+// scribble overwrites the middle of a file, past its first pages.
+func (p *patient) scribble(name string) {
+	p.t.Helper()
+	path := filepath.Join(p.dir, name)
+	info, err := os.Stat(path)
+	p.check(err)
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	p.check(err)
+	defer p.close(f)
+	_, err = f.WriteAt(bytes.Repeat([]byte("damage! "), 8192), info.Size()/3/4096*4096)
+	p.check(err)
+}
+
+// olderDatabase is that of a released schema.
+func (p *patient) olderDatabase() {
+	p.t.Helper()
+	packed, err := os.Open(filepath.Join("..", "store", "testdata", "schema-0001.db.gz"))
+	p.check(err)
+	defer p.close(packed)
+	r, err := gzip.NewReader(packed)
+	p.check(err)
+	b, err := io.ReadAll(r)
+	p.check(err)
+	for _, suffix := range []string{"-wal", "-shm"} {
+		_ = os.Remove(filepath.Join(p.dir, "memory.db"+suffix))
+	}
+	p.writeFile(filepath.Join(p.dir, "memory.db"), string(b), 0o600)
+}
+
+// refuseKey has a real worker ask a provider that refuses its key.
+func (p *patient) refuseKey() { p.answerWith(http.StatusUnauthorized, "key-refused") }
+
+// answerWith has a real worker ask a provider that answers so, until the doctor
+// has noticed.
+func (p *patient) answerWith(status int, name string, settings ...string) {
+	p.t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, `{"type":"error","error":{"type":"authentication_error","message":"invalid x-api-key"}}`)
+	}))
+	p.t.Cleanup(server.Close)
+	p.set(append([]string{"CLAUDE_MEM_PROVIDER", "anthropic", "CLAUDE_MEM_ANTHROPIC_BASE_URL", server.URL, "CLAUDE_MEM_ANTHROPIC_API_KEY", "sk-test-wrong"}, settings...)...)
+	p.must("worker", "start")
+	verbs, payloads := crashPayloads(7, turnTools+2)
+	for i := range payloads {
+		p.send(verbs[i], payloads[i])
+	}
+	for deadline := time.Now().Add(60 * time.Second); finding(p.examine(), name).Name == ""; time.Sleep(100 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			p.t.Fatalf("%s is not noticed: %s", name, p.told())
+		}
+	}
+}
+
+// smallDisk runs the doctor on a memory on a small, full file system of its own,
+// where the system lets a process mount one.
+func (p *patient) smallDisk(program string) (doctor.Report, bool) {
+	p.t.Helper()
+	script := `set -e
+mount -t tmpfs -o size=3m none "$0"
+cp "$1"/memory.db "$1"/settings.json "$0"/
+head -c 9000000 /dev/zero >"$0"/filler 2>/dev/null || :
+CLAUDE_MEM_DATA_DIR="$0" exec "$2" doctor --json`
+	at := filepath.Join(p.home, "small")
+	p.check(os.Mkdir(at, 0o700))
+	if err := exec.Command("unshare", "-Urm", "mount", "-t", "tmpfs", "-o", "size=1m", "none", at).Run(); err != nil {
+		p.t.Logf("no file system of one's own here: %v", err)
+		return doctor.Report{}, false
+	}
+	return p.read("unshare", "-Urm", "/bin/sh", "-c", script, at, p.dir, program), true
+}

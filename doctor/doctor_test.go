@@ -1,0 +1,300 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"claudemem"
+)
+
+var update = flag.Bool("update", false, "renew docs/doctor.md")
+
+// TestDocument keeps docs/doctor.md what the tables say: make docs renews it.
+func TestDocument(t *testing.T) {
+	path := filepath.Join("..", "docs", "doctor.md")
+	if *update {
+		if err := os.WriteFile(path, []byte(Markdown()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(got) != Markdown() {
+		t.Error("docs/doctor.md is not what the tables say: go test ./doctor -run TestDocument -update")
+	}
+}
+
+// Every kind is of one check, every check has kinds that exist.
+func TestTables(t *testing.T) {
+	of := map[string]string{"check-failed": "any", "check-slow": "any"}
+	for _, c := range checks() {
+		if c.Looks == "" || c.limit <= 0 || c.run == nil {
+			t.Errorf("%s: not whole", c.Name)
+		}
+		for _, name := range c.Kinds {
+			if _, ok := kindOf(name); !ok {
+				t.Errorf("%s: there is no kind %s", c.Name, name)
+			}
+			if other, ok := of[name]; ok {
+				t.Errorf("%s is of %s and of %s", name, other, c.Name)
+			}
+			of[name] = c.Name
+		}
+	}
+	seen := map[string]bool{}
+	for _, k := range kinds {
+		if of[k.Name] == "" {
+			t.Errorf("%s is of no check", k.Name)
+		}
+		if seen[k.Name] {
+			t.Errorf("%s is there twice", k.Name)
+		}
+		seen[k.Name] = true
+		if k.Meaning == "" || k.Fix == "" || k.Status != Warn && k.Status != Fail {
+			t.Errorf("%s: not whole", k.Name)
+		}
+	}
+}
+
+// A check that panics, and one that hangs for ever, are findings; the others are
+// not affected.
+func TestBrokenChecks(t *testing.T) {
+	forever := make(chan struct{})
+	t.Cleanup(func() { close(forever) })
+	var stack []byte
+	e := newExam(t.Context(), Config{Panicked: func(_ string, s []byte) { stack = s }})
+	r := examine(t.Context(), e, []Check{
+		{Name: "panics", limit: time.Second, run: func(context.Context, *exam) []Finding { panic("of\nmine") }},
+		{Name: "hangs", limit: time.Millisecond, run: func(context.Context, *exam) []Finding { <-forever; return nil }},
+		{Name: "works", limit: time.Second, run: func(context.Context, *exam) []Finding { return []Finding{fine("it does")} }},
+	})
+	var got []string
+	for _, f := range r.Findings {
+		got = append(got, f.Check+" "+f.Name+" "+string(f.Status))
+		if strings.ContainsAny(f.Text, "\n\t") {
+			t.Errorf("%s: more than a line: %q", f.Check, f.Text)
+		}
+	}
+	want := []string{"panics check-failed fail", "hangs check-slow fail", "works works ok"}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if r.Status != Fail || r.Counts != (Counts{OK: 1, Fail: 2}) {
+		t.Errorf("status %s, counts %+v", r.Status, r.Counts)
+	}
+	if len(stack) == 0 {
+		t.Error("nobody was told where it panicked")
+	}
+}
+
+// With nothing at all to look at there still is a report, and nothing is made.
+func TestNothing(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "none")
+	for name, cfg := range map[string]Config{
+		"no home":      {},
+		"no directory": {DataDir: dir},
+		"no stages":    {DataDir: t.TempDir()},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cfg.Getenv = func(string) string { return "" }
+			r := Examine(t.Context(), cfg)
+			for _, f := range r.Findings {
+				if f.Name == "check-failed" || f.Name == "check-slow" {
+					t.Errorf("%s: %s", f.Check, f.Text)
+				}
+			}
+			if len(r.Findings) < len(checks()) {
+				t.Errorf("%d findings of %d checks", len(r.Findings), len(checks()))
+			}
+			if home := r.has("home-missing"); home != (cfg.DataDir == "") {
+				t.Errorf("home-missing %v", home)
+			}
+		})
+	}
+	if _, err := os.Stat(dir); err == nil {
+		t.Error("the data directory was made")
+	}
+}
+
+func TestDisk(t *testing.T) {
+	for name, test := range map[string]struct {
+		on   FileSystem
+		err  error
+		want string
+		as   Status
+	}{
+		"room":          {on: FileSystem{Size: 1 << 40, Free: 1 << 39, Files: 1 << 20, FreeFiles: 1 << 19}, want: "disk", as: OK},
+		"not known":     {want: "disk", as: OK},
+		"little":        {on: FileSystem{Size: 1 << 40, Free: 100 << 20}, want: "disk-low", as: Warn},
+		"none":          {on: FileSystem{Size: 1 << 40}, want: "disk-full", as: Fail},
+		"few inodes":    {on: FileSystem{Size: 1 << 40, Free: 1 << 39, Files: 1 << 20, FreeFiles: 10}, want: "inodes-low", as: Warn},
+		"no inodes":     {on: FileSystem{Size: 1 << 40, Free: 1 << 39, Files: 1 << 20}, want: "inodes-low", as: Fail},
+		"network":       {on: FileSystem{Size: 1 << 40, Free: 1 << 39, Network: true, Type: "nfs"}, want: "network-file-system", as: Warn},
+		"read-only":     {on: FileSystem{Size: 1 << 40, Free: 1 << 39, ReadOnly: true}, want: "data-read-only-disk", as: Fail},
+		"no measure":    {err: errors.New("stale file handle"), want: "disk-full", as: Warn},
+		"btrfs: 0 of 0": {on: FileSystem{Size: 1 << 40, Free: 1 << 39}, want: "disk", as: OK},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			if err := os.Chmod(dir, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			r := Examine(t.Context(), Config{DataDir: dir, Getenv: func(string) string { return "" },
+				Statfs: func(string) (FileSystem, error) { return test.on, test.err }})
+			i := slices.IndexFunc(r.Findings, func(f Finding) bool { return f.Name == test.want })
+			if i < 0 || r.Findings[i].Status != test.as {
+				t.Errorf("no %s %s in %+v", test.want, test.as, r.Findings)
+			}
+			if left, _ := os.ReadDir(dir); len(left) > 0 {
+				t.Errorf("left behind: %v", left)
+			}
+		})
+	}
+}
+
+// What is noted of a provider counts for the one that is asked now.
+func TestProviderNotices(t *testing.T) {
+	dir := t.TempDir()
+	db := &fakeDatabase{}
+	for name, test := range map[string]struct {
+		provider, notice, call string
+		want                   string
+		fix                    string
+	}{
+		"key":            {"openai", "provider_openai_login", "", "key-refused", "claude-mem config set CLAUDE_MEM_OPENAI_API_KEY YOUR_KEY"},
+		"login":          {"auto", "provider_claude_login", "", "login-refused", "run claude and type /login"},
+		"quota":          {"claude", "provider_claude_quota", "", "provider-quota", ""},
+		"busy":           {"claude", "provider_claude_rate_limit", "", "provider-away", ""},
+		"another's":      {"offline", "provider_openai_login", "", "provider", ""},
+		"the last call":  {"claude", "", "error", "calls-failing", "claude-mem worker logs"},
+		"a good call":    {"claude", "", "ok", "provider", ""},
+		"a cap":          {"claude", "cap_day", "", "cap-day", "wait until midnight, or claude-mem config set CLAUDE_MEM_DAILY_TOKEN_CAP 4000000"},
+		"a session's":    {"claude", "cap_session", "", "cap-session", "claude-mem config set CLAUDE_MEM_SESSION_TOKEN_CAP 800000"},
+		"something else": {"claude", "mode", "", "provider", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			*db = fakeDatabase{}
+			if test.notice != "" {
+				db.notices = []Notice{{Key: test.notice, Text: "claude-mem: as noted", At: 1}}
+			}
+			if test.call != "" {
+				db.activity.LastCalls = []Call{{Provider: "claude", Outcome: test.call, Error: "no answer", At: 1}}
+			}
+			r := Examine(t.Context(), Config{DataDir: dir, OpenDatabase: func(context.Context, string) (Database, error) { return db, nil },
+				Getenv: func(key string) string {
+					if key == "CLAUDE_MEM_PROVIDER" {
+						return test.provider
+					}
+					if key == "CLAUDE_MEM_OPENAI_API_KEY" {
+						return "sk-x"
+					}
+					return ""
+				}})
+			i := slices.IndexFunc(r.Findings, func(f Finding) bool { return f.Name == test.want })
+			if i < 0 {
+				t.Fatalf("no %s in %+v", test.want, r.Findings)
+			}
+			if f := r.Findings[i]; test.fix != "" && f.Fix != test.fix {
+				t.Errorf("fix %q, want %q", f.Fix, test.fix)
+			}
+			if !db.closed {
+				t.Error("the database is still open")
+			}
+		})
+	}
+}
+
+type fakeDatabase struct {
+	notices  []Notice
+	activity Activity
+	closed   bool
+}
+
+func (f *fakeDatabase) QuickCheck(context.Context) ([]string, error)         { return nil, nil }
+func (f *fakeDatabase) Sizes(context.Context) (Sizes, error)                 { return Sizes{}, nil }
+func (f *fakeDatabase) Books(context.Context) (claudemem.Books, error)       { return claudemem.Books{}, nil }
+func (f *fakeDatabase) Audit(context.Context) ([]string, error)              { return nil, nil }
+func (f *fakeDatabase) Notices(context.Context, time.Time) ([]Notice, error) { return f.notices, nil }
+func (f *fakeDatabase) Newest(context.Context) (int64, error)                { return 0, nil }
+func (f *fakeDatabase) Close() error                                         { f.closed = true; return nil }
+func (f *fakeDatabase) Activity(context.Context, claudemem.Millis) (Activity, error) {
+	return f.activity, nil
+}
+
+// A database that cannot be opened is told of once; what depends on it says so.
+func TestUnopened(t *testing.T) {
+	for name, test := range map[string]struct {
+		err  error
+		want string
+	}{
+		"damaged": {ErrDamaged, "database-damaged"},
+		"newer":   {claudemem.Errorf(claudemem.CodeNewerSchema, "x"), "database-newer"},
+		"older":   {claudemem.Errorf(claudemem.CodeOlderSchema, "x"), "database-older"},
+		"locked":  {claudemem.Errorf(claudemem.CodeUnavailable, "x"), "database-locked"},
+		"refused": {claudemem.Errorf(claudemem.CodeStorage, "x"), "database-unreadable"},
+		"none":    {claudemem.Errorf(claudemem.CodeNoMemory, "x"), "database"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := Examine(t.Context(), Config{DataDir: t.TempDir(), Getenv: func(string) string { return "" },
+				OpenDatabase: func(context.Context, string) (Database, error) { return nil, test.err }})
+			n := 0
+			for _, f := range r.Findings {
+				if f.Name == test.want {
+					n++
+				}
+				if slices.Contains([]string{"books", "queue", "index", "caps", "clock"}, f.Check) && f.Status != OK {
+					t.Errorf("%s: %s", f.Check, f.Text)
+				}
+			}
+			if n != 1 {
+				t.Errorf("%s %d times in %+v", test.want, n, r.Findings)
+			}
+		})
+	}
+}
+
+// Heal must not follow a link out of the memory, nor touch what is not its own.
+func TestHealKeepsOut(t *testing.T) {
+	outside := filepath.Join(t.TempDir(), "theirs")
+	if err := os.WriteFile(outside, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	for name, to := range map[string]string{"memory.db": outside, "notes.txt": ""} {
+		path := filepath.Join(dir, name)
+		var err error
+		if to != "" {
+			err = os.Symlink(to, path)
+		} else {
+			err = os.WriteFile(path, nil, 0o644)
+		}
+		if err != nil {
+			t.Skip(err) // no links here
+		}
+	}
+	Heal(t.Context(), Config{DataDir: dir, Getenv: func(string) string { return "" }})
+	for _, path := range []string{outside, filepath.Join(dir, "notes.txt")} {
+		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o644 {
+			t.Errorf("%s: %v, %v", path, info.Mode(), err)
+		}
+	}
+}
+
+func TestQuoted(t *testing.T) {
+	for in, want := range map[string]string{
+		"/a/b": "/a/b", "/a b": "'/a b'", "": "''", "/it's": `'/it'\''s'`, "/$HOME/x": "'/$HOME/x'", "/ä": "'/ä'",
+	} {
+		if got := quoted(in); got != want {
+			t.Errorf("%q: got %s, want %s", in, got, want)
+		}
+	}
+}
