@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -290,6 +291,9 @@ func TestEmptyListsAreNoData(t *testing.T) {
 }
 
 func TestWantsColor(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("a console cannot be made here")
+	}
 	terminal, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0) // a character device, as a terminal is
 	must(t, err)
 	defer func() { must(t, terminal.Close()) }()

@@ -18,6 +18,7 @@ import (
 	"claudemem"
 	"claudemem/daemon"
 	"claudemem/recorded"
+	"claudemem/settings"
 
 	"github.com/spf13/cobra"
 )
@@ -67,7 +68,7 @@ JSON: {"session", "note", "host_version", "data_dir"?, "hook_calls", "hook_ms": 
 		}
 		result.print(a.people())
 		if *keep {
-			a.note("the memory is kept in %s:\n  CLAUDE_MEM_DATA_DIR=%s claude-mem recent --all", d.dataDir, d.dataDir)
+			a.note("the memory is kept in %s:\n  %s", d.dataDir, withVariable(runtime.GOOS, settings.DataDirKey, d.dataDir, "claude-mem recent --all"))
 		}
 		return nil
 	}
@@ -158,8 +159,8 @@ func (d *demo) prepare() error {
 	if err := recorded.CopyFiles(d.work, d.session.Project); err != nil {
 		return err
 	}
-	settings := []byte(`{"CLAUDE_MEM_WORKER_PORT": "0", "CLAUDE_MEM_PROVIDER": "offline"}` + "\n")
-	if err := os.WriteFile(filepath.Join(d.dataDir, "settings.json"), settings, 0o600); err != nil {
+	chosen := []byte(`{"CLAUDE_MEM_WORKER_PORT": "0", "CLAUDE_MEM_PROVIDER": "offline"}` + "\n")
+	if err := os.WriteFile(filepath.Join(d.dataDir, "settings.json"), chosen, 0o600); err != nil {
 		return fmt.Errorf("write demo settings: %w", err)
 	}
 	self, err := os.Executable()

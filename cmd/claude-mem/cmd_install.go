@@ -259,7 +259,7 @@ func (a *app) uninstall(ctx context.Context, o installOptions) error {
 		a.note("%s; it was done without it.", problem)
 	}
 	for _, dir := range removal.Elsewhere {
-		a.note("It is still installed for %s: CLAUDE_CONFIG_DIR=%q claude-mem uninstall", dir, dir)
+		a.note("It is still installed for %s: %s", dir, withVariable(runtime.GOOS, "CLAUDE_CONFIG_DIR", dir, "claude-mem uninstall"))
 	}
 	switch {
 	case o.dry:

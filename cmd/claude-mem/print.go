@@ -132,7 +132,8 @@ func wantsColor(w io.Writer, getenv func(string) string) bool {
 	if getenv("NO_COLOR") != "" || getenv("TERM") == "dumb" {
 		return false
 	}
-	return isTerminal(w)
+	f, ok := w.(*os.File)
+	return ok && isTerminal(f) && takesColor(f)
 }
 
 func isTerminal(w io.Writer) bool {

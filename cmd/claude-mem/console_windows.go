@@ -1,0 +1,19 @@
+package main
+
+import (
+	"os"
+
+	"golang.org/x/sys/windows"
+)
+
+// takesColor makes a console understand colours; those before Windows 10 cannot,
+// and would show the sequences as they are.
+func takesColor(f *os.File) bool {
+	var mode uint32
+	console := windows.Handle(f.Fd())
+	if windows.GetConsoleMode(console, &mode) != nil {
+		return false // another device, such as NUL
+	}
+	return mode&windows.ENABLE_VIRTUAL_TERMINAL_PROCESSING != 0 ||
+		windows.SetConsoleMode(console, mode|windows.ENABLE_VIRTUAL_TERMINAL_PROCESSING) == nil
+}
