@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"claudemem"
@@ -47,7 +48,9 @@ func (a *app) serveMCP(ctx context.Context, dataDir string) error {
 			a.note("This is for hosts, which write MCP messages to its standard input; see `claude-mem mcp --help`. Ctrl-D ends it.")
 		}
 	}
-	api := &workerOrFiles{app: a, dataDir: dataDir}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	api := &workerOrFiles{app: a, dataDir: dataDir, life: ctx}
 	options := mcpserver.Options{Version: version, Identify: daemon.Identify, Clock: a.now}
 	if session := a.getenv(sessionKey); session != "" {
 		options.Session = string(claudemem.HostClaudeCode) + ":" + session
@@ -56,9 +59,12 @@ func (a *app) serveMCP(ctx context.Context, dataDir string) error {
 		options.AskRoots, options.Dir = true, a.workingDirectory()
 	}
 	server := mcpserver.New(api, options)
-	// The client is answered meanwhile: it waits for its start on us.
-	go api.wake(ctx)
-	return server.ServeStdio(ctx, a.stdin, a.stdout)
+	// The client is answered meanwhile: its own start waits for us.
+	api.wakeSoon()
+	err := server.ServeStdio(ctx, a.stdin, a.stdout)
+	cancel()
+	api.waking.Wait() // a start that was claimed is made: nobody else may try for a while
+	return err
 }
 
 // workingDirectory is where a host started us, "" where that says nothing: some start
@@ -90,6 +96,9 @@ const (
 type workerOrFiles struct {
 	app     *app
 	dataDir string
+	// life ends with the client, waking are the starts of a worker under way.
+	life   context.Context
+	waking sync.WaitGroup
 }
 
 // Do implements mcpserver.API.
@@ -104,7 +113,7 @@ func (w *workerOrFiles) Do(ctx context.Context, r mcpserver.Request, out any) er
 	if err == nil || ctx.Err() != nil || !unanswered(err) {
 		return err
 	}
-	go w.wake(context.WithoutCancel(ctx))
+	w.wakeSoon()
 	files, err := w.app.openFiles(ctx, w.dataDir)
 	if err != nil {
 		return err
@@ -171,6 +180,9 @@ func (w *workerOrFiles) answers(ctx context.Context) bool {
 	_, err = peer.Identity(ctx)
 	return err == nil
 }
+
+// wakeSoon wakes in the background.
+func (w *workerOrFiles) wakeSoon() { w.waking.Go(func() { w.wake(w.life) }) }
 
 // wake starts a worker, detached, unless one answers or somebody else is at it. Whoever
 // needs one finds out whether that worked.
