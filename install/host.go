@@ -130,10 +130,6 @@ type registration struct {
 	hooks    int // plain hooks of ours in the settings
 }
 
-func (r registration) any() bool {
-	return r.known != "" || r.declared || r.version != "" || r.enabled || r.hooks > 0
-}
-
 // host is the host's files as they are.
 type host struct {
 	dir   string

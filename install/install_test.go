@@ -218,9 +218,9 @@ func TestInstallAndUninstall(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				want := Look{Registered: true, Path: filepath.Join(p.data, "marketplace"), Version: "1.2.3", Enabled: true}
+				want := Look{Registered: true, Path: filepath.Join(p.data, "marketplace"), Version: "1.2.3", Enabled: true, Others: []Other{}}
 				if method == MethodSettings {
-					want = Look{PlainHooks: 2}
+					want = Look{PlainHooks: 2, Others: []Other{}}
 				}
 				if diff := cmp.Diff(want, look); diff != "" {
 					t.Errorf("installed (-want +got):\n%s", diff)

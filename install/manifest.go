@@ -63,7 +63,7 @@ func readManifest(dir string) (*manifest, error) {
 		return nil, err
 	}
 	var m manifest
-	if json.Unmarshal(data, &m) != nil || m.Version != manifestVersion {
+	if broken := json.Unmarshal(data, &m) != nil || m.Version != manifestVersion; broken {
 		return nil, nil
 	}
 	return &m, nil

@@ -23,8 +23,9 @@ func Run(configDir string, args []string, out io.Writer) int {
 	if len(args) < 2 || args[0] != "plugin" {
 		return c.fail("unknown command %q", strings.Join(args, " "))
 	}
-	c.read("plugins/known_marketplaces.json", &c.known)
-	c.read("plugins/installed_plugins.json", &c.installed)
+	if c.read("plugins/known_marketplaces.json", &c.known) != nil || c.read("plugins/installed_plugins.json", &c.installed) != nil {
+		return c.fail("broken books of plugins")
+	}
 	c.broken = c.read("settings.json", &c.settings) != nil
 	at := func(i int) string {
 		if i < len(args) {
