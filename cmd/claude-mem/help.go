@@ -51,8 +51,8 @@ func rootHelp(w io.Writer, root *cobra.Command) {
 			fmt.Fprintf(&b, " %s\n", strings.Join(names, ", "))
 		}
 	}
-	b.WriteString("\n`claude-mem COMMAND --help` tells more, with examples; `claude-mem help scripting`\n" +
-		"has what programs need: JSON, exit codes, environment variables.\n")
+	b.WriteString("\n`claude-mem COMMAND --help` tells more, with examples. What programs need is in\n" +
+		"`claude-mem help scripting`: JSON, exit codes, environment variables.\n")
 	_, _ = io.WriteString(w, b.String())
 }
 
