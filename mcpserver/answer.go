@@ -118,7 +118,7 @@ func (a *answer) result(structured bool) *mcp.CallToolResult {
 	if a.itemsName != "" {
 		content[a.itemsName] = a.items
 	}
-	if len(a.items) > 0 || a.bare {
+	if len(a.records) > 0 {
 		content["note"] = framing
 	}
 	if len(a.tails) > 0 {
