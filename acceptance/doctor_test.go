@@ -98,7 +98,7 @@ var brokenStates = []brokenState{
 		p.set("CLAUDE_MEM_PROVIDER", "auto")
 		p.remove(filepath.Join(p.home, "bin", "claude"))
 	}},
-	{name: "cli-broken", fix: "claude doctor", harm: func(p *patient) {
+	{name: "cli-broken", fix: "install Claude Code again, until `{home}/bin/claude --version` prints its version", harm: func(p *patient) {
 		p.writeFile(filepath.Join(p.home, "bin", "claude"), "#!/bin/sh\nexit 3\n", 0o755)
 	}},
 

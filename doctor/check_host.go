@@ -161,14 +161,18 @@ func checkPlugin(ctx context.Context, e *exam) []Finding {
 
 // registration looks at one way in which our hooks are run.
 func (e *exam) registration(ctx context.Context, r Registration) []Finding {
-	if !r.Plugin {
-		return nil
+	hook, needed := r.Hook, []string{r.Hook}
+	if r.Plugin {
+		if r.Root == "" {
+			return []Finding{e.found("plugin-gone", r.ID+" is enabled and not installed")}
+		}
+		hook = filepath.Join(r.Root, "bin", program(hookProgram))
+		needed = []string{filepath.Join(r.Root, "hooks", "hooks.json"), hook}
 	}
-	if r.Root == "" {
-		return []Finding{e.found("plugin-gone", r.ID+" is enabled and not installed")}
+	if !filepath.IsAbs(hook) {
+		return nil // found by the host's PATH, which may be another one
 	}
-	hook := filepath.Join(r.Root, "bin", program(hookProgram))
-	for _, path := range []string{filepath.Join(r.Root, "hooks", "hooks.json"), hook} {
+	for _, path := range needed {
 		if _, err := os.Stat(path); err != nil {
 			return []Finding{e.found("plugin-gone", fmt.Sprintf("%s: there is no %s", r.ID, path))}
 		}
@@ -307,7 +311,7 @@ func checkCLI(ctx context.Context, e *exam) []Finding {
 	}
 	said, err := e.RunVersion(ctx, path, "--version")
 	if err != nil {
-		f := e.found("cli-broken", fmt.Sprintf("%s --version: %s", path, oneLine(err.Error())))
+		f := e.found("cli-broken", fmt.Sprintf("%s --version: %s", path, oneLine(err.Error())), "path", quoted(path))
 		if provider == providerClaude {
 			f = f.as(Fail)
 		}

@@ -36,15 +36,44 @@ type hostSettings struct {
 	Hooks           map[string]json.RawMessage `json:"hooks"`
 }
 
-// runsOurs counts the events for which a command of ours is registered.
-func (s hostSettings) runsOurs() int {
-	n := 0
+// runsOurs returns the program of a hook of ours, as its command names it.
+func (s hostSettings) runsOurs() (path string, ok bool) {
 	for _, groups := range s.Hooks {
-		if bytes.Contains(groups, []byte(hookProgram)) {
-			n++
+		var list []struct {
+			Hooks []struct{ Command string }
+		}
+		if json.Unmarshal(groups, &list) != nil {
+			continue
+		}
+		for _, group := range list {
+			for _, h := range group.Hooks {
+				if path, ok := programOf(h.Command); ok {
+					return path, true
+				}
+			}
 		}
 	}
-	return n
+	return "", false
+}
+
+// shellUnescapes takes back what protects a character between double quotes.
+var shellUnescapes = strings.NewReplacer(`\\`, `\`, `\"`, `"`, `\$`, `$`, "\\`", "`")
+
+// programOf finds our program in a hook's command: a line for a shell, or a path.
+func programOf(command string) (path string, ok bool) {
+	at := strings.LastIndex(command, hookProgram)
+	if at < 0 {
+		return "", false
+	}
+	end := at + len(hookProgram)
+	if strings.HasPrefix(command[end:], ".exe") {
+		end += len(".exe")
+	}
+	path = command[:end]
+	if rest, quoted := strings.CutPrefix(path, `"`); quoted {
+		return shellUnescapes.Replace(rest), true
+	}
+	return strings.TrimPrefix(path, "'"), true
 }
 
 type installedPlugin struct {
@@ -77,8 +106,8 @@ func (c ClaudeCode) Look(context.Context) (Installation, error) {
 		if s.DisableAllHooks {
 			seen.HooksDisabled = path
 		}
-		if s.runsOurs() > 0 {
-			seen.Ours = append(seen.Ours, Registration{ID: path, Enabled: true})
+		if hook, ok := s.runsOurs(); ok {
+			seen.Ours = append(seen.Ours, Registration{ID: path, Enabled: true, Hook: hook})
 		}
 	}
 	name, _, _ := strings.Cut(c.Plugin, "@")
@@ -117,7 +146,11 @@ func (c ClaudeCode) isOurs(r Registration) bool {
 		return r.ID == c.Plugin
 	}
 	var hooks hostSettings
-	return readHostFile(filepath.Join(r.Root, "hooks", "hooks.json"), &hooks) == nil && hooks.runsOurs() > 0
+	if readHostFile(filepath.Join(r.Root, "hooks", "hooks.json"), &hooks) != nil {
+		return false
+	}
+	_, ok := hooks.runsOurs()
+	return ok
 }
 
 // installedAs reads an entry of the book of plugins: a list of scopes in newer

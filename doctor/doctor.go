@@ -164,7 +164,7 @@ const grace = 200 * time.Millisecond
 
 // fine is the finding that nothing is wrong.
 func fine(format string, args ...any) Finding {
-	return Finding{Status: OK, Text: fmt.Sprintf(format, args...)}
+	return Finding{Status: OK, Text: oneLine(fmt.Sprintf(format, args...))}
 }
 
 // found makes a finding of a kind; values are pairs that stand for {name} in its fix.
@@ -178,7 +178,7 @@ func (e *exam) found(kind, text string, values ...string) Finding {
 		fix = strings.ReplaceAll(fix, "{"+values[i]+"}", values[i+1])
 	}
 	fix = strings.ReplaceAll(fix, "{dir}", quoted(e.DataDir))
-	return Finding{Name: k.Name, Status: k.Status, Text: text, Fix: fix, Fixable: k.Remedy != "", heal: k.Remedy}
+	return Finding{Name: k.Name, Status: k.Status, Text: oneLine(text), Fix: fix, Fixable: k.Remedy != "", heal: k.Remedy}
 }
 
 // as changes how bad a finding is: the same thing may matter more or less.

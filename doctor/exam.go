@@ -165,7 +165,9 @@ type Registration struct {
 	Enabled bool
 	Version string
 	// Root is the directory that the plugin's files are in.
-	Root        string
+	Root string
+	// Hook is the program that hooks in a settings file run.
+	Hook        string
 	InstalledAt time.Time
 }
 

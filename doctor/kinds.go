@@ -86,7 +86,7 @@ var kinds = []Kind{
 	{"cli-missing", Warn, "The claude CLI is not found. It is what distils sessions by default; without it they are remembered by rules alone.",
 		"install Claude Code, or `claude-mem config set CLAUDE_MEM_PROVIDER offline` to do without a model", ""},
 	{"cli-broken", Warn, "The claude CLI is there and does not run.",
-		"claude doctor", ""},
+		"install Claude Code again, until `{path} --version` prints its version", ""},
 
 	// data
 	{"home-missing", Fail, "There is no home directory, so that nobody knows where the memory is.",
