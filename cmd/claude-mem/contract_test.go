@@ -400,3 +400,32 @@ func TestCommandsHaveJSON(t *testing.T) {
 		}
 	}
 }
+
+// The help of a command names the fields of the object that it prints, or the
+// command whose they are: an agent asks the help, not the document.
+func TestHelpNamesTheFields(t *testing.T) {
+	c := readContract(t)
+	a, _, _ := testApp(t, nil)
+	checked := 0
+	for _, cmd := range allCommands(a.rootCommand()) {
+		kind := strings.TrimPrefix(c.prints[cmd.CommandPath()], "list of ")
+		_, form, _ := strings.Cut(cmd.Long, "JSON:")
+		if kind == "" || regexp.MustCompile("^ (as|an object as|the lines as) ").MatchString(form) && !strings.Contains(form, `{"`) {
+			continue
+		}
+		for _, one := range strings.Split(kind, " or ") {
+			if one == "Observation" {
+				continue // as `claude-mem recent` has it
+			}
+			for _, f := range c.shapes[one] {
+				if !strings.Contains(form, `"`+f.name+`"`) {
+					t.Errorf("the help of `%s` does not name %q", cmd.CommandPath(), f.name)
+				}
+				checked++
+			}
+		}
+	}
+	if checked < 100 {
+		t.Errorf("only %d fields were looked for", checked)
+	}
+}
