@@ -66,12 +66,12 @@ func (c *call) here(ctx context.Context) Place {
 
 // root is the first directory that the client says it works in, "" for none.
 func (c *call) root(ctx context.Context) string {
+	//nolint:staticcheck // deprecated with the newest protocol, and what the hosts of today offer
 	if able := c.request.ClientCapabilities(); able == nil || able.RootsV2 == nil {
 		return ""
 	}
 	ctx, cancel := context.WithTimeout(ctx, rootsLimit)
 	defer cancel()
-	//nolint:staticcheck // deprecated with the newest protocol, and what the hosts of today offer
 	roots, err := c.request.Session.ListRoots(ctx, nil)
 	if err != nil {
 		return "" // it has none to tell; its working directory will do
