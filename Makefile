@@ -54,8 +54,9 @@ cross: ## every platform builds, tests compile (vet with one cheap check: the fu
 		$(GO) build -trimpath ./... && $(GO) vet -assign ./... || exit 1; \
 	done
 
-docs: ## docs/settings.md from the table of settings
+docs: ## docs/settings.md from the table of settings, docs/doctor.md from those of the doctor
 	$(GO) test ./settings -run TestSettingsDocument -update
+	$(GO) test ./doctor -run TestDocument -update
 
 accept-1: ## the acceptance of issue 1, one line a point
 	acceptance/accept-1

@@ -97,15 +97,15 @@ func (e *exam) providerTrouble(provider string, class claudemem.ErrorClass, n No
 	return e.found("provider-away", text)
 }
 
-// Outcomes of calls in the ledger that are no failure.
-var settled = map[string]bool{"ok": true, "reserved": true}
+// Outcomes of calls in the ledger that say nothing of the provider; lost is of a
+// worker that died in it.
+var settled = map[string]bool{"ok": true, "reserved": true, "canceled": true, "lost": true}
 
 func (e *exam) lastCall(call Call) []Finding {
 	if settled[call.Outcome] {
 		return nil
 	}
-	text := fmt.Sprintf("the last call of %s failed %s (%s): %s", call.Provider, e.ago(call.At.Time()), call.Outcome, oneLine(call.Error))
-	return []Finding{e.found("calls-failing", text)}
+	return []Finding{e.found("calls-failing", fmt.Sprintf("the last call of %s failed %s (%s)", call.Provider, e.ago(call.At.Time()), call.Outcome))}
 }
 
 func checkCaps(_ context.Context, e *exam) []Finding {

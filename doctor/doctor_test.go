@@ -187,7 +187,7 @@ func TestProviderNotices(t *testing.T) {
 				db.notices = []Notice{{Key: test.notice, Text: "claude-mem: as noted", At: 1}}
 			}
 			if test.call != "" {
-				db.activity.LastCalls = []Call{{Provider: "claude", Outcome: test.call, Error: "no answer", At: 1}}
+				db.activity.LastCalls = []Call{{Provider: "claude", Outcome: test.call, At: 1}}
 			}
 			r := Examine(t.Context(), Config{DataDir: dir, OpenDatabase: func(context.Context, string) (Database, error) { return db, nil },
 				Getenv: func(key string) string {

@@ -87,8 +87,8 @@ type HostActivity struct {
 
 // Call is a model call.
 type Call struct {
-	Provider, Outcome, Error string
-	At                       claudemem.Millis
+	Provider, Outcome string
+	At                claudemem.Millis
 }
 
 // Notice is something that the user is told.

@@ -32,8 +32,8 @@ type HostActivity struct {
 
 // LastCall is how a provider's newest call ended.
 type LastCall struct {
-	Provider, Outcome, Error string
-	At                       claudemem.Millis
+	Provider, Outcome string
+	At                claudemem.Millis
 }
 
 const (
@@ -79,7 +79,7 @@ func (s *Store) Activity(ctx context.Context, stuckBefore claudemem.Millis) (Act
 
 func (s *Store) lastCalls(ctx context.Context) ([]LastCall, error) {
 	// The other columns are those of the row that has the maximum (https://www.sqlite.org/quirks.html#aggregate_queries_can_contain_non_aggregate_result_columns_that_are_not_in_the_group_by_clause).
-	rows, err := s.reader.QueryContext(ctx, `SELECT provider, outcome, error, started_at, max(id)
+	rows, err := s.reader.QueryContext(ctx, `SELECT provider, outcome, started_at, max(id)
 		FROM (SELECT * FROM llm_calls ORDER BY id DESC LIMIT ?) WHERE outcome <> ? GROUP BY provider ORDER BY provider`, newestCalls, callReserved)
 	if err != nil {
 		return nil, err
@@ -89,7 +89,7 @@ func (s *Store) lastCalls(ctx context.Context) ([]LastCall, error) {
 	for rows.Next() {
 		var c LastCall
 		var id int64
-		if err := rows.Scan(&c.Provider, &c.Outcome, &c.Error, &c.At, &id); err != nil {
+		if err := rows.Scan(&c.Provider, &c.Outcome, &c.At, &id); err != nil {
 			return nil, err
 		}
 		calls = append(calls, c)

@@ -1,0 +1,41 @@
+package daemon
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// A lock is looked at without making anything; a worker tells how its index is.
+func TestLockHeld(t *testing.T) {
+	noLeaks(t)
+	dir := filepath.Join(t.TempDir(), "memory")
+	if held, err := LockHeld(dir); held || err != nil {
+		t.Errorf("without a directory: %v, %v", held, err)
+	}
+	if _, err := os.Stat(dir); err == nil {
+		t.Error("the directory was made")
+	}
+	if _, err := LookAtIndex(t.Context(), dir); err == nil {
+		t.Error("an index without a worker")
+	}
+	w := open(t, config(dir))
+	if held, err := LockHeld(dir); !held || err != nil {
+		t.Errorf("with a worker: %v, %v", held, err)
+	}
+	health := IndexHealth{Opening: true}
+	if !eventually(func() bool {
+		var err error
+		health, err = LookAtIndex(t.Context(), dir)
+		return err == nil && !health.Opening
+	}) {
+		t.Errorf("the index is not opened: %+v", health)
+	}
+	if health.Error != "" || health.Path == "" || health.Behind != 0 {
+		t.Errorf("index %+v", health)
+	}
+	closeWorker(t, w)
+	if held, err := LockHeld(dir); held || err != nil {
+		t.Errorf("after the worker: %v, %v", held, err)
+	}
+}
