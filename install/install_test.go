@@ -164,6 +164,9 @@ func (p *place) nothingOfOurs() {
 			p.t.Errorf("%s still has something of ours: %s", name, text)
 		}
 	}
+	if left, _ := filepath.Glob(filepath.Join(p.config, "plugins", "*", "*"+Marketplace+"*")); len(left) > 0 {
+		p.t.Errorf("the host still has %q", left)
+	}
 	for name := range files(p.t, p.data) {
 		if strings.HasPrefix(name, "marketplace") || strings.HasSuffix(name, "manifest.json") {
 			p.t.Errorf("%s is left in the data directory", name)
@@ -211,6 +214,9 @@ func TestInstallAndUninstall(t *testing.T) {
 				}
 
 				p.install(Wish{Method: method})
+				if err := os.MkdirAll(filepath.Join(p.config, "plugins", "data", "claude-mem-claude-mem-local"), 0o700); err != nil { // as a session does
+					t.Fatal(err)
+				}
 				if len(shown.Files) != 1 || p.get(p.settings) != string(shown.Files[0].After) {
 					t.Errorf("settings.json is not what was shown:\n%s", p.get(p.settings))
 				}
@@ -678,7 +684,8 @@ func TestOtherPlugins(t *testing.T) {
 	for _, method := range []Method{MethodPlugin, MethodSettings} {
 		t.Run(string(method), func(t *testing.T) {
 			p := newPlace(t, settings)
-			p.put(filepath.Join(p.config, "plugins", "installed_plugins.json"), `{"version":2,"plugins":{"claude-mem@thedotmack":[{"scope":"user","version":"13.15.3"}]}}`, 0o600)
+			books := `{"version":2,"plugins":{"claude-mem@thedotmack":[{"scope":"user","version":"13.15.3"}]}}`
+			p.put(filepath.Join(p.config, "plugins", "installed_plugins.json"), books, 0o600)
 			p.put(filepath.Join(p.data, "claude-mem.db"), "node", 0o600)
 			plan := p.install(Wish{Method: method})
 			want := []Other{{ID: NodePluginID, Enabled: true, Installed: true}, {ID: "claude-mem@mine"}}
@@ -705,6 +712,9 @@ func TestOtherPlugins(t *testing.T) {
 			p.uninstall()
 			if got := p.get(p.settings); got != settings {
 				t.Errorf("settings.json is\n%s", got)
+			}
+			if got := p.get(filepath.Join(p.config, "plugins", "installed_plugins.json")); got != books {
+				t.Errorf("the host's book of plugins is %s", got)
 			}
 			if got := p.get(filepath.Join(p.data, "claude-mem.db")); got != "node" {
 				t.Errorf("its memory is %q", got)

@@ -72,16 +72,17 @@ func (in *Installer) PlanRemoval() (*Removal, error) {
 		}
 	}
 	is := h.registration(in.pluginDir())
-	if in.opts.CLI != nil {
-		if is.version != "" || is.enabled {
-			r.Commands = append(r.Commands, []string{"plugin", "uninstall", PluginID})
-		}
-		if is.known != "" || is.declared {
-			r.Commands = append(r.Commands, []string{"plugin", "marketplace", "remove", Marketplace})
-		}
+	// Never `plugin uninstall`: CLI 2.1.197 goes by the name before the @ and takes
+	// the plugin of another marketplace. With its marketplace ours goes too, alone.
+	if in.opts.CLI != nil && is.known != "" {
+		r.Commands = append(r.Commands, []string{"plugin", "marketplace", "remove", Marketplace})
 	}
 	r.Elsewhere = in.elsewhere()
-	dirs := []string{filepath.Join(in.opts.ConfigDir, "plugins", "cache", Marketplace)}
+	dirs := []string{
+		filepath.Join(in.opts.ConfigDir, "plugins", "cache", Marketplace),
+		// The plugin's own data, which the host makes for every plugin; we keep nothing there.
+		filepath.Join(in.opts.ConfigDir, "plugins", "data", PluginName+"-"+Marketplace),
+	}
 	if len(r.Elsewhere) == 0 {
 		dirs = append(dirs, in.shop)
 	}

@@ -96,7 +96,7 @@ func TestShownPlans(t *testing.T) {
 					{Path: "/home/dev/.claude/plugins/installed_plugins.json", Do: install.DoEdit, Before: after, After: before},
 				},
 				Restored:    []string{"/home/dev/.claude/settings.json"},
-				Commands:    [][]string{{"plugin", "uninstall", install.PluginID}},
+				Commands:    [][]string{{"plugin", "marketplace", "remove", install.Marketplace}},
 				Directories: []string{"/data/marketplace"},
 				Enable:      []string{install.NodePluginID},
 			})

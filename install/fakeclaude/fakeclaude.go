@@ -8,8 +8,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
@@ -48,6 +50,13 @@ func Run(configDir string, args []string, out io.Writer) int {
 	case at(1) == "update":
 		return c.install(at(2), true)
 	case at(1) == "uninstall":
+		// The real one looks for the name before the @ and takes the first it finds.
+		name, _, _ := strings.Cut(at(2), "@")
+		for _, id := range slices.Backward(slices.Sorted(maps.Keys(member(c.installed, "plugins")))) {
+			if strings.HasPrefix(id, name+"@") {
+				return c.uninstall(id)
+			}
+		}
 		return c.uninstall(at(2))
 	case at(1) == "enable" || at(1) == "disable":
 		return c.enable(at(2), at(1) == "enable")
