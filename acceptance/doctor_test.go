@@ -459,7 +459,7 @@ func (p *patient) tree() string {
 	var b strings.Builder
 	_ = filepath.WalkDir(p.dir, func(path string, d os.DirEntry, err error) error {
 		if err != nil {
-			return nil // a directory that nobody may read
+			return nil //nolint:nilerr // a directory that nobody may read
 		}
 		if strings.HasSuffix(path, "-shm") || strings.HasSuffix(path, "-wal") {
 			return nil // SQLite's, of who reads

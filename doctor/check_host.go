@@ -103,7 +103,7 @@ func (e *exam) pathOther(ctx context.Context, real string) (Finding, bool) {
 			}
 			said, err := e.RunVersion(ctx, path, "version")
 			if version := versionIn(said); err != nil || version == e.Version {
-				return Finding{}, false //nolint:nilerr // what does not run is not what does something else
+				return Finding{}, false // what does not run is not what does something else
 			}
 			text = fmt.Sprintf("%s comes first in PATH and is version %s, this is %s", path, versionIn(said), e.Version)
 		}

@@ -274,7 +274,7 @@ func (e *exam) awaitWorker(ctx context.Context) (WorkerState, error) {
 		}
 		held, err := e.Worker.LockHeld()
 		if err != nil || !held {
-			return state, nil //nolint:nilerr // the check of the lock tells
+			return state, nil // the look at the lock tells
 		}
 		select {
 		case <-ctx.Done():

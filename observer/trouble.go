@@ -192,7 +192,7 @@ func (t *troubles) text(provider string, failed *claudemem.ModelError) string {
 	var what string
 	switch failed.Class {
 	case claudemem.ClassLogin:
-		what = fmt.Sprintf("%s refuses the login or is not set up (%v). `claude-mem worker logs` tells more.", provider, failed.Err)
+		what = fmt.Sprintf("%s refuses the login or is not set up (%v). `claude-mem doctor` tells what to do.", provider, failed.Err)
 	case claudemem.ClassQuota:
 		what = fmt.Sprintf("%s says that its quota or credit is used up.", provider)
 	case claudemem.ClassRateLimit:

@@ -42,7 +42,7 @@ func classify(err error) (claudemem.Code, string) {
 	case sqlite3.SQLITE_CANTOPEN:
 		return claudemem.CodeStorage, "memory.db can't be opened: check the data directory's permissions"
 	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
-		return claudemem.CodeStorage, "memory.db is damaged: keep a copy of it; claude-mem worker logs tells more"
+		return claudemem.CodeStorage, "memory.db is damaged: keep a copy of it; `claude-mem doctor` tells what to do"
 	case sqlite3.SQLITE_IOERR:
 		return claudemem.CodeStorage, "the disk reports an error: check it; claude-mem worker logs tells more"
 	case sqlite3.SQLITE_NOMEM:

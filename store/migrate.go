@@ -114,7 +114,7 @@ func headerVersion(path string) (int, error) {
 	}
 	if string(header[:16]) != "SQLite format 3\x00" {
 		return 0, claudemem.Errorf(claudemem.CodeStorage, "%w", errNotADatabase).
-			WithHint("memory.db is damaged: keep a copy of it; claude-mem worker logs tells more")
+			WithHint("memory.db is damaged: keep a copy of it; `claude-mem doctor` tells what to do")
 	}
 	return int(int32(binary.BigEndian.Uint32(header[60:]))), nil
 }

@@ -136,6 +136,21 @@ func TestFallsBackToBigBinary(t *testing.T) {
 	}
 }
 
+// TestVersion: the doctor compares the twins; a version is all that is printed,
+// whatever is on standard input.
+func TestVersion(t *testing.T) {
+	cmd := exec.Command(build(t), "--version")
+	data := t.TempDir()
+	cmd.Env = []string{"HOME=" + data, "CLAUDE_MEM_DATA_DIR=" + data}
+	out, err := cmd.CombinedOutput()
+	if want := "claude-mem-hook " + version + "\n"; err != nil || string(out) != want {
+		t.Errorf("got %q, %v, want %q", out, err, want)
+	}
+	if made, _ := os.ReadDir(data); len(made) > 0 {
+		t.Errorf("made %v", made)
+	}
+}
+
 // TestKilledInMidWrite: whenever the process dies, no broken file bears the name of a spool file.
 func TestKilledInMidWrite(t *testing.T) {
 	if testing.Short() {
