@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"os"
 
 	"golang.org/x/sys/windows"
@@ -16,4 +17,9 @@ func takesColor(f *os.File) bool {
 	}
 	return mode&windows.ENABLE_VIRTUAL_TERMINAL_PROCESSING != 0 ||
 		windows.SetConsoleMode(console, mode|windows.ENABLE_VIRTUAL_TERMINAL_PROCESSING) == nil
+}
+
+// readerGone reports whether nobody reads any more what was written to a pipe.
+func readerGone(err error) bool {
+	return errors.Is(err, windows.ERROR_BROKEN_PIPE) || errors.Is(err, windows.ERROR_NO_DATA)
 }

@@ -42,12 +42,14 @@ type app struct {
 }
 
 func (a *app) execute(ctx context.Context, args []string) int {
+	out := &output{w: a.stdout}
+	a.stdout = out
 	root := a.rootCommand()
 	root.SetArgs(args)
 	root.SetIn(a.stdin)
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
-	err := root.ExecuteContext(ctx)
+	err := out.outcome(root.ExecuteContext(ctx))
 	report(a.stderr, err, asksForJSON(args))
 	return exitCode(err)
 }
