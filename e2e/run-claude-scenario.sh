@@ -4,6 +4,7 @@
 # first time, npm; no account, no key, no network of its own.
 #
 #   run-claude-scenario.sh --plugin DIR --scenario FILE --prompt TEXT --out DIR
+#       --plugin ""           no plugin but what the home has installed
 #       [--prompt TEXT ...]   further prompts: each resumes the same session
 #       [--one-process]       the prompts of a session go one after the other to one
 #                             CLI process (one SessionStart, one SessionEnd), as a
@@ -39,11 +40,11 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 die() { echo "run-claude-scenario: $1" >&2; exit "${2:-64}"; } # MESSAGE [STATUS]
 abs() { (cd "$1" 2>/dev/null && pwd) || die "no such directory: $1"; }
 
-plugin= scenario= out= project= home= after= timeout=120 version=2.1.197 isolate=1 one_process=0 cli_only=0
+plugin= plugin_given= scenario= out= project= home= after= timeout=120 version=2.1.197 isolate=1 one_process=0 cli_only=0
 steps=() envs=() vars=() extra=()
 while [ $# -gt 0 ]; do
   case $1 in
-    --plugin) plugin=$(abs "$2"); shift 2 ;;
+    --plugin) plugin_given=1; if [ -n "$2" ]; then plugin=$(abs "$2"); fi; shift 2 ;;
     --scenario) [ -f "$2" ] || die "no such file: $2"
       scenario=$(abs "$(dirname "$2")")/$(basename "$2"); shift 2 ;;
     --prompt) steps+=("p:$2"); shift 2 ;;
@@ -67,7 +68,7 @@ while [ $# -gt 0 ]; do
   esac
 done
 if [ $cli_only = 0 ]; then
-  [ -n "$plugin" ] || die "--plugin is missing"
+  [ -n "$plugin_given" ] || die "--plugin is missing"
   [ -n "$scenario" ] || die "--scenario is missing"
   [ -n "$out" ] || die "--out is missing"
   [[ ${steps[*]-} == *p:* ]] || die "--prompt is missing"
@@ -174,13 +175,14 @@ new_uuid() {
   od -An -N16 -tx1 /dev/urandom | tr -d " \n" |
     sed -E "s/^(.{8})(.{4}).(.{3}).(.{3})(.{12}).*/\1-\2-4\3-8\4-\5/"
 }
-status=0 uuid= next_uuid= pid=
+status=0 uuid= next_uuid= pid= load=()
+if [ -n "$plugin" ]; then load=(--plugin-dir "$plugin"); fi
 
 # --one-process: the session'"'"'s CLI reads prompts from descriptor 8 and is read at
 # descriptor 9; a "result" line ends each turn.
 open_cli() {
   mkfifo "$out/tmp/in" "$out/tmp/answers"
-  timeout -k 5 "$timeout" "${cli[@]}" -p --input-format stream-json "${id[@]}" --plugin-dir "$plugin" \
+  timeout -k 5 "$timeout" "${cli[@]}" -p --input-format stream-json "${id[@]}" ${load[@]+"${load[@]}"} \
     "${flags[@]}" ${extra[@]+"${extra[@]}"} <"$out/tmp/in" >"$out/tmp/answers" 2>>"$out/stderr.txt" &
   pid=$!
   exec 8>"$out/tmp/in" 9<"$out/tmp/answers"
@@ -231,7 +233,7 @@ for step in "${steps[@]}"; do
     status=1
     break
   fi
-  timeout -k 5 "$timeout" "${cli[@]}" -p "$what" "${id[@]}" --plugin-dir "$plugin" \
+  timeout -k 5 "$timeout" "${cli[@]}" -p "$what" "${id[@]}" ${load[@]+"${load[@]}"} \
     "${flags[@]}" ${extra[@]+"${extra[@]}"} \
     </dev/null >>"$out/stdout.jsonl" 2>>"$out/stderr.txt"
   status=$?
