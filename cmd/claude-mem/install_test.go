@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -182,7 +183,7 @@ func TestOneLineAQuestion(t *testing.T) {
 			t.Errorf("got %q, want %q", got[:n], want)
 		}
 	}
-	if _, err := (oneByte{r}).Read(make([]byte, 4)); err != io.EOF {
+	if _, err := (oneByte{r}).Read(make([]byte, 4)); !errors.Is(err, io.EOF) {
 		t.Errorf("at the end: %v", err)
 	}
 }
