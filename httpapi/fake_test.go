@@ -300,8 +300,11 @@ func (f *fakeWorker) EditObservation(ctx context.Context, id claudemem.Observati
 	return o, err
 }
 
-func (f *fakeWorker) HideObservation(ctx context.Context, id claudemem.ObservationID) (claudemem.Millis, error) {
+func (f *fakeWorker) HideObservation(ctx context.Context, id claudemem.ObservationID, purge bool) (claudemem.Millis, error) {
 	_, err := f.Observation(ctx, id)
+	if !purge {
+		return 0, err
+	}
 	return claudemem.MillisOf(noon.Add(10 * time.Minute)), err
 }
 

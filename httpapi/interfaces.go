@@ -65,9 +65,9 @@ type Sessions interface {
 type Keeper interface {
 	AddObservation(ctx context.Context, n claudemem.NewObservation) (claudemem.Observation, error)
 	EditObservation(ctx context.Context, id claudemem.ObservationID, edit claudemem.ObservationEdit) (claudemem.Observation, error)
-	// HideObservation takes an observation out of everything that is shown; it is
-	// deleted for good at the time that is returned.
-	HideObservation(ctx context.Context, id claudemem.ObservationID) (purged claudemem.Millis, err error)
+	// HideObservation takes an observation out of everything that is shown; with purge
+	// it is deleted for good at the time that is returned, else it stays hidden.
+	HideObservation(ctx context.Context, id claudemem.ObservationID, purge bool) (purged claudemem.Millis, err error)
 	RestoreObservation(ctx context.Context, id claudemem.ObservationID) (claudemem.Observation, error)
 }
 

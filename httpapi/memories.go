@@ -286,18 +286,19 @@ func (a *api) editMemory(w http.ResponseWriter, r *http.Request, _ params) error
 type hidden struct {
 	ID            claudemem.ObservationID `json:"id"`
 	Hidden        bool                    `json:"hidden"`
-	PurgedAtEpoch claudemem.Millis        `json:"purged_at_epoch"`
+	PurgedAtEpoch claudemem.Millis        `json:"purged_at_epoch,omitempty"`
 	Restore       string                  `json:"restore"`
 }
 
 // hideMemory takes an observation out of everything that is shown and searched;
-// it is purged later, and can be restored until then.
-func (a *api) hideMemory(w http.ResponseWriter, r *http.Request, _ params) error {
+// it is purged later, unless the client asks for that not to be done, and can be
+// restored until then.
+func (a *api) hideMemory(w http.ResponseWriter, r *http.Request, p params) error {
 	id, err := observationNumber(r.PathValue("id"))
 	if err != nil {
 		return err
 	}
-	purged, err := a.Keeper.HideObservation(r.Context(), id)
+	purged, err := a.Keeper.HideObservation(r.Context(), id, p.flag("purge"))
 	if err != nil {
 		return err
 	}

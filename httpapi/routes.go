@@ -199,7 +199,7 @@ func (a *api) recordRoutes() []route {
 		{method: "PATCH", path: "/api/observations/{id}", handle: a.editMemory, about: "changes title, narrative, type or pinned", params: []param{observationID},
 			body: claudemem.ObservationEdit{}, answer: fullResult{}, example: `{"pinned":true}`},
 		{method: "DELETE", path: "/api/observations/{id}", handle: a.hideMemory, about: "hides an observation; it is purged after 10 minutes and can be restored until then",
-			params: []param{observationID}, answer: hidden{}},
+			params: []param{observationID, {name: "purge", kind: flagParam, about: "false: it stays hidden and is never purged", missing: "true", example: "false"}}, answer: hidden{PurgedAtEpoch: 1}},
 		{method: "POST", path: "/api/observations/{id}/restore", handle: a.restoreMemory, about: "brings a hidden observation back", params: []param{observationID}, answer: fullResult{}, example: "{}"},
 
 		{method: "GET", path: "/api/sessions", handle: a.listSessions, about: "sessions, the most recently updated first", params: dated(),

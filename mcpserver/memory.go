@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"strconv"
-	"time"
 	"unicode/utf8"
 
 	"claudemem"
@@ -68,23 +67,16 @@ func forgetMemory(ctx context.Context, c *call) (*answer, error) {
 		return nil, err
 	}
 	var done, missing []int64
-	var purged claudemem.Millis
 	for _, id := range ids {
-		var hidden struct {
-			PurgedAt claudemem.Millis `json:"purged_at_epoch"`
-		}
 		target := "/api/observations/" + strconv.FormatInt(id, 10)
 		if undo {
 			err = c.send(ctx, "POST", target+"/restore", struct{}{}, nil)
 		} else {
-			err = c.send(ctx, "DELETE", target, nil, &hidden)
+			err = c.send(ctx, "DELETE", target+"?purge=false", nil, nil) // erasing is for people
 		}
 		switch {
 		case err == nil:
 			done = append(done, id)
-			if purged == 0 || hidden.PurgedAt < purged {
-				purged = hidden.PurgedAt
-			}
 		case claudemem.CodeOf(err) == claudemem.CodeNotFound:
 			missing = append(missing, id)
 		default:
@@ -92,7 +84,7 @@ func forgetMemory(ctx context.Context, c *call) (*answer, error) {
 		}
 	}
 	if len(done) == 0 {
-		return nil, claudemem.Errorf(claudemem.CodeNotFound, "there is no observation %s", numbers(missing)).WithHint("search_memory finds those that there are; a hidden one comes back with undo: true, for 10 minutes")
+		return nil, claudemem.Errorf(claudemem.CodeNotFound, "there is no observation %s", numbers(missing)).WithHint("search_memory finds those that there are; hidden ones come back with undo: true")
 	}
 	a := newAnswer("")
 	a.set("ids", done)
@@ -100,8 +92,8 @@ func forgetMemory(ctx context.Context, c *call) (*answer, error) {
 	if undo {
 		a.say("Back again: %s.", numbers(done))
 	} else {
-		a.say("Hidden: %s. Erased at %s.", numbers(done), purged.Time().In(c.now.Location()).Format(time.TimeOnly))
-		a.tail("Until then forget_memory(ids: [%s], undo: true) brings back.", csv(done))
+		a.say("Hidden: %s. They are not erased; no search finds them.", numbers(done))
+		a.tail("forget_memory(ids: [%s], undo: true) brings back.", csv(done))
 	}
 	if len(missing) > 0 {
 		a.tail("Not there: %s.", numbers(missing))

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"path/filepath"
@@ -34,9 +35,11 @@ type memory struct {
 // kept is the store as the API's keeper, without cleaning: that is the worker's.
 type kept struct{ *memory }
 
-func (k kept) HideObservation(ctx context.Context, id claudemem.ObservationID) (claudemem.Millis, error) {
-	at, err := k.Store.HideObservation(ctx, id)
-	return at.Add(10 * time.Minute), err
+func (k kept) HideObservation(ctx context.Context, id claudemem.ObservationID, purge bool) (claudemem.Millis, error) {
+	if purge {
+		return 0, errors.New("erasing is for people")
+	}
+	return 0, k.HideWithoutPurge(ctx, id)
 }
 
 // Do implements mcpserver.API.

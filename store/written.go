@@ -262,6 +262,19 @@ func (s *Store) HideObservation(ctx context.Context, id claudemem.ObservationID)
 	return at, err
 }
 
+// HideWithoutPurge hides an observation like HideObservation, but so that PurgeHidden never
+// erases it: only RestoreObservation ends that.
+func (s *Store) HideWithoutPurge(ctx context.Context, id claudemem.ObservationID) error {
+	return s.writeKeeping(ctx, "hide observation", func(t *tx) error {
+		// A time that does not come, for a column of its own would say the same.
+		n, err := t.change("UPDATE observations SET deleted_at = ? WHERE id = ? AND deleted_at IS NULL", int64(claudemem.LatestMoment), int64(id))
+		if err == nil && n == 0 {
+			err = noObservation(id)
+		}
+		return err
+	})
+}
+
 // RestoreObservation brings a hidden observation back and returns it; one that
 // isn't hidden stays as it is. CodeNotFound when there is none any more.
 func (s *Store) RestoreObservation(ctx context.Context, id claudemem.ObservationID) (claudemem.Observation, error) {

@@ -356,6 +356,26 @@ func (m *memory) changesAfter(t *testing.T, seq int64) string {
 	return strings.Join(lines, ", ")
 }
 
+// TestHideWithoutPurge: what is hidden so is never erased, and can always be brought back.
+func TestHideWithoutPurge(t *testing.T) {
+	m := newMemory(t)
+	ctx := context.Background()
+	kept := m.add(t, note("kept"))
+	if err := m.HideWithoutPurge(ctx, kept.ID); err != nil {
+		t.Fatal(err)
+	}
+	wantCode(t, m.HideWithoutPurge(ctx, kept.ID), claudemem.CodeNotFound)
+	if _, err := m.Observation(ctx, kept.ID); claudemem.CodeOf(err) != claudemem.CodeNotFound {
+		t.Errorf("it is shown: %v", err)
+	}
+	if n, err := m.PurgeHidden(ctx, claudemem.LatestMoment-1); err != nil || n != 0 {
+		t.Errorf("purged %d, %v", n, err)
+	}
+	if o, err := m.RestoreObservation(ctx, kept.ID); err != nil || o.Title != "kept" {
+		t.Errorf("restored %+v, %v", o, err)
+	}
+}
+
 func TestHideRestorePurge(t *testing.T) {
 	ctx := context.Background()
 	m := newMemory(t)
