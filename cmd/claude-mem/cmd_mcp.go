@@ -50,7 +50,7 @@ func (a *app) serveMCP(ctx context.Context, dataDir string) error {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	api := &workerOrFiles{app: a, dataDir: dataDir, life: ctx}
+	api := &workerOrFiles{app: a, dataDir: dataDir, life: ctx, patience: workerPatience}
 	options := mcpserver.Options{Version: version, Identify: daemon.Identify, Clock: a.now}
 	if session := a.getenv(sessionKey); session != "" {
 		options.Session = string(claudemem.HostClaudeCode) + ":" + session
@@ -81,13 +81,12 @@ func (a *app) workingDirectory() string {
 }
 
 const (
-	// peerLimit is how long a worker may take to answer before the database is read
-	// instead; it answers within a tenth of a second or is in trouble.
-	peerLimit = 5 * time.Second
-	// wakeLimit is how long a write waits for a worker that is starting, and wakePoll
-	// how often it looks.
-	wakeLimit = 5 * time.Second
-	wakePoll  = 10 * time.Millisecond
+	// workerPatience is how long a worker may take to answer before the database is
+	// read instead (it answers within a tenth of a second or is in trouble), and how
+	// long a write waits for one that is starting.
+	workerPatience = 5 * time.Second
+	// wakePoll is how often a write looks for one.
+	wakePoll = 10 * time.Millisecond
 )
 
 // workerOrFiles answers routes for the MCP server: the worker's when one answers. What
@@ -99,17 +98,19 @@ type workerOrFiles struct {
 	// life ends with the client, waking are the starts of a worker under way.
 	life   context.Context
 	waking sync.WaitGroup
+	// patience is workerPatience.
+	patience time.Duration
 }
 
 // Do implements mcpserver.API.
 func (w *workerOrFiles) Do(ctx context.Context, r mcpserver.Request, out any) error {
 	if r.Target == "/api/lookups" {
-		return w.ask(ctx, peerLimit, r, out) // without a worker there is nobody to tell
+		return w.ask(ctx, w.patience, r, out) // without a worker there is nobody to tell
 	}
 	if r.Method != http.MethodGet && r.Target != "/api/observations/batch" {
 		return w.write(ctx, r, out)
 	}
-	err := w.ask(ctx, peerLimit, r, out)
+	err := w.ask(ctx, w.patience, r, out)
 	if err == nil || ctx.Err() != nil || !unanswered(err) {
 		return err
 	}
@@ -149,7 +150,7 @@ func (w *workerOrFiles) ask(ctx context.Context, limit time.Duration, r mcpserve
 func (w *workerOrFiles) write(ctx context.Context, r mcpserver.Request, out any) error {
 	if !w.answers(ctx) {
 		w.wake(ctx)
-		waiting, cancel := context.WithTimeout(ctx, wakeLimit)
+		waiting, cancel := context.WithTimeout(ctx, w.patience)
 		defer cancel()
 		ticker := time.NewTicker(wakePoll)
 		defer ticker.Stop()
@@ -166,7 +167,7 @@ func (w *workerOrFiles) write(ctx context.Context, r mcpserver.Request, out any)
 				WithHint("`claude-mem worker start` says what keeps it from starting; then try again")
 		}
 	}
-	return w.ask(ctx, peerLimit*2, r, out)
+	return w.ask(ctx, 2*w.patience, r, out)
 }
 
 // answers reports whether a worker answers now.
@@ -175,7 +176,7 @@ func (w *workerOrFiles) answers(ctx context.Context) bool {
 	if err != nil {
 		return false
 	}
-	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	ctx, cancel := context.WithTimeout(ctx, min(w.patience, time.Second))
 	defer cancel()
 	_, err = peer.Identity(ctx)
 	return err == nil
