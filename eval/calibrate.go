@@ -109,7 +109,8 @@ func withThreshold(c gate.Calibration, open float64) (gate.Model, error) {
 	return c.Prompt, err
 }
 
-// verdictsOf posts everything to workers.
+// verdictsOf posts everything to workers: each set's queries to its own memory,
+// together with visitors, and to one of the other sets, together with long prompts.
 func verdictsOf(ctx context.Context, data, only string) (all []verdict, names []string, err error) {
 	folders, err := setsIn(data)
 	if err != nil {
@@ -129,29 +130,37 @@ func verdictsOf(ctx context.Context, data, only string) (all []verdict, names []
 	if len(sets) < 2 {
 		return nil, nil, errors.New("the gate is calibrated with two of " + strings.Join(codingSets, ", ") + " at least: name their folder by -data or EVAL_DATA")
 	}
+	records, prompts, err := readOwn()
+	if err != nil {
+		return nil, nil, err
+	}
 	var took pace
-	add := func(set string, home bool, exchanges []exchange) {
+	add := func(set string, home bool, exchanges ...exchange) {
 		for _, x := range exchanges {
-			all = append(all, verdict{set: set, home: home, about: x.about, found: x.found, right: x.right, fit: fitted(x.text)})
+			all = append(all, verdict{set: set, home: home, about: home, found: x.found, right: x.right, fit: fitted(x.text)})
 		}
 	}
 	for _, s := range sets {
 		names = append(names, s.name)
-		home, err := s.athome(ctx, false, &took)
+		_, _ = fmt.Fprintln(os.Stderr, time.Now().Format(time.TimeOnly), s.name)
+		others := slices.DeleteFunc(slices.Clone(sets), func(o *set) bool { return o == s })
+		visited, visitors := s.withVisitors(others, prompts)
+		home, err := visited.athome(ctx, false, &took)
 		if err != nil {
 			return nil, nil, fmt.Errorf("own memory of %s: %w", s.name, err)
 		}
-		add(s.name, true, home)
-		others := slices.DeleteFunc(slices.Clone(sets), func(o *set) bool { return o == s })
+		for _, x := range home {
+			if from, ok := visitors[x.text]; ok {
+				add(from, false, x)
+			} else {
+				add(s.name, true, x)
+			}
+		}
 		elsewhere, _, err := s.withLong().elsewhere(ctx, others, &took)
 		if err != nil {
 			return nil, nil, fmt.Errorf("other sets' memory for %s: %w", s.name, err)
 		}
-		add(s.name, false, elsewhere)
-	}
-	records, prompts, err := readOwn()
-	if err != nil {
-		return nil, nil, err
+		add(s.name, false, elsewhere...)
 	}
 	answers, err := postOwn(ctx, records, prompts, fill, &took)
 	if err != nil {
@@ -162,6 +171,49 @@ func verdictsOf(ctx context.Context, data, only string) (all []verdict, names []
 		all = append(all, verdict{set: ownPrompts, home: true, about: a.related(), found: a.found, right: a.right, fit: fitted(a.text)})
 	}
 	return all, append(names, ownPrompts), nil
+}
+
+// visitors is how many prompts of others are posted to a set's own memory. A large
+// memory of many programs alone would teach that what is large is about nothing.
+const visitors = 160
+
+// withVisitors is the set with fewer of its queries and with queries of other sets and
+// our own prompts, posted to its corpora of other programs, and tells which texts
+// they are and where from.
+func (s *set) withVisitors(others []*set, prompts []prompt) (with *set, from map[string]string) {
+	own := sample(s.queries, maxAsked-visitors)
+	from = map[string]string{}
+	at := map[string]bool{}
+	for _, q := range s.queries {
+		at[q.Text] = true
+	}
+	var corpora []string
+	for i := range s.documents {
+		if c := s.documents[i].Corpus; !slices.Contains(corpora, c) {
+			corpora = append(corpora, c)
+		}
+	}
+	queries := slices.Clone(own)
+	visit := func(set string, q query, n int) {
+		fits := slices.DeleteFunc(slices.Clone(corpora), func(c string) bool { return software(c) == software(q.Corpus) })
+		if at[q.Text] || len(fits) == 0 {
+			return
+		}
+		at[q.Text], from[q.Text] = true, set
+		// Asked when one of the set's own was, so that the memory has something by then.
+		queries = append(queries, query{ID: "visitor/" + q.ID, Text: q.Text, Corpus: fits[n%len(fits)], Before: own[n%len(own)].Before})
+	}
+	each := visitors / (len(others) + 1)
+	for _, o := range others {
+		for n, q := range sample(o.queries, each) {
+			visit(o.name, q, n)
+		}
+	}
+	for n := range min(each, len(prompts)) {
+		p := &prompts[n*len(prompts)/each%len(prompts)]
+		visit(ownPrompts, query{ID: p.ID, Text: p.Text, Corpus: p.Project}, n)
+	}
+	return &set{name: s.name, documents: s.documents, queries: queries}, from
 }
 
 // ownPrompts is what our own labelled prompts are called beside the sets.

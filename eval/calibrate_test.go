@@ -115,3 +115,29 @@ func TestWithLong(t *testing.T) {
 		t.Error("the second time others are chosen")
 	}
 }
+
+func TestWithVisitors(t *testing.T) {
+	make := func(name, corpus string, n int) *set {
+		s := &set{name: name, documents: []document{{ID: name, Corpus: corpus}}}
+		for i := range n {
+			s.queries = append(s.queries, query{ID: name, Corpus: corpus, Text: name + string(rune('a'+i%26)) + string(rune('a'+i/26)), Relevant: []string{name}, Before: "2026-01-01T00:00:00Z"})
+		}
+		return s
+	}
+	s, other, same := make("one", "program", 500), make("two", "another", 300), make("three", "owner/program", 300)
+	prompts := []prompt{{ID: "u1", Project: "shop", Text: "commit this"}, {ID: "u2", Project: "shop", Text: s.queries[0].Text}}
+	with, from := s.withVisitors([]*set{other, same}, prompts)
+	if len(with.queries) > maxAsked {
+		t.Errorf("%d queries, at most %d are asked", len(with.queries), maxAsked)
+	}
+	came := map[string]int{}
+	for _, q := range with.queries {
+		came[from[q.Text]]++
+		if set, ok := from[q.Text]; ok && (len(q.Relevant) > 0 || q.Corpus != "program" || q.Before == "") || ok && set == "three" {
+			t.Fatalf("a visitor of %s: %+v", set, q)
+		}
+	}
+	if came[""] != maxAsked-visitors || came["two"] == 0 || came[ownPrompts] != 1 {
+		t.Errorf("%v came; want %d of its own, some of the second and one prompt of ours", came, maxAsked-visitors)
+	}
+}
