@@ -110,7 +110,8 @@ func withThreshold(c gate.Calibration, open float64) (gate.Model, error) {
 }
 
 // verdictsOf posts everything to workers: each set's queries to its own memory,
-// together with visitors, and to one of the other sets, together with long prompts.
+// with visitors among them, and to that of the other sets, with long prompts among
+// them, and some to one of all sets.
 func verdictsOf(ctx context.Context, data, only string) (all []verdict, names []string, err error) {
 	folders, err := setsIn(data)
 	if err != nil {
@@ -161,6 +162,15 @@ func verdictsOf(ctx context.Context, data, only string) (all []verdict, names []
 			return nil, nil, fmt.Errorf("other sets' memory for %s: %w", s.name, err)
 		}
 		add(s.name, false, elsewhere...)
+	}
+	_, _ = fmt.Fprintln(os.Stderr, time.Now().Format(time.TimeOnly), "together")
+	scene, from := together(sets)
+	exchanges, err := scene.run(ctx, &took)
+	if err != nil {
+		return nil, nil, fmt.Errorf("all sets' memory: %w", err)
+	}
+	for _, x := range exchanges {
+		add(from[x.text], true, x)
 	}
 	answers, err := postOwn(ctx, records, prompts, fill, &took)
 	if err != nil {
@@ -214,6 +224,32 @@ func (s *set) withVisitors(others []*set, prompts []prompt) (with *set, from map
 		visit(ownPrompts, query{ID: p.ID, Text: p.Text, Corpus: p.Project}, n)
 	}
 	return &set{name: s.name, documents: s.documents, queries: queries}, from
+}
+
+// together is a memory of all sets in one project with queries of each: what is about
+// something in a large memory of many programs. Of a program that two sets have the
+// first has it, and sets whose queries are dated give documents only.
+func together(sets []*set) (p scene, from map[string]string) {
+	const project = "/eval/together"
+	p = scene{about: true, project: func(string) string { return project }}
+	from = map[string]string{}
+	var before []*set
+	for _, s := range sets {
+		for _, d := range s.documents {
+			if !slices.ContainsFunc(before, func(o *set) bool { return o.holds(software(d.Corpus)) }) {
+				p.documents = append(p.documents, d)
+			}
+		}
+		for _, q := range sample(s.queries, visitors) {
+			known := from[q.Text] != "" || slices.ContainsFunc(before, func(o *set) bool { return o.holds(software(q.Corpus)) })
+			if q.Before == "" && !known {
+				from[q.Text] = s.name
+				p.queries = append(p.queries, q)
+			}
+		}
+		before = append(before, s)
+	}
+	return p, from
 }
 
 // ownPrompts is what our own labelled prompts are called beside the sets.

@@ -141,3 +141,24 @@ func TestWithVisitors(t *testing.T) {
 		t.Errorf("%v came; want %d of its own, some of the second and one prompt of ours", came, maxAsked-visitors)
 	}
 }
+
+func TestTogether(t *testing.T) {
+	one := &set{name: "one", documents: []document{{ID: "1", Corpus: "a"}, {ID: "2", Corpus: "owner/b"}},
+		queries: []query{{ID: "q1", Corpus: "a", Text: "first"}, {ID: "q2", Corpus: "owner/b", Text: "second"}}}
+	two := &set{name: "two", documents: []document{{ID: "3", Corpus: "b"}, {ID: "4", Corpus: "c"}},
+		queries: []query{{ID: "q3", Corpus: "b", Text: "third"}, {ID: "q4", Corpus: "c", Text: "fourth"}, {ID: "q5", Corpus: "c", Text: "first"}, {ID: "q6", Corpus: "c", Text: "dated", Before: "2026-01-01T00:00:00Z"}}}
+	p, from := together([]*set{one, two})
+	var documents, queries []string
+	for _, d := range p.documents {
+		documents = append(documents, d.ID)
+	}
+	for _, q := range p.queries {
+		queries = append(queries, q.ID+" of "+from[q.Text])
+	}
+	if want := []string{"1", "2", "4"}; !slices.Equal(documents, want) {
+		t.Errorf("documents %v, want %v", documents, want)
+	}
+	if want := []string{"q1 of one", "q2 of one", "q4 of two"}; !slices.Equal(queries, want) {
+		t.Errorf("queries %v, want %v", queries, want)
+	}
+}
