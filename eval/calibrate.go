@@ -30,6 +30,8 @@ const (
 	// second and third line need than the first.
 	thresholdStep = 0.05
 	furtherStep   = 1.0
+	// thresholdMargin is added to the lowest that will do: half of 300 prompts is few.
+	thresholdMargin = 0.1
 )
 
 // Long prompts: whole records of a set, half of them several in a row, that are
@@ -72,7 +74,10 @@ func calibrate(ctx context.Context, out io.Writer, data, only, file string) erro
 		if err != nil {
 			return err
 		}
-		if c.Prompt = m; passesUnrelated(m, verdicts) {
+		if passesUnrelated(m, verdicts) {
+			if c.Prompt, err = withThreshold(c, round(open+thresholdMargin)); err != nil {
+				return err
+			}
 			break
 		}
 	}

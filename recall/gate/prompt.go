@@ -44,7 +44,7 @@ const (
 	// In a project of 35 the neighbours of what a prompt is about are nearly all there
 	// is: with 100 instead, 2 of 100 unrelated prompts more get something there at the
 	// same reach in large ones.
-	fewRecords = 300
+	fewRecords = 1000
 
 	// strangeTypical is a typical likeness that only another model of vectors has than
 	// the built-in one, whose own is usualTypical with a spread of usualSpread: the
