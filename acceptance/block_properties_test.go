@@ -25,7 +25,6 @@ import (
 )
 
 const (
-	blockDatabases = 200
 	// blockRequests is how many requests a database gets; each is answered several times.
 	blockRequests = 3
 	// hostLimit is what a host takes of a hook, in UTF-16 units. 3.5 code points make

@@ -30,6 +30,8 @@ const (
 	// second and third line need than the first.
 	thresholdStep = 0.05
 	furtherStep   = 1.0
+	// thresholdMargin is added to the lowest that will do: half of 300 prompts is few.
+	thresholdMargin = 0.1
 )
 
 // Long prompts: whole records of a set, half of them several in a row, that are
@@ -72,7 +74,10 @@ func calibrate(ctx context.Context, out io.Writer, data, only, file string) erro
 		if err != nil {
 			return err
 		}
-		if c.Prompt = m; passesUnrelated(m, verdicts) {
+		if passesUnrelated(m, verdicts) {
+			if c.Prompt, err = withThreshold(c, round(open+thresholdMargin)); err != nil {
+				return err
+			}
 			break
 		}
 	}
@@ -109,7 +114,9 @@ func withThreshold(c gate.Calibration, open float64) (gate.Model, error) {
 	return c.Prompt, err
 }
 
-// verdictsOf posts everything to workers.
+// verdictsOf posts everything to workers: each set's queries to its own memory,
+// with visitors among them, and to that of the other sets, with long prompts among
+// them, and some to one of all sets.
 func verdictsOf(ctx context.Context, data, only string) (all []verdict, names []string, err error) {
 	folders, err := setsIn(data)
 	if err != nil {
@@ -129,29 +136,46 @@ func verdictsOf(ctx context.Context, data, only string) (all []verdict, names []
 	if len(sets) < 2 {
 		return nil, nil, errors.New("the gate is calibrated with two of " + strings.Join(codingSets, ", ") + " at least: name their folder by -data or EVAL_DATA")
 	}
+	records, prompts, err := readOwn()
+	if err != nil {
+		return nil, nil, err
+	}
 	var took pace
-	add := func(set string, home bool, exchanges []exchange) {
+	add := func(set string, home bool, exchanges ...exchange) {
 		for _, x := range exchanges {
-			all = append(all, verdict{set: set, home: home, about: x.about, found: x.found, right: x.right, fit: fitted(x.text)})
+			all = append(all, verdict{set: set, home: home, about: home, found: x.found, right: x.right, fit: fitted(x.text)})
 		}
 	}
 	for _, s := range sets {
 		names = append(names, s.name)
-		home, err := s.athome(ctx, false, &took)
+		_, _ = fmt.Fprintln(os.Stderr, time.Now().Format(time.TimeOnly), s.name)
+		others := slices.DeleteFunc(slices.Clone(sets), func(o *set) bool { return o == s })
+		visited, visitors := s.withVisitors(others, prompts)
+		home, err := visited.athome(ctx, false, &took)
 		if err != nil {
 			return nil, nil, fmt.Errorf("own memory of %s: %w", s.name, err)
 		}
-		add(s.name, true, home)
-		others := slices.DeleteFunc(slices.Clone(sets), func(o *set) bool { return o == s })
+		for _, x := range home {
+			if from, ok := visitors[x.text]; ok {
+				add(from, false, x)
+			} else {
+				add(s.name, true, x)
+			}
+		}
 		elsewhere, _, err := s.withLong().elsewhere(ctx, others, &took)
 		if err != nil {
 			return nil, nil, fmt.Errorf("other sets' memory for %s: %w", s.name, err)
 		}
-		add(s.name, false, elsewhere)
+		add(s.name, false, elsewhere...)
 	}
-	records, prompts, err := readOwn()
+	_, _ = fmt.Fprintln(os.Stderr, time.Now().Format(time.TimeOnly), "together")
+	scene, from := together(sets)
+	exchanges, err := scene.run(ctx, &took)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, fmt.Errorf("all sets' memory: %w", err)
+	}
+	for _, x := range exchanges {
+		add(from[x.text], true, x)
 	}
 	answers, err := postOwn(ctx, records, prompts, fill, &took)
 	if err != nil {
@@ -162,6 +186,75 @@ func verdictsOf(ctx context.Context, data, only string) (all []verdict, names []
 		all = append(all, verdict{set: ownPrompts, home: true, about: a.related(), found: a.found, right: a.right, fit: fitted(a.text)})
 	}
 	return all, append(names, ownPrompts), nil
+}
+
+// visitors is how many prompts of others are posted to a set's own memory. A large
+// memory of many programs alone would teach that what is large is about nothing.
+const visitors = 160
+
+// withVisitors is the set with fewer of its queries and with queries of other sets and
+// our own prompts, posted to its corpora of other programs, and tells which texts
+// they are and where from.
+func (s *set) withVisitors(others []*set, prompts []prompt) (with *set, from map[string]string) {
+	own := sample(s.queries, maxAsked-visitors)
+	from = map[string]string{}
+	at := map[string]bool{}
+	for _, q := range s.queries {
+		at[q.Text] = true
+	}
+	var corpora []string
+	for i := range s.documents {
+		if c := s.documents[i].Corpus; !slices.Contains(corpora, c) {
+			corpora = append(corpora, c)
+		}
+	}
+	queries := slices.Clone(own)
+	visit := func(set string, q query, n int) {
+		fits := slices.DeleteFunc(slices.Clone(corpora), func(c string) bool { return software(c) == software(q.Corpus) })
+		if at[q.Text] || len(fits) == 0 {
+			return
+		}
+		at[q.Text], from[q.Text] = true, set
+		// Asked when one of the set's own was, so that the memory has something by then.
+		queries = append(queries, query{ID: "visitor/" + q.ID, Text: q.Text, Corpus: fits[n%len(fits)], Before: own[n%len(own)].Before})
+	}
+	each := visitors / (len(others) + 1)
+	for _, o := range others {
+		for n, q := range sample(o.queries, each) {
+			visit(o.name, q, n)
+		}
+	}
+	for n := range min(each, len(prompts)) {
+		p := &prompts[n*len(prompts)/each%len(prompts)]
+		visit(ownPrompts, query{ID: p.ID, Text: p.Text, Corpus: p.Project}, n)
+	}
+	return &set{name: s.name, documents: s.documents, queries: queries}, from
+}
+
+// together is a memory of all sets in one project with queries of each: what is about
+// something in a large memory of many programs. Of a program that two sets have the
+// first has it, and sets whose queries are dated give documents only.
+func together(sets []*set) (p scene, from map[string]string) {
+	const project = "/eval/together"
+	p = scene{about: true, project: func(string) string { return project }}
+	from = map[string]string{}
+	var before []*set
+	for _, s := range sets {
+		for _, d := range s.documents {
+			if !slices.ContainsFunc(before, func(o *set) bool { return o.holds(software(d.Corpus)) }) {
+				p.documents = append(p.documents, d)
+			}
+		}
+		for _, q := range sample(s.queries, visitors) {
+			known := from[q.Text] != "" || slices.ContainsFunc(before, func(o *set) bool { return o.holds(software(q.Corpus)) })
+			if q.Before == "" && !known {
+				from[q.Text] = s.name
+				p.queries = append(p.queries, q)
+			}
+		}
+		before = append(before, s)
+	}
+	return p, from
 }
 
 // ownPrompts is what our own labelled prompts are called beside the sets.

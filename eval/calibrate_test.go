@@ -115,3 +115,50 @@ func TestWithLong(t *testing.T) {
 		t.Error("the second time others are chosen")
 	}
 }
+
+func TestWithVisitors(t *testing.T) {
+	make := func(name, corpus string, n int) *set {
+		s := &set{name: name, documents: []document{{ID: name, Corpus: corpus}}}
+		for i := range n {
+			s.queries = append(s.queries, query{ID: name, Corpus: corpus, Text: name + string(rune('a'+i%26)) + string(rune('a'+i/26)), Relevant: []string{name}, Before: "2026-01-01T00:00:00Z"})
+		}
+		return s
+	}
+	s, other, same := make("one", "program", 500), make("two", "another", 300), make("three", "owner/program", 300)
+	prompts := []prompt{{ID: "u1", Project: "shop", Text: "commit this"}, {ID: "u2", Project: "shop", Text: s.queries[0].Text}}
+	with, from := s.withVisitors([]*set{other, same}, prompts)
+	if len(with.queries) > maxAsked {
+		t.Errorf("%d queries, at most %d are asked", len(with.queries), maxAsked)
+	}
+	came := map[string]int{}
+	for _, q := range with.queries {
+		came[from[q.Text]]++
+		if set, ok := from[q.Text]; ok && (len(q.Relevant) > 0 || q.Corpus != "program" || q.Before == "") || ok && set == "three" {
+			t.Fatalf("a visitor of %s: %+v", set, q)
+		}
+	}
+	if came[""] != maxAsked-visitors || came["two"] == 0 || came[ownPrompts] != 1 {
+		t.Errorf("%v came; want %d of its own, some of the second and one prompt of ours", came, maxAsked-visitors)
+	}
+}
+
+func TestTogether(t *testing.T) {
+	one := &set{name: "one", documents: []document{{ID: "1", Corpus: "a"}, {ID: "2", Corpus: "owner/b"}},
+		queries: []query{{ID: "q1", Corpus: "a", Text: "first"}, {ID: "q2", Corpus: "owner/b", Text: "second"}}}
+	two := &set{name: "two", documents: []document{{ID: "3", Corpus: "b"}, {ID: "4", Corpus: "c"}},
+		queries: []query{{ID: "q3", Corpus: "b", Text: "third"}, {ID: "q4", Corpus: "c", Text: "fourth"}, {ID: "q5", Corpus: "c", Text: "first"}, {ID: "q6", Corpus: "c", Text: "dated", Before: "2026-01-01T00:00:00Z"}}}
+	p, from := together([]*set{one, two})
+	var documents, queries []string
+	for _, d := range p.documents {
+		documents = append(documents, d.ID)
+	}
+	for _, q := range p.queries {
+		queries = append(queries, q.ID+" of "+from[q.Text])
+	}
+	if want := []string{"1", "2", "4"}; !slices.Equal(documents, want) {
+		t.Errorf("documents %v, want %v", documents, want)
+	}
+	if want := []string{"q1 of one", "q2 of one", "q4 of two"}; !slices.Equal(queries, want) {
+		t.Errorf("queries %v, want %v", queries, want)
+	}
+}

@@ -76,8 +76,8 @@ func TestPrompt(t *testing.T) {
 		{"one word, whatever it is", crowd(change(about(1), func(e *claudemem.Evidence) { e.Words, e.Of, e.Coverage = 1, 1, 1 })), []int64{}},
 		{"a memory of one record", []claudemem.Related{change(about(1), func(e *claudemem.Evidence) { e.Records = 1 })}, []int64{1}},
 		{"a memory of one record that shares two words", []claudemem.Related{change(beside(1), func(e *claudemem.Evidence) { e.Records = 1 })}, []int64{}},
-		{"the prompt's words are known to nobody", all(crowd(about(1)), func(e *claudemem.Evidence) {
-			e.Known, e.Coverage, e.Likeness = e.Known*.2, e.Coverage*.2, e.Likeness*.6
+		{"most words of the prompt are known to nobody", all(crowd(about(1)), func(e *claudemem.Evidence) {
+			e.Coverage, e.Telling, e.Likeness = e.Coverage*.2, e.Telling*.4, e.Likeness*.6
 		}), []int64{}},
 		{"evidence that is no number", crowd(near(1, func(e *claudemem.Evidence) {
 			n := math.NaN()
@@ -124,7 +124,7 @@ func TestPromptProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		share := rapid.Float64Range(0, 1)
 		n := rapid.IntRange(0, 15).Draw(t, "found")
-		known, size := share.Draw(t, "known"), rapid.IntRange(0, 1_000_000).Draw(t, "records")
+		size := rapid.IntRange(0, 1_000_000).Draw(t, "records")
 		var found []claudemem.Related
 		for i := range n {
 			found = append(found, near(int64(i+1), func(e *claudemem.Evidence) {
@@ -132,7 +132,7 @@ func TestPromptProperties(t *testing.T) {
 				e.Coverage, e.Likeness = share.Draw(t, "coverage"), share.Draw(t, "likeness")
 				e.Telling = rapid.Float64Range(0, 20).Draw(t, "telling")
 				e.Keyword = rapid.Float64Range(0, 80).Draw(t, "keyword")
-				e.Known, e.Records = known, size
+				e.Records = size
 			}))
 		}
 		got := given(Prompt(found, nil))
@@ -163,7 +163,7 @@ func TestReadCalibration(t *testing.T) {
 	whole := string(calibrationFile)
 	for name, data := range map[string]string{
 		"nothing":            "",
-		"no weight":          strings.Replace(whole, `"known"`, `"unheard"`, 1),
+		"no weight":          strings.Replace(whole, `"telling"`, `"unheard"`, 1),
 		"a weight too many":  strings.Replace(whole, `"weights": {`, `"weights": {"unheard": 1,`, 1),
 		"an unknown field":   strings.Replace(whole, `"bias"`, `"byas"`, 1),
 		"no number":          strings.Replace(whole, `"open": `, `"open": "x`, 1),
