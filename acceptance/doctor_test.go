@@ -88,7 +88,7 @@ var brokenStates = []brokenState{
 	}},
 	{name: "hooks-silent", fix: "claude-mem install, then restart Claude Code; its /hooks must list claude-mem", harm: func(p *patient) {
 		transcript := filepath.Join(p.host, "projects", "-home-dev-shop", "a.jsonl")
-		p.writeFile(transcript, "{}\n", 0o600)
+		p.writeFile(transcript, `{"type":"assistant","message":{"role":"assistant"}}`+"\n", 0o600)
 		later := time.Now().Add(2 * time.Hour) // the session in the memory is of just now
 		if err := os.Chtimes(transcript, later, later); err != nil {
 			p.t.Fatal(err)

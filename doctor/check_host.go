@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"bytes"
 	"context"
 	"debug/buildinfo"
 	"errors"
@@ -217,7 +218,7 @@ func checkHooks(ctx context.Context, e *exam) []Finding {
 	var said []string
 	for _, h := range activity.Hosts {
 		if claudemem.Host(h.Host) == claudemem.HostClaudeCode {
-			last = h.LastAt
+			last = max(h.LastAt, h.HeardAt)
 		}
 		said = append(said, fmt.Sprintf("%s %s (%s)", oneLine(h.Host), e.ago(h.LastAt.Time()), plural(h.Sessions, "session")))
 	}
@@ -260,6 +261,7 @@ func (e *exam) lastTranscript(ctx context.Context) claudemem.Millis {
 	folders, _ := os.ReadDir(projects) // none: never used
 	own := notInNames.ReplaceAllString(e.path("observer"), "-")
 	var newest time.Time
+	var path string
 	n := 0
 	for _, folder := range folders {
 		if !folder.IsDir() || folder.Name() == own {
@@ -268,20 +270,42 @@ func (e *exam) lastTranscript(ctx context.Context) claudemem.Millis {
 		files, _ := os.ReadDir(filepath.Join(projects, folder.Name()))
 		for _, f := range files {
 			if n++; n > mostTranscripts || ctx.Err() != nil {
-				return claudemem.MillisOf(newest)
+				return 0 // nobody can say which is the newest
 			}
 			if !strings.HasSuffix(f.Name(), ".jsonl") {
 				continue
 			}
-			if info, err := f.Info(); err == nil && info.ModTime().After(newest) {
-				newest = info.ModTime()
+			if info, err := f.Info(); err == nil && info.Mode().IsRegular() && info.ModTime().After(newest) {
+				newest, path = info.ModTime(), filepath.Join(projects, folder.Name(), f.Name())
 			}
 		}
 	}
-	if newest.IsZero() {
+	if path == "" || !answered(path) {
 		return 0
 	}
 	return claudemem.MillisOf(newest)
+}
+
+// endOfTranscript is how much of a transcript is looked at, in bytes.
+const endOfTranscript = 512 << 10
+
+// answered reports whether an answer of the model is at the end of a transcript:
+// one that was only opened, or given a title, has had no hook to fire.
+func answered(path string) bool {
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer func() { _ = f.Close() }() // nothing was written
+	info, err := f.Stat()
+	if err != nil {
+		return false
+	}
+	end := make([]byte, min(info.Size(), endOfTranscript))
+	if _, err := f.ReadAt(end, info.Size()-int64(len(end))); err != nil {
+		return false
+	}
+	return bytes.Contains(end, []byte(`"type":"assistant"`))
 }
 
 // Values of the setting PROVIDER that are no API.

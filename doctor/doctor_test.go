@@ -298,3 +298,52 @@ func TestQuoted(t *testing.T) {
 		}
 	}
 }
+
+// Hooks count as silent when Claude Code was used and none of them fired, and
+// not when a transcript was merely touched, or was our own observer's.
+func TestSilentHooks(t *testing.T) {
+	const answer = `{"type":"assistant"}`
+	now := time.UnixMilli(1_700_000_000_000)
+	ago := func(d time.Duration) claudemem.Millis { return claudemem.MillisOf(now.Add(-d)) }
+	for name, test := range map[string]struct {
+		folder, content string
+		used, installed time.Duration // ago
+		last, heard     claudemem.Millis
+		silent          bool
+	}{
+		"all is well":              {folder: "p", content: answer, used: time.Hour, installed: 9 * time.Hour, last: ago(time.Hour), heard: ago(time.Hour)},
+		"silent for a day":         {folder: "p", content: answer, used: time.Hour, installed: 99 * time.Hour, last: ago(25 * time.Hour), silent: true},
+		"never heard of":           {folder: "p", content: answer, used: time.Hour, installed: 9 * time.Hour, silent: true},
+		"used before the install":  {folder: "p", content: answer, used: 10 * time.Hour, installed: 9 * time.Hour},
+		"within one turn":          {folder: "p", content: answer, used: time.Hour, installed: 9 * time.Hour, last: ago(80 * time.Minute)},
+		"only opened":              {folder: "p", content: `{"type":"summary"}`, used: time.Hour, installed: 99 * time.Hour, last: ago(25 * time.Hour)},
+		"a session start":          {folder: "p", content: answer, used: time.Hour, installed: 99 * time.Hour, last: ago(25 * time.Hour), heard: ago(70 * time.Minute)},
+		"the observer's own":       {folder: "OBSERVER", content: answer, used: time.Hour, installed: 99 * time.Hour, last: ago(25 * time.Hour)},
+		"nobody knows since when":  {folder: "p", content: answer, used: time.Hour},
+		"not used for a long time": {folder: "p", content: answer, used: 999 * time.Hour, installed: 9999 * time.Hour, last: ago(999 * time.Hour)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir, host := t.TempDir(), t.TempDir()
+			folder := strings.ReplaceAll(test.folder, "OBSERVER", notInNames.ReplaceAllString(filepath.Join(dir, "observer"), "-"))
+			path := filepath.Join(host, "projects", folder, "s.jsonl")
+			write(t, path, test.content)
+			if err := os.Chtimes(path, now.Add(-test.used), now.Add(-test.used)); err != nil {
+				t.Fatal(err)
+			}
+			db := &fakeDatabase{}
+			if test.last > 0 {
+				db.activity.Hosts = []HostActivity{{Host: "claude-code", Sessions: 1, LastAt: test.last, HeardAt: test.heard}}
+			}
+			ours := Registration{ID: "x", Enabled: true}
+			if test.installed > 0 {
+				ours.InstalledAt = now.Add(-test.installed)
+			}
+			r := Examine(t.Context(), Config{DataDir: dir, HostDir: host, Clock: func() time.Time { return now }, Getenv: func(string) string { return "" },
+				Plugins:      fixed{Installation{Ours: []Registration{ours}}},
+				OpenDatabase: func(context.Context, string) (Database, error) { return db, nil }})
+			if got := r.has("hooks-silent"); got != test.silent {
+				t.Errorf("silent %v, want %v: %+v", got, test.silent, r.Findings[:4])
+			}
+		})
+	}
+}

@@ -83,6 +83,8 @@ type HostActivity struct {
 	Host     string
 	Sessions int
 	LastAt   claudemem.Millis
+	// HeardAt is when a hook of it last said anything at all, a session start included.
+	HeardAt claudemem.Millis
 }
 
 // Call is a model call.

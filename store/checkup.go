@@ -28,6 +28,9 @@ type HostActivity struct {
 	Host     claudemem.Host
 	Sessions int
 	LastAt   claudemem.Millis
+	// HeardAt is when a hook of it last said anything at all, a session start
+	// included, by this machine's clock or the host's.
+	HeardAt claudemem.Millis
 }
 
 // LastCall is how a provider's newest call ended.
@@ -58,14 +61,16 @@ func (s *Store) Activity(ctx context.Context, stuckBefore claudemem.Millis) (Act
 		return a, fault(what, err)
 	}
 	rows, err := s.reader.QueryContext(ctx,
-		"SELECT host, count(*), max(last_event_at) FROM sessions GROUP BY host HAVING max(last_event_at) > 0 ORDER BY 3 DESC")
+		`SELECT host, count(*), max(last_event_at), max(max(updated_at),
+			coalesce((SELECT max(i.created_at) FROM injections i WHERE i.host = sessions.host), 0))
+		FROM sessions GROUP BY host HAVING max(last_event_at) > 0 ORDER BY 3 DESC`)
 	if err != nil {
 		return a, fault(what, err)
 	}
 	defer func() { _ = rows.Close() }()
 	for rows.Next() {
 		var h HostActivity
-		if err := rows.Scan(&h.Host, &h.Sessions, &h.LastAt); err != nil {
+		if err := rows.Scan(&h.Host, &h.Sessions, &h.LastAt, &h.HeardAt); err != nil {
 			return a, fault(what, err)
 		}
 		a.Hosts = append(a.Hosts, h)

@@ -48,7 +48,7 @@ func TestActivity(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(a.Hosts) != 2 || a.Hosts[0] != (store.HostActivity{Host: claudemem.HostClaudeCode, Sessions: 2, LastAt: at(-time.Minute)}) {
+	if len(a.Hosts) != 2 || a.Hosts[0] != (store.HostActivity{Host: claudemem.HostClaudeCode, Sessions: 2, LastAt: at(-time.Minute), HeardAt: a.Hosts[0].HeardAt}) || a.Hosts[0].HeardAt < a.Hosts[0].LastAt {
 		t.Errorf("hosts %+v", a.Hosts)
 	}
 	if a.NewestReceived != at(time.Hour) {

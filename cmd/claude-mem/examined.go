@@ -120,7 +120,7 @@ func (m examinedMemory) Activity(ctx context.Context, stuckBefore claudemem.Mill
 	seen, err := m.Store.Activity(ctx, stuckBefore)
 	a := doctor.Activity{NewestReceived: seen.NewestReceived, OldestPending: seen.OldestPending, Stuck: seen.Stuck}
 	for _, h := range seen.Hosts {
-		a.Hosts = append(a.Hosts, doctor.HostActivity{Host: string(h.Host), Sessions: h.Sessions, LastAt: h.LastAt})
+		a.Hosts = append(a.Hosts, doctor.HostActivity{Host: string(h.Host), Sessions: h.Sessions, LastAt: h.LastAt, HeardAt: h.HeardAt})
 	}
 	for _, c := range seen.LastCalls {
 		a.LastCalls = append(a.LastCalls, doctor.Call(c))
