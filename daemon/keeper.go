@@ -67,7 +67,7 @@ func (k keeper) EditObservation(ctx context.Context, id claudemem.ObservationID,
 // HideObservation implements httpapi.Keeper.
 func (k keeper) HideObservation(ctx context.Context, id claudemem.ObservationID, purge bool) (purged claudemem.Millis, err error) {
 	if !purge {
-		return 0, k.Store.HideWithoutPurge(ctx, id)
+		return 0, k.HideWithoutPurge(ctx, id)
 	}
 	hidden, err := k.Store.HideObservation(ctx, id)
 	if err != nil {

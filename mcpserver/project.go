@@ -72,7 +72,7 @@ func (c *call) root(ctx context.Context) string {
 	}
 	ctx, cancel := context.WithTimeout(ctx, rootsLimit)
 	defer cancel()
-	roots, err := c.request.Session.ListRoots(ctx, nil)
+	roots, err := c.request.Session.ListRoots(ctx, nil) //nolint:staticcheck // as above
 	if err != nil {
 		return "" // it has none to tell; its working directory will do
 	}
