@@ -102,7 +102,6 @@ func TestExamplesParse(t *testing.T) {
 			for _, call := range calls {
 				a, _, _ := testApp(t, nil)
 				root := a.rootCommand()
-				root.InitDefaultHelpCmd()
 				found, rest, err := root.Find(call)
 				if err != nil || found == root {
 					t.Errorf("%s: the example %q names no command: %v", cmd.CommandPath(), line, err)

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -23,7 +24,6 @@ func help(others func(*cobra.Command, []string)) func(*cobra.Command, []string) 
 			others(cmd, args)
 			return
 		}
-		cmd.InitDefaultHelpCmd()
 		rootHelp(cmd.OutOrStdout(), cmd)
 	}
 }
@@ -54,6 +54,42 @@ func rootHelp(w io.Writer, root *cobra.Command) {
 	b.WriteString("\n`claude-mem COMMAND --help` tells more, with examples. What programs need is in\n" +
 		"`claude-mem help scripting`: JSON, exit codes, environment variables.\n")
 	_, _ = io.WriteString(w, b.String())
+}
+
+// helpCommand is `help`: cobra's own takes a word that it does not know for no word.
+func helpCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "help [COMMAND...]",
+		Short:   "Tell what a command does, with examples",
+		Long:    "Tell what a command does, with examples, as its --help does. `claude-mem help scripting`\nis about all of them: JSON, exit codes, environment variables.",
+		Example: "  claude-mem help search\n  claude-mem help worker status\n  claude-mem help scripting",
+		GroupID: groupRun,
+		RunE: func(cmd *cobra.Command, words []string) error {
+			found := cmd.Root()
+			for _, word := range words {
+				next := slices.IndexFunc(found.Commands(), func(sub *cobra.Command) bool { return sub.Name() == word })
+				if next < 0 {
+					return knownCommand(found, []string{word})
+				}
+				found = found.Commands()[next]
+			}
+			found.InitDefaultHelpFlag()
+			return found.Help()
+		},
+		ValidArgsFunction: func(cmd *cobra.Command, words []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+			above, _, err := cmd.Root().Find(words)
+			if err != nil {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			var found []cobra.Completion
+			for _, sub := range documented(above)[1:] {
+				if sub.Parent() == above && strings.HasPrefix(sub.Name(), word) {
+					found = append(found, described(sub.Name(), sub.Short))
+				}
+			}
+			return found, cobra.ShellCompDirectiveNoFileComp
+		},
+	}
 }
 
 // scriptingTopic is the help that is of no command.

@@ -24,13 +24,11 @@ func testApp(t *testing.T, env map[string]string) (a *app, out, errs *bytes.Buff
 	}, out, errs
 }
 
-// allCommands lists every command, hidden ones too, but for cobra's help.
+// allCommands lists every command, hidden ones too.
 func allCommands(root *cobra.Command) []*cobra.Command {
 	all := []*cobra.Command{root}
 	for _, cmd := range root.Commands() {
-		if cmd.Name() != "help" {
-			all = append(all, allCommands(cmd)...)
-		}
+		all = append(all, allCommands(cmd)...)
 	}
 	return all
 }

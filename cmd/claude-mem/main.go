@@ -86,7 +86,9 @@ func (a *app) rootCommand() *cobra.Command {
 		&cobra.Group{ID: groupRun, Title: "Running:"},
 		&cobra.Group{ID: groupHook, Title: "Hooks (the host runs them):"},
 	)
-	root.SetHelpCommandGroupID(groupRun)
+	helping := helpCommand()
+	root.SetHelpCommand(helping)
+	root.AddCommand(helping)
 	root.AddCommand(
 		a.searchCommand(), a.timelineCommand(), a.recentCommand(), a.showCommand(), a.sessionsCommand(), a.projectsCommand(),
 		a.learnCommand(), a.statsCommand(), a.queueCommand(), a.demoCommand(),

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"claudemem"
@@ -69,7 +70,11 @@ func knownCommand(cmd *cobra.Command, args []string) error {
 		return nil
 	}
 	err := claudemem.Errorf(claudemem.CodeInvalid, "unknown command %q for %q", oneLine(args[0], 40), cmd.CommandPath())
-	if meant := meantCommand(cmd, args[0]); meant != "" {
+	meant := meantCommand(cmd, args[0])
+	if _, noID := parseID(args[0]); noID == nil && slices.ContainsFunc(cmd.Commands(), func(sub *cobra.Command) bool { return sub.Name() == "show" }) {
+		meant = cmd.CommandPath() + " show " + args[0]
+	}
+	if meant != "" {
 		return err.WithHint(fmt.Sprintf("did you mean `%s`?", meant))
 	}
 	return err.WithHint(fmt.Sprintf("`%s --help` lists the commands", cmd.CommandPath()))
@@ -108,9 +113,16 @@ func meantCommand(cmd *cobra.Command, word string) string {
 	return ""
 }
 
+// flagValues are what people call the values of a type of flag.
+var flagValues = map[string]string{"int": "a whole number", "float64": "a number", "bool": "true or false"}
+
 // wrongFlag tells what is wrong with a flag, and which one was probably meant.
 func wrongFlag(cmd *cobra.Command, err error) error {
 	e := claudemem.Errorf(claudemem.CodeInvalid, "%w", err)
+	var wrong *pflag.InvalidValueError
+	if errors.As(err, &wrong) && flagValues[wrong.GetFlag().Value.Type()] != "" {
+		e = claudemem.Errorf(claudemem.CodeInvalid, "--%s %q: want %s", wrong.GetFlag().Name, oneLine(wrong.GetValue(), 40), flagValues[wrong.GetFlag().Value.Type()])
+	}
 	var unknown *pflag.NotExistError
 	if errors.As(err, &unknown) {
 		var names []string
@@ -126,22 +138,21 @@ func wrongFlag(cmd *cobra.Command, err error) error {
 	return e.WithHint(fmt.Sprintf("`%s --help` lists the flags", cmd.CommandPath()))
 }
 
-// args wraps a cobra argument check so that its error has a code and a hint.
+// args wraps a cobra check of how many arguments there are, so that its error says
+// what they are, has a code and a hint.
 func args(check cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, given []string) error {
-		if err := check(cmd, given); err != nil {
-			return claudemem.Errorf(claudemem.CodeInvalid, "%w", err).
-				WithHint(fmt.Sprintf("usage: %s", cmd.UseLine()))
+		if check(cmd, given) == nil {
+			return nil
 		}
-		return nil
+		_, takes, some := strings.Cut(cmd.Use, " ")
+		err := claudemem.Errorf(claudemem.CodeInvalid, "`%s` takes %s, got %s", cmd.CommandPath(), takes, count(len(given), "argument"))
+		if !some {
+			err = claudemem.Errorf(claudemem.CodeInvalid, "`%s` takes no argument, got %q", cmd.CommandPath(), oneLine(given[0], 40))
+		}
+		return err.WithHint(fmt.Sprintf("usage: %s", cmd.UseLine()))
 	}
 }
 
 // noArgs is the Args of a command that takes none.
-func noArgs(cmd *cobra.Command, given []string) error {
-	if len(given) == 0 {
-		return nil
-	}
-	return claudemem.Errorf(claudemem.CodeInvalid, "`%s` takes no argument, got %q", cmd.CommandPath(), oneLine(given[0], 40)).
-		WithHint(fmt.Sprintf("usage: %s", cmd.UseLine()))
-}
+var noArgs = args(cobra.NoArgs)
