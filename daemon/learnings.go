@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"time"
 
 	"claudemem"
 	"claudemem/intake"
@@ -95,10 +96,14 @@ func askWorker(ctx context.Context, dataDir, method, path string, body, out any)
 	return true, err
 }
 
+// turnLimit is how long a command waits until it may be the worker. Several that
+// were started at once take turns, each with a commit or two, and on a busy machine
+// a person waits rather than types the command again.
+const turnLimit = 10 * time.Second
+
 // asWorker lets do write the memory while this process is the worker.
 func asWorker(ctx context.Context, dataDir string, do func(*store.Store) error) (err error) {
-	// Another command that does this is done in a moment.
-	lock, err := waitLock(ctx, dataDir, settleLimit)
+	lock, err := waitLock(ctx, dataDir, turnLimit)
 	if err != nil {
 		return err
 	}

@@ -58,7 +58,9 @@ func TestLearningsNeedTheLock(t *testing.T) {
 		t.Fatalf("lock %v, %v", lock, err)
 	}
 	defer func() { _ = lock.Close() }()
-	_, err = AddLearning(t.Context(), dir, claudemem.Learning{ProjectPath: "/p", Category: "gotcha", Content: "x", Confidence: 1})
+	ctx, cancel := context.WithTimeout(t.Context(), lockPoll) // waits no longer than its caller
+	defer cancel()
+	_, err = AddLearning(ctx, dir, claudemem.Learning{ProjectPath: "/p", Category: "gotcha", Content: "x", Confidence: 1})
 	if claudemem.CodeOf(err) != claudemem.CodeUnavailable {
 		t.Errorf("added while another process is the worker: %v", err)
 	}
