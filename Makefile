@@ -44,7 +44,7 @@ eval-search: ## by set beside plain BM25
 eval-recall: ## at prompts that the memory has something on, and at others; the curve of the gate
 	$(GO) run ./eval -recall -data "$(EVAL_DATA)"
 
-e2e: ## two sessions through the real Claude Code CLI; needs npm the first time
+e2e: ## sessions through the real Claude Code CLI, and the MCP inspector; needs npm the first time
 	$(GO) test -tags e2e -count=1 -v ./e2e
 
 cross: ## every platform builds, tests compile (vet with one cheap check: the full one looks into every dependency)
