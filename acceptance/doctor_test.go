@@ -34,6 +34,8 @@ type brokenState struct {
 	heals, runs bool
 	// variant tells two ways to the same finding apart.
 	variant string
+	// flags are the doctor's.
+	flags []string
 }
 
 var brokenStates = []brokenState{
@@ -244,6 +246,9 @@ var brokenStates = []brokenState{
 	{name: "key-refused", fix: "claude-mem config set CLAUDE_MEM_ANTHROPIC_API_KEY YOUR_KEY", harm: func(p *patient) {
 		p.refuseKey()
 	}},
+	{name: "key-refused", variant: "asked", flags: []string{"--online"}, fix: "claude-mem config set CLAUDE_MEM_OPENAI_API_KEY YOUR_KEY", harm: func(p *patient) {
+		p.set("CLAUDE_MEM_PROVIDER", "openai", "CLAUDE_MEM_OPENAI_BASE_URL", p.provider(http.StatusUnauthorized), "CLAUDE_MEM_OPENAI_API_KEY", "sk-test-wrong")
+	}},
 	{name: "provider-away", fix: "claude-mem worker logs", harm: func(p *patient) {
 		p.answerWith(http.StatusServiceUnavailable, "provider-away")
 	}},
@@ -294,7 +299,7 @@ func TestDoctor(t *testing.T) {
 			p := newPatient(t)
 			state.harm(p)
 			before := p.tree()
-			got := finding(p.examine(), state.name)
+			got := finding(p.examine(state.flags...), state.name)
 			if got.Status != doctor.Warn && got.Status != doctor.Fail {
 				t.Fatalf("not found in %s", p.told())
 			}
@@ -623,17 +628,22 @@ func (p *patient) olderDatabase() {
 // refuseKey has a real worker ask a provider that refuses its key.
 func (p *patient) refuseKey() { p.answerWith(http.StatusUnauthorized, "key-refused") }
 
-// answerWith has a real worker ask a provider that answers so, until the doctor
-// has noticed.
-func (p *patient) answerWith(status int, name string, settings ...string) {
-	p.t.Helper()
+// provider answers every request with a status.
+func (p *patient) provider(status int) (url string) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(status)
 		_, _ = io.WriteString(w, `{"type":"error","error":{"type":"authentication_error","message":"invalid x-api-key"}}`)
 	}))
 	p.t.Cleanup(server.Close)
-	p.set(append([]string{"CLAUDE_MEM_PROVIDER", "anthropic", "CLAUDE_MEM_ANTHROPIC_BASE_URL", server.URL, "CLAUDE_MEM_ANTHROPIC_API_KEY", "sk-test-wrong"}, settings...)...)
+	return server.URL
+}
+
+// answerWith has a real worker ask a provider that answers so, until the doctor
+// has noticed.
+func (p *patient) answerWith(status int, name string, settings ...string) {
+	p.t.Helper()
+	p.set(append([]string{"CLAUDE_MEM_PROVIDER", "anthropic", "CLAUDE_MEM_ANTHROPIC_BASE_URL", p.provider(status), "CLAUDE_MEM_ANTHROPIC_API_KEY", "sk-test-wrong"}, settings...)...)
 	p.must("worker", "start")
 	verbs, payloads := crashPayloads(7, turnTools+2)
 	for i := range payloads {

@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -24,15 +25,22 @@ var keyNeeded = map[string]string{
 	"gemini":     settings.KeyGeminiAPIKey,
 }
 
-func checkProvider(_ context.Context, e *exam) []Finding {
+func checkProvider(ctx context.Context, e *exam) []Finding {
 	s := e.settings()
 	name := s.Text(settings.KeyProvider)
 	var list []Finding
 	if key, ok := keyNeeded[name]; ok && s.Text(key) == "" && s.Text(strings.TrimSuffix(key, "_API_KEY")+"_BASE_URL") == "" {
 		list = append(list, e.found("key-missing", "the provider is "+name+", and "+key+" is not set", "key", key))
 	}
+	asked := len(list) == 0 && e.Ask != nil && hasAPI(name)
+	if asked {
+		list = append(list, e.ask(ctx, name)...)
+	}
 	notices, _ := e.notices() // the database check tells
-	told := false
+	told := asked             // what it says now counts, not what it said
+	if asked {
+		notices = nil
+	}
 	for _, n := range notices {
 		of, class, ok := providerNotice(n.Key)
 		// What is noted of a provider that is not asked any more says nothing.
@@ -63,7 +71,32 @@ func checkProvider(_ context.Context, e *exam) []Finding {
 	case providerOffline:
 		return []Finding{fine("offline: no model")}
 	}
+	if asked {
+		return []Finding{fine("%s answers", name)}
+	}
 	return []Finding{fine("%s", name)}
+}
+
+// hasAPI reports whether a provider can be asked over HTTP.
+func hasAPI(provider string) bool {
+	return provider != providerAuto && provider != providerClaude && provider != providerOffline
+}
+
+// ask asks the provider and tells what keeps it from answering.
+func (e *exam) ask(ctx context.Context, provider string) []Finding {
+	err := e.Ask(ctx, provider)
+	if err == nil {
+		return nil
+	}
+	var failed *claudemem.ModelError
+	if !errors.As(err, &failed) {
+		return []Finding{e.found("provider-away", "asked just now: "+err.Error())}
+	}
+	switch failed.Class {
+	case claudemem.ClassLogin, claudemem.ClassQuota, claudemem.ClassRateLimit, claudemem.ClassTransient:
+		return []Finding{e.providerTrouble(provider, failed.Class, Notice{Text: err.Error(), At: claudemem.MillisOf(e.now)})}
+	}
+	return nil // it answers, if not to this question: many servers imitate only the rest
 }
 
 // providerNotice takes provider_NAME_CLASS apart.

@@ -347,3 +347,45 @@ func TestSilentHooks(t *testing.T) {
 		})
 	}
 }
+
+// What a provider says now counts more than what was noted of it.
+func TestAsked(t *testing.T) {
+	refused := &claudemem.ModelError{Provider: "openai", Class: claudemem.ClassLogin, Err: errors.New("401")}
+	away := &claudemem.ModelError{Provider: "openai", Class: claudemem.ClassTransient, Err: errors.New("no connection")}
+	odd := &claudemem.ModelError{Provider: "openai", Class: claudemem.ClassGarbage, Err: errors.New("404")}
+	for name, test := range map[string]struct {
+		provider string
+		answer   error
+		notice   string
+		want     string
+	}{
+		"takes the key":            {"openai", nil, "provider_openai_login", "provider"},
+		"refuses it":               {"openai", refused, "", "key-refused"},
+		"is away":                  {"openai", away, "provider_openai_login", "provider-away"},
+		"knows no such question":   {"openai", odd, "", "provider"},
+		"has no API":               {"claude", refused, "", "provider"},
+		"has no API and no login":  {"claude", nil, "provider_claude_login", "login-refused"},
+		"an error of another kind": {"openai", errors.New("what?"), "", "provider-away"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			db := &fakeDatabase{}
+			if test.notice != "" {
+				db.notices = []Notice{{Key: test.notice, Text: "claude-mem: as noted", At: 1}}
+			}
+			r := Examine(t.Context(), Config{DataDir: t.TempDir(), OpenDatabase: func(context.Context, string) (Database, error) { return db, nil },
+				Ask: func(context.Context, string) error { return test.answer },
+				Getenv: func(key string) string {
+					return map[string]string{"CLAUDE_MEM_PROVIDER": test.provider, "CLAUDE_MEM_OPENAI_API_KEY": "sk-x"}[key]
+				}})
+			var got []string
+			for _, f := range r.Findings {
+				if f.Check == "provider" {
+					got = append(got, f.Name)
+				}
+			}
+			if !slices.Equal(got, []string{test.want}) {
+				t.Errorf("got %v, want %s", got, test.want)
+			}
+		})
+	}
+}

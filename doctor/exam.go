@@ -36,6 +36,9 @@ type Config struct {
 	FindCLI func() (string, error)
 	// RunVersion runs a program with arguments that make it print its version.
 	RunVersion func(ctx context.Context, path string, args ...string) (string, error)
+	// Ask asks a provider with an API something that costs nothing; nil: nobody is
+	// asked, and what was noted of it counts.
+	Ask func(ctx context.Context, provider string) error
 	// Statfs measures the file system of a path.
 	Statfs func(path string) (FileSystem, error)
 	// Panicked is told of a check that panicked.

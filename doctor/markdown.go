@@ -14,6 +14,9 @@ line that mends it. It changes nothing; ` + "`--fix`" + ` mends what is marked b
 dead processes left behind, the worker, the search index. It never touches the database, the settings, or a file of another
 program. It works whatever is broken: each check has a time limit, and one that fails is a finding of its own.
 
+` + "`--online`" + ` asks a provider with an API whether it takes the key, which costs nothing; otherwise nothing leaves the machine,
+and what was noted of the last calls counts.
+
 The exit code is 0 when nothing is wrong or there are only warnings, and 9 when something is broken. ` + "`--json`" + ` has the same
 for programs; the names of checks and findings are part of what it promises.
 

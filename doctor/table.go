@@ -41,7 +41,7 @@ func checks() []Check {
 			[]string{"dead-letters", "queue-stuck", "queue-waiting"}, reading, checkQueue},
 		{"index", "the search index: there, of this version, up to date; the embedder",
 			[]string{"index-missing", "index-failed", "index-behind", "embedder-failing"}, reading, checkIndex},
-		{"provider", "who distils, whether it has its key or login, and what was noted of its last calls; no call is made",
+		{"provider", "who distils, whether it has its key or login, and what was noted of its last calls; no call is made, and only with --online is it asked whether it takes the key",
 			[]string{"key-missing", "key-refused", "login-refused", "provider-quota", "provider-away", "calls-failing"}, reading, checkProvider},
 		{"caps", "whether the cap of the day or of a session was reached",
 			[]string{"cap-day", "cap-session"}, reading, checkCaps},

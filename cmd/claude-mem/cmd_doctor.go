@@ -21,6 +21,9 @@ the provider, the disk. Each finding has a line that mends it. Nothing is change
 files, what dead processes left behind, the worker, the index. It never touches the
 database, the settings, or a file of another program.
 
+Nothing leaves the machine, but with --online a provider with an API is asked
+whether it takes the key, which costs nothing.
+
 The exit code is 0 when nothing is wrong or there are only warnings, and 9 when
 something is broken. docs/doctor.md explains every finding.
 
@@ -32,12 +35,17 @@ JSON: {"status": "ok", "warn" or "fail", "data_dir", "version", "counts": {"ok",
 	}
 	asJSON := jsonFlag(cmd)
 	fix := cmd.Flags().Bool("fix", false, "mend what cannot lose anything")
+	online := cmd.Flags().Bool("online", false, "ask the provider whether it takes the key")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		cfg := a.doctorConfig()
+		if *online {
+			cfg.Ask = a.askProvider(cfg.DataDir)
+		}
 		examine := doctor.Examine
 		if *fix {
 			examine = doctor.Heal
 		}
-		report := examine(cmd.Context(), a.doctorConfig())
+		report := examine(cmd.Context(), cfg)
 		if *asJSON {
 			if err := writeJSON(a.stdout, report); err != nil {
 				return err

@@ -17,6 +17,7 @@ import (
 	"claudemem/index"
 	"claudemem/install"
 	"claudemem/provider/claude"
+	"claudemem/provider/model"
 	"claudemem/settings"
 	"claudemem/store"
 	"claudemem/wire"
@@ -45,6 +46,18 @@ func (a *app) doctorConfig() doctor.Config {
 		cfg.Plugins = doctor.ClaudeCode{Dir: hostDir, Plugin: install.PluginID, Node: install.NodePluginID}
 	}
 	return cfg
+}
+
+// askLimit is how long a provider is waited for that is asked whether it answers.
+const askLimit = 8 * time.Second
+
+// askProvider asks as the worker of a data directory would.
+func (a *app) askProvider(dataDir string) func(context.Context, string) error {
+	return func(ctx context.Context, provider string) error {
+		s, _ := settings.LoadForWorker(dataDir, a.getenv) // the check of the settings tells
+		of := "CLAUDE_MEM_" + strings.ToUpper(provider)
+		return model.Reach(ctx, model.Config{Provider: provider, BaseURL: s.Text(of + "_BASE_URL"), APIKey: s.Text(of + "_API_KEY"), Timeout: askLimit})
+	}
 }
 
 // versionLimit is for a program that tells its version; the claude CLI takes up to
