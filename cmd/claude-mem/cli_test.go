@@ -326,7 +326,7 @@ func TestNearest(t *testing.T) {
 		candidates []string
 		want       string
 	}{
-		{"stat", commands, "status"}, {"strt", commands, "start"}, {"stpo", commands, "stop"}, {"STATUS", commands, "status"}, {"rs", commands, ""},
+		{"stat", commands, "status"}, {"strt", commands, "start"}, {"stoop", commands, "stop"}, {"STATUS", commands, "status"}, {"rs", commands, ""},
 		{"x", commands, ""}, {"", commands, ""}, {"completely-else", commands, ""}, {"log", commands, "logs"}, {"resart", commands, "restart"},
 		{"antropic", []string{"auto", "claude", "anthropic", "openai"}, "anthropic"}, {"opnai", []string{"openrouter", "openai"}, "openai"},
 		{"ñandú", []string{"nandu"}, "nandu"}, {"limt", []string{"all", "limit"}, "limit"}, {"start", nil, ""},
