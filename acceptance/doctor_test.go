@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -149,7 +150,11 @@ var brokenStates = []brokenState{
 	{name: "worker-mute", fix: "end the other claude-mem process, then claude-mem worker start", harm: func(p *patient) {
 		p.t.Cleanup(p.holdLock())
 	}},
-	{name: "worker-mute", variant: "after a worker", fix: "kill 4194000; claude-mem worker start", harm: func(p *patient) {
+	{name: "worker-mute", variant: "a stopped worker", fix: "kill -9 {pid}; claude-mem worker start", runs: true, harm: func(p *patient) {
+		p.must("worker", "start")
+		p.check(syscall.Kill(p.pid(), syscall.SIGSTOP))
+	}},
+	{name: "worker-mute", variant: "after a worker", fix: "end the other claude-mem process, then claude-mem worker start", harm: func(p *patient) {
 		info := wire.WorkerInfo{PID: 4194000, Version: "0.1.0-dev", Wire: wire.Version, Socket: filepath.Join(p.dir, "worker.sock")}
 		if err := wire.WriteWorkerInfo(p.dir, info); err != nil {
 			p.t.Fatal(err)
@@ -452,7 +457,7 @@ func (p *patient) expand(fix string, got doctor.Finding) string {
 	if strings.Contains(fix, "{socket}") {
 		socket = filepath.Dir(p.socket())
 	}
-	return strings.NewReplacer("{dir}", p.dir, "{home}", p.home, "{bin}", p.bin, "{port}", port, "{socket}", socket).Replace(fix)
+	return strings.NewReplacer("{dir}", p.dir, "{home}", p.home, "{bin}", p.bin, "{port}", port, "{socket}", socket, "{pid}", strconv.Itoa(p.workerPID())).Replace(fix)
 }
 
 // tree lists the memory's files with modes and, without a worker that writes,

@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"runtime"
 	"sort"
 	"strconv"
 	"time"
@@ -80,8 +82,8 @@ func (e *exam) absentWorker(ctx context.Context) []Finding {
 	info, unread := wire.ReadWorkerInfo(e.DataDir)
 	if held {
 		who, kill := "a process", "end the other claude-mem process, then "
-		if unread == nil && info.PID > 0 {
-			who, kill = fmt.Sprintf("a process (the last worker had pid %d)", info.PID), fmt.Sprintf("kill %d; ", info.PID)
+		if unread == nil && info.PID > 0 && isOurs(info.PID) {
+			who, kill = fmt.Sprintf("the worker (pid %d)", info.PID), killCommand(info.PID)+"; "
 		}
 		return []Finding{e.found("worker-mute", who+" holds worker.lock and does not answer", "kill", kill)}
 	}
@@ -101,6 +103,25 @@ func (e *exam) absentWorker(ctx context.Context) []Finding {
 		list = append(list, e.found("worker-away", fmt.Sprintf("not running, and %s", waitText(pending+spooled))))
 	}
 	return list
+}
+
+// isOurs reports whether a process is there and, where that can be seen, a
+// claude-mem: the number may be another program's by now.
+func isOurs(pid int) bool {
+	if !alive(pid) {
+		return false
+	}
+	line, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "cmdline"))
+	return err != nil || bytes.Contains(line, []byte("claude-mem"))
+}
+
+// killCommand ends a process that does not listen, as one that was stopped: what
+// the worker has accepted survives it.
+func killCommand(pid int) string {
+	if runtime.GOOS == "windows" {
+		return fmt.Sprintf("taskkill /F /PID %d", pid)
+	}
+	return fmt.Sprintf("kill -9 %d", pid)
 }
 
 // startingFor is how long a worker may take to start before that counts as failed.

@@ -15,4 +15,10 @@ func foreign(info fs.FileInfo) bool {
 	return ok && int(stat.Uid) != os.Geteuid()
 }
 
+// alive reports whether there is a process of that number.
+func alive(pid int) bool {
+	err := syscall.Kill(pid, 0)
+	return err == nil || errors.Is(err, syscall.EPERM)
+}
+
 func overQuota(err error) bool { return errors.Is(err, syscall.EDQUOT) }
