@@ -46,6 +46,9 @@ func newNewcomer(t *testing.T) *newcomer {
 			t.Skipf("NOT TESTED, there is no %s", program)
 		}
 	}
+	if _, err := os.Stat(filepath.Join("..", ".git")); err != nil {
+		t.Skip("NOT TESTED, there is nothing to clone")
+	}
 	m := newMemory(t)
 	n := &newcomer{memory: m, clone: filepath.Join(m.home, "claude-mem")}
 	// As it is without our asking: in the home. No model there, and no fixed port, for
@@ -230,6 +233,9 @@ func TestNewcomer(t *testing.T) {
 	found := map[string]bool{}
 	for _, id := range regexp.MustCompile(`#\d+`).FindAllString(look, -1) {
 		found[id] = true
+	}
+	if t.Failed() {
+		return
 	}
 	figure(t, 4, "%d lines of README typed in a clean clone: demo, install, %d observations shown, doctor content, out again",
 		strings.Count(demo[0]+strings.Join(use, ""), "\n"), len(found))

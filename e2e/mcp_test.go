@@ -205,7 +205,7 @@ func TestInspector(t *testing.T) {
 			if out := p.run(t, "claude-mem", "recent", "--json"); bytes.Contains(out, []byte("The inspector was here, over "+transport.name)) {
 				t.Errorf("forget_memory left the note: %s", out)
 			}
-			t.Logf("point 1: %s: %d of %d tools called, definitions %d tokens, longest answer %d",
+			met(t, 1, "%s: %d of %d tools called, definitions %d tokens, longest answer %d",
 				transport.name, len(list.Tools)-len(uncalled), len(list.Tools), definitions, longest)
 		})
 	}
