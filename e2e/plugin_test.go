@@ -249,14 +249,14 @@ func checkNothingLeft(t *testing.T, out string) {
 	if before["settings.json"] == "" || before["settings.json"] == files(t, filepath.Join(out, "installed"))["settings.json"] {
 		t.Error("settings.json proves nothing: installing did not change it")
 	}
-	after[".claude.json"] = string(readFile(t, filepath.Join(out, "home", ".claude.json")))
 	ours := 0
 	for name, text := range after {
-		if strings.Contains(name, "claude-mem") || strings.Contains(text, "claude-mem-local") || strings.Contains(text, ".claude-mem/marketplace") {
-			t.Errorf("%s is left, or names us: %.300s", name, text)
+		if strings.Contains(name, "claude-mem") || strings.Contains(text, "claude-mem") {
+			t.Errorf("%s is left, or names us: %s", name, text)
 			ours++
 		}
 	}
+	counters := checkState(t, readFile(t, filepath.Join(out, "home", ".claude.json")))
 	if _, err := os.Stat(filepath.Join(out, "home", ".claude-mem", "marketplace")); !os.IsNotExist(err) {
 		t.Errorf("the marketplace is still there: %v", err)
 	}
@@ -266,7 +266,40 @@ func checkNothingLeft(t *testing.T, out string) {
 	if err := json.Unmarshal(readFile(t, filepath.Join(out, "remembered.json")), &found); err != nil || found.Total == 0 {
 		t.Errorf("the memory did not survive: %v, %d found", err, found.Total)
 	}
-	met(t, 2, "uninstalled: %d entries of ours in %d files, %d comparisons byte-identical", ours, len(after), same)
+	met(t, 2, "uninstalled: %d entries of ours in %d files, %d comparisons byte-identical; in .claude.json the CLI's own count of uses stays for %q", ours, len(after), same, counters)
+}
+
+// tolerated is what the CLI counts of our skill in its own state, which it rewrites at
+// any time and which an uninstall therefore leaves alone (docs/rough-edges.md).
+const tolerated = "claude-mem:mem-search"
+
+// checkState looks for us in the CLI's state and returns the counters that are left.
+func checkState(t *testing.T, text []byte) (counters []string) {
+	t.Helper()
+	var state map[string]json.RawMessage
+	if err := json.Unmarshal(text, &state); err != nil {
+		t.Fatal(err)
+	}
+	var uses map[string]json.RawMessage
+	if raw := state["skillUsage"]; raw != nil {
+		if err := json.Unmarshal(raw, &uses); err != nil {
+			t.Fatal(err)
+		}
+		delete(state, "skillUsage")
+	}
+	for skill := range uses {
+		if skill == tolerated {
+			counters = append(counters, skill)
+		} else if strings.Contains(skill, "claude-mem") {
+			t.Errorf(".claude.json counts uses of %s", skill)
+		}
+	}
+	for key, value := range state {
+		if bytes.Contains(value, []byte("claude-mem")) {
+			t.Errorf("%s of .claude.json names us: %s", key, value)
+		}
+	}
+	return counters
 }
 
 // met prints what `make accept-5` shows for a point that is met.
