@@ -1,6 +1,7 @@
 package recall
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -69,4 +70,12 @@ func echoes(words, said []string) bool {
 		}
 	}
 	return float64(both) >= echoShare*float64(len(words))
+}
+
+// fileName is the name of a file, with its extension.
+var fileName = regexp.MustCompile(`[\pL\pN_-]+\.\pL[\pL\pN]{0,4}\b`)
+
+// namesMore reports whether a line names a file that said does not.
+func namesMore(text, said string) bool {
+	return slices.ContainsFunc(fileName.FindAllString(text, -1), func(name string) bool { return !containsFold(said, name) })
 }

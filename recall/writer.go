@@ -18,8 +18,14 @@ type writer struct {
 	skipped      []claudemem.LayerCost
 	observations []claudemem.ObservationID
 	sessions     []claudemem.SessionID
-	// said are the words of the lines so far.
-	said [][]string
+	// said are the lines so far.
+	said []saying
+}
+
+// saying is a line, and its words.
+type saying struct {
+	text  string
+	words []string
 }
 
 // part is a line of the text with its end, and the empty line before a heading.
@@ -101,14 +107,16 @@ func (w *writer) write(sections []section, reserve int, all shelf) {
 	w.parts = append(append(head, w.parts...), part{layer: layerFrame, text: closeTag, why: "ends the block"})
 }
 
-// news leaves out the spare lines that say nothing that is not said already.
+// news leaves out the spare lines that say nothing that is not said already. A
+// session's line is cut ahead of the files that were edited: one that names them is
+// kept.
 func (w *writer) news(lines []line) []line {
 	return slices.DeleteFunc(slices.Clone(lines), func(l line) bool {
 		if !l.spare {
 			return false
 		}
 		words := wordsOf(l.text)
-		return slices.ContainsFunc(w.said, func(said []string) bool { return echoes(words, said) })
+		return slices.ContainsFunc(w.said, func(said saying) bool { return echoes(words, said.words) && !namesMore(l.text, said.text) })
 	})
 }
 
@@ -119,7 +127,7 @@ func (w *writer) take(parts []part) {
 		if p.line == (line{}) {
 			continue
 		}
-		w.said = append(w.said, wordsOf(p.text))
+		w.said = append(w.said, saying{p.text, wordsOf(p.text)})
 		switch id := p.line.session; {
 		case p.line.observation != 0:
 			w.observations = append(w.observations, p.line.observation)
