@@ -64,6 +64,12 @@ func (in *Installer) PlanRemoval() (*Removal, error) {
 			r.Files = append(r.Files, userChange(h.path(i), h.files[i], after))
 		}
 	}
+	switch now, after, err := in.uses(h); {
+	case err != nil:
+		return nil, err
+	case !sameBytes(now, after):
+		r.Files = append(r.Files, userChange(in.statePath(), now, after))
+	}
 	if book != nil {
 		for _, id := range book.Disabled {
 			if string(h.docs[atSettings].get("enabledPlugins", id)) == "false" {
@@ -200,6 +206,9 @@ func (in *Installer) Uninstall(ctx context.Context) (*Removal, error) {
 		}
 	}
 	if err := in.takeOut(r); err != nil {
+		return r, err
+	}
+	if err := in.forgetUses(r.host); err != nil {
 		return r, err
 	}
 	return r, in.clear(ctx, r)
