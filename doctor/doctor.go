@@ -131,10 +131,10 @@ func guarded(ctx context.Context, c Check, e *exam) []Finding {
 	go func() {
 		defer func() {
 			if cause := recover(); cause != nil {
-				done <- []Finding{e.found("check-failed", fmt.Sprintf("the check panicked: %s", oneLine(fmt.Sprint(cause))), "check", c.Name)}
 				if e.Panicked != nil {
 					e.Panicked(c.Name, debug.Stack())
 				}
+				done <- []Finding{e.found("check-failed", fmt.Sprintf("the check panicked: %s", oneLine(fmt.Sprint(cause))), "check", c.Name)}
 			}
 		}()
 		done <- c.run(ctx, e)

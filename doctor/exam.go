@@ -41,7 +41,7 @@ type Config struct {
 	Ask func(ctx context.Context, provider string) error
 	// Statfs measures the file system of a path.
 	Statfs func(path string) (FileSystem, error)
-	// Panicked is told of a check that panicked.
+	// Panicked is told of a check that panicked, of two perhaps at once.
 	Panicked func(check string, stack []byte)
 }
 

@@ -41,6 +41,8 @@ func (a *app) doctorConfig() doctor.Config {
 		LookIndex:    lookIndex,
 		FindCLI:      func() (string, error) { return claude.Find("claude", os.Environ()) },
 		RunVersion:   runVersion,
+		// For whoever reports the fault; the finding names the check.
+		Panicked: func(check string, stack []byte) { a.note("check %s: %s", check, stack) },
 	}
 	if hostDir != "" {
 		cfg.Plugins = doctor.ClaudeCode{Dir: hostDir, Plugin: install.PluginID, Node: install.NodePluginID}
