@@ -4,6 +4,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"claudemem"
 )
 
 // line makes one harmless line of a record's text, of at most so many code points
@@ -17,9 +19,9 @@ func line(text string, most int) string {
 		case unicode.IsSpace(r):
 			space = true
 			continue
-		case invisible(r):
+		case claudemem.Invisible(r):
 			continue
-		case r == '<' && beginsTag(text[i+1:]):
+		case r == '<' && claudemem.OpensTag(text[i+1:]):
 			r = '‹'
 		}
 		if space && n > 0 {
@@ -47,41 +49,14 @@ func lines(text string) string {
 			if text[i] == '\r' {
 				continue
 			}
-		case invisible(r):
+		case claudemem.Invisible(r):
 			continue
-		case r == '<' && beginsTag(text[i+1:]):
+		case r == '<' && claudemem.OpensTag(text[i+1:]):
 			r = '‹'
 		}
 		b.WriteRune(r)
 	}
 	return strings.TrimSpace(b.String())
-}
-
-// invisible reports whether r has no place in a text: control and formatting
-// characters, private use, and what stands for broken UTF-8.
-func invisible(r rune) bool {
-	return r == utf8.RuneError || unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Co)
-}
-
-// beginsTag reports whether what follows a '<' could be read as a tag, also by a
-// lenient reader: "a < b" and "x <- y" stay as they are.
-func beginsTag(rest string) bool {
-	first := true
-	for _, r := range rest {
-		switch {
-		case r == '/' || r == '!' || r == '?':
-			return true
-		case unicode.IsLetter(r) || r == '_':
-			return first
-		case unicode.IsSpace(r):
-			first = false
-		case invisible(r):
-			// It will not be there, so what comes next is what follows the bracket.
-		default:
-			return false
-		}
-	}
-	return false
 }
 
 // cut keeps at most so many code points of a text.

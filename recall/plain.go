@@ -6,6 +6,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"claudemem"
 )
 
 // scanLimit is how many code points of a record's field are looked at. It is
@@ -52,9 +54,9 @@ func oneLine(s string) string {
 		case unicode.IsSpace(r):
 			space = true
 			continue
-		case invisible(r):
+		case claudemem.Invisible(r):
 			continue
-		case r == '<' && beginsTag(s[i+1:]):
+		case r == '<' && claudemem.OpensTag(s[i+1:]):
 			r = '‹'
 		}
 		if r == '`' {
@@ -74,36 +76,6 @@ func oneLine(s string) string {
 		seen++
 	}
 	return b.String()
-}
-
-// invisible reports whether r has no place in a line: control and formatting
-// characters (bidirectional overrides, zero-width joiners), private use, and
-// what stands for broken UTF-8.
-func invisible(r rune) bool {
-	return r == utf8.RuneError || unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Co)
-}
-
-// beginsTag reports whether what follows a '<' could be read as a tag, also by
-// a lenient reader: a name, a slash or a declaration, with white space or
-// invisible characters before it. "a < b" and "x <- y" stay as they are; that
-// "List<T>" gets the look-alike costs its reader nothing.
-func beginsTag(rest string) bool {
-	first := true
-	for _, r := range rest {
-		switch {
-		case r == '/' || r == '!' || r == '?':
-			return true
-		case unicode.IsLetter(r) || r == '_':
-			return first
-		case unicode.IsSpace(r):
-			first = false
-		case invisible(r):
-			// It will not be in the line, so what comes next is what follows the bracket.
-		default:
-			return false
-		}
-	}
-	return false
 }
 
 // withoutProject makes paths below the project relative and replaces the

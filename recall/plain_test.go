@@ -5,6 +5,8 @@ import (
 	"testing"
 	"unicode"
 	"unicode/utf8"
+
+	"claudemem"
 )
 
 func TestPlain(t *testing.T) {
@@ -76,7 +78,7 @@ func FuzzPlain(f *testing.F) {
 			if unicode.IsControl(r) || r == '\u2028' || r == '\u2029' {
 				t.Errorf("plain(%q) = %q has %U", s, got, r)
 			}
-			if r == '<' && beginsTag(got[i+1:]) {
+			if r == '<' && claudemem.OpensTag(got[i+1:]) {
 				t.Errorf("plain(%q) = %q begins a tag", s, got)
 			}
 		}
