@@ -18,6 +18,8 @@ type Removal struct {
 	// Files are the user's, Restored those that are given back to the byte.
 	Files    []Change `json:"files"`
 	Restored []string `json:"restored"`
+	// Uses are what the host has counted of us in its state.
+	Uses []string `json:"uses"`
 	// Commands are the arguments that the host's CLI is run with.
 	Commands [][]string `json:"commands"`
 	// Directories are of our own making.
@@ -35,7 +37,7 @@ type Removal struct {
 
 // Empty says that there is nothing of ours.
 func (r *Removal) Empty() bool {
-	return len(r.Files)+len(r.Commands)+len(r.Directories) == 0 && r.book == nil
+	return len(r.Files)+len(r.Uses)+len(r.Commands)+len(r.Directories) == 0 && r.book == nil
 }
 
 // PlanRemoval says what an uninstall would do; it changes nothing.
@@ -64,12 +66,7 @@ func (in *Installer) PlanRemoval() (*Removal, error) {
 			r.Files = append(r.Files, userChange(h.path(i), h.files[i], after))
 		}
 	}
-	switch now, after, err := in.uses(h); {
-	case err != nil:
-		return nil, err
-	case !sameBytes(now, after):
-		r.Files = append(r.Files, userChange(in.statePath(), now, after))
-	}
+	r.Uses, _ = in.uses(h)
 	if book != nil {
 		for _, id := range book.Disabled {
 			if string(h.docs[atSettings].get("enabledPlugins", id)) == "false" {

@@ -16,34 +16,39 @@ func (in *Installer) statePath() string {
 	return filepath.Join(filepath.Dir(in.opts.ConfigDir), name)
 }
 
-// uses returns the host's state as it is and without its counts of how often our
-// plugin and skill were used, which it leaves behind when they go. Another plugin of
-// our name is counted under the same skills: while there is one, and in a state that
-// cannot be read, all stays as it is.
-func (in *Installer) uses(h *host) (now, after []byte, err error) {
-	if now, err = readUserFile(in.statePath()); now == nil || err != nil {
-		return nil, nil, err
+// uses names the host's counts of how often our plugin and skill were used, which it
+// leaves in its state when they go, and returns that state without them. The state
+// holds keys and logins too, so that nobody is shown its text. Another plugin of our
+// name is counted under the same skills: while there is one, all stays; and so it
+// does in a state that cannot be read, for which no uninstall is refused.
+func (in *Installer) uses(h *host) (names []string, after []byte) {
+	names = []string{} // JSON would say null of none
+	now, err := readUserFile(in.statePath())
+	if err != nil {
+		return names, nil
 	}
 	d, err := parseDocument(now)
 	if err != nil || d.root == nil || len(h.others()) > 0 {
-		return now, now, nil //nolint:nilerr // nothing of ours depends on it
+		return names, nil
 	}
 	for _, skill := range slices.Clone(d.keys("skillUsage")) {
-		if strings.HasPrefix(skill, PluginName+":") {
-			d.remove("skillUsage", skill)
+		if strings.HasPrefix(skill, PluginName+":") && d.remove("skillUsage", skill) {
+			names = append(names, skill)
 		}
 	}
-	d.remove("pluginUsage", PluginID)
-	return now, d.bytes(), nil
+	if d.remove("pluginUsage", PluginID) {
+		names = append(names, PluginID)
+	}
+	return names, d.bytes()
 }
 
 // forgetUses takes the counts out; the host rewrites its state at any time, so it is
 // read again first.
 func (in *Installer) forgetUses(h *host) error {
 	return in.does("forget uses", func() error {
-		now, after, err := in.uses(h)
-		if err != nil || sameBytes(now, after) {
-			return err
+		names, after := in.uses(h)
+		if len(names) == 0 {
+			return nil
 		}
 		if err := in.write(in.statePath(), after, 0o600); err != nil {
 			return storage("write", in.statePath(), err)

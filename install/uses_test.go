@@ -1,6 +1,7 @@
 package install
 
 import (
+	"errors"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -52,13 +53,47 @@ func TestUninstallForgetsUses(t *testing.T) {
 			if got := p.get(path); got != test.want {
 				t.Errorf("state after uninstall %s, want %s", got, test.want)
 			}
-			shown := false
 			for _, c := range removal.Files {
-				shown = shown || c.Path == path
+				if c.Path == path {
+					t.Errorf("the text of %s would be shown, which holds keys", strings.TrimPrefix(path, p.root))
+				}
 			}
-			if changed := test.want != test.state; shown != changed {
-				t.Errorf("the change of %s is shown: %t, want %t", strings.TrimPrefix(path, p.root), shown, changed)
+			if changed := test.want != test.state; (len(removal.Uses) > 0) != changed {
+				t.Errorf("uses %q, want some: %t", removal.Uses, changed)
 			}
 		})
 	}
+}
+
+// A state that cannot be read keeps nobody from uninstalling.
+func TestUninstallWithoutState(t *testing.T) {
+	p := newPlace(t, "")
+	p.put(filepath.Join(filepath.Dir(p.config), ".claude.json", "a directory"), "", 0o600)
+	p.install(Wish{})
+	p.uninstall()
+	p.nothingOfOurs()
+}
+
+// An uninstall that is killed before it forgets is completed by the next.
+func TestForgettingIsCompleted(t *testing.T) {
+	p := newPlace(t, "")
+	p.install(Wish{})
+	path := filepath.Join(filepath.Dir(p.config), ".claude.json")
+	p.put(path, `{"skillUsage": {"claude-mem:mem-search": {"usageCount": 1}}}`, 0o600)
+	in := New(p.opts)
+	killed := errors.New("killed")
+	in.step = func(name string) error {
+		if name == "forget uses" {
+			return killed
+		}
+		return nil
+	}
+	if _, err := in.Uninstall(t.Context()); !errors.Is(err, killed) {
+		t.Fatalf("uninstall: %v, want it killed", err)
+	}
+	p.uninstall()
+	if got, want := p.get(path), `{"skillUsage": {}}`; got != want {
+		t.Errorf("state %s, want %s", got, want)
+	}
+	p.nothingOfOurs()
 }

@@ -95,11 +95,7 @@ func (a *app) install(ctx context.Context, o installOptions) error {
 	empty := plan.Empty()
 	if !empty && !o.dry {
 		if !o.yes {
-			yes, err := a.confirm("Go ahead?")
-			if err == nil && !yes {
-				err = notConfirmed("nothing was changed")
-			}
-			if err != nil {
+			if err := a.goAhead(); err != nil {
 				return err
 			}
 		}
@@ -202,7 +198,7 @@ Exit codes: 0 done, or nothing to do; 6 not confirmed (also: nobody to ask and n
 2 a file of Claude Code's is broken; 4 another install is under way; 7 the disk refused.
 
 JSON: {"dry_run", "changed", "removal": {"config_dir", "data_dir", "files": [{"path", "do", "size"?}], "restored": [path],
-"commands": [[argument]], "directories": [path], "enable": [id], "elsewhere": [path], "problems": [text]}}.
+"uses": [name], "commands": [[argument]], "directories": [path], "enable": [id], "elsewhere": [path], "problems": [text]}}.
 It asks nothing: with --dry-run or --yes only.`,
 		Example: "  claude-mem uninstall --dry-run\n  claude-mem uninstall",
 		Args:    args(cobra.NoArgs),
@@ -236,11 +232,7 @@ func (a *app) uninstall(ctx context.Context, o installOptions) error {
 	empty := removal.Empty()
 	if !empty && !o.dry {
 		if !o.yes {
-			yes, err := a.confirm("Go ahead?")
-			if err == nil && !yes {
-				err = notConfirmed("nothing was changed")
-			}
-			if err != nil {
+			if err := a.goAhead(); err != nil {
 				return err
 			}
 		}
@@ -271,4 +263,13 @@ func (a *app) uninstall(ctx context.Context, o installOptions) error {
 	}
 	a.note("The memory stays in %s.", removal.DataDir)
 	return nil
+}
+
+// goAhead asks whether what was shown shall be done; an error says that it shall not.
+func (a *app) goAhead() error {
+	yes, err := a.confirm("Go ahead?")
+	if err == nil && !yes {
+		err = notConfirmed("nothing was changed")
+	}
+	return err
 }

@@ -56,6 +56,9 @@ func showRemoval(p *printer, r *install.Removal) {
 	for _, id := range r.Enable {
 		p.printf("%s, which the install had disabled, is enabled again.\n", id)
 	}
+	if len(r.Uses) > 0 {
+		p.printf("Claude Code forgets how often it has used %s.\n", strings.Join(r.Uses, " and "))
+	}
 	showCommands(p, r.Commands)
 	if len(r.Directories) > 0 {
 		p.printf("\nDirectories that are removed:\n")
