@@ -1,5 +1,11 @@
 package claudemem
 
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
 // Order is how hits are ordered.
 type Order string
 
@@ -92,6 +98,29 @@ type Understood struct {
 	Syntax bool `json:"syntax,omitempty"`
 	// Notes are what the user should know: no vectors at the moment, index behind.
 	Notes []string `json:"notes,omitempty"`
+}
+
+// Reading tells in sentences which dates and types a text was read as, for whoever
+// may have meant something else; clean makes a harmless line of what the text said.
+func (u *Understood) Reading(zone *time.Location, clean func(string) string) []string {
+	var said []string
+	day := func(at Millis) string { return at.Time().In(zone).Format(time.DateOnly) }
+	switch {
+	case u.Since != 0 && u.Until != 0:
+		said = append(said, fmt.Sprintf("Understood: %s to %s.", day(u.Since), day(u.Until)))
+	case u.Since != 0:
+		said = append(said, fmt.Sprintf("Understood: since %s.", day(u.Since)))
+	case u.Until != 0:
+		said = append(said, fmt.Sprintf("Understood: until %s.", day(u.Until)))
+	}
+	if len(u.Types) > 0 {
+		var types []string
+		for _, t := range u.Types {
+			types = append(types, clean(string(t)))
+		}
+		said = append(said, "Understood: only "+strings.Join(types, ", ")+".")
+	}
+	return said
 }
 
 // TimelineRequest asks for what happened around an anchor.

@@ -225,23 +225,7 @@ func understoodNotes(u *claudemem.Understood, zone *time.Location) []string {
 	if u == nil {
 		return nil
 	}
-	var notes []string
-	day := func(at claudemem.Millis) string { return at.Time().In(zone).Format(time.DateOnly) }
-	switch {
-	case u.Since != 0 && u.Until != 0:
-		notes = append(notes, fmt.Sprintf("Understood: %s to %s.", day(u.Since), day(u.Until)))
-	case u.Since != 0:
-		notes = append(notes, fmt.Sprintf("Understood: since %s.", day(u.Since)))
-	case u.Until != 0:
-		notes = append(notes, fmt.Sprintf("Understood: until %s.", day(u.Until)))
-	}
-	if len(u.Types) > 0 {
-		var types []string
-		for _, t := range u.Types {
-			types = append(types, line(string(t), 40))
-		}
-		notes = append(notes, "Understood: only "+strings.Join(types, ", ")+".")
-	}
+	notes := u.Reading(zone, func(said string) string { return line(said, 40) })
 	for _, said := range slices.Sorted(maps.Keys(u.Corrected)) {
 		if len(notes) < 6 {
 			notes = append(notes, fmt.Sprintf("No record has %q; taken for %q.", line(said, 40), line(u.Corrected[said], 40)))

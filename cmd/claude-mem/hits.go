@@ -149,23 +149,7 @@ func understoodNotes(u *claudemem.Understood) []string {
 	if u == nil {
 		return nil
 	}
-	var notes []string
-	day := func(at claudemem.Millis) string { return at.Time().Local().Format(time.DateOnly) }
-	switch {
-	case u.Since != 0 && u.Until != 0:
-		notes = append(notes, fmt.Sprintf("Understood: %s to %s.", day(u.Since), day(u.Until)))
-	case u.Since != 0:
-		notes = append(notes, fmt.Sprintf("Understood: since %s.", day(u.Since)))
-	case u.Until != 0:
-		notes = append(notes, fmt.Sprintf("Understood: until %s.", day(u.Until)))
-	}
-	if len(u.Types) > 0 {
-		var types []string
-		for _, t := range u.Types {
-			types = append(types, oneLine(string(t), 40))
-		}
-		notes = append(notes, "Understood: only "+strings.Join(types, ", ")+".")
-	}
+	notes := u.Reading(time.Local, func(said string) string { return oneLine(said, 40) })
 	for _, wrong := range slices.Sorted(maps.Keys(u.Corrected)) {
 		notes = append(notes, fmt.Sprintf("No record has %q; taken for %q.", oneLine(wrong, 40), oneLine(u.Corrected[wrong], 40)))
 	}
