@@ -24,7 +24,7 @@ test:
 
 lint:
 	$(GO) vet ./...
-	$(GO) vet -tags e2e,slow ./acceptance ./e2e ./provider/claude
+	$(GO) vet -tags e2e,slow ./acceptance ./e2e ./model/claude
 	$(GOLANGCI_LINT) run --allow-parallel-runners
 
 race:

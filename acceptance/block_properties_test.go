@@ -18,7 +18,7 @@ import (
 
 	"claudemem"
 	"claudemem/index"
-	"claudemem/provider"
+	"claudemem/offline"
 	"claudemem/recall"
 	"claudemem/search"
 	"claudemem/store"
@@ -253,7 +253,7 @@ func (b *blockMemory) request() claudemem.ContextRequest {
 func (b *blockMemory) builder(source recall.Source, finder recall.Finder, now time.Time) *recall.Builder {
 	return recall.New(source, recall.Options{
 		MaxSessions: b.most, MaxLearnings: b.most, MaxObservations: b.most,
-		Distiller: provider.NewOffline(provider.OfflineOptions{}), Finder: finder,
+		Distiller: offline.New(), Finder: finder,
 		Clock: func() time.Time { return now },
 		// A busy machine makes no layer late here: what is late is left out, which is
 		// another property.

@@ -18,7 +18,7 @@ import (
 
 	"claudemem"
 	"claudemem/hook"
-	"claudemem/provider"
+	"claudemem/offline"
 	"claudemem/recorded"
 	"claudemem/wire"
 )
@@ -38,11 +38,11 @@ func TestOfflineMemoryOfRecordedSessions(t *testing.T) {
 		for _, session := range capture(t, s) {
 			for _, batch := range session {
 				turns++
-				outcome, err := provider.NewOffline(provider.OfflineOptions{}).Distil(context.Background(), batch)
+				outcome, err := offline.New().Distil(context.Background(), batch)
 				if err != nil {
 					t.Fatal(err)
 				}
-				again, err := provider.NewOffline(provider.OfflineOptions{}).Distil(context.Background(), batch)
+				again, err := offline.New().Distil(context.Background(), batch)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -15,9 +15,9 @@ import (
 	"time"
 
 	"claudemem"
+	"claudemem/embedder"
 	"claudemem/httpapi"
 	"claudemem/index"
-	"claudemem/provider/embed"
 	"claudemem/settings"
 )
 
@@ -396,7 +396,7 @@ func TestEmbedders(t *testing.T) {
 		{"off", map[string]string{settings.KeyEmbedder: "off"}, func(e index.Embedder) bool { _, ok := e.(meaningless); return ok }},
 		{"a server", map[string]string{settings.KeyEmbedder: "openai-compatible", settings.KeyEmbedderBaseURL: "http://127.0.0.1:1/v1", settings.KeyEmbedderModel: "m"},
 			func(e index.Embedder) bool {
-				_, ok := e.(*embed.Client)
+				_, ok := e.(*embedder.Client)
 				return ok && strings.HasSuffix(e.Model(), "m")
 			}},
 		{"a server without an address", map[string]string{settings.KeyEmbedder: "openai-compatible"}, func(e index.Embedder) bool { _, ok := e.(noEmbedder); return ok && e.Model() != "off" }},

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"claudemem"
-	"claudemem/provider/model"
+	"claudemem/model"
 	"claudemem/settings"
 	"claudemem/store"
 )

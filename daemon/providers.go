@@ -12,10 +12,10 @@ import (
 	"time"
 
 	"claudemem"
+	"claudemem/model"
+	"claudemem/model/claude"
 	"claudemem/observer"
 	"claudemem/observer/mode"
-	"claudemem/provider/claude"
-	"claudemem/provider/model"
 	"claudemem/settings"
 )
 

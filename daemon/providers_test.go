@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"claudemem"
+	"claudemem/model"
 	"claudemem/observer/mode"
-	"claudemem/provider/model"
 	"claudemem/settings"
 )
 

@@ -7,9 +7,9 @@ import (
 	"sync"
 
 	"claudemem/intake"
+	"claudemem/model"
 	"claudemem/observer"
-	"claudemem/provider"
-	"claudemem/provider/model"
+	"claudemem/offline"
 	"claudemem/queue"
 	"claudemem/recall"
 	"claudemem/search"
@@ -67,14 +67,14 @@ func (w *Worker) openStages(ctx context.Context) error {
 	})
 	w.inbox = newInbox(wire.SpoolOf(w.cfg.DataDir), w.ingestAll, w.store.RecordInjection, w.log, w.cfg.Clock)
 
-	offline := provider.NewOffline(provider.OfflineOptions{})
-	if err := w.openObserver(ctx, offline); err != nil {
+	distiller := offline.New()
+	if err := w.openObserver(ctx, distiller); err != nil {
 		return err
 	}
 	w.openSearch()
 
 	options := RecallOptions(w.cfg.Settings)
-	options.Distiller, options.Clock, options.Logger = offline, w.cfg.Clock, w.log
+	options.Distiller, options.Clock, options.Logger = distiller, w.cfg.Clock, w.log
 	options.Finder = w.searcher
 	tree := worktree.New(worktree.Options{Clock: w.cfg.Clock})
 	options.WorkTree = tree
@@ -84,7 +84,7 @@ func (w *Worker) openStages(ctx context.Context) error {
 }
 
 // openObserver makes the observer and what it distils with.
-func (w *Worker) openObserver(ctx context.Context, offline *provider.Offline) error {
+func (w *Worker) openObserver(ctx context.Context, distiller *offline.Distiller) error {
 	s := w.cfg.Settings
 	w.settings = newLive(w.cfg.DataDir, s, w.log)
 	books, err := store.NewLedger(ctx, w.store, w.settings.caps)
@@ -99,7 +99,7 @@ func (w *Worker) openObserver(ctx context.Context, offline *provider.Offline) er
 	batching := s.Bool(settings.KeyBatchingEnabled)
 	w.model = observer.NewModel(observer.ModelOptions{
 		Choose:         w.providers.choose,
-		Fallback:       offline,
+		Fallback:       distiller,
 		Records:        w.store,
 		Runs:           w.store,
 		Notifier:       w.store,
@@ -119,7 +119,7 @@ func (w *Worker) openObserver(ctx context.Context, offline *provider.Offline) er
 		// at a time is Model's to say.
 		BatchMaxSize: 0,
 		MaxObservers: s.Int(settings.KeyMaxObservers),
-		Fallback:     offline,
+		Fallback:     distiller,
 		Clock:        w.cfg.Clock,
 		Logger:       w.log,
 	})

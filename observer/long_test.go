@@ -8,8 +8,8 @@ import (
 	"testing/synctest"
 
 	"claudemem"
+	"claudemem/model"
 	"claudemem/observer"
-	"claudemem/provider/model"
 )
 
 // TestLongSession is 300 events in one session: what goes over the wire is

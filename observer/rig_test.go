@@ -14,10 +14,10 @@ import (
 	"time"
 
 	"claudemem"
+	"claudemem/model"
 	"claudemem/observer"
 	"claudemem/observer/mode"
-	"claudemem/provider"
-	"claudemem/provider/model"
+	"claudemem/offline"
 	"claudemem/queue"
 	"claudemem/store"
 )
@@ -206,7 +206,7 @@ func (r *rig) open() {
 	if err := r.queue.Open(context.Background()); err != nil {
 		r.t.Fatal(err)
 	}
-	r.offline = &counting{Distiller: provider.NewOffline(provider.OfflineOptions{})}
+	r.offline = &counting{Distiller: offline.New()}
 	o := observer.ModelOptions{
 		Choose: r.choice, Fallback: r.offline, Records: r.store, Runs: r.store, Notifier: r.store,
 		ErrorInText: model.ErrorInText, Batching: r.schedule.BatchingEnabled, BatchMaxSize: r.schedule.BatchMaxSize,

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"claudemem"
+	"claudemem/model"
 	"claudemem/observer"
-	"claudemem/provider/model"
 	"claudemem/store"
 )
 

@@ -15,7 +15,7 @@ import (
 	"claudemem"
 	"claudemem/daemon"
 	"claudemem/hook"
-	"claudemem/provider"
+	"claudemem/offline"
 	"claudemem/recall"
 	"claudemem/settings"
 	"claudemem/wire"
@@ -149,7 +149,7 @@ func blockFromDatabase(ctx context.Context, dataDir string, request claudemem.Co
 	defer m.close()
 	resolved, _ := settings.Load(dataDir, os.Getenv) // a broken file leaves the defaults
 	options := daemon.RecallOptions(resolved)
-	options.Distiller = provider.NewOffline(provider.OfflineOptions{})
+	options.Distiller = offline.New()
 	options.Finder = glancing{m.Store, dataDir}
 	options.WorkTree = worktree.New(worktree.Options{})
 	return recall.New(m, options).Context(ctx, request)

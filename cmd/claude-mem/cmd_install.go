@@ -11,8 +11,8 @@ import (
 	"claudemem/daemon"
 	"claudemem/hook"
 	"claudemem/install"
+	"claudemem/model/claude"
 	"claudemem/plugin"
-	"claudemem/provider/claude"
 
 	"github.com/spf13/cobra"
 )

@@ -11,7 +11,7 @@ import (
 
 	"claudemem"
 	"claudemem/install"
-	"claudemem/provider/claude"
+	"claudemem/model/claude"
 	"claudemem/settings"
 
 	"github.com/rogpeppe/go-internal/diff"

@@ -1,0 +1,448 @@
+package offline
+
+import (
+	"strings"
+
+	"claudemem"
+)
+
+// turn is a prompt with what the host did for it, as far as the batch holds it.
+type turn struct {
+	number  int
+	request request
+	steps   []*step
+	// message is what the agent said at the end; stopped says that it did end.
+	message []sentence
+	stopped bool
+	last    *claudemem.PendingEvent
+	earlier []claudemem.Observation
+}
+
+// episode is a stretch of a turn's steps with one thing to tell.
+type episode struct {
+	turn  *turn
+	steps []*step
+	// only says that it is the turn's only one: what was asked and said is about it.
+	only bool
+
+	edits []*edit
+	// fixed are the failures that a later check of the batch showed to be gone,
+	// with something edited in between; open are those that nothing did.
+	fixed, open []*check
+	// recovered are failures that passed later though nothing was changed.
+	recovered []*check
+	// passes are the checks that passed after the last edit.
+	passes []*check
+	// greenBefore says that a check passed before the first edit.
+	greenBefore bool
+	// failedFirst says that something failed before the first edit.
+	failedFirst bool
+	commits     []string
+	bodies      []string
+	deps        []string
+	read        []string
+	sources     []string
+	answers     []*step
+	tokens      int
+}
+
+// turnsOf groups a batch's events by turn, in order.
+func turnsOf(batch *claudemem.Batch) []*turn {
+	r := &reader{outlines: map[string][]placed{}}
+	byNumber := map[int]*turn{}
+	var turns []*turn
+	for i := range batch.Events {
+		pe := &batch.Events[i]
+		t := byNumber[pe.PromptNumber]
+		if t == nil {
+			t = &turn{number: pe.PromptNumber}
+			byNumber[pe.PromptNumber] = t
+			turns = append(turns, t)
+		}
+		t.last = pe
+		switch pe.Event.Kind {
+		case claudemem.KindTool:
+			t.steps = append(t.steps, r.read(pe))
+		case claudemem.KindStop:
+			t.stopped = true
+			if pe.Event.LastAssistantMessage != "" {
+				t.message = sentences(pe.Event.LastAssistantMessage)
+			}
+		}
+	}
+	for i := range batch.Prompts {
+		if t := byNumber[batch.Prompts[i].Number]; t != nil {
+			t.request = readRequest(batch.Prompts[i].Text)
+		}
+	}
+	for i := range batch.Earlier {
+		if t := byNumber[batch.Earlier[i].PromptNumber]; t != nil {
+			t.earlier = append(t.earlier, batch.Earlier[i])
+		}
+	}
+	return turns
+}
+
+// episodesOf finds the episodes of all turns. Whether a failure was overcome is
+// looked up across turns: what fails in one and passes in the next is one story,
+// told where it ends.
+func episodesOf(turns []*turn) []*episode {
+	for _, t := range turns {
+		reviveFailures(t)
+		for i, s := range t.steps {
+			s.turn, s.at = t, i
+		}
+	}
+	resolve(turns)
+	var all []*episode
+	for _, t := range turns {
+		undo(t)
+		parts := segments(t.steps)
+		var own []*episode
+		for _, steps := range parts {
+			e := newEpisode(t, steps)
+			own = append(own, e)
+		}
+		own = mergeIdle(own)
+		working := 0
+		for _, e := range own {
+			if e.works() {
+				working++
+			}
+		}
+		for _, e := range own {
+			e.only = working <= 1
+		}
+		all = append(all, own...)
+	}
+	// A failure of an earlier turn belongs to the episode that ended it.
+	for _, other := range all {
+		for _, c := range other.fixedElsewhere() {
+			for _, e := range all {
+				if e.turn != other.turn && e.holds(c.fixedBy.step) && len(e.edits) > 0 {
+					c.early = true
+					e.fixed = append(e.fixed, c)
+				}
+			}
+		}
+	}
+	return all
+}
+
+// resolve finds for each failed check the later one that shows it to be gone.
+func resolve(turns []*turn) {
+	var checks []*check
+	for _, t := range turns {
+		for _, s := range t.steps {
+			checks = append(checks, s.checks...)
+		}
+	}
+	for i, c := range checks {
+		c.at = i
+	}
+	// Two failures of a long session are compared with what passed soon after, not
+	// with everything: the work stays linear.
+	const reach = 200
+	for i, c := range checks {
+		if c.passed {
+			continue
+		}
+		for _, p := range checks[i+1 : min(len(checks), i+1+reach)] {
+			if p.passed && covers(p, c) {
+				c.fixedBy = p
+				break
+			}
+		}
+	}
+}
+
+// reviveFailures puts the failures that an earlier batch of the same turn left
+// open at the turn's beginning, from the observation that told of them.
+func reviveFailures(t *turn) {
+	var revived []*step
+	for i := range t.earlier {
+		o := &t.earlier[i]
+		if o.Origin != claudemem.OriginOffline || o.Type != claudemem.TypeDiscovery {
+			continue
+		}
+		for _, fact := range o.Facts {
+			command, says, ok := parseOpenFact(fact)
+			if !ok {
+				continue
+			}
+			parts := parseCommand(command)
+			for j := range parts {
+				if parts[j].kind.isCheck() {
+					c := &check{part: &parts[j], failure: failure{message: says}}
+					if name := before(says, ": "); name != "" && ident(name) == name {
+						c.failure.tests, c.failure.message = []string{name}, strings.TrimPrefix(says, name+": ")
+					}
+					c.step = &step{kind: stepCommand, checks: []*check{c}}
+					revived = append(revived, c.step)
+					break
+				}
+			}
+		}
+	}
+	t.steps = append(revived, t.steps...)
+}
+
+// undo takes back the edits that a later command threw away, and files that came
+// and went within the turn.
+func undo(t *turn) {
+	for i, s := range t.steps {
+		gone := s.undone
+		for _, e := range s.edits {
+			if e.deleted && createdBefore(t.steps[:i], e.path) {
+				gone = append(gone, e.path)
+			}
+		}
+		if len(gone) == 0 {
+			continue
+		}
+		for _, earlier := range t.steps[:i+1] {
+			var kept []*edit
+			for _, e := range earlier.edits {
+				if indexOf(gone, ".") >= 0 && earlier != s || indexOf(gone, e.path) >= 0 {
+					continue
+				}
+				kept = append(kept, e)
+			}
+			earlier.edits = kept
+		}
+	}
+}
+
+func createdBefore(steps []*step, path string) bool {
+	for _, s := range steps {
+		for _, e := range s.edits {
+			if e.path == path && e.created {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// segments cuts a turn's steps into stretches: after a commit, and where one
+// thing was repaired and another one fails that has nothing to do with it.
+func segments(steps []*step) [][]*step {
+	var out [][]*step
+	start := 0
+	for i, s := range steps {
+		if len(s.commit) > 0 {
+			out = append(out, steps[start:i+1])
+			start = i + 1
+			continue
+		}
+		if start < i && secondTrouble(steps[start:i], steps[i:]) {
+			out = append(out, steps[start:i])
+			start = i
+		}
+	}
+	if start < len(steps) {
+		out = append(out, steps[start:])
+	}
+	return out
+}
+
+// secondTrouble reports whether after begins with a failure that the stretch
+// before has not caused: all that failed there passes, no edit came since, and
+// what is edited now are other files.
+func secondTrouble(before, after []*step) bool {
+	broken := false
+	for _, c := range after[0].checks {
+		broken = broken || !c.passed
+	}
+	if !broken {
+		return false
+	}
+	sinceEdit, repaired := false, false
+	var mine []string
+	for _, s := range before {
+		if len(s.edits) > 0 {
+			sinceEdit = false
+		}
+		for _, e := range s.edits {
+			mine = add(mine, e.path)
+		}
+		for _, c := range s.checks {
+			if c.passed {
+				sinceEdit = true
+				continue
+			}
+			if c.fixedBy == nil || !holdsStep(before, c.fixedBy.step) {
+				return false
+			}
+			repaired = true
+		}
+	}
+	if !sinceEdit || !repaired || len(mine) == 0 {
+		return false
+	}
+	theirs := 0
+	for _, s := range after {
+		for _, e := range s.edits {
+			if indexOf(mine, e.path) >= 0 {
+				return false
+			}
+			theirs++
+		}
+	}
+	return theirs > 0
+}
+
+// holdsStep reports whether s is among steps, a stretch of one turn.
+func holdsStep(steps []*step, s *step) bool {
+	return len(steps) > 0 && s.turn == steps[0].turn && steps[0].at <= s.at && s.at <= steps[len(steps)-1].at
+}
+
+func (e *episode) holds(s *step) bool { return s != nil && holdsStep(e.steps, s) }
+
+// fixedElsewhere are the failures of this episode that ended in another turn.
+func (e *episode) fixedElsewhere() []*check {
+	var out []*check
+	for _, s := range e.steps {
+		for _, c := range s.checks {
+			if c.fixedBy != nil && !holdsStep(e.turn.steps, c.fixedBy.step) {
+				out = append(out, c)
+			}
+		}
+	}
+	return out
+}
+
+// newEpisode collects what a stretch of steps shows.
+func newEpisode(t *turn, steps []*step) *episode {
+	e := &episode{turn: t, steps: steps}
+	firstEdit, firstCode := len(steps), len(steps)
+	for i, s := range steps {
+		if len(s.edits) > 0 && i < firstEdit {
+			firstEdit = i
+		}
+		for _, x := range s.edits {
+			if x.kind != pathTest && x.kind != pathDoc && i < firstCode {
+				firstCode = i
+			}
+		}
+	}
+	for i, s := range steps {
+		e.tokens += s.tokens
+		e.edits = append(e.edits, s.edits...)
+		if len(s.edits) > 0 {
+			e.passes = nil
+		}
+		e.commits = append(e.commits, s.commit...)
+		e.bodies = append(e.bodies, s.bodies...)
+		e.deps = add(e.deps, s.deps...)
+		switch {
+		case s.kind == stepRead && s.path != "":
+			e.read = add(e.read, s.path)
+		case s.kind == stepWeb && s.source != "":
+			e.sources = add(e.sources, s.source)
+		case s.kind == stepAgent && s.answer != "":
+			e.answers = append(e.answers, s)
+		}
+		for _, c := range s.checks {
+			switch {
+			case c.passed:
+				e.passes = append(e.passes, c)
+				e.greenBefore = e.greenBefore || i < firstEdit && c.part.kind.isMeasure()
+			case c.fixedBy == nil:
+				e.open = append(e.open, c)
+				e.failedFirst = e.failedFirst || i < firstEdit
+			case holdsStep(steps, c.fixedBy.step):
+				if c.early = i < firstCode; somethingChanged(steps, c, c.fixedBy) {
+					e.fixed = append(e.fixed, c)
+					e.failedFirst = e.failedFirst || i < firstEdit
+				} else {
+					e.recovered = append(e.recovered, c)
+				}
+			}
+		}
+	}
+	e.open = lastOfEach(e.open)
+	return e
+}
+
+// somethingChanged reports whether between a failure and the pass something was
+// done that can explain it; what passes by itself is flaky, not fixed.
+func somethingChanged(steps []*step, fail, pass *check) bool {
+	in := false
+	for _, s := range steps {
+		if in && (len(s.edits) > 0 || len(s.deps) > 0) {
+			return true
+		}
+		if s == fail.step {
+			in = true
+			// the command that failed may have written a file itself; what it wrote
+			// came before the failure
+			continue
+		}
+		if s == pass.step {
+			return in && len(s.edits) > 0
+		}
+	}
+	return false
+}
+
+// lastOfEach keeps of the failures of one sort the last: what it says is the state.
+// The names of the tests that failed are taken over where the last does not tell.
+func lastOfEach(checks []*check) []*check {
+	var out []*check
+next:
+	for i := len(checks) - 1; i >= 0; i-- {
+		c := checks[i]
+		for _, kept := range out {
+			if covers(kept, c) || covers(c, kept) {
+				if kept.failure.rank < c.failure.rank {
+					kept.failure = c.failure
+				}
+				continue next
+			}
+		}
+		out = append([]*check{c}, out...)
+	}
+	return out
+}
+
+// works reports whether the episode changed or proved something.
+func (e *episode) works() bool {
+	return len(e.edits) > 0 || len(e.fixed) > 0 || len(e.commits) > 0 || len(e.deps) > 0
+}
+
+// mergeIdle joins stretches without work of their own to the one before, so that
+// looking around after a commit is no episode, and lets reads go with the work
+// that they led to.
+func mergeIdle(list []*episode) []*episode {
+	var out []*episode
+	for _, e := range list {
+		if len(out) > 0 && !e.works() && len(e.open) == 0 {
+			p := out[len(out)-1]
+			p.steps = append(p.steps[:len(p.steps):len(p.steps)], e.steps...)
+			p.read = add(p.read, e.read...)
+			p.answers = append(p.answers, e.answers...)
+			p.tokens += e.tokens
+			if len(p.commits) == 0 {
+				p.passes = append(p.passes, e.passes...)
+			}
+			continue
+		}
+		if len(out) > 0 && len(e.edits) == 0 && len(e.fixed) == 0 && len(e.open) == 0 && len(e.commits) > 0 && len(out[len(out)-1].edits) > 0 && len(out[len(out)-1].commits) == 0 {
+			p := out[len(out)-1] // the commit of the work before
+			p.steps = append(p.steps[:len(p.steps):len(p.steps)], e.steps...)
+			p.commits, p.bodies = append(p.commits, e.commits...), append(p.bodies, e.bodies...)
+			p.tokens += e.tokens
+			continue
+		}
+		if n := len(out); n > 0 && len(e.edits) == 0 && len(e.fixed) == 0 && len(e.commits) > 0 && len(out[n-1].edits) == 0 && len(out[n-1].fixed) == 0 && len(out[n-1].commits) > 0 {
+			p := out[n-1] // several commits in a row are one thing to tell
+			p.steps = append(p.steps[:len(p.steps):len(p.steps)], e.steps...)
+			p.commits, p.bodies = append(p.commits, e.commits...), append(p.bodies, e.bodies...)
+			p.tokens += e.tokens
+			continue
+		}
+		out = append(out, e)
+	}
+	return out
+}

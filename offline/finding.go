@@ -1,0 +1,204 @@
+package offline
+
+import (
+	"strings"
+
+	"claudemem"
+)
+
+// sentenceTitle makes a title of a statement.
+func sentenceTitle(s string) string {
+	return shown(imperative(strings.TrimRight(s, ". ")), maxTitle)
+}
+
+// choice is the sentence of the agent's that records a decision, -1 for none.
+func (e *episode) choice() int {
+	asked := e.turn.request.is(wantDecision)
+	best, bestScore := -1, 0
+	for i, s := range e.turn.message {
+		if isFluff(s.text) || reportsCommit(s.text) || !tellsDecision(s.text, asked) || len(words(s.text)) < 5 {
+			continue
+		}
+		score := 1
+		low := lower(s.text)
+		if holds(low, "over", "instead of", "rather than") {
+			score += 2
+		}
+		if holds(low, "because", "since") {
+			score++
+		}
+		if tellsDecision(s.text, false) {
+			score++
+		}
+		if score > bestScore {
+			best, bestScore = i, score
+		}
+	}
+	return best
+}
+
+// reason is the part of a decision, or the sentence after it, that says why.
+func (e *episode) reason(choice int) string {
+	s := e.turn.message[choice].text
+	for _, word := range []string{" because ", " since ", ", as ", " so that "} {
+		if i := strings.Index(s, word); i > 0 {
+			return shown(capital(strings.TrimLeft(s[i:], ", ")), maxSubtitle)
+		}
+	}
+	return e.support(choice)
+}
+
+// support is the next telling sentence beside the one at i.
+func (e *episode) support(i int) string {
+	for j, s := range e.turn.message {
+		if j != i && !isFluff(s.text) && !reportsTests(s.text) && !reportsCommit(s.text) && len(words(s.text)) >= 5 && (j > i || hasCode(s.text)) {
+			return shown(s.text, maxSubtitle)
+		}
+	}
+	if len(e.read) > 0 {
+		return shown("Read "+list(e.read, 3), maxSubtitle)
+	}
+	return ""
+}
+
+// userChoice is the decision that a user states outright.
+func userChoice(prompt string) string {
+	for _, s := range sentences(prompt) {
+		low := lower(s.text)
+		if holds(low, "let's go with", "we'll go with", "go with", "let's use", "we use", "we'll use", "use", "stick with", "keep") && holds(low, "instead of", "rather than", "over", "not") &&
+			!strings.HasSuffix(s.text, "?") && len(words(s.text)) >= 4 && len(words(s.text)) <= 30 {
+			return shown(trimClause(s.text), maxTitle)
+		}
+	}
+	return ""
+}
+
+// investigates reports whether the turn looked into something, beyond listing
+// what is there.
+func (t *turn) investigates() bool {
+	for _, s := range t.steps {
+		switch s.kind {
+		case stepAgent, stepWeb, stepSearch:
+			return true
+		case stepRead:
+			if s.path != "" && kindOfPath(s.path) != pathDoc {
+				return true
+			}
+		case stepCommand:
+			for i := range s.parts {
+				p := &s.parts[i]
+				if p.kind.isCheck() || p.kind == kindInline {
+					return true
+				}
+				if p.kind == kindNoise && len(p.words) > 0 {
+					switch baseName(p.words[0]) {
+					case "grep", "rg", "ag", "egrep":
+						return true
+					case "cat", "sed", "head", "tail", "bat", "nl", "awk":
+						if t.request.is(wantFindOut) && len(t.message) > 2 {
+							return true
+						}
+					case "git":
+						switch gitVerb(p.words) {
+						case "log", "blame", "show", "bisect":
+							if t.request.is(wantFindOut) && len(t.message) > 1 {
+								return true
+							}
+						}
+					}
+				}
+			}
+		}
+	}
+	return false
+}
+
+// finding is the sentence that says what an investigation found out, -1 when it
+// found nothing that is worth keeping. A finding explains something and names
+// something; an inventory does not.
+func (e *episode) finding() int {
+	t := e.turn
+	if len(t.steps) > 0 && !t.investigates() || len(t.steps) == 0 && !t.request.is(wantFindOut|wantDecision) {
+		return -1
+	}
+	total, explained, named := 0, false, 0
+	best, bestScore := -1, 0
+	for i, s := range t.message {
+		if isFluff(s.text) || reportsTests(s.text) {
+			continue
+		}
+		s.text = afterLeadIn(s.text)
+		n := len(words(s.text))
+		total += n
+		code := codeWords(s.text, 3)
+		named += code
+		why := explains(s.text)
+		explained = explained || why
+		if n < 5 {
+			continue
+		}
+		score := 1 + min(code, 2)
+		if why {
+			score += 2
+		}
+		if tellsCause(s.text) {
+			score++
+		}
+		if s.first {
+			score++
+		}
+		if looksAhead(s) {
+			score -= 3
+		}
+		for _, p := range e.read {
+			if mentions(s.text, nameOf(p)) {
+				score += 2
+				break
+			}
+		}
+		if holds(lower(s.text), "the cause is in", "the problem is in", "the bug is in", "the issue is in") {
+			score -= 4 // says where, not what
+		}
+		switch firstWord(s.text) {
+		case "so", "this", "that", "it", "they", "these", "here", "i", "also":
+			score--
+		}
+		if holds(lower(s.text), "the subagent", "i read", "i looked", "i searched", "i found", "i checked", "i changed nothing", "overview") {
+			score -= 2
+		}
+		if score > bestScore {
+			best, bestScore = i, score
+		}
+	}
+	if total < 14 || !explained || named == 0 || bestScore < 3 {
+		return -1
+	}
+	return best
+}
+
+// fromAgents tells what subagents found, when the turn itself says nothing of it.
+func (e *episode) fromAgents() []claudemem.Observation {
+	var out []claudemem.Observation
+	for _, s := range e.answers[:min(len(e.answers), 2)] {
+		sub := &turn{
+			number:  e.turn.number,
+			request: readRequest(s.task),
+			steps:   []*step{s},
+			message: sentences(s.answer),
+			last:    s.event,
+		}
+		sub.request.wants |= wantFindOut
+		x := newEpisode(sub, sub.steps)
+		x.only = true
+		i := x.finding()
+		if i < 0 {
+			continue
+		}
+		x.read = e.read
+		o := x.observation(claudemem.TypeDiscovery, sentenceTitle(afterLeadIn(sub.message[i].text)))
+		o.Subtitle = x.support(i)
+		o.Facts = x.facts(i)
+		out = append(out, o)
+	}
+	return out
+}

@@ -1,0 +1,199 @@
+package offline
+
+import (
+	"claudemem"
+)
+
+// typeOf decides what sort of work an episode was: first by what happened, then by
+// what was asked for.
+func (e *episode) typeOf() claudemem.ObservationType {
+	r := &e.turn.request
+	switch {
+	case len(e.edits) == 0 && len(e.fixed) > 0:
+		return claudemem.TypeDiscovery // installing or starting something was the cure
+	case len(e.edits) == 0 && (len(e.commits) > 0 || len(e.deps) > 0):
+		return claudemem.TypeChange
+	case len(e.edits) == 0 || len(e.blocking()) > 0:
+		return claudemem.TypeDiscovery
+	case e.all(func(x *edit) bool { return x.kind == pathDoc || x.commentOnly }):
+		return claudemem.TypeChange
+	}
+	newCode := e.newCode()
+	moved := e.movesOnly()
+	code := e.any(func(x *edit) bool { return x.kind == pathCode && !x.importOnly })
+	switch {
+	case !code && !e.any(func(x *edit) bool { return x.kind == pathTest }):
+		if r.is(wantFix) && len(e.fixed) > 0 {
+			return claudemem.TypeBugfix
+		}
+		return claudemem.TypeChange
+	case !code:
+		if r.is(wantFix) && e.failedFirst && len(e.fixed) > 0 {
+			return claudemem.TypeBugfix
+		}
+		return claudemem.TypeChange
+	case e.only && r.is(wantRefactor) && !r.is(wantFix|wantFeature) && (len(newCode) == 0 || moved || !e.failedFirst):
+		return claudemem.TypeRefactor
+	case e.only && r.is(wantRefactor) && moved:
+		return claudemem.TypeRefactor
+	case len(e.fixed) > 0 && (r.is(wantFix) || e.failedFirst && (!r.is(wantFeature) || len(newCode) == 0)):
+		return claudemem.TypeBugfix
+	case r.is(wantFix) && !r.is(wantFeature):
+		return claudemem.TypeBugfix
+	case moved:
+		return claudemem.TypeRefactor
+	case r.is(wantFeature) || len(newCode) > 0:
+		return claudemem.TypeFeature
+	case r.is(wantFix):
+		return claudemem.TypeBugfix
+	}
+	return claudemem.TypeChange
+}
+
+// blocking are the open failures that keep the work from being done: a measure
+// that fails after the last edit, or anything that the agent itself calls open.
+func (e *episode) blocking() []*check {
+	var out []*check
+	for _, c := range e.open {
+		if c.part.kind.isMeasure() || len(e.edits) > 0 && e.turn.admits() {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// admits reports whether the agent says that something is left undone or broken.
+func (t *turn) admits() bool {
+	for _, s := range t.message {
+		if holds(lower(s.text), "still fails", "still failing", "not done", "couldn't", "could not", "unable to", "not fixed", "doesn't work", "does not work") {
+			return true
+		}
+	}
+	return false
+}
+
+func (e *episode) any(is func(*edit) bool) bool {
+	for _, x := range e.edits {
+		if is(x) {
+			return true
+		}
+	}
+	return false
+}
+
+func (e *episode) all(is func(*edit) bool) bool {
+	return len(e.edits) > 0 && !e.any(func(x *edit) bool { return !is(x) })
+}
+
+// newCode are the declarations that the episode added to the program itself, but
+// for those that it only moved there.
+func (e *episode) newCode() []string {
+	var out, gone []string
+	for _, x := range e.edits {
+		gone = append(gone, x.removed...)
+	}
+	for _, x := range e.edits {
+		if x.kind != pathCode {
+			continue
+		}
+		for _, n := range x.added {
+			if indexOf(gone, n) < 0 && indexOf(x.tests, n) < 0 {
+				out = add(out, n)
+			}
+		}
+		if x.created && len(x.added) == 0 && x.from == "" {
+			out = add(out, x.path)
+		}
+	}
+	return out
+}
+
+// movesOnly reports whether what came somewhere went somewhere else: a rename, or
+// code moved between files.
+func (e *episode) movesOnly() bool {
+	var came, went []string
+	renames := 0
+	for _, x := range e.edits {
+		if x.kind != pathCode {
+			continue
+		}
+		if x.from != "" {
+			renames++
+		}
+		if from, _ := x.renamed(); from != "" {
+			renames++
+			continue
+		}
+		came = append(came, x.added...)
+		went = append(went, x.removed...)
+	}
+	both := 0
+	for _, n := range came {
+		if indexOf(went, n) >= 0 {
+			both++
+		}
+	}
+	return renames > 0 && len(came) <= both || both > 0 && both >= len(came)-1
+}
+
+// files are the paths that the episode edited, the program's own first.
+func (e *episode) files() []string {
+	var code, rest []string
+	for _, x := range e.edits {
+		switch x.kind {
+		case pathLock:
+		case pathCode:
+			code = add(code, x.path)
+		default:
+			rest = add(rest, x.path)
+		}
+	}
+	return add(code, rest...)
+}
+
+// symbols are the names that the episode's edits go by, the program's own first,
+// new ones before changed ones.
+func (e *episode) symbols() []string {
+	var fresh, changed []string
+	for _, x := range e.edits {
+		if x.kind != pathCode {
+			continue
+		}
+		for _, n := range x.added {
+			if indexOf(x.tests, n) < 0 {
+				fresh = add(fresh, n)
+			}
+		}
+		changed = add(changed, x.changed...)
+	}
+	return add(fresh, changed...)
+}
+
+// failedTests are the names of the tests that failed and pass now.
+func (e *episode) failedTests() []string {
+	var out []string
+	for _, c := range e.fixed {
+		out = add(out, c.failure.tests...)
+	}
+	return out
+}
+
+func (e *episode) rename() (from, to string) {
+	for _, x := range e.edits {
+		if from, to := x.renamed(); to != "" && x.kind == pathCode {
+			return from, to
+		}
+		if x.from != "" {
+			return nameOf(x.from), nameOf(x.path)
+		}
+	}
+	return "", ""
+}
+
+func (e *episode) tests() []string {
+	var out []string
+	for _, x := range e.edits {
+		out = add(out, x.tests...)
+	}
+	return out
+}

@@ -1,0 +1,460 @@
+package offline
+
+import (
+	"slices"
+	"strings"
+
+	"claudemem"
+)
+
+// openFact begins the fact that tells of a failure that nothing overcame; a later
+// batch of the same turn reads it back.
+const (
+	openFact  = "Still failing: `"
+	failsFact = "Fails: `"
+)
+
+func parseOpenFact(fact string) (command, says string, ok bool) {
+	rest, ok := strings.CutPrefix(fact, openFact)
+	if !ok {
+		if rest, ok = strings.CutPrefix(fact, failsFact); !ok {
+			return "", "", false
+		}
+	}
+	command, says, ok = strings.Cut(rest, "`")
+	return before(command, " (in "), strings.TrimPrefix(says, ": "), ok
+}
+
+// observe makes observations of an episode; none when it is not worth one.
+func (e *episode) observe() []claudemem.Observation {
+	r := &e.turn.request
+	choice := e.choice()
+	quiet := e.all(func(x *edit) bool { return x.kind == pathDoc || x.commentOnly })
+	if choice >= 0 && (len(e.edits) == 0 || quiet) && len(e.fixed) == 0 && (len(e.edits) > 0 || len(e.commits) == 0) {
+		o := e.observation(claudemem.TypeDecision, sentenceTitle(e.turn.message[choice].text))
+		o.Subtitle = e.reason(choice)
+		o.Facts = e.facts(choice)
+		return []claudemem.Observation{o}
+	}
+	var out []claudemem.Observation
+	if e.works() || len(e.blocking()) > 0 {
+		t := e.typeOf()
+		o := e.observation(t, e.title(t))
+		o.Subtitle = e.subtitle(t)
+		o.Facts = e.facts(-1)
+		out = append(out, o)
+		if choice >= 0 && e.only && tellsDecision(e.turn.message[choice].text, false) && sentenceTitle(e.turn.message[choice].text) != o.Title {
+			d := e.observation(claudemem.TypeDecision, sentenceTitle(e.turn.message[choice].text))
+			d.Subtitle = e.reason(choice)
+			d.Facts = nil
+			d.DiscoveryTokens = 0
+			out = append(out, d)
+		}
+		return out
+	}
+	if len(e.turn.steps) == 0 {
+		if s := userChoice(r.text); s != "" {
+			return []claudemem.Observation{e.observation(claudemem.TypeDecision, s)}
+		}
+	}
+	if i := e.finding(); i >= 0 {
+		o := e.observation(claudemem.TypeDiscovery, sentenceTitle(afterLeadIn(e.turn.message[i].text)))
+		o.Subtitle = e.support(i)
+		o.Facts = e.facts(i)
+		return []claudemem.Observation{o}
+	}
+	return e.fromAgents()
+}
+
+// observation fills in what all types share.
+func (e *episode) observation(t claudemem.ObservationType, title string) claudemem.Observation {
+	o := claudemem.Observation{
+		PromptNumber:    e.turn.number,
+		Type:            t,
+		Title:           title,
+		Narrative:       e.narrative(),
+		Concepts:        e.concepts(t),
+		Files:           e.fileRefs(),
+		DiscoveryTokens: e.tokens,
+		Origin:          claudemem.OriginOffline,
+		TimesSeen:       1,
+	}
+	last := e.turn.last
+	var events []claudemem.PendingEvent
+	agent, agentType, same := "", "", true
+	for _, s := range e.steps {
+		if s.event == nil {
+			continue
+		}
+		last = s.event
+		events = append(events, *s.event)
+		if a := s.event.Event.AgentID; a != agent && (agent != "" || s != e.steps[0]) {
+			same = false
+		}
+		agent, agentType = s.event.Event.AgentID, s.event.Event.AgentType
+	}
+	if same {
+		o.AgentID, o.AgentType = agent, shown(agentType, 60)
+	}
+	if last != nil {
+		if len(events) == 0 {
+			events = append(events, *last)
+		}
+		o.Branch, o.HeadCommit = claudemem.MadeAt(events, o.Files)
+		o.CreatedAt = last.Event.OccurredAt
+	}
+	return o
+}
+
+// subtitle says in one line how it is known: what failed and passes, what was edited.
+func (e *episode) subtitle(t claudemem.ObservationType) string {
+	var parts []string
+	if s := e.overcome(); s != "" && t != claudemem.TypeDiscovery {
+		parts = append(parts, s)
+	} else if blocking := e.blocking(); len(blocking) > 0 {
+		says := "`" + blocking[0].part.text + "` still fails"
+		if len(e.edits) == 0 {
+			says = "`" + blocking[0].part.text + "` fails"
+		}
+		parts = append(parts, says)
+	} else if p := e.lastMeasure(); p != "" {
+		parts = append(parts, "`"+p+"` passes")
+	}
+	if files := e.files(); len(files) > 0 {
+		parts = append(parts, "edited "+list(files, 3))
+	}
+	if len(parts) < 2 && len(e.commits) > 0 && len(e.edits) > 0 {
+		parts = append(parts, "committed as “"+e.commits[len(e.commits)-1]+"”")
+	}
+	if len(parts) == 0 && len(e.bodies) > 0 {
+		parts = append(parts, e.bodies[len(e.bodies)-1])
+	}
+	return shown(capital(strings.Join(parts, "; ")), maxSubtitle)
+}
+
+// proof is the failure that tells best of those that were overcome: the last one,
+// a test's before others; nil when nothing failed.
+func (e *episode) proof() *check {
+	fixed := e.fixed
+	if len(fixed) == 0 {
+		fixed = e.recovered
+	}
+	var best *check
+	for _, c := range fixed {
+		if best == nil || c.part.kind == kindTest || best.part.kind != kindTest {
+			best = c
+		}
+	}
+	return best
+}
+
+// overcome says which command failed and what passes now.
+func (e *episode) overcome() string {
+	c := e.proof()
+	if c == nil {
+		return ""
+	}
+	if c.fixedBy.part.text == c.part.text {
+		return "`" + c.part.text + "` failed and passes now"
+	}
+	return "`" + c.part.text + "` failed, `" + c.fixedBy.part.text + "` passes now"
+}
+
+// lastMeasure is the test, build or linter that passed at the end.
+func (e *episode) lastMeasure() string {
+	for i := len(e.passes) - 1; i >= 0; i-- {
+		if e.passes[i].part.kind == kindTest {
+			return e.passes[i].part.text
+		}
+	}
+	for i := len(e.passes) - 1; i >= 0; i-- {
+		if e.passes[i].part.kind.isMeasure() {
+			return e.passes[i].part.text
+		}
+	}
+	return ""
+}
+
+// facts are the single statements that later questions ask for. said is the
+// sentence that the title already is, -1 for none.
+func (e *episode) facts(said int) []string {
+	var facts []string
+	put := func(s string) {
+		if s = shown(s, maxFact); s != "" && len(facts) < maxFacts {
+			facts = add(facts, s)
+		}
+	}
+	seen := map[string]bool{}
+	for _, c := range e.fixed {
+		says := c.failure.says()
+		if !seen[says] && len(seen) < 3 {
+			seen[says] = true
+			when := "Failed before: `"
+			if !c.early {
+				when = "Failed on the way: `"
+			}
+			put(when + c.part.text + "`: " + says)
+		}
+	}
+	for _, c := range e.open {
+		fact := openFact
+		if len(e.edits) == 0 {
+			fact = failsFact
+		}
+		put(fact + c.part.text + "`: " + c.failure.says())
+	}
+	for _, f := range e.files() {
+		if s := e.changes(f); s != "" {
+			put(s)
+		}
+	}
+	if len(e.edits) > 0 || len(e.fixed) > 0 {
+		if p := e.lastMeasure(); p != "" {
+			if e.proof() != nil {
+				put("`" + p + "` passes now")
+			} else {
+				put("`" + p + "` passes")
+			}
+		} else if c := e.proof(); c != nil {
+			put("`" + c.fixedBy.part.text + "` passes now")
+		}
+	}
+	for i, c := range e.commits {
+		if c == "" {
+			continue
+		}
+		put("Committed: “" + c + "”")
+		if i < len(e.bodies) && e.bodies[i] != "" {
+			put("Commit message: " + e.bodies[i])
+		}
+	}
+	for _, d := range e.deps {
+		put(d)
+	}
+	if said >= 0 || len(e.edits) == 0 {
+		n := 0
+		for i, s := range e.turn.message {
+			if i != said && n < 4 && !isFluff(s.text) && !reportsTests(s.text) && !reportsCommit(s.text) && (hasCode(s.text) || explains(s.text)) && len(e.commits) == 0 {
+				put(s.text)
+				n++
+			}
+		}
+	}
+	for _, s := range e.sources[:min(len(e.sources), 2)] {
+		put("Source: " + s)
+	}
+	if s := e.workaround(); s != "" {
+		put(s)
+	}
+	return facts
+}
+
+// changes says what happened to the symbols of one file.
+func (e *episode) changes(file string) string {
+	var added, changed, removed, tests []string
+	created, deleted, from := false, false, ""
+	for _, x := range e.edits {
+		if x.path != file {
+			continue
+		}
+		created, deleted = created || x.created, x.deleted
+		if x.from != "" {
+			from = x.from
+		}
+		for _, n := range x.added {
+			if indexOf(x.tests, n) < 0 {
+				added = add(added, n)
+			}
+		}
+		tests = add(tests, x.tests...)
+		changed = add(changed, x.changed...)
+		removed = add(removed, x.removed...)
+		if x.kind == pathDoc {
+			added = add(added, x.headings...)
+			changed = add(changed, x.under...)
+		}
+	}
+	for _, n := range append(append([]string(nil), added...), tests...) {
+		changed = without(changed, n)
+	}
+	var parts []string
+	for _, p := range []struct {
+		verb  string
+		names []string
+	}{{"added ", added}, {"changed ", changed}, {"removed ", removed}, {"new tests ", tests}} {
+		if len(p.names) > 0 {
+			parts = append(parts, p.verb+list(p.names, 5))
+		}
+	}
+	switch {
+	case from != "":
+		parts = append([]string{"moved from " + from}, parts...)
+	case deleted:
+		return file + " deleted"
+	case created && len(parts) > 0:
+		return "New file " + file + ": " + strings.Join(parts, "; ")
+	case created:
+		return "New file " + file
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return file + ": " + strings.Join(parts, "; ")
+}
+
+// workaround notes a program that is not there and what served in its place.
+func (e *episode) workaround() string {
+	missing := ""
+	for _, s := range e.turn.steps {
+		for _, c := range s.checks {
+			if !c.passed && (c.failure.exit == 127 || strings.Contains(c.failure.message, "command not found") || strings.Contains(c.failure.message, "No module named pytest")) {
+				missing = c.part.text
+			} else if c.passed && missing != "" && c.part.kind.isMeasure() && c.part.text != missing {
+				return "`" + missing + "` is not available here; `" + c.part.text + "` works"
+			}
+		}
+	}
+	return ""
+}
+
+// fileRefs are the files of the episode; a file that was modified is not also read.
+func (e *episode) fileRefs() []claudemem.FileRef {
+	const most = 40
+	hashes := map[string]string{}
+	for _, s := range e.steps {
+		// What a command wrote to is not what it was, and nobody looked at it since.
+		for _, x := range s.edits {
+			delete(hashes, x.path)
+		}
+		for _, p := range slices.Concat(s.touched, s.undone) {
+			delete(hashes, p)
+		}
+		if indexOf(s.undone, ".") >= 0 {
+			clear(hashes)
+		}
+		if s.event == nil {
+			continue
+		}
+		for _, f := range s.event.Files {
+			hashes[f.Path] = f.Hash // The last counts, also when it could not be taken.
+		}
+	}
+	var paths, read []string
+	for _, x := range e.edits {
+		paths = add(paths, x.path)
+	}
+	for _, s := range e.steps {
+		paths = add(paths, s.touched...)
+	}
+	for _, p := range e.read {
+		if indexOf(paths, p) < 0 {
+			read = add(read, p)
+		}
+	}
+	var refs []claudemem.FileRef
+	for _, p := range paths[:min(len(paths), most)] {
+		refs = append(refs, claudemem.FileRef{Path: p, Role: claudemem.FileModified, Hash: hashes[p]})
+	}
+	for _, p := range read[:min(len(read), most-len(refs))] {
+		refs = append(refs, claudemem.FileRef{Path: p, Role: claudemem.FileRead, Hash: hashes[p]})
+	}
+	return refs
+}
+
+// concepts are of the mode's list.
+func (e *episode) concepts(t claudemem.ObservationType) []string {
+	var c []string
+	switch t {
+	case claudemem.TypeBugfix:
+		c = []string{"problem-solution", "what-changed"}
+	case claudemem.TypeDecision:
+		c = []string{"trade-off", "why-it-exists"}
+	case claudemem.TypeDiscovery:
+		if len(e.blocking()) > 0 || len(e.fixed) > 0 {
+			c = []string{"gotcha"}
+		} else {
+			c = []string{"how-it-works"}
+		}
+	default:
+		c = []string{"what-changed"}
+	}
+	for _, s := range e.turn.message {
+		low := lower(s.text)
+		switch {
+		case holds(low, "gotcha", "careful", "beware", "watch out", "turns out", "surprising", "surprisingly", "known limitation", "misleading", "be aware", "caveat"):
+			c = add(c, "gotcha")
+		case t == claudemem.TypeDiscovery && holds(low, "because", "the cause", "caused by", "the reason"):
+			c = add(c, "why-it-exists")
+		case t != claudemem.TypeDecision && holds(low, "trade-off", "tradeoff", "at the cost of"):
+			c = add(c, "trade-off")
+		case holds(low, "same pattern", "the pattern of", "follows the", "convention", "conventions") && t != claudemem.TypeBugfix:
+			c = add(c, "pattern")
+		}
+	}
+	return c[:min(len(c), 4)]
+}
+
+// narrative is the agent's own account without its fluff, then the evidence.
+func (e *episode) narrative() string {
+	var b strings.Builder
+	put := func(s string) {
+		if s = strings.TrimSpace(s); s == "" || b.Len()+len(s) > maxNarrative {
+			return
+		}
+		if b.Len() > 0 {
+			b.WriteByte(' ')
+		}
+		b.WriteString(s)
+		if !strings.ContainsAny(s[len(s)-1:], ".!?…") {
+			b.WriteByte('.')
+		}
+	}
+	for _, s := range e.turn.message {
+		if isFluff(s.text) || !e.only && e.relevance(s) <= 0 {
+			continue
+		}
+		put(s.text)
+	}
+	for _, s := range e.evidence() {
+		if !reports(b.String(), s) {
+			put(s)
+		}
+	}
+	return b.String()
+}
+
+// reports reports whether a text already says that a command passes.
+func reports(text, evidence string) bool {
+	_, rest, ok := strings.Cut(evidence, "`")
+	command, _, ok2 := strings.Cut(rest, "`")
+	return ok && ok2 && strings.HasSuffix(evidence, "passes.") && strings.Contains(text, "`"+command+"`")
+}
+
+// evidence describes what was seen to happen.
+func (e *episode) evidence() []string {
+	var out []string
+	files := list(e.files(), 4)
+	switch {
+	case len(e.fixed) > 0 && files != "":
+		c := e.proof()
+		failed, passes := "`"+c.part.text+"` failed", "; `"+c.fixedBy.part.text+"` passes"
+		if c.part.text == c.fixedBy.part.text {
+			passes = " and passes"
+		}
+		if c.early {
+			out = append(out, failed+" before the change to "+files+passes+" since.")
+		} else {
+			out = append(out, "Edited "+files+"; "+failed+" on the way"+passes+" now.")
+		}
+	case len(e.fixed) > 0:
+		out = append(out, "`"+e.fixed[0].part.text+"` failed and passes after "+e.cure()+".")
+	case len(e.blocking()) > 0 && files != "":
+		out = append(out, "`"+e.blocking()[0].part.text+"` still fails after the change to "+files+".")
+	case files != "":
+		out = append(out, "Edited "+files+".")
+	}
+	if p := e.lastMeasure(); p != "" && len(e.fixed) == 0 && len(e.blocking()) == 0 && files != "" {
+		out = append(out, "`"+p+"` passes.")
+	}
+	return out
+}

@@ -1,0 +1,76 @@
+package offline
+
+import (
+	"context"
+
+	"claudemem"
+)
+
+// Distiller distils without a model: deterministic, under a millisecond an event,
+// with no key, no cost and no network. It keeps no state between calls and may be
+// used by several goroutines.
+type Distiller struct{}
+
+// New returns a Distiller.
+func New() *Distiller { return &Distiller{} }
+
+// Distil extracts observations of the batch's turns, and a summary of each turn
+// that the batch closes. The only error is that of ctx.
+func (*Distiller) Distil(ctx context.Context, batch claudemem.Batch) (claudemem.Outcome, error) {
+	var out claudemem.Outcome
+	if err := ctx.Err(); err != nil {
+		return out, err
+	}
+	turns := turnsOf(&batch)
+	episodes := episodesOf(turns)
+	for _, t := range turns {
+		if err := ctx.Err(); err != nil {
+			return claudemem.Outcome{}, err
+		}
+		var own []*episode
+		for _, e := range episodes {
+			if e.turn == t {
+				own = append(own, e)
+			}
+		}
+		if len(t.steps) == 0 && t.stopped && len(t.earlier) == 0 {
+			talk := newEpisode(t, nil)
+			talk.only = true
+			own = append(own, talk)
+		}
+		var fresh []claudemem.Observation
+		for _, e := range own {
+			for _, obs := range e.observe() {
+				if obs.Title != "" && !repeats(obs, t.earlier) && !repeats(obs, fresh) {
+					obs.Session = batch.Session.ID
+					obs.ProjectPath = batch.Session.ProjectPath
+					fresh = append(fresh, obs)
+				}
+			}
+		}
+		out.Observations = append(out.Observations, fresh...)
+		known := append(append([]claudemem.Observation(nil), t.earlier...), fresh...)
+		if s, ok := t.summarise(own, known); ok {
+			s.Session = batch.Session.ID
+			out.Summaries = append(out.Summaries, s)
+		}
+	}
+	return out, nil
+}
+
+// repeats reports whether an observation says what another one has said already.
+func repeats(o claudemem.Observation, known []claudemem.Observation) bool {
+	for i := range known {
+		if known[i].Title != o.Title || known[i].Type != o.Type {
+			continue
+		}
+		old := known[i].FilesIn(claudemem.FileModified)
+		for _, p := range o.FilesIn(claudemem.FileModified) {
+			if indexOf(old, p) < 0 {
+				return false
+			}
+		}
+		return true
+	}
+	return false
+}

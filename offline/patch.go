@@ -1,0 +1,317 @@
+package offline
+
+import (
+	"strings"
+)
+
+// hunk is a piece of a unified patch as hosts report it.
+type hunk struct {
+	OldStart int      `json:"oldStart"`
+	OldLines int      `json:"oldLines"`
+	NewStart int      `json:"newStart"`
+	NewLines int      `json:"newLines"`
+	Lines    []string `json:"lines"`
+}
+
+// edit is what one step did to one file.
+type edit struct {
+	path string
+	kind pathKind
+	// created and deleted speak of the whole file; from is its name before a move.
+	created, deleted bool
+	from             string
+	// added, changed and removed are the declarations that the edit touched.
+	added, changed, removed []string
+	// tests are the tests among added.
+	tests []string
+	// headings are those that were added to a document, under those that existing
+	// text was changed under.
+	headings, under []string
+	// firstLine is the first line of prose that was added to a document.
+	firstLine string
+	// commentOnly says that no code changed, importOnly that only imports did.
+	commentOnly, importOnly bool
+	linesAdded, linesGone   int
+}
+
+// placed is a declaration with its line, for finding what encloses a change.
+type placed struct {
+	line, indent int
+	decl         decl
+}
+
+// maxOutline bounds the declarations that are remembered of a file.
+const maxOutline = 2000
+
+// outline lists the declarations of a text that begins at line first of its file.
+func outline(lang, text string, first int) []placed {
+	if lang == "" {
+		return nil
+	}
+	var out []placed
+	n := first
+	for rest := text; rest != "" && len(out) < maxOutline; n++ {
+		var line string
+		line, rest, _ = strings.Cut(rest, "\n")
+		if d, ok := declaration(lang, line); ok {
+			out = append(out, placed{n, indentOf(line), d})
+		}
+	}
+	return out
+}
+
+func indentOf(line string) int {
+	n := 0
+	for n < len(line) && (line[n] == ' ' || line[n] == '\t') {
+		n++
+	}
+	return n
+}
+
+// scope follows declarations from line to line and knows which one it is in.
+type scope struct {
+	lang  string
+	stack []placed
+}
+
+// newScope is the scope at the beginning of a line of a file with that outline.
+func newScope(lang string, decls []placed, line int) *scope {
+	s := &scope{lang: lang}
+	for _, p := range decls {
+		if p.line >= line {
+			break
+		}
+		s.push(p)
+	}
+	return s
+}
+
+func (s *scope) push(p placed) {
+	for len(s.stack) > 0 && s.stack[len(s.stack)-1].indent >= p.indent {
+		s.stack = s.stack[:len(s.stack)-1]
+	}
+	if len(s.stack) < 16 {
+		s.stack = append(s.stack, p)
+	}
+}
+
+// enter takes a line in and returns the name of what it declares, or "".
+func (s *scope) enter(line string) (string, decl, bool) {
+	if d, ok := declaration(s.lang, line); ok {
+		s.push(placed{indent: indentOf(line), decl: d})
+		return s.name(), d, true
+	}
+	trimmed := strings.TrimSpace(line)
+	if trimmed == "" || isComment(s.lang, line) {
+		return "", decl{}, false
+	}
+	indent := indentOf(line)
+	closes := strings.HasPrefix(trimmed, "}") || strings.HasPrefix(trimmed, ")")
+	for len(s.stack) > 0 {
+		top := s.stack[len(s.stack)-1]
+		if top.indent > indent || top.indent == indent && !strings.HasPrefix(trimmed, "{") && !closes {
+			s.stack = s.stack[:len(s.stack)-1]
+			continue
+		}
+		break
+	}
+	return "", decl{}, false
+}
+
+// leave pops what a closing line ended; it is called after the line was counted.
+func (s *scope) leave(line string) {
+	trimmed := strings.TrimSpace(line)
+	if strings.HasPrefix(trimmed, "}") && len(s.stack) > 0 && s.stack[len(s.stack)-1].indent == indentOf(line) {
+		s.stack = s.stack[:len(s.stack)-1]
+	}
+}
+
+// name is the qualified name of the innermost declaration.
+func (s *scope) name() string {
+	if len(s.stack) == 0 {
+		return ""
+	}
+	top := s.stack[len(s.stack)-1].decl
+	owner := top.owner
+	if owner == "." {
+		owner = ""
+	}
+	if owner == "" {
+		for i := len(s.stack) - 2; i >= 0; i-- {
+			if s.stack[i].decl.holds {
+				owner = s.stack[i].decl.name
+				break
+			}
+		}
+	}
+	if owner == "" {
+		return top.name
+	}
+	if s.lang == "rs" {
+		return owner + "::" + top.name
+	}
+	return owner + "." + top.name
+}
+
+// inside reports whether the innermost declaration is something to name a change by.
+func (s *scope) inside() (string, bool) {
+	if len(s.stack) == 0 {
+		return "", false
+	}
+	return s.name(), true
+}
+
+// readHunks fills an edit from its patch. decls is the outline of the file before.
+func (e *edit) readHunks(hunks []hunk, decls []placed) {
+	lang := languageOf(e.path)
+	comments, imports, changes := true, true, 0
+	gone := map[string]decl{}
+	var goneOrder []string
+	for _, h := range hunks[:min(len(hunks), 200)] {
+		old, cur := newScope(lang, decls, h.OldStart), newScope(lang, decls, h.OldStart)
+		heading := ""
+		for _, line := range h.Lines[:min(len(h.Lines), 4000)] {
+			if line == "" {
+				continue
+			}
+			sign, text := line[0], line[1:]
+			switch sign {
+			case '+', '-':
+				changes++
+				comments = comments && isComment(lang, text)
+				imports = imports && (strings.TrimSpace(text) == "" || isImport(lang, text))
+				if sign == '+' {
+					e.linesAdded++
+					e.readProse(text, &heading)
+				} else {
+					e.linesGone++
+				}
+				if lang == "" || e.kind == pathDoc {
+					continue
+				}
+				in := cur
+				if sign == '-' {
+					in = old
+				}
+				if name, d, ok := in.enter(text); ok {
+					if sign == '-' {
+						gone[name] = d
+						goneOrder = append(goneOrder, name)
+					} else {
+						e.declared(name, d)
+					}
+				} else if name, ok := in.inside(); ok && strings.TrimSpace(text) != "" && !isComment(lang, text) {
+					e.changed = add(e.changed, name)
+				}
+				in.leave(text)
+			case ' ':
+				if h, ok := strings.CutPrefix(strings.TrimLeft(text, "#"), " "); ok && strings.HasPrefix(text, "#") {
+					heading = h
+				}
+				if lang != "" {
+					old.enter(text)
+					cur.enter(text)
+					old.leave(text)
+					cur.leave(text)
+				}
+			}
+		}
+	}
+	for _, name := range goneOrder {
+		if indexOf(e.added, name) >= 0 { // its line changed, nothing came or went
+			e.added = without(e.added, name)
+			e.tests = without(e.tests, name)
+			e.changed = add(e.changed, name)
+		} else {
+			e.removed = add(e.removed, name)
+		}
+	}
+	for _, name := range append(append([]string(nil), e.added...), e.removed...) {
+		e.changed = without(e.changed, name)
+	}
+	e.commentOnly = changes > 0 && comments && lang != ""
+	e.importOnly = changes > 0 && imports && !comments && lang != ""
+}
+
+// readText fills an edit that wrote a whole new text, and returns its outline.
+func (e *edit) readText(text string) []placed {
+	var out []placed
+	lang := languageOf(e.path)
+	s := newScope(lang, nil, 0)
+	heading := ""
+	for rest := text; rest != "" && e.linesAdded < 20000; {
+		var line string
+		line, rest, _ = strings.Cut(rest, "\n")
+		e.linesAdded++
+		e.readProse(line, &heading)
+		if lang == "" || e.kind == pathDoc {
+			continue
+		}
+		if name, d, ok := s.enter(line); ok {
+			e.declared(name, d)
+			if len(out) < maxOutline {
+				out = append(out, placed{e.linesAdded, indentOf(line), d})
+			}
+		}
+		s.leave(line)
+	}
+	return out
+}
+
+// declared notes a new declaration; what is nested in a function is not worth a name.
+func (e *edit) declared(name string, d decl) {
+	if name == "" || len(e.added) >= 60 {
+		return
+	}
+	e.added = add(e.added, name)
+	if d.test {
+		e.tests = add(e.tests, name)
+	}
+}
+
+// readProse notes headings and the first sentence of what was added to a document.
+func (e *edit) readProse(line string, heading *string) {
+	if e.kind != pathDoc {
+		return
+	}
+	s := strings.TrimSpace(line)
+	switch {
+	case s == "" || strings.HasPrefix(s, "```") || strings.HasPrefix(s, "|") || strings.HasPrefix(s, "<!--"):
+	case s[0] == '#':
+		h := shown(strings.TrimLeft(s, "# "), 60)
+		*heading = ""
+		e.headings = add(e.headings, h)
+	default:
+		if *heading != "" {
+			e.under = add(e.under, shown(*heading, 60))
+			*heading = ""
+		}
+		if e.firstLine == "" {
+			e.firstLine = firstSentence(strings.TrimLeft(s, "-*> "))
+		}
+	}
+}
+
+func firstSentence(s string) string {
+	for _, x := range sentences(s) {
+		return cut(x.text, 100)
+	}
+	return ""
+}
+
+func without(list []string, x string) []string {
+	for i := range list {
+		if list[i] == x {
+			return append(append([]string(nil), list[:i]...), list[i+1:]...)
+		}
+	}
+	return list
+}
+
+// renamed is the pair of names when the edit only gave one thing another name.
+func (e *edit) renamed() (from, to string) {
+	if len(e.added) == 1 && len(e.removed) == 1 && len(e.tests) == 0 && e.linesAdded == e.linesGone {
+		return e.removed[0], e.added[0]
+	}
+	return "", ""
+}

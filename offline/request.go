@@ -1,0 +1,231 @@
+package offline
+
+import "strings"
+
+// intent is what a user wants, as far as the wording tells.
+type intent uint
+
+const (
+	wantFix intent = 1 << iota
+	wantFeature
+	wantRefactor
+	wantDocs
+	wantTests
+	wantChange
+	wantFindOut
+	wantDecision
+)
+
+var verbs = func() map[string]intent {
+	m := map[string]intent{}
+	for want, list := range map[intent]string{
+		wantFix:      "fix repair resolve correct debug unbreak",
+		wantFeature:  "add implement create introduce support allow enable build expose extend provide",
+		wantRefactor: "refactor rename extract move split simplify clean cleanup tidy inline dedupe deduplicate reorganize reorganise restructure pull consolidate untangle modularize decouple",
+		wantDocs:     "document",
+		wantTests:    "cover",
+		wantChange:   "update change bump upgrade remove delete drop replace switch configure disable use format revert migrate adjust raise lower increase decrease make set put convert turn mention",
+		wantFindOut:  "investigate explain analyze analyse understand explore survey find review check why how where what which who does show tell look see list trace compare",
+		wantDecision: "decide choose",
+	} {
+		for _, v := range strings.Fields(list) {
+			m[v] |= want
+		}
+	}
+	return m
+}()
+
+// request is a prompt, read for what it wants and how to say it shortly.
+type request struct {
+	text  string // plain
+	wants intent
+	// clause is the part of the prompt that says what to do, as an imperative, ""
+	// when the prompt alone would tell nobody what was done.
+	clause string
+}
+
+func readRequest(prompt string) request {
+	r := request{text: plain(prompt)}
+	head := r.text[:min(len(r.text), 2000)]
+	low := lower(head)
+	ws := words(head)
+	for i, w := range ws {
+		want, ok := verbs[w]
+		if !ok || negated(ws, i) || isName(head, w) {
+			continue
+		}
+		if want == wantFix || want == wantFeature || want == wantRefactor || want == wantDocs || want == wantTests || want == wantDecision || i < 12 {
+			r.wants |= want
+		}
+	}
+	if complains(head, low) {
+		if !holds(low, "don't fix", "do not fix", "not fix", "don't change", "do not change", "without fixing", "without changing anything", "only investigate", "just investigate", "don't touch") {
+			r.wants |= wantFix
+		}
+	}
+	if holds(low, "readme", "docs", "documentation", "changelog", "doc comment", "runbook", "docstring", "write it down", "comment") {
+		r.wants |= wantDocs
+	}
+	if holds(low, "write a test", "add a test", "add tests", "write tests", "test coverage", "unit tests for", "tests for") {
+		r.wants |= wantTests
+	}
+	if holds(low, "should we", "should it", "or should", "better to", "vs", "versus", "decide", "and not", "which one", "pros and cons", "trade-off", "tradeoff") && strings.Contains(head, "?") || holds(low, "decide") {
+		r.wants |= wantDecision
+	}
+	if holds(low, "we need", "i want", "i'd like", "i would like", "should be able to", "it should", "should also", "we want", "ask for") {
+		r.wants |= wantFeature
+	}
+	if strings.Contains(head, "?") || holds(low, "find out", "find the cause", "look into", "let me know why") {
+		r.wants |= wantFindOut
+	}
+	r.clause = bestClause(r.text)
+	return r
+}
+
+// complaints are the words by which people say that something is broken.
+var complaints = []string{"bug", "broken", "fails", "failing", "crash", "crashes", "regression", "doesn't work", "does not work", "is wrong", "is red", "panics",
+	"throws", "wrong result", "should be ignored", "not working", "stopped working", "complains", "vanishes", "breaks", "flaky"}
+
+func complains(prompt, low string) bool {
+	for _, c := range complaints {
+		if holds(low, c) && (strings.Contains(c, " ") || !isName(prompt, c)) {
+			return true
+		}
+	}
+	return false
+}
+
+func (r *request) is(want intent) bool { return r.wants&want != 0 }
+
+// isName reports whether a word occurs in the prompt only as a name, capitalised in
+// mid-sentence or inside code: Allow, `add`.
+func isName(prompt, word string) bool {
+	for from := 0; ; {
+		i := strings.Index(lower(prompt[from:]), word)
+		if i < 0 {
+			return true
+		}
+		i += from
+		end := min(i+len(word), len(prompt))
+		inside := i > 0 && (isIdent(prompt[i-1]) || strings.IndexByte("`.#/", prompt[i-1]) >= 0) || end < len(prompt) && (isIdent(prompt[end]) || prompt[end] == '(' || prompt[end] == '`')
+		if !inside {
+			lower := prompt[i] >= 'a' && prompt[i] <= 'z'
+			start := i == 0 || i >= 2 && strings.IndexByte(".!?:\n", prompt[i-2]) >= 0 || strings.IndexByte("\n", prompt[i-1]) >= 0
+			if lower || start {
+				return false
+			}
+		}
+		from = end
+	}
+}
+
+// negated reports whether the verb at i is forbidden rather than asked for.
+func negated(ws []string, i int) bool {
+	for j := max(0, i-3); j < i; j++ {
+		switch ws[j] {
+		case "don't", "don’t", "not", "without", "never", "no", "dont":
+			return true
+		}
+	}
+	return false
+}
+
+// leads are taken off the front of a clause: politeness and connection.
+var leads = []string{
+	"please ", "can you ", "could you ", "would you ", "can we ", "could we ", "i want you to ", "i'd like you to ", "i need you to ", "i would like you to ",
+	"let's ", "lets ", "we should ", "we need to ", "you should ", "you need to ", "go ahead and ", "now ", "then ", "also ", "and ", "so ", "ok ", "okay ", "ok, ", "okay, ", "hey ", "hi ", "hi, ",
+	"hey, ", "next ", "next, ", "just ", "first ", "first, ", "one more: ", "one more thing: ", "while we're here: ", "good, ", "great, ", "nice, ", "thanks, ", "yes, ", "yes ", "try to ", "help me ", "next up: ", "task: ", "todo: ",
+}
+
+var needs = []string{"we need ", "i need ", "i want ", "we want ", "i'd like ", "i would like ", "there should be "}
+
+// bestClause picks the clause of a prompt that says best what to do.
+func bestClause(prompt string) string {
+	best, bestScore := "", 2
+	for _, s := range sentences(prompt) {
+		candidates := []string{s.text}
+		if _, tail, ok := strings.Cut(s.text, ": "); ok {
+			candidates = append(candidates, tail)
+		}
+		for _, c := range candidates {
+			c = trimClause(c)
+			if score := clauseScore(c); score > bestScore {
+				best, bestScore = c, score
+			}
+		}
+	}
+	return best
+}
+
+// trimClause strips what surrounds the order itself.
+func trimClause(c string) string {
+	for again := true; again; {
+		again = false
+		low := lower(c)
+		for _, l := range leads {
+			if strings.HasPrefix(low, l) {
+				c, again = strings.TrimLeft(c[len(l):], " "), true
+				break
+			}
+		}
+	}
+	low := lower(c)
+	for _, n := range needs {
+		if strings.HasPrefix(low, n) {
+			c = "Add " + c[len(n):]
+			break
+		}
+	}
+	c = strings.TrimRight(c, ".!?… ")
+	for _, next := range []string{", then ", ", and then ", " and commit ", ", and commit ", ", commit ", " and run the ", " and make sure "} {
+		if i := strings.Index(lower(c), next); i > 12 {
+			c = strings.TrimRight(c[:i], ", ")
+		}
+	}
+	for _, tail := range []string{", please", " please", ", thanks", " for me", ", then commit", " and commit", ", and commit", " and run the tests", ", and run the tests", " and make sure the tests pass", " and make sure tests pass", " and commit everything"} {
+		if len(c) > len(tail) && strings.HasSuffix(lower(c), tail) {
+			c = c[:len(c)-len(tail)]
+		}
+	}
+	return capital(c)
+}
+
+var pronouns = set("it this that them those these there everything something things stuff")
+
+var generic = set(`fix the a an and bug bugs test tests failing fails failed error errors issue issues problem problems code please make pass work
+	working run again all my our is are not to of in for on with up do it's please now file files project build still so we i you me docs documentation doc some more tests`)
+
+// clauseScore says how well a clause alone tells what was done; 3 is enough.
+func clauseScore(c string) int {
+	ws := words(c)
+	if len(ws) < 2 || len(ws) > 30 {
+		return 0
+	}
+	score := 0
+	if want, ok := verbs[ws[0]]; ok && want != wantFindOut && want != wantDecision {
+		score += 3
+	} else if ok {
+		score++
+	} else if ws[0] == "write" {
+		score += 2
+	}
+	telling := 0
+	for i, w := range ws {
+		if pronouns[w] && i < 4 {
+			score -= 3
+		}
+		if !generic[w] && verbs[w] == 0 && !pronouns[w] {
+			telling++
+		}
+	}
+	if telling == 0 {
+		return 0
+	}
+	if hasCode(c) {
+		score++
+	}
+	if strings.HasSuffix(c, "?") {
+		score -= 2
+	}
+	return score
+}

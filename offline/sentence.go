@@ -1,0 +1,306 @@
+package offline
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// sentence is one statement of an agent's or a user's prose, plain.
+type sentence struct {
+	text string
+	// section is the heading that it stands under, lower case.
+	section string
+	// first says that it opens the text, fluff aside.
+	first bool
+}
+
+// maxSentences bounds what is read of one text.
+const maxSentences = 120
+
+// sentences takes Markdown apart: code blocks, tables and rules are left out,
+// headings become sections, list items stand for themselves.
+func sentences(md string) []sentence {
+	md = md[:min(len(md), maxText)]
+	var out []sentence
+	var paragraph strings.Builder
+	section, fenced := "", ""
+	flush := func() {
+		for _, s := range splitSentences(plain(unmark(paragraph.String()))) {
+			if len(out) < maxSentences {
+				out = append(out, sentence{text: s, section: section})
+			}
+		}
+		paragraph.Reset()
+	}
+	for rest := md; rest != ""; {
+		var line string
+		line, rest, _ = strings.Cut(rest, "\n")
+		s := strings.TrimSpace(line)
+		if fenced != "" {
+			if strings.HasPrefix(s, fenced) {
+				fenced = ""
+			}
+			continue
+		}
+		switch {
+		case strings.HasPrefix(s, "```"), strings.HasPrefix(s, "~~~"):
+			flush()
+			fenced = s[:3]
+		case s == "":
+			flush()
+		case s[0] == '#':
+			flush()
+			section = lower(plain(unmark(strings.TrimLeft(s, "# "))))
+		case s[0] == '|', strings.Trim(s, "-*_= ") == "":
+			flush()
+		case isHeadline(s):
+			flush()
+			section = lower(plain(strings.Trim(s, "*_: ")))
+		default:
+			if item, ok := listItem(s); ok {
+				flush()
+				s = item
+			}
+			s = strings.TrimLeft(s, "> ")
+			if paragraph.Len() > 0 {
+				paragraph.WriteByte(' ')
+			}
+			paragraph.WriteString(s)
+		}
+	}
+	flush()
+	lead := true
+	for i := range out {
+		if !isFluff(out[i].text) {
+			out[i].first = lead
+			lead = false
+		}
+	}
+	return out
+}
+
+// isHeadline tells a line that is one bold phrase, as agents like to head lists.
+func isHeadline(s string) bool {
+	t := strings.TrimSuffix(s, ":")
+	return len(t) > 4 && len(t) < 60 && strings.HasPrefix(t, "**") && strings.HasSuffix(strings.TrimSuffix(t, ":"), "**") && strings.Count(t, "**") == 2
+}
+
+func listItem(s string) (string, bool) {
+	for _, mark := range []string{"- ", "* ", "+ ", "• ", "– "} {
+		if item, ok := strings.CutPrefix(s, mark); ok {
+			item = strings.TrimPrefix(strings.TrimPrefix(item, "[ ] "), "[x] ")
+			return item, true
+		}
+	}
+	i := 0
+	for i < len(s) && i < 3 && isDigit(s[i]) {
+		i++
+	}
+	if i > 0 && i+1 < len(s) && (s[i] == '.' || s[i] == ')') && s[i+1] == ' ' {
+		return s[i+2:], true
+	}
+	return "", false
+}
+
+// unmark takes emphasis and links out of Markdown; code keeps its backquotes.
+func unmark(s string) string {
+	s = strings.ReplaceAll(s, "**", "")
+	if !strings.ContainsAny(s, "[") {
+		return s
+	}
+	var b strings.Builder
+	for i := 0; i < len(s); {
+		if s[i] == '[' {
+			end := strings.IndexByte(s[i:], ']')
+			if end > 0 && i+end+1 < len(s) && s[i+end+1] == '(' {
+				if closed := strings.IndexByte(s[i+end:], ')'); closed > 0 {
+					b.WriteString(s[i+1 : i+end])
+					i += end + closed + 1
+					continue
+				}
+			}
+		}
+		b.WriteByte(s[i])
+		i++
+	}
+	return b.String()
+}
+
+var abbreviations = set("e.g. i.e. vs. etc. cf. approx. no. resp. incl. z.b. ca. fig. mr. mrs. ms. dr. st.")
+
+// splitSentences splits one plain paragraph. A full stop ends a sentence when a
+// space follows and what comes next can begin one.
+func splitSentences(s string) []string {
+	var out []string
+	start, code := 0, false
+	emit := func(end int) {
+		if t := strings.TrimSpace(s[start:end]); t != "" {
+			out = append(out, t)
+		}
+		start = end
+	}
+	for i := 0; i < len(s); {
+		r, size := utf8.DecodeRuneInString(s[i:])
+		next := i + size
+		switch r {
+		case '`':
+			code = !code
+		case '。', '！', '？':
+			emit(next)
+		case '.', '!', '?':
+			if code {
+				break
+			}
+			for next < len(s) && strings.IndexByte(".!?\")'", s[next]) >= 0 {
+				next++
+			}
+			if next == len(s) {
+				break
+			}
+			if s[next] == ' ' && next+1 < len(s) && beginsSentence(s[next+1:]) && !abbreviations[lower(lastPart(s[start:next], " "))] {
+				emit(next)
+			}
+		}
+		i = next
+	}
+	emit(len(s))
+	return out
+}
+
+func beginsSentence(s string) bool {
+	r, _ := utf8.DecodeRuneInString(s)
+	if unicode.IsLower(r) { // a name in code may begin one
+		w, _, _ := strings.Cut(s, " ")
+		return looksLikeCode(w) || isPathLike(w)
+	}
+	return true
+}
+
+func isPathLike(w string) bool {
+	w = strings.Trim(w, ".,;:")
+	return strings.Contains(w, "/") || hasExtension(w)
+}
+
+// fluff are the openings of sentences that only keep company.
+var fluff = []string{
+	"done", "all done", "all set", "fixed", "great", "perfect", "excellent", "good catch", "good question", "good point", "nice", "sure", "absolutely",
+	"of course", "understood", "you're right", "you're absolutely right", "you are right", "got it", "okay", "ok", "yes", "no problem", "thanks", "thank you",
+	"let me know", "would you like", "do you want", "shall i", "should i", "want me to", "feel free", "i hope", "hope this", "happy to", "is there anything",
+	"if you'd like", "if you want", "if you need", "just let me", "ready for", "here's what", "here is what", "here's a summary", "here is a summary",
+	"here are the", "here's the", "in summary", "to summarize", "summary", "i'll now", "let me", "i will now", "now i", "anything else",
+	"committed", "everything is", "that's it", "that's all",
+}
+
+// isFluff reports whether a sentence says nothing by itself.
+func isFluff(s string) bool {
+	low := lower(strings.TrimRight(s, ".!:? "))
+	if low == "" || strings.HasSuffix(s, ":") {
+		return true
+	}
+	n := len(strings.Fields(low))
+	for _, f := range fluff {
+		if rest, ok := strings.CutPrefix(low, f); ok && (rest == "" || !isIdentRune(rest)) {
+			switch f {
+			case "let me know", "would you like", "do you want", "shall i", "should i", "want me to", "feel free", "i hope", "hope this", "happy to",
+				"is there anything", "if you'd like", "if you need", "just let me", "here's what", "here is what", "here's a summary", "here is a summary",
+				"in summary", "to summarize", "i'll now", "i will now", "let me", "anything else":
+				return true
+			}
+			if n <= len(strings.Fields(f))+3 && !hasCode(s) {
+				return true
+			}
+		}
+	}
+	return n < 4 && !hasCode(s)
+}
+
+func isIdentRune(s string) bool {
+	r, _ := utf8.DecodeRuneInString(s)
+	return unicode.IsLetter(r) || r == '\''
+}
+
+// hasCode reports whether a sentence names something of the program.
+func hasCode(s string) bool { return codeWords(s, 1) > 0 }
+
+// codeWords counts such names, up to most.
+func codeWords(s string, most int) int {
+	n := 0
+	for _, w := range strings.Fields(s) {
+		if looksLikeCode(w) || isPathLike(w) {
+			if n++; n >= most {
+				break
+			}
+		}
+	}
+	return n
+}
+
+// holds reports whether a lower-case sentence contains one of the phrases, at
+// word boundaries.
+func holds(low string, phrases ...string) bool {
+	for _, p := range phrases {
+		for from := 0; ; {
+			i := strings.Index(low[from:], p)
+			if i < 0 {
+				break
+			}
+			i += from
+			end := i + len(p)
+			if (i == 0 || !isIdent(low[i-1])) && (end == len(low) || !isIdent(low[end]) || !isIdent(p[len(p)-1])) {
+				return true
+			}
+			from = i + 1
+		}
+	}
+	return false
+}
+
+// explains reports whether a sentence gives a reason or a consequence.
+func explains(s string) bool {
+	return holds(lower(s), "because", "caused by", "causes", "cause", "due to", "reason", "since", "so that", "so", "therefore", "thus",
+		"hence", "which means", "means that", "turns out", "the problem", "the issue", "the bug", "the culprit", "instead of", "never", "nothing",
+		"only when", "only if", "only in", "depends on", "harmless", "must", "cannot", "can't", "won't", "wasn't", "doesn't", "didn't", "isn't", "unless", "as long as", "even if", "whenever", "no caller")
+}
+
+// tellsCause reports whether a sentence says why something was broken.
+func tellsCause(s string) bool {
+	return holds(lower(s), "because", "caused by", "the cause", "root cause", "due to", "the problem was", "the issue was", "the bug was",
+		"the problem is", "the issue is", "the bug is", "was that", "never", "instead of", "was missing", "were missing", "forgot", "wrongly", "off by one", "off-by-one",
+		"wasn't", "weren't", "didn't", "did not", "was not", "were not", "so")
+}
+
+// reportsTests reports whether a sentence only says that checks pass.
+func reportsTests(s string) bool {
+	low := lower(s)
+	return holds(low, "pass", "passes", "passed", "passing", "green", "succeeds", "is clean", "builds") && len(strings.Fields(low)) <= 14 &&
+		holds(low, "test", "tests", "suite", "all", "build", "lint", "vet", "everything", "passes", "passed", "checks") && !explains(s)
+}
+
+// reportsCommit reports whether a sentence only says that something was committed.
+func reportsCommit(s string) bool {
+	return holds(lower(s), "committed", "commit", "pushed", "tree is clean")
+}
+
+// looksAhead reports whether a sentence says what is still to do.
+func looksAhead(s sentence) bool {
+	low := lower(s.text)
+	if holds(s.section, "next step", "next steps", "todo", "remaining", "follow-up", "follow up", "follow-ups", "still open", "open", "what's left", "not done") {
+		return !isFluff(s.text)
+	}
+	return holds(low, "next step", "next steps", "still to do", "to do:", "todo", "remains", "remaining", "not there yet", "not done yet", "not yet", "open for", "follow-up", "left to do",
+		"for tomorrow", "still needs", "still need", "still fails", "still failing", "still red", "is still", "are still", "not implemented", "out of scope", "left for later", "later we", "the fix would be", "would be to", "not done", "nothing is fixed", "needs to be", "need to be")
+}
+
+// tellsDecision reports whether a sentence records a choice. Weak wordings count
+// only where a choice was asked for.
+func tellsDecision(s string, asked bool) bool {
+	low := lower(s)
+	strong := holds(low, "decided", "chose", "opted for", "opted to", "settled on", "went with", "going with", "stay with", "stays with", "staying with", "stick with",
+		"sticking with", "we keep", "decision", "picked", "prefer", "preferred", "let's go with", "we'll go with", "we will go with")
+	contrast := holds(low, "over", "instead of", "rather than", "not", "because", "since", "as opposed to", "versus")
+	if strong && (contrast || asked) {
+		return true
+	}
+	return asked && contrast && holds(low, "over", "instead of", "rather than", "because", "we use", "should", "better")
+}

@@ -1,0 +1,194 @@
+package offline
+
+import (
+	"strings"
+
+	"claudemem"
+)
+
+const (
+	maxRequest = 300
+	maxField   = 400
+)
+
+// summarise makes the checkpoint of a turn that ended; ok is false when there is
+// nothing to say of it. known are the observations of the turn, old and new.
+func (t *turn) summarise(episodes []*episode, known []claudemem.Observation) (s claudemem.Summary, ok bool) {
+	if !t.stopped {
+		return s, false
+	}
+	s = claudemem.Summary{
+		PromptNumber: t.number,
+		Request:      cut(t.request.text, maxRequest),
+		NextSteps:    t.nextSteps(episodes),
+		Origin:       claudemem.OriginOffline,
+		CreatedAt:    t.last.Event.OccurredAt,
+	}
+	if len(known) == 0 && s.NextSteps == "" {
+		return s, false
+	}
+	var read, edited []string
+	for i := range known {
+		edited = add(edited, known[i].FilesIn(claudemem.FileModified)...)
+	}
+	for _, e := range episodes {
+		for _, x := range e.edits {
+			edited = add(edited, x.path)
+		}
+	}
+	for i := range known {
+		for _, p := range known[i].FilesIn(claudemem.FileRead) {
+			if indexOf(edited, p) < 0 {
+				read = add(read, p)
+			}
+		}
+	}
+	for _, e := range episodes {
+		for _, p := range e.read {
+			if indexOf(edited, p) < 0 {
+				read = add(read, p)
+			}
+		}
+	}
+	s.FilesRead, s.FilesEdited = read[:min(len(read), 40)], edited[:min(len(edited), 40)]
+	s.Investigated = t.investigated(episodes, read)
+	s.Completed = t.completed(episodes, known)
+	s.Learned = t.learned(episodes)
+	return s, !s.Empty()
+}
+
+// investigated says where the agent looked and what it reproduced.
+func (t *turn) investigated(episodes []*episode, read []string) string {
+	var parts []string
+	if len(read) > 0 {
+		parts = append(parts, "read "+list(read, 4))
+	}
+	var ran, searched []string
+	for _, s := range t.steps {
+		for _, c := range s.checks {
+			if !c.passed {
+				ran = add(ran, "`"+c.part.text+"`")
+			}
+		}
+		if s.kind == stepSearch {
+			searched = add(searched, "the code")
+		}
+		for i := range s.parts {
+			switch baseName(s.parts[i].words0()) {
+			case "grep", "rg", "ag":
+				if s.probes {
+					searched = add(searched, "the code")
+				}
+			}
+		}
+	}
+	if len(searched) > 0 {
+		parts = append(parts, "searched the code")
+	}
+	if len(ran) > 0 {
+		parts = append(parts, "ran "+list(ran, 2)+", which failed")
+	}
+	agents := 0
+	for _, e := range episodes {
+		agents += len(e.answers)
+	}
+	if agents > 0 {
+		parts = append(parts, "asked a subagent")
+	}
+	return shown(capital(strings.Join(parts, "; ")), maxField)
+}
+
+// completed says what is different now, the evidence with it: it stands alone in
+// lists of sessions.
+func (t *turn) completed(episodes []*episode, known []claudemem.Observation) string {
+	var parts []string
+	for i := range known {
+		o := &known[i]
+		switch o.Type {
+		case claudemem.TypeDiscovery:
+			if len(known) > 1 {
+				continue
+			}
+			parts = append(parts, o.Title)
+		default:
+			parts = append(parts, o.Title)
+		}
+	}
+	text := strings.Join(parts[:min(len(parts), 3)], "; ")
+	for _, e := range episodes {
+		if !e.works() && len(e.blocking()) == 0 {
+			continue
+		}
+		t := e.typeOf()
+		if sub := e.subtitle(t); sub != "" && len(e.edits) > 0 {
+			if !strings.HasSuffix(text, "…") {
+				text += "."
+			}
+			text += " " + sub
+			break
+		}
+	}
+	return shown(strings.TrimPrefix(text, ". "), maxField)
+}
+
+// learned are the reasons that the agent gave.
+func (t *turn) learned(episodes []*episode) string {
+	var parts []string
+	n := 0
+	for _, s := range t.message {
+		if isFluff(s.text) || reportsTests(s.text) || reportsCommit(s.text) || looksAhead(s) || !explains(s.text) || holds(lower(s.text), "passes now", "failed first", "passes", "pass now") && holds(lower(s.text), "test", "tests") {
+			continue
+		}
+		if n += len(s.text); n > maxField {
+			break
+		}
+		parts = append(parts, s.text)
+	}
+	if len(parts) == 0 {
+		for _, e := range episodes {
+			for _, c := range e.fixed {
+				if len(c.failure.tests) > 0 {
+					return shown("`"+c.part.text+"` failed in "+list(c.failure.tests, 3), maxField)
+				}
+			}
+		}
+	}
+	return shown(strings.Join(parts, " "), maxField)
+}
+
+// nextSteps are what the agent left open and what still fails.
+func (t *turn) nextSteps(episodes []*episode) string {
+	var parts []string
+	n := 0
+	for _, s := range t.message {
+		if !looksAhead(s) || isFluff(s.text) {
+			continue
+		}
+		text := s.text
+		if rest, ok := cutFold(text, "next step: ", "next steps: ", "next: ", "todo: ", "remaining: "); ok {
+			text = capital(rest)
+		}
+		if n += len(text); n > maxField-60 {
+			break
+		}
+		parts = append(parts, text)
+	}
+	for _, e := range episodes {
+		for _, c := range e.blocking() {
+			if s := "`" + c.part.text + "` still fails."; len(parts) < 5 && !strings.Contains(strings.Join(parts, " "), c.part.text) {
+				parts = add(parts, s)
+			}
+		}
+	}
+	return shown(strings.Join(parts, " "), maxField)
+}
+
+func cutFold(s string, prefixes ...string) (string, bool) {
+	low := lower(s)
+	for _, p := range prefixes {
+		if strings.HasPrefix(low, p) {
+			return s[len(p):], true
+		}
+	}
+	return s, false
+}

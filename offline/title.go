@@ -1,0 +1,364 @@
+package offline
+
+import (
+	"path"
+	"strings"
+
+	"claudemem"
+)
+
+// Lengths of what is written, in characters. A title has to fit one line of a
+// context block beside its neighbours.
+const (
+	maxTitle     = 120
+	maxSubtitle  = 160
+	maxNarrative = 900
+	maxFact      = 260
+	maxFacts     = 8
+)
+
+// title says in one line what is worth remembering of the episode.
+func (e *episode) title(t claudemem.ObservationType) string {
+	var s string
+	switch {
+	case t == claudemem.TypeBugfix:
+		s = e.fixTitle()
+	case t == claudemem.TypeDiscovery && len(e.blocking()) > 0:
+		s = e.openTitle()
+	case t == claudemem.TypeDiscovery:
+		s = e.cureTitle()
+	default:
+		s = e.workTitle(t)
+	}
+	return shown(strings.TrimRight(s, ". "), maxTitle)
+}
+
+func (e *episode) fixTitle() string {
+	subject := firstOf(e.failedTests())
+	if strings.Contains(subject, " ") {
+		subject = "" // a test that is called by a sentence
+	}
+	if cause := e.tell(true); cause != "" {
+		if verb, rest, ok := strings.Cut(cause, " "); ok && verb == "Fix" {
+			return "Fix " + rest
+		}
+		if subject != "" && !mentions(cause, subject) && len(subject) < 50 {
+			return "Fix " + subject + ": " + uncapital(cause)
+		}
+		return "Fix: " + uncapital(cause)
+	}
+	if e.only && e.turn.request.clause != "" {
+		s := e.turn.request.clause
+		if !strings.HasPrefix(lower(s), "fix ") && verbs[firstWord(s)]&wantFix == 0 {
+			s = "Fix: " + uncapital(s)
+		}
+		if sym := firstOf(e.symbols()); sym != "" && !mentions(s, lastPart(sym, ".")) && len(s)+len(sym) < 70 {
+			s += " (" + sym + ")"
+		}
+		return s + e.proofTail(maxTitle-len(s))
+	}
+	if c := e.commitTitle(); c != "" {
+		return c
+	}
+	what := subject
+	if what == "" {
+		for _, c := range e.fixed {
+			if c.failure.named && c.failure.message != "" {
+				what = cut(c.failure.message, 60)
+				break
+			}
+		}
+	}
+	if what == "" && len(e.fixed) > 0 {
+		what = "`" + e.fixed[0].part.text + "`"
+	}
+	if what == "" {
+		return "Fix " + e.place()
+	}
+	s := "Fix " + what + " in " + e.place()
+	if subject != "" || strings.HasPrefix(what, "`") {
+		return s
+	}
+	return s + e.proofTail(maxTitle-len(s))
+}
+
+// proofTail is a tail for a title that says what passes again, when there is room.
+func (e *episode) proofTail(room int) string {
+	tail := ""
+	if t := e.failedTests(); len(t) > 0 {
+		tail = ": " + t[0] + " passes again"
+	} else if len(e.fixed) > 0 {
+		tail = ": `" + e.fixed[len(e.fixed)-1].part.text + "` passes again"
+	}
+	if len(tail) > room {
+		return ""
+	}
+	return tail
+}
+
+// openTitle is for work that ends with something failing.
+func (e *episode) openTitle() string {
+	c := e.blocking()[0]
+	name := firstOf(c.failure.tests)
+	for _, s := range e.turn.message {
+		if isFluff(s.text) || reportsCommit(s.text) {
+			continue
+		}
+		low := lower(s.text)
+		if name != "" && mentions(s.text, name) || holds(low, "still fails", "still failing", "fails", "failing", "fail") {
+			return afterLeadIn(s.text)
+		}
+	}
+	what := "`" + c.part.text + "`"
+	if name != "" {
+		what = name
+	}
+	s := what + " still fails"
+	if len(e.edits) == 0 {
+		s = what + " fails"
+	}
+	if c.failure.named {
+		s += ": " + c.failure.message
+	} else if c.failure.file != "" {
+		s += " (" + c.failure.file + ")"
+	}
+	if files := e.files(); len(files) > 0 && len(s) < 70 {
+		s += " after editing " + nameOf(files[0])
+	}
+	return s
+}
+
+// cureTitle is for a failure that went away without an edit.
+func (e *episode) cureTitle() string {
+	c := e.fixed[0]
+	if len(e.deps) > 0 {
+		return "`" + c.part.text + "` needed: " + uncapitalFirst(e.deps[0])
+	}
+	return "`" + c.part.text + "` passes after " + e.cure()
+}
+
+// cure names the command between a failure and its end.
+func (e *episode) cure() string {
+	for _, s := range e.steps {
+		for i := range s.parts {
+			if k := s.parts[i].kind; k == kindInstall || k == kindOther || k == kindGit {
+				return "`" + s.parts[i].text + "`"
+			}
+		}
+	}
+	return "another command"
+}
+
+func (e *episode) workTitle(t claudemem.ObservationType) string {
+	if from, to := e.rename(); to != "" && t == claudemem.TypeRefactor {
+		return "Rename " + from + " to " + to + " (" + list(baseNames(e.files()), 2) + ")"
+	}
+	if len(e.edits) == 0 {
+		return e.bareTitle()
+	}
+	docs := e.all(func(x *edit) bool { return x.kind == pathDoc })
+	clause := e.turn.request.clause
+	if e.only && clause != "" {
+		return e.withNames(clause)
+	}
+	if s := e.tell(false); s != "" {
+		return e.withNames(s)
+	}
+	if c := e.commitTitle(); c != "" && !docs {
+		return c
+	}
+	x := e.edits[0]
+	if docs {
+		switch {
+		case len(x.headings) > 0:
+			return "Write in " + nameOf(x.path) + ": " + list(x.headings, 3)
+		case len(x.under) > 0 && x.firstLine == "":
+			return "Change in " + nameOf(x.path) + ": " + list(x.under, 3)
+		case x.firstLine != "":
+			return nameOf(x.path) + " now says: " + x.firstLine
+		}
+		return "Update " + list(baseNames(e.files()), 3)
+	}
+	if tests := e.tests(); len(tests) > 0 && e.all(func(x *edit) bool { return x.kind == pathTest }) {
+		return "Add " + list(tests, 2) + " in " + list(baseNames(e.files()), 2)
+	}
+	verb := "Change "
+	switch t {
+	case claudemem.TypeFeature:
+		verb = "Add "
+		if fresh := e.newCode(); len(fresh) > 0 {
+			return verb + list(fresh, 3) + " in " + list(baseNames(e.files()), 2)
+		}
+	case claudemem.TypeRefactor:
+		verb = "Refactor "
+	}
+	return verb + e.place()
+}
+
+// bareTitle is for a turn that only committed or changed what is installed.
+func (e *episode) bareTitle() string {
+	switch {
+	case len(e.deps) > 0:
+		if s := e.tell(false); s != "" {
+			return s
+		}
+		return e.deps[0]
+	case len(e.commits) > 1:
+		return "Commits: " + quoted(e.commits)
+	default:
+		return "Commit: " + firstOf(e.commits)
+	}
+}
+
+// withNames adds to a title the symbols that it should have named.
+func (e *episode) withNames(title string) string {
+	names := telling(e.newCode())
+	if len(names) == 0 {
+		names = telling(e.symbols())
+	}
+	if len(names) == 0 {
+		for _, f := range e.files() {
+			if mentions(title, nameOf(f)) || mentions(title, strings.TrimSuffix(nameOf(f), path.Ext(f))) {
+				return title
+			}
+		}
+		names = baseNames(e.files())
+	}
+	for _, n := range names {
+		if mentions(title, lastPart(lastPart(n, "::"), ".")) || mentions(title, nameOf(n)) {
+			return title
+		}
+	}
+	for _, f := range e.files() {
+		if mentions(title, nameOf(f)) && len(names) > 0 {
+			names = names[:1]
+		}
+	}
+	short := cut(title, 84)
+	tail := " (" + list(baseNamesOfPaths(names), 2) + ")"
+	if len(short)+len(tail) > maxTitle {
+		return title
+	}
+	return short + tail
+}
+
+// place names where the work was: symbols and their file, else files.
+func (e *episode) place() string {
+	files := baseNames(e.files())
+	if sym := e.symbols(); len(sym) > 0 {
+		return list(sym, 2) + " (" + list(files, 2) + ")"
+	}
+	return list(files, 3)
+}
+
+// commitTitle is a commit's subject when it can stand as a title.
+func (e *episode) commitTitle() string {
+	for i := len(e.commits) - 1; i >= 0; i-- {
+		c := e.commits[i]
+		if prefix, rest, ok := strings.Cut(c, ": "); ok && !strings.Contains(strings.TrimSpace(before(prefix, "(")), " ") {
+			switch before(before(prefix, "("), "!") {
+			case "fix", "feat", "chore", "docs", "test", "refactor", "perf", "ci", "build", "style", "revert":
+				c = rest
+			}
+		}
+		if n := len(words(c)); n >= 3 && !strings.HasPrefix(lower(c), "wip") {
+			if c == e.commits[i] {
+				return c
+			}
+			return capital(c)
+		}
+	}
+	return ""
+}
+
+// tell picks from the agent's closing words the sentence that tells best what the
+// episode was about, and trims it to a title. For a fix the cause counts most.
+func (e *episode) tell(fix bool) string {
+	best, bestScore := -1, 2
+	if !e.only {
+		bestScore = 3 // with several episodes the sentence must name what this one touched
+	}
+	for i, s := range e.turn.message {
+		score := e.relevance(s)
+		if fix && tellsCause(s.text) {
+			score += 2
+		}
+		if fix && i > 0 && holds(s.section, "root cause", "cause", "the problem", "problem", "the issue", "issue") {
+			score += 2
+		}
+		if score > bestScore {
+			best, bestScore = i, score
+		}
+	}
+	if best < 0 {
+		return ""
+	}
+	s := e.turn.message[best].text
+	if fix {
+		s = afterLeadIn(s)
+		s = withoutCausePhrase(s)
+	}
+	return imperative(withoutReports(s))
+}
+
+// relevance scores a sentence by how much it is about the episode.
+func (e *episode) relevance(s sentence) int {
+	if isFluff(s.text) || reportsTests(s.text) {
+		return 0
+	}
+	score := 0
+	named := false
+	for _, f := range e.files() {
+		if mentions(s.text, nameOf(f)) || mentions(s.text, f) {
+			named = true
+			score += 2
+			break
+		}
+	}
+	for _, n := range e.symbols() {
+		if n = lastPart(lastPart(n, "::"), "."); len(n) >= 3 && mentions(s.text, n) {
+			named = true
+			score += 2
+			break
+		}
+	}
+	for _, n := range e.failedTests() {
+		if mentions(s.text, n) {
+			named = true
+			score++
+			break
+		}
+	}
+	for _, d := range e.deps {
+		for _, w := range strings.Fields(d)[1:] {
+			if len(w) > 3 && w != "dependency" && mentions(s.text, strings.Trim(w, ",()")) {
+				named = true
+				score += 2
+				break
+			}
+		}
+	}
+	if s.first {
+		score += 2
+	}
+	if len(words(s.text)) >= 5 {
+		score++
+	}
+	if looksAhead(s) {
+		score -= 4
+	}
+	if reportsCommit(s.text) {
+		score -= 3
+	}
+	switch firstWord(s.text) {
+	case "it", "this", "that", "they", "these", "those", "there", "also":
+		score -= 2
+	}
+	if len(words(s.text)) < 4 {
+		score -= 2
+	}
+	if !e.only && !named {
+		return 0
+	}
+	return score
+}
