@@ -9,7 +9,7 @@ GOLANGCI_LINT := $(GO) run github.com/golangci/golangci-lint/v2/cmd/golangci-lin
 FUZZTIME      ?= 10s
 PLATFORMS     := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 
-.PHONY: build test lint race fuzz bench e2e demo cross docs eval eval-search eval-recall accept-1 accept-2 accept-3 accept-4 accept-5 clean
+.PHONY: build test lint race fuzz bench e2e demo cross docs eval eval-search eval-recall clean
 
 build: ## both binaries into bin/, and into plugin/bin/ for the host
 	$(BUILD) -o bin/ ./cmd/claude-mem ./cmd/claude-mem-hook
@@ -58,20 +58,8 @@ docs: ## docs/settings.md from the table of settings, docs/doctor.md from those 
 	$(GO) test ./settings -run TestSettingsDocument -update
 	$(GO) test ./doctor -run TestDocument -update
 
-accept-1: ## the acceptance of issue 1, one line a point
-	acceptance/accept-1
-
-accept-2: ## the acceptance of issue 2, one line a point; needs npm the first time
-	acceptance/accept-2
-
-accept-3: ## the acceptance of issue 3, one line a point; EVAL_DATA names the folder of retrieval sets
-	acceptance/accept-3
-
-accept-4: ## the acceptance of issue 4, one line a point; EVAL_DATA as for accept-3, npm the first time
-	acceptance/accept-4
-
-accept-5: ## the acceptance of issue 5, one line a point; npm the first time
-	acceptance/accept-5
+accept-%: ## the acceptance of a subject (capture observer search recall install house), one line per point
+	acceptance/accept-$*
 
 clean:
 	rm -rf bin plugin/bin

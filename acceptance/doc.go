@@ -1,5 +1,4 @@
-// Package acceptance proves what the issues ask for with the real binaries: real
-// hook processes, a real worker that is really killed, the bytes that are
-// really on disk. Its tests run with everybody else's; each prints the figure
-// that `make accept-N` shows.
+// Package acceptance tests the real binaries from outside: real hook processes, a
+// real worker that is killed, the bytes that are on disk. Its tests are part of
+// `make test`; each prints the figure that `make accept-SUBJECT` shows.
 package acceptance

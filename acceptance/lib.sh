@@ -1,5 +1,5 @@
-# Shared by accept-N, which source it: a clean clone of HEAD to work in, and a line
-# for each point with its command and figure. Logs are kept in $logs.
+# Sourced by each accept-SUBJECT: clones HEAD into a temporary directory and prints one
+# line per point, with its command and figure. Logs are kept in $logs.
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 work=$(mktemp -d)
 logs=$work/logs

@@ -266,7 +266,7 @@ func (m *memory) eachFile(f func(path string, content []byte)) {
 	}
 }
 
-// figure prints what `make accept-N` shows for a point.
+// figure prints what `make accept-SUBJECT` shows for a point.
 func figure(t testing.TB, point int, format string, args ...any) {
 	t.Helper()
 	t.Logf("point %d: %s", point, fmt.Sprintf(format, args...))

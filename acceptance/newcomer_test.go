@@ -182,8 +182,8 @@ func (n *newcomer) work(t *testing.T, name string) {
 	n.settle(60 * time.Second)
 }
 
-// TestNewcomer is acceptance point 4 of issue 5: the first screen of README, typed into
-// a shell in a fresh clone, ends in a working memory.
+// TestNewcomer types the commands of README's first screen into a shell in a fresh
+// clone and checks that they end in a working memory (accept-install, point 4).
 func TestNewcomer(t *testing.T) {
 	n := newNewcomer(t)
 	readme, err := os.ReadFile(filepath.Join(n.clone, "README.md"))

@@ -55,9 +55,9 @@ kill "$(cat "$out/holder")"
 for i in $(seq 100); do flock -n "$HOME/.claude-mem/worker.lock" true && exit 0; sleep 0.05; done
 echo "the lock is not free"; exit 1`
 
-// TestTwoSessions is acceptance point 2 of issue 1: what the first session did
-// is in the first thing that the second session's model reads, whatever became
-// of the worker in between.
+// TestTwoSessions checks that the work of one session is in the first request of the
+// next one, whether the worker kept running, died or was never up between them
+// (accept-capture, point 2).
 func TestTwoSessions(t *testing.T) {
 	plugin := buildPlugin(t)
 	for _, v := range []struct {

@@ -123,8 +123,8 @@ func toolCalls(project, note string) []toolCall {
 	}
 }
 
-// TestInspector is acceptance point 1 of issue 5: the protocol's official client lists
-// every tool and calls every one, over standard input and over the worker's HTTP.
+// TestInspector has the protocol's official client list and call every tool, over
+// standard input and over the worker's HTTP (accept-install, point 1).
 func TestInspector(t *testing.T) {
 	cli := inspector(t)
 	p := newPatient(t)

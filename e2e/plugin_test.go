@@ -53,7 +53,7 @@ const uninstalled = idle + `"$program" uninstall --yes &&
 "$program" search TestBurstIsTheCeiling --json >"$out/remembered.json" &&
 "$program" worker stop`
 
-// TestPlugin is acceptance point 2 of issue 5: the real CLI installs the plugin, its
+// TestPlugin has the real CLI install the plugin (accept-install, point 2): its
 // sessions have tools and skill, what an earlier one did is found with them, and then
 // nothing of ours is left.
 func TestPlugin(t *testing.T) {
@@ -285,7 +285,7 @@ func checkState(t *testing.T, text []byte) {
 	}
 }
 
-// met prints what `make accept-5` shows for a point that is met.
+// met prints what `make accept-install` shows for a point that is met.
 func met(t *testing.T, point int, format string, args ...any) {
 	t.Helper()
 	if !t.Failed() {

@@ -266,8 +266,9 @@ func memories(t *testing.T, project string) []byte {
 	return out
 }
 
-// TestRecall is acceptance point 4 of issue 4: what earlier sessions did comes up
-// when, and only when, a session is about it, beside what made it come up, and once.
+// TestRecall checks that a record of an earlier session is given when a session is
+// about its subject, beside the prompt, file or failure that it fits, and only once
+// (accept-recall, point 4).
 func TestRecall(t *testing.T) {
 	plugin := buildPlugin(t)
 	for _, observer := range []string{"offline", "model"} {
