@@ -62,17 +62,18 @@ func mustReadMigrations(files fs.FS) []migration {
 	return steps
 }
 
-// refuseNewer looks at the schema of the file at path without opening it for
-// writing. No file, or an empty one, is fine.
-func refuseNewer(ctx context.Context, path string) error {
+// checkMigratable returns an error when migrate cannot bring the schema of the
+// file at path up to this program's, without opening the file for writing. A
+// missing or empty file is fine.
+func checkMigratable(ctx context.Context, path string) error {
 	version, err := headerVersion(path)
 	if err != nil {
 		return err
 	}
-	if version > SchemaVersion() {
-		return newerSchema(version)
+	if err := checkVersion(version); err != nil {
+		return err
 	}
-	// What is in the header may be older than what is in the log.
+	// The log may hold a newer user_version than the header.
 	if !hasLog(path) {
 		return nil
 	}
@@ -84,10 +85,7 @@ func refuseNewer(ctx context.Context, path string) error {
 	if err = errors.Join(err, db.Close()); err != nil {
 		return err
 	}
-	if version > SchemaVersion() {
-		return newerSchema(version)
-	}
-	return nil
+	return checkVersion(version)
 }
 
 // hasLog reports whether there is a write-ahead log with something in it.
@@ -125,10 +123,12 @@ func schemaVersion(ctx context.Context, db *sql.DB) (int, error) {
 	return version, err
 }
 
+// checkReadable returns an error when this program cannot read schema version.
 func checkReadable(version int) error {
+	if err := checkVersion(version); err != nil {
+		return err
+	}
 	switch {
-	case version > SchemaVersion():
-		return newerSchema(version)
 	case version == 0:
 		return claudemem.Errorf(claudemem.CodeNoMemory, "the database is empty").
 			WithHint("it is filled when the first session is captured")
@@ -139,10 +139,20 @@ func checkReadable(version int) error {
 	return nil
 }
 
-func newerSchema(version int) error {
-	return claudemem.Errorf(claudemem.CodeNewerSchema,
-		"the database has schema %d, this program knows %d", version, SchemaVersion()).
-		WithHint("a newer claude-mem wrote it: install that version, or set CLAUDE_MEM_DATA_DIR to another directory")
+// checkVersion returns an error for a schema version that is newer than this
+// program's, or negative: no claude-mem writes a negative one.
+func checkVersion(version int) error {
+	switch {
+	case version > SchemaVersion():
+		return claudemem.Errorf(claudemem.CodeNewerSchema,
+			"the database has schema %d, this program knows %d", version, SchemaVersion()).
+			WithHint("a newer claude-mem wrote it: install that version, or set CLAUDE_MEM_DATA_DIR to another directory")
+	case version < 0:
+		return claudemem.Errorf(claudemem.CodeStorage,
+			"the database has schema %d: another program wrote this number, or memory.db is damaged", version).
+			WithHint("keep a copy of memory.db; then restore a backup of it, or set CLAUDE_MEM_DATA_DIR to another directory")
+	}
+	return nil
 }
 
 // migrate brings the schema up, one transaction a step.
@@ -151,8 +161,8 @@ func migrate(ctx context.Context, db *sql.DB, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	if version > SchemaVersion() {
-		return newerSchema(version)
+	if err := checkVersion(version); err != nil {
+		return err
 	}
 	if version == 0 {
 		if err := checkOurs(ctx, db); err != nil {

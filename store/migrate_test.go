@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"testing"
@@ -17,43 +18,53 @@ import (
 
 var update = flag.Bool("update", false, "write the file of a schema that has none yet")
 
-func TestNewerSchemaIsRefusedUntouched(t *testing.T) {
+func TestUnknownSchemaIsRefusedUntouched(t *testing.T) {
 	ctx := context.Background()
-	for _, inLog := range []bool{false, true} {
-		t.Run(fmt.Sprint("in the log ", inLog), func(t *testing.T) {
-			path := filepath.Join(t.TempDir(), "memory.db")
-			s, err := store.Open(ctx, path, store.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := s.Close(); err != nil {
-				t.Fatal(err)
-			}
-			db := rawOpen(t, path)
-			if _, err := db.Exec("PRAGMA user_version = 999"); err != nil {
-				t.Fatal(err)
-			}
-			if inLog {
-				// The other program is still there, so its log isn't in the file yet.
-				if info, err := os.Stat(path + "-wal"); err != nil || info.Size() == 0 {
-					t.Fatalf("there is no log: %v", err)
+	for _, test := range []struct {
+		name    string
+		version int
+		want    claudemem.Code
+	}{
+		{"newer", 999, claudemem.CodeNewerSchema},
+		{"negative", -1, claudemem.CodeStorage},
+		{"most negative", math.MinInt32, claudemem.CodeStorage},
+	} {
+		for _, inLog := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, in the log %t", test.name, inLog), func(t *testing.T) {
+				path := filepath.Join(t.TempDir(), "memory.db")
+				s, err := store.Open(ctx, path, store.Options{})
+				if err != nil {
+					t.Fatal(err)
 				}
-			} else if err := db.Close(); err != nil {
-				t.Fatal(err)
-			}
-			before, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			_, err = store.Open(ctx, path, store.Options{})
-			wantCode(t, err, claudemem.CodeNewerSchema)
-			_, err = store.OpenReadOnly(ctx, path)
-			wantCode(t, err, claudemem.CodeNewerSchema)
-			after, err := os.ReadFile(path)
-			if err != nil || !bytes.Equal(before, after) {
-				t.Errorf("the file was changed (%v)", err)
-			}
-		})
+				if err := s.Close(); err != nil {
+					t.Fatal(err)
+				}
+				db := rawOpen(t, path)
+				if _, err := db.Exec(fmt.Sprintf("PRAGMA user_version = %d", test.version)); err != nil {
+					t.Fatal(err)
+				}
+				if inLog {
+					// The other program still has the file open, so its log is not copied into it.
+					if info, err := os.Stat(path + "-wal"); err != nil || info.Size() == 0 {
+						t.Fatalf("there is no log: %v", err)
+					}
+				} else if err := db.Close(); err != nil {
+					t.Fatal(err)
+				}
+				before, err := os.ReadFile(path)
+				if err != nil {
+					t.Fatal(err)
+				}
+				_, err = store.Open(ctx, path, store.Options{})
+				wantCode(t, err, test.want)
+				_, err = store.OpenReadOnly(ctx, path)
+				wantCode(t, err, test.want)
+				after, err := os.ReadFile(path)
+				if err != nil || !bytes.Equal(before, after) {
+					t.Errorf("the file was changed (%v)", err)
+				}
+			})
+		}
 	}
 }
 

@@ -52,7 +52,7 @@ func Open(ctx context.Context, path string, opts Options) (*Store, error) {
 	if err != nil {
 		return nil, fault("open memory", err)
 	}
-	if err := refuseNewer(ctx, path); err != nil {
+	if err := checkMigratable(ctx, path); err != nil {
 		return nil, fault("open memory", err)
 	}
 	if err := createPrivate(path); err != nil {
