@@ -17,12 +17,13 @@ import (
 )
 
 // failure is the cause inside a ModelError: what went wrong in words that a
-// person may read, without key or URL. It wraps nothing, because the SDKs'
-// errors hold the request with its headers.
+// person may read, without key or URL. It wraps nothing: the errors of net/http
+// contain the URL.
 type failure struct {
-	class claudemem.ErrorClass
-	wait  time.Duration
-	text  string
+	class  claudemem.ErrorClass
+	wait   time.Duration
+	text   string
+	status int // the HTTP status of an error answer, else 0
 	// free: the vendor answered that it did no work, or never got the request.
 	free bool
 }
@@ -54,13 +55,16 @@ type problem struct {
 
 // classify reads an error answer. A status of 200 means that the error was in
 // a successful answer's body.
-func (g *guard) classify(status int, header http.Header, body []byte) *failure {
+func (e *Endpoint) classify(status int, header http.Header, body []byte) *failure {
 	p := readProblem(status, body)
-	f := &failure{class: p.class(), wait: RetryAfter(header, g.now()), free: status != http.StatusOK}
+	f := &failure{class: p.class(), wait: RetryAfter(header, e.now()), free: status != http.StatusOK}
+	if status != http.StatusOK {
+		f.status = status
+	}
 	if f.wait == 0 {
 		f.wait = p.wait
 	}
-	detail := clean(p.message, g.key)
+	detail := clean(p.message, e.key)
 	if detail == "" {
 		detail = http.StatusText(p.status)
 	}

@@ -268,7 +268,7 @@ func TestConformance(t *testing.T) {
 				p := open(t, config)
 				answer, err := p.Complete(t.Context(), testRequest())
 				if s.count() != 1 {
-					t.Errorf("got %d requests, want 1: the SDK must not retry or follow", s.count())
+					t.Errorf("got %d requests, want 1: a provider must not retry or follow a redirect", s.count())
 				}
 				if c.class == "" {
 					want := claudemem.ModelAnswer{Text: "<observation/>", Model: "answering-model", Usage: c.usage}

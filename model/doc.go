@@ -18,6 +18,6 @@
 //
 // Guarantees: no request above [MaxRequestBytes] leaves; no answer above
 // 4 MB is read; no redirect is followed (it would take the key along); nothing
-// is read from the environment; the vendors' SDKs retry nothing; a call ends
-// when its context or its own time limit does.
+// is read from the environment but the usual proxy variables; a provider asks
+// once, without retries; a call ends when its context or its own time limit does.
 package model

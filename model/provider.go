@@ -3,10 +3,8 @@ package model
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -31,6 +29,9 @@ const (
 	// defaultTimeout is far above what an answer of a few thousand tokens takes,
 	// local models on a slow machine aside: those have a setting of their own.
 	defaultTimeout = 2 * time.Minute
+	// maxAnswerBytes bounds an answer. An observer's answers are a few kilobytes;
+	// 4 MB is room for any honest one.
+	maxAnswerBytes = 4 << 20
 	// defaultMaxTokens bounds an answer when the request does not.
 	defaultMaxTokens = 4096
 )
@@ -94,45 +95,31 @@ func DefaultModel(provider string) (string, bool) {
 // New makes the provider that config names. What is wrong with config is a
 // [*claudemem.ModelError] of [claudemem.ClassLogin]: somebody has to set something.
 // It sends nothing.
-func New(config Config) (Provider, error) {
+func New(config Config) (Provider, error) { return newAPI(config) }
+
+func newAPI(config Config) (*api, error) {
 	v, ok := vendorOf(config.Provider)
 	if !ok {
 		return nil, misconfigured(config.Provider, "unknown provider; it is one of %s", strings.Join(Names(), ", "))
 	}
-	base, err := baseURL(v, config.BaseURL)
+	config.BaseURL = cmp.Or(config.BaseURL, v.baseURL)
+	endpoint, err := NewEndpoint(config, Limits{Request: MaxRequestBytes, Answer: maxAnswerBytes, Timeout: defaultTimeout}, v.basePath)
 	if err != nil {
-		return nil, misconfigured(v.name, "%s_BASE_URL: %v", strings.ToUpper(v.name), err)
+		return nil, misconfigured(v.name, "%v", err)
 	}
 	// Many servers that speak a vendor's API need no key, so only the vendor's
 	// own endpoint insists on one.
-	if v.keyNeeded && config.APIKey == "" && base == v.baseURL {
+	if v.keyNeeded && config.APIKey == "" && endpoint.base == v.baseURL {
 		return nil, misconfigured(v.name, "no API key: set CLAUDE_MEM_%s_API_KEY", strings.ToUpper(v.name))
 	}
-	if strings.ContainsFunc(config.APIKey, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return nil, misconfigured(v.name, "CLAUDE_MEM_%s_API_KEY has characters that no key has", strings.ToUpper(v.name))
+	if v.messages {
+		endpoint.header.Del("Authorization")
+		endpoint.header.Set("Anthropic-Version", anthropicVersion)
+		if config.APIKey != "" {
+			endpoint.header.Set("X-Api-Key", config.APIKey)
+		}
 	}
-	c := caller{
-		vendor:  v,
-		model:   cmp.Or(config.Model, v.defaultModel),
-		base:    base,
-		key:     config.APIKey,
-		timeout: cmp.Or(config.Timeout, defaultTimeout),
-	}
-	if config.Transport == nil {
-		own := http.DefaultTransport.(*http.Transport).Clone()
-		own.IdleConnTimeout = 30 * time.Second
-		config.Transport, c.closeIdle = own, own.CloseIdleConnections
-	}
-	if config.Now == nil {
-		config.Now = time.Now
-	}
-	c.client = &http.Client{
-		Transport: &guard{next: config.Transport, now: config.Now, key: config.APIKey},
-		CheckRedirect: func(*http.Request, []*http.Request) error {
-			return http.ErrUseLastResponse
-		},
-	}
-	return v.open(c), nil
+	return &api{Endpoint: endpoint, vendor: v, model: cmp.Or(config.Model, v.defaultModel)}, nil
 }
 
 func misconfigured(provider, format string, args ...any) error {
@@ -142,92 +129,41 @@ func misconfigured(provider, format string, args ...any) error {
 	}
 }
 
-// baseURL checks what a person wrote and returns it with a slash at its end,
-// as both SDKs want it.
-func baseURL(v vendor, set string) (string, error) {
-	if set == "" {
-		return v.baseURL, nil
-	}
-	u, err := url.Parse(strings.TrimSpace(set))
-	switch {
-	case err != nil: // its text would quote the URL, password and all
-		return "", errors.New("not a URL")
-	case u.Scheme != "http" && u.Scheme != "https", u.Host == "":
-		return "", errors.New("want http://host or https://host")
-	case u.User != nil:
-		return "", errors.New("no user or password in the URL: the key has a setting of its own")
-	case u.RawQuery != "", u.Fragment != "":
-		return "", errors.New("no query in the URL")
-	}
-	path := strings.TrimRight(u.Path, "/")
-	// The Messages API's own path begins with v1, and people paste either form.
-	path = strings.TrimSuffix(path, v.pathPrefix)
-	u.Path = path + "/"
-	return u.String(), nil
+// api is the Provider for a vendor.
+type api struct {
+	*Endpoint
+	vendor vendor
+	model  string // asked for when a request names none
 }
 
-// caller is what the vendors' clients share.
-type caller struct {
-	vendor    vendor
-	model     string
-	base      string
-	key       string
-	timeout   time.Duration
-	client    *http.Client
-	closeIdle func()
-}
+// Name returns the vendor's name.
+func (p *api) Name() string { return p.vendor.name }
 
-// Name is the vendor's.
-func (c *caller) Name() string { return c.vendor.name }
-
-// Close ends idle connections; running calls go on.
-func (c *caller) Close() error {
-	if c.closeIdle != nil {
-		c.closeIdle()
+// Complete asks once.
+func (p *api) Complete(ctx context.Context, request claudemem.ModelRequest) (claudemem.ModelAnswer, error) {
+	if p.vendor.messages {
+		return p.askMessages(ctx, request)
 	}
-	return nil
-}
-
-// fail turns what an SDK returned into the error of the call. parent is the
-// caller's context, call the one with our own time limit.
-func (c *caller) fail(parent, call context.Context, err error) error {
-	if ctxErr := parent.Err(); ctxErr != nil {
-		return ctxErr
-	}
-	var f *failure
-	switch {
-	case call.Err() != nil:
-		f = &failure{class: claudemem.ClassTransient, text: fmt.Sprintf("no answer within %v", c.timeout)}
-	case errors.As(err, &f):
-	default:
-		// The SDK could not read what the guard let through.
-		f = &failure{class: claudemem.ClassGarbage, text: "unreadable answer: " + clean(err.Error(), c.key)}
-	}
-	return &claudemem.ModelError{Provider: c.vendor.name, Class: f.class, Wait: f.wait, Err: f}
+	return p.askChat(ctx, request)
 }
 
 // answer checks what a call brought: text that is no text or no answer is an
 // error, and what it cost goes along.
-func (c *caller) answer(text, model, stop string, usage claudemem.ModelUsage) (claudemem.ModelAnswer, error) {
+func (p *api) answer(text, model, stop string, usage claudemem.ModelUsage) (claudemem.ModelAnswer, error) {
 	f := &failure{class: claudemem.ClassGarbage}
 	switch class, isError := ErrorInText(text); {
 	case isError:
-		f.class, f.text = class, "the answer is an error: "+clean(text, c.key)
+		f.class, f.text = class, "the answer is an error: "+clean(text, p.key)
 	case stop == "refusal" || stop == "content_filter":
 		f.text = "the model declined to answer (" + stop + ")"
 	case strings.TrimSpace(text) == "" && stop == "model_context_window_exceeded":
 		f.class, f.text = claudemem.ClassPromptTooLong, "the context window is full"
 	case strings.TrimSpace(text) == "":
-		f.text = fmt.Sprintf("empty answer (stop reason %q)", clean(stop, c.key))
+		f.text = fmt.Sprintf("empty answer (stop reason %q)", clean(stop, p.key))
 	default:
-		return claudemem.ModelAnswer{Text: text, Model: cmp.Or(model, c.model), Usage: usage}, nil
+		return claudemem.ModelAnswer{Text: text, Model: cmp.Or(model, p.model), Usage: usage}, nil
 	}
-	return claudemem.ModelAnswer{}, &claudemem.ModelError{Provider: c.vendor.name, Class: f.class, Usage: usage, Err: f}
-}
-
-// begin is a context with the call's time limit.
-func (c *caller) begin(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(ctx, c.timeout)
+	return claudemem.ModelAnswer{}, &claudemem.ModelError{Provider: p.vendor.name, Class: f.class, Usage: usage, Err: f}
 }
 
 // messages is the conversation with the prompt at its end; what has no text is
@@ -235,18 +171,14 @@ func (c *caller) begin(ctx context.Context) (context.Context, context.CancelFunc
 func messages(request claudemem.ModelRequest) []claudemem.ModelMessage {
 	var all []claudemem.ModelMessage
 	for _, m := range request.History {
+		if m.Role != "assistant" {
+			m.Role = "user"
+		}
 		if strings.TrimSpace(m.Text) != "" {
 			all = append(all, m)
 		}
 	}
 	return append(all, claudemem.ModelMessage{Role: "user", Text: request.Prompt})
-}
-
-// unsent reports whether err means that the request never left.
-func unsent(err error) bool {
-	var op *net.OpError
-	var dns *net.DNSError
-	return errors.As(err, &op) && op.Op == "dial" || errors.As(err, &dns)
 }
 
 // wrapped is what every decorator has: the provider below, whose optional

@@ -2,7 +2,6 @@ package model
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"strings"
 )
@@ -15,39 +14,14 @@ const anthropicVersion = "2023-06-01"
 // list of its models, or, where anybody may have that, about the key. The error
 // is a [*claudemem.ModelError] whose class tells whether the key was refused.
 func Reach(ctx context.Context, config Config) error {
-	made, err := New(config)
+	p, err := newAPI(config)
 	if err != nil {
 		return err
 	}
-	var c caller
-	switch p := made.(type) {
-	case *messagesAPI:
-		c = p.caller
-	case *chatAPI:
-		c = p.caller
-	}
-	if c.closeIdle != nil {
-		defer c.closeIdle()
-	}
-	call, cancel := c.begin(ctx)
-	defer cancel()
-	path := strings.TrimPrefix(c.vendor.pathPrefix+"/models", "/")
-	if c.vendor.name == "openrouter" {
+	defer p.Close()
+	path := strings.TrimPrefix(p.vendor.pathPrefix+"/models", "/")
+	if p.vendor.name == "openrouter" {
 		path = "key" // its models are open to everybody
 	}
-	request, err := http.NewRequestWithContext(call, http.MethodGet, c.base+path, nil)
-	if err != nil {
-		return fmt.Errorf("ask provider: %w", err)
-	}
-	if c.vendor.name == "anthropic" {
-		request.Header.Set("X-Api-Key", c.key)
-		request.Header.Set("Anthropic-Version", anthropicVersion)
-	} else if c.key != "" {
-		request.Header.Set("Authorization", "Bearer "+c.key)
-	}
-	answer, err := c.client.Do(request)
-	if err != nil {
-		return c.fail(ctx, call, err)
-	}
-	return answer.Body.Close()
+	return p.ask(ctx, http.MethodGet, path, nil, &Envelope{})
 }

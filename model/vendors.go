@@ -17,7 +17,8 @@ type vendor struct {
 	// count against the answer's limit. Models that are not listed are left to
 	// their default, because those that know no such parameter answer with 400.
 	effort map[string]string
-	open   func(caller) Provider
+	// messages: the vendor speaks the Messages API; the others speak chat completions.
+	messages bool
 }
 
 // vendors is the table; its order is the one that people are shown. The default
@@ -26,25 +27,25 @@ type vendor struct {
 var vendors = []vendor{
 	{
 		name: "anthropic", baseURL: "https://api.anthropic.com/", pathPrefix: "/v1",
-		defaultModel: "claude-haiku-5-5", keyNeeded: true, open: openAnthropic,
+		defaultModel: "claude-haiku-5-5", keyNeeded: true, messages: true,
 	},
 	{
 		name: "openai", baseURL: "https://api.openai.com/v1/",
 		defaultModel: "gpt-5.6-luna", keyNeeded: true, completionTokens: true,
-		effort: map[string]string{"gpt-5.6-luna": "none", "gpt-5.4-nano": "none", "gpt-5.4-mini": "none"}, open: openChat,
+		effort: map[string]string{"gpt-5.6-luna": "none", "gpt-5.4-nano": "none", "gpt-5.4-mini": "none"},
 	},
 	{
 		name: "openrouter", baseURL: "https://openrouter.ai/api/v1/",
-		defaultModel: "anthropic/claude-haiku-5.5", keyNeeded: true, open: openChat,
+		defaultModel: "anthropic/claude-haiku-5.5", keyNeeded: true,
 	},
 	{
 		// Flash-Lite thinks as little as it can by default.
 		name: "gemini", baseURL: "https://generativelanguage.googleapis.com/v1beta/openai/",
-		defaultModel: "gemini-3.5-flash-lite", keyNeeded: true, open: openChat,
+		defaultModel: "gemini-3.5-flash-lite", keyNeeded: true,
 	},
 	{
 		name: "ollama", baseURL: "http://127.0.0.1:11434/v1/",
-		defaultModel: "qwen2.5-coder:7b", open: openChat,
+		defaultModel: "qwen2.5-coder:7b",
 	},
 }
 
@@ -56,6 +57,11 @@ func vendorOf(name string) (vendor, bool) {
 	}
 	return vendor{}, false
 }
+
+// basePath returns the path that the vendor's paths are appended to, for the path
+// of a base URL: people write it with and without the beginning that the
+// Messages API's own paths have.
+func (v vendor) basePath(path string) string { return strings.TrimSuffix(path, v.pathPrefix) }
 
 func (v vendor) effortOf(model string) string {
 	for prefix, effort := range v.effort {

@@ -30,7 +30,7 @@ func (r *toStandIn) RoundTrip(req *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(req)
 }
 
-// poison sets everything that the SDKs are known to read from the environment.
+// poison sets the environment variables that the vendors' SDKs read; ours must not.
 func poison(t *testing.T) {
 	t.Helper()
 	for name, value := range map[string]string{

@@ -1,0 +1,95 @@
+package model
+
+import (
+	"cmp"
+	"context"
+	"strings"
+
+	"claudemem"
+)
+
+// messagesRequest and messagesAnswer are what is used of Anthropic's Messages API
+// (https://platform.claude.com/docs/en/api/messages).
+type messagesRequest struct {
+	Model     string           `json:"model"`
+	MaxTokens int              `json:"max_tokens"`
+	System    []textBlock      `json:"system,omitempty"`
+	Messages  []messageOfBlock `json:"messages"`
+	Thinking  *typed           `json:"thinking,omitempty"`
+}
+
+type messageOfBlock struct {
+	Role    string      `json:"role"`
+	Content []textBlock `json:"content"`
+}
+
+type textBlock struct {
+	Type         string `json:"type"`
+	Text         string `json:"text"`
+	CacheControl *typed `json:"cache_control,omitempty"`
+}
+
+type typed struct {
+	Type string `json:"type"`
+}
+
+type messagesAnswer struct {
+	Envelope
+	Model      string      `json:"model"`
+	Content    []textBlock `json:"content"`
+	StopReason string      `json:"stop_reason"`
+	// Some servers that imitate the API count in floating-point numbers.
+	Usage struct {
+		Input      float64 `json:"input_tokens"`
+		CacheWrite float64 `json:"cache_creation_input_tokens"`
+		CacheRead  float64 `json:"cache_read_input_tokens"`
+		Output     float64 `json:"output_tokens"`
+	} `json:"usage"`
+}
+
+func (p *api) askMessages(ctx context.Context, request claudemem.ModelRequest) (claudemem.ModelAnswer, error) {
+	var answer messagesAnswer
+	if err := p.Post(ctx, "v1/messages", p.messagesRequest(request), &answer); err != nil {
+		return claudemem.ModelAnswer{}, err
+	}
+	var text strings.Builder
+	for _, block := range answer.Content {
+		if block.Type == "text" { // models that think send other blocks first
+			text.WriteString(block.Text)
+		}
+	}
+	used := answer.Usage
+	return p.answer(text.String(), answer.Model, answer.StopReason, claudemem.ModelUsage{
+		// What is written to the cache was read afresh too.
+		Input:  int(used.Input + used.CacheWrite),
+		Output: int(used.Output),
+		Cached: int(used.CacheRead),
+	})
+}
+
+func (p *api) messagesRequest(request claudemem.ModelRequest) messagesRequest {
+	out := messagesRequest{
+		Model:     cmp.Or(request.Model, p.model),
+		MaxTokens: cmp.Or(request.MaxTokens, defaultMaxTokens),
+	}
+	// The stable prefix ends twice: the system prompt is the same for every run
+	// of a mode, the history up to its last turn is what the next turn begins with.
+	cached := &typed{"ephemeral"}
+	if request.System != "" {
+		out.System = []textBlock{{"text", request.System, cached}}
+	}
+	all := messages(request)
+	for i, m := range all {
+		block := textBlock{Type: "text", Text: m.Text}
+		if i == len(all)-2 {
+			block.CacheControl = cached
+		}
+		out.Messages = append(out.Messages, messageOfBlock{m.Role, []textBlock{block}})
+	}
+	// Haiku thinks by default since 5.5 and can be told not to; other families
+	// refuse the one or the other, so they keep their default.
+	if strings.HasPrefix(out.Model, "claude-haiku-") {
+		out.Thinking = &typed{"disabled"}
+	}
+	return out
+}
