@@ -10,6 +10,7 @@ import (
 
 	"claudemem/embedder"
 	"claudemem/index"
+	"claudemem/model"
 	"claudemem/search"
 	"claudemem/settings"
 )
@@ -69,7 +70,7 @@ func embedderOf(s *settings.Settings, clock func() time.Time, log *slog.Logger) 
 	case embedderOff:
 		return meaningless{}, func() {}
 	case embedderRemote:
-		client, err := embedder.New(embedder.Config{BaseURL: s.Text(settings.KeyEmbedderBaseURL), Model: s.Text(settings.KeyEmbedderModel),
+		client, err := embedder.New(model.Config{BaseURL: s.Text(settings.KeyEmbedderBaseURL), Model: s.Text(settings.KeyEmbedderModel),
 			APIKey: s.Text(settings.KeyEmbedderAPIKey), Now: clock})
 		if err != nil {
 			// Searching by words alone is closer to what was asked for than another model.

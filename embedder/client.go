@@ -4,11 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
-	"log/slog"
 	"math"
-	"net/http"
-	"net/url"
 	"strings"
 	"sync"
 	"time"
@@ -16,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"claudemem"
+	"claudemem/model"
 )
 
 const (
@@ -31,122 +28,57 @@ const (
 	// probe is a text that every model takes.
 	probe = "test"
 	// defaultTimeout is far above what 64 texts take on a slow machine's CPU.
-	defaultTimeout = 60 * time.Second
+	defaultTimeout = time.Minute
+	// maxRequest is room for a batch in which every byte is escaped, maxAnswer for
+	// 64 vectors of 8,192 numbers of 20 digits, which are 10 MB.
+	maxRequest = 6*maxBatch*maxText + 64<<10
+	maxAnswer  = 32 << 20
+	// path is appended to the base URL.
+	path = "embeddings"
 )
-
-// Config says which model is asked and how it is reached.
-type Config struct {
-	// BaseURL is the server's, with or without /v1.
-	BaseURL string
-	Model   string
-	// APIKey may be empty: local servers want none.
-	APIKey string
-	// Timeout of one request, 0 for a minute.
-	Timeout time.Duration
-	// Transport carries the requests; nil for one of the client's own.
-	Transport http.RoundTripper
-	// Now is the clock, nil for time.Now.
-	Now func() time.Time
-}
-
-// String describes c without its key.
-func (c Config) String() string {
-	key := "no key"
-	if c.APIKey != "" {
-		key = "key set"
-	}
-	address := "[unreadable]"
-	if u, err := url.Parse(c.BaseURL); err == nil {
-		address = u.Redacted()
-	}
-	return fmt.Sprintf("{%s %s %s}", c.Model, address, key)
-}
-
-// GoString keeps %#v from printing the key.
-func (c Config) GoString() string { return "embed.Config" + c.String() }
-
-// LogValue keeps a structured log from printing the key.
-func (c Config) LogValue() slog.Value { return slog.StringValue(c.String()) }
 
 // Client asks one model of one server.
 type Client struct {
-	model     string
-	endpoint  string
-	key       string
-	timeout   time.Duration
-	now       func() time.Time
-	http      *http.Client
-	closeIdle func()
+	model    string
+	endpoint *model.Endpoint
+	now      func() time.Time
 
 	mu    sync.Mutex
 	dims  int    // of the first vector that came, 0 before
 	pause *Pause // the last failure, nil after a success
 }
 
-// New makes a client. An error is a [claudemem.CodeInvalid] that names the setting.
-func New(c Config) (*Client, error) {
-	endpoint, err := endpointOf(c.BaseURL)
+// New makes a client of config, whose Provider is not used. An error is a
+// [claudemem.CodeInvalid] that names the setting.
+func New(config model.Config) (*Client, error) {
+	config.Provider = "embedder"
+	limits := model.Limits{Request: maxRequest, Answer: maxAnswer, Timeout: defaultTimeout}
+	endpoint, err := model.NewEndpoint(config, limits, basePath)
 	if err != nil {
-		return nil, claudemem.Errorf(claudemem.CodeInvalid, "CLAUDE_MEM_EMBEDDER_BASE_URL: %w", err).
-			WithHint("for example http://127.0.0.1:11434/v1")
+		return nil, claudemem.Errorf(claudemem.CodeInvalid, "%w", err).
+			WithHint("a base URL is for example http://127.0.0.1:11434/v1")
 	}
-	if c.Model == "" {
+	if config.Model == "" {
 		return nil, claudemem.Errorf(claudemem.CodeInvalid, "no embedding model is set").
 			WithHint("set CLAUDE_MEM_EMBEDDER_MODEL, for example to text-embedding-3-small or nomic-embed-text")
 	}
-	if strings.ContainsFunc(c.APIKey, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return nil, claudemem.Errorf(claudemem.CodeInvalid, "CLAUDE_MEM_EMBEDDER_API_KEY has characters that no key has")
+	if config.Now == nil {
+		config.Now = time.Now
 	}
-	client := &Client{
-		model: c.Model, endpoint: endpoint, key: c.APIKey,
-		timeout: cmp.Or(c.Timeout, defaultTimeout), now: c.Now, closeIdle: func() {},
-	}
-	if client.now == nil {
-		client.now = time.Now
-	}
-	transport := c.Transport
-	if transport == nil {
-		own := http.DefaultTransport.(*http.Transport).Clone()
-		own.IdleConnTimeout = 30 * time.Second
-		transport, client.closeIdle = own, own.CloseIdleConnections
-	}
-	client.http = &http.Client{
-		Transport:     transport,
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}
-	return client, nil
+	return &Client{model: config.Model, endpoint: endpoint, now: config.Now}, nil
 }
 
-// endpointOf returns the address that is asked for a base URL as people write
-// it: the server alone, with /v1, or with the whole path. Its errors do not quote
-// the URL, which may hold a password.
-func endpointOf(base string) (string, error) {
-	base = strings.TrimSpace(base)
-	if base == "" {
-		return "", errors.New("no address is set")
-	}
-	u, err := url.Parse(base)
-	switch {
-	case err != nil:
-		return "", errors.New("not a URL")
-	case u.Scheme != "http" && u.Scheme != "https", u.Host == "":
-		return "", errors.New("want http://host/v1 or https://host/v1")
-	case u.User != nil:
-		return "", errors.New("no user or password in the URL: the key has a setting of its own")
-	case u.RawQuery != "", u.Fragment != "":
-		return "", errors.New("no query in the URL")
-	}
-	path := strings.TrimRight(u.Path, "/")
-	path = strings.TrimRight(strings.TrimSuffix(path, "/embeddings"), "/")
-	u.Path, u.RawPath = cmp.Or(path, "/v1")+"/embeddings", ""
-	return u.String(), nil
+// basePath returns the path that "embeddings" is appended to, for the path of a
+// base URL as people write it: empty, with /v1, or with /v1/embeddings.
+func basePath(set string) string {
+	return cmp.Or(strings.TrimRight(strings.TrimSuffix(set, "/"+path), "/"), "/v1")
 }
 
 // Model names the vectors: those of another model cannot be compared with them.
 func (c *Client) Model() string { return "openai-compatible:" + c.model }
 
 // Close ends idle connections.
-func (c *Client) Close() { c.closeIdle() }
+func (c *Client) Close() { _ = c.endpoint.Close() }
 
 // Embed returns the texts' vectors, all or none.
 func (c *Client) Embed(ctx context.Context, texts ...string) ([][]float32, error) {

@@ -19,6 +19,7 @@ import (
 
 	"claudemem"
 	"claudemem/index"
+	"claudemem/model"
 )
 
 var _ index.Embedder = (*Client)(nil)
@@ -29,17 +30,17 @@ const testKey = "sk-test-0123456789abcdef"
 type server struct {
 	*httptest.Server
 	mu       sync.Mutex
-	requests []question
+	requests []embeddingsRequest
 	headers  []http.Header
 	// answer writes the answer to a request; nil for the usual one.
-	answer func(w http.ResponseWriter, r *http.Request, q question)
+	answer func(w http.ResponseWriter, r *http.Request, q embeddingsRequest)
 }
 
 func newServer(t *testing.T) *server {
 	t.Helper()
 	s := &server{}
 	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		var q question
+		var q embeddingsRequest
 		if r.URL.Path != "/v1/embeddings" || r.Method != http.MethodPost || json.NewDecoder(r.Body).Decode(&q) != nil {
 			http.Error(w, "no such thing", http.StatusNotFound)
 			return
@@ -58,7 +59,7 @@ func newServer(t *testing.T) *server {
 }
 
 // usual answers with a vector that tells the text's length, the last text first.
-func usual(w http.ResponseWriter, _ *http.Request, q question) {
+func usual(w http.ResponseWriter, _ *http.Request, q embeddingsRequest) {
 	type entry struct {
 		Index     int       `json:"index"`
 		Embedding []float64 `json:"embedding"`
@@ -71,13 +72,13 @@ func usual(w http.ResponseWriter, _ *http.Request, q question) {
 	json.NewEncoder(w).Encode(map[string]any{"object": "list", "data": data, "model": q.Model})
 }
 
-func (s *server) answers(f func(w http.ResponseWriter, r *http.Request, q question)) {
+func (s *server) answers(f func(w http.ResponseWriter, r *http.Request, q embeddingsRequest)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.answer = f
 }
 
-func (s *server) asked() []question {
+func (s *server) asked() []embeddingsRequest {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.requests)
@@ -93,7 +94,7 @@ func newClient(t *testing.T, s *server) (*Client, *clock) {
 	t.Helper()
 	at := &clock{}
 	at.ms.Store(1_800_000_000_000)
-	c, err := New(Config{BaseURL: s.URL, Model: "m", APIKey: testKey, Now: at.now, Timeout: 5 * time.Second})
+	c, err := New(model.Config{BaseURL: s.URL, Model: "m", APIKey: testKey, Now: at.now, Timeout: 5 * time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,7 +161,7 @@ func TestNothingToSend(t *testing.T) {
 // The vectors keep their order when a server leaves out the index.
 func TestWithoutIndex(t *testing.T) {
 	s := newServer(t)
-	s.answers(func(w http.ResponseWriter, _ *http.Request, _ question) {
+	s.answers(func(w http.ResponseWriter, _ *http.Request, _ embeddingsRequest) {
 		fmt.Fprint(w, `{"data":[{"embedding":[2,0]},{"embedding":[0,2]}]}`)
 	})
 	c, _ := newClient(t, s)
@@ -171,8 +172,8 @@ func TestWithoutIndex(t *testing.T) {
 }
 
 func TestFaults(t *testing.T) {
-	status := func(code int, header, body string) func(http.ResponseWriter, *http.Request, question) {
-		return func(w http.ResponseWriter, _ *http.Request, _ question) {
+	status := func(code int, header, body string) func(http.ResponseWriter, *http.Request, embeddingsRequest) {
+		return func(w http.ResponseWriter, _ *http.Request, _ embeddingsRequest) {
 			if header != "" {
 				w.Header().Set("Retry-After", header)
 			}
@@ -182,7 +183,7 @@ func TestFaults(t *testing.T) {
 	}
 	tests := []struct {
 		name   string
-		answer func(http.ResponseWriter, *http.Request, question)
+		answer func(http.ResponseWriter, *http.Request, embeddingsRequest)
 		pause  time.Duration
 		reason string
 	}{
@@ -207,16 +208,16 @@ func TestFaults(t *testing.T) {
 		{"other dimensions than before", status(200, "", `{"data":[{"embedding":[1,0]},{"embedding":[1,0]}]}`), firstPause, "2 dimensions, want 3"},
 		{"no dimensions", status(200, "", `{"data":[{"embedding":[]},{"embedding":[]}]}`), firstPause, "0 dimensions"},
 		{"too large numbers", status(200, "", `{"data":[{"embedding":[1e99,0,0]},{"embedding":[1,0,0]}]}`), firstPause, "not the JSON"},
-		{"connection cut", func(w http.ResponseWriter, _ *http.Request, _ question) {
+		{"connection cut", func(w http.ResponseWriter, _ *http.Request, _ embeddingsRequest) {
 			conn, _, err := w.(http.Hijacker).Hijack()
 			if err == nil {
 				conn.Close()
 			}
 		}, firstPause, "no connection"},
-		{"cut in the middle", func(w http.ResponseWriter, _ *http.Request, _ question) {
+		{"cut in the middle", func(w http.ResponseWriter, _ *http.Request, _ embeddingsRequest) {
 			w.Header().Set("Content-Length", "1000")
 			fmt.Fprint(w, `{"data":`)
-		}, firstPause, "no connection"},
+		}, firstPause, "the answer was cut off"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -268,7 +269,7 @@ func checkUnavailable(t *testing.T, err error, until time.Time) {
 
 func TestPauseGrows(t *testing.T) {
 	s := newServer(t)
-	s.answers(func(w http.ResponseWriter, _ *http.Request, _ question) {
+	s.answers(func(w http.ResponseWriter, _ *http.Request, _ embeddingsRequest) {
 		w.WriteHeader(http.StatusInternalServerError)
 	})
 	c, at := newClient(t, s)
@@ -296,7 +297,7 @@ func TestPauseGrows(t *testing.T) {
 // One text that the server does not take costs nobody else the vector.
 func TestRefusedText(t *testing.T) {
 	s := newServer(t)
-	s.answers(func(w http.ResponseWriter, r *http.Request, q question) {
+	s.answers(func(w http.ResponseWriter, r *http.Request, q embeddingsRequest) {
 		for _, text := range q.Input {
 			if len(text) > shortText || strings.Contains(text, "forbidden") {
 				http.Error(w, `{"error":{"message":"input too long"}}`, http.StatusBadRequest)
@@ -332,7 +333,7 @@ func TestRefusedText(t *testing.T) {
 func TestHang(t *testing.T) {
 	s := newServer(t)
 	arrived, end := make(chan struct{}, 10), make(chan struct{})
-	s.answers(func(_ http.ResponseWriter, r *http.Request, _ question) {
+	s.answers(func(_ http.ResponseWriter, r *http.Request, _ embeddingsRequest) {
 		arrived <- struct{}{}
 		select {
 		case <-end:
@@ -355,8 +356,12 @@ func TestHang(t *testing.T) {
 		t.Fatalf("after cancel: %v, trouble %v", err, c.Trouble())
 	}
 	// The time limit ends: the next one need not wait.
-	c.timeout = 20 * time.Millisecond
-	_, err := c.Embed(t.Context(), "a")
+	c, err := New(model.Config{BaseURL: s.URL, Model: "m", Now: at.now, Timeout: 20 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	_, err = c.Embed(t.Context(), "a")
 	checkUnavailable(t, err, at.now().Add(firstPause))
 	_, err = c.Embed(t.Context(), "a")
 	checkUnavailable(t, err, at.now().Add(firstPause))
@@ -376,7 +381,7 @@ func TestServerIsAway(t *testing.T) {
 func TestConcurrent(t *testing.T) {
 	s := newServer(t)
 	var n atomic.Int64
-	s.answers(func(w http.ResponseWriter, r *http.Request, q question) {
+	s.answers(func(w http.ResponseWriter, r *http.Request, q embeddingsRequest) {
 		if n.Add(1)%5 == 0 {
 			w.WriteHeader(http.StatusInternalServerError)
 			return
@@ -402,6 +407,10 @@ func TestConcurrent(t *testing.T) {
 	group.Wait()
 }
 
+type transportFunc func(*http.Request) (*http.Response, error)
+
+func (f transportFunc) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
 func TestNew(t *testing.T) {
 	tests := []struct{ base, want string }{
 		{"http://127.0.0.1:11434", "http://127.0.0.1:11434/v1/embeddings"},
@@ -414,27 +423,35 @@ func TestNew(t *testing.T) {
 		{"http://host/v1?key=secret", ""}, {"http://host:secret/", ""}, {"http://host/%zz", ""},
 	}
 	for _, tt := range tests {
-		c, err := New(Config{BaseURL: tt.base, Model: "m"})
+		asked := ""
+		c, err := New(model.Config{BaseURL: tt.base, Model: "m", Transport: transportFunc(func(r *http.Request) (*http.Response, error) {
+			asked = r.URL.String()
+			return nil, errors.New("not sent")
+		})})
 		if tt.want == "" {
 			if claudemem.CodeOf(err) != claudemem.CodeInvalid || strings.Contains(err.Error(), "secret") {
 				t.Errorf("New(%q): %v", tt.base, err)
 			}
 			continue
 		}
-		if err != nil || c.endpoint != tt.want {
+		if err != nil {
 			t.Errorf("New(%q): %v, want %s", tt.base, err, tt.want)
+			continue
+		}
+		if _, err := c.Embed(t.Context(), "a"); err == nil || asked != tt.want {
+			t.Errorf("New(%q): asked %s, %v, want %s", tt.base, asked, err, tt.want)
 		}
 	}
-	if _, err := New(Config{BaseURL: "http://host"}); claudemem.CodeOf(err) != claudemem.CodeInvalid {
+	if _, err := New(model.Config{BaseURL: "http://host"}); claudemem.CodeOf(err) != claudemem.CodeInvalid {
 		t.Errorf("without a model: %v", err)
 	}
-	if _, err := New(Config{BaseURL: "http://host", Model: "m", APIKey: "a\nb"}); claudemem.CodeOf(err) != claudemem.CodeInvalid {
+	if _, err := New(model.Config{BaseURL: "http://host", Model: "m", APIKey: "a\nb"}); claudemem.CodeOf(err) != claudemem.CodeInvalid {
 		t.Errorf("a key of two lines: %v", err)
 	}
 }
 
 func TestConfigHidesKey(t *testing.T) {
-	config := Config{BaseURL: "http://user:pass@host", Model: "m", APIKey: testKey}
+	config := model.Config{BaseURL: "http://user:pass@host", Model: "m", APIKey: testKey}
 	var log strings.Builder
 	slog.New(slog.NewTextHandler(&log, nil)).Info("x", "config", config)
 	for _, text := range []string{fmt.Sprint(config), fmt.Sprintf("%+v", config), fmt.Sprintf("%#v", config), log.String()} {
@@ -444,13 +461,16 @@ func TestConfigHidesKey(t *testing.T) {
 	}
 }
 
-func FuzzRead(f *testing.F) {
+func FuzzVectorsOf(f *testing.F) {
 	f.Add([]byte(`{"data":[{"index":0,"embedding":[1,0,0]}]}`))
 	f.Add([]byte(`{"error":{"message":"x"}}`))
 	f.Fuzz(func(t *testing.T, body []byte) {
 		c := &Client{dims: 3}
-		message(body)
-		vectors, err := c.read(body, 1)
+		var answer embeddingsAnswer
+		if json.Unmarshal(body, &answer) != nil {
+			return
+		}
+		vectors, err := c.vectorsOf(answer, 1)
 		if err != nil {
 			return
 		}

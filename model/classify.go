@@ -416,8 +416,9 @@ func firstOf(values ...flexible) string {
 	return ""
 }
 
-// keyLike finds what looks like a key: vendors echo the one that they refuse.
-var keyLike = regexp.MustCompile(`\b(sk|gsk|xai|pk|rk)[-_][A-Za-z0-9_*.-]{4,}|\bAIza[A-Za-z0-9_*-]{6,}|(?i:bearer )[A-Za-z0-9._~+/*=-]{8,}`)
+// keyLike matches what looks like a key, because vendors echo the one that they
+// refuse: known prefixes, and any word of 32 characters or more.
+var keyLike = regexp.MustCompile(`\b(sk|gsk|xai|pk|rk)[-_][A-Za-z0-9_*.-]{4,}|\bAIza[A-Za-z0-9_*-]{6,}|(?i:bearer )[A-Za-z0-9._~+/*=-]{8,}|[A-Za-z0-9_-]{32,}`)
 
 // maxDetail bounds how much of a foreign text goes into an error, in runes.
 const maxDetail = 300

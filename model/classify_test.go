@@ -197,6 +197,7 @@ func TestClean(t *testing.T) {
 		{"echo of a key", "Incorrect API key provided: sk-proj-ab**********yz.", "", "Incorrect API key provided: [redacted]"},
 		{"google key", "key AIzaSyA-1234567_x is bad", "", "key [redacted] is bad"},
 		{"bearer", "Authorization: Bearer abc.def.ghi-jkl", "", "Authorization: [redacted]"},
+		{"32 characters without a known prefix", "key 0123456789abcdef0123456789ABCDEF is bad", "", "key [redacted] is bad"},
 		{"lines", "a\r\n\tb\x00c\x1b[31m", "", "a b c [31m"},
 		{"not UTF-8", "a\xffb", "", "a\uFFFDb"},
 		{"plain", "ask-me about risk-free things", "", "ask-me about risk-free things"},

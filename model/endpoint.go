@@ -206,6 +206,16 @@ func StatusOf(err error) int {
 	return 0
 }
 
+// Reason returns the cause of a [*claudemem.ModelError] without the provider's
+// name and the class, and the text of any other error.
+func Reason(err error) string {
+	var failed *claudemem.ModelError
+	if errors.As(err, &failed) {
+		return failed.Err.Error()
+	}
+	return err.Error()
+}
+
 // causeText returns err without the URL that net/http puts before it.
 func causeText(err error) string {
 	var u *url.Error
