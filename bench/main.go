@@ -1,6 +1,7 @@
 // Command bench times whole hook processes, each paired with an empty Go program
 // that runs just before it, so that what the machine does beside them hits both
-// alike; what counts is the ratio of the medians.
+// alike; what counts is the ratio of the medians. The bars are for the lines of
+// hooks.json with their shell, against the same lines with the empty program.
 //
 //	go run ./bench                  a stand-in for the worker
 //	go run ./bench -worker=real     the real worker on a temporary data directory

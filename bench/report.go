@@ -10,9 +10,9 @@ import (
 	"claudemem/bench/timing"
 )
 
-// report prints a line a case, with its ratio to the empty program of its own pairs, and one a bar, and reports whether all bars hold.
+// report prints a line a case, with its ratio to its baseline in its own pairs, and one a bar, and reports whether all bars hold.
 func report(w io.Writer, empty *process.Process, cases []*process.Process, worker string, rounds int, markdown bool) bool {
-	line := "%-28s cpu %6.2f ms %5.2fx   wall %6.2f ms %5.2fx   p99 %6.2f ms\n"
+	line := "%-43s cpu %6.2f ms %5.2fx   wall %6.2f ms %5.2fx   p99 %6.2f ms\n"
 	_, _ = fmt.Fprintf(w, "hook processes, %d rounds after warm-up, worker: %s, %s/%s, %d CPUs, %s\n", rounds, worker, runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runtime.Version())
 	if markdown {
 		_, _ = fmt.Fprint(w, "\n| process | CPU, median | × empty | wall, median | × empty | wall, p99 |\n|---|---|---|---|---|---|\n")

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"claudemem/bench/process"
+	"claudemem/hook"
 	"claudemem/wire"
 )
 
@@ -24,13 +25,19 @@ const payloadSize = 2400
 // scene is what the hooks find around them.
 type scene struct {
 	process.Binaries
+	// lines are the commands of hooks.json, by verb.
+	lines map[string]string
 	// up and down are data directories with and without a worker; project is a repository.
 	up, down, project string
 	posted            atomic.Int64
 }
 
 func newScene(dir string, binaries process.Binaries) (*scene, error) {
-	s := &scene{Binaries: binaries, up: filepath.Join(dir, "up"), down: filepath.Join(dir, "down"), project: filepath.Join(dir, "project")}
+	lines, err := hookLines()
+	if err != nil {
+		return nil, err
+	}
+	s := &scene{Binaries: binaries, lines: lines, up: filepath.Join(dir, "up"), down: filepath.Join(dir, "down"), project: filepath.Join(dir, "project")}
 	for _, d := range []string{s.up, s.down} {
 		if err := os.MkdirAll(d, 0o700); err != nil {
 			return nil, err
@@ -71,6 +78,7 @@ func (s *scene) cases(real bool) (empty *process.Process, cases []*process.Proce
 		s.payload("SessionStart", "source", "startup"), s.payload("Stop", "last_assistant_message", "Fixed in round %08d.")
 	up, down := s.env(s.up), s.env(s.down)
 	empty = &process.Process{Name: "empty Go program", Path: s.Empty, Env: up, Input: tool}
+	large := s.largeEdit()
 	cases = []*process.Process{
 		{Name: "save, worker up", Path: s.Hook, Args: []string{"save"}, Env: up, Input: tool, CPUBar: 2, WallBar: 2.5},
 		{Name: "save, worker down", Path: s.Hook, Args: []string{"save"}, Env: down, Input: tool, CPUBar: 2, WallBar: 2.5},
@@ -78,6 +86,11 @@ func (s *scene) cases(real bool) (empty *process.Process, cases []*process.Proce
 		{Name: "new, worker down", Path: s.Hook, Args: []string{"new"}, Env: down, Input: prompt},
 		{Name: "summary, worker up", Path: s.Hook, Args: []string{"summary"}, Env: up, Input: stop},
 		{Name: "context, worker up", Path: s.Hook, Args: []string{"context"}, Env: up, Input: start},
+		s.line("save", "worker up", up, tool, true),
+		s.line("save", "worker down", down, tool, true),
+		s.line("new", "worker up", up, prompt, true),
+		s.line("save", "Edit of 500 KB", up, large, false),
+		s.line("save", "Edit of 500 KB, worker down", down, large, false),
 	}
 	if real {
 		cases = append(cases, &process.Process{Name: "context, from database", Path: s.Big, Env: up, Args: []string{"context", "--from-database",
@@ -86,8 +99,52 @@ func (s *scene) cases(real bool) (empty *process.Process, cases []*process.Proce
 	return empty, cases
 }
 
-// toolCall makes payloads of an edit, all of the same length.
-func (s *scene) toolCall() func(int) []byte {
+// The bars of the specification for a line of hooks.json, in times the same line
+// with an empty program in the hook's place.
+const (
+	lineCPUBar  = 2
+	lineWallBar = 2.6
+)
+
+// line returns the case of a command of hooks.json, exactly as it stands there and
+// run as the host runs it. Its baseline is the same line with the empty program.
+func (s *scene) line(verb, name string, env []string, input func(int) []byte, bars bool) *process.Process {
+	with := func(name, program string) *process.Process {
+		line := s.lines[verb]
+		path, _ := hook.ProgramOf(line)
+		return &process.Process{Name: name, Path: "/bin/sh", Args: []string{"-c", strings.Replace(line, path, program, 1)}, Env: env, Input: input}
+	}
+	p := with("line of "+verb+", "+name, s.Hook)
+	p.Baseline = with("that line, empty program", s.Empty)
+	if bars {
+		p.CPUBar, p.WallBar = lineCPUBar, lineWallBar
+	}
+	return p
+}
+
+// hookLines reads the commands of hooks.json.
+func hookLines() (map[string]string, error) {
+	var file struct {
+		Hooks map[string][]struct{ Hooks []struct{ Command string } }
+	}
+	if err := json.Unmarshal(hook.HooksJSON("linux"), &file); err != nil {
+		return nil, err
+	}
+	lines := map[string]string{}
+	for verb, event := range map[string]string{"save": "PostToolUse", "new": "UserPromptSubmit"} {
+		lines[verb] = file.Hooks[event][0].Hooks[0].Command
+	}
+	return lines, nil
+}
+
+// toolCall makes payloads of an edit of a usual size, all of the same length.
+func (s *scene) toolCall() func(int) []byte { return s.edit(payloadSize) }
+
+// largeEdit makes payloads of an edit of a file of 500 KB, which the host sends whole.
+func (s *scene) largeEdit() func(int) []byte { return s.edit(500 << 10) }
+
+// edit makes payloads of an edit with size bytes each.
+func (s *scene) edit(size int) func(int) []byte {
 	call := map[string]any{
 		"session_id": "bench", "transcript_path": filepath.Join(s.project, "t.jsonl"), "cwd": s.project,
 		"prompt_id": "84f08d1d-5044-4678-a452-57022ab72c1f", "permission_mode": "default", "hook_event_name": "PostToolUse",
@@ -98,8 +155,8 @@ func (s *scene) toolCall() func(int) []byte {
 	}
 	text := encode(call)
 	const line = "\\tfor i := range parts { total += len(parts[i].Text) }\\n"
-	fill := strings.Repeat(line, payloadSize/len(line)+1)
-	fill = fill[:max(0, payloadSize-len(text)-len("FILL"))]
+	fill := strings.Repeat(line, size/len(line)+1)
+	fill = fill[:max(0, size-len(text)-len("FILL"))]
 	fill = strings.TrimRight(fill, `\`)
 	return numbered(strings.Replace(text, "FILL", fill, 1))
 }

@@ -12,6 +12,8 @@ import (
 	"sort"
 	"strings"
 	"time"
+
+	"claudemem/hook"
 )
 
 // ClaudeCode reads what Claude Code has registered from its files. They are
@@ -47,33 +49,13 @@ func (s hostSettings) runsOurs() (path string, ok bool) {
 		}
 		for _, group := range list {
 			for _, h := range group.Hooks {
-				if path, ok := programOf(h.Command); ok {
+				if path, ok := hook.ProgramOf(h.Command); ok {
 					return path, true
 				}
 			}
 		}
 	}
 	return "", false
-}
-
-// shellUnescapes takes back what protects a character between double quotes.
-var shellUnescapes = strings.NewReplacer(`\\`, `\`, `\"`, `"`, `\$`, `$`, "\\`", "`")
-
-// programOf finds our program in a hook's command: a line for a shell, or a path.
-func programOf(command string) (path string, ok bool) {
-	at := strings.LastIndex(command, hookProgram)
-	if at < 0 {
-		return "", false
-	}
-	end := at + len(hookProgram)
-	if strings.HasPrefix(command[end:], ".exe") {
-		end += len(".exe")
-	}
-	path = command[:end]
-	if rest, quoted := strings.CutPrefix(path, `"`); quoted {
-		return shellUnescapes.Replace(rest), true
-	}
-	return strings.TrimPrefix(path, "'"), true
 }
 
 type installedPlugin struct {

@@ -3,6 +3,7 @@ package hook
 import (
 	"bytes"
 	"encoding/json"
+	"strings"
 )
 
 // registration is an event of Claude Code that the plugin asks for.
@@ -29,12 +30,9 @@ var registered = [...]registration{
 // HooksJSON returns the plugin's hooks/hooks.json for an operating system, as
 // runtime.GOOS names it. No hook is async: the host kills those when it exits.
 //
-// Elsewhere than on Windows the command is a line for the shell, which every
-// Claude Code understands; the exec form (command and args apart) would save a
-// shell of about a millisecond, but a host that does not know args would run
-// the hook without its verb. On Windows, where there may be no shell that
-// understands the quoting, it is the exec form; a hook without a verb takes it
-// from the payload, so that a host that drops args works too.
+// On Windows, where there may be no shell that understands the quoting, a command
+// has the exec form (program and args apart). A hook without a verb takes it from
+// the payload, so a host that ignores args works too.
 func HooksJSON(goos string) []byte {
 	type command struct {
 		Type    string   `json:"type"`
@@ -52,9 +50,9 @@ func HooksJSON(goos string) []byte {
 	for i, reg := range registered {
 		c := command{Type: "command", Timeout: reg.timeout}
 		if goos == "windows" {
-			c.Command, c.Args = "${CLAUDE_PLUGIN_ROOT}/bin/claude-mem-hook.exe", []string{string(reg.verb)}
+			c.Command, c.Args = "${CLAUDE_PLUGIN_ROOT}/bin/"+program+".exe", []string{string(reg.verb)}
 		} else {
-			c.Command = `"${CLAUDE_PLUGIN_ROOT}/bin/claude-mem-hook" ` + string(reg.verb)
+			c.Command = shellLine("${CLAUDE_PLUGIN_ROOT}/bin/"+program, reg.verb)
 		}
 		events[i].name, events[i].groups = reg.event, []group{{Hooks: []command{c}}}
 	}
@@ -66,12 +64,12 @@ func HooksJSON(goos string) []byte {
 		if i > 0 {
 			b.WriteByte(',')
 		}
-		groups, err := json.Marshal(e.groups)
-		if err != nil {
+		b.WriteString(`"` + e.name + `":`)
+		groups := json.NewEncoder(&b)
+		groups.SetEscapeHTML(false) // people read the file
+		if err := groups.Encode(e.groups); err != nil {
 			panic(err) // strings and numbers always encode
 		}
-		b.WriteString(`"` + e.name + `":`)
-		b.Write(groups)
 	}
 	b.WriteString("}}")
 	var out bytes.Buffer
@@ -80,4 +78,42 @@ func HooksJSON(goos string) []byte {
 	}
 	out.WriteByte('\n')
 	return out.Bytes()
+}
+
+// program is the file name of the hook's program, without ".exe".
+const program = "claude-mem-hook"
+
+// guard is the beginning of each shell line.
+const guard = `trap 'exit 0' EXIT;`
+
+// shellLine returns the command that runs a verb of the program at path. It exits
+// 0 and writes nothing to stderr whatever becomes of the program: a Go program
+// that gets no memory, thread or descriptor writes a trace and exits 2, and a
+// host takes exit code 2 for "block this prompt". `|| exit 0` alone would leave
+// the exit code 2 of a shell that cannot fork; the trap covers that too. It costs
+// no more than the plain command, for which dash forks as well.
+func shellLine(path string, verb Verb) string {
+	return guard + `"` + path + `" ` + string(verb) + ` 2>/dev/null || exit 0`
+}
+
+// shellUnescapes removes the backslashes that protect a character between double quotes.
+var shellUnescapes = strings.NewReplacer(`\\`, `\`, `\"`, `"`, `\$`, `$`, "\\`", "`")
+
+// ProgramOf returns the path of our program in a hook's command: a shell line of
+// this or an earlier version, or a path. ok is false when the command does not run it.
+func ProgramOf(command string) (path string, ok bool) {
+	command = strings.TrimPrefix(command, guard)
+	at := strings.LastIndex(command, program)
+	if at < 0 {
+		return "", false
+	}
+	end := at + len(program)
+	if strings.HasPrefix(command[end:], ".exe") {
+		end += len(".exe")
+	}
+	path = command[:end]
+	if rest, quoted := strings.CutPrefix(path, `"`); quoted {
+		return shellUnescapes.Replace(rest), true
+	}
+	return strings.TrimPrefix(path, "'"), true
 }

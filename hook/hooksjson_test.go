@@ -64,7 +64,7 @@ func TestHooksJSONRegistersExactly(t *testing.T) {
 				if len(h.Args) != 1 || !strings.HasSuffix(h.Command, "claude-mem-hook.exe") {
 					t.Errorf("windows: %s runs %q %q", name, h.Command, h.Args)
 				}
-			} else if h.Args != nil || !strings.HasPrefix(h.Command, `"${CLAUDE_PLUGIN_ROOT}/bin/claude-mem-hook" `) {
+			} else if h.Args != nil || !strings.HasPrefix(h.Command, `trap 'exit 0' EXIT;"${CLAUDE_PLUGIN_ROOT}/bin/claude-mem-hook" `) || !strings.HasSuffix(h.Command, ` 2>/dev/null || exit 0`) {
 				t.Errorf("%s: %s runs %q %q", goos, name, h.Command, h.Args)
 			}
 		}
@@ -89,5 +89,24 @@ func TestPluginManifest(t *testing.T) {
 	}
 	if m.Name != "claude-mem" || m.Version == "" || m.Description == "" || m.License != "Apache-2.0" || m.Author.Name == "" {
 		t.Errorf("plugin.json lacks something: %+v", m)
+	}
+}
+
+func TestProgramOf(t *testing.T) {
+	for command, want := range map[string]string{
+		`"${CLAUDE_PLUGIN_ROOT}/bin/claude-mem-hook" save`:          "${CLAUDE_PLUGIN_ROOT}/bin/claude-mem-hook",
+		shellLine("/home/a b/\\$x;'/bin/claude-mem-hook", VerbSave): "/home/a b/$x;'/bin/claude-mem-hook",
+		`"/home/a b/\$x/bin/claude-mem-hook" context`:               "/home/a b/$x/bin/claude-mem-hook",
+		`/opt/claude-mem-hook save`:                                 "/opt/claude-mem-hook",
+		`claude-mem-hook`:                                           "claude-mem-hook",
+		`C:\Users\me\.claude-mem\bin\claude-mem-hook.exe`:           `C:\Users\me\.claude-mem\bin\claude-mem-hook.exe`,
+		`node worker.js`:                                            "",
+		``:                                                          "",
+		`'/opt/my tools/claude-mem-hook' save`:                      "/opt/my tools/claude-mem-hook",
+		`/x/claude-mem-hook-dir/bin/claude-mem-hook save --host x`:  "/x/claude-mem-hook-dir/bin/claude-mem-hook",
+	} {
+		if got, ok := ProgramOf(command); got != want || ok != (want != "") {
+			t.Errorf("%s: got %q, %v, want %q", command, got, ok, want)
+		}
 	}
 }

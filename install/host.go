@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"claudemem"
+	"claudemem/hook"
 )
 
 // What the host knows us as. The Node program's plugin has the same name in the
@@ -73,8 +74,7 @@ func isOurGroup(group json.RawMessage, pluginDir string) bool {
 	slashes := func(s string) string { return strings.ReplaceAll(s, `\`, "/") }
 	program := slashes(filepath.Join(pluginDir, "bin", hookProgramName))
 	for _, h := range g.Hooks {
-		line := strings.TrimPrefix(h.Command, `"`)
-		if !strings.HasPrefix(slashes(line), program) && !strings.HasPrefix(slashes(unescapeShell(line)), program) {
+		if path, ok := hook.ProgramOf(h.Command); !ok || strings.TrimSuffix(slashes(path), ".exe") != program {
 			return false
 		}
 	}
@@ -272,7 +272,3 @@ func withRoot(group json.RawMessage, pluginDir string) (json.RawMessage, error) 
 var shellEscapes = strings.NewReplacer(`\`, `\\`, `"`, `\"`, `$`, `\$`, "`", "\\`")
 
 func escapeShell(s string) string { return shellEscapes.Replace(s) }
-
-var shellUnescapes = strings.NewReplacer(`\\`, `\`, `\"`, `"`, `\$`, `$`, "\\`", "`")
-
-func unescapeShell(s string) string { return shellUnescapes.Replace(s) }

@@ -24,7 +24,7 @@ import (
 
 // hooksJSON is like what package hook generates, with two events.
 const hooksJSON = `{"description":"d","hooks":{
- "SessionStart":[{"hooks":[{"type":"command","command":"\"${CLAUDE_PLUGIN_ROOT}/bin/claude-mem-hook\" context","timeout":10}]}],
+ "SessionStart":[{"hooks":[{"type":"command","command":"trap 'exit 0' EXIT;\"${CLAUDE_PLUGIN_ROOT}/bin/claude-mem-hook\" context 2>/dev/null || exit 0","timeout":10}]}],
  "Stop":[{"hooks":[{"type":"command","command":"\"${CLAUDE_PLUGIN_ROOT}/bin/claude-mem-hook\" summary","timeout":5}]}]}}`
 
 // fakeCLI is the host's CLI in this process. It keeps the calls.
@@ -588,7 +588,7 @@ func TestShellPaths(t *testing.T) {
 	if err := json.Unmarshal([]byte(p.get(p.settings)), &s); err != nil {
 		t.Fatal(err)
 	}
-	want := `"` + escapeShell(filepath.Join(p.opts.DataDir, "marketplace", "claude-mem")) + `/bin/claude-mem-hook" context`
+	want := `trap 'exit 0' EXIT;"` + escapeShell(filepath.Join(p.opts.DataDir, "marketplace", "claude-mem")) + `/bin/claude-mem-hook" context 2>/dev/null || exit 0`
 	if got := s.Hooks["SessionStart"][0].Hooks[0].Command; got != want || !strings.Contains(got, `\$b`) {
 		t.Errorf("the command is %s, want %s", got, want)
 	}

@@ -20,13 +20,15 @@ type Process struct {
 	Path string
 	Args []string
 	Env  []string
+	// Baseline is what the case is compared with; nil: the empty program of Measure.
+	Baseline *Process
 	// Input makes standard input; n is different in each round.
 	Input func(n int) []byte
-	// CPUBar and WallBar are the most that the median may be, in times the empty program's; 0 = none.
+	// CPUBar and WallBar are the most that the median may be, in times the baseline's; 0 = none.
 	CPUBar, WallBar float64
 
 	Samples []Sample
-	// Paired are the empty program's, each run just before one of Samples.
+	// Paired are the baseline's, each run just before one of Samples.
 	Paired []Sample
 }
 
@@ -34,16 +36,23 @@ type Process struct {
 // what a worker still does with one event must not be billed to the next process.
 const settle = 5 * time.Millisecond
 
-// Measure runs each case in turn with the empty program, pair by pair, so that
+// pipeSize is what a pipe takes in before anybody reads, on Linux and macOS.
+const pipeSize = 64 << 10
+
+// Measure runs each case in turn with its baseline, pair by pair, so that
 // both meet the same machine. A case does not share its rounds with the others:
 // they would leave it a cold cache and a busy disk, as no host does.
 func Measure(empty *Process, cases []*Process, rounds, warmUp int) error {
 	for _, p := range cases {
+		baseline := p.Baseline
+		if baseline == nil {
+			baseline = empty
+		}
 		for round := range warmUp + rounds {
 			time.Sleep(settle)
-			e, err := empty.once(round)
+			b, err := baseline.once(round)
 			if err != nil {
-				return fmt.Errorf("%s: %w", empty.Name, err)
+				return fmt.Errorf("%s: %w", baseline.Name, err)
 			}
 			time.Sleep(settle)
 			s, err := p.once(round)
@@ -51,9 +60,9 @@ func Measure(empty *Process, cases []*Process, rounds, warmUp int) error {
 				return fmt.Errorf("%s: %w", p.Name, err)
 			}
 			if round >= warmUp {
-				p.Paired = append(p.Paired, e)
+				p.Paired = append(p.Paired, b)
 				p.Samples = append(p.Samples, s)
-				empty.Samples = append(empty.Samples, e)
+				baseline.Samples = append(baseline.Samples, b)
 			}
 		}
 	}
@@ -66,17 +75,30 @@ func (p *Process) once(n int) (Sample, error) {
 		return Sample{}, err
 	}
 	defer func() { _ = in.Close() }() // the child has its own
+	var input []byte
 	if p.Input != nil {
-		if _, err := out.Write(p.Input(n)); err != nil { // fits into the pipe
-			return Sample{}, err
-		}
+		input = p.Input(n)
 	}
-	if err := out.Close(); err != nil {
-		return Sample{}, err
+	written := make(chan struct{})
+	feed := func() {
+		_, _ = out.Write(input) // an empty program does not read it
+		_ = out.Close()
+		close(written)
+	}
+	if len(input) <= pipeSize {
+		feed()
+	} else {
+		defer func() {
+			_ = in.Close()
+			<-written
+		}()
 	}
 	cmd := exec.Command(p.Path, p.Args...)
 	cmd.Stdin, cmd.Env = in, p.Env
 	began := time.Now()
+	if len(input) > pipeSize {
+		go feed() // as a host does: while the process reads
+	}
 	if err := cmd.Run(); err != nil {
 		return Sample{}, err
 	}
