@@ -5,13 +5,13 @@ import (
 	"os"
 	"sync"
 
+	"claudemem/intake"
 	"claudemem/settings"
 )
 
-// live are the worker's settings as settings.json has them now. What is asked for
-// each batch (who distils, with which key, in which mode, below which caps) holds
-// from the next batch on, and whether sessions are reminded from the next prompt
-// on; everything else is read once, at the start.
+// live holds the worker's settings as the file has them now. What is captured
+// changes with the next event, the provider, its key, mode and caps with the next
+// batch, recall with the next prompt. Everything else is read once, at the start.
 type live struct {
 	dataDir string
 	getenv  func(string) string
@@ -23,6 +23,8 @@ type live struct {
 	file os.FileInfo
 	// version counts the changes.
 	version int
+	// captured is the intake's policy by current, nil when it is to be made anew.
+	captured *intake.Policy
 }
 
 // newLive begins with settings that were just read.
@@ -37,6 +39,21 @@ func newLive(dataDir string, first *settings.Settings, log *slog.Logger) *live {
 func (l *live) get() (*settings.Settings, int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	return l.refresh()
+}
+
+// policy returns what is to be captured by the settings as they are now.
+func (l *live) policy() *intake.Policy {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if s, _ := l.refresh(); l.captured == nil {
+		l.captured = &intake.Policy{SkipTools: s.Items(settings.KeySkipTools), Withheld: s.WithheldFiles(), Projects: s.Projects()}
+	}
+	return l.captured
+}
+
+// refresh reads the file again when it has changed. The caller holds mu.
+func (l *live) refresh() (*settings.Settings, int) {
 	now, _ := os.Stat(settings.Path(l.dataDir)) // what cannot be looked at is as good as away
 	if sameFile(l.file, now) {
 		return l.current, l.version
@@ -52,7 +69,7 @@ func (l *live) get() (*settings.Settings, int) {
 	for _, problem := range changed.Problems() {
 		l.log.Warn("settings", "error", problem)
 	}
-	l.current = changed
+	l.current, l.captured = changed, nil
 	l.version++
 	l.log.Info("settings changed")
 	return l.current, l.version

@@ -56,14 +56,12 @@ func (w *Worker) openStages(ctx context.Context) error {
 	}
 	w.opened("queue", func(context.Context) error { return w.queue.Close() })
 
+	w.settings = newLive(w.cfg.DataDir, w.cfg.Settings, w.log)
 	w.intake = intake.New(w.queue, intake.Options{
-		SkipTools:        w.cfg.Settings.Items(settings.KeySkipTools),
-		WithholdFiles:    w.cfg.Settings.Items(settings.KeyWithholdFiles),
-		ExcludedProjects: w.cfg.Settings.Items(settings.KeyExcludedProjects),
-		IncludedProjects: w.cfg.Settings.Items(settings.KeyIncludedProjects),
-		DataDir:          w.cfg.DataDir,
-		Clock:            w.cfg.Clock,
-		Logger:           w.log,
+		Policy:  w.settings.policy,
+		DataDir: w.cfg.DataDir,
+		Clock:   w.cfg.Clock,
+		Logger:  w.log,
 	})
 	w.inbox = newInbox(wire.SpoolOf(w.cfg.DataDir), w.ingestAll, w.store.RecordInjection, w.log, w.cfg.Clock)
 
@@ -86,7 +84,6 @@ func (w *Worker) openStages(ctx context.Context) error {
 // openObserver makes the observer and what it distils with.
 func (w *Worker) openObserver(ctx context.Context, distiller *offline.Distiller) error {
 	s := w.cfg.Settings
-	w.settings = newLive(w.cfg.DataDir, s, w.log)
 	books, err := store.NewLedger(ctx, w.store, w.settings.caps)
 	if err != nil {
 		return err

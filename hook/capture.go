@@ -9,7 +9,6 @@ import (
 
 	"claudemem"
 	"claudemem/redact"
-	"claudemem/settings"
 	"claudemem/wire"
 )
 
@@ -24,7 +23,7 @@ func (r *run) capture(m *moment) {
 	}
 	typed := e.Prompt
 	shedEvent(e)
-	redact.Event(e, r.settings.Items(settings.KeyWithholdFiles))
+	redact.Event(e, r.settings.WithheldFiles())
 	if e.Kind == claudemem.KindPrompt && strings.TrimSpace(e.Prompt) == "" && strings.TrimSpace(typed) != "" {
 		return // machinery's text alone: nobody typed it
 	}

@@ -199,7 +199,7 @@ func (r *run) handle() {
 		r.log("settings", err.Error())
 	}
 	r.locate(m)
-	if r.excluded(m) {
+	if e := &m.event; !r.settings.Projects().Captured(e.ProjectPath, e.WorktreeRoot, m.projectDir, e.Cwd) {
 		return
 	}
 	switch m.verb {

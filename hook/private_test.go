@@ -101,37 +101,6 @@ func TestMachineryIsNoPrompt(t *testing.T) {
 	}
 }
 
-func TestProjectGlobs(t *testing.T) {
-	cases := []struct {
-		glob, dir string
-		want      bool
-	}{
-		{"/work/secret", "/work/secret", true},
-		{"/work/secret", "/work/secret/sub/dir", true},
-		{"/work/secret", "/work/secrets", false},
-		{"/work/secret/", "/work/secret", true},
-		{"/work/*", "/work/any", true},
-		{"/work/*", "/work", false},
-		{"/work/*/x", "/work/a/b/x", false},
-		{"/work/**/x", "/work/a/b/x", true},
-		{"/work/**/x", "/work/x/y", true},
-		{"**/vendor", "/a/b/vendor/c", true},
-		{"/work/**", "/work/a", true},
-		{"~/private", "/home/me/private/p", true},
-		{"~", "/home/me/p", true},
-		{"~/private", "/home/you/private", false},
-		{"client-*", "/work/client-x/src", true},
-		{"client-*", "/work/my-client-x", false},
-		{"[", "/work/[", true},
-		{"[", "/work/a", false},
-	}
-	for _, c := range cases {
-		if got := projectMatches(c.glob, c.dir, "/home/me"); got != c.want {
-			t.Errorf("%q on %q: %v", c.glob, c.dir, got)
-		}
-	}
-}
-
 func TestExcludedProjectsStayInTheHook(t *testing.T) {
 	for name, c := range map[string]struct {
 		env  map[string]string

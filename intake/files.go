@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"claudemem"
+	"claudemem/glob"
 	"claudemem/redact"
 	"claudemem/repo"
 )
@@ -61,7 +62,7 @@ var pathKeys = []string{"file_path", "notebook_path", "filePath", "path", "absol
 
 // files returns the files that a tool event touched. A tool that failed touched
 // none for certain.
-func (in *Intake) files(e *claudemem.Event) []claudemem.FileRef {
+func (in *Intake) files(e *claudemem.Event, withheld glob.Set) []claudemem.FileRef {
 	role, ok := fileRoles[e.ToolName]
 	if e.Kind != claudemem.KindTool || !ok || e.Failed() {
 		return nil
@@ -87,7 +88,7 @@ func (in *Intake) files(e *claudemem.Event) []claudemem.FileRef {
 		path := ref.Path
 		ref.Path = in.clean(path) // cwd may hold a secret too
 		// A masked path names no file that anybody could compare with later.
-		if clean == file && ref.Path == path && !redact.Withheld(file, in.opts.WithholdFiles) {
+		if clean == file && ref.Path == path && !withheld.File(file, e.Cwd) {
 			ref.Hash = in.hash(e, path)
 		}
 		return []claudemem.FileRef{ref}

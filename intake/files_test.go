@@ -87,7 +87,7 @@ func TestFiles(t *testing.T) {
 			if tt.links && !links {
 				t.Skip("needs symlinks")
 			}
-			in, q := newIntake(Options{WithholdFiles: []string{".env*"}})
+			in, q := newIntake(Options{Policy: fixed(Policy{Withheld: home.Compile([]string{".env*"})})})
 			e := tt.event
 			e.ProjectPath, e.WorktreeRoot, e.Cwd = root, root, root
 			got := take(t, in, q, e).Files

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"claudemem"
+	"claudemem/glob"
 	"claudemem/redact"
 	"claudemem/redact/rules"
 	"claudemem/repo"
@@ -22,17 +23,22 @@ const (
 	maxJSON = 12 * maxText
 )
 
+// Policy says what the user wants captured. The zero value captures everything.
+type Policy struct {
+	// SkipTools are names of tools whose use is booked and not remembered.
+	SkipTools []string
+	// Withheld are the files whose contents are withheld whole.
+	Withheld glob.Set
+	// Projects says in which projects events are captured.
+	Projects glob.Projects
+}
+
 // Options of an Intake. The zero value captures everything.
 type Options struct {
 	// Rules mask secrets; nil takes new ones.
 	Rules *rules.Rules
-	// SkipTools are names of tools whose use is booked and not remembered.
-	SkipTools []string
-	// WithholdFiles are globs of files whose contents are withheld whole.
-	WithholdFiles []string
-	// ExcludedProjects are globs of project directories in which nothing is
-	// captured; with IncludedProjects nothing is captured anywhere else.
-	ExcludedProjects, IncludedProjects []string
+	// Policy returns what is captured now; nil: everything.
+	Policy func() *Policy
 	// DataDir is where claude-mem itself works: what happens in it is our own.
 	DataDir string
 
@@ -47,7 +53,6 @@ type Options struct {
 type Intake struct {
 	queue   Queue
 	opts    Options
-	skip    map[string]bool
 	private *privateTurns
 }
 
@@ -68,11 +73,10 @@ func New(queue Queue, opts Options) *Intake {
 	if opts.Open == nil {
 		opts.Open = openWorktree
 	}
-	in := &Intake{queue: queue, opts: opts, skip: make(map[string]bool), private: newPrivateTurns()}
-	for _, tool := range opts.SkipTools {
-		in.skip[tool] = true
+	if opts.Policy == nil {
+		opts.Policy = func() *Policy { return &Policy{} }
 	}
-	return in
+	return &Intake{queue: queue, opts: opts, private: newPrivateTurns()}
 }
 
 // Load reads the secret rules now rather than with the first event, some 5 ms.
@@ -129,14 +133,15 @@ func (in *Intake) arrival(e claudemem.Event) (claudemem.Arrival, error) {
 	in.complete(&e, a.ReceivedAt)
 	in.nameSafely(&e)
 	nameAgentRun(&e)
-	a.SkipReason = in.skipReason(&e)
+	policy := in.opts.Policy()
+	a.SkipReason = in.skipReason(&e, policy)
 	if a.SkipReason != "" {
 		strip(&e, a.SkipReason)
 	} else {
-		a.Files = in.files(&e)
+		a.Files = in.files(&e, policy.Withheld)
 		drop(&e)
 	}
-	a.Redacted = in.redact(&e)
+	a.Redacted = in.redact(&e, policy.Withheld)
 	a.Key = eventKey(&e)
 	a.Event = e
 	return a, nil
@@ -149,7 +154,7 @@ func (in *Intake) Clean(e claudemem.Event) claudemem.Event {
 	in.complete(&e, claudemem.MillisOf(in.opts.Clock()))
 	in.nameSafely(&e)
 	drop(&e)
-	in.redact(&e)
+	in.redact(&e, in.opts.Policy().Withheld)
 	return e
 }
 
@@ -183,8 +188,8 @@ func (in *Intake) complete(e *claudemem.Event, now claudemem.Millis) {
 }
 
 // redact cleans what is left of the event.
-func (in *Intake) redact(e *claudemem.Event) map[string]int {
-	counts := in.opts.Rules.EventWithin(e, in.opts.WithholdFiles, maxText)
+func (in *Intake) redact(e *claudemem.Event, withheld glob.Set) map[string]int {
+	counts := in.opts.Rules.EventWithin(e, withheld, maxText)
 	e.ToolInput = shrink(e.ToolInput)
 	e.ToolResponse = shrink(e.ToolResponse)
 	return counts

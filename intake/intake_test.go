@@ -151,8 +151,8 @@ func TestStopKeyAgreesWithImport(t *testing.T) {
 
 func TestSkip(t *testing.T) {
 	opts := Options{
-		SkipTools: []string{"Glob", "TodoWrite"}, DataDir: "/home/u/.claude-mem",
-		ExcludedProjects: []string{"/secret/*", "scratch"},
+		DataDir: "/home/u/.claude-mem",
+		Policy:  fixed(Policy{SkipTools: []string{"Glob", "TodoWrite"}, Projects: home.Projects([]string{"/secret/*", "scratch"}, nil)}),
 	}
 	prompt := func(text string) claudemem.Event { return claudemem.Event{Kind: claudemem.KindPrompt, Prompt: text} }
 	bash := func(c string) claudemem.Event {
@@ -209,7 +209,7 @@ func TestSkip(t *testing.T) {
 		})
 	}
 	t.Run("opt-in", func(t *testing.T) {
-		optIn, q := newIntake(Options{IncludedProjects: []string{"/work/**"}})
+		optIn, q := newIntake(Options{Policy: fixed(Policy{Projects: home.Projects(nil, []string{"/work/**"})})})
 		if a := take(t, optIn, q, in("/work/a", prompt("x"))); a.SkipReason != "" {
 			t.Errorf("an included project is skipped: %q", a.SkipReason)
 		}
@@ -394,7 +394,7 @@ func TestRedactsEverything(t *testing.T) {
 }
 
 func TestDropsAndCuts(t *testing.T) {
-	in, q := newIntake(Options{WithholdFiles: []string{".env*"}})
+	in, q := newIntake(Options{Policy: fixed(Policy{Withheld: home.Compile([]string{".env*"})})})
 	long := strings.Repeat("0123456789", 20_000)
 	a := take(t, in, q, tool("Edit",
 		`{"file_path":"/p/a.go","old_string":"a","new_string":`+quote(long)+`}`,
@@ -431,7 +431,7 @@ func TestDropsAndCuts(t *testing.T) {
 }
 
 func TestConcurrentIngest(t *testing.T) {
-	in, q := newIntake(Options{SkipTools: []string{"Glob"}})
+	in, q := newIntake(Options{Policy: fixed(Policy{SkipTools: []string{"Glob"}})})
 	var wg sync.WaitGroup
 	for i := range 8 {
 		wg.Go(func() {

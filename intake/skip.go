@@ -12,11 +12,11 @@ import (
 
 // skipReason decides whether an event is captured: "" for yes. It also keeps
 // account of private turns.
-func (in *Intake) skipReason(e *claudemem.Event) string {
+func (in *Intake) skipReason(e *claudemem.Event, policy *Policy) string {
 	if in.opts.DataDir != "" && (inside(in.opts.DataDir, e.Cwd) || inside(in.opts.DataDir, e.ProjectPath)) {
 		return claudemem.SkipInternal
 	}
-	if in.excluded(e.ProjectPath) {
+	if !policy.Projects.Captured(e.ProjectPath, e.WorktreeRoot, e.Cwd) {
 		return claudemem.SkipExcluded
 	}
 	if e.Kind == claudemem.KindPrompt {
@@ -40,7 +40,7 @@ func (in *Intake) skipReason(e *claudemem.Event) string {
 		switch {
 		case own(e):
 			return claudemem.SkipOwn
-		case in.skip[e.ToolName]:
+		case slices.Contains(policy.SkipTools, e.ToolName):
 			return claudemem.SkipTool
 		}
 	}
@@ -78,40 +78,6 @@ func slashed(p string) string {
 
 func isPath(p string) bool {
 	return strings.HasPrefix(p, "/") || strings.HasPrefix(p, `\\`) || len(p) > 2 && p[1] == ':' && (p[2] == '/' || p[2] == '\\')
-}
-
-// excluded reports whether nothing is captured in a project.
-func (in *Intake) excluded(project string) bool {
-	if len(in.opts.IncludedProjects) > 0 && !matches(in.opts.IncludedProjects, project) {
-		return true
-	}
-	return matches(in.opts.ExcludedProjects, project)
-}
-
-// matches reports whether a project's directory, or one above it, matches one of
-// the globs. One without a slash is for the directory's name.
-func matches(globs []string, project string) bool {
-	project = slashed(project)
-	for _, glob := range globs {
-		glob = slashed(glob)
-		if glob == "" {
-			continue
-		}
-		glob = strings.TrimSuffix(glob, "/**")
-		for dir := project; dir != "" && dir != "." && dir != "/"; dir = path.Dir(dir) {
-			name := dir
-			if !strings.Contains(glob, "/") {
-				name = path.Base(dir)
-			}
-			if ok, err := path.Match(glob, name); ok && err == nil {
-				return true
-			}
-			if parent := path.Dir(dir); parent == dir {
-				break
-			}
-		}
-	}
-	return false
 }
 
 // ownTools begin the names of our MCP server's tools, by plugin and by itself.

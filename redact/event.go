@@ -1,12 +1,15 @@
 package redact
 
-import "claudemem"
+import (
+	"claudemem"
+	"claudemem/glob"
+)
 
 // Event cleans an event in place: contents of files that match withhold are
 // blanked, tags are stripped, secrets are masked, in every text of the event,
 // paths and names too. It returns how many secrets and withheld texts there
 // were by rule, nil when there were none.
-func Event(e *claudemem.Event, withheld []string) map[string]int {
+func Event(e *claudemem.Event, withheld glob.Set) map[string]int {
 	var counts map[string]int
 	withhold(e, withheld, &counts)
 	for _, text := range Texts(e) {

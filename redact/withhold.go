@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"claudemem"
+	"claudemem/glob"
 )
 
 // maxPath bounds what is taken for a path, in bytes.
@@ -12,83 +13,14 @@ const maxPath = 1024
 // ruleWithheld counts strings of withheld files.
 const ruleWithheld = "withheld-file"
 
-// Withheld reports whether a file matches one of the globs. A glob without '/'
-// is matched against the file's name, one with against the end of its path;
-// '*' and '?' stop at '/'; case does not count, because it does not on two of
-// three systems. Both '/' and '\' separate.
-func Withheld(file string, globs []string) bool {
-	for _, glob := range globs {
-		if glob == "" {
-			continue
-		}
-		if glob = strings.TrimPrefix(glob, "**/"); matchTail(glob, file) {
-			return true
-		}
-	}
-	return false
-}
-
-// matchTail matches as many of the file's last segments as the glob has.
-func matchTail(glob, file string) bool {
-	segments := strings.Count(glob, "/") + 1
-	i := len(file)
-	for i > 0 {
-		if separator(file[i-1]) {
-			if segments--; segments == 0 {
-				break
-			}
-		}
-		i--
-	}
-	return match(glob, file[i:])
-}
-
-func separator(c byte) bool { return c == '/' || c == '\\' }
-
-// match is a glob match with one place to go back to, so that it takes at most
-// len(glob) times len(s) steps.
-func match(glob, s string) bool {
-	g, i := 0, 0
-	star, mark := -1, 0
-	for i < len(s) {
-		switch {
-		case g < len(glob) && glob[g] == '*':
-			star, mark = g, i
-			g++
-		case g < len(glob) && (glob[g] == '?' && !separator(s[i]) || sameFold(glob[g], s[i])):
-			g++
-			i++
-		case star >= 0 && !separator(s[mark]):
-			mark++
-			g, i = star+1, mark
-		default:
-			return false
-		}
-	}
-	for g < len(glob) && glob[g] == '*' {
-		g++
-	}
-	return g == len(glob)
-}
-
-func sameFold(a, b byte) bool {
-	if isUpper(a) {
-		a |= 0x20
-	}
-	if isUpper(b) {
-		b |= 0x20
-	}
-	return a == b || separator(a) && separator(b)
-}
-
 // withhold blanks the contents of withheld files in a tool event and reports
 // whether it names one. What names the file, and a few words of the host's own,
 // stay.
-func withhold(e *claudemem.Event, globs []string, counts *map[string]int) bool {
-	if len(globs) == 0 || e.Kind != claudemem.KindTool || len(e.ToolInput) == 0 {
+func withhold(e *claudemem.Event, globs glob.Set, counts *map[string]int) bool {
+	if globs.Empty() || e.Kind != claudemem.KindTool || len(e.ToolInput) == 0 {
 		return false
 	}
-	named, written := namesWithheld(e.ToolInput, globs)
+	named, written := namesWithheld(e.ToolInput, e.Cwd, globs)
 	if !named {
 		return false
 	}
@@ -104,7 +36,7 @@ func withhold(e *claudemem.Event, globs []string, counts *map[string]int) bool {
 // namesWithheld reports whether a tool's input names a withheld file, and
 // whether the input itself may hold the file's content: always, but for a
 // command that only reads it.
-func namesWithheld(input []byte, globs []string) (named, written bool) {
+func namesWithheld(input []byte, cwd string, globs glob.Set) (named, written bool) {
 	key := ""
 	for i := 0; i < len(input); i++ {
 		if input[i] != '"' {
@@ -128,11 +60,11 @@ func namesWithheld(input []byte, globs []string) (named, written bool) {
 			continue
 		}
 		if shellKey(key) {
-			if commandNames(text, globs) {
+			if commandNames(text, cwd, globs) {
 				named = true
 				written = written || strings.ContainsAny(text, ">\n") || strings.Contains(text, "tee ") || strings.Contains(text, "sed ")
 			}
-		} else if pathForm(text) && Withheld(text, globs) {
+		} else if pathForm(text) && globs.File(text, cwd) {
 			named, written = true, true
 		}
 	}
@@ -149,7 +81,7 @@ func pathForm(s string) bool {
 }
 
 // commandNames reports whether a shell command names a withheld file.
-func commandNames(command string, globs []string) bool {
+func commandNames(command, cwd string, globs glob.Set) bool {
 	for i := 0; i < len(command); {
 		if strings.IndexByte(" \t\r\n\"'`=;|&<>(){},:@", command[i]) >= 0 {
 			i++
@@ -159,28 +91,20 @@ func commandNames(command string, globs []string) bool {
 		for i < len(command) && strings.IndexByte(" \t\r\n\"'`=;|&<>(){},:@", command[i]) < 0 {
 			i++
 		}
-		if word := command[start:i]; len(word) < maxPath && wordNames(word, globs) {
+		if word := command[start:i]; len(word) < maxPath && wordNames(word, cwd, globs) {
 			return true
 		}
 	}
 	return false
 }
 
-// wordNames is Withheld for a word of a command. The filter ".key" of jq is not
-// a file "*.key": there a name has to come before the dot.
-func wordNames(word string, globs []string) bool {
-	if !Withheld(word, globs) {
-		return false
+// wordNames reports whether a word of a command names a withheld file. The filter
+// ".key" of jq is no file "*.key": a name that begins with a dot needs a glob that does.
+func wordNames(word, cwd string, globs glob.Set) bool {
+	if word[0] == '.' && !strings.ContainsAny(word, `/\`) {
+		return globs.DotFile(word, cwd)
 	}
-	if word[0] != '.' || len(word) > 1 && (separator(word[1]) || word[1] == '.') {
-		return true
-	}
-	for _, glob := range globs {
-		if strings.HasPrefix(glob, ".") && matchTail(glob, word) {
-			return true
-		}
-	}
-	return false
+	return globs.File(word, cwd)
 }
 
 // blank withholds the strings of raw; with contents false only when it is no

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"claudemem"
+	"claudemem/glob"
 )
 
 // Origin says where a value came from.
@@ -222,6 +223,16 @@ func (s *Settings) Items(key string) []string {
 		text = rest
 	}
 	return items
+}
+
+// Projects returns the rule that says in which projects events are captured.
+func (s *Settings) Projects() glob.Projects {
+	return glob.Local(s.env).Projects(s.Items(KeyExcludedProjects), s.Items(KeyIncludedProjects))
+}
+
+// WithheldFiles returns the files whose contents are withheld.
+func (s *Settings) WithheldFiles() glob.Set {
+	return glob.Local(s.env).Compile(s.Items(KeyWithholdFiles))
 }
 
 // Check tells why text can't be the value of the setting.

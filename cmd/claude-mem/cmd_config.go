@@ -147,8 +147,8 @@ func (a *app) configSetCommand() *cobra.Command {
 		Long: `Change a setting in settings.json; everything else in that file is kept. An
 empty value takes the setting out, so that the default holds again. The value - is
 read from standard input, so that a key does not get into the shell's history.
-A running worker uses a provider, its key and model, a mode, a language or a cap from
-the next batch on, and everything else when it is restarted.`,
+A running worker uses what is captured from the next event on; a provider, its key and
+model, a mode, a language or a cap from the next batch on; the rest after a restart.`,
 		Example: "  claude-mem config set CONTEXT_BUDGET 1500\n  claude-mem config set CONTEXT_BUDGET ''\n  claude-mem config set ANTHROPIC_API_KEY - <key.txt",
 		Args:    args(cobra.ExactArgs(2)),
 
@@ -185,7 +185,7 @@ the next batch on, and everything else when it is restarted.`,
 				a.note("note: the environment variable %s is set and wins over it for commands and hooks", key)
 			}
 			if heldAtOnce(setting.Setting) {
-				a.note("a running worker uses it from the next batch on")
+				a.note("a running worker uses it at once")
 			} else {
 				a.note("`claude-mem worker restart` makes a running worker use it")
 			}
@@ -204,8 +204,11 @@ func (a *app) noteUnknownMode(key, value, dataDir string) {
 	}
 }
 
-// heldAtOnce says that a worker asks for the setting before each batch.
+// heldAtOnce reports whether a running worker uses a new value without a restart.
 func heldAtOnce(s settings.Setting) bool {
+	if s.Group == "capture" {
+		return true
+	}
 	switch s.Key {
 	case settings.KeyProvider, settings.KeyModel, settings.KeyClaudeAuth, settings.KeyRequestsPerMinute, settings.KeyMode, settings.KeyLanguage,
 		settings.KeyDailyTokenCap, settings.KeySessionTokenCap:

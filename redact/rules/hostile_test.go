@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"claudemem"
+	"claudemem/glob"
 )
 
 // TestHostileText shows that the time is bounded, also for texts that make many
@@ -34,7 +35,7 @@ func TestHostileText(t *testing.T) {
 		go func() {
 			defer close(done)
 			e := claudemem.Event{Kind: claudemem.KindTool, ToolName: "X", ToolError: text}
-			r.EventWithin(&e, nil, 64<<10)
+			r.EventWithin(&e, glob.Set{}, 64<<10)
 		}()
 		select {
 		case <-done:

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"claudemem"
+	"claudemem/glob"
 	"claudemem/redact"
 )
 
@@ -36,7 +37,7 @@ func (r *Rules) Text(s string) (string, map[string]int) {
 
 // Event cleans an event in place as redact.Event does, and masks what only the
 // full rule set knows.
-func (r *Rules) Event(e *claudemem.Event, withheld []string) map[string]int {
+func (r *Rules) Event(e *claudemem.Event, withheld glob.Set) map[string]int {
 	return r.EventWithin(e, withheld, 0)
 }
 
@@ -44,7 +45,7 @@ func (r *Rules) Event(e *claudemem.Event, withheld []string) map[string]int {
 // of its head and of its tail, with a mark between them that says how much went.
 // A secret on the edge of what goes is masked, not cut in two. Limit 0 shortens
 // nothing.
-func (r *Rules) EventWithin(e *claudemem.Event, withheld []string, limit int) map[string]int {
+func (r *Rules) EventWithin(e *claudemem.Event, withheld glob.Set, limit int) map[string]int {
 	c := counter{byRule: redact.Event(e, withheld)}
 	for _, text := range redact.Texts(e) {
 		*text = r.masked(*text, limit, &c)

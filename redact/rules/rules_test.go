@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"claudemem"
+	"claudemem/glob"
 )
 
 // The secrets are made up, and put together at run time, so that no scanner
@@ -114,7 +115,7 @@ func TestEventMasksEverywhere(t *testing.T) {
 			}
 			t.Run(place+"/"+tt.name, func(t *testing.T) {
 				e := build(t, tt.text)
-				counts := r.Event(&e, nil)
+				counts := r.Event(&e, glob.Set{})
 				b, err := json.Marshal(&e)
 				if err != nil {
 					t.Fatal(err)
@@ -127,7 +128,7 @@ func TestEventMasksEverywhere(t *testing.T) {
 				if len(counts) == 0 {
 					t.Error("nothing counted")
 				}
-				if again := r.Event(&e, nil); again != nil {
+				if again := r.Event(&e, glob.Set{}); again != nil {
 					t.Errorf("a second time masks %v in %.300s", again, b)
 				}
 			})
@@ -165,10 +166,10 @@ func TestEventWithinCutsNoSecretInTwo(t *testing.T) {
 			text := []byte(strings.Repeat("lorem ipsum ", 150_000/12))
 			copy(text[edge+shift:], " "+secret+" ")
 			e := claudemem.Event{Kind: claudemem.KindTool, ToolName: "Bash", ToolError: string(text), ToolResponse: json.RawMessage(quote(t, string(text)))}
-			r.EventWithin(&e, nil, limit)
+			r.EventWithin(&e, glob.Set{}, limit)
 			copy(text[edge+shift:], " "+assigned+" ")
 			e.Prompt = string(text)
-			r.EventWithin(&e, nil, limit)
+			r.EventWithin(&e, glob.Set{}, limit)
 			for field, got := range map[string]string{"error": e.ToolError, "response": string(e.ToolResponse), "prompt": e.Prompt} {
 				for _, part := range []string{hex32[:6], hex32[26:], "Tr0ub4"} {
 					if strings.Contains(got, part) {
@@ -265,7 +266,7 @@ func FuzzRules(f *testing.F) {
 			t.Skip()
 		}
 		e := claudemem.Event{Kind: claudemem.KindTool, ToolInput: raw, ToolError: got}
-		r.EventWithin(&e, nil, 64)
+		r.EventWithin(&e, glob.Set{}, 64)
 		if !json.Valid(e.ToolInput) {
 			t.Errorf("%q became %q", raw, e.ToolInput)
 		}
@@ -289,7 +290,7 @@ func benchmarkEvent(b *testing.B, size int) {
 	b.ResetTimer()
 	for b.Loop() {
 		e := event
-		r.EventWithin(&e, []string{".env*"}, 64<<10)
+		r.EventWithin(&e, glob.System{}.Compile([]string{".env*"}), 64<<10)
 	}
 }
 
