@@ -61,13 +61,18 @@ const (
 	ClassGarbage       ErrorClass = "garbage"         // an answer that cannot be used
 )
 
-// ModelError is a failed model call.
+// ModelError is a failed model call. Its text contains neither a key nor a URL.
 type ModelError struct {
 	Provider string
 	Class    ErrorClass
+	// Status is the HTTP status of an error answer, 0 for other failures.
+	Status int
+	// Free says that the call certainly cost nothing: the provider did no work, or
+	// never got the request.
+	Free bool
 	// Wait is what the provider asked to wait for (Retry-After), 0 if it did not say.
 	Wait time.Duration
-	// Usage is what the call cost all the same.
+	// Usage is what the call cost.
 	Usage ModelUsage
 	Err   error
 }

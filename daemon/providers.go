@@ -130,7 +130,7 @@ func configOf(s *settings.Settings, name string, auth claude.Auth) providerConfi
 
 // provider returns the provider of a configuration, made anew when that has
 // changed. The caller holds mu.
-func (p *providers) provider(c providerConfig) observer.Provider {
+func (p *providers) provider(c providerConfig) model.Provider {
 	kept := p.kept[c.name]
 	if kept != nil && kept.config == c {
 		return kept.top
@@ -249,7 +249,7 @@ func (p *providers) close() error {
 
 type keptProvider struct {
 	config    providerConfig
-	top       observer.Provider
+	top       model.Provider
 	closer    func() error
 	retiredAt time.Time
 }

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"claudemem"
-	"claudemem/model"
 	"claudemem/observer/mode"
 	"claudemem/settings"
 )
@@ -18,8 +17,8 @@ import (
 // noLedger books nothing.
 type noLedger struct{}
 
-func (noLedger) Reserve(context.Context, model.Reservation) (int64, error) { return 1, nil }
-func (noLedger) Settle(context.Context, int64, model.Settlement) error     { return nil }
+func (noLedger) Reserve(context.Context, claudemem.ModelReservation) (int64, error) { return 1, nil }
+func (noLedger) Charge(context.Context, int64, claudemem.ModelCharge) error         { return nil }
 
 // chooser makes providers over a data directory with those settings; found says
 // whether the claude CLI is installed.

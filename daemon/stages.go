@@ -7,7 +7,6 @@ import (
 	"sync"
 
 	"claudemem/intake"
-	"claudemem/model"
 	"claudemem/observer"
 	"claudemem/offline"
 	"claudemem/queue"
@@ -88,7 +87,7 @@ func (w *Worker) openObserver(ctx context.Context, distiller *offline.Distiller)
 	if err != nil {
 		return err
 	}
-	w.providers = newProviders(w.cfg.DataDir, w.settings, ledger{books}, w.cfg.Clock, w.log)
+	w.providers = newProviders(w.cfg.DataDir, w.settings, books, w.cfg.Clock, w.log)
 	w.opened("providers", func(context.Context) error {
 		w.ending.Wait()
 		return w.providers.close()
@@ -100,7 +99,6 @@ func (w *Worker) openObserver(ctx context.Context, distiller *offline.Distiller)
 		Records:        w.store,
 		Runs:           w.store,
 		Notifier:       w.store,
-		ErrorInText:    model.ErrorInText,
 		Batching:       batching,
 		BatchMaxSize:   s.Int(settings.KeyBatchMaxSize),
 		MergeMaxEvents: s.Int(settings.KeyMergeMaxEvents),

@@ -36,18 +36,18 @@ func (c *Client) ask(ctx context.Context, texts []string) ([][]float32, error) {
 	var answer embeddingsAnswer
 	err := c.endpoint.Post(ctx, path, embeddingsRequest{c.model, texts}, &answer)
 	var failed *claudemem.ModelError
-	switch status := model.StatusOf(err); {
+	switch isModelError := errors.As(err, &failed); {
 	case err == nil:
 	case errors.Is(err, context.Canceled):
 		return nil, err
-	case status == http.StatusBadRequest, status == http.StatusRequestEntityTooLarge, status == http.StatusUnprocessableEntity:
-		return nil, fmt.Errorf("%w: %s", errRefused, model.Reason(err))
-	case errors.As(err, &failed):
-		return nil, c.begin(failed.Wait, firstPauseOf(status), model.Reason(err))
-	default:
+	case !isModelError:
 		// The caller's deadline. The pause keeps the next caller from waiting for a
 		// mute server as well.
 		return nil, c.failed("no answer in time")
+	case failed.Status == http.StatusBadRequest, failed.Status == http.StatusRequestEntityTooLarge, failed.Status == http.StatusUnprocessableEntity:
+		return nil, fmt.Errorf("%w: %w", errRefused, failed.Err)
+	default:
+		return nil, c.begin(failed.Wait, firstPauseOf(failed.Status), failed.Err.Error())
 	}
 	vectors, err := c.vectorsOf(answer, len(texts))
 	if err != nil {

@@ -16,30 +16,6 @@ import (
 	"claudemem"
 )
 
-// failure is the cause inside a ModelError: what went wrong in words that a
-// person may read, without key or URL. It wraps nothing: the errors of net/http
-// contain the URL.
-type failure struct {
-	class  claudemem.ErrorClass
-	wait   time.Duration
-	text   string
-	status int // the HTTP status of an error answer, else 0
-	// free: the vendor answered that it did no work, or never got the request.
-	free bool
-}
-
-func (f *failure) Error() string { return f.text }
-
-// Free reports that the call certainly cost nothing. An error without this
-// method, or that answers false, may have.
-func (f *failure) Free() bool { return f.free }
-
-// costsNothing reports whether err's cause says so itself.
-func costsNothing(err error) bool {
-	var f interface{ Free() bool }
-	return errors.As(err, &f) && f.Free()
-}
-
 // problem is an error answer of any vendor, as far as it could be read.
 type problem struct {
 	status  int
@@ -53,32 +29,35 @@ type problem struct {
 	flagged  bool // OpenRouter: the input was refused by a moderator
 }
 
-// classify reads an error answer. A status of 200 means that the error was in
-// a successful answer's body.
-func (e *Endpoint) classify(status int, header http.Header, body []byte) *failure {
-	p := readProblem(status, body)
-	f := &failure{class: p.class(), wait: RetryAfter(header, e.now()), free: status != http.StatusOK}
-	if status != http.StatusOK {
-		f.status = status
+// classify returns the failure that an error answer reports. A status of 200
+// means that the error was in a successful answer's body.
+func (e *Endpoint) classify(status int, header http.Header, body []byte) *claudemem.ModelError {
+	p := parseProblem(status, body)
+	f := &claudemem.ModelError{Class: p.class(), Wait: RetryAfter(header, e.now())}
+	if f.Wait == 0 {
+		f.Wait = p.wait
 	}
-	if f.wait == 0 {
-		f.wait = p.wait
-	}
-	detail := clean(p.message, e.key)
+	detail := Clean(p.message, e.key)
 	if detail == "" {
 		detail = http.StatusText(p.status)
 	}
-	f.text = fmt.Sprintf("status %d: %s", p.status, detail)
 	if status == http.StatusOK {
-		f.text = "error in the answer: " + detail
+		f.Err = errors.New("error in the answer: " + detail)
+		return f
 	}
+	f.Status, f.Free, f.Err = status, true, fmt.Errorf("status %d: %s", status, detail)
 	return f
+}
+
+// failed returns a failure of class without a provider's name.
+func failed(class claudemem.ErrorClass, format string, args ...any) *claudemem.ModelError {
+	return &claudemem.ModelError{Class: class, Err: fmt.Errorf(format, args...)}
 }
 
 // maxMessage is how much of an error's message is looked at, in bytes.
 const maxMessage = 16 << 10
 
-func readProblem(status int, body []byte) problem {
+func parseProblem(status int, body []byte) problem {
 	p := problem{status: status}
 	body = bytes.TrimSpace(body)
 	if bytes.HasPrefix(body, []byte("[")) { // Gemini's compatible endpoint
@@ -336,7 +315,7 @@ func errorOfCLI(status, rest string) (claudemem.ErrorClass, bool) {
 		if start := strings.IndexByte(rest, '{'); start >= 0 {
 			rest = rest[start:]
 		}
-		return readProblem(n, []byte(rest)).class(), true
+		return parseProblem(n, []byte(rest)).class(), true
 	}
 	if rest == "" {
 		return "", false
@@ -384,7 +363,7 @@ func errorInJSON(text string) (claudemem.ErrorClass, bool) {
 	if json.Unmarshal(body, &object) != nil || e.Message == "" || e.Type == "" && e.Code == "" && e.Status == "" {
 		return "", false
 	}
-	return readProblem(http.StatusOK, body).class(), true
+	return parseProblem(http.StatusOK, body).class(), true
 }
 
 // elements are the names that an observer's answer is made of.
@@ -417,23 +396,28 @@ func firstOf(values ...flexible) string {
 }
 
 // keyLike matches what looks like a key, because vendors echo the one that they
-// refuse: known prefixes, and any word of 32 characters or more.
-var keyLike = regexp.MustCompile(`\b(sk|gsk|xai|pk|rk)[-_][A-Za-z0-9_*.-]{4,}|\bAIza[A-Za-z0-9_*-]{6,}|(?i:bearer )[A-Za-z0-9._~+/*=-]{8,}|[A-Za-z0-9_-]{32,}`)
+// refuse: known prefixes, any word of
+// 32 characters or more, a user in a URL, and the value behind "key=" and the like.
+var keyLike = regexp.MustCompile(`\b(sk|gsk|xai|pk|rk)[-_][A-Za-z0-9_*.-]{4,}|\bAIza[A-Za-z0-9_*-]{6,}|(?i:bearer )[A-Za-z0-9._~+/*=-]{8,}|[A-Za-z0-9_]{32,}` +
+	`|://[^/\s@]+@|(?i:(key|token|secret|password)["']?[=:]\s*["']?)[A-Za-z0-9._~+/*-]{8,}`)
 
 // maxDetail bounds how much of a foreign text goes into an error, in runes.
 const maxDetail = 300
 
-// clean makes foreign text fit to be in an error and a log: one line, short,
-// valid, without the key.
-func clean(text, key string) string {
+// Clean returns foreign text in a form fit for an error and a log: one line,
+// valid UTF-8, at most 300 characters, without the given secrets and without
+// anything that looks like a key.
+func Clean(text string, secrets ...string) string {
 	// Bounded before the work; a key across the cut would survive in part, so
 	// the cut is far behind the final one.
 	if len(text) > 16*maxDetail {
 		text = text[:16*maxDetail]
 	}
 	text = strings.ToValidUTF8(text, "\uFFFD")
-	if key != "" {
-		text = strings.ReplaceAll(text, key, "[redacted]")
+	for _, secret := range secrets {
+		if secret != "" {
+			text = strings.ReplaceAll(text, secret, "[redacted]")
+		}
 	}
 	text = keyLike.ReplaceAllString(text, "[redacted]")
 	text = strings.Join(strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }), " ")

@@ -126,11 +126,11 @@ func FuzzErrorInText(f *testing.F) {
 		for _, status := range []int{200, 400, 403, 429, 500, 511} {
 			e := Endpoint{now: time.Now, key: "k-e-y"}
 			failed := e.classify(status, http.Header{}, []byte(text))
-			if !classes[failed.class] || failed.wait < 0 || failed.wait > maxWait {
+			if !classes[failed.Class] || failed.Wait < 0 || failed.Wait > maxWait {
 				t.Errorf("status %d: %+v", status, failed)
 			}
-			if !utf8.ValidString(failed.text) || strings.Contains(failed.text, "k-e-y") || utf8.RuneCountInString(failed.text) > maxDetail+50 {
-				t.Errorf("status %d: text %q", status, failed.text)
+			if !utf8.ValidString(failed.Err.Error()) || strings.Contains(failed.Err.Error(), "k-e-y") || utf8.RuneCountInString(failed.Err.Error()) > maxDetail+50 {
+				t.Errorf("status %d: text %q", status, failed.Err.Error())
 			}
 		}
 	})
@@ -198,13 +198,18 @@ func TestClean(t *testing.T) {
 		{"google key", "key AIzaSyA-1234567_x is bad", "", "key [redacted] is bad"},
 		{"bearer", "Authorization: Bearer abc.def.ghi-jkl", "", "Authorization: [redacted]"},
 		{"32 characters without a known prefix", "key 0123456789abcdef0123456789ABCDEF is bad", "", "key [redacted] is bad"},
+		{"user in a URL", "proxy http://user:pass@host:1/", "", "proxy http[redacted]host:1/"},
+		{"value of a field", `{"api_key": "0123456789abcdef"}`, "", `{"api_[redacted]"}`},
+		{"key across the end", strings.Repeat("x ", 145) + "sk-ant-api03-0123456789", "", strings.Repeat("x ", 145) + "[redacted]"},
+		{"key past the end", strings.Repeat("x ", 147) + "sk-ant-api03-0123456789", "", strings.Repeat("x ", 147) + "[redac…"},
+		{"header without a value", "status 401: x-api-key is invalid", "", "status 401: x-api-key is invalid"},
 		{"lines", "a\r\n\tb\x00c\x1b[31m", "", "a b c [31m"},
 		{"not UTF-8", "a\xffb", "", "a\uFFFDb"},
 		{"plain", "ask-me about risk-free things", "", "ask-me about risk-free things"},
 		{"long", strings.Repeat("ä", 400), "", strings.Repeat("ä", 300) + "…"},
 	}
 	for _, tt := range tests {
-		if got := clean(tt.text, tt.key); got != tt.want {
+		if got := Clean(tt.text, tt.key); got != tt.want {
 			t.Errorf("%s: got %q, want %q", tt.name, got, tt.want)
 		}
 	}

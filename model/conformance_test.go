@@ -286,7 +286,7 @@ func TestConformance(t *testing.T) {
 				if failed.Usage != c.usage {
 					t.Errorf("got usage %+v, want %+v", failed.Usage, c.usage)
 				}
-				if got := costsNothing(err); got != c.free {
+				if got := failed.Free; got != c.free {
 					t.Errorf("got free %v, want %v: %v", got, c.free, err)
 				}
 			})
@@ -295,7 +295,8 @@ func TestConformance(t *testing.T) {
 			p := open(t, Config{Provider: row.provider, BaseURL: "http://" + closedPort(t)})
 			_, err := p.Complete(t.Context(), testRequest())
 			checkFailure(t, err, row.provider, claudemem.ClassTransient)
-			if !costsNothing(err) {
+			var failed *claudemem.ModelError
+			if errors.As(err, &failed) && !failed.Free {
 				t.Errorf("a call that never left should cost nothing: %v", err)
 			}
 		})

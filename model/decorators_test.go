@@ -1,7 +1,6 @@
 package model
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -48,14 +47,14 @@ func (s *scripted) Complete(ctx context.Context, request claudemem.ModelRequest)
 }
 
 func failing(class claudemem.ErrorClass, wait time.Duration) error {
-	return &claudemem.ModelError{Provider: "scripted", Class: class, Wait: wait, Err: &failure{class: class, text: "as the script says", free: true}}
+	return &claudemem.ModelError{Provider: "scripted", Class: class, Wait: wait, Free: true, Err: errors.New("as the script says")}
 }
 
 var fine = claudemem.ModelAnswer{Text: "fine", Model: "claude-haiku-5-5", Usage: claudemem.ModelUsage{Input: 100, Output: 10, Cached: 50}}
 
 func TestDecoratorsPassThrough(t *testing.T) {
 	s := &scripted{results: []any{fine}}
-	p := NewRetry(NewLimit(NewBooked(NewRecorder(s, &bytes.Buffer{}), newMemoryLedger(0, 0), nil, nil), 60), RetryOptions{})
+	p := NewRetry(NewLimit(NewBooked(s, newMemoryLedger(0, 0), nil, nil), 60), RetryOptions{})
 	if _, err := p.Complete(t.Context(), testRequest()); err != nil {
 		t.Fatal(err)
 	}
@@ -240,75 +239,6 @@ func TestNoLimit(t *testing.T) {
 		if got := NewLimit(s, n); got != Provider(s) {
 			t.Errorf("limit %d: got %T", n, got)
 		}
-	}
-}
-
-func TestReplay(t *testing.T) {
-	quota := &claudemem.ModelError{Provider: "scripted", Class: claudemem.ClassQuota, Wait: 90 * time.Second, Usage: claudemem.ModelUsage{Input: 3}, Err: errors.New("no credit")}
-	second := claudemem.ModelAnswer{Text: "<b> & ü \u2028", Model: "m"}
-	s := &scripted{results: []any{fine, quota, second, context.Canceled}}
-	var cassette bytes.Buffer
-	recorder := NewRecorder(s, &cassette)
-	other := testRequest()
-	other.Prompt = "other"
-	for _, request := range []claudemem.ModelRequest{testRequest(), testRequest(), other, other} {
-		_, _ = recorder.Complete(t.Context(), request)
-	}
-	if got := strings.Count(cassette.String(), "\n"); got != 3 {
-		t.Fatalf("got %d lines, want 3: what ended with its context is not recorded", got)
-	}
-
-	p, err := NewReplay("replayed", bytes.NewReader(cassette.Bytes()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	again := testRequest() // another session's, the same question
-	again.Run, again.Session, again.Host = "x", 1, "codex"
-	if got, err := p.Complete(t.Context(), other); err != nil || got != second {
-		t.Errorf("got %+v, %v, want %+v", got, err, second)
-	}
-	if got, err := p.Complete(t.Context(), again); err != nil || got != fine {
-		t.Errorf("got %+v, %v, want %+v", got, err, fine)
-	}
-	_, err = p.Complete(t.Context(), again)
-	var failed *claudemem.ModelError
-	if !errors.As(err, &failed) || failed.Class != claudemem.ClassQuota || failed.Wait != quota.Wait || failed.Usage != quota.Usage || failed.Err.Error() != "no credit" {
-		t.Errorf("got %+v", err)
-	}
-	if p.Left() != 0 {
-		t.Errorf("got %d left", p.Left())
-	}
-	_, err = p.Complete(t.Context(), again)
-	checkFailure(t, err, "replayed", claudemem.ClassGarbage)
-}
-
-func TestReplayBrokenCassette(t *testing.T) {
-	for _, text := range []string{"{", "[]", `{"key":7}`} {
-		if _, err := NewReplay("x", strings.NewReader("\n"+text)); err == nil || !strings.Contains(err.Error(), "line 2") {
-			t.Errorf("%s: got %v", text, err)
-		}
-	}
-}
-
-func TestRequestKey(t *testing.T) {
-	keys := map[string]string{}
-	for name, change := range map[string]func(*claudemem.ModelRequest){
-		"none":    func(*claudemem.ModelRequest) {},
-		"kind":    func(r *claudemem.ModelRequest) { r.Kind = "summary" },
-		"model":   func(r *claudemem.ModelRequest) { r.Model = "m" },
-		"system":  func(r *claudemem.ModelRequest) { r.System += "." },
-		"history": func(r *claudemem.ModelRequest) { r.History = r.History[:2] },
-		"role":    func(r *claudemem.ModelRequest) { r.History[0].Role = "assistant" },
-		"prompt":  func(r *claudemem.ModelRequest) { r.Prompt = "" },
-		"limit":   func(r *claudemem.ModelRequest) { r.MaxTokens++ },
-	} {
-		request := testRequest()
-		change(&request)
-		key := RequestKey(request)
-		if was, ok := keys[key]; ok {
-			t.Errorf("%s and %s have the same key", was, name)
-		}
-		keys[key] = name
 	}
 }
 

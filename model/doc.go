@@ -11,7 +11,7 @@
 // that tells the queue what to do (classify.go), except for a context that has
 // ended: that is returned as it is. Neither a key nor a URL is in an error.
 //
-// Retry, rate limit, ledger and replay are decorators over Provider. From the
+// Retry, rate limit and ledger are decorators over Provider. From the
 // outside in: Retry, Limit, Ledger, the vendor. So each attempt takes its own
 // slot of the rate limit and its own row of the ledger, and a cap is noticed
 // before anything is sent. A decorator forwards EndRun and Close to what it wraps.

@@ -119,7 +119,7 @@ func (e *Endpoint) Close() error {
 }
 
 // Post sends request to path and decodes the answer into answer. The error is
-// ctx.Err() once ctx has ended, else a [*claudemem.ModelError]; see [StatusOf].
+// ctx.Err() once ctx has ended, else a [*claudemem.ModelError].
 func (e *Endpoint) Post(ctx context.Context, path string, request any, answer Answer) error {
 	var body bytes.Buffer
 	encoder := json.NewEncoder(&body)
@@ -141,26 +141,28 @@ func (e *Endpoint) ask(ctx context.Context, method, path string, body []byte, an
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case call.Err() != nil:
-		f = &failure{class: claudemem.ClassTransient, text: fmt.Sprintf("no answer within %v", e.limits.Timeout)}
+		f = failed(claudemem.ClassTransient, "no answer within %v", e.limits.Timeout)
 	}
-	return &claudemem.ModelError{Provider: e.provider, Class: f.class, Wait: f.wait, Err: f}
+	f.Provider = e.provider
+	return f
 }
 
-func (e *Endpoint) exchange(ctx context.Context, method, path string, body []byte, answer Answer) *failure {
+func (e *Endpoint) exchange(ctx context.Context, method, path string, body []byte, answer Answer) *claudemem.ModelError {
 	if len(body) > e.limits.Request {
-		return &failure{
-			class: claudemem.ClassPromptTooLong, free: true,
-			text: fmt.Sprintf("the request has %d bytes, more than the limit of %d", len(body), e.limits.Request),
-		}
+		f := failed(claudemem.ClassPromptTooLong, "the request has %d bytes, more than the limit of %d", len(body), e.limits.Request)
+		f.Free = true
+		return f
 	}
 	req, err := http.NewRequestWithContext(ctx, method, e.base+path, bytes.NewReader(body))
 	if err != nil {
-		return &failure{class: claudemem.ClassLogin, text: "the base URL cannot be used", free: true}
+		return failed(claudemem.ClassLogin, "the base URL cannot be used")
 	}
 	req.Header = e.header.Clone()
 	resp, err := e.client.Do(req)
 	if err != nil {
-		return &failure{class: claudemem.ClassTransient, text: "no connection: " + clean(causeText(err), e.key), free: unsent(err)}
+		f := failed(claudemem.ClassTransient, "no connection: %s", Clean(causeText(err), e.key))
+		f.Free = unsent(err)
+		return f
 	}
 	defer resp.Body.Close()
 	got, err := io.ReadAll(io.LimitReader(resp.Body, int64(e.limits.Answer)+1))
@@ -168,16 +170,16 @@ func (e *Endpoint) exchange(ctx context.Context, method, path string, body []byt
 	case resp.StatusCode >= http.StatusMultipleChoices: // also when its body was cut: the status says enough
 		return e.classify(resp.StatusCode, resp.Header, got)
 	case err != nil:
-		return &failure{class: claudemem.ClassTransient, text: "the answer was cut off: " + clean(causeText(err), e.key)}
+		return failed(claudemem.ClassTransient, "the answer was cut off: %s", Clean(causeText(err), e.key))
 	case len(got) > e.limits.Answer:
-		return &failure{class: claudemem.ClassGarbage, text: fmt.Sprintf("the answer is larger than %d bytes", e.limits.Answer)}
+		return failed(claudemem.ClassGarbage, "the answer is larger than %d bytes", e.limits.Answer)
 	}
 	return e.decode(resp.Header, got, answer)
 }
 
 // decode decodes the body of an answer with a status of success; nil means that
 // answer can be used.
-func (e *Endpoint) decode(header http.Header, body []byte, answer Answer) *failure {
+func (e *Endpoint) decode(header http.Header, body []byte, answer Answer) *claudemem.ModelError {
 	err := json.Unmarshal(body, answer)
 	if embedded := answer.EmbeddedError(); len(embedded) > 0 && string(embedded) != "null" {
 		return e.classify(http.StatusOK, header, fmt.Appendf(nil, `{"error":%s}`, embedded))
@@ -188,32 +190,12 @@ func (e *Endpoint) decode(header http.Header, body []byte, answer Answer) *failu
 	body = bytes.TrimSpace(body)
 	var syntax *json.SyntaxError
 	if errors.As(err, &syntax) && syntax.Offset >= int64(len(body)) && bytes.HasPrefix(body, []byte("{")) {
-		return &failure{class: claudemem.ClassTransient, text: "the answer was cut off"}
+		return failed(claudemem.ClassTransient, "the answer was cut off")
 	}
 	if class, ok := ErrorInText(string(body)); ok {
-		return &failure{class: class, text: "the answer is an error: " + clean(string(body), e.key)}
+		return failed(class, "the answer is an error: %s", Clean(string(body), e.key))
 	}
-	return &failure{class: claudemem.ClassGarbage, text: "the answer is not the JSON of this API"}
-}
-
-// StatusOf returns the HTTP status of the error answer that err reports, 0 when
-// err is something else.
-func StatusOf(err error) int {
-	var f *failure
-	if errors.As(err, &f) {
-		return f.status
-	}
-	return 0
-}
-
-// Reason returns the cause of a [*claudemem.ModelError] without the provider's
-// name and the class, and the text of any other error.
-func Reason(err error) string {
-	var failed *claudemem.ModelError
-	if errors.As(err, &failed) {
-		return failed.Err.Error()
-	}
-	return err.Error()
+	return failed(claudemem.ClassGarbage, "the answer is not the JSON of this API")
 }
 
 // causeText returns err without the URL that net/http puts before it.

@@ -23,12 +23,12 @@ type memoryLedger struct {
 	mu                 sync.Mutex
 	dayCap, sessionCap int
 	rows               []ledgerRow
-	settleErr          error
+	chargeErr          error
 }
 
 type ledgerRow struct {
-	Reservation
-	settled *Settlement
+	claudemem.ModelReservation
+	charged *claudemem.ModelCharge
 }
 
 func newMemoryLedger(dayCap, sessionCap int) *memoryLedger {
@@ -37,10 +37,10 @@ func newMemoryLedger(dayCap, sessionCap int) *memoryLedger {
 
 // counted is what a row counts against the caps.
 func (r ledgerRow) counted() int {
-	if r.settled == nil || !r.settled.Known {
+	if r.charged == nil || !r.charged.Known {
 		return r.Input + r.Output
 	}
-	u := r.settled.Usage
+	u := r.charged.Usage
 	return u.Input + u.Output + u.Cached
 }
 
@@ -56,7 +56,7 @@ func (l *memoryLedger) used(day string, session claudemem.SessionID) (ofDay, ofS
 	return ofDay, ofSession
 }
 
-func (l *memoryLedger) Reserve(ctx context.Context, r Reservation) (int64, error) {
+func (l *memoryLedger) Reserve(ctx context.Context, r claudemem.ModelReservation) (int64, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err := ctx.Err(); err != nil {
@@ -65,33 +65,33 @@ func (l *memoryLedger) Reserve(ctx context.Context, r Reservation) (int64, error
 	ofDay, ofSession := l.used(r.At.Format(time.DateOnly), r.Session)
 	wanted := r.Input + r.Output
 	if l.dayCap > 0 && ofDay+wanted > l.dayCap {
-		return 0, &CapError{Which: CapDay, Limit: l.dayCap, Used: ofDay, Wanted: wanted}
+		return 0, &claudemem.CapError{Which: claudemem.CapDay, Limit: l.dayCap, Used: ofDay, Wanted: wanted}
 	}
 	if l.sessionCap > 0 && ofSession+wanted > l.sessionCap {
-		return 0, &CapError{Which: CapSession, Limit: l.sessionCap, Used: ofSession, Wanted: wanted}
+		return 0, &claudemem.CapError{Which: claudemem.CapSession, Limit: l.sessionCap, Used: ofSession, Wanted: wanted}
 	}
-	l.rows = append(l.rows, ledgerRow{Reservation: r})
+	l.rows = append(l.rows, ledgerRow{ModelReservation: r})
 	return int64(len(l.rows)), nil
 }
 
-func (l *memoryLedger) Settle(ctx context.Context, id int64, s Settlement) error {
+func (l *memoryLedger) Charge(ctx context.Context, id int64, s claudemem.ModelCharge) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if l.settleErr != nil {
-		return l.settleErr
+	if l.chargeErr != nil {
+		return l.chargeErr
 	}
-	if l.rows[id-1].settled != nil {
-		return fmt.Errorf("settle call %d: settled already", id)
+	if l.rows[id-1].charged != nil {
+		return fmt.Errorf("charge call %d: charged already", id)
 	}
-	l.rows[id-1].settled = &s
+	l.rows[id-1].charged = &s
 	return nil
 }
 
-func TestBookedSettles(t *testing.T) {
-	unfree := &claudemem.ModelError{Class: claudemem.ClassTransient, Err: &failure{text: "the answer was cut off"}}
+func TestBookedCharges(t *testing.T) {
+	unfree := &claudemem.ModelError{Class: claudemem.ClassTransient, Err: errors.New("the answer was cut off")}
 	paidGarbage := &claudemem.ModelError{Class: claudemem.ClassGarbage, Usage: claudemem.ModelUsage{Input: 9, Output: 1}, Err: errors.New("empty")}
 	reserved := InputTokens(testRequest()) + 1234
 	tests := []struct {
@@ -126,17 +126,17 @@ func TestBookedSettles(t *testing.T) {
 				t.Errorf("got %+v, %v: the ledger must not change the answer", answer, err)
 			}
 			row := ledger.rows[0]
-			if row.settled == nil || row.settled.Outcome != tt.outcome || row.settled.Known != tt.known || row.counted() != tt.counted {
-				t.Fatalf("got %+v counting %d, want %s, known %v, %d", row.settled, row.counted(), tt.outcome, tt.known, tt.counted)
+			if row.charged == nil || row.charged.Outcome != tt.outcome || row.charged.Known != tt.known || row.counted() != tt.counted {
+				t.Fatalf("got %+v counting %d, want %s, known %v, %d", row.charged, row.counted(), tt.outcome, tt.known, tt.counted)
 			}
-			if row.settled.Duration != time.Second || row.settled.At != row.At.Add(time.Second) {
-				t.Errorf("got %v at %v", row.settled.Duration, row.settled.At)
+			if row.charged.Duration != time.Second || row.charged.At != row.At.Add(time.Second) {
+				t.Errorf("got %v at %v", row.charged.Duration, row.charged.At)
 			}
 			if row.Provider != "scripted" || row.Kind != "observation" || row.Session != 4711004711 || row.Run != "run-secret-name" || row.Output != 1234 {
-				t.Errorf("got %+v", row.Reservation)
+				t.Errorf("got %+v", row.ModelReservation)
 			}
-			if row.settled.Priced != (tt.name == "success") {
-				t.Errorf("got priced %v", row.settled.Priced)
+			if row.charged.Priced != (tt.name == "success") {
+				t.Errorf("got priced %v", row.charged.Priced)
 			}
 		})
 	}
@@ -147,11 +147,11 @@ func TestBookedCaps(t *testing.T) {
 	tests := []struct {
 		name         string
 		day, session int
-		which        string
+		which        claudemem.TokenCap
 	}{
-		{"day", one - 1, 0, CapDay},
-		{"session", 0, one - 1, CapSession},
-		{"both", one - 1, one - 1, CapDay},
+		{"day", one - 1, 0, claudemem.CapDay},
+		{"session", 0, one - 1, claudemem.CapSession},
+		{"both", one - 1, one - 1, claudemem.CapDay},
 		{"exactly", one, one, ""},
 		{"none", 0, 0, ""},
 	}
@@ -167,8 +167,8 @@ func TestBookedCaps(t *testing.T) {
 				return
 			}
 			checkFailure(t, err, "scripted", claudemem.ClassQuota)
-			var which interface{ Cap() string }
-			if !errors.Is(err, ErrCap) || !errors.As(err, &which) || which.Cap() != tt.which {
+			var e *claudemem.CapError
+			if !errors.As(err, &e) || e.Which != tt.which {
 				t.Errorf("got %v, want the %s cap", err, tt.which)
 			}
 			if len(s.requests) != 0 || len(ledger.rows) != 0 {
@@ -181,8 +181,10 @@ func TestBookedCaps(t *testing.T) {
 // brokenLedger cannot be written.
 type brokenLedger struct{ err error }
 
-func (l brokenLedger) Reserve(context.Context, Reservation) (int64, error) { return 0, l.err }
-func (l brokenLedger) Settle(context.Context, int64, Settlement) error     { return l.err }
+func (l brokenLedger) Reserve(context.Context, claudemem.ModelReservation) (int64, error) {
+	return 0, l.err
+}
+func (l brokenLedger) Charge(context.Context, int64, claudemem.ModelCharge) error { return l.err }
 
 func TestBookedWithoutBook(t *testing.T) {
 	s := &scripted{results: []any{fine}}
@@ -201,7 +203,7 @@ func TestBookedWithoutBook(t *testing.T) {
 
 func TestBookedKeepsAnswer(t *testing.T) {
 	ledger := newMemoryLedger(0, 0)
-	ledger.settleErr = errors.New("disk full")
+	ledger.chargeErr = errors.New("disk full")
 	var logged bytes.Buffer
 	p := NewBooked(&scripted{results: []any{fine}}, ledger, nil, slog.New(slog.NewTextHandler(&logged, nil)))
 	if answer, err := p.Complete(t.Context(), testRequest()); err != nil || answer != fine {
@@ -215,16 +217,16 @@ func TestBookedKeepsAnswer(t *testing.T) {
 	}
 }
 
-// TestBookedSettlesCanceled: the book is closed although the context has ended.
-func TestBookedSettlesCanceled(t *testing.T) {
+// TestBookedChargesCanceledCall: the book is closed although the context has ended.
+func TestBookedChargesCanceledCall(t *testing.T) {
 	ledger := newMemoryLedger(0, 0)
 	ctx, cancel := context.WithCancel(t.Context())
 	s := &scripted{results: []any{fine}, during: func(context.Context) { cancel() }}
 	if _, err := NewBooked(s, ledger, nil, nil).Complete(ctx, testRequest()); err != nil {
 		t.Fatal(err)
 	}
-	if ledger.rows[0].settled == nil {
-		t.Error("not settled")
+	if ledger.rows[0].charged == nil {
+		t.Error("not charged")
 	}
 }
 
@@ -253,12 +255,17 @@ func TestBookedCrash(t *testing.T) {
 		_, _ = NewBooked(s, ledger, nil, nil).Complete(t.Context(), testRequest())
 	}()
 	next := NewBooked(&scripted{results: []any{context.Canceled}}, ledger, nil, nil)
-	if _, err := next.Complete(t.Context(), testRequest()); errors.Is(err, ErrCap) {
+	if _, err := next.Complete(t.Context(), testRequest()); capped(err) {
 		t.Errorf("got %v, want room for one more", err)
 	}
-	if _, err := next.Complete(t.Context(), testRequest()); !errors.Is(err, ErrCap) {
+	if _, err := next.Complete(t.Context(), testRequest()); !capped(err) {
 		t.Errorf("got %v, want the cap", err)
 	}
+}
+
+func capped(err error) bool {
+	var e *claudemem.CapError
+	return errors.As(err, &e)
 }
 
 // TestCapHolds: whatever happens at once, what is used never passes the cap as
@@ -279,7 +286,7 @@ func TestCapHolds(t *testing.T) {
 					}
 					s := &scripted{results: []any{result}, during: func(context.Context) { time.Sleep(time.Duration(i*cost) * time.Millisecond) }}
 					_, err := NewBooked(s, ledger, func() time.Time { return conformanceNow }, nil).Complete(t.Context(), testRequest())
-					if err != nil && !errors.Is(err, ErrCap) && !errors.Is(err, context.Canceled) {
+					if err != nil && !capped(err) && !errors.Is(err, context.Canceled) {
 						t.Error(err)
 					}
 					ledger.mu.Lock()

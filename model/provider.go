@@ -21,6 +21,12 @@ type Provider interface {
 	Complete(ctx context.Context, request claudemem.ModelRequest) (claudemem.ModelAnswer, error)
 }
 
+// RunEnder is a Provider that keeps something for a run and is told when the run
+// is over: its session was completed, or it was compacted into another run.
+type RunEnder interface {
+	EndRun(run string)
+}
+
 // MaxRequestBytes is the largest request body that is sent. The observer keeps
 // its requests below it; this is the last guard (SPEC 5).
 const MaxRequestBytes = 64 << 10
@@ -123,10 +129,9 @@ func newAPI(config Config) (*api, error) {
 }
 
 func misconfigured(provider, format string, args ...any) error {
-	return &claudemem.ModelError{
-		Provider: provider, Class: claudemem.ClassLogin,
-		Err: &failure{class: claudemem.ClassLogin, text: fmt.Sprintf(format, args...), free: true},
-	}
+	f := failed(claudemem.ClassLogin, format, args...)
+	f.Provider, f.Free = provider, true
+	return f
 }
 
 // api is the Provider for a vendor.
@@ -150,20 +155,21 @@ func (p *api) Complete(ctx context.Context, request claudemem.ModelRequest) (cla
 // answer checks what a call brought: text that is no text or no answer is an
 // error, and what it cost goes along.
 func (p *api) answer(text, model, stop string, usage claudemem.ModelUsage) (claudemem.ModelAnswer, error) {
-	f := &failure{class: claudemem.ClassGarbage}
+	var f *claudemem.ModelError
 	switch class, isError := ErrorInText(text); {
 	case isError:
-		f.class, f.text = class, "the answer is an error: "+clean(text, p.key)
+		f = failed(class, "the answer is an error: %s", Clean(text, p.key))
 	case stop == "refusal" || stop == "content_filter":
-		f.text = "the model declined to answer (" + stop + ")"
+		f = failed(claudemem.ClassGarbage, "the model declined to answer (%s)", stop)
 	case strings.TrimSpace(text) == "" && stop == "model_context_window_exceeded":
-		f.class, f.text = claudemem.ClassPromptTooLong, "the context window is full"
+		f = failed(claudemem.ClassPromptTooLong, "the context window is full")
 	case strings.TrimSpace(text) == "":
-		f.text = fmt.Sprintf("empty answer (stop reason %q)", clean(stop, p.key))
+		f = failed(claudemem.ClassGarbage, "empty answer (stop reason %q)", Clean(stop, p.key))
 	default:
 		return claudemem.ModelAnswer{Text: text, Model: cmp.Or(model, p.model), Usage: usage}, nil
 	}
-	return claudemem.ModelAnswer{}, &claudemem.ModelError{Provider: p.vendor.name, Class: f.class, Usage: usage, Err: f}
+	f.Provider, f.Usage = p.vendor.name, usage
+	return claudemem.ModelAnswer{}, f
 }
 
 // messages is the conversation with the prompt at its end; what has no text is
@@ -190,7 +196,7 @@ func (w wrapped) Name() string { return w.next.Name() }
 
 // EndRun tells the provider below, if it cares, that a run is over.
 func (w wrapped) EndRun(run string) {
-	if ender, ok := w.next.(interface{ EndRun(string) }); ok {
+	if ender, ok := w.next.(RunEnder); ok {
 		ender.EndRun(run)
 	}
 }

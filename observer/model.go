@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"claudemem"
+	"claudemem/model"
 	"claudemem/observer/answer"
 	"claudemem/observer/mode"
 )
@@ -17,7 +18,7 @@ import (
 // Choice is who distils a session and how, as the settings stand.
 type Choice struct {
 	// Provider is asked; nil leaves the session to the fallback.
-	Provider Provider
+	Provider model.Provider
 	// Model, "" for the provider's default.
 	Model string
 	// KeepsRuns says that the provider holds a run's conversation itself and sends
@@ -63,8 +64,6 @@ type ModelOptions struct {
 	Records  Records
 	Runs     Runs     // nil keeps nothing
 	Notifier Notifier // nil tells nobody
-	// ErrorInText recognises an error that a provider gave as its answer; nil none.
-	ErrorInText func(text string) (claudemem.ErrorClass, bool)
 
 	// Batching allows the two questions of a small turn in one call.
 	Batching bool
@@ -134,9 +133,6 @@ func NewModel(opts ModelOptions) *Model {
 	}
 	if opts.BatchMaxSize <= 0 || opts.BatchMaxSize > mode.MaxBatchEvents {
 		opts.BatchMaxSize = mode.MaxBatchEvents
-	}
-	if opts.ErrorInText == nil {
-		opts.ErrorInText = func(string) (claudemem.ErrorClass, bool) { return "", false }
 	}
 	if opts.Clock == nil {
 		opts.Clock = time.Now
@@ -238,7 +234,7 @@ func (m *Model) end(ctx context.Context, t *thread, session claudemem.Session) {
 	if id == "" || provider == nil {
 		return
 	}
-	if ender, ok := provider.(RunEnder); ok {
+	if ender, ok := provider.(model.RunEnder); ok {
 		ender.EndRun(id)
 	}
 	if keeps { // there is nothing left under that name

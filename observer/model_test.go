@@ -238,7 +238,7 @@ func TestSwitching(t *testing.T) {
 func TestRunIsTakenUpAfterARestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := keeping("p")
-		var ledger ledgerAdapter
+		var ledger ledgerOf
 		r := start(t, nil, nil, observer.Options{BatchingEnabled: true})
 		r.close()
 		m := codeMode(t)

@@ -180,7 +180,7 @@ func codeMode(t *testing.T) mode.Mode {
 }
 
 // choose makes a choice of one provider for all sessions.
-func choose(t *testing.T, p observer.Provider, keeps bool) func(claudemem.Session) observer.Choice {
+func choose(t *testing.T, p model.Provider, keeps bool) func(claudemem.Session) observer.Choice {
 	m := codeMode(t)
 	return func(claudemem.Session) observer.Choice {
 		return observer.Choice{Provider: p, Mode: m, KeepsRuns: keeps}
@@ -209,7 +209,7 @@ func (r *rig) open() {
 	r.offline = &counting{Distiller: offline.New()}
 	o := observer.ModelOptions{
 		Choose: r.choice, Fallback: r.offline, Records: r.store, Runs: r.store, Notifier: r.store,
-		ErrorInText: model.ErrorInText, Batching: r.schedule.BatchingEnabled, BatchMaxSize: r.schedule.BatchMaxSize,
+		Batching: r.schedule.BatchingEnabled, BatchMaxSize: r.schedule.BatchMaxSize,
 		MergeMaxEvents: 3, WaitFor: time.Hour,
 	}
 	if r.options != nil {

@@ -11,6 +11,7 @@ import (
 	"text/template"
 
 	"claudemem"
+	"claudemem/model"
 	"claudemem/observer/answer"
 	"claudemem/observer/mode"
 )
@@ -54,7 +55,7 @@ func render(name string, data any) string {
 // run is a conversation with a model about one session.
 type run struct {
 	id       string
-	provider Provider
+	provider model.Provider
 	model    string
 	keeps    bool
 	system   string
@@ -222,7 +223,7 @@ func (w *work) call(ctx context.Context, q *question) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if class, ok := w.m.opts.ErrorInText(got.Text); ok {
+	if class, ok := model.ErrorInText(got.Text); ok {
 		return "", &claudemem.ModelError{
 			Provider: r.provider.Name(), Class: class, Usage: got.Usage, Err: errors.New("the answer is an error"),
 		}
@@ -318,7 +319,7 @@ func (w *work) fresh(ctx context.Context, t *turn, divisor int) error {
 }
 
 func (w *work) endRun(r *run) {
-	if ender, ok := r.provider.(RunEnder); ok {
+	if ender, ok := r.provider.(model.RunEnder); ok {
 		ender.EndRun(r.id)
 	}
 }

@@ -32,7 +32,7 @@ type troubles struct {
 	// cappedUntil is the end of a day whose cap was reached, cappedDay the day that
 	// the user was told of, by cap; capped are the sessions whose own was.
 	cappedUntil time.Time
-	cappedDay   map[string]string
+	cappedDay   map[claudemem.TokenCap]string
 	capped      map[claudemem.SessionID]bool
 }
 
@@ -49,7 +49,7 @@ func (t *troubles) init(opts *ModelOptions) {
 	t.opts = opts
 	t.away = map[string]*trouble{}
 	t.met = map[string]bool{}
-	t.cappedDay = map[string]string{}
+	t.cappedDay = map[claudemem.TokenCap]string{}
 	t.capped = map[claudemem.SessionID]bool{}
 }
 
@@ -94,9 +94,9 @@ func (e *heldBack) RetryAfter() time.Duration { return e.wait }
 
 // takeOver notes a failure and says whether the fallback does the work instead.
 func (t *troubles) takeOver(ctx context.Context, provider string, session claudemem.SessionID, err error) bool {
-	var capped interface{ Cap() string }
+	var capped *claudemem.CapError
 	if errors.As(err, &capped) {
-		t.reached(ctx, capped.Cap(), session)
+		t.reached(ctx, capped.Which, session)
 		return true
 	}
 	if !isTransient(err) {
@@ -159,12 +159,12 @@ func (t *troubles) over(ctx context.Context, provider string, session claudemem.
 }
 
 // reached notes that a cap was reached and tells it once a day.
-func (t *troubles) reached(ctx context.Context, which string, session claudemem.SessionID) {
+func (t *troubles) reached(ctx context.Context, which claudemem.TokenCap, session claudemem.SessionID) {
 	now := t.opts.Clock()
 	today := now.Format(time.DateOnly)
 	t.mu.Lock()
 	text := "claude-mem: a session has used the tokens that it may have (CLAUDE_MEM_SESSION_TOKEN_CAP). The rest of it is remembered without a model."
-	if which == "day" {
+	if which == claudemem.CapDay {
 		t.cappedUntil = time.Date(now.Year(), now.Month(), now.Day()+1, 0, 0, 0, 0, now.Location())
 		text = "claude-mem: the tokens of " + today + " are used up (CLAUDE_MEM_DAILY_TOKEN_CAP). Until midnight sessions are remembered without a model."
 	} else {
@@ -178,7 +178,7 @@ func (t *troubles) reached(ctx context.Context, which string, session claudemem.
 	t.cappedDay[which] = today
 	t.mu.Unlock()
 	if tell {
-		t.notify(ctx, "cap_"+which, text)
+		t.notify(ctx, "cap_"+string(which), text)
 	}
 }
 

@@ -16,20 +16,20 @@ import (
 	"claudemem/store"
 )
 
-// ledgerAdapter makes the store's ledger a provider's.
-type ledgerAdapter struct {
+// ledgerOf opens the ledger of a rig's store with its caps.
+type ledgerOf struct {
 	mu     sync.Mutex
 	ledger *store.Ledger
 	caps   store.Caps
 }
 
-func (l *ledgerAdapter) reset() {
+func (l *ledgerOf) reset() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.ledger = nil
 }
 
-func (l *ledgerAdapter) booked(r *rig, p model.Provider) *model.Booked {
+func (l *ledgerOf) booked(r *rig, p model.Provider) *model.Booked {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.ledger == nil {
@@ -38,15 +38,7 @@ func (l *ledgerAdapter) booked(r *rig, p model.Provider) *model.Booked {
 			r.t.Fatal(err)
 		}
 	}
-	return model.NewBooked(p, l, nil, nil)
-}
-
-func (l *ledgerAdapter) Reserve(ctx context.Context, r model.Reservation) (int64, error) {
-	return l.ledger.Reserve(ctx, claudemem.ModelReservation(r))
-}
-
-func (l *ledgerAdapter) Settle(ctx context.Context, id int64, s model.Settlement) error {
-	return l.ledger.Settle(ctx, id, claudemem.ModelSettlement(s))
+	return model.NewBooked(p, l.ledger, nil, nil)
 }
 
 func fails(class claudemem.ErrorClass) error {
@@ -313,7 +305,7 @@ func TestCaps(t *testing.T) {
 					time.Sleep(time.Second) // two at once
 					return claudemem.ModelAnswer{Text: told(r)}, nil
 				}
-				ledger := ledgerAdapter{caps: tt.caps}
+				ledger := ledgerOf{caps: tt.caps}
 				r := start(t, nil, nil, observer.Options{BatchingEnabled: true, MaxObservers: 2})
 				r.close()
 				m := codeMode(t)
@@ -364,7 +356,7 @@ func TestCaps(t *testing.T) {
 func TestCapCountsACallInWhichTheWorkerDied(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &scripted{name: "p"}
-		ledger := ledgerAdapter{caps: store.Caps{Day: 20_000}}
+		ledger := ledgerOf{caps: store.Caps{Day: 20_000}}
 		r := start(t, nil, nil, observer.Options{BatchingEnabled: true})
 		r.close()
 		m := codeMode(t)

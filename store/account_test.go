@@ -19,7 +19,7 @@ func called(t *testing.T, l *store.Ledger, session claudemem.SessionID, provider
 	ctx := context.Background()
 	id, err := l.Reserve(ctx, claudemem.ModelReservation{Provider: provider, Model: model, Kind: "turn", Session: session, Input: 100, Output: 100, At: at})
 	if err == nil {
-		err = l.Settle(ctx, id, claudemem.ModelSettlement{Outcome: "ok", Model: model, Usage: usage, Known: true, USD: usd, Priced: usd > 0, At: at})
+		err = l.Charge(ctx, id, claudemem.ModelCharge{Outcome: "ok", Model: model, Usage: usage, Known: true, USD: usd, Priced: usd > 0, At: at})
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -161,7 +161,7 @@ func BenchmarkStatusline(b *testing.B) {
 	for range 500 {
 		id, err := l.Reserve(b.Context(), claudemem.ModelReservation{Provider: "p", Model: "m", Kind: "turn", Input: 10, Output: 10, At: now})
 		if err == nil {
-			err = l.Settle(b.Context(), id, claudemem.ModelSettlement{Outcome: "ok", Usage: claudemem.ModelUsage{Input: 1}, Known: true, At: now})
+			err = l.Charge(b.Context(), id, claudemem.ModelCharge{Outcome: "ok", Usage: claudemem.ModelUsage{Input: 1}, Known: true, At: now})
 		}
 		if err != nil {
 			b.Fatal(err)

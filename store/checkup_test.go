@@ -86,7 +86,7 @@ func TestLastCalls(t *testing.T) {
 		if !ended {
 			return
 		}
-		if err := ledger.Settle(ctx, id, claudemem.ModelSettlement{Outcome: outcome, Known: true, At: time.Now()}); err != nil {
+		if err := ledger.Charge(ctx, id, claudemem.ModelCharge{Outcome: outcome, Known: true, At: time.Now()}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -23,32 +23,8 @@ type Caps struct {
 	Session int
 }
 
-// The caps, as CapError names them.
-const (
-	CapDay     = "day"
-	CapSession = "session"
-)
-
-// CapError says that a call does not fit below a cap. Counts are tokens.
-type CapError struct {
-	Which string // CapDay or CapSession
-	Limit int
-	// Used is what counts already, reservations included; Wanted what was asked for.
-	Used, Wanted int
-}
-
-func (e *CapError) Error() string {
-	return fmt.Sprintf("%s cap of %d tokens: %d used, %d wanted", e.Which, e.Limit, e.Used, e.Wanted)
-}
-
-// Cap is Which, for those who cannot import this package.
-func (e *CapError) Cap() string { return e.Which }
-
-// Free says that a refused call cost nothing.
-func (e *CapError) Free() bool { return true }
-
 // Ledger is the book of the model calls, llm_calls, which keeps the caps. A call
-// counts with its reservation until it is settled, and for ever when nobody
+// counts with its reservation until it is charged, and for ever when nobody
 // learns what it cost. Its methods may be called from any goroutine.
 type Ledger struct {
 	store *Store
@@ -58,8 +34,8 @@ type Ledger struct {
 	// fullDay and fullSessions hold the caps that were reached, with their limits:
 	// a small call that would still fit is not made either, so that a day ends with
 	// one change and not with many. A raised cap opens them.
-	fullDay      map[string]CapError
-	fullSessions map[claudemem.SessionID]CapError
+	fullDay      map[string]claudemem.CapError
+	fullSessions map[claudemem.SessionID]claudemem.CapError
 }
 
 // NewLedger makes the ledger of a store; caps is asked before each call. It is
@@ -75,7 +51,7 @@ func NewLedger(ctx context.Context, s *Store, caps func() Caps) (*Ledger, error)
 	}
 	return &Ledger{
 		store: s, caps: caps,
-		fullDay: map[string]CapError{}, fullSessions: map[claudemem.SessionID]CapError{},
+		fullDay: map[string]claudemem.CapError{}, fullSessions: map[claudemem.SessionID]claudemem.CapError{},
 	}, nil
 }
 
@@ -85,7 +61,7 @@ const counted = "CASE WHEN reserved_tokens > 0 THEN reserved_tokens ELSE tokens_
 
 // Reserve checks the caps and commits a row for a call that is about to be made,
 // in one transaction, and returns its number. When the call does not fit below a
-// cap nothing is written and the error is a [*CapError].
+// cap nothing is written and the error is a [*claudemem.CapError].
 func (l *Ledger) Reserve(ctx context.Context, r claudemem.ModelReservation) (int64, error) {
 	const what = "reserve model call"
 	caps := l.caps()
@@ -96,11 +72,11 @@ func (l *Ledger) Reserve(ctx context.Context, r claudemem.ModelReservation) (int
 		return 0, fmt.Errorf(what+": %w", err)
 	}
 	var id int64
-	var full CapError // of the cap that is in the way, if refused
+	var full claudemem.CapError // of the cap that is in the way, if refused
 	refused, final := false, false
 	err := l.store.writeKeeping(ctx, what, func(t *tx) error {
 		refused, final = false, false
-		check := func(which string, limit int, where string, args ...any) error {
+		check := func(which claudemem.TokenCap, limit int, where string, args ...any) error {
 			if limit <= 0 || refused {
 				return nil
 			}
@@ -110,16 +86,16 @@ func (l *Ledger) Reserve(ctx context.Context, r claudemem.ModelReservation) (int
 				return err
 			}
 			if used+wanted > limit {
-				refused, full = true, CapError{Which: which, Limit: limit, Used: used, Wanted: wanted}
+				refused, full = true, claudemem.CapError{Which: which, Limit: limit, Used: used, Wanted: wanted}
 				// What stands only in the way of an open reservation may pass yet.
 				final = used-open+wanted > limit
 			}
 			return nil
 		}
-		if err := check(CapDay, caps.Day, "started_at >= ? AND started_at < ?", int64(from), int64(to)); err != nil {
+		if err := check(claudemem.CapDay, caps.Day, "started_at >= ? AND started_at < ?", int64(from), int64(to)); err != nil {
 			return err
 		}
-		if err := check(CapSession, caps.Session, "session_id = ?", int64(r.Session)); err != nil {
+		if err := check(claudemem.CapSession, caps.Session, "session_id = ?", int64(r.Session)); err != nil {
 			return err
 		}
 		if refused {
@@ -163,11 +139,11 @@ func (l *Ledger) known(day string, session claudemem.SessionID, caps Caps, wante
 // forgotten is looked up again.
 const rememberedCaps = 1000
 
-func (l *Ledger) remember(day string, session claudemem.SessionID, e CapError) {
+func (l *Ledger) remember(day string, session claudemem.SessionID, e claudemem.CapError) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if e.Which == CapDay {
-		l.fullDay = map[string]CapError{day: e}
+	if e.Which == claudemem.CapDay {
+		l.fullDay = map[string]claudemem.CapError{day: e}
 		return
 	}
 	if len(l.fullSessions) >= rememberedCaps {
@@ -176,10 +152,10 @@ func (l *Ledger) remember(day string, session claudemem.SessionID, e CapError) {
 	l.fullSessions[session] = e
 }
 
-// Settle replaces a reservation by what the call did cost, and adds that to its
-// session. A call is settled once: CodeConflict.
-func (l *Ledger) Settle(ctx context.Context, id int64, m claudemem.ModelSettlement) error {
-	return l.store.writeKeeping(ctx, "settle model call", func(t *tx) error {
+// Charge replaces a reservation by the cost of the call, and adds that to its
+// session. A call is charged once: CodeConflict.
+func (l *Ledger) Charge(ctx context.Context, id int64, m claudemem.ModelCharge) error {
+	return l.store.writeKeeping(ctx, "charge model call", func(t *tx) error {
 		note := ""
 		if m.Estimated {
 			note = "usage is estimated"

@@ -31,10 +31,10 @@ func reservation(session claudemem.SessionID, tokens int, at time.Time) claudeme
 	return claudemem.ModelReservation{Provider: "p", Model: "m", Kind: "turn", Session: session, Input: tokens - 10, Output: 10, At: at}
 }
 
-func capOf(err error) string {
-	var e interface{ Cap() string }
+func capOf(err error) claudemem.TokenCap {
+	var e *claudemem.CapError
 	if errors.As(err, &e) {
-		return e.Cap()
+		return e.Which
 	}
 	return ""
 }
@@ -58,16 +58,16 @@ func TestLedger(t *testing.T) {
 		}
 	}
 	used(evening, 400, 400)
-	if _, err := l.Reserve(ctx, reservation(session, 101, evening)); capOf(err) != store.CapSession {
+	if _, err := l.Reserve(ctx, reservation(session, 101, evening)); capOf(err) != claudemem.CapSession {
 		t.Errorf("got %v, want the session's cap", err)
 	}
-	if err := l.Settle(ctx, id, claudemem.ModelSettlement{
+	if err := l.Charge(ctx, id, claudemem.ModelCharge{
 		Outcome: "ok", Model: "m-1", Usage: claudemem.ModelUsage{Input: 100, Output: 20, Cached: 30}, Known: true, USD: 0.5, Priced: true, Duration: time.Second,
 	}); err != nil {
 		t.Fatal(err)
 	}
 	used(evening, 150, 150)
-	if err := l.Settle(ctx, id, claudemem.ModelSettlement{Outcome: "ok", Known: true}); claudemem.CodeOf(err) != claudemem.CodeConflict {
+	if err := l.Charge(ctx, id, claudemem.ModelCharge{Outcome: "ok", Known: true}); claudemem.CodeOf(err) != claudemem.CodeConflict {
 		t.Errorf("settled twice: got %v, want a conflict", err)
 	}
 	if n, err := m.RunTokens(ctx, session); err != nil || n != 150 {
@@ -77,7 +77,7 @@ func TestLedger(t *testing.T) {
 	if id, err = l.Reserve(ctx, reservation(session, 300, evening)); err != nil {
 		t.Fatal(err)
 	}
-	if err := l.Settle(ctx, id, claudemem.ModelSettlement{Outcome: "canceled"}); err != nil {
+	if err := l.Charge(ctx, id, claudemem.ModelCharge{Outcome: "canceled"}); err != nil {
 		t.Fatal(err)
 	}
 	used(evening, 450, 450)
@@ -111,22 +111,22 @@ func TestLedgerStaysShutForTheDay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := l.Reserve(ctx, reservation(0, 500, now)); capOf(err) != store.CapDay {
+	if _, err := l.Reserve(ctx, reservation(0, 500, now)); capOf(err) != claudemem.CapDay {
 		t.Errorf("got %v, want the day's cap", err)
 	}
-	if err := l.Settle(ctx, open, claudemem.ModelSettlement{Outcome: "ok", Usage: claudemem.ModelUsage{Input: 400}, Known: true}); err != nil {
+	if err := l.Charge(ctx, open, claudemem.ModelCharge{Outcome: "ok", Usage: claudemem.ModelUsage{Input: 400}, Known: true}); err != nil {
 		t.Fatal(err)
 	}
 	if open, err = l.Reserve(ctx, reservation(0, 500, now)); err != nil {
 		t.Errorf("an open reservation alone was in the way: got %v, want none now", err)
 	}
-	if err := l.Settle(ctx, open, claudemem.ModelSettlement{Outcome: "ok", Usage: claudemem.ModelUsage{Input: 500}, Known: true}); err != nil {
+	if err := l.Charge(ctx, open, claudemem.ModelCharge{Outcome: "ok", Usage: claudemem.ModelUsage{Input: 500}, Known: true}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := l.Reserve(ctx, reservation(0, 200, now)); capOf(err) != store.CapDay {
+	if _, err := l.Reserve(ctx, reservation(0, 200, now)); capOf(err) != claudemem.CapDay {
 		t.Errorf("got %v, want the day's cap", err)
 	}
-	if _, err := l.Reserve(ctx, reservation(0, 50, now)); capOf(err) != store.CapDay {
+	if _, err := l.Reserve(ctx, reservation(0, 50, now)); capOf(err) != claudemem.CapDay {
 		t.Errorf("a smaller call: got %v, want the day to be over", err)
 	}
 	if _, err := l.Reserve(ctx, reservation(0, 50, now.Add(24*time.Hour))); err != nil {
@@ -148,10 +148,10 @@ func TestLedgerKeepsTheReservationsOfADeadWorker(t *testing.T) {
 	}
 	m.reopen(t)
 	l := m.ledger(t, store.Caps{Day: 1000})
-	if _, err := l.Reserve(ctx, reservation(0, 500, now)); capOf(err) != store.CapDay {
+	if _, err := l.Reserve(ctx, reservation(0, 500, now)); capOf(err) != claudemem.CapDay {
 		t.Errorf("got %v, want the day's cap", err)
 	}
-	if err := l.Settle(ctx, id, claudemem.ModelSettlement{Known: true}); claudemem.CodeOf(err) != claudemem.CodeConflict {
+	if err := l.Charge(ctx, id, claudemem.ModelCharge{Known: true}); claudemem.CodeOf(err) != claudemem.CodeConflict {
 		t.Errorf("a lost call: got %v, want a conflict", err)
 	}
 }
@@ -172,7 +172,7 @@ func TestLedgerNeverPassesItsCapWithMany(t *testing.T) {
 					}
 					continue
 				}
-				if err := l.Settle(ctx, id, claudemem.ModelSettlement{Outcome: "ok", Usage: claudemem.ModelUsage{Input: 90, Output: 10}, Known: true}); err != nil {
+				if err := l.Charge(ctx, id, claudemem.ModelCharge{Outcome: "ok", Usage: claudemem.ModelUsage{Input: 90, Output: 10}, Known: true}); err != nil {
 					t.Error(err)
 				}
 			}

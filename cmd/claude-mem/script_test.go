@@ -128,7 +128,7 @@ func bookCalls(ts *testscript.TestScript, _ bool, _ []string) {
 	} {
 		id, err := ledger.Reserve(ctx, claudemem.ModelReservation{Provider: c.provider, Model: c.model, Kind: "turn", Session: c.session, At: c.at})
 		ts.Check(err)
-		ts.Check(ledger.Settle(ctx, id, claudemem.ModelSettlement{Outcome: c.outcome, Model: c.model, Usage: c.usage, Known: true, USD: c.usd, At: c.at}))
+		ts.Check(ledger.Charge(ctx, id, claudemem.ModelCharge{Outcome: c.outcome, Model: c.model, Usage: c.usage, Known: true, USD: c.usd, At: c.at}))
 	}
 	ts.Check(s.AddNotice(ctx, "provider_claude_login", "claude-mem: claude refuses the login."))
 }

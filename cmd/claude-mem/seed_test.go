@@ -87,7 +87,7 @@ func seeded(t *testing.T) (env map[string]string, project string) {
 	}{{"anthropic", 0.02}, {"openrouter", 0}} {
 		id, err := ledger.Reserve(ctx, claudemem.ModelReservation{Provider: c.provider, Model: "haiku", Kind: "turn", Session: 1, At: now.Time()})
 		must(t, err)
-		must(t, ledger.Settle(ctx, id, claudemem.ModelSettlement{Outcome: "ok", Model: "haiku", Usage: claudemem.ModelUsage{Input: 100, Output: 10}, Known: true, USD: c.usd, At: now.Time()}))
+		must(t, ledger.Charge(ctx, id, claudemem.ModelCharge{Outcome: "ok", Model: "haiku", Usage: claudemem.ModelUsage{Input: 100, Output: 10}, Known: true, USD: c.usd, At: now.Time()}))
 	}
 	must(t, s.AddNotice(ctx, "provider_anthropic_overloaded", "claude-mem: anthropic does not answer."))
 	must(t, os.WriteFile(dataDir+"/settings.json", []byte(`{"CLAUDE_MEM_WORKER_PORT":"0","CLAUDE_MEM_PROVIDER":"offline","CLAUDE_MEM_CONTEXT_BUDGET":"many"}`), 0o600))

@@ -143,7 +143,7 @@ func (p *Provider) detect(ctx context.Context) (capabilities, error) {
 		if ctx.Err() != nil {
 			return capabilities{}, ctx.Err()
 		}
-		return capabilities{}, failed(&failure{class: claudemem.ClassTransient, free: true, text: "claude --help: " + p.clean(err.Error())})
+		return capabilities{}, failed(claudemem.ClassTransient, true, "claude --help: %s", p.clean(err.Error()))
 	}
 	can, missing := parseHelp(help)
 	if len(missing) > 0 {
@@ -184,7 +184,7 @@ func (p *Provider) help(ctx context.Context, path string) ([]byte, error) {
 }
 
 func misconfigured(text string) error {
-	return failed(&failure{class: claudemem.ClassLogin, text: text, free: true})
+	return failed(claudemem.ClassLogin, true, "%s", text)
 }
 
 // launch is what a process is started with; a request that wants something

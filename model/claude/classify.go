@@ -1,33 +1,20 @@
 package claude
 
 import (
+	"fmt"
 	"math"
 	"regexp"
 	"strings"
 	"time"
-	"unicode"
 
 	"claudemem"
+	"claudemem/model"
 )
 
-// failure is the cause inside a ModelError: what went wrong in words that a
-// person may read.
-type failure struct {
-	class claudemem.ErrorClass
-	wait  time.Duration
-	text  string
-	// free: nothing was asked of the model.
-	free bool
-}
-
-func (f *failure) Error() string { return f.text }
-
-// Free reports that the call certainly cost nothing.
-func (f *failure) Free() bool { return f.free }
-
-// failed is the error of a call that cost nothing that we know of.
-func failed(f *failure) error {
-	return &claudemem.ModelError{Provider: Name, Class: f.class, Wait: f.wait, Err: f}
+// failed returns the error of a call that failed; free says that nothing was asked
+// of the model.
+func failed(class claudemem.ErrorClass, free bool, format string, args ...any) *claudemem.ModelError {
+	return &claudemem.ModelError{Provider: Name, Class: class, Free: free, Err: fmt.Errorf(format, args...)}
 }
 
 // maxWait bounds what may be asked for: the longest limit of a plan is a week's.
@@ -74,14 +61,16 @@ func (p problem) class() claudemem.ErrorClass {
 
 // fail turns a problem into the error of a call.
 func (p *Provider) fail(what problem, usage claudemem.ModelUsage, free bool) error {
-	f := &failure{class: what.class(), text: p.clean(what.text), free: free}
-	if f.class == claudemem.ClassRateLimit || f.class == claudemem.ClassQuota || f.class == claudemem.ClassTransient {
-		f.wait = min(max(what.wait, 0), maxWait)
+	f := failed(what.class(), free, "%s", p.clean(what.text))
+	f.Usage = usage
+	switch f.Class {
+	case claudemem.ClassRateLimit, claudemem.ClassQuota, claudemem.ClassTransient:
+		f.Wait = min(max(what.wait, 0), maxWait)
 	}
-	if f.class == claudemem.ClassQuota && f.wait == 0 {
-		f.wait = resetIn(what.text, p.opts.Clock())
+	if f.Class == claudemem.ClassQuota && f.Wait == 0 {
+		f.Wait = resetIn(what.text, p.opts.Clock())
 	}
-	return &claudemem.ModelError{Provider: Name, Class: f.class, Wait: f.wait, Usage: usage, Err: f}
+	return f
 }
 
 func hasAny(said string, words ...string) bool {
@@ -143,25 +132,5 @@ func until(epoch float64, now time.Time) time.Duration {
 	return time.Duration(left * float64(time.Second))
 }
 
-// maxDetail bounds how much of a foreign text goes into an error, in runes.
-const maxDetail = 300
-
-// keyLike finds what looks like a key.
-var keyLike = regexp.MustCompile(`\b(sk|pk|rk)[-_][A-Za-z0-9_*.-]{4,}|(?i:\bbearer )[A-Za-z0-9._~+/*=-]{8,}|://[^/\s@]+@|(?i:(key|token|secret|password)["']?[=:]\s*["']?)[A-Za-z0-9._~+/*-]{8,}`)
-
-// clean makes foreign text fit to be in an error and a log: one line, short,
-// without keys.
-func (p *Provider) clean(text string) string {
-	// Keys go first: one across the cut would survive in part.
-	for _, secret := range p.secrets {
-		text = strings.ReplaceAll(text, secret, "[redacted]")
-	}
-	text = keyLike.ReplaceAllString(text, "[redacted]")
-	text = strings.Join(strings.FieldsFunc(strings.ToValidUTF8(text, "?"), func(r rune) bool {
-		return unicode.IsSpace(r) || unicode.IsControl(r)
-	}), " ")
-	if runes := []rune(text); len(runes) > maxDetail {
-		text = string(runes[:maxDetail]) + "…"
-	}
-	return text
-}
+// clean returns foreign text in a form fit for an error and a log.
+func (p *Provider) clean(text string) string { return model.Clean(text, p.secrets...) }

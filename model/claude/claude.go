@@ -19,10 +19,6 @@ import (
 // Name is the provider's name in settings and in the ledger.
 const Name = "claude"
 
-// MaxRequestBytes is the largest conversation that is sent, as JSON: system
-// prompt, history, prompt and what the CLI adds of its own (SPEC 5).
-const MaxRequestBytes = 64 << 10
-
 const (
 	// ownBytes is what the CLI adds to a request: 1.2 KB were measured.
 	ownBytes = 3 << 10
@@ -191,14 +187,14 @@ func (p *Provider) Complete(ctx context.Context, request claudemem.ModelRequest)
 	case ctx.Err() != nil:
 		return claudemem.ModelAnswer{}, ctx.Err()
 	case p.life.Err() != nil:
-		return claudemem.ModelAnswer{}, failed(errClosed)
+		return claudemem.ModelAnswer{}, errClosed
 	case call.Err() != nil:
-		return claudemem.ModelAnswer{}, failed(&failure{class: claudemem.ClassTransient, text: fmt.Sprintf("no answer within %v", p.opts.Timeout)})
+		return claudemem.ModelAnswer{}, failed(claudemem.ClassTransient, false, "no answer within %v", p.opts.Timeout)
 	}
 	return claudemem.ModelAnswer{}, err
 }
 
-var errClosed = &failure{class: claudemem.ClassTransient, text: "the provider is closed", free: true}
+var errClosed = failed(claudemem.ClassTransient, true, "the provider is closed")
 
 // EndRun ends the run's process and deletes its transcript; a call in flight is
 // let finish first. The run may begin again, with nothing known of it.

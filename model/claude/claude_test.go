@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"claudemem"
+	"claudemem/model"
 )
 
 var testNow = time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
@@ -417,13 +418,13 @@ func TestConversationTooLong(t *testing.T) {
 			t.Fatalf("error %v", err)
 		}
 	}
-	_, err := p.Complete(t.Context(), request(runA, strings.Repeat("p", MaxRequestBytes)))
+	_, err := p.Complete(t.Context(), request(runA, strings.Repeat("p", model.MaxRequestBytes)))
 	isTooLong(err)
-	_, err = p.Complete(t.Context(), request(runA, "p", "x"+strings.Repeat("\n", MaxRequestBytes/2)))
+	_, err = p.Complete(t.Context(), request(runA, "p", "x"+strings.Repeat("\n", model.MaxRequestBytes/2)))
 	isTooLong(err) // a line's end is two bytes in JSON
 	wantStarts(t, b)
 
-	half := strings.Repeat("h", MaxRequestBytes/2)
+	half := strings.Repeat("h", model.MaxRequestBytes/2)
 	ask(t, p, request(runB, "one "+half))
 	_, err = p.Complete(t.Context(), request(runB, "two "+half, "one "+half, "1"))
 	isTooLong(err)
@@ -443,7 +444,7 @@ func TestConversationTooLong(t *testing.T) {
 	_, err = p.Complete(t.Context(), request(runB, "four "+half))
 	isTooLong(err)
 	for _, prompt := range b.prompts() {
-		if jsonSize(prompt) > MaxRequestBytes {
+		if jsonSize(prompt) > model.MaxRequestBytes {
 			t.Errorf("a prompt of %d bytes was sent", jsonSize(prompt))
 		}
 	}

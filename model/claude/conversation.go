@@ -7,13 +7,13 @@ import (
 	"crypto/sha256"
 	_ "embed"
 	"encoding/json"
-	"fmt"
 	"regexp"
 	"strings"
 	"text/template"
 	"time"
 
 	"claudemem"
+	"claudemem/model"
 )
 
 // conversation is a run. What is below busy belongs to whoever set busy.
@@ -133,7 +133,7 @@ func (c *conversation) live(request claudemem.ModelRequest) bool {
 
 // fits reports whether the conversation as the CLI knows it has room for request.
 func (c *conversation) fits(request claudemem.ModelRequest) bool {
-	return c.size+jsonSize(request.System)+jsonSize(request.Prompt)+ownBytes <= MaxRequestBytes
+	return c.size+jsonSize(request.System)+jsonSize(request.Prompt)+ownBytes <= model.MaxRequestBytes
 }
 
 // begin decides between the CLI's history and the caller's, and makes sure that
@@ -146,7 +146,7 @@ func (c *conversation) begin(request claudemem.ModelRequest, forced beginning) (
 	if how == resumed {
 		return resumed, nil
 	}
-	if size := jsonSize(request.System) + jsonSize(render(request)) + ownBytes; size > MaxRequestBytes {
+	if size := jsonSize(request.System) + jsonSize(render(request)) + ownBytes; size > model.MaxRequestBytes {
 		return how, tooLong(size)
 	}
 	if c.tooFull(request) {
@@ -162,10 +162,7 @@ func (c *conversation) begin(request claudemem.ModelRequest, forced beginning) (
 }
 
 func tooLong(size int) error {
-	return failed(&failure{
-		class: claudemem.ClassPromptTooLong, free: true,
-		text: fmt.Sprintf("the conversation has %d bytes, more than the %d that are sent", size, MaxRequestBytes),
-	})
+	return failed(claudemem.ClassPromptTooLong, true, "the conversation has %d bytes, more than the limit of %d", size, model.MaxRequestBytes)
 }
 
 // tooFull: the CLI's history has no more room and the caller has none to start
@@ -202,7 +199,7 @@ func (c *conversation) start(ctx context.Context, cli capabilities, want launch,
 	begun := c.p.opts.Clock()
 	process, err := c.p.startProcess(cli, want, c.id, resume)
 	if err != nil {
-		return failed(&failure{class: claudemem.ClassTransient, text: "start the CLI: " + c.p.clean(err.Error()), free: true})
+		return failed(claudemem.ClassTransient, true, "start the CLI: %s", c.p.clean(err.Error()))
 	}
 	c.setProcess(process)
 	c.p.opts.Logger.Debug("claude process started", "run", c.run, "resume", resume, "took", c.p.opts.Clock().Sub(begun))

@@ -26,7 +26,7 @@
 //     prompt is not in the list of processes if the CLI can read it from a file.
 //   - What is read from the CLI is bounded; no error or log holds a key, a prompt
 //     or an answer.
-//   - No conversation above [MaxRequestBytes] is sent.
+//   - No conversation above [model.MaxRequestBytes] is sent.
 //
 // Every failure is a [*claudemem.ModelError] (classify.go), except for a context
 // that has ended: its error is returned as it is.

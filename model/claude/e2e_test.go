@@ -20,6 +20,7 @@ import (
 
 	"claudemem"
 	"claudemem/fakeanthropic"
+	"claudemem/model"
 )
 
 // realCLI is the real Claude Code CLI against a stand-in of the API:
@@ -129,7 +130,7 @@ func (r *realCLI) requests() []apiMessage {
 		if bytes.Contains(e.Body, []byte("UNWANTED")) {
 			r.t.Error("something of the user's reached the model")
 		}
-		if len(e.Body) > MaxRequestBytes {
+		if len(e.Body) > model.MaxRequestBytes {
 			r.t.Errorf("a request of %d bytes", len(e.Body))
 		}
 		var m apiMessage

@@ -60,8 +60,7 @@ func TestFailures(t *testing.T) {
 			if !errors.As(err, &e) {
 				t.Fatalf("error %v", err)
 			}
-			var free interface{ Free() bool }
-			got := want{e.Class, e.Wait, errors.As(err, &free) && free.Free(), test.want.text}
+			got := want{e.Class, e.Wait, e.Free, test.want.text}
 			if got != test.want || !strings.Contains(err.Error(), test.want.text) || e.Provider != Name {
 				t.Errorf("got %+v: %v\nwant %+v", got, err, test.want)
 			}

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"claudemem"
+	"claudemem/model"
 )
 
 func TestEnvironment(t *testing.T) {
@@ -194,22 +195,10 @@ func TestNewRefuses(t *testing.T) {
 	}
 }
 
-func TestClean(t *testing.T) {
+func TestCleanMasksOwnSecrets(t *testing.T) {
 	p := &Provider{secrets: []string{"plainsecretvalue"}}
-	for in, want := range map[string]string{
-		"a\n\tb\x00\x1b[31m  c":                               "a b [31m c",
-		"key plainsecretvalue.":                               "key [redacted].",
-		"sk-ant-api03-abcdef refused":                         "[redacted] refused",
-		"Authorization: Bearer abcdefghijk":                   "Authorization: [redacted]",
-		"proxy http://user:pass@host:1/":                      "proxy http[redacted]host:1/",
-		`{"api_key": "0123456789abcdef"}`:                     `{"api_[redacted]"}`,
-		"status 401: x-api-key is invalid \xff.":              "status 401: x-api-key is invalid ?.",
-		strings.Repeat("ü", 400):                              strings.Repeat("ü", 300) + "…",
-		strings.Repeat("x", 290) + " sk-ant-api03-0123456789": strings.Repeat("x", 290) + " [redacted…",
-	} {
-		if got := p.clean(in); got != want {
-			t.Errorf("clean(%q) = %q, want %q", in, got, want)
-		}
+	if got := p.clean("key plainsecretvalue."); got != "key [redacted]." {
+		t.Errorf("got %q", got)
 	}
 }
 
@@ -260,7 +249,7 @@ func TestLargeTranscriptDoesNotFit(t *testing.T) {
 	if err := os.WriteFile(path, []byte(strings.Repeat("\n", maxTranscript+1)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if h, ok := inspect(path); !ok || h.size <= MaxRequestBytes {
+	if h, ok := inspect(path); !ok || h.size <= model.MaxRequestBytes {
 		t.Errorf("got %+v, %v", h, ok)
 	}
 	if _, ok := inspect(t.TempDir()); ok {

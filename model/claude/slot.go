@@ -19,7 +19,7 @@ func (p *Provider) acquire(ctx context.Context, run string) (*conversation, erro
 	p.mu.Lock()
 	if p.closed {
 		p.mu.Unlock()
-		return nil, failed(errClosed)
+		return nil, errClosed
 	}
 	p.waiting = append(p.waiting, w)
 	p.admit()
@@ -48,7 +48,7 @@ func (p *Provider) acquire(ctx context.Context, run string) (*conversation, erro
 
 func granted(c *conversation) (*conversation, error) {
 	if c == nil {
-		return nil, failed(errClosed)
+		return nil, errClosed
 	}
 	return c, nil
 }
