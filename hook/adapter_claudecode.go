@@ -3,14 +3,14 @@ package hook
 import (
 	"strings"
 
-	"claudemem/wire"
+	"claudemem/jsonscan"
 )
 
 // decodeClaudeCode reads a payload of Claude Code. Only the members that are
 // needed are looked at; tool_input and tool_response stay as they stand.
 func decodeClaudeCode(input []byte, m *moment) error {
 	prompt := wrongType
-	if err := wire.Fields(input, func(key string, value []byte) {
+	if err := jsonscan.Members(input, func(key string, value []byte) {
 		if key == "prompt" {
 			prompt = textOf(value)
 			return
@@ -32,7 +32,7 @@ type typed struct {
 var wrongType = typed{}
 
 func textOf(value []byte) typed {
-	text, ok := wire.Text(value)
+	text, ok := jsonscan.Unquote(value)
 	return typed{text, ok}
 }
 

@@ -1,7 +1,7 @@
 package hook
 
 import (
-	"claudemem/wire"
+	"claudemem/jsonscan"
 )
 
 // decodeRaw reads the payload of a host that has no adapter of its own: the
@@ -9,7 +9,7 @@ import (
 // not name its event, the verb does.
 func decodeRaw(input []byte, verb Verb, m *moment) error {
 	prompt := wrongType
-	if err := wire.Fields(input, func(key string, value []byte) {
+	if err := jsonscan.Members(input, func(key string, value []byte) {
 		switch key = snake(key); key {
 		case "prompt", "user_prompt":
 			prompt = textOf(value)
@@ -22,7 +22,7 @@ func decodeRaw(input []byte, verb Verb, m *moment) error {
 		case "tool_error":
 			m.set("error", value)
 		case "project", "project_path", "project_dir":
-			m.projectDir, _ = wire.Text(value)
+			m.projectDir, _ = jsonscan.Unquote(value)
 		default:
 			m.set(key, value)
 		}

@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 
 	"claudemem"
+	"claudemem/jsonscan"
 	"claudemem/redact"
-	"claudemem/wire"
 )
 
 const (
@@ -58,8 +58,8 @@ func shedText(s string) string {
 
 // shedString is shedText for a JSON string as it stands.
 func shedString(v []byte) []byte {
-	text, _ := wire.Text(v)
-	return wire.AppendText(nil, shedText(text))
+	text, _ := jsonscan.Unquote(v)
+	return jsonscan.AppendQuote(nil, shedText(text))
 }
 
 // cutEvent shortens what is too long to keep. It runs after redaction: half a
@@ -136,7 +136,7 @@ func (c *cutter) value(v []byte, key string, depth int) (short []byte, exempt in
 			return c.members(v, depth)
 		}
 		if len(v) > c.longest {
-			return wire.AppendText(nil, cutMark+strconv.Itoa(len(v))+" bytes cut]"), 0
+			return jsonscan.AppendQuote(nil, cutMark+strconv.Itoa(len(v))+" bytes cut]"), 0
 		}
 	}
 	return v, 0
@@ -151,7 +151,7 @@ func (c *cutter) members(v []byte, depth int) (short []byte, exempt int) {
 	add := func(key string, label, value []byte) {
 		out, kept := c.value(value, key, depth+1)
 		if image && (key == "base64" || key == "data") && value[0] == '"' {
-			out = wire.AppendText(nil, imageMark+strconv.Itoa(len(value)-2)+" bytes of base64]")
+			out = jsonscan.AppendQuote(nil, imageMark+strconv.Itoa(len(value)-2)+" bytes of base64]")
 		}
 		changed = changed || !bytes.Equal(out, value)
 		exempt += kept
@@ -159,13 +159,13 @@ func (c *cutter) members(v []byte, depth int) (short []byte, exempt int) {
 		list = append(list, append(append(make([]byte, 0, len(label)+len(out)), label...), out...))
 	}
 	if object {
-		if wire.Fields(v, func(key string, value []byte) {
-			add(key, append(wire.AppendText(nil, key), ':'), value)
+		if jsonscan.Members(v, func(key string, value []byte) {
+			add(key, append(jsonscan.AppendQuote(nil, key), ':'), value)
 		}) != nil {
 			return v, 0 // cannot be: v is part of valid JSON
 		}
 	} else {
-		wire.Elements(v, func(value []byte) { add("", nil, value) })
+		jsonscan.Elements(v, func(value []byte) { add("", nil, value) })
 	}
 	limit := c.list
 	if depth > 0 {
@@ -192,7 +192,7 @@ func (c *cutter) members(v []byte, depth int) (short []byte, exempt int) {
 // file with base64, MCP's and the API's content of type image.
 func isImage(v []byte) bool {
 	image, data := false, false
-	_ = wire.Fields(v, func(key string, value []byte) {
+	_ = jsonscan.Members(v, func(key string, value []byte) {
 		switch key {
 		case "base64":
 			image, data = true, true
@@ -226,7 +226,7 @@ func cutList(list [][]byte, object bool, limit int) [][]byte {
 	for _, part := range list[head:tail] {
 		size += len(part)
 	}
-	mark := wire.AppendText(nil, cutMark+strconv.Itoa(tail-head)+" members, "+strconv.Itoa(size)+" bytes cut]")
+	mark := jsonscan.AppendQuote(nil, cutMark+strconv.Itoa(tail-head)+" members, "+strconv.Itoa(size)+" bytes cut]")
 	if object || list[head][0] == '{' {
 		mark = append([]byte(`"claude_mem_cut":`), mark...)
 		if !object {
@@ -250,7 +250,7 @@ func cutString(v []byte) []byte {
 	if space := bytes.IndexByte(in[tail:min(tail+reach, len(in))], ' '); space >= 0 {
 		tail += space
 	}
-	mark := wire.AppendText(nil, redact.CutMark(tail-head))
+	mark := jsonscan.AppendQuote(nil, redact.CutMark(tail-head))
 	out := make([]byte, 0, longestField+128)
 	out = append(out, '"')
 	out = append(out, in[:head]...)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"claudemem"
+	"claudemem/jsonscan"
 	"claudemem/settings"
 	"claudemem/wire"
 )
@@ -212,11 +213,11 @@ func (r *run) handle() {
 
 // parseSettings reads settings.json; an empty file sets nothing.
 func parseSettings(data []byte, set func(key, text string)) error {
-	if len(bytes.TrimSpace(wire.TrimBOM(data))) == 0 {
+	if len(bytes.TrimSpace(jsonscan.TrimBOM(data))) == 0 {
 		return nil
 	}
-	return wire.Fields(data, func(key string, value []byte) {
-		text, ok := wire.Text(value)
+	return jsonscan.Members(data, func(key string, value []byte) {
+		text, ok := jsonscan.Unquote(value)
 		if !ok {
 			text = string(value)
 		}

@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"claudemem/wire"
+	"claudemem/jsonscan"
 )
 
 // largestLog is when hook.log is set aside as hook.log.1; there are never more than the two.
@@ -35,11 +35,11 @@ func (r *run) log(what, fault string) {
 	}
 	b := append([]byte(`{"time":"`), r.stamp.UTC().Format(time.RFC3339Nano)...)
 	b = append(b, `","level":"WARN","msg":`...)
-	b = wire.AppendText(b, what)
+	b = jsonscan.AppendQuote(b, what)
 	b = append(b, `,"verb":`...)
-	b = wire.AppendText(b, string(r.Verb))
+	b = jsonscan.AppendQuote(b, string(r.Verb))
 	b = append(b, `,"error":`...)
-	b = wire.AppendText(b, headOf(fault, longestName))
+	b = jsonscan.AppendQuote(b, headOf(fault, longestName))
 	_, _ = f.Write(append(b, '}', '\n'))
 	_ = f.Close()
 }

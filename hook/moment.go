@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"claudemem"
+	"claudemem/jsonscan"
 	"claudemem/repo"
-	"claudemem/wire"
 )
 
 // moment is a payload as an adapter understood it.
@@ -89,17 +89,17 @@ func (m *moment) set(key string, value []byte) {
 	e := &m.event
 	switch key {
 	case "session_id":
-		e.HostSessionID, _ = wire.Text(value)
+		e.HostSessionID, _ = jsonscan.Unquote(value)
 	case "prompt_id":
-		e.PromptID, _ = wire.Text(value)
+		e.PromptID, _ = jsonscan.Unquote(value)
 	case "cwd":
-		e.Cwd, _ = wire.Text(value)
+		e.Cwd, _ = jsonscan.Unquote(value)
 	case "hook_event_name":
-		m.name, _ = wire.Text(value)
+		m.name, _ = jsonscan.Unquote(value)
 	case "tool_name":
-		e.ToolName, _ = wire.Text(value)
+		e.ToolName, _ = jsonscan.Unquote(value)
 	case "tool_use_id":
-		e.ToolUseID, _ = wire.Text(value)
+		e.ToolUseID, _ = jsonscan.Unquote(value)
 	case "tool_input":
 		e.ToolInput = present(value)
 	case "tool_response":
@@ -107,19 +107,19 @@ func (m *moment) set(key string, value []byte) {
 	case "error":
 		e.ToolError = loose(value)
 	case "is_interrupt":
-		e.Interrupted = wire.Flag(value)
+		e.Interrupted = jsonscan.Bool(value)
 	case "duration_ms":
-		e.DurationMS = max(wire.Integer(value), 0)
+		e.DurationMS = max(jsonscan.Int64(value), 0)
 	case "agent_id":
-		e.AgentID, _ = wire.Text(value)
+		e.AgentID, _ = jsonscan.Unquote(value)
 	case "agent_type":
-		e.AgentType, _ = wire.Text(value)
+		e.AgentType, _ = jsonscan.Unquote(value)
 	case "last_assistant_message":
-		e.LastAssistantMessage, _ = wire.Text(value)
+		e.LastAssistantMessage, _ = jsonscan.Unquote(value)
 	case "source":
-		e.Source, _ = wire.Text(value)
+		e.Source, _ = jsonscan.Unquote(value)
 	case "reason":
-		e.Reason, _ = wire.Text(value)
+		e.Reason, _ = jsonscan.Unquote(value)
 	}
 }
 
@@ -133,7 +133,7 @@ func present(value []byte) json.RawMessage {
 
 // loose takes text as it is and anything else as JSON: an error is worth keeping in any form.
 func loose(value []byte) string {
-	if text, ok := wire.Text(value); ok {
+	if text, ok := jsonscan.Unquote(value); ok {
 		return text
 	}
 	return string(present(value))
@@ -202,12 +202,12 @@ func (m *moment) nameAgentRun() {
 		return
 	}
 	var status, id string
-	if wire.Fields(e.ToolResponse, func(key string, value []byte) {
+	if jsonscan.Members(e.ToolResponse, func(key string, value []byte) {
 		switch key {
 		case "status":
-			status, _ = wire.Text(value)
+			status, _ = jsonscan.Unquote(value)
 		case "agentId":
-			id, _ = wire.Text(value)
+			id, _ = jsonscan.Unquote(value)
 		}
 	}) == nil && status == "completed" && id != "" {
 		e.ToolUseID = "agent:" + id
@@ -227,13 +227,13 @@ func (m *moment) settleSubagent() {
 	if e.AgentID != "" {
 		e.ToolUseID = "agent:" + e.AgentID
 	}
-	in := append([]byte(`{"subagent_type":`), wire.AppendText(nil, e.AgentType)...)
+	in := append([]byte(`{"subagent_type":`), jsonscan.AppendQuote(nil, e.AgentType)...)
 	e.ToolInput = append(in, '}')
-	out := append([]byte(`{"status":"completed","agentId":`), wire.AppendText(nil, e.AgentID)...)
+	out := append([]byte(`{"status":"completed","agentId":`), jsonscan.AppendQuote(nil, e.AgentID)...)
 	out = append(out, `,"agentType":`...)
-	out = wire.AppendText(out, e.AgentType)
+	out = jsonscan.AppendQuote(out, e.AgentType)
 	out = append(out, `,"content":[{"type":"text","text":`...)
-	out = wire.AppendText(out, e.LastAssistantMessage)
+	out = jsonscan.AppendQuote(out, e.LastAssistantMessage)
 	e.ToolResponse = append(out, `}]}`...)
 	e.ToolError = ""
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"claudemem/wire"
+	"claudemem/jsonscan"
 )
 
 // The moments at which a worker may have something to say, as the host tells of them.
@@ -47,7 +47,7 @@ func receiptWith(context string) string {
 // moment that the host asked about; whatever the worker answers, nothing else is.
 func TestWhatIsRememberedIsPassedOn(t *testing.T) {
 	const block = "<claude-mem-context>\n- Limiter: 8 per second \u2192 \"fair\" (#7)\n</claude-mem-context>"
-	quoted := string(wire.AppendText(nil, block))
+	quoted := string(jsonscan.AppendQuote(nil, block))
 	long := strings.Repeat("a line of a hundred thousand\n", 30_000)
 	for name, tt := range map[string]struct {
 		body, want string
@@ -66,7 +66,7 @@ func TestWhatIsRememberedIsPassedOn(t *testing.T) {
 		"only such":            {body: receiptWith(`"\u0000\u0001"`)},
 		"not UTF-8":            {body: receiptWith("\"a\xff\xfeb\""), want: "a\ufffd\ufffdb"},
 		"a lone surrogate":     {body: receiptWith(`"a\ud800b"`), want: "a\ufffdb"},
-		"far too long":         {body: receiptWith(string(wire.AppendText(nil, "<claude-mem-context>\n"+long+"</claude-mem-context>"))), cut: true},
+		"far too long":         {body: receiptWith(string(jsonscan.AppendQuote(nil, "<claude-mem-context>\n"+long+"</claude-mem-context>"))), cut: true},
 		"an answer cut short":  {body: receiptWith(quoted)[:60]},
 		"of a skipped event":   {body: `{"status":"skipped","reason":"tool","additional_context":` + quoted + `}`, want: block},
 		"an answer of no kind": {body: "lines that nobody asked for"},

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"claudemem/wire"
+	"claudemem/jsonscan"
 )
 
 // longestContext is what the host takes whole, in UTF-16 units; a longer text
@@ -48,9 +48,9 @@ func (r *reply) print(w io.Writer) {
 	b = append(b, '{')
 	if r.context != "" {
 		b = append(b, `"hookSpecificOutput":{"hookEventName":`...)
-		b = wire.AppendText(b, r.event)
+		b = jsonscan.AppendQuote(b, r.event)
 		b = append(b, `,"additionalContext":`...)
-		b = wire.AppendText(b, fit(r.context))
+		b = jsonscan.AppendQuote(b, fit(r.context))
 		b = append(b, '}')
 	}
 	if len(r.system) > 0 {
@@ -58,7 +58,7 @@ func (r *reply) print(w io.Writer) {
 			b = append(b, ',')
 		}
 		b = append(b, `"systemMessage":`...)
-		b = wire.AppendText(b, strings.Join(r.system, "\n"))
+		b = jsonscan.AppendQuote(b, strings.Join(r.system, "\n"))
 	}
 	_, _ = w.Write(append(b, '}', '\n')) // a host that no longer listens misses nothing
 }
@@ -107,14 +107,14 @@ func utf16Length(s string) int {
 
 // parseReply reads what another program of ours printed as a hook's reply.
 func parseReply(data []byte) (context, system string, err error) {
-	err = wire.Fields(data, func(key string, value []byte) {
+	err = jsonscan.Members(data, func(key string, value []byte) {
 		switch key {
 		case "systemMessage":
-			system, _ = wire.Text(value)
+			system, _ = jsonscan.Unquote(value)
 		case "hookSpecificOutput":
-			_ = wire.Fields(value, func(key string, value []byte) { // not an object: no context in it
+			_ = jsonscan.Members(value, func(key string, value []byte) { // not an object: no context in it
 				if key == "additionalContext" {
-					context, _ = wire.Text(value)
+					context, _ = jsonscan.Unquote(value)
 				}
 			})
 		}

@@ -7,6 +7,7 @@ import (
 	"unicode"
 
 	"claudemem"
+	"claudemem/jsonscan"
 	"claudemem/repo"
 	"claudemem/wire"
 )
@@ -45,19 +46,19 @@ func (r *run) statusline() {
 func (r *run) statusRequest(input []byte) (claudemem.StatusRequest, bool) {
 	request := claudemem.StatusRequest{Host: r.Host}
 	var cwd, current, projectDir string
-	err := wire.Fields(bytes.TrimSpace(wire.TrimBOM(input)), func(key string, value []byte) {
+	err := jsonscan.Members(bytes.TrimSpace(jsonscan.TrimBOM(input)), func(key string, value []byte) {
 		switch key {
 		case "session_id":
-			request.HostSessionID, _ = wire.Text(value)
+			request.HostSessionID, _ = jsonscan.Unquote(value)
 		case "cwd":
-			cwd, _ = wire.Text(value)
+			cwd, _ = jsonscan.Unquote(value)
 		case "workspace":
-			_ = wire.Fields(value, func(key string, value []byte) { // not an object: no directories in it
+			_ = jsonscan.Members(value, func(key string, value []byte) { // not an object: no directories in it
 				switch key {
 				case "current_dir":
-					current, _ = wire.Text(value)
+					current, _ = jsonscan.Unquote(value)
 				case "project_dir":
-					projectDir, _ = wire.Text(value)
+					projectDir, _ = jsonscan.Unquote(value)
 				}
 			})
 		}

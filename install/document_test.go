@@ -1,91 +1,10 @@
 package install
 
 import (
-	"encoding/json"
 	"testing"
+
+	"claudemem/jsonscan"
 )
-
-func TestDocumentEdits(t *testing.T) {
-	for name, c := range map[string]struct {
-		before string
-		edit   func(*testing.T, *document)
-		want   string
-	}{
-		"into nothing": {"", set(`true`, "a", "b"), "{\n  \"a\": {\n    \"b\": true\n  }\n}\n"},
-		"into {}":      {"{}", set(`1`, "a"), "{\n  \"a\": 1\n}"},
-		"at the end, tabs": {"{\n\t\"z\": {\n\t\t\"y\": 1\n\t}\n}\n", set(`{"k":[1]}`, "z", "x"),
-			"{\n\t\"z\": {\n\t\t\"y\": 1,\n\t\t\"x\": {\n\t\t\t\"k\": [\n\t\t\t\t1\n\t\t\t]\n\t\t}\n\t}\n}\n"},
-		"one line stays one": {`{"a":1}`, set(`{"c": 2}`, "b"), `{"a":1,"b":{"c":2}}`},
-		"inline in lines":    {"{\n  \"e\": {\"x@y\": true}\n}", set(`true`, "e", "z"), "{\n  \"e\": {\"x@y\": true,\"z\":true}\n}"},
-		"crlf":               {"{\r\n  \"a\": 1\r\n}\r\n", set(`{"c":2}`, "b"), "{\r\n  \"a\": 1,\r\n  \"b\": {\r\n    \"c\": 2\r\n  }\r\n}\r\n"},
-		"byte order mark":    {"\xef\xbb\xbf{}", set(`1`, "a"), "\xef\xbb\xbf{\n  \"a\": 1\n}"},
-		"a value in place":   {"{\"a\": [1,\n 2], \"b\": 3}", set(`"x"`, "a"), "{\"a\": \"x\", \"b\": 3}"},
-		"the last of two":    {`{"a":1,"a":2}`, set(`3`, "a"), `{"a":1,"a":3}`},
-		"a key with quotes":  {"{}", set(`1`, "a\"<b>"), "{\n  \"a\\\"<b>\": 1\n}"},
-		"an escaped key":     {`{"\u0061":1}`, set(`2`, "a"), `{"\u0061":2}`},
-		"brackets in text":   {`{"x":"}],{\"","a":{"b":1}}`, set(`2`, "a", "b"), `{"x":"}],{\"","a":{"b":2}}`},
-		"add to a list": {"{\n  \"l\": [\n    1\n  ]\n}", func(t *testing.T, d *document) {
-			if err := d.add(json.RawMessage(`2`), "l"); err != nil {
-				t.Fatal(err)
-			}
-		}, "{\n  \"l\": [\n    1,\n    2\n  ]\n}"},
-		"remove the first":  {"{\n  \"a\": 1,\n  \"b\": 2\n}", remove("a"), "{\n  \"b\": 2\n}"},
-		"remove the middle": {"{\n  \"a\": 1,\n  \"b\": 2,\n  \"c\": 3\n}", remove("b"), "{\n  \"a\": 1,\n  \"c\": 3\n}"},
-		"remove the last":   {"{\n  \"a\": 1,\n  \"b\": {\"c\": 2}\n}", remove("b"), "{\n  \"a\": 1\n}"},
-		"remove the only":   {"{\n  \"a\": 1\n}", remove("a"), "{}"},
-		"remove both":       {`{"a":1,"b":2,"a":3}`, remove("a"), `{"b":2}`},
-		"drop from a list": {`{"l":[1,2,3,2]}`, func(t *testing.T, d *document) {
-			if n := d.drop(func(raw json.RawMessage) bool { return string(raw) == "2" }, "l"); n != 2 {
-				t.Errorf("%d dropped, want 2", n)
-			}
-		}, `{"l":[1,3]}`},
-	} {
-		t.Run(name, func(t *testing.T) {
-			d, err := parseDocument([]byte(c.before))
-			if err != nil {
-				t.Fatal(err)
-			}
-			c.edit(t, d)
-			if got := string(d.bytes()); got != c.want {
-				t.Errorf("got\n%q, want\n%q", got, c.want)
-			}
-		})
-	}
-}
-
-func set(value string, path ...string) func(*testing.T, *document) {
-	return func(t *testing.T, d *document) {
-		if err := d.set(json.RawMessage(value), path...); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
-func remove(path ...string) func(*testing.T, *document) {
-	return func(t *testing.T, d *document) {
-		if !d.remove(path...) || d.remove(path...) {
-			t.Error("remove does not tell whether there was one")
-		}
-	}
-}
-
-func TestDocumentRefuses(t *testing.T) {
-	for _, text := range []string{`[]`, `1`, `null`, `{`, `{}{}`, `{"a":1,}`, "{// c\n}", `{'a':1}`} {
-		if _, err := parseDocument([]byte(text)); err == nil {
-			t.Errorf("%q is taken for an object", text)
-		}
-	}
-	d, err := parseDocument([]byte(`{"a":[],"b":{"c":null}}`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if d.set(json.RawMessage(`1`), "a", "x") == nil || d.set(json.RawMessage(`1`), "b", "c", "x") == nil || d.add(json.RawMessage(`1`), "b") == nil {
-		t.Error("something of another shape was edited")
-	}
-	if got := string(d.bytes()); got != `{"a":[],"b":{"c":null}}` {
-		t.Errorf("a refused edit changed it: %s", got)
-	}
-}
 
 // Whatever the file: an edit leaves JSON, changes what it should and nothing
 // else, and taking our entries out again gives the bytes back.
@@ -96,12 +15,12 @@ func FuzzDocument(f *testing.F) {
 	f.Add([]byte(`{"enabledPlugins":{"claude-mem@claude-mem-local":true},"hooks":{"Stop":[{"hooks":[]}],"Stop":1}}`))
 	f.Add([]byte(`{"hooks":[{}],"enabledPlugins":null}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		d, err := parseDocument(data)
+		d, err := jsonscan.Parse(data)
 		if err != nil {
 			return
 		}
-		if string(d.bytes()) != string(data) {
-			t.Fatalf("read and written it is %q", d.bytes())
+		if string(d.Bytes()) != string(data) {
+			t.Fatalf("read and written it is %q", d.Bytes())
 		}
 		settings := hostFiles[atSettings]
 		bare, err := settings.without(data, data, true, "/data/marketplace/claude-mem")
@@ -109,12 +28,12 @@ func FuzzDocument(f *testing.F) {
 			t.Fatalf("strip: %v", err)
 		}
 		clean := string(bare) == string(data)
-		if d.set(json.RawMessage("true"), "enabledPlugins", PluginID) != nil ||
+		if d.Set([]byte("true"), "enabledPlugins", PluginID) != nil ||
 			plainHooks(d, []byte(hooksJSON), "/data/marketplace/claude-mem") != nil {
 			return // of another shape
 		}
-		edited := d.bytes()
-		if _, err := parseDocument(edited); err != nil {
+		edited := d.Bytes()
+		if _, err := jsonscan.Parse(edited); err != nil {
 			t.Fatalf("the edit broke it: %v\n%q", err, edited)
 		}
 		again, err := settings.without(edited, data, true, "/data/marketplace/claude-mem")

@@ -13,9 +13,10 @@ import (
 	"testing"
 	"time"
 
-	"claudemem"
-
 	"github.com/google/go-cmp/cmp"
+
+	"claudemem"
+	"claudemem/jsonscan"
 )
 
 var errKilled = errors.New("killed")
@@ -125,7 +126,7 @@ func TestDiskFull(t *testing.T) {
 		if claudemem.CodeOf(err) != claudemem.CodeStorage || !errors.Is(err, syscall.ENOSPC) {
 			t.Errorf("write %d: %v", full, err)
 		}
-		if _, err := parseDocument([]byte(p.get(p.settings))); err != nil {
+		if _, err := jsonscan.Parse([]byte(p.get(p.settings))); err != nil {
 			t.Errorf("write %d: settings.json is broken: %v", full, err)
 		}
 		p.install(Wish{Method: MethodPlugin})

@@ -1,6 +1,7 @@
 package install
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"path/filepath"
@@ -9,6 +10,7 @@ import (
 
 	"claudemem"
 	"claudemem/hook"
+	"claudemem/jsonscan"
 )
 
 // What the host knows us as. The Node program's plugin has the same name in the
@@ -39,7 +41,7 @@ type hostFile struct {
 	name string
 	// strip takes out what is ours, for a plugin directory; before is the file as
 	// it was before us, empty when that is not known.
-	strip func(d, before *document, pluginDir string)
+	strip func(d, before *jsonscan.Document, pluginDir string)
 	// empties are the objects that may be left behind empty.
 	empties []string
 }
@@ -48,17 +50,17 @@ type hostFile struct {
 // the host's own books, which we touch only where its CLI is missing or failed.
 var hostFiles = []hostFile{
 	{"settings.json", stripSettings, []string{"extraKnownMarketplaces", "enabledPlugins", "hooks"}},
-	{filepath.Join("plugins", "installed_plugins.json"), func(d, _ *document, _ string) { d.remove("plugins", PluginID) }, nil},
-	{filepath.Join("plugins", "known_marketplaces.json"), func(d, _ *document, _ string) { d.remove(Marketplace) }, nil},
+	{filepath.Join("plugins", "installed_plugins.json"), func(d, _ *jsonscan.Document, _ string) { d.Remove("plugins", PluginID) }, nil},
+	{filepath.Join("plugins", "known_marketplaces.json"), func(d, _ *jsonscan.Document, _ string) { d.Remove(Marketplace) }, nil},
 }
 
-func stripSettings(d, before *document, pluginDir string) {
-	d.remove("extraKnownMarketplaces", Marketplace)
-	d.remove("enabledPlugins", PluginID)
-	for _, event := range slices.Clone(d.keys("hooks")) {
-		ours := func(group json.RawMessage) bool { return isOurGroup(group, pluginDir) }
-		if d.drop(ours, "hooks", event) > 0 && len(d.find("hooks", event).kids) == 0 && before.find("hooks", event) == nil {
-			d.remove("hooks", event)
+func stripSettings(d, before *jsonscan.Document, pluginDir string) {
+	d.Remove("extraKnownMarketplaces", Marketplace)
+	d.Remove("enabledPlugins", PluginID)
+	for _, event := range slices.Clone(d.Keys("hooks")) {
+		ours := func(group []byte) bool { return isOurGroup(group, pluginDir) }
+		if d.RemoveFunc(ours, "hooks", event) > 0 && len(d.Find("hooks", event).Kids) == 0 && before.Find("hooks", event) == nil {
+			d.Remove("hooks", event)
 		}
 	}
 }
@@ -85,28 +87,27 @@ func isOurGroup(group json.RawMessage, pluginDir string) bool {
 // before us where that is known: an object that it lacks and that is empty now
 // goes too.
 func (f hostFile) without(data, baseline []byte, known bool, pluginDir string) ([]byte, error) {
-	d, err := parseDocument(data)
+	d, err := jsonscan.Parse(data)
 	if err != nil {
 		return nil, err
 	}
-	if d.root == nil {
+	if d.IsEmpty() {
 		return data, nil
 	}
-	before, err := parseDocument(baseline)
+	before, err := jsonscan.Parse(baseline)
 	if err != nil {
-		before = &document{}
+		before = new(jsonscan.Document)
 	}
-	size := len(d.data)
 	f.strip(d, before, pluginDir)
-	if !known && len(d.data) == size {
+	if !known && bytes.Equal(d.Bytes(), data) {
 		return data, nil // nothing of ours: the empty objects are the user's
 	}
 	for _, key := range f.empties {
-		if n := d.find(key); n != nil && n.kind == '{' && len(n.kids) == 0 && before.find(key) == nil {
-			d.remove(key)
+		if n := d.Find(key); n != nil && n.Kind == '{' && len(n.Kids) == 0 && before.Find(key) == nil {
+			d.Remove(key)
 		}
 	}
-	return d.bytes(), nil
+	return d.Bytes(), nil
 }
 
 // isBlank says that nothing is left in a file that anybody would miss.
@@ -134,7 +135,7 @@ type registration struct {
 type host struct {
 	dir   string
 	files [3][]byte // in the order of hostFiles; nil: not there
-	docs  [3]*document
+	docs  [3]*jsonscan.Document
 }
 
 const (
@@ -153,7 +154,7 @@ func readHost(dir string) (*host, error) {
 		if h.files[i], err = readUserFile(h.path(i)); err != nil {
 			return nil, err
 		}
-		if h.docs[i], err = parseDocument(h.files[i]); err != nil {
+		if h.docs[i], err = jsonscan.Parse(h.files[i]); err != nil {
 			return nil, broken(h.path(i), err)
 		}
 	}
@@ -165,19 +166,19 @@ func (h *host) registration(pluginDir string) registration {
 	var known struct {
 		Source struct{ Path string }
 	}
-	if raw := h.docs[atKnown].get(Marketplace); raw != nil {
+	if raw := h.docs[atKnown].Get(Marketplace); raw != nil {
 		r.known = "?"
 		if json.Unmarshal(raw, &known) == nil && known.Source.Path != "" {
 			r.known = known.Source.Path
 		}
 	}
-	r.declared = h.docs[atSettings].get("extraKnownMarketplaces", Marketplace) != nil
+	r.declared = h.docs[atSettings].Get("extraKnownMarketplaces", Marketplace) != nil
 	r.version = installedVersion(h.docs[atInstalled], PluginID)
-	r.enabled = string(h.docs[atSettings].get("enabledPlugins", PluginID)) == "true"
-	for _, event := range h.docs[atSettings].keys("hooks") {
-		list := h.docs[atSettings].find("hooks", event)
-		for _, kid := range list.kids {
-			if list.kind == '[' && isOurGroup(h.docs[atSettings].data[kid.start:kid.end], pluginDir) {
+	r.enabled = string(h.docs[atSettings].Get("enabledPlugins", PluginID)) == "true"
+	for _, event := range h.docs[atSettings].Keys("hooks") {
+		list := h.docs[atSettings].Find("hooks", event)
+		for _, kid := range list.Kids {
+			if list.Kind == '[' && isOurGroup(h.docs[atSettings].Text(kid), pluginDir) {
 				r.hooks++
 			}
 		}
@@ -187,9 +188,9 @@ func (h *host) registration(pluginDir string) registration {
 
 // installedVersion is the version in the host's book of plugins: a list of
 // scopes in newer books, one object in older ones.
-func installedVersion(d *document, id string) string {
+func installedVersion(d *jsonscan.Document, id string) string {
 	type entry struct{ Scope, Version string }
-	raw := d.get("plugins", id)
+	raw := d.Get("plugins", id)
 	if raw == nil {
 		return ""
 	}
@@ -216,28 +217,28 @@ func orUnknown(version string) string {
 
 // plainHooks adds our hooks to the settings with absolute paths, as the plugin
 // would register them; groups that are there already stay where they are.
-func plainHooks(d *document, hooksJSON []byte, pluginDir string) error {
-	ours, err := parseDocument(hooksJSON)
+func plainHooks(d *jsonscan.Document, hooksJSON []byte, pluginDir string) error {
+	ours, err := jsonscan.Parse(hooksJSON)
 	if err != nil {
 		return fmt.Errorf("read our hooks: %w", err)
 	}
-	for _, event := range ours.keys("hooks") {
-		for _, kid := range ours.find("hooks", event).kids {
-			group, err := withRoot(ours.data[kid.start:kid.end], pluginDir)
+	for _, event := range ours.Keys("hooks") {
+		for _, kid := range ours.Find("hooks", event).Kids {
+			group, err := withRoot(ours.Text(kid), pluginDir)
 			if err != nil {
 				return err
 			}
 			there := false
-			if list := d.find("hooks", event); list != nil {
-				for _, k := range list.kids {
-					there = there || sameJSON([]byte(`{"g":`+string(d.data[k.start:k.end])+`}`), []byte(`{"g":`+string(group)+`}`))
+			if list := d.Find("hooks", event); list != nil {
+				for _, k := range list.Kids {
+					there = there || sameJSON([]byte(`{"g":`+string(d.Text(k))+`}`), []byte(`{"g":`+string(group)+`}`))
 				}
 			}
 			if there {
 				continue
 			}
-			d.drop(func(g json.RawMessage) bool { return isOurGroup(g, pluginDir) }, "hooks", event)
-			if err := d.add(group, "hooks", event); err != nil {
+			d.RemoveFunc(func(g []byte) bool { return isOurGroup(g, pluginDir) }, "hooks", event)
+			if err := d.Add(group, "hooks", event); err != nil {
 				return err
 			}
 		}

@@ -12,9 +12,10 @@ import (
 	"strings"
 	"time"
 
-	"claudemem"
-
 	"github.com/gofrs/flock"
+
+	"claudemem"
+	"claudemem/jsonscan"
 )
 
 // Method is how the host is told of us.
@@ -187,7 +188,7 @@ func (in *Installer) Plan(wish Wish) (*Plan, error) {
 
 // wanted is settings.json as it shall be: the user's bytes and our entries.
 func (in *Installer) wanted(h *host, method Method, disable []string) ([]byte, error) {
-	d, err := parseDocument(h.files[atSettings])
+	d, err := jsonscan.Parse(h.files[atSettings])
 	if err != nil {
 		return nil, err
 	}
@@ -196,27 +197,27 @@ func (in *Installer) wanted(h *host, method Method, disable []string) ([]byte, e
 		err = plainHooks(d, in.opts.Hooks, in.pluginDir())
 	} else {
 		if !is.declared || !samePath(declaredPath(d), in.shop) {
-			source := `{"source":{"source":"directory","path":` + quote(in.shop) + `}}`
-			err = d.set(json.RawMessage(source), "extraKnownMarketplaces", Marketplace)
+			source := `{"source":{"source":"directory","path":` + string(jsonscan.AppendQuote(nil, in.shop)) + `}}`
+			err = d.Set(json.RawMessage(source), "extraKnownMarketplaces", Marketplace)
 		}
 		if err == nil && !is.enabled {
-			err = d.set(json.RawMessage("true"), "enabledPlugins", PluginID)
+			err = d.Set(json.RawMessage("true"), "enabledPlugins", PluginID)
 		}
 	}
 	for _, id := range disable {
 		if err == nil {
-			err = d.set(json.RawMessage("false"), "enabledPlugins", id)
+			err = d.Set(json.RawMessage("false"), "enabledPlugins", id)
 		}
 	}
 	if err != nil {
 		return nil, broken(h.path(atSettings), err)
 	}
-	return d.bytes(), nil
+	return d.Bytes(), nil
 }
 
-func declaredPath(d *document) string {
+func declaredPath(d *jsonscan.Document) string {
 	var m struct{ Source struct{ Path string } }
-	_ = json.Unmarshal(d.get("extraKnownMarketplaces", Marketplace), &m) // of another shape: another path
+	_ = json.Unmarshal(d.Get("extraKnownMarketplaces", Marketplace), &m) // of another shape: another path
 	return m.Source.Path
 }
 

@@ -16,10 +16,11 @@ import (
 	"testing/fstest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"claudemem"
 	"claudemem/install/fakeclaude"
-
-	"github.com/google/go-cmp/cmp"
+	"claudemem/jsonscan"
 )
 
 // hooksJSON is like what package hook generates, with two events.
@@ -405,11 +406,11 @@ func TestOtherPlugins(t *testing.T) {
 				t.Errorf("others (-want +got):\n%s", diff)
 			}
 			enabled := func() string {
-				d, err := parseDocument([]byte(p.get(p.settings)))
+				d, err := jsonscan.Parse([]byte(p.get(p.settings)))
 				if err != nil {
 					t.Fatal(err)
 				}
-				return string(d.get("enabledPlugins", NodePluginID))
+				return string(d.Get("enabledPlugins", NodePluginID))
 			}
 			if enabled() != "true" || len(plan.Disable) != 0 {
 				t.Fatalf("it was disabled without being asked: %s", p.get(p.settings))

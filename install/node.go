@@ -35,11 +35,11 @@ func (h *host) others() []Other {
 		set(&o)
 		found[id] = o
 	}
-	for _, id := range h.docs[atSettings].keys("enabledPlugins") {
-		enabled := string(h.docs[atSettings].get("enabledPlugins", id)) == "true"
+	for _, id := range h.docs[atSettings].Keys("enabledPlugins") {
+		enabled := string(h.docs[atSettings].Get("enabledPlugins", id)) == "true"
 		add(id, func(o *Other) { o.Enabled = enabled })
 	}
-	for _, id := range h.docs[atInstalled].keys("plugins") {
+	for _, id := range h.docs[atInstalled].Keys("plugins") {
 		add(id, func(o *Other) { o.Installed = true })
 	}
 	list := []Other{} // JSON would say null of none

@@ -16,6 +16,7 @@ import (
 	"strings"
 
 	"claudemem"
+	"claudemem/jsonscan"
 )
 
 const hookProgramName = "claude-mem-hook"
@@ -91,11 +92,11 @@ func (in *Installer) tree() ([]treeFile, string, error) {
 		sum.Write([]byte(f.path + files[i].hash))
 	}
 	version := pluginVersion(in.opts.Version, hex.EncodeToString(sum.Sum(nil)))
-	m, err := parseDocument(manifest)
-	if err != nil || m.root == nil {
-		return nil, "", fmt.Errorf("read plugin.json: %w", errors.Join(err, errNotObject))
+	m, err := jsonscan.Parse(manifest)
+	if err != nil || m.IsEmpty() {
+		return nil, "", fmt.Errorf("read plugin.json: %w", errors.Join(err, jsonscan.ErrNotObject))
 	}
-	if err := m.set([]byte(quote(version)), "version"); err != nil {
+	if err := m.Set(jsonscan.AppendQuote(nil, version), "version"); err != nil {
 		return nil, "", err
 	}
 	shop, err := json.MarshalIndent(map[string]any{
@@ -110,7 +111,7 @@ func (in *Installer) tree() ([]treeFile, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
-	for _, f := range []treeFile{{path: marketplaceFile, text: append(shop, '\n')}, {path: manifestFile, text: m.bytes()}} {
+	for _, f := range []treeFile{{path: marketplaceFile, text: append(shop, '\n')}, {path: manifestFile, text: m.Bytes()}} {
 		f.hash, f.size, f.mode = hashOf(f.text), int64(len(f.text)), 0o600
 		files = append(files, f)
 	}

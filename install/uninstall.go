@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"claudemem"
+	"claudemem/jsonscan"
 )
 
 // Removal is what an uninstall would do, and in the end what it did.
@@ -69,7 +70,7 @@ func (in *Installer) PlanRemoval() (*Removal, error) {
 	r.Uses, _ = in.uses(h)
 	if book != nil {
 		for _, id := range book.Disabled {
-			if string(h.docs[atSettings].get("enabledPlugins", id)) == "false" {
+			if string(h.docs[atSettings].Get("enabledPlugins", id)) == "false" {
 				r.Enable = append(r.Enable, id)
 			}
 		}
@@ -128,18 +129,18 @@ func (in *Installer) afterwards(i int, h *host, book *manifest) (after []byte, r
 
 // enable undoes what an install disabled.
 func enable(data []byte, ids []string) ([]byte, error) {
-	d, err := parseDocument(data)
+	d, err := jsonscan.Parse(data)
 	if err != nil {
 		return nil, err
 	}
 	for _, id := range ids {
-		if string(d.get("enabledPlugins", id)) == "false" {
-			if err := d.set(json.RawMessage("true"), "enabledPlugins", id); err != nil {
+		if string(d.Get("enabledPlugins", id)) == "false" {
+			if err := d.Set(json.RawMessage("true"), "enabledPlugins", id); err != nil {
 				return nil, err
 			}
 		}
 	}
-	return d.bytes(), nil
+	return d.Bytes(), nil
 }
 
 // elsewhere lists the other configuration directories that we are installed in.

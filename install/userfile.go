@@ -4,15 +4,18 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strconv"
 
 	"claudemem"
+	"claudemem/jsonscan"
 )
 
 // largestFile bounds a file of settings that we take apart. The host itself
@@ -165,4 +168,30 @@ func hashFile(path string) (hash string, size int64, err error) {
 		return "", 0, fmt.Errorf("hash: %w", err)
 	}
 	return hex.EncodeToString(h.Sum(nil)), size, nil
+}
+
+// sameJSON says whether two files mean the same, with the empty objects named
+// left aside: the host leaves some behind. No file and an empty one are alike, and
+// so are 1.50 and 1.5: the host's numbers are floating point too.
+func sameJSON(a, b []byte, empties ...string) bool {
+	x, okX := meaning(a, empties)
+	y, okY := meaning(b, empties)
+	return okX && okY && reflect.DeepEqual(x, y)
+}
+
+func meaning(data []byte, empties []string) (map[string]any, bool) {
+	data = bytes.TrimSpace(jsonscan.TrimBOM(data))
+	m := map[string]any{}
+	if len(data) == 0 {
+		return m, true
+	}
+	if json.Unmarshal(data, &m) != nil || m == nil {
+		return nil, false
+	}
+	for _, key := range empties {
+		if o, ok := m[key].(map[string]any); ok && len(o) == 0 {
+			delete(m, key)
+		}
+	}
+	return m, true
 }

@@ -4,6 +4,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"claudemem/jsonscan"
 )
 
 // statePath is the file in which the host keeps its state: beside its default
@@ -27,19 +29,19 @@ func (in *Installer) uses(h *host) (names []string, after []byte) {
 	if err != nil {
 		return names, nil
 	}
-	d, err := parseDocument(now)
-	if err != nil || d.root == nil || len(h.others()) > 0 {
+	d, err := jsonscan.Parse(now)
+	if err != nil || d.IsEmpty() || len(h.others()) > 0 {
 		return names, nil
 	}
-	for _, skill := range slices.Clone(d.keys("skillUsage")) {
-		if strings.HasPrefix(skill, PluginName+":") && d.remove("skillUsage", skill) {
+	for _, skill := range slices.Clone(d.Keys("skillUsage")) {
+		if strings.HasPrefix(skill, PluginName+":") && d.Remove("skillUsage", skill) {
 			names = append(names, skill)
 		}
 	}
-	if d.remove("pluginUsage", PluginID) {
+	if d.Remove("pluginUsage", PluginID) {
 		names = append(names, PluginID)
 	}
-	return names, d.bytes()
+	return names, d.Bytes()
 }
 
 // forgetUses takes the counts out; the host rewrites its state at any time, so it is

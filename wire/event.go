@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"claudemem"
+	"claudemem/jsonscan"
 )
 
 // AppendEvent appends the JSON form of e: the same fields that json.Marshal
@@ -64,7 +65,7 @@ func (o *objectWriter) key(name string) {
 
 func (o *objectWriter) text(name, value string) {
 	o.key(name)
-	o.b = AppendText(o.b, value)
+	o.b = jsonscan.AppendQuote(o.b, value)
 }
 
 func (o *objectWriter) optional(name, value string) {
@@ -98,14 +99,14 @@ func ParseEvent(data []byte, e *claudemem.Event) bool {
 	ok := true
 	text := func(to *string, value []byte) {
 		var is bool
-		*to, is = Text(value)
+		*to, is = jsonscan.Unquote(value)
 		ok = ok && is
 	}
 	number := func(to *int64, value []byte) {
 		n, err := strconv.ParseInt(string(value), 10, 64)
 		*to, ok = n, ok && err == nil
 	}
-	err := Fields(data, func(key string, value []byte) {
+	err := jsonscan.Members(data, func(key string, value []byte) {
 		switch key {
 		case "delivery_id":
 			text(&e.DeliveryID, value)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"strconv"
 )
 
 const maxHead = 16 << 10 // a worker's head is about 200 bytes
@@ -232,20 +233,10 @@ func decimal(b []byte) (int, bool) {
 	return n, true
 }
 
-// hexadecimal reads a number of at most seven digits.
+// hexadecimal parses a number of at most seven digits.
 func hexadecimal(b []byte) (int, bool) {
-	if len(b) == 0 || len(b) > 7 {
-		return 0, false
-	}
-	n := 0
-	for _, c := range b {
-		h := hexValue(c)
-		if h < 0 {
-			return 0, false
-		}
-		n = n<<4 | int(h)
-	}
-	return n, true
+	n, err := strconv.ParseUint(string(b), 16, 28)
+	return int(n), err == nil && len(b) <= 7
 }
 
 // equalFold compares ASCII text without regard to case.

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"claudemem"
+	"claudemem/jsonscan"
 )
 
 func TestSpool(t *testing.T) {
@@ -178,7 +179,7 @@ func TestWorkerInfo(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(dir, "worker.json"), []byte(in), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := ReadWorkerInfo(dir); !errors.Is(err, ErrNotJSON) {
+		if _, err := ReadWorkerInfo(dir); !errors.Is(err, jsonscan.ErrNotObject) {
 			t.Errorf("%q: %v", in, err)
 		}
 	}

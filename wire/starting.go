@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"time"
+
+	"claudemem/jsonscan"
 )
 
 // How long the start of a worker is given, and how long a hook waits before it
@@ -71,12 +73,12 @@ func readMarker(f io.Reader) (at time.Time, attempts int) {
 	if err != nil {
 		return time.Time{}, 0
 	}
-	if Fields(data[:n], func(key string, value []byte) {
+	if jsonscan.Members(data[:n], func(key string, value []byte) {
 		switch key {
 		case "at":
-			at = time.UnixMilli(Integer(value))
+			at = time.UnixMilli(jsonscan.Int64(value))
 		case "attempts":
-			attempts = int(min(max(Integer(value), 0), 1000))
+			attempts = int(min(max(jsonscan.Int64(value), 0), 1000))
 		}
 	}) != nil {
 		return time.Time{}, 0

@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"claudemem"
+	"claudemem/jsonscan"
 )
 
 // Version is the version of everything in this package that two processes must
@@ -65,22 +66,22 @@ type Answer struct {
 // that have another type are left alone.
 func ParseAnswer(body []byte) (Answer, error) {
 	var a Answer
-	err := Fields(body, func(key string, value []byte) {
+	err := jsonscan.Members(body, func(key string, value []byte) {
 		switch key {
 		case "status":
-			a.Status, _ = Text(value)
+			a.Status, _ = jsonscan.Unquote(value)
 		case "reason":
-			a.Reason, _ = Text(value)
+			a.Reason, _ = jsonscan.Unquote(value)
 		case "session_db_id":
-			a.SessionDBID = Integer(value)
+			a.SessionDBID = jsonscan.Int64(value)
 		case "prompt_number":
-			a.PromptNumber = int(Integer(value))
+			a.PromptNumber = int(jsonscan.Int64(value))
 		case "additional_context":
-			a.AdditionalContext, _ = Text(value)
+			a.AdditionalContext, _ = jsonscan.Unquote(value)
 		case "error":
-			if Fields(value, func(key string, value []byte) {
+			if jsonscan.Members(value, func(key string, value []byte) {
 				if key == "code" {
-					code, _ := Text(value)
+					code, _ := jsonscan.Unquote(value)
 					a.Code = claudemem.Code(code)
 				}
 			}) != nil {
@@ -100,12 +101,12 @@ type ContextAnswer struct {
 // ParseContextAnswer reads the JSON body of GET /api/context.
 func ParseContextAnswer(body []byte) (ContextAnswer, error) {
 	var a ContextAnswer
-	err := Fields(body, func(key string, value []byte) {
+	err := jsonscan.Members(body, func(key string, value []byte) {
 		switch key {
 		case "context":
-			a.Context, _ = Text(value)
+			a.Context, _ = jsonscan.Unquote(value)
 		case "system_message":
-			a.SystemMessage, _ = Text(value)
+			a.SystemMessage, _ = jsonscan.Unquote(value)
 		}
 	})
 	return a, err
@@ -152,18 +153,18 @@ func StatuslineTarget(r *claudemem.StatusRequest) string {
 // ParseStatusline reads the JSON body of GET /api/statusline.
 func ParseStatusline(body []byte) (claudemem.Statusline, error) {
 	var line claudemem.Statusline
-	err := Fields(body, func(key string, value []byte) {
+	err := jsonscan.Members(body, func(key string, value []byte) {
 		switch key {
 		case "observations":
-			line.Observations = int(Integer(value))
+			line.Observations = int(jsonscan.Int64(value))
 		case "pending":
-			line.Pending = int(Integer(value))
+			line.Pending = int(jsonscan.Int64(value))
 		case "tokens_today":
-			line.TokensToday = int(Integer(value))
+			line.TokensToday = int(jsonscan.Int64(value))
 		case "cap":
-			line.Cap, _ = Text(value)
+			line.Cap, _ = jsonscan.Unquote(value)
 		case "trouble":
-			line.Trouble, _ = Text(value)
+			line.Trouble, _ = jsonscan.Unquote(value)
 		}
 	})
 	return line, err

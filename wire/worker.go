@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"claudemem"
+	"claudemem/jsonscan"
 )
 
 // WorkerInfo is worker.json: what a running worker says of itself. It is for
@@ -23,29 +24,29 @@ type WorkerInfo struct {
 
 func workerInfoPath(dataDir string) string { return filepath.Join(dataDir, "worker.json") }
 
-// ReadWorkerInfo reads worker.json; fs.ErrNotExist when there is none, ErrNotJSON when it is broken.
+// ReadWorkerInfo reads worker.json; fs.ErrNotExist when there is none, jsonscan.ErrNotObject when it is broken.
 func ReadWorkerInfo(dataDir string) (WorkerInfo, error) {
 	var info WorkerInfo
 	data, err := readSmall(workerInfoPath(dataDir))
 	if err != nil {
 		return info, err
 	}
-	err = Fields(data, func(key string, value []byte) {
+	err = jsonscan.Members(data, func(key string, value []byte) {
 		switch key {
 		case "pid":
-			info.PID = int(Integer(value))
+			info.PID = int(jsonscan.Int64(value))
 		case "version":
-			info.Version, _ = Text(value)
+			info.Version, _ = jsonscan.Unquote(value)
 		case "wire":
-			info.Wire = int(Integer(value))
+			info.Wire = int(jsonscan.Int64(value))
 		case "port":
-			if port := Integer(value); port > 0 && port < 1<<16 {
+			if port := jsonscan.Int64(value); port > 0 && port < 1<<16 {
 				info.Port = int(port)
 			}
 		case "socket":
-			info.Socket, _ = Text(value)
+			info.Socket, _ = jsonscan.Unquote(value)
 		case "started_at":
-			info.StartedAt = claudemem.Millis(Integer(value))
+			info.StartedAt = claudemem.Millis(jsonscan.Int64(value))
 		}
 	})
 	return info, err

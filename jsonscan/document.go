@@ -1,0 +1,344 @@
+package jsonscan
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"strings"
+)
+
+// A Document is a JSON object in a file of somebody else's. An edit changes its
+// bytes only where it must, so that order, indentation, line ends, a byte order
+// mark and unknown members stay as they are. It is not safe for concurrent use.
+type Document struct {
+	data    []byte // without the byte order mark
+	clean   []byte // data without comments and trailing commas
+	bom     bool
+	relaxed bool
+	root    *Node // nil in an empty file
+	newline string
+	unit    string // one step of indentation
+}
+
+// A Node is a value of a document. An edit makes the nodes found before invalid.
+type Node struct {
+	Kind       byte // '{', '[', String or Scalar
+	Start, End int
+	Keys       []string // of an object: the members' keys, decoded
+	Kids       []*Node  // of an object or an array
+	keyAt      []int    // where the keys stand
+}
+
+// Parse reads a file; an empty one is an object that is not there yet. The error
+// is an [ErrNotObject], a [*SyntaxError] when the text is not JSON.
+func Parse(data []byte) (*Document, error) { return parse(data, false) }
+
+// ParseRelaxed is Parse for a file that may have comments and trailing commas
+// (see [Relax]); edits keep them.
+func ParseRelaxed(data []byte) (*Document, error) { return parse(data, true) }
+
+func parse(data []byte, relaxed bool) (*Document, error) {
+	d := &Document{relaxed: relaxed, newline: "\n", unit: "  "}
+	d.data, d.bom = bytes.CutPrefix(data, byteOrderMark)
+	if i := bytes.IndexByte(d.data, '\n'); i > 0 && d.data[i-1] == '\r' {
+		d.newline = "\r\n"
+	}
+	if d.clean = d.strict(); len(bytes.TrimSpace(d.clean)) == 0 {
+		return d, nil
+	}
+	if err := Check(d.clean); err != nil {
+		return nil, err
+	}
+	d.index()
+	if d.root.Kind != '{' {
+		return nil, ErrNotObject
+	}
+	if indent, ok := d.indentOf(d.root); ok && indent != "" {
+		d.unit = indent
+	}
+	return d, nil
+}
+
+// strict is the text without comments and trailing commas.
+func (d *Document) strict() []byte {
+	if d.relaxed {
+		return Relax(d.data)
+	}
+	return d.data
+}
+
+// index finds every value again. The text has been checked.
+func (d *Document) index() {
+	d.root, d.clean = nil, d.strict()
+	var open []*Node
+	Tokens(d.clean, func(kind byte, start, end int) {
+		var parent *Node
+		if len(open) > 0 {
+			parent = open[len(open)-1]
+		}
+		switch kind {
+		case '}', ']':
+			parent.End = end
+			open = open[:len(open)-1]
+			return
+		case Key:
+			key, _ := Unquote(d.clean[start:end])
+			parent.Keys = append(parent.Keys, key)
+			parent.keyAt = append(parent.keyAt, start)
+			return
+		}
+		n := &Node{Kind: kind, Start: start, End: end}
+		if parent == nil {
+			d.root = n
+		} else {
+			parent.Kids = append(parent.Kids, n)
+		}
+		if kind == '{' || kind == '[' {
+			open = append(open, n)
+		}
+	})
+}
+
+// Bytes returns a copy of the file as it is now.
+func (d *Document) Bytes() []byte {
+	if d.bom {
+		return append(bytes.Clone(byteOrderMark), d.data...)
+	}
+	return bytes.Clone(d.data)
+}
+
+// child returns the last member of a key and its index: of two of the same name
+// every reader takes the last.
+func (n *Node) child(key string) (*Node, int) {
+	for i := len(n.Keys) - 1; i >= 0; i-- {
+		if n.Keys[i] == key {
+			return n.Kids[i], i
+		}
+	}
+	return nil, -1
+}
+
+// IsEmpty reports whether the file has no object yet.
+func (d *Document) IsEmpty() bool { return d.root == nil }
+
+// Find returns the value at a path of keys from the root, nil when there is none.
+func (d *Document) Find(path ...string) *Node {
+	n := d.root
+	for _, key := range path {
+		if n == nil || n.Kind != '{' {
+			return nil
+		}
+		n, _ = n.child(key)
+	}
+	return n
+}
+
+// Get returns the text of a value, nil when there is none.
+func (d *Document) Get(path ...string) []byte {
+	if n := d.Find(path...); n != nil {
+		return d.Text(n)
+	}
+	return nil
+}
+
+// Text returns a value as it stands, without comments.
+func (d *Document) Text(n *Node) []byte { return d.clean[n.Start:n.End] }
+
+// Keys returns the keys of the object at path.
+func (d *Document) Keys(path ...string) []string {
+	if n := d.Find(path...); n != nil && n.Kind == '{' {
+		return n.Keys
+	}
+	return nil
+}
+
+// Set gives a member its value and makes the objects on the way to it. It fails,
+// and changes nothing, when something else than an object is in the way.
+func (d *Document) Set(value []byte, path ...string) error {
+	if d.root == nil {
+		if len(bytes.TrimSpace(d.data)) == 0 {
+			d.data = nil
+		} else if !bytes.HasSuffix(d.data, []byte("\n")) {
+			d.data = append(bytes.Clone(d.data), d.newline...) // ends a comment
+		}
+		d.data = append(bytes.Clone(d.data), "{}"+d.newline...)
+		d.index()
+	}
+	n := d.root
+	for i, key := range path {
+		kid, _ := n.child(key)
+		if kid == nil {
+			for j := len(path) - 1; j > i; j-- {
+				value = []byte("{" + quote(path[j]) + ":" + string(value) + "}")
+			}
+			d.insert(n, quote(key), value)
+			return nil
+		}
+		if i == len(path)-1 {
+			indent, _ := d.indentOf(n)
+			d.replace(kid.Start, kid.End, d.layOut(value, indent, d.isInline(n)))
+			return nil
+		}
+		if kid.Kind != '{' {
+			return errors.New(strings.Join(path[:i+1], ".") + " is not an object")
+		}
+		n = kid
+	}
+	return nil
+}
+
+// Add appends to the array at path and makes it when there is none.
+func (d *Document) Add(value []byte, path ...string) error {
+	n := d.Find(path...)
+	if n == nil {
+		return d.Set([]byte("["+string(value)+"]"), path...)
+	}
+	if n.Kind != '[' {
+		return errors.New(strings.Join(path, ".") + " is not a list")
+	}
+	d.insert(n, "", value)
+	return nil
+}
+
+// Remove takes out every member of that name and reports whether there was one.
+func (d *Document) Remove(path ...string) bool {
+	removed := false
+	for {
+		parent := d.Find(path[:len(path)-1]...)
+		if parent == nil || parent.Kind != '{' {
+			return removed
+		}
+		_, i := parent.child(path[len(path)-1])
+		if i < 0 {
+			return removed
+		}
+		d.removeAt(parent, i)
+		removed = true
+	}
+}
+
+// RemoveFunc takes out the elements of the array at path that match and returns
+// how many there were.
+func (d *Document) RemoveFunc(match func([]byte) bool, path ...string) int {
+	n := d.Find(path...)
+	if n == nil || n.Kind != '[' {
+		return 0
+	}
+	removed := 0
+	for i := len(n.Kids) - 1; i >= 0; i-- {
+		if match(d.Text(n.Kids[i])) {
+			d.removeAt(n, i)
+			n = d.Find(path...)
+			removed++
+		}
+	}
+	return removed
+}
+
+// insert adds a member, or an element when key is "", at the end of a container.
+func (d *Document) insert(n *Node, key string, value []byte) {
+	var b bytes.Buffer
+	head := func(inline bool) {
+		b.WriteString(key)
+		if key != "" {
+			b.WriteByte(':')
+			if !inline {
+				b.WriteByte(' ')
+			}
+		}
+	}
+	if len(n.Kids) == 0 {
+		outer := d.lineIndent(n.Start)
+		inner := outer + d.unit
+		b.WriteString(d.newline + inner)
+		head(false)
+		b.Write(d.layOut(value, inner, false))
+		b.WriteString(d.newline + outer)
+		d.replace(n.Start+1, n.End-1, b.Bytes())
+		return
+	}
+	at := n.Kids[len(n.Kids)-1].End
+	b.WriteByte(',')
+	if indent, ok := d.indentOf(n); ok {
+		b.WriteString(d.newline + indent)
+		head(false)
+		b.Write(d.layOut(value, indent, false))
+	} else {
+		head(true)
+		b.Write(d.layOut(value, "", true))
+	}
+	d.replace(at, at, b.Bytes())
+}
+
+// removeAt takes out a member or an element with the comma and the white space
+// before it: the inverse of insert.
+func (d *Document) removeAt(n *Node, i int) {
+	begin := func(i int) int {
+		if n.Kind == '{' {
+			return n.keyAt[i]
+		}
+		return n.Kids[i].Start
+	}
+	switch {
+	case len(n.Kids) == 1:
+		d.replace(n.Start+1, n.End-1, nil)
+	case i == 0:
+		d.replace(begin(0), begin(1), nil)
+	default:
+		d.replace(n.Kids[i-1].End, n.Kids[i].End, nil)
+	}
+}
+
+// replace exchanges a part of the text.
+func (d *Document) replace(from, to int, with []byte) {
+	out := make([]byte, 0, len(d.data)-(to-from)+len(with))
+	out = append(out, d.data[:from]...)
+	out = append(out, with...)
+	d.data = append(out, d.data[to:]...)
+	d.index()
+}
+
+// indentOf returns the white space before the first member or element that begins
+// its own line; false when none does.
+func (d *Document) indentOf(n *Node) (string, bool) {
+	for i, kid := range n.Kids {
+		at := kid.Start
+		if n.Kind == '{' {
+			at = n.keyAt[i]
+		}
+		line := bytes.LastIndexByte(d.data[:at], '\n') + 1
+		if line > n.Start && len(bytes.TrimSpace(d.data[line:at])) == 0 {
+			return string(d.data[line:at]), true
+		}
+	}
+	return "", false
+}
+
+// isInline reports whether a container with content stands on one line.
+func (d *Document) isInline(n *Node) bool {
+	_, ok := d.indentOf(n)
+	return !ok && len(n.Kids) > 0
+}
+
+// lineIndent returns the white space at the beginning of the line of a position.
+func (d *Document) lineIndent(at int) string {
+	line := d.data[bytes.LastIndexByte(d.data[:at], '\n')+1 : at]
+	return string(line[:len(line)-len(bytes.TrimLeft(line, " \t"))])
+}
+
+// layOut returns a value indented like the file around it.
+func (d *Document) layOut(value []byte, indent string, inline bool) []byte {
+	var b bytes.Buffer
+	if inline {
+		if json.Compact(&b, value) != nil {
+			return value
+		}
+		return b.Bytes()
+	}
+	if json.Indent(&b, value, indent, d.unit) != nil {
+		return value
+	}
+	return bytes.ReplaceAll(b.Bytes(), []byte("\n"), []byte(d.newline))
+}
+
+func quote(s string) string { return string(AppendQuote(nil, s)) }

@@ -1,0 +1,338 @@
+package jsonscan
+
+import (
+	"bytes"
+	"errors"
+	"strconv"
+	"unicode/utf8"
+)
+
+// ErrNotObject says that a text is not one JSON object. A [*SyntaxError] is one
+// too.
+var ErrNotObject = errors.New("not a JSON object")
+
+// A SyntaxError says where a text stops being JSON.
+type SyntaxError struct {
+	// Offset is the position of the byte that cannot stand there, len of the text
+	// when the text ends too early; Line is its line, from 1.
+	Offset, Line int
+	found        rune
+	ended        bool
+}
+
+func (e *SyntaxError) Error() string {
+	line := "line " + strconv.Itoa(e.Line) + ": "
+	if e.ended {
+		return line + "unexpected end of JSON"
+	}
+	return line + "unexpected " + strconv.QuoteRune(e.found) + " in JSON"
+}
+
+// Is makes every SyntaxError an ErrNotObject.
+func (e *SyntaxError) Is(target error) bool { return target == ErrNotObject }
+
+const (
+	// MaxDepth bounds nesting as encoding/json does.
+	MaxDepth = 10_000
+	// MaxMemberDepth bounds nesting in [Members] and [Elements], which read what
+	// other programs send. A host's payload nests by about ten.
+	MaxMemberDepth = 512
+)
+
+// Valid reports whether data is one JSON value.
+func Valid(data []byte) bool {
+	s := scanner{data: data, limit: MaxDepth}
+	return s.whole()
+}
+
+// Check returns a [*SyntaxError] when data is not one JSON value.
+func Check(data []byte) error {
+	s := scanner{data: data, limit: MaxDepth}
+	if s.whole() {
+		return nil
+	}
+	return s.syntaxError()
+}
+
+// Members calls visit for each member of the JSON object in data, in order, with
+// the key decoded and the value as it stands. The whole of data is checked
+// first, so that visit only ever sees parts of valid JSON; a byte order mark and
+// surrounding white space are allowed. A repeated key is visited each time. The
+// error is an [ErrNotObject].
+func Members(data []byte, visit func(key string, value []byte)) error {
+	s := scanner{data: TrimBOM(data), limit: MaxMemberDepth}
+	s.space()
+	if s.at() != '{' {
+		if s.value(0) {
+			return ErrNotObject
+		}
+		return s.syntaxError()
+	}
+	type member struct{ key, value []byte }
+	found := make([]member, 0, 24)
+	if !s.object(0, func(key, value []byte) { found = append(found, member{key, value}) }) || !s.end() {
+		return s.syntaxError()
+	}
+	for _, m := range found {
+		key, _ := Unquote(m.key)
+		visit(key, m.value)
+	}
+	return nil
+}
+
+// Elements calls visit for each element of the JSON array in data and reports
+// whether it is one; where it breaks off, the elements before have been visited.
+func Elements(data []byte, visit func(value []byte)) bool {
+	s := scanner{data: data, limit: MaxMemberDepth}
+	s.space()
+	return s.at() == '[' && s.array(0, visit)
+}
+
+// Kinds of tokens. An opening or closing bracket is its own kind.
+const (
+	Key    byte = 'k' // the string before a ':'
+	String byte = '"'
+	Scalar byte = '0' // a number, true, false or null
+)
+
+// Tokens calls visit for each token of data, in order, while it checks it, and
+// reports whether data is one JSON value: what was visited before a false is
+// valid up to there. data[start:end] is the token, with its quotes.
+func Tokens(data []byte, visit func(kind byte, start, end int)) bool {
+	s := scanner{data: data, limit: MaxDepth, token: visit}
+	return s.whole()
+}
+
+var byteOrderMark = []byte{0xEF, 0xBB, 0xBF}
+
+// TrimBOM removes a UTF-8 byte order mark, which some shells put before what they pipe.
+func TrimBOM(data []byte) []byte { return bytes.TrimPrefix(data, byteOrderMark) }
+
+// scanner steps over JSON text. When a step fails, pos is at the byte that
+// cannot stand there.
+type scanner struct {
+	data  []byte
+	pos   int
+	limit int                             // of nesting
+	token func(kind byte, start, end int) // nil when nobody wants tokens
+}
+
+// at returns the byte at pos, 0 at the end of the text.
+func (s *scanner) at() byte {
+	if s.pos < len(s.data) {
+		return s.data[s.pos]
+	}
+	return 0
+}
+
+func (s *scanner) emit(kind byte, start int) {
+	if s.token != nil {
+		s.token(kind, start, s.pos)
+	}
+}
+
+func (s *scanner) syntaxError() *SyntaxError {
+	e := &SyntaxError{Offset: s.pos, ended: s.pos >= len(s.data)}
+	if !e.ended {
+		e.found, _ = utf8.DecodeRune(s.data[s.pos:])
+	}
+	e.Line = 1 + bytes.Count(s.data[:min(s.pos, len(s.data))], []byte("\n"))
+	return e
+}
+
+// whole steps over one value and the white space around it, up to the end.
+func (s *scanner) whole() bool {
+	s.space()
+	return s.value(0) && s.end()
+}
+
+// end reports whether only white space is left.
+func (s *scanner) end() bool {
+	s.space()
+	return s.pos == len(s.data)
+}
+
+func (s *scanner) space() {
+	for s.pos < len(s.data) {
+		switch s.data[s.pos] {
+		case ' ', '\n', '\r', '\t':
+			s.pos++
+		default:
+			return
+		}
+	}
+}
+
+// value steps over one value; false means that there is none.
+func (s *scanner) value(depth int) bool {
+	if depth > s.limit {
+		return false
+	}
+	start, ok := s.pos, false
+	switch c := s.at(); {
+	case c == '"':
+		if s.str() {
+			s.emit(String, start)
+			return true
+		}
+	case c == '{':
+		return s.object(depth, nil)
+	case c == '[':
+		return s.array(depth, nil)
+	case c == '-' || '0' <= c && c <= '9':
+		ok = s.number()
+	case c == 't':
+		ok = s.word("true")
+	case c == 'f':
+		ok = s.word("false")
+	case c == 'n':
+		ok = s.word("null")
+	}
+	if ok {
+		s.emit(Scalar, start)
+	}
+	return ok
+}
+
+// bracket steps over one bracket.
+func (s *scanner) bracket(c byte) bool {
+	if s.at() != c {
+		return false
+	}
+	s.pos++
+	s.emit(c, s.pos-1)
+	return true
+}
+
+// object steps over the object at pos; visit, if given, sees its members as they stand.
+func (s *scanner) object(depth int, visit func(key, value []byte)) bool {
+	s.bracket('{')
+	s.space()
+	if s.bracket('}') {
+		return true
+	}
+	for {
+		s.space()
+		from := s.pos
+		if s.at() != '"' || !s.str() {
+			return false
+		}
+		key := s.data[from:s.pos]
+		s.emit(Key, from)
+		s.space()
+		if s.at() != ':' {
+			return false
+		}
+		s.pos++
+		s.space()
+		from = s.pos
+		if !s.value(depth + 1) {
+			return false
+		}
+		if visit != nil {
+			visit(key, s.data[from:s.pos])
+		}
+		s.space()
+		if s.at() != ',' {
+			return s.bracket('}')
+		}
+		s.pos++
+	}
+}
+
+// array steps over the array at pos; visit, if given, sees its elements as they stand.
+func (s *scanner) array(depth int, visit func(value []byte)) bool {
+	s.bracket('[')
+	s.space()
+	if s.bracket(']') {
+		return true
+	}
+	for {
+		s.space()
+		from := s.pos
+		if !s.value(depth + 1) {
+			return false
+		}
+		if visit != nil {
+			visit(s.data[from:s.pos])
+		}
+		s.space()
+		if s.at() != ',' {
+			return s.bracket(']')
+		}
+		s.pos++
+	}
+}
+
+// str steps over a string; pos is at its opening quote.
+func (s *scanner) str() bool {
+	data := s.data
+	for i := s.pos + 1; ; i++ {
+		for i < len(data) && data[i] != '"' && data[i] != '\\' && data[i] >= ' ' {
+			i++
+		}
+		s.pos = i
+		switch {
+		case i >= len(data) || data[i] < ' ':
+			return false
+		case data[i] == '"':
+			s.pos++
+			return true
+		}
+		if i++; i >= len(data) {
+			s.pos = i
+			return false
+		}
+		switch data[i] {
+		case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
+		case 'u':
+			if _, ok := hex4(data[i+1:]); !ok {
+				return false
+			}
+			i += 4
+		default:
+			return false
+		}
+	}
+}
+
+func (s *scanner) number() bool {
+	if s.at() == '-' {
+		s.pos++
+	}
+	if s.at() == '0' {
+		s.pos++
+	} else if !s.digits() {
+		return false
+	}
+	if s.at() == '.' {
+		s.pos++
+		if !s.digits() {
+			return false
+		}
+	}
+	if c := s.at(); c == 'e' || c == 'E' {
+		s.pos++
+		if c := s.at(); c == '+' || c == '-' {
+			s.pos++
+		}
+		return s.digits()
+	}
+	return true
+}
+
+func (s *scanner) digits() bool {
+	from := s.pos
+	for c := s.at(); '0' <= c && c <= '9'; c = s.at() {
+		s.pos++
+	}
+	return s.pos > from
+}
+
+func (s *scanner) word(w string) bool {
+	if len(s.data)-s.pos < len(w) || string(s.data[s.pos:s.pos+len(w)]) != w {
+		return false
+	}
+	s.pos += len(w)
+	return true
+}

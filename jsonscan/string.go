@@ -1,0 +1,183 @@
+package jsonscan
+
+import (
+	"bytes"
+	"strconv"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// StringEnd returns the position after the closing quote of the string whose
+// opening quote is at i; len(data) when it has none. It looks at nothing but
+// quotes and backslashes, so data need not be JSON.
+func StringEnd(data []byte, i int) int {
+	for j := i + 1; j < len(data); {
+		n := bytes.IndexByte(data[j:], '"')
+		if n < 0 {
+			break
+		}
+		j += n
+		backslashes := 0
+		for k := j - 1; k > i && data[k] == '\\'; k-- {
+			backslashes++
+		}
+		j++
+		if backslashes%2 == 0 {
+			return j
+		}
+	}
+	return len(data)
+}
+
+// Unquote decodes a JSON string; false means that raw is something else. As in
+// encoding/json lone surrogates and invalid UTF-8 become U+FFFD.
+func Unquote(raw []byte) (string, bool) {
+	if len(raw) < 2 || raw[0] != '"' || raw[len(raw)-1] != '"' {
+		return "", false
+	}
+	body := raw[1 : len(raw)-1]
+	if bytes.IndexByte(body, '\\') < 0 && utf8.Valid(body) {
+		return string(body), true
+	}
+	return string(AppendUnquoted(make([]byte, 0, len(body)), body)), true
+}
+
+// AppendUnquoted appends the text of a string, given without its quotes. What
+// cannot be decoded (invalid UTF-8, a lone surrogate, a broken \u) becomes U+FFFD.
+func AppendUnquoted(dst, body []byte) []byte {
+	for i := 0; i < len(body); {
+		n := bytes.IndexByte(body[i:], '\\')
+		if n < 0 {
+			return appendUTF8(dst, body[i:])
+		}
+		dst = appendUTF8(dst, body[i:i+n])
+		i += n + 1
+		if i >= len(body) {
+			break
+		}
+		c := body[i]
+		i++
+		switch c {
+		case 'n':
+			dst = append(dst, '\n')
+		case 't':
+			dst = append(dst, '\t')
+		case 'r':
+			dst = append(dst, '\r')
+		case 'b':
+			dst = append(dst, '\b')
+		case 'f':
+			dst = append(dst, '\f')
+		case 'u':
+			r, ok := hex4(body[i:])
+			if !ok {
+				dst = utf8.AppendRune(dst, utf8.RuneError)
+				continue
+			}
+			i += 4
+			if utf16.IsSurrogate(r) && bytes.HasPrefix(body[i:], []byte(`\u`)) {
+				if low, ok := hex4(body[i+2:]); ok && utf16.DecodeRune(r, low) != utf8.RuneError {
+					r = utf16.DecodeRune(r, low)
+					i += 6
+				}
+			}
+			dst = utf8.AppendRune(dst, r) // writes U+FFFD for a surrogate
+		case '"', '\\', '/':
+			dst = append(dst, c)
+		default: // no escape of JSON: keep the byte, it may begin a character
+			i--
+			_, n := utf8.DecodeRune(body[i:])
+			dst = appendUTF8(dst, body[i:i+n])
+			i += n
+		}
+	}
+	return dst
+}
+
+// appendUTF8 appends text, each byte of it that is not UTF-8 as U+FFFD.
+func appendUTF8(dst, text []byte) []byte {
+	if utf8.Valid(text) {
+		return append(dst, text...)
+	}
+	for len(text) > 0 {
+		r, n := utf8.DecodeRune(text)
+		dst = utf8.AppendRune(dst, r)
+		text = text[n:]
+	}
+	return dst
+}
+
+// hex4 reads the four digits of a \u escape.
+func hex4(b []byte) (rune, bool) {
+	if len(b) < 4 {
+		return 0, false
+	}
+	var r rune
+	for _, c := range b[:4] {
+		switch {
+		case '0' <= c && c <= '9':
+			r = r<<4 | rune(c-'0')
+		case 'a' <= c|0x20 && c|0x20 <= 'f':
+			r = r<<4 | rune(c|0x20-'a'+10)
+		default:
+			return 0, false
+		}
+	}
+	return r, true
+}
+
+// AppendQuote appends s as a JSON string. Invalid UTF-8 becomes U+FFFD.
+func AppendQuote(b []byte, s string) []byte {
+	const hex = "0123456789abcdef"
+	b = append(b, '"')
+	from := 0
+	for i := 0; i < len(s); {
+		c := s[i]
+		if c >= utf8.RuneSelf {
+			r, size := utf8.DecodeRuneInString(s[i:])
+			if r == utf8.RuneError && size == 1 {
+				b = append(b, s[from:i]...)
+				b = append(b, "\uFFFD"...)
+				from = i + 1
+			}
+			i += size
+			continue
+		}
+		if c >= 0x20 && c != '"' && c != '\\' {
+			i++
+			continue
+		}
+		b = append(b, s[from:i]...)
+		switch c {
+		case '"', '\\':
+			b = append(b, '\\', c)
+		case '\n':
+			b = append(b, '\\', 'n')
+		case '\r':
+			b = append(b, '\\', 'r')
+		case '\t':
+			b = append(b, '\\', 't')
+		default:
+			b = append(b, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
+		}
+		i++
+		from = i
+	}
+	b = append(b, s[from:]...)
+	return append(b, '"')
+}
+
+// Int64 decodes a JSON number and drops what follows the point; anything else is 0.
+func Int64(raw []byte) int64 {
+	if n, err := strconv.ParseInt(string(raw), 10, 64); err == nil {
+		return n
+	}
+	f, err := strconv.ParseFloat(string(raw), 64)
+	if err != nil || f >= 1<<62 || f <= -1<<62 {
+		return 0
+	}
+	return int64(f)
+}
+
+// Bool decodes a JSON boolean; anything else is false.
+func Bool(raw []byte) bool { return string(raw) == "true" }
