@@ -133,7 +133,7 @@ func newRun(o Options) *run {
 		o.Stdin = os.Stdin
 	}
 	if o.Stdout == nil {
-		o.Stdout = os.Stdout
+		o.Stdout = stdout
 	}
 	if o.Getenv == nil {
 		o.Getenv = os.Getenv

@@ -136,6 +136,37 @@ func TestFallsBackToBigBinary(t *testing.T) {
 	}
 }
 
+// TestClosedOutput: a host that has closed the hook's standard output sees exit code 0.
+func TestClosedOutput(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("the stand-in is a shell script")
+	}
+	binary := build(t)
+	script := `#!/bin/sh
+printf '{"hookSpecificOutput":{"hookEventName":"SessionStart","additionalContext":"remembered"}}'
+`
+	if err := os.WriteFile(filepath.Join(filepath.Dir(binary), "claude-mem"), []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	data := t.TempDir()
+	reader, writer, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = writer.Close() }()
+	if err := reader.Close(); err != nil {
+		t.Fatal(err)
+	}
+	var stderr bytes.Buffer
+	cmd := exec.Command(binary, "context")
+	cmd.Stdin = strings.NewReader(`{"hook_event_name":"SessionStart","session_id":"s","source":"startup"}`)
+	cmd.Env = []string{"HOME=" + data, "CLAUDE_MEM_DATA_DIR=" + data}
+	cmd.Stdout, cmd.Stderr = writer, &stderr
+	if err := cmd.Run(); err != nil || stderr.Len() > 0 {
+		t.Errorf("%v, stderr %q, want exit code 0 and no output", err, stderr.String())
+	}
+}
+
 // TestVersion: the doctor compares the twins; a version is all that is printed,
 // whatever is on standard input.
 func TestVersion(t *testing.T) {
