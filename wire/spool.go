@@ -7,7 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"sort"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -36,8 +36,10 @@ const (
 	spoolSuffix = ".json"
 	// maxSpoolFile bounds what Read takes in; the hook cuts an event to a few MB.
 	maxSpoolFile = 64 << 20
-	// staleTemp is how old a temporary file is whose writer is surely dead.
-	staleTemp = time.Hour
+	// adoptAfter is the age from which List looks whether a temporary file's writer
+	// is dead; removeAfter that from which it removes an incomplete one.
+	adoptAfter  = 10 * time.Second
+	removeAfter = time.Hour
 )
 
 // WriteEvent spools an event under its delivery id. When it returns nil the
@@ -72,12 +74,45 @@ func (s Spool) Write(deliveryID string, content []byte) error {
 		return fmt.Errorf("spool delivery %q: %w", deliveryID, os.ErrInvalid)
 	}
 	path := filepath.Join(s.Dir, deliveryID+spoolSuffix)
-	err := writeWhole(path, path+tempSuffix, content, true)
-	if os.IsNotExist(err) {
+	err := writeSpoolFile(path, content)
+	if os.IsNotExist(err) { // no directory yet, or List took the file over just before it was renamed
 		if err = os.MkdirAll(s.Dir, 0o700); err == nil {
-			err = writeWhole(path, path+tempSuffix, content, true)
+			err = writeSpoolFile(path, content)
 		}
 	}
+	return err
+}
+
+var errTempBusy = errors.New("another process holds the temporary file")
+
+// writeSpoolFile makes path appear with content in it, whole and synced, by way
+// of a temporary file beside it. The temporary file is locked while it is
+// written: that tells List that its writer is alive.
+func writeSpoolFile(path string, content []byte) error {
+	temp := path + tempSuffix
+	f, err := openAlone(temp)
+	if err != nil {
+		return err
+	}
+	if f == nil {
+		return errTempBusy
+	}
+	if info, statErr := f.Stat(); statErr == nil && info.Size() > 0 {
+		err = f.Truncate(0) // an earlier writer of this delivery died
+	}
+	if err == nil {
+		_, err = f.Write(content)
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	if closed := f.Close(); err == nil {
+		err = closed
+	}
+	if err == nil {
+		return rename(temp, path)
+	}
+	_ = os.Remove(temp) // the first error is the one to report
 	return err
 }
 
@@ -106,14 +141,15 @@ func (s Spool) Probe() error {
 	if closed := f.Close(); err == nil {
 		err = closed
 	}
-	if removed := os.Remove(path); err == nil {
+	if removed := os.Remove(path); err == nil && !os.IsNotExist(removed) {
 		err = removed
 	}
 	return err
 }
 
-// List names the spool's files, the oldest delivery first. Temporary files that
-// a hook left behind more than an hour ago are removed on the way. No spool is an empty one.
+// List names the spool's files, the oldest delivery first; it returns nil without
+// an error when there is no spool. Of the temporary files whose writers have died
+// it takes over the whole ones and removes incomplete ones after an hour.
 func (s Spool) List(now time.Time) ([]string, error) {
 	entries, err := os.ReadDir(s.Dir)
 	if os.IsNotExist(err) {
@@ -130,13 +166,60 @@ func (s Spool) List(now time.Time) ([]string, error) {
 		case strings.HasSuffix(name, spoolSuffix):
 			names = append(names, name)
 		case strings.HasSuffix(name, tempSuffix):
-			if info, err := entry.Info(); err == nil && now.Sub(info.ModTime()) > staleTemp {
-				_ = os.Remove(filepath.Join(s.Dir, name)) // tried again by the next List
+			info, err := entry.Info()
+			if err != nil {
+				continue // gone
+			}
+			if age := now.Sub(info.ModTime()); age.Abs() >= adoptAfter && s.adopt(name, age > removeAfter) {
+				names = append(names, strings.TrimSuffix(name, tempSuffix))
 			}
 		}
 	}
-	sort.Strings(names)
-	return names, nil
+	slices.Sort(names)
+	return slices.Compact(names), nil // a delivery may have been written twice
+}
+
+// adopt gives a temporary file of a dead writer its final name when it is whole;
+// true means that it has it. remove says that an incomplete one is to be removed.
+// The lock, not the age, tells that the writer is dead: ages are wrong when the
+// clock was set. What fails is tried again by the next List.
+func (s Spool) adopt(name string, remove bool) bool {
+	temp := filepath.Join(s.Dir, name)
+	f, err := openAlone(temp)
+	if err != nil || f == nil {
+		return false
+	}
+	defer func() { _ = f.Close() }()
+	if final := strings.TrimSuffix(temp, tempSuffix); strings.HasSuffix(final, spoolSuffix) && isWhole(f) {
+		if f.Sync() != nil || f.Close() != nil { // Windows renames no open file
+			return false
+		}
+		return rename(temp, final) == nil
+	}
+	if remove {
+		_ = f.Close()
+		_ = os.Remove(temp)
+	}
+	return false
+}
+
+// isWhole reports whether a temporary file holds everything that its writer
+// wanted to write: one JSON object. The last byte decides nearly always.
+func isWhole(f *os.File) bool {
+	info, err := f.Stat()
+	if err != nil || info.Size() == 0 || info.Size() > maxSpoolFile {
+		return false
+	}
+	last := make([]byte, 1)
+	if _, err := f.ReadAt(last, info.Size()-1); err != nil || last[0] != '}' {
+		return false
+	}
+	data, err := io.ReadAll(f)
+	if err != nil {
+		return false
+	}
+	_, err = parseSpoolEntry(data)
+	return err == nil || errors.Is(err, ErrWireVersion)
 }
 
 // Read reads a file that List named. ErrCorrupt says that it never will be

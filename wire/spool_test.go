@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -93,6 +94,71 @@ func TestSpoolForgetsTheLeftoversOfTheDead(t *testing.T) {
 		}
 		if _, err := os.Stat(path); (err == nil) != c.left {
 			t.Errorf("%v after it was written: %v", c.at.Sub(now), err)
+		}
+	}
+}
+
+// TestSpoolTakesOverWholeTemporaryFiles: of a hook that was killed before it could
+// rename its file, nothing is lost.
+func TestSpoolTakesOverWholeTemporaryFiles(t *testing.T) {
+	for name, ahead := range map[string]time.Duration{
+		"a minute later": time.Minute, "two hours later": 2 * time.Hour,
+		"clock set ahead by years": 5 * 365 * 24 * time.Hour, "clock set back": -5 * 365 * 24 * time.Hour,
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := SpoolOf(t.TempDir())
+			for id, kill := range map[string]bool{"a": true, "b": false, "c": true} {
+				if err := s.WriteEvent(&claudemem.Event{DeliveryID: id, Kind: claudemem.KindStop}); err != nil {
+					t.Fatal(err)
+				}
+				if path := filepath.Join(s.Dir, id+".json"); kill {
+					if err := os.Rename(path, path+".tmp"); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			if names, err := s.List(time.Now()); err != nil || !slices.Equal(names, []string{"b.json"}) {
+				t.Errorf("at once: %q, %v: a writer may be between closing and renaming", names, err)
+			}
+			names, err := s.List(time.Now().Add(ahead))
+			if err != nil || !slices.Equal(names, []string{"a.json", "b.json", "c.json"}) {
+				t.Fatalf("%q, %v", names, err)
+			}
+			for _, name := range names {
+				if entry, err := s.Read(name); err != nil || entry.Event.DeliveryID+".json" != name {
+					t.Errorf("%s: %+v, %v", name, entry, err)
+				}
+			}
+		})
+	}
+}
+
+// TestSpoolLeavesWhatIsBeingWritten: however old a file looks, its writer has it locked.
+func TestSpoolLeavesWhatIsBeingWritten(t *testing.T) {
+	s := SpoolOf(t.TempDir())
+	if err := s.Probe(); err != nil {
+		t.Fatal(err)
+	}
+	for name, content := range map[string]string{"half": `{"wire":1,"ev`, "whole": `{"wire":1,"event":{"delivery_id":"a","kind":"stop"}}`} {
+		path := filepath.Join(s.Dir, name+".json.tmp")
+		f, err := openAlone(path)
+		if err != nil || f == nil {
+			t.Fatal(f, err)
+		}
+		if _, err := f.WriteString(content); err != nil {
+			t.Fatal(err)
+		}
+		if names, err := s.List(time.Now().Add(24 * time.Hour)); err != nil || len(names) != 0 {
+			t.Errorf("%s: %q, %v", name, names, err)
+		}
+		if _, err := os.Stat(path); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if err := f.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Remove(path); err != nil {
+			t.Fatal(err)
 		}
 	}
 }

@@ -58,7 +58,7 @@ func WriteWorkerInfo(dataDir string, info WorkerInfo) error {
 	if err != nil {
 		return err
 	}
-	return writeWhole(workerInfoPath(dataDir), workerInfoPath(dataDir)+"."+strconv.Itoa(os.Getpid())+tempSuffix, data, false)
+	return writeWhole(workerInfoPath(dataDir), workerInfoPath(dataDir)+"."+strconv.Itoa(os.Getpid())+tempSuffix, data)
 }
 
 // RemoveWorkerInfo removes worker.json; one that is not there is no error.
@@ -83,16 +83,13 @@ func readSmall(path string) ([]byte, error) {
 const tempSuffix = ".tmp"
 
 // writeWhole makes path appear with data in it, whole or not at all, by way of
-// a temporary file beside it; synced says that it must survive a power loss.
-func writeWhole(path, temp string, data []byte, synced bool) error {
+// a temporary file beside it. It is not synced.
+func writeWhole(path, temp string, data []byte) error {
 	f, err := openPlain(temp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return err
 	}
 	_, err = f.Write(data)
-	if err == nil && synced {
-		err = f.Sync()
-	}
 	if closed := f.Close(); err == nil {
 		err = closed
 	}

@@ -213,7 +213,11 @@ func TestKilledInMidWrite(t *testing.T) {
 		kill.Stop()
 	}
 	spool := wire.SpoolOf(data)
-	names, err := spool.List(time.Now())
+	before, err := spool.List(time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	names, err := spool.List(time.Now().Add(time.Minute)) // takes over what the dead had written whole
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -222,7 +226,7 @@ func TestKilledInMidWrite(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	t.Logf("%d of 81 were spooled", len(names))
+	t.Logf("%d of 81 were spooled, and %d taken over", len(before), len(names)-len(before))
 	// Leftovers of the dead go after an hour.
 	if _, err := spool.List(time.Now().Add(2 * time.Hour)); err != nil {
 		t.Fatal(err)
