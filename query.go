@@ -7,7 +7,9 @@ type Query struct {
 	Session  SessionID
 	Types    []ObservationType
 	Concepts []string
-	// Files match whole paths and whole path segments.
+	// Files pass an observation of a file at one of these paths: relative to the
+	// project or absolute, with / or \, in any letter case, ending in a part of a
+	// name ("auth" finds src/authService.ts).
 	Files        []string
 	Since, Until Millis
 	Limit        int

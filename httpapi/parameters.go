@@ -271,7 +271,7 @@ var (
 		`AND OR NOT NEAR * "phrase" work`, example: "rounding error"}
 	typesParam = param{name: "type", also: []string{"types", "obs_type"}, kind: listParam, about: "observations of these types: bugfix feature refactor change discovery decision", example: "bugfix,decision"}
 	conceptsP  = param{name: "concepts", also: []string{"concept"}, kind: listParam, about: "observations with one of these concepts", example: "gotcha"}
-	filesParam = param{name: "files", also: []string{"file"}, kind: listParam, about: "observations that touch one of these: whole paths, folders, names with or without extension", example: "src/auth"}
+	filesParam = param{name: "files", also: []string{"file"}, kind: listParam, about: "observations that touch one of these: paths, folders, names or parts of names", example: "src/auth"}
 	rangeP     = param{name: "dateRange", also: []string{"date_range"}, kind: rangeParam, about: `{"start":…,"end":…} or dateRange[start] and dateRange[end]`, example: `{"start":"2026-03-01","end":"2026-03-31"}`}
 	sinceParam = param{name: "since", also: []string{"dateFrom", "date_start", "dateStart", "date_from", "from"}, kind: startParam,
 		about: "not earlier than: ISO date or date-time (UTC unless it says otherwise), or Unix epoch in milliseconds or seconds", example: "2026-03-01"}

@@ -20,7 +20,7 @@ func Relative(worktreeRoot, cwd, file string) string {
 	if windows {
 		worktreeRoot, cwd, file = slashed(worktreeRoot), slashed(cwd), slashed(file)
 	}
-	if !strings.HasPrefix(file, "/") && !windowsPath(file) {
+	if !IsAbsolute(file) {
 		base := cwd
 		if base == "" {
 			base = worktreeRoot
@@ -86,6 +86,9 @@ func resolveExisting(file string) string {
 		dir, rest = parent, filepath.Join(filepath.Base(dir), rest)
 	}
 }
+
+// IsAbsolute reports whether p is an absolute path of any system.
+func IsAbsolute(p string) bool { return strings.HasPrefix(p, "/") || windowsPath(p) }
 
 // windowsPath reports whether p is absolute the Windows way: C:\x, C:/x or \\host\share.
 func windowsPath(p string) bool {

@@ -45,20 +45,29 @@ func (s *Store) ObservationsOfFile(ctx context.Context, projectPath, path string
 	return found, fault("list observations of a file", err)
 }
 
-// numbersOf runs a query for one column of numbers.
+// numbersOf returns the one column of numbers that a query selects.
 func numbersOf(ctx context.Context, q querier, query string, args ...any) ([]int64, error) {
+	return columnOf[int64](ctx, q, query, args...)
+}
+
+// stringsOf returns the one column of texts that a query selects.
+func stringsOf(ctx context.Context, q querier, query string, args ...any) ([]string, error) {
+	return columnOf[string](ctx, q, query, args...)
+}
+
+func columnOf[T any](ctx context.Context, q querier, query string, args ...any) ([]T, error) {
 	rows, err := q.QueryContext(ctx, query, args...)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = rows.Close() }()
-	var all []int64
+	var all []T
 	for rows.Next() {
-		var n int64
-		if err := rows.Scan(&n); err != nil {
+		var value T
+		if err := rows.Scan(&value); err != nil {
 			return nil, err
 		}
-		all = append(all, n)
+		all = append(all, value)
 	}
 	return all, rows.Err()
 }

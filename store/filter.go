@@ -31,7 +31,7 @@ type recordFilter struct {
 	session      int64
 	types        []string
 	concepts     []string
-	files        []string
+	files        []fileFilter
 	since, until int64
 }
 
@@ -39,7 +39,7 @@ type recordFilter struct {
 // only, so other kinds drop out.
 func resolve(ctx context.Context, reader querier, q claudemem.Query, kinds []claudemem.RecordKind) (recordFilter, error) {
 	f := recordFilter{
-		session: int64(q.Session), concepts: distinct(q.Concepts), files: distinct(q.Files),
+		session: int64(q.Session), concepts: distinct(q.Concepts),
 		since: int64(q.Since), until: int64(q.Until),
 	}
 	for _, t := range q.Types {
@@ -49,7 +49,7 @@ func resolve(ctx context.Context, reader querier, q claudemem.Query, kinds []cla
 	if len(kinds) == 0 {
 		kinds = claudemem.RecordKinds()
 	}
-	narrow := len(f.types)+len(f.concepts)+len(f.files) > 0
+	narrow := len(f.types)+len(f.concepts)+len(q.Files) > 0
 	for _, kind := range distinct(kinds) {
 		if !slices.Contains(claudemem.RecordKinds(), kind) {
 			return f, unknownKind(kind)
@@ -59,7 +59,10 @@ func resolve(ctx context.Context, reader querier, q claudemem.Query, kinds []cla
 		}
 	}
 	var err error
-	f.projects, err = projectsNamed(ctx, reader, q.Project)
+	if f.projects, err = projectsNamed(ctx, reader, q.Project); err != nil {
+		return f, err
+	}
+	f.files, err = fileFilters(ctx, reader, distinct(q.Files), f.projects)
 	return f, err
 }
 
@@ -294,38 +297,12 @@ func (f *recordFilter) check(s *source, ensured ...string) {
 	if open("files", len(f.files) > 0) {
 		var matches []string
 		for _, file := range f.files {
-			condition, args := pathMatch(file)
-			matches = append(matches, `EXISTS (SELECT 1 FROM observation_files f CROSS JOIN paths p ON p.path = f.path
-				CROSS JOIN path_segments g ON g.path_id = p.id WHERE f.observation_id = r.id AND `+condition+")")
+			condition, args := file.check()
+			matches = append(matches, condition)
 			s.args = append(s.args, args...)
 		}
 		s.where = append(s.where, "("+strings.Join(matches, " OR ")+")")
 	}
-}
-
-// pathMatch is the condition that a path p with a segment g is what somebody
-// typed: found by the last segment, then compared as a whole. "src/auth" is in
-// src/auth/login.go and src/auth.ts, not in lib/src2/auth.ts.
-func pathMatch(typed string) (string, []any) {
-	path, last := splitPath(typed)
-	inner := strings.TrimLeft(path, "/")
-	if inner == last {
-		return "g.segment = ?", []any{last}
-	}
-	inner = escapeLike(inner)
-	return `g.segment = ? AND (p.path = ? OR '/' || p.path || '/' LIKE ? ESCAPE '\' OR '/' || p.path LIKE ? ESCAPE '\')`,
-		[]any{last, path, "%/" + inner + "/%", "%/" + inner + ".%"}
-}
-
-var likeEscapes = strings.NewReplacer(`\`, `\\`, "%", `\%`, "_", `\_`)
-
-func escapeLike(text string) string { return likeEscapes.Replace(text) }
-
-// fileQuery selects the numbers of the observations of a file.
-func fileQuery(file string) (string, []any) {
-	condition, args := pathMatch(file)
-	return `SELECT f.observation_id FROM path_segments g CROSS JOIN paths p ON p.id = g.path_id
-		CROSS JOIN observation_files f ON f.path = p.path WHERE ` + condition, args
 }
 
 // fileRows lists the observations of the files, hidden ones too, when they are
@@ -333,23 +310,14 @@ func fileQuery(file string) (string, []any) {
 func (f *recordFilter) fileRows(ctx context.Context, q querier, most int) ([]int64, error) {
 	found := map[int64]bool{}
 	for _, file := range f.files {
-		query, args := fileQuery(file)
-		rows, err := q.QueryContext(ctx, "SELECT DISTINCT observation_id FROM ("+query+") LIMIT ?", append(args, most+1)...)
+		query, args := file.query()
+		rows, err := numbersOf(ctx, q, "SELECT DISTINCT observation_id FROM ("+query+") LIMIT ?", append(args, most+1)...)
 		if err != nil {
 			return nil, err
 		}
-		defer func() { _ = rows.Close() }()
-		for rows.Next() {
-			var id int64
-			if err := rows.Scan(&id); err != nil {
-				return nil, err
-			}
+		for _, id := range rows {
 			found[id] = true
 		}
-		if err := rows.Err(); err != nil {
-			return nil, err
-		}
-		_ = rows.Close() // its connection serves the next file
 		if len(found) > most {
 			return nil, nil
 		}
@@ -389,7 +357,7 @@ func (f *recordFilter) sources(ctx context.Context, q querier, o order, how thro
 		case how == filesAll:
 			var queries []string
 			for _, file := range f.files {
-				query, values := fileQuery(file)
+				query, values := file.query()
 				queries, args = append(queries, query), append(args, values...)
 			}
 			byFile = strings.Join(queries, " UNION ALL ")

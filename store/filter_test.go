@@ -20,8 +20,8 @@ var (
 	someProjects = []string{"/home/dev/shop", "/work/shop", "/home/dev/blog"}
 	someTypes    = []claudemem.ObservationType{claudemem.TypeBugfix, claudemem.TypeFeature, claudemem.TypeDecision}
 	someConcepts = []string{"gotcha", "pattern", "what's \"new\""}
-	somePaths    = []string{"src/auth.go", "src/auth/login.go", "docs/auth.test.md", "lib/src/cart.go", "100%_done.txt"}
-	someFiles    = []string{"auth", "src", "src/auth", "cart.go", `lib\src\`, "%", "100%_done", "login", "nothing"}
+	somePaths    = []string{"src/auth.go", "src/auth/login.go", "docs/auth.test.md", "lib/src/cart.go", "100%_done.txt", "src/authService.ts", "src/Author.ts"}
+	someFiles    = []string{"auth", "src", "src/auth", "CART.go", `lib\src\`, "%", "100%_done", "login", "nothing", "src/service", "/home/dev/shop/src/auth", "/work/shop"}
 )
 
 // record is what a filter looks at.
@@ -56,20 +56,25 @@ func (r *record) passes(q claudemem.Query, kinds []claudemem.RecordKind) bool {
 		any(len(q.Types), func(i int) bool { return q.Types[i] == r.kind }) &&
 		any(len(q.Concepts), func(i int) bool { return slices.Contains(r.concepts, q.Concepts[i]) }) &&
 		any(len(q.Files), func(i int) bool {
-			return slices.ContainsFunc(r.files, func(p string) bool { return isIn(p, q.Files[i]) })
+			return slices.ContainsFunc(r.files, func(p string) bool { return isIn(p, q.Files[i]) || isIn(r.project+"/"+p, q.Files[i]) }) ||
+				q.Files[i] == r.project // an observation without files too
 		})
 }
 
-// isIn says whether a path is one that somebody typed, or below it.
+// isIn says whether a path is one that somebody typed, or below it. A name is in
+// parts at its dots and capitals.
 func isIn(path, typed string) bool {
-	typed = strings.Trim(strings.ReplaceAll(typed, `\`, "/"), "/")
-	segments := strings.Split(path, "/")
-	for i := range segments {
-		for j := i + 1; j <= len(segments); j++ {
-			part := strings.Join(segments[i:j], "/")
-			if part == typed || j == len(segments) && strings.HasPrefix(part, typed+".") {
-				return true
-			}
+	segments := func(p string) []string {
+		return strings.Split(strings.ToLower(strings.Trim(strings.ReplaceAll(p, `\`, "/"), "/")), "/")
+	}
+	wanted, has := segments(typed), segments(strings.ReplaceAll(path, "authService", "auth.Service"))
+	for i := range len(has) - len(wanted) + 1 {
+		last := len(wanted) - 1
+		name, part := has[i+last], wanted[last]
+		if slices.Equal(has[i:i+last], wanted[:last]) &&
+			(name == part || strings.HasPrefix(name, part+".") || slices.Contains(strings.Split(name, "."), part)) &&
+			(!strings.HasPrefix(typed, "/") || i == 0) {
+			return true
 		}
 	}
 	return false
@@ -490,5 +495,55 @@ func checkPlan(t *testing.T, plan string) {
 			continue
 		}
 		t.Errorf("%q in\n%s", line, plan)
+	}
+}
+
+func TestFilesMatchByPart(t *testing.T) {
+	ctx := context.Background()
+	m := newMemory(t)
+	for _, o := range []struct{ project, path string }{
+		{"/home/dev/shop", "src/authService.ts"},
+		{"/home/dev/shop", "src/auth-middleware.ts"},
+		{"/home/dev/blog", "auth_utils.go"},
+		{"/home/dev/blog", "src/author.ts"},
+		{"/home/dev/blog", "/etc/auth.conf"},
+	} {
+		if _, err := m.AddObservation(ctx, claudemem.NewObservation{
+			ProjectPath: o.project, Title: o.path, Files: []claudemem.FileRef{{Path: o.path, Role: claudemem.FileModified}},
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, test := range []struct {
+		file, project string
+		want          []string
+	}{
+		{"auth", "", []string{"src/authService.ts", "src/auth-middleware.ts", "auth_utils.go", "/etc/auth.conf"}},
+		{"AuthService.ts", "", []string{"src/authService.ts"}},
+		{`src\auth`, "", []string{"src/authService.ts", "src/auth-middleware.ts"}},
+		{"/home/dev/shop/src/authService.ts", "", []string{"src/authService.ts"}},
+		{"/home/dev/shop/src/authService.ts", "shop", []string{"src/authService.ts"}},
+		{"/home/dev/shop/src/authService.ts", "blog", nil},
+		{"/home/dev/blog/src", "", []string{"src/author.ts"}},
+		{"/home/dev/blog", "", []string{"auth_utils.go", "src/author.ts", "/etc/auth.conf"}},
+		{"/etc/auth.conf", "blog", []string{"/etc/auth.conf"}},
+		{"/home/dev/else/src/authService.ts", "", nil},
+		{"/home/dev/shop2/src/authService.ts", "shop", nil},
+		{"./src/authService.ts", "shop", []string{"src/authService.ts"}},
+	} {
+		q := claudemem.Query{Project: test.project, Files: []string{test.file}}
+		var got []string
+		found, err := m.Observations(ctx, q)
+		for _, o := range found {
+			got = append(got, o.Title)
+		}
+		slices.Sort(got)
+		slices.Sort(test.want)
+		if err != nil || !slices.Equal(got, test.want) {
+			t.Errorf("%q in project %q: got %q %v, want %q", test.file, test.project, got, err, test.want)
+		}
+		if n, err := m.CountRecords(ctx, q, nil); err != nil || n != len(test.want) {
+			t.Errorf("%q in project %q: counted %d %v, want %d", test.file, test.project, n, err, len(test.want))
+		}
 	}
 }

@@ -155,23 +155,11 @@ func projectsNamed(ctx context.Context, q querier, name string) ([]string, error
 	if known {
 		return []string{name}, nil
 	}
-	rows, err := q.QueryContext(ctx, "SELECT DISTINCT project FROM sessions WHERE label = ? ORDER BY project", name)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = rows.Close() }()
-	var projects []string
-	for rows.Next() {
-		var p string
-		if err := rows.Scan(&p); err != nil {
-			return nil, err
-		}
-		projects = append(projects, p)
-	}
-	if len(projects) == 0 {
+	projects, err := stringsOf(ctx, q, "SELECT DISTINCT project FROM sessions WHERE label = ? ORDER BY project", name)
+	if err == nil && len(projects) == 0 {
 		projects = []string{name}
 	}
-	return projects, rows.Err()
+	return projects, err
 }
 
 // projectFilter is a condition on the project column of a table. One project is

@@ -36,6 +36,11 @@ type migration struct {
 // migrations are the embedded steps in order, numbered from 1 without a gap.
 var migrations = mustReadMigrations(migrationFiles)
 
+// refills are the parts of migrations that SQL cannot express, by version.
+var refills = map[int]func(ctx context.Context, tx *sql.Tx) error{
+	3: refillPathKeys,
+}
+
 // SchemaVersion is the newest schema this program knows.
 func SchemaVersion() int { return len(migrations) }
 
@@ -204,6 +209,11 @@ func (m migration) apply(ctx context.Context, db *sql.DB) error {
 	script := m.script + fmt.Sprintf("\nPRAGMA application_id = %d;\nPRAGMA user_version = %d;\n", applicationID, m.version)
 	if _, err := tx.ExecContext(ctx, script); err != nil {
 		return errors.Join(err, tx.Rollback())
+	}
+	if refill := refills[m.version]; refill != nil {
+		if err := refill(ctx, tx); err != nil {
+			return errors.Join(err, tx.Rollback())
+		}
 	}
 	return tx.Commit()
 }

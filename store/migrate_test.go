@@ -104,6 +104,9 @@ func TestReleasedSchemas(t *testing.T) {
 			if err != nil || o.Title != "alpha" || len(o.Files) != 2 || len(o.Concepts) != 1 {
 				t.Errorf("got %+v %v", o, err)
 			}
+			if ids, err := s.FilterRecords(ctx, claudemem.Query{Files: []string{"AUTH"}}, nil, ""); err != nil || len(ids) == 0 {
+				t.Errorf("got %v %v by a part of a file's name", ids, err)
+			}
 			digests, err := s.RecentSessions(ctx, "shop", 10)
 			if err != nil || len(digests) != 3 || digests[0].Summary == nil {
 				t.Errorf("got %+v %v", digests, err)

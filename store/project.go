@@ -1,8 +1,11 @@
 package store
 
 import (
-	"slices"
+	"context"
+	"database/sql"
 	"strings"
+
+	"claudemem/index/words"
 )
 
 // projectLabel is a project's base name, with the separators of any system: a
@@ -16,7 +19,7 @@ func projectLabel(project string) string {
 	return trimmed
 }
 
-// addPath makes a path findable by its segments.
+// addPath stores the keys that a file filter finds path by.
 func (t *tx) addPath(path string) error {
 	n, err := t.change("INSERT INTO paths (path) VALUES (?) ON CONFLICT DO NOTHING", path)
 	if err != nil || n == 0 {
@@ -26,38 +29,59 @@ func (t *tx) addPath(path string) error {
 	if err != nil {
 		return err
 	}
-	for _, segment := range pathSegments(path) {
-		if _, err := t.exec("INSERT INTO path_segments (segment, path_id) VALUES (?, ?)", segment, id); err != nil {
+	for _, key := range words.PathKeys(path) {
+		if _, err := t.exec("INSERT INTO path_segments (segment, path_id) VALUES (?, ?)", key, id); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// pathSegments lists what a path is found by: each segment, and the last also
-// without its extensions.
-func pathSegments(path string) []string {
-	parts := strings.FieldsFunc(path, func(r rune) bool { return r == '/' })
-	if len(parts) == 0 {
-		return nil
+// refillPathKeys stores the keys of all paths (migration 3).
+func refillPathKeys(ctx context.Context, tx *sql.Tx) error {
+	insert, err := tx.PrepareContext(ctx, "INSERT INTO path_segments (segment, path_id) VALUES (?, ?)")
+	if err != nil {
+		return err
 	}
-	stem := parts[len(parts)-1]
-	for {
-		dot := strings.LastIndexByte(stem, '.')
-		if dot <= 0 { // a leading dot is part of the name
-			break
+	defer func() { _ = insert.Close() }()
+	const page = 1000
+	for after := int64(0); ; {
+		paths, err := pathsAfter(ctx, tx, after, page)
+		if err != nil {
+			return err
 		}
-		stem = stem[:dot]
-		parts = append(parts, stem)
+		for _, p := range paths {
+			for _, key := range words.PathKeys(p.path) {
+				if _, err := insert.ExecContext(ctx, key, p.id); err != nil {
+					return err
+				}
+			}
+			after = p.id
+		}
+		if len(paths) < page {
+			return nil
+		}
 	}
-	slices.Sort(parts)
-	return slices.Compact(parts)
 }
 
-// splitPath takes a path apart as somebody typed it: with the separators of any
-// system, with or without them at the ends. It returns what the path is, and its
-// last segment.
-func splitPath(typed string) (path, last string) {
-	path = strings.TrimRight(strings.ReplaceAll(typed, `\`, "/"), "/")
-	return path, path[strings.LastIndexByte(path, '/')+1:]
+type storedPath struct {
+	id   int64
+	path string
+}
+
+func pathsAfter(ctx context.Context, q querier, after int64, limit int) ([]storedPath, error) {
+	rows, err := q.QueryContext(ctx, "SELECT id, path FROM paths WHERE id > ? ORDER BY id LIMIT ?", after, limit)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	var paths []storedPath
+	for rows.Next() {
+		var p storedPath
+		if err := rows.Scan(&p.id, &p.path); err != nil {
+			return nil, err
+		}
+		paths = append(paths, p)
+	}
+	return paths, rows.Err()
 }

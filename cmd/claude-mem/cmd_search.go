@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/url"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -89,7 +88,7 @@ func (a *app) searchFlags(cmd *cobra.Command) *searchFlags {
 	flags.StringSliceVarP(&f.kinds, "kind", "k", nil, "observation, summary or prompt")
 	flags.StringSliceVarP(&f.types, "type", "t", nil, "types of observation: bugfix, feature, …")
 	flags.StringSliceVarP(&f.concepts, "concept", "c", nil, "concepts of an observation")
-	flags.StringSliceVarP(&f.files, "file", "f", nil, "paths, or whole parts of paths, of an observation")
+	flags.StringSliceVarP(&f.files, "file", "f", nil, "paths, folders or parts of file names of an observation")
 	flags.StringVar(&f.since, "since", "", "from this time on")
 	flags.StringVar(&f.until, "until", "", "until this time; a day counts whole")
 	flags.StringVar(&f.order, "order", "", "relevance, newest or oldest")
@@ -122,14 +121,10 @@ func (f *searchFlags) params(text string, now time.Time) (url.Values, error) {
 			filtered = true
 		}
 	}
-	files := make([]string, len(f.files))
-	for i, file := range f.files {
-		files[i] = fileNamed(file, project)
-	}
 	list("kind", f.kinds)
 	list("type", f.types)
 	list("concepts", f.concepts)
-	list("files", files)
+	list("files", f.files)
 	for _, end := range []struct {
 		name, text string
 		last       bool
@@ -161,17 +156,6 @@ func (f *searchFlags) params(text string, now time.Time) (url.Values, error) {
 		params.Set("explain", "true")
 	}
 	return params, nil
-}
-
-// fileNamed is a path as records have it: relative to the project's root with /,
-// also when the shell completed it to an absolute one.
-func fileNamed(file, project string) string {
-	if filepath.IsAbs(file) && filepath.IsAbs(project) {
-		if inside, err := filepath.Rel(project, file); err == nil && filepath.IsLocal(inside) {
-			file = inside
-		}
-	}
-	return strings.TrimPrefix(filepath.ToSlash(file), "./")
 }
 
 // printFound prints results as people and agents read them: a line or two each,

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -127,7 +126,7 @@ func TestSearchParams(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := map[string]string{
-		"query": "rate  limiter", "project": "shop", "type": "bugfix,change", "files": "src/auth.ts", "concepts": "gotcha", "kind": "observation",
+		"query": "rate  limiter", "project": "shop", "type": "bugfix,change", "files": "./src/auth.ts", "concepts": "gotcha", "kind": "observation",
 		"limit": "5", "offset": "10", "order": "newest", "format": "full", "explain": "true",
 		"dateRange[start]": "1793491200000", "dateRange[end]": "1793577599999",
 	}
@@ -144,25 +143,6 @@ func TestSearchParams(t *testing.T) {
 		bad.scope = &scope{all: true}
 		if _, err := bad.params("", now); claudemem.CodeOf(err) != claudemem.CodeInvalid {
 			t.Errorf("params of %+v: %v, want an error with code invalid", bad, err)
-		}
-	}
-}
-
-func TestFileNamed(t *testing.T) {
-	if filepath.Separator != '/' {
-		t.Skip("the paths are those of Unix")
-	}
-	tests := []struct{ file, project, want string }{
-		{"src/auth.ts", "/home/dev/shop", "src/auth.ts"},
-		{"./src/auth.ts", "/home/dev/shop", "src/auth.ts"},
-		{"/home/dev/shop/src/auth.ts", "/home/dev/shop", "src/auth.ts"},
-		{"/etc/hosts", "/home/dev/shop", "/etc/hosts"},
-		{"/home/dev/shop2/a.go", "/home/dev/shop", "/home/dev/shop2/a.go"},
-		{"auth", "", "auth"},
-	}
-	for _, tt := range tests {
-		if got := fileNamed(tt.file, tt.project); got != tt.want {
-			t.Errorf("fileNamed(%q, %q) = %q, want %q", tt.file, tt.project, got, tt.want)
 		}
 	}
 }
