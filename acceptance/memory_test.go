@@ -18,10 +18,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gofrs/flock"
 	_ "modernc.org/sqlite"
 
 	"claudemem"
+	"claudemem/lock"
 )
 
 // binDir holds the two binaries, built once for the package.
@@ -205,12 +205,12 @@ func (m *memory) readJSON(name string, dest any) {
 // lock would, until release is called.
 func (m *memory) holdLock() (release func()) {
 	m.t.Helper()
-	lock := flock.New(filepath.Join(m.dir, "worker.lock"))
-	if ok, err := lock.TryLock(); err != nil || !ok {
-		m.t.Fatalf("take worker.lock: %v, %v", ok, err)
+	held, err := lock.Try(filepath.Join(m.dir, "worker.lock"))
+	if err != nil || held == nil {
+		m.t.Fatalf("take worker.lock: %v, %v", held, err)
 	}
 	return func() {
-		if err := lock.Unlock(); err != nil {
+		if err := held.Close(); err != nil {
 			m.t.Fatal(err)
 		}
 	}

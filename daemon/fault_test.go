@@ -11,9 +11,8 @@ import (
 	"time"
 
 	"claudemem"
+	"claudemem/lock"
 	"claudemem/store"
-
-	"github.com/gofrs/flock"
 )
 
 // mustRefuse opens a worker that must not come up and returns why.
@@ -118,9 +117,9 @@ func TestDataDirectoryIsAFile(t *testing.T) {
 
 func TestLockHeldByAMuteProcess(t *testing.T) {
 	dir := t.TempDir()
-	lock := flock.New(filepath.Join(dir, lockName))
-	if ok, err := lock.TryLock(); err != nil || !ok {
-		t.Fatal(ok, err)
+	held, err := lock.Try(filepath.Join(dir, lockName))
+	if err != nil || held == nil {
+		t.Fatal(held, err)
 	}
 	ended := make(chan error, 1)
 	go func() {
@@ -135,7 +134,7 @@ func TestLockHeldByAMuteProcess(t *testing.T) {
 	case <-time.After(settleLimit + 10*time.Second):
 		t.Fatal("open waits for ever")
 	}
-	if err := lock.Close(); err != nil {
+	if err := held.Close(); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -143,9 +142,9 @@ func TestLockHeldByAMuteProcess(t *testing.T) {
 // A worker that was just stopping when the next one came: that one waits for it.
 func TestLockComesFree(t *testing.T) {
 	dir := t.TempDir()
-	lock := flock.New(filepath.Join(dir, lockName))
-	if ok, err := lock.TryLock(); err != nil || !ok {
-		t.Fatal(ok, err)
+	held, err := lock.Try(filepath.Join(dir, lockName))
+	if err != nil || held == nil {
+		t.Fatal(held, err)
 	}
 	opened := make(chan error, 1)
 	var w *Worker
@@ -154,7 +153,7 @@ func TestLockComesFree(t *testing.T) {
 		w, err = Open(t.Context(), config(dir))
 		opened <- err
 	}()
-	if err := lock.Close(); err != nil {
+	if err := held.Close(); err != nil {
 		t.Fatal(err)
 	}
 	if err := <-opened; err != nil {

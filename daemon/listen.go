@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"claudemem"
+	"claudemem/atomicfile"
 	"claudemem/wire"
 )
 
@@ -75,11 +76,7 @@ func readToken(dataDir string) (string, error) {
 		return "", fmt.Errorf("make token: %w", err)
 	}
 	token := hex.EncodeToString(random[:])
-	temp := path + ".tmp"
-	if err := os.WriteFile(temp, []byte(token+"\n"), 0o600); err != nil {
-		return "", diskError("write", temp, err)
-	}
-	if err := os.Rename(temp, path); err != nil {
+	if err := atomicfile.Write(path, []byte(token+"\n"), 0o600); err != nil {
 		return "", diskError("write", path, err)
 	}
 	return token, nil

@@ -10,8 +10,7 @@ import (
 	"time"
 
 	"claudemem"
-
-	"github.com/gofrs/flock"
+	"claudemem/lock"
 )
 
 // lockName is the file whose lock makes a process the worker. It is never
@@ -19,41 +18,28 @@ import (
 // while the first still holds the old one.
 const lockName = "worker.lock"
 
-// lockPoll is how often a held lock is tried again; there is no way to be told.
+// lockPoll is how often becomeWorker asks the process that holds the lock.
 const lockPoll = 20 * time.Millisecond
 
-// tryLock takes the lock of a data directory, making the directory if it is not
-// there. The lock is nil when another process has it.
-func tryLock(dataDir string) (*flock.Flock, error) {
+// tryLock takes the lock of a data directory, which it creates if need be. It
+// returns nil when another process holds the lock.
+func tryLock(dataDir string) (*os.File, error) {
+	return waitLock(context.Background(), dataDir, 0)
+}
+
+// waitLock is tryLock until the lock is free, at most for limit.
+func waitLock(ctx context.Context, dataDir string, limit time.Duration) (*os.File, error) {
 	if err := os.MkdirAll(dataDir, 0o700); err != nil {
 		return nil, diskError("make data directory", dataDir, err)
 	}
-	lock := flock.New(filepath.Join(dataDir, lockName), flock.SetPermissions(0o600))
-	ok, err := lock.TryLock()
-	if err != nil {
-		return nil, diskError("lock", lock.Path(), err)
-	}
-	if !ok {
-		return nil, nil
-	}
-	return lock, nil
-}
-
-// waitLock tries until the lock is free, at most for limit; nil when it is not.
-func waitLock(ctx context.Context, dataDir string, limit time.Duration) (*flock.Flock, error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	for {
-		lock, err := tryLock(dataDir)
-		if lock != nil || err != nil {
-			return lock, err
-		}
-		select {
-		case <-ctx.Done():
-			return nil, nil
-		case <-time.After(lockPoll):
-		}
+	path := filepath.Join(dataDir, lockName)
+	held, err := lock.Wait(ctx, path)
+	if err != nil {
+		return nil, diskError("lock", path, err)
 	}
+	return held, nil
 }
 
 // diskError tells what the system refused, with what a person can do about it.
@@ -78,9 +64,9 @@ func lockIsFree(dataDir string) (bool, error) {
 	if _, err := os.Stat(filepath.Join(dataDir, lockName)); errors.Is(err, fs.ErrNotExist) {
 		return true, nil
 	}
-	lock, err := tryLock(dataDir)
-	if err != nil || lock == nil {
+	held, err := tryLock(dataDir)
+	if err != nil || held == nil {
 		return false, err
 	}
-	return true, lock.Close()
+	return true, held.Close()
 }

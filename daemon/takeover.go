@@ -4,12 +4,11 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"os"
 	"time"
 
 	"claudemem"
 	"claudemem/wire"
-
-	"github.com/gofrs/flock"
 )
 
 // Limits of becoming the worker.
@@ -27,7 +26,7 @@ const (
 // becomeWorker returns the lock of the data directory. When a worker runs
 // already, the newer of the two goes on: an older one is asked to stop, and
 // CodeConflict says that the running one stays.
-func becomeWorker(ctx context.Context, dataDir string, self Identity, log *slog.Logger) (*flock.Flock, error) {
+func becomeWorker(ctx context.Context, dataDir string, self Identity, log *slog.Logger) (*os.File, error) {
 	deadline := time.Now().Add(settleLimit)
 	for {
 		lock, err := tryLock(dataDir)
@@ -74,7 +73,7 @@ func outranks(self, other Identity) bool {
 	return newer(self.Version, other.Version)
 }
 
-func takeOver(ctx context.Context, dataDir string, peer *Peer, other Identity, log *slog.Logger) (*flock.Flock, error) {
+func takeOver(ctx context.Context, dataDir string, peer *Peer, other Identity, log *slog.Logger) (*os.File, error) {
 	log.Info("taking over from an older worker", "pid", peer.Info.PID, "version", other.Version, "wire", other.Wire)
 	if err := peer.Shutdown(ctx); err != nil {
 		return nil, fmt.Errorf("ask the older worker to stop: %w", err)

@@ -8,13 +8,14 @@ import (
 	"strings"
 
 	"claudemem"
+	"claudemem/atomicfile"
 )
 
 // Install does what Plan says, after reading anew what is there: another install
 // may have come between. It returns the plan that was carried out. A run that is
 // cut short anywhere is completed by the next one, or undone by Uninstall.
 func (in *Installer) Install(ctx context.Context, wish Wish) (*Plan, error) {
-	unlock, err := in.lock(ctx)
+	unlock, err := in.takeLock(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -183,8 +184,7 @@ func (in *Installer) close(book *manifest) error {
 // sweep removes what a run that died or a program that ran has left behind.
 func (in *Installer) sweep() {
 	for i := range hostFiles {
-		path := behindLinks(filepath.Join(in.opts.ConfigDir, hostFiles[i].name))
-		removeAll(filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".claude-mem-*"))
+		atomicfile.RemoveLeftovers(filepath.Join(in.opts.ConfigDir, hostFiles[i].name))
 	}
 	removeAll(filepath.Join(in.pluginDir(), "bin", "*"+asideSuffix+"*"))
 	removeAll(filepath.Join(in.backups, ".*.claude-mem-*"))

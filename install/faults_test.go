@@ -292,7 +292,7 @@ func TestTwoAtOnce(t *testing.T) {
 func TestLockIsHeld(t *testing.T) {
 	p := newPlace(t, "")
 	holder := New(p.opts)
-	unlock, err := holder.lock(t.Context())
+	unlock, err := holder.takeLock(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

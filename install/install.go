@@ -12,10 +12,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gofrs/flock"
-
 	"claudemem"
 	"claudemem/jsonscan"
+	"claudemem/lock"
 )
 
 // Method is how the host is told of us.
@@ -273,24 +272,22 @@ func samePath(a, b string) bool {
 
 func sameBytes(a, b []byte) bool { return (a == nil) == (b == nil) && string(a) == string(b) }
 
-// lock keeps a second install away; the file stays, because a third could else
-// lock a new one of the same name.
-func (in *Installer) lock(ctx context.Context) (unlock func(), err error) {
+// takeLock keeps a second install away.
+func (in *Installer) takeLock(ctx context.Context) (unlock func(), err error) {
 	if err := os.MkdirAll(in.opts.DataDir, 0o700); err != nil {
 		return nil, storage("make", in.opts.DataDir, err)
 	}
 	path := filepath.Join(in.opts.DataDir, "install.lock")
-	l := flock.New(path, flock.SetPermissions(0o600))
 	wait, cancel := context.WithTimeout(ctx, in.opts.LockWait)
 	defer cancel()
-	ok, err := l.TryLockContext(wait, 20*time.Millisecond)
+	held, err := lock.Wait(wait, path)
 	switch {
-	case ok:
-		return func() { _ = l.Close() }, nil
+	case held != nil:
+		return func() { _ = held.Close() }, nil
+	case err != nil:
+		return nil, storage("lock", path, err)
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
-	case err != nil && !errors.Is(err, context.DeadlineExceeded):
-		return nil, storage("lock", path, err)
 	}
 	return nil, claudemem.Errorf(claudemem.CodeConflict, "another claude-mem install or uninstall is under way").
 		WithHint("wait for it, then run the command again")

@@ -19,6 +19,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"claudemem"
+	"claudemem/atomicfile"
 	"claudemem/install/fakeclaude"
 	"claudemem/jsonscan"
 )
@@ -540,12 +541,11 @@ func TestSetAside(t *testing.T) {
 	}
 
 	dir := t.TempDir()
-	temp, path := filepath.Join(dir, "new"), filepath.Join(dir, "there")
-	p.put(temp, "new", 0o600)
+	path := filepath.Join(dir, "there")
 	if err := os.MkdirAll(filepath.Join(path, "full"), 0o700); err != nil { // cannot be renamed over
 		t.Fatal(err)
 	}
-	if err := takePlace(temp, path); err != nil {
+	if err := writeOver(path, func() error { return atomicfile.Write(path, []byte("new"), 0o600) }); err != nil {
 		t.Fatal(err)
 	}
 	if got := p.get(path); got != "new" {

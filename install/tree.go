@@ -16,6 +16,7 @@ import (
 	"strings"
 
 	"claudemem"
+	"claudemem/atomicfile"
 	"claudemem/jsonscan"
 )
 
@@ -202,13 +203,18 @@ func compareTree(dir string, want []treeFile) ([]Change, error) {
 
 // write puts the file in its place, whole or not at all.
 func (f treeFile) write(full string) error {
-	if f.from == "" {
-		return replaceFile(full, bytes.NewReader(f.text), f.mode, false)
-	}
-	from, err := os.Open(f.from)
-	if err != nil {
+	if err := os.MkdirAll(filepath.Dir(full), 0o700); err != nil {
 		return err
 	}
-	defer from.Close()
-	return replaceFile(full, from, f.mode, false)
+	if f.from == "" {
+		return atomicfile.Write(full, f.text, f.mode)
+	}
+	return writeOver(full, func() error {
+		from, err := os.Open(f.from)
+		if err != nil {
+			return err
+		}
+		defer from.Close()
+		return atomicfile.WriteFrom(full, from, f.mode)
+	})
 }

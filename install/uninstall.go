@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"claudemem"
+	"claudemem/atomicfile"
 	"claudemem/jsonscan"
 )
 
@@ -166,7 +167,7 @@ func (in *Installer) elsewhere() []string {
 // where that is missing or refuses. The memory is not touched. A run that was
 // cut short is completed by the next one.
 func (in *Installer) Uninstall(ctx context.Context) (*Removal, error) {
-	unlock, err := in.lock(ctx)
+	unlock, err := in.takeLock(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -237,7 +238,7 @@ func (in *Installer) takeOut(r *Removal) error {
 		}
 		err = in.does("take out of "+filepath.Base(h.path(i)), func() error {
 			if after == nil {
-				if err := removeIfThere(behindLinks(h.path(i))); err != nil {
+				if err := removeIfThere(atomicfile.BehindLinks(h.path(i))); err != nil {
 					return storage("remove", h.path(i), err)
 				}
 				return nil

@@ -15,6 +15,7 @@ import (
 	"strconv"
 
 	"claudemem"
+	"claudemem/atomicfile"
 	"claudemem/jsonscan"
 )
 
@@ -52,82 +53,34 @@ func storage(operation, path string, err error) error {
 		WithHint("free some space or make it writable; then run the command again, it goes on where it was: `claude-mem doctor` tells what is missing")
 }
 
-// behindLinks is the file that a path means, also when the last link points to
-// nothing yet: people keep their settings in a repository and link to them.
-func behindLinks(path string) string {
-	for range 40 {
-		target, err := os.Readlink(path)
-		if err != nil {
-			return path
-		}
-		if !filepath.IsAbs(target) {
-			target = filepath.Join(filepath.Dir(path), target)
-		}
-		path = target
-	}
-	return path
-}
-
-// writeFile replaces a file whole or not at all. A link stays a link and a file
-// keeps its mode; a new one gets mode. The bytes are on disk when it returns.
+// writeFile replaces a file of the user's whole or not at all. A link stays a link and
+// a file keeps its mode; a new one gets mode. The bytes are on disk when it returns.
 func writeFile(path string, data []byte, mode fs.FileMode) error {
-	return replaceFile(path, bytes.NewReader(data), mode, true)
-}
-
-func replaceFile(path string, from io.Reader, mode fs.FileMode, keepMode bool) error {
-	path = behindLinks(path)
-	if info, err := os.Stat(path); err == nil && keepMode {
+	if info, err := os.Stat(path); err == nil {
 		mode = info.Mode().Perm()
 	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+	if err := os.MkdirAll(filepath.Dir(atomicfile.BehindLinks(path)), 0o700); err != nil {
 		return err
 	}
-	temp := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".claude-mem-"+strconv.Itoa(os.Getpid()))
-	// One of the same name is of a process that died, with a number that was given again.
-	if err := os.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(f, from)
-	if err == nil {
-		err = f.Chmod(mode) // past the umask
-	}
-	if err == nil {
-		err = f.Sync()
-	}
-	if closed := f.Close(); err == nil {
-		err = closed
-	}
-	if err == nil {
-		err = takePlace(temp, path)
-	}
-	if err != nil {
-		_ = os.Remove(temp) // the first error is the one to tell
-		return err
-	}
-	syncDir(filepath.Dir(path))
-	return nil
+	return atomicfile.Write(path, data, mode)
 }
 
-// takePlace renames temp to path. Where a program that runs cannot be replaced
-// (Windows), it is renamed aside first, which is allowed there.
-func takePlace(temp, path string) error {
-	err := os.Rename(temp, path)
+// writeOver runs write, which replaces path. A running program cannot be replaced on
+// Windows but it can be renamed: then write runs again.
+func writeOver(path string, write func() error) error {
+	err := write()
 	if err == nil {
 		return nil
 	}
 	for i := range 100 {
 		aside := path + asideSuffix + strconv.Itoa(i)
-		if removed := os.Remove(aside); removed != nil && !errors.Is(removed, fs.ErrNotExist) {
+		if removed := removeIfThere(aside); removed != nil {
 			continue // that one runs too
 		}
 		if os.Rename(path, aside) != nil {
 			return err
 		}
-		if second := os.Rename(temp, path); second != nil {
+		if second := write(); second != nil {
 			return errors.Join(err, os.Rename(aside, path))
 		}
 		_ = os.Remove(aside) // fails while it runs: the next install does it
@@ -138,14 +91,6 @@ func takePlace(temp, path string) error {
 
 // asideSuffix marks a program that was renamed because it was running.
 const asideSuffix = ".old-"
-
-// syncDir makes a rename durable where directories can be synced.
-func syncDir(dir string) {
-	if f, err := os.Open(dir); err == nil {
-		_ = f.Sync() // refused on some systems, which have no need of it
-		_ = f.Close()
-	}
-}
 
 func hashOf(data []byte) string {
 	sum := sha256.Sum256(data)

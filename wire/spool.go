@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"claudemem"
+	"claudemem/lock"
 )
 
 // ErrCorrupt says that a spool file can't be read as what it should be.
@@ -90,7 +91,7 @@ var errTempBusy = errors.New("another process holds the temporary file")
 // written: that tells List that its writer is alive.
 func writeSpoolFile(path string, content []byte) error {
 	temp := path + tempSuffix
-	f, err := openAlone(temp)
+	f, err := lock.Try(temp)
 	if err != nil {
 		return err
 	}
@@ -185,7 +186,7 @@ func (s Spool) List(now time.Time) ([]string, error) {
 // clock was set. What fails is tried again by the next List.
 func (s Spool) adopt(name string, remove bool) bool {
 	temp := filepath.Join(s.Dir, name)
-	f, err := openAlone(temp)
+	f, err := lock.Try(temp)
 	if err != nil || f == nil {
 		return false
 	}

@@ -16,6 +16,7 @@ import (
 
 	"claudemem"
 	"claudemem/jsonscan"
+	"claudemem/lock"
 )
 
 func TestSpool(t *testing.T) {
@@ -141,7 +142,7 @@ func TestSpoolLeavesWhatIsBeingWritten(t *testing.T) {
 	}
 	for name, content := range map[string]string{"half": `{"wire":1,"ev`, "whole": `{"wire":1,"event":{"delivery_id":"a","kind":"stop"}}`} {
 		path := filepath.Join(s.Dir, name+".json.tmp")
-		f, err := openAlone(path)
+		f, err := lock.Try(path)
 		if err != nil || f == nil {
 			t.Fatal(f, err)
 		}

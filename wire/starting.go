@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"claudemem/jsonscan"
+	"claudemem/lock"
 )
 
 // How long the start of a worker is given, and how long a hook waits before it
@@ -27,10 +28,10 @@ func startingPath(dataDir string) string { return filepath.Join(dataDir, "worker
 // under way (10 s) nobody else may try, after one that failed nobody may until
 // the back-off is over, unless impatient.
 func ClaimStart(dataDir string, now time.Time, impatient bool) (bool, error) {
-	f, err := openAlone(startingPath(dataDir))
+	f, err := lock.Try(startingPath(dataDir))
 	if os.IsNotExist(err) {
 		if err = os.MkdirAll(dataDir, 0o700); err == nil {
-			f, err = openAlone(startingPath(dataDir))
+			f, err = lock.Try(startingPath(dataDir))
 		}
 	}
 	if err != nil || f == nil {

@@ -5,9 +5,9 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strconv"
 
 	"claudemem"
+	"claudemem/atomicfile"
 	"claudemem/jsonscan"
 )
 
@@ -58,7 +58,7 @@ func WriteWorkerInfo(dataDir string, info WorkerInfo) error {
 	if err != nil {
 		return err
 	}
-	return writeWhole(workerInfoPath(dataDir), workerInfoPath(dataDir)+"."+strconv.Itoa(os.Getpid())+tempSuffix, data)
+	return atomicfile.Write(workerInfoPath(dataDir), data, 0o600)
 }
 
 // RemoveWorkerInfo removes worker.json; one that is not there is no error.
@@ -81,23 +81,3 @@ func readSmall(path string) ([]byte, error) {
 
 // tempSuffix ends the names of files that are being written.
 const tempSuffix = ".tmp"
-
-// writeWhole makes path appear with data in it, whole or not at all, by way of
-// a temporary file beside it. It is not synced.
-func writeWhole(path, temp string, data []byte) error {
-	f, err := openPlain(temp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	if closed := f.Close(); err == nil {
-		err = closed
-	}
-	if err == nil {
-		err = rename(temp, path)
-	}
-	if err != nil {
-		_ = os.Remove(temp) // the first error is the one to tell
-	}
-	return err
-}

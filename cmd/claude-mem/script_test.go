@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -20,10 +21,10 @@ import (
 	"claudemem"
 	"claudemem/daemon"
 	"claudemem/hook"
+	"claudemem/lock"
 	"claudemem/store"
 	"claudemem/wire"
 
-	"github.com/gofrs/flock"
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
@@ -287,15 +288,15 @@ func holdLock(ts *testscript.TestScript, neg bool, _ []string) {
 	path := filepath.Join(ts.Getenv("CLAUDE_MEM_DATA_DIR"), "worker.lock")
 	held, _ := locks.Load(path)
 	if neg {
-		ts.Check(held.(*flock.Flock).Close())
+		ts.Check(held.(io.Closer).Close())
 		return
 	}
-	lock := flock.New(path)
-	if ok, err := lock.TryLock(); err != nil || !ok {
-		ts.Fatalf("lock: %v, %v", ok, err)
+	file, err := lock.Try(path)
+	if err != nil || file == nil {
+		ts.Fatalf("lock: %v, %v", file, err)
 	}
-	locks.Store(path, lock)
-	ts.Defer(func() { _ = lock.Close() })
+	locks.Store(path, file)
+	ts.Defer(func() { _ = file.Close() })
 }
 
 // locks are the held ones by path; scenarios run in parallel.

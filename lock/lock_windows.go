@@ -1,13 +1,12 @@
-package wire
+package lock
 
 import (
 	"os"
 	"syscall"
 )
 
-// openAlone opens a file for reading and writing, making it if need be, with no
-// sharing allowed until it is closed; nil when another process has it.
-func openAlone(path string) (*os.File, error) {
+// try opens the file with no sharing allowed, which is the lock.
+func try(path string) (*os.File, error) {
 	name, err := syscall.UTF16PtrFromString(path)
 	if err != nil {
 		return nil, err

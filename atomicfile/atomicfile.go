@@ -1,0 +1,112 @@
+// Package atomicfile replaces files whole or not at all: a temporary file beside
+// the target is written, synced and renamed to its name. A reader sees the old
+// content or the new, never a part, and so does whoever comes after a crash.
+package atomicfile
+
+import (
+	"bytes"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// tempInfix stands in the names of the temporary files of Write and WriteFrom,
+// between the target's name and a random end.
+const tempInfix = ".claude-mem-"
+
+// Write replaces path by data with the given mode. When it returns nil, content and
+// name are on disk. A symbolic link stays a link: the file behind it is replaced.
+func Write(path string, data []byte, mode fs.FileMode) error {
+	return WriteFrom(path, bytes.NewReader(data), mode)
+}
+
+// WriteFrom is Write with the content of a reader.
+func WriteFrom(path string, from io.Reader, mode fs.FileMode) error {
+	path = BehindLinks(path)
+	dir := filepath.Dir(path)
+	f, err := os.CreateTemp(dir, "."+filepath.Base(path)+tempInfix+"*")
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(f, from)
+	if err == nil {
+		err = f.Chmod(mode) // CreateTemp makes it 0600; chmod ignores the umask
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	if closed := f.Close(); err == nil {
+		err = closed
+	}
+	if err == nil {
+		err = replace(f.Name(), path)
+	}
+	if err != nil {
+		_ = os.Remove(f.Name()) // the first error is the one to report
+		return err
+	}
+	syncDir(dir)
+	return nil
+}
+
+// longestWait bounds the waits between two attempts to rename; all together they
+// take half a second.
+const longestWait = 256 * time.Millisecond
+
+// replace renames temp to path. On Windows a rename fails while another process has
+// the target open, mostly for a moment: then it is tried again.
+func replace(temp, path string) error {
+	for wait := time.Millisecond; ; wait *= 2 {
+		err := rename(temp, path)
+		if err == nil || !inUse(err) || wait > longestWait {
+			return err
+		}
+		time.Sleep(wait)
+	}
+}
+
+// rename and inUse are variables for the test of replace.
+var (
+	rename = os.Rename
+	inUse  = isInUse
+)
+
+// BehindLinks returns the file that a path leads to, also when the last link points
+// to a file that does not exist. People keep their settings in a repository and link
+// to them.
+func BehindLinks(path string) string {
+	for range 40 {
+		target, err := os.Readlink(path)
+		if err != nil {
+			return path
+		}
+		if !filepath.IsAbs(target) {
+			target = filepath.Join(filepath.Dir(path), target)
+		}
+		path = target
+	}
+	return path
+}
+
+// RemoveLeftovers removes the temporary files that killed calls of Write and
+// WriteFrom left for path. Errors are ignored: such a file harms nobody.
+func RemoveLeftovers(path string) {
+	path = BehindLinks(path)
+	dir, prefix := filepath.Dir(path), "."+filepath.Base(path)+tempInfix
+	entries, _ := os.ReadDir(dir)
+	for _, e := range entries {
+		if name := e.Name(); len(name) > len(prefix) && name[:len(prefix)] == prefix {
+			_ = os.Remove(filepath.Join(dir, name))
+		}
+	}
+}
+
+// syncDir makes the names in a directory durable where directories can be synced.
+func syncDir(dir string) {
+	if f, err := os.Open(dir); err == nil {
+		_ = f.Sync() // Windows refuses it and does not need it
+		_ = f.Close()
+	}
+}

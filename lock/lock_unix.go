@@ -1,0 +1,32 @@
+//go:build !windows
+
+package lock
+
+import (
+	"errors"
+	"os"
+	"syscall"
+)
+
+func try(path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if os.IsPermission(err) || errors.Is(err, syscall.EROFS) {
+		f, err = os.OpenFile(path, os.O_RDONLY, 0) // enough for the lock, on most file systems
+	}
+	if err != nil {
+		return nil, err
+	}
+	for {
+		switch err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err {
+		case nil:
+			return f, nil
+		case syscall.EINTR:
+			continue
+		}
+		_ = f.Close() // nothing was written
+		if errors.Is(err, syscall.EWOULDBLOCK) {
+			return nil, nil
+		}
+		return nil, &os.PathError{Op: "lock", Path: path, Err: err}
+	}
+}
