@@ -22,6 +22,7 @@ const maxWait = 7 * 24 * time.Hour
 
 // problem is how a call went wrong, as far as the CLI said.
 type problem struct {
+	known  claudemem.ErrorClass // "" when the fields below have to tell
 	text   string
 	status int    // of the API's answer, 0 if unknown
 	kind   string // the CLI's own class: rate_limit, authentication_failed, billing_error, …
@@ -37,6 +38,8 @@ type problem struct {
 func (p problem) class() claudemem.ErrorClass {
 	said := strings.ToLower(p.text)
 	switch {
+	case p.known != "":
+		return p.known
 	case p.reason == "prompt_too_long", p.status == 413,
 		hasAny(said, "prompt is too long", "prompt too long", "exceed context limit", "request too large"):
 		return claudemem.ClassPromptTooLong
@@ -85,25 +88,6 @@ func hasAny(said string, words ...string) bool {
 // quotaText is how the CLI words that a plan's limit is reached, in lower case.
 var quotaText = regexp.MustCompile(`credit balance (is )?too low|usage limit reached|you(['’]ve| have) (hit|reached) your [a-z0-9 -]{0,40}limit|` +
 	`\b(5-hour|weekly|daily|monthly|session|opus|sonnet) (usage )?limit reached|out of (extra usage|credits)|specified api usage limits`)
-
-// errorText is how an answer begins that is an error in plain words, although
-// the CLI calls it a success (seen with gateways). Only beginnings, only short
-// answers without an element: an observation may speak of limits.
-var errorText = regexp.MustCompile(`(?i)^(api error(: | \()[0-9A-Z]|credit balance is too low|claude (ai |code )?usage limit reached|` +
-	`you(['’]ve| have) (hit|reached) your [a-z0-9 -]{0,40}limit|(5-hour|weekly|session|opus) (usage )?limit reached|` +
-	`not logged in\b.{0,40}/login|invalid api key\b|please run /login|oauth token (has expired|revoked)|prompt is too long[.!]?$)`)
-
-// maxErrorText is how long such an answer can be.
-const maxErrorText = 400
-
-// isError reports whether answer is an error and none.
-func isError(answer string) bool {
-	answer = strings.TrimSpace(answer)
-	return len(answer) <= maxErrorText && !strings.Contains(answer, "<") && errorText.MatchString(answer)
-}
-
-// apiStatus finds the status in the CLI's own words.
-var apiStatus = regexp.MustCompile(`(?i)^api error:? ?\(?([45][0-9]{2})\b`)
 
 // resetAt finds the moment that older CLIs put behind "usage limit reached".
 var resetAt = regexp.MustCompile(`limit reached\|([0-9]{10})\b`)

@@ -7,11 +7,11 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"strconv"
 	"strings"
 	"time"
 
 	"claudemem"
+	"claudemem/model"
 )
 
 const (
@@ -195,6 +195,7 @@ func (t *turn) result(e event, before *totals) {
 	if said == "" {
 		said = strings.Join(e.Errors, "; ")
 	}
+	class, isError := model.ErrorInText(t.answer)
 	switch {
 	case e.IsError || e.Subtype != "success":
 		t.failed = true
@@ -210,12 +211,9 @@ func (t *turn) result(e event, before *totals) {
 			t.what.text = fmt.Sprintf("the CLI ended the turn: %s %s", e.Subtype, e.Reason)
 		}
 		t.unknownSession = cannotResume(said)
-	case isError(t.answer):
+	case isError: // the CLI calls it a success; seen with gateways
 		t.failed = true
-		t.what.text = "the answer is an error: " + t.answer
-		if m := apiStatus.FindStringSubmatch(strings.TrimSpace(t.answer)); m != nil {
-			t.what.status, _ = strconv.Atoi(m[1]) // three digits
-		}
+		t.what.text, t.what.known = "the answer is an error: "+t.answer, class
 	case strings.TrimSpace(t.answer) == "":
 		t.failed = true
 		t.what = problem{text: fmt.Sprintf("empty answer (stop reason %q)", e.StopReason), kind: "invalid_request"}
