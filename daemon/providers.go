@@ -163,7 +163,9 @@ func (p *providers) make(c providerConfig) (model.Provider, error) {
 		// The CLI retries by itself.
 		return model.NewLimit(model.NewBooked(cli, p.ledger, p.clock, p.log), c.perMinute), nil
 	}
-	api, err := model.New(model.Config{Provider: c.name, BaseURL: c.baseURL, APIKey: c.key, Now: p.clock})
+	config := model.Config{Provider: c.name, BaseURL: c.baseURL, APIKey: c.key, Now: p.clock}
+	p.log.Debug("open provider", "config", config) // without the key
+	api, err := model.New(config)
 	if err != nil {
 		return nil, err
 	}

@@ -92,12 +92,6 @@ func Names() []string {
 	return names
 }
 
-// DefaultModel returns the model that provider is asked for when none is set.
-func DefaultModel(provider string) (string, bool) {
-	v, ok := vendorOf(provider)
-	return v.defaultModel, ok
-}
-
 // New makes the provider that config names. What is wrong with config is a
 // [*claudemem.ModelError] of [claudemem.ClassLogin]: somebody has to set something.
 // It sends nothing.

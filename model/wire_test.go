@@ -90,12 +90,12 @@ func TestWire(t *testing.T) {
 					t.Errorf("%q is in the body: %s", secret, req.body)
 				}
 			}
-			model, _ := DefaultModel(row.provider)
+			v, _ := vendorOf(row.provider)
 			want := `"max_tokens":1234`
 			if w, ok := wantBody[row.provider]; ok {
 				want = w
 			}
-			for _, part := range []string{want, fmt.Sprintf(`"model":%q`, model), `<observed_from_primary_session>a && b \\u003c \"q\"</observed`} {
+			for _, part := range []string{want, fmt.Sprintf(`"model":%q`, v.defaultModel), `<observed_from_primary_session>a && b \\u003c \"q\"</observed`} {
 				if !strings.Contains(string(req.body), part) {
 					t.Errorf("want %s in %s", part, req.body)
 				}
