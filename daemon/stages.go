@@ -96,9 +96,7 @@ func (w *Worker) openObserver(ctx context.Context, distiller *offline.Distiller)
 	w.model = observer.NewModel(observer.ModelOptions{
 		Choose:         w.providers.choose,
 		Fallback:       distiller,
-		Records:        w.store,
-		Runs:           w.store,
-		Notifier:       w.store,
+		Store:          w.store,
 		Batching:       batching,
 		BatchMaxSize:   s.Int(settings.KeyBatchMaxSize),
 		MergeMaxEvents: s.Int(settings.KeyMergeMaxEvents),

@@ -30,6 +30,6 @@
 // to the user once; the work waits for it, and in the end goes to the fallback, as
 // does what a cap forbids.
 //
-// In the flow it stands between queue and store on one side and provider on the
-// other, and knows none of them but by the interfaces in this package.
+// In the flow it stands between queue and store on one side and a model.Provider
+// on the other.
 package observer

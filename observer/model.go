@@ -13,6 +13,7 @@ import (
 	"claudemem/model"
 	"claudemem/observer/answer"
 	"claudemem/observer/mode"
+	"claudemem/store"
 )
 
 // Choice is who distils a session and how, as the settings stand.
@@ -29,31 +30,7 @@ type Choice struct {
 	Language string
 }
 
-// Records are what is remembered of a session already: what a fresh run begins with.
-type Records interface {
-	Observations(ctx context.Context, q claudemem.Query) ([]claudemem.Observation, error)
-	// SessionSummaries lists the newest first, all when limit is 0.
-	SessionSummaries(ctx context.Context, session claudemem.SessionID, limit int) ([]claudemem.Summary, error)
-}
-
-// Runs keeps the name of a session's run, so that a provider that holds
-// conversations can take it up again after a restart.
-type Runs interface {
-	// SetRun notes a session's run, "" for none.
-	SetRun(ctx context.Context, session claudemem.SessionID, run string) error
-	// RunTokens is how many tokens the session's latest call read and wrote, 0 when
-	// that is not known.
-	RunTokens(ctx context.Context, session claudemem.SessionID) (int, error)
-}
-
-// Notifier tells the user something once. A key's text is told again only after
-// it was cleared or has changed.
-type Notifier interface {
-	AddNotice(ctx context.Context, key, text string) error
-	ClearNotice(ctx context.Context, key string) error
-}
-
-// ModelOptions are what a Model needs. Choose, Fallback and Records must be there.
+// ModelOptions are what a Model needs. Choose, Fallback and Store are required.
 type ModelOptions struct {
 	// Choose is asked for each batch, so that a changed setting holds from the next
 	// one on, and by Limits: it has to be quick.
@@ -61,9 +38,9 @@ type ModelOptions struct {
 	// Fallback distils what no provider is chosen for, what a cap forbids, and what
 	// has waited long enough for a provider that is away.
 	Fallback Distiller
-	Records  Records
-	Runs     Runs     // nil keeps nothing
-	Notifier Notifier // nil tells nobody
+	// Store has the records that a fresh run begins with, the names of the runs and
+	// the notices to the user.
+	Store *store.Store
 
 	// Batching allows the two questions of a small turn in one call.
 	Batching bool
@@ -245,12 +222,9 @@ func (m *Model) end(ctx context.Context, t *thread, session claudemem.Session) {
 // setRun notes a session's run. That it could not be written costs at most a
 // fresh run after a restart.
 func (m *Model) setRun(ctx context.Context, session claudemem.SessionID, run string) {
-	if m.opts.Runs == nil {
-		return
-	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), detachedTimeout)
 	defer cancel()
-	if err := m.opts.Runs.SetRun(ctx, session, run); err != nil {
+	if err := m.opts.Store.SetRun(ctx, session, run); err != nil {
 		m.opts.Logger.Warn("note observer run", "session", session, "error", err)
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"claudemem"
+	"claudemem/queue"
+	"claudemem/store"
 )
 
 // Defaults and bounds of Options.
@@ -43,8 +45,8 @@ type Options struct {
 
 // Observer turns what waits in the queue into what is remembered.
 type Observer struct {
-	queue     Queue
-	recorder  Recorder
+	queue     *queue.Queue
+	store     *store.Store
 	distiller Distiller
 	opts      Options
 
@@ -74,7 +76,7 @@ type waiter struct {
 }
 
 // New makes an observer; Open starts it.
-func New(queue Queue, recorder Recorder, distiller Distiller, opts Options) *Observer {
+func New(queue *queue.Queue, store *store.Store, distiller Distiller, opts Options) *Observer {
 	if opts.QuietAfter <= 0 {
 		opts.QuietAfter = defaultQuietAfter
 	}
@@ -95,7 +97,7 @@ func New(queue Queue, recorder Recorder, distiller Distiller, opts Options) *Obs
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
 	return &Observer{
-		queue: queue, recorder: recorder, distiller: distiller, opts: opts,
+		queue: queue, store: store, distiller: distiller, opts: opts,
 		wake: make(chan struct{}, 1),
 		done: make(chan struct{}),
 	}

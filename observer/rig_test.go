@@ -208,7 +208,7 @@ func (r *rig) open() {
 	}
 	r.offline = &counting{Distiller: offline.New()}
 	o := observer.ModelOptions{
-		Choose: r.choice, Fallback: r.offline, Records: r.store, Runs: r.store, Notifier: r.store,
+		Choose: r.choice, Fallback: r.offline, Store: r.store,
 		Batching: r.schedule.BatchingEnabled, BatchMaxSize: r.schedule.BatchMaxSize,
 		MergeMaxEvents: 3, WaitFor: time.Hour,
 	}

@@ -260,10 +260,10 @@ func (r *run) remember(q *question, prompt, text string, a answer.Answer) {
 // conversations.
 func (w *work) resume(ctx context.Context, t *turn) (bool, error) {
 	id := w.batch.Session.MemorySessionID
-	if id == "" || !w.choice.KeepsRuns || w.m.opts.Runs == nil {
+	if id == "" || !w.choice.KeepsRuns {
 		return false, nil
 	}
-	tokens, err := w.m.opts.Runs.RunTokens(ctx, w.batch.Session.ID)
+	tokens, err := w.m.opts.Store.RunTokens(ctx, w.batch.Session.ID)
 	if err != nil {
 		return false, notTheirs{err}
 	}
@@ -331,11 +331,11 @@ const digestedObservations = 500
 // included, and the names that occurred in it.
 func (w *work) digest(ctx context.Context, divisor int) (string, error) {
 	id := w.batch.Session.ID
-	observations, err := w.m.opts.Records.Observations(ctx, claudemem.Query{Session: id, Limit: digestedObservations})
+	observations, err := w.m.opts.Store.Observations(ctx, claudemem.Query{Session: id, Limit: digestedObservations})
 	if err != nil {
 		return "", notTheirs{err}
 	}
-	summaries, err := w.m.opts.Records.SessionSummaries(ctx, id, 5)
+	summaries, err := w.m.opts.Store.SessionSummaries(ctx, id, 5)
 	if err != nil {
 		return "", notTheirs{err}
 	}

@@ -143,15 +143,12 @@ func (t *troubles) over(ctx context.Context, provider string, session claudemem.
 	first := !t.met[provider]
 	t.met[provider] = true
 	t.mu.Unlock()
-	if t.opts.Notifier == nil {
-		return
-	}
 	for _, class := range []claudemem.ErrorClass{
 		claudemem.ClassTransient, claudemem.ClassRateLimit, claudemem.ClassQuota, claudemem.ClassLogin,
 	} {
 		// The first time whatever a former worker may have told is taken back.
 		if first || a != nil && a.told[class] {
-			if err := t.opts.Notifier.ClearNotice(ctx, noticeKey(provider, class)); err != nil {
+			if err := t.opts.Store.ClearNotice(ctx, noticeKey(provider, class)); err != nil {
 				t.opts.Logger.Warn("clear notice", "error", err)
 			}
 		}
@@ -204,12 +201,9 @@ func (t *troubles) text(provider string, failed *claudemem.ModelError) string {
 }
 
 func (t *troubles) notify(ctx context.Context, key, text string) {
-	if t.opts.Notifier == nil {
-		return
-	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), detachedTimeout)
 	defer cancel()
-	if err := t.opts.Notifier.AddNotice(ctx, key, text); err != nil {
+	if err := t.opts.Store.AddNotice(ctx, key, text); err != nil {
 		t.opts.Logger.Warn("keep notice", "key", key, "error", err)
 	}
 }

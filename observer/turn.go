@@ -209,7 +209,7 @@ func (w *work) nothingNew(ctx context.Context, t *turn) (bool, error) {
 		return true, nil
 	}
 	// The worker was started since: what is stored has to tell.
-	summaries, err := w.m.opts.Records.SessionSummaries(ctx, w.batch.Session.ID, 1)
+	summaries, err := w.m.opts.Store.SessionSummaries(ctx, w.batch.Session.ID, 1)
 	if err != nil {
 		return false, notTheirs{err}
 	}

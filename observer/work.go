@@ -228,7 +228,7 @@ func (o *Observer) batch(ctx context.Context, claim claudemem.Claim) (claudemem.
 	for i := range claim.Events {
 		from, to = min(from, claim.Events[i].PromptNumber), max(to, claim.Events[i].PromptNumber)
 	}
-	prompts, earlier, err := o.recorder.Turns(ctx, claim.Session.ID, from, to)
+	prompts, earlier, err := o.store.Turns(ctx, claim.Session.ID, from, to)
 	if err != nil {
 		return claudemem.Batch{}, err
 	}

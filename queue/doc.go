@@ -13,5 +13,5 @@
 // timer runs, for the next self-healing or the next retry that becomes due,
 // whichever is earlier.
 //
-// A [Queue] implements intake.Queue and observer.Queue.
+// A [Queue] implements intake.Queue; observer uses it as it is.
 package queue

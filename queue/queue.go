@@ -146,7 +146,8 @@ func (q *Queue) Close() error {
 	return nil
 }
 
-// Ready implements observer.Queue.
+// Ready receives (capacity 1, later signals merge) when work has arrived or has
+// become due.
 func (q *Queue) Ready() <-chan struct{} { return q.ready }
 
 func (q *Queue) signal() {
@@ -180,7 +181,7 @@ func (q *Queue) Enqueue(ctx context.Context, arrivals ...claudemem.Arrival) ([]c
 	return receipts, nil
 }
 
-// Backlog implements observer.Queue.
+// Backlog lists the sessions that have pending events.
 func (q *Queue) Backlog(ctx context.Context) ([]claudemem.Backlog, error) {
 	backlog, err := q.storage.Backlog(ctx, q.now())
 	if err != nil {
@@ -189,8 +190,9 @@ func (q *Queue) Backlog(ctx context.Context) ([]claudemem.Backlog, error) {
 	return backlog, nil
 }
 
-// Claim implements observer.Queue. The claim has to be given back by Confirm,
-// Retry, Release or Bury; until then it is never healed.
+// Claim takes up to limit of the oldest due events of a session, 0 = all. The
+// claim has to be given back by Confirm, Retry, Release or Bury; until then it is
+// never healed.
 func (q *Queue) Claim(ctx context.Context, session claudemem.SessionID, limit int) (claudemem.Claim, error) {
 	q.mu.Lock()
 	q.claims++
@@ -221,9 +223,9 @@ func (q *Queue) forget(claim claudemem.Claim) {
 	}
 }
 
-// Confirm implements observer.Queue. After CodeConflict the claim is lost and
-// nothing was stored; after any other error it is still held and is to be
-// confirmed again or given back otherwise.
+// Confirm stores the outcome and takes the claim's events off the queue. After
+// CodeConflict the claim is lost and nothing was stored; after any other error it
+// is still held and is to be confirmed again or given back otherwise.
 //
 // The outcome may be of some of the claim's events only (a claim whose Events
 // are a part of it): the others stay held and are given back on their own.
@@ -245,8 +247,10 @@ func (q *Queue) settle(claim claudemem.Claim) {
 	q.signal()
 }
 
-// Retry implements observer.Queue. When the cause has a method RetryAfter() of
-// a positive duration, the claim isn't due before that, within an hour.
+// Retry gives the claim back after a failure: counted failures back off
+// exponentially, uncounted ones (not the events' fault) wait a fixed time. When
+// the cause has a method RetryAfter() of a positive duration, the claim isn't due
+// before that, within an hour.
 func (q *Queue) Retry(ctx context.Context, claim claudemem.Claim, cause error, counted bool) error {
 	pause := q.opts.RetryUncounted
 	if counted {
@@ -262,7 +266,7 @@ func (q *Queue) Retry(ctx context.Context, claim claudemem.Claim, cause error, c
 	return nil
 }
 
-// Release implements observer.Queue.
+// Release gives the claim back untouched and due at once.
 func (q *Queue) Release(ctx context.Context, claim claudemem.Claim) error {
 	defer q.settle(claim) // if this fails, healing gives it back
 	if err := q.storage.Release(ctx, claim, "", false, 0); err != nil {
@@ -271,7 +275,7 @@ func (q *Queue) Release(ctx context.Context, claim claudemem.Claim) error {
 	return nil
 }
 
-// Bury implements observer.Queue.
+// Bury makes dead letters of the claim's events.
 func (q *Queue) Bury(ctx context.Context, claim claudemem.Claim, cause error) error {
 	defer q.settle(claim) // if this fails, healing gives it back
 	if err := q.storage.Bury(ctx, claim, causeText(cause)); err != nil {

@@ -11,13 +11,11 @@ import (
 
 	"claudemem"
 	"claudemem/intake"
-	"claudemem/observer"
 	"claudemem/queue"
 )
 
 var (
-	_ intake.Queue   = (*queue.Queue)(nil)
-	_ observer.Queue = (*queue.Queue)(nil)
+	_ intake.Queue = (*queue.Queue)(nil)
 )
 
 func tool(key string) claudemem.Arrival {

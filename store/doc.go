@@ -32,7 +32,7 @@
 // CodeNoMemory.
 //
 // The package meets the stages through interfaces they own (queue.Storage,
-// recall.Source, observer.Recorder, index.Feed, search.Records, those of httpapi)
+// recall.Source, index.Feed, search.Records, those of httpapi)
 // and imports none of them.
 // It is one of the two places that speak SQL.
 package store

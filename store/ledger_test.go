@@ -8,14 +8,7 @@ import (
 	"time"
 
 	"claudemem"
-	"claudemem/observer"
 	"claudemem/store"
-)
-
-var (
-	_ observer.Runs     = (*store.Store)(nil)
-	_ observer.Records  = (*store.Store)(nil)
-	_ observer.Notifier = (*store.Store)(nil)
 )
 
 func (m *memory) ledger(t *testing.T, caps store.Caps) *store.Ledger {

@@ -8,7 +8,8 @@ import (
 	"claudemem"
 )
 
-// SetRun implements observer.Runs.
+// SetRun stores the name of a session's run, "" for none, so that a provider that
+// keeps conversations can take it up again after a restart.
 func (s *Store) SetRun(ctx context.Context, session claudemem.SessionID, run string) error {
 	return s.writeKeeping(ctx, "set observer run", func(t *tx) error {
 		_, err := t.exec("UPDATE sessions SET memory_session_id = ?1 WHERE id = ?2 AND memory_session_id <> ?1", run, int64(session))
@@ -16,7 +17,7 @@ func (s *Store) SetRun(ctx context.Context, session claudemem.SessionID, run str
 	})
 }
 
-// RunTokens implements observer.Runs: what the newest answered call of a session
+// RunTokens returns what the newest answered call of a session
 // read and wrote is as large as its run.
 func (s *Store) RunTokens(ctx context.Context, session claudemem.SessionID) (int, error) {
 	var n int

@@ -72,7 +72,8 @@ func readPrompts(ctx context.Context, q querier, condition string, args ...any) 
 	return prompts, projects, rows.Err()
 }
 
-// Turns implements observer.Recorder.
+// Turns returns the prompts with numbers from..to and the observations that were
+// stored for them, both in order.
 func (s *Store) Turns(ctx context.Context, session claudemem.SessionID, from, to int) ([]claudemem.Prompt, []claudemem.Observation, error) {
 	const what = "read turns"
 	var prompts []claudemem.Prompt

@@ -15,7 +15,6 @@ import (
 	"claudemem"
 	"claudemem/httpapi"
 	"claudemem/index"
-	"claudemem/observer"
 	"claudemem/queue"
 	"claudemem/recall"
 	"claudemem/search"
@@ -23,12 +22,11 @@ import (
 )
 
 var (
-	_ queue.Storage     = (*store.Store)(nil)
-	_ recall.Source     = (*store.Store)(nil)
-	_ observer.Recorder = (*store.Store)(nil)
-	_ httpapi.Records   = (*store.Store)(nil)
-	_ index.Feed        = (*store.Store)(nil)
-	_ search.Records    = (*store.Store)(nil)
+	_ queue.Storage   = (*store.Store)(nil)
+	_ recall.Source   = (*store.Store)(nil)
+	_ httpapi.Records = (*store.Store)(nil)
+	_ index.Feed      = (*store.Store)(nil)
+	_ search.Records  = (*store.Store)(nil)
 )
 
 // base is the time at which the tests' clock begins.

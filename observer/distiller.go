@@ -1,0 +1,21 @@
+package observer
+
+import (
+	"context"
+
+	"claudemem"
+)
+
+// Distiller makes records of a batch of events. An empty outcome is a good answer.
+type Distiller interface {
+	Distil(ctx context.Context, batch claudemem.Batch) (claudemem.Outcome, error)
+}
+
+// Limiter is a Distiller that bounds its batches: a model's request is limited,
+// and offline extraction wants whole turns.
+type Limiter interface {
+	// Limits returns the most events of a session in a batch, and about how many
+	// bytes of payload; 0 leaves a limit to Options. It is called at every look at
+	// the backlog and has to be quick.
+	Limits(session claudemem.Session) (events, bytes int)
+}
