@@ -21,6 +21,10 @@ func (r *run) capture(m *moment) {
 	if r.private(e) {
 		return
 	}
+	r.worker.Deadline = r.postUntil()
+	if e.Kind != claudemem.KindPrompt && textSize(e) <= largestPost {
+		r.worker.Begin(wire.PathFor(e.Kind)) // of a prompt it is not known yet that it is sent
+	}
 	typed := e.Prompt
 	shedEvent(e)
 	redact.Event(e, r.settings.WithheldFiles())
@@ -59,7 +63,7 @@ func (r *run) private(e *claudemem.Event) bool {
 // it and has a worker started.
 func (r *run) deliver(m *moment) {
 	e := &m.event
-	body := wire.AppendEvent(make([]byte, 0, 1024+len(e.ToolInput)+len(e.ToolResponse)+len(e.Prompt)+len(e.ToolError)+len(e.LastAssistantMessage)), e)
+	body := wire.AppendEvent(make([]byte, 0, 1024+textSize(e)), e)
 	err := errPostponed
 	if len(body) <= largestPost {
 		r.worker.Deadline = r.postUntil()
@@ -79,6 +83,11 @@ func (r *run) deliver(m *moment) {
 	if worthStarting(err) {
 		r.start(false)
 	}
+}
+
+// textSize returns the size of an event without its names.
+func textSize(e *claudemem.Event) int {
+	return len(e.ToolInput) + len(e.ToolResponse) + len(e.Prompt) + len(e.ToolError) + len(e.LastAssistantMessage)
 }
 
 // postUntil is when a worker must have answered. A payload that came late leaves

@@ -55,7 +55,7 @@ var errNothing = errors.New("no memory yet")
 
 // askWorker asks for the block, starting a worker when there is none.
 func (r *run) askWorker(request *claudemem.ContextRequest) (wire.ContextAnswer, error) {
-	until := r.StartedAt.Add(workerTime)
+	until := r.arrived.Add(workerTime + r.slack)
 	client := wire.Client{Address: wire.Find(r.dataDir, r.Getenv), Deadline: until}
 	target := wire.ContextTarget(request)
 	started := false
@@ -91,7 +91,7 @@ func (r *run) askWorker(request *claudemem.ContextRequest) (wire.ContextAnswer, 
 
 // fallback builds the block without the worker.
 func (r *run) fallback(request claudemem.ContextRequest) ([]byte, error) {
-	until := r.StartedAt.Add(workerTime + fallbackTime)
+	until := r.arrived.Add(workerTime + fallbackTime + r.slack)
 	if now := time.Now().Add(fallbackTime); now.Before(until) {
 		until = now // the worker failed early: no reason to wait longer for the rest
 	}

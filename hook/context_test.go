@@ -222,7 +222,7 @@ func TestContextDeadlineIsKept(t *testing.T) {
 	var left time.Duration
 	s.options = func(o *Options) {
 		noFallback(o)
-		began := o.StartedAt
+		began := time.Now().Add(o.slack)
 		o.Fallback = func(ctx context.Context, _ claudemem.ContextRequest) ([]byte, error) {
 			until, _ := ctx.Deadline()
 			left = until.Sub(began)

@@ -20,7 +20,7 @@ import (
 const stop = `{"hook_event_name":"Stop","session_id":"s1","cwd":"/nowhere","last_assistant_message":"done"}`
 
 // onTime gives a hook its real deadline.
-func onTime(o *Options) { o.StartedAt = time.Now() }
+func onTime(o *Options) { o.slack = 0 }
 
 func noBlock(context.Context, claudemem.ContextRequest) ([]byte, error) { return nil, errNothing }
 
@@ -297,5 +297,62 @@ func TestAdditionalContextIsHandedOn(t *testing.T) {
 		if want := !strings.HasSuffix(event, "top"); (out != "") != want {
 			t.Errorf("%s: stdout %q", event, out)
 		}
+	}
+}
+
+// TestNothingIsSentOfWhatIsNotCaptured: a tool call of an excluded project or of a
+// private turn, and a prompt that nobody typed, cost the worker no request. Half
+// of one would keep it from its idle shutdown.
+func TestNothingIsSentOfWhatIsNotCaptured(t *testing.T) {
+	for name, c := range map[string]struct {
+		settings, private, payload string
+	}{
+		"excluded project": {settings: `{"CLAUDE_MEM_EXCLUDED_PROJECTS":"/nowhere"}`,
+			payload: `{"hook_event_name":"PostToolUse","session_id":"s","cwd":"/nowhere","tool_name":"Bash","tool_input":{"command":"ls"}}`},
+		"private turn": {private: "s",
+			payload: `{"hook_event_name":"PostToolUse","session_id":"s","cwd":"/x","tool_name":"Bash","tool_input":{"command":"ls"}}`},
+		"machinery": {payload: `{"hook_event_name":"UserPromptSubmit","session_id":"s","cwd":"/x","prompt":"<system-reminder>x</system-reminder>"}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t)
+			if err := os.MkdirAll(s.data(), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(filepath.Join(s.data(), "settings.json"), []byte(c.settings), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if c.private != "" {
+				if err := wire.SetPrivate(s.data(), claudemem.HostClaudeCode, c.private); err != nil {
+					t.Fatal(err)
+				}
+			}
+			listener, err := net.Listen("unix", filepath.Join(s.data(), "worker.sock"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = listener.Close() }()
+			got := make(chan []byte, 1)
+			go func() {
+				conn, err := listener.Accept()
+				if err != nil {
+					close(got)
+					return
+				}
+				sent, _ := io.ReadAll(conn)
+				_ = conn.Close()
+				got <- sent
+			}()
+			for _, verb := range []Verb{VerbSave, VerbNew} {
+				if s.verb = verb; (verb == VerbNew) == strings.Contains(c.payload, "UserPromptSubmit") {
+					s.run(c.payload)
+				}
+			}
+			if sent := <-got; len(sent) > 0 {
+				t.Errorf("the worker was sent %q", sent)
+			}
+			if n := len(s.spooled()); n != 0 {
+				t.Errorf("%d events spooled", n)
+			}
+		})
 	}
 }

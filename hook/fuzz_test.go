@@ -53,7 +53,7 @@ func FuzzHook(f *testing.F) {
 			Getenv:      func(string) string { return "" },
 			Now:         func() time.Time { return fixedNow },
 			DataDir:     dir,
-			StartedAt:   time.Now().Add(-time.Second),
+			slack:       -time.Second,
 			StartWorker: func(string) error { return nil },
 			Fallback:    noBlock,
 		})

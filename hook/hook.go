@@ -29,7 +29,7 @@ const (
 	VerbStatusline Verb = "statusline"
 )
 
-// budget is how long a verb may take, counted from the start of the process.
+// budget is how long a verb may take, counted from the arrival of the payload.
 func (v Verb) budget() time.Duration {
 	switch v {
 	case VerbContext:
@@ -45,17 +45,20 @@ func (v Verb) budget() time.Duration {
 	}
 }
 
-// path is where the verb's events are posted to, "" when that depends on the payload.
-func (v Verb) path() string {
+// patience is how long a verb waits for its payload, counted from the start of
+// the process. With the budget, or the last resort, it stays below the host's
+// timeout (see registered).
+func (v Verb) patience() time.Duration {
 	switch v {
-	case VerbNew:
-		return wire.PathInit
-	case VerbSave:
-		return wire.PathObservation
+	case VerbContext:
+		return 7 * time.Second
 	case VerbEnd:
-		return wire.PathComplete
+		return 1100 * time.Millisecond
+	case VerbStatusline:
+		return statuslineTime
+	default:
+		return 3500 * time.Millisecond
 	}
-	return ""
 }
 
 const (
@@ -64,8 +67,13 @@ const (
 	// leastPost is what the worker gets however late it is.
 	leastPost = 20 * time.Millisecond
 	// lastResort is when the process ends whatever it is doing (a file system that
-	// hangs): the host gives SessionEnd 1.5 s in all, the others 5 s and more.
+	// hangs), counted from the arrival of the payload.
 	lastResort = 1300 * time.Millisecond
+	// sessionEndTime is all that a session's end may take, counted from the start of
+	// the process: the host gives it 1.5 s.
+	sessionEndTime = 1400 * time.Millisecond
+	// logTime is what noting a fault may take before the process ends regardless.
+	logTime = 50 * time.Millisecond
 	// largestInput is the payload from which on nothing is taken in.
 	largestInput = 50 << 20
 )
@@ -83,7 +91,7 @@ type Options struct {
 	Now func() time.Time
 	// Rand makes the random half of a delivery id.
 	Rand func() uint64
-	// StartedAt is when the process began: the deadline counts from there.
+	// StartedAt is when the process began.
 	StartedAt time.Time
 	// DataDir is the data directory, settings.DataDir's when empty.
 	DataDir string
@@ -92,18 +100,28 @@ type Options struct {
 	// Fallback builds a context block without the worker and returns the hook's
 	// reply. The twin leaves it nil: it runs the big binary beside it.
 	Fallback func(ctx context.Context, request claudemem.ContextRequest) ([]byte, error)
+
+	// exit ends the process when the time is over; nil in tests, which have no limit.
+	exit func(code int)
+	// slack is added to all deadlines, for tests.
+	slack time.Duration
 }
 
 // run is one hook at work.
 type run struct {
 	Options
 	dataDir string
-	// stamp is when the hook began by Now, deadline when it must be over by the real clock.
-	stamp    time.Time
+	// stamp is when the hook began by Now.
+	stamp time.Time
+	// arrived is when the payload had been read, by the real clock; until then the
+	// start of the process. deadline is when the hook must be over.
+	arrived  time.Time
 	deadline time.Time
+	// limit ends the process when its time is over.
+	limit    *time.Timer
 	settings *settings.Settings
-	// worker is told what is coming before the payload is read: waking an idle
-	// worker takes as long as making the event, and the two go on side by side.
+	// worker is connected before the payload is read: waking an idle worker takes
+	// as long as making the event, and the two go on side by side.
 	worker wire.Client
 	reply  reply
 }
@@ -150,7 +168,48 @@ func newRun(o Options) *run {
 	if o.DataDir == "" {
 		o.DataDir = settings.DataDir(o.Getenv)
 	}
-	return &run{Options: o, dataDir: o.DataDir, stamp: o.Now(), deadline: o.StartedAt.Add(o.Verb.budget())}
+	r := &run{Options: o, dataDir: o.DataDir, stamp: o.Now(), arrived: o.StartedAt}
+	r.setDeadline()
+	return r
+}
+
+// setDeadline computes the deadline from the verb and the arrival of the payload.
+func (r *run) setDeadline() {
+	r.deadline = r.arrived.Add(r.Verb.budget() + r.slack)
+	if latest := r.StartedAt.Add(sessionEndTime + r.slack); r.Verb == VerbEnd && latest.Before(r.deadline) {
+		r.deadline = latest
+	}
+}
+
+// endBy replaces the time at which the process exits 0 whatever it is doing. The
+// fault is logged then, unless it is empty.
+func (r *run) endBy(at time.Time, what, fault string) {
+	if r.exit == nil {
+		return
+	}
+	if r.limit != nil {
+		r.limit.Stop()
+	}
+	noted := *r // what goes on in r must not touch the log line
+	r.limit = time.AfterFunc(time.Until(at), func() {
+		if what != "" {
+			time.AfterFunc(logTime, func() { noted.exit(0) })
+			noted.log(what, fault)
+		}
+		noted.exit(0)
+	})
+}
+
+// endByLastResort bounds the work on a payload that has arrived.
+func (r *run) endByLastResort() {
+	at := r.arrived.Add(lastResort)
+	switch r.Verb {
+	case VerbContext, "":
+		at = r.arrived.Add(VerbContext.budget())
+	case VerbEnd:
+		at = r.StartedAt.Add(sessionEndTime)
+	}
+	r.endBy(at, "gave up", "not finished in time")
 }
 
 // panicText tells what went wrong without quoting from the payload: the texts of
@@ -163,20 +222,26 @@ func panicText(cause any) string {
 }
 
 func (r *run) handle() {
+	patience := r.StartedAt.Add(r.Verb.patience())
 	if internal := r.Getenv("CLAUDE_MEM_INTERNAL"); internal != "" && internal != "0" {
+		r.endBy(patience, "", "")
 		drain(r.Stdin)
 		return
 	}
 	if r.Verb == VerbStatusline {
+		r.endBy(patience, "", "")
 		r.statusline()
 		return
 	}
+	r.endBy(patience, "event lost: payload", "the host did not send it whole in time")
 	if r.dataDir != "" && r.Verb != VerbContext {
 		r.worker = wire.Client{Address: wire.Find(r.dataDir, r.Getenv), Deadline: r.postUntil()}
-		r.worker.Dial(r.Verb.path())
+		r.worker.Dial()
 		defer r.worker.Close()
 	}
 	input, err := readInput(r.Stdin, largestInput)
+	r.arrived = time.Now()
+	r.endByLastResort()
 	if err != nil {
 		r.log("read payload", err.Error())
 		return
@@ -193,7 +258,8 @@ func (r *run) handle() {
 		return
 	}
 	r.Verb = m.verb
-	r.deadline = r.StartedAt.Add(m.verb.budget())
+	r.setDeadline()
+	r.endByLastResort()
 
 	r.settings, err = settings.LoadWith(r.dataDir, r.Getenv, parseSettings)
 	if err != nil && m.verb == VerbContext { // once a session is enough

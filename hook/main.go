@@ -26,16 +26,7 @@ func Main(args []string, o Options) {
 		_, _ = os.Stdout.WriteString(Help) // nobody to tell when that fails
 		return
 	}
-	limit := lastResort
-	switch o.Verb {
-	case VerbContext, "":
-		limit = VerbContext.budget()
-	case VerbStatusline:
-		limit = statuslineTime
-	}
-	// A file system that hangs, or a host that never closes the pipe, must not
-	// keep the host waiting.
-	time.AfterFunc(limit-time.Since(o.StartedAt), func() { os.Exit(0) })
+	o.exit = os.Exit
 	Run(o)
 }
 

@@ -45,20 +45,30 @@ type dialled struct {
 	posting string
 }
 
-// Dial connects ahead of the next exchange and, given a path, sends the head of
-// a POST to it: an idle worker wakes up, accepts and finds the route while the
-// caller still makes the body. Close gives up what was not used after all.
-func (c *Client) Dial(posting string) {
+// Dial connects ahead of the next exchange: an idle worker wakes up and accepts
+// while the caller still waits for its payload. Close gives the connection up.
+func (c *Client) Dial() {
 	link, err := dial(c.Address, c.Deadline)
-	if err == nil && posting != "" {
-		if err = link.SetDeadline(c.Deadline); err == nil {
-			_, err = link.Write(appendRequest(nil, "POST", posting, c.Address.Token, unknown))
-		}
-		if err != nil {
-			_ = link.Close() // nothing was said on it
-		}
+	c.early = &dialled{link: link, err: err}
+}
+
+// Begin sends the head of a POST to path on the connection that Dial made: the
+// worker finds the route while the caller still makes the body. The Post to that
+// path has to follow. Without such a connection, or on one that the worker has
+// closed meanwhile, Begin does nothing.
+func (c *Client) Begin(path string) {
+	if c.early == nil || c.early.err != nil || c.early.posting != "" {
+		return
 	}
-	c.early = &dialled{link, err, posting}
+	err := c.early.link.SetDeadline(c.Deadline)
+	if err == nil {
+		_, err = c.early.link.Write(appendRequest(nil, "POST", path, c.Address.Token, unknown))
+	}
+	if err != nil {
+		c.Close() // Post makes another
+		return
+	}
+	c.early.posting = path
 }
 
 // Close ends a connection that Dial made and no exchange has used.

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
 	"io"
@@ -408,10 +409,16 @@ func TestDialAhead(t *testing.T) {
 		w.WriteHeader(http.StatusAccepted)
 	})
 	c := Client{Address: address, Deadline: time.Now().Add(10 * time.Second)}
+	dial := func(c *Client, ahead string) {
+		c.Dial()
+		if ahead != "" {
+			c.Begin(ahead)
+		}
+	}
 	var want []string
 	for _, ahead := range []string{"", PathObservation, PathInit} {
 		for _, n := range []int{0, 1, 2400, smallMessage, 5 << 20} {
-			c.Dial(ahead)
+			dial(&c, ahead)
 			for range 2 { // the second goes on a connection of its own
 				if resp, err := c.Post(PathObservation, make([]byte, n)); err != nil || resp.Status != http.StatusAccepted {
 					t.Fatalf("after %q, %d bytes: %d, %v", ahead, n, resp.Status, err)
@@ -419,7 +426,7 @@ func TestDialAhead(t *testing.T) {
 				want = append(want, fmt.Sprintf("%s %d", PathObservation, n))
 			}
 		}
-		c.Dial(ahead)
+		dial(&c, ahead)
 		c.Close() // not used after all
 		c.Close()
 	}
@@ -428,9 +435,50 @@ func TestDialAhead(t *testing.T) {
 	}
 
 	nobody := Client{Address: Address{Socket: filepath.Join(dir, "nobody")}, Deadline: c.Deadline}
-	nobody.Dial(PathInit)
+	nobody.Dial()
+	nobody.Begin(PathInit)
 	if _, err := nobody.Post(PathInit, nil); !errors.Is(err, ErrNoWorker) {
 		t.Errorf("got %v, want ErrNoWorker", err)
+	}
+}
+
+// TestBeginOnClosedConnection: a worker that closed the early connection gets the
+// event on another one.
+func TestBeginOnClosedConnection(t *testing.T) {
+	dir := socketDir(t)
+	listener, err := net.Listen("unix", filepath.Join(dir, "worker.sock"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = listener.Close() }()
+	c := Client{Address: Address{Socket: listener.Addr().String()}, Deadline: time.Now().Add(10 * time.Second)}
+	c.Dial()
+	first, err := listener.Accept()
+	if err == nil {
+		err = first.Close()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	served := make(chan error, 1)
+	go func() {
+		second, err := listener.Accept()
+		if err != nil {
+			served <- err
+			return
+		}
+		defer func() { _ = second.Close() }()
+		if _, err = http.ReadRequest(bufio.NewReader(second)); err == nil {
+			_, err = io.WriteString(second, "HTTP/1.1 202 Accepted\r\n"+Header+": "+VersionText+"\r\nContent-Length: 0\r\n\r\n")
+		}
+		served <- err
+	}()
+	c.Begin(PathObservation)
+	if resp, err := c.Post(PathObservation, []byte("{}")); err != nil || resp.Status != http.StatusAccepted {
+		t.Errorf("%d, %v", resp.Status, err)
+	}
+	if err := <-served; err != nil {
+		t.Error(err)
 	}
 }
 
@@ -442,7 +490,8 @@ func TestRefusedAhead(t *testing.T) {
 	})
 	for _, n := range []int{0, 2400, 5 << 20} {
 		c := Client{Address: address, Deadline: time.Now().Add(10 * time.Second)}
-		c.Dial(PathObservation)
+		c.Dial()
+		c.Begin(PathObservation)
 		time.Sleep(5 * time.Millisecond) // the refusal is there first
 		if _, err := c.Post(PathObservation, make([]byte, n)); !errors.Is(err, ErrWireVersion) {
 			t.Errorf("%d bytes: %v, want ErrWireVersion", n, err)

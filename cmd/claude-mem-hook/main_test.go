@@ -242,3 +242,61 @@ func TestKilledInMidWrite(t *testing.T) {
 		}
 	}
 }
+
+// TestSlowHost: a host on a loaded machine takes its time to write the payload.
+// What arrives before the host's own timeout is kept; giving up leaves a trace
+// that claude-mem doctor counts.
+func TestSlowHost(t *testing.T) {
+	if testing.Short() {
+		t.Skip("waits for seconds")
+	}
+	binary := build(t)
+	const tool = `{"hook_event_name":"PostToolUse","session_id":"s","tool_name":"Bash","tool_input":{"command":"ls"}}`
+	const end = `{"hook_event_name":"SessionEnd","session_id":"s","reason":"other"}`
+	for name, c := range map[string]struct {
+		verb, payload string
+		after         time.Duration // when the host goes on
+		atMost        time.Duration // the host's timeout
+		spooled       int
+	}{
+		"tool call after 2 s":     {"save", tool, 2 * time.Second, 5 * time.Second, 1},
+		"session end after 0.9 s": {"end", end, 900 * time.Millisecond, 1500 * time.Millisecond, 1},
+		"tool call never":         {"save", tool, time.Minute, 5 * time.Second, 0},
+		"session end never":       {"end", end, time.Minute, 1500 * time.Millisecond, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			data := t.TempDir()
+			cmd := exec.Command(binary, c.verb)
+			cmd.Env = []string{"HOME=" + data, "USERPROFILE=" + data, "CLAUDE_MEM_DATA_DIR=" + data, "SystemRoot=" + os.Getenv("SystemRoot")}
+			stdin, err := cmd.StdinPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			began := time.Now()
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := stdin.Write([]byte(c.payload[:40])); err != nil {
+				t.Fatal(err)
+			}
+			goOn := time.AfterFunc(c.after, func() {
+				_, _ = stdin.Write([]byte(c.payload[40:])) // the hook may have given up
+				_ = stdin.Close()
+			})
+			defer goOn.Stop()
+			state, err := cmd.Process.Wait()
+			if took := time.Since(began); err != nil || !state.Success() || took > c.atMost {
+				t.Errorf("%v, %v after %v, want exit code 0 within %v", err, state, took, c.atMost)
+			}
+			names, err := wire.SpoolOf(data).List(time.Now())
+			if err != nil || len(names) != c.spooled {
+				t.Errorf("spooled %q, %v, want %d", names, err, c.spooled)
+			}
+			log, _ := os.ReadFile(filepath.Join(data, "logs", "hook.log"))
+			if lost := bytes.Contains(log, []byte(`"msg":"event lost`)); lost != (c.spooled == 0) {
+				t.Errorf("log: %s", log)
+			}
+		})
+	}
+}
