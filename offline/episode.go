@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"claudemem"
+	"claudemem/toolcall"
 )
 
 // turn is a prompt with what the host did for it, as far as the batch holds it.
@@ -62,7 +63,7 @@ func turnsOf(batch *claudemem.Batch) []*turn {
 		t.last = pe
 		switch pe.Event.Kind {
 		case claudemem.KindTool:
-			t.steps = append(t.steps, r.read(pe))
+			t.steps = append(t.steps, r.step(pe))
 		case claudemem.KindStop:
 			t.stopped = true
 			if pe.Event.LastAssistantMessage != "" {
@@ -170,14 +171,14 @@ func reviveFailures(t *turn) {
 			if !ok {
 				continue
 			}
-			parts := parseCommand(command)
-			for j := range parts {
-				if parts[j].kind.isCheck() {
-					c := &check{part: &parts[j], failure: failure{message: says}}
+			commands := toolcall.ParseCommands(command)
+			for j := range commands {
+				if commands[j].Kind.IsCheck() {
+					c := &check{Command: &commands[j], text: commandText(&commands[j]), failure: toolcall.Verdict{Message: says}}
 					if name := before(says, ": "); name != "" && ident(name) == name {
-						c.failure.tests, c.failure.message = []string{name}, strings.TrimPrefix(says, name+": ")
+						c.failure.Tests, c.failure.Message = []string{name}, strings.TrimPrefix(says, name+": ")
 					}
-					c.step = &step{kind: stepCommand, checks: []*check{c}}
+					c.step = &step{Call: toolcall.Call{Tool: toolcall.ToolCommand}, checks: []*check{c}}
 					revived = append(revived, c.step)
 					break
 				}
@@ -191,7 +192,7 @@ func reviveFailures(t *turn) {
 // and went within the turn.
 func undo(t *turn) {
 	for i, s := range t.steps {
-		gone := s.undone
+		gone := s.Undone
 		for _, e := range s.edits {
 			if e.deleted && createdBefore(t.steps[:i], e.path) {
 				gone = append(gone, e.path)
@@ -230,7 +231,7 @@ func segments(steps []*step) [][]*step {
 	var out [][]*step
 	start := 0
 	for i, s := range steps {
-		if len(s.commit) > 0 {
+		if len(s.Commits) > 0 {
 			out = append(out, steps[start:i+1])
 			start = i + 1
 			continue
@@ -321,7 +322,7 @@ func newEpisode(t *turn, steps []*step) *episode {
 			firstEdit = i
 		}
 		for _, x := range s.edits {
-			if x.kind != pathTest && x.kind != pathDoc && i < firstCode {
+			if x.kind != toolcall.FileTest && x.kind != toolcall.FileDoc && i < firstCode {
 				firstCode = i
 			}
 		}
@@ -332,22 +333,23 @@ func newEpisode(t *turn, steps []*step) *episode {
 		if len(s.edits) > 0 {
 			e.passes = nil
 		}
-		e.commits = append(e.commits, s.commit...)
-		e.bodies = append(e.bodies, s.bodies...)
+		for _, c := range s.Commits {
+			e.commits, e.bodies = append(e.commits, c.Subject), append(e.bodies, c.Body)
+		}
 		e.deps = add(e.deps, s.deps...)
 		switch {
-		case s.kind == stepRead && s.path != "":
+		case s.Tool == toolcall.ToolRead && s.path != "":
 			e.read = add(e.read, s.path)
-		case s.kind == stepWeb && s.source != "":
+		case s.Tool == toolcall.ToolWeb && s.source != "":
 			e.sources = add(e.sources, s.source)
-		case s.kind == stepAgent && s.answer != "":
+		case s.Tool == toolcall.ToolAgent && s.Answer != "":
 			e.answers = append(e.answers, s)
 		}
 		for _, c := range s.checks {
 			switch {
 			case c.passed:
 				e.passes = append(e.passes, c)
-				e.greenBefore = e.greenBefore || i < firstEdit && c.part.kind.isMeasure()
+				e.greenBefore = e.greenBefore || i < firstEdit && c.Kind.IsProof()
 			case c.fixedBy == nil:
 				e.open = append(e.open, c)
 				e.failedFirst = e.failedFirst || i < firstEdit
@@ -395,7 +397,7 @@ next:
 		c := checks[i]
 		for _, kept := range out {
 			if covers(kept, c) || covers(c, kept) {
-				if kept.failure.rank < c.failure.rank {
+				if kept.failure.RanksBelow(&c.failure) {
 					kept.failure = c.failure
 				}
 				continue next

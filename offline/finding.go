@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"claudemem"
+	"claudemem/toolcall"
 )
 
 // sentenceTitle makes a title of a statement.
@@ -77,21 +78,21 @@ func userChoice(prompt string) string {
 // what is there.
 func (t *turn) investigates() bool {
 	for _, s := range t.steps {
-		switch s.kind {
-		case stepAgent, stepWeb, stepSearch:
+		switch s.Tool {
+		case toolcall.ToolAgent, toolcall.ToolWeb, toolcall.ToolSearch:
 			return true
-		case stepRead:
-			if s.path != "" && kindOfPath(s.path) != pathDoc {
+		case toolcall.ToolRead:
+			if s.path != "" && toolcall.KindOfFile(s.path) != toolcall.FileDoc {
 				return true
 			}
-		case stepCommand:
-			for i := range s.parts {
-				p := &s.parts[i]
-				if p.kind.isCheck() || p.kind == kindInline {
+		case toolcall.ToolCommand:
+			for i := range s.Commands {
+				p := &s.Commands[i]
+				if p.Kind.IsCheck() || p.Kind == toolcall.KindInline {
 					return true
 				}
-				if p.kind == kindNoise && len(p.words) > 0 {
-					switch baseName(p.words[0]) {
+				if p.Kind.IsQuiet() {
+					switch p.Program() {
 					case "grep", "rg", "ag", "egrep":
 						return true
 					case "cat", "sed", "head", "tail", "bat", "nl", "awk":
@@ -99,7 +100,7 @@ func (t *turn) investigates() bool {
 							return true
 						}
 					case "git":
-						switch gitVerb(p.words) {
+						switch p.Verb() {
 						case "log", "blame", "show", "bisect":
 							if t.request.is(wantFindOut) && len(t.message) > 1 {
 								return true
@@ -182,9 +183,9 @@ func (e *episode) fromAgents() []claudemem.Observation {
 	for _, s := range e.answers[:min(len(e.answers), 2)] {
 		sub := &turn{
 			number:  e.turn.number,
-			request: readRequest(s.task),
+			request: readRequest(s.Task),
 			steps:   []*step{s},
-			message: sentences(s.answer),
+			message: sentences(s.Answer),
 			last:    s.event,
 		}
 		sub.request.wants |= wantFindOut

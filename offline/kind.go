@@ -2,6 +2,7 @@ package offline
 
 import (
 	"claudemem"
+	"claudemem/toolcall"
 )
 
 // typeOf decides what sort of work an episode was: first by what happened, then by
@@ -15,14 +16,14 @@ func (e *episode) typeOf() claudemem.ObservationType {
 		return claudemem.TypeChange
 	case len(e.edits) == 0 || len(e.blocking()) > 0:
 		return claudemem.TypeDiscovery
-	case e.all(func(x *edit) bool { return x.kind == pathDoc || x.commentOnly }):
+	case e.all(func(x *edit) bool { return x.kind == toolcall.FileDoc || x.commentOnly }):
 		return claudemem.TypeChange
 	}
 	newCode := e.newCode()
 	moved := e.movesOnly()
-	code := e.any(func(x *edit) bool { return x.kind == pathCode && !x.importOnly })
+	code := e.any(func(x *edit) bool { return x.kind == toolcall.FileCode && !x.importOnly })
 	switch {
-	case !code && !e.any(func(x *edit) bool { return x.kind == pathTest }):
+	case !code && !e.any(func(x *edit) bool { return x.kind == toolcall.FileTest }):
 		if r.is(wantFix) && len(e.fixed) > 0 {
 			return claudemem.TypeBugfix
 		}
@@ -55,7 +56,7 @@ func (e *episode) typeOf() claudemem.ObservationType {
 func (e *episode) blocking() []*check {
 	var out []*check
 	for _, c := range e.open {
-		if c.part.kind.isMeasure() || len(e.edits) > 0 && e.turn.admits() {
+		if c.Kind.IsProof() || len(e.edits) > 0 && e.turn.admits() {
 			out = append(out, c)
 		}
 	}
@@ -93,7 +94,7 @@ func (e *episode) newCode() []string {
 		gone = append(gone, x.removed...)
 	}
 	for _, x := range e.edits {
-		if x.kind != pathCode {
+		if x.kind != toolcall.FileCode {
 			continue
 		}
 		for _, n := range x.added {
@@ -114,7 +115,7 @@ func (e *episode) movesOnly() bool {
 	var came, went []string
 	renames := 0
 	for _, x := range e.edits {
-		if x.kind != pathCode {
+		if x.kind != toolcall.FileCode {
 			continue
 		}
 		if x.from != "" {
@@ -141,8 +142,8 @@ func (e *episode) files() []string {
 	var code, rest []string
 	for _, x := range e.edits {
 		switch x.kind {
-		case pathLock:
-		case pathCode:
+		case toolcall.FileLock:
+		case toolcall.FileCode:
 			code = add(code, x.path)
 		default:
 			rest = add(rest, x.path)
@@ -156,7 +157,7 @@ func (e *episode) files() []string {
 func (e *episode) symbols() []string {
 	var fresh, changed []string
 	for _, x := range e.edits {
-		if x.kind != pathCode {
+		if x.kind != toolcall.FileCode {
 			continue
 		}
 		for _, n := range x.added {
@@ -173,14 +174,14 @@ func (e *episode) symbols() []string {
 func (e *episode) failedTests() []string {
 	var out []string
 	for _, c := range e.fixed {
-		out = add(out, c.failure.tests...)
+		out = add(out, c.failure.Tests...)
 	}
 	return out
 }
 
 func (e *episode) rename() (from, to string) {
 	for _, x := range e.edits {
-		if from, to := x.renamed(); to != "" && x.kind == pathCode {
+		if from, to := x.renamed(); to != "" && x.kind == toolcall.FileCode {
 			return from, to
 		}
 		if x.from != "" {

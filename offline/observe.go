@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"claudemem"
+	"claudemem/toolcall"
 )
 
 // openFact begins the fact that tells of a failure that nothing overcame; a later
@@ -29,7 +30,7 @@ func parseOpenFact(fact string) (command, says string, ok bool) {
 func (e *episode) observe() []claudemem.Observation {
 	r := &e.turn.request
 	choice := e.choice()
-	quiet := e.all(func(x *edit) bool { return x.kind == pathDoc || x.commentOnly })
+	quiet := e.all(func(x *edit) bool { return x.kind == toolcall.FileDoc || x.commentOnly })
 	if choice >= 0 && (len(e.edits) == 0 || quiet) && len(e.fixed) == 0 && (len(e.edits) > 0 || len(e.commits) == 0) {
 		o := e.observation(claudemem.TypeDecision, sentenceTitle(e.turn.message[choice].text))
 		o.Subtitle = e.reason(choice)
@@ -112,9 +113,9 @@ func (e *episode) subtitle(t claudemem.ObservationType) string {
 	if s := e.overcome(); s != "" && t != claudemem.TypeDiscovery {
 		parts = append(parts, s)
 	} else if blocking := e.blocking(); len(blocking) > 0 {
-		says := "`" + blocking[0].part.text + "` still fails"
+		says := "`" + blocking[0].text + "` still fails"
 		if len(e.edits) == 0 {
-			says = "`" + blocking[0].part.text + "` fails"
+			says = "`" + blocking[0].text + "` fails"
 		}
 		parts = append(parts, says)
 	} else if p := e.lastMeasure(); p != "" {
@@ -141,7 +142,7 @@ func (e *episode) proof() *check {
 	}
 	var best *check
 	for _, c := range fixed {
-		if best == nil || c.part.kind == kindTest || best.part.kind != kindTest {
+		if best == nil || c.Kind == toolcall.KindTest || best.Kind != toolcall.KindTest {
 			best = c
 		}
 	}
@@ -154,22 +155,22 @@ func (e *episode) overcome() string {
 	if c == nil {
 		return ""
 	}
-	if c.fixedBy.part.text == c.part.text {
-		return "`" + c.part.text + "` failed and passes now"
+	if c.fixedBy.text == c.text {
+		return "`" + c.text + "` failed and passes now"
 	}
-	return "`" + c.part.text + "` failed, `" + c.fixedBy.part.text + "` passes now"
+	return "`" + c.text + "` failed, `" + c.fixedBy.text + "` passes now"
 }
 
 // lastMeasure is the test, build or linter that passed at the end.
 func (e *episode) lastMeasure() string {
 	for i := len(e.passes) - 1; i >= 0; i-- {
-		if e.passes[i].part.kind == kindTest {
-			return e.passes[i].part.text
+		if e.passes[i].Kind == toolcall.KindTest {
+			return e.passes[i].text
 		}
 	}
 	for i := len(e.passes) - 1; i >= 0; i-- {
-		if e.passes[i].part.kind.isMeasure() {
-			return e.passes[i].part.text
+		if e.passes[i].Kind.IsProof() {
+			return e.passes[i].text
 		}
 	}
 	return ""
@@ -186,14 +187,14 @@ func (e *episode) facts(said int) []string {
 	}
 	seen := map[string]bool{}
 	for _, c := range e.fixed {
-		says := c.failure.says()
+		says := failureText(&c.failure)
 		if !seen[says] && len(seen) < 3 {
 			seen[says] = true
 			when := "Failed before: `"
 			if !c.early {
 				when = "Failed on the way: `"
 			}
-			put(when + c.part.text + "`: " + says)
+			put(when + c.text + "`: " + says)
 		}
 	}
 	for _, c := range e.open {
@@ -201,7 +202,7 @@ func (e *episode) facts(said int) []string {
 		if len(e.edits) == 0 {
 			fact = failsFact
 		}
-		put(fact + c.part.text + "`: " + c.failure.says())
+		put(fact + c.text + "`: " + failureText(&c.failure))
 	}
 	for _, f := range e.files() {
 		if s := e.changes(f); s != "" {
@@ -216,7 +217,7 @@ func (e *episode) facts(said int) []string {
 				put("`" + p + "` passes")
 			}
 		} else if c := e.proof(); c != nil {
-			put("`" + c.fixedBy.part.text + "` passes now")
+			put("`" + c.fixedBy.text + "` passes now")
 		}
 	}
 	for i, c := range e.commits {
@@ -269,7 +270,7 @@ func (e *episode) changes(file string) string {
 		tests = add(tests, x.tests...)
 		changed = add(changed, x.changed...)
 		removed = add(removed, x.removed...)
-		if x.kind == pathDoc {
+		if x.kind == toolcall.FileDoc {
 			added = add(added, x.headings...)
 			changed = add(changed, x.under...)
 		}
@@ -307,10 +308,10 @@ func (e *episode) workaround() string {
 	missing := ""
 	for _, s := range e.turn.steps {
 		for _, c := range s.checks {
-			if !c.passed && (c.failure.exit == 127 || strings.Contains(c.failure.message, "command not found") || strings.Contains(c.failure.message, "No module named pytest")) {
-				missing = c.part.text
-			} else if c.passed && missing != "" && c.part.kind.isMeasure() && c.part.text != missing {
-				return "`" + missing + "` is not available here; `" + c.part.text + "` works"
+			if !c.passed && (c.failure.Exit == 127 || strings.Contains(c.failure.Message, "command not found") || strings.Contains(c.failure.Message, "No module named pytest")) {
+				missing = c.text
+			} else if c.passed && missing != "" && c.Kind.IsProof() && c.text != missing {
+				return "`" + missing + "` is not available here; `" + c.text + "` works"
 			}
 		}
 	}
@@ -326,10 +327,10 @@ func (e *episode) fileRefs() []claudemem.FileRef {
 		for _, x := range s.edits {
 			delete(hashes, x.path)
 		}
-		for _, p := range slices.Concat(s.touched, s.undone) {
+		for _, p := range slices.Concat(s.Touched, s.Undone) {
 			delete(hashes, p)
 		}
-		if indexOf(s.undone, ".") >= 0 {
+		if indexOf(s.Undone, ".") >= 0 {
 			clear(hashes)
 		}
 		if s.event == nil {
@@ -344,7 +345,7 @@ func (e *episode) fileRefs() []claudemem.FileRef {
 		paths = add(paths, x.path)
 	}
 	for _, s := range e.steps {
-		paths = add(paths, s.touched...)
+		paths = add(paths, s.Touched...)
 	}
 	for _, p := range e.read {
 		if indexOf(paths, p) < 0 {
@@ -437,8 +438,8 @@ func (e *episode) evidence() []string {
 	switch {
 	case len(e.fixed) > 0 && files != "":
 		c := e.proof()
-		failed, passes := "`"+c.part.text+"` failed", "; `"+c.fixedBy.part.text+"` passes"
-		if c.part.text == c.fixedBy.part.text {
+		failed, passes := "`"+c.text+"` failed", "; `"+c.fixedBy.text+"` passes"
+		if c.text == c.fixedBy.text {
 			passes = " and passes"
 		}
 		if c.early {
@@ -447,9 +448,9 @@ func (e *episode) evidence() []string {
 			out = append(out, "Edited "+files+"; "+failed+" on the way"+passes+" now.")
 		}
 	case len(e.fixed) > 0:
-		out = append(out, "`"+e.fixed[0].part.text+"` failed and passes after "+e.cure()+".")
+		out = append(out, "`"+e.fixed[0].text+"` failed and passes after "+e.cure()+".")
 	case len(e.blocking()) > 0 && files != "":
-		out = append(out, "`"+e.blocking()[0].part.text+"` still fails after the change to "+files+".")
+		out = append(out, "`"+e.blocking()[0].text+"` still fails after the change to "+files+".")
 	case files != "":
 		out = append(out, "Edited "+files+".")
 	}

@@ -312,28 +312,6 @@ func TestOtherHostsNames(t *testing.T) {
 	}
 }
 
-func TestPathsOfWindows(t *testing.T) {
-	tests := []struct {
-		path, cwd, root, want string
-		inside                bool
-	}{
-		{`C:\work\app\src\a.go`, `C:\work\app`, `C:\work\app`, "src/a.go", true},
-		{`c:\work\app\src\a.go`, `C:\work\app`, `C:\Work\App`, "src/a.go", true},
-		{"/home/dev/project/src/a.go", "/", "/home/dev/project", "src/a.go", true},
-		{"/home/dev/projectile/a.go", "/", "/home/dev/project", "/home/dev/projectile/a.go", false},
-		{"src/../a.go", "/home/dev/project/sub", "/home/dev/project", "sub/a.go", true},
-		{"/tmp/x", "", "/home/dev/project", "/tmp/x", false},
-		{"a.go", "", "", "a.go", true},
-		{"", "", "", "", false},
-	}
-	for _, tt := range tests {
-		got, inside := relative(tt.path, tt.cwd, tt.root)
-		if got != tt.want || inside != tt.inside {
-			t.Errorf("%q in %q of %q: got %q %v, want %q %v", tt.path, tt.cwd, tt.root, got, inside, tt.want, tt.inside)
-		}
-	}
-}
-
 func TestCanceled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

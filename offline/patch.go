@@ -2,21 +2,14 @@ package offline
 
 import (
 	"strings"
-)
 
-// hunk is a piece of a unified patch as hosts report it.
-type hunk struct {
-	OldStart int      `json:"oldStart"`
-	OldLines int      `json:"oldLines"`
-	NewStart int      `json:"newStart"`
-	NewLines int      `json:"newLines"`
-	Lines    []string `json:"lines"`
-}
+	"claudemem/toolcall"
+)
 
 // edit is what one step did to one file.
 type edit struct {
 	path string
-	kind pathKind
+	kind toolcall.FileKind
 	// created and deleted speak of the whole file; from is its name before a move.
 	created, deleted bool
 	from             string
@@ -162,7 +155,7 @@ func (s *scope) inside() (string, bool) {
 }
 
 // readHunks fills an edit from its patch. decls is the outline of the file before.
-func (e *edit) readHunks(hunks []hunk, decls []placed) {
+func (e *edit) readHunks(hunks []toolcall.Hunk, decls []placed) {
 	lang := languageOf(e.path)
 	comments, imports, changes := true, true, 0
 	gone := map[string]decl{}
@@ -186,7 +179,7 @@ func (e *edit) readHunks(hunks []hunk, decls []placed) {
 				} else {
 					e.linesGone++
 				}
-				if lang == "" || e.kind == pathDoc {
+				if lang == "" || e.kind == toolcall.FileDoc {
 					continue
 				}
 				in := cur
@@ -244,7 +237,7 @@ func (e *edit) readText(text string) []placed {
 		line, rest, _ = strings.Cut(rest, "\n")
 		e.linesAdded++
 		e.readProse(line, &heading)
-		if lang == "" || e.kind == pathDoc {
+		if lang == "" || e.kind == toolcall.FileDoc {
 			continue
 		}
 		if name, d, ok := s.enter(line); ok {
@@ -271,7 +264,7 @@ func (e *edit) declared(name string, d decl) {
 
 // readProse notes headings and the first sentence of what was added to a document.
 func (e *edit) readProse(line string, heading *string) {
-	if e.kind != pathDoc {
+	if e.kind != toolcall.FileDoc {
 		return
 	}
 	s := strings.TrimSpace(line)

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"claudemem/toolcall"
 )
 
 func TestDeclarations(t *testing.T) {
@@ -83,30 +85,13 @@ func TestSymbolsOfPatches(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			e := &edit{path: tt.path, kind: kindOfPath(tt.path)}
+			e := &edit{path: tt.path, kind: toolcall.KindOfFile(tt.path)}
 			lines := strings.Split(tt.lines, "\n")
-			e.readHunks([]hunk{{OldStart: tt.start, Lines: lines}}, outline(languageOf(tt.path), tt.before, 1))
+			e.readHunks([]toolcall.Hunk{{OldStart: tt.start, Lines: lines}}, outline(languageOf(tt.path), tt.before, 1))
 			if diff := cmp.Diff(tt.want, symbols{e.added, e.changed, e.removed, e.tests}); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
-	}
-}
-
-func TestKindsOfPaths(t *testing.T) {
-	tests := []struct {
-		path string
-		want pathKind
-	}{
-		{"src/a.go", pathCode}, {"src/a_test.go", pathTest}, {"tests/conftest.py", pathTest}, {"test_a.py", pathTest}, {"a.spec.ts", pathTest},
-		{"src/test/java/CartTest.java", pathTest}, {"latest.go", pathCode}, {"README.md", pathDoc}, {"docs/x.txt", pathDoc}, {"go.mod", pathManifest},
-		{"requirements-dev.txt", pathManifest}, {"web/package.json", pathManifest}, {"yarn.lock", pathLock}, {".github/workflows/ci.yml", pathConfig},
-		{"Makefile", pathConfig}, {"test.sh", pathTest}, {"rotate.sh", pathCode},
-	}
-	for _, tt := range tests {
-		if got := kindOfPath(tt.path); got != tt.want {
-			t.Errorf("%s: got %d, want %d", tt.path, got, tt.want)
-		}
 	}
 }
 

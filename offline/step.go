@@ -1,144 +1,46 @@
 package offline
 
 import (
-	"encoding/json"
+	"strconv"
 	"strings"
 
 	"claudemem"
+	"claudemem/toolcall"
 )
 
-// stepKind sorts what a tool did by what it means for extraction.
-type stepKind int
-
-const (
-	// stepOther covers what tells nothing: listings, todo lists, unknown tools.
-	stepOther stepKind = iota
-	stepRead
-	stepSearch
-	stepEdit
-	stepCommand
-	stepAgent
-	stepWeb
-)
-
-// step is one tool event, read once.
+// step is one tool call, read once.
 type step struct {
+	toolcall.Call
 	event *claudemem.PendingEvent
 	// turn and at are where it stands.
-	turn   *turn
-	at     int
-	kind   stepKind
-	failed bool
+	turn *turn
+	at   int
 	// tokens estimates what the step cost in the host.
 	tokens int
 
-	path    string  // of a read
-	source  string  // a page on the web
-	edits   []*edit // of an edit, or of a command that writes files
-	parts   []part  // of a command
-	checks  []*check
-	commit  []string // subjects of the commits that a command made
-	bodies  []string // and the first lines of their bodies
-	deps    []string // dependencies that it added or removed, as sentences
-	answer  string   // of an agent
-	task    string   // what the agent was to do
-	output  string   // of a command, to look for verdicts only
-	touched []string // files that it must have changed in passing: manifests
-	undone  []string // files whose edits a command threw away; "." = all
-	probes  bool     // a command that only looks, or tries something out
+	path   string // of a read
+	source string // a page on the web
+	edits  []*edit
+	checks []*check
+	deps   []string // dependencies that it added or removed, as sentences
+	probes bool     // a command that only looks, or tries something out
 }
 
-// toolInput has the fields of the known tools' inputs, of several hosts.
-type toolInput struct {
-	Command      json.RawMessage `json:"command"`
-	Cmd          json.RawMessage `json:"cmd"`
-	FilePath     string          `json:"file_path"`
-	FilePath2    string          `json:"filePath"`
-	AbsolutePath string          `json:"absolute_path"`
-	TargetFile   string          `json:"target_file"`
-	Path         string          `json:"path"`
-	NotebookPath string          `json:"notebook_path"`
-	OldString    string          `json:"old_string"`
-	NewString    string          `json:"new_string"`
-	NewSource    string          `json:"new_source"`
-	Content      string          `json:"content"`
-	Edits        []struct {
-		OldString string `json:"old_string"`
-		NewString string `json:"new_string"`
-	} `json:"edits"`
-	Description string `json:"description"`
-	Prompt      string `json:"prompt"`
-	URL         string `json:"url"`
-}
-
-func (in *toolInput) file() string {
-	for _, p := range []string{in.FilePath, in.FilePath2, in.AbsolutePath, in.TargetFile, in.NotebookPath, in.Path} {
-		if p != "" {
-			return p
-		}
-	}
-	return ""
-}
-
-// command is a string, or an argument vector as Codex has it.
-func (in *toolInput) command() string {
-	raw := in.Command
-	if len(raw) == 0 {
-		raw = in.Cmd
-	}
-	var s string
-	if json.Unmarshal(raw, &s) == nil {
-		return s
-	}
-	var argv []string
-	if json.Unmarshal(raw, &argv) != nil || len(argv) == 0 {
-		return ""
-	}
-	if script, ok := shellScript(argv); ok {
-		return script
-	}
-	return strings.Join(argv, " ")
-}
-
-// toolResponse has the fields of the known tools' responses.
-type toolResponse struct {
-	Type            string          `json:"type"`
-	Stdout          string          `json:"stdout"`
-	Stderr          string          `json:"stderr"`
-	Output          string          `json:"output"`
-	Interpretation  string          `json:"returnCodeInterpretation"`
-	Interrupted     bool            `json:"interrupted"`
-	StructuredPatch []hunk          `json:"structuredPatch"`
-	OriginalFile    string          `json:"originalFile"`
-	Status          string          `json:"status"`
-	Content         json.RawMessage `json:"content"`
-	Last            string          `json:"last_assistant_message"`
-	File            struct {
-		Content   string `json:"content"`
-		StartLine int    `json:"startLine"`
-	} `json:"file"`
-}
-
-// text is the text of a response's content: a string, or blocks of text.
-func text(raw json.RawMessage) string {
-	var s string
-	if json.Unmarshal(raw, &s) == nil {
-		return s
-	}
-	var blocks []struct {
-		Text string `json:"text"`
-	}
-	if json.Unmarshal(raw, &blocks) != nil {
-		return ""
-	}
-	var b strings.Builder
-	for _, x := range blocks {
-		if b.Len() > 0 {
-			b.WriteByte('\n')
-		}
-		b.WriteString(x.Text)
-	}
-	return b.String()
+// check is a command that passed or failed.
+type check struct {
+	*toolcall.Command
+	step *step
+	// text is the command as it is shown and compared.
+	text string
+	// at orders checks within the batch.
+	at     int
+	passed bool
+	// failure is what the output says, when it failed.
+	failure toolcall.Verdict
+	// early says that it came before the program itself was edited: tests first is early.
+	early bool
+	// fixedBy is the later check that passed where this one failed.
+	fixedBy *check
 }
 
 // reader turns events into steps and remembers of the files it has seen what is
@@ -147,64 +49,98 @@ type reader struct {
 	outlines map[string][]placed
 }
 
-// read never fails: what it does not understand is a step that says nothing.
-func (r *reader) read(pe *claudemem.PendingEvent) *step {
+// step never fails: what it does not understand is a step that says nothing.
+func (r *reader) step(pe *claudemem.PendingEvent) *step {
 	e := &pe.Event
-	s := &step{event: pe, failed: e.Failed()}
+	s := &step{Call: toolcall.Parse(e), event: pe}
 	s.tokens = claudemem.EstimateTokens(string(e.ToolInput)) + claudemem.EstimateTokens(string(e.ToolResponse)) + claudemem.EstimateTokens(e.ToolError)
-	var in toolInput
-	_ = json.Unmarshal(e.ToolInput, &in) // a field of a wrong type leaves the others filled
-	var out toolResponse
-	switch first(e.ToolResponse) {
-	case '{':
-		_ = json.Unmarshal(e.ToolResponse, &out)
-	case '"', '[':
-		out.Output = text(e.ToolResponse)
+	switch s.Tool {
+	case toolcall.ToolCommand:
+		s.probes = true
+		for i := range s.Commands {
+			k := s.Commands[i].Kind
+			s.probes = s.probes && (k.IsQuiet() || k == toolcall.KindInline)
+		}
+	case toolcall.ToolRead:
+		if !s.Failed {
+			s.path = shown(s.Path, maxPath)
+			r.seen(s.path, s.Content, s.FirstLine)
+		}
+	case toolcall.ToolWeb:
+		s.source = pageOf(s.URL)
 	}
-	switch lower(e.ToolName) {
-	case "bash", "shell", "run_shell_command", "run_terminal_cmd", "exec_command", "local_shell", "powershell":
-		s.kind = stepCommand
-		r.command(s, in.command(), &out)
-	case "edit", "multiedit", "write", "notebookedit", "replace", "write_file", "edit_file", "create_file", "apply_patch", "str_replace_editor":
-		s.kind = stepEdit
-		if !s.failed {
-			r.edit(s, &in, &out)
+	for i := range s.Edits {
+		x := r.edit(&s.Edits[i])
+		s.edits = append(s.edits, x)
+		if x.kind == toolcall.FileManifest && s.Edits[i].Placed {
+			s.deps = manifestChanges(x.path, s.Edits[i].Hunks)
 		}
-	case "read", "read_file", "notebookread", "view", "readfile":
-		s.kind = stepRead
-		if !s.failed {
-			r.file(s, &in, &out)
+	}
+	for i := range s.Commits {
+		c := &s.Commits[i]
+		c.Subject, c.Body = shown(c.Subject, 100), shown(strings.SplitN(c.Body, "\n- ", 2)[0], 160)
+	}
+	for _, d := range s.Dependencies {
+		s.deps = add(s.deps, dependencyFact(d))
+	}
+	for _, c := range s.Checks {
+		k := &check{Command: c.Command, step: s, text: commandText(c.Command), passed: c.Passed}
+		if !c.Passed {
+			k.failure = shownVerdict(s.Verdict)
 		}
-	case "grep", "glob", "ls", "search_file_content", "codebase_search", "grep_search", "list_dir":
-		s.kind = stepSearch
-	case "agent", "task":
-		s.kind = stepAgent
-		s.task = in.Description
-		if s.task == "" {
-			s.task = in.Prompt
-		}
-		if out.Status != "async_launched" && !s.failed {
-			s.answer = text(out.Content)
-			for _, other := range []string{out.Last, out.Output} {
-				if s.answer == "" {
-					s.answer = other
-				}
-			}
-		}
-	case "webfetch", "web_fetch", "websearch":
-		s.kind = stepWeb
-		s.source = pageOf(in.URL)
+		s.checks = append(s.checks, k)
 	}
 	return s
 }
 
-func first(raw []byte) byte {
-	for _, c := range raw {
-		if c != ' ' && c != '\n' && c != '\t' && c != '\r' {
-			return c
-		}
+const (
+	maxPath      = 300
+	maxErrorLine = 200
+	maxTestName  = 80
+)
+
+// commandText is a command as it is shown, with the directory when it was run elsewhere.
+func commandText(c *toolcall.Command) string {
+	text := shown(c.Text(), 100)
+	if d := c.Dir; d != "" && d[0] != '/' && !(len(d) > 2 && d[1] == ':') {
+		text += " (in " + shown(d, 40) + ")"
 	}
-	return 0
+	return text
+}
+
+// shownVerdict makes the texts of a verdict fit to be shown.
+func shownVerdict(v toolcall.Verdict) toolcall.Verdict {
+	v.Message, v.File = shown(v.Message, maxErrorLine), shown(v.File, 120)
+	tests := v.Tests
+	v.Tests = nil
+	for _, t := range tests {
+		v.Tests = add(v.Tests, shown(t, maxTestName))
+	}
+	return v
+}
+
+// failureText is a failure in a few words for a fact: where and what.
+func failureText(v *toolcall.Verdict) string {
+	text := v.Message
+	if v.File != "" && !strings.Contains(text, v.File) {
+		at := v.File
+		if v.Line > 0 {
+			at += ":" + strconv.Itoa(v.Line)
+		}
+		text = at + ": " + text
+	}
+	if len(v.Tests) > 0 && !strings.Contains(text, v.Tests[0]) {
+		text = list(v.Tests, 3) + ": " + text
+	}
+	if text == "" && v.Exit != 0 {
+		text = "exit code " + strconv.Itoa(v.Exit)
+	}
+	return cut(strings.TrimSuffix(text, ": "), maxErrorLine)
+}
+
+// covers reports whether pass is evidence that what fail complained of is gone.
+func covers(pass, fail *check) bool {
+	return pass.text == fail.text || toolcall.Covers(pass.Command, fail.Command, &fail.failure)
 }
 
 // pageOf is host and path of an address; a query may hold anything.
@@ -218,94 +154,40 @@ func pageOf(url string) string {
 	return shown(strings.TrimSuffix(url, "/"), 80)
 }
 
-// locate makes a path of an event relative to its worktree.
-func locate(e *claudemem.Event, p string) (string, bool) {
-	rel, inside := relative(p, e.Cwd, e.WorktreeRoot, e.ProjectPath)
-	return shown(rel, 300), inside
-}
-
-func (r *reader) file(s *step, in *toolInput, out *toolResponse) {
-	rel, inside := locate(&s.event.Event, in.file())
-	if !inside {
+// seen remembers the outline of a file that was read from line first on.
+func (r *reader) seen(path, content string, first int) {
+	lang := languageOf(path)
+	if lang == "" || content == "" {
 		return
 	}
-	s.path = rel
-	if lang := languageOf(rel); lang != "" && out.File.Content != "" {
-		decls := outline(lang, out.File.Content, max(out.File.StartLine, 1))
-		if out.File.StartLine <= 1 || len(r.outlines[rel]) == 0 {
-			r.outlines[rel] = decls
-		}
+	if first <= 1 || len(r.outlines[path]) == 0 {
+		r.outlines[path] = outline(lang, content, first)
 	}
 }
 
-func (r *reader) edit(s *step, in *toolInput, out *toolResponse) {
-	rel, inside := locate(&s.event.Event, in.file())
-	if !inside || rel == "" {
-		return
-	}
-	e := &edit{path: rel, kind: kindOfPath(rel)}
-	s.edits = []*edit{e}
-	lang := languageOf(rel)
-	if out.OriginalFile != "" && lang != "" {
-		r.outlines[rel] = outline(lang, out.OriginalFile, 1)
+// edit finds the declarations that a change touched.
+func (r *reader) edit(x *toolcall.Edit) *edit {
+	e := &edit{path: shown(x.Path, maxPath), created: x.Created, deleted: x.Deleted, from: shown(x.From, maxPath)}
+	e.kind = toolcall.KindOfFile(e.path)
+	lang := languageOf(e.path)
+	if x.Original != "" && lang != "" {
+		r.outlines[e.path] = outline(lang, x.Original, 1)
 	}
 	switch {
-	case out.Type == "create" || out.Type == "" && in.Content != "" && len(out.StructuredPatch) == 0:
-		e.created = out.Type == "create"
-		r.outlines[rel] = e.readText(in.Content)
-	case len(out.StructuredPatch) > 0:
-		e.readHunks(out.StructuredPatch, r.outlines[rel])
-		r.shift(rel, lang, out.StructuredPatch)
-	default: // no patch: what was replaced is all there is
-		e.readHunks(replacements(in), r.outlines[rel])
-	}
-	if e.kind == pathManifest {
-		s.deps = manifestChanges(e.path, out.StructuredPatch)
-	}
-}
-
-// replacements makes hunks, without a place, of old and new strings.
-func replacements(in *toolInput) []hunk {
-	edits := in.Edits
-	if in.OldString != "" || in.NewString != "" {
-		edits = append(edits[:len(edits):len(edits)], struct {
-			OldString string `json:"old_string"`
-			NewString string `json:"new_string"`
-		}{in.OldString, in.NewString})
-	}
-	var hunks []hunk
-	for _, x := range edits[:min(len(edits), 100)] {
-		var h hunk
-		oldLines, newLines := strings.Split(x.OldString, "\n"), strings.Split(x.NewString, "\n")
-		for len(oldLines) > 0 && len(newLines) > 0 && oldLines[0] == newLines[0] {
-			h.Lines = append(h.Lines, " "+oldLines[0])
-			oldLines, newLines = oldLines[1:], newLines[1:]
+	case x.Whole:
+		r.outlines[e.path] = e.readText(x.Text)
+	case len(x.Hunks) > 0:
+		e.readHunks(x.Hunks, r.outlines[e.path])
+		if x.Placed {
+			r.shift(e.path, lang, x.Hunks)
 		}
-		tail := 0
-		for tail < len(oldLines) && tail < len(newLines) && oldLines[len(oldLines)-1-tail] == newLines[len(newLines)-1-tail] {
-			tail++
-		}
-		for _, l := range oldLines[:len(oldLines)-tail] {
-			h.Lines = append(h.Lines, "-"+l)
-		}
-		for _, l := range newLines[:len(newLines)-tail] {
-			h.Lines = append(h.Lines, "+"+l)
-		}
-		hunks = append(hunks, h)
 	}
-	if in.NewSource != "" {
-		var h hunk
-		for _, l := range strings.Split(in.NewSource, "\n") {
-			h.Lines = append(h.Lines, "+"+l)
-		}
-		hunks = append(hunks, h)
-	}
-	return hunks
+	return e
 }
 
 // shift moves an outline's lines as a patch has moved the file's, and adds what
 // it declared.
-func (r *reader) shift(rel, lang string, hunks []hunk) {
+func (r *reader) shift(rel, lang string, hunks []toolcall.Hunk) {
 	if lang == "" {
 		return
 	}

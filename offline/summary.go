@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"claudemem"
+	"claudemem/toolcall"
 )
 
 const (
@@ -67,14 +68,14 @@ func (t *turn) investigated(episodes []*episode, read []string) string {
 	for _, s := range t.steps {
 		for _, c := range s.checks {
 			if !c.passed {
-				ran = add(ran, "`"+c.part.text+"`")
+				ran = add(ran, "`"+c.text+"`")
 			}
 		}
-		if s.kind == stepSearch {
+		if s.Tool == toolcall.ToolSearch {
 			searched = add(searched, "the code")
 		}
-		for i := range s.parts {
-			switch baseName(s.parts[i].words0()) {
+		for i := range s.Commands {
+			switch s.Commands[i].Program() {
 			case "grep", "rg", "ag":
 				if s.probes {
 					searched = add(searched, "the code")
@@ -147,8 +148,8 @@ func (t *turn) learned(episodes []*episode) string {
 	if len(parts) == 0 {
 		for _, e := range episodes {
 			for _, c := range e.fixed {
-				if len(c.failure.tests) > 0 {
-					return shown("`"+c.part.text+"` failed in "+list(c.failure.tests, 3), maxField)
+				if len(c.failure.Tests) > 0 {
+					return shown("`"+c.text+"` failed in "+list(c.failure.Tests, 3), maxField)
 				}
 			}
 		}
@@ -175,7 +176,7 @@ func (t *turn) nextSteps(episodes []*episode) string {
 	}
 	for _, e := range episodes {
 		for _, c := range e.blocking() {
-			if s := "`" + c.part.text + "` still fails."; len(parts) < 5 && !strings.Contains(strings.Join(parts, " "), c.part.text) {
+			if s := "`" + c.text + "` still fails."; len(parts) < 5 && !strings.Contains(strings.Join(parts, " "), c.text) {
 				parts = add(parts, s)
 			}
 		}

@@ -283,3 +283,45 @@ next:
 	}
 	return list
 }
+
+// set makes a set of the words in text.
+func set(text string) map[string]bool {
+	m := make(map[string]bool)
+	for _, w := range strings.Fields(text) {
+		m[w] = true
+	}
+	return m
+}
+
+func indexOf(list []string, x string) int {
+	for i := range list {
+		if list[i] == x {
+			return i
+		}
+	}
+	return -1
+}
+
+func firstOf(list []string) string {
+	if len(list) == 0 {
+		return ""
+	}
+	return list[0]
+}
+
+func before(s, sep string) string {
+	b, _, _ := strings.Cut(s, sep)
+	return b
+}
+
+func lastPart(s, sep string) string {
+	if i := strings.LastIndex(s, sep); i >= 0 {
+		return s[i+len(sep):]
+	}
+	return s
+}
+
+func hasExtension(p string) bool {
+	i := strings.LastIndexByte(p, '.')
+	return i >= 0 && i < len(p)-1 && len(p)-i <= 8 && isLetter(p[i+1])
+}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"claudemem"
+	"claudemem/toolcall"
 )
 
 // Lengths of what is written, in characters. A title has to fit one line of a
@@ -63,14 +64,14 @@ func (e *episode) fixTitle() string {
 	what := subject
 	if what == "" {
 		for _, c := range e.fixed {
-			if c.failure.named && c.failure.message != "" {
-				what = cut(c.failure.message, 60)
+			if c.failure.Named && c.failure.Message != "" {
+				what = cut(c.failure.Message, 60)
 				break
 			}
 		}
 	}
 	if what == "" && len(e.fixed) > 0 {
-		what = "`" + e.fixed[0].part.text + "`"
+		what = "`" + e.fixed[0].text + "`"
 	}
 	if what == "" {
 		return "Fix " + e.place()
@@ -88,7 +89,7 @@ func (e *episode) proofTail(room int) string {
 	if t := e.failedTests(); len(t) > 0 {
 		tail = ": " + t[0] + " passes again"
 	} else if len(e.fixed) > 0 {
-		tail = ": `" + e.fixed[len(e.fixed)-1].part.text + "` passes again"
+		tail = ": `" + e.fixed[len(e.fixed)-1].text + "` passes again"
 	}
 	if len(tail) > room {
 		return ""
@@ -99,7 +100,7 @@ func (e *episode) proofTail(room int) string {
 // openTitle is for work that ends with something failing.
 func (e *episode) openTitle() string {
 	c := e.blocking()[0]
-	name := firstOf(c.failure.tests)
+	name := firstOf(c.failure.Tests)
 	for _, s := range e.turn.message {
 		if isFluff(s.text) || reportsCommit(s.text) {
 			continue
@@ -109,7 +110,7 @@ func (e *episode) openTitle() string {
 			return afterLeadIn(s.text)
 		}
 	}
-	what := "`" + c.part.text + "`"
+	what := "`" + c.text + "`"
 	if name != "" {
 		what = name
 	}
@@ -117,10 +118,10 @@ func (e *episode) openTitle() string {
 	if len(e.edits) == 0 {
 		s = what + " fails"
 	}
-	if c.failure.named {
-		s += ": " + c.failure.message
-	} else if c.failure.file != "" {
-		s += " (" + c.failure.file + ")"
+	if c.failure.Named {
+		s += ": " + c.failure.Message
+	} else if c.failure.File != "" {
+		s += " (" + c.failure.File + ")"
 	}
 	if files := e.files(); len(files) > 0 && len(s) < 70 {
 		s += " after editing " + nameOf(files[0])
@@ -132,17 +133,17 @@ func (e *episode) openTitle() string {
 func (e *episode) cureTitle() string {
 	c := e.fixed[0]
 	if len(e.deps) > 0 {
-		return "`" + c.part.text + "` needed: " + uncapitalFirst(e.deps[0])
+		return "`" + c.text + "` needed: " + uncapitalFirst(e.deps[0])
 	}
-	return "`" + c.part.text + "` passes after " + e.cure()
+	return "`" + c.text + "` passes after " + e.cure()
 }
 
 // cure names the command between a failure and its end.
 func (e *episode) cure() string {
 	for _, s := range e.steps {
-		for i := range s.parts {
-			if k := s.parts[i].kind; k == kindInstall || k == kindOther || k == kindGit {
-				return "`" + s.parts[i].text + "`"
+		for i := range s.Commands {
+			if k := s.Commands[i].Kind; k == toolcall.KindInstall || k == toolcall.KindOther || k == toolcall.KindGit {
+				return "`" + commandText(&s.Commands[i]) + "`"
 			}
 		}
 	}
@@ -156,7 +157,7 @@ func (e *episode) workTitle(t claudemem.ObservationType) string {
 	if len(e.edits) == 0 {
 		return e.bareTitle()
 	}
-	docs := e.all(func(x *edit) bool { return x.kind == pathDoc })
+	docs := e.all(func(x *edit) bool { return x.kind == toolcall.FileDoc })
 	clause := e.turn.request.clause
 	if e.only && clause != "" {
 		return e.withNames(clause)
@@ -179,7 +180,7 @@ func (e *episode) workTitle(t claudemem.ObservationType) string {
 		}
 		return "Update " + list(baseNames(e.files()), 3)
 	}
-	if tests := e.tests(); len(tests) > 0 && e.all(func(x *edit) bool { return x.kind == pathTest }) {
+	if tests := e.tests(); len(tests) > 0 && e.all(func(x *edit) bool { return x.kind == toolcall.FileTest }) {
 		return "Add " + list(tests, 2) + " in " + list(baseNames(e.files()), 2)
 	}
 	verb := "Change "

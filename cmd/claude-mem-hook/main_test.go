@@ -39,7 +39,7 @@ func TestStaysSmall(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	forbidden := []string{"net", "net/http", "net/url", "database/sql", "regexp", "os/exec", "os/user", "crypto/", "log", "flag", "text/template", "claudemem/store", "modernc.org"}
+	forbidden := []string{"net", "net/http", "net/url", "database/sql", "regexp", "os/exec", "os/user", "crypto/", "log", "flag", "text/template", "claudemem/store", "modernc.org", "claudemem/toolcall", "mvdan.cc/sh"}
 	for _, dep := range strings.Fields(string(out)) {
 		for _, name := range forbidden {
 			if dep == name || strings.HasPrefix(dep, strings.TrimSuffix(name, "/")+"/") {

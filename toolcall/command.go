@@ -1,0 +1,199 @@
+package toolcall
+
+import (
+	"strings"
+)
+
+// Bounds of a command line. What is beyond them is ignored.
+const (
+	maxLine     = 66 << 10 // bytes; a tool's input is cut at 64 KB
+	maxCommands = 64
+	maxNesting  = 3 // of sh -c '…' within sh -c '…'
+)
+
+// Command is one simple command of a command line: a program with its arguments.
+type Command struct {
+	// Words are the program and its arguments without quotes, redirections,
+	// assignments and wrappers (sudo, env, timeout, npx, poetry run). Variables and
+	// substitutions stand as they were written. Empty: redirections only.
+	Words []string
+	// Env are the assignments in front of the program, NAME=value.
+	Env []string
+	// Dir is where `cd` commands before it led, relative to the event's directory; ""
+	// is the event's directory itself.
+	Dir string
+	// Kind says what the command is for, Lang whose tool it is (go, py, js, rs, java,
+	// rb, php, c, sh; "" unknown).
+	Kind Kind
+	Lang string
+	// Targets are the packages, files or scripts that a check works on, Filter is the
+	// test that it is limited to.
+	Targets []string
+	Filter  string
+	// Writes are the files that its output goes to.
+	Writes []string
+	// Stdin is the here-document or here-string that it reads.
+	Stdin string
+	// Hidden: the exit status of the command line says nothing about this command's.
+	Hidden bool
+	// IfOK: it ran only if the command before it succeeded.
+	IfOK bool
+	// Inner are the commands of its substitutions, $(…) and <(…).
+	Inner []Command
+}
+
+// ParseCommands returns the simple commands of a command line, in the order in
+// which they are written. A line that is not in the grammar of bash is split into
+// words at blanks and operators.
+func ParseCommands(line string) []Command { return parseNested(line, "", 0) }
+
+func parseNested(line, dir string, depth int) []Command {
+	line = line[:min(len(line), maxLine)]
+	commands, ok := parseShell(line, dir, depth)
+	if !ok {
+		commands = splitWords(line, dir, depth)
+	}
+	return commands
+}
+
+// Program returns the program's name without directory and extension, "" for none.
+func (c *Command) Program() string {
+	if len(c.Words) == 0 {
+		return ""
+	}
+	return baseName(c.Words[0])
+}
+
+// Text returns the command as people write it: on one line unless an argument has
+// several, without assignments and redirections, quoted where necessary.
+func (c *Command) Text() string {
+	words := make([]string, len(c.Words))
+	for i, w := range c.Words {
+		if i > 0 && strings.ContainsAny(w, " \t\n\"'|&;<>()$") || w == "" {
+			w = "'" + w + "'"
+		}
+		words[i] = w
+	}
+	return strings.ReplaceAll(strings.Join(words, " "), "`", "'")
+}
+
+// has reports whether one of the arguments is one of the options.
+func (c *Command) has(options ...string) bool {
+	for _, x := range c.Words[min(1, len(c.Words)):] {
+		for _, o := range options {
+			if x == o {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Verb returns the sub-command of a program such as git, behind its options, "" for none.
+func (c *Command) Verb() string {
+	if i := c.verbIndex(); i > 0 {
+		return c.Words[i]
+	}
+	return ""
+}
+
+func (c *Command) verbIndex() int {
+	for i := 1; i < len(c.Words); i++ {
+		switch w := c.Words[i]; {
+		case verbOptions[w]:
+			i++
+		case strings.HasPrefix(w, "-") || strings.HasPrefix(w, "+"):
+		default:
+			return i
+		}
+	}
+	return 0
+}
+
+// arguments returns the words from index from on that are not options.
+func (c *Command) arguments(from int) []string {
+	var list []string
+	for _, w := range c.Words[min(from, len(c.Words)):] {
+		if !strings.HasPrefix(w, "-") {
+			list = append(list, w)
+		}
+	}
+	return list
+}
+
+// complete fills in kind, language, targets and filter, and takes wrappers off.
+func (c *Command) complete() {
+	c.unwrap()
+	c.classify()
+	c.findTargets()
+}
+
+// unwrap removes assignments and the programs that only run another one.
+func (c *Command) unwrap() {
+	for len(c.Words) > 0 {
+		if isAssignment(c.Words[0]) {
+			c.Env = append(c.Env, c.Words[0])
+			c.Words = c.Words[1:]
+			continue
+		}
+		wrapper, ok := wrappers[baseName(c.Words[0])]
+		if !ok || wrapper.verbs != nil && (len(c.Words) < 2 || !wrapper.verbs[c.Words[1]]) {
+			return
+		}
+		skip := 1
+		if wrapper.verbs != nil {
+			skip = 2
+		}
+		for skip < len(c.Words) && strings.HasPrefix(c.Words[skip], "-") {
+			skip++
+			if c.Words[skip-1] == "--" {
+				break
+			}
+		}
+		c.Words = c.Words[min(skip+wrapper.operands, len(c.Words)):]
+	}
+}
+
+// script returns the script of `sh -c script`.
+func script(words []string) (string, bool) {
+	if len(words) == 0 || !shells[baseName(words[0])] {
+		return "", false
+	}
+	for i := 1; i+1 < len(words) && strings.HasPrefix(words[i], "-"); i++ {
+		if strings.HasSuffix(words[i], "c") {
+			return words[i+1], true
+		}
+	}
+	return "", false
+}
+
+// joinDir returns the directory that `cd to` leads to from dir.
+func joinDir(dir, to string) string {
+	to = strings.TrimSuffix(slashed(to), "/")
+	switch {
+	case to == "" || to == "." || to == "-" || strings.HasPrefix(to, "$"):
+		return dir
+	case absolute(to) || strings.HasPrefix(to, "~") || dir == "":
+		return to
+	}
+	return dir + "/" + to
+}
+
+func baseName(word string) string {
+	word = slashed(word)
+	word = word[strings.LastIndexByte(word, '/')+1:]
+	return strings.TrimSuffix(strings.TrimSuffix(word, ".exe"), ".cmd")
+}
+
+func isAssignment(w string) bool {
+	i := strings.IndexByte(w, '=')
+	if i <= 0 || isDigit(w[0]) {
+		return false
+	}
+	for j := 0; j < i; j++ {
+		if !isIdent(w[j]) {
+			return false
+		}
+	}
+	return true
+}

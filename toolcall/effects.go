@@ -1,0 +1,234 @@
+package toolcall
+
+import (
+	"path"
+	"strings"
+)
+
+// Commit is a commit that a command made.
+type Commit struct {
+	Subject string
+	Body    string // its first paragraph, without trailers
+}
+
+// Dependency is what a package manager's call changed.
+type Dependency struct {
+	Change  DependencyChange
+	Names   []string // with versions as given: jest@29
+	Manager string   // npm, go, apt-get …
+}
+
+// DependencyChange says what happened to dependencies.
+type DependencyChange int
+
+const (
+	DependencyAdded DependencyChange = iota
+	DependencyRemoved
+	DependencyUpdated
+	ProgramInstalled // on the system, not in the project
+)
+
+// effects adds to the call what a command changed.
+func (c *Call) effects(cmd *Command) {
+	for _, target := range cmd.Writes {
+		c.editByCommand(cmd, target)
+	}
+	verb := cmd.Verb()
+	switch cmd.Kind {
+	case KindCommit:
+		if !c.Failed {
+			c.Commits = append(c.Commits, cmd.commit(c.Output))
+		}
+	case KindInstall:
+		if d, ok := cmd.dependency(); ok && !c.Failed {
+			c.Dependencies = append(c.Dependencies, d)
+			if file := manifestOf[cmd.Program()]; file != "" {
+				if rel, inside := c.locate(path.Join(cmd.Dir, file)); inside {
+					c.Touched = add(c.Touched, rel)
+				}
+			}
+		}
+	case KindMove:
+		if names := cmd.operands("mv"); len(names) == 2 {
+			if e := c.editByCommand(cmd, names[1]); e != nil {
+				e.Created = true
+				e.From, _ = c.locate(names[0])
+			}
+		}
+	case KindDelete:
+		for _, name := range cmd.operands("rm") {
+			if !strings.Contains(name, ".") {
+				continue
+			}
+			if e := c.editByCommand(cmd, name); e != nil {
+				e.Deleted = true
+			}
+		}
+	case KindWrite:
+		c.writes(cmd)
+	case KindGit:
+		switch {
+		case verb == "reset" && cmd.has("--hard"):
+			c.Undone = []string{"."}
+		case (verb == "restore" || verb == "checkout" && cmd.has("--")) && !cmd.has("--staged"):
+			from := max(indexOf(cmd.Words, "--"), 1)
+			for _, name := range cmd.arguments(from + 1) {
+				rel := "."
+				if name != "." {
+					rel, _ = c.locate(name)
+				}
+				c.Undone = append(c.Undone, rel)
+			}
+		}
+	}
+}
+
+// writes adds the files that sed -i, tee and cp write to.
+func (c *Call) writes(cmd *Command) {
+	switch cmd.Program() {
+	case "tee":
+		for _, name := range cmd.arguments(1) {
+			c.editByCommand(cmd, name)
+		}
+	case "sed", "gsed", "perl":
+		for i, name := range cmd.Words[1:] {
+			if i > 0 && hasExtension(name) && !strings.ContainsAny(name, " ;()") {
+				c.editByCommand(cmd, name)
+			}
+		}
+	case "cp":
+		if n := len(cmd.Words); n > 2 && hasExtension(cmd.Words[n-1]) {
+			if e := c.editByCommand(cmd, cmd.Words[n-1]); e != nil {
+				e.Created = true
+			}
+		}
+	}
+}
+
+// operands returns the arguments that are neither options nor the verb.
+func (c *Command) operands(verb string) []string {
+	var list []string
+	for _, w := range c.arguments(1) {
+		if w != verb {
+			list = append(list, w)
+		}
+	}
+	return list
+}
+
+// editByCommand adds an edit of a file that a command wrote to, and returns it; nil
+// when the name stands for several files or the file is outside the worktree.
+func (c *Call) editByCommand(cmd *Command, name string) *Edit {
+	if name == "" || strings.ContainsAny(name, "$*{}") || strings.HasPrefix(name, "&") {
+		return nil
+	}
+	if cmd.Dir != "" && !absolute(slashed(name)) {
+		name = cmd.Dir + "/" + name
+	}
+	rel, inside := c.locate(name)
+	if !inside || rel == "" || strings.HasPrefix(rel, "..") {
+		return nil
+	}
+	c.Edits = append(c.Edits, Edit{Path: rel})
+	return &c.Edits[len(c.Edits)-1]
+}
+
+// commit returns subject and body of the commit that `git commit` made: from its
+// arguments, else from the line that git printed.
+func (c *Command) commit(output string) Commit {
+	var messages []string
+	for i := 1; i < len(c.Words); i++ {
+		w := c.Words[i]
+		switch {
+		case w == "-m" || w == "--message" || strings.HasPrefix(w, "-") && !strings.HasPrefix(w, "--") && strings.HasSuffix(w, "m"):
+			if i+1 < len(c.Words) {
+				i++
+				messages = append(messages, c.Words[i])
+			}
+		case strings.HasPrefix(w, "--message="):
+			messages = append(messages, w[len("--message="):])
+		case strings.HasPrefix(w, "-m"):
+			messages = append(messages, w[2:])
+		case w == "-F" || w == "--file":
+			messages = append(messages, c.Stdin)
+		}
+	}
+	var made Commit
+	if len(messages) > 0 {
+		subject, rest, _ := strings.Cut(strings.TrimSpace(messages[0]), "\n")
+		made.Subject = subject
+		for _, m := range append([]string{rest}, messages[1:]...) {
+			if m = strings.TrimSpace(m); m != "" && made.Body == "" && !isTrailer(m) {
+				made.Body = before(m, "\n\n")
+			}
+		}
+	}
+	for line := range strings.Lines(output) {
+		if made.Subject != "" {
+			break
+		}
+		if strings.HasPrefix(line, "[") { // [main abc1234] subject
+			_, made.Subject, _ = strings.Cut(strings.TrimSpace(line), "] ")
+		}
+	}
+	return made
+}
+
+func isTrailer(s string) bool {
+	return strings.HasPrefix(s, "Co-Authored-By:") || strings.HasPrefix(s, "Co-authored-by:") || strings.HasPrefix(s, "Signed-off-by:") || strings.HasPrefix(s, "🤖")
+}
+
+var (
+	// manifestOf names the file in which a package manager keeps what was asked of it.
+	manifestOf = map[string]string{
+		"npm": "package.json", "yarn": "package.json", "pnpm": "package.json", "bun": "package.json", "go": "go.mod", "cargo": "Cargo.toml",
+		"poetry": "pyproject.toml", "uv": "pyproject.toml", "pdm": "pyproject.toml", "composer": "composer.json", "bundle": "Gemfile",
+	}
+	dependencyVerbs = map[string]DependencyChange{
+		"remove": DependencyRemoved, "uninstall": DependencyRemoved, "rm": DependencyRemoved, "un": DependencyRemoved,
+		"get": DependencyAdded, "install": DependencyAdded, "i": DependencyAdded, "add": DependencyAdded, "require": DependencyAdded,
+		"update": DependencyUpdated, "upgrade": DependencyUpdated, "up": DependencyUpdated,
+	}
+	systemManagers    = set("apt apt-get brew dnf yum apk pacman choco winget")
+	dependencyOptions = set("-r --requirement -e --prefix -C --index-url -i") // with a value that is no dependency
+)
+
+// dependency returns what a package manager's call added or removed; false for a
+// call that only installs what is declared.
+func (c *Command) dependency() (Dependency, bool) {
+	d := Dependency{Manager: c.Program()}
+	verb := ""
+	start := 1
+	if strings.HasPrefix(d.Manager, "py") { // python -m pip
+		start = indexOf(c.Words, "pip") + 1
+		if start == 0 {
+			return d, false
+		}
+	}
+	for i := start; i < len(c.Words); i++ {
+		w := c.Words[i]
+		switch {
+		case dependencyOptions[w] && (w != "-i" || d.Manager != "npm"):
+			i++
+		case strings.HasPrefix(w, "-"):
+		case verb == "" || d.Manager == "uv" && verb == "pip":
+			verb = w
+		case w == "." || strings.HasPrefix(w, "./") || strings.HasPrefix(w, "/") || strings.HasPrefix(w, "http"):
+		default:
+			d.Names = append(d.Names, w)
+		}
+	}
+	change, ok := dependencyVerbs[verb]
+	if !ok || len(d.Names) == 0 {
+		return d, false
+	}
+	d.Change = change
+	switch {
+	case change == DependencyAdded && systemManagers[d.Manager]:
+		d.Change = ProgramInstalled
+	case change == DependencyAdded && d.Manager == "go" && strings.HasSuffix(d.Names[0], "@none"):
+		d.Change = DependencyRemoved
+		d.Names[0] = strings.TrimSuffix(d.Names[0], "@none")
+	}
+	return d, true
+}

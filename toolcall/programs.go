@@ -1,0 +1,138 @@
+package toolcall
+
+import (
+	_ "embed"
+	"strings"
+)
+
+// programsText is the table of programs: see its head.
+//
+//go:embed programs.txt
+var programsText string
+
+// program is a row of the table.
+type program struct {
+	kind        Kind
+	lang        string
+	verbs       verbsOf
+	byVerb      map[string]Kind
+	anyArgument []argumentRule
+}
+
+// verbsOf says which argument tells what a program is to do.
+type verbsOf int
+
+const (
+	verbOfTable   verbsOf = iota // the first one that is no option: git commit
+	verbOfScript                 // the file that an interpreter runs
+	verbOfPackage                // npm run NAME
+	verbOfTarget                 // any: make TARGET
+)
+
+// argumentRule gives a program its kind wherever the argument stands.
+type argumentRule struct {
+	argument string
+	short    bool // a letter in a group of options: -pi, -i.bak
+	kind     Kind
+}
+
+func (r argumentRule) matches(w string) bool {
+	if r.short {
+		return len(w) > 1 && w[0] == '-' && w[1] != '-' && strings.Contains(w, r.argument)
+	}
+	return w == r.argument || len(w) > len(r.argument) && w[:len(r.argument)] == r.argument && w[len(r.argument)] == '='
+}
+
+var programs = parsePrograms(programsText)
+
+func parsePrograms(text string) map[string]*program {
+	kinds := map[string]Kind{}
+	for i, name := range kindNames {
+		kinds[name] = Kind(i)
+	}
+	modes := map[string]verbsOf{"script": verbOfScript, "package": verbOfPackage, "target": verbOfTarget}
+	table := map[string]*program{}
+	for line := range strings.Lines(text) {
+		fields := strings.Fields(line)
+		if len(fields) == 0 || fields[0] == "#" {
+			continue
+		}
+		p := &program{kind: kinds[fields[1]], lang: strings.Trim(fields[2], "-"), byVerb: map[string]Kind{}}
+		for _, f := range fields[3:] {
+			if mode, ok := modes[f]; ok {
+				p.verbs = mode
+				continue
+			}
+			arguments, kind, _ := strings.Cut(f, "=")
+			for a := range strings.SplitSeq(arguments, ",") {
+				switch {
+				case strings.HasPrefix(a, "~"):
+					p.anyArgument = append(p.anyArgument, argumentRule{a[1:], true, kinds[kind]})
+				case strings.HasPrefix(a, "*"):
+					p.anyArgument = append(p.anyArgument, argumentRule{a[1:], false, kinds[kind]})
+				default:
+					p.byVerb[a] = kinds[kind]
+				}
+			}
+		}
+		for name := range strings.SplitSeq(fields[0], ",") {
+			table[name] = p
+		}
+	}
+	return table
+}
+
+// set returns the set of the words in text.
+func set(text string) map[string]bool {
+	m := make(map[string]bool)
+	for _, w := range strings.Fields(text) {
+		m[w] = true
+	}
+	return m
+}
+
+// wrapper is a program that only runs another one: with verbs only behind one of
+// them. Its options and then a number of operands come before the other program.
+type wrapper struct {
+	verbs    map[string]bool
+	operands int
+}
+
+var (
+	wrappers = parseWrappers()
+	shells   = set("bash sh zsh dash ksh")
+	// keywords of a shell may stand before a program in a line that does not parse.
+	keywords = set("{ } ! if then else elif do while until fi done esac")
+	// verbOptions take a value that is no verb; packageOptions are those of npm and its kin.
+	verbOptions    = set("-C -c --git-dir --work-tree --manifest-path")
+	packageOptions = set("--prefix -C --filter -w --workspace --cwd")
+	// filterOptions limit a test run to some tests; valueOptions take a value that is
+	// no target.
+	filterOptions = set("-run --run -k -t --testNamePattern --grep -g --test -Dtest --tests --filter -m")
+	valueOptions  = set("-o -c --config --timeout -timeout -count -p -n -j --project --reporter --maxfail --cov -tags -ldflags -parallel -coverprofile -bench -benchtime --import --loader --require -r --manifest-path --features -s")
+)
+
+func parseWrappers() map[string]wrapper {
+	table := map[string]wrapper{"timeout": {operands: 1}, "gtimeout": {operands: 1}}
+	for name := range set("time exec command builtin nohup sudo doas env nice stdbuf unbuffer xvfb-run caffeinate npx bunx pnpx") {
+		table[name] = wrapper{}
+	}
+	for _, row := range []struct{ programs, verbs string }{
+		{"pnpm yarn bun npm", "exec dlx x"}, {"poetry pipenv uv pdm rye hatch", "run"}, {"bundle", "exec"},
+	} {
+		for name := range set(row.programs) {
+			table[name] = wrapper{verbs: set(row.verbs)}
+		}
+	}
+	return table
+}
+
+// Names that say what a script of package.json, a target of make, or a file is for;
+// "=" asks for the whole name.
+var (
+	scriptNames = []nameRule{{KindTest, []string{"test", "e2e", "spec", "=check"}}, {KindLint, []string{"lint", "type", "=tsc"}},
+		{KindBuild, []string{"build", "compile", "bundle"}}, {KindFormat, []string{"format", "prettier", "=fmt"}}}
+	targetNames = []nameRule{{KindTest, []string{"test", "=check", "=spec", "=race"}}, {KindLint, []string{"lint", "=vet", "typecheck"}},
+		{KindFormat, []string{"fmt", "=format"}}, {KindRun, []string{"run", "demo", "=dev", "=serve"}}}
+	fileNames = []nameRule{{KindTest, []string{"test", "check", "verify", "spec"}}, {KindLint, []string{"lint"}}, {KindBuild, []string{"build", "compile"}}}
+)

@@ -1,0 +1,419 @@
+package toolcall
+
+import (
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// parseShell parses a line of bash and returns its simple commands. ok is false
+// when the line is not in the grammar.
+func parseShell(line, dir string, depth int) (commands []Command, ok bool) {
+	if depth > maxNesting {
+		return nil, true
+	}
+	if unclosed(line) > maxUnclosed {
+		return nil, false
+	}
+	defer func() {
+		if recover() != nil { // a fault of the parser must not cost the event
+			commands, ok = nil, false
+		}
+	}()
+	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(line), "")
+	if err != nil {
+		return nil, false
+	}
+	w := walker{line: line, dir: dir, depth: depth}
+	w.list(file.Stmts, false)
+	return w.commands, true
+}
+
+// maxUnclosed is the number of parentheses open at once beyond which a line is not
+// parsed: the parser's time grows with their square.
+const maxUnclosed = 500
+
+// unclosed returns how many parentheses are open at once, at most.
+func unclosed(line string) int {
+	open, most := 0, 0
+	for i := range len(line) {
+		switch line[i] {
+		case '(':
+			open++
+			most = max(most, open)
+		case ')':
+			open = max(open-1, 0)
+		}
+	}
+	return most
+}
+
+// walker collects the simple commands of a syntax tree.
+type walker struct {
+	line      string
+	dir       string
+	depth     int
+	calls     int // of functions
+	pipefail  bool
+	commands  []Command
+	functions map[string]*syntax.Stmt
+}
+
+// list walks over statements of which only the last decides the exit status.
+func (w *walker) list(statements []*syntax.Stmt, hidden bool) {
+	for i, s := range statements {
+		w.statement(s, hidden || i+1 < len(statements))
+	}
+}
+
+// statement adds the commands of s. hidden: the exit status of s does not show in
+// that of the line.
+func (w *walker) statement(s *syntax.Stmt, hidden bool) {
+	if len(w.commands) >= maxCommands {
+		return
+	}
+	hidden = hidden || s.Background || s.Negated
+	dir, from := w.dir, len(w.commands)
+	switch cmd := s.Cmd.(type) {
+	case *syntax.CallExpr:
+		w.call(s, cmd, hidden)
+		return
+	case *syntax.BinaryCmd:
+		w.binary(cmd, hidden)
+	case *syntax.Subshell:
+		w.list(cmd.Stmts, hidden)
+		w.dir = dir
+	case *syntax.Block:
+		w.list(cmd.Stmts, hidden)
+	case *syntax.IfClause:
+		for c := cmd; c != nil; c = c.Else {
+			w.list(c.Cond, true)
+			w.list(c.Then, hidden)
+		}
+	case *syntax.WhileClause:
+		w.list(cmd.Cond, true)
+		w.list(cmd.Do, true)
+	case *syntax.ForClause:
+		w.list(cmd.Do, true)
+	case *syntax.CaseClause:
+		for _, item := range cmd.Items {
+			w.list(item.Stmts, hidden)
+		}
+	case *syntax.TimeClause:
+		if cmd.Stmt != nil {
+			w.statement(cmd.Stmt, hidden)
+		}
+	case *syntax.CoprocClause:
+		w.statement(cmd.Stmt, true)
+	case *syntax.FuncDecl:
+		if cmd.Name != nil {
+			if w.functions == nil {
+				w.functions = map[string]*syntax.Stmt{}
+			}
+			w.functions[cmd.Name.Value] = cmd.Body
+		}
+	case *syntax.DeclClause:
+		c := Command{Words: []string{cmd.Variant.Value}, Dir: w.dir, Hidden: hidden}
+		for _, a := range cmd.Args {
+			if a.Value != nil {
+				c.Inner = append(c.Inner, w.inner(a.Value)...)
+			}
+		}
+		w.add(c)
+	case *syntax.TestClause:
+		w.add(Command{Words: []string{"[["}, Dir: w.dir, Hidden: hidden})
+	}
+	// A redirection of a whole block is its last command's.
+	c := Command{Dir: dir, Hidden: true}
+	if w.redirections(s, &c); len(c.Writes) > 0 {
+		if len(w.commands) > from {
+			last := &w.commands[len(w.commands)-1]
+			last.Writes = append(last.Writes, c.Writes...)
+			last.complete()
+		} else {
+			w.add(c)
+		}
+	}
+}
+
+func (w *walker) binary(cmd *syntax.BinaryCmd, hidden bool) {
+	switch cmd.Op {
+	case syntax.AndStmt:
+		w.statement(cmd.X, hidden)
+	case syntax.OrStmt:
+		w.statement(cmd.X, true)
+	default: // a pipe
+		w.statement(cmd.X, hidden || !w.pipefail)
+	}
+	from := len(w.commands)
+	w.statement(cmd.Y, hidden)
+	if cmd.Op == syntax.AndStmt && from < len(w.commands) {
+		w.commands[from].IfOK = true
+	}
+}
+
+// call adds a simple command, or the commands that it stands for.
+func (w *walker) call(s *syntax.Stmt, call *syntax.CallExpr, hidden bool) {
+	c := Command{Dir: w.dir, Hidden: hidden}
+	for _, word := range call.Args {
+		c.Words = append(c.Words, w.text(word))
+		c.Inner = append(c.Inner, w.inner(word)...)
+	}
+	for _, a := range call.Assigns {
+		if a.Value != nil {
+			c.Env = append(c.Env, a.Name.Value+"="+w.text(a.Value))
+			c.Inner = append(c.Inner, w.inner(a.Value)...)
+		}
+	}
+	w.redirections(s, &c)
+	if len(c.Words) == 0 && len(c.Writes) == 0 && len(c.Inner) == 0 {
+		return // assigns only
+	}
+	if len(c.Words) > 0 {
+		if body, ok := w.functions[c.Words[0]]; ok {
+			if w.calls++; w.calls <= maxCommands {
+				w.statement(body, hidden)
+			}
+			return
+		}
+	}
+	c.complete()
+	if inner, ok := script(c.Words); ok {
+		for _, x := range parseNested(inner, w.dir, w.depth+1) {
+			x.Hidden = x.Hidden || hidden
+			w.append(x)
+		}
+		return
+	}
+	switch c.Program() {
+	case "set":
+		w.pipefail = w.pipefail || strings.Contains(strings.Join(c.Words, " "), "pipefail")
+	case "cd", "pushd":
+		if len(c.Words) > 1 {
+			w.dir = joinDir(w.dir, c.Words[1])
+		}
+	}
+	w.append(c)
+}
+
+func (w *walker) add(c Command) {
+	c.complete()
+	w.append(c)
+}
+
+func (w *walker) append(c Command) {
+	if len(w.commands) < maxCommands {
+		w.commands = append(w.commands, c)
+	}
+}
+
+// redirections notes where a statement's output goes and which text it reads.
+func (w *walker) redirections(s *syntax.Stmt, c *Command) {
+	for _, r := range s.Redirs {
+		switch r.Op {
+		case syntax.Hdoc, syntax.DashHdoc:
+			if r.Hdoc != nil {
+				c.Stdin = w.document(r.Hdoc)
+			}
+		case syntax.WordHdoc:
+			c.Stdin = w.text(r.Word)
+		case syntax.RdrOut, syntax.AppOut, syntax.RdrClob, syntax.RdrAll, syntax.AppAll:
+			if target := w.text(r.Word); (r.N == nil || r.N.Value == "1") && target != "" && !strings.HasPrefix(target, "/dev/") {
+				c.Writes = append(c.Writes, target)
+			}
+		}
+	}
+}
+
+// text returns a word without its quotes; what the shell would put in its place
+// stays as it is written, but for $(cat <<EOF…), which is the here-document.
+func (w *walker) text(word *syntax.Word) string {
+	var b strings.Builder
+	for _, part := range word.Parts {
+		w.part(&b, part, false)
+	}
+	return b.String()
+}
+
+func (w *walker) part(b *strings.Builder, part syntax.WordPart, quoted bool) {
+	switch p := part.(type) {
+	case *syntax.Lit:
+		unescape(b, p.Value, quoted)
+	case *syntax.SglQuoted:
+		b.WriteString(p.Value)
+	case *syntax.DblQuoted:
+		for _, x := range p.Parts {
+			w.part(b, x, true)
+		}
+	case *syntax.CmdSubst:
+		if doc := hereDocument(p); doc != nil {
+			b.WriteString(strings.TrimSuffix(w.document(doc), "\n"))
+			return
+		}
+		b.WriteString(w.source(p))
+	default:
+		b.WriteString(w.source(p))
+	}
+}
+
+// document returns the text of a here-document as it is written.
+func (w *walker) document(word *syntax.Word) string {
+	var b strings.Builder
+	for _, part := range word.Parts {
+		if lit, ok := part.(*syntax.Lit); ok {
+			b.WriteString(lit.Value)
+		} else {
+			b.WriteString(w.source(part))
+		}
+	}
+	return b.String()
+}
+
+// hereDocument returns the here-document of $(cat <<EOF…), nil for anything else.
+func hereDocument(p *syntax.CmdSubst) *syntax.Word {
+	if len(p.Stmts) != 1 || len(p.Stmts[0].Redirs) != 1 {
+		return nil
+	}
+	call, ok := p.Stmts[0].Cmd.(*syntax.CallExpr)
+	if !ok || len(call.Args) != 1 || call.Args[0].Lit() != "cat" {
+		return nil
+	}
+	return p.Stmts[0].Redirs[0].Hdoc
+}
+
+// unescape removes the backslashes that the shell removes: all outside double
+// quotes, inside them those before \, ", $ and `.
+func unescape(b *strings.Builder, s string, quoted bool) {
+	for i := 0; i < len(s); i++ {
+		if s[i] == '\\' {
+			next := byte('\n')
+			if i+1 < len(s) {
+				next = s[i+1]
+			}
+			switch {
+			case next == '\n':
+				i++
+				continue
+			case !quoted || strings.IndexByte("\\\"$`", next) >= 0:
+				i++
+			}
+		}
+		b.WriteByte(s[i])
+	}
+}
+
+func (w *walker) source(n syntax.Node) string {
+	from, to := int(n.Pos().Offset()), int(n.End().Offset())
+	if from > to || to > len(w.line) {
+		return ""
+	}
+	return w.line[from:to]
+}
+
+// inner returns the commands of the substitutions in a word.
+func (w *walker) inner(word *syntax.Word) []Command {
+	var all []Command
+	syntax.Walk(word, func(n syntax.Node) bool {
+		var statements []*syntax.Stmt
+		switch n := n.(type) {
+		case *syntax.CmdSubst:
+			statements = n.Stmts
+		case *syntax.ProcSubst:
+			statements = n.Stmts
+		default:
+			return true
+		}
+		if w.depth < maxNesting {
+			sub := walker{line: w.line, dir: w.dir, depth: w.depth + 1}
+			sub.list(statements, true)
+			all = append(all, sub.commands...)
+		}
+		return false
+	})
+	return all[:min(len(all), maxCommands)]
+}
+
+// splitWords splits a line that is not bash: at blanks and operators, with quotes
+// kept together.
+func splitWords(line, dir string, depth int) []Command {
+	w := walker{line: line, dir: dir, depth: depth}
+	c := Command{Dir: dir}
+	var operators []string // behind each command
+	var word strings.Builder
+	inWord, quote, toFile := false, byte(0), false
+	endWord := func() {
+		switch {
+		case !inWord:
+		case toFile:
+			c.Writes, toFile = append(c.Writes, word.String()), false
+		default:
+			c.Words = append(c.Words, word.String())
+		}
+		word.Reset()
+		inWord = false
+	}
+	endCommand := func(operator string) {
+		endWord()
+		toFile = false
+		for len(c.Words) > 0 && keywords[c.Words[0]] {
+			c.Words = c.Words[1:]
+		}
+		if len(c.Words) > 0 || len(c.Writes) > 0 {
+			if len(c.Words) > 1 && (c.Words[0] == "cd" || c.Words[0] == "pushd") {
+				w.dir = joinDir(w.dir, c.Words[1])
+			}
+			w.add(c)
+			operators = append(operators, operator)
+		}
+		c = Command{Dir: w.dir, IfOK: operator == "&&"}
+	}
+	for i := 0; i < len(line); i++ {
+		b := line[i]
+		switch {
+		case quote != 0 && b == quote:
+			quote = 0
+		case quote != 0:
+			word.WriteByte(b)
+		case b == '\'' || b == '"':
+			quote, inWord = b, true
+		case b == ' ' || b == '\t' || b == '\r':
+			endWord()
+		case strings.IndexByte("\n;&|()", b) >= 0:
+			end := i + 1
+			if end < len(line) && line[end] == b && (b == '&' || b == '|') {
+				end++
+			}
+			endCommand(line[i:end])
+			i = end - 1
+		case b == '>':
+			toDevice := strings.HasPrefix(strings.TrimLeft(line[i+1:], "> "), "/dev/") || strings.HasPrefix(line[i+1:], "&")
+			if inWord && (word.String() == "1" || word.String() == "2") {
+				toDevice = toDevice || word.String() == "2"
+				word.Reset()
+				inWord = false
+			}
+			endWord()
+			for i+1 < len(line) && strings.IndexByte(">& ", line[i+1]) >= 0 {
+				i++
+			}
+			if toFile = !toDevice; toDevice {
+				for i+1 < len(line) && strings.IndexByte(" \t\n;|&", line[i+1]) < 0 {
+					i++
+				}
+			}
+		case b == '<':
+			endWord()
+		default:
+			word.WriteByte(b)
+			inWord = true
+		}
+	}
+	endCommand("")
+	hidden := false
+	for i := len(w.commands) - 1; i >= 0; i-- {
+		last := i+1 == len(w.commands)
+		hidden = !last && (hidden || operators[i] != "&&" && operators[i] != "|")
+		w.commands[i].Hidden = hidden || !last && operators[i] == "|"
+	}
+	return w.commands
+}

@@ -1,0 +1,278 @@
+// Package toolcall reads tool calls: what a call of a host's tool did. [Parse] turns
+// an event into a [Call]: the kind of tool, the commands of a shell line, which of
+// them passed or failed and what their output says, the files that were read or
+// changed.
+//
+// Its nouns: a call is one use of a tool; a command is one program with its arguments
+// within a shell line, of a kind (test, build, look, install …); a check is a command
+// whose success or failure says something about the work; a verdict is what the output
+// of a failure says.
+//
+// Guarantees: no input makes it panic (fuzzed), and what it does not understand is
+// a call that says nothing; the same event gives the same call. Shell lines are parsed
+// by the grammar of bash; other lines are split into words. The programs are a table,
+// programs.txt.
+//
+// All text is from strangers: it is bounded, never obeyed, and not yet fit to be
+// shown. Nothing is executed or opened.
+//
+// In the flow it is used by intake, observer/mode, offline and recall, never by the
+// hook. It imports the root package only.
+package toolcall
+
+import (
+	"cmp"
+	"encoding/json"
+
+	"claudemem"
+)
+
+// Tool sorts the tools of the hosts by what they do.
+type Tool int
+
+const (
+	ToolOther Tool = iota // to-do lists, questions, unknown tools
+	ToolRead
+	ToolSearch
+	ToolEdit
+	ToolCommand
+	ToolAgent
+	ToolWeb
+)
+
+// tools are the names of the hosts' tools, in lower case.
+var tools = map[string]Tool{}
+
+func init() {
+	for tool, names := range map[Tool]string{
+		ToolCommand: "bash shell run_shell_command run_terminal_cmd exec_command local_shell powershell",
+		ToolEdit:    "edit multiedit write notebookedit replace write_file edit_file create_file apply_patch str_replace_editor",
+		ToolRead:    "read read_file notebookread view readfile",
+		ToolSearch:  "grep glob ls search_file_content codebase_search grep_search list_dir",
+		ToolAgent:   "agent task",
+		ToolWeb:     "webfetch web_fetch websearch",
+	} {
+		for name := range set(names) {
+			tools[name] = tool
+		}
+	}
+}
+
+// Call is what one tool call did. Paths are relative to the worktree with '/', unless
+// said otherwise.
+type Call struct {
+	Tool   Tool
+	Failed bool
+
+	// Line is the command line of a shell, or of an unknown tool with such a parameter;
+	// Commands are its commands.
+	Line     string
+	Commands []Command
+	// Output is what the commands printed, or the error of a call that failed.
+	Output string
+	// Checks are the commands whose success or failure is known, in order.
+	Checks []Check
+	// Verdict is what the output says, read for failures and for checks whose exit
+	// status is hidden.
+	Verdict Verdict
+
+	// File is the file that a tool for reading or editing was called with, as it was
+	// named; Role is what happened to it, "" when the call failed.
+	File string
+	Role claudemem.FileRole
+	// Path is that file relative to the worktree, "" outside.
+	Path string
+	// Content is what was read of the file from line FirstLine on.
+	Content   string
+	FirstLine int
+	// Edits are the files in the worktree that were changed.
+	Edits []Edit
+	// Commits are the commits made, Dependencies the packages added or removed.
+	Commits      []Commit
+	Dependencies []Dependency
+	// Touched are manifests that a package manager changed in passing. Undone are the
+	// files whose changes were thrown away; "." = all.
+	Touched, Undone []string
+
+	// Task is what an agent was to do, Answer is its answer.
+	Task, Answer string
+	// URL is the page that was fetched.
+	URL string
+
+	event *claudemem.Event
+}
+
+// Check is a command that passed or failed.
+type Check struct {
+	Command *Command
+	Passed  bool
+}
+
+// Edit is what a call did to one file.
+type Edit struct {
+	Path string
+	// Created and Deleted are of the whole file; From is its name before a move.
+	Created, Deleted bool
+	From             string
+	// Whole: Text is the whole new text. Else Hunks are the changes, if they are known.
+	Whole bool
+	Text  string
+	Hunks []Hunk
+	// Placed: the host told the lines of the hunks.
+	Placed bool
+	// Original is the text before, "" when the host did not tell it.
+	Original string
+}
+
+// Hunk is a piece of a unified patch as hosts report it. Lines begin with ' ', '-' or '+'.
+type Hunk struct {
+	OldStart int      `json:"oldStart"`
+	OldLines int      `json:"oldLines"`
+	NewStart int      `json:"newStart"`
+	NewLines int      `json:"newLines"`
+	Lines    []string `json:"lines"`
+}
+
+// ParseInput returns what a tool was called for: Tool, Failed, Line, Commands, File,
+// Role, Path, Task and URL. It does not look at the response.
+func ParseInput(e *claudemem.Event) Call {
+	c, _ := parseInput(e)
+	return c
+}
+
+func parseInput(e *claudemem.Event) (Call, input) {
+	c := Call{Tool: tools[lower(e.ToolName)], Failed: e.Failed(), event: e}
+	var in input
+	_ = json.Unmarshal(e.ToolInput, &in) // a field of a wrong type leaves the others filled
+	if c.Tool == ToolEdit && in.command() == "view" {
+		c.Tool = ToolRead
+	}
+	switch c.Tool {
+	case ToolCommand, ToolOther:
+		c.Line = in.command()
+		c.Commands = ParseCommands(c.Line)
+	case ToolRead, ToolEdit:
+		c.File = in.file()
+		if rel, inside := c.locate(c.File); inside {
+			c.Path = rel
+		}
+		if !c.Failed {
+			c.Role = claudemem.FileModified
+			if c.Tool == ToolRead {
+				c.Role = claudemem.FileRead
+			}
+		}
+	case ToolAgent:
+		c.Task = cmp.Or(in.Description, in.Prompt)
+	case ToolWeb:
+		c.URL = in.URL
+	}
+	return c, in
+}
+
+// Parse returns what a tool call did. What it does not understand it leaves out.
+func Parse(e *claudemem.Event) Call {
+	c, in := parseInput(e)
+	var out response
+	switch firstByte(e.ToolResponse) {
+	case '{':
+		_ = json.Unmarshal(e.ToolResponse, &out)
+	case '"', '[':
+		out.Output = textOf(e.ToolResponse)
+	}
+	switch {
+	case c.Tool == ToolCommand:
+		c.run(&out)
+	case c.Failed:
+	case c.Tool == ToolRead && c.Path != "":
+		c.Content, c.FirstLine = out.File.Content, max(out.File.StartLine, 1)
+	case c.Tool == ToolEdit && c.Path != "":
+		c.Edits = []Edit{edit(c.Path, &in, &out)}
+	case c.Tool == ToolAgent && out.Status != "async_launched":
+		c.Answer = cmp.Or(textOf(out.Content), out.Last, out.Output)
+	}
+	return c
+}
+
+// locate makes a path of the event relative to its worktree.
+func (c *Call) locate(p string) (rel string, inside bool) {
+	return Relative(p, c.event.Cwd, c.event.WorktreeRoot, c.event.ProjectPath)
+}
+
+// run reads what came of a command line.
+func (c *Call) run(out *response) {
+	c.Output = out.Stdout
+	for _, more := range []string{out.Stderr, out.Output} {
+		if more != "" {
+			c.Output += "\n" + more
+		}
+	}
+	if c.Failed {
+		c.Output = c.event.ToolError
+	}
+	if c.event.Interrupted || out.Interrupted {
+		return
+	}
+	c.judge()
+	if c.Failed && len(c.Checks) == 0 {
+		return
+	}
+	for i := range c.Commands {
+		c.effects(&c.Commands[i])
+	}
+}
+
+// judge finds out which of the checks passed and which one failed.
+func (c *Call) judge() {
+	last, hidden := -1, false
+	for i := range c.Commands {
+		cmd := &c.Commands[i]
+		if cmd.Kind.IsCheck() {
+			last = i
+			hidden = hidden || cmd.Kind.IsProof() && cmd.Hidden
+		}
+	}
+	if last < 0 {
+		return
+	}
+	if c.Failed || hidden {
+		c.Verdict = ParseOutput(c.Output, c.event.WorktreeRoot)
+	}
+	culprit := -1
+	if c.Failed || c.Verdict.Failed {
+		culprit = last
+		for i := range c.Commands {
+			if c.Commands[i].Kind.IsCheck() && c.Verdict.cameFrom(&c.Commands[i]) {
+				culprit = i
+				break
+			}
+		}
+		// Without a failing status only a hidden one can have failed, and only the
+		// output of a test, build or linter proves it: a program may print errors.
+		if cmd := &c.Commands[culprit]; !c.Failed && !(cmd.Hidden && cmd.Kind.IsProof()) {
+			culprit = -1
+		}
+	}
+	for i := range c.Commands {
+		cmd := &c.Commands[i]
+		switch {
+		case !cmd.Kind.IsCheck():
+		case i == culprit:
+			c.Checks = append(c.Checks, Check{Command: cmd})
+		case culprit < 0, i < culprit && c.Commands[culprit].IfOK:
+			c.Checks = append(c.Checks, Check{Command: cmd, Passed: true})
+		}
+	}
+}
+
+// OnlyLooks reports whether all commands of the call list, print or search files.
+func (c *Call) OnlyLooks() bool { return len(c.Commands) > 0 && onlyLook(c.Commands) }
+
+func onlyLook(commands []Command) bool {
+	for i := range commands {
+		if commands[i].Kind != KindLook || !onlyLook(commands[i].Inner) {
+			return false
+		}
+	}
+	return true
+}
