@@ -79,4 +79,4 @@ func (r *run) layers() []layer {
 	return all
 }
 
-func (r *run) plain(s string) string { return plain(s, r.req.ProjectPath) }
+func (r *run) plain(s string) string { return recordLine(s, r.req.ProjectPath) }

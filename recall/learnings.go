@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"claudemem"
+	"claudemem/text"
 )
 
 const (
@@ -41,14 +42,14 @@ func (r *run) learningLines(ctx context.Context) (built, error) {
 		if len(lines) == r.opts.MaxLearnings {
 			break
 		}
-		text := r.plain(l.Content)
-		if text == "" {
+		said := r.plain(l.Content)
+		if said == "" {
 			continue
 		}
 		if category := r.plain(l.Category); category != "" {
-			text = capitalised(category) + ": " + text
+			said = capitalised(category) + ": " + said
 		}
-		lines = append(lines, line{text: cut(text, learningChars), learning: l.ID,
+		lines = append(lines, line{text: text.TruncateUTF16(said, learningChars), learning: l.ID,
 			why: fmt.Sprintf("confidence %.2g, seen %s", l.Confidence, plural(l.TimesSeen, "time"))})
 	}
 	return built{lines: lines}, nil

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"claudemem"
+	"claudemem/text"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -90,8 +91,8 @@ func TestLearningsAreTheFirstLayerWhereNothingElseIs(t *testing.T) {
 		if !strings.Contains(b.Text, "- Gotcha: never") {
 			t.Errorf("budget %d:\n%s", budget, b.Text)
 		}
-		if budget == 8000 && units(b.Text) > 3*learningChars {
-			t.Errorf("a long learning takes %d characters", units(b.Text))
+		if budget == 8000 && text.UTF16Len(b.Text) > 3*learningChars {
+			t.Errorf("a long learning takes %d characters", text.UTF16Len(b.Text))
 		}
 	}
 }

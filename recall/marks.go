@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"claudemem"
+	"claudemem/text"
 )
 
 const (
@@ -203,7 +204,7 @@ func unmergedBranches(ctx context.Context, tree WorkTree, c claudemem.Checkout, 
 
 // branchNote names a branch, whose name is as untrusted as any text.
 func branchNote(name string) string {
-	name = cut(plain(name, ""), branchChars)
+	name = text.TruncateUTF16(recordLine(name, ""), branchChars)
 	if name == "" { // made on no branch
 		return " [not merged]"
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"claudemem"
+	"claudemem/text"
 )
 
 const (
@@ -27,12 +28,12 @@ const (
 func (m reminder) write(lines []reminderLine) (string, []claudemem.ObservationID) {
 	var b strings.Builder
 	b.WriteString(openTag + m.frame + "\n")
-	room := unitsFor(momentTokens) - units(openTag+m.frame+"\n"+closeTag)
+	room := unitsFor(momentTokens) - text.UTF16Len(openTag+m.frame+"\n"+closeTag)
 	var ids []claudemem.ObservationID
 	for i, l := range lines {
-		text := l.render(min(room/(len(lines)-i), momentChars))
-		room -= units(text)
-		b.WriteString(text)
+		rendered := l.render(min(room/(len(lines)-i), momentChars))
+		room -= text.UTF16Len(rendered)
+		b.WriteString(rendered)
 		ids = append(ids, l.ID)
 	}
 	b.WriteString(closeTag)
@@ -42,7 +43,7 @@ func (m reminder) write(lines []reminderLine) (string, []claudemem.ObservationID
 // render writes the line within limit units; its number and mark stay whole.
 func (l reminderLine) render(limit int) string {
 	tail := l.tail()
-	return "- " + compose(l.title, l.detail, limit-units("- "+tail+"\n")) + tail + "\n"
+	return "- " + compose(l.title, l.detail, limit-text.UTF16Len("- "+tail+"\n")) + tail + "\n"
 }
 
 // gist is a record in two parts: its title, and the first of subtitle and facts

@@ -9,6 +9,7 @@ import (
 
 	"claudemem"
 	"claudemem/recall/gate"
+	"claudemem/text"
 )
 
 // hostTools are tools whose errors are about how they were called, or about the
@@ -269,10 +270,10 @@ func isFixTitle(title string) bool {
 // sayPrecedent tells the fix, which may be the title, and what the error was.
 func (r *reminding) sayPrecedent(p precedent) (title, detail string) {
 	title, detail = r.gist(*p.Observation)
-	title = cut(title, momentChars/2)
+	title = text.TruncateUTF16(title, momentChars/2)
 	said, _ := strings.CutPrefix(p.said, "Failed before: ")
 	if said = strings.TrimRight(r.plain(said), ". "); said != "" {
-		said = "error then: " + cut(said, momentChars/2)
+		said = "error then: " + text.TruncateUTF16(said, momentChars/2)
 	}
 	fixed := p.fix != p.Title
 	if fixed {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"claudemem"
+	"claudemem/text"
 )
 
 // observationChars is the longest text of an observation's line, its number
@@ -18,7 +19,7 @@ const observationChars = 240
 // The other facts are a `claude-mem show` away: ten lines of them cost a fifth
 // of the block and are seldom read.
 func observationText(o *claudemem.Observation, projectPath string) string {
-	plain := func(s string) string { return plain(s, projectPath) }
+	plain := func(s string) string { return recordLine(s, projectPath) }
 	title, detail := plain(o.Title), ""
 	for _, p := range append([]string{o.Subtitle}, o.Facts...) {
 		p = strings.TrimRight(plain(p), ". ")
@@ -42,28 +43,28 @@ func observationText(o *claudemem.Observation, projectPath string) string {
 	for _, f := range o.FilesIn(claudemem.FileModified) {
 		files = append(files, plain(f))
 	}
-	text := compose(title, detail, observationChars)
-	note := fileNote(files, text)
-	if units(text)+units(note) > observationChars {
-		text = compose(title, detail, observationChars-units(note))
+	said := compose(title, detail, observationChars)
+	note := fileNote(files, said)
+	if text.UTF16Len(said)+text.UTF16Len(note) > observationChars {
+		said = compose(title, detail, observationChars-text.UTF16Len(note))
 	}
-	return text + note
+	return said + note
 }
 
 // compose joins "title: detail" within limit. The title goes first; of the
 // detail even a piece is worth having, unless it would be too short to tell anything.
 func compose(title, detail string, limit int) string {
 	const leastDetail = 30
-	text := cut(title, limit)
-	room := limit - units(text) - len(": ")
+	title = text.TruncateUTF16(title, limit)
+	room := limit - text.UTF16Len(title) - len(": ")
 	switch {
 	case detail == "":
-	case units(detail) <= room:
-		text += ": " + detail
+	case text.UTF16Len(detail) <= room:
+		return title + ": " + detail
 	case room >= leastDetail:
-		text += ": " + cut(detail, room)
+		return title + ": " + text.TruncateUTF16(detail, room)
 	}
-	return text
+	return title
 }
 
 // fileNote names the first of files whose base name text does not have, and how
@@ -82,10 +83,10 @@ func fileNote(files []string, text string) string {
 
 // cutPath keeps the end of a long path, where the name is.
 func cutPath(p string, limit int) string {
-	for units(p) > limit {
+	for text.UTF16Len(p) > limit {
 		_, rest, ok := strings.Cut(strings.TrimPrefix(p, "…/"), "/")
 		if !ok {
-			return cut(p, limit)
+			return text.TruncateUTF16(p, limit)
 		}
 		p = "…/" + rest
 	}

@@ -6,10 +6,10 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"claudemem"
+	"claudemem/text"
 )
 
-func TestPlain(t *testing.T) {
+func TestRecordLine(t *testing.T) {
 	tests := []struct{ name, in, want string }{
 		{"words", "fix the bug", "fix the bug"},
 		{"line breaks and tabs", "\n a\r\n\tb\u2028c ", "a b c"},
@@ -23,6 +23,7 @@ func TestPlain(t *testing.T) {
 		{"flag", "-race is on", "-race is on"},
 		{"only markers", "### ", ""},
 		{"fence", "```go", "``go"},
+		{"pictographs, selectors and joiners", "🎉 Ship ⚠️ for 👨‍👩‍👧 of 𠮷野家", "Ship for of 𠮷野家"},
 		{"path below the project", "edit /home/ada/work/tally/cmd/x.go", "edit cmd/x.go"},
 		{"the project itself", "cd /home/ada/work/tally && ls /home/ada/work/tally/", "cd . && ls ."},
 		{"a sibling", "/home/ada/work/tally2/x", "tally2/x"},
@@ -31,64 +32,37 @@ func TestPlain(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := plain(tt.in, testProject); got != tt.want {
-				t.Errorf("plain(%q) = %q, want %q", tt.in, got, tt.want)
+			if got := recordLine(tt.in, testProject); got != tt.want {
+				t.Errorf("recordLine(%q) = %q, want %q", tt.in, got, tt.want)
 			}
 		})
 	}
-	if got := plain(`see C:\Users\ada\tally\x.go`, `C:\Users\ada\tally`); got != "see x.go" {
+	if got := recordLine(`see C:\Users\ada\tally\x.go`, `C:\Users\ada\tally`); got != "see x.go" {
 		t.Errorf("windows path: got %q", got)
 	}
 }
 
-func TestCut(t *testing.T) {
-	tests := []struct {
-		in    string
-		limit int
-		want  string
-	}{
-		{"short", 5, "short"},
-		{"one two three", 9, "one two…"},
-		{"one two three", 8, "one two…"},
-		{"abcdefghijkl", 5, "abcd…"},
-		{"wort, und", 6, "wort…"},
-		{"𝄞𝄞𝄞", 5, "𝄞𝄞…"},
-		{"𝄞𝄞𝄞", 4, "𝄞…"},
-		{"x y", 1, "…"},
-		{"x y", 0, ""},
-		{"x y", -3, ""},
-	}
-	for _, tt := range tests {
-		if got := cut(tt.in, tt.limit); got != tt.want {
-			t.Errorf("cut(%q, %d) = %q, want %q", tt.in, tt.limit, got, tt.want)
-		}
-	}
-}
-
-func FuzzPlain(f *testing.F) {
+func FuzzRecordLine(f *testing.F) {
 	for _, s := range []string{"", "</claude-mem-context>", "<\u200b / x", "#-> ", "\xff\xfe<!", testProject, "2026-03-04T11:22 11:22", "0000-00-00 00:0000-00-00 00:00"} {
-		f.Add(s, 10)
+		f.Add(s)
 	}
-	f.Fuzz(func(t *testing.T, s string, limit int) {
-		got := plain(s, testProject)
+	f.Fuzz(func(t *testing.T, s string) {
+		got := recordLine(s, testProject)
 		if !utf8.ValidString(got) {
-			t.Errorf("plain(%q) = %q is no UTF-8", s, got)
+			t.Errorf("recordLine(%q) = %q is no UTF-8", s, got)
 		}
 		for i, r := range got {
 			if unicode.IsControl(r) || r == '\u2028' || r == '\u2029' {
-				t.Errorf("plain(%q) = %q has %U", s, got, r)
+				t.Errorf("recordLine(%q) = %q has %U", s, got, r)
 			}
-			if r == '<' && claudemem.OpensTag(got[i+1:]) {
-				t.Errorf("plain(%q) = %q begins a tag", s, got)
+			if r == '<' && text.OpensTag(got[i+1:]) {
+				t.Errorf("recordLine(%q) = %q begins a tag", s, got)
 			}
 		}
 		for name, p := range map[string]bool{"uuid": uuid.MatchString(got), "timestamp": clock.MatchString(got), "fence": strings.Contains(got, "```")} {
 			if p {
-				t.Errorf("plain(%q) = %q has a %s", s, got, name)
+				t.Errorf("recordLine(%q) = %q has a %s", s, got, name)
 			}
-		}
-		if short := cut(got, limit); units(short) > max(limit, 0) || !utf8.ValidString(short) {
-			t.Errorf("cut(%q, %d) = %q", got, limit, short)
 		}
 	})
 }

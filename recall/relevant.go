@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"claudemem"
+	"claudemem/text"
 )
 
 const (
@@ -243,12 +244,12 @@ func (r *run) latestSummary(ctx context.Context, fresh freshSessions) (claudemem
 // searchText is a summary as it is searched with.
 func searchText(s claudemem.Summary) string {
 	var parts []string
-	for _, p := range []string{cut(oneLine(s.Request), askedChars), oneLine(s.Completed), oneLine(s.NextSteps), oneLine(s.Learned)} {
+	for _, p := range []string{text.TruncateUTF16(oneLine(s.Request), askedChars), oneLine(s.Completed), oneLine(s.NextSteps), oneLine(s.Learned)} {
 		if p != "" {
 			parts = append(parts, p)
 		}
 	}
-	return cut(strings.Join(parts, "\n"), summaryChars)
+	return text.TruncateUTF16(strings.Join(parts, "\n"), summaryChars)
 }
 
 // fits reports whether a record is about the summary, rather than the nearest that

@@ -172,4 +172,4 @@ func (r *reminding) related(ctx context.Context, text string) ([]claudemem.Relat
 // ten, and as many may be the session's own.
 const considered = 20
 
-func (r *reminding) plain(s string) string { return plain(s, r.event.ProjectPath) }
+func (r *reminding) plain(s string) string { return recordLine(s, r.event.ProjectPath) }

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"claudemem"
+	"claudemem/text"
 )
 
 const (
@@ -110,21 +110,21 @@ func (r *run) isNews(d claudemem.SessionDigest, waiting *freshSession) bool {
 }
 
 // sessionText is what a session's line says, and where that comes from.
-func (r *run) sessionText(d claudemem.SessionDigest, waiting *freshSession, request bool) (text, why string) {
+func (r *run) sessionText(d claudemem.SessionDigest, waiting *freshSession, request bool) (said, why string) {
 	for _, s := range slices.Backward(waiting.summaries) {
-		if text := r.summaryText(s, request); text != "" {
-			return text, summaryOf(s.PromptNumber) + ", made on the spot of what waits in the queue"
+		if said := r.summaryText(s, request); said != "" {
+			return said, summaryOf(s.PromptNumber) + ", made on the spot of what waits in the queue"
 		}
 	}
 	// A turn after the last summary that has none itself was broken off; what it
 	// was asked to do is the latest that is known.
 	if d.Summary != nil && (d.Undistilled == 0 || d.Summary.PromptNumber >= d.Session.PromptCount) {
-		if text := r.summaryText(*d.Summary, request); text != "" {
-			return text, summaryOf(d.Summary.PromptNumber)
+		if said := r.summaryText(*d.Summary, request); said != "" {
+			return said, summaryOf(d.Summary.PromptNumber)
 		}
 	}
 	if asked := r.plain(d.LastPrompt); asked != "" {
-		return cut("Asked: "+asked, sessionChars), "its last prompt: there is no summary of it"
+		return text.TruncateUTF16("Asked: "+asked, sessionChars), "its last prompt: there is no summary of it"
 	}
 	if d.Summary != nil {
 		return r.summaryText(*d.Summary, request), summaryOf(d.Summary.PromptNumber)
@@ -140,47 +140,29 @@ func (r *run) summaryText(s claudemem.Summary, request bool) string {
 	done, asked := r.plain(s.Completed), r.plain(s.Request)
 	switch {
 	case request && done != "" && asked != "" && !strings.Contains(strings.ToLower(done), strings.ToLower(asked)):
-		goal := " (asked: " + cut(asked, requestChars) + ")"
-		return cut(done, sessionChars-units(goal)) + goal
+		goal := " (asked: " + text.TruncateUTF16(asked, requestChars) + ")"
+		return text.TruncateUTF16(done, sessionChars-text.UTF16Len(goal)) + goal
 	case done != "":
-		return cut(done, sessionChars)
+		return text.TruncateUTF16(done, sessionChars)
 	case asked != "":
-		text := "Asked: " + asked
+		said := "Asked: " + asked
 		for _, rest := range []string{s.Learned, s.Investigated} {
 			if rest = r.plain(rest); rest != "" {
-				text = "Asked: " + cut(asked, requestChars) + "; found: " + rest
+				said = "Asked: " + text.TruncateUTF16(asked, requestChars) + "; found: " + rest
 				break
 			}
 		}
-		return cut(text, sessionChars)
+		return text.TruncateUTF16(said, sessionChars)
 	}
 	for _, rest := range []string{s.Learned, s.Investigated, s.NextSteps} {
 		if rest = r.plain(rest); rest != "" {
-			return cut(rest, sessionChars)
+			return text.TruncateUTF16(rest, sessionChars)
 		}
 	}
 	return ""
 }
 
-// age is how long ago something was, roughly, as the start of a line.
+// age returns how long ago something was, as the start of a line.
 func (r *run) age(at claudemem.Millis) string {
-	// Both are taken by the minute, so that the same minute gives the same bytes.
-	d := r.now.Time().Truncate(time.Minute).Sub(at.Time().Truncate(time.Minute))
-	const day = 24 * time.Hour
-	switch {
-	case d <= 0: // Also a time to come, from a clock that was set back.
-		return "[just now] "
-	case d < time.Hour:
-		return fmt.Sprintf("[%dm ago] ", d/time.Minute)
-	case d < 2*day:
-		return fmt.Sprintf("[%dh ago] ", d/time.Hour)
-	case d < 14*day:
-		return fmt.Sprintf("[%dd ago] ", d/day)
-	case d < 60*day:
-		return fmt.Sprintf("[%dw ago] ", d/(7*day))
-	case d < 730*day:
-		return fmt.Sprintf("[%dmo ago] ", d/(30*day))
-	default:
-		return fmt.Sprintf("[%dy ago] ", d/(365*day))
-	}
+	return "[" + text.Age(r.now.Time(), at.Time()) + "] "
 }

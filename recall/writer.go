@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"claudemem"
+	"claudemem/text"
 )
 
 // writer fits sections into a budget.
@@ -41,19 +42,19 @@ type part struct {
 // least one line in any case.
 func (w *writer) write(sections []section, reserve int, all shelf) {
 	share := func(tokens int) int { return unitsFor(max(tokens, 0)) * w.budget / DefaultBudget }
-	room := unitsFor(w.budget) - units(openTag) - units(closeTag)
+	room := unitsFor(w.budget) - text.UTF16Len(openTag) - text.UTF16Len(closeTag)
 
 	head := []part{{layer: layerFrame, text: openTag, why: "begins the block"}}
 	if i := slices.IndexFunc(sections, func(s section) bool { return len(s.lines) > 0 }); i >= 0 {
-		if units(framing)+1+units(sections[i].heading)+1+readable <= room {
+		if text.UTF16Len(framing)+1+text.UTF16Len(sections[i].heading)+1+readable <= room {
 			head = append(head, part{layer: layerFrame, text: framing, why: "tells the model what it reads"})
-			room -= units(framing)
+			room -= text.UTF16Len(framing)
 		}
 	}
 	// The closing line's place is kept free where the reserve pays for it;
 	// elsewhere it takes what the layers leave.
-	hold := units(closing(w.host, all, 0, 0))
-	if unitsIn(head)+units(closeTag)+hold > share(reserve) {
+	hold := text.UTF16Len(closing(w.host, all, 0, 0))
+	if unitsIn(head)+text.UTF16Len(closeTag)+hold > share(reserve) {
 		hold = 0
 	}
 
@@ -86,7 +87,7 @@ func (w *writer) write(sections []section, reserve int, all shelf) {
 		case parts != nil:
 		case len(w.parts) == 0:
 			parts = fitOne(heading, lines[0], allowed, room)
-		case allowed >= units(heading.text)+readable:
+		case allowed >= text.UTF16Len(heading.text)+readable:
 			parts = fitOne(heading, lines[0], allowed, allowed)
 		default:
 			whole := fit(heading, lines, math.MaxInt)
@@ -101,7 +102,7 @@ func (w *writer) write(sections []section, reserve int, all shelf) {
 	if len(w.parts) == 0 {
 		return
 	}
-	if end := closing(w.host, all, len(w.sessions), len(w.observations)); units(end) <= room {
+	if end := closing(w.host, all, len(w.sessions), len(w.observations)); text.UTF16Len(end) <= room {
 		w.parts = append(w.parts, part{layer: layerClosing, text: end, why: "how to look further"})
 	}
 	w.parts = append(append(head, w.parts...), part{layer: layerFrame, text: closeTag, why: "ends the block"})
@@ -173,7 +174,7 @@ func tokensOf(points int) int { return (2*points + 6) / 7 }
 func unitsIn(parts []part) int {
 	n := 0
 	for _, p := range parts {
-		n += units(p.text)
+		n += text.UTF16Len(p.text)
 	}
 	return n
 }
@@ -190,14 +191,14 @@ func textOf(parts []part) string {
 // units; nil when not even one does.
 func fit(heading part, lines []line, limit int) []part {
 	parts := []part{heading}
-	used := units(heading.text)
+	used := text.UTF16Len(heading.text)
 	for _, l := range lines {
-		text := l.render(math.MaxInt)
-		if used+units(text) > limit {
+		rendered := l.render(math.MaxInt)
+		if used+text.UTF16Len(rendered) > limit {
 			break
 		}
-		used += units(text)
-		parts = append(parts, part{layer: heading.layer, text: text, why: l.why, line: l})
+		used += text.UTF16Len(rendered)
+		parts = append(parts, part{layer: heading.layer, text: rendered, why: l.why, line: l})
 	}
 	if len(parts) == 1 {
 		return nil
@@ -209,7 +210,7 @@ func fit(heading part, lines []line, limit int) []part {
 // more than room; the heading is the first thing to go.
 func fitOne(heading part, l line, limit, room int) []part {
 	one := part{layer: heading.layer, why: l.why + ", cut to fit", line: l}
-	if h := units(heading.text); h+readable <= room {
+	if h := text.UTF16Len(heading.text); h+readable <= room {
 		one.text = l.render(max(limit, h+readable) - h)
 		return []part{heading, one}
 	}
@@ -222,9 +223,9 @@ func fitOne(heading part, l line, limit, room int) []part {
 func (l line) render(limit int) string {
 	const word = 10 // fewer characters of text than this say nothing
 	for _, around := range []line{l, {lead: l.lead}, {}} {
-		room := limit - units("- "+around.lead+around.tail+"\n")
-		if room >= min(word, units(l.text)) || around == (line{}) {
-			return "- " + around.lead + cut(l.text, room) + around.tail + "\n"
+		room := limit - text.UTF16Len("- "+around.lead+around.tail+"\n")
+		if room >= min(word, text.UTF16Len(l.text)) || around == (line{}) {
+			return "- " + around.lead + text.TruncateUTF16(l.text, room) + around.tail + "\n"
 		}
 	}
 	return ""

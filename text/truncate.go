@@ -1,0 +1,96 @@
+package text
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// mark ends a text that was shortened.
+const mark = "…"
+
+// FirstBytes returns the longest beginning of s of at most n bytes, without a mark.
+func FirstBytes(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	n = max(n, 0)
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
+}
+
+// TruncateBytes shortens s to at most n bytes, "…" at its end included; "" when
+// that has no room.
+func TruncateBytes(s string, n int) string {
+	switch {
+	case len(s) <= n:
+		return s
+	case n < len(mark):
+		return ""
+	}
+	return strings.TrimSpace(FirstBytes(s, n-len(mark))) + mark
+}
+
+// TruncateRunes shortens s to at most n characters, "…" at its end included; ""
+// when that has no room.
+func TruncateRunes(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	count, end := 0, 0
+	for i := range s {
+		if count == n-1 {
+			end = i
+		}
+		if count++; count > n {
+			if n < 1 {
+				return ""
+			}
+			return strings.TrimRight(s[:end], " \n") + mark
+		}
+	}
+	return s
+}
+
+// TruncateUTF16 shortens s to at most n UTF-16 units, "…" at its end included; ""
+// when that has no room. It ends s at a word where that loses little.
+func TruncateUTF16(s string, n int) string {
+	if UTF16Len(s) <= n {
+		return s
+	}
+	if n < 1 {
+		return ""
+	}
+	end, used, word := 0, 0, 0
+	for i, r := range s {
+		if used += utf16Units(r); used > n-1 {
+			break
+		}
+		if r == ' ' {
+			word = i
+		}
+		end = i + utf8.RuneLen(r)
+	}
+	// A word longer than a quarter of the text is split rather than dropped.
+	if s[end] != ' ' && word > end*3/4 {
+		end = word
+	}
+	return strings.TrimRight(s[:end], " ,;:.-–—([‹`") + mark
+}
+
+// UTF16Len returns the length of s in UTF-16 units.
+func UTF16Len(s string) int {
+	n := 0
+	for _, r := range s {
+		n += utf16Units(r)
+	}
+	return n
+}
+
+func utf16Units(r rune) int {
+	if r > 0xffff {
+		return 2
+	}
+	return 1
+}
