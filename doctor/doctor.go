@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"claudemem/text"
 )
 
 // Status is how bad a finding is.
@@ -210,14 +212,8 @@ func quoted(path string) string {
 // longestText bounds a line that repeats what another program said.
 const longestText = 300
 
-// oneLine makes a foreign text fit for a line: it must not steer the terminal.
-func oneLine(text string) string {
-	text = strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r <= ' ' || r >= 0x7f && r < 0xa0 }), " ")
-	if runes := []rune(text); len(runes) > longestText {
-		return string(runes[:longestText-1]) + "…"
-	}
-	return text
-}
+// oneLine returns foreign text as one line that cannot steer the terminal.
+func oneLine(s string) string { return text.TruncateRunes(text.TerminalLine(s), longestText) }
 
 func plural(n int, word string) string {
 	if n == 1 {

@@ -9,6 +9,7 @@ import (
 
 	"claudemem"
 	"claudemem/settings"
+	"claudemem/text"
 	"claudemem/wire"
 )
 
@@ -327,16 +328,5 @@ func (e *exam) path(names ...string) string {
 
 func (e *exam) spool() wire.Spool { return wire.SpoolOf(e.DataDir) }
 
-// ago is the age of a moment as people say it.
-func (e *exam) ago(at time.Time) string {
-	d := e.now.Sub(at)
-	switch {
-	case d < time.Minute:
-		return "just now"
-	case d < time.Hour:
-		return plural(int(d/time.Minute), "minute") + " ago"
-	case d < 48*time.Hour:
-		return plural(int(d/time.Hour), "hour") + " ago"
-	}
-	return plural(int(d/(24*time.Hour)), "day") + " ago"
-}
+// ago says how long ago at was.
+func (e *exam) ago(at time.Time) string { return text.Age(e.now, at) }

@@ -13,6 +13,7 @@ import (
 
 	"claudemem"
 	"claudemem/index/corpus"
+	"claudemem/text"
 )
 
 // corpusFeed is a store of made-up observations.
@@ -143,7 +144,7 @@ func BenchmarkProse(b *testing.B) {
 						r.Filter.Projects = []string{q.Project}
 					}
 					if long {
-						r.Text += "\n" + cut(log.String()[i%500*16:], 5<<10-len(q.Text)-1)
+						r.Text += "\n" + text.FirstBytes(log.String()[i%500*16:], 5<<10-len(q.Text)-1)
 					}
 					start := time.Now()
 					if _, err := ix.Rank(b.Context(), r); err != nil {

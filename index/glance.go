@@ -9,6 +9,7 @@ import (
 
 	"claudemem"
 	"claudemem/index/rank"
+	"claudemem/text"
 )
 
 const (
@@ -81,7 +82,7 @@ func (g *Glance) Syntax(context.Context, string, Filter, int) (Answer, error) {
 }
 
 func (b *base) glance(ctx context.Context, r Request) ([]Match, error) {
-	q, err := b.readQuery(ctx, cut(r.Text, maxQueryBytes), r)
+	q, err := b.readQuery(ctx, text.FirstBytes(r.Text, maxQueryBytes), r)
 	if err != nil {
 		return nil, err
 	}

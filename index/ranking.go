@@ -7,12 +7,12 @@ import (
 	"maps"
 	"slices"
 	"time"
-	"unicode/utf8"
 
 	"claudemem"
 	"claudemem/index/embed"
 	"claudemem/index/rank"
 	"claudemem/index/vectors"
+	"claudemem/text"
 )
 
 const (
@@ -54,28 +54,18 @@ type candidate struct {
 // The codes of its errors: CodeUnavailable, CodeStorage.
 func (ix *Index) Rank(ctx context.Context, r Request) (Answer, error) {
 	const what = "rank records"
-	text := cut(r.Text, maxQueryBytes)
-	vector := ix.queryVector(ctx, text)
+	asked := text.FirstBytes(r.Text, maxQueryBytes)
+	vector := ix.queryVector(ctx, asked)
 	b, done, err := ix.current()
 	if err != nil {
 		return Answer{}, fault(what, err)
 	}
 	defer done()
-	answer, err := b.rank(ctx, text, r, vector, ix.table)
+	answer, err := b.rank(ctx, asked, r, vector, ix.table)
 	if damaged(err) {
 		ix.follower.noteDamage()
 	}
 	return answer, fault(what, err)
-}
-
-func cut(s string, limit int) string {
-	if len(s) <= limit {
-		return s
-	}
-	for limit > 0 && !utf8.RuneStart(s[limit]) {
-		limit--
-	}
-	return s[:limit]
 }
 
 // queryVector asks the model for the text's vector; nil when there is none.

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"claudemem"
+	"claudemem/text"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -80,14 +81,13 @@ func (a *answer) heading(text string) bool { return a.offer(text, nil) }
 
 // tail adds a line below the records, as long as there is place for it.
 func (a *answer) tail(format string, args ...any) {
-	text := fmt.Sprintf(format, args...)
-	if left := room(tailTokens) - a.tailed - 30; left < 20 {
+	left := room(tailTokens) - a.tailed - 30
+	if left < 20 {
 		return
-	} else if utf8.RuneCountInString(text) > left {
-		text = cut(text, left)
 	}
-	a.tailed += utf8.RuneCountInString(text) + 3
-	a.tails = append(a.tails, text)
+	tail := text.TruncateRunes(fmt.Sprintf(format, args...), left)
+	a.tailed += utf8.RuneCountInString(tail) + 3
+	a.tails = append(a.tails, tail)
 }
 
 // text is the answer as an agent reads it.

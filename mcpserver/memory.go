@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"strconv"
-	"unicode/utf8"
 
 	"claudemem"
 )
@@ -49,7 +48,7 @@ func saveMemory(ctx context.Context, c *call) (*answer, error) {
 	a.set("id", kept.name())
 	a.set("project", line(kept.Project, 60))
 	a.say("Saved as %s (%s) in %s.", kept.name(), line(string(kept.Type), 40), line(kept.Project, 60))
-	if lines(kept.Narrative) != lines(text) {
+	if plainLines(kept.Narrative) != plainLines(text) {
 		a.tail("What looked like a secret, or was private, was not kept.")
 	}
 	a.tail("forget_memory(ids: [%d]) takes it back.", kept.ID)
@@ -107,5 +106,5 @@ func stopped(err error, done []int64) error {
 	if len(done) == 0 || !errors.As(err, &known) {
 		return err
 	}
-	return claudemem.Errorf(known.Code, "%s; done before that: %s", cut(known.Message, max(300, utf8.RuneCountInString(known.Message))), numbers(done)).WithHint(known.Hint)
+	return claudemem.Errorf(known.Code, "%s; done before that: %s", known.Message, numbers(done)).WithHint(known.Hint)
 }

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"claudemem"
+	"claudemem/text"
 )
 
 // indexItem is a record in a list, for programs.
@@ -62,7 +63,7 @@ const (
 func (c *call) index(r *record, withProject bool) (string, indexItem) {
 	item := indexItem{Kind: cmp.Or(line(r.Kind, 20), "observation"), ID: r.name(), Type: line(string(r.Type), 40), Title: line(r.Title, maxTitle), At: at(r.CreatedAtEpoch)}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s %s %s: %s", r.glyph(), r.name(), claudemem.Ago(c.now, r.CreatedAtEpoch), item.Title)
+	fmt.Fprintf(&b, "%s %s %s: %s", r.glyph(), r.name(), age(c.now, r.CreatedAtEpoch), item.Title)
 	if r.Kind == string(claudemem.RecordPrompt) || r.Kind == string(claudemem.RecordSummary) {
 		fmt.Fprintf(&b, " (%s)", r.Kind)
 	}
@@ -106,8 +107,8 @@ func (c *call) full(r *record, most int) (string, whole) {
 	if r.SessionDBID != 0 {
 		w.Session = fmt.Sprintf("S%d", r.SessionDBID)
 	}
-	narrative := lines(r.Narrative)
-	w.Narrative = cut(narrative, most*3/4)
+	narrative := plainLines(r.Narrative)
+	w.Narrative = text.TruncateRunes(narrative, most*3/4)
 	w.Cut = w.Narrative != narrative
 	left := max(most-utf8.RuneCountInString(w.Narrative), 200)
 	for _, list := range []struct {
@@ -142,7 +143,7 @@ func some(list []string, most int) (kept []string, all bool) {
 func (w *whole) text(r *record, c *call) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s %s\n", r.Type.Glyph(), w.ID, w.Title)
-	about := []string{w.Type, fmt.Sprintf("%s (%s)", claudemem.Ago(c.now, r.CreatedAtEpoch), w.At), w.Project}
+	about := []string{w.Type, fmt.Sprintf("%s (%s)", age(c.now, r.CreatedAtEpoch), w.At), w.Project}
 	if w.Session != "" {
 		session := w.Session
 		if r.PromptNumber > 0 {
@@ -196,7 +197,7 @@ type checkpoint struct {
 func (c *call) summary(r *record, most int) (string, checkpoint) {
 	s := checkpoint{Prompt: r.PromptNumber, At: at(r.CreatedAtEpoch)}
 	var b strings.Builder
-	fmt.Fprintf(&b, "§ prompt %d, %s", r.PromptNumber, claudemem.Ago(c.now, r.CreatedAtEpoch))
+	fmt.Fprintf(&b, "§ prompt %d, %s", r.PromptNumber, age(c.now, r.CreatedAtEpoch))
 	for _, field := range []struct {
 		name, from string
 		to         *string
@@ -205,7 +206,7 @@ func (c *call) summary(r *record, most int) (string, checkpoint) {
 		{"Completed", r.Completed, &s.Completed}, {"Next", r.NextSteps, &s.NextSteps}, {"Notes", r.Notes, &s.Notes},
 	} {
 		clean := line(field.from, 0)
-		*field.to = cut(clean, most)
+		*field.to = text.TruncateRunes(clean, most)
 		s.Cut = s.Cut || *field.to != clean
 		if *field.to != "" {
 			fmt.Fprintf(&b, "\n%s: %s", field.name, *field.to)

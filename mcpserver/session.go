@@ -57,7 +57,7 @@ func getSessionSummary(ctx context.Context, c *call) (*answer, error) {
 	a := newAnswer("summaries")
 	a.set("session", map[string]any{"id": id, "host": line(string(s.Host), 40), "host_session_id": line(s.HostSessionID, 80),
 		"project": labelOf(s.ProjectPath), "status": line(string(s.Status), 40), "at": at(s.UpdatedAt)})
-	a.say("%s in %s, %s, last active %s: %s, %s, %s.", id, labelOf(s.ProjectPath), line(string(s.Status), 40), claudemem.Ago(c.now, s.UpdatedAt),
+	a.say("%s in %s, %s, last active %s: %s, %s, %s.", id, labelOf(s.ProjectPath), line(string(s.Status), 40), age(c.now, s.UpdatedAt),
 		count(s.Stored.Prompts, "prompt"), count(summaries.Total, "summarised turn"), count(len(s.Stored.Observations), "observation"))
 	shown := 0
 	for i := range summaries.Results {

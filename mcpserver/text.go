@@ -1,75 +1,28 @@
 package mcpserver
 
 import (
-	"strings"
-	"unicode"
-	"unicode/utf8"
+	"time"
 
 	"claudemem"
+	"claudemem/text"
 )
 
-// line makes one harmless line of a record's text, of at most so many code points
-// (0: any): no control, bidirectional or otherwise invisible characters, white space
-// as one space, and no bracket that could close the frame or open another.
-func line(text string, most int) string {
-	var b strings.Builder
-	space, n := false, 0
-	for i, r := range text {
-		switch {
-		case unicode.IsSpace(r):
-			space = true
-			continue
-		case claudemem.Invisible(r):
-			continue
-		case r == '<' && claudemem.OpensTag(text[i+1:]):
-			r = '‹'
-		}
-		if space && n > 0 {
-			b.WriteByte(' ')
-			n++
-		}
-		space = false
-		if most > 0 && n >= most-1 {
-			return strings.TrimRight(b.String(), " ") + "…"
-		}
-		b.WriteRune(r)
-		n++
+// line returns a record's text as one line that is safe in an answer, of at most
+// so many characters (0: any).
+func line(s string, most int) string {
+	if s = text.Plain(s); most > 0 {
+		s = text.TruncateRunes(s, most)
 	}
-	return b.String()
+	return s
 }
 
-// lines does so with a text of several lines, each of which keeps its indent.
-func lines(text string) string {
-	var b strings.Builder
-	for i, r := range text {
-		switch {
-		case r == '\n' || r == '\t':
-		case unicode.IsSpace(r):
-			r = ' '
-			if text[i] == '\r' {
-				continue
-			}
-		case claudemem.Invisible(r):
-			continue
-		case r == '<' && claudemem.OpensTag(text[i+1:]):
-			r = '‹'
-		}
-		b.WriteRune(r)
-	}
-	return strings.TrimSpace(b.String())
-}
+// plainLines returns a record's text of several lines, safe in an answer.
+func plainLines(s string) string { return text.PlainLines(s) }
 
-// cut keeps at most so many code points of a text.
-func cut(text string, most int) string {
-	if utf8.RuneCountInString(text) <= most {
-		return text
+// age says how long ago at was, "never" for 0.
+func age(now time.Time, at claudemem.Millis) string {
+	if at == 0 {
+		return "never"
 	}
-	n := 0
-	for i := range text {
-		if n == max(most-1, 0) {
-			return strings.TrimRight(text[:i], " \n") + "…"
-		}
-		n++
-	}
-	return text
+	return text.Age(now, at.Time())
 }

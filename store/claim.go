@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"claudemem"
+	"claudemem/text"
 )
 
 // claimBytes bounds the payloads of one claim, so that a backlog of huge events
@@ -312,7 +313,7 @@ func (s *Store) Release(ctx context.Context, claim claudemem.Claim, cause string
 		}
 		_, err = t.exec(`UPDATE pending_messages SET claimer = NULL, claimed_at = NULL, attempts = attempts + ?1,
 			last_error = CASE WHEN ?2 = '' THEN last_error ELSE ?2 END WHERE event_id IN (SELECT value FROM json_each(?3))`,
-			attempt, clip(cause, errorLength), held)
+			attempt, text.FirstBytes(cause, errorLength), held)
 		return err
 	})
 }
@@ -330,7 +331,7 @@ func (s *Store) Bury(ctx context.Context, claim claudemem.Claim, cause string) e
 			return err
 		}
 		_, err = t.exec(`UPDATE pending_messages SET claimer = NULL, claimed_at = NULL, attempts = attempts + 1, last_error = ?
-			WHERE event_id IN (SELECT value FROM json_each(?))`, clip(cause, errorLength), held)
+			WHERE event_id IN (SELECT value FROM json_each(?))`, text.FirstBytes(cause, errorLength), held)
 		return err
 	})
 }
@@ -429,15 +430,4 @@ func (s *Store) Interrupt(ctx context.Context, idleSince claudemem.Millis) (int,
 		return err
 	})
 	return interrupted, err
-}
-
-// clip cuts text to at most n bytes without splitting a character.
-func clip(text string, n int) string {
-	if len(text) <= n {
-		return text
-	}
-	for n > 0 && text[n]&0xc0 == 0x80 {
-		n--
-	}
-	return text[:n]
 }

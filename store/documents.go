@@ -4,9 +4,9 @@ import (
 	"context"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"claudemem"
+	"claudemem/text"
 )
 
 // neighbourBytes bounds what a prompt's document takes of each of the two prompts
@@ -189,7 +189,7 @@ func promptDocuments(ctx context.Context, q querier, condition string, args ...a
 		if err := rows.Scan(&d.ID, &d.ProjectPath, &d.Session, &d.Text, &d.CreatedAt, &d.Previous, &beforeThat, &previous, &next); err != nil {
 			return nil, err
 		}
-		d.Neighbours = paragraphs(cut(beforeThat, neighbourBytes), cut(previous, neighbourBytes), cut(next, neighbourBytes))
+		d.Neighbours = paragraphs(text.FirstBytes(beforeThat, neighbourBytes), text.FirstBytes(previous, neighbourBytes), text.FirstBytes(next, neighbourBytes))
 		documents = append(documents, d)
 	}
 	return documents, rows.Err()
@@ -198,15 +198,4 @@ func promptDocuments(ctx context.Context, q querier, condition string, args ...a
 // paragraphs puts the texts that say something below each other.
 func paragraphs(texts ...string) string {
 	return strings.Join(slices.DeleteFunc(texts, func(text string) bool { return text == "" }), "\n")
-}
-
-// cut shortens a text to at most the given bytes, at the end of a character.
-func cut(text string, bytes int) string {
-	if len(text) <= bytes {
-		return text
-	}
-	for bytes > 0 && !utf8.RuneStart(text[bytes]) {
-		bytes--
-	}
-	return text[:bytes]
 }

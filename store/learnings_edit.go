@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"claudemem"
+	"claudemem/text"
 )
 
 const learningColumns = `id, ulid, project, category, content, confidence, times_seen, is_active, coalesce(superseded_by, 0), created_at, updated_at`
@@ -91,7 +92,7 @@ func (s *Store) learningFilter(ctx context.Context, q claudemem.LearningQuery) (
 // label that several projects share; CodeNotFound for a label that none has.
 func (s *Store) AddLearning(ctx context.Context, l claudemem.Learning) (claudemem.Learning, error) {
 	const what = "add learning"
-	l.Content = strings.Join(strings.Fields(l.Content), " ")
+	l.Content = text.Line(l.Content)
 	if err := claudemem.CheckLearning(l.Category, l.Content, l.Confidence); err != nil {
 		return l, err
 	}
@@ -128,7 +129,7 @@ func (s *Store) EditLearning(ctx context.Context, id int64, e claudemem.Learning
 			return err
 		}
 		if e.Content != nil {
-			l.Content, l.Confidence = strings.Join(strings.Fields(*e.Content), " "), certain
+			l.Content, l.Confidence = text.Line(*e.Content), certain
 		}
 		if e.Category != nil {
 			l.Category = *e.Category

@@ -3,6 +3,8 @@ package store
 import (
 	"strings"
 	"unicode"
+
+	"claudemem/text"
 )
 
 // sameTitle is the likeness from which two titles tell of the same (SPEC 5).
@@ -23,9 +25,7 @@ func alike(a, b string) bool {
 	return editsWithin(x, y, limit)
 }
 
-func foldSpace(text string) string {
-	return strings.Join(strings.Fields(strings.ToLower(text)), " ")
-}
+func foldSpace(s string) string { return text.Line(strings.ToLower(s)) }
 
 func digits(text []rune) string {
 	var b strings.Builder

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"claudemem"
+	"claudemem/text"
 )
 
 // SessionReceipt accounts for a session; CodeNotFound when there is none of that number.
@@ -149,7 +150,7 @@ func storedOf(ctx context.Context, q querier, r *claudemem.SessionReceipt) error
 		Scan(&r.FirstPrompt, &r.Stored.Prompts, &r.Stored.Hidden); err != nil {
 		return err
 	}
-	r.FirstPrompt = strings.Join(strings.Fields(r.FirstPrompt), " ")
+	r.FirstPrompt = text.Line(r.FirstPrompt)
 	rows, err := q.QueryContext(ctx, `SELECT id, type, title, prompt_number, discovery_tokens FROM observations
 		WHERE session_id = ? AND deleted_at IS NULL ORDER BY id`, int64(r.ID))
 	if err != nil {

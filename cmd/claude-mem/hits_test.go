@@ -33,16 +33,16 @@ func TestPrintHits(t *testing.T) {
 		{"list", func(p *printer, h *hitJSON) { p.hit(h, false) }, "" +
 			"    2h ago  ● Round the total once #12\n" +
 			"              sum first\n" +
-			"    1d ago  § Fix the totals S4\n" +
-			"    1d ago  › why [31mdrift? S4\n"},
+			" yesterday  § Fix the totals S4\n" +
+			" yesterday  › why [31mdrift? S4\n"},
 		{"all projects", func(p *printer, h *hitJSON) { p.hitLine("▶ ", h, true) }, "" +
 			"▶     2h ago  ● Round the total once #12 tally\n" +
-			"▶     1d ago  § Fix the totals S4 tally\n" +
-			"▶     1d ago  › why [31mdrift? S4 tally\n"},
+			"▶  yesterday  § Fix the totals S4 tally\n" +
+			"▶  yesterday  › why [31mdrift? S4 tally\n"},
 		{"in full", func(p *printer, h *hitJSON) { p.hitInFull(h) }, "" +
 			"● Round the total once  #12\nsum first\nbugfix · 2h ago · tally · S4\n" +
-			"§ Fix the totals  S4\nsummary · 1d ago · tally\n   Learned: Half cents add up.\n" +
-			"› why [31mdrift?  S4\nprompt · 1d ago · tally\n\nwhy drift?\nby a cent\n"},
+			"§ Fix the totals  S4\nsummary · yesterday · tally\n   Learned: Half cents add up.\n" +
+			"› why [31mdrift?  S4\nprompt · yesterday · tally\n\nwhy drift?\nby a cent\n"},
 		{"explained", func(p *printer, h *hitJSON) {
 			if h.Why != nil {
 				p.explanation(h.Why)

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
-	"unicode"
 
 	"claudemem"
+	"claudemem/text"
 )
 
 // printer writes data for people.
@@ -39,10 +39,13 @@ func (p *printer) style(code, text string) string {
 	return "\x1b[" + code + "m" + text + "\x1b[0m"
 }
 
-// ago is the age of a moment as people say it.
-func (p *printer) ago(at claudemem.Millis) string { return ago(p.now, at) }
-
-func ago(now time.Time, at claudemem.Millis) string { return claudemem.Ago(now, at) }
+// ago says how long ago at was, "never" for 0.
+func (p *printer) ago(at claudemem.Millis) string {
+	if at == 0 {
+		return "never"
+	}
+	return text.Age(p.now, at.Time())
+}
 
 // when is the column of ages in a list.
 func (p *printer) when(at claudemem.Millis) string {
@@ -81,28 +84,17 @@ func (p *printer) columns(rows [][]string) {
 	_ = w.Flush() // as with every line of p
 }
 
-// oneLine makes text fit for a line of a list: no control characters (a
-// recorded text must not steer the terminal), runs of space as one, cut at max runes.
-func oneLine(text string, maxRunes int) string {
-	text = strings.Join(strings.FieldsFunc(text, func(r rune) bool {
-		return unicode.IsSpace(r) || unicode.IsControl(r)
-	}), " ")
-	runes := []rune(text)
-	if maxRunes > 0 && len(runes) > maxRunes {
-		return strings.TrimRight(string(runes[:maxRunes-1]), " ") + "…"
+// oneLine returns foreign text as one line that cannot steer the terminal, of at
+// most maxRunes characters (0: any).
+func oneLine(s string, maxRunes int) string {
+	if s = text.TerminalLine(s); maxRunes > 0 {
+		s = text.TruncateRunes(s, maxRunes)
 	}
-	return text
+	return s
 }
 
-// safe keeps line breaks and tabs but no other control characters.
-func safe(text string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) && r != '\n' && r != '\t' {
-			return -1
-		}
-		return r
-	}, text)
-}
+// safe returns foreign text of several lines that cannot steer the terminal.
+func safe(s string) string { return text.Terminal(s) }
 
 // bytesText writes a size with the unit that people read.
 func bytesText(n int64) string {

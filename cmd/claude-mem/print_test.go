@@ -11,28 +11,13 @@ import (
 
 func TestAgo(t *testing.T) {
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
-	tests := []struct {
-		age  time.Duration
-		want string
-	}{
-		{-time.Hour, "just now"}, // the clock was set back
-		{0, "just now"},
-		{59 * time.Second, "just now"},
-		{time.Minute, "1m ago"},
-		{59*time.Minute + 59*time.Second, "59m ago"},
-		{time.Hour, "1h ago"},
-		{23*time.Hour + 59*time.Minute, "23h ago"},
-		{24 * time.Hour, "1d ago"},
-		{59 * 24 * time.Hour, "59d ago"},
-		{60 * 24 * time.Hour, "2026-09-21"},
-	}
-	for _, tt := range tests {
-		if got := ago(now, claudemem.MillisOf(now.Add(-tt.age))); got != tt.want {
-			t.Errorf("ago(%v) = %q, want %q", tt.age, got, tt.want)
+	p := &printer{now: now}
+	for at, want := range map[claudemem.Millis]string{
+		0: "never", claudemem.MillisOf(now): "just now", claudemem.MillisOf(now.Add(-26 * time.Hour)): "yesterday",
+	} {
+		if got := p.ago(at); got != want {
+			t.Errorf("ago of %d: got %q, want %q", at, got, want)
 		}
-	}
-	if got := ago(now, 0); got != "never" {
-		t.Errorf("ago(0) = %q, want never", got)
 	}
 }
 

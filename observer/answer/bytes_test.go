@@ -82,21 +82,6 @@ func TestHuge(t *testing.T) {
 	}
 }
 
-func TestCut(t *testing.T) {
-	for _, c := range []struct {
-		in    string
-		limit int
-		want  string
-	}{
-		{"abcdef", 6, "abcdef"}, {"abcdef", 5, "ab…"}, {"abcdef", 3, "…"}, {"abcdef", 2, ""}, {"abcdef", 0, ""},
-		{"ab cdef", 6, "ab…"}, {"äöüä", 7, "äö…"}, {"äöüä", 6, "ä…"}, {"", 0, ""},
-	} {
-		if got := cut(c.in, c.limit); got != c.want {
-			t.Errorf("cut(%q, %d): got %q, want %q", c.in, c.limit, got, c.want)
-		}
-	}
-}
-
 func TestDecode(t *testing.T) {
 	for in, want := range map[string]string{
 		"":                      "",

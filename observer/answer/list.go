@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"claudemem"
+	"claudemem/text"
 )
 
 // splitList takes apart a list that was written as text. Facts are sentences, so
@@ -104,7 +105,7 @@ func files(items []string) []string {
 // path takes off what models put around a file's name: quotes, a remark behind
 // it, a line number, "./". Windows separators become '/'. "" is no path.
 func path(s string) string {
-	if s = line(s); len(s) > 2*maxPath {
+	if s = text.Line(s); len(s) > 2*maxPath {
 		return ""
 	}
 	for {

@@ -1,6 +1,10 @@
 package answer
 
-import "strings"
+import (
+	"strings"
+
+	"claudemem/text"
+)
 
 // record is an observation, summary or learning as it stood in the answer.
 type record struct {
@@ -121,7 +125,7 @@ func (p *reader) verbatim(s string) {
 		b = &r.loose
 	}
 	if room := maxLoose - b.Len(); room > 0 {
-		b.WriteString(cut(s, room))
+		b.WriteString(text.TruncateBytes(s, room))
 	}
 }
 

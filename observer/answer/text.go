@@ -148,24 +148,6 @@ func entity(s string) (text string, size int) {
 	return string(r), end + 1
 }
 
-// cut shortens s to at most limit bytes, at a rune and with an ellipsis.
-func cut(s string, limit int) string {
-	if len(s) <= limit {
-		return s
-	}
-	end := limit - len("…")
-	if end < 0 {
-		return ""
-	}
-	for end > 0 && !utf8.RuneStart(s[end]) {
-		end--
-	}
-	return strings.TrimSpace(s[:end]) + "…"
-}
-
-// line makes one line of s.
-func line(s string) string { return strings.Join(strings.Fields(s), " ") }
-
 // paragraph trims s and its lines, takes out the indentation that its lines
 // share from the second on (that of the XML), and more than one empty line.
 func paragraph(s string) string {

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"claudemem"
+	"claudemem/text"
 )
 
 // Limits of what comes out of an answer, in bytes and in items. They are far above
@@ -33,16 +34,16 @@ const (
 const derivedTitle = 100
 
 func (o *Options) observation(r *record) (claudemem.Observation, bool) {
-	text := func(n name) string { return o.value(r, n) }
+	field := func(n name) string { return o.value(r, n) }
 	obs := claudemem.Observation{
-		Type:      o.observationType(text(nType)),
-		Title:     title(text(nTitle), maxTitle),
-		Subtitle:  cut(line(text(nSubtitle)), maxSubtitle),
-		Narrative: prose(text(nNarrative), maxNarrative),
+		Type:      o.observationType(field(nType)),
+		Title:     title(field(nTitle), maxTitle),
+		Subtitle:  text.TruncateBytes(text.Line(field(nSubtitle)), maxSubtitle),
+		Narrative: prose(field(nNarrative), maxNarrative),
 		Facts:     facts(r.lists[nFacts]),
 		Origin:    claudemem.OriginObserver,
 	}
-	obs.Concepts = o.concepts(r.lists[nConcepts], text(nType), string(obs.Type))
+	obs.Concepts = o.concepts(r.lists[nConcepts], field(nType), string(obs.Type))
 	addFiles(&obs, r.lists[nFilesRead], claudemem.FileRead)
 	addFiles(&obs, append(r.lists[nFilesModified], r.lists[nFilesEdited]...), claudemem.FileModified)
 	if r.fields() == 0 && obs.Title == "" {
@@ -119,7 +120,7 @@ func begins(s string) bool {
 
 // title makes one line without Markdown around it.
 func title(s string, limit int) string {
-	s = line(s)
+	s = text.Line(s)
 	for {
 		before := s
 		s = strings.TrimSpace(strings.TrimLeft(s, "#"))
@@ -136,7 +137,7 @@ func title(s string, limit int) string {
 			break
 		}
 	}
-	s = cut(s, limit)
+	s = text.TruncateBytes(s, limit)
 	if isNothing(s) {
 		return ""
 	}
@@ -160,7 +161,7 @@ func prose(s string, limit int) string {
 			s = paragraph(strings.Join(v.strings(), "\n"))
 		}
 	}
-	s = cut(s, limit)
+	s = text.TruncateBytes(s, limit)
 	if isNothing(s) {
 		return ""
 	}
@@ -170,7 +171,7 @@ func prose(s string, limit int) string {
 func facts(items []string) []string {
 	var kept []string
 	for _, s := range items {
-		s = cut(line(withoutBullet(line(s))), maxFact)
+		s = text.TruncateBytes(text.Line(withoutBullet(text.Line(s))), maxFact)
 		if !isNothing(s) && len(kept) < maxFacts && !slices.Contains(kept, s) {
 			kept = append(kept, s)
 		}
@@ -183,7 +184,7 @@ func facts(items []string) []string {
 func (o *Options) concepts(items []string, types ...string) []string {
 	var kept []string
 	for _, s := range items {
-		s, _, _ = strings.Cut(withoutBullet(line(s)), ":")
+		s, _, _ = strings.Cut(withoutBullet(text.Line(s)), ":")
 		for _, c := range o.concept(s) {
 			same := func(t string) bool { return letters(t) == letters(c) }
 			if c != "" && !isNothing(c) && !slices.ContainsFunc(types, same) && !slices.Contains(kept, c) && len(kept) < maxConcepts {
@@ -216,7 +217,7 @@ func (o *Options) concept(s string) []string {
 			return all
 		}
 	}
-	return []string{strings.Trim(cut(kebab(s), maxConcept), "-.…")}
+	return []string{strings.Trim(text.TruncateBytes(kebab(s), maxConcept), "-.…")}
 }
 
 func (o *Options) knownConcept(s string) (string, bool) {
@@ -284,7 +285,7 @@ func (o *Options) observationType(s string) claudemem.ObservationType {
 		t, ok := synonyms[word]
 		return t, ok && slices.Contains(o.Types, t)
 	}
-	s = cut(s, maxConcept)
+	s = text.TruncateBytes(s, maxConcept)
 	if t, ok := find(letters(s)); ok {
 		return t
 	}
@@ -336,10 +337,10 @@ func (o *Options) learning(r *record) (claudemem.Learning, bool) {
 	}
 	l := claudemem.Learning{
 		Category:   fallbackCategory,
-		Content:    cut(line(withoutBullet(line(content))), maxContent),
+		Content:    text.TruncateBytes(text.Line(withoutBullet(text.Line(content))), maxContent),
 		Confidence: confidence(o.value(r, nConfidence)),
 	}
-	if c, ok := categories[letters(cut(o.value(r, nCategory), maxConcept))]; ok {
+	if c, ok := categories[letters(text.TruncateBytes(o.value(r, nCategory), maxConcept))]; ok {
 		l.Category = c
 	}
 	return l, !isNothing(l.Content)
@@ -347,7 +348,7 @@ func (o *Options) learning(r *record) (claudemem.Learning, bool) {
 
 // confidence reads "0.8", "80%", "8/10" and "high".
 func confidence(s string) float64 {
-	switch letters(cut(s, 20)) {
+	switch letters(text.TruncateBytes(s, 20)) {
 	case "high", "veryhigh", "certain", "strong":
 		return 0.9
 	case "medium", "moderate":
