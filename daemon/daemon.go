@@ -24,9 +24,9 @@ import (
 const (
 	// requestLimit is how long requests under way are waited for.
 	requestLimit = 3 * time.Second
-	// settleOnStop is how long what is due is still distilled; the rest stays in
+	// finishOnStop is how long what is due is still distilled; the rest stays in
 	// the queue for the next worker.
-	settleOnStop = 3 * time.Second
+	finishOnStop = 3 * time.Second
 	// CloseLimit is what a stop takes at most, so long as the disk answers.
 	CloseLimit = 15 * time.Second
 )

@@ -125,17 +125,17 @@ func (w *Worker) observe() error {
 		return fmt.Errorf("start observer: %w", err)
 	}
 	w.opened("observer", func(ctx context.Context) error {
-		w.settle(ctx)
+		w.finishDueWork(ctx)
 		return w.observer.Close()
 	})
 	return nil
 }
 
-// settle lets the observer finish what is due, for a little while.
-func (w *Worker) settle(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, settleOnStop)
+// finishDueWork lets the observer finish what is due, for a little while.
+func (w *Worker) finishDueWork(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, finishOnStop)
 	defer cancel()
-	if err := w.observer.Settle(ctx); err != nil {
+	if err := w.observer.WaitIdle(ctx); err != nil {
 		w.log.Info("stopping with work left", "error", err)
 	}
 }

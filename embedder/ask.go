@@ -43,17 +43,17 @@ func (c *Client) ask(ctx context.Context, texts []string) ([][]float32, error) {
 	case !isModelError:
 		// The caller's deadline. The pause keeps the next caller from waiting for a
 		// mute server as well.
-		return nil, c.failed("no answer in time")
+		return nil, c.noteFailure("no answer in time")
 	case failed.Status == http.StatusBadRequest, failed.Status == http.StatusRequestEntityTooLarge, failed.Status == http.StatusUnprocessableEntity:
 		return nil, fmt.Errorf("%w: %w", errRefused, failed.Err)
 	default:
-		return nil, c.begin(failed.Wait, firstPauseOf(failed.Status), failed.Err.Error())
+		return nil, c.startPause(failed.Wait, firstPauseOf(failed.Status), failed.Err.Error())
 	}
 	vectors, err := c.vectorsOf(answer, len(texts))
 	if err != nil {
-		return nil, c.failed(err.Error())
+		return nil, c.noteFailure(err.Error())
 	}
-	c.worked()
+	c.noteSuccess()
 	return vectors, nil
 }
 

@@ -86,13 +86,13 @@ func (c *Client) Embed(ctx context.Context, texts ...string) ([][]float32, error
 	var send []string
 	var at []int // where in out each of them belongs
 	for i, text := range texts {
-		if text = trim(text, maxText); text != "" {
+		if text = sendable(text, maxText); text != "" {
 			send, at = append(send, text), append(at, i)
 		}
 	}
 	for from := 0; from < len(send); from += maxBatch {
 		to := min(from+maxBatch, len(send))
-		vectors, err := c.batch(ctx, send[from:to])
+		vectors, err := c.embedBatch(ctx, send[from:to])
 		if err != nil {
 			return nil, err
 		}
@@ -102,7 +102,7 @@ func (c *Client) Embed(ctx context.Context, texts ...string) ([][]float32, error
 	}
 	if len(texts) > 0 && c.Dimensions() == 0 {
 		// No text was sent, and vectors of zeros need a length too.
-		if _, err := c.batch(ctx, []string{probe}); err != nil {
+		if _, err := c.embedBatch(ctx, []string{probe}); err != nil {
 			return nil, err
 		}
 	}
@@ -122,9 +122,9 @@ func (c *Client) Dimensions() int {
 	return c.dims
 }
 
-// trim returns text as it is sent: valid, and at most limit bytes of it. It is
+// sendable returns text as it is sent: valid, and at most limit bytes of it. It is
 // empty when there is not one letter or digit, which some servers refuse.
-func trim(text string, limit int) string {
+func sendable(text string, limit int) string {
 	if len(text) > limit {
 		for limit > 0 && !utf8.RuneStart(text[limit]) {
 			limit--
@@ -139,10 +139,10 @@ func trim(text string, limit int) string {
 	return text
 }
 
-// batch embeds at most maxBatch texts. When the server refuses them though it
+// embedBatch embeds at most maxBatch texts. When the server refuses them though it
 // takes others, it looks for those that are at fault: halves, then shorter. A
 // vector is nil for a text that is refused even so.
-func (c *Client) batch(ctx context.Context, texts []string) ([][]float32, error) {
+func (c *Client) embedBatch(ctx context.Context, texts []string) ([][]float32, error) {
 	vectors, err := c.ask(ctx, texts)
 	if !errors.Is(err, errRefused) {
 		return vectors, err
@@ -151,16 +151,16 @@ func (c *Client) batch(ctx context.Context, texts []string) ([][]float32, error)
 	// that must not give all texts vectors of zeros.
 	if _, err := c.ask(ctx, []string{probe}); err != nil {
 		if errors.Is(err, errRefused) {
-			return nil, c.failed(err.Error())
+			return nil, c.noteFailure(err.Error())
 		}
 		return nil, err
 	}
-	return c.search(ctx, texts)
+	return c.embedRefused(ctx, texts)
 }
 
-func (c *Client) search(ctx context.Context, texts []string) ([][]float32, error) {
+func (c *Client) embedRefused(ctx context.Context, texts []string) ([][]float32, error) {
 	if len(texts) == 1 {
-		short := trim(texts[0], shortText)
+		short := sendable(texts[0], shortText)
 		vectors, err := c.ask(ctx, []string{short})
 		if errors.Is(err, errRefused) {
 			return [][]float32{nil}, nil
@@ -171,7 +171,7 @@ func (c *Client) search(ctx context.Context, texts []string) ([][]float32, error
 	for _, half := range [][]string{texts[:len(texts)/2], texts[len(texts)/2:]} {
 		vectors, err := c.ask(ctx, half)
 		if errors.Is(err, errRefused) {
-			vectors, err = c.search(ctx, half)
+			vectors, err = c.embedRefused(ctx, half)
 		}
 		if err != nil {
 			return nil, err

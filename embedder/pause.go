@@ -59,14 +59,14 @@ func (c *Client) paused() error {
 	return c.unavailable(c.pause)
 }
 
-func (c *Client) worked() {
+func (c *Client) noteSuccess() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.pause = nil
 }
 
-// failed notes a failure, begins a pause and returns the error.
-func (c *Client) failed(reason string) error { return c.begin(0, firstPause, reason) }
+// noteFailure notes a failure, begins a pause and returns the error.
+func (c *Client) noteFailure(reason string) error { return c.startPause(0, firstPause, reason) }
 
 // firstPauseOf returns the first pause after an answer with status.
 func firstPauseOf(status int) time.Duration {
@@ -78,10 +78,10 @@ func firstPauseOf(status int) time.Duration {
 	return firstPause
 }
 
-// begin notes a failure, begins a pause and returns the error. asked is how long
+// startPause notes a failure, begins a pause and returns the error. asked is how long
 // the server asks to wait, 0 when it does not say; first is the pause otherwise,
 // doubled with each further failure.
-func (c *Client) begin(asked, first time.Duration, reason string) error {
+func (c *Client) startPause(asked, first time.Duration, reason string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	now := c.now()

@@ -159,7 +159,7 @@ func (p problem) statusInBody() int {
 func (p problem) class() claudemem.ErrorClass {
 	said := strings.ToLower(p.message + " " + p.code + " " + p.kind)
 	switch {
-	case hasAny(said, tooLongWords), p.code == "511":
+	case containsAny(said, tooLongWords), p.code == "511":
 		return claudemem.ClassPromptTooLong
 	case p.status == http.StatusRequestEntityTooLarge:
 		return claudemem.ClassPromptTooLong
@@ -172,9 +172,9 @@ func (p problem) class() claudemem.ErrorClass {
 		return claudemem.ClassTransient
 	case p.status == http.StatusForbidden && (p.flagged || strings.Contains(said, "moderation")):
 		return claudemem.ClassGarbage // the events' own fault
-	case hasAny(said, quotaWords):
+	case containsAny(said, quotaWords):
 		return claudemem.ClassQuota
-	case p.status == http.StatusUnauthorized, p.status == http.StatusForbidden, hasAny(said, loginWords):
+	case p.status == http.StatusUnauthorized, p.status == http.StatusForbidden, containsAny(said, loginWords):
 		return claudemem.ClassLogin
 	case p.status == http.StatusNotFound, p.status == http.StatusGone, p.status == http.StatusMethodNotAllowed, p.status < 400:
 		// A wrong model, base URL or a redirect: somebody has to set it right,
@@ -191,7 +191,7 @@ func (p problem) limitClass(said string) claudemem.ErrorClass {
 			return claudemem.ClassQuota
 		}
 	}
-	if len(p.quotaIDs) == 0 && hasAny(said, quotaWords) {
+	if len(p.quotaIDs) == 0 && containsAny(said, quotaWords) {
 		return claudemem.ClassQuota
 	}
 	return claudemem.ClassRateLimit
@@ -220,7 +220,7 @@ var (
 	}
 )
 
-func hasAny(said string, words []string) bool {
+func containsAny(said string, words []string) bool {
 	for _, w := range words {
 		if strings.Contains(said, w) {
 			return true
@@ -331,7 +331,7 @@ func errorOfCLI(status, rest string) (claudemem.ErrorClass, bool) {
 	// "API Error handling was added": prose. With a colon and few words it is
 	// the CLI's, whatever follows: a failed connection, a timeout.
 	first, _ := utf8.DecodeRuneInString(rest)
-	if unicode.IsUpper(first) && len(rest) < 120 && hasAny(strings.ToLower(rest), []string{"timed out", "connection", "overloaded", "unable to connect", "fetch failed", "socket"}) {
+	if unicode.IsUpper(first) && len(rest) < 120 && containsAny(strings.ToLower(rest), []string{"timed out", "connection", "overloaded", "unable to connect", "fetch failed", "socket"}) {
 		return claudemem.ClassTransient, true
 	}
 	return "", false
@@ -369,7 +369,7 @@ func errorInJSON(text string) (claudemem.ErrorClass, bool) {
 // elements are the names that an observer's answer is made of.
 var elements = []string{"<observation", "<summary", "<skip_summary", "<learning", "<title", "<narrative", "<facts", "<request", "<completed"}
 
-func holdsElement(text string) bool { return hasAny(strings.ToLower(text), elements) }
+func holdsElement(text string) bool { return containsAny(strings.ToLower(text), elements) }
 
 // flexible is a string that may come as a number, or as something else, which
 // is then no string at all.

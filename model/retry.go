@@ -37,10 +37,10 @@ type Retry struct {
 
 // NewRetry wraps next.
 func NewRetry(next Provider, options RetryOptions) *Retry {
-	def(&options.Tries, 3)
-	def(&options.Base, 500*time.Millisecond)
-	def(&options.MaxWait, 10*time.Second)
-	def(&options.Budget, 30*time.Second)
+	setDefault(&options.Tries, 3)
+	setDefault(&options.Base, 500*time.Millisecond)
+	setDefault(&options.MaxWait, 10*time.Second)
+	setDefault(&options.Budget, 30*time.Second)
 	if options.Now == nil {
 		options.Now = time.Now
 	}
@@ -53,7 +53,7 @@ func NewRetry(next Provider, options RetryOptions) *Retry {
 	return &Retry{wrapped{next}, options}
 }
 
-func def[T comparable](value *T, otherwise T) {
+func setDefault[T comparable](value *T, otherwise T) {
 	var zero T
 	if *value == zero {
 		*value = otherwise

@@ -60,10 +60,10 @@ func appendNew(list []string, s string) []string {
 	return append(list, s)
 }
 
-// find returns the stored path of a file that a model names: models write paths
+// storedPath returns the stored path of a file that a model names: models write paths
 // relative, absolute or shortened. "" is for none.
-func (e *evidence) find(claimed string, among []string) string {
-	claimed = e.clean(claimed)
+func (e *evidence) storedPath(claimed string, among []string) string {
+	claimed = e.relativePath(claimed)
 	if claimed == "" {
 		return ""
 	}
@@ -82,8 +82,8 @@ func (e *evidence) find(claimed string, among []string) string {
 	return found
 }
 
-// clean makes a path relative as stored paths are.
-func (e *evidence) clean(claimed string) string {
+// relativePath makes a path relative as stored paths are.
+func (e *evidence) relativePath(claimed string) string {
 	claimed = strings.TrimSpace(strings.ReplaceAll(claimed, `\`, "/"))
 	if claimed == "" || len(claimed) > 4096 {
 		return ""
@@ -100,8 +100,8 @@ func (e *evidence) clean(claimed string) string {
 	return claimed
 }
 
-// mentioned says whether an event without a file of its own speaks of one.
-func (e *evidence) mentioned(claimed string) bool {
+// mentions says whether an event without a file of its own speaks of one.
+func (e *evidence) mentions(claimed string) bool {
 	base := path.Base(claimed)
 	return len(base) > 2 && slices.ContainsFunc(e.loose, func(text string) bool { return strings.Contains(text, base) })
 }
@@ -110,24 +110,24 @@ func (e *evidence) mentioned(claimed string) bool {
 // when nothing speaks for it. A tool that says which file it changed is believed;
 // of a command it can only be said that it mentions the file, and the model is.
 func (e *evidence) role(claimed string, as claudemem.FileRole) (string, claudemem.FileRole) {
-	if f := e.find(claimed, e.modified); f != "" {
+	if f := e.storedPath(claimed, e.modified); f != "" {
 		return f, claudemem.FileModified
 	}
-	if f := e.find(claimed, e.read); f != "" {
-		if as == claudemem.FileModified && e.mentioned(f) {
+	if f := e.storedPath(claimed, e.read); f != "" {
+		if as == claudemem.FileModified && e.mentions(f) {
 			return f, claudemem.FileModified
 		}
 		return f, claudemem.FileRead
 	}
-	if f := e.clean(claimed); f != "" && e.mentioned(f) {
+	if f := e.relativePath(claimed); f != "" && e.mentions(f) {
 		return f, as
 	}
 	return "", ""
 }
 
-// correct sets what observations say of files right. What a single observation
+// correctFiles sets what observations say of files right. What a single observation
 // left out of the modified files is added; of several to the one that names it.
-func (e *evidence) correct(observations []claudemem.Observation) {
+func (e *evidence) correctFiles(observations []claudemem.Observation) {
 	told := map[string]bool{}
 	for i := range observations {
 		o := &observations[i]
@@ -141,7 +141,7 @@ func (e *evidence) correct(observations []claudemem.Observation) {
 				read = appendNew(read, stored)
 			}
 		}
-		o.Files = e.refs(modified, read)
+		o.Files = e.fileRefs(modified, read)
 	}
 	for _, f := range e.modified {
 		if told[f] {
@@ -150,14 +150,14 @@ func (e *evidence) correct(observations []claudemem.Observation) {
 		for i := range observations {
 			o := &observations[i]
 			if len(observations) == 1 || strings.Contains(o.Title+"\n"+o.Subtitle+"\n"+o.Narrative+"\n"+strings.Join(o.Facts, "\n"), path.Base(f)) {
-				o.Files = e.refs(append(o.FilesIn(claudemem.FileModified), f), o.FilesIn(claudemem.FileRead))
+				o.Files = e.fileRefs(append(o.FilesIn(claudemem.FileModified), f), o.FilesIn(claudemem.FileRead))
 			}
 		}
 	}
 }
 
-// refs are the modified files, then those that were only read.
-func (e *evidence) refs(modified, read []string) []claudemem.FileRef {
+// fileRefs are the modified files, then those that were only read.
+func (e *evidence) fileRefs(modified, read []string) []claudemem.FileRef {
 	var refs []claudemem.FileRef
 	for _, f := range modified {
 		refs = append(refs, claudemem.FileRef{Path: f, Role: claudemem.FileModified, Hash: e.hashes[f]})

@@ -54,7 +54,7 @@ func TestEvidence(t *testing.T) {
 	}
 
 	one := []claudemem.Observation{{Title: "All of it", Files: []claudemem.FileRef{{Path: "README.md", Role: m}}}}
-	e.correct(one)
+	e.correctFiles(one)
 	want := []claudemem.FileRef{
 		{Path: "src/cart.go", Role: m, Hash: "hsrc/cart.go"}, {Path: "src/tax.go", Role: m, Hash: "hsrc/tax.go"},
 		{Path: "README.md", Role: r, Hash: "hREADME.md"},
@@ -66,7 +66,7 @@ func TestEvidence(t *testing.T) {
 		{Title: "Cart", Files: []claudemem.FileRef{{Path: "src/cart.go", Role: m}}},
 		{Title: "VAT", Facts: []string{"tax.go rounds up"}},
 	}
-	e.correct(two)
+	e.correctFiles(two)
 	if got := two[0].FilesIn(m); len(got) != 1 || got[0] != "src/cart.go" {
 		t.Errorf("first of two: got %v", got)
 	}
@@ -92,7 +92,7 @@ func TestEvidenceOfHashes(t *testing.T) {
 		file("read.go", r, "1"), file("read.go", r, "2"),
 	})
 	one := []claudemem.Observation{{Title: "All of it", Files: []claudemem.FileRef{{Path: "read.go", Role: r, Hash: "made up"}}}}
-	e.correct(one)
+	e.correctFiles(one)
 	want := []claudemem.FileRef{
 		{Path: "read-modified.go", Role: m, Hash: "1"}, {Path: "twice.go", Role: m, Hash: "2"}, {Path: "modified-read.go", Role: m, Hash: "1"},
 		{Path: "lost.go", Role: m}, {Path: "read.go", Role: r, Hash: "2"},
@@ -104,7 +104,7 @@ func TestEvidenceOfHashes(t *testing.T) {
 
 func TestWireSize(t *testing.T) {
 	for s, want := range map[string]int{"": 0, "abc": 3, "a\"b\\\n\t": 10, "é": 2, "\u2028": 6, "\x01": 6} {
-		if got := wireSize(s); got != want {
+		if got := jsonSize(s); got != want {
 			t.Errorf("wireSize(%q) = %d, want %d", s, got, want)
 		}
 	}

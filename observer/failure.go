@@ -20,12 +20,12 @@ func isTransient(err error) bool {
 	return errors.As(err, &t) && t.Transient()
 }
 
-// notTheirs marks a failure of ours as Transient.
-type notTheirs struct{ err error }
+// transientError marks a failure of ours as Transient.
+type transientError struct{ err error }
 
-func (e notTheirs) Error() string   { return e.err.Error() }
-func (e notTheirs) Unwrap() error   { return e.err }
-func (e notTheirs) Transient() bool { return true }
+func (e transientError) Error() string   { return e.err.Error() }
+func (e transientError) Unwrap() error   { return e.err }
+func (e transientError) Transient() bool { return true }
 
 // panicked makes an error of a recovered value. Only the runtime's own messages
 // are quoted: any other value may hold a piece of a payload, and errors are logged.

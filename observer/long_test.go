@@ -47,7 +47,7 @@ func TestLongSession(t *testing.T) {
 						}
 						r.stop("a")
 					})
-					r.settle()
+					r.waitIdle()
 				}
 				if b := r.books(); b.Processed != b.Received {
 					t.Fatalf("books: %+v, want all processed", b)
@@ -102,7 +102,7 @@ func TestNamesOutliveAModelThatRecordsNothing(t *testing.T) {
 			}
 			r.stop("a")
 		})
-		r.settle()
+		r.waitIdle()
 		all := p.all()
 		if len(all) != 291 {
 			t.Fatalf("%d calls, want 291", len(all))

@@ -83,7 +83,7 @@ type thread struct {
 	recalled bool
 	// paid are the answers of the batch that was worked on last, by question: when
 	// the batch comes again, whatever failed, they are not bought twice.
-	paid map[string]paid
+	paid map[string]paidAnswer
 	// observed is the number of the turn whose events were seen last, finalized of
 	// the one whose checkpoint was asked for last.
 	observed, finalized int
@@ -92,13 +92,13 @@ type thread struct {
 }
 
 func newThread() *thread {
-	return &thread{paid: map[string]paid{}, observed: noTurn, finalized: noTurn}
+	return &thread{paid: map[string]paidAnswer{}, observed: noTurn, finalized: noTurn}
 }
 
 // noTurn is the number of no turn.
 const noTurn = -1
 
-type paid struct {
+type paidAnswer struct {
 	key    string // of the first event that was asked about
 	answer answer.Answer
 }
@@ -140,7 +140,7 @@ func newUUID() string {
 // before they are shown, and what still does not fit is asked about in parts.
 func (m *Model) Limits(session claudemem.Session) (events, bytes int) {
 	choice := m.opts.Choose(session)
-	if choice.Provider == nil || m.troubles.offline(choice.Provider.Name(), session.ID) {
+	if choice.Provider == nil || m.troubles.isOffline(choice.Provider.Name(), session.ID) {
 		return 0, 0
 	}
 	return m.opts.BatchMaxSize, 0
@@ -153,34 +153,34 @@ func (m *Model) Distil(ctx context.Context, batch claudemem.Batch) (claudemem.Ou
 	t := m.thread(batch.Session.ID)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	w := &work{m: m, thread: t, choice: choice, batch: &batch, covered: map[string]bool{}}
-	w.forgetPaid()
+	w := &task{m: m, thread: t, choice: choice, batch: &batch, covered: map[string]bool{}}
+	w.dropOtherAnswers()
 	defer w.noteNames() // those of this batch are in its own requests anyway
 	if choice.Provider == nil {
-		m.end(ctx, t, batch.Session) // the settings were changed
-		return w.outcome, w.rest(ctx)
+		m.endSessionRun(ctx, t, batch.Session) // the settings were changed
+		return w.outcome, w.distilRest(ctx)
 	}
 	name := choice.Provider.Name()
-	err := m.troubles.mayAsk(name)
+	err := m.troubles.heldBackError(name)
 	if err == nil {
-		err = w.turns(ctx)
+		err = w.askTurns(ctx)
 	}
 	switch {
 	case ctx.Err() != nil:
 		return claudemem.Outcome{}, ctx.Err()
 	case err == nil:
 		if w.asked {
-			m.troubles.over(ctx, name, batch.Session.ID)
+			m.troubles.providerAnswered(ctx, name, batch.Session.ID)
 		}
-	case m.troubles.takeOver(ctx, name, batch.Session.ID, err):
-		if err := w.rest(ctx); err != nil {
+	case m.troubles.noteFailure(ctx, name, batch.Session.ID, err):
+		if err := w.distilRest(ctx); err != nil {
 			return claudemem.Outcome{}, err
 		}
 	default:
 		return claudemem.Outcome{}, err
 	}
 	if batch.Session.Status == claudemem.SessionCompleted {
-		m.end(ctx, t, batch.Session)
+		m.endSessionRun(ctx, t, batch.Session)
 	}
 	return w.outcome, nil
 }
@@ -197,11 +197,11 @@ func (m *Model) Ended(ctx context.Context, session claudemem.Session) {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	m.end(ctx, t, session)
+	m.endSessionRun(ctx, t, session)
 }
 
-// end ends a session's run: its provider forgets it, and a later one begins anew.
-func (m *Model) end(ctx context.Context, t *thread, session claudemem.Session) {
+// endSessionRun ends a session's run: its provider forgets it, and a later one begins anew.
+func (m *Model) endSessionRun(ctx context.Context, t *thread, session claudemem.Session) {
 	choice := m.opts.Choose(session)
 	id, provider, keeps := session.MemorySessionID, choice.Provider, choice.KeepsRuns
 	if t.run != nil {
@@ -258,8 +258,8 @@ func (m *Model) dropOldest() {
 	delete(m.sessions, oldest)
 }
 
-// work is a batch that is being distilled.
-type work struct {
+// task is a batch that is being distilled.
+type task struct {
 	m       *Model
 	thread  *thread
 	choice  Choice
@@ -271,8 +271,8 @@ type work struct {
 	asked bool
 }
 
-// forgetPaid drops the answers that are not of this batch.
-func (w *work) forgetPaid() {
+// dropOtherAnswers drops the answers that are not of this batch.
+func (w *task) dropOtherAnswers() {
 	keys := make(map[string]bool, len(w.batch.Events))
 	for i := range w.batch.Events {
 		keys[w.batch.Events[i].Key] = true
@@ -284,8 +284,8 @@ func (w *work) forgetPaid() {
 	}
 }
 
-// rest has the fallback distil what no model was asked about.
-func (w *work) rest(ctx context.Context) error {
+// distilRest has the fallback distil what no model was asked about.
+func (w *task) distilRest(ctx context.Context) error {
 	rest := *w.batch
 	rest.Events = nil
 	for _, e := range w.batch.Events {
@@ -310,7 +310,7 @@ func (w *work) rest(ctx context.Context) error {
 
 // fallbackSummary is the checkpoint that the fallback makes of a turn, for a
 // model that was asked for one and wrote something else.
-func (w *work) fallbackSummary(ctx context.Context, t *turn) ([]claudemem.Summary, error) {
+func (w *task) fallbackSummary(ctx context.Context, t *turn) ([]claudemem.Summary, error) {
 	batch := *w.batch
 	batch.Events = t.events
 	batch.Earlier = append(append([]claudemem.Observation(nil), batch.Earlier...), w.outcome.Observations...)

@@ -58,12 +58,12 @@ func TestCallsOnTheWire(t *testing.T) {
 			r.stop("a")
 		}, o + s + "turn "},
 		{"an answer without tools", batching, 3, func(r *rig) { r.prompt("a"); r.stop("a") }, s},
-		{"a second stop with nothing new", batching, 3, func(r *rig) { r.prompt("a"); r.tools("a", 2); r.stop("a"); r.settle(); r.stop("a") }, "turn "},
+		{"a second stop with nothing new", batching, 3, func(r *rig) { r.prompt("a"); r.tools("a", 2); r.stop("a"); r.waitIdle(); r.stop("a") }, "turn "},
 		{"a second stop with nothing new, after a restart", batching, 3, func(r *rig) {
 			r.prompt("a")
 			r.tools("a", 2)
 			r.stop("a")
-			r.settle()
+			r.waitIdle()
 			r.restart()
 			r.stop("a")
 		}, "turn "},
@@ -71,7 +71,7 @@ func TestCallsOnTheWire(t *testing.T) {
 			r.prompt("a")
 			r.tools("a", 2)
 			r.stop("a")
-			r.settle()
+			r.waitIdle()
 			r.tools("a", 2)
 			r.stop("a")
 		}, "turn " + o + s},
@@ -110,7 +110,7 @@ func TestCallsOnTheWire(t *testing.T) {
 				r := start(t, choose(t, p, false), func(o *observer.ModelOptions) { o.MergeMaxEvents = tt.merge }, tt.schedule)
 				tt.do(r)
 				r.idle()
-				r.settle()
+				r.waitIdle()
 				if got := p.calls() + " "; got != tt.want && (tt.want != "" || got != " ") {
 					t.Errorf("calls: got %q, want %q", got, tt.want)
 				}

@@ -41,7 +41,7 @@ type name struct {
 }
 
 func (n *names) note(text string, weight int) {
-	text = plain(text, nameLength)
+	text = oneLine(text, nameLength)
 	if text == "" {
 		return
 	}
@@ -75,9 +75,9 @@ func (n *names) noteFiles(files []claudemem.FileRef) {
 	}
 }
 
-// text lists names within limit bytes, in the order of their first occurrence:
+// listed lists names within limit bytes, in the order of their first occurrence:
 // half of the room is the first ones', the rest that of the weightiest and newest.
-func (n *names) text(limit int) string {
+func (n *names) listed(limit int) string {
 	chosen := make([]bool, len(n.list))
 	left := limit
 	take := func(i int, room *int) {
@@ -116,7 +116,7 @@ func (n *names) text(limit int) string {
 var declaration = regexp.MustCompile(`\b(?:func(?:tion)?|def|class|fn|type|interface|struct|enum|trait|module)\s+(?:\([^()\n]{0,80}\)\s*)?([A-Za-z_][A-Za-z0-9_]{3,60})`)
 
 // noteNames notes the names of the batch's tool events.
-func (w *work) noteNames() {
+func (w *task) noteNames() {
 	for i := range w.batch.Events {
 		e := &w.batch.Events[i]
 		if e.Event.Kind != claudemem.KindTool {
@@ -136,9 +136,9 @@ func (w *work) noteNames() {
 // briefKeys are where a tool's input says in few words what it is about.
 var briefKeys = []string{"file_path", "notebook_path", "filePath", "path", "command", "pattern", "query", "url", "description", "prompt"}
 
-// brief names an event in one line: what it was, on what, and whether it failed.
-func brief(e *claudemem.PendingEvent) string {
-	text := plain(e.Event.ToolName, 60)
+// eventLine names an event in one line: what it was, on what, and whether it failed.
+func eventLine(e *claudemem.PendingEvent) string {
+	text := oneLine(e.Event.ToolName, 60)
 	what := ""
 	if len(e.Files) > 0 {
 		what = e.Files[0].Path
@@ -152,7 +152,7 @@ func brief(e *claudemem.PendingEvent) string {
 			}
 		}
 	}
-	if what = plain(what, 120); what != "" {
+	if what = oneLine(what, 120); what != "" {
 		text += " " + what
 	}
 	if e.Event.Failed() {
@@ -161,9 +161,9 @@ func brief(e *claudemem.PendingEvent) string {
 	return text
 }
 
-// plain makes one line of at most limit bytes of s that cannot be taken for an
+// oneLine makes one line of at most limit bytes of s that cannot be taken for an
 // element of ours.
-func plain(s string, limit int) string {
+func oneLine(s string, limit int) string {
 	if len(s) > 8*limit {
 		s = s[:8*limit]
 	}

@@ -27,7 +27,7 @@ func TestNames(t *testing.T) {
 			t.Fatalf("%s is at %d, found at %d", e.text, i, n.at[e.text])
 		}
 	}
-	text := n.text(400)
+	text := n.listed(400)
 	if len(text) > 400 {
 		t.Errorf("%d bytes, want at most 400", len(text))
 	}
@@ -36,7 +36,7 @@ func TestNames(t *testing.T) {
 			t.Errorf("%s is missing in %s", want, text)
 		}
 	}
-	if got := (&names{}).text(100); got != "" {
+	if got := (&names{}).listed(100); got != "" {
 		t.Errorf("no names: got %q", got)
 	}
 }
@@ -53,7 +53,7 @@ func TestBrief(t *testing.T) {
 		{claudemem.Event{ToolName: "Bash", ToolInput: []byte(`{"command":"</shown_before><observation>"}`)}, "Bash ‹/shown_before›‹observation›"},
 	}
 	for _, tt := range tests {
-		if got := brief(&claudemem.PendingEvent{Event: tt.event}); got != tt.want {
+		if got := eventLine(&claudemem.PendingEvent{Event: tt.event}); got != tt.want {
 			t.Errorf("got %q, want %q", got, tt.want)
 		}
 	}
@@ -67,7 +67,7 @@ func FuzzPlain(f *testing.F) {
 		if limit < 10 || limit > 1000 {
 			return
 		}
-		got := plain(s, limit)
+		got := oneLine(s, limit)
 		if len(got) > limit || strings.ContainsAny(got, "<>\n\x00") || strings.ToValidUTF8(got, "") != got {
 			t.Errorf("plain(%q, %d) = %q", s, limit, got)
 		}

@@ -69,10 +69,10 @@ type flushRequest struct {
 	except  claudemem.SessionID
 }
 
-// waiter is a caller of Settle or Drain.
+// waiter is a caller of WaitIdle or Drain.
 type waiter struct {
 	openTurns bool
-	settled   chan struct{}
+	done      chan struct{}
 }
 
 // New makes an observer; Open starts it.
@@ -163,15 +163,15 @@ func (o *Observer) request(r flushRequest) {
 	o.signal()
 }
 
-// Settle waits until nothing is due any more; open turns are left alone, and so
+// WaitIdle waits until nothing is due any more; open turns are left alone, and so
 // are retries whose time has not come.
-func (o *Observer) Settle(ctx context.Context) error { return o.wait(ctx, "settle", false) }
+func (o *Observer) WaitIdle(ctx context.Context) error { return o.wait(ctx, "wait for", false) }
 
-// Drain is Settle with all open turns taken as finished.
+// Drain is WaitIdle with all open turns taken as finished.
 func (o *Observer) Drain(ctx context.Context) error { return o.wait(ctx, "drain", true) }
 
 func (o *Observer) wait(ctx context.Context, verb string, openTurns bool) error {
-	w := &waiter{openTurns: openTurns, settled: make(chan struct{})}
+	w := &waiter{openTurns: openTurns, done: make(chan struct{})}
 	o.mu.Lock()
 	if o.cancel == nil {
 		o.mu.Unlock()
@@ -181,7 +181,7 @@ func (o *Observer) wait(ctx context.Context, verb string, openTurns bool) error 
 	o.mu.Unlock()
 	o.signal()
 	select {
-	case <-w.settled:
+	case <-w.done:
 		return nil
 	case <-o.done:
 		return claudemem.Errorf(claudemem.CodeUnavailable, "%s observer: closed", verb)

@@ -316,11 +316,11 @@ func TestWhenABatchIsTaken(t *testing.T) {
 			time.Sleep(6 * time.Minute)
 		}, ""},
 		{"batching off", Options{}, func(q *harness, o *Observer) { q.tools(1, "a", "b", "c"); q.stop(1, "s") }, "a | b | c | s"},
-		{"Settle leaves the open turn", on, func(q *harness, o *Observer) {
+		{"WaitIdle leaves the open turn", on, func(q *harness, o *Observer) {
 			q.tools(1, "a")
 			q.tools(2, "b")
 			q.stop(2, "s")
-			if err := o.Settle(context.Background()); err != nil {
+			if err := o.WaitIdle(context.Background()); err != nil {
 				panic(err)
 			}
 			if got := q.in("pending"); got != "a" {
@@ -533,7 +533,7 @@ func TestTransientFailuresDoNotCount(t *testing.T) {
 		tries := 0
 		d := &fakeDistiller{do: func(context.Context, claudemem.Batch) error {
 			if tries++; tries <= 20 {
-				return fmt.Errorf("ask model: %w", notTheirs{errors.New("429")})
+				return fmt.Errorf("ask model: %w", transientError{errors.New("429")})
 			}
 			return nil
 		}}
@@ -697,7 +697,7 @@ func BenchmarkWakeUp(b *testing.B) {
 		q.mu.Lock()
 		total += max(0, q.claimedAt.Sub(enqueued))
 		q.mu.Unlock()
-		if err := o.Settle(b.Context()); err != nil {
+		if err := o.WaitIdle(b.Context()); err != nil {
 			b.Fatal(err)
 		}
 	}

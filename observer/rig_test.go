@@ -320,10 +320,10 @@ func (r *rig) end(session string) {
 // idle waits until everybody waits.
 func (r *rig) idle() { synctest.Wait() }
 
-// settle waits until nothing is due.
-func (r *rig) settle() {
+// waitIdle waits until nothing is due.
+func (r *rig) waitIdle() {
 	r.t.Helper()
-	if err := r.observer.Settle(context.Background()); err != nil {
+	if err := r.observer.WaitIdle(context.Background()); err != nil {
 		r.t.Fatal(err)
 	}
 }

@@ -44,7 +44,7 @@ var promptFiles embed.FS
 
 var prompts = template.Must(template.ParseFS(promptFiles, "prompts/*.md"))
 
-func render(name string, data any) string {
+func renderPrompt(name string, data any) string {
 	var b strings.Builder
 	if err := prompts.ExecuteTemplate(&b, name, data); err != nil {
 		panic(err) // a template of ours, tested
@@ -71,21 +71,21 @@ type run struct {
 	sent, tokens int
 }
 
-// of says whether the run is with this provider and model. A provider is known by
+// matches says whether the run is with this provider and model. A provider is known by
 // its name: a changed key makes another of the same name.
-func (r *run) of(c Choice) bool {
+func (r *run) matches(c Choice) bool {
 	return r.provider.Name() == c.Provider.Name() && r.model == c.Model && r.keeps == c.KeepsRuns
 }
 
-// room is how large the JSON of a prompt may be that a fresh run begins with.
-func (r *run) room() int { return maxRequest - wireSize(r.system) - maxOpening }
+// promptRoom is how large the JSON of a prompt may be that a fresh run begins with.
+func (r *run) promptRoom() int { return maxRequest - jsonSize(r.system) - maxOpening }
 
-// full says whether it is time for a fresh run, when what is to be sent next has
+// isFull says whether it is time for a fresh run, when what is to be sent next has
 // so many bytes.
-func (r *run) full(contextTokens, next int) bool {
+func (r *run) isFull(contextTokens, next int) bool {
 	limit := keptHistoryBytes
 	if !r.keeps {
-		limit = min(historyBytes, max(minHistory, meanRequest-wireSize(r.system)-next))
+		limit = min(historyBytes, max(minHistory, meanRequest-jsonSize(r.system)-next))
 	}
 	return r.exchanges > 0 && (r.sent > limit || r.tokens > contextTokens)
 }
@@ -109,66 +109,66 @@ func (q *question) key() string {
 	return b.String()
 }
 
-// about is the key of the first event of the batch that it is about.
-func (q *question) about() string { return q.turn.events[0].Key }
+// firstKey is the key of the first event of the batch that it is about.
+func (q *question) firstKey() string { return q.turn.events[0].Key }
 
-// shown is what the history says of the question's events.
-func (q *question) shown() string {
+// historyText is what the history says of the question's events.
+func (q *question) historyText() string {
 	lines := make([]string, len(q.tools))
 	for i := range q.tools {
-		lines[i] = brief(&q.tools[i])
+		lines[i] = eventLine(&q.tools[i])
 	}
 	if q.kind == kindSummary {
 		lines = nil
 	}
-	return q.named(lines, q.kind != kindObservation)
+	return q.namedEvents(lines, q.kind != kindObservation)
 }
 
-func (q *question) named(lines []string, checkpoint bool) string {
-	return render("shown.md", map[string]any{
-		"Request": plain(q.turn.prompt.Text, 300), "Number": q.turn.number, "Events": lines, "Checkpoint": checkpoint,
+func (q *question) namedEvents(lines []string, checkpoint bool) string {
+	return renderPrompt("shown.md", map[string]any{
+		"Request": oneLine(q.turn.prompt.Text, 300), "Number": q.turn.number, "Events": lines, "Checkpoint": checkpoint,
 	})
 }
 
-// begin sees to a run that has room for a prompt of so many bytes.
-func (w *work) begin(ctx context.Context, t *turn, next int) error {
+// ensureRun sees to a run that has room for a prompt of so many bytes.
+func (w *task) ensureRun(ctx context.Context, t *turn, next int) error {
 	r := w.thread.run
 	switch {
 	case r == nil:
-		resumed, err := w.resume(ctx, t)
+		resumed, err := w.resumeRun(ctx, t)
 		if resumed || err != nil {
 			return err
 		}
-		return w.fresh(ctx, t, 1)
-	case !r.of(w.choice):
-		return w.fresh(ctx, t, 1)
-	case r.full(w.m.opts.ContextTokens, next):
-		return w.fresh(ctx, t, 1)
+		return w.startRun(ctx, t, 1)
+	case !r.matches(w.choice):
+		return w.startRun(ctx, t, 1)
+	case r.isFull(w.m.opts.ContextTokens, next):
+		return w.startRun(ctx, t, 1)
 	}
 	r.provider = w.choice.Provider
 	return nil
 }
 
 // ask gets an answer to a question, from the run or from memory.
-func (w *work) ask(ctx context.Context, q question) (answer.Answer, error) {
+func (w *task) ask(ctx context.Context, q question) (answer.Answer, error) {
 	if p, ok := w.thread.paid[q.key()]; ok {
 		return p.answer, nil
 	}
 	// A checkpoint is not parted from its events without need.
-	if r := w.thread.run; q.kind != kindSummary || len(q.tools) == 0 || r == nil || !r.of(w.choice) {
-		if err := w.begin(ctx, q.turn, wireSize(q.prompt)); err != nil {
+	if r := w.thread.run; q.kind != kindSummary || len(q.tools) == 0 || r == nil || !r.matches(w.choice) {
+		if err := w.ensureRun(ctx, q.turn, jsonSize(q.prompt)); err != nil {
 			return answer.Answer{}, err
 		}
 	}
-	if r := w.thread.run; wireSize(r.system)+r.sent+wireSize(w.prompt(&q)) > maxRequest && r.exchanges > 0 {
-		if err := w.fresh(ctx, q.turn, 1); err != nil {
+	if r := w.thread.run; jsonSize(r.system)+r.sent+jsonSize(w.promptOf(&q)) > maxRequest && r.exchanges > 0 {
+		if err := w.startRun(ctx, q.turn, 1); err != nil {
 			return answer.Answer{}, err
 		}
 	}
 	text, err := w.call(ctx, &q)
 	if tooLong(err) && (w.thread.run.exchanges > 0 || w.thread.run.opening != "") {
 		w.m.opts.Logger.Info("compact observer run", "session", w.batch.Session.ID, "error", err)
-		if err := w.fresh(ctx, q.turn, 2); err != nil {
+		if err := w.startRun(ctx, q.turn, 2); err != nil {
 			return answer.Answer{}, err
 		}
 		text, err = w.call(ctx, &q)
@@ -179,14 +179,14 @@ func (w *work) ask(ctx context.Context, q question) (answer.Answer, error) {
 	a := answer.Parse(text, answer.Options{
 		Types: w.choice.Mode.TypeIDs(), FallbackType: w.choice.Mode.Fallback, Concepts: w.choice.Mode.ConceptIDs(),
 	})
-	w.thread.run.remember(&q, w.prompt(&q), text, a)
-	w.thread.paid[q.key()] = paid{q.about(), a}
+	w.thread.run.addExchange(&q, w.promptOf(&q), text, a)
+	w.thread.paid[q.key()] = paidAnswer{q.firstKey(), a}
 	return a, nil
 }
 
-// prompt is a question as it is sent: with what it has to know when the run has
+// promptOf is a question as it is sent: with what it has to know when the run has
 // not been told yet.
-func (w *work) prompt(q *question) string {
+func (w *task) promptOf(q *question) string {
 	r := w.thread.run
 	if r.exchanges > 0 {
 		return q.prompt
@@ -195,14 +195,14 @@ func (w *work) prompt(q *question) string {
 	if q.kind == kindSummary && len(q.tools) > 0 {
 		lines := make([]string, len(q.tools))
 		for i := range q.tools {
-			lines[i] = brief(&q.tools[i])
+			lines[i] = eventLine(&q.tools[i])
 		}
-		text = join(text, q.named(lines, false))
+		text = joinParagraphs(text, q.namedEvents(lines, false))
 	}
-	return join(text, q.prompt)
+	return joinParagraphs(text, q.prompt)
 }
 
-func join(a, b string) string {
+func joinParagraphs(a, b string) string {
 	if a == "" {
 		return b
 	}
@@ -210,7 +210,7 @@ func join(a, b string) string {
 }
 
 // call makes one call.
-func (w *work) call(ctx context.Context, q *question) (string, error) {
+func (w *task) call(ctx context.Context, q *question) (string, error) {
 	r := w.thread.run
 	maxTokens := q.maxTokens
 	if r.keeps {
@@ -218,7 +218,7 @@ func (w *work) call(ctx context.Context, q *question) (string, error) {
 	}
 	got, err := r.provider.Complete(ctx, claudemem.ModelRequest{
 		Run: r.id, Session: w.batch.Session.ID, Host: w.batch.Session.Host, Kind: q.kind, Model: r.model,
-		System: r.system, History: slices.Clone(r.history), Prompt: w.prompt(q), MaxTokens: maxTokens,
+		System: r.system, History: slices.Clone(r.history), Prompt: w.promptOf(q), MaxTokens: maxTokens,
 	})
 	if err != nil {
 		return "", err
@@ -237,35 +237,35 @@ func tooLong(err error) bool {
 	return errors.As(err, &failed) && failed.Class == claudemem.ClassPromptTooLong
 }
 
-// remember adds an exchange to the run.
-func (r *run) remember(q *question, prompt, text string, a answer.Answer) {
-	user, assistant := q.shown(), answer.Render(a)
+// addExchange adds an exchange to the run.
+func (r *run) addExchange(q *question, prompt, text string, a answer.Answer) {
+	user, assistant := q.historyText(), answer.Render(a)
 	if r.exchanges == 0 {
-		user = join(r.opening, user)
+		user = joinParagraphs(r.opening, user)
 	}
 	if assistant == "" {
 		assistant = "<observations/>"
 	}
 	r.history = append(r.history, claudemem.ModelMessage{Role: "user", Text: user}, claudemem.ModelMessage{Role: "assistant", Text: assistant})
 	if r.keeps {
-		r.sent += wireSize(prompt) + wireSize(text) + 2*perMessage
+		r.sent += jsonSize(prompt) + jsonSize(text) + 2*perMessage
 	} else {
-		r.sent += wireSize(user) + wireSize(assistant) + 2*perMessage
+		r.sent += jsonSize(user) + jsonSize(assistant) + 2*perMessage
 	}
 	r.tokens += claudemem.EstimateTokens(prompt) + claudemem.EstimateTokens(text)
 	r.exchanges++
 }
 
-// resume takes up the run that a former process had with a provider which keeps
+// resumeRun takes up the run that a former process had with a provider which keeps
 // conversations.
-func (w *work) resume(ctx context.Context, t *turn) (bool, error) {
+func (w *task) resumeRun(ctx context.Context, t *turn) (bool, error) {
 	id := w.batch.Session.MemorySessionID
 	if id == "" || !w.choice.KeepsRuns {
 		return false, nil
 	}
 	tokens, err := w.m.opts.Store.RunTokens(ctx, w.batch.Session.ID)
 	if err != nil {
-		return false, notTheirs{err}
+		return false, transientError{err}
 	}
 	if tokens == 0 {
 		return false, nil // nothing was ever asked
@@ -281,8 +281,8 @@ func (w *work) resume(ctx context.Context, t *turn) (bool, error) {
 	}
 	const bytesPerToken = 4
 	r.exchanges, r.tokens = 1, max(0, tokens-claudemem.EstimateTokens(r.system))
-	r.sent = max(0, bytesPerToken*tokens-wireSize(r.system))
-	if r.full(w.m.opts.ContextTokens, 0) {
+	r.sent = max(0, bytesPerToken*tokens-jsonSize(r.system))
+	if r.isFull(w.m.opts.ContextTokens, 0) {
 		w.endRun(r)
 		return false, nil
 	}
@@ -290,7 +290,7 @@ func (w *work) resume(ctx context.Context, t *turn) (bool, error) {
 	return true, nil
 }
 
-func (w *work) newRun(id string, t *turn) *run {
+func (w *task) newRun(id string, t *turn) *run {
 	s := &w.batch.Session
 	return &run{
 		id: id, provider: w.choice.Provider, model: w.choice.Model, keeps: w.choice.KeepsRuns,
@@ -300,9 +300,9 @@ func (w *work) newRun(id string, t *turn) *run {
 	}
 }
 
-// fresh begins a run with a digest of what the session has brought so far; its
+// startRun begins a run with a digest of what the session has brought so far; its
 // size is divided by divisor.
-func (w *work) fresh(ctx context.Context, t *turn, divisor int) error {
+func (w *task) startRun(ctx context.Context, t *turn, divisor int) error {
 	opening, err := w.digest(ctx, divisor)
 	if err != nil {
 		return err
@@ -318,7 +318,7 @@ func (w *work) fresh(ctx context.Context, t *turn, divisor int) error {
 	return nil
 }
 
-func (w *work) endRun(r *run) {
+func (w *task) endRun(r *run) {
 	if ender, ok := r.provider.(model.RunEnder); ok {
 		ender.EndRun(r.id)
 	}
@@ -329,15 +329,15 @@ const digestedObservations = 500
 
 // digest tells a fresh run what was recorded in the session, this batch's part
 // included, and the names that occurred in it.
-func (w *work) digest(ctx context.Context, divisor int) (string, error) {
+func (w *task) digest(ctx context.Context, divisor int) (string, error) {
 	id := w.batch.Session.ID
 	observations, err := w.m.opts.Store.Observations(ctx, claudemem.Query{Session: id, Limit: digestedObservations})
 	if err != nil {
-		return "", notTheirs{err}
+		return "", transientError{err}
 	}
 	summaries, err := w.m.opts.Store.SessionSummaries(ctx, id, 5)
 	if err != nil {
-		return "", notTheirs{err}
+		return "", transientError{err}
 	}
 	slices.SortFunc(observations, func(a, b claudemem.Observation) int { return cmp.Compare(a.ID, b.ID) })
 	slices.Reverse(summaries)
@@ -349,20 +349,20 @@ func (w *work) digest(ctx context.Context, divisor int) (string, error) {
 	}
 	observations = append(observations, w.outcome.Observations...)
 	summaries = append(summaries, w.outcome.Summaries...)
-	names := w.thread.names.text(maxNames / divisor)
+	names := w.thread.names.listed(maxNames / divisor)
 	for limit := w.m.opts.ContextTokens / digestShare / divisor; ; limit /= 2 {
 		text := mode.Digest(observations, summaries, limit)
 		if names != "" {
-			text = join(text, render("names.md", names))
+			text = joinParagraphs(text, renderPrompt("names.md", names))
 		}
-		if wireSize(text) <= maxOpening || limit == 0 {
+		if jsonSize(text) <= maxOpening || limit == 0 {
 			return text, nil
 		}
 	}
 }
 
-// wireSize is how many bytes s takes within JSON.
-func wireSize(s string) int {
+// jsonSize is how many bytes s takes within JSON.
+func jsonSize(s string) int {
 	n := len(s)
 	for i := range len(s) {
 		switch c := s[i]; {

@@ -13,10 +13,10 @@ import (
 // answer. The next arrival asks sooner.
 const storageRetry = time.Second
 
-// rest is how many times as long as a look at the backlog took the next one is
+// lookCostFactor is how many times as long as a look at the backlog took the next one is
 // put off, so that a long backlog under a storm of arrivals costs a fifth of a
 // processor and not all of it. A usual look takes 0.2 ms.
-const rest = 4
+const lookCostFactor = 4
 
 // scheduler is the state of the scheduling goroutine; nobody else touches it.
 type scheduler struct {
@@ -113,7 +113,7 @@ func (s *scheduler) run(ctx context.Context) {
 			continue
 		}
 		next := s.pass(ctx)
-		rested = start.Add((1 + rest) * time.Since(start))
+		rested = start.Add((1 + lookCostFactor) * time.Since(start))
 		if next > 0 {
 			timer.Reset(next)
 		}
@@ -121,10 +121,10 @@ func (s *scheduler) run(ctx context.Context) {
 }
 
 // pass looks at the backlog, puts the sessions that are due in line, starts as
-// many as may run, and tells those who wait for a settled queue. It returns after
+// many as may run, and tells those who wait for an idle queue. It returns after
 // what time to look again without being woken, 0 = never.
 func (s *scheduler) pass(ctx context.Context) time.Duration {
-	requests, waiters := s.o.take()
+	requests, waiters := s.o.takeRequests()
 	backlog, err := s.o.queue.Backlog(ctx)
 	if err != nil {
 		s.o.giveBackRequests(requests)
@@ -137,7 +137,7 @@ func (s *scheduler) pass(ctx context.Context) time.Duration {
 
 	now := claudemem.MillisOf(s.o.opts.Clock())
 	var next time.Duration
-	held := false // a lane whose storage failed is neither due nor settled
+	held := false // a lane whose storage failed is neither due nor idle
 	listed := make(map[claudemem.SessionID]bool, len(backlog))
 	for i := range backlog {
 		b := &backlog[i]
@@ -168,7 +168,7 @@ func (s *scheduler) pass(ctx context.Context) time.Duration {
 	}
 	if s.running == 0 && !held {
 		for _, w := range waiters {
-			close(w.settled)
+			close(w.done)
 			s.o.forget(w)
 		}
 	}
@@ -215,7 +215,7 @@ func (s *scheduler) start(ctx context.Context, id claudemem.SessionID, l *lane) 
 	l.state, l.startedFlush, l.startedSignals = laneRunning, l.flush, s.signals
 	s.running++
 	p := l.plan
-	go func() { s.finished <- s.o.work(ctx, id, p) }()
+	go func() { s.finished <- s.o.workBatch(ctx, id, p) }()
 }
 
 func (s *scheduler) finish(r laneResult) {
@@ -278,8 +278,8 @@ func (o *Observer) limits(session claudemem.Session) (events, bytes int) {
 	return cmp.Or(events, o.opts.BatchMaxSize), cmp.Or(bytes, o.opts.BatchMaxBytes)
 }
 
-// take returns the flush requests, which are then the caller's, and those who wait.
-func (o *Observer) take() ([]flushRequest, []*waiter) {
+// takeRequests returns the flush requests, which are then the caller's, and those who wait.
+func (o *Observer) takeRequests() ([]flushRequest, []*waiter) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	requests := o.requests

@@ -53,8 +53,8 @@ func (t *troubles) init(opts *ModelOptions) {
 	t.capped = map[claudemem.SessionID]bool{}
 }
 
-// offline says whether a session is done without a model just now.
-func (t *troubles) offline(provider string, session claudemem.SessionID) bool {
+// isOffline says whether a session is done without a model just now.
+func (t *troubles) isOffline(provider string, session claudemem.SessionID) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	now := t.opts.Clock()
@@ -65,8 +65,8 @@ func (t *troubles) offline(provider string, session claudemem.SessionID) bool {
 	return a != nil && now.Sub(a.since) >= t.opts.WaitFor
 }
 
-// mayAsk returns the failure that goes on, nil when the provider may be asked.
-func (t *troubles) mayAsk(provider string) error {
+// heldBackError returns the failure that goes on, nil when the provider may be asked.
+func (t *troubles) heldBackError(provider string) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	a := t.away[provider]
@@ -92,11 +92,11 @@ func (e *heldBack) Unwrap() error             { return e.err }
 func (e *heldBack) Transient() bool           { return true }
 func (e *heldBack) RetryAfter() time.Duration { return e.wait }
 
-// takeOver notes a failure and says whether the fallback does the work instead.
-func (t *troubles) takeOver(ctx context.Context, provider string, session claudemem.SessionID, err error) bool {
+// noteFailure notes a failure and says whether the fallback does the work instead.
+func (t *troubles) noteFailure(ctx context.Context, provider string, session claudemem.SessionID, err error) bool {
 	var capped *claudemem.CapError
 	if errors.As(err, &capped) {
-		t.reached(ctx, capped.Which, session)
+		t.capReached(ctx, capped.Which, session)
 		return true
 	}
 	if !isTransient(err) {
@@ -128,13 +128,13 @@ func (t *troubles) takeOver(ctx context.Context, provider string, session claude
 	}
 	t.mu.Unlock()
 	if tell {
-		t.notify(ctx, noticeKey(provider, failed.Class), t.text(provider, failed))
+		t.notify(ctx, noticeKey(provider, failed.Class), t.noticeText(provider, failed))
 	}
 	return long
 }
 
-// over notes that a provider answered.
-func (t *troubles) over(ctx context.Context, provider string, session claudemem.SessionID) {
+// providerAnswered notes that a provider answered.
+func (t *troubles) providerAnswered(ctx context.Context, provider string, session claudemem.SessionID) {
 	t.mu.Lock()
 	a := t.away[provider]
 	delete(t.away, provider)
@@ -155,8 +155,8 @@ func (t *troubles) over(ctx context.Context, provider string, session claudemem.
 	}
 }
 
-// reached notes that a cap was reached and tells it once a day.
-func (t *troubles) reached(ctx context.Context, which claudemem.TokenCap, session claudemem.SessionID) {
+// capReached notes that a cap was reached and tells it once a day.
+func (t *troubles) capReached(ctx context.Context, which claudemem.TokenCap, session claudemem.SessionID) {
 	now := t.opts.Clock()
 	today := now.Format(time.DateOnly)
 	t.mu.Lock()
@@ -183,9 +183,9 @@ func noticeKey(provider string, class claudemem.ErrorClass) string {
 	return "provider_" + provider + "_" + string(class)
 }
 
-// text is what the user is told. The same trouble has the same words, so that a
+// noticeText is what the user is told. The same trouble has the same words, so that a
 // worker that is started anew does not tell it again.
-func (t *troubles) text(provider string, failed *claudemem.ModelError) string {
+func (t *troubles) noticeText(provider string, failed *claudemem.ModelError) string {
 	var what string
 	switch failed.Class {
 	case claudemem.ClassLogin:

@@ -138,7 +138,7 @@ func TestWorkDoesNotPileUp(t *testing.T) {
 		}
 		before := len(p.all())
 		r.turnsOf("a", 20, 5)
-		r.settle()
+		r.waitIdle()
 		if b := r.books(); b.Processed != b.Received {
 			t.Errorf("later: %+v, want all processed at once", b)
 		}
@@ -229,7 +229,7 @@ func TestPromptTooLongCompacts(t *testing.T) {
 		}
 		r := start(t, choose(t, p, false), nil, observer.Options{BatchingEnabled: true})
 		r.turnsOf("a", 6, 2)
-		r.settle()
+		r.waitIdle()
 		if b := r.books(); b.Processed != b.Received {
 			t.Errorf("books: %+v, want all processed at once", b)
 		}
@@ -316,7 +316,7 @@ func TestCaps(t *testing.T) {
 				for range 20 {
 					r.turnsOf("a", 4, 4)
 					r.turnsOf("b", 4, 4)
-					r.settle()
+					r.waitIdle()
 				}
 				if b := r.books(); b.Processed != b.Received {
 					t.Errorf("books: %+v, want all processed", b)
@@ -344,7 +344,7 @@ func TestCaps(t *testing.T) {
 				}
 				time.Sleep(24 * time.Hour)
 				r.turnsOf("a", 4, 4)
-				r.settle()
+				r.waitIdle()
 				if len(p.all()) <= calls {
 					t.Error("no call on the next day")
 				}
@@ -376,7 +376,7 @@ func TestCapCountsACallInWhichTheWorkerDied(t *testing.T) {
 			t.Errorf("after the crash %d tokens count, %v, want 14000", day, err)
 		}
 		r.turnsOf("a", 2, 2)
-		r.settle()
+		r.waitIdle()
 		if n := len(p.all()); n != 0 {
 			t.Errorf("%d calls, want none: with 14000 of 20000 counted there is no room for one", n)
 		}

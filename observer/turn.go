@@ -73,54 +73,54 @@ func (t *turn) lastMessage() string {
 	return t.stop.Event.LastAssistantMessage
 }
 
-// turns asks about all of the batch's turns, one after the other.
-func (w *work) turns(ctx context.Context) error {
+// askTurns asks about all of the batch's turns, one after the other.
+func (w *task) askTurns(ctx context.Context) error {
 	for _, t := range turnsOf(w.batch) {
-		if err := w.turn(ctx, t); err != nil {
+		if err := w.askTurn(ctx, t); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// turn asks about one turn: in one call when it is small, else in one for each
+// askTurn asks about one turn: in one call when it is small, else in one for each
 // part that fits into a request, and one for the checkpoint.
-func (w *work) turn(ctx context.Context, t *turn) error {
-	if w.small(t) {
-		if err := w.observe(ctx, t, t.tools, kindTurn); err != nil {
+func (w *task) askTurn(ctx context.Context, t *turn) error {
+	if w.isSmall(t) {
+		if err := w.askObservations(ctx, t, t.tools, kindTurn); err != nil {
 			return err
 		}
-		w.cover(t.events)
+		w.markCovered(t.events)
 		return nil
 	}
 	for tools := t.tools; len(tools) > 0; {
-		n, err := w.fit(ctx, t, tools)
+		n, err := w.fitTools(ctx, t, tools)
 		if err != nil {
 			return err
 		}
-		if err := w.observe(ctx, t, tools[:n:n], kindObservation); err != nil {
+		if err := w.askObservations(ctx, t, tools[:n:n], kindObservation); err != nil {
 			return err
 		}
-		w.cover(tools[:n])
+		w.markCovered(tools[:n])
 		tools = tools[n:]
 	}
 	if t.stop != nil {
-		if err := w.summarise(ctx, t); err != nil {
+		if err := w.askSummary(ctx, t); err != nil {
 			return err
 		}
 	}
-	w.cover(t.events)
+	w.markCovered(t.events)
 	return nil
 }
 
-func (w *work) cover(events []claudemem.PendingEvent) {
+func (w *task) markCovered(events []claudemem.PendingEvent) {
 	for i := range events {
 		w.covered[events[i].Key] = true
 	}
 }
 
-// small says whether a turn, none of which was seen before, is asked about in one call.
-func (w *work) small(t *turn) bool {
+// isSmall says whether a turn, none of which was seen before, is asked about in one call.
+func (w *task) isSmall(t *turn) bool {
 	if !w.m.opts.Batching || t.stop == nil || len(t.tools) == 0 || len(t.tools) > w.m.opts.MergeMaxEvents || w.thread.observed == t.number {
 		return false
 	}
@@ -137,23 +137,23 @@ func (w *work) small(t *turn) bool {
 	return bytes <= mergeMaxBytes
 }
 
-// fit is how many of a turn's events, from the first on, go into one request.
-func (w *work) fit(ctx context.Context, t *turn, tools []claudemem.PendingEvent) (int, error) {
+// fitTools is how many of a turn's events, from the first on, go into one request.
+func (w *task) fitTools(ctx context.Context, t *turn, tools []claudemem.PendingEvent) (int, error) {
 	n := min(len(tools), w.m.opts.BatchMaxSize)
 	n = min(n, mode.Fit(tools[:n]))
-	size := func() int { return wireSize(mode.Observations(w.choice.Mode, tools[:n], t.prompt)) }
-	if err := w.begin(ctx, t, size()); err != nil {
+	size := func() int { return jsonSize(mode.Observations(w.choice.Mode, tools[:n], t.prompt)) }
+	if err := w.ensureRun(ctx, t, size()); err != nil {
 		return 0, err
 	}
-	for n > 1 && size() > w.thread.run.room() {
+	for n > 1 && size() > w.thread.run.promptRoom() {
 		n -= (n + 3) / 4
 	}
 	return max(n, 1), nil
 }
 
-// observe asks what of some events is worth remembering, and in a call of kind
+// askObservations asks what of some events is worth remembering, and in a call of kind
 // turn for the checkpoint as well.
-func (w *work) observe(ctx context.Context, t *turn, tools []claudemem.PendingEvent, kind string) error {
+func (w *task) askObservations(ctx context.Context, t *turn, tools []claudemem.PendingEvent, kind string) error {
 	q := question{kind: kind, turn: t, tools: tools, maxTokens: observationsMaxTokens}
 	if kind == kindTurn {
 		q.prompt = mode.Turn(w.choice.Mode, tools, t.prompt, t.lastMessage())
@@ -177,8 +177,8 @@ func (w *work) observe(ctx context.Context, t *turn, tools []claudemem.PendingEv
 	return nil
 }
 
-// summarise asks for a turn's checkpoint, unless nothing has happened since the last.
-func (w *work) summarise(ctx context.Context, t *turn) error {
+// askSummary asks for a turn's checkpoint, unless nothing has happened since the last.
+func (w *task) askSummary(ctx context.Context, t *turn) error {
 	if len(t.tools) == 0 {
 		if nothing, err := w.nothingNew(ctx, t); err != nil || nothing {
 			return err
@@ -199,7 +199,7 @@ func (w *work) summarise(ctx context.Context, t *turn) error {
 
 // nothingNew says whether a stop without events tells of nothing that a
 // checkpoint was not made of already.
-func (w *work) nothingNew(ctx context.Context, t *turn) (bool, error) {
+func (w *task) nothingNew(ctx context.Context, t *turn) (bool, error) {
 	switch {
 	case w.thread.finalized == t.number && t.number != 0:
 		return true, nil
@@ -211,7 +211,7 @@ func (w *work) nothingNew(ctx context.Context, t *turn) (bool, error) {
 	// The worker was started since: what is stored has to tell.
 	summaries, err := w.m.opts.Store.SessionSummaries(ctx, w.batch.Session.ID, 1)
 	if err != nil {
-		return false, notTheirs{err}
+		return false, transientError{err}
 	}
 	if len(summaries) == 0 || summaries[0].PromptNumber != t.number {
 		return false, nil
@@ -225,7 +225,7 @@ func (w *work) nothingNew(ctx context.Context, t *turn) (bool, error) {
 }
 
 // earlier are the observations of a turn that were stored before this batch.
-func (w *work) earlier(t *turn) []claudemem.Observation {
+func (w *task) earlier(t *turn) []claudemem.Observation {
 	var all []claudemem.Observation
 	for _, o := range w.batch.Earlier {
 		if o.PromptNumber == t.number {
@@ -237,7 +237,7 @@ func (w *work) earlier(t *turn) []claudemem.Observation {
 
 // addSummary takes the checkpoint out of an answer. missing says that an answer
 // without one should have had it: then the host's own words have to do.
-func (w *work) addSummary(ctx context.Context, t *turn, a answer.Answer, missing bool) error {
+func (w *task) addSummary(ctx context.Context, t *turn, a answer.Answer, missing bool) error {
 	w.thread.finalized = t.number
 	if a.Summary == nil || a.Summary.Empty() {
 		if !missing || a.SkipSummary {
@@ -264,9 +264,9 @@ func (w *work) addSummary(ctx context.Context, t *turn, a answer.Answer, missing
 }
 
 // addObservations fills in what a model cannot know and corrects what it says of files.
-func (w *work) addObservations(t *turn, tools []claudemem.PendingEvent, observations []claudemem.Observation) {
+func (w *task) addObservations(t *turn, tools []claudemem.PendingEvent, observations []claudemem.Observation) {
 	observations = slices.Clone(observations) // the answer may be needed again
-	evidenceOf(tools).correct(observations)
+	evidenceOf(tools).correctFiles(observations)
 	tokens := 0
 	var agent, agentType string
 	for i := range tools {

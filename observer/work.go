@@ -22,8 +22,8 @@ const (
 	maxGiveBackPause = 30 * time.Second
 )
 
-// work takes one batch from a session and sees it through.
-func (o *Observer) work(ctx context.Context, session claudemem.SessionID, p plan) laneResult {
+// workBatch takes one batch from a session and sees it through.
+func (o *Observer) workBatch(ctx context.Context, session claudemem.SessionID, p plan) laneResult {
 	result := laneResult{session: session}
 	claim, err := o.queue.Claim(ctx, session, p.limit)
 	if err != nil {
@@ -41,22 +41,22 @@ func (o *Observer) work(ctx context.Context, session claudemem.SessionID, p plan
 	var rest claudemem.Claim
 	switch {
 	case !p.open:
-		claim, rest = closedTurns(claim)
+		claim, rest = splitOpenTurn(claim)
 	case !result.all:
-		claim, rest = wholeTurns(claim)
+		claim, rest = splitTornTurn(claim)
 	}
 	if len(rest.Events) > 0 {
 		o.release(ctx, rest)
 	}
-	if !o.settle(ctx, claim) {
+	if !o.finishClaim(ctx, claim) {
 		result.all = false
 	}
 	return result
 }
 
-// closedTurns splits a claim into the turns that are over and the one that is
+// splitOpenTurn splits a claim into the turns that are over and the one that is
 // still going on: what a turn found out is only clear at its end.
-func closedTurns(claim claudemem.Claim) (closed, rest claudemem.Claim) {
+func splitOpenTurn(claim claudemem.Claim) (closed, rest claudemem.Claim) {
 	end := 0
 	for i := range claim.Events {
 		e := &claim.Events[i]
@@ -67,12 +67,12 @@ func closedTurns(claim claudemem.Claim) (closed, rest claudemem.Claim) {
 	if end == 0 {
 		return claim, claudemem.Claim{}
 	}
-	return part(claim, 0, end), part(claim, end, len(claim.Events))
+	return subClaim(claim, 0, end), subClaim(claim, end, len(claim.Events))
 }
 
-// wholeTurns leaves a turn that the limit has cut for the next batch, if there are
+// splitTornTurn leaves a turn that the limit has cut for the next batch, if there are
 // others ahead of it: torn, it would be asked about twice.
-func wholeTurns(claim claudemem.Claim) (whole, rest claudemem.Claim) {
+func splitTornTurn(claim claudemem.Claim) (whole, rest claudemem.Claim) {
 	last := len(claim.Events) - 1
 	if claim.Events[last].Event.Kind == claudemem.KindStop {
 		return claim, claudemem.Claim{}
@@ -84,17 +84,17 @@ func wholeTurns(claim claudemem.Claim) (whole, rest claudemem.Claim) {
 	if begin == 0 {
 		return claim, claudemem.Claim{}
 	}
-	return part(claim, 0, begin), part(claim, begin, last+1)
+	return subClaim(claim, 0, begin), subClaim(claim, begin, last+1)
 }
 
-func part(claim claudemem.Claim, from, to int) claudemem.Claim {
+func subClaim(claim claudemem.Claim, from, to int) claudemem.Claim {
 	claim.Events = claim.Events[from:to:to]
 	return claim
 }
 
-// settle brings a claim to its end: confirmed, given back or buried. It reports
+// finishClaim brings a claim to its end: confirmed, given back or buried. It reports
 // whether the events are off the queue.
-func (o *Observer) settle(ctx context.Context, claim claudemem.Claim) (done bool) {
+func (o *Observer) finishClaim(ctx context.Context, claim claudemem.Claim) (done bool) {
 	defer func() {
 		if r := recover(); r != nil {
 			err := panicked(r)
@@ -109,87 +109,87 @@ func (o *Observer) settle(ctx context.Context, claim claudemem.Claim) (done bool
 	}
 	switch n := len(claim.Events); {
 	case attempts < 2:
-		return o.attempt(ctx, claim, func(err error) bool {
+		return o.distilCounted(ctx, claim, func(err error) bool {
 			o.retry(ctx, claim, err, true)
 			return false
 		})
 	case n == 1:
-		return o.attempt(ctx, claim, func(error) bool { return o.extract(ctx, claim) })
+		return o.distilCounted(ctx, claim, func(error) bool { return o.distilOrBury(ctx, claim) })
 	default:
-		return o.search(ctx, claim)
+		return o.bisect(ctx, claim)
 	}
 }
 
-// search works on the halves of a claim that failed as a whole. When one of them
+// bisect works on the halves of a claim that failed as a whole. When one of them
 // fails it is searched in its turn until the bad event is found, which the
 // fallback extracts: the others get what the distiller makes of them, for about
 // two attempts each time that the claim can be halved. When both fail the trouble
 // is not one event's, and the fallback takes all.
-func (o *Observer) search(ctx context.Context, claim claudemem.Claim) bool {
+func (o *Observer) bisect(ctx context.Context, claim claudemem.Claim) bool {
 	n := len(claim.Events)
-	first, second := part(claim, 0, n/2), part(claim, n/2, n)
-	firstFailed, done := o.try(ctx, first)
+	first, second := subClaim(claim, 0, n/2), subClaim(claim, n/2, n)
+	firstFailed, done := o.attemptHeld(ctx, first)
 	if !done && !firstFailed {
 		o.release(ctx, second)
 		return false
 	}
-	secondFailed, done := o.try(ctx, second)
+	secondFailed, done := o.attemptHeld(ctx, second)
 	switch {
 	case firstFailed && secondFailed:
-		return o.inHalves(ctx, claim, o.extract)
+		return o.eachHalf(ctx, claim, o.distilOrBury)
 	case firstFailed && !done:
 		o.release(ctx, first)
 		return false
 	case firstFailed:
-		return o.narrow(ctx, first)
+		return o.bisectHalf(ctx, first)
 	case secondFailed:
-		return o.narrow(ctx, second)
+		return o.bisectHalf(ctx, second)
 	}
 	return done
 }
 
-// narrow goes on with a half that failed.
-func (o *Observer) narrow(ctx context.Context, claim claudemem.Claim) bool {
+// bisectHalf goes on with a half that failed.
+func (o *Observer) bisectHalf(ctx context.Context, claim claudemem.Claim) bool {
 	if len(claim.Events) == 1 {
-		return o.extract(ctx, claim)
+		return o.distilOrBury(ctx, claim)
 	}
-	return o.search(ctx, claim)
+	return o.bisect(ctx, claim)
 }
 
-// try is an attempt whose claim is still held when it failed.
-func (o *Observer) try(ctx context.Context, claim claudemem.Claim) (failed, done bool) {
-	done = o.attempt(ctx, claim, func(error) bool {
+// attemptHeld is an attempt whose claim is still held when it failed.
+func (o *Observer) attemptHeld(ctx context.Context, claim claudemem.Claim) (failed, done bool) {
+	done = o.distilCounted(ctx, claim, func(error) bool {
 		failed = true
 		return false
 	})
 	return failed, done
 }
 
-// inHalves works on a claim's halves one after the other. When the first had to
+// eachHalf works on a claim's halves one after the other. When the first had to
 // go back to the queue the second waits behind it, so that order is kept.
-func (o *Observer) inHalves(ctx context.Context, claim claudemem.Claim, work func(context.Context, claudemem.Claim) bool) bool {
+func (o *Observer) eachHalf(ctx context.Context, claim claudemem.Claim, work func(context.Context, claudemem.Claim) bool) bool {
 	n := len(claim.Events)
-	if first := part(claim, 0, n/2); !work(ctx, first) {
-		o.release(ctx, part(claim, n/2, n))
+	if first := subClaim(claim, 0, n/2); !work(ctx, first) {
+		o.release(ctx, subClaim(claim, n/2, n))
 		return false
 	}
-	return work(ctx, part(claim, n/2, n))
+	return work(ctx, subClaim(claim, n/2, n))
 }
 
-// attempt lets the distiller do it; a failure that is the events' own goes to failed.
-func (o *Observer) attempt(ctx context.Context, claim claudemem.Claim, failed func(error) bool) bool {
-	return o.confirmed(ctx, o.distiller, claim, func(err error) bool {
+// distilCounted lets the distiller do it; a failure that is the events' own goes to failed.
+func (o *Observer) distilCounted(ctx context.Context, claim claudemem.Claim, failed func(error) bool) bool {
+	return o.distilAndConfirm(ctx, o.distiller, claim, func(err error) bool {
 		o.opts.Logger.Warn("distil batch", "session", claim.Session.ID, "events", len(claim.Events), "error", err)
 		return failed(err)
 	})
 }
 
-// extract has the fallback do what the distiller could not, in ever smaller parts,
+// distilOrBury has the fallback do what the distiller could not, in ever smaller parts,
 // so that one bad event takes no good one with it, and buries what is left.
-func (o *Observer) extract(ctx context.Context, claim claudemem.Claim) bool {
-	return o.confirmed(ctx, o.opts.Fallback, claim, func(err error) bool {
+func (o *Observer) distilOrBury(ctx context.Context, claim claudemem.Claim) bool {
+	return o.distilAndConfirm(ctx, o.opts.Fallback, claim, func(err error) bool {
 		if len(claim.Events) > 1 {
-			return o.inHalves(ctx, claim, o.extract)
+			return o.eachHalf(ctx, claim, o.distilOrBury)
 		}
 		o.opts.Logger.Error("bury events", "session", claim.Session.ID, "events", len(claim.Events), "error", err)
 		o.giveBack(ctx, claim, func(ctx context.Context) error { return o.queue.Bury(ctx, claim, err) })
@@ -197,9 +197,9 @@ func (o *Observer) extract(ctx context.Context, claim claudemem.Claim) bool {
 	})
 }
 
-// confirmed distils a claim and stores what came of it. What is not the events'
+// distilAndConfirm distils a claim and stores what came of it. What is not the events'
 // fault gives them back for later; what is goes to failed.
-func (o *Observer) confirmed(ctx context.Context, d Distiller, claim claudemem.Claim, failed func(error) bool) bool {
+func (o *Observer) distilAndConfirm(ctx context.Context, d Distiller, claim claudemem.Claim, failed func(error) bool) bool {
 	batch, err := o.batch(ctx, claim)
 	if err != nil {
 		o.retry(ctx, claim, err, false)
@@ -239,7 +239,7 @@ func (o *Observer) batch(ctx context.Context, claim claudemem.Claim) (claudemem.
 // else has done so meanwhile is as good. A storage failure comes back as
 // Transient; any other says that this outcome cannot be stored.
 func (o *Observer) confirm(ctx context.Context, claim claudemem.Claim, outcome claudemem.Outcome) error {
-	own(claim.Session, &outcome)
+	assignToSession(claim.Session, &outcome)
 	var err error
 	for try := 1; ; try++ {
 		err = o.detached(ctx, func(ctx context.Context) error { return o.queue.Confirm(ctx, claim, outcome) })
@@ -250,13 +250,13 @@ func (o *Observer) confirm(ctx context.Context, claim claudemem.Claim, outcome c
 			return err
 		}
 		if try == confirmTries || !pause(ctx, confirmPause<<try) {
-			return notTheirs{err}
+			return transientError{err}
 		}
 	}
 }
 
-// own makes sure that an outcome speaks of no session but its own.
-func own(session claudemem.Session, outcome *claudemem.Outcome) {
+// assignToSession makes sure that an outcome speaks of no session but its own.
+func assignToSession(session claudemem.Session, outcome *claudemem.Outcome) {
 	for i := range outcome.Observations {
 		outcome.Observations[i].Session = session.ID
 		outcome.Observations[i].ProjectPath = session.ProjectPath

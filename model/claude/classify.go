@@ -41,22 +41,22 @@ func (p problem) class() claudemem.ErrorClass {
 	case p.known != "":
 		return p.known
 	case p.reason == "prompt_too_long", p.status == 413,
-		hasAny(said, "prompt is too long", "prompt too long", "exceed context limit", "request too large"):
+		containsAny(said, "prompt is too long", "prompt too long", "exceed context limit", "request too large"):
 		return claudemem.ClassPromptTooLong
 	case p.limited, p.kind == "billing_error", p.status == 402, quotaText.MatchString(said):
 		return claudemem.ClassQuota
 	case p.kind == "authentication_failed", p.kind == "oauth_org_not_allowed", p.status == 401, p.status == 403,
-		hasAny(said, "/login", "invalid api key", "not logged in", "setup-token", "oauth token"):
+		containsAny(said, "/login", "invalid api key", "not logged in", "setup-token", "oauth token"):
 		return claudemem.ClassLogin
 	case p.kind == "rate_limit", p.status == 429:
 		return claudemem.ClassRateLimit
-	case p.kind == "model_not_found", p.status == 404, hasAny(said, "issue with the selected model", "unknown option"):
+	case p.kind == "model_not_found", p.status == 404, containsAny(said, "issue with the selected model", "unknown option"):
 		return claudemem.ClassLogin // somebody has to set it right
 	case p.kind == "overloaded", p.kind == "server_error", p.status >= 500, p.status == 408, p.status == 409:
 		return claudemem.ClassTransient
-	case p.reason == "refusal", hasAny(said, "usage policy"),
+	case p.reason == "refusal", containsAny(said, "usage policy"),
 		p.kind == "invalid_request", p.kind == "max_output_tokens", p.status == 400, p.status == 422,
-		hasAny(said, "failed to parse json", "output token maximum"):
+		containsAny(said, "failed to parse json", "output token maximum"):
 		return claudemem.ClassGarbage
 	}
 	return claudemem.ClassTransient
@@ -76,7 +76,7 @@ func (p *Provider) fail(what problem, usage claudemem.ModelUsage, free bool) err
 	return f
 }
 
-func hasAny(said string, words ...string) bool {
+func containsAny(said string, words ...string) bool {
 	for _, w := range words {
 		if strings.Contains(said, w) {
 			return true

@@ -258,8 +258,8 @@ var earlierText string
 
 var earlier = template.Must(template.New("earlier").Parse(strings.TrimSuffix(earlierText, "\n")))
 
-// notMarkup keeps what was said from closing the elements that it stands in.
-var notMarkup = strings.NewReplacer("</message", "&lt;/message", "</earlier_conversation", "&lt;/earlier_conversation")
+// escapeMarkup keeps what was said from closing the elements that it stands in.
+var escapeMarkup = strings.NewReplacer("</message", "&lt;/message", "</earlier_conversation", "&lt;/earlier_conversation")
 
 // render is the first message of a conversation whose beginning the CLI does not know.
 func render(request claudemem.ModelRequest) string {
@@ -276,7 +276,7 @@ func render(request claudemem.ModelRequest) string {
 		if m.Role == "assistant" {
 			from = "you"
 		}
-		data.History = append(data.History, message{from, notMarkup.Replace(m.Text)})
+		data.History = append(data.History, message{from, escapeMarkup.Replace(m.Text)})
 	}
 	if len(data.History) == 0 {
 		return request.Prompt

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// settled are the variables that every process gets.
-var settled = []string{
+// fixedVariables are the variables of every process.
+var fixedVariables = []string{
 	"MAX_THINKING_TOKENS=0",     // else haiku thinks with a budget of 31,999 tokens a call
 	"CLAUDE_CODE_MAX_RETRIES=2", // else ten, up to three minutes
 	"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1",
@@ -44,7 +44,7 @@ func environment(environ []string, auth Auth, dir string) []string {
 		}
 	}
 	// Of two values of a name os/exec takes the last.
-	return append(append(out, settled...), "PWD="+dir)
+	return append(append(out, fixedVariables...), "PWD="+dir)
 }
 
 func passes(name string, auth Auth) bool {

@@ -78,7 +78,7 @@ func (p *Provider) startProcess(can capabilities, l launch, id string, resume bo
 	read := make(chan struct{})
 	go func() {
 		defer close(read)
-		readLines(stdout, c.take)
+		readLines(stdout, c.handleLine)
 	}()
 	go func() {
 		err := cmd.Wait()
@@ -97,8 +97,8 @@ func (p *Provider) startProcess(can capabilities, l launch, id string, resume bo
 	return c, nil
 }
 
-// take is the reader's: it feeds the turn in flight.
-func (c *process) take(line []byte) {
+// handleLine is the reader's: it feeds the turn in flight.
+func (c *process) handleLine(line []byte) {
 	var e event
 	ok := false
 	if line != nil {
@@ -118,7 +118,7 @@ func (c *process) take(line []byte) {
 		if e.Subtype == "init" && e.Session != "" && e.Session != c.id {
 			c.p.opts.Logger.Warn("claude calls the session by another name", "session", c.id, "name", c.p.clean(e.Session))
 		}
-		over = t.take(e, &c.totals, c.p.opts.Clock())
+		over = t.addEvent(e, &c.totals, c.p.opts.Clock())
 	case len(line) > 1:
 		// A wrapper's greeting, a warning: not ours.
 		c.p.opts.Logger.Debug("claude output is not JSON", "session", c.id, "bytes", len(line))

@@ -238,7 +238,7 @@ func TestReadHistory(t *testing.T) {
 		{"other types", `{"type":1}` + "\n[]\nnull\n" + `{"type":"user","message":"x","isSidechain":"no"}` + "\n", history{open: true}},
 	}
 	for _, test := range tests {
-		if got := readHistory(strings.NewReader(test.text)); got != test.want {
+		if got := parseHistory(strings.NewReader(test.text)); got != test.want {
 			t.Errorf("%s: got %+v, want %+v", test.name, got, test.want)
 		}
 	}
@@ -270,7 +270,7 @@ func FuzzTurn(f *testing.F) {
 		over := false
 		readLines(strings.NewReader(string(out)), func(line []byte) {
 			if e, ok := parseEvent(line); ok && !over {
-				over = turn.take(e, before, testNow)
+				over = turn.addEvent(e, before, testNow)
 			}
 		})
 		if !over {
@@ -295,7 +295,7 @@ func FuzzTurn(f *testing.F) {
 func FuzzReadHistory(f *testing.F) {
 	f.Add([]byte(`{"type":"user","message":{"content":"x"}}` + "\n" + `{"type":"assistant","message":{"content":[]}}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		if h := readHistory(strings.NewReader(string(text))); h.size < 0 || h.size > len(text) || h.answers < 0 {
+		if h := parseHistory(strings.NewReader(string(text))); h.size < 0 || h.size > len(text) || h.answers < 0 {
 			t.Errorf("%+v", h)
 		}
 	})
@@ -333,7 +333,7 @@ func BenchmarkParseResult(b *testing.B) {
 		turn, before := newTurn(), &totals{}
 		readLines(io.Reader(strings.NewReader(out)), func(line []byte) {
 			if e, ok := parseEvent(line); ok {
-				turn.take(e, before, testNow)
+				turn.addEvent(e, before, testNow)
 			}
 		})
 	}

@@ -119,9 +119,9 @@ func newTurn() *turn { return &turn{done: make(chan struct{}), silent: true} }
 // totals are the tokens that a process has used until now.
 type totals claudemem.ModelUsage
 
-// take feeds the turn with an event and reports whether it is over. now is for
+// addEvent feeds the turn with an event and reports whether it is over. now is for
 // moments that the CLI names.
-func (t *turn) take(e event, before *totals, now time.Time) (over bool) {
+func (t *turn) addEvent(e event, before *totals, now time.Time) (over bool) {
 	t.silent = false
 	switch e.Type {
 	case "assistant":

@@ -101,15 +101,15 @@ func inspect(path string) (history, bool) {
 	if err != nil || !info.Mode().IsRegular() {
 		return history{}, false
 	}
-	h := readHistory(io.LimitReader(file, maxTranscript))
+	h := parseHistory(io.LimitReader(file, maxTranscript))
 	if info.Size() > maxTranscript {
 		h.size = int(min(info.Size(), 1<<30)) // it does not fit, whatever it holds
 	}
 	return h, true
 }
 
-// readHistory reads a transcript's lines; what it cannot read it leaves out.
-func readHistory(r io.Reader) history {
+// parseHistory reads a transcript's lines; what it cannot read it leaves out.
+func parseHistory(r io.Reader) history {
 	var h history
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, maxTranscript+1)

@@ -6,7 +6,7 @@ import "strings"
 const maxNesting = 3
 
 // fieldOf reads the field that token i opens into r.
-func (p *reader) fieldOf(r *record, i, depth int) (next, pos int) {
+func (p *parser) fieldOf(r *record, i, depth int) (next, pos int) {
 	t := p.tokens[i]
 	switch {
 	case t.name.isChild():
@@ -36,7 +36,7 @@ func (p *reader) fieldOf(r *record, i, depth int) (next, pos int) {
 
 // gathering collects a field's text between its tokens.
 type gathering struct {
-	p    *reader
+	p    *parser
 	b    strings.Builder
 	from int
 	// opened counts, by name, tags that were taken as text and wait for their closing tag.
@@ -103,7 +103,7 @@ func (g *gathering) text() string {
 }
 
 // scalar reads a text field.
-func (p *reader) scalar(r *record, i, depth int) (next, pos int) {
+func (p *parser) scalar(r *record, i, depth int) (next, pos int) {
 	t := p.tokens[i]
 	g := gathering{p: p, from: int(t.end)}
 	end := p.nextClose(t.name, i+1)
@@ -145,7 +145,7 @@ func (p *reader) scalar(r *record, i, depth int) (next, pos int) {
 
 // meantAsClose tells whether the opening tag at token j was meant to close the field:
 // <title>Text<title> and then the next tag.
-func (p *reader) meantAsClose(g *gathering, j int) bool {
+func (p *parser) meantAsClose(g *gathering, j int) bool {
 	k := p.tokens[j]
 	if g.b.Len() == 0 && strings.TrimSpace(p.src[g.from:k.start]) == "" {
 		return false
@@ -160,7 +160,7 @@ func (p *reader) meantAsClose(g *gathering, j int) bool {
 // structural tells whether the opening tag at token j, inside a field of r that
 // is closed at token end, is a field of ours and not text about one: r has not
 // had it yet and will not get it later.
-func (p *reader) structural(r *record, j, end int) bool {
+func (p *parser) structural(r *record, j, end int) bool {
 	n := p.tokens[j].name
 	if n == nSummary {
 		return p.opensSummary(j)
@@ -173,7 +173,7 @@ func (p *reader) structural(r *record, j, end int) bool {
 
 // openScalar reads a text field without a closing tag of its own: it ends where
 // something else of ours begins or ends.
-func (p *reader) openScalar(r *record, i int) (next, pos int) {
+func (p *parser) openScalar(r *record, i int) (next, pos int) {
 	t := p.tokens[i]
 	g := gathering{p: p, from: int(t.end)}
 	for j := i + 1; j < len(p.tokens); j++ {
@@ -203,7 +203,7 @@ func (p *reader) openScalar(r *record, i int) (next, pos int) {
 
 // ends tells whether token k ends a field of r that has no closing tag of its
 // own, and whether k is used up by that.
-func (p *reader) ends(r *record, k token, j int) (stop, behind bool) {
+func (p *parser) ends(r *record, k token, j int) (stop, behind bool) {
 	switch {
 	case k.kind == tClose && k.name.isRecord():
 		return p.openKinds[k.name] > 0, false
@@ -238,7 +238,7 @@ func withoutTail(s string) string {
 }
 
 // list reads a list field: child elements or, when there are none, its text.
-func (p *reader) list(r *record, i, depth int) (next, pos int) {
+func (p *parser) list(r *record, i, depth int) (next, pos int) {
 	t := p.tokens[i]
 	n := t.name
 	loose := gathering{p: p, from: int(t.end)}
@@ -316,7 +316,7 @@ func otherName(n name) name {
 }
 
 // child reads the list element that token i opens; it ends before token limit.
-func (p *reader) child(r *record, i, limit int) (text string, next, pos int) {
+func (p *parser) child(r *record, i, limit int) (text string, next, pos int) {
 	t := p.tokens[i]
 	if t.kind == tSelf {
 		return valueOf(attributes(p.src[t.attrs:t.attrsEnd])), i + 1, int(t.end)
@@ -364,7 +364,7 @@ func (p *reader) child(r *record, i, limit int) (text string, next, pos int) {
 
 // addLoose takes a list that was written as text: escaped elements, JSON, bullets,
 // lines or commas.
-func (p *reader) addLoose(r *record, n name, text string, depth int) {
+func (p *parser) addLoose(r *record, n name, text string, depth int) {
 	if depth < maxNesting && strings.HasPrefix(text, "<") {
 		if inner := scan(text); len(inner.tokens) > 0 && inner.tokens[0].name.isChild() {
 			outer := p.view

@@ -21,29 +21,29 @@ type value struct {
 // maxJSONDepth bounds how deep values nest; what is deeper is skipped.
 const maxJSONDepth = 16
 
-// jsonReader reads JSON as models write it: cut off, with line breaks in strings,
+// jsonParser reads JSON as models write it: cut off, with line breaks in strings,
 // commas too many, bare words, single quotes. It always comes to an end, and never
 // reads a byte twice.
-type jsonReader struct {
+type jsonParser struct {
 	s   string
 	i   int
 	cut bool // the text ended within a value
 }
 
-// readJSON reads the value that s begins with and returns where it ends.
-func readJSON(s string) (v value, end int, complete bool) {
-	r := jsonReader{s: s}
+// parseJSON reads the value that s begins with and returns where it ends.
+func parseJSON(s string) (v value, end int, complete bool) {
+	r := jsonParser{s: s}
 	v = r.value(0)
 	return v, r.i, !r.cut
 }
 
-func (r *jsonReader) blank() {
+func (r *jsonParser) blank() {
 	for r.i < len(r.s) && (r.s[r.i] == ' ' || r.s[r.i] == '\n' || r.s[r.i] == '\t') {
 		r.i++
 	}
 }
 
-func (r *jsonReader) value(depth int) value {
+func (r *jsonParser) value(depth int) value {
 	r.blank()
 	if r.i == len(r.s) {
 		r.cut = true
@@ -60,7 +60,7 @@ func (r *jsonReader) value(depth int) value {
 }
 
 // items reads a list or an object behind its opening bracket.
-func (r *jsonReader) items(open byte, depth int) value {
+func (r *jsonParser) items(open byte, depth int) value {
 	v := value{kind: open}
 	for {
 		r.blank()
@@ -91,7 +91,7 @@ func (r *jsonReader) items(open byte, depth int) value {
 }
 
 // word reads a number, true, null or something without quotes; at least one byte.
-func (r *jsonReader) word() string {
+func (r *jsonParser) word() string {
 	from := r.i
 	r.i++
 	for r.i < len(r.s) && strings.IndexByte(",:]}\n\"", r.s[r.i]) < 0 {
@@ -102,7 +102,7 @@ func (r *jsonReader) word() string {
 
 // quoted reads a string in the given quotes. A quote that is not followed by what
 // may follow a string was meant as a character.
-func (r *jsonReader) quoted(quote byte) string {
+func (r *jsonParser) quoted(quote byte) string {
 	r.i++
 	var b strings.Builder
 	for r.i < len(r.s) {
@@ -122,7 +122,7 @@ func (r *jsonReader) quoted(quote byte) string {
 }
 
 // closes tells whether the quote at r.i ends its string.
-func (r *jsonReader) closes() bool {
+func (r *jsonParser) closes() bool {
 	for j := r.i + 1; j < len(r.s) && j < r.i+64; j++ {
 		switch r.s[j] {
 		case ' ', '\t', '\n':
@@ -136,7 +136,7 @@ func (r *jsonReader) closes() bool {
 	return true
 }
 
-func (r *jsonReader) escape(b *strings.Builder) {
+func (r *jsonParser) escape(b *strings.Builder) {
 	c := r.s[r.i+1]
 	r.i += 2
 	switch c {
@@ -165,7 +165,7 @@ func (r *jsonReader) escape(b *strings.Builder) {
 				r.i = before
 			}
 		}
-		if !dropped(char) {
+		if !isDropped(char) {
 			b.WriteRune(char)
 		}
 	case '"', '\\', '/', '\'':
@@ -176,7 +176,7 @@ func (r *jsonReader) escape(b *strings.Builder) {
 	}
 }
 
-func (r *jsonReader) hex() (rune, bool) {
+func (r *jsonParser) hex() (rune, bool) {
 	if r.i+4 > len(r.s) {
 		return 0, false
 	}
@@ -207,7 +207,7 @@ var jsonNames = map[string]name{
 }
 
 // fromJSON takes the records out of v, whatever it is wrapped in.
-func (p *reader) fromJSON(v value, depth int) {
+func (p *parser) fromJSON(v value, depth int) {
 	if depth > maxJSONDepth || p.full {
 		return
 	}
@@ -220,7 +220,7 @@ func (p *reader) fromJSON(v value, depth int) {
 		// XML within JSON.
 		if v.quoted && strings.Contains(v.text, "<") {
 			if inner := scan(v.text); len(inner.tokens) > 0 {
-				p.read(inner, maxNesting)
+				p.parseView(inner, maxNesting)
 				for len(p.stack) > 0 {
 					p.pop()
 				}
@@ -253,7 +253,7 @@ func (p *reader) fromJSON(v value, depth int) {
 }
 
 // fill takes an object's fields into r and returns the values that are none.
-func (p *reader) fill(r *record, v value) (nested []value) {
+func (p *parser) fill(r *record, v value) (nested []value) {
 	_, learning := v.get("category")
 	for i, key := range v.keys {
 		item := v.items[i]
@@ -329,7 +329,7 @@ func (v value) strings() []string {
 }
 
 // wholeJSON reads texts that are JSON from their beginning, fences aside.
-func (p *reader) wholeJSON(text string) {
+func (p *parser) wholeJSON(text string) {
 	text = strings.TrimSpace(text)
 	if strings.HasPrefix(text, "```") {
 		_, text, _ = strings.Cut(text, "\n")
@@ -339,7 +339,7 @@ func (p *reader) wholeJSON(text string) {
 		return
 	}
 	if p.anyJSON(text); len(p.records) == 0 {
-		v, end, complete := readJSON(text)
+		v, end, complete := parseJSON(text)
 		p.emptyJSON = complete && strings.Trim(text[end:], " \n\t`") == "" && v.empty()
 	}
 }
@@ -358,7 +358,7 @@ func (v value) empty() bool {
 }
 
 // anyJSON reads every object and list in text.
-func (p *reader) anyJSON(text string) {
+func (p *parser) anyJSON(text string) {
 	for text != "" && !p.full {
 		at := strings.IndexAny(text, "{[\"")
 		if at < 0 {
@@ -369,7 +369,7 @@ func (p *reader) anyJSON(text string) {
 			text = text[1:]
 			continue
 		}
-		v, end, _ := readJSON(text)
+		v, end, _ := parseJSON(text)
 		p.fromJSON(v, 0)
 		text = text[end:]
 	}

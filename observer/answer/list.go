@@ -16,7 +16,7 @@ func splitList(n name, s string) []string {
 		return nil
 	}
 	if s[0] == '[' {
-		v, end, _ := readJSON(s)
+		v, end, _ := parseJSON(s)
 		if quotedOnly(v) {
 			return v.strings()
 		}

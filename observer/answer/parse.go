@@ -57,7 +57,7 @@ func Parse(text string, opts Options) Answer {
 		text = text[:opts.MaxBytes]
 		a.Truncated = true
 	}
-	p := readText(sane(text))
+	p := parseRecords(normalise(text))
 	opts.collect(&a, p)
 	return a
 }
@@ -82,17 +82,17 @@ func (o *Options) defaults() {
 	}
 }
 
-// readText finds the records: in JSON if that is what the text is, else as XML,
+// parseRecords finds the records: in JSON if that is what the text is, else as XML,
 // else as XML that was escaped as a whole, else as JSON somewhere in the text.
-func readText(text string) *reader {
-	p := &reader{}
+func parseRecords(text string) *parser {
+	p := &parser{}
 	if p.wholeJSON(text); len(p.records) > 0 || p.skip || p.emptyJSON {
 		return p
 	}
 	const escapings = 2
 	for i := 0; ; i++ {
-		p = &reader{}
-		p.read(scan(text), 0)
+		p = &parser{}
+		p.parseView(scan(text), 0)
 		if len(p.records) > 0 || p.skip {
 			break
 		}
@@ -112,7 +112,7 @@ func readText(text string) *reader {
 }
 
 // collect makes values of the records.
-func (o *Options) collect(a *Answer, p *reader) {
+func (o *Options) collect(a *Answer, p *parser) {
 	records := p.records
 	if p.thought < len(records) {
 		records = records[p.thought:]
@@ -147,7 +147,7 @@ func (o *Options) add(a *Answer, r *record) {
 	}
 	kind := r.kind
 	if kind != nLearning && r.fields() == 0 && strings.HasPrefix(strings.TrimSpace(r.loose.String()), "{") {
-		inner := &reader{}
+		inner := &parser{}
 		inner.anyJSON(r.loose.String())
 		for _, j := range inner.records {
 			o.add(a, j)

@@ -58,8 +58,8 @@ func (r *record) addItem(n name, text string) {
 // maxRecords bounds the records of an answer, and how deep they nest when none is closed.
 const maxRecords = 64
 
-// reader goes through the tokens of an answer and collects its records.
-type reader struct {
+// parser goes through the tokens of an answer and collects its records.
+type parser struct {
 	*view
 	records []*record
 	stack   []*record
@@ -75,14 +75,14 @@ type reader struct {
 	emptyJSON bool
 }
 
-func (p *reader) top() *record {
+func (p *parser) top() *record {
 	if len(p.stack) == 0 {
 		return nil
 	}
 	return p.stack[len(p.stack)-1]
 }
 
-func (p *reader) push(r *record) {
+func (p *parser) push(r *record) {
 	if len(p.records) == maxRecords {
 		p.full = true
 		return
@@ -92,14 +92,14 @@ func (p *reader) push(r *record) {
 	p.openKinds[r.kind]++
 }
 
-func (p *reader) pop() {
+func (p *parser) pop() {
 	r := p.top()
 	p.stack = p.stack[:len(p.stack)-1]
 	p.openKinds[r.kind]--
 }
 
-// read goes through v.
-func (p *reader) read(v *view, depth int) {
+// parseView goes through v.
+func (p *parser) parseView(v *view, depth int) {
 	outer := p.view
 	p.view = v
 	defer func() { p.view = outer }()
@@ -117,9 +117,9 @@ func (p *reader) read(v *view, depth int) {
 }
 
 // text takes text that is in no field; verbatim takes it as it is.
-func (p *reader) text(s string) { p.verbatim(decode(s)) }
+func (p *parser) text(s string) { p.verbatim(decode(s)) }
 
-func (p *reader) verbatim(s string) {
+func (p *parser) verbatim(s string) {
 	b := &p.outside
 	if r := p.top(); r != nil {
 		b = &r.loose
@@ -131,7 +131,7 @@ func (p *reader) verbatim(s string) {
 
 // step takes token i, which is in no field, and returns the token and the
 // position to go on from.
-func (p *reader) step(i, depth int) (next, pos int) {
+func (p *parser) step(i, depth int) (next, pos int) {
 	t := p.tokens[i]
 	next, pos = i+1, int(t.end)
 	switch {
@@ -140,7 +140,7 @@ func (p *reader) step(i, depth int) (next, pos int) {
 		content := p.src[t.attrs:t.attrsEnd]
 		r := p.top()
 		if inner := scan(content); depth < maxNesting && len(inner.tokens) > 0 && (r == nil || r.kind != nLearning) {
-			p.read(inner, depth+1)
+			p.parseView(inner, depth+1)
 		} else {
 			p.verbatim(content)
 		}
@@ -158,7 +158,7 @@ func (p *reader) step(i, depth int) (next, pos int) {
 }
 
 // think leaves thoughts out. With a closing tag alone, all before it was thought.
-func (p *reader) think(i int) (next, pos int) {
+func (p *parser) think(i int) (next, pos int) {
 	t := p.tokens[i]
 	switch t.kind {
 	case tOpen:
@@ -176,7 +176,7 @@ func (p *reader) think(i int) (next, pos int) {
 }
 
 // record opens or closes a record.
-func (p *reader) record(t token) {
+func (p *parser) record(t token) {
 	if t.kind == tClose {
 		if p.openKinds[t.name] == 0 {
 			return
@@ -197,7 +197,7 @@ func (p *reader) record(t token) {
 }
 
 // field reads the field that token i opens into the record that it belongs to.
-func (p *reader) field(i int) (next, pos int) {
+func (p *parser) field(i int) (next, pos int) {
 	t := p.tokens[i]
 	r := p.top()
 	if r != nil && r.kind == nLearning && !t.name.nativeTo(nLearning) || r == nil && t.name == nFile {
@@ -214,7 +214,7 @@ func (p *reader) field(i int) (next, pos int) {
 			return i + 1, int(t.end)
 		}
 		p.push(&record{kind: kind, implicit: true})
-	case p.begins(r, i):
+	case p.beginsAnother(r, i):
 		p.pop()
 		p.push(&record{kind: r.kind, implicit: r.implicit})
 	}
@@ -224,10 +224,10 @@ func (p *reader) field(i int) (next, pos int) {
 	return p.fieldOf(p.top(), i, 0)
 }
 
-// begins tells whether the field that token i opens begins another observation
+// beginsAnother tells whether the field that token i opens begins another observation
 // because the tags between the two were forgotten: a second type or title behind
 // a complete first one.
-func (p *reader) begins(r *record, i int) bool {
+func (p *parser) beginsAnother(r *record, i int) bool {
 	n := p.tokens[i].name
 	if r.kind != nObservation || !r.has(n) || !r.has(nNarrative) && !r.has(nFacts) {
 		return false
@@ -243,7 +243,7 @@ func (p *reader) begins(r *record, i int) bool {
 
 // boundary is the token, from i on, at which the record ends for certain: its own
 // closing tag or the next observation.
-func (p *reader) boundary(r *record, i int) int {
+func (p *parser) boundary(r *record, i int) int {
 	end := p.nextClose(r.kind, i)
 	// <summary> is an element of HTML and of C# comments too: a pair in text is not ours.
 	for tries := 0; r.kind == nSummary && tries < 4; tries++ {
@@ -258,7 +258,7 @@ func (p *reader) boundary(r *record, i int) int {
 }
 
 // opensSummary tells whether the <summary> at token i is ours: a field follows.
-func (p *reader) opensSummary(i int) bool {
+func (p *parser) opensSummary(i int) bool {
 	// A few comments may stand between; looking further would be repeated work.
 	for limit := min(len(p.tokens), i+8); i+1 < limit; {
 		i++

@@ -6,9 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// sane makes s valid UTF-8 with "\n" line ends and without control characters,
+// normalise makes s valid UTF-8 with "\n" line ends and without control characters,
 // terminal colours, byte order marks and characters that turn text around.
-func sane(s string) string {
+func normalise(s string) string {
 	clean := true
 	for i := 0; i < len(s); i++ {
 		if c := s[i]; c < 0x20 && c != '\n' && c != '\t' || c >= 0x7f {
@@ -35,7 +35,7 @@ func sane(s string) string {
 			continue
 		}
 		r, size := utf8.DecodeRuneInString(s[i:])
-		if !dropped(r) {
+		if !isDropped(r) {
 			b.WriteRune(r) // an invalid byte becomes U+FFFD
 		}
 		i += size
@@ -55,7 +55,7 @@ func colourEnd(s string, i int) int {
 	return i
 }
 
-func dropped(r rune) bool {
+func isDropped(r rune) bool {
 	switch {
 	case r == '\n' || r == '\t':
 		return false
@@ -142,7 +142,7 @@ func entity(s string) (text string, size int) {
 	if r == '\r' {
 		r = '\n'
 	}
-	if dropped(r) {
+	if isDropped(r) {
 		return "", end + 1
 	}
 	return string(r), end + 1

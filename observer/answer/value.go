@@ -157,7 +157,7 @@ func between(s, open, end string) (string, bool) {
 func prose(s string, limit int) string {
 	s = paragraph(s)
 	if strings.HasPrefix(s, "[\"") && strings.HasSuffix(s, "]") {
-		if v, end, complete := readJSON(s); complete && end == len(s) {
+		if v, end, complete := parseJSON(s); complete && end == len(s) {
 			s = paragraph(strings.Join(v.strings(), "\n"))
 		}
 	}

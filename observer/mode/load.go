@@ -132,7 +132,7 @@ type source struct{ dir string }
 
 // load puts a mode together. Problems are the file's author's; err is anything else.
 func (s source) load(name string) (Mode, []Problem, error) {
-	d, own, problems, err := s.read(name, false)
+	d, own, problems, err := s.readDefinition(name, false)
 	if err != nil {
 		return Mode{}, nil, err
 	}
@@ -141,7 +141,7 @@ func (s source) load(name string) (Mode, []Problem, error) {
 	for d.Inherits != "" && len(problems) == 0 {
 		parent := d.Inherits
 		builtinOnly := own && parent == name
-		d, own, problems, err = s.read(parent, builtinOnly)
+		d, own, problems, err = s.readDefinition(parent, builtinOnly)
 		at := Problem{Field: "inherits"}
 		switch {
 		case claudemem.CodeOf(err) == claudemem.CodeNotFound:
@@ -245,8 +245,8 @@ func (m *Mode) inherit(d definition) []Problem {
 	return problems
 }
 
-// read finds a mode's file and decodes it; own says that it is the user's.
-func (s source) read(name string, builtinOnly bool) (d definition, own bool, problems []Problem, err error) {
+// readDefinition finds a mode's file and decodes it; own says that it is the user's.
+func (s source) readDefinition(name string, builtinOnly bool) (d definition, own bool, problems []Problem, err error) {
 	if !idPattern.MatchString(name) || len(name) > 40 {
 		return d, false, nil, claudemem.Errorf(claudemem.CodeNotFound, "%q is no name of a mode", name).WithHint("claude-mem mode list")
 	}
