@@ -11,10 +11,8 @@ PLATFORMS     := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64
 
 .PHONY: build test lint race fuzz bench e2e demo cross docs eval eval-search eval-recall clean
 
-build: ## both binaries into bin/, and into plugin/bin/ for the host
+build: ## both binaries into bin/, where the plugin of a checkout (claude --plugin-dir plugin) finds them
 	$(BUILD) -o bin/ ./cmd/claude-mem ./cmd/claude-mem-hook
-	mkdir -p plugin/bin
-	cp -f bin/claude-mem$$($(GO) env GOEXE) bin/claude-mem-hook$$($(GO) env GOEXE) plugin/bin/
 
 demo: build
 	bin/claude-mem demo
@@ -62,4 +60,4 @@ accept-%: ## the acceptance of a subject (capture observer search recall install
 	acceptance/accept-$*
 
 clean:
-	rm -rf bin plugin/bin
+	rm -rf bin

@@ -21,6 +21,7 @@ import (
 
 	"claudemem"
 	"claudemem/doctor"
+	"claudemem/hook"
 	"claudemem/wire"
 )
 
@@ -68,6 +69,9 @@ var brokenStates = []brokenState{
 	}},
 	{name: "plugin-gone", fix: "claude-mem install", harm: func(p *patient) {
 		p.remove(filepath.Join(p.dir, "marketplace", "claude-mem", "hooks", "hooks.json"))
+	}},
+	{name: "program-gone", fix: "claude-mem install", harm: func(p *patient) {
+		p.writeFile(filepath.Join(p.dir, "marketplace", "claude-mem", "hooks", "hooks.json"), string(hook.HooksJSON("linux", filepath.Join(p.home, "moved", "bin", "claude-mem-hook"))), 0o600)
 	}},
 	{name: "plugin-version", fix: "claude-mem install", harm: func(p *patient) {
 		hook := filepath.Join(p.dir, "marketplace", "claude-mem", "bin", "claude-mem-hook")

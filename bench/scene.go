@@ -127,7 +127,7 @@ func hookLines() (map[string]string, error) {
 	var file struct {
 		Hooks map[string][]struct{ Hooks []struct{ Command string } }
 	}
-	if err := json.Unmarshal(hook.HooksJSON("linux"), &file); err != nil {
+	if err := json.Unmarshal(hook.HooksJSON("linux", hook.CheckoutPath), &file); err != nil {
 		return nil, err
 	}
 	lines := map[string]string{}

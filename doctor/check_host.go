@@ -6,6 +6,7 @@ import (
 	"debug/buildinfo"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -94,7 +95,7 @@ func (e *exam) pathOther(ctx context.Context, real string) (Finding, bool) {
 		if err != nil || !info.Mode().IsRegular() || runtime.GOOS != "windows" && info.Mode().Perm()&0o111 == 0 {
 			continue
 		}
-		if os.SameFile(own, info) {
+		if os.SameFile(own, info) || launches(path, real) {
 			return Finding{}, false
 		}
 		text := path + " comes first in PATH and is another program"
@@ -111,6 +112,18 @@ func (e *exam) pathOther(ctx context.Context, real string) (Finding, bool) {
 		return e.found("path-other", text, "bin", quoted(filepath.Dir(real)), "other", quoted(dir), "path", quoted(path)), true
 	}
 	return Finding{}, false
+}
+
+// launches reports whether the file at path is a script of the plugin that runs program.
+func launches(path, program string) bool {
+	const largest = 4096 // scripts have some hundred bytes
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer func() { _ = f.Close() }() // nothing was written
+	text, err := io.ReadAll(io.LimitReader(f, largest))
+	return err == nil && bytes.HasPrefix(text, []byte("#!")) && bytes.Contains(text, []byte(program))
 }
 
 func checkPlugin(ctx context.Context, e *exam) []Finding {
@@ -162,23 +175,26 @@ func checkPlugin(ctx context.Context, e *exam) []Finding {
 
 // registration looks at one way in which our hooks are run.
 func (e *exam) registration(ctx context.Context, r Registration) []Finding {
-	hook, needed := r.Hook, []string{r.Hook}
+	hook, programs := r.Hook, []string{r.Hook}
 	if r.Plugin {
 		if r.Root == "" {
 			return []Finding{e.found("plugin-gone", r.ID+" is enabled and not installed")}
 		}
-		hook = filepath.Join(r.Root, "bin", program(hookProgram))
-		needed = []string{filepath.Join(r.Root, "hooks", "hooks.json"), hook}
+		var err error
+		if programs, err = pluginPrograms(r.Root); err != nil {
+			return []Finding{e.found("plugin-gone", fmt.Sprintf("%s: %s", r.ID, oneLine(err.Error())))}
+		}
+		hook = programs[0]
 	}
-	if !filepath.IsAbs(hook) {
-		return nil // found by the host's PATH, which may be another one
-	}
-	for _, path := range needed {
+	for _, path := range programs {
+		if !filepath.IsAbs(path) {
+			continue // found by the host's PATH, which may be another one
+		}
 		if _, err := os.Stat(path); err != nil {
-			return []Finding{e.found("plugin-gone", fmt.Sprintf("%s: there is no %s", r.ID, path))}
+			return []Finding{e.found("program-gone", fmt.Sprintf("%s runs %s, which does not exist", r.ID, path))}
 		}
 	}
-	if e.RunVersion == nil {
+	if e.RunVersion == nil || !filepath.IsAbs(hook) {
 		return nil
 	}
 	// The host's book has the plugin's version; what counts is what its hooks run.

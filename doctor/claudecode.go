@@ -58,6 +58,32 @@ func (s hostSettings) runsOurs() (path string, ok bool) {
 	return "", false
 }
 
+// pluginPrograms returns the programs that the plugin in root runs: that of its hooks,
+// then that of its MCP server if it has one.
+func pluginPrograms(root string) ([]string, error) {
+	var hooks hostSettings
+	if err := readHostFile(filepath.Join(root, "hooks", "hooks.json"), &hooks); err != nil {
+		return nil, err
+	}
+	path, ok := hooks.runsOurs()
+	if !ok {
+		return nil, errors.New("its hooks.json does not run " + hookProgram)
+	}
+	programs := []string{path}
+	var servers struct {
+		MCPServers map[string]struct{ Command string } `json:"mcpServers"`
+	}
+	if readHostFile(filepath.Join(root, ".mcp.json"), &servers) == nil { // an earlier plugin may have none
+		for _, server := range servers.MCPServers {
+			programs = append(programs, server.Command)
+		}
+	}
+	for i := range programs {
+		programs[i] = filepath.FromSlash(strings.ReplaceAll(programs[i], "${CLAUDE_PLUGIN_ROOT}", root))
+	}
+	return programs, nil
+}
+
 type installedPlugin struct {
 	InstallPath string    `json:"installPath"`
 	Version     string    `json:"version"`

@@ -6,12 +6,14 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"claudemem"
+	"claudemem/hook"
 )
 
 var update = flag.Bool("update", false, "renew docs/doctor.md")
@@ -387,5 +389,52 @@ func TestAsked(t *testing.T) {
 				t.Errorf("got %v, want %s", got, test.want)
 			}
 		})
+	}
+}
+
+// The script that the plugin puts on the agent's PATH is no other program.
+func TestLauncherInPath(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("cmd.exe starts a .cmd there, which is not looked for")
+	}
+	dir := t.TempDir()
+	bin, scripts := filepath.Join(dir, "bin"), filepath.Join(dir, "plugin", "bin")
+	own := filepath.Join(bin, "claude-mem")
+	for path, text := range map[string]string{
+		own:                                  "a program",
+		filepath.Join(scripts, "claude-mem"): "#!/bin/sh\nexec " + own + " \"$@\"\n",
+	} {
+		write(t, path, text)
+		if err := os.Chmod(path, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cfg := Config{Executable: own, Getenv: func(key string) string {
+		if key == "PATH" {
+			return scripts + string(filepath.ListSeparator) + bin
+		}
+		return ""
+	}}
+	if r := Examine(t.Context(), cfg); r.has("path-other") {
+		t.Errorf("findings: %+v", r.Findings)
+	}
+	write(t, filepath.Join(scripts, "claude-mem"), "#!/bin/sh\nexec /opt/claude-mem \"$@\"\n")
+	if r := Examine(t.Context(), cfg); !r.has("path-other") {
+		t.Error("a script that runs another program is not found")
+	}
+}
+
+func TestPluginPrograms(t *testing.T) {
+	root := t.TempDir()
+	if _, err := pluginPrograms(root); err == nil {
+		t.Error("programs without a hooks.json")
+	}
+	for _, hooks := range []string{hook.CheckoutPath, "${CLAUDE_PLUGIN_ROOT}/bin/claude-mem-hook", filepath.Join(root, "a b", "claude-mem-hook")} {
+		write(t, filepath.Join(root, "hooks", "hooks.json"), string(hook.HooksJSON("linux", hooks)))
+		write(t, filepath.Join(root, ".mcp.json"), `{"mcpServers":{"memory":{"command":"${CLAUDE_PLUGIN_ROOT}/../bin/claude-mem"}}}`)
+		want := []string{filepath.FromSlash(strings.ReplaceAll(hooks, "${CLAUDE_PLUGIN_ROOT}", root)), filepath.FromSlash(root + "/../bin/claude-mem")}
+		if got, err := pluginPrograms(root); err != nil || !slices.Equal(got, want) {
+			t.Errorf("programs %q, %v, want %q", got, err, want)
+		}
 	}
 }

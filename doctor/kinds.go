@@ -67,6 +67,8 @@ var kinds = []Kind{
 		"claude plugin enable {id}", ""},
 	{"plugin-gone", Fail, "The plugin is registered, and its files are not where Claude Code looks for them.",
 		"claude-mem install", ""},
+	{"program-gone", Fail, "The hooks or the MCP server run a program by a path at which there is none, so nothing is captured: the home or the data directory was moved, or the program was deleted.",
+		"claude-mem install", ""},
 	{"plugin-version", Warn, "The plugin is of another version than this program.",
 		"claude-mem install", ""},
 	{"plugin-twice", Warn, "Claude Code runs our hooks more than once for each event. Nothing is remembered twice, but each session is given two blocks and each tool call costs twice the time.",

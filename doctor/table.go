@@ -16,7 +16,7 @@ func checks() []Check {
 		{"binaries", "claude-mem and its twin claude-mem-hook: beside each other, executable, of one version, and first in PATH",
 			[]string{"twin-missing", "twin-unusable", "twin-version", "path-other"}, reading, checkBinaries},
 		{"plugin", "what Claude Code has registered: our plugin or plain hooks, enabled, once, of this version, its files there; the plugin of claude-mem for Node",
-			[]string{"plugin-missing", "plugin-disabled", "plugin-gone", "plugin-version", "plugin-twice", "node-plugin", "host-unreadable"}, quick, checkPlugin},
+			[]string{"plugin-missing", "plugin-disabled", "plugin-gone", "program-gone", "plugin-version", "plugin-twice", "node-plugin", "host-unreadable"}, quick, checkPlugin},
 		{"hooks", "when a hook was last heard of, beside when Claude Code was last used (the newest of its transcripts)",
 			[]string{"hooks-disabled", "hooks-silent"}, reading, checkHooks},
 		{"claude", "the claude CLI: found, and its version",

@@ -43,7 +43,7 @@ for i in $(seq 100); do [ -s "$out/holder" ] && exit 0; sleep 0.05; done; exit 1
 const releaseLock = `for i in $(seq 200); do
   alive=
   for p in /proc/[0-9]*; do
-    tr '\0' ' ' 2>/dev/null <"$p/cmdline" | grep -q "^$plugin/bin/claude-mem worker" && alive=1
+    tr '\0' ' ' 2>/dev/null <"$p/cmdline" | grep -q "^${plugin%/*}/bin/claude-mem worker" && alive=1
   done
   [ -n "$alive" ] || break
   sleep 0.05

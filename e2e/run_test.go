@@ -57,14 +57,15 @@ func traces(args []string) string {
 	return b.String()
 }
 
-// buildPlugin puts plugin/ and both binaries, freshly built, into a directory of the test's.
+// buildPlugin copies plugin/ into a directory of the test's and builds both binaries into
+// the bin/ beside it, as in a checkout.
 func buildPlugin(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "plugin")
 	if err := os.CopyFS(dir, os.DirFS(filepath.Join("..", "plugin"))); err != nil {
 		t.Fatal(err)
 	}
-	build := exec.Command("go", "build", "-trimpath", "-o", filepath.Join(dir, "bin")+"/", "./cmd/claude-mem", "./cmd/claude-mem-hook")
+	build := exec.Command("go", "build", "-trimpath", "-o", filepath.Join(filepath.Dir(dir), "bin")+"/", "./cmd/claude-mem", "./cmd/claude-mem-hook")
 	build.Dir = ".."
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {

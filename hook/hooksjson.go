@@ -27,13 +27,21 @@ var registered = [...]registration{
 	{"SessionEnd", VerbEnd, 2},
 }
 
+// CheckoutPath is where the hook's program is for a plugin that runs from a checkout:
+// in the bin/ of `make build`. An installed plugin names the absolute path.
+const CheckoutPath = pluginRoot + "/../bin/" + program
+
+// pluginRoot is replaced by the host.
+const pluginRoot = "${CLAUDE_PLUGIN_ROOT}"
+
 // HooksJSON returns the plugin's hooks/hooks.json for an operating system, as
-// runtime.GOOS names it. No hook is async: the host kills those when it exits.
+// runtime.GOOS names it, and the program at path. No hook is async: the host kills
+// those when it exits.
 //
 // On Windows, where there may be no shell that understands the quoting, a command
 // has the exec form (program and args apart). A hook without a verb takes it from
 // the payload, so a host that ignores args works too.
-func HooksJSON(goos string) []byte {
+func HooksJSON(goos, path string) []byte {
 	type command struct {
 		Type    string   `json:"type"`
 		Command string   `json:"command"`
@@ -50,9 +58,9 @@ func HooksJSON(goos string) []byte {
 	for i, reg := range registered {
 		c := command{Type: "command", Timeout: reg.timeout}
 		if goos == "windows" {
-			c.Command, c.Args = "${CLAUDE_PLUGIN_ROOT}/bin/"+program+".exe", []string{string(reg.verb)}
+			c.Command, c.Args = path, []string{string(reg.verb)}
 		} else {
-			c.Command = shellLine("${CLAUDE_PLUGIN_ROOT}/bin/"+program, reg.verb)
+			c.Command = shellLine(path, reg.verb)
 		}
 		events[i].name, events[i].groups = reg.event, []group{{Hooks: []command{c}}}
 	}
@@ -93,8 +101,14 @@ const guard = `trap 'exit 0' EXIT;`
 // the exit code 2 of a shell that cannot fork; the trap covers that too. It costs
 // no more than the plain command, for which dash forks as well.
 func shellLine(path string, verb Verb) string {
+	if !strings.HasPrefix(path, pluginRoot) {
+		path = shellEscapes.Replace(path)
+	}
 	return guard + `"` + path + `" ` + string(verb) + ` 2>/dev/null || exit 0`
 }
+
+// shellEscapes protects the characters that keep a meaning between double quotes.
+var shellEscapes = strings.NewReplacer(`\`, `\\`, `"`, `\"`, `$`, `\$`, "`", "\\`")
 
 // shellUnescapes removes the backslashes that protect a character between double quotes.
 var shellUnescapes = strings.NewReplacer(`\\`, `\`, `\"`, `"`, `\$`, `$`, "\\`", "`")

@@ -13,7 +13,7 @@ import (
 // ./hook -run HooksJSON -update` writes it.
 func TestHooksJSONMatchesPlugin(t *testing.T) {
 	path := filepath.Join("..", "plugin", "hooks", "hooks.json")
-	want := HooksJSON("linux")
+	want := HooksJSON("linux", CheckoutPath)
 	if *update {
 		if err := os.WriteFile(path, want, 0o644); err != nil {
 			t.Fatal(err)
@@ -32,7 +32,7 @@ func TestHooksJSONMatchesPlugin(t *testing.T) {
 func TestHooksJSONRegistersExactly(t *testing.T) {
 	want := []string{"PostToolUse", "PostToolUseFailure", "PreCompact", "SessionEnd", "SessionStart", "Stop", "SubagentStop", "UserPromptSubmit"}
 	timeouts := map[string]int{"SessionStart": 10, "SessionEnd": 2}
-	for _, goos := range []string{"linux", "darwin", "windows"} {
+	for goos, path := range map[string]string{"linux": "/home/ada/$x/claude-mem-hook", "darwin": CheckoutPath, "windows": `C:\Users\Ada L\claude-mem-hook.exe`} {
 		var file struct {
 			Hooks map[string][]struct {
 				Hooks []struct {
@@ -43,7 +43,7 @@ func TestHooksJSONRegistersExactly(t *testing.T) {
 				}
 			}
 		}
-		if err := json.Unmarshal(HooksJSON(goos), &file); err != nil {
+		if err := json.Unmarshal(HooksJSON(goos, path), &file); err != nil {
 			t.Fatal(err)
 		}
 		var got []string
@@ -61,10 +61,13 @@ func TestHooksJSONRegistersExactly(t *testing.T) {
 				t.Errorf("%s: %s is %+v", goos, name, h)
 			}
 			if goos == "windows" {
-				if len(h.Args) != 1 || !strings.HasSuffix(h.Command, "claude-mem-hook.exe") {
+				if len(h.Args) != 1 || h.Command != path {
 					t.Errorf("windows: %s runs %q %q", name, h.Command, h.Args)
 				}
-			} else if h.Args != nil || !strings.HasPrefix(h.Command, `trap 'exit 0' EXIT;"${CLAUDE_PLUGIN_ROOT}/bin/claude-mem-hook" `) || !strings.HasSuffix(h.Command, ` 2>/dev/null || exit 0`) {
+			} else if h.Args != nil || !strings.HasPrefix(h.Command, map[string]string{
+				"linux":  `trap 'exit 0' EXIT;"/home/ada/\$x/claude-mem-hook" `,
+				"darwin": `trap 'exit 0' EXIT;"${CLAUDE_PLUGIN_ROOT}/../bin/claude-mem-hook" `,
+			}[goos]) || !strings.HasSuffix(h.Command, ` 2>/dev/null || exit 0`) {
 				t.Errorf("%s: %s runs %q %q", goos, name, h.Command, h.Args)
 			}
 		}
@@ -94,16 +97,16 @@ func TestPluginManifest(t *testing.T) {
 
 func TestProgramOf(t *testing.T) {
 	for command, want := range map[string]string{
-		`"${CLAUDE_PLUGIN_ROOT}/bin/claude-mem-hook" save`:          "${CLAUDE_PLUGIN_ROOT}/bin/claude-mem-hook",
-		shellLine("/home/a b/\\$x;'/bin/claude-mem-hook", VerbSave): "/home/a b/$x;'/bin/claude-mem-hook",
-		`"/home/a b/\$x/bin/claude-mem-hook" context`:               "/home/a b/$x/bin/claude-mem-hook",
-		`/opt/claude-mem-hook save`:                                 "/opt/claude-mem-hook",
-		`claude-mem-hook`:                                           "claude-mem-hook",
-		`C:\Users\me\.claude-mem\bin\claude-mem-hook.exe`:           `C:\Users\me\.claude-mem\bin\claude-mem-hook.exe`,
-		`node worker.js`:                                            "",
-		``:                                                          "",
-		`'/opt/my tools/claude-mem-hook' save`:                      "/opt/my tools/claude-mem-hook",
-		`/x/claude-mem-hook-dir/bin/claude-mem-hook save --host x`:  "/x/claude-mem-hook-dir/bin/claude-mem-hook",
+		`"${CLAUDE_PLUGIN_ROOT}/bin/claude-mem-hook" save`:         "${CLAUDE_PLUGIN_ROOT}/bin/claude-mem-hook",
+		shellLine("/home/a b/$x;'/bin/claude-mem-hook", VerbSave):  "/home/a b/$x;'/bin/claude-mem-hook",
+		`"/home/a b/\$x/bin/claude-mem-hook" context`:              "/home/a b/$x/bin/claude-mem-hook",
+		`/opt/claude-mem-hook save`:                                "/opt/claude-mem-hook",
+		`claude-mem-hook`:                                          "claude-mem-hook",
+		`C:\Users\me\.claude-mem\bin\claude-mem-hook.exe`:          `C:\Users\me\.claude-mem\bin\claude-mem-hook.exe`,
+		`node worker.js`:                                           "",
+		``:                                                         "",
+		`'/opt/my tools/claude-mem-hook' save`:                     "/opt/my tools/claude-mem-hook",
+		`/x/claude-mem-hook-dir/bin/claude-mem-hook save --host x`: "/x/claude-mem-hook-dir/bin/claude-mem-hook",
 	} {
 		if got, ok := ProgramOf(command); got != want || ok != (want != "") {
 			t.Errorf("%s: got %q, %v, want %q", command, got, ok, want)

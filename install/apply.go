@@ -91,7 +91,7 @@ func (in *Installer) bare(f hostFile, now, before []byte, known bool) ([]byte, e
 	if now == nil {
 		return nil, nil
 	}
-	bare, err := f.without(now, before, known, in.pluginDir())
+	bare, err := f.without(now, before, known, in.hookPrograms())
 	if err != nil {
 		return nil, err
 	}
@@ -157,7 +157,7 @@ func (in *Installer) verify(p *Plan) error {
 	if err != nil {
 		return err
 	}
-	is := h.registration(in.pluginDir())
+	is := h.registration(in.hookPrograms())
 	if is.version == p.Version && is.enabled && samePath(is.known, in.shop) {
 		return nil
 	}
@@ -186,7 +186,7 @@ func (in *Installer) sweep() {
 	for i := range hostFiles {
 		atomicfile.RemoveLeftovers(filepath.Join(in.opts.ConfigDir, hostFiles[i].name))
 	}
-	removeAll(filepath.Join(in.pluginDir(), "bin", "*"+asideSuffix+"*"))
+	removeAll(filepath.Join(in.binDir(), "*"+asideSuffix+"*"))
 	removeAll(filepath.Join(in.backups, ".*.claude-mem-*"))
 }
 

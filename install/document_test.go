@@ -3,6 +3,7 @@ package install
 import (
 	"testing"
 
+	"claudemem/hook"
 	"claudemem/jsonscan"
 )
 
@@ -23,20 +24,20 @@ func FuzzDocument(f *testing.F) {
 			t.Fatalf("read and written it is %q", d.Bytes())
 		}
 		settings := hostFiles[atSettings]
-		bare, err := settings.without(data, data, true, "/data/marketplace/claude-mem")
+		bare, err := settings.without(data, data, true, []string{"/data/bin/claude-mem-hook"})
 		if err != nil {
 			t.Fatalf("strip: %v", err)
 		}
 		clean := string(bare) == string(data)
 		if d.Set([]byte("true"), "enabledPlugins", PluginID) != nil ||
-			plainHooks(d, []byte(hooksJSON), "/data/marketplace/claude-mem") != nil {
+			plainHooks(d, hook.HooksJSON("linux", "/data/bin/claude-mem-hook"), []string{"/data/bin/claude-mem-hook"}) != nil {
 			return // of another shape
 		}
 		edited := d.Bytes()
 		if _, err := jsonscan.Parse(edited); err != nil {
 			t.Fatalf("the edit broke it: %v\n%q", err, edited)
 		}
-		again, err := settings.without(edited, data, true, "/data/marketplace/claude-mem")
+		again, err := settings.without(edited, data, true, []string{"/data/bin/claude-mem-hook"})
 		if err != nil {
 			t.Fatalf("strip: %v", err)
 		}

@@ -3,7 +3,10 @@ package install
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -39,9 +42,9 @@ func ConfigDir(getenv func(string) string, home string) (dir string, moved bool)
 // hostFile is one of the host's files in which an entry of ours may stand.
 type hostFile struct {
 	name string
-	// strip takes out what is ours, for a plugin directory; before is the file as
-	// it was before us, empty when that is not known.
-	strip func(d, before *jsonscan.Document, pluginDir string)
+	// strip removes what is ours, with hooks of the given programs; before is the file
+	// as it was before us, empty when that is not known.
+	strip func(d, before *jsonscan.Document, programs []string)
 	// empties are the objects that may be left behind empty.
 	empties []string
 }
@@ -50,43 +53,64 @@ type hostFile struct {
 // the host's own books, which we touch only where its CLI is missing or failed.
 var hostFiles = []hostFile{
 	{"settings.json", stripSettings, []string{"extraKnownMarketplaces", "enabledPlugins", "hooks"}},
-	{filepath.Join("plugins", "installed_plugins.json"), func(d, _ *jsonscan.Document, _ string) { d.Remove("plugins", PluginID) }, nil},
-	{filepath.Join("plugins", "known_marketplaces.json"), func(d, _ *jsonscan.Document, _ string) { d.Remove(Marketplace) }, nil},
+	{filepath.Join("plugins", "installed_plugins.json"), func(d, _ *jsonscan.Document, _ []string) { d.Remove("plugins", PluginID) }, nil},
+	{filepath.Join("plugins", "known_marketplaces.json"), func(d, _ *jsonscan.Document, _ []string) { d.Remove(Marketplace) }, nil},
 }
 
-func stripSettings(d, before *jsonscan.Document, pluginDir string) {
+func stripSettings(d, before *jsonscan.Document, programs []string) {
 	d.Remove("extraKnownMarketplaces", Marketplace)
 	d.Remove("enabledPlugins", PluginID)
 	for _, event := range slices.Clone(d.Keys("hooks")) {
-		ours := func(group []byte) bool { return isOurGroup(group, pluginDir) }
+		ours := func(group []byte) bool { return isOurGroup(group, programs) }
 		if d.RemoveFunc(ours, "hooks", event) > 0 && len(d.Find("hooks", event).Kids) == 0 && before.Find("hooks", event) == nil {
 			d.Remove("hooks", event)
 		}
 	}
 }
 
-// isOurGroup says that every hook of a group runs our program.
-func isOurGroup(group json.RawMessage, pluginDir string) bool {
+// isOurGroup reports whether every hook of a group runs one of our programs, which are
+// given with slashes and without ".exe". A program of our name that no longer exists is
+// ours too: the home or the data directory has moved.
+func isOurGroup(group []byte, programs []string) bool {
 	var g struct {
 		Hooks []struct{ Command string }
 	}
 	if json.Unmarshal(group, &g) != nil || len(g.Hooks) == 0 {
 		return false
 	}
-	slashes := func(s string) string { return strings.ReplaceAll(s, `\`, "/") }
-	program := slashes(filepath.Join(pluginDir, "bin", hookProgramName))
 	for _, h := range g.Hooks {
-		if path, ok := hook.ProgramOf(h.Command); !ok || strings.TrimSuffix(slashes(path), ".exe") != program {
+		path, ok := hook.ProgramOf(h.Command)
+		if !ok || !slices.Contains(programs, strings.TrimSuffix(slashes(path), ".exe")) && !isGone(path) {
 			return false
 		}
 	}
 	return true
 }
 
+func slashes(path string) string { return strings.ReplaceAll(path, `\`, "/") }
+
+// isGone reports whether there is no file at an absolute path.
+func isGone(path string) bool {
+	if !filepath.IsAbs(path) {
+		return false
+	}
+	_, err := os.Stat(path)
+	return errors.Is(err, fs.ErrNotExist)
+}
+
+// hookPrograms returns the paths under which hooks of ours run, for isOurGroup: today's
+// and that of earlier versions, which kept the programs in the plugin's directory.
+func (in *Installer) hookPrograms() []string {
+	return []string{
+		slashes(filepath.Join(in.binDir(), hookProgramName)),
+		slashes(filepath.Join(in.pluginDir(), "bin", hookProgramName)),
+	}
+}
+
 // without returns a file without what is ours. baseline is the file as it was
 // before us where that is known: an object that it lacks and that is empty now
 // goes too.
-func (f hostFile) without(data, baseline []byte, known bool, pluginDir string) ([]byte, error) {
+func (f hostFile) without(data, baseline []byte, known bool, programs []string) ([]byte, error) {
 	d, err := jsonscan.Parse(data)
 	if err != nil {
 		return nil, err
@@ -98,7 +122,7 @@ func (f hostFile) without(data, baseline []byte, known bool, pluginDir string) (
 	if err != nil {
 		before = new(jsonscan.Document)
 	}
-	f.strip(d, before, pluginDir)
+	f.strip(d, before, programs)
 	if !known && bytes.Equal(d.Bytes(), data) {
 		return data, nil // nothing of ours: the empty objects are the user's
 	}
@@ -161,7 +185,7 @@ func readHost(dir string) (*host, error) {
 	return h, nil
 }
 
-func (h *host) registration(pluginDir string) registration {
+func (h *host) registration(programs []string) registration {
 	var r registration
 	var known struct {
 		Source struct{ Path string }
@@ -178,7 +202,7 @@ func (h *host) registration(pluginDir string) registration {
 	for _, event := range h.docs[atSettings].Keys("hooks") {
 		list := h.docs[atSettings].Find("hooks", event)
 		for _, kid := range list.Kids {
-			if list.Kind == '[' && isOurGroup(h.docs[atSettings].Text(kid), pluginDir) {
+			if list.Kind == '[' && isOurGroup(h.docs[atSettings].Text(kid), programs) {
 				r.hooks++
 			}
 		}
@@ -215,19 +239,20 @@ func orUnknown(version string) string {
 	return version
 }
 
-// plainHooks adds our hooks to the settings with absolute paths, as the plugin
-// would register them; groups that are there already stay where they are.
-func plainHooks(d *jsonscan.Document, hooksJSON []byte, pluginDir string) error {
+// plainHooks adds the hooks of a hooks.json to the settings, in place of those of the
+// given programs; groups that are there already stay where they are.
+func plainHooks(d *jsonscan.Document, hooksJSON []byte, programs []string) error {
 	ours, err := jsonscan.Parse(hooksJSON)
 	if err != nil {
 		return fmt.Errorf("read our hooks: %w", err)
 	}
 	for _, event := range ours.Keys("hooks") {
 		for _, kid := range ours.Find("hooks", event).Kids {
-			group, err := withRoot(ours.Text(kid), pluginDir)
-			if err != nil {
-				return err
+			var compact bytes.Buffer
+			if err := json.Compact(&compact, ours.Text(kid)); err != nil {
+				return fmt.Errorf("read our hooks: %w", err)
 			}
+			group := compact.Bytes()
 			there := false
 			if list := d.Find("hooks", event); list != nil {
 				for _, k := range list.Kids {
@@ -237,7 +262,7 @@ func plainHooks(d *jsonscan.Document, hooksJSON []byte, pluginDir string) error 
 			if there {
 				continue
 			}
-			d.RemoveFunc(func(g []byte) bool { return isOurGroup(g, pluginDir) }, "hooks", event)
+			d.RemoveFunc(func(g []byte) bool { return isOurGroup(g, programs) }, "hooks", event)
 			if err := d.Add(group, "hooks", event); err != nil {
 				return err
 			}
@@ -245,31 +270,3 @@ func plainHooks(d *jsonscan.Document, hooksJSON []byte, pluginDir string) error 
 	}
 	return nil
 }
-
-// withRoot puts the plugin's directory where the host would.
-func withRoot(group json.RawMessage, pluginDir string) (json.RawMessage, error) {
-	type command struct {
-		Type    string   `json:"type"`
-		Command string   `json:"command"`
-		Args    []string `json:"args,omitempty"`
-		Timeout int      `json:"timeout"`
-	}
-	var g struct {
-		Hooks []command `json:"hooks"`
-	}
-	if err := json.Unmarshal(group, &g); err != nil {
-		return nil, fmt.Errorf("read our hooks: %w", err)
-	}
-	for i, c := range g.Hooks {
-		dir := pluginDir
-		if c.Args == nil { // a line for the shell, the path between double quotes
-			dir = escapeShell(dir)
-		}
-		g.Hooks[i].Command = strings.ReplaceAll(c.Command, "${CLAUDE_PLUGIN_ROOT}", dir)
-	}
-	return json.Marshal(g)
-}
-
-var shellEscapes = strings.NewReplacer(`\`, `\\`, `"`, `\"`, `$`, `\$`, "`", "\\`")
-
-func escapeShell(s string) string { return shellEscapes.Replace(s) }

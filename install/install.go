@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"claudemem"
+	"claudemem/hook"
 	"claudemem/jsonscan"
 	"claudemem/lock"
 )
@@ -42,9 +43,8 @@ type Options struct {
 	ConfigDir string
 	// Moved says that ConfigDir is not the host's default.
 	Moved bool
-	// Plugin holds the plugin's files, Hooks its hooks.json for this system.
+	// Plugin holds the plugin's files as they are in a checkout.
 	Plugin fs.FS
-	Hooks  []byte
 	// Program and HookProgram are the binaries that are copied.
 	Program, HookProgram string
 	Version              string
@@ -101,7 +101,8 @@ type Wish struct {
 type Plan struct {
 	Method    Method `json:"method"`
 	ConfigDir string `json:"config_dir"`
-	Directory string `json:"directory"` // of our marketplace
+	Directory string `json:"directory"` // of our own files
+	Program   string `json:"program"`   // where claude-mem is put
 	Version   string `json:"version"`   // of the plugin
 	// Replaces is the version that is installed now.
 	Replaces string `json:"replaces,omitempty"`
@@ -146,7 +147,7 @@ func (in *Installer) Plan(wish Wish) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	is := h.registration(in.pluginDir())
+	is := h.registration(in.hookPrograms())
 	switch {
 	case wish.Method == MethodPlugin && in.opts.CLI == nil:
 		return nil, claudemem.Errorf(claudemem.CodeNotFound, "the claude command is not in PATH, and a plugin is installed with it").
@@ -156,7 +157,7 @@ func (in *Installer) Plan(wish Wish) (*Plan, error) {
 			WithHint("`claude-mem uninstall` first; the memory stays")
 	}
 	p := &Plan{
-		Method: wish.Method, ConfigDir: in.opts.ConfigDir, Directory: in.shop, Version: version, Others: h.others(), NodeData: nodeData(in.opts.DataDir),
+		Method: wish.Method, ConfigDir: in.opts.ConfigDir, Directory: in.opts.DataDir, Program: in.programPath(PluginName), Version: version, Others: h.others(), NodeData: nodeData(in.opts.DataDir),
 		wish: wish, host: h, book: book,
 		Plugin: []Change{}, Files: []Change{}, Commands: [][]string{}, Disable: []string{},
 	}
@@ -164,7 +165,7 @@ func (in *Installer) Plan(wish Wish) (*Plan, error) {
 	if is.version != "" && is.version != version {
 		p.Replaces = is.version
 	}
-	if p.Plugin, err = compareTree(in.shop, files); err != nil {
+	if p.Plugin, err = in.compareTree(files); err != nil {
 		return nil, err
 	}
 	for _, o := range p.Others {
@@ -191,9 +192,9 @@ func (in *Installer) wanted(h *host, method Method, disable []string) ([]byte, e
 	if err != nil {
 		return nil, err
 	}
-	is := h.registration(in.pluginDir())
+	is := h.registration(in.hookPrograms())
 	if method == MethodSettings {
-		err = plainHooks(d, in.opts.Hooks, in.pluginDir())
+		err = plainHooks(d, hook.HooksJSON(in.opts.GOOS, in.programPath(hookProgramName)), in.hookPrograms())
 	} else {
 		if !is.declared || !samePath(declaredPath(d), in.shop) {
 			source := `{"source":{"source":"directory","path":` + string(jsonscan.AppendQuote(nil, in.shop)) + `}}`

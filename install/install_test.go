@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -20,14 +21,10 @@ import (
 
 	"claudemem"
 	"claudemem/atomicfile"
+	"claudemem/hook"
 	"claudemem/install/fakeclaude"
 	"claudemem/jsonscan"
 )
-
-// hooksJSON is like what package hook generates, with two events.
-const hooksJSON = `{"description":"d","hooks":{
- "SessionStart":[{"hooks":[{"type":"command","command":"trap 'exit 0' EXIT;\"${CLAUDE_PLUGIN_ROOT}/bin/claude-mem-hook\" context 2>/dev/null || exit 0","timeout":10}]}],
- "Stop":[{"hooks":[{"type":"command","command":"\"${CLAUDE_PLUGIN_ROOT}/bin/claude-mem-hook\" summary","timeout":5}]}]}}`
 
 // fakeCLI is the host's CLI in this process. It keeps the calls.
 type fakeCLI struct {
@@ -83,11 +80,11 @@ func newPlace(t *testing.T, settings string) *place {
 	p.cli = &fakeCLI{dir: p.config}
 	p.opts = Options{
 		DataDir: p.data, ConfigDir: p.config, Program: p.program, HookProgram: p.twi, Version: "v1.2.3", CLI: p.cli, GOOS: "linux",
-		Hooks: []byte(hooksJSON), LockWait: 20 * time.Second,
-		Clock: func() time.Time { return time.UnixMilli(1_700_000_000_000) },
+		LockWait: 20 * time.Second,
+		Clock:    func() time.Time { return time.UnixMilli(1_700_000_000_000) },
 		Plugin: fstest.MapFS{
 			".claude-plugin/plugin.json": {Data: []byte(`{"name": "claude-mem", "version": "0.0.0"}` + "\n")},
-			".mcp.json":                  {Data: []byte(`{"mcpServers": {"memory": {"command": "${CLAUDE_PLUGIN_ROOT}/bin/claude-mem", "args": ["mcp"]}}}`)},
+			".mcp.json":                  {Data: []byte(`{"mcpServers": {"memory": {"command": "${CLAUDE_PLUGIN_ROOT}/../bin/claude-mem", "args": ["mcp"]}}}`)},
 			"hooks/hooks.json":           {Data: []byte(`of another system`)},
 			"skills/mem-search/SKILL.md": {Data: []byte("skill")},
 		},
@@ -169,7 +166,7 @@ func (p *place) nothingOfOurs() {
 		p.t.Errorf("the host still has %q", left)
 	}
 	for name := range files(p.t, p.data) {
-		if strings.HasPrefix(name, "marketplace") || strings.HasSuffix(name, "manifest.json") {
+		if strings.HasPrefix(name, "marketplace") || strings.HasPrefix(name, "bin") || strings.HasSuffix(name, "manifest.json") {
 			p.t.Errorf("%s is left in the data directory", name)
 		}
 	}
@@ -227,7 +224,7 @@ func TestInstallAndUninstall(t *testing.T) {
 				}
 				want := Look{Registered: true, Path: filepath.Join(p.data, "marketplace"), Version: "1.2.3", Enabled: true, Others: []Other{}}
 				if method == MethodSettings {
-					want = Look{PlainHooks: 2, Others: []Other{}}
+					want = Look{PlainHooks: 8, Others: []Other{}}
 				}
 				if diff := cmp.Diff(want, look); diff != "" {
 					t.Errorf("installed (-want +got):\n%s", diff)
@@ -264,38 +261,156 @@ func TestInstallAndUninstall(t *testing.T) {
 	}
 }
 
-// The plugin that the host runs.
+// The programs are there once; everything else names them.
 func TestTree(t *testing.T) {
 	p := newPlace(t, "")
 	p.install(Wish{Method: MethodPlugin})
-	got := files(t, filepath.Join(p.data, "marketplace"))
+	got := files(t, p.data)
+	bin := filepath.Join(p.data, "bin")
 	for name, want := range map[string]string{
-		"claude-mem/bin/claude-mem":             "the program",
-		"claude-mem/bin/claude-mem-hook":        "its twin",
-		"claude-mem/hooks/hooks.json":           hooksJSON,
-		"claude-mem/skills/mem-search/SKILL.md": "skill",
-		"claude-mem/.claude-plugin/plugin.json": `{"name": "claude-mem", "version": "1.2.3"}` + "\n",
-		"claude-mem/.mcp.json":                  `{"mcpServers": {"memory": {"command": "${CLAUDE_PLUGIN_ROOT}/bin/claude-mem", "args": ["mcp"]}}}`,
+		"bin/claude-mem":                                    "the program",
+		"bin/claude-mem-hook":                               "its twin",
+		"marketplace/claude-mem/bin/claude-mem":             "#!/bin/sh\nexec " + ShellWord(filepath.Join(bin, "claude-mem")) + " \"$@\"\n",
+		"marketplace/claude-mem/bin/claude-mem-hook":        "#!/bin/sh\nexec " + ShellWord(filepath.Join(bin, "claude-mem-hook")) + " \"$@\"\n",
+		"marketplace/claude-mem/hooks/hooks.json":           string(hook.HooksJSON("linux", filepath.Join(bin, "claude-mem-hook"))),
+		"marketplace/claude-mem/skills/mem-search/SKILL.md": "skill",
+		"marketplace/claude-mem/.claude-plugin/plugin.json": `{"name": "claude-mem", "version": "1.2.3"}` + "\n",
+		"marketplace/claude-mem/.mcp.json":                  `{"mcpServers": {"memory": {"command": ` + quoted(filepath.Join(bin, "claude-mem")) + `, "args": ["mcp"]}}}`,
+		"memory.db":                                         "memory",
 	} {
 		if got[name] != want {
 			t.Errorf("%s is %q, want %q", name, got[name], want)
 		}
+		delete(got, name)
 	}
-	if len(got) != 7 {
-		t.Errorf("the marketplace holds %d files, want 7", len(got))
+	delete(got, "marketplace/.claude-plugin/marketplace.json")
+	delete(got, "install.lock")
+	for name := range got {
+		if !strings.HasPrefix(name, "backups/") {
+			t.Errorf("not expected: %s", name)
+		}
 	}
-	if info, err := os.Stat(filepath.Join(p.data, "marketplace/claude-mem/bin/claude-mem")); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o700 {
-		t.Errorf("the program has mode %v, %v", info.Mode(), err)
+	for _, name := range []string{"bin/claude-mem", "marketplace/claude-mem/bin/claude-mem"} {
+		if info, err := os.Stat(filepath.Join(p.data, name)); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o700 {
+			t.Errorf("%s has mode %v, %v", name, info.Mode(), err)
+		}
+	}
+}
+
+func quoted(s string) string { return string(jsonscan.AppendQuote(nil, s)) }
+
+// On Windows hooks run the program itself, and launchers stand beside each other for
+// cmd.exe and for Git Bash.
+func TestTreeOnWindows(t *testing.T) {
+	for home, batch := range map[string]string{
+		"Ada 100%": `Ada 100%%`,
+		"Jürgen":   `%~dp0..\..\..\bin\claude-mem.exe`,
+	} {
+		p := newPlace(t, "")
+		p.data = filepath.Join(p.root, home, ".claude-mem")
+		p.put(filepath.Join(p.data, "memory.db"), "memory", 0o600)
+		p.opts.DataDir, p.opts.GOOS = p.data, "windows"
+		p.install(Wish{Method: MethodPlugin})
+		got := files(t, p.data)
+		program, hookProgram := filepath.Join(p.data, "bin", "claude-mem.exe"), filepath.Join(p.data, "bin", "claude-mem-hook.exe")
+		if got["bin/claude-mem.exe"] != "the program" || got["bin/claude-mem-hook.exe"] != "its twin" {
+			t.Errorf("programs: %v", got)
+		}
+		if text := got["marketplace/claude-mem/hooks/hooks.json"]; !strings.Contains(text, `"command": `+quoted(hookProgram)+`,`) || strings.Contains(text, "exit 0") {
+			t.Errorf("hooks.json does not run %s: %s", hookProgram, text)
+		}
+		if text := got["marketplace/claude-mem/.mcp.json"]; !strings.Contains(text, quoted(program)) {
+			t.Errorf(".mcp.json does not run %s: %s", program, text)
+		}
+		if text := got["marketplace/claude-mem/bin/claude-mem.cmd"]; !strings.Contains(text, batch) || !strings.HasPrefix(text, `@"`) || !strings.HasSuffix(text, "\" %*\r\n") {
+			t.Errorf("claude-mem.cmd is %q, want it to have %s", text, batch)
+		}
+		if text := got["marketplace/claude-mem/bin/claude-mem"]; !strings.Contains(text, slashes(program)) {
+			t.Errorf("the script for Git Bash is %q", text)
+		}
+		p.uninstall()
+		p.nothingOfOurs()
+	}
+}
+
+// earlierLayout is what versions before this one have installed: the programs in the
+// plugin's directory.
+func (p *place) earlierLayout(suffix string) {
+	p.install(Wish{Method: MethodPlugin})
+	if err := os.RemoveAll(filepath.Join(p.data, "bin")); err != nil {
+		p.t.Fatal(err)
+	}
+	bin := filepath.Join(p.data, "marketplace", "claude-mem", "bin")
+	if err := os.RemoveAll(bin); err != nil {
+		p.t.Fatal(err)
+	}
+	for _, name := range []string{"claude-mem", "claude-mem-hook"} {
+		p.put(filepath.Join(bin, name+suffix), "an earlier program", 0o700)
+	}
+}
+
+// A session that has started with an earlier version runs the programs in the plugin's
+// directory until it ends.
+func TestSessionOfEarlierVersion(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("runs a script for sh")
+	}
+	p := newPlace(t, "{}")
+	p.put(p.twi, "#!/bin/sh\necho the twin was run with $# arguments: $2\n", 0o755)
+	p.earlierLayout("")
+	p.install(Wish{Method: MethodPlugin})
+	old := filepath.Join(p.data, "marketplace", "claude-mem", "bin", "claude-mem-hook")
+	out, err := exec.Command(old, "save", "a b").CombinedOutput()
+	if want := "the twin was run with 2 arguments: a b\n"; err != nil || string(out) != want {
+		t.Errorf("the program of the earlier version prints %q, %v, want %q", out, err, want)
+	}
+	if size := len(p.get(old)); size > 1000 {
+		t.Errorf("it has %d bytes", size)
+	}
+	p.uninstall()
+	p.nothingOfOurs()
+}
+
+// On Windows the programs of an earlier version stay for a day: no launcher can stand
+// in for an .exe.
+func TestSessionOfEarlierVersionOnWindows(t *testing.T) {
+	p := newPlace(t, "{}")
+	p.opts.GOOS = "windows"
+	now := time.Now()
+	p.opts.Clock = func() time.Time { return now }
+	p.earlierLayout(".exe")
+	old := filepath.Join(p.data, "marketplace", "claude-mem", "bin", "claude-mem-hook.exe")
+	p.install(Wish{Method: MethodPlugin})
+	if plan := p.install(Wish{Method: MethodPlugin}); !plan.Empty() || p.get(old) != "an earlier program" {
+		t.Errorf("%s is %q; still to do: %+v", old, p.get(old), plan.Plugin)
+	}
+	now = now.Add(25 * time.Hour)
+	p.install(Wish{Method: MethodPlugin})
+	if p.get(old) != "(none)" {
+		t.Errorf("%s is still there after a day", old)
+	}
+}
+
+// A hook of ours whose program is gone, because the home has moved, is replaced and
+// removed like the others; one of another program, or found by PATH, is the user's.
+func TestMovedHome(t *testing.T) {
+	gone := strings.ReplaceAll(string(hook.HooksJSON("linux", "/no/such/home/.claude-mem/bin/claude-mem-hook")), "\n", "")
+	p := newPlace(t, gone)
+	p.install(Wish{Method: MethodSettings})
+	if text := p.get(p.settings); strings.Contains(text, "/no/such/home") || strings.Count(text, "claude-mem-hook") != 8 {
+		t.Errorf("settings.json is %s", text)
+	}
+	p.uninstall()
+	if text := p.get(p.settings); strings.Contains(text, "claude-mem-hook") {
+		t.Errorf("settings.json is %s", text)
 	}
 
-	p.opts.GOOS = "windows"
+	const mine = `{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"claude-mem-hook summary"}]},{"hooks":[{"type":"command","command":"/no/such/program"}]}]}}`
+	p = newPlace(t, mine)
 	p.install(Wish{Method: MethodPlugin})
-	got = files(t, filepath.Join(p.data, "marketplace"))
-	if got["claude-mem/bin/claude-mem.exe"] != "the program" || !strings.Contains(got["claude-mem/.mcp.json"], "bin/claude-mem.exe") {
-		t.Errorf("on Windows the programs have no .exe: %v", got)
-	}
-	if _, ok := got["claude-mem/bin/claude-mem"]; ok {
-		t.Error("what the plugin no longer holds is still there")
+	p.uninstall()
+	if got := p.get(p.settings); got != mine {
+		t.Errorf("settings.json is %s, want %s", got, mine)
 	}
 }
 
@@ -313,7 +428,7 @@ func TestUpgrade(t *testing.T) {
 	if diff := cmp.Diff(want, p.cli.calls); diff != "" {
 		t.Errorf("commands (-want +got):\n%s", diff)
 	}
-	if got := p.get(filepath.Join(p.data, "marketplace/claude-mem/bin/claude-mem")); got != "a newer program" {
+	if got := p.get(filepath.Join(p.data, "bin/claude-mem")); got != "a newer program" {
 		t.Errorf("the program is %q", got)
 	}
 	p.uninstall()
@@ -509,7 +624,7 @@ func TestTwoConfigDirs(t *testing.T) {
 // The worker is ended before its program goes.
 func TestWorkerIsStopped(t *testing.T) {
 	p := newPlace(t, "{}")
-	program := filepath.Join(p.data, "marketplace/claude-mem/bin/claude-mem")
+	program := filepath.Join(p.data, "bin/claude-mem")
 	stopped := 0
 	p.opts.StopWorker = func(context.Context) error {
 		if stopped++; p.get(program) == "(none)" {
@@ -530,7 +645,7 @@ func TestWorkerIsStopped(t *testing.T) {
 func TestSetAside(t *testing.T) {
 	p := newPlace(t, "{}")
 	p.install(Wish{Method: MethodPlugin})
-	aside := filepath.Join(p.data, "marketplace/claude-mem/bin/claude-mem"+asideSuffix+"0")
+	aside := filepath.Join(p.data, "bin/claude-mem"+asideSuffix+"0")
 	p.put(aside, "ran", 0o700)
 	if plan, err := New(p.opts).Plan(Wish{Method: MethodPlugin}); err != nil || !plan.Empty() {
 		t.Errorf("a program set aside is something to do: %+v, %v", plan, err)
@@ -550,6 +665,26 @@ func TestSetAside(t *testing.T) {
 	}
 	if got := p.get(path); got != "new" {
 		t.Errorf("it is %q", got)
+	}
+}
+
+// The program that runs an uninstall on Windows cannot be removed: it is renamed, and
+// the next install removes it.
+func TestUninstallByTheProgram(t *testing.T) {
+	p := newPlace(t, "{}")
+	p.opts.GOOS = "windows"
+	p.install(Wish{Method: MethodPlugin})
+	program := filepath.Join(p.data, "bin", "claude-mem.exe")
+	if err := os.Remove(program); err != nil {
+		t.Fatal(err)
+	}
+	p.put(filepath.Join(program, "locked"), "", 0o600) // a directory with a file in it cannot be removed, but renamed
+	p.uninstall()
+	if p.get(filepath.Join(program, "locked")) != "(none)" || p.get(filepath.Join(program+asideSuffix+"0", "locked")) != "" {
+		t.Errorf("it was not set aside: %v", files(t, p.data))
+	}
+	if again := p.uninstall(); !again.Empty() {
+		t.Errorf("a second uninstall would do %+v", again)
 	}
 }
 
@@ -589,9 +724,20 @@ func TestShellPaths(t *testing.T) {
 	if err := json.Unmarshal([]byte(p.get(p.settings)), &s); err != nil {
 		t.Fatal(err)
 	}
-	want := `trap 'exit 0' EXIT;"` + escapeShell(filepath.Join(p.opts.DataDir, "marketplace", "claude-mem")) + `/bin/claude-mem-hook" context 2>/dev/null || exit 0`
-	if got := s.Hooks["SessionStart"][0].Hooks[0].Command; got != want || !strings.Contains(got, `\$b`) {
-		t.Errorf("the command is %s, want %s", got, want)
+	want := filepath.Join(p.opts.DataDir, "bin", "claude-mem-hook")
+	command := s.Hooks["SessionStart"][0].Hooks[0].Command
+	if got, ok := hook.ProgramOf(command); !ok || got != want || !strings.Contains(command, `\$b`) {
+		t.Errorf("the command %s runs %q, want %q", command, got, want)
+	}
+	if runtime.GOOS != "windows" {
+		p.put(want, "#!/bin/sh\necho $1\n", 0o700)
+		launcher := filepath.Join(p.opts.DataDir, "marketplace", "claude-mem", "bin", "claude-mem-hook")
+		for _, line := range [][]string{{"sh", "-c", command}, {launcher, "context"}} {
+			if out, err := exec.Command(line[0], line[1:]...).CombinedOutput(); err != nil || string(out) != "context\n" {
+				t.Errorf("%q prints %q, %v", line, out, err)
+			}
+		}
+		p.put(want, "its twin", 0o700)
 	}
 	if plan := p.install(Wish{Method: MethodSettings}); !plan.Empty() {
 		t.Errorf("a second one would do %+v", plan)

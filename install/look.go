@@ -26,7 +26,7 @@ func (in *Installer) Look() (Look, error) {
 	if err != nil {
 		return Look{}, err
 	}
-	is := h.registration(in.pluginDir())
+	is := h.registration(in.hookPrograms())
 	return Look{
 		Registered: is.known != "", Path: is.known, Version: is.version, Enabled: is.enabled, PlainHooks: is.hooks,
 		Others: h.others(), NodeData: nodeData(in.opts.DataDir), Unfinished: book != nil && book.State != installed,

@@ -1,7 +1,6 @@
 package install
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -14,18 +13,20 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"claudemem"
 	"claudemem/atomicfile"
+	"claudemem/hook"
 	"claudemem/jsonscan"
 )
 
 const hookProgramName = "claude-mem-hook"
 
-// treeFile is a file of our marketplace directory: text of ours, or a program
-// to be copied.
+// treeFile is a file that install puts into the data directory: text of ours, or a
+// program to be copied.
 type treeFile struct {
-	path string // below the marketplace directory, with slashes
+	path string // below the data directory, with slashes
 	text []byte
 	from string // the program's path
 	hash string
@@ -33,19 +34,38 @@ type treeFile struct {
 	mode fs.FileMode
 }
 
-// The names of what lies in the marketplace directory.
+// Names below the data directory.
 const (
-	marketplaceFile = ".claude-plugin/marketplace.json"
-	manifestFile    = PluginName + "/.claude-plugin/plugin.json"
+	binDir          = "bin"
+	shopDir         = "marketplace"
+	marketplaceFile = shopDir + "/.claude-plugin/marketplace.json"
+	pluginTree      = shopDir + "/" + PluginName
+	manifestFile    = pluginTree + "/.claude-plugin/plugin.json"
 )
 
-// tree lists what the marketplace directory holds, in the order in which it is
-// written: the manifest with its version last, so that a version that is there is
-// there whole.
+// programPath returns where install puts a program. Hooks, MCP server and launchers
+// name this path.
+func (in *Installer) programPath(name string) string {
+	return filepath.Join(in.binDir(), name+in.suffix())
+}
+
+func (in *Installer) binDir() string { return filepath.Join(in.opts.DataDir, binDir) }
+
+// suffix ends the names of programs.
+func (in *Installer) suffix() string {
+	if in.opts.GOOS == "windows" {
+		return ".exe"
+	}
+	return ""
+}
+
+// tree returns the files that install puts into the data directory and the plugin's
+// version, in the order in which they are written: the programs before what names
+// them, the manifest with its version last, so that a version that is there is
+// complete.
 func (in *Installer) tree() ([]treeFile, string, error) {
-	var files []treeFile
+	files := in.launchers()
 	var manifest []byte
-	sum := sha256.New()
 	err := fs.WalkDir(in.opts.Plugin, ".", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
@@ -59,21 +79,17 @@ func (in *Installer) tree() ([]treeFile, string, error) {
 			manifest = text
 			return nil
 		case "hooks/hooks.json":
-			text = in.opts.Hooks
+			text = hook.HooksJSON(in.opts.GOOS, in.programPath(hookProgramName))
 		case ".mcp.json":
-			if in.opts.GOOS == "windows" {
-				text = bytes.ReplaceAll(text, []byte(`/bin/claude-mem"`), []byte(`/bin/claude-mem.exe"`))
+			if text, err = setString(text, in.programPath(PluginName), "mcpServers", "memory", "command"); err != nil {
+				return fmt.Errorf("%s: %w", name, err)
 			}
 		}
-		files = append(files, treeFile{path: path.Join(PluginName, name), text: text, mode: 0o600})
+		files = append(files, treeFile{path: path.Join(pluginTree, name), text: text, mode: 0o600})
 		return nil
 	})
 	if err != nil {
 		return nil, "", fmt.Errorf("read plugin: %w", err)
-	}
-	suffix := ""
-	if in.opts.GOOS == "windows" {
-		suffix = ".exe"
 	}
 	for name, from := range map[string]string{PluginName: in.opts.Program, hookProgramName: in.opts.HookProgram} {
 		hash, size, err := hashFile(from)
@@ -83,9 +99,10 @@ func (in *Installer) tree() ([]treeFile, string, error) {
 		if hash == "" {
 			return nil, "", claudemem.Errorf(claudemem.CodeNotFound, "there is no program %s", from)
 		}
-		files = append(files, treeFile{path: PluginName + "/bin/" + name + suffix, from: from, hash: hash, size: size, mode: 0o700})
+		files = append(files, treeFile{path: binDir + "/" + name + in.suffix(), from: from, hash: hash, size: size, mode: 0o700})
 	}
 	slices.SortFunc(files, func(a, b treeFile) int { return strings.Compare(a.path, b.path) })
+	sum := sha256.New()
 	for i, f := range files {
 		if f.from == "" {
 			files[i].hash, files[i].size = hashOf(f.text), int64(len(f.text))
@@ -93,12 +110,8 @@ func (in *Installer) tree() ([]treeFile, string, error) {
 		sum.Write([]byte(f.path + files[i].hash))
 	}
 	version := pluginVersion(in.opts.Version, hex.EncodeToString(sum.Sum(nil)))
-	m, err := jsonscan.Parse(manifest)
-	if err != nil || m.IsEmpty() {
-		return nil, "", fmt.Errorf("read plugin.json: %w", errors.Join(err, jsonscan.ErrNotObject))
-	}
-	if err := m.Set(jsonscan.AppendQuote(nil, version), "version"); err != nil {
-		return nil, "", err
+	if manifest, err = setString(manifest, version, "version"); err != nil {
+		return nil, "", fmt.Errorf("read plugin.json: %w", err)
 	}
 	shop, err := json.MarshalIndent(map[string]any{
 		"name":        Marketplace,
@@ -112,11 +125,46 @@ func (in *Installer) tree() ([]treeFile, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
-	for _, f := range []treeFile{{path: marketplaceFile, text: append(shop, '\n')}, {path: manifestFile, text: m.Bytes()}} {
+	for _, f := range []treeFile{{path: marketplaceFile, text: append(shop, '\n')}, {path: manifestFile, text: manifest}} {
 		f.hash, f.size, f.mode = hashOf(f.text), int64(len(f.text)), 0o600
 		files = append(files, f)
 	}
 	return files, version, nil
+}
+
+// setString returns a JSON object with one string in it replaced.
+func setString(data []byte, value string, keys ...string) ([]byte, error) {
+	d, err := jsonscan.Parse(data)
+	if err == nil {
+		err = d.Set(jsonscan.AppendQuote(nil, value), keys...)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return d.Bytes(), nil
+}
+
+// launchers returns the scripts in the plugin's bin/, which the host puts on the
+// agent's PATH. That of the hook is for sessions that started with an earlier version:
+// their hooks run the program in the plugin's directory.
+func (in *Installer) launchers() []treeFile {
+	script := func(name, program string) treeFile {
+		text := "#!/bin/sh\nexec " + ShellWord(program) + " \"$@\"\n"
+		return treeFile{path: pluginTree + "/bin/" + name, text: []byte(text), mode: 0o700}
+	}
+	program := in.programPath(PluginName)
+	if in.opts.GOOS != "windows" {
+		return []treeFile{script(PluginName, program), script(hookProgramName, in.programPath(hookProgramName))}
+	}
+	// cmd.exe reads a script in the console's code page, which other letters are not safe in.
+	batch := strings.ReplaceAll(program, "%", "%%")
+	if strings.IndexFunc(batch, func(r rune) bool { return r >= 0x80 }) >= 0 {
+		batch = `%~dp0..\..\..\` + binDir + `\` + PluginName + ".exe"
+	}
+	return []treeFile{
+		script(PluginName, slashes(program)), // for Git Bash
+		{path: pluginTree + "/bin/" + PluginName + ".cmd", text: []byte("@\"" + batch + "\" %*\r\n"), mode: 0o700},
+	}
 }
 
 var (
@@ -158,13 +206,13 @@ const (
 	DoRemove  = "remove"
 )
 
-// compareTree says what has to be done to the marketplace directory.
-func compareTree(dir string, want []treeFile) ([]Change, error) {
+// compareTree returns what has to be done in the data directory.
+func (in *Installer) compareTree(want []treeFile) ([]Change, error) {
 	var changes []Change
 	wanted := map[string]bool{}
 	for _, f := range want {
 		wanted[f.path] = true
-		full := filepath.Join(dir, filepath.FromSlash(f.path))
+		full := filepath.Join(in.opts.DataDir, filepath.FromSlash(f.path))
 		hash, _, err := hashFile(full)
 		if err != nil {
 			return nil, storage("read", full, err)
@@ -178,27 +226,40 @@ func compareTree(dir string, want []treeFile) ([]Change, error) {
 			changes = append(changes, Change{Path: full, Do: DoReplace, Size: f.size, file: f})
 		}
 	}
-	err := filepath.WalkDir(dir, func(full string, entry fs.DirEntry, err error) error {
+	err := filepath.WalkDir(in.shop, func(full string, entry fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil
 		}
 		if err != nil || entry.IsDir() {
 			return err
 		}
-		rel, err := filepath.Rel(dir, full)
+		rel, err := filepath.Rel(in.opts.DataDir, full)
 		if err != nil {
 			return err
 		}
-		// A program that was set aside because it ran goes when it can, without being a change.
-		if !wanted[filepath.ToSlash(rel)] && !strings.Contains(filepath.Base(full), asideSuffix) {
+		if !wanted[filepath.ToSlash(rel)] && !in.inUse(full) {
 			changes = append(changes, Change{Path: full, Do: DoRemove})
 		}
 		return nil
 	})
 	if err != nil {
-		return nil, storage("read", dir, err)
+		return nil, storage("read", in.shop, err)
 	}
 	return changes, nil
+}
+
+// sessionLife is how long a session is taken to go on with the files that it started with.
+const sessionLife = 24 * time.Hour
+
+// inUse reports whether a file of an earlier version may not go yet. On Windows, where
+// a launcher cannot stand in for a program, that is each program in the plugin's
+// directory until a day after the launcher beside it was written.
+func (in *Installer) inUse(full string) bool {
+	if in.opts.GOOS != "windows" || !strings.HasSuffix(full, ".exe") {
+		return false
+	}
+	launcher, err := os.Stat(filepath.Join(filepath.Dir(full), PluginName+".cmd"))
+	return err != nil || in.opts.Clock().Sub(launcher.ModTime()) < sessionLife
 }
 
 // write puts the file in its place, whole or not at all.

@@ -76,7 +76,7 @@ func (in *Installer) PlanRemoval() (*Removal, error) {
 			}
 		}
 	}
-	is := h.registration(in.pluginDir())
+	is := h.registration(in.hookPrograms())
 	// Never `plugin uninstall`: CLI 2.1.197 goes by the name before the @ and takes
 	// the plugin of another marketplace. With its marketplace ours goes too, alone.
 	if in.opts.CLI != nil && is.known != "" {
@@ -96,6 +96,9 @@ func (in *Installer) PlanRemoval() (*Removal, error) {
 			r.Directories = append(r.Directories, dir)
 		}
 	}
+	if len(r.Elsewhere) == 0 && slices.ContainsFunc(in.programs(), exists) {
+		r.Directories = append(r.Directories, in.binDir())
+	}
 	return r, nil
 }
 
@@ -107,7 +110,7 @@ func (in *Installer) afterwards(i int, h *host, book *manifest) (after []byte, r
 	before, known := in.baseline(r)
 	bare := now
 	if now != nil {
-		if bare, err = f.without(now, before, known, in.pluginDir()); err != nil {
+		if bare, err = f.without(now, before, known, in.hookPrograms()); err != nil {
 			return nil, false, err
 		}
 	}
@@ -255,10 +258,35 @@ func (in *Installer) takeOut(r *Removal) error {
 	return nil
 }
 
-// clear removes what is our own: first the programs, last the manifest.
+// programs returns the paths of the installed programs.
+func (in *Installer) programs() []string {
+	return []string{in.programPath(hookProgramName), in.programPath(PluginName)}
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
+// removePrograms removes the programs, and their directory when nothing else is in it.
+// One that runs is set aside where it cannot be removed: on Windows this is the
+// program that does it.
+func (in *Installer) removePrograms() error {
+	for _, path := range in.programs() {
+		if err := removeIfThere(path); err != nil {
+			if _, ok := setAside(path); !ok {
+				return err
+			}
+		}
+	}
+	_ = os.Remove(in.binDir()) // only when it is empty
+	return nil
+}
+
+// clear removes what is our own, the manifest last.
 func (in *Installer) clear(ctx context.Context, r *Removal) error {
 	err := in.does("stop the worker", func() error {
-		if in.opts.StopWorker == nil || !slices.Contains(r.Directories, in.shop) {
+		if in.opts.StopWorker == nil || !slices.Contains(r.Directories, in.shop) && !slices.Contains(r.Directories, in.binDir()) {
 			return nil
 		}
 		return in.opts.StopWorker(ctx)
@@ -268,7 +296,11 @@ func (in *Installer) clear(ctx context.Context, r *Removal) error {
 	}
 	for _, dir := range r.Directories {
 		err := in.does("remove "+filepath.Base(dir), func() error {
-			if err := os.RemoveAll(dir); err != nil {
+			remove := func() error { return os.RemoveAll(dir) }
+			if dir == in.binDir() {
+				remove = in.removePrograms
+			}
+			if err := remove(); err != nil {
 				return storage("remove", dir, err)
 			}
 			return nil

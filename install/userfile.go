@@ -72,21 +72,26 @@ func writeOver(path string, write func() error) error {
 	if err == nil {
 		return nil
 	}
-	for i := range 100 {
-		aside := path + asideSuffix + strconv.Itoa(i)
-		if removed := removeIfThere(aside); removed != nil {
-			continue // that one runs too
-		}
-		if os.Rename(path, aside) != nil {
-			return err
-		}
-		if second := write(); second != nil {
-			return errors.Join(err, os.Rename(aside, path))
-		}
-		_ = os.Remove(aside) // fails while it runs: the next install does it
-		return nil
+	aside, ok := setAside(path)
+	if !ok {
+		return err
 	}
-	return err
+	if second := write(); second != nil {
+		return errors.Join(err, os.Rename(aside, path))
+	}
+	_ = os.Remove(aside) // fails while it runs: the next install does it
+	return nil
+}
+
+// setAside renames a program that runs and returns its new name.
+func setAside(path string) (aside string, ok bool) {
+	for i := range 100 {
+		aside = path + asideSuffix + strconv.Itoa(i)
+		if removeIfThere(aside) == nil { // else that one runs too
+			return aside, os.Rename(path, aside) == nil
+		}
+	}
+	return "", false
 }
 
 // asideSuffix marks a program that was renamed because it was running.

@@ -9,7 +9,6 @@ import (
 
 	"claudemem"
 	"claudemem/daemon"
-	"claudemem/hook"
 	"claudemem/install"
 	"claudemem/model/claude"
 	"claudemem/plugin"
@@ -37,7 +36,7 @@ Exit codes: 0 installed, or nothing to do; 6 not confirmed (also: nobody to ask 
 no --yes); 2 a file of Claude Code's is broken; 3 no claude command; 4 another install
 is under way; 5 the claude command failed; 7 the disk refused.
 
-JSON: {"dry_run", "changed", "plan": {"method", "config_dir", "directory", "version", "replaces"?,
+JSON: {"dry_run", "changed", "plan": {"method", "config_dir", "directory", "program", "version", "replaces"?,
 "plugin": [{"path", "do": create|replace|edit|remove, "size"?}], "files": [likewise], "commands": [[argument]],
 "others": [{"id", "enabled", "installed"}], "disable": [id], "node_data", "unfinished"},
 "observer": {"provider", "who", "cost", "change"}}. It asks nothing: with --dry-run or --yes only.`,
@@ -127,8 +126,7 @@ func (a *app) install(ctx context.Context, o installOptions) error {
 func (a *app) installed(plan *install.Plan) {
 	a.note("\nInstalled. Claude Code remembers from its next session on: start it in a project.")
 	if plan.Method == install.MethodSettings {
-		program := filepath.Join(plan.Directory, install.PluginName, "bin", install.PluginName)
-		a.note("For the memory's tools: claude mcp add --scope user memory -- %q mcp", program)
+		a.note("For the memory's tools: claude mcp add --scope user memory -- %q mcp", plan.Program)
 	}
 	a.note("`claude-mem recent` shows what was remembered, `claude-mem uninstall` takes it out again.")
 	dataDir, err := a.dataDir()
@@ -154,7 +152,7 @@ func (a *app) installer() (*install.Installer, error) {
 		return nil, claudemem.Errorf(claudemem.CodeInternal, "find own program: %w", err)
 	}
 	options := install.Options{
-		DataDir: dataDir, Plugin: plugin.Files, Hooks: hook.HooksJSON(runtime.GOOS),
+		DataDir: dataDir, Plugin: plugin.Files,
 		Program: self, HookProgram: self, Version: version, Clock: a.now,
 		StopWorker: func(ctx context.Context) error {
 			_, err := daemon.Stop(ctx, dataDir, stopLimit)

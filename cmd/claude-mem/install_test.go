@@ -60,7 +60,7 @@ func TestShownPlans(t *testing.T) {
 	before := []byte("{\n\t\"model\": \"m\"\n}\n")
 	after := []byte("{\n\t\"model\": \"m\",\n\t\"enabledPlugins\": {\n\t\t\"claude-mem@claude-mem-local\": true\n\t}\n}\n")
 	change := func(path, do string, size int64) install.Change {
-		return install.Change{Path: filepath.FromSlash("/data/marketplace/claude-mem/" + path), Do: do, Size: size}
+		return install.Change{Path: filepath.FromSlash("/data/" + path), Do: do, Size: size}
 	}
 	edit := func(do string, before, after []byte) install.Change {
 		return install.Change{Path: "/home/dev/.claude/settings.json", Do: do, Before: before, After: after}
@@ -68,10 +68,10 @@ func TestShownPlans(t *testing.T) {
 	plans := map[string]func(*printer){
 		"install": func(p *printer) {
 			showPlan(p, &install.Plan{
-				Method: install.MethodPlugin, Version: "1.2.3", Directory: filepath.FromSlash("/data/marketplace"),
+				Method: install.MethodPlugin, Version: "1.2.3", Directory: filepath.FromSlash("/data"),
 				Plugin: []install.Change{
 					change("bin/claude-mem", install.DoCreate, 70_000_000), change("bin/claude-mem-hook", install.DoCreate, 2_300_000),
-					change(".mcp.json", install.DoCreate, 100), change("hooks/hooks.json", install.DoCreate, 2000),
+					change("marketplace/claude-mem/.mcp.json", install.DoCreate, 100), change("marketplace/claude-mem/hooks/hooks.json", install.DoCreate, 2000),
 				},
 				Files:    []install.Change{edit(install.DoEdit, before, after)},
 				Commands: [][]string{{"plugin", "marketplace", "add", "/data dir/marketplace"}, {"plugin", "install", install.PluginID}},
@@ -79,8 +79,8 @@ func TestShownPlans(t *testing.T) {
 		},
 		"upgrade": func(p *printer) {
 			showPlan(p, &install.Plan{
-				Method: install.MethodPlugin, Version: "1.3.0", Replaces: "1.2.3", Directory: filepath.FromSlash("/data/marketplace"), Unfinished: true,
-				Plugin:   []install.Change{change("bin/claude-mem", install.DoReplace, 70_000_000), change("skills/old.md", install.DoRemove, 0)},
+				Method: install.MethodPlugin, Version: "1.3.0", Replaces: "1.2.3", Directory: filepath.FromSlash("/data"), Unfinished: true,
+				Plugin:   []install.Change{change("bin/claude-mem", install.DoReplace, 70_000_000), change("marketplace/claude-mem/skills/old.md", install.DoRemove, 0)},
 				Commands: [][]string{{"plugin", "update", install.PluginID}},
 			})
 		},
@@ -98,7 +98,7 @@ func TestShownPlans(t *testing.T) {
 				},
 				Restored:    []string{"/home/dev/.claude/settings.json"},
 				Commands:    [][]string{{"plugin", "marketplace", "remove", install.Marketplace}},
-				Directories: []string{"/data/marketplace"},
+				Directories: []string{"/data/marketplace", "/data/bin"},
 				Enable:      []string{install.NodePluginID},
 			})
 		},

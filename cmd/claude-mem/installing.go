@@ -76,7 +76,7 @@ func showChanges(p *printer, dir string, changes []install.Change) {
 		if err != nil {
 			name = c.Path
 		}
-		if name = filepath.ToSlash(name); strings.Contains(name, "/bin/") && c.Do != install.DoRemove {
+		if name = filepath.ToSlash(name); strings.HasPrefix(name, "bin/") && c.Do != install.DoRemove {
 			p.printf("  %-7s  %s, %s\n", c.Do, name, bytesText(c.Size))
 			continue
 		}
