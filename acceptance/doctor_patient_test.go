@@ -193,7 +193,7 @@ func (p *patient) set(pairs ...string) {
 	for i := 0; i+1 < len(pairs); i += 2 {
 		settings[pairs[i]] = pairs[i+1]
 	}
-	p.writeJSON(filepath.Join(p.dir, "settings.json"), settings)
+	p.writeJSON(filepath.Join(p.dir, "config.json"), settings)
 }
 
 // ownBinaries copies the binaries to where a test may break them.

@@ -129,8 +129,20 @@ var brokenStates = []brokenState{
 		p.mere()
 		p.chmod(p.dir, 0o000)
 	}},
-	{name: "settings-broken", fix: "mend {dir}/settings.json, or `mv {dir}/settings.json {dir}/settings.json.broken` to begin anew", harm: func(p *patient) {
-		p.writeFile(filepath.Join(p.dir, "settings.json"), `{"CLAUDE_MEM_PROVIDER": "offline"`, 0o600)
+	{name: "settings-broken", fix: "mend {dir}/config.json, or `mv {dir}/config.json {dir}/config.json.broken` to begin anew", harm: func(p *patient) {
+		if err := os.Remove(filepath.Join(p.dir, "config.last-good.json")); err != nil && !os.IsNotExist(err) {
+			p.t.Fatal(err)
+		}
+		p.writeFile(filepath.Join(p.dir, "config.json"), `{"CLAUDE_MEM_PROVIDER": "offline"`, 0o600)
+	}},
+	{name: "settings-outdated", fix: "mend {dir}/config.json, or `mv {dir}/config.json {dir}/config.json.broken` to begin anew", harm: func(p *patient) {
+		p.must("config", "list")
+		p.writeFile(filepath.Join(p.dir, "config.json"), `{"CLAUDE_MEM_PROVIDER": "offline"`, 0o600)
+	}},
+	{name: "settings-older", fix: "claude-mem config import --yes", runs: true, harm: func(p *patient) {
+		if err := os.Rename(filepath.Join(p.dir, "config.json"), filepath.Join(p.dir, "settings.json")); err != nil {
+			p.t.Fatal(err)
+		}
 	}},
 	{name: "setting-invalid", fix: "claude-mem config set CLAUDE_MEM_CONTEXT_BUDGET 2000", runs: true, harm: func(p *patient) {
 		p.set("CLAUDE_MEM_CONTEXT_BUDGET", "plenty")
@@ -671,7 +683,7 @@ func (p *patient) smallDisk(program string) (doctor.Report, bool) {
 	p.t.Helper()
 	script := `set -e
 mount -t tmpfs -o size=3m none "$0"
-cp "$1"/memory.db "$1"/settings.json "$0"/
+cp "$1"/memory.db "$1"/config.json "$0"/
 head -c 9000000 /dev/zero >"$0"/filler 2>/dev/null || :
 CLAUDE_MEM_DATA_DIR="$0" exec "$2" doctor --json`
 	at := filepath.Join(p.home, "small")

@@ -73,7 +73,7 @@ func newMemory(t testing.TB) *memory {
 	}
 	// Offline, whatever is installed here: what a test asks a model for it names.
 	settings := `{"CLAUDE_MEM_WORKER_PORT":"0","CLAUDE_MEM_PROVIDER":"offline"}`
-	if err := os.WriteFile(filepath.Join(m.dir, "settings.json"), []byte(settings), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(m.dir, "config.json"), []byte(settings), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {

@@ -196,7 +196,7 @@ func (m *memory) configure(settings map[string]string) {
 	}
 	b, err := json.Marshal(all)
 	if err == nil {
-		err = os.WriteFile(filepath.Join(m.dir, "settings.json"), b, 0o600)
+		err = os.WriteFile(filepath.Join(m.dir, "config.json"), b, 0o600)
 	}
 	if err != nil {
 		m.t.Fatal(err)

@@ -30,7 +30,7 @@ type live struct {
 // newLive begins with settings that were just read.
 func newLive(dataDir string, first *settings.Settings, log *slog.Logger) *live {
 	l := &live{dataDir: dataDir, getenv: os.Getenv, log: log, current: first}
-	l.file, _ = os.Stat(settings.Path(dataDir))
+	l.file = settings.Stat(dataDir)
 	return l
 }
 
@@ -47,24 +47,26 @@ func (l *live) policy() *intake.Policy {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if s, _ := l.refresh(); l.captured == nil {
-		l.captured = &intake.Policy{SkipTools: s.Items(settings.KeySkipTools), Withheld: s.WithheldFiles(), Projects: s.Projects()}
+		l.captured = &intake.Policy{Refuse: s.Closed(), SkipTools: s.Items(settings.KeySkipTools), Withheld: s.WithheldFiles(), Projects: s.Projects()}
 	}
 	return l.captured
 }
 
 // refresh reads the file again when it has changed. The caller holds mu.
 func (l *live) refresh() (*settings.Settings, int) {
-	now, _ := os.Stat(settings.Path(l.dataDir)) // what cannot be looked at is as good as away
+	now := settings.Stat(l.dataDir)
 	if sameFile(l.file, now) {
 		return l.current, l.version
 	}
 	l.file = now
 	changed, err := settings.LoadForWorker(l.dataDir, l.getenv)
 	if err != nil {
-		// Somebody is writing it, or made a mistake. The defaults might send a
-		// session to where it was told not to go.
-		l.log.Warn("settings changed and cannot be read, the former ones stay", "error", err)
-		return l.current, l.version
+		// Somebody is writing it, or made a mistake: the former ones stay. Former ones
+		// that were closed may have a last good copy now.
+		l.log.Warn("settings changed and cannot be read", "error", err)
+		if changed.Closed() || !l.current.Closed() {
+			return l.current, l.version
+		}
 	}
 	for _, problem := range changed.Problems() {
 		l.log.Warn("settings", "error", problem)

@@ -82,7 +82,7 @@ func TestChoose(t *testing.T) {
 		{"an API", `{"CLAUDE_MEM_PROVIDER":"gemini","CLAUDE_MEM_GEMINI_API_KEY":"k"}`, true, "gemini", "gemini"},
 		{"an API without a key", `{"CLAUDE_MEM_PROVIDER":"openai"}`, true, "openai", "openai"},
 		{"offline", `{"CLAUDE_MEM_PROVIDER":"offline"}`, true, "offline", "offline"},
-		{"no provider at all", `{"CLAUDE_MEM_PROVIDER":"gpt"}`, true, "claude", "offline"},
+		{"no provider at all", `{"CLAUDE_MEM_PROVIDER":"gpt"}`, true, "offline", "offline"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -96,7 +96,7 @@ func (e *exam) modes(info fs.FileInfo, entries []fs.DirEntry) []Finding {
 		}
 		path := filepath.Join(e.DataDir, entry.Name())
 		switch perm := info.Mode().Perm(); {
-		case perm&0o077 != 0 && entry.Name() != "settings.json": // people link and share their settings
+		case perm&0o077 != 0 && entry.Name() != "config.json": // people link and share their settings
 			open = append(open, file{path, mode})
 		case perm&0o600 != 0o600 && !info.IsDir() && entry.Name() != "memory.db", perm&0o700 != 0o700 && info.IsDir() && entry.Name() != "spool":
 			closed = append(closed, file{path, mode})
@@ -123,7 +123,7 @@ func (f Finding) withMode(mode fs.FileMode) Finding {
 var ours = map[string]bool{
 	"memory.db": true, "memory.db-wal": true, "memory.db-shm": true,
 	"index.db": true, "index.db-wal": true, "index.db-shm": true, "index.vec": true,
-	"settings.json": true, "worker.json": true, "worker.lock": true, "worker.starting": true, "token": true,
+	"config.json": true, "config.last-good.json": true, "worker.json": true, "worker.lock": true, "worker.starting": true, "token": true,
 	"spool": true, "private": true, "backups": true, "logs": true, "observer": true,
 }
 
@@ -232,30 +232,58 @@ func checkSettings(_ context.Context, e *exam) []Finding {
 	if f, none := e.noDataDir(); none {
 		return []Finding{f}
 	}
-	path := settings.Path(e.DataDir)
 	// The environment of this shell says nothing about the worker.
-	s, err := settings.LoadForWorker(e.DataDir, func(string) string { return "" })
+	s, err := settings.Inspect(e.DataDir, func(string) string { return "" })
 	if err != nil {
-		return []Finding{e.found("settings-broken", oneLine(err.Error()), "path", quoted(path))}
+		kind, path := "settings-outdated", settings.Path(e.DataDir)
+		if s.Closed() {
+			kind = "settings-broken"
+		}
+		if !exists(path) {
+			path = settings.OlderPath(e.DataDir)
+		}
+		return []Finding{e.found(kind, oneLine(err.Error()), "path", quoted(path))}
 	}
 	var list []Finding
 	set := 0
 	for _, v := range s.List() {
-		if v.Origin == settings.FromFile {
+		if v.Origin != settings.FromDefault {
 			set++
 		}
 		if v.Err != nil {
 			value := v.Default
-			if value == "" {
-				value = "''"
+			if v.Later {
+				value = "" // it can only be taken out
 			}
-			list = append(list, e.found("setting-invalid", oneLine(v.Err.Error()), "key", v.Key, "value", value))
+			list = append(list, e.found("setting-invalid", oneLine(v.Err.Error()), "key", v.Key, "value", quoted(value)))
 		}
 	}
-	if len(list) == 0 {
-		return []Finding{fine("%s set in settings.json, the rest by default", plural(set, "value"))}
+	list = append(list, e.importable()...)
+	if len(list) > 0 {
+		return list
 	}
-	return list
+	if set == 0 {
+		return []Finding{fine("all settings at their defaults")}
+	}
+	return []Finding{fine("%s set in config.json, the rest by default", plural(set, "value"))}
+}
+
+// importable shows what a settings.json sets while there is no config.json.
+func (e *exam) importable() []Finding {
+	pending, err := settings.PendingImport(e.DataDir)
+	if err != nil || len(pending) == 0 {
+		return nil // a broken one is told already
+	}
+	shown := make([]string, len(pending))
+	for i, o := range pending {
+		shown[i] = oneLine(o.Describe())
+	}
+	return []Finding{e.found("settings-older", "settings.json sets "+strings.Join(shown, "; "))}
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
 }
 
 // clockSlack is how far apart the clocks of two processes and the rounding of

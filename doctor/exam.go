@@ -227,7 +227,7 @@ func newExam(ctx context.Context, cfg Config) *exam {
 		if e.DataDir == "" {
 			return new(settings.Settings)
 		}
-		s, _ := settings.LoadForWorker(e.DataDir, e.Getenv) // the settings check tells
+		s, _ := settings.Inspect(e.DataDir, e.Getenv) // the settings check tells
 		return s
 	})
 	e.database = sync.OnceValues(func() (Database, error) { return e.open(ctx) })

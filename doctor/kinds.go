@@ -119,9 +119,13 @@ var kinds = []Kind{
 		"remove files on the disk of {dir}; `df -i {dir}` counts them", ""},
 
 	// settings
-	{"settings-broken", Warn, "settings.json cannot be read, so that every setting has its default.",
+	{"settings-broken", Fail, "The settings file is broken and there is no last good copy of it: nothing is captured and no model is called.",
 		"mend {path}, or `mv {path} {path}.broken` to begin anew", ""},
-	{"setting-invalid", Warn, "A setting has a value that it cannot have, so that its default is in force.",
+	{"settings-outdated", Warn, "The settings file is broken; the settings that it had before are in force.",
+		"mend {path}, or `mv {path} {path}.broken` to begin anew", ""},
+	{"settings-older", Warn, "There is no config.json yet, but a settings.json of an earlier release or of claude-mem for Node. Of that only what restricts is in force.",
+		"claude-mem config import --yes", ""},
+	{"setting-invalid", Warn, "A setting has a value that cannot be used. Its default is in force; of PROVIDER offline, of RECALL off, of REQUIRE_TOKEN true.",
 		"claude-mem config set {key} {value}", ""},
 
 	// clock

@@ -76,7 +76,7 @@ func TestPlugin(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	write(filepath.Join(home, ".claude-mem", "settings.json"), `{"CLAUDE_MEM_PROVIDER":"offline"}`)
+	write(filepath.Join(home, ".claude-mem", "config.json"), `{"CLAUDE_MEM_PROVIDER":"offline"}`)
 	write(filepath.Join(out, "their-settings.json"), theirSettings)
 	args := []string{"--plugin", "", "--scenario", filepath.Join("testdata", "plugin.json"),
 		"--project", project, "--home", home, "--out", out, "--timeout", "120",

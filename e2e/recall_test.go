@@ -66,7 +66,7 @@ for at in 0 100 200; do
 done`,
 	// A model observes: the stand-in, which listens where nobody knew before the run.
 	"model": `printf '{"CLAUDE_MEM_PROVIDER":"anthropic","CLAUDE_MEM_ANTHROPIC_API_KEY":"sk-test-0123456789abcdef","CLAUDE_MEM_ANTHROPIC_BASE_URL":"%s"}' \
-  "$ANTHROPIC_BASE_URL" >"$HOME/.claude-mem/settings.json"`,
+  "$ANTHROPIC_BASE_URL" >"$HOME/.claude-mem/config.json"`,
 	// The fix of cmd/report is undone: it fails as it did.
 	"break": `git checkout -q -- cmd/report && rm -r reports`,
 }
@@ -291,7 +291,7 @@ func playRecall(t *testing.T, plugin, observer string) {
 		}
 	}
 	write(filepath.Join(project, "cmd", "report", "main.go"), reportMain)
-	write(filepath.Join(home, ".claude-mem", "settings.json"), `{"CLAUDE_MEM_PROVIDER":"offline"}`)
+	write(filepath.Join(home, ".claude-mem", "config.json"), `{"CLAUDE_MEM_PROVIDER":"offline"}`)
 	write(filepath.Join(home, "memories.jsonl"), string(memories(t, filepath.Join(out, "project"))))
 	s := readScene(t)
 	scenario, steps, moments := s.script(t)

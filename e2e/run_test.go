@@ -97,7 +97,7 @@ func play(t *testing.T, plugin string, steps ...string) string {
 	if err := os.Mkdir(memory, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(memory, "settings.json"), []byte(`{"CLAUDE_MEM_PROVIDER":"offline"}`), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(memory, "config.json"), []byte(`{"CLAUDE_MEM_PROVIDER":"offline"}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	args := append([]string{"--plugin", plugin, "--scenario", filepath.Join("testdata", "two-sessions.json"),

@@ -1,7 +1,6 @@
 package hook
 
 import (
-	"bytes"
 	"context"
 	"io"
 	"math/rand/v2"
@@ -10,7 +9,6 @@ import (
 	"time"
 
 	"claudemem"
-	"claudemem/jsonscan"
 	"claudemem/settings"
 	"claudemem/wire"
 )
@@ -261,9 +259,12 @@ func (r *run) handle() {
 	r.setDeadline()
 	r.endByLastResort()
 
-	r.settings, err = settings.LoadWith(r.dataDir, r.Getenv, parseSettings)
-	if err != nil && m.verb == VerbContext { // once a session is enough
+	if r.settings, err = settings.Load(r.dataDir, r.Getenv); err != nil && m.verb == VerbContext { // once a session is enough
 		r.log("settings", err.Error())
+		r.reply.tell("claude-mem: " + err.Error() + ". `claude-mem doctor` helps.")
+	}
+	if r.settings.Closed() {
+		return
 	}
 	r.locate(m)
 	if e := &m.event; !r.settings.Projects().Captured(e.ProjectPath, e.WorktreeRoot, m.projectDir, e.Cwd) {
@@ -275,18 +276,4 @@ func (r *run) handle() {
 	default:
 		r.capture(m)
 	}
-}
-
-// parseSettings reads settings.json; an empty file sets nothing.
-func parseSettings(data []byte, set func(key, text string)) error {
-	if len(bytes.TrimSpace(jsonscan.TrimBOM(data))) == 0 {
-		return nil
-	}
-	return jsonscan.Members(data, func(key string, value []byte) {
-		text, ok := jsonscan.Unquote(value)
-		if !ok {
-			text = string(value)
-		}
-		set(key, text)
-	})
 }

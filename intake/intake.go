@@ -25,6 +25,9 @@ const (
 
 // Policy says what the user wants captured. The zero value captures everything.
 type Policy struct {
+	// Refuse takes nothing in: the settings are broken, so that nobody knows what
+	// is to be left out.
+	Refuse bool
 	// SkipTools are names of tools whose use is booked and not remembered.
 	SkipTools []string
 	// Withheld are the files whose contents are withheld whole.
@@ -96,12 +99,17 @@ func (in *Intake) Ingest(ctx context.Context, event claudemem.Event) (claudemem.
 // IngestAll takes events in, in order and in one transaction of the queue. An
 // invalid one refuses them all.
 func (in *Intake) IngestAll(ctx context.Context, events ...claudemem.Event) ([]claudemem.Receipt, error) {
+	policy := in.opts.Policy()
+	if policy.Refuse {
+		return nil, claudemem.Errorf(claudemem.CodeUnavailable, "take in events: the settings file is broken, so nothing is captured").
+			WithHint("claude-mem doctor")
+	}
 	arrivals := make([]claudemem.Arrival, len(events))
 	for i := range events {
 		if err := ctx.Err(); err != nil {
 			return nil, fmt.Errorf("take in events: %w", err)
 		}
-		arrival, err := in.arrival(events[i])
+		arrival, err := in.arrival(events[i], policy)
 		if err != nil {
 			return nil, err
 		}
@@ -119,7 +127,7 @@ func (in *Intake) IngestAll(ctx context.Context, events ...claudemem.Event) ([]c
 
 // arrival makes an arrival of an event. The event is a copy; what its JSON
 // fields point to is not written to.
-func (in *Intake) arrival(e claudemem.Event) (claudemem.Arrival, error) {
+func (in *Intake) arrival(e claudemem.Event, policy *Policy) (claudemem.Arrival, error) {
 	if err := e.Validate(); err != nil {
 		return claudemem.Arrival{}, err
 	}
@@ -133,7 +141,6 @@ func (in *Intake) arrival(e claudemem.Event) (claudemem.Arrival, error) {
 	in.complete(&e, a.ReceivedAt)
 	in.nameSafely(&e)
 	nameAgentRun(&e)
-	policy := in.opts.Policy()
 	a.SkipReason = in.skipReason(&e, policy)
 	if a.SkipReason != "" {
 		strip(&e, a.SkipReason)

@@ -381,7 +381,7 @@ func TestRedactsEverything(t *testing.T) {
 					t.Fatalf("%s with %q: still in %s", kind, plant, b)
 				}
 			}
-			if again, err := in.arrival(a.Event); err != nil || again.Key != a.Key {
+			if again, err := in.arrival(a.Event, &Policy{}); err != nil || again.Key != a.Key {
 				t.Errorf("a second time the key is %q (%v), was %q", again.Key, err, a.Key)
 			}
 		}

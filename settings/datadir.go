@@ -36,6 +36,3 @@ func homeDir(getenv func(string) string) string {
 	}
 	return getenv("HOME")
 }
-
-// Path returns the path of the settings file of a data directory.
-func Path(dataDir string) string { return filepath.Join(dataDir, "settings.json") }

@@ -1,14 +1,20 @@
 // Package settings is the table of everything a user can set, and where each
-// value came from: the environment, settings.json in the data directory, or the
+// value came from: the environment, config.json in the data directory, or the
 // default.
 //
 // For a command or a hook the environment wins over the file. For the worker the
 // file wins, so that the variables of the one project whose hook happened to
 // start it do not configure all.
 //
-// Guarantees: Load always gives a usable value; a broken file or value is an
-// error to show and the default is used; the file is never written but by Set
-// and Unset, which replace it whole and keep what they do not know.
+// A broken config.json fails closed: its last good copy is in force or, without
+// one, the Settings are Closed, which every reader honours: hook and intake capture
+// nothing, the worker calls no model. Whoever reads a good file renews the copy.
+// Without a config.json the settings.json of earlier releases and of claude-mem for
+// Node counts as far as it restricts, until Import.
+//
+// Guarantees: Load always gives a usable value; the file is written only by Set,
+// Unset and Import, which replace it whole and keep what they do not know, comments
+// and layout included; settings.json is never written.
 //
 // The hook reads its few settings through this package on every tool call, so
 // nothing here has an init cost.

@@ -1,154 +1,157 @@
 package settings
 
 import (
-	"bytes"
-	"encoding/json"
+	"context"
 	"errors"
-	"fmt"
-	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
-	"strconv"
+	"strings"
 	"time"
 
 	"claudemem"
+	"claudemem/atomicfile"
+	"claudemem/jsonscan"
+	"claudemem/lock"
 )
 
-// member is one line of settings.json, kept as it stands.
-type member struct {
-	key string
-	raw json.RawMessage
-}
-
-// parseEntries is the Parser of everybody but the hook.
-func parseEntries(data []byte, set func(key, text string)) error {
-	members, err := parse(data)
-	for _, m := range members {
-		text := string(m.raw) // people write 5 for "5"
-		if len(m.raw) > 0 && m.raw[0] == '"' {
-			if err := json.Unmarshal(m.raw, &text); err != nil {
-				return errNotObject
-			}
-		}
-		set(m.key, text)
-	}
-	return err
-}
-
-var byteOrderMark = []byte{0xEF, 0xBB, 0xBF}
-
-var errNotObject = errors.New("not one flat JSON object")
-
-// parse reads the file's members in order. An empty file has none.
-func parse(data []byte) ([]member, error) {
-	data = bytes.TrimSpace(bytes.TrimPrefix(data, byteOrderMark))
-	if len(data) == 0 {
-		return nil, nil
-	}
-	dec := json.NewDecoder(bytes.NewReader(data))
-	if token, err := dec.Token(); err != nil || token != json.Delim('{') {
-		return nil, errNotObject
-	}
-	var members []member
-	for dec.More() {
-		var m member
-		token, err := dec.Token()
-		if err != nil {
-			return nil, errNotObject
-		}
-		m.key, _ = token.(string)
-		if err := dec.Decode(&m.raw); err != nil {
-			return nil, errNotObject
-		}
-		members = append(members, m)
-	}
-	if _, err := dec.Token(); err != nil {
-		return nil, errNotObject
-	}
-	if _, err := dec.Token(); err != io.EOF {
-		return nil, errNotObject
-	}
-	return members, nil
-}
-
-// Set writes one value into settings.json and keeps everything else that is in
-// it. The file is replaced whole or not at all. CodeNotFound for an unknown key,
-// CodeInvalid for a value that the setting can't have or a file that is broken.
+// Set writes one value into config.json and keeps everything else that is in it,
+// comments too. The file is replaced whole or not at all. CodeNotFound for an
+// unknown key, CodeInvalid for a value that the setting can't have, a setting that
+// nothing reads yet, or a file that is broken.
 func Set(dataDir, name, value string) error {
 	setting, ok := Lookup(name)
 	if !ok {
 		return unknownKey(name)
 	}
+	if setting.Later {
+		return setting.notYet()
+	}
 	if err := setting.Check(value); err != nil {
 		return err
 	}
-	raw, err := encode(value)
-	if err != nil {
-		return err
-	}
-	return edit(dataDir, func(members []member) []member {
-		for i := range members {
-			if members[i].key == setting.Key {
-				members[i].raw = raw
-				return without(members, setting.Key, i)
-			}
-		}
-		return append(members, member{setting.Key, raw})
+	return edit(dataDir, func(d *jsonscan.Document) error {
+		return d.Set(jsonscan.AppendQuote(nil, value), memberOf(d, setting.Key))
 	})
 }
 
-// Unset removes a key from settings.json, so that the default holds again.
+// Unset removes a key from config.json, so that the default holds again.
 func Unset(dataDir, name string) error {
 	setting, ok := Lookup(name)
 	if !ok {
 		return unknownKey(name)
 	}
-	if _, err := os.Stat(Path(dataDir)); errors.Is(err, fs.ErrNotExist) {
+	if !exists(Path(dataDir)) && !exists(OlderPath(dataDir)) {
 		return nil
 	}
-	return edit(dataDir, func(members []member) []member { return without(members, setting.Key, -1) })
+	return edit(dataDir, func(d *jsonscan.Document) error {
+		for d.Remove(memberOf(d, setting.Key)) {
+		}
+		return nil
+	})
 }
 
-// without drops the members of a key but the one at keep.
-func without(members []member, key string, keep int) []member {
-	kept := members[:0]
-	for i, m := range members {
-		if m.key != key || i == keep {
-			kept = append(kept, m)
+// memberOf returns how the file spells a key, or the key.
+func memberOf(d *jsonscan.Document, key string) string {
+	keys := d.Keys()
+	for i := len(keys) - 1; i >= 0; i-- {
+		if at := indexOf(keys[i]); at >= 0 && table[at].Key == key {
+			return keys[i]
 		}
 	}
-	return kept
+	return key
 }
 
-func encode(value string) (json.RawMessage, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false) // people read this file
-	if err := enc.Encode(value); err != nil {
-		return nil, err
+// Older is a setting of the older file, as Import would take it over.
+type Older struct {
+	Value
+	// InForce: it restricts, and counts already.
+	InForce bool
+	entry   entry
+}
+
+// PendingImport returns what the older file sets while there is no config.json, nil
+// when nothing waits. A value that cannot be used has an Err and is not taken over.
+func PendingImport(dataDir string) ([]Older, error) {
+	if exists(Path(dataDir)) {
+		return nil, nil
 	}
-	return bytes.TrimSpace(b.Bytes()), nil
+	return OlderSettings(dataDir)
 }
 
-// edit reads, changes and replaces the file while no other edit does.
-func edit(dataDir string, change func([]member) []member) error {
+// OlderSettings returns what the older file sets, whether or not there is a
+// config.json; nil when there is no such file.
+func OlderSettings(dataDir string) ([]Older, error) {
+	entries, _, err := readFile(OlderPath(dataDir), true)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, brokenError(OlderPath(dataDir), err, "nothing of it can be taken over")
+	}
+	all := &Settings{source: source{entries: entries, origin: FromOlder}}
+	held := &Settings{source: source{entries: restricting(entries), origin: FromOlder}}
+	var list []Older
+	for i := range table {
+		v := all.at(i)
+		if e, _, set := all.find(v.Key); set {
+			_, _, inForce := held.find(v.Key)
+			list = append(list, Older{Value: v, InForce: inForce, entry: e})
+		}
+	}
+	return list, nil
+}
+
+// Import takes the usable values of the older file over into config.json, whose own
+// values stay; with nothing only those that restrict. The caller has shown them.
+func Import(dataDir string, nothing bool) error {
+	list, err := OlderSettings(dataDir)
+	if err != nil {
+		return err
+	}
+	begun := exists(Path(dataDir))
+	return edit(dataDir, func(d *jsonscan.Document) error {
+		for _, o := range list {
+			member := memberOf(d, o.Key)
+			if nothing || o.Err != nil || o.entry.text == "" || begun && d.Find(member) != nil {
+				continue
+			}
+			if err := d.Set(o.entry.encoded(), member); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// lockLimit is how long an edit waits for another one; they take milliseconds.
+const lockLimit = 2 * time.Second
+
+// edit reads, changes and replaces config.json while no other edit does. A new file
+// begins with what restricts of the older one: from now on that counts no more.
+func edit(dataDir string, change func(*jsonscan.Document) error) error {
 	if err := os.MkdirAll(dataDir, 0o700); err != nil {
 		return storage(err)
 	}
-	unlock, err := lock(Path(dataDir) + ".lock")
+	ctx, cancel := context.WithTimeout(context.Background(), lockLimit)
+	defer cancel()
+	held, err := lock.Wait(ctx, Path(dataDir)+".lock")
+	if err == nil && held == nil {
+		err = errors.New("another edit is under way")
+	}
 	if err != nil {
 		return storage(err)
 	}
-	defer unlock()
+	defer func() { _ = held.Close() }() // gives the lock back
 	path := Path(dataDir)
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		path = real // people link their settings from elsewhere: keep the link
-	}
 	mode := fs.FileMode(0o600)
 	data, err := os.ReadFile(path)
+	older := source{}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
+		if older = readOlder(dataDir); older.fault != nil {
+			return older.fault
+		}
+		data = []byte("{}\n")
 	case err != nil:
 		return storage(err)
 	default:
@@ -156,80 +159,56 @@ func edit(dataDir string, change func([]member) []member) error {
 			mode = info.Mode().Perm()
 		}
 	}
-	members, err := parse(data)
-	if err != nil {
-		return describe(dataDir, err)
+	if _, err := parse(data, false); err != nil {
+		return brokenError(path, err, "it is left as it is")
 	}
-	if err := replace(path, format(change(members)), mode); err != nil {
+	d, err := jsonscan.ParseRelaxed(data)
+	if err != nil {
+		return brokenError(path, err, "it is left as it is")
+	}
+	for _, e := range older.entries {
+		if err := d.Set(e.encoded(), e.key); err != nil {
+			return storage(err)
+		}
+	}
+	if err := change(d); err != nil {
 		return storage(err)
 	}
+	if err := atomicfile.Write(path, d.Bytes(), mode); err != nil {
+		return storage(err)
+	}
+	readSource(dataDir, true) // renews the last good copy
 	return nil
+}
+
+// encoded returns an entry's value as JSON.
+func (e entry) encoded() []byte {
+	if e.items == nil {
+		return jsonscan.AppendQuote(nil, e.text)
+	}
+	b := []byte{'['}
+	for i, item := range e.items {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = jsonscan.AppendQuote(b, item)
+	}
+	return append(b, ']')
 }
 
 func storage(err error) error {
 	return claudemem.Errorf(claudemem.CodeStorage, "write settings: %w", err)
 }
 
-func format(members []member) []byte {
-	var b bytes.Buffer
-	b.WriteString("{")
-	for i, m := range members {
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		key, err := encode(m.key)
-		if err != nil {
-			continue // cannot be: a string always encodes
-		}
-		b.WriteString("\n  ")
-		b.Write(key)
-		b.WriteString(": ")
-		b.Write(m.raw)
+// Describe writes a setting of the older file on a line, its secret masked.
+func (o Older) Describe() string {
+	text := strings.TrimPrefix(o.Key, prefix) + " = " + o.Shown()
+	switch {
+	case o.Err != nil:
+		_, reason, _ := strings.Cut(o.Err.Error(), o.Key+" ")
+		text = strings.TrimPrefix(o.Key, prefix) + ": left out, it " + reason
+	case o.InForce:
+		text += " (in force already)"
 	}
-	b.WriteString("\n}\n")
-	return b.Bytes()
-}
-
-func replace(path string, data []byte, mode fs.FileMode) error {
-	temp := path + "." + strconv.Itoa(os.Getpid()) + ".tmp"
-	f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, mode)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	if err == nil {
-		err = f.Sync()
-	}
-	if closed := f.Close(); err == nil {
-		err = closed
-	}
-	if err == nil {
-		err = os.Rename(temp, path)
-	}
-	if err != nil {
-		_ = os.Remove(temp) // the first error is the one to tell
-	}
-	return err
-}
-
-// An edit takes milliseconds: a lock file this old was left by a process that died.
-const staleLock = 10 * time.Second
-
-// lock makes a file that must not exist, waiting a little for another edit to end.
-func lock(path string) (unlock func(), err error) {
-	for range 200 {
-		f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-		if err == nil {
-			return func() { _ = os.Remove(path) }, f.Close()
-		}
-		if !errors.Is(err, fs.ErrExist) {
-			return nil, err
-		}
-		if info, err := os.Stat(path); err == nil && time.Since(info.ModTime()).Abs() > staleLock {
-			_ = os.Remove(path)
-			continue
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	return nil, fmt.Errorf("%s is there: another edit is under way", path)
+	return text
 }

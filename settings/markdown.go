@@ -2,20 +2,37 @@ package settings
 
 import "strings"
 
+// intro is what docs/settings.md says before the tables; ' stands for a backquote.
+const intro = `# Settings
+
+This page is generated from the table in package settings; 'claude-mem config list' shows the same with the values in force.
+
+Every setting is a text in 'config.json' in the data directory, or an environment variable of the same name.
+For commands and hooks the environment wins over the file; for the worker the file wins, so that the variables of one
+project do not configure all. The file holds only what you set; the prefix 'CLAUDE_MEM_' may be left out. Comments,
+trailing commas, a byte order mark and lists as arrays are understood, and unknown keys are kept.
+
+A broken file fails closed: the settings that it had before stay in force ('config.last-good.json' keeps them); without
+such a copy nothing is captured and no model is called. The next session start and 'claude-mem doctor' say so, and the
+file is left alone.
+
+An earlier release, and claude-mem for Node, keep their settings in 'settings.json' of the same directory. As long as
+there is no 'config.json', that counts as far as it restricts: 'EXCLUDED_PROJECTS', 'INCLUDED_PROJECTS',
+'WITHHOLD_FILES' and 'SKIP_TOOLS' (these two in addition to the defaults), 'PROVIDER=offline' and 'RECALL=off'.
+'claude-mem config import', 'install' and 'doctor' show the rest; it is taken over when you say so.
+
+Globs: '*', '?' and '[a-z]' match within a name, '**' matches any number of directories, '~' is the home directory. A
+glob that begins with '/', '~' or a drive is matched from there, any other at any depth. A glob with a '/' covers what
+it names and everything below it; one without is the name of any directory of a project's path, or of a file. Links are
+resolved. Letter case counts for directories as it does for the system, and never for files.
+
+The data directory is '~/.claude-mem'; the environment variable '` + DataDirKey + `' moves it.
+`
+
 // Markdown returns docs/settings.md: the table as people read it.
 func Markdown() string {
 	var b strings.Builder
-	b.WriteString(`# Settings
-
-This page is generated from the table in package settings; ` + "`claude-mem config list`" + ` shows the same with the values in force.
-
-Every setting is a string in ` + "`settings.json`" + ` in the data directory, or an environment variable of the same name.
-For commands and hooks the environment wins over the file; for the worker the file wins, so that the variables of one
-project don't configure all. The file holds only what you set. Unknown keys in it are kept; when it is broken, that is
-reported, defaults are used and the file is left alone.
-
-The data directory is ` + "`~/.claude-mem`" + `; the environment variable ` + "`" + DataDirKey + "`" + ` moves it.
-`)
+	b.WriteString(strings.ReplaceAll(intro, "'", "`"))
 	group := ""
 	for i := range table {
 		s := &table[i]
@@ -34,7 +51,11 @@ The data directory is ` + "`~/.claude-mem`" + `; the environment variable ` + "`
 		if s.Default != "" {
 			fallback = "`" + s.Default + "`"
 		}
-		b.WriteString("| `" + s.Key + "` | " + fallback + " | " + value + " | " + s.Help + " |\n")
+		help := s.Help
+		if s.Later {
+			help = "not available yet: " + help
+		}
+		b.WriteString("| `" + s.Key + "` | " + fallback + " | " + value + " | " + help + " |\n")
 	}
 	return b.String()
 }

@@ -1,10 +1,6 @@
 package settings
 
 import (
-	"errors"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -19,24 +15,22 @@ type Origin string
 // The origins.
 const (
 	FromDefault     Origin = "default"
-	FromFile        Origin = "settings.json"
+	FromFile        Origin = "config.json"
 	FromEnvironment Origin = "environment"
+	// FromLastGood is the last good copy of a config.json that is broken now.
+	FromLastGood Origin = "config.last-good.json"
+	// FromOlder is the settings.json that counts in part while there is no config.json.
+	FromOlder Origin = "settings.json"
+	// FromFault is what a broken file without a last good copy makes of a setting.
+	FromFault Origin = "broken config.json"
 )
 
 // Settings are the values in force. The zero value has the defaults.
 type Settings struct {
 	getenv    func(string) string
 	fileFirst bool
-	// file holds what the file sets, in its order; the last of a key counts.
-	file   []entry
-	unread error
+	source
 }
-
-type entry struct{ key, text string }
-
-// Parser reads a flat JSON object and calls set with each key and its value: a
-// string's content, anything else as it stands.
-type Parser func(data []byte, set func(key, text string)) error
 
 // Value is a setting with what is in force for it.
 type Value struct {
@@ -48,45 +42,32 @@ type Value struct {
 }
 
 // Load reads the settings of a command or a hook: environment, then file, then
-// default. The settings are usable even with an error, which says that the file
-// could not be read or is broken and was left out.
+// default. The settings are usable even with an error, which says that the file is
+// broken: then its last good copy is in force or, without one, they are Closed.
 func Load(dataDir string, getenv func(string) string) (*Settings, error) {
-	return load(dataDir, getenv, false, parseEntries)
-}
-
-// LoadWith is Load with another parser: the hook has one that spares it the
-// decoder of encoding/json.
-func LoadWith(dataDir string, getenv func(string) string, parse Parser) (*Settings, error) {
-	return load(dataDir, getenv, false, parse)
+	s := &Settings{getenv: getenv, source: readSource(dataDir, true)}
+	return s, s.fault
 }
 
 // LoadForWorker is Load with the file ahead of the environment.
 func LoadForWorker(dataDir string, getenv func(string) string) (*Settings, error) {
-	return load(dataDir, getenv, true, parseEntries)
+	s, err := Load(dataDir, getenv)
+	s.fileFirst = true
+	return s, err
 }
 
-func load(dataDir string, getenv func(string) string, fileFirst bool, parse Parser) (*Settings, error) {
-	s := &Settings{getenv: getenv, fileFirst: fileFirst}
-	data, err := os.ReadFile(Path(dataDir))
-	if err == nil {
-		err = parse(data, func(key, text string) { s.file = append(s.file, entry{key, text}) })
-		if err != nil {
-			s.file = nil
-		}
-	}
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		s.unread = describe(dataDir, err)
-	}
-	return s, s.unread
-}
-
-func describe(dataDir string, err error) error {
-	return claudemem.Errorf(claudemem.CodeInvalid, "read settings: %w", err).
-		WithHint("mend or remove " + filepath.Clean(Path(dataDir)) + "; until then defaults are used")
+// Inspect is LoadForWorker for a look that changes nothing on disk.
+func Inspect(dataDir string, getenv func(string) string) (*Settings, error) {
+	s := &Settings{getenv: getenv, fileFirst: true, source: readSource(dataDir, false)}
+	return s, s.fault
 }
 
 // Err returns what Load returned.
-func (s *Settings) Err() error { return s.unread }
+func (s *Settings) Err() error { return s.fault }
+
+// Closed reports whether the file is broken and has no last good copy: nobody knows
+// what the user wants left out, so nothing may be captured and no model called.
+func (s *Settings) Closed() bool { return s.closed }
 
 // List returns every setting with its value and origin, in the table's order.
 func (s *Settings) List() []Value {
@@ -123,36 +104,38 @@ func unknownKey(name string) error {
 
 func (s *Settings) at(i int) Value {
 	v := Value{Setting: table[i], Value: table[i].Default, Origin: FromDefault}
-	text, origin, found := s.find(v.Key)
+	if s.closed && v.Safe != "" {
+		v.Value, v.Origin = v.Safe, FromFault
+		return v
+	}
+	e, origin, found := s.find(v.Key)
 	if !found {
 		return v
 	}
-	if err := v.Check(text); err != nil {
-		v.Err = err
-		return v
+	if v.Err = v.Check(e.text); v.Err == nil && v.Later {
+		v.Err = v.notYet()
 	}
-	v.Value, v.Origin = text, origin
+	switch {
+	case v.Err == nil:
+		v.Value, v.Origin = e.text, origin
+	case v.Safe != "":
+		v.Value = v.Safe
+	}
 	return v
 }
 
 // find returns what is set for a key, whether or not it can be used.
-func (s *Settings) find(key string) (string, Origin, bool) {
-	if !s.fileFirst {
-		if text := s.env(key); text != "" {
-			return text, FromEnvironment, true
+func (s *Settings) find(key string) (entry, Origin, bool) {
+	fromEnv := entry{key: key, text: s.env(key)}
+	if !s.fileFirst && fromEnv.text != "" {
+		return fromEnv, FromEnvironment, true
+	}
+	for i := len(s.entries) - 1; i >= 0; i-- {
+		if s.entries[i].key == key {
+			return s.entries[i], s.origin, true
 		}
 	}
-	for i := len(s.file) - 1; i >= 0; i-- {
-		if s.file[i].key == key {
-			return s.file[i].text, FromFile, true
-		}
-	}
-	if s.fileFirst {
-		if text := s.env(key); text != "" {
-			return text, FromEnvironment, true
-		}
-	}
-	return "", "", false
+	return fromEnv, FromEnvironment, fromEnv.text != ""
 }
 
 func (s *Settings) env(key string) string {
@@ -213,16 +196,11 @@ func (s *Settings) Duration(key string) time.Duration {
 
 // Items returns the parts of a List, without blanks around them and without empty ones.
 func (s *Settings) Items(key string) []string {
-	text, _ := s.value(key)
-	var items []string
-	for text != "" {
-		item, rest, _ := strings.Cut(text, ",")
-		if item = strings.TrimSpace(item); item != "" {
-			items = append(items, item)
-		}
-		text = rest
+	if e, _, found := s.find(key); found {
+		return e.list()
 	}
-	return items
+	text, _ := s.value(key)
+	return splitList(text)
 }
 
 // Projects returns the rule that says in which projects events are captured.
@@ -276,6 +254,12 @@ func (s Setting) Check(text string) error {
 		return s.wrong("a number from 0 to " + strconv.FormatFloat(limit, 'f', -1, 64))
 	}
 	return nil
+}
+
+// notYet is the error of a setting that nothing reads yet.
+func (s Setting) notYet() error {
+	return claudemem.Errorf(claudemem.CodeInvalid, "setting %s is not available yet", s.Key).
+		WithHint("`claude-mem config list` shows every setting")
 }
 
 // wrong does not quote the value: it may be a secret that was put in the wrong place.

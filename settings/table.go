@@ -25,8 +25,13 @@ type Setting struct {
 	Kind Kind
 	// Choices are the values of a Choice, separated by blanks.
 	Choices string
+	// Safe is in force when the value that is set cannot be used, or the file is
+	// broken: what sends nothing and gives nothing back. "" stands for Default.
+	Safe string
 	// Secret values are never shown.
 	Secret bool
+	// Later settings are read by nothing yet: they cannot be set.
+	Later bool
 }
 
 // The keys, as they stand in the environment and in settings.json.
@@ -98,7 +103,7 @@ const DefaultWithholdFiles = ".env*,*.pem,id_*,.netrc,.aws/credentials,*.key"
 
 // table is only constants, so that the linker and not an init function fills it.
 var table = [...]Setting{
-	{Key: KeyProvider, Default: "auto", Group: "observer", Kind: Choice, Choices: "auto claude anthropic gemini openrouter openai ollama offline", Help: "who distils what was captured; auto: claude for sessions of Claude Code when its CLI is there, else no model"},
+	{Key: KeyProvider, Default: "auto", Safe: "offline", Group: "observer", Kind: Choice, Choices: "auto claude anthropic gemini openrouter openai ollama offline", Help: "who distils what was captured; auto: claude for sessions of Claude Code when its CLI is there, else no model"},
 	{Key: KeyModel, Group: "observer", Kind: Text, Help: "model of the provider; empty takes the provider's default (claude: haiku)"},
 	{Key: KeyAnthropicAPIKey, Group: "observer", Kind: Text, Secret: true, Help: "API key for the provider anthropic"},
 	{Key: KeyAnthropicBaseURL, Group: "observer", Kind: Text, Help: "address of the Anthropic API, empty for the vendor's own"},
@@ -136,12 +141,12 @@ var table = [...]Setting{
 	{Key: KeyContextCapObservations, Default: "600", Group: "context", Kind: Integer, Help: "tokens for relevant past work"},
 	{Key: KeyContextCapReserve, Default: "200", Group: "context", Kind: Integer, Help: "tokens kept for the frame and the closing line"},
 	{Key: KeyContextMaxSessions, Default: "10", Group: "context", Kind: Integer, Help: "most sessions listed"},
-	{Key: KeyContextMaxSymbols, Default: "30", Group: "context", Kind: Integer, Help: "most symbols listed"},
+	{Key: KeyContextMaxSymbols, Later: true, Default: "30", Group: "context", Kind: Integer, Help: "most symbols listed"},
 	{Key: KeyContextMaxLearnings, Default: "10", Group: "context", Kind: Integer, Help: "most learnings listed"},
 	{Key: KeyContextMaxObservations, Default: "10", Group: "context", Kind: Integer, Help: "most observations listed"},
 	{Key: KeyContextMinConfidence, Default: "0.5", Group: "context", Kind: Number, Help: "confidence from which a learning is shown, 0 to 1"},
-	{Key: KeyRecall, Default: "on", Group: "context", Kind: Bool, Help: "whether past work is recalled beside prompts, files and failures"},
-	{Key: KeyAgentFiles, Default: "off", Group: "context", Kind: Text, Help: "where memory is also kept in files: off, or of root, folders, cursor, separated by commas"},
+	{Key: KeyRecall, Default: "on", Safe: "off", Group: "context", Kind: Bool, Help: "whether past work is recalled beside prompts, files and failures"},
+	{Key: KeyAgentFiles, Later: true, Default: "off", Group: "context", Kind: Text, Help: "where memory is also kept in files: off, or of root, folders, cursor, separated by commas"},
 
 	{Key: KeyEmbedder, Default: "builtin", Group: "search", Kind: Choice, Choices: "builtin openai-compatible off", Help: "who makes the vectors of semantic search"},
 	{Key: KeyEmbedderBaseURL, Group: "search", Kind: Text, Help: "address of an OpenAI-compatible embedder"},
@@ -150,10 +155,10 @@ var table = [...]Setting{
 	{Key: KeyRecencyDays, Default: "90", Group: "search", Kind: Days, Help: "age up to which semantic hits count, 0 for any"},
 
 	{Key: KeyWorkerPort, Default: "37777", Group: "worker", Kind: Integer, Help: "port on 127.0.0.1, 0 for none; if another program has it the next free one is taken"},
-	{Key: KeyRequireToken, Default: "auto", Group: "worker", Kind: Choice, Choices: "auto true false", Help: "whether clients on the port must show the token; auto asks where they can't be told apart otherwise"},
+	{Key: KeyRequireToken, Default: "auto", Safe: "true", Group: "worker", Kind: Choice, Choices: "auto true false", Help: "whether clients on the port must show the token; auto asks where they can't be told apart otherwise"},
 	{Key: KeyIdleExitMinutes, Default: "30", Group: "worker", Kind: Minutes, Help: "idle time after which the worker ends, 0 for never"},
-	{Key: KeyRetentionDays, Default: "0", Group: "worker", Kind: Days, Help: "age at which records are deleted, 0 to keep them"},
-	{Key: KeyBackupKeep, Default: "3", Group: "worker", Kind: Integer, Help: "how many backups are kept"},
+	{Key: KeyRetentionDays, Later: true, Default: "0", Group: "worker", Kind: Days, Help: "age at which records are deleted, 0 to keep them"},
+	{Key: KeyBackupKeep, Later: true, Default: "3", Group: "worker", Kind: Integer, Help: "how many backups are kept"},
 	{Key: KeyLogLevel, Default: "info", Group: "worker", Kind: Choice, Choices: "debug info warn error", Help: "what the worker writes to its log"},
 }
 

@@ -111,7 +111,7 @@ func (h host) prepare() error {
 	if err := os.MkdirAll(h.dataDir, 0o700); err != nil {
 		return err
 	}
-	if err := os.WriteFile(filepath.Join(h.dataDir, "settings.json"), []byte(`{"CLAUDE_MEM_WORKER_PORT":"0","CLAUDE_MEM_PROVIDER":"offline"}`), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(h.dataDir, "config.json"), []byte(`{"CLAUDE_MEM_WORKER_PORT":"0","CLAUDE_MEM_PROVIDER":"offline"}`), 0o600); err != nil {
 		return err
 	}
 	if err := h.command("worker", "start"); err != nil {

@@ -18,13 +18,13 @@ func (a *app) configCommand() *cobra.Command {
 		Short:   "Show and change settings",
 		GroupID: groupRun,
 		Long: `Show and change settings. An environment variable of the same name wins over
-settings.json for a command or a hook; for the worker the file wins.
+config.json for a command or a hook; for the worker the file wins.
 The prefix CLAUDE_MEM_ may be left out.`,
 		Example: "  claude-mem config list\n  claude-mem config get CONTEXT_BUDGET\n  claude-mem config set CONTEXT_BUDGET 1500",
 		Args:    knownCommand,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(a.configListCommand(), a.configGetCommand(), a.configSetCommand())
+	cmd.AddCommand(a.configListCommand(), a.configGetCommand(), a.configSetCommand(), a.configImportCommand())
 	return cmd
 }
 
@@ -36,10 +36,12 @@ type settingJSON struct {
 	Default string `json:"default"`
 	Help    string `json:"help"`
 	Error   string `json:"error,omitempty"`
+	// Later: nothing reads the setting yet.
+	Later bool `json:"later,omitempty"`
 }
 
 func settingOf(v settings.Value) settingJSON {
-	out := settingJSON{Key: v.Key, Value: v.Shown(), Origin: string(v.Origin), Default: v.Default, Help: v.Help}
+	out := settingJSON{Key: v.Key, Value: v.Shown(), Origin: string(v.Origin), Default: v.Default, Help: v.Help, Later: v.Later}
 	if v.Err != nil {
 		out.Error = v.Err.Error()
 	}
@@ -47,7 +49,7 @@ func settingOf(v settings.Value) settingJSON {
 }
 
 // loadSettings reads the settings as a command sees them; a broken file is
-// told, and what can be read is used.
+// told, and the last good copy is used.
 func (a *app) loadSettings() (*settings.Settings, string, error) {
 	dataDir, err := a.dataDir()
 	if err != nil {
@@ -58,7 +60,7 @@ func (a *app) loadSettings() (*settings.Settings, string, error) {
 		a.note("warning: %s", err)
 	}
 	for _, problem := range resolved.Problems() {
-		a.note("warning: %s; the default is used", problem)
+		a.note("warning: %s; it has no effect", problem)
 	}
 	return resolved, dataDir, nil
 }
@@ -69,7 +71,8 @@ func (a *app) configListCommand() *cobra.Command {
 		Short: "List every setting with its value and where that came from",
 		Long: `List every setting: key, value, where the value came from, default, help.
 
-JSON: a list of {"key", "value", "origin": default|settings.json|environment, "default", "help", "error"?}; secrets are masked.`,
+JSON: a list of {"key", "value", "origin": default|config.json|environment|config.last-good.json|
+settings.json|broken config.json, "default", "help", "error"?, "later"?}; secrets are masked.`,
 		Example: "  claude-mem config list --json",
 		Args:    noArgs,
 	}
@@ -95,6 +98,9 @@ JSON: a list of {"key", "value", "origin": default|settings.json|environment, "d
 		p := a.people()
 		for _, s := range out {
 			p.printf("%s = %s%s\n", p.style(styleBold, s.Key), oneLine(s.Value, 120), p.style(styleDim, originText(s)))
+			if s.Later {
+				s.Help = "not available yet: " + s.Help
+			}
 			p.printf("    %s\n", s.Help)
 		}
 		return nil
@@ -143,8 +149,8 @@ func (a *app) configGetCommand() *cobra.Command {
 func (a *app) configSetCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "set KEY VALUE",
-		Short: "Change a setting in settings.json",
-		Long: `Change a setting in settings.json; everything else in that file is kept. An
+		Short: "Change a setting in config.json",
+		Long: `Change a setting in config.json; everything else in that file is kept. An
 empty value takes the setting out, so that the default holds again. The value - is
 read from standard input, so that a key does not get into the shell's history.
 A running worker uses what is captured from the next event on; a provider, its key and
@@ -168,6 +174,10 @@ model, a mode, a language or a cap from the next batch on; the rest after a rest
 					return err
 				}
 			}
+			pending, err := settings.PendingImport(dataDir)
+			if err != nil {
+				return err
+			}
 			if value == "" {
 				err = settings.Unset(dataDir, key)
 			} else {
@@ -175,6 +185,9 @@ model, a mode, a language or a cap from the next batch on; the rest after a rest
 			}
 			if err != nil {
 				return unknownValue(setting.Setting, value, err)
+			}
+			if len(pending) > 0 {
+				a.note("settings.json counts no more, but for what restricts: `claude-mem config import` shows what else it sets")
 			}
 			if value != "" {
 				setting.Value = value

@@ -160,7 +160,7 @@ func (d *demo) prepare() error {
 		return err
 	}
 	chosen := []byte(`{"CLAUDE_MEM_WORKER_PORT": "0", "CLAUDE_MEM_PROVIDER": "offline"}` + "\n")
-	if err := os.WriteFile(filepath.Join(d.dataDir, "settings.json"), chosen, 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(d.dataDir, "config.json"), chosen, 0o600); err != nil {
 		return fmt.Errorf("write demo settings: %w", err)
 	}
 	self, err := os.Executable()

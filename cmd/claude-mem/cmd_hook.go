@@ -147,7 +147,10 @@ func blockFromDatabase(ctx context.Context, dataDir string, request claudemem.Co
 		return claudemem.ContextBlock{}, err
 	}
 	defer m.close()
-	resolved, _ := settings.Load(dataDir, os.Getenv) // a broken file leaves the defaults
+	resolved, err := settings.Load(dataDir, os.Getenv)
+	if resolved.Closed() {
+		return claudemem.ContextBlock{SystemMessage: "claude-mem: " + err.Error()}, nil
+	}
 	options := daemon.RecallOptions(resolved)
 	options.Distiller = offline.New()
 	options.Finder = glancing{m.Store, dataDir}

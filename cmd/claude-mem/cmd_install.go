@@ -12,6 +12,7 @@ import (
 	"claudemem/install"
 	"claudemem/model/claude"
 	"claudemem/plugin"
+	"claudemem/settings"
 
 	"github.com/spf13/cobra"
 )
@@ -88,8 +89,12 @@ func (a *app) install(ctx context.Context, o installOptions) error {
 		}
 	}
 	observer := a.observerChoice()
+	var older []settings.Older
 	if !o.json {
 		showPlan(a.people(), plan)
+		if older, err = a.olderSettings(); err != nil {
+			return err
+		}
 	}
 	empty := plan.Empty()
 	if !empty && !o.dry {
@@ -100,6 +105,12 @@ func (a *app) install(ctx context.Context, o installOptions) error {
 		}
 		if plan, err = in.Install(ctx, wish); err != nil {
 			return err
+		}
+		if len(older) > 0 {
+			if err := a.importOlder(); err != nil {
+				return err
+			}
+			observer = a.observerChoice()
 		}
 	}
 	if o.json {
@@ -115,6 +126,9 @@ func (a *app) install(ctx context.Context, o installOptions) error {
 	case o.dry:
 		a.note("\nNothing was changed: this was a dry run.")
 	case empty:
+		if len(older) > 0 {
+			a.note("\nsettings.json is not taken over yet: `claude-mem config import` does it.")
+		}
 		a.note("\nNothing to do: claude-mem %s is installed.", plan.Version)
 	default:
 		a.installed(plan)

@@ -56,7 +56,7 @@ const askLimit = 8 * time.Second
 // askProvider asks as the worker of a data directory would.
 func (a *app) askProvider(dataDir string) func(context.Context, string) error {
 	return func(ctx context.Context, provider string) error {
-		s, _ := settings.LoadForWorker(dataDir, a.getenv) // the check of the settings tells
+		s, _ := settings.Inspect(dataDir, a.getenv) // the check of the settings tells
 		of := "CLAUDE_MEM_" + strings.ToUpper(provider)
 		return model.Reach(ctx, model.Config{Provider: provider, BaseURL: s.Text(of + "_BASE_URL"), APIKey: s.Text(of + "_API_KEY"), Timeout: askLimit})
 	}

@@ -112,7 +112,7 @@ must not stumble over its memory.
 
 Environment:
   CLAUDE_MEM_DATA_DIR  where the memory is kept (default ~/.claude-mem)
-  CLAUDE_MEM_…         each setting, over that of settings.json (docs/settings.md)
+  CLAUDE_MEM_…         each setting, over that of config.json (docs/settings.md)
   NO_COLOR, TERM=dumb  no colour on a terminal; elsewhere there is none`,
 	}
 }

@@ -63,7 +63,7 @@ func TestScripts(t *testing.T) {
 				return err
 			}
 			// No port: scenarios run side by side with each other and with the user's own worker.
-			return os.WriteFile(filepath.Join(data, "settings.json"), []byte(`{"CLAUDE_MEM_WORKER_PORT": "0", "CLAUDE_MEM_PROVIDER": "offline"}`), 0o600)
+			return os.WriteFile(filepath.Join(data, "config.json"), []byte(`{"CLAUDE_MEM_WORKER_PORT": "0", "CLAUDE_MEM_PROVIDER": "offline"}`), 0o600)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"settled": settled, "schema": setSchema, "holdlock": holdLock, "hook": runScriptHook,

@@ -90,7 +90,7 @@ func seeded(t *testing.T) (env map[string]string, project string) {
 		must(t, ledger.Charge(ctx, id, claudemem.ModelCharge{Outcome: "ok", Model: "haiku", Usage: claudemem.ModelUsage{Input: 100, Output: 10}, Known: true, USD: c.usd, At: now.Time()}))
 	}
 	must(t, s.AddNotice(ctx, "provider_anthropic_overloaded", "claude-mem: anthropic does not answer."))
-	must(t, os.WriteFile(dataDir+"/settings.json", []byte(`{"CLAUDE_MEM_WORKER_PORT":"0","CLAUDE_MEM_PROVIDER":"offline","CLAUDE_MEM_CONTEXT_BUDGET":"many"}`), 0o600))
+	must(t, os.WriteFile(dataDir+"/config.json", []byte(`{"CLAUDE_MEM_WORKER_PORT":"0","CLAUDE_MEM_PROVIDER":"offline","CLAUDE_MEM_CONTEXT_BUDGET":"many"}`), 0o600))
 	home := t.TempDir()
 	return map[string]string{"CLAUDE_MEM_DATA_DIR": dataDir, "HOME": home, "USERPROFILE": home}, project
 }

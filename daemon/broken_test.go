@@ -1,0 +1,54 @@
+package daemon
+
+import (
+	"os"
+	"testing"
+	"time"
+
+	"claudemem"
+	"claudemem/settings"
+	"claudemem/wire"
+)
+
+// TestBrokenSettings: a worker whose settings are broken takes nothing in and calls
+// no model; what waits in the spool is taken in once they are mended.
+func TestBrokenSettings(t *testing.T) {
+	noLeaks(t)
+	dir := t.TempDir()
+	put := func(content string) {
+		t.Helper()
+		if err := os.WriteFile(settings.Path(dir), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put(`{"CLAUDE_MEM_PROVIDER":"offline",,}`)
+	cfg := config(dir)
+	cfg.Settings = nil
+	cfg.Housekeeping = 10 * time.Millisecond
+	e := event("spooled", claudemem.KindTool)
+	if err := wire.SpoolOf(dir).WriteEvent(&e); err != nil {
+		t.Fatal(err)
+	}
+	w := open(t, cfg)
+	peer := peerOf(t, dir)
+	if err := post(t.Context(), peer, event("posted", claudemem.KindTool)); claudemem.CodeOf(err) != claudemem.CodeUnavailable {
+		t.Errorf("posted with broken settings: %v", err)
+	}
+	if choice := w.providers.choose(claudemem.Session{Host: claudemem.HostClaudeCode}); choice.Provider != nil {
+		t.Errorf("a model is called: %s", choice.Provider.Name())
+	}
+	if b := books(t, w); b.Received != 0 {
+		t.Errorf("%d events received", b.Received)
+	}
+	put(`{"CLAUDE_MEM_PROVIDER":"offline"}`)
+	if !eventually(func() bool { return books(t, w).Received == 1 }) {
+		t.Error("the spool is not taken in after the settings were mended")
+	}
+	put("")
+	if err := post(t.Context(), peer, event("posted", claudemem.KindTool)); err != nil {
+		t.Errorf("with a last good copy: %v", err)
+	}
+	if choice := w.providers.choose(claudemem.Session{Host: claudemem.HostClaudeCode}); choice.Provider != nil {
+		t.Errorf("offline became %s", choice.Provider.Name())
+	}
+}

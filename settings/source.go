@@ -1,0 +1,296 @@
+package settings
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"claudemem"
+	"claudemem/atomicfile"
+	"claudemem/jsonscan"
+)
+
+// Path returns the path of the settings file of a data directory.
+func Path(dataDir string) string { return filepath.Join(dataDir, "config.json") }
+
+// OlderPath returns the path of the file that claude-mem for Node and earlier
+// releases of this program keep their settings in. It counts only as long as there
+// is no config.json, and then only what restricts (see restricting).
+func OlderPath(dataDir string) string { return filepath.Join(dataDir, "settings.json") }
+
+// goodPath returns the path of the last good copy of config.json.
+func goodPath(dataDir string) string { return filepath.Join(dataDir, "config.last-good.json") }
+
+// entry is one setting of a file; the last of a key counts.
+type entry struct {
+	key, text string
+	// items are the elements of a value that is an array, nil for any other.
+	items []string
+}
+
+// source is what the files of a data directory set.
+type source struct {
+	entries []entry
+	origin  Origin
+	// fault says why config.json, or the older file, is not what is in force.
+	fault error
+	// closed: there is no last good copy either.
+	closed bool
+}
+
+// replacing is how long an editor that saves by removing and renaming may leave a
+// settings file away.
+const replacing = 20 * time.Millisecond
+
+// readSource reads config.json or, when that is broken, its last good copy; without
+// a config.json what restricts of the older file. With keep it renews the copy when
+// that is not of this version of the file, and removes it when the user has removed
+// config.json.
+func readSource(dataDir string, keep bool) source {
+	entries, info, err := readFile(Path(dataDir), false)
+	if errors.Is(err, fs.ErrNotExist) && exists(goodPath(dataDir)) {
+		time.Sleep(replacing)
+		if entries, info, err = readFile(Path(dataDir), false); keep && errors.Is(err, fs.ErrNotExist) {
+			_ = os.Remove(goodPath(dataDir)) // the user removed config.json; tried again by the next reader
+		}
+	}
+	switch {
+	case err == nil:
+		if keep {
+			keepGood(dataDir, info)
+		}
+		return source{entries: entries, origin: FromFile}
+	case errors.Is(err, fs.ErrNotExist):
+		return readOlder(dataDir)
+	}
+	good, _, noCopy := readFile(goodPath(dataDir), false)
+	if noCopy == nil {
+		return source{entries: good, origin: FromLastGood, fault: brokenError(Path(dataDir), err, "the last good settings stay in force")}
+	}
+	return source{closed: true, fault: brokenError(Path(dataDir), err, "nothing is captured and no model is called")}
+}
+
+func readOlder(dataDir string) source {
+	entries, _, err := readFile(OlderPath(dataDir), true)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return source{}
+	case err != nil:
+		return source{closed: true, fault: brokenError(OlderPath(dataDir), err, "nothing is captured and no model is called")}
+	}
+	return source{entries: restricting(entries), origin: FromOlder}
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
+func brokenError(path string, err error, meanwhile string) error {
+	var pathError *fs.PathError
+	if errors.As(err, &pathError) {
+		err = pathError.Err // the path is said already
+	}
+	return claudemem.Errorf(claudemem.CodeInvalid, "%s is broken: %w; %s", path, err, meanwhile).
+		WithHint("mend or remove " + path)
+}
+
+// errLink says that the file is a link to a file that is not there: something was
+// set, and nobody knows what.
+var errLink = errors.New("a link to a file that is not there")
+
+// readFile reads and parses a settings file. fs.ErrNotExist says that there is none.
+// info describes the file as it was before it was read.
+func readFile(path string, older bool) (entries []entry, info fs.FileInfo, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) && exists(path) {
+			return nil, nil, errLink
+		}
+		return nil, nil, err
+	}
+	defer func() { _ = f.Close() }() // opened for reading only
+	if info, err = f.Stat(); err != nil {
+		return nil, nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, nil, errors.New("not a regular file")
+	}
+	data, err := io.ReadAll(io.LimitReader(f, largestFile+1))
+	if err != nil {
+		return nil, nil, err
+	}
+	if entries, err = parse(data, older); err != nil {
+		return nil, nil, err
+	}
+	return entries, info, nil
+}
+
+// largestFile bounds a settings file, in bytes.
+const largestFile = 1 << 20
+
+var (
+	errEmpty    = errors.New("it is empty")
+	errTooLarge = errors.New("it is over 1 MB")
+)
+
+// parse reads the settings in a file. Comments, a byte order mark, trailing commas
+// and arrays of texts are understood; a setting without the prefix, or in another
+// letter case, is that setting; other keys are left alone.
+func parse(data []byte, older bool) (entries []entry, err error) {
+	if len(data) > largestFile {
+		return nil, errTooLarge
+	}
+	data = jsonscan.Relax(data)
+	if strings.TrimSpace(string(data)) == "" {
+		return nil, errEmpty
+	}
+	if err := jsonscan.Check(data); err != nil {
+		return nil, err
+	}
+	var wrong error
+	visit := func(key string, value []byte) {
+		i := indexOf(key)
+		if i < 0 {
+			return
+		}
+		e, isSet, ok := parseValue(table[i].Key, value)
+		if !ok && wrong == nil {
+			wrong = errors.New(table[i].Key + " must be a text or a list of texts")
+		}
+		if isSet {
+			entries = append(entries, e)
+		} else {
+			entries = slices.DeleteFunc(entries, func(other entry) bool { return other.key == e.key })
+		}
+	}
+	err = jsonscan.Members(data, func(key string, value []byte) {
+		if older && key == "env" && len(value) > 0 && value[0] == '{' {
+			_ = jsonscan.Members(value, visit) // how early releases for Node nested it; checked above
+			return
+		}
+		visit(key, value)
+	})
+	if err == nil {
+		err = wrong
+	}
+	return entries, err
+}
+
+// parseValue reads a setting's value: a text, a number or a word as it stands, an
+// array of those; null sets nothing. ok is false for anything else.
+func parseValue(key string, value []byte) (e entry, isSet, ok bool) {
+	e.key = key
+	switch value[0] {
+	case '{':
+		return e, false, false
+	case 'n':
+		return e, false, true
+	case '[':
+		e.items, ok = []string{}, true
+		jsonscan.Elements(value, func(element []byte) {
+			item, _, scalar := parseValue(key, element)
+			if !scalar || item.items != nil || strings.TrimSpace(item.text) == "" {
+				ok = ok && scalar && item.items == nil
+				return
+			}
+			e.items = append(e.items, strings.TrimSpace(item.text))
+		})
+		e.text = strings.Join(e.items, ",")
+		return e, true, ok
+	}
+	text, isText := jsonscan.Unquote(value)
+	if !isText {
+		text = string(value) // people write 5 for "5"
+	}
+	e.text = text
+	return e, true, true
+}
+
+// restricting returns the settings that can only restrict what is captured, given
+// back or sent. They are taken over from the older file at once; all others only
+// when a person has seen them (see Import). What extends a list of ours is added
+// to the list's default.
+func restricting(entries []entry) []entry {
+	var kept []entry
+	for _, e := range entries {
+		switch e.key {
+		case KeyExcludedProjects, KeyIncludedProjects:
+		case KeySkipTools, KeyWithholdFiles:
+			setting, _ := Lookup(e.key)
+			e.items = append(splitList(setting.Default), e.list()...)
+			slices.Sort(e.items)
+			e.items = slices.Compact(e.items)
+			e.text = strings.Join(e.items, ",")
+		case KeyProvider:
+			if e.text != "offline" {
+				continue
+			}
+		case KeyRecall:
+			if on, ok := parseBool(e.text); on || !ok {
+				continue
+			}
+		default:
+			continue
+		}
+		kept = append(kept, e)
+	}
+	return kept
+}
+
+// list returns the parts of a list.
+func (e entry) list() []string {
+	if e.items != nil {
+		return e.items
+	}
+	return splitList(e.text)
+}
+
+func splitList(text string) []string {
+	var items []string
+	for text != "" {
+		item, rest, _ := strings.Cut(text, ",")
+		if item = strings.TrimSpace(item); item != "" {
+			items = append(items, item)
+		}
+		text = rest
+	}
+	return items
+}
+
+// keepGood copies a config.json that could be read, described by info, to the last
+// good copy, unless that is of the same version of the file already: the copy has
+// its time and size. Where it cannot be written there is none, which restricts.
+func keepGood(dataDir string, info fs.FileInfo) {
+	good := goodPath(dataDir)
+	if copied, err := os.Stat(good); err == nil && copied.Size() == info.Size() && copied.ModTime().Equal(info.ModTime()) {
+		return
+	}
+	data, err := os.ReadFile(Path(dataDir))
+	if err != nil {
+		return
+	}
+	if _, err := parse(data, false); err != nil {
+		return // written to since it was read
+	}
+	if atomicfile.Write(good, data, 0o600) != nil {
+		_ = os.Remove(good) // it could open what this version closes
+		return
+	}
+	_ = os.Chtimes(good, info.ModTime(), info.ModTime()) // else the next reader renews it again
+}
+
+// Stat describes the file that the settings come from, nil when there is none: the
+// settings are to be loaded again when another file or another version is described.
+func Stat(dataDir string) fs.FileInfo {
+	info, err := os.Stat(Path(dataDir))
+	if errors.Is(err, fs.ErrNotExist) {
+		info, _ = os.Stat(OlderPath(dataDir))
+	}
+	return info
+}
