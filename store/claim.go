@@ -271,7 +271,7 @@ func (t *tx) heldEvents(claim *claudemem.Claim) ([]int64, error) {
 	if err != nil {
 		return nil, err
 	}
-	ids, err := scanIDs(rows)
+	ids, err := scanColumn[int64](rows)
 	if err != nil {
 		return nil, err
 	}
@@ -280,19 +280,6 @@ func (t *tx) heldEvents(claim *claudemem.Claim) ([]int64, error) {
 		return nil, claudemem.Errorf(claudemem.CodeConflict, "%d of %d events are held by %s", len(distinct), len(keys), claim.Claimer)
 	}
 	return ids, nil
-}
-
-func scanIDs(rows *sql.Rows) ([]int64, error) {
-	defer func() { _ = rows.Close() }()
-	var ids []int64
-	for rows.Next() {
-		var id int64
-		if err := rows.Scan(&id); err != nil {
-			return nil, err
-		}
-		ids = append(ids, id)
-	}
-	return ids, rows.Err()
 }
 
 // Release implements queue.Storage; CodeConflict when the claim isn't held.
@@ -338,20 +325,19 @@ func (s *Store) Bury(ctx context.Context, claim claudemem.Claim, cause string) e
 
 // Heal implements queue.Storage.
 func (s *Store) Heal(ctx context.Context, claimedBefore claudemem.Millis, live []string) (int, error) {
+	const what = "heal queue"
+	// Mostly there is nothing to heal: a look at it needs no transaction that writes.
+	if lost, err := lostEvents(ctx, s.reader, claimedBefore, live); err != nil || len(lost) == 0 {
+		return 0, fault(what, err)
+	}
 	healed := 0
-	err := s.writeKeeping(ctx, "heal queue", func(t *tx) error {
-		ids, err := t.lost(claimedBefore, live)
+	err := s.writeKeeping(ctx, what, func(t *tx) error {
+		ids, err := lostEvents(ctx, t.w.conn, claimedBefore, live)
 		if err != nil {
 			return err
 		}
-		if len(ids) == 0 {
-			return nil
-		}
-		if err := t.free(ids); err != nil {
-			return err
-		}
 		healed = len(ids)
-		return nil
+		return t.free(ids)
 	})
 	if err != nil {
 		return 0, err
@@ -359,21 +345,17 @@ func (s *Store) Heal(ctx context.Context, claimedBefore claudemem.Millis, live [
 	return healed, nil
 }
 
-// lost lists the events that were claimed before the given time by none of the
-// live claimers. The index comes first: the payloads of all that waits must not
-// be read every 30 seconds.
-func (t *tx) lost(claimedBefore claudemem.Millis, live []string) ([]int64, error) {
+// lostEvents lists the events that were claimed before the given time by none of
+// the live claimers. The index comes first: the payloads of all that waits must
+// not be read every 30 seconds.
+func lostEvents(ctx context.Context, q querier, claimedBefore claudemem.Millis, live []string) ([]int64, error) {
 	names, err := encode(emptyNotNull(live))
 	if err != nil {
 		return nil, err
 	}
-	rows, err := t.query(`SELECT e.id FROM events e INDEXED BY events_queue CROSS JOIN pending_messages m ON m.event_id = e.id
+	return numbersOf(ctx, q, `SELECT e.id FROM events e INDEXED BY events_queue CROSS JOIN pending_messages m ON m.event_id = e.id
 		WHERE e.outcome = 'processing' AND e.outcome IN ('pending', 'processing')
 		  AND m.claimed_at < ?1 AND m.claimer NOT IN (SELECT value FROM json_each(?2))`, int64(claimedBefore), names)
-	if err != nil {
-		return nil, err
-	}
-	return scanIDs(rows)
 }
 
 // DeadLetters implements queue.Storage: the oldest first, all when limit is 0.
@@ -423,8 +405,15 @@ func (s *Store) Revive(ctx context.Context, keys ...string) (int, error) {
 
 // Interrupt implements queue.Storage.
 func (s *Store) Interrupt(ctx context.Context, idleSince claudemem.Millis) (int, error) {
+	const what = "interrupt idle sessions"
+	// Mostly there is none: the bookkeeper need not forget its sessions then.
+	var idle bool
+	err := s.reader.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM sessions WHERE status = 'active' AND updated_at < ?)", int64(idleSince)).Scan(&idle)
+	if err != nil || !idle {
+		return 0, fault(what, err)
+	}
 	interrupted := 0
-	err := s.write(ctx, "interrupt idle sessions", func(t *tx) error {
+	err = s.write(ctx, what, func(t *tx) error {
 		var err error
 		interrupted, err = t.change("UPDATE sessions SET status = 'interrupted' WHERE status = 'active' AND updated_at < ?", int64(idleSince))
 		return err

@@ -25,6 +25,33 @@ func (s *Store) Fail() error {
 	})
 }
 
+// Occupy keeps the writer busy until release is called.
+func (s *Store) Occupy() (release func() error) {
+	free, done := make(chan struct{}), make(chan error, 1)
+	busy := make(chan struct{})
+	go func() {
+		done <- s.writer.do(context.Background(), job{keepsSessions: true, run: func(*tx) error {
+			close(busy)
+			<-free
+			return nil
+		}})
+	}()
+	<-busy
+	return func() error {
+		close(free)
+		return <-done
+	}
+}
+
+// RememberedSessions returns how many sessions the bookkeeper remembers.
+func (s *Store) RememberedSessions() (n int, err error) {
+	err = s.writer.do(context.Background(), job{keepsSessions: true, run: func(t *tx) error {
+		n = len(t.w.books.sessions)
+		return nil
+	}})
+	return n, err
+}
+
 // Alike gives tests the comparison of titles.
 var Alike = alike
 

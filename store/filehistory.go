@@ -3,6 +3,7 @@ package store
 import (
 	"cmp"
 	"context"
+	"database/sql"
 	"slices"
 
 	"claudemem"
@@ -60,6 +61,11 @@ func columnOf[T any](ctx context.Context, q querier, query string, args ...any) 
 	if err != nil {
 		return nil, err
 	}
+	return scanColumn[T](rows)
+}
+
+// scanColumn returns the one column of rows and closes them.
+func scanColumn[T any](rows *sql.Rows) ([]T, error) {
 	defer func() { _ = rows.Close() }()
 	var all []T
 	for rows.Next() {
