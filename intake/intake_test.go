@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -135,6 +136,72 @@ func TestEventKeys(t *testing.T) {
 func sha(s string) string {
 	sum := sha256.Sum256([]byte(s))
 	return hex.EncodeToString(sum[:])
+}
+
+// TestEventKeysAreUnambiguous: a ":" in a host or a session does not make two
+// events one.
+func TestEventKeysAreUnambiguous(t *testing.T) {
+	events := []claudemem.Event{
+		{Kind: claudemem.KindTool, Host: "a", HostSessionID: "b", ToolName: "X", ToolUseID: "c:d"},
+		{Kind: claudemem.KindTool, Host: "a", HostSessionID: "b:c", ToolName: "X", ToolUseID: "d"},
+		{Kind: claudemem.KindTool, Host: "a:b", HostSessionID: "c", ToolName: "X", ToolUseID: "d"},
+		{Kind: claudemem.KindTool, Host: "a", HostSessionID: "b", ToolName: "X", ToolUseID: "agent:d"},
+		{Kind: claudemem.KindTool, Host: "a", HostSessionID: "b:agent", ToolName: "X", ToolUseID: "d"},
+		{Kind: claudemem.KindStop, Host: "a", HostSessionID: "b", PromptID: "c:d"},
+		{Kind: claudemem.KindStop, Host: "a", HostSessionID: "b:c", PromptID: "d"},
+		{Kind: claudemem.KindSessionEnd, Host: "a", HostSessionID: "b", Reason: "c:d"},
+		{Kind: claudemem.KindSessionEnd, Host: "a", HostSessionID: "b:c", Reason: "d"},
+	}
+	keys := map[string]int{}
+	for i := range events {
+		in, q := newIntake(Options{})
+		key := take(t, in, q, events[i]).Key
+		if other, taken := keys[key]; taken {
+			t.Errorf("%+v and %+v have the key %q", events[other], events[i], key)
+		}
+		keys[key] = i
+	}
+}
+
+// TestKeysOfEarlierVersions: what is in the books under a key of an earlier version
+// is a duplicate today. formerKey is how they made it.
+func TestKeysOfEarlierVersions(t *testing.T) {
+	formerKey := func(e *claudemem.Event) string {
+		session := ":" + string(e.Host) + ":" + e.HostSessionID + ":"
+		last := e.PromptID
+		if e.Kind == claudemem.KindTool {
+			last = e.ToolUseID
+		}
+		if last == "" {
+			last = e.DeliveryID
+		}
+		switch e.Kind {
+		case claudemem.KindStop:
+			return "stop" + session + last + ":" + sha(e.LastAssistantMessage[:min(len(e.LastAssistantMessage), 16<<10)])[:32]
+		case claudemem.KindSessionEnd:
+			return "end" + session + e.Reason + ":" + strconv.FormatInt(int64(e.OccurredAt), 10)
+		}
+		return string(e.Kind) + session + last
+	}
+	paths, err := filepath.Glob(filepath.Join("..", "hook", "testdata", "events", "*.json"))
+	if err != nil || len(paths) < 30 {
+		t.Fatalf("%d golden events, %v", len(paths), err)
+	}
+	for _, path := range paths {
+		b, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var e claudemem.Event
+		if err := json.Unmarshal(b, &e); err != nil {
+			t.Fatal(err)
+		}
+		in, q := newIntake(Options{})
+		got := take(t, in, q, e)
+		if want := formerKey(&got.Event); got.Key != want {
+			t.Errorf("%s: key %q, before %q", filepath.Base(path), got.Key, want)
+		}
+	}
 }
 
 // What came through the hook, masked and cut, has the key of what comes raw from

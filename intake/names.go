@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"strconv"
+	"strings"
 
 	"claudemem"
 	"claudemem/redact"
@@ -30,7 +31,7 @@ func (in *Intake) nameSafely(e *claudemem.Event) {
 				continue
 			}
 		}
-		*id = "hashed-" + digest(*id)
+		*id = hashed(*id)
 	}
 	e.Host = claudemem.Host(host)
 }
@@ -56,10 +57,23 @@ func nameAgentRun(e *claudemem.Event) {
 	}
 }
 
-// eventKey is what makes two deliveries the same event. It is computed from the
-// event as it is stored, whatever was cut or masked on its way.
+// keyPart returns a part of a key that another part follows: as it is, or hashed
+// when it holds the separator. What comes last in a key needs no such care, and
+// ids of subagents ("agent:ID") stay as they are in the books.
+func keyPart(s string) string {
+	if strings.Contains(s, ":") {
+		return hashed(s)
+	}
+	return s
+}
+
+// hashed names an id that cannot be kept as it is; it still tells one from another.
+func hashed(id string) string { return "hashed-" + digest(id) }
+
+// eventKey returns what makes two deliveries the same event. It is computed from
+// the event as it is stored, whatever was cut or masked on its way.
 func eventKey(e *claudemem.Event) string {
-	session := ":" + string(e.Host) + ":" + e.HostSessionID + ":"
+	session := ":" + keyPart(string(e.Host)) + ":" + keyPart(e.HostSessionID) + ":"
 	switch e.Kind {
 	case claudemem.KindTool:
 		if e.ToolUseID != "" {
