@@ -14,11 +14,26 @@ import (
 const maxBatch = 500
 
 type batchBody struct {
-	IDs    []json.RawMessage `json:"ids"`
-	Format string            `json:"format"`
+	IDs    idList `json:"ids"`
+	Format string `json:"format"`
 	// Lookup is false when the client says itself, by POST /api/lookups, which of them
 	// it has shown.
 	Lookup *bool `json:"lookup"`
+}
+
+// idList is an array of ids, or a text with ids separated by commas.
+type idList []json.RawMessage
+
+func (l *idList) UnmarshalJSON(raw []byte) error {
+	var text string
+	if json.Unmarshal(raw, &text) != nil {
+		return json.Unmarshal(raw, (*[]json.RawMessage)(l))
+	}
+	*l = nil
+	for id := range strings.SplitSeq(text, ",") {
+		*l = append(*l, json.RawMessage(strings.TrimSpace(id)))
+	}
+	return nil
 }
 
 // batch reads observations in the order asked for.
@@ -33,7 +48,7 @@ func (a *api) batch(w http.ResponseWriter, r *http.Request, _ params) error {
 	}
 	if len(body.IDs) == 0 || len(body.IDs) > maxBatch {
 		return claudemem.Errorf(claudemem.CodeInvalid, "%d ids", len(body.IDs)).
-			WithHint("send ids, an array of 1 to " + strconv.Itoa(maxBatch) + ` numbers such as 123 or "#123"`)
+			WithHint("send ids, an array of 1 to " + strconv.Itoa(maxBatch) + ` numbers such as 123 or "#123", or one string: "123,124"`)
 	}
 	ids := make([]claudemem.ObservationID, len(body.IDs))
 	for i, raw := range body.IDs {

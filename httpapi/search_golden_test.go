@@ -114,6 +114,7 @@ func TestGoldenSearch(t *testing.T) {
 		{name: "projects-none", path: "/api/projects?offset=9", change: none},
 		{name: "batch", method: "POST", path: "/api/observations/batch", body: `{"ids":[7,"#124","9",124],"format":"index"}`},
 		{name: "batch-nothing", method: "POST", path: "/api/observations/batch", body: `{}`},
+		{name: "batch-text", method: "POST", path: "/api/observations/batch", body: `{"ids":"7, #124,9","format":"index"}`},
 		{name: "batch-bad", method: "POST", path: "/api/observations/batch", body: `{"ids":[1,{"id":2}]}`},
 		{name: "memory-add", method: "POST", path: "/api/observations", body: `{"project":"/home/ada/work/tally","text":"Amounts are whole cents. Never use floats.","facts":["int64"],"concepts":["pattern"],` +
 			`"files":["money/money.go"],"files_read":["README.md"],"type":"Decision","session_id":"S12","created_at":"2026-03-01","origin":"agent"}`},
