@@ -18,6 +18,33 @@ const (
 	HostRaw        Host = "raw"
 )
 
+// Canonical returns the name under which a host's sessions are kept: clients also
+// call Claude Code "claude".
+func (h Host) Canonical() Host {
+	if h == "claude" {
+		return HostClaudeCode
+	}
+	return h
+}
+
+// TypedText returns what a person typed of a prompt: hosts put notes of their own
+// ("a background task has ended") before it, or send them alone.
+func TypedText(prompt string) string {
+	const open, end = "<task-notification>", "</task-notification>"
+	text := prompt
+	for {
+		trimmed := strings.TrimLeft(text, " \t\r\n")
+		if !strings.HasPrefix(trimmed, open) {
+			return text
+		}
+		_, behind, closed := strings.Cut(trimmed, end)
+		if !closed {
+			return ""
+		}
+		text = strings.TrimLeft(behind, " \t\r\n")
+	}
+}
+
 // EventKind says what the host did.
 type EventKind string
 

@@ -49,6 +49,13 @@ type Receipt struct {
 	Reason string
 }
 
+// TakenIn is an event as the books have it (redacted, under its safe names), and
+// the receipt for it.
+type TakenIn struct {
+	Receipt
+	Event Event
+}
+
 // PendingEvent is a claimed piece of work.
 type PendingEvent struct {
 	Key          string

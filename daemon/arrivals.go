@@ -35,10 +35,10 @@ func (r recaller) Context(ctx context.Context, request claudemem.ContextRequest)
 // its prompts.
 type ingester struct {
 	inbox  *inbox
-	ingest func(context.Context, claudemem.Event) (claudemem.Receipt, error)
+	ingest func(context.Context, claudemem.Event) (claudemem.TakenIn, error)
 }
 
-func (i ingester) Ingest(ctx context.Context, event claudemem.Event) (claudemem.Receipt, error) {
+func (i ingester) Ingest(ctx context.Context, event claudemem.Event) (claudemem.TakenIn, error) {
 	// A hook that gave up meanwhile has spooled its event, so that there is all the
 	// more to take in. What the storage refuses there it refuses here as well, and
 	// then tells the caller.

@@ -9,12 +9,13 @@ import (
 // noteEnds tells the observer of sessions that are over, once their end is durable.
 // One of which events wait is ended by distilling the last of them; only a session
 // whose work was done before has nobody else to let go of its run.
-func (w *Worker) noteEnds(events ...claudemem.Event) {
-	for i := range events {
-		if events[i].Kind != claudemem.KindSessionEnd {
+func (w *Worker) noteEnds(taken ...claudemem.TakenIn) {
+	for i := range taken {
+		e := &taken[i].Event
+		if e.Kind != claudemem.KindSessionEnd {
 			continue
 		}
-		host, id := events[i].Host, events[i].HostSessionID
+		host, id := e.Host, e.HostSessionID
 		w.ending.Go(func() { w.noteEnd(host, id) })
 	}
 }
@@ -41,19 +42,19 @@ func (w *Worker) noteEnd(host claudemem.Host, hostSessionID string) {
 }
 
 // ingestAll is the spool's way into intake.
-func (w *Worker) ingestAll(ctx context.Context, events ...claudemem.Event) ([]claudemem.Receipt, error) {
-	receipts, err := w.intake.IngestAll(ctx, events...)
+func (w *Worker) ingestAll(ctx context.Context, events ...claudemem.Event) error {
+	taken, err := w.intake.IngestAll(ctx, events...)
 	if err == nil {
-		w.noteEnds(events...)
+		w.noteEnds(taken...)
 	}
-	return receipts, err
+	return err
 }
 
 // ingest is a request's way into intake.
-func (w *Worker) ingest(ctx context.Context, event claudemem.Event) (claudemem.Receipt, error) {
-	receipt, err := w.intake.Ingest(ctx, event)
+func (w *Worker) ingest(ctx context.Context, event claudemem.Event) (claudemem.TakenIn, error) {
+	taken, err := w.intake.Ingest(ctx, event)
 	if err == nil {
-		w.noteEnds(event)
+		w.noteEnds(taken)
 	}
-	return receipt, err
+	return taken, err
 }

@@ -137,6 +137,11 @@ func (w *Worker) Flush(host claudemem.Host, hostSessionID string) {
 	if err := w.inbox.takeNew(ctx); err != nil {
 		w.log.Warn("take spool in before a flush", "error", err)
 	}
+	if host == "" { // as intake finds it
+		if found, err := w.store.OpenSession(ctx, hostSessionID); err == nil {
+			host = found
+		}
+	}
 	session, err := w.store.SessionByHost(ctx, host, hostSessionID)
 	if err != nil {
 		if claudemem.CodeOf(err) != claudemem.CodeNotFound {

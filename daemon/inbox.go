@@ -23,7 +23,7 @@ const pauseAfterTrouble = time.Second
 // leaves it, and taking it in again is recognised by its delivery id.
 type inbox struct {
 	spool  wire.Spool
-	ingest func(context.Context, ...claudemem.Event) ([]claudemem.Receipt, error)
+	ingest func(context.Context, ...claudemem.Event) error
 	book   func(context.Context, claudemem.Injection) error
 	log    *slog.Logger
 	clock  func() time.Time
@@ -43,7 +43,7 @@ type inbox struct {
 
 func newInbox(
 	spool wire.Spool,
-	ingest func(context.Context, ...claudemem.Event) ([]claudemem.Receipt, error),
+	ingest func(context.Context, ...claudemem.Event) error,
 	book func(context.Context, claudemem.Injection) error,
 	log *slog.Logger, clock func() time.Time,
 ) *inbox {
@@ -186,10 +186,7 @@ func (in *inbox) takeEvents(ctx context.Context, names []string, events []claude
 	if len(events) == 0 {
 		return nil
 	}
-	err := in.guarded(func() error {
-		_, err := in.ingest(ctx, events...)
-		return err
-	})
+	err := in.guarded(func() error { return in.ingest(ctx, events...) })
 	if err != nil {
 		return fmt.Errorf("take spool in: %w", err)
 	}

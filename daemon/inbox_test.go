@@ -25,20 +25,20 @@ type intakeStub struct {
 	fail       func(claudemem.Event) error
 }
 
-func (s *intakeStub) ingest(_ context.Context, events ...claudemem.Event) ([]claudemem.Receipt, error) {
+func (s *intakeStub) ingest(_ context.Context, events ...claudemem.Event) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, e := range events {
 		if s.fail != nil {
 			if err := s.fail(e); err != nil {
-				return nil, err // all or none
+				return err // all or none
 			}
 		}
 	}
 	for _, e := range events {
 		s.events = append(s.events, e.DeliveryID)
 	}
-	return make([]claudemem.Receipt, len(events)), nil
+	return nil
 }
 
 func (s *intakeStub) book(_ context.Context, in claudemem.Injection) error {

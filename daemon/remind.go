@@ -19,7 +19,6 @@ func (w *Worker) openReminder(tree recall.WorkTree) {
 			WorkTree: tree,
 			Clock:    w.cfg.Clock,
 		}),
-		clean: w.intake.Clean,
 		on: func() bool {
 			s, _ := w.settings.get()
 			return s.Bool(settings.KeyRecall)
@@ -27,18 +26,15 @@ func (w *Worker) openReminder(tree recall.WorkTree) {
 	}
 }
 
-// reminder is httpapi.Reminder: recall's, asked about events as they were taken
-// in. The one that arrived may hold what is private, and texts are sent to where
-// the embedder is.
+// reminder is httpapi.Reminder: recall's, unless the user has switched it off.
 type reminder struct {
 	*recall.Reminder
-	clean func(claudemem.Event) claudemem.Event
-	on    func() bool
+	on func() bool
 }
 
 func (r reminder) Recall(ctx context.Context, event claudemem.Event, session claudemem.SessionID) (claudemem.Recollection, error) {
 	if !r.on() {
 		return claudemem.Recollection{}, nil
 	}
-	return r.Reminder.Recall(ctx, r.clean(event), session)
+	return r.Reminder.Recall(ctx, event, session)
 }

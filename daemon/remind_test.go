@@ -222,7 +222,11 @@ func TestReminderIsAskedWithoutSecrets(t *testing.T) {
 	w := open(t, config(t.TempDir()))
 	e := inShop(event("s1", claudemem.KindPrompt))
 	e.Prompt = "why <private>my salary</private> ghp_" + "16C7e42F292c6912E7710c838347Ae178B4a fails"
-	got := w.reminder.clean(e).Prompt
+	taken, err := w.ingest(t.Context(), e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := taken.Event.Prompt
 	if strings.Contains(got, "salary") || strings.Contains(got, "16C7e42F") || !strings.Contains(got, "fails") {
 		t.Errorf("asked with %q", got)
 	}

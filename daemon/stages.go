@@ -57,10 +57,11 @@ func (w *Worker) openStages(ctx context.Context) error {
 
 	w.settings = newLive(w.cfg.DataDir, w.cfg.Settings, w.log)
 	w.intake = intake.New(w.queue, intake.Options{
-		Policy:  w.settings.policy,
-		DataDir: w.cfg.DataDir,
-		Clock:   w.cfg.Clock,
-		Logger:  w.log,
+		Policy:      w.settings.policy,
+		DataDir:     w.cfg.DataDir,
+		OpenSession: w.store.OpenSession,
+		Clock:       w.cfg.Clock,
+		Logger:      w.log,
 	})
 	w.inbox = newInbox(wire.SpoolOf(w.cfg.DataDir), w.ingestAll, w.store.RecordInjection, w.log, w.cfg.Clock)
 

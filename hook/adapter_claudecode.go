@@ -1,14 +1,14 @@
 package hook
 
 import (
-	"strings"
-
+	"claudemem"
 	"claudemem/jsonscan"
 )
 
-// decodeClaudeCode reads a payload of Claude Code. Only the members that are
-// needed are looked at; tool_input and tool_response stay as they stand.
-func decodeClaudeCode(input []byte, m *moment) error {
+// decodeClaudeCode parses a payload of Claude Code. Only the members that are
+// needed are looked at; tool_input and tool_response stay as they stand. Where the
+// payload does not name its event, the verb does.
+func decodeClaudeCode(input []byte, verb Verb, m *moment) error {
 	prompt := wrongType
 	if err := jsonscan.Members(input, func(key string, value []byte) {
 		if key == "prompt" {
@@ -19,7 +19,10 @@ func decodeClaudeCode(input []byte, m *moment) error {
 	}); err != nil {
 		return err
 	}
-	m.settle()
+	if m.name == "" {
+		m.name = eventOf(verb, &m.event)
+	}
+	m.classify()
 	return m.setPrompt(prompt)
 }
 
@@ -36,8 +39,8 @@ func textOf(value []byte) typed {
 	return typed{text, ok}
 }
 
-// setPrompt takes the prompt of a moment that has one. Text that nobody typed,
-// which the host sends when a background task ends, is no prompt.
+// setPrompt takes the prompt of a moment that has one. A note that the host sends
+// when a background task ends is no prompt; what the user typed behind it is.
 func (m *moment) setPrompt(prompt typed) error {
 	if m.verb != VerbNew {
 		return nil
@@ -45,10 +48,9 @@ func (m *moment) setPrompt(prompt typed) error {
 	if !prompt.ok {
 		return errWrongPrompt
 	}
-	if strings.HasPrefix(strings.TrimLeft(prompt.text, " \t\r\n"), "<task-notification>") {
+	m.event.Prompt = claudemem.TypedText(prompt.text)
+	if m.event.Prompt == "" && prompt.text != "" {
 		m.verb = ""
-		return nil
 	}
-	m.event.Prompt = prompt.text
 	return nil
 }

@@ -1,6 +1,7 @@
 package hook
 
 import (
+	"claudemem"
 	"claudemem/jsonscan"
 )
 
@@ -29,20 +30,20 @@ func decodeRaw(input []byte, verb Verb, m *moment) error {
 	}); err != nil {
 		return err
 	}
-	m.name = rawName(m.name, verb, m.event.ToolError != "")
-	m.settle()
+	m.name = rawName(m.name, verb, &m.event)
+	m.classify()
 	return m.setPrompt(prompt)
 }
 
 // rawName translates the name of a kind of event, or else the verb, to Claude Code's name.
-func rawName(name string, verb Verb, failed bool) string {
+func rawName(name string, verb Verb, e *claudemem.Event) string {
 	switch name {
 	case "session_start":
 		return "SessionStart"
 	case "prompt":
 		return "UserPromptSubmit"
 	case "tool":
-		verb = VerbSave
+		return eventOf(VerbSave, e)
 	case "stop":
 		return "Stop"
 	case "session_end":
@@ -50,26 +51,32 @@ func rawName(name string, verb Verb, failed bool) string {
 	case "flush":
 		return "PreCompact"
 	case "":
-	default:
-		return name
+		return eventOf(verb, e)
 	}
+	return name
+}
+
+// eventOf returns Claude Code's name for the event that a verb is run for, "" for none.
+func eventOf(verb Verb, e *claudemem.Event) string {
 	switch verb {
 	case VerbContext:
 		return "SessionStart"
 	case VerbNew:
 		return "UserPromptSubmit"
 	case VerbSave:
-		if failed {
+		if e.ToolError != "" {
 			return "PostToolUseFailure"
 		}
 		return "PostToolUse"
 	case VerbSummary:
+		if e.AgentID != "" {
+			return "SubagentStop"
+		}
 		return "Stop"
 	case VerbEnd:
 		return "SessionEnd"
-	default:
-		return ""
 	}
+	return ""
 }
 
 // snake writes camelCase as snake_case and leaves snake_case alone.

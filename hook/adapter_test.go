@@ -68,6 +68,42 @@ func TestRawHost(t *testing.T) {
 	}
 }
 
+// TestUnnamedEvent: where a payload does not name its event, the verb does.
+func TestUnnamedEvent(t *testing.T) {
+	for verb, c := range map[Verb]struct{ fields, want string }{
+		VerbNew:     {`"prompt":"hello"`, "prompt hello"},
+		VerbSave:    {`"tool_name":"Bash","tool_input":{}`, "tool "},
+		VerbSummary: {`"last_assistant_message":"done"`, "stop done"},
+		VerbEnd:     {`"reason":"other"`, "session_end other"},
+	} {
+		s := newStage(t)
+		s.verb = verb
+		s.run(`{"session_id":"s",` + c.fields + `}`)
+		got := ""
+		for _, e := range s.spooled() {
+			got += string(e.Kind) + " " + e.Prompt + e.LastAssistantMessage + e.Reason
+		}
+		if got != c.want {
+			t.Errorf("%s: %q, want %q", verb, got, c.want)
+		}
+	}
+	s := newStage(t)
+	s.verb = VerbSummary
+	s.run(`{"session_id":"s","agent_id":"a1","agent_type":"Explore","last_assistant_message":"found"}`)
+	if events := s.spooled(); len(events) != 1 || events[0].ToolUseID != "agent:a1" {
+		t.Errorf("a subagent's end: %+v", events)
+	}
+}
+
+// TestWordsBehindNotification: what the user typed behind a host's note is kept.
+func TestWordsBehindNotification(t *testing.T) {
+	s := newStage(t)
+	s.run(`{"hook_event_name":"UserPromptSubmit","session_id":"s","prompt":"<task-notification>\n<status>completed</status>\n</task-notification>\nNow fix the parser"}`)
+	if events := s.spooled(); len(events) != 1 || events[0].Prompt != "Now fix the parser" {
+		t.Errorf("%+v", events)
+	}
+}
+
 func TestSnake(t *testing.T) {
 	for in, want := range map[string]string{
 		"sessionId": "session_id", "sessionID": "session_id", "session_id": "session_id", "Cwd": "cwd", "": "",
@@ -93,6 +129,7 @@ func TestArguments(t *testing.T) {
 		"":                  "  false",
 		"--host raw new":    "new raw false",
 		"new --host=gemini": "new gemini false",
+		"new --host claude": "new claude-code false",
 		"end --host":        "end  false",
 		"save --what x":     "save  false",
 		"--help":            "  true",

@@ -38,10 +38,10 @@ func parseArguments(args []string) (verb Verb, host claudemem.Host, help bool) {
 			help = true
 		case arg == "--host":
 			if i++; i < len(args) {
-				host = claudemem.Host(args[i])
+				host = claudemem.Host(args[i]).Canonical()
 			}
 		case strings.HasPrefix(arg, "--host="):
-			host = claudemem.Host(arg[len("--host="):])
+			host = claudemem.Host(arg[len("--host="):]).Canonical()
 		case verb == "" && !strings.HasPrefix(arg, "-"):
 			verb = Verb(arg)
 		}

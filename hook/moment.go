@@ -8,6 +8,7 @@ import (
 	"claudemem"
 	"claudemem/jsonscan"
 	"claudemem/repo"
+	"claudemem/wire"
 )
 
 // moment is a payload as an adapter understood it.
@@ -44,7 +45,7 @@ func (r *run) understand(input []byte) (*moment, error) {
 	var err error
 	switch r.Host {
 	case claudemem.HostClaudeCode:
-		err = decodeClaudeCode(input, m)
+		err = decodeClaudeCode(input, r.Verb, m)
 	case claudemem.HostRaw:
 		err = decodeRaw(input, r.Verb, m)
 	default:
@@ -139,9 +140,9 @@ func loose(value []byte) string {
 	return string(present(value))
 }
 
-// settle gives the event its kind and verb by the name that Claude Code has for
+// classify gives the event its kind and verb by the name that Claude Code has for
 // the moment, which the other hosts' names are translated to.
-func (m *moment) settle() {
+func (m *moment) classify() {
 	e := &m.event
 	switch m.name {
 	case "SessionStart":
@@ -151,7 +152,7 @@ func (m *moment) settle() {
 	case "PostToolUse":
 		m.verb, e.Kind = VerbSave, claudemem.KindTool
 		e.ToolError = ""
-		m.nameAgentRun()
+		wire.NameAgentRun(e)
 	case "PostToolUseFailure":
 		m.verb, e.Kind = VerbSave, claudemem.KindTool
 		e.ToolResponse = nil
@@ -161,7 +162,7 @@ func (m *moment) settle() {
 	case "Stop":
 		m.verb, e.Kind = VerbSummary, claudemem.KindStop
 	case "SubagentStop":
-		m.settleSubagent()
+		m.noteSubagentEnd()
 	case "PreCompact":
 		m.verb, e.Kind = VerbSummary, claudemem.KindFlush
 	case "SessionEnd":
@@ -192,50 +193,13 @@ func (m *moment) keepOwnFields() {
 	}
 }
 
-const agentTool = "Agent"
-
-// nameAgentRun gives the call of a subagent that has completed the id that its
-// SubagentStop gets: both tell of one run. One that was only launched keeps its own.
-func (m *moment) nameAgentRun() {
-	e := &m.event
-	if e.ToolName != agentTool && e.ToolName != "Task" {
-		return
-	}
-	var status, id string
-	if jsonscan.Members(e.ToolResponse, func(key string, value []byte) {
-		switch key {
-		case "status":
-			status, _ = jsonscan.Unquote(value)
-		case "agentId":
-			id, _ = jsonscan.Unquote(value)
-		}
-	}) == nil && status == "completed" && id != "" {
-		e.ToolUseID = "agent:" + id
-	}
-}
-
-// settleSubagent makes a tool event of a subagent's end. The compaction's own
+// noteSubagentEnd makes a tool event of a subagent's end. The compaction's own
 // agent has no type and is none of the user's work.
-func (m *moment) settleSubagent() {
-	e := &m.event
-	if e.AgentType == "" {
-		return
+func (m *moment) noteSubagentEnd() {
+	if m.event.AgentType != "" {
+		m.verb = VerbSummary
+		wire.SubagentEnd(&m.event)
 	}
-	m.verb, e.Kind = VerbSummary, claudemem.KindTool
-	e.ToolName = agentTool
-	e.ToolUseID = ""
-	if e.AgentID != "" {
-		e.ToolUseID = "agent:" + e.AgentID
-	}
-	in := append([]byte(`{"subagent_type":`), jsonscan.AppendQuote(nil, e.AgentType)...)
-	e.ToolInput = append(in, '}')
-	out := append([]byte(`{"status":"completed","agentId":`), jsonscan.AppendQuote(nil, e.AgentID)...)
-	out = append(out, `,"agentType":`...)
-	out = jsonscan.AppendQuote(out, e.AgentType)
-	out = append(out, `,"content":[{"type":"text","text":`...)
-	out = jsonscan.AppendQuote(out, e.LastAssistantMessage)
-	e.ToolResponse = append(out, `}]}`...)
-	e.ToolError = ""
 }
 
 // locate fills in where the event happened. The project is where the host was

@@ -82,14 +82,14 @@ func (f *fakeWorker) StartReindex() error {
 
 func (f *fakeWorker) Reindexing() Reindexing { return f.reindexing }
 
-func (f *fakeWorker) Ingest(_ context.Context, e claudemem.Event) (claudemem.Receipt, error) {
+func (f *fakeWorker) Ingest(_ context.Context, e claudemem.Event) (claudemem.TakenIn, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.panicValue != nil {
 		panic(f.panicValue)
 	}
 	f.events = append(f.events, e)
-	return f.receipt, f.err
+	return claudemem.TakenIn{Receipt: f.receipt, Event: e}, f.err
 }
 
 func (f *fakeWorker) last(t testing.TB) claudemem.Event {
@@ -430,6 +430,6 @@ func contextWithLink(r *http.Request) (context.Context, context.CancelFunc) {
 // discard is an Ingester that does nothing.
 type discard struct{}
 
-func (discard) Ingest(context.Context, claudemem.Event) (claudemem.Receipt, error) {
-	return claudemem.Receipt{Session: 1, PromptNumber: 1, Status: claudemem.StatusPending}, nil
+func (discard) Ingest(_ context.Context, e claudemem.Event) (claudemem.TakenIn, error) {
+	return claudemem.TakenIn{Receipt: claudemem.Receipt{Session: 1, PromptNumber: 1, Status: claudemem.StatusPending}, Event: e}, nil
 }

@@ -42,8 +42,8 @@ func (a *api) event(body eventBody, kinds []claudemem.EventKind) (claudemem.Even
 	}
 	fill(&e.HostSessionID, body.SessionIDAlias, body.ContentSessionID, body.Session)
 	host := string(e.Host)
-	fill(&host, body.PlatformSource, string(claudemem.HostRaw))
-	e.Host = claudemem.Host(host)
+	fill(&host, body.PlatformSource)
+	e.Host = claudemem.Host(host).Canonical() // a missing one is for the ingester to find
 	fill(&e.AgentID, body.AgentIDAlias)
 	fill(&e.AgentType, body.AgentTypeAlias)
 	fill(&e.ToolUseID, body.ToolUseIDAlias)
@@ -125,6 +125,7 @@ func (a *api) ingest(kinds ...claudemem.EventKind) func(http.ResponseWriter, *ht
 		if err != nil {
 			return err
 		}
+		e = got.Event
 		answer := receipt{Status: "queued", SessionDBID: got.Session, PromptNumber: got.PromptNumber}
 		status := http.StatusAccepted
 		if got.Status == claudemem.StatusSkipped || got.Status == claudemem.StatusDuplicate {

@@ -6,9 +6,10 @@ import (
 	"claudemem"
 )
 
-// Ingester takes events in; a nil error means that the receipt is durable.
+// Ingester takes events in and returns them as they were taken in; a nil error
+// means that they are durable.
 type Ingester interface {
-	Ingest(ctx context.Context, event claudemem.Event) (claudemem.Receipt, error)
+	Ingest(ctx context.Context, event claudemem.Event) (claudemem.TakenIn, error)
 }
 
 // Recaller builds context blocks and books that they were given.

@@ -122,7 +122,7 @@ func learningID(r *http.Request) (int64, error) {
 // statusline is asked by the status line of hosts at every turn: it reads
 // counts and nothing else.
 func (a *api) statusline(w http.ResponseWriter, r *http.Request, p params) error {
-	request := claudemem.StatusRequest{Host: claudemem.Host(p.text("host")), HostSessionID: p.text("session_id"), ProjectPath: p.text("project_path")}
+	request := claudemem.StatusRequest{Host: claudemem.Host(p.text("host")).Canonical(), HostSessionID: p.text("session_id"), ProjectPath: p.text("project_path")}
 	line, err := a.Status.Statusline(r.Context(), request)
 	if err != nil {
 		return err

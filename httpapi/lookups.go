@@ -44,7 +44,7 @@ func (a *api) noteLookup(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	if body.HostSessionID != "" {
-		r.Header.Set(wire.SessionHeader, string(cmp.Or(body.Host, claudemem.HostRaw))+":"+body.HostSessionID)
+		r.Header.Set(wire.SessionHeader, string(cmp.Or(body.Host.Canonical(), claudemem.HostRaw))+":"+body.HostSessionID)
 	}
 	return a.answerLookup(w, r, http.StatusAccepted, map[string]string{"status": "noted"}, body.Observations...)
 }

@@ -32,7 +32,7 @@ type previewLine struct {
 
 // contextRequest is what the parameters of contextParams ask for.
 func contextRequest(p params) claudemem.ContextRequest {
-	return claudemem.ContextRequest{Host: claudemem.Host(p.text("host")), HostSessionID: p.text("session_id"),
+	return claudemem.ContextRequest{Host: claudemem.Host(p.text("host")).Canonical(), HostSessionID: p.text("session_id"),
 		ProjectPath: p.text("project_path"), Source: p.text("source"), Budget: p.number("budget"),
 		Checkout: claudemem.Checkout{Root: p.text("worktree_root"), Branch: p.text("branch"), HeadCommit: p.text("head_commit")}}
 }

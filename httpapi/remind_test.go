@@ -270,7 +270,7 @@ func TestMomentThatWasNotGiven(t *testing.T) {
 // slowly is an Ingester whose disk is slow.
 type slowly struct{ *fakeWorker }
 
-func (s slowly) Ingest(ctx context.Context, e claudemem.Event) (claudemem.Receipt, error) {
+func (s slowly) Ingest(ctx context.Context, e claudemem.Event) (claudemem.TakenIn, error) {
 	wait, cancel := context.WithTimeout(ctx, toolTime)
 	defer cancel()
 	<-wait.Done()

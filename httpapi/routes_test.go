@@ -41,15 +41,17 @@ func TestEventBodies(t *testing.T) {
 			`{"host_session_id":"own","session_id":"a","session":"b","contentSessionId":"c","project_path":"/own","project":"/other","host":"raw","platformSource":"x"}`,
 			claudemem.Event{DeliveryID: id, Kind: "session_end", Host: "raw", HostSessionID: "own", OccurredAt: at, ProjectPath: "/own"}},
 		{"prompt", "/api/sessions/init", `{"session":"s","prompt":"hi","cwd":"/p/sub","project":"p"}`,
-			claudemem.Event{DeliveryID: id, Kind: "prompt", Host: "raw", HostSessionID: "s", OccurredAt: at, Prompt: "hi", Cwd: "/p/sub"}},
+			claudemem.Event{DeliveryID: id, Kind: "prompt", HostSessionID: "s", OccurredAt: at, Prompt: "hi", Cwd: "/p/sub"}},
 		{"a project known by its name", "/api/sessions/init", `{"session":"s","prompt":"hi","project":"tally"}`,
-			claudemem.Event{DeliveryID: id, Kind: "prompt", Host: "raw", HostSessionID: "s", OccurredAt: at, Prompt: "hi", ProjectPath: "label:tally"}},
+			claudemem.Event{DeliveryID: id, Kind: "prompt", HostSessionID: "s", OccurredAt: at, Prompt: "hi", ProjectPath: "label:tally"}},
 		{"a Windows project", "/api/sessions/init", `{"session":"s","prompt":"hi","project":"C:\\p"}`,
-			claudemem.Event{DeliveryID: id, Kind: "prompt", Host: "raw", HostSessionID: "s", OccurredAt: at, Prompt: "hi", ProjectPath: `C:\p`}},
+			claudemem.Event{DeliveryID: id, Kind: "prompt", HostSessionID: "s", OccurredAt: at, Prompt: "hi", ProjectPath: `C:\p`}},
+		{"Claude Code by its short name", "/api/sessions/init", `{"session":"s","prompt":"hi","platformSource":"claude"}`,
+			claudemem.Event{DeliveryID: id, Kind: "prompt", Host: "claude-code", HostSessionID: "s", OccurredAt: at, Prompt: "hi"}},
 		{"stop", "/api/sessions/summarize", `{"session_id":"s","last_assistant_message":"done","occurred_at":-4}`,
-			claudemem.Event{DeliveryID: id, Kind: "stop", Host: "raw", HostSessionID: "s", OccurredAt: at, LastAssistantMessage: "done"}},
+			claudemem.Event{DeliveryID: id, Kind: "stop", HostSessionID: "s", OccurredAt: at, LastAssistantMessage: "done"}},
 		{"lone surrogate and NUL", "/api/sessions/init", `{"session":"s","prompt":"a\ud800b\u0000c"}`,
-			claudemem.Event{DeliveryID: id, Kind: "prompt", Host: "raw", HostSessionID: "s", OccurredAt: at, Prompt: "a\ufffdb\x00c"}},
+			claudemem.Event{DeliveryID: id, Kind: "prompt", HostSessionID: "s", OccurredAt: at, Prompt: "a\ufffdb\x00c"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -361,7 +363,7 @@ func FuzzIngest(f *testing.F) {
 			t.Fatalf("status %d: %s", rec.Code, rec.Body)
 		}
 		for _, e := range w.events {
-			if err := e.Validate(); err != nil || e.DeliveryID == "" || e.OccurredAt <= 0 || e.Host == "" {
+			if err := e.Validate(); err != nil || e.DeliveryID == "" || e.OccurredAt <= 0 {
 				t.Errorf("event %+v: %v", e, err)
 			}
 		}

@@ -13,6 +13,7 @@ import (
 	"claudemem/redact"
 	"claudemem/redact/rules"
 	"claudemem/repo"
+	"claudemem/wire"
 )
 
 const (
@@ -44,6 +45,10 @@ type Options struct {
 	Policy func() *Policy
 	// DataDir is where claude-mem itself works: what happens in it is our own.
 	DataDir string
+
+	// OpenSession returns the host of the open session with an id that its host gave
+	// it, "" when there is none; nil finds none.
+	OpenSession func(ctx context.Context, hostSessionID string) (claudemem.Host, error)
 
 	Clock  func() time.Time // nil: time.Now
 	Random func([]byte)     // nil: crypto/rand; fills delivery ids that a client left out
@@ -86,19 +91,19 @@ func New(queue Queue, opts Options) *Intake {
 // An error means that only the rules of package redact are applied.
 func (in *Intake) Load() error { return in.opts.Rules.Load() }
 
-// Ingest takes one event in. The receipt is durable when the error is nil; an
-// error with CodeInvalid says that the event can never be taken in.
-func (in *Intake) Ingest(ctx context.Context, event claudemem.Event) (claudemem.Receipt, error) {
-	receipts, err := in.IngestAll(ctx, event)
+// Ingest takes one event in and returns it as it was taken in. It is durable when
+// the error is nil; an error with CodeInvalid says that it can never be taken in.
+func (in *Intake) Ingest(ctx context.Context, event claudemem.Event) (claudemem.TakenIn, error) {
+	taken, err := in.IngestAll(ctx, event)
 	if err != nil {
-		return claudemem.Receipt{}, err
+		return claudemem.TakenIn{}, err
 	}
-	return receipts[0], nil
+	return taken[0], nil
 }
 
 // IngestAll takes events in, in order and in one transaction of the queue. An
 // invalid one refuses them all.
-func (in *Intake) IngestAll(ctx context.Context, events ...claudemem.Event) ([]claudemem.Receipt, error) {
+func (in *Intake) IngestAll(ctx context.Context, events ...claudemem.Event) ([]claudemem.TakenIn, error) {
 	policy := in.opts.Policy()
 	if policy.Refuse {
 		return nil, claudemem.Errorf(claudemem.CodeUnavailable, "take in events: the settings file is broken, so nothing is captured").
@@ -109,7 +114,7 @@ func (in *Intake) IngestAll(ctx context.Context, events ...claudemem.Event) ([]c
 		if err := ctx.Err(); err != nil {
 			return nil, fmt.Errorf("take in events: %w", err)
 		}
-		arrival, err := in.arrival(events[i], policy)
+		arrival, err := in.arrival(ctx, events[i], policy)
 		if err != nil {
 			return nil, err
 		}
@@ -122,12 +127,16 @@ func (in *Intake) IngestAll(ctx context.Context, events ...claudemem.Event) ([]c
 	if len(receipts) != len(arrivals) {
 		return nil, claudemem.Errorf(claudemem.CodeInternal, "the queue answered %d arrivals with %d receipts", len(arrivals), len(receipts))
 	}
-	return receipts, nil
+	taken := make([]claudemem.TakenIn, len(arrivals))
+	for i := range arrivals {
+		taken[i] = claudemem.TakenIn{Receipt: receipts[i], Event: arrivals[i].Event}
+	}
+	return taken, nil
 }
 
 // arrival makes an arrival of an event. The event is a copy; what its JSON
 // fields point to is not written to.
-func (in *Intake) arrival(e claudemem.Event, policy *Policy) (claudemem.Arrival, error) {
+func (in *Intake) arrival(ctx context.Context, e claudemem.Event, policy *Policy) (claudemem.Arrival, error) {
 	if err := e.Validate(); err != nil {
 		return claudemem.Arrival{}, err
 	}
@@ -140,7 +149,13 @@ func (in *Intake) arrival(e claudemem.Event, policy *Policy) (claudemem.Arrival,
 	a := claudemem.Arrival{ReceivedAt: claudemem.MillisOf(in.opts.Clock())}
 	in.complete(&e, a.ReceivedAt)
 	in.nameSafely(&e)
-	nameAgentRun(&e)
+	if err := in.findHost(ctx, &e); err != nil {
+		return claudemem.Arrival{}, err
+	}
+	if e.Kind == claudemem.KindStop && e.AgentID != "" {
+		wire.SubagentEnd(&e) // of a client without our hook
+	}
+	wire.NameAgentRun(&e)
 	a.SkipReason = in.skipReason(&e, policy)
 	if a.SkipReason != "" {
 		strip(&e, a.SkipReason)
@@ -154,15 +169,20 @@ func (in *Intake) arrival(e claudemem.Event, policy *Policy) (claudemem.Arrival,
 	return a, nil
 }
 
-// Clean returns an event as it is when it has been taken in: completed, without
-// what is private in it, with secrets masked. It is for who does more with an
-// event that was accepted than keep it.
-func (in *Intake) Clean(e claudemem.Event) claudemem.Event {
-	in.complete(&e, claudemem.MillisOf(in.opts.Clock()))
-	in.nameSafely(&e)
-	drop(&e)
-	in.redact(&e, in.opts.Policy().Withheld)
-	return e
+// findHost gives an event without a host that of the open session of its id, else
+// HostRaw. The session's id has been made safe, as it is in the books.
+func (in *Intake) findHost(ctx context.Context, e *claudemem.Event) error {
+	if e.Host == "" && in.opts.OpenSession != nil {
+		host, err := in.opts.OpenSession(ctx, e.HostSessionID)
+		if err != nil {
+			return fmt.Errorf("find the host of a session: %w", err)
+		}
+		e.Host = host
+	}
+	if e.Host == "" {
+		e.Host = claudemem.HostRaw
+	}
+	return nil
 }
 
 // complete fills in what a client without our hook leaves out.
@@ -175,9 +195,7 @@ func (in *Intake) complete(e *claudemem.Event, now claudemem.Millis) {
 		in.opts.Random(random[:])
 		e.DeliveryID = claudemem.NewDeliveryID(now.Time(), random)
 	}
-	if e.Host == "" {
-		e.Host = claudemem.HostRaw
-	}
+	e.Host = e.Host.Canonical()
 	if e.WorktreeRoot == "" && (e.Cwd != "" || isPath(e.ProjectPath)) {
 		project := e.ProjectPath
 		if !isPath(project) {

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"strconv"
 	"strings"
 	"sync"
@@ -160,6 +161,66 @@ func TestEventKeysAreUnambiguous(t *testing.T) {
 			t.Errorf("%+v and %+v have the key %q", events[other], events[i], key)
 		}
 		keys[key] = i
+	}
+}
+
+// TestHosts: "claude" means Claude Code, and an event without a host joins the open
+// session of its id.
+func TestHosts(t *testing.T) {
+	in, q := newIntake(Options{OpenSession: func(_ context.Context, id string) (claudemem.Host, error) {
+		return map[string]claudemem.Host{"open": claudemem.HostGemini}[id], nil
+	}})
+	for _, tt := range []struct {
+		host, want claudemem.Host
+		session    string
+	}{
+		{"claude", claudemem.HostClaudeCode, "s"},
+		{"claude-code", claudemem.HostClaudeCode, "open"},
+		{"raw", claudemem.HostRaw, "open"},
+		{"", claudemem.HostGemini, "open"},
+		{"", claudemem.HostRaw, "other"},
+	} {
+		e := tool("Bash", `{}`, `{}`)
+		e.Host, e.HostSessionID = tt.host, tt.session
+		taken, err := in.Ingest(t.Context(), e)
+		if err != nil || taken.Event.Host != tt.want {
+			t.Errorf("host %q, session %s: %q, %v, want %q", tt.host, tt.session, taken.Event.Host, err, tt.want)
+		}
+		if last := q.arrivals[len(q.arrivals)-1]; !reflect.DeepEqual(last.Event, taken.Event) {
+			t.Errorf("returned %+v, kept %+v", taken.Event, last.Event)
+		}
+	}
+}
+
+// TestStopOfSubagent: the end of a subagent's turn is a tool event of its run and
+// no end of the session's turn.
+func TestStopOfSubagent(t *testing.T) {
+	in, q := newIntake(Options{})
+	got := take(t, in, q, claudemem.Event{Kind: claudemem.KindStop, AgentID: "a1", AgentType: "Explore", LastAssistantMessage: "It is in main.go."})
+	if got.Event.Kind != claudemem.KindTool || got.Key != "tool:claude-code:s1:agent:a1" || got.Event.LastAssistantMessage != "" ||
+		!strings.Contains(string(got.Event.ToolResponse), "It is in main.go.") {
+		t.Errorf("%+v", got)
+	}
+}
+
+// TestPromptBehindNotification: the user's words behind a host's note are kept.
+func TestPromptBehindNotification(t *testing.T) {
+	const note = "<task-notification>\n<status>completed</status>\n</task-notification>"
+	for prompt, want := range map[string]string{
+		note + "\nNow fix the parser": "Now fix the parser",
+		"\n" + note + note + " hello": "hello",
+		note:                          "", note + " \n": "", "<task-notification> open": "",
+		"hello " + note: "hello " + note,
+	} {
+		in, q := newIntake(Options{})
+		got := take(t, in, q, claudemem.Event{Kind: claudemem.KindPrompt, PromptID: "p", Prompt: prompt})
+		if got.Event.Prompt != want || (got.SkipReason == claudemem.SkipNotTyped) != (want == "") {
+			t.Errorf("%q: %q, skipped %q, want %q", prompt, got.Event.Prompt, got.SkipReason, want)
+		}
+	}
+	in, q := newIntake(Options{})
+	if got := take(t, in, q, claudemem.Event{Kind: claudemem.KindPrompt, Prompt: note + "<private>x</private>"}); got.SkipReason != claudemem.SkipPrivate {
+		t.Errorf("a private prompt behind a note: %+v", got)
 	}
 }
 
@@ -434,7 +495,9 @@ func TestRedactsEverything(t *testing.T) {
 			LastAssistantMessage: plant, Source: plant, Reason: plant, OccurredAt: 1,
 		}
 		for _, kind := range []claudemem.EventKind{claudemem.KindTool, claudemem.KindPrompt, claudemem.KindStop, claudemem.KindSessionEnd} {
-			e.Kind = kind
+			if e.Kind = kind; kind == claudemem.KindStop {
+				e.AgentID = "" // or it is the end of a subagent, a tool event
+			}
 			if _, err := in.Ingest(t.Context(), e); err != nil {
 				t.Fatal(err)
 			}
@@ -448,7 +511,7 @@ func TestRedactsEverything(t *testing.T) {
 					t.Fatalf("%s with %q: still in %s", kind, plant, b)
 				}
 			}
-			if again, err := in.arrival(a.Event, &Policy{}); err != nil || again.Key != a.Key {
+			if again, err := in.arrival(t.Context(), a.Event, &Policy{}); err != nil || again.Key != a.Key {
 				t.Errorf("a second time the key is %q (%v), was %q", again.Key, err, a.Key)
 			}
 		}

@@ -3,7 +3,6 @@ package intake
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"strconv"
 	"strings"
 
@@ -40,21 +39,6 @@ func (in *Intake) nameSafely(e *claudemem.Event) {
 func digest(s string) string {
 	sum := sha256.Sum256([]byte(s))
 	return hex.EncodeToString(sum[:16])
-}
-
-// nameAgentRun gives the call of a subagent that has completed the name that the
-// subagent's own end has: the host tells of both.
-func nameAgentRun(e *claudemem.Event) {
-	if e.Kind != claudemem.KindTool || e.ToolName != "Agent" && e.ToolName != "Task" {
-		return
-	}
-	var response struct {
-		Status  string `json:"status"`
-		AgentID string `json:"agentId"`
-	}
-	if json.Unmarshal(e.ToolResponse, &response) == nil && response.Status == "completed" && response.AgentID != "" {
-		e.ToolUseID = "agent:" + response.AgentID
-	}
 }
 
 // keyPart returns a part of a key that another part follows: as it is, or hashed

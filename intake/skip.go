@@ -20,14 +20,16 @@ func (in *Intake) skipReason(e *claudemem.Event, policy *Policy) string {
 		return claudemem.SkipExcluded
 	}
 	if e.Kind == claudemem.KindPrompt {
+		words := claudemem.TypedText(e.Prompt)
 		switch {
-		case redact.WhollyPrivate(e.Prompt):
+		case redact.WhollyPrivate(words):
 			in.private.begin(e)
 			return claudemem.SkipPrivate
 		case !typed(e.Prompt):
 			return claudemem.SkipNotTyped
 		}
 		in.private.end(e)
+		e.Prompt = words
 		return ""
 	}
 	if e.Kind == claudemem.KindSessionEnd {
@@ -61,8 +63,8 @@ func strip(e *claudemem.Event, reason string) {
 // typed reports whether a person wrote the prompt. Hosts also send notes of their
 // own as prompts, and text that consists of machinery alone.
 func typed(prompt string) bool {
-	text := strings.TrimSpace(redact.StripTags(prompt))
-	return !strings.HasPrefix(text, "<task-notification>") && (text != "" || strings.TrimSpace(prompt) == "")
+	text := strings.TrimSpace(claudemem.TypedText(redact.StripTags(prompt)))
+	return text != "" || strings.TrimSpace(prompt) == ""
 }
 
 // inside reports whether p is dir or lies below it. Both are as clients send

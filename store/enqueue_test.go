@@ -444,3 +444,15 @@ func TestPayloadSurvivesUnchanged(t *testing.T) {
 		t.Errorf("payload is escaped for HTML: %s", payload)
 	}
 }
+
+func TestOpenSession(t *testing.T) {
+	m := newMemory(t)
+	m.enqueue(t, event(claudemem.KindPrompt, "open", "a", 1))
+	m.enqueue(t, event(claudemem.KindPrompt, "ended", "b", 1))
+	m.enqueue(t, event(claudemem.KindSessionEnd, "ended", "c", 2))
+	for id, want := range map[string]claudemem.Host{"open": claudemem.HostClaudeCode, "ended": "", "unknown": ""} {
+		if got, err := m.OpenSession(t.Context(), id); err != nil || got != want {
+			t.Errorf("%s: %q, %v, want %q", id, got, err, want)
+		}
+	}
+}

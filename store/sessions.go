@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 
 	"claudemem"
 )
@@ -32,6 +33,18 @@ func (s *Store) SessionByHost(ctx context.Context, host claudemem.Host, hostSess
 	session, err := scanSession(s.reader.QueryRowContext(ctx,
 		"SELECT "+sessionColumns+" FROM sessions s WHERE s.host = ? AND s.host_session_id = ?", string(host), hostSessionID))
 	return session, fault("read session", err)
+}
+
+// OpenSession returns the host of the open session with an id that its host gave
+// it, the one last worked in where several hosts have it; "" when there is none.
+func (s *Store) OpenSession(ctx context.Context, hostSessionID string) (claudemem.Host, error) {
+	var host string
+	err := s.reader.QueryRowContext(ctx, `SELECT host FROM sessions
+		WHERE status = 'active' AND host_session_id = ? ORDER BY updated_at DESC, id DESC LIMIT 1`, hostSessionID).Scan(&host)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", nil
+	}
+	return claudemem.Host(host), fault("find open session", err)
 }
 
 // Prompts lists a session's prompts in the order of their numbers.
