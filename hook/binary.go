@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 
 	"claudemem"
 	"claudemem/settings"
@@ -73,27 +74,24 @@ func StartWorker(dataDir string) error {
 func WorkerEnviron(environ []string, dataDir string) []string {
 	var kept []string
 	for _, entry := range environ {
-		name, _, _ := cutEntry(entry)
-		if neededByWorker(name) {
+		if neededByWorker(variable(entry)) {
 			kept = append(kept, entry)
 		}
 	}
 	return append(kept, settings.DataDirKey+"="+dataDir)
 }
 
-// cutEntry splits NAME=value; names on Windows may begin with '='.
-func cutEntry(entry string) (name, value string, ok bool) {
-	for i := 1; i < len(entry); i++ {
-		if entry[i] == '=' {
-			return entry[:i], entry[i+1:], true
-		}
+// variable returns the name in NAME=value; on Windows a name may begin with '='.
+func variable(entry string) string {
+	if i := strings.IndexByte(entry[min(1, len(entry)):], '='); i >= 0 {
+		return entry[:i+1]
 	}
-	return entry, "", false
+	return entry
 }
 
 func neededByWorker(name string) bool {
 	if runtime.GOOS == "windows" {
-		name = upper(name)
+		name = strings.ToUpper(name)
 	}
 	switch name {
 	case "HOME", "PATH", "TMPDIR", "TEMP", "TMP", "USER", "LOGNAME", "LANG",
@@ -106,16 +104,6 @@ func neededByWorker(name string) bool {
 		return true
 	}
 	return len(name) > 4 && name[:4] == "XDG_" || len(name) > 3 && name[:3] == "LC_"
-}
-
-func upper(s string) string {
-	b := []byte(s)
-	for i, c := range b {
-		if 'a' <= c && c <= 'z' {
-			b[i] = c - 'a' + 'A'
-		}
-	}
-	return string(b)
 }
 
 // largestReply bounds what the big binary may print: a context block of 10,000

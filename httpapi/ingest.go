@@ -9,6 +9,7 @@ import (
 	"unicode"
 
 	"claudemem"
+	"claudemem/repo"
 	"claudemem/wire"
 )
 
@@ -49,7 +50,7 @@ func (a *api) event(body eventBody, kinds []claudemem.EventKind) (claudemem.Even
 	fill(&e.ToolUseID, body.ToolUseIDAlias)
 	switch {
 	case e.ProjectPath != "" || body.Project == "":
-	case isAbsolute(body.Project):
+	case repo.IsAbsolute(body.Project):
 		e.ProjectPath = body.Project
 	case e.Cwd == "":
 		// Known by its name only; the first project of that name adopts it.
@@ -79,12 +80,6 @@ func (a *api) event(body eventBody, kinds []claudemem.EventKind) (claudemem.Even
 		e.DeliveryID = claudemem.NewDeliveryID(now, random)
 	}
 	return e, e.Validate()
-}
-
-// isAbsolute also knows the other systems' paths: an event may come from a container or a share.
-func isAbsolute(p string) bool {
-	return strings.HasPrefix(p, "/") || strings.HasPrefix(p, `\\`) ||
-		len(p) > 2 && p[1] == ':' && (p[2] == '\\' || p[2] == '/')
 }
 
 // receipt answers an ingestion route.

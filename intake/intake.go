@@ -196,9 +196,9 @@ func (in *Intake) complete(e *claudemem.Event, now claudemem.Millis) {
 		e.DeliveryID = claudemem.NewDeliveryID(now.Time(), random)
 	}
 	e.Host = e.Host.Canonical()
-	if e.WorktreeRoot == "" && (e.Cwd != "" || isPath(e.ProjectPath)) {
+	if e.WorktreeRoot == "" && (e.Cwd != "" || repo.IsAbsolute(e.ProjectPath)) {
 		project := e.ProjectPath
-		if !isPath(project) {
+		if !repo.IsAbsolute(project) {
 			project = ""
 		}
 		id := repo.Identify(project, e.Cwd)

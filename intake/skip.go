@@ -78,10 +78,6 @@ func slashed(p string) string {
 	return strings.TrimSuffix(strings.ReplaceAll(p, `\`, "/"), "/")
 }
 
-func isPath(p string) bool {
-	return strings.HasPrefix(p, "/") || strings.HasPrefix(p, `\\`) || len(p) > 2 && p[1] == ':' && (p[2] == '/' || p[2] == '\\')
-}
-
 // ownTools begin the names of our MCP server's tools, by plugin and by itself.
 var ownTools = []string{"mcp__plugin_claude-mem_", "mcp__claude-mem__", "mcp__claude_mem__"}
 

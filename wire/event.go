@@ -91,72 +91,81 @@ func (o *objectWriter) raw(name string, value json.RawMessage) {
 	}
 }
 
-// ParseEvent reads what AppendEvent writes into e and reports whether data is
+// TextField returns e's member with a name in the JSON form, nil when it has none
+// of that name or it is no text.
+func TextField(e *claudemem.Event, name string) *string {
+	switch name {
+	case "delivery_id":
+		return &e.DeliveryID
+	case "kind":
+		return (*string)(&e.Kind)
+	case "host":
+		return (*string)(&e.Host)
+	case "host_session_id":
+		return &e.HostSessionID
+	case "prompt_id":
+		return &e.PromptID
+	case "project_path":
+		return &e.ProjectPath
+	case "worktree_root":
+		return &e.WorktreeRoot
+	case "cwd":
+		return &e.Cwd
+	case "branch":
+		return &e.Branch
+	case "head_commit":
+		return &e.HeadCommit
+	case "prompt":
+		return &e.Prompt
+	case "tool_name":
+		return &e.ToolName
+	case "tool_use_id":
+		return &e.ToolUseID
+	case "error":
+		return &e.ToolError
+	case "agent_id":
+		return &e.AgentID
+	case "agent_type":
+		return &e.AgentType
+	case "last_assistant_message":
+		return &e.LastAssistantMessage
+	case "source":
+		return &e.Source
+	case "reason":
+		return &e.Reason
+	}
+	return nil
+}
+
+// ParseEvent parses what AppendEvent writes into e and reports whether data is
 // just that: an object of the event's own members, each of its type. Whatever
 // else a client may send (another name, a null, a number with a point) is for
 // encoding/json, which takes three times as long. e keeps nothing of data.
 func ParseEvent(data []byte, e *claudemem.Event) bool {
 	ok := true
-	text := func(to *string, value []byte) {
-		var is bool
-		*to, is = jsonscan.Unquote(value)
-		ok = ok && is
-	}
 	number := func(to *int64, value []byte) {
 		n, err := strconv.ParseInt(string(value), 10, 64)
 		*to, ok = n, ok && err == nil
 	}
 	err := jsonscan.Members(data, func(key string, value []byte) {
+		if to := TextField(e, key); to != nil {
+			var isText bool
+			*to, isText = jsonscan.Unquote(value)
+			ok = ok && isText
+			return
+		}
 		switch key {
-		case "delivery_id":
-			text(&e.DeliveryID, value)
-		case "kind":
-			text((*string)(&e.Kind), value)
-		case "host":
-			text((*string)(&e.Host), value)
-		case "host_session_id":
-			text(&e.HostSessionID, value)
-		case "prompt_id":
-			text(&e.PromptID, value)
 		case "occurred_at":
 			number((*int64)(&e.OccurredAt), value)
-		case "project_path":
-			text(&e.ProjectPath, value)
-		case "worktree_root":
-			text(&e.WorktreeRoot, value)
-		case "cwd":
-			text(&e.Cwd, value)
-		case "branch":
-			text(&e.Branch, value)
-		case "head_commit":
-			text(&e.HeadCommit, value)
-		case "prompt":
-			text(&e.Prompt, value)
-		case "tool_name":
-			text(&e.ToolName, value)
-		case "tool_use_id":
-			text(&e.ToolUseID, value)
+		case "duration_ms":
+			number(&e.DurationMS, value)
 		case "tool_input":
 			e.ToolInput = bytes.Clone(value)
 		case "tool_response":
 			e.ToolResponse = bytes.Clone(value)
-		case "error":
-			text(&e.ToolError, value)
 		case "is_interrupt":
 			e.Interrupted = string(value) == "true"
 			ok = ok && (e.Interrupted || string(value) == "false")
-		case "duration_ms":
-			number(&e.DurationMS, value)
-		case "agent_id":
-			text(&e.AgentID, value)
-		case "agent_type":
-			text(&e.AgentType, value)
-		case "last_assistant_message":
-			text(&e.LastAssistantMessage, value)
-		case "source":
-			text(&e.Source, value)
-		case "reason":
-			text(&e.Reason, value)
 		default:
 			ok = false
 		}

@@ -114,14 +114,7 @@ func ParseContextAnswer(body []byte) (ContextAnswer, error) {
 
 // ContextTarget is the request target of GET /api/context.
 func ContextTarget(r *claudemem.ContextRequest) string {
-	b := make([]byte, 0, 256)
-	b = append(b, PathContext...)
-	b = append(b, "?host="...)
-	b = appendQuery(b, string(r.Host))
-	b = append(b, "&session_id="...)
-	b = appendQuery(b, r.HostSessionID)
-	b = append(b, "&project_path="...)
-	b = appendQuery(b, r.ProjectPath)
+	b := appendSession(PathContext, r.Host, r.HostSessionID, r.ProjectPath)
 	for _, p := range [...]struct{ name, value string }{
 		{"&source=", r.Source}, {"&worktree_root=", r.Checkout.Root}, {"&branch=", r.Checkout.Branch}, {"&head_commit=", r.Checkout.HeadCommit},
 	} {
@@ -139,15 +132,18 @@ func ContextTarget(r *claudemem.ContextRequest) string {
 
 // StatuslineTarget is the request target of GET /api/statusline.
 func StatuslineTarget(r *claudemem.StatusRequest) string {
-	b := make([]byte, 0, 256)
-	b = append(b, PathStatusline...)
+	return string(appendSession(PathStatusline, r.Host, r.HostSessionID, r.ProjectPath))
+}
+
+// appendSession returns a path with the parameters that name a session.
+func appendSession(path string, host claudemem.Host, hostSessionID, project string) []byte {
+	b := append(make([]byte, 0, 256), path...)
 	b = append(b, "?host="...)
-	b = appendQuery(b, string(r.Host))
+	b = appendQuery(b, string(host))
 	b = append(b, "&session_id="...)
-	b = appendQuery(b, r.HostSessionID)
+	b = appendQuery(b, hostSessionID)
 	b = append(b, "&project_path="...)
-	b = appendQuery(b, r.ProjectPath)
-	return string(b)
+	return appendQuery(b, project)
 }
 
 // ParseStatusline reads the JSON body of GET /api/statusline.
