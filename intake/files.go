@@ -3,7 +3,6 @@ package intake
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"io"
 	"io/fs"
 	"os"
@@ -14,6 +13,7 @@ import (
 	"claudemem/glob"
 	"claudemem/redact"
 	"claudemem/repo"
+	"claudemem/toolcall"
 )
 
 // maxHashed is the size up to which a file is hashed, in bytes.
@@ -47,53 +47,32 @@ func (w osWorktree) OpenFile(name string) (fs.File, error) {
 
 func (w osWorktree) Close() error { return w.root.Close() }
 
-// fileRoles says what the tools of the hosts do with the file they name.
-var fileRoles = map[string]claudemem.FileRole{
-	"Read": claudemem.FileRead, "NotebookRead": claudemem.FileRead, "View": claudemem.FileRead,
-	"read_file": claudemem.FileRead, "view": claudemem.FileRead, "read": claudemem.FileRead,
-	"Write": claudemem.FileModified, "Edit": claudemem.FileModified, "MultiEdit": claudemem.FileModified,
-	"NotebookEdit": claudemem.FileModified, "write_file": claudemem.FileModified, "edit_file": claudemem.FileModified,
-	"replace": claudemem.FileModified, "create_file": claudemem.FileModified, "write": claudemem.FileModified,
-	"edit": claudemem.FileModified,
-}
-
-// pathKeys are where tools name their file, the usual one first.
-var pathKeys = []string{"file_path", "notebook_path", "filePath", "path", "absolute_path", "target_file"}
-
 // files returns the files that a tool event touched. A tool that failed touched
 // none for certain.
-func (in *Intake) files(e *claudemem.Event, withheld glob.Set) []claudemem.FileRef {
-	role, ok := fileRoles[e.ToolName]
-	if e.Kind != claudemem.KindTool || !ok || e.Failed() {
+func (in *Intake) files(e *claudemem.Event, call *toolcall.Call, withheld glob.Set) []claudemem.FileRef {
+	file := call.File
+	if file == "" || call.Role == "" {
 		return nil
 	}
-	input := inputOf(e)
-	for _, key := range pathKeys {
-		file := input[key]
-		if file == "" {
-			continue
-		}
-		ref := claudemem.FileRef{Role: role}
-		clean := in.clean(file)
-		if clean == file {
-			ref.Path = repo.Relative(e.WorktreeRoot, e.Cwd, file)
-		} else {
-			// Cleaned before it is taken apart: what a secret looks like may not
-			// survive that. The file itself cannot be found any more.
-			ref.Path = repo.Relative(in.clean(e.WorktreeRoot), in.clean(e.Cwd), clean)
-		}
-		if clean == "" || ref.Path == "." || len(ref.Path) > maxPath || strings.ContainsAny(ref.Path, "\x00\n") {
-			return nil
-		}
-		path := ref.Path
-		ref.Path = in.clean(path) // cwd may hold a secret too
-		// A masked path names no file that anybody could compare with later.
-		if clean == file && ref.Path == path && !withheld.File(file, e.Cwd) {
-			ref.Hash = in.hash(e, path)
-		}
-		return []claudemem.FileRef{ref}
+	ref := claudemem.FileRef{Role: call.Role}
+	clean := in.clean(file)
+	if clean == file {
+		ref.Path = repo.Relative(e.WorktreeRoot, e.Cwd, file)
+	} else {
+		// Masked before it is made relative, which can break a secret into parts that
+		// no rule knows. The file itself cannot be found any more.
+		ref.Path = repo.Relative(in.clean(e.WorktreeRoot), in.clean(e.Cwd), clean)
 	}
-	return nil
+	if clean == "" || ref.Path == "." || len(ref.Path) > maxPath || strings.ContainsAny(ref.Path, "\x00\n") {
+		return nil
+	}
+	path := ref.Path
+	ref.Path = in.clean(path) // cwd may hold a secret too
+	// A masked path names no file that anybody could compare with later.
+	if clean == file && ref.Path == path && !withheld.File(file, e.Cwd) {
+		ref.Hash = in.hash(e, path)
+	}
+	return []claudemem.FileRef{ref}
 }
 
 // clean strips tags and masks secrets.
@@ -135,20 +114,4 @@ func (in *Intake) hash(e *claudemem.Event, relative string) string {
 		return "" // somebody was writing
 	}
 	return hex.EncodeToString(h.Sum(nil))
-}
-
-// inputOf returns the members of a tool's input that are strings.
-func inputOf(e *claudemem.Event) map[string]string {
-	var members map[string]json.RawMessage
-	if json.Unmarshal(e.ToolInput, &members) != nil {
-		return nil
-	}
-	texts := make(map[string]string, len(members))
-	for key, raw := range members {
-		var text string
-		if len(raw) > 0 && raw[0] == '"' && json.Unmarshal(raw, &text) == nil {
-			texts[key] = text
-		}
-	}
-	return texts
 }

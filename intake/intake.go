@@ -13,6 +13,7 @@ import (
 	"claudemem/redact"
 	"claudemem/redact/rules"
 	"claudemem/repo"
+	"claudemem/toolcall"
 	"claudemem/wire"
 )
 
@@ -156,11 +157,15 @@ func (in *Intake) arrival(ctx context.Context, e claudemem.Event, policy *Policy
 		wire.SubagentEnd(&e) // of a client without our hook
 	}
 	wire.NameAgentRun(&e)
-	a.SkipReason = in.skipReason(&e, policy)
+	var call toolcall.Call
+	if e.Kind == claudemem.KindTool {
+		call = toolcall.ParseInput(&e)
+	}
+	a.SkipReason = in.skipReason(&e, &call, policy)
 	if a.SkipReason != "" {
 		strip(&e, a.SkipReason)
 	} else {
-		a.Files = in.files(&e, policy.Withheld)
+		a.Files = in.files(&e, &call, policy.Withheld)
 		drop(&e)
 	}
 	a.Redacted = in.redact(&e, policy.Withheld)

@@ -1,18 +1,17 @@
 package intake
 
 import (
-	"bytes"
-	"path"
 	"slices"
 	"strings"
 
 	"claudemem"
 	"claudemem/redact"
+	"claudemem/toolcall"
 )
 
 // skipReason decides whether an event is captured: "" for yes. It also keeps
 // account of private turns.
-func (in *Intake) skipReason(e *claudemem.Event, policy *Policy) string {
+func (in *Intake) skipReason(e *claudemem.Event, call *toolcall.Call, policy *Policy) string {
 	if in.opts.DataDir != "" && (inside(in.opts.DataDir, e.Cwd) || inside(in.opts.DataDir, e.ProjectPath)) {
 		return claudemem.SkipInternal
 	}
@@ -40,7 +39,7 @@ func (in *Intake) skipReason(e *claudemem.Event, policy *Policy) string {
 	}
 	if e.Kind == claudemem.KindTool {
 		switch {
-		case own(e):
+		case call.IsOwn():
 			return claudemem.SkipOwn
 		case slices.Contains(policy.SkipTools, e.ToolName):
 			return claudemem.SkipTool
@@ -76,66 +75,4 @@ func inside(dir, p string) bool {
 
 func slashed(p string) string {
 	return strings.TrimSuffix(strings.ReplaceAll(p, `\`, "/"), "/")
-}
-
-// ownTools begin the names of our MCP server's tools, by plugin and by itself.
-var ownTools = []string{"mcp__plugin_claude-mem_", "mcp__claude-mem__", "mcp__claude_mem__"}
-
-// One of these is in every command that is ours.
-const (
-	ownName   = "claude-mem"
-	ownPort   = ":37777"
-	ownSocket = "worker.sock" // of ~/.claude-mem, or of a data directory of any name
-)
-
-// own reports whether a tool event is claude-mem looked at by the agent: its
-// output is what is remembered already.
-func own(e *claudemem.Event) bool {
-	for _, prefix := range ownTools {
-		if strings.HasPrefix(e.ToolName, prefix) {
-			return true
-		}
-	}
-	// Without an escape the words stand in the JSON as they are.
-	if !slices.ContainsFunc([]string{ownName, ownPort, ownSocket, `\u`}, func(mark string) bool { return bytes.Contains(e.ToolInput, []byte(mark)) }) {
-		return false
-	}
-	return ownCommand(command(e))
-}
-
-// command returns the shell command that a tool ran, "" when it ran none.
-func command(e *claudemem.Event) string {
-	input := inputOf(e)
-	if c := input["command"]; c != "" {
-		return c
-	}
-	return input["cmd"]
-}
-
-// ownCommand reports whether one of the commands in a shell line is ours, or
-// asks the worker's HTTP API.
-func ownCommand(line string) bool {
-	if !strings.Contains(line, ownName) && !strings.Contains(line, ownPort) && !strings.Contains(line, ownSocket) {
-		return false
-	}
-	for simple := range strings.FieldsFuncSeq(line, func(r rune) bool { return strings.ContainsRune(";&|\n()`{}", r) }) {
-		for word := range strings.FieldsSeq(simple) {
-			word = strings.Trim(word, `"'$`)
-			if strings.Contains(word, "=") && !strings.HasPrefix(word, "-") && !strings.Contains(word, "/") {
-				continue // a variable for the command
-			}
-			switch name := strings.TrimSuffix(path.Base(slashed(word)), ".exe"); name {
-			case "claude-mem", "claude-mem-hook":
-				return true
-			case "sudo", "env", "command", "exec", "time", "nohup", "do", "then", "if", "while", "!":
-				continue // the command follows
-			case "curl", "wget", "http":
-				if strings.Contains(simple, "localhost:37777") || strings.Contains(simple, "127.0.0.1:37777") || strings.Contains(simple, "/"+ownSocket) {
-					return true
-				}
-			}
-			break
-		}
-	}
-	return false
 }
