@@ -270,7 +270,7 @@ func (c *Call) OnlyLooks() bool { return len(c.Commands) > 0 && onlyLook(c.Comma
 
 func onlyLook(commands []Command) bool {
 	for i := range commands {
-		if commands[i].Kind != KindLook || !onlyLook(commands[i].Inner) {
+		if c := &commands[i]; c.Kind != KindLook || c.Stdin != "" || !onlyLook(c.Inner) {
 			return false
 		}
 	}

@@ -1,12 +1,12 @@
 package mode
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
 
 	"claudemem"
+	"claudemem/toolcall"
 )
 
 // Limits of an observation prompt (SPEC 5), in bytes of the prompt.
@@ -19,6 +19,8 @@ const (
 	// maxRestBytes bounds the lines for events that did not fit, and restParameters each of them.
 	maxRestBytes   = 4 << 10
 	restParameters = 120
+	// maxRoutine bounds a command that is shown without its outcome, in bytes.
+	maxRoutine = 400
 )
 
 // Fit returns how many of the events, from the first on, one prompt shows in
@@ -69,6 +71,16 @@ func renderEvents(events []claudemem.PendingEvent) string {
 	return b.String()
 }
 
+// isRoutine reports whether a tool event is a successful command that only looks at
+// things. In doubt it is none: an event that is shown in full costs little.
+func isRoutine(e *claudemem.Event) bool {
+	if e.Failed() || e.Interrupted {
+		return false
+	}
+	call := toolcall.ParseInput(e)
+	return len(call.Line) <= maxRoutine && call.OnlyLooks()
+}
+
 // renderEvent shows one tool call.
 func renderEvent(e *claudemem.Event) string {
 	if isRoutine(e) {
@@ -97,7 +109,7 @@ func renderEvent(e *claudemem.Event) string {
 
 // shortEvent is one line without an outcome.
 func shortEvent(e *claudemem.Event, remark string, limit int) string {
-	text := command(e)
+	text := toolcall.ParseInput(e).Line
 	if text == "" {
 		text = brief(flatten(e.ToolInput))
 	}
@@ -144,15 +156,4 @@ func block(b *strings.Builder, name, escaped string) {
 		escaped = "\n" + escaped + "\n"
 	}
 	element(b, name, escaped)
-}
-
-// command is what a shell tool was asked to run, "" for another tool.
-func command(e *claudemem.Event) string {
-	var input struct {
-		Command string `json:"command"`
-	}
-	if json.Unmarshal(e.ToolInput, &input) != nil {
-		return "" // another tool's input, of another form
-	}
-	return input.Command
 }
