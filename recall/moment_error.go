@@ -6,13 +6,16 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"claudemem/toolcall"
 )
 
-// complaint is what the output of something that failed says.
+// complaint is the output of something that failed, weighed for a search of the
+// records that tell of the same failure.
 type complaint struct {
-	// lines are those that tell what is wrong, the first of them and the last.
+	// lines are those that say what is wrong, the first of them and the last.
 	lines []complaintLine
-	// tests are the names of the tests that failed.
+	// tests are the names of the tests that failed, without their class or package.
 	tests []string
 	// places are the base names of the files in which it went wrong, functions the
 	// names of the functions.
@@ -32,17 +35,8 @@ type complaintLine struct {
 	kind []string
 }
 
-const (
-	// maxErrorRead bounds how much of an output is read, in bytes: a third of it from
-	// the beginning, where compilers complain first, the rest from the end, where
-	// everything else gives its verdict.
-	maxErrorRead = 24 << 10
-	maxErrorLine = 600
-	// maxComplaints is how many telling lines are kept of each end.
-	maxComplaints = 4
-	maxTests      = 6
-	maxPlaces     = 12
-)
+// maxPlaces bounds the places and the functions of a complaint.
+const maxPlaces = 12
 
 // Weights of words in an error line.
 const (
@@ -52,15 +46,10 @@ const (
 )
 
 var (
-	escapes = regexp.MustCompile(`\x1b\[[0-9;?]*[ -/]*[@-~]`)
 	// runNoise is what a run has of its own: times, addresses, ids.
 	runNoise = regexp.MustCompile(`(?i)0x[0-9a-f]+|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|\d{4}-\d\d-\d\d[t ]\d\d:\d\d(:\d\d)?([.,]\d+)?(z|[+-]\d\d:?\d\d)?|\b\d\d:\d\d:\d\d([.,]\d+)?`)
 	// errorLocation is a file and a line at the beginning of a message.
 	errorLocation = regexp.MustCompile(`^(?:vet: |error: |--> |in |at )?((?:[A-Za-z]:)?[^\s:()"']*\.[A-Za-z][A-Za-z0-9]{0,7})(?::\d+(?::\d+)?:?|\(\d+(?:,\d+)?\):?)\s*(.*)$`)
-	// errorFrame is a line of a stack trace: the file is its first or second group.
-	errorFrame = regexp.MustCompile(`^(?:File "([^"]+)", line \d+.*|(?:at|❯) .*?\(?((?:[A-Za-z]:)?[^\s():]+):\d+(?::\d+)?\)?.*|at [\w$.<>]+\(([\w$.]+):\d+\)|((?:/|[A-Za-z]:\\)\S+\.(?:go|rs)):\d+ \+0x\w+)$`)
-	// frameFunction is the function of a frame; Go has it on a line of its own.
-	frameFunction = regexp.MustCompile(`(?:^at (?:async )?(?:[\w$<>]+\.)*([\w$]+) ?\(|, in (\w+)$|^(?:\S+/)?[\w-]+\.(?:\(\*?\w+\)\.)?(\w+)\((?:\.\.\.|[^ ]*0x.*|)\)$|^❯ ([\w$]+) )`)
 	// foreign is what differs from one machine and one time to the next: addresses of
 	// the web, versions of modules, names with long numbers.
 	foreign = regexp.MustCompile(`https?://\S+|[\w./-]+@v?\d[\w.+-]*|\b\w*\d{5,}\w*\b`)
@@ -70,7 +59,6 @@ var (
 	aboutFile = regexp.MustCompile(`(?i)no such file|enoent|filenotfound|cannot find module|can't resolve|permission denied|eacces`)
 	// errorClass is the name of an exception ahead of its message.
 	errorClass = regexp.MustCompile(`^((?:\w+\.)*\w*[A-Z]\w*): `)
-	errorCode  = regexp.MustCompile(`^code: '([A-Z]\w+)',?$`)
 	stamp      = regexp.MustCompile(`^\d{4}[/-]\d\d[/-]\d\d[ T]\d\d:\d\d:\d\d\S* `)
 	portOf     = regexp.MustCompile(`(?:\d+\.\d+\.\d+\.\d+|localhost|\[?::1\]?):(\d{2,5})\b`)
 	quoted     = regexp.MustCompile("[\"'`“‘]([^\"'`”’]{2,60})[\"'`”’]")
@@ -83,191 +71,50 @@ var (
 		regexp.MustCompile(`exec: "([\w.+-]+)": executable file not found`),
 		regexp.MustCompile(`'([\w.+-]+)' is not recognized as an internal or external command`),
 	}
-	failedTest = []*regexp.Regexp{
-		regexp.MustCompile(`^--- FAIL: (\S+)`),
-		regexp.MustCompile(`^(?:FAIL|ERROR): (\w+) \(`),
-		regexp.MustCompile(`^(?:FAILED|ERROR) \S+?::([\w:]+)`),
-		regexp.MustCompile(`^not ok \d+ (?:- )?(.+)$`),
-		regexp.MustCompile(`^test (\S+) \.\.\. FAILED$`),
-		regexp.MustCompile(`^(?:✕|✗|✘|✖|×) (.+?)(?: \(?\d+(?:\.\d+)? ?m?s\)?)?$`),
-		regexp.MustCompile(`^● (?:.+ › )?([^›]+)$`),
-		regexp.MustCompile(`^FAIL +\S+\.\w+ > (?:.+ > )?(.+)$`),
-		regexp.MustCompile(`^\S+ > (.+?)(?:\(\))? FAILED$`),
-		regexp.MustCompile(`^FAIL:? ([\w ,.'-]{4,80})(?::|$)`),
-		regexp.MustCompile(`^\[ERROR\] +(?:Failures: +)?\w+\.(\w+):\d+`),
-	}
-	// notTelling are lines that every run has, or every failure.
-	notTelling = regexp.MustCompile(`(?i)^(?:exit (?:code|status) -?\d+|process exited with.*|fail(?:ed|ure)?|failed \((?:errors|failures).*\)|fail\t.*|fail\s+\S+\s+[\d.]+s|ok\s+.*|pass(?:ed)?|=== .*|--- pass.*|[-=~^_*#. +]+|[ef.sx]+|ran \d+ tests? in .*|tap version.*|subtest: .*|(?:tests|pass|fail|suites|skipped|todo|cancelled|duration_ms) [\d.]+|error: 'test failed'|(?:expected|actual):|\d+\.\.\d+|duration_ms.*|\d+ (?:passed|failed|passing|failing).*|tests?:? .*\d+ (?:passed|failed).*|test (?:suites|files):?.*|snapshots:.*|time:.*|>\s{2,}.*|\$ .*|\+ .*|make(?:\[\d+\])?: .*(?:error \d+|entering|leaving).*|npm (?:err!|error) (?:code|errno|lifecycle|a complete log|path|command|signal).*|error: test failed, to rerun.*|error: could not compile.*|error: process completed.*|note: .*|help: .*|warning: .*|caused by:|compiling .*|downloading .*|collecting .*|installing .*|fetching .*|resolving .*|building .*|running .*|finished .*|for more information.*|traceback \(most recent call last\):|goroutine \d+ .*|created by .*|\.\.\. \d+ more|stack backtrace:|\d+: +0?x?[0-9a-f]* *-? ?\w.*::.*|operator:.*|failuretype:.*|code: .*|name: .*|stack: .*|during handling of the above.*|the above exception.*|\[?info\]?:? .*|.*\d+%.*)$`)
 )
 
-// troubleWords are what a line has that says what is wrong, in lower case.
-var troubleWords = []string{
-	"error", "exception", "panic", "fatal", "fail", "cannot", "can't", "could", "unable", "not ", "n't ", "no ", "undefined", "unsupported", "denied",
-	"refused", "invalid", "unexpected", "missing", "mismatch", "timed out", "timeout", "deadline", "expect", "want", "assert", "conflict", "unknown",
-	"unresolved", "deadlock", "must ", "should ", "need", "require", "reset", "reject", "abort", "crash", "killed", "corrupt", "overflow", "duplicate",
-	"violat", "locked", "race", "leak", "broken", "already", "unused", "too ", "only ", "limit", "exceed", "reached", "stopped", "died",
-}
-
-// tellsTrouble reports whether a text says that something is wrong. A list of words
-// takes a tenth of the time that a regular expression does.
-func tellsTrouble(text string) bool {
-	low := strings.ToLower(text)
-	for _, w := range troubleWords {
-		if strings.Contains(low, w) {
-			return true
+// parseComplaint returns what an error says, as a host tells it.
+func parseComplaint(text string) complaint {
+	verdict := toolcall.ParseOutput(text, "")
+	c := complaint{places: verdict.Places}
+	for _, t := range verdict.Tests {
+		if name := testName(t); name != "" && !slices.Contains(c.tests, name) {
+			c.tests = append(c.tests, name)
 		}
 	}
-	return false
-}
-
-// readComplaint reads an error as a host tells it.
-func readComplaint(text string) complaint {
-	if len(text) > maxErrorRead {
-		text = text[:maxErrorRead/3] + "\n" + text[len(text)-maxErrorRead*2/3:]
-	}
-	text = strings.ReplaceAll(text, "\r\n", "\n")
-	if strings.Contains(text, "\x1b") {
-		text = escapes.ReplaceAllString(text, "")
-	}
-	var c complaint
-	var telling, rest []string
-	codes := map[string]string{} // of a line, what the host says below it
-	underFrame := false          // the source line below a frame
-	for line := range strings.SplitSeq(text, "\n") {
-		if i := strings.LastIndexByte(line, '\r'); i >= 0 {
-			line = line[i+1:] // what a progress line shows at last
-		}
-		if len(line) > maxErrorLine {
-			line = strings.ToValidUTF8(line[:maxErrorLine], "")
-		}
-		// TAP's YAML, pytest's and Node's marks
-		line = strings.TrimSpace(line)
-		line = strings.TrimSpace(strings.TrimPrefix(strings.TrimPrefix(line, "error: |-"), "E  "))
-		line = strings.TrimPrefix(line, "# ")
-		if c.frame(line) {
-			underFrame = strings.HasPrefix(line, "File ")
-			continue
-		}
-		if underFrame {
-			underFrame = false
-			continue
-		}
-		if line == "" || c.test(line) {
-			continue
-		}
-		if m := codeOf(line); m != "" {
-			if len(telling) > 0 {
-				codes[telling[len(telling)-1]] = m
-			}
-			continue
-		}
-		if !tellsTrouble(line) {
-			if rest = append(rest, line); len(rest) > maxComplaints {
-				rest = rest[1:]
-			}
-			continue
-		}
-		if notTelling.MatchString(line) {
-			continue
-		}
-		if len(telling) == 2*maxComplaints {
-			telling = slices.Delete(telling, maxComplaints, maxComplaints+1)
-		}
-		telling = append(telling, line)
-	}
-	for len(telling) == 0 && len(rest) > 0 {
-		last := rest[len(rest)-1]
-		if rest = rest[:len(rest)-1]; !notTelling.MatchString(last) {
-			telling = append(telling, last)
+	for _, f := range verdict.Functions {
+		if isShaped(f) && len(c.functions) < maxPlaces {
+			c.functions = append(c.functions, f)
 		}
 	}
-	for _, line := range telling {
-		l := c.line(line)
-		l.put(codes[line], shapedWord)
+	for _, line := range verdict.Lines {
+		l := c.line(line.Text)
+		l.put(line.Code, shapedWord)
 		c.lines = append(c.lines, l)
 	}
 	return c
 }
 
-// codeOf is the code that Node gives an error on a line of its own.
-func codeOf(line string) string {
-	if !strings.HasPrefix(line, "code: '") {
+// testName returns the name of a test without its module, class and brackets, ""
+// for a file that could not be loaded.
+func testName(t string) string {
+	if strings.Contains(t, ".test.") || strings.HasSuffix(t, ".py") {
 		return ""
 	}
-	if m := errorCode.FindStringSubmatch(line); m != nil {
-		return m[1]
+	if i := strings.LastIndex(t, "::"); i >= 0 {
+		t = t[i+2:]
 	}
-	return ""
-}
-
-// frame takes file and function from a line of a stack trace. The line of a Go
-// function is none of its own: it says nothing else, and nothing is lost.
-func (c *complaint) frame(line string) bool {
-	at := strings.HasPrefix(line, "at ") || strings.HasPrefix(line, "❯ ")
-	file := strings.HasPrefix(line, "File \"")
-	if at || file || strings.HasSuffix(line, ")") && strings.Contains(line, ".") {
-		if f := frameFunction.FindStringSubmatch(line); f != nil {
-			c.function(strings.Join(f[1:], ""))
-		}
+	t = strings.TrimSuffix(t, "()")
+	if !strings.ContainsAny(t, " /") {
+		t = t[strings.LastIndexByte(t, '.')+1:]
 	}
-	if !at && !file && !strings.Contains(line, " +0x") {
-		return false
-	}
-	m := errorFrame.FindStringSubmatch(line)
-	if m == nil {
-		return false
-	}
-	c.place(strings.Join(m[1:], ""))
-	return true
+	return t
 }
 
 func (c *complaint) place(file string) {
 	base := path.Base(strings.ReplaceAll(file, `\`, "/"))
 	if base != "." && base != "/" && len(c.places) < maxPlaces && !slices.Contains(c.places, base) {
 		c.places = append(c.places, base)
-	}
-}
-
-func (c *complaint) function(name string) {
-	if isShaped(name) && len(c.functions) < maxPlaces && !slices.Contains(c.functions, name) {
-		c.functions = append(c.functions, name)
-	}
-}
-
-// test takes the name of a test that failed from a line that tells it and nothing
-// else; pytest's also tells why.
-func (c *complaint) test(line string) bool {
-	if !mayNameTest(line) {
-		return false
-	}
-	for _, pattern := range failedTest {
-		m := pattern.FindStringSubmatch(line)
-		if m == nil {
-			continue
-		}
-		name := strings.TrimSpace(m[1])
-		if i := strings.LastIndex(name, "::"); i >= 0 {
-			name = name[i+2:]
-		}
-		if strings.Contains(name, "# TODO") || strings.Contains(name, "# SKIP") {
-			return true
-		}
-		if len(c.tests) < maxTests && !slices.Contains(c.tests, name) && !strings.Contains(name, ".test.") {
-			c.tests = append(c.tests, name)
-		}
-		return !strings.HasPrefix(line, "FAIL") || !strings.Contains(line, " - ") && !strings.Contains(line, ": got ")
-	}
-	return false
-}
-
-// mayNameTest keeps the patterns from lines that none of them matches.
-func mayNameTest(line string) bool {
-	switch line[0] {
-	case '-', 'F', 'E', 'n', 't', '[':
-		return strings.HasPrefix(line, "--- FAIL") || strings.HasPrefix(line, "FAIL") || strings.HasPrefix(line, "ERROR") || strings.HasPrefix(line, "not ok ") ||
-			strings.HasPrefix(line, "test ") || strings.HasPrefix(line, "[ERROR]") || strings.HasSuffix(line, " FAILED")
-	default:
-		return line[0] >= 0x80 || strings.HasSuffix(line, " FAILED")
 	}
 }
 

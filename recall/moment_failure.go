@@ -10,6 +10,7 @@ import (
 	"claudemem"
 	"claudemem/recall/gate"
 	"claudemem/text"
+	"claudemem/toolcall"
 )
 
 // hostTools are tools whose errors are about how they were called, or about the
@@ -33,7 +34,7 @@ func (r *reminding) atFailure(ctx context.Context) (reminder, error) {
 	if slices.ContainsFunc(refusals, func(s string) bool { return strings.Contains(low, s) }) {
 		return m, nil
 	}
-	said := readComplaint(text)
+	said := parseComplaint(text)
 	query := said.query()
 	if query == "" {
 		return m, nil // a grep without a match, an exit status alone, nothing of its own
@@ -121,7 +122,7 @@ func (c *complaint) seenIn(o *claudemem.Observation) precedent {
 		for _, t := range c.tests {
 			if isOwnName(t) && containsWord(low, strings.ToLower(t)) {
 				p.Test = true
-				if p.said == "" && tellsTrouble(s) {
+				if p.said == "" && toolcall.SaysTrouble(s) {
 					p.said = s
 				}
 			}
@@ -129,7 +130,7 @@ func (c *complaint) seenIn(o *claudemem.Observation) precedent {
 		for _, f := range c.functions {
 			p.Function = p.Function || strings.Contains(s, f) && containsWord(low, strings.ToLower(f))
 		}
-		if !tellsTrouble(s) {
+		if !toolcall.SaysTrouble(s) {
 			continue
 		}
 		has := wordSet(s)
@@ -233,7 +234,7 @@ func fixIn(o *claudemem.Observation, said string) string {
 		default:
 			continue
 		}
-		if tellsTrouble(s) { // better what only tells the cure
+		if toolcall.SaysTrouble(s) { // better what only tells the cure
 			score -= 2
 		}
 		if s == o.Title {

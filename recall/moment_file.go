@@ -1,9 +1,7 @@
 package recall
 
 import (
-	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"path"
 	"slices"
@@ -12,6 +10,7 @@ import (
 
 	"claudemem"
 	"claudemem/recall/gate"
+	"claudemem/toolcall"
 )
 
 // historyConsidered is how many records of a file are looked at. Most of what is
@@ -28,7 +27,7 @@ func (r *reminding) atFile(ctx context.Context) (reminder, error) {
 	if r.opts.History == nil {
 		return m, nil
 	}
-	m.file = r.opts.Relative(r.event.WorktreeRoot, r.event.Cwd, fileNamed(r.event.ToolInput))
+	m.file = r.opts.Relative(r.event.WorktreeRoot, r.event.Cwd, toolcall.ParseInput(&r.event).File)
 	if m.file == "" || m.file == "." || path.IsAbs(m.file) && r.event.WorktreeRoot == "" {
 		return reminder{}, nil
 	}
@@ -48,18 +47,6 @@ func (r *reminding) atFile(ctx context.Context) (reminder, error) {
 	telling = slices.DeleteFunc(telling, func(o claudemem.Observation) bool { return !r.isNew(&o) })
 	m.lines = r.lines(ctx, telling, r.gist)
 	return m, nil
-}
-
-// fileNamed is the file that a tool was asked to read, "" when it was none.
-func fileNamed(input json.RawMessage) string {
-	var keys struct {
-		FilePath     string `json:"file_path"`
-		NotebookPath string `json:"notebook_path"`
-	}
-	if err := json.Unmarshal(input, &keys); err != nil {
-		return ""
-	}
-	return cmp.Or(keys.FilePath, keys.NotebookPath)
 }
 
 // tellingOfFile leaves of a file's records those that somebody has to know who
