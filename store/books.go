@@ -15,21 +15,11 @@ func (s *Store) Books(ctx context.Context) (claudemem.Books, error) {
 	const what = "read books"
 	var b claudemem.Books
 	// One statement sees one moment; each part has an index that covers it.
-	rows, err := s.reader.QueryContext(ctx, `
-		SELECT outcome, count(*) FROM events WHERE outcome IN ('pending', 'processing') GROUP BY outcome
-		UNION ALL SELECT outcome, count(*) FROM events WHERE outcome IN ('processed', 'skipped', 'forgotten') GROUP BY outcome
-		UNION ALL SELECT 'failed', count(*) FROM events WHERE outcome = 'failed'
-		UNION ALL SELECT 'received', coalesce(max(id), 0) FROM events
-		UNION ALL SELECT 'duplicates', coalesce(sum(value), 0) FROM counters WHERE name = 'duplicates'`)
-	if err != nil {
-		return b, fault(what, err)
-	}
-	defer func() { _ = rows.Close() }()
-	for rows.Next() {
+	err := each(ctx, s.reader, func(scan scanFunc) error {
 		var name string
 		var n int
-		if err := rows.Scan(&name, &n); err != nil {
-			return b, fault(what, err)
+		if err := scan(&name, &n); err != nil {
+			return err
 		}
 		switch name {
 		case "received":
@@ -49,29 +39,31 @@ func (s *Store) Books(ctx context.Context) (claudemem.Books, error) {
 		case string(claudemem.StatusForgotten):
 			b.Forgotten = n
 		}
-	}
-	return b, fault(what, rows.Err())
+		return nil
+	}, `
+		SELECT outcome, count(*) FROM events WHERE outcome IN ('pending', 'processing') GROUP BY outcome
+		UNION ALL SELECT outcome, count(*) FROM events WHERE outcome IN ('processed', 'skipped', 'forgotten') GROUP BY outcome
+		UNION ALL SELECT 'failed', count(*) FROM events WHERE outcome = 'failed'
+		UNION ALL SELECT 'received', coalesce(max(id), 0) FROM events
+		UNION ALL SELECT 'duplicates', coalesce(sum(value), 0) FROM counters WHERE name = 'duplicates'`)
+	return b, fault(what, err)
 }
 
 // Counters returns what is only counted: duplicates, refused and, for
 // each secret rule, redacted:RULE.
 func (s *Store) Counters(ctx context.Context) (map[string]int, error) {
 	const what = "read counters"
-	rows, err := s.reader.QueryContext(ctx, "SELECT name, value FROM counters WHERE name <> 'processed_seq'")
-	if err != nil {
-		return nil, fault(what, err)
-	}
-	defer func() { _ = rows.Close() }()
 	counters := map[string]int{}
-	for rows.Next() {
+	err := each(ctx, s.reader, func(scan scanFunc) error {
 		var name string
 		var n int
-		if err := rows.Scan(&name, &n); err != nil {
-			return nil, fault(what, err)
+		if err := scan(&name, &n); err != nil {
+			return err
 		}
 		counters[name] = n
-	}
-	return counters, fault(what, rows.Err())
+		return nil
+	}, "SELECT name, value FROM counters WHERE name <> 'processed_seq'")
+	return counters, fault(what, err)
 }
 
 // Audit checks what must always hold of the books and returns a sentence for

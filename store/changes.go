@@ -72,20 +72,10 @@ func (s *Store) Follow() (changed <-chan struct{}, stop func()) {
 // after, in order.
 func (s *Store) Changes(ctx context.Context, after int64, limit int) ([]claudemem.Change, error) {
 	const what = "read changes"
-	rows, err := s.reader.QueryContext(ctx, "SELECT seq, kind, id, operation FROM changes WHERE seq > ? ORDER BY seq LIMIT ?", after, limit)
-	if err != nil {
-		return nil, fault(what, err)
-	}
-	defer func() { _ = rows.Close() }()
-	var changes []claudemem.Change
-	for rows.Next() {
-		var c claudemem.Change
-		if err := rows.Scan(&c.Seq, &c.Kind, &c.ID, &c.Operation); err != nil {
-			return nil, fault(what, err)
-		}
-		changes = append(changes, c)
-	}
-	return changes, fault(what, rows.Err())
+	changes, err := all(ctx, s.reader, func(c *claudemem.Change) []any {
+		return []any{&c.Seq, &c.Kind, &c.ID, &c.Operation}
+	}, "SELECT seq, kind, id, operation FROM changes WHERE seq > ? ORDER BY seq LIMIT ?", after, limit)
+	return changes, fault(what, err)
 }
 
 // ChangeRange returns the lowest number that the feed still has and the highest

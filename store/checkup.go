@@ -84,44 +84,36 @@ func (s *Store) Activity(ctx context.Context, stuckBefore claudemem.Millis) (Act
 
 func (s *Store) lastCalls(ctx context.Context) ([]LastCall, error) {
 	// The other columns are those of the row that has the maximum (https://www.sqlite.org/quirks.html#aggregate_queries_can_contain_non_aggregate_result_columns_that_are_not_in_the_group_by_clause).
-	rows, err := s.reader.QueryContext(ctx, `SELECT provider, outcome, started_at, max(id)
-		FROM (SELECT * FROM llm_calls ORDER BY id DESC LIMIT ?) WHERE outcome <> ? GROUP BY provider ORDER BY provider`, newestCalls, callReserved)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = rows.Close() }()
 	var calls []LastCall
-	for rows.Next() {
+	err := each(ctx, s.reader, func(scan scanFunc) error {
 		var c LastCall
 		var id int64
-		if err := rows.Scan(&c.Provider, &c.Outcome, &c.At, &id); err != nil {
-			return nil, err
+		if err := scan(&c.Provider, &c.Outcome, &c.At, &id); err != nil {
+			return err
 		}
 		calls = append(calls, c)
-	}
-	return calls, rows.Err()
+		return nil
+	}, `SELECT provider, outcome, started_at, max(id)
+		FROM (SELECT * FROM llm_calls ORDER BY id DESC LIMIT ?) WHERE outcome <> ? GROUP BY provider ORDER BY provider`, newestCalls, callReserved)
+	return calls, err
 }
 
 // QuickCheck lets SQLite look for damage and returns what it finds; none is the
 // good answer. On a large file it takes long: ctx ends it.
 func (s *Store) QuickCheck(ctx context.Context) ([]string, error) {
 	const what = "check memory"
-	rows, err := s.reader.QueryContext(ctx, "PRAGMA quick_check(5)") // more than a few findings tell no more
-	if err != nil {
-		return nil, fault(what, err)
-	}
-	defer func() { _ = rows.Close() }()
 	var found []string
-	for rows.Next() {
+	err := each(ctx, s.reader, func(scan scanFunc) error {
 		var line string
-		if err := rows.Scan(&line); err != nil {
-			return found, fault(what, err)
+		if err := scan(&line); err != nil {
+			return err
 		}
 		if line != "ok" {
 			found = append(found, line)
 		}
-	}
-	return found, fault(what, rows.Err())
+		return nil
+	}, "PRAGMA quick_check(5)")
+	return found, fault(what, err)
 }
 
 // errNotADatabase answers for a file that begins with something else.

@@ -33,28 +33,24 @@ const errorLength = 1000
 func (s *Store) Backlog(ctx context.Context, now claudemem.Millis) ([]claudemem.Backlog, error) {
 	const what = "read backlog"
 	// Added up by SQLite, out of the index alone: the observer asks after each event.
-	rows, err := s.reader.QueryContext(ctx, `SELECT session_id, min(prompt_number), max(prompt_number), max(received_at),
-			sum(kind = 'stop'), sum(kind <> 'stop'), sum(bytes), max(not_before > ?1 AND not_before <= ?1 + ?2)
-		FROM events INDEXED BY events_queue WHERE outcome IN ('pending', 'processing') AND outcome = 'pending'
-		GROUP BY session_id`, int64(now), int64(longestPause))
-	if err != nil {
-		return nil, fault(what, err)
-	}
-	defer func() { _ = rows.Close() }()
 	var list []claudemem.Backlog
 	var waiting []int // of list, those with an event that isn't due
-	for rows.Next() {
+	err := each(ctx, s.reader, func(scan scanFunc) error {
 		var b claudemem.Backlog
 		var waits bool
-		if err := rows.Scan(&b.Session.ID, &b.OldestPrompt, &b.NewestPrompt, &b.NewestAt, &b.Stops, &b.Tools, &b.Bytes, &waits); err != nil {
-			return nil, fault(what, err)
+		if err := scan(&b.Session.ID, &b.OldestPrompt, &b.NewestPrompt, &b.NewestAt, &b.Stops, &b.Tools, &b.Bytes, &waits); err != nil {
+			return err
 		}
 		if waits {
 			waiting = append(waiting, len(list))
 		}
 		list = append(list, b)
-	}
-	if err := rows.Err(); err != nil {
+		return nil
+	}, `SELECT session_id, min(prompt_number), max(prompt_number), max(received_at),
+			sum(kind = 'stop'), sum(kind <> 'stop'), sum(bytes), max(not_before > ?1 AND not_before <= ?1 + ?2)
+		FROM events INDEXED BY events_queue WHERE outcome IN ('pending', 'processing') AND outcome = 'pending'
+		GROUP BY session_id`, int64(now), int64(longestPause))
+	if err != nil {
 		return nil, fault(what, err)
 	}
 	for _, i := range waiting {
@@ -76,23 +72,16 @@ func (s *Store) Backlog(ctx context.Context, now claudemem.Millis) ([]claudemem.
 // first that isn't.
 func (s *Store) countDue(ctx context.Context, b *claudemem.Backlog, now claudemem.Millis) error {
 	b.Stops, b.Tools, b.Bytes = 0, 0, 0
-	rows, err := s.reader.QueryContext(ctx, `SELECT kind, not_before, bytes FROM events INDEXED BY events_queue
-		WHERE outcome IN ('pending', 'processing') AND outcome = 'pending' AND session_id = ?
-		ORDER BY occurred_at, delivery_id, id`, int64(b.Session.ID))
-	if err != nil {
-		return err
-	}
-	defer func() { _ = rows.Close() }()
-	for rows.Next() {
+	return each(ctx, s.reader, func(scan scanFunc) error {
 		var kind claudemem.EventKind
 		var notBefore claudemem.Millis
 		var bytes int
-		if err := rows.Scan(&kind, &notBefore, &bytes); err != nil {
+		if err := scan(&kind, &notBefore, &bytes); err != nil {
 			return err
 		}
 		if !isDue(notBefore, now) {
 			b.NextDue = notBefore
-			break
+			return errStop
 		}
 		b.Bytes += bytes
 		if kind == claudemem.KindStop {
@@ -100,8 +89,10 @@ func (s *Store) countDue(ctx context.Context, b *claudemem.Backlog, now claudeme
 		} else {
 			b.Tools++
 		}
-	}
-	return rows.Err()
+		return nil
+	}, `SELECT kind, not_before, bytes FROM events INDEXED BY events_queue
+		WHERE outcome IN ('pending', 'processing') AND outcome = 'pending' AND session_id = ?
+		ORDER BY occurred_at, delivery_id, id`, int64(b.Session.ID))
 }
 
 // Claim implements queue.Storage. A session has at most one claim at a time,
@@ -140,27 +131,23 @@ func (s *Store) readClaim(ctx context.Context, claim *claudemem.Claim, session c
 	if claim.Session, err = s.Session(ctx, session); err != nil {
 		return nil, err
 	}
-	rows, err := s.reader.QueryContext(ctx, `SELECT e.event_key, e.prompt_number, m.attempts, m.payload, m.files
-		FROM json_each(?) j CROSS JOIN events e ON e.id = j.value CROSS JOIN pending_messages m ON m.event_id = e.id
-		ORDER BY j.key`, numbers(ids))
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = rows.Close() }()
 	claim.Events = make([]claudemem.PendingEvent, 0, len(ids))
-	for rows.Next() {
+	err = each(ctx, s.reader, func(scan scanFunc) error {
 		var e claudemem.PendingEvent
 		var payload, files sql.RawBytes
-		if err := rows.Scan(&e.Key, &e.PromptNumber, &e.Attempts, &payload, &files); err != nil {
-			return nil, err
+		if err := scan(&e.Key, &e.PromptNumber, &e.Attempts, &payload, &files); err != nil {
+			return err
 		}
 		if decodePayload(payload, files, &e) != nil {
 			unreadable = append(unreadable, e)
-			continue
+			return nil
 		}
 		claim.Events = append(claim.Events, e)
-	}
-	return unreadable, rows.Err()
+		return nil
+	}, `SELECT e.event_key, e.prompt_number, m.attempts, m.payload, m.files
+		FROM json_each(?) j CROSS JOIN events e ON e.id = j.value CROSS JOIN pending_messages m ON m.event_id = e.id
+		ORDER BY j.key`, numbers(ids))
+	return unreadable, err
 }
 
 // unclaim makes events pending again whose claim nobody got.
@@ -215,29 +202,25 @@ func (t *tx) due(session claudemem.SessionID, limit int, now claudemem.Millis) (
 	if limit <= 0 {
 		limit = math.MaxInt
 	}
-	rows, err := t.query(`SELECT id, not_before, bytes FROM events INDEXED BY events_queue
-		WHERE session_id = ? AND outcome = 'pending' AND outcome IN ('pending', 'processing')
-		ORDER BY occurred_at, delivery_id, id`, int64(session))
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = rows.Close() }()
 	var ids []int64
 	total := 0
-	for len(ids) < limit && rows.Next() {
+	err := each(context.Background(), t, func(scan scanFunc) error {
 		var id int64
 		var notBefore claudemem.Millis
 		var bytes int
-		if err := rows.Scan(&id, &notBefore, &bytes); err != nil {
-			return nil, err
+		if err := scan(&id, &notBefore, &bytes); err != nil {
+			return err
 		}
 		total += bytes
-		if !isDue(notBefore, now) || (total > claimBytes && len(ids) > 0) {
-			break
+		if len(ids) == limit || !isDue(notBefore, now) || (total > claimBytes && len(ids) > 0) {
+			return errStop
 		}
 		ids = append(ids, id)
-	}
-	return ids, rows.Err()
+		return nil
+	}, `SELECT id, not_before, bytes FROM events INDEXED BY events_queue
+		WHERE session_id = ? AND outcome = 'pending' AND outcome IN ('pending', 'processing')
+		ORDER BY occurred_at, delivery_id, id`, int64(session))
+	return ids, err
 }
 
 func decodePayload(payload, files []byte, into *claudemem.PendingEvent) error {
@@ -264,14 +247,10 @@ func (t *tx) heldEvents(claim *claudemem.Claim) ([]int64, error) {
 	if err != nil {
 		return nil, err
 	}
-	rows, err := t.query(`SELECT e.id FROM json_each(?1) j
+	ids, err := column[int64](context.Background(), t, `SELECT e.id FROM json_each(?1) j
 		CROSS JOIN events e ON e.event_key = j.value CROSS JOIN pending_messages m ON m.event_id = e.id
 		WHERE e.outcome = 'processing' AND m.claimer = ?2 AND e.session_id = ?3 ORDER BY j.key`,
 		names, claim.Claimer, int64(claim.Session.ID))
-	if err != nil {
-		return nil, err
-	}
-	ids, err := scanColumn[int64](rows)
 	if err != nil {
 		return nil, err
 	}
@@ -353,7 +332,7 @@ func lostEvents(ctx context.Context, q querier, claimedBefore claudemem.Millis, 
 	if err != nil {
 		return nil, err
 	}
-	return numbersOf(ctx, q, `SELECT e.id FROM events e INDEXED BY events_queue CROSS JOIN pending_messages m ON m.event_id = e.id
+	return column[int64](ctx, q, `SELECT e.id FROM events e INDEXED BY events_queue CROSS JOIN pending_messages m ON m.event_id = e.id
 		WHERE e.outcome = 'processing' AND e.outcome IN ('pending', 'processing')
 		  AND m.claimed_at < ?1 AND m.claimer NOT IN (SELECT value FROM json_each(?2))`, int64(claimedBefore), names)
 }
@@ -364,22 +343,12 @@ func (s *Store) DeadLetters(ctx context.Context, limit int) ([]claudemem.DeadLet
 	if limit <= 0 {
 		limit = -1 // no limit
 	}
-	rows, err := s.reader.QueryContext(ctx, `SELECT e.event_key, e.session_id, e.kind, e.tool_name, e.occurred_at, m.attempts, m.last_error
+	letters, err := all(ctx, s.reader, func(l *claudemem.DeadLetter) []any {
+		return []any{&l.Key, &l.Session, &l.Kind, &l.ToolName, &l.OccurredAt, &l.Attempts, &l.LastError}
+	}, `SELECT e.event_key, e.session_id, e.kind, e.tool_name, e.occurred_at, m.attempts, m.last_error
 		FROM events e JOIN pending_messages m ON m.event_id = e.id
 		WHERE e.outcome = 'failed' ORDER BY e.occurred_at, e.id LIMIT ?`, limit)
-	if err != nil {
-		return nil, fault(what, err)
-	}
-	defer func() { _ = rows.Close() }()
-	var letters []claudemem.DeadLetter
-	for rows.Next() {
-		var l claudemem.DeadLetter
-		if err := rows.Scan(&l.Key, &l.Session, &l.Kind, &l.ToolName, &l.OccurredAt, &l.Attempts, &l.LastError); err != nil {
-			return nil, fault(what, err)
-		}
-		letters = append(letters, l)
-	}
-	return letters, fault(what, rows.Err())
+	return letters, fault(what, err)
 }
 
 // Revive implements queue.Storage: attempts start at 0 again.

@@ -187,24 +187,23 @@ func (t *tx) sameObservation(o *claudemem.Observation, filesKey string) (int64, 
 	if id != 0 || err != nil {
 		return id, err
 	}
-	rows, err := t.query(`SELECT id, title FROM observations
+	var same int64
+	err = each(context.Background(), t, func(scan scanFunc) error {
+		var id int64
+		var title string
+		if err := scan(&id, &title); err != nil {
+			return err
+		}
+		if alike(title, o.Title) {
+			same = id
+			return errStop
+		}
+		return nil
+	}, `SELECT id, title FROM observations
 		WHERE project = ?1 AND type = ?2 AND created_at BETWEEN ?3 AND ?4 AND files_key = ?5 AND deleted_at IS NULL
 		ORDER BY created_at DESC, id DESC`,
 		o.ProjectPath, string(o.Type), int64(o.CreatedAt-nearDuplicateWindow), int64(o.CreatedAt+nearDuplicateWindow), filesKey)
-	if err != nil {
-		return 0, err
-	}
-	defer func() { _ = rows.Close() }()
-	for rows.Next() {
-		var title string
-		if err := rows.Scan(&id, &title); err != nil {
-			return 0, err
-		}
-		if alike(title, o.Title) {
-			return id, nil
-		}
-	}
-	return 0, rows.Err()
+	return same, err
 }
 
 // contentHash is the identity of what an observation says, in hex. Of one that

@@ -95,70 +95,54 @@ func unknownKind(kind claudemem.RecordKind) error {
 }
 
 func observationDocuments(ctx context.Context, q querier, condition string, args ...any) ([]claudemem.Document, error) {
-	rows, err := q.QueryContext(ctx, `SELECT r.id, r.project, r.session_id, r.type, r.title, r.subtitle, r.narrative, r.facts, r.concepts, r.created_at
-		FROM observations r NOT INDEXED WHERE r.deleted_at IS NULL AND `+condition, args...)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = rows.Close() }()
 	var documents []claudemem.Document
 	var ids []int64
-	for rows.Next() {
+	err := each(ctx, q, func(scan scanFunc) error {
 		d := claudemem.Document{RecordRef: claudemem.RecordRef{Kind: claudemem.RecordObservation}}
 		var subtitle, narrative, facts, concepts string
-		if err := rows.Scan(&d.ID, &d.ProjectPath, &d.Session, &d.Type, &d.Title, &subtitle, &narrative, &facts, &concepts, &d.CreatedAt); err != nil {
-			return nil, err
+		if err := scan(&d.ID, &d.ProjectPath, &d.Session, &d.Type, &d.Title, &subtitle, &narrative, &facts, &concepts, &d.CreatedAt); err != nil {
+			return err
 		}
 		d.Text = paragraphs(subtitle, narrative)
 		d.Facts, d.Concepts = decodeList(facts), decodeList(concepts)
 		documents = append(documents, d)
 		ids = append(ids, d.ID)
-	}
-	if err := rows.Err(); err != nil {
+		return nil
+	}, `SELECT r.id, r.project, r.session_id, r.type, r.title, r.subtitle, r.narrative, r.facts, r.concepts, r.created_at
+		FROM observations r NOT INDEXED WHERE r.deleted_at IS NULL AND `+condition, args...)
+	if err != nil {
 		return nil, err
 	}
-	_ = rows.Close() // its connection serves the files
 	if len(documents) == 0 {
 		return nil, nil
 	}
 	files := make(map[int64][]string, len(ids))
-	paths, err := q.QueryContext(ctx, `SELECT observation_id, path FROM observation_files
-		WHERE observation_id IN (SELECT value FROM json_each(?)) ORDER BY observation_id, position`, numbers(ids))
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = paths.Close() }()
-	for paths.Next() {
+	err = each(ctx, q, func(scan scanFunc) error {
 		var id int64
 		var path string
-		if err := paths.Scan(&id, &path); err != nil {
-			return nil, err
+		if err := scan(&id, &path); err != nil {
+			return err
 		}
 		if !slices.Contains(files[id], path) { // read and modified: one path
 			files[id] = append(files[id], path)
 		}
-	}
+		return nil
+	}, `SELECT observation_id, path FROM observation_files
+		WHERE observation_id IN (SELECT value FROM json_each(?)) ORDER BY observation_id, position`, numbers(ids))
 	for i := range documents {
 		documents[i].Files = files[documents[i].ID]
 	}
-	return documents, paths.Err()
+	return documents, err
 }
 
 func summaryDocuments(ctx context.Context, q querier, condition string, args ...any) ([]claudemem.Document, error) {
-	rows, err := q.QueryContext(ctx, `SELECT r.id, r.project, r.session_id,
-		r.request, r.investigated, r.learned, r.completed, r.next_steps, r.notes, r.files_read, r.files_edited, r.created_at
-		FROM session_summaries r WHERE `+condition, args...)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = rows.Close() }()
 	var documents []claudemem.Document
-	for rows.Next() {
+	err := each(ctx, q, func(scan scanFunc) error {
 		d := claudemem.Document{RecordRef: claudemem.RecordRef{Kind: claudemem.RecordSummary}}
 		var investigated, learned, completed, next, notes, read, edited string
-		if err := rows.Scan(&d.ID, &d.ProjectPath, &d.Session, &d.Title,
+		if err := scan(&d.ID, &d.ProjectPath, &d.Session, &d.Title,
 			&investigated, &learned, &completed, &next, &notes, &read, &edited, &d.CreatedAt); err != nil {
-			return nil, err
+			return err
 		}
 		d.Text = paragraphs(investigated, learned, completed, next, notes)
 		for _, path := range append(decodeList(read), decodeList(edited)...) {
@@ -167,32 +151,31 @@ func summaryDocuments(ctx context.Context, q querier, condition string, args ...
 			}
 		}
 		documents = append(documents, d)
-	}
-	return documents, rows.Err()
+		return nil
+	}, `SELECT r.id, r.project, r.session_id,
+		r.request, r.investigated, r.learned, r.completed, r.next_steps, r.notes, r.files_read, r.files_edited, r.created_at
+		FROM session_summaries r WHERE `+condition, args...)
+	return documents, err
 }
 
 func promptDocuments(ctx context.Context, q querier, condition string, args ...any) ([]claudemem.Document, error) {
-	rows, err := q.QueryContext(ctx, `SELECT r.id, r.project, r.session_id, r.text, r.created_at,
+	var documents []claudemem.Document
+	err := each(ctx, q, func(scan scanFunc) error {
+		d := claudemem.Document{RecordRef: claudemem.RecordRef{Kind: claudemem.RecordPrompt}}
+		var beforeThat, previous, next string
+		if err := scan(&d.ID, &d.ProjectPath, &d.Session, &d.Text, &d.CreatedAt, &d.Previous, &beforeThat, &previous, &next); err != nil {
+			return err
+		}
+		d.Neighbours = paragraphs(text.FirstBytes(beforeThat, neighbourBytes), text.FirstBytes(previous, neighbourBytes), text.FirstBytes(next, neighbourBytes))
+		documents = append(documents, d)
+		return nil
+	}, `SELECT r.id, r.project, r.session_id, r.text, r.created_at,
 		coalesce((SELECT p.id FROM prompts p WHERE p.session_id = r.session_id AND p.number < r.number ORDER BY p.number DESC LIMIT 1), 0),
 		coalesce((SELECT substr(p.text, 1, ?) FROM prompts p WHERE p.session_id = r.session_id AND p.number < r.number ORDER BY p.number DESC LIMIT 1 OFFSET 1), ''),
 		coalesce((SELECT substr(p.text, 1, ?) FROM prompts p WHERE p.session_id = r.session_id AND p.number < r.number ORDER BY p.number DESC LIMIT 1), ''),
 		coalesce((SELECT substr(p.text, 1, ?) FROM prompts p WHERE p.session_id = r.session_id AND p.number > r.number ORDER BY p.number LIMIT 1), '')
 		FROM prompts r WHERE `+condition, append([]any{neighbourBytes, neighbourBytes, neighbourBytes}, args...)...)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = rows.Close() }()
-	var documents []claudemem.Document
-	for rows.Next() {
-		d := claudemem.Document{RecordRef: claudemem.RecordRef{Kind: claudemem.RecordPrompt}}
-		var beforeThat, previous, next string
-		if err := rows.Scan(&d.ID, &d.ProjectPath, &d.Session, &d.Text, &d.CreatedAt, &d.Previous, &beforeThat, &previous, &next); err != nil {
-			return nil, err
-		}
-		d.Neighbours = paragraphs(text.FirstBytes(beforeThat, neighbourBytes), text.FirstBytes(previous, neighbourBytes), text.FirstBytes(next, neighbourBytes))
-		documents = append(documents, d)
-	}
-	return documents, rows.Err()
+	return documents, err
 }
 
 // paragraphs puts the texts that say something below each other.

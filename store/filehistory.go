@@ -3,7 +3,6 @@ package store
 import (
 	"cmp"
 	"context"
-	"database/sql"
 	"slices"
 
 	"claudemem"
@@ -17,14 +16,14 @@ import (
 func (s *Store) ObservationsOfFile(ctx context.Context, projectPath, path string, limit int) ([]claudemem.Observation, error) {
 	var found []claudemem.Observation
 	err := s.snapshot(ctx, func(reader querier) error {
-		pinned, err := numbersOf(ctx, reader, `SELECT o.id FROM observations o INDEXED BY observations_newest
+		pinned, err := column[int64](ctx, reader, `SELECT o.id FROM observations o INDEXED BY observations_newest
 			WHERE o.project = ?1 AND o.pinned = 1 AND o.deleted_at IS NULL
 				AND EXISTS (SELECT 1 FROM observation_files f WHERE f.path = ?2 AND f.observation_id = o.id)
 			ORDER BY o.created_at DESC, o.id DESC LIMIT ?3`, projectPath, path, limit)
 		if err != nil {
 			return err
 		}
-		newest, err := numbersOf(ctx, reader, `SELECT DISTINCT f.observation_id FROM observation_files f INDEXED BY observation_files_path
+		newest, err := column[int64](ctx, reader, `SELECT DISTINCT f.observation_id FROM observation_files f INDEXED BY observation_files_path
 			CROSS JOIN observations o NOT INDEXED ON o.id = f.observation_id
 			WHERE f.path = ?2 AND o.project = ?1 AND o.pinned = 0 AND o.deleted_at IS NULL
 			ORDER BY f.observation_id DESC LIMIT ?3`, projectPath, path, limit)
@@ -44,36 +43,4 @@ func (s *Store) ObservationsOfFile(ctx context.Context, projectPath, path string
 		return cmp.Or(cmp.Compare(b.CreatedAt, a.CreatedAt), cmp.Compare(b.ID, a.ID))
 	})
 	return found, fault("list observations of a file", err)
-}
-
-// numbersOf returns the one column of numbers that a query selects.
-func numbersOf(ctx context.Context, q querier, query string, args ...any) ([]int64, error) {
-	return columnOf[int64](ctx, q, query, args...)
-}
-
-// stringsOf returns the one column of texts that a query selects.
-func stringsOf(ctx context.Context, q querier, query string, args ...any) ([]string, error) {
-	return columnOf[string](ctx, q, query, args...)
-}
-
-func columnOf[T any](ctx context.Context, q querier, query string, args ...any) ([]T, error) {
-	rows, err := q.QueryContext(ctx, query, args...)
-	if err != nil {
-		return nil, err
-	}
-	return scanColumn[T](rows)
-}
-
-// scanColumn returns the one column of rows and closes them.
-func scanColumn[T any](rows *sql.Rows) ([]T, error) {
-	defer func() { _ = rows.Close() }()
-	var all []T
-	for rows.Next() {
-		var value T
-		if err := rows.Scan(&value); err != nil {
-			return nil, err
-		}
-		all = append(all, value)
-	}
-	return all, rows.Err()
 }

@@ -311,7 +311,7 @@ func (f *recordFilter) fileRows(ctx context.Context, q querier, most int) ([]int
 	found := map[int64]bool{}
 	for _, file := range f.files {
 		query, args := file.query()
-		rows, err := numbersOf(ctx, q, "SELECT DISTINCT observation_id FROM ("+query+") LIMIT ?", append(args, most+1)...)
+		rows, err := column[int64](ctx, q, "SELECT DISTINCT observation_id FROM ("+query+") LIMIT ?", append(args, most+1)...)
 		if err != nil {
 			return nil, err
 		}

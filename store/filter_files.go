@@ -54,7 +54,7 @@ func fileFilters(ctx context.Context, reader querier, typed, projects []string) 
 		roots := projects
 		if len(roots) == 0 {
 			var err error
-			if roots, err = stringsOf(ctx, reader, "SELECT DISTINCT project FROM sessions WHERE project <> '' ORDER BY project"); err != nil {
+			if roots, err = column[string](ctx, reader, "SELECT DISTINCT project FROM sessions WHERE project <> '' ORDER BY project"); err != nil {
 				return nil, err
 			}
 		}

@@ -163,6 +163,8 @@ func (s *Store) ClearNotice(ctx context.Context, key string) error {
 	})
 }
 
+const waitingNotices = "SELECT text FROM notices WHERE shown_at IS NULL ORDER BY created_at, key"
+
 // TakeNotices returns the texts that were not shown yet, the oldest first, and
 // marks them as shown.
 func (s *Store) TakeNotices(ctx context.Context) ([]string, error) {
@@ -172,11 +174,8 @@ func (s *Store) TakeNotices(ctx context.Context) ([]string, error) {
 	}
 	var texts []string
 	err := s.writeKeeping(ctx, "take notices", func(t *tx) error {
-		rows, err := t.query("SELECT text FROM notices WHERE shown_at IS NULL ORDER BY created_at, key")
-		if err != nil {
-			return err
-		}
-		if texts, err = scanTexts(rows); err != nil {
+		var err error
+		if texts, err = column[string](ctx, t, waitingNotices); err != nil {
 			return err
 		}
 		_, err = t.exec("UPDATE notices SET shown_at = ? WHERE shown_at IS NULL", int64(t.now()))
@@ -190,26 +189,8 @@ func (s *Store) TakeNotices(ctx context.Context) ([]string, error) {
 
 // Notices returns what TakeNotices would, without marking it.
 func (s *Store) Notices(ctx context.Context) ([]string, error) {
-	const what = "list notices"
-	rows, err := s.reader.QueryContext(ctx, "SELECT text FROM notices WHERE shown_at IS NULL ORDER BY created_at, key")
-	if err != nil {
-		return nil, fault(what, err)
-	}
-	texts, err := scanTexts(rows)
-	return texts, fault(what, err)
-}
-
-func scanTexts(rows *sql.Rows) ([]string, error) {
-	defer func() { _ = rows.Close() }()
-	var texts []string
-	for rows.Next() {
-		var text string
-		if err := rows.Scan(&text); err != nil {
-			return nil, err
-		}
-		texts = append(texts, text)
-	}
-	return texts, rows.Err()
+	texts, err := column[string](ctx, s.reader, waitingNotices)
+	return texts, fault("list notices", err)
 }
 
 // Sizes tells how much room the memory takes, in bytes.

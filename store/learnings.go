@@ -1,6 +1,7 @@
 package store
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"unicode"
@@ -208,25 +209,21 @@ func (t *tx) addLearning(claimed *claudemem.Session, l *claudemem.Learning) erro
 // learnings reads what a new learning is compared with: the newest of the
 // project, and the one with the same key however old.
 func (t *tx) learnings(project, key string) ([]storedLearning, error) {
-	rows, err := t.query(`SELECT id, content, confidence, is_active, superseded_by IS NOT NULL FROM learnings
-		WHERE project = ?1 AND (content_key = ?2 OR id IN
-			(SELECT id FROM learnings WHERE project = ?1 ORDER BY is_active DESC, updated_at DESC LIMIT ?3))
-		ORDER BY is_active DESC, updated_at DESC, id`, project, key, comparedLearnings)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = rows.Close() }()
 	var list []storedLearning
-	for rows.Next() {
+	err := each(context.Background(), t, func(scan scanFunc) error {
 		var k storedLearning
 		var content string
-		if err := rows.Scan(&k.id, &content, &k.confidence, &k.active, &k.superseded); err != nil {
-			return nil, err
+		if err := scan(&k.id, &content, &k.confidence, &k.active, &k.superseded); err != nil {
+			return err
 		}
 		k.statement = read(content)
 		list = append(list, k)
-	}
-	return list, rows.Err()
+		return nil
+	}, `SELECT id, content, confidence, is_active, superseded_by IS NOT NULL FROM learnings
+		WHERE project = ?1 AND (content_key = ?2 OR id IN
+			(SELECT id FROM learnings WHERE project = ?1 ORDER BY is_active DESC, updated_at DESC LIMIT ?3))
+		ORDER BY is_active DESC, updated_at DESC, id`, project, key, comparedLearnings)
+	return list, err
 }
 
 const (
@@ -295,21 +292,17 @@ func (t *tx) learnRepeated(claimed *claudemem.Session, category, content string,
 // sessionsWith counts the sessions of a project in which the text that a query
 // gives is the same.
 func (t *tx) sessionsWith(o *claudemem.Observation, query, arg string, same func(text string) bool) (int, error) {
-	rows, err := t.query(query, o.ProjectPath, arg, comparedObservations)
-	if err != nil {
-		return 0, err
-	}
-	defer func() { _ = rows.Close() }()
 	sessions := map[int64]bool{}
-	for rows.Next() {
+	err := each(context.Background(), t, func(scan scanFunc) error {
 		var session int64
 		var text string
-		if err := rows.Scan(&session, &text); err != nil {
-			return 0, err
+		if err := scan(&session, &text); err != nil {
+			return err
 		}
 		if same(text) {
 			sessions[session] = true
 		}
-	}
-	return len(sessions), rows.Err()
+		return nil
+	}, query, o.ProjectPath, arg, comparedObservations)
+	return len(sessions), err
 }

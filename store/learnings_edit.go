@@ -29,21 +29,9 @@ func (s *Store) Learnings(ctx context.Context, q claudemem.LearningQuery) ([]cla
 	if limit <= 0 {
 		limit = -1
 	}
-	rows, err := s.reader.QueryContext(ctx, "SELECT "+learningColumns+" FROM learnings WHERE "+where+
+	list, err := all(ctx, s.reader, learningFields, "SELECT "+learningColumns+" FROM learnings WHERE "+where+
 		" ORDER BY is_active DESC, project, confidence DESC, updated_at DESC, id DESC LIMIT ? OFFSET ?", append(args, limit, max(q.Offset, 0))...)
-	if err != nil {
-		return nil, fault(what, err)
-	}
-	defer func() { _ = rows.Close() }()
-	var list []claudemem.Learning
-	for rows.Next() {
-		var l claudemem.Learning
-		if err := rows.Scan(learningFields(&l)...); err != nil {
-			return nil, fault(what, err)
-		}
-		list = append(list, l)
-	}
-	return list, fault(what, rows.Err())
+	return list, fault(what, err)
 }
 
 // CountLearnings counts what Learnings lists without a limit.
@@ -221,20 +209,16 @@ func (s *Store) projectsLearned(ctx context.Context, name string) ([]string, err
 	if err != nil || len(projects) != 1 || projects[0] != name || strings.ContainsAny(name, `/\`) || strings.HasPrefix(name, "label:") {
 		return projects, err
 	}
-	rows, err := s.reader.QueryContext(ctx, "SELECT DISTINCT project FROM learnings UNION SELECT project FROM sessions WHERE project = ?", name)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = rows.Close() }()
 	projects = nil
-	for rows.Next() {
+	err = each(ctx, s.reader, func(scan scanFunc) error {
 		var project string
-		if err := rows.Scan(&project); err != nil {
-			return nil, err
+		if err := scan(&project); err != nil {
+			return err
 		}
 		if project == name || projectLabel(project) == name {
 			projects = append(projects, project)
 		}
-	}
-	return projects, rows.Err()
+		return nil
+	}, "SELECT DISTINCT project FROM learnings UNION SELECT project FROM sessions WHERE project = ?", name)
+	return projects, err
 }

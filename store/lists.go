@@ -95,46 +95,25 @@ func (s *Store) digests(ctx context.Context, what string, q claudemem.Query, con
 const newestSummary = "session_id = ? ORDER BY prompt_number DESC, id DESC LIMIT ?"
 
 func readDigests(ctx context.Context, q querier, ids string, args ...any) ([]claudemem.SessionDigest, error) {
-	rows, err := q.QueryContext(ctx, "SELECT "+sessionColumns+`,
+	return all(ctx, q, func(d *claudemem.SessionDigest) []any {
+		return append(sessionFields(&d.Session), &d.LastPrompt, &d.Observations, &d.Undistilled)
+	}, "SELECT "+sessionColumns+`,
 		coalesce((SELECT p.text FROM prompts p WHERE p.session_id = s.id ORDER BY p.number DESC LIMIT 1), ''),
 		(SELECT count(*) FROM observations o WHERE o.session_id = s.id AND o.deleted_at IS NULL),
 		(SELECT count(*) FROM events e WHERE e.session_id = s.id AND e.outcome IN ('pending', 'processing'))
 		FROM sessions s WHERE s.id IN (`+ids+") ORDER BY s.updated_at DESC, s.id DESC", args...)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = rows.Close() }()
-	var digests []claudemem.SessionDigest
-	for rows.Next() {
-		var d claudemem.SessionDigest
-		if d.Session, err = scanSession(rows, &d.LastPrompt, &d.Observations, &d.Undistilled); err != nil {
-			return nil, err
-		}
-		digests = append(digests, d)
-	}
-	return digests, rows.Err()
 }
 
 // Projects lists what there are memories of, the most recently used first.
 func (s *Store) Projects(ctx context.Context) ([]claudemem.ProjectDigest, error) {
 	const what = "list projects"
-	rows, err := s.reader.QueryContext(ctx, `SELECT s.project, s.label, count(*), max(s.updated_at),
+	projects, err := all(ctx, s.reader, func(p *claudemem.ProjectDigest) []any {
+		return []any{&p.ProjectPath, &p.Label, &p.Sessions, &p.LastAt, &p.Observations}
+	}, `SELECT s.project, s.label, count(*), max(s.updated_at),
 			(SELECT count(*) FROM observations o WHERE o.project = s.project AND o.pinned IN (0, 1) AND o.deleted_at IS NULL)
 		FROM sessions s WHERE s.project <> '' AND `+said+`
 		GROUP BY s.project ORDER BY max(s.updated_at) DESC, s.project`)
-	if err != nil {
-		return nil, fault(what, err)
-	}
-	defer func() { _ = rows.Close() }()
-	var projects []claudemem.ProjectDigest
-	for rows.Next() {
-		var p claudemem.ProjectDigest
-		if err := rows.Scan(&p.ProjectPath, &p.Label, &p.Sessions, &p.LastAt, &p.Observations); err != nil {
-			return nil, fault(what, err)
-		}
-		projects = append(projects, p)
-	}
-	return projects, fault(what, rows.Err())
+	return projects, fault(what, err)
 }
 
 // projectsNamed resolves what people write for a project: its root path, else
@@ -155,7 +134,7 @@ func projectsNamed(ctx context.Context, q querier, name string) ([]string, error
 	if known {
 		return []string{name}, nil
 	}
-	projects, err := stringsOf(ctx, q, "SELECT DISTINCT project FROM sessions WHERE label = ? ORDER BY project", name)
+	projects, err := column[string](ctx, q, "SELECT DISTINCT project FROM sessions WHERE label = ? ORDER BY project", name)
 	if err == nil && len(projects) == 0 {
 		projects = []string{name}
 	}

@@ -14,27 +14,22 @@ const observationColumns = `o.id, o.ulid, o.session_id, o.project, o.prompt_numb
 
 // readObservations runs a query for observationColumns and adds the files.
 func readObservations(ctx context.Context, q querier, query string, args ...any) ([]claudemem.Observation, error) {
-	rows, err := q.QueryContext(ctx, query, args...)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = rows.Close() }()
 	var found []claudemem.Observation
-	for rows.Next() {
+	err := each(ctx, q, func(scan scanFunc) error {
 		var o claudemem.Observation
 		var facts, concepts string
-		if err := rows.Scan(&o.ID, &o.ULID, &o.Session, &o.ProjectPath, &o.PromptNumber, &o.Type, &o.Title, &o.Subtitle, &o.Narrative,
+		if err := scan(&o.ID, &o.ULID, &o.Session, &o.ProjectPath, &o.PromptNumber, &o.Type, &o.Title, &o.Subtitle, &o.Narrative,
 			&facts, &concepts, &o.DiscoveryTokens, &o.ContentHash, &o.Origin, &o.AgentID, &o.AgentType, &o.Branch, &o.HeadCommit,
 			&o.TimesSeen, &o.Pinned, &o.CreatedAt); err != nil {
-			return nil, err
+			return err
 		}
 		o.Facts, o.Concepts = decodeList(facts), decodeList(concepts)
 		found = append(found, o)
-	}
-	if err := rows.Err(); err != nil {
+		return nil
+	}, query, args...)
+	if err != nil {
 		return nil, err
 	}
-	_ = rows.Close() // its connection serves the files
 	return found, addFiles(ctx, q, found)
 }
 
@@ -46,25 +41,21 @@ func addFiles(ctx context.Context, q querier, observations []claudemem.Observati
 	for i := range observations {
 		ids[i] = int64(observations[i].ID)
 	}
-	rows, err := q.QueryContext(ctx, `SELECT observation_id, path, role, coalesce(file_hash, '') FROM observation_files
-		WHERE observation_id IN (SELECT value FROM json_each(?)) ORDER BY observation_id, position`, numbers(ids))
-	if err != nil {
-		return err
-	}
-	defer func() { _ = rows.Close() }()
 	files := make(map[claudemem.ObservationID][]claudemem.FileRef, len(observations))
-	for rows.Next() {
+	err := each(ctx, q, func(scan scanFunc) error {
 		var id claudemem.ObservationID
 		var f claudemem.FileRef
-		if err := rows.Scan(&id, &f.Path, &f.Role, &f.Hash); err != nil {
+		if err := scan(&id, &f.Path, &f.Role, &f.Hash); err != nil {
 			return err
 		}
 		files[id] = append(files[id], f)
-	}
+		return nil
+	}, `SELECT observation_id, path, role, coalesce(file_hash, '') FROM observation_files
+		WHERE observation_id IN (SELECT value FROM json_each(?)) ORDER BY observation_id, position`, numbers(ids))
 	for i := range observations { // one that was asked for twice is there twice
 		observations[i].Files = files[observations[i].ID]
 	}
-	return rows.Err()
+	return err
 }
 
 // numbers encodes ids for json_each, which keeps the statement constant.

@@ -70,18 +70,7 @@ type storedPath struct {
 }
 
 func pathsAfter(ctx context.Context, q querier, after int64, limit int) ([]storedPath, error) {
-	rows, err := q.QueryContext(ctx, "SELECT id, path FROM paths WHERE id > ? ORDER BY id LIMIT ?", after, limit)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = rows.Close() }()
-	var paths []storedPath
-	for rows.Next() {
-		var p storedPath
-		if err := rows.Scan(&p.id, &p.path); err != nil {
-			return nil, err
-		}
-		paths = append(paths, p)
-	}
-	return paths, rows.Err()
+	return all(ctx, q, func(p *storedPath) []any {
+		return []any{&p.id, &p.path}
+	}, "SELECT id, path FROM paths WHERE id > ? ORDER BY id LIMIT ?", after, limit)
 }

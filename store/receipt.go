@@ -62,20 +62,15 @@ func capturedOf(ctx context.Context, q querier, r *claudemem.SessionReceipt) (er
 }
 
 func countEvents(ctx context.Context, q querier, query string, args ...any) (sum claudemem.CapturedEvents, skipped, failed []claudemem.EventsFor, err error) {
-	rows, err := q.QueryContext(ctx, query, args...)
-	if err != nil {
-		return sum, nil, nil, err
-	}
-	defer func() { _ = rows.Close() }()
 	all := eventCount{}
 	reasons := map[claudemem.Status]map[string]eventCount{claudemem.StatusSkipped: {}, claudemem.StatusFailed: {}}
-	for rows.Next() {
+	err = each(ctx, q, func(scan scanFunc) error {
 		var of claudemem.EventsOf
 		var outcome claudemem.Status
 		var reason string
 		var n int
-		if err := rows.Scan(&of.Kind, &of.Tool, &outcome, &reason, &n); err != nil {
-			return sum, nil, nil, err
+		if err := scan(&of.Kind, &of.Tool, &outcome, &reason, &n); err != nil {
+			return err
 		}
 		all[of] += n
 		sum.Events += n
@@ -99,9 +94,10 @@ func countEvents(ctx context.Context, q querier, query string, args ...any) (sum
 			}
 			byReason[reason][of] += n
 		}
-	}
+		return nil
+	}, query, args...)
 	sum.Kinds = all.list()
-	return sum, reasonList(reasons[claudemem.StatusSkipped]), reasonList(reasons[claudemem.StatusFailed]), rows.Err()
+	return sum, reasonList(reasons[claudemem.StatusSkipped]), reasonList(reasons[claudemem.StatusFailed]), err
 }
 
 // eventCount counts events by kind and tool (Events is 0 in the keys).
@@ -151,37 +147,29 @@ func storedOf(ctx context.Context, q querier, r *claudemem.SessionReceipt) error
 		return err
 	}
 	r.FirstPrompt = text.Line(r.FirstPrompt)
-	rows, err := q.QueryContext(ctx, `SELECT id, type, title, prompt_number, discovery_tokens FROM observations
-		WHERE session_id = ? AND deleted_at IS NULL ORDER BY id`, int64(r.ID))
-	if err != nil {
-		return err
-	}
-	defer func() { _ = rows.Close() }()
-	for rows.Next() {
+	err := each(ctx, q, func(scan scanFunc) error {
 		var o claudemem.StoredObservation
 		var tokens int
-		if err := rows.Scan(&o.ID, &o.Type, &o.Title, &o.PromptNumber, &tokens); err != nil {
+		if err := scan(&o.ID, &o.Type, &o.Title, &o.PromptNumber, &tokens); err != nil {
 			return err
 		}
 		r.Stored.Observations = append(r.Stored.Observations, o)
 		r.Cost.DiscoveryTokens += tokens
-	}
-	if err := rows.Err(); err != nil {
-		return err
-	}
-	summaries, err := q.QueryContext(ctx, "SELECT id, prompt_number FROM session_summaries WHERE session_id = ? ORDER BY id", int64(r.ID))
+		return nil
+	}, `SELECT id, type, title, prompt_number, discovery_tokens FROM observations
+		WHERE session_id = ? AND deleted_at IS NULL ORDER BY id`, int64(r.ID))
 	if err != nil {
 		return err
 	}
-	defer func() { _ = summaries.Close() }()
-	for summaries.Next() {
+	err = each(ctx, q, func(scan scanFunc) error {
 		var y claudemem.StoredSummary
-		if err := summaries.Scan(&y.ID, &y.PromptNumber); err != nil {
+		if err := scan(&y.ID, &y.PromptNumber); err != nil {
 			return err
 		}
 		r.Stored.Summaries = append(r.Stored.Summaries, y)
-	}
-	return summaries.Err()
+		return nil
+	}, "SELECT id, prompt_number FROM session_summaries WHERE session_id = ? ORDER BY id", int64(r.ID))
+	return err
 }
 
 // What stands in a text where a secret was (package redact).
@@ -194,15 +182,11 @@ const (
 // redactedOf counts the marks in what is stored: arrivals are counted over all
 // sessions, and their payloads are gone once they are distilled.
 func redactedOf(ctx context.Context, q querier, r *claudemem.SessionReceipt) error {
-	rows, err := q.QueryContext(ctx, `SELECT text FROM prompts WHERE session_id = ?1 AND instr(text, ?2) > 0
+	texts, err := column[string](ctx, q, `SELECT text FROM prompts WHERE session_id = ?1 AND instr(text, ?2) > 0
 		UNION ALL SELECT t FROM (SELECT title || ' ' || subtitle || ' ' || narrative || ' ' || facts AS t FROM observations
 			WHERE session_id = ?1 AND deleted_at IS NULL) WHERE instr(t, ?2) > 0
 		UNION ALL SELECT t FROM (SELECT request || ' ' || investigated || ' ' || learned || ' ' || completed || ' ' || next_steps || ' ' || notes AS t
 			FROM session_summaries WHERE session_id = ?1) WHERE instr(t, ?2) > 0`, int64(r.ID), redactedMark)
-	if err != nil {
-		return err
-	}
-	texts, err := scanTexts(rows)
 	if err != nil {
 		return err
 	}
@@ -232,17 +216,11 @@ func ruleList(marks map[string]int) []claudemem.RedactedRule {
 // givenTo reads by the host's name for the session: its first block was given
 // before it was known here.
 func givenTo(ctx context.Context, q querier, r *claudemem.SessionReceipt) error {
-	rows, err := q.QueryContext(ctx, `SELECT project, hook_event, source, observations, sessions, layers, skipped, tokens, budget, build_ms, created_at
-		FROM injections WHERE host = ? AND host_session_id = ? ORDER BY created_at, id`, string(r.Host), r.HostSessionID)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = rows.Close() }()
 	r.Given = []claudemem.Injection{}
-	for rows.Next() {
+	err := each(ctx, q, func(scan scanFunc) error {
 		in := claudemem.Injection{Host: r.Host, HostSessionID: r.HostSessionID}
 		var observations, sessions, layers, skipped string
-		if err := rows.Scan(&in.ProjectPath, &in.Where, &in.Source, &observations, &sessions, &layers, &skipped,
+		if err := scan(&in.ProjectPath, &in.Where, &in.Source, &observations, &sessions, &layers, &skipped,
 			&in.Tokens, &in.Budget, &in.BuildMS, &in.At); err != nil {
 			return err
 		}
@@ -253,8 +231,10 @@ func givenTo(ctx context.Context, q querier, r *claudemem.SessionReceipt) error 
 		_ = json.Unmarshal([]byte(skipped), &in.Skipped)
 		r.Given = append(r.Given, in)
 		r.Cost.TokensGiven += in.Tokens
-	}
-	return rows.Err()
+		return nil
+	}, `SELECT project, hook_event, source, observations, sessions, layers, skipped, tokens, budget, build_ms, created_at
+		FROM injections WHERE host = ? AND host_session_id = ? ORDER BY created_at, id`, string(r.Host), r.HostSessionID)
+	return err
 }
 
 // lookedUpOf finds who read what the session was given after it was given, and
@@ -279,23 +259,16 @@ func lookedUpOf(ctx context.Context, q querier, r *claudemem.SessionReceipt) err
 	if err != nil {
 		return err
 	}
-	rows, err := q.QueryContext(ctx, `SELECT l.observation_id, l.created_at, coalesce(l.session_id, 0), coalesce(o.title, '')
-		FROM lookups l LEFT JOIN observations o ON o.id = l.observation_id AND o.deleted_at IS NULL
-		WHERE l.observation_id IN (SELECT value FROM json_each(?)) ORDER BY l.observation_id, l.created_at`, list)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = rows.Close() }()
-	for rows.Next() {
+	err = each(ctx, q, func(scan scanFunc) error {
 		var l claudemem.LookedUp
 		var by claudemem.SessionID
-		if err := rows.Scan(&l.Observation, &l.LastAt, &by, &l.Title); err != nil {
+		if err := scan(&l.Observation, &l.LastAt, &by, &l.Title); err != nil {
 			return err
 		}
 		given, wasGiven := givenAt[l.Observation]
 		l.Given, l.Made = wasGiven && l.LastAt >= given, made[l.Observation]
 		if !l.Given && !l.Made {
-			continue // read before this session had heard of it
+			return nil // read before this session had heard of it
 		}
 		if last := len(r.LookedUp) - 1; last < 0 || r.LookedUp[last].Observation != l.Observation {
 			r.LookedUp = append(r.LookedUp, l)
@@ -306,30 +279,29 @@ func lookedUpOf(ctx context.Context, q querier, r *claudemem.SessionReceipt) err
 		if by == r.ID {
 			sum.ByItself++
 		}
-	}
-	return rows.Err()
+		return nil
+	}, `SELECT l.observation_id, l.created_at, coalesce(l.session_id, 0), coalesce(o.title, '')
+		FROM lookups l LEFT JOIN observations o ON o.id = l.observation_id AND o.deleted_at IS NULL
+		WHERE l.observation_id IN (SELECT value FROM json_each(?)) ORDER BY l.observation_id, l.created_at`, list)
+	return err
 }
 
 func costOf(ctx context.Context, q querier, r *claudemem.SessionReceipt) error {
-	rows, err := q.QueryContext(ctx, `SELECT provider, model, `+spentColumns+`
-		FROM llm_calls c WHERE session_id = ? GROUP BY provider, model`, int64(r.ID))
-	if err != nil {
-		return err
-	}
-	defer func() { _ = rows.Close() }()
 	providers, models := map[string]*SpentOn{}, map[string]*SpentOn{}
-	for rows.Next() {
+	err := each(ctx, q, func(scan scanFunc) error {
 		var provider, model string
 		var p Spent
-		if err := rows.Scan(append([]any{&provider, &model}, spentFields(&p)...)...); err != nil {
+		if err := scan(append([]any{&provider, &model}, spentFields(&p)...)...); err != nil {
 			return err
 		}
 		r.Cost.Total.Add(p)
 		addTo(providers, provider, p)
 		addToModel(models, provider, model, p)
-	}
+		return nil
+	}, `SELECT provider, model, `+spentColumns+`
+		FROM llm_calls c WHERE session_id = ? GROUP BY provider, model`, int64(r.ID))
 	r.Cost.Providers, r.Cost.Models = listed(providers, mostTokens), listed(models, mostTokens)
-	return rows.Err()
+	return err
 }
 
 // ReceiptTotals sums up the receipts of all sessions: events over the whole life
@@ -365,38 +337,29 @@ func EmptyReceiptTotals(since claudemem.Millis) claudemem.ReceiptTotals {
 // redactedInAll reads the counters, which intake kept: unlike the marks of one
 // session they have what was masked in events that are gone.
 func redactedInAll(ctx context.Context, q querier) ([]claudemem.RedactedRule, error) {
-	rows, err := q.QueryContext(ctx, "SELECT substr(name, ?2), value FROM counters WHERE substr(name, 1, ?2 - 1) = ?1",
-		counterRedacted, len(counterRedacted)+1)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = rows.Close() }()
 	rules := map[string]int{}
-	for rows.Next() {
+	err := each(ctx, q, func(scan scanFunc) error {
 		var rule string
 		var n int
-		if err := rows.Scan(&rule, &n); err != nil {
-			return nil, err
+		if err := scan(&rule, &n); err != nil {
+			return err
 		}
 		rules[rule] = n
-	}
-	return ruleList(rules), rows.Err()
+		return nil
+	}, "SELECT substr(name, ?2), value FROM counters WHERE substr(name, 1, ?2 - 1) = ?1",
+		counterRedacted, len(counterRedacted)+1)
+	return ruleList(rules), err
 }
 
 // givenInAll sums up what was given and tells when each observation was first.
 func givenInAll(ctx context.Context, q querier, sum *claudemem.ReceiptTotals) (map[claudemem.ObservationID]claudemem.Millis, error) {
-	rows, err := q.QueryContext(ctx, "SELECT hook_event, source, tokens, observations, created_at FROM injections WHERE created_at >= ?", int64(sum.Since))
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = rows.Close() }()
 	places := map[string]*claudemem.GivenIn{}
 	givenAt := map[claudemem.ObservationID]claudemem.Millis{}
-	for rows.Next() {
+	err := each(ctx, q, func(scan scanFunc) error {
 		var in claudemem.Injection
 		var list sql.RawBytes
-		if err := rows.Scan(&in.Where, &in.Source, &in.Tokens, &list, &in.At); err != nil {
-			return nil, err
+		if err := scan(&in.Where, &in.Source, &in.Tokens, &list, &in.At); err != nil {
+			return err
 		}
 		_ = json.Unmarshal(list, &in.Observations) // a damaged list is empty
 		where := in.GivenIn()
@@ -412,34 +375,31 @@ func givenInAll(ctx context.Context, q querier, sum *claudemem.ReceiptTotals) (m
 				givenAt[id] = in.At
 			}
 		}
-	}
+		return nil
+	}, "SELECT hook_event, source, tokens, observations, created_at FROM injections WHERE created_at >= ?", int64(sum.Since))
 	for _, p := range places {
 		sum.Given = append(sum.Given, *p)
 	}
 	slices.SortFunc(sum.Given, func(a, b claudemem.GivenIn) int {
 		return cmp.Or(cmp.Compare(b.Tokens, a.Tokens), cmp.Compare(a.Where, b.Where))
 	})
-	return givenAt, rows.Err()
+	return givenAt, err
 }
 
 func lookedUpInAll(ctx context.Context, q querier, givenAt map[claudemem.ObservationID]claudemem.Millis, sum *claudemem.ReceiptTotals) error {
-	rows, err := q.QueryContext(ctx, "SELECT observation_id, created_at FROM lookups WHERE created_at >= ?", int64(sum.Since))
-	if err != nil {
-		return err
-	}
-	defer func() { _ = rows.Close() }()
 	lookedUp := map[claudemem.ObservationID]bool{}
-	for rows.Next() {
+	err := each(ctx, q, func(scan scanFunc) error {
 		var id claudemem.ObservationID
 		var at claudemem.Millis
-		if err := rows.Scan(&id, &at); err != nil {
+		if err := scan(&id, &at); err != nil {
 			return err
 		}
 		sum.Lookups++
 		if given, ok := givenAt[id]; ok && at >= given {
 			lookedUp[id] = true
 		}
-	}
+		return nil
+	}, "SELECT observation_id, created_at FROM lookups WHERE created_at >= ?", int64(sum.Since))
 	sum.ObservationsGiven, sum.ObservationsLookedUp = len(givenAt), len(lookedUp)
-	return rows.Err()
+	return err
 }

@@ -95,18 +95,5 @@ func sessionsNamed(ctx context.Context, q querier, name string) ([]claudemem.Ses
 }
 
 func sessionIDs(ctx context.Context, q querier, condition string, value any) ([]claudemem.SessionID, error) {
-	rows, err := q.QueryContext(ctx, "SELECT id FROM sessions WHERE "+condition+" ORDER BY id DESC LIMIT ?", value, namedShown+1)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = rows.Close() }()
-	var ids []claudemem.SessionID
-	for rows.Next() {
-		var id claudemem.SessionID
-		if err := rows.Scan(&id); err != nil {
-			return nil, err
-		}
-		ids = append(ids, id)
-	}
-	return ids, rows.Err()
+	return all(ctx, q, func(id *claudemem.SessionID) []any { return []any{id} }, "SELECT id FROM sessions WHERE "+condition+" ORDER BY id DESC LIMIT ?", value, namedShown+1)
 }

@@ -13,12 +13,15 @@ import (
 const sessionColumns = `s.id, s.ulid, s.host, s.host_session_id, s.memory_session_id, s.project, s.label, s.status, s.title,
 	s.prompt_count, s.started_at, s.updated_at, s.completed_at`
 
-type scanner interface{ Scan(dest ...any) error }
+// sessionFields are where sessionColumns go.
+func sessionFields(s *claudemem.Session) []any {
+	return []any{&s.ID, &s.ULID, &s.Host, &s.HostSessionID, &s.MemorySessionID, &s.ProjectPath, &s.Label, &s.Status, &s.Title,
+		&s.PromptCount, &s.StartedAt, &s.UpdatedAt, &s.CompletedAt}
+}
 
-func scanSession(row scanner, more ...any) (claudemem.Session, error) {
+func scanSession(row *sql.Row) (claudemem.Session, error) {
 	var s claudemem.Session
-	err := row.Scan(append([]any{&s.ID, &s.ULID, &s.Host, &s.HostSessionID, &s.MemorySessionID, &s.ProjectPath, &s.Label, &s.Status, &s.Title,
-		&s.PromptCount, &s.StartedAt, &s.UpdatedAt, &s.CompletedAt}, more...)...)
+	err := row.Scan(sessionFields(&s)...)
 	return s, err
 }
 
@@ -53,12 +56,6 @@ func (s *Store) Prompts(ctx context.Context, session claudemem.SessionID) ([]cla
 	return prompts, fault("list prompts", err)
 }
 
-// querier is a pool or a transaction that reads.
-type querier interface {
-	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
-	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
-}
-
 // sessionPrompts lists the prompts from..to of a session, in order.
 func sessionPrompts(ctx context.Context, q querier, session claudemem.SessionID, from, to int) ([]claudemem.Prompt, error) {
 	prompts, _, err := readPrompts(ctx, q, "session_id = ? AND number BETWEEN ? AND ? ORDER BY number", int64(session), from, to)
@@ -68,21 +65,17 @@ func sessionPrompts(ctx context.Context, q querier, session claudemem.SessionID,
 // readPrompts reads prompts by a condition, which may have an order and a limit,
 // and the projects they are of.
 func readPrompts(ctx context.Context, q querier, condition string, args ...any) (prompts []claudemem.Prompt, projects []string, err error) {
-	rows, err := q.QueryContext(ctx, `SELECT id, ulid, session_id, number, prompt_id, text, branch, head_commit, created_at, project
-		FROM prompts WHERE `+condition, args...)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer func() { _ = rows.Close() }()
-	for rows.Next() {
+	err = each(ctx, q, func(scan scanFunc) error {
 		var p claudemem.Prompt
 		var project string
-		if err := rows.Scan(&p.ID, &p.ULID, &p.Session, &p.Number, &p.PromptID, &p.Text, &p.Branch, &p.HeadCommit, &p.CreatedAt, &project); err != nil {
-			return nil, nil, err
+		if err := scan(&p.ID, &p.ULID, &p.Session, &p.Number, &p.PromptID, &p.Text, &p.Branch, &p.HeadCommit, &p.CreatedAt, &project); err != nil {
+			return err
 		}
 		prompts, projects = append(prompts, p), append(projects, project)
-	}
-	return prompts, projects, rows.Err()
+		return nil
+	}, `SELECT id, ulid, session_id, number, prompt_id, text, branch, head_commit, created_at, project
+		FROM prompts WHERE `+condition, args...)
+	return prompts, projects, err
 }
 
 // Turns returns the prompts with numbers from..to and the observations that were
@@ -147,29 +140,27 @@ func (s *Store) Undistilled(ctx context.Context, session claudemem.SessionID) (c
 }
 
 func readWaiting(ctx context.Context, q querier, session claudemem.SessionID) ([]claudemem.PendingEvent, error) {
-	rows, err := q.QueryContext(ctx, `SELECT e.event_key, e.prompt_number, m.attempts, m.payload, m.files
+	var events []claudemem.PendingEvent
+	bytes := 0
+	err := each(ctx, q, func(scan scanFunc) error {
+		if bytes >= undistilledBytes {
+			return errStop
+		}
+		var e claudemem.PendingEvent
+		var payload, files sql.RawBytes
+		if err := scan(&e.Key, &e.PromptNumber, &e.Attempts, &payload, &files); err != nil {
+			return err
+		}
+		bytes += len(payload)
+		if decodePayload(payload, files, &e) == nil { // else the claim buries it
+			events = append(events, e)
+		}
+		return nil
+	}, `SELECT e.event_key, e.prompt_number, m.attempts, m.payload, m.files
 		FROM events e JOIN pending_messages m ON m.event_id = e.id
 		WHERE e.session_id = ? AND e.outcome IN ('pending', 'processing')
 		ORDER BY e.occurred_at, e.delivery_id, e.id LIMIT ?`, int64(session), undistilledEvents)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = rows.Close() }()
-	var events []claudemem.PendingEvent
-	bytes := 0
-	for rows.Next() && bytes < undistilledBytes {
-		var e claudemem.PendingEvent
-		var payload, files sql.RawBytes
-		if err := rows.Scan(&e.Key, &e.PromptNumber, &e.Attempts, &payload, &files); err != nil {
-			return nil, err
-		}
-		bytes += len(payload)
-		if decodePayload(payload, files, &e) != nil {
-			continue // the claim will bury it; here it is only left out
-		}
-		events = append(events, e)
-	}
-	return events, rows.Err()
+	return events, err
 }
 
 // SessionSummaries implements recall.Source; all of them when limit is 0.
@@ -184,23 +175,19 @@ func (s *Store) SessionSummaries(ctx context.Context, session claudemem.SessionI
 // readSummaries reads summaries by a condition, which may have an order and a
 // limit, and the projects they are of.
 func readSummaries(ctx context.Context, q querier, condition string, args ...any) (summaries []claudemem.Summary, projects []string, err error) {
-	rows, err := q.QueryContext(ctx, `SELECT id, ulid, session_id, prompt_number, request, investigated, learned, completed, next_steps,
-		files_read, files_edited, notes, origin, created_at, project FROM session_summaries WHERE `+condition, args...)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer func() { _ = rows.Close() }()
-	for rows.Next() {
+	err = each(ctx, q, func(scan scanFunc) error {
 		var m claudemem.Summary
 		var read, edited, project string
-		if err := rows.Scan(&m.ID, &m.ULID, &m.Session, &m.PromptNumber, &m.Request, &m.Investigated, &m.Learned, &m.Completed, &m.NextSteps,
+		if err := scan(&m.ID, &m.ULID, &m.Session, &m.PromptNumber, &m.Request, &m.Investigated, &m.Learned, &m.Completed, &m.NextSteps,
 			&read, &edited, &m.Notes, &m.Origin, &m.CreatedAt, &project); err != nil {
-			return nil, nil, err
+			return err
 		}
 		m.FilesRead, m.FilesEdited = decodeList(read), decodeList(edited)
 		summaries, projects = append(summaries, m), append(projects, project)
-	}
-	return summaries, projects, rows.Err()
+		return nil
+	}, `SELECT id, ulid, session_id, prompt_number, request, investigated, learned, completed, next_steps,
+		files_read, files_edited, notes, origin, created_at, project FROM session_summaries WHERE `+condition, args...)
+	return summaries, projects, err
 }
 
 // decodeList reads a list that encode wrote; a damaged one is empty, as one bad
@@ -229,19 +216,7 @@ func (s *Store) TouchSession(ctx context.Context, host claudemem.Host, hostSessi
 // ActiveSessions lists a project's active sessions, the newest first.
 func (s *Store) ActiveSessions(ctx context.Context, projectPath string) ([]claudemem.Session, error) {
 	const what = "list active sessions"
-	rows, err := s.reader.QueryContext(ctx, "SELECT "+sessionColumns+` FROM sessions s
+	sessions, err := all(ctx, s.reader, sessionFields, "SELECT "+sessionColumns+` FROM sessions s
 		WHERE s.project = ? AND s.status = 'active' ORDER BY s.updated_at DESC, s.id DESC`, projectPath)
-	if err != nil {
-		return nil, fault(what, err)
-	}
-	defer func() { _ = rows.Close() }()
-	var sessions []claudemem.Session
-	for rows.Next() {
-		session, err := scanSession(rows)
-		if err != nil {
-			return nil, fault(what, err)
-		}
-		sessions = append(sessions, session)
-	}
-	return sessions, fault(what, rows.Err())
+	return sessions, fault(what, err)
 }

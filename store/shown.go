@@ -11,27 +11,23 @@ import (
 func (s *Store) Shown(ctx context.Context, host claudemem.Host, hostSessionID string) (claudemem.Shown, error) {
 	const what = "list what a session was shown"
 	var shown claudemem.Shown
-	rows, err := s.reader.QueryContext(ctx, `SELECT observations, hook_event = 'SessionStart' AND source = 'compact', created_at
-		FROM injections WHERE host = ? AND host_session_id = ? ORDER BY created_at, id`, string(host), hostSessionID)
-	if err != nil {
-		return shown, fault(what, err)
-	}
-	defer func() { _ = rows.Close() }()
-	for rows.Next() {
+	err := each(ctx, s.reader, func(scan scanFunc) error {
 		var list string
 		var compacted bool
 		var at claudemem.Millis
-		if err := rows.Scan(&list, &compacted, &at); err != nil {
-			return shown, fault(what, err)
+		if err := scan(&list, &compacted, &at); err != nil {
+			return err
 		}
 		if compacted {
 			shown = claudemem.Shown{CompactedAt: at}
 		}
 		var ids []claudemem.ObservationID
 		if err := json.Unmarshal([]byte(list), &ids); err != nil {
-			return shown, fault(what, err)
+			return err
 		}
 		shown.Observations = append(shown.Observations, ids...)
-	}
-	return shown, fault(what, rows.Err())
+		return nil
+	}, `SELECT observations, hook_event = 'SessionStart' AND source = 'compact', created_at
+		FROM injections WHERE host = ? AND host_session_id = ? ORDER BY created_at, id`, string(host), hostSessionID)
+	return shown, fault(what, err)
 }

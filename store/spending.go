@@ -33,22 +33,14 @@ const quarter = 15 * time.Minute
 func (s *Store) Spending(ctx context.Context, since, until claudemem.Millis, location *time.Location) (Spending, error) {
 	const what = "sum up model calls"
 	var sum Spending
-	rows, err := s.reader.QueryContext(ctx, `SELECT c.started_at / ?1, c.provider, c.model, coalesce(s.project, ''), `+spentColumns+`
-		FROM llm_calls c LEFT JOIN sessions s ON s.id = c.session_id
-		WHERE c.started_at >= ?2 AND (?3 = 0 OR c.started_at < ?3)
-		GROUP BY 1, 2, 3, 4`, quarter.Milliseconds(), int64(since), int64(until))
-	if err != nil {
-		return sum, fault(what, err)
-	}
-	defer func() { _ = rows.Close() }()
 	days, providers, projects := map[string]*SpentOn{}, map[string]*SpentOn{}, map[string]*SpentOn{}
 	models := map[string]*SpentOn{}
-	for rows.Next() {
+	err := each(ctx, s.reader, func(scan scanFunc) error {
 		var at int64
 		var provider, model, project string
 		var p Spent
-		if err := rows.Scan(append([]any{&at, &provider, &model, &project}, spentFields(&p)...)...); err != nil {
-			return sum, fault(what, err)
+		if err := scan(append([]any{&at, &provider, &model, &project}, spentFields(&p)...)...); err != nil {
+			return err
 		}
 		day := time.UnixMilli(at * quarter.Milliseconds()).In(location).Format(time.DateOnly)
 		sum.Total.Add(p)
@@ -56,8 +48,12 @@ func (s *Store) Spending(ctx context.Context, since, until claudemem.Millis, loc
 		addTo(providers, provider, p)
 		addTo(projects, project, p)
 		addToModel(models, provider, model, p)
-	}
-	if err := rows.Err(); err != nil {
+		return nil
+	}, `SELECT c.started_at / ?1, c.provider, c.model, coalesce(s.project, ''), `+spentColumns+`
+		FROM llm_calls c LEFT JOIN sessions s ON s.id = c.session_id
+		WHERE c.started_at >= ?2 AND (?3 = 0 OR c.started_at < ?3)
+		GROUP BY 1, 2, 3, 4`, quarter.Milliseconds(), int64(since), int64(until))
+	if err != nil {
 		return sum, fault(what, err)
 	}
 	sum.Days = listed(days, func(a, b SpentOn) int { return cmp.Compare(a.Name, b.Name) })

@@ -30,21 +30,11 @@ const (
 func (s *Store) Standing(ctx context.Context, now time.Time) ([]Notice, error) {
 	const what = "list standing notices"
 	from, _ := dayOf(now)
-	rows, err := s.reader.QueryContext(ctx, `SELECT key, text, created_at, shown_at IS NOT NULL FROM notices
+	list, err := all(ctx, s.reader, func(n *Notice) []any {
+		return []any{&n.Key, &n.Text, &n.At, &n.Told}
+	}, `SELECT key, text, created_at, shown_at IS NOT NULL FROM notices
 		WHERE key NOT LIKE 'cap\_%' ESCAPE '\' OR created_at >= ? ORDER BY created_at, key`, int64(from))
-	if err != nil {
-		return nil, fault(what, err)
-	}
-	defer func() { _ = rows.Close() }()
-	var list []Notice
-	for rows.Next() {
-		var n Notice
-		if err := rows.Scan(&n.Key, &n.Text, &n.At, &n.Told); err != nil {
-			return nil, fault(what, err)
-		}
-		list = append(list, n)
-	}
-	return list, fault(what, rows.Err())
+	return list, fault(what, err)
 }
 
 // Waits says that the notice is of a provider that does not answer or of a cap,

@@ -423,8 +423,8 @@ func (t *tx) number(query string, args ...any) (int64, error) {
 	return n.Int64, err
 }
 
-// query runs a query of the transaction.
-func (t *tx) query(query string, args ...any) (*sql.Rows, error) {
+// QueryContext runs a query of the transaction, which does not end with ctx.
+func (t *tx) QueryContext(_ context.Context, query string, args ...any) (*sql.Rows, error) {
 	s, err := t.stmt(query) //nolint:sqlclosecheck // kept prepared for the writer's life
 	if err != nil {
 		return nil, err
