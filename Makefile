@@ -9,7 +9,7 @@ GOLANGCI_LINT := $(GO) run github.com/golangci/golangci-lint/v2/cmd/golangci-lin
 FUZZTIME      ?= 10s
 PLATFORMS     := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 
-.PHONY: build test lint race fuzz bench e2e demo cross docs eval eval-search eval-recall clean
+.PHONY: build test judge lint race fuzz bench e2e demo cross docs eval eval-search eval-recall clean
 
 build: ## both binaries into bin/, where the plugin of a checkout (claude --plugin-dir plugin) finds them
 	$(BUILD) -o bin/ ./cmd/claude-mem ./cmd/claude-mem-hook
@@ -19,6 +19,9 @@ demo: build
 
 test:
 	$(GO) test ./...
+
+judge: ## the table of secrets against gitleaks' detector: a module of its own, which downloads it the first time
+	cd redact/judge && $(GO) vet . && $(GO) test -count=1 .
 
 lint:
 	$(GO) vet ./...

@@ -52,10 +52,6 @@ func (w *Worker) housekeep() {
 		defer close(ended)
 		ticker := time.NewTicker(every)
 		defer ticker.Stop()
-		// The secret rules take some ms: better now than with the first event.
-		if err := w.intake.Load(); err != nil {
-			w.log.Error("load secret rules", "error", err)
-		}
 		w.notify(ctx)
 		for {
 			select {

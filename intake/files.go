@@ -12,6 +12,7 @@ import (
 	"claudemem"
 	"claudemem/glob"
 	"claudemem/redact"
+	"claudemem/redact/rules"
 	"claudemem/repo"
 	"claudemem/toolcall"
 )
@@ -77,7 +78,7 @@ func (in *Intake) files(e *claudemem.Event, call *toolcall.Call, withheld glob.S
 
 // clean strips tags and masks secrets.
 func (in *Intake) clean(text string) string {
-	masked, _ := in.opts.Rules.Text(redact.StripTags(text))
+	masked, _ := rules.Text(redact.StripTags(text))
 	return masked
 }
 

@@ -40,8 +40,6 @@ type Policy struct {
 
 // Options of an Intake. The zero value captures everything.
 type Options struct {
-	// Rules mask secrets; nil takes new ones.
-	Rules *rules.Rules
 	// Policy returns what is captured now; nil: everything.
 	Policy func() *Policy
 	// DataDir is where claude-mem itself works: what happens in it is our own.
@@ -67,9 +65,6 @@ type Intake struct {
 
 // New returns an Intake that hands arrivals to queue.
 func New(queue Queue, opts Options) *Intake {
-	if opts.Rules == nil {
-		opts.Rules = rules.New()
-	}
 	if opts.Clock == nil {
 		opts.Clock = time.Now
 	}
@@ -87,10 +82,6 @@ func New(queue Queue, opts Options) *Intake {
 	}
 	return &Intake{queue: queue, opts: opts, private: newPrivateTurns()}
 }
-
-// Load reads the secret rules now rather than with the first event, some 5 ms.
-// An error means that only the rules of package redact are applied.
-func (in *Intake) Load() error { return in.opts.Rules.Load() }
 
 // Ingest takes one event in and returns it as it was taken in. It is durable when
 // the error is nil; an error with CodeInvalid says that it can never be taken in.
@@ -219,7 +210,7 @@ func (in *Intake) complete(e *claudemem.Event, now claudemem.Millis) {
 
 // redact cleans what is left of the event.
 func (in *Intake) redact(e *claudemem.Event, withheld glob.Set) map[string]int {
-	counts := in.opts.Rules.EventWithin(e, withheld, maxText)
+	counts := rules.Event(e, withheld, maxText)
 	e.ToolInput = shrink(e.ToolInput)
 	e.ToolResponse = shrink(e.ToolResponse)
 	return counts

@@ -628,9 +628,6 @@ func BenchmarkIngest(b *testing.B) {
 		ToolResponse: json.RawMessage(`{"stdout":` + quote(strings.Repeat(code, 7)) + `,"stderr":"","interrupted":false}`),
 	}
 	in := New(discard{}, Options{})
-	if err := in.Load(); err != nil {
-		b.Fatal(err)
-	}
 	b.ReportAllocs()
 	b.SetBytes(int64(len(e.ToolResponse)))
 	for b.Loop() {

@@ -8,6 +8,7 @@ import (
 
 	"claudemem"
 	"claudemem/redact"
+	"claudemem/redact/rules"
 )
 
 // maxID bounds the ids that hosts and clients give, in bytes; longer ones are hashed.
@@ -26,7 +27,7 @@ func (in *Intake) nameSafely(e *claudemem.Event) {
 			continue
 		}
 		if len(*id) <= maxID && redact.StripTags(*id) == *id {
-			if _, counts := in.opts.Rules.Text(*id); counts == nil {
+			if _, counts := rules.Text(*id); counts == nil {
 				continue
 			}
 		}

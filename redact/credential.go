@@ -89,7 +89,7 @@ func webhook(s string, start int) (span, bool) {
 		for end < len(s) {
 			if slash := skipBackslashes(s, end); slash < len(s) && s[slash] == '/' {
 				end = slash
-			} else if classes[s[end]]&classWord == 0 {
+			} else if classes[s[end]]&(classWord|classBase64) == 0 {
 				break
 			}
 			end++
@@ -138,11 +138,16 @@ func authorizationValue(s string, i, end int) (span, bool) {
 	if more && strings.IndexByte(rest, '=') >= 0 { // Credential=…, Signature=…
 		return span{start, end, ruleAuthorization}, true
 	}
-	knownScheme := wordIn(strings.ToLower(scheme), " basic bearer token negotiate apikey key ")
+	knownScheme := false
+	switch strings.ToLower(scheme) {
+	case "basic", "bearer", "token", "negotiate", "apikey", "key":
+		knownScheme = true
+	}
 	if !knownScheme && wordy(word) || wordy(word) && len(word) < 8 || more && wordy(word) {
 		return span{}, false
 	}
-	if wordIn(strings.ToLower(word), " token tokens authentication authorization header scheme credentials auth ") {
+	switch strings.ToLower(word) {
+	case "token", "tokens", "authentication", "authorization", "header", "scheme", "credentials", "auth":
 		return span{}, false
 	}
 	return span{start, tokenEnd(s, start+len(word)), ruleAuthorization}, true

@@ -14,7 +14,7 @@
 // because a memory of masked code is none.
 //
 // Place in the flow: the hook calls [Event] before anything leaves its process;
-// intake does the same again through redact/rules, which adds the full
-// maintained rule set. This package is linked into the hook: standard library
+// intake does the same again through redact/rules, which adds the kinds
+// of [Kinds] that a name or a place tells. This package is linked into the hook: standard library
 // only, no regexp.
 package redact

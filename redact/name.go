@@ -143,7 +143,7 @@ func wordsFamily(words string) family {
 		if fam := lastWordFamily(last, before); fam != famNone {
 			return fam
 		}
-		if before == "" || !number(last) && !wordIn(last, afterthoughts) {
+		if before == "" || !number(last) && !qualifies(last) {
 			return famNone
 		}
 		words = before
@@ -162,14 +162,15 @@ func lastWordFamily(last, before string) family {
 		}
 		return famPassword
 	case "pat": // personal access token, or pattern
-		if wordIn(previous, " gh github gitlab git azure ado devops bitbucket access user my ") {
+		switch previous {
+		case "gh", "github", "gitlab", "git", "azure", "ado", "devops", "bitbucket", "access", "user", "my":
 			return famSecret
 		}
 		return famNone
 	case "secret", "secrets", "token", "apikey", "apikeys", "credential", "credentials", "creds", "cred", "auth", "bearer":
 		return famSecret
 	case "tokens":
-		if previous == "" || wordIn(previous, countedTokens) {
+		if previous == "" || countsTokens(previous) {
 			return famKey
 		}
 		return famSecret
@@ -182,7 +183,7 @@ func lastWordFamily(last, before string) family {
 		return famAuthorization
 	case "key", "keys":
 		switch {
-		case wordIn(previous, keyOfSecret):
+		case namesSecretKey(previous):
 			return famSecret
 		case previous == "public" || previous == "pub":
 			return famNone
@@ -202,31 +203,41 @@ func lastWordFamily(last, before string) family {
 	return famNone
 }
 
-// Words between blanks; wordIn looks for them whole.
-const (
-	// afterthoughts follow the word that names the secret.
-	afterthoughts = " value val prod production dev development staging stage test live old new base64 b64 raw plain plaintext default encoded str string v1 v2 v3 primary secondary "
-	// keyOfSecret come before "key" in the name of a secret.
-	keyOfSecret = " api secret access private encryption encrypt decryption signing sign auth account shared service master client app application license licence ssh gpg pgp deploy jwt session hmac aes admin webhook subscription instrumentation function aws azure openai anthropic stripe gemini google github gitlab slack sendgrid twilio datadog mailgun write ingest integration consumer rsa host server root storage cipher crypto "
-	// countedTokens come before "tokens" where they are a model's.
-	countedTokens = " max min input output total prompt completion cache cached read creation used num n reasoning thinking budget estimated all remaining context "
-)
+// qualifies reports whether a word may follow the one that names the secret.
+func qualifies(word string) bool {
+	switch word {
+	case "value", "val", "prod", "production", "dev", "development", "staging", "stage", "test",
+		"live", "old", "new", "base64", "b64", "raw", "plain", "plaintext", "default", "encoded", "str",
+		"string", "v1", "v2", "v3", "primary", "secondary":
+		return true
+	}
+	return false
+}
 
-func wordIn(word, list string) bool {
-	if word == "" {
-		return false
+// namesSecretKey reports whether a word before "key" makes it a secret.
+func namesSecretKey(word string) bool {
+	switch word {
+	case "api", "secret", "access", "private", "encryption", "encrypt", "decryption", "signing",
+		"sign", "auth", "account", "shared", "service", "master", "client", "app", "application",
+		"license", "licence", "ssh", "gpg", "pgp", "deploy", "jwt", "session", "hmac", "aes", "admin",
+		"webhook", "subscription", "instrumentation", "function", "aws", "azure", "openai", "anthropic",
+		"stripe", "gemini", "google", "github", "gitlab", "slack", "sendgrid", "twilio", "datadog",
+		"mailgun", "write", "ingest", "integration", "consumer", "rsa", "host", "server", "root",
+		"storage", "cipher", "crypto":
+		return true
 	}
-	for at := 0; ; {
-		i := strings.Index(list[at:], word)
-		if i < 0 {
-			return false
-		}
-		i += at
-		at = i + len(word)
-		if i > 0 && list[i-1] == ' ' && at < len(list) && list[at] == ' ' {
-			return true
-		}
+	return false
+}
+
+// countsTokens reports whether a word before "tokens" makes them a model's.
+func countsTokens(word string) bool {
+	switch word {
+	case "max", "min", "input", "output", "total", "prompt", "completion", "cache", "cached", "read",
+		"creation", "used", "num", "n", "reasoning", "thinking", "budget", "estimated", "all",
+		"remaining", "context":
+		return true
 	}
+	return false
 }
 
 func lastWord(words string) (last, before string) {

@@ -29,41 +29,35 @@ const (
 	ruleCurl          = "curl-user"
 	rulePassword      = "password"
 	ruleAssigned      = "assigned-secret"
-	ruleVendor        = "vendor-token"
 )
 
+// What a byte may belong to: a token's prefix, and one of the others.
 const (
 	noAnchor byte = iota
 	anchorAssign
-	anchorUnderscore
 	anchorDash
-	anchorA
 	anchorJ
 	anchorB
 	anchorBackslash
+	anchorToken byte = 1 << 7 // set by the prefixes of Kinds
 )
 
 var anchors = [256]byte{
 	'=': anchorAssign, ':': anchorAssign,
-	'_': anchorUnderscore, '-': anchorDash,
-	'A': anchorA, 'J': anchorJ,
+	'-': anchorDash, 'J': anchorJ,
 	'B': anchorB, 'b': anchorB,
 	'\\': anchorBackslash,
 }
 
-// ruleOfToken says which secret was assigned, where its form tells.
+// ruleOfToken returns the rule of the token that v is, otherwise if it is none.
 func ruleOfToken(v, otherwise string) string {
-	for i := range min(len(v), 16) { // a prefix is shorter
+	for i := range min(len(v), 32) { // a prefix is shorter
 		var found span
 		ok := false
-		switch anchors[v[i]] {
-		case anchorUnderscore:
-			found, ok = secretAtUnderscore(v, i)
-		case anchorDash:
-			found, ok = secretAtDash(v, i)
-		case anchorA:
-			found, ok = secretAtA(v, i)
-		case anchorJ:
+		if anchors[v[i]]&anchorToken != 0 {
+			found, ok = secretToken(v, i)
+		}
+		if !ok && v[i] == 'J' {
 			found, _, ok = secretAtJ(v, i)
 		}
 		if ok {
@@ -86,7 +80,12 @@ func nextSecret(s string, from int) (span, bool) {
 		}
 		var found span
 		ok := false
-		switch kind {
+		if kind&anchorToken != 0 {
+			if found, ok = secretToken(s, i); ok && found.start >= from {
+				return found, true
+			}
+		}
+		switch kind &^ anchorToken {
 		case anchorAssign:
 			if s[i] == ':' && endsAt(s, i, maskStart[:len(maskStart)-1]) {
 				if end := strings.IndexByte(s[i:min(len(s), i+maxName)], ']'); end > 0 {
@@ -97,12 +96,12 @@ func nextSecret(s string, from int) (span, bool) {
 			if found, ok = secretAtAssign(s, i); ok {
 				found.rule = ruleOfToken(s[found.start:min(found.end, found.start+maxQuoted)], found.rule)
 			}
-		case anchorUnderscore:
-			found, ok = secretAtUnderscore(s, i)
 		case anchorDash:
-			found, ok = secretAtDash(s, i)
-		case anchorA:
-			found, ok = secretAtA(s, i)
+			if equalFoldAt(s, i, pemBegin) {
+				found, ok = privateKey(s, i)
+			} else if startsAt(s, i, "--") {
+				found, ok = secretFlag(s, i)
+			}
 		case anchorJ:
 			var skip int
 			if found, skip, ok = secretAtJ(s, i); skip > i {
@@ -118,48 +117,6 @@ func nextSecret(s string, from int) (span, bool) {
 		}
 	}
 	return span{}, false
-}
-
-// Classes of bytes that tokens are made of.
-const (
-	classUpperDigit = 1 << iota // A-Z 0-9
-	classAlnum                  // A-Z a-z 0-9
-	classWord                   // alnum _ -
-	classBase64                 // alnum + / =
-	classToken                  // alnum . _ ~ + / = -
-	classIdent                  // alnum _ . -
-)
-
-var classes = func() (t [256]byte) {
-	add := func(chars string, class byte) {
-		for i := range len(chars) {
-			t[chars[i]] |= class
-		}
-	}
-	for c := '0'; c <= '9'; c++ {
-		t[c] = classUpperDigit | classAlnum | classWord | classBase64 | classToken | classIdent
-	}
-	for c := 'A'; c <= 'Z'; c++ {
-		t[c] = classUpperDigit | classAlnum | classWord | classBase64 | classToken | classIdent
-		t[c|0x20] = classAlnum | classWord | classBase64 | classToken | classIdent
-	}
-	add("_-", classWord)
-	add("+/=", classBase64)
-	add("._~+/=-", classToken)
-	add("_.-", classIdent)
-	return t
-}()
-
-func isAlnum(c byte) bool { return classes[c]&classAlnum != 0 }
-
-func isDigit(c byte) bool { return c >= '0' && c <= '9' }
-
-// runEnd returns where the run of class that starts at i ends.
-func runEnd(s string, i int, class byte) int {
-	for i < len(s) && classes[s[i]]&class != 0 {
-		i++
-	}
-	return i
 }
 
 // endsAt reports whether s[:i] ends in suffix.

@@ -114,8 +114,20 @@ func random(v string) bool {
 	return mixed(v) && different >= 12 && !wordy(v)
 }
 
-// noSecrets are values, and names of types, that stand where a secret could.
-const noSecrets = " true false null nil none undefined string str text char varchar bool boolean int integer number any object bytes byte secretstr optional required password passwd token secret secrets key apikey api_key unknown void never hidden masked redacted empty todo tbd yes no on off self this props input ctx err error value example optional[str] securestring chararray "
+// standsForSecret reports whether a value is a word, or the name of a type, that
+// stands where a secret could.
+func standsForSecret(word string) bool {
+	switch word {
+	case "true", "false", "null", "nil", "none", "undefined", "string", "str", "text", "char",
+		"varchar", "bool", "boolean", "int", "integer", "number", "any", "object", "bytes", "byte",
+		"secretstr", "optional", "required", "password", "passwd", "token", "secret", "secrets", "key",
+		"apikey", "api_key", "unknown", "void", "never", "hidden", "masked", "redacted", "empty", "todo",
+		"tbd", "yes", "no", "on", "off", "self", "this", "props", "input", "ctx", "err", "error", "value",
+		"example", "optional[str]", "securestring", "chararray":
+		return true
+	}
+	return false
+}
 
 // placeholder reports whether a value is no secret: a type, a literal, a word
 // for the thing itself, or a reference.
@@ -129,7 +141,7 @@ func placeholder(v string) bool {
 			}
 		}
 		word := strings.TrimRight(view(lower[:n]), "!?,;|.")
-		if word == "" || wordIn(word, noSecrets) {
+		if word == "" || standsForSecret(word) {
 			return true
 		}
 		if strings.HasPrefix(word, "your") && (len(word) == 4 || !isAlnum(word[4])) ||

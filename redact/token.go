@@ -2,32 +2,129 @@ package redact
 
 import "strings"
 
-// secretAtA finds AWS access key ids and Google API keys.
-func secretAtA(s string, i int) (span, bool) {
-	if len(s)-i < 20 {
-		return span{}, false
-	}
-	switch s[i+1] {
-	case 'K', 'S', 'B', 'C', 'I', '3':
-	default:
-		return span{}, false
-	}
-	switch s[i : i+4] {
-	case "AKIA", "ASIA", "ABIA", "ACCA":
-	case "AIza":
-		if end := runEnd(s, i+4, classWord); end-i >= 34 {
-			return span{i, end, ruleGoogle}, true
+// A prefix is one prefix of a kind. The scanner finds it by the three bytes that
+// end at its anchor.
+type prefix struct {
+	text   string
+	kind   *Kind
+	anchor int    // index in text of the byte at which the scanner stops for it
+	next   uint16 // the next prefix in the same bucket, 0 for none
+}
+
+// rarity orders bytes by how seldom text has them, the rarest first; those at
+// which the scanner stops anyway come early. A prefix's anchor is its rarest byte.
+const rarity = "~-_.AJBZXQKVYWGHUFDNMLPORTICES|zqjxkvbwpyg9876543210hmdcfulnaorstie"
+
+// prefixes holds the prefixes of [Kinds] in a hash table of their anchors.
+var prefixes struct {
+	all   [320]prefix // from 1
+	heads [2048]uint16
+	keys  [1 << 15 / 64]uint64 // a bit for each key that has a prefix
+}
+
+func init() {
+	n := 0
+	enter := func(p prefix, key int) {
+		n++
+		prefixes.all[n] = p
+		prefixes.keys[key/64] |= 1 << (key % 64)
+		last := &prefixes.heads[bucketOf(key)]
+		for *last != 0 {
+			last = &prefixes.all[*last].next
 		}
-		return span{}, false
-	default:
-		if s[i:i+3] != "A3T" {
-			return span{}, false
+		*last = uint16(n)
+	}
+	for k := range Kinds {
+		for text := range strings.FieldsSeq(Kinds[k].Prefixes) {
+			p := prefix{text: text, kind: &Kinds[k]}
+			best := len(rarity)
+			for i := min(2, len(text)-1); i < len(text); i++ {
+				if rank := strings.IndexByte(rarity, text[i]); rank >= 0 && rank < best {
+					p.anchor, best = i, rank
+				}
+			}
+			a := text[p.anchor]
+			anchors[a] |= anchorToken
+			if p.kind.Flags&AnyCase != 0 && isUpper(a&^0x20) {
+				anchors[a^0x20] |= anchorToken
+			}
+			if p.anchor >= 2 {
+				enter(p, keyOf(text[p.anchor-2], text[p.anchor-1], a))
+				continue
+			}
+			for c := range byte(32) { // three bytes tell; here the first is any
+				enter(p, keyOf(c, text[0], a))
+			}
 		}
 	}
-	if end := runEnd(s, i+4, classUpperDigit); end-i >= 20 {
-		return span{i, end, ruleAWSKey}, true
+}
+
+// keyOf returns the low five bits of three bytes: letters count the same in both
+// cases.
+func keyOf(a, b, c byte) int { return int(a&31)<<10 | int(b&31)<<5 | int(c&31) }
+
+func bucketOf(key int) int { return (key ^ key>>9) & 2047 }
+
+// secretToken finds a token of [Kinds] whose prefix has its anchor at i.
+func secretToken(s string, i int) (span, bool) {
+	key := 0
+	if i > 1 {
+		key = keyOf(s[i-2], s[i-1], s[i])
+	} else if i > 0 {
+		key = keyOf(0, s[0], s[1])
+	}
+	if prefixes.keys[key/64]&(1<<(key%64)) == 0 {
+		return span{}, false
+	}
+	return tokenOf(s, i, key)
+}
+
+// tokenOf is secretToken for a key that has prefixes.
+func tokenOf(s string, i, key int) (span, bool) {
+	for n := prefixes.heads[bucketOf(key)]; n != 0; {
+		p := &prefixes.all[n]
+		n = p.next
+		start := i - p.anchor
+		if start < 0 || !startsAt(s, start, p.text) && (p.kind.Flags&AnyCase == 0 || !equalFoldAt(s, start, p.text)) {
+			continue
+		}
+		if found, ok := p.kind.token(s, start, start+len(p.text)); ok {
+			return found, true
+		}
 	}
 	return span{}, false
+}
+
+func equalFoldAt(s string, i int, text string) bool {
+	return len(s)-i >= len(text) && strings.EqualFold(s[i:i+len(text)], text)
+}
+
+// token returns the token whose prefix is s[start:bodyStart].
+func (k *Kind) token(s string, start, bodyStart int) (span, bool) {
+	if k.Before != "" {
+		n := formLength(k.Before)
+		if start < n {
+			return span{}, false
+		}
+		if _, _, _, ok := matchForm(s[:start], start-n, k.Before); !ok {
+			return span{}, false
+		}
+		start -= n
+	}
+	if k.Flags&InWord == 0 && !startsWord(s, start) {
+		return span{}, false
+	}
+	end, open, ok := k.matchStart(s, bodyStart)
+	if !ok || k.Flags&NotWordy != 0 && wordy(s[bodyStart:min(end, bodyStart+maxValue)]) || !k.RandomEnough(s[start:end]) {
+		return span{}, false
+	}
+	return span{start, extend(s, end, open), k.Rule}, true
+}
+
+// startsWord reports whether no letter or digit stands before i. That of an
+// escape (\n) is none.
+func startsWord(s string, i int) bool {
+	return i == 0 || !isAlnum(s[i-1]) || i > 1 && s[i-2] == '\\' && strings.IndexByte("nrtbf", s[i-1]) >= 0
 }
 
 // maskAWSSecrets masks what has the form of an AWS secret access key: 40
@@ -95,173 +192,15 @@ func secretAtJ(s string, i int) (found span, skip int, ok bool) {
 	return span{i - 2, end, ruleJWT}, 0, true
 }
 
-// secretAtUnderscore finds tokens whose prefix ends in '_'.
-func secretAtUnderscore(s string, i int) (span, bool) {
-	if i < 2 || i+8 >= len(s) {
-		return span{}, false
-	}
-	switch s[i-1] {
-	case 'p', 'o', 'u', 's', 'r':
-		if i >= 3 && s[i-3] == 'g' && s[i-2] == 'h' {
-			if end := runEnd(s, i+1, classAlnum); end-i > 16 {
-				return span{i - 3, end, ruleGitHub}, true
-			}
-		}
-	case 'b':
-		if endsAt(s, i, "github") && startsAt(s, i, "_pat_") {
-			if end := runEnd(s, i+5, classWord); end-i >= 20 {
-				return span{i - 6, end, ruleGitHubFine}, true
-			}
-		}
-	case 'm':
-		if endsAt(s, i, "npm") {
-			if end := runEnd(s, i+1, classAlnum); end-i > 20 {
-				return span{i - 3, end, ruleNPM}, true
-			}
-		}
-	case 'k':
-		if (endsAt(s, i, "sk") || endsAt(s, i, "rk")) && (i == 2 || !isAlnum(s[i-3])) &&
-			(startsAt(s, i, "_live_") || startsAt(s, i, "_test_")) {
-			if end := runEnd(s, i+6, classAlnum); end-i >= 14 {
-				return span{i - 2, end, ruleStripe}, true
-			}
-		}
-		if endsAt(s, i, "gsk") { // Groq
-			if end := runEnd(s, i+1, classAlnum); end-i > 32 {
-				return span{i - 3, end, ruleVendor}, true
-			}
-		}
-	case 'c':
-		if endsAt(s, i, "whsec") {
-			if end := runEnd(s, i+1, classBase64); end-i > 16 {
-				return span{i - 5, end, ruleStripe}, true
-			}
-		}
-	case 'f':
-		if endsAt(s, i, "hf") { // Hugging Face
-			if end := runEnd(s, i+1, classAlnum); end-i > 30 && !wordy(s[i+1:end]) {
-				return span{i - 2, end, ruleVendor}, true
-			}
-		}
-	case 't':
-		if endsAt(s, i, "shpat") || endsAt(s, i, "dckr_pat") { // Shopify; Docker
-			if end := runEnd(s, i+1, classWord); end-i > 24 {
-				return span{i - 5, end, ruleVendor}, true
-			}
-		}
-	}
-	return span{}, false
-}
-
-// secretAtDash finds tokens whose prefix ends in '-', PEM blocks and command
-// line flags.
-func secretAtDash(s string, i int) (span, bool) {
-	if i+4 >= len(s) {
-		return span{}, false
-	}
-	if s[i+1] == '-' {
-		if startsAt(s, i, pemBegin) {
-			return privateKey(s, i)
-		}
-		return secretFlag(s, i)
-	}
-	if i < 2 {
-		return span{}, false
-	}
-	switch s[i-1] {
-	case 'k':
-		if s[i-2] == 's' && (i == 2 || !isAlnum(s[i-3])) {
-			return secretKeyToken(s, i)
-		}
-	case 'b', 'a', 'p', 'r', 's', 'e', 'c', 'd', 'o':
-		if endsAt(s, i-1, "xox") || endsAt(s, i, "xapp") {
-			if end := runEnd(s, i+1, classWord); end-i > 10 {
-				return span{i - 4, end, ruleSlack}, true
-			}
-		}
-		if start := gitLabPrefix(s, i); start >= 0 {
-			return gitLabToken(s, start, i)
-		}
-	case 't':
-		if start := gitLabPrefix(s, i); start >= 0 {
-			return gitLabToken(s, start, i)
-		}
-	case 'X':
-		if endsAt(s, i, "GOCSPX") {
-			if end := runEnd(s, i+1, classWord); end-i > 20 {
-				return span{i - 6, end, ruleGoogle}, true
-			}
-		}
-	case 'i':
-		if endsAt(s, i, "pypi") {
-			if end := runEnd(s, i+1, classWord); end-i > 50 {
-				return span{i - 4, end, ruleVendor}, true
-			}
-		}
-	}
-	return span{}, false
-}
-
-// gitLabPrefixes are those of personal, deploy, runner, trigger, OAuth, CI,
-// SCIM, agent, feed and feature flag tokens.
-var gitLabPrefixes = [...]string{
-	"glpat", "gldt", "glrt", "glptt", "gloas", "glsoat", "glcbt", "glimt", "glagent", "glft", "glffct",
-}
-
-// gitLabPrefix returns where the prefix that ends at i starts, -1 when there is none.
-func gitLabPrefix(s string, i int) int {
-	start := i
-	for start > 0 && i-start < 8 && s[start-1] >= 'a' && s[start-1] <= 'z' {
-		start--
-	}
-	word := s[start:i]
-	for _, prefix := range gitLabPrefixes {
-		if strings.HasSuffix(word, prefix) {
-			return i - len(prefix)
-		}
-	}
-	return -1
-}
-
-func gitLabToken(s string, start, i int) (span, bool) {
-	end := runEnd(s, i+1, classIdent)
-	for end > i && s[end-1] == '.' { // of the sentence
-		end--
-	}
-	if end-i <= 16 {
-		return span{}, false
-	}
-	return span{start, end, ruleGitLab}, true
-}
-
-// secretKeyToken finds sk-… keys of OpenAI, Anthropic and those who copied the form.
-func secretKeyToken(s string, i int) (span, bool) {
-	end := runEnd(s, i+1, classWord)
-	body := s[i+1 : end]
-	switch {
-	case strings.HasPrefix(body, "ant-"):
-		if len(body) >= 12 {
-			return span{i - 2, end, ruleAnthropic}, true
-		}
-	case strings.HasPrefix(body, "proj-"), strings.HasPrefix(body, "svcacct-"),
-		strings.HasPrefix(body, "admin-"), strings.HasPrefix(body, "or-v1-"):
-		if len(body) >= 16 && !wordy(body) {
-			return span{i - 2, end, ruleOpenAI}, true
-		}
-	default:
-		// Style sheets have classes like sk-toggleable__label.
-		if len(body) >= 20 && !wordy(body) {
-			return span{i - 2, end, ruleOpenAI}, true
-		}
-	}
-	return span{}, false
-}
-
 const (
 	pemBegin = "-----BEGIN"
 	// maxPEM is how far the END of a PEM block is looked for, in bytes: an 8192-bit
 	// RSA key takes 6,400, more with line numbers or quotes around its lines.
 	maxPEM = 16 << 10
+	// maxPEMLabel bounds what stands between BEGIN and the dashes behind it.
+	maxPEMLabel = 128
+	// minPEM is how far from BEGIN a block ends that lacks its END, in bytes.
+	minPEM = 64
 	// minPEMBody is the shortest run of base64 that shows that a key follows the
 	// BEGIN line, and that it is not only spoken of.
 	minPEMBody = 16
@@ -271,15 +210,16 @@ const (
 // also when its lines stand in quotes, in a diff or behind line numbers, and
 // when its end was cut off.
 func privateKey(s string, i int) (span, bool) {
-	label := s[i:min(len(s), i+64)]
-	dashes := strings.Index(label[10:], "-----")
+	bodyStart := min(len(s), i+len(pemBegin))
+	label := s[bodyStart:min(len(s), bodyStart+maxPEMLabel)]
+	dashes := strings.Index(label, "-----")
 	if dashes < 0 {
-		dashes = len(label) - 10
+		dashes = len(label)
 	}
-	if !strings.Contains(label[:10+dashes], "PRIVATE KEY") {
+	if !strings.Contains(strings.ToUpper(label[:dashes]), "PRIVATE KEY") {
 		return span{}, false
 	}
-	bodyStart := min(len(s), i+10+dashes+5)
+	bodyStart = min(len(s), bodyStart+dashes+5)
 	rest := s[bodyStart:min(len(s), bodyStart+maxPEM)]
 	if next := strings.Index(rest, pemBegin); next >= 0 {
 		rest = rest[:next]
@@ -290,6 +230,15 @@ func privateKey(s string, i int) (span, bool) {
 			return span{i, after + line + 5, rulePrivateKey}, true
 		}
 		return span{i, after, rulePrivateKey}, true
+	}
+	// Its dashes are lost, or it is in small letters.
+	if len(rest) > minPEM {
+		upper := strings.ToUpper(rest[minPEM:])
+		for _, end := range [...]string{"KEY-----", "KEY BLOCK-----"} {
+			if n := strings.Index(upper, end); n >= 0 {
+				return span{i, bodyStart + minPEM + n + len(end), rulePrivateKey}, true
+			}
+		}
 	}
 	// Cut off: take what can be a key, up to the next.
 	end, longest, run := bodyStart, 0, 0

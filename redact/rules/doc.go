@@ -1,19 +1,17 @@
-// Package rules finds secrets with the full maintained rule set: that of
-// gitleaks, taken from its module as data and run by a matcher of our own.
+// Package rules finds the secrets that package redact leaves to the worker: those
+// that only the name they are assigned to tells (a redact.Kind with Names or Near),
+// and four that need code of their own: headers of curl commands, Kubernetes
+// Secrets, passwords in nuget.config, and web tokens whose header does not start
+// with eyJ.
 //
-// Why not gitleaks' own detector: it lower-cases and searches each text as a
-// whole for each rule, honours allow lists (of documentation keys, of comments
-// that say gitleaks:allow) that a memory must not honour, and pulls archive
-// readers into the program. Here one pass looks for the rules' keywords, and a
-// rule's expression, compiled when first needed, sees only the surroundings of
-// its keyword. Its rule generic-api-key (and curl-auth-user) is replaced by the
-// assignments of package redact, which are anchored and cost a tenth.
+// One pass looks for the keywords; each is followed by a scan of bounded length,
+// without regular expressions. Allow lists, as scanners of repositories have them
+// (keys from documentation, comments that say gitleaks:allow), are not honoured:
+// in a memory the same text must go.
 //
-// Guarantees: what package redact masks is masked here first, so that a key that
-// an allow list would let pass is gone already; safe for concurrent use; nothing
-// is logged; the time is linear in the text times the rules whose keywords it
-// holds.
+// Guarantees: what package redact masks is masked here first; safe for concurrent
+// use; nothing is logged; the time is linear in the text times the keywords in it.
 //
-// Place in the flow: intake, before anything is committed or sent to a provider.
-// The hook does not link this package.
+// Place in the flow: intake, before anything is committed or sent to a model. The
+// hook does not link this package.
 package rules

@@ -7,27 +7,33 @@ import (
 
 	"claudemem"
 	"claudemem/glob"
+	"claudemem/redact"
 )
 
 // TestHostileText shows that the time is bounded, also for texts that make many
 // rules look everywhere: 2 MB each, and far more time than they take.
 func TestHostileText(t *testing.T) {
-	r := New()
-	if err := r.Load(); err != nil {
-		t.Fatal(err)
-	}
 	var all strings.Builder
-	for _, k := range r.set.keywords {
-		all.WriteString(strings.ReplaceAll(k.text, "\x00", "") + "=aB3xY9qZ1LmNoPqRsTuVwX ")
+	for _, k := range keywords {
+		all.WriteString(k.text + "=aB3xY9qZ1LmNoPqRsTuVwX ")
+	}
+	var prefixes strings.Builder
+	for i := range redact.Kinds {
+		for _, prefix := range strings.Fields(redact.Kinds[i].Prefixes) {
+			prefixes.WriteString(prefix + "aB3xY9qZ1LmNoPqRsTuVwX ")
+		}
 	}
 	for name, part := range map[string]string{
-		"every keyword": all.String(),
-		"curl":          "curl -H \"a\n",
-		"kubernetes":    "kind: secret data: ",
-		"pem":           "-----BEGIN PRIVATE KEY-----",
-		"jwt":           ".ey",
-		"okta":          "okta okta okta.",
-		"base64":        "EAAMaB3xY9qZ1L",
+		"every keyword":   all.String(),
+		"every prefix":    prefixes.String(),
+		"prefix in a run": "sk-and-are-foo-bar-",
+		"data":            "kind: secret data: a: b ",
+		"curl":            "curl -H \"a\n",
+		"kubernetes":      "kind: secret data: ",
+		"pem":             "-----BEGIN PRIVATE KEY-----",
+		"jwt":             ".ey",
+		"okta":            "okta okta okta.",
+		"base64":          "EAAMaB3xY9qZ1L",
 	} {
 		text := strings.Repeat(part, 2<<20/len(part))
 		done := make(chan struct{})
@@ -35,7 +41,7 @@ func TestHostileText(t *testing.T) {
 		go func() {
 			defer close(done)
 			e := claudemem.Event{Kind: claudemem.KindTool, ToolName: "X", ToolError: text}
-			r.EventWithin(&e, glob.Set{}, 64<<10)
+			Event(&e, glob.Set{}, 64<<10)
 		}()
 		select {
 		case <-done:

@@ -4,13 +4,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
-	"regexp/syntax"
 	"strings"
 	"sync"
 	"testing"
 
 	"claudemem"
 	"claudemem/glob"
+	"claudemem/redact"
 )
 
 // The secrets are made up, and put together at run time, so that no scanner
@@ -20,7 +20,7 @@ func cat(parts ...string) string { return strings.Join(parts, "") }
 const hex32 = "0f1e2d3c4b5a69788796a5b4c3d2e1f0"
 
 var secrets = []struct{ name, text, secret string }{
-	// Only the full set knows these.
+	// These need a name or a place.
 	{"sendgrid", "with " + cat("SG", ".", "aB3xY9qZ1LmNoPqRsTuVwX", ".", "aB3xY9qZ1LmNoPqRsTuVwXyZ0123456789abcdefghi"), "aB3xY9qZ1LmNoPqRsTuVwX"},
 	{"databricks", "use " + cat("da", "pi", hex32) + " here", hex32},
 	{"twilio", "sid " + cat("S", "K", hex32), hex32},
@@ -107,7 +107,6 @@ var places = map[string]func(t testing.TB, text string) claudemem.Event{
 }
 
 func TestEventMasksEverywhere(t *testing.T) {
-	r := New()
 	for place, build := range places {
 		for _, tt := range secrets {
 			if place == "path between" && tt.name == "vault legacy" {
@@ -115,7 +114,7 @@ func TestEventMasksEverywhere(t *testing.T) {
 			}
 			t.Run(place+"/"+tt.name, func(t *testing.T) {
 				e := build(t, tt.text)
-				counts := r.Event(&e, glob.Set{})
+				counts := Event(&e, glob.Set{}, 0)
 				b, err := json.Marshal(&e)
 				if err != nil {
 					t.Fatal(err)
@@ -128,7 +127,7 @@ func TestEventMasksEverywhere(t *testing.T) {
 				if len(counts) == 0 {
 					t.Error("nothing counted")
 				}
-				if again := r.Event(&e, glob.Set{}); again != nil {
+				if again := Event(&e, glob.Set{}, 0); again != nil {
 					t.Errorf("a second time masks %v in %.300s", again, b)
 				}
 			})
@@ -137,7 +136,6 @@ func TestEventMasksEverywhere(t *testing.T) {
 }
 
 func TestTextLeavesCodeAlone(t *testing.T) {
-	r := New()
 	for _, text := range []string{
 		"", "a", "ab",
 		"The Asia region is configured in s.region; see pat.go and sat.go, api-docs, external_id.",
@@ -149,7 +147,7 @@ func TestTextLeavesCodeAlone(t *testing.T) {
 		`if !s.ReadUint16LengthPrefixed(&extensions) || !s.onceSetNextProtoDefaults() {`,
 		"curl -H 'Accept: application/json' https://example.org",
 	} {
-		if got, counts := r.Text(text); got != text || counts != nil {
+		if got, counts := Text(text); got != text || counts != nil {
 			t.Errorf("Text(%q)\n got %q %v", text, got, counts)
 		}
 	}
@@ -158,7 +156,6 @@ func TestTextLeavesCodeAlone(t *testing.T) {
 // A secret on the edge of what is cut away must not survive in part.
 func TestEventWithinCutsNoSecretInTwo(t *testing.T) {
 	const limit = 64 << 10
-	r := New()
 	secret := cat("da", "pi", hex32)
 	assigned := "password=Tr0ub4dorTr0ub4dorTr0ub4dor"
 	for _, edge := range []int{limit / 2, 150_000 - limit/2} {
@@ -166,10 +163,10 @@ func TestEventWithinCutsNoSecretInTwo(t *testing.T) {
 			text := []byte(strings.Repeat("lorem ipsum ", 150_000/12))
 			copy(text[edge+shift:], " "+secret+" ")
 			e := claudemem.Event{Kind: claudemem.KindTool, ToolName: "Bash", ToolError: string(text), ToolResponse: json.RawMessage(quote(t, string(text)))}
-			r.EventWithin(&e, glob.Set{}, limit)
+			Event(&e, glob.Set{}, limit)
 			copy(text[edge+shift:], " "+assigned+" ")
 			e.Prompt = string(text)
-			r.EventWithin(&e, glob.Set{}, limit)
+			Event(&e, glob.Set{}, limit)
 			for field, got := range map[string]string{"error": e.ToolError, "response": string(e.ToolResponse), "prompt": e.Prompt} {
 				for _, part := range []string{hex32[:6], hex32[26:], "Tr0ub4"} {
 					if strings.Contains(got, part) {
@@ -188,12 +185,11 @@ func TestEventWithinCutsNoSecretInTwo(t *testing.T) {
 }
 
 func TestConcurrentUse(t *testing.T) {
-	r := New()
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {
 			for _, tt := range secrets {
-				if got, _ := r.Text(tt.text); strings.Contains(got, tt.secret) {
+				if got, _ := Text(tt.text); strings.Contains(got, tt.secret) {
 					t.Errorf("%s is still in %.300q", tt.name, got)
 				}
 			}
@@ -202,55 +198,75 @@ func TestConcurrentUse(t *testing.T) {
 	wg.Wait()
 }
 
-// Every rule of the module has a keyword that our prefilter finds, and an
-// expression that compiles.
-func TestRuleSetLoads(t *testing.T) {
-	set, err := loadRuleSet()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(set.rules) < 200 {
-		t.Errorf("%d rules, want the more than 200 of the module", len(set.rules))
-	}
-	for i := range set.rules {
-		if set.rules[i].compile() == nil {
-			t.Errorf("rule %s does not compile", set.rules[i].id)
-		}
-	}
-	for _, k := range set.keywords {
-		if strings.HasSuffix(k.text, "\x00") {
-			continue
-		}
-		hit := false
-		set.eachKeyword("xx "+strings.ToUpper(k.text)+" xx", func(w window) bool {
-			hit = hit || w.rule == k.rule
-			return true
-		})
-		if !hit {
-			t.Errorf("keyword %q of %s is not found", k.text, set.rules[k.rule].id)
+// TestEveryKind makes a token of each form of each kind and looks for it behind
+// each prefix, name and word: those with a prefix package redact finds alone.
+func TestEveryKind(t *testing.T) {
+	for i := range redact.Kinds {
+		k := &redact.Kinds[i]
+		for form := range strings.FieldsSeq(k.Body + " ") {
+			token := sample(form)
+			for prefix := range strings.FieldsSeq(k.Prefixes) {
+				secret := sample(k.Before) + prefix + token
+				got, counts := redact.Text("see " + secret + " ok")
+				if !strings.HasPrefix(got, "see [redacted:") || !strings.HasSuffix(got, "] ok") || counts == nil {
+					t.Errorf("%s: %q became %q", k.Rule, secret, got)
+				}
+			}
+			for name := range strings.FieldsSeq(k.Names) {
+				for _, text := range []string{name + "_x = \"" + token + "\"", "my-" + strings.ToUpper(name) + `: '` + token + "'", `{\"` + name + `\":\"` + token + `\"}`} {
+					if got, _ := Text(text); strings.Contains(got, token) {
+						t.Errorf("%s: %q became %q", k.Rule, text, got)
+					}
+				}
+			}
+			for word := range strings.FieldsSeq(k.Near) {
+				if got, _ := Text(word + " has " + token + "."); strings.Contains(got, token) {
+					t.Errorf("%s: near %s it is left: %q", k.Rule, word, got)
+				}
+			}
 		}
 	}
 }
 
-func TestLongestMatch(t *testing.T) {
-	tests := []struct {
-		expression string
-		want       int
-	}{
-		{"abc", 3}, {"a{3,5}b", 6}, {"(?:ab|cde)?x", 4}, {`[a-z]{2}`, 8}, {"(?:a{0,30}){0,30}", 900},
+// sample returns a text of a form of a body.
+func sample(form string) string {
+	letters := map[byte]string{
+		'd': "0718293645", 'h': "0f1e2d3c4b5a6978", 'x': "0F1e2D3c4B5a6978", 'u': "Q7Z3M9K2X8B5T4", 'l': "qWzXkVbNmTrPsDgH",
 	}
-	for _, tt := range tests {
-		tree, err := syntax.Parse(tt.expression, syntax.Perl)
-		if err != nil {
-			t.Fatal(err)
+	var b strings.Builder
+	for len(form) > 0 {
+		if form[0] != '{' {
+			b.WriteByte(form[0])
+			form = form[1:]
+			continue
 		}
-		if got := longestMatch(tree); got != tt.want {
-			t.Errorf("longestMatch(%q) = %d, want %d", tt.expression, got, tt.want)
+		end := strings.IndexByte(form, '}')
+		var n int
+		fmt.Sscanf(form[2:end], "%d", &n)
+		from := letters[form[1]]
+		if from == "" {
+			from = "aB3xY9qZ1LmNoPqRsTuVwX7kJ2"
 		}
+		for i := range n {
+			b.WriteByte(from[i%len(from)])
+		}
+		form = form[end+1:]
 	}
-	tree, _ := syntax.Parse(`(?:a+){50}`, syntax.Perl)
-	if got := longestMatch(tree); got < 1<<30 {
-		t.Errorf("longestMatch of no bound = %d", got)
+	return b.String()
+}
+
+// TestEveryKeywordIsFound holds the prefilter to the keywords.
+func TestEveryKeywordIsFound(t *testing.T) {
+	for i := range keywords {
+		k := &keywords[i]
+		hit := false
+		eachKeyword("xx "+strings.ToUpper(k.text)+" xx", func(found *keyword, start int) bool {
+			hit = hit || found == k && start == 3
+			return true
+		})
+		if !hit || k.text != strings.ToLower(k.text) {
+			t.Errorf("keyword %q is not found", k.text)
+		}
 	}
 }
 
@@ -258,15 +274,14 @@ func FuzzRules(f *testing.F) {
 	for _, tt := range secrets {
 		f.Add(tt.text)
 	}
-	r := New()
 	f.Fuzz(func(t *testing.T, text string) {
-		got, _ := r.Text(text)
+		got, _ := Text(text)
 		raw, err := json.Marshal(text)
 		if err != nil {
 			t.Skip()
 		}
 		e := claudemem.Event{Kind: claudemem.KindTool, ToolInput: raw, ToolError: got}
-		r.EventWithin(&e, glob.Set{}, 64)
+		Event(&e, glob.Set{}, 64)
 		if !json.Valid(e.ToolInput) {
 			t.Errorf("%q became %q", raw, e.ToolInput)
 		}
@@ -281,26 +296,14 @@ func benchmarkEvent(b *testing.B, size int) {
 		ToolInput:    json.RawMessage(`{"file_path":"/home/dev/project/server.go"}`),
 		ToolResponse: json.RawMessage(`{"type":"text","file":{"content":` + quote(b, text) + `}}`),
 	}
-	r := New()
-	if err := r.Load(); err != nil {
-		b.Fatal(err)
-	}
 	b.ReportAllocs()
 	b.SetBytes(int64(len(event.ToolResponse)))
 	b.ResetTimer()
 	for b.Loop() {
 		e := event
-		r.EventWithin(&e, glob.System{}.Compile([]string{".env*"}), 64<<10)
+		Event(&e, glob.System{}.Compile([]string{".env*"}), 64<<10)
 	}
 }
 
 func BenchmarkEvent2KB(b *testing.B)  { benchmarkEvent(b, 2200) }
 func BenchmarkEvent50KB(b *testing.B) { benchmarkEvent(b, 50_000) }
-
-func BenchmarkLoad(b *testing.B) {
-	for b.Loop() {
-		if _, err := loadRuleSet(); err != nil {
-			b.Fatal(err)
-		}
-	}
-}

@@ -1,0 +1,241 @@
+package redact
+
+// A Kind is a form of token that vendors hand out, or several forms of the same
+// vendor. The table below is the only place where one is written down: the
+// scanner of this package finds those with Prefixes in the host's time, package
+// redact/rules finds those with Names or Near in the worker's.
+//
+// The facts (prefixes, alphabets, lengths, names near a token) were collected
+// from the rules of gitleaks (MIT, see NOTICE) and from vendors' documentation;
+// redact/judge holds the table to gitleaks' own detector.
+type Kind struct {
+	// Rule names the kind in a mask and in counts.
+	Rule string
+	// Prefixes are what a token begins with, separated by spaces.
+	Prefixes string
+	// Body is what follows the prefix, or the whole token where there is none:
+	// forms, separated by spaces, of literal text and runs {CLASS COUNT}. A class
+	// is one letter:
+	//
+	//	d  0-9                  h  0-9 a-f             x  0-9 a-f A-F
+	//	u  0-9 A-Z              l  a-z A-Z             n  0-9 a-z A-Z
+	//	w  n _ -                e  n _ - =             t  n _ - = .
+	//	i  n _ - .              k  n _ - = . ~ + /     b  n + / =
+	//	j  n _ - + / \ and line breaks                 p  n _ - . / @ %
+	//	s  all but blanks
+	//
+	// and a count is 32 (exactly), 20-40 or 16+. A form that ends in a run without
+	// a bound ends where the run does; any other must be followed by a byte that
+	// could not continue it.
+	Body string
+	// Before is a body of fixed length that stands before the prefix.
+	Before string
+	// Names are words of which one begins the name that the token is assigned to.
+	Names string
+	// Near are words of which one is within 256 bytes of the token.
+	Near string
+	// Entropy is what a token must exceed, in tenths of a bit per byte.
+	Entropy byte
+	Flags   KindFlags
+}
+
+// KindFlags say what else holds for the tokens of a kind.
+type KindFlags byte
+
+const (
+	// InWord tokens may have a letter or a digit before them.
+	InWord KindFlags = 1 << iota
+	// AnyCase prefixes are found in capitals and small letters.
+	AnyCase
+	// NotWordy tokens must not read like words: their prefix is used for names too.
+	NotWordy
+	// LongName names have more words behind those of Names.
+	LongName
+	// Quoted tokens fill a string in quotes.
+	Quoted
+	// Alone tokens must be followed by a blank, a quote, a ';' or the end.
+	Alone
+)
+
+const uuid = "{x8}-{x4}-{x4}-{x4}-{x12}"
+
+// Kinds is the table. Where two kinds have the same beginning, the first wins.
+var Kinds = [...]Kind{
+	// Tokens that their prefix tells.
+	{Rule: ruleAWSKey, Prefixes: "AKIA ASIA ABIA ACCA", Body: "{u16+}", Flags: InWord},
+	{Rule: ruleAWSKey, Prefixes: "A3T", Body: "{u17+}", Flags: InWord},
+	{Rule: "aws-bedrock-key", Prefixes: "ABSK", Body: "{b109+}"},
+	{Rule: "aws-bedrock-key", Prefixes: "bedrock-api-key-", Body: "{b20+}", Flags: InWord},
+	{Rule: ruleGitHub, Prefixes: "ghp_ gho_ ghu_ ghs_ ghr_", Body: "{n16+}", Flags: InWord},
+	{Rule: ruleGitHubFine, Prefixes: "github_pat_", Body: "{w15+}", Flags: InWord},
+	{Rule: ruleGitLab, Prefixes: "glpat- gldt- glrt- glptt- gloas- glsoat- glcbt- glimt- glagent- glft- glffct-", Body: "{i16+}", Flags: InWord},
+	{Rule: ruleGitLab, Prefixes: "GR1348941", Body: "{w20+}", Flags: InWord},
+	{Rule: "gitlab-session", Prefixes: "_gitlab_session=", Body: "{n32+}", Flags: InWord},
+	{Rule: ruleSlack, Prefixes: "xoxb- xoxa- xoxp- xoxr- xoxs- xoxe- xoxc- xoxd- xoxo- xapp-", Body: "{w7+}", Flags: InWord},
+	{Rule: ruleSlack, Prefixes: "xoxe-", Body: "{d1}-{n146+}", Flags: InWord | AnyCase},
+	{Rule: ruleSlack, Prefixes: "xoxb- xoxp-", Body: "{d1}-{n163+}", Flags: InWord | AnyCase},
+	{Rule: ruleSlack, Prefixes: "xapp-", Body: "{d1}-{n1+}-{d1+}-{n1+}", Flags: InWord | AnyCase},
+	{Rule: ruleStripe, Prefixes: "sk_live_ sk_test_ sk_prod_ rk_live_ rk_test_ rk_prod_", Body: "{n8+}"},
+	{Rule: ruleStripe, Prefixes: "whsec_", Body: "{b16+}", Flags: InWord},
+	{Rule: ruleAnthropic, Prefixes: "sk-ant-", Body: "{w8+}"},
+	{Rule: ruleOpenAI, Prefixes: "sk-proj- sk-svcacct- sk-admin- sk-or-v1-", Body: "{w8+}", Flags: NotWordy},
+	{Rule: ruleOpenAI, Prefixes: "sk-", Body: "{w20+}", Flags: NotWordy}, // style sheets have classes like sk-toggleable__label
+	{Rule: ruleGoogle, Prefixes: "AIza", Body: "{w30+}", Flags: InWord},
+	{Rule: ruleGoogle, Prefixes: "GOCSPX-", Body: "{w20+}", Flags: InWord},
+	{Rule: ruleNPM, Prefixes: "npm_", Body: "{n20+}", Flags: InWord},
+	{Rule: ruleNPM, Prefixes: "npm_", Body: "{n36}", Flags: AnyCase},
+	{Rule: "1password-key", Prefixes: "A3-", Body: "{u6}-{u11}-{u5}-{u5}-{u5} {u6}-{u6}-{u5}-{u5}-{u5}-{u5}"},
+	{Rule: "1password-token", Prefixes: "ops_eyJ", Body: "{b250+}", Flags: InWord},
+	{Rule: "adobe-secret", Prefixes: "p8e-", Body: "{n32}"},
+	{Rule: "age-key", Prefixes: "AGE-SECRET-KEY-1", Body: "{u58+}", Flags: InWord},
+	{Rule: "alibaba-key", Prefixes: "LTAI", Body: "{n20}"},
+	{Rule: "artifactory-key", Prefixes: "AKCp", Body: "{n69}"},
+	{Rule: "artifactory-token", Prefixes: "cmVmd", Body: "{n59}", Entropy: 45},
+	{Rule: "atlassian-token", Prefixes: "ATATT3", Body: "{e186+}"},
+	{Rule: "authress-key", Prefixes: "sc_ ext_ scauth_ authress_", Body: "{n5-30}.{n4-6}.acc_{w10-32}.{k30+} {n5-30}.{n4-6}.acc-{w10-32}.{k30+}"},
+	{Rule: "azure-secret", Before: "{k3}{d1}", Prefixes: "Q~", Body: "{k30+}"},
+	{Rule: "clickhouse-key", Prefixes: "4b1d", Body: "{n38}"},
+	{Rule: "clojars-token", Prefixes: "CLOJARS_", Body: "{n60+}", Flags: InWord | AnyCase},
+	{Rule: "cloudflare-origin-key", Prefixes: "v1.0-", Body: "{h24}-{h146+}"},
+	{Rule: "databricks-token", Prefixes: "dapi", Body: "{h32}-{d1} {h32}"},
+	{Rule: "defined-networking-token", Prefixes: "dnkey-", Body: "{e26}-{e52+}", Flags: AnyCase},
+	{Rule: "digitalocean-token", Prefixes: "doo_v1_ dop_v1_ dor_v1_", Body: "{x64+}", Flags: AnyCase},
+	{Rule: "docker-token", Prefixes: "dckr_pat_", Body: "{w24+}", Flags: InWord},
+	{Rule: "doppler-token", Prefixes: "dp.pt.", Body: "{n43+}", Flags: InWord},
+	{Rule: "dropbox-token", Prefixes: "sl.", Body: "{e135+}", Flags: AnyCase},
+	{Rule: "duffel-token", Prefixes: "duffel_test_ duffel_live_", Body: "{e43+}", Flags: InWord},
+	{Rule: "dynatrace-token", Prefixes: "dt0c01.", Body: "{n24}.{n64+}", Flags: InWord},
+	{Rule: "easypost-key", Prefixes: "EZAK EZTK", Body: "{n54+}"},
+	{Rule: "facebook-token", Prefixes: "EAAM EAAC", Body: "{n100+}"},
+	{Rule: "flutterwave-key", Prefixes: "FLWSECK_TEST- FLWPUBK_TEST-", Body: "{w12+}", Flags: InWord},
+	{Rule: "flyio-token", Prefixes: "fo1_", Body: "{w43+}"},
+	{Rule: "flyio-token", Prefixes: "fm1a_ fm1r_ fm2_", Body: "{b100+}"},
+	{Rule: "frameio-token", Prefixes: "fio-u-", Body: "{e64+}", Flags: InWord},
+	{Rule: "grafana-key", Prefixes: "eyJrIjoi", Body: "{b70+}", Flags: AnyCase},
+	{Rule: "grafana-token", Prefixes: "glc_", Body: "{b32+}", Flags: AnyCase},
+	{Rule: "grafana-token", Prefixes: "glsa_", Body: "{n32}_{x8}", Flags: AnyCase},
+	{Rule: "groq-key", Prefixes: "gsk_", Body: "{n32+}", Flags: InWord},
+	{Rule: "harness-key", Prefixes: "pat. sat.", Body: "{w22}.{n24}.{n20+}", Flags: InWord},
+	{Rule: "heroku-key", Prefixes: "HRKU-AA", Body: "{w58+}"},
+	{Rule: "huggingface-token", Prefixes: "hf_", Body: "{n30+}", Flags: InWord | NotWordy},
+	{Rule: "huggingface-token", Prefixes: "hf_", Body: "{l34}"},
+	{Rule: "huggingface-token", Prefixes: "api_org_", Body: "{l34}"},
+	{Rule: "infracost-token", Prefixes: "ico-", Body: "{n32}"},
+	{Rule: "intra42-secret", Prefixes: "s-s4t2ud- s-s4t2af-", Body: "{x64}"},
+	{Rule: "jwt-base64", Prefixes: "ZXlK", Body: "{j40+}"},
+	{Rule: "linear-key", Prefixes: "lin_api_", Body: "{n40+}", Flags: InWord},
+	{Rule: "lob-key", Prefixes: "live_ test_", Body: "{x35}", Flags: AnyCase},
+	{Rule: "lob-key", Prefixes: "live_pub_ test_pub_", Body: "{x31}", Flags: AnyCase},
+	{Rule: "mapbox-token", Prefixes: "pk.", Body: "{n60}.{n22}", Flags: AnyCase},
+	{Rule: "maxmind-key", Before: "{n6}_{n29}", Prefixes: "_mmk"},
+	{Rule: "newrelic-key", Prefixes: "NRJS-", Body: "{x19}", Flags: AnyCase},
+	{Rule: "newrelic-key", Prefixes: "NRII-", Body: "{w32}", Flags: AnyCase},
+	{Rule: "newrelic-key", Prefixes: "NRAK-", Body: "{n27}", Flags: AnyCase},
+	{Rule: "notion-token", Prefixes: "ntn_", Body: "{d11}{n35+}"},
+	{Rule: "octopus-key", Prefixes: "API-", Body: "{u26}"},
+	{Rule: "openshift-token", Prefixes: "sha256~", Body: "{w43}"},
+	{Rule: "perplexity-key", Prefixes: "pplx-", Body: "{n48+}"},
+	{Rule: "plaid-token", Prefixes: "access-sandbox- access-development- access-production-", Body: uuid, Flags: AnyCase},
+	{Rule: "planetscale-token", Prefixes: "pscale_tkn_ pscale_oauth_ pscale_pw_", Body: "{t32+}", Flags: AnyCase},
+	{Rule: "postman-token", Prefixes: "PMAK-", Body: "{x24}-{x34}"},
+	{Rule: "prefect-token", Prefixes: "pnu_", Body: "{n36}"},
+	{Rule: "pulumi-token", Prefixes: "pul-", Body: "{h40}"},
+	{Rule: "pypi-token", Prefixes: "pypi-", Body: "{w50+}", Flags: InWord},
+	{Rule: "readme-token", Prefixes: "rdme_", Body: "{n70}"},
+	{Rule: "rubygems-token", Prefixes: "rubygems_", Body: "{h48}"},
+	{Rule: "scalingo-token", Prefixes: "tk-us-", Body: "{w48+}"},
+	{Rule: "sendgrid-token", Prefixes: "SG.", Body: "{t60+}"},
+	{Rule: "sendinblue-token", Prefixes: "xkeysib-", Body: "{h64}-{n16}"},
+	{Rule: "sentry-token", Prefixes: "sntrys_eyJ", Body: "{b20+}_{b43+}"},
+	{Rule: "sentry-token", Prefixes: "sntryu_", Body: "{h64}"},
+	{Rule: "settlemint-token", Prefixes: "sm_aat_ sm_pat_ sm_sat_", Body: "{n16}"},
+	{Rule: "shippo-token", Prefixes: "shippo_live_ shippo_test_", Body: "{x40}"},
+	{Rule: "shopify-token", Prefixes: "shpat_", Body: "{w24+}", Flags: InWord},
+	{Rule: "shopify-token", Prefixes: "shpca_ shppa_ shpss_", Body: "{x32+}", Flags: InWord},
+	{Rule: "sonar-token", Prefixes: "squ_ sqp_ sqa_", Body: "{e40}", Flags: AnyCase},
+	{Rule: "sourcegraph-token", Prefixes: "sgp_", Body: "{x16}_{x40} local_{x40} {x40}", Flags: AnyCase},
+	{Rule: "square-token", Prefixes: "sq0atp-", Body: "{w22-60}"},
+	{Rule: "square-token", Prefixes: "EAAA", Body: "{w22-60}", Entropy: 20},
+	{Rule: ruleSlackWebhook, Prefixes: "hooks.slack.com/services/ hooks.slack.com/workflows/ hooks.slack.com/triggers/", Body: "{k40+}", Flags: InWord},
+	{Rule: "teams-webhook", Prefixes: "webhook.office.com/webhookb2/", Body: "{p60+}", Flags: InWord},
+	{Rule: "terraform-token", Before: "{n14}", Prefixes: ".atlasv1.", Body: "{e60+}", Flags: InWord},
+	{Rule: "twilio-key", Prefixes: "SK", Body: "{x32+}", Flags: InWord},
+	{Rule: "typeform-token", Prefixes: "tfp_", Body: "{t58+}", Flags: AnyCase},
+	{Rule: "vault-token", Prefixes: "hvs.", Body: "{w90+}"},
+	{Rule: "vault-token", Prefixes: "hvb.", Body: "{w138+}"},
+	{Rule: "vault-token", Prefixes: "s.", Body: "{n24}", Entropy: 35, Flags: Alone},
+	{Rule: "yandex-token", Prefixes: "t1.", Body: "{e1+}.{e86+}", Flags: AnyCase},
+
+	// Tokens that the name they are assigned to tells.
+	{Rule: "adafruit-key", Names: "adafruit", Body: "{w32}"},
+	{Rule: "adobe-id", Names: "adobe", Body: "{x32}", Entropy: 20},
+	{Rule: "airtable-key", Names: "airtable", Body: "{n17}"},
+	{Rule: "algolia-key", Names: "algolia", Body: "{n32}"},
+	{Rule: "alibaba-secret", Names: "alibaba", Body: "{n30}", Entropy: 20},
+	{Rule: "asana-secret", Names: "asana", Body: "{d16} {n32}"},
+	{Rule: "atlassian-token", Names: "atlassian confluence jira", Body: "{n20}{x4}", Entropy: 35},
+	{Rule: "beamer-token", Names: "beamer", Body: "b_{e44}"},
+	{Rule: "bitbucket-secret", Names: "bitbucket", Body: "{n32} {e64}"},
+	{Rule: "bittrex-key", Names: "bittrex", Body: "{n32}"},
+	{Rule: "meraki-key", Names: "meraki", Body: "{h40}", Entropy: 30},
+	{Rule: "cloudflare-key", Names: "cloudflare", Body: "{w40} {x37}", Entropy: 20},
+	{Rule: "codecov-token", Names: "codecov", Body: "{n32}"},
+	{Rule: "cohere-token", Names: "cohere co_api_key", Body: "{n40}", Entropy: 40},
+	{Rule: "coinbase-token", Names: "coinbase", Body: "{w64}"},
+	{Rule: "confluent-secret", Names: "confluent", Body: "{n16} {n64}"},
+	{Rule: "contentful-token", Names: "contentful", Body: "{e43}"},
+	{Rule: "datadog-token", Names: "datadog", Body: "{n40}"},
+	{Rule: "discord-secret", Names: "discord", Body: "{x64} {d18} {e32}"},
+	{Rule: "droneci-token", Names: "droneci", Body: "{n32}"},
+	{Rule: "dropbox-token", Names: "dropbox", Body: "{n15} {n11}AAAAAAAAAA{e43}"},
+	{Rule: "etsy-token", Names: "etsy", Body: "{n24}", Entropy: 30},
+	{Rule: "facebook-secret", Names: "facebook", Body: "{x32}", Entropy: 30},
+	{Rule: "freemius-key", Names: "secret_key", Body: "sk_{s29}", Flags: Quoted},
+	{Rule: "fastly-token", Names: "fastly", Body: "{e32}"},
+	{Rule: "finicity-secret", Names: "finicity", Body: "{x32} {n20}"},
+	{Rule: "finnhub-token", Names: "finnhub", Body: "{n20}"},
+	{Rule: "flickr-token", Names: "flickr", Body: "{n32}"},
+	{Rule: "freshbooks-token", Names: "freshbooks", Body: "{n64}"},
+	{Rule: "gitter-token", Names: "gitter", Body: "{w40}"},
+	{Rule: "gocardless-token", Names: "gocardless", Body: "live_{e40}"},
+	{Rule: "heroku-key", Names: "heroku", Body: uuid},
+	{Rule: "hubspot-key", Names: "hubspot", Body: uuid},
+	{Rule: "intercom-key", Names: "intercom", Body: "{e60}"},
+	{Rule: "jfrog-key", Names: "jfrog artifactory bintray xray", Body: "{n73} {n64}"},
+	{Rule: "kraken-token", Names: "kraken", Body: "{k80-90}"},
+	{Rule: "kucoin-key", Names: "kucoin", Body: "{x24} " + uuid},
+	{Rule: "launchdarkly-token", Names: "launchdarkly", Body: "{e40}"},
+	{Rule: "linear-secret", Names: "linear", Body: "{x32}", Entropy: 20},
+	{Rule: "linkedin-secret", Names: "linkedin linked_in linked-in", Body: "{n14} {n16}", Entropy: 20},
+	{Rule: "looker-secret", Names: "looker", Body: "{n20} {n24}"},
+	{Rule: "mailchimp-key", Names: "mailchimp", Body: "{x32}-us{d2}", Flags: LongName},
+	{Rule: "mailgun-key", Names: "mailgun", Body: "key-{x32} pubkey-{x32} {n32}-{n8}-{n8}"},
+	{Rule: "mattermost-token", Names: "mattermost", Body: "{n26}"},
+	{Rule: "messagebird-token", Names: "messagebird message_bird message-bird", Body: "{n25} " + uuid},
+	{Rule: "netlify-token", Names: "netlify", Body: "{e40-46}"},
+	{Rule: "newrelic-id", Names: "newrelic new-relic new_relic", Body: "{n64}"},
+	{Rule: "nytimes-token", Names: "nytimes new-york-times new-york-times, newyorktimes", Body: "{e32}"},
+	{Rule: "okta-token", Names: "okta", Body: "00{e40}", Entropy: 40},
+	{Rule: "plaid-secret", Names: "plaid", Body: "{n24} {n30}", Entropy: 35},
+	{Rule: "privateai-token", Names: "privateai private_ai private-ai", Body: "{n32}", Entropy: 30},
+	{Rule: "rapidapi-token", Names: "rapidapi", Body: "{w50}"},
+	{Rule: "sendbird-token", Names: "sendbird", Body: "{x40} " + uuid},
+	{Rule: "sentry-token", Names: "sentry", Body: "{x64}", Entropy: 30},
+	{Rule: "sidekiq-secret", Names: "bundle_enterprise__contribsys__com bundle_gems__contribsys__com", Body: "{x8}:{x8}"},
+	{Rule: "snyk-token", Names: "snyk", Body: uuid, Flags: LongName},
+	{Rule: "sonar-token", Names: "sonarlogin sonartoken sonar.login sonar.token sonar_login sonar_token sonar-login sonar-token", Body: "{e40}"},
+	{Rule: "squarespace-token", Names: "squarespace", Body: uuid},
+	{Rule: "sumologic-key", Names: "sumo", Body: "su{n12} {n64}", Entropy: 30},
+	{Rule: "telegram-token", Names: "telegr", Body: "{d5-16}:A{w34}"},
+	{Rule: "terraform-password", Names: "password", Body: "{e8-20}", Entropy: 15, Flags: Quoted},
+	{Rule: "travisci-token", Names: "travis", Body: "{n22}"},
+	{Rule: "twitch-token", Names: "twitch", Body: "{n30}"},
+	{Rule: "twitter-key", Names: "twitter", Body: "{n25} {n45} {n50} {d15-25}-{n20-40} AAAAAAAAAAAAAAAAAAAAAA{p80-100}"},
+	{Rule: "yandex-key", Names: "yandex", Body: "AQVN{w35-38} YC{w38}"},
+	{Rule: "zendesk-key", Names: "zendesk", Body: "{n40}"},
+
+	// Tokens that mean something near a word only.
+	{Rule: "airtable-token", Near: "airtable", Body: "pat{n14}.{h64}"},
+	{Rule: "facebook-token", Near: "facebook", Body: "{d15-16}|{w27-40} {d15-16}%{w27-40}", Entropy: 30},
+	{Rule: "sourcegraph-token", Near: "sourcegraph sgp_", Body: "{x40}", Entropy: 30},
+}

@@ -1,0 +1,316 @@
+package rules
+
+import (
+	"math/bits"
+	"slices"
+	"strings"
+
+	"claudemem/redact"
+)
+
+// A keyword is a word that a text must have for a matcher to be tried.
+type keyword struct {
+	text string // lower case
+	find matcher
+}
+
+// A matcher appends the secrets that belong to the keyword at s[start:end].
+type matcher func(s string, start, end int, found []finding) []finding
+
+// keywords are the names of [redact.Kinds] and the words of the matchers of this
+// package.
+var keywords = func() (all []keyword) {
+	for i := range redact.Kinds {
+		k := &redact.Kinds[i]
+		for name := range strings.FieldsSeq(k.Names) {
+			all = append(all, keyword{name, func(s string, _, end int, found []finding) []finding {
+				return assigned(k, s, end, found)
+			}})
+		}
+		for word := range strings.FieldsSeq(k.Near) {
+			all = append(all, keyword{word, func(s string, start, end int, found []finding) []finding {
+				return near(k, s, start, end, found)
+			}})
+		}
+	}
+	return append(all,
+		keyword{".ey", webToken},
+		keyword{"curl", curlHeader},
+		keyword{"data:", kubernetesSecret},
+		keyword{"add key=", nugetPassword},
+	)
+}()
+
+// starts finds keywords by the low five bits of their first three bytes, in
+// which letters count the same in both cases.
+var starts = func() (t struct {
+	bits [1 << 15 / 64]uint64
+	at   map[uint16][]int
+}) {
+	t.at = make(map[uint16][]int)
+	for n, k := range keywords {
+		key := keyOf(k.text[0])<<10 | keyOf(k.text[1])<<5 | keyOf(k.text[2])
+		t.bits[key/64] |= 1 << (key % 64)
+		t.at[key] = append(t.at[key], n)
+	}
+	return t
+}()
+
+func keyOf(c byte) uint16 { return uint16(c & 31) }
+
+// eachKeyword calls visit for each keyword in s until it returns false.
+func eachKeyword(s string, visit func(k *keyword, start int) bool) {
+	if len(s) < 3 {
+		return
+	}
+	key := keyOf(s[0])<<5 | keyOf(s[1])
+	for i := 2; i < len(s); i++ {
+		key = (key<<5 | keyOf(s[i])) & (1<<15 - 1)
+		if starts.bits[key/64]&(1<<(key%64)) == 0 {
+			continue
+		}
+		for _, n := range starts.at[key] {
+			if k := &keywords[n]; startsWith(s[i-2:], k.text) && !visit(k, i-2) {
+				return
+			}
+		}
+	}
+}
+
+// find returns the secrets in s, in order and apart.
+func find(s string) []finding {
+	var found []finding
+	eachKeyword(s, func(k *keyword, start int) bool {
+		found = k.find(s, start, start+len(k.text), found)
+		return true
+	})
+	found = slices.DeleteFunc(found, func(f finding) bool {
+		return strings.Contains(s[f.start:f.end], redactedStart) // a text is not masked twice
+	})
+	return merge(found)
+}
+
+// redactedStart begins every mask.
+const redactedStart = "[redacted:"
+
+const (
+	// maxName and longName are how far behind its keyword a name may reach, in bytes.
+	maxName  = 20
+	longName = 34
+	// maxQuotes and maxGap bound quotes and blanks before and behind the operator.
+	maxQuotes = 6
+	maxGap    = 8
+	// nearness is how far from its word a token of a Near kind may stand.
+	nearness = 256
+)
+
+// assigned appends the token of kind k that is assigned to the name whose keyword
+// ends at i: keyword, rest of the name, quotes, operator, quotes, token.
+func assigned(k *redact.Kind, s string, i int, found []finding) []finding {
+	reach := maxName
+	if k.Flags&redact.LongName != 0 {
+		reach = longName
+	}
+	i = skip(s, i, reach, func(c byte) bool { return wordByte(c) || strings.IndexByte(" \t.-", c) >= 0 })
+	i = skip(s, i, maxQuotes, func(c byte) bool { return blank(c) || strings.IndexByte(`'"\`, c) >= 0 })
+	for op := operatorEnds(s, i); op != 0; op &= op - 1 {
+		start := i + bits.TrailingZeros(op)
+		last := skip(s, start, maxGap, func(c byte) bool { return blank(c) || strings.IndexByte("`'\"=\\", c) >= 0 })
+		for at := last; at >= start; at-- { // a '=' may belong to the token
+			end, ok := k.MatchBody(s, at)
+			if ok && k.Flags&redact.Quoted != 0 {
+				ok = end < len(s) && strings.IndexByte("\"'", s[end]) >= 0 && strings.IndexByte("\"'", s[at-1]) >= 0
+			}
+			if ok && k.RandomEnough(s[at:end]) {
+				return append(found, finding{at, end, k.Rule})
+			}
+			if at > start && s[at-1] != '=' {
+				break
+			}
+		}
+	}
+	return found
+}
+
+// operatorEnds returns the lengths of the assignment operators at i, each as a bit.
+func operatorEnds(s string, i int) (ends uint) {
+	for _, op := range [...]string{"=", "=>", ">", ":", ":=", "::=", ":::=", "||", "?=", ","} {
+		if strings.HasPrefix(s[i:], op) {
+			ends |= 1 << len(op)
+		}
+	}
+	return ends
+}
+
+// near appends the tokens of kind k around its word.
+func near(k *redact.Kind, s string, start, end int, found []finding) []finding {
+	limit := min(len(s), end+nearness)
+	for i := max(0, start-nearness); i < limit; i++ {
+		if i > 0 && wordByte(s[i-1]) || !wordByte(s[i]) {
+			continue
+		}
+		if end, ok := k.MatchBody(s, i); ok && k.RandomEnough(s[i:end]) {
+			found = append(found, finding{i, end, k.Rule})
+		}
+	}
+	return found
+}
+
+// webToken appends a JSON web token whose second part starts at the ".ey". Those
+// whose header starts with eyJ package redact has found.
+func webToken(s string, start, end int, found []finding) []finding {
+	from := start
+	for from > 0 && start-from < 1024 && alnum(s[from-1]) {
+		from--
+	}
+	if start-from < 19 || s[from:from+2] != "ey" {
+		return found
+	}
+	to := skip(s, end, len(s), webTokenByte)
+	if to-end < 17 || to == len(s) || s[to] != '.' {
+		return found
+	}
+	if signed := skip(s, to+1, len(s), webTokenByte); signed-to > 10 {
+		to = skip(s, signed, 2, func(c byte) bool { return c == '=' })
+	}
+	return append(found, finding{from, to, "jwt"})
+}
+
+func webTokenByte(c byte) bool { return wordByte(c) || c == '-' || c == '/' || c == '\\' }
+
+// maxHeaders bounds how far behind curl its headers are looked for, in bytes.
+const maxHeaders = 1024
+
+// curlHeader appends the credentials in the headers of a curl command: -H
+// "X-Any-Key: VALUE". Package redact has masked what does not read like words.
+func curlHeader(s string, _, end int, found []finding) []finding {
+	command := s[:min(len(s), end+maxHeaders)]
+	for i := end; i < len(command); i++ {
+		if command[i] != ':' {
+			continue
+		}
+		from := i
+		for from > end && (alnum(s[from-1]) || s[from-1] == '-') {
+			from--
+		}
+		name := strings.ToLower(s[from:i])
+		if from == end || s[from-1] != '"' && s[from-1] != '\'' ||
+			name != "authorization" && !strings.HasSuffix(name, "key") && !strings.HasSuffix(name, "token") {
+			continue
+		}
+		option := strings.TrimRight(s[end:from-1], " \t\\=")
+		if !strings.HasSuffix(option, "-H") && !strings.HasSuffix(option, "--header") {
+			continue
+		}
+		value := skip(s, i+1, 5, func(c byte) bool { return c == ' ' || c == '\t' })
+		for _, scheme := range [...]string{"basic", "bearer", "token", "api-token", "apitoken"} {
+			if at := value + len(scheme); name == "authorization" && startsWith(s[value:], scheme) && at < len(s) && blank(s[at]) {
+				value = at + 1
+				break
+			}
+		}
+		stop := skip(s, value, len(s), tokenByte)
+		if stop-value >= 8 && stop < len(s) && (s[stop] == s[from-1] || s[stop] == '\\') && redact.Entropy(s[value:stop]) > 2.75 {
+			found = append(found, finding{value, stop, "curl-header"})
+		}
+		i = max(i, stop)
+	}
+	return found
+}
+
+const (
+	// kubernetesReach is how far from "data:" a manifest's "kind: Secret" may be,
+	// kubernetesData how much of the data is looked at, kubernetesGap how far apart
+	// its values may be, in bytes.
+	kubernetesReach = 2048
+	kubernetesData  = 8 << 10
+	kubernetesGap   = 128
+)
+
+// kubernetesSecret appends the values in the data of a Secret's manifest.
+func kubernetesSecret(s string, start, end int, found []finding) []finding {
+	if !hasSecretKind(s[max(0, start-kubernetesReach):min(len(s), end+kubernetesReach)]) {
+		return found
+	}
+	data := s[:min(len(s), end+kubernetesData)]
+	last := end
+	for i := end; i < min(len(data), last+kubernetesGap); {
+		// A key, ':', perhaps '|' or '>' and a line break, perhaps a quote, base64.
+		i = skip(data, i, len(data), func(c byte) bool { return blank(c) || c == '\\' || c == 'n' })
+		key := i
+		i = skip(data, i, len(data), func(c byte) bool { return wordByte(c) || c == '-' || c == '.' })
+		if i == key || i == len(data) || data[i] != ':' {
+			if strings.HasPrefix(data[key:], redactedStart) {
+				i = key + strings.IndexByte(data[key:]+"]", ']')
+			}
+			i++
+			continue
+		}
+		i = skip(data, i+1, len(data), func(c byte) bool { return blank(c) || strings.IndexByte(`|>+"'\`, c) >= 0 })
+		value := i
+		i = skip(data, i, len(data), func(c byte) bool { return alnum(c) || c == '+' || c == '/' || c == '=' })
+		if i-value >= 10 {
+			found = append(found, finding{value, i, "kubernetes-secret"})
+			last = i
+		}
+	}
+	return found
+}
+
+// hasSecretKind reports whether a manifest says "kind: Secret".
+func hasSecretKind(s string) bool {
+	for at := 0; ; {
+		n := strings.IndexByte(s[at:], ':')
+		if n < 0 {
+			return false
+		}
+		colon := at + n
+		at = colon + 1
+		if colon < len("kind") || !startsWith(s[colon-len("kind"):], "kind") {
+			continue
+		}
+		value := skip(s, at, 8, func(c byte) bool { return strings.IndexByte(" \t\"'\\", c) >= 0 })
+		if startsWith(s[value:], "secret") && (value+6 == len(s) || !wordByte(s[value+6])) {
+			return true
+		}
+	}
+}
+
+// nugetPassword appends the value of <add key="ClearTextPassword" value="…">.
+func nugetPassword(s string, _, end int, found []finding) []finding {
+	i := skip(s, end, 4, func(c byte) bool { return c == '"' || c == '\\' })
+	if !startsWith(s[i:], "password") && !startsWith(s[i:], "cleartextpassword") {
+		return found
+	}
+	limit := min(len(s), i+64)
+	for i < limit && !startsWith(s[i:], "value=") {
+		i++
+	}
+	start := skip(s, min(len(s), i+len("value=")), 4, func(c byte) bool { return c == '"' || c == '\\' })
+	if n := strings.IndexAny(s[start:min(len(s), start+512)], "\"\n\\"); n >= 8 && redact.Entropy(s[start:start+n]) > 1 {
+		found = append(found, finding{start, start + n, "nuget-password"})
+	}
+	return found
+}
+
+// skip returns the end of at most n bytes at i for which in is true.
+func skip(s string, i, n int, in func(byte) bool) int {
+	limit := min(len(s), i+n)
+	for i < limit && in(s[i]) {
+		i++
+	}
+	return i
+}
+
+func alnum(c byte) bool { return c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z' }
+
+func wordByte(c byte) bool { return alnum(c) || c == '_' }
+
+func blank(c byte) bool { return c == ' ' || c >= '\t' && c <= '\r' }
+
+func tokenByte(c byte) bool { return wordByte(c) || strings.IndexByte("+/=-.~@", c) >= 0 }
+
+// startsWith is strings.HasPrefix without regard to ASCII case; prefix is lower case.
+func startsWith(s, prefix string) bool {
+	return len(s) >= len(prefix) && strings.EqualFold(s[:len(prefix)], prefix)
+}
