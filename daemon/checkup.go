@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 
+	"claudemem/api"
 	"claudemem/index"
 )
 
@@ -15,7 +16,7 @@ func LockHeld(dataDir string) (bool, error) {
 }
 
 // Outranks reports whether a worker of version a takes over from one of version b.
-func Outranks(a, b Identity) bool { return outranks(a, b) }
+func Outranks(a, b api.Identity) bool { return outranks(a, b) }
 
 // IndexHealth is how the index of a running worker is.
 type IndexHealth struct {
@@ -27,7 +28,7 @@ type IndexHealth struct {
 
 // LookAtIndex asks a running worker how its index is.
 func LookAtIndex(ctx context.Context, dataDir string) (IndexHealth, error) {
-	peer, err := FindPeer(dataDir)
+	peer, err := api.FindWorker(dataDir)
 	if err != nil {
 		return IndexHealth{}, err
 	}

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"claudemem"
+	"claudemem/api"
 	"claudemem/httpapi"
 	"claudemem/settings"
 	"claudemem/wire"
@@ -61,7 +62,7 @@ type Config struct {
 type Worker struct {
 	cfg     Config
 	log     *slog.Logger
-	self    Identity
+	self    api.Identity
 	started time.Time
 
 	stages
@@ -151,7 +152,7 @@ func newWorker(cfg Config) (*Worker, error) {
 	}
 	w := &Worker{
 		cfg: cfg, log: cfg.Logger, started: cfg.Clock(),
-		self:    Identity{Version: cfg.Version, Wire: wire.Version},
+		self:    api.Identity{Version: cfg.Version, Wire: wire.Version},
 		noticed: map[string]string{},
 		poke:    make(chan struct{}, 1),
 		done:    make(chan struct{}),
@@ -285,25 +286,17 @@ func (w *Worker) handler() (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
+	memory := &api.Local{Store: w.store, Searcher: w.searcher, Blocks: w.builder,
+		Keeper: keeper{w.store, w.intake, w.purger, w.queue}, Vocabulary: w.vocabulary}
 	return httpapi.New(httpapi.Deps{
-		Ingester:    ingester{w.inbox, w.ingest},
-		Recaller:    recaller{w.inbox, w.builder},
-		Previewer:   w.builder,
-		Records:     w.store,
-		Worker:      w,
-		Injections:  w.store,
-		Notices:     w.store,
-		DeadLetters: w.queue,
-		Learnings:   learner{w.store, w.intake},
-		Status:      status{w},
-		Searcher:    w.searcher,
-		Sessions:    w.store,
-		Keeper:      keeper{w.store, w.intake, w.purger},
-		Reindexer:   w.finder,
-		Reminder:    w.reminder,
-		Lookups:     w.store,
-		Receipts:    w.store,
-		MCP:         w.mcp,
+		Memory:    memory,
+		Ingester:  ingester{w.inbox, w.ingest},
+		Recaller:  recaller{w.inbox, w.builder},
+		Books:     w.store,
+		Worker:    w,
+		Reindexer: w.finder,
+		Reminder:  w.reminder,
+		MCP:       w.mcp(memory),
 	}, httpapi.Options{
 		Version:      w.cfg.Version,
 		RequireToken: w.cfg.Settings.Text(settings.KeyRequireToken),

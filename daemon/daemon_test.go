@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"claudemem"
+	"claudemem/api"
 	"claudemem/settings"
 	"claudemem/wire"
 )
@@ -83,9 +84,9 @@ func closeWorker(t *testing.T, w *Worker) {
 	}
 }
 
-func peerOf(t *testing.T, dir string) *Peer {
+func peerOf(t *testing.T, dir string) *api.Remote {
 	t.Helper()
-	peer, err := FindPeer(dir)
+	peer, err := api.FindWorker(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,7 +122,7 @@ func event(session string, kind claudemem.EventKind) claudemem.Event {
 	return e
 }
 
-func post(ctx context.Context, peer *Peer, e claudemem.Event) error {
+func post(ctx context.Context, peer *api.Remote, e claudemem.Event) error {
 	return peer.Do(ctx, http.MethodPost, wire.PathFor(e.Kind), e, nil)
 }
 
@@ -262,14 +263,14 @@ func TestHandOver(t *testing.T) {
 func TestOutranks(t *testing.T) {
 	tests := []struct {
 		name        string
-		self, other Identity
+		self, other api.Identity
 		want        bool
 	}{
-		{"newer version", Identity{"1.1.0", 1}, Identity{"1.0.0", 1}, true},
-		{"same", Identity{"1.0.0", 1}, Identity{"1.0.0", 1}, false},
-		{"newer wire of an older version", Identity{"1.0.0", 2}, Identity{"1.1.0", 1}, true},
-		{"older wire of a newer version", Identity{"1.1.0", 1}, Identity{"1.0.0", 2}, false},
-		{"release after a development build", Identity{"1.0.0", 1}, Identity{"3f2a91c", 1}, true},
+		{"newer version", api.Identity{Version: "1.1.0", Wire: 1}, api.Identity{Version: "1.0.0", Wire: 1}, true},
+		{"same", api.Identity{Version: "1.0.0", Wire: 1}, api.Identity{Version: "1.0.0", Wire: 1}, false},
+		{"newer wire of an older version", api.Identity{Version: "1.0.0", Wire: 2}, api.Identity{Version: "1.1.0", Wire: 1}, true},
+		{"older wire of a newer version", api.Identity{Version: "1.1.0", Wire: 1}, api.Identity{Version: "1.0.0", Wire: 2}, false},
+		{"release after a development build", api.Identity{Version: "1.0.0", Wire: 1}, api.Identity{Version: "3f2a91c", Wire: 1}, true},
 	}
 	for _, tt := range tests {
 		if got := outranks(tt.self, tt.other); got != tt.want {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"claudemem"
+	"claudemem/api"
 	"claudemem/lock"
 	"claudemem/store"
 )
@@ -167,8 +168,16 @@ func TestNoDataDirectory(t *testing.T) {
 }
 
 func TestRevive(t *testing.T) {
+	revive := func(dir string) (n int, err error) {
+		err = Change(t.Context(), dir, false, func(m api.Memory) error {
+			done, err := m.RetryQueue(t.Context(), api.RetryRequest{})
+			n = done.Revived
+			return err
+		})
+		return n, err
+	}
 	dir := t.TempDir()
-	if n, err := Revive(t.Context(), dir, nil); err != nil || n != 0 {
+	if n, err := revive(dir); claudemem.CodeOf(err) != claudemem.CodeNoMemory || n != 0 {
 		t.Errorf("revive without a memory: %d, %v, want 0", n, err)
 	}
 	if _, err := os.Stat(filepath.Join(dir, databaseName)); err == nil {
@@ -192,12 +201,12 @@ func TestRevive(t *testing.T) {
 		}
 	}
 	bury("a")
-	if n, err := Revive(t.Context(), dir, nil); err != nil || n != 1 {
+	if n, err := revive(dir); err != nil || n != 1 {
 		t.Errorf("revive through the worker: %d, %v, want 1", n, err)
 	}
 	bury("b")
 	closeWorker(t, w)
-	if n, err := Revive(t.Context(), dir, nil); err != nil || n != 1 {
+	if n, err := revive(dir); err != nil || n != 1 {
 		t.Errorf("revive without a worker: %d, %v, want 1", n, err)
 	}
 	if free, err := lockIsFree(dir); err != nil || !free {

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"claudemem"
-	"claudemem/httpapi"
+	"claudemem/api"
 	"claudemem/index"
 )
 
@@ -51,7 +51,7 @@ type finder struct {
 	index  openIndex
 	err    error // of the last try
 	closed bool
-	built  httpapi.Reindexing
+	built  api.Reindexing
 }
 
 func newFinder(open func(context.Context) (openIndex, error), log *slog.Logger) *finder {
@@ -183,7 +183,7 @@ func (f *finder) StartReindex() error {
 	case f.built.Running:
 		return claudemem.Errorf(claudemem.CodeConflict, "the index is being built anew already")
 	}
-	f.built = httpapi.Reindexing{Running: true}
+	f.built = api.Reindexing{Running: true}
 	f.running.Go(func() {
 		err := ix.Reindex(f.life, func(done, total int) {
 			f.mu.Lock()
@@ -205,7 +205,7 @@ func (f *finder) StartReindex() error {
 }
 
 // Reindexing implements httpapi.Reindexer.
-func (f *finder) Reindexing() httpapi.Reindexing {
+func (f *finder) Reindexing() api.Reindexing {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.built

@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"claudemem"
+	"claudemem/api"
 	"claudemem/embedder"
-	"claudemem/httpapi"
 	"claudemem/index"
 	"claudemem/settings"
 )
@@ -44,7 +44,7 @@ type searchAnswer struct {
 }
 
 // search asks a worker as the commands do, and returns the titles.
-func find(t *testing.T, peer *Peer, query string) []string {
+func find(t *testing.T, peer *api.Remote, query string) []string {
 	t.Helper()
 	var found searchAnswer
 	if err := peer.Do(t.Context(), http.MethodGet, "/api/search?"+query, nil, &found); err != nil {
@@ -59,7 +59,7 @@ func find(t *testing.T, peer *Peer, query string) []string {
 
 type memory map[string]any
 
-func remember(t *testing.T, peer *Peer, m memory) (kept struct {
+func remember(t *testing.T, peer *api.Remote, m memory) (kept struct {
 	ID        int64
 	Title     string
 	Narrative string
@@ -324,14 +324,14 @@ func TestFinderRebuilds(t *testing.T) {
 		t.Fatal(err)
 	}
 	<-ix.reported
-	if got, want := f.Reindexing(), (httpapi.Reindexing{Running: true, Done: 3, Total: 40}); got != want {
+	if got, want := f.Reindexing(), (api.Reindexing{Running: true, Done: 3, Total: 40}); got != want {
 		t.Errorf("under way: %+v, want %+v", got, want)
 	}
 	if err := f.StartReindex(); claudemem.CodeOf(err) != claudemem.CodeConflict {
 		t.Errorf("twice: %v", err)
 	}
 	ix.rebuild <- nil
-	if want := (httpapi.Reindexing{Done: 40, Total: 40}); !eventually(func() bool { return f.Reindexing() == want }) {
+	if want := (api.Reindexing{Done: 40, Total: 40}); !eventually(func() bool { return f.Reindexing() == want }) {
 		t.Errorf("done: %+v, want %+v", f.Reindexing(), want)
 	}
 	ix.reported = make(chan struct{})

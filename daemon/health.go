@@ -36,6 +36,11 @@ func (w *Worker) Ready() error {
 	return w.finder.fault()
 }
 
+// Statusline returns what a host's status line says now.
+func (w *Worker) Statusline(ctx context.Context, r claudemem.StatusRequest) (claudemem.Statusline, error) {
+	return w.store.Statusline(ctx, r, w.cfg.Clock())
+}
+
 // Stats is what GET /api/stats adds to the counts. A brief one is without the
 // ledger and the receipts: they are summed up over all that was ever captured,
 // which takes longer than whoever waits for a status should.

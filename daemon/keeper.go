@@ -9,6 +9,7 @@ import (
 
 	"claudemem"
 	"claudemem/intake"
+	"claudemem/queue"
 	"claudemem/store"
 )
 
@@ -20,10 +21,20 @@ const undoTime = 10 * time.Minute
 type keeper struct {
 	*store.Store
 	intake *intake.Intake
+	// purger and queue are nil in a command, which neither hides nor distils.
 	purger *purger
+	queue  *queue.Queue
 }
 
-// AddObservation implements httpapi.Keeper.
+// Revive implements api.Keeper.
+func (k keeper) Revive(ctx context.Context, keys ...string) (int, error) {
+	if k.queue != nil {
+		return k.queue.Revive(ctx, keys...)
+	}
+	return k.Store.Revive(ctx, keys...)
+}
+
+// AddObservation implements api.Keeper.
 func (k keeper) AddObservation(ctx context.Context, n claudemem.NewObservation) (claudemem.Observation, error) {
 	n.Title, n.Subtitle, n.Narrative = k.intake.Text(n.Title), k.intake.Text(n.Subtitle), k.intake.Text(n.Narrative)
 	n.ProjectPath, n.Type = k.intake.Text(n.ProjectPath), claudemem.ObservationType(k.intake.Text(string(n.Type)))
@@ -49,7 +60,7 @@ func (k keeper) texts(list []string) []string {
 	return clean
 }
 
-// EditObservation implements httpapi.Keeper.
+// EditObservation implements api.Keeper.
 func (k keeper) EditObservation(ctx context.Context, id claudemem.ObservationID, edit claudemem.ObservationEdit) (claudemem.Observation, error) {
 	for _, field := range []**string{&edit.Title, &edit.Narrative} {
 		if *field != nil {
@@ -64,7 +75,7 @@ func (k keeper) EditObservation(ctx context.Context, id claudemem.ObservationID,
 	return k.Store.EditObservation(ctx, id, edit)
 }
 
-// HideObservation implements httpapi.Keeper.
+// HideObservation implements api.Keeper.
 func (k keeper) HideObservation(ctx context.Context, id claudemem.ObservationID, purge bool) (purged claudemem.Millis, err error) {
 	if !purge {
 		return 0, k.HideWithoutPurge(ctx, id)
@@ -77,13 +88,35 @@ func (k keeper) HideObservation(ctx context.Context, id claudemem.ObservationID,
 	return hidden.Add(undoTime), nil
 }
 
-// RestoreObservation implements httpapi.Keeper.
+// RestoreObservation implements api.Keeper.
 func (k keeper) RestoreObservation(ctx context.Context, id claudemem.ObservationID) (claudemem.Observation, error) {
 	o, err := k.Store.RestoreObservation(ctx, id)
 	if err == nil {
 		k.purger.restored()
 	}
 	return o, err
+}
+
+// AddLearning implements api.Keeper.
+func (k keeper) AddLearning(ctx context.Context, said claudemem.Learning) (claudemem.Learning, error) {
+	// First as it is: cleaning is not for texts that are refused anyway.
+	if err := claudemem.CheckLearning(said.Category, said.Content, said.Confidence); err != nil {
+		return said, err
+	}
+	said.Content, said.ProjectPath = k.intake.Text(said.Content), k.intake.Text(said.ProjectPath)
+	return k.Store.AddLearning(ctx, said)
+}
+
+// EditLearning implements api.Keeper.
+func (k keeper) EditLearning(ctx context.Context, id int64, edit claudemem.LearningEdit) (claudemem.Learning, error) {
+	if edit.Content != nil {
+		if err := claudemem.CheckLearning(claudemem.LearningCategories()[0], *edit.Content, 1); err != nil {
+			return claudemem.Learning{}, err
+		}
+		clean := k.intake.Text(*edit.Content)
+		edit.Content = &clean
+	}
+	return k.Store.EditLearning(ctx, id, edit)
 }
 
 const (

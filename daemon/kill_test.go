@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"claudemem"
+	"claudemem/api"
 	"claudemem/wire"
 )
 
@@ -99,7 +100,7 @@ func TestKilledWorker(t *testing.T) {
 					kind = claudemem.KindStop
 				}
 				e := event(fmt.Sprint("s", i), kind)
-				peer, err := FindPeer(dir)
+				peer, err := api.FindWorker(dir)
 				if err == nil {
 					err = post(context.Background(), peer, e)
 				}

@@ -10,7 +10,25 @@ import (
 	"time"
 
 	"claudemem"
+	"claudemem/api"
 )
+
+// addLearning keeps what a command says.
+func addLearning(ctx context.Context, dir string, l claudemem.Learning) (added api.Learning, err error) {
+	err = Change(ctx, dir, true, func(m api.Memory) error {
+		added, err = m.AddLearning(ctx, api.NewLearning{ProjectPath: l.ProjectPath, Category: l.Category, Content: l.Content, Confidence: &l.Confidence})
+		return err
+	})
+	return added, err
+}
+
+func editLearning(ctx context.Context, dir string, id int64, edit claudemem.LearningEdit) (changed api.Learning, err error) {
+	err = Change(ctx, dir, false, func(m api.Memory) error {
+		changed, err = m.EditLearning(ctx, id, edit)
+		return err
+	})
+	return changed, err
+}
 
 // With a worker and without one the same is kept, cleaned of secrets.
 func TestLearningsWithAndWithoutWorker(t *testing.T) {
@@ -22,7 +40,7 @@ func TestLearningsWithAndWithoutWorker(t *testing.T) {
 			if running {
 				open(t, config(dir))
 			}
-			l, err := AddLearning(t.Context(), dir, claudemem.Learning{
+			l, err := addLearning(t.Context(), dir, claudemem.Learning{
 				ProjectPath: "/home/dev/shop", Category: "workflow", Content: "Deploys use " + secret + ".<private>Ada</private>", Confidence: 1,
 			})
 			if err != nil {
@@ -32,18 +50,18 @@ func TestLearningsWithAndWithoutWorker(t *testing.T) {
 				t.Errorf("added %+v", l)
 			}
 			words := "Deploys use a token " + secret + "."
-			if l, err = EditLearning(t.Context(), dir, l.ID, claudemem.LearningEdit{Content: &words}); err != nil || strings.Contains(l.Content, secret) {
+			if l, err = editLearning(t.Context(), dir, l.ID, claudemem.LearningEdit{Content: &words}); err != nil || strings.Contains(l.Content, secret) {
 				t.Errorf("edited %+v, %v", l, err)
 			}
 			off := false
-			if l, err = EditLearning(t.Context(), dir, l.ID, claudemem.LearningEdit{Active: &off}); err != nil || l.Active {
+			if l, err = editLearning(t.Context(), dir, l.ID, claudemem.LearningEdit{Active: &off}); err != nil || l.Active {
 				t.Errorf("retired %+v, %v", l, err)
 			}
-			if _, err := EditLearning(t.Context(), dir, 99, claudemem.LearningEdit{Active: &off}); claudemem.CodeOf(err) != claudemem.CodeNotFound {
+			if _, err := editLearning(t.Context(), dir, 99, claudemem.LearningEdit{Active: &off}); claudemem.CodeOf(err) != claudemem.CodeNotFound {
 				t.Errorf("one that is not there: %v", err)
 			}
 			wholly := claudemem.Learning{ProjectPath: "/home/dev/shop", Category: "workflow", Content: "<private>Ada pays.</private>", Confidence: 1}
-			if _, err := AddLearning(t.Context(), dir, wholly); claudemem.CodeOf(err) != claudemem.CodeInvalid {
+			if _, err := addLearning(t.Context(), dir, wholly); claudemem.CodeOf(err) != claudemem.CodeInvalid {
 				t.Errorf("a private one: %v", err)
 			}
 		})
@@ -60,12 +78,12 @@ func TestLearningsNeedTheLock(t *testing.T) {
 	defer func() { _ = lock.Close() }()
 	ctx, cancel := context.WithTimeout(t.Context(), lockPoll) // waits no longer than its caller
 	defer cancel()
-	_, err = AddLearning(ctx, dir, claudemem.Learning{ProjectPath: "/p", Category: "gotcha", Content: "x", Confidence: 1})
+	_, err = addLearning(ctx, dir, claudemem.Learning{ProjectPath: "/p", Category: "gotcha", Content: "x", Confidence: 1})
 	if claudemem.CodeOf(err) != claudemem.CodeUnavailable {
 		t.Errorf("added while another process is the worker: %v", err)
 	}
 	off := false
-	if _, err = EditLearning(t.Context(), t.TempDir(), 1, claudemem.LearningEdit{Active: &off}); claudemem.CodeOf(err) != claudemem.CodeNotFound {
+	if _, err = editLearning(t.Context(), t.TempDir(), 1, claudemem.LearningEdit{Active: &off}); claudemem.CodeOf(err) != claudemem.CodeNoMemory {
 		t.Errorf("edited where nothing is remembered: %v", err)
 	}
 }
@@ -79,7 +97,7 @@ func TestLearningsAtOnce(t *testing.T) {
 	for _, word := range words {
 		adding.Go(func() {
 			l := claudemem.Learning{ProjectPath: "/p", Category: "gotcha", Content: fmt.Sprintf("The %s is red.", word), Confidence: 1}
-			if _, err := AddLearning(context.Background(), dir, l); err != nil {
+			if _, err := addLearning(context.Background(), dir, l); err != nil {
 				t.Error(err)
 			}
 		})

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"claudemem"
-	"claudemem/httpapi"
+	"claudemem/api"
 	"claudemem/index"
 	"claudemem/settings"
 	"claudemem/store"
@@ -30,12 +30,15 @@ const reindexPath = "/api/admin/reindex"
 // The codes of its errors: CodeNoMemory when nothing was ever captured,
 // CodeUnavailable, CodeStorage.
 func Reindex(ctx context.Context, dataDir string, report func(done, total int)) (records int, err error) {
-	answered, err := askWorker(ctx, dataDir, http.MethodPost, reindexPath, struct{}{}, nil)
-	if answered {
+	var worker *api.Remote
+	if worker, err = api.FindWorker(dataDir); err == nil {
+		err = worker.Do(ctx, http.MethodPost, reindexPath, struct{}{}, nil)
+	}
+	if claudemem.CodeOf(err) != claudemem.CodeUnavailable {
 		if err != nil && claudemem.CodeOf(err) != claudemem.CodeConflict { // somebody else has asked already
 			return 0, err
 		}
-		return followReindex(ctx, dataDir, report)
+		return followReindex(ctx, worker, report)
 	}
 	if _, err := os.Stat(filepath.Join(dataDir, databaseName)); errors.Is(err, fs.ErrNotExist) {
 		return 0, claudemem.Errorf(claudemem.CodeNoMemory, "nothing is remembered yet")
@@ -54,14 +57,14 @@ func Reindex(ctx context.Context, dataDir string, report func(done, total int)) 
 }
 
 // followReindex asks the worker until it is done.
-func followReindex(ctx context.Context, dataDir string, report func(done, total int)) (int, error) {
+func followReindex(ctx context.Context, worker *api.Remote, report func(done, total int)) (int, error) {
 	poll := time.NewTicker(reindexPoll)
 	defer poll.Stop()
 	for {
-		var state httpapi.Reindexing
-		answered, err := askWorker(ctx, dataDir, http.MethodGet, reindexPath, nil, &state)
+		var state api.Reindexing
+		err := worker.Do(ctx, http.MethodGet, reindexPath, nil, &state)
 		switch {
-		case !answered:
+		case claudemem.CodeOf(err) == claudemem.CodeUnavailable:
 			return 0, claudemem.Errorf(claudemem.CodeUnavailable, "the worker has stopped; the old index is as it was").
 				WithHint("`claude-mem reindex` begins again")
 		case err != nil:

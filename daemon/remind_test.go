@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"claudemem"
+	"claudemem/api"
 	"claudemem/settings"
 	"claudemem/wire"
 
@@ -21,7 +22,7 @@ import (
 const shop = "/nonexistent/shop"
 
 // known is what a memory holds in which sessions are reminded.
-func known(t *testing.T, peer *Peer) {
+func known(t *testing.T, peer *api.Remote) {
 	t.Helper()
 	remember(t, peer, memory{
 		"project": shop, "type": "bugfix", "title": "Fix basket total losing cents",
@@ -65,7 +66,7 @@ func fails(session, message string) claudemem.Event {
 }
 
 // told delivers an event and returns what the session is reminded of.
-func told(ctx context.Context, t *testing.T, peer *Peer, e claudemem.Event) string {
+func told(ctx context.Context, t *testing.T, peer *api.Remote, e claudemem.Event) string {
 	t.Helper()
 	var receipt struct {
 		Status            string
@@ -79,7 +80,7 @@ func told(ctx context.Context, t *testing.T, peer *Peer, e claudemem.Event) stri
 
 // toldInTime delivers events until the session is reminded: on a busy machine a
 // Reminder may be late, and then nothing was given.
-func toldInTime(ctx context.Context, t *testing.T, peer *Peer, next func() claudemem.Event) (text string) {
+func toldInTime(ctx context.Context, t *testing.T, peer *api.Remote, next func() claudemem.Event) (text string) {
 	t.Helper()
 	eventually(func() bool { text = told(ctx, t, peer, next()); return text != "" })
 	return text
@@ -170,7 +171,7 @@ func TestReminded(t *testing.T) {
 }
 
 // shopOfMuch fills the shop's memory with other work, and the one thing that is asked for.
-func shopOfMuch(t *testing.T, peer *Peer) {
+func shopOfMuch(t *testing.T, peer *api.Remote) {
 	t.Helper()
 	for i, work := range []string{
 		"Mail templates in Dutch", "Search page sorts by price", "Login remembers the tab", "Invoices carry the tax number", "Image sizes for phones",

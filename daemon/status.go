@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"claudemem"
+	"claudemem/api"
 	"claudemem/store"
 )
 
@@ -30,7 +31,7 @@ type Status struct {
 // its socket runs, whatever files lie around.
 func Look(ctx context.Context, dataDir string) (Status, error) {
 	status := Status{DataDir: dataDir}
-	peer, err := FindPeer(dataDir)
+	peer, err := api.FindWorker(dataDir)
 	if err != nil {
 		if claudemem.CodeOf(err) == claudemem.CodeUnavailable {
 			return status, nil
@@ -68,7 +69,7 @@ func Stop(ctx context.Context, dataDir string, limit time.Duration) (bool, error
 	for {
 		// A worker that is just starting holds the lock before it answers, and
 		// another one may have waited for the lock of the one that was asked.
-		if peer, err := FindPeer(dataDir); err == nil && peer.Info.PID != asked && peer.Shutdown(ctx) == nil {
+		if peer, err := api.FindWorker(dataDir); err == nil && peer.Info.PID != asked && peer.Shutdown(ctx) == nil {
 			asked = peer.Info.PID
 		}
 		lock, err := waitLock(ctx, dataDir, min(stopPoll, time.Until(deadline)))

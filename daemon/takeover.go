@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"claudemem"
+	"claudemem/api"
 	"claudemem/wire"
 )
 
@@ -26,7 +27,7 @@ const (
 // becomeWorker returns the lock of the data directory. When a worker runs
 // already, the newer of the two goes on: an older one is asked to stop, and
 // CodeConflict says that the running one stays.
-func becomeWorker(ctx context.Context, dataDir string, self Identity, log *slog.Logger) (*os.File, error) {
+func becomeWorker(ctx context.Context, dataDir string, self api.Identity, log *slog.Logger) (*os.File, error) {
 	deadline := time.Now().Add(settleLimit)
 	for {
 		lock, err := tryLock(dataDir)
@@ -53,10 +54,10 @@ func becomeWorker(ctx context.Context, dataDir string, self Identity, log *slog.
 	}
 }
 
-func askPeer(ctx context.Context, dataDir string) (*Peer, Identity, error) {
-	peer, err := FindPeer(dataDir)
+func askPeer(ctx context.Context, dataDir string) (*api.Remote, api.Identity, error) {
+	peer, err := api.FindWorker(dataDir)
 	if err != nil {
-		return nil, Identity{}, err
+		return nil, api.Identity{}, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, identityLimit)
 	defer cancel()
@@ -66,14 +67,14 @@ func askPeer(ctx context.Context, dataDir string) (*Peer, Identity, error) {
 
 // outranks reports whether self takes over from other: a newer wire version
 // first, for two of different wire versions cannot serve the same hooks.
-func outranks(self, other Identity) bool {
+func outranks(self, other api.Identity) bool {
 	if self.Wire != other.Wire {
 		return self.Wire > other.Wire
 	}
 	return newer(self.Version, other.Version)
 }
 
-func takeOver(ctx context.Context, dataDir string, peer *Peer, other Identity, log *slog.Logger) (*os.File, error) {
+func takeOver(ctx context.Context, dataDir string, peer *api.Remote, other api.Identity, log *slog.Logger) (*os.File, error) {
 	log.Info("taking over from an older worker", "pid", peer.Info.PID, "version", other.Version, "wire", other.Wire)
 	if err := peer.Shutdown(ctx); err != nil {
 		return nil, fmt.Errorf("ask the older worker to stop: %w", err)

@@ -2,9 +2,12 @@ package httpapi
 
 import (
 	"bytes"
+	"context"
+	"maps"
 	"net/http"
 
 	"claudemem"
+	"claudemem/api"
 	"claudemem/wire"
 )
 
@@ -12,12 +15,12 @@ import (
 const maxDeadLetters = 100
 
 // health says that the process lives and answers.
-func (a *api) health(w http.ResponseWriter, _ *http.Request) error {
+func (a *server) health(w http.ResponseWriter, _ *http.Request) error {
 	return writeJSON(w, http.StatusOK, map[string]string{"status": "ok"})
 }
 
 // readiness says that every stage is up.
-func (a *api) readiness(w http.ResponseWriter, _ *http.Request) error {
+func (a *server) readiness(w http.ResponseWriter, _ *http.Request) error {
 	if err := a.Worker.Ready(); err != nil {
 		if claudemem.CodeOf(err) == claudemem.CodeInternal {
 			err = claudemem.Errorf(claudemem.CodeUnavailable, "not ready: %w", err)
@@ -27,34 +30,37 @@ func (a *api) readiness(w http.ResponseWriter, _ *http.Request) error {
 	return writeJSON(w, http.StatusOK, map[string]string{"status": "ready"})
 }
 
-func (a *api) version(w http.ResponseWriter, _ *http.Request) error {
+func (a *server) version(w http.ResponseWriter, _ *http.Request) error {
 	return writeJSON(w, http.StatusOK, map[string]any{"version": a.opts.Version, "wire": wire.Version})
 }
 
-// stats puts the queue's books and the counts of records beside what the worker tells of itself.
-func (a *api) stats(w http.ResponseWriter, r *http.Request, p params) error {
-	books, err := a.Records.Books(r.Context())
-	if err != nil {
-		return err
-	}
-	totals, err := a.Records.Totals(r.Context(), p.text("project"))
-	if err != nil {
-		return err
-	}
-	all := map[string]any{}
-	for k, v := range a.Worker.Stats(r.Context(), p.flag("brief")) {
-		all[k] = v
-	}
-	all["queue"], all["totals"], all["version"], all["wire"] = books, totals, a.opts.Version, wire.Version
-	return writeJSON(w, http.StatusOK, all)
+// statsRequest are the parameters of the statistics.
+type statsRequest struct {
+	Project string `param:"project"`
+	Brief   bool   `param:"brief"`
 }
 
-func (a *api) queue(w http.ResponseWriter, r *http.Request) error {
-	books, err := a.Records.Books(r.Context())
+// stats adds the queue's books and the counts of records to what the worker tells of itself.
+func (a *server) stats(ctx context.Context, r statsRequest) (map[string]any, error) {
+	books, err := a.Books.Books(ctx)
+	if err != nil {
+		return nil, err
+	}
+	totals, err := a.Books.Totals(ctx, r.Project)
+	if err != nil {
+		return nil, err
+	}
+	all := maps.Clone(a.Worker.Stats(ctx, r.Brief))
+	all["queue"], all["totals"], all["version"], all["wire"] = books, totals, a.opts.Version, wire.Version
+	return all, nil
+}
+
+func (a *server) queue(w http.ResponseWriter, r *http.Request) error {
+	books, err := a.Books.Books(r.Context())
 	if err != nil {
 		return err
 	}
-	dead, err := a.DeadLetters.DeadLetters(r.Context(), maxDeadLetters)
+	dead, err := a.Books.DeadLetters(r.Context(), maxDeadLetters)
 	if err != nil {
 		return err
 	}
@@ -64,13 +70,9 @@ func (a *api) queue(w http.ResponseWriter, r *http.Request) error {
 	return writeJSON(w, http.StatusOK, map[string]any{"queue": books, "dead_letters": dead})
 }
 
-type retryBody struct {
-	Keys []string `json:"keys"`
-}
-
 // retryQueue gives dead letters another try: those of "keys", else all.
-func (a *api) retryQueue(w http.ResponseWriter, r *http.Request) error {
-	var body retryBody
+func (a *server) retryQueue(w http.ResponseWriter, r *http.Request) error {
+	var body api.RetryRequest
 	err := a.withBody(w, r, func(raw []byte) error {
 		if len(bytes.TrimSpace(raw)) == 0 {
 			return nil
@@ -80,19 +82,28 @@ func (a *api) retryQueue(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if body.Keys != nil && len(body.Keys) == 0 {
-		// None named means all to the queue; an empty list does not mean that here.
-		return writeJSON(w, http.StatusOK, map[string]int{"revived": 0})
-	}
-	n, err := a.DeadLetters.Revive(r.Context(), body.Keys...)
+	revived, err := a.Memory.RetryQueue(r.Context(), body)
 	if err != nil {
 		return err
 	}
-	return writeJSON(w, http.StatusOK, map[string]int{"revived": n})
+	return writeJSON(w, http.StatusOK, revived)
+}
+
+// statusRequest are the parameters of the status line.
+type statusRequest struct {
+	Host          string `param:"host"`
+	HostSessionID string `param:"host_session"`
+	ProjectPath   string `param:"project_path"`
+}
+
+// statusline is asked by the status line of hosts at every turn: it reads counts
+// and nothing else.
+func (a *server) statusline(ctx context.Context, r statusRequest) (claudemem.Statusline, error) {
+	return a.Worker.Statusline(ctx, claudemem.StatusRequest{Host: claudemem.Host(r.Host).Canonical(), HostSessionID: r.HostSessionID, ProjectPath: r.ProjectPath})
 }
 
 // shutdown begins a stop that loses nothing and does not wait for its end.
-func (a *api) shutdown(w http.ResponseWriter, _ *http.Request) error {
+func (a *server) shutdown(w http.ResponseWriter, _ *http.Request) error {
 	defer a.Worker.Shutdown()
 	if err := writeJSON(w, http.StatusAccepted, map[string]string{"status": "stopping"}); err != nil {
 		return err

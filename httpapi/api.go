@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"context"
 	"crypto/rand"
 	"io"
 	"log/slog"
@@ -13,51 +12,22 @@ import (
 	"time"
 
 	"claudemem"
+	"claudemem/api"
 )
 
-// InjectionRecorder books what a session was given.
-type InjectionRecorder interface {
-	RecordInjection(ctx context.Context, injection claudemem.Injection) error
-}
-
-// Notices are what the user has to be told once, at the next session start.
-type Notices interface {
-	// TakeNotices returns what is to be told, and forgets it.
-	TakeNotices(ctx context.Context) ([]string, error)
-}
-
-// DeadLetters are the events that failed for good.
-type DeadLetters interface {
-	DeadLetters(ctx context.Context, limit int) ([]claudemem.DeadLetter, error)
-	// Revive makes the named ones pending again, all when none are named, and returns how many.
-	Revive(ctx context.Context, keys ...string) (int, error)
-}
-
-// Deps are the parts of the worker that the routes stand on. Without Injections
-// or Notices a context block is not booked here, or comes without notices; without
-// Reminder no event is answered with more than its receipt, and without Lookups
-// nothing is known of what was read.
+// Deps are the parts of the worker that the routes stand on. Without a Reminder no
+// event is answered with more than its receipt.
 type Deps struct {
-	Ingester Ingester
-	Recaller Recaller
-	// Previewer builds blocks that are only looked at: unlike Recaller it changes nothing.
-	Previewer   Recaller
-	Records     Records
-	Worker      Worker
-	Injections  InjectionRecorder
-	Notices     Notices
-	DeadLetters DeadLetters
-	Learnings   Learnings
-	Status      Status
-	Searcher    Searcher
-	Sessions    Sessions
-	Keeper      Keeper
-	Reindexer   Reindexer
-	Reminder    Reminder
-	Lookups     Lookups
-	Receipts    Receipts
-	// MCP makes the MCP server at /mcp, which stands on the API itself; nil: there is none.
-	MCP func(*Local) http.Handler
+	// Memory serves the routes that read and change what is remembered.
+	Memory    *api.Local
+	Ingester  Ingester
+	Recaller  Recaller
+	Books     Books
+	Worker    Worker
+	Reindexer Reindexer
+	Reminder  Reminder
+	// MCP is served at /mcp; nil: there is none.
+	MCP http.Handler
 }
 
 // MaxBody is the largest body that is accepted, in bytes.
@@ -91,8 +61,8 @@ type Options struct {
 	Logger *slog.Logger
 }
 
-// api is the handler behind the guard.
-type api struct {
+// server is the handler behind the guard.
+type server struct {
 	Deps
 	opts Options
 	// large has a place for each body over smallBody that may be in memory at once.
@@ -100,16 +70,16 @@ type api struct {
 	// forgetful is set while the Reminder fails, which is told once.
 	forgetful atomic.Bool
 	bookings  bookings
-	mcp       http.Handler
 }
 
 // New makes the handler. Serve it with a server of NewServer: a connection that
 // did not come through one is taken for a TCP client whose user is unknown.
 func New(deps Deps, opts Options) http.Handler {
-	return NewLocal(deps, opts).handler
+	s := newServer(deps, opts)
+	return s.guarded(s.router())
 }
 
-func newAPI(deps Deps, opts Options) *api {
+func newServer(deps Deps, opts Options) *server {
 	if opts.RequireToken == "" {
 		opts.RequireToken = TokenAuto
 	}
@@ -128,11 +98,11 @@ func newAPI(deps Deps, opts Options) *api {
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &api{Deps: deps, opts: opts, large: make(chan struct{}, maxLarge)}
+	return &server{Deps: deps, opts: opts, large: make(chan struct{}, maxLarge)}
 }
 
 // router finds the route of a request that the guard let in.
-func (a *api) router() http.Handler {
+func (a *server) router() http.Handler {
 	byPath := map[string]map[string]route{}
 	for _, r := range a.routes() {
 		if byPath[r.path] == nil {
@@ -144,7 +114,7 @@ func (a *api) router() http.Handler {
 	for path, methods := range byPath {
 		mux.HandleFunc(path, func(w http.ResponseWriter, req *http.Request) { a.dispatch(w, req, methods) })
 	}
-	if a.mcp != nil {
+	if a.MCP != nil {
 		mux.HandleFunc(pathMCP, a.serveMCP)
 	}
 	mux.HandleFunc("/", func(w http.ResponseWriter, req *http.Request) {
@@ -155,7 +125,7 @@ func (a *api) router() http.Handler {
 }
 
 // dispatch finds the route for the method and checks what the route demands.
-func (a *api) dispatch(w http.ResponseWriter, r *http.Request, methods map[string]route) {
+func (a *server) dispatch(w http.ResponseWriter, r *http.Request, methods map[string]route) {
 	rt, ok := methods[r.Method]
 	if !ok && r.Method == http.MethodHead {
 		rt, ok = methods[http.MethodGet]
@@ -172,7 +142,7 @@ func (a *api) dispatch(w http.ResponseWriter, r *http.Request, methods map[strin
 		a.fail(w, r, err)
 		return
 	}
-	p, err := readParams(rt.params, r.URL.RawQuery)
+	p, err := api.ParseParams(rt.params, r.URL.RawQuery)
 	if err == nil {
 		err = rt.handle(w, r, p)
 	}

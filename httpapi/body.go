@@ -30,7 +30,7 @@ const (
 var bodies = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
 // withBody reads the whole body and hands it to use, which must not keep it.
-func (a *api) withBody(w http.ResponseWriter, r *http.Request, use func([]byte) error) error {
+func (a *server) withBody(w http.ResponseWriter, r *http.Request, use func([]byte) error) error {
 	if r.ContentLength > a.opts.MaxBody {
 		return a.tooLarge()
 	}
@@ -57,7 +57,7 @@ func (a *api) withBody(w http.ResponseWriter, r *http.Request, use func([]byte) 
 }
 
 // enterLarge waits for a place for a large body.
-func (a *api) enterLarge(w http.ResponseWriter, r *http.Request) (leave func(), err error) {
+func (a *server) enterLarge(w http.ResponseWriter, r *http.Request) (leave func(), err error) {
 	wait := time.NewTimer(largeTime)
 	defer wait.Stop()
 	select {
@@ -72,12 +72,12 @@ func (a *api) enterLarge(w http.ResponseWriter, r *http.Request) (leave func(), 
 	return func() { <-a.large }, nil
 }
 
-func (a *api) tooLarge() error {
+func (a *server) tooLarge() error {
 	return claudemem.Errorf(claudemem.CodeTooLarge, "the body is larger than %d bytes", a.opts.MaxBody).
 		WithHint("cut long fields to their head and tail")
 }
 
-func (a *api) bodyError(err error) error {
+func (a *server) bodyError(err error) error {
 	var tooLarge *http.MaxBytesError
 	var known *claudemem.Error
 	switch {
@@ -99,7 +99,10 @@ func decode(body []byte, v any) error {
 	bad := claudemem.Errorf(claudemem.CodeInvalid, "the body is not valid JSON").WithHint("send one JSON object")
 	var syntax *json.SyntaxError
 	var wrongType *json.UnmarshalTypeError
+	var known *claudemem.Error
 	switch {
+	case errors.As(err, &known):
+		return known
 	case len(bytes.TrimSpace(body)) == 0:
 		bad.Message = "the body is empty"
 	case errors.As(err, &syntax):

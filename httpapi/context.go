@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"claudemem"
+	"claudemem/api"
 )
 
 // bookTime bounds what is done after an answer was given.
@@ -19,7 +20,7 @@ const bookTime = 5 * time.Second
 // Booked before, it would count as given to a hook that had stopped waiting, and
 // the session would never be shown it again; a process that dies between the two
 // at worst shows something twice.
-func (a *api) give(w http.ResponseWriter, r *http.Request, status int, v any, text string, what claudemem.Injection) (given bool, err error) {
+func (a *server) give(w http.ResponseWriter, r *http.Request, status int, v any, text string, what claudemem.Injection) (given bool, err error) {
 	if text != "" {
 		defer a.bookings.begin(what.Host, what.HostSessionID)()
 	}
@@ -29,12 +30,12 @@ func (a *api) give(w http.ResponseWriter, r *http.Request, status int, v any, te
 	if err := http.NewResponseController(w).Flush(); err != nil {
 		return false, nil // It left just now.
 	}
-	if a.Injections == nil || text == "" {
+	if text == "" {
 		return true, nil // There is nothing to book.
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), bookTime)
 	defer cancel()
-	if err := a.Injections.RecordInjection(ctx, what); err != nil {
+	if err := a.Books.RecordInjection(ctx, what); err != nil {
 		// The session has its text; at worst it is shown some of it again.
 		a.opts.Logger.Error("book what was given", "where", what.Where, "error", err)
 	}
@@ -42,8 +43,10 @@ func (a *api) give(w http.ResponseWriter, r *http.Request, status int, v any, te
 }
 
 // context gives a session its block.
-func (a *api) context(w http.ResponseWriter, r *http.Request, p params) error {
-	req := contextRequest(p)
+func (a *server) context(w http.ResponseWriter, r *http.Request, p api.Params) error {
+	var asked api.ContextRequest
+	p.Bind(&asked)
+	req := asked.Block()
 	// A session has started, whatever becomes of its block: the others have something to finish.
 	after := context.WithoutCancel(r.Context())
 	defer func() {
@@ -68,11 +71,8 @@ func (a *api) context(w http.ResponseWriter, r *http.Request, p params) error {
 }
 
 // attachNotices adds what the user has to be told; the model never sees it.
-func (a *api) attachNotices(ctx context.Context, block *claudemem.ContextBlock) {
-	if a.Notices == nil {
-		return
-	}
-	notices, err := a.Notices.TakeNotices(ctx)
+func (a *server) attachNotices(ctx context.Context, block *claudemem.ContextBlock) {
+	notices, err := a.Books.TakeNotices(ctx)
 	if err != nil {
 		// A session must not go without its block for that; they are told at the next start.
 		a.opts.Logger.Error("take notices", "error", err)

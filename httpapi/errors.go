@@ -3,11 +3,11 @@ package httpapi
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"net/http"
 	"strconv"
 
 	"claudemem"
+	"claudemem/api"
 )
 
 // Codes of errors that only HTTP knows.
@@ -36,27 +36,10 @@ var statuses = map[claudemem.Code]int{
 	codeMediaType:             http.StatusUnsupportedMediaType,
 }
 
-// errorBody is what every error looks like.
-type errorBody struct {
-	Error struct {
-		Code    claudemem.Code `json:"code"`
-		Message string         `json:"message"`
-		Hint    string         `json:"hint,omitempty"`
-	} `json:"error"`
-}
-
 // fail answers with an error. What is no claudemem.Error is a fault of ours: its
 // text may hold paths or content, so it goes to the log and not to the client.
-func (a *api) fail(w http.ResponseWriter, r *http.Request, err error) {
-	var body errorBody
-	body.Error.Code = claudemem.CodeOf(err)
-	var known *claudemem.Error
-	if errors.As(err, &known) {
-		body.Error.Message, body.Error.Hint = known.Message, known.Hint
-	} else {
-		body.Error.Message = "internal error"
-		body.Error.Hint = "see claude-mem worker logs"
-	}
+func (a *server) fail(w http.ResponseWriter, r *http.Request, err error) {
+	body := api.NewErrorBody(err)
 	status, ok := statuses[body.Error.Code]
 	if !ok {
 		status = http.StatusInternalServerError

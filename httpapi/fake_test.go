@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"claudemem"
+	"claudemem/api"
 )
 
 var noon = time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
@@ -56,7 +57,7 @@ type fakeWorker struct {
 	added      []claudemem.NewObservation
 	edited     []claudemem.ObservationEdit
 	searchErr  error
-	reindexing Reindexing
+	reindexing api.Reindexing
 	lookups    chan string
 }
 
@@ -69,18 +70,18 @@ func newFakeWorker() *fakeWorker {
 }
 
 func (f *fakeWorker) deps() Deps {
-	return Deps{Ingester: f, Recaller: f, Previewer: f, Records: f, Worker: f, Injections: f, Notices: f, DeadLetters: f, Learnings: f, Status: f, Searcher: f, Sessions: f, Keeper: f, Reindexer: f, Lookups: f, Receipts: f}
+	return Deps{Memory: &api.Local{Store: f, Searcher: f, Blocks: f, Keeper: f}, Ingester: f, Recaller: f, Books: f, Worker: f, Reindexer: f}
 }
 
 func (f *fakeWorker) StartReindex() error {
 	if f.reindexing.Running {
 		return claudemem.Errorf(claudemem.CodeConflict, "the index is being rebuilt already")
 	}
-	f.reindexing = Reindexing{Running: true, Total: 120}
+	f.reindexing = api.Reindexing{Running: true, Total: 120}
 	return nil
 }
 
-func (f *fakeWorker) Reindexing() Reindexing { return f.reindexing }
+func (f *fakeWorker) Reindexing() api.Reindexing { return f.reindexing }
 
 func (f *fakeWorker) Ingest(_ context.Context, e claudemem.Event) (claudemem.TakenIn, error) {
 	f.mu.Lock()
@@ -320,7 +321,7 @@ func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
 // site is the API served on a real socket and a real port.
 type site struct {
 	*fakeWorker
-	api        *api
+	api        *server
 	server     *http.Server
 	unix, tcp  *http.Client
 	socketPath string
@@ -335,7 +336,7 @@ func serve(t testing.TB, opts Options, change ...func(*http.Server)) *site {
 	opts.Version = "1.2.3"
 	opts.Clock = func() time.Time { return noon }
 	opts.Random = zeros{}
-	a := newAPI(f.deps(), opts)
+	a := newServer(f.deps(), opts)
 	s := &site{fakeWorker: f, api: a, server: NewServer(a.guarded(a.router()), nil)}
 	for _, c := range change {
 		c(s.server)

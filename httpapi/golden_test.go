@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"claudemem"
+	"claudemem/api"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -114,7 +115,7 @@ func TestGoldenAnswers(t *testing.T) {
 		{name: "shutdown", method: "POST", path: "/api/admin/shutdown", body: `{}`},
 		{name: "reindex", method: "POST", path: "/api/admin/reindex", body: `{}`},
 		{name: "reindex-twice", method: "POST", path: "/api/admin/reindex", body: `{}`, change: func(f *fakeWorker) { f.reindexing.Running = true }},
-		{name: "reindexing", path: "/api/admin/reindex", change: func(f *fakeWorker) { f.reindexing = Reindexing{Done: 120, Total: 120, Error: "the disk is full"} }},
+		{name: "reindexing", path: "/api/admin/reindex", change: func(f *fakeWorker) { f.reindexing = api.Reindexing{Done: 120, Total: 120, Error: "the disk is full"} }},
 		{name: "no-route", path: "/api/nothing"},
 		{name: "wrong-method", method: "DELETE", path: "/api/stats"},
 	}

@@ -19,7 +19,7 @@ const TokenCookie = "claude_mem_token"
 
 // guarded lets only this machine's user through to next (SPEC 8, "Who gets in").
 // It also marks every answer and turns a panic into an error.
-func (a *api) guarded(next http.Handler) http.Handler {
+func (a *server) guarded(next http.Handler) http.Handler {
 	server := "claude-mem"
 	if a.opts.Version != "" {
 		server += "/" + a.opts.Version
@@ -52,7 +52,7 @@ func (a *api) guarded(next http.Handler) http.Handler {
 }
 
 // admit says why a request is refused, nil when it is not.
-func (a *api) admit(r *http.Request) error {
+func (a *server) admit(r *http.Request) error {
 	link := linkOf(r)
 	if !link.unix {
 		if ip := link.client.Addr(); !ip.Unmap().IsLoopback() {
@@ -84,7 +84,7 @@ func (a *api) admit(r *http.Request) error {
 	return nil
 }
 
-func (a *api) hasToken(r *http.Request) bool {
+func (a *server) hasToken(r *http.Request) bool {
 	shown, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	if !ok {
 		if c, err := r.Cookie(TokenCookie); err == nil {

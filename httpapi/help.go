@@ -27,7 +27,7 @@ type helpParam struct {
 }
 
 // help lists every search route.
-func (a *api) help(w http.ResponseWriter, _ *http.Request) error {
+func (a *server) help(w http.ResponseWriter, _ *http.Request) error {
 	out := helpPage{
 		Title: "claude-mem search API",
 		Notes: []string{
@@ -46,7 +46,7 @@ func (a *api) help(w http.ResponseWriter, _ *http.Request) error {
 			h.Example += "?" + r.example
 		}
 		for _, d := range r.params {
-			h.Parameters = append(h.Parameters, helpParam{Name: d.name, Aliases: d.also, Description: d.about, Values: d.choices, Default: d.missing, Required: d.required})
+			h.Parameters = append(h.Parameters, helpParam{Name: d.Name, Aliases: d.Also, Description: d.About, Values: d.Values(), Default: d.Default, Required: d.Required})
 		}
 		out.Endpoints = append(out.Endpoints, h)
 	}

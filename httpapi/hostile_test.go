@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"claudemem/api"
 )
 
 // readRoutes are the routes that take somebody's text as parameters.
@@ -40,12 +42,12 @@ func FuzzParameters(f *testing.F) {
 		}
 		for _, r := range w.searched {
 			// What the routes ask by themselves may be longer.
-			if r.Limit < 1 || r.Limit > maxLimit || r.Offset < 0 || r.Since < 0 || r.Until < 0 || r.Session < 0 || r.Since > 0 && r.Until > 0 && r.Since > r.Until || len(r.Text) > maxText {
+			if r.Limit < 1 || r.Limit > api.MaxLimit || r.Offset < 0 || r.Since < 0 || r.Until < 0 || r.Session < 0 || r.Since > 0 && r.Until > 0 && r.Since > r.Until || len(r.Text) > 64<<10 {
 				t.Errorf("searched for %+v", r)
 			}
 		}
 		for _, r := range w.timelines {
-			if r.Anchor == "" && r.Text == "" || r.Before < 0 || r.After < 0 || r.Before > maxLimit || r.After > maxLimit {
+			if r.Anchor == "" && r.Text == "" || r.Before < 0 || r.After < 0 || r.Before > api.MaxLimit || r.After > api.MaxLimit {
 				t.Errorf("timeline %+v", r)
 			}
 		}
@@ -65,7 +67,7 @@ func FuzzMemories(f *testing.F) {
 	}
 	w := newFakeWorker()
 	w.records = someRecords()
-	a := newAPI(w.deps(), Options{})
+	a := newServer(w.deps(), Options{})
 	h := a.guarded(a.router())
 	targets := []struct{ method, path string }{{"POST", "/api/observations"}, {"POST", "/api/observations/batch"}, {"PATCH", "/api/observations/124"}, {"POST", "/api/observations/7/restore"}}
 	f.Fuzz(func(t *testing.T, route byte, body []byte) {

@@ -32,7 +32,7 @@ type eventBody struct {
 const maxDeliveryID = 128
 
 // event resolves the aliases and fills in what a client may leave out.
-func (a *api) event(body eventBody, kinds []claudemem.EventKind) (claudemem.Event, error) {
+func (a *server) event(body eventBody, kinds []claudemem.EventKind) (claudemem.Event, error) {
 	e := body.Event
 	fill := func(field *string, from ...string) {
 		for _, v := range from {
@@ -93,7 +93,7 @@ type receipt struct {
 }
 
 // ingest takes events of the given kinds in; the first is what the route implies.
-func (a *api) ingest(kinds ...claudemem.EventKind) func(http.ResponseWriter, *http.Request) error {
+func (a *server) ingest(kinds ...claudemem.EventKind) func(http.ResponseWriter, *http.Request) error {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		arrived := time.Now() // not opts.Clock: a deadline is counted from it
 		var e claudemem.Event

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"claudemem"
+	"claudemem/api"
 )
 
 // Ingester takes events in and returns them as they were taken in; a nil error
@@ -12,7 +13,7 @@ type Ingester interface {
 	Ingest(ctx context.Context, event claudemem.Event) (claudemem.TakenIn, error)
 }
 
-// Recaller builds context blocks and books that they were given.
+// Recaller builds the context block of a session that starts.
 type Recaller interface {
 	Context(ctx context.Context, request claudemem.ContextRequest) (claudemem.ContextBlock, error)
 }
@@ -28,48 +29,16 @@ type Reminder interface {
 	Forget(claudemem.Recollection)
 }
 
-// Lookups notes that observations were read in full, by which session if that is
-// known: what is looked up later was worth giving.
-type Lookups interface {
-	RecordLookup(ctx context.Context, host claudemem.Host, hostSessionID string, ids ...claudemem.ObservationID) error
-}
-
-// Records reads what is remembered.
-type Records interface {
-	Observation(ctx context.Context, id claudemem.ObservationID) (claudemem.Observation, error)
-	Observations(ctx context.Context, q claudemem.Query) ([]claudemem.Observation, error)
-	CountObservations(ctx context.Context, q claudemem.Query) (int, error)
+// Books are the store's records of what was captured, given and told.
+type Books interface {
 	Totals(ctx context.Context, projectPath string) (claudemem.Totals, error)
 	Books(ctx context.Context) (claudemem.Books, error)
-	// ObservationsByIDs reads in the order asked for; those that are gone or hidden
-	// are left out.
-	ObservationsByIDs(ctx context.Context, ids ...claudemem.ObservationID) ([]claudemem.Observation, error)
-}
-
-// Searcher finds records.
-type Searcher interface {
-	Search(ctx context.Context, r claudemem.SearchRequest) (claudemem.SearchResult, error)
-	Timeline(ctx context.Context, r claudemem.TimelineRequest) (claudemem.Timeline, error)
-}
-
-// Sessions lists sessions and projects, the latest first.
-type Sessions interface {
-	Session(ctx context.Context, id claudemem.SessionID) (claudemem.Session, error)
-	// Sessions lists by project, time and page; the other filters are not for sessions.
-	Sessions(ctx context.Context, q claudemem.Query) ([]claudemem.SessionDigest, error)
-	CountSessions(ctx context.Context, q claudemem.Query) (int, error)
-	Projects(ctx context.Context) ([]claudemem.ProjectDigest, error)
-}
-
-// Keeper changes observations by hand. What it is given is somebody's own text:
-// it cleans it before it keeps it.
-type Keeper interface {
-	AddObservation(ctx context.Context, n claudemem.NewObservation) (claudemem.Observation, error)
-	EditObservation(ctx context.Context, id claudemem.ObservationID, edit claudemem.ObservationEdit) (claudemem.Observation, error)
-	// HideObservation takes an observation out of everything that is shown; with purge
-	// it is deleted for good at the time that is returned, else it stays hidden.
-	HideObservation(ctx context.Context, id claudemem.ObservationID, purge bool) (purged claudemem.Millis, err error)
-	RestoreObservation(ctx context.Context, id claudemem.ObservationID) (claudemem.Observation, error)
+	DeadLetters(ctx context.Context, limit int) ([]claudemem.DeadLetter, error)
+	// RecordInjection books what a session was given.
+	RecordInjection(ctx context.Context, injection claudemem.Injection) error
+	// TakeNotices returns what the user is to be told once, at the next session
+	// start, and forgets it.
+	TakeNotices(ctx context.Context) ([]string, error)
 }
 
 // Worker is the process that serves the API.
@@ -80,23 +49,19 @@ type Worker interface {
 	Flush(host claudemem.Host, hostSessionID string)
 	// Touch notes a session start: the project's other sessions are flushed.
 	Touch(ctx context.Context, request claudemem.ContextRequest)
-	// Stats is what GET /api/stats adds to the counts: sizes, uptime, stages; a brief
-	// one has not what takes time to sum up.
+	// Stats returns what GET /api/stats adds to the counts: sizes, uptime, stages;
+	// brief leaves out what takes time to sum up.
 	Stats(ctx context.Context, brief bool) map[string]any
+	// Statusline returns what a host's status line says.
+	Statusline(ctx context.Context, request claudemem.StatusRequest) (claudemem.Statusline, error)
 	// Shutdown begins a stop that loses nothing and returns at once.
 	Shutdown()
 }
 
-// Learnings are what is known of projects. What AddLearning and EditLearning are
-// given is somebody's own text: they clean it before they keep it.
-type Learnings interface {
-	Learnings(ctx context.Context, q claudemem.LearningQuery) ([]claudemem.Learning, error)
-	CountLearnings(ctx context.Context, q claudemem.LearningQuery) (int, error)
-	AddLearning(ctx context.Context, l claudemem.Learning) (claudemem.Learning, error)
-	EditLearning(ctx context.Context, id int64, edit claudemem.LearningEdit) (claudemem.Learning, error)
-}
-
-// Status tells what a host's status line says.
-type Status interface {
-	Statusline(ctx context.Context, request claudemem.StatusRequest) (claudemem.Statusline, error)
+// Reindexer rebuilds the search index in the background.
+type Reindexer interface {
+	// StartReindex begins; CodeConflict when a rebuild is running.
+	StartReindex() error
+	// Reindexing returns the progress of the running rebuild, or else of the last one.
+	Reindexing() api.Reindexing
 }

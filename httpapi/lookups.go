@@ -1,14 +1,13 @@
 package httpapi
 
 import (
-	"cmp"
 	"context"
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
 
 	"claudemem"
+	"claudemem/api"
 	"claudemem/wire"
 )
 
@@ -20,51 +19,37 @@ const (
 	maxSessionName = 512
 )
 
-// lookupBody names observations that a client read without asking the worker for
-// them, and for which session; without one the header tells.
-type lookupBody struct {
-	Host          claudemem.Host            `json:"host"`
-	HostSessionID string                    `json:"host_session_id"`
-	Observations  []claudemem.ObservationID `json:"observations"`
-}
-
-// noteLookup is for commands, which read the database themselves.
-func (a *api) noteLookup(w http.ResponseWriter, r *http.Request) error {
-	var body lookupBody
-	if err := a.withBody(w, r, func(raw []byte) error { return decode(raw, &body) }); err != nil {
+// noteLookups is for clients that read observations by other means. Without a
+// session in the body the header names it.
+func (a *server) noteLookups(w http.ResponseWriter, r *http.Request) error {
+	var note api.LookupNote
+	if err := a.withBody(w, r, func(raw []byte) error { return decode(raw, &note) }); err != nil {
 		return err
 	}
-	if n := len(body.Observations); n == 0 || n > maxBatch {
-		return claudemem.Errorf(claudemem.CodeInvalid, "%d observations", n).
-			WithHint("send observations, an array of 1 to " + strconv.Itoa(maxBatch) + " numbers")
+	if err := note.Check(); err != nil {
+		return err
 	}
-	for _, id := range body.Observations {
-		if id < 1 {
-			return claudemem.Errorf(claudemem.CodeInvalid, "there is no observation %d", id).WithHint("numbers start at 1")
-		}
-	}
-	if body.HostSessionID != "" {
-		r.Header.Set(wire.SessionHeader, string(cmp.Or(body.Host.Canonical(), claudemem.HostRaw))+":"+body.HostSessionID)
-	}
-	return a.answerLookup(w, r, http.StatusAccepted, map[string]string{"status": "noted"}, body.Observations...)
+	return a.answerLookup(w, r, http.StatusAccepted, map[string]string{"status": "noted"}, note)
 }
 
 // answerLookup answers and then, when the client has its answer, notes that the
 // observations were read in full. If that fails, a statistic is wrong.
-func (a *api) answerLookup(w http.ResponseWriter, r *http.Request, status int, v any, ids ...claudemem.ObservationID) error {
+func (a *server) answerLookup(w http.ResponseWriter, r *http.Request, status int, v any, note api.LookupNote) error {
 	if err := writeJSON(w, status, v); err != nil {
 		return err
 	}
-	if a.Lookups == nil || len(ids) == 0 || r.Method == http.MethodHead {
+	if a.Memory.Keeper == nil || len(note.Observations) == 0 || r.Method == http.MethodHead {
 		return nil
 	}
 	if err := http.NewResponseController(w).Flush(); err != nil {
-		return nil // It left just now and has read nothing.
+		return nil // The client left and has read nothing.
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), lookupTime)
 	defer cancel()
-	host, session := readerOf(r)
-	if err := a.Lookups.RecordLookup(ctx, host, session, ids...); err != nil {
+	if note.HostSessionID == "" {
+		note.Host, note.HostSessionID = readerOf(r)
+	}
+	if err := a.Memory.NoteLookups(ctx, note); err != nil {
 		a.opts.Logger.Warn("note lookup", "error", err)
 	}
 	return nil

@@ -11,9 +11,9 @@ const pathMCP = "/mcp"
 
 // serveMCP hands a request on to the MCP server, within the limits of every other
 // route: the guard is before it, a body is JSON and is read whole and bounded.
-func (a *api) serveMCP(w http.ResponseWriter, r *http.Request) {
+func (a *server) serveMCP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodPost {
-		a.mcp.ServeHTTP(w, r) // which says what is allowed
+		a.MCP.ServeHTTP(w, r) // which says what is allowed
 		return
 	}
 	err := checkRoute(r, route{method: r.Method, path: pathMCP})
@@ -21,7 +21,7 @@ func (a *api) serveMCP(w http.ResponseWriter, r *http.Request) {
 		err = a.withBody(w, r, func(body []byte) error {
 			whole := r.Clone(r.Context())
 			whole.Body, whole.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
-			a.mcp.ServeHTTP(w, whole)
+			a.MCP.ServeHTTP(w, whole)
 			return nil
 		})
 	}

@@ -8,20 +8,22 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"claudemem/api"
 )
 
 // object is a JSON object of the OpenAPI document; encoding sorts its keys.
 type object = map[string]any
 
 // openAPI answers with the description of the API, made from the route table.
-func (a *api) openAPI(w http.ResponseWriter, _ *http.Request) error {
+func (a *server) openAPI(w http.ResponseWriter, _ *http.Request) error {
 	return writeJSON(w, http.StatusOK, a.describe())
 }
 
 // describe makes the OpenAPI 3.1 document.
-func (a *api) describe() object {
+func (a *server) describe() object {
 	schemas := schemas{components: object{}}
-	problem := object{"description": "what is wrong, by its code", "content": jsonContent(schemas.of(reflect.ValueOf(errorBody{})))}
+	problem := object{"description": "what is wrong, by its code", "content": jsonContent(schemas.of(reflect.ValueOf(api.ErrorBody{})))}
 	paths := object{}
 	for _, r := range a.routes() {
 		operation := object{
@@ -33,7 +35,7 @@ func (a *api) describe() object {
 		}
 		var parameters []object
 		for _, d := range r.params {
-			parameters = append(parameters, d.describe()...)
+			parameters = append(parameters, describe(d)...)
 		}
 		if parameters != nil {
 			operation["parameters"] = parameters
@@ -89,45 +91,45 @@ func tagOf(path string) string {
 	return strings.TrimSuffix(tag, ".json")
 }
 
-// describe makes a parameter's entries: one for each of its names.
-func (d param) describe() []object {
+// describe returns a parameter's entries: one for each of its names.
+func describe(d api.Param) []object {
 	schema := object{"type": "string"}
-	switch d.kind {
-	case numberParam:
-		schema = object{"type": "integer", "minimum": d.least, "maximum": d.most}
-	case flagParam:
+	switch d.Kind {
+	case api.NumberParam:
+		schema = object{"type": "integer", "minimum": d.Least, "maximum": d.Most}
+	case api.FlagParam:
 		schema = object{"type": "boolean"}
-	case choiceParam:
-		schema["enum"] = d.choices
-	case listParam:
+	case api.ChoiceParam:
+		schema["enum"] = d.Choices
+	case api.ListParam:
 		schema = object{"type": "array", "items": object{"type": "string"}}
 	}
-	if d.missing != "" {
-		schema["default"] = d.missing
-		if n, err := strconv.Atoi(d.missing); err == nil {
+	if d.Default != "" {
+		schema["default"] = d.Default
+		if n, err := strconv.Atoi(d.Default); err == nil {
 			schema["default"] = n
 		}
 	}
-	entry := object{"name": d.name, "in": "query", "description": d.about, "schema": schema}
-	if d.inPath {
+	entry := object{"name": d.Name, "in": "query", "description": d.About, "schema": schema}
+	if d.InPath {
 		entry["in"] = "path"
 	}
-	if d.required {
+	if d.Required {
 		entry["required"] = true
 	}
-	if d.kind == listParam {
+	if d.Kind == api.ListParam {
 		entry["explode"] = false // commas; several times works too
 	}
-	if d.example != "" {
-		entry["example"] = d.example
+	if d.Example != "" {
+		entry["example"] = d.Example
 	}
-	if len(d.also) > 0 {
-		entry["description"] = d.about + " (also: " + strings.Join(d.also, ", ") + ")"
+	if len(d.Also) > 0 {
+		entry["description"] = d.About + " (also: " + strings.Join(d.Also, ", ") + ")"
 	}
 	all := []object{entry}
-	if d.kind == rangeParam {
+	if d.Kind == api.RangeParam {
 		for _, end := range []string{"start", "end"} {
-			all = append(all, object{"name": d.name + "[" + end + "]", "in": "query", "description": end + " of the range", "schema": object{"type": "string"}})
+			all = append(all, object{"name": d.Name + "[" + end + "]", "in": "query", "description": end + " of the range", "schema": object{"type": "string"}})
 		}
 	}
 	return all
@@ -136,7 +138,12 @@ func (d param) describe() []object {
 // schemas makes JSON schemas from values; named structs become components.
 type schemas struct{ components object }
 
-var rawMessage = reflect.TypeFor[json.RawMessage]()
+var (
+	rawMessage = reflect.TypeFor[json.RawMessage]()
+	// shaper is a type that is encoded as the value that Shape returns.
+	shaper = reflect.TypeFor[interface{ Shape() any }]()
+	number = reflect.TypeFor[api.ObservationRef]()
+)
 
 // of describes a value: its type, and where that leaves it open (any) what the
 // value holds.
@@ -146,8 +153,10 @@ func (s schemas) of(v reflect.Value) object {
 	}
 	t := v.Type()
 	switch {
-	case t == rawMessage:
+	case t == rawMessage || t == number:
 		return object{} // number or string
+	case t.Implements(shaper):
+		return s.of(reflect.ValueOf(v.Interface().(interface{ Shape() any }).Shape()))
 	case t.Kind() == reflect.Pointer:
 		if v.IsNil() {
 			v = reflect.New(t.Elem())
@@ -183,7 +192,7 @@ func (s schemas) items(v reflect.Value) object {
 	if v.Kind() != reflect.Slice || v.Len() == 0 {
 		return s.of(reflect.New(v.Type().Elem()).Elem())
 	}
-	if v.Type().Elem().Kind() != reflect.Interface {
+	if v.Len() == 1 && v.Type().Elem().Kind() != reflect.Interface {
 		return s.of(v.Index(0))
 	}
 	var each []object
@@ -202,8 +211,17 @@ func (s schemas) structOf(v reflect.Value) object {
 	if i := strings.IndexByte(name, '['); i >= 0 || open(v.Type()) || name == "" {
 		return schema
 	}
+	if hasDetail(v) {
+		name = "Full" + name
+	}
 	s.components[name] = schema
 	return object{"$ref": "#/components/schemas/" + name}
+}
+
+// hasDetail reports whether a record has the fields that the format full adds.
+func hasDetail(v reflect.Value) bool {
+	last := v.NumField() - 1
+	return last >= 0 && v.Type().Field(last).Anonymous && v.Field(last).Kind() == reflect.Pointer && !v.Field(last).IsNil()
 }
 
 // open reports whether a type has a field that may hold anything.
@@ -213,7 +231,7 @@ func open(t reflect.Type) bool {
 		for f.Kind() == reflect.Slice || f.Kind() == reflect.Pointer {
 			f = f.Elem()
 		}
-		if f.Kind() == reflect.Interface {
+		if f.Kind() == reflect.Interface || f.Implements(shaper) {
 			return true
 		}
 	}
@@ -229,6 +247,10 @@ func (s schemas) fields(v reflect.Value, properties object) {
 		case name == "-":
 		case field.Anonymous && name == "" && v.Field(i).Kind() == reflect.Struct:
 			s.fields(v.Field(i), properties)
+		case field.Anonymous && name == "" && v.Field(i).Kind() == reflect.Pointer:
+			if !v.Field(i).IsNil() {
+				s.fields(v.Field(i).Elem(), properties)
+			}
 		case !field.IsExported():
 		case name == "":
 			properties[field.Name] = s.of(v.Field(i))

@@ -20,7 +20,7 @@ func asked(t testing.TB, f *fakeWorker, path string) answer {
 	ctx, cancel := contextWithLink(r)
 	defer cancel()
 	rec := httptest.NewRecorder()
-	a := newAPI(f.deps(), Options{})
+	a := newServer(f.deps(), Options{})
 	a.guarded(a.router()).ServeHTTP(rec, r.WithContext(ctx))
 	return answer{rec.Code, rec.Header(), rec.Body.String()}
 }
@@ -63,7 +63,7 @@ func TestOpenAPIIsTheRoutes(t *testing.T) {
 	if d.OpenAPI != "3.1.0" {
 		t.Errorf("openapi %q", d.OpenAPI)
 	}
-	a := newAPI(newFakeWorker().deps(), Options{})
+	a := newServer(newFakeWorker().deps(), Options{})
 	served, ids := map[string]bool{}, map[string]bool{}
 	for _, r := range a.routes() {
 		name := strings.ToLower(r.method) + " " + r.path
@@ -94,12 +94,12 @@ func TestOpenAPIIsTheRoutes(t *testing.T) {
 			documented = append(documented, p.Name)
 		}
 		for _, p := range r.params {
-			if !slices.Contains(documented, p.name) {
-				t.Errorf("%s: parameter %s is not documented", name, p.name)
+			if !slices.Contains(documented, p.Name) {
+				t.Errorf("%s: parameter %s is not documented", name, p.Name)
 			}
 			for _, other := range r.params {
-				if slices.Contains(other.also, p.name) && other.name != p.name {
-					t.Errorf("%s: %s is another name of %s and a parameter too", name, p.name, other.name)
+				if slices.Contains(other.Also, p.Name) && other.Name != p.Name {
+					t.Errorf("%s: %s is another name of %s and a parameter too", name, p.Name, other.Name)
 				}
 			}
 		}
@@ -221,7 +221,7 @@ func TestHelpExamplesWork(t *testing.T) {
 		}
 	}
 	// So do the other examples, as far as they are query strings.
-	for _, r := range newAPI(f.deps(), Options{}).routes() {
+	for _, r := range newServer(f.deps(), Options{}).routes() {
 		if r.method == "GET" && r.example != "" {
 			if got := asked(t, f, r.path+"?"+r.example); got.status != 200 {
 				t.Errorf("%s?%s: status %d: %s", r.path, r.example, got.status, got.body)
@@ -236,14 +236,14 @@ func TestRoutesAreInTheManual(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, r := range newAPI(newFakeWorker().deps(), Options{}).routes() {
+	for _, r := range newServer(newFakeWorker().deps(), Options{}).routes() {
 		last := r.path[strings.LastIndexByte(r.path, '/'):]
 		if text := string(manual); !strings.Contains(text, r.method+" `"+r.path+"`") && !strings.Contains(text, "`"+r.path+"`") && !strings.Contains(text, "`"+last+"`") {
 			t.Errorf("%s %s is not in docs/http-api.md", r.method, r.path)
 		}
 		for _, d := range r.params {
-			if !d.inPath && !strings.Contains(string(manual), "`"+d.name+"`") && !strings.Contains(string(manual), "`"+d.name+"=") {
-				t.Errorf("parameter %s of %s is not in docs/http-api.md", d.name, r.path)
+			if !d.InPath && !strings.Contains(string(manual), "`"+d.Name+"`") && !strings.Contains(string(manual), "`"+d.Name+"=") {
+				t.Errorf("parameter %s of %s is not in docs/http-api.md", d.Name, r.path)
 			}
 		}
 	}

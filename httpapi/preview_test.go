@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"claudemem"
+	"claudemem/api"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -36,14 +37,14 @@ func TestPreview(t *testing.T) {
 	s.notices = []string{"still to be told"}
 	path := "/api/context/preview?project_path=/p&host=claude-code&session_id=s1&source=compact&budget=500"
 	got := s.do(t, s.unix, "GET", path, "")
-	var preview contextPreview
+	var preview api.Preview
 	if err := json.Unmarshal([]byte(got.body), &preview); err != nil || got.status != 200 {
 		t.Fatalf("status %d, %v: %s", got.status, err, got.body)
 	}
 	if preview.Text != s.block.Text || preview.Budget != 500 || preview.EffectiveBudget != 500 || preview.Source != "compact" {
 		t.Errorf("got %+v", preview)
 	}
-	want := []previewLine{{5, s.block.Lines[0]}, {8, s.block.Lines[1]}, {9, s.block.Lines[2]}}
+	want := []api.PreviewLine{{Number: 5, ContextLine: s.block.Lines[0]}, {Number: 8, ContextLine: s.block.Lines[1]}, {Number: 9, ContextLine: s.block.Lines[2]}}
 	if diff := cmp.Diff(want, preview.Lines); diff != "" {
 		t.Errorf("lines (-want +got):\n%s", diff)
 	}

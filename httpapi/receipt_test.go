@@ -77,7 +77,7 @@ func TestReceiptNames(t *testing.T) {
 		r := httptest.NewRequest(http.MethodGet, "http://localhost/api/sessions/"+url.PathEscape(name)+"/receipt?project=tally", nil)
 		ctx, cancel := contextWithLink(r)
 		rec := httptest.NewRecorder()
-		a := newAPI(f.deps(), Options{})
+		a := newServer(f.deps(), Options{})
 		a.guarded(a.router()).ServeHTTP(rec, r.WithContext(ctx))
 		cancel()
 		if rec.Code != status || len(f.named) != 1 || f.named[0] != name+"|tally" {

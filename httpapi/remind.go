@@ -22,7 +22,7 @@ const (
 // remind answers an event that was taken in, with what its session should be
 // reminded of at this moment if that is known in time. The receipt is what
 // matters: no fault of the Reminder costs it.
-func (a *api) remind(w http.ResponseWriter, r *http.Request, arrived time.Time, e *claudemem.Event, answer receipt) error {
+func (a *server) remind(w http.ResponseWriter, r *http.Request, arrived time.Time, e *claudemem.Event, answer receipt) error {
 	limit := toolTime
 	if e.Kind == claudemem.KindPrompt {
 		limit = promptTime
@@ -64,7 +64,7 @@ type recalled struct {
 }
 
 // ask asks the Reminder; the channel gets one answer, whoever waits for it.
-func (a *api) ask(ctx context.Context, e claudemem.Event, session claudemem.SessionID) <-chan recalled {
+func (a *server) ask(ctx context.Context, e claudemem.Event, session claudemem.SessionID) <-chan recalled {
 	asked := make(chan recalled, 1)
 	go func() {
 		var got recalled
@@ -91,7 +91,7 @@ func (a *api) ask(ctx context.Context, e claudemem.Event, session claudemem.Sess
 // noteTrouble logs that the Reminder fails when it begins to, and that it works
 // again: it is asked often. An error's text may quote a prompt, so that only its
 // code and its kind are told.
-func (a *api) noteTrouble(moment claudemem.Moment, err error) {
+func (a *server) noteTrouble(moment claudemem.Moment, err error) {
 	switch {
 	case err == nil:
 		if a.forgetful.Load() && a.forgetful.CompareAndSwap(true, false) {

@@ -178,7 +178,7 @@ func remindOnce(t *testing.T, s *fakeWorker, reminder Reminder, w http.ResponseW
 	if left != nil {
 		*left = cancel
 	}
-	a := newAPI(s.deps(), Options{Random: zeros{}})
+	a := newServer(s.deps(), Options{Random: zeros{}})
 	a.Reminder = reminder
 	a.router().ServeHTTP(w, r.WithContext(ctx))
 }
@@ -254,7 +254,7 @@ func TestMomentThatWasNotGiven(t *testing.T) {
 			r := httptest.NewRequest(http.MethodPost, "http://localhost/api/sessions/observations", strings.NewReader(readBody))
 			ctx, cancel := contextWithLink(r)
 			defer cancel()
-			a := newAPI(s.deps(), Options{Random: zeros{}})
+			a := newServer(s.deps(), Options{Random: zeros{}})
 			a.Reminder, a.Ingester = reminder, slowly{s}
 			rec := httptest.NewRecorder()
 			if err := a.ingest(claudemem.KindTool)(rec, r.WithContext(ctx)); err != nil || rec.Code != 202 {
@@ -285,7 +285,7 @@ func TestMomentAfterABlock(t *testing.T) {
 		s.booked = make(chan claudemem.Injection) // a commit that takes its time
 		s.block = claudemem.ContextBlock{Text: "x", Injection: claudemem.Injection{Host: "claude-code", HostSessionID: "s1", Where: "SessionStart"}}
 		reminder := &reminderFunc{recall: tells(claudemem.Recollection{})}
-		a := newAPI(s.deps(), Options{Random: zeros{}})
+		a := newServer(s.deps(), Options{Random: zeros{}})
 		a.Reminder = reminder
 		serve := func(r *http.Request) {
 			go func() {

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"claudemem"
+	"claudemem/api"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -78,7 +79,7 @@ func TestMalformedBodies(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := s.do(t, s.unix, "POST", "/api/sessions/observations", body)
-			var e errorBody
+			var e api.ErrorBody
 			if err := json.Unmarshal([]byte(got.body), &e); err != nil || got.status != 400 || e.Error.Code != claudemem.CodeInvalid || e.Error.Message == "" {
 				t.Fatalf("status %d: %s", got.status, got.body)
 			}
@@ -333,8 +334,8 @@ func TestShutdownAnswersFirst(t *testing.T) {
 
 func TestLabel(t *testing.T) {
 	for path, want := range map[string]string{"/home/ada/tally": "tally", "/home/ada/tally/": "tally", `C:\w\tally`: "tally", "label:tally": "tally", "/": "/", "": "", "tally": "tally"} {
-		if got := label(path); got != want {
-			t.Errorf("label(%q) = %q, want %q", path, got, want)
+		if got := api.Label(path); got != want {
+			t.Errorf("api.Label(%q) = %q, want %q", path, got, want)
 		}
 	}
 }
@@ -348,7 +349,7 @@ func FuzzIngest(f *testing.F) {
 		}
 	}
 	w := newFakeWorker()
-	a := newAPI(w.deps(), Options{Random: zeros{}})
+	a := newServer(w.deps(), Options{Random: zeros{}})
 	h := a.guarded(a.router())
 	paths := []string{"/api/sessions/init", "/api/sessions/observations", "/api/sessions/summarize", "/api/sessions/complete"}
 	f.Fuzz(func(t *testing.T, route byte, body []byte) {

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"claudemem"
 	"claudemem/text"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -140,6 +139,3 @@ func jsonSize(v any) int {
 	}
 	return utf8.RuneCount(b.Bytes())
 }
-
-// tokensOf is what a text costs, as lists show it.
-func tokensOf(text string) int { return claudemem.EstimateTokens(text) }

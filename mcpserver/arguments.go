@@ -207,7 +207,7 @@ func (a *arguments) flag(names ...string) (bool, error) {
 }
 
 // ids are the numbers of observations: 12, "12", "#12", "#12, #13".
-func (a *arguments) ids(names ...string) ([]int64, error) {
+func (a *arguments) ids(names ...string) ([]claudemem.ObservationID, error) {
 	const want = "a list of observation numbers such as [123, 124]"
 	if value, name := a.value(names...); value != nil {
 		if items, ok := value.([]any); ok && len(items) > maxIDs {
@@ -221,7 +221,7 @@ func (a *arguments) ids(names ...string) ([]int64, error) {
 	if len(list) > maxIDs {
 		return nil, tooMany(names[0], len(list))
 	}
-	var ids []int64
+	var ids []claudemem.ObservationID
 	for _, text := range list {
 		for word := range strings.FieldsSeq(text) {
 			digits := strings.TrimSuffix(strings.TrimPrefix(word, "#"), ".0")
@@ -232,7 +232,7 @@ func (a *arguments) ids(names ...string) ([]int64, error) {
 			case err != nil || id < 1:
 				return nil, wrong(names[0], word, want)
 			}
-			if !slices.Contains(ids, id) {
+			if id := claudemem.ObservationID(id); !slices.Contains(ids, id) {
 				ids = append(ids, id)
 			}
 		}
@@ -250,14 +250,14 @@ func tooMany(name string, n int) error {
 	return claudemem.Errorf(claudemem.CodeTooLarge, "%d %s", n, name).WithHint(fmt.Sprintf("at most %d at once; an answer holds about five in full", maxIDs))
 }
 
-// moment is a point in time as any of the memory's readers takes it, 0 when it was
-// not sent; a day counts whole, to its end when last.
-func (c *call) moment(last bool, names ...string) (claudemem.Millis, error) {
+// time parses a time in any form that commands take, 0 when it was not sent; a day
+// means its end when last.
+func (c *call) time(last bool, names ...string) (claudemem.Millis, error) {
 	text, err := c.args.short(names...)
 	if err != nil || text == "" {
 		return 0, err
 	}
-	at, ok := claudemem.ParseMoment(text, c.now, last)
+	at, ok := claudemem.ParseTime(text, c.now, last)
 	if !ok {
 		return 0, wrong(names[0], text, "2026-03-01, 2026-03-01T15:04, 2026-03, today, yesterday, or an age: 12h, 3d, 2w")
 	}

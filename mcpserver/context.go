@@ -2,10 +2,9 @@ package mcpserver
 
 import (
 	"context"
-	"net/url"
-	"strconv"
 
 	"claudemem"
+	"claudemem/api"
 )
 
 // getProjectContext shows the block that a session in a project is given.
@@ -21,16 +20,13 @@ func getProjectContext(ctx context.Context, c *call) (*answer, error) {
 		}
 		return nil, err
 	}
-	params := url.Values{"project_path": {place.Project}, "source": {"startup"}, "worktree_root": {place.Checkout.Root},
-		"branch": {place.Checkout.Branch}, "head_commit": {place.Checkout.HeadCommit}}
+	request := api.ContextRequest{ProjectPath: place.Project, WorktreeRoot: place.Checkout.Root, Branch: place.Checkout.Branch, HeadCommit: place.Checkout.HeadCommit}
 	a := newAnswer("")
 	a.bare = true
 	for _, budget := range []int{0, maxTokens - tailTokens - 200} {
-		params.Set("budget", strconv.Itoa(budget))
-		var block struct {
-			Text string `json:"context"`
-		}
-		if err := c.get(ctx, "/api/context/preview", params, &block); err != nil {
+		request.Budget = budget
+		block, err := c.server.memory.Preview(ctx, request)
+		if err != nil {
 			if claudemem.CodeOf(err) == claudemem.CodeNoMemory {
 				return nothingYet(), nil
 			}

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"claudemem"
+	"claudemem/api"
 )
 
 // maxNote is how long a memory may be, in bytes: what one answer can show.
@@ -38,16 +39,14 @@ func saveMemory(ctx context.Context, c *call) (*answer, error) {
 	if project == "" {
 		return nil, claudemem.Errorf(claudemem.CodeInvalid, "no project").WithHint("name the project that it is about by its directory or name; known: " + c.known(ctx))
 	}
-	var kept record
-	if err := c.send(ctx, "POST", "/api/observations", map[string]any{
-		"narrative": text, "title": title, "type": kind, "project": project, "origin": claudemem.OriginAgent,
-	}, &kept); err != nil {
+	kept, err := c.server.memory.AddObservation(ctx, api.NewObservation{Narrative: text, Title: title, Type: kind, Project: project, Origin: claudemem.OriginAgent})
+	if err != nil {
 		return nil, err
 	}
-	a := newAnswer("")
-	a.set("id", kept.name())
+	a, entry := newAnswer(""), kept.Entry()
+	a.set("id", entry.Name())
 	a.set("project", line(kept.Project, 60))
-	a.say("Saved as %s (%s) in %s.", kept.name(), line(string(kept.Type), 40), line(kept.Project, 60))
+	a.say("Saved as %s (%s) in %s.", entry.Name(), line(string(kept.Type), 40), line(kept.Project, 60))
 	if plainLines(kept.Narrative) != plainLines(text) {
 		a.tail("What looked like a secret, or was private, was not kept.")
 	}
@@ -65,13 +64,12 @@ func forgetMemory(ctx context.Context, c *call) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	var done, missing []int64
+	var done, missing []claudemem.ObservationID
 	for _, id := range ids {
-		target := "/api/observations/" + strconv.FormatInt(id, 10)
 		if undo {
-			err = c.send(ctx, "POST", target+"/restore", struct{}{}, nil)
+			_, err = c.server.memory.RestoreObservation(ctx, id)
 		} else {
-			err = c.send(ctx, "DELETE", target+"?purge=false", nil, nil) // erasing is for people
+			_, err = c.server.memory.HideObservation(ctx, id, false) // erasing is for people
 		}
 		switch {
 		case err == nil:
@@ -101,7 +99,7 @@ func forgetMemory(ctx context.Context, c *call) (*answer, error) {
 }
 
 // stopped says what was done before an error.
-func stopped(err error, done []int64) error {
+func stopped(err error, done []claudemem.ObservationID) error {
 	var known *claudemem.Error
 	if len(done) == 0 || !errors.As(err, &known) {
 		return err

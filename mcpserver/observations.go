@@ -8,16 +8,19 @@ import (
 	"time"
 
 	"claudemem"
+	"claudemem/api"
 )
 
 // lookupLimit bounds the wait for noting what was shown; only a statistic hangs on it.
 const lookupLimit = 300 * time.Millisecond
 
-// batch reads observations in the order asked for.
-func (c *call) batch(ctx context.Context, ids []int64) (batchFound, error) {
-	var page batchFound
-	err := c.send(ctx, "POST", "/api/observations/batch", map[string]any{"ids": ids, "format": "full", "lookup": false}, &page)
-	return page, err
+// batch returns observations in full, in the order asked for.
+func (c *call) batch(ctx context.Context, ids ...claudemem.ObservationID) (api.Batch, error) {
+	request := api.BatchRequest{Format: api.FormatFull, Lookup: new(bool)} // noteShown tells which were shown
+	for _, id := range ids {
+		request.IDs = append(request.IDs, api.ObservationRef(id))
+	}
+	return c.server.memory.Batch(ctx, request)
 }
 
 // getObservations shows observations in full, as many as fit.
@@ -26,7 +29,7 @@ func getObservations(ctx context.Context, c *call) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	page, err := c.batch(ctx, ids)
+	page, err := c.batch(ctx, ids...)
 	if claudemem.CodeOf(err) == claudemem.CodeNoMemory {
 		return nil, claudemem.Errorf(claudemem.CodeNotFound, "there is no observation %s: nothing is remembered yet", numbers(ids))
 	}
@@ -34,7 +37,7 @@ func getObservations(ctx context.Context, c *call) (*answer, error) {
 		return nil, err
 	}
 	a := newAnswer("observations")
-	var shown, left []int64
+	var shown, left []claudemem.ObservationID
 	for i := range page.Results {
 		r := &page.Results[i]
 		if len(left) == 0 && c.offerFull(a, r, len(shown) == 0) {
@@ -59,7 +62,7 @@ func getObservations(ctx context.Context, c *call) (*answer, error) {
 }
 
 // offerFull adds a record in full if it fits; the first one is cut until it does.
-func (c *call) offerFull(a *answer, r *record, first bool) bool {
+func (c *call) offerFull(a *answer, r *api.Observation, first bool) bool {
 	text, item := c.full(r, wholeRecord)
 	if a.offer(text+"\n", item) || !first {
 		return len(a.records) > 0 && a.records[len(a.records)-1] == text+"\n"
@@ -74,23 +77,27 @@ func (c *call) offerFull(a *answer, r *record, first bool) bool {
 
 // noteShown tells that records were read in full, for the session's receipt. The
 // answer is ready; a worker that does not listen changes nothing about it.
-func (c *call) noteShown(ctx context.Context, ids []int64) {
+func (c *call) noteShown(ctx context.Context, ids []claudemem.ObservationID) {
 	ctx, cancel := context.WithTimeout(ctx, lookupLimit)
 	defer cancel()
-	_ = c.send(ctx, "POST", "/api/lookups", map[string]any{"observations": ids}, nil)
+	note := api.LookupNote{Observations: ids}
+	if host, session, named := strings.Cut(c.session, ":"); named && host != "" {
+		note.Host, note.HostSessionID = claudemem.Host(host), session
+	}
+	_ = c.server.memory.NoteLookups(ctx, note)
 }
 
 // csv joins numbers.
-func csv(ids []int64) string {
+func csv(ids []claudemem.ObservationID) string {
 	texts := make([]string, len(ids))
 	for i, id := range ids {
-		texts[i] = strconv.FormatInt(id, 10)
+		texts[i] = strconv.FormatInt(int64(id), 10)
 	}
 	return strings.Join(texts, ", ")
 }
 
 // numbers names observations as people do, a few of them.
-func numbers(ids []int64) string {
+func numbers(ids []claudemem.ObservationID) string {
 	const few = 20
 	text := "#" + strings.ReplaceAll(csv(ids[:min(len(ids), few)]), ", ", ", #")
 	if len(ids) > few {

@@ -4,11 +4,11 @@ import (
 	"context"
 	"net/url"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"time"
 
 	"claudemem"
+	"claudemem/api"
 )
 
 // rootsLimit is how long a client may take to tell where it works. It does so from
@@ -99,9 +99,7 @@ func directoryOf(uri string) string {
 
 // labelOf is what people call a project.
 func labelOf(project string) string {
-	name := strings.TrimPrefix(project, "label:")
-	name = strings.TrimRight(name, `/\`)
-	return line(name[strings.LastIndexAny(name, `/\`)+1:], 60)
+	return line(api.Label(project), 60)
 }
 
 // in says where was looked.
@@ -114,8 +112,8 @@ func in(project string) string {
 
 // known are the names of a few projects that there are.
 func (c *call) known(ctx context.Context) string {
-	var found projectsFound
-	if err := c.get(ctx, "/api/projects", url.Values{"limit": {"5"}}, &found); err != nil {
+	found, err := c.server.memory.Projects(ctx, api.ProjectsRequest{Limit: 5})
+	if err != nil {
 		return "" // only a hint
 	}
 	var names []string
@@ -129,8 +127,8 @@ func (c *call) known(ctx context.Context) string {
 func (c *call) rootOf(ctx context.Context, label string) (string, error) {
 	var paths []string
 	for offset := 0; ; {
-		var found projectsFound
-		if err := c.get(ctx, "/api/projects", url.Values{"limit": {"100"}, "offset": {strconv.Itoa(offset)}}, &found); err != nil {
+		found, err := c.server.memory.Projects(ctx, api.ProjectsRequest{Limit: api.MaxLimit, Offset: offset})
+		if err != nil {
 			return "", err
 		}
 		for _, p := range found.Results {
@@ -138,7 +136,7 @@ func (c *call) rootOf(ctx context.Context, label string) (string, error) {
 				paths = append(paths, p.ProjectPath)
 			}
 		}
-		if offset += len(found.Results); len(found.Results) < 100 {
+		if offset += len(found.Results); len(found.Results) < api.MaxLimit {
 			break
 		}
 	}

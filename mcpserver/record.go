@@ -1,12 +1,12 @@
 package mcpserver
 
 import (
-	"cmp"
 	"fmt"
 	"strings"
 	"unicode/utf8"
 
 	"claudemem"
+	"claudemem/api"
 	"claudemem/text"
 )
 
@@ -23,61 +23,31 @@ type indexItem struct {
 	Project string `json:"project,omitempty"`
 }
 
-// name is what the tools call a record: #12 an observation, S12 the session that a
-// summary or a prompt is of.
-func (r *record) name() string {
-	switch {
-	case r.observation():
-		return fmt.Sprintf("#%d", r.ID)
-	case r.SessionDBID != 0:
-		return fmt.Sprintf("S%d", r.SessionDBID)
-	default:
-		return ""
-	}
-}
-
-func (r *record) observation() bool {
-	return r.Kind == string(claudemem.RecordObservation) || r.Kind == ""
-}
-
-func (r *record) glyph() string {
-	switch r.Kind {
-	case string(claudemem.RecordPrompt):
-		return "›"
-	case string(claudemem.RecordSummary):
-		return "§"
-	case "anchor":
-		return "·"
-	default:
-		return r.Type.Glyph()
-	}
-}
-
 // maxTitle and maxSubtitle are what a list shows of them, in code points.
 const (
 	maxTitle    = 160
 	maxSubtitle = 120
 )
 
-// index is the record as a line of a list: glyph, id, age, title, what it costs.
-func (c *call) index(r *record, withProject bool) (string, indexItem) {
-	item := indexItem{Kind: cmp.Or(line(r.Kind, 20), "observation"), ID: r.name(), Type: line(string(r.Type), 40), Title: line(r.Title, maxTitle), At: at(r.CreatedAtEpoch)}
+// index formats a record as a line of a list: glyph, id, age, title.
+func (c *call) index(e api.Entry, withProject bool) (string, indexItem) {
+	item := indexItem{Kind: string(e.Kind), ID: e.Name(), Type: line(string(e.Type), 40), Title: line(e.Title, maxTitle), At: at(e.CreatedAtEpoch)}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s %s %s: %s", r.glyph(), r.name(), age(c.now, r.CreatedAtEpoch), item.Title)
-	if r.Kind == string(claudemem.RecordPrompt) || r.Kind == string(claudemem.RecordSummary) {
-		fmt.Fprintf(&b, " (%s)", r.Kind)
+	fmt.Fprintf(&b, "%s %s %s: %s", e.Glyph(), e.Name(), age(c.now, e.CreatedAtEpoch), item.Title)
+	if e.Kind == claudemem.RecordPrompt || e.Kind == claudemem.RecordSummary {
+		fmt.Fprintf(&b, " (%s)", e.Kind)
 	}
-	if sub := line(r.Subtitle, maxSubtitle); sub != "" && sub != item.Title {
+	if sub := line(e.Subtitle, maxSubtitle); sub != "" && sub != item.Title {
 		b.WriteString(" — " + sub)
 	}
-	if withProject && r.Project != "" {
-		item.Project = line(r.Project, 60)
+	if withProject && e.Project != "" {
+		item.Project = line(e.Project, 60)
 		b.WriteString(" · " + item.Project)
 	}
 	return b.String(), item
 }
 
-// at is a moment for programs.
+// at formats a time for programs.
 func at(m claudemem.Millis) string { return m.Time().Format("2006-01-02T15:04Z") }
 
 // whole is an observation in full, for programs.
@@ -99,7 +69,7 @@ type whole struct {
 }
 
 // full is an observation in full, of at most about so many code points.
-func (c *call) full(r *record, most int) (string, whole) {
+func (c *call) full(r *api.Observation, most int) (string, whole) {
 	w := whole{
 		ID: fmt.Sprintf("#%d", r.ID), Type: line(string(r.Type), 40), Title: line(r.Title, 300), Subtitle: line(r.Subtitle, 400), At: at(r.CreatedAtEpoch),
 		Project: line(r.Project, 60), Branch: line(r.Branch, 80),
@@ -140,7 +110,7 @@ func some(list []string, most int) (kept []string, all bool) {
 	return kept, true
 }
 
-func (w *whole) text(r *record, c *call) string {
+func (w *whole) text(r *api.Observation, c *call) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s %s\n", r.Type.Glyph(), w.ID, w.Title)
 	about := []string{w.Type, fmt.Sprintf("%s (%s)", age(c.now, r.CreatedAtEpoch), w.At), w.Project}
@@ -194,7 +164,7 @@ type checkpoint struct {
 
 // summary is a turn's summary in full, each of its fields of at most so many code
 // points.
-func (c *call) summary(r *record, most int) (string, checkpoint) {
+func (c *call) summary(r *api.Summary, most int) (string, checkpoint) {
 	s := checkpoint{Prompt: r.PromptNumber, At: at(r.CreatedAtEpoch)}
 	var b strings.Builder
 	fmt.Fprintf(&b, "§ prompt %d, %s", r.PromptNumber, age(c.now, r.CreatedAtEpoch))
@@ -225,18 +195,18 @@ func (c *call) summary(r *record, most int) (string, checkpoint) {
 	return b.String(), s
 }
 
-// cost is what the record costs in full.
-func (c *call) cost(r *record) int {
-	var text string
-	switch r.Kind {
-	case string(claudemem.RecordPrompt):
-		text = r.Text
-	case string(claudemem.RecordSummary):
-		text, _ = c.summary(r, wholeRecord)
-	default:
-		text, _ = c.full(r, wholeRecord)
+// cost estimates the tokens of a record in full.
+func (c *call) cost(h *api.Hit) int {
+	text := ""
+	switch {
+	case h.Observation != nil:
+		text, _ = c.full(h.Observation, wholeRecord)
+	case h.Summary != nil:
+		text, _ = c.summary(h.Summary, wholeRecord)
+	case h.Prompt != nil:
+		text = h.Prompt.Text
 	}
-	return tokensOf(text)
+	return claudemem.EstimateTokens(text)
 }
 
 // wholeRecord is longer than any record, in code points.

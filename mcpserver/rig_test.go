@@ -6,14 +6,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"claudemem"
-	"claudemem/httpapi"
+	"claudemem/api"
 	"claudemem/index"
 	"claudemem/mcpserver"
 	"claudemem/recall"
@@ -27,9 +26,9 @@ var friday = time.Date(2026, 3, 20, 12, 0, 0, 0, time.UTC)
 // memory is a memory with what two projects remember, and the HTTP API over it.
 type memory struct {
 	*store.Store
-	now    time.Time
-	index  *index.Index
-	routes *httpapi.Local
+	now   time.Time
+	index *index.Index
+	local *api.Local
 }
 
 // kept is the store as the API's keeper, without cleaning: that is the worker's.
@@ -40,11 +39,6 @@ func (k kept) HideObservation(ctx context.Context, id claudemem.ObservationID, p
 		return 0, errors.New("erasing is for people")
 	}
 	return 0, k.HideWithoutPurge(ctx, id)
-}
-
-// Do implements mcpserver.API.
-func (m *memory) Do(ctx context.Context, r mcpserver.Request, out any) error {
-	return m.routes.Do(ctx, r.Method, r.Target, r.Session, r.Body, out)
 }
 
 func newMemory(t testing.TB) *memory {
@@ -65,13 +59,7 @@ func newMemory(t testing.TB) *memory {
 	must(t, ix.CatchUp(t.Context()))
 	searcher := search.New(m.Store, ix, search.Options{Clock: clock, Location: time.UTC, RecencyDays: func() int { return 90 }})
 	builder := recall.New(m.Store, recall.Options{Clock: clock, Finder: searcher})
-	m.routes = httpapi.NewLocal(httpapi.Deps{
-		Records: m.Store, Sessions: m.Store, Searcher: searcher, Receipts: m.Store, Keeper: kept{m}, Lookups: m.Store, Previewer: builder,
-		MCP: func(local *httpapi.Local) http.Handler {
-			m.routes = local
-			return m.server(mcpserver.Options{}).Handler()
-		},
-	}, httpapi.Options{Clock: clock})
+	m.local = &api.Local{Store: m.Store, Searcher: searcher, Blocks: builder, Keeper: kept{m}}
 	return m
 }
 
@@ -82,7 +70,7 @@ func (m *memory) server(o mcpserver.Options) *mcpserver.Server {
 	}
 	o.Version = "1.2.3"
 	o.Clock = func() time.Time { return m.now }
-	return mcpserver.New(m, o)
+	return mcpserver.New(m.local, o)
 }
 
 func must(t testing.TB, err error) {

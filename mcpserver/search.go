@@ -4,13 +4,12 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"claudemem"
+	"claudemem/api"
 )
 
 const (
@@ -29,31 +28,29 @@ func searchMemory(ctx context.Context, c *call) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	fetched := min(q.limit+ahead, 100)
-	q.params.Set("limit", strconv.Itoa(fetched))
-	var page found
-	if err := c.get(ctx, "/api/search", q.params, &page); err != nil {
+	q.Limit = min(q.limit+ahead, api.MaxLimit)
+	page, err := c.server.memory.Search(ctx, q.SearchRequest)
+	if err != nil {
 		if claudemem.CodeOf(err) == claudemem.CodeNoMemory {
 			return nothingYet(), nil
 		}
 		return nil, err
 	}
-	hits, total, open := matching(q, &page, fetched)
+	hits, total, open := matching(q, &page)
 	a := newAnswer("results")
-	a.set("project", in(q.project))
+	a.set("project", in(q.Project))
 	a.set("total", total)
 	shown := 0
-	var ids []string
+	var ids []claudemem.ObservationID
 	for i := range hits[:min(q.limit, len(hits))] {
-		r := &hits[i]
-		text, item := c.index(r, q.project == "")
-		item.Tokens = c.cost(r)
+		text, item := c.index(hits[i].Entry(), q.Project == "")
+		item.Tokens = c.cost(&hits[i])
 		if !a.offer(fmt.Sprintf("%s (%d tokens)", text, item.Tokens), item) {
 			break
 		}
 		shown++
-		if r.observation() && len(ids) < 3 {
-			ids = append(ids, strconv.FormatInt(r.ID, 10))
+		if o := hits[i].Observation; o != nil && len(ids) < 3 {
+			ids = append(ids, o.ID)
 		}
 	}
 	for _, note := range understoodNotes(page.Understood, c.now.Location()) {
@@ -66,7 +63,7 @@ func searchMemory(ctx context.Context, c *call) (*answer, error) {
 	if open {
 		over = "over "
 	}
-	a.say("%s%d found in %s, here %d to %d:", over, total, in(q.project), q.offset+1, q.offset+shown)
+	a.say("%s%d found in %s, here %d to %d:", over, total, in(q.Project), q.Offset+1, q.Offset+shown)
 	if n := unscored(hits[:shown]); q.searched(page.Understood) && n == shown {
 		a.tail("None of these match the text: they are the newest that pass the filters.")
 	} else if q.searched(page.Understood) && n > 0 {
@@ -74,10 +71,10 @@ func searchMemory(ctx context.Context, c *call) (*answer, error) {
 	}
 	next := ""
 	if len(ids) > 0 {
-		next = fmt.Sprintf("get_observations(ids: [%s]) reads in full. ", strings.Join(ids, ", "))
+		next = fmt.Sprintf("get_observations(ids: [%s]) reads in full. ", csv(ids))
 	}
-	if left := total - q.offset - shown; left > 0 || open {
-		next += fmt.Sprintf("%s%d more: offset: %d.", over, left, q.offset+shown)
+	if left := total - q.Offset - shown; left > 0 || open {
+		next += fmt.Sprintf("%s%d more: offset: %d.", over, left, q.Offset+shown)
 	}
 	if next != "" {
 		a.tail("Next: %s", strings.TrimSpace(next))
@@ -88,7 +85,7 @@ func searchMemory(ctx context.Context, c *call) (*answer, error) {
 // matching are the hits to show and how many there are in all; open says that there
 // are more than that. The API tops up what matches a text with what passes the filter;
 // where the only filter is the project, that is just noise.
-func matching(q *searchQuery, page *found, fetched int) (hits []record, total int, open bool) {
+func matching(q *searchQuery, page *api.SearchPage) (hits []api.Hit, total int, open bool) {
 	hits = page.Results
 	if !q.searched(page.Understood) {
 		return hits, page.Total, false
@@ -100,88 +97,76 @@ func matching(q *searchQuery, page *found, fetched int) (hits []record, total in
 	if scored < len(page.Results) && len(hits) == len(page.Results) {
 		return hits, page.Total, false
 	}
-	return hits, q.offset + len(hits), len(hits) == fetched && page.Total > q.offset+fetched
+	return hits, q.Offset + len(hits), len(hits) == q.Limit && page.Total > q.Offset+q.Limit
 }
 
-// searchQuery is what a search is for.
+// searchQuery is a search and how much of it is shown.
 type searchQuery struct {
-	params        url.Values
-	project       string
-	limit, offset int
-	// filtered says that there is a filter beside the project.
+	api.SearchRequest
+	// limit is how many hits are shown; Limit is how many are fetched.
+	limit int
+	// filtered: there is a filter beside the project.
 	filtered bool
 }
 
 // searched reports whether a text was searched for, not only read as a filter.
 func (q *searchQuery) searched(u *claudemem.Understood) bool {
-	return q.params.Get("query") != "" && (u == nil || u.Text != "")
+	return q.Query != "" && (u == nil || u.Text != "")
 }
 
 // searchQuery reads the arguments.
 func (c *call) searchQuery(ctx context.Context) (*searchQuery, error) {
-	q := &searchQuery{params: url.Values{"format": {"full"}}}
-	text, err := c.args.text("query", "q", "text", "search")
-	if err != nil {
+	q := &searchQuery{SearchRequest: api.SearchRequest{Format: api.FormatFull}}
+	var err error
+	if q.Query, err = c.query("query", "q", "text", "search"); err != nil {
 		return nil, err
 	}
-	if len(text) > maxQuery {
-		text = strings.ToValidUTF8(text[:maxQuery], "")
-	}
-	if text != "" {
-		q.params.Set("query", text)
-	}
-	for _, l := range [][]string{{"type", "types", "obs_type"}, {"concepts", "concept"}, {"files", "file", "file_path", "path"}, {"kind", "kinds"}} {
-		list, err := c.args.list(l...)
-		if err != nil {
+	for _, l := range []struct {
+		into  *[]string
+		names []string
+	}{{&q.Types, []string{"type", "types", "obs_type"}}, {&q.Concepts, []string{"concepts", "concept"}}, {&q.Files, []string{"files", "file", "file_path", "path"}}, {&q.Kinds, []string{"kind", "kinds"}}} {
+		if *l.into, err = c.args.list(l.names...); err != nil {
 			return nil, err
 		}
-		if len(list) > 0 {
-			q.params.Set(l[0], strings.Join(list, ","))
-			q.filtered = true
-		}
+		q.filtered = q.filtered || len(*l.into) > 0
 	}
 	for _, end := range []struct {
-		param string
+		into  *claudemem.Millis
 		last  bool
 		names []string
 	}{
-		{"since", false, []string{"date_start", "since", "from", "date_from", "start"}},
-		{"until", true, []string{"date_end", "until", "to", "date_to", "end"}},
+		{&q.Since, false, []string{"date_start", "since", "from", "date_from", "start"}},
+		{&q.Until, true, []string{"date_end", "until", "to", "date_to", "end"}},
 	} {
-		at, err := c.moment(end.last, end.names...)
-		if err != nil {
+		if *end.into, err = c.time(end.last, end.names...); err != nil {
 			return nil, err
 		}
-		if at != 0 {
-			q.params.Set(end.param, strconv.FormatInt(int64(at), 10))
-			q.filtered = true
-		}
+		q.filtered = q.filtered || *end.into != 0
 	}
 	if q.limit, err = c.args.number(defaultLimit, 1, maxLimit, "limit", "n", "max_results"); err != nil {
 		return nil, err
 	}
-	if q.offset, err = c.args.number(0, 0, maxOffset, "offset", "skip"); err != nil {
+	if q.Offset, err = c.args.number(0, 0, maxOffset, "offset", "skip"); err != nil {
 		return nil, err
 	}
-	q.params.Set("offset", strconv.Itoa(q.offset))
-	order, err := c.args.short("order", "order_by", "sort")
-	if err != nil {
+	if q.Order, err = c.args.short("order", "order_by", "sort"); err != nil {
 		return nil, err
 	}
-	if order != "" {
-		q.params.Set("order", order)
+	q.Project, err = c.project(ctx, c.here)
+	return q, err
+}
+
+// query is a text to search for; what exceeds maxQuery is left out.
+func (c *call) query(names ...string) (string, error) {
+	text, err := c.args.text(names...)
+	if len(text) > maxQuery {
+		text = strings.ToValidUTF8(text[:maxQuery], "")
 	}
-	if q.project, err = c.project(ctx, c.here); err != nil {
-		return nil, err
-	}
-	if q.project != "" {
-		q.params.Set("project", q.project)
-	}
-	return q, nil
+	return text, err
 }
 
 // unscored counts the hits at the end that only the filter found.
-func unscored(hits []record) int {
+func unscored(hits []api.Hit) int {
 	n := 0
 	for n < len(hits) && hits[len(hits)-1-n].Score == 0 {
 		n++
@@ -191,20 +176,19 @@ func unscored(hits []record) int {
 
 // nothingFound says where else there is something.
 func (c *call) nothingFound(ctx context.Context, a *answer, q *searchQuery) error {
-	if q.offset > 0 {
-		a.say("Nothing more found in %s from offset %d on.", in(q.project), q.offset)
+	if q.Offset > 0 {
+		a.say("Nothing more found in %s from offset %d on.", in(q.Project), q.Offset)
 		return nil
 	}
-	a.say("Nothing found in %s.", in(q.project))
-	if q.project != "" {
-		q.params.Del("project")
-		q.params.Set("limit", "100")
-		q.params.Set("format", "index")
-		var elsewhere found
-		if err := c.get(ctx, "/api/search", q.params, &elsewhere); err != nil {
+	a.say("Nothing found in %s.", in(q.Project))
+	if q.Project != "" {
+		everywhere := *q
+		everywhere.Project, everywhere.Limit, everywhere.Format = "", api.MaxLimit, api.FormatIndex
+		elsewhere, err := c.server.memory.Search(ctx, everywhere.SearchRequest)
+		if err != nil {
 			return err
 		}
-		if hits, _, _ := matching(q, &elsewhere, 100); len(hits) > 0 {
+		if hits, _, _ := matching(&everywhere, &elsewhere); len(hits) > 0 {
 			a.tail("Next: project: \"all\" finds %d in other projects.", len(hits))
 			return nil
 		}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"claudemem"
+	"claudemem/api"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -58,15 +59,15 @@ type Options struct {
 
 // Server is the memory's MCP server. It serves any number of clients.
 type Server struct {
-	api  API
-	opts Options
-	mcp  *mcp.Server
+	memory api.Memory
+	opts   Options
+	mcp    *mcp.Server
 	// turns has a place for each call that is worked on.
 	turns chan struct{}
 }
 
-// New makes a server that stands on api.
-func New(api API, opts Options) *Server {
+// New makes a server of a memory.
+func New(memory api.Memory, opts Options) *Server {
 	if opts.Identify == nil {
 		opts.Identify = func(dir string) Place { return Place{Project: dir} }
 	}
@@ -76,7 +77,7 @@ func New(api API, opts Options) *Server {
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
-	s := &Server{api: api, opts: opts, turns: make(chan struct{}, maxCalls)}
+	s := &Server{memory: memory, opts: opts, turns: make(chan struct{}, maxCalls)}
 	s.mcp = mcp.NewServer(
 		&mcp.Implementation{Name: "claude-mem", Title: "claude-mem: memory of earlier sessions", Version: opts.Version},
 		&mcp.ServerOptions{

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"claudemem"
+	"claudemem/api"
 	"claudemem/mcpserver"
 	"claudemem/wire"
 
@@ -30,7 +31,7 @@ const (
 
 // TestDefinitions: what every session of every client pays for the tools.
 func TestDefinitions(t *testing.T) {
-	s := mcpserver.New(apiFunc(nil), mcpserver.Options{})
+	s := mcpserver.New(searchOnly{}, mcpserver.Options{})
 	lines := talk(t, s, append(append([]string{}, hello...), `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)...)
 	var answer struct {
 		Result struct {
@@ -165,7 +166,7 @@ func TestHostileArguments(t *testing.T) {
 		{"a long project", "search_memory", `{"project":"` + strings.Repeat("x", 1<<20) + `"}`, claudemem.CodeTooLarge},
 		{"long files", "search_memory", `{"files":"` + strings.Repeat("x", 1<<20) + `"}`, claudemem.CodeTooLarge},
 		{"a path as a session", "get_session_summary", `{"session_id":"../../observations/1"}`, claudemem.CodeNotFound},
-		{"dots as a session", "get_session_summary", `{"session_id":".."}`, claudemem.CodeInvalid},
+		{"dots as a session", "get_session_summary", `{"session_id":".."}`, claudemem.CodeNotFound},
 		{"a query string as a session", "get_session_summary", `{"session_id":"S1?project=x&limit=1#"}`, claudemem.CodeNotFound},
 		{"a long anchor", "timeline", `{"anchor":"` + strings.Repeat("9", 8000) + `"}`, claudemem.CodeNotFound},
 		{"a memory of 1 MB", "save_memory", `{"text":"` + strings.Repeat("x", 1<<20) + `"}`, claudemem.CodeTooLarge},
@@ -203,31 +204,38 @@ func TestLookups(t *testing.T) {
 	}
 }
 
-// apiFunc is an API that is a function; nil has nothing.
-type apiFunc func(ctx context.Context, r mcpserver.Request, out any) error
+// searchFunc is a memory whose search is a function; nil has nothing.
+type searchFunc func(ctx context.Context) error
 
-func (f apiFunc) Do(ctx context.Context, r mcpserver.Request, out any) error {
-	if f == nil {
-		return claudemem.Errorf(claudemem.CodeNoMemory, "nothing is remembered yet")
+func (f searchFunc) memory() api.Memory { return searchOnly{search: f} }
+
+type searchOnly struct {
+	api.Memory
+	search searchFunc
+}
+
+func (m searchOnly) Search(ctx context.Context, _ api.SearchRequest) (api.SearchPage, error) {
+	if m.search == nil {
+		return api.SearchPage{}, claudemem.Errorf(claudemem.CodeNoMemory, "nothing is remembered yet")
 	}
-	return f(ctx, r, out)
+	return api.SearchPage{}, m.search(ctx)
 }
 
 // TestFaults: a fault is an answer without what it may hold, and the next call works.
 func TestFaults(t *testing.T) {
 	for _, tt := range []struct {
 		name, want string
-		do         apiFunc
+		do         searchFunc
 	}{
-		{"a panic", "error (internal): internal error", func(context.Context, mcpserver.Request, any) error { panic("secret") }},
-		{"an error of ours", "error (internal): internal error", func(context.Context, mcpserver.Request, any) error { return errors.New("secret") }},
-		{"no worker", "error (unavailable): no worker is running\nhint: start one", func(context.Context, mcpserver.Request, any) error {
+		{"a panic", "error (internal): internal error", func(context.Context) error { panic("secret") }},
+		{"an error of ours", "error (internal): internal error", func(context.Context) error { return errors.New("secret") }},
+		{"no worker", "error (unavailable): no worker is running\nhint: start one", func(context.Context) error {
 			return claudemem.Errorf(claudemem.CodeUnavailable, "no worker is running").WithHint("start one")
 		}},
 		{"no memory", "Nothing is remembered yet", nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			s := mcpserver.New(tt.do, mcpserver.Options{})
+			s := mcpserver.New(tt.do.memory(), mcpserver.Options{})
 			for range 2 {
 				if got := callTool(t, s, "search_memory", `{"query":"x"}`); !strings.HasPrefix(got.text(), tt.want) || strings.Contains(got.text(), "secret") {
 					t.Errorf("got %q, want %q", got.text(), tt.want)
@@ -240,12 +248,12 @@ func TestFaults(t *testing.T) {
 // TestCancel: a call that the client gives up ends, and the client may end too.
 func TestCancel(t *testing.T) {
 	began, cancelled := make(chan struct{}), make(chan struct{})
-	s := mcpserver.New(apiFunc(func(ctx context.Context, _ mcpserver.Request, _ any) error {
+	s := mcpserver.New(searchFunc(func(ctx context.Context) error {
 		close(began)
 		<-ctx.Done()
 		close(cancelled)
 		return ctx.Err()
-	}), mcpserver.Options{})
+	}).memory(), mcpserver.Options{})
 	c := connect(t, s)
 	for _, line := range hello {
 		c.say(line)
@@ -290,7 +298,7 @@ func TestConcurrentCalls(t *testing.T) {
 
 // TestBrokenLines: a line that is no message is refused; those after it are not.
 func TestBrokenLines(t *testing.T) {
-	s := mcpserver.New(apiFunc(nil), mcpserver.Options{})
+	s := mcpserver.New(searchOnly{}, mcpserver.Options{})
 	c := connect(t, s)
 	for _, line := range []string{"garbage", `{"jsonrpc":"2.0"`, `[]`, `"x"`, "\xff\xfe", `{"id":1}`, strings.Repeat("x", 5<<20)} {
 		c.say(line)
@@ -363,7 +371,7 @@ func post(t *testing.T, h http.Handler, body string, header ...string) *httptest
 // TestHTTP: each message is answered by itself, with JSON, and no session is kept.
 func TestHTTP(t *testing.T) {
 	m := newMemory(t)
-	h := mcpserver.New(m, mcpserver.Options{Clock: func() time.Time { return friday }, SessionHeader: wire.SessionHeader}).Handler()
+	h := mcpserver.New(m.local, mcpserver.Options{Clock: func() time.Time { return friday }, SessionHeader: wire.SessionHeader}).Handler()
 	w := post(t, h, hello[0])
 	if w.Code != http.StatusOK || w.Header().Get("Content-Type") != "application/json" || w.Header().Get("Mcp-Session-Id") != "" || !strings.Contains(w.Body.String(), "serverInfo") {
 		t.Errorf("initialize: %d %v %s", w.Code, w.Header(), w.Body)

@@ -3,24 +3,17 @@ package mcpserver
 import (
 	"context"
 	"fmt"
-	"net/url"
-	"strconv"
 
 	"claudemem"
+	"claudemem/api"
 )
 
 // sessionNamed finds a session by what people call it.
 func (c *call) sessionNamed(ctx context.Context, name, project string) (claudemem.SessionReceipt, error) {
-	var s claudemem.SessionReceipt
-	if name == "." || name == ".." || name == "" { // as a part of a path these would be another path
-		return s, claudemem.Errorf(claudemem.CodeInvalid, "no session_id").WithHint(`send S12 as in index lines, a ULID, the host's id, or "last"`)
+	if name == "" {
+		return claudemem.SessionReceipt{}, claudemem.Errorf(claudemem.CodeInvalid, "no session_id").WithHint(`send S12 as in index lines, a ULID, the host's id, or "last"`)
 	}
-	params := url.Values{}
-	if project != "" {
-		params.Set("project", project)
-	}
-	err := c.get(ctx, "/api/sessions/"+url.PathEscape(name)+"/receipt", params, &s)
-	return s, err
+	return c.server.memory.Receipt(ctx, api.ReceiptRequest{Name: name, Project: project})
 }
 
 // summariesAtOnce is how many summaries are read; an answer holds a handful.
@@ -49,9 +42,8 @@ func getSessionSummary(ctx context.Context, c *call) (*answer, error) {
 		return nil, err
 	}
 	id := fmt.Sprintf("S%d", s.ID)
-	params := url.Values{"session_id": {id}, "format": {"full"}, "limit": {strconv.Itoa(summariesAtOnce)}, "offset": {strconv.Itoa(offset)}}
-	var summaries found
-	if err := c.get(ctx, "/api/summaries", params, &summaries); err != nil {
+	summaries, err := c.server.memory.Summaries(ctx, api.RecordsRequest{Session: s.ID, Dated: api.Dated{Paged: api.Paged{Limit: summariesAtOnce, Offset: offset}}})
+	if err != nil {
 		return nil, err
 	}
 	a := newAnswer("summaries")
@@ -85,7 +77,7 @@ func getSessionSummary(ctx context.Context, c *call) (*answer, error) {
 }
 
 // offerSummary adds a summary if it fits; the first one is cut until it does.
-func (c *call) offerSummary(a *answer, r *record, first bool) bool {
+func (c *call) offerSummary(a *answer, r *api.Summary, first bool) bool {
 	text, item := c.summary(r, wholeRecord)
 	if a.offer(text, item) {
 		return true
@@ -103,21 +95,21 @@ func (c *call) offerIndexOf(ctx context.Context, a *answer, s claudemem.SessionR
 	if len(s.Stored.Observations) == 0 {
 		return nil
 	}
-	params := url.Values{"session_id": {id}, "order": {"oldest"}, "limit": {strconv.Itoa(maxLimit)}}
-	var page found
-	if err := c.get(ctx, "/api/search/observations", params, &page); err != nil {
+	page, err := c.server.memory.Search(ctx, api.SearchRequest{Session: s.ID, Kinds: []string{string(claudemem.RecordObservation)},
+		Order: string(claudemem.OrderOldest), Dated: api.Dated{Paged: api.Paged{Limit: maxLimit}}})
+	if err != nil {
 		return err
 	}
 	shown := 0
-	var ids []int64
+	var ids []claudemem.ObservationID
 	for i := range page.Results {
-		text, _ := c.index(&page.Results[i], false)
+		text, _ := c.index(page.Results[i].Entry(), false)
 		if !a.heading(text) {
 			break
 		}
 		shown++
 		if len(ids) < 3 {
-			ids = append(ids, page.Results[i].ID)
+			ids = append(ids, page.Results[i].Observation.ID)
 		}
 	}
 	if left := page.Total - shown; left > 0 {

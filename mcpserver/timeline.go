@@ -2,12 +2,12 @@ package mcpserver
 
 import (
 	"context"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
 
 	"claudemem"
+	"claudemem/api"
 )
 
 const (
@@ -17,12 +17,13 @@ const (
 
 // timeline shows what happened around an anchor, the oldest first.
 func timeline(ctx context.Context, c *call) (*answer, error) {
-	path, params, project, err := c.timelineParams(ctx)
+	request, err := c.timelineRequest(ctx)
 	if err != nil {
 		return nil, err
 	}
-	var around timelineFound
-	if err := c.get(ctx, path, params, &around); err != nil {
+	project := request.Project
+	around, err := c.server.memory.Timeline(ctx, request)
+	if err != nil {
 		if claudemem.CodeOf(err) == claudemem.CodeNoMemory {
 			return nothingYet(), nil
 		}
@@ -31,7 +32,7 @@ func timeline(ctx context.Context, c *call) (*answer, error) {
 	a := newAnswer("timeline")
 	a.set("project", in(project))
 	items := around.Timeline
-	anchor := slices.IndexFunc(items, func(r record) bool { return r.IsAnchor || r.Kind == "anchor" })
+	anchor := slices.IndexFunc(items, func(e api.Entry) bool { return e.IsAnchor || e.Kind == api.KindAnchor })
 	type shown struct {
 		text string
 		item indexItem
@@ -39,11 +40,11 @@ func timeline(ctx context.Context, c *call) (*answer, error) {
 	all := make([]shown, len(items))
 	for i := range items {
 		mark := "  "
-		text, item := c.index(&items[i], project == "")
+		text, item := c.index(items[i], project == "")
 		if i == anchor {
 			mark, item.Anchor = "▶ ", true
-			if items[i].Kind == "anchor" && items[i].Title == "" {
-				text = strings.TrimSpace("· "+items[i].name()) + " " + at(items[i].CreatedAtEpoch)
+			if items[i].Kind == api.KindAnchor && items[i].Title == "" {
+				text = strings.TrimSpace("· "+items[i].Name()) + " " + at(items[i].CreatedAtEpoch)
 			}
 		}
 		all[i] = shown{mark + text, item}
@@ -62,16 +63,16 @@ func timeline(ctx context.Context, c *call) (*answer, error) {
 			grew = true
 		}
 	}
-	var ids []string
+	var ids []claudemem.ObservationID
 	records := 0
 	for i := from; i < to; i++ {
 		a.offer(all[i].text, all[i].item)
-		if items[i].Kind == "anchor" {
+		if items[i].Kind == api.KindAnchor {
 			continue
 		}
 		records++
-		if items[i].observation() && len(ids) < 3 {
-			ids = append(ids, strconv.FormatInt(items[i].ID, 10))
+		if items[i].Kind == claudemem.RecordObservation && len(ids) < 3 {
+			ids = append(ids, claudemem.ObservationID(items[i].ID))
 		}
 	}
 	if records == 0 {
@@ -87,57 +88,40 @@ func timeline(ctx context.Context, c *call) (*answer, error) {
 		a.tail("%s did not fit: ask with smaller depths around #ids at the ends.", count(left, "record"))
 	}
 	if len(ids) > 0 {
-		a.tail("Next: get_observations(ids: [%s]) reads in full; a session: get_session_summary.", strings.Join(ids, ", "))
+		a.tail("Next: get_observations(ids: [%s]) reads in full; a session: get_session_summary.", csv(ids))
 	}
 	return a, nil
 }
 
-// timelineParams are the route and the parameters that the arguments mean, and the
-// project that is looked at.
-func (c *call) timelineParams(ctx context.Context) (path string, params url.Values, project string, err error) {
-	params = url.Values{}
-	anchor, err := c.args.short("anchor", "id", "session_id", "observation_id", "date", "time")
-	if err != nil {
-		return "", nil, "", err
+// timelineRequest reads the arguments.
+func (c *call) timelineRequest(ctx context.Context) (r api.TimelineRequest, err error) {
+	if r.Anchor, err = c.args.short("anchor", "id", "session_id", "observation_id", "date", "time"); err != nil {
+		return r, err
 	}
-	query, err := c.args.text("query", "q", "text")
-	if err != nil {
-		return "", nil, "", err
+	if r.Query, err = c.query("query", "q", "text"); err != nil {
+		return r, err
 	}
-	for _, name := range [][]string{{"depth_before", "before"}, {"depth_after", "after"}} {
-		depth, err := c.args.number(defaultDepth, 0, maxDepth, name...)
-		if err != nil {
-			return "", nil, "", err
-		}
-		params.Set(name[0], strconv.Itoa(depth))
+	if r.Before, err = c.args.number(defaultDepth, 0, maxDepth, "depth_before", "before"); err != nil {
+		return r, err
+	}
+	if r.After, err = c.args.number(defaultDepth, 0, maxDepth, "depth_after", "after"); err != nil {
+		return r, err
 	}
 	missing := c.here
-	switch path = "/api/search/timeline"; {
-	case anchor == "" && query == "":
-		return "", nil, "", claudemem.Errorf(claudemem.CodeInvalid, "neither anchor nor query").
+	switch {
+	case r.Anchor == "" && r.Query == "":
+		return r, claudemem.Errorf(claudemem.CodeInvalid, "neither anchor nor query").
 			WithHint(`send anchor: an observation's number (123), a session (S12) or a time (yesterday); or query`)
-	case anchor == "":
-		path = "/api/search/timeline-by-query"
-		if len(query) > maxQuery {
-			query = strings.ToValidUTF8(query[:maxQuery], "")
+	case r.Anchor == "":
+	case isRecord(r.Anchor):
+		missing = func(ctx context.Context) Place { return c.placeOf(ctx, r.Anchor) }
+	default: // a time, or whatever else the timeline knows
+		if at, ok := claudemem.ParseTime(r.Anchor, c.now, false); ok {
+			r.Anchor = api.ISO(at)
 		}
-		params.Set("query", query)
-	case isRecord(anchor):
-		params.Set("anchor", anchor)
-		missing = func(ctx context.Context) Place { return c.placeOf(ctx, anchor) }
-	default:
-		if at, ok := claudemem.ParseMoment(anchor, c.now, false); ok {
-			anchor = at.Time().Format("2006-01-02T15:04:05.000Z")
-		}
-		params.Set("anchor", anchor) // or whatever else the route knows
 	}
-	if project, err = c.project(ctx, missing); err != nil {
-		return "", nil, "", err
-	}
-	if project != "" {
-		params.Set("project", project)
-	}
-	return path, params, project, nil
+	r.Project, err = c.project(ctx, missing)
+	return r, err
 }
 
 // isRecord reports whether an anchor is the number of an observation or a session.
@@ -162,7 +146,7 @@ func (c *call) placeOf(ctx context.Context, anchor string) Place {
 	if err != nil {
 		return c.here(ctx)
 	}
-	if batch, err := c.batch(ctx, []int64{id}); err == nil && len(batch.Results) > 0 {
+	if batch, err := c.batch(ctx, claudemem.ObservationID(id)); err == nil && len(batch.Results) > 0 {
 		return Place{Project: batch.Results[0].ProjectPath}
 	}
 	return c.here(ctx)

@@ -171,4 +171,4 @@ func TestRetireLearning(t *testing.T) {
 	}
 }
 
-var _ httpapi.Learnings = (*store.Store)(nil)
+var _ httpapi.Books = (*store.Store)(nil)

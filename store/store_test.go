@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"claudemem"
-	"claudemem/httpapi"
+	"claudemem/api"
 	"claudemem/index"
 	"claudemem/queue"
 	"claudemem/recall"
@@ -22,11 +22,11 @@ import (
 )
 
 var (
-	_ queue.Storage   = (*store.Store)(nil)
-	_ recall.Source   = (*store.Store)(nil)
-	_ httpapi.Records = (*store.Store)(nil)
-	_ index.Feed      = (*store.Store)(nil)
-	_ search.Records  = (*store.Store)(nil)
+	_ queue.Storage  = (*store.Store)(nil)
+	_ recall.Source  = (*store.Store)(nil)
+	_ api.Store      = (*store.Store)(nil)
+	_ index.Feed     = (*store.Store)(nil)
+	_ search.Records = (*store.Store)(nil)
 )
 
 // base is the time at which the tests' clock begins.

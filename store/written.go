@@ -267,7 +267,7 @@ func (s *Store) HideObservation(ctx context.Context, id claudemem.ObservationID)
 func (s *Store) HideWithoutPurge(ctx context.Context, id claudemem.ObservationID) error {
 	return s.writeKeeping(ctx, "hide observation", func(t *tx) error {
 		// A time that does not come, for a column of its own would say the same.
-		n, err := t.change("UPDATE observations SET deleted_at = ? WHERE id = ? AND deleted_at IS NULL", int64(claudemem.LatestMoment), int64(id))
+		n, err := t.change("UPDATE observations SET deleted_at = ? WHERE id = ? AND deleted_at IS NULL", int64(claudemem.LatestTime), int64(id))
 		if err == nil && n == 0 {
 			err = noObservation(id)
 		}

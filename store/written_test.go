@@ -368,7 +368,7 @@ func TestHideWithoutPurge(t *testing.T) {
 	if _, err := m.Observation(ctx, kept.ID); claudemem.CodeOf(err) != claudemem.CodeNotFound {
 		t.Errorf("it is shown: %v", err)
 	}
-	if n, err := m.PurgeHidden(ctx, claudemem.LatestMoment-1); err != nil || n != 0 {
+	if n, err := m.PurgeHidden(ctx, claudemem.LatestTime-1); err != nil || n != 0 {
 		t.Errorf("purged %d, %v", n, err)
 	}
 	if o, err := m.RestoreObservation(ctx, kept.ID); err != nil || o.Title != "kept" {

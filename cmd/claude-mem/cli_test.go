@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"claudemem/api"
 )
 
 // The root's help is a screen: 80 columns, and as many lines as a window has.
@@ -237,7 +239,7 @@ func TestExitCodes(t *testing.T) {
 			t.Errorf("%s: standard output %q of an error", tt.args, out)
 		}
 		lines := strings.Split(strings.TrimRight(errs, "\n"), "\n")
-		var last errorJSON
+		var last api.ErrorBody
 		switch err := json.Unmarshal([]byte(lines[len(lines)-1]), &last); {
 		case asJSON && (err != nil || string(last.Error.Code) != tt.code || last.Error.Message == ""):
 			t.Errorf("%s: the last line of standard error is %q (%v), want an error of code %s", tt.args, lines[len(lines)-1], err, tt.code)

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,6 +10,7 @@ import (
 	"strings"
 
 	"claudemem"
+	"claudemem/api"
 	"claudemem/repo"
 	"claudemem/settings"
 	"claudemem/wire"
@@ -27,25 +27,11 @@ func previewing(args []string) bool {
 	})
 }
 
-// contextPreview is a context block to look at, as GET /api/context/preview has it.
+// contextPreview is a preview, who built it, and the session that it is of.
 type contextPreview struct {
-	Text            string                `json:"context"`
-	Tokens          int                   `json:"tokens"`
-	Layers          []claudemem.LayerCost `json:"layers"`
-	Skipped         []claudemem.LayerCost `json:"skipped"`
-	Budget          int                   `json:"budget"`
-	EffectiveBudget int                   `json:"effective_budget"`
-	BuildMS         float64               `json:"build_ms"`
-	BuiltBy         string                `json:"built_by"`
-	Source          string                `json:"source"`
-	Session         string                `json:"session,omitempty"`
-	ProjectPath     string                `json:"project_path"`
-	Lines           []previewLine         `json:"lines"`
-}
-
-type previewLine struct {
-	Number int `json:"number"`
-	claudemem.ContextLine
+	api.Preview
+	BuiltBy string `json:"built_by"`
+	Session string `json:"session,omitempty"`
 }
 
 // Who built a previewed block.
@@ -102,16 +88,16 @@ or "database", "source", "session"?, "project_path", "lines": [{"number", "layer
 		if err != nil {
 			return err
 		}
-		s, err := a.answers()
+		m, err := a.memory()
 		if err != nil {
 			return err
 		}
-		defer s.close()
-		preview, err := a.previewContext(cmd.Context(), s, claudemem.ContextRequest{
-			Host: claudemem.Host(host.Value.String()), HostSessionID: *session, ProjectPath: *project, Source: *source, Budget: *budget})
+		defer m.close()
+		preview, err := a.previewContext(cmd.Context(), m, api.ContextRequest{
+			Host: host.Value.String(), HostSessionID: *session, ProjectPath: *project, Source: *source, Budget: *budget})
 		if err != nil {
-			return a.emptyMemory(err, *asJSON, contextPreview{Layers: []claudemem.LayerCost{}, Skipped: []claudemem.LayerCost{}, Source: *source,
-				BuiltBy: builtByDatabase, Lines: []previewLine{}})
+			return a.emptyMemory(err, *asJSON, contextPreview{BuiltBy: builtByDatabase, Preview: api.Preview{
+				Layers: []claudemem.LayerCost{}, Skipped: []claudemem.LayerCost{}, Source: *source, Lines: []api.PreviewLine{}}})
 		}
 		if *why != "" {
 			return a.printWhy(preview, *why, wanted, *asJSON)
@@ -120,7 +106,7 @@ or "database", "source", "session"?, "project_path", "lines": [{"number", "layer
 			return writeJSON(a.stdout, preview)
 		}
 		a.people().preview(preview)
-		if names, err := wire.SpoolOf(s.dataDir).List(a.now()); err == nil && len(names) > 0 {
+		if names, err := wire.SpoolOf(m.dataDir).List(a.now()); err == nil && len(names) > 0 {
 			a.note("Not in it: %s in the spool, which the worker takes in before a session starts.", count(len(names), "delivery"))
 		}
 		if preview.Text == "" {
@@ -134,38 +120,32 @@ or "database", "source", "session"?, "project_path", "lines": [{"number", "layer
 
 // previewContext asks for a block; the request's session and project are what the
 // user calls them.
-func (a *app) previewContext(ctx context.Context, s *answers, req claudemem.ContextRequest) (*contextPreview, error) {
-	where, err := previewProject(ctx, s, req.ProjectPath)
+func (a *app) previewContext(ctx context.Context, m *workerOrFiles, r api.ContextRequest) (*contextPreview, error) {
+	where, err := a.previewProject(ctx, m, r.ProjectPath)
 	if err != nil {
 		return nil, err
 	}
-	if req.HostSessionID == "" && (req.Source == "resume" || req.Source == "compact") {
-		req.HostSessionID = "last" // these are of a session that there is already
+	if r.HostSessionID == "" && (r.Source == "resume" || r.Source == "compact") {
+		r.HostSessionID = "last" // these are of a session that there is already
 	}
-	params := url.Values{
-		"project_path": {where.Project}, "worktree_root": {where.WorktreeRoot}, "branch": {where.Branch}, "head_commit": {where.HeadCommit},
-		"source": {req.Source}, "budget": {strconv.Itoa(req.Budget)}, "host": {string(req.Host)},
-	}
-	named := ""
-	if req.HostSessionID != "" {
-		var r claudemem.SessionReceipt
-		if err := s.receipt(ctx, req.HostSessionID, where.Project, &r); err != nil {
+	r.ProjectPath, r.WorktreeRoot, r.Branch, r.HeadCommit = where.Project, where.WorktreeRoot, where.Branch, where.HeadCommit
+	preview := &contextPreview{BuiltBy: builtByWorker}
+	if r.HostSessionID != "" {
+		session, err := m.Receipt(ctx, api.ReceiptRequest{Name: r.HostSessionID, Project: where.Project})
+		if err != nil {
 			return nil, err
 		}
-		params.Set("host", string(r.Host))
-		params.Set("session_id", r.HostSessionID)
-		named = fmt.Sprintf("S%d", r.ID)
+		r.Host, r.HostSessionID = string(session.Host), session.HostSessionID
+		preview.Session = fmt.Sprintf("S%d", session.ID)
 	}
-	preview := &contextPreview{}
-	if err := s.get(ctx, "/api/context/preview", params, preview); err != nil {
+	if preview.Preview, err = m.Preview(ctx, r); err != nil {
 		return nil, err
 	}
-	preview.Session, preview.BuiltBy = named, builtByWorker
-	if s.files != nil {
+	if m.files != nil {
 		preview.BuiltBy = builtByDatabase
 	}
 	if preview.Budget == 0 {
-		if resolved, err := settings.Load(s.dataDir, a.getenv); err == nil {
+		if resolved, err := settings.Load(m.dataDir, a.getenv); err == nil {
 			preview.Budget = resolved.Int(settings.KeyContextBudget)
 		}
 	}
@@ -174,28 +154,27 @@ func (a *app) previewContext(ctx context.Context, s *answers, req claudemem.Cont
 
 // previewProject finds where a person means by a path, or by the name of a project
 // that is remembered.
-func previewProject(ctx context.Context, s *answers, name string) (repo.Identity, error) {
+func (a *app) previewProject(ctx context.Context, m api.Memory, name string) (repo.Identity, error) {
 	if name == "" {
 		name = "."
 	}
 	if isPath(name) {
+		root, err := a.projectNamed(name)
+		if err != nil {
+			return repo.Identity{}, err
+		}
 		dir, err := filepath.Abs(name)
 		if err != nil {
 			return repo.Identity{}, fmt.Errorf("find directory: %w", err)
 		}
-		return repo.Identify("", dir), nil
+		where := repo.Identify("", dir)
+		where.Project = root
+		return where, nil
 	}
 	var paths []string
 	for offset, total := 0, 1; offset < total; {
-		var known struct {
-			Count   int `json:"count"`
-			Total   int `json:"total"`
-			Results []struct {
-				Project     string `json:"project"`
-				ProjectPath string `json:"project_path"`
-			} `json:"results"`
-		}
-		if err := s.get(ctx, "/api/projects", url.Values{"offset": {strconv.Itoa(offset)}}, &known); err != nil {
+		known, err := m.Projects(ctx, api.ProjectsRequest{Offset: offset})
+		if err != nil {
 			return repo.Identity{}, err
 		}
 		for _, p := range known.Results {
@@ -247,13 +226,13 @@ func parseWhy(text string) (whyOf, error) {
 	return whyOf{}, nil
 }
 
-func (w whyOf) asksFor(l *previewLine) bool {
+func (w whyOf) asksFor(l *api.PreviewLine) bool {
 	return w.line != 0 && w.line == l.Number || w.observation != 0 && w.observation == l.Observation || w.session != 0 && w.session == l.Session && l.Observation == 0
 }
 
 // printWhy says why the lines are there that ref asks for.
 func (a *app) printWhy(preview *contextPreview, ref string, wanted whyOf, asJSON bool) error {
-	lines := []previewLine{}
+	lines := []api.PreviewLine{}
 	for i := range preview.Lines {
 		if wanted.asksFor(&preview.Lines[i]) {
 			lines = append(lines, preview.Lines[i])
@@ -297,7 +276,7 @@ func (p *printer) preview(v *contextPreview) {
 	if v.Session != "" {
 		who = v.Session
 	}
-	p.printf("%s\n", p.style(styleBold, fmt.Sprintf("What %s in %s is given at %s", who, oneLine(labelOf(v.ProjectPath), 60), v.Source)))
+	p.printf("%s\n", p.style(styleBold, fmt.Sprintf("What %s in %s is given at %s", who, oneLine(api.Label(v.ProjectPath), 60), v.Source)))
 	by := "by the worker"
 	if v.BuiltBy == builtByDatabase {
 		by = "from the database"

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"claudemem"
+	"claudemem/api"
 	"claudemem/daemon"
 	"claudemem/recorded"
 	"claudemem/settings"
@@ -112,18 +113,18 @@ type demo struct {
 
 // demoResult is what the demo shows.
 type demoResult struct {
-	Session     string          `json:"session"`
-	Note        string          `json:"note"`
-	HostVersion string          `json:"host_version"`
-	DataDir     string          `json:"data_dir,omitempty"`
-	HookCalls   int             `json:"hook_calls"`
-	HookMS      demoTimes       `json:"hook_ms"`
-	Queue       claudemem.Books `json:"queue"`
-	Records     []recordJSON    `json:"observations"`
-	Summaries   int             `json:"summaries"`
-	Context     string          `json:"context"`
-	Tokens      int             `json:"tokens"`
-	StoredBytes int64           `json:"stored_bytes"`
+	Session     string             `json:"session"`
+	Note        string             `json:"note"`
+	HostVersion string             `json:"host_version"`
+	DataDir     string             `json:"data_dir,omitempty"`
+	HookCalls   int                `json:"hook_calls"`
+	HookMS      demoTimes          `json:"hook_ms"`
+	Queue       claudemem.Books    `json:"queue"`
+	Records     []shownObservation `json:"observations"`
+	Summaries   int                `json:"summaries"`
+	Context     string             `json:"context"`
+	Tokens      int                `json:"tokens"`
+	StoredBytes int64              `json:"stored_bytes"`
 	observed    []claudemem.Observation
 }
 
@@ -196,7 +197,7 @@ func (d *demo) run(ctx context.Context) (*demoResult, error) {
 	if err := d.app.startWorker(ctx, d.dataDir); err != nil {
 		return nil, err
 	}
-	result := &demoResult{Session: d.session.Name, Note: d.session.Note, HostVersion: d.session.Version, Records: []recordJSON{}}
+	result := &demoResult{Session: d.session.Name, Note: d.session.Note, HostVersion: d.session.Version, Records: []shownObservation{}}
 	var took []time.Duration
 	for _, payload := range d.session.Payloads {
 		start := time.Now()
@@ -285,7 +286,7 @@ func (d *demo) settle(ctx context.Context) error {
 }
 
 func (d *demo) books(ctx context.Context) (claudemem.Books, error) {
-	peer, err := daemon.FindPeer(d.dataDir)
+	peer, err := api.FindWorker(d.dataDir)
 	if err != nil {
 		return claudemem.Books{}, err
 	}
@@ -309,7 +310,7 @@ func (d *demo) collect(ctx context.Context, result *demoResult) error {
 	slices.Reverse(observations) // in the order in which things happened
 	result.observed = observations
 	for i := range observations {
-		result.Records = append(result.Records, recordOf(&observations[i]))
+		result.Records = append(result.Records, shownOf(api.ObservationOf(&observations[i], true)))
 	}
 	totals, err := m.Totals(ctx, "")
 	if err != nil {

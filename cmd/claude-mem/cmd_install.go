@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"claudemem"
+	"claudemem/api"
 	"claudemem/daemon"
 	"claudemem/install"
 	"claudemem/model/claude"
@@ -147,7 +148,7 @@ func (a *app) installed(plan *install.Plan) {
 	if err != nil {
 		return
 	}
-	if peer, err := daemon.FindPeer(dataDir); err == nil && peer.Info.Version != version {
+	if peer, err := api.FindWorker(dataDir); err == nil && peer.Info.Version != version {
 		a.note("A worker of version %s is running: `claude-mem worker restart` makes it this one.", peer.Info.Version)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"claudemem"
+	"claudemem/api"
 	"claudemem/daemon"
 
 	"github.com/spf13/cobra"
@@ -29,18 +30,12 @@ Without a worker a command that changes something is the worker for that long.`,
 	return cmd
 }
 
-// learningJSON is a learning as programs get it.
-type learningJSON struct {
-	Project string `json:"project"`
-	claudemem.Learning
-}
-
 const learningForm = `{"project", "id", "ulid", "project_path", "category", "content", "confidence",
 "times_seen", "active", "superseded_by"?, "created_at_epoch", "updated_at_epoch"}`
 
-func (a *app) printLearning(l claudemem.Learning, asJSON bool, done string) error {
+func (a *app) printLearning(l api.Learning, asJSON bool, done string) error {
 	if asJSON {
-		return writeJSON(a.stdout, learningJSON{labelOf(l.ProjectPath), l})
+		return writeJSON(a.stdout, l)
 	}
 	p := a.people()
 	p.printf("%s ", done)
@@ -49,7 +44,7 @@ func (a *app) printLearning(l claudemem.Learning, asJSON bool, done string) erro
 }
 
 // learningLine is a learning in a list.
-func (p *printer) learningLine(l *claudemem.Learning, withProject bool) {
+func (p *printer) learningLine(l *api.Learning, withProject bool) {
 	p.printf("%s %s: %s", p.style(styleDim, fmt.Sprintf("%d", l.ID)), p.style(styleBold, l.Category), oneLine(l.Content, 0))
 	about := []string{fmt.Sprintf("%.0f%%", l.Confidence*100)}
 	if l.TimesSeen > 1 {
@@ -62,7 +57,7 @@ func (p *printer) learningLine(l *claudemem.Learning, withProject bool) {
 		about = append(about, "retired")
 	}
 	if withProject {
-		about = append(about, labelOf(l.ProjectPath))
+		about = append(about, l.Project)
 	}
 	p.printf("%s\n", p.style(styleDim, " ("+strings.Join(about, ", ")+")"))
 }
@@ -89,9 +84,15 @@ JSON: ` + learningForm + `.`,
 		if err != nil {
 			return err
 		}
-		l, err := daemon.AddLearning(cmd.Context(), dataDir, claudemem.Learning{
-			ProjectPath: projectOr(*project), Category: strings.ToLower(given[0]),
-			Content: strings.Join(given[1:], " "), Confidence: *confidence,
+		where, err := a.projectOr(*project)
+		if err != nil {
+			return err
+		}
+		var l api.Learning
+		err = daemon.Change(cmd.Context(), dataDir, true, func(m api.Memory) error {
+			l, err = m.AddLearning(cmd.Context(), api.NewLearning{ProjectPath: where, Category: strings.ToLower(given[0]),
+				Content: strings.Join(given[1:], " "), Confidence: confidence})
+			return err
 		})
 		if err != nil {
 			return err
@@ -105,7 +106,7 @@ type learningsJSON struct {
 	Project string         `json:"project,omitempty"`
 	Count   int            `json:"count"`
 	Total   int            `json:"total"`
-	Results []learningJSON `json:"results"`
+	Results []api.Learning `json:"results"`
 }
 
 func (a *app) learnListCommand() *cobra.Command {
@@ -133,8 +134,12 @@ JSON: {"project"?, "count", "total", "results": [` + learningForm + `]}.`,
 				return err
 			}
 		}
-		query := claudemem.LearningQuery{Project: scope.project(), Category: *category, Retired: *retired, Limit: *limit}
-		out := learningsJSON{Project: query.Project, Results: []learningJSON{}}
+		project, err := scope.project()
+		if err != nil {
+			return err
+		}
+		query := claudemem.LearningQuery{Project: project, Category: *category, Retired: *retired, Limit: *limit}
+		out := learningsJSON{Project: project, Results: []api.Learning{}}
 		ctx := cmd.Context()
 		m, err := a.openMemory(ctx)
 		if err != nil {
@@ -149,15 +154,15 @@ JSON: {"project"?, "count", "total", "results": [` + learningForm + `]}.`,
 			return err
 		}
 		out.Count = len(found)
-		for _, l := range found {
-			out.Results = append(out.Results, learningJSON{labelOf(l.ProjectPath), l})
+		for i := range found {
+			out.Results = append(out.Results, api.LearningOf(&found[i]))
 		}
 		if *asJSON {
 			return writeJSON(a.stdout, out)
 		}
 		p := a.people()
-		for i := range found {
-			p.learningLine(&found[i], query.Project == "")
+		for i := range out.Results {
+			p.learningLine(&out.Results[i], project == "")
 		}
 		switch {
 		case len(found) == 0:
@@ -255,7 +260,11 @@ func (a *app) editLearning(cmd *cobra.Command, id int64, edit claudemem.Learning
 	if err != nil {
 		return err
 	}
-	l, err := daemon.EditLearning(cmd.Context(), dataDir, id, edit)
+	var l api.Learning
+	err = daemon.Change(cmd.Context(), dataDir, false, func(m api.Memory) error {
+		l, err = m.EditLearning(cmd.Context(), id, edit)
+		return err
+	})
 	if err != nil {
 		return err
 	}

@@ -2,13 +2,13 @@ package main
 
 import (
 	"context"
-	"net/http"
 	"os"
 	"path/filepath"
 	"sync"
 	"time"
 
 	"claudemem"
+	"claudemem/api"
 	"claudemem/daemon"
 	"claudemem/hook"
 	"claudemem/mcpserver"
@@ -50,7 +50,7 @@ func (a *app) serveMCP(ctx context.Context, dataDir string) error {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	api := &workerOrFiles{app: a, dataDir: dataDir, life: ctx, patience: workerPatience}
+	m := newClientMemory(ctx, a, dataDir)
 	options := mcpserver.Options{Version: version, Identify: daemon.Identify, Clock: a.now}
 	if session := a.getenv(sessionKey); session != "" {
 		options.Session = string(claudemem.HostClaudeCode) + ":" + session
@@ -58,12 +58,12 @@ func (a *app) serveMCP(ctx context.Context, dataDir string) error {
 	if options.Dir = a.getenv("CLAUDE_PROJECT_DIR"); options.Dir == "" {
 		options.AskRoots, options.Dir = true, a.workingDirectory()
 	}
-	server := mcpserver.New(api, options)
+	server := mcpserver.New(m, options)
 	// The client is answered meanwhile: its own start waits for us.
-	api.wakeSoon()
+	m.wakeSoon()
 	err := server.ServeStdio(ctx, a.stdin, a.stdout)
 	cancel()
-	api.waking.Wait() // a start that was claimed is made: nobody else may try for a while
+	m.waking.Wait() // a start that was claimed is made: nobody else may try for a while
 	return err
 }
 
@@ -89,10 +89,11 @@ const (
 	wakePoll = 10 * time.Millisecond
 )
 
-// workerOrFiles answers routes for the MCP server: the worker's when one answers. What
-// only reads is else answered over the files, which many clients may have open; what
-// writes waits for a worker, for there is one writer.
-type workerOrFiles struct {
+// clientMemory is the memory as the MCP server asks it: the worker's when one answers.
+// Reads are else answered from the files, which many clients may have open; writes
+// wait for a worker, for there is one writer.
+type clientMemory struct {
+	api.Chosen
 	app     *app
 	dataDir string
 	// life ends with the client, waking are the starts of a worker under way.
@@ -102,44 +103,42 @@ type workerOrFiles struct {
 	patience time.Duration
 }
 
-// Do implements mcpserver.API.
-func (w *workerOrFiles) Do(ctx context.Context, r mcpserver.Request, out any) error {
-	if r.Target == "/api/lookups" {
-		return w.ask(ctx, w.patience, r, out) // without a worker there is nobody to tell
-	}
-	if r.Method != http.MethodGet && r.Target != "/api/observations/batch" {
-		return w.write(ctx, r, out)
-	}
-	err := w.ask(ctx, w.patience, r, out)
-	if err == nil || ctx.Err() != nil || !unanswered(err) {
+func newClientMemory(life context.Context, a *app, dataDir string) *clientMemory {
+	m := &clientMemory{app: a, dataDir: dataDir, life: life, patience: workerPatience}
+	m.Read, m.Write = m.read, m.write
+	return m
+}
+
+// NoteLookups tells a running worker; without one there is nobody to tell.
+func (m *clientMemory) NoteLookups(ctx context.Context, n api.LookupNote) error {
+	return m.ask(ctx, m.patience, func(ctx context.Context, worker api.Memory) error { return worker.NoteLookups(ctx, n) })
+}
+
+func (m *clientMemory) read(ctx context.Context, call func(context.Context, api.Memory) error) error {
+	err := m.ask(ctx, m.patience, call)
+	if err == nil || ctx.Err() != nil || claudemem.CodeOf(err) != claudemem.CodeUnavailable {
 		return err
 	}
-	w.wakeSoon()
-	files, err := w.app.openFiles(ctx, w.dataDir)
+	m.wakeSoon()
+	files, err := m.app.openFiles(ctx, m.dataDir, true)
 	if err != nil {
 		return err
 	}
 	defer files.close()
-	return files.routes.Do(ctx, r.Method, r.Target, r.Session, r.Body, out)
+	return call(ctx, files)
 }
 
-// unanswered reports whether a worker is not there, not now, or of another version
-// that does not know what it was asked.
-func unanswered(err error) bool {
-	return claudemem.CodeOf(err) == claudemem.CodeUnavailable
-}
-
-// ask asks a running worker. CodeUnavailable when there is none that answers.
-func (w *workerOrFiles) ask(ctx context.Context, limit time.Duration, r mcpserver.Request, out any) error {
-	peer, err := daemon.FindPeer(w.dataDir)
+// ask asks a running worker. CodeUnavailable when there is none that answers, or one
+// of another version that does not know the route.
+func (m *clientMemory) ask(ctx context.Context, limit time.Duration, call func(context.Context, api.Memory) error) error {
+	worker, err := api.FindWorker(m.dataDir)
 	if err != nil {
 		return err
 	}
-	peer.Session = r.Session
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	err = peer.Do(ctx, r.Method, r.Target, r.Body, out)
-	if claudemem.CodeOf(err) == claudemem.CodeNotFound && cannotAnswer(peer, err) && peer.Info.Version != version {
+	err = call(ctx, worker)
+	if err != nil && claudemem.CodeOf(err) != claudemem.CodeUnavailable && cannotAnswer(worker, err) {
 		return claudemem.Errorf(claudemem.CodeUnavailable, "%w", err)
 	}
 	return err
@@ -147,14 +146,14 @@ func (w *workerOrFiles) ask(ctx context.Context, limit time.Duration, r mcpserve
 
 // write waits for a worker that answers, and asks it once: what it may have done is
 // not done twice.
-func (w *workerOrFiles) write(ctx context.Context, r mcpserver.Request, out any) error {
-	if !w.answers(ctx) {
-		w.wake(ctx)
-		waiting, cancel := context.WithTimeout(ctx, w.patience)
+func (m *clientMemory) write(ctx context.Context, call func(context.Context, api.Memory) error) error {
+	if !m.answers(ctx) {
+		m.wake(ctx)
+		waiting, cancel := context.WithTimeout(ctx, m.patience)
 		defer cancel()
 		ticker := time.NewTicker(wakePoll)
 		defer ticker.Stop()
-		for !w.answers(waiting) {
+		for !m.answers(waiting) {
 			select {
 			case <-ticker.C:
 				continue
@@ -167,31 +166,31 @@ func (w *workerOrFiles) write(ctx context.Context, r mcpserver.Request, out any)
 				WithHint("`claude-mem worker start` says what keeps it from starting; then try again")
 		}
 	}
-	return w.ask(ctx, 2*w.patience, r, out)
+	return m.ask(ctx, 2*m.patience, call)
 }
 
-// answers reports whether a worker answers now.
-func (w *workerOrFiles) answers(ctx context.Context) bool {
-	peer, err := daemon.FindPeer(w.dataDir)
+// answers reports whether a worker answers nom.
+func (m *clientMemory) answers(ctx context.Context) bool {
+	worker, err := api.FindWorker(m.dataDir)
 	if err != nil {
 		return false
 	}
-	ctx, cancel := context.WithTimeout(ctx, min(w.patience, time.Second))
+	ctx, cancel := context.WithTimeout(ctx, min(m.patience, time.Second))
 	defer cancel()
-	_, err = peer.Identity(ctx)
+	_, err = worker.Identity(ctx)
 	return err == nil
 }
 
 // wakeSoon wakes in the background.
-func (w *workerOrFiles) wakeSoon() { w.waking.Go(func() { w.wake(w.life) }) }
+func (m *clientMemory) wakeSoon() { m.waking.Go(func() { m.wake(m.life) }) }
 
 // wake starts a worker, detached, unless one answers or somebody else is at it. Whoever
 // needs one finds out whether that worked.
-func (w *workerOrFiles) wake(ctx context.Context) {
-	if w.answers(ctx) || ctx.Err() != nil {
+func (m *clientMemory) wake(ctx context.Context) {
+	if m.answers(ctx) || ctx.Err() != nil {
 		return
 	}
-	if mine, err := wire.ClaimStart(w.dataDir, w.app.now(), false); err == nil && mine {
-		_ = hook.StartWorker(w.dataDir)
+	if mine, err := wire.ClaimStart(m.dataDir, m.app.now(), false); err == nil && mine {
+		_ = hook.StartWorker(m.dataDir)
 	}
 }

@@ -156,7 +156,7 @@ But for prompt_tokens it is the form of a mode's file.`,
 		if out.Concepts == nil {
 			out.Concepts = []mode.Concept{}
 		}
-		out.Wording.Worth, out.Wording.Skip, out.Wording.Bad = list(m.Wording.Worth), list(m.Wording.Skip), list(m.Wording.Bad)
+		out.Wording.Worth, out.Wording.Skip, out.Wording.Bad = notNil(m.Wording.Worth), notNil(m.Wording.Skip), notNil(m.Wording.Bad)
 		if *asJSON {
 			return writeJSON(a.stdout, out)
 		}

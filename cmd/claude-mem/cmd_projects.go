@@ -1,7 +1,7 @@
 package main
 
 import (
-	"claudemem"
+	"claudemem/api"
 
 	"github.com/spf13/cobra"
 )
@@ -21,26 +21,17 @@ JSON: as GET /api/projects, {"count", "total", "limit", "offset", "results": [{"
 	asJSON := jsonFlag(cmd)
 	page := pageFlags(cmd, 20)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		params, err := page.params()
+		paged, err := page.paged()
 		if err != nil {
 			return err
 		}
-		s, err := a.answers()
+		m, err := a.memory()
 		if err != nil {
 			return err
 		}
-		defer s.close()
-		var found struct {
-			Total   int `json:"total"`
-			Results []struct {
-				Project      string           `json:"project"`
-				ProjectPath  string           `json:"project_path"`
-				Sessions     int              `json:"sessions"`
-				Observations int              `json:"observations"`
-				LastAtEpoch  claudemem.Millis `json:"last_at_epoch"`
-			} `json:"results"`
-		}
-		if told, err := a.answer(cmd.Context(), s, "/api/projects", params, *asJSON, page.empty(), &found); told || err != nil {
+		defer m.close()
+		found, err := m.Projects(cmd.Context(), api.ProjectsRequest{Limit: paged.Limit, Offset: paged.Offset})
+		if done, err := printed(a, *asJSON, found, err, emptyPage[api.Project](page)); done {
 			return err
 		}
 		p := a.people()

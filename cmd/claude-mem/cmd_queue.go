@@ -3,9 +3,11 @@ package main
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"claudemem"
+	"claudemem/api"
 	"claudemem/daemon"
 	"claudemem/store"
 
@@ -86,7 +88,7 @@ func readQueue(ctx context.Context, m *memory, now time.Time) (*queueJSON, error
 	}
 	for i := range backlog {
 		b := &backlog[i]
-		q.Waiting = append(q.Waiting, backlogJSON{b.Session.ID, labelOf(b.Session.ProjectPath), b.Tools + b.Stops, b.NewestAt, b.NextDue})
+		q.Waiting = append(q.Waiting, backlogJSON{b.Session.ID, api.Label(b.Session.ProjectPath), b.Tools + b.Stops, b.NewestAt, b.NextDue})
 	}
 	letters, err := m.DeadLetters(ctx, deadLetterLimit)
 	if err != nil {
@@ -142,14 +144,24 @@ JSON: {"revived": N}.`,
 		if err != nil {
 			return err
 		}
-		revived, err := daemon.Revive(cmd.Context(), dataDir, keys)
-		if err != nil {
+		var done api.Revived
+		err = daemon.Change(cmd.Context(), dataDir, false, func(m api.Memory) error {
+			done, err = m.RetryQueue(cmd.Context(), api.RetryRequest{Keys: keys})
 			return err
+		})
+		switch {
+		case err != nil && (claudemem.CodeOf(err) != claudemem.CodeNoMemory || len(keys) > 0):
+			return err
+		case len(keys) > 0 && done.Revived == 0:
+			return claudemem.Errorf(claudemem.CodeNotFound, "no failed event has the key %s", oneLine(strings.Join(keys, ", "), 200)).
+				WithHint("`claude-mem queue` lists the failed events with their keys")
+		case *asJSON:
+			return writeJSON(a.stdout, done)
 		}
-		if *asJSON {
-			return writeJSON(a.stdout, map[string]int{"revived": revived})
+		a.people().printf("%s put back in the queue\n", count(done.Revived, "event"))
+		if left := len(keys) - done.Revived; left > 0 {
+			a.note("%s named no failed event.", count(left, "key"))
 		}
-		a.people().printf("%s put back in the queue\n", count(revived, "event"))
 		return nil
 	}
 	return cmd

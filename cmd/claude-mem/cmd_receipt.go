@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"claudemem"
+	"claudemem/api"
 
 	"github.com/spf13/cobra"
 )
@@ -43,13 +44,17 @@ skipped, "redacted": [{"rule", "count"}], "stored": {"prompts", "observations": 
 	completeFlag(cmd, "project", a.projectChoices())
 	cmd.ValidArgsFunction = firstOnly(completion(a.namedSessionChoices()))
 	cmd.RunE = func(cmd *cobra.Command, given []string) error {
-		s, err := a.answers()
+		where, err := a.projectNamed(*project)
 		if err != nil {
 			return err
 		}
-		defer s.close()
-		var r claudemem.SessionReceipt
-		if err := s.receipt(cmd.Context(), given[0], projectNamed(*project), &r); err != nil {
+		m, err := a.memory()
+		if err != nil {
+			return err
+		}
+		defer m.close()
+		r, err := m.Receipt(cmd.Context(), api.ReceiptRequest{Name: given[0], Project: where})
+		if err != nil {
 			return err
 		}
 		if *asJSON {

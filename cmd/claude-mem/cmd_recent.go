@@ -2,11 +2,9 @@ package main
 
 import (
 	"fmt"
-	"path/filepath"
-	"strings"
 
 	"claudemem"
-	"claudemem/repo"
+	"claudemem/api"
 
 	"github.com/spf13/cobra"
 )
@@ -20,7 +18,7 @@ func (a *app) recentCommand() *cobra.Command {
 ` + "`claude-mem show ID`" + ` shows one in full.
 
 JSON: {"project"?, "count", "total", "results": [{"kind", "id", "type", "title", "subtitle",
-"project", "project_path", "concepts", "narrative", "facts", "files_read", "files_modified",
+"project", "project_path", "concepts", "narrative", "facts", "files", "files_read", "files_modified",
 "session_db_id", "prompt_number", "discovery_tokens", "origin", "branch", "head_commit",
 "pinned", "created_at_epoch", "created_at_iso"}]}.`,
 		Example: "  claude-mem recent\n  claude-mem recent --project shop -n 5\n  claude-mem recent --all --json",
@@ -33,37 +31,40 @@ JSON: {"project"?, "count", "total", "results": [{"kind", "id", "type", "title",
 		if err := checkLimit(*limit); err != nil {
 			return err
 		}
-		query := claudemem.Query{Project: scope.project(), Limit: *limit}
+		project, err := scope.project()
+		if err != nil {
+			return err
+		}
 		ctx := cmd.Context()
+		out := recentJSON{Project: project, Results: []shownObservation{}}
 		m, err := a.openMemory(ctx)
 		if err != nil {
-			return a.emptyMemory(err, *asJSON, recentJSON{Project: query.Project, Results: []recordJSON{}})
+			return a.emptyMemory(err, *asJSON, out)
 		}
 		defer m.close()
-		observations, err := m.Observations(ctx, query)
+		observations, err := m.Observations(ctx, claudemem.Query{Project: project, Limit: *limit})
 		if err != nil {
 			return fmt.Errorf("list observations: %w", err)
 		}
-		total, err := m.CountObservations(ctx, claudemem.Query{Project: query.Project})
-		if err != nil {
+		if out.Total, err = m.CountObservations(ctx, claudemem.Query{Project: project}); err != nil {
 			return fmt.Errorf("count observations: %w", err)
 		}
-		out := recentJSON{Project: query.Project, Count: len(observations), Total: total, Results: []recordJSON{}}
+		out.Count = len(observations)
 		for i := range observations {
-			out.Results = append(out.Results, recordOf(&observations[i]))
+			out.Results = append(out.Results, shownOf(api.ObservationOf(&observations[i], true)))
 		}
 		if *asJSON {
 			return writeJSON(a.stdout, out)
 		}
 		if len(observations) == 0 {
-			return a.nothingRemembered(ctx, m, query.Project)
+			return a.nothingRemembered(ctx, m, project)
 		}
 		p := a.people()
-		for i := range observations {
-			p.observationLine(&observations[i], query.Project == "")
+		for i := range out.Results {
+			p.entryLine("", out.Results[i].Entry(), project == "")
 		}
-		if total > len(observations) {
-			a.note("%d more; -n %d shows them all", total-len(observations), total)
+		if out.Total > out.Count {
+			a.note("%d more; -n %d shows them all", out.Total-out.Count, out.Total)
 		}
 		return nil
 	}
@@ -71,34 +72,18 @@ JSON: {"project"?, "count", "total", "results": [{"kind", "id", "type", "title",
 }
 
 type recentJSON struct {
-	Project string       `json:"project,omitempty"`
-	Count   int          `json:"count"`
-	Total   int          `json:"total"`
-	Results []recordJSON `json:"results"`
+	Project string             `json:"project,omitempty"`
+	Count   int                `json:"count"`
+	Total   int                `json:"total"`
+	Results []shownObservation `json:"results"`
 }
 
-// observationLine is an observation in a list: when, glyph, title, id.
-func (p *printer) observationLine(o *claudemem.Observation, withProject bool) {
-	project := ""
-	if withProject {
-		project = labelOf(o.ProjectPath)
-	}
-	p.row(o.CreatedAt, o.Type.Glyph(), o.Title, fmt.Sprintf("#%d", o.ID), project)
+// shownObservation is an observation in full that says its kind.
+type shownObservation struct {
+	Kind claudemem.RecordKind `json:"kind"`
+	api.Observation
 }
 
-// projectNamed is the project that a person means: a directory in it, or its name.
-func projectNamed(name string) string {
-	if !isPath(name) {
-		return name
-	}
-	dir, err := filepath.Abs(name)
-	if err != nil {
-		return name
-	}
-	return repo.Identify("", dir).Project
-}
-
-// isPath tells a directory from a project's name.
-func isPath(name string) bool {
-	return name == "." || name == ".." || strings.ContainsAny(name, `/\`)
+func shownOf(o api.Observation) shownObservation {
+	return shownObservation{claudemem.RecordObservation, o}
 }

@@ -3,12 +3,11 @@ package main
 import (
 	"context"
 	"fmt"
-	"net/url"
-	"strconv"
 	"strings"
 	"time"
 
 	"claudemem"
+	"claudemem/api"
 
 	"github.com/spf13/cobra"
 )
@@ -47,27 +46,26 @@ JSON: as GET /api/search, {"query", "count", "total", "limit", "offset", "format
 	asJSON := jsonFlag(cmd)
 	f := a.searchFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, words []string) error {
-		params, err := f.params(strings.Join(words, " "), a.now())
+		r, err := f.request(strings.Join(words, " "), a.now())
 		if err != nil {
 			return err
 		}
-		if text := params.Get("query"); len(text) > maxQuery {
-			params.Set("query", strings.ToValidUTF8(text[:maxQuery], ""))
+		if len(r.Query) > maxQuery {
+			r.Query = strings.ToValidUTF8(r.Query[:maxQuery], "")
 			a.note("Only the first %d bytes are searched for.", maxQuery)
 		}
 		ctx := cmd.Context()
-		s, err := a.answers()
+		m, err := a.memory()
 		if err != nil {
 			return err
 		}
-		defer s.close()
-		empty := f.page.empty()
-		empty["query"], empty["format"] = params.Get("query"), params.Get("format")
-		var found foundJSON
-		if told, err := a.answer(ctx, s, "/api/search", params, *asJSON, empty, &found); told || err != nil {
+		defer m.close()
+		found, err := m.Search(ctx, r)
+		empty := api.SearchPage{Query: &r.Query, Limit: r.Limit, Offset: r.Offset, Format: r.Format, Results: []api.Hit{}}
+		if done, err := printed(a, *asJSON, found, err, empty); done {
 			return err
 		}
-		return a.printFound(ctx, s, params, &found)
+		return a.printFound(ctx, m, r, &found)
 	}
 	return cmd
 }
@@ -103,75 +101,51 @@ func (a *app) searchFlags(cmd *cobra.Command) *searchFlags {
 	return f
 }
 
-// params are the parameters of the route that the flags mean.
-func (f *searchFlags) params(text string, now time.Time) (url.Values, error) {
-	params, err := f.page.params()
-	if err != nil {
-		return nil, err
+// request is what the flags ask for.
+func (f *searchFlags) request(text string, now time.Time) (r api.SearchRequest, err error) {
+	if r.Paged, err = f.page.paged(); err != nil {
+		return r, err
 	}
-	params.Set("format", "index")
-	if text = strings.TrimSpace(text); text != "" {
-		params.Set("query", text)
+	if r.Project, err = f.scope.project(); err != nil {
+		return r, err
 	}
-	project := f.scope.project()
-	filtered := false
-	list := func(name string, items []string) {
-		if len(items) > 0 {
-			params.Set(name, strings.Join(items, ","))
-			filtered = true
-		}
-	}
-	list("kind", f.kinds)
-	list("type", f.types)
-	list("concepts", f.concepts)
-	list("files", f.files)
+	r.Query, r.Kinds, r.Types, r.Concepts, r.Files = strings.TrimSpace(text), f.kinds, f.types, f.concepts, f.files
 	for _, end := range []struct {
-		name, text string
-		last       bool
-	}{{"dateRange[start]", f.since, false}, {"dateRange[end]", f.until, true}} {
+		text string
+		last bool
+		into *claudemem.Millis
+	}{{f.since, false, &r.Since}, {f.until, true, &r.Until}} {
 		if end.text == "" {
 			continue
 		}
-		at, err := parseMoment(end.text, now, end.last)
-		if err != nil {
-			return nil, err
+		if *end.into, err = parseTime(end.text, now, end.last); err != nil {
+			return r, err
 		}
-		params.Set(end.name, strconv.FormatInt(int64(at), 10))
-		filtered = true
 	}
-	if text == "" && !filtered {
-		return nil, claudemem.Errorf(claudemem.CodeInvalid, "there is nothing to search for").
+	if r.Query == "" && !r.Filtered() {
+		return r, claudemem.Errorf(claudemem.CodeInvalid, "there is nothing to search for").
 			WithHint("give a query or a filter; `claude-mem recent` lists the newest")
 	}
-	if project != "" {
-		params.Set("project", project)
-	}
-	if f.order != "" {
-		params.Set("order", f.order)
-	}
+	r.Order, r.Explain, r.Format = f.order, f.explain, api.FormatIndex
 	if f.full {
-		params.Set("format", "full")
+		r.Format = api.FormatFull
 	}
-	if f.explain {
-		params.Set("explain", "true")
-	}
-	return params, nil
+	return r, nil
 }
 
 // printFound prints results as people and agents read them: a line or two each,
 // then how to get more.
-func (a *app) printFound(ctx context.Context, s *answers, params url.Values, found *foundJSON) error {
+func (a *app) printFound(ctx context.Context, m api.Memory, r api.SearchRequest, found *api.SearchPage) error {
 	p := a.people()
-	full := params.Get("format") == "full"
 	for i := range found.Results {
 		h := &found.Results[i]
-		if full {
+		if r.Format == api.FormatFull {
 			if i > 0 {
 				p.printf("\n")
 			}
 			p.hitInFull(h)
 		} else {
-			p.hit(h, !params.Has("project"))
+			p.entry(h.Entry(), r.Project == "")
 		}
 		if h.Why != nil {
 			p.explanation(h.Why)
@@ -180,19 +154,22 @@ func (a *app) printFound(ctx context.Context, s *answers, params url.Values, fou
 	for _, line := range understoodNotes(found.Understood) {
 		a.note("%s", line)
 	}
-	if n := found.unscored(); n > 0 && n < len(found.Results) {
-		a.note("Without a match: the last %s, the newest of what passes the filter.", count(n, "result"))
-	}
 	if len(found.Results) == 0 {
-		return a.nothingFound(ctx, s, params, found.Total)
+		return a.nothingFound(ctx, m, r, found.Total)
+	}
+	switch n := found.Unscored(); {
+	case !found.Searched() || n == 0:
+	case n < len(found.Results):
+		a.note("The last %s do not match the text: they are the newest that pass the filter.", count(n, "result"))
+	default:
+		a.note("None of these match the text: they are the newest that pass the filter.")
 	}
 	var more []string
-	if shown := found.shown(3); !full && len(shown) > 0 {
+	if shown := shownIDs(found.Results, 3); r.Format != api.FormatFull && len(shown) > 0 {
 		more = append(more, fmt.Sprintf("`claude-mem show %s` shows them in full", strings.Join(shown, " ")))
 	}
-	offset, _ := strconv.Atoi(params.Get("offset"))
-	if left := found.Total - offset - len(found.Results); left > 0 {
-		more = append(more, fmt.Sprintf("%d more: --offset %d", left, offset+len(found.Results)))
+	if left := found.Total - r.Offset - len(found.Results); left > 0 {
+		more = append(more, fmt.Sprintf("%d more: --offset %d", left, r.Offset+len(found.Results)))
 	}
 	if len(more) > 0 {
 		a.note("%s", strings.Join(more, "; "))
@@ -201,18 +178,15 @@ func (a *app) printFound(ctx context.Context, s *answers, params url.Values, fou
 }
 
 // nothingFound says where else there is something.
-func (a *app) nothingFound(ctx context.Context, s *answers, params url.Values, total int) error {
-	project := params.Get("project")
-	switch {
-	case total > 0:
+func (a *app) nothingFound(ctx context.Context, m api.Memory, r api.SearchRequest, total int) error {
+	if total > 0 {
 		a.note("There are only %s.", count(total, "result"))
 		return nil
-	case project != "":
-		params.Del("project")
-		params.Del("explain")
-		params.Set("limit", "1")
-		var elsewhere foundJSON
-		if err := s.get(ctx, "/api/search", params, &elsewhere); err != nil {
+	}
+	if project := r.Project; project != "" {
+		r.Project, r.Explain, r.Limit, r.Format = "", false, api.MaxLimit, api.FormatIndex
+		elsewhere, err := m.Search(ctx, r)
+		if err != nil {
 			return err
 		}
 		if elsewhere.Total > 0 {

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"claudemem"
+	"claudemem/api"
 
 	"github.com/spf13/cobra"
 )
@@ -41,44 +41,28 @@ const sessionsForm = `JSON: as GET /api/sessions, {"count", "total", "limit", "o
 "observations", "undistilled", "summary": {"request", "completion", "learnings", "next_steps"} or null,
 "started_at_epoch", "updated_at_epoch", "completed_at_epoch"?}]}.`
 
-// sessionDigest is a session in the list.
-type sessionDigest struct {
-	ID             claudemem.SessionID      `json:"id"`
-	Project        string                   `json:"project"`
-	Status         claudemem.SessionStatus  `json:"status"`
-	Title          string                   `json:"title"`
-	PromptCount    int                      `json:"prompt_count"`
-	LastPrompt     string                   `json:"last_prompt"`
-	Observations   int                      `json:"observations"`
-	Undistilled    int                      `json:"undistilled"`
-	Summary        struct{ Request string } `json:"summary"`
-	UpdatedAtEpoch claudemem.Millis         `json:"updated_at_epoch"`
-}
-
 // listSessions adds the flags of the list to a command and returns what it runs.
 func (a *app) listSessions(cmd *cobra.Command) func(*cobra.Command, []string) error {
 	asJSON := jsonFlag(cmd)
 	page := pageFlags(cmd, 20)
 	scope := a.scopeFlags(cmd)
 	return func(cmd *cobra.Command, _ []string) error {
-		params, err := page.params()
+		var r api.SessionsRequest
+		var err error
+		if r.Paged, err = page.paged(); err != nil {
+			return err
+		}
+		if r.Project, err = scope.project(); err != nil {
+			return err
+		}
+		where := r.Project
+		m, err := a.memory()
 		if err != nil {
 			return err
 		}
-		where := scope.project()
-		if where != "" {
-			params.Set("project", where)
-		}
-		s, err := a.answers()
-		if err != nil {
-			return err
-		}
-		defer s.close()
-		var found struct {
-			Total   int             `json:"total"`
-			Results []sessionDigest `json:"results"`
-		}
-		if told, err := a.answer(cmd.Context(), s, "/api/sessions", params, *asJSON, page.empty(), &found); told || err != nil {
+		defer m.close()
+		found, err := m.Sessions(cmd.Context(), r)
+		if done, err := printed(a, *asJSON, found, err, emptyPage[api.SessionDigest](page)); done {
 			return err
 		}
 		p := a.people()
@@ -101,7 +85,7 @@ func (a *app) listSessions(cmd *cobra.Command) func(*cobra.Command, []string) er
 }
 
 // sessionLine is a session in a list: when, id, state, counts, what it was about.
-func (p *printer) sessionLine(s *sessionDigest, withProject bool) {
+func (p *printer) sessionLine(s *api.SessionDigest, withProject bool) {
 	about := []string{string(s.Status), count(s.PromptCount, "prompt"), count(s.Observations, "observation")}
 	if s.Undistilled > 0 {
 		about = append(about, fmt.Sprintf("%d waiting", s.Undistilled))
@@ -109,7 +93,11 @@ func (p *printer) sessionLine(s *sessionDigest, withProject bool) {
 	if withProject {
 		about = append(about, oneLine(s.Project, 60))
 	}
+	request := ""
+	if s.Summary != nil {
+		request = s.Summary.Request
+	}
 	p.printf("%s  %s %s  %s\n", p.when(s.UpdatedAtEpoch),
-		p.style(styleBold, fmt.Sprintf("S%d", s.ID)), oneLine(cmp.Or(s.Title, s.Summary.Request, s.LastPrompt), 80),
+		p.style(styleBold, fmt.Sprintf("S%d", s.ID)), oneLine(cmp.Or(s.Title, request, s.LastPrompt), 80),
 		p.style(styleDim, strings.Join(about, ", ")))
 }

@@ -3,14 +3,13 @@ package main
 import (
 	"context"
 	"fmt"
-	"net/http"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"claudemem"
-	"claudemem/daemon"
+	"claudemem/api"
 
 	"github.com/oklog/ulid/v2"
 	"github.com/spf13/cobra"
@@ -26,7 +25,8 @@ prompts, summaries and observations. Either may be named by its ULID.
 
 JSON: a list in the order asked for; observations as in ` + "`claude-mem recent --json`" + `, sessions
 {"kind": "session", "id", "ulid", "host", "host_session_id", "project", "project_path", "status", "title",
-"started_at_epoch", "updated_at_epoch", "prompts", "summaries", "observations"}.`,
+"prompt_count", "started_at_epoch", "updated_at_epoch", "completed_at_epoch"?, "created_at_iso",
+"records_total", "prompts", "summaries", "observations"}.`,
 		Example: "  claude-mem show 12\n  claude-mem show 12 13 S3 --json\n  claude-mem show 01KAC6T0V5V3YQ2M8Z9E4XW7RD",
 		Args:    args(cobra.MinimumNArgs(1)),
 	}
@@ -45,7 +45,11 @@ JSON: a list in the order asked for; observations as in ` + "`claude-mem recent 
 // showRecords shows records in the order asked for; those that are not there are
 // told at the end, and cost the others nothing.
 func (a *app) showRecords(ctx context.Context, ids []recordID, asJSON bool) error {
-	m, err := a.openMemory(ctx)
+	dataDir, err := a.dataDir()
+	if err != nil {
+		return err
+	}
+	m, err := a.openFiles(ctx, dataDir, false)
 	if err != nil {
 		return err
 	}
@@ -59,7 +63,7 @@ func (a *app) showRecords(ctx context.Context, ids []recordID, asJSON bool) erro
 		if len(out) > 0 && !asJSON {
 			p.printf("\n")
 		}
-		found, err := id.resolve(ctx, m)
+		found, err := id.resolve(ctx, m.memory)
 		var shown any
 		if err == nil {
 			shown, err = found.show(ctx, m, p, asJSON)
@@ -81,11 +85,14 @@ func (a *app) showRecords(ctx context.Context, ids []recordID, asJSON bool) erro
 			return err
 		}
 	}
-	if len(missing) > 0 {
-		return claudemem.Errorf(claudemem.CodeNotFound, "there is no %s", strings.Join(missing, ", no ")).
-			WithHint("`claude-mem recent --all` lists what is remembered")
+	if len(missing) == 0 {
+		return nil
 	}
-	return nil
+	hint := "`claude-mem recent --all` lists the observations"
+	if slices.ContainsFunc(missing, func(name string) bool { return strings.HasPrefix(name, "session ") }) {
+		hint = "`claude-mem sessions --all` lists the sessions"
+	}
+	return claudemem.Errorf(claudemem.CodeNotFound, "there is no %s", strings.Join(missing, ", no ")).WithHint(hint)
 }
 
 // sessionKey is the variable in which Claude Code tells the commands that its agent
@@ -108,16 +115,14 @@ func (a *app) noteLookup(ctx context.Context, read []claudemem.ObservationID) {
 	if err != nil {
 		return
 	}
-	peer, err := daemon.FindPeer(dataDir)
+	worker, err := api.FindWorker(dataDir)
 	if err != nil {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, lookupWait)
 	defer cancel()
 	// The records were shown; a worker that does not listen changes nothing about that.
-	_ = peer.Do(ctx, http.MethodPost, "/api/lookups", map[string]any{
-		"host": claudemem.HostClaudeCode, "host_session_id": session, "observations": read,
-	}, nil)
+	_ = worker.NoteLookups(ctx, api.LookupNote{Host: claudemem.HostClaudeCode, HostSessionID: session, Observations: read})
 }
 
 // recordID is what people call a record: #12 an observation, S12 a session, or the
@@ -198,42 +203,53 @@ func (id recordID) resolve(ctx context.Context, m *memory) (recordID, error) {
 	return recordID{session: true, number: int64(s.ID)}, nil
 }
 
-func (id recordID) show(ctx context.Context, m *memory, p *printer, asJSON bool) (any, error) {
+func (id recordID) show(ctx context.Context, m *files, p *printer, asJSON bool) (any, error) {
 	if !id.session {
-		o, err := m.Observation(ctx, claudemem.ObservationID(id.number))
-		if err != nil {
-			return nil, err
-		}
-		if !asJSON {
+		o, err := m.Local.Observation(ctx, claudemem.ObservationID(id.number))
+		if err == nil && !asJSON {
 			p.observation(&o)
 		}
-		return recordOf(&o), nil
+		return shownOf(o), err
 	}
-	s, err := m.Session(ctx, claudemem.SessionID(id.number))
-	if err != nil {
-		return nil, err
+	s, err := m.Local.Session(ctx, api.SessionRequest{ID: claudemem.SessionID(id.number), Format: api.FormatFull})
+	if err == nil && !asJSON {
+		p.session(&s)
 	}
-	prompts, observations, err := m.Turns(ctx, s.ID, 0, max(s.PromptCount, 0))
-	if err != nil {
-		return nil, fmt.Errorf("read turns: %w", err)
-	}
-	summaries, err := m.SessionSummaries(ctx, s.ID, 1000)
-	if err != nil {
-		return nil, fmt.Errorf("read summaries: %w", err)
-	}
-	slices.Reverse(summaries) // in the order in which things happened
-	if !asJSON {
-		p.session(&s, prompts, summaries, observations)
-	}
-	return sessionOf(&s, prompts, summaries, observations), nil
+	return shownSessionOf(s), err
 }
 
-func (p *printer) observation(o *claudemem.Observation) {
+// shownSession is a session with its records in full.
+type shownSession struct {
+	Kind string `json:"kind"`
+	api.SessionRecords
+	Prompts      []shownPrompt      `json:"prompts"`
+	Observations []shownObservation `json:"observations"`
+}
+
+// shownPrompt has a second name for the number of a prompt.
+type shownPrompt struct {
+	Number int `json:"number"`
+	api.Prompt
+}
+
+func shownSessionOf(s api.SessionRecords) shownSession {
+	out := shownSession{Kind: "session", SessionRecords: s, Prompts: []shownPrompt{}, Observations: []shownObservation{}}
+	for _, p := range s.Prompts {
+		out.Prompts = append(out.Prompts, shownPrompt{p.PromptNumber, p})
+	}
+	for _, o := range s.Observations {
+		out.Observations = append(out.Observations, shownOf(o))
+	}
+	return out
+}
+
+func (p *printer) observation(found *api.Observation) {
+	o := found.Whole()
 	p.printf("%s %s  %s\n", o.Type.Glyph(), p.style(styleBold, oneLine(o.Title, 0)), p.style(styleDim, fmt.Sprintf("#%d", o.ID)))
 	if o.Subtitle != "" {
 		p.printf("%s\n", oneLine(o.Subtitle, 0))
 	}
-	where := []string{string(o.Type), p.ago(o.CreatedAt), labelOf(o.ProjectPath), fmt.Sprintf("S%d", o.Session)}
+	where := []string{string(o.Type), p.ago(o.CreatedAtEpoch), o.Project, fmt.Sprintf("S%d", o.SessionDBID)}
 	if o.PromptNumber > 0 { // none when it was written down by hand
 		where[len(where)-1] += fmt.Sprintf(" prompt %d", o.PromptNumber)
 	}
@@ -250,8 +266,8 @@ func (p *printer) observation(o *claudemem.Observation) {
 	for _, fact := range o.Facts {
 		p.printf("- %s\n", oneLine(fact, 0))
 	}
-	p.paths("Modified", o.FilesIn(claudemem.FileModified))
-	p.paths("Read", o.FilesIn(claudemem.FileRead))
+	p.paths("Modified", o.FilesModified)
+	p.paths("Read", o.FilesRead)
 	if len(o.Concepts) > 0 {
 		p.printf("%s %s\n", p.style(styleDim, "Concepts:"), oneLine(strings.Join(o.Concepts, ", "), 0))
 	}
@@ -263,35 +279,35 @@ func (p *printer) paths(label string, paths []string) {
 	}
 }
 
-func (p *printer) session(s *claudemem.Session, prompts []claudemem.Prompt, summaries []claudemem.Summary, observations []claudemem.Observation) {
+func (p *printer) session(s *api.SessionRecords) {
 	title := s.Title
-	if title == "" && len(prompts) > 0 {
-		title = prompts[0].Text
+	if title == "" && len(s.Prompts) > 0 {
+		title = s.Prompts[0].Text
 	}
 	p.printf("%s  %s\n", p.style(styleBold, fmt.Sprintf("S%d", s.ID)), p.style(styleBold, oneLine(title, 100)))
 	p.printf("%s\n", p.style(styleDim, strings.Join([]string{
-		oneLine(s.Label, 60), string(s.Host), string(s.Status), p.ago(s.UpdatedAt), oneLine(s.HostSessionID, 80),
+		oneLine(s.Project, 60), string(s.Host), string(s.Status), p.ago(s.UpdatedAtEpoch), oneLine(s.HostSessionID, 80),
 	}, " · ")))
 	for number := 0; number <= s.PromptCount; number++ {
-		for i := range prompts {
-			if prompts[i].Number == number {
-				p.printf("\n%s %s\n", p.style(styleBold, fmt.Sprintf("%d.", number)), oneLine(prompts[i].Text, 300))
+		for _, prompt := range s.Prompts {
+			if prompt.PromptNumber == number {
+				p.printf("\n%s %s\n", p.style(styleBold, fmt.Sprintf("%d.", number)), oneLine(prompt.Text, 300))
 			}
 		}
-		for i := range summaries {
-			if summaries[i].PromptNumber == number {
-				p.summary(&summaries[i])
+		for i := range s.Summaries {
+			if s.Summaries[i].PromptNumber == number {
+				p.summary(&s.Summaries[i])
 			}
 		}
-		for i := range observations {
-			if observations[i].PromptNumber == number {
-				p.printf("   %s %s  %s\n", observations[i].Type.Glyph(), oneLine(observations[i].Title, 100), p.style(styleDim, fmt.Sprintf("#%d", observations[i].ID)))
+		for _, o := range s.Observations {
+			if o.PromptNumber == number {
+				p.printf("   %s %s  %s\n", o.Type.Glyph(), oneLine(o.Title, 100), p.style(styleDim, fmt.Sprintf("#%d", o.ID)))
 			}
 		}
 	}
 }
 
-func (p *printer) summary(y *claudemem.Summary) {
+func (p *printer) summary(y *api.Summary) {
 	for _, field := range []struct{ name, text string }{
 		{"Investigated", y.Investigated}, {"Learned", y.Learned}, {"Completed", y.Completed}, {"Next", y.NextSteps}, {"Notes", y.Notes},
 	} {

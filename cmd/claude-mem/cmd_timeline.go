@@ -3,12 +3,11 @@ package main
 import (
 	"context"
 	"fmt"
-	"net/url"
-	"strconv"
 	"strings"
 	"time"
 
 	"claudemem"
+	"claudemem/api"
 
 	"github.com/spf13/cobra"
 )
@@ -45,55 +44,48 @@ kind is observation, summary or prompt, or anchor where no record stands.`,
 		if *before < 0 || *after < 0 {
 			return claudemem.Errorf(claudemem.CodeInvalid, "--before %d --after %d: want at least 0", *before, *after)
 		}
-		route, params := timelineTarget(strings.Join(words, " "), a.now())
-		params.Set("depth_before", strconv.Itoa(*before))
-		params.Set("depth_after", strconv.Itoa(*after))
-		anchor, home := a.settled(cmd.Context(), params.Get("anchor"))
-		if anchor != "" {
-			params.Set("anchor", anchor)
+		ctx := cmd.Context()
+		r := timelineTarget(strings.Join(words, " "), a.now())
+		r.Before, r.After = *before, *after
+		var home string
+		r.Anchor, home = a.resolveAnchor(ctx, r.Anchor)
+		var err error
+		if r.Project, err = a.projectNamed(*project); err != nil {
+			return err
 		}
-		where := projectNamed(*project)
-		if where == "" && !*all {
-			where = home
+		if r.Project == "" && !*all {
+			r.Project = home
 		}
-		if where != "" {
-			params.Set("project", where)
-		}
-		s, err := a.answers()
+		m, err := a.memory()
 		if err != nil {
 			return err
 		}
-		defer s.close()
-		var found timelineJSON
-		if told, err := a.answer(cmd.Context(), s, route, params, *asJSON, map[string]any{
-			"anchor": params.Get("anchor"), "depth_before": *before, "depth_after": *after, "timeline": []any{},
-		}, &found); told || err != nil {
+		defer m.close()
+		found, err := m.Timeline(ctx, r)
+		empty := api.Timeline{Anchor: r.Anchor, DepthBefore: *before, DepthAfter: *after, Timeline: []api.Entry{}}
+		if done, err := printed(a, *asJSON, found, err, empty); done {
 			return err
 		}
-		a.printTimeline(&found, where)
+		a.printTimeline(&found, r.Project)
 		return nil
 	}
 	return cmd
 }
 
-// timelineTarget is the route and the anchor or query that the words mean.
-func timelineTarget(text string, now time.Time) (string, url.Values) {
+// timelineTarget returns the anchor or the query that the words mean.
+func timelineTarget(text string, now time.Time) api.TimelineRequest {
 	text = strings.TrimSpace(text)
-	params := url.Values{}
 	switch {
 	case namesRecord(text):
-		params.Set("anchor", text)
+		return api.TimelineRequest{Anchor: text}
 	case text == "":
-		params.Set("anchor", iso(claudemem.MillisOf(now)))
-	default:
-		at, err := parseMoment(text, now, false)
-		if err != nil {
-			params.Set("query", text[:min(len(text), maxQuery)])
-			return "/api/search/timeline-by-query", params
-		}
-		params.Set("anchor", iso(at))
+		return api.TimelineRequest{Anchor: api.ISO(claudemem.MillisOf(now))}
 	}
-	return "/api/search/timeline", params
+	at, err := parseTime(text, now, false)
+	if err != nil {
+		return api.TimelineRequest{Query: text[:min(len(text), maxQuery)]}
+	}
+	return api.TimelineRequest{Anchor: api.ISO(at)}
 }
 
 // namesRecord reports whether a text is an id as parseID reads it. A year is a
@@ -103,10 +95,10 @@ func namesRecord(text string) bool {
 	return err == nil
 }
 
-// settled is an anchor as the route knows it, with the project of the record that it
-// names, wherever one is; where it names none it is the one that one is in.
-func (a *app) settled(ctx context.Context, anchor string) (name, project string) {
-	here := projectNamed(".")
+// resolveAnchor returns an anchor by its number, with the project of the record that it
+// names; an anchor that names no record has the project of the current directory.
+func (a *app) resolveAnchor(ctx context.Context, anchor string) (name, project string) {
+	here := here()
 	id, err := parseID(anchor)
 	if err != nil {
 		return anchor, here
@@ -131,31 +123,20 @@ func (a *app) settled(ctx context.Context, anchor string) (name, project string)
 	return fmt.Sprintf("#%d", id.number), here
 }
 
-type timelineJSON struct {
-	Anchor   string         `json:"anchor"`
-	Timeline []timelineItem `json:"timeline"`
-}
-
-type timelineItem struct {
-	hitJSON
-	IsAnchor bool `json:"is_anchor"`
-}
-
-func (a *app) printTimeline(t *timelineJSON, project string) {
+func (a *app) printTimeline(t *api.Timeline, project string) {
 	p := a.people()
 	records := 0
-	for i := range t.Timeline {
-		item := &t.Timeline[i]
+	for _, e := range t.Timeline {
 		mark := "  "
-		if item.IsAnchor || item.Kind == "anchor" {
+		if e.IsAnchor || e.Kind == api.KindAnchor {
 			mark = p.style(styleBold, "▶ ")
 		}
-		if item.Kind == "anchor" {
-			p.printf("%s%s  · %s\n", mark, p.when(item.CreatedAtEpoch), oneLine(t.Anchor, 60))
+		if e.Kind == api.KindAnchor {
+			p.printf("%s%s  · %s\n", mark, p.when(e.CreatedAtEpoch), oneLine(t.Anchor, 60))
 			continue
 		}
 		records++
-		p.hitLine(mark, &item.hitJSON, project == "")
+		p.entryLine(mark, e, project == "")
 	}
 	switch {
 	case records > 0:

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -119,7 +118,7 @@ func (a *app) recordChoices() choices {
 	sessions := a.sessionChoices()
 	return func(ctx context.Context) []cobra.Completion {
 		found := a.remembered(func(ctx context.Context, m *memory) (found []cobra.Completion) {
-			newest, err := m.Observations(ctx, claudemem.Query{Project: projectNamed("."), Limit: completeShown})
+			newest, err := m.Observations(ctx, claudemem.Query{Project: here(), Limit: completeShown})
 			if err != nil {
 				return nil
 			}
@@ -135,7 +134,7 @@ func (a *app) recordChoices() choices {
 // sessionChoices are the newest sessions of the project that one is in.
 func (a *app) sessionChoices() choices {
 	return a.remembered(func(ctx context.Context, m *memory) (found []cobra.Completion) {
-		newest, err := m.RecentSessions(ctx, projectNamed("."), completeShown)
+		newest, err := m.RecentSessions(ctx, here(), completeShown)
 		if err != nil {
 			return nil
 		}
@@ -175,7 +174,7 @@ func (a *app) deadLetterChoices() choices {
 // learningChoices are the learnings of the project that one is in.
 func (a *app) learningChoices() choices {
 	return a.remembered(func(ctx context.Context, m *memory) (found []cobra.Completion) {
-		held, err := m.Learnings(ctx, claudemem.LearningQuery{Project: projectNamed("."), Limit: completeShown})
+		held, err := m.Learnings(ctx, claudemem.LearningQuery{Project: here(), Limit: completeShown})
 		if err != nil {
 			return nil
 		}
@@ -224,19 +223,18 @@ func (a *app) conceptChoices() choices {
 	}
 }
 
-// usedMode is the mode of the settings, or what stands in for it.
+// usedMode returns the mode that the settings name, or the default one.
 func (a *app) usedMode() mode.Mode {
 	dataDir, err := a.dataDir()
 	if err != nil {
 		return mode.Mode{}
 	}
 	resolved, _ := settings.Load(dataDir, a.getenv) // a broken file leaves the defaults
-	used, err := mode.Load(cmp.Or(resolved.Text(settings.KeyMode), mode.Default), modesDir(dataDir))
-	if err != nil {
-		used, _ = mode.Load(mode.Default, "") // a built-in one
-	}
-	return used
+	return mode.LoadOrDefault(resolved.Text(settings.KeyMode), modesDir(dataDir))
 }
+
+// vocabulary returns the types and concepts of that mode.
+func (a *app) vocabulary() (types, concepts []string) { return a.usedMode().Vocabulary() }
 
 // settingChoices are the keys of settings, with their prefix when it was begun.
 func settingChoices(word string) choices {

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"claudemem"
+	"claudemem/api"
 	"claudemem/store"
 
 	"github.com/google/go-cmp/cmp"
@@ -78,12 +79,12 @@ func TestPreviewChangesNothing(t *testing.T) {
 // What the layers and the frame cost adds up to what the block costs.
 func TestPreviewAddsUp(t *testing.T) {
 	a, out, _ := testApp(t, nil)
-	a.people().preview(&contextPreview{
-		Text: "<claude-mem-context>\n…\n</claude-mem-context>", Tokens: 100, Budget: 9000, EffectiveBudget: 2857, BuildMS: 1.25, BuiltBy: builtByDatabase,
-		Source: "resume", Session: "S3", ProjectPath: "/home/ada/tally",
+	a.people().preview(&contextPreview{BuiltBy: builtByDatabase, Session: "S3", Preview: api.Preview{
+		Text: "<claude-mem-context>\n…\n</claude-mem-context>", Tokens: 100, Budget: 9000, EffectiveBudget: 2857, BuildMS: 1.25,
+		Source: "resume", ProjectPath: "/home/ada/tally",
 		Layers:  []claudemem.LayerCost{{Name: "sessions", Tokens: 60, Items: 2}, {Name: "closing", Tokens: 10}},
 		Skipped: []claudemem.LayerCost{{Name: "learnings", Reason: "empty"}, {Name: "observations", Tokens: 700, Items: 9, Reason: "budget"}, {Name: "a\x1b[1m", Reason: "b\nc"}},
-	})
+	}})
 	want := "<claude-mem-context>\n…\n</claude-mem-context>\n\n" + strings.Repeat("─", 72) + `
 What S3 in tally is given at resume
   100 of 2857 tokens, built from the database in 1.2 ms

@@ -305,7 +305,6 @@ var neverSeen = map[string]string{
 	"claude-mem install.plan.replaces": "nothing is installed",
 	"OtherPlugin.id":                   "there is no other plugin", "OtherPlugin.enabled": "as id", "OtherPlugin.installed": "as id",
 	"Books.forgotten": "no turn was private after the fact",
-	"Session.title":   "no host gives one yet",
 }
 
 func TestJSONContract(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"claudemem"
+	"claudemem/api"
 	"claudemem/daemon"
 	"claudemem/doctor"
 	"claudemem/index"
@@ -182,10 +183,10 @@ func (w examinedWorker) Look(ctx context.Context) (doctor.WorkerState, error) {
 	if err != nil || !status.Running {
 		return doctor.WorkerState{}, err
 	}
-	own := daemon.Identity{Version: version, Wire: wire.Version}
+	own := api.Identity{Version: version, Wire: wire.Version}
 	state := doctor.WorkerState{
 		Running: true, PID: status.PID, Version: status.Version, Wire: status.Wire, Port: status.Port, Socket: status.Socket,
-		Newer:  daemon.Outranks(daemon.Identity{Version: status.Version, Wire: status.Wire}, own),
+		Newer:  daemon.Outranks(api.Identity{Version: status.Version, Wire: status.Wire}, own),
 		Stages: status.Stages,
 	}
 	// One of another version may not tell.

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"claudemem"
+	"claudemem/api"
 )
 
 // exitCodes is the documented table from what went wrong to what the shell sees.
@@ -72,30 +73,20 @@ func report(w io.Writer, err error, asJSON bool) {
 	if err == nil || errors.As(err, &quiet) {
 		return
 	}
-	hint := ""
+	body := api.NewErrorBody(err)
 	var e *claudemem.Error
-	if errors.As(err, &e) {
-		hint = e.Hint
+	if !errors.As(err, &e) {
+		body.Error.Hint = ""
 	}
+	body.Error.Message = err.Error() // what encloses the cause is for the person who asked
 	if asJSON {
-		_ = json.NewEncoder(w).Encode(errorJSON{errorBody{claudemem.CodeOf(err), err.Error(), hint}}) // as with every line of it
+		_ = json.NewEncoder(w).Encode(body) // as with every line of it
 		return
 	}
 	_, _ = fmt.Fprintf(w, "error: %s\n", err)
-	if hint != "" {
-		_, _ = fmt.Fprintf(w, "hint: %s\n", hint)
+	if body.Error.Hint != "" {
+		_, _ = fmt.Fprintf(w, "hint: %s\n", body.Error.Hint)
 	}
-}
-
-// errorJSON is an error as the HTTP API has it.
-type errorJSON struct {
-	Error errorBody `json:"error"`
-}
-
-type errorBody struct {
-	Code    claudemem.Code `json:"code"`
-	Message string         `json:"message"`
-	Hint    string         `json:"hint,omitempty"`
 }
 
 // asksForJSON reports whether the arguments have --json, whether or not they can

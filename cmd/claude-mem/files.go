@@ -4,61 +4,55 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"net/http"
 	"path/filepath"
 	"time"
 
 	"claudemem"
-	"claudemem/httpapi"
+	"claudemem/api"
 	"claudemem/index"
 	"claudemem/search"
 	"claudemem/settings"
 )
 
-// filesAPI is the HTTP API in this process, over the files as they are: for a
-// command when no worker runs. Its routes only read.
-type filesAPI struct {
-	routes *httpapi.Local
-	memory *memory
-	index  interface{ Close() error }
+// files is the memory over the files as they are, for reading.
+type files struct {
+	*api.Local
+	*memory
+	index interface{ Close() error }
 }
 
-// close ends reading; what could fail then has no effect on what was read.
-func (f *filesAPI) close() {
+// close ends reading; an error then has no effect on what was read.
+func (f *files) close() {
 	if f.index != nil {
 		_ = f.index.Close()
 	}
 	f.memory.close()
 }
 
-// get asks a route.
-func (f *filesAPI) get(ctx context.Context, target string, out any) error {
-	return f.routes.Do(ctx, http.MethodGet, target, "", nil, out)
-}
-
-// openFiles opens the memory and its index for reading. Without an index, or with
-// one of another version, the strict filters still answer.
-func (a *app) openFiles(ctx context.Context, dataDir string) (*filesAPI, error) {
+// openFiles opens the memory for reading, with its index to search by text. Without
+// an index, or with one of another version, the strict filters still answer.
+func (a *app) openFiles(ctx context.Context, dataDir string, withIndex bool) (*files, error) {
 	m, err := openMemory(ctx, dataDir)
 	if err != nil {
 		return nil, err
 	}
-	f := &filesAPI{memory: m}
+	f := &files{memory: m}
 	options := search.Options{Clock: a.now, Logger: slog.New(slog.DiscardHandler)}
 	if s, err := settings.Load(dataDir, a.getenv); err == nil { // else the default holds: any age
 		days := int(s.Duration(settings.KeyRecencyDays) / (24 * time.Hour))
 		options.RecencyDays = func() int { return days }
 	}
-	var searcher httpapi.Searcher
-	// The embedder is the one inside: with vectors of another the words alone are searched.
-	if found, err := index.OpenReadOnly(ctx, filepath.Join(dataDir, "index.db"), index.Options{Clock: a.now}); err == nil {
-		f.index, searcher = found, search.New(m, found, options)
-	} else {
-		searcher = unindexed{search.New(m, nil, options), err}
+	f.Local = &api.Local{Store: m.Store, Searcher: unindexed{search.New(m, nil, options), nil}, Blocks: fallbackBlocks(dataDir), Vocabulary: a.vocabulary}
+	if !withIndex {
+		return f, nil
 	}
-	f.routes = httpapi.NewLocal(httpapi.Deps{Records: m, Sessions: m, Searcher: searcher, Receipts: m, Previewer: fallbackBlocks(dataDir)}, httpapi.Options{
-		Version: version, Clock: a.now,
-	})
+	// The embedder is the one inside: with vectors of another the words alone are searched.
+	found, err := index.OpenReadOnly(ctx, filepath.Join(dataDir, "index.db"), index.Options{Clock: a.now})
+	if err != nil {
+		f.Searcher = unindexed{search.New(m, nil, options), err}
+		return f, nil
+	}
+	f.index, f.Searcher = found, search.New(m, found, options)
 	return f, nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"claudemem"
+	"claudemem/api"
 )
 
 // fieldsOf collects the names of all fields of a JSON form.
@@ -46,7 +47,7 @@ func TestJSONFormsAreInTheHelp(t *testing.T) {
 	kinds := []claudemem.EventsOf{{Tool: "x"}}
 	reasons := []claudemem.EventsFor{{Kinds: kinds}}
 	layers := []claudemem.LayerCost{{Items: 1, Reason: "x"}}
-	line := previewLine{ContextLine: claudemem.ContextLine{Observation: 1, Session: 1, Learning: 1}}
+	line := api.PreviewLine{ContextLine: claudemem.ContextLine{Observation: 1, Session: 1, Learning: 1}}
 	spent := claudemem.Spent{USD: 1}
 	receipt := claudemem.SessionReceipt{
 		CompletedAt: 1, Captured: claudemem.CapturedEvents{Kinds: kinds}, Skipped: reasons, Failed: reasons, Redacted: []claudemem.RedactedRule{{}},
@@ -68,7 +69,7 @@ func TestJSONFormsAreInTheHelp(t *testing.T) {
 		form          any
 		has           []string
 	}{
-		{"context --preview", help["claude-mem context"], contextPreview{Session: "S1", Layers: layers, Skipped: layers, Lines: []previewLine{line}},
+		{"context --preview", help["claude-mem context"], contextPreview{Session: "S1", Preview: api.Preview{Layers: layers, Skipped: layers, Lines: []api.PreviewLine{line}}},
 			[]string{"context", "tokens", "layers", "skipped", "budget", "effective_budget", "build_ms", "lines", "number", "why"}},
 		{"sessions show", help["claude-mem sessions show"] + stats, receipt,
 			[]string{"captured", "skipped", "failed", "stored", "redacted", "given", "looked_up", "cost", "tokens_given", "discovery_tokens", "cost_usd"}},

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"claudemem/api"
 	"claudemem/store"
 )
 
@@ -32,7 +33,7 @@ func (p *printer) account(a *store.Account) {
 			if s.Name == "" {
 				return "(none)"
 			}
-			return labelOf(s.Name)
+			return api.Label(s.Name)
 		})
 		if len(a.Days) > 1 {
 			table = append(table, append([]string{"total", ""}, spentCells(a.Total)...))

@@ -2,14 +2,13 @@ package main
 
 import (
 	"net"
-	"net/http"
 	"os"
 	"path/filepath"
 	"testing"
 	"time"
 
 	"claudemem"
-	"claudemem/mcpserver"
+	"claudemem/api"
 	"claudemem/wire"
 )
 
@@ -32,32 +31,30 @@ func TestMCPWithoutWorker(t *testing.T) {
 			t.Cleanup(func() { _ = listener.Close() }) // nobody accepts
 			must(t, wire.WriteWorkerInfo(dataDir, wire.WorkerInfo{PID: 1, Version: version, Wire: wire.Version, Socket: socket}))
 		}
-		api := &workerOrFiles{app: a, dataDir: dataDir, life: t.Context(), patience: 50 * time.Millisecond}
-		do := func(method, target string, body, out any) error {
-			return api.Do(t.Context(), mcpserver.Request{Method: method, Target: target, Body: body}, out)
+		m := newClientMemory(t.Context(), a, dataDir)
+		m.patience = 50 * time.Millisecond
+		ctx := t.Context()
+		found, err := m.Search(ctx, api.SearchRequest{Types: []string{"bugfix"}, Dated: api.Dated{Paged: api.Paged{Project: project}}})
+		if err != nil || found.Total != 1 {
+			t.Errorf("mute %t: search: %+v, %v", mute, found, err)
 		}
-		var page struct {
-			Total   int              `json:"total"`
-			Results []map[string]any `json:"results"`
+		batch, err := m.Batch(ctx, api.BatchRequest{IDs: []api.ObservationRef{1, 99}, Lookup: new(bool)})
+		if err != nil || len(batch.Results) != 1 {
+			t.Errorf("mute %t: batch: %+v, %v", mute, batch, err)
 		}
-		if err := do(http.MethodGet, "/api/search?type=bugfix&project="+project, nil, &page); err != nil || page.Total != 1 {
-			t.Errorf("mute %t: search: %+v, %v", mute, page, err)
+		if _, err := m.Session(ctx, api.SessionRequest{ID: 99}); claudemem.CodeOf(err) != claudemem.CodeNotFound {
+			t.Errorf("mute %t: a session that is not there: %v", mute, err)
 		}
-		if err := do(http.MethodPost, "/api/observations/batch", map[string]any{"ids": []int{1, 99}, "lookup": false}, &page); err != nil || len(page.Results) != 1 {
-			t.Errorf("mute %t: batch: %+v, %v", mute, page, err)
+		if _, err := m.AddObservation(ctx, api.NewObservation{Narrative: "x", Project: project}); claudemem.CodeOf(err) != claudemem.CodeUnavailable {
+			t.Errorf("mute %t: add: %v, want unavailable", mute, err)
 		}
-		if err := do(http.MethodGet, "/api/observations/99", nil, nil); claudemem.CodeOf(err) != claudemem.CodeNotFound {
-			t.Errorf("mute %t: a record that is not there: %v", mute, err)
+		if _, err := m.HideObservation(ctx, 1, false); claudemem.CodeOf(err) != claudemem.CodeUnavailable {
+			t.Errorf("mute %t: hide: %v, want unavailable", mute, err)
 		}
-		for method, target := range map[string]string{http.MethodPost: "/api/observations", http.MethodDelete: "/api/observations/1?purge=false"} {
-			if err := do(method, target, map[string]any{"narrative": "x", "project": project}, nil); claudemem.CodeOf(err) != claudemem.CodeUnavailable {
-				t.Errorf("mute %t: %s %s: %v, want unavailable", mute, method, target, err)
-			}
+		if batch, err := m.Batch(ctx, api.BatchRequest{IDs: []api.ObservationRef{1}}); err != nil || len(batch.Results) != 1 {
+			t.Errorf("mute %t: after a refused write: %+v, %v", mute, batch, err)
 		}
-		if err := do(http.MethodGet, "/api/observations/1", nil, nil); err != nil {
-			t.Errorf("mute %t: after a refused write: %v", mute, err)
-		}
-		api.waking.Wait()
+		m.waking.Wait()
 	}
 }
 

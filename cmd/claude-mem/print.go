@@ -119,6 +119,14 @@ func writeJSON(w io.Writer, v any) error {
 	return nil
 }
 
+// notNil makes an absent list an empty one: programs should not meet null.
+func notNil(items []string) []string {
+	if items == nil {
+		return []string{}
+	}
+	return items
+}
+
 // wantsColor is true on a terminal unless NO_COLOR is set (https://no-color.org) or TERM is dumb.
 func wantsColor(w io.Writer, getenv func(string) string) bool {
 	if getenv("NO_COLOR") != "" || getenv("TERM") == "dumb" {

@@ -1,23 +1,31 @@
 package main
 
 import (
-	"net/url"
-	"strconv"
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
 
 	"claudemem"
+	"claudemem/api"
+	"claudemem/repo"
 
 	"github.com/spf13/cobra"
 )
 
 // scope is of which projects a command speaks.
 type scope struct {
+	app   *app
 	named string
 	all   bool
 }
 
 // scopeFlags adds --project and --all.
 func (a *app) scopeFlags(cmd *cobra.Command) *scope {
-	s := &scope{}
+	s := &scope{app: a}
 	cmd.Flags().StringVarP(&s.named, "project", "p", "", "a project's directory or name (default: the one you are in)")
 	cmd.Flags().BoolVarP(&s.all, "all", "a", false, "all projects")
 	cmd.MarkFlagsMutuallyExclusive("project", "all")
@@ -25,12 +33,12 @@ func (a *app) scopeFlags(cmd *cobra.Command) *scope {
 	return s
 }
 
-// project is the project that is meant, "" for all.
-func (s *scope) project() string {
+// project returns the root or the name of the project that is meant, "" for all.
+func (s *scope) project() (string, error) {
 	if s.all {
-		return ""
+		return "", nil
 	}
-	return projectOr(s.named)
+	return s.app.projectOr(s.named)
 }
 
 // projectFlag adds --project to a command that speaks of one project.
@@ -40,12 +48,57 @@ func (a *app) projectFlag(cmd *cobra.Command) *string {
 	return project
 }
 
-// projectOr is the project that a person means, by default the one of the current directory.
-func projectOr(named string) string {
+// projectOr returns the project that a person means, by default that of the current
+// directory.
+func (a *app) projectOr(named string) (string, error) {
 	if named == "" {
 		named = "."
 	}
-	return projectNamed(named)
+	return a.projectNamed(named)
+}
+
+// projectNamed returns the project that a person means by a directory in it, or by
+// its name. A directory that is gone still names the project that had it as its root.
+func (a *app) projectNamed(name string) (string, error) {
+	if !isPath(name) {
+		return name, nil
+	}
+	dir, err := filepath.Abs(name)
+	if err != nil {
+		return name, nil //nolint:nilerr // the working directory is gone: it may be a project's name
+	}
+	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) && !a.remembersProject(dir) {
+		return "", claudemem.Errorf(claudemem.CodeNotFound, "there is no directory %q", oneLine(name, 200)).
+			WithHint("`claude-mem projects` lists the projects; --project takes their names too")
+	}
+	return repo.Identify("", dir).Project, nil
+}
+
+// remembersProject reports whether a project with this root is remembered.
+func (a *app) remembersProject(root string) bool {
+	ctx, cancel := context.WithTimeout(context.Background(), completeLimit)
+	defer cancel()
+	m, err := a.openMemory(ctx)
+	if err != nil {
+		return false
+	}
+	defer m.close()
+	projects, err := m.Projects(ctx)
+	return err == nil && slices.ContainsFunc(projects, func(p claudemem.ProjectDigest) bool { return p.ProjectPath == root })
+}
+
+// here returns the project of the current directory.
+func here() string {
+	dir, err := os.Getwd()
+	if err != nil {
+		return ""
+	}
+	return repo.Identify("", dir).Project
+}
+
+// isPath tells a directory from a project's name.
+func isPath(name string) bool {
+	return name == "." || name == ".." || strings.ContainsAny(name, `/\`)
 }
 
 // page is which part of a long list is shown.
@@ -59,17 +112,17 @@ func pageFlags(cmd *cobra.Command, limit int) *page {
 	return p
 }
 
-// params are those of a route that lists; CodeInvalid for a page that there cannot be.
-func (p *page) params() (url.Values, error) {
+// paged returns the page; CodeInvalid for one that there cannot be.
+func (p *page) paged() (api.Paged, error) {
 	if p.limit < 1 || p.offset < 0 {
-		return nil, claudemem.Errorf(claudemem.CodeInvalid, "--limit %d --offset %d: want at least 1 and 0", p.limit, p.offset)
+		return api.Paged{}, claudemem.Errorf(claudemem.CodeInvalid, "--limit %d --offset %d: want at least 1 and 0", p.limit, p.offset)
 	}
-	return url.Values{"limit": {strconv.Itoa(p.limit)}, "offset": {strconv.Itoa(p.offset)}}, nil
+	return api.Paged{Limit: p.limit, Offset: p.offset}, nil
 }
 
-// empty is the list of a memory in which nothing is.
-func (p *page) empty() map[string]any {
-	return map[string]any{"count": 0, "total": 0, "limit": p.limit, "offset": p.offset, "results": []any{}}
+// emptyPage is the page of a memory in which nothing is.
+func emptyPage[T any](p *page) api.Page[T] {
+	return api.Page[T]{Limit: p.limit, Offset: p.offset, Results: []T{}}
 }
 
 // left counts what comes after the shown part of a list.

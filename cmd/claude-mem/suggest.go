@@ -7,55 +7,14 @@ import (
 	"strings"
 
 	"claudemem"
+	"claudemem/api"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
 
-// nearest is the candidate that a word was probably meant to be: one that it
-// begins, else the one that is the fewest slips of a finger away; "" when none is near.
-func nearest(word string, candidates []string) string {
-	word = strings.ToLower(word)
-	// One slip in a short word, three in a long one: with more it is another word.
-	best, fewest := "", 1+min(3, 1+max(0, len(word)-2)/3)
-	for _, candidate := range candidates {
-		name := strings.ToLower(candidate)
-		if len(word) > 1 && strings.HasPrefix(name, word) {
-			return candidate
-		}
-		if d := distance(word, name); d < fewest && d < len(word) {
-			best, fewest = candidate, d
-		}
-	}
-	return best
-}
-
-// distance counts the letters to insert, to leave out, to change or to swap with
-// their neighbour that make b of a (optimal string alignment).
-func distance(a, b string) int {
-	from, to := []rune(a), []rune(b)
-	rows := make([][]int, len(from)+1)
-	for i := range rows {
-		rows[i] = make([]int, len(to)+1)
-		rows[i][0] = i
-	}
-	for j := range rows[0] {
-		rows[0][j] = j
-	}
-	for i := 1; i <= len(from); i++ {
-		for j := 1; j <= len(to); j++ {
-			change := rows[i-1][j-1]
-			if from[i-1] != to[j-1] {
-				change++
-			}
-			rows[i][j] = min(rows[i-1][j]+1, rows[i][j-1]+1, change)
-			if i > 1 && j > 1 && from[i-1] == to[j-2] && from[i-2] == to[j-1] {
-				rows[i][j] = min(rows[i][j], rows[i-2][j-2]+1)
-			}
-		}
-	}
-	return rows[len(from)][len(to)]
-}
+// nearest returns the candidate that a word was probably meant to be, "" when none is near.
+func nearest(word string, candidates []string) string { return api.Nearest(word, candidates) }
 
 // otherWords are what other programs call what we have.
 var otherWords = map[string]string{

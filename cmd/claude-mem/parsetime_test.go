@@ -7,7 +7,7 @@ import (
 	"claudemem"
 )
 
-func TestParseMoment(t *testing.T) {
+func TestParseTime(t *testing.T) {
 	berlin, err := time.LoadLocation("Europe/Berlin")
 	if err != nil {
 		t.Skip("no time zones here")
@@ -38,21 +38,21 @@ func TestParseMoment(t *testing.T) {
 		{"2w", at(2026, 11, 6, 14, 30), time.Time{}},
 	}
 	for _, tt := range tests {
-		got, err := parseMoment(tt.text, now, false)
+		got, err := parseTime(tt.text, now, false)
 		if want := claudemem.MillisOf(tt.begin); err != nil || got != want {
-			t.Errorf("parseMoment(%q) = %v, %v, want %v", tt.text, got.Time(), err, want.Time())
+			t.Errorf("parseTime(%q) = %v, %v, want %v", tt.text, got.Time(), err, want.Time())
 		}
 		want := claudemem.MillisOf(tt.begin)
 		if !tt.end.IsZero() {
 			want = claudemem.MillisOf(tt.end) - 1
 		}
-		if got, err = parseMoment(tt.text, now, true); err != nil || got != want {
-			t.Errorf("parseMoment(%q, last) = %v, %v, want %v", tt.text, got.Time(), err, want.Time())
+		if got, err = parseTime(tt.text, now, true); err != nil || got != want {
+			t.Errorf("parseTime(%q, last) = %v, %v, want %v", tt.text, got.Time(), err, want.Time())
 		}
 	}
 	for _, text := range []string{"", "d", "-3d", "3x", "soon", "2026-13-01", "2026-02-30", "99999999999d", "\x00", "3 d"} {
-		if got, err := parseMoment(text, now, false); claudemem.CodeOf(err) != claudemem.CodeInvalid {
-			t.Errorf("parseMoment(%q) = %v, %v, want an error with code invalid", text, got, err)
+		if got, err := parseTime(text, now, false); claudemem.CodeOf(err) != claudemem.CodeInvalid {
+			t.Errorf("parseTime(%q) = %v, %v, want an error with code invalid", text, got, err)
 		}
 	}
 }

@@ -1,9 +1,10 @@
-package httpapi
+package api
 
 import (
 	"encoding/json"
 	"slices"
 	"testing"
+	"time"
 
 	"claudemem"
 	"claudemem/index/corpus"
@@ -12,7 +13,7 @@ import (
 // What a result costs the model that reads it (SPEC 8: about 75 tokens in a list,
 // at most 750 in full), as JSON without white space.
 func TestResultSizes(t *testing.T) {
-	c := corpus.New(1, 400, claudemem.MillisOf(noon))
+	c := corpus.New(1, 400, claudemem.MillisOf(time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)))
 	var hits []claudemem.Hit
 	for n := range c.Observations() {
 		o := c.Observation(n)
@@ -29,8 +30,8 @@ func TestResultSizes(t *testing.T) {
 	}
 	var index, full []int
 	for _, hit := range hits {
-		index = append(index, tokens(formatIndex, shapeOf(hit, false, true)))
-		full = append(full, tokens(formatFull, shapeOf(hit, true, true)))
+		index = append(index, tokens(FormatIndex, hitOf(&hit, false, true)))
+		full = append(full, tokens(FormatFull, hitOf(&hit, true, true)))
 	}
 	slices.Sort(index)
 	slices.Sort(full)
@@ -51,7 +52,7 @@ func TestResultSizes(t *testing.T) {
 		{RecordRef: claudemem.RecordRef{Kind: claudemem.RecordSummary, ID: 1}, Score: 1.2345, Summary: &claudemem.Summary{ID: 1, Request: long}},
 		{RecordRef: claudemem.RecordRef{Kind: claudemem.RecordPrompt, ID: 1}, Score: 1.2345, Prompt: &claudemem.Prompt{ID: 1, Text: long}},
 	} {
-		if n := tokens(formatIndex, shapeOf(hit, false, true)); n > 90 {
+		if n := tokens(FormatIndex, hitOf(&hit, false, true)); n > 90 {
 			t.Errorf("a %s is %d tokens in a list", hit.Kind, n)
 		}
 	}
@@ -76,8 +77,8 @@ func TestTitles(t *testing.T) {
 		if got := headline(tt.text); got != tt.headline || len(got) > maxTitle {
 			t.Errorf("headline(%.40q) = %q, %d bytes, want %q", tt.text, got, len(got), tt.headline)
 		}
-		if got := titleOf(tt.text); got != tt.title || len(got) > maxTitle {
-			t.Errorf("titleOf(%.40q) = %q, %d bytes, want %q", tt.text, got, len(got), tt.title)
+		if got := firstSentence(tt.text); got != tt.title || len(got) > maxTitle {
+			t.Errorf("firstSentence(%.40q) = %q, %d bytes, want %q", tt.text, got, len(got), tt.title)
 		}
 	}
 }

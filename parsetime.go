@@ -10,16 +10,16 @@ import (
 // as milliseconds March 1973.
 const secondsBelow = 100_000_000_000
 
-// LatestMoment is the last moment that is believed: the end of the year 9999.
-const LatestMoment Millis = 253_402_300_799_999
+// LatestTime is the last time that is accepted: the end of the year 9999.
+const LatestTime Millis = 253_402_300_799_999
 
 // ages are the units of "3d": how long one is.
 var ages = map[byte]time.Duration{
 	'M': time.Minute, 'H': time.Hour, 'D': 24 * time.Hour, 'W': 7 * 24 * time.Hour,
 }
 
-// momentForms are the forms of moments; span is where what they name ends.
-var momentForms = []struct {
+// timeForms are the forms of times; span returns the end of what a form names.
+var timeForms = []struct {
 	layout string
 	span   func(time.Time) time.Time
 }{
@@ -34,24 +34,24 @@ var momentForms = []struct {
 
 func minute(t time.Time) time.Time { return t.Add(time.Minute) }
 
-// ParseMoment reads what people and programs write for a moment: an ISO time, a
+// ParseTime parses a time as people and programs write it: an ISO time, a
 // minute, day, month or year (its begin, or its last millisecond when last), a Unix
 // epoch in milliseconds or seconds, now, today, yesterday, or an age such as 90m,
 // 12h, 3d or 2w. What has no zone is in that of now; with the zero now it is UTC
-// and what is relative to now is not read.
-func ParseMoment(text string, now time.Time, last bool) (Millis, bool) {
+// and what is relative to now is not parsed.
+func ParseTime(text string, now time.Time, last bool) (Millis, bool) {
 	text = strings.ToUpper(strings.TrimSpace(text))
 	if len(text) > len("2006") {
 		if n, err := strconv.ParseInt(text, 10, 64); err == nil {
 			if n > -secondsBelow && n < secondsBelow {
 				n *= 1000
 			}
-			return believed(Millis(n))
+			return accepted(Millis(n))
 		}
 	}
 	if !now.IsZero() {
-		if at, ok := relativeMoment(text, now, last); ok {
-			return believed(at)
+		if at, ok := relativeTime(text, now, last); ok {
+			return accepted(at)
 		}
 	}
 	if len(text) > 10 && text[10] == ' ' { // a space for the T, or the + of a zone that was not URL-encoded
@@ -60,23 +60,23 @@ func ParseMoment(text string, now time.Time, last bool) (Millis, bool) {
 	if i := strings.LastIndexByte(text, ' '); i > 10 {
 		text = text[:i] + "+" + text[i+1:]
 	}
-	for _, form := range momentForms {
+	for _, form := range timeForms {
 		t, err := time.ParseInLocation(form.layout, text, now.Location())
 		if err != nil {
 			continue
 		}
 		if last && form.span != nil {
-			return believed(MillisOf(form.span(t)) - 1)
+			return accepted(MillisOf(form.span(t)) - 1)
 		}
-		return believed(MillisOf(t))
+		return accepted(MillisOf(t))
 	}
 	return 0, false
 }
 
-func believed(at Millis) (Millis, bool) { return at, at > 0 && at <= LatestMoment }
+func accepted(at Millis) (Millis, bool) { return at, at > 0 && at <= LatestTime }
 
-// relativeMoment reads what counts from now; text is in capitals.
-func relativeMoment(text string, now time.Time, last bool) (Millis, bool) {
+// relativeTime parses a time relative to now; text is in capitals.
+func relativeTime(text string, now time.Time, last bool) (Millis, bool) {
 	day := func(from int) (Millis, bool) {
 		if last {
 			return MillisOf(time.Date(now.Year(), now.Month(), now.Day()+from+1, 0, 0, 0, 0, now.Location())) - 1, true

@@ -6,11 +6,11 @@ import (
 	"claudemem"
 )
 
-// parseMoment reads what people write for a moment, in the local time: an ISO time,
+// parseTime parses a time as people write it, in the local time zone: an ISO time,
 // a day, month or year (its begin, or its last millisecond when last), today,
 // yesterday, or an age such as 90m, 12h, 3d or 2w.
-func parseMoment(text string, now time.Time, last bool) (claudemem.Millis, error) {
-	if at, ok := claudemem.ParseMoment(text, now, last); ok {
+func parseTime(text string, now time.Time, last bool) (claudemem.Millis, error) {
+	if at, ok := claudemem.ParseTime(text, now, last); ok {
 		return at, nil
 	}
 	return 0, claudemem.Errorf(claudemem.CodeInvalid, "%q is not a time", oneLine(text, 40)).

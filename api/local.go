@@ -1,0 +1,372 @@
+package api
+
+import (
+	"context"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"claudemem"
+)
+
+// Store is the part of the store that Local reads. Lists are newest first.
+type Store interface {
+	Observation(ctx context.Context, id claudemem.ObservationID) (claudemem.Observation, error)
+	Observations(ctx context.Context, q claudemem.Query) ([]claudemem.Observation, error)
+	CountObservations(ctx context.Context, q claudemem.Query) (int, error)
+	// ObservationsByIDs reads in the order asked for; those that are gone or hidden
+	// are left out.
+	ObservationsByIDs(ctx context.Context, ids ...claudemem.ObservationID) ([]claudemem.Observation, error)
+	Session(ctx context.Context, id claudemem.SessionID) (claudemem.Session, error)
+	// Sessions lists by project, time and page; the other filters are not for sessions.
+	Sessions(ctx context.Context, q claudemem.Query) ([]claudemem.SessionDigest, error)
+	CountSessions(ctx context.Context, q claudemem.Query) (int, error)
+	// SessionNamed finds a session by what people call it, "last" in a project;
+	// CodeNotFound when there is none, CodeInvalid when there are several.
+	SessionNamed(ctx context.Context, name, project string) (claudemem.Session, error)
+	SessionReceipt(ctx context.Context, id claudemem.SessionID) (claudemem.SessionReceipt, error)
+	Projects(ctx context.Context) ([]claudemem.ProjectDigest, error)
+	Learnings(ctx context.Context, q claudemem.LearningQuery) ([]claudemem.Learning, error)
+	CountLearnings(ctx context.Context, q claudemem.LearningQuery) (int, error)
+}
+
+// Searcher finds records: with an index, or without one by the strict filter alone.
+type Searcher interface {
+	Search(ctx context.Context, r claudemem.SearchRequest) (claudemem.SearchResult, error)
+	Timeline(ctx context.Context, r claudemem.TimelineRequest) (claudemem.Timeline, error)
+}
+
+// Blocks builds context blocks.
+type Blocks interface {
+	Context(ctx context.Context, request claudemem.ContextRequest) (claudemem.ContextBlock, error)
+}
+
+// Keeper changes what is remembered. What it is given is somebody's own text: it
+// redacts that before it keeps it.
+type Keeper interface {
+	AddObservation(ctx context.Context, n claudemem.NewObservation) (claudemem.Observation, error)
+	EditObservation(ctx context.Context, id claudemem.ObservationID, edit claudemem.ObservationEdit) (claudemem.Observation, error)
+	HideObservation(ctx context.Context, id claudemem.ObservationID, purge bool) (purged claudemem.Millis, err error)
+	RestoreObservation(ctx context.Context, id claudemem.ObservationID) (claudemem.Observation, error)
+	AddLearning(ctx context.Context, l claudemem.Learning) (claudemem.Learning, error)
+	EditLearning(ctx context.Context, id int64, edit claudemem.LearningEdit) (claudemem.Learning, error)
+	// Revive makes the named dead letters pending again, all when none are named, and
+	// returns how many.
+	Revive(ctx context.Context, keys ...string) (int, error)
+	// RecordLookup notes that observations were read in full, by which session if that
+	// is known.
+	RecordLookup(ctx context.Context, host claudemem.Host, hostSessionID string, ids ...claudemem.ObservationID) error
+}
+
+// Local is the memory in this process. A nil Keeper is a memory that is only read.
+type Local struct {
+	Store    Store
+	Searcher Searcher
+	Blocks   Blocks
+	Keeper   Keeper
+	// Vocabulary returns the types and concepts of the mode in use; nil: none are known.
+	Vocabulary func() (types, concepts []string)
+}
+
+var _ Memory = (*Local)(nil)
+
+// Search implements Memory.
+func (l *Local) Search(ctx context.Context, r SearchRequest) (SearchPage, error) {
+	return l.search(ctx, r, true)
+}
+
+// SearchKind is Search for one kind of record: then hits do not say their kind.
+func (l *Local) SearchKind(ctx context.Context, r SearchRequest, kind claudemem.RecordKind) (SearchPage, error) {
+	r.Kinds = []string{string(kind)}
+	return l.search(ctx, r, false)
+}
+
+func (l *Local) search(ctx context.Context, r SearchRequest, withKind bool) (SearchPage, error) {
+	q, err := l.query(ctx, &r)
+	if err != nil {
+		return SearchPage{}, err
+	}
+	found, err := l.Searcher.Search(ctx, claudemem.SearchRequest{Text: r.Query, Kinds: kinds(r.Kinds), Query: q, Order: claudemem.Order(r.Order), Explain: r.Explain})
+	if err != nil {
+		return SearchPage{}, err
+	}
+	full, matched := r.Format == FormatFull, 0
+	for matched < len(found.Hits) && found.Hits[matched].Score > 0 {
+		matched++
+	}
+	// The search tops a page up with what only passes the filter. Without a filter
+	// that is just the newest of the project: no answer to the text. When the search
+	// could not look for all of the text (Notes), it is still better than nothing.
+	searched := r.Query != "" && found.Understood.Text != ""
+	if searched && !r.Filtered() && matched < len(found.Hits) && (matched > 0 || len(found.Understood.Notes) == 0) {
+		found.Hits, found.Total = found.Hits[:matched], r.Offset+matched
+	}
+	return SearchPage{Query: &r.Query, Count: len(found.Hits), Total: found.Total, Limit: r.Limit, Offset: r.Offset, Format: r.Format,
+		Understood: understood(r.Query, found.Understood),
+		Results:    mapped(found.Hits, func(h *claudemem.Hit) Hit { return hitOf(h, full, withKind) })}, nil
+}
+
+// query checks a request and returns its strict filter.
+func (l *Local) query(ctx context.Context, r *SearchRequest) (claudemem.Query, error) {
+	for i := range r.Types {
+		r.Types[i] = strings.ToLower(r.Types[i])
+	}
+	q := claudemem.Query{Session: r.Session, Concepts: r.Concepts, Files: r.Files, Since: r.Since, Until: r.Until, Project: r.Project}
+	if err := check(r); err != nil {
+		return q, err
+	}
+	q.Types, q.Limit, q.Offset = types(r.Types), r.Limit, r.Offset
+	if err := r.checkRange(); err != nil {
+		return q, err
+	}
+	return q, l.checkVocabulary(ctx, r.Types, r.Concepts)
+}
+
+// checkVocabulary refuses types and concepts that the mode does not have and that
+// no observation has.
+func (l *Local) checkVocabulary(ctx context.Context, types, concepts []string) error {
+	if l.Vocabulary == nil || len(types)+len(concepts) == 0 {
+		return nil
+	}
+	knownTypes, knownConcepts := l.Vocabulary()
+	for _, list := range []struct {
+		name         string
+		asked, known []string
+		query        func(string) claudemem.Query
+	}{
+		{"type", types, knownTypes, func(t string) claudemem.Query {
+			return claudemem.Query{Types: []claudemem.ObservationType{claudemem.ObservationType(t)}}
+		}},
+		{"concept", concepts, knownConcepts, func(c string) claudemem.Query { return claudemem.Query{Concepts: []string{c}} }},
+	} {
+		for _, asked := range list.asked {
+			if slices.Contains(list.known, asked) {
+				continue
+			}
+			n, err := l.Store.CountObservations(ctx, list.query(asked))
+			if err != nil {
+				return err
+			}
+			if n == 0 {
+				return Unknown(list.name, asked, list.known)
+			}
+		}
+	}
+	return nil
+}
+
+func types(names []string) (list []claudemem.ObservationType) {
+	for _, name := range names {
+		if t := claudemem.ObservationType(name); !slices.Contains(list, t) {
+			list = append(list, t)
+		}
+	}
+	return list
+}
+
+func kinds(names []string) (list []claudemem.RecordKind) {
+	for _, name := range names {
+		list = append(list, claudemem.RecordKind(name))
+	}
+	return list
+}
+
+// understood returns nil when the text was taken word for word.
+func understood(query string, u claudemem.Understood) *claudemem.Understood {
+	changed := u
+	if strings.TrimSpace(changed.Text) == strings.TrimSpace(query) {
+		changed.Text = ""
+	}
+	if reflect.ValueOf(changed).IsZero() {
+		return nil
+	}
+	return &u
+}
+
+// Timeline implements Memory.
+func (l *Local) Timeline(ctx context.Context, r TimelineRequest) (Timeline, error) {
+	if err := check(&r); err != nil {
+		return Timeline{}, err
+	}
+	switch {
+	case r.Anchor != "":
+		r.Query = ""
+	case r.Query == "":
+		return Timeline{}, claudemem.Errorf(claudemem.CodeInvalid, "no anchor").
+			WithHint("send anchor: an observation's number (123), a session (S12) or an ISO time; or query: its best hit is the anchor")
+	}
+	found, err := l.Searcher.Timeline(ctx, claudemem.TimelineRequest{Anchor: r.Anchor, Text: r.Query, Project: r.Project, Before: r.Before, After: r.After})
+	if err != nil {
+		return Timeline{}, err
+	}
+	return Timeline{Query: r.Query, Anchor: found.Anchor, AnchorTimestamp: found.AnchorTime,
+		DepthBefore: r.Before, DepthAfter: r.After, Timeline: mapped(found.Items, timelineEntry)}, nil
+}
+
+func timelineEntry(i *claudemem.TimelineItem) Entry {
+	hit := hitOf(&claudemem.Hit{RecordRef: i.RecordRef, ProjectPath: i.ProjectPath, CreatedAt: i.CreatedAt,
+		Observation: i.Observation, Summary: i.Summary, Prompt: i.Prompt}, false, true)
+	e := hit.Entry()
+	if i.Observation != nil {
+		e.PromptNumber = i.Observation.PromptNumber
+	}
+	e.Kind, e.IsAnchor, e.ID, e.CreatedAtEpoch, e.CreatedAtISO = i.Kind, i.IsAnchor, i.ID, i.CreatedAt, ISO(i.CreatedAt)
+	e.Project, e.SessionDBID = Label(i.ProjectPath), i.Session
+	return e
+}
+
+// Observations implements Memory.
+func (l *Local) Observations(ctx context.Context, r ObservationsRequest) (Listing[Observation], error) {
+	q, err := l.query(ctx, &SearchRequest{Types: r.Types, Format: r.Format, Dated: Dated{Paged: r.Paged}})
+	if err != nil {
+		return Listing[Observation]{}, err
+	}
+	found, err := l.Store.Observations(ctx, q)
+	if err != nil {
+		return Listing[Observation]{}, err
+	}
+	total, err := l.Store.CountObservations(ctx, q)
+	format := orIndex(r.Format)
+	return Listing[Observation]{len(found), total, q.Limit, q.Offset, format, observations(found, format)}, err
+}
+
+// orIndex returns the format that is meant when none is named.
+func orIndex(format string) string {
+	if format == "" {
+		return FormatIndex
+	}
+	return format
+}
+
+func observations(found []claudemem.Observation, format string) []Observation {
+	return mapped(found, func(o *claudemem.Observation) Observation { return ObservationOf(o, format == FormatFull) })
+}
+
+// Observation returns one in full.
+func (l *Local) Observation(ctx context.Context, id claudemem.ObservationID) (Observation, error) {
+	o, err := l.Store.Observation(ctx, id)
+	return ObservationOf(&o, true), err
+}
+
+// Batch implements Memory.
+func (l *Local) Batch(ctx context.Context, r BatchRequest) (Batch, error) {
+	switch r.Format {
+	case "":
+		r.Format = FormatFull
+	case FormatIndex, FormatFull:
+	default:
+		return Batch{}, claudemem.Errorf(claudemem.CodeInvalid, "format is %.40q", r.Format).WithHint("format is index or full")
+	}
+	if len(r.IDs) == 0 || len(r.IDs) > MaxBatch {
+		return Batch{}, claudemem.Errorf(claudemem.CodeInvalid, "%d ids", len(r.IDs)).
+			WithHint("send ids, an array of 1 to " + strconv.Itoa(MaxBatch) + ` numbers such as 123 or "#123", or one string: "123,124"`)
+	}
+	ids := mapped(r.IDs, func(id *ObservationRef) claudemem.ObservationID { return claudemem.ObservationID(*id) })
+	found, err := l.Store.ObservationsByIDs(ctx, ids...)
+	if err != nil {
+		return Batch{}, err
+	}
+	out := Batch{Count: len(found), Total: len(ids), Format: r.Format, Missing: []claudemem.ObservationID{}, Results: observations(found, r.Format)}
+	there := map[claudemem.ObservationID]bool{}
+	for i := range found {
+		there[found[i].ID] = true
+	}
+	for _, id := range ids {
+		if !there[id] {
+			there[id] = true
+			out.Missing = append(out.Missing, id)
+		}
+	}
+	return out, nil
+}
+
+// Summaries implements Memory.
+func (l *Local) Summaries(ctx context.Context, r RecordsRequest) (Listing[Summary], error) {
+	return records(ctx, l, claudemem.RecordSummary, r, func(h *Hit) Summary { return *h.Summary })
+}
+
+// Prompts implements Memory.
+func (l *Local) Prompts(ctx context.Context, r RecordsRequest) (Listing[Prompt], error) {
+	return records(ctx, l, claudemem.RecordPrompt, r, func(h *Hit) Prompt { return *h.Prompt })
+}
+
+// records lists records of a kind, the newest first.
+func records[T any](ctx context.Context, l *Local, kind claudemem.RecordKind, r RecordsRequest, of func(*Hit) T) (Listing[T], error) {
+	if r.Format == "" {
+		r.Format = FormatFull
+	}
+	page, err := l.SearchKind(ctx, SearchRequest{Session: r.Session, Format: r.Format, Order: string(claudemem.OrderNewest), Dated: r.Dated}, kind)
+	if err != nil {
+		return Listing[T]{}, err
+	}
+	return Listing[T]{page.Count, page.Total, page.Limit, page.Offset, page.Format, mapped(page.Results, of)}, nil
+}
+
+// Projects implements Memory.
+func (l *Local) Projects(ctx context.Context, r ProjectsRequest) (Page[Project], error) {
+	if err := check(&r); err != nil {
+		return Page[Project]{}, err
+	}
+	all, err := l.Store.Projects(ctx)
+	if err != nil {
+		return Page[Project]{}, err
+	}
+	found := all[min(r.Offset, len(all)):]
+	found = found[:min(r.Limit, len(found))]
+	return Page[Project]{len(found), len(all), r.Limit, r.Offset, mapped(found, func(d *claudemem.ProjectDigest) Project {
+		return Project{Label(d.ProjectPath), d.ProjectPath, d.Sessions, d.Observations, d.LastAt}
+	})}, nil
+}
+
+// Learnings implements Memory.
+func (l *Local) Learnings(ctx context.Context, r LearningsRequest) (Page[Learning], error) {
+	if err := check(&r); err != nil {
+		return Page[Learning]{}, err
+	}
+	q := claudemem.LearningQuery{Project: r.Project, Category: r.Category, Retired: r.All, Limit: r.Limit, Offset: r.Offset}
+	found, err := l.Store.Learnings(ctx, q)
+	if err != nil {
+		return Page[Learning]{}, err
+	}
+	total, err := l.Store.CountLearnings(ctx, q)
+	return Page[Learning]{len(found), total, q.Limit, q.Offset, mapped(found, LearningOf)}, err
+}
+
+// LearningOf makes the shape of a learning.
+func LearningOf(l *claudemem.Learning) Learning { return Learning{Label(l.ProjectPath), *l} }
+
+// Preview implements Memory.
+func (l *Local) Preview(ctx context.Context, r ContextRequest) (Preview, error) {
+	if err := check(&r); err != nil {
+		return Preview{}, err
+	}
+	req := r.Block()
+	req.Explain = true
+	block, err := l.Blocks.Context(ctx, req)
+	if err != nil {
+		return Preview{}, err
+	}
+	return Preview{Text: block.Text, Tokens: block.Tokens, Layers: list(block.Layers), Skipped: list(block.Skipped),
+		Budget: req.Budget, EffectiveBudget: block.Injection.Budget, BuildMS: block.BuildMS,
+		Source: req.Source, ProjectPath: req.ProjectPath, Lines: numbered(block.Text, block.Lines)}, nil
+}
+
+// numbered finds lines, which come in the order of the text, in it. A line that is
+// not in the text is left out.
+func numbered(text string, lines []claudemem.ContextLine) []PreviewLine {
+	out := []PreviewLine{}
+	all := strings.Split(text, "\n")
+	at := 0
+	for _, l := range lines {
+		first, _, _ := strings.Cut(strings.TrimLeft(l.Text, "\n"), "\n")
+		for i := at; i < len(all); i++ {
+			if all[i] == first {
+				at = i + 1
+				out = append(out, PreviewLine{at, l})
+				break
+			}
+		}
+	}
+	return out
+}

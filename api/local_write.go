@@ -1,0 +1,207 @@
+package api
+
+import (
+	"cmp"
+	"context"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"claudemem"
+)
+
+// The limits of one memory: many times what anybody writes down, and few enough
+// that a memory is no burden to a search.
+const (
+	maxFacts    = 200
+	maxConcepts = 50
+	maxPaths    = 1000
+	maxType     = 40 // bytes
+)
+
+// AddObservation implements Memory.
+func (l *Local) AddObservation(ctx context.Context, n NewObservation) (Observation, error) {
+	checked, err := n.checked()
+	if err != nil {
+		return Observation{}, err
+	}
+	o, err := l.Keeper.AddObservation(ctx, checked)
+	return ObservationOf(&o, true), err
+}
+
+// checked checks a new observation and fills in what may be left out.
+func (b *NewObservation) checked() (claudemem.NewObservation, error) {
+	n := claudemem.NewObservation{
+		ProjectPath: cmp.Or(b.ProjectPath, b.Project), Type: claudemem.ObservationType(strings.ToLower(strings.TrimSpace(b.Type))),
+		Title: strings.TrimSpace(b.Title), Subtitle: b.Subtitle, Narrative: cmp.Or(b.Narrative, b.Text),
+		Facts: b.Facts, Concepts: b.Concepts, Origin: cmp.Or(b.Origin, claudemem.OriginUser),
+	}
+	if n.Title == "" && strings.TrimSpace(n.Narrative) == "" {
+		return n, claudemem.Errorf(claudemem.CodeInvalid, "neither title nor narrative").WithHint("send narrative, the text to be remembered, or at least a title")
+	}
+	if n.Title == "" {
+		n.Title = firstSentence(n.Narrative)
+	}
+	if n.Origin != claudemem.OriginUser && n.Origin != claudemem.OriginAgent {
+		return n, claudemem.Errorf(claudemem.CodeInvalid, "origin is %.40q", string(n.Origin)).WithHint("origin is user (default) or agent")
+	}
+	if n.Type == "" {
+		n.Type = claudemem.TypeDiscovery
+	}
+	if err := checkType(n.Type); err != nil {
+		return n, err
+	}
+	for _, list := range []struct {
+		name         string
+		length, most int
+	}{{"facts", len(b.Facts), maxFacts}, {"concepts", len(b.Concepts), maxConcepts}, {"files", len(b.Files) + len(b.FilesRead) + len(b.FilesModified), maxPaths}} {
+		if list.length > list.most {
+			return n, claudemem.Errorf(claudemem.CodeInvalid, "%d %s", list.length, list.name).WithHint("at most " + strconv.Itoa(list.most) + "; write several memories")
+		}
+	}
+	for _, list := range []struct {
+		paths []string
+		role  claudemem.FileRole
+	}{{b.FilesModified, claudemem.FileModified}, {b.FilesRead, claudemem.FileRead}, {b.Files, claudemem.FileModified}} {
+		for _, path := range list.paths {
+			if path = strings.TrimSpace(path); path != "" {
+				n.Files = append(n.Files, claudemem.FileRef{Path: path, Role: list.role})
+			}
+		}
+	}
+	session, err := scalar(b.SessionID)
+	if err != nil {
+		return n, claudemem.Errorf(claudemem.CodeInvalid, "session_id is not a number").WithHint("session_id is a session's number, as 12 or S12")
+	}
+	if n.Session, err = SessionNumber(session); err != nil {
+		return n, err
+	}
+	if n.ProjectPath == "" && n.Session == 0 {
+		return n, claudemem.Errorf(claudemem.CodeInvalid, "no project").WithHint("send the project's root directory or its label as project, or session_id")
+	}
+	at, err := scalar(b.CreatedAt)
+	ok := err == nil
+	if ok && at != "" {
+		n.CreatedAt, ok = parseTime(at, false)
+	}
+	if !ok {
+		return n, claudemem.Errorf(claudemem.CodeInvalid, "created_at is %.40q", at).WithHint("created_at " + timeForms)
+	}
+	return n, nil
+}
+
+// checkType refuses what cannot be a type. Modes name their own, so there is no list.
+func checkType(t claudemem.ObservationType) error {
+	if t == "" || len(t) > maxType || strings.ContainsFunc(string(t), func(r rune) bool { return r == ',' || unicode.IsSpace(r) || unicode.IsControl(r) }) {
+		return claudemem.Errorf(claudemem.CodeInvalid, "type is %.40q", string(t)).WithHint("type is bugfix, feature, refactor, change, discovery, decision or another word of the mode")
+	}
+	return nil
+}
+
+// minSentence: shorter "sentences" ("e.g.", "v1.") do not end a title; in bytes.
+const minSentence = 20
+
+// firstSentence returns the first sentence of a text's first line, truncated at a word.
+func firstSentence(text string) string {
+	line := strings.TrimSpace(text)
+	line, _, _ = strings.Cut(line, "\n")
+	line = strings.Join(strings.Fields(line), " ")
+	for i, c := range line {
+		end := i + len(string(c))
+		if strings.ContainsRune(".!?", c) && end >= minSentence && strings.HasPrefix(line[end:], " ") || strings.ContainsRune("。！？", c) {
+			line = strings.TrimSuffix(line[:end], ".")
+			break
+		}
+	}
+	return truncateAtWord(line, maxTitle)
+}
+
+// EditObservation implements Memory.
+func (l *Local) EditObservation(ctx context.Context, id claudemem.ObservationID, edit claudemem.ObservationEdit) (Observation, error) {
+	if edit == (claudemem.ObservationEdit{}) {
+		return Observation{}, claudemem.Errorf(claudemem.CodeInvalid, "nothing is to be changed").WithHint("send title, narrative, type or pinned")
+	}
+	if edit.Title != nil && strings.TrimSpace(*edit.Title) == "" {
+		return Observation{}, claudemem.Errorf(claudemem.CodeInvalid, "the title is empty").WithHint("leave title out to keep it")
+	}
+	if edit.Type != nil {
+		lower := claudemem.ObservationType(strings.ToLower(strings.TrimSpace(string(*edit.Type))))
+		if err := checkType(lower); err != nil {
+			return Observation{}, err
+		}
+		edit.Type = &lower
+	}
+	o, err := l.Keeper.EditObservation(ctx, id, edit)
+	return ObservationOf(&o, true), err
+}
+
+// HideObservation implements Memory.
+func (l *Local) HideObservation(ctx context.Context, id claudemem.ObservationID, purge bool) (Hidden, error) {
+	purged, err := l.Keeper.HideObservation(ctx, id, purge)
+	return Hidden{ID: id, Hidden: true, PurgedAtEpoch: purged,
+		Restore: "POST /api/observations/" + strconv.FormatInt(int64(id), 10) + "/restore"}, err
+}
+
+// RestoreObservation implements Memory.
+func (l *Local) RestoreObservation(ctx context.Context, id claudemem.ObservationID) (Observation, error) {
+	o, err := l.Keeper.RestoreObservation(ctx, id)
+	return ObservationOf(&o, true), err
+}
+
+// AddLearning implements Memory.
+func (l *Local) AddLearning(ctx context.Context, n NewLearning) (Learning, error) {
+	learning := claudemem.Learning{ProjectPath: cmp.Or(n.ProjectPath, n.Project), Category: n.Category, Content: n.Content, Confidence: 1}
+	if n.Confidence != nil {
+		learning.Confidence = *n.Confidence
+	}
+	if learning.ProjectPath == "" {
+		return Learning{}, claudemem.Errorf(claudemem.CodeInvalid, "no project_path").WithHint("send the project's root directory as project_path")
+	}
+	learning, err := l.Keeper.AddLearning(ctx, learning)
+	return LearningOf(&learning), err
+}
+
+// EditLearning implements Memory.
+func (l *Local) EditLearning(ctx context.Context, id int64, edit claudemem.LearningEdit) (Learning, error) {
+	if edit == (claudemem.LearningEdit{}) {
+		return Learning{}, claudemem.Errorf(claudemem.CodeInvalid, "nothing is to be changed").
+			WithHint("send category, content, confidence or active")
+	}
+	learning, err := l.Keeper.EditLearning(ctx, id, edit)
+	return LearningOf(&learning), err
+}
+
+// RetryQueue implements Memory.
+func (l *Local) RetryQueue(ctx context.Context, r RetryRequest) (Revived, error) {
+	if r.Keys != nil && len(r.Keys) == 0 {
+		return Revived{}, nil // an empty list names none; to the queue it would mean all
+	}
+	n, err := l.Keeper.Revive(ctx, r.Keys...)
+	return Revived{n}, err
+}
+
+// NoteLookups implements Memory.
+func (l *Local) NoteLookups(ctx context.Context, n LookupNote) error {
+	if err := n.Check(); err != nil {
+		return err
+	}
+	host := n.Host.Canonical()
+	if n.HostSessionID != "" {
+		host = cmp.Or(host, claudemem.HostRaw)
+	}
+	return l.Keeper.RecordLookup(ctx, host, n.HostSessionID, n.Observations...)
+}
+
+// Check says with CodeInvalid what is wrong with a note.
+func (n *LookupNote) Check() error {
+	if len(n.Observations) == 0 || len(n.Observations) > MaxBatch {
+		return claudemem.Errorf(claudemem.CodeInvalid, "%d observations", len(n.Observations)).
+			WithHint("send observations, an array of 1 to " + strconv.Itoa(MaxBatch) + " numbers")
+	}
+	for _, id := range n.Observations {
+		if id < 1 {
+			return claudemem.Errorf(claudemem.CodeInvalid, "there is no observation %d", id).WithHint("numbers start at 1")
+		}
+	}
+	return nil
+}

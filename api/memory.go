@@ -1,0 +1,220 @@
+package api
+
+import (
+	"context"
+
+	"claudemem"
+)
+
+// Memory is what is remembered. Errors are *claudemem.Error where the caller can
+// do something about them; CodeNoMemory means that nothing was ever captured.
+type Memory interface {
+	// Search finds records of every kind; without a query the newest that pass the filter.
+	Search(ctx context.Context, r SearchRequest) (SearchPage, error)
+	// Timeline returns what happened before and after an anchor, the oldest first.
+	Timeline(ctx context.Context, r TimelineRequest) (Timeline, error)
+	// Observations lists observations, the newest first.
+	Observations(ctx context.Context, r ObservationsRequest) (Listing[Observation], error)
+	// Batch returns observations in the order asked for.
+	Batch(ctx context.Context, r BatchRequest) (Batch, error)
+	// Summaries and Prompts list records of a kind, the newest first.
+	Summaries(ctx context.Context, r RecordsRequest) (Listing[Summary], error)
+	Prompts(ctx context.Context, r RecordsRequest) (Listing[Prompt], error)
+	// Sessions lists sessions, the most recently updated first.
+	Sessions(ctx context.Context, r SessionsRequest) (Page[SessionDigest], error)
+	// Session returns a session with its records, the oldest first.
+	Session(ctx context.Context, r SessionRequest) (SessionRecords, error)
+	// Receipt accounts for a session.
+	Receipt(ctx context.Context, r ReceiptRequest) (claudemem.SessionReceipt, error)
+	// Projects lists projects, the one that was worked on last first.
+	Projects(ctx context.Context, r ProjectsRequest) (Page[Project], error)
+	// Learnings lists what is known of projects.
+	Learnings(ctx context.Context, r LearningsRequest) (Page[Learning], error)
+	// Preview builds the context block of a session that would start now; nothing is given or booked.
+	Preview(ctx context.Context, r ContextRequest) (Preview, error)
+
+	// AddObservation keeps what somebody writes down and returns it as it is kept.
+	AddObservation(ctx context.Context, n NewObservation) (Observation, error)
+	EditObservation(ctx context.Context, id claudemem.ObservationID, edit claudemem.ObservationEdit) (Observation, error)
+	// HideObservation takes an observation out of everything that is shown; with
+	// purge it is deleted for good after a while, until when it can be restored.
+	HideObservation(ctx context.Context, id claudemem.ObservationID, purge bool) (Hidden, error)
+	RestoreObservation(ctx context.Context, id claudemem.ObservationID) (Observation, error)
+	AddLearning(ctx context.Context, n NewLearning) (Learning, error)
+	EditLearning(ctx context.Context, id int64, edit claudemem.LearningEdit) (Learning, error)
+	// RetryQueue puts dead letters back in the queue.
+	RetryQueue(ctx context.Context, r RetryRequest) (Revived, error)
+	// NoteLookups notes that observations were read in full, for the receipts.
+	NoteLookups(ctx context.Context, n LookupNote) error
+}
+
+// Page is a page of a list.
+type Page[T any] struct {
+	Count   int `json:"count"`
+	Total   int `json:"total"`
+	Limit   int `json:"limit"`
+	Offset  int `json:"offset"`
+	Results []T `json:"results"`
+}
+
+// Listing is a page of records in a format.
+type Listing[T any] struct {
+	Count   int    `json:"count"`
+	Total   int    `json:"total"`
+	Limit   int    `json:"limit"`
+	Offset  int    `json:"offset"`
+	Format  string `json:"format"`
+	Results []T    `json:"results"`
+}
+
+// SearchPage is a page of hits; Type, File and Concept take the place of the query
+// where a route is about them.
+type SearchPage struct {
+	Query   *string `json:"query,omitempty"`
+	Type    string  `json:"type,omitempty"`
+	File    string  `json:"file,omitempty"`
+	Concept string  `json:"concept,omitempty"`
+	Count   int     `json:"count"`
+	Total   int     `json:"total"`
+	Limit   int     `json:"limit"`
+	Offset  int     `json:"offset"`
+	Format  string  `json:"format"`
+	// Understood is nil where the text was taken word for word.
+	Understood *claudemem.Understood `json:"understood,omitempty"`
+	Results    []Hit                 `json:"results"`
+}
+
+// Unscored counts the hits at the end that only the filter found.
+func (p *SearchPage) Unscored() int {
+	n := 0
+	for n < len(p.Results) && p.Results[len(p.Results)-1-n].Score == 0 {
+		n++
+	}
+	return n
+}
+
+// Searched reports whether a text was searched for, not only understood as a filter.
+func (p *SearchPage) Searched() bool {
+	return p.Query != nil && *p.Query != "" && (p.Understood == nil || p.Understood.Text != "")
+}
+
+// Batch are the observations that were asked for; Total is how many were.
+type Batch struct {
+	Count   int                       `json:"count"`
+	Total   int                       `json:"total"`
+	Format  string                    `json:"format"`
+	Missing []claudemem.ObservationID `json:"missing"`
+	Results []Observation             `json:"results"`
+}
+
+// Timeline is a stretch of time, oldest first.
+type Timeline struct {
+	Query           string           `json:"query,omitempty"`
+	Anchor          string           `json:"anchor"`
+	AnchorTimestamp claudemem.Millis `json:"anchor_timestamp"`
+	DepthBefore     int              `json:"depth_before"`
+	DepthAfter      int              `json:"depth_after"`
+	Timeline        []Entry          `json:"timeline"`
+}
+
+// Session is a session as a list shows it.
+type Session struct {
+	ID               claudemem.SessionID     `json:"id"`
+	Host             claudemem.Host          `json:"host"`
+	HostSessionID    string                  `json:"host_session_id"`
+	Project          string                  `json:"project"`
+	ProjectPath      string                  `json:"project_path"`
+	Status           claudemem.SessionStatus `json:"status"`
+	Title            string                  `json:"title"`
+	PromptCount      int                     `json:"prompt_count"`
+	StartedAtEpoch   claudemem.Millis        `json:"started_at_epoch"`
+	UpdatedAtEpoch   claudemem.Millis        `json:"updated_at_epoch"`
+	CompletedAtEpoch claudemem.Millis        `json:"completed_at_epoch,omitempty"`
+}
+
+// SessionDigest adds what is remembered of a session.
+type SessionDigest struct {
+	Session
+	LastPrompt   string           `json:"last_prompt"`
+	Observations int              `json:"observations"`
+	Undistilled  int              `json:"undistilled"`
+	Summary      *SummaryHeadline `json:"summary"`
+}
+
+// SummaryHeadline is the newest summary of a session, in short.
+type SummaryHeadline struct {
+	Request    string `json:"request"`
+	Completion string `json:"completion"`
+	Learnings  string `json:"learnings"`
+	NextSteps  string `json:"next_steps"`
+}
+
+// SessionRecords is a session with its records, the oldest first.
+type SessionRecords struct {
+	Session
+	ULID         claudemem.ULID `json:"ulid"`
+	CreatedAtISO string         `json:"created_at_iso"`
+	RecordsTotal int            `json:"records_total"`
+	Prompts      []Prompt       `json:"prompts"`
+	Summaries    []Summary      `json:"summaries"`
+	Observations []Observation  `json:"observations"`
+}
+
+// Project is a project as a list shows it.
+type Project struct {
+	Project      string           `json:"project"`
+	ProjectPath  string           `json:"project_path"`
+	Sessions     int              `json:"sessions"`
+	Observations int              `json:"observations"`
+	LastAtEpoch  claudemem.Millis `json:"last_at_epoch"`
+}
+
+// Learning is a learning with the name of its project.
+type Learning struct {
+	Project string `json:"project"`
+	claudemem.Learning
+}
+
+// Hidden tells how to restore an observation, and until when.
+type Hidden struct {
+	ID            claudemem.ObservationID `json:"id"`
+	Hidden        bool                    `json:"hidden"`
+	PurgedAtEpoch claudemem.Millis        `json:"purged_at_epoch,omitempty"`
+	Restore       string                  `json:"restore"`
+}
+
+// Revived counts dead letters that were put back in the queue.
+type Revived struct {
+	Revived int `json:"revived"`
+}
+
+// Preview is a context block with what it would cost and why each line is there.
+type Preview struct {
+	Text    string                `json:"context"`
+	Tokens  int                   `json:"tokens"`
+	Layers  []claudemem.LayerCost `json:"layers"`
+	Skipped []claudemem.LayerCost `json:"skipped"`
+	// Budget is the request's, 0 for the setting's; EffectiveBudget is what that came to.
+	Budget          int           `json:"budget"`
+	EffectiveBudget int           `json:"effective_budget"`
+	BuildMS         float64       `json:"build_ms"`
+	Source          string        `json:"source"`
+	ProjectPath     string        `json:"project_path"`
+	Lines           []PreviewLine `json:"lines"`
+}
+
+// PreviewLine is a line of the block and its number in it, from 1.
+type PreviewLine struct {
+	Number int `json:"number"`
+	claudemem.ContextLine
+}
+
+// Reindexing is the progress of a rebuild of the search index.
+type Reindexing struct {
+	Running bool `json:"running"`
+	// Done and Total count records; Total is 0 while it is not known.
+	Done  int `json:"done"`
+	Total int `json:"total"`
+	// Error is why the last rebuild failed.
+	Error string `json:"error,omitempty"`
+}

@@ -1,0 +1,396 @@
+package api
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"claudemem"
+)
+
+// maxTitle bounds the title that is made for a record without one, in bytes.
+const maxTitle = 120
+
+// Observation is an observation as a list shows it, about 75 tokens; with
+// ObservationDetail it is the whole record, about 750.
+type Observation struct {
+	ID             claudemem.ObservationID   `json:"id"`
+	Type           claudemem.ObservationType `json:"type"`
+	Title          string                    `json:"title"`
+	Subtitle       string                    `json:"subtitle"`
+	CreatedAtEpoch claudemem.Millis          `json:"created_at_epoch"`
+	Project        string                    `json:"project"`
+	Concepts       []string                  `json:"concepts"`
+	*ObservationDetail
+}
+
+// ObservationDetail is what the format "full" adds.
+type ObservationDetail struct {
+	ULID            claudemem.ULID      `json:"ulid"`
+	ProjectPath     string              `json:"project_path"`
+	Narrative       string              `json:"narrative"`
+	Facts           []string            `json:"facts"`
+	Files           []string            `json:"files"`
+	FilesRead       []string            `json:"files_read"`
+	FilesModified   []string            `json:"files_modified"`
+	CreatedAtISO    string              `json:"created_at_iso"`
+	SessionDBID     claudemem.SessionID `json:"session_db_id"`
+	PromptNumber    int                 `json:"prompt_number"`
+	DiscoveryTokens int                 `json:"discovery_tokens"`
+	Origin          claudemem.Origin    `json:"origin"`
+	Branch          string              `json:"branch"`
+	HeadCommit      string              `json:"head_commit"`
+	Pinned          bool                `json:"pinned"`
+}
+
+// ObservationOf makes the shape of an observation, whole when full.
+func ObservationOf(o *claudemem.Observation, full bool) Observation {
+	out := Observation{ID: o.ID, Type: o.Type, Title: o.Title, Subtitle: o.Subtitle,
+		CreatedAtEpoch: o.CreatedAt, Project: Label(o.ProjectPath), Concepts: list(o.Concepts)}
+	if full {
+		read, modified := list(o.FilesIn(claudemem.FileRead)), list(o.FilesIn(claudemem.FileModified))
+		files := slices.Concat(modified, read)
+		slices.Sort(files)
+		out.ObservationDetail = &ObservationDetail{
+			ULID: o.ULID, ProjectPath: o.ProjectPath, Narrative: o.Narrative, Facts: list(o.Facts),
+			Files: list(slices.Compact(files)), FilesRead: read, FilesModified: modified, CreatedAtISO: ISO(o.CreatedAt),
+			SessionDBID: o.Session, PromptNumber: o.PromptNumber, DiscoveryTokens: o.DiscoveryTokens,
+			Origin: o.Origin, Branch: o.Branch, HeadCommit: o.HeadCommit, Pinned: o.Pinned,
+		}
+	}
+	return out
+}
+
+// Whole returns the observation with a detail, an empty one where it had none.
+func (o Observation) Whole() Observation {
+	if o.ObservationDetail == nil {
+		o.ObservationDetail = &ObservationDetail{}
+	}
+	return o
+}
+
+// Entry returns the observation as one line of a list.
+func (o *Observation) Entry() Entry {
+	return Entry{Kind: claudemem.RecordObservation, ID: int64(o.ID), Type: o.Type, Title: o.Title, Subtitle: o.Subtitle,
+		CreatedAtEpoch: o.CreatedAtEpoch, Project: o.Project, Concepts: o.Concepts}
+}
+
+// Summary is a turn's summary as a list shows it; with SummaryDetail it is the
+// whole record.
+type Summary struct {
+	ID             int64               `json:"id"`
+	Title          string              `json:"title"`
+	CreatedAtEpoch claudemem.Millis    `json:"created_at_epoch"`
+	Project        string              `json:"project"`
+	SessionDBID    claudemem.SessionID `json:"session_db_id"`
+	PromptNumber   int                 `json:"prompt_number"`
+	*SummaryDetail
+}
+
+// SummaryDetail is what the format "full" adds.
+type SummaryDetail struct {
+	ULID         claudemem.ULID   `json:"ulid"`
+	ProjectPath  string           `json:"project_path"`
+	Request      string           `json:"request"`
+	Investigated string           `json:"investigated"`
+	Learned      string           `json:"learned"`
+	Completed    string           `json:"completed"`
+	NextSteps    string           `json:"next_steps"`
+	Notes        string           `json:"notes"`
+	FilesRead    []string         `json:"files_read"`
+	FilesEdited  []string         `json:"files_edited"`
+	CreatedAtISO string           `json:"created_at_iso"`
+	Origin       claudemem.Origin `json:"origin"`
+}
+
+// SummaryOf makes the shape of a summary of a session in a project.
+func SummaryOf(s *claudemem.Summary, projectPath string, full bool) Summary {
+	title := cmp.Or(s.Request, s.Completed, s.Learned, s.Investigated, s.NextSteps, s.Notes)
+	out := Summary{ID: s.ID, Title: headline(title), CreatedAtEpoch: s.CreatedAt, Project: Label(projectPath),
+		SessionDBID: s.Session, PromptNumber: s.PromptNumber}
+	if full {
+		out.SummaryDetail = &SummaryDetail{ULID: s.ULID, ProjectPath: projectPath,
+			Request: s.Request, Investigated: s.Investigated, Learned: s.Learned, Completed: s.Completed, NextSteps: s.NextSteps, Notes: s.Notes,
+			FilesRead: list(s.FilesRead), FilesEdited: list(s.FilesEdited), CreatedAtISO: ISO(s.CreatedAt), Origin: s.Origin}
+	}
+	return out
+}
+
+// Prompt is a prompt as a list shows it, PromptNumber its number within the
+// session; with PromptDetail it is the whole record.
+type Prompt struct {
+	ID             int64               `json:"id"`
+	Title          string              `json:"title"`
+	CreatedAtEpoch claudemem.Millis    `json:"created_at_epoch"`
+	Project        string              `json:"project"`
+	SessionDBID    claudemem.SessionID `json:"session_db_id"`
+	PromptNumber   int                 `json:"prompt_number"`
+	*PromptDetail
+}
+
+// PromptDetail is what the format "full" adds.
+type PromptDetail struct {
+	ULID         claudemem.ULID `json:"ulid"`
+	ProjectPath  string         `json:"project_path"`
+	Text         string         `json:"text"`
+	PromptID     string         `json:"prompt_id"`
+	CreatedAtISO string         `json:"created_at_iso"`
+	Branch       string         `json:"branch"`
+	HeadCommit   string         `json:"head_commit"`
+}
+
+// PromptOf makes the shape of a prompt of a session in a project.
+func PromptOf(p *claudemem.Prompt, projectPath string, full bool) Prompt {
+	out := Prompt{ID: p.ID, Title: headline(p.Text), CreatedAtEpoch: p.CreatedAt, Project: Label(projectPath),
+		SessionDBID: p.Session, PromptNumber: p.Number}
+	if full {
+		out.PromptDetail = &PromptDetail{ULID: p.ULID, ProjectPath: projectPath, Text: p.Text,
+			PromptID: p.PromptID, CreatedAtISO: ISO(p.CreatedAt), Branch: p.Branch, HeadCommit: p.HeadCommit}
+	}
+	return out
+}
+
+// Entry is a record of any kind as one line of a list, or with the kind KindAnchor
+// a time or a session at which no record stands. JSON leaves out what a kind does
+// not have.
+type Entry struct {
+	Kind           claudemem.RecordKind      `json:"kind"`
+	IsAnchor       bool                      `json:"is_anchor,omitempty"`
+	ID             int64                     `json:"id,omitempty"`
+	Type           claudemem.ObservationType `json:"type,omitempty"`
+	Title          string                    `json:"title,omitempty"`
+	Subtitle       string                    `json:"subtitle,omitempty"`
+	CreatedAtEpoch claudemem.Millis          `json:"created_at_epoch"`
+	CreatedAtISO   string                    `json:"created_at_iso"`
+	Project        string                    `json:"project,omitempty"`
+	Concepts       []string                  `json:"concepts,omitempty"`
+	SessionDBID    claudemem.SessionID       `json:"session_db_id,omitempty"`
+	PromptNumber   int                       `json:"prompt_number,omitempty"`
+}
+
+// KindAnchor is the kind of an Entry that is no record.
+const KindAnchor claudemem.RecordKind = "anchor"
+
+// Name returns what people call the record: #12 an observation; a summary or a
+// prompt has the name of its session, S12. "" is an anchor without a session.
+func (e *Entry) Name() string {
+	switch {
+	case e.Kind == claudemem.RecordObservation:
+		return fmt.Sprintf("#%d", e.ID)
+	case e.SessionDBID != 0:
+		return fmt.Sprintf("S%d", e.SessionDBID)
+	default:
+		return ""
+	}
+}
+
+// Glyph returns the sign of the record in a list.
+func (e *Entry) Glyph() string {
+	switch e.Kind {
+	case claudemem.RecordPrompt:
+		return "›"
+	case claudemem.RecordSummary:
+		return "§"
+	case KindAnchor:
+		return "·"
+	default:
+		return e.Type.Glyph()
+	}
+}
+
+// Hit is a record that a search or a list found; one of the pointers is set. JSON
+// has the fields of that record between kind and score.
+type Hit struct {
+	// Kind is left out of JSON where all hits are of one kind.
+	Kind claudemem.RecordKind
+	// Score is 0 for a hit that only the filter found.
+	Score       float64
+	Why         *claudemem.Explanation
+	Observation *Observation
+	Summary     *Summary
+	Prompt      *Prompt
+	// Place is all that is known of a record that could not be read.
+	Place *Place
+}
+
+// Place is where a record is, without its contents.
+type Place struct {
+	ID             int64            `json:"id"`
+	CreatedAtEpoch claudemem.Millis `json:"created_at_epoch"`
+	Project        string           `json:"project"`
+}
+
+// hitOf makes the shape of a hit. The kind is left out unless withKind.
+func hitOf(h *claudemem.Hit, full, withKind bool) Hit {
+	out := Hit{Score: h.Score, Why: h.Why}
+	if h.Why == nil {
+		// Four decimals: more would cost tokens. An explained score stays exact, so
+		// that its parts add up.
+		const places = 1e4
+		out.Score = float64(int64(h.Score*places+0.5)) / places
+	}
+	if withKind {
+		out.Kind = h.Kind
+	}
+	switch {
+	case h.Observation != nil:
+		o := ObservationOf(h.Observation, full)
+		out.Observation = &o
+	case h.Summary != nil:
+		s := SummaryOf(h.Summary, h.ProjectPath, full)
+		out.Summary = &s
+	case h.Prompt != nil:
+		p := PromptOf(h.Prompt, h.ProjectPath, full)
+		out.Prompt = &p
+	default:
+		out = Hit{Kind: h.Kind, Place: &Place{h.ID, h.CreatedAt, Label(h.ProjectPath)}}
+	}
+	return out
+}
+
+// Entry returns the hit as one line of a list.
+func (h *Hit) Entry() Entry {
+	switch {
+	case h.Observation != nil:
+		return h.Observation.Entry()
+	case h.Summary != nil:
+		s := h.Summary
+		return Entry{Kind: claudemem.RecordSummary, ID: s.ID, Title: s.Title, CreatedAtEpoch: s.CreatedAtEpoch, Project: s.Project, SessionDBID: s.SessionDBID, PromptNumber: s.PromptNumber}
+	case h.Prompt != nil:
+		p := h.Prompt
+		return Entry{Kind: claudemem.RecordPrompt, ID: p.ID, Title: p.Title, CreatedAtEpoch: p.CreatedAtEpoch, Project: p.Project, SessionDBID: p.SessionDBID, PromptNumber: p.PromptNumber}
+	case h.Place != nil:
+		return Entry{Kind: h.Kind, ID: h.Place.ID, CreatedAtEpoch: h.Place.CreatedAtEpoch, Project: h.Place.Project}
+	}
+	return Entry{Kind: h.Kind}
+}
+
+// hitHead and hitTail stand around the record in JSON.
+type hitHead struct {
+	Kind claudemem.RecordKind `json:"kind,omitempty"`
+}
+
+type hitTail struct {
+	Score float64                `json:"score,omitempty"`
+	Why   *claudemem.Explanation `json:"why,omitempty"`
+}
+
+// Shape returns the value whose fields are those of h in JSON.
+func (h Hit) Shape() any {
+	head, tail := hitHead{h.Kind}, hitTail{h.Score, h.Why}
+	switch {
+	case h.Observation != nil:
+		return struct {
+			hitHead
+			*Observation
+			hitTail
+		}{head, h.Observation, tail}
+	case h.Summary != nil:
+		return struct {
+			hitHead
+			*Summary
+			hitTail
+		}{head, h.Summary, tail}
+	case h.Prompt != nil:
+		return struct {
+			hitHead
+			*Prompt
+			hitTail
+		}{head, h.Prompt, tail}
+	default:
+		return struct {
+			hitHead
+			*Place
+		}{head, h.Place}
+	}
+}
+
+// MarshalJSON implements json.Marshaler.
+func (h Hit) MarshalJSON() ([]byte, error) { return marshal(h.Shape()) }
+
+// UnmarshalJSON implements json.Unmarshaler for hits that say their kind.
+func (h *Hit) UnmarshalJSON(raw []byte) error {
+	var about struct {
+		hitHead
+		hitTail
+	}
+	if err := json.Unmarshal(raw, &about); err != nil {
+		return err
+	}
+	*h = Hit{Kind: about.Kind, Score: about.Score, Why: about.Why}
+	switch h.Kind {
+	case claudemem.RecordSummary:
+		return json.Unmarshal(raw, &h.Summary)
+	case claudemem.RecordPrompt:
+		return json.Unmarshal(raw, &h.Prompt)
+	default:
+		return json.Unmarshal(raw, &h.Observation)
+	}
+}
+
+// marshal encodes v with HTML characters as they are.
+func marshal(v any) ([]byte, error) {
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(v)
+	return []byte(b.String()), err
+}
+
+// Label returns what people call a project: the base name of its root, or the
+// name of a project whose root is not known ("label:shop").
+func Label(projectPath string) string {
+	if name, ok := strings.CutPrefix(projectPath, "label:"); ok {
+		return name
+	}
+	trimmed := strings.TrimRight(projectPath, `/\`)
+	return cmp.Or(trimmed[strings.LastIndexAny(trimmed, `/\`)+1:], projectPath)
+}
+
+// ISO formats a time in UTC with milliseconds.
+func ISO(at claudemem.Millis) string { return at.Time().Format("2006-01-02T15:04:05.000Z") }
+
+// list makes nil an empty list: in JSON a list is never null.
+func list[T any](items []T) []T {
+	if items == nil {
+		return []T{}
+	}
+	return items
+}
+
+// mapped applies shape to each of the items; the result is never nil.
+func mapped[S, T any](items []S, shape func(*S) T) []T {
+	out := make([]T, len(items))
+	for i := range items {
+		out[i] = shape(&items[i])
+	}
+	return out
+}
+
+// headline returns the first line of a text that is not blank, truncated at a word.
+func headline(text string) string {
+	for line := range strings.Lines(text) {
+		if line = strings.Join(strings.Fields(line), " "); line != "" {
+			return truncateAtWord(line, maxTitle)
+		}
+	}
+	return ""
+}
+
+// truncateAtWord shortens a line to at most so many bytes, between words where it can.
+func truncateAtWord(line string, most int) string {
+	if len(line) <= most {
+		return line
+	}
+	end := most - len("…")
+	for end > 0 && !utf8.RuneStart(line[end]) {
+		end--
+	}
+	if i := strings.LastIndexByte(line[:end+1], ' '); i > most/2 {
+		end = i
+	}
+	return strings.TrimRight(line[:end], " ,;:") + "…"
+}

@@ -1,0 +1,338 @@
+package api
+
+import (
+	"encoding/json"
+	"math"
+	"strconv"
+	"strings"
+
+	"claudemem"
+)
+
+// The formats of records in an answer.
+const (
+	FormatIndex = "index"
+	FormatFull  = "full"
+)
+
+const (
+	// MaxLimit is the length of the longest page.
+	MaxLimit = 100
+	// maxOffset is how far a list may be paged.
+	maxOffset = math.MaxInt32
+	// MaxBatch is how many observations are read at once: in full about 400 KB.
+	MaxBatch = 500
+)
+
+// params is the table of parameters by name.
+var params = map[string]Param{
+	"project": {Also: []string{"project_path"}, About: "root path or label", Example: "tally"},
+	"limit":   {Kind: NumberParam, About: "how many at most", Default: "20", Least: 1, Most: MaxLimit, Example: "5"},
+	"offset":  {Kind: NumberParam, About: "how many to pass over", Default: "0", Most: maxOffset, Example: "20"},
+	"format": {Kind: ChoiceParam, About: "index: about 75 tokens a result, full: the whole record", Default: FormatIndex,
+		Choices: []string{FormatIndex, FormatFull}, Example: FormatFull},
+	"query": {Also: []string{"q", "text"}, About: "words, a question, an error message, an identifier, a path; dates and types in it are understood; " +
+		`AND OR NOT NEAR * "phrase" work`, Example: "rounding error"},
+	"type":      {Also: []string{"types", "obs_type"}, Kind: ListParam, About: "observations of these types: bugfix feature refactor change discovery decision", Example: "bugfix,decision"},
+	"concepts":  {Also: []string{"concept"}, Kind: ListParam, About: "observations with one of these concepts", Example: "gotcha"},
+	"files":     {Also: []string{"file"}, Kind: ListParam, About: "observations that touch one of these: paths, folders, names or parts of names", Example: "src/auth"},
+	"dateRange": {Also: []string{"date_range"}, Kind: RangeParam, About: `{"start":…,"end":…} or dateRange[start] and dateRange[end]`, Example: `{"start":"2026-03-01","end":"2026-03-31"}`},
+	"since": {Also: []string{"dateFrom", "date_start", "dateStart", "date_from", "from"}, Kind: StartParam,
+		About: "not earlier than: ISO date or date-time (UTC unless it says otherwise), or Unix epoch in milliseconds or seconds", Example: "2026-03-01"},
+	"until": {Also: []string{"dateTo", "date_end", "dateEnd", "date_to", "to"}, Kind: EndParam,
+		About: "not later than: as since; a date without a time means the end of that day", Example: "2026-03-31"},
+	"order": {Also: []string{"orderBy", "order_by"}, Kind: ChoiceParam, About: "default: relevance with a text, else newest",
+		Choices: []string{string(claudemem.OrderRelevance), string(claudemem.OrderNewest), string(claudemem.OrderOldest)},
+		Meant:   map[string]string{"date_desc": string(claudemem.OrderNewest), "date_asc": string(claudemem.OrderOldest)}, Example: "newest"},
+	"session_id": {Also: []string{"session_db_id", "session"}, Kind: SessionParam, About: "of one session: its number, as 12 or S12", Example: "S12"},
+	"explain":    {Kind: FlagParam, About: "adds why to each result: how its score came to be", Example: "1"},
+	"kind": {Also: []string{"kinds"}, Kind: ListParam, About: "records of these kinds: observation summary prompt", Example: "observation,summary",
+		Choices: []string{string(claudemem.RecordObservation), string(claudemem.RecordSummary), string(claudemem.RecordPrompt)},
+		Meant: map[string]string{"observations": "observation", "summaries": "summary", "session": "summary", "sessions": "summary",
+			"prompts": "prompt", "all": ""}},
+	"anchor":        {About: "an observation's number (123), a session (S12) or an ISO time; or send query", Example: "124"},
+	"depth_before":  {Also: []string{"before"}, Kind: NumberParam, About: "records before the anchor", Default: "10", Most: MaxLimit, Example: "3"},
+	"depth_after":   {Also: []string{"after"}, Kind: NumberParam, About: "records after the anchor", Default: "10", Most: MaxLimit, Example: "3"},
+	"category":      {About: "architecture convention gotcha dependency workflow preference", Example: "gotcha"},
+	"all":           {Kind: FlagParam, About: "those too that are not active", Example: "true"},
+	"purge":         {Kind: FlagParam, About: "false: it stays hidden and is never purged", Default: "true", Example: "false"},
+	"brief":         {Kind: FlagParam, About: "without ledger and receipts, which take time to sum up", Example: "1"},
+	"host":          {Also: []string{"platformSource"}, About: "the host that asks", Default: string(claudemem.HostRaw), Example: "claude-code"},
+	"project_path":  {Also: []string{"project", "cwd"}, About: "the project's root directory", Example: "/home/ada/tally"},
+	"source":        {About: "startup, clear, compact or resume", Default: "startup", Example: "resume"},
+	"budget":        {Kind: NumberParam, About: "tokens; 0: the setting", Default: "0", Most: 1 << 20, Example: "2000"},
+	"worktree_root": {About: "where the session works; files that changed since they were recorded are marked", Example: "/home/ada/tally"},
+	"branch":        {About: "the branch that is checked out there", Example: "main"},
+	"head_commit":   {About: "its commit; what was recorded on a branch that is not merged into it is marked", Example: "5d41402abc4b2a76b9719d911017c592a1b2c3d4"},
+	// The host's name for a session, where the session_id of lists is our number.
+	"host_session": {Name: "session_id", Also: []string{"host_session_id", "contentSessionId", "session"}, About: "the host's name for the session", Example: "0b7c1f6e"},
+}
+
+// Paged are the parameters of every list.
+type Paged struct {
+	Project string `param:"project"`
+	Limit   int    `param:"limit"`
+	Offset  int    `param:"offset"`
+}
+
+// Dated are the parameters of a list by time.
+type Dated struct {
+	_     struct{}         `param:"dateRange"`
+	Since claudemem.Millis `param:"since"`
+	Until claudemem.Millis `param:"until"`
+	Paged
+}
+
+// checkRange says with CodeInvalid when the range ends before it begins.
+func (d *Dated) checkRange() error {
+	if d.Since != 0 && d.Until != 0 && d.Since > d.Until {
+		return claudemem.Errorf(claudemem.CodeInvalid, "the range ends before it begins").
+			WithHint("since is the earlier time, until the later one")
+	}
+	return nil
+}
+
+// SearchRequest asks for records. All but Query is a strict filter: a record that
+// does not pass it is never found.
+type SearchRequest struct {
+	Kinds    []string            `param:"kind"`
+	Query    string              `param:"query"`
+	Types    []string            `param:"type"`
+	Concepts []string            `param:"concepts"`
+	Files    []string            `param:"files"`
+	Session  claudemem.SessionID `param:"session_id"`
+	Order    string              `param:"order"`
+	Format   string              `param:"format"`
+	Explain  bool                `param:"explain"`
+	Dated
+}
+
+// Filtered reports whether there is a filter beside the project.
+func (r *SearchRequest) Filtered() bool {
+	return len(r.Kinds)+len(r.Types)+len(r.Concepts)+len(r.Files) > 0 || r.Session != 0 || r.Since != 0 || r.Until != 0
+}
+
+// RecordsRequest lists records of one kind, the newest first.
+type RecordsRequest struct {
+	Session claudemem.SessionID `param:"session_id"`
+	Format  string              `param:"format" default:"full"`
+	Dated
+}
+
+// ObservationsRequest lists observations, the newest first, pinned ones ahead.
+type ObservationsRequest struct {
+	Types  []string `param:"type"`
+	Format string   `param:"format"`
+	Paged
+}
+
+// SessionsRequest lists sessions, the most recently updated first.
+type SessionsRequest struct{ Dated }
+
+// SessionRequest asks for a session; Format is that of its observations.
+type SessionRequest struct {
+	ID     claudemem.SessionID
+	Format string `param:"format"`
+}
+
+// ProjectsRequest lists projects, the one that was worked on last first.
+type ProjectsRequest struct {
+	Limit  int `param:"limit" default:"100"`
+	Offset int `param:"offset"`
+}
+
+// RecentRequest asks for the latest sessions with their summaries and observations.
+type RecentRequest struct {
+	Project string `param:"project"`
+	Limit   int    `param:"limit" default:"3" about:"how many sessions"`
+}
+
+// TimelineRequest asks what happened around an anchor, or when there is none
+// around the best hit of a query. Zero depths are zero records.
+type TimelineRequest struct {
+	Anchor  string `param:"anchor"`
+	Query   string `param:"query" about:"its best hit is the anchor"`
+	Before  int    `param:"depth_before"`
+	After   int    `param:"depth_after"`
+	Project string `param:"project"`
+}
+
+// LearningsRequest lists learnings: active ones first, by project, then the surest.
+type LearningsRequest struct {
+	Category string `param:"category"`
+	// All includes those that are not active.
+	All bool `param:"all"`
+	Paged
+}
+
+// ReceiptRequest asks for the receipt of a session. Name is the session's number
+// (12, S12), the host's name for it or the beginning of that, its ULID, or last.
+type ReceiptRequest struct {
+	Name    string
+	Project string `param:"project" about:"the project whose last session is meant: root path or label"`
+}
+
+// checkName refuses names that in the path of a request would name another route.
+func (r ReceiptRequest) checkName() error {
+	if r.Name == "." || r.Name == ".." || r.Name == "" {
+		return claudemem.Errorf(claudemem.CodeNotFound, "there is no session %q", r.Name).WithHint("`claude-mem sessions --all` lists them")
+	}
+	return nil
+}
+
+// ContextRequest asks for a context block, or for its preview.
+type ContextRequest struct {
+	ProjectPath   string `param:"project_path" required:"true"`
+	Host          string `param:"host"`
+	HostSessionID string `param:"host_session"`
+	Source        string `param:"source"`
+	Budget        int    `param:"budget"`
+	WorktreeRoot  string `param:"worktree_root"`
+	Branch        string `param:"branch"`
+	HeadCommit    string `param:"head_commit"`
+}
+
+// Block returns the request as the builder of blocks takes it.
+func (r ContextRequest) Block() claudemem.ContextRequest {
+	return claudemem.ContextRequest{Host: claudemem.Host(r.Host).Canonical(), HostSessionID: r.HostSessionID, ProjectPath: r.ProjectPath, Source: r.Source, Budget: r.Budget,
+		Checkout: claudemem.Checkout{Root: r.WorktreeRoot, Branch: r.Branch, HeadCommit: r.HeadCommit}}
+}
+
+// HideRequest says whether a hidden observation is deleted for good after a while.
+type HideRequest struct {
+	Purge bool `param:"purge"`
+}
+
+// BatchRequest asks for observations by number, in the order asked for.
+type BatchRequest struct {
+	IDs    ObservationRefs `json:"ids"`
+	Format string          `json:"format,omitempty"`
+	// Lookup is false when the client says itself, by NoteLookups, which of them it
+	// has shown.
+	Lookup *bool `json:"lookup,omitempty"`
+}
+
+// ObservationRef is the number of an observation, in JSON 123, "123" or "#123".
+type ObservationRef claudemem.ObservationID
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (id *ObservationRef) UnmarshalJSON(raw []byte) error {
+	text, err := scalar(raw)
+	if err != nil {
+		text = string(raw)
+	}
+	n, err := ObservationNumber(text)
+	*id = ObservationRef(n)
+	return err
+}
+
+// ObservationRefs is in JSON an array, or a text with numbers separated by commas.
+type ObservationRefs []ObservationRef
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (ids *ObservationRefs) UnmarshalJSON(raw []byte) error {
+	var text string
+	if json.Unmarshal(raw, &text) != nil {
+		return json.Unmarshal(raw, (*[]ObservationRef)(ids))
+	}
+	*ids = nil
+	for part := range strings.SplitSeq(text, ",") {
+		id, err := ObservationNumber(part)
+		if err != nil {
+			return err
+		}
+		*ids = append(*ids, ObservationRef(id))
+	}
+	return nil
+}
+
+// LookupNote says that observations were read in full, and for which session.
+type LookupNote struct {
+	Host          claudemem.Host            `json:"host,omitempty"`
+	HostSessionID string                    `json:"host_session_id,omitempty"`
+	Observations  []claudemem.ObservationID `json:"observations"`
+}
+
+// NewObservation is an observation that a person or an agent writes down. Several
+// fields may have a second name: Text for Narrative, Project for ProjectPath.
+type NewObservation struct {
+	Title         string   `json:"title,omitempty"`
+	Subtitle      string   `json:"subtitle,omitempty"`
+	Narrative     string   `json:"narrative,omitempty"`
+	Text          string   `json:"text,omitempty"`
+	Facts         []string `json:"facts,omitempty"`
+	Concepts      []string `json:"concepts,omitempty"`
+	Files         []string `json:"files,omitempty"`
+	FilesRead     []string `json:"files_read,omitempty"`
+	FilesModified []string `json:"files_modified,omitempty"`
+	Type          string   `json:"type,omitempty"`
+	Project       string   `json:"project,omitempty"`
+	ProjectPath   string   `json:"project_path,omitempty"`
+	// SessionID is 12 or "S12", CreatedAt a time in any form that parseTime knows.
+	SessionID json.RawMessage  `json:"session_id,omitempty"`
+	CreatedAt json.RawMessage  `json:"created_at,omitempty"`
+	Origin    claudemem.Origin `json:"origin,omitempty"`
+}
+
+// NewLearning is a learning that a person writes down; without Confidence it is
+// certain. Project is a second name for ProjectPath.
+type NewLearning struct {
+	ProjectPath string   `json:"project_path,omitempty"`
+	Project     string   `json:"project,omitempty"`
+	Category    string   `json:"category"`
+	Content     string   `json:"content"`
+	Confidence  *float64 `json:"confidence,omitempty"`
+}
+
+// RetryRequest names the dead letters to try again; nil Keys means all.
+type RetryRequest struct {
+	Keys []string `json:"keys,omitempty"`
+}
+
+// scalar returns the text of a JSON string or number, "" for null and for nothing.
+func scalar(raw json.RawMessage) (string, error) {
+	switch {
+	case len(raw) == 0 || string(raw) == "null":
+		return "", nil
+	case raw[0] == '"':
+		var text string
+		err := json.Unmarshal(raw, &text)
+		return strings.TrimSpace(text), err
+	default:
+		var n json.Number
+		err := json.Unmarshal(raw, &n)
+		return n.String(), err
+	}
+}
+
+// ObservationNumber parses 123 and #123.
+func ObservationNumber(text string) (claudemem.ObservationID, error) {
+	id, err := strconv.ParseInt(strings.TrimPrefix(strings.TrimSpace(text), "#"), 10, 64)
+	if err != nil || id <= 0 {
+		return 0, claudemem.Errorf(claudemem.CodeInvalid, "%.40q is no observation id", text).WithHint("ids are the numbers that lists show, such as 123")
+	}
+	return claudemem.ObservationID(id), nil
+}
+
+// SessionNumber parses 12 and S12; "" is 0.
+func SessionNumber(text string) (claudemem.SessionID, error) {
+	if text == "" {
+		return 0, nil
+	}
+	digits := strings.TrimPrefix(strings.TrimPrefix(text, "S"), "s")
+	id, err := strconv.ParseInt(digits, 10, 64)
+	if err != nil || id <= 0 {
+		return 0, claudemem.Errorf(claudemem.CodeInvalid, "%.40q is no session number", text).
+			WithHint("sessions are numbered as lists show it (session_db_id), such as 12 or S12")
+	}
+	return claudemem.SessionID(id), nil
+}
+
+// LearningNumber parses the number of a learning.
+func LearningNumber(text string) (int64, error) {
+	id, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || id <= 0 {
+		return 0, claudemem.Errorf(claudemem.CodeInvalid, "%.40q is no learning id", text).WithHint("ids are the numbers that lists show, such as 7")
+	}
+	return id, nil
+}
