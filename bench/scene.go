@@ -25,19 +25,13 @@ const payloadSize = 2400
 // scene is what the hooks find around them.
 type scene struct {
 	process.Binaries
-	// lines are the commands of hooks.json, by verb.
-	lines map[string]string
 	// up and down are data directories with and without a worker; project is a repository.
 	up, down, project string
 	posted            atomic.Int64
 }
 
 func newScene(dir string, binaries process.Binaries) (*scene, error) {
-	lines, err := hookLines()
-	if err != nil {
-		return nil, err
-	}
-	s := &scene{Binaries: binaries, lines: lines, up: filepath.Join(dir, "up"), down: filepath.Join(dir, "down"), project: filepath.Join(dir, "project")}
+	s := &scene{Binaries: binaries, up: filepath.Join(dir, "up"), down: filepath.Join(dir, "down"), project: filepath.Join(dir, "project")}
 	for _, d := range []string{s.up, s.down} {
 		if err := os.MkdirAll(d, 0o700); err != nil {
 			return nil, err
@@ -106,13 +100,11 @@ const (
 	lineWallBar = 2.6
 )
 
-// line returns the case of a command of hooks.json, exactly as it stands there and
-// run as the host runs it. Its baseline is the same line with the empty program.
+// line returns the case of the command that hooks.json has for a verb, run as the
+// host runs it. Its baseline is the same line with the empty program.
 func (s *scene) line(verb, name string, env []string, input func(int) []byte, bars bool) *process.Process {
 	with := func(name, program string) *process.Process {
-		line := s.lines[verb]
-		path, _ := hook.ProgramOf(line)
-		return &process.Process{Name: name, Path: "/bin/sh", Args: []string{"-c", strings.Replace(line, path, program, 1)}, Env: env, Input: input}
+		return &process.Process{Name: name, Path: "/bin/sh", Args: []string{"-c", hookLine(verb, program)}, Env: env, Input: input}
 	}
 	p := with("line of "+verb+", "+name, s.Hook)
 	p.Baseline = with("that line, empty program", s.Empty)
@@ -122,19 +114,16 @@ func (s *scene) line(verb, name string, env []string, input func(int) []byte, ba
 	return p
 }
 
-// hookLines reads the commands of hooks.json.
-func hookLines() (map[string]string, error) {
+// hookLine returns the command that hooks.json has for a verb and the program at path.
+func hookLine(verb, path string) string {
 	var file struct {
 		Hooks map[string][]struct{ Hooks []struct{ Command string } }
 	}
-	if err := json.Unmarshal(hook.HooksJSON("linux", hook.CheckoutPath), &file); err != nil {
-		return nil, err
+	if err := json.Unmarshal(hook.HooksJSON("linux", path), &file); err != nil {
+		panic(err) // it is our own text
 	}
-	lines := map[string]string{}
-	for verb, event := range map[string]string{"save": "PostToolUse", "new": "UserPromptSubmit"} {
-		lines[verb] = file.Hooks[event][0].Hooks[0].Command
-	}
-	return lines, nil
+	event := map[string]string{"save": "PostToolUse", "new": "UserPromptSubmit"}[verb]
+	return file.Hooks[event][0].Hooks[0].Command
 }
 
 // toolCall makes payloads of an edit of a usual size, all of the same length.
