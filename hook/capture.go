@@ -26,12 +26,12 @@ func (r *run) capture(m *moment) {
 		r.worker.Begin(wire.PathFor(e.Kind)) // of a prompt it is not known yet that it is sent
 	}
 	typed := e.Prompt
-	shedEvent(e)
+	dropMiddles(e)
 	redact.Event(e, r.settings.WithheldFiles())
 	if e.Kind == claudemem.KindPrompt && strings.TrimSpace(e.Prompt) == "" && strings.TrimSpace(typed) != "" {
 		return // machinery's text alone: nobody typed it
 	}
-	cutEvent(e)
+	truncateEvent(e)
 	var random [8]byte
 	binary.BigEndian.PutUint64(random[:], r.Rand())
 	e.DeliveryID = claudemem.NewDeliveryID(r.stamp, random)

@@ -174,11 +174,11 @@ func TestContextOfOtherWorker(t *testing.T) {
 
 func TestFit(t *testing.T) {
 	short := "<claude-mem-context>\nä𝄞\n</claude-mem-context>"
-	if got := fit(short); got != short {
+	if got := truncateContext(short); got != short {
 		t.Errorf("a short text was changed: %q", got)
 	}
 	exact := strings.Repeat("é", longestContext)
-	if got := fit(exact); got != exact {
+	if got := truncateContext(exact); got != exact {
 		t.Errorf("exactly the limit was cut to %d", len(got))
 	}
 	for name, text := range map[string]string{
@@ -187,7 +187,7 @@ func TestFit(t *testing.T) {
 		"oneline": strings.Repeat("𝄞", 9000),
 		"block":   "<claude-mem-context>\n" + strings.Repeat("- line é\n", 3000) + "</claude-mem-context>\n",
 	} {
-		got := fit(text)
+		got := truncateContext(text)
 		if n := len(utf16.Encode([]rune(got))); n > longestContext || n < longestContext/2 {
 			t.Errorf("%s: %d units", name, n)
 		}

@@ -39,7 +39,7 @@ func (r *run) log(what, fault string) {
 	b = append(b, `,"verb":`...)
 	b = jsonscan.AppendQuote(b, string(r.Verb))
 	b = append(b, `,"error":`...)
-	b = jsonscan.AppendQuote(b, headOf(fault, longestName))
+	b = jsonscan.AppendQuote(b, truncateName(fault, longestName))
 	_, _ = f.Write(append(b, '}', '\n'))
 	_ = f.Close()
 }

@@ -74,7 +74,7 @@ func (m *moment) check() error {
 		}
 	}
 	for _, name := range []*string{&e.ToolName, &e.AgentType, &e.Source, &e.Reason} {
-		*name = headOf(*name, longestName)
+		*name = truncateName(*name, longestName)
 	}
 	for _, path := range []*string{&e.Cwd, &m.projectDir} {
 		if len(*path) > longestPath {
@@ -96,11 +96,11 @@ func (m *moment) set(key string, value []byte) {
 	case "hook_event_name":
 		m.name, _ = jsonscan.Unquote(value)
 	case "tool_input":
-		e.ToolInput = present(value)
+		e.ToolInput = orNil(value)
 	case "tool_response":
-		e.ToolResponse = present(value)
+		e.ToolResponse = orNil(value)
 	case "error":
-		e.ToolError = loose(value)
+		e.ToolError = textOrJSON(value)
 	case "is_interrupt":
 		e.Interrupted = jsonscan.Bool(value)
 	case "duration_ms":
@@ -109,7 +109,7 @@ func (m *moment) set(key string, value []byte) {
 }
 
 // present drops null, which says no more than a missing member.
-func present(value []byte) json.RawMessage {
+func orNil(value []byte) json.RawMessage {
 	if string(value) == "null" {
 		return nil
 	}
@@ -117,11 +117,11 @@ func present(value []byte) json.RawMessage {
 }
 
 // loose takes text as it is and anything else as JSON: an error is worth keeping in any form.
-func loose(value []byte) string {
+func textOrJSON(value []byte) string {
 	if text, ok := jsonscan.Unquote(value); ok {
 		return text
 	}
-	return string(present(value))
+	return string(orNil(value))
 }
 
 // classify gives the event its kind and verb by the name that Claude Code has for
@@ -190,7 +190,7 @@ func (m *moment) noteSubagentEnd() {
 // started, whatever directory a command has moved to since.
 func (r *run) locate(m *moment) {
 	if m.projectDir == "" {
-		m.projectDir = headOf(r.Getenv("CLAUDE_PROJECT_DIR"), longestPath)
+		m.projectDir = truncateName(r.Getenv("CLAUDE_PROJECT_DIR"), longestPath)
 	}
 	id := repo.Identify(m.projectDir, m.event.Cwd)
 	m.event.ProjectPath = id.Project

@@ -50,7 +50,7 @@ func (r *reply) print(w io.Writer) {
 		b = append(b, `"hookSpecificOutput":{"hookEventName":`...)
 		b = jsonscan.AppendQuote(b, r.event)
 		b = append(b, `,"additionalContext":`...)
-		b = jsonscan.AppendQuote(b, fit(r.context))
+		b = jsonscan.AppendQuote(b, truncateContext(r.context))
 		b = append(b, '}')
 	}
 	if len(r.system) > 0 {
@@ -67,7 +67,7 @@ const contextEnd = "</claude-mem-context>"
 
 // fit cuts a text that the host would not take whole at the end of a line and
 // closes the frame of a context block again. Builders stay below by themselves.
-func fit(text string) string {
+func truncateContext(text string) string {
 	if utf16Length(text) <= longestContext {
 		return text
 	}

@@ -89,7 +89,7 @@ func appendStatusline(b []byte, line claudemem.Statusline) []byte {
 			return -1 // must not steer the terminal
 		}
 		return c
-	}, []byte(headOf(line.Trouble, longestTrouble)))
+	}, []byte(truncateName(line.Trouble, longestTrouble)))
 	sep := " ○ "
 	if len(trouble) > 0 || line.Cap != "" {
 		sep = " ! "

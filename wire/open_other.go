@@ -4,7 +4,7 @@ package wire
 
 import "os"
 
-func openPlain(path string, flag int, mode os.FileMode) (*os.File, error) {
+func openRegular(path string, flag int, mode os.FileMode) (*os.File, error) {
 	return os.OpenFile(path, flag, mode)
 }
 

@@ -7,9 +7,9 @@ import (
 	"syscall"
 )
 
-// openPlain is os.OpenFile for a file that is surely a regular one: without
+// openRegular is os.OpenFile for a file that is surely a regular one: without
 // offering it to the runtime's poller, which would have to be started for it.
-func openPlain(path string, flag int, mode os.FileMode) (*os.File, error) {
+func openRegular(path string, flag int, mode os.FileMode) (*os.File, error) {
 	for {
 		fd, err := syscall.Open(path, flag|syscall.O_CLOEXEC, uint32(mode.Perm()))
 		switch err {

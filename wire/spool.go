@@ -71,7 +71,7 @@ func (s Spool) WriteInjection(deliveryID string, in *claudemem.Injection) error 
 
 // Write spools a whole file's content; the delivery id must be plain letters and digits.
 func (s Spool) Write(deliveryID string, content []byte) error {
-	if !plainName(deliveryID) {
+	if !isSafeName(deliveryID) {
 		return fmt.Errorf("spool delivery %q: %w", deliveryID, os.ErrInvalid)
 	}
 	path := filepath.Join(s.Dir, deliveryID+spoolSuffix)
@@ -117,7 +117,7 @@ func writeSpoolFile(path string, content []byte) error {
 	return err
 }
 
-func plainName(id string) bool {
+func isSafeName(id string) bool {
 	for i := range len(id) {
 		c := id[i]
 		if '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || c == '-' || c == '_' {

@@ -38,7 +38,7 @@ func ClaimStart(dataDir string, now time.Time, impatient bool) (bool, error) {
 		return false, err
 	}
 	defer func() { _ = f.Close() }() // also gives the lock up
-	at, attempts := readMarker(f)
+	at, attempts := parseMarker(f)
 	// A marker from the future was written before the clock was set back: it says nothing.
 	if age := now.Sub(at); attempts > 0 && age > -startingFor {
 		if age < startingFor || age < retryAfter(attempts) && !impatient {
@@ -67,8 +67,8 @@ func ClearStarting(dataDir string) error {
 	return nil
 }
 
-// readMarker returns attempts 0 for an empty or damaged marker.
-func readMarker(f io.Reader) (at time.Time, attempts int) {
+// parseMarker returns attempts 0 for an empty or damaged marker.
+func parseMarker(f io.Reader) (at time.Time, attempts int) {
 	data := make([]byte, 256)
 	n, err := f.Read(data)
 	if err != nil {
@@ -107,6 +107,6 @@ func LastStart(dataDir string) (at time.Time, attempts int, err error) {
 	if err != nil {
 		return time.Time{}, 0, err
 	}
-	at, attempts = readMarker(bytes.NewReader(data))
+	at, attempts = parseMarker(bytes.NewReader(data))
 	return at, attempts, nil
 }

@@ -71,7 +71,7 @@ func RemoveWorkerInfo(dataDir string) error {
 
 // readSmall reads a file of which only the first 64 KB can matter.
 func readSmall(path string) ([]byte, error) {
-	f, err := openPlain(path, os.O_RDONLY, 0)
+	f, err := openRegular(path, os.O_RDONLY, 0)
 	if err != nil {
 		return nil, err
 	}

@@ -34,37 +34,37 @@ const (
 	imageMark = "[claude-mem: image left out, "
 )
 
-// shedEvent takes the middle out of enormous texts, so that redaction, which
+// dropMiddles takes the middle out of enormous texts, so that redaction, which
 // looks at every byte several times, stays within the hook's deadline. Tags go
 // first: one that is opened in the middle would not be seen any more.
-func shedEvent(e *claudemem.Event) {
-	e.Prompt = shedText(e.Prompt)
-	e.ToolError = shedText(e.ToolError)
-	e.LastAssistantMessage = shedText(e.LastAssistantMessage)
+func dropMiddles(e *claudemem.Event) {
+	e.Prompt = dropMiddle(e.Prompt)
+	e.ToolError = dropMiddle(e.ToolError)
+	e.LastAssistantMessage = dropMiddle(e.LastAssistantMessage)
 	for _, raw := range []*json.RawMessage{&e.ToolInput, &e.ToolResponse} {
 		if len(*raw) > longestWhole {
-			c := cutter{longest: longestWhole, shorten: shedString, list: earlyList, innerList: earlyList}
+			c := truncator{longest: longestWhole, shorten: dropMiddleOfString, list: earlyList, innerList: earlyList}
 			*raw, _ = c.value(*raw, "", 0)
 		}
 	}
 }
 
-func shedText(s string) string {
+func dropMiddle(s string) string {
 	if len(s) <= longestWhole {
 		return s
 	}
 	return redact.CutEnds(redact.StripTags(s), longestWhole, earlyEnd)
 }
 
-// shedString is shedText for a JSON string as it stands.
-func shedString(v []byte) []byte {
+// dropMiddleOfString is dropMiddle for a JSON string as it stands.
+func dropMiddleOfString(v []byte) []byte {
 	text, _ := jsonscan.Unquote(v)
-	return jsonscan.AppendQuote(nil, shedText(text))
+	return jsonscan.AppendQuote(nil, dropMiddle(text))
 }
 
-// cutEvent shortens what is too long to keep. It runs after redaction: half a
+// truncateEvent shortens what is too long to keep. It runs after redaction: half a
 // secret would not be recognised.
-func cutEvent(e *claudemem.Event) {
+func truncateEvent(e *claudemem.Event) {
 	for _, text := range []*string{&e.Prompt, &e.ToolError, &e.LastAssistantMessage} {
 		*text = redact.Cut(*text, longestField)
 	}
@@ -76,12 +76,12 @@ func cutEvent(e *claudemem.Event) {
 	case "NotebookEdit":
 		response = []string{"original_file", "updated_file"}
 	}
-	e.ToolInput = cutRaw(e.ToolInput, input)
-	e.ToolResponse = cutRaw(e.ToolResponse, response)
+	e.ToolInput = truncateJSON(e.ToolInput, input)
+	e.ToolResponse = truncateJSON(e.ToolResponse, response)
 }
 
-// headOf cuts a name that is longer than n bytes.
-func headOf(s string, n int) string {
+// truncateName cuts a name that is longer than n bytes.
+func truncateName(s string, n int) string {
 	if len(s) <= n {
 		return s
 	}
@@ -91,19 +91,19 @@ func headOf(s string, n int) string {
 	return s[:n]
 }
 
-// cutRaw shortens the texts and lists in valid JSON and keeps it valid. Members
+// truncateJSON shortens the texts and lists in valid JSON and keeps it valid. Members
 // with the given names are files' contents. Images are left out.
-func cutRaw(raw json.RawMessage, whole []string) json.RawMessage {
+func truncateJSON(raw json.RawMessage, whole []string) json.RawMessage {
 	if len(raw) <= longestField && !bytes.Contains(raw, []byte(`"base64"`)) && !bytes.Contains(raw, []byte(`"image`)) {
 		return raw
 	}
-	c := cutter{whole: whole, images: true, longest: longestField, shorten: cutString, list: longestList, innerList: longestInner}
+	c := truncator{whole: whole, images: true, longest: longestField, shorten: truncateString, list: longestList, innerList: longestInner}
 	out, _ := c.value(raw, "", 0)
 	return out
 }
 
-// cutter shortens JSON by limits.
-type cutter struct {
+// truncator shortens JSON by limits.
+type truncator struct {
 	// whole names the members that are files' contents.
 	whole []string
 	// images says that images are left out.
@@ -116,7 +116,7 @@ type cutter struct {
 }
 
 // value returns v shortened, and how much of it is contents that travel whole.
-func (c *cutter) value(v []byte, key string, depth int) (short []byte, exempt int) {
+func (c *truncator) value(v []byte, key string, depth int) (short []byte, exempt int) {
 	if len(v) == 0 {
 		return v, 0
 	}
@@ -143,7 +143,7 @@ func (c *cutter) value(v []byte, key string, depth int) (short []byte, exempt in
 }
 
 // members shortens an object or array member by member, and then the list of them.
-func (c *cutter) members(v []byte, depth int) (short []byte, exempt int) {
+func (c *truncator) members(v []byte, depth int) (short []byte, exempt int) {
 	object := v[0] == '{'
 	var list [][]byte
 	changed, total := false, 0
@@ -172,7 +172,7 @@ func (c *cutter) members(v []byte, depth int) (short []byte, exempt int) {
 		limit = c.innerList
 	}
 	if total-exempt > limit {
-		list = cutList(list, object, limit+exempt)
+		list = truncateList(list, object, limit+exempt)
 		changed = true
 	}
 	if !changed {
@@ -205,10 +205,10 @@ func isImage(v []byte) bool {
 	return image && data
 }
 
-// cutList keeps the first and the last members, of each end about as much, as
+// truncateList keeps the first and the last members, of each end about as much, as
 // fit into limit bytes, and one member between them that says how many went. It
 // is of the same type as its neighbour where that is text or an object.
-func cutList(list [][]byte, object bool, limit int) [][]byte {
+func truncateList(list [][]byte, object bool, limit int) [][]byte {
 	head, tail, room := 0, len(list), limit
 	for ; head < tail && len(list[head])+1 <= room-limit/2; head++ {
 		room -= len(list[head]) + 1
@@ -237,8 +237,8 @@ func cutList(list [][]byte, object bool, limit int) [][]byte {
 	return append(append(kept, mark), list[tail:]...)
 }
 
-// cutString is redact.Cut for a JSON string as it stands.
-func cutString(v []byte) []byte {
+// truncateString is redact.Cut for a JSON string as it stands.
+func truncateString(v []byte) []byte {
 	in := v[1 : len(v)-1]
 	head := boundary(in, longestField/2)
 	tail := max(boundary(in, len(in)-longestField/2), head)

@@ -12,15 +12,15 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestCutString: whatever stands at the place of the cut, the JSON stays valid
+// TestTruncateString: whatever stands at the place of the cut, the JSON stays valid
 // and what is kept is head and tail of what was there.
-func TestCutString(t *testing.T) {
+func TestTruncateString(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		piece := rapid.SampledFrom([]string{`\\`, `\"`, `\u0041`, `\ud83d\ude00`, `\n`, `x`, `u`, `é`, `𝄞`, `\\u`, `\\\\\\`, `0041`})
 		unit := strings.Join(rapid.SliceOfN(piece, 1, 12).Draw(t, "unit"), "")
 		in := strings.Repeat("a", rapid.IntRange(0, 12).Draw(t, "shift")) + strings.Repeat(unit, 3*longestField/len(unit))
 		raw := []byte(`"` + in + `"`)
-		out := cutString(raw)
+		out := truncateString(raw)
 		var was, is string
 		if err := json.Unmarshal(raw, &was); err != nil {
 			t.Fatal(err)
@@ -57,7 +57,7 @@ func TestFileContentsTravelWhole(t *testing.T) {
 	}
 	for _, c := range cases {
 		e := claudemem.Event{ToolName: c.tool, ToolInput: json.RawMessage(c.input), ToolResponse: json.RawMessage(c.response)}
-		cutEvent(&e)
+		truncateEvent(&e)
 		if !json.Valid(e.ToolInput) || !json.Valid(e.ToolResponse) {
 			t.Errorf("%s: no longer JSON", c.tool)
 		}
@@ -90,7 +90,7 @@ func TestListsAreCut(t *testing.T) {
 		"nested":  {`{"content":` + list(objects) + `,"last":true}`, &struct{ Last bool }{}},
 		"deep":    {strings.Repeat(`{"a":[`, 20) + list(texts) + strings.Repeat(`]}`, 20), &map[string]any{}},
 	} {
-		out := cutRaw(json.RawMessage(c.raw), nil)
+		out := truncateJSON(json.RawMessage(c.raw), nil)
 		if len(out) > longestList+1024 {
 			t.Errorf("%s: %d bytes left", name, len(out))
 		}
@@ -113,20 +113,20 @@ func TestImagesAreLeftOut(t *testing.T) {
 		`[{"type":"image","data":"` + pixels + `","mimeType":"image/png"},{"type":"text","text":"hi"}]`,
 		`{"content":[{"type":"image","source":{"type":"base64","media_type":"image/png","data":"` + pixels + `"}}]}`,
 	} {
-		out := string(cutRaw(json.RawMessage(raw), nil))
+		out := string(truncateJSON(json.RawMessage(raw), nil))
 		if !json.Valid([]byte(out)) || strings.Contains(out, pixels) || !strings.Contains(out, "image left out, 1100 bytes") {
 			t.Errorf("%.60s… became %s", raw, out)
 		}
 	}
 	// Text about images is text.
 	kept := `{"data":"x","command":"grep '\"base64\"' \"image"}`
-	if out := string(cutRaw(json.RawMessage(kept), nil)); out != kept {
+	if out := string(truncateJSON(json.RawMessage(kept), nil)); out != kept {
 		t.Errorf("%s became %s", kept, out)
 	}
 }
 
-// FuzzCut: valid JSON stays valid and is bounded.
-func FuzzCut(f *testing.F) {
+// FuzzTruncate: valid JSON stays valid and is bounded.
+func FuzzTruncate(f *testing.F) {
 	for _, payload := range fixtures(f) {
 		f.Add([]byte(payload), 1000)
 	}
@@ -138,7 +138,7 @@ func FuzzCut(f *testing.F) {
 		data = bytes.TrimSpace(data)
 		times = min(max(times, 1), 1<<19/len(data)+1)
 		raw := append(append([]byte{'['}, bytes.Repeat(append(data, ','), times)...), "0]"...)
-		out := cutRaw(raw, []string{"content"})
+		out := truncateJSON(raw, []string{"content"})
 		if !json.Valid(out) {
 			t.Fatalf("not valid any more: %.200q", out)
 		}
@@ -148,10 +148,10 @@ func FuzzCut(f *testing.F) {
 	})
 }
 
-// TestShedding: what is enormous loses its middle before redaction and leaks
+// TestDropMiddles: what is enormous loses its middle before redaction and leaks
 // nothing by that: not a private text whose opening tag was in the middle, not
 // a secret near what is kept.
-func TestShedding(t *testing.T) {
+func TestDropMiddles(t *testing.T) {
 	const key = "ghp_0123456789abcdefghijABCDEFGHIJ012345"
 	line := strings.Repeat("some text of no interest, ", 40) + "\n"
 	filler := strings.Repeat(line, 2<<20/len(line))
