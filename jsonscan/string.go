@@ -45,12 +45,14 @@ func Unquote(raw []byte) (string, bool) {
 // AppendUnquoted appends the text of a string, given without its quotes. What
 // cannot be decoded (invalid UTF-8, a lone surrogate, a broken \u) becomes U+FFFD.
 func AppendUnquoted(dst, body []byte) []byte {
+	from := len(dst)
 	for i := 0; i < len(body); {
 		n := bytes.IndexByte(body[i:], '\\')
 		if n < 0 {
-			return appendUTF8(dst, body[i:])
+			dst = append(dst, body[i:]...)
+			break
 		}
-		dst = appendUTF8(dst, body[i:i+n])
+		dst = append(dst, body[i:i+n]...)
 		i += n + 1
 		if i >= len(body) {
 			break
@@ -82,27 +84,17 @@ func AppendUnquoted(dst, body []byte) []byte {
 				}
 			}
 			dst = utf8.AppendRune(dst, r) // writes U+FFFD for a surrogate
-		case '"', '\\', '/':
+		default:
 			dst = append(dst, c)
-		default: // no escape of JSON: keep the byte, it may begin a character
-			i--
-			_, n := utf8.DecodeRune(body[i:])
-			dst = appendUTF8(dst, body[i:i+n])
-			i += n
 		}
 	}
-	return dst
-}
-
-// appendUTF8 appends text, each byte of it that is not UTF-8 as U+FFFD.
-func appendUTF8(dst, text []byte) []byte {
-	if utf8.Valid(text) {
-		return append(dst, text...)
+	if utf8.Valid(dst[from:]) {
+		return dst
 	}
-	for len(text) > 0 {
-		r, n := utf8.DecodeRune(text)
+	text := string(dst[from:])
+	dst = dst[:from]
+	for _, r := range text { // an invalid byte is a U+FFFD
 		dst = utf8.AppendRune(dst, r)
-		text = text[n:]
 	}
 	return dst
 }

@@ -164,9 +164,10 @@ func TestJSON(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got, _ := JSON([]byte(tt.in))
+			var counts map[string]int
+			got := scrubJSON([]byte(tt.in), &counts)
 			if string(got) != tt.want {
-				t.Errorf("JSON(%s)\n got %s\nwant %s", tt.in, got, tt.want)
+				t.Errorf("scrubJSON(%s)\n got %s\nwant %s", tt.in, got, tt.want)
 			}
 		})
 	}
@@ -264,11 +265,12 @@ func FuzzJSON(f *testing.F) {
 	f.Add(`["<private>",["x"],"</private>"]`)
 	f.Add(`{"a":"-----BEGIN PRIVATE KEY-----","b":["<private>"]}`)
 	f.Fuzz(func(t *testing.T, raw string) {
-		got, _ := JSON([]byte(raw))
+		var counts map[string]int
+		got := scrubJSON([]byte(raw), &counts)
 		if json.Valid([]byte(raw)) && !json.Valid(got) {
 			t.Fatalf("%q became %q", raw, got)
 		}
-		again, _ := JSON(got)
+		again := scrubJSON(got, &counts)
 		if string(again) != string(got) {
 			t.Errorf("not idempotent:\n %q\n %q\n %q", raw, got, again)
 		}

@@ -3,24 +3,21 @@ package redact
 import (
 	"bytes"
 	"strings"
+
+	"claudemem/jsonscan"
 )
 
-// JSON returns raw with tags stripped and secrets masked in its strings, and
+// scrubJSON returns raw with tags stripped and secrets masked in its strings, and
 // with the values of keys that name a secret masked. It returns raw itself when
-// nothing is to be done. Valid JSON stays valid; what is no JSON, and not clean
+// nothing is to be done. Valid JSON stays valid; what is not JSON, and not clean
 // either, becomes a JSON string of its scrubbed text.
-func JSON(raw []byte) ([]byte, map[string]int) {
-	var counts map[string]int
-	return scrubJSON(raw, &counts), counts
-}
-
 func scrubJSON(raw []byte, counts *map[string]int) []byte {
 	if len(raw) == 0 || cleanJSON(raw) {
 		return raw
 	}
 	d, ok := parseDocument(raw)
 	if !ok {
-		return appendQuoted(nil, scrub(strings.ToValidUTF8(string(raw), "\ufffd"), counts))
+		return jsonscan.AppendQuote(nil, scrub(strings.ToValidUTF8(string(raw), "\ufffd"), counts))
 	}
 	d.scrub(counts)
 	return d.encode()
@@ -38,14 +35,14 @@ func cleanJSON(raw []byte) bool {
 			return !dirty(view(raw[i:]))
 		}
 		i += n
-		end := stringEnd(raw, i)
+		end := jsonscan.StringEnd(raw, i)
 		if end-i < 2 || raw[end-1] != '"' {
 			return false
 		}
 		body := raw[i+1 : end-1]
 		text := body
 		if bytes.IndexByte(body, '\\') >= 0 {
-			buffer = unquote(buffer[:0], body)
+			buffer = jsonscan.AppendUnquoted(buffer[:0], body)
 			text = buffer
 		}
 		// The key of a PEM block may be in the strings that follow.

@@ -5,6 +5,7 @@ import (
 
 	"claudemem"
 	"claudemem/glob"
+	"claudemem/jsonscan"
 )
 
 // maxPath bounds what is taken for a path, in bytes.
@@ -42,13 +43,13 @@ func namesWithheld(input []byte, cwd string, globs glob.Set) (named, written boo
 		if input[i] != '"' {
 			continue
 		}
-		end := stringEnd(input, i)
+		end := jsonscan.StringEnd(input, i)
 		if end-i < 2 {
 			break
 		}
 		text := view(input[i+1 : end-1])
 		if strings.IndexByte(text, '\\') >= 0 && (shellKey(key) || len(text) < 2*maxPath) {
-			text = string(unquote(nil, input[i+1:end-1]))
+			text = string(jsonscan.AppendUnquoted(nil, input[i+1:end-1]))
 		}
 		i = end - 1
 		next := end
@@ -116,7 +117,7 @@ func blank(raw []byte, contents bool, counts *map[string]int) []byte {
 	d, ok := parseDocument(raw)
 	if !ok {
 		count(counts, ruleWithheld)
-		return appendQuoted(nil, Mask(ruleWithheld))
+		return jsonscan.AppendQuote(nil, Mask(ruleWithheld))
 	}
 	for i := range d.strings {
 		s := &d.strings[i]
