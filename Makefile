@@ -2,8 +2,11 @@
 #   make demo     builds, replays a recorded session, shows what is remembered
 #   make test     passes the tests
 GO            ?= go
-VERSION       ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
-LDFLAGS       := -s -w -X main.version=$(VERSION)
+# VERSION is ordered: that of a release tag, else 0.1.0-dev.TIME+COMMIT, with the time of the commit.
+BASE          := $(shell sed -n 's/^var Program = "\(.*\)"/\1/p' wire/program.go)
+TIME          := $(shell TZ=UTC0 git log -1 --format=%cd --date=format-local:%Y%m%d%H%M%S 2>/dev/null)
+VERSION       ?= $(or $(shell git describe --tags --exact-match --dirty --match 'v[0-9]*' 2>/dev/null),$(BASE)$(if $(TIME),.$(TIME)+$(shell git describe --always --dirty --exclude '*')))
+LDFLAGS       := -s -w -X claudemem/wire.Program=$(VERSION)
 BUILD         := CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)'
 GOLANGCI_LINT := $(GO) run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 FUZZTIME      ?= 10s

@@ -604,15 +604,7 @@ func (p *patient) takePort() int {
 // startOlder starts the worker of an older version.
 func (p *patient) startOlder() {
 	p.t.Helper()
-	older := filepath.Join(binDir, "older", "claude-mem")
-	if _, err := os.Stat(older); err != nil {
-		build := exec.Command("go", "build", "-trimpath", "-ldflags", "-X main.version=0.0.9", "-o", older, "claudemem/cmd/claude-mem")
-		build.Env = append(os.Environ(), "CGO_ENABLED=0")
-		if out, err := build.CombinedOutput(); err != nil {
-			p.t.Fatalf("build: %v\n%s", err, out)
-		}
-	}
-	if out, err := p.exec(older, "worker", "start"); err != nil {
+	if out, err := p.exec(olderProgram(p.t), "worker", "start"); err != nil {
 		p.t.Fatalf("%v\n%s", err, out)
 	}
 }

@@ -299,6 +299,7 @@ func (w *Worker) handler() (http.Handler, error) {
 		MCP:       w.mcp(memory),
 	}, httpapi.Options{
 		Version:      w.cfg.Version,
+		HookCalled:   w.giveWay,
 		RequireToken: w.cfg.Settings.Text(settings.KeyRequireToken),
 		Token:        token,
 		Clock:        w.cfg.Clock,

@@ -74,6 +74,19 @@ func outranks(self, other api.Identity) bool {
 	return newer(self.Version, other.Version)
 }
 
+// shortestLife keeps a worker that is found in PATH, beside a newer hook, from stopping
+// and being started again at every event.
+const shortestLife = 10 * time.Second
+
+// giveWay stops the worker when a hook of a newer program has called: the next hook
+// starts the newer worker, which migrates the database if it has to.
+func (w *Worker) giveWay(program string) {
+	if newer(program, w.cfg.Version) && w.cfg.Clock().Sub(w.started) >= shortestLife {
+		w.log.Info("a hook of a newer version has called, stopping", "version", program)
+		w.Shutdown()
+	}
+}
+
 func takeOver(ctx context.Context, dataDir string, peer *api.Remote, other api.Identity, log *slog.Logger) (*os.File, error) {
 	log.Info("taking over from an older worker", "pid", peer.Info.PID, "version", other.Version, "wire", other.Wire)
 	if err := peer.Shutdown(ctx); err != nil {

@@ -13,6 +13,7 @@ import (
 
 	"claudemem"
 	"claudemem/api"
+	"claudemem/wire"
 )
 
 // Deps are the parts of the worker that the routes stand on. Without a Reminder no
@@ -44,6 +45,8 @@ const (
 type Options struct {
 	// Version is the program's, for /api/version and the Server header.
 	Version string
+	// HookCalled is given the version of a hook's program after each of its calls.
+	HookCalled func(program string)
 	// RequireToken is TokenAuto (default), TokenAlways or TokenNever. Whatever it
 	// says, a peer that is known to be another user is refused.
 	RequireToken string
@@ -148,5 +151,8 @@ func (a *server) dispatch(w http.ResponseWriter, r *http.Request, methods map[st
 	}
 	if err != nil {
 		a.fail(w, r, err)
+	}
+	if program := r.Header.Get(wire.ProgramHeader); rt.hook && program != "" && a.opts.HookCalled != nil {
+		a.opts.HookCalled(program)
 	}
 }

@@ -443,10 +443,12 @@ func TestPluginVersion(t *testing.T) {
 	for _, c := range []struct{ version, hash, want string }{
 		{"v1.2.3", "0123456789", "1.2.3"},
 		{"1.2.3", "0123456789", "1.2.3"},
-		{"v1.2.3-4-gabcdef", "0123456789", "1.2.3-dev.01234567"},
-		{"0.1.0-dev", "89abcdef01", "0.1.0-dev.89abcdef"},
-		{"abcdef0-dirty", "89abcdef01", "0.0.0-dev.89abcdef"},
-		{"", "89abcdef01", "0.0.0-dev.89abcdef"},
+		{"v1.2.3-4-gabcdef", "0123456789", "1.2.3-4-gabcdef.h01234567"},
+		{"0.1.0-dev", "89abcdef01", "0.1.0-dev.h89abcdef"},
+		{"abcdef0-dirty", "89abcdef01", "0.0.0-dev.h89abcdef"},
+		{"0.1.0-dev.20261122054029+6363387-dirty", "89abcdef01", "0.1.0-dev.20261122054029.h89abcdef"},
+		{"1.2.3+6363387", "89abcdef01", "1.2.3-dev.h89abcdef"},
+		{"", "89abcdef01", "0.0.0-dev.h89abcdef"},
 	} {
 		if got := pluginVersion(c.version, c.hash); got != c.want {
 			t.Errorf("pluginVersion(%q) = %q, want %q", c.version, got, c.want)

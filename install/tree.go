@@ -167,23 +167,22 @@ func (in *Installer) launchers() []treeFile {
 	}
 }
 
-var (
-	releaseVersion = regexp.MustCompile(`^v?(\d+\.\d+\.\d+)$`)
-	versionStart   = regexp.MustCompile(`^v?(\d+\.\d+\.\d+)`)
-)
+var versionStart = regexp.MustCompile(`^v?(\d+\.\d+\.\d+)(-[0-9A-Za-z.-]+)?(\+.*)?$`)
 
-// pluginVersion is what the host compares: it takes up a new plugin only when
-// the version is another one. A release has its own; a build from a working tree
-// is told from the next one by what is in it.
+// pluginVersion returns the version that the host is given: it takes up a new plugin
+// only when the version differs. A release has its own; another build has a hash of
+// what is in it too.
 func pluginVersion(version, hash string) string {
-	if m := releaseVersion.FindStringSubmatch(version); m != nil {
+	m := versionStart.FindStringSubmatch(version)
+	switch {
+	case m == nil:
+		return "0.0.0-dev.h" + hash[:8]
+	case m[2] == "" && m[3] == "":
 		return m[1]
+	case m[2] == "":
+		return m[1] + "-dev.h" + hash[:8]
 	}
-	start := "0.0.0"
-	if m := versionStart.FindStringSubmatch(version); m != nil {
-		start = m[1]
-	}
-	return start + "-dev." + hash[:8]
+	return m[1] + m[2] + ".h" + hash[:8] // the h: a number may not begin with 0
 }
 
 // Change is a file that is written or removed.

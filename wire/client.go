@@ -194,7 +194,9 @@ func appendRequest(b []byte, method, target, token string, length int) []byte {
 	b = append(b, method...)
 	b = append(b, ' ')
 	b = append(b, target...)
-	b = append(b, " HTTP/1.1\r\nHost: localhost\r\n"+Header+": "+VersionText+"\r\nConnection: close\r\n"...)
+	b = append(b, " HTTP/1.1\r\nHost: localhost\r\n"+Header+": "+VersionText+"\r\n"+ProgramHeader+": "...)
+	b = append(b, Program...)
+	b = append(b, "\r\nConnection: close\r\n"...)
 	if token != "" {
 		b = append(b, "Authorization: Bearer "...)
 		b = append(b, token...)

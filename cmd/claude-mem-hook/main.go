@@ -7,15 +7,13 @@ import (
 	"time"
 
 	"claudemem/hook"
+	"claudemem/wire"
 )
-
-// version is set by the linker (-X main.version=…) in a release, as that of its big twin.
-var version = "0.1.0-dev"
 
 func main() {
 	if len(os.Args) == 2 && os.Args[1] == "--version" {
 		// For claude-mem doctor, which compares the two.
-		_, _ = os.Stdout.WriteString("claude-mem-hook " + version + "\n")
+		_, _ = os.Stdout.WriteString("claude-mem-hook " + wire.Program + "\n")
 		return
 	}
 	hook.Main(os.Args[1:], hook.Options{StartedAt: time.Now()})

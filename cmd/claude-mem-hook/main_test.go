@@ -174,7 +174,7 @@ func TestVersion(t *testing.T) {
 	data := t.TempDir()
 	cmd.Env = []string{"HOME=" + data, "CLAUDE_MEM_DATA_DIR=" + data}
 	out, err := cmd.CombinedOutput()
-	if want := "claude-mem-hook " + version + "\n"; err != nil || string(out) != want {
+	if want := "claude-mem-hook " + wire.Program + "\n"; err != nil || string(out) != want {
 		t.Errorf("got %q, %v, want %q", out, err, want)
 	}
 	if made, _ := os.ReadDir(data); len(made) > 0 {

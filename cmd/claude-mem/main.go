@@ -10,11 +10,13 @@ import (
 	"os/signal"
 	"time"
 
+	"claudemem/wire"
+
 	"github.com/spf13/cobra"
 )
 
-// version is set by the linker (-X main.version=…) in a release.
-var version = "0.1.0-dev"
+// version is that of the program.
+var version = wire.Program
 
 func main() { os.Exit(run(os.Args[1:])) }
 

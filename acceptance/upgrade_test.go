@@ -1,0 +1,95 @@
+//go:build unix
+
+package acceptance
+
+import (
+	"database/sql"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"claudemem/wire"
+)
+
+// olderProgram builds claude-mem as version 0.0.9, once for the package.
+func olderProgram(t testing.TB) string {
+	t.Helper()
+	older := filepath.Join(binDir, "older", "claude-mem")
+	if _, err := os.Stat(older); err == nil {
+		return older
+	}
+	build := exec.Command("go", "build", "-trimpath", "-ldflags", "-X claudemem/wire.Program=0.0.9", "-o", older, "claudemem/cmd/claude-mem")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("build: %v\n%s", err, out)
+	}
+	return older
+}
+
+// TestUpgrade runs the hooks of this version against the worker of an older one, on a
+// database that this version has to migrate. The older worker takes the events until it
+// gives way, the newer one migrates the database, and no event is lost.
+func TestUpgrade(t *testing.T) {
+	m := newMemory(t)
+	cmd := exec.Command(olderProgram(t), "worker", "start")
+	cmd.Env, cmd.Dir = m.env, m.home
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("start the older worker: %v\n%s", err, out)
+	}
+	var before wire.WorkerInfo
+	m.readJSON("worker.json", &before)
+	if before.Version != "0.0.9" {
+		t.Fatalf("the worker has version %s, want 0.0.9", before.Version)
+	}
+	current := m.schema(-1)
+	m.schema(2) // the migration after it can run again
+
+	sent, info := 0, before
+	for deadline := time.Now().Add(60 * time.Second); info.Version != wire.Program; time.Sleep(200 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("after %d events the worker still has version %s, want %s", sent, info.Version, wire.Program)
+		}
+		m.send("save", map[string]any{
+			"hook_event_name": "PostToolUse", "session_id": "upgrade", "cwd": m.home, "tool_name": "Bash", "tool_use_id": fmt.Sprint("t", sent),
+			"tool_input": map[string]any{"command": fmt.Sprint("make target-", sent)}, "tool_response": map[string]any{"stdout": "ok"},
+		})
+		sent++
+		if now, err := wire.ReadWorkerInfo(m.dir); err == nil {
+			info = now
+		}
+	}
+	if info.PID == before.PID {
+		t.Errorf("both workers have pid %d", info.PID)
+	}
+	if got := m.schema(-1); got != current {
+		t.Errorf("the schema is %d, want %d", got, current)
+	}
+	m.send("summary", map[string]any{"hook_event_name": "Stop", "session_id": "upgrade", "cwd": m.home, "last_assistant_message": "Made."})
+	sent++
+	if books := m.settle(30 * time.Second); int(books.Received) != sent {
+		t.Errorf("%d events received, want the %d that were sent", books.Received, sent)
+	}
+	t.Logf("%d events while version %s gave way to %s", sent, before.Version, info.Version)
+}
+
+// schema returns the version of the database's schema, and sets it unless version is -1.
+func (m *memory) schema(version int) (was int) {
+	m.t.Helper()
+	db, err := sql.Open("sqlite", filepath.Join(m.dir, "memory.db")+"?_pragma=busy_timeout(5000)")
+	if err == nil {
+		err = db.QueryRow("PRAGMA user_version").Scan(&was)
+	}
+	if err == nil && version >= 0 {
+		_, err = db.Exec(fmt.Sprint("PRAGMA user_version = ", version))
+	}
+	if err == nil {
+		err = db.Close()
+	}
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	return was
+}
