@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"runtime"
 	"strconv"
 	"strings"
 
@@ -16,6 +15,7 @@ import (
 
 	"claudemem"
 	"claudemem/index/vectors"
+	"claudemem/sqlite"
 )
 
 // base is an open index.db with its file of vectors and what is in memory of
@@ -77,7 +77,7 @@ func openBase(ctx context.Context, path string, model string, dimensions int) (b
 		return nil, claudemem.Errorf(claudemem.CodeStorage, "open index: %w", err).
 			WithHint("check that the data directory can be written")
 	}
-	db, err := sql.Open(driverName, dataSource(path, accessWrite))
+	db, err := sql.Open(sqlite.Driver, writeSource(path))
 	if err != nil {
 		return nil, err
 	}
@@ -85,7 +85,7 @@ func openBase(ctx context.Context, path string, model string, dimensions int) (b
 	b = &base{path: path, db: db, cat: newCatalogue(), model: model, dimensions: dimensions}
 	opened := b // what fails returns nil for b
 	defer func() {
-		if primary(err) == sqlite3.SQLITE_ERROR {
+		if sqlite.Code(err) == sqlite3.SQLITE_ERROR {
 			err = fmt.Errorf("%w: %w", errDamaged, err) // a table is missing
 		}
 		if err != nil {
@@ -101,7 +101,7 @@ func openBase(ctx context.Context, path string, model string, dimensions int) (b
 	case err != nil:
 		return nil, err
 	}
-	if b.reader, err = openReaders(ctx, path); err != nil {
+	if b.reader, err = sqlite.OpenReaders(ctx, readSource(path)); err != nil {
 		return nil, err
 	}
 	if b.conn, err = db.Conn(ctx); err != nil {
@@ -132,7 +132,7 @@ func openBaseReadOnly(ctx context.Context, path string, glance bool) (b *base, e
 	b = &base{path: path, cat: newCatalogue()}
 	opened := b // what fails returns nil for b
 	defer func() {
-		if damaged(err) || primary(err) == sqlite3.SQLITE_ERROR {
+		if damaged(err) || sqlite.Code(err) == sqlite3.SQLITE_ERROR {
 			err = claudemem.Errorf(claudemem.CodeUnavailable, "open index: it is of another version or damaged: %w", err).
 				WithHint("the worker builds it anew: claude-mem worker start")
 		}
@@ -140,7 +140,7 @@ func openBaseReadOnly(ctx context.Context, path string, glance bool) (b *base, e
 			err = errors.Join(err, opened.close())
 		}
 	}()
-	if b.reader, err = openReaders(ctx, path); err != nil {
+	if b.reader, err = sqlite.OpenReaders(ctx, readSource(path)); err != nil {
 		return nil, err
 	}
 	err = checkSchema(ctx, b.reader)
@@ -173,26 +173,8 @@ func openBaseReadOnly(ctx context.Context, path string, glance bool) (b *base, e
 	return b, nil
 }
 
-func openReaders(ctx context.Context, path string) (*sql.DB, error) {
-	db, err := sql.Open(driverName, dataSource(path, accessRead))
-	if err != nil {
-		return nil, err
-	}
-	n := max(2, min(4, runtime.GOMAXPROCS(0)))
-	db.SetMaxOpenConns(n)
-	db.SetMaxIdleConns(n)
-	var tables int
-	if err := db.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_master").Scan(&tables); err != nil {
-		return nil, errors.Join(err, db.Close())
-	}
-	return db, nil
-}
-
 // querier is a connection, a transaction or a pool.
-type querier interface {
-	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
-	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
-}
+type querier = sqlite.Querier
 
 // load fills the catalogue.
 func (b *base) load(ctx context.Context, q querier) error {

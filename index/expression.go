@@ -7,6 +7,7 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 
 	"claudemem/index/rank"
+	"claudemem/sqlite"
 )
 
 const (
@@ -36,7 +37,7 @@ func (ix *Index) Syntax(ctx context.Context, text string, f Filter, limit int) (
 	switch {
 	case damaged(err):
 		ix.follower.noteDamage()
-	case primary(err) == sqlite3.SQLITE_ERROR:
+	case sqlite.Code(err) == sqlite3.SQLITE_ERROR:
 		// The parser should have refused it.
 		ix.log.Warn("an expression was not understood", "err", err)
 		err = errSyntax("it is not understood")

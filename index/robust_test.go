@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"claudemem"
+	"claudemem/sqlite"
 )
 
 // someFeed has a few records that the tests look for.
@@ -97,7 +98,7 @@ func overwrite(t *testing.T, path string, at int64, n int) {
 
 func execFile(t *testing.T, path, statement string) {
 	t.Helper()
-	db, err := sql.Open(driverName, path)
+	db, err := sql.Open(sqlite.Driver, path)
 	if err != nil {
 		t.Fatal(err)
 	}

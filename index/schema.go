@@ -6,15 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net/url"
 	"os"
 	"path/filepath"
-	"strings"
 
 	_ "modernc.org/sqlite" // the driver "sqlite"
-)
 
-const driverName = "sqlite"
+	"claudemem/sqlite"
+)
 
 const (
 	// schemaVersion changes with the tables, with what package words makes of a
@@ -73,37 +71,17 @@ const (
 	metaDeletions = "deletions"
 )
 
-type access int
+// readSource and writeSource return the driver's name for the database file at path.
+func readSource(path string) string {
+	return sqlite.Source(path, []string{"mode=ro"}, "busy_timeout(5000)", "query_only(1)", "cache_size(-4000)")
+}
 
-const (
-	accessWrite access = iota
-	accessRead
-)
-
-func dataSource(path string, a access) string {
-	slashed := filepath.ToSlash(path)
-	if !strings.HasPrefix(slashed, "/") {
-		slashed = "/" + slashed // C:/… of Windows
-	}
-	q := url.Values{}
-	q.Add("_pragma", "busy_timeout(5000)")
-	switch a {
-	case accessWrite:
-		q.Add("_pragma", "journal_mode(wal)")
-		// What a power cut takes is read again from the feed.
-		q.Add("_pragma", "synchronous(normal)")
-		q.Add("_pragma", "cache_size(-8000)")
-		// Pages that a delete frees are overwritten.
-		q.Add("_pragma", "secure_delete(1)")
-		q.Add("_pragma", "wal_autocheckpoint(4000)")
-		q.Add("_pragma", "journal_size_limit(33554432)")
-	case accessRead:
-		q.Set("mode", "ro")
-		q.Add("_pragma", "query_only(1)")
-		q.Add("_pragma", "cache_size(-4000)")
-	}
-	u := url.URL{Scheme: "file", Path: slashed, RawQuery: q.Encode()}
-	return u.String()
+func writeSource(path string) string {
+	return sqlite.Source(path, nil, "busy_timeout(5000)", "journal_mode(wal)",
+		"synchronous(normal)", // what a power cut takes is read again from the feed
+		"cache_size(-8000)",
+		"secure_delete(1)", // pages that a delete frees are overwritten
+		"wal_autocheckpoint(4000)", "journal_size_limit(33554432)")
 }
 
 // errSchema says that a file is no index of this version.
@@ -169,17 +147,8 @@ func clearAway(path string) (aside string, err error) {
 // foreign reports whether the file at path is a whole SQLite database that is
 // not ours.
 func foreign(path string) bool {
-	f, err := os.Open(path)
-	if err != nil {
-		return false
-	}
-	defer func() { _ = f.Close() }()
-	head := make([]byte, 100)
-	if n, _ := f.ReadAt(head, 0); n < len(head) || string(head[:16]) != "SQLite format 3\x00" {
-		return false
-	}
-	id := uint32(head[68])<<24 | uint32(head[69])<<16 | uint32(head[70])<<8 | uint32(head[71])
-	return id != applicationID
+	header, err := sqlite.ReadHeader(path)
+	return err == nil && header != nil && header.ApplicationID != applicationID
 }
 
 // createPrivate makes the directory (0700) and the file (0600) that are not there;

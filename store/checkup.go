@@ -2,9 +2,6 @@ package store
 
 import (
 	"context"
-	"errors"
-
-	sqlite3 "modernc.org/sqlite/lib"
 
 	"claudemem"
 )
@@ -114,14 +111,4 @@ func (s *Store) QuickCheck(ctx context.Context) ([]string, error) {
 		return nil
 	}, "PRAGMA quick_check(5)")
 	return found, fault(what, err)
-}
-
-// errNotADatabase answers for a file that begins with something else.
-var errNotADatabase = errors.New("not a database")
-
-// Damaged reports whether an error says that the file is no sound database, so
-// that trying again is of no use.
-func Damaged(err error) bool {
-	code := primary(err)
-	return code == sqlite3.SQLITE_CORRUPT || code == sqlite3.SQLITE_NOTADB || errors.Is(err, errNotADatabase)
 }

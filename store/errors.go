@@ -1,73 +1,29 @@
 package store
 
 import (
-	"context"
 	"database/sql"
 	"errors"
-	"fmt"
-
-	"modernc.org/sqlite"
-	sqlite3 "modernc.org/sqlite/lib"
 
 	"claudemem"
+	"claudemem/sqlite"
 )
 
-// fault wraps err with what was attempted and gives it the code that tells
-// others what to do about it. Errors that have a code keep it.
+var file = sqlite.File{
+	Name:    "memory.db",
+	Damaged: damagedHint,
+	Closing: "the store is closing", Closed: errClosed,
+}
+
+const damagedHint = "keep a copy of it; `claude-mem doctor` tells what to do"
+
+// fault is sqlite.File.Fault; a row that is not there has CodeNotFound.
 func fault(what string, err error) error {
-	if err == nil {
-		return nil
-	}
-	var coded *claudemem.Error
-	if errors.As(err, &coded) ||
-		errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
-		return fmt.Errorf("%s: %w", what, err)
-	}
-	if errors.Is(err, sql.ErrNoRows) {
+	if errors.Is(err, sql.ErrNoRows) && claudemem.CodeOf(err) == claudemem.CodeInternal {
 		return claudemem.Errorf(claudemem.CodeNotFound, "%s: %w", what, err)
 	}
-	code, hint := classify(err)
-	return claudemem.Errorf(code, "%s: %w", what, err).WithHint(hint)
+	return file.Fault(what, err)
 }
 
-// classify maps SQLite's result codes.
-func classify(err error) (claudemem.Code, string) {
-	switch primary(err) {
-	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
-		return claudemem.CodeUnavailable, "another program holds a lock on memory.db; close it or wait"
-	case sqlite3.SQLITE_FULL:
-		return claudemem.CodeStorage, "the disk is full: free some space"
-	case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM:
-		return claudemem.CodeStorage, "memory.db can't be written: check the data directory's permissions"
-	case sqlite3.SQLITE_CANTOPEN:
-		return claudemem.CodeStorage, "memory.db can't be opened: check the data directory's permissions"
-	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
-		return claudemem.CodeStorage, "memory.db is damaged: keep a copy of it; `claude-mem doctor` tells what to do"
-	case sqlite3.SQLITE_IOERR:
-		return claudemem.CodeStorage, "the disk reports an error: check it; claude-mem worker logs tells more"
-	case sqlite3.SQLITE_NOMEM:
-		return claudemem.CodeUnavailable, "out of memory"
-	case sqlite3.SQLITE_TOOBIG:
-		return claudemem.CodeTooLarge, ""
-	}
-	if errors.Is(err, errClosed) || errors.Is(err, sql.ErrConnDone) {
-		return claudemem.CodeUnavailable, "the store is closing"
-	}
-	return claudemem.CodeInternal, ""
-}
-
-// primary returns SQLite's primary result code of err, 0 when it has none.
-func primary(err error) int {
-	var e *sqlite.Error
-	if errors.As(err, &e) {
-		return e.Code() & 0xff
-	}
-	return 0
-}
-
-// outside reports whether the fault lies with the disk or another program, so
-// that trying the same again at once is of no use.
-func outside(err error) bool {
-	code, _ := classify(err)
-	return code == claudemem.CodeStorage || code == claudemem.CodeUnavailable
-}
+// Damaged reports whether an error says that the file is no sound database, so
+// that trying again is of no use.
+func Damaged(err error) bool { return sqlite.Damaged(err) }

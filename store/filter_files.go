@@ -5,14 +5,14 @@ import (
 	"database/sql/driver"
 	"sync/atomic"
 
-	"modernc.org/sqlite"
+	driversqlite "modernc.org/sqlite"
 
 	"claudemem/index/words"
 	"claudemem/repo"
 )
 
 func init() {
-	sqlite.MustRegisterDeterministicScalarFunction("path_matches", 2, pathMatches)
+	driversqlite.MustRegisterDeterministicScalarFunction("path_matches", 2, pathMatches)
 }
 
 // lastPattern is the pattern of the call before: a query has one for all rows.
@@ -24,7 +24,7 @@ type typedPattern struct {
 }
 
 // pathMatches is the SQL function path_matches(path, typed).
-func pathMatches(_ *sqlite.FunctionContext, args []driver.Value) (driver.Value, error) {
+func pathMatches(_ *driversqlite.FunctionContext, args []driver.Value) (driver.Value, error) {
 	path, _ := args[0].(string)
 	typed, _ := args[1].(string)
 	last := lastPattern.Load()

@@ -4,10 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"embed"
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -17,6 +15,7 @@ import (
 	"strings"
 
 	"claudemem"
+	"claudemem/sqlite"
 )
 
 //go:embed migrations/*.sql
@@ -82,7 +81,7 @@ func checkMigratable(ctx context.Context, path string) error {
 	if !hasLog(path) {
 		return nil
 	}
-	db, err := openReaders(ctx, path, accessRead)
+	db, err := sqlite.OpenReaders(ctx, dataSource(path, accessRead))
 	if err != nil {
 		return err
 	}
@@ -99,27 +98,20 @@ func hasLog(path string) bool {
 	return err == nil && info.Size() > 0
 }
 
-// headerVersion reads user_version from the file's first page
-// (https://www.sqlite.org/fileformat.html#the_database_header); 0 for no file.
+// headerVersion returns the user_version in the file's header, 0 for no file.
 func headerVersion(path string) (int, error) {
-	f, err := os.Open(path)
-	if errors.Is(err, fs.ErrNotExist) {
+	header, err := sqlite.ReadHeader(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return 0, nil
-	}
-	if err != nil {
+	case errors.Is(err, sqlite.ErrNotADatabase):
+		return 0, claudemem.Errorf(claudemem.CodeStorage, "%w", err).WithHint("memory.db is damaged: " + damagedHint)
+	case err != nil:
 		return 0, claudemem.Errorf(claudemem.CodeStorage, "read header: %w", err)
-	}
-	defer func() { _ = f.Close() }()
-	var header [100]byte
-	if _, err := io.ReadFull(f, header[:]); err != nil {
-		// Shorter than a header: nothing was ever committed to it.
+	case header == nil:
 		return 0, nil
 	}
-	if string(header[:16]) != "SQLite format 3\x00" {
-		return 0, claudemem.Errorf(claudemem.CodeStorage, "%w", errNotADatabase).
-			WithHint("memory.db is damaged: keep a copy of it; `claude-mem doctor` tells what to do")
-	}
-	return int(int32(binary.BigEndian.Uint32(header[60:]))), nil
+	return header.UserVersion, nil
 }
 
 func schemaVersion(ctx context.Context, db *sql.DB) (int, error) {

@@ -4,13 +4,12 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+
+	"claudemem/sqlite"
 )
 
 // querier is a pool or a transaction that reads.
-type querier interface {
-	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
-	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
-}
+type querier = sqlite.Querier
 
 // scanFunc is the Scan method of a row.
 type scanFunc func(dest ...any) error

@@ -17,6 +17,7 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 
 	"claudemem"
+	"claudemem/sqlite"
 )
 
 // Options are what a store takes from outside; zero fields take the default.
@@ -59,7 +60,7 @@ func Open(ctx context.Context, path string, opts Options) (*Store, error) {
 		return nil, claudemem.Errorf(claudemem.CodeStorage, "open memory: %w", err).
 			WithHint("check that the data directory can be written")
 	}
-	db, err := sql.Open(driverName, dataSource(path, accessWrite))
+	db, err := sql.Open(sqlite.Driver, dataSource(path, accessWrite))
 	if err != nil {
 		return nil, fault("open memory", err)
 	}
@@ -67,7 +68,7 @@ func Open(ctx context.Context, path string, opts Options) (*Store, error) {
 	if err := migrate(ctx, db, opts.Logger); err != nil {
 		return nil, fault("open memory", errors.Join(err, db.Close()))
 	}
-	reader, err := openReaders(ctx, path, accessRead)
+	reader, err := sqlite.OpenReaders(ctx, dataSource(path, accessRead))
 	if err != nil {
 		return nil, fault("open memory", errors.Join(err, db.Close()))
 	}
@@ -93,9 +94,9 @@ func OpenReadOnly(ctx context.Context, path string) (*Store, error) {
 		return nil, claudemem.Errorf(claudemem.CodeNoMemory, "open memory: there is no database yet").
 			WithHint("it is made when the first session is captured")
 	}
-	reader, err := openReaders(ctx, path, accessRead)
-	if code := primary(err); (code == sqlite3.SQLITE_CANTOPEN || code == sqlite3.SQLITE_READONLY) && canFreeze(path) {
-		reader, err = openReaders(ctx, path, accessFrozen)
+	reader, err := sqlite.OpenReaders(ctx, dataSource(path, accessRead))
+	if code := sqlite.Code(err); (code == sqlite3.SQLITE_CANTOPEN || code == sqlite3.SQLITE_READONLY) && canFreeze(path) {
+		reader, err = sqlite.OpenReaders(ctx, dataSource(path, accessFrozen))
 	}
 	if err != nil {
 		return nil, fault("open memory", err)
@@ -122,25 +123,6 @@ func withDefaults(opts Options) Options {
 		opts.Rand = rand.Reader
 	}
 	return opts
-}
-
-// openReaders opens the pool of connections that read and proves that one of
-// them can.
-func openReaders(ctx context.Context, path string, a access) (*sql.DB, error) {
-	db, err := sql.Open(driverName, dataSource(path, a))
-	if err != nil {
-		return nil, err
-	}
-	// More readers than processors only take turns; two at least, so that a long
-	// list doesn't hold up a short look.
-	n := max(2, min(4, runtime.GOMAXPROCS(0)))
-	db.SetMaxOpenConns(n)
-	db.SetMaxIdleConns(n)
-	var pages int
-	if err := db.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_master").Scan(&pages); err != nil {
-		return nil, errors.Join(err, db.Close())
-	}
-	return db, nil
 }
 
 // canFreeze reports whether the file at path may be read as immutable: nothing

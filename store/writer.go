@@ -15,6 +15,7 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 
 	"claudemem"
+	"claudemem/sqlite"
 )
 
 const (
@@ -215,7 +216,7 @@ func (w *writer) gather(d *delivery) []*delivery {
 // not refuse the others, so they are then tried one by one.
 func (w *writer) bookGroup(group []*delivery) {
 	err := w.transact(func(t *tx) error { return w.books.book(t, group) }, true)
-	if err != nil && len(group) > 1 && !outside(err) {
+	if err != nil && len(group) > 1 && !file.External(err) {
 		for _, d := range group {
 			d.result <- w.transact(func(t *tx) error { return w.books.book(t, []*delivery{d}) }, true)
 		}
@@ -285,7 +286,7 @@ func (w *writer) runGroup(group []*job) {
 		return nil
 	}, !slices.ContainsFunc(group, func(j *job) bool { return !j.keepsSessions }))
 	for _, j := range group {
-		if err == nil || outside(err) {
+		if err == nil || file.External(err) {
 			j.result <- err
 		} else {
 			j.result <- w.runAlone(j)
@@ -302,7 +303,7 @@ func (w *writer) transact(fn func(*tx) error, keepsSessions bool) (err error) {
 	}()
 	t := &tx{w: w}
 	if _, err := t.exec("BEGIN IMMEDIATE"); err != nil {
-		if primary(err) != sqlite3.SQLITE_ERROR {
+		if sqlite.Code(err) != sqlite3.SQLITE_ERROR {
 			return err
 		}
 		// A transaction whose rollback failed is still open.

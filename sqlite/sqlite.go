@@ -1,0 +1,94 @@
+// Package sqlite opens database files and says what their errors mean: what
+// package store (memory.db) and package index (index.db) have in common.
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"encoding/binary"
+	"errors"
+	"io"
+	"net/url"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	_ "modernc.org/sqlite" // the driver "sqlite"
+)
+
+// Driver is the name of the driver for database/sql.
+const Driver = "sqlite"
+
+// Querier is a pool, a connection or a transaction that reads.
+type Querier interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+}
+
+// Source returns the driver's name for the database file at path, opened with
+// parameters ("mode=ro") and pragmas ("synchronous(full)"), which run in order.
+func Source(path string, parameters []string, pragmas ...string) string {
+	slashed := filepath.ToSlash(path)
+	if !strings.HasPrefix(slashed, "/") {
+		slashed = "/" + slashed // C:/… of Windows
+	}
+	q := url.Values{"_pragma": pragmas}
+	for _, p := range parameters {
+		name, value, _ := strings.Cut(p, "=")
+		q.Set(name, value)
+	}
+	u := url.URL{Scheme: "file", Path: slashed, RawQuery: q.Encode()}
+	return u.String()
+}
+
+// OpenReaders opens a pool of connections that read and proves that one of them
+// can.
+func OpenReaders(ctx context.Context, source string) (*sql.DB, error) {
+	db, err := sql.Open(Driver, source)
+	if err != nil {
+		return nil, err
+	}
+	// More readers than processors only take turns; two at least, so that a long
+	// list does not hold up a short query.
+	n := max(2, min(4, runtime.GOMAXPROCS(0)))
+	db.SetMaxOpenConns(n)
+	db.SetMaxIdleConns(n)
+	var tables int
+	if err := db.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_master").Scan(&tables); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	return db, nil
+}
+
+// Header is what the first page of a database file says
+// (https://www.sqlite.org/fileformat.html#the_database_header).
+type Header struct {
+	UserVersion   int
+	ApplicationID uint32
+}
+
+// ReadHeader reads the header of the file at path; nil for a file that is too short
+// to have one, because nothing was ever committed to it. For a file of another
+// format the error is ErrNotADatabase.
+func ReadHeader(path string) (*Header, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	var page [100]byte
+	if _, err := io.ReadFull(f, page[:]); err != nil {
+		return nil, nil
+	}
+	if string(page[:16]) != "SQLite format 3\x00" {
+		return nil, ErrNotADatabase
+	}
+	return &Header{
+		UserVersion:   int(int32(binary.BigEndian.Uint32(page[60:]))),
+		ApplicationID: binary.BigEndian.Uint32(page[68:]),
+	}, nil
+}
+
+// ErrNotADatabase answers for a file that begins with something else.
+var ErrNotADatabase = errors.New("not a database")
