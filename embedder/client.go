@@ -9,10 +9,10 @@ import (
 	"sync"
 	"time"
 	"unicode"
-	"unicode/utf8"
 
 	"claudemem"
 	"claudemem/model"
+	"claudemem/text"
 )
 
 const (
@@ -124,19 +124,13 @@ func (c *Client) Dimensions() int {
 
 // sendable returns text as it is sent: valid, and at most limit bytes of it. It is
 // empty when there is not one letter or digit, which some servers refuse.
-func sendable(text string, limit int) string {
-	if len(text) > limit {
-		for limit > 0 && !utf8.RuneStart(text[limit]) {
-			limit--
-		}
-		text = text[:limit]
-	}
-	text = strings.ToValidUTF8(text, " ")
-	text = strings.TrimSpace(strings.ReplaceAll(text, "\x00", " "))
-	if !strings.ContainsFunc(text, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }) {
+func sendable(s string, limit int) string {
+	s = strings.ToValidUTF8(text.FirstBytes(s, limit), " ")
+	s = strings.TrimSpace(strings.ReplaceAll(s, "\x00", " "))
+	if !strings.ContainsFunc(s, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }) {
 		return ""
 	}
-	return text
+	return s
 }
 
 // embedBatch embeds at most maxBatch texts. When the server refuses them though it

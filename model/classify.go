@@ -14,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"claudemem"
+	"claudemem/text"
 )
 
 // problem is an error answer of any vendor, as far as it could be read.
@@ -407,22 +408,14 @@ const maxDetail = 300
 // Clean returns foreign text in a form fit for an error and a log: one line,
 // valid UTF-8, at most 300 characters, without the given secrets and without
 // anything that looks like a key.
-func Clean(text string, secrets ...string) string {
-	// Bounded before the work; a key across the cut would survive in part, so
-	// the cut is far behind the final one.
-	if len(text) > 16*maxDetail {
-		text = text[:16*maxDetail]
-	}
-	text = strings.ToValidUTF8(text, "\uFFFD")
+func Clean(foreign string, secrets ...string) string {
+	// Shortened before the work. A key at the end of this part is not shown: the
+	// final limit is far before it.
+	foreign = strings.ToValidUTF8(text.FirstBytes(foreign, 16*maxDetail), "\uFFFD")
 	for _, secret := range secrets {
 		if secret != "" {
-			text = strings.ReplaceAll(text, secret, "[redacted]")
+			foreign = strings.ReplaceAll(foreign, secret, "[redacted]")
 		}
 	}
-	text = keyLike.ReplaceAllString(text, "[redacted]")
-	text = strings.Join(strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }), " ")
-	if runes := []rune(text); len(runes) > maxDetail {
-		text = string(runes[:maxDetail]) + "…"
-	}
-	return text
+	return text.TruncateRunes(text.TerminalLine(keyLike.ReplaceAllString(foreign, "[redacted]")), maxDetail)
 }

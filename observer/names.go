@@ -5,10 +5,9 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"claudemem"
+	"claudemem/text"
 )
 
 const (
@@ -161,30 +160,8 @@ func eventLine(e *claudemem.PendingEvent) string {
 	return text
 }
 
-// oneLine makes one line of at most limit bytes of s that cannot be taken for an
+// oneLine returns s as one line of at most limit bytes that cannot be taken for an
 // element of ours.
 func oneLine(s string, limit int) string {
-	if len(s) > 8*limit {
-		s = s[:8*limit]
-	}
-	s = strings.ToValidUTF8(strings.Join(strings.Fields(s), " "), "")
-	s = strings.Map(func(r rune) rune {
-		switch {
-		case r == '<':
-			return '‹'
-		case r == '>':
-			return '›'
-		case unicode.IsControl(r), unicode.Is(unicode.Bidi_Control, r), r == '\ufeff':
-			return -1
-		}
-		return r
-	}, s)
-	if len(s) <= limit {
-		return s
-	}
-	cut := limit - len("…")
-	for cut > 0 && !utf8.RuneStart(s[cut]) {
-		cut--
-	}
-	return s[:cut] + "…"
+	return text.TruncateBytes(text.Plain(text.FirstBytes(s, 8*limit)), limit)
 }
