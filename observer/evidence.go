@@ -12,19 +12,20 @@ import (
 const (
 	// maxObservationFiles bounds an observation's files.
 	maxObservationFiles = 40
-	// mentionsIn bounds how much text of an event is searched for a file's name.
+	// mentionsIn bounds the bytes of an event's text that are searched for a file's
+	// name.
 	mentionsIn = 256 << 10
 )
 
-// evidence is what the tools themselves say of the files that they touched.
+// evidence is the files that a batch's tools touched, as the tools report them.
 type evidence struct {
-	// modified and read are paths as they are stored, in order; a file that was
-	// modified is not also read. hashes are the last known.
+	// modified and read are stored paths in the order of their first use; a file
+	// that was modified is not also in read. hashes are the last known ones.
 	modified, read []string
 	hashes         map[string]string
 	roots          []string
-	// loose are the texts of events that name no file of their own: a command may
-	// have changed any that it mentions.
+	// loose are the texts of events without a file of their own: a command may have
+	// changed any file that it mentions.
 	loose []string
 }
 
@@ -60,8 +61,8 @@ func appendNew(list []string, s string) []string {
 	return append(list, s)
 }
 
-// storedPath returns the stored path of a file that a model names: models write paths
-// relative, absolute or shortened. "" is for none.
+// storedPath returns the one of among that a model means by claimed, "" for none
+// or several. Models write paths relative, absolute or shortened.
 func (e *evidence) storedPath(claimed string, among []string) string {
 	claimed = e.relativePath(claimed)
 	if claimed == "" {
@@ -74,7 +75,7 @@ func (e *evidence) storedPath(claimed string, among []string) string {
 	for _, f := range among {
 		if strings.HasSuffix(f, "/"+claimed) || strings.HasSuffix(claimed, "/"+f) {
 			if found != "" {
-				return "" // several end like that
+				return "" // ambiguous
 			}
 			found = f
 		}
@@ -82,7 +83,8 @@ func (e *evidence) storedPath(claimed string, among []string) string {
 	return found
 }
 
-// relativePath makes a path relative as stored paths are.
+// relativePath returns claimed relative to the work tree, as stored paths are, ""
+// when it is outside.
 func (e *evidence) relativePath(claimed string) string {
 	claimed = strings.TrimSpace(strings.ReplaceAll(claimed, `\`, "/"))
 	if claimed == "" || len(claimed) > 4096 {
@@ -100,15 +102,17 @@ func (e *evidence) relativePath(claimed string) string {
 	return claimed
 }
 
-// mentions says whether an event without a file of its own speaks of one.
+// mentions reports whether an event without a file of its own mentions the file's
+// name.
 func (e *evidence) mentions(claimed string) bool {
 	base := path.Base(claimed)
 	return len(base) > 2 && slices.ContainsFunc(e.loose, func(text string) bool { return strings.Contains(text, base) })
 }
 
-// role says what was done with a file that a model names, and its stored path; ""
-// when nothing speaks for it. A tool that says which file it changed is believed;
-// of a command it can only be said that it mentions the file, and the model is.
+// role returns the stored path of a file that a model names and what was done with
+// it, "" when no tool supports the claim. A tool that names the file it changed
+// decides the role; a command that mentions the file only supports the role that
+// the model gives.
 func (e *evidence) role(claimed string, as claudemem.FileRole) (string, claudemem.FileRole) {
 	if f := e.storedPath(claimed, e.modified); f != "" {
 		return f, claudemem.FileModified
@@ -125,8 +129,9 @@ func (e *evidence) role(claimed string, as claudemem.FileRole) (string, claudeme
 	return "", ""
 }
 
-// correctFiles sets what observations say of files right. What a single observation
-// left out of the modified files is added; of several to the one that names it.
+// correctFiles replaces the files of observations by those that the tools support.
+// It adds a modified file that none names to the only observation, or to those
+// whose text mentions it.
 func (e *evidence) correctFiles(observations []claudemem.Observation) {
 	told := map[string]bool{}
 	for i := range observations {
@@ -156,7 +161,8 @@ func (e *evidence) correctFiles(observations []claudemem.Observation) {
 	}
 }
 
-// fileRefs are the modified files, then those that were only read.
+// fileRefs returns references to the modified files, then to those that were only
+// read.
 func (e *evidence) fileRefs(modified, read []string) []claudemem.FileRef {
 	var refs []claudemem.FileRef
 	for _, f := range modified {
@@ -170,8 +176,8 @@ func (e *evidence) fileRefs(modified, read []string) []claudemem.FileRef {
 	return refs[:min(len(refs), maxObservationFiles)]
 }
 
-// summaryFiles corrects the files of a checkpoint; known are the turn's modified
-// files as far as they are known.
+// summaryFiles returns the files of a checkpoint that the tools support; known are
+// the turn's modified files.
 func (e *evidence) summaryFiles(read, edited, known []string) (nowRead, nowEdited []string) {
 	for _, f := range known {
 		nowEdited = appendNew(nowEdited, f)

@@ -7,9 +7,9 @@ import (
 	"runtime/debug"
 )
 
-// Transient is an error that may say of itself that it is not the fault of the
-// events in the batch: no network, rate limit, quota, login. Such a failure costs
-// the events no attempt; the queue waits.
+// Transient is an error that can say that the events of the batch are not its
+// cause: no network, rate limit, quota, login. It costs the events no attempt; the
+// queue retries later.
 type Transient interface {
 	error
 	Transient() bool
@@ -20,15 +20,16 @@ func isTransient(err error) bool {
 	return errors.As(err, &t) && t.Transient()
 }
 
-// transientError marks a failure of ours as Transient.
+// transientError makes err Transient: a failure of our own storage.
 type transientError struct{ err error }
 
 func (e transientError) Error() string   { return e.err.Error() }
 func (e transientError) Unwrap() error   { return e.err }
 func (e transientError) Transient() bool { return true }
 
-// panicked makes an error of a recovered value. Only the runtime's own messages
-// are quoted: any other value may hold a piece of a payload, and errors are logged.
+// panicked returns the error for a recovered value. It quotes the runtime's own
+// messages only: any other value may contain a piece of a payload, and errors are
+// logged.
 func panicked(value any) error {
 	if err, ok := value.(runtime.Error); ok {
 		return fmt.Errorf("panic: %w", err)
@@ -36,7 +37,7 @@ func panicked(value any) error {
 	return fmt.Errorf("panic of type %T", value)
 }
 
-// stack is the panicking goroutine's stack, cut to what a log line can bear.
+// stack returns the panicking goroutine's stack, at most 4 KB.
 func stack() string {
 	s := debug.Stack()
 	return string(s[:min(len(s), 4<<10)])

@@ -16,51 +16,53 @@ import (
 	"claudemem/store"
 )
 
-// Choice is who distils a session and how, as the settings stand.
+// Choice is the provider and the mode for a session, by the current settings.
 type Choice struct {
-	// Provider is asked; nil leaves the session to the fallback.
+	// Provider answers; nil leaves the session to the fallback.
 	Provider model.Provider
-	// Model, "" for the provider's default.
+	// Model is the model's name, "" for the provider's default.
 	Model string
-	// KeepsRuns says that the provider holds a run's conversation itself and sends
-	// all of it with each request, as a subprocess does.
+	// KeepsRuns: the provider keeps the conversation of a run and sends all of it
+	// with each request, as a subprocess does.
 	KeepsRuns bool
 	Mode      mode.Mode
-	// Language that the records are written in, "" for the user's.
+	// Language of the records, "" for the user's.
 	Language string
 }
 
-// ModelOptions are what a Model needs. Choose, Fallback and Store are required.
+// ModelOptions configure a Model. Choose, Fallback and Store are required.
 type ModelOptions struct {
-	// Choose is asked for each batch, so that a changed setting holds from the next
-	// one on, and by Limits: it has to be quick.
+	// Choose returns the choice for a session. It is called for each batch, so that
+	// a changed setting applies from the next one on, and by Limits: it has to be
+	// quick.
 	Choose func(claudemem.Session) Choice
-	// Fallback distils what no provider is chosen for, what a cap forbids, and what
-	// has waited long enough for a provider that is away.
+	// Fallback distils sessions without a provider, work that a cap forbids, and
+	// work that has waited WaitFor for a failing provider.
 	Fallback Distiller
 	// Store has the records that a fresh run begins with, the names of the runs and
 	// the notices to the user.
 	Store *store.Store
 
-	// Batching allows the two questions of a small turn in one call.
+	// Batching allows one call for both the observations and the checkpoint of a
+	// small turn.
 	Batching bool
-	// BatchMaxSize is the most events of a call; 0 is what a prompt can show.
+	// BatchMaxSize is the most events of a call; 0 is the most that a prompt shows.
 	BatchMaxSize int
-	// MergeMaxEvents is up to how many events a turn is small; 0 merges none.
+	// MergeMaxEvents is the most events of a small turn; 0 merges no calls.
 	MergeMaxEvents int
-	// ContextTokens is how much a run may have been shown and have answered before
-	// a fresh one is begun; 0 is 12000.
+	// ContextTokens is the size of a run, prompts and answers, at which a new run
+	// starts; 0 is 12000.
 	ContextTokens int
-	// WaitFor is how long work waits for a provider that is away; 0 does not wait.
+	// WaitFor is how long work waits for a failing provider; 0 does not wait.
 	WaitFor time.Duration
 
-	Clock  func() time.Time // time.Now; its location says when the day of a cap ends
-	NewRun func() string    // names a run; random UUIDs
+	Clock  func() time.Time // default time.Now; its location decides when a cap's day ends
+	NewRun func() string    // returns a run's name; default random UUIDs
 	Logger *slog.Logger     // none
 }
 
-// Model is the Distiller that asks a model. It is used by several goroutines, by
-// one at a time for each session.
+// Model is the Distiller that asks a model. Several goroutines may use it, at most
+// one for each session.
 type Model struct {
 	opts     ModelOptions
 	troubles troubles
@@ -69,25 +71,25 @@ type Model struct {
 	sessions map[claudemem.SessionID]*thread
 }
 
-// maxThreads bounds how many sessions are held in memory. One that is dropped
-// goes on from its digest.
+// maxThreads bounds the sessions held in memory. A session that is dropped
+// continues from its digest.
 const maxThreads = 64
 
-// thread is what is kept in memory of a session between its batches.
+// thread is the state of a session between its batches.
 type thread struct {
 	mu  sync.Mutex // held while a batch is worked on
 	run *run       // nil before the first call
-	// names are what a digest must not lose; recalled says that those of a former
-	// process are among them.
+	// names are the files and symbols for the digest; recalled: they include those
+	// stored by an earlier process.
 	names    names
 	recalled bool
-	// paid are the answers of the batch that was worked on last, by question: when
-	// the batch comes again, whatever failed, they are not bought twice.
+	// paid are the answers of the last batch by question key: when the batch comes
+	// again after a failure, they are not paid for twice.
 	paid map[string]paidAnswer
-	// observed is the number of the turn whose events were seen last, finalized of
-	// the one whose checkpoint was asked for last.
+	// observed is the number of the turn whose events were sent last, finalized of
+	// the turn whose checkpoint was asked for last.
 	observed, finalized int
-	// used is when it was worked on last; guarded by Model.mu.
+	// used is the time of the last use; guarded by Model.mu.
 	used time.Time
 }
 
@@ -95,11 +97,11 @@ func newThread() *thread {
 	return &thread{paid: map[string]paidAnswer{}, observed: noTurn, finalized: noTurn}
 }
 
-// noTurn is the number of no turn.
+// noTurn stands for no turn.
 const noTurn = -1
 
 type paidAnswer struct {
-	key    string // of the first event that was asked about
+	key    string // of the first event in the question
 	answer answer.Answer
 }
 
@@ -125,8 +127,8 @@ func NewModel(opts ModelOptions) *Model {
 	return m
 }
 
-// newUUID makes a random UUID (RFC 9562, version 4), the form in which providers
-// want a conversation named.
+// newUUID returns a random UUID (RFC 9562, version 4), the form in which providers
+// want a conversation's name.
 func newUUID() string {
 	var b [16]byte
 	_, _ = rand.Read(b[:]) // never fails, says its documentation
@@ -135,9 +137,9 @@ func newUUID() string {
 	return fmt.Sprintf("%x-%x-%x-%x-%x", b[0:4], b[4:6], b[6:8], b[8:10], b[10:])
 }
 
-// Limits implements Limiter: a model gets what fits into a request, and the
-// fallback whole turns. Bytes are left to the memory's bound: payloads are cut
-// before they are shown, and what still does not fit is asked about in parts.
+// Limits implements Limiter: a model gets what fits into a request, the fallback
+// whole turns. Bytes are not limited here: payloads are truncated for the prompt,
+// and events that do not fit are asked about in parts.
 func (m *Model) Limits(session claudemem.Session) (events, bytes int) {
 	choice := m.opts.Choose(session)
 	if choice.Provider == nil || m.troubles.isOffline(choice.Provider.Name(), session.ID) {
@@ -155,9 +157,9 @@ func (m *Model) Distil(ctx context.Context, batch claudemem.Batch) (claudemem.Ou
 	defer t.mu.Unlock()
 	w := &task{m: m, thread: t, choice: choice, batch: &batch, covered: map[string]bool{}}
 	w.dropOtherAnswers()
-	defer w.noteNames() // those of this batch are in its own requests anyway
+	defer w.noteNames() // this batch's own requests contain them anyway
 	if choice.Provider == nil {
-		m.endSessionRun(ctx, t, batch.Session) // the settings were changed
+		m.endSessionRun(ctx, t, batch.Session) // the settings have changed
 		return w.outcome, w.distilRest(ctx)
 	}
 	name := choice.Provider.Name()
@@ -185,8 +187,8 @@ func (m *Model) Distil(ctx context.Context, batch claudemem.Batch) (claudemem.Ou
 	return w.outcome, nil
 }
 
-// Ended lets go of what is kept for a session that is over. It is for a session
-// of which nothing waits; distilling the last batch of one does it by itself.
+// Ended forgets a session that is over and has no events waiting. Distilling the
+// last batch of a session forgets it as well.
 func (m *Model) Ended(ctx context.Context, session claudemem.Session) {
 	m.mu.Lock()
 	t := m.sessions[session.ID]
@@ -200,7 +202,8 @@ func (m *Model) Ended(ctx context.Context, session claudemem.Session) {
 	m.endSessionRun(ctx, t, session)
 }
 
-// endSessionRun ends a session's run: its provider forgets it, and a later one begins anew.
+// endSessionRun ends a session's run: the provider forgets it, and a later batch
+// starts a new one.
 func (m *Model) endSessionRun(ctx context.Context, t *thread, session claudemem.Session) {
 	choice := m.opts.Choose(session)
 	id, provider, keeps := session.MemorySessionID, choice.Provider, choice.KeepsRuns
@@ -214,13 +217,13 @@ func (m *Model) endSessionRun(ctx context.Context, t *thread, session claudemem.
 	if ender, ok := provider.(model.RunEnder); ok {
 		ender.EndRun(id)
 	}
-	if keeps { // there is nothing left under that name
+	if keeps { // the provider has nothing under that name any more
 		m.setRun(ctx, session.ID, "")
 	}
 }
 
-// setRun notes a session's run. That it could not be written costs at most a
-// fresh run after a restart.
+// setRun stores the name of a session's run. A failure costs at most a new run
+// after a restart.
 func (m *Model) setRun(ctx context.Context, session claudemem.SessionID, run string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), detachedTimeout)
 	defer cancel()
@@ -229,7 +232,7 @@ func (m *Model) setRun(ctx context.Context, session claudemem.SessionID, run str
 	}
 }
 
-// thread returns what is known of a session.
+// thread returns the state of a session, new when there is none.
 func (m *Model) thread(id claudemem.SessionID) *thread {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -245,8 +248,8 @@ func (m *Model) thread(id claudemem.SessionID) *thread {
 	return t
 }
 
-// dropOldest forgets the session that was not worked on for the longest time. One
-// that is in work keeps its thread until it is done.
+// dropOldest forgets the least recently used session. A session that is being
+// distilled keeps its thread until it is done.
 func (m *Model) dropOldest() {
 	var oldest claudemem.SessionID
 	var at time.Time
@@ -265,13 +268,13 @@ type task struct {
 	choice  Choice
 	batch   *claudemem.Batch
 	outcome claudemem.Outcome
-	// covered are the keys of the events that outcome speaks for.
+	// covered are the keys of the events that outcome accounts for.
 	covered map[string]bool
-	// asked says that the provider answered.
+	// asked: the provider answered.
 	asked bool
 }
 
-// dropOtherAnswers drops the answers that are not of this batch.
+// dropOtherAnswers forgets paid answers to questions about other batches.
 func (w *task) dropOtherAnswers() {
 	keys := make(map[string]bool, len(w.batch.Events))
 	for i := range w.batch.Events {
@@ -284,7 +287,7 @@ func (w *task) dropOtherAnswers() {
 	}
 }
 
-// distilRest has the fallback distil what no model was asked about.
+// distilRest has the fallback distil the events that no model was asked about.
 func (w *task) distilRest(ctx context.Context) error {
 	rest := *w.batch
 	rest.Events = nil
@@ -308,8 +311,8 @@ func (w *task) distilRest(ctx context.Context) error {
 	return nil
 }
 
-// fallbackSummary is the checkpoint that the fallback makes of a turn, for a
-// model that was asked for one and wrote something else.
+// fallbackSummary returns the fallback's checkpoint of a turn, for a model that
+// was asked for one and wrote something else.
 func (w *task) fallbackSummary(ctx context.Context, t *turn) ([]claudemem.Summary, error) {
 	batch := *w.batch
 	batch.Events = t.events
@@ -318,7 +321,8 @@ func (w *task) fallbackSummary(ctx context.Context, t *turn) ([]claudemem.Summar
 	return out.Summaries, err
 }
 
-// modelFailure makes a provider's failure of an error that is not one already.
+// modelFailure returns err as a ModelError if it is a missed deadline, else
+// unchanged.
 func modelFailure(provider string, err error) error {
 	var failed *claudemem.ModelError
 	if errors.As(err, &failed) || !errors.Is(err, context.DeadlineExceeded) {

@@ -11,25 +11,26 @@ import (
 )
 
 const (
-	// maxNames bounds the names that a digest lists, in bytes.
+	// maxNames bounds the names in a digest, in bytes.
 	maxNames = 1000
-	// keptNames bounds those that are kept, heldNames how many of the first are
-	// never given up: a session comes back to what it began with.
+	// keptNames bounds the names kept in memory. The first heldNames are never
+	// dropped, because a session comes back to its first files.
 	keptNames = 400
 	heldNames = 100
-	// nameLength bounds a name, declarationsIn how much of an input is looked at.
+	// nameLength bounds a name, declarationsIn the bytes of an input that are
+	// searched.
 	nameLength     = 100
 	declarationsIn = 64 << 10
-	// declarationsOf is how many of an event are noted: its first ones.
+	// declarationsOf is the most declarations noted of an event.
 	declarationsOf = 4
 )
 
-// names are the files and symbols that occurred in a session, in the order in
-// which they did first.
+// names are the files and symbols of a session, in the order of their first
+// occurrence.
 type names struct {
 	list []name
 	at   map[string]int // index in list
-	// tick counts what was noted.
+	// tick counts the notes.
 	tick int
 }
 
@@ -74,8 +75,8 @@ func (n *names) noteFiles(files []claudemem.FileRef) {
 	}
 }
 
-// listed lists names within limit bytes, in the order of their first occurrence:
-// half of the room is the first ones', the rest that of the weightiest and newest.
+// listed returns names within limit bytes, in the order of their first occurrence:
+// half of the room goes to the first names, the rest to the heaviest and newest.
 func (n *names) listed(limit int) string {
 	chosen := make([]bool, len(n.list))
 	left := limit
@@ -96,7 +97,7 @@ func (n *names) listed(limit int) string {
 	}
 	slices.SortStableFunc(order, func(a, b int) int {
 		x, y := n.list[a], n.list[b]
-		// Ten notes ago counts as much as being modified once.
+		// One modification outweighs ten newer notes.
 		return (y.weight*10 + y.last) - (x.weight*10 + x.last)
 	})
 	for _, i := range order {
@@ -111,10 +112,11 @@ func (n *names) listed(limit int) string {
 	return strings.Join(all, ", ")
 }
 
-// declaration finds what a tool's input declares, in the usual languages.
+// declaration matches a declaration in the input of a tool, in the usual
+// languages.
 var declaration = regexp.MustCompile(`\b(?:func(?:tion)?|def|class|fn|type|interface|struct|enum|trait|module)\s+(?:\([^()\n]{0,80}\)\s*)?([A-Za-z_][A-Za-z0-9_]{3,60})`)
 
-// noteNames notes the names of the batch's tool events.
+// noteNames adds the files and declarations of the batch's tool events.
 func (w *task) noteNames() {
 	for i := range w.batch.Events {
 		e := &w.batch.Events[i]
@@ -132,10 +134,12 @@ func (w *task) noteNames() {
 	}
 }
 
-// briefKeys are where a tool's input says in few words what it is about.
+// briefKeys are the keys of a tool's input that describe the call in few words,
+// best first.
 var briefKeys = []string{"file_path", "notebook_path", "filePath", "path", "command", "pattern", "query", "url", "description", "prompt"}
 
-// eventLine names an event in one line: what it was, on what, and whether it failed.
+// eventLine describes an event in one line: the tool, its object, and whether it
+// failed.
 func eventLine(e *claudemem.PendingEvent) string {
 	text := oneLine(e.Event.ToolName, 60)
 	what := ""

@@ -13,12 +13,13 @@ import (
 
 // Defaults and bounds of Options.
 const (
-	// defaultQuietAfter is how long an open turn may lie still before it is distilled (SPEC 5).
+	// defaultQuietAfter is the time without news after which an open turn is
+	// distilled (SPEC 5).
 	defaultQuietAfter = 10 * time.Minute
-	// wholeTurnEvents bounds a batch when BatchMaxSize does not.
+	// wholeTurnEvents bounds a batch without BatchMaxSize.
 	wholeTurnEvents = 1000
-	// defaultBatchBytes bounds the payloads of a batch in memory: a worker is a
-	// guest on the user's machine, and a turn of 1000 full events would be 100 MB.
+	// defaultBatchBytes bounds the payloads of a batch in memory: a turn of 1000
+	// full events would take 100 MB of the user's machine.
 	defaultBatchBytes = 16 << 20
 )
 
@@ -28,32 +29,35 @@ type Options struct {
 	BatchingEnabled bool
 	// BatchMaxSize is the most events in a batch; 0 takes whole turns (up to 1000 events).
 	BatchMaxSize int
-	// BatchMaxBytes is about how much payload a batch holds; 0 is 16 MB.
+	// BatchMaxBytes is about the most bytes of payload in a batch; 0 is 16 MB.
 	BatchMaxBytes int
-	// QuietAfter is when an open turn without news is distilled; 0 is 10 minutes.
+	// QuietAfter is the time without news after which an open turn is distilled; 0
+	// is 10 minutes.
 	QuietAfter time.Duration
-	// MaxObservers is how many batches are in work at a time; less than 1 is 1.
+	// MaxObservers is the most batches distilled at a time; less than 1 is 1.
 	MaxObservers int
-	// Fallback extracts what the distiller failed on three times. nil is the
-	// distiller itself: in ever smaller parts, so that only the bad events are buried.
+	// Fallback distils events on which the distiller has failed three times. nil is
+	// the distiller itself, in ever smaller parts, so that only the bad events are
+	// buried.
 	Fallback Distiller
 	// Clock is the time of day; nil is time.Now.
 	Clock func() time.Time
-	// Logger gets failures; nil discards them. Payload text is never logged.
+	// Logger receives failures; nil discards them. Payload text is never logged.
 	Logger *slog.Logger
 }
 
-// Observer turns what waits in the queue into what is remembered.
+// Observer distils the events of the queue into records of the store.
 type Observer struct {
 	queue     *queue.Queue
 	store     *store.Store
 	distiller Distiller
 	opts      Options
 
-	// wake (capacity 1, later signals merge) tells the scheduler that requests or
-	// waiters have something for it.
+	// wake (capacity 1, later signals merge) tells the scheduler about new requests
+	// or waiters.
 	wake chan struct{}
-	// done is closed when the scheduler and all it started are gone.
+	// done is closed when the scheduler and all goroutines that it started have
+	// ended.
 	done chan struct{}
 
 	mu       sync.Mutex
@@ -62,20 +66,20 @@ type Observer struct {
 	waiters  []*waiter
 }
 
-// flushRequest asks for a session's, or a project's, open turns.
+// flushRequest asks for the open turns of a session or a project.
 type flushRequest struct {
 	session claudemem.SessionID // 0 for a project
 	project string
 	except  claudemem.SessionID
 }
 
-// waiter is a caller of WaitIdle or Drain.
+// waiter is a call of WaitIdle or Drain.
 type waiter struct {
 	openTurns bool
 	done      chan struct{}
 }
 
-// New makes an observer; Open starts it.
+// New returns an observer; Open starts it.
 func New(queue *queue.Queue, store *store.Store, distiller Distiller, opts Options) *Observer {
 	if opts.QuietAfter <= 0 {
 		opts.QuietAfter = defaultQuietAfter
@@ -103,8 +107,8 @@ func New(queue *queue.Queue, store *store.Store, distiller Distiller, opts Optio
 	}
 }
 
-// Open starts observing, first with what the queue already holds. It ends with
-// ctx or with Close; an observer is opened once.
+// Open starts observing, first the events that the queue already holds. It ends
+// with ctx or with Close; an observer is opened once.
 func (o *Observer) Open(ctx context.Context) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -119,9 +123,9 @@ func (o *Observer) Open(ctx context.Context) error {
 	return nil
 }
 
-// Close stops observing: a batch in work is given back to the queue untouched,
-// or stored when its outcome was already there. It returns once every goroutine
-// is gone, and is harmless when repeated or without Open.
+// Close stops observing. A batch that is being distilled is given back to the
+// queue untouched, or stored when its outcome was already there. Close returns
+// when all goroutines have ended; it may be called again, and without Open.
 func (o *Observer) Close() error {
 	o.mu.Lock()
 	cancel := o.cancel
@@ -134,8 +138,8 @@ func (o *Observer) Close() error {
 	return nil
 }
 
-// Run observes until ctx ends; it is Open and Close for a caller that has a
-// goroutine to give.
+// Run observes until ctx ends: Open and Close for a caller with a goroutine of its
+// own.
 func (o *Observer) Run(ctx context.Context) error {
 	if err := o.Open(ctx); err != nil {
 		return err
@@ -144,14 +148,15 @@ func (o *Observer) Run(ctx context.Context) error {
 	return o.Close()
 }
 
-// Flush asks for everything that waits in a session, its open turn included. It
-// does not wait.
+// Flush asks for all waiting events of a session, its open turn included. It does
+// not wait.
 func (o *Observer) Flush(session claudemem.SessionID) {
 	o.request(flushRequest{session: session})
 }
 
-// FlushProject asks for everything that waits in a project's sessions but one:
-// the session that has just begun there wants to know of the others. It does not wait.
+// FlushProject asks for all waiting events of a project's sessions except one: the
+// session that has just begun there, which wants to know about the others. It does
+// not wait.
 func (o *Observer) FlushProject(project string, except claudemem.SessionID) {
 	o.request(flushRequest{project: project, except: except})
 }
@@ -163,11 +168,11 @@ func (o *Observer) request(r flushRequest) {
 	o.signal()
 }
 
-// WaitIdle waits until nothing is due any more; open turns are left alone, and so
-// are retries whose time has not come.
+// WaitIdle waits until nothing is due any more. Open turns are left alone, and so
+// are retries that are due later.
 func (o *Observer) WaitIdle(ctx context.Context) error { return o.wait(ctx, "wait for", false) }
 
-// Drain is WaitIdle with all open turns taken as finished.
+// Drain is WaitIdle with all open turns treated as finished.
 func (o *Observer) Drain(ctx context.Context) error { return o.wait(ctx, "drain", true) }
 
 func (o *Observer) wait(ctx context.Context, verb string, openTurns bool) error {
@@ -191,7 +196,8 @@ func (o *Observer) wait(ctx context.Context, verb string, openTurns bool) error 
 	}
 }
 
-// forget withdraws a waiter, so that one who gave up does not keep flushing open turns.
+// forget withdraws a waiter, so that a caller who gave up does not keep flushing
+// open turns.
 func (o *Observer) forget(w *waiter) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -16,27 +16,28 @@ import (
 	"claudemem/observer/mode"
 )
 
-// What a request may hold, in bytes of its JSON.
+// Limits of a request, in bytes of its JSON.
 const (
-	// maxRequest leaves of the 64 KB that no request may exceed (SPEC 5) some for
-	// what providers add.
+	// maxRequest leaves room for what providers add below the 64 KB that no request
+	// may exceed (SPEC 5).
 	maxRequest = 56 << 10
-	// maxOpening bounds what a fresh run begins with.
+	// maxOpening bounds the digest at the beginning of a run.
 	maxOpening = 8 << 10
-	// A run is compacted, too, once its conversation has as many bytes as this: it
-	// is paid for with each request, and compacting it is not. A provider that keeps
-	// conversations has them in full and starts a process for each, so it may have more.
+	// A run is also compacted at this size of its history, because history is paid
+	// for with each request and compacting is not. A provider that keeps
+	// conversations sends them in full and starts a process for each run, so its
+	// runs may be larger.
 	historyBytes     = 7 << 10
 	keptHistoryBytes = 12 << 10
-	// meanRequest is what requests are to have on average: a large prompt is sent
-	// with less history, but not with less than minHistory.
+	// meanRequest is the intended mean size of requests: a large prompt is sent with
+	// less history, but not with less than minHistory.
 	meanRequest = 16 << 10
 	minHistory  = 2 << 10
-	// perMessage is what a message costs besides its text.
+	// perMessage is the size of a message besides its text.
 	perMessage = 40
 )
 
-// digestShare is the part of ContextTokens that a digest may have.
+// digestShare: a digest may take 1/16 of ContextTokens.
 const digestShare = 16
 
 //go:embed prompts/*.md
@@ -47,7 +48,7 @@ var prompts = template.Must(template.ParseFS(promptFiles, "prompts/*.md"))
 func renderPrompt(name string, data any) string {
 	var b strings.Builder
 	if err := prompts.ExecuteTemplate(&b, name, data); err != nil {
-		panic(err) // a template of ours, tested
+		panic(err) // our own template, tested
 	}
 	return b.String()
 }
@@ -59,29 +60,29 @@ type run struct {
 	model    string
 	keeps    bool
 	system   string
-	// opening goes ahead of the first prompt: a digest of what was before.
+	// opening precedes the first prompt: a digest of the session so far.
 	opening string
-	// history are the turns so far. The events are not shown again in it but named:
-	// what was worth remembering of them is in the answers.
+	// history are the earlier turns. It names the events instead of repeating them:
+	// the answers hold what was worth remembering.
 	history []claudemem.ModelMessage
-	// exchanges counts the calls that were answered.
+	// exchanges counts the answered calls.
 	exchanges int
-	// sent is what of the conversation goes along with each request, in bytes of its
-	// JSON; tokens is how large it is in full.
+	// sent is the part of the conversation that goes along with each request, in
+	// bytes of its JSON; tokens is the size of all of it.
 	sent, tokens int
 }
 
-// matches says whether the run is with this provider and model. A provider is known by
-// its name: a changed key makes another of the same name.
+// matches reports whether the run is one with this provider and model. A provider
+// is identified by its name: a changed key makes another provider of the same
+// name.
 func (r *run) matches(c Choice) bool {
 	return r.provider.Name() == c.Provider.Name() && r.model == c.Model && r.keeps == c.KeepsRuns
 }
 
-// promptRoom is how large the JSON of a prompt may be that a fresh run begins with.
+// promptRoom returns the largest JSON of a prompt that a new run can begin with.
 func (r *run) promptRoom() int { return maxRequest - jsonSize(r.system) - maxOpening }
 
-// isFull says whether it is time for a fresh run, when what is to be sent next has
-// so many bytes.
+// isFull reports whether a new run is due, when the next prompt has next bytes.
 func (r *run) isFull(contextTokens, next int) bool {
 	limit := keptHistoryBytes
 	if !r.keeps {
@@ -90,16 +91,16 @@ func (r *run) isFull(contextTokens, next int) bool {
 	return r.exchanges > 0 && (r.sent > limit || r.tokens > contextTokens)
 }
 
-// question is something to ask a model.
+// question is one question to a model.
 type question struct {
 	kind      string
 	turn      *turn
-	tools     []claudemem.PendingEvent // that it is about
+	tools     []claudemem.PendingEvent // the events in question
 	prompt    string
 	maxTokens int
 }
 
-// key tells questions of one session apart.
+// key identifies a question within its session.
 func (q *question) key() string {
 	var b strings.Builder
 	b.WriteString(q.kind + " " + strconv.Itoa(q.turn.number))
@@ -109,10 +110,11 @@ func (q *question) key() string {
 	return b.String()
 }
 
-// firstKey is the key of the first event of the batch that it is about.
+// firstKey returns the key of the batch's first event in the question's turn.
 func (q *question) firstKey() string { return q.turn.events[0].Key }
 
-// historyText is what the history says of the question's events.
+// historyText returns the form of the question in the history: the names of its
+// events.
 func (q *question) historyText() string {
 	lines := make([]string, len(q.tools))
 	for i := range q.tools {
@@ -130,7 +132,8 @@ func (q *question) namedEvents(lines []string, checkpoint bool) string {
 	})
 }
 
-// ensureRun sees to a run that has room for a prompt of so many bytes.
+// ensureRun makes sure that the current run can take a prompt of next bytes, and
+// starts or resumes a run if not.
 func (w *task) ensureRun(ctx context.Context, t *turn, next int) error {
 	r := w.thread.run
 	switch {
@@ -149,12 +152,12 @@ func (w *task) ensureRun(ctx context.Context, t *turn, next int) error {
 	return nil
 }
 
-// ask gets an answer to a question, from the run or from memory.
+// ask returns the answer to a question, asked now or paid for earlier.
 func (w *task) ask(ctx context.Context, q question) (answer.Answer, error) {
 	if p, ok := w.thread.paid[q.key()]; ok {
 		return p.answer, nil
 	}
-	// A checkpoint is not parted from its events without need.
+	// A checkpoint stays in the run of its events if possible.
 	if r := w.thread.run; q.kind != kindSummary || len(q.tools) == 0 || r == nil || !r.matches(w.choice) {
 		if err := w.ensureRun(ctx, q.turn, jsonSize(q.prompt)); err != nil {
 			return answer.Answer{}, err
@@ -184,8 +187,8 @@ func (w *task) ask(ctx context.Context, q question) (answer.Answer, error) {
 	return a, nil
 }
 
-// promptOf is a question as it is sent: with what it has to know when the run has
-// not been told yet.
+// promptOf returns a question's prompt as it is sent: with the opening when the
+// run has no exchange yet.
 func (w *task) promptOf(q *question) string {
 	r := w.thread.run
 	if r.exchanges > 0 {
@@ -209,12 +212,12 @@ func joinParagraphs(a, b string) string {
 	return strings.TrimRight(a, "\n") + "\n\n" + b
 }
 
-// call makes one call.
+// call asks the provider once.
 func (w *task) call(ctx context.Context, q *question) (string, error) {
 	r := w.thread.run
 	maxTokens := q.maxTokens
 	if r.keeps {
-		maxTokens = turnMaxTokens // a process is started with it: the same for all
+		maxTokens = turnMaxTokens // the limit is an argument of the process: the same for all calls
 	}
 	got, err := r.provider.Complete(ctx, claudemem.ModelRequest{
 		Run: r.id, Session: w.batch.Session.ID, Host: w.batch.Session.Host, Kind: q.kind, Model: r.model,
@@ -237,7 +240,7 @@ func tooLong(err error) bool {
 	return errors.As(err, &failed) && failed.Class == claudemem.ClassPromptTooLong
 }
 
-// addExchange adds an exchange to the run.
+// addExchange appends a question and its answer to the run.
 func (r *run) addExchange(q *question, prompt, text string, a answer.Answer) {
 	user, assistant := q.historyText(), answer.Render(a)
 	if r.exchanges == 0 {
@@ -256,8 +259,8 @@ func (r *run) addExchange(q *question, prompt, text string, a answer.Answer) {
 	r.exchanges++
 }
 
-// resumeRun takes up the run that a former process had with a provider which keeps
-// conversations.
+// resumeRun continues the run that an earlier worker had with a provider that
+// keeps conversations.
 func (w *task) resumeRun(ctx context.Context, t *turn) (bool, error) {
 	id := w.batch.Session.MemorySessionID
 	if id == "" || !w.choice.KeepsRuns {
@@ -268,14 +271,14 @@ func (w *task) resumeRun(ctx context.Context, t *turn) (bool, error) {
 		return false, transientError{err}
 	}
 	if tokens == 0 {
-		return false, nil // nothing was ever asked
+		return false, nil // the run has no call yet
 	}
 	r := w.newRun(id, t)
 	opening, err := w.digest(ctx, 1)
 	if err != nil {
 		return false, err
 	}
-	// For a provider that has lost the conversation all the same.
+	// In case the provider has lost the conversation.
 	if opening != "" {
 		r.history = []claudemem.ModelMessage{{Role: "user", Text: opening}, {Role: "assistant", Text: "<observations/>"}}
 	}
@@ -300,8 +303,8 @@ func (w *task) newRun(id string, t *turn) *run {
 	}
 }
 
-// startRun begins a run with a digest of what the session has brought so far; its
-// size is divided by divisor.
+// startRun starts a run that begins with a digest of the session so far; divisor
+// reduces the digest's size.
 func (w *task) startRun(ctx context.Context, t *turn, divisor int) error {
 	opening, err := w.digest(ctx, divisor)
 	if err != nil {
@@ -313,7 +316,8 @@ func (w *task) startRun(ctx context.Context, t *turn, divisor int) error {
 	r := w.newRun(w.m.opts.NewRun(), t)
 	r.opening = opening
 	w.thread.run = r
-	// Before the first call, so that it can be taken up if the worker dies in it.
+	// Stored before the first call, so that the run can be resumed if the worker
+	// dies during it.
 	w.m.setRun(ctx, w.batch.Session.ID, r.id)
 	return nil
 }
@@ -324,10 +328,10 @@ func (w *task) endRun(r *run) {
 	}
 }
 
-// digestedObservations bounds what is read for a digest; the newest count.
+// digestedObservations bounds the observations read for a digest, newest first.
 const digestedObservations = 500
 
-// digest tells a fresh run what was recorded in the session, this batch's part
+// digest returns the beginning of a new run: the session's records, this batch's
 // included, and the names that occurred in it.
 func (w *task) digest(ctx context.Context, divisor int) (string, error) {
 	id := w.batch.Session.ID
@@ -361,7 +365,7 @@ func (w *task) digest(ctx context.Context, divisor int) (string, error) {
 	}
 }
 
-// jsonSize is how many bytes s takes within JSON.
+// jsonSize returns the bytes of s within JSON, quotes not included.
 func jsonSize(s string) int {
 	n := len(s)
 	for i := range len(s) {

@@ -9,25 +9,25 @@ import (
 	"claudemem"
 )
 
-// storageRetry is how long to wait before asking a queue again that could not
-// answer. The next arrival asks sooner.
+// storageRetry is the pause after a failure of the queue. The next arrival ends it
+// sooner.
 const storageRetry = time.Second
 
-// lookCostFactor is how many times as long as a look at the backlog took the next one is
-// put off, so that a long backlog under a storm of arrivals costs a fifth of a
-// processor and not all of it. A usual look takes 0.2 ms.
+// lookCostFactor is the pause before the next look at the backlog, as a multiple
+// of the time that the last one took: a long backlog under many arrivals costs a
+// fifth of a processor, not all of it. A look usually takes 0.2 ms.
 const lookCostFactor = 4
 
-// scheduler is the state of the scheduling goroutine; nobody else touches it.
+// scheduler is the state of the scheduling goroutine; no other goroutine uses it.
 type scheduler struct {
 	o     *Observer
 	lanes map[claudemem.SessionID]*lane
-	// line holds the sessions that are due, in the order in which they became so.
+	// line holds the sessions that are due, in the order in which they became due.
 	line    []claudemem.SessionID
 	running int
-	// signals counts what the queue has signalled.
+	// signals counts the queue's signals.
 	signals int
-	// finished has room for every running lane: none ever waits to report.
+	// finished has room for every running lane, so that none waits to report.
 	finished chan laneResult
 }
 
@@ -37,15 +37,17 @@ type lane struct {
 	plan  plan
 	// flush counts the requests for this session's open turn; 0 = none is open.
 	flush int
-	// startedFlush and startedSignals are the counts when the running batch was claimed.
+	// startedFlush and startedSignals are the counts at the time of the running
+	// batch's claim.
 	startedFlush, startedSignals int
-	// stalled means that a claim came back empty: somebody else holds the oldest
+	// stalled: a claim came back empty, because another claimer holds the oldest
 	// event. The queue signals when that changes.
 	stalled bool
-	// notBefore holds a lane back whose storage failed; monotonic too.
+	// notBefore is the end of the pause after a storage failure, on the monotonic
+	// clock.
 	notBefore time.Time
-	// newest and seenAt are the last arrival and when we learnt of it, on the
-	// monotonic clock: quiet time passes even when the time of day is set back.
+	// newest is the time of the last arrival, seenAt when the scheduler saw it, on
+	// the monotonic clock: quiet time passes even when the time of day is set back.
 	newest claudemem.Millis
 	seenAt time.Time
 }
@@ -58,19 +60,19 @@ const (
 	laneRunning
 )
 
-// plan is what to take from a session.
+// plan is the claim to make for a session.
 type plan struct {
 	limit int
-	// open takes the turn that is still going on as well.
+	// open includes the turn that is still going on.
 	open bool
 }
 
-// laneResult is what came of a lane's turn in work.
+// laneResult is the result of a lane's batch.
 type laneResult struct {
 	session claudemem.SessionID
-	// all says that the claim held everything that was due.
+	// all: the claim held everything that was due.
 	all bool
-	// empty says that there was nothing to claim, failed that the queue did not answer.
+	// empty: there was nothing to claim. failed: the queue did not answer.
 	empty, failed bool
 }
 
@@ -85,7 +87,7 @@ func newScheduler(o *Observer) *scheduler {
 func (s *scheduler) run(ctx context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
-	var rested time.Time // when the next look may be
+	var rested time.Time // the earliest next look
 	for {
 		select {
 		case <-ctx.Done():
@@ -120,9 +122,9 @@ func (s *scheduler) run(ctx context.Context) {
 	}
 }
 
-// pass looks at the backlog, puts the sessions that are due in line, starts as
-// many as may run, and tells those who wait for an idle queue. It returns after
-// what time to look again without being woken, 0 = never.
+// pass reads the backlog, puts due sessions in line, starts as many as may run,
+// and answers waiters when the queue is idle. It returns the time after which to
+// look again without being woken, 0 for never.
 func (s *scheduler) pass(ctx context.Context) time.Duration {
 	requests, waiters := s.o.takeRequests()
 	backlog, err := s.o.queue.Backlog(ctx)
@@ -184,8 +186,8 @@ func (s *scheduler) lane(id claudemem.SessionID) *lane {
 	return l
 }
 
-// apply notes flush requests with the lanes that they concern. What is not in the
-// backlog has nothing to flush, unless it is in work just now.
+// apply counts flush requests in their lanes. A session that is not in the backlog
+// has nothing to flush, unless a batch of it is being distilled.
 func (s *scheduler) apply(requests []flushRequest, waiters []*waiter, backlog []claudemem.Backlog) {
 	everything := slices.ContainsFunc(waiters, func(w *waiter) bool { return w.openTurns })
 	for _, r := range requests {
@@ -222,7 +224,7 @@ func (s *scheduler) finish(r laneResult) {
 	s.running--
 	l := s.lanes[r.session]
 	l.state = laneIdle
-	l.stalled = r.empty && l.startedSignals == s.signals // else things may have changed since
+	l.stalled = r.empty && l.startedSignals == s.signals // a signal since may have changed that
 	if r.failed {
 		l.notBefore = time.Now().Add(storageRetry)
 	}
@@ -231,8 +233,8 @@ func (s *scheduler) finish(r laneResult) {
 	}
 }
 
-// due decides whether a session's turn has come and notes the plan for it in the
-// lane; if it has not, wait is when time alone will bring it, 0 = never.
+// due decides whether a session's turn has come and stores the plan in its lane.
+// If it has not, wait is when time alone will make it due, 0 for never.
 func (o *Observer) due(b *claudemem.Backlog, l *lane, now claudemem.Millis) (due bool, wait time.Duration) {
 	n := b.Tools + b.Stops
 	if b.NewestAt != l.newest {
@@ -270,7 +272,7 @@ func (o *Observer) due(b *claudemem.Backlog, l *lane, now claudemem.Millis) (due
 	return false, quiet
 }
 
-// limits is how many events and bytes a batch of a session may have.
+// limits returns the most events and bytes in a batch of a session.
 func (o *Observer) limits(session claudemem.Session) (events, bytes int) {
 	if l, ok := o.distiller.(Limiter); ok {
 		events, bytes = l.Limits(session)
@@ -278,7 +280,7 @@ func (o *Observer) limits(session claudemem.Session) (events, bytes int) {
 	return cmp.Or(events, o.opts.BatchMaxSize), cmp.Or(bytes, o.opts.BatchMaxBytes)
 }
 
-// takeRequests returns the flush requests, which are then the caller's, and those who wait.
+// takeRequests removes and returns the flush requests, and returns the waiters.
 func (o *Observer) takeRequests() ([]flushRequest, []*waiter) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -287,7 +289,7 @@ func (o *Observer) takeRequests() ([]flushRequest, []*waiter) {
 	return requests, slices.Clone(o.waiters)
 }
 
-// giveBackRequests keeps requests that could not be looked at.
+// giveBackRequests puts back requests that could not be served.
 func (o *Observer) giveBackRequests(requests []flushRequest) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -11,35 +11,35 @@ import (
 )
 
 const (
-	// probeEvery is how often a provider that has been away for long is asked
-	// whether it is back; what comes in between does without.
+	// probeEvery is the pause between calls to a provider that has failed for long;
+	// work in between goes to the fallback.
 	probeEvery = time.Minute
-	// maxHold bounds how long a provider's own word keeps it from being asked.
+	// maxHold bounds a provider's Retry-After.
 	maxHold = time.Hour
 	// cappedSessions bounds the sessions whose cap is remembered.
 	cappedSessions = 1000
 )
 
-// troubles is what is known of providers that do not answer, and of caps.
+// troubles records failing providers and reached caps.
 type troubles struct {
 	opts *ModelOptions
 
 	mu sync.Mutex
-	// away are the providers that failed last time, by name; met are those that
-	// have answered since the worker was started.
+	// away are the providers whose last call failed, by name; met are those that
+	// have answered since the worker started.
 	away map[string]*trouble
 	met  map[string]bool
-	// cappedUntil is the end of a day whose cap was reached, cappedDay the day that
-	// the user was told of, by cap; capped are the sessions whose own was.
+	// cappedUntil is the end of the day whose cap was reached, cappedDay the day of
+	// the last notice by cap, capped the sessions whose own cap was reached.
 	cappedUntil time.Time
 	cappedDay   map[claudemem.TokenCap]string
 	capped      map[claudemem.SessionID]bool
 }
 
-// trouble is a row of failures that are not the events' own.
+// trouble is a series of failures that the events did not cause.
 type trouble struct {
 	since, last time.Time
-	// hold is until when the provider is not asked.
+	// hold is the time until which the provider is not asked.
 	hold time.Time
 	err  error
 	told map[claudemem.ErrorClass]bool
@@ -53,7 +53,7 @@ func (t *troubles) init(opts *ModelOptions) {
 	t.capped = map[claudemem.SessionID]bool{}
 }
 
-// isOffline says whether a session is done without a model just now.
+// isOffline reports whether a session is distilled without a model at present.
 func (t *troubles) isOffline(provider string, session claudemem.SessionID) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -65,7 +65,8 @@ func (t *troubles) isOffline(provider string, session claudemem.SessionID) bool 
 	return a != nil && now.Sub(a.since) >= t.opts.WaitFor
 }
 
-// heldBackError returns the failure that goes on, nil when the provider may be asked.
+// heldBackError returns the failure that keeps a provider from being asked now,
+// nil when it may be asked.
 func (t *troubles) heldBackError(provider string) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -74,25 +75,26 @@ func (t *troubles) heldBackError(provider string) error {
 		return nil
 	}
 	wait := a.hold.Sub(t.opts.Clock())
-	// A clock that was set back must not keep it away.
+	// Ignored when the clock was set back.
 	if wait <= 0 || wait > maxHold {
 		return nil
 	}
 	return &heldBack{wait: wait, err: a.err}
 }
 
-// heldBack is a failure of before that still holds; nobody was asked.
+// heldBack repeats an earlier failure without a call.
 type heldBack struct {
 	wait time.Duration
 	err  error
 }
 
-func (e *heldBack) Error() string             { return "not asked again yet: " + e.err.Error() }
+func (e *heldBack) Error() string             { return "not asked again yet, last failure: " + e.err.Error() }
 func (e *heldBack) Unwrap() error             { return e.err }
 func (e *heldBack) Transient() bool           { return true }
 func (e *heldBack) RetryAfter() time.Duration { return e.wait }
 
-// noteFailure notes a failure and says whether the fallback does the work instead.
+// noteFailure records a failure and reports whether the fallback does the work
+// instead.
 func (t *troubles) noteFailure(ctx context.Context, provider string, session claudemem.SessionID, err error) bool {
 	var capped *claudemem.CapError
 	if errors.As(err, &capped) {
@@ -104,14 +106,14 @@ func (t *troubles) noteFailure(ctx context.Context, provider string, session cla
 	}
 	var failed *claudemem.ModelError
 	if !errors.As(err, &failed) {
-		return false // our own storage
+		return false // a failure of our own storage
 	}
 	var held *heldBack
 	t.mu.Lock()
 	now := t.opts.Clock()
 	a := t.away[provider]
 	if a == nil || now.Sub(a.last) > max(t.opts.WaitFor, maxHold) || now.Before(a.last) {
-		// Nobody has asked for so long that this is another row.
+		// The last failure is so long ago that this one begins a new series.
 		a = &trouble{since: now, told: map[claudemem.ErrorClass]bool{}}
 		t.away[provider] = a
 	}
@@ -133,7 +135,7 @@ func (t *troubles) noteFailure(ctx context.Context, provider string, session cla
 	return long
 }
 
-// providerAnswered notes that a provider answered.
+// providerAnswered ends a provider's series of failures and clears its notices.
 func (t *troubles) providerAnswered(ctx context.Context, provider string, session claudemem.SessionID) {
 	t.mu.Lock()
 	a := t.away[provider]
@@ -146,7 +148,7 @@ func (t *troubles) providerAnswered(ctx context.Context, provider string, sessio
 	for _, class := range []claudemem.ErrorClass{
 		claudemem.ClassTransient, claudemem.ClassRateLimit, claudemem.ClassQuota, claudemem.ClassLogin,
 	} {
-		// The first time whatever a former worker may have told is taken back.
+		// After the first answer, notices of an earlier worker are cleared as well.
 		if first || a != nil && a.told[class] {
 			if err := t.opts.Store.ClearNotice(ctx, noticeKey(provider, class)); err != nil {
 				t.opts.Logger.Warn("clear notice", "error", err)
@@ -155,18 +157,18 @@ func (t *troubles) providerAnswered(ctx context.Context, provider string, sessio
 	}
 }
 
-// capReached notes that a cap was reached and tells it once a day.
+// capReached records that a cap was reached and adds a notice once a day.
 func (t *troubles) capReached(ctx context.Context, which claudemem.TokenCap, session claudemem.SessionID) {
 	now := t.opts.Clock()
 	today := now.Format(time.DateOnly)
 	t.mu.Lock()
-	text := "claude-mem: a session has used the tokens that it may have (CLAUDE_MEM_SESSION_TOKEN_CAP). The rest of it is remembered without a model."
+	text := "claude-mem: a session has reached its token cap (CLAUDE_MEM_SESSION_TOKEN_CAP). The rest of it is remembered without a model."
 	if which == claudemem.CapDay {
 		t.cappedUntil = time.Date(now.Year(), now.Month(), now.Day()+1, 0, 0, 0, 0, now.Location())
-		text = "claude-mem: the tokens of " + today + " are used up (CLAUDE_MEM_DAILY_TOKEN_CAP). Until midnight sessions are remembered without a model."
+		text = "claude-mem: the token cap of " + today + " is reached (CLAUDE_MEM_DAILY_TOKEN_CAP). Until midnight sessions are remembered without a model."
 	} else {
 		if len(t.capped) >= cappedSessions {
-			clear(t.capped) // they are noted again when they are worked on
+			clear(t.capped) // each is recorded again at its next call
 		}
 		t.capped[session] = true
 		text += " (" + today + ")"
@@ -183,21 +185,21 @@ func noticeKey(provider string, class claudemem.ErrorClass) string {
 	return "provider_" + provider + "_" + string(class)
 }
 
-// noticeText is what the user is told. The same trouble has the same words, so that a
-// worker that is started anew does not tell it again.
+// noticeText returns the notice of a failure. The same failure has the same text,
+// so that a restarted worker does not repeat it.
 func (t *troubles) noticeText(provider string, failed *claudemem.ModelError) string {
 	var what string
 	switch failed.Class {
 	case claudemem.ClassLogin:
-		what = fmt.Sprintf("%s refuses the login or is not set up (%v). `claude-mem doctor` tells what to do.", provider, failed.Err)
+		what = fmt.Sprintf("%s refuses the login or is not set up (%v). Run `claude-mem doctor`.", provider, failed.Err)
 	case claudemem.ClassQuota:
-		what = fmt.Sprintf("%s says that its quota or credit is used up.", provider)
+		what = fmt.Sprintf("%s has no quota or credit left.", provider)
 	case claudemem.ClassRateLimit:
-		what = fmt.Sprintf("%s asks to be called less often.", provider)
+		what = fmt.Sprintf("%s limits the rate of calls.", provider)
 	default:
-		what = fmt.Sprintf("%s cannot be reached.", provider)
+		what = fmt.Sprintf("%s does not answer.", provider)
 	}
-	return fmt.Sprintf("claude-mem: %s What was captured waits; after %.0f minutes it is remembered without a model.", what, t.opts.WaitFor.Minutes())
+	return fmt.Sprintf("claude-mem: %s Captured events wait; after %.0f minutes they are remembered without a model.", what, t.opts.WaitFor.Minutes())
 }
 
 func (t *troubles) notify(ctx context.Context, key, text string) {

@@ -11,10 +11,10 @@ import (
 )
 
 const (
-	// mergeMaxBytes is up to how much payload a turn is small (SPEC 5).
+	// mergeMaxBytes is the most payload of a small turn, in bytes (SPEC 5).
 	mergeMaxBytes = 8 << 10
-	// The longest answers that make sense, in tokens. A cap's reservation holds
-	// them, so they are not larger than they need to be.
+	// The longest useful answers, in tokens. A cap's reservation holds them, so they
+	// are not larger than needed.
 	observationsMaxTokens = 3000
 	summaryMaxTokens      = 1500
 	turnMaxTokens         = 4000
@@ -27,17 +27,17 @@ const (
 	kindTurn        = "turn"
 )
 
-// turn is what a batch has of one turn.
+// turn is the part of a batch that belongs to one turn.
 type turn struct {
 	number int
 	prompt claudemem.Prompt
-	// events are all of it in order, tools those that are tool events.
+	// events are all events of the turn in order, tools its tool events.
 	events, tools []claudemem.PendingEvent
-	// stop is the last one, nil while the turn goes on or was interrupted.
+	// stop is the last stop, nil while the turn goes on or when it was interrupted.
 	stop *claudemem.PendingEvent
 }
 
-// turnsOf sorts a batch by turns, in the order in which they begin.
+// turnsOf returns the turns of a batch in the order in which they begin.
 func turnsOf(b *claudemem.Batch) []*turn {
 	var turns []*turn
 	byNumber := map[int]*turn{}
@@ -65,7 +65,7 @@ func turnsOf(b *claudemem.Batch) []*turn {
 	return turns
 }
 
-// lastMessage is what the host said at the end.
+// lastMessage returns the agent's last message of the turn, "" without a stop.
 func (t *turn) lastMessage() string {
 	if t.stop == nil {
 		return ""
@@ -73,7 +73,7 @@ func (t *turn) lastMessage() string {
 	return t.stop.Event.LastAssistantMessage
 }
 
-// askTurns asks about all of the batch's turns, one after the other.
+// askTurns asks about all turns of the batch, one after the other.
 func (w *task) askTurns(ctx context.Context) error {
 	for _, t := range turnsOf(w.batch) {
 		if err := w.askTurn(ctx, t); err != nil {
@@ -83,8 +83,8 @@ func (w *task) askTurns(ctx context.Context) error {
 	return nil
 }
 
-// askTurn asks about one turn: in one call when it is small, else in one for each
-// part that fits into a request, and one for the checkpoint.
+// askTurn asks about one turn: a small one in one call, another in one call for
+// each part that fits into a request and one for the checkpoint.
 func (w *task) askTurn(ctx context.Context, t *turn) error {
 	if w.isSmall(t) {
 		if err := w.askObservations(ctx, t, t.tools, kindTurn); err != nil {
@@ -119,7 +119,8 @@ func (w *task) markCovered(events []claudemem.PendingEvent) {
 	}
 }
 
-// isSmall says whether a turn, none of which was seen before, is asked about in one call.
+// isSmall reports whether a turn is asked about in one call: it is complete and
+// within the limits, and nothing of it was asked about before.
 func (w *task) isSmall(t *turn) bool {
 	if !w.m.opts.Batching || t.stop == nil || len(t.tools) == 0 || len(t.tools) > w.m.opts.MergeMaxEvents || w.thread.observed == t.number {
 		return false
@@ -137,7 +138,7 @@ func (w *task) isSmall(t *turn) bool {
 	return bytes <= mergeMaxBytes
 }
 
-// fitTools is how many of a turn's events, from the first on, go into one request.
+// fitTools returns how many of tools, from the first on, fit into one request.
 func (w *task) fitTools(ctx context.Context, t *turn, tools []claudemem.PendingEvent) (int, error) {
 	n := min(len(tools), w.m.opts.BatchMaxSize)
 	n = min(n, mode.Fit(tools[:n]))
@@ -151,8 +152,8 @@ func (w *task) fitTools(ctx context.Context, t *turn, tools []claudemem.PendingE
 	return max(n, 1), nil
 }
 
-// askObservations asks what of some events is worth remembering, and in a call of kind
-// turn for the checkpoint as well.
+// askObservations asks for observations of tools, and in a call of kind turn for
+// the checkpoint as well.
 func (w *task) askObservations(ctx context.Context, t *turn, tools []claudemem.PendingEvent, kind string) error {
 	q := question{kind: kind, turn: t, tools: tools, maxTokens: observationsMaxTokens}
 	if kind == kindTurn {
@@ -166,7 +167,7 @@ func (w *task) askObservations(ctx context.Context, t *turn, tools []claudemem.P
 		return err
 	}
 	if w.thread.finalized == t.number {
-		w.thread.finalized = noTurn // the turn goes on behind its checkpoint
+		w.thread.finalized = noTurn // the turn has continued after its checkpoint
 	}
 	w.thread.observed = t.number
 	w.addObservations(t, tools, a.Observations)
@@ -177,7 +178,8 @@ func (w *task) askObservations(ctx context.Context, t *turn, tools []claudemem.P
 	return nil
 }
 
-// askSummary asks for a turn's checkpoint, unless nothing has happened since the last.
+// askSummary asks for a turn's checkpoint, unless nothing has happened since the
+// last one.
 func (w *task) askSummary(ctx context.Context, t *turn) error {
 	if len(t.tools) == 0 {
 		if nothing, err := w.nothingNew(ctx, t); err != nil || nothing {
@@ -191,14 +193,14 @@ func (w *task) askSummary(ctx context.Context, t *turn) error {
 	if err != nil {
 		return err
 	}
-	// Observations were not asked for; a model that gives them all the same has
-	// mostly written those of a moment ago once more.
+	// Observations in this answer are dropped: mostly they repeat those of the call
+	// before.
 	w.outcome.Learnings = append(w.outcome.Learnings, a.Learnings...)
 	return w.addSummary(ctx, t, a, a.Class == answer.ClassProse)
 }
 
-// nothingNew says whether a stop without events tells of nothing that a
-// checkpoint was not made of already.
+// nothingNew reports whether a stop without tools adds nothing to the last
+// checkpoint.
 func (w *task) nothingNew(ctx context.Context, t *turn) (bool, error) {
 	switch {
 	case w.thread.finalized == t.number && t.number != 0:
@@ -208,7 +210,7 @@ func (w *task) nothingNew(ctx context.Context, t *turn) (bool, error) {
 	case strings.TrimSpace(t.prompt.Text) == "" && strings.TrimSpace(t.lastMessage()) == "" && len(w.earlier(t)) == 0:
 		return true, nil
 	}
-	// The worker was started since: what is stored has to tell.
+	// After a restart, the store knows the last checkpoint.
 	summaries, err := w.m.opts.Store.SessionSummaries(ctx, w.batch.Session.ID, 1)
 	if err != nil {
 		return false, transientError{err}
@@ -224,7 +226,7 @@ func (w *task) nothingNew(ctx context.Context, t *turn) (bool, error) {
 	return true, nil
 }
 
-// earlier are the observations of a turn that were stored before this batch.
+// earlier returns the observations of a turn that were stored before this batch.
 func (w *task) earlier(t *turn) []claudemem.Observation {
 	var all []claudemem.Observation
 	for _, o := range w.batch.Earlier {
@@ -235,8 +237,8 @@ func (w *task) earlier(t *turn) []claudemem.Observation {
 	return all
 }
 
-// addSummary takes the checkpoint out of an answer. missing says that an answer
-// without one should have had it: then the host's own words have to do.
+// addSummary adds the checkpoint of an answer to the outcome. missing: an answer
+// without one should have had it, so the fallback makes one.
 func (w *task) addSummary(ctx context.Context, t *turn, a answer.Answer, missing bool) error {
 	w.thread.finalized = t.number
 	if a.Summary == nil || a.Summary.Empty() {
@@ -263,9 +265,10 @@ func (w *task) addSummary(ctx context.Context, t *turn, a answer.Answer, missing
 	return nil
 }
 
-// addObservations fills in what a model cannot know and corrects what it says of files.
+// addObservations adds observations of tools to the outcome, with the fields that
+// a model cannot know and with the files that the tools support.
 func (w *task) addObservations(t *turn, tools []claudemem.PendingEvent, observations []claudemem.Observation) {
-	observations = slices.Clone(observations) // the answer may be needed again
+	observations = slices.Clone(observations) // the paid answer stays as it is
 	evidenceOf(tools).correctFiles(observations)
 	tokens := 0
 	var agent, agentType string
@@ -287,7 +290,7 @@ func (w *task) addObservations(t *turn, tools []claudemem.PendingEvent, observat
 		o.AgentID, o.AgentType = agent, agentType
 		o.Branch, o.HeadCommit = claudemem.MadeAt(tools, o.Files)
 		o.CreatedAt = last.OccurredAt
-		// What was spent is shared out; the first few get the remainder.
+		// The tokens are divided evenly; the first observations get the remainder.
 		o.DiscoveryTokens = tokens / len(observations)
 		if i < tokens%len(observations) {
 			o.DiscoveryTokens++

@@ -8,21 +8,21 @@ import (
 	"claudemem"
 )
 
-// How hard the observer tries to get a result or a claim back into the queue.
+// Retries of the observer's own writes.
 const (
-	// detachedTimeout bounds what is still written after Close was called.
+	// detachedTimeout bounds a write after Close was called.
 	detachedTimeout = 5 * time.Second
-	// confirmTries and confirmPause ride out a short storage trouble (a full
-	// disk being cleared, a lock) without paying a model for the same outcome again.
+	// confirmTries and confirmPause bridge a short storage failure (a full disk, a
+	// lock) without paying a model twice for the same outcome.
 	confirmTries = 4
 	confirmPause = 200 * time.Millisecond
-	// giveBackPause grows to maxGiveBackPause: a claim that cannot be returned is
-	// lost to its session until the worker restarts, so it is tried for as long as we live.
+	// giveBackPause grows to maxGiveBackPause. A claim that is not returned blocks
+	// its session until the worker restarts, so returning it is tried until Close.
 	giveBackPause    = time.Second
 	maxGiveBackPause = 30 * time.Second
 )
 
-// workBatch takes one batch from a session and sees it through.
+// workBatch claims one batch of a session and distils it.
 func (o *Observer) workBatch(ctx context.Context, session claudemem.SessionID, p plan) laneResult {
 	result := laneResult{session: session}
 	claim, err := o.queue.Claim(ctx, session, p.limit)
@@ -54,8 +54,8 @@ func (o *Observer) workBatch(ctx context.Context, session claudemem.SessionID, p
 	return result
 }
 
-// splitOpenTurn splits a claim into the turns that are over and the one that is
-// still going on: what a turn found out is only clear at its end.
+// splitOpenTurn splits a claim into the finished turns and the one that is still
+// going on: a turn's findings are only clear at its end.
 func splitOpenTurn(claim claudemem.Claim) (closed, rest claudemem.Claim) {
 	end := 0
 	for i := range claim.Events {
@@ -70,8 +70,8 @@ func splitOpenTurn(claim claudemem.Claim) (closed, rest claudemem.Claim) {
 	return subClaim(claim, 0, end), subClaim(claim, end, len(claim.Events))
 }
 
-// splitTornTurn leaves a turn that the limit has cut for the next batch, if there are
-// others ahead of it: torn, it would be asked about twice.
+// splitTornTurn splits off a last turn that the claim's limit has cut, if there
+// are others before it: distilled in two parts, it would be asked about twice.
 func splitTornTurn(claim claudemem.Claim) (whole, rest claudemem.Claim) {
 	last := len(claim.Events) - 1
 	if claim.Events[last].Event.Kind == claudemem.KindStop {
@@ -92,8 +92,8 @@ func subClaim(claim claudemem.Claim, from, to int) claudemem.Claim {
 	return claim
 }
 
-// finishClaim brings a claim to its end: confirmed, given back or buried. It reports
-// whether the events are off the queue.
+// finishClaim confirms, gives back or buries a claim. It reports whether the
+// events are off the queue.
 func (o *Observer) finishClaim(ctx context.Context, claim claudemem.Claim) (done bool) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -120,11 +120,11 @@ func (o *Observer) finishClaim(ctx context.Context, claim claudemem.Claim) (done
 	}
 }
 
-// bisect works on the halves of a claim that failed as a whole. When one of them
-// fails it is searched in its turn until the bad event is found, which the
-// fallback extracts: the others get what the distiller makes of them, for about
-// two attempts each time that the claim can be halved. When both fail the trouble
-// is not one event's, and the fallback takes all.
+// bisect distils the halves of a claim that failed as a whole. When one half fails
+// it is bisected in its turn until the bad event is found, which goes to the
+// fallback; the other events are distilled, for about two attempts at each
+// halving. When both halves fail, no single event is the cause, and the fallback
+// takes all.
 func (o *Observer) bisect(ctx context.Context, claim claudemem.Claim) bool {
 	n := len(claim.Events)
 	first, second := subClaim(claim, 0, n/2), subClaim(claim, n/2, n)
@@ -148,7 +148,7 @@ func (o *Observer) bisect(ctx context.Context, claim claudemem.Claim) bool {
 	return done
 }
 
-// bisectHalf goes on with a half that failed.
+// bisectHalf continues bisect with a half that failed.
 func (o *Observer) bisectHalf(ctx context.Context, claim claudemem.Claim) bool {
 	if len(claim.Events) == 1 {
 		return o.distilOrBury(ctx, claim)
@@ -156,7 +156,7 @@ func (o *Observer) bisectHalf(ctx context.Context, claim claudemem.Claim) bool {
 	return o.bisect(ctx, claim)
 }
 
-// attemptHeld is an attempt whose claim is still held when it failed.
+// attemptHeld distils a claim once and keeps holding it after a failure.
 func (o *Observer) attemptHeld(ctx context.Context, claim claudemem.Claim) (failed, done bool) {
 	done = o.distilCounted(ctx, claim, func(error) bool {
 		failed = true
@@ -165,8 +165,9 @@ func (o *Observer) attemptHeld(ctx context.Context, claim claudemem.Claim) (fail
 	return failed, done
 }
 
-// eachHalf works on a claim's halves one after the other. When the first had to
-// go back to the queue the second waits behind it, so that order is kept.
+// eachHalf calls work on a claim's halves, one after the other. When the first
+// half went back to the queue, the second goes back behind it, so that the order
+// is kept.
 func (o *Observer) eachHalf(ctx context.Context, claim claudemem.Claim, work func(context.Context, claudemem.Claim) bool) bool {
 	n := len(claim.Events)
 	if first := subClaim(claim, 0, n/2); !work(ctx, first) {
@@ -176,7 +177,7 @@ func (o *Observer) eachHalf(ctx context.Context, claim claudemem.Claim, work fun
 	return work(ctx, subClaim(claim, n/2, n))
 }
 
-// distilCounted lets the distiller do it; a failure that is the events' own goes to failed.
+// distilCounted distils a claim; a failure that the events caused goes to failed.
 func (o *Observer) distilCounted(ctx context.Context, claim claudemem.Claim, failed func(error) bool) bool {
 	return o.distilAndConfirm(ctx, o.distiller, claim, func(err error) bool {
 		o.opts.Logger.Warn("distil batch", "session", claim.Session.ID, "events", len(claim.Events), "error", err)
@@ -184,8 +185,9 @@ func (o *Observer) distilCounted(ctx context.Context, claim claudemem.Claim, fai
 	})
 }
 
-// distilOrBury has the fallback do what the distiller could not, in ever smaller parts,
-// so that one bad event takes no good one with it, and buries what is left.
+// distilOrBury has the fallback distil a claim, in ever smaller parts after
+// failures so that one bad event takes no good one with it, and buries the events
+// that it fails on.
 func (o *Observer) distilOrBury(ctx context.Context, claim claudemem.Claim) bool {
 	return o.distilAndConfirm(ctx, o.opts.Fallback, claim, func(err error) bool {
 		if len(claim.Events) > 1 {
@@ -197,8 +199,8 @@ func (o *Observer) distilOrBury(ctx context.Context, claim claudemem.Claim) bool
 	})
 }
 
-// distilAndConfirm distils a claim and stores what came of it. What is not the events'
-// fault gives them back for later; what is goes to failed.
+// distilAndConfirm distils a claim and stores the outcome. A failure that the
+// events did not cause gives them back for later; any other goes to failed.
 func (o *Observer) distilAndConfirm(ctx context.Context, d Distiller, claim claudemem.Claim, failed func(error) bool) bool {
 	batch, err := o.batch(ctx, claim)
 	if err != nil {
@@ -222,7 +224,7 @@ func (o *Observer) distilAndConfirm(ctx context.Context, d Distiller, claim clau
 	return failed(err)
 }
 
-// batch adds to a claim what is known of its turns.
+// batch returns a claim with the prompts and the stored observations of its turns.
 func (o *Observer) batch(ctx context.Context, claim claudemem.Claim) (claudemem.Batch, error) {
 	from, to := claim.Events[0].PromptNumber, claim.Events[0].PromptNumber
 	for i := range claim.Events {
@@ -235,9 +237,9 @@ func (o *Observer) batch(ctx context.Context, claim claudemem.Claim) (claudemem.
 	return claudemem.Batch{Session: claim.Session, Prompts: prompts, Events: claim.Events, Earlier: earlier}, nil
 }
 
-// confirm stores the outcome and takes the events off the queue. That somebody
-// else has done so meanwhile is as good. A storage failure comes back as
-// Transient; any other says that this outcome cannot be stored.
+// confirm stores the outcome and takes the events off the queue. A conflict counts
+// as success: another worker has confirmed the claim. A storage failure is
+// returned as Transient; any other error says that this outcome cannot be stored.
 func (o *Observer) confirm(ctx context.Context, claim claudemem.Claim, outcome claudemem.Outcome) error {
 	assignToSession(claim.Session, &outcome)
 	var err error
@@ -255,7 +257,7 @@ func (o *Observer) confirm(ctx context.Context, claim claudemem.Claim, outcome c
 	}
 }
 
-// assignToSession makes sure that an outcome speaks of no session but its own.
+// assignToSession sets the session and the project of all records of an outcome.
 func assignToSession(session claudemem.Session, outcome *claudemem.Outcome) {
 	for i := range outcome.Observations {
 		outcome.Observations[i].Session = session.ID
@@ -283,9 +285,9 @@ func (o *Observer) release(ctx context.Context, claim claudemem.Claim) {
 	o.giveBack(ctx, claim, func(ctx context.Context) error { return o.queue.Release(ctx, claim) })
 }
 
-// giveBack returns a claim in the given way, for as long as it takes. Once ctx
-// has ended it tries a last time; what is left then is healed when the next
-// worker finds that its claimer is gone.
+// giveBack returns a claim by how, and repeats it until that succeeds. Once ctx
+// has ended it tries a last time; the next worker heals what is still claimed
+// then.
 func (o *Observer) giveBack(ctx context.Context, claim claudemem.Claim, how func(context.Context) error) {
 	for wait := giveBackPause; ; wait = min(2*wait, maxGiveBackPause) {
 		err := o.detached(ctx, how)
@@ -300,14 +302,14 @@ func (o *Observer) giveBack(ctx context.Context, claim claudemem.Claim, how func
 	}
 }
 
-// detached runs a write that must not be torn by Close.
+// detached runs a write that Close must not interrupt.
 func (o *Observer) detached(ctx context.Context, write func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), detachedTimeout)
 	defer cancel()
 	return write(ctx)
 }
 
-// pause waits and reports whether ctx lived that long.
+// pause waits for d and reports whether ctx is still alive.
 func pause(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -319,7 +321,7 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// distil calls a distiller; its panic is its error.
+// distil calls a distiller and returns its panic as an error.
 func distil(ctx context.Context, d Distiller, batch claudemem.Batch) (outcome claudemem.Outcome, err error) {
 	defer func() {
 		if r := recover(); r != nil {
