@@ -16,18 +16,18 @@ import (
 )
 
 const (
-	// maxBatch is how many texts go into one request. OpenAI takes 2048; local
-	// servers work through a batch one by one, and the time limit is per request.
+	// maxBatch is the most texts in a request. OpenAI takes 2048; local servers
+	// process the texts one by one, and the time limit is per request.
 	maxBatch = 64
-	// maxText is how much of a text is sent, in bytes: about 1,500 tokens of
-	// English and 2,000 of Chinese, which models made for documents take.
+	// maxText is the most bytes of a text that are sent: about 1,500 tokens of
+	// English and 2,000 of Chinese, which models for documents take.
 	maxText = 6000
-	// shortText is what is tried when the server refuses a text of maxText: below
-	// 512 tokens, which the smallest models take.
+	// shortText is the second try for a refused text: below 512 tokens, which the
+	// smallest models take.
 	shortText = 1500
 	// probe is a text that every model takes.
 	probe = "test"
-	// defaultTimeout is far above what 64 texts take on a slow machine's CPU.
+	// defaultTimeout is far above the time for 64 texts on a slow CPU.
 	defaultTimeout = time.Minute
 	// maxRequest is room for a batch in which every byte is escaped, maxAnswer for
 	// 64 vectors of 8,192 numbers of 20 digits, which are 10 MB.
@@ -44,7 +44,7 @@ type Client struct {
 	now      func() time.Time
 
 	mu    sync.Mutex
-	dims  int    // of the first vector that came, 0 before
+	dims  int    // of the first vector, 0 before it
 	pause *Pause // the last failure, nil after a success
 }
 
@@ -74,7 +74,8 @@ func basePath(set string) string {
 	return cmp.Or(strings.TrimRight(strings.TrimSuffix(set, "/"+path), "/"), "/v1")
 }
 
-// Model names the vectors: those of another model cannot be compared with them.
+// Model returns the name of the vectors' model; vectors of different models cannot
+// be compared.
 func (c *Client) Model() string { return "openai-compatible:" + c.model }
 
 // Close ends idle connections.
@@ -84,7 +85,7 @@ func (c *Client) Close() { _ = c.endpoint.Close() }
 func (c *Client) Embed(ctx context.Context, texts ...string) ([][]float32, error) {
 	out := make([][]float32, len(texts))
 	var send []string
-	var at []int // where in out each of them belongs
+	var at []int // index in out of each text
 	for i, text := range texts {
 		if text = sendable(text, maxText); text != "" {
 			send, at = append(send, text), append(at, i)
@@ -101,7 +102,7 @@ func (c *Client) Embed(ctx context.Context, texts ...string) ([][]float32, error
 		}
 	}
 	if len(texts) > 0 && c.Dimensions() == 0 {
-		// No text was sent, and vectors of zeros need a length too.
+		// No text was sent, but vectors of zeros need a length as well.
 		if _, err := c.embedBatch(ctx, []string{probe}); err != nil {
 			return nil, err
 		}
@@ -115,15 +116,16 @@ func (c *Client) Embed(ctx context.Context, texts ...string) ([][]float32, error
 	return out, nil
 }
 
-// Dimensions is the number of a vector's dimensions, 0 until the first has come.
+// Dimensions returns the number of a vector's dimensions, 0 before the first
+// vector.
 func (c *Client) Dimensions() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.dims
 }
 
-// sendable returns text as it is sent: valid, and at most limit bytes of it. It is
-// empty when there is not one letter or digit, which some servers refuse.
+// sendable returns s as it is sent: valid UTF-8, at most limit bytes. It is "" for
+// a text without a letter or digit, which some servers refuse.
 func sendable(s string, limit int) string {
 	s = strings.ToValidUTF8(text.FirstBytes(s, limit), " ")
 	s = strings.TrimSpace(strings.ReplaceAll(s, "\x00", " "))
@@ -133,16 +135,16 @@ func sendable(s string, limit int) string {
 	return s
 }
 
-// embedBatch embeds at most maxBatch texts. When the server refuses them though it
-// takes others, it looks for those that are at fault: halves, then shorter. A
-// vector is nil for a text that is refused even so.
+// embedBatch embeds at most maxBatch texts. When the server refuses them but
+// accepts others, it finds the refused texts by halving and tries those in a
+// shorter form. The vector of a text that is refused again is nil.
 func (c *Client) embedBatch(ctx context.Context, texts []string) ([][]float32, error) {
 	vectors, err := c.ask(ctx, texts)
 	if !errors.Is(err, errRefused) {
 		return vectors, err
 	}
-	// A wrong model or a server that speaks something else refuses everything:
-	// that must not give all texts vectors of zeros.
+	// A wrong model, or a server with another API, refuses everything: that must not
+	// give all texts vectors of zeros.
 	if _, err := c.ask(ctx, []string{probe}); err != nil {
 		if errors.Is(err, errRefused) {
 			return nil, c.noteFailure(err.Error())

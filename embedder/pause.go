@@ -9,21 +9,20 @@ import (
 )
 
 const (
-	// firstPause is how long the client waits after a failure; it doubles with each
-	// further one up to longestPause. A search without vectors is a good search,
-	// so there is no hurry, and a server that starts again is found in minutes.
+	// firstPause is the pause after a failure; it doubles with each further one up
+	// to longestPause. A search without vectors is a good search, so there is no
+	// hurry, and a restarted server is found within minutes.
 	firstPause   = 5 * time.Second
 	longestPause = 5 * time.Minute
-	// longestAsked bounds what a Retry-After may ask for: an hour later the client
-	// asks again, whatever the server said.
+	// longestAsked bounds the server's Retry-After.
 	longestAsked = time.Hour
 )
 
-// Pause is why the server is not asked, and until when.
+// Pause is the reason why the server is not asked at present, and the end of that.
 type Pause struct {
 	Reason string
 	Until  time.Time
-	// Failures counts those in a row.
+	// Failures counts the failures in a row.
 	Failures int
 	length   time.Duration
 	began    time.Time
@@ -33,18 +32,18 @@ func (p *Pause) Error() string {
 	return fmt.Sprintf("the embedding server failed (%s)", p.Reason)
 }
 
-// RetryAt is when it makes sense to ask again.
+// RetryAt returns the earliest time of the next request.
 func (p *Pause) RetryAt() time.Time { return p.Until }
 
-// Trouble returns the last failure, nil when the last request went well or there
-// was none: what doctor shows.
+// Trouble returns the last failure, nil after a success or before the first
+// request. doctor shows it.
 func (c *Client) Trouble() *Pause {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.pause
 }
 
-// paused returns the error of a pause that lasts.
+// paused returns the error of the current pause, nil when there is none.
 func (c *Client) paused() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -52,7 +51,7 @@ func (c *Client) paused() error {
 		return nil
 	}
 	now := c.now()
-	// A clock that was set back must not make the pause longer.
+	// A clock that was set back ends the pause.
 	if !now.Before(c.pause.Until) || now.Before(c.pause.began) {
 		return nil
 	}
@@ -65,7 +64,7 @@ func (c *Client) noteSuccess() {
 	c.pause = nil
 }
 
-// noteFailure notes a failure, begins a pause and returns the error.
+// noteFailure begins a pause and returns its error.
 func (c *Client) noteFailure(reason string) error { return c.startPause(0, firstPause, reason) }
 
 // firstPauseOf returns the first pause after an answer with status.
@@ -78,9 +77,9 @@ func firstPauseOf(status int) time.Duration {
 	return firstPause
 }
 
-// startPause notes a failure, begins a pause and returns the error. asked is how long
-// the server asks to wait, 0 when it does not say; first is the pause otherwise,
-// doubled with each further failure.
+// startPause begins a pause after a failure and returns its error. asked is the
+// server's Retry-After, 0 without one; first is the pause without it, doubled with
+// each further failure.
 func (c *Client) startPause(asked, first time.Duration, reason string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -89,7 +88,7 @@ func (c *Client) startPause(asked, first time.Duration, reason string) error {
 	if last := c.pause; last != nil {
 		p.Failures = last.Failures + 1
 		p.length = max(first, last.length)
-		// Requests that were under way together are one failure.
+		// Concurrent requests that fail together count as one failure.
 		if !now.Before(last.Until) {
 			p.length = max(first, min(2*last.length, longestPause))
 		}

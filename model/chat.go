@@ -62,7 +62,7 @@ func (p *api) askChat(ctx context.Context, request claudemem.ModelRequest) (clau
 	cached := min(used.Details.Cached, used.Prompt)
 	usage := claudemem.ModelUsage{
 		Input: int(used.Prompt - cached),
-		// Gemini counts what it thought in the total only.
+		// Gemini counts its thinking in the total only.
 		Output: int(max(used.Completion, used.Total-used.Prompt)),
 		Cached: int(cached),
 	}

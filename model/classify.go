@@ -17,15 +17,16 @@ import (
 	"claudemem/text"
 )
 
-// problem is an error answer of any vendor, as far as it could be read.
+// problem is the content of an error answer of any vendor, as far as it could be
+// parsed.
 type problem struct {
 	status  int
 	code    string // error.code, a number or a word
 	kind    string // error.type, or Google's error.status
 	message string
 	wait    time.Duration // Google's RetryInfo
-	// quotaIDs are Google's names of the quotas that were exceeded; they tell a
-	// minute's limit from a day's, which the message does not.
+	// quotaIDs are Google's names of the exceeded quotas; unlike the message, they
+	// tell a limit per minute from a limit per day.
 	quotaIDs []string
 	flagged  bool // OpenRouter: the input was refused by a moderator
 }
@@ -55,7 +56,7 @@ func failed(class claudemem.ErrorClass, format string, args ...any) *claudemem.M
 	return &claudemem.ModelError{Class: class, Err: fmt.Errorf(format, args...)}
 }
 
-// maxMessage is how much of an error's message is looked at, in bytes.
+// maxMessage bounds the part of an error's message that is examined, in bytes.
 const maxMessage = 16 << 10
 
 func parseProblem(status int, body []byte) problem {
@@ -75,7 +76,7 @@ func parseProblem(status int, body []byte) problem {
 		Type    flexible        `json:"type"`
 	}
 	if json.Unmarshal(body, &envelope) != nil {
-		if !bytes.HasPrefix(body, []byte("<")) { // a proxy's page says nothing in its first words
+		if !bytes.HasPrefix(body, []byte("<")) { // skip a proxy's page
 			p.message = string(body[:min(len(body), maxMessage)])
 		}
 		return p
@@ -100,7 +101,7 @@ func parseProblem(status int, body []byte) problem {
 	if json.Unmarshal(envelope.Error, &text) == nil && text != "" {
 		p.message = text
 	} else {
-		// Details that are not of Google's shape leave the rest readable.
+		// Details of another shape than Google's are ignored.
 		_ = json.Unmarshal(envelope.Error, &inner)
 	}
 	p.code = firstOf(inner.Code, envelope.Code)
@@ -108,7 +109,7 @@ func parseProblem(status int, body []byte) problem {
 	if p.message == "" {
 		p.message = firstOf(inner.Message, envelope.Message, envelope.Detail)
 	}
-	if raw := string(inner.Metadata.Raw); raw != "" { // OpenRouter: what the vendor behind it said
+	if raw := string(inner.Metadata.Raw); raw != "" { // OpenRouter: the message of the vendor behind it
 		p.message = strings.TrimSpace(p.message + " " + raw)
 	}
 	p.flagged = len(inner.Metadata.Reasons) > 0
@@ -127,7 +128,8 @@ func parseProblem(status int, body []byte) problem {
 	return p
 }
 
-// statusInBody is the status that an error in a successful answer stands for.
+// statusInBody returns the status that corresponds to an error in a successful
+// answer.
 func (p problem) statusInBody() int {
 	if n, err := strconv.Atoi(p.code); err == nil && n >= 400 && n < 600 {
 		return n
@@ -156,7 +158,8 @@ func (p problem) statusInBody() int {
 	return http.StatusInternalServerError
 }
 
-// class is the table of statuses, with the exceptions that vendors make.
+// class returns the class of a problem by its status, with the vendors'
+// exceptions.
 func (p problem) class() claudemem.ErrorClass {
 	said := strings.ToLower(p.message + " " + p.code + " " + p.kind)
 	switch {
@@ -169,23 +172,24 @@ func (p problem) class() claudemem.ErrorClass {
 	case p.status == http.StatusTooManyRequests:
 		return p.limitClass(said)
 	case p.status >= 500, p.status == http.StatusRequestTimeout, p.status == http.StatusConflict, p.status == http.StatusTooEarly:
-		// 511 without the code is a network that wants its own login first.
+		// A 511 without the code comes from a network with a login page.
 		return claudemem.ClassTransient
 	case p.status == http.StatusForbidden && (p.flagged || strings.Contains(said, "moderation")):
-		return claudemem.ClassGarbage // the events' own fault
+		return claudemem.ClassGarbage // the events are the cause
 	case containsAny(said, quotaWords):
 		return claudemem.ClassQuota
 	case p.status == http.StatusUnauthorized, p.status == http.StatusForbidden, containsAny(said, loginWords):
 		return claudemem.ClassLogin
 	case p.status == http.StatusNotFound, p.status == http.StatusGone, p.status == http.StatusMethodNotAllowed, p.status < 400:
-		// A wrong model, base URL or a redirect: somebody has to set it right,
-		// the events cannot help it.
+		// A wrong model or base URL, or a redirect: a setting is wrong, not the
+		// events.
 		return claudemem.ClassLogin
 	}
 	return claudemem.ClassGarbage
 }
 
-// limitClass tells a limit that passes within minutes from one that does not.
+// limitClass returns ClassRateLimit for a limit that passes within minutes, else
+// ClassQuota.
 func (p problem) limitClass(said string) claudemem.ErrorClass {
 	for _, id := range p.quotaIDs {
 		if strings.Contains(id, "PerDay") {
@@ -198,8 +202,8 @@ func (p problem) limitClass(said string) claudemem.ErrorClass {
 	return claudemem.ClassRateLimit
 }
 
-// What the vendors say, in lower case, gathered from their documentation and
-// from reports of their users.
+// Words in the vendors' messages, in lower case, from their documentation and from
+// reports of users.
 var (
 	tooLongWords = []string{
 		"prompt is too long", "prompt too long", "exceed context limit", // Anthropic
@@ -230,13 +234,13 @@ func containsAny(said string, words []string) bool {
 	return false
 }
 
-// maxErrorText is how long an answer that is nothing but an error can be. The
-// longest known one has 260 characters.
+// maxErrorText bounds an answer that is nothing but an error, in characters. The
+// longest known one has 260.
 const maxErrorText = 400
 
-// errorText is how an answer begins that is an error in plain words. Only
-// beginnings, and only such as an observation does not begin with: an
-// observation about quotas must not stop the queue.
+// errorText lists the beginnings of answers that are errors in plain words. An
+// observation must not begin with any of them: an observation about quotas must
+// not stop the queue.
 var errorText = []struct {
 	class claudemem.ErrorClass
 	begin *regexp.Regexp
@@ -277,14 +281,14 @@ var errorText = []struct {
 		`)`)},
 }
 
-// apiError is how the claude CLI begins what it says about a failed call, with
-// or without the status that it met.
+// apiError matches the beginning of the claude CLI's message about a failed call,
+// with or without the HTTP status.
 var apiError = regexp.MustCompile(`(?i)^(⚠️? ?)?api error(?:: | \()?([0-9]{3})?`)
 
-// ErrorInText reports whether text, which a provider gave as its answer, is in
-// truth an error, and of which class. It is conservative: text with any element
-// of an observer's answer in it is none, nor is long text, nor text that only
-// speaks of quotas and limits.
+// ErrorInText reports whether text, which a provider gave as its answer, is an
+// error, and its class. It is conservative: text with an element of an observer's
+// answer is no error, nor is long text or text that only mentions quotas and
+// limits.
 func ErrorInText(text string) (claudemem.ErrorClass, bool) {
 	text = strings.TrimSpace(text)
 	if text == "" || len(text) > 4*maxErrorText || holdsElement(text) {
@@ -310,7 +314,7 @@ func ErrorInText(text string) (claudemem.ErrorClass, bool) {
 	return "", false
 }
 
-// errorOfCLI classifies what follows "API Error".
+// errorOfCLI classifies the text behind "API Error".
 func errorOfCLI(status, rest string) (claudemem.ErrorClass, bool) {
 	if n, err := strconv.Atoi(status); err == nil && n >= 400 && n < 600 {
 		if start := strings.IndexByte(rest, '{'); start >= 0 {
@@ -329,8 +333,8 @@ func errorOfCLI(status, rest string) (claudemem.ErrorClass, bool) {
 			return e.class, true
 		}
 	}
-	// "API Error handling was added": prose. With a colon and few words it is
-	// the CLI's, whatever follows: a failed connection, a timeout.
+	// "API Error handling was added" is prose. With a colon and few words it is the
+	// CLI's message about a connection.
 	first, _ := utf8.DecodeRuneInString(rest)
 	if unicode.IsUpper(first) && len(rest) < 120 && containsAny(strings.ToLower(rest), []string{"timed out", "connection", "overloaded", "unable to connect", "fetch failed", "socket"}) {
 		return claudemem.ClassTransient, true
@@ -338,7 +342,7 @@ func errorOfCLI(status, rest string) (claudemem.ErrorClass, bool) {
 	return "", false
 }
 
-// errorInJSON recognises the error object of an API as the whole answer.
+// errorInJSON recognises an API's error object as the whole answer.
 func errorInJSON(text string) (claudemem.ErrorClass, bool) {
 	if !strings.HasPrefix(text, "{") && !strings.HasPrefix(text, "[{") {
 		return "", false
@@ -367,13 +371,12 @@ func errorInJSON(text string) (claudemem.ErrorClass, bool) {
 	return parseProblem(http.StatusOK, body).class(), true
 }
 
-// elements are the names that an observer's answer is made of.
+// elements are the beginnings of the elements in an observer's answer.
 var elements = []string{"<observation", "<summary", "<skip_summary", "<learning", "<title", "<narrative", "<facts", "<request", "<completed"}
 
 func holdsElement(text string) bool { return containsAny(strings.ToLower(text), elements) }
 
-// flexible is a string that may come as a number, or as something else, which
-// is then no string at all.
+// flexible is a string that may come as a number; anything else becomes "".
 type flexible string
 
 // UnmarshalJSON never fails.

@@ -10,12 +10,12 @@ import (
 	"claudemem"
 )
 
-// Ledger books model calls and keeps the token caps. store implements it.
+// Ledger records model calls and enforces the token caps. store implements it.
 type Ledger interface {
-	// Reserve checks the caps and commits a row for a call that is about to be
-	// made, in one transaction, and returns the row's id. The row counts with
-	// Input + Output until it is charged: for ever, if the process dies. When the
-	// reservation does not fit below a cap, nothing is written and the error is a
+	// Reserve checks the caps and commits a row for a call that is about to be made,
+	// in one transaction, and returns the row's id. The row counts with Input +
+	// Output until it is charged, for ever if the process dies. When the reservation
+	// does not fit below a cap, nothing is written and the error is a
 	// [*claudemem.CapError].
 	Reserve(ctx context.Context, reservation claudemem.ModelReservation) (int64, error)
 	// Charge replaces the reservation by the cost of the call.
@@ -26,7 +26,8 @@ type Ledger interface {
 // call's context has ended.
 const chargeTime = 5 * time.Second
 
-// Booked books every call before it is made and after it has ended.
+// Booked is a Provider that reserves every call in the ledger before it is made
+// and charges it afterwards.
 type Booked struct {
 	wrapped
 	ledger Ledger
@@ -34,8 +35,8 @@ type Booked struct {
 	log    *slog.Logger
 }
 
-// NewBooked wraps next. now nil is time.Now, log nil is slog's default; it gets
-// charges that could not be written.
+// NewBooked wraps next. now nil is time.Now, log nil is slog's default; charges
+// that could not be written are logged.
 func NewBooked(next Provider, ledger Ledger, now func() time.Time, log *slog.Logger) *Booked {
 	if now == nil {
 		now = time.Now
@@ -46,13 +47,13 @@ func NewBooked(next Provider, ledger Ledger, now func() time.Time, log *slog.Log
 	return &Booked{wrapped{next}, ledger, now, log}
 }
 
-// Complete asks if no cap forbids it. A cap comes back as a ModelError of
-// ClassQuota with a [*claudemem.CapError] inside, a ledger that cannot be written
-// as ClassTransient. In both cases nothing was sent.
+// Complete asks unless a cap forbids it. A cap is a ModelError of ClassQuota with
+// a [*claudemem.CapError] inside, a failure of the ledger one of ClassTransient.
+// In both cases nothing was sent.
 func (b *Booked) Complete(ctx context.Context, request claudemem.ModelRequest) (claudemem.ModelAnswer, error) {
 	start := b.now()
 	if request.MaxTokens <= 0 {
-		request.MaxTokens = defaultMaxTokens // the reservation must be a bound
+		request.MaxTokens = defaultMaxTokens // the reservation must be an upper bound
 	}
 	id, err := b.ledger.Reserve(ctx, claudemem.ModelReservation{
 		Provider: b.Name(), Model: request.Model, Kind: request.Kind,
@@ -69,8 +70,8 @@ func (b *Booked) Complete(ctx context.Context, request claudemem.ModelRequest) (
 	charging, cancel := context.WithTimeout(context.WithoutCancel(ctx), chargeTime)
 	defer cancel()
 	if err := b.ledger.Charge(charging, id, charge); err != nil {
-		// The answer is paid for and must not be lost over this. The reservation
-		// goes on counting, which errs on the safe side.
+		// The answer is paid for and is returned all the same. The reservation goes on
+		// counting, which is the safe error.
 		b.log.Warn("charge model call", "provider", b.Name(), "call", id, "error", err)
 	}
 	return answer, callErr
@@ -111,7 +112,8 @@ func chargeOf(request claudemem.ModelRequest, answer claudemem.ModelAnswer, err 
 	return s
 }
 
-// refusedClass: failures with which every provider refuses a call before it works.
+// refusedClass reports whether providers return failures of class without doing
+// any work.
 func refusedClass(class claudemem.ErrorClass) bool {
 	switch class {
 	case claudemem.ClassRateLimit, claudemem.ClassQuota, claudemem.ClassLogin, claudemem.ClassPromptTooLong:
@@ -120,9 +122,9 @@ func refusedClass(class claudemem.ErrorClass) bool {
 	return false
 }
 
-// InputTokens estimates what a request costs to read, rather too much: a token
-// of English, of code and of Chinese is three bytes or more on average. Each
-// message has a few tokens of its own.
+// InputTokens estimates the tokens of a request, rather too high: a token of
+// English, code or Chinese has three bytes or more on average, and each message
+// costs a few tokens of its own.
 func InputTokens(request claudemem.ModelRequest) int {
 	const perMessage = 8
 	bytes, n := len(request.System)+len(request.Prompt), 2

@@ -7,21 +7,22 @@ import (
 	"claudemem"
 )
 
-// Limit lets at most so many calls begin within any minute. Calls that have to
-// wait begin in the order in which they came; one that gives up takes nothing.
+// Limit is a Provider that begins at most a fixed number of calls within any
+// minute. Waiting calls begin in the order of their arrival; a call that gives up
+// uses nothing.
 type Limit struct {
 	wrapped
-	// turn holds one token: who has it may look at begun. A channel and not a
-	// mutex, because a waiter must be able to leave, and because the runtime
-	// serves a channel's waiters in order.
+	// turn holds one token; its holder may use begun. A channel instead of a mutex,
+	// because a waiter must be able to leave, and because the runtime serves a
+	// channel's waiters in order.
 	turn  chan struct{}
-	begun []time.Time // when the last calls began, as a ring
-	at    int         // the oldest of them
+	begun []time.Time // start times of the last calls, a ring
+	at    int         // index of the oldest
 	now   func() time.Time
 	sleep func(context.Context, time.Duration) error
 }
 
-// NewLimit wraps next; perMinute 0 or less means no limit and returns next itself.
+// NewLimit wraps next; with perMinute 0 or less it returns next itself.
 func NewLimit(next Provider, perMinute int) Provider {
 	if perMinute <= 0 {
 		return next
@@ -35,7 +36,8 @@ func newLimit(next Provider, perMinute int, now func() time.Time, sleep func(con
 	return l
 }
 
-// Complete waits for its turn, then asks. The wait counts against ctx.
+// Complete waits until the limit allows a call, then asks. The wait counts against
+// ctx.
 func (l *Limit) Complete(ctx context.Context, request claudemem.ModelRequest) (claudemem.ModelAnswer, error) {
 	if err := l.wait(ctx); err != nil {
 		return claudemem.ModelAnswer{}, err
@@ -51,8 +53,7 @@ func (l *Limit) wait(ctx context.Context) error {
 	}
 	defer func() { l.turn <- struct{}{} }() // capacity 1 and we hold the token: never blocks
 	if oldest := l.begun[l.at]; !oldest.IsZero() {
-		// A clock that was set back could ask for hours; a minute is the most
-		// that the rule can mean.
+		// At most a minute, also when the clock was set back.
 		if wait := min(oldest.Add(time.Minute).Sub(l.now()), time.Minute); wait > 0 {
 			if err := l.sleep(ctx, wait); err != nil {
 				return err

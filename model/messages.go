@@ -60,7 +60,7 @@ func (p *api) askMessages(ctx context.Context, request claudemem.ModelRequest) (
 	}
 	used := answer.Usage
 	return p.answer(text.String(), answer.Model, answer.StopReason, claudemem.ModelUsage{
-		// What is written to the cache was read afresh too.
+		// Tokens written to the cache were read afresh too.
 		Input:  int(used.Input + used.CacheWrite),
 		Output: int(used.Output),
 		Cached: int(used.CacheRead),
@@ -72,8 +72,8 @@ func (p *api) messagesRequest(request claudemem.ModelRequest) messagesRequest {
 		Model:     cmp.Or(request.Model, p.model),
 		MaxTokens: cmp.Or(request.MaxTokens, defaultMaxTokens),
 	}
-	// The stable prefix ends twice: the system prompt is the same for every run
-	// of a mode, the history up to its last turn is what the next turn begins with.
+	// Two cache marks: the system prompt is the same for all runs of a mode, the
+	// history up to its last turn is the beginning of the next request.
 	cached := &typed{"ephemeral"}
 	if request.System != "" {
 		out.System = []textBlock{{"text", request.System, cached}}
@@ -86,8 +86,8 @@ func (p *api) messagesRequest(request claudemem.ModelRequest) messagesRequest {
 		}
 		out.Messages = append(out.Messages, messageOfBlock{m.Role, []textBlock{block}})
 	}
-	// Haiku thinks by default since 5.5 and can be told not to; other families
-	// refuse the one or the other, so they keep their default.
+	// Haiku thinks by default since 5.5 and accepts this. Other families refuse one
+	// setting or the other, so they keep their default.
 	if strings.HasPrefix(out.Model, "claude-haiku-") {
 		out.Thinking = &typed{"disabled"}
 	}

@@ -13,14 +13,14 @@ import (
 //go:embed prices.json
 var pricesJSON []byte
 
-// Price is what a model costs, in dollars per million tokens.
+// Price is the price of a model, in dollars per million tokens.
 type Price struct {
 	Input  float64 `json:"input"`
 	Output float64 `json:"output"`
-	// Cached is the price of input that the provider had kept; nil when we do
-	// not know it, then it is reckoned as Input.
+	// Cached is the price of cached input; nil when it is not known, then Input is
+	// used.
 	Cached *float64 `json:"cached,omitempty"`
-	// AsOf is the day (2006-01-02) on which somebody looked.
+	// AsOf is the day (2006-01-02) of the vendor's price list.
 	AsOf string `json:"-"`
 }
 
@@ -34,7 +34,7 @@ type priceList struct {
 var prices = sync.OnceValue(func() map[string]Price {
 	var lists []priceList
 	if err := json.Unmarshal(pricesJSON, &lists); err != nil {
-		panic("prices.json: " + err.Error()) // compiled in, and read by a test
+		panic("prices.json: " + err.Error()) // compiled in; a test parses it
 	}
 	all := map[string]Price{}
 	for _, list := range lists {
@@ -46,11 +46,12 @@ var prices = sync.OnceValue(func() map[string]Price {
 	return all
 })
 
-// snapshot is the date at the end of a model's name: -20251001 or -2026-03-17.
+// snapshot matches the date at the end of a model's name: -20251001 or
+// -2026-03-17.
 var snapshot = regexp.MustCompile(`-(20\d{6}|20\d\d-\d\d-\d\d)$`)
 
-// PriceOf returns the price of a model by the name that was asked for or that
-// answered; a snapshot's date and OpenRouter's vendor before the name may be there.
+// PriceOf returns the price of a model by its requested or answering name, which
+// may contain a snapshot's date and OpenRouter's vendor.
 func PriceOf(model string) (Price, bool) {
 	name := strings.ToLower(strings.TrimSpace(model))
 	for _, try := range []string{name, snapshot.ReplaceAllString(name, ""), name[strings.LastIndexByte(name, '/')+1:]} {
@@ -61,9 +62,9 @@ func PriceOf(model string) (Price, bool) {
 	return Price{}, false
 }
 
-// Cost estimates what usage of model costs in dollars; known is false for a
-// model that is not in the table. What a vendor adds for writing to its cache
-// or for prompts above 100,000 tokens is not in it.
+// Cost estimates the price of usage of model in dollars; known is false for a
+// model without a price. It leaves out what vendors add for writing to the cache
+// or for prompts above 100,000 tokens.
 func Cost(model string, usage claudemem.ModelUsage) (usd float64, known bool) {
 	price, ok := PriceOf(model)
 	if !ok {

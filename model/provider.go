@@ -21,19 +21,18 @@ type Provider interface {
 	Complete(ctx context.Context, request claudemem.ModelRequest) (claudemem.ModelAnswer, error)
 }
 
-// RunEnder is a Provider that keeps something for a run and is told when the run
-// is over: its session was completed, or it was compacted into another run.
+// RunEnder is a Provider that keeps state for a run and is told when the run is
+// over: its session was completed, or it was compacted into another run.
 type RunEnder interface {
 	EndRun(run string)
 }
 
-// MaxRequestBytes is the largest request body that is sent. The observer keeps
-// its requests below it; this is the last guard (SPEC 5).
+// MaxRequestBytes bounds a request's body. The observer keeps its requests below
+// it; this is the last guard (SPEC 5).
 const MaxRequestBytes = 64 << 10
 
 const (
-	// defaultTimeout is far above what an answer of a few thousand tokens takes,
-	// local models on a slow machine aside: those have a setting of their own.
+	// defaultTimeout is far above the time for an answer of a few thousand tokens.
 	defaultTimeout = 2 * time.Minute
 	// maxAnswerBytes bounds an answer. An observer's answers are a few kilobytes;
 	// 4 MB is room for any honest one.
@@ -42,7 +41,7 @@ const (
 	defaultMaxTokens = 4096
 )
 
-// Config says which model is asked and how it is reached.
+// Config names a model and the way to reach it.
 type Config struct {
 	// Provider is anthropic, openai, openrouter, gemini or ollama.
 	Provider string
@@ -53,8 +52,8 @@ type Config struct {
 	APIKey  string
 	// Timeout of one call, 0 for two minutes.
 	Timeout time.Duration
-	// Transport carries the requests; nil for one of the provider's own, whose
-	// idle connections Close ends.
+	// Transport sends the requests; nil for one of the provider's own, whose idle
+	// connections Close ends.
 	Transport http.RoundTripper
 	// Now is the clock that a Retry-After date is compared with; nil for time.Now.
 	Now func() time.Time
@@ -92,9 +91,9 @@ func Names() []string {
 	return names
 }
 
-// New makes the provider that config names. What is wrong with config is a
-// [*claudemem.ModelError] of [claudemem.ClassLogin]: somebody has to set something.
-// It sends nothing.
+// New returns the provider that config names and sends nothing. An invalid config
+// is a [*claudemem.ModelError] of [claudemem.ClassLogin], because a setting is
+// wrong.
 func New(config Config) (Provider, error) { return newAPI(config) }
 
 func newAPI(config Config) (*api, error) {
@@ -107,8 +106,8 @@ func newAPI(config Config) (*api, error) {
 	if err != nil {
 		return nil, misconfigured(v.name, "%v", err)
 	}
-	// Many servers that speak a vendor's API need no key, so only the vendor's
-	// own endpoint insists on one.
+	// Servers that imitate an API often need no key, so only the vendor's own
+	// endpoint requires one.
 	if v.keyNeeded && config.APIKey == "" && endpoint.base == v.baseURL {
 		return nil, misconfigured(v.name, "no API key: set CLAUDE_MEM_%s_API_KEY", strings.ToUpper(v.name))
 	}
@@ -146,8 +145,8 @@ func (p *api) Complete(ctx context.Context, request claudemem.ModelRequest) (cla
 	return p.askChat(ctx, request)
 }
 
-// answer checks what a call brought: text that is no text or no answer is an
-// error, and what it cost goes along.
+// answer returns the ModelAnswer for an answer's text. A text that is an error or
+// empty, or a refusal, is a ModelError with the usage.
 func (p *api) answer(text, model, stop string, usage claudemem.ModelUsage) (claudemem.ModelAnswer, error) {
 	var f *claudemem.ModelError
 	switch class, isError := ErrorInText(text); {
@@ -166,8 +165,8 @@ func (p *api) answer(text, model, stop string, usage claudemem.ModelUsage) (clau
 	return claudemem.ModelAnswer{}, f
 }
 
-// messages is the conversation with the prompt at its end; what has no text is
-// left out, because the APIs refuse it.
+// messages returns the conversation with the prompt at its end. It leaves out
+// empty messages, which the APIs refuse.
 func messages(request claudemem.ModelRequest) []claudemem.ModelMessage {
 	var all []claudemem.ModelMessage
 	for _, m := range request.History {
@@ -181,14 +180,14 @@ func messages(request claudemem.ModelRequest) []claudemem.ModelMessage {
 	return append(all, claudemem.ModelMessage{Role: "user", Text: request.Prompt})
 }
 
-// wrapped is what every decorator has: the provider below, whose optional
-// powers stay reachable.
+// wrapped is embedded in decorators: it forwards the optional methods to the
+// provider below.
 type wrapped struct{ next Provider }
 
 // Name is that of the provider below.
 func (w wrapped) Name() string { return w.next.Name() }
 
-// EndRun tells the provider below, if it cares, that a run is over.
+// EndRun ends a run of the provider below, if that is a RunEnder.
 func (w wrapped) EndRun(run string) {
 	if ender, ok := w.next.(RunEnder); ok {
 		ender.EndRun(run)

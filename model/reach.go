@@ -10,9 +10,9 @@ import (
 // (https://platform.claude.com/docs/en/api/versioning).
 const anthropicVersion = "2023-06-01"
 
-// Reach asks the provider that config names something that costs nothing: for the
-// list of its models, or, where anybody may have that, about the key. The error
-// is a [*claudemem.ModelError] whose class tells whether the key was refused.
+// Reach sends a request that costs nothing: for the list of models, or, where that
+// needs no key, about the key. The error is a [*claudemem.ModelError] whose class
+// tells whether the key was refused.
 func Reach(ctx context.Context, config Config) error {
 	p, err := newAPI(config)
 	if err != nil {
@@ -21,7 +21,7 @@ func Reach(ctx context.Context, config Config) error {
 	defer p.Close()
 	path := strings.TrimPrefix(p.vendor.pathPrefix+"/models", "/")
 	if p.vendor.name == "openrouter" {
-		path = "key" // its models are open to everybody
+		path = "key" // its list of models needs no key
 	}
 	return p.ask(ctx, http.MethodGet, path, nil, &Envelope{})
 }

@@ -15,21 +15,21 @@ type RetryOptions struct {
 	Tries int
 	// Base is the first pause, 500 ms, doubled for each further one.
 	Base time.Duration
-	// MaxWait is the longest pause, 10 s. When the provider asks for more, the
-	// error is returned at once: the queue waits better than a call that holds a
-	// place among the observers.
+	// MaxWait is the longest pause, 10 s. When the provider asks for more, the error
+	// is returned at once: an event waits better in the queue than in a call that
+	// occupies an observer.
 	MaxWait time.Duration
 	// Budget is the time after which no further try begins, 30 s.
 	Budget time.Duration
-	// Now is the clock, Sleep waits for d or the end of ctx, whose error it then
-	// returns, Jitter is a random number in [0, 1).
+	// Now is the clock; Sleep waits for d or returns ctx's error when ctx ends
+	// first; Jitter returns a random number in [0, 1).
 	Now    func() time.Time
 	Sleep  func(ctx context.Context, d time.Duration) error
 	Jitter func() float64
 }
 
-// Retry asks again after transient failures, a few times and not for long. All
-// other failures are the queue's and the observer's business.
+// Retry is a Provider that repeats calls after transient failures, a few times and
+// not for long. It returns all other failures at once.
 type Retry struct {
 	wrapped
 	options RetryOptions
@@ -87,8 +87,8 @@ func (r *Retry) Complete(ctx context.Context, request claudemem.ModelRequest) (c
 	}
 }
 
-// pause is the back-off after the try-th failure: half of it fixed, half random,
-// so that two observers that failed together do not come back together.
+// pause returns the back-off after the try-th failure: half of it fixed, half
+// random, so that two observers that failed together do not retry together.
 func (r *Retry) pause(try int) time.Duration {
 	full := r.options.Base
 	for range try - 1 {

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// maxWait bounds what a provider may ask for: a day, after which every limit
-// that we know of has been renewed.
+// maxWait bounds the wait that a provider may ask for: within a day all known
+// limits are renewed.
 const maxWait = 24 * time.Hour
 
 // RetryAfter is how long an answer asks to wait before the next request: its
@@ -32,13 +32,13 @@ func RetryAfter(header http.Header, now time.Time) time.Duration {
 
 func waitOf(value string, unit time.Duration) (time.Duration, bool) {
 	n, err := strconv.ParseFloat(strings.TrimSpace(value), 64)
-	if math.IsInf(n, 1) { // also what is too large to be a number
+	if math.IsInf(n, 1) { // also a number too large for a float
 		return maxWait, true
 	}
 	if err != nil || math.IsNaN(n) {
 		return 0, false
 	}
-	// Compared as numbers first: a huge one would overflow a Duration.
+	// Compared as numbers: a huge one would overflow a Duration.
 	if n >= float64(maxWait/unit) {
 		return maxWait, true
 	}

@@ -2,28 +2,28 @@ package model
 
 import "strings"
 
-// vendor is one row: what differs between the models' APIs.
+// vendor is a row of the table: the differences between the models' APIs.
 type vendor struct {
 	name         string
 	baseURL      string // with the slash at its end
-	pathPrefix   string // of the API's own paths, cut from a base URL that repeats it
+	pathPrefix   string // the beginning of the API's own paths, which people add to the base URL
 	defaultModel string
 	keyNeeded    bool
-	// completionTokens: the vendor's own endpoint wants max_completion_tokens;
-	// servers that imitate it mostly know only max_tokens.
+	// completionTokens: the vendor's own endpoint wants max_completion_tokens; most
+	// servers that imitate it know only max_tokens.
 	completionTokens bool
-	// effort is sent as reasoning_effort to models whose name begins so. An
-	// observer's extraction gains nothing from thinking, and thinking tokens
-	// count against the answer's limit. Models that are not listed are left to
-	// their default, because those that know no such parameter answer with 400.
+	// effort maps the beginning of a model's name to its reasoning_effort.
+	// Extraction gains nothing from thinking, and thinking tokens count against the
+	// answer's limit. Models that are not listed keep their default, because models
+	// without the parameter answer with 400.
 	effort map[string]string
 	// messages: the vendor speaks the Messages API; the others speak chat completions.
 	messages bool
 }
 
-// vendors is the table; its order is the one that people are shown. The default
-// models are the cheapest of their vendor that follow an output format well, as
-// of prices.json.
+// vendors is the table, in the order in which people see it. The default models
+// are the cheapest of their vendor that follow an output format well, as of
+// prices.json.
 var vendors = []vendor{
 	{
 		name: "anthropic", baseURL: "https://api.anthropic.com/", pathPrefix: "/v1",
@@ -39,7 +39,7 @@ var vendors = []vendor{
 		defaultModel: "anthropic/claude-haiku-5.5", keyNeeded: true,
 	},
 	{
-		// Flash-Lite thinks as little as it can by default.
+		// Flash-Lite thinks very little by default.
 		name: "gemini", baseURL: "https://generativelanguage.googleapis.com/v1beta/openai/",
 		defaultModel: "gemini-3.5-flash-lite", keyNeeded: true,
 	},
