@@ -20,31 +20,32 @@ import (
 const (
 	// helpTimeout is far above the 0.7 s that --help takes on a busy machine.
 	helpTimeout = 20 * time.Second
-	// maxHelp bounds what is read of it; 2.1.197 prints 15 KB.
+	// maxHelp bounds the help text; 2.1.197 prints 15 KB.
 	maxHelp = 256 << 10
 )
 
-// capabilities are what a CLI can do, as far as it matters here.
+// capabilities are the features of a CLI that matter here.
 type capabilities struct {
 	path string
-	// safeMode drops every customisation and keeps an apiKeyHelper working;
-	// without it the settings are not loaded at all.
+	// safeMode drops every customisation but keeps an apiKeyHelper working; without
+	// it no settings are loaded at all.
 	safeMode bool
-	// systemFile: the system prompt is read from a file, so that it is not in the
-	// list of processes and no shell has to quote it.
+	// systemFile: the CLI reads the system prompt from a file, so that it is not in
+	// the list of processes and no shell has to quote it.
 	systemFile bool
-	// noSlashCommands and strictMCP are known to all CLIs since 2.0.
+	// noSlashCommands and strictMCP exist in all CLIs since 2.0.
 	noSlashCommands bool
 }
 
-// needed are the options without which a run cannot be had, or not isolated.
+// needed are the options without which there is no run, or no isolated one.
 var needed = []string{"--input-format", "--output-format", "--system-prompt", "--session-id", "--resume", "--tools", "--strict-mcp-config"}
 
-// option finds the options that a help text names; (\[-file\])? is how it
-// abbreviates --system-prompt and --system-prompt-file.
+// option matches the options in a help text; (\[-file\])? is its abbreviation of
+// --system-prompt and --system-prompt-file.
 var option = regexp.MustCompile(`--[a-z][a-z-]*[a-z](\[-file\])?`)
 
-// parseHelp reads the CLI's --help. missing are the options that it lacks.
+// parseHelp returns the capabilities that the output of --help shows, and the
+// needed options that are missing.
 func parseHelp(help []byte) (can capabilities, missing []string) {
 	known := map[string]bool{}
 	for _, name := range option.FindAllString(string(help), -1) {
@@ -67,10 +68,10 @@ func parseHelp(help []byte) (can capabilities, missing []string) {
 	return can, missing
 }
 
-// detector remembers the capabilities of the last CLI that was looked at: a
-// CLI that updates itself has another time of modification.
+// detector remembers the capabilities of the last examined CLI. A CLI that updates
+// itself changes its time of modification.
 type detector struct {
-	// token (capacity 1) is had by whoever looks.
+	// token (capacity 1) is held by the goroutine that examines.
 	token chan struct{}
 
 	mu    sync.Mutex
@@ -91,8 +92,8 @@ func (d *detector) remember(path, stamp string, can capabilities) {
 	d.path, d.stamp, d.can = path, stamp, can
 }
 
-// Find returns the path of the CLI that command (a path or a name) means: in
-// PATH, else where its installers put it. environ says where home is.
+// Find returns the path of the CLI for command (a path or a name): in PATH, else
+// where its installers put it. environ contains the home directory.
 func Find(command string, environ []string) (string, error) {
 	path, err := exec.LookPath(command)
 	if err == nil {
@@ -106,7 +107,7 @@ func Find(command string, environ []string) (string, error) {
 	if runtime.GOOS == "windows" && filepath.Ext(name) == "" {
 		name += ".exe"
 	}
-	// A host that was started from a desktop has a short PATH.
+	// A host started from a desktop has a short PATH.
 	for _, dir := range []string{filepath.Join(home, ".local", "bin"), filepath.Join(home, ".claude", "local")} {
 		if found, err := exec.LookPath(filepath.Join(dir, name)); err == nil {
 			return found, nil
@@ -115,13 +116,13 @@ func Find(command string, environ []string) (string, error) {
 	return "", err
 }
 
-// detect finds the CLI and what it can do.
+// detect returns the capabilities and the path of the CLI.
 func (p *Provider) detect(ctx context.Context) (capabilities, error) {
 	path, err := Find(p.opts.Command, p.opts.Environ)
 	if err != nil {
 		return capabilities{}, misconfigured("the claude CLI is not installed, or not in PATH")
 	}
-	info, err := os.Stat(path) // of what a link leads to
+	info, err := os.Stat(path) // follows a link
 	if err != nil {
 		return capabilities{}, misconfigured("the claude CLI cannot be read: " + p.clean(err.Error()))
 	}
@@ -155,7 +156,7 @@ func (p *Provider) detect(ctx context.Context) (capabilities, error) {
 	return can, nil
 }
 
-// help is what the CLI prints for --help.
+// help returns the output of --help.
 func (p *Provider) help(ctx context.Context, path string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, helpTimeout)
 	defer cancel()
@@ -187,25 +188,25 @@ func misconfigured(text string) error {
 	return failed(claudemem.ClassLogin, true, "%s", text)
 }
 
-// launch is what a process is started with; a request that wants something
-// else needs another process.
+// launch is the configuration of a process; a request with another one needs
+// another process.
 type launch struct {
 	path      string
 	model     string
 	system    string
-	maxTokens int // 0: the CLI's own
+	maxTokens int // 0 for the CLI's default
 }
 
-// serves reports whether a process started with l can answer what wants want. A
-// higher bound of tokens than asked for is no reason for a new process.
+// serves reports whether a process started with l can answer a request for want. A
+// higher bound on tokens needs no new process.
 func (l launch) serves(want launch) bool {
 	enough := l.maxTokens == 0 || want.maxTokens > 0 && want.maxTokens <= l.maxTokens
 	want.maxTokens = l.maxTokens
 	return enough && l == want
 }
 
-// arguments are the command line. systemFile is empty where the system prompt
-// has to be on it.
+// arguments returns the command line. Without systemFile it contains the system
+// prompt.
 func (can capabilities) arguments(l launch, systemFile, id string, resume bool) []string {
 	args := []string{
 		"-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose",

@@ -17,24 +17,26 @@ func failed(class claudemem.ErrorClass, free bool, format string, args ...any) *
 	return &claudemem.ModelError{Provider: Name, Class: class, Free: free, Err: fmt.Errorf(format, args...)}
 }
 
-// maxWait bounds what may be asked for: the longest limit of a plan is a week's.
+// maxWait bounds the wait after a failure: the longest limit of a plan is a
+// week's.
 const maxWait = 7 * 24 * time.Hour
 
-// problem is how a call went wrong, as far as the CLI said.
+// problem describes a failed call with what the CLI said about it.
 type problem struct {
-	known  claudemem.ErrorClass // "" when the fields below have to tell
+	known  claudemem.ErrorClass // when it is known already; else the fields below decide
 	text   string
 	status int    // of the API's answer, 0 if unknown
 	kind   string // the CLI's own class: rate_limit, authentication_failed, billing_error, …
 	reason string // terminal_reason or stop_reason
 	wait   time.Duration
-	// limited: the subscription's limit is reached, until a moment that wait tells.
+	// limited: the subscription's limit is reached; wait is the time until it is
+	// renewed.
 	limited bool
 }
 
-// class is the table. Words come first where the CLI gives one status to
-// several things; what it does not recognise is transient, because it is not
-// known to be the events' fault.
+// class returns the class of a problem. Words come first where the CLI uses one
+// status for several failures. A problem that is not recognised is transient,
+// because the events may not be its cause.
 func (p problem) class() claudemem.ErrorClass {
 	said := strings.ToLower(p.text)
 	switch {
@@ -51,7 +53,7 @@ func (p problem) class() claudemem.ErrorClass {
 	case p.kind == "rate_limit", p.status == 429:
 		return claudemem.ClassRateLimit
 	case p.kind == "model_not_found", p.status == 404, containsAny(said, "issue with the selected model", "unknown option"):
-		return claudemem.ClassLogin // somebody has to set it right
+		return claudemem.ClassLogin // a setting is wrong
 	case p.kind == "overloaded", p.kind == "server_error", p.status >= 500, p.status == 408, p.status == 409:
 		return claudemem.ClassTransient
 	case p.reason == "refusal", containsAny(said, "usage policy"),
@@ -62,7 +64,7 @@ func (p problem) class() claudemem.ErrorClass {
 	return claudemem.ClassTransient
 }
 
-// fail turns a problem into the error of a call.
+// fail returns the error of a call.
 func (p *Provider) fail(what problem, usage claudemem.ModelUsage, free bool) error {
 	f := failed(what.class(), free, "%s", p.clean(what.text))
 	f.Usage = usage
@@ -85,11 +87,11 @@ func containsAny(said string, words ...string) bool {
 	return false
 }
 
-// quotaText is how the CLI words that a plan's limit is reached, in lower case.
+// quotaText matches the CLI's messages about a reached limit, in lower case.
 var quotaText = regexp.MustCompile(`credit balance (is )?too low|usage limit reached|you(['’]ve| have) (hit|reached) your [a-z0-9 -]{0,40}limit|` +
 	`\b(5-hour|weekly|daily|monthly|session|opus|sonnet) (usage )?limit reached|out of (extra usage|credits)|specified api usage limits`)
 
-// resetAt finds the moment that older CLIs put behind "usage limit reached".
+// resetAt matches the time that older CLIs add to "usage limit reached".
 var resetAt = regexp.MustCompile(`limit reached\|([0-9]{10})\b`)
 
 func resetIn(text string, now time.Time) time.Duration {
@@ -104,7 +106,7 @@ func resetIn(text string, now time.Time) time.Duration {
 	return until(float64(seconds), now)
 }
 
-// until is how long it is to a moment in seconds since 1970, at most maxWait.
+// until returns the time to epoch in seconds since 1970, at most maxWait.
 func until(epoch float64, now time.Time) time.Duration {
 	left := epoch - float64(now.Unix())
 	switch {

@@ -20,84 +20,85 @@ import (
 const Name = "claude"
 
 const (
-	// ownBytes is what the CLI adds to a request: 1.2 KB were measured.
+	// ownBytes is the size of the CLI's own part of a request: 1.2 KB were measured.
 	ownBytes = 3 << 10
-	// defaultModel is the cheapest family, by the alias that follows its versions.
+	// defaultModel is the cheapest family, by an alias for its newest version.
 	defaultModel = "haiku"
-	// defaultProcesses is MAX_OBSERVERS' default.
+	// defaultProcesses is the default of MAX_OBSERVERS.
 	defaultProcesses = 2
-	// defaultIdle is SPEC 5's.
+	// defaultIdle is the value of SPEC 5.
 	defaultIdle = 3 * time.Minute
-	// defaultTimeout is far above what an answer of a few thousand tokens takes,
+	// defaultTimeout is far above the time for an answer of a few thousand tokens,
 	// the CLI's start and its two retries included.
 	defaultTimeout = 3 * time.Minute
-	// endGrace is what a process gets between the end of its stdin and its death;
-	// it needs 30 ms.
+	// endGrace is the time between the end of a process's stdin and its kill; the
+	// CLI needs 30 ms.
 	endGrace = 2 * time.Second
 )
 
-// Auth says whose account the CLI uses.
+// Auth selects the account that the CLI uses.
 type Auth string
 
-// With AuthSubscription the CLI uses the login that it keeps itself, and no
-// ANTHROPIC_* variable reaches it. AuthInherit hands them on: ANTHROPIC_API_KEY,
-// ANTHROPIC_BASE_URL and what selects Bedrock or Vertex.
+// With AuthSubscription the CLI uses its own login and gets no ANTHROPIC_*
+// variable. AuthInherit passes them on: ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL and
+// the selection of Bedrock or Vertex.
 const (
 	AuthSubscription Auth = "subscription"
 	AuthInherit      Auth = "inherit"
 )
 
-// Options are a Provider's; a zero value means the default unless it says otherwise.
+// Options configure a Provider; a zero value means the default unless stated
+// otherwise.
 type Options struct {
-	// Command is the CLI's path, or its name in PATH; "claude".
+	// Command is the CLI's path, or its name in PATH; default "claude".
 	Command string
-	// Model for requests that name none; "haiku".
+	// Model for requests that name none; default "haiku".
 	Model string
-	// Dir is the processes' own working directory, <data>/observer; needed, made
-	// when it is not there.
+	// Dir is the processes' working directory, <data>/observer; required, created if
+	// missing.
 	Dir string
-	// Auth is AuthSubscription.
+	// Auth, default AuthSubscription.
 	Auth Auth
-	// MaxProcesses at a time, 2.
+	// MaxProcesses at a time, default 2.
 	MaxProcesses int
-	// IdleAfter is when a process without work ends, 3 minutes.
+	// IdleAfter is the time after which an idle process ends, default 3 minutes.
 	IdleAfter time.Duration
-	// Timeout of one call, 3 minutes. Waiting for a slot does not count.
+	// Timeout of one call, default 3 minutes. Waiting for a slot does not count.
 	Timeout time.Duration
-	// Environ is what the CLI's environment is made from; os.Environ().
+	// Environ is the source of the CLI's environment; default os.Environ().
 	Environ []string
-	// Logger gets what happens to processes; none by default.
+	// Logger receives the events of processes; default none.
 	Logger *slog.Logger
-	// Clock is the time of day; time.Now.
+	// Clock is the time of day; default time.Now.
 	Clock func() time.Time
 }
 
-// Provider is the CLI as a model. It is safe for concurrent use.
+// Provider asks the CLI. It is safe for concurrent use.
 type Provider struct {
 	opts     Options
 	dir      string   // Dir as the CLI sees it: absolute, without symbolic links
 	environ  []string // for every process
-	secrets  []string // values in environ that no error may hold
-	projects string   // where the CLI keeps Dir's transcripts
+	secrets  []string // values in environ that no error may contain
+	projects string   // directory of the transcripts of Dir
 	detector detector
 	starter  starter
 
-	// life ends with Close; every call in flight ends with it.
+	// life ends with Close, and every running call with it.
 	life context.Context
 	end  context.CancelFunc
-	// work counts calls, evictions and watchers, all of which Close waits for.
+	// work counts calls, evictions and watchers; Close waits for all of them.
 	work sync.WaitGroup
 
 	mu      sync.Mutex
 	closed  bool
 	runs    map[string]*conversation
-	waiting []*waiter // in the order in which they came
+	waiting []*waiter // in order of arrival
 	slots   int       // in use, at most opts.MaxProcesses
-	uses    uint64    // counts calls; the order of last uses
+	uses    uint64    // number of calls; orders last uses
 }
 
-// New makes the provider. It starts nothing and looks for no CLI yet: that one
-// is missing is the first call's error. An error is about Options.
+// New returns a provider. It starts nothing and does not look for the CLI: a
+// missing CLI is an error of the first call. New's error is about Options.
 func New(options Options) (*Provider, error) {
 	options.Command = cmp.Or(options.Command, "claude")
 	options.Model = cmp.Or(options.Model, defaultModel)
@@ -141,7 +142,7 @@ func New(options Options) (*Provider, error) {
 	return p, nil
 }
 
-// ownDir makes dir and returns it as the CLI will see it.
+// ownDir creates dir and returns its path as the CLI sees it.
 func ownDir(dir string) (string, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -153,17 +154,17 @@ func ownDir(dir string) (string, error) {
 	return filepath.EvalSymlinks(dir)
 }
 
-// Name is the provider's.
+// Name returns the provider's name.
 func (p *Provider) Name() string { return Name }
 
-// Complete continues the run's conversation by one turn. Calls of one run come
-// one after the other.
+// Complete continues the run's conversation by one turn. Calls of one run wait for
+// each other.
 func (p *Provider) Complete(ctx context.Context, request claudemem.ModelRequest) (claudemem.ModelAnswer, error) {
 	if err := ctx.Err(); err != nil {
 		return claudemem.ModelAnswer{}, err
 	}
 	once := request.Run == ""
-	if once { // a conversation of one turn, that nobody will end
+	if once { // a conversation of one turn, which no caller ends
 		request.Run = newUUID()
 	}
 	c, err := p.acquire(ctx, request.Run)
@@ -196,8 +197,8 @@ func (p *Provider) Complete(ctx context.Context, request claudemem.ModelRequest)
 
 var errClosed = failed(claudemem.ClassTransient, true, "the provider is closed")
 
-// EndRun ends the run's process and deletes its transcript; a call in flight is
-// let finish first. The run may begin again, with nothing known of it.
+// EndRun ends the run's process and deletes its transcript, after a running call.
+// The run may begin again, from nothing.
 func (p *Provider) EndRun(run string) {
 	if run == "" {
 		return
@@ -246,7 +247,7 @@ func (p *Provider) Close() error {
 	return nil
 }
 
-// newUUID is a random one (RFC 9562, version 4).
+// newUUID returns a random UUID (RFC 9562, version 4).
 func newUUID() string {
 	var b [16]byte
 	rand.Read(b[:]) // never fails

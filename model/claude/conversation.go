@@ -16,7 +16,8 @@ import (
 	"claudemem/model"
 )
 
-// conversation is a run. What is below busy belongs to whoever set busy.
+// conversation is a run. The fields below busy belong to the goroutine that set
+// busy.
 type conversation struct {
 	p   *Provider
 	run string
@@ -24,34 +25,34 @@ type conversation struct {
 
 	// Guarded by Provider.mu.
 	busy    bool
-	ended   bool // to be forgotten by release
-	slot    bool // one of MaxProcesses is ours; always so while process is set
+	ended   bool // release forgets it
+	slot    bool // it holds one of MaxProcesses slots; always so while process is set
 	used    uint64
 	idle    *time.Timer
 	watched *process
 
-	process *process // written under both
-	leaving *process // ours, evicted; shares the transcript with the next one
-	before  *process // another's, that has to leave our slot first
+	process *process // written while holding busy and Provider.mu
+	leaving *process // its own evicted process, which shares the transcript with the next one
+	before  *process // of another run, to end before its slot is used
 
-	// tracked says that the fields below tell what the CLI's history holds.
+	// tracked: the fields below describe the CLI's history.
 	tracked bool
-	// messages is how long the caller's History was, with the last turn, when we
-	// last answered: more than that and it holds what the CLI does not know.
+	// messages is the length of the caller's History after the last answered turn. A
+	// longer History contains messages that the CLI does not know.
 	messages int
-	// answers that the CLI's history holds; without any there is nothing to keep.
+	// answers in the CLI's history; without any there is nothing to keep.
 	answers int
-	// size is the conversation's in bytes of JSON, without the system prompt.
+	// size of the conversation in bytes of JSON, without the system prompt.
 	size int
 	// tainted: a call failed after its prompt was written, so that the CLI's
 	// history may hold a prompt without an answer.
 	tainted bool
-	// full: the caller was told that the conversation is too long; when it asks
-	// again all the same, it starts afresh.
+	// full: the caller was told that the conversation is too long; the next request
+	// starts a new one.
 	full bool
 }
 
-// answer is Complete without limits of time.
+// answer is Complete without a time limit.
 func (c *conversation) answer(ctx context.Context, request claudemem.ModelRequest) (claudemem.ModelAnswer, error) {
 	c.makeRoom()
 	if c.leaving != nil {
@@ -72,8 +73,8 @@ func (c *conversation) answer(ctx context.Context, request claudemem.ModelReques
 		c.stop(endGrace)
 	}
 	how := unknown
-	// Twice more: the CLI may not know a session that has a transcript, or know
-	// one that we found none of, or have died since its last turn.
+	// Up to three tries: the CLI may not know a session that has a transcript, may
+	// know one without a transcript, or may have died since its last turn.
 	for try := 0; ; try++ {
 		idled := c.process != nil
 		text := request.Prompt
@@ -117,7 +118,7 @@ func (c *conversation) answer(ctx context.Context, request claudemem.ModelReques
 	}
 }
 
-// beginning says how a process takes up the conversation.
+// beginning is the way in which a process continues the conversation.
 type beginning int
 
 const (
@@ -126,18 +127,18 @@ const (
 	resumed
 )
 
-// live reports whether the process that is there can go on with request.
+// live reports whether the running process can answer request.
 func (c *conversation) live(request claudemem.ModelRequest) bool {
 	return !c.tainted && !c.full && len(request.History) <= c.messages && c.fits(request)
 }
 
-// fits reports whether the conversation as the CLI knows it has room for request.
+// fits reports whether request fits behind the CLI's conversation.
 func (c *conversation) fits(request claudemem.ModelRequest) bool {
 	return c.size+jsonSize(request.System)+jsonSize(request.Prompt)+ownBytes <= model.MaxRequestBytes
 }
 
 // begin decides between the CLI's history and the caller's, and makes sure that
-// what will be sent is not too large. forced is what an earlier try has taught.
+// the request is not too large. forced is the result of an earlier try.
 func (c *conversation) begin(request claudemem.ModelRequest, forced beginning) (beginning, error) {
 	how := forced
 	if how == unknown {
@@ -165,20 +166,22 @@ func tooLong(size int) error {
 	return failed(claudemem.ClassPromptTooLong, true, "the conversation has %d bytes, more than the limit of %d", size, model.MaxRequestBytes)
 }
 
-// tooFull: the CLI's history has no more room and the caller has none to start
-// again with. It is told, so that it can compact: nothing is forgotten silently.
+// tooFull reports whether the CLI's history has no room for request and the caller
+// has no history to start again with. The caller gets an error, so that it
+// compacts: nothing is forgotten silently.
 func (c *conversation) tooFull(request claudemem.ModelRequest) bool {
 	return c.tracked && !c.full && c.size > 0 && len(request.History) == 0 && !c.fits(request)
 }
 
-// choose compares what the CLI has of the run with what the caller believes.
+// choose decides how to continue, by comparing the CLI's history with the
+// caller's.
 func (c *conversation) choose(request claudemem.ModelRequest) beginning {
 	kept, ok := inspect(c.transcript())
 	if !ok || kept.answers == 0 {
 		c.tracked = false
 		return fresh
 	}
-	if !c.tracked { // of an earlier worker
+	if !c.tracked { // the conversation of an earlier worker
 		c.tracked, c.tainted, c.messages, c.answers = true, false, len(request.History), kept.answers
 	}
 	c.size = kept.size
@@ -186,12 +189,12 @@ func (c *conversation) choose(request claudemem.ModelRequest) beginning {
 	case c.full, c.answers == 0, !c.fits(request), len(request.History) > c.messages:
 		return fresh
 	case (c.tainted || kept.open) && len(request.History) > 0:
-		return fresh // the caller knows it without the prompt that failed
+		return fresh // the caller's history lacks the failed prompt
 	}
 	return resumed
 }
 
-// start starts a process. Only the holder of busy calls it.
+// start starts a process. The caller has set busy.
 func (c *conversation) start(ctx context.Context, cli capabilities, want launch, resume bool) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -220,7 +223,7 @@ func (c *conversation) stop(grace time.Duration) {
 	}
 }
 
-// makeRoom ends the process whose slot we got.
+// makeRoom ends the process whose slot this run took.
 func (c *conversation) makeRoom() {
 	if c.before != nil {
 		c.before.finish(endGrace)
@@ -243,8 +246,8 @@ func (c *conversation) forget() {
 
 var uuid = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
 
-// sessionID is the run itself when it is a UUID, as the CLI wants it, else one
-// made from it. It is safe in a file name either way.
+// sessionID returns run if it is a UUID, which the CLI requires, else a UUID
+// derived from it. It is safe in a file name.
 func sessionID(run string) string {
 	if lower := strings.ToLower(run); uuid.MatchString(lower) {
 		return lower
@@ -258,10 +261,11 @@ var earlierText string
 
 var earlier = template.Must(template.New("earlier").Parse(strings.TrimSuffix(earlierText, "\n")))
 
-// escapeMarkup keeps what was said from closing the elements that it stands in.
+// escapeMarkup keeps a message from closing the elements around it.
 var escapeMarkup = strings.NewReplacer("</message", "&lt;/message", "</earlier_conversation", "&lt;/earlier_conversation")
 
-// render is the first message of a conversation whose beginning the CLI does not know.
+// render returns the first message of a conversation whose history the CLI does
+// not know.
 func render(request claudemem.ModelRequest) string {
 	type message struct{ From, Text string }
 	var data struct {
@@ -284,23 +288,23 @@ func render(request claudemem.ModelRequest) string {
 	data.Prompt = request.Prompt
 	var b strings.Builder
 	if err := earlier.Execute(&b, data); err != nil {
-		panic(err) // the template is ours and the data are strings
+		panic(err) // our own template with strings as data
 	}
 	return b.String()
 }
 
-// jsonSize is how many bytes s has as a JSON string.
+// jsonSize returns the bytes of s as a JSON string.
 func jsonSize(s string) int {
 	return len(jsonString(s))
 }
 
-// jsonString writes s as the CLI does, without escapes for HTML.
+// jsonString returns s as the CLI writes it in JSON, without escapes for HTML.
 func jsonString(s string) []byte {
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b)
 	encoder.SetEscapeHTML(false)
 	if err := encoder.Encode(s); err != nil {
-		panic(err) // a string can be encoded
+		panic(err) // a string always encodes
 	}
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }

@@ -10,31 +10,31 @@ import (
 
 // fixedVariables are the variables of every process.
 var fixedVariables = []string{
-	"MAX_THINKING_TOKENS=0",     // else haiku thinks with a budget of 31,999 tokens a call
-	"CLAUDE_CODE_MAX_RETRIES=2", // else ten, up to three minutes
+	"MAX_THINKING_TOKENS=0",     // without it haiku thinks, with up to 31,999 tokens a call
+	"CLAUDE_CODE_MAX_RETRIES=2", // default ten, up to three minutes
 	"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1",
 	"DISABLE_AUTOUPDATER=1",
-	"DISABLE_COMPACT=1",     // compacting is the observer's: it costs no call and is in its books
-	"CLAUDE_MEM_INTERNAL=1", // our hooks capture nothing of it
+	"DISABLE_COMPACT=1",     // the observer compacts: that costs no call and is in its books
+	"CLAUDE_MEM_INTERNAL=1", // our hooks ignore the session
 }
 
-// kept are the variables of Claude Code's that say where its login is and how
-// it reaches the network; all others of CLAUDE* belong to the session that the
-// worker happened to be started in, or are ours.
+// kept are Claude Code's variables for its login and its network; all other
+// CLAUDE* variables are ours or belong to the session in which the worker was
+// started.
 var kept = []string{
 	"CLAUDE_CONFIG_DIR",
-	"CLAUDE_CODE_OAUTH_TOKEN", // a subscription's, by `claude setup-token`
+	"CLAUDE_CODE_OAUTH_TOKEN", // of a subscription, by
 	"CLAUDE_CODE_GIT_BASH_PATH",
 	"CLAUDE_CODE_CLIENT_CERT", "CLAUDE_CODE_CLIENT_KEY", "CLAUDE_CODE_CLIENT_KEY_PASSPHRASE",
 }
 
-// inherited are kept with AuthInherit, beside ANTHROPIC_*.
+// inherited are kept with AuthInherit, besides ANTHROPIC_*.
 var inherited = []string{
 	"CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX", "CLAUDE_CODE_USE_FOUNDRY",
 	"CLAUDE_CODE_SKIP_BEDROCK_AUTH", "CLAUDE_CODE_SKIP_VERTEX_AUTH", "CLAUDE_CODE_SKIP_FOUNDRY_AUTH",
 }
 
-// environment is what a process gets of environ.
+// environment returns a process's environment, made from environ.
 func environment(environ []string, auth Auth, dir string) []string {
 	var out []string
 	for _, entry := range environ {
@@ -43,7 +43,7 @@ func environment(environ []string, auth Auth, dir string) []string {
 			out = append(out, entry)
 		}
 	}
-	// Of two values of a name os/exec takes the last.
+	// os/exec uses the last of several values.
 	return append(append(out, fixedVariables...), "PWD="+dir)
 }
 
@@ -57,7 +57,7 @@ func passes(name string, auth Auth) bool {
 	return !strings.HasPrefix(name, "CLAUDE")
 }
 
-// envName is name as it is compared: Windows has no upper and lower case here.
+// envName returns name in the form for comparing: Windows ignores letter case.
 func envName(name string) string {
 	if runtime.GOOS == "windows" {
 		return strings.ToUpper(name)
@@ -69,7 +69,7 @@ func lookup(environ []string, name string) string {
 	value := ""
 	for _, entry := range environ {
 		if n, v, ok := strings.Cut(entry, "="); ok && envName(n) == name {
-			value = v // the last counts
+			value = v // the last value counts
 		}
 	}
 	return value
@@ -82,7 +82,7 @@ func homeOf(environ []string) string {
 	return lookup(environ, "HOME")
 }
 
-// configDir is the CLI's.
+// configDir returns the CLI's directory of settings.
 func configDir(environ []string) string {
 	if dir := lookup(environ, "CLAUDE_CONFIG_DIR"); dir != "" {
 		return dir
@@ -93,7 +93,8 @@ func configDir(environ []string) string {
 	return ""
 }
 
-// secretsOf are the values that no error may hold, the CLI's stderr included.
+// secretsOf returns the values that no error may contain, not even in the CLI's
+// stderr.
 func secretsOf(environ []string) []string {
 	var secrets []string
 	for _, name := range []string{"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN", "CLAUDE_CODE_CLIENT_KEY_PASSPHRASE"} {
@@ -104,7 +105,7 @@ func secretsOf(environ []string) []string {
 	return secrets
 }
 
-// withTokens bounds the CLI's answers.
+// withTokens adds the bound on the CLI's answers.
 func withTokens(environ []string, maxTokens int) []string {
 	if maxTokens <= 0 {
 		return environ

@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// group is a process group, led by the process that was started. Its members
-// are killed together: the CLI may be a script around the CLI.
+// group is a process group, led by the started process. Its members are killed
+// together: the CLI may be a script that starts the real one.
 type group struct{ state *groupState }
 
 type groupState struct {
@@ -30,12 +30,12 @@ func (g group) kill() {
 	g.state.mu.Lock()
 	defer g.state.mu.Unlock()
 	if !g.state.released {
-		// Fails when the group has no members any more.
+		// Fails when the group has no members.
 		_ = syscall.Kill(-g.state.id, syscall.SIGKILL)
 	}
 }
 
-// release says that the process is gone: its id may become another's.
+// release forgets the group when the process has ended: its id may be reused.
 func (g group) release() {
 	g.state.mu.Lock()
 	defer g.state.mu.Unlock()

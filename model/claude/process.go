@@ -15,10 +15,10 @@ import (
 )
 
 const (
-	// maxStderr is how much of the CLI's stderr is kept, for errors.
+	// maxStderr bounds the part of the CLI's stderr that is kept for errors.
 	maxStderr = 4 << 10
-	// drainTime is how long output is waited for that somebody holds open
-	// although the process itself has ended.
+	// drainTime is the wait for output that another process holds open after the CLI
+	// has ended.
 	drainTime = time.Second
 )
 
@@ -33,15 +33,15 @@ type process struct {
 	stderr     *head
 	systemFile string
 
-	// gone is closed when it has ended and its stdout has been read.
+	// gone is closed when the process has ended and its stdout has been read.
 	gone chan struct{}
 
 	mu     sync.Mutex
-	turn   *turn // the one in flight
+	turn   *turn // the running turn
 	totals totals
 }
 
-// startProcess starts the CLI for a session. It outlives the call that needs it.
+// startProcess starts the CLI for a session. The process outlives the call.
 func (p *Provider) startProcess(can capabilities, l launch, id string, resume bool) (_ *process, err error) {
 	c := &process{p: p, launch: l, id: id, stderr: &head{limit: maxStderr}, gone: make(chan struct{})}
 	if can.systemFile && l.system != "" {
@@ -61,7 +61,7 @@ func (p *Provider) startProcess(can capabilities, l launch, id string, resume bo
 	if c.stdin, err = cmd.StdinPipe(); err != nil {
 		return nil, err
 	}
-	// A pipe of our own: Wait would close StdoutPipe's under the reader.
+	// An own pipe, because Wait would close StdoutPipe's while it is read.
 	stdout, write, err := os.Pipe()
 	if err != nil {
 		return nil, err
@@ -82,10 +82,10 @@ func (p *Provider) startProcess(can capabilities, l launch, id string, resume bo
 	}()
 	go func() {
 		err := cmd.Wait()
-		c.group.kill() // what it may have left behind
+		c.group.kill() // kills what it has left behind
 		select {
 		case <-read:
-		case <-time.After(drainTime): // somebody who left the group still has it open
+		case <-time.After(drainTime): // a process outside the group holds it open
 		}
 		stdout.Close()
 		<-read
@@ -97,7 +97,8 @@ func (p *Provider) startProcess(can capabilities, l launch, id string, resume bo
 	return c, nil
 }
 
-// handleLine is the reader's: it feeds the turn in flight.
+// handleLine passes a line of stdout to the running turn. The reader's goroutine
+// calls it.
 func (c *process) handleLine(line []byte) {
 	var e event
 	ok := false
@@ -108,7 +109,7 @@ func (c *process) handleLine(line []byte) {
 	defer c.mu.Unlock()
 	t := c.turn
 	if t == nil {
-		return // said between turns, to nobody
+		return // between turns
 	}
 	over := false
 	switch {
@@ -120,7 +121,7 @@ func (c *process) handleLine(line []byte) {
 		}
 		over = t.addEvent(e, &c.totals, c.p.opts.Clock())
 	case len(line) > 1:
-		// A wrapper's greeting, a warning: not ours.
+		// Not the CLI's: a wrapper's greeting or a warning.
 		c.p.opts.Logger.Debug("claude output is not JSON", "session", c.id, "bytes", len(line))
 	}
 	if over {
@@ -130,7 +131,7 @@ func (c *process) handleLine(line []byte) {
 }
 
 // ask writes a prompt and waits for its answer. The turn is never nil. After an
-// error the process has to be finished.
+// error the caller has to finish the process.
 func (c *process) ask(ctx context.Context, prompt string) (*turn, error) {
 	t := newTurn()
 	c.mu.Lock()
@@ -138,8 +139,8 @@ func (c *process) ask(ctx context.Context, prompt string) (*turn, error) {
 	c.mu.Unlock()
 	line := append([]byte(`{"type":"user","message":{"role":"user","content":`), jsonString(prompt)...)
 	line = append(line, "}}\n"...)
-	// In a goroutine, because a process that does not read blocks the write; it
-	// ends when the process does.
+	// In a goroutine, because a process that does not read blocks the write. It ends
+	// with the process.
 	wrote := make(chan int, 1)
 	go func() {
 		n, _ := c.stdin.Write(line)
@@ -165,12 +166,12 @@ func (c *process) ask(ctx context.Context, prompt string) (*turn, error) {
 		c.kill()
 		t.written = <-wrote > 0
 	}
-	c.removeSystem() // it has been read by now
+	c.removeSystem() // the CLI has read it by now
 	select {
 	case <-t.done:
 	default:
 		c.mu.Lock()
-		c.turn = nil // the reader has no more use for it
+		c.turn = nil // the reader is done with it
 		c.mu.Unlock()
 		if err == nil {
 			err = c.death(t)
@@ -185,7 +186,8 @@ func (c *process) ask(ctx context.Context, prompt string) (*turn, error) {
 	return t, nil
 }
 
-// isBroken is called when the turn may be over; it is not if done is open.
+// isBroken reports whether the process is unusable after a turn that may be over;
+// it is not over while done is open.
 func (t *turn) isBroken() bool {
 	select {
 	case <-t.done:
@@ -195,7 +197,7 @@ func (t *turn) isBroken() bool {
 	}
 }
 
-// death is the error of a turn whose process ended before its result.
+// death returns the error of a turn whose process ended without a result.
 func (c *process) death(t *turn) error {
 	said := strings.TrimSpace(string(c.stderr.bytes()))
 	t.unknownSession = cannotResume(said)
@@ -218,10 +220,10 @@ func (c *process) dead() bool {
 	}
 }
 
-// finish ends the process: by closing its stdin, after grace by killing its
-// group. It returns when the process is gone, and may be called by several.
+// finish ends the process by closing its stdin, after grace by killing its group.
+// It returns when the process is gone, and may be called by several goroutines.
 func (c *process) finish(grace time.Duration) {
-	c.stdin.Close() // again is harmless
+	c.stdin.Close() // repeated calls are harmless
 	timer := time.NewTimer(grace)
 	defer timer.Stop()
 	select {
@@ -239,10 +241,10 @@ func (c *process) kill() {
 	<-c.gone
 }
 
-// systemSuffix marks the files with system prompts in our directory.
+// systemSuffix is the ending of files with system prompts in our directory.
 const systemSuffix = ".system"
 
-// writeSystem writes a system prompt where only the user can read it.
+// writeSystem writes a system prompt to a file that only the user can read.
 func writeSystem(dir, id, system string) (string, error) {
 	path := filepath.Join(dir, id+systemSuffix)
 	if err := os.Remove(path); err != nil && !os.IsNotExist(err) {
@@ -272,7 +274,7 @@ func (c *process) removeSystem() {
 	}
 }
 
-// removeSystemFiles removes what a worker that was killed left behind.
+// removeSystemFiles removes the files of a killed worker.
 func removeSystemFiles(dir string) {
 	left, _ := filepath.Glob(filepath.Join(dir, "*"+systemSuffix)) // a bad pattern matches nothing
 	for _, path := range left {
@@ -282,7 +284,7 @@ func removeSystemFiles(dir string) {
 	}
 }
 
-// head keeps the first bytes that are written to it.
+// head is a writer that keeps the first bytes.
 type head struct {
 	limit int
 

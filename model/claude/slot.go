@@ -5,15 +5,15 @@ import (
 	"time"
 )
 
-// waiter is a call without a slot. granted (capacity 1) receives the
-// conversation, which is then busy, or nil when the provider was closed.
+// waiter is a call that waits for a slot. granted (capacity 1) receives the
+// conversation, already busy, or nil when the provider was closed.
 type waiter struct {
 	run     string
 	granted chan *conversation
 }
 
-// acquire waits until the run's turn has come and there is a process or a slot
-// for one. The conversation is the caller's until release.
+// acquire waits until no other call of the run is busy and there is a process or a
+// slot. The caller owns the conversation until release.
 func (p *Provider) acquire(ctx context.Context, run string) (*conversation, error) {
 	w := &waiter{run: run, granted: make(chan *conversation, 1)}
 	p.mu.Lock()
@@ -39,7 +39,7 @@ func (p *Provider) acquire(ctx context.Context, run string) (*conversation, erro
 		}
 	}
 	p.mu.Unlock()
-	// Granted in the same moment.
+	// It was granted at the same moment.
 	if c := <-w.granted; c != nil {
 		p.release(c)
 	}
@@ -53,8 +53,8 @@ func granted(c *conversation) (*conversation, error) {
 	return c, nil
 }
 
-// admit gives slots to those who wait, in their order. Only a call whose own run
-// is busy is overtaken: it waits for that run, not for a slot. The caller holds mu.
+// admit gives slots to waiters in order of arrival. Only a waiter whose run is
+// busy is overtaken: it waits for that run, not for a slot. The caller holds mu.
 func (p *Provider) admit() {
 	for i := 0; i < len(p.waiting); {
 		w := p.waiting[i]
@@ -69,7 +69,7 @@ func (p *Provider) admit() {
 				if victim == nil {
 					return
 				}
-				// The slot passes on with the process that must leave it first.
+				// The slot is passed on with the process that must end first.
 				c.before = victim.process
 				p.detach(victim)
 				p.slots--
@@ -81,11 +81,12 @@ func (p *Provider) admit() {
 		c.stopIdling()
 		p.work.Add(1)
 		p.waiting = append(p.waiting[:i], p.waiting[i+1:]...)
-		w.granted <- c // capacity 1, sent to once
+		w.granted <- c // capacity 1, one send
 	}
 }
 
-// conversation is the run's, made if need be. The caller holds mu.
+// conversation returns the run's conversation, creating it if needed. The caller
+// holds mu.
 func (p *Provider) conversation(run string) *conversation {
 	c := p.runs[run]
 	if c == nil {
@@ -95,7 +96,7 @@ func (p *Provider) conversation(run string) *conversation {
 	return c
 }
 
-// idlest is the conversation whose process has been without work for longest.
+// idlest returns the conversation whose process has been idle for longest.
 func (p *Provider) idlest() *conversation {
 	var oldest *conversation
 	for _, c := range p.runs {
@@ -106,15 +107,16 @@ func (p *Provider) idlest() *conversation {
 	return oldest
 }
 
-// detach takes an idle conversation's process and slot from it. Its run waits
-// for leaving before it starts another. The caller holds mu and counts slots.
+// detach takes the process and the slot from an idle conversation. Its run waits
+// for leaving before it starts another process. The caller holds mu and counts
+// slots.
 func (p *Provider) detach(c *conversation) {
 	c.stopIdling()
 	c.leaving, c.process, c.slot = c.process, nil, false
 }
 
-// evict ends an idle conversation's process in the background and frees its
-// slot when it is gone. The caller holds mu.
+// evict ends an idle conversation's process in the background and frees its slot
+// afterwards. The caller holds mu.
 func (p *Provider) evict(c *conversation) {
 	if !c.slot {
 		return
@@ -134,8 +136,8 @@ func (p *Provider) evict(c *conversation) {
 	}()
 }
 
-// release gives a conversation back: its process, if it is still alive, idles in
-// its slot. A run that was ended meanwhile is forgotten first.
+// release gives a conversation back: its process, if alive, keeps the slot and
+// idles. A run that was ended meanwhile is forgotten first.
 func (p *Provider) release(c *conversation) {
 	defer p.work.Done()
 	c.makeRoom()
@@ -171,7 +173,7 @@ func (p *Provider) release(c *conversation) {
 	}
 }
 
-// idled ends a process that has had no work for IdleAfter.
+// idled ends a process that was idle for IdleAfter.
 func (p *Provider) idled(c *conversation, process *process) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -182,7 +184,7 @@ func (p *Provider) idled(c *conversation, process *process) {
 	p.evict(c)
 }
 
-// watch frees the slot of a process that dies while it idles.
+// watch frees the slot of a process that dies while idle.
 func (p *Provider) watch(c *conversation, process *process) {
 	if c.watched == process {
 		return
@@ -193,7 +195,7 @@ func (p *Provider) watch(c *conversation, process *process) {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		if p.closed || c.busy || c.process != process {
-			return // whoever has it sees for himself
+			return // its user notices
 		}
 		p.opts.Logger.Info("claude process died while idle", "run", c.run)
 		p.detach(c)

@@ -10,8 +10,8 @@ import (
 
 // starter starts processes that die with this one. Linux sends a child's
 // parent-death signal when the *thread* that started it ends, and Go's runtime
-// ends threads; so one goroutine, locked to its thread for as long as there can
-// be processes, starts them all.
+// ends threads; so one goroutine, locked to its thread for as long as there are
+// processes, starts them all.
 type starter struct {
 	mu     sync.Mutex
 	starts chan start
@@ -57,8 +57,8 @@ func (s *starter) run() {
 	}
 }
 
-// close ends the thread, and with it what is left of its children. No start may
-// be under way.
+// close ends the thread and with it its remaining children. No start may be
+// running.
 func (s *starter) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// starter starts processes. There is no parent-death signal here: when this
-// process is killed, the pipe of their stdin closes, and with it they end.
+// starter starts processes. Without a parent-death signal they end when this
+// process is killed, because the pipe of their stdin closes.
 type starter struct{}
 
 // start starts cmd as the leader of a group of its own.

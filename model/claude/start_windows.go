@@ -13,8 +13,8 @@ import (
 // starter starts processes in jobs that end with this process.
 type starter struct{}
 
-// group is a job object. When its last handle is closed, by us or because this
-// process is gone, Windows ends all processes in it.
+// group is a job object. When its last handle is closed, by us or with this
+// process, Windows ends all processes in it.
 type group struct{ state *groupState }
 
 type groupState struct {
@@ -23,8 +23,8 @@ type groupState struct {
 	released bool
 }
 
-// start starts cmd in a job of its own, without a console window. What cmd
-// starts before it is in the job escapes it; the CLI starts nothing so early.
+// start starts cmd in its own job, without a console window. A process that cmd
+// starts before it is in the job escapes it; the CLI starts none so early.
 func (*starter) start(cmd *exec.Cmd) (group, error) {
 	job, err := windows.CreateJobObject(nil, nil)
 	if err != nil {
@@ -67,11 +67,11 @@ func (g group) kill() {
 	g.state.mu.Lock()
 	defer g.state.mu.Unlock()
 	if !g.state.released {
-		_ = windows.TerminateJobObject(g.state.job, 1) // fails when they are gone
+		_ = windows.TerminateJobObject(g.state.job, 1) // fails when all have ended
 	}
 }
 
-// release closes the job, and ends what is left in it.
+// release closes the job and ends its remaining processes.
 func (g group) release() {
 	g.state.mu.Lock()
 	defer g.state.mu.Unlock()

@@ -15,19 +15,19 @@ import (
 )
 
 const (
-	// maxLine bounds a line of the CLI's stdout. It writes an answer twice, each
-	// time in one line; 4 MB are room for any honest one.
+	// maxLine bounds a line of the CLI's stdout. An answer is written twice, each
+	// time in one line; 4 MB is room for any honest one.
 	maxLine = 4 << 20
-	// maxAnswer bounds a turn's text, whatever number of lines it comes in.
+	// maxAnswer bounds a turn's text over all its lines.
 	maxAnswer = 4 << 20
-	// longPause is how long the CLI may wait before it asks the API again. The
-	// queue waits better than a call that holds a slot.
+	// longPause is the longest wait of the CLI before its next try. An event waits
+	// better in the queue than in a call that holds a slot.
 	longPause = 10 * time.Second
-	// synthetic is the model of what the CLI says itself.
+	// synthetic is the model's name in the CLI's own messages.
 	synthetic = "<synthetic>"
 )
 
-// event is a line of stdout, as far as it matters here.
+// event is a line of stdout with the fields that matter here.
 type event struct {
 	Type    string `json:"type"`
 	Subtype string `json:"subtype"`
@@ -42,7 +42,7 @@ type event struct {
 		} `json:"content"`
 	} `json:"message"`
 	ParentTool string `json:"parent_tool_use_id"`
-	Error      string `json:"error"` // its class; of system/api_retry too
+	Error      string `json:"error"` // the class, also of system/api_retry
 
 	// system/api_retry
 	RetryDelayMS float64 `json:"retry_delay_ms"`
@@ -62,7 +62,7 @@ type event struct {
 	Reason     string                `json:"terminal_reason"`
 	StopReason string                `json:"stop_reason"`
 	Usage      usage                 `json:"usage"`
-	ModelUsage map[string]modelUsage `json:"modelUsage"` // of the process until now
+	ModelUsage map[string]modelUsage `json:"modelUsage"` // of the process so far
 }
 
 type usage struct {
@@ -79,8 +79,8 @@ type modelUsage struct {
 	Output     int `json:"outputTokens"`
 }
 
-// parseEvent reads a line; ok is false when it is no JSON object. A field of
-// another type than expected stays empty: formats change.
+// parseEvent parses a line; ok is false when it is no JSON object. A field of an
+// unexpected type stays empty: formats change.
 func parseEvent(line []byte) (e event, ok bool) {
 	err := json.Unmarshal(line, &e)
 	var typeError *json.UnmarshalTypeError
@@ -90,8 +90,8 @@ func parseEvent(line []byte) (e event, ok bool) {
 	return e, e.Type != ""
 }
 
-// turn is a prompt and what came of it. The reader of stdout fills it until
-// done is closed or the process is gone.
+// turn is a prompt and its result. The reader of stdout fills it until done is
+// closed or the process is gone.
 type turn struct {
 	done chan struct{}
 
@@ -99,15 +99,15 @@ type turn struct {
 	model  string
 	usage  claudemem.ModelUsage
 
-	// failed and what are set when it is over without an answer.
+	// failed and what are set when it ends without an answer.
 	failed bool
 	what   problem
 	free   bool
-	// broken: the process cannot be used any more.
+	// broken: the process is unusable afterwards.
 	broken bool
 
-	silent         bool // nothing came
-	written        bool // the prompt, in whole or in part
+	silent         bool // the CLI wrote nothing
+	written        bool // the prompt was written, at least in part
 	unknownSession bool
 	sessionInUse   bool
 
@@ -116,11 +116,11 @@ type turn struct {
 
 func newTurn() *turn { return &turn{done: make(chan struct{}), silent: true} }
 
-// totals are the tokens that a process has used until now.
+// totals are the tokens that a process has used so far.
 type totals claudemem.ModelUsage
 
-// addEvent feeds the turn with an event and reports whether it is over. now is for
-// moments that the CLI names.
+// addEvent adds an event to the turn and reports whether the turn is over. now is
+// the base of times in the event.
 func (t *turn) addEvent(e event, before *totals, now time.Time) (over bool) {
 	t.silent = false
 	switch e.Type {
@@ -153,13 +153,13 @@ func (t *turn) assistant(e event) {
 		t.what.kind = e.Error
 	}
 	if e.Message.Model == synthetic {
-		return // the result says the same
+		return // the result repeats it
 	}
 	if e.Message.Model != "" {
 		t.model = e.Message.Model
 	}
-	// After an answer that was cut at the bound of tokens the CLI has the model
-	// go on in a message of its own, so that a turn may have several.
+	// After an answer that reached the token limit, the CLI has the model continue
+	// in another message, so a turn may have several.
 	for _, block := range e.Message.Content {
 		if block.Type == "text" {
 			t.text.WriteString(block.Text)
@@ -167,7 +167,8 @@ func (t *turn) assistant(e event) {
 	}
 }
 
-// retry notes why the CLI asks again, and gives up for it when that takes long.
+// retry records the cause of a retry by the CLI, and ends the turn when the wait
+// is long.
 func (t *turn) retry(e event) (over bool) {
 	t.what.status, t.what.kind = e.ErrorStatus, e.Error
 	if math.IsNaN(e.RetryDelayMS) || e.RetryDelayMS <= 0 {
@@ -218,20 +219,20 @@ func (t *turn) result(e event, before *totals) {
 		t.failed = true
 		t.what = problem{text: fmt.Sprintf("empty answer (stop reason %q)", e.StopReason), kind: "invalid_request"}
 	default:
-		// What was retried on the way does not matter any more.
+		// Earlier retries do not matter any more.
 		t.what = problem{}
 	}
-	// An error of the API's with no tokens counted: it did not work for us.
+	// An API error without counted tokens: the model did no work.
 	t.free = t.failed && t.usage == (claudemem.ModelUsage{})
 }
 
 // cannotResume reports whether the CLI says that it does not know a session, or
-// cannot read what it kept of it.
+// cannot read its transcript.
 func cannotResume(said string) bool {
 	return strings.Contains(said, "No conversation found with session ID") || strings.Contains(said, "Failed to resume session")
 }
 
-// brokenBy ends the turn and, with it, the process.
+// brokenBy ends the turn and makes the process unusable.
 func (t *turn) brokenBy(class claudemem.ErrorClass, text string) (over bool) {
 	t.failed, t.broken = true, true
 	t.what = problem{text: text}
@@ -241,9 +242,9 @@ func (t *turn) brokenBy(class claudemem.ErrorClass, text string) (over bool) {
 	return true
 }
 
-// used is what the turn cost: the process's tokens since before, which is
-// brought up to date. The result's own usage is empty when a stream was cut and
-// asked for again; the sum over models is not, and it holds side requests too.
+// used returns the tokens of the turn: those of the process since before, which it
+// updates. The result's own usage is empty after an interrupted and repeated
+// stream; the sum over models is complete and includes side requests.
 func (e *event) used(before *totals) claudemem.ModelUsage {
 	if len(e.ModelUsage) == 0 {
 		return claudemem.ModelUsage{Input: count(e.Usage.Input) + count(e.Usage.CacheWrite), Output: count(e.Usage.Output), Cached: count(e.Usage.CacheRead)}
@@ -263,11 +264,11 @@ func (e *event) used(before *totals) claudemem.ModelUsage {
 	return spent
 }
 
-// count keeps absurd numbers out of the books.
+// count limits absurd numbers.
 func count(tokens int) int { return min(max(tokens, 0), 1<<31) }
 
-// readLines calls take with each line of r until r ends. A line over maxLine is
-// given up: take gets nil for it. A line is only valid during the call.
+// readLines calls take with each line of r until r ends, and with nil for a line
+// over maxLine. A line is only valid during the call.
 func readLines(r io.Reader, take func(line []byte)) {
 	reader := bufio.NewReaderSize(r, 64<<10)
 	var long []byte
@@ -293,7 +294,7 @@ func readLines(r io.Reader, take func(line []byte)) {
 			long, skipping = nil, false
 		case !errors.Is(err, bufio.ErrBufferFull):
 			if len(long) > 0 && !skipping {
-				take(long) // the last one, without its end
+				take(long) // the last line, without a line end
 			}
 			return
 		}

@@ -12,15 +12,15 @@ import (
 	"unicode/utf16"
 )
 
-// maxTranscript is how much of a transcript is read. It holds each text once and
-// some 600 bytes of metadata an entry, so that a conversation that still fits
-// has a fraction of this.
+// maxTranscript bounds the part of a transcript that is read. A transcript holds
+// each text once and some 600 bytes of metadata an entry, so that a conversation
+// within MaxRequestBytes takes a fraction of this.
 const maxTranscript = 2 << 20
 
-// maxSlug is how long a directory's name gets before the CLI shortens it.
+// maxSlug is the length above which the CLI shortens a directory's name.
 const maxSlug = 200
 
-// projectDir is where the CLI keeps the transcripts of conversations in dir,
+// projectDir returns the CLI's directory of transcripts for conversations in dir,
 // which is absolute and without symbolic links; "" when home is unknown.
 func projectDir(environ []string, dir string) string {
 	config := configDir(environ)
@@ -30,9 +30,9 @@ func projectDir(environ []string, dir string) string {
 	return filepath.Join(config, "projects", slug(dir))
 }
 
-// slug is the CLI's name for a directory: each UTF-16 unit that is no ASCII
-// letter or digit becomes a hyphen; what is longer than 200 is cut and gets a
-// hash of the whole (seen in 2.1.197, short ones also in 2.0.60).
+// slug returns the CLI's name for a directory: each UTF-16 unit that is no ASCII
+// letter or digit becomes a hyphen; a name above 200 is cut and gets a hash of the
+// whole (seen in 2.1.197, short ones also in 2.0.60).
 func slug(dir string) string {
 	units := utf16.Encode([]rune(dir))
 	var b strings.Builder
@@ -55,7 +55,7 @@ func slug(dir string) string {
 	return b.String()[:maxSlug] + "-" + strconv.FormatInt(positive, 36)
 }
 
-// transcript is the path of the run's file at the CLI, "" when it is unknown.
+// transcript returns the path of the run's transcript, "" when it is unknown.
 func (c *conversation) transcript() string {
 	if c.p.projects == "" {
 		return ""
@@ -63,7 +63,7 @@ func (c *conversation) transcript() string {
 	return filepath.Join(c.p.projects, c.id+".jsonl")
 }
 
-// removeTranscript deletes the file at path; that there is none is no error.
+// removeTranscript deletes the file at path; a missing file is no error.
 func removeTranscript(path string) error {
 	if path == "" {
 		return nil
@@ -80,14 +80,15 @@ func removeTranscript(path string) error {
 	return os.Remove(path)
 }
 
-// history is what a transcript holds of a conversation.
+// history describes the conversation in a transcript.
 type history struct {
 	size    int  // of its texts, in bytes of JSON
 	answers int  // of the model
 	open    bool // its last prompt has no answer
 }
 
-// inspect reads a transcript. One that cannot be read is none.
+// inspect returns the history in the transcript at path; ok is false when it
+// cannot be read.
 func inspect(path string) (history, bool) {
 	if path == "" {
 		return history{}, false
@@ -103,12 +104,12 @@ func inspect(path string) (history, bool) {
 	}
 	h := parseHistory(io.LimitReader(file, maxTranscript))
 	if info.Size() > maxTranscript {
-		h.size = int(min(info.Size(), 1<<30)) // it does not fit, whatever it holds
+		h.size = int(min(info.Size(), 1<<30)) // too large to fit, whatever it contains
 	}
 	return h, true
 }
 
-// parseHistory reads a transcript's lines; what it cannot read it leaves out.
+// parseHistory parses a transcript's lines and skips those that it cannot parse.
 func parseHistory(r io.Reader) history {
 	var h history
 	lines := bufio.NewScanner(r)
