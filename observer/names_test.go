@@ -69,7 +69,7 @@ func FuzzPlain(f *testing.F) {
 		}
 		got := oneLine(s, limit)
 		if len(got) > limit || strings.ContainsAny(got, "<>\n\x00") || strings.ToValidUTF8(got, "") != got {
-			t.Errorf("plain(%q, %d) = %q", s, limit, got)
+			t.Errorf("oneLine(%q, %d) = %q", s, limit, got)
 		}
 	})
 }
