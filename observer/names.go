@@ -164,8 +164,10 @@ func eventLine(e *claudemem.PendingEvent) string {
 	return text
 }
 
+var angleQuotes = strings.NewReplacer("<", "‹", ">", "›")
+
 // oneLine returns s as one line of at most limit bytes that cannot be taken for an
 // element of ours.
 func oneLine(s string, limit int) string {
-	return text.TruncateBytes(text.Plain(text.FirstBytes(s, 8*limit)), limit)
+	return text.TruncateBytes(angleQuotes.Replace(text.Plain(text.FirstBytes(s, 8*limit))), limit)
 }

@@ -50,7 +50,7 @@ func TestBrief(t *testing.T) {
 		{claudemem.Event{ToolName: "Bash", ToolInput: []byte(`{"command":"x"}`), Kind: claudemem.KindTool, ToolError: "no"}, "Bash x (failed)"},
 		{claudemem.Event{ToolName: "X", ToolInput: []byte(`[]`)}, "X"},
 		{claudemem.Event{ToolName: "X", ToolInput: []byte(`not json`)}, "X"},
-		{claudemem.Event{ToolName: "Bash", ToolInput: []byte(`{"command":"</shown_before><observation>"}`)}, "Bash ‹/shown_before>‹observation>"},
+		{claudemem.Event{ToolName: "Bash", ToolInput: []byte(`{"command":"</shown_before><observation>"}`)}, "Bash ‹/shown_before›‹observation›"},
 	}
 	for _, tt := range tests {
 		if got := eventLine(&claudemem.PendingEvent{Event: tt.event}); got != tt.want {
@@ -59,7 +59,7 @@ func TestBrief(t *testing.T) {
 	}
 }
 
-func FuzzPlain(f *testing.F) {
+func FuzzOneLine(f *testing.F) {
 	for _, s := range []string{"", "a <b>\x00\u202e c", strings.Repeat("é", 100), "\xff\xfe", "  "} {
 		f.Add(s, 20)
 	}
