@@ -2,10 +2,11 @@ package answer
 
 import "strings"
 
-// maxNesting bounds how deep fields within fields and markup within CDATA are followed.
+// maxNesting bounds the nesting of fields and of markup within CDATA that is
+// parsed.
 const maxNesting = 3
 
-// fieldOf reads the field that token i opens into r.
+// fieldOf parses the field that token i opens, into r.
 func (p *parser) fieldOf(r *record, i, depth int) (next, pos int) {
 	t := p.tokens[i]
 	switch {
@@ -39,15 +40,16 @@ type gathering struct {
 	p    *parser
 	b    strings.Builder
 	from int
-	// opened counts, by name, tags that were taken as text and wait for their closing tag.
+	// opened counts the opening tags that were kept as text and are not closed yet,
+	// by name.
 	opened [nameCount]uint16
-	// lines says that the text is a list of <item>; each becomes a line.
+	// lines: the text is a list of <item>; each becomes a line.
 	lines bool
-	// broken says that a CDATA section had no end, so its end may stand around as text.
+	// broken: a CDATA section had no end, so its end may occur as text.
 	broken bool
 }
 
-// until takes the text up to position end.
+// until adds the text up to position end.
 func (g *gathering) until(end int) {
 	if end > g.from {
 		g.b.WriteString(decode(g.p.src[g.from:end]))
@@ -55,7 +57,7 @@ func (g *gathering) until(end int) {
 	g.from = end
 }
 
-// markup takes a comment or CDATA section; it reports whether t was one.
+// markup adds a comment or CDATA section and reports whether t was one.
 func (g *gathering) markup(t token) bool {
 	switch t.kind {
 	case tComment:
@@ -73,8 +75,8 @@ func (g *gathering) markup(t token) bool {
 	return true
 }
 
-// tagText takes a tag as text; a closing tag that nothing here opened is left
-// out when it is one of our fields.
+// tagText adds a tag as text. It leaves out a closing tag of one of our fields
+// that nothing here opened.
 func (g *gathering) tagText(r *record, t token) {
 	switch {
 	case t.name == nItem && (g.lines || strings.TrimSpace(g.p.src[g.from:t.start]) == "" && g.b.Len() == 0):
@@ -102,7 +104,7 @@ func (g *gathering) text() string {
 	return s
 }
 
-// scalar reads a text field.
+// scalar parses a text field.
 func (p *parser) scalar(r *record, i, depth int) (next, pos int) {
 	t := p.tokens[i]
 	g := gathering{p: p, from: int(t.end)}
@@ -126,12 +128,12 @@ func (p *parser) scalar(r *record, i, depth int) (next, pos int) {
 			g.until(int(k.start))
 			g.from = int(k.end)
 		case depth < maxNesting && k.name.isField() && p.nextClose(k.name, j) < end:
-			// A field inside the field: read it and go on behind it.
+			// A field within this one: parse it, and continue after it.
 			g.until(int(k.start))
 			j, g.from = p.fieldOf(r, j, depth+1)
 			continue
 		default:
-			// Its closing tag comes too late.
+			// Its closing tag belongs to a later field.
 			g.until(int(k.start))
 			r.addText(t.name, g.text())
 			return j, int(k.start)
@@ -143,8 +145,8 @@ func (p *parser) scalar(r *record, i, depth int) (next, pos int) {
 	return end + 1, int(p.tokens[end].end)
 }
 
-// meantAsClose tells whether the opening tag at token j was meant to close the field:
-// <title>Text<title> and then the next tag.
+// meantAsClose reports whether the opening tag at token j was meant to close the
+// field: <title>Text<title> before the next tag.
 func (p *parser) meantAsClose(g *gathering, j int) bool {
 	k := p.tokens[j]
 	if g.b.Len() == 0 && strings.TrimSpace(p.src[g.from:k.start]) == "" {
@@ -157,9 +159,9 @@ func (p *parser) meantAsClose(g *gathering, j int) bool {
 	return strings.TrimSpace(p.src[k.end:after]) == ""
 }
 
-// structural tells whether the opening tag at token j, inside a field of r that
-// is closed at token end, is a field of ours and not text about one: r has not
-// had it yet and will not get it later.
+// structural reports whether the opening tag at token j, inside a field of r that
+// is closed at token end, opens a field of ours instead of being text: r does not
+// have that field yet and will not get it later.
 func (p *parser) structural(r *record, j, end int) bool {
 	n := p.tokens[j].name
 	if n == nSummary {
@@ -171,8 +173,8 @@ func (p *parser) structural(r *record, j, end int) bool {
 	return n.isField() && n.nativeTo(r.kind) && !r.has(n) && p.nextOpen(n, end) >= p.boundary(r, end)
 }
 
-// openScalar reads a text field without a closing tag of its own: it ends where
-// something else of ours begins or ends.
+// openScalar parses a text field without a closing tag of its own: it ends where
+// another element of ours begins or ends.
 func (p *parser) openScalar(r *record, i int) (next, pos int) {
 	t := p.tokens[i]
 	g := gathering{p: p, from: int(t.end)}
@@ -201,8 +203,8 @@ func (p *parser) openScalar(r *record, i int) (next, pos int) {
 	return len(p.tokens), len(p.src)
 }
 
-// ends tells whether token k ends a field of r that has no closing tag of its
-// own, and whether k is used up by that.
+// ends reports whether token k ends a field of r that has no closing tag of its
+// own, and whether k is consumed by that.
 func (p *parser) ends(r *record, k token, j int) (stop, behind bool) {
 	switch {
 	case k.kind == tClose && k.name.isRecord():
@@ -217,8 +219,8 @@ func (p *parser) ends(r *record, k token, j int) (stop, behind bool) {
 	return false, false
 }
 
-// withoutTail takes off what is left of a misspelt or cut tag at the end of a
-// field that was not closed.
+// withoutTail removes the rest of a misspelt or cut tag from the end of a field
+// that was not closed.
 func withoutTail(s string) string {
 	at := strings.LastIndexByte(s, '<')
 	if at < 0 || len(s)-at > maxName+3 {
@@ -232,12 +234,12 @@ func withoutTail(s string) string {
 		}
 	}
 	if bare == tail && len(s[at+1:]) != len(tail) {
-		return s // an opening tag, complete: text
+		return s // a complete opening tag is text
 	}
 	return strings.TrimSpace(s[:at])
 }
 
-// list reads a list field: child elements or, when there are none, its text.
+// list parses a list field: its child elements or, without any, its text.
 func (p *parser) list(r *record, i, depth int) (next, pos int) {
 	t := p.tokens[i]
 	n := t.name
@@ -304,7 +306,7 @@ func (p *parser) list(r *record, i, depth int) (next, pos int) {
 	return finish(limit, int(end.start))
 }
 
-// otherName is the other spelling of a list whose closing tag is often mixed up with it.
+// otherName returns the list whose closing tag models often use for n.
 func otherName(n name) name {
 	switch n {
 	case nFilesEdited:
@@ -315,7 +317,7 @@ func otherName(n name) name {
 	return noName
 }
 
-// child reads the list element that token i opens; it ends before token limit.
+// child parses the list element that token i opens; it ends before token limit.
 func (p *parser) child(r *record, i, limit int) (text string, next, pos int) {
 	t := p.tokens[i]
 	if t.kind == tSelf {
@@ -362,8 +364,8 @@ func (p *parser) child(r *record, i, limit int) (text string, next, pos int) {
 	return withoutTail(g.text()), limit, int(p.tokens[limit].start)
 }
 
-// addLoose takes a list that was written as text: escaped elements, JSON, bullets,
-// lines or commas.
+// addLoose adds the items of a list that was written as text: escaped elements,
+// JSON, bullets, lines or commas.
 func (p *parser) addLoose(r *record, n name, text string, depth int) {
 	if depth < maxNesting && strings.HasPrefix(text, "<") {
 		if inner := scan(text); len(inner.tokens) > 0 && inner.tokens[0].name.isChild() {

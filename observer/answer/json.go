@@ -8,29 +8,29 @@ import (
 	"unicode/utf8"
 )
 
-// value is a piece of JSON: a string (numbers and words too), a list or an object.
+// value is a JSON value: a string (also numbers and words), a list or an object.
 type value struct {
 	kind   byte // 's', '[' or '{'
 	text   string
-	keys   []string // of an object, beside items
+	keys   []string // of an object, parallel to items
 	items  []value
 	quoted bool
-	cut    bool // the text ended within a string
+	cut    bool // the input ended within a string
 }
 
-// maxJSONDepth bounds how deep values nest; what is deeper is skipped.
+// maxJSONDepth bounds the nesting of values; deeper ones are skipped.
 const maxJSONDepth = 16
 
-// jsonParser reads JSON as models write it: cut off, with line breaks in strings,
-// commas too many, bare words, single quotes. It always comes to an end, and never
-// reads a byte twice.
+// jsonParser parses JSON as models write it: cut off, with line breaks in strings,
+// too many commas, bare words, single quotes. It always ends, and reads no byte
+// twice.
 type jsonParser struct {
 	s   string
 	i   int
-	cut bool // the text ended within a value
+	cut bool // the input ended within a value
 }
 
-// parseJSON reads the value that s begins with and returns where it ends.
+// parseJSON parses the value at the beginning of s and returns its end.
 func parseJSON(s string) (v value, end int, complete bool) {
 	r := jsonParser{s: s}
 	v = r.value(0)
@@ -59,7 +59,7 @@ func (r *jsonParser) value(depth int) value {
 	return value{kind: 's', text: r.word()}
 }
 
-// items reads a list or an object behind its opening bracket.
+// items parses a list or an object after its opening bracket.
 func (r *jsonParser) items(open byte, depth int) value {
 	v := value{kind: open}
 	for {
@@ -90,7 +90,7 @@ func (r *jsonParser) items(open byte, depth int) value {
 	}
 }
 
-// word reads a number, true, null or something without quotes; at least one byte.
+// word parses a number, true, null or an unquoted word of at least one byte.
 func (r *jsonParser) word() string {
 	from := r.i
 	r.i++
@@ -100,8 +100,8 @@ func (r *jsonParser) word() string {
 	return strings.TrimSpace(r.s[from:r.i])
 }
 
-// quoted reads a string in the given quotes. A quote that is not followed by what
-// may follow a string was meant as a character.
+// quoted parses a string in the given quotes. A quote before something that cannot
+// follow a string is a character of it.
 func (r *jsonParser) quoted(quote byte) string {
 	r.i++
 	var b strings.Builder
@@ -121,7 +121,7 @@ func (r *jsonParser) quoted(quote byte) string {
 	return b.String()
 }
 
-// closes tells whether the quote at r.i ends its string.
+// closes reports whether the quote at r.i ends its string.
 func (r *jsonParser) closes() bool {
 	for j := r.i + 1; j < len(r.s) && j < r.i+64; j++ {
 		switch r.s[j] {
@@ -130,7 +130,7 @@ func (r *jsonParser) closes() bool {
 		case ',', ':', ']', '}':
 			return true
 		}
-		// A forgotten comma: the next string begins on a line of its own.
+		// After a missing comma the next string begins on a line of its own.
 		return r.s[j] == '"' && strings.IndexByte(r.s[r.i+1:j], '\n') >= 0
 	}
 	return true
@@ -153,7 +153,7 @@ func (r *jsonParser) escape(b *strings.Builder) {
 			return
 		}
 		if utf16.IsSurrogate(char) {
-			// Without its other half it becomes U+FFFD.
+			// Half of a surrogate pair becomes U+FFFD.
 			before := r.i
 			low := rune(-1)
 			if strings.HasPrefix(r.s[r.i:], `\u`) {
@@ -188,7 +188,7 @@ func (r *jsonParser) hex() (rune, bool) {
 	return rune(n), true
 }
 
-// get returns an object's value for a key.
+// get returns the value of a key of an object.
 func (v value) get(key string) (value, bool) {
 	for i, k := range v.keys {
 		if strings.EqualFold(k, key) {
@@ -198,15 +198,15 @@ func (v value) get(key string) (value, bool) {
 	return value{}, false
 }
 
-// jsonNames are keys that stand for a field in JSON only; as elements they would
-// be taken for HTML.
+// jsonNames are keys that name a field in JSON only; as elements they would be
+// HTML.
 var jsonNames = map[string]name{
 	"kind": nType, "observation_type": nType, "observationtype": nType, "headline": nTitle,
 	"description": nNarrative, "text": nNarrative, "details": nNarrative, "tags": nConcepts,
 	"files": nFilesRead, "learning": nContent, "statement": nContent,
 }
 
-// fromJSON takes the records out of v, whatever it is wrapped in.
+// fromJSON adds the records in v, whatever they are wrapped in.
 func (p *parser) fromJSON(v value, depth int) {
 	if depth > maxJSONDepth || p.full {
 		return
@@ -217,7 +217,7 @@ func (p *parser) fromJSON(v value, depth int) {
 			p.fromJSON(item, depth+1)
 		}
 	case 's':
-		// XML within JSON.
+		// XML in a JSON string.
 		if v.quoted && strings.Contains(v.text, "<") {
 			if inner := scan(v.text); len(inner.tokens) > 0 {
 				p.parseView(inner, maxNesting)
@@ -252,7 +252,7 @@ func (p *parser) fromJSON(v value, depth int) {
 	}
 }
 
-// fill takes an object's fields into r and returns the values that are none.
+// fill adds an object's fields to r and returns the values that are not fields.
 func (p *parser) fill(r *record, v value) (nested []value) {
 	_, learning := v.get("category")
 	for i, key := range v.keys {
@@ -271,7 +271,7 @@ func (p *parser) fill(r *record, v value) (nested []value) {
 			}
 			p.skip = true
 		case n == nSummary && item.kind == 's' && !strings.Contains(item.text, "<"):
-			// A short form of the narrative, if the object is an observation.
+			// In an observation: a short form of the narrative.
 			if r.texts[nNarrative] == "" {
 				r.addText(nNarrative, item.text)
 			}
@@ -304,7 +304,7 @@ func (p *parser) fill(r *record, v value) (nested []value) {
 	return nested
 }
 
-// strings returns a list's texts; of objects in it the first text.
+// strings returns the texts of a list; of an object in it, the first text.
 func (v value) strings() []string {
 	if v.kind == 's' {
 		return nil
@@ -328,7 +328,7 @@ func (v value) strings() []string {
 	return texts
 }
 
-// wholeJSON reads texts that are JSON from their beginning, fences aside.
+// wholeJSON parses a text that is JSON from its beginning, fences aside.
 func (p *parser) wholeJSON(text string) {
 	text = strings.TrimSpace(text)
 	if strings.HasPrefix(text, "```") {
@@ -344,7 +344,7 @@ func (p *parser) wholeJSON(text string) {
 	}
 }
 
-// empty tells whether v has nothing but our names without values.
+// empty reports whether v has our names without values and nothing else.
 func (v value) empty() bool {
 	if v.kind == 's' {
 		return isNothing(v.text)
@@ -357,7 +357,7 @@ func (v value) empty() bool {
 	return !slices.ContainsFunc(v.items, func(item value) bool { return !item.empty() })
 }
 
-// anyJSON reads every object and list in text.
+// anyJSON parses every object and list in text.
 func (p *parser) anyJSON(text string) {
 	for text != "" && !p.full {
 		at := strings.IndexAny(text, "{[\"")

@@ -8,8 +8,8 @@ import (
 	"claudemem/text"
 )
 
-// splitList takes apart a list that was written as text. Facts are sentences, so
-// only lines and JSON separate them; the rest may have commas.
+// splitList returns the items of a list that was written as text. Facts are
+// sentences, so only lines and JSON separate them; other lists may have commas.
 func splitList(n name, s string) []string {
 	s = strings.TrimSpace(s)
 	if isNothing(s) {
@@ -22,7 +22,7 @@ func splitList(n name, s string) []string {
 		}
 		if n == nFacts {
 			if strings.TrimSpace(s[end:]) == "" {
-				return nil // a list that cannot be read is none
+				return nil // ignore a malformed list
 			}
 			return splitLines(s)
 		}
@@ -43,8 +43,8 @@ func quotedOnly(v value) bool {
 	return len(v.items) > 0
 }
 
-// splitLines makes an item of each line; a line that is indented below a bullet
-// goes on with it.
+// splitLines returns an item for each line; a line that is indented below a bullet
+// continues its item.
 func splitLines(s string) []string {
 	var items []string
 	bullets := false
@@ -63,8 +63,8 @@ func splitLines(s string) []string {
 	return items
 }
 
-// withoutBullet takes "- ", "* ", "• ", "1. ", "2) ", "[x] " and the like off the
-// beginning.
+// withoutBullet removes "- ", "* ", "• ", "1. ", "2) ", "[x] " and the like from
+// the beginning.
 func withoutBullet(s string) string {
 	for {
 		before := s
@@ -102,8 +102,8 @@ func files(items []string) []string {
 	return kept
 }
 
-// path takes off what models put around a file's name: quotes, a remark behind
-// it, a line number, "./". Windows separators become '/'. "" is no path.
+// path returns a file's path without the quotes, remark, line number and "./" that
+// models add. Windows separators become '/'. "" means that s is no path.
 func path(s string) string {
 	if s = text.Line(s); len(s) > 2*maxPath {
 		return ""
@@ -132,7 +132,7 @@ func path(s string) string {
 	return s
 }
 
-// withoutLines takes :12, :12-30 and #L12 off the end of a path.
+// withoutLines removes :12, :12-30 and #L12 from the end of a path.
 func withoutLines(s string) string {
 	at := strings.LastIndexAny(s, ":#")
 	if at < 1 || at+1 == len(s) {

@@ -1,13 +1,13 @@
 package answer
 
-// name is an element that the answer format knows.
+// name is an element of the answer format.
 type name uint8
 
 // The elements. Order matters only for the ranges in the functions below.
 const (
 	noName name = iota
 
-	nWrapper // observations, summaries, learnings: around records, means nothing
+	nWrapper // observations, summaries, learnings: wrappers of records, ignored
 	nThink
 	nSkip
 
@@ -23,7 +23,7 @@ const (
 	nConcepts
 	nFilesModified
 
-	nFilesRead // of observations and of summaries
+	nFilesRead // in observations and in summaries
 
 	nRequest
 	nInvestigated
@@ -45,7 +45,7 @@ const (
 	nameCount
 )
 
-// names has every spelling of an element, folded (see fold).
+// names maps every spelling of an element, folded (see fold), to it.
 var names = map[string]name{
 	"observations": nWrapper, "summaries": nWrapper, "learnings": nWrapper,
 	"think": nThink, "thinking": nThink, "reasoning": nThink,
@@ -64,10 +64,11 @@ var names = map[string]name{
 	"item": nItem, "li": nItem,
 }
 
-// maxName is the longest name as written that is looked up, in bytes.
+// maxName is the longest spelling that is looked up, in bytes.
 const maxName = 32
 
-// fold looks a name up without regard to case, '_', '-' and a namespace prefix.
+// fold returns the element of a name, ignoring case, '_', '-' and a namespace
+// prefix.
 func fold(written string) name {
 	if len(written) > maxName {
 		return noName
@@ -98,7 +99,7 @@ func (n name) isList() bool {
 	return n == nFacts || n == nConcepts || n == nFilesRead || n == nFilesModified || n == nFilesEdited
 }
 
-// nativeTo tells whether a record of the given kind has this field.
+// nativeTo reports whether records of a kind have this field.
 func (n name) nativeTo(kind name) bool {
 	switch kind {
 	case nObservation:
@@ -111,7 +112,7 @@ func (n name) nativeTo(kind name) bool {
 	return false
 }
 
-// list is the field that a child element belongs to.
+// list returns the field that a child element belongs to.
 func (n name) list() name {
 	switch n {
 	case nFact:

@@ -6,50 +6,52 @@ import (
 	"claudemem"
 )
 
-// DefaultMaxBytes is how much of an answer is read when Options do not say. A
-// model's longest useful answer is a tenth of it.
+// DefaultMaxBytes is the default of Options.MaxBytes: ten times the longest useful
+// answer.
 const DefaultMaxBytes = 256 << 10
 
-// Options say what a mode knows.
+// Options describe the mode of an answer.
 type Options struct {
-	// Types are the mode's; none means the six of the mode "code".
+	// Types of the mode; none means the six of the mode "code".
 	Types []claudemem.ObservationType
-	// FallbackType is what an unknown type becomes; "" is discovery or, where
-	// there is none, the first type.
+	// FallbackType replaces an unknown type; "" is discovery or, in a mode without
+	// it, the first type.
 	FallbackType claudemem.ObservationType
-	// Concepts are the mode's; others are kept all the same.
+	// Concepts of the mode; others are kept as well.
 	Concepts []string
-	// MaxBytes is how much of the text is read; 0 is DefaultMaxBytes.
+	// MaxBytes bounds the part of the text that is parsed; 0 is DefaultMaxBytes.
 	MaxBytes int
 }
 
-// Class says what kind of answer a text is.
+// Class is the kind of an answer.
 type Class string
 
 // The classes.
 const (
 	// ClassRecords has at least one observation, summary or learning.
 	ClassRecords Class = "records"
-	// ClassIdle says that there is nothing to record.
+	// ClassIdle: the answer says that there is nothing to record.
 	ClassIdle Class = "idle"
-	// ClassProse is text that is no answer; it may be an error in words.
+	// ClassProse is text without an answer; it may be an error in words.
 	ClassProse Class = "prose"
 )
 
-// Answer is what a text says. Records carry what the model can know: ids,
-// session, project and times are filled in by who asked.
+// Answer is a parsed answer. Its records have the fields that the model can know;
+// the caller adds ids, session, project and times.
 type Answer struct {
 	Observations []claudemem.Observation
 	Summary      *claudemem.Summary
 	Learnings    []claudemem.Learning
-	// SkipSummary is the model's word that the turn needs no summary; there is none then.
+	// SkipSummary: the model says that the turn needs no summary; Summary is nil
+	// then.
 	SkipSummary bool
 	Class       Class
-	// Truncated says that the text broke off within a field, or was longer than MaxBytes.
+	// Truncated: the text ended within a field, or was longer than MaxBytes.
 	Truncated bool
 }
 
-// Parse reads an answer. There is no error: what cannot be understood is left out.
+// Parse parses an answer. It leaves out what it does not understand; there is no
+// error.
 func Parse(text string, opts Options) Answer {
 	opts.defaults()
 	var a Answer
@@ -82,8 +84,9 @@ func (o *Options) defaults() {
 	}
 }
 
-// parseRecords finds the records: in JSON if that is what the text is, else as XML,
-// else as XML that was escaped as a whole, else as JSON somewhere in the text.
+// parseRecords returns a parser with the records of text: JSON if all of text is
+// JSON, else XML, else XML that was escaped as a whole, else JSON anywhere in the
+// text.
 func parseRecords(text string) *parser {
 	p := &parser{}
 	if p.wholeJSON(text); len(p.records) > 0 || p.skip || p.emptyJSON {
@@ -111,7 +114,7 @@ func parseRecords(text string) *parser {
 	return p
 }
 
-// collect makes values of the records.
+// collect adds the records of p to the answer.
 func (o *Options) collect(a *Answer, p *parser) {
 	records := p.records
 	if p.thought < len(records) {
@@ -135,11 +138,11 @@ func (o *Options) collect(a *Answer, p *parser) {
 	}
 }
 
-// add makes a value of r, of another kind than its element says if that fits its
-// fields better.
+// add adds r to the answer, as a record of another kind than its element says if
+// that fits its fields better.
 func (o *Options) add(a *Answer, r *record) {
 	if r.implicit && r.fields() < 2 {
-		return // a tag in prose
+		return // only a tag in prose
 	}
 	if r.cutField != noName {
 		a.Truncated = true
@@ -168,8 +171,8 @@ func (o *Options) add(a *Answer, r *record) {
 	}
 }
 
-// dropCutItem leaves out the list item in which the answer broke off, if it is
-// not the only one.
+// dropCutItem removes the list item in which the answer broke off, unless it is
+// the only one.
 func (r *record) dropCutItem() {
 	n := r.cutField
 	if n == nFile {
@@ -186,7 +189,7 @@ func (r *record) dropCutItem() {
 	}
 }
 
-// idles are how an answer begins that says in words that there is nothing.
+// idles are the beginnings of answers that say that there is nothing to record.
 var idles = []string{
 	"nothing to record", "nothing worth", "nothing new", "nothing noteworthy", "nothing significant", "nothing of note",
 	"no observation", "no new observation", "no records", "no summary", "no learnings", "no significant", "no noteworthy",
@@ -194,7 +197,8 @@ var idles = []string{
 	"not worth recording", "skip", "idle", "ok", "understood", "acknowledged",
 }
 
-// isIdle tells whether text outside of records says no more than that there are none.
+// isIdle reports whether the text outside of records says only that there are
+// none.
 func isIdle(s string) bool {
 	s = strings.TrimSpace(s)
 	for _, fence := range []string{"```xml", "```json", "```"} {

@@ -6,14 +6,14 @@ import (
 	"claudemem/text"
 )
 
-// record is an observation, summary or learning as it stood in the answer.
+// record is an observation, summary or learning as the answer has it.
 type record struct {
 	kind name
-	// implicit records had fields but no element around them.
+	// implicit: the answer has its fields without an element around them.
 	implicit bool
 	texts    [nameCount]string
 	lists    [nameCount][]string
-	seen     uint64 // fields that occurred, by name
+	seen     uint64 // bits of the fields that occurred
 	// cutField is the field in which the answer broke off.
 	cutField name
 	// loose is text outside of fields, at most maxLoose bytes.
@@ -21,13 +21,13 @@ type record struct {
 	attrs []attribute
 }
 
-// maxLoose bounds the text that is kept of a record outside of its fields.
+// maxLoose bounds the text of a record outside of its fields.
 const maxLoose = 8 << 10
 
 func (r *record) has(n name) bool { return r.seen&(1<<n) != 0 }
 func (r *record) mark(n name)     { r.seen |= 1 << n }
 
-// fields counts the different fields that occurred.
+// fields returns the number of different fields.
 func (r *record) fields() int {
 	n := 0
 	for rest := r.seen; rest != 0; rest &= rest - 1 {
@@ -36,7 +36,8 @@ func (r *record) fields() int {
 	return n
 }
 
-// addText keeps a text field. Of titles and the like the first counts; prose is joined.
+// addText adds a text field. The first title, subtitle or the like counts; prose
+// is joined.
 func (r *record) addText(n name, text string) {
 	text = strings.TrimSpace(text)
 	switch before := r.texts[n]; {
@@ -55,10 +56,11 @@ func (r *record) addItem(n name, text string) {
 	}
 }
 
-// maxRecords bounds the records of an answer, and how deep they nest when none is closed.
+// maxRecords bounds the records of an answer, and their nesting when none is
+// closed.
 const maxRecords = 64
 
-// parser goes through the tokens of an answer and collects its records.
+// parser collects the records of an answer from its tokens.
 type parser struct {
 	*view
 	records []*record
@@ -68,10 +70,10 @@ type parser struct {
 	// outside is text outside of records, for the class of the answer.
 	outside strings.Builder
 	skip    bool
-	// thought is how many records stood before a stray </think>.
+	// thought is the number of records before a stray </think>.
 	thought int
 	full    bool
-	// emptyJSON says that the text is JSON of ours with nothing in it.
+	// emptyJSON: the text is JSON of our form without content.
 	emptyJSON bool
 }
 
@@ -98,7 +100,7 @@ func (p *parser) pop() {
 	p.openKinds[r.kind]--
 }
 
-// parseView goes through v.
+// parseView parses the tokens of v.
 func (p *parser) parseView(v *view, depth int) {
 	outer := p.view
 	p.view = v
@@ -116,7 +118,7 @@ func (p *parser) parseView(v *view, depth int) {
 	}
 }
 
-// text takes text that is in no field; verbatim takes it as it is.
+// text adds text outside of fields, decoded; verbatim adds it as it is.
 func (p *parser) text(s string) { p.verbatim(decode(s)) }
 
 func (p *parser) verbatim(s string) {
@@ -129,8 +131,8 @@ func (p *parser) verbatim(s string) {
 	}
 }
 
-// step takes token i, which is in no field, and returns the token and the
-// position to go on from.
+// step handles token i, which is outside of fields, and returns the token and the
+// position to continue from.
 func (p *parser) step(i, depth int) (next, pos int) {
 	t := p.tokens[i]
 	next, pos = i+1, int(t.end)
@@ -157,7 +159,8 @@ func (p *parser) step(i, depth int) (next, pos int) {
 	return next, pos
 }
 
-// think leaves thoughts out. With a closing tag alone, all before it was thought.
+// think skips a model's thinking. With a closing tag alone, everything before it
+// is thinking.
 func (p *parser) think(i int) (next, pos int) {
 	t := p.tokens[i]
 	switch t.kind {
@@ -196,12 +199,12 @@ func (p *parser) record(t token) {
 	}
 }
 
-// field reads the field that token i opens into the record that it belongs to.
+// field parses the field that token i opens into the record that it belongs to.
 func (p *parser) field(i int) (next, pos int) {
 	t := p.tokens[i]
 	r := p.top()
 	if r != nil && r.kind == nLearning && !t.name.nativeTo(nLearning) || r == nil && t.name == nFile {
-		// Not ours here: a learning speaks of a <title> tag.
+		// Text here: a learning may mention a <title> tag.
 		p.text(p.src[t.start:t.end])
 		return i + 1, int(t.end)
 	}
@@ -224,9 +227,9 @@ func (p *parser) field(i int) (next, pos int) {
 	return p.fieldOf(p.top(), i, 0)
 }
 
-// beginsAnother tells whether the field that token i opens begins another observation
-// because the tags between the two were forgotten: a second type or title behind
-// a complete first one.
+// beginsAnother reports whether the field that token i opens begins another
+// observation whose tags were forgotten: a second type or title after a complete
+// first one.
 func (p *parser) beginsAnother(r *record, i int) bool {
 	n := p.tokens[i].name
 	if r.kind != nObservation || !r.has(n) || !r.has(nNarrative) && !r.has(nFacts) {
@@ -241,11 +244,11 @@ func (p *parser) beginsAnother(r *record, i int) bool {
 	return false
 }
 
-// boundary is the token, from i on, at which the record ends for certain: its own
-// closing tag or the next observation.
+// boundary returns the token, from i on, at which the record certainly ends: its
+// own closing tag or the next observation.
 func (p *parser) boundary(r *record, i int) int {
 	end := p.nextClose(r.kind, i)
-	// <summary> is an element of HTML and of C# comments too: a pair in text is not ours.
+	// HTML and C# comments have a <summary> as well: skip a pair of those in text.
 	for tries := 0; r.kind == nSummary && tries < 4; tries++ {
 		open := p.nextOpen(nSummary, i)
 		if open >= end || p.opensSummary(open) {
@@ -257,9 +260,9 @@ func (p *parser) boundary(r *record, i int) int {
 	return min(end, p.nextOpen(nObservation, i))
 }
 
-// opensSummary tells whether the <summary> at token i is ours: a field follows.
+// opensSummary reports whether the <summary> at token i is ours: a field follows.
 func (p *parser) opensSummary(i int) bool {
-	// A few comments may stand between; looking further would be repeated work.
+	// Past a few comments only, to keep the work linear.
 	for limit := min(len(p.tokens), i+8); i+1 < limit; {
 		i++
 		if t := p.tokens[i]; t.kind != tComment {

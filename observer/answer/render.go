@@ -7,8 +7,8 @@ import (
 	"claudemem"
 )
 
-// Render writes an answer as XML, as it should have been written: what the
-// observer keeps of a turn in its history.
+// Render returns an answer as the XML that was asked for. The observer keeps it in
+// the history of a run.
 func Render(a Answer) string {
 	var b strings.Builder
 	w := writer{&b}
@@ -67,8 +67,8 @@ func (w writer) list(element, child string, items []string) {
 	w.WriteString("</" + element + ">\n")
 }
 
-// escape makes text of s. Where s has entities itself the text goes into CDATA,
-// because Parse takes an entity that is escaped for one that was meant.
+// escape returns s as XML text. An s with entities becomes CDATA, because Parse
+// decodes an entity that was escaped twice.
 func escape(s string) string {
 	if strings.Contains(s, "&") && strings.Contains(s, ";") {
 		return cdata(s)

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// tokenKind sorts tokens.
+// tokenKind is the kind of a token.
 type tokenKind uint8
 
 const (
@@ -14,11 +14,11 @@ const (
 	tSelf    // <name/>
 	tComment // also <?xml …?>
 	tCData
-	tCDataOpen // a CDATA section that is never closed: only its beginning
+	tCDataOpen // the beginning of a CDATA section without an end
 )
 
-// token is a piece of markup: src[start:end]. For tags src[attrs:attrsEnd] is
-// what stands between name and '>'; for CDATA it is the content.
+// token is a piece of markup: src[start:end]. src[attrs:attrsEnd] is the part of a
+// tag between name and '>', and the content of CDATA.
 type token struct {
 	kind            tokenKind
 	name            name
@@ -26,10 +26,10 @@ type token struct {
 	attrs, attrsEnd int32
 }
 
-// maxAttributes bounds, in bytes, how far the end of a tag is looked for.
+// maxAttributes bounds the search for the end of a tag, in bytes.
 const maxAttributes = 512
 
-// view is a text with its tokens, and where each name opens and closes.
+// view is a text with its tokens and an index of where each name opens and closes.
 type view struct {
 	src    string
 	tokens []token
@@ -37,8 +37,8 @@ type view struct {
 	closes [nameCount][]int32
 }
 
-// scan finds the tokens of src in one pass. A tag in inline code (`<title>`) is
-// being talked about and is none.
+// scan returns the tokens of src in one pass. A tag in inline code (`<title>`) is
+// text.
 func scan(src string) *view {
 	v := &view{src: src}
 	noComment, noCData, noDecl := false, false, false
@@ -97,7 +97,7 @@ func scan(src string) *view {
 	return v
 }
 
-// add keeps t and returns where to go on.
+// add appends t and returns the position to continue from.
 func (v *view) add(t token) int {
 	if inlineCode(v.src, int(t.start), int(t.end)) {
 		return int(t.end)
@@ -114,7 +114,8 @@ func (v *view) add(t token) int {
 
 const cdataOpen = "<![CDATA["
 
-// lastCData is where the last CDATA section in s begins, in any case; -1 if none does.
+// lastCData returns the position of the last CDATA section in s, in any letter
+// case; -1 for none.
 func lastCData(s string) int {
 	for at := len(s); ; {
 		at = strings.LastIndex(s[:at], "<![")
@@ -128,14 +129,14 @@ func beginsCData(s string) bool {
 	return len(s) >= len(cdataOpen) && strings.EqualFold(s[:len(cdataOpen)], cdataOpen)
 }
 
-// inlineCode tells whether src[start:end] stands alone between backticks. The
-// three of a fence are not meant.
+// inlineCode reports whether src[start:end] is alone between backticks, other than
+// the three of a fence.
 func inlineCode(src string, start, end int) bool {
 	return start > 0 && src[start-1] == '`' && (start < 2 || src[start-2] != '`') &&
 		end < len(src) && src[end] == '`' && (end+1 == len(src) || src[end+1] != '`')
 }
 
-// tag reads the tag that begins at src[i], if it is one that we know.
+// tag returns the tag that begins at src[i], if it is a known one.
 func tag(src string, i int) (token, bool) {
 	t := token{kind: tOpen, start: int32(i)}
 	at := i + 1
@@ -161,7 +162,7 @@ func tag(src string, i int) (token, bool) {
 	t.attrs = int32(at)
 	end, closed := tagEnd(src, at)
 	if !closed {
-		// No '>': the line's end or the next tag will do, if nothing stands between.
+		// Without '>' the line's end or the next tag ends it, if nothing is between.
 		end = skipBlank(src, at)
 		if strict || end < len(src) && src[end] != '<' && src[end] != '\n' {
 			return t, false
@@ -183,8 +184,8 @@ func tag(src string, i int) (token, bool) {
 	return t, true
 }
 
-// tagEnd finds the '>' of a tag whose name ends at i. A '>' in quotes does not
-// count unless the quotes do not add up.
+// tagEnd returns the '>' of a tag whose name ends at i. A '>' in quotes does not
+// count, unless the quotes are unbalanced.
 func tagEnd(src string, i int) (end int, ok bool) {
 	limit := min(len(src), i+maxAttributes)
 	first := -1
@@ -217,7 +218,7 @@ func skipBlank(src string, i int) int {
 	return i
 }
 
-// nextOpen and nextClose give the first token from index i on that opens or
+// nextOpen and nextClose return the first token from index i on that opens or
 // closes n; len(v.tokens) if there is none.
 func (v *view) nextOpen(n name, i int) int  { return v.next(v.opens[n], i) }
 func (v *view) nextClose(n name, i int) int { return v.next(v.closes[n], i) }
@@ -236,8 +237,8 @@ type attribute struct {
 	value string
 }
 
-// attributes reads the pairs of a tag; a list's "path", "name", "value" and "text"
-// have the name noName. They are at most maxAttributes bytes.
+// attributes returns the pairs of a tag, of at most maxAttributes bytes; a list's
+// "path", "name", "value" and "text" have the name noName.
 func attributes(s string) []attribute {
 	var found []attribute
 	for {
@@ -282,7 +283,7 @@ func attributes(s string) []attribute {
 	}
 }
 
-// valueOf is the value that an empty element carries in an attribute.
+// valueOf returns the value that an empty element has in an attribute.
 func valueOf(attrs []attribute) string {
 	for _, a := range attrs {
 		if (a.key == noName || a.key == nContent) && a.value != "" {

@@ -6,8 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// normalise makes s valid UTF-8 with "\n" line ends and without control characters,
-// terminal colours, byte order marks and characters that turn text around.
+// normalise returns s as valid UTF-8 with "\n" line ends and without control
+// characters, terminal colours, byte order marks and characters that change the
+// direction of text.
 func normalise(s string) string {
 	clean := true
 	for i := 0; i < len(s); i++ {
@@ -43,7 +44,7 @@ func normalise(s string) string {
 	return b.String()
 }
 
-// colourEnd is behind the terminal sequence whose parameters begin at i.
+// colourEnd returns the end of the terminal sequence whose parameters begin at i.
 func colourEnd(s string, i int) int {
 	for j := i; j < len(s) && j < i+32; j++ {
 		if c := s[j]; c >= 0x40 && c <= 0x7e {
@@ -67,8 +68,8 @@ func isDropped(r rune) bool {
 	return false
 }
 
-// entities are the named ones that models write; all need their semicolon, so
-// that "?a=1&copy=2" stays what it is.
+// entities are the named entities that models write; all need their semicolon, so
+// that "?a=1&copy=2" stays unchanged.
 var entities = map[string]string{
 	"amp": "&", "lt": "<", "gt": ">", "quot": `"`, "apos": "'", "nbsp": " ",
 	"hellip": "…", "mdash": "—", "ndash": "–", "bull": "•", "middot": "·",
@@ -84,8 +85,8 @@ var entities = map[string]string{
 // maxEntity is the longest entity between '&' and ';', in bytes.
 const maxEntity = 10
 
-// decode replaces entities. One that was escaped again (&amp;lt;, however often)
-// is taken for what it was at first: models copy escaped input and escape it.
+// decode replaces entities. One that was escaped repeatedly (&amp;lt;) becomes its
+// first character: models copy escaped input and escape it.
 func decode(s string) string {
 	at := strings.IndexByte(s, '&')
 	if at < 0 {
@@ -102,7 +103,7 @@ func decode(s string) string {
 		}
 		text, size := entity(s[escapes:])
 		if size == 0 {
-			b.WriteByte('&') // of "amp;amp;" too, when nothing more is behind it
+			b.WriteByte('&') // also of "amp;amp;" without more behind it
 			s = s[escapes:]
 		} else {
 			b.WriteString(text)
@@ -114,7 +115,8 @@ func decode(s string) string {
 	return b.String()
 }
 
-// entity reads an entity without its '&'; size 0 says that it is none.
+// entity returns the character of an entity without its '&', and the entity's
+// size, 0 for none.
 func entity(s string) (text string, size int) {
 	end := strings.IndexByte(s[:min(len(s), maxEntity+1)], ';')
 	if end < 1 {
@@ -148,8 +150,8 @@ func entity(s string) (text string, size int) {
 	return string(r), end + 1
 }
 
-// paragraph trims s and its lines, takes out the indentation that its lines
-// share from the second on (that of the XML), and more than one empty line.
+// paragraph trims s and its lines, removes the indentation that the lines share
+// from the second on (that of the XML), and joins empty lines.
 func paragraph(s string) string {
 	s = strings.TrimSpace(s)
 	if !strings.ContainsAny(s, "\n") {
@@ -181,7 +183,7 @@ func paragraph(s string) string {
 	return strings.TrimSpace(strings.Join(kept, "\n"))
 }
 
-// nothings are the ways of models to leave a field empty.
+// nothings are the values that models write into empty fields.
 var nothings = map[string]bool{
 	"null": true, "none": true, "nil": true, "undefined": true, "n/a": true, "na": true, "n.a": true,
 	"nothing": true, "empty": true, "not applicable": true, "-": true, "--": true, "–": true, "—": true,
@@ -189,7 +191,7 @@ var nothings = map[string]bool{
 	"no files": true, "no facts": true, "no concepts": true, "keine": true, "aucun": true, "ninguno": true,
 }
 
-// isNothing tells whether a value says that there is none.
+// isNothing reports whether a value means that there is none.
 func isNothing(s string) bool {
 	if len(s) > 40 {
 		return false

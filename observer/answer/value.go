@@ -12,8 +12,8 @@ import (
 	"claudemem/text"
 )
 
-// Limits of what comes out of an answer, in bytes and in items. They are far above
-// what the prompts ask for: only what went wrong is cut.
+// Limits of the parsed values, in bytes and in items. They are far above what the
+// prompts ask for, so that only faulty answers are truncated.
 const (
 	maxTitle     = 200
 	maxSubtitle  = 400
@@ -30,7 +30,7 @@ const (
 	maxFiles    = 64
 )
 
-// derivedTitle is how long a title may be that is made of a sentence, in bytes.
+// derivedTitle bounds a title made of a sentence, in bytes.
 const derivedTitle = 100
 
 func (o *Options) observation(r *record) (claudemem.Observation, bool) {
@@ -56,7 +56,7 @@ func (o *Options) observation(r *record) (claudemem.Observation, bool) {
 		return obs, false
 	}
 	if r.cutField == nTitle && obs.Narrative == "" && len(obs.Facts) == 0 {
-		return obs, false // half a title says less than nothing
+		return obs, false // half a title is worse than none
 	}
 	if obs.Title == "" {
 		obs.Title = o.derive(&obs)
@@ -64,7 +64,8 @@ func (o *Options) observation(r *record) (claudemem.Observation, bool) {
 	return obs, obs.Title != ""
 }
 
-// value is a text field, from its element or else from an attribute of the record.
+// value returns a text field, from its element or else from an attribute of the
+// record.
 func (o *Options) value(r *record, n name) string {
 	if s := r.texts[n]; !isNothing(s) {
 		return s
@@ -77,7 +78,7 @@ func (o *Options) value(r *record, n name) string {
 	return ""
 }
 
-// derive makes a title where the model gave none.
+// derive returns a title for a record without one.
 func (o *Options) derive(obs *claudemem.Observation) string {
 	candidates := []string{obs.Narrative}
 	candidates = append(candidates, obs.Facts...)
@@ -90,8 +91,8 @@ func (o *Options) derive(obs *claudemem.Observation) string {
 	return ""
 }
 
-// firstSentence ends at a line's end or at a full stop before a new sentence; the
-// ones in "e.g. tabs" and "./... passes" are none.
+// firstSentence returns the first sentence of s: up to a line's end or to a full
+// stop before a new sentence, not that of "e.g. tabs" or "./... passes".
 func firstSentence(s string) string {
 	s, _, _ = strings.Cut(strings.TrimSpace(s), "\n")
 	for i, r := range s {
@@ -108,7 +109,7 @@ func firstSentence(s string) string {
 	return s
 }
 
-// begins tells whether s is the end of a text, or a blank and a new sentence.
+// begins reports whether s is empty or a blank and a new sentence.
 func begins(s string) bool {
 	if s == "" {
 		return true
@@ -118,7 +119,7 @@ func begins(s string) bool {
 	return ok && !unicode.IsLower(first) && !unicode.IsPunct(first)
 }
 
-// title makes one line without Markdown around it.
+// title returns s as one line without Markdown around it.
 func title(s string, limit int) string {
 	s = text.Line(s)
 	for {
@@ -144,7 +145,7 @@ func title(s string, limit int) string {
 	return s
 }
 
-// between takes off marks that stand around all of s and nowhere within.
+// between removes marks that enclose all of s and occur nowhere within.
 func between(s, open, end string) (string, bool) {
 	if len(s) < len(open)+len(end)+1 || !strings.HasPrefix(s, open) || !strings.HasSuffix(s, end) {
 		return s, false
@@ -153,7 +154,7 @@ func between(s, open, end string) (string, bool) {
 	return inner, !strings.Contains(inner, open) && !strings.Contains(inner, end)
 }
 
-// prose is text of several lines; a list in JSON becomes lines.
+// prose returns a text of several lines; a list in JSON becomes lines.
 func prose(s string, limit int) string {
 	s = paragraph(s)
 	if strings.HasPrefix(s, "[\"") && strings.HasSuffix(s, "]") {
@@ -179,8 +180,8 @@ func facts(items []string) []string {
 	return kept
 }
 
-// concepts cuts each at its first ':', puts it in lower-case words with hyphens,
-// and leaves out the type.
+// concepts returns each concept up to its first ':', in lower case with hyphens,
+// without the type.
 func (o *Options) concepts(items []string, types ...string) []string {
 	var kept []string
 	for _, s := range items {
@@ -195,7 +196,7 @@ func (o *Options) concepts(items []string, types ...string) []string {
 	return kept
 }
 
-// concept finds the known concept that s spells, or those whose names it lists.
+// concept returns the known concept that s spells, or the known ones that s lists.
 func (o *Options) concept(s string) []string {
 	if isNothing(s) {
 		return nil
@@ -233,7 +234,7 @@ func (o *Options) knownConcept(s string) (string, bool) {
 	return "", false
 }
 
-// kebab makes words in lower case with hyphens between them.
+// kebab returns s in lower case with hyphens between the words.
 func kebab(s string) string {
 	var b strings.Builder
 	gap := false
@@ -251,7 +252,7 @@ func kebab(s string) string {
 	return strings.Trim(b.String(), "-.")
 }
 
-// letters is s without all that spellings differ in.
+// letters returns s without the characters in which spellings differ.
 func letters(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) {
@@ -261,8 +262,8 @@ func letters(s string) string {
 	}, s)
 }
 
-// synonyms are names for the types of the modes that come with the program; they
-// count only where the mode has the type.
+// synonyms are other names for the built-in modes' types; they apply only in modes
+// with the type.
 var synonyms = map[string]claudemem.ObservationType{
 	"bug": "bugfix", "bugfixes": "bugfix", "fix": "bugfix", "fixed": "bugfix", "fixes": "bugfix", "hotfix": "bugfix", "regression": "bugfix",
 	"feat": "feature", "features": "feature", "newfeature": "feature", "enhancement": "feature", "addition": "feature", "implementation": "feature",
@@ -274,7 +275,7 @@ var synonyms = map[string]claudemem.ObservationType{
 	"choice": "decision", "decisions": "decision", "design": "decision", "architecture": "decision", "tradeoff": "decision",
 }
 
-// observationType maps what the model wrote to a type of the mode.
+// observationType returns the mode's type for the type that the model wrote.
 func (o *Options) observationType(s string) claudemem.ObservationType {
 	find := func(word string) (claudemem.ObservationType, bool) {
 		for _, t := range o.Types {
@@ -324,9 +325,9 @@ var categories = map[string]string{
 }
 
 const (
-	// fallbackCategory is the most general one.
+	// fallbackCategory is the most general category.
 	fallbackCategory = "convention"
-	// unsaidConfidence is used when the model gives none that can be read.
+	// unsaidConfidence replaces a missing or malformed confidence.
 	unsaidConfidence = 0.5
 )
 
@@ -346,7 +347,7 @@ func (o *Options) learning(r *record) (claudemem.Learning, bool) {
 	return l, !isNothing(l.Content)
 }
 
-// confidence reads "0.8", "80%", "8/10" and "high".
+// confidence parses "0.8", "80%", "8/10" and "high".
 func confidence(s string) float64 {
 	switch letters(text.TruncateBytes(s, 20)) {
 	case "high", "veryhigh", "certain", "strong":
@@ -374,6 +375,6 @@ func confidence(s string) float64 {
 	case n > 1:
 		n /= 10
 	}
-	// Two digits are more than a model knows, and print the same everywhere.
+	// Rounded to two digits, which print the same everywhere.
 	return math.Round(max(0, min(1, n))*100) / 100
 }
