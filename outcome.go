@@ -110,6 +110,8 @@ type Claim struct {
 // Backlog tells what waits in a session.
 type Backlog struct {
 	Session Session
+	// Pending counts the pending events, due or not.
+	Pending int
 	// Tools and Stops count the pending events that are due; Bytes is the size of their payloads.
 	Tools, Stops int
 	Bytes        int

@@ -30,8 +30,28 @@ func (w *Worker) notify(ctx context.Context) {
 		"claude-mem: %d spooled deliveries could not be read and were set aside in %s/corrupt.", corrupt, w.inbox.spool.Dir))
 	trouble := w.inbox.state()
 	w.notice(ctx, noticeSpool, trouble != nil, fmt.Sprintf("claude-mem: spooled deliveries cannot be taken in: %v", trouble))
+	w.clearUnchosen(ctx)
 	wrong := w.providers.modeTrouble()
 	w.notice(ctx, noticeMode, wrong != nil, fmt.Sprintf("claude-mem: the mode of the settings cannot be used, %q stands in: %v", mode.Default, wrong))
+}
+
+// clearUnchosen drops the notices of providers that the settings do not choose any
+// more: the observer drops a notice when its provider answers, and nobody asks these.
+func (w *Worker) clearUnchosen(ctx context.Context) {
+	standing, err := w.store.Standing(ctx, w.cfg.Clock())
+	if err != nil {
+		w.log.Warn("list notices", "error", err)
+		return
+	}
+	chosen := w.providers.chosen()
+	for _, n := range standing {
+		if n.Provider() == "" || n.Provider() == chosen {
+			continue
+		}
+		if err := w.store.ClearNotice(ctx, n.Key); err != nil {
+			w.log.Warn("clear notice", "key", n.Key, "error", err)
+		}
+	}
 }
 
 // notice keeps one notice, "" for none. Only what changed is written: an idle

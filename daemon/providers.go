@@ -95,6 +95,16 @@ func (p *providers) choose(session claudemem.Session) observer.Choice {
 	}
 }
 
+// chosen returns the name of the provider that the settings choose; sessions may
+// still be distilled without it.
+func (p *providers) chosen() string {
+	s, _ := p.live.get()
+	if name := s.Text(settings.KeyProvider); name != providerAuto {
+		return name
+	}
+	return claude.Name
+}
+
 // hasCLI reports whether the claude CLI is installed. The caller holds mu.
 func (p *providers) hasCLI() bool {
 	now := p.clock()

@@ -64,8 +64,8 @@ func (s *Store) saved(ctx context.Context, since claudemem.Millis) (Saved, error
 	err := s.reader.QueryRowContext(ctx, `SELECT
 		count(*) FILTER (WHERE hook_event = ?2), coalesce(sum(tokens) FILTER (WHERE hook_event = ?2), 0),
 		count(*) FILTER (WHERE hook_event <> ?2), coalesce(sum(tokens) FILTER (WHERE hook_event <> ?2), 0),
-		(SELECT coalesce(sum(o.discovery_tokens), 0) FROM injections i, json_each(i.observations) given
-			JOIN observations o ON o.id = given.value WHERE i.created_at >= ?1)
+		(SELECT coalesce(sum(o.discovery_tokens), 0) FROM observations o WHERE o.id IN
+			(SELECT given.value FROM injections i, json_each(i.observations) given WHERE i.created_at >= ?1))
 		FROM injections WHERE created_at >= ?1`, int64(since), sessionStart).
 		Scan(&sum.Blocks, &sum.TokensGiven, &sum.Recollections, &sum.TokensRecalled, &sum.TokensOfWork)
 	sum.Tokens = max(0, sum.TokensOfWork-sum.TokensGiven-sum.TokensRecalled)

@@ -44,6 +44,7 @@ func (s *Store) Backlog(ctx context.Context, now claudemem.Millis) ([]claudemem.
 		if waits {
 			waiting = append(waiting, len(list))
 		}
+		b.Pending = b.Stops + b.Tools
 		list = append(list, b)
 		return nil
 	}, `SELECT session_id, min(prompt_number), max(prompt_number), max(received_at),

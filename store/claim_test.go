@@ -148,6 +148,23 @@ func TestBacklog(t *testing.T) {
 	}
 }
 
+// TestBacklogOfAPostponedBatch: events that wait for a retry are not due, and pending
+// all the same.
+func TestBacklogOfAPostponedBatch(t *testing.T) {
+	m := newMemory(t)
+	m.enqueue(t, event(claudemem.KindTool, "s", "a", 1), event(claudemem.KindStop, "s", "b", 2))
+	if err := m.Release(t.Context(), m.claim(t, 1, 0), "no answer", false, m.clock.at+60_000); err != nil {
+		t.Fatal(err)
+	}
+	backlog, err := m.Backlog(t.Context(), m.clock.at)
+	if err != nil || len(backlog) != 1 {
+		t.Fatalf("got %+v %v, want one session", backlog, err)
+	}
+	if b := backlog[0]; b.Pending != 2 || b.Tools != 0 || b.Stops != 0 || b.NextDue != m.clock.at+60_000 {
+		t.Errorf("got %+v, want 2 pending and none due", b)
+	}
+}
+
 func TestBuryAndRevive(t *testing.T) {
 	ctx := context.Background()
 	m := newMemory(t)

@@ -63,8 +63,8 @@ func (s *Store) Statusline(ctx context.Context, r claudemem.StatusRequest, now t
 		return line, err
 	}
 	for _, n := range notices {
-		if name, ok := strings.CutPrefix(n.Key, noticeProvider); ok {
-			line.Trouble = troubleIn(name)
+		if provider, word := n.trouble(); provider != "" {
+			line.Trouble = strings.TrimSpace(provider + " " + word)
 		}
 		if n.Key == noticeCap+"day" {
 			line.Cap = "day"
@@ -73,8 +73,19 @@ func (s *Store) Statusline(ctx context.Context, r claudemem.StatusRequest, now t
 	return line, nil
 }
 
-// troubleIn puts NAME_CLASS in two words.
-func troubleIn(name string) string {
+// Provider returns the name of the provider that does not answer, "" when the notice
+// is of something else.
+func (n Notice) Provider() string {
+	provider, _ := n.trouble()
+	return provider
+}
+
+// trouble returns the provider of a notice and what is wrong with it, in a word.
+func (n Notice) trouble() (provider, word string) {
+	name, ok := strings.CutPrefix(n.Key, noticeProvider)
+	if !ok {
+		return "", ""
+	}
 	for _, class := range []struct {
 		class claudemem.ErrorClass
 		word  string
@@ -83,8 +94,8 @@ func troubleIn(name string) string {
 		{claudemem.ClassRateLimit, "busy"}, {claudemem.ClassTransient, "away"},
 	} {
 		if provider, ok := strings.CutSuffix(name, "_"+string(class.class)); ok {
-			return provider + " " + class.word
+			return provider, class.word
 		}
 	}
-	return name
+	return name, ""
 }

@@ -88,7 +88,7 @@ func readQueue(ctx context.Context, m *memory, now time.Time) (*queueJSON, error
 	}
 	for i := range backlog {
 		b := &backlog[i]
-		q.Waiting = append(q.Waiting, backlogJSON{b.Session.ID, api.Label(b.Session.ProjectPath), b.Tools + b.Stops, b.NewestAt, b.NextDue})
+		q.Waiting = append(q.Waiting, backlogJSON{b.Session.ID, api.Label(b.Session.ProjectPath), b.Pending, b.NewestAt, b.NextDue})
 	}
 	letters, err := m.DeadLetters(ctx, deadLetterLimit)
 	if err != nil {

@@ -26,8 +26,8 @@ Then what sessions were given, where, and how much of it was read in full afterw
 
 Then what model calls used: calls, tokens and the estimated cost by day, model and
 project. Cost is from a table of list prices; what is not in it, and what a
-subscription pays, has tokens only. Saved is an estimate: what the work behind the
-observations that sessions were given had taken, less what giving them took.
+subscription pays, has tokens only. Saved is an estimate: the tokens that the work
+behind the observations given had taken, each counted once, less those of giving them.
 
 JSON: {"totals": {"projects", "sessions", "prompts", "observations", "summaries"},
 "queue": {"received", "processed", "skipped", "failed", "pending", "processing", "duplicates"},

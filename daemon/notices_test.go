@@ -1,0 +1,30 @@
+package daemon
+
+import (
+	"testing"
+
+	"claudemem/settings"
+)
+
+// TestNoticesOfProvidersThatAreNotChosen: a provider that the settings do not choose
+// any more is not asked, so that nothing else would drop what was told of it.
+func TestNoticesOfProvidersThatAreNotChosen(t *testing.T) {
+	for chosen, want := range map[string]int{providerOffline: 0, "anthropic": 1, providerAuto: 0} {
+		cfg := config(t.TempDir())
+		cfg.Settings, _ = settings.LoadForWorker(cfg.DataDir, func(key string) string {
+			if key == settings.KeyProvider {
+				return chosen
+			}
+			return ""
+		})
+		w := open(t, cfg)
+		if err := w.store.AddNotice(t.Context(), "provider_anthropic_rate_limit", "anthropic asks to be called less often"); err != nil {
+			t.Fatal(err)
+		}
+		w.notify(t.Context())
+		standing, err := w.store.Standing(t.Context(), w.cfg.Clock())
+		if err != nil || len(standing) != want {
+			t.Errorf("with PROVIDER %s: %+v, %v, want %d notices", chosen, standing, err, want)
+		}
+	}
+}
