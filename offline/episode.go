@@ -1,6 +1,7 @@
 package offline
 
 import (
+	"slices"
 	"strings"
 
 	"claudemem"
@@ -73,7 +74,7 @@ func turnsOf(batch *claudemem.Batch) []*turn {
 	}
 	for i := range batch.Prompts {
 		if t := byNumber[batch.Prompts[i].Number]; t != nil {
-			t.request = readRequest(batch.Prompts[i].Text)
+			t.request = parseRequest(batch.Prompts[i].Text)
 		}
 	}
 	for i := range batch.Earlier {
@@ -204,7 +205,7 @@ func undo(t *turn) {
 		for _, earlier := range t.steps[:i+1] {
 			var kept []*edit
 			for _, e := range earlier.edits {
-				if indexOf(gone, ".") >= 0 && earlier != s || indexOf(gone, e.path) >= 0 {
+				if slices.Contains(gone, ".") && earlier != s || slices.Contains(gone, e.path) {
 					continue
 				}
 				kept = append(kept, e)
@@ -284,7 +285,7 @@ func secondTrouble(before, after []*step) bool {
 	theirs := 0
 	for _, s := range after {
 		for _, e := range s.edits {
-			if indexOf(mine, e.path) >= 0 {
+			if slices.Contains(mine, e.path) {
 				return false
 			}
 			theirs++

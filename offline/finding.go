@@ -183,7 +183,7 @@ func (e *episode) fromAgents() []claudemem.Observation {
 	for _, s := range e.answers[:min(len(e.answers), 2)] {
 		sub := &turn{
 			number:  e.turn.number,
-			request: readRequest(s.Task),
+			request: parseRequest(s.Task),
 			steps:   []*step{s},
 			message: sentences(s.Answer),
 			last:    s.event,

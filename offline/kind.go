@@ -3,6 +3,7 @@ package offline
 import (
 	"claudemem"
 	"claudemem/toolcall"
+	"slices"
 )
 
 // typeOf decides what sort of work an episode was: first by what happened, then by
@@ -98,7 +99,7 @@ func (e *episode) newCode() []string {
 			continue
 		}
 		for _, n := range x.added {
-			if indexOf(gone, n) < 0 && indexOf(x.tests, n) < 0 {
+			if !slices.Contains(gone, n) && !slices.Contains(x.tests, n) {
 				out = add(out, n)
 			}
 		}
@@ -130,7 +131,7 @@ func (e *episode) movesOnly() bool {
 	}
 	both := 0
 	for _, n := range came {
-		if indexOf(went, n) >= 0 {
+		if slices.Contains(went, n) {
 			both++
 		}
 	}
@@ -161,7 +162,7 @@ func (e *episode) symbols() []string {
 			continue
 		}
 		for _, n := range x.added {
-			if indexOf(x.tests, n) < 0 {
+			if !slices.Contains(x.tests, n) {
 				fresh = add(fresh, n)
 			}
 		}

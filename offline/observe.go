@@ -263,7 +263,7 @@ func (e *episode) changes(file string) string {
 			from = x.from
 		}
 		for _, n := range x.added {
-			if indexOf(x.tests, n) < 0 {
+			if !slices.Contains(x.tests, n) {
 				added = add(added, n)
 			}
 		}
@@ -330,7 +330,7 @@ func (e *episode) fileRefs() []claudemem.FileRef {
 		for _, p := range slices.Concat(s.Touched, s.Undone) {
 			delete(hashes, p)
 		}
-		if indexOf(s.Undone, ".") >= 0 {
+		if slices.Contains(s.Undone, ".") {
 			clear(hashes)
 		}
 		if s.event == nil {
@@ -348,7 +348,7 @@ func (e *episode) fileRefs() []claudemem.FileRef {
 		paths = add(paths, s.Touched...)
 	}
 	for _, p := range e.read {
-		if indexOf(paths, p) < 0 {
+		if !slices.Contains(paths, p) {
 			read = add(read, p)
 		}
 	}

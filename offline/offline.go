@@ -2,6 +2,7 @@ package offline
 
 import (
 	"context"
+	"slices"
 
 	"claudemem"
 )
@@ -66,7 +67,7 @@ func repeats(o claudemem.Observation, known []claudemem.Observation) bool {
 		}
 		old := known[i].FilesIn(claudemem.FileModified)
 		for _, p := range o.FilesIn(claudemem.FileModified) {
-			if indexOf(old, p) < 0 {
+			if !slices.Contains(old, p) {
 				return false
 			}
 		}

@@ -1,6 +1,7 @@
 package offline
 
 import (
+	"slices"
 	"strings"
 
 	"claudemem/toolcall"
@@ -154,8 +155,8 @@ func (s *scope) inside() (string, bool) {
 	return s.name(), true
 }
 
-// readHunks fills an edit from its patch. decls is the outline of the file before.
-func (e *edit) readHunks(hunks []toolcall.Hunk, decls []placed) {
+// parseHunks fills an edit from its patch. decls is the outline of the file before.
+func (e *edit) parseHunks(hunks []toolcall.Hunk, decls []placed) {
 	lang := languageOf(e.path)
 	comments, imports, changes := true, true, 0
 	gone := map[string]decl{}
@@ -175,7 +176,7 @@ func (e *edit) readHunks(hunks []toolcall.Hunk, decls []placed) {
 				imports = imports && (strings.TrimSpace(text) == "" || isImport(lang, text))
 				if sign == '+' {
 					e.linesAdded++
-					e.readProse(text, &heading)
+					e.parseProse(text, &heading)
 				} else {
 					e.linesGone++
 				}
@@ -211,7 +212,7 @@ func (e *edit) readHunks(hunks []toolcall.Hunk, decls []placed) {
 		}
 	}
 	for _, name := range goneOrder {
-		if indexOf(e.added, name) >= 0 { // its line changed, nothing came or went
+		if slices.Contains(e.added, name) { // its line changed, nothing came or went
 			e.added = without(e.added, name)
 			e.tests = without(e.tests, name)
 			e.changed = add(e.changed, name)
@@ -226,8 +227,8 @@ func (e *edit) readHunks(hunks []toolcall.Hunk, decls []placed) {
 	e.importOnly = changes > 0 && imports && !comments && lang != ""
 }
 
-// readText fills an edit that wrote a whole new text, and returns its outline.
-func (e *edit) readText(text string) []placed {
+// parseText fills an edit that wrote a whole new text, and returns its outline.
+func (e *edit) parseText(text string) []placed {
 	var out []placed
 	lang := languageOf(e.path)
 	s := newScope(lang, nil, 0)
@@ -236,7 +237,7 @@ func (e *edit) readText(text string) []placed {
 		var line string
 		line, rest, _ = strings.Cut(rest, "\n")
 		e.linesAdded++
-		e.readProse(line, &heading)
+		e.parseProse(line, &heading)
 		if lang == "" || e.kind == toolcall.FileDoc {
 			continue
 		}
@@ -262,8 +263,8 @@ func (e *edit) declared(name string, d decl) {
 	}
 }
 
-// readProse notes headings and the first sentence of what was added to a document.
-func (e *edit) readProse(line string, heading *string) {
+// parseProse notes headings and the first sentence of what was added to a document.
+func (e *edit) parseProse(line string, heading *string) {
 	if e.kind != toolcall.FileDoc {
 		return
 	}

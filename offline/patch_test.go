@@ -87,7 +87,7 @@ func TestSymbolsOfPatches(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			e := &edit{path: tt.path, kind: toolcall.KindOfFile(tt.path)}
 			lines := strings.Split(tt.lines, "\n")
-			e.readHunks([]toolcall.Hunk{{OldStart: tt.start, Lines: lines}}, outline(languageOf(tt.path), tt.before, 1))
+			e.parseHunks([]toolcall.Hunk{{OldStart: tt.start, Lines: lines}}, outline(languageOf(tt.path), tt.before, 1))
 			if diff := cmp.Diff(tt.want, symbols{e.added, e.changed, e.removed, e.tests}); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
@@ -116,7 +116,7 @@ func TestRequests(t *testing.T) {
 	}
 	all := wantFix | wantFeature | wantRefactor | wantDecision
 	for _, tt := range tests {
-		r := readRequest(tt.prompt)
+		r := parseRequest(tt.prompt)
 		if got, want := r.wants&all, tt.wants&all; got != want {
 			t.Errorf("%q: wants %b, want %b", tt.prompt, got, want)
 		}

@@ -44,7 +44,7 @@ type request struct {
 	clause string
 }
 
-func readRequest(prompt string) request {
+func parseRequest(prompt string) request {
 	r := request{text: plain(prompt)}
 	head := r.text[:min(len(r.text), 2000)]
 	low := lower(head)

@@ -175,9 +175,9 @@ func (r *reader) edit(x *toolcall.Edit) *edit {
 	}
 	switch {
 	case x.Whole:
-		r.outlines[e.path] = e.readText(x.Text)
+		r.outlines[e.path] = e.parseText(x.Text)
 	case len(x.Hunks) > 0:
-		e.readHunks(x.Hunks, r.outlines[e.path])
+		e.parseHunks(x.Hunks, r.outlines[e.path])
 		if x.Placed {
 			r.shift(e.path, lang, x.Hunks)
 		}

@@ -1,6 +1,7 @@
 package offline
 
 import (
+	"slices"
 	"strings"
 
 	"claudemem"
@@ -39,14 +40,14 @@ func (t *turn) summarise(episodes []*episode, known []claudemem.Observation) (s 
 	}
 	for i := range known {
 		for _, p := range known[i].FilesIn(claudemem.FileRead) {
-			if indexOf(edited, p) < 0 {
+			if !slices.Contains(edited, p) {
 				read = add(read, p)
 			}
 		}
 	}
 	for _, e := range episodes {
 		for _, p := range e.read {
-			if indexOf(edited, p) < 0 {
+			if !slices.Contains(edited, p) {
 				read = add(read, p)
 			}
 		}

@@ -293,15 +293,6 @@ func set(text string) map[string]bool {
 	return m
 }
 
-func indexOf(list []string, x string) int {
-	for i := range list {
-		if list[i] == x {
-			return i
-		}
-	}
-	return -1
-}
-
 func firstOf(list []string) string {
 	if len(list) == 0 {
 		return ""

@@ -136,13 +136,17 @@ func (c *Command) unwrap() {
 			c.Words = c.Words[1:]
 			continue
 		}
-		wrapper, ok := wrappers[baseName(c.Words[0])]
-		if !ok || wrapper.verbs != nil && (len(c.Words) < 2 || !wrapper.verbs[c.Words[1]]) {
+		p, skip := programs[c.Program()], 1
+		switch {
+		case p == nil:
 			return
-		}
-		skip := 1
-		if wrapper.verbs != nil {
-			skip = 2
+		case p.kind == kindWrapper:
+		default:
+			verb := c.verbIndex()
+			if verb == 0 || p.byVerb[c.Words[verb]] != kindWrapper {
+				return
+			}
+			skip = verb + 1
 		}
 		for skip < len(c.Words) && strings.HasPrefix(c.Words[skip], "-") {
 			skip++
@@ -150,7 +154,7 @@ func (c *Command) unwrap() {
 				break
 			}
 		}
-		c.Words = c.Words[min(skip+wrapper.operands, len(c.Words)):]
+		c.Words = c.Words[min(skip+p.operands, len(c.Words)):]
 	}
 }
 

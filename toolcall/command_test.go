@@ -58,6 +58,7 @@ func TestClassifyCommands(t *testing.T) {
 		{"./test.sh", "test:./test.sh"},
 		{"bash scripts/check.sh", "test:bash scripts/check.sh"},
 		{"sh -c 'cd x && make'", "look | build:make (in x)"},
+		{"sh -c 'cd x && make'; make", "look~ | build:make (in x)~ | build:make"},
 		{"bash -lc \"go test ./...\"", "test:go test ./..."},
 		{"./bin/tool --flag", "run:./bin/tool --flag"},
 		{"mytool sync", "other:mytool sync"},
@@ -92,6 +93,37 @@ func TestClassifyCommands(t *testing.T) {
 		if got := describe(tt.line); got != tt.want {
 			t.Errorf("%q:\n got %s\nwant %s", tt.line, got, tt.want)
 		}
+	}
+}
+
+func TestLinesBeyondTheGrammar(t *testing.T) {
+	tests := []struct{ line, want string }{
+		{"go test ./... | tail -3; )", "test:go test ./...~ | look"},
+		{"cd web; and npm test; )", "look~ | test:npm test (in web)"},                                                                 // fish
+		{"cd /d C:\\work && npm test 2>nul | findstr (fail", "look~ | test:npm test (in C:/work)~ | look~ | other:fail (in C:/work)"}, // cmd.exe
+		{"cat > a.txt <<'EOF'\ngo build ./...", "write:cat"},                                                                          // cut off
+		{"print ${(f)x}; go vet ./...", "other:print '${(f)x}'~ | lint:go vet ./..."},                                                 // zsh
+		{"git commit -m \"x", "commit:git commit -m x"},
+	}
+	for _, tt := range tests {
+		if got := describe(tt.line); got != tt.want {
+			t.Errorf("%q:\n got %s\nwant %s", tt.line, got, tt.want)
+		}
+	}
+}
+
+func TestInnerCommands(t *testing.T) {
+	commands := ParseCommands("X=$(make a) go test $(go list ./... | grep -v e2e) <(curl x)")
+	if len(commands) != 1 || len(commands[0].Inner) != 4 || commands[0].Env[0] != "X=$(make a)" {
+		t.Errorf("got %+v", commands)
+	}
+	commands = ParseCommands("check() { go vet ./...; go test ./...; }; check")
+	if len(commands) != 2 || commands[1].Kind != KindTest || commands[1].Hidden || !commands[0].Hidden {
+		t.Errorf("got %+v", commands)
+	}
+	commands = ParseCommands("(cd web && npm test) && make")
+	if len(commands) != 3 || commands[1].Dir != "web" || commands[2].Dir != "" || !commands[2].IfOK {
+		t.Errorf("got %+v", commands)
 	}
 }
 

@@ -2,6 +2,7 @@ package toolcall
 
 import (
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -71,7 +72,7 @@ func (c *Call) effects(cmd *Command) {
 		case verb == "reset" && cmd.has("--hard"):
 			c.Undone = []string{"."}
 		case (verb == "restore" || verb == "checkout" && cmd.has("--")) && !cmd.has("--staged"):
-			from := max(indexOf(cmd.Words, "--"), 1)
+			from := max(slices.Index(cmd.Words, "--"), 1)
 			for _, name := range cmd.arguments(from + 1) {
 				rel := "."
 				if name != "." {
@@ -200,7 +201,7 @@ func (c *Command) dependency() (Dependency, bool) {
 	verb := ""
 	start := 1
 	if strings.HasPrefix(d.Manager, "py") { // python -m pip
-		start = indexOf(c.Words, "pip") + 1
+		start = slices.Index(c.Words, "pip") + 1
 		if start == 0 {
 			return d, false
 		}

@@ -1,5 +1,7 @@
 package toolcall
 
+import "slices"
+
 import "strings"
 
 // Kind says what a command is for.
@@ -46,6 +48,9 @@ func (c *Command) classify() {
 	c.Kind, c.Lang = KindMinor, ""
 	if len(c.Words) > 0 {
 		c.Kind, c.Lang = c.kind()
+	}
+	if c.Kind == kindWrapper { // of what is not known
+		c.Kind = KindOther
 	}
 	if c.Kind.IsQuiet() && len(c.Writes) > 0 {
 		c.Kind = KindWrite
@@ -98,7 +103,7 @@ func (c *Command) kind() (Kind, string) {
 
 // interpreterKind classifies python, node, ruby and shells by what they run.
 func (c *Command) interpreterKind(verb int, p *program) Kind {
-	if i := indexOf(c.Words, "-m"); i > 0 && i+1 < len(c.Words) { // python -m pytest
+	if i := slices.Index(c.Words, "-m"); i > 0 && i+1 < len(c.Words) { // python -m pytest
 		inner := Command{Words: c.Words[i+1:]}
 		if kind, _ := inner.kind(); kind != KindOther && !kind.IsQuiet() {
 			return kind

@@ -2,6 +2,7 @@ package toolcall
 
 import (
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -118,15 +119,6 @@ func lower(s string) string {
 	}, s)
 }
 
-func indexOf(list []string, x string) int {
-	for i := range list {
-		if list[i] == x {
-			return i
-		}
-	}
-	return -1
-}
-
 func firstOf(list []string) string {
 	if len(list) == 0 {
 		return ""
@@ -137,7 +129,7 @@ func firstOf(list []string) string {
 // add appends the items that are not in the list yet.
 func add(list []string, items ...string) []string {
 	for _, item := range items {
-		if item != "" && indexOf(list, item) < 0 {
+		if item != "" && !slices.Contains(list, item) {
 			list = append(list, item)
 		}
 	}

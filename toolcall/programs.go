@@ -2,6 +2,7 @@ package toolcall
 
 import (
 	_ "embed"
+	"strconv"
 	"strings"
 )
 
@@ -14,10 +15,15 @@ var programsText string
 type program struct {
 	kind        Kind
 	lang        string
+	operands    int // of a wrapper, before the other program
 	verbs       verbsOf
 	byVerb      map[string]Kind
 	anyArgument []argumentRule
 }
+
+// kindWrapper is the kind of a program, or of one of its verbs, that only runs another
+// program: sudo, npm exec.
+const kindWrapper Kind = -1
 
 // verbsOf says which argument tells what a program is to do.
 type verbsOf int
@@ -46,7 +52,7 @@ func (r argumentRule) matches(w string) bool {
 var programs = parsePrograms(programsText)
 
 func parsePrograms(text string) map[string]*program {
-	kinds := map[string]Kind{}
+	kinds := map[string]Kind{"wrapper": kindWrapper}
 	for i, name := range kindNames {
 		kinds[name] = Kind(i)
 	}
@@ -64,6 +70,10 @@ func parsePrograms(text string) map[string]*program {
 				continue
 			}
 			arguments, kind, _ := strings.Cut(f, "=")
+			if arguments == "operands" {
+				p.operands, _ = strconv.Atoi(kind)
+				continue
+			}
 			for a := range strings.SplitSeq(arguments, ",") {
 				switch {
 				case strings.HasPrefix(a, "~"):
@@ -91,18 +101,10 @@ func set(text string) map[string]bool {
 	return m
 }
 
-// wrapper is a program that only runs another one: with verbs only behind one of
-// them. Its options and then a number of operands come before the other program.
-type wrapper struct {
-	verbs    map[string]bool
-	operands int
-}
-
 var (
-	wrappers = parseWrappers()
-	shells   = set("bash sh zsh dash ksh")
+	shells = set("bash sh zsh dash ksh")
 	// keywords of a shell may stand before a program in a line that does not parse.
-	keywords = set("{ } ! if then else elif do while until fi done esac")
+	keywords = set("{ } ! if then else elif do while until fi done esac and or not begin end")
 	// verbOptions take a value that is no verb; packageOptions are those of npm and its kin.
 	verbOptions    = set("-C -c --git-dir --work-tree --manifest-path")
 	packageOptions = set("--prefix -C --filter -w --workspace --cwd")
@@ -111,21 +113,6 @@ var (
 	filterOptions = set("-run --run -k -t --testNamePattern --grep -g --test -Dtest --tests --filter -m")
 	valueOptions  = set("-o -c --config --timeout -timeout -count -p -n -j --project --reporter --maxfail --cov -tags -ldflags -parallel -coverprofile -bench -benchtime --import --loader --require -r --manifest-path --features -s")
 )
-
-func parseWrappers() map[string]wrapper {
-	table := map[string]wrapper{"timeout": {operands: 1}, "gtimeout": {operands: 1}}
-	for name := range set("time exec command builtin nohup sudo doas env nice stdbuf unbuffer xvfb-run caffeinate npx bunx pnpx") {
-		table[name] = wrapper{}
-	}
-	for _, row := range []struct{ programs, verbs string }{
-		{"pnpm yarn bun npm", "exec dlx x"}, {"poetry pipenv uv pdm rye hatch", "run"}, {"bundle", "exec"},
-	} {
-		for name := range set(row.programs) {
-			table[name] = wrapper{verbs: set(row.verbs)}
-		}
-	}
-	return table
-}
 
 // Names that say what a script of package.json, a target of make, or a file is for;
 // "=" asks for the whole name.

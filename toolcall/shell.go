@@ -6,8 +6,8 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// parseShell parses a line of bash and returns its simple commands. ok is false
-// when the line is not in the grammar.
+// parseShell parses a line of bash or zsh and returns its simple commands. ok is
+// false when the line is in neither grammar.
 func parseShell(line, dir string, depth int) (commands []Command, ok bool) {
 	if depth > maxNesting {
 		return nil, true
@@ -20,13 +20,15 @@ func parseShell(line, dir string, depth int) (commands []Command, ok bool) {
 			commands, ok = nil, false
 		}
 	}()
-	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(line), "")
-	if err != nil {
-		return nil, false
+	for _, language := range []syntax.LangVariant{syntax.LangBash, syntax.LangZsh} {
+		file, err := syntax.NewParser(syntax.Variant(language)).Parse(strings.NewReader(line), "")
+		if err == nil {
+			w := walker{line: line, dir: dir, depth: depth}
+			w.list(file.Stmts, false)
+			return w.commands, true
+		}
 	}
-	w := walker{line: line, dir: dir, depth: depth}
-	w.list(file.Stmts, false)
-	return w.commands, true
+	return nil, false
 }
 
 // maxUnclosed is the number of parentheses open at once beyond which a line is not
@@ -179,19 +181,13 @@ func (w *walker) call(s *syntax.Stmt, call *syntax.CallExpr, hidden bool) {
 	}
 	c.complete()
 	if inner, ok := script(c.Words); ok {
-		for _, x := range parseNested(inner, w.dir, w.depth+1) {
+		dir := w.dir
+		for _, x := range parseNested(inner, dir, w.depth+1) {
 			x.Hidden = x.Hidden || hidden
 			w.append(x)
 		}
+		w.dir = dir // what the other shell changed is its own
 		return
-	}
-	switch c.Program() {
-	case "set":
-		w.pipefail = w.pipefail || strings.Contains(strings.Join(c.Words, " "), "pipefail")
-	case "cd", "pushd":
-		if len(c.Words) > 1 {
-			w.dir = joinDir(w.dir, c.Words[1])
-		}
 	}
 	w.append(c)
 }
@@ -202,6 +198,14 @@ func (w *walker) add(c Command) {
 }
 
 func (w *walker) append(c Command) {
+	switch c.Program() {
+	case "set":
+		w.pipefail = w.pipefail || strings.Contains(strings.Join(c.Words, " "), "pipefail")
+	case "cd", "pushd":
+		if len(c.Words) > 1 {
+			w.dir = joinDir(w.dir, c.Words[len(c.Words)-1])
+		}
+	}
 	if len(w.commands) < maxCommands {
 		w.commands = append(w.commands, c)
 	}
@@ -333,82 +337,37 @@ func (w *walker) inner(word *syntax.Word) []Command {
 	return all[:min(len(all), maxCommands)]
 }
 
-// splitWords splits a line that is not bash: at blanks and operators, with quotes
-// kept together.
+// splitWords splits a line that is not in the grammar at blanks and operators.
+// Operators in quotes split too. It ends at a here-document, whose end is not known.
 func splitWords(line, dir string, depth int) []Command {
 	w := walker{line: line, dir: dir, depth: depth}
-	c := Command{Dir: dir}
 	var operators []string // behind each command
-	var word strings.Builder
-	inWord, quote, toFile := false, byte(0), false
-	endWord := func() {
+	c := Command{Dir: dir}
+	toFile := false
+	line, _, _ = strings.Cut(line, "<<")
+	for _, field := range strings.Fields(spaced.Replace(line) + " ;") {
+		switch field {
+		case "&&", "||", "|", "&", ";":
+			if len(c.Words) > 0 || len(c.Writes) > 0 {
+				w.add(c)
+				operators = append(operators, field)
+			}
+			c, toFile = Command{Dir: w.dir, IfOK: field == "&&"}, false
+			continue
+		case ">", ">>":
+			toFile = true
+			continue
+		}
+		word := strings.Trim(field, `"'`)
 		switch {
-		case !inWord:
 		case toFile:
-			c.Writes, toFile = append(c.Writes, word.String()), false
-		default:
-			c.Words = append(c.Words, word.String())
-		}
-		word.Reset()
-		inWord = false
-	}
-	endCommand := func(operator string) {
-		endWord()
-		toFile = false
-		for len(c.Words) > 0 && keywords[c.Words[0]] {
-			c.Words = c.Words[1:]
-		}
-		if len(c.Words) > 0 || len(c.Writes) > 0 {
-			if len(c.Words) > 1 && (c.Words[0] == "cd" || c.Words[0] == "pushd") {
-				w.dir = joinDir(w.dir, c.Words[1])
+			if toFile = false; !strings.HasPrefix(word, "/dev/") {
+				c.Writes = append(c.Writes, word)
 			}
-			w.add(c)
-			operators = append(operators, operator)
-		}
-		c = Command{Dir: w.dir, IfOK: operator == "&&"}
-	}
-	for i := 0; i < len(line); i++ {
-		b := line[i]
-		switch {
-		case quote != 0 && b == quote:
-			quote = 0
-		case quote != 0:
-			word.WriteByte(b)
-		case b == '\'' || b == '"':
-			quote, inWord = b, true
-		case b == ' ' || b == '\t' || b == '\r':
-			endWord()
-		case strings.IndexByte("\n;&|()", b) >= 0:
-			end := i + 1
-			if end < len(line) && line[end] == b && (b == '&' || b == '|') {
-				end++
-			}
-			endCommand(line[i:end])
-			i = end - 1
-		case b == '>':
-			toDevice := strings.HasPrefix(strings.TrimLeft(line[i+1:], "> "), "/dev/") || strings.HasPrefix(line[i+1:], "&")
-			if inWord && (word.String() == "1" || word.String() == "2") {
-				toDevice = toDevice || word.String() == "2"
-				word.Reset()
-				inWord = false
-			}
-			endWord()
-			for i+1 < len(line) && strings.IndexByte(">& ", line[i+1]) >= 0 {
-				i++
-			}
-			if toFile = !toDevice; toDevice {
-				for i+1 < len(line) && strings.IndexByte(" \t\n;|&", line[i+1]) < 0 {
-					i++
-				}
-			}
-		case b == '<':
-			endWord()
-		default:
-			word.WriteByte(b)
-			inWord = true
+		case len(c.Words) > 0 || !keywords[word]:
+			c.Words = append(c.Words, word)
 		}
 	}
-	endCommand("")
 	hidden := false
 	for i := len(w.commands) - 1; i >= 0; i-- {
 		last := i+1 == len(w.commands)
@@ -417,3 +376,8 @@ func splitWords(line, dir string, depth int) []Command {
 	}
 	return w.commands
 }
+
+// spaced puts blanks around the operators of a line and removes what joins streams;
+// a line ends as if with ";".
+var spaced = strings.NewReplacer("2>&1", " ", "2>/dev/null", " ", "2>nul", " ", "&>", " > ", "&&", " && ", "||", " || ", "|", " | ", ";", " ; ", "\n", " ; ", "&", " & ",
+	"(", " ; ", ")", " ; ", ">>", " >> ", ">", " > ", "<", " ")
