@@ -83,6 +83,10 @@ type Event struct {
 	Branch       string `json:"branch,omitempty"`
 	HeadCommit   string `json:"head_commit,omitempty"`
 
+	// Unmarked says that the hook could mark no turn as private, so that it does not
+	// know whether this one is: only a worker that was told of the prompt may take it in.
+	Unmarked bool `json:"unmarked,omitempty"`
+
 	// Prompt is the text of a KindPrompt.
 	Prompt string `json:"prompt,omitempty"`
 

@@ -278,8 +278,11 @@ var brokenStates = []brokenState{
 	}},
 
 	// What is left over.
+	{name: "private-not-directory", fix: "mv {dir}/private {dir}/private.aside", runs: true, harm: func(p *patient) {
+		p.writeFile(filepath.Join(p.dir, "private"), "", 0o600)
+	}},
 	{name: "private-left", fix: "claude-mem doctor --fix", heals: true, runs: true, harm: func(p *patient) {
-		if err := wire.SetPrivate(p.dir, claudemem.HostClaudeCode, "s"); err != nil {
+		if err := wire.MarksOf(p.dir, func(string) string { return "" }).Set(claudemem.HostClaudeCode, "s"); err != nil {
 			p.t.Fatal(err)
 		}
 		old := time.Now().Add(-30 * 24 * time.Hour)

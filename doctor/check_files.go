@@ -306,6 +306,9 @@ func checkClock(_ context.Context, e *exam) []Finding {
 const markAge = 7 * 24 * time.Hour
 
 func checkPrivate(_ context.Context, e *exam) []Finding {
+	if info, err := os.Stat(e.path("private")); err == nil && !info.IsDir() {
+		return []Finding{e.found("private-not-directory", e.path("private")+" is not a directory", "path", quoted(e.path("private")))}
+	}
 	entries, _ := os.ReadDir(e.path("private")) // none: no turn was private
 	var old []file
 	for _, entry := range entries {

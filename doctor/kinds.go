@@ -225,6 +225,8 @@ var kinds = []Kind{
 		"claude-mem config set CLAUDE_MEM_SESSION_TOKEN_CAP {more}", ""},
 
 	// private
+	{"private-not-directory", Warn, "A file is where the marks of private turns should be. They are kept in the temporary directory instead.",
+		"mv {path} {path}.aside", ""},
 	{"private-left", Warn, "Marks of private turns were left behind. A session that has one is not captured until its next prompt.",
 		"claude-mem doctor --fix", RemedyMarks},
 

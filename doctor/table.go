@@ -45,8 +45,8 @@ func checks() []Check {
 			[]string{"key-missing", "key-refused", "login-refused", "provider-quota", "provider-away", "calls-failing"}, reading, checkProvider},
 		{"caps", "whether the cap of the day or of a session was reached",
 			[]string{"cap-day", "cap-session"}, reading, checkCaps},
-		{"private", "marks of private turns that are older than a week",
-			[]string{"private-left"}, quick, checkPrivate},
+		{"private", "marks of private turns: where they should be, and those that are older than a week",
+			[]string{"private-not-directory", "private-left"}, quick, checkPrivate},
 		{"log", "errors that hooks noted in the last day, and the size of their log",
 			[]string{"hook-errors", "event-lost", "log-large"}, quick, checkLog},
 	}

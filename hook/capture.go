@@ -32,31 +32,57 @@ func (r *run) capture(m *moment) {
 		return // machinery's text alone: nobody typed it
 	}
 	truncateEvent(e)
-	var random [8]byte
-	binary.BigEndian.PutUint64(random[:], r.Rand())
-	e.DeliveryID = claudemem.NewDeliveryID(r.stamp, random)
+	r.name(e)
 	r.deliver(m)
 }
 
 // private keeps the marks of private turns and reports whether e belongs to one.
 // A session's end holds nothing of what was said and is always told.
 func (r *run) private(e *claudemem.Event) bool {
+	marks := wire.MarksOf(r.dataDir, r.Getenv)
 	switch e.Kind {
 	case claudemem.KindPrompt:
 		if redact.WhollyPrivate(e.Prompt) {
-			if err := wire.SetPrivate(r.dataDir, e.Host, e.HostSessionID); err != nil {
+			if err := marks.Set(e.Host, e.HostSessionID); err != nil {
 				r.log("mark private turn", err.Error())
+				r.tellPrivate(e)
 			}
 			return true
 		}
 	case claudemem.KindSessionEnd:
 	default:
-		return wire.IsPrivate(r.dataDir, e.Host, e.HostSessionID)
+		state := marks.State(e.Host, e.HostSessionID)
+		e.Unmarked = state == wire.TurnUnknown
+		return state == wire.TurnPrivate
 	}
-	if err := wire.ClearPrivate(r.dataDir, e.Host, e.HostSessionID); err != nil {
+	if err := marks.Clear(e.Host, e.HostSessionID); err != nil {
 		r.log("clear private mark", err.Error())
 	}
 	return false
+}
+
+// tellPrivate tells a running worker of a private turn that cannot be marked: a
+// prompt without its text. The worker then drops what belongs to the turn. Nothing
+// is spooled. Without a worker nobody knows of the prompt, so what follows of the
+// turn is dropped: it is Unmarked.
+func (r *run) tellPrivate(e *claudemem.Event) {
+	told := *e
+	told.Prompt = ""
+	redact.Event(&told, r.settings.WithheldFiles())
+	told.Prompt = "<private></private>"
+	r.name(&told)
+	r.worker.Deadline = r.postUntil()
+	resp, err := r.worker.Post(wire.PathFor(told.Kind), wire.AppendEvent(nil, &told))
+	if err != nil || resp.Status/100 != 2 {
+		r.log("tell worker of private turn", "not told")
+	}
+}
+
+// name gives an event its delivery id.
+func (r *run) name(e *claudemem.Event) {
+	var random [8]byte
+	binary.BigEndian.PutUint64(random[:], r.Rand())
+	e.DeliveryID = claudemem.NewDeliveryID(r.stamp, random)
 }
 
 // deliver posts the event or, when the worker does not take it in time, spools
@@ -73,6 +99,10 @@ func (r *run) deliver(m *moment) {
 		}
 	}
 	if err == nil {
+		return
+	}
+	if e.Unmarked {
+		r.log("event dropped", "nobody knows whether its turn is private")
 		return
 	}
 	if e.Kind != claudemem.KindFlush { // a flush that nobody hears asks for nothing any more

@@ -3,6 +3,7 @@ package hook
 import (
 	"context"
 	"errors"
+	"path/filepath"
 	"time"
 
 	"claudemem"
@@ -33,6 +34,9 @@ func (r *run) context(m *moment) {
 	if err := wire.SpoolOf(r.dataDir).Probe(); err != nil {
 		r.log("spool", err.Error())
 		r.reply.tell("claude-mem can't write to " + r.dataDir + ": what happens while its worker is away won't be remembered. Check its permissions and the free space.")
+	}
+	if !wire.MarksOf(r.dataDir, r.Getenv).Writable() {
+		r.reply.tell("claude-mem can't write to " + filepath.Join(r.dataDir, "private") + ": while its worker is away, nothing is captured, for a private turn could not be told from another.")
 	}
 	answer, err := r.askWorker(&request)
 	if err != nil {

@@ -1,6 +1,7 @@
 package hook
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -318,11 +319,11 @@ func TestNothingIsSentOfWhatIsNotCaptured(t *testing.T) {
 			if err := os.MkdirAll(s.data(), 0o700); err != nil {
 				t.Fatal(err)
 			}
-			if err := os.WriteFile(filepath.Join(s.data(), "settings.json"), []byte(c.settings), 0o600); err != nil {
+			if err := os.WriteFile(filepath.Join(s.data(), "config.json"), []byte(cmp.Or(c.settings, "{}")), 0o600); err != nil {
 				t.Fatal(err)
 			}
 			if c.private != "" {
-				if err := wire.SetPrivate(s.data(), claudemem.HostClaudeCode, c.private); err != nil {
+				if err := wire.MarksOf(s.data(), func(string) string { return "" }).Set(claudemem.HostClaudeCode, c.private); err != nil {
 					t.Fatal(err)
 				}
 			}

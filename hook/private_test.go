@@ -125,3 +125,94 @@ func TestExcludedProjectsStayInTheHook(t *testing.T) {
 		}
 	}
 }
+
+// TestPrivateTurnWithoutMark: where private/ cannot be used, the mark goes to another
+// place; where none can, the worker is told, and without one nothing of the turn is
+// kept. Later turns go on, and the user is told at session start.
+func TestPrivateTurnWithoutMark(t *testing.T) {
+	file := func(t *testing.T, path string) string {
+		t.Helper()
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	readOnly := func(t *testing.T, path string) string {
+		t.Helper()
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Mkdir(path, 0o500); err != nil {
+			t.Fatal(err)
+		}
+		if os.WriteFile(filepath.Join(path, "probe"), nil, 0o600) == nil {
+			t.Skip("modes mean nothing to this user")
+		}
+		return path
+	}
+	for name, c := range map[string]struct {
+		private, temp func(*testing.T, string) string
+		marked        bool
+	}{
+		"private is a file":                   {file, nil, true},
+		"private is read-only":                {readOnly, nil, true},
+		"private and TMPDIR are files":        {file, file, false},
+		"private and TMPDIR are read-only":    {readOnly, readOnly, false},
+		"private is a file, TMPDIR read-only": {file, readOnly, false},
+	} {
+		for _, up := range []bool{true, false} {
+			t.Run(name+map[bool]string{true: ", worker", false: ", no worker"}[up], func(t *testing.T) {
+				s := newStage(t)
+				var w *worker
+				if up {
+					w = s.worker()
+				}
+				c.private(t, filepath.Join(s.data(), "private"))
+				s.env["TMPDIR"] = filepath.Join(s.dir, "tmp")
+				if c.temp != nil {
+					c.temp(t, s.env["TMPDIR"])
+				}
+				s.options = func(o *Options) {
+					o.Fallback = noBlock
+					o.StartWorker = func(string) error { return errNoBinary } // so that none is waited for
+				}
+				told := s.run(start)
+				s.run(say("UserPromptSubmit", "a", `,"prompt_id":"p1","prompt":"<private>HUSH</private>"`))
+				s.run(say("PostToolUse", "a", `,"prompt_id":"p1","tool_name":"Bash","tool_input":{"command":"private"}`))
+				s.run(say("Stop", "a", `,"prompt_id":"p1","last_assistant_message":"private"`))
+				s.run(say("UserPromptSubmit", "a", `,"prompt_id":"p2","prompt":"open"`))
+				s.run(say("PostToolUse", "a", `,"prompt_id":"p2","tool_name":"Edit"`))
+
+				events := s.spooled()
+				if up {
+					_, events = w.seen()
+				}
+				var got []string
+				for _, e := range events {
+					line := string(e.Kind) + " " + e.PromptID + " " + e.Prompt + e.ToolName
+					if e.Unmarked {
+						line += " unmarked"
+					}
+					got = append(got, line)
+				}
+				want := []string{"prompt p2 open", "tool p2 Edit"}
+				switch {
+				case !c.marked && up: // TestUnmarkedEvents of intake tells which of these are kept
+					want = []string{"prompt p1 <private></private>", "tool p1 Bash unmarked", "stop p1  unmarked", "prompt p2 open", "tool p2 Edit unmarked"}
+				case !c.marked:
+					want = []string{"prompt p2 open"}
+				}
+				if strings.Join(got, "|") != strings.Join(want, "|") {
+					t.Errorf("%q, want %q", got, want)
+				}
+				holdsNothing(t, s.data(), "HUSH")
+				if strings.Contains(told, "private") == c.marked {
+					t.Errorf("told at session start: %q", told)
+				}
+			})
+		}
+	}
+}

@@ -153,6 +153,7 @@ func (in *Intake) arrival(ctx context.Context, e claudemem.Event, policy *Policy
 		call = toolcall.ParseInput(&e)
 	}
 	a.SkipReason = in.skipReason(&e, &call, policy)
+	e.Unmarked = false // says nothing any more
 	if a.SkipReason != "" {
 		strip(&e, a.SkipReason)
 	} else {

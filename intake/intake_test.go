@@ -414,7 +414,7 @@ func TestPrivateTurns(t *testing.T) {
 func TestPrivateTurnsAreBounded(t *testing.T) {
 	p := newPrivateTurns()
 	for i := range maxPrivateSessions + 10 {
-		p.begin(&claudemem.Event{HostSessionID: fmt.Sprint(i)})
+		p.begin(&claudemem.Event{HostSessionID: fmt.Sprint(i)}, true)
 	}
 	if len(p.sessions) > maxPrivateSessions || len(p.order) != len(p.sessions) {
 		t.Errorf("%d sessions, %d in order", len(p.sessions), len(p.order))

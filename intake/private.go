@@ -7,15 +7,15 @@ import (
 )
 
 const (
-	// maxPrivateSessions bounds how many sessions with private turns are
-	// remembered; the oldest is forgotten first. Only clients without our hook
-	// need it at all.
+	// maxPrivateSessions bounds how many sessions are remembered; the oldest is
+	// forgotten first. Only clients without our hook, and hooks that cannot write
+	// marks, need it at all.
 	maxPrivateSessions = 4096
 	// maxPrivatePrompts bounds the private prompts remembered of one session.
 	maxPrivatePrompts = 256
 )
 
-// privateTurns remembers which sessions are in a turn whose prompt was wholly
+// privateTurns remembers of sessions whether the prompt of their turn was wholly
 // private, and which prompts were, for events that come late.
 type privateTurns struct {
 	mu       sync.Mutex
@@ -37,8 +37,8 @@ func sessionOf(e *claudemem.Event) string {
 	return string(e.Host) + "\x00" + e.HostSessionID
 }
 
-// begin notes that e, a wholly private prompt, opens a private turn.
-func (p *privateTurns) begin(e *claudemem.Event) {
+// begin notes that e, a prompt, opens a turn, which is private or not.
+func (p *privateTurns) begin(e *claudemem.Event, private bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	key := sessionOf(e)
@@ -52,29 +52,25 @@ func (p *privateTurns) begin(e *claudemem.Event) {
 		p.sessions[key] = s
 		p.order = append(p.order, key)
 	}
-	s.now, s.current = true, e.PromptID
+	s.now = private
+	if !private {
+		return
+	}
+	s.current = e.PromptID
 	if e.PromptID != "" && len(s.prompts) < maxPrivatePrompts {
 		s.prompts[e.PromptID] = true
 	}
 }
 
-// end notes that e, a prompt that is not private, opens another turn.
-func (p *privateTurns) end(e *claudemem.Event) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if s := p.sessions[sessionOf(e)]; s != nil {
-		s.now = false
-	}
-}
-
 // covers reports whether e belongs to a private turn: by prompt ids where the
-// host has them, else because the session's turn is private now.
+// host has them, else because the session's turn is private now. An Unmarked event
+// of a session whose prompt is not known belongs to one.
 func (p *privateTurns) covers(e *claudemem.Event) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	s := p.sessions[sessionOf(e)]
 	if s == nil {
-		return false
+		return e.Unmarked // nobody has told of its prompt
 	}
 	if e.PromptID != "" && s.prompts[e.PromptID] {
 		return true

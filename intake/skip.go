@@ -22,12 +22,12 @@ func (in *Intake) skipReason(e *claudemem.Event, call *toolcall.Call, policy *Po
 		words := claudemem.TypedText(e.Prompt)
 		switch {
 		case redact.WhollyPrivate(words):
-			in.private.begin(e)
+			in.private.begin(e, true)
 			return claudemem.SkipPrivate
 		case !typed(e.Prompt):
 			return claudemem.SkipNotTyped
 		}
-		in.private.end(e)
+		in.private.begin(e, false)
 		e.Prompt = words
 		return ""
 	}

@@ -26,6 +26,10 @@ func AppendEvent(b []byte, e *claudemem.Event) []byte {
 	o.optional("cwd", e.Cwd)
 	o.optional("branch", e.Branch)
 	o.optional("head_commit", e.HeadCommit)
+	if e.Unmarked {
+		o.key("unmarked")
+		o.b = append(o.b, "true"...)
+	}
 	o.optional("prompt", e.Prompt)
 	o.optional("tool_name", e.ToolName)
 	o.optional("tool_use_id", e.ToolUseID)
@@ -163,6 +167,9 @@ func ParseEvent(data []byte, e *claudemem.Event) bool {
 			e.ToolInput = bytes.Clone(value)
 		case "tool_response":
 			e.ToolResponse = bytes.Clone(value)
+		case "unmarked":
+			e.Unmarked = string(value) == "true"
+			ok = ok && (e.Unmarked || string(value) == "false")
 		case "is_interrupt":
 			e.Interrupted = string(value) == "true"
 			ok = ok && (e.Interrupted || string(value) == "false")

@@ -2,17 +2,52 @@ package wire
 
 import (
 	"encoding/hex"
+	"errors"
 	"hash/fnv"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"claudemem"
 )
 
-// PrivateMark returns the path of the mark that says that a session's current
-// turn is private. The name is a digest, so that it tells nothing of the session.
+// TurnState says what is known of a session's current turn.
+type TurnState int
+
+// The states of a turn.
+const (
+	TurnOpen TurnState = iota
+	TurnPrivate
+	// TurnUnknown: a mark could not have been written, so that its absence says nothing.
+	TurnUnknown
+)
+
+// Marks are the files that say which sessions are in a private turn. They lie in
+// private/ of the data directory or, where they cannot be written there, in a
+// directory of the data directory's own under $XDG_RUNTIME_DIR or the temporary one.
+type Marks struct{ dirs [2]string }
+
+// MarksOf returns the marks of a data directory.
+func MarksOf(dataDir string, getenv func(string) string) Marks {
+	base := getenv("XDG_RUNTIME_DIR")
+	if base == "" {
+		base = tempDir(getenv)
+	}
+	other := ""
+	if base != "" {
+		other = filepath.Join(base, "claude-mem-"+digest(filepath.Clean(dataDir))[:16])
+	}
+	return Marks{[2]string{filepath.Join(dataDir, "private"), other}}
+}
+
+// markName is a digest, so that it tells nothing of the session.
+func markName(host claudemem.Host, hostSessionID string) string {
+	return digest(string(host) + "\x00" + hostSessionID)
+}
+
+// PrivateMark returns the path of a session's mark in the data directory.
 func PrivateMark(dataDir string, host claudemem.Host, hostSessionID string) string {
-	return filepath.Join(dataDir, "private", digest(string(host)+"\x00"+hostSessionID))
+	return filepath.Join(dataDir, "private", markName(host, hostSessionID))
 }
 
 // digest names something by 32 hexadecimal digits. FNV does: nobody gains by
@@ -24,12 +59,37 @@ func digest(s string) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// SetPrivate marks the session's current turn as private.
-func SetPrivate(dataDir string, host claudemem.Host, hostSessionID string) error {
-	path := PrivateMark(dataDir, host, hostSessionID)
+// Set marks the session's current turn as private. An error says that no place
+// takes the mark.
+func (m Marks) Set(host claudemem.Host, hostSessionID string) error {
+	var errs [2]error
+	for i, dir := range m.dirs {
+		if errs[i] = m.write(i, filepath.Join(dir, markName(host, hostSessionID))); errs[i] == nil {
+			return nil
+		}
+	}
+	return errors.Join(errs[0], errs[1])
+}
+
+var errNoPlace = errors.New("no directory for marks that is ours alone")
+
+// write makes the mark in the i-th place.
+func (m Marks) write(i int, path string) error {
+	dir := m.dirs[i]
+	if dir == "" {
+		return errNoPlace
+	}
+	if i > 0 {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return err
+		}
+		if !ownedAlone(dir) {
+			return errNoPlace
+		}
+	}
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o600)
 	if os.IsNotExist(err) {
-		if err = os.MkdirAll(filepath.Dir(path), 0o700); err == nil {
+		if err = os.MkdirAll(dir, 0o700); err == nil {
 			f, err = os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o600)
 		}
 	}
@@ -39,17 +99,67 @@ func SetPrivate(dataDir string, host claudemem.Host, hostSessionID string) error
 	return f.Close()
 }
 
-// ClearPrivate removes the session's mark; none is no error.
-func ClearPrivate(dataDir string, host claudemem.Host, hostSessionID string) error {
-	if err := os.Remove(PrivateMark(dataDir, host, hostSessionID)); err != nil && !os.IsNotExist(err) {
-		return err
+// Clear removes the session's mark; none is no error.
+func (m Marks) Clear(host claudemem.Host, hostSessionID string) error {
+	var first error
+	for _, dir := range m.dirs {
+		if dir == "" {
+			continue
+		}
+		if err := os.Remove(filepath.Join(dir, markName(host, hostSessionID))); err != nil && !isAbsent(err) && first == nil {
+			first = err
+		}
 	}
-	return nil
+	return first
 }
 
-// IsPrivate reports whether the session's current turn is private. When that
-// can't be found out it counts as private.
-func IsPrivate(dataDir string, host claudemem.Host, hostSessionID string) bool {
-	_, err := os.Lstat(PrivateMark(dataDir, host, hostSessionID))
-	return err == nil || !os.IsNotExist(err)
+// State returns what the marks say of the session's current turn. A mark that
+// cannot be looked for counts as one.
+func (m Marks) State(host claudemem.Host, hostSessionID string) TurnState {
+	for i, dir := range m.dirs {
+		if dir == "" {
+			continue
+		}
+		_, err := os.Lstat(filepath.Join(dir, markName(host, hostSessionID)))
+		if err == nil && i > 0 && !ownedAlone(dir) {
+			continue // somebody else's
+		}
+		if err == nil || !isAbsent(err) {
+			return TurnPrivate
+		}
+	}
+	if !m.Writable() {
+		return TurnUnknown
+	}
+	return TurnOpen
 }
+
+// Writable reports whether some place takes marks, as far as its modes and its file
+// system tell. A disk that is full takes empty files, mostly.
+func (m Marks) Writable() bool {
+	return takesFiles(m.dirs[0]) || m.dirs[1] != "" && takesFiles(m.dirs[1]) && (ownedAlone(m.dirs[1]) || !exists(m.dirs[1]))
+}
+
+// takesFiles reports whether files can be made in a directory, or the directory itself.
+func takesFiles(dir string) bool {
+	for {
+		err := accessible(dir)
+		if err == nil {
+			return true
+		}
+		parent := filepath.Dir(dir)
+		if !os.IsNotExist(err) || parent == dir {
+			return false
+		}
+		dir = parent
+	}
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
+// isAbsent reports whether there is no such file, also because a file is where its
+// directory should be.
+func isAbsent(err error) bool { return os.IsNotExist(err) || errors.Is(err, syscall.ENOTDIR) }

@@ -265,26 +265,27 @@ func TestWorkerInfo(t *testing.T) {
 
 func TestPrivateMarks(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "mem")
-	if IsPrivate(dir, "h", "s") {
+	marks := MarksOf(dir, func(string) string { return t.TempDir() })
+	if marks.State("h", "s") != TurnOpen {
 		t.Error("private before anything was said")
 	}
 	for range 2 {
-		if err := SetPrivate(dir, "h", "s"); err != nil {
+		if err := marks.Set("h", "s"); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if !IsPrivate(dir, "h", "s") || IsPrivate(dir, "h", "s2") || IsPrivate(dir, "hs", "") {
+	if marks.State("h", "s") != TurnPrivate || marks.State("h", "s2") != TurnOpen || marks.State("hs", "") != TurnOpen {
 		t.Error("the mark is not the session's own")
 	}
 	if strings.Contains(PrivateMark(dir, "h", "../../etc"), "..") {
 		t.Error("a session id reaches the file system")
 	}
 	for range 2 {
-		if err := ClearPrivate(dir, "h", "s"); err != nil {
+		if err := marks.Clear("h", "s"); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if IsPrivate(dir, "h", "s") {
+	if marks.State("h", "s") != TurnOpen {
 		t.Error("still private")
 	}
 }

@@ -1,0 +1,18 @@
+//go:build !(linux || darwin || freebsd || netbsd || openbsd || dragonfly)
+
+package wire
+
+import (
+	"os"
+	"syscall"
+)
+
+// accessible tells why dir is no directory, nil when it is one: modes say nothing of
+// whether a file can be made there.
+func accessible(dir string) error {
+	info, err := os.Stat(dir)
+	if err == nil && !info.IsDir() {
+		err = syscall.ENOTDIR
+	}
+	return err
+}
