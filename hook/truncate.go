@@ -53,7 +53,7 @@ func dropMiddle(s string) string {
 	if len(s) <= longestWhole {
 		return s
 	}
-	return redact.CutEnds(redact.StripTags(s), longestWhole, earlyEnd)
+	return redact.TruncateMiddleTo(redact.StripTags(s), longestWhole, earlyEnd)
 }
 
 // dropMiddleOfString is dropMiddle for a JSON string as it stands.
@@ -66,7 +66,7 @@ func dropMiddleOfString(v []byte) []byte {
 // secret would not be recognised.
 func truncateEvent(e *claudemem.Event) {
 	for _, text := range []*string{&e.Prompt, &e.ToolError, &e.LastAssistantMessage} {
-		*text = redact.Cut(*text, longestField)
+		*text = redact.TruncateMiddle(*text, longestField)
 	}
 	var input, response []string
 	switch e.ToolName {
@@ -237,7 +237,7 @@ func truncateList(list [][]byte, object bool, limit int) [][]byte {
 	return append(append(kept, mark), list[tail:]...)
 }
 
-// truncateString is redact.Cut for a JSON string as it stands.
+// truncateString is redact.TruncateMiddle for a JSON string as it stands.
 func truncateString(v []byte) []byte {
 	in := v[1 : len(v)-1]
 	head := boundary(in, longestField/2)
@@ -250,7 +250,7 @@ func truncateString(v []byte) []byte {
 	if space := bytes.IndexByte(in[tail:min(tail+reach, len(in))], ' '); space >= 0 {
 		tail += space
 	}
-	mark := jsonscan.AppendQuote(nil, redact.CutMark(tail-head))
+	mark := jsonscan.AppendQuote(nil, redact.TruncationMark(tail-head))
 	out := make([]byte, 0, longestField+128)
 	out = append(out, '"')
 	out = append(out, in[:head]...)

@@ -221,12 +221,12 @@ func (in *Intake) redact(e *claudemem.Event, withheld glob.Set) map[string]int {
 // are cut further, and if that does not help, it becomes one cut text.
 func shrink(raw json.RawMessage) json.RawMessage {
 	for limit := maxText / 8; len(raw) > maxJSON && limit >= 128; limit /= 8 {
-		raw, _ = redact.Each(raw, func(_, text string) string { return redact.Cut(text, limit) })
+		raw, _ = redact.Each(raw, func(_, text string) string { return redact.TruncateMiddle(text, limit) })
 	}
 	if len(raw) <= maxJSON {
 		return raw
 	}
-	cut, err := json.Marshal(redact.Cut(string(raw), maxText))
+	cut, err := json.Marshal(redact.TruncateMiddle(string(raw), maxText))
 	if err != nil {
 		return nil // cannot be: it is a string
 	}

@@ -10,5 +10,5 @@ import (
 // rules, and what is longer than a text of an event may be is cut.
 func (in *Intake) Text(s string) string {
 	s, _ = rules.Text(redact.StripTags(s))
-	return redact.Cut(s, maxText)
+	return redact.TruncateMiddle(s, maxText)
 }

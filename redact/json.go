@@ -117,7 +117,7 @@ func (d *document) stripAcross(counts *map[string]int) {
 		if len(cuts) == 0 {
 			return
 		}
-		d.cut(starts, cuts)
+		d.removeSpans(starts, cuts)
 	}
 }
 
@@ -187,9 +187,9 @@ func (d *document) addPrivateKeys(text string, cuts []span, counts *map[string]i
 	}
 }
 
-// cut applies spans of the joined text to the strings. The mask of a span that
+// removeSpans applies spans of the joined text to the strings. The mask of a span that
 // covers several goes into the first.
-func (d *document) cut(starts []int, cuts []span) {
+func (d *document) removeSpans(starts []int, cuts []span) {
 	for i := range d.strings {
 		s := &d.strings[i]
 		if s.isKey {

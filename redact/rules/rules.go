@@ -80,7 +80,7 @@ func mask(s string, limit int, c *counter) string {
 	half := limit / 2
 	head, tail := s[:min(len(s), half+margin)], s[max(0, len(s)-half-margin):]
 	return applyFindings(head, 0, half, find(head), c) +
-		redact.CutMark(len(s)-2*half) +
+		redact.TruncationMark(len(s)-2*half) +
 		applyFindings(tail, len(tail)-half, len(tail), find(tail), c)
 }
 

@@ -7,15 +7,15 @@ import (
 	"unicode/utf8"
 )
 
-func TestCut(t *testing.T) {
+func TestTruncateMiddle(t *testing.T) {
 	const limit = 4096
-	if s := strings.Repeat("x", limit); Cut(s, limit) != s {
+	if s := strings.Repeat("x", limit); TruncateMiddle(s, limit) != s {
 		t.Error("exactly the limit was cut")
 	}
 	for name, unit := range map[string]string{"characters": "é€𝄞", "words": "alpha beta\n", "no end": "x"} {
 		t.Run(name, func(t *testing.T) {
 			long := strings.Repeat(unit, 3*limit/len(unit))
-			got := Cut(long, limit)
+			got := TruncateMiddle(long, limit)
 			if !utf8.ValidString(got) || len(got) > limit+64 {
 				t.Errorf("%d bytes, valid %v", len(got), utf8.ValidString(got))
 			}
@@ -30,11 +30,11 @@ func TestCut(t *testing.T) {
 }
 
 // A key that only the full rules know must not leave its half behind.
-func TestCutSplitsNoWord(t *testing.T) {
+func TestTruncateMiddleSplitsNoWord(t *testing.T) {
 	const limit, key = 4096, "dapi0123456789abcdef0123456789abcdef"
 	for shift := range 2 * len(key) {
 		s := strings.Repeat("y", limit/2-len(key)-shift) + " " + strings.Repeat(key+" ", 400)
-		for word := range strings.FieldsSeq(Cut(s, limit)) {
+		for word := range strings.FieldsSeq(TruncateMiddle(s, limit)) {
 			if word != key && strings.Contains(word, key[4:12]) {
 				t.Fatalf("shift %d: half a word is left: %q", shift, word)
 			}

@@ -5,8 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// CutMark stands where n bytes of a text were taken out.
-func CutMark(n int) string {
+// TruncationMark stands where n bytes of a text were taken out.
+func TruncationMark(n int) string {
 	return "\n[claude-mem: " + strconv.Itoa(n) + " bytes cut]\n"
 }
 
@@ -15,18 +15,18 @@ func CutMark(n int) string {
 // rules know.
 const wordReach = 512
 
-// Cut keeps the head and the tail of a text over limit bytes, at most half of
-// limit each, with a CutMark between them. Mask first: half a secret is not recognised.
-func Cut(s string, limit int) string { return CutEnds(s, limit, limit/2) }
+// TruncateMiddle keeps the head and the tail of a text over limit bytes, at most half of
+// limit each, with a TruncationMark between them. Mask first: half a secret is not recognised.
+func TruncateMiddle(s string, limit int) string { return TruncateMiddleTo(s, limit, limit/2) }
 
-// CutEnds is Cut for a text over longest bytes, of which at most end bytes are
+// TruncateMiddleTo is TruncateMiddle for a text over longest bytes, of which at most end bytes are
 // kept at each end.
-func CutEnds(s string, longest, end int) string {
+func TruncateMiddleTo(s string, longest, end int) string {
 	if len(s) <= longest {
 		return s
 	}
 	head, tail := headSeam(s, end), tailSeam(s, len(s)-end)
-	return s[:head] + CutMark(tail-head) + s[tail:]
+	return s[:head] + TruncationMark(tail-head) + s[tail:]
 }
 
 // headSeam returns where to end a head of at most n bytes: behind white space if
