@@ -3,17 +3,16 @@ package redact
 import "strings"
 
 const (
-	// maxValue bounds what is looked at of a value to judge it, in bytes. What is
-	// masked is always the whole value.
+	// maxValue is how much of a value is judged, in bytes. The whole value is masked.
 	maxValue = 128
-	// maxQuoted bounds how far a value's closing quote is looked for.
+	// maxQuoted is how far a closing quote may be from the opening one, in bytes.
 	maxQuoted = 4096
-	// maxHeader bounds what is looked at of a header's value.
+	// maxHeader is how much of a header's value is judged, in bytes.
 	maxHeader = 1024
 )
 
-// An assignment is a name, an operator and what follows, as it stands in code,
-// configuration, a shell command, a header or a query string.
+// An assignment is a name, an operator and a value in code, configuration, a shell
+// command, a header or a query string.
 type assignment struct {
 	name       string
 	family     family
@@ -24,7 +23,8 @@ type assignment struct {
 	valueStart int // after white space
 }
 
-// secretAtAssign finds secrets around a ':' or '='.
+// secretAtAssign returns the secret whose ':' or '=' is at i: an assignment's
+// value, a URL's password or curl's -u.
 func secretAtAssign(s string, i int) (span, bool) {
 	opEnd := i + 1
 	next := byte(0)
@@ -72,7 +72,7 @@ func secretAtAssign(s string, i int) (span, bool) {
 	return span{}, false
 }
 
-// secretAtBackslash finds assignments whose '=' is written \u003d.
+// secretAtBackslash returns the value of an assignment whose '=' is written \u003d.
 func secretAtBackslash(s string, i int) (span, bool) {
 	if startsAt(s, i, `\u003d`) || startsAt(s, i, `\u003D`) {
 		return secretAssigned(s, assignment{}, i, i+6)
@@ -80,7 +80,8 @@ func secretAtBackslash(s string, i int) (span, bool) {
 	return span{}, false
 }
 
-// secretAssigned judges the assignment whose operator is s[op:opEnd].
+// secretAssigned returns the secret value of the assignment with the operator
+// s[op:opEnd].
 func secretAssigned(s string, a assignment, op, opEnd int) (span, bool) {
 	end := op
 	for end > 0 && strings.IndexByte("?|+&", s[end-1]) >= 0 { // ?= ||= +=
@@ -129,7 +130,7 @@ func nameBefore(s string, end int) (int, string) {
 	return start, s[start:end]
 }
 
-// familyBefore is nameFamily that knows what stands before the name: the
+// familyBefore is like nameFamily, but also considers the text before the name: the
 // backslash of an escape (\ntoken), and the first word of "API key".
 func familyBefore(s string, start int, name string) family {
 	fam := nameFamily(name)
@@ -152,7 +153,7 @@ func typeName(name string) bool {
 	return false
 }
 
-// secret returns what of the value is to be masked.
+// secret returns the part of the value to mask.
 func (a assignment) secret(s string) (span, bool) {
 	i := a.valueStart
 	if i >= len(s) {
@@ -177,7 +178,7 @@ type quote struct {
 	escapes int
 }
 
-// quoteAt reads an opening quote at i, after the letter of r"…", b'…', f"…".
+// quoteAt parses an opening quote at i, also after the letter of r"…", b'…', f"…".
 func quoteAt(s string, i int) (quote, bool) {
 	if i+1 < len(s) && strings.IndexByte("rbfuRBFU@$", s[i]) >= 0 && strings.IndexByte("\"'`", s[i+1]) >= 0 {
 		i++
@@ -193,7 +194,8 @@ func quoteAt(s string, i int) (quote, bool) {
 	return q, true
 }
 
-// end returns where the quoted text ends; a line's or the text's end closes it too.
+// end returns the end of the quoted text: at the closing quote, or at the end of
+// the line or the text.
 func (q quote) end(s string) int {
 	limit := min(len(s), q.start+maxQuoted)
 	escapes := 0
@@ -212,8 +214,8 @@ func (q quote) end(s string) int {
 	return limit
 }
 
-// closing reports whether the quote closes a string and opens none, as in
-// "--password=" + value: then code follows up to the end of the line.
+// closing reports whether the quote closes a string instead of opening one, as in
+// "--password=" + value.
 func (q quote) closing(s string, end int) bool {
 	i := q.start
 	for i < end && s[i] == ' ' {
@@ -225,7 +227,7 @@ func (q quote) closing(s string, end int) bool {
 	return end == len(s) || s[end] != q.char && s[end] != '\\' || i > q.start && s[i] != ')'
 }
 
-// convertedLiteral reads []byte("…") and its like at i.
+// convertedLiteral parses []byte("…") and similar conversions at i.
 func convertedLiteral(s string, i int) (quote, bool) {
 	for _, conversion := range [...]string{"[]byte(", "string(", "bytes(", "String(", "SecretStr(", "Buffer.from(", "b64decode("} {
 		if startsAt(s, i, conversion) {
@@ -235,7 +237,7 @@ func convertedLiteral(s string, i int) (quote, bool) {
 	return quote{}, false
 }
 
-// quoted judges a literal in quotes.
+// quoted returns the secret in a quoted value.
 func (a assignment) quoted(s string, q quote) (span, bool) {
 	end := q.end(s)
 	if end-q.start < a.family.shortest() || q.closing(s, end) {
@@ -284,8 +286,8 @@ func environmentName(v string) bool {
 	return underscore && nameFamily(v) != famNone
 }
 
-// pathLike reports whether v is a path or an address; a secret in an address is
-// the business of secretInURL.
+// pathLike reports whether v is a path or an address. secretInURL finds secrets in
+// addresses.
 func pathLike(v string) bool {
 	switch v[0] {
 	case '/', '.', '~':
@@ -311,14 +313,14 @@ func (a assignment) envStyle() bool {
 	return true
 }
 
-// secretSetting reports whether the value of a NAME=value is taken for a secret
-// although it reads like words.
+// secretSetting reports whether the value of NAME=value counts as a secret even if
+// it reads like words.
 func secretSetting(v string) bool {
 	return len(v) >= 6 && !placeholder(v) && !strings.ContainsAny(v, "()") && !environmentName(v) &&
 		!pathLike(v) && !sentence(v) && (strings.IndexByte(v, '.') < 0 || !identifier(v))
 }
 
-// bare judges a value without quotes.
+// bare returns the secret in a value without quotes.
 func (a assignment) bare(s string, i int) (span, bool) {
 	if a.family == famAuthorization {
 		return authorizationValue(s, i, lineEnd(s, i))
@@ -373,8 +375,8 @@ func (a assignment) bare(s string, i int) (span, bool) {
 	return span{i, end, a.family.rule()}, true
 }
 
-// bareSecret reports whether a value without quotes is a secret; after is the
-// byte that follows it.
+// bareSecret reports whether a value without quotes is a secret. after is the byte
+// behind it.
 func (a assignment) bareSecret(s, v string, env bool, after byte) bool {
 	name := identifier(v)
 	switch a.family {
@@ -455,8 +457,8 @@ func lowerCase(v string) bool {
 	return true
 }
 
-// startsLine reports whether only white space, a list's dash or a diff's sign
-// stands before the name on its line.
+// startsLine reports whether the name is the first on its line, apart from white
+// space, a list's dash and a diff's sign.
 func (a assignment) startsLine(s string) bool {
 	for i := a.nameStart; i > 0; i-- {
 		switch s[i-1] {

@@ -5,12 +5,12 @@ import (
 	"strings"
 )
 
-// maxAuthority bounds the part of a URL that names user, password and host.
+// maxAuthority bounds user, password and host of a URL, in bytes.
 const maxAuthority = 256
 
-// secretInURL finds the password of scheme://user:password@host, a token in the
-// user's place, and the path of a webhook. s[i] is the ':' before the slashes,
-// which may be escaped.
+// secretInURL returns the password of scheme://user:password@host, a token in place
+// of the user, or the path of a webhook. s[i] is the ':' before the slashes, which
+// may be escaped.
 func secretInURL(s string, i int) (span, bool) {
 	start := i + 1
 	for range 2 {
@@ -102,8 +102,8 @@ func webhook(s string, start int) (span, bool) {
 	return span{}, false
 }
 
-// authorizationValue finds the credentials in the value s[i:end] of an
-// Authorization header: after the scheme, or all of it.
+// authorizationValue returns the credentials in the value s[i:end] of an
+// Authorization header: the part after the scheme, or all of it.
 func authorizationValue(s string, i, end int) (span, bool) {
 	// A quote ends the header of curl -H "Authorization: …", but not Digest a="…".
 	if hasPrefixFold(s[i:end], "digest ") {
@@ -153,7 +153,7 @@ func authorizationValue(s string, i, end int) (span, bool) {
 	return span{start, tokenEnd(s, start+len(word)), ruleAuthorization}, true
 }
 
-// tokenEnd extends a token that was cut at the bound of what is looked at.
+// tokenEnd returns the end of a token of which s[:end] was judged.
 func tokenEnd(s string, end int) int {
 	return runEnd(s, end, classToken)
 }
@@ -167,7 +167,7 @@ func tokenBytes(v string) bool {
 	return true
 }
 
-// secretAtB finds "Bearer TOKEN" and "Basic BASE64" wherever they stand.
+// secretAtB returns the credentials of "Bearer TOKEN" or "Basic BASE64" at i.
 func secretAtB(s string, i int) (span, bool) {
 	if len(s)-i < 12 {
 		return span{}, false
@@ -220,7 +220,7 @@ func userAndPassword(v string) bool {
 	return colon
 }
 
-// secretFlag finds the value of --password VALUE. s[i] is the first dash.
+// secretFlag returns the value of --password VALUE. s[i] is the first dash.
 func secretFlag(s string, i int) (span, bool) {
 	if i > 0 && strings.IndexByte(" \t\n\"'`,[(\\", s[i-1]) < 0 {
 		return span{}, false
@@ -258,7 +258,7 @@ func secretFlag(s string, i int) (span, bool) {
 	return span{}, false
 }
 
-// curlUser finds the password of curl -u user:password. s[i] is the ':'.
+// curlUser returns the password of curl -u user:password. s[i] is the ':'.
 func curlUser(s string, i int) (span, bool) {
 	start := i
 	limit := max(0, i-maxName)

@@ -20,9 +20,8 @@ func Event(e *claudemem.Event, withheld glob.Set) map[string]int {
 	return counts
 }
 
-// Texts returns the plain texts of an event: all that is not JSON, not an id of
-// ours and not a word that we chose. The event's own fields are behind the
-// pointers.
+// Texts returns pointers to the plain texts of an event: all fields except JSON,
+// our own ids and our own words.
 func Texts(e *claudemem.Event) [15]*string {
 	return [15]*string{
 		&e.Prompt, &e.LastAssistantMessage, &e.ToolError,

@@ -23,8 +23,8 @@ func scrubJSON(raw []byte, counts *map[string]int) []byte {
 	return d.encode()
 }
 
-// cleanJSON is the fast path: it reports whether there is certainly nothing to
-// do, without taking raw apart and, for strings of usual size, without memory.
+// cleanJSON reports whether there is certainly nothing to do. It is the fast path:
+// it builds no document and does not allocate for strings of usual size.
 func cleanJSON(raw []byte) bool {
 	var scratch [4096]byte
 	buffer := scratch[:0]
@@ -60,7 +60,7 @@ func cleanJSON(raw []byte) bool {
 	return true
 }
 
-// scrub does all that is to be done with a document's strings.
+// scrub strips tags and masks secrets in all strings of a document.
 func (d *document) scrub(counts *map[string]int) {
 	if d.spansStrings() {
 		d.stripAcross(counts)
@@ -87,9 +87,8 @@ func (d *document) maskByKey(s *jsonString, counts *map[string]int) {
 	}
 }
 
-// spansStrings reports whether something may begin in one string and end in
-// another: a tag or a PEM block whose lines stand in an array, or a tag over
-// several blocks of content.
+// spansStrings reports whether a tag or a PEM block may begin in one string and end
+// in another: its lines stand in an array, or it covers several content blocks.
 func (d *document) spansStrings() bool {
 	for i := range d.strings {
 		s := d.strings[i].text
@@ -106,8 +105,8 @@ func (d *document) spansStrings() bool {
 	return false
 }
 
-// stripAcross strips tags and masks PEM blocks in the document's values read as
-// one text, a line each. A tag that is never closed runs to the end of its
+// stripAcross strips tags and masks PEM blocks in the document's values joined to
+// one text, one line each. A tag that is never closed extends to the end of its
 // string, or of its array: the lines of a patch are an array.
 func (d *document) stripAcross(counts *map[string]int) {
 	for range maxStripPasses {
@@ -121,8 +120,8 @@ func (d *document) stripAcross(counts *map[string]int) {
 	}
 }
 
-// join returns the values as one text and where each string starts in it. Keys
-// take no place in it.
+// join returns the values as one text and the start of each string in it. Keys are
+// left out.
 func (d *document) join() (string, []int) {
 	var b strings.Builder
 	starts := make([]int, len(d.strings)+1)
@@ -137,8 +136,8 @@ func (d *document) join() (string, []int) {
 	return b.String(), starts
 }
 
-// fieldEnd returns where the string at a position of the joined text ends, or
-// the array that it is an element of.
+// fieldEnd returns the end of the string at a position of the joined text, or the
+// end of the array that it belongs to.
 func (d *document) fieldEnd(starts []int, at int) int {
 	low, high := 0, len(d.strings)-1
 	for low < high {
@@ -218,10 +217,9 @@ func (d *document) removeSpans(starts []int, cuts []span) {
 	}
 }
 
-// Each gives every string of raw to f, keys too, with the key that it belongs
-// to ("" for keys and for strings of no object), and puts what f returns in its
-// place. It returns raw itself when f changes nothing, and false when raw is no
-// JSON.
+// Each replaces every string of raw, keys too, with what f returns for it. key is
+// the key that the string belongs to, "" for keys and for strings outside objects.
+// Each returns raw itself when f changes nothing, and false when raw is not JSON.
 func Each(raw []byte, f func(key, text string) string) ([]byte, bool) {
 	d, ok := parseDocument(raw)
 	if !ok {

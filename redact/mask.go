@@ -5,13 +5,13 @@ import (
 	"unsafe"
 )
 
-// A mask stands where a secret was.
+// A mask replaces a secret.
 const (
 	maskStart = "[redacted:"
 	maskEnd   = "]"
 )
 
-// Mask returns what takes the place of a secret that the rule found.
+// Mask returns the text that replaces a secret found by rule.
 func Mask(rule string) string { return maskStart + rule + maskEnd }
 
 func writeMask(b *strings.Builder, rule string) {
@@ -20,7 +20,7 @@ func writeMask(b *strings.Builder, rule string) {
 	b.WriteString(maskEnd)
 }
 
-// view is b as a string without a copy, for looking at it while b stays as it is.
+// view returns b as a string without a copy. b must not change while it is used.
 func view(b []byte) string {
 	return unsafe.String(unsafe.SliceData(b), len(b))
 }
@@ -32,8 +32,8 @@ func Text(s string) (string, map[string]int) {
 	return maskText(s, &counts), counts
 }
 
-// maxMaskPasses bounds how often masked text is looked at again: what a mask
-// leaves beside it may only now read as an assignment.
+// maxMaskPasses bounds how often masked text is scanned again: the text beside a
+// mask may become an assignment.
 const maxMaskPasses = 4
 
 func maskText(s string, counts *map[string]int) string {

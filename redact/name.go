@@ -2,20 +2,20 @@ package redact
 
 import "strings"
 
-// A family says what kind of secret a name promises, and so how much its value
-// has to look like one to be masked.
+// A family is the kind of secret that a name announces. It decides how random a
+// value must be to be masked.
 type family byte
 
 const (
 	famNone family = iota
-	// famKey is a name that ends in "key" and says no more, or that of a
-	// signature: only what is random for certain is a secret.
+	// famKey: names that only say "key", and signatures. Only values that are
+	// certainly random are masked.
 	famKey
-	// famSecret is a token, a secret, an API key: words are not masked, the rest is.
+	// famSecret: tokens, secrets, API keys. All values but words are masked.
 	famSecret
-	// famPassword is a password: people choose words for them.
+	// famPassword: passwords. Words are masked too, because people choose words.
 	famPassword
-	// famAuthorization is the name of an HTTP header with credentials.
+	// famAuthorization: HTTP headers with credentials.
 	famAuthorization
 )
 
@@ -29,7 +29,7 @@ func (f family) rule() string {
 	return ruleAssigned
 }
 
-// shortest is the length of the shortest value that is masked.
+// shortest returns the length of the shortest value that is masked.
 func (f family) shortest() int {
 	switch f {
 	case famKey:
@@ -40,12 +40,11 @@ func (f family) shortest() int {
 	return 3
 }
 
-// maxName bounds the names that are looked at, in bytes.
+// maxName is the longest name that is judged, in bytes.
 const maxName = 64
 
-// nameFamily tells which family a name belongs to: of a variable, a setting, a
-// JSON key, a header. The last word decides: token_type and passwordField are
-// names of something else.
+// nameFamily returns the family of a name: of a variable, a setting, a JSON key, a
+// header. The last word decides: token_type and passwordField name no secret.
 func nameFamily(name string) family {
 	if len(name) < 3 || len(name) > maxName || !mayBeSecretName(name) {
 		return famNone
@@ -88,13 +87,13 @@ func nameFamily(name string) family {
 func isUpper(c byte) bool { return c >= 'A' && c <= 'Z' }
 func isLower(c byte) bool { return c >= 'a' && c <= 'z' }
 
-// isPluralS reports whether the small letter at i is only the plural of capitals (APIs).
+// isPluralS reports whether the small letter at i is the plural s of capitals (APIs).
 func isPluralS(name string, i int) bool {
 	return name[i] == 's' && i+1 == len(name)
 }
 
-// mayBeSecretName is a quick no for most names: each word of lastWordFamily
-// begins like one of these.
+// mayBeSecretName returns false quickly for most names: every word of
+// lastWordFamily begins with one of these pairs or triples.
 func mayBeSecretName(name string) bool {
 	for i := 0; i+1 < len(name); i++ {
 		second, third := name[i+1]|0x20, byte(0)
@@ -135,8 +134,8 @@ func mayBeSecretName(name string) bool {
 	return false
 }
 
-// wordsFamily is nameFamily for words with '_' between them. Words that only
-// qualify the one before (API_KEY_PROD) are passed over.
+// wordsFamily is nameFamily for words separated by '_'. It skips words that only
+// qualify the one before (API_KEY_PROD).
 func wordsFamily(words string) family {
 	for {
 		last, before := lastWord(words)
@@ -150,7 +149,7 @@ func wordsFamily(words string) family {
 	}
 }
 
-// lastWordFamily tells the family by the last word and those before it.
+// lastWordFamily returns the family by the last word and the words before it.
 func lastWordFamily(last, before string) family {
 	previous, _ := lastWord(before)
 	switch last {

@@ -2,11 +2,11 @@ package redact
 
 import "strings"
 
-// The scanner walks over the text once and stops at anchors: bytes that every
-// kind of secret has and most text has few of. What stands before and after an
-// anchor then decides, within bounds, so that the whole stays linear.
+// The scanner passes over the text once and stops at anchors: bytes that every
+// kind of secret has and that are rare in text. The bytes before and after an
+// anchor decide, within bounds, so that the whole is linear.
 
-// The rules of the fast scanner.
+// Rules of this package, as they appear in masks and counts.
 const (
 	ruleAWSKey        = "aws-access-key"
 	ruleAWSSecret     = "aws-secret-key"
@@ -31,7 +31,8 @@ const (
 	ruleAssigned      = "assigned-secret"
 )
 
-// What a byte may belong to: a token's prefix, and one of the others.
+// Kinds of anchors. A byte has one of the first six, and anchorToken beside it when
+// a prefix of Kinds has its anchor there.
 const (
 	noAnchor byte = iota
 	anchorAssign
@@ -70,8 +71,8 @@ func ruleOfToken(v, otherwise string) string {
 	return otherwise
 }
 
-// nextSecret finds the first secret that starts at from or later. What stands
-// before from is looked at for context only.
+// nextSecret returns the first secret that starts at from or later. Text before
+// from is context only.
 func nextSecret(s string, from int) (span, bool) {
 	for i := from; i < len(s); i++ {
 		kind := anchors[s[i]]

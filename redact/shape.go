@@ -2,8 +2,8 @@ package redact
 
 import "strings"
 
-// wordy reports whether v reads like words, names or a version and not like
-// something random: my-app-session, getUserById, "user.profile.v2".
+// wordy reports whether v reads like words, names or a version rather than random
+// text: my-app-session, getUserById, "user.profile.v2".
 func wordy(v string) bool {
 	letters, digits, words, odd := 0, 0, 0, 0
 	for i := 0; i < len(v); {
@@ -87,11 +87,11 @@ func pronounceable(word string) bool {
 	return len(word) <= 4 || vowels*6 >= len(word)
 }
 
-// minRandom is the length from which chance does not make words of what is random.
+// minRandom is the length from which random text does not look like words by chance.
 const minRandom = 20
 
-// random reports whether v can hardly be anything but random: a long hash in
-// hex, or many different characters of all kinds.
+// random reports whether v is certainly random: a long hash in hex, or at least 12
+// different characters of all kinds.
 func random(v string) bool {
 	if len(v) < minRandom || strings.ContainsAny(v, " \t") {
 		return false
@@ -129,8 +129,8 @@ func standsForSecret(word string) bool {
 	return false
 }
 
-// placeholder reports whether a value is no secret: a type, a literal, a word
-// for the thing itself, or a reference.
+// placeholder reports whether a value stands for a secret: a type, a literal, a
+// word such as "password", or a reference.
 func placeholder(v string) bool {
 	if len(v) < 64 {
 		var lower [64]byte
@@ -153,8 +153,8 @@ func placeholder(v string) bool {
 	return reference(v)
 }
 
-// reference reports whether a value stands for a secret that is elsewhere: a
-// variable, a template, stars, a mask of ours.
+// reference reports whether a value refers to a secret elsewhere: a variable, a
+// template, stars, a mask.
 func reference(v string) bool {
 	if v == "" || strings.HasPrefix(v, maskStart) {
 		return true
@@ -182,7 +182,7 @@ func reference(v string) bool {
 		strings.Contains(v, "****") || strings.Contains(v, "xxxx") || strings.Contains(v, "XXXX")
 }
 
-// identifier reports whether v is a name, perhaps of a field (a.b.c, a->b, A::b).
+// identifier reports whether v is a name or the path of a field (a.b.c, a->b, A::b).
 func identifier(v string) bool {
 	if v == "" || !isLower(v[0]|0x20) && v[0] != '_' {
 		return false
@@ -198,8 +198,8 @@ func identifier(v string) bool {
 	return true
 }
 
-// sentence reports whether v is prose: labels and messages are often called
-// "password" ("Enter your password").
+// sentence reports whether v is prose: the value of a name such as "password" may
+// be a label ("Enter your password").
 func sentence(v string) bool {
 	if strings.Count(v, " ") < 1 {
 		return false

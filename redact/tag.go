@@ -2,8 +2,8 @@ package redact
 
 import "strings"
 
-// tagNames are the elements that are removed with their content: what the user
-// marked, what we injected, and what hosts wrap around their own machinery.
+// tagNames are the elements that are removed with their content: the user's private
+// text, our own injections, and the host's machinery.
 var tagNames = [...]string{
 	"private",
 	"claude-mem-context",
@@ -16,24 +16,24 @@ var tagNames = [...]string{
 const (
 	tagPrivate = 0 // index of "private" in tagNames
 
-	// maxStripPasses bounds how often text is looked at again because a removal
-	// brought the halves of another tag together. Only an attack nests deeper.
+	// maxStripPasses bounds how often text is scanned again because a removal joined
+	// the halves of another tag. Only an attack nests deeper.
 	maxStripPasses = 8
 
-	// maxSearches bounds how often the end of a tag may be looked for in vain in
-	// one text; then the rest of the text goes.
+	// maxSearches bounds failed searches for the end of a tag in one text; after them
+	// the rest of the text is removed.
 	maxSearches = 64
 
-	// maxAttributes bounds what is read of a tag to find its '>', in bytes.
+	// maxAttributes is how far the '>' of a tag may be from its name, in bytes.
 	maxAttributes = 256
 )
 
 // StripTags removes the tags private, claude-mem-context, system-reminder,
-// system_instruction, system-instruction and persisted-output with all that is
-// in them: in any case, with attributes or white space in the tag, nested, and
-// also where '<' and '>' are written as \u003c and \u003e (JSON within a
-// string). A tag that is not closed runs to the end of s; a closing tag without
-// an opening one is removed alone.
+// system_instruction, system-instruction and persisted-output with their content:
+// in any letter case, with attributes or white space in the tag, nested, and with
+// '<' and '>' written as \u003c and \u003e (JSON within a string). A tag that is not
+// closed extends to the end of s; a closing tag without an opening one is removed
+// alone.
 func StripTags(s string) string {
 	for range maxStripPasses {
 		cuts := tagSpans(s, nil)
@@ -62,13 +62,13 @@ func WhollyPrivate(prompt string) bool {
 	}
 }
 
-// A span is a part of a text that goes; a rule, if it has one, takes its place.
+// A span is a part of a text to remove. If it has a rule, the rule's mask replaces it.
 type span struct {
 	start, end int
 	rule       string
 }
 
-// applySpans returns s with the spans, which are in order and apart, replaced.
+// applySpans returns s with the spans replaced. They are in order and do not overlap.
 func applySpans(s string, spans []span) string {
 	var b strings.Builder
 	b.Grow(len(s))
@@ -84,8 +84,8 @@ func applySpans(s string, spans []span) string {
 	return b.String()
 }
 
-// tagSpans finds what one pass removes. fieldEnd tells where a tag opened at a
-// position ends when it is never closed; nil means the end of s.
+// tagSpans returns the spans that one pass removes. fieldEnd returns the end of a
+// tag that is never closed by the position where it opens; nil means the end of s.
 func tagSpans(s string, fieldEnd func(int) int) []span {
 	var cuts, strays []span
 	var searches [len(tagNames)]int     // that found no end, by name
@@ -131,8 +131,8 @@ func tagSpans(s string, fieldEnd func(int) int) []span {
 	}
 }
 
-// closingEnd returns the end of the closing tag that belongs to t, which tags
-// has just read, and whether there is any closing tag of its name at all.
+// closingEnd returns the end of the closing tag of t, the last tag that tags
+// returned, and whether any closing tag of that name follows.
 func closingEnd(tags tagReader, t tag) (end int, closed, seen bool) {
 	depth := 1
 	for {
@@ -160,12 +160,12 @@ type tag struct {
 	end                  int // after its '>'
 }
 
-// A tagReader goes through the tags of s from at on.
+// A tagReader iterates over the tags of s from at on.
 type tagReader struct {
 	s  string
 	at int
-	// bracket and escape are where the next '<' and the next \u003 are, once
-	// looked for: looking anew for each tag would cost the square of the text.
+	// bracket and escape cache the positions of the next '<' and the next \u003:
+	// searching for each tag anew would take quadratic time.
 	bracket, escape int
 	looked          bool
 }
@@ -197,7 +197,7 @@ func (r *tagReader) next() (int, tag, bool) {
 	return 0, tag{}, false
 }
 
-// indexFrom returns where sub is in s from at on, len(s) when it is not there.
+// indexFrom returns the position of sub in s from at on, len(s) when there is none.
 func indexFrom(s string, at int, sub string) int {
 	if i := strings.Index(s[at:], sub); i >= 0 {
 		return at + i
@@ -205,7 +205,7 @@ func indexFrom(s string, at int, sub string) int {
 	return len(s)
 }
 
-// parseTag reads a tag that starts at i.
+// parseTag parses a tag that starts at i.
 func parseTag(s string, i int) (tag, bool) {
 	j := i + bracket(s, i, '<')
 	if j == i {

@@ -127,10 +127,9 @@ func startsWord(s string, i int) bool {
 	return i == 0 || !isAlnum(s[i-1]) || i > 1 && s[i-2] == '\\' && strings.IndexByte("nrtbf", s[i-1]) >= 0
 }
 
-// maskAWSSecrets masks what has the form of an AWS secret access key: 40
-// characters of base64 that are neither words nor a hash, perhaps with a path or
-// a diff's sign before them. Without a name before it such a token means little,
-// so it is done only for text that has an access key id too.
+// maskAWSSecrets masks AWS secret access keys by their form: 40 characters of
+// base64 that are neither words nor a hash, perhaps after a path or a diff's sign.
+// The form alone is weak, so it is applied only to text with an access key id.
 func maskAWSSecrets(s string, counts *map[string]int) string {
 	var cuts []span
 	for i := 0; i < len(s); {
@@ -167,8 +166,8 @@ func mixed(v string) bool {
 	return lower && upper && digit
 }
 
-// secretAtJ finds JSON web tokens by their "eyJ". Text that is none up to skip
-// has no other either.
+// secretAtJ returns the JSON web token whose "eyJ" has its J at i. When there is
+// none, the text up to skip has no token.
 func secretAtJ(s string, i int) (found span, skip int, ok bool) {
 	if !endsAt(s, i, "ey") {
 		return span{}, 0, false
@@ -201,14 +200,14 @@ const (
 	maxPEMLabel = 128
 	// minPEM is how far from BEGIN a block ends that lacks its END, in bytes.
 	minPEM = 64
-	// minPEMBody is the shortest run of base64 that shows that a key follows the
-	// BEGIN line, and that it is not only spoken of.
+	// minPEMBody is the shortest run of base64 that proves a key after a BEGIN line
+	// without END; a shorter one is prose or code about keys.
 	minPEMBody = 16
 )
 
-// privateKey finds a PEM block with a private key whose BEGIN line starts at i,
-// also when its lines stand in quotes, in a diff or behind line numbers, and
-// when its end was cut off.
+// privateKey returns the PEM block with a private key whose BEGIN line starts at
+// i. Its lines may stand in quotes, in a diff or after line numbers, and its end
+// may be missing.
 func privateKey(s string, i int) (span, bool) {
 	bodyStart := min(len(s), i+len(pemBegin))
 	label := s[bodyStart:min(len(s), bodyStart+maxPEMLabel)]

@@ -5,22 +5,22 @@ import (
 	"unicode/utf8"
 )
 
-// TruncationMark stands where n bytes of a text were taken out.
+// TruncationMark returns the text that replaces n removed bytes.
 func TruncationMark(n int) string {
 	return "\n[claude-mem: " + strconv.Itoa(n) + " bytes cut]\n"
 }
 
-// wordReach is how far from where it would fall a cut looks for white space. Most
-// tokens and keys are shorter, so a cut splits none of those that only the full
-// rules know.
+// wordReach is how far TruncateMiddle moves an end to reach white space, in bytes.
+// Most tokens and keys are shorter, so none is split that only redact/rules masks.
 const wordReach = 512
 
-// TruncateMiddle keeps the head and the tail of a text over limit bytes, at most half of
-// limit each, with a TruncationMark between them. Mask first: half a secret is not recognised.
+// TruncateMiddle returns a text of at most limit bytes as it is. Of a longer one
+// it keeps head and tail, at most limit/2 bytes each, with a TruncationMark between
+// them. Mask first: half a secret is not recognised.
 func TruncateMiddle(s string, limit int) string { return TruncateMiddleTo(s, limit, limit/2) }
 
-// TruncateMiddleTo is TruncateMiddle for a text over longest bytes, of which at most end bytes are
-// kept at each end.
+// TruncateMiddleTo is like TruncateMiddle for a text over longest bytes, but keeps
+// at most end bytes at each end.
 func TruncateMiddleTo(s string, longest, end int) string {
 	if len(s) <= longest {
 		return s
@@ -29,8 +29,8 @@ func TruncateMiddleTo(s string, longest, end int) string {
 	return s[:head] + TruncationMark(tail-head) + s[tail:]
 }
 
-// headSeam returns where to end a head of at most n bytes: behind white space if
-// there is any near, and never within a character.
+// headSeam returns the end of a head of at most n bytes: after white space within
+// wordReach, otherwise between two characters.
 func headSeam(s string, n int) int {
 	for i := n; i > 0 && i > n-wordReach; i-- {
 		if isSpace(s[i-1]) {
@@ -43,7 +43,7 @@ func headSeam(s string, n int) int {
 	return n
 }
 
-// tailSeam returns where to begin a tail of at most len(s)-n bytes.
+// tailSeam returns the start of a tail of at most len(s)-n bytes, like headSeam.
 func tailSeam(s string, n int) int {
 	for i := n; i < len(s) && i < n+wordReach; i++ {
 		if isSpace(s[i]) {

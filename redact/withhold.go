@@ -8,15 +8,14 @@ import (
 	"claudemem/jsonscan"
 )
 
-// maxPath bounds what is taken for a path, in bytes.
+// maxPath is the longest path, in bytes.
 const maxPath = 1024
 
 // ruleWithheld counts strings of withheld files.
 const ruleWithheld = "withheld-file"
 
-// withhold blanks the contents of withheld files in a tool event and reports
-// whether it names one. What names the file, and a few words of the host's own,
-// stay.
+// withhold removes the contents of withheld files from a tool event and reports
+// whether the event names one. The file's name and the host's own words stay.
 func withhold(e *claudemem.Event, globs glob.Set, counts *map[string]int) bool {
 	if globs.Empty() || e.Kind != claudemem.KindTool || len(e.ToolInput) == 0 {
 		return false
@@ -34,9 +33,9 @@ func withhold(e *claudemem.Event, globs glob.Set, counts *map[string]int) bool {
 	return true
 }
 
-// namesWithheld reports whether a tool's input names a withheld file, and
-// whether the input itself may hold the file's content: always, but for a
-// command that only reads it.
+// namesWithheld reports whether a tool's input names a withheld file, and whether
+// the input may hold the file's content: always, except in a command that only
+// reads the file.
 func namesWithheld(input []byte, cwd string, globs glob.Set) (named, written bool) {
 	key := ""
 	for i := 0; i < len(input); i++ {
@@ -76,7 +75,7 @@ func shellKey(key string) bool {
 	return key == "command" || key == "cmd" || key == "script"
 }
 
-// pathForm reports whether a string can be the path of a file and not its content.
+// pathForm reports whether a string can be a path rather than a file's content.
 func pathForm(s string) bool {
 	return s != "" && len(s) < maxPath && strings.IndexByte(s, '\n') < 0
 }
@@ -108,8 +107,8 @@ func wordNames(word, cwd string, globs glob.Set) bool {
 	return globs.File(word, cwd)
 }
 
-// blank withholds the strings of raw; with contents false only when it is no
-// command. Keys that name the file or its kind keep their values.
+// blank replaces the strings of raw with a mask if contents is true. Keys that name
+// the file or its kind keep their values.
 func blank(raw []byte, contents bool, counts *map[string]int) []byte {
 	if len(raw) == 0 || !contents {
 		return raw
