@@ -65,10 +65,9 @@ type PendingEvent struct {
 	Files        []FileRef
 }
 
-// MadeAt tells what was checked out when an observation of files came about, by
-// the events behind it: where the last of them changed one of the files, and of
-// that branch the latest commit, which may be the one that the change went into.
-// A session that goes back to another branch afterwards did not make it there.
+// MadeAt returns the branch and commit at the last of events that modified one of
+// files; of that branch it is the latest commit, which may contain the change. A
+// session that moves to another branch afterwards did not make it there.
 func MadeAt(events []PendingEvent, files []FileRef) (branch, headCommit string) {
 	if len(events) == 0 {
 		return "", ""

@@ -22,10 +22,10 @@ type Options struct {
 	// Claimer begins the names of claimers; it tells processes apart.
 	Claimer string
 
-	// HealEvery is how often lost claims and idle sessions are looked for, HealAfter
-	// how old a claim without a live claimer must be.
+	// HealEvery is the time between two sweeps for lost claims and idle sessions,
+	// HealAfter the age at which a claim without a live claimer is lost.
 	HealEvery, HealAfter time.Duration // 30 s, 60 s
-	// IdleAfter is how long a session may be silent until it is interrupted.
+	// IdleAfter is the time without events after which a session is interrupted.
 	IdleAfter time.Duration // 24 h
 	// RetryBase is the pause after a first counted failure; it doubles up to RetryMax.
 	RetryBase, RetryMax time.Duration // 5 s, 10 min

@@ -39,7 +39,7 @@ func (q *Queue) keepTime() {
 // never is a pause that no process lives to see the end of.
 const never = 100 * 365 * 24 * time.Hour
 
-// untilDue is how long it is until the earliest retry.
+// untilDue returns the time until the earliest retry.
 func (q *Queue) untilDue() time.Duration {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -37,7 +37,7 @@ type Options struct {
 	MaxSessions     int
 	MaxLearnings    int
 	MaxObservations int
-	// MinConfidence is how sure a learning must be to be shown; default 0.5, negative = any.
+	// MinConfidence is the least confidence of a learning that is shown; default 0.5, negative = any.
 	MinConfidence float64
 	// Distiller shows what still waits in the queue; nil = that is not shown.
 	Distiller Distiller
@@ -199,7 +199,7 @@ func (b *Builder) leaveOut(name string, cause error) claudemem.LayerCost {
 	return claudemem.LayerCost{Name: name, Reason: reason}
 }
 
-// shelf counts what other sessions hold, and after a compaction this one too.
+// shelf counts the records of other sessions, and after a compaction of this one too.
 func (r *run) shelf(t claudemem.Totals) shelf {
 	all := shelf{known: true, sessions: t.Sessions, observations: t.Observations}
 	recent, err := r.recent.wait()
@@ -218,7 +218,7 @@ type run struct {
 	*Builder
 	req claudemem.ContextRequest
 	now claudemem.Millis
-	// limit is how long the whole block may take.
+	// limit bounds the time for the whole block.
 	limit time.Duration
 	asker
 	recent *attempt[[]claudemem.SessionDigest]
@@ -229,7 +229,7 @@ type run struct {
 type asker struct {
 	// self has ID 0 while the session is unknown.
 	self claudemem.Session
-	// since is when it was last given something, for a resume only.
+	// since is the time of the session's last block, for a resume only.
 	since claudemem.Millis
 }
 

@@ -15,7 +15,7 @@ const (
 	// the same file share less than half.
 	echoShare = 0.75
 	echoWords = 3
-	// stemRunes is how much of a word is compared, so that "groups" is "grouping".
+	// stemRunes is the number of characters of a word that are compared, so that "groups" equals "grouping".
 	stemRunes = 5
 )
 

@@ -8,12 +8,12 @@ import (
 	"claudemem"
 )
 
-// freshSession is what a session's waiting events come to, distilled on the spot
-// and not stored. Its nil is a session in which nothing waits.
+// freshSession holds the records that the offline distiller makes of a session's
+// waiting events; they are not stored. nil: no events wait.
 type freshSession struct {
 	session claudemem.SessionID
 	self    bool
-	// newest is when the last of the waiting events occurred.
+	// newest is the time of the last waiting event.
 	newest       claudemem.Millis
 	summaries    []claudemem.Summary
 	observations []claudemem.Observation

@@ -12,7 +12,7 @@ const (
 	layerLearnings    = "learnings"
 	layerObservations = "observations"
 	layerClosing      = "closing"
-	// layerFrame is what stands around the others, in Lines only.
+	// layerFrame is the name of the text around the layers; only Lines have it.
 	layerFrame = "frame"
 	// What follows is no layer of its own but what the others lack when it is
 	// skipped: the queue's rest distilled on the spot, what fits the latest summary.
@@ -27,14 +27,14 @@ type layer struct {
 	heading string
 	// cap in tokens of a block of DefaultBudget tokens.
 	cap int
-	// most is how many of its lines are shown at most; 0 is all.
+	// most bounds the number of lines shown; 0 = all.
 	most int
 	// build returns the layer's lines, the most important first. It must not
 	// write to what other layers read.
 	build func(ctx context.Context) (built, error)
 }
 
-// built is what came of a layer.
+// built is the result of building a layer.
 type built struct {
 	// lines may be more than are shown, where some of them may not be worth it.
 	lines []line
@@ -49,7 +49,7 @@ type line struct {
 	session          claudemem.SessionID
 	observation      claudemem.ObservationID
 	learning         int64
-	// why says what put it here.
+	// why explains why the line is in the block.
 	why string
 	// spare says that it is not worth its place when the layers above say the same.
 	spare bool

@@ -22,8 +22,8 @@ const (
 	readLearnings = 300
 )
 
-// learningLines is what is known of the project, the surest first; for a resume
-// only what was learned, or strengthened, since.
+// learningLines returns the project's learnings, the highest confidence first; for
+// a resume only those that are new or confirmed since the last block.
 func (r *run) learningLines(ctx context.Context) (built, error) {
 	known, err := r.source.Learnings(ctx, claudemem.LearningQuery{Project: r.req.ProjectPath, Limit: readLearnings})
 	if err != nil {

@@ -15,9 +15,9 @@ const (
 	// marksTime bounds the wait for a WorkTree (SPEC 7 gives git 300 ms). Whoever
 	// waits for less gives it half of that: what it marks matters more than the marks.
 	marksTime = 300 * time.Millisecond
-	// unmergedPlaces is how many records pass one whose work is on another branch.
-	// Three is what a moment shows at most, and a third of a block's lines: it gives
-	// way to what is about as good, but is not lost.
+	// unmergedPlaces is the number of places by which a record of another branch is
+	// moved down. A moment shows three records at most, and three are a third of a
+	// block's lines: records that are about as good go first, but it is not lost.
 	unmergedPlaces = 3
 	// branchChars is the longest name of a branch in a mark; most are shorter than 40.
 	branchChars = 40
@@ -32,7 +32,7 @@ type marked struct {
 	unmerged bool
 }
 
-// tail is what follows the text of an observation's line: its number and its mark.
+// tail returns the end of an observation's line: its number and its mark.
 func (m marked) tail() string {
 	if m.ID == 0 {
 		return m.note
@@ -40,10 +40,10 @@ func (m marked) tail() string {
 	return fmt.Sprintf(" (#%d)", m.ID) + m.note
 }
 
-// mark says of observations, which stand in the order of their rank, what changed
-// since they were made and which are on another branch, and ranks the latter
-// lower; pinned ones keep their place. Marks that are late or cannot be had are
-// left out. A tree of nil marks nothing.
+// mark adds to ranked observations a note on files that changed since and on
+// branches that are not merged, and ranks the latter lower; pinned ones keep their
+// place. Marks that come too late or cannot be determined are left out. Without a
+// tree nothing is marked.
 func mark(ctx context.Context, tree WorkTree, c claudemem.Checkout, observations []claudemem.Observation) []marked {
 	all := make([]marked, len(observations))
 	for i, o := range observations {
@@ -146,7 +146,7 @@ func telling(o *claudemem.Observation) []claudemem.FileRef {
 	return read
 }
 
-// fileStateNote says how many of an observation's files are not what they were.
+// fileStateNote returns a note on how many of an observation's files changed since; "" for none.
 func fileStateNote(states []claudemem.FileState) string {
 	known, changed, gone := 0, 0, 0
 	for _, s := range states {

@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	// momentTokens is what a moment costs at most, its frame included: three lines
+	// momentTokens bounds the tokens of a moment, its frame included: three lines
 	// of about 60 tokens and the frame.
 	momentTokens = 250
 	// momentChars is the longest line of a moment. A single line need not be as short

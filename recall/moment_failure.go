@@ -17,13 +17,13 @@ import (
 // network: the file that is not there, the text that does not occur in it.
 var hostTools = []string{"Read", "Edit", "MultiEdit", "Write", "NotebookEdit", "NotebookRead", "Glob", "Grep", "LS", "WebFetch", "WebSearch", "Agent", "Task"}
 
-// refusals are how a host tells that the tool did not run at all.
+// refusals are the beginnings of a host's messages that a tool did not run.
 var refusals = []string{
 	"permission to use", "the user doesn't want to", "the user rejected", "[request interrupted", "user rejected", "<tool_use_error>",
 	"claude requested permissions", "this command requires approval", "request was aborted", "hook pretooluse",
 }
 
-// atFailure finds what fixed the failure at hand when it was seen before.
+// atFailure finds records of the same failure and its fix.
 func (r *reminding) atFailure(ctx context.Context) (reminder, error) {
 	m := reminder{frame: failureFrame}
 	if slices.Contains(hostTools, r.event.ToolName) {

@@ -13,15 +13,14 @@ import (
 	"claudemem/toolcall"
 )
 
-// historyConsidered is how many records of a file are looked at. Most of what is
-// done to a file is routine and drops out, and so does what was shown.
+// historyConsidered bounds the records of a file that are read. Most changes to a
+// file are routine and are dropped, and so are records that were shown already.
 const historyConsidered = 60
 
-// atFile finds what somebody should know who has just read a file and may be about
-// to edit it. That the session has edited it already does not matter: its own
-// records are left out in any case, and others' bugs are as good to know. Only the
-// first lines that the file has to offer are ever given: reading it again, in
-// parts, must not bring the rest bit by bit.
+// atFile finds the records that help before an edit of a file that was just read.
+// It does not matter whether the session has edited the file already: its own
+// records are left out in any case. Only the first lines for a file are ever
+// given: reading it again, in parts, does not bring the rest bit by bit.
 func (r *reminding) atFile(ctx context.Context) (reminder, error) {
 	m := reminder{frame: fileFrame}
 	if r.opts.History == nil {
@@ -49,8 +48,8 @@ func (r *reminding) atFile(ctx context.Context) (reminder, error) {
 	return m, nil
 }
 
-// tellingOfFile leaves of a file's records those that somebody has to know who
-// edits it, in their order.
+// tellingOfFile filters a file's records down to those that matter to an edit of
+// the file, in the same order.
 func tellingOfFile(observations []claudemem.Observation, file string) []claudemem.Observation {
 	var telling []claudemem.Observation
 	var fixed claudemem.Millis // the latest bug fixed in the file
@@ -71,7 +70,7 @@ func tellingOfFile(observations []claudemem.Observation, file string) []claudeme
 	return telling
 }
 
-// fileEvidence is what speaks for a record being about a file.
+// fileEvidence returns the signs that a record is about a file.
 func fileEvidence(o *claudemem.Observation, file string) gate.FileEvidence {
 	e := gate.FileEvidence{Type: o.Type, Pinned: o.Pinned,
 		Warns:    slices.Contains(o.Concepts, "gotcha"),

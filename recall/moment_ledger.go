@@ -7,9 +7,9 @@ import (
 	"claudemem"
 )
 
-// maxAccounts is of how many sessions the ledger knows what they were given. The
-// one that was given something longest ago is forgotten first; what was booked by
-// then is read from the store, as after a restart.
+// maxAccounts bounds the sessions remembered in the ledger (least recently used
+// first out). What a forgotten session was given is read from the store again, as
+// after a restart.
 const maxAccounts = 512
 
 // ledger knows what sessions were given by this process: between the moment that a
@@ -26,8 +26,8 @@ type sessionKey struct {
 	id   string
 }
 
-// account is what a session was given. Claims stay after they were booked: who read
-// the books just before would give the same again.
+// account lists what a session was given. Claims stay after they were booked:
+// a caller that read the books just before would give the same again.
 type account struct {
 	records map[claudemem.ObservationID]claudemem.Millis
 	files   map[string]claudemem.Millis
@@ -35,8 +35,8 @@ type account struct {
 	turn    uint64
 }
 
-// claim takes for a session those of the lines that it was not given, and the
-// file that they are about, under a moment that no other claim of the session has.
+// claim reserves for a session the lines that it was not given yet, and their
+// file, under a time that no other claim of the session has.
 func (l *ledger) claim(key sessionKey, found reminder, shown claudemem.Shown, now claudemem.Millis) ([]reminderLine, claudemem.Millis) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -8,7 +8,7 @@ import (
 	"claudemem"
 )
 
-// atPrompt finds what the user's prompt is about.
+// atPrompt finds records that are relevant to the user's prompt.
 func (r *reminding) atPrompt(ctx context.Context) (reminder, error) {
 	m := reminder{frame: promptFrame}
 	if !asksSomething(r.event.Prompt) {

@@ -10,9 +10,8 @@ import (
 	"claudemem/text"
 )
 
-// scanBytes is how much of a record's field is looked at: several times the
-// longest line, so that cleaning rarely runs short, and a bound on the work for a
-// field of any size.
+// scanBytes bounds the part of a record's field that is cleaned: several times the
+// longest line, so that the line rarely ends early.
 const scanBytes = 8 << 10
 
 var (

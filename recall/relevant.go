@@ -11,19 +11,19 @@ import (
 )
 
 const (
-	// candidatesPerLine is how many observations are looked at for a line of the
-	// layer: some repeat each other or what stands above, some are the asker's own.
+	// candidatesPerLine is the number of observations read for each line of the
+	// layer: some repeat each other or a line above, some are the session's own.
 	candidatesPerLine = 4
-	// relatedPerLine is the same of what is searched for, where each is read whole and
-	// few are about the summary.
+	// relatedPerLine is the same for observations that a search finds: each is read
+	// whole, and few are about the summary.
 	relatedPerLine = 2
-	// linesPerSession is how many lines the observations of one session get while
-	// others have some: else a session that left thirty would be all that is shown.
+	// linesPerSession bounds the lines of one session while others have some: else a
+	// session with thirty observations would fill the layer.
 	linesPerSession = 4
-	// summaryChars is how much of a summary is searched with, askedChars how much of
-	// that is what was asked for, which may be a page. Each word costs its share of
-	// the time that a session start waits: 600 characters took 7 ms of CPU more than
-	// 300 at 100,000 observations. Summaries of turns seldom have more.
+	// summaryChars bounds the part of a summary that is searched with, askedChars the
+	// request in it, which may be a page long. Each word costs time at the session's
+	// start: 600 characters took 7 ms of CPU more than 300 at 100,000 observations.
+	// Summaries of turns seldom have more.
 	summaryChars = 300
 	askedChars   = 100
 	// A record fits a summary from fittingWords of its words on, when these are
@@ -35,7 +35,7 @@ const (
 	fittingWords    = 3
 	fittingShare    = 0.4
 	fittingCoverage = 0.08
-	// whyWords is how many of the words that led to a record its explanation names.
+	// whyWords bounds the words that a record's explanation names.
 	whyWords = 4
 )
 
@@ -100,8 +100,8 @@ func (r *run) waiting(fresh freshSessions) []claudemem.Observation {
 	return waiting
 }
 
-// choose puts what may be shown in order, each thing once and in its newest
-// words. stored has the pinned ones ahead, then the newest.
+// choose returns the candidates in order, of repeated ones the newest. stored has
+// pinned observations first, then the newest.
 func (r *run) choose(stored, waiting []claudemem.Observation, related []claudemem.Related) []candidate {
 	var chosen []candidate
 	at := map[string]int{}
@@ -211,8 +211,8 @@ func (r *run) related(ctx context.Context, fresh freshSessions) ([]claudemem.Rel
 // a fiftieth of that at 100,000 observations, or it is not there.
 const finderShare = 4
 
-// latestSummary is what was done last: by another session, or after a compaction
-// by this one.
+// latestSummary returns the newest summary of another session, or after a
+// compaction of this one.
 func (r *run) latestSummary(ctx context.Context, fresh freshSessions) (claudemem.Summary, error) {
 	if r.req.Source == sourceCompact && r.self.ID != 0 {
 		if s := fresh.of(r.self.ID).summaries; len(s) > 0 {

@@ -20,16 +20,16 @@ type History interface {
 
 // ReminderOptions shape a Reminder. What is nil is done without.
 type ReminderOptions struct {
-	// Finder finds what a prompt or a failure is about; nil = silence at both.
+	// Finder finds records for a prompt or a failure; nil = none are shown at either.
 	Finder Finder
-	// History tells of files that are read; nil = silence at those.
+	// History lists the records of a file that is read; nil = none are shown.
 	History History
 	// Relative names a file as the store does, from a worktree's root and a current
 	// directory (repo.Relative); nil = what lies below the root by its name alone.
 	Relative func(worktreeRoot, cwd, file string) string
 	// WorkTree marks what changed since and what is on another branch; nil = nothing is marked.
 	WorkTree WorkTree
-	// On tells whether moments are wanted at present; nil = always.
+	// On reports whether moments are switched on; nil = always.
 	On func() bool
 	// Clock tells the time; default time.Now.
 	Clock func() time.Time
@@ -42,8 +42,8 @@ type Reminder struct {
 	given Given
 	opts  ReminderOptions
 	told  ledger
-	// passPrompt leaves of what is near a prompt that which is worth giving and was
-	// not told; it is package gate's.
+	// passPrompt filters the records near a prompt down to those worth showing and
+	// not yet shown. Default: gate.Prompt.
 	passPrompt func(found []claudemem.Related, told func(claudemem.Related) bool) []claudemem.Related
 }
 
@@ -59,7 +59,7 @@ func NewReminder(given Given, opts ReminderOptions) *Reminder {
 	return &Reminder{given: given, opts: opts, told: ledger{sessions: map[sessionKey]*account{}}, passPrompt: gate.Prompt}
 }
 
-// momentLines is how many records one moment is worth at most (SPEC 7).
+// momentLines bounds the records of a moment (SPEC 7).
 const momentLines = 3
 
 // reminding is one Recall: what its parts share.
@@ -70,7 +70,7 @@ type reminding struct {
 	shown   claudemem.Shown
 }
 
-// reminder is what a moment found: whom to tell what.
+// reminder is the result of a moment: the records found and the session to tell.
 type reminder struct {
 	frame string // the framing line
 	// lines are the best first, none longer than a line may be.
@@ -168,8 +168,8 @@ func (r *reminding) related(ctx context.Context, text string) ([]claudemem.Relat
 	return found, nil
 }
 
-// considered is how many of the nearest records are looked at: the gate compares
-// ten, and as many may be the session's own.
+// considered bounds the nearest records that are read: the gate compares ten, and
+// as many may be the session's own.
 const considered = 20
 
 func (r *reminding) plain(s string) string { return recordLine(s, r.event.ProjectPath) }

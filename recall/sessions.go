@@ -13,12 +13,12 @@ import (
 const (
 	// sessionChars is the longest text of a session's line (SPEC 7).
 	sessionChars = 200
-	// requestChars is how much of a session's line may go to what was asked for.
+	// requestChars bounds the request in a session's line.
 	requestChars = 80
-	// withRequest is how many of the latest sessions also show what was asked
-	// for; of older ones what was completed is enough.
+	// withRequest is the number of latest sessions that also show the request; for
+	// older ones the completed work is enough.
 	withRequest = 3
-	// ownSummaries is how many of its own turns a session is shown after a compaction.
+	// ownSummaries bounds the own turns that a session is shown after a compaction.
 	ownSummaries = 5
 )
 
@@ -109,7 +109,7 @@ func (r *run) isNews(d claudemem.SessionDigest, waiting *freshSession) bool {
 	}
 }
 
-// sessionText is what a session's line says, and where that comes from.
+// sessionText returns the text of a session's line and its source.
 func (r *run) sessionText(d claudemem.SessionDigest, waiting *freshSession, request bool) (said, why string) {
 	for _, s := range slices.Backward(waiting.summaries) {
 		if said := r.summaryText(s, request); said != "" {

@@ -28,22 +28,22 @@ type Source interface {
 	Learnings(ctx context.Context, q claudemem.LearningQuery) ([]claudemem.Learning, error)
 }
 
-// Finder finds what is remembered of a text, the best first.
+// Finder searches for records that are about a text, the best first.
 type Finder interface {
 	Related(ctx context.Context, r claudemem.RelatedRequest) ([]claudemem.Related, error)
 }
 
 // WorkTree compares records with the files and the history at hand.
 type WorkTree interface {
-	// Compare tells of each of files, in their order, how what lies below root now
-	// compares with what was recorded of it.
+	// Compare compares each of files below root with what was recorded of it; the
+	// states are in the order of files.
 	Compare(ctx context.Context, root string, files []claudemem.FileRef) ([]claudemem.FileState, error)
-	// Unmerged tells which of observations were made on a branch whose work is not in
-	// c.HeadCommit, and on which. What git cannot tell, or not in time, is not among them.
+	// Unmerged returns the branch of each observation whose work is not in
+	// c.HeadCommit. Observations that git cannot decide on, or not in time, are left out.
 	Unmerged(ctx context.Context, c claudemem.Checkout, observations []claudemem.Observation) (map[claudemem.ObservationID]string, error)
 }
 
-// Given tells what sessions have been given already.
+// Given reads what sessions were given already.
 type Given interface {
 	Shown(ctx context.Context, host claudemem.Host, hostSessionID string) (claudemem.Shown, error)
 }

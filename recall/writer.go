@@ -14,7 +14,7 @@ import (
 type writer struct {
 	host   claudemem.Host
 	budget int // tokens
-	// parts are what the text is made of, in order.
+	// parts are the pieces of the text, in order.
 	parts        []part
 	skipped      []claudemem.LayerCost
 	observations []claudemem.ObservationID

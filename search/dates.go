@@ -6,7 +6,7 @@ import (
 	"claudemem"
 )
 
-// timespan is what an expression of time means; a zero side is open.
+// timespan is the meaning of an expression of time; a zero side is open.
 type timespan struct {
 	since, until time.Time // until is not part of it
 	weak         bool

@@ -17,7 +17,7 @@ const (
 	// after it, and the last lines of a log say what went wrong.
 	relatedHead = 3 << 10
 	relatedTail = 2 << 10
-	// relatedPool is how many records by words the index shall gather at least.
+	// relatedPool is the least number of candidates by words that the index gathers.
 	relatedPool = 100
 )
 
@@ -91,8 +91,8 @@ func (s *Searcher) readRelated(ctx context.Context, filter index.Filter, ranked 
 	return related, nil
 }
 
-// boundText leaves the beginning and the end of a long text, cut where a word ends
-// when one does nearby, as valid UTF-8.
+// boundText returns the beginning and the end of a long text as valid UTF-8, split
+// at a word's end when there is one nearby.
 func boundText(text string) string {
 	if len(text) > relatedHead+relatedTail {
 		head, tail := text[:relatedHead], text[len(text)-relatedTail:]

@@ -13,21 +13,20 @@ import (
 
 // The weights of likeness and MaxSim are package rank's, where they were measured.
 const (
-	// recencyWeight is how much more a record of this moment counts than an old one,
-	// recencyHalfLife after how many days half of that is left. Measured on follow-up
+	// recencyWeight is the extra weight of a record of this moment over an old one,
+	// recencyHalfLife the number of days after which half of it is left. Measured on follow-up
 	// work, and that questions which are not about what is new lose nothing by it
 	// (docs/how-search-ranks.md); a larger weight would help the one still, and harm
 	// who asks for something old.
 	recencyWeight   = 0.3
 	recencyHalfLife = 60.0 // days
 
-	// typeWeight is how much more a record counts whose type the text names, as
+	// typeWeight is the factor for a record whose type the text names, as
 	// "decisions about caching" does. By judgement: it lifts such a record over others
 	// that fit about as well and leaves those in the result.
 	typeWeight = 1.25
 
-	// faintLikeness is what a record without a word of the query must have to be a hit
-	// at all: in a small memory the nearest may be far. Measured with the built-in
+	// faintLikeness is the least likeness of a hit that has no word of the query: in a small memory the nearest may be far. Measured with the built-in
 	// table on dialogues, where half of all records reach 0.23 with a question: below
 	// 0.2 stood nothing relevant that was among the first ten.
 	faintLikeness = 0.2
@@ -106,12 +105,12 @@ func addCompany(ranked []scored) {
 	}
 }
 
-// companyTime is how far apart, in milliseconds, records support each other: a
+// companyTime is the distance in milliseconds within which records support each other: a
 // stretch of work is over in a day. Measured with half an hour, four hours and a day
 // (docs/how-search-ranks.md).
 const companyTime = 24 * 60 * 60 * 1000
 
-// own is what a match is worth without its company and without factors.
+// own returns the score of a match without its company and without factors.
 func (r *scored) own() float64 {
 	sum := 0.0
 	for _, t := range r.terms[:companyTerm] {
@@ -164,8 +163,8 @@ func finite(v float64) float64 {
 	return v
 }
 
-// explain says how the score came to be; its arithmetic is that of scoreMatch, step
-// by step, so that it adds up exactly.
+// explain returns the parts of the score. It repeats the arithmetic of scoreMatch
+// step by step, so that they add up exactly.
 func (r *scored) explain() *claudemem.Explanation {
 	likeness := "nothing alike"
 	if r.Likeness > 0 {

@@ -14,15 +14,15 @@ import (
 
 // Bounds of a request.
 const (
-	// DefaultLimit is how many hits a page has when the request does not say.
+	// DefaultLimit is the number of hits on a page when the request has no limit.
 	DefaultLimit = 20
-	// MaxLimit is how many hits a page has at most: each is read whole.
+	// MaxLimit bounds the hits on a page: each is read whole.
 	MaxLimit = 1000
-	// RankedPool is how many records a ranking holds at most. What stands below is
-	// noise to a reader; a bound keeps time and memory of any query the same, and
-	// asking for the same number whatever the page keeps the pages consistent.
+	// RankedPool bounds the records of a ranking. Lower ranks are noise to a reader;
+	// the bound keeps time and memory of any query the same, and the same number for
+	// every page keeps the pages consistent.
 	RankedPool = 250
-	// MaxText is how much of a text is searched for, in bytes: several times the
+	// MaxText bounds the text that is searched for, in bytes: several times the
 	// longest commit message or error that a person pastes.
 	MaxText = 4 << 10
 )
@@ -31,8 +31,8 @@ const (
 type Options struct {
 	// Clock is time.Now when nil.
 	Clock func() time.Time
-	// RecencyDays is how old a record may be that is only near in meaning and has no
-	// word of the query; 0 is any age. Nil is 0.
+	// RecencyDays returns the greatest age of a hit that is near in meaning only and
+	// has no word of the query; 0 = any age. nil = 0.
 	RecencyDays func() int
 	// Location is the zone in which "yesterday" is meant; time.Local when nil.
 	Location *time.Location
@@ -249,7 +249,7 @@ func (s *Searcher) byText(ctx context.Context, p plan) (found, error) {
 	return s.page(ctx, p, filter, answer)
 }
 
-// errNoIndex is for a Searcher that was made without an index.
+// errNoIndex is the error of a Searcher that was made without an index.
 var errNoIndex = claudemem.Errorf(claudemem.CodeUnavailable, "there is no index to search in").
 	WithHint("`claude-mem reindex` builds it")
 
@@ -285,7 +285,7 @@ func (s *Searcher) byExpression(ctx context.Context, p plan) (f found, ok bool, 
 	return f, true, err
 }
 
-// filter says what the index shall choose from; ok is false when nothing passes.
+// filter returns the filter for the index; ok is false when nothing passes it.
 func (s *Searcher) filter(ctx context.Context, p *plan) (f index.Filter, ok bool, err error) {
 	q := p.query
 	f = index.Filter{Kinds: p.kinds, Types: q.Types, Session: q.Session, Since: q.Since, Until: q.Until}

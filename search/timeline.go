@@ -13,10 +13,10 @@ import (
 
 // Bounds of a timeline.
 const (
-	// DefaultDepth is how many items stand on a side when the request does not say:
-	// a negative number; 0 is none.
+	// DefaultDepth is the number of items on a side when the request has a negative
+	// number; 0 means none.
 	DefaultDepth = 10
-	// MaxDepth is how many stand there at most.
+	// MaxDepth bounds the items on a side.
 	MaxDepth = 100
 )
 
@@ -63,7 +63,7 @@ var (
 	epochAnchor       = regexp.MustCompile(`^[0-9]{12,14}$`)
 )
 
-// anchor finds what an anchor names.
+// anchor finds the record or time that an anchor names.
 func (s *Searcher) anchor(ctx context.Context, r claudemem.TimelineRequest) (item claudemem.TimelineItem, name string, err error) {
 	text, _ := cleanText(r.Anchor)
 	if text == "" {

@@ -7,9 +7,9 @@ import (
 	"claudemem"
 )
 
-// Account is what the observer cost and what memory saved, over some days.
+// Account sums up what the observer cost and what memory saved in a number of days.
 type Account struct {
-	// PeriodDays is how many local days it covers, today included; Since is where they begin.
+	// PeriodDays is the number of local days, today included; Since is their begin.
 	PeriodDays int              `json:"period_days"`
 	Since      claudemem.Millis `json:"since_epoch"`
 	Today      Spent            `json:"today"`

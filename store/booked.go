@@ -8,11 +8,11 @@ import (
 	"claudemem"
 )
 
-// repeatedPrompt is how close two prompts of the same text must be to be one
-// that the host delivered twice, where it gives prompts no id (SPEC 3.1).
+// repeatedPrompt is the distance in ms within which two prompts of the same text
+// and without an id count as one that the host delivered twice (SPEC 3.1).
 const repeatedPrompt claudemem.Millis = 10_000
 
-// bookedSession is what booking an event needs of its session.
+// bookedSession holds the part of a session that booking an event needs.
 type bookedSession struct {
 	id          claudemem.SessionID
 	status      claudemem.SessionStatus
@@ -30,7 +30,7 @@ type bookedSession struct {
 	dirty bool
 }
 
-// sessionState is what of a session the change feed tells.
+// sessionState holds the part of a session that the change feed reports.
 type sessionState struct {
 	status      claudemem.SessionStatus
 	project     string

@@ -6,13 +6,13 @@ import (
 	"claudemem"
 )
 
-// Activity is what happened when, for a look at the whole memory.
+// Activity holds the times of the newest and oldest events, hosts and calls, for doctor.
 type Activity struct {
 	Hosts []HostActivity
 	// NewestReceived is the latest time at which one of the newest events was
 	// received. It is not the newest event's when the clock was set back since.
 	NewestReceived claudemem.Millis
-	// OldestPending is when the event was received that has waited longest, 0 for none.
+	// OldestPending is the arrival time of the event that has waited longest, 0 for none.
 	OldestPending claudemem.Millis
 	// Stuck counts events whose claim is old.
 	Stuck int
@@ -20,24 +20,24 @@ type Activity struct {
 	LastCalls []LastCall
 }
 
-// HostActivity is when a host was last heard of, by the time of its events.
+// HostActivity holds the time of a host's newest event.
 type HostActivity struct {
 	Host     claudemem.Host
 	Sessions int
 	LastAt   claudemem.Millis
-	// HeardAt is when a hook of it last said anything at all, a session start
+	// HeardAt is the time of the newest call of any hook of the host, a session start
 	// included, by this machine's clock or the host's.
 	HeardAt claudemem.Millis
 }
 
-// LastCall is how a provider's newest call ended.
+// LastCall holds the outcome of a provider's newest call.
 type LastCall struct {
 	Provider, Outcome string
 	At                claudemem.Millis
 }
 
 const (
-	// newestEvents is how many events a clock that was set back may be behind.
+	// newestEvents is the number of events that are compared, for clocks that were set back.
 	newestEvents = 1000
 	// newestCalls is among how many calls the newest of each provider is looked for.
 	newestCalls = 1000

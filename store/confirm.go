@@ -10,8 +10,8 @@ import (
 	"claudemem"
 )
 
-// nearDuplicateWindow is how far apart two observations of the same thing may be
-// to be one (SPEC 5).
+// nearDuplicateWindow is the time in ms within which two observations of the same
+// content count as one (SPEC 5).
 const nearDuplicateWindow claudemem.Millis = 24 * 60 * 60 * 1000
 
 // Confirm implements queue.Storage. It fills in what the outcome's records lack
@@ -221,8 +221,8 @@ func contentHash(o *claudemem.Observation, filesKey string) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// filesKey is the same for observations about the same files, whatever the order
-// and role; "" for none.
+// filesKey returns a hash of the files' paths, independent of their order and
+// roles; "" for no files.
 func filesKey(files []claudemem.FileRef) string {
 	if len(files) == 0 {
 		return ""

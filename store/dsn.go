@@ -2,7 +2,7 @@ package store
 
 import "claudemem/sqlite"
 
-// access is what a connection may do.
+// access is the mode of a connection.
 type access int
 
 const (
@@ -14,7 +14,7 @@ const (
 )
 
 const (
-	// busyTimeout is how long a statement waits for another program's lock. The
+	// busyTimeout bounds the wait for another program's lock, in ms. The
 	// hooks gave up long before that and spooled.
 	busyTimeout = "busy_timeout(5000)"
 	// checkpointPages is the size of the log, in pages, at which a commit copies it

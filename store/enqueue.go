@@ -111,7 +111,7 @@ type bookkeeper struct {
 	sessions    map[sessionName]*bookedSession
 	dirty       []*bookedSession
 	counts      map[string]int
-	// tombstones says whether there are any; most memories have none.
+	// tombstones is false when there are none, as in most memories.
 	tombstones bool
 }
 

@@ -15,12 +15,12 @@ import (
 // of the concepts comes from two.
 
 const (
-	// maxSources is up to how many projects, types and concepts have sources of
-	// their own. More are filtered row by row out of everything.
+	// maxSources bounds the projects, types and concepts that have sources of their
+	// own. More are filtered row by row.
 	maxSources = 24
-	// rareFiles is up to how many observations of the files asked for are sorted,
-	// which costs about 2 µs each; of more, the newest are met soon enough by going
-	// through all in order. 2000 of 100,000 are one in fifty.
+	// rareFiles bounds the observations of the wanted files that are sorted, at about
+	// 2 µs each. With more of them a walk through all observations in order finds a
+	// page soon: 2000 of 100,000 are one in fifty.
 	rareFiles = 2000
 )
 
@@ -89,7 +89,7 @@ func (s *source) and(condition string, args ...any) {
 	s.args = append(s.args, args...)
 }
 
-// with is and on a copy.
+// with is like and, but returns a copy.
 func (s source) with(condition string, args ...any) source {
 	s.where, s.args = slices.Clip(s.where), slices.Clip(s.args)
 	s.and(condition, args...)
@@ -103,7 +103,7 @@ func (s *source) condition() string {
 	return strings.Join(s.where, " AND ")
 }
 
-// in is a condition that a column has one of the values.
+// in returns the condition that a column has one of the values.
 func in(column string, values []string) (string, any) {
 	if len(values) == 1 {
 		return column + " = ?", values[0]
@@ -112,7 +112,7 @@ func in(column string, values []string) (string, any) {
 	return column + " IN (SELECT value FROM json_each(?))", encoded
 }
 
-// between adds what the filter says of the time.
+// between adds the conditions on the time.
 func (f *recordFilter) between(s *source) {
 	if f.since != 0 {
 		s.and(s.at+" >= ?", f.since)
@@ -122,8 +122,8 @@ func (f *recordFilter) between(s *source) {
 	}
 }
 
-// eachProject calls with the project of each source, or once with "" when a
-// source is for all: of all projects, or of too many, which it then checks.
+// eachProject calls call for the project of each source, or once with "" when one
+// source serves all projects or too many; that source has to check the project.
 func (f *recordFilter) eachProject(sourcesEach int, call func(project string)) {
 	if len(f.projects) == 0 || len(f.projects)*sourcesEach > maxSources {
 		call("")
@@ -134,7 +134,7 @@ func (f *recordFilter) eachProject(sourcesEach int, call func(project string)) {
 	}
 }
 
-// checkProject adds the projects to a source that is for all.
+// checkProject adds the condition on the project to a source of all projects.
 func (f *recordFilter) checkProject(s *source, column string) {
 	if len(f.projects) > 0 {
 		condition, value := in(column, f.projects)
@@ -149,7 +149,7 @@ var timeIndexes = map[claudemem.RecordKind]struct{ table, session, project, ever
 	claudemem.RecordSummary: {"session_summaries", "session_summaries_time", "session_summaries_project", "session_summaries_everywhere"},
 }
 
-// turnSources are the sources of prompts or summaries.
+// turnSources returns the sources of prompts or summaries.
 func (f *recordFilter) turnSources(kind claudemem.RecordKind) []source {
 	index := timeIndexes[kind]
 	from := func(name string) source {
@@ -175,8 +175,7 @@ func (f *recordFilter) turnSources(kind claudemem.RecordKind) []source {
 	return sources
 }
 
-// order is how the records of a list follow each other. Ties of the time are
-// broken by kind and number.
+// order is the order of the records of a list. Kind and number break ties of the time.
 type order int
 
 const (
@@ -186,8 +185,8 @@ const (
 	pinnedNewest
 )
 
-// observationSources are the sources of observations. byFile is a condition on
-// their numbers that those of the files pass; "" has each looked at.
+// observationSources returns the sources of observations. byFile restricts rows to
+// observations of the given files; "" checks each row instead.
 func (f *recordFilter) observationSources(o order, byFile string, fileArgs []any) []source {
 	rows := func(index string) source {
 		return source{kind: claudemem.RecordObservation, from: "observations r INDEXED BY " + index, id: "r.id", at: "r.created_at",
@@ -275,7 +274,7 @@ func (f *recordFilter) conceptSources(o order, add func(source, ...string)) {
 	})
 }
 
-// check adds what the filter says and a source doesn't ensure by itself.
+// check adds the filter's conditions that a source does not ensure by itself.
 func (f *recordFilter) check(s *source, ensured ...string) {
 	open := func(what string, asked bool) bool { return asked && !slices.Contains(ensured, what) }
 	f.between(s)
@@ -330,20 +329,20 @@ func (f *recordFilter) fileRows(ctx context.Context, q querier, most int) ([]int
 	return ids, nil
 }
 
-// through says how observations of files are found.
+// through is a way to find the observations of files.
 type through int
 
 const (
-	// filesWhenRare looks up those of the files when they are few, else looks at all
-	// in order.
+	// filesWhenRare looks the observations of the files up when they are few, and
+	// else checks all observations in order.
 	filesWhenRare through = iota
-	// filesAll looks up those of the files: all of them are wanted anyway.
+	// filesAll looks the observations of the files up, because all are wanted.
 	filesAll
-	// filesNone looks at all.
+	// filesNone checks all observations.
 	filesNone
 )
 
-// sources are what a list is made of.
+// sources returns the sources of a list.
 func (f *recordFilter) sources(ctx context.Context, q querier, o order, how through) ([]source, error) {
 	var all []source
 	for _, kind := range f.kinds {

@@ -67,8 +67,8 @@ func fileFilters(ctx context.Context, reader querier, typed, projects []string) 
 	return filters, nil
 }
 
-// condition is what a path p with a key g of the observation in a column has to
-// meet.
+// condition returns the condition on a path p and its key g of the observation in
+// a column.
 func (f fileFilter) condition(observation string) (string, []any) {
 	key, alone := words.ParsePathPattern(f.typed).Key()
 	where, args := "g.segment = ?", []any{key}

@@ -193,7 +193,7 @@ func (s *Store) Notices(ctx context.Context) ([]string, error) {
 	return texts, fault("list notices", err)
 }
 
-// Sizes tells how much room the memory takes, in bytes.
+// Sizes are the sizes of the memory's files, in bytes.
 type Sizes struct {
 	Database int64 `json:"database_bytes"`
 	// Log is the write-ahead log beside it.

@@ -94,7 +94,7 @@ func (s statement) common(o statement) float64 {
 	return float64(both) / float64(all)
 }
 
-// same says whether two statements say the same in other words, or nearly the same.
+// same reports whether two statements have the same or nearly the same meaning.
 func (s statement) same(o statement) bool {
 	if s.key == o.key {
 		return true
@@ -102,7 +102,7 @@ func (s statement) same(o statement) bool {
 	return s.denied == o.denied && s.numbers == o.numbers && (s.common(o) >= sameWords || alike(s.key, o.key))
 }
 
-// contradicts says whether two statements cannot both hold: one denies what the
+// contradicts reports whether two statements cannot both be true: one denies what the
 // other says of the same subject, or they differ in nothing but their numbers
 // ("the port is 3000", "the port is 4000"). One-word statements are too short to tell.
 func (s statement) contradicts(o statement) bool {
@@ -232,7 +232,7 @@ const (
 	repetitions = 3
 	// comparedObservations bounds how many of a project are looked at.
 	comparedObservations = 500
-	// repeatedConfidence is what such a learning begins with.
+	// repeatedConfidence is the first confidence of such a learning.
 	repeatedConfidence = 0.6
 )
 

@@ -55,8 +55,8 @@ func NewLedger(ctx context.Context, s *Store, caps func() Caps) (*Ledger, error)
 	}, nil
 }
 
-// counted is what a row of llm_calls counts against the caps. reserved_tokens is
-// 0 once it is known what a call cost.
+// counted is the SQL for the tokens of a row of llm_calls that count against the
+// caps. reserved_tokens is 0 once the cost of a call is known.
 const counted = "CASE WHEN reserved_tokens > 0 THEN reserved_tokens ELSE tokens_in + tokens_out + tokens_cached END"
 
 // Reserve checks the caps and commits a row for a call that is about to be made,

@@ -134,7 +134,7 @@ func reasonList(byReason map[string]eventCount) []claudemem.EventsFor {
 	return list
 }
 
-// firstPromptChars is how much of a prompt tells which session it was.
+// firstPromptChars bounds the part of the first prompt that identifies a session.
 const firstPromptChars = 200
 
 func storedOf(ctx context.Context, q querier, r *claudemem.SessionReceipt) error {
@@ -237,8 +237,8 @@ func givenTo(ctx context.Context, q querier, r *claudemem.SessionReceipt) error 
 	return err
 }
 
-// lookedUpOf finds who read what the session was given after it was given, and
-// what was made of the session at any time.
+// lookedUpOf counts the look-ups of records that the session was given, from then
+// on, and of records made of the session, at any time.
 func lookedUpOf(ctx context.Context, q querier, r *claudemem.SessionReceipt) error {
 	r.LookedUp = []claudemem.LookedUp{}
 	givenAt, made := map[claudemem.ObservationID]claudemem.Millis{}, map[claudemem.ObservationID]bool{}

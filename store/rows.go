@@ -14,7 +14,7 @@ type querier = sqlite.Querier
 // scanFunc is the Scan method of a row.
 type scanFunc func(dest ...any) error
 
-// errStop is what a function given to each returns to see no more rows.
+// errStop is returned by a function given to each to end it without an error.
 var errStop = errors.New("no more rows")
 
 // each calls row for each row that a query selects. An error of row ends it.

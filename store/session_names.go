@@ -9,7 +9,7 @@ import (
 	"claudemem"
 )
 
-// lastSession is what people call the newest session.
+// lastSession is the name for the newest session.
 const lastSession = "last"
 
 // maxSessionName bounds what is looked for, in bytes: hosts' names have 36, and
@@ -68,7 +68,7 @@ func (s *Store) SessionNamed(ctx context.Context, name, project string) (claudem
 
 const (
 	sessionNames = "a session is 12, S12, the host's name for it or the beginning of that, its ULID, or last"
-	// namedShown is how many sessions are named where a name is not enough.
+	// namedShown bounds the sessions listed for an ambiguous name.
 	namedShown = 5
 )
 

@@ -9,11 +9,11 @@ import (
 	"claudemem"
 )
 
-// sessionColumns is what scanSession reads, of a table named s.
+// sessionColumns are the columns of table s that sessionFields receive.
 const sessionColumns = `s.id, s.ulid, s.host, s.host_session_id, s.memory_session_id, s.project, s.label, s.status, s.title,
 	s.prompt_count, s.started_at, s.updated_at, s.completed_at`
 
-// sessionFields are where sessionColumns go.
+// sessionFields returns the destinations of sessionColumns.
 func sessionFields(s *claudemem.Session) []any {
 	return []any{&s.ID, &s.ULID, &s.Host, &s.HostSessionID, &s.MemorySessionID, &s.ProjectPath, &s.Label, &s.Status, &s.Title,
 		&s.PromptCount, &s.StartedAt, &s.UpdatedAt, &s.CompletedAt}

@@ -15,8 +15,8 @@ type (
 	SpentOn = claudemem.SpentOn
 )
 
-// Spending is what model calls used in a time, and on what. Days are in order of
-// time, providers, models and projects by their tokens, the most first.
+// Spending sums up model calls by day, provider, model and project. Days are in
+// order of time, the others by their tokens, the most first.
 type Spending struct {
 	Total     Spent     `json:"total"`
 	Days      []SpentOn `json:"days"`
@@ -25,7 +25,7 @@ type Spending struct {
 	Projects  []SpentOn `json:"projects"`
 }
 
-// quarter is what days everywhere are whole multiples of.
+// quarter divides the days of every time zone evenly.
 const quarter = 15 * time.Minute
 
 // Spending sums up llm_calls from since on, before until (0 is no bound); days are

@@ -19,8 +19,8 @@ import (
 )
 
 const (
-	// arrivalBacklog is how many Enqueue calls may wait before further ones wait
-	// outside; far above what one machine's hooks can have in flight.
+	// arrivalBacklog bounds the Enqueue calls in the channel; further ones block. It
+	// is far above what one machine's hooks can have in flight.
 	arrivalBacklog = 256
 	// groupEvents and groupBytes bound a shared commit, so that a flood of huge
 	// payloads doesn't make the first of them wait for the last.

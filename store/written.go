@@ -53,8 +53,8 @@ func (s *Store) AddObservation(ctx context.Context, n claudemem.NewObservation) 
 	return kept, nil
 }
 
-// addedTogether is how many observations of a list share a commit: about 10 ms
-// that an arrival may have to wait.
+// addedTogether is the number of observations of a list that share a commit, so
+// that an arrival waits about 10 ms at most.
 const addedTogether = 64
 
 // AddObservations is AddObservation for many, which share commits. When one can't
@@ -290,8 +290,8 @@ func (s *Store) RestoreObservation(ctx context.Context, id claudemem.Observation
 	return o, err
 }
 
-// purgedTogether is how many observations a commit erases, for the sake of the
-// arrivals that wait meanwhile.
+// purgedTogether is the number of observations that a commit erases; arrivals wait
+// meanwhile.
 const purgedTogether = 50
 
 // PurgeHidden erases the observations that were hidden at or before the time,

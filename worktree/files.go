@@ -22,8 +22,8 @@ const (
 	// about 10 µs, a megabyte about 1 ms. What is beyond them is unknown.
 	maxFiles = 256
 	maxRead  = 32 << 20
-	// settled is how long a file must have been left alone for its size and time to
-	// stand for its content: the coarsest file systems count in steps of 2 s.
+	// settled is the age of a file from which on its size and time identify its
+	// content: the coarsest file systems count in steps of 2 s.
 	settled = 2 * time.Second
 )
 
@@ -75,8 +75,8 @@ type comparison struct {
 	seen map[string]finding
 }
 
-// finding is what a file is now: its hash, or that it is gone or too large to
-// have been hashed, or nothing.
+// finding is the state of a file now: its hash, missing, too large to be hashed,
+// or unknown.
 type finding struct {
 	hash        string
 	gone, large bool

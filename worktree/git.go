@@ -17,8 +17,8 @@ const (
 	// maxOutput bounds what git may say, in bytes: about 50,000 commits that are not
 	// in HEAD. A branch that is further away is not told of.
 	maxOutput = 4 << 20
-	// drainTime is how long a killed git's pipes are waited for: something that
-	// escaped its group may still hold them.
+	// drainTime bounds the wait for the pipes of a killed git: a process that left its
+	// group may still hold them.
 	drainTime = 50 * time.Millisecond
 )
 
@@ -33,9 +33,9 @@ func (t *Tree) git(root string) (git, error) {
 	return git{program, root}, nil
 }
 
-// lookUp tells which commits git has (the head's and the questions'), and where
-// the questions' branches are. A branch that is not there any more may still be
-// where it was pushed to.
+// lookUp returns which commits git has (the head's and the questions'), and the
+// tips of the questions' branches. A branch that was deleted here may still exist
+// on a remote.
 func (g git) lookUp(ctx context.Context, head string, open map[question]bool) (known map[string]bool, tips map[string]string, err error) {
 	var names []string
 	branches := map[string]string{} // by ref
@@ -162,8 +162,8 @@ func (b *bounded) Write(p []byte) (int, error) {
 	return b.Buffer.Write(p)
 }
 
-// environ is what git needs of ours: where programs and the user's own
-// configuration are, which names the directories that the user trusts. Nothing of
+// environ returns the environment for git: the paths of programs and of the user's
+// own configuration, which names the directories that the user trusts. It has no
 // GIT_*, which could name another repository, and no locale.
 func environ() []string {
 	env := []string{

@@ -10,8 +10,8 @@ import (
 // maxPointer bounds the files of one line that lead to a git directory, in bytes.
 const maxPointer = 4 << 10
 
-// commonDir is where a worktree's repository keeps its refs, "" when there is none.
-// It is looked at only to see whether an answer still holds, and whether there can be one.
+// commonDir returns the directory of a worktree's repository that holds its refs, ""
+// for none. It is used only to see whether a cached answer still holds.
 func commonDir(root string) string {
 	dir := filepath.Join(root, ".git")
 	info, err := os.Stat(dir)

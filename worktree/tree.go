@@ -8,13 +8,13 @@ import (
 )
 
 const (
-	// gitTime is what all of git may take for one question (SPEC 7).
+	// gitTime bounds the time of all git calls for one question (SPEC 7).
 	gitTime = 300 * time.Millisecond
-	// answerLife is how long git's answer holds at most. A merge moves HEAD, and with
+	// answerLife bounds the time that git's answer is cached. A merge moves HEAD, and with
 	// it the question; a commit on the record's branch and its end show in refState.
 	// Something else (a branch that is renamed below a directory) may take this long.
 	answerLife = 10 * time.Second
-	// restAfter is how long a repository is left alone in which git was too slow.
+	// restAfter is the pause for a repository in which git was too slow.
 	restAfter = time.Minute
 
 	// maxAnswers and maxSums bound what is kept, at about 200 bytes each.
@@ -29,7 +29,7 @@ const (
 type Options struct {
 	// Git finds the program; default: on the PATH.
 	Git func() (string, error)
-	// GitTime is what git may take for one question; default 300 ms.
+	// GitTime bounds the time of git for one question; default 300 ms.
 	GitTime time.Duration
 	// Clock tells the time; default time.Now.
 	Clock func() time.Time

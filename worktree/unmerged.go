@@ -13,7 +13,7 @@ import (
 // maxQuestions bounds the commits that one call asks about; a block shows ten.
 const maxQuestions = 64
 
-// question is what decides whether a record's work is at hand; many records share one.
+// question holds what the answer for a record depends on; many records share one.
 type question struct {
 	root, head, current string // whoever asks: worktree, commit, branch
 	commit, branch      string // the record's
@@ -25,7 +25,7 @@ type question struct {
 type answer struct {
 	unmerged bool
 	branch   string
-	// at is when it was given, refs how the branches were.
+	// at is the time of the answer, refs the state of the branches then.
 	at   time.Time
 	refs refState
 }
