@@ -2,6 +2,7 @@ package hook
 
 import (
 	"context"
+	"errors"
 	"io"
 	"math/rand/v2"
 	"os"
@@ -248,6 +249,9 @@ func (r *run) handle() {
 		return // no home directory, so no place for a log either
 	}
 	m, err := r.understand(input)
+	if errors.Is(err, errEmptyInput) {
+		return // no host sends that: a person tries the command
+	}
 	if err != nil {
 		r.log("payload ignored", err.Error())
 		return

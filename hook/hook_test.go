@@ -501,3 +501,16 @@ func TestLargeInput(t *testing.T) {
 		}
 	})
 }
+
+// A person who tries a command in a shell (claude-mem context </dev/null) has made no
+// error that doctor has to warn of.
+func TestEmptyPayloadIsNotLogged(t *testing.T) {
+	for _, verb := range []Verb{VerbContext, VerbSave, ""} {
+		s := newStage(t)
+		s.verb = verb
+		s.run("")
+		if lines := s.logged(); len(lines) > 0 {
+			t.Errorf("%s: logged %q", verb, lines)
+		}
+	}
+}
