@@ -190,14 +190,24 @@ var brokenStates = []brokenState{
 	{name: "socket-elsewhere", fix: "export CLAUDE_MEM_DATA_DIR=/a/shorter/path, and move {dir} there", harm: func(p *patient) {
 		p.moveTo(filepath.Join(p.home, strings.Repeat("a-long-name-", 8)))
 	}},
-	{name: "socket-unsafe", fix: "rm -rf {socket}", runs: true, harm: func(p *patient) {
+	{name: "socket-unsafe", fix: "mv {socket} {socket}.unsafe", runs: true, harm: func(p *patient) {
 		p.moveTo(filepath.Join(p.home, strings.Repeat("a-long-name-", 8)))
 		dir := filepath.Dir(p.socket())
 		if err := os.Mkdir(dir, 0o755); err != nil {
 			p.t.Fatal(err)
 		}
 		p.chmod(dir, 0o777)
+		p.t.Cleanup(func() { os.RemoveAll(dir); os.RemoveAll(dir + ".unsafe") })
+	}},
+	{name: "socket-foreign", fix: "export CLAUDE_MEM_DATA_DIR=/a/shorter/path, so that the socket is in the data directory", harm: func(p *patient) {
+		if os.Geteuid() != 0 {
+			p.t.Skip("only root gives a directory to another user")
+		}
+		p.moveTo(filepath.Join(p.home, strings.Repeat("a-long-name-", 8)))
+		dir := filepath.Dir(p.socket())
+		p.check(os.Mkdir(dir, 0o700))
 		p.t.Cleanup(func() { os.RemoveAll(dir) })
+		p.check(os.Chown(dir, 65534, -1))
 	}},
 
 	// The spool.

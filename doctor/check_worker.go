@@ -140,8 +140,10 @@ func (e *exam) socket() []Finding {
 	if dir == filepath.Clean(e.DataDir) {
 		return nil
 	}
-	if _, err := os.Lstat(dir); err == nil && !wire.Alone(dir) {
-		return []Finding{e.found("socket-unsafe", dir+", where the socket would be, is not yours alone", "path", quoted(dir))}
+	if info, err := os.Lstat(dir); err == nil && foreign(info) {
+		return []Finding{e.found("socket-foreign", dir+", where the socket would be, belongs to another user")}
+	} else if err == nil && !wire.Alone(dir) {
+		return []Finding{e.found("socket-unsafe", dir+", where the socket would be, is open to others", "path", quoted(dir))}
 	}
 	return []Finding{e.found("socket-elsewhere", fmt.Sprintf("the data directory's path has %d characters: the socket is %s", len(e.DataDir), socket))}
 }

@@ -153,8 +153,10 @@ var kinds = []Kind{
 		"claude-mem config set CLAUDE_MEM_WORKER_PORT {port}", ""},
 	{"socket-elsewhere", Warn, "The path of the data directory is too long for a socket, so that the worker listens in another directory, which is found by environment variables that may differ.",
 		"export CLAUDE_MEM_DATA_DIR=/a/shorter/path, and move {dir} there", ""},
-	{"socket-unsafe", Fail, "The directory of the socket belongs to somebody else or is open to others, so that the worker does not listen in it.",
-		"rm -rf {path}", ""},
+	{"socket-unsafe", Fail, "The directory of the socket is open to others, so the worker does not listen in it. What is in it may be another user's: rename it, do not use or delete it.",
+		"mv {path} {path}.unsafe", ""},
+	{"socket-foreign", Fail, "The directory of the socket belongs to another user, so the worker does not listen in it.",
+		"export CLAUDE_MEM_DATA_DIR=/a/shorter/path, so that the socket is in the data directory", ""},
 
 	// spool
 	{"spool-waiting", Warn, "Deliveries of hooks wait in the spool; the worker takes them in when it starts.",

@@ -30,7 +30,7 @@ func checks() []Check {
 		{"clock", "whether an event was received later than now",
 			[]string{"clock-back"}, reading, checkClock},
 		{"worker", "the worker: running, answering, of this version; its lock, worker.json, port and socket; how its stages are",
-			[]string{"worker-away", "worker-died", "worker-start-failed", "worker-mute", "worker-version", "worker-wire", "worker-newer", "worker-stage", "port-taken", "socket-elsewhere", "socket-unsafe"}, reading, checkWorker},
+			[]string{"worker-away", "worker-died", "worker-start-failed", "worker-mute", "worker-version", "worker-wire", "worker-newer", "worker-stage", "port-taken", "socket-elsewhere", "socket-unsafe", "socket-foreign"}, reading, checkWorker},
 		{"spool", "deliveries that wait, that cannot be read, that were set aside; whether hooks can write there",
 			[]string{"spool-waiting", "spool-unreadable", "spool-corrupt", "spool-newer", "spool-unwritable"}, quick, checkSpool},
 		{"database", "memory.db: opens, its schema, SQLite's quick_check for 5 seconds, the size of its log and its free pages",
