@@ -34,8 +34,8 @@ back by ` + "`claude-mem uninstall`" + `. CLAUDE_CONFIG_DIR is honoured.
 --settings writes plain hooks into Claude Code's settings.json instead: capture and
 context without the claude command, and without MCP server and skill.
 
-Exit codes: 0 installed, or nothing to do; 6 not confirmed (also: nobody to ask and
-no --yes); 2 a file of Claude Code's is broken; 3 no claude command; 4 another install
+Exit codes: 0 installed, nothing to do, or the answer was no; 6 nobody to ask and
+no --yes; 2 a file of Claude Code's is broken; 3 no claude command; 4 another install
 is under way; 5 the claude command failed; 7 the disk refused.
 
 JSON: {"dry_run", "changed", "plan": {"method", "config_dir", "directory", "program", "version", "replaces"?,
@@ -100,8 +100,8 @@ func (a *app) install(ctx context.Context, o installOptions) error {
 	empty := plan.Empty()
 	if !empty && !o.dry {
 		if !o.yes {
-			if err := a.goAhead(); err != nil {
-				return err
+			if yes, err := a.confirm("Go ahead?"); err != nil || !yes {
+				return a.declined(err)
 			}
 		}
 		if plan, err = in.Install(ctx, wish); err != nil {
@@ -207,7 +207,7 @@ of yours that nobody has changed since is given back to the byte, one that was c
 loses only our entries. It works without the claude command, and when half of it is gone.
 The memory is not touched.
 
-Exit codes: 0 done, or nothing to do; 6 not confirmed (also: nobody to ask and no --yes);
+Exit codes: 0 done, nothing to do, or the answer was no; 6 nobody to ask and no --yes;
 2 a file of Claude Code's is broken; 4 another install is under way; 7 the disk refused.
 
 JSON: {"dry_run", "changed", "removal": {"config_dir", "data_dir", "files": [{"path", "do", "size"?}], "restored": [path],
@@ -245,8 +245,8 @@ func (a *app) uninstall(ctx context.Context, o installOptions) error {
 	empty := removal.Empty()
 	if !empty && !o.dry {
 		if !o.yes {
-			if err := a.goAhead(); err != nil {
-				return err
+			if yes, err := a.confirm("Go ahead?"); err != nil || !yes {
+				return a.declined(err)
 			}
 		}
 		if removal, err = in.Uninstall(ctx); err != nil {
@@ -278,11 +278,11 @@ func (a *app) uninstall(ctx context.Context, o installOptions) error {
 	return nil
 }
 
-// goAhead asks whether what was shown shall be done; an error says that it shall not.
-func (a *app) goAhead() error {
-	yes, err := a.confirm("Go ahead?")
-	if err == nil && !yes {
-		err = notConfirmed("nothing was changed")
+// declined ends a command whose question was not answered with yes: an error says that
+// nobody could be asked.
+func (a *app) declined(err error) error {
+	if err == nil {
+		a.note("Nothing was changed.")
 	}
 	return err
 }

@@ -241,8 +241,8 @@ func (a *app) canAsk() bool {
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
-// confirm asks a person; no is what anything but yes means. Where nobody is
-// there to ask it is an error, CodeForbidden.
+// confirm asks a person and returns whether the answer was yes; CodeForbidden where
+// nobody is there to be asked.
 func (a *app) confirm(question string) (bool, error) {
 	if !a.canAsk() {
 		return false, notConfirmed("standard input is no terminal, so nobody can be asked")
