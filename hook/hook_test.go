@@ -380,7 +380,6 @@ func TestVerbsTakeOnlyTheirEvents(t *testing.T) {
 func TestAbsurdInput(t *testing.T) {
 	const tool = `{"hook_event_name":"PostToolUse","session_id":"s","tool_name":"Bash"`
 	cases := map[string]string{
-		"empty":               "",
 		"white space":         " \n",
 		"not JSON":            "SECRETWORD is not JSON",
 		"half":                tool,
@@ -508,7 +507,9 @@ func TestEmptyPayloadIsNotLogged(t *testing.T) {
 	for _, verb := range []Verb{VerbContext, VerbSave, ""} {
 		s := newStage(t)
 		s.verb = verb
-		s.run("")
+		if out := s.run(""); out != "" || len(s.spooled()) != 0 {
+			t.Errorf("%s: printed %q, spooled %v", verb, out, s.spooled())
+		}
 		if lines := s.logged(); len(lines) > 0 {
 			t.Errorf("%s: logged %q", verb, lines)
 		}
