@@ -1,24 +1,22 @@
-// Package answer reads what a model wrote when it was asked for observations.
+// Package answer parses what a model wrote when it was asked for observations.
 //
-// Its nouns: a token is a tag that we know (see names.go), a comment or a CDATA
-// section; everything else, `Map<K,V>` and HTML included, is text. A record is
-// an observation, summary or learning as it stood in the answer; a value is what
-// becomes of a record's field once it is decoded, cleaned, mapped and cut.
+// Its nouns: a token is a known tag (see names.go), a comment or a CDATA section;
+// everything else, `Map<K,V>` and HTML included, is text. A record is an
+// observation, summary or learning as the answer has it; a value is a record's field
+// after decoding, cleaning, mapping and truncation.
 //
-// The answer is asked for as XML, and models get XML wrong: they forget closing
-// tags, put Markdown fences, remarks and thoughts around it, escape too much or
-// nothing, write lists as JSON or with bullets, answer in JSON, or are cut off in
-// the middle. No XML reader accepts that, so the scanner is written by hand and
-// takes what can be understood: the reader of a memory is better served by an
-// observation without its subtitle than by none.
+// The prompt asks for XML, and models get XML wrong: they forget closing tags, put
+// Markdown fences, remarks and thoughts around it, escape too much or nothing, write
+// lists as JSON or with bullets, answer in JSON, or stop in the middle. No XML parser
+// accepts that, so the scanner is written by hand and uses what it can: an
+// observation without its subtitle is better than none.
 //
-// Guarantees: [Parse] never fails and never panics. Time and memory are linear in
-// the text, of which at most Options.MaxBytes are read. Every string that comes
-// out is valid UTF-8 without control characters and no longer than the limits in
-// value.go; every list is bounded. What comes out goes through [Render] and
-// [Parse] again unchanged.
+// Guarantees: [Parse] never fails and never panics. Time and memory are linear in the
+// text, of which at most Options.MaxBytes are parsed. Every string in the result is
+// valid UTF-8 without control characters and no longer than the limits in value.go;
+// every list is bounded. [Render] and [Parse] return a result unchanged.
 //
-// Place in the flow: the observer hands in a provider's text and stores what
-// comes out. An answer of class [ClassProse] may be a provider's error in words;
-// telling that is the observer's business.
+// Place in the flow: the observer passes a provider's text in and stores the result.
+// An answer of class [ClassProse] may be a provider's error in words, which the
+// observer has to recognise.
 package answer

@@ -8,23 +8,23 @@ import (
 	"claudemem"
 )
 
-// How a digest shares out its room.
+// Limits of a digest.
 const (
-	// digestFull is how many of the newest observations may be shown in full, the
-	// rest as a line, and digestSummaries how many of the newest summaries.
+	// digestFull bounds the newest observations shown in full, digestSummaries the
+	// newest summaries; other observations are a line each.
 	digestFull      = 8
 	digestSummaries = 3
-	// digestField bounds a text of a record in bytes, digestTitle a line's.
+	// digestField bounds a field of a record, digestTitle a line's title, in bytes.
 	digestField = 600
 	digestTitle = 160
 	digestFiles = 4
 )
 
-// Digest begins a fresh run with what was recorded in the one before: every
-// observation as a line, the newest in full as far as there is room, and the
-// latest checkpoints. It has at most limitTokens (estimated). When not even the
-// lines fit, those from the middle are left out: the first say what the session
-// is about, the last where it stands. "" is for no records, and for no room.
+// Digest returns the records of the session so far for the beginning of a new run:
+// every observation as a line, the newest in full as far as there is room, and the
+// latest checkpoints. It has at most limitTokens (estimated). If not even the
+// lines fit, it leaves out lines from the middle: the first show the session's
+// subject, the last its state. It is "" without records or room.
 func Digest(observations []claudemem.Observation, summaries []claudemem.Summary, limitTokens int) string {
 	if len(observations)+len(summaries) == 0 {
 		return ""
@@ -34,7 +34,7 @@ func Digest(observations []claudemem.Observation, summaries []claudemem.Summary,
 	if room <= 0 {
 		return ""
 	}
-	// The checkpoints may have a third.
+	// The checkpoints may take a third.
 	checkpoints, used := digestCheckpoints(summaries, room/3)
 	lines := digestLines(observations, room-used)
 	records := strings.Join(append(lines, checkpoints...), "")
@@ -44,7 +44,7 @@ func Digest(observations []claudemem.Observation, summaries []claudemem.Summary,
 	return render("digest.md", map[string]any{"Records": records})
 }
 
-// cost estimates what a text costs, rounded up, so that sums are never too low.
+// cost estimates the tokens of a text, rounded up, so that sums are never too low.
 func cost(s string) int { return claudemem.EstimateTokens(s) }
 
 func digestLines(observations []claudemem.Observation, room int) []string {
@@ -67,7 +67,7 @@ func digestLines(observations []claudemem.Observation, room int) []string {
 	return lines
 }
 
-// thinOut keeps lines of the beginning, for a quarter of the room, and of the end.
+// thinOut returns the first lines, for a quarter of the room, and the last ones.
 func thinOut(lines []string, room int) []string {
 	room -= cost(leftOut(len(lines)))
 	first, head := 0, room/4
@@ -111,7 +111,7 @@ func observationFull(o *claudemem.Observation) string {
 	return text
 }
 
-// fileList names an observation's files once each, the modified ones first.
+// fileList lists an observation's files once each, the modified ones first.
 func fileList(o *claudemem.Observation) string {
 	var names []string
 	for _, path := range append(o.FilesIn(claudemem.FileModified), o.FilesIn(claudemem.FileRead)...) {
@@ -125,7 +125,7 @@ func fileList(o *claudemem.Observation) string {
 	return strings.Join(names, ", ")
 }
 
-// digestCheckpoints shows the latest summaries that fit, the oldest first.
+// digestCheckpoints returns the latest summaries that fit, the oldest first.
 func digestCheckpoints(summaries []claudemem.Summary, room int) (texts []string, used int) {
 	for i := len(summaries) - 1; i >= 0 && len(texts) < digestSummaries; i-- {
 		s := &summaries[i]

@@ -16,15 +16,16 @@ const (
 	// MaxBatchEvents and MaxBatchBytes bound the events that one prompt shows.
 	MaxBatchEvents = 20
 	MaxBatchBytes  = 40 << 10
-	// maxRestBytes bounds the lines for events that did not fit, and restParameters each of them.
+	// maxRestBytes bounds the lines for events that did not fit, restParameters the
+	// parameters in each.
 	maxRestBytes   = 4 << 10
 	restParameters = 120
-	// maxRoutine bounds a command that is shown without its outcome, in bytes.
+	// maxRoutine bounds a command shown without its outcome, in bytes.
 	maxRoutine = 400
 )
 
-// Fit returns how many of the events, from the first on, one prompt shows in
-// full; at least 1 unless there are none. Events of other kinds than tool take no room.
+// Fit returns how many of the events, from the first on, one prompt shows in full;
+// at least 1 unless there are none. Only tool events take room.
 func Fit(events []claudemem.PendingEvent) int {
 	shown, size := 0, 0
 	for i := range events {
@@ -40,8 +41,8 @@ func Fit(events []claudemem.PendingEvent) int {
 	return len(events)
 }
 
-// renderEvents shows the tool events: in full what fits, of the rest a line each
-// while there is room, and how many more there are.
+// renderEvents renders the tool events: in full as far as they fit, a line for
+// others while there is room, and the number of the rest.
 func renderEvents(events []claudemem.PendingEvent) string {
 	var b strings.Builder
 	fit := Fit(events)
@@ -81,7 +82,7 @@ func isRoutine(e *claudemem.Event) bool {
 	return len(call.Line) <= maxRoutine && call.OnlyLooks()
 }
 
-// renderEvent shows one tool call.
+// renderEvent renders one tool call.
 func renderEvent(e *claudemem.Event) string {
 	if isRoutine(e) {
 		return shortEvent(e, " (routine)", maxDirectory)
@@ -107,7 +108,7 @@ func renderEvent(e *claudemem.Event) string {
 	return b.String()
 }
 
-// shortEvent is one line without an outcome.
+// shortEvent renders a tool call as one line without its outcome.
 func shortEvent(e *claudemem.Event, remark string, limit int) string {
 	text := toolcall.ParseInput(e).Line
 	if text == "" {
@@ -150,7 +151,7 @@ func occurredAt(e *claudemem.Event) string {
 	return e.OccurredAt.Time().Format(time.RFC3339)
 }
 
-// block writes an element; text of several lines gets lines of its own.
+// block renders an element; text of several lines gets lines of its own.
 func block(b *strings.Builder, name, escaped string) {
 	if strings.Contains(escaped, "\n") {
 		escaped = "\n" + escaped + "\n"

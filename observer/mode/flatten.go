@@ -8,25 +8,25 @@ import (
 	"strings"
 )
 
-// entry is a text out of a tool's parameters or outcome with the name that it
-// has there, "" if none.
+// entry is a text from a tool's parameters or outcome, with its name there, "" for
+// none.
 type entry struct{ key, text string }
 
-// Bounds of what is looked at in a tool's JSON.
+// Bounds on the part of a tool's JSON that is examined.
 const (
 	maxEntries   = 100
 	maxJSONDepth = 8
 )
 
-// redundant are fields that repeat what other fields say: the file before an
-// edit, the edit as a patch, the host's own accounts.
+// redundant are fields that repeat other fields: the file before an edit, the edit
+// as a patch, the host's own accounts.
 var redundant = map[string]bool{
 	"originalfile": true, "structuredpatch": true, "usage": true, "toolstats": true, "type": true,
 	"interrupted": true, "isimage": true, "usermodified": true, "nooutputexpected": true,
 }
 
-// flatten makes named texts of JSON, in its order; values that say nothing (empty,
-// false, null) are left out. What is not JSON is one text.
+// flatten returns the values of JSON as named texts, in order, without empty ones
+// (false, null). Input that is not JSON is one text.
 func flatten(raw json.RawMessage) []entry {
 	if len(bytes.TrimSpace(raw)) == 0 {
 		return nil
@@ -65,7 +65,7 @@ func (f *flattener) value(key string, depth int) error {
 	return nil
 }
 
-// nested reads an object or a list behind its opening bracket. A list of texts is
+// nested parses an object or a list after its opening bracket. A list of texts is
 // one text of several lines.
 func (f *flattener) nested(key string, open json.Delim, depth int) error {
 	from := len(f.entries)
@@ -98,7 +98,7 @@ func (f *flattener) nested(key string, open json.Delim, depth int) error {
 	return nil
 }
 
-// join makes one entry of those from index from on, if all have the same key.
+// join merges the entries from index from on into one, if all have the same key.
 func (f *flattener) join(from int) {
 	list := f.entries[from:]
 	if len(list) < 2 || slices.ContainsFunc(list, func(e entry) bool { return e.key != list[0].key }) {
@@ -117,24 +117,26 @@ func (f *flattener) add(key, text string) {
 	}
 }
 
-// minRepeated is how long a text must be to be left out because it was shown before.
+// minRepeated is the length from which a text is left out because it was shown
+// before.
 const minRepeated = 8
 
-// without leaves out of an outcome what the parameters showed.
+// without returns the entries of an outcome that the parameters did not show.
 func without(outcome, parameters []entry) []entry {
 	return slices.DeleteFunc(outcome, func(e entry) bool {
 		return len(e.text) >= minRepeated && slices.ContainsFunc(parameters, func(p entry) bool { return p.text == e.text })
 	})
 }
 
-// shortEntry is up to how many bytes an entry is shown in full, on one line, before the long ones.
+// shortEntry bounds the entries that are shown in full, on one line, before the
+// long ones, in bytes.
 const shortEntry = 200
 
 func (e entry) short() bool { return len(e.text) <= shortEntry && !strings.Contains(e.text, "\n") }
 
-// show writes entries within limit bytes, escaped. Short ones come first, because
-// a path or a description must not get lost in the middle of a long content; the
-// long ones share the room that is left, and each is cut for itself.
+// show renders entries within limit bytes, escaped. Short ones come first, because
+// a path or a description must not get lost within a long content; the long ones
+// share the remaining room, and each is shortened by itself.
 func show(entries []entry, limit int) string {
 	if len(entries) == 1 && (entries[0].key == "" || entries[0].key == "command" || entries[0].key == "stdout" || entries[0].key == "text") {
 		return clip(strings.TrimSpace(entries[0].text), limit)
@@ -154,7 +156,7 @@ func show(entries []entry, limit int) string {
 			continue
 		}
 		s := label(e.key) + clip(strings.TrimSpace(e.text), limit)
-		// Long ones keep half of the room.
+		// Long entries keep half of the room.
 		if b.Len()+1+len(s) > limit/2 && b.Len() > 0 {
 			left++
 			continue
@@ -164,7 +166,7 @@ func show(entries []entry, limit int) string {
 	if left > 0 {
 		line(fmt.Sprintf("[… %d values left out …]", left))
 	}
-	// The smallest first: what it does not need the others may have.
+	// The smallest first: the others share the room that it does not need.
 	order := make([]int, len(long))
 	for i := range order {
 		order[i] = i
@@ -192,7 +194,7 @@ func show(entries []entry, limit int) string {
 	return b.String()
 }
 
-// brief names a call by its first short parameter.
+// brief returns the first short parameter of a call.
 func brief(entries []entry) string {
 	for _, e := range entries {
 		if e.short() {

@@ -28,8 +28,8 @@ const (
 //go:embed modes/*.json
 var builtin embed.FS
 
-// definition is a mode's file. What is absent is inherited; types and concepts
-// are merged with the parent's by id, in place, new ones behind them.
+// definition is the content of a mode's file. Absent fields are inherited; types
+// and concepts are merged with the parent's by id, new ones after them.
 type definition struct {
 	Name         string                    `json:"name"`
 	Description  string                    `json:"description"`
@@ -44,7 +44,7 @@ type definition struct {
 
 // Load returns the mode of that name: the user's own in dir (NAME.json), else the
 // built-in one. "" is the mode code; dir may be "" or absent. A user's mode may
-// inherit from the built-in mode of its own name. An error has the code not_found
+// inherit from the built-in mode of the same name. An error has the code not_found
 // or invalid and lists every problem.
 func Load(name, dir string) (Mode, error) {
 	if name == "" {
@@ -69,18 +69,18 @@ func invalid(name string, problems []Problem) error {
 		WithHint("claude-mem mode check " + name)
 }
 
-// Listed is a line of a list of modes.
+// Listed is an entry of List.
 type Listed struct {
 	Name        string
 	Description string
-	// File is where the user's mode is, "" for a built-in one.
+	// File is the path of a user's mode, "" for a built-in one.
 	File string
-	// Err says why the mode cannot be loaded.
+	// Err is the reason why the mode cannot be loaded.
 	Err error
 }
 
-// List returns all modes by name: the built-in ones and the user's in dir. One
-// that cannot be loaded is listed with its error.
+// List returns all modes by name: the built-in ones and the user's in dir. A mode
+// that cannot be loaded has its error.
 func List(dir string) ([]Listed, error) {
 	files := map[string]string{}
 	entries, err := builtin.ReadDir("modes")
@@ -110,8 +110,8 @@ func List(dir string) ([]Listed, error) {
 	return all, nil
 }
 
-// Check tells what is wrong with a mode's file, wherever it lies; parents are
-// looked for beside it. nil says that it can be used.
+// Check returns the problems of a mode's file anywhere on disk, nil if it is
+// valid. Parents are looked for beside it.
 func Check(file string) []Problem {
 	name, ok := strings.CutSuffix(filepath.Base(file), ".json")
 	if !ok {
@@ -127,10 +127,11 @@ func Check(file string) []Problem {
 	return problems
 }
 
-// source finds modes by name.
+// source finds modes by name, in dir and among the built-in ones.
 type source struct{ dir string }
 
-// load puts a mode together. Problems are the file's author's; err is anything else.
+// load returns a mode with everything inherited. Problems are in the files; err is
+// any other failure.
 func (s source) load(name string) (Mode, []Problem, error) {
 	d, own, problems, err := s.readDefinition(name, false)
 	if err != nil {
@@ -173,7 +174,7 @@ func (s source) load(name string) (Mode, []Problem, error) {
 	return m, append(problems, m.problems()...), nil
 }
 
-// mark tells the user's mode of a name from the built-in one.
+// mark returns a name that differs for the user's and the built-in mode.
 func mark(name string, own bool) string {
 	if own {
 		return name
@@ -181,7 +182,7 @@ func mark(name string, own bool) string {
 	return name + " (built in)"
 }
 
-// inherit overlays m with what d says.
+// inherit overrides m with the fields of d.
 func (m *Mode) inherit(d definition) []Problem {
 	var problems []Problem
 	m.Name = d.Name
@@ -202,7 +203,7 @@ func (m *Mode) inherit(d definition) []Problem {
 			problems = append(problems, Problem{fmt.Sprintf("drop_concepts[%d]", i), fmt.Sprintf("the parent has no concept %q", id)})
 		}
 	}
-	// A second entry of one id within a file is a mistake, not an override.
+	// An id that occurs twice within a file is a mistake, not an override.
 	inherited := len(m.Types)
 	for _, t := range d.Types {
 		at := slices.IndexFunc(m.Types[:inherited], func(known Type) bool { return known.ID == t.ID })
@@ -245,7 +246,7 @@ func (m *Mode) inherit(d definition) []Problem {
 	return problems
 }
 
-// readDefinition finds a mode's file and decodes it; own says that it is the user's.
+// readDefinition reads and decodes a mode's file; own: it is the user's.
 func (s source) readDefinition(name string, builtinOnly bool) (d definition, own bool, problems []Problem, err error) {
 	if !idPattern.MatchString(name) || len(name) > 40 {
 		return d, false, nil, claudemem.Errorf(claudemem.CodeNotFound, "%q is no name of a mode", name).WithHint("claude-mem mode list")
@@ -297,7 +298,7 @@ func (s source) names() []string {
 	if s.dir != "" {
 		own, err := os.ReadDir(s.dir)
 		if err != nil {
-			own = nil // the names only help to find a mistake
+			own = nil // the names are only a hint
 		}
 		for _, e := range own {
 			if name, ok := strings.CutSuffix(e.Name(), ".json"); ok && !slices.Contains(names, name) {
@@ -309,7 +310,7 @@ func (s source) names() []string {
 	return names
 }
 
-// decode reads a mode's file and reports every field that does not belong there.
+// decode decodes a mode's file and reports every unknown field.
 func decode(data []byte) (definition, []Problem) {
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	var d definition
@@ -323,7 +324,7 @@ func decode(data []byte) (definition, []Problem) {
 	return d, unknownFields("", raw, fieldsOfMode)
 }
 
-// fields are the names that an object may have, with those of the objects below.
+// fields are the allowed names in an object, with those of nested objects.
 type fields map[string]fields
 
 var fieldsOfMode = fields{
@@ -364,7 +365,7 @@ func unknownFields(at string, v any, known fields) []Problem {
 	return problems
 }
 
-// jsonProblem says where JSON is broken, for somebody with an editor.
+// jsonProblem describes a JSON error with its line.
 func jsonProblem(data []byte, err error) Problem {
 	var syntax *json.SyntaxError
 	var kind *json.UnmarshalTypeError

@@ -11,7 +11,7 @@ import (
 	"claudemem"
 )
 
-// Mode is what an observer looks for, complete: nothing is left to inherit.
+// Mode defines what an observer records, with everything inherited.
 type Mode struct {
 	Name        string
 	Description string
@@ -30,21 +30,21 @@ type Type struct {
 	Definition string `json:"definition"`
 }
 
-// Concept is a word that observations are tagged with.
+// Concept is a tag of observations.
 type Concept struct {
 	ID         string `json:"id"`
 	Definition string `json:"definition"`
 }
 
-// Wording is what a mode says in its own words.
+// Wording is the mode's own text in the prompts.
 type Wording struct {
-	// Role says whom the observer watches and what for.
+	// Role describes the observed agent and the purpose.
 	Role string `json:"role"`
-	// Worth and Skip say what is worth recording and what is not, a line each.
+	// Worth and Skip list what to record and what not, a line each.
 	Worth []string `json:"worth"`
 	Skip  []string `json:"skip"`
-	// Good is an example of an observation, in XML; Bad are titles that help nobody,
-	// each with its reason.
+	// Good is an example of an observation, in XML; Bad are useless titles, each
+	// with its reason.
 	Good string   `json:"good"`
 	Bad  []string `json:"bad"`
 }
@@ -67,8 +67,8 @@ func (m *Mode) ConceptIDs() []string {
 	return ids
 }
 
-// Glyph returns the sign of a type; a type that the mode does not know has the
-// sign that it has elsewhere.
+// Glyph returns the sign of a type. A type that the mode does not have gets the
+// sign from other modes.
 func (m *Mode) Glyph(t claudemem.ObservationType) string {
 	for _, known := range m.Types {
 		if known.ID == t {
@@ -78,9 +78,9 @@ func (m *Mode) Glyph(t claudemem.ObservationType) string {
 	return t.Glyph()
 }
 
-// Problem is something wrong with a mode's file.
+// Problem is a mistake in a mode's file.
 type Problem struct {
-	// Field is where, as in types[2].glyph; "" is the file as a whole.
+	// Field is the place, as in types[2].glyph; "" is the whole file.
 	Field   string
 	Message string
 }
@@ -97,16 +97,16 @@ const (
 	maxTypes      = 16
 	maxConcepts   = 24
 	maxLines      = 16
-	maxDefinition = 300 // bytes, of a line too
+	maxDefinition = 300 // bytes; also of a line
 	maxRole       = 600
 	maxExample    = 2000
-	// maxSystemTokens is what the first prompt may cost without the request (SPEC 5).
+	// maxSystemTokens bounds the first prompt without the request (SPEC 5).
 	maxSystemTokens = 1500
 )
 
 var idPattern = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
 
-// problems tells what is wrong with a complete mode.
+// problems returns the mistakes in a complete mode.
 func (m *Mode) problems() []Problem {
 	var found []Problem
 	report := func(field, format string, args ...any) {

@@ -14,32 +14,32 @@ var promptFiles embed.FS
 
 var prompts = template.Must(template.ParseFS(promptFiles, "prompts/*.md"))
 
-// Limits of what a prompt quotes, in bytes of the prompt.
+// Limits of the texts that a prompt quotes, in bytes of the prompt.
 const (
 	maxRequest      = 1000
 	maxLastMessage  = 4 << 10
-	maxLabel        = 200 // a project, a tool's name
+	maxLabel        = 200 // a project's or tool's name
 	maxDirectory    = 500
 	maxTechnology   = 40
 	maxTechnologies = 12
 	maxLanguage     = 40
 )
 
-// Facts are what is known of a session when its observer run begins.
+// Facts describe a session at the beginning of its observer run.
 type Facts struct {
-	// Project is its label or path.
+	// Project is the project's label or path.
 	Project string
-	// Technologies are the project's, as far as known.
+	// Technologies of the project, as far as known.
 	Technologies []string
-	// Request is the prompt that the run begins with.
+	// Request is the user's prompt at the beginning of the run.
 	Request string
-	// Language is what the records are written in; "" is the language of the user.
+	// Language of the records; "" is the language of the user.
 	Language string
 }
 
-// System is the beginning of a run: the role, the format of the answer, the
-// mode's types and concepts, and the session. It stays the same for all calls of
-// a run, so that a provider can cache it.
+// System returns the beginning of a run: the role, the format of the answer, the
+// mode's types and concepts, and the session. It is the same for all calls of a
+// run, so that a provider can cache it.
 func System(m Mode, f Facts) string {
 	choices := make([]string, len(m.Types))
 	for i, t := range m.Types {
@@ -64,24 +64,24 @@ func System(m Mode, f Facts) string {
 	})
 }
 
-// Observations asks what of the events is worth remembering. prompt is what the
-// user wanted in their turn; a zero one is left out. Events that do not fit (see
-// Fit) are only named.
+// Observations returns the prompt that asks for observations of the events. prompt
+// is the user's prompt of their turn; an empty one is left out. Events that do not
+// fit (see Fit) are only named.
 func Observations(m Mode, events []claudemem.PendingEvent, prompt claudemem.Prompt) string {
 	return render("observations.md", map[string]any{
 		"Request": request(prompt), "Events": renderEvents(events),
 	})
 }
 
-// Summary asks for the checkpoint of a turn, after its events were shown.
-// lastMessage is what the host said at the end.
+// Summary returns the prompt that asks for the checkpoint of a turn whose events
+// were shown. lastMessage is the agent's last message.
 func Summary(m Mode, prompt claudemem.Prompt, lastMessage string) string {
 	return render("summary.md", map[string]any{
 		"Request": request(prompt), "LastMessage": closing(lastMessage),
 	})
 }
 
-// Turn is Observations and Summary in one, for a small turn.
+// Turn returns the prompt for observations and the checkpoint of a small turn.
 func Turn(m Mode, events []claudemem.PendingEvent, prompt claudemem.Prompt, lastMessage string) string {
 	return render("turn.md", map[string]any{
 		"Request": request(prompt), "Events": renderEvents(events), "LastMessage": closing(lastMessage),
@@ -104,15 +104,14 @@ func closing(lastMessage string) string {
 	return "<last_message_of_the_agent>\n" + text + "\n</last_message_of_the_agent>\n\n"
 }
 
-// element writes <name>escaped</name> and a line's end, if there is something to write.
+// element returns <name>escaped</name> and a line end, "" for an empty text.
 func element(b *strings.Builder, name, escaped string) {
 	if escaped != "" {
 		b.WriteString("<" + name + ">" + escaped + "</" + name + ">\n")
 	}
 }
 
-// render fills in a template. They are ours and tested: one that fails is a fault
-// of the program.
+// render executes a template. The templates are tested, so a failure is a bug.
 func render(name string, data any) string {
 	var b strings.Builder
 	if err := prompts.ExecuteTemplate(&b, name, data); err != nil {

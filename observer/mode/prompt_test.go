@@ -35,7 +35,7 @@ func checkEvents(t *testing.T, text string, n int) {
 		}
 	}
 	for _, r := range text {
-		if dropped(r) {
+		if isDropped(r) {
 			t.Errorf("control character %U in %.300q", r, text)
 			break
 		}

@@ -6,12 +6,12 @@ import (
 	"unicode/utf8"
 )
 
-// escape makes s text within our elements: valid UTF-8, without control
-// characters, and with no '<', '>' or '&' of its own.
+// escape returns s as text within our elements: valid UTF-8, without control
+// characters and without '<', '>' or '&'.
 func escape(s string) string {
 	var b strings.Builder
 	b.Grow(len(s))
-	for _, r := range s { // an invalid byte comes as U+FFFD
+	for _, r := range s { // an invalid byte is U+FFFD
 		writeRune(&b, r)
 	}
 	return b.String()
@@ -25,36 +25,36 @@ func writeRune(b *strings.Builder, r rune) {
 		b.WriteString("&gt;")
 	case r == '&':
 		b.WriteString("&amp;")
-	case !dropped(r):
+	case !isDropped(r):
 		b.WriteRune(r)
 	}
 }
 
-// dropped are control characters, line ends and tabs aside, and those that turn
-// text around.
-func dropped(r rune) bool {
+// isDropped reports whether r is removed: control characters except line ends and
+// tabs, and characters that change the direction of text.
+func isDropped(r rune) bool {
 	return r < 0x20 && r != '\n' && r != '\t' || r >= 0x7f && r <= 0x9f || r == 0xfeff || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069
 }
 
-// escapedLen is how many bytes r takes once it is escaped.
+// escapedLen returns the bytes of r after escaping.
 func escapedLen(r rune) int {
 	switch {
 	case r == '<', r == '>':
 		return 4
 	case r == '&':
 		return 5
-	case dropped(r):
+	case isDropped(r):
 		return 0
 	}
 	return utf8.RuneLen(r)
 }
 
-// minMarked is the shortest limit at which a cut leaves room for its mark.
+// minMarked is the smallest limit with room for the mark in the middle.
 const minMarked = 400
 
-// clip escapes s and keeps the result within limit bytes: of a text that is too
-// long it shows the first 60 % and the last 30 % of the limit, and between them
-// how much is missing. A cut is never within a character or an escape.
+// clip returns s escaped and within limit bytes: of a longer text the first 60 %
+// and the last 30 % of the limit with the number of missing bytes between them. It
+// splits no character and no escape.
 func clip(s string, limit int) string {
 	total := 0
 	for _, r := range s {
@@ -73,7 +73,8 @@ func clip(s string, limit int) string {
 	return fmt.Sprintf("%s\n[… %d bytes left out …]\n%s", escape(s[:head]), tail-head, escape(s[tail:]))
 }
 
-// headEnd is where the longest beginning of s ends that takes at most limit bytes escaped.
+// headEnd returns the end of the longest beginning of s with at most limit bytes
+// escaped.
 func headEnd(s string, limit int) int {
 	used := 0
 	for i, r := range s {
@@ -84,7 +85,8 @@ func headEnd(s string, limit int) int {
 	return len(s)
 }
 
-// tailStart is where the longest end of s begins that takes at most limit bytes escaped.
+// tailStart returns the start of the longest end of s with at most limit bytes
+// escaped.
 func tailStart(s string, limit int) int {
 	used := 0
 	for i := len(s); i > 0; {
@@ -97,7 +99,7 @@ func tailStart(s string, limit int) int {
 	return 0
 }
 
-// oneLine is s escaped, on one line, cut to limit bytes.
+// oneLine returns s escaped, on one line, within limit bytes.
 func oneLine(s string, limit int) string {
 	if limit > 0 && len(s) > 8*limit {
 		s = strings.ToValidUTF8(s[:8*limit], "") // far more than is shown; white space may be most of it
