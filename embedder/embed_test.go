@@ -26,7 +26,7 @@ var _ index.Embedder = (*Client)(nil)
 
 const testKey = "sk-test-0123456789abcdef"
 
-// server is an embedding server whose answers a test decides.
+// server is an embedding server with answers set by a test.
 type server struct {
 	*httptest.Server
 	mu       sync.Mutex
@@ -58,7 +58,7 @@ func newServer(t *testing.T) *server {
 	return s
 }
 
-// usual answers with a vector that tells the text's length, the last text first.
+// usual answers with a vector made from the text's length, the last text first.
 func usual(w http.ResponseWriter, _ *http.Request, q embeddingsRequest) {
 	type entry struct {
 		Index     int       `json:"index"`
@@ -84,7 +84,7 @@ func (s *server) asked() []embeddingsRequest {
 	return slices.Clone(s.requests)
 }
 
-// clock is a clock that a test sets.
+// clock is a clock set by a test.
 type clock struct{ ms atomic.Int64 }
 
 func (c *clock) now() time.Time          { return time.UnixMilli(c.ms.Load()) }
@@ -294,7 +294,7 @@ func TestPauseGrows(t *testing.T) {
 	}
 }
 
-// One text that the server does not take costs nobody else the vector.
+// TestRefusedText: a refused text costs no other text its vector.
 func TestRefusedText(t *testing.T) {
 	s := newServer(t)
 	s.answers(func(w http.ResponseWriter, r *http.Request, q embeddingsRequest) {
@@ -343,7 +343,7 @@ func TestHang(t *testing.T) {
 	defer close(end)
 	c, at := newClient(t, s)
 
-	// Whoever asks goes away: no failure of the server's.
+	// A canceled caller is no failure of the server.
 	ctx, cancel := context.WithCancel(t.Context())
 	result := make(chan error, 1)
 	go func() {

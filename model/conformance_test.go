@@ -27,7 +27,7 @@ type reply struct {
 	hang   bool // no answer before the client leaves
 }
 
-// dialect is how a family of APIs words its answers.
+// dialect is the form of the answers of a family of APIs.
 type dialect struct {
 	path   string // of a request, below the base URL
 	auth   func(http.Header) string
@@ -77,7 +77,7 @@ func googleDialect() dialect {
 	return d
 }
 
-// conforming has a row for every provider: a new one is a new row.
+// conforming has a row for every provider; a new provider needs a new row.
 var conforming = []struct {
 	provider string
 	dialect  dialect
@@ -113,7 +113,7 @@ var conforming = []struct {
 	},
 }
 
-// seen is a request as the stand-in got it.
+// seen is a request as the stand-in received it.
 type seen struct {
 	method, path string
 	header       http.Header
@@ -205,7 +205,7 @@ func testRequest() claudemem.ModelRequest {
 	}
 }
 
-// TestConformance: the same failures have the same meaning, whoever the provider is.
+// TestConformance: the same failure has the same class for every provider.
 func TestConformance(t *testing.T) {
 	for _, row := range conforming {
 		d := row.dialect
@@ -418,8 +418,8 @@ func TestConfigHidesKey(t *testing.T) {
 	}
 }
 
-// TestOwnTransportLeavesNothing: Close ends the connections of a provider.
-func TestOwnTransportLeavesNothing(t *testing.T) {
+// TestCloseEndsConnections: Close ends the connections of a provider.
+func TestCloseEndsConnections(t *testing.T) {
 	ended := make(chan struct{}, 1)
 	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, chatDialect.answer("ok fine"))

@@ -183,7 +183,7 @@ func TestLimit(t *testing.T) {
 	})
 }
 
-func TestLimitLeaver(t *testing.T) {
+func TestLimitWaiterGivesUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
 		p := NewLimit(&scripted{results: []any{fine}}, 1)

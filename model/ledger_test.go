@@ -35,7 +35,7 @@ func newMemoryLedger(dayCap, sessionCap int) *memoryLedger {
 	return &memoryLedger{dayCap: dayCap, sessionCap: sessionCap}
 }
 
-// counted is what a row counts against the caps.
+// counted returns the tokens that a row counts against the caps.
 func (r ledgerRow) counted() int {
 	if r.charged == nil || !r.charged.Known {
 		return r.Input + r.Output
@@ -186,7 +186,7 @@ func (l brokenLedger) Reserve(context.Context, claudemem.ModelReservation) (int6
 }
 func (l brokenLedger) Charge(context.Context, int64, claudemem.ModelCharge) error { return l.err }
 
-func TestBookedWithoutBook(t *testing.T) {
+func TestBookedWhenLedgerFails(t *testing.T) {
 	s := &scripted{results: []any{fine}}
 	full := errors.New("disk full")
 	_, err := NewBooked(s, brokenLedger{full}, nil, nil).Complete(t.Context(), testRequest())
@@ -217,7 +217,7 @@ func TestBookedKeepsAnswer(t *testing.T) {
 	}
 }
 
-// TestBookedChargesCanceledCall: the book is closed although the context has ended.
+// TestBookedChargesCanceledCall: a call is charged although its context has ended.
 func TestBookedChargesCanceledCall(t *testing.T) {
 	ledger := newMemoryLedger(0, 0)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -230,7 +230,7 @@ func TestBookedChargesCanceledCall(t *testing.T) {
 	}
 }
 
-// TestBookedBounds: without a limit of the answer there is one all the same.
+// TestBookedBounds: a request without a limit of the answer gets one.
 func TestBookedBounds(t *testing.T) {
 	ledger := newMemoryLedger(0, 0)
 	s := &scripted{results: []any{fine}}
@@ -244,8 +244,8 @@ func TestBookedBounds(t *testing.T) {
 	}
 }
 
-// TestBookedCrash: a call that never came back counts with its reservation, and
-// the next process, which opens the same ledger, sees it.
+// TestBookedCrash: a call that never ended counts with its reservation, and the
+// next process, which opens the same ledger, counts it as well.
 func TestBookedCrash(t *testing.T) {
 	one := InputTokens(testRequest()) + 1234
 	ledger := newMemoryLedger(2*one, 0)
@@ -268,8 +268,8 @@ func capped(err error) bool {
 	return errors.As(err, &e)
 }
 
-// TestCapHolds: whatever happens at once, what is used never passes the cap as
-// long as no call costs more than its reservation.
+// TestCapHolds: concurrent calls never exceed the cap as long as no call costs
+// more than its reservation.
 func TestCapHolds(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		limit := rapid.IntRange(1000, 30000).Draw(rt, "cap")
@@ -301,8 +301,8 @@ func TestCapHolds(t *testing.T) {
 	})
 }
 
-// TestInputTokens: the estimate is above the usual one for every script, since
-// a reservation is to be a bound.
+// TestInputTokens: the estimate is above the usual one for every script, because a
+// reservation has to be an upper bound.
 func TestInputTokens(t *testing.T) {
 	for _, text := range []string{"", "plain English words", "func main() { fmt.Println(\"<x>\") }", "日本語のテキスト", "Привет, мир", "🎉🎉🎉"} {
 		request := claudemem.ModelRequest{Prompt: text, System: text, History: []claudemem.ModelMessage{{Role: "user", Text: text}}}
@@ -312,8 +312,8 @@ func TestInputTokens(t *testing.T) {
 	}
 }
 
-// TestStack: retry, limit, ledger and a real provider together; each attempt has
-// its row, and the books equal what the other side counted.
+// TestStack: retry, limit, ledger and a real provider together. Each attempt has
+// its row, and the books equal the other side's count.
 func TestStack(t *testing.T) {
 	s := startStandIn(t, reply{status: 529, body: messagesDialect.error(529, "overloaded_error", "Overloaded")})
 	ledger := newMemoryLedger(100_000, 0)

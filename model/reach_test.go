@@ -10,7 +10,7 @@ import (
 	"claudemem"
 )
 
-// Each vendor is asked in its own way, and what it answers is classed.
+// TestReach: the request and the class of the answer for each vendor.
 func TestReach(t *testing.T) {
 	for _, test := range []struct {
 		provider, path, header, value string

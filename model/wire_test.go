@@ -13,7 +13,7 @@ import (
 	"claudemem"
 )
 
-// toStandIn sends what is meant for a vendor's own endpoint to the stand-in.
+// toStandIn redirects requests to a vendor's own endpoint to the stand-in.
 type toStandIn struct {
 	base string
 	got  []string
@@ -43,8 +43,9 @@ func poison(t *testing.T) {
 	}
 }
 
-// TestWire: what leaves, to the vendor's own endpoint, with a hostile environment.
-func TestWire(t *testing.T) {
+// TestRequests: the requests to the vendors' own endpoints, in a hostile
+// environment.
+func TestRequests(t *testing.T) {
 	poison(t)
 	wantURL := map[string]string{
 		"anthropic":  "https://api.anthropic.com/v1/messages",
@@ -123,8 +124,8 @@ type wireBlock struct {
 	} `json:"cache_control"`
 }
 
-// TestMessagesBody: the stable prefix is marked for the cache at its two ends,
-// and nothing else is.
+// TestMessagesBody: the stable prefix has two cache marks, and there are no
+// others.
 func TestMessagesBody(t *testing.T) {
 	request := testRequest()
 	request.History = append(request.History, claudemem.ModelMessage{Role: "user", Text: "  "})
@@ -243,8 +244,8 @@ func TestMessagesWithoutKey(t *testing.T) {
 	}
 }
 
-// TestRedirectKeepsKey: a redirect to another host does not get the key.
-func TestRedirectKeepsKey(t *testing.T) {
+// TestRedirectIsNotFollowed: a redirect to another host does not get the key.
+func TestRedirectIsNotFollowed(t *testing.T) {
 	for _, row := range conforming {
 		elsewhere := startStandIn(t, reply{status: 200, body: row.dialect.answer("stolen")})
 		s := startStandIn(t, reply{status: 307, header: map[string]string{"Location": elsewhere.URL}})
@@ -257,7 +258,7 @@ func TestRedirectKeepsKey(t *testing.T) {
 	}
 }
 
-func TestSpecialAnswers(t *testing.T) {
+func TestVendorSpecificAnswers(t *testing.T) {
 	tests := []struct {
 		name, provider string
 		reply          reply
@@ -298,8 +299,8 @@ func TestSpecialAnswers(t *testing.T) {
 	}
 }
 
-// TestUsageOfThought: Gemini's thinking is in the total only, and costs.
-func TestUsageOfThought(t *testing.T) {
+// TestUsageCountsThinking: Gemini's thinking is in the total only, and costs.
+func TestUsageCountsThinking(t *testing.T) {
 	s := startStandIn(t, reply{status: 200, body: `{"model":"m","choices":[{"message":{"role":"assistant","content":"fine"},"finish_reason":"stop"}],"usage":{"prompt_tokens":100,"completion_tokens":10,"total_tokens":160}}`})
 	answer, err := open(t, Config{Provider: "gemini", BaseURL: s.URL}).Complete(t.Context(), testRequest())
 	want := claudemem.ModelUsage{Input: 100, Output: 60}

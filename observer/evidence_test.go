@@ -102,7 +102,7 @@ func TestEvidenceOfHashes(t *testing.T) {
 	}
 }
 
-func TestWireSize(t *testing.T) {
+func TestJSONSize(t *testing.T) {
 	for s, want := range map[string]int{"": 0, "abc": 3, "a\"b\\\n\t": 10, "é": 2, "\u2028": 6, "\x01": 6} {
 		if got := jsonSize(s); got != want {
 			t.Errorf("wireSize(%q) = %d, want %d", s, got, want)

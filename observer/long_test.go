@@ -12,8 +12,8 @@ import (
 	"claudemem/observer"
 )
 
-// TestLongSession is 300 events in one session: what goes over the wire is
-// bounded, the thread is kept, and it costs a tenth of re-sending everything.
+// TestLongSession: 300 events in one session. The size of requests is bounded, the
+// thread is kept, and it costs a tenth of re-sending everything.
 func TestLongSession(t *testing.T) {
 	tests := []struct {
 		name       string
@@ -34,9 +34,9 @@ func TestLongSession(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				p := &scripted{name: "p"}
 				if tt.keeps {
-					p = keeping("p")
+					p = keepingProvider("p")
 				}
-				r := start(t, choose(t, p, tt.keeps), nil, tt.schedule)
+				r := startRig(t, chooseAlways(t, p, tt.keeps), nil, tt.schedule)
 				n := 0
 				for n < 300 {
 					r.together(func() {
@@ -61,9 +61,9 @@ func TestLongSession(t *testing.T) {
 					}
 					total += p.sizes[i]
 					runs[q.Run] = true
-					// All that was ever said goes along again.
+					// The whole conversation goes along again.
 					naive += model.InputTokens(claudemem.ModelRequest{System: q.System, Prompt: q.Prompt}) + shown
-					shown += model.InputTokens(claudemem.ModelRequest{Prompt: q.Prompt}) + claudemem.EstimateTokens(told(q))
+					shown += model.InputTokens(claudemem.ModelRequest{Prompt: q.Prompt}) + claudemem.EstimateTokens(usualAnswer(q))
 				}
 				mean := total / len(all)
 				t.Logf("%d requests in %d runs, mean %d bytes, largest %d, %d input tokens, re-sending all %d (%.1f times)",
@@ -89,12 +89,12 @@ func TestLongSession(t *testing.T) {
 	}
 }
 
-func TestNamesOutliveAModelThatRecordsNothing(t *testing.T) {
+func TestDigestKeepsNames(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &scripted{name: "p", do: func(int, claudemem.ModelRequest) (claudemem.ModelAnswer, error) {
 			return claudemem.ModelAnswer{Text: "<observations/>"}, nil
 		}}
-		r := start(t, choose(t, p, false), nil, observer.Options{})
+		r := startRig(t, chooseAlways(t, p, false), nil, observer.Options{})
 		r.together(func() {
 			r.prompt("a")
 			for n := range 290 {

@@ -107,11 +107,11 @@ func TestCallsOnTheWire(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				p := &scripted{name: "p"}
-				r := start(t, choose(t, p, false), func(o *observer.ModelOptions) { o.MergeMaxEvents = tt.merge }, tt.schedule)
+				r := startRig(t, chooseAlways(t, p, false), func(o *observer.ModelOptions) { o.MergeMaxEvents = tt.merge }, tt.schedule)
 				tt.do(r)
 				r.idle()
 				r.waitIdle()
-				if got := p.calls() + " "; got != tt.want && (tt.want != "" || got != " ") {
+				if got := p.kinds() + " "; got != tt.want && (tt.want != "" || got != " ") {
 					t.Errorf("calls: got %q, want %q", got, tt.want)
 				}
 				if b := r.books(); b.Failed != 0 || b.Processing != 0 {
@@ -122,7 +122,7 @@ func TestCallsOnTheWire(t *testing.T) {
 	}
 }
 
-func TestWhatAModelCannotKnow(t *testing.T) {
+func TestFieldsThatTheModelCannotKnow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &scripted{name: "p"}
 		p.do = func(int, claudemem.ModelRequest) (claudemem.ModelAnswer, error) {
@@ -132,7 +132,7 @@ func TestWhatAModelCannotKnow(t *testing.T) {
 				<summary><request>fix</request><completed>fixed</completed><files_edited><file>nowhere.go</file></files_edited></summary>
 				<learning category="gotcha" confidence="0.8">Totals are in cents</learning>`}, nil
 		}
-		r := start(t, choose(t, p, false), nil, observer.Options{BatchingEnabled: true})
+		r := startRig(t, chooseAlways(t, p, false), nil, observer.Options{BatchingEnabled: true})
 		r.prompt("a")
 		r.edit("a", "src/cart.go", 300)
 		r.enqueue(claudemem.Arrival{
@@ -161,7 +161,7 @@ func TestWhatAModelCannotKnow(t *testing.T) {
 	})
 }
 
-func TestAnswersThatSayNothing(t *testing.T) {
+func TestEmptyAnswers(t *testing.T) {
 	tests := []struct {
 		name, text string
 		summaries  int
@@ -178,7 +178,7 @@ func TestAnswersThatSayNothing(t *testing.T) {
 				p := &scripted{name: "p", do: func(int, claudemem.ModelRequest) (claudemem.ModelAnswer, error) {
 					return claudemem.ModelAnswer{Text: tt.text}, nil
 				}}
-				r := start(t, choose(t, p, false), nil, observer.Options{BatchingEnabled: true})
+				r := startRig(t, chooseAlways(t, p, false), nil, observer.Options{BatchingEnabled: true})
 				r.prompt("a")
 				r.tools("a", 2)
 				r.stop("a")
@@ -197,9 +197,9 @@ func TestAnswersThatSayNothing(t *testing.T) {
 
 func TestSwitching(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a, b := keeping("a"), &scripted{name: "b"}
+		a, b := keepingProvider("a"), &scripted{name: "b"}
 		chosen := observer.Choice{Provider: a, Mode: codeMode(t), KeepsRuns: true}
-		r := start(t, func(claudemem.Session) observer.Choice { return chosen }, nil, observer.Options{BatchingEnabled: true})
+		r := startRig(t, func(claudemem.Session) observer.Choice { return chosen }, nil, observer.Options{BatchingEnabled: true})
 		turn := func() {
 			r.prompt("s")
 			r.tools("s", 2)
@@ -208,7 +208,7 @@ func TestSwitching(t *testing.T) {
 		}
 		turn()
 		turn()
-		if got, want := a.calls(), "turn turn"; got != want {
+		if got, want := a.kinds(), "turn turn"; got != want {
 			t.Fatalf("got %q, want %q", got, want)
 		}
 		first := a.all()[1]
@@ -235,11 +235,11 @@ func TestSwitching(t *testing.T) {
 	})
 }
 
-func TestRunIsTakenUpAfterARestart(t *testing.T) {
+func TestRunResumesAfterRestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := keeping("p")
+		p := keepingProvider("p")
 		var ledger ledgerOf
-		r := start(t, nil, nil, observer.Options{BatchingEnabled: true})
+		r := startRig(t, nil, nil, observer.Options{BatchingEnabled: true})
 		r.close()
 		m := codeMode(t)
 		r.choice = func(claudemem.Session) observer.Choice {

@@ -41,7 +41,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-func TestBrief(t *testing.T) {
+func TestEventLine(t *testing.T) {
 	tests := []struct {
 		event claudemem.Event
 		want  string

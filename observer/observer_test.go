@@ -250,7 +250,7 @@ func open(t *testing.T, q *harness, d Distiller, opts Options) *Observer {
 	return o
 }
 
-func TestWhenABatchIsTaken(t *testing.T) {
+func TestBatchTriggers(t *testing.T) {
 	on := Options{BatchingEnabled: true}
 	tests := []struct {
 		name string
@@ -553,7 +553,7 @@ func TestTransientFailuresDoNotCount(t *testing.T) {
 	})
 }
 
-func TestStorageTroubleAsksNoModelTwice(t *testing.T) {
+func TestStorageFailureCostsNoSecondCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q, d := newHarness(t), &fakeDistiller{}
 		full := claudemem.Errorf(claudemem.CodeStorage, "disk full")
@@ -572,7 +572,7 @@ func TestStorageTroubleAsksNoModelTwice(t *testing.T) {
 	})
 }
 
-func TestLongStorageTroubleKeepsTheEvents(t *testing.T) {
+func TestLongStorageFailureKeepsEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q, d := newHarness(t), &fakeDistiller{}
 		full := claudemem.Errorf(claudemem.CodeStorage, "disk full")
@@ -591,7 +591,7 @@ func TestLongStorageTroubleKeepsTheEvents(t *testing.T) {
 	})
 }
 
-func TestConflictIsDroppedQuietly(t *testing.T) {
+func TestConflictIsIgnored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q, d := newHarness(t), &fakeDistiller{}
 		d.do = func(context.Context, claudemem.Batch) error { // somebody else confirms meanwhile
@@ -607,7 +607,7 @@ func TestConflictIsDroppedQuietly(t *testing.T) {
 	})
 }
 
-func TestCloseReleasesWhatIsInWork(t *testing.T) {
+func TestCloseReleasesClaims(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := newHarness(t)
 		d := &fakeDistiller{do: func(ctx context.Context, _ claudemem.Batch) error {
@@ -638,7 +638,7 @@ func TestCloseReleasesWhatIsInWork(t *testing.T) {
 	})
 }
 
-func TestOutcomeSpeaksOfItsOwnSession(t *testing.T) {
+func TestOutcomeGetsItsSession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := newHarness(t)
 		open(t, q, &fakeDistiller{}, Options{BatchingEnabled: true})

@@ -22,7 +22,7 @@ import (
 	"claudemem/store"
 )
 
-// scripted is a Provider that answers from what it is shown, or as do says.
+// scripted is a Provider that answers from the prompt, or by do.
 type scripted struct {
 	name string
 	do   func(call int, r claudemem.ModelRequest) (claudemem.ModelAnswer, error)
@@ -35,8 +35,8 @@ type scripted struct {
 	ended    []string
 }
 
-// keeping makes a provider that holds the conversations itself.
-func keeping(name string) *scripted {
+// keepingProvider makes a provider that holds the conversations itself.
+func keepingProvider(name string) *scripted {
 	return &scripted{name: name, kept: map[string][]claudemem.ModelMessage{}}
 }
 
@@ -72,7 +72,7 @@ func (p *scripted) Complete(ctx context.Context, r claudemem.ModelRequest) (clau
 	p.input += input
 	do := p.do
 	p.mu.Unlock()
-	a := claudemem.ModelAnswer{Text: told(r), Model: "m"}
+	a := claudemem.ModelAnswer{Text: usualAnswer(r), Model: "m"}
 	if do != nil {
 		if a, err = do(n, r); err != nil {
 			return a, err
@@ -87,7 +87,7 @@ func (p *scripted) Complete(ctx context.Context, r claudemem.ModelRequest) (clau
 	return a, nil
 }
 
-func (p *scripted) calls() string {
+func (p *scripted) kinds() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	var kinds []string
@@ -105,9 +105,9 @@ func (p *scripted) all() []claudemem.ModelRequest {
 
 var filePath = regexp.MustCompile(`file_path: (\S+)`)
 
-// told is what a decent model answers: an observation of the files that it is
-// shown, a checkpoint when it is asked for one.
-func told(r claudemem.ModelRequest) string {
+// usualAnswer returns a decent model's answer: an observation of the files in the
+// prompt, and a checkpoint when it is asked for one.
+func usualAnswer(r claudemem.ModelRequest) string {
 	var b strings.Builder
 	if r.Kind != "summary" {
 		var files []string
@@ -148,7 +148,7 @@ type rig struct {
 	held    []claudemem.Arrival
 }
 
-// counting is the offline extraction with a note of what it got.
+// counting is the offline distiller with a list of the events that it got.
 type counting struct {
 	observer.Distiller
 	mu   sync.Mutex
@@ -179,16 +179,16 @@ func codeMode(t *testing.T) mode.Mode {
 	return m
 }
 
-// choose makes a choice of one provider for all sessions.
-func choose(t *testing.T, p model.Provider, keeps bool) func(claudemem.Session) observer.Choice {
+// chooseAlways makes a choice of one provider for all sessions.
+func chooseAlways(t *testing.T, p model.Provider, keeps bool) func(claudemem.Session) observer.Choice {
 	m := codeMode(t)
 	return func(claudemem.Session) observer.Choice {
 		return observer.Choice{Provider: p, Mode: m, KeepsRuns: keeps}
 	}
 }
 
-// start opens the rig; within a synctest bubble, since waiting is part of it.
-func start(t *testing.T, choice func(claudemem.Session) observer.Choice, options func(*observer.ModelOptions), schedule observer.Options) *rig {
+// startRig opens the rig; within a synctest bubble, since waiting is part of it.
+func startRig(t *testing.T, choice func(claudemem.Session) observer.Choice, options func(*observer.ModelOptions), schedule observer.Options) *rig {
 	t.Helper()
 	r := &rig{t: t, dir: t.TempDir(), choice: choice, options: options, schedule: schedule}
 	r.open()
@@ -236,7 +236,7 @@ func (r *rig) close() {
 	r.store = nil
 }
 
-// restart is another worker on the same database.
+// restart closes the rig and opens another worker on the same database.
 func (r *rig) restart() {
 	r.close()
 	r.open()
@@ -264,7 +264,7 @@ func (r *rig) enqueue(a claudemem.Arrival) claudemem.Receipt {
 	return got[0]
 }
 
-// together puts what do enqueues into one commit, as a busy worker does.
+// together commits all events that do enqueues at once, as a busy worker does.
 func (r *rig) together(do func()) {
 	r.t.Helper()
 	r.holding = true
@@ -282,7 +282,7 @@ func (r *rig) prompt(session string) claudemem.SessionID {
 	return r.enqueue(claudemem.Arrival{Event: claudemem.Event{Kind: claudemem.KindPrompt, HostSessionID: session, Prompt: fmt.Sprintf("work on part %d", r.events)}}).Session
 }
 
-// edit is a tool event on a file with about so many bytes of output.
+// edit enqueues a tool event on a file with about size bytes of output.
 func (r *rig) edit(session, file string, size int) claudemem.Receipt {
 	r.t.Helper()
 	in, err := json.Marshal(map[string]string{"file_path": "/home/dev/shop/" + file, "old_string": "a", "new_string": "b"})
@@ -317,7 +317,7 @@ func (r *rig) end(session string) {
 	r.enqueue(claudemem.Arrival{Event: claudemem.Event{Kind: claudemem.KindSessionEnd, HostSessionID: session, Reason: "exit"}})
 }
 
-// idle waits until everybody waits.
+// idle waits until all goroutines of the bubble wait.
 func (r *rig) idle() { synctest.Wait() }
 
 // waitIdle waits until nothing is due.

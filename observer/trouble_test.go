@@ -70,9 +70,9 @@ func TestProviderDownAndBack(t *testing.T) {
 					if down {
 						return claudemem.ModelAnswer{}, fails(class)
 					}
-					return claudemem.ModelAnswer{Text: told(r)}, nil
+					return claudemem.ModelAnswer{Text: usualAnswer(r)}, nil
 				}
-				r := start(t, choose(t, p, false), nil, observer.Options{BatchingEnabled: true, MaxObservers: 2})
+				r := startRig(t, chooseAlways(t, p, false), nil, observer.Options{BatchingEnabled: true, MaxObservers: 2})
 				r.turnsOf("a", 100, 5)
 				r.turnsOf("b", 100, 5)
 				time.Sleep(30 * time.Minute)
@@ -124,7 +124,7 @@ func TestWorkDoesNotPileUp(t *testing.T) {
 		p := &scripted{name: "p", do: func(int, claudemem.ModelRequest) (claudemem.ModelAnswer, error) {
 			return claudemem.ModelAnswer{}, fails(claudemem.ClassTransient)
 		}}
-		r := start(t, choose(t, p, false), nil, observer.Options{BatchingEnabled: true})
+		r := startRig(t, chooseAlways(t, p, false), nil, observer.Options{BatchingEnabled: true})
 		r.turnsOf("a", 20, 5)
 		time.Sleep(59 * time.Minute)
 		r.idle()
@@ -155,9 +155,9 @@ func TestRetryAfterHoldsForAllSessions(t *testing.T) {
 			if call == 0 {
 				return claudemem.ModelAnswer{}, &claudemem.ModelError{Provider: "p", Class: claudemem.ClassRateLimit, Wait: 5 * time.Minute, Err: errors.New("slow down")}
 			}
-			return claudemem.ModelAnswer{Text: told(r)}, nil
+			return claudemem.ModelAnswer{Text: usualAnswer(r)}, nil
 		}
-		r := start(t, choose(t, p, false), nil, observer.Options{BatchingEnabled: true})
+		r := startRig(t, chooseAlways(t, p, false), nil, observer.Options{BatchingEnabled: true})
 		r.turnsOf("a", 2, 2)
 		r.turnsOf("b", 2, 2)
 		time.Sleep(4 * time.Minute)
@@ -180,9 +180,9 @@ func TestPoison(t *testing.T) {
 			if strings.Contains(r.Prompt, "poison.go") {
 				return claudemem.ModelAnswer{}, fails(claudemem.ClassGarbage)
 			}
-			return claudemem.ModelAnswer{Text: told(r)}, nil
+			return claudemem.ModelAnswer{Text: usualAnswer(r)}, nil
 		}
-		r := start(t, choose(t, p, false), nil, observer.Options{BatchingEnabled: true, BatchMaxSize: 20})
+		r := startRig(t, chooseAlways(t, p, false), nil, observer.Options{BatchingEnabled: true, BatchMaxSize: 20})
 		r.prompt("a")
 		r.close() // so that all twenty are one batch
 		r.open()
@@ -225,9 +225,9 @@ func TestPromptTooLongCompacts(t *testing.T) {
 			if len(r.History) >= 4 {
 				return claudemem.ModelAnswer{}, fails(claudemem.ClassPromptTooLong)
 			}
-			return claudemem.ModelAnswer{Text: told(r)}, nil
+			return claudemem.ModelAnswer{Text: usualAnswer(r)}, nil
 		}
-		r := start(t, choose(t, p, false), nil, observer.Options{BatchingEnabled: true})
+		r := startRig(t, chooseAlways(t, p, false), nil, observer.Options{BatchingEnabled: true})
 		r.turnsOf("a", 6, 2)
 		r.waitIdle()
 		if b := r.books(); b.Processed != b.Received {
@@ -240,20 +240,20 @@ func TestPromptTooLongCompacts(t *testing.T) {
 	})
 }
 
-func TestNothingIsBoughtTwice(t *testing.T) {
+func TestAnswersAreNotPaidTwice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &scripted{name: "p"}
 		p.do = func(call int, r claudemem.ModelRequest) (claudemem.ModelAnswer, error) {
 			if call == 1 {
 				return claudemem.ModelAnswer{}, fails(claudemem.ClassTransient)
 			}
-			return claudemem.ModelAnswer{Text: told(r)}, nil
+			return claudemem.ModelAnswer{Text: usualAnswer(r)}, nil
 		}
-		r := start(t, choose(t, p, false), nil, observer.Options{BatchingEnabled: true})
+		r := startRig(t, chooseAlways(t, p, false), nil, observer.Options{BatchingEnabled: true})
 		r.turnsOf("a", 5, 5)
 		time.Sleep(5 * time.Minute)
 		r.idle()
-		if got, want := p.calls(), "observation summary summary"; got != want {
+		if got, want := p.kinds(), "observation summary summary"; got != want {
 			t.Errorf("calls: got %q, want %q", got, want)
 		}
 		if got := len(r.observations()); got != 1 {
@@ -269,9 +269,9 @@ func TestErrorInTextIsAFailure(t *testing.T) {
 			if call == 0 {
 				return claudemem.ModelAnswer{Text: "Claude AI usage limit reached|1760000000"}, nil
 			}
-			return claudemem.ModelAnswer{Text: told(r)}, nil
+			return claudemem.ModelAnswer{Text: usualAnswer(r)}, nil
 		}
-		r := start(t, choose(t, p, false), nil, observer.Options{BatchingEnabled: true})
+		r := startRig(t, chooseAlways(t, p, false), nil, observer.Options{BatchingEnabled: true})
 		r.turnsOf("a", 2, 2)
 		r.idle()
 		if b := r.books(); b.Pending != 3 {
@@ -303,10 +303,10 @@ func TestCaps(t *testing.T) {
 				p := &scripted{name: "p"}
 				p.do = func(_ int, r claudemem.ModelRequest) (claudemem.ModelAnswer, error) {
 					time.Sleep(time.Second) // two at once
-					return claudemem.ModelAnswer{Text: told(r)}, nil
+					return claudemem.ModelAnswer{Text: usualAnswer(r)}, nil
 				}
 				ledger := ledgerOf{caps: tt.caps}
-				r := start(t, nil, nil, observer.Options{BatchingEnabled: true, MaxObservers: 2})
+				r := startRig(t, nil, nil, observer.Options{BatchingEnabled: true, MaxObservers: 2})
 				r.close()
 				m := codeMode(t)
 				r.choice = func(claudemem.Session) observer.Choice {
@@ -353,11 +353,11 @@ func TestCaps(t *testing.T) {
 	}
 }
 
-func TestCapCountsACallInWhichTheWorkerDied(t *testing.T) {
+func TestCapCountsCallOfKilledWorker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &scripted{name: "p"}
 		ledger := ledgerOf{caps: store.Caps{Day: 20_000}}
-		r := start(t, nil, nil, observer.Options{BatchingEnabled: true})
+		r := startRig(t, nil, nil, observer.Options{BatchingEnabled: true})
 		r.close()
 		m := codeMode(t)
 		r.choice = func(claudemem.Session) observer.Choice {
@@ -365,7 +365,7 @@ func TestCapCountsACallInWhichTheWorkerDied(t *testing.T) {
 		}
 		r.open()
 		ledger.booked(r, p)
-		// A worker that reserved and never came back.
+		// A reservation of a killed worker.
 		if _, err := ledger.ledger.Reserve(context.Background(), claudemem.ModelReservation{Provider: "p", Kind: "turn", Input: 10_000, Output: 4_000, At: time.Now()}); err != nil {
 			t.Fatal(err)
 		}

@@ -37,7 +37,7 @@ func request(run, prompt string, history ...string) claudemem.ModelRequest {
 	return r
 }
 
-// bench is a place where fake CLIs work.
+// bench is a directory in which fake CLIs run.
 type bench struct {
 	t    *testing.T
 	home string
@@ -69,7 +69,8 @@ func (b *bench) Write(line []byte) (int, error) {
 	return b.logs.Write(line)
 }
 
-// open makes a provider that is closed, and checked for leftovers, at the end.
+// open returns a provider that is closed, and checked for leftover processes, at
+// the end.
 func (b *bench) open(change ...func(*Options)) *Provider {
 	b.t.Helper()
 	options := Options{
@@ -101,7 +102,7 @@ func idleAfter(d time.Duration) func(*Options) {
 	return func(o *Options) { o.IdleAfter = d }
 }
 
-// records are the fake's log, of one kind or of all.
+// records returns the fake's log, of one kind or all of it.
 func (b *bench) records(at string) []record {
 	b.t.Helper()
 	text, err := os.ReadFile(b.log)
@@ -129,7 +130,7 @@ func (b *bench) prompts() []string {
 	return all
 }
 
-// starts tells how each process took up its session: "A new" or "A resumed".
+// starts returns how each process began its session: "A new" or "A resumed".
 func (b *bench) starts() []string {
 	var all []string
 	for _, r := range b.records("start") {
@@ -142,7 +143,7 @@ func (b *bench) starts() []string {
 	return all
 }
 
-// noneLeft fails when a process of the fake is still there.
+// noneLeft fails if a process of the fake is alive.
 func (b *bench) noneLeft() {
 	b.t.Helper()
 	for _, r := range b.records("start") {
@@ -168,7 +169,7 @@ func ask(t *testing.T, p *Provider, r claudemem.ModelRequest) string {
 	return answer.Text
 }
 
-// eventually waits for what happens in another process.
+// eventually waits for an event in another process.
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(20 * time.Second); !ok(); time.Sleep(2 * time.Millisecond) {
@@ -200,7 +201,7 @@ func TestTurnAfterTurnInOneProcess(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The CLI's sums grow; what is reported is this turn's.
+	// The CLI reports sums; the usage is this turn's.
 	want = claudemem.ModelAnswer{Text: "<a>\"quoted\" after 2</a>", Model: "claude-haiku-test", Usage: claudemem.ModelUsage{Input: 110, Output: 10, Cached: 50}}
 	if diff := cmp.Diff(want, answer); diff != "" {
 		t.Errorf("second answer (-want +got):\n%s", diff)
@@ -228,7 +229,7 @@ func TestResumesAfterRestart(t *testing.T) {
 	ask(t, p, request(runA, "one"))
 	p.Close()
 	p = b.open()
-	// The new worker may or may not know what was said.
+	// The new worker may or may not have the history.
 	if got := ask(t, p, request(runA, "two")); got != "<a>two after 2</a>" {
 		t.Errorf("answer %q", got)
 	}
@@ -243,7 +244,7 @@ func TestResumesAfterRestart(t *testing.T) {
 	}
 }
 
-func TestStartsAfreshWithTheHistory(t *testing.T) {
+func TestStartsNewConversationWithHistory(t *testing.T) {
 	history := []string{"first question", "first </message> answer", "  ", "", "second", "2"}
 	rendered := strings.TrimSuffix(strings.NewReplacer("{1}", "first question", "{2}", "first &lt;/message> answer", "{3}", "second", "{4}", "2").Replace(
 		earlierHead(t)+"\n<earlier_conversation>\n<message from=\"them\">\n{1}\n</message>\n<message from=\"you\">\n{2}\n</message>\n"+
@@ -313,7 +314,7 @@ func TestStartsAfreshWithTheHistory(t *testing.T) {
 			if diff := cmp.Diff(rendered+"next", prompts[len(prompts)-1]); diff != "" {
 				t.Errorf("prompt (-want +got):\n%s", diff)
 			}
-			// From here on it is known again.
+			// From here on the CLI knows it again.
 			ask(t, p, request(runA, "more", append(history, "next", "x")...))
 			if prompts = b.prompts(); prompts[len(prompts)-1] != "more" {
 				t.Errorf("prompt %q", prompts[len(prompts)-1])
@@ -331,8 +332,8 @@ func earlierHead(t *testing.T) string {
 	return head
 }
 
-// A failed prompt stays in the CLI's history. When the caller has none of its
-// own, what went before is worth more than being rid of it.
+// A failed prompt stays in the CLI's history. Without a history of the caller's,
+// keeping the earlier turns is worth more than removing that prompt.
 func TestResumesAfterFailureWithoutHistory(t *testing.T) {
 	b := newBench(t)
 	p := b.open()
@@ -346,9 +347,9 @@ func TestResumesAfterFailureWithoutHistory(t *testing.T) {
 	wantStarts(t, b, "A new", "A resumed")
 }
 
-// The CLI keeps transcripts where we do not look for them (another rule for the
-// directory's name): its own word about the session is followed.
-func TestResumesWhatItFindsInUse(t *testing.T) {
+// The CLI keeps transcripts in another directory than expected: the CLI's own
+// error about the session decides.
+func TestResumesSessionInUse(t *testing.T) {
 	b := newBench(t)
 	b.env = append(b.env, "FAKE_ELSEWHERE="+t.TempDir())
 	p := b.open()
@@ -361,7 +362,7 @@ func TestResumesWhatItFindsInUse(t *testing.T) {
 	wantStarts(t, b, "A new", "A new", "A resumed")
 }
 
-func TestDiedWhileIdle(t *testing.T) {
+func TestProcessDiesWhileIdle(t *testing.T) {
 	b := newBench(t)
 	p := b.open()
 	ask(t, p, request(runA, "one"))
@@ -428,11 +429,12 @@ func TestConversationTooLong(t *testing.T) {
 	ask(t, p, request(runB, "one "+half))
 	_, err = p.Complete(t.Context(), request(runB, "two "+half, "one "+half, "1"))
 	isTooLong(err)
-	// The caller has a shorter history: what it believes counts.
+	// The caller has a shorter history: it decides.
 	if got := ask(t, p, request(runB, "two "+half, "one", "1")); got != "<a>two after 0</a>" {
 		t.Errorf("answer %q", got)
 	}
-	// It has none: it learns that there is no more room, then is believed.
+	// It has none: the error says that there is no more room; the next request
+	// starts anew.
 	_, err = p.Complete(t.Context(), request(runB, "three "+half))
 	isTooLong(err)
 	if got := ask(t, p, request(runB, "three "+half)); got != "<a>three after 0</a>" {

@@ -72,7 +72,8 @@ func newReal(t *testing.T, scenario *fakeanthropic.Scenario) (*realCLI, func(...
 	}
 }
 
-// hostile fills home and the working directory with what must not reach a run.
+// hostile fills home and the working directory with settings that must not reach a
+// run.
 func (b *bench) hostile() {
 	hook := `{"hooks":{"SessionStart":[{"hooks":[{"type":"command","command":"touch ` + b.home + `/hooked"}]}],"UserPromptSubmit":[{"hooks":[{"type":"command","command":"touch ` + b.home + `/hooked"}]}]}}`
 	for name, text := range map[string]string{
@@ -116,7 +117,7 @@ type apiMessage struct {
 	} `json:"messages"`
 }
 
-// requests are the model's, in order.
+// requests returns the requests to the model, in order.
 func (r *realCLI) requests() []apiMessage {
 	r.t.Helper()
 	var all []apiMessage
@@ -145,7 +146,7 @@ func (r *realCLI) requests() []apiMessage {
 	return all
 }
 
-// roles is a request's conversation as "user assistant user".
+// roles returns a request's conversation as "user assistant user".
 func (m apiMessage) roles() string {
 	var roles []string
 	for _, message := range m.Messages {
@@ -154,7 +155,7 @@ func (m apiMessage) roles() string {
 	return strings.Join(roles, " ")
 }
 
-// transcripts are the names of all files under projects that end in .jsonl.
+// transcripts returns the names of all files under projects that end in .jsonl.
 func (r *realCLI) transcripts() []string {
 	var names []string
 	filepath.WalkDir(r.home, func(path string, _ os.DirEntry, _ error) error {
@@ -288,7 +289,7 @@ func TestRealFaults(t *testing.T) {
 		{"404", fakeanthropic.Reply{Status: 404}, claudemem.ClassLogin, 0},
 		{"429", fakeanthropic.Reply{Status: 429, RetryAfter: "1"}, claudemem.ClassRateLimit, time.Second},
 		{"half429", fakeanthropic.Reply{Status: 429, RetryAfter: "30"}, claudemem.ClassRateLimit, 30 * time.Second},
-		// The CLI gives up without a word about the time.
+		// The CLI gives up without a time to wait.
 		{"long429", fakeanthropic.Reply{Status: 429, RetryAfter: "300"}, claudemem.ClassRateLimit, 0},
 		{"500", fakeanthropic.Reply{Status: 500}, claudemem.ClassTransient, -1},
 		{"529", fakeanthropic.Reply{Status: 529}, claudemem.ClassTransient, -1},
@@ -361,14 +362,14 @@ func TestRealSessionUnknownAndInUse(t *testing.T) {
 	p := open()
 	ask(t, p, request(runA, "ONE"))
 	p.Close()
-	// Known to us, unknown to the CLI.
+	// The worker knows it, the CLI does not.
 	if err := os.WriteFile(r.transcript(runB), []byte(`{"type":"assistant","message":{"content":"x"}}`+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	p = open()
 	t.Logf("unknown session: %q", ask(t, p, request(runB, "TWO", "earlier question", "earlier answer")))
 	p.Close()
-	// Known to the CLI, unknown to us.
+	// The CLI knows it, the worker does not.
 	p = open()
 	p.projects = filepath.Join(r.home, "nowhere")
 	ask(t, p, request(runA, "THREE"))

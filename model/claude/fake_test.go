@@ -16,9 +16,8 @@ import (
 	"time"
 )
 
-// The test binary is the CLI too: started again with FAKE_CLAUDE set, it speaks
-// stream-json as the real one was seen to do, and does what the first word of
-// the prompt says.
+// The test binary is also the CLI: with FAKE_CLAUDE set, it speaks stream-json
+// like the real one, and does what the first word of the prompt says.
 func TestMain(m *testing.M) {
 	switch {
 	case os.Getenv("FAKE_WORKER") != "":
@@ -186,7 +185,7 @@ func (f *fake) answer(text string) {
 	f.result(text, success)
 }
 
-// apiError ends a turn as the CLI does when it has given up.
+// apiError ends a turn like the CLI after its last retry.
 func (f *fake) apiError(status, kind, text string) {
 	f.say(`{"type":"assistant","message":{"model":"<synthetic>","content":[{"type":"text","text":%s}]},"error":%q,"session_id":%q}`, jsonString(text), kind, f.session)
 	f.keep("assistant", "<synthetic>", text)
@@ -313,8 +312,8 @@ func logRecord(r record) {
 	io.WriteString(file, string(line)+"\n")
 }
 
-// fakeWorker is a worker that is going to be killed: it has two processes, one
-// idle and one with a call in flight.
+// fakeWorker is a worker to be killed: it has two processes, one idle and one with
+// a running call.
 func fakeWorker() {
 	command := os.Getenv("FAKE_WORKER_COMMAND")
 	if command == "" {
@@ -338,7 +337,7 @@ func fakeWorker() {
 	select {}
 }
 
-// pids are the processes that there are now.
+// pids returns the running processes.
 func (p *Provider) pids() []int {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// The worker is killed while one process idles and another has a call in
-// flight. Linux ends both whatever they do; elsewhere stdin's end ends the idle one.
+// The worker is killed while one process idles and another has a running call.
+// Linux ends both in any case; elsewhere the end of stdin ends the idle one.
 func TestKilledWorkerLeavesNoProcess(t *testing.T) {
 	b := newBench(t)
 	if runtime.GOOS == "linux" {
@@ -42,7 +42,7 @@ func TestKilledWorkerLeavesNoProcess(t *testing.T) {
 	for _, s := range starts {
 		eventually(t, "process has ended", func() bool { return gone(s.PID) })
 	}
-	// The next worker clears what it left.
+	// The next worker removes what it left behind.
 	p := b.open()
 	if got := ask(t, p, request("idle", "again")); got != "<a>again after 2</a>" {
 		t.Errorf("answer %q", got)

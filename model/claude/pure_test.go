@@ -39,7 +39,7 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
-// What a process really gets, with a subscription.
+// TestProcessEnvironment: the variables of a process with a subscription.
 func TestProcessEnvironment(t *testing.T) {
 	b := newBench(t)
 	p := b.open(func(o *Options) { o.Auth = "" })
@@ -95,7 +95,7 @@ func TestOldCLI(t *testing.T) {
 	}
 }
 
-// A CLI that was replaced is looked at again.
+// TestReplacedCLI: a replaced CLI is examined again.
 func TestReplacedCLI(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("a running program cannot be replaced")
@@ -221,7 +221,7 @@ func TestReadLines(t *testing.T) {
 	}
 }
 
-func TestReadHistory(t *testing.T) {
+func TestParseHistory(t *testing.T) {
 	line := func(kind, model, content string) string {
 		return `{"type":"` + kind + `","message":{"model":"` + model + `","content":` + content + "}}\n"
 	}
@@ -292,7 +292,7 @@ func FuzzTurn(f *testing.F) {
 	})
 }
 
-func FuzzReadHistory(f *testing.F) {
+func FuzzParseHistory(f *testing.F) {
 	f.Add([]byte(`{"type":"user","message":{"content":"x"}}` + "\n" + `{"type":"assistant","message":{"content":[]}}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		if h := parseHistory(strings.NewReader(string(text))); h.size < 0 || h.size > len(text) || h.answers < 0 {

@@ -34,7 +34,7 @@ func TestSeveralRunsAtOnce(t *testing.T) {
 	}
 }
 
-func TestIdleProcessLeavesItsSlot(t *testing.T) {
+func TestIdleProcessGivesUpItsSlot(t *testing.T) {
 	b := newBench(t)
 	p := b.open(processes(2))
 	ask(t, p, request(runA, "one"))
@@ -52,7 +52,7 @@ func TestIdleProcessLeavesItsSlot(t *testing.T) {
 	b.neverMoreThan(2)
 }
 
-// neverMoreThan checks the log's order of starts and exits.
+// neverMoreThan checks the number of processes by the log's starts and exits.
 func (b *bench) neverMoreThan(n int) {
 	b.t.Helper()
 	now := 0
@@ -80,7 +80,7 @@ func TestIdleProcessEnds(t *testing.T) {
 	wantStarts(t, b, "A new", "A resumed")
 }
 
-func TestSlotsGoToWhoCameFirst(t *testing.T) {
+func TestSlotsInOrderOfArrival(t *testing.T) {
 	b := newBench(t)
 	p := b.open(processes(1))
 	gate := filepath.Join(t.TempDir(), "gate")
@@ -121,8 +121,8 @@ func (p *Provider) waiters() int {
 	return len(p.waiting)
 }
 
-// Many runs, few slots, calls that give up, runs that end: at the end nothing is
-// held and nothing is left.
+// TestManyAtOnce: many runs, few slots, calls that give up, runs that end. At the
+// end no slot is held and no process is left.
 func TestManyAtOnce(t *testing.T) {
 	b := newBench(t)
 	p := b.open(processes(3), idleAfter(5*time.Millisecond))
@@ -160,7 +160,7 @@ func TestManyAtOnce(t *testing.T) {
 	}
 }
 
-func TestNothingIsKnownAfterAFailedStart(t *testing.T) {
+func TestFailedStartKeepsNoConversation(t *testing.T) {
 	b := newBench(t)
 	p := b.open(func(o *Options) { o.Command = filepath.Join(b.home, "claude") })
 	_, err := p.Complete(t.Context(), request(runA, "one"))

@@ -151,10 +151,10 @@ func (s source) load(name string) (Mode, []Problem, error) {
 		case err != nil:
 			return Mode{}, nil, err
 		case slices.Contains(visited, mark(parent, own)):
-			at.Message = "goes round in a circle: " + strings.Join(append(visited, parent), " → ")
+			at.Message = "forms a cycle: " + strings.Join(append(visited, parent), " → ")
 			return Mode{}, []Problem{at}, nil
 		case len(chain) == maxParents:
-			at.Message = fmt.Sprintf("goes on for more than %d modes", maxParents)
+			at.Message = fmt.Sprintf("has more than %d ancestors", maxParents)
 			return Mode{}, []Problem{at}, nil
 		}
 		for i, p := range problems {
@@ -249,7 +249,7 @@ func (m *Mode) inherit(d definition) []Problem {
 // readDefinition reads and decodes a mode's file; own: it is the user's.
 func (s source) readDefinition(name string, builtinOnly bool) (d definition, own bool, problems []Problem, err error) {
 	if !idPattern.MatchString(name) || len(name) > 40 {
-		return d, false, nil, claudemem.Errorf(claudemem.CodeNotFound, "%q is no name of a mode", name).WithHint("claude-mem mode list")
+		return d, false, nil, claudemem.Errorf(claudemem.CodeNotFound, "%q is not a valid name of a mode", name).WithHint("claude-mem mode list")
 	}
 	var data []byte
 	if s.dir != "" && !builtinOnly {

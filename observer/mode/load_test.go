@@ -168,7 +168,7 @@ func TestCheck(t *testing.T) {
 		{"other name", `{"name": "other", ` + rest + `, "types": [` + a + `]}`, `name: is "other", but the file is named mine.json`},
 		{"no parent", `{"inherits": "father"}`, `inherits: there is no mode "father"; there are code, mine, research, round, writing`},
 		{"no name of a parent", `{"inherits": "../x"}`, `inherits: there is no mode "../x"; there are code, mine, research, round, writing`},
-		{"circle", `{"inherits": "round"}`, `inherits: goes round in a circle: mine → round → mine`},
+		{"circle", `{"inherits": "round"}`, `inherits: forms a cycle: mine → round → mine`},
 		{"own parent", `{"inherits": "mine"}`, `inherits: there is no mode "mine"; there are code, mine, research, round, writing`},
 		{"nothing to drop", `{"inherits": "code", "drop_types": ["bugs"], "drop_concepts": ["gotcha", "x"]}`,
 			`drop_types[0]: the parent has no type "bugs"; drop_concepts[1]: the parent has no concept "x"`},
@@ -223,7 +223,7 @@ func TestLongChain(t *testing.T) {
 		write(t, dir, "m"+string(rune('a'+i))+".json", `{"inherits": "m`+string(rune('a'+i+1))+`"}`)
 	}
 	problems := Check(filepath.Join(dir, "ma.json"))
-	if len(problems) != 1 || problems[0].String() != "inherits: goes on for more than 8 modes" {
+	if len(problems) != 1 || problems[0].String() != "inherits: has more than 8 ancestors" {
 		t.Errorf("got %v", problems)
 	}
 }
