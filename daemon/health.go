@@ -94,6 +94,7 @@ func listOf(notices []store.Notice) []store.Notice {
 
 // health tells for each stage "ok" or what is wrong with it.
 func (w *Worker) health(ctx context.Context) map[string]string {
+	w.settings.get() // notices a change: config set looks at a worker for that
 	ctx, cancel := context.WithTimeout(ctx, lookupLimit)
 	defer cancel()
 	state := func(err error) string {

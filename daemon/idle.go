@@ -59,6 +59,8 @@ func (w *Worker) housekeep() {
 				return
 			case <-w.poke:
 				w.emptySpool(ctx, w.inbox.takeNew)
+			case <-w.settings.changed:
+				w.askAgain(ctx)
 			case <-ticker.C:
 				w.tidy(ctx)
 			}
@@ -71,6 +73,18 @@ func (w *Worker) housekeep() {
 	})
 }
 
+// askAgain retries what waits for a provider: another one, or its key, may be set now.
+func (w *Worker) askAgain(ctx context.Context) {
+	w.model.AskAgain()
+	n, err := w.queue.Hasten(ctx)
+	if err != nil {
+		w.log.Warn("retry what waits after a change of the settings", "error", err)
+	}
+	if n > 0 {
+		w.log.Info("retry what waits after a change of the settings", "events", n)
+	}
+}
+
 func (w *Worker) tidy(ctx context.Context) {
 	if _, err := os.Stat(filepath.Join(w.cfg.DataDir, lockName)); errors.Is(err, fs.ErrNotExist) {
 		// What we hold open has no name any more, and nobody can find us.
@@ -78,6 +92,7 @@ func (w *Worker) tidy(ctx context.Context) {
 		w.Shutdown()
 		return
 	}
+	w.settings.get() // notices a change
 	w.emptySpool(ctx, w.inbox.take)
 	w.providers.tidy(w.cfg.Housekeeping)
 	w.notify(ctx)

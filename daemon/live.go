@@ -21,15 +21,16 @@ type live struct {
 	current *settings.Settings
 	// file is what was last seen of the file, nil when there was none.
 	file os.FileInfo
-	// version counts the changes.
+	// version counts the changes; changed (capacity 1, more merge) tells of one.
 	version int
+	changed chan struct{}
 	// captured is the intake's policy by current, nil when it is to be made anew.
 	captured *intake.Policy
 }
 
 // newLive begins with settings that were just read.
 func newLive(dataDir string, first *settings.Settings, log *slog.Logger) *live {
-	l := &live{dataDir: dataDir, getenv: os.Getenv, log: log, current: first}
+	l := &live{dataDir: dataDir, getenv: os.Getenv, log: log, current: first, changed: make(chan struct{}, 1)}
 	l.file = settings.Stat(dataDir)
 	return l
 }
@@ -74,6 +75,10 @@ func (l *live) refresh() (*settings.Settings, int) {
 	l.current, l.captured = changed, nil
 	l.version++
 	l.log.Info("settings changed")
+	select {
+	case l.changed <- struct{}{}:
+	default:
+	}
 	return l.current, l.version
 }
 

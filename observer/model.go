@@ -137,6 +137,9 @@ func newUUID() string {
 	return fmt.Sprintf("%x-%x-%x-%x-%x", b[0:4], b[4:6], b[6:8], b[8:10], b[10:])
 }
 
+// AskAgain lets providers that failed be asked at once: the settings have changed.
+func (m *Model) AskAgain() { m.troubles.askAgain() }
+
 // Limits implements Limiter: a model gets what fits into a request, the fallback
 // whole turns. Bytes are not limited here: payloads are truncated for the prompt,
 // and events that do not fit are asked about in parts.

@@ -82,6 +82,18 @@ func (t *troubles) heldBackError(provider string) error {
 	return &heldBack{wait: wait, err: a.err}
 }
 
+// askAgain lets every provider be asked at once and every cap be reached anew: the
+// settings have changed. How long a provider has failed stays known.
+func (t *troubles) askAgain() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, a := range t.away {
+		a.hold = time.Time{}
+	}
+	t.cappedUntil = time.Time{}
+	clear(t.capped)
+}
+
 // heldBack repeats an earlier failure without a call.
 type heldBack struct {
 	wait time.Duration

@@ -183,6 +183,8 @@ func (f *fakeStorage) DeadLetters(context.Context, int) ([]claudemem.DeadLetter,
 	return letters, f.err
 }
 
+func (f *fakeStorage) Hasten(context.Context) (int, error) { return 0, nil }
+
 func (f *fakeStorage) Revive(context.Context, ...string) (int, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -306,6 +306,19 @@ func (q *Queue) Revive(ctx context.Context, keys ...string) (int, error) {
 	return n, nil
 }
 
+// Hasten makes everything due now that waits for a retry and returns how many
+// events that are: what they waited for may have changed.
+func (q *Queue) Hasten(ctx context.Context) (int, error) {
+	n, err := q.storage.Hasten(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("hasten: %w", err)
+	}
+	if n > 0 {
+		q.signal()
+	}
+	return n, nil
+}
+
 // Books returns the accounts.
 func (q *Queue) Books(ctx context.Context) (claudemem.Books, error) {
 	books, err := q.storage.Books(ctx)

@@ -27,6 +27,8 @@ type Storage interface {
 	// Release gives claimed events back as pending, not due before notBefore;
 	// attempts are counted when counted is true.
 	Release(ctx context.Context, claim claudemem.Claim, cause string, counted bool, notBefore claudemem.Millis) error
+	// Hasten makes pending events that wait for a retry due now and returns how many.
+	Hasten(ctx context.Context) (int, error)
 	// Bury books the claim's events as failed and keeps their payloads.
 	Bury(ctx context.Context, claim claudemem.Claim, cause string) error
 	// Heal makes events pending again that were claimed before the given time by

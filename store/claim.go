@@ -373,6 +373,17 @@ func (s *Store) Revive(ctx context.Context, keys ...string) (int, error) {
 	return revived, err
 }
 
+// Hasten implements queue.Storage.
+func (s *Store) Hasten(ctx context.Context) (int, error) {
+	hastened := 0
+	err := s.writeKeeping(ctx, "make retries due", func(t *tx) error {
+		var err error
+		hastened, err = t.change("UPDATE events SET not_before = 0 WHERE outcome = 'pending' AND not_before > 0")
+		return err
+	})
+	return hastened, err
+}
+
 // Interrupt implements queue.Storage.
 func (s *Store) Interrupt(ctx context.Context, idleSince claudemem.Millis) (int, error) {
 	const what = "interrupt idle sessions"

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"claudemem"
+	"claudemem/daemon"
 	"claudemem/observer/mode"
 	"claudemem/settings"
 
@@ -159,7 +160,7 @@ model, a mode, a language or a cap from the next batch on; the rest after a rest
 		Args:    args(cobra.ExactArgs(2)),
 
 		ValidArgsFunction: a.completeSetting,
-		RunE: func(_ *cobra.Command, given []string) error {
+		RunE: func(cmd *cobra.Command, given []string) error {
 			resolved, dataDir, err := a.loadSettings()
 			if err != nil {
 				return err
@@ -197,6 +198,7 @@ model, a mode, a language or a cap from the next batch on; the rest after a rest
 			if a.getenv(key) != "" && a.getenv(key) != value {
 				a.note("note: the environment variable %s is set and wins over it for commands and hooks", key)
 			}
+			_, _ = daemon.Look(cmd.Context(), dataDir) // a running worker notices the change, and retries what waited
 			if heldAtOnce(setting.Setting) {
 				a.note("a running worker uses it at once")
 			} else {

@@ -1,0 +1,49 @@
+package daemon
+
+import (
+	"testing"
+	"time"
+
+	"claudemem"
+	"claudemem/settings"
+)
+
+// TestProviderChangeWakesWhatWaits: events that wait for a provider without a key
+// are distilled as soon as the settings name another one.
+func TestProviderChangeWakesWhatWaits(t *testing.T) {
+	noLeaks(t)
+	dir := t.TempDir()
+	if err := settings.Set(dir, settings.KeyProvider, "openai"); err != nil {
+		t.Fatal(err)
+	}
+	cfg := config(dir)
+	cfg.Settings = nil
+	cfg.Housekeeping = time.Hour
+	w := open(t, cfg)
+	peer := peerOf(t, dir)
+	for _, kind := range []claudemem.EventKind{claudemem.KindPrompt, claudemem.KindTool, claudemem.KindStop} {
+		if err := post(t.Context(), peer, event("s", kind)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	postponed := func() bool {
+		backlog, err := w.queue.Backlog(t.Context())
+		return err == nil && len(backlog) == 1 && backlog[0].NextDue > claudemem.MillisOf(time.Now())
+	}
+	if !eventually(postponed) {
+		t.Fatal("the events do not wait for the provider")
+	}
+	if err := settings.Set(dir, settings.KeyProvider, "offline"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Look(t.Context(), dir); err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	if !eventually(func() bool { b := books(t, w); return b.Pending+b.Processing == 0 }) {
+		t.Error("the events still wait")
+	}
+	if took := time.Since(began); took > 20*time.Second {
+		t.Errorf("it took %v", took)
+	}
+}
