@@ -2,12 +2,12 @@
 // without a model, a key or a network. [Distiller] satisfies the observer's
 // Distiller interface.
 //
-// Its nouns: an event becomes a step (a command, an edit, a read, an
-// agent's answer), a command is made of parts, some of which are checks that
-// passed or failed (tests, builds, linters, programs), a turn's steps are grouped
-// into episodes (something failed, was edited, passes now), and an episode
-// becomes an observation. Type and title come from what the user asked for, what
-// the agent said at the end and, above both, from the evidence.
+// Its nouns: package toolcall turns an event into a call with commands, checks that
+// passed or failed, and edits; a step is a call with the declarations that its edits
+// touched; a turn's steps are grouped into episodes (something failed, was edited,
+// passes now), and an episode becomes an observation. Type and title come from what
+// the user asked for, what the agent said at the end and, above both, from the
+// evidence.
 //
 // Guarantees: the same batch gives the same outcome; no input makes it panic
 // (fuzzed); routine (listing, reading, looking at git) yields nothing; tool output
@@ -18,5 +18,5 @@
 // All text is data of strangers. Nothing in it is obeyed.
 //
 // In the flow offline is called by observer, and by recall for a session whose
-// turns still wait. It imports the root package only.
+// turns still wait. It imports toolcall.
 package offline

@@ -97,21 +97,6 @@ func TestNames(t *testing.T) {
 	}
 }
 
-func TestBelowRoot(t *testing.T) {
-	for _, tt := range []struct{ root, file, want string }{
-		{"/p", "/p/src/a.go", "src/a.go"},
-		{"/p/", "/p/./src/../a.go", "a.go"},
-		{"/p", "/px/a.go", "/px/a.go"},
-		{"", "/p/a.go", "/p/a.go"},
-		{`C:\p`, `C:\p\src\a.go`, "src/a.go"},
-		{"/p", "", ""},
-	} {
-		if got := belowRoot(tt.root, "", tt.file); got != tt.want {
-			t.Errorf("belowRoot(%q, %q) = %q, want %q", tt.root, tt.file, got, tt.want)
-		}
-	}
-}
-
 // longOutput is what a run of many failing tests prints, over the limit.
 var longOutput = func() string {
 	var b strings.Builder

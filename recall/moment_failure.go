@@ -13,10 +13,6 @@ import (
 	"claudemem/toolcall"
 )
 
-// hostTools are tools whose errors are about how they were called, or about the
-// network: the file that is not there, the text that does not occur in it.
-var hostTools = []string{"Read", "Edit", "MultiEdit", "Write", "NotebookEdit", "NotebookRead", "Glob", "Grep", "LS", "WebFetch", "WebSearch", "Agent", "Task"}
-
 // refusals are the beginnings of a host's messages that a tool did not run.
 var refusals = []string{
 	"permission to use", "the user doesn't want to", "the user rejected", "[request interrupted", "user rejected", "<tool_use_error>",
@@ -26,7 +22,9 @@ var refusals = []string{
 // atFailure finds records of the same failure and its fix.
 func (r *reminding) atFailure(ctx context.Context) (reminder, error) {
 	m := reminder{frame: failureFrame}
-	if slices.Contains(hostTools, r.event.ToolName) {
+	switch toolcall.ParseInput(&r.event).Tool {
+	case toolcall.ToolCommand, toolcall.ToolOther:
+	default: // the error is about how the tool was called, or about the network
 		return m, nil
 	}
 	text := strings.TrimSpace(r.event.ToolError)

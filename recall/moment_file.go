@@ -172,15 +172,3 @@ func isOf(file string, parts, ends []string) bool {
 	folders := strings.Split(path.Dir(file), "/")
 	return slices.ContainsFunc(folders, func(folder string) bool { return slices.Contains(parts, folder) })
 }
-
-// belowRoot is a file's path relative to root when it lies below it, else the path.
-func belowRoot(root, _, file string) string {
-	slash := func(p string) string { return strings.ReplaceAll(p, `\`, "/") }
-	if root == "" || file == "" {
-		return file
-	}
-	if rest, ok := strings.CutPrefix(path.Clean(slash(file)), strings.TrimRight(path.Clean(slash(root)), "/")+"/"); ok {
-		return rest
-	}
-	return file
-}

@@ -8,6 +8,7 @@ import (
 
 	"claudemem"
 	"claudemem/recall/gate"
+	"claudemem/toolcall"
 )
 
 // History reads what was done to a file.
@@ -51,7 +52,10 @@ type Reminder struct {
 // whatever way; nothing of it is given again.
 func NewReminder(given Given, opts ReminderOptions) *Reminder {
 	if opts.Relative == nil {
-		opts.Relative = belowRoot
+		opts.Relative = func(root, cwd, file string) string {
+			rel, _ := toolcall.Relative(file, cwd, root)
+			return rel
+		}
 	}
 	if opts.Clock == nil {
 		opts.Clock = time.Now

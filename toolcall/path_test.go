@@ -31,6 +31,10 @@ func TestPathsOfWindows(t *testing.T) {
 		{"src/../a.go", "/home/dev/project/sub", "/home/dev/project", "sub/a.go", true},
 		{"/tmp/x", "", "/home/dev/project", "/tmp/x", false},
 		{"a.go", "", "", "a.go", true},
+		{"/p/./src/../a.go", "", "/p/", "a.go", true},
+		{"/px/a.go", "", "/p", "/px/a.go", false},
+		{"/p/a.go", "", "", "/p/a.go", true},
+		{`C:\p\src\a.go`, "", `C:\p`, "src/a.go", true},
 		{"", "", "", "", false},
 	}
 	for _, tt := range tests {
