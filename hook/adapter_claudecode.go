@@ -5,9 +5,9 @@ import (
 	"claudemem/jsonscan"
 )
 
-// decodeClaudeCode parses a payload of Claude Code. Only the members that are
-// needed are looked at; tool_input and tool_response stay as they stand. Where the
-// payload does not name its event, the verb does.
+// decodeClaudeCode parses the members that are needed of a payload of Claude Code;
+// tool_input and tool_response stay raw JSON. The verb names the event where the
+// payload does not.
 func decodeClaudeCode(input []byte, verb Verb, m *moment) error {
 	prompt := wrongType
 	if err := jsonscan.Members(input, func(key string, value []byte) {

@@ -5,9 +5,9 @@ import (
 	"claudemem/jsonscan"
 )
 
-// decodeRaw reads the payload of a host that has no adapter of its own: the
-// members of Claude Code's payloads, in camelCase or snake_case. Where it does
-// not name its event, the verb does.
+// decodeRaw parses the payload of a host without an adapter of its own: the members
+// of Claude Code's payloads, in camelCase or snake_case. The verb names the event
+// where the payload does not.
 func decodeRaw(input []byte, verb Verb, m *moment) error {
 	prompt := wrongType
 	if err := jsonscan.Members(input, func(key string, value []byte) {
@@ -79,7 +79,7 @@ func eventOf(verb Verb, e *claudemem.Event) string {
 	return ""
 }
 
-// snake writes camelCase as snake_case and leaves snake_case alone.
+// snake converts camelCase to snake_case; snake_case stays as it is.
 func snake(key string) string {
 	if len(key) > 64 {
 		return key // none of ours

@@ -44,10 +44,10 @@ func isProgram(path string) bool {
 	return err == nil && info.Mode().IsRegular() && (runtime.GOOS == "windows" || info.Mode().Perm()&0o111 != 0)
 }
 
-// StartWorker starts `claude-mem worker run` for a data directory so that it
-// outlives this process and its terminal, and does not wait for it. The worker
-// gets a cleaned environment: it serves every project, so the variables of the
-// one that happens to start it must not configure it.
+// StartWorker starts `claude-mem worker run` for a data directory, detached from
+// this process and its terminal, and does not wait for it. The worker serves all
+// projects, so it gets a cleaned environment (WorkerEnviron), not the variables of
+// the project that happens to start it.
 func StartWorker(dataDir string) error {
 	path, err := bigBinary()
 	if err != nil {
@@ -70,7 +70,8 @@ func StartWorker(dataDir string) error {
 	return process.Release()
 }
 
-// WorkerEnviron keeps of an environment what any program needs, and names the data directory.
+// WorkerEnviron returns the variables that a worker may have: those that any program
+// needs, and the data directory.
 func WorkerEnviron(environ []string, dataDir string) []string {
 	var kept []string
 	for _, entry := range environ {
@@ -97,8 +98,8 @@ func neededByWorker(name string) bool {
 	case "HOME", "PATH", "TMPDIR", "TEMP", "TMP", "USER", "LOGNAME", "LANG",
 		"SYSTEMROOT", "SystemRoot", "APPDATA", "LOCALAPPDATA", "USERPROFILE":
 		return true
-	// How this machine reaches the outside, and where the claude CLI keeps its
-	// login: the user's, not a project's. Never a key.
+	// Proxies, certificates and the directory of the claude CLI's login: they
+	// belong to the user, not to a project. Never an API key.
 	case "HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY", "https_proxy", "http_proxy", "no_proxy",
 		"SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS", "CLAUDE_CONFIG_DIR":
 		return true
@@ -106,12 +107,12 @@ func neededByWorker(name string) bool {
 	return len(name) > 4 && name[:4] == "XDG_" || len(name) > 3 && name[:3] == "LC_"
 }
 
-// largestReply bounds what the big binary may print: a context block of 10,000
-// characters is 60 KB at the very most.
+// largestReply bounds the output of the big binary; a context block of 10,000
+// characters is 60 KB at most.
 const largestReply = 1 << 20
 
-// runBigBinary lets claude-mem build the context block from the database and
-// returns what it prints, the hook's reply.
+// runBigBinary runs claude-mem to build the context block from the database and
+// returns its output, the hook's reply.
 func runBigBinary(ctx context.Context, request claudemem.ContextRequest) ([]byte, error) {
 	path, err := bigBinary()
 	if err != nil {
@@ -140,7 +141,7 @@ func runBigBinary(ctx context.Context, request claudemem.ContextRequest) ([]byte
 		data []byte
 		err  error
 	}
-	done := make(chan output, 1) // room for the one answer, so that nobody waits for nobody
+	done := make(chan output, 1) // room for the one answer: the goroutine ends even when nobody reads it
 	go func() {
 		data, err := io.ReadAll(io.LimitReader(out, largestReply))
 		if _, waited := process.Wait(); err == nil {

@@ -12,10 +12,10 @@ import (
 	"claudemem/wire"
 )
 
-// largestPost is the body that the worker takes; what is larger goes by the spool.
+// largestPost is the largest body that the worker takes; a larger event is spooled.
 const largestPost = 16 << 20
 
-// capture cleans an event and hands it on.
+// capture redacts an event and delivers it.
 func (r *run) capture(m *moment) {
 	e := &m.event
 	if r.private(e) {
@@ -23,13 +23,13 @@ func (r *run) capture(m *moment) {
 	}
 	r.worker.Deadline = r.postUntil()
 	if e.Kind != claudemem.KindPrompt && textSize(e) <= largestPost {
-		r.worker.Begin(wire.PathFor(e.Kind)) // of a prompt it is not known yet that it is sent
+		r.worker.Begin(wire.PathFor(e.Kind)) // whether a prompt is sent is decided below
 	}
 	typed := e.Prompt
 	dropMiddles(e)
 	redact.Event(e, r.settings.WithheldFiles())
 	if e.Kind == claudemem.KindPrompt && strings.TrimSpace(e.Prompt) == "" && strings.TrimSpace(typed) != "" {
-		return // machinery's text alone: nobody typed it
+		return // nothing but the host's own tags: nobody typed it
 	}
 	truncateEvent(e)
 	r.name(e)
@@ -37,7 +37,7 @@ func (r *run) capture(m *moment) {
 }
 
 // private keeps the marks of private turns and reports whether e belongs to one.
-// A session's end holds nothing of what was said and is always told.
+// The end of a session has no content and is always reported.
 func (r *run) private(e *claudemem.Event) bool {
 	marks := wire.MarksOf(r.dataDir, r.Getenv)
 	switch e.Kind {
@@ -85,8 +85,8 @@ func (r *run) name(e *claudemem.Event) {
 	e.DeliveryID = claudemem.NewDeliveryID(r.stamp, random)
 }
 
-// deliver posts the event or, when the worker does not take it in time, spools
-// it and has a worker started.
+// deliver posts the event. If the worker does not take it in time, deliver spools
+// it and starts a worker.
 func (r *run) deliver(m *moment) {
 	e := &m.event
 	body := wire.AppendEvent(make([]byte, 0, 1024+textSize(e)), e)
@@ -105,7 +105,7 @@ func (r *run) deliver(m *moment) {
 		r.log("event dropped", "nobody knows whether its turn is private")
 		return
 	}
-	if e.Kind != claudemem.KindFlush { // a flush that nobody hears asks for nothing any more
+	if e.Kind != claudemem.KindFlush { // a flush has no content to keep
 		if spoolErr := wire.SpoolOf(r.dataDir).WriteEncoded(e.DeliveryID, body); spoolErr != nil {
 			r.log("event lost: spool", spoolErr.Error())
 		}
@@ -120,9 +120,9 @@ func textSize(e *claudemem.Event) int {
 	return len(e.ToolInput) + len(e.ToolResponse) + len(e.Prompt) + len(e.ToolError) + len(e.LastAssistantMessage)
 }
 
-// postUntil is when a worker must have answered. A payload that came late leaves
-// it a moment all the same: without a try nobody would know that there is no
-// worker, and start one.
+// postUntil returns the time by which the worker must have answered. It leaves at
+// least leastPost even when the deadline is over: without a try the hook would not
+// notice that no worker runs, and start none.
 func (r *run) postUntil() time.Time {
 	until := r.deadline.Add(-spoolReserve)
 	if least := time.Now().Add(leastPost); until.Before(least) {
@@ -131,13 +131,14 @@ func (r *run) postUntil() time.Time {
 	return until
 }
 
-// Why an event goes to the spool though a worker answered, or could have.
+// Reasons to spool an event although a worker runs.
 var (
 	errPostponed = errors.New("too large to post")
 	errBusy      = errors.New("worker does not take it now")
 )
 
-// accept reads the worker's answer; an error says that the event is not in its books.
+// accept evaluates the worker's answer; an error means that the worker has not
+// taken the event in.
 func (r *run) accept(m *moment, resp wire.Response) error {
 	answer, err := wire.ParseAnswer(resp.Body)
 	switch {
@@ -153,14 +154,15 @@ func (r *run) accept(m *moment, resp wire.Response) error {
 	return errBusy
 }
 
-// worthStarting reports whether another worker could help: not when one holds
-// the lock and is only slow or busy.
+// worthStarting reports whether starting a worker could help: not while one holds
+// the lock and is slow or busy.
 func worthStarting(err error) bool {
 	return !os.IsTimeout(err) && !errors.Is(err, errBusy) && !errors.Is(err, errPostponed)
 }
 
-// start has a worker started unless somebody is at it or the last try was too
-// recent. False says that it can't be started, so that none is to be waited for.
+// start starts a worker unless another process is starting one or the last try was
+// too recent. It returns false when the worker cannot be started; then there is
+// none to wait for.
 func (r *run) start(impatient bool) bool {
 	mine, err := wire.ClaimStart(r.dataDir, time.Now(), impatient)
 	if err == nil && mine {

@@ -11,11 +11,11 @@ import (
 )
 
 const (
-	// workerTime is what a running worker, or one that is just being started, is
-	// given to build the block; fallbackTime is what the database alone gets then.
+	// workerTime is how long a running or starting worker may take to build the
+	// block; fallbackTime is how long building it from the database may take then.
 	workerTime   = 1200 * time.Millisecond
 	fallbackTime = 600 * time.Millisecond
-	// pollEvery is how often a worker that is starting is looked for.
+	// pollEvery is the interval between requests to a starting worker.
 	pollEvery = 4 * time.Millisecond
 )
 
@@ -30,7 +30,7 @@ func (r *run) context(m *moment) {
 		Source:        e.Source,
 		Checkout:      claudemem.Checkout{Root: e.WorktreeRoot, Branch: e.Branch, HeadCommit: e.HeadCommit},
 	}
-	// First, because a worker that can't be started for want of a directory is the same fault.
+	// Checked first: a directory that cannot be made also keeps a worker from starting.
 	if err := wire.SpoolOf(r.dataDir).Probe(); err != nil {
 		r.log("spool", err.Error())
 		r.reply.tell("claude-mem can't write to " + r.dataDir + ": what happens while its worker is away won't be remembered. Check its permissions and the free space.")
@@ -54,7 +54,7 @@ func (r *run) context(m *moment) {
 
 var errNotNow = errors.New("no context from the worker in time")
 
-// errNothing says that there is no context block and that this is no fault.
+// errNothing: there is no context block, and this is no fault.
 var errNothing = errors.New("no memory yet")
 
 // askWorker asks for the block, starting a worker when there is none.
@@ -82,7 +82,7 @@ func (r *run) askWorker(request *claudemem.ContextRequest) (wire.ContextAnswer, 
 				}
 			}
 			if errors.Is(err, wire.ErrWireVersion) {
-				return wire.ContextAnswer{}, err // it takes a while until the new one has taken over
+				return wire.ContextAnswer{}, err // the new worker takes over later than we can wait
 			}
 		}
 		if time.Until(until) < 2*pollEvery {
@@ -93,7 +93,7 @@ func (r *run) askWorker(request *claudemem.ContextRequest) (wire.ContextAnswer, 
 	}
 }
 
-// fallback builds the block without the worker.
+// fallback builds the block from the database.
 func (r *run) fallback(request claudemem.ContextRequest) ([]byte, error) {
 	until := r.arrived.Add(workerTime + fallbackTime + r.slack)
 	if now := time.Now().Add(fallbackTime); now.Before(until) {
@@ -106,7 +106,7 @@ func (r *run) fallback(request claudemem.ContextRequest) ([]byte, error) {
 	}
 	data, err := r.Fallback(ctx, request)
 	if err != nil && ctx.Err() == nil {
-		err = errNothing // it tells the user itself what they must know
+		err = errNothing // the fallback reports its faults to the user itself
 	}
 	return data, err
 }

@@ -4,5 +4,5 @@ package hook
 
 import "syscall"
 
-// Detached asks for nothing on systems that we know nothing of.
+// Detached returns nil: on other systems processes are not detached.
 func Detached() *syscall.SysProcAttr { return nil }

@@ -4,5 +4,6 @@ package hook
 
 import "syscall"
 
-// Detached makes a process the leader of its own session, away from the host's terminal and signals.
+// Detached returns attributes that put a process into a session of its own, apart
+// from the host's terminal and signals.
 func Detached() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }

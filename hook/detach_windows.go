@@ -2,7 +2,8 @@ package hook
 
 import "syscall"
 
-// Detached takes a process away from the host's console and its Ctrl-C.
+// Detached returns attributes that separate a process from the host's console and
+// its Ctrl-C.
 func Detached() *syscall.SysProcAttr {
 	const detachedProcess = 0x00000008
 	return &syscall.SysProcAttr{

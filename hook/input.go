@@ -7,8 +7,8 @@ import (
 
 var errTooLarge = errors.New("payload of 50 MB or more")
 
-// readInput reads the payload. What is over the limit is read and thrown away:
-// a host whose pipe breaks may take that for a failure of ours.
+// readInput reads the payload. The rest of one over the limit is read and dropped:
+// a host may report a broken pipe as a failed hook.
 func readInput(r io.Reader, limit int) ([]byte, error) {
 	b := make([]byte, 0, 16<<10)
 	for {
@@ -32,7 +32,7 @@ func readInput(r io.Reader, limit int) ([]byte, error) {
 	}
 }
 
-// drain reads to the end. The process's last resort ends it if there is none.
+// drain reads to the end of the input, or until the process ends itself (endBy).
 func drain(r io.Reader) {
 	b := make([]byte, 64<<10)
 	for {

@@ -8,12 +8,12 @@ import (
 	"claudemem/jsonscan"
 )
 
-// largestLog is when hook.log is set aside as hook.log.1; there are never more than the two.
+// largestLog is the size at which hook.log is renamed to hook.log.1, replacing it.
 const largestLog = 1 << 20
 
-// log notes a fault as one line of JSON in logs/hook.log of the data directory.
-// Neither what nor fault may hold anything of the payload. It is the last thing
-// that can be done about a fault, so its own failure is silent.
+// log writes a fault as one line of JSON to logs/hook.log in the data directory.
+// Neither what nor fault may quote the payload. claude-mem doctor counts lines
+// whose what begins with "event lost". A failure to log is ignored.
 func (r *run) log(what, fault string) {
 	if r.dataDir == "" {
 		return

@@ -8,9 +8,9 @@ import (
 	"claudemem"
 )
 
-// Main is the hook command of a process: arguments are a verb, which may be
-// missing, and --host NAME. What o leaves open is taken from the process. When
-// a person runs it at a terminal, they get its help. The process exits 0.
+// Main runs the hook with the arguments of the process: a verb, which may be
+// missing, and --host NAME. Fields that o sets take precedence. At a terminal it
+// prints Help. The process exits 0.
 func Main(args []string, o Options) {
 	if o.StartedAt.IsZero() {
 		o.StartedAt = time.Now()
@@ -30,7 +30,7 @@ func Main(args []string, o Options) {
 	Run(o)
 }
 
-// parseArguments is as tolerant as a hook must be: what it does not know it ignores.
+// parseArguments ignores unknown arguments: a hook must not fail.
 func parseArguments(args []string) (verb Verb, host claudemem.Host, help bool) {
 	for i := 0; i < len(args); i++ {
 		switch arg := args[i]; {
@@ -49,7 +49,7 @@ func parseArguments(args []string) (verb Verb, host claudemem.Host, help bool) {
 	return verb, host, help
 }
 
-// Help is what a person sees who runs the hook at a terminal.
+// Help is printed when a person runs the hook at a terminal.
 const Help = `claude-mem-hook is run by a coding agent, not by people: it reads one JSON
 payload from standard input, remembers it, and always exits 0.
 

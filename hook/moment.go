@@ -11,18 +11,18 @@ import (
 	"claudemem/wire"
 )
 
-// moment is a payload as an adapter understood it.
+// moment is a parsed payload.
 type moment struct {
-	// verb handles it; "" when none does.
+	// verb is the verb that handles it, "" for none.
 	verb Verb
-	// name is the host's name for it, which a reply has to repeat.
+	// name is the host's name of the event; a reply has to repeat it.
 	name  string
 	event claudemem.Event
-	// projectDir is where the host was started, when it says so.
+	// projectDir is the directory in which the host was started, "" when unknown.
 	projectDir string
 }
 
-// Identifiers longer than this are not identifiers; nor are longer paths paths.
+// Longer identifiers and paths are taken as missing, longer names truncated.
 const (
 	longestName = 512
 	longestPath = 8 << 10
@@ -36,7 +36,7 @@ var (
 	errNoAdapter   = errors.New("unknown host")
 )
 
-// understand lets the host's adapter read the payload.
+// understand parses the payload with the host's adapter.
 func (r *run) understand(input []byte) (*moment, error) {
 	if len(input) == 0 {
 		return nil, errEmptyInput
@@ -59,7 +59,7 @@ func (r *run) understand(input []byte) (*moment, error) {
 	return m, m.check()
 }
 
-// check refuses what is no event, and bounds what names things.
+// check refuses a moment without session or tool name, and bounds names and ids.
 func (m *moment) check() error {
 	e := &m.event
 	if strings.TrimSpace(e.HostSessionID) == "" || len(e.HostSessionID) > longestName {
@@ -108,7 +108,7 @@ func (m *moment) set(key string, value []byte) {
 	}
 }
 
-// present drops null, which says no more than a missing member.
+// orNil returns nil for null, which means the same as a missing member.
 func orNil(value []byte) json.RawMessage {
 	if string(value) == "null" {
 		return nil
@@ -116,7 +116,7 @@ func orNil(value []byte) json.RawMessage {
 	return value
 }
 
-// loose takes text as it is and anything else as JSON: an error is worth keeping in any form.
+// textOrJSON returns the text of a JSON string, and any other value as JSON.
 func textOrJSON(value []byte) string {
 	if text, ok := jsonscan.Unquote(value); ok {
 		return text
@@ -124,8 +124,8 @@ func textOrJSON(value []byte) string {
 	return string(orNil(value))
 }
 
-// classify gives the event its kind and verb by the name that Claude Code has for
-// the moment, which the other hosts' names are translated to.
+// classify sets kind and verb by Claude Code's name of the event; the adapters
+// translate the names of other hosts to it.
 func (m *moment) classify() {
 	e := &m.event
 	switch m.name {
@@ -155,8 +155,8 @@ func (m *moment) classify() {
 	m.keepOwnFields()
 }
 
-// keepOwnFields drops what does not belong to the event's kind, so that a
-// payload that repeats more than it should says nothing twice.
+// keepOwnFields clears the fields that do not belong to the event's kind: payloads
+// repeat the last message or the prompt in other events.
 func (m *moment) keepOwnFields() {
 	e := &m.event
 	if e.Kind != claudemem.KindTool {
@@ -177,8 +177,8 @@ func (m *moment) keepOwnFields() {
 	}
 }
 
-// noteSubagentEnd makes a tool event of a subagent's end. The compaction's own
-// agent has no type and is none of the user's work.
+// noteSubagentEnd makes a tool event of a subagent's end. The agent of a compaction
+// has no type and is ignored.
 func (m *moment) noteSubagentEnd() {
 	if m.event.AgentType != "" {
 		m.verb = VerbSummary
@@ -186,8 +186,8 @@ func (m *moment) noteSubagentEnd() {
 	}
 }
 
-// locate fills in where the event happened. The project is where the host was
-// started, whatever directory a command has moved to since.
+// locate sets project, worktree, branch and commit. The project is where the host
+// was started, wherever a command has changed to since.
 func (r *run) locate(m *moment) {
 	if m.projectDir == "" {
 		m.projectDir = truncateName(r.Getenv("CLAUDE_PROJECT_DIR"), longestPath)

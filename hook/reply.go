@@ -8,13 +8,13 @@ import (
 	"claudemem/jsonscan"
 )
 
-// longestContext is what the host takes whole, in UTF-16 units; a longer text
-// reaches the model as a preview of 2 KB.
+// longestContext is the longest text, in UTF-16 units, that the host passes on
+// whole; of a longer one the model gets a preview of 2 KB.
 const longestContext = 10_000
 
-// reply is what the hook says to its host.
+// reply is the hook's answer to its host.
 type reply struct {
-	// event is the host's name of the moment that context belongs to.
+	// event is the host's name of the event that context belongs to.
 	event   string
 	context string
 	system  []string
@@ -60,7 +60,7 @@ func (r *reply) print(w io.Writer) {
 		b = append(b, `"systemMessage":`...)
 		b = jsonscan.AppendQuote(b, strings.Join(r.system, "\n"))
 	}
-	_, _ = w.Write(append(b, '}', '\n')) // a host that no longer listens misses nothing
+	_, _ = w.Write(append(b, '}', '\n')) // the host has stopped reading
 }
 
 const contextEnd = "</claude-mem-context>"
@@ -94,7 +94,7 @@ func truncateContext(text string) string {
 
 func utf16Length(s string) int {
 	if len(s) <= longestContext {
-		return len(s) // never more units than bytes: near enough for what fits anyway
+		return len(s) // at most: there are never more units than bytes
 	}
 	n := utf8.RuneCountInString(s)
 	for _, c := range s {
@@ -105,7 +105,7 @@ func utf16Length(s string) int {
 	return n
 }
 
-// parseReply reads what another program of ours printed as a hook's reply.
+// parseReply parses the reply that claude-mem printed in the hook's place.
 func parseReply(data []byte) (context, system string, err error) {
 	err = jsonscan.Members(data, func(key string, value []byte) {
 		switch key {

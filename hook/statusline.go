@@ -12,15 +12,15 @@ import (
 	"claudemem/wire"
 )
 
-// statuslineTime is all that a status line may take, counted from the start of
-// the process: the host draws it again and again while the user types.
+// statuslineTime is how long a status line may take from the start of the process:
+// the host redraws it while the user types.
 const statuslineTime = 100 * time.Millisecond
 
-// largestStatus bounds what a status line reads; hosts send some 2 KB.
+// largestStatus bounds the input of a status line; hosts send about 2 KB.
 const largestStatus = 1 << 20
 
-// statusline prints what the worker says of the session in one short line. No
-// worker is started for it and nothing is written; without one it says nothing.
+// statusline prints the worker's status of the session in one short line. Without a
+// worker it prints nothing; it starts none and writes no file.
 func (r *run) statusline() {
 	input, err := readInput(r.Stdin, largestStatus)
 	if err != nil || r.dataDir == "" {
@@ -39,10 +39,10 @@ func (r *run) statusline() {
 	if err != nil {
 		return
 	}
-	_, _ = r.Stdout.Write(append(appendStatusline(nil, line), '\n')) // a host that no longer listens misses nothing
+	_, _ = r.Stdout.Write(append(appendStatusline(nil, line), '\n')) // the host has stopped reading
 }
 
-// statusRequest reads the JSON that a host gives its status line.
+// statusRequest parses the JSON that a host sends to its status line command.
 func (r *run) statusRequest(input []byte) (claudemem.StatusRequest, bool) {
 	request := claudemem.StatusRequest{Host: r.Host}
 	var cwd, current, projectDir string
@@ -75,18 +75,18 @@ func (r *run) statusRequest(input []byte) (claudemem.StatusRequest, bool) {
 	return request, true
 }
 
-// longestTrouble is what a status line has room for; the worker's words are shorter.
+// longestTrouble bounds the worker's word for a fault, in bytes.
 const longestTrouble = 40
 
-// appendStatusline writes, as in "mem ○ 3 obs · queue 2 · 1.2k tok today", what
-// is not nothing; nothing at all for an empty one.
+// appendStatusline appends the fields that are not zero, as in "mem ○ 3 obs ·
+// queue 2 · 1.2k tok today"; nothing for an empty status line.
 func appendStatusline(b []byte, line claudemem.Statusline) []byte {
 	if line == (claudemem.Statusline{}) {
 		return b
 	}
 	trouble := bytes.Map(func(c rune) rune {
 		if unicode.IsControl(c) {
-			return -1 // must not steer the terminal
+			return -1 // control characters could change the terminal
 		}
 		return c
 	}, []byte(truncateName(line.Trouble, longestTrouble)))
@@ -117,7 +117,7 @@ func appendStatusline(b []byte, line claudemem.Statusline) []byte {
 	return b
 }
 
-// appendShort writes 1234 as 1.2k and 1234567 as 1.2M, cut and not rounded.
+// appendShort appends 1234 as 1.2k and 1234567 as 1.2M, rounded down.
 func appendShort(b []byte, n int) []byte {
 	unit, letter := 1000, byte('k')
 	switch {

@@ -12,31 +12,32 @@ import (
 )
 
 const (
-	// longestField is what a text keeps of itself: half from its head, half from its tail.
+	// longestField is the length to which a text is truncated: half of it from the
+	// head, half from the tail.
 	longestField = 64 << 10
-	// longestWhole is what a file's content may have for the comparison of its symbols.
+	// longestWhole is the length up to which the content of a file stays whole, for
+	// the comparison of its symbols.
 	longestWhole = 1 << 20
-	// longestList bounds an array or object of many members, longestInner one
-	// within another; both count without whole contents. They leave room for two
-	// texts of full length side by side.
+	// longestList bounds an array or object, longestInner one within another, both
+	// without contents that stay whole. There is room for two texts of longestField.
 	longestList  = 8 * longestField
 	longestInner = 3 * longestField
-	// A text longer than longestWhole loses its middle before redaction already,
-	// and keeps earlyEnd of each end: far more than is kept in the end, so that no
-	// secret of less than 96 KB can lose a part that would have given it away. A
-	// list is shortened early from earlyList on.
+	// A text longer than longestWhole loses its middle before redaction and keeps
+	// earlyEnd bytes of each end: 96 KB more than truncation leaves, so a secret of
+	// less than 96 KB is redacted whole. Lists over earlyList are shortened then too.
 	earlyEnd  = 2 * longestField
 	earlyList = 8 << 20
-	// deepest is how far down members are cut one by one; what is still too large there goes as one.
+	// deepest is the depth down to which members are truncated one by one; a larger
+	// value below it is dropped as one.
 	deepest = 8
 
 	cutMark   = "[claude-mem: "
 	imageMark = "[claude-mem: image left out, "
 )
 
-// dropMiddles takes the middle out of enormous texts, so that redaction, which
-// looks at every byte several times, stays within the hook's deadline. Tags go
-// first: one that is opened in the middle would not be seen any more.
+// dropMiddles removes the middle of texts over longestWhole, so that redaction,
+// which scans every byte several times, stays within the hook's deadline. Tags are
+// stripped first: one that opens in the middle would be missed later.
 func dropMiddles(e *claudemem.Event) {
 	e.Prompt = dropMiddle(e.Prompt)
 	e.ToolError = dropMiddle(e.ToolError)
@@ -56,14 +57,14 @@ func dropMiddle(s string) string {
 	return redact.TruncateMiddleTo(redact.StripTags(s), longestWhole, earlyEnd)
 }
 
-// dropMiddleOfString is dropMiddle for a JSON string as it stands.
+// dropMiddleOfString is dropMiddle for a raw JSON string.
 func dropMiddleOfString(v []byte) []byte {
 	text, _ := jsonscan.Unquote(v)
 	return jsonscan.AppendQuote(nil, dropMiddle(text))
 }
 
-// truncateEvent shortens what is too long to keep. It runs after redaction: half a
-// secret would not be recognised.
+// truncateEvent truncates texts and lists over their limits. It runs after
+// redaction, which does not recognise half a secret.
 func truncateEvent(e *claudemem.Event) {
 	for _, text := range []*string{&e.Prompt, &e.ToolError, &e.LastAssistantMessage} {
 		*text = redact.TruncateMiddle(*text, longestField)
@@ -80,7 +81,7 @@ func truncateEvent(e *claudemem.Event) {
 	e.ToolResponse = truncateJSON(e.ToolResponse, response)
 }
 
-// truncateName cuts a name that is longer than n bytes.
+// truncateName returns the first n bytes of a name, without splitting a character.
 func truncateName(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -91,8 +92,8 @@ func truncateName(s string, n int) string {
 	return s[:n]
 }
 
-// truncateJSON shortens the texts and lists in valid JSON and keeps it valid. Members
-// with the given names are files' contents. Images are left out.
+// truncateJSON truncates the texts and lists in valid JSON and keeps it valid.
+// Members named in whole are contents of files. Images are left out.
 func truncateJSON(raw json.RawMessage, whole []string) json.RawMessage {
 	if len(raw) <= longestField && !bytes.Contains(raw, []byte(`"base64"`)) && !bytes.Contains(raw, []byte(`"image`)) {
 		return raw
@@ -102,20 +103,20 @@ func truncateJSON(raw json.RawMessage, whole []string) json.RawMessage {
 	return out
 }
 
-// truncator shortens JSON by limits.
+// truncator truncates JSON by limits.
 type truncator struct {
 	// whole names the members that are files' contents.
 	whole []string
 	// images says that images are left out.
 	images bool
-	// longest is the length from which on shorten is used on a string.
+	// longest is the length above which a string is passed to shorten.
 	longest int
 	shorten func([]byte) []byte
 	// list and innerList bound arrays and objects.
 	list, innerList int
 }
 
-// value returns v shortened, and how much of it is contents that travel whole.
+// value returns v truncated, and how many bytes of it are contents that stay whole.
 func (c *truncator) value(v []byte, key string, depth int) (short []byte, exempt int) {
 	if len(v) == 0 {
 		return v, 0
@@ -142,7 +143,7 @@ func (c *truncator) value(v []byte, key string, depth int) (short []byte, exempt
 	return v, 0
 }
 
-// members shortens an object or array member by member, and then the list of them.
+// members truncates an object or array: each member, then the list of members.
 func (c *truncator) members(v []byte, depth int) (short []byte, exempt int) {
 	object := v[0] == '{'
 	var list [][]byte
@@ -188,8 +189,8 @@ func (c *truncator) members(v []byte, depth int) (short []byte, exempt int) {
 	return append(short, v[0]+2), exempt // } is { + 2, ] is [ + 2
 }
 
-// isImage reports whether an object's text looks like a picture's: Claude Code's
-// file with base64, MCP's and the API's content of type image.
+// isImage reports whether an object is an image: a file with base64 of Claude Code,
+// content of type image of MCP or the API.
 func isImage(v []byte) bool {
 	image, data := false, false
 	_ = jsonscan.Members(v, func(key string, value []byte) {
@@ -205,9 +206,9 @@ func isImage(v []byte) bool {
 	return image && data
 }
 
-// truncateList keeps the first and the last members, of each end about as much, as
-// fit into limit bytes, and one member between them that says how many went. It
-// is of the same type as its neighbour where that is text or an object.
+// truncateList keeps as many members from both ends as fit into limit bytes, and
+// puts one between them that says how many were removed. That member has the type
+// of its neighbour where that is text or an object.
 func truncateList(list [][]byte, object bool, limit int) [][]byte {
 	head, tail, room := 0, len(list), limit
 	for ; head < tail && len(list[head])+1 <= room-limit/2; head++ {
@@ -237,12 +238,12 @@ func truncateList(list [][]byte, object bool, limit int) [][]byte {
 	return append(append(kept, mark), list[tail:]...)
 }
 
-// truncateString is redact.TruncateMiddle for a JSON string as it stands.
+// truncateString is redact.TruncateMiddle for a raw JSON string.
 func truncateString(v []byte) []byte {
 	in := v[1 : len(v)-1]
 	head := boundary(in, longestField/2)
 	tail := max(boundary(in, len(in)-longestField/2), head)
-	// Behind a space no word is split, and no key that only the worker's rules know.
+	// Cut at a space: half a key would escape the worker's rules.
 	const reach = 512
 	if space := bytes.LastIndexByte(in[head-reach:head], ' '); space >= 0 {
 		head += space + 1 - reach
@@ -259,8 +260,8 @@ func truncateString(v []byte) []byte {
 	return append(out, '"')
 }
 
-// boundary returns the first place at or after p in a JSON string's inside that
-// splits neither an escape nor a character.
+// boundary returns the first offset at or after p within a JSON string that splits
+// neither an escape nor a character.
 func boundary(in []byte, p int) int {
 	for p < len(in) && in[p]&0xC0 == 0x80 {
 		p++
@@ -280,8 +281,8 @@ func boundary(in []byte, p int) int {
 	return p
 }
 
-// escaped reports whether the byte at p is what a backslash escapes: whether an
-// odd number of backslashes stand before it.
+// escaped reports whether the byte at p is escaped: an odd number of backslashes
+// precedes it.
 func escaped(in []byte, p int) bool {
 	n := 0
 	for p-1-n >= 0 && in[p-1-n] == '\\' {
