@@ -65,8 +65,8 @@ func (r *reply) print(w io.Writer) {
 
 const contextEnd = "</claude-mem-context>"
 
-// fit cuts a text that the host would not take whole at the end of a line and
-// closes the frame of a context block again. Builders stay below by themselves.
+// truncateContext shortens a text of more than longestContext at the end of a line
+// and closes the frame of a context block again. Builders stay below the limit.
 func truncateContext(text string) string {
 	if utf16Length(text) <= longestContext {
 		return text

@@ -13,14 +13,15 @@ type Address struct {
 	Socket string
 	// Port is its TCP port on 127.0.0.1, used where the socket can't be; 0 = unknown or none.
 	Port int
-	// Token is what a TCP client shows.
+	// Token authorises a TCP client.
 	Token string
-	// private is the directory that must be ours alone, "" when it is the data directory.
+	// private is a directory that only this user may write to, "" when the socket
+	// lies in the data directory.
 	private string
 }
 
-// maxSocketPath is the longest path that every system takes: macOS has 104
-// bytes with the closing NUL, Linux 108.
+// maxSocketPath is the longest path of a socket on every system: macOS has 104
+// bytes with the NUL, Linux 108.
 const maxSocketPath = 100
 
 // SocketPath returns where the worker of a data directory listens: worker.sock
@@ -56,8 +57,8 @@ func tempDir(getenv func(string) string) string {
 	return "/tmp"
 }
 
-// PrepareSocket makes the directory of a socket that does not lie in the data
-// directory, and refuses one that is not ours alone.
+// PrepareSocket makes the directory of a socket outside the data directory, and
+// refuses one to which other users have access.
 func PrepareSocket(dataDir, socket string) error {
 	dir := filepath.Dir(socket)
 	if dir == filepath.Clean(dataDir) {
@@ -73,14 +74,14 @@ func PrepareSocket(dataDir, socket string) error {
 }
 
 // Find returns where the worker of a data directory listens, or would listen.
-// worker.json is read only where the place can't be known without it.
+// It reads worker.json only where the address does not follow from the directory.
 func Find(dataDir string, getenv func(string) string) Address {
 	a := Address{Socket: SocketPath(dataDir, getenv)}
 	inside := filepath.Dir(a.Socket) == filepath.Clean(dataDir)
 	if inside && runtime.GOOS != "windows" {
 		return a
 	}
-	// The worker may have been started with other XDG_RUNTIME_DIR or TMPDIR.
+	// The worker may run with another XDG_RUNTIME_DIR or TMPDIR.
 	if info, err := ReadWorkerInfo(dataDir); err == nil {
 		a.Port = info.Port
 		if info.Socket != "" {
@@ -98,7 +99,7 @@ func Find(dataDir string, getenv func(string) string) Address {
 	return a
 }
 
-// cleanToken keeps a damaged token file from breaking out of its header line.
+// cleanToken returns "" for a token that would break its header line.
 func cleanToken(token string) string {
 	token = strings.TrimSpace(token)
 	for i := range len(token) {
@@ -109,9 +110,9 @@ func cleanToken(token string) string {
 	return token
 }
 
-// trusted reports whether the socket lies where nobody else can have put it.
+// trusted reports whether no other user can have made the socket.
 func (a *Address) trusted() bool { return a.private == "" || ownedAlone(a.private) }
 
-// Alone reports whether a directory is ours and closed to everybody else, as that
-// of a socket outside the data directory has to be.
+// Alone reports whether a directory belongs to this user and no other user has
+// access, as required of a socket's directory outside the data directory.
 func Alone(dir string) bool { return ownedAlone(dir) }

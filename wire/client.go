@@ -9,13 +9,13 @@ import (
 	"time"
 )
 
-// The faults of an exchange that a hook tells apart.
+// Errors of an exchange that a hook handles differently.
 var (
-	// ErrNoWorker says that nobody listens: there is no socket, or a dead one.
+	// ErrNoWorker: no process listens; there is no socket, or a dead one.
 	ErrNoWorker = errors.New("no worker listens")
-	// ErrWireVersion says that the worker, or a spool file, speaks another version.
+	// ErrWireVersion: the worker, or a spool file, has another version.
 	ErrWireVersion = errors.New("other wire version")
-	// ErrResponse says that what was answered is not HTTP as we speak it.
+	// ErrResponse: the answer is no valid HTTP/1.1 response.
 	ErrResponse = errors.New("broken HTTP response")
 )
 
@@ -33,7 +33,7 @@ type Client struct {
 	// Deadline ends any exchange.
 	Deadline time.Time
 
-	// early is a connection for the next exchange, or why there is none.
+	// early is the connection for the next exchange, or the error of making it.
 	early *dialled
 }
 
@@ -74,12 +74,13 @@ func (c *Client) Begin(path string) {
 // Close ends a connection that Dial made and no exchange has used.
 func (c *Client) Close() {
 	if c.early != nil && c.early.err == nil {
-		_ = c.early.link.Close() // nothing was said on it
+		_ = c.early.link.Close() // it was not used
 	}
 	c.early = nil
 }
 
-// connect takes the connection that Dial made, when it fits, else makes one.
+// connect returns the connection that Dial made if it suits the request, else a new
+// one.
 func (c *Client) connect(posting string) (dialled, error) {
 	if c.early != nil && (c.early.posting == "" || c.early.posting == posting) {
 		early := *c.early
@@ -99,7 +100,7 @@ type Response struct {
 	Body []byte
 }
 
-// maxAnswer bounds a body: a context block is 40 KB at most, receipts a hundred bytes.
+// maxAnswer bounds the body of an answer; a context block has 40 KB at most.
 const maxAnswer = 1 << 20
 
 // Get asks for a target (path and query).
@@ -122,7 +123,7 @@ func (c *Client) exchange(method, target string, body []byte) (Response, error) 
 		return Response{}, err
 	}
 	link := early.link
-	defer func() { _ = link.Close() }() // the answer is read, or given up
+	defer func() { _ = link.Close() }() // the answer was read, or is given up
 	if err := link.SetDeadline(c.Deadline); err != nil {
 		return Response{}, err
 	}
@@ -134,7 +135,7 @@ func (c *Client) exchange(method, target string, body []byte) (Response, error) 
 	if os.IsTimeout(err) {
 		return Response{}, err
 	}
-	// A worker that refuses may do so before it has read the body.
+	// A worker may refuse before it has read the body.
 	resp, unread := readResponse(link, maxAnswer)
 	if unread != nil {
 		if err == nil {
@@ -154,7 +155,7 @@ func (c *Client) exchange(method, target string, body []byte) (Response, error) 
 	return resp, nil
 }
 
-// sendChunk sends a body whose length the head did not tell: as one chunk, and the end.
+// sendChunk sends a body without a Content-Length: as one chunk and the end.
 func sendChunk(link conn, body []byte) error {
 	const end = "0\r\n\r\n"
 	if len(body) == 0 {
@@ -164,7 +165,7 @@ func sendChunk(link conn, body []byte) error {
 	return send(link, append(length, "\r\n"...), body, []byte("\r\n"+end))
 }
 
-// smallMessage is up to which size the parts of a message go in one write.
+// smallMessage is the size up to which the parts of a message are sent in one write.
 const smallMessage = 128 << 10
 
 func send(link conn, parts ...[]byte) error {
@@ -184,7 +185,7 @@ func send(link conn, parts ...[]byte) error {
 	return nil
 }
 
-// unknown is the length of a body that comes in chunks.
+// unknown as the length of a body means that it is sent in chunks.
 const unknown = -1
 
 func appendRequest(b []byte, method, target, token string, length int) []byte {

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// dial connects to the worker's socket and, where there is none, to its port on the loopback interface.
+// dial connects to the worker's socket or, without one, to its port on 127.0.0.1.
 func dial(a Address, deadline time.Time) (conn, error) {
 	left := time.Until(deadline)
 	if left <= 0 {

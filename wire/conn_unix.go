@@ -18,7 +18,7 @@ type socketConn struct {
 	deadline time.Time
 }
 
-// dial connects to the worker's socket; there is no second way where every system has sockets.
+// dial connects to the worker's socket. These systems need no TCP.
 func dial(a Address, deadline time.Time) (conn, error) {
 	if !a.trusted() {
 		return nil, ErrNoWorker
@@ -33,7 +33,7 @@ func dial(a Address, deadline time.Time) (conn, error) {
 		return nil, os.NewSyscallError("socket", err)
 	}
 	c := &socketConn{fd: fd, deadline: deadline}
-	// Connecting waits, for as long as sending may, while the worker's backlog is full.
+	// While the worker's backlog is full, connect waits for the send timeout.
 	if err := c.limit(syscall.SO_SNDTIMEO); err != nil {
 		_ = c.Close()
 		return nil, err
@@ -58,7 +58,7 @@ func dial(a Address, deadline time.Time) (conn, error) {
 	return nil, err
 }
 
-// limit gives the kernel what is left until the deadline.
+// limit sets the time left until the deadline as a timeout of the kernel.
 func (c *socketConn) limit(option int) error {
 	left := time.Until(c.deadline)
 	if left <= 0 {
@@ -96,7 +96,7 @@ func (c *socketConn) Read(b []byte) (int, error) {
 func (c *socketConn) Write(b []byte) (int, error) {
 	written := 0
 	for written < len(b) {
-		if written > 0 { // the first write goes by the limit that connecting set
+		if written > 0 { // the first write has the timeout that connecting set
 			if err := c.limit(syscall.SO_SNDTIMEO); err != nil {
 				return written, err
 			}

@@ -142,9 +142,9 @@ func TextField(e *claudemem.Event, name string) *string {
 }
 
 // ParseEvent parses what AppendEvent writes into e and reports whether data is
-// just that: an object of the event's own members, each of its type. Whatever
-// else a client may send (another name, a null, a number with a point) is for
-// encoding/json, which takes three times as long. e keeps nothing of data.
+// just that: an object of the event's own members, each of its type. Anything else
+// that a client may send (another name, null, a number with a point) is for
+// encoding/json, which takes three times as long. e keeps no reference to data.
 func ParseEvent(data []byte, e *claudemem.Event) bool {
 	ok := true
 	number := func(to *int64, value []byte) {

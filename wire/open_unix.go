@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// openRegular is os.OpenFile for a file that is surely a regular one: without
-// offering it to the runtime's poller, which would have to be started for it.
+// openRegular is os.OpenFile for regular files. It does not register the file with
+// the runtime's poller, whose start would cost CPU time.
 func openRegular(path string, flag int, mode os.FileMode) (*os.File, error) {
 	for {
 		fd, err := syscall.Open(path, flag|syscall.O_CLOEXEC, uint32(mode.Perm()))
@@ -22,7 +22,7 @@ func openRegular(path string, flag int, mode os.FileMode) (*os.File, error) {
 	}
 }
 
-// rename is os.Rename without its look at what is there already.
+// rename is os.Rename without its check of the target.
 func rename(from, to string) error {
 	if err := syscall.Rename(from, to); err != nil {
 		return &os.LinkError{Op: "rename", Old: from, New: to, Err: err}

@@ -2,5 +2,5 @@
 
 package wire
 
-// ownedAlone is true: the temporary directory of such systems belongs to the user.
+// ownedAlone returns true: on such systems the temporary directory is the user's.
 func ownedAlone(string) bool { return true }

@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// ownedAlone reports whether a directory is ours and closed to everybody else:
-// under a shared temporary directory another user could have made it first.
+// ownedAlone reports whether a directory belongs to this user and no other user has
+// access. In a shared temporary directory another user could have made it.
 func ownedAlone(dir string) bool {
 	info, err := os.Lstat(dir)
 	if err != nil || !info.IsDir() || info.Mode().Perm()&0o077 != 0 {

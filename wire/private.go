@@ -40,7 +40,7 @@ func MarksOf(dataDir string, getenv func(string) string) Marks {
 	return Marks{[2]string{filepath.Join(dataDir, "private"), other}}
 }
 
-// markName is a digest, so that it tells nothing of the session.
+// markName returns the name of a mark: a digest, which does not reveal the session.
 func markName(host claudemem.Host, hostSessionID string) string {
 	return digest(string(host) + "\x00" + hostSessionID)
 }
@@ -50,9 +50,9 @@ func PrivateMark(dataDir string, host claudemem.Host, hostSessionID string) stri
 	return filepath.Join(dataDir, "private", markName(host, hostSessionID))
 }
 
-// digest names something by 32 hexadecimal digits. FNV does: nobody gains by
-// making two of our own paths or sessions collide, and crypto/sha256 would add
-// a tenth to what the hook's start costs over an empty program's.
+// digest returns 32 hexadecimal digits of s's FNV hash. Nobody gains by making two
+// of their own sessions collide, and linking crypto/sha256 would add a tenth to the
+// cost of the hook's start over that of an empty program.
 func digest(s string) string {
 	h := fnv.New128a()
 	_, _ = h.Write([]byte(s)) // never fails

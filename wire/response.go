@@ -9,7 +9,7 @@ import (
 
 const maxHead = 16 << 10 // a worker's head is about 200 bytes
 
-// responseReader reads one HTTP/1.1 response from a connection that is used for nothing else after it.
+// responseReader reads one HTTP/1.1 response, the last on its connection.
 type responseReader struct {
 	from io.Reader
 	// buf[pos:] has been read and not been used.
@@ -18,7 +18,7 @@ type responseReader struct {
 }
 
 // readResponse reads a response whose body is at most limit bytes; ErrResponse
-// says that it is malformed or larger, other errors are the reader's.
+// means that it is malformed or larger, other errors are the reader's.
 func readResponse(from io.Reader, limit int) (Response, error) {
 	r := responseReader{from: from, buf: make([]byte, 0, 2048)}
 	for {
@@ -38,7 +38,7 @@ func readResponse(from io.Reader, limit int) (Response, error) {
 	}
 }
 
-// fill reads once more; io.EOF when nothing follows.
+// fill reads more bytes into the buffer; io.EOF at the end.
 func (r *responseReader) fill() error {
 	if len(r.buf) == cap(r.buf) {
 		if r.pos > 0 {
@@ -62,7 +62,7 @@ func (r *responseReader) fill() error {
 	return err
 }
 
-// line reads up to a line feed and cuts it and a carriage return off.
+// line returns the next line without its line feed and carriage return.
 func (r *responseReader) line() ([]byte, error) {
 	searched := 0
 	for {
@@ -81,7 +81,7 @@ func (r *responseReader) line() ([]byte, error) {
 	}
 }
 
-// broken makes an early end a malformed response; other errors stay what they are.
+// broken returns ErrResponse for an early end and other errors as they are.
 func broken(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrNoProgress) {
 		return ErrResponse

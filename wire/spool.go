@@ -16,11 +16,11 @@ import (
 	"claudemem/lock"
 )
 
-// ErrCorrupt says that a spool file can't be read as what it should be.
+// ErrCorrupt: a spool file does not have the spool format.
 var ErrCorrupt = errors.New("corrupt spool file")
 
-// Spool is the directory of what hooks could not deliver: one file a delivery,
-// named <delivery_id>.json, so that names sort by the time they were made.
+// Spool is the directory of events that hooks could not deliver: one file per
+// delivery, named <delivery_id>.json, so that names sort by time.
 type Spool struct{ Dir string }
 
 // SpoolOf returns the spool of a data directory.
@@ -35,7 +35,7 @@ type SpoolEntry struct {
 
 const (
 	spoolSuffix = ".json"
-	// maxSpoolFile bounds what Read takes in; the hook cuts an event to a few MB.
+	// maxSpoolFile bounds the size of a file for Read; hooks truncate events to a few MB.
 	maxSpoolFile = 64 << 20
 	// adoptAfter is the age from which List looks whether a temporary file's writer
 	// is dead; removeAfter that from which it removes an incomplete one.
@@ -60,7 +60,8 @@ func (s Spool) WriteEncoded(deliveryID string, event []byte) error {
 	return s.Write(deliveryID, append(b, '}'))
 }
 
-// WriteInjection spools what a fall-back gave to a session, to be booked later.
+// WriteInjection spools the record of a context block that was built without a
+// worker, to be booked later.
 func (s Spool) WriteInjection(deliveryID string, in *claudemem.Injection) error {
 	b, err := json.Marshal(SpoolEntry{Wire: Version, Injection: in})
 	if err != nil {
@@ -69,7 +70,7 @@ func (s Spool) WriteInjection(deliveryID string, in *claudemem.Injection) error 
 	return s.Write(deliveryID, b)
 }
 
-// Write spools a whole file's content; the delivery id must be plain letters and digits.
+// Write spools the content of a file. The delivery id may hold letters, digits, - and _.
 func (s Spool) Write(deliveryID string, content []byte) error {
 	if !isSafeName(deliveryID) {
 		return fmt.Errorf("spool delivery %q: %w", deliveryID, os.ErrInvalid)
@@ -128,7 +129,7 @@ func isSafeName(id string) bool {
 	return len(id) > 0 && len(id) <= 128
 }
 
-// Probe tells why the spool can't be written, nil when it can.
+// Probe returns an error when the spool is not writable.
 func (s Spool) Probe() error {
 	if err := os.MkdirAll(s.Dir, 0o700); err != nil {
 		return err
@@ -223,9 +224,9 @@ func isWhole(f *os.File) bool {
 	return err == nil || errors.Is(err, ErrWireVersion)
 }
 
-// Read reads a file that List named. ErrCorrupt says that it never will be
-// readable, ErrWireVersion that a newer hook wrote it and it must stay where it
-// is; fs.ErrNotExist that another reader was faster.
+// Read reads and parses a file that List named. ErrCorrupt: it never will be
+// readable; ErrWireVersion: a newer hook wrote it, and it must stay where it is;
+// fs.ErrNotExist: another process has taken it in.
 func (s Spool) Read(name string) (SpoolEntry, error) {
 	f, err := os.Open(filepath.Join(s.Dir, name))
 	if err != nil {
@@ -262,7 +263,7 @@ func parseSpoolEntry(data []byte) (SpoolEntry, error) {
 	return entry, nil
 }
 
-// kindOf says what is wrong with a file without quoting from it: the text may reach a log.
+// kindOf describes a JSON error without quoting the file: it may be logged.
 func kindOf(err error) string {
 	var wrongType *json.UnmarshalTypeError
 	if errors.As(err, &wrongType) {
@@ -279,8 +280,7 @@ func (s Spool) Remove(name string) error {
 	return nil
 }
 
-// SetAside moves a corrupt file to the directory corrupt in the spool, where it
-// stays for a person to look at and blocks nobody.
+// SetAside moves a corrupt file to spool/corrupt, for a person to look at.
 func (s Spool) SetAside(name string) error {
 	dir := filepath.Join(s.Dir, "corrupt")
 	if err := os.MkdirAll(dir, 0o700); err != nil {

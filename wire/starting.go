@@ -12,8 +12,8 @@ import (
 	"claudemem/lock"
 )
 
-// How long the start of a worker is given, and how long a hook waits before it
-// tries again after one that failed: 30 s, doubling to 10 minutes.
+// startingFor is how long the start of a worker may take. After a failed start
+// hooks wait 30 s before the next, doubling to 10 minutes.
 const (
 	startingFor  = 10 * time.Second
 	firstRetry   = 30 * time.Second
@@ -22,11 +22,10 @@ const (
 
 func startingPath(dataDir string) string { return filepath.Join(dataDir, "worker.starting") }
 
-// ClaimStart decides who starts the worker: true means that the caller must.
-// The marker worker.starting holds when somebody last tried and how often in a
-// row; it is removed once a worker listens (ClearStarting). While a start is
-// under way (10 s) nobody else may try, after one that failed nobody may until
-// the back-off is over, unless impatient.
+// ClaimStart returns true when the caller is to start the worker. The marker
+// worker.starting holds the time of the last try and the number of tries in a row;
+// ClearStarting removes it once a worker listens. Nobody else may try while a start
+// is under way (10 s), nor, unless impatient, during the back-off after a failed one.
 func ClaimStart(dataDir string, now time.Time, impatient bool) (bool, error) {
 	f, err := lock.Try(startingPath(dataDir))
 	if os.IsNotExist(err) {
@@ -39,7 +38,7 @@ func ClaimStart(dataDir string, now time.Time, impatient bool) (bool, error) {
 	}
 	defer func() { _ = f.Close() }() // also gives the lock up
 	at, attempts := parseMarker(f)
-	// A marker from the future was written before the clock was set back: it says nothing.
+	// A marker from the future is ignored: the clock was set back since.
 	if age := now.Sub(at); attempts > 0 && age > -startingFor {
 		if age < startingFor || age < retryAfter(attempts) && !impatient {
 			return false, nil
@@ -97,8 +96,8 @@ func retryAfter(attempts int) time.Duration {
 	return wait
 }
 
-// LastStart tells when somebody last tried to start the worker and how often in a
-// row, for one that has not come up since; attempts is 0 when there is no marker.
+// LastStart returns time and number of the tries since a worker last ran; attempts
+// is 0 when there was none.
 func LastStart(dataDir string) (at time.Time, attempts int, err error) {
 	data, err := readSmall(startingPath(dataDir))
 	if os.IsNotExist(err) {

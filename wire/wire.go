@@ -49,21 +49,21 @@ func PathFor(kind claudemem.EventKind) string {
 	}
 }
 
-// Answer is what the worker says to an event, and the error body that it says instead.
+// Answer is the worker's answer to an event: a receipt, or an error's code.
 type Answer struct {
 	// Status is queued, skipped or duplicate.
 	Status       string
 	Reason       string
 	SessionDBID  int64
 	PromptNumber int
-	// AdditionalContext is what recall wants the model to read beside this event, usually "".
+	// AdditionalContext is text of recall for the model, usually "".
 	AdditionalContext string
 	// Code is the error's code, "" for none.
 	Code claudemem.Code
 }
 
-// ParseAnswer reads the JSON body of an answer; fields that it does not know or
-// that have another type are left alone.
+// ParseAnswer parses the JSON body of an answer. It ignores unknown fields and
+// fields of another type.
 func ParseAnswer(body []byte) (Answer, error) {
 	var a Answer
 	err := jsonscan.Members(body, func(key string, value []byte) {
@@ -92,13 +92,13 @@ func ParseAnswer(body []byte) (Answer, error) {
 	return a, err
 }
 
-// ContextAnswer is what a hook needs of GET /api/context.
+// ContextAnswer holds the fields of GET /api/context that a hook uses.
 type ContextAnswer struct {
 	Context       string
 	SystemMessage string
 }
 
-// ParseContextAnswer reads the JSON body of GET /api/context.
+// ParseContextAnswer parses the JSON body of GET /api/context.
 func ParseContextAnswer(body []byte) (ContextAnswer, error) {
 	var a ContextAnswer
 	err := jsonscan.Members(body, func(key string, value []byte) {
@@ -146,7 +146,7 @@ func appendSession(path string, host claudemem.Host, hostSessionID, project stri
 	return appendQuery(b, project)
 }
 
-// ParseStatusline reads the JSON body of GET /api/statusline.
+// ParseStatusline parses the JSON body of GET /api/statusline.
 func ParseStatusline(body []byte) (claudemem.Statusline, error) {
 	var line claudemem.Statusline
 	err := jsonscan.Members(body, func(key string, value []byte) {
@@ -166,7 +166,7 @@ func ParseStatusline(body []byte) (claudemem.Statusline, error) {
 	return line, err
 }
 
-// appendQuery escapes s for a query; net/url would be the only use of that package in the hook.
+// appendQuery appends s escaped for a query, without linking net/url into the hook.
 func appendQuery(b []byte, s string) []byte {
 	const hex = "0123456789ABCDEF"
 	for i := range len(s) {

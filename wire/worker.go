@@ -11,8 +11,8 @@ import (
 	"claudemem/jsonscan"
 )
 
-// WorkerInfo is worker.json: what a running worker says of itself. It is for
-// finding the worker; whether one runs is known from its lock alone.
+// WorkerInfo is the content of worker.json, by which a running worker is found. Its
+// presence does not mean that a worker runs; the lock does.
 type WorkerInfo struct {
 	PID       int              `json:"pid"`
 	Version   string           `json:"version"`
@@ -69,7 +69,7 @@ func RemoveWorkerInfo(dataDir string) error {
 	return nil
 }
 
-// readSmall reads a file of which only the first 64 KB can matter.
+// readSmall reads the first 64 KB of a file.
 func readSmall(path string) ([]byte, error) {
 	f, err := openRegular(path, os.O_RDONLY, 0)
 	if err != nil {
