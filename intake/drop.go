@@ -9,15 +9,14 @@ import (
 	"claudemem/redact"
 )
 
-// wholeContents are the members in which hosts send a file's content before or
-// after an edit. They travel for the comparison of symbols and go here: what
-// changed is told by the patch.
+// wholeContents names the members in which hosts send a file's content before or
+// after an edit. They are dropped: the patch shows what changed.
 var wholeContents = map[string]bool{"originalFile": true, "original_file": true, "updated_file": true}
 
-// minBase64 is the length from which data is a picture and not a word, in bytes.
+// minBase64 is the length in bytes from which base64 is dropped as an image.
 const minBase64 = 1024
 
-// drop takes from an event what nobody will read.
+// drop removes whole file contents and images from an event.
 func drop(e *claudemem.Event) {
 	e.ToolInput = dropFrom(e.ToolInput)
 	e.ToolResponse = dropFrom(e.ToolResponse)

@@ -23,11 +23,11 @@ const maxHashed = 1 << 20
 // maxPath bounds the paths that are kept, in bytes.
 const maxPath = 4096
 
-// Worktree is the directory that files are hashed in. Nothing outside it can be
-// opened through it, whatever links lie inside.
+// Worktree is the directory in which files are hashed. It opens no file outside
+// itself, not through links either.
 type Worktree interface {
-	// OpenFile opens a file by its path relative to the worktree, for reading and
-	// without waiting for anybody (a FIFO has no content).
+	// OpenFile opens a file by its path relative to the worktree, for reading. It
+	// does not wait for the writer of a FIFO.
 	OpenFile(name string) (fs.File, error)
 	Close() error
 }
@@ -48,8 +48,7 @@ func (w osWorktree) OpenFile(name string) (fs.File, error) {
 
 func (w osWorktree) Close() error { return w.root.Close() }
 
-// files returns the files that a tool event touched. A tool that failed touched
-// none for certain.
+// files returns the files that a tool event touched; none when the tool failed.
 func (in *Intake) files(e *claudemem.Event, call *toolcall.Call, withheld glob.Set) []claudemem.FileRef {
 	file := call.File
 	if file == "" || call.Role == "" {
@@ -82,9 +81,8 @@ func (in *Intake) clean(text string) string {
 	return masked
 }
 
-// hash returns the SHA-256 of a file in the worktree as it was at the event, ""
-// when that cannot be known: it is outside, no regular file, too large, gone, or
-// written to since.
+// hash returns the SHA-256 of a file in the worktree as it was at the event; "" when
+// it is outside, no regular file, over maxHashed, gone, or changed since.
 func (in *Intake) hash(e *claudemem.Event, relative string) string {
 	name := filepath.FromSlash(relative)
 	if e.WorktreeRoot == "" || !filepath.IsLocal(name) {
@@ -112,7 +110,7 @@ func (in *Intake) hash(e *claudemem.Event, relative string) string {
 	}
 	after, err := f.Stat()
 	if err != nil || after.Size() != n || !after.ModTime().Equal(before.ModTime()) {
-		return "" // somebody was writing
+		return "" // it was written to meanwhile
 	}
 	return hex.EncodeToString(h.Sum(nil))
 }

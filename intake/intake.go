@@ -18,10 +18,10 @@ import (
 )
 
 const (
-	// maxText is what a text keeps of itself, head and tail together, in bytes: 64
-	// KB, and room for the mark in what the hook has cut already.
+	// maxText is the length in bytes to which texts are truncated: 64 KB, and room
+	// for the mark in texts that the hook has truncated.
 	maxText = 64<<10 + 512
-	// maxJSON bounds a tool's input or response after its texts were cut, in bytes.
+	// maxJSON bounds a tool's input or response after its texts were truncated, in bytes.
 	maxJSON = 12 * maxText
 )
 
@@ -42,7 +42,7 @@ type Policy struct {
 type Options struct {
 	// Policy returns what is captured now; nil: everything.
 	Policy func() *Policy
-	// DataDir is where claude-mem itself works: what happens in it is our own.
+	// DataDir is claude-mem's data directory; events from within it are our own.
 	DataDir string
 
 	// OpenSession returns the host of the open session with an id that its host gave
@@ -126,8 +126,7 @@ func (in *Intake) IngestAll(ctx context.Context, events ...claudemem.Event) ([]c
 	return taken, nil
 }
 
-// arrival makes an arrival of an event. The event is a copy; what its JSON
-// fields point to is not written to.
+// arrival makes an arrival of an event. It does not write to the event's JSON.
 func (in *Intake) arrival(ctx context.Context, e claudemem.Event, policy *Policy) (claudemem.Arrival, error) {
 	if err := e.Validate(); err != nil {
 		return claudemem.Arrival{}, err
@@ -182,7 +181,7 @@ func (in *Intake) findHost(ctx context.Context, e *claudemem.Event) error {
 	return nil
 }
 
-// complete fills in what a client without our hook leaves out.
+// complete fills in the fields that a client without our hook leaves out.
 func (in *Intake) complete(e *claudemem.Event, now claudemem.Millis) {
 	if e.OccurredAt <= 0 {
 		e.OccurredAt = now
@@ -209,7 +208,8 @@ func (in *Intake) complete(e *claudemem.Event, now claudemem.Millis) {
 	}
 }
 
-// redact cleans what is left of the event.
+// redact strips, masks and truncates all texts of the event and counts the secrets
+// by rule.
 func (in *Intake) redact(e *claudemem.Event, withheld glob.Set) map[string]int {
 	counts := rules.Event(e, withheld, maxText)
 	e.ToolInput = shrink(e.ToolInput)
@@ -217,8 +217,8 @@ func (in *Intake) redact(e *claudemem.Event, withheld glob.Set) map[string]int {
 	return counts
 }
 
-// shrink bounds JSON of many texts, each of which is within its own bound: they
-// are cut further, and if that does not help, it becomes one cut text.
+// shrink bounds JSON with many texts to maxJSON: it truncates them further, and if
+// that is not enough, replaces the JSON by its truncated text.
 func shrink(raw json.RawMessage) json.RawMessage {
 	for limit := maxText / 8; len(raw) > maxJSON && limit >= 128; limit /= 8 {
 		raw, _ = redact.Each(raw, func(_, text string) string { return redact.TruncateMiddle(text, limit) })

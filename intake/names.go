@@ -11,15 +11,15 @@ import (
 	"claudemem/redact/rules"
 )
 
-// maxID bounds the ids that hosts and clients give, in bytes; longer ones are hashed.
+// maxID is the length in bytes above which the ids of hosts and clients are hashed.
 const maxID = 256
 
-// maxKeyed is how much of a message makes its key, in bytes: the head, which is
-// the same whether and wherever a long one was cut.
+// maxKeyed is how many bytes of a message's head its key is made of: truncation
+// leaves them as they are.
 const maxKeyed = 16 << 10
 
-// nameSafely replaces ids that hold a secret, a tag or are too long by their
-// hash: they still tell one thing from another. Masking would make all the same.
+// nameSafely replaces ids that hold a secret or a tag or are too long by their hash,
+// which stays different for different ids. Masked ids would all be the same.
 func (in *Intake) nameSafely(e *claudemem.Event) {
 	host := string(e.Host)
 	for _, id := range []*string{&host, &e.HostSessionID, &e.DeliveryID, &e.ToolUseID, &e.PromptID, &e.AgentID} {
@@ -36,7 +36,7 @@ func (in *Intake) nameSafely(e *claudemem.Event) {
 	e.Host = claudemem.Host(host)
 }
 
-// digest is 32 hexadecimal digits of the SHA-256 of s.
+// digest returns 32 hexadecimal digits of the SHA-256 of s.
 func digest(s string) string {
 	sum := sha256.Sum256([]byte(s))
 	return hex.EncodeToString(sum[:16])
@@ -52,7 +52,7 @@ func keyPart(s string) string {
 	return s
 }
 
-// hashed names an id that cannot be kept as it is; it still tells one from another.
+// hashed returns the name that is kept in place of an id.
 func hashed(id string) string { return "hashed-" + digest(id) }
 
 // eventKey returns what makes two deliveries the same event. It is computed from

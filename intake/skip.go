@@ -9,8 +9,8 @@ import (
 	"claudemem/toolcall"
 )
 
-// skipReason decides whether an event is captured: "" for yes. It also keeps
-// account of private turns.
+// skipReason returns why an event is not captured, "" when it is. It also records
+// the begin and end of private turns, and reduces a prompt to what the user typed.
 func (in *Intake) skipReason(e *claudemem.Event, call *toolcall.Call, policy *Policy) string {
 	if in.opts.DataDir != "" && (inside(in.opts.DataDir, e.Cwd) || inside(in.opts.DataDir, e.ProjectPath)) {
 		return claudemem.SkipInternal
@@ -32,7 +32,7 @@ func (in *Intake) skipReason(e *claudemem.Event, call *toolcall.Call, policy *Po
 		return ""
 	}
 	if e.Kind == claudemem.KindSessionEnd {
-		return "" // says nothing of what was done
+		return "" // has no content
 	}
 	if in.private.covers(e) {
 		return claudemem.SkipPrivate
@@ -48,8 +48,8 @@ func (in *Intake) skipReason(e *claudemem.Event, call *toolcall.Call, policy *Po
 	return ""
 }
 
-// strip takes the content from an event that is booked as skipped. Of a private
-// turn not even the tools' names stay.
+// strip removes the content of an event that is booked as skipped; in a private turn
+// the tool's name too.
 func strip(e *claudemem.Event, reason string) {
 	e.Prompt, e.LastAssistantMessage, e.ToolError = "", "", ""
 	e.ToolInput, e.ToolResponse = nil, nil
@@ -59,8 +59,8 @@ func strip(e *claudemem.Event, reason string) {
 	}
 }
 
-// typed reports whether a person wrote the prompt. Hosts also send notes of their
-// own as prompts, and text that consists of machinery alone.
+// typed reports whether a person wrote any of a prompt. Hosts also send notes of
+// their own and text that consists of their tags alone.
 func typed(prompt string) bool {
 	text := strings.TrimSpace(claudemem.TypedText(redact.StripTags(prompt)))
 	return text != "" || strings.TrimSpace(prompt) == ""

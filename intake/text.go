@@ -5,9 +5,8 @@ import (
 	"claudemem/redact/rules"
 )
 
-// Text cleans a text that is no event, such as a learning that a person writes:
-// tags are stripped with what is private in them, secrets masked with the full
-// rules, and what is longer than a text of an event may be is cut.
+// Text redacts a text that is no event, such as a learning: it strips tags with
+// their private content, masks secrets with the full rules and truncates to maxText.
 func (in *Intake) Text(s string) string {
 	s, _ = rules.Text(redact.StripTags(s))
 	return redact.TruncateMiddle(s, maxText)
