@@ -10,7 +10,7 @@ import (
 const (
 	// maxSmall bounds HEAD, a ref, a .git file and commondir: git writes one short line.
 	maxSmall = 4 << 10
-	// maxConfig bounds a config file; more than this was not written by git.
+	// maxConfig bounds a config file.
 	maxConfig = 64 << 10
 	// maxPackedRefs bounds a packed-refs file that is read from end to end because
 	// it does not say that it is sorted; about 60,000 refs.
@@ -48,7 +48,7 @@ func (w worktree) checkedOut() (branch, commit string) {
 	return branch, ""
 }
 
-// parseHead reads the content of HEAD or of a loose ref: a ref that it points
+// parseHead parses the content of HEAD or of a loose ref: the ref that it points
 // to, or a commit.
 func parseHead(content string) (ref, commit string, ok bool) {
 	if target, symbolic := strings.CutPrefix(content, "ref:"); symbolic {
@@ -115,7 +115,7 @@ func packedRef(path, ref string) string {
 	return findPacked(readLimited(path, maxPackedRefs), ref)
 }
 
-// findPacked goes through lines of the form "<id> <ref>"; "#" starts a comment,
+// findPacked searches lines of the form "<id> <ref>"; "#" starts a comment,
 // "^" the commit that the tag before points to.
 func findPacked(content, ref string) string {
 	for content != "" {

@@ -25,11 +25,10 @@ type worktree struct {
 	head   string // content of gitDir/HEAD, trimmed
 }
 
-// Identify tells project, worktree, branch and HEAD. projectDir is the
-// directory the host was started in, cwd the one it is in now; an empty one is
-// taken to be the other. It never fails: outside a repository the project is
-// projectDir, the worktree root is projectDir when that holds cwd and cwd
-// otherwise, and branch and commit are empty.
+// Identify returns project, worktree, branch and HEAD. projectDir is the directory
+// in which the host was started, cwd its current one; if one is empty, the other
+// stands for it. Outside a repository the project is projectDir, the worktree root
+// is projectDir if that holds cwd, else cwd, and branch and commit are empty.
 func Identify(projectDir, cwd string) Identity {
 	if projectDir == "" {
 		projectDir = cwd
@@ -81,7 +80,7 @@ func absolute(path string) string {
 	return filepath.Clean(path)
 }
 
-// resolve follows symlinks; what does not exist, or is "", keeps its name.
+// resolve resolves symlinks; "" and paths that do not exist are returned as they are.
 func resolve(path string) string {
 	if path == "" {
 		return ""
@@ -101,9 +100,9 @@ func within(root, path string) bool {
 		len(root) > 0 && os.IsPathSeparator(root[len(root)-1])
 }
 
-// findWorktree walks up from dir to the first directory with a usable .git. One
-// that is no git directory (empty, cut off, pruned) is passed over, as git does.
-// known is a worktree that need not be looked at again, if there is one.
+// findWorktree walks up from dir to the first directory with a usable .git. Like
+// git, it skips one that is no git directory (empty, damaged, pruned). known is a
+// worktree found before, which is not examined again.
 func findWorktree(dir string, known worktree) (worktree, bool) {
 	for {
 		if dir == known.root {
