@@ -14,13 +14,13 @@ import (
 	"claudemem/wire"
 )
 
-// pauseAfterTrouble is for how long requests do not try the spool again after
-// the storage refused it; the timer and the next start do.
+// pauseAfterTrouble is how long requests leave the spool alone after the storage
+// failed; the timer and the next start of the worker try regardless.
 const pauseAfterTrouble = time.Second
 
-// inbox takes in what hooks had to spool: in the order of the deliveries, each
-// exactly once. A file goes when what it says is durable; until then any crash
-// leaves it, and taking it in again is recognised by its delivery id.
+// inbox takes in the spool, in the order of the deliveries, each exactly once. A
+// file is removed when its content is durable. After a crash in between it is taken
+// in again and recognised as a duplicate by its delivery id.
 type inbox struct {
 	spool  wire.Spool
 	ingest func(context.Context, ...claudemem.Event) error
@@ -28,14 +28,14 @@ type inbox struct {
 	log    *slog.Logger
 	clock  func() time.Time
 
-	// turn holds one token: whoever has it reads the spool.
+	// turn holds one token; its holder reads the spool.
 	turn chan struct{}
 
 	mu sync.Mutex
-	// held are files that cannot be taken in now (a newer hook's, or one that the
-	// system does not let us read); requests pass them by.
+	// held are files that cannot be taken in now (of a newer hook, or unreadable);
+	// requests skip them.
 	held map[string]bool
-	// trouble is why the last pass was cut short, nil when it was not.
+	// trouble is the error that ended the last pass early, nil for none.
 	trouble      error
 	troubleUntil time.Time
 	taken        int
@@ -53,8 +53,8 @@ func newInbox(
 	return in
 }
 
-// take empties the spool. An error means that something is still in it that
-// ought not to be.
+// take takes in the whole spool. An error means that files are left that should
+// have been taken in.
 func (in *inbox) take(ctx context.Context) error {
 	in.mu.Lock()
 	clear(in.held)
@@ -63,8 +63,8 @@ func (in *inbox) take(ctx context.Context) error {
 	return in.takeNew(ctx)
 }
 
-// takeNew is take for the way of every request: it costs one look at an empty
-// directory, and files that could not be taken in before are left for the timer.
+// takeNew is take for each request: an empty spool costs one directory listing, and
+// files that could not be taken in before are left to the timer.
 func (in *inbox) takeNew(ctx context.Context) error {
 	names, err := in.waiting()
 	if err != nil || len(names) == 0 {
@@ -77,8 +77,7 @@ func (in *inbox) takeNew(ctx context.Context) error {
 		return fmt.Errorf("wait for the spool: %w", ctx.Err())
 	}
 	for {
-		// Again, now that nobody else takes any; and until none is left, for hooks
-		// may spool while we read.
+		// List again under the token, until nothing is left: hooks may spool meanwhile.
 		names, err := in.waiting()
 		if err != nil || len(names) == 0 {
 			return err
@@ -99,7 +98,7 @@ func (in *inbox) takeNew(ctx context.Context) error {
 	}
 }
 
-// waiting lists what requests may take in now.
+// waiting returns the files that requests may take in now.
 func (in *inbox) waiting() ([]string, error) {
 	names, err := in.spool.List(in.clock())
 	if err != nil || len(names) == 0 {
@@ -119,14 +118,14 @@ func (in *inbox) waiting() ([]string, error) {
 	return free, nil
 }
 
-// A group of files shares a transaction, so that a long outage is taken in within
-// the time that a session start waits; its size bounds the memory for it.
+// Limits of a group of files that shares a transaction. One transaction per file
+// would make a session start wait too long after an outage.
 const (
 	groupFiles = 64
 	groupBytes = 4 << 20
 )
 
-// takeSome takes the first few of the files in and returns how many. An error
+// takeSome takes in the first group of the files and returns its length. An error
 // means that the rest would fail as well.
 func (in *inbox) takeSome(ctx context.Context, names []string) (n int, err error) {
 	var group []string
@@ -158,7 +157,7 @@ func (in *inbox) takeSome(ctx context.Context, names []string) (n int, err error
 	}
 	err = in.takeEvents(ctx, group, events)
 	if refused(err) && len(group) > 1 {
-		// One of them is bad: each on its own.
+		// One of them is invalid: take each in by itself.
 		for i := range group {
 			if err = in.takeEvents(ctx, group[i:i+1], events[i:i+1]); refused(err) {
 				in.setAside(group[i], err)
@@ -175,7 +174,7 @@ func (in *inbox) takeSome(ctx context.Context, names []string) (n int, err error
 	return n, err
 }
 
-// refused reports whether an error is the fault of what was to be taken in.
+// refused reports whether an error is caused by the event itself.
 func refused(err error) bool {
 	code := claudemem.CodeOf(err)
 	return err != nil && (code == claudemem.CodeInvalid || code == claudemem.CodeTooLarge || errors.Is(err, errPanic))
@@ -212,7 +211,7 @@ func (in *inbox) takeInjection(ctx context.Context, name string, injection claud
 // done removes a file whose content is durable.
 func (in *inbox) done(name string) {
 	if err := in.spool.Remove(name); err != nil {
-		// It is in the books: taken in again it is a duplicate.
+		// It is stored; taken in again it is a duplicate.
 		in.hold(name, err)
 		return
 	}
@@ -221,8 +220,8 @@ func (in *inbox) done(name string) {
 	in.mu.Unlock()
 }
 
-// errPanic marks an entry that makes our own code panic: kept aside it can be
-// looked at, left in the spool it would end every worker at its start.
+// errPanic marks an entry that makes our code panic. It is set aside: left in the
+// spool it would end every worker at its start.
 var errPanic = errors.New("panic")
 
 func (in *inbox) guarded(take func() error) (err error) {
@@ -249,7 +248,7 @@ func (in *inbox) hold(name string, cause error) {
 	in.held[name] = true
 }
 
-// state tells for the health of the worker what is wrong with the spool, nil for nothing.
+// state returns the error of the last pass for the health report, nil for none.
 func (in *inbox) state() error {
 	in.mu.Lock()
 	defer in.mu.Unlock()
