@@ -563,10 +563,11 @@ func (p *patient) moveTo(dir string) {
 // spoolOne leaves a delivery in the spool, as a hook does whose worker is away.
 func (p *patient) spoolOne() {
 	p.t.Helper()
-	p.check(wire.SpoolOf(p.dir).WriteEvent(&claudemem.Event{
+	e := claudemem.Event{
 		DeliveryID: "01JTESTDELIVERY000000000001", Kind: claudemem.KindPrompt, Host: claudemem.HostClaudeCode, HostSessionID: "spooled",
 		ProjectPath: "/nonexistent/project", Prompt: "Add a handler", OccurredAt: claudemem.MillisOf(time.Now()),
-	}))
+	}
+	p.check(wire.SpoolOf(p.dir).WriteEvent(e.DeliveryID, wire.AppendEvent(nil, &e)))
 }
 
 // enqueue puts an event into the queue by the given clock; a buried one is a dead letter.

@@ -106,7 +106,7 @@ func (r *run) deliver(m *moment) {
 		return
 	}
 	if e.Kind != claudemem.KindFlush { // a flush has no content to keep
-		if spoolErr := wire.SpoolOf(r.dataDir).WriteEncoded(e.DeliveryID, body); spoolErr != nil {
+		if spoolErr := wire.SpoolOf(r.dataDir).WriteEvent(e.DeliveryID, body); spoolErr != nil {
 			r.log("event lost: spool", spoolErr.Error())
 		}
 	}

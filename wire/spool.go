@@ -43,17 +43,9 @@ const (
 	removeAfter = time.Hour
 )
 
-// WriteEvent spools an event under its delivery id. When it returns nil the
-// file is on disk, synced and under its final name.
-func (s Spool) WriteEvent(e *claudemem.Event) error {
-	b := make([]byte, 0, 512+len(e.ToolInput)+len(e.ToolResponse)+len(e.Prompt)+len(e.ToolError)+len(e.LastAssistantMessage))
-	b = append(b, `{"wire":`+VersionText+`,"event":`...)
-	b = AppendEvent(b, e)
-	return s.Write(e.DeliveryID, append(b, '}'))
-}
-
-// WriteEncoded spools the JSON of an event that AppendEvent made.
-func (s Spool) WriteEncoded(deliveryID string, event []byte) error {
+// WriteEvent spools the JSON of an event that AppendEvent made. When it returns nil
+// the file is on disk, synced and under its final name.
+func (s Spool) WriteEvent(deliveryID string, event []byte) error {
 	b := make([]byte, 0, len(event)+32)
 	b = append(b, `{"wire":`+VersionText+`,"event":`...)
 	b = append(b, event...)

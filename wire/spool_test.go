@@ -30,7 +30,7 @@ func TestSpool(t *testing.T) {
 		{DeliveryID: "a", Kind: claudemem.KindStop, HostSessionID: "s"},
 	}
 	for _, e := range events {
-		if err := s.WriteEvent(e); err != nil {
+		if err := s.WriteEvent(e.DeliveryID, AppendEvent(nil, e)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -70,7 +70,7 @@ func TestSpool(t *testing.T) {
 		}
 	}
 	for _, id := range []string{"", "..", "../x", "a/b", "a b", strings.Repeat("x", 200)} {
-		if err := s.WriteEvent(&claudemem.Event{DeliveryID: id}); !errors.Is(err, os.ErrInvalid) {
+		if err := s.WriteEvent(id, AppendEvent(nil, &claudemem.Event{DeliveryID: id})); !errors.Is(err, os.ErrInvalid) {
 			t.Errorf("delivery id %q: %v", id, err)
 		}
 	}
@@ -109,7 +109,7 @@ func TestSpoolTakesOverWholeTemporaryFiles(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := SpoolOf(t.TempDir())
 			for id, kill := range map[string]bool{"a": true, "b": false, "c": true} {
-				if err := s.WriteEvent(&claudemem.Event{DeliveryID: id, Kind: claudemem.KindStop}); err != nil {
+				if err := s.WriteEvent(id, AppendEvent(nil, &claudemem.Event{DeliveryID: id, Kind: claudemem.KindStop})); err != nil {
 					t.Fatal(err)
 				}
 				if path := filepath.Join(s.Dir, id+".json"); kill {
@@ -173,7 +173,7 @@ func TestSpoolAfterATemporaryOfTheSameName(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(s.Dir, "a.json.tmp"), make([]byte, 10_000), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.WriteEvent(&claudemem.Event{DeliveryID: "a"}); err != nil {
+	if err := s.WriteEvent("a", AppendEvent(nil, &claudemem.Event{DeliveryID: "a"})); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.Read("a.json"); err != nil {
