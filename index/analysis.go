@@ -92,8 +92,8 @@ type analyser struct {
 
 func newAnalyser() *analyser { return &analyser{seen: map[uint32]struct{}{}} }
 
-// maxGap is how many places stand for a gap between words: more than words that
-// stand together may be apart (rank's proximity).
+// maxGap is the number of positions that stand for a gap between words: more than
+// the distance at which words count as neighbours (rank's proximity).
 const maxGap = 4
 
 // add appends words to a field; their parts go to another.

@@ -12,7 +12,7 @@ import (
 	"claudemem/index/rank"
 )
 
-// batch is what one transaction changes.
+// batch holds the changes of one transaction.
 type batch struct {
 	put  []*analysed
 	gone []claudemem.RecordRef
@@ -24,8 +24,8 @@ type batch struct {
 	build  buildPosition
 }
 
-// change is what a batch has done to one document; the catalogue follows after
-// the commit.
+// change is the change of one document by a batch; the catalogue takes it over
+// after the commit.
 type change struct {
 	document uint32
 	entry    entry // kind 0: deleted

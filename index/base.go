@@ -41,7 +41,7 @@ type base struct {
 	// newest is the feed's newest change when the writer last looked.
 	newest int64
 	build  buildPosition
-	// expected is how many records a build that is under way has to read.
+	// expected is the number of records that the current build has to read.
 	expected int
 	// toZero are slots that a failed write left behind: they are emptied later.
 	toZero []uint32
@@ -50,7 +50,7 @@ type base struct {
 	deletions, sweeping bool
 }
 
-// buildPosition is where a build has got to.
+// buildPosition is the progress of a build.
 type buildPosition struct {
 	kind  kind // 0: no build is under way
 	after int64

@@ -210,8 +210,8 @@ func (b *base) checkpoint(ctx context.Context) error {
 	return nil
 }
 
-// sweepPages is how many pages of the full-text index are merged at once, so that
-// a change that arrives need not wait long.
+// sweepPages is the number of pages of the full-text index that are merged at once;
+// changes wait meanwhile.
 const sweepPages = 500
 
 // sweep merges a part of the full-text index, so that the words of deleted

@@ -12,9 +12,9 @@ import (
 )
 
 const (
-	// gatherDocuments is how many documents, by the sum of the words' frequencies,
-	// are looked at for a query; of a narrow filter no more than it lets through. The full-text index tells their numbers in 0.16 µs
-	// each, so that this takes a millisecond; its own bm25 takes 4 µs each.
+	// gatherDocuments bounds the documents gathered for a query, by the sum of the
+	// words' frequencies. The full-text index returns their numbers in 0.16 µs each,
+	// a millisecond in all; its own bm25 takes 4 µs each.
 	gatherDocuments = 6000
 	// gatherWords bounds the number of words that are looked up.
 	gatherWords = 32

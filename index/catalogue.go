@@ -23,8 +23,8 @@ func (k kind) recordKind() claudemem.RecordKind {
 	return claudemem.RecordKinds()[k-1]
 }
 
-// entry is what filters look at of a document; a kind of 0 marks a number that no
-// document has.
+// entry holds the fields of a document that filters use; kind 0 marks a number
+// without a document.
 type entry struct {
 	record    int64
 	session   int64
@@ -71,7 +71,7 @@ type total struct {
 	documents, words int
 }
 
-// catalogue is what is in memory of every document. It changes after the commit
+// catalogue holds the part of every document that is in memory. It changes after the commit
 // of the same change, under mu; a query holds mu for reading as long as it runs, so
 // what was freed is not used again before the query ends.
 type catalogue struct {

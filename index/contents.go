@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// contentBytes is how much memory the words of documents may take: reading a
+// contentBytes bounds the memory for the words of documents: reading a
 // document's row costs three times as much as scoring it. The words of 100,000
 // observations are 100 MB, of which the queries of a day touch a part.
 const contentBytes = 8 << 20

@@ -12,13 +12,13 @@ import (
 )
 
 const (
-	// remoteBatch is how many records are sent to a far model at once, about 100 to
+	// remoteBatch is the number of records sent to a remote model at once, about 100 to
 	// 300 texts: the limit of inputs in a request is often 2048, of small local
 	// servers far less.
 	remoteBatch = 32
 	// remoteTimeout bounds a request of the background.
 	remoteTimeout = 2 * time.Minute
-	// localBatch is how many records get vectors of the built-in model at once.
+	// localBatch is the number of records that get vectors of the built-in model at once.
 	localBatch = 1000
 )
 
@@ -47,7 +47,7 @@ type embedding struct {
 	ready    []embedResult
 }
 
-// embedResult is what a request came to.
+// embedResult is the result of a request.
 type embedResult struct {
 	base      *base
 	documents []*analysed
@@ -73,7 +73,7 @@ func (e *embedding) took(ix *Index, r embedResult) {
 	e.ready = append(e.ready, r)
 }
 
-// pause is how long to wait until the next try, 0 when there is nothing to wait for.
+// pause returns the time until the next try, 0 when nothing waits.
 func (e *embedding) pause(ix *Index) time.Duration {
 	if e.busy || e.until.IsZero() || ix.base == nil || len(ix.base.cat.waiting) == 0 {
 		return 0
@@ -81,7 +81,8 @@ func (e *embedding) pause(ix *Index) time.Duration {
 	return max(e.rest(ix), time.Millisecond)
 }
 
-// rest is how long not to ask; a clock that was set back does not make it longer.
+// rest returns the time without requests after a failure; a clock that was set back
+// does not prolong it.
 func (e *embedding) rest(ix *Index) time.Duration {
 	if d := e.until.Sub(ix.clock()); d <= longestPause {
 		return d

@@ -13,15 +13,15 @@ import (
 )
 
 const (
-	// maxProseWords is how many words of a prose text are looked for: those that weigh
-	// most. A question has a dozen; a log of 20 KB has hundreds, and each costs its
+	// maxProseWords bounds the words of a prose text that are searched: those of the
+	// highest weight. A question has a dozen; a log of 20 KB has hundreds, and each costs its
 	// share of the time that a prompt is kept waiting. No more than a match can tell
 	// apart (rank.Score.Matched).
 	maxProseWords = 32
-	// maxProseWeight is what a word of a prose text counts at most, however often it
-	// comes: a log repeats the same line, a question what it is about.
+	// maxProseWeight bounds the weight of a word of a prose text, however often it
+	// occurs: a log repeats the same line, a question its subject.
 	maxProseWeight = 2
-	// comparedWords is up to how many words of a prose text are compared one by one
+	// comparedWords bounds the words of a prose text that are compared one by one
 	// with those of records (MaxSim): of 48 that took longer than all the rest, and of a
 	// long text the vector tells as much.
 	comparedWords = 24
@@ -29,8 +29,8 @@ const (
 	// The text itself is often one of them, a prompt that was taken in a moment ago,
 	// and whether the index has heard of it is chance.
 	knownToFew = 2
-	// typicalDocuments is how many documents tell the likeness that the text has with
-	// any: enough for a mean to within a tenth of the spread.
+	// typicalDocuments is the size of the sample for the mean likeness of the text with
+	// any document: enough for a mean to within a tenth of the spread.
 	typicalDocuments = 128
 )
 
@@ -42,7 +42,7 @@ type witness struct {
 	place   []int
 	worth   []float64
 	telling []float64
-	// of is how many distinct words the text has, mass what they weigh together.
+	// of counts the distinct words of the text, mass is the sum of their weights.
 	of   int
 	mass float64
 	// best and told are what is found of each word in the record at hand; used again.
@@ -98,8 +98,8 @@ const (
 	// maxTelling bounds what a word tells: a long one of many pieces, such as a file's
 	// name, says no more than two names.
 	maxTelling = 2
-	// unknownTelling is what a word without a vector tells, a number or one of another
-	// script: about as much as a name.
+	// unknownTelling is the weight of a word without a vector (a number, another
+	// script): about that of a name.
 	unknownTelling = 1.5
 )
 
@@ -135,8 +135,8 @@ func (w *witness) weigh(matched uint64) (e claudemem.Evidence) {
 	return e
 }
 
-// evidence tells of a candidate what compares between texts; common is what all
-// candidates of the answer have in common.
+// evidence returns a candidate's figures that compare between texts; common holds
+// those that all candidates of the answer share.
 func (w *witness) evidence(x *candidate, common claudemem.Evidence) claudemem.Evidence {
 	e := w.weigh(x.matched)
 	e.Of, e.Records = common.Of, common.Records
@@ -197,8 +197,8 @@ func (q *query) shorten(w *witness) {
 	w.keep(kept)
 }
 
-// countEverywhere looks up how many documents of all projects have the words of a
-// prose text, which readQuery leaves out: what it costs to go through them.
+// countEverywhere counts the documents of all projects that have the words of a
+// prose text. readQuery leaves it out; it tells the cost of going through them.
 func (b *base) countEverywhere(ctx context.Context, q *query, f Filter) error {
 	if len(f.Projects) == 0 {
 		return nil // it was told

@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// syntaxScored is how many records that match an expression are scored, syntaxRows
-	// how many are looked at: of an expression with more than these only the newest.
+	// syntaxScored bounds the matches of an expression that are scored, syntaxRows those
+	// that are read: of more only the newest.
 	syntaxScored = 2000
 	syntaxRows   = 20_000
 )

@@ -10,18 +10,18 @@ import (
 )
 
 const (
-	// liveBatch is how many changes are taken in at once; a session makes a handful.
+	// liveBatch is the number of changes applied at once; a session makes a handful.
 	liveBatch = 500
-	// buildBatch is how many records a build takes in at once: with fewer the cost of
+	// buildBatch is the number of records a build applies at once: with fewer the cost of
 	// a transaction shows, with more only memory grows.
 	buildBatch = 1000
 	// firstPause and longestPause are how long the follower waits after a failure:
 	// twice as long each time.
 	firstPause   = time.Second
 	longestPause = 5 * time.Minute
-	// sweepEvery is how often the words of deleted records are merged out of the
-	// full-text index at most: it rewrites all of it. A record that was hidden is
-	// purged after as long.
+	// sweepEvery is the least time between two merges of the words of deleted records
+	// out of the full-text index, which rewrite all of it. A hidden record is purged
+	// after the same time.
 	sweepEvery = 10 * time.Minute
 )
 
@@ -39,7 +39,7 @@ type follower struct {
 	sweptAt time.Time
 }
 
-// state is what others may see of the follower.
+// state is the part of the follower that other goroutines may read.
 type state struct {
 	mu sync.Mutex
 	// changed is closed and made anew whenever anything here or in the base has
@@ -175,8 +175,8 @@ func (f *follower) timer(ix *Index) <-chan time.Time {
 	return ix.after(wait)
 }
 
-// sweepIn is how long the next sweep has to wait; a clock that was set back does
-// not make it longer.
+// sweepIn returns the time until the next sweep; a clock that was set back does not
+// prolong it.
 func (f *follower) sweepIn(ix *Index) time.Duration {
 	if d := f.sweptAt.Add(sweepEvery).Sub(ix.clock()); d <= sweepEvery {
 		return d
@@ -234,7 +234,7 @@ func (f *follower) step(ctx context.Context, ix *Index, b *base) (more bool, err
 	return ix.takeChanges(ctx, b)
 }
 
-// idle does what can wait: vectors that are missing, words of deleted records.
+// idle does work that can wait: missing vectors, words of deleted records.
 func (f *follower) idle(ctx context.Context, ix *Index) (more bool, err error) {
 	b := ix.base
 	if more, err := f.embeds.step(ctx, ix, b); more || err != nil {

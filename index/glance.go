@@ -13,9 +13,9 @@ import (
 )
 
 const (
-	// glanceDocuments is how many documents, by the sum of the words' frequencies, a
-	// glance goes through, glanceLookups how many of the best it looks up, and
-	// glanceCandidates how many of those that pass the filter it scores. Together they
+	// glanceDocuments bounds the documents that a glance goes through, by the sum of
+	// the words' frequencies, glanceLookups the best of them that it looks up, and
+	// glanceCandidates those that pass the filter and are scored. Together they
 	// take some 10 ms at 100,000 records, where opening the index takes half a second.
 	glanceDocuments  = 2000
 	glanceLookups    = 120

@@ -6,7 +6,7 @@ import (
 	"claudemem"
 )
 
-// Feed is what the index follows; the store has it.
+// Feed is the change feed that the index follows; the store implements it.
 type Feed interface {
 	// Changes returns up to limit entries of the change feed with numbers above
 	// after, in order.

@@ -7,7 +7,7 @@ import (
 	"claudemem"
 )
 
-// Looked is what can be told of an index without opening all of it.
+// Looked holds the facts on an index that need not open all of it.
 type Looked struct {
 	Documents int
 	// Cursor is the number of the last change that it has.

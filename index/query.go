@@ -4,11 +4,11 @@ import "claudemem"
 
 // Request asks for the records that fit a text best.
 type Request struct {
-	// Text is what is looked for, without dates and the like.
+	// Text is the text to search for, without dates and the like.
 	Text string
 	// Filter is the strict filter as far as the index knows it.
 	Filter Filter
-	// Limit is how many are wanted at least when there are so many; more may come.
+	// Limit is the least number of records to return if there are as many; more may come.
 	Limit int
 	// Prose says that nobody wrote the text as a query: none of its words is taken for
 	// mistyped, of a long text those that weigh most are looked for, and the matches'
@@ -41,7 +41,7 @@ type Match struct {
 	// Keyword is the keyword score with proximity, at least 0, as a share of the
 	// largest of this request (so at most 1).
 	Keyword float64
-	// Proximity is what of Keyword comes from words that stand together.
+	// Proximity is the part of Keyword that comes from neighbouring words.
 	Proximity float64
 	// Likeness is the best cosine of a fragment, MaxSim the word by word likeness.
 	Likeness, MaxSim float64
@@ -49,18 +49,18 @@ type Match struct {
 	Words            []string // of the query that it has
 	// Lexical says that it has a word of the query.
 	Lexical bool
-	// Evidence is what compares between texts and memories. Of a text with more than
-	// 64 terms that is not prose it counts the first 64.
+	// Evidence holds the figures that compare between texts and memories. For a text
+	// with more than 64 terms that is not prose they count the first 64.
 	Evidence claudemem.Evidence
 }
 
-// Answer is what a request found, the best sum of terms first.
+// Answer is the result of a request, the best sum of terms first.
 type Answer struct {
 	Matches []Match
 	// Corrected maps words that no document has to those they were taken for.
 	Corrected map[string]string
 	// Semantic is false when there were no vectors to compare with.
 	Semantic bool
-	// Behind is how many changes the index has yet to take in.
+	// Behind is the number of changes that the index has not applied yet.
 	Behind int64
 }

@@ -16,10 +16,10 @@ import (
 )
 
 const (
-	// maxQueryBytes is how much of a text is searched for; a longer one is no question.
+	// maxQueryBytes bounds the text that is searched for; a longer one is no question.
 	maxQueryBytes = 8 << 10
-	// directDocuments is up to how many eligible documents all are scored, without
-	// gathering candidates first: not many more than there are candidates otherwise.
+	// directDocuments is the greatest number of eligible documents that are all scored,
+	// without gathering candidates first.
 	directDocuments = 500
 	// lexicalCandidates and semanticCandidates are how many documents are gathered by
 	// words and by vectors. On collections of 10,000 the results of 200 and 150, and of
@@ -100,8 +100,8 @@ func (ix *Index) queryVector(ctx context.Context, text string) []float32 {
 	return v[0]
 }
 
-// queryRest is how long queries do not ask a model that has just failed: each
-// would wait for its timeout.
+// queryRest is the time for which queries do not ask a model that has just failed:
+// each would wait for its timeout.
 const queryRest = 30 * time.Second
 
 func (b *base) rank(ctx context.Context, text string, r Request, vector []float32, table *embed.Table) (Answer, error) {
@@ -221,8 +221,8 @@ func (b *base) candidates(ctx context.Context, q *query, r Request, eligible vec
 	return list, nil
 }
 
-// has tells whether the catalogue has a document: the vectors of one that is
-// being committed are seen a moment earlier.
+// has reports whether the catalogue has a document: vectors become visible a moment
+// before the commit of their document.
 func (c *catalogue) has(document uint32) bool {
 	return int(document) < len(c.entries) && c.entries[document].kind != 0
 }
@@ -331,7 +331,7 @@ func (b *base) compareWords(table *embed.Table, q *query, list []candidate) {
 	b.order(list)
 }
 
-// matches tells of the candidates what others may know.
+// matches returns the candidates in the form of an answer.
 func (b *base) matches(q *query, list []candidate) []Match {
 	c := b.cat
 	words := map[uint64][]string{}

@@ -25,8 +25,8 @@ const (
 
 // schema makes the tables.
 //
-// documents has what filters look at; a row is small so that all of them are
-// read in little time at the start. contents has the words as package rank
+// documents has the fields that filters use; a row is small, so that reading all of
+// them at the start is quick. contents has the words as package rank
 // scores them and the numbers of the embedding table's pieces (little-endian
 // uint16). texts is the full-text index: it gets the words that package words
 // made, already stemmed, so its tokenizer has only to cut at spaces; scope has
@@ -65,7 +65,7 @@ CREATE TABLE fragments(document INTEGER PRIMARY KEY, slots BLOB NOT NULL);
 const (
 	metaModel      = "model"
 	metaDimensions = "dimensions"
-	// metaBuild is where a build has got to, "kind:number"; no row when none is under way.
+	// metaBuild is the progress of a build, "kind:number"; no row without a build.
 	metaBuild = "build"
 	// metaDeletions is there while the full-text index has words of deleted documents.
 	metaDeletions = "deletions"

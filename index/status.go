@@ -8,7 +8,7 @@ import (
 	"claudemem"
 )
 
-// Status is how the index is, for statistics and the doctor.
+// Status is the state of the index, for statistics and the doctor.
 type Status struct {
 	Path      string `json:"path"`
 	Documents int    `json:"documents"`
@@ -21,7 +21,7 @@ type Status struct {
 	Dimensions int    `json:"dimensions"`
 	// Waiting counts the documents that have no vectors of the model yet.
 	Waiting int `json:"waiting"`
-	// Bytes is what the files take.
+	// Bytes is the size of the files.
 	Bytes int64 `json:"bytes"`
 	// Error is why nothing is indexed at the moment, EmbedError why there are no new
 	// vectors; "" when all is well.
@@ -35,7 +35,7 @@ type Status struct {
 // are not well.
 const statusTimeout = time.Second
 
-// Status tells how the index is.
+// Status returns the state of the index.
 func (ix *Index) Status() Status {
 	s := Status{Path: ix.path, Model: ix.embedder.Model()}
 	ix.state.mu.Lock()

@@ -38,13 +38,13 @@ const (
 
 // expression is a parsed expression.
 type expression struct {
-	// match is what FTS5 gets.
+	// match is the expression for FTS5.
 	match string
 	// words are those that a record shall have, for scoring.
 	words []words.QueryWord
 }
 
-// columns are what a user may search in, with the columns of the index.
+// columns maps the fields that a user may search in to columns of the index.
 var columns = map[string]string{
 	"title": "title", "text": "text", "narrative": "text", "facts": "text", "fact": "text",
 	"files": "{files parts}", "file": "{files parts}", "concepts": "concepts", "concept": "concepts",
@@ -70,7 +70,7 @@ type token struct {
 	glued bool
 }
 
-// errSyntax is what does not parse as an expression.
+// errSyntax returns the error for text that is no expression.
 func errSyntax(format string, args ...any) error {
 	return claudemem.Errorf(claudemem.CodeInvalid, "read expression: "+format, args...).
 		WithHint("AND OR NOT NEAR, a * after a word, phrases in double quotes, parentheses")

@@ -22,7 +22,7 @@ const (
 	// maxCorrected bounds how many words of a query are corrected: each is about 500
 	// look-ups.
 	maxCorrected = 6
-	// guessedWeight is what a corrected or split word counts, so that a record with
+	// guessedWeight is the weight of a corrected or split word, so that a record with
 	// the word as it was typed goes first. Not measured.
 	guessedWeight = 0.8
 )
@@ -138,10 +138,10 @@ func (b *base) readQuery(ctx context.Context, text string, r Request) (*query, e
 	return q, nil
 }
 
-// maxQueryWords is how many words of a query are searched, as package rank scores no more.
+// maxQueryWords bounds the words of a query that are searched: package rank scores no more.
 const maxQueryWords = 256
 
-// correctable tells whether an unknown word may be mistyped: not the whole of an
+// correctable reports whether an unknown word may be mistyped: not the whole of an
 // identifier whose parts are words of their own.
 func correctable(list []words.QueryWord, i int) bool {
 	w := list[i]
@@ -233,7 +233,7 @@ func slip(raw, variant string) int {
 	return 1
 }
 
-// hasWord tells whether the full-text index has a word.
+// hasWord reports whether the full-text index has a word.
 func (b *base) hasWord(ctx context.Context, word string) (bool, error) {
 	list, err := scanInts(b.read.first.QueryContext(ctx, quote(word)))
 	return len(list) > 0, err

@@ -1,7 +1,7 @@
 package embed
 
 const (
-	// maxPieces is how much of a text is read, as in the table's training.
+	// maxPieces bounds the pieces of a text that are used, as in the table's training.
 	maxPieces = 512
 	// maxLetters is the longest word that is cut into pieces; longer ones are data.
 	maxLetters = 40

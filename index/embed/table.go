@@ -20,7 +20,8 @@ const Model = "builtin-static-v2-128"
 
 const (
 	magic = "STATEMB1"
-	// maxEntries is what fits into a piece's number; the number above stands for none.
+	// maxEntries bounds the entries by the size of a piece's number; the highest number
+	// means none.
 	maxEntries = math.MaxUint16
 	maxDims    = 4096
 )
@@ -193,7 +194,7 @@ func (t *Table) sum(out []float32, pieces []uint16) {
 	}
 }
 
-// Telling says how much a word tells of what a text is about: the length of its
+// Telling returns the weight of a word for the subject of a text: the length of its
 // vector before it is scaled, .2 for an article, .6 for "fix", about 1.7 for the name
 // of something. It is 0 for a word without pieces.
 func (t *Table) Telling(word string) float64 {

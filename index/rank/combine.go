@@ -27,6 +27,6 @@ func Combine(keywordShare, likeness, maxSim float64, prompt bool) float64 {
 	return keywordShare + LikenessWeightOf(prompt)*max(likeness, 0) + MaxSimWeight*maxSim
 }
 
-// CompanyWeight is what the best score of a record of the same day counts
+// CompanyWeight is the weight of the best score of a record of the same day
 // (docs/how-search-ranks.md).
 const CompanyWeight = 0.1

@@ -20,7 +20,7 @@ const (
 	NumFields
 )
 
-// Document is what is scored: the hashes of a document's words by field, in order
+// Document is the scored form of a document: the hashes of its words by field, in order
 // of position. 0 is a gap: it counts as a position and matches no word, and stands
 // between texts that do not follow each other (two facts, two paths).
 type Document struct {
@@ -30,7 +30,7 @@ type Document struct {
 // errDocument says that a stored document is damaged.
 var errDocument = errors.New("decode document: damaged")
 
-// Length is what long documents are told by: the words of Text and Neighbours,
+// Length returns the length for length normalisation: the words of Text and Neighbours,
 // without gaps. Titles are all about as long, and many files make no long text;
 // neighbours count since a prompt has so few words of its own that one more or less
 // would decide otherwise (docs/how-search-ranks.md).

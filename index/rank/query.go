@@ -12,9 +12,9 @@ const (
 // (docs/how-search-ranks.md).
 var fieldWeights = [NumFields]float64{Title: 2, Text: 1, Files: 1, Concepts: 1, Parts: 1, Neighbours: 0.5}
 
-// proximityWeight is what a pair of words that stand together counts, in parts of
-// its mean inverse frequency; proximityWindow how far apart, in words, they may
-// stand; turnedWeight what a place counts where they stand the other way round
+// proximityWeight is the weight of a pair of neighbouring words, in parts of its mean
+// inverse frequency; proximityWindow the greatest distance of neighbours, in words;
+// turnedWeight the factor for a place with the words in reverse order
 // (docs/how-search-ranks.md).
 const (
 	proximityWeight = 1.0
@@ -22,13 +22,13 @@ const (
 	turnedWeight    = 0.5
 )
 
-// RepeatWeight is what a word of the query counts for each time that it comes
-// again: a long query repeats what it is about (docs/how-search-ranks.md).
+// RepeatWeight is the weight of each repetition of a word in the query: a long query
+// repeats its subject (docs/how-search-ranks.md).
 const RepeatWeight = 0.5
 
-// JoinedWeight is what the joined form of two words of the query counts (user
-// service for userservice), beside the two: with 1 what is about one of them by
-// another name goes under (docs/how-search-ranks.md).
+// JoinedWeight is the weight of the joined form of two words of the query (user
+// service for userservice), in addition to the two: with 1, records that name one of
+// them otherwise rank too low (docs/how-search-ranks.md).
 const JoinedWeight = 0.4
 
 // Term is a word of a query that shall be looked for; stop words are none.
@@ -38,7 +38,7 @@ type Term struct {
 	// Position counts the query's terms; terms of the same position are forms of one
 	// word (an identifier, its parts, a correction).
 	Position int
-	// Documents is how many documents of the collection have the word.
+	// Documents counts the documents of the collection that have the word.
 	Documents int
 	// Weight is 1 for a word as it was typed, less for what was guessed.
 	Weight float64
@@ -47,7 +47,7 @@ type Term struct {
 	Alone bool
 }
 
-// Collection is what the documents are chosen from: a project, or all.
+// Collection is the set of documents to choose from: a project, or all.
 type Collection struct {
 	Documents int
 	// MeanLength is the mean of Document.Length.
@@ -66,7 +66,7 @@ type Query struct {
 	// filter has a bit for the low bits of each term's hash: most words of a document
 	// are none of the query's, and this tells it of nearly all of them.
 	filter [filterBits / 64]uint64
-	// last is where each term stood last in the field that is being read.
+	// last is the last position of each term in the current field.
 	last []int32
 }
 
@@ -94,7 +94,7 @@ type pair struct {
 	count float64 // of the document that is being scored
 }
 
-// Score is what the words of a document are worth for a query.
+// Score is the score of a document's words for a query.
 type Score struct {
 	// Keyword is without proximity, Proximity what is to be added; both at least 0.
 	Keyword, Proximity float64
@@ -146,9 +146,9 @@ func (q *Query) pair() {
 // maxTerms bounds the work that a query can ask for; longer queries are no questions.
 const maxTerms = 256
 
-// InverseFrequency is what a word weighs that so many of all documents have, in
-// nats: the inverse document frequency in the form of Lucene, which is above 0 for
-// the most frequent words too: in a conversation of two everybody's name is one.
+// InverseFrequency returns the weight of a word that so many of all documents have,
+// in nats: the inverse document frequency in the form of Lucene, which is above 0
+// for the most frequent words too.
 func InverseFrequency(documents, all int) float64 {
 	documents = max(documents, 0)
 	all = max(all, documents)

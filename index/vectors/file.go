@@ -32,7 +32,7 @@ const (
 	magic      = "CMVECT01" // a change of the format changes the digits
 	headerSize = 64
 	recordHead = 12 // what stands before the code
-	// maxDimensions is what the largest models of 2026 have. With more, a sum of
+	// maxDimensions is the size of the largest models of 2026. With more, a sum of
 	// products of search could pass 31 bits: 4096 × 127 × queryLevels is below 2^31.
 	maxDimensions = 4096
 	// maxSlots bounds the memory that one wrong number of a slot or a document can

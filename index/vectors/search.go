@@ -18,26 +18,26 @@ type Match struct {
 }
 
 const (
-	// exactFragments is up to how many eligible fragments all are read and compared.
+	// exactFragments is the greatest number of eligible fragments that are all compared.
 	exactFragments = 20_000
 	// exactReads bounds the number of reads that this may take: fragments that lie
 	// scattered in a large file cost about a microsecond each.
 	exactReads = 3_000
-	// candidateFragments is how many of the nearest codes are compared exactly at
-	// least; see codeBits for what is found with it.
+	// candidateFragments is the least number of nearest codes that are compared
+	// exactly; see codeBits for the recall.
 	candidateFragments = 1_000
-	// candidatesPerDocument is how many there are at least for each document asked
+	// candidatesPerDocument is the least number of candidates for each document asked
 	// for: of 300 documents .86 are found. A half more would find .91, but to read them
 	// takes longer than all the rest.
 	candidatesPerDocument = 4
-	// gapBytes is what is read in vain rather than with a second call.
+	// gapBytes is the longest unneeded stretch that is read to save a second call.
 	gapBytes = 4 << 10
-	// readBytes is what is read at once at most.
+	// readBytes bounds one read.
 	readBytes = 256 << 10
-	// scanPerDocument is how many slots are looked through in the time that it takes
-	// to find those of one document and put them in order.
+	// scanPerDocument is the number of slots that a scan passes in the time that
+	// finding and sorting the slots of one document takes.
 	scanPerDocument = 64
-	// parallelSlots is how many slots one goroutine scans at least.
+	// parallelSlots is the least number of slots for a goroutine of its own.
 	parallelSlots = 1 << 18
 )
 
@@ -121,7 +121,7 @@ type prepared struct {
 	scale  float32 // for length 1
 }
 
-// queryLevels is how finely a query is cut: 12 bits and a sign, much finer than the
+// queryLevels is the resolution of a query: 12 bits and a sign, much finer than the
 // vectors, and small enough for sums of 32 bits (see maxDimensions).
 const queryLevels = 4095
 

@@ -11,7 +11,7 @@ import (
 	"sync"
 )
 
-// chunkSlots is how many slots share one piece of memory; a multiple of the
+// chunkSlots is the number of slots in one piece of memory; a multiple of the
 // bits of a word. Pieces make a set grow without copying, and cost nothing
 // where a file has a hole.
 const chunkSlots = 1 << 14
@@ -174,7 +174,7 @@ func (s *Set) slotsOf(places []place, document uint32) []place {
 	return places
 }
 
-// Path is where the file is.
+// Path returns the path of the file.
 func (s *Set) Path() string { return s.file.Name() }
 
 // Model names the model of the vectors.
@@ -206,7 +206,7 @@ func (s *Set) document(slot uint32) uint32 {
 	return 0
 }
 
-// bufferedBytes is how much Put collects before it writes.
+// bufferedBytes is the amount of data that Put collects before it writes.
 const bufferedBytes = 4 << 20
 
 // Put puts the vector of a document's fragment into a slot, in place of what was

@@ -7,7 +7,7 @@ import (
 
 // A QueryWord is a word of a query.
 type QueryWord struct {
-	// Text is what is looked up, as in [Word].
+	// Text is the stem to look up, as in [Word].
 	Text string
 	// Raw is the word before stemming, in lower case and without accents: what
 	// [Variants] and [Splits] start from, and what a person is shown.

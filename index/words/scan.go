@@ -14,7 +14,7 @@ const (
 	maxCuts = 24
 )
 
-// class is what a character means for where words begin and end.
+// class is the role of a character at the borders of words.
 type class uint8
 
 const (

@@ -48,12 +48,12 @@ func Paths(paths []string) []Word {
 	return a.words()
 }
 
-// pathGap is how far the words of two paths stand apart at least: further than
-// words that count as standing together.
+// pathGap is the least distance between the words of two paths: more than that of
+// words that count as neighbours.
 const pathGap = 16
 
-// maxPrefix is how far into a path folders are recognised, so that a path of a
-// megabyte is read in linear time.
+// maxPrefix bounds the part of a path in which folders are recognised, so that a
+// path of a megabyte is read in linear time.
 const maxPrefix = 512
 
 // Hash returns the number that stands for a word in stored documents: FNV-1a. It
