@@ -234,15 +234,16 @@ func (q *Queue) Confirm(ctx context.Context, claim claudemem.Claim, outcome clau
 	if err != nil && claudemem.CodeOf(err) != claudemem.CodeConflict {
 		return fmt.Errorf("confirm: %w", err)
 	}
-	q.settle(claim)
+	q.endClaim(claim)
 	if err != nil {
 		return fmt.Errorf("confirm: %w", err)
 	}
 	return nil
 }
 
-// settle is forget, and announces that what came in meanwhile can be claimed.
-func (q *Queue) settle(claim claudemem.Claim) {
+// endClaim forgets the claim and signals that events which arrived meanwhile can be
+// claimed.
+func (q *Queue) endClaim(claim claudemem.Claim) {
 	q.forget(claim)
 	q.signal()
 }
@@ -268,7 +269,7 @@ func (q *Queue) Retry(ctx context.Context, claim claudemem.Claim, cause error, c
 
 // Release gives the claim back untouched and due at once.
 func (q *Queue) Release(ctx context.Context, claim claudemem.Claim) error {
-	defer q.settle(claim) // if this fails, healing gives it back
+	defer q.endClaim(claim) // if this fails, healing gives it back
 	if err := q.storage.Release(ctx, claim, "", false, 0); err != nil {
 		return fmt.Errorf("release: %w", err)
 	}
@@ -277,7 +278,7 @@ func (q *Queue) Release(ctx context.Context, claim claudemem.Claim) error {
 
 // Bury makes dead letters of the claim's events.
 func (q *Queue) Bury(ctx context.Context, claim claudemem.Claim, cause error) error {
-	defer q.settle(claim) // if this fails, healing gives it back
+	defer q.endClaim(claim) // if this fails, healing gives it back
 	if err := q.storage.Bury(ctx, claim, causeText(cause)); err != nil {
 		return fmt.Errorf("bury: %w", err)
 	}

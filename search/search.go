@@ -81,7 +81,7 @@ func (s *Searcher) Search(ctx context.Context, r claudemem.SearchRequest) (claud
 		return claudemem.SearchResult{}, fmt.Errorf("search records: %w", err)
 	}
 	result := claudemem.SearchResult{Total: f.total, Understood: f.understood}
-	result.Hits, err = s.read(ctx, f, r.Explain)
+	result.Hits, err = s.readHits(ctx, f, r.Explain)
 	if err != nil {
 		return claudemem.SearchResult{}, fmt.Errorf("search records: %w", err)
 	}
@@ -380,9 +380,9 @@ func (s *Searcher) topUp(ctx context.Context, p plan, filter index.Filter, ranke
 	return intersectWithRanking(slices.Concat(ranked, eligible), ranked, wanted), total, nil
 }
 
-// read fills the page. What has been removed or changed since it was indexed and no
+// readHits reads the records of a page. What has been removed or changed since it was indexed and no
 // longer passes the filter is left out: the page is then shorter by it.
-func (s *Searcher) read(ctx context.Context, f found, explain bool) ([]claudemem.Hit, error) {
+func (s *Searcher) readHits(ctx context.Context, f found, explain bool) ([]claudemem.Hit, error) {
 	if len(f.refs) == 0 {
 		return nil, nil
 	}

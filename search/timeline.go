@@ -138,7 +138,7 @@ func (s *Searcher) textAnchor(ctx context.Context, text, project string) (item c
 	}
 	// What only the filter found is no hit of a text that is searched for.
 	if f.understood.Text == "" || len(f.refs) > 0 && f.scores[f.refs[0]] != nil {
-		hits, err := s.read(ctx, f, false)
+		hits, err := s.readHits(ctx, f, false)
 		if err != nil {
 			return item, "", err
 		}

@@ -88,7 +88,7 @@ func (s *Searcher) understand(ctx context.Context, p plan) (plan, error) {
 		dates: !p.dated(),
 		types: len(p.query.Types) == 0 && (len(p.kinds) == 0 || slices.Contains(p.kinds, claudemem.RecordObservation)),
 	}
-	if !r.read(p.text) {
+	if !r.parse(p.text) {
 		return p, nil
 	}
 	q := p
@@ -149,9 +149,9 @@ func (r *reading) describe() string {
 	return strings.Join(parts, ", ")
 }
 
-// read reports whether the text says something of dates or types; rest is then what
-// else it says.
-func (r *reading) read(text string) bool {
+// parse reports whether the text names dates or types; rest is then the rest of the
+// text.
+func (r *reading) parse(text string) bool {
 	r.rest = text
 	if len(text) > maxReadBytes || isCode(text) {
 		return false

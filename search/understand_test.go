@@ -86,7 +86,7 @@ func TestReading(t *testing.T) {
 	fmt.Fprintf(&b, "It is %s.\n\n", noon.Format("Monday 2006-01-02 15:04 MST"))
 	for _, text := range texts {
 		r := reading{now: noon, dates: true, types: true}
-		if !r.read(text) {
+		if !r.parse(text) {
 			t.Errorf("%q is not understood", text)
 			continue
 		}
@@ -123,7 +123,7 @@ func TestOrdinaryTexts(t *testing.T) {
 		"in 1999", "日本語 昨日", "le mois de mars",
 	} {
 		r := reading{now: noon, dates: true, types: true}
-		if r.read(text) {
+		if r.parse(text) {
 			t.Errorf("%q: %s", text, describe(r))
 		}
 		if isExpression(text) {
@@ -151,7 +151,7 @@ func TestReadingClocks(t *testing.T) {
 		{time.Date(2028, 2, 29, 9, 0, 0, 0, berlin), "x last year", `Fri 2027-01-01 00:00:00 – Fri 2027-12-31 23:59:59 · search "x"`},
 	} {
 		r := reading{now: tt.now, dates: true}
-		r.read(tt.text)
+		r.parse(tt.text)
 		if got := describe(r); got != tt.want {
 			t.Errorf("%s, %q:\ngot  %s\nwant %s", tt.now, tt.text, got, tt.want)
 		}
@@ -170,7 +170,7 @@ func FuzzReading(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string, shift int64) {
 		text, _ = cleanText(text)
 		r := reading{now: noon.Add(time.Duration(shift)), dates: true, types: true}
-		if !r.read(text) {
+		if !r.parse(text) {
 			if r.rest != text || r.since != 0 || r.until != 0 || r.named != nil {
 				t.Fatalf("%q is not understood and yet %+v", text, r)
 			}

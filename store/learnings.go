@@ -52,8 +52,8 @@ func wordSet(text string) map[string]bool {
 	return set
 }
 
-// read takes a learning's content apart.
-func read(content string) statement {
+// parseStatement splits a learning's content into its words and numbers.
+func parseStatement(content string) statement {
 	s := statement{key: foldSpace(content)}
 	var numbers []string
 	for _, w := range strings.FieldsFunc(strings.ReplaceAll(s.key, "’", "'"), func(r rune) bool {
@@ -141,7 +141,7 @@ func (t *tx) addLearning(claimed *claudemem.Session, l *claudemem.Learning) erro
 	}
 	l.UpdatedAt = max(l.UpdatedAt, l.CreatedAt)
 	l.Confidence = max(0, min(1, l.Confidence))
-	said := read(l.Content)
+	said := parseStatement(l.Content)
 	known, err := t.learnings(l.ProjectPath, said.key)
 	if err != nil {
 		return err
@@ -216,7 +216,7 @@ func (t *tx) learnings(project, key string) ([]storedLearning, error) {
 		if err := scan(&k.id, &content, &k.confidence, &k.active, &k.superseded); err != nil {
 			return err
 		}
-		k.statement = read(content)
+		k.statement = parseStatement(content)
 		list = append(list, k)
 		return nil
 	}, `SELECT id, content, confidence, is_active, superseded_by IS NOT NULL FROM learnings

@@ -99,7 +99,7 @@ func (s *Store) AddLearning(ctx context.Context, l claudemem.Learning) (claudeme
 			WHERE id = ?`, category, confidence, l.ID); err != nil {
 			return err
 		}
-		return t.settleLearning(l)
+		return t.supersedeContradicted(l)
 	})
 	return l, err
 }
@@ -133,7 +133,7 @@ func (s *Store) EditLearning(ctx context.Context, id int64, e claudemem.Learning
 				return err
 			}
 		}
-		key := read(l.Content).key
+		key := parseStatement(l.Content).key
 		other, err := t.number("SELECT id FROM learnings WHERE project = ? AND content_key = ? AND id <> ?", l.ProjectPath, key, id)
 		if err != nil {
 			return err
@@ -147,17 +147,17 @@ func (s *Store) EditLearning(ctx context.Context, id int64, e claudemem.Learning
 			sql.NullInt64{Int64: l.SupersededBy, Valid: l.SupersededBy != 0}, int64(t.now()), id); err != nil {
 			return err
 		}
-		return t.settleLearning(&l)
+		return t.supersedeContradicted(&l)
 	})
 	return l, err
 }
 
-// settleLearning supersedes what an active learning contradicts, and reads it anew.
-func (t *tx) settleLearning(l *claudemem.Learning) error {
+// supersedeContradicted supersedes the learnings that an active learning contradicts, and reads it again.
+func (t *tx) supersedeContradicted(l *claudemem.Learning) error {
 	if err := t.learning(l.ID, l); err != nil || !l.Active {
 		return err
 	}
-	said := read(l.Content)
+	said := parseStatement(l.Content)
 	known, err := t.learnings(l.ProjectPath, said.key)
 	if err != nil {
 		return err

@@ -38,7 +38,7 @@ func (s *Store) AddObservation(ctx context.Context, n claudemem.NewObservation) 
 	if s.writer == nil {
 		return claudemem.Observation{}, fault(what, errReadOnly)
 	}
-	if err := s.settle(ctx, &n, map[string]string{}); err != nil {
+	if err := s.complete(ctx, &n, map[string]string{}); err != nil {
 		return claudemem.Observation{}, fault(what, err)
 	}
 	var kept claudemem.Observation
@@ -64,7 +64,7 @@ func (s *Store) AddObservations(ctx context.Context, all []claudemem.NewObservat
 	all = slices.Clone(all)
 	roots := map[string]string{}
 	for i := range all {
-		if err := s.settle(ctx, &all[i], roots); err != nil {
+		if err := s.complete(ctx, &all[i], roots); err != nil {
 			return nil, fault(what, err)
 		}
 	}
@@ -87,9 +87,9 @@ func (s *Store) AddObservations(ctx context.Context, all []claudemem.NewObservat
 	return kept, nil
 }
 
-// settle checks what is to be written and fills in what it lacks. roots keeps
-// what the names of projects stand for.
-func (s *Store) settle(ctx context.Context, n *claudemem.NewObservation, roots map[string]string) error {
+// complete checks a new observation and fills in missing fields. roots caches the
+// root paths of project names.
+func (s *Store) complete(ctx context.Context, n *claudemem.NewObservation, roots map[string]string) error {
 	n.Title = strings.TrimSpace(n.Title)
 	if n.Title == "" {
 		return claudemem.Errorf(claudemem.CodeInvalid, "the observation has no title").

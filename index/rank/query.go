@@ -177,7 +177,7 @@ func (q *Query) Score(d *Document) Score {
 		q.pairs[i].count = 0
 	}
 	for f := range d.Words {
-		q.read(Field(f), d.Words[f])
+		q.count(Field(f), d.Words[f])
 	}
 	var s Score
 	norm := k1 * (1 - b + b*float64(d.Length())/q.mean)
@@ -198,8 +198,8 @@ func (q *Query) Score(d *Document) Score {
 	return s
 }
 
-// read counts the terms and pairs of a field.
-func (q *Query) read(f Field, list []uint32) {
+// count counts the terms and pairs of a field.
+func (q *Query) count(f Field, list []uint32) {
 	together := f == Title || f == Text // paths and parts stand in no sentence
 	if together {
 		for i := range q.last {

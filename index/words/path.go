@@ -23,8 +23,8 @@ func PathKeys(path string) []string {
 // A PathPattern is a path, or a part of one, as a file filter gives it. It matches
 // a path that has its segments next to each other: the last one by any part of
 // the segment's name, the ones before it as a whole, all in any case. So auth and
-// src/auth match src/authService.ts, which neither thor nor rc/auth does; auth
-// does not match author.ts.
+// src/auth match src/authService.ts; thor and rc/auth do not, and auth does not
+// match author.ts.
 type PathPattern struct {
 	leading []string // in lower case
 	last    string   // in lower case
@@ -124,7 +124,7 @@ func wordRune(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 // or without.
 func rawWords(s string, parts bool) []string {
 	a := newAnalyser(len(s), true)
-	a.read(s)
+	a.analyse(s)
 	var raws []string
 	for _, f := range a.found {
 		if parts || !f.part {

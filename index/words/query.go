@@ -29,7 +29,7 @@ type QueryWord struct {
 // they are the words that [Text] finds in s.
 func Query(s string) []QueryWord {
 	a := newAnalyser(len(s), true)
-	a.read(s)
+	a.analyse(s)
 	out := make([]QueryWord, 0, 2*len(a.found))
 	stopsOnly := true
 	text, raws := string(a.arena), string(a.raws)

@@ -90,8 +90,8 @@ func newAnalyser(size int, keepRaw bool) *analyser {
 	}
 }
 
-// read appends the words of s.
-func (a *analyser) read(s string) {
+// analyse appends the words of s.
+func (a *analyser) analyse(s string) {
 	for i := 0; i < len(s); {
 		c := s[i]
 		if c >= utf8.RuneSelf {

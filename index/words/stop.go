@@ -28,7 +28,7 @@ wurde wurden zu zum zur zwischen`) {
 // fold returns a word as it is before stemming.
 func fold(word string) string {
 	a := newAnalyser(len(word), true)
-	a.read(word)
+	a.analyse(word)
 	return string(a.raws)
 }
 

@@ -15,7 +15,7 @@ type Word struct {
 // keeps a few of them for long clones those.
 func Text(s string) []Word {
 	a := newAnalyser(len(s), false)
-	a.read(s)
+	a.analyse(s)
 	return a.words()
 }
 
@@ -39,7 +39,7 @@ func Paths(paths []string) []Word {
 			prefix := p[:min(to, maxPrefix)]
 			if to > maxPrefix || to > from && !seen[prefix] {
 				seen[prefix] = true
-				a.read(p[from:to])
+				a.analyse(p[from:to])
 			}
 			from = to + 1
 		}
