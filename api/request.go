@@ -235,7 +235,9 @@ func (ids *ObservationRefs) UnmarshalJSON(raw []byte) error {
 	if json.Unmarshal(raw, &text) != nil {
 		return json.Unmarshal(raw, (*[]ObservationRef)(ids))
 	}
-	*ids = nil
+	if *ids = nil; string(raw) == "null" {
+		return nil
+	}
 	for part := range strings.SplitSeq(text, ",") {
 		id, err := ObservationNumber(part)
 		if err != nil {
