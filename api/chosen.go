@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"claudemem"
+	"claudemem/store"
 )
 
 // Chosen is a Memory that asks another one: Read and Write choose it for each call
@@ -65,7 +66,7 @@ func (c Chosen) Session(ctx context.Context, q SessionRequest) (SessionRecords, 
 }
 
 // Receipt implements Memory.
-func (c Chosen) Receipt(ctx context.Context, q ReceiptRequest) (claudemem.SessionReceipt, error) {
+func (c Chosen) Receipt(ctx context.Context, q ReceiptRequest) (store.SessionReceipt, error) {
 	return choose(ctx, c.Read, q, Memory.Receipt)
 }
 

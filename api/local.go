@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"claudemem"
+	"claudemem/store"
 )
 
 // Store is the part of the store that Local reads. Lists are newest first.
@@ -25,7 +26,7 @@ type Store interface {
 	// SessionNamed finds a session by what people call it, "last" in a project;
 	// CodeNotFound when there is none, CodeInvalid when there are several.
 	SessionNamed(ctx context.Context, name, project string) (claudemem.Session, error)
-	SessionReceipt(ctx context.Context, id claudemem.SessionID) (claudemem.SessionReceipt, error)
+	SessionReceipt(ctx context.Context, id claudemem.SessionID) (store.SessionReceipt, error)
 	Projects(ctx context.Context) ([]claudemem.ProjectDigest, error)
 	Learnings(ctx context.Context, q claudemem.LearningQuery) ([]claudemem.Learning, error)
 	CountLearnings(ctx context.Context, q claudemem.LearningQuery) (int, error)

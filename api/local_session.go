@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"claudemem"
+	"claudemem/store"
 )
 
 func sessionOf(s *claudemem.Session) Session {
@@ -69,13 +70,13 @@ func (l *Local) Session(ctx context.Context, r SessionRequest) (SessionRecords, 
 }
 
 // Receipt implements Memory.
-func (l *Local) Receipt(ctx context.Context, r ReceiptRequest) (claudemem.SessionReceipt, error) {
+func (l *Local) Receipt(ctx context.Context, r ReceiptRequest) (store.SessionReceipt, error) {
 	if err := r.checkName(); err != nil {
-		return claudemem.SessionReceipt{}, err
+		return store.SessionReceipt{}, err
 	}
 	session, err := l.Store.SessionNamed(ctx, r.Name, r.Project)
 	if err != nil {
-		return claudemem.SessionReceipt{}, err
+		return store.SessionReceipt{}, err
 	}
 	return l.Store.SessionReceipt(ctx, session.ID)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"claudemem"
+	"claudemem/store"
 )
 
 // Memory is what is remembered. Errors are *claudemem.Error where the caller can
@@ -25,7 +26,7 @@ type Memory interface {
 	// Session returns a session with its records, the oldest first.
 	Session(ctx context.Context, r SessionRequest) (SessionRecords, error)
 	// Receipt accounts for a session.
-	Receipt(ctx context.Context, r ReceiptRequest) (claudemem.SessionReceipt, error)
+	Receipt(ctx context.Context, r ReceiptRequest) (store.SessionReceipt, error)
 	// Projects lists projects, the one that was worked on last first.
 	Projects(ctx context.Context, r ProjectsRequest) (Page[Project], error)
 	// Learnings lists what is known of projects.

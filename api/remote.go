@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"claudemem"
+	"claudemem/store"
 	"claudemem/wire"
 )
 
@@ -208,11 +209,11 @@ func (r *Remote) Session(ctx context.Context, q SessionRequest) (SessionRecords,
 }
 
 // Receipt implements Memory.
-func (r *Remote) Receipt(ctx context.Context, q ReceiptRequest) (out claudemem.SessionReceipt, err error) {
+func (r *Remote) Receipt(ctx context.Context, q ReceiptRequest) (out store.SessionReceipt, err error) {
 	if err := q.checkName(); err != nil {
 		return out, err
 	}
-	return get[claudemem.SessionReceipt](ctx, r, "/api/sessions/"+url.PathEscape(q.Name)+"/receipt", q)
+	return get[store.SessionReceipt](ctx, r, "/api/sessions/"+url.PathEscape(q.Name)+"/receipt", q)
 }
 
 // Projects implements Memory.

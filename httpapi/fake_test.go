@@ -16,6 +16,7 @@ import (
 
 	"claudemem"
 	"claudemem/api"
+	"claudemem/store"
 )
 
 var noon = time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
@@ -44,7 +45,7 @@ type fakeWorker struct {
 	edits      []claudemem.LearningEdit
 	statuses   []claudemem.StatusRequest
 	line       claudemem.Statusline
-	accounts   []claudemem.SessionReceipt
+	accounts   []store.SessionReceipt
 	named      []string
 
 	searched   []claudemem.SearchRequest

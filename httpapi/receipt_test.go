@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"claudemem"
+	"claudemem/store"
 )
 
 func (f *fakeWorker) SessionNamed(_ context.Context, name, project string) (claudemem.Session, error) {
@@ -23,34 +24,34 @@ func (f *fakeWorker) SessionNamed(_ context.Context, name, project string) (clau
 	return claudemem.Session{}, claudemem.Errorf(claudemem.CodeNotFound, "there is no session %.40q", name).WithHint("`claude-mem sessions --all` lists them")
 }
 
-func (f *fakeWorker) SessionReceipt(_ context.Context, id claudemem.SessionID) (claudemem.SessionReceipt, error) {
+func (f *fakeWorker) SessionReceipt(_ context.Context, id claudemem.SessionID) (store.SessionReceipt, error) {
 	for _, r := range f.accounts {
 		if r.ID == id {
 			return r, f.err
 		}
 	}
-	return claudemem.SessionReceipt{}, claudemem.Errorf(claudemem.CodeNotFound, "there is no session S%d", id)
+	return store.SessionReceipt{}, claudemem.Errorf(claudemem.CodeNotFound, "there is no session S%d", id)
 }
 
-func someReceipts() []claudemem.SessionReceipt {
+func someReceipts() []store.SessionReceipt {
 	at := claudemem.MillisOf(noon)
-	spent := claudemem.Spent{Calls: 2, TokensIn: 3100, TokensOut: 240, USD: 0.0061}
-	return []claudemem.SessionReceipt{{
+	spent := store.Spent{Calls: 2, TokensIn: 3100, TokensOut: 240, USD: 0.0061}
+	return []store.SessionReceipt{{
 		ID: 12, ULID: "01JNGZ0000000000000000000S", Host: claudemem.HostClaudeCode, HostSessionID: "0b7c1f6e-aaaa", Project: "tally",
 		ProjectPath: "/home/ada/work/tally", FirstPrompt: "Why is the total off by a cent?", Status: claudemem.SessionCompleted, StartedAt: at - 5000, UpdatedAt: at, CompletedAt: at,
-		Captured: claudemem.CapturedEvents{Events: 5, Processed: 3, Skipped: 1, Failed: 1, Kinds: []claudemem.EventsOf{
+		Captured: store.CapturedEvents{Events: 5, Processed: 3, Skipped: 1, Failed: 1, Kinds: []store.EventsOf{
 			{Kind: claudemem.KindPrompt, Events: 1}, {Kind: claudemem.KindTool, Tool: "Edit", Events: 2}, {Kind: claudemem.KindTool, Tool: "Glob", Events: 1}, {Kind: claudemem.KindStop, Events: 1}}},
-		Skipped:  []claudemem.EventsFor{{Reason: claudemem.SkipTool, Events: 1, Kinds: []claudemem.EventsOf{{Kind: claudemem.KindTool, Tool: "Glob", Events: 1}}}},
-		Failed:   []claudemem.EventsFor{{Reason: "garbage", Events: 1, Kinds: []claudemem.EventsOf{{Kind: claudemem.KindTool, Tool: "Edit", Events: 1}}}},
-		Redacted: []claudemem.RedactedRule{{Rule: "github-pat", Count: 2}},
-		Stored: claudemem.StoredRecords{Prompts: 1, Observations: []claudemem.StoredObservation{{ID: 124, Type: claudemem.TypeBugfix, Title: "Totals off by a cent", PromptNumber: 1}},
-			Summaries: []claudemem.StoredSummary{{ID: 5, PromptNumber: 1}}},
+		Skipped:  []store.EventsFor{{Reason: claudemem.SkipTool, Events: 1, Kinds: []store.EventsOf{{Kind: claudemem.KindTool, Tool: "Glob", Events: 1}}}},
+		Failed:   []store.EventsFor{{Reason: "garbage", Events: 1, Kinds: []store.EventsOf{{Kind: claudemem.KindTool, Tool: "Edit", Events: 1}}}},
+		Redacted: []store.RedactedRule{{Rule: "github-pat", Count: 2}},
+		Stored: store.StoredRecords{Prompts: 1, Observations: []store.StoredObservation{{ID: 124, Type: claudemem.TypeBugfix, Title: "Totals off by a cent", PromptNumber: 1}},
+			Summaries: []store.StoredSummary{{ID: 5, PromptNumber: 1}}},
 		Given: []claudemem.Injection{{Host: claudemem.HostClaudeCode, HostSessionID: "0b7c1f6e-aaaa", Where: "SessionStart", Source: "startup",
 			Observations: []claudemem.ObservationID{7}, Sessions: []claudemem.SessionID{3}, Layers: []claudemem.LayerCost{{Name: "observations", Tokens: 40, Items: 1}},
 			Skipped: []claudemem.LayerCost{{Name: "learnings", Reason: "empty"}}, Tokens: 60, Budget: 2000, BuildMS: 1.5, At: at - 5000}},
-		LookedUp: []claudemem.LookedUp{{Observation: 7, Title: "bare", Given: true, Times: 2, ByItself: 1, LastAt: at}},
-		Cost: claudemem.SessionCost{Total: spent, Providers: []claudemem.SpentOn{{Name: "anthropic", Spent: spent}},
-			Models: []claudemem.SpentOn{{Name: "haiku", Provider: "anthropic", Spent: spent}}, TokensGiven: 60, DiscoveryTokens: 5100},
+		LookedUp: []store.LookedUp{{Observation: 7, Title: "bare", Given: true, Times: 2, ByItself: 1, LastAt: at}},
+		Cost: store.SessionCost{Total: spent, Providers: []store.SpentOn{{Name: "anthropic", Spent: spent}},
+			Models: []store.SpentOn{{Name: "haiku", Provider: "anthropic", Spent: spent}}, TokensGiven: 60, DiscoveryTokens: 5100},
 	}}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"claudemem"
 	"claudemem/api"
+	"claudemem/store"
 	"claudemem/wire"
 )
 
@@ -176,7 +177,7 @@ func (a *server) recordRoutes() []route {
 		{method: "GET", path: "/api/sessions/{id}", handle: a.session, about: "a session with its records, the oldest first", params: append([]api.Param{sessionID}, api.ParamsOf(api.SessionRequest{})...),
 			answer: api.SessionRecords{Prompts: prompts[1:], Summaries: summaries[1:], Observations: []api.Observation{index, whole}}},
 		{method: "GET", path: "/api/sessions/{id}/receipt", handle: a.receipt, about: "what was captured of a session and became of it, what it was given, what was looked up later, what it cost",
-			params: append([]api.Param{sessionNamed}, api.ParamsOf(api.ReceiptRequest{})...), answer: claudemem.SessionReceipt{}},
+			params: append([]api.Param{sessionNamed}, api.ParamsOf(api.ReceiptRequest{})...), answer: store.SessionReceipt{}},
 		query("/api/summaries", "summaries, the newest first", a.Memory.Summaries, api.Listing[api.Summary]{Results: summaries}, "project=tally&limit=5"),
 		query("/api/prompts", "what the user typed, the newest first", a.Memory.Prompts, api.Listing[api.Prompt]{Results: prompts}, "project=tally&limit=5"),
 		query("/api/projects", "projects, the one that was worked on last first", a.Memory.Projects, api.Page[api.Project]{Results: []api.Project{{}}}, ""),

@@ -6,12 +6,13 @@ import (
 
 	"claudemem"
 	"claudemem/api"
+	"claudemem/store"
 )
 
 // sessionNamed finds a session by what people call it.
-func (c *call) sessionNamed(ctx context.Context, name, project string) (claudemem.SessionReceipt, error) {
+func (c *call) sessionNamed(ctx context.Context, name, project string) (store.SessionReceipt, error) {
 	if name == "" {
-		return claudemem.SessionReceipt{}, claudemem.Errorf(claudemem.CodeInvalid, "no session_id").WithHint(`send S12 as in index lines, a ULID, the host's id, or "last"`)
+		return store.SessionReceipt{}, claudemem.Errorf(claudemem.CodeInvalid, "no session_id").WithHint(`send S12 as in index lines, a ULID, the host's id, or "last"`)
 	}
 	return c.server.memory.Receipt(ctx, api.ReceiptRequest{Name: name, Project: project})
 }
@@ -91,7 +92,7 @@ func (c *call) offerSummary(a *answer, r *api.Summary, first bool) bool {
 }
 
 // offerIndexOf adds the lines of a session's observations, as many as fit.
-func (c *call) offerIndexOf(ctx context.Context, a *answer, s claudemem.SessionReceipt, id string) error {
+func (c *call) offerIndexOf(ctx context.Context, a *answer, s store.SessionReceipt, id string) error {
 	if len(s.Stored.Observations) == 0 {
 		return nil
 	}

@@ -13,20 +13,20 @@ import (
 )
 
 // SessionReceipt accounts for a session; CodeNotFound when there is none of that number.
-func (s *Store) SessionReceipt(ctx context.Context, id claudemem.SessionID) (claudemem.SessionReceipt, error) {
+func (s *Store) SessionReceipt(ctx context.Context, id claudemem.SessionID) (SessionReceipt, error) {
 	const what = "read session receipt"
-	var r claudemem.SessionReceipt
+	var r SessionReceipt
 	err := s.snapshot(ctx, func(q querier) error {
 		session, err := scanSession(q.QueryRowContext(ctx, "SELECT "+sessionColumns+" FROM sessions s WHERE s.id = ?", int64(id)))
 		if err != nil {
 			return err
 		}
-		r = claudemem.SessionReceipt{
+		r = SessionReceipt{
 			ID: session.ID, ULID: session.ULID, Host: session.Host, HostSessionID: session.HostSessionID,
 			Project: session.Label, ProjectPath: session.ProjectPath, Status: session.Status, Title: session.Title,
 			StartedAt: session.StartedAt, UpdatedAt: session.UpdatedAt, CompletedAt: session.CompletedAt,
 		}
-		for _, part := range []func(context.Context, querier, *claudemem.SessionReceipt) error{
+		for _, part := range []func(context.Context, querier, *SessionReceipt) error{
 			capturedOf, storedOf, redactedOf, givenTo, lookedUpOf, costOf,
 		} {
 			if err := part(ctx, q, &r); err != nil {
@@ -56,16 +56,16 @@ const (
 		UNION ALL SELECT kind, tool_name, 'failed', '', count(*) FROM events WHERE outcome = 'failed' GROUP BY 1, 2`
 )
 
-func capturedOf(ctx context.Context, q querier, r *claudemem.SessionReceipt) (err error) {
+func capturedOf(ctx context.Context, q querier, r *SessionReceipt) (err error) {
 	r.Captured, r.Skipped, r.Failed, err = countEvents(ctx, q, countedOfSession, int64(r.ID))
 	return err
 }
 
-func countEvents(ctx context.Context, q querier, query string, args ...any) (sum claudemem.CapturedEvents, skipped, failed []claudemem.EventsFor, err error) {
+func countEvents(ctx context.Context, q querier, query string, args ...any) (sum CapturedEvents, skipped, failed []EventsFor, err error) {
 	all := eventCount{}
 	reasons := map[claudemem.Status]map[string]eventCount{claudemem.StatusSkipped: {}, claudemem.StatusFailed: {}}
 	err = each(ctx, q, func(scan scanFunc) error {
-		var of claudemem.EventsOf
+		var of EventsOf
 		var outcome claudemem.Status
 		var reason string
 		var n int
@@ -101,34 +101,34 @@ func countEvents(ctx context.Context, q querier, query string, args ...any) (sum
 }
 
 // eventCount counts events by kind and tool (Events is 0 in the keys).
-type eventCount map[claudemem.EventsOf]int
+type eventCount map[EventsOf]int
 
 // turnOrder is the order in which the kinds of a turn come.
 var turnOrder = []claudemem.EventKind{claudemem.KindPrompt, claudemem.KindTool, claudemem.KindStop, claudemem.KindSessionEnd}
 
-func (c eventCount) list() []claudemem.EventsOf {
-	list := make([]claudemem.EventsOf, 0, len(c))
+func (c eventCount) list() []EventsOf {
+	list := make([]EventsOf, 0, len(c))
 	for of, n := range c {
 		of.Events = n
 		list = append(list, of)
 	}
-	slices.SortFunc(list, func(a, b claudemem.EventsOf) int {
+	slices.SortFunc(list, func(a, b EventsOf) int {
 		return cmp.Or(cmp.Compare(slices.Index(turnOrder, a.Kind), slices.Index(turnOrder, b.Kind)), cmp.Compare(a.Kind, b.Kind),
 			cmp.Compare(b.Events, a.Events), cmp.Compare(a.Tool, b.Tool))
 	})
 	return list
 }
 
-func reasonList(byReason map[string]eventCount) []claudemem.EventsFor {
-	list := []claudemem.EventsFor{}
+func reasonList(byReason map[string]eventCount) []EventsFor {
+	list := []EventsFor{}
 	for reason, counted := range byReason {
-		f := claudemem.EventsFor{Reason: reason, Kinds: counted.list()}
+		f := EventsFor{Reason: reason, Kinds: counted.list()}
 		for _, k := range f.Kinds {
 			f.Events += k.Events
 		}
 		list = append(list, f)
 	}
-	slices.SortFunc(list, func(a, b claudemem.EventsFor) int {
+	slices.SortFunc(list, func(a, b EventsFor) int {
 		return cmp.Or(cmp.Compare(b.Events, a.Events), cmp.Compare(a.Reason, b.Reason))
 	})
 	return list
@@ -137,8 +137,8 @@ func reasonList(byReason map[string]eventCount) []claudemem.EventsFor {
 // firstPromptChars bounds the part of the first prompt that identifies a session.
 const firstPromptChars = 200
 
-func storedOf(ctx context.Context, q querier, r *claudemem.SessionReceipt) error {
-	r.Stored = claudemem.StoredRecords{Observations: []claudemem.StoredObservation{}, Summaries: []claudemem.StoredSummary{}}
+func storedOf(ctx context.Context, q querier, r *SessionReceipt) error {
+	r.Stored = StoredRecords{Observations: []StoredObservation{}, Summaries: []StoredSummary{}}
 	if err := q.QueryRowContext(ctx, `SELECT
 		coalesce((SELECT substr(text, 1, ?2) FROM prompts WHERE session_id = ?1 ORDER BY number LIMIT 1), ''),
 		(SELECT count(*) FROM prompts WHERE session_id = ?1),
@@ -148,7 +148,7 @@ func storedOf(ctx context.Context, q querier, r *claudemem.SessionReceipt) error
 	}
 	r.FirstPrompt = text.Line(r.FirstPrompt)
 	err := each(ctx, q, func(scan scanFunc) error {
-		var o claudemem.StoredObservation
+		var o StoredObservation
 		var tokens int
 		if err := scan(&o.ID, &o.Type, &o.Title, &o.PromptNumber, &tokens); err != nil {
 			return err
@@ -162,7 +162,7 @@ func storedOf(ctx context.Context, q querier, r *claudemem.SessionReceipt) error
 		return err
 	}
 	err = each(ctx, q, func(scan scanFunc) error {
-		var y claudemem.StoredSummary
+		var y StoredSummary
 		if err := scan(&y.ID, &y.PromptNumber); err != nil {
 			return err
 		}
@@ -181,7 +181,7 @@ const (
 
 // redactedOf counts the marks in what is stored: arrivals are counted over all
 // sessions, and their payloads are gone once they are distilled.
-func redactedOf(ctx context.Context, q querier, r *claudemem.SessionReceipt) error {
+func redactedOf(ctx context.Context, q querier, r *SessionReceipt) error {
 	texts, err := column[string](ctx, q, `SELECT text FROM prompts WHERE session_id = ?1 AND instr(text, ?2) > 0
 		UNION ALL SELECT t FROM (SELECT title || ' ' || subtitle || ' ' || narrative || ' ' || facts AS t FROM observations
 			WHERE session_id = ?1 AND deleted_at IS NULL) WHERE instr(t, ?2) > 0
@@ -202,12 +202,12 @@ func redactedOf(ctx context.Context, q querier, r *claudemem.SessionReceipt) err
 	return nil
 }
 
-func ruleList(marks map[string]int) []claudemem.RedactedRule {
-	list := make([]claudemem.RedactedRule, 0, len(marks))
+func ruleList(marks map[string]int) []RedactedRule {
+	list := make([]RedactedRule, 0, len(marks))
 	for rule, n := range marks {
-		list = append(list, claudemem.RedactedRule{Rule: rule, Count: n})
+		list = append(list, RedactedRule{Rule: rule, Count: n})
 	}
-	slices.SortFunc(list, func(a, b claudemem.RedactedRule) int {
+	slices.SortFunc(list, func(a, b RedactedRule) int {
 		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Rule, b.Rule))
 	})
 	return list
@@ -215,7 +215,7 @@ func ruleList(marks map[string]int) []claudemem.RedactedRule {
 
 // givenTo reads by the host's name for the session: its first block was given
 // before it was known here.
-func givenTo(ctx context.Context, q querier, r *claudemem.SessionReceipt) error {
+func givenTo(ctx context.Context, q querier, r *SessionReceipt) error {
 	r.Given = []claudemem.Injection{}
 	err := each(ctx, q, func(scan scanFunc) error {
 		in := claudemem.Injection{Host: r.Host, HostSessionID: r.HostSessionID}
@@ -239,8 +239,8 @@ func givenTo(ctx context.Context, q querier, r *claudemem.SessionReceipt) error 
 
 // lookedUpOf counts the look-ups of records that the session was given, from then
 // on, and of records made of the session, at any time.
-func lookedUpOf(ctx context.Context, q querier, r *claudemem.SessionReceipt) error {
-	r.LookedUp = []claudemem.LookedUp{}
+func lookedUpOf(ctx context.Context, q querier, r *SessionReceipt) error {
+	r.LookedUp = []LookedUp{}
 	givenAt, made := map[claudemem.ObservationID]claudemem.Millis{}, map[claudemem.ObservationID]bool{}
 	var ids []claudemem.ObservationID
 	for _, in := range r.Given {
@@ -260,7 +260,7 @@ func lookedUpOf(ctx context.Context, q querier, r *claudemem.SessionReceipt) err
 		return err
 	}
 	err = each(ctx, q, func(scan scanFunc) error {
-		var l claudemem.LookedUp
+		var l LookedUp
 		var by claudemem.SessionID
 		if err := scan(&l.Observation, &l.LastAt, &by, &l.Title); err != nil {
 			return err
@@ -286,7 +286,7 @@ func lookedUpOf(ctx context.Context, q querier, r *claudemem.SessionReceipt) err
 	return err
 }
 
-func costOf(ctx context.Context, q querier, r *claudemem.SessionReceipt) error {
+func costOf(ctx context.Context, q querier, r *SessionReceipt) error {
 	providers, models := map[string]*SpentOn{}, map[string]*SpentOn{}
 	err := each(ctx, q, func(scan scanFunc) error {
 		var provider, model string
@@ -306,7 +306,7 @@ func costOf(ctx context.Context, q querier, r *claudemem.SessionReceipt) error {
 
 // ReceiptTotals sums up the receipts of all sessions: events over the whole life
 // of the memory, what was given and looked up from since on.
-func (s *Store) ReceiptTotals(ctx context.Context, since claudemem.Millis) (claudemem.ReceiptTotals, error) {
+func (s *Store) ReceiptTotals(ctx context.Context, since claudemem.Millis) (ReceiptTotals, error) {
 	const what = "sum up session receipts"
 	sum := EmptyReceiptTotals(since)
 	err := s.snapshot(ctx, func(q querier) error {
@@ -327,16 +327,16 @@ func (s *Store) ReceiptTotals(ctx context.Context, since claudemem.Millis) (clau
 }
 
 // EmptyReceiptTotals are those of a memory in which nothing is.
-func EmptyReceiptTotals(since claudemem.Millis) claudemem.ReceiptTotals {
-	return claudemem.ReceiptTotals{
-		Captured: claudemem.CapturedEvents{Kinds: []claudemem.EventsOf{}}, Skipped: []claudemem.EventsFor{},
-		Redacted: []claudemem.RedactedRule{}, Since: since, Given: []claudemem.GivenIn{},
+func EmptyReceiptTotals(since claudemem.Millis) ReceiptTotals {
+	return ReceiptTotals{
+		Captured: CapturedEvents{Kinds: []EventsOf{}}, Skipped: []EventsFor{},
+		Redacted: []RedactedRule{}, Since: since, Given: []GivenIn{},
 	}
 }
 
 // redactedInAll reads the counters, which intake kept: unlike the marks of one
 // session they have what was masked in events that are gone.
-func redactedInAll(ctx context.Context, q querier) ([]claudemem.RedactedRule, error) {
+func redactedInAll(ctx context.Context, q querier) ([]RedactedRule, error) {
 	rules := map[string]int{}
 	err := each(ctx, q, func(scan scanFunc) error {
 		var rule string
@@ -352,8 +352,8 @@ func redactedInAll(ctx context.Context, q querier) ([]claudemem.RedactedRule, er
 }
 
 // givenInAll sums up what was given and tells when each observation was first.
-func givenInAll(ctx context.Context, q querier, sum *claudemem.ReceiptTotals) (map[claudemem.ObservationID]claudemem.Millis, error) {
-	places := map[string]*claudemem.GivenIn{}
+func givenInAll(ctx context.Context, q querier, sum *ReceiptTotals) (map[claudemem.ObservationID]claudemem.Millis, error) {
+	places := map[string]*GivenIn{}
 	givenAt := map[claudemem.ObservationID]claudemem.Millis{}
 	err := each(ctx, q, func(scan scanFunc) error {
 		var in claudemem.Injection
@@ -362,9 +362,9 @@ func givenInAll(ctx context.Context, q querier, sum *claudemem.ReceiptTotals) (m
 			return err
 		}
 		_ = json.Unmarshal(list, &in.Observations) // a damaged list is empty
-		where := in.GivenIn()
+		where := PlaceOf(&in)
 		if places[where] == nil {
-			places[where] = &claudemem.GivenIn{Where: where}
+			places[where] = &GivenIn{Where: where}
 		}
 		p := places[where]
 		p.Times++
@@ -380,13 +380,13 @@ func givenInAll(ctx context.Context, q querier, sum *claudemem.ReceiptTotals) (m
 	for _, p := range places {
 		sum.Given = append(sum.Given, *p)
 	}
-	slices.SortFunc(sum.Given, func(a, b claudemem.GivenIn) int {
+	slices.SortFunc(sum.Given, func(a, b GivenIn) int {
 		return cmp.Or(cmp.Compare(b.Tokens, a.Tokens), cmp.Compare(a.Where, b.Where))
 	})
 	return givenAt, err
 }
 
-func lookedUpInAll(ctx context.Context, q querier, givenAt map[claudemem.ObservationID]claudemem.Millis, sum *claudemem.ReceiptTotals) error {
+func lookedUpInAll(ctx context.Context, q querier, givenAt map[claudemem.ObservationID]claudemem.Millis, sum *ReceiptTotals) error {
 	lookedUp := map[claudemem.ObservationID]bool{}
 	err := each(ctx, q, func(scan scanFunc) error {
 		var id claudemem.ObservationID

@@ -25,7 +25,7 @@ func redactedBy(rule string, n int) func(*claudemem.Arrival) {
 	return func(a *claudemem.Arrival) { a.Redacted = map[string]int{rule: n} }
 }
 
-func (m *memory) receipt(t *testing.T, id claudemem.SessionID) claudemem.SessionReceipt {
+func (m *memory) receipt(t *testing.T, id claudemem.SessionID) store.SessionReceipt {
 	t.Helper()
 	r, err := m.SessionReceipt(context.Background(), id)
 	if err != nil {
@@ -115,48 +115,48 @@ func TestSessionReceipt(t *testing.T) {
 	called(t, l, 1, "openrouter", "haiku", at, claudemem.ModelUsage{Input: 1000}, 0)
 	called(t, l, 2, "openrouter", "haiku", at, claudemem.ModelUsage{Input: 5}, 0)
 
-	anthropic := claudemem.Spent{Calls: 2, TokensIn: 110, TokensOut: 11, TokensCached: 50, USD: 0.03}
-	other := claudemem.Spent{Calls: 1, TokensIn: 1000, Unpriced: 1}
+	anthropic := store.Spent{Calls: 2, TokensIn: 110, TokensOut: 11, TokensCached: 50, USD: 0.03}
+	other := store.Spent{Calls: 1, TokensIn: 1000, Unpriced: 1}
 	total := anthropic
 	total.Add(other)
 	got := m.receipt(t, 1)
-	want := claudemem.SessionReceipt{
+	want := store.SessionReceipt{
 		ID: 1, ULID: got.ULID, Host: claudemem.HostClaudeCode, HostSessionID: "s1", Project: "shop", ProjectPath: "/home/dev/shop",
 		FirstPrompt: "Use [redacted:github-pat] and [redacted:github-pat]",
 		Status:      claudemem.SessionCompleted, StartedAt: base + 1, UpdatedAt: base + 23, CompletedAt: base + 23,
-		Captured: claudemem.CapturedEvents{
+		Captured: store.CapturedEvents{
 			Events: 13, Processed: 6, Skipped: 4, Failed: 1, Pending: 1, Processing: 1,
-			Kinds: []claudemem.EventsOf{
+			Kinds: []store.EventsOf{
 				{Kind: claudemem.KindPrompt, Events: 1},
 				{Kind: claudemem.KindTool, Tool: "Bash", Events: 6}, {Kind: claudemem.KindTool, Tool: "Glob", Events: 2},
 				{Kind: claudemem.KindTool, Tool: "Edit", Events: 1}, {Kind: claudemem.KindTool, Tool: "Grep", Events: 1},
 				{Kind: claudemem.KindStop, Events: 1}, {Kind: claudemem.KindSessionEnd, Events: 1},
 			},
 		},
-		Skipped: []claudemem.EventsFor{
-			{Reason: claudemem.SkipTool, Events: 3, Kinds: []claudemem.EventsOf{
+		Skipped: []store.EventsFor{
+			{Reason: claudemem.SkipTool, Events: 3, Kinds: []store.EventsOf{
 				{Kind: claudemem.KindTool, Tool: "Glob", Events: 2}, {Kind: claudemem.KindTool, Tool: "Grep", Events: 1}}},
-			{Reason: claudemem.SkipOwn, Events: 1, Kinds: []claudemem.EventsOf{{Kind: claudemem.KindTool, Tool: "Bash", Events: 1}}},
+			{Reason: claudemem.SkipOwn, Events: 1, Kinds: []store.EventsOf{{Kind: claudemem.KindTool, Tool: "Bash", Events: 1}}},
 		},
-		Failed:   []claudemem.EventsFor{{Reason: "garbage", Events: 1, Kinds: []claudemem.EventsOf{{Kind: claudemem.KindTool, Tool: "Bash", Events: 1}}}},
-		Redacted: []claudemem.RedactedRule{{Rule: "github-pat", Count: 2}, {Rule: "jwt", Count: 1}},
-		Stored: claudemem.StoredRecords{
+		Failed:   []store.EventsFor{{Reason: "garbage", Events: 1, Kinds: []store.EventsOf{{Kind: claudemem.KindTool, Tool: "Bash", Events: 1}}}},
+		Redacted: []store.RedactedRule{{Rule: "github-pat", Count: 2}, {Rule: "jwt", Count: 1}},
+		Stored: store.StoredRecords{
 			Prompts: 1, Hidden: 1,
-			Observations: []claudemem.StoredObservation{
+			Observations: []store.StoredObservation{
 				{ID: 1, Type: claudemem.TypeBugfix, Title: "Totals", PromptNumber: 1}, {ID: 2, Type: claudemem.TypeDecision, Title: "Cents", PromptNumber: 1}},
-			Summaries: []claudemem.StoredSummary{{ID: 1, PromptNumber: 1}},
+			Summaries: []store.StoredSummary{{ID: 1, PromptNumber: 1}},
 		},
 		Given: []claudemem.Injection{},
-		LookedUp: []claudemem.LookedUp{
+		LookedUp: []store.LookedUp{
 			{Observation: 1, Title: "Totals", Made: true, Times: 1, ByItself: 1, LastAt: base + 50},
 			{Observation: 2, Title: "Cents", Made: true, Times: 2, LastAt: base + 130},
 		},
-		Cost: claudemem.SessionCost{
+		Cost: store.SessionCost{
 			Total:     total,
-			Providers: []claudemem.SpentOn{{Name: "openrouter", Spent: other}, {Name: "anthropic", Spent: anthropic}},
-			Models: []claudemem.SpentOn{{Name: "haiku", Provider: "openrouter", Spent: other},
-				{Name: "haiku", Provider: "anthropic", Spent: claudemem.Spent{Calls: 1, TokensIn: 100, TokensOut: 10, TokensCached: 50, USD: 0.02}},
-				{Name: "opus", Provider: "anthropic", Spent: claudemem.Spent{Calls: 1, TokensIn: 10, TokensOut: 1, USD: 0.01}}},
+			Providers: []store.SpentOn{{Name: "openrouter", Spent: other}, {Name: "anthropic", Spent: anthropic}},
+			Models: []store.SpentOn{{Name: "haiku", Provider: "openrouter", Spent: other},
+				{Name: "haiku", Provider: "anthropic", Spent: store.Spent{Calls: 1, TokensIn: 100, TokensOut: 10, TokensCached: 50, USD: 0.02}},
+				{Name: "opus", Provider: "anthropic", Spent: store.Spent{Calls: 1, TokensIn: 10, TokensOut: 1, USD: 0.01}}},
 			DiscoveryTokens: 1500,
 		},
 	}
@@ -186,7 +186,7 @@ func TestReceiptOfWhatWasGiven(t *testing.T) {
 	if diff := cmp.Diff(want, got.Given); diff != "" {
 		t.Errorf("given (-want +got):\n%s", diff)
 	}
-	looked := []claudemem.LookedUp{{Observation: 2, Title: "Cents", Given: true, Times: 2, ByItself: 1, LastAt: base + 130}}
+	looked := []store.LookedUp{{Observation: 2, Title: "Cents", Given: true, Times: 2, ByItself: 1, LastAt: base + 130}}
 	if diff := cmp.Diff(looked, got.LookedUp); diff != "" {
 		t.Errorf("looked up (-want +got):\n%s", diff)
 	}
@@ -245,10 +245,10 @@ func TestReceiptTotals(t *testing.T) {
 		t.Errorf("skipped %q, want %q", got, want)
 	}
 	// The mark of what was hidden is not shown of its session, but was counted when it came.
-	if diff := cmp.Diff([]claudemem.RedactedRule{{Rule: "github-pat", Count: 2}}, got.Redacted); diff != "" {
+	if diff := cmp.Diff([]store.RedactedRule{{Rule: "github-pat", Count: 2}}, got.Redacted); diff != "" {
 		t.Errorf("redacted (-want +got):\n%s", diff)
 	}
-	given := []claudemem.GivenIn{{Where: "block", Times: 1, Tokens: 300, Observations: 2}, {Where: "file", Times: 1, Tokens: 40, Observations: 1}}
+	given := []store.GivenIn{{Where: "block", Times: 1, Tokens: 300, Observations: 2}, {Where: "file", Times: 1, Tokens: 40, Observations: 1}}
 	if diff := cmp.Diff(given, got.Given); diff != "" {
 		t.Errorf("given (-want +got):\n%s", diff)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"claudemem"
 	"claudemem/api"
+	"claudemem/store"
 
 	"github.com/spf13/cobra"
 )
@@ -67,7 +68,7 @@ skipped, "redacted": [{"rule", "count"}], "stored": {"prompts", "observations": 
 }
 
 // receipt accounts for a session, in the order in which things happened.
-func (p *printer) receipt(r *claudemem.SessionReceipt) {
+func (p *printer) receipt(r *store.SessionReceipt) {
 	p.printf("%s  %s\n", p.style(styleBold, fmt.Sprintf("S%d", r.ID)), p.style(styleBold, oneLine(cmp.Or(r.Title, r.FirstPrompt, "(no prompt)"), 100)))
 	p.printf("%s\n", p.style(styleDim, strings.Join([]string{
 		oneLine(r.Project, 60), oneLine(string(r.Host), 30), string(r.Status), p.ago(r.UpdatedAt), oneLine(r.HostSessionID, 80),
@@ -82,7 +83,7 @@ func (p *printer) receipt(r *claudemem.SessionReceipt) {
 	p.receiptCost(&r.Cost)
 }
 
-func (p *printer) captured(c *claudemem.CapturedEvents) {
+func (p *printer) captured(c *store.CapturedEvents) {
 	p.heading("Captured")
 	if c.Events == 0 {
 		p.printf("  nothing\n")
@@ -97,7 +98,7 @@ func (p *printer) captured(c *claudemem.CapturedEvents) {
 }
 
 // kindsText is "2 prompts, 16 tools (Bash 9, Edit 7), 2 stops".
-func kindsText(kinds []claudemem.EventsOf) string {
+func kindsText(kinds []store.EventsOf) string {
 	var texts []string
 	for i := 0; i < len(kinds); {
 		kind, n := kinds[i].Kind, 0
@@ -120,7 +121,7 @@ func kindsText(kinds []claudemem.EventsOf) string {
 	return strings.Join(texts, ", ")
 }
 
-func (p *printer) reasons(title string, reasons []claudemem.EventsFor, meaning func(string) string) {
+func (p *printer) reasons(title string, reasons []store.EventsFor, meaning func(string) string) {
 	var rows [][]string
 	for _, r := range reasons {
 		rows = append(rows, []string{fmt.Sprint(r.Events), meaning(r.Reason), kindsText(r.Kinds)})
@@ -147,7 +148,7 @@ func skipMeaning(reason string) string {
 	return oneLine(reason, 60)
 }
 
-func (p *printer) redacted(title string, rules []claudemem.RedactedRule) {
+func (p *printer) redacted(title string, rules []store.RedactedRule) {
 	var rows [][]string
 	for _, r := range rules {
 		rows = append(rows, []string{fmt.Sprint(r.Count), oneLine(r.Rule, 60)})
@@ -155,7 +156,7 @@ func (p *printer) redacted(title string, rules []claudemem.RedactedRule) {
 	p.table(title, rows)
 }
 
-func (p *printer) stored(s *claudemem.StoredRecords) {
+func (p *printer) stored(s *store.StoredRecords) {
 	p.heading("Stored")
 	p.printf("  %s\n", count(s.Prompts, "prompt"))
 	var ids, turns []int64
@@ -210,8 +211,8 @@ func (p *printer) given(given []claudemem.Injection) {
 	var rows [][]string
 	for i := range given {
 		in := &given[i]
-		where := oneLine(in.GivenIn(), 30)
-		if where == claudemem.GivenInBlock {
+		where := oneLine(store.PlaceOf(in), 30)
+		if where == store.GivenInBlock {
 			where += " at " + oneLine(cmp.Or(in.Source, "startup"), 20)
 		}
 		var layers []string
@@ -231,7 +232,7 @@ func (p *printer) given(given []claudemem.Injection) {
 	p.table("Given", rows)
 }
 
-func (p *printer) lookedUp(r *claudemem.SessionReceipt) {
+func (p *printer) lookedUp(r *store.SessionReceipt) {
 	p.heading("Looked up later")
 	known := map[claudemem.ObservationID]bool{}
 	for _, in := range r.Given {
@@ -264,7 +265,7 @@ func (p *printer) lookedUp(r *claudemem.SessionReceipt) {
 	p.printf("  %d of %d given, %d of %d made\n", lookedUp[0], given, lookedUp[1], len(r.Stored.Observations))
 }
 
-func (p *printer) receiptCost(c *claudemem.SessionCost) {
+func (p *printer) receiptCost(c *store.SessionCost) {
 	p.heading("Cost")
 	var rows [][]string
 	for i := range c.Models {
@@ -282,7 +283,7 @@ func (p *printer) receiptCost(c *claudemem.SessionCost) {
 }
 
 // givenInAll sums up what sessions were given, and whether it was of use.
-func (p *printer) givenInAll(r *claudemem.ReceiptTotals, days int) {
+func (p *printer) givenInAll(r *store.ReceiptTotals, days int) {
 	var rows [][]string
 	for _, g := range r.Given {
 		rows = append(rows, []string{oneLine(g.Where, 30), count(g.Times, "time"), short(g.Tokens) + " tokens", count(g.Observations, "observation")})

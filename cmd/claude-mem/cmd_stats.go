@@ -77,7 +77,7 @@ type statsJSON struct {
 	Worker      workerJSON       `json:"worker"`
 	Ledger      store.Account    `json:"ledger"`
 	// Receipts are those of all sessions, summed.
-	Receipts claudemem.ReceiptTotals `json:"receipts"`
+	Receipts store.ReceiptTotals `json:"receipts"`
 }
 
 type spoolJSON struct {

@@ -9,6 +9,7 @@ import (
 
 	"claudemem"
 	"claudemem/api"
+	"claudemem/store"
 )
 
 // fieldsOf collects the names of all fields of a JSON form.
@@ -44,20 +45,20 @@ func fieldsOf(t *testing.T, v any) []string {
 // The help of a command with --json names every field that it prints, and the
 // fields that programs rely on are there.
 func TestJSONFormsAreInTheHelp(t *testing.T) {
-	kinds := []claudemem.EventsOf{{Tool: "x"}}
-	reasons := []claudemem.EventsFor{{Kinds: kinds}}
+	kinds := []store.EventsOf{{Tool: "x"}}
+	reasons := []store.EventsFor{{Kinds: kinds}}
 	layers := []claudemem.LayerCost{{Items: 1, Reason: "x"}}
 	line := api.PreviewLine{ContextLine: claudemem.ContextLine{Observation: 1, Session: 1, Learning: 1}}
-	spent := claudemem.Spent{USD: 1}
-	receipt := claudemem.SessionReceipt{
-		CompletedAt: 1, Captured: claudemem.CapturedEvents{Kinds: kinds}, Skipped: reasons, Failed: reasons, Redacted: []claudemem.RedactedRule{{}},
-		Stored:   claudemem.StoredRecords{Observations: []claudemem.StoredObservation{{}}, Summaries: []claudemem.StoredSummary{{}}},
+	spent := store.Spent{USD: 1}
+	receipt := store.SessionReceipt{
+		CompletedAt: 1, Captured: store.CapturedEvents{Kinds: kinds}, Skipped: reasons, Failed: reasons, Redacted: []store.RedactedRule{{}},
+		Stored:   store.StoredRecords{Observations: []store.StoredObservation{{}}, Summaries: []store.StoredSummary{{}}},
 		Given:    []claudemem.Injection{{ProjectPath: "x", Source: "x", Observations: []claudemem.ObservationID{1}, Sessions: []claudemem.SessionID{1}, Layers: layers, Skipped: layers}},
-		LookedUp: []claudemem.LookedUp{{}},
-		Cost: claudemem.SessionCost{Total: spent, Providers: []claudemem.SpentOn{{Spent: spent}},
-			Models: []claudemem.SpentOn{{Provider: "x", Spent: spent}}},
+		LookedUp: []store.LookedUp{{}},
+		Cost: store.SessionCost{Total: spent, Providers: []store.SpentOn{{Spent: spent}},
+			Models: []store.SpentOn{{Provider: "x", Spent: spent}}},
 	}
-	totals := claudemem.ReceiptTotals{Captured: claudemem.CapturedEvents{Kinds: kinds}, Skipped: reasons, Redacted: []claudemem.RedactedRule{{}}, Given: []claudemem.GivenIn{{}}}
+	totals := store.ReceiptTotals{Captured: store.CapturedEvents{Kinds: kinds}, Skipped: reasons, Redacted: []store.RedactedRule{{}}, Given: []store.GivenIn{{}}}
 	a, _, _ := testApp(t, nil)
 	help := map[string]string{}
 	for _, cmd := range allCommands(a.rootCommand()) {
@@ -119,14 +120,14 @@ func TestPreviewing(t *testing.T) {
 func TestReceiptIsSafeForATerminal(t *testing.T) {
 	evil := "a\x1b[31mb\nc\x07"
 	a, out, _ := testApp(t, nil)
-	a.people().receipt(&claudemem.SessionReceipt{
+	a.people().receipt(&store.SessionReceipt{
 		Title: evil, Project: evil, HostSessionID: evil,
-		Captured: claudemem.CapturedEvents{Events: 1, Kinds: []claudemem.EventsOf{{Kind: claudemem.KindTool, Tool: evil, Events: 1}}},
-		Skipped:  []claudemem.EventsFor{{Reason: evil, Events: 1}}, Failed: []claudemem.EventsFor{{Reason: evil, Events: 1}},
-		Redacted: []claudemem.RedactedRule{{Rule: evil, Count: 1}},
+		Captured: store.CapturedEvents{Events: 1, Kinds: []store.EventsOf{{Kind: claudemem.KindTool, Tool: evil, Events: 1}}},
+		Skipped:  []store.EventsFor{{Reason: evil, Events: 1}}, Failed: []store.EventsFor{{Reason: evil, Events: 1}},
+		Redacted: []store.RedactedRule{{Rule: evil, Count: 1}},
 		Given:    []claudemem.Injection{{Where: "SessionStart", Source: evil, Layers: []claudemem.LayerCost{{Name: evil}}}, {Where: "PostToolUse", Source: evil}},
-		LookedUp: []claudemem.LookedUp{{Observation: 1, Title: evil}},
-		Cost:     claudemem.SessionCost{Models: []claudemem.SpentOn{{Name: evil, Provider: evil}}},
+		LookedUp: []store.LookedUp{{Observation: 1, Title: evil}},
+		Cost:     store.SessionCost{Models: []store.SpentOn{{Name: evil, Provider: evil}}},
 	})
 	if text := out.String(); strings.ContainsAny(text, "\x1b\x07") || strings.Contains(text, "\nc") {
 		t.Errorf("got %q", text)

@@ -1,22 +1,24 @@
-package claudemem
+package store
+
+import "claudemem"
 
 // SessionReceipt accounts for one session: what was captured of it and what
 // became of that, what the session was given, what of it was looked up later, and
 // what all this cost. Lists are never null in JSON.
 type SessionReceipt struct {
-	ID            SessionID     `json:"id"`
-	ULID          ULID          `json:"ulid"`
-	Host          Host          `json:"host"`
-	HostSessionID string        `json:"host_session_id"`
-	Project       string        `json:"project"`
-	ProjectPath   string        `json:"project_path"`
-	Status        SessionStatus `json:"status"`
-	Title         string        `json:"title"`
+	ID            claudemem.SessionID     `json:"id"`
+	ULID          claudemem.ULID          `json:"ulid"`
+	Host          claudemem.Host          `json:"host"`
+	HostSessionID string                  `json:"host_session_id"`
+	Project       string                  `json:"project"`
+	ProjectPath   string                  `json:"project_path"`
+	Status        claudemem.SessionStatus `json:"status"`
+	Title         string                  `json:"title"`
 	// FirstPrompt is what the session began with, cut to a line.
-	FirstPrompt string `json:"first_prompt"`
-	StartedAt   Millis `json:"started_at_epoch"`
-	UpdatedAt   Millis `json:"updated_at_epoch"`
-	CompletedAt Millis `json:"completed_at_epoch,omitempty"`
+	FirstPrompt string           `json:"first_prompt"`
+	StartedAt   claudemem.Millis `json:"started_at_epoch"`
+	UpdatedAt   claudemem.Millis `json:"updated_at_epoch"`
+	CompletedAt claudemem.Millis `json:"completed_at_epoch,omitempty"`
 
 	Captured CapturedEvents `json:"captured"`
 	// Skipped and Failed are those of the captured events, by reason.
@@ -26,7 +28,7 @@ type SessionReceipt struct {
 	Redacted []RedactedRule `json:"redacted"`
 	Stored   StoredRecords  `json:"stored"`
 	// Given is what the session was shown, the oldest first.
-	Given []Injection `json:"given"`
+	Given []claudemem.Injection `json:"given"`
 	// LookedUp are the observations that the session was given, or that were made of
 	// it, and that somebody read in full afterwards, by their numbers.
 	LookedUp []LookedUp  `json:"looked_up"`
@@ -49,9 +51,9 @@ type CapturedEvents struct {
 
 // EventsOf counts the events of a kind, those of a tool apart.
 type EventsOf struct {
-	Kind   EventKind `json:"kind"`
-	Tool   string    `json:"tool,omitempty"`
-	Events int       `json:"events"`
+	Kind   claudemem.EventKind `json:"kind"`
+	Tool   string              `json:"tool,omitempty"`
+	Events int                 `json:"events"`
 }
 
 // EventsFor counts the events that were skipped, or failed, for a reason.
@@ -78,10 +80,10 @@ type StoredRecords struct {
 
 // StoredObservation names an observation.
 type StoredObservation struct {
-	ID           ObservationID   `json:"id"`
-	Type         ObservationType `json:"type"`
-	Title        string          `json:"title"`
-	PromptNumber int             `json:"prompt_number"`
+	ID           claudemem.ObservationID   `json:"id"`
+	Type         claudemem.ObservationType `json:"type"`
+	Title        string                    `json:"title"`
+	PromptNumber int                       `json:"prompt_number"`
 }
 
 // StoredSummary names a turn's summary.
@@ -92,7 +94,7 @@ type StoredSummary struct {
 
 // LookedUp tells how often an observation was read in full.
 type LookedUp struct {
-	Observation ObservationID `json:"observation"`
+	Observation claudemem.ObservationID `json:"observation"`
 	// Title is "" when the observation is hidden or gone.
 	Title string `json:"title"`
 	// Given: the session had been shown it; Made: it was made of the session.
@@ -100,9 +102,9 @@ type LookedUp struct {
 	Made  bool `json:"made"`
 	// Times is how often in all, ByItself how often by this session, as far as is
 	// known who read it.
-	Times    int    `json:"times"`
-	ByItself int    `json:"by_itself"`
-	LastAt   Millis `json:"last_at_epoch"`
+	Times    int              `json:"times"`
+	ByItself int              `json:"by_itself"`
+	LastAt   claudemem.Millis `json:"last_at_epoch"`
 }
 
 // SessionCost is what a session's memory cost.
@@ -124,8 +126,8 @@ const (
 	// The others are the moments: prompt, file, failure.
 )
 
-// GivenIn tells where an injection was given: block, or the moment.
-func (i *Injection) GivenIn() string {
+// PlaceOf returns where an injection was given: block, or the moment.
+func PlaceOf(i *claudemem.Injection) string {
 	if i.Where == "SessionStart" || i.Source == "" {
 		return GivenInBlock
 	}
@@ -139,8 +141,8 @@ type ReceiptTotals struct {
 	Skipped  []EventsFor    `json:"skipped"`
 	Redacted []RedactedRule `json:"redacted"`
 	// Since is where the time of the rest begins, 0 for all of it.
-	Since Millis    `json:"since_epoch"`
-	Given []GivenIn `json:"given"`
+	Since claudemem.Millis `json:"since_epoch"`
+	Given []GivenIn        `json:"given"`
 	// ObservationsGiven counts the observations that sessions were given, each once;
 	// ObservationsLookedUp those of them that were read in full after that.
 	ObservationsGiven    int `json:"observations_given"`
