@@ -233,10 +233,10 @@ func checkHooks(ctx context.Context, e *exam) []Finding {
 	var last claudemem.Millis
 	var said []string
 	for _, h := range activity.Hosts {
-		if claudemem.Host(h.Host) == claudemem.HostClaudeCode {
+		if h.Host == claudemem.HostClaudeCode {
 			last = max(h.LastAt, h.HeardAt)
 		}
-		said = append(said, fmt.Sprintf("%s %s (%s)", oneLine(h.Host), e.ago(h.LastAt.Time()), plural(h.Sessions, "session")))
+		said = append(said, fmt.Sprintf("%s %s (%s)", oneLine(string(h.Host)), e.ago(h.LastAt.Time()), plural(h.Sessions, "session")))
 	}
 	since := last
 	for _, r := range seen.Ours {

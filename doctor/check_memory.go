@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"claudemem"
+	"claudemem/store"
 )
 
 // integrityLimit is how long SQLite may look for damage.
@@ -29,7 +30,7 @@ func checkDatabase(ctx context.Context, e *exam) []Finding {
 	switch {
 	case len(wrong) > 0:
 		return []Finding{e.found("database-damaged", fmt.Sprintf("memory.db is damaged: %s", oneLine(strings.Join(wrong, "; "))))}
-	case errors.Is(err, ErrDamaged):
+	case store.Damaged(err):
 		return []Finding{e.unopened(err)}
 	case limited.Err() != nil:
 		checked = fmt.Sprintf("sound as far as %v of looking tell", integrityLimit)
@@ -52,7 +53,7 @@ func (e *exam) unopened(err error) Finding {
 	if errors.Is(err, errNotLooked) {
 		return fine("not looked at: there is no data directory")
 	}
-	if errors.Is(err, ErrDamaged) {
+	if store.Damaged(err) {
 		return e.found("database-damaged", text)
 	}
 	switch claudemem.CodeOf(err) {
@@ -156,7 +157,7 @@ func checkIndex(ctx context.Context, e *exam) []Finding {
 	if err != nil {
 		return unread(err)
 	}
-	newest, err := db.Newest(ctx)
+	_, newest, err := db.ChangeRange(ctx)
 	if err != nil {
 		return unread(err)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"claudemem"
 	"claudemem/settings"
+	"claudemem/store"
 )
 
 // The beginnings of the keys of the notices of a provider and of caps.
@@ -94,7 +95,7 @@ func (e *exam) ask(ctx context.Context, provider string) []Finding {
 	}
 	switch failed.Class {
 	case claudemem.ClassLogin, claudemem.ClassQuota, claudemem.ClassRateLimit, claudemem.ClassTransient:
-		return []Finding{e.providerTrouble(provider, failed.Class, Notice{Text: err.Error(), At: claudemem.MillisOf(e.now)})}
+		return []Finding{e.providerTrouble(provider, failed.Class, store.Notice{Text: err.Error(), At: claudemem.MillisOf(e.now)})}
 	}
 	return nil // it answers, if not to this question: many servers imitate only the rest
 }
@@ -113,7 +114,7 @@ func providerNotice(key string) (provider string, class claudemem.ErrorClass, ok
 	return rest, "", true
 }
 
-func (e *exam) providerTrouble(provider string, class claudemem.ErrorClass, n Notice) Finding {
+func (e *exam) providerTrouble(provider string, class claudemem.ErrorClass, n store.Notice) Finding {
 	text := fmt.Sprintf("%s, %s", strings.TrimPrefix(oneLine(n.Text), "claude-mem: "), e.ago(n.At.Time()))
 	switch class {
 	case claudemem.ClassLogin:
@@ -134,7 +135,7 @@ func (e *exam) providerTrouble(provider string, class claudemem.ErrorClass, n No
 // worker that died in it.
 var settled = map[string]bool{"ok": true, "reserved": true, "canceled": true, "lost": true}
 
-func (e *exam) lastCall(call Call) []Finding {
+func (e *exam) lastCall(call store.LastCall) []Finding {
 	if settled[call.Outcome] {
 		return nil
 	}

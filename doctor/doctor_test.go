@@ -14,6 +14,8 @@ import (
 
 	"claudemem"
 	"claudemem/hook"
+	"claudemem/sqlite"
+	"claudemem/store"
 )
 
 var update = flag.Bool("update", false, "renew docs/doctor.md")
@@ -186,10 +188,10 @@ func TestProviderNotices(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			*db = fakeDatabase{}
 			if test.notice != "" {
-				db.notices = []Notice{{Key: test.notice, Text: "claude-mem: as noted", At: 1}}
+				db.notices = []store.Notice{{Key: test.notice, Text: "claude-mem: as noted", At: 1}}
 			}
 			if test.call != "" {
-				db.activity.LastCalls = []Call{{Provider: "claude", Outcome: test.call, At: 1}}
+				db.activity.LastCalls = []store.LastCall{{Provider: "claude", Outcome: test.call, At: 1}}
 			}
 			r := Examine(t.Context(), Config{DataDir: dir, OpenDatabase: func(context.Context, string) (Database, error) { return db, nil },
 				Getenv: func(key string) string {
@@ -216,19 +218,23 @@ func TestProviderNotices(t *testing.T) {
 }
 
 type fakeDatabase struct {
-	notices  []Notice
-	activity Activity
+	notices  []store.Notice
+	activity store.Activity
 	closed   bool
 }
 
-func (f *fakeDatabase) QuickCheck(context.Context) ([]string, error)         { return nil, nil }
-func (f *fakeDatabase) Sizes(context.Context) (Sizes, error)                 { return Sizes{}, nil }
-func (f *fakeDatabase) Books(context.Context) (claudemem.Books, error)       { return claudemem.Books{}, nil }
-func (f *fakeDatabase) Audit(context.Context) ([]string, error)              { return nil, nil }
-func (f *fakeDatabase) Notices(context.Context, time.Time) ([]Notice, error) { return f.notices, nil }
-func (f *fakeDatabase) Newest(context.Context) (int64, error)                { return 0, nil }
-func (f *fakeDatabase) Close() error                                         { f.closed = true; return nil }
-func (f *fakeDatabase) Activity(context.Context, claudemem.Millis) (Activity, error) {
+func (f *fakeDatabase) QuickCheck(context.Context) ([]string, error)   { return nil, nil }
+func (f *fakeDatabase) Sizes(context.Context) (store.Sizes, error)     { return store.Sizes{}, nil }
+func (f *fakeDatabase) Books(context.Context) (claudemem.Books, error) { return claudemem.Books{}, nil }
+func (f *fakeDatabase) Audit(context.Context) ([]string, error)        { return nil, nil }
+func (f *fakeDatabase) Standing(context.Context, time.Time) ([]store.Notice, error) {
+	return f.notices, nil
+}
+func (f *fakeDatabase) ChangeRange(context.Context) (oldest, newest int64, err error) {
+	return 0, 0, nil
+}
+func (f *fakeDatabase) Close() error { f.closed = true; return nil }
+func (f *fakeDatabase) Activity(context.Context, claudemem.Millis) (store.Activity, error) {
 	return f.activity, nil
 }
 
@@ -238,7 +244,7 @@ func TestUnopened(t *testing.T) {
 		err  error
 		want string
 	}{
-		"damaged": {ErrDamaged, "database-damaged"},
+		"damaged": {sqlite.ErrNotADatabase, "database-damaged"},
 		"newer":   {claudemem.Errorf(claudemem.CodeNewerSchema, "x"), "database-newer"},
 		"older":   {claudemem.Errorf(claudemem.CodeOlderSchema, "x"), "database-older"},
 		"locked":  {claudemem.Errorf(claudemem.CodeUnavailable, "x"), "database-locked"},
@@ -334,7 +340,7 @@ func TestSilentHooks(t *testing.T) {
 			}
 			db := &fakeDatabase{}
 			if test.last > 0 {
-				db.activity.Hosts = []HostActivity{{Host: "claude-code", Sessions: 1, LastAt: test.last, HeardAt: test.heard}}
+				db.activity.Hosts = []store.HostActivity{{Host: "claude-code", Sessions: 1, LastAt: test.last, HeardAt: test.heard}}
 			}
 			ours := Registration{ID: "x", Enabled: true}
 			if test.installed > 0 {
@@ -372,7 +378,7 @@ func TestAsked(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			db := &fakeDatabase{}
 			if test.notice != "" {
-				db.notices = []Notice{{Key: test.notice, Text: "claude-mem: as noted", At: 1}}
+				db.notices = []store.Notice{{Key: test.notice, Text: "claude-mem: as noted", At: 1}}
 			}
 			r := Examine(t.Context(), Config{DataDir: t.TempDir(), OpenDatabase: func(context.Context, string) (Database, error) { return db, nil },
 				Ask: func(context.Context, string) error { return test.answer },

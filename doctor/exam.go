@@ -9,6 +9,7 @@ import (
 
 	"claudemem"
 	"claudemem/settings"
+	"claudemem/store"
 	"claudemem/text"
 	"claudemem/wire"
 )
@@ -25,8 +26,7 @@ type Config struct {
 	Getenv              func(string) string
 	Clock               func() time.Time
 
-	// OpenDatabase opens memory.db for reading. An error that is ErrDamaged says
-	// that the file is not a sound database.
+	// OpenDatabase opens memory.db for reading; nil: store.OpenReadOnly.
 	OpenDatabase func(ctx context.Context, path string) (Database, error)
 	Worker       Worker
 	// LookIndex looks at an index that no worker has open.
@@ -46,61 +46,24 @@ type Config struct {
 	Panicked func(check string, stack []byte)
 }
 
-// ErrDamaged says that a file is no sound database.
-var ErrDamaged = errors.New("damaged")
-
-// Database is memory.db as the doctor reads it.
+// Database is memory.db as the doctor reads it: a store, opened for reading.
 type Database interface {
-	// QuickCheck returns what SQLite finds wrong with the file; none is the good answer.
 	QuickCheck(ctx context.Context) ([]string, error)
-	Sizes(ctx context.Context) (Sizes, error)
+	Sizes(ctx context.Context) (store.Sizes, error)
 	Books(ctx context.Context) (claudemem.Books, error)
-	// Audit returns a sentence for each thing that is wrong with the books.
 	Audit(ctx context.Context) ([]string, error)
-	// Activity tells when things happened; claims made before stuckBefore are counted as stuck.
-	Activity(ctx context.Context, stuckBefore claudemem.Millis) (Activity, error)
-	// Notices returns what the user is told while it holds.
-	Notices(ctx context.Context, now time.Time) ([]Notice, error)
-	// Newest is the number of the newest change in the feed.
-	Newest(ctx context.Context) (int64, error)
+	Activity(ctx context.Context, stuckBefore claudemem.Millis) (store.Activity, error)
+	Standing(ctx context.Context, now time.Time) ([]store.Notice, error)
+	ChangeRange(ctx context.Context) (oldest, newest int64, err error)
 	Close() error
 }
 
-// Sizes are in bytes.
-type Sizes struct{ Database, Log, Free int64 }
-
-// Activity is what happened when.
-type Activity struct {
-	Hosts []HostActivity
-	// NewestReceived is when the newest events were received by the worker's clock, the latest of them.
-	NewestReceived claudemem.Millis
-	// OldestPending is when the event was received that has waited longest.
-	OldestPending claudemem.Millis
-	// Stuck counts claims that nobody has finished.
-	Stuck int
-	// LastCalls are the newest model calls by provider.
-	LastCalls []Call
-}
-
-// HostActivity is when a host was last heard of.
-type HostActivity struct {
-	Host     string
-	Sessions int
-	LastAt   claudemem.Millis
-	// HeardAt is when a hook of it last said anything at all, a session start included.
-	HeardAt claudemem.Millis
-}
-
-// Call is a model call.
-type Call struct {
-	Provider, Outcome string
-	At                claudemem.Millis
-}
-
-// Notice is something that the user is told.
-type Notice struct {
-	Key, Text string
-	At        claudemem.Millis
+func openStore(ctx context.Context, path string) (Database, error) {
+	s, err := store.OpenReadOnly(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
 }
 
 // Worker is the worker of the data directory.
@@ -194,8 +157,8 @@ type exam struct {
 	now time.Time
 	// The probes are made once, by the first check that asks.
 	database func() (Database, error)
-	activity func() (Activity, error)
-	notices  func() ([]Notice, error)
+	activity func() (store.Activity, error)
+	notices  func() ([]store.Notice, error)
 	worker   func() (WorkerState, error)
 	held     func() (bool, error)
 	settings func() *settings.Settings
@@ -222,6 +185,9 @@ func newExam(ctx context.Context, cfg Config) *exam {
 	if cfg.Statfs == nil {
 		cfg.Statfs = statfs
 	}
+	if cfg.OpenDatabase == nil {
+		cfg.OpenDatabase = openStore
+	}
 	e := &exam{Config: cfg, now: cfg.Clock()}
 	e.settings = sync.OnceValue(func() *settings.Settings {
 		if e.DataDir == "" {
@@ -231,19 +197,19 @@ func newExam(ctx context.Context, cfg Config) *exam {
 		return s
 	})
 	e.database = sync.OnceValues(func() (Database, error) { return e.open(ctx) })
-	e.activity = sync.OnceValues(func() (Activity, error) {
+	e.activity = sync.OnceValues(func() (store.Activity, error) {
 		db, err := e.database()
 		if err != nil {
-			return Activity{}, err
+			return store.Activity{}, err
 		}
 		return db.Activity(ctx, claudemem.MillisOf(e.now.Add(-stuckAfter)))
 	})
-	e.notices = sync.OnceValues(func() ([]Notice, error) {
+	e.notices = sync.OnceValues(func() ([]store.Notice, error) {
 		db, err := e.database()
 		if err != nil {
 			return nil, err
 		}
-		return db.Notices(ctx, e.now)
+		return db.Standing(ctx, e.now)
 	})
 	e.worker = sync.OnceValues(func() (WorkerState, error) {
 		if e.Worker == nil || e.DataDir == "" {
@@ -291,7 +257,7 @@ func (e *exam) awaitWorker(ctx context.Context) (WorkerState, error) {
 }
 
 func (e *exam) open(ctx context.Context) (Database, error) {
-	if e.OpenDatabase == nil || e.DataDir == "" {
+	if e.DataDir == "" {
 		return nil, errNotLooked
 	}
 	db, err := e.OpenDatabase(ctx, e.path("memory.db"))

@@ -20,7 +20,6 @@ import (
 	"claudemem/model"
 	"claudemem/model/claude"
 	"claudemem/settings"
-	"claudemem/store"
 	"claudemem/wire"
 )
 
@@ -37,11 +36,10 @@ func (a *app) doctorConfig() doctor.Config {
 	cfg := doctor.Config{
 		DataDir: dataDir, Home: home, HostDir: hostDir, Version: version, Executable: self,
 		Getenv: a.getenv, Clock: a.now,
-		OpenDatabase: openExamined,
-		Worker:       examinedWorker{a, dataDir},
-		LookIndex:    lookIndex,
-		FindCLI:      func() (string, error) { return claude.Find("claude", os.Environ()) },
-		RunVersion:   runVersion,
+		Worker:     examinedWorker{a, dataDir},
+		LookIndex:  lookIndex,
+		FindCLI:    func() (string, error) { return claude.Find("claude", os.Environ()) },
+		RunVersion: runVersion,
 		// For whoever reports the fault; the finding names the check.
 		Panicked: func(check string, stack []byte) { a.note("check %s: %s", check, stack) },
 	}
@@ -98,66 +96,6 @@ func (l *limitedWriter) Write(b []byte) (int, error) {
 		return 0, err
 	}
 	return len(b), nil
-}
-
-// examinedMemory is the database as the doctor reads it.
-type examinedMemory struct{ *store.Store }
-
-func openExamined(ctx context.Context, path string) (doctor.Database, error) {
-	s, err := store.OpenReadOnly(ctx, path)
-	if err != nil {
-		return nil, damage(err)
-	}
-	return examinedMemory{s}, nil
-}
-
-// damage marks the errors of a database that is none.
-func damage(err error) error {
-	if err != nil && store.Damaged(err) {
-		return fmt.Errorf("%w: %w", doctor.ErrDamaged, err)
-	}
-	return err
-}
-
-// QuickCheck implements doctor.Database.
-func (m examinedMemory) QuickCheck(ctx context.Context) ([]string, error) {
-	found, err := m.Store.QuickCheck(ctx)
-	return found, damage(err)
-}
-
-// Sizes implements doctor.Database.
-func (m examinedMemory) Sizes(ctx context.Context) (doctor.Sizes, error) {
-	s, err := m.Store.Sizes(ctx)
-	return doctor.Sizes(s), damage(err)
-}
-
-// Activity implements doctor.Database.
-func (m examinedMemory) Activity(ctx context.Context, stuckBefore claudemem.Millis) (doctor.Activity, error) {
-	seen, err := m.Store.Activity(ctx, stuckBefore)
-	a := doctor.Activity{NewestReceived: seen.NewestReceived, OldestPending: seen.OldestPending, Stuck: seen.Stuck}
-	for _, h := range seen.Hosts {
-		a.Hosts = append(a.Hosts, doctor.HostActivity{Host: string(h.Host), Sessions: h.Sessions, LastAt: h.LastAt, HeardAt: h.HeardAt})
-	}
-	for _, c := range seen.LastCalls {
-		a.LastCalls = append(a.LastCalls, doctor.Call(c))
-	}
-	return a, err
-}
-
-// Notices implements doctor.Database.
-func (m examinedMemory) Notices(ctx context.Context, now time.Time) ([]doctor.Notice, error) {
-	standing, err := m.Standing(ctx, now)
-	var notices []doctor.Notice
-	for _, n := range standing {
-		notices = append(notices, doctor.Notice{Key: n.Key, Text: n.Text, At: n.At})
-	}
-	return notices, err
-}
-
-// Newest implements doctor.Database.
-func (m examinedMemory) Newest(ctx context.Context) (int64, error) {
-	_, newest, err := m.ChangeRange(ctx)
-	return newest, err
 }
 
 func lookIndex(ctx context.Context, path string) (doctor.IndexState, error) {
