@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"claudemem"
+	"claudemem/install"
 	"claudemem/store"
 )
 
@@ -70,7 +71,7 @@ func (e *exam) unopened(err error) Finding {
 	if info, failed := os.Stat(e.path("memory.db")); failed == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o600 != 0o600 {
 		return f.on(file{e.path("memory.db"), 0o600})
 	}
-	return f.instead("see who may read " + quoted(e.DataDir) + ": ls -la " + quoted(e.DataDir))
+	return f.instead("see who may read " + install.ShellWord(e.DataDir) + ": ls -la " + install.ShellWord(e.DataDir))
 }
 
 // unread is what the other checks of the database say when it cannot be read.

@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"time"
 
+	"claudemem/install"
 	"claudemem/settings"
 	"claudemem/wire"
 )
@@ -55,7 +56,7 @@ func (e *exam) runningWorker(state WorkerState) []Finding {
 	versions := fmt.Sprintf("the worker is version %s (wire %d), this program %s (wire %d)", state.Version, state.Wire, e.Version, wire.Version)
 	switch {
 	case state.Newer || state.Wire > wire.Version:
-		list = append(list, e.found("worker-newer", versions, "version", state.Version, "path", quoted(e.Executable)))
+		list = append(list, e.found("worker-newer", versions, "version", state.Version, "path", install.ShellWord(e.Executable)))
 	case state.Wire != wire.Version:
 		list = append(list, e.found("worker-wire", versions))
 	case state.Version != e.Version:
@@ -143,7 +144,7 @@ func (e *exam) socket() []Finding {
 	if info, err := os.Lstat(dir); err == nil && foreign(info) {
 		return []Finding{e.found("socket-foreign", dir+", where the socket would be, belongs to another user")}
 	} else if err == nil && !wire.Alone(dir) {
-		return []Finding{e.found("socket-unsafe", dir+", where the socket would be, is open to others", "path", quoted(dir))}
+		return []Finding{e.found("socket-unsafe", dir+", where the socket would be, is open to others", "path", install.ShellWord(dir))}
 	}
 	return []Finding{e.found("socket-elsewhere", fmt.Sprintf("the data directory's path has %d characters: the socket is %s", len(e.DataDir), socket))}
 }

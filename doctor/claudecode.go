@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"claudemem/hook"
+	"claudemem/install"
 )
 
 // ClaudeCode reads what Claude Code has registered from its files. They are
@@ -21,8 +22,6 @@ import (
 type ClaudeCode struct {
 	// Dir is where Claude Code keeps its files.
 	Dir string
-	// Plugin is our plugin's NAME@MARKETPLACE, Node that of the Node program's.
-	Plugin, Node string
 }
 
 // hookProgram is in the command of each of our hooks.
@@ -118,11 +117,10 @@ func (c ClaudeCode) Look(context.Context) (Installation, error) {
 			seen.Ours = append(seen.Ours, Registration{ID: path, Enabled: true, Hook: hook})
 		}
 	}
-	name, _, _ := strings.Cut(c.Plugin, "@")
 	ids := map[string]bool{}
 	for _, list := range []map[string]json.RawMessage{user.EnabledPlugins, book.Plugins} {
 		for id := range list {
-			if of, _, ok := strings.Cut(id, "@"); ok && of == name {
+			if of, _, ok := strings.Cut(id, "@"); ok && of == install.PluginName {
 				ids[id] = true
 			}
 		}
@@ -135,7 +133,7 @@ func (c ClaudeCode) Look(context.Context) (Installation, error) {
 		if root := inPlace(markets, id); root != "" {
 			r.Root = root
 		}
-		if c.isOurs(r) {
+		if r.isOurs() {
 			seen.Ours = append(seen.Ours, r)
 		} else {
 			seen.Node = append(seen.Node, r)
@@ -149,9 +147,9 @@ func (c ClaudeCode) Look(context.Context) (Installation, error) {
 
 // isOurs tells our plugin from others of its name: by its marketplace, else by
 // what its hooks run.
-func (c ClaudeCode) isOurs(r Registration) bool {
-	if r.ID == c.Plugin || r.ID == c.Node {
-		return r.ID == c.Plugin
+func (r Registration) isOurs() bool {
+	if r.ID == install.PluginID || r.ID == install.NodePluginID {
+		return r.ID == install.PluginID
 	}
 	var hooks hostSettings
 	if readHostFile(filepath.Join(r.Root, "hooks", "hooks.json"), &hooks) != nil {

@@ -64,7 +64,7 @@ func TestLook(t *testing.T) {
 			for file, content := range test.files {
 				write(t, filepath.Join(dir, file), content)
 			}
-			got, err := ClaudeCode{Dir: dir, Plugin: ours, Node: "claude-mem@thedotmack"}.Look(t.Context())
+			got, err := ClaudeCode{Dir: dir}.Look(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -102,7 +102,7 @@ func FuzzLook(f *testing.F) {
 		write(t, filepath.Join(dir, "settings.json"), settings)
 		write(t, filepath.Join(dir, "plugins", "installed_plugins.json"), installed)
 		write(t, filepath.Join(dir, "plugins", "known_marketplaces.json"), known)
-		seen, err := ClaudeCode{Dir: dir, Plugin: "claude-mem@claude-mem-local", Node: "claude-mem@thedotmack"}.Look(t.Context())
+		seen, err := ClaudeCode{Dir: dir}.Look(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"claudemem/install"
 	"claudemem/text"
 )
 
@@ -179,7 +180,7 @@ func (e *exam) found(kind, text string, values ...string) Finding {
 	for i := 0; i+1 < len(values); i += 2 {
 		fix = strings.ReplaceAll(fix, "{"+values[i]+"}", values[i+1])
 	}
-	fix = strings.ReplaceAll(fix, "{dir}", quoted(e.DataDir))
+	fix = strings.ReplaceAll(fix, "{dir}", install.ShellWord(e.DataDir))
 	return Finding{Name: k.Name, Status: k.Status, Text: oneLine(text), Fix: fix, Fixable: k.Remedy != "", heal: k.Remedy}
 }
 
@@ -193,20 +194,6 @@ func (f Finding) as(s Status) Finding {
 func (f Finding) on(files ...file) Finding {
 	f.files = append(f.files, files...)
 	return f
-}
-
-// quoted makes a path one word of a shell's line.
-func quoted(path string) string {
-	if path == "" {
-		return "''"
-	}
-	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune(`/._-+:@%,\`, r)
-	}
-	if strings.IndexFunc(path, func(r rune) bool { return !plain(r) }) < 0 {
-		return path
-	}
-	return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
 }
 
 // longestText bounds a line that repeats what another program said.

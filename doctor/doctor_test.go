@@ -297,16 +297,6 @@ func TestHealKeepsOut(t *testing.T) {
 	}
 }
 
-func TestQuoted(t *testing.T) {
-	for in, want := range map[string]string{
-		"/a/b": "/a/b", "/a b": "'/a b'", "": "''", "/it's": `'/it'\''s'`, "/$HOME/x": "'/$HOME/x'", "/ä": "'/ä'",
-	} {
-		if got := quoted(in); got != want {
-			t.Errorf("%q: got %s, want %s", in, got, want)
-		}
-	}
-}
-
 // Hooks count as silent when Claude Code was used and none of them fired, and
 // not when a transcript was merely touched, or was our own observer's.
 func TestSilentHooks(t *testing.T) {

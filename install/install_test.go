@@ -749,3 +749,13 @@ func TestShellPaths(t *testing.T) {
 		t.Errorf("settings.json is %q", got)
 	}
 }
+
+func TestShellWord(t *testing.T) {
+	for in, want := range map[string]string{
+		"/a/b": "/a/b", "/a b": "'/a b'", "": "''", "/it's": `'/it'\''s'`, "/$HOME/x": "'/$HOME/x'", "/ä": "'/ä'",
+	} {
+		if got := ShellWord(in); got != want {
+			t.Errorf("%q: got %s, want %s", in, got, want)
+		}
+	}
+}

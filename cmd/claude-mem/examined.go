@@ -44,7 +44,7 @@ func (a *app) doctorConfig() doctor.Config {
 		Panicked: func(check string, stack []byte) { a.note("check %s: %s", check, stack) },
 	}
 	if hostDir != "" {
-		cfg.Plugins = doctor.ClaudeCode{Dir: hostDir, Plugin: install.PluginID, Node: install.NodePluginID}
+		cfg.Plugins = doctor.ClaudeCode{Dir: hostDir}
 	}
 	return cfg
 }

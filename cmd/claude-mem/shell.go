@@ -1,8 +1,9 @@
 package main
 
 import (
-	"regexp"
 	"strings"
+
+	"claudemem/install"
 )
 
 // withVariable is a command line with an environment variable, as people of an
@@ -11,16 +12,5 @@ func withVariable(goos, name, value, command string) string {
 	if goos == "windows" {
 		return "$env:" + name + " = '" + strings.ReplaceAll(value, "'", "''") + "'; " + command
 	}
-	return name + "=" + shellWord(value) + " " + command
-}
-
-// plainWord needs no quotes in a POSIX shell.
-var plainWord = regexp.MustCompile(`^[A-Za-z0-9_./:@%+=,-]+$`)
-
-// shellWord is a text as one word of a POSIX shell.
-func shellWord(text string) string {
-	if plainWord.MatchString(text) {
-		return text
-	}
-	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+	return name + "=" + install.ShellWord(value) + " " + command
 }

@@ -4,6 +4,8 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+
+	"claudemem/install"
 )
 
 func TestWithVariable(t *testing.T) {
@@ -28,7 +30,7 @@ func TestShellWord(t *testing.T) {
 		t.Skip("there is no sh")
 	}
 	for _, text := range []string{"plain", "two words", "it's", "$HOME", "`id`", `a\b`, "*", "~", "", "ä\nb", "-n"} {
-		out, err := exec.Command(sh, "-c", "printf %s. "+shellWord(text)).Output()
+		out, err := exec.Command(sh, "-c", "printf %s. "+install.ShellWord(text)).Output()
 		if got := strings.TrimSuffix(string(out), "."); err != nil || got != text {
 			t.Errorf("%q: got %q, %v", text, got, err)
 		}
