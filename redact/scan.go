@@ -40,14 +40,18 @@ const (
 	anchorJ
 	anchorB
 	anchorBackslash
-	anchorToken byte = 1 << 7 // set by the prefixes of Kinds
+	anchorToken byte = 1 << 7 // TestPrefixIndex holds it to the prefixes of Kinds
 )
 
 var anchors = [256]byte{
 	'=': anchorAssign, ':': anchorAssign,
-	'-': anchorDash, 'J': anchorJ,
-	'B': anchorB, 'b': anchorB,
+	'-': anchorDash | anchorToken, 'J': anchorJ | anchorToken,
+	'B': anchorB | anchorToken, 'b': anchorB | anchorToken,
 	'\\': anchorBackslash,
+	'_':  anchorToken, '.': anchorToken, '~': anchorToken,
+	'A': anchorToken, 'I': anchorToken, 'K': anchorToken, 'R': anchorToken, 'T': anchorToken,
+	'V': anchorToken, 'X': anchorToken, 'Z': anchorToken,
+	'j': anchorToken, 'k': anchorToken, 'p': anchorToken,
 }
 
 // ruleOfToken returns the rule of the token that v is, otherwise if it is none.

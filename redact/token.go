@@ -2,93 +2,43 @@ package redact
 
 import "strings"
 
-// A prefix is one prefix of a kind. The scanner finds it by the three bytes that
-// end at its anchor.
-type prefix struct {
-	text   string
-	kind   *Kind
-	anchor int    // index in text of the byte at which the scanner stops for it
-	next   uint16 // the next prefix in the same bucket, 0 for none
-}
+// The prefixes of [Kinds] are indexed at build time (prefixes.go): the hook starts
+// for every tool call, and building the index would touch each page of the table.
+// The scanner finds a prefix by the two bytes that end at its anchor, its first
+// rarest byte. prefixHeads has the number of the first prefix for each keyOf, from
+// 1; prefixList has an entry of these bytes for each prefix.
+const (
+	entryKind   = iota // index in Kinds
+	entryStart         // in Prefixes of the kind
+	entryEnd           // in Prefixes of the kind
+	entryAnchor        // index of the anchor in the prefix
+	entryThird         // the byte two before the anchor, as keyOf has it; anyByte for none
+	entryNext          // number of the next prefix with the same key, 0 for none
+	entrySize
+)
 
-// rarity orders bytes by how seldom text has them, the rarest first; those at
-// which the scanner stops anyway come early. A prefix's anchor is its rarest byte.
-const rarity = "~-_.AJBZXQKVYWGHUFDNMLPORTICES|zqjxkvbwpyg9876543210hmdcfulnaorstie"
+const anyByte = 0xff
 
-// prefixes holds the prefixes of [Kinds] in a hash table of their anchors.
-var prefixes struct {
-	all   [320]prefix // from 1
-	heads [2048]uint16
-	keys  [1 << 15 / 64]uint64 // a bit for each key that has a prefix
-}
-
-func init() {
-	n := 0
-	enter := func(p prefix, key int) {
-		n++
-		prefixes.all[n] = p
-		prefixes.keys[key/64] |= 1 << (key % 64)
-		last := &prefixes.heads[bucketOf(key)]
-		for *last != 0 {
-			last = &prefixes.all[*last].next
-		}
-		*last = uint16(n)
-	}
-	for k := range Kinds {
-		for text := range strings.FieldsSeq(Kinds[k].Prefixes) {
-			p := prefix{text: text, kind: &Kinds[k]}
-			best := len(rarity)
-			for i := min(2, len(text)-1); i < len(text); i++ {
-				if rank := strings.IndexByte(rarity, text[i]); rank >= 0 && rank < best {
-					p.anchor, best = i, rank
-				}
-			}
-			a := text[p.anchor]
-			anchors[a] |= anchorToken
-			if p.kind.Flags&AnyCase != 0 && isUpper(a&^0x20) {
-				anchors[a^0x20] |= anchorToken
-			}
-			if p.anchor >= 2 {
-				enter(p, keyOf(text[p.anchor-2], text[p.anchor-1], a))
-				continue
-			}
-			for c := range byte(32) { // three bytes tell; here the first is any
-				enter(p, keyOf(c, text[0], a))
-			}
-		}
-	}
-}
-
-// keyOf returns the low five bits of three bytes: letters count the same in both
-// cases.
-func keyOf(a, b, c byte) int { return int(a&31)<<10 | int(b&31)<<5 | int(c&31) }
-
-func bucketOf(key int) int { return (key ^ key>>9) & 2047 }
+// keyOf returns the low five bits of two bytes: letters count the same in both cases.
+func keyOf(a, b byte) int { return int(a&31)<<5 | int(b&31) }
 
 // secretToken finds a token of [Kinds] whose prefix has its anchor at i.
 func secretToken(s string, i int) (span, bool) {
-	key := 0
-	if i > 1 {
-		key = keyOf(s[i-2], s[i-1], s[i])
-	} else if i > 0 {
-		key = keyOf(0, s[0], s[1])
-	}
-	if prefixes.keys[key/64]&(1<<(key%64)) == 0 {
+	if i == 0 {
 		return span{}, false
 	}
-	return tokenOf(s, i, key)
-}
-
-// tokenOf is secretToken for a key that has prefixes.
-func tokenOf(s string, i, key int) (span, bool) {
-	for n := prefixes.heads[bucketOf(key)]; n != 0; {
-		p := &prefixes.all[n]
-		n = p.next
-		start := i - p.anchor
-		if start < 0 || !startsAt(s, start, p.text) && (p.kind.Flags&AnyCase == 0 || !equalFoldAt(s, start, p.text)) {
+	for n := int(prefixHeads[keyOf(s[i-1], s[i])]); n != 0; {
+		p := prefixList[n*entrySize:][:entrySize]
+		n = int(p[entryNext])
+		if third := p[entryThird]; third != anyByte && (i < 2 || s[i-2]&31 != third) || i < int(p[entryAnchor]) {
 			continue
 		}
-		if found, ok := p.kind.token(s, start, start+len(p.text)); ok {
+		k := &Kinds[p[entryKind]]
+		text, start := k.Prefixes[p[entryStart]:p[entryEnd]], i-int(p[entryAnchor])
+		if !startsAt(s, start, text) && (k.Flags&AnyCase == 0 || !equalFoldAt(s, start, text)) {
+			continue
+		}
+		if found, ok := k.token(s, start, start+len(text)); ok {
 			return found, true
 		}
 	}
