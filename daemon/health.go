@@ -57,6 +57,7 @@ func (w *Worker) Stats(ctx context.Context, brief bool) map[string]any {
 		"data_dir":     w.cfg.DataDir,
 		"stored_bytes": w.storedBytes(),
 		"stages":       w.health(ctx),
+		"settings":     w.settings.origins(),
 		"index":        w.finder.status(),
 		"spool": map[string]int{
 			"taken_in": taken, "waiting": waiting, "held": held, "corrupt": w.inbox.spool.CountCorrupt(),

@@ -90,3 +90,22 @@ func sameFile(a, b os.FileInfo) bool {
 	}
 	return os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime())
 }
+
+// SettingOrigin is a value that a worker uses and where it came from; a secret is masked.
+type SettingOrigin struct {
+	Key    string `json:"key"`
+	Value  string `json:"value"`
+	Origin string `json:"origin"`
+}
+
+// origins returns the settings that are not at their default.
+func (l *live) origins() []SettingOrigin {
+	s, _ := l.get()
+	list := []SettingOrigin{}
+	for _, v := range s.List() {
+		if v.Origin != settings.FromDefault {
+			list = append(list, SettingOrigin{v.Key, v.Shown(), string(v.Origin)})
+		}
+	}
+	return list
+}

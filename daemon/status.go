@@ -25,6 +25,8 @@ type Status struct {
 	// Notices are what the user is told while it holds, such as a provider that
 	// does not answer.
 	Notices []store.Notice `json:"notices,omitempty"`
+	// Settings are those that the worker does not have by default.
+	Settings []SettingOrigin `json:"settings,omitempty"`
 }
 
 // Look tells whether a data directory's worker runs: a worker that answers on
@@ -45,13 +47,14 @@ func Look(ctx context.Context, dataDir string) (Status, error) {
 	status.Running, status.PID, status.Version, status.Wire = true, peer.Info.PID, id.Version, id.Wire
 	status.Port, status.Socket, status.StartedAt = peer.Info.Port, peer.Info.Socket, peer.Info.StartedAt
 	var stats struct {
-		Stages  map[string]string `json:"stages"`
-		Notices []store.Notice    `json:"notices"`
+		Stages   map[string]string `json:"stages"`
+		Notices  []store.Notice    `json:"notices"`
+		Settings []SettingOrigin   `json:"settings"`
 	}
 	if err := peer.Do(ctx, http.MethodGet, "/api/stats?brief=1", nil, &stats); err != nil {
 		stats.Stages = map[string]string{"http": err.Error()}
 	}
-	status.Stages, status.Notices = stats.Stages, stats.Notices
+	status.Stages, status.Notices, status.Settings = stats.Stages, stats.Notices, stats.Settings
 	return status, nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"strings"
 	"time"
 
 	"claudemem"
@@ -46,7 +47,7 @@ func (a *app) workerRunCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:     "run",
 		Short:   "Be the worker, in the foreground",
-		Long:    "Be the worker until a signal, a `worker stop` or idleness ends it. Hooks and `worker start` run this in the background.",
+		Long:    "Be the worker until a signal, a `worker stop` or idleness ends it. Hooks and `worker start` run this in the background,\nwith an environment that holds no settings. Run by you, it takes a setting that config.json\nleaves open from your environment; `worker status` shows where each value came from.",
 		Hidden:  true,
 		Example: "  claude-mem worker run",
 		Args:    noArgs,
@@ -157,7 +158,8 @@ keeps it from its work, such as a provider that does not answer.
 The exit code is 0 when it runs and 5 when it does not.
 
 JSON: {"running", "data_dir", "pid"?, "version"?, "wire"?, "port"?, "socket"?,
-"started_at"?, "stages"?: {NAME: "ok" or what is wrong}, "notices"?: [{"key", "text", "at", "told"}]}.`,
+"started_at"?, "stages"?: {NAME: "ok" or what is wrong}, "notices"?: [{"key", "text", "at", "told"}],
+"settings"?: [{"key", "value", "origin"}]}.`,
 		Example: "  claude-mem worker status --json",
 		Args:    noArgs,
 	}
@@ -194,6 +196,9 @@ func (a *app) printStatus(ctx context.Context, dataDir string, asJSON bool) erro
 				if state := status.Stages[name]; state != "ok" {
 					p.printf("%s  %s: %s\n", p.style(styleRed, "trouble"), name, state)
 				}
+			}
+			for _, v := range status.Settings {
+				p.printf("setting  %s = %s%s\n", strings.TrimPrefix(v.Key, settingPrefix), oneLine(v.Value, 80), p.style(styleDim, "  ("+v.Origin+")"))
 			}
 			p.notices(status.Notices)
 		default:

@@ -304,6 +304,7 @@ var neverSeen = map[string]string{
 	"claude-mem doctor.fixed":         "it would start a worker", "claude-mem doctor.unfixed": "as fixed",
 	"claude-mem install.plan.replaces": "nothing is installed",
 	"OtherPlugin.id":                   "there is no other plugin", "OtherPlugin.enabled": "as id", "OtherPlugin.installed": "as id",
+	"Origin.key": "only scenarios have a worker", "Origin.value": "as key", "Origin.origin": "as key",
 	"Books.forgotten": "no turn was private after the fact",
 }
 
