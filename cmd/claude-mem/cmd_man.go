@@ -74,7 +74,8 @@ func manPage(cmd *cobra.Command) string {
 	}
 	if cmd.Long != "" {
 		section("DESCRIPTION")
-		b.WriteString(roffLines(cmd.Long))
+		// Not every groff has the signs.
+		b.WriteString(roffLines(strings.ReplaceAll(cmd.Long, glyphLegend, "The signs of records are explained by --help.")))
 	}
 	var commands, topics []string
 	for _, sub := range documented(cmd)[1:] {

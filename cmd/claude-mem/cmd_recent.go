@@ -17,6 +17,8 @@ func (a *app) recentCommand() *cobra.Command {
 		Long: `List the newest observations of the project that you are in, or of another one.
 ` + "`claude-mem show ID`" + ` shows one in full.
 
+` + glyphLegend + `
+
 JSON: {"project"?, "count", "total", "results": [{"kind", "id", "type", "title", "subtitle",
 "project", "project_path", "concepts", "narrative", "facts", "files", "files_read", "files_modified",
 "session_db_id", "prompt_number", "discovery_tokens", "origin", "branch", "head_commit",

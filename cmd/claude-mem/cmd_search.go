@@ -35,6 +35,8 @@ and no query the newest come first. A worker is not needed.
 
 Times: 2026-03-01, 2026-03-01T15:04, 2026-03, today, yesterday, or an age: 12h, 3d, 2w.
 
+` + glyphLegend + `
+
 JSON: as GET /api/search, {"query", "count", "total", "limit", "offset", "format", "understood"?,
 "results": [` + recordForm + `]};
 --full adds what is in a record, --explain "why": the parts and factors of the score.`,

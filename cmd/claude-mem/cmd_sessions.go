@@ -97,7 +97,7 @@ func (p *printer) sessionLine(s *api.SessionDigest, withProject bool) {
 	if s.Summary != nil {
 		request = s.Summary.Request
 	}
-	p.printf("%s  %s %s  %s\n", p.when(s.UpdatedAtEpoch),
-		p.style(styleBold, fmt.Sprintf("S%d", s.ID)), oneLine(cmp.Or(s.Title, request, s.LastPrompt), 80),
-		p.style(styleDim, strings.Join(about, ", ")))
+	name, counts := fmt.Sprintf("S%d", s.ID), strings.Join(about, ", ")
+	p.printf("%s  %s %s  %s\n", p.when(s.UpdatedAtEpoch), p.style(styleBold, name),
+		p.fit(cmp.Or(s.Title, request, s.LastPrompt), 80, 15+len(name)+len(counts)), p.style(styleDim, counts))
 }

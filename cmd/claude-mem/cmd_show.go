@@ -23,6 +23,8 @@ func (a *app) showCommand() *cobra.Command {
 		Long: `Show records in full: 12 or '#12' is an observation, S12 a session with its
 prompts, summaries and observations. Either may be named by its ULID.
 
+` + glyphLegend + `
+
 JSON: a list in the order asked for; observations as in ` + "`claude-mem recent --json`" + `, sessions
 {"kind": "session", "id", "ulid", "host", "host_session_id", "project", "project_path", "status", "title",
 "prompt_count", "started_at_epoch", "updated_at_epoch", "completed_at_epoch"?, "created_at_iso",

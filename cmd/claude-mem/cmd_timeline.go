@@ -24,6 +24,8 @@ one that you are in.
 
 Times: 2026-03-01T15:04, 2026-03-01, today, yesterday, or an age: 12h, 3d, 2w.
 
+` + glyphLegend + `
+
 JSON: as GET /api/search/timeline, {"anchor", "anchor_timestamp", "depth_before", "depth_after",
 "timeline": [as search --json, without score, with "created_at_iso" and "is_anchor"?]};
 kind is observation, summary or prompt, or anchor where no record stands.`,

@@ -12,6 +12,10 @@ import (
 	"claudemem/api"
 )
 
+// glyphLegend says what the signs of records mean.
+const glyphLegend = `Signs: ● bugfix, ◆ feature, ↻ refactor, ✓ change, ⚖ decision, ○ discovery and other
+types; § summary of a session, › prompt, ▶ the anchor of a timeline.`
+
 // shownIDs are the ids of the first hits, at most so many, as show takes them.
 func shownIDs(hits []api.Hit, most int) []string {
 	var ids []string
@@ -28,7 +32,7 @@ func shownIDs(hits []api.Hit, most int) []string {
 func (p *printer) entry(e api.Entry, withProject bool) {
 	p.entryLine("", e, withProject)
 	if e.Subtitle != "" {
-		p.printf("%14s%s\n", "", p.style(styleDim, oneLine(e.Subtitle, 120)))
+		p.printf("%14s%s\n", "", p.style(styleDim, p.fit(e.Subtitle, 120, 14)))
 	}
 }
 

@@ -57,7 +57,11 @@ func (a *app) execute(ctx context.Context, args []string) int {
 }
 
 func (a *app) people() *printer {
-	return &printer{w: a.stdout, now: a.now(), color: wantsColor(a.stdout, a.getenv)}
+	p := &printer{w: a.stdout, now: a.now(), color: wantsColor(a.stdout, a.getenv)}
+	if f, ok := fileOf(a.stdout); ok && isTerminal(f) {
+		p.width = terminalColumns(f)
+	}
+	return p
 }
 
 // note tells a person something that is not data.

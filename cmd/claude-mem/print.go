@@ -8,6 +8,7 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
+	"unicode/utf8"
 
 	"claudemem"
 	"claudemem/text"
@@ -18,6 +19,20 @@ type printer struct {
 	w     io.Writer
 	now   time.Time
 	color bool
+	// width is the number of columns of the terminal; 0: lines have any length.
+	width int
+}
+
+// minTitle is how much of a title stays on the narrowest terminal, in characters.
+const minTitle = 10
+
+// fit returns foreign text as one line of at most so many characters, and no more
+// than the terminal has beside the columns that the rest of the line takes.
+func (p *printer) fit(s string, most, rest int) string {
+	if p.width > 0 {
+		most = min(most, max(p.width-rest, minTitle))
+	}
+	return oneLine(s, most)
 }
 
 func (p *printer) printf(format string, args ...any) {
@@ -56,9 +71,11 @@ func (p *printer) when(at claudemem.Millis) string {
 func (p *printer) row(at claudemem.Millis, glyph, title, name, project string) {
 	where := ""
 	if project != "" {
-		where = " " + p.style(styleDim, oneLine(project, 60))
+		where = " " + oneLine(project, 60)
 	}
-	p.printf("%s  %s %s %s%s\n", p.when(at), glyph, oneLine(title, 100), p.style(styleDim, name), where)
+	// Beside the title: two columns of a mark, ten of the age, the glyph and spaces.
+	rest := 17 + utf8.RuneCountInString(name+where)
+	p.printf("%s  %s %s %s%s\n", p.when(at), glyph, p.fit(title, 100, rest), p.style(styleDim, name), p.style(styleDim, where))
 }
 
 // heading stands above a part of an output.

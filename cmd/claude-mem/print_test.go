@@ -4,8 +4,10 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"claudemem"
+	"claudemem/api"
 	"claudemem/store"
 )
 
@@ -122,5 +124,22 @@ func TestSpentCells(t *testing.T) {
 		if got := strings.TrimSuffix(strings.Join(spentCells(tt.spent), "|"), "|"); got != tt.want {
 			t.Errorf("got %q, want %q", got, tt.want)
 		}
+	}
+}
+
+// TestRowsFitTheTerminal: a title is truncated so that its id stays on the line.
+func TestRowsFitTheTerminal(t *testing.T) {
+	var out strings.Builder
+	p := &printer{w: &out, now: time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC), width: 60}
+	long := strings.Repeat("a long title ", 20)
+	p.entry(api.Entry{Kind: claudemem.RecordObservation, ID: 12, Title: long, Subtitle: long, Project: "tally"}, true)
+	lines := strings.Split(strings.TrimRight(out.String(), "\n"), "\n")
+	for _, line := range lines {
+		if n := utf8.RuneCountInString(line); n > 60 {
+			t.Errorf("%d columns: %s", n, line)
+		}
+	}
+	if len(lines) != 2 || !strings.HasSuffix(lines[0], "… #12 tally") {
+		t.Errorf("got %q", lines)
 	}
 }
