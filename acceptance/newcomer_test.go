@@ -223,7 +223,7 @@ func TestNewcomer(t *testing.T) {
 		t.Errorf("the doctor is not content:\n%s", look)
 	}
 
-	says("uninstall", n.shell(t, export+use[2]), "is out of Claude Code")
+	says("uninstall", n.shell(t, export+use[2]), "is removed from Claude Code")
 	if settings, err := os.ReadFile(filepath.Join(n.home, ".claude", "settings.json")); !os.IsNotExist(err) {
 		t.Errorf("settings.json was not there before: %v\n%s", err, settings)
 	}

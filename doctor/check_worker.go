@@ -90,9 +90,9 @@ func (e *exam) absentWorker(ctx context.Context) []Finding {
 	}
 	var list []Finding
 	if !errors.Is(unread, fs.ErrNotExist) {
-		text := fmt.Sprintf("worker.json tells of pid %d, which is gone", info.PID)
+		text := fmt.Sprintf("the worker (pid %d) is no longer running", info.PID)
 		if unread != nil {
-			text = "worker.json is left over and cannot be read"
+			text = "worker.json is left from a worker that no longer runs and cannot be read"
 		}
 		list = append(list, e.found("worker-died", text).on(file{path: e.path("worker.json")}))
 	}
@@ -156,15 +156,15 @@ func (e *exam) port(ctx context.Context, state WorkerState) []Finding {
 	}
 	switch {
 	case state.Running && state.Port != 0:
-		return []Finding{e.found("port-taken", fmt.Sprintf("another program had port %d: the worker's is %d", want, state.Port), "port", strconv.Itoa(state.Port))}
+		return []Finding{e.found("port-taken", fmt.Sprintf("port %d is in use; the worker uses %d", want, state.Port), "port", strconv.Itoa(state.Port))}
 	case state.Running:
-		return []Finding{e.found("port-taken", fmt.Sprintf("the worker has no port: %d and those after it were taken", want), "port", "0")}
+		return []Finding{e.found("port-taken", fmt.Sprintf("the worker has no port: %d and the next ones are in use", want), "port", "0")}
 	case answers(ctx, want):
 		free := want + 1
 		for free < want+100 && answers(ctx, free) {
 			free++
 		}
-		return []Finding{e.found("port-taken", fmt.Sprintf("another program has port %d", want), "port", strconv.Itoa(free))}
+		return []Finding{e.found("port-taken", fmt.Sprintf("port %d is in use by another program", want), "port", strconv.Itoa(free))}
 	}
 	return nil
 }

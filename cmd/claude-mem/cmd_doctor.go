@@ -11,31 +11,31 @@ import (
 func (a *app) doctorCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "doctor",
-		Short:   "Find out what is wrong and what mends it",
+		Short:   "Diagnose problems and show how to fix them",
 		GroupID: groupRun,
-		Long: `Look at everything that a working memory needs: the programs, the plugin, whether
-hooks fire, the worker, the database, the index, the books, the queue, the spool,
-the provider, the disk. Each finding has a line that mends it. Nothing is changed.
+		Long: `Check the programs, the plugin, the hooks, the worker, the database, the index, the
+books, the queue, the spool, the provider and the disk. Each problem is shown with its
+fix. Nothing is changed.
 
---fix mends what cannot lose anything, and looks again: modes of the memory's own
-files, what dead processes left behind, the worker, the index. It never touches the
-database, the settings, or a file of another program.
+--fix repairs what cannot lose data, then checks again: modes of claude-mem's own files,
+files that dead processes left, the worker, the index. It never changes the database,
+the settings, or a file of another program.
 
-Nothing leaves the machine, but with --online a provider with an API is asked
-whether it takes the key, which costs nothing.
+Nothing is sent anywhere, except with --online: a provider with an API is asked
+whether it accepts the key, which costs nothing.
 
 The exit code is 0 when nothing is wrong or there are only warnings, and 9 when
 something is broken. docs/doctor.md explains every finding.
 
 JSON: {"status": "ok", "warn" or "fail", "data_dir", "version", "counts": {"ok", "warn", "fail"},
 "findings": [{"check", "name", "status", "text", "fix"?, "fixable"?}], "fixed"?: findings that
---fix has mended, "unfixed"?: why others were not}.`,
+--fix has repaired, "unfixed"?: why others were not}.`,
 		Example: "  claude-mem doctor\n  claude-mem doctor --fix\n  claude-mem doctor --json",
 		Args:    args(cobra.NoArgs),
 	}
 	asJSON := jsonFlag(cmd)
-	fix := cmd.Flags().Bool("fix", false, "mend what cannot lose anything")
-	online := cmd.Flags().Bool("online", false, "ask the provider whether it takes the key")
+	fix := cmd.Flags().Bool("fix", false, "repair what cannot lose data")
+	online := cmd.Flags().Bool("online", false, "ask the provider whether it accepts the key")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		cfg := a.doctorConfig()
 		if *online {
@@ -78,10 +78,10 @@ func (p *printer) report(r doctor.Report) {
 		width = max(width, len(f.Check))
 	}
 	for _, f := range r.Fixed {
-		p.printf("%s %-*s  mended: %s\n", p.style(styleGreen, "✓"), width, f.Check, safe(f.Text))
+		p.printf("%s %-*s  fixed: %s\n", p.style(styleGreen, "✓"), width, f.Check, safe(f.Text))
 	}
 	for _, why := range r.Unfixed {
-		p.printf("%s %-*s  not mended: %s\n", p.style(styleRed, "✗"), width, "", safe(why))
+		p.printf("%s %-*s  not fixed: %s\n", p.style(styleRed, "✗"), width, "", safe(why))
 	}
 	if len(r.Fixed)+len(r.Unfixed) > 0 {
 		p.printf("\n")
@@ -102,7 +102,7 @@ func (p *printer) report(r doctor.Report) {
 // verdict is the last line.
 func (p *printer) verdict(r doctor.Report) string {
 	if r.Status == doctor.OK {
-		return p.style(styleGreen, fmt.Sprintf("All is well: %s.", count(r.Counts.OK, "check")))
+		return p.style(styleGreen, fmt.Sprintf("No problems: %s.", count(r.Counts.OK, "check")))
 	}
 	text := ""
 	if r.Counts.Fail > 0 {
@@ -121,7 +121,7 @@ func (p *printer) verdict(r doctor.Report) string {
 		}
 	}
 	if fixable > 0 {
-		text += fmt.Sprintf("; `claude-mem doctor --fix` mends %d of them", fixable)
+		text += fmt.Sprintf("; `claude-mem doctor --fix` repairs %d of them", fixable)
 	}
 	return text + "."
 }

@@ -62,7 +62,7 @@ func TestReportForPeople(t *testing.T) {
 		},
 		Counts: doctor.Counts{OK: 1, Warn: 2, Fail: 1},
 	})
-	want := `✓ data      mended: /m has mode 0755
+	want := `✓ data      fixed: /m has mode 0755
 
 ✓ binaries  both [31mthere
 ✗ worker    nobody answers
@@ -72,7 +72,7 @@ func TestReportForPeople(t *testing.T) {
 ! index     there is none
             → claude-mem reindex
 
-1 broken, 2 warnings; ` + "`claude-mem doctor --fix`" + ` mends 1 of them.
+1 broken, 2 warnings; ` + "`claude-mem doctor --fix`" + ` repairs 1 of them.
 `
 	if got := out.String(); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)

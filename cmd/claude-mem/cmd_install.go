@@ -21,15 +21,15 @@ import (
 func (a *app) installCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "install",
-		Short:   "Put claude-mem into Claude Code",
+		Short:   "Install claude-mem in Claude Code",
 		GroupID: groupRun,
-		Long: `Put claude-mem into Claude Code: hooks, the memory's MCP server and the skill
-mem-search, as a plugin. Shows what it would change and asks. Both programs are copied
-into the data directory, so what you install from may be removed. Running it again
-changes nothing, or brings the plugin to the version of this program.
+		Long: `Install claude-mem in Claude Code as a plugin: hooks, the memory's MCP server and the
+skill mem-search. Shows the changes and asks. Both programs are copied into the data
+directory, so you may delete what you install from. Running it again changes nothing, or
+updates the plugin to the version of this program.
 
-Each of your files that changes is backed up in the data directory first, and given
-back by ` + "`claude-mem uninstall`" + `. CLAUDE_CONFIG_DIR is honoured.
+Each of your files that changes is backed up in the data directory first;
+` + "`claude-mem uninstall`" + ` restores it. CLAUDE_CONFIG_DIR is honoured.
 
 --settings writes plain hooks into Claude Code's settings.json instead: capture and
 context without the claude command, and without MCP server and skill.
@@ -143,7 +143,7 @@ func (a *app) installed(plan *install.Plan) {
 	if plan.Method == install.MethodSettings {
 		a.note("For the memory's tools: claude mcp add --scope user memory -- %q mcp", plan.Program)
 	}
-	a.note("`claude-mem recent` shows what was remembered, `claude-mem uninstall` takes it out again.")
+	a.note("`claude-mem recent` lists the records, `claude-mem uninstall` removes it again.")
 	dataDir, err := a.dataDir()
 	if err != nil {
 		return
@@ -200,12 +200,12 @@ func (a *app) home() string {
 func (a *app) uninstallCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "uninstall",
-		Short:   "Take claude-mem out of Claude Code; the memory stays",
+		Short:   "Remove claude-mem from Claude Code; the memory stays",
 		GroupID: groupRun,
-		Long: `Take claude-mem out of Claude Code again. Shows what it would change and asks. A file
-of yours that nobody has changed since is given back to the byte, one that was changed
-loses only our entries. It works without the claude command, and when half of it is gone.
-The memory is not touched.
+		Long: `Remove claude-mem from Claude Code. Shows the changes and asks. A file of yours that has
+not changed since the install gets its old bytes back; from a changed one only our
+entries are removed. It works without the claude command, and on an incomplete
+installation. The memory is not changed.
 
 Exit codes: 0 done, nothing to do, or the answer was no; 6 nobody to ask and no --yes;
 2 a file of Claude Code's is broken; 4 another install is under way; 7 the disk refused.
@@ -261,7 +261,7 @@ func (a *app) uninstall(ctx context.Context, o installOptions) error {
 		}{o.dry, !empty && !o.dry, removal})
 	}
 	for _, problem := range removal.Problems {
-		a.note("%s; it was done without it.", problem)
+		a.note("%s; done without it.", problem)
 	}
 	for _, dir := range removal.Elsewhere {
 		a.note("It is still installed for %s: %s", dir, withVariable(runtime.GOOS, "CLAUDE_CONFIG_DIR", dir, "claude-mem uninstall"))
@@ -272,7 +272,7 @@ func (a *app) uninstall(ctx context.Context, o installOptions) error {
 	case empty:
 		a.note("Nothing to do: claude-mem is not installed in %s.", removal.ConfigDir)
 	default:
-		a.note("\nclaude-mem is out of Claude Code. A session that is open now may say that its hooks are gone.")
+		a.note("\nclaude-mem is removed from Claude Code. A session that is open now may report missing hooks.")
 	}
 	a.note("The memory stays in %s.", removal.DataDir)
 	return nil

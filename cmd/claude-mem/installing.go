@@ -31,7 +31,7 @@ func showPlan(p *printer, plan *install.Plan) {
 		p.printf("It replaces version %s.\n", plan.Replaces)
 	}
 	if plan.Unfinished {
-		p.printf("An earlier run was cut short; this one goes on from there.\n")
+		p.printf("An earlier run was interrupted; this one continues it.\n")
 	}
 	if len(plan.Plugin) > 0 {
 		p.printf("\nOur own files, in %s:\n", plan.Directory)
@@ -46,22 +46,22 @@ func showRemoval(p *printer, r *install.Removal) {
 	if r.Empty() {
 		return
 	}
-	p.printf("%s\n", p.style(styleBold, "claude-mem goes out of Claude Code"))
+	p.printf("%s\n", p.style(styleBold, "Removing claude-mem from Claude Code"))
 	showFiles(p, r.Files)
 	for _, path := range r.Restored {
 		if filepath.Base(path) == "settings.json" {
-			p.printf("%s is then what it was before the install, to the byte.\n", path)
+			p.printf("%s gets back the bytes that it had before the install.\n", path)
 		}
 	}
 	for _, id := range r.Enable {
-		p.printf("%s, which the install had disabled, is enabled again.\n", id)
+		p.printf("%s, which install disabled, is enabled again.\n", id)
 	}
 	if len(r.Uses) > 0 {
-		p.printf("Claude Code forgets how often it has used %s.\n", strings.Join(r.Uses, " and "))
+		p.printf("Claude Code's usage counters of %s are removed.\n", strings.Join(r.Uses, " and "))
 	}
 	showCommands(p, r.Commands)
 	if len(r.Directories) > 0 {
-		p.printf("\nDirectories that are removed:\n")
+		p.printf("\nDirectories to remove:\n")
 		for _, dir := range r.Directories {
 			p.printf("  %s\n", dir)
 		}
@@ -100,7 +100,7 @@ func showFiles(p *printer, changes []install.Change) {
 	for _, c := range changes {
 		if filepath.Base(c.Path) != "settings.json" {
 			// The host's own books, which its CLI keeps.
-			p.printf("\n%s: our entry goes.\n", c.Path)
+			p.printf("\n%s: our entry is removed.\n", c.Path)
 			continue
 		}
 		p.printf("\n")
@@ -132,7 +132,7 @@ func showCommands(p *printer, commands [][]string) {
 	if len(commands) == 0 {
 		return
 	}
-	p.printf("\nCommands that are run (they keep Claude Code's own books of plugins):\n")
+	p.printf("\nCommands (they update Claude Code's list of plugins):\n")
 	for _, args := range commands {
 		line := "claude"
 		for _, arg := range args {
