@@ -305,7 +305,7 @@ func (d *demo) collect(ctx context.Context, result *demoResult) error {
 	defer m.close()
 	observations, err := m.Observations(ctx, claudemem.Query{Limit: 100})
 	if err != nil {
-		return fmt.Errorf("list observations: %w", err)
+		return err
 	}
 	slices.Reverse(observations) // in the order in which things happened
 	result.observed = observations
@@ -314,11 +314,11 @@ func (d *demo) collect(ctx context.Context, result *demoResult) error {
 	}
 	totals, err := m.Totals(ctx, "")
 	if err != nil {
-		return fmt.Errorf("count records: %w", err)
+		return err
 	}
 	result.Summaries = totals.Summaries
 	if result.Queue, err = m.Books(ctx); err != nil {
-		return fmt.Errorf("read the queue's books: %w", err)
+		return err
 	}
 	result.StoredBytes = storedBytes(d.dataDir)
 	return nil

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"time"
 
@@ -80,11 +79,11 @@ func readQueue(ctx context.Context, m *memory, now time.Time) (*queueJSON, error
 	q := newQueueJSON()
 	var err error
 	if q.Queue, err = m.Books(ctx); err != nil {
-		return nil, fmt.Errorf("read the queue's books: %w", err)
+		return nil, err
 	}
 	backlog, err := m.Backlog(ctx, claudemem.MillisOf(now))
 	if err != nil {
-		return nil, fmt.Errorf("list what waits: %w", err)
+		return nil, err
 	}
 	for i := range backlog {
 		b := &backlog[i]
@@ -92,7 +91,7 @@ func readQueue(ctx context.Context, m *memory, now time.Time) (*queueJSON, error
 	}
 	letters, err := m.DeadLetters(ctx, deadLetterLimit)
 	if err != nil {
-		return nil, fmt.Errorf("list dead letters: %w", err)
+		return nil, err
 	}
 	q.DeadLetters = append(q.DeadLetters, letters...)
 	standing, err := m.Standing(ctx, now)

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"fmt"
-
 	"claudemem"
 	"claudemem/api"
 
@@ -46,10 +44,10 @@ JSON: {"project"?, "count", "total", "results": [{"kind", "id", "type", "title",
 		defer m.close()
 		observations, err := m.Observations(ctx, claudemem.Query{Project: project, Limit: *limit})
 		if err != nil {
-			return fmt.Errorf("list observations: %w", err)
+			return err
 		}
 		if out.Total, err = m.CountObservations(ctx, claudemem.Query{Project: project}); err != nil {
-			return fmt.Errorf("count observations: %w", err)
+			return err
 		}
 		out.Count = len(observations)
 		for i := range observations {

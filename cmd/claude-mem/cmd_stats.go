@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 
 	"claudemem"
 	"claudemem/daemon"
@@ -103,10 +102,10 @@ func (a *app) gatherStats(ctx context.Context, days int) (*statsJSON, error) {
 	case err == nil:
 		defer m.close()
 		if stats.Totals, err = m.Totals(ctx, ""); err != nil {
-			return nil, fmt.Errorf("count records: %w", err)
+			return nil, err
 		}
 		if stats.Queue, err = m.Books(ctx); err != nil {
-			return nil, fmt.Errorf("read the queue's books: %w", err)
+			return nil, err
 		}
 		if stats.Ledger, err = m.Account(ctx, a.now(), days); err != nil {
 			return nil, err
