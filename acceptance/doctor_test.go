@@ -296,7 +296,11 @@ var brokenStates = []brokenState{
 			p.t.Fatal(err)
 		}
 		old := time.Now().Add(-30 * 24 * time.Hour)
-		if err := os.Chtimes(wire.PrivateMark(p.dir, claudemem.HostClaudeCode, "s"), old, old); err != nil {
+		marks, err := filepath.Glob(filepath.Join(p.dir, "private", "*"))
+		if err != nil || len(marks) != 1 {
+			p.t.Fatalf("%d marks, %v", len(marks), err)
+		}
+		if err := os.Chtimes(marks[0], old, old); err != nil {
 			p.t.Fatal(err)
 		}
 	}},

@@ -39,12 +39,6 @@ const (
 	MaxMemberDepth = 512
 )
 
-// Valid reports whether data is one JSON value.
-func Valid(data []byte) bool {
-	s := scanner{data: data, limit: MaxDepth}
-	return s.whole()
-}
-
 // Check returns a [*SyntaxError] when data is not one JSON value.
 func Check(data []byte) error {
 	s := scanner{data: data, limit: MaxDepth}

@@ -154,19 +154,6 @@ func Render(body []byte, projectDir, home string) []byte {
 	return body
 }
 
-// Projects returns the names of the projects.
-func Projects() []string {
-	dirs, err := fs.ReadDir(projects, projectRoot)
-	if err != nil {
-		panic(err)
-	}
-	var names []string
-	for _, d := range dirs {
-		names = append(names, d.Name())
-	}
-	return names
-}
-
 const projectRoot = "testdata/projects"
 
 // Files returns a project's files as they were before its first session. Its

@@ -45,11 +45,6 @@ func markName(host claudemem.Host, hostSessionID string) string {
 	return digest(string(host) + "\x00" + hostSessionID)
 }
 
-// PrivateMark returns the path of a session's mark in the data directory.
-func PrivateMark(dataDir string, host claudemem.Host, hostSessionID string) string {
-	return filepath.Join(dataDir, "private", markName(host, hostSessionID))
-}
-
 // digest returns 32 hexadecimal digits of s's FNV hash. Nobody gains by making two
 // of their own sessions collide, and linking crypto/sha256 would add a tenth to the
 // cost of the hook's start over that of an empty program.
