@@ -1,28 +1,25 @@
 package wire
 
 import (
+	"bufio"
 	"bytes"
 	"errors"
 	"io"
 	"strconv"
+	"strings"
 )
 
-const maxHead = 16 << 10 // a worker's head is about 200 bytes
+// maxHead bounds a response's head and each line of it; a worker's head has about
+// 200 bytes.
+const maxHead = 16 << 10
 
-// responseReader reads one HTTP/1.1 response, the last on its connection.
-type responseReader struct {
-	from io.Reader
-	// buf[pos:] has been read and not been used.
-	buf []byte
-	pos int
-}
-
-// readResponse reads a response whose body is at most limit bytes; ErrResponse
-// means that it is malformed or larger, other errors are the reader's.
+// readResponse reads the last HTTP/1.1 response of a connection, whose body is at
+// most limit bytes. ErrResponse means that it is malformed or larger; other errors
+// are the reader's.
 func readResponse(from io.Reader, limit int) (Response, error) {
-	r := responseReader{from: from, buf: make([]byte, 0, 2048)}
+	r := bufio.NewReaderSize(from, maxHead)
 	for {
-		status, header, err := r.head()
+		status, header, err := readHead(r)
 		if err != nil {
 			return Response{}, err
 		}
@@ -30,60 +27,28 @@ func readResponse(from io.Reader, limit int) (Response, error) {
 			continue // an interim answer: the real one follows
 		}
 		resp := Response{Status: status, Wire: header.wire}
-		if status == 204 || status == 304 {
-			return resp, nil
+		if status != 204 && status != 304 {
+			resp.Body, err = readBody(r, header, limit)
 		}
-		resp.Body, err = r.body(header, limit)
 		return resp, err
 	}
 }
 
-// fill reads more bytes into the buffer; io.EOF at the end.
-func (r *responseReader) fill() error {
-	if len(r.buf) == cap(r.buf) {
-		if r.pos > 0 {
-			r.buf = r.buf[:copy(r.buf, r.buf[r.pos:])]
-			r.pos = 0
-		}
-		if len(r.buf) == cap(r.buf) {
-			grown := make([]byte, len(r.buf), 2*cap(r.buf))
-			copy(grown, r.buf)
-			r.buf = grown
-		}
+// readLine returns the next line without its line feed and carriage return. The
+// line is valid until the next read.
+func readLine(r *bufio.Reader) ([]byte, error) {
+	line, err := r.ReadSlice('\n')
+	if err != nil {
+		return nil, malformed(err)
 	}
-	n, err := r.from.Read(r.buf[len(r.buf):cap(r.buf)])
-	r.buf = r.buf[:len(r.buf)+n]
-	if n > 0 {
-		return nil
-	}
-	if err == nil {
-		return io.ErrNoProgress
-	}
-	return err
+	return bytes.TrimSuffix(line[:len(line)-1], []byte{'\r'}), nil
 }
 
-// line returns the next line without its line feed and carriage return.
-func (r *responseReader) line() ([]byte, error) {
-	searched := 0
-	for {
-		if i := bytes.IndexByte(r.buf[r.pos+searched:], '\n'); i >= 0 {
-			line := r.buf[r.pos : r.pos+searched+i]
-			r.pos += searched + i + 1
-			return bytes.TrimSuffix(line, []byte{'\r'}), nil
-		}
-		searched = len(r.buf) - r.pos
-		if searched > maxHead {
-			return nil, ErrResponse
-		}
-		if err := r.fill(); err != nil {
-			return nil, broken(err)
-		}
-	}
-}
-
-// broken returns ErrResponse for an early end and other errors as they are.
-func broken(err error) error {
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrNoProgress) {
+// malformed returns ErrResponse for an early end and a line that is too long, and
+// other errors as they are.
+func malformed(err error) error {
+	switch {
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.ErrNoProgress), errors.Is(err, bufio.ErrBufferFull):
 		return ErrResponse
 	}
 	return err
@@ -91,13 +56,14 @@ func broken(err error) error {
 
 type responseHeader struct {
 	wire    string
-	length  int // -1 when not told
+	length  int // of the body, -1 when unknown
 	chunked bool
 }
 
-func (r *responseReader) head() (int, responseHeader, error) {
-	h := responseHeader{length: -1}
-	line, err := r.line()
+// readHead reads the status line and the header of a response.
+func readHead(r *bufio.Reader) (status int, h responseHeader, err error) {
+	h.length = -1
+	line, err := readLine(r)
 	if err != nil {
 		return 0, h, err
 	}
@@ -105,13 +71,13 @@ func (r *responseReader) head() (int, responseHeader, error) {
 	if len(line) < 12 || string(line[:7]) != "HTTP/1." || line[8] != ' ' || len(line) > 12 && line[12] != ' ' {
 		return 0, h, ErrResponse
 	}
-	status, ok := decimal(line[9:12])
+	status, ok := parseNumber(line[9:12], 10)
 	if !ok || status < 100 {
 		return 0, h, ErrResponse
 	}
 	total := 0
 	for {
-		line, err := r.line()
+		line, err := readLine(r)
 		if err != nil {
 			return 0, h, err
 		}
@@ -121,94 +87,86 @@ func (r *responseReader) head() (int, responseHeader, error) {
 		if total += len(line); total > maxHead {
 			return 0, h, ErrResponse
 		}
-		name, value, found := bytes.Cut(line, []byte{':'})
+		key, value, found := strings.Cut(string(line), ":")
 		if !found {
 			return 0, h, ErrResponse
 		}
-		value = bytes.Trim(value, " \t")
+		value = strings.Trim(value, " \t")
 		switch {
-		case equalFold(name, "content-length"):
-			n, ok := decimal(value)
+		case strings.EqualFold(key, "content-length"):
+			n, ok := parseNumber([]byte(value), 10)
 			if !ok || h.length >= 0 && h.length != n {
 				return 0, h, ErrResponse
 			}
 			h.length = n
-		case equalFold(name, "transfer-encoding"):
-			if !equalFold(value, "chunked") {
+		case strings.EqualFold(key, "transfer-encoding"):
+			if !strings.EqualFold(value, "chunked") {
 				return 0, h, ErrResponse
 			}
 			h.chunked = true
-		case equalFold(name, Header):
-			h.wire = string(value)
+		case strings.EqualFold(key, Header):
+			h.wire = value
 		}
 	}
 }
 
-func (r *responseReader) body(h responseHeader, limit int) ([]byte, error) {
+// readBody reads a body: in chunks, of a known length, or up to the end.
+func readBody(r *bufio.Reader, h responseHeader, limit int) ([]byte, error) {
 	switch {
 	case h.chunked:
-		return r.chunks(limit)
+		return readChunks(r, limit)
+	case h.length > limit:
+		return nil, ErrResponse
 	case h.length >= 0:
-		if h.length > limit {
-			return nil, ErrResponse
-		}
-		return r.exactly(nil, h.length)
+		return appendBytes(nil, r, h.length)
 	}
-	for {
-		if len(r.buf)-r.pos > limit {
-			return nil, ErrResponse
-		}
-		if err := r.fill(); errors.Is(err, io.EOF) {
-			return bytes.Clone(r.buf[r.pos:]), nil
-		} else if err != nil {
-			return nil, broken(err)
-		}
+	body, err := io.ReadAll(io.LimitReader(r, int64(limit)+1))
+	if err != nil {
+		return nil, malformed(err)
 	}
-}
-
-// exactly appends the next n bytes to body.
-func (r *responseReader) exactly(body []byte, n int) ([]byte, error) {
-	for n > 0 {
-		if r.pos == len(r.buf) {
-			r.buf, r.pos = r.buf[:0], 0
-			if err := r.fill(); err != nil {
-				return nil, broken(err)
-			}
-		}
-		part := r.buf[r.pos:min(len(r.buf), r.pos+n)]
-		body = append(body, part...)
-		r.pos += len(part)
-		n -= len(part)
+	if len(body) > limit {
+		return nil, ErrResponse
 	}
 	return body, nil
 }
 
-func (r *responseReader) chunks(limit int) ([]byte, error) {
+// appendBytes appends the next n bytes of r to body.
+func appendBytes(body []byte, r *bufio.Reader, n int) ([]byte, error) {
+	from := len(body)
+	body = append(body, make([]byte, n)...)
+	if _, err := io.ReadFull(r, body[from:]); err != nil {
+		return nil, malformed(err)
+	}
+	return body, nil
+}
+
+// readChunks reads a body in the chunked transfer coding, and its trailers.
+func readChunks(r *bufio.Reader, limit int) ([]byte, error) {
 	var body []byte
 	for {
-		line, err := r.line()
+		line, err := readLine(r)
 		if err != nil {
 			return nil, err
 		}
 		digits, _, _ := bytes.Cut(line, []byte{';'}) // chunk extensions
-		size, ok := hexadecimal(bytes.TrimSpace(digits))
+		size, ok := parseNumber(bytes.TrimSpace(digits), 16)
 		if !ok || size > limit-len(body) {
 			return nil, ErrResponse
 		}
 		if size == 0 {
 			break
 		}
-		if body, err = r.exactly(body, size); err != nil {
+		if body, err = appendBytes(body, r, size); err != nil {
 			return nil, err
 		}
-		if line, err = r.line(); err != nil {
+		if line, err = readLine(r); err != nil {
 			return nil, err
 		} else if len(line) != 0 {
 			return nil, ErrResponse
 		}
 	}
 	for total := 0; ; { // trailers
-		line, err := r.line()
+		line, err := readLine(r)
 		if err != nil || len(line) == 0 {
 			return body, err
 		}
@@ -218,43 +176,9 @@ func (r *responseReader) chunks(limit int) ([]byte, error) {
 	}
 }
 
-// decimal reads a number of at most nine digits.
-func decimal(b []byte) (int, bool) {
-	if len(b) == 0 || len(b) > 9 {
-		return 0, false
-	}
-	n := 0
-	for _, c := range b {
-		if c < '0' || c > '9' {
-			return 0, false
-		}
-		n = n*10 + int(c-'0')
-	}
-	return n, true
-}
-
-// hexadecimal parses a number of at most seven digits.
-func hexadecimal(b []byte) (int, bool) {
-	n, err := strconv.ParseUint(string(b), 16, 28)
-	return int(n), err == nil && len(b) <= 7
-}
-
-// equalFold compares ASCII text without regard to case.
-func equalFold(b []byte, s string) bool {
-	if len(b) != len(s) {
-		return false
-	}
-	for i, c := range b {
-		if lower(c) != lower(s[i]) {
-			return false
-		}
-	}
-	return true
-}
-
-func lower(c byte) byte {
-	if 'A' <= c && c <= 'Z' {
-		return c + 'a' - 'A'
-	}
-	return c
+// parseNumber parses a number without a sign that fits into 28 bits, in at most nine
+// digits.
+func parseNumber(digits []byte, base int) (int, bool) {
+	n, err := strconv.ParseUint(string(digits), base, 28)
+	return int(n), err == nil && len(digits) <= 9
 }
