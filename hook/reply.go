@@ -107,17 +107,8 @@ func utf16Length(s string) int {
 
 // parseReply parses the reply that claude-mem printed in the hook's place.
 func parseReply(data []byte) (context, system string, err error) {
-	err = jsonscan.Members(data, func(key string, value []byte) {
-		switch key {
-		case "systemMessage":
-			system, _ = jsonscan.Unquote(value)
-		case "hookSpecificOutput":
-			_ = jsonscan.Members(value, func(key string, value []byte) { // not an object: no context in it
-				if key == "additionalContext" {
-					context, _ = jsonscan.Unquote(value)
-				}
-			})
-		}
-	})
+	var output []byte
+	err = jsonscan.Decode(data, map[string]any{"systemMessage": &system, "hookSpecificOutput": &output})
+	_ = jsonscan.Decode(output, map[string]any{"additionalContext": &context}) // not an object: no context in it
 	return context, system, err
 }

@@ -46,23 +46,9 @@ func (r *run) statusline() {
 func (r *run) statusRequest(input []byte) (claudemem.StatusRequest, bool) {
 	request := claudemem.StatusRequest{Host: r.Host}
 	var cwd, current, projectDir string
-	err := jsonscan.Members(bytes.TrimSpace(jsonscan.TrimBOM(input)), func(key string, value []byte) {
-		switch key {
-		case "session_id":
-			request.HostSessionID, _ = jsonscan.Unquote(value)
-		case "cwd":
-			cwd, _ = jsonscan.Unquote(value)
-		case "workspace":
-			_ = jsonscan.Members(value, func(key string, value []byte) { // not an object: no directories in it
-				switch key {
-				case "current_dir":
-					current, _ = jsonscan.Unquote(value)
-				case "project_dir":
-					projectDir, _ = jsonscan.Unquote(value)
-				}
-			})
-		}
-	})
+	var workspace []byte
+	err := jsonscan.Decode(input, map[string]any{"session_id": &request.HostSessionID, "cwd": &cwd, "workspace": &workspace})
+	_ = jsonscan.Decode(workspace, map[string]any{"current_dir": &current, "project_dir": &projectDir}) // not an object: no directories in it
 	if err != nil || request.HostSessionID == "" || len(request.HostSessionID) > longestName {
 		return request, false
 	}

@@ -9,10 +9,10 @@ import "bytes"
 //
 // What is broken stays broken: a comment that never ends is left as it stands.
 func Relax(data []byte) []byte {
-	var out []byte // nil as long as nothing changed
+	out, changed := data, false
 	blank := func(from, to int) {
-		if out == nil {
-			out = bytes.Clone(data)
+		if !changed {
+			out, changed = bytes.Clone(data), true
 		}
 		for i := from; i < to; i++ {
 			if out[i] != '\n' && out[i] != '\r' {
@@ -40,7 +40,7 @@ func Relax(data []byte) []byte {
 		case c == '/' && i+1 < len(data) && data[i+1] == '*':
 			n := bytes.Index(data[i+2:], []byte("*/"))
 			if n < 0 {
-				return orElse(out, data)
+				return out
 			}
 			blank(i, i+n+4)
 			i += n + 4
@@ -63,12 +63,5 @@ func Relax(data []byte) []byte {
 			i++
 		}
 	}
-	return orElse(out, data)
-}
-
-func orElse(out, data []byte) []byte {
-	if out != nil {
-		return out
-	}
-	return data
+	return out
 }

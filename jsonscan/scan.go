@@ -74,6 +74,27 @@ func Members(data []byte, visit func(key string, value []byte)) error {
 	return nil
 }
 
+// Decode sets fields from the members of the JSON object in data by their names: a
+// *string, *int, *int64 or *bool from its value, which is empty when the member is of
+// another type, and a *[]byte to the value as it stands. It ignores other members. The
+// error is an [ErrNotObject].
+func Decode(data []byte, fields map[string]any) error {
+	return Members(data, func(key string, value []byte) {
+		switch field := fields[key].(type) {
+		case *string:
+			*field, _ = Unquote(value)
+		case *int:
+			*field = int(Int64(value))
+		case *int64:
+			*field = Int64(value)
+		case *bool:
+			*field = Bool(value)
+		case *[]byte:
+			*field = value
+		}
+	})
+}
+
 // Elements calls visit for each element of the JSON array in data and reports
 // whether it is one; where it breaks off, the elements before have been visited.
 func Elements(data []byte, visit func(value []byte)) bool {

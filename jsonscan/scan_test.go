@@ -255,3 +255,24 @@ func FuzzStrings(f *testing.F) {
 		}
 	})
 }
+
+func TestDecode(t *testing.T) {
+	var text string
+	var number int
+	var long int64
+	var yes bool
+	var raw []byte
+	fields := map[string]any{"text": &text, "number": &number, "long": &long, "yes": &yes, "raw": &raw}
+	if err := Decode([]byte(`{"text":"a\u0041","number":-3,"long":5e3,"yes":true,"raw":[1, 2],"other":{}}`), fields); err != nil {
+		t.Fatal(err)
+	}
+	if text != "aA" || number != -3 || long != 5000 || !yes || string(raw) != "[1, 2]" {
+		t.Errorf("got %q %d %d %t %s", text, number, long, yes, raw)
+	}
+	if err := Decode([]byte(`{"text":1,"number":"2","long":null,"yes":"true"}`), fields); err != nil || text != "" || number != 0 || long != 0 || yes {
+		t.Errorf("members of another type: %q %d %d %t, %v; want empty fields", text, number, long, yes, err)
+	}
+	if err := Decode([]byte(`[]`), fields); !errors.Is(err, ErrNotObject) {
+		t.Errorf("array: %v, want ErrNotObject", err)
+	}
+}

@@ -91,31 +91,16 @@ func AppendUnquoted(dst, body []byte) []byte {
 	if utf8.Valid(dst[from:]) {
 		return dst
 	}
-	text := string(dst[from:])
-	dst = dst[:from]
-	for _, r := range text { // an invalid byte is a U+FFFD
-		dst = utf8.AppendRune(dst, r)
-	}
-	return dst
+	return append(dst[:from], string([]rune(string(dst[from:])))...) // an invalid byte is a U+FFFD
 }
 
-// hex4 reads the four digits of a \u escape.
+// hex4 parses the four digits of a \u escape.
 func hex4(b []byte) (rune, bool) {
 	if len(b) < 4 {
 		return 0, false
 	}
-	var r rune
-	for _, c := range b[:4] {
-		switch {
-		case '0' <= c && c <= '9':
-			r = r<<4 | rune(c-'0')
-		case 'a' <= c|0x20 && c|0x20 <= 'f':
-			r = r<<4 | rune(c|0x20-'a'+10)
-		default:
-			return 0, false
-		}
-	}
-	return r, true
+	n, err := strconv.ParseUint(string(b[:4]), 16, 16)
+	return rune(n), err == nil
 }
 
 // AppendQuote appends s as a JSON string. Invalid UTF-8 becomes U+FFFD.

@@ -73,17 +73,11 @@ func parseMarker(f io.Reader) (at time.Time, attempts int) {
 	if err != nil {
 		return time.Time{}, 0
 	}
-	if jsonscan.Members(data[:n], func(key string, value []byte) {
-		switch key {
-		case "at":
-			at = time.UnixMilli(jsonscan.Int64(value))
-		case "attempts":
-			attempts = int(min(max(jsonscan.Int64(value), 0), 1000))
-		}
-	}) != nil {
+	var milliseconds int64
+	if jsonscan.Decode(data[:n], map[string]any{"at": &milliseconds, "attempts": &attempts}) != nil {
 		return time.Time{}, 0
 	}
-	return at, attempts
+	return time.UnixMilli(milliseconds), min(max(attempts, 0), 1000)
 }
 
 func retryAfter(attempts int) time.Duration {

@@ -18,14 +18,7 @@ func NameAgentRun(e *claudemem.Event) {
 		return
 	}
 	var status, id string
-	if jsonscan.Members(e.ToolResponse, func(key string, value []byte) {
-		switch key {
-		case "status":
-			status, _ = jsonscan.Unquote(value)
-		case "agentId":
-			id, _ = jsonscan.Unquote(value)
-		}
-	}) == nil && status == "completed" && id != "" {
+	if jsonscan.Decode(e.ToolResponse, map[string]any{"status": &status, "agentId": &id}) == nil && status == "completed" && id != "" {
 		e.ToolUseID = agentRun(id)
 	}
 }

@@ -66,29 +66,14 @@ type Answer struct {
 // fields of another type.
 func ParseAnswer(body []byte) (Answer, error) {
 	var a Answer
-	err := jsonscan.Members(body, func(key string, value []byte) {
-		switch key {
-		case "status":
-			a.Status, _ = jsonscan.Unquote(value)
-		case "reason":
-			a.Reason, _ = jsonscan.Unquote(value)
-		case "session_db_id":
-			a.SessionDBID = jsonscan.Int64(value)
-		case "prompt_number":
-			a.PromptNumber = int(jsonscan.Int64(value))
-		case "additional_context":
-			a.AdditionalContext, _ = jsonscan.Unquote(value)
-		case "error":
-			if jsonscan.Members(value, func(key string, value []byte) {
-				if key == "code" {
-					code, _ := jsonscan.Unquote(value)
-					a.Code = claudemem.Code(code)
-				}
-			}) != nil {
-				a.Code = claudemem.CodeInternal
-			}
-		}
+	var fault []byte
+	err := jsonscan.Decode(body, map[string]any{
+		"status": &a.Status, "reason": &a.Reason, "session_db_id": &a.SessionDBID, "prompt_number": &a.PromptNumber,
+		"additional_context": &a.AdditionalContext, "error": &fault,
 	})
+	if fault != nil && jsonscan.Decode(fault, map[string]any{"code": (*string)(&a.Code)}) != nil {
+		a.Code = claudemem.CodeInternal
+	}
 	return a, err
 }
 
@@ -101,14 +86,7 @@ type ContextAnswer struct {
 // ParseContextAnswer parses the JSON body of GET /api/context.
 func ParseContextAnswer(body []byte) (ContextAnswer, error) {
 	var a ContextAnswer
-	err := jsonscan.Members(body, func(key string, value []byte) {
-		switch key {
-		case "context":
-			a.Context, _ = jsonscan.Unquote(value)
-		case "system_message":
-			a.SystemMessage, _ = jsonscan.Unquote(value)
-		}
-	})
+	err := jsonscan.Decode(body, map[string]any{"context": &a.Context, "system_message": &a.SystemMessage})
 	return a, err
 }
 
@@ -149,19 +127,9 @@ func appendSession(path string, host claudemem.Host, hostSessionID, project stri
 // ParseStatusline parses the JSON body of GET /api/statusline.
 func ParseStatusline(body []byte) (claudemem.Statusline, error) {
 	var line claudemem.Statusline
-	err := jsonscan.Members(body, func(key string, value []byte) {
-		switch key {
-		case "observations":
-			line.Observations = int(jsonscan.Int64(value))
-		case "pending":
-			line.Pending = int(jsonscan.Int64(value))
-		case "tokens_today":
-			line.TokensToday = int(jsonscan.Int64(value))
-		case "cap":
-			line.Cap, _ = jsonscan.Unquote(value)
-		case "trouble":
-			line.Trouble, _ = jsonscan.Unquote(value)
-		}
+	err := jsonscan.Decode(body, map[string]any{
+		"observations": &line.Observations, "pending": &line.Pending, "tokens_today": &line.TokensToday,
+		"cap": &line.Cap, "trouble": &line.Trouble,
 	})
 	return line, err
 }

@@ -31,24 +31,13 @@ func ReadWorkerInfo(dataDir string) (WorkerInfo, error) {
 	if err != nil {
 		return info, err
 	}
-	err = jsonscan.Members(data, func(key string, value []byte) {
-		switch key {
-		case "pid":
-			info.PID = int(jsonscan.Int64(value))
-		case "version":
-			info.Version, _ = jsonscan.Unquote(value)
-		case "wire":
-			info.Wire = int(jsonscan.Int64(value))
-		case "port":
-			if port := jsonscan.Int64(value); port > 0 && port < 1<<16 {
-				info.Port = int(port)
-			}
-		case "socket":
-			info.Socket, _ = jsonscan.Unquote(value)
-		case "started_at":
-			info.StartedAt = claudemem.Millis(jsonscan.Int64(value))
-		}
+	err = jsonscan.Decode(data, map[string]any{
+		"pid": &info.PID, "version": &info.Version, "wire": &info.Wire, "port": &info.Port, "socket": &info.Socket,
+		"started_at": (*int64)(&info.StartedAt),
 	})
+	if info.Port < 0 || info.Port >= 1<<16 {
+		info.Port = 0
+	}
 	return info, err
 }
 
