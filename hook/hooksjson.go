@@ -51,10 +51,9 @@ func HooksJSON(goos, path string) []byte {
 	type group struct {
 		Hooks []command `json:"hooks"`
 	}
-	events := make([]struct {
-		name   string
-		groups []group
-	}, len(registered))
+	// The events in the order of a session's life, which a map would not keep.
+	var b bytes.Buffer
+	b.WriteString(`{"description":"claude-mem: remembers what the agent did and gives it back","hooks":{`)
 	for i, reg := range registered {
 		c := command{Type: "command", Timeout: reg.timeout}
 		if goos == "windows" {
@@ -62,20 +61,13 @@ func HooksJSON(goos, path string) []byte {
 		} else {
 			c.Command = shellLine(path, reg.verb)
 		}
-		events[i].name, events[i].groups = reg.event, []group{{Hooks: []command{c}}}
-	}
-
-	// The events in the order of a session's life, which a map would not keep.
-	var b bytes.Buffer
-	b.WriteString(`{"description":"claude-mem: remembers what the agent did and gives it back","hooks":{`)
-	for i, e := range events {
 		if i > 0 {
 			b.WriteByte(',')
 		}
-		b.WriteString(`"` + e.name + `":`)
+		b.WriteString(`"` + reg.event + `":`)
 		groups := json.NewEncoder(&b)
 		groups.SetEscapeHTML(false) // people read the file
-		if err := groups.Encode(e.groups); err != nil {
+		if err := groups.Encode([]group{{Hooks: []command{c}}}); err != nil {
 			panic(err) // strings and numbers always encode
 		}
 	}

@@ -20,6 +20,10 @@ type moment struct {
 	event claudemem.Event
 	// projectDir is the directory in which the host was started, "" when unknown.
 	projectDir string
+	// prompt is the payload's prompt; promptIsText is false when it has none, or one
+	// that is not text.
+	prompt       string
+	promptIsText bool
 }
 
 // Longer identifiers and paths are taken as missing, longer names truncated.
@@ -36,22 +40,16 @@ var (
 	errNoAdapter   = errors.New("unknown host")
 )
 
-// understand parses the payload with the host's adapter.
+// understand parses the payload of a known host.
 func (r *run) understand(input []byte) (*moment, error) {
 	if len(input) == 0 {
 		return nil, errEmptyInput
 	}
-	m := &moment{}
-	var err error
-	switch r.Host {
-	case claudemem.HostClaudeCode:
-		err = decodeClaudeCode(input, r.Verb, m)
-	case claudemem.HostRaw:
-		err = decodeRaw(input, r.Verb, m)
-	default:
-		err = errNoAdapter
+	if r.Host != claudemem.HostClaudeCode && r.Host != claudemem.HostRaw {
+		return nil, errNoAdapter
 	}
-	if err != nil || m.verb == "" {
+	m := &moment{}
+	if err := m.decode(input, r.Host, r.Verb); err != nil || m.verb == "" {
 		return m, err
 	}
 	m.event.Host = r.Host
@@ -91,6 +89,8 @@ func (m *moment) set(key string, value []byte) {
 	switch key {
 	case "prompt_id", "cwd", "tool_name", "tool_use_id", "agent_id", "agent_type", "last_assistant_message", "source", "reason":
 		*wire.TextField(e, key), _ = jsonscan.Unquote(value)
+	case "prompt":
+		m.prompt, m.promptIsText = jsonscan.Unquote(value)
 	case "session_id":
 		e.HostSessionID, _ = jsonscan.Unquote(value)
 	case "hook_event_name":

@@ -1,8 +1,9 @@
 package hook
 
 import (
-	"bytes"
+	"io"
 	"strconv"
+	"strings"
 	"time"
 	"unicode"
 
@@ -39,7 +40,7 @@ func (r *run) statusline() {
 	if err != nil {
 		return
 	}
-	_, _ = r.Stdout.Write(append(appendStatusline(nil, line), '\n')) // the host has stopped reading
+	_, _ = io.WriteString(r.Stdout, statuslineText(line)+"\n") // the host has stopped reading
 }
 
 // statusRequest parses the JSON that a host sends to its status line command.
@@ -64,58 +65,52 @@ func (r *run) statusRequest(input []byte) (claudemem.StatusRequest, bool) {
 // longestTrouble bounds the worker's word for a fault, in bytes.
 const longestTrouble = 40
 
-// appendStatusline appends the fields that are not zero, as in "mem ○ 3 obs ·
-// queue 2 · 1.2k tok today"; nothing for an empty status line.
-func appendStatusline(b []byte, line claudemem.Statusline) []byte {
-	if line == (claudemem.Statusline{}) {
-		return b
-	}
-	trouble := bytes.Map(func(c rune) rune {
+// statuslineText returns the fields that are not zero, as in "mem ○ 3 obs · queue 2 ·
+// 1.2k tok today"; "" when all are.
+func statuslineText(line claudemem.Statusline) string {
+	trouble := strings.Map(func(c rune) rune {
 		if unicode.IsControl(c) {
 			return -1 // control characters could change the terminal
 		}
 		return c
-	}, []byte(truncateName(line.Trouble, longestTrouble)))
-	sep := " ○ "
-	if len(trouble) > 0 || line.Cap != "" {
-		sep = " ! "
-	}
-	b = append(b, "mem"...)
-	part := func(text []byte) {
-		b = append(append(b, sep...), text...)
-		sep = " · "
-	}
-	if len(trouble) > 0 {
-		part(trouble)
+	}, truncateName(line.Trouble, longestTrouble))
+	sign := "○"
+	var parts []string
+	if trouble != "" {
+		sign = "!"
+		parts = append(parts, trouble)
 	}
 	if line.Cap != "" {
-		part([]byte("cap reached"))
+		sign = "!"
+		parts = append(parts, "cap reached")
 	}
 	if line.Observations > 0 {
-		part(append(strconv.AppendInt(nil, int64(line.Observations), 10), " obs"...))
+		parts = append(parts, strconv.Itoa(line.Observations)+" obs")
 	}
 	if line.Pending > 0 {
-		part(strconv.AppendInt([]byte("queue "), int64(line.Pending), 10))
+		parts = append(parts, "queue "+strconv.Itoa(line.Pending))
 	}
 	if line.TokensToday > 0 {
-		part(append(appendShort(nil, line.TokensToday), " tok today"...))
+		parts = append(parts, short(line.TokensToday)+" tok today")
 	}
-	return b
+	if len(parts) == 0 {
+		return ""
+	}
+	return "mem " + sign + " " + strings.Join(parts, " · ")
 }
 
-// appendShort appends 1234 as 1.2k and 1234567 as 1.2M, rounded down.
-func appendShort(b []byte, n int) []byte {
-	unit, letter := 1000, byte('k')
+// short returns 1234 as 1.2k and 1234567 as 1.2M, rounded down.
+func short(n int) string {
+	unit, letter := 1000, "k"
 	switch {
 	case n < unit:
-		return strconv.AppendInt(b, int64(n), 10)
+		return strconv.Itoa(n)
 	case n >= 1_000_000:
-		unit, letter = 1_000_000, 'M'
+		unit, letter = 1_000_000, "M"
 	}
-	b = strconv.AppendInt(b, int64(n/unit), 10)
+	text := strconv.Itoa(n / unit)
 	if n < 100*unit {
-		b = append(b, '.')
-		b = strconv.AppendInt(b, int64(n%unit/(unit/10)), 10)
+		text += "." + strconv.Itoa(n%unit/(unit/10))
 	}
-	return append(b, letter)
+	return text + letter
 }

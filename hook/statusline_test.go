@@ -108,12 +108,12 @@ func TestStatuslineDeadline(t *testing.T) {
 	}
 }
 
-func TestAppendShort(t *testing.T) {
+func TestShort(t *testing.T) {
 	for n, want := range map[int]string{
 		0: "0", 999: "999", 1000: "1.0k", 1234: "1.2k", 99_999: "99.9k", 100_000: "100k", 999_999: "999k",
 		1_000_000: "1.0M", 2_345_678: "2.3M", 123_456_789: "123M",
 	} {
-		if got := string(appendShort(nil, n)); got != want {
+		if got := short(n); got != want {
 			t.Errorf("%d: got %s, want %s", n, got, want)
 		}
 	}
@@ -133,7 +133,7 @@ func FuzzStatusRequest(f *testing.F) {
 func FuzzStatusline(f *testing.F) {
 	f.Add(3, 2, 1234, "day", "claude login")
 	f.Fuzz(func(t *testing.T, observations, pending, tokens int, limit, trouble string) {
-		text := string(appendStatusline(nil, claudemem.Statusline{Observations: observations, Pending: pending, TokensToday: tokens, Cap: limit, Trouble: trouble}))
+		text := statuslineText(claudemem.Statusline{Observations: observations, Pending: pending, TokensToday: tokens, Cap: limit, Trouble: trouble})
 		if len(text) > 200 || strings.ContainsFunc(text, unicode.IsControl) && utf8.ValidString(trouble) {
 			t.Errorf("%q", text)
 		}
