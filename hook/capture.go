@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"os"
-	"strings"
 	"time"
 
 	"claudemem"
@@ -18,47 +17,47 @@ const largestPost = 16 << 20
 // capture redacts an event and delivers it.
 func (r *run) capture(m *moment) {
 	e := &m.event
-	if r.private(e) {
+	if !r.captured(e) {
 		return
 	}
 	r.worker.Deadline = r.postUntil()
-	if e.Kind != claudemem.KindPrompt && textSize(e) <= largestPost {
-		r.worker.Begin(wire.PathFor(e.Kind)) // whether a prompt is sent is decided below
+	if textSize(e) <= largestPost {
+		r.worker.Begin(wire.PathFor(e.Kind))
 	}
-	typed := e.Prompt
 	dropMiddles(e)
 	redact.Event(e, r.settings.WithheldFiles())
-	if e.Kind == claudemem.KindPrompt && strings.TrimSpace(e.Prompt) == "" && strings.TrimSpace(typed) != "" {
-		return // nothing but the host's own tags: nobody typed it
-	}
 	truncateEvent(e)
 	r.name(e)
 	r.deliver(m)
 }
 
-// private keeps the marks of private turns and reports whether e belongs to one.
-// The end of a session has no content and is always reported.
-func (r *run) private(e *claudemem.Event) bool {
+// captured keeps the marks of private turns and reports whether e is captured: not
+// in a private turn, and not a prompt that nobody typed. The end of a session has
+// no content and is always captured.
+func (r *run) captured(e *claudemem.Event) bool {
 	marks := wire.MarksOf(r.dataDir, r.Getenv)
 	switch e.Kind {
 	case claudemem.KindPrompt:
-		if redact.WhollyPrivate(e.Prompt) {
+		switch redact.KindOfPrompt(e.Prompt) {
+		case redact.PromptOfHost:
+			return false
+		case redact.PromptPrivate:
 			if err := marks.Set(e.Host, e.HostSessionID); err != nil {
 				r.log("mark private turn", err.Error())
 				r.tellPrivate(e)
 			}
-			return true
+			return false
 		}
 	case claudemem.KindSessionEnd:
 	default:
 		state := marks.State(e.Host, e.HostSessionID)
 		e.Unmarked = state == wire.TurnUnknown
-		return state == wire.TurnPrivate
+		return state != wire.TurnPrivate
 	}
 	if err := marks.Clear(e.Host, e.HostSessionID); err != nil {
 		r.log("clear private mark", err.Error())
 	}
-	return false
+	return true
 }
 
 // tellPrivate tells a running worker of a private turn that cannot be marked: a

@@ -26,6 +26,7 @@ func TestPrivateTurn(t *testing.T) {
 		s.run(say("UserPromptSubmit", "a", `,"prompt":" <private>HUSH</private>\n"`))
 		s.run(say("PostToolUse", "a", `,"tool_name":"Bash","tool_input":{"command":"HUSH"}`))
 		s.run(say("UserPromptSubmit", "a", `,"prompt":"<task-notification>HUSH</task-notification>"`))
+		s.run(say("UserPromptSubmit", "a", `,"prompt":"<system-reminder>HUSH</system-reminder>"`))
 		s.run(say("SubagentStop", "a", `,"agent_id":"x","agent_type":"y","last_assistant_message":"HUSH"`))
 		s.run(say("PostToolUse", "b", `,"tool_name":"Read"`))
 		s.run(say("PreCompact", "a", ``))

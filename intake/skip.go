@@ -19,16 +19,15 @@ func (in *Intake) skipReason(e *claudemem.Event, call *toolcall.Call, policy *Po
 		return claudemem.SkipExcluded
 	}
 	if e.Kind == claudemem.KindPrompt {
-		words := claudemem.TypedText(e.Prompt)
-		switch {
-		case redact.WhollyPrivate(words):
-			in.private.begin(e, true)
-			return claudemem.SkipPrivate
-		case !typed(e.Prompt):
+		kind := redact.KindOfPrompt(e.Prompt)
+		if kind == redact.PromptOfHost {
 			return claudemem.SkipNotTyped
 		}
-		in.private.begin(e, false)
-		e.Prompt = words
+		in.private.begin(e, kind == redact.PromptPrivate)
+		if kind == redact.PromptPrivate {
+			return claudemem.SkipPrivate
+		}
+		e.Prompt = claudemem.TypedText(e.Prompt)
 		return ""
 	}
 	if e.Kind == claudemem.KindSessionEnd {
@@ -57,13 +56,6 @@ func strip(e *claudemem.Event, reason string) {
 	if reason == claudemem.SkipPrivate {
 		e.ToolName, e.AgentID, e.AgentType = "", "", ""
 	}
-}
-
-// typed reports whether a person wrote any of a prompt. Hosts also send notes of
-// their own and text that consists of their tags alone.
-func typed(prompt string) bool {
-	text := strings.TrimSpace(claudemem.TypedText(redact.StripTags(prompt)))
-	return text != "" || strings.TrimSpace(prompt) == ""
 }
 
 // inside reports whether p is dir or lies below it. Both are as clients send

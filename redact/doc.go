@@ -1,7 +1,7 @@
 // Package redact removes from an event what must not be stored: text in private
 // tags, tags of the host's machinery, secrets, and the contents of withheld files.
 //
-// Nouns: a tag is one of the five elements of [StripTags]; a rule names a kind
+// Nouns: a tag is one of the six elements of [StripTags]; a rule names a kind
 // of secret, which becomes "[redacted:RULE]"; a withheld file matches one of the
 // user's globs (.env*, *.pem, …) and loses its content, not its name.
 //
@@ -12,7 +12,7 @@
 // parser.Next()) stays readable: a memory of masked code is useless.
 //
 // Place in the flow: the hook calls [Event] before anything leaves its process;
-// intake calls it again through redact/rules, which adds the kinds
-// of [Kinds] that a name or a place tells. This package is linked into the hook: standard library
-// only, no regexp.
+// intake calls it again through redact/rules, which adds the kinds of [Kinds] that a
+// name or a place tells. [KindOfPrompt] tells both which turns are private. The hook
+// links this package: standard library only, no regexp.
 package redact

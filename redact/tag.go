@@ -1,6 +1,10 @@
 package redact
 
-import "strings"
+import (
+	"strings"
+
+	"claudemem"
+)
 
 // tagNames are the elements that are removed with their content: the user's private
 // text, our own injections, and the host's machinery.
@@ -49,8 +53,33 @@ func StripTags(s string) string {
 	return s
 }
 
-// WhollyPrivate reports whether a prompt has a private tag and nothing beside it.
-func WhollyPrivate(prompt string) bool {
+// PromptKind says what a prompt makes of the turn that it begins.
+type PromptKind int
+
+// The kinds of prompt.
+const (
+	PromptOpen    PromptKind = iota // captured
+	PromptPrivate                   // nothing of the turn is captured
+	PromptOfHost                    // nobody typed it: the turn before it goes on
+)
+
+// KindOfPrompt is the one rule for hook and intake: a prompt is private if all that
+// the user typed of it is in private tags, and of the host if the host's tags and
+// notes are all there is. An empty prompt is open.
+func KindOfPrompt(prompt string) PromptKind {
+	switch {
+	case strings.TrimSpace(prompt) == "":
+		return PromptOpen
+	case whollyPrivate(claudemem.TypedText(prompt)):
+		return PromptPrivate
+	case strings.TrimSpace(claudemem.TypedText(StripTags(prompt))) == "":
+		return PromptOfHost
+	}
+	return PromptOpen
+}
+
+// whollyPrivate reports whether a prompt has a private tag and nothing beside it.
+func whollyPrivate(prompt string) bool {
 	for tags := (tagReader{s: prompt}); ; {
 		_, t, ok := tags.next()
 		if !ok {

@@ -57,27 +57,30 @@ func TestStripTagsLeavesTheRest(t *testing.T) {
 	}
 }
 
-func TestWhollyPrivate(t *testing.T) {
+func TestKindOfPrompt(t *testing.T) {
 	tests := []struct {
 		prompt string
-		want   bool
+		want   PromptKind
 	}{
-		{"<private>x</private>", true},
-		{"  <PRIVATE>x</PRIVATE>\n", true},
-		{"<private>x", true},
-		{"<private>a</private> <private>b</private>", true},
-		{"<system-reminder>r</system-reminder><private>x</private>", true},
-		{"<private></private>", true},
-		{"<private>x</private> and more", false},
-		{"more <private>x</private>", false},
-		{"<system-reminder>r</system-reminder>", false},
-		{"", false},
-		{"   ", false},
-		{"private", false},
+		{"<private>x</private>", PromptPrivate},
+		{"  <PRIVATE>x</PRIVATE>\n", PromptPrivate},
+		{"<private>x", PromptPrivate},
+		{"<private>a</private> <private>b</private>", PromptPrivate},
+		{"<system-reminder>r</system-reminder><private>x</private>", PromptPrivate},
+		{"<private></private>", PromptPrivate},
+		{"<private>x</private> and more", PromptOpen},
+		{"more <private>x</private>", PromptOpen},
+		{"<system-reminder>r</system-reminder>", PromptOfHost},
+		{"<task-notification>n</task-notification><private>x</private>", PromptPrivate},
+		{"<system-reminder>r</system-reminder> <task-notification>n</task-notification>", PromptOfHost},
+		{"<task-notification>n</task-notification> and more", PromptOpen},
+		{"", PromptOpen},
+		{"   ", PromptOpen},
+		{"private", PromptOpen},
 	}
 	for _, tt := range tests {
-		if got := WhollyPrivate(tt.prompt); got != tt.want {
-			t.Errorf("WhollyPrivate(%q) = %v, want %v", tt.prompt, got, tt.want)
+		if got := KindOfPrompt(tt.prompt); got != tt.want {
+			t.Errorf("KindOfPrompt(%q) = %v, want %v", tt.prompt, got, tt.want)
 		}
 	}
 }
@@ -161,7 +164,7 @@ func FuzzStripTags(f *testing.F) {
 		if _, _, ok := tags.next(); ok {
 			t.Errorf("StripTags(%q) leaves a tag: %q", text, got)
 		}
-		WhollyPrivate(text)
+		KindOfPrompt(text)
 	})
 }
 
