@@ -80,6 +80,16 @@ func (c Chosen) Learnings(ctx context.Context, q LearningsRequest) (Page[Learnin
 	return choose(ctx, c.Read, q, Memory.Learnings)
 }
 
+// Stats implements Memory.
+func (c Chosen) Stats(ctx context.Context, q StatsRequest) (Stats, error) {
+	return choose(ctx, c.Read, q, Memory.Stats)
+}
+
+// Queue implements Memory.
+func (c Chosen) Queue(ctx context.Context) (Queue, error) {
+	return choose(ctx, c.Read, nil, func(m Memory, ctx context.Context, _ any) (Queue, error) { return m.Queue(ctx) })
+}
+
 // Preview implements Memory.
 func (c Chosen) Preview(ctx context.Context, q ContextRequest) (Preview, error) {
 	return choose(ctx, c.Read, q, Memory.Preview)

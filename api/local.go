@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"claudemem"
 	"claudemem/store"
@@ -30,6 +31,7 @@ type Store interface {
 	Projects(ctx context.Context) ([]claudemem.ProjectDigest, error)
 	Learnings(ctx context.Context, q claudemem.LearningQuery) ([]claudemem.Learning, error)
 	CountLearnings(ctx context.Context, q claudemem.LearningQuery) (int, error)
+	Accounts
 }
 
 // Searcher finds records: with an index, or without one by the strict filter alone.
@@ -68,6 +70,8 @@ type Local struct {
 	Keeper   Keeper
 	// Vocabulary returns the types and concepts of the mode in use; nil: none are known.
 	Vocabulary func() (types, concepts []string)
+	// Clock is time.Now when nil.
+	Clock func() time.Time
 }
 
 var _ Memory = (*Local)(nil)

@@ -31,6 +31,10 @@ type Memory interface {
 	Projects(ctx context.Context, r ProjectsRequest) (Page[Project], error)
 	// Learnings lists what is known of projects.
 	Learnings(ctx context.Context, r LearningsRequest) (Page[Learning], error)
+	// Stats counts what is kept, what waits and what it cost.
+	Stats(ctx context.Context, r StatsRequest) (Stats, error)
+	// Queue lists what waits to be distilled and what failed for good.
+	Queue(ctx context.Context) (Queue, error)
 	// Preview builds the context block of a session that would start now; nothing is given or booked.
 	Preview(ctx context.Context, r ContextRequest) (Preview, error)
 

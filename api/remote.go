@@ -226,6 +226,16 @@ func (r *Remote) Learnings(ctx context.Context, q LearningsRequest) (Page[Learni
 	return get[Page[Learning]](ctx, r, "/api/learnings", q)
 }
 
+// Stats implements Memory.
+func (r *Remote) Stats(ctx context.Context, q StatsRequest) (Stats, error) {
+	return get[Stats](ctx, r, "/api/stats", q)
+}
+
+// Queue implements Memory.
+func (r *Remote) Queue(ctx context.Context) (Queue, error) {
+	return get[Queue](ctx, r, "/api/queue", struct{}{})
+}
+
 // Preview implements Memory.
 func (r *Remote) Preview(ctx context.Context, q ContextRequest) (Preview, error) {
 	return get[Preview](ctx, r, "/api/context/preview", q)

@@ -18,6 +18,8 @@ const (
 const (
 	// MaxLimit is the length of the longest page.
 	MaxLimit = 100
+	// MaxDays bounds the period of the ledger: ten years.
+	MaxDays = 3660
 	// maxOffset is how far a list may be paged.
 	maxOffset = math.MaxInt32
 	// MaxBatch is how many observations are read at once: in full about 400 KB.
@@ -57,6 +59,7 @@ var params = map[string]Param{
 	"all":           {Kind: FlagParam, About: "those too that are not active", Example: "true"},
 	"purge":         {Kind: FlagParam, About: "false: it stays hidden and is never purged", Default: "true", Example: "false"},
 	"brief":         {Kind: FlagParam, About: "without ledger and receipts, which take time to sum up", Example: "1"},
+	"days":          {Kind: NumberParam, About: "days of ledger and receipts, today included", Default: "7", Least: 1, Most: MaxDays, Example: "30"},
 	"host":          {Also: []string{"platformSource"}, About: "the host that asks", Default: string(claudemem.HostRaw), Example: "claude-code"},
 	"project_path":  {Also: []string{"project", "cwd"}, About: "the project's root directory", Example: "/home/ada/tally"},
 	"source":        {About: "startup, clear, compact or resume", Default: "startup", Example: "resume"},

@@ -13,9 +13,6 @@ import (
 // lookupLimit bounds a look into the database that serves a signal.
 const lookupLimit = time.Second
 
-// ledgerDays is how many days of model calls GET /api/stats sums up.
-const ledgerDays = 7
-
 // Ready returns nil once every stage is up, else what is missing.
 func (w *Worker) Ready() error {
 	if !w.ready.Load() {
@@ -41,10 +38,8 @@ func (w *Worker) Statusline(ctx context.Context, r claudemem.StatusRequest) (cla
 	return w.store.Statusline(ctx, r, w.cfg.Clock())
 }
 
-// Stats is what GET /api/stats adds to the counts. A brief one is without the
-// ledger and the receipts: they are summed up over all that was ever captured,
-// which takes longer than whoever waits for a status should.
-func (w *Worker) Stats(ctx context.Context, brief bool) map[string]any {
+// Stats returns what GET /api/stats adds to the counts.
+func (w *Worker) Stats(ctx context.Context) map[string]any {
 	taken, held := w.inbox.count()
 	waiting := 0
 	if names, err := w.inbox.spool.List(w.cfg.Clock()); err == nil {
@@ -63,24 +58,10 @@ func (w *Worker) Stats(ctx context.Context, brief bool) map[string]any {
 			"taken_in": taken, "waiting": waiting, "held": held, "corrupt": w.inbox.spool.CountCorrupt(),
 		},
 	}
-	now := w.cfg.Clock()
-	if notices, err := w.store.Standing(ctx, now); err == nil {
+	if notices, err := w.store.Standing(ctx, w.cfg.Clock()); err == nil {
 		stats["notices"] = listOf(notices)
 	} else {
 		w.log.Warn("list notices", "error", err)
-	}
-	if brief {
-		return stats
-	}
-	if account, err := w.store.Account(ctx, now, ledgerDays); err == nil {
-		stats["ledger"] = account
-	} else {
-		w.log.Warn("sum up model calls", "error", err)
-	}
-	if receipts, err := w.store.ReceiptTotals(ctx, store.EmptyAccount(now, ledgerDays).Since); err == nil {
-		stats["receipts"] = receipts
-	} else {
-		w.log.Warn("sum up session receipts", "error", err)
 	}
 	return stats
 }

@@ -120,7 +120,7 @@ func TestStatuslineIsNoUse(t *testing.T) {
 		} `json:"ledger"`
 		Notices []any `json:"notices"`
 	}
-	if err := peer.Do(t.Context(), http.MethodGet, "/api/stats", nil, &stats); err != nil || stats.Ledger.PeriodDays != ledgerDays || stats.Notices == nil {
+	if err := peer.Do(t.Context(), http.MethodGet, "/api/stats", nil, &stats); err != nil || stats.Ledger.PeriodDays != 7 || stats.Notices == nil {
 		t.Errorf("stats %+v, %v", stats, err)
 	}
 	if !eventually(func() bool { return w.open.Load() == 0 }) {

@@ -11,9 +11,6 @@ import (
 	"claudemem/wire"
 )
 
-// maxDeadLetters is how many dead letters are listed; their count is in the books.
-const maxDeadLetters = 100
-
 // health says that the process lives and answers.
 func (a *server) health(w http.ResponseWriter, _ *http.Request) error {
 	return writeJSON(w, http.StatusOK, map[string]string{"status": "ok"})
@@ -34,40 +31,18 @@ func (a *server) version(w http.ResponseWriter, _ *http.Request) error {
 	return writeJSON(w, http.StatusOK, map[string]any{"version": a.opts.Version, "wire": wire.Version})
 }
 
-// statsRequest are the parameters of the statistics.
-type statsRequest struct {
-	Project string `param:"project"`
-	Brief   bool   `param:"brief"`
-}
-
-// stats adds the queue's books and the counts of records to what the worker tells of itself.
-func (a *server) stats(ctx context.Context, r statsRequest) (map[string]any, error) {
-	books, err := a.Books.Books(ctx)
+// stats adds the counts of the memory to what the worker tells of itself.
+func (a *server) stats(ctx context.Context, r api.StatsRequest) (map[string]any, error) {
+	counts, err := a.Memory.Stats(ctx, r)
 	if err != nil {
 		return nil, err
 	}
-	totals, err := a.Books.Totals(ctx, r.Project)
-	if err != nil {
-		return nil, err
+	all := maps.Clone(a.Worker.Stats(ctx))
+	all["queue"], all["totals"], all["version"], all["wire"] = counts.Queue, counts.Totals, a.opts.Version, wire.Version
+	if !r.Brief {
+		all["ledger"], all["receipts"] = counts.Ledger, counts.Receipts
 	}
-	all := maps.Clone(a.Worker.Stats(ctx, r.Brief))
-	all["queue"], all["totals"], all["version"], all["wire"] = books, totals, a.opts.Version, wire.Version
 	return all, nil
-}
-
-func (a *server) queue(w http.ResponseWriter, r *http.Request) error {
-	books, err := a.Books.Books(r.Context())
-	if err != nil {
-		return err
-	}
-	dead, err := a.Books.DeadLetters(r.Context(), maxDeadLetters)
-	if err != nil {
-		return err
-	}
-	if dead == nil {
-		dead = []claudemem.DeadLetter{}
-	}
-	return writeJSON(w, http.StatusOK, map[string]any{"queue": books, "dead_letters": dead})
 }
 
 // retryQueue gives dead letters another try: those of "keys", else all.

@@ -71,7 +71,7 @@ func newFakeWorker() *fakeWorker {
 }
 
 func (f *fakeWorker) deps() Deps {
-	return Deps{Memory: &api.Local{Store: f, Searcher: f, Blocks: f, Keeper: f}, Ingester: f, Recaller: f, Books: f, Worker: f, Reindexer: f}
+	return Deps{Memory: &api.Local{Store: f, Searcher: f, Blocks: f, Keeper: f, Clock: func() time.Time { return noon }}, Ingester: f, Recaller: f, Books: f, Worker: f, Reindexer: f}
 }
 
 func (f *fakeWorker) StartReindex() error {
@@ -140,6 +140,22 @@ func (f *fakeWorker) Books(context.Context) (claudemem.Books, error) {
 	return claudemem.Books{Received: 10, Processed: 6, Skipped: 2, Failed: 1, Pending: 1, Duplicates: 4}, f.err
 }
 
+func (f *fakeWorker) Account(_ context.Context, now time.Time, days int) (store.Account, error) {
+	return store.EmptyAccount(now, days), f.err
+}
+
+func (f *fakeWorker) ReceiptTotals(_ context.Context, since claudemem.Millis) (store.ReceiptTotals, error) {
+	return store.EmptyReceiptTotals(since), f.err
+}
+
+func (f *fakeWorker) Backlog(context.Context, claudemem.Millis) ([]claudemem.Backlog, error) {
+	return []claudemem.Backlog{{Session: claudemem.Session{ID: 12, ProjectPath: "/home/ada/work/tally"}, Pending: 1, NewestAt: claudemem.MillisOf(noon)}}, f.err
+}
+
+func (f *fakeWorker) Standing(context.Context, time.Time) ([]store.Notice, error) {
+	return []store.Notice{{Key: "index", Text: "the index is damaged"}, {Key: "provider_claude_login", Text: "claude needs a login", At: claudemem.MillisOf(noon)}}, f.err
+}
+
 func (f *fakeWorker) Ready() error { return f.notReady }
 
 func (f *fakeWorker) Flush(host claudemem.Host, session string) {
@@ -150,7 +166,7 @@ func (f *fakeWorker) Flush(host claudemem.Host, session string) {
 
 func (f *fakeWorker) Touch(_ context.Context, r claudemem.ContextRequest) { f.touched <- r }
 
-func (f *fakeWorker) Stats(context.Context, bool) map[string]any {
+func (f *fakeWorker) Stats(context.Context) map[string]any {
 	return map[string]any{"uptime_ms": 1500, "queue": "the books win over this"}
 }
 

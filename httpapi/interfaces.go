@@ -31,9 +31,6 @@ type Reminder interface {
 
 // Books are the store's records of what was captured, given and told.
 type Books interface {
-	Totals(ctx context.Context, projectPath string) (claudemem.Totals, error)
-	Books(ctx context.Context) (claudemem.Books, error)
-	DeadLetters(ctx context.Context, limit int) ([]claudemem.DeadLetter, error)
 	// RecordInjection books what a session was given.
 	RecordInjection(ctx context.Context, injection claudemem.Injection) error
 	// TakeNotices returns what the user is to be told once, at the next session
@@ -49,9 +46,8 @@ type Worker interface {
 	Flush(host claudemem.Host, hostSessionID string)
 	// Touch notes a session start: the project's other sessions are flushed.
 	Touch(ctx context.Context, request claudemem.ContextRequest)
-	// Stats returns what GET /api/stats adds to the counts: sizes, uptime, stages;
-	// brief leaves out what takes time to sum up.
-	Stats(ctx context.Context, brief bool) map[string]any
+	// Stats returns what GET /api/stats adds to the counts: sizes, uptime, stages.
+	Stats(ctx context.Context) map[string]any
 	// Statusline returns what a host's status line says.
 	Statusline(ctx context.Context, request claudemem.StatusRequest) (claudemem.Statusline, error)
 	// Shutdown begins a stop that loses nothing and returns at once.

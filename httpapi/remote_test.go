@@ -72,6 +72,16 @@ func TestRemoteAnswersAsLocal(t *testing.T) {
 		"learnings": func(ctx context.Context, m api.Memory) (any, error) {
 			return m.Learnings(ctx, api.LearningsRequest{Category: "gotcha", All: true})
 		},
+		"stats": func(ctx context.Context, m api.Memory) (any, error) {
+			return m.Stats(ctx, api.StatsRequest{Project: "tally", Days: 30})
+		},
+		"brief stats": func(ctx context.Context, m api.Memory) (any, error) {
+			return m.Stats(ctx, api.StatsRequest{Brief: true})
+		},
+		"stats of too long": func(ctx context.Context, m api.Memory) (any, error) {
+			return m.Stats(ctx, api.StatsRequest{Days: api.MaxDays + 1})
+		},
+		"queue": func(ctx context.Context, m api.Memory) (any, error) { return m.Queue(ctx) },
 		"preview": func(ctx context.Context, m api.Memory) (any, error) {
 			return m.Preview(ctx, api.ContextRequest{ProjectPath: "/p", Host: "claude-code", HostSessionID: "s1", Source: "resume", Budget: 500})
 		},

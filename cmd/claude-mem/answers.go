@@ -30,6 +30,16 @@ func (a *app) memory() (*workerOrFiles, error) {
 	return w, nil
 }
 
+// withMemory calls do with the memory, and closes it afterwards.
+func (a *app) withMemory(do func(*workerOrFiles) error) error {
+	m, err := a.memory()
+	if err != nil {
+		return err
+	}
+	defer m.close()
+	return do(m)
+}
+
 // close ends reading; an error then has no effect on what was read.
 func (w *workerOrFiles) close() {
 	if w.files != nil {
@@ -43,7 +53,7 @@ func (w *workerOrFiles) read(ctx context.Context, call func(context.Context, api
 	if w.files == nil {
 		// No trace of a worker is no error here.
 		if worker, err := api.FindWorker(w.dataDir); err == nil {
-			if err := call(ctx, worker); err == nil || !cannotAnswer(worker, err) {
+			if err := call(ctx, worker); err == nil || !cannotAnswer(worker, err) && !unknownParameter(worker, err) {
 				return err
 			}
 		}
@@ -56,8 +66,8 @@ func (w *workerOrFiles) read(ctx context.Context, call func(context.Context, api
 	return call(ctx, w.files)
 }
 
-// cannotAnswer reports whether a worker is not there, or not now, or is of another
-// version that does not know the route.
+// cannotAnswer reports whether a worker does not answer, or is of another version that
+// does not know the route.
 func cannotAnswer(worker *api.Remote, err error) bool {
 	switch claudemem.CodeOf(err) {
 	case claudemem.CodeUnavailable:
@@ -67,6 +77,12 @@ func cannotAnswer(worker *api.Remote, err error) bool {
 	default:
 		return false
 	}
+}
+
+// unknownParameter reports whether a worker of another version may not know a parameter
+// of the request.
+func unknownParameter(worker *api.Remote, err error) bool {
+	return claudemem.CodeOf(err) == claudemem.CodeInvalid && worker.Info.Version != version
 }
 
 // printed ends a command that prints JSON, or has nothing to print: it prints answer,

@@ -290,10 +290,7 @@ func (d *demo) books(ctx context.Context) (claudemem.Books, error) {
 	if err != nil {
 		return claudemem.Books{}, err
 	}
-	var stats struct {
-		Queue claudemem.Books `json:"queue"`
-	}
-	err = peer.Do(ctx, "GET", "/api/stats?brief=1", nil, &stats)
+	stats, err := peer.Stats(ctx, api.StatsRequest{Brief: true})
 	return stats.Queue, err
 }
 

@@ -138,39 +138,27 @@ JSON: {"project"?, "count", "total", "results": [` + learningForm + `]}.`,
 		if err != nil {
 			return err
 		}
-		query := claudemem.LearningQuery{Project: project, Category: *category, Retired: *retired, Limit: *limit}
-		out := learningsJSON{Project: project, Results: []api.Learning{}}
-		ctx := cmd.Context()
-		m, err := a.openMemory(ctx)
-		if err != nil {
-			return a.emptyMemory(err, *asJSON, out)
-		}
-		defer m.close()
-		found, err := m.Learnings(ctx, query)
-		if err != nil {
-			return err
-		}
-		if out.Total, err = m.CountLearnings(ctx, query); err != nil {
-			return err
-		}
-		out.Count = len(found)
-		for i := range found {
-			out.Results = append(out.Results, api.LearningOf(&found[i]))
-		}
-		if *asJSON {
-			return writeJSON(a.stdout, out)
-		}
-		p := a.people()
-		for i := range out.Results {
-			p.learningLine(&out.Results[i], project == "")
-		}
-		switch {
-		case len(found) == 0:
-			a.note("Nothing is known to hold here yet; `claude-mem learn add` tells something.")
-		case out.Total > len(found):
-			a.note("%d more; -n %d shows them all", out.Total-len(found), out.Total)
-		}
-		return nil
+		return a.withMemory(func(m *workerOrFiles) error {
+			out := learningsJSON{Project: project, Results: []api.Learning{}}
+			found, total, err := readPages(*limit, func(p api.Paged) (results []api.Learning, total int, err error) {
+				p.Project = project
+				page, err := m.Learnings(cmd.Context(), api.LearningsRequest{Category: *category, All: *retired, Paged: p})
+				return page.Results, page.Total, err
+			})
+			out.Count, out.Total, out.Results = len(found), total, append(out.Results, found...)
+			if done, err := printed(a, *asJSON, out, err, out); done {
+				return err
+			}
+			p := a.people()
+			for i := range found {
+				p.learningLine(&found[i], project == "")
+			}
+			if len(found) == 0 {
+				a.note("No learnings for this project yet. Add one: claude-mem learn add gotcha \"…\"")
+			}
+			a.noteMore(len(found), total)
+			return nil
+		})
 	}
 	return cmd
 }

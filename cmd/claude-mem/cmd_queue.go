@@ -1,14 +1,11 @@
 package main
 
 import (
-	"context"
 	"strings"
-	"time"
 
 	"claudemem"
 	"claudemem/api"
 	"claudemem/daemon"
-	"claudemem/store"
 
 	"github.com/spf13/cobra"
 )
@@ -30,83 +27,23 @@ JSON: {"queue": as in stats, "waiting": [{"session_id", "project", "events", "ne
 	}
 	asJSON := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		ctx := cmd.Context()
-		m, err := a.openMemory(ctx)
-		if err != nil {
-			return a.emptyMemory(err, *asJSON, newQueueJSON())
-		}
-		defer m.close()
-		q, err := readQueue(ctx, m, a.now())
-		if err != nil {
-			return err
-		}
-		if *asJSON {
-			return writeJSON(a.stdout, q)
-		}
-		q.print(a.people())
-		if len(q.DeadLetters) > 0 {
-			a.note("`claude-mem queue retry` tries them again")
-		}
-		return nil
+		return a.withMemory(func(m *workerOrFiles) error {
+			q, err := m.Queue(cmd.Context())
+			if done, err := printed(a, *asJSON, q, err, api.EmptyQueue()); done {
+				return err
+			}
+			a.people().queue(&q)
+			if len(q.DeadLetters) > 0 {
+				a.note("`claude-mem queue retry` tries them again")
+			}
+			return nil
+		})
 	}
 	cmd.AddCommand(a.queueRetryCommand())
 	return cmd
 }
 
-// deadLetterLimit bounds the list that people and programs get.
-const deadLetterLimit = 1000
-
-type queueJSON struct {
-	Queue       claudemem.Books        `json:"queue"`
-	Waiting     []backlogJSON          `json:"waiting"`
-	DeadLetters []claudemem.DeadLetter `json:"dead_letters"`
-	Notices     []store.Notice         `json:"notices"`
-}
-
-type backlogJSON struct {
-	Session  claudemem.SessionID `json:"session_id"`
-	Project  string              `json:"project"`
-	Events   int                 `json:"events"`
-	NewestAt claudemem.Millis    `json:"newest_at"`
-	NextDue  claudemem.Millis    `json:"next_due,omitempty"`
-}
-
-func newQueueJSON() *queueJSON {
-	return &queueJSON{Waiting: []backlogJSON{}, DeadLetters: []claudemem.DeadLetter{}, Notices: []store.Notice{}}
-}
-
-func readQueue(ctx context.Context, m *memory, now time.Time) (*queueJSON, error) {
-	q := newQueueJSON()
-	var err error
-	if q.Queue, err = m.Books(ctx); err != nil {
-		return nil, err
-	}
-	backlog, err := m.Backlog(ctx, claudemem.MillisOf(now))
-	if err != nil {
-		return nil, err
-	}
-	for i := range backlog {
-		b := &backlog[i]
-		q.Waiting = append(q.Waiting, backlogJSON{b.Session.ID, api.Label(b.Session.ProjectPath), b.Pending, b.NewestAt, b.NextDue})
-	}
-	letters, err := m.DeadLetters(ctx, deadLetterLimit)
-	if err != nil {
-		return nil, err
-	}
-	q.DeadLetters = append(q.DeadLetters, letters...)
-	standing, err := m.Standing(ctx, now)
-	if err != nil {
-		return nil, err
-	}
-	for _, n := range standing {
-		if n.Waits() {
-			q.Notices = append(q.Notices, n)
-		}
-	}
-	return q, nil
-}
-
-func (q *queueJSON) print(p *printer) {
+func (p *printer) queue(q *api.Queue) {
 	p.notices(q.Notices)
 	p.books(q.Queue)
 	for _, b := range q.Waiting {

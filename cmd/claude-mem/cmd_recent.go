@@ -35,38 +35,31 @@ JSON: {"project"?, "count", "total", "results": [{"kind", "id", "type", "title",
 		if err != nil {
 			return err
 		}
-		ctx := cmd.Context()
-		out := recentJSON{Project: project, Results: []shownObservation{}}
-		m, err := a.openMemory(ctx)
-		if err != nil {
-			return a.emptyMemory(err, *asJSON, out)
-		}
-		defer m.close()
-		observations, err := m.Observations(ctx, claudemem.Query{Project: project, Limit: *limit})
-		if err != nil {
-			return err
-		}
-		if out.Total, err = m.CountObservations(ctx, claudemem.Query{Project: project}); err != nil {
-			return err
-		}
-		out.Count = len(observations)
-		for i := range observations {
-			out.Results = append(out.Results, shownOf(api.ObservationOf(&observations[i], true)))
-		}
-		if *asJSON {
-			return writeJSON(a.stdout, out)
-		}
-		if len(observations) == 0 {
-			return a.nothingRemembered(ctx, m, project)
-		}
-		p := a.people()
-		for i := range out.Results {
-			p.entryLine("", out.Results[i].Entry(), project == "")
-		}
-		if out.Total > out.Count {
-			a.note("%d more; -n %d shows them all", out.Total-out.Count, out.Total)
-		}
-		return nil
+		return a.withMemory(func(m *workerOrFiles) error {
+			ctx := cmd.Context()
+			out := recentJSON{Project: project, Results: []shownObservation{}}
+			found, total, err := readPages(*limit, func(p api.Paged) (results []api.Observation, total int, err error) {
+				p.Project = project
+				page, err := m.Observations(ctx, api.ObservationsRequest{Format: api.FormatFull, Paged: p})
+				return page.Results, page.Total, err
+			})
+			for i := range found {
+				out.Results = append(out.Results, shownOf(found[i]))
+			}
+			out.Count, out.Total = len(found), total
+			if done, err := printed(a, *asJSON, out, err, out); done {
+				return err
+			}
+			if len(found) == 0 {
+				return a.nothingRemembered(ctx, m, project)
+			}
+			p := a.people()
+			for i := range found {
+				p.entryLine("", found[i].Entry(), project == "")
+			}
+			a.noteMore(len(found), total)
+			return nil
+		})
 	}
 	return cmd
 }

@@ -4,8 +4,8 @@ import (
 	"context"
 
 	"claudemem"
+	"claudemem/api"
 	"claudemem/daemon"
-	"claudemem/store"
 	"claudemem/wire"
 
 	"github.com/spf13/cobra"
@@ -45,8 +45,8 @@ price is known), "unpriced_calls".`,
 	asJSON := jsonFlag(cmd)
 	days := cmd.Flags().Int("days", 7, "days of model calls, today included")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if *days < 1 || *days > maxDays {
-			return claudemem.Errorf(claudemem.CodeInvalid, "--days %d: want 1 to %d", *days, maxDays)
+		if *days < 1 || *days > api.MaxDays {
+			return claudemem.Errorf(claudemem.CodeInvalid, "--days %d: want 1 to %d", *days, api.MaxDays)
 		}
 		stats, err := a.gatherStats(cmd.Context(), *days)
 		if err != nil {
@@ -64,73 +64,51 @@ price is known), "unpriced_calls".`,
 	return cmd
 }
 
-// maxDays bounds --days: ten years.
-const maxDays = 3660
-
-type statsJSON struct {
-	Totals      claudemem.Totals `json:"totals"`
-	Queue       claudemem.Books  `json:"queue"`
-	Spool       spoolJSON        `json:"spool"`
-	StoredBytes int64            `json:"stored_bytes"`
-	DataDir     string           `json:"data_dir"`
-	Worker      workerJSON       `json:"worker"`
-	Ledger      store.Account    `json:"ledger"`
-	// Receipts are those of all sessions, summed.
-	Receipts store.ReceiptTotals `json:"receipts"`
+// memoryStats adds to the counts the data directory and the worker.
+type memoryStats struct {
+	api.Stats
+	Spool struct {
+		Waiting int `json:"waiting"`
+		Corrupt int `json:"corrupt"`
+	} `json:"spool"`
+	StoredBytes int64  `json:"stored_bytes"`
+	DataDir     string `json:"data_dir"`
+	Worker      struct {
+		Running bool   `json:"running"`
+		Version string `json:"version,omitempty"`
+	} `json:"worker"`
 }
 
-type spoolJSON struct {
-	Waiting int `json:"waiting"`
-	Corrupt int `json:"corrupt"`
-}
-
-type workerJSON struct {
-	Running bool   `json:"running"`
-	Version string `json:"version,omitempty"`
-}
-
-// gatherStats reads the database itself: figures are there with and without a worker.
-func (a *app) gatherStats(ctx context.Context, days int) (*statsJSON, error) {
-	dataDir, err := a.dataDir()
+// gatherStats returns the counts with and without a worker.
+func (a *app) gatherStats(ctx context.Context, days int) (*memoryStats, error) {
+	m, err := a.memory()
 	if err != nil {
 		return nil, err
 	}
-	stats := &statsJSON{DataDir: dataDir, StoredBytes: storedBytes(dataDir), Ledger: store.EmptyAccount(a.now(), days)}
-	stats.Receipts = store.EmptyReceiptTotals(stats.Ledger.Since)
-	m, err := openMemory(ctx, dataDir)
-	switch {
-	case err == nil:
-		defer m.close()
-		if stats.Totals, err = m.Totals(ctx, ""); err != nil {
-			return nil, err
-		}
-		if stats.Queue, err = m.Books(ctx); err != nil {
-			return nil, err
-		}
-		if stats.Ledger, err = m.Account(ctx, a.now(), days); err != nil {
-			return nil, err
-		}
-		if stats.Receipts, err = m.ReceiptTotals(ctx, stats.Ledger.Since); err != nil {
-			return nil, err
-		}
-	case claudemem.CodeOf(err) != claudemem.CodeNoMemory:
+	defer m.close()
+	stats := &memoryStats{DataDir: m.dataDir, StoredBytes: storedBytes(m.dataDir)}
+	stats.Stats, err = m.Stats(ctx, api.StatsRequest{Days: days})
+	if claudemem.CodeOf(err) == claudemem.CodeNoMemory {
+		stats.Stats, err = api.EmptyStats(a.now(), days), nil
+	}
+	if err != nil {
 		return nil, err
 	}
-	spool := wire.SpoolOf(dataDir)
+	spool := wire.SpoolOf(m.dataDir)
 	names, err := spool.List(a.now())
 	if err != nil {
 		return nil, err
 	}
-	stats.Spool = spoolJSON{Waiting: len(names), Corrupt: spool.CountCorrupt()}
-	status, err := daemon.Look(ctx, dataDir)
+	stats.Spool.Waiting, stats.Spool.Corrupt = len(names), spool.CountCorrupt()
+	status, err := daemon.Look(ctx, m.dataDir)
 	if err != nil {
 		return nil, err
 	}
-	stats.Worker = workerJSON{Running: status.Running, Version: status.Version}
+	stats.Worker.Running, stats.Worker.Version = status.Running, status.Version
 	return stats, nil
 }
 
-func (s *statsJSON) print(p *printer) {
+func (s *memoryStats) print(p *printer) {
 	p.printf("%s\n", p.style(styleBold, "Memory"))
 	p.printf("  %s, %s, %s, %s, %s\n", count(s.Totals.Observations, "observation"), count(s.Totals.Summaries, "summary"),
 		count(s.Totals.Sessions, "session"), count(s.Totals.Prompts, "prompt"), count(s.Totals.Projects, "project"))
@@ -148,8 +126,8 @@ func (s *statsJSON) print(p *printer) {
 	}
 	p.reasons("Skipped", s.Receipts.Skipped, skipMeaning)
 	p.redacted("Redacted", s.Receipts.Redacted)
-	p.givenInAll(&s.Receipts, s.Ledger.PeriodDays)
-	p.account(&s.Ledger)
+	p.givenInAll(s.Receipts, s.Ledger.PeriodDays)
+	p.account(s.Ledger)
 	p.printf("%s\n", p.style(styleBold, "Worker"))
 	if s.Worker.Running {
 		p.printf("  running, version %s\n", s.Worker.Version)

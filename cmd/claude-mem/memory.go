@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 
 	"claudemem"
+	"claudemem/api"
 	"claudemem/store"
 )
 
@@ -48,20 +49,17 @@ func (a *app) emptyMemory(err error, asJSON bool, empty any) error {
 }
 
 // nothingRemembered says why a list is empty and where to look instead.
-func (a *app) nothingRemembered(ctx context.Context, m *memory, project string) error {
-	totals, err := m.Totals(ctx, "")
+func (a *app) nothingRemembered(ctx context.Context, m api.Memory, project string) error {
+	stats, err := m.Stats(ctx, api.StatsRequest{Brief: true})
 	if err != nil {
 		return err
 	}
-	books, err := m.Books(ctx)
-	if err != nil {
-		return err
-	}
+	totals, waits := stats.Totals, stats.Queue.Pending+stats.Queue.Processing
 	switch {
 	case project != "" && totals.Observations > 0:
 		a.note("Nothing is remembered of %s yet. `--all` shows %s of other projects.", project, count(totals.Observations, "observation"))
-	case books.Pending+books.Processing > 0:
-		a.note("Nothing is remembered yet; %s waiting to be distilled.", waiting(books.Pending+books.Processing))
+	case waits > 0:
+		a.note("Nothing is remembered yet; %s waiting to be distilled.", waiting(waits))
 	default:
 		a.note("Nothing is remembered yet. Sessions are distilled turn by turn; routine reading leaves nothing.")
 	}

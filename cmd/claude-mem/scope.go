@@ -128,6 +128,25 @@ func emptyPage[T any](p *page) api.Page[T] {
 // left counts what comes after the shown part of a list.
 func (p *page) left(shown, total int) int { return total - p.offset - shown }
 
+// readPages returns the first results of a list, at most limit, page by page, and how many
+// there are in all.
+func readPages[T any](limit int, page func(api.Paged) ([]T, int, error)) (found []T, total int, err error) {
+	for {
+		var results []T
+		results, total, err = page(api.Paged{Limit: min(limit-len(found), api.MaxLimit), Offset: len(found)})
+		if found = append(found, results...); err != nil || len(results) == 0 || len(found) >= min(limit, total) {
+			return found, total, err
+		}
+	}
+}
+
+// noteMore says how many of a list are not shown.
+func (a *app) noteMore(shown, total int) {
+	if shown > 0 && total > shown {
+		a.note("%d more; -n %d shows them all", total-shown, total)
+	}
+}
+
 // limitFlag adds --limit to a command that lists from the beginning.
 func limitFlag(cmd *cobra.Command, limit int) *int {
 	return cmd.Flags().IntP("limit", "n", limit, "how many")

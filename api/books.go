@@ -1,0 +1,120 @@
+package api
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"claudemem"
+	"claudemem/store"
+)
+
+// maxDeadLetters bounds the dead letters of an answer; their number is in the books.
+const maxDeadLetters = 1000
+
+// Accounts is the part of the store that counts: what was captured, given and spent.
+type Accounts interface {
+	Totals(ctx context.Context, project string) (claudemem.Totals, error)
+	Books(ctx context.Context) (claudemem.Books, error)
+	Backlog(ctx context.Context, now claudemem.Millis) ([]claudemem.Backlog, error)
+	DeadLetters(ctx context.Context, limit int) ([]claudemem.DeadLetter, error)
+	Standing(ctx context.Context, now time.Time) ([]store.Notice, error)
+	Account(ctx context.Context, now time.Time, days int) (store.Account, error)
+	ReceiptTotals(ctx context.Context, since claudemem.Millis) (store.ReceiptTotals, error)
+}
+
+// StatsRequest asks for counts. Project limits the totals of records. Brief leaves
+// out the ledger and the receipts, which take time to sum up; Days is their period.
+type StatsRequest struct {
+	Project string `param:"project"`
+	Brief   bool   `param:"brief"`
+	Days    int    `param:"days"`
+}
+
+// Stats counts records and events, and sums up what model calls cost and what
+// sessions were given. Ledger and Receipts are nil in a brief answer.
+type Stats struct {
+	Totals   claudemem.Totals     `json:"totals"`
+	Queue    claudemem.Books      `json:"queue"`
+	Ledger   *store.Account       `json:"ledger,omitempty"`
+	Receipts *store.ReceiptTotals `json:"receipts,omitempty"`
+}
+
+// EmptyStats returns the counts of a memory in which nothing was captured.
+func EmptyStats(now time.Time, days int) Stats {
+	ledger := store.EmptyAccount(now, days)
+	receipts := store.EmptyReceiptTotals(ledger.Since)
+	return Stats{Ledger: &ledger, Receipts: &receipts}
+}
+
+// Queue is what waits to be distilled, what failed for good (at most 1,000), and the
+// notices that say why events wait.
+type Queue struct {
+	Queue       claudemem.Books        `json:"queue"`
+	Waiting     []Waiting              `json:"waiting"`
+	DeadLetters []claudemem.DeadLetter `json:"dead_letters"`
+	Notices     []store.Notice         `json:"notices"`
+}
+
+// EmptyQueue returns the queue of a memory in which nothing was captured.
+func EmptyQueue() Queue {
+	return Queue{Waiting: []Waiting{}, DeadLetters: []claudemem.DeadLetter{}, Notices: []store.Notice{}}
+}
+
+// Waiting are the events of a session that wait; NextDue is absent unless they are postponed.
+type Waiting struct {
+	Session  claudemem.SessionID `json:"session_id"`
+	Project  string              `json:"project"`
+	Events   int                 `json:"events"`
+	NewestAt claudemem.Millis    `json:"newest_at"`
+	NextDue  claudemem.Millis    `json:"next_due,omitempty"`
+}
+
+func (l *Local) now() time.Time {
+	if l.Clock == nil {
+		return time.Now()
+	}
+	return l.Clock()
+}
+
+// Stats implements Memory.
+func (l *Local) Stats(ctx context.Context, r StatsRequest) (out Stats, err error) {
+	if err := check(&r); err != nil {
+		return out, err
+	}
+	if out.Queue, err = l.Store.Books(ctx); err != nil {
+		return out, err
+	}
+	if out.Totals, err = l.Store.Totals(ctx, r.Project); err != nil || r.Brief {
+		return out, err
+	}
+	ledger, err := l.Store.Account(ctx, l.now(), r.Days)
+	if err != nil {
+		return out, err
+	}
+	receipts, err := l.Store.ReceiptTotals(ctx, ledger.Since)
+	out.Ledger, out.Receipts = &ledger, &receipts
+	return out, err
+}
+
+// Queue implements Memory.
+func (l *Local) Queue(ctx context.Context) (out Queue, err error) {
+	if out.Queue, err = l.Store.Books(ctx); err != nil {
+		return out, err
+	}
+	backlog, err := l.Store.Backlog(ctx, claudemem.MillisOf(l.now()))
+	if err != nil {
+		return out, err
+	}
+	out.Waiting = mapped(backlog, func(b *claudemem.Backlog) Waiting {
+		return Waiting{b.Session.ID, Label(b.Session.ProjectPath), b.Pending, b.NewestAt, b.NextDue}
+	})
+	letters, err := l.Store.DeadLetters(ctx, maxDeadLetters)
+	if err != nil {
+		return out, err
+	}
+	notices, err := l.Store.Standing(ctx, l.now())
+	out.DeadLetters = list(letters)
+	out.Notices = list(slices.DeleteFunc(notices, func(n store.Notice) bool { return !n.Waits() }))
+	return out, err
+}
