@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 
 	"claudemem"
@@ -12,69 +11,29 @@ import (
 // that events get as they come and not by counting outcomes, so that
 // [claudemem.Books.Balanced] proves something.
 func (s *Store) Books(ctx context.Context) (claudemem.Books, error) {
-	const what = "read books"
-	var b claudemem.Books
 	// One statement sees one moment; each part has an index that covers it.
-	err := each(ctx, s.reader, func(scan scanFunc) error {
-		var name string
-		var n int
-		if err := scan(&name, &n); err != nil {
-			return err
-		}
-		switch name {
-		case "received":
-			b.Received = n
-		case "duplicates":
-			b.Duplicates = n
-		case string(claudemem.StatusPending):
-			b.Pending = n
-		case string(claudemem.StatusProcessing):
-			b.Processing = n
-		case string(claudemem.StatusProcessed):
-			b.Processed = n
-		case string(claudemem.StatusSkipped):
-			b.Skipped = n
-		case string(claudemem.StatusFailed):
-			b.Failed = n
-		case string(claudemem.StatusForgotten):
-			b.Forgotten = n
-		}
-		return nil
-	}, `
+	n, err := numbersByName(ctx, s.reader, `
 		SELECT outcome, count(*) FROM events WHERE outcome IN ('pending', 'processing') GROUP BY outcome
 		UNION ALL SELECT outcome, count(*) FROM events WHERE outcome IN ('processed', 'skipped', 'forgotten') GROUP BY outcome
 		UNION ALL SELECT 'failed', count(*) FROM events WHERE outcome = 'failed'
 		UNION ALL SELECT 'received', coalesce(max(id), 0) FROM events
 		UNION ALL SELECT 'duplicates', coalesce(sum(value), 0) FROM counters WHERE name = 'duplicates'`)
-	return b, fault(what, err)
+	return claudemem.Books{
+		Received: n["received"], Duplicates: n["duplicates"], Pending: n["pending"], Processing: n["processing"],
+		Processed: n["processed"], Skipped: n["skipped"], Failed: n["failed"], Forgotten: n["forgotten"],
+	}, fault("read books", err)
 }
 
 // Counters returns what is only counted: duplicates, refused and, for
 // each secret rule, redacted:RULE.
 func (s *Store) Counters(ctx context.Context) (map[string]int, error) {
-	const what = "read counters"
-	counters := map[string]int{}
-	err := each(ctx, s.reader, func(scan scanFunc) error {
-		var name string
-		var n int
-		if err := scan(&name, &n); err != nil {
-			return err
-		}
-		counters[name] = n
-		return nil
-	}, "SELECT name, value FROM counters WHERE name <> 'processed_seq'")
-	return counters, fault(what, err)
+	counters, err := numbersByName(ctx, s.reader, "SELECT name, value FROM counters WHERE name <> 'processed_seq'")
+	return counters, fault("read counters", err)
 }
 
 // Audit checks what must always hold of the books and returns a sentence for
 // each thing that doesn't; none is the good answer.
 func (s *Store) Audit(ctx context.Context) ([]string, error) {
-	const what = "audit books"
-	tx, err := s.reader.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
-	if err != nil {
-		return nil, fault(what, err)
-	}
-	defer func() { _ = tx.Rollback() }()
 	checks := []struct{ query, finding string }{
 		{`SELECT coalesce(max(id), 0) - count(*) FROM events`,
 			"%d events were received and are not in the books"},
@@ -93,15 +52,17 @@ func (s *Store) Audit(ctx context.Context) ([]string, error) {
 			coalesce((SELECT max(number) FROM prompts p WHERE p.session_id = s.id), 0)`,
 			"%d sessions count their prompts wrongly"},
 	}
-	var findings []string
-	for _, c := range checks {
-		var n int
-		if err := tx.QueryRowContext(ctx, c.query).Scan(&n); err != nil {
-			return nil, fault(what, err)
+	findings, err := inSnapshot(ctx, s, func(q querier) (findings []string, err error) {
+		for _, c := range checks {
+			n, err := value[int](ctx, q, c.query)
+			if err != nil {
+				return nil, err
+			}
+			if n != 0 {
+				findings = append(findings, fmt.Sprintf(c.finding, n))
+			}
 		}
-		if n != 0 {
-			findings = append(findings, fmt.Sprintf(c.finding, n))
-		}
-	}
-	return findings, nil
+		return findings, nil
+	})
+	return findings, fault("audit books", err)
 }

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"slices"
 
 	"claudemem"
 )
@@ -57,22 +58,11 @@ func (s *Store) Activity(ctx context.Context, stuckBefore claudemem.Millis) (Act
 	if err != nil {
 		return a, fault(what, err)
 	}
-	rows, err := s.reader.QueryContext(ctx,
+	a.Hosts, err = all(ctx, s.reader, func(h *HostActivity) []any { return []any{&h.Host, &h.Sessions, &h.LastAt, &h.HeardAt} },
 		`SELECT host, count(*), max(last_event_at), max(max(updated_at),
 			coalesce((SELECT max(i.created_at) FROM injections i WHERE i.host = sessions.host), 0))
 		FROM sessions GROUP BY host HAVING max(last_event_at) > 0 ORDER BY 3 DESC`)
 	if err != nil {
-		return a, fault(what, err)
-	}
-	defer func() { _ = rows.Close() }()
-	for rows.Next() {
-		var h HostActivity
-		if err := rows.Scan(&h.Host, &h.Sessions, &h.LastAt, &h.HeardAt); err != nil {
-			return a, fault(what, err)
-		}
-		a.Hosts = append(a.Hosts, h)
-	}
-	if err := rows.Err(); err != nil {
 		return a, fault(what, err)
 	}
 	a.LastCalls, err = s.lastCalls(ctx)
@@ -81,34 +71,13 @@ func (s *Store) Activity(ctx context.Context, stuckBefore claudemem.Millis) (Act
 
 func (s *Store) lastCalls(ctx context.Context) ([]LastCall, error) {
 	// The other columns are those of the row that has the maximum (https://www.sqlite.org/quirks.html#aggregate_queries_can_contain_non_aggregate_result_columns_that_are_not_in_the_group_by_clause).
-	var calls []LastCall
-	err := each(ctx, s.reader, func(scan scanFunc) error {
-		var c LastCall
-		var id int64
-		if err := scan(&c.Provider, &c.Outcome, &c.At, &id); err != nil {
-			return err
-		}
-		calls = append(calls, c)
-		return nil
-	}, `SELECT provider, outcome, started_at, max(id)
+	return all(ctx, s.reader, func(c *LastCall) []any { return []any{&c.Provider, &c.Outcome, &c.At, new(int64)} }, `SELECT provider, outcome, started_at, max(id)
 		FROM (SELECT * FROM llm_calls ORDER BY id DESC LIMIT ?) WHERE outcome <> ? GROUP BY provider ORDER BY provider`, newestCalls, callReserved)
-	return calls, err
 }
 
 // QuickCheck lets SQLite look for damage and returns what it finds; none is the
 // good answer. On a large file it takes long: ctx ends it.
 func (s *Store) QuickCheck(ctx context.Context) ([]string, error) {
-	const what = "check memory"
-	var found []string
-	err := each(ctx, s.reader, func(scan scanFunc) error {
-		var line string
-		if err := scan(&line); err != nil {
-			return err
-		}
-		if line != "ok" {
-			found = append(found, line)
-		}
-		return nil
-	}, "PRAGMA quick_check(5)")
-	return found, fault(what, err)
+	found, err := column[string](ctx, s.reader, "PRAGMA quick_check(5)")
+	return slices.DeleteFunc(found, func(line string) bool { return line == "ok" }), fault("check memory", err)
 }

@@ -139,15 +139,15 @@ func (s *Store) readClaim(ctx context.Context, claim *claudemem.Claim, session c
 		if err := scan(&e.Key, &e.PromptNumber, &e.Attempts, &payload, &files); err != nil {
 			return err
 		}
-		if decodePayload(payload, files, &e) != nil {
+		if err := decodePayload(payload, files, &e); err == nil {
+			claim.Events = append(claim.Events, e)
+		} else {
 			unreadable = append(unreadable, e)
-			return nil
 		}
-		claim.Events = append(claim.Events, e)
 		return nil
 	}, `SELECT e.event_key, e.prompt_number, m.attempts, m.payload, m.files
 		FROM json_each(?) j CROSS JOIN events e ON e.id = j.value CROSS JOIN pending_messages m ON m.event_id = e.id
-		ORDER BY j.key`, numbers(ids))
+		ORDER BY j.key`, jsonList(ids))
 	return unreadable, err
 }
 
@@ -158,10 +158,10 @@ func (s *Store) unclaim(ids []int64) error {
 
 // free makes processing events pending again, due as they were.
 func (t *tx) free(ids []int64) error {
-	if _, err := t.exec("UPDATE events SET outcome = 'pending' WHERE id IN (SELECT value FROM json_each(?)) AND outcome = 'processing'", numbers(ids)); err != nil {
+	if _, err := t.exec("UPDATE events SET outcome = 'pending' WHERE id IN (SELECT value FROM json_each(?)) AND outcome = 'processing'", jsonList(ids)); err != nil {
 		return err
 	}
-	_, err := t.exec("UPDATE pending_messages SET claimer = NULL, claimed_at = NULL WHERE event_id IN (SELECT value FROM json_each(?))", numbers(ids))
+	_, err := t.exec("UPDATE pending_messages SET claimer = NULL, claimed_at = NULL WHERE event_id IN (SELECT value FROM json_each(?))", jsonList(ids))
 	return err
 }
 
@@ -185,7 +185,7 @@ func (t *tx) claim(claimer string, session claudemem.SessionID, limit int, now c
 	if err != nil || len(ids) == 0 {
 		return nil, err
 	}
-	n, err := t.change("UPDATE events SET outcome = 'processing' WHERE id IN (SELECT value FROM json_each(?)) AND outcome = 'pending'", numbers(ids))
+	n, err := t.change("UPDATE events SET outcome = 'processing' WHERE id IN (SELECT value FROM json_each(?)) AND outcome = 'pending'", jsonList(ids))
 	if err != nil {
 		return nil, err
 	}
@@ -193,7 +193,7 @@ func (t *tx) claim(claimer string, session claudemem.SessionID, limit int, now c
 		return nil, claudemem.Errorf(claudemem.CodeConflict, "%d of %d events are no longer pending", len(ids)-n, len(ids))
 	}
 	_, err = t.exec("UPDATE pending_messages SET claimer = ?, claimed_at = ? WHERE event_id IN (SELECT value FROM json_each(?))",
-		claimer, int64(now), numbers(ids))
+		claimer, int64(now), jsonList(ids))
 	return ids, err
 }
 
@@ -244,14 +244,10 @@ func (t *tx) heldEvents(claim *claudemem.Claim) ([]int64, error) {
 	for i := range claim.Events {
 		keys[i] = claim.Events[i].Key
 	}
-	names, err := encode(keys)
-	if err != nil {
-		return nil, err
-	}
 	ids, err := column[int64](context.Background(), t, `SELECT e.id FROM json_each(?1) j
 		CROSS JOIN events e ON e.event_key = j.value CROSS JOIN pending_messages m ON m.event_id = e.id
 		WHERE e.outcome = 'processing' AND m.claimer = ?2 AND e.session_id = ?3 ORDER BY j.key`,
-		names, claim.Claimer, int64(claim.Session.ID))
+		jsonList(keys), claim.Claimer, int64(claim.Session.ID))
 	if err != nil {
 		return nil, err
 	}
@@ -273,7 +269,7 @@ func (s *Store) Release(ctx context.Context, claim claudemem.Claim, cause string
 		if counted {
 			attempt = 1
 		}
-		held := numbers(ids)
+		held := jsonList(ids)
 		if _, err := t.exec("UPDATE events SET outcome = 'pending', not_before = ? WHERE id IN (SELECT value FROM json_each(?))",
 			int64(notBefore), held); err != nil {
 			return err
@@ -292,7 +288,7 @@ func (s *Store) Bury(ctx context.Context, claim claudemem.Claim, cause string) e
 		if err != nil {
 			return err
 		}
-		held := numbers(ids)
+		held := jsonList(ids)
 		if _, err := t.exec("UPDATE events SET outcome = 'failed', processed_at = ? WHERE id IN (SELECT value FROM json_each(?))",
 			int64(t.now()), held); err != nil {
 			return err
@@ -310,32 +306,22 @@ func (s *Store) Heal(ctx context.Context, claimedBefore claudemem.Millis, live [
 	if lost, err := lostEvents(ctx, s.reader, claimedBefore, live); err != nil || len(lost) == 0 {
 		return 0, fault(what, err)
 	}
-	healed := 0
-	err := s.writeKeeping(ctx, what, func(t *tx) error {
+	return inKeeping(ctx, s, what, func(t *tx) (int, error) {
 		ids, err := lostEvents(ctx, t.w.conn, claimedBefore, live)
 		if err != nil {
-			return err
+			return 0, err
 		}
-		healed = len(ids)
-		return t.free(ids)
+		return len(ids), t.free(ids)
 	})
-	if err != nil {
-		return 0, err
-	}
-	return healed, nil
 }
 
 // lostEvents lists the events that were claimed before the given time by none of
 // the live claimers. The index comes first: the payloads of all that waits must
 // not be read every 30 seconds.
 func lostEvents(ctx context.Context, q querier, claimedBefore claudemem.Millis, live []string) ([]int64, error) {
-	names, err := encode(emptyNotNull(live))
-	if err != nil {
-		return nil, err
-	}
 	return column[int64](ctx, q, `SELECT e.id FROM events e INDEXED BY events_queue CROSS JOIN pending_messages m ON m.event_id = e.id
 		WHERE e.outcome = 'processing' AND e.outcome IN ('pending', 'processing')
-		  AND m.claimed_at < ?1 AND m.claimer NOT IN (SELECT value FROM json_each(?2))`, int64(claimedBefore), names)
+		  AND m.claimed_at < ?1 AND m.claimer NOT IN (SELECT value FROM json_each(?2))`, int64(claimedBefore), jsonList(live))
 }
 
 // DeadLetters implements queue.Storage: the oldest first, all when limit is 0.
@@ -354,42 +340,30 @@ func (s *Store) DeadLetters(ctx context.Context, limit int) ([]claudemem.DeadLet
 
 // Revive implements queue.Storage: attempts start at 0 again.
 func (s *Store) Revive(ctx context.Context, keys ...string) (int, error) {
-	names, err := encode(append([]string{}, keys...))
-	if err != nil {
-		return 0, fault("revive dead letters", err)
-	}
-	revived := 0
-	err = s.writeKeeping(ctx, "revive dead letters", func(t *tx) error {
+	names := jsonList(keys)
+	return inKeeping(ctx, s, "revive dead letters", func(t *tx) (int, error) {
 		if _, err := t.exec(`UPDATE pending_messages SET attempts = 0 WHERE event_id IN (
 			SELECT id FROM events WHERE outcome = 'failed'
 			  AND (?1 = 0 OR event_key IN (SELECT value FROM json_each(?2))))`, len(keys), names); err != nil {
-			return err
+			return 0, err
 		}
-		var err error
-		revived, err = t.change(`UPDATE events SET outcome = 'pending', not_before = 0, processed_at = NULL
+		return t.change(`UPDATE events SET outcome = 'pending', not_before = 0, processed_at = NULL
 			WHERE outcome = 'failed' AND (?1 = 0 OR event_key IN (SELECT value FROM json_each(?2)))`, len(keys), names)
-		return err
 	})
-	return revived, err
 }
 
 // Hasten implements queue.Storage.
 func (s *Store) Hasten(ctx context.Context) (int, error) {
-	hastened := 0
-	err := s.writeKeeping(ctx, "make retries due", func(t *tx) error {
-		var err error
-		hastened, err = t.change("UPDATE events SET not_before = 0 WHERE outcome = 'pending' AND not_before > 0")
-		return err
+	return inKeeping(ctx, s, "make retries due", func(t *tx) (int, error) {
+		return t.change("UPDATE events SET not_before = 0 WHERE outcome = 'pending' AND not_before > 0")
 	})
-	return hastened, err
 }
 
 // Interrupt implements queue.Storage.
 func (s *Store) Interrupt(ctx context.Context, idleSince claudemem.Millis) (int, error) {
 	const what = "interrupt idle sessions"
 	// Mostly there is none: the bookkeeper need not forget its sessions then.
-	var idle bool
-	err := s.reader.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM sessions WHERE status = 'active' AND updated_at < ?)", int64(idleSince)).Scan(&idle)
+	idle, err := value[bool](ctx, s.reader, "SELECT EXISTS (SELECT 1 FROM sessions WHERE status = 'active' AND updated_at < ?)", int64(idleSince))
 	if err != nil || !idle {
 		return 0, fault(what, err)
 	}

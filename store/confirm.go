@@ -72,7 +72,7 @@ func (t *tx) finishEvents(ids []int64) error {
 	if err != nil {
 		return err
 	}
-	finished := numbers(ids)
+	finished := jsonList(ids)
 	if _, err := t.exec(`UPDATE events SET outcome = 'processed', processed_at = ?1, processed_seq = ?2 + j.key
 		FROM json_each(?3) j WHERE events.id = j.value`, int64(t.now()), last-int64(len(ids))+1, finished); err != nil {
 		return err
@@ -144,20 +144,12 @@ func (t *tx) insertObservation(o *claudemem.Observation, filesKey string) error 
 	if o.ULID, err = t.ulid(o.CreatedAt); err != nil {
 		return err
 	}
-	facts, err := encode(emptyNotNull(o.Facts))
-	if err != nil {
-		return err
-	}
-	concepts, err := encode(emptyNotNull(o.Concepts))
-	if err != nil {
-		return err
-	}
 	id, err := t.insert(`INSERT INTO observations
 		(ulid, session_id, project, prompt_number, type, title, subtitle, narrative, facts, concepts, discovery_tokens,
 		 content_hash, files_key, origin, agent_id, agent_type, branch, head_commit, times_seen, pinned, created_at)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		string(o.ULID), int64(o.Session), o.ProjectPath, o.PromptNumber, string(o.Type), o.Title, o.Subtitle, o.Narrative,
-		facts, concepts, o.DiscoveryTokens, o.ContentHash, filesKey, string(o.Origin), o.AgentID, o.AgentType,
+		jsonList(o.Facts), jsonList(o.Concepts), o.DiscoveryTokens, o.ContentHash, filesKey, string(o.Origin), o.AgentID, o.AgentType,
 		o.Branch, o.HeadCommit, o.TimesSeen, o.Pinned, int64(o.CreatedAt))
 	if err != nil {
 		return err
@@ -250,19 +242,11 @@ func (t *tx) addSummary(claimed *claudemem.Session, s *claudemem.Summary) error 
 	if s.ULID, err = t.ulid(s.CreatedAt); err != nil {
 		return err
 	}
-	read, err := encode(emptyNotNull(s.FilesRead))
-	if err != nil {
-		return err
-	}
-	edited, err := encode(emptyNotNull(s.FilesEdited))
-	if err != nil {
-		return err
-	}
 	s.ID, err = t.insert(`INSERT INTO session_summaries
 		(ulid, session_id, project, prompt_number, request, investigated, learned, completed, next_steps, files_read, files_edited, notes, origin, created_at)
 		VALUES (?1, ?2, (SELECT project FROM sessions WHERE id = ?2), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		string(s.ULID), int64(s.Session), s.PromptNumber, s.Request, s.Investigated, s.Learned, s.Completed, s.NextSteps,
-		read, edited, s.Notes, string(s.Origin), int64(s.CreatedAt))
+		jsonList(s.FilesRead), jsonList(s.FilesEdited), s.Notes, string(s.Origin), int64(s.CreatedAt))
 	return err
 }
 

@@ -17,14 +17,13 @@ const neighbourBytes = 2048
 // Documents implements index.Feed: the records as they are searched, in the
 // order asked for; those that are gone or hidden are left out.
 func (s *Store) Documents(ctx context.Context, refs ...claudemem.RecordRef) ([]claudemem.Document, error) {
-	const what = "read documents"
 	if len(refs) == 0 {
 		return nil, nil
 	}
 	found := make(map[claudemem.RecordRef]claudemem.Document, len(refs))
 	err := s.snapshot(ctx, func(q querier) error {
 		for kind, ids := range byKind(refs) {
-			documents, err := readDocuments(ctx, q, kind, "r.id IN (SELECT value FROM json_each(?))", numbers(ids))
+			documents, err := readDocuments(ctx, q, kind, "r.id IN (SELECT value FROM json_each(?))", jsonList(ids))
 			if err != nil {
 				return err
 			}
@@ -35,7 +34,7 @@ func (s *Store) Documents(ctx context.Context, refs ...claudemem.RecordRef) ([]c
 		return nil
 	})
 	if err != nil {
-		return nil, fault(what, err)
+		return nil, fault("read documents", err)
 	}
 	documents := make([]claudemem.Document, 0, len(found))
 	for _, ref := range refs {
@@ -49,20 +48,16 @@ func (s *Store) Documents(ctx context.Context, refs ...claudemem.RecordRef) ([]c
 // DocumentsAfter implements index.Feed: up to limit records of a kind with
 // numbers above after, in order.
 func (s *Store) DocumentsAfter(ctx context.Context, kind claudemem.RecordKind, after int64, limit int) ([]claudemem.Document, error) {
-	var documents []claudemem.Document
-	err := s.snapshot(ctx, func(q querier) error {
-		var err error
-		documents, err = readDocuments(ctx, q, kind, "r.id > ? ORDER BY r.id LIMIT ?", after, limit)
-		return err
+	documents, err := inSnapshot(ctx, s, func(q querier) ([]claudemem.Document, error) {
+		return readDocuments(ctx, q, kind, "r.id > ? ORDER BY r.id LIMIT ?", after, limit)
 	})
 	return documents, fault("read documents", err)
 }
 
 // DocumentTotal implements index.Feed: how many documents there are of all kinds.
 func (s *Store) DocumentTotal(ctx context.Context) (int, error) {
-	var n int
-	err := s.reader.QueryRowContext(ctx, `SELECT (SELECT count(*) FROM observations WHERE pinned IN (0, 1) AND deleted_at IS NULL)
-		+ (SELECT count(*) FROM session_summaries) + (SELECT count(*) FROM prompts)`).Scan(&n)
+	n, err := value[int](ctx, s.reader, `SELECT (SELECT count(*) FROM observations WHERE pinned IN (0, 1) AND deleted_at IS NULL)
+		+ (SELECT count(*) FROM session_summaries) + (SELECT count(*) FROM prompts)`)
 	return n, fault("count documents", err)
 }
 
@@ -96,60 +91,54 @@ func unknownKind(kind claudemem.RecordKind) error {
 
 func observationDocuments(ctx context.Context, q querier, condition string, args ...any) ([]claudemem.Document, error) {
 	var documents []claudemem.Document
-	var ids []int64
+	var ids []claudemem.ObservationID
 	err := each(ctx, q, func(scan scanFunc) error {
 		d := claudemem.Document{RecordRef: claudemem.RecordRef{Kind: claudemem.RecordObservation}}
-		var subtitle, narrative, facts, concepts string
-		if err := scan(&d.ID, &d.ProjectPath, &d.Session, &d.Type, &d.Title, &subtitle, &narrative, &facts, &concepts, &d.CreatedAt); err != nil {
+		var subtitle, narrative string
+		if err := scan(&d.ID, &d.ProjectPath, &d.Session, &d.Type, &d.Title, &subtitle, &narrative, toList(&d.Facts), toList(&d.Concepts), &d.CreatedAt); err != nil {
 			return err
 		}
 		d.Text = paragraphs(subtitle, narrative)
-		d.Facts, d.Concepts = decodeList(facts), decodeList(concepts)
 		documents = append(documents, d)
-		ids = append(ids, d.ID)
+		ids = append(ids, claudemem.ObservationID(d.ID))
 		return nil
 	}, `SELECT r.id, r.project, r.session_id, r.type, r.title, r.subtitle, r.narrative, r.facts, r.concepts, r.created_at
 		FROM observations r NOT INDEXED WHERE r.deleted_at IS NULL AND `+condition, args...)
-	if err != nil {
+	if err != nil || len(documents) == 0 {
 		return nil, err
 	}
-	if len(documents) == 0 {
-		return nil, nil
-	}
-	files := make(map[int64][]string, len(ids))
-	err = each(ctx, q, func(scan scanFunc) error {
-		var id int64
-		var path string
-		if err := scan(&id, &path); err != nil {
-			return err
-		}
-		if !slices.Contains(files[id], path) { // read and modified: one path
-			files[id] = append(files[id], path)
-		}
-		return nil
-	}, `SELECT observation_id, path FROM observation_files
-		WHERE observation_id IN (SELECT value FROM json_each(?)) ORDER BY observation_id, position`, numbers(ids))
+	files, err := filesOf(ctx, q, ids)
 	for i := range documents {
-		documents[i].Files = files[documents[i].ID]
+		for _, f := range files[ids[i]] {
+			documents[i].Files = appendNew(documents[i].Files, f.Path)
+		}
 	}
 	return documents, err
+}
+
+// appendNew appends the paths that files doesn't have: a file that was read and
+// modified is there once.
+func appendNew(files []string, paths ...string) []string {
+	for _, path := range paths {
+		if !slices.Contains(files, path) {
+			files = append(files, path)
+		}
+	}
+	return files
 }
 
 func summaryDocuments(ctx context.Context, q querier, condition string, args ...any) ([]claudemem.Document, error) {
 	var documents []claudemem.Document
 	err := each(ctx, q, func(scan scanFunc) error {
 		d := claudemem.Document{RecordRef: claudemem.RecordRef{Kind: claudemem.RecordSummary}}
-		var investigated, learned, completed, next, notes, read, edited string
+		var investigated, learned, completed, next, notes string
+		var read, edited []string
 		if err := scan(&d.ID, &d.ProjectPath, &d.Session, &d.Title,
-			&investigated, &learned, &completed, &next, &notes, &read, &edited, &d.CreatedAt); err != nil {
+			&investigated, &learned, &completed, &next, &notes, toList(&read), toList(&edited), &d.CreatedAt); err != nil {
 			return err
 		}
 		d.Text = paragraphs(investigated, learned, completed, next, notes)
-		for _, path := range append(decodeList(read), decodeList(edited)...) {
-			if !slices.Contains(d.Files, path) {
-				d.Files = append(d.Files, path)
-			}
-		}
+		d.Files = appendNew(appendNew(nil, read...), edited...)
 		documents = append(documents, d)
 		return nil
 	}, `SELECT r.id, r.project, r.session_id,

@@ -14,24 +14,22 @@ import (
 // file with a long history an old session that was imported late may stand for a
 // newer one.
 func (s *Store) ObservationsOfFile(ctx context.Context, projectPath, path string, limit int) ([]claudemem.Observation, error) {
-	var found []claudemem.Observation
-	err := s.snapshot(ctx, func(reader querier) error {
-		pinned, err := column[int64](ctx, reader, `SELECT o.id FROM observations o INDEXED BY observations_newest
+	found, err := inSnapshot(ctx, s, func(reader querier) ([]claudemem.Observation, error) {
+		pinned, err := column[claudemem.ObservationID](ctx, reader, `SELECT o.id FROM observations o INDEXED BY observations_newest
 			WHERE o.project = ?1 AND o.pinned = 1 AND o.deleted_at IS NULL
 				AND EXISTS (SELECT 1 FROM observation_files f WHERE f.path = ?2 AND f.observation_id = o.id)
 			ORDER BY o.created_at DESC, o.id DESC LIMIT ?3`, projectPath, path, limit)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		newest, err := column[int64](ctx, reader, `SELECT DISTINCT f.observation_id FROM observation_files f INDEXED BY observation_files_path
+		newest, err := column[claudemem.ObservationID](ctx, reader, `SELECT DISTINCT f.observation_id FROM observation_files f INDEXED BY observation_files_path
 			CROSS JOIN observations o NOT INDEXED ON o.id = f.observation_id
 			WHERE f.path = ?2 AND o.project = ?1 AND o.pinned = 0 AND o.deleted_at IS NULL
 			ORDER BY f.observation_id DESC LIMIT ?3`, projectPath, path, limit)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		found, err = observationsByIDs(ctx, reader, append(pinned, newest...))
-		return err
+		return observationsByIDs(ctx, reader, append(pinned, newest...))
 	})
 	slices.SortStableFunc(found, func(a, b claudemem.Observation) int {
 		if a.Pinned != b.Pinned {

@@ -103,13 +103,13 @@ func (s *source) condition() string {
 	return strings.Join(s.where, " AND ")
 }
 
-// in returns the condition that a column has one of the values.
+// in returns the condition that a column has one of the values, and its argument.
+// One value is compared with =, which lets an index give the order too.
 func in(column string, values []string) (string, any) {
 	if len(values) == 1 {
 		return column + " = ?", values[0]
 	}
-	encoded, _ := encode(values) // strings always encode
-	return column + " IN (SELECT value FROM json_each(?))", encoded
+	return column + " IN (SELECT value FROM json_each(?))", jsonList(values)
 }
 
 // between adds the conditions on the time.
@@ -366,7 +366,7 @@ func (f *recordFilter) sources(ctx context.Context, q querier, o order, how thro
 				return nil, err
 			}
 			if ids != nil {
-				byFile, args = "SELECT value FROM json_each(?)", []any{numbers(ids)}
+				byFile, args = "SELECT value FROM json_each(?)", []any{jsonList(ids)}
 			}
 		}
 		all = append(all, f.observationSources(o, byFile, args)...)

@@ -69,19 +69,12 @@ func (s *Store) RecordInjection(ctx context.Context, in claudemem.Injection) err
 		if err != nil {
 			return err
 		}
-		parts := make([]string, 4)
-		for i, part := range []any{
-			emptyNotNull(in.Observations), emptyNotNull(in.Sessions), emptyNotNull(in.Layers), emptyNotNull(in.Skipped),
-		} {
-			if parts[i], err = encode(part); err != nil {
-				return err
-			}
-		}
+		observations, layers, skipped := jsonList(in.Observations), jsonList(in.Layers), jsonList(in.Skipped)
 		n, err := t.change(`INSERT INTO injections
 			(session_id, host, host_session_id, project, hook_event, source, observations, sessions, layers, skipped, tokens, budget, build_ms, created_at)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
 			sql.NullInt64{Int64: session, Valid: session != 0}, string(in.Host), in.HostSessionID, in.ProjectPath, in.Where, in.Source,
-			parts[0], parts[1], parts[2], parts[3], in.Tokens, in.Budget, in.BuildMS, int64(in.At))
+			observations, jsonList(in.Sessions), layers, skipped, in.Tokens, in.Budget, in.BuildMS, int64(in.At))
 		if err != nil || n == 0 {
 			return err
 		}
@@ -94,7 +87,7 @@ func (s *Store) RecordInjection(ctx context.Context, in claudemem.Injection) err
 				Observations json.RawMessage `json:"observations"`
 				Tokens       int             `json:"tokens"`
 				BuildMS      float64         `json:"build_ms"`
-			}{in.Where, in.Source, json.RawMessage(parts[0]), in.Tokens, in.BuildMS},
+			}{in.Where, in.Source, json.RawMessage(observations), in.Tokens, in.BuildMS},
 		}
 		if in.Where == sessionStart {
 			entry.Type = EventContextInject
@@ -104,7 +97,7 @@ func (s *Store) RecordInjection(ctx context.Context, in claudemem.Injection) err
 				Tokens  int             `json:"tokens"`
 				Budget  int             `json:"budget"`
 				BuildMS float64         `json:"build_ms"`
-			}{json.RawMessage(parts[2]), json.RawMessage(parts[3]), in.Tokens, in.Budget, in.BuildMS}
+			}{json.RawMessage(layers), json.RawMessage(skipped), in.Tokens, in.Budget, in.BuildMS}
 		}
 		return t.logEvent(entry)
 	})
@@ -127,19 +120,10 @@ func (s *Store) RecordLookup(ctx context.Context, host claudemem.Host, hostSessi
 	})
 }
 
-// emptyNotNull makes [] of a missing list, where JSON would say null.
-func emptyNotNull[T any](items []T) []T {
-	if items == nil {
-		return []T{}
-	}
-	return items
-}
-
 // LastInjection implements recall.Source.
 func (s *Store) LastInjection(ctx context.Context, host claudemem.Host, hostSessionID string) (claudemem.Millis, error) {
-	var at claudemem.Millis
-	err := s.reader.QueryRowContext(ctx, `SELECT coalesce(max(created_at), 0) FROM injections
-		WHERE host = ? AND host_session_id = ? AND hook_event = 'SessionStart'`, string(host), hostSessionID).Scan(&at)
+	at, err := value[claudemem.Millis](ctx, s.reader, `SELECT coalesce(max(created_at), 0) FROM injections
+		WHERE host = ? AND host_session_id = ? AND hook_event = 'SessionStart'`, string(host), hostSessionID)
 	return at, fault("read last injection", err)
 }
 
@@ -172,19 +156,14 @@ func (s *Store) TakeNotices(ctx context.Context) ([]string, error) {
 	if waiting, err := s.Notices(ctx); err != nil || len(waiting) == 0 {
 		return nil, err
 	}
-	var texts []string
-	err := s.writeKeeping(ctx, "take notices", func(t *tx) error {
-		var err error
-		if texts, err = column[string](ctx, t, waitingNotices); err != nil {
-			return err
+	return inKeeping(ctx, s, "take notices", func(t *tx) ([]string, error) {
+		texts, err := column[string](ctx, t, waitingNotices)
+		if err != nil {
+			return nil, err
 		}
 		_, err = t.exec("UPDATE notices SET shown_at = ? WHERE shown_at IS NULL", int64(t.now()))
-		return err
+		return texts, err
 	})
-	if err != nil {
-		return nil, err
-	}
-	return texts, nil
 }
 
 // Notices returns what TakeNotices would, without marking it.
@@ -214,7 +193,7 @@ func (s *Store) Sizes(ctx context.Context) (Sizes, error) {
 	if info, err := os.Stat(s.path + "-wal"); err == nil {
 		sizes.Log = info.Size()
 	}
-	err = s.reader.QueryRowContext(ctx,
-		"SELECT f.freelist_count * p.page_size FROM pragma_freelist_count f, pragma_page_size p").Scan(&sizes.Free)
+	sizes.Free, err = value[int64](ctx, s.reader,
+		"SELECT f.freelist_count * p.page_size FROM pragma_freelist_count f, pragma_page_size p")
 	return sizes, fault(what, err)
 }

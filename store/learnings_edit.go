@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -41,8 +42,7 @@ func (s *Store) CountLearnings(ctx context.Context, q claudemem.LearningQuery) (
 	if err != nil {
 		return 0, fault(what, err)
 	}
-	var n int
-	err = s.reader.QueryRowContext(ctx, "SELECT count(*) FROM learnings WHERE "+where, args...).Scan(&n)
+	n, err := value[int](ctx, s.reader, "SELECT count(*) FROM learnings WHERE "+where, args...)
 	return n, fault(what, err)
 }
 
@@ -56,10 +56,8 @@ func (s *Store) learningFilter(ctx context.Context, q claudemem.LearningQuery) (
 		if len(projects) == 0 {
 			return "0", nil, nil
 		}
-		conditions = append(conditions, "project IN (?"+strings.Repeat(", ?", len(projects)-1)+")")
-		for _, p := range projects {
-			args = append(args, p)
-		}
+		condition, value := in("project", projects)
+		conditions, args = append(conditions, condition), append(args, value)
 	}
 	if q.Category != "" {
 		conditions = append(conditions, "category = ?")
@@ -209,16 +207,6 @@ func (s *Store) projectsLearned(ctx context.Context, name string) ([]string, err
 	if err != nil || len(projects) != 1 || projects[0] != name || strings.ContainsAny(name, `/\`) || strings.HasPrefix(name, "label:") {
 		return projects, err
 	}
-	projects = nil
-	err = each(ctx, s.reader, func(scan scanFunc) error {
-		var project string
-		if err := scan(&project); err != nil {
-			return err
-		}
-		if project == name || projectLabel(project) == name {
-			projects = append(projects, project)
-		}
-		return nil
-	}, "SELECT DISTINCT project FROM learnings UNION SELECT project FROM sessions WHERE project = ?", name)
-	return projects, err
+	projects, err = column[string](ctx, s.reader, "SELECT DISTINCT project FROM learnings UNION SELECT project FROM sessions WHERE project = ?", name)
+	return slices.DeleteFunc(projects, func(project string) bool { return project != name && projectLabel(project) != name }), err
 }

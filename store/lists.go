@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"encoding/json"
 	"math"
 	"strings"
 
@@ -33,8 +32,7 @@ func (s *Store) CountSessions(ctx context.Context, q claudemem.Query) (int, erro
 	if err != nil {
 		return 0, fault(what, err)
 	}
-	var n int
-	err = s.reader.QueryRowContext(ctx, "SELECT count(*) FROM sessions s WHERE "+where, args...).Scan(&n)
+	n, err := value[int](ctx, s.reader, "SELECT count(*) FROM sessions s WHERE "+where, args...)
 	return n, fault(what, err)
 }
 
@@ -45,8 +43,8 @@ func sessionFilter(ctx context.Context, reader querier, q claudemem.Query) (stri
 		if err != nil {
 			return "", nil, err
 		}
-		condition, values := projectFilter("s", projects)
-		conditions, args = append(conditions, condition), append(args, values...)
+		condition, value := in("s.project", projects)
+		conditions, args = append(conditions, condition), append(args, value)
 	}
 	for _, c := range []struct {
 		condition string
@@ -62,30 +60,30 @@ func sessionFilter(ctx context.Context, reader querier, q claudemem.Query) (stri
 // digests lists sessions with what is shown of them. Which ones are on the page is
 // found first: the rest, looked up for each, is for these alone.
 func (s *Store) digests(ctx context.Context, what string, q claudemem.Query, condition string) ([]claudemem.SessionDigest, error) {
-	var digests []claudemem.SessionDigest
-	err := s.snapshot(ctx, func(reader querier) error {
+	digests, err := inSnapshot(ctx, s, func(reader querier) ([]claudemem.SessionDigest, error) {
 		where, args, err := sessionFilter(ctx, reader, q)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		limit := q.Limit
 		if limit <= 0 {
 			limit = math.MaxInt32
 		}
-		if digests, err = readDigests(ctx, reader, "SELECT s.id FROM sessions s WHERE "+where+" AND "+condition+
-			" ORDER BY s.updated_at DESC, s.id DESC LIMIT ? OFFSET ?", append(args, limit, max(q.Offset, 0))...); err != nil {
-			return err
+		digests, err := readDigests(ctx, reader, "SELECT s.id FROM sessions s WHERE "+where+" AND "+condition+
+			" ORDER BY s.updated_at DESC, s.id DESC LIMIT ? OFFSET ?", append(args, limit, max(q.Offset, 0))...)
+		if err != nil {
+			return nil, err
 		}
 		for i := range digests {
 			summaries, _, err := readSummaries(ctx, reader, newestSummary, int64(digests[i].Session.ID), 1)
 			if err != nil {
-				return err
+				return nil, err
 			}
 			if len(summaries) > 0 {
 				digests[i].Summary = &summaries[0]
 			}
 		}
-		return nil
+		return digests, nil
 	})
 	return digests, fault(what, err)
 }
@@ -127,8 +125,8 @@ func projectsNamed(ctx context.Context, q querier, name string) ([]string, error
 	if name == "" {
 		return nil, nil
 	}
-	var known bool
-	if err := q.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM sessions WHERE project = ?)", name).Scan(&known); err != nil {
+	known, err := value[bool](ctx, q, "SELECT EXISTS (SELECT 1 FROM sessions WHERE project = ?)", name)
+	if err != nil {
 		return nil, err
 	}
 	if known {
@@ -139,14 +137,4 @@ func projectsNamed(ctx context.Context, q querier, name string) ([]string, error
 		projects = []string{name}
 	}
 	return projects, err
-}
-
-// projectFilter is a condition on the project column of a table. One project is
-// compared with =, which lets an index give the order too.
-func projectFilter(table string, projects []string) (string, []any) {
-	if len(projects) == 1 {
-		return table + ".project = ?", []any{projects[0]}
-	}
-	names, _ := json.Marshal(emptyNotNull(projects)) // strings always encode
-	return table + ".project IN (SELECT value FROM json_each(?))", []any{string(names)}
 }

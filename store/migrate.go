@@ -115,9 +115,7 @@ func headerVersion(path string) (int, error) {
 }
 
 func schemaVersion(ctx context.Context, db *sql.DB) (int, error) {
-	var version int
-	err := db.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version)
-	return version, err
+	return value[int](ctx, db, "PRAGMA user_version")
 }
 
 // checkReadable returns an error when this program cannot read schema version.
@@ -182,8 +180,8 @@ func migrate(ctx context.Context, db *sql.DB, log *slog.Logger) error {
 
 // checkOurs refuses a file without our schema that has tables of somebody else.
 func checkOurs(ctx context.Context, db *sql.DB) error {
-	var tables int
-	if err := db.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_master").Scan(&tables); err != nil {
+	tables, err := value[int](ctx, db, "SELECT count(*) FROM sqlite_master")
+	if err != nil {
 		return err
 	}
 	if tables > 0 {

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"encoding/json"
 	"strings"
 
 	"claudemem"
@@ -12,56 +11,42 @@ const observationColumns = `o.id, o.ulid, o.session_id, o.project, o.prompt_numb
 	o.facts, o.concepts, o.discovery_tokens, o.content_hash, o.origin, o.agent_id, o.agent_type, o.branch, o.head_commit,
 	o.times_seen, o.pinned, o.created_at`
 
-// readObservations runs a query for observationColumns and adds the files.
-func readObservations(ctx context.Context, q querier, query string, args ...any) ([]claudemem.Observation, error) {
-	var found []claudemem.Observation
-	err := each(ctx, q, func(scan scanFunc) error {
-		var o claudemem.Observation
-		var facts, concepts string
-		if err := scan(&o.ID, &o.ULID, &o.Session, &o.ProjectPath, &o.PromptNumber, &o.Type, &o.Title, &o.Subtitle, &o.Narrative,
-			&facts, &concepts, &o.DiscoveryTokens, &o.ContentHash, &o.Origin, &o.AgentID, &o.AgentType, &o.Branch, &o.HeadCommit,
-			&o.TimesSeen, &o.Pinned, &o.CreatedAt); err != nil {
-			return err
-		}
-		o.Facts, o.Concepts = decodeList(facts), decodeList(concepts)
-		found = append(found, o)
-		return nil
-	}, query, args...)
-	if err != nil {
-		return nil, err
-	}
-	return found, addFiles(ctx, q, found)
+// observationFields returns the destinations of observationColumns.
+func observationFields(o *claudemem.Observation) []any {
+	return []any{&o.ID, &o.ULID, &o.Session, &o.ProjectPath, &o.PromptNumber, &o.Type, &o.Title, &o.Subtitle, &o.Narrative,
+		toList(&o.Facts), toList(&o.Concepts), &o.DiscoveryTokens, &o.ContentHash, &o.Origin, &o.AgentID, &o.AgentType, &o.Branch, &o.HeadCommit,
+		&o.TimesSeen, &o.Pinned, &o.CreatedAt}
 }
 
-func addFiles(ctx context.Context, q querier, observations []claudemem.Observation) error {
-	if len(observations) == 0 {
-		return nil
+// readObservations runs a query for observationColumns and adds the files.
+func readObservations(ctx context.Context, q querier, query string, args ...any) ([]claudemem.Observation, error) {
+	found, err := all(ctx, q, observationFields, query, args...)
+	if err != nil || len(found) == 0 {
+		return nil, err
 	}
-	ids := make([]int64, len(observations))
-	for i := range observations {
-		ids[i] = int64(observations[i].ID)
+	ids := make([]claudemem.ObservationID, len(found))
+	for i := range found {
+		ids[i] = found[i].ID
 	}
-	files := make(map[claudemem.ObservationID][]claudemem.FileRef, len(observations))
+	files, err := filesOf(ctx, q, ids)
+	for i := range found { // one that was asked for twice is there twice
+		found[i].Files = files[found[i].ID]
+	}
+	return found, err
+}
+
+// filesOf reads the files of observations, in their order.
+func filesOf(ctx context.Context, q querier, ids []claudemem.ObservationID) (map[claudemem.ObservationID][]claudemem.FileRef, error) {
+	files := make(map[claudemem.ObservationID][]claudemem.FileRef, len(ids))
 	err := each(ctx, q, func(scan scanFunc) error {
 		var id claudemem.ObservationID
 		var f claudemem.FileRef
-		if err := scan(&id, &f.Path, &f.Role, &f.Hash); err != nil {
-			return err
-		}
+		err := scan(&id, &f.Path, &f.Role, &f.Hash)
 		files[id] = append(files[id], f)
-		return nil
+		return err
 	}, `SELECT observation_id, path, role, coalesce(file_hash, '') FROM observation_files
-		WHERE observation_id IN (SELECT value FROM json_each(?)) ORDER BY observation_id, position`, numbers(ids))
-	for i := range observations { // one that was asked for twice is there twice
-		observations[i].Files = files[observations[i].ID]
-	}
-	return err
-}
-
-// numbers encodes ids for json_each, which keeps the statement constant.
-func numbers(ids []int64) string {
-	b, _ := json.Marshal(ids) // integers always encode
-	return string(b)
+		WHERE observation_id IN (SELECT value FROM json_each(?)) ORDER BY observation_id, position`, jsonList(ids))
+	return files, err
 }
 
 // Observation implements httpapi.Records; CodeNotFound when there is none, or
@@ -94,41 +79,35 @@ func (s *Store) ObservationByULID(ctx context.Context, ulid claudemem.ULID) (cla
 // ObservationsByIDs returns the observations with the given numbers in the order
 // asked for; those that are not there, or hidden, are left out.
 func (s *Store) ObservationsByIDs(ctx context.Context, ids ...claudemem.ObservationID) ([]claudemem.Observation, error) {
-	asked := make([]int64, len(ids))
-	for i, id := range ids {
-		asked[i] = int64(id)
-	}
-	found, err := observationsByIDs(ctx, s.reader, asked)
+	found, err := observationsByIDs(ctx, s.reader, ids)
 	return found, fault("read observations", err)
 }
 
-func observationsByIDs(ctx context.Context, q querier, ids []int64) ([]claudemem.Observation, error) {
+func observationsByIDs(ctx context.Context, q querier, ids []claudemem.ObservationID) ([]claudemem.Observation, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
 	return readObservations(ctx, q, "SELECT "+observationColumns+` FROM json_each(?) wanted
-		CROSS JOIN observations o NOT INDEXED ON o.id = wanted.value WHERE o.deleted_at IS NULL ORDER BY wanted.key`, numbers(ids))
+		CROSS JOIN observations o NOT INDEXED ON o.id = wanted.value WHERE o.deleted_at IS NULL ORDER BY wanted.key`, jsonList(ids))
 }
 
 // Observations implements recall.Source and httpapi.Records: pinned ones ahead,
 // then the newest first; all when the limit is 0.
 func (s *Store) Observations(ctx context.Context, q claudemem.Query) ([]claudemem.Observation, error) {
-	var found []claudemem.Observation
-	err := s.snapshot(ctx, func(reader querier) error {
+	found, err := inSnapshot(ctx, s, func(reader querier) ([]claudemem.Observation, error) {
 		f, err := resolve(ctx, reader, q, observationsOnly)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		refs, err := list(ctx, reader, &f, pinnedNewest, q.Limit, q.Offset)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		ids := make([]int64, len(refs))
+		ids := make([]claudemem.ObservationID, len(refs))
 		for i, ref := range refs {
-			ids[i] = ref.ID
+			ids[i] = claudemem.ObservationID(ref.ID)
 		}
-		found, err = observationsByIDs(ctx, reader, ids)
-		return err
+		return observationsByIDs(ctx, reader, ids)
 	})
 	return found, fault("list observations", err)
 }
@@ -166,16 +145,16 @@ func (s *Store) Totals(ctx context.Context, projectPath string) (claudemem.Total
 	if err != nil {
 		return t, fault(what, err)
 	}
-	mine, mineArgs := projectFilter("s", projects)
-	ours, oursArgs := projectFilter("o", projects)
+	sessions, named := in("s.project", projects)
+	observations, _ := in("o.project", projects)
 	err = s.reader.QueryRowContext(ctx, `WITH mine AS MATERIALIZED
-			(SELECT s.id, s.project, s.prompt_count FROM sessions s WHERE `+mine+`)
+			(SELECT s.id, s.project, s.prompt_count FROM sessions s WHERE `+sessions+`)
 		SELECT
 			(SELECT count(DISTINCT project) FROM mine),
 			(SELECT count(*) FROM mine),
 			(SELECT coalesce(sum(prompt_count), 0) FROM mine),
-			(SELECT count(*) FROM observations o WHERE o.pinned IN (0, 1) AND o.deleted_at IS NULL AND `+ours+`),
-			(SELECT count(*) FROM mine JOIN session_summaries m ON m.session_id = mine.id)`, append(mineArgs, oursArgs...)...).
+			(SELECT count(*) FROM observations o WHERE o.pinned IN (0, 1) AND o.deleted_at IS NULL AND `+observations+`),
+			(SELECT count(*) FROM mine JOIN session_summaries m ON m.session_id = mine.id)`, named, named).
 		Scan(&t.Projects, &t.Sessions, &t.Prompts, &t.Observations, &t.Summaries)
 	return t, fault(what, err)
 }

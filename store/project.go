@@ -44,9 +44,14 @@ func refillPathKeys(ctx context.Context, tx *sql.Tx) error {
 		return err
 	}
 	defer func() { _ = insert.Close() }()
+	type storedPath struct {
+		id   int64
+		path string
+	}
 	const page = 1000
 	for after := int64(0); ; {
-		paths, err := pathsAfter(ctx, tx, after, page)
+		paths, err := all(ctx, tx, func(p *storedPath) []any { return []any{&p.id, &p.path} },
+			"SELECT id, path FROM paths WHERE id > ? ORDER BY id LIMIT ?", after, page)
 		if err != nil {
 			return err
 		}
@@ -62,15 +67,4 @@ func refillPathKeys(ctx context.Context, tx *sql.Tx) error {
 			return nil
 		}
 	}
-}
-
-type storedPath struct {
-	id   int64
-	path string
-}
-
-func pathsAfter(ctx context.Context, q querier, after int64, limit int) ([]storedPath, error) {
-	return all(ctx, q, func(p *storedPath) []any {
-		return []any{&p.id, &p.path}
-	}, "SELECT id, path FROM paths WHERE id > ? ORDER BY id LIMIT ?", after, limit)
 }

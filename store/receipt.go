@@ -3,8 +3,6 @@ package store
 import (
 	"cmp"
 	"context"
-	"database/sql"
-	"encoding/json"
 	"slices"
 	"strings"
 
@@ -17,7 +15,7 @@ func (s *Store) SessionReceipt(ctx context.Context, id claudemem.SessionID) (Ses
 	const what = "read session receipt"
 	var r SessionReceipt
 	err := s.snapshot(ctx, func(q querier) error {
-		session, err := scanSession(q.QueryRowContext(ctx, "SELECT "+sessionColumns+" FROM sessions s WHERE s.id = ?", int64(id)))
+		session, err := sessionByID(ctx, q, id)
 		if err != nil {
 			return err
 		}
@@ -161,14 +159,9 @@ func storedOf(ctx context.Context, q querier, r *SessionReceipt) error {
 	if err != nil {
 		return err
 	}
-	err = each(ctx, q, func(scan scanFunc) error {
-		var y StoredSummary
-		if err := scan(&y.ID, &y.PromptNumber); err != nil {
-			return err
-		}
-		r.Stored.Summaries = append(r.Stored.Summaries, y)
-		return nil
-	}, "SELECT id, prompt_number FROM session_summaries WHERE session_id = ? ORDER BY id", int64(r.ID))
+	summaries, err := all(ctx, q, func(y *StoredSummary) []any { return []any{&y.ID, &y.PromptNumber} },
+		"SELECT id, prompt_number FROM session_summaries WHERE session_id = ? ORDER BY id", int64(r.ID))
+	r.Stored.Summaries = append(r.Stored.Summaries, summaries...)
 	return err
 }
 
@@ -216,24 +209,16 @@ func ruleList(marks map[string]int) []RedactedRule {
 // givenTo reads by the host's name for the session: its first block was given
 // before it was known here.
 func givenTo(ctx context.Context, q querier, r *SessionReceipt) error {
-	r.Given = []claudemem.Injection{}
-	err := each(ctx, q, func(scan scanFunc) error {
-		in := claudemem.Injection{Host: r.Host, HostSessionID: r.HostSessionID}
-		var observations, sessions, layers, skipped string
-		if err := scan(&in.ProjectPath, &in.Where, &in.Source, &observations, &sessions, &layers, &skipped,
-			&in.Tokens, &in.Budget, &in.BuildMS, &in.At); err != nil {
-			return err
-		}
-		// A damaged list is empty: one bad row must not hide the rest.
-		_ = json.Unmarshal([]byte(observations), &in.Observations)
-		_ = json.Unmarshal([]byte(sessions), &in.Sessions)
-		_ = json.Unmarshal([]byte(layers), &in.Layers)
-		_ = json.Unmarshal([]byte(skipped), &in.Skipped)
-		r.Given = append(r.Given, in)
-		r.Cost.TokensGiven += in.Tokens
-		return nil
+	given, err := all(ctx, q, func(in *claudemem.Injection) []any {
+		in.Host, in.HostSessionID = r.Host, r.HostSessionID
+		return []any{&in.ProjectPath, &in.Where, &in.Source, toList(&in.Observations), toList(&in.Sessions), toList(&in.Layers), toList(&in.Skipped),
+			&in.Tokens, &in.Budget, &in.BuildMS, &in.At}
 	}, `SELECT project, hook_event, source, observations, sessions, layers, skipped, tokens, budget, build_ms, created_at
 		FROM injections WHERE host = ? AND host_session_id = ? ORDER BY created_at, id`, string(r.Host), r.HostSessionID)
+	r.Given = append([]claudemem.Injection{}, given...)
+	for _, in := range given {
+		r.Cost.TokensGiven += in.Tokens
+	}
 	return err
 }
 
@@ -255,11 +240,7 @@ func lookedUpOf(ctx context.Context, q querier, r *SessionReceipt) error {
 		made[o.ID] = true
 		ids = append(ids, o.ID)
 	}
-	list, err := encode(emptyNotNull(ids))
-	if err != nil {
-		return err
-	}
-	err = each(ctx, q, func(scan scanFunc) error {
+	err := each(ctx, q, func(scan scanFunc) error {
 		var l LookedUp
 		var by claudemem.SessionID
 		if err := scan(&l.Observation, &l.LastAt, &by, &l.Title); err != nil {
@@ -282,7 +263,7 @@ func lookedUpOf(ctx context.Context, q querier, r *SessionReceipt) error {
 		return nil
 	}, `SELECT l.observation_id, l.created_at, coalesce(l.session_id, 0), coalesce(o.title, '')
 		FROM lookups l LEFT JOIN observations o ON o.id = l.observation_id AND o.deleted_at IS NULL
-		WHERE l.observation_id IN (SELECT value FROM json_each(?)) ORDER BY l.observation_id, l.created_at`, list)
+		WHERE l.observation_id IN (SELECT value FROM json_each(?)) ORDER BY l.observation_id, l.created_at`, jsonList(ids))
 	return err
 }
 
@@ -337,16 +318,7 @@ func EmptyReceiptTotals(since claudemem.Millis) ReceiptTotals {
 // redactedInAll reads the counters, which intake kept: unlike the marks of one
 // session they have what was masked in events that are gone.
 func redactedInAll(ctx context.Context, q querier) ([]RedactedRule, error) {
-	rules := map[string]int{}
-	err := each(ctx, q, func(scan scanFunc) error {
-		var rule string
-		var n int
-		if err := scan(&rule, &n); err != nil {
-			return err
-		}
-		rules[rule] = n
-		return nil
-	}, "SELECT substr(name, ?2), value FROM counters WHERE substr(name, 1, ?2 - 1) = ?1",
+	rules, err := numbersByName(ctx, q, "SELECT substr(name, ?2), value FROM counters WHERE substr(name, 1, ?2 - 1) = ?1",
 		counterRedacted, len(counterRedacted)+1)
 	return ruleList(rules), err
 }
@@ -357,11 +329,9 @@ func givenInAll(ctx context.Context, q querier, sum *ReceiptTotals) (map[claudem
 	givenAt := map[claudemem.ObservationID]claudemem.Millis{}
 	err := each(ctx, q, func(scan scanFunc) error {
 		var in claudemem.Injection
-		var list sql.RawBytes
-		if err := scan(&in.Where, &in.Source, &in.Tokens, &list, &in.At); err != nil {
+		if err := scan(&in.Where, &in.Source, &in.Tokens, toList(&in.Observations), &in.At); err != nil {
 			return err
 		}
-		_ = json.Unmarshal(list, &in.Observations) // a damaged list is empty
 		where := PlaceOf(&in)
 		if places[where] == nil {
 			places[where] = &GivenIn{Where: where}

@@ -181,7 +181,7 @@ func TestReceiptOfWhatWasGiven(t *testing.T) {
 			Layers:  []claudemem.LayerCost{{Name: "observations", Tokens: 200, Items: 2}},
 			Skipped: []claudemem.LayerCost{{Name: "learnings", Reason: "empty"}}, Tokens: 300, Budget: 2000, BuildMS: 1.5, At: base + 100},
 		{Host: claudemem.HostClaudeCode, HostSessionID: "s2", Where: "PostToolUse", Source: "file", Observations: []claudemem.ObservationID{2},
-			Sessions: []claudemem.SessionID{}, Layers: []claudemem.LayerCost{}, Skipped: []claudemem.LayerCost{}, Tokens: 40, At: base + 110},
+			Tokens: 40, At: base + 110},
 	}
 	if diff := cmp.Diff(want, got.Given); diff != "" {
 		t.Errorf("given (-want +got):\n%s", diff)

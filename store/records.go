@@ -57,8 +57,8 @@ func page(ctx context.Context, q querier, sources []source, o order, limit, offs
 	query, args := pageQuery(sources, o, limit, offset)
 	// In one text: a row of its own for each of a hundred thousand numbers takes
 	// three times as long.
-	var packed string
-	if err := q.QueryRowContext(ctx, "SELECT coalesce(group_concat(kind || id), '') FROM ("+query+")", args...).Scan(&packed); err != nil {
+	packed, err := value[string](ctx, q, "SELECT coalesce(group_concat(kind || id), '') FROM ("+query+")", args...)
+	if err != nil {
 		return nil, err
 	}
 	return unpack(packed)
@@ -125,28 +125,27 @@ func (s *Store) CountRecords(ctx context.Context, q claudemem.Query, kinds []cla
 	if err != nil {
 		return 0, fault(what, err)
 	}
-	n := 0
-	err = s.snapshot(ctx, func(reader querier) error {
-		var seq int64
-		if err := reader.QueryRowContext(ctx, "SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'changes'").Scan(&seq); err != nil {
-			return err
+	n, err := inSnapshot(ctx, s, func(reader querier) (int, error) {
+		seq, err := value[int64](ctx, reader, "SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'changes'")
+		if err != nil {
+			return 0, err
 		}
-		var known bool
-		if n, known = s.counts.get(seq, key); known {
-			return nil
+		if n, known := s.counts.get(seq, key); known {
+			return n, nil
 		}
 		f, err := resolve(ctx, reader, q, kinds)
 		if err != nil {
-			return err
+			return 0, err
 		}
 		sources, err := f.sources(ctx, reader, newest, filesAll)
 		if err != nil {
-			return err
+			return 0, err
 		}
-		if n, err = count(ctx, reader, sources); err == nil {
+		n, err := count(ctx, reader, sources)
+		if err == nil {
 			s.counts.put(seq, key, n)
 		}
-		return err
+		return n, err
 	})
 	return n, fault(what, err)
 }
@@ -156,9 +155,7 @@ func count(ctx context.Context, q querier, sources []source) (int, error) {
 		return 0, nil
 	}
 	query, args := countQuery(sources)
-	var n int
-	err := q.QueryRowContext(ctx, query, args...).Scan(&n)
-	return n, err
+	return value[int](ctx, q, query, args...)
 }
 
 func countQuery(sources []source) (query string, args []any) {
@@ -184,12 +181,7 @@ func countQuery(sources []source) (query string, args []any) {
 // RecordsByRefs implements search.Records: the records in the order asked for,
 // without those that are gone or hidden.
 func (s *Store) RecordsByRefs(ctx context.Context, refs ...claudemem.RecordRef) ([]claudemem.Hit, error) {
-	var hits []claudemem.Hit
-	err := s.snapshot(ctx, func(q querier) error {
-		var err error
-		hits, err = readRecords(ctx, q, refs)
-		return err
-	})
+	hits, err := inSnapshot(ctx, s, func(q querier) ([]claudemem.Hit, error) { return readRecords(ctx, q, refs) })
 	return hits, fault("read records", err)
 }
 
@@ -204,7 +196,7 @@ func readRecords(ctx context.Context, q querier, refs []claudemem.RecordRef) ([]
 		switch kind {
 		case claudemem.RecordObservation:
 			observations, err := readObservations(ctx, q, "SELECT "+observationColumns+
-				" FROM observations o NOT INDEXED WHERE o.deleted_at IS NULL AND o.id "+wanted, numbers(ids))
+				" FROM observations o NOT INDEXED WHERE o.deleted_at IS NULL AND o.id "+wanted, jsonList(ids))
 			if err != nil {
 				return nil, err
 			}
@@ -212,7 +204,7 @@ func readRecords(ctx context.Context, q querier, refs []claudemem.RecordRef) ([]
 				add(kind, int64(o.ID), claudemem.Hit{ProjectPath: o.ProjectPath, CreatedAt: o.CreatedAt, Observation: &observations[i]})
 			}
 		case claudemem.RecordSummary:
-			summaries, projects, err := readSummaries(ctx, q, "id "+wanted, numbers(ids))
+			summaries, projects, err := readSummaries(ctx, q, "id "+wanted, jsonList(ids))
 			if err != nil {
 				return nil, err
 			}
@@ -220,7 +212,7 @@ func readRecords(ctx context.Context, q querier, refs []claudemem.RecordRef) ([]
 				add(kind, m.ID, claudemem.Hit{ProjectPath: projects[i], CreatedAt: m.CreatedAt, Summary: &summaries[i]})
 			}
 		case claudemem.RecordPrompt:
-			prompts, projects, err := readPrompts(ctx, q, "id "+wanted, numbers(ids))
+			prompts, projects, err := readPrompts(ctx, q, "id "+wanted, jsonList(ids))
 			if err != nil {
 				return nil, err
 			}

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 
 	"claudemem/sqlite"
@@ -51,6 +52,81 @@ func all[T any](ctx context.Context, q queryOnly, fields func(*T) []any, query s
 		return nil, err
 	}
 	return list, nil
+}
+
+// value returns the only column of the first row that a query selects;
+// sql.ErrNoRows when there is none.
+func value[T any](ctx context.Context, q querier, query string, args ...any) (T, error) {
+	var v T
+	err := q.QueryRowContext(ctx, query, args...).Scan(&v)
+	return v, err
+}
+
+// numbersByName reads rows of a name and a number.
+func numbersByName(ctx context.Context, q querier, query string, args ...any) (map[string]int, error) {
+	numbers := map[string]int{}
+	err := each(ctx, q, func(scan scanFunc) error {
+		var name string
+		var n int
+		err := scan(&name, &n)
+		numbers[name] = n
+		return err
+	}, query, args...)
+	return numbers, err
+}
+
+// inSnapshot returns the result of several reads that have to see the same moment.
+func inSnapshot[T any](ctx context.Context, s *Store, read func(querier) (T, error)) (T, error) {
+	var result T
+	err := s.snapshot(ctx, func(q querier) error {
+		var err error
+		result, err = read(q)
+		return err
+	})
+	return result, err
+}
+
+// inKeeping returns the result of a transaction that doesn't touch sessions or
+// tombstones, the zero value when it failed.
+func inKeeping[T any](ctx context.Context, s *Store, what string, write func(*tx) (T, error)) (T, error) {
+	var result T
+	err := s.writeKeeping(ctx, what, func(t *tx) error {
+		var err error
+		result, err = write(t)
+		return err
+	})
+	if err != nil {
+		return *new(T), err
+	}
+	return result, nil
+}
+
+// jsonList encodes items as a JSON array: for a column, or for json_each, which
+// keeps the statement constant. Items are of types that always encode.
+func jsonList[T any](items []T) string {
+	if items == nil {
+		items = []T{} // not null
+	}
+	list, _ := encode(items)
+	return list
+}
+
+// listColumn scans a JSON array into a slice; a damaged one is empty, as one bad
+// row must not hide the rest.
+type listColumn[T any] struct{ items *[]T }
+
+// toList returns the destination of a column that jsonList has encoded.
+func toList[T any](items *[]T) listColumn[T] { return listColumn[T]{items} }
+
+// Scan implements sql.Scanner.
+func (c listColumn[T]) Scan(column any) error {
+	*c.items = nil
+	text, _ := column.(string)
+	var items []T
+	if json.Unmarshal([]byte(text), &items) == nil && len(items) > 0 {
+		*c.items = items
+	}
+	return nil
 }
 
 // column returns the only column that a query selects.

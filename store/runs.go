@@ -17,12 +17,11 @@ func (s *Store) SetRun(ctx context.Context, session claudemem.SessionID, run str
 	})
 }
 
-// RunTokens returns what the newest answered call of a session
-// read and wrote is as large as its run.
+// RunTokens returns the size of a session's run in tokens: those that its newest
+// answered call read and wrote.
 func (s *Store) RunTokens(ctx context.Context, session claudemem.SessionID) (int, error) {
-	var n int
-	err := s.reader.QueryRowContext(ctx, `SELECT tokens_in + tokens_out + tokens_cached FROM llm_calls
-		WHERE session_id = ? AND outcome = 'ok' ORDER BY started_at DESC, id DESC LIMIT 1`, int64(session)).Scan(&n)
+	n, err := value[int](ctx, s.reader, `SELECT tokens_in + tokens_out + tokens_cached FROM llm_calls
+		WHERE session_id = ? AND outcome = 'ok' ORDER BY started_at DESC, id DESC LIMIT 1`, int64(session))
 	if errors.Is(err, sql.ErrNoRows) {
 		return 0, nil
 	}

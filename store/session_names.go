@@ -21,7 +21,6 @@ const maxSessionName = 512
 // conversation of the project (root or label; "" for all). CodeNotFound when
 // there is none, CodeInvalid when there are several.
 func (s *Store) SessionNamed(ctx context.Context, name, project string) (claudemem.Session, error) {
-	const what = "find session"
 	name = strings.TrimSpace(name)
 	switch {
 	case name == "":
@@ -39,14 +38,9 @@ func (s *Store) SessionNamed(ctx context.Context, name, project string) (claudem
 		}
 		return recent[0].Session, nil
 	}
-	var found []claudemem.SessionID
-	err := s.snapshot(ctx, func(q querier) error {
-		var err error
-		found, err = sessionsNamed(ctx, q, name)
-		return err
-	})
+	found, err := inSnapshot(ctx, s, func(q querier) ([]claudemem.SessionID, error) { return sessionsNamed(ctx, q, name) })
 	if err != nil {
-		return claudemem.Session{}, fault(what, err)
+		return claudemem.Session{}, fault("find session", err)
 	}
 	switch len(found) {
 	case 0:
@@ -95,5 +89,5 @@ func sessionsNamed(ctx context.Context, q querier, name string) ([]claudemem.Ses
 }
 
 func sessionIDs(ctx context.Context, q querier, condition string, value any) ([]claudemem.SessionID, error) {
-	return all(ctx, q, func(id *claudemem.SessionID) []any { return []any{id} }, "SELECT id FROM sessions WHERE "+condition+" ORDER BY id DESC LIMIT ?", value, namedShown+1)
+	return column[claudemem.SessionID](ctx, q, "SELECT id FROM sessions WHERE "+condition+" ORDER BY id DESC LIMIT ?", value, namedShown+1)
 }

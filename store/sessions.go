@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
 
 	"claudemem"
@@ -25,9 +24,13 @@ func scanSession(row *sql.Row) (claudemem.Session, error) {
 	return s, err
 }
 
+func sessionByID(ctx context.Context, q querier, id claudemem.SessionID) (claudemem.Session, error) {
+	return scanSession(q.QueryRowContext(ctx, "SELECT "+sessionColumns+" FROM sessions s WHERE s.id = ?", int64(id)))
+}
+
 // Session returns a session by its number; CodeNotFound when there is none.
 func (s *Store) Session(ctx context.Context, id claudemem.SessionID) (claudemem.Session, error) {
-	session, err := scanSession(s.reader.QueryRowContext(ctx, "SELECT "+sessionColumns+" FROM sessions s WHERE s.id = ?", int64(id)))
+	session, err := sessionByID(ctx, s.reader, id)
 	return session, fault("read session", err)
 }
 
@@ -41,13 +44,12 @@ func (s *Store) SessionByHost(ctx context.Context, host claudemem.Host, hostSess
 // OpenSession returns the host of the open session with an id that its host gave
 // it, the one last worked in where several hosts have it; "" when there is none.
 func (s *Store) OpenSession(ctx context.Context, hostSessionID string) (claudemem.Host, error) {
-	var host string
-	err := s.reader.QueryRowContext(ctx, `SELECT host FROM sessions
-		WHERE status = 'active' AND host_session_id = ? ORDER BY updated_at DESC, id DESC LIMIT 1`, hostSessionID).Scan(&host)
+	host, err := value[claudemem.Host](ctx, s.reader, `SELECT host FROM sessions
+		WHERE status = 'active' AND host_session_id = ? ORDER BY updated_at DESC, id DESC LIMIT 1`, hostSessionID)
 	if errors.Is(err, sql.ErrNoRows) {
 		return "", nil
 	}
-	return claudemem.Host(host), fault("find open session", err)
+	return host, fault("find open session", err)
 }
 
 // Prompts lists a session's prompts in the order of their numbers.
@@ -119,8 +121,7 @@ func (s *Store) Undistilled(ctx context.Context, session claudemem.SessionID) (c
 	var b claudemem.Batch
 	err := s.snapshot(ctx, func(q querier) error {
 		var err error
-		b.Session, err = scanSession(q.QueryRowContext(ctx, "SELECT "+sessionColumns+" FROM sessions s WHERE s.id = ?", int64(session)))
-		if err != nil {
+		if b.Session, err = sessionByID(ctx, q, session); err != nil {
 			return err
 		}
 		if b.Events, err = readWaiting(ctx, q, session); err != nil || len(b.Events) == 0 {
@@ -177,27 +178,16 @@ func (s *Store) SessionSummaries(ctx context.Context, session claudemem.SessionI
 func readSummaries(ctx context.Context, q querier, condition string, args ...any) (summaries []claudemem.Summary, projects []string, err error) {
 	err = each(ctx, q, func(scan scanFunc) error {
 		var m claudemem.Summary
-		var read, edited, project string
+		var project string
 		if err := scan(&m.ID, &m.ULID, &m.Session, &m.PromptNumber, &m.Request, &m.Investigated, &m.Learned, &m.Completed, &m.NextSteps,
-			&read, &edited, &m.Notes, &m.Origin, &m.CreatedAt, &project); err != nil {
+			toList(&m.FilesRead), toList(&m.FilesEdited), &m.Notes, &m.Origin, &m.CreatedAt, &project); err != nil {
 			return err
 		}
-		m.FilesRead, m.FilesEdited = decodeList(read), decodeList(edited)
 		summaries, projects = append(summaries, m), append(projects, project)
 		return nil
 	}, `SELECT id, ulid, session_id, prompt_number, request, investigated, learned, completed, next_steps,
 		files_read, files_edited, notes, origin, created_at, project FROM session_summaries WHERE `+condition, args...)
 	return summaries, projects, err
-}
-
-// decodeList reads a list that encode wrote; a damaged one is empty, as one bad
-// row must not hide the rest.
-func decodeList(text string) []string {
-	var items []string
-	if json.Unmarshal([]byte(text), &items) != nil || len(items) == 0 {
-		return nil
-	}
-	return items
 }
 
 // TouchSession moves a known session's updated_at to now, as when a host resumes

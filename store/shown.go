@@ -9,7 +9,6 @@ import (
 
 // Shown implements recall.Given.
 func (s *Store) Shown(ctx context.Context, host claudemem.Host, hostSessionID string) (claudemem.Shown, error) {
-	const what = "list what a session was shown"
 	var shown claudemem.Shown
 	err := each(ctx, s.reader, func(scan scanFunc) error {
 		var list string
@@ -29,5 +28,5 @@ func (s *Store) Shown(ctx context.Context, host claudemem.Host, hostSessionID st
 		return nil
 	}, `SELECT observations, hook_event = 'SessionStart' AND source = 'compact', created_at
 		FROM injections WHERE host = ? AND host_session_id = ? ORDER BY created_at, id`, string(host), hostSessionID)
-	return shown, fault(what, err)
+	return shown, fault("list what a session was shown", err)
 }

@@ -42,12 +42,10 @@ func (s *Store) AddObservation(ctx context.Context, n claudemem.NewObservation) 
 		return claudemem.Observation{}, fault(what, err)
 	}
 	var kept claudemem.Observation
-	err := s.writer.do(ctx, job{keepsSessions: true, shared: true, run: func(t *tx) error {
-		var err error
+	if err := s.writer.do(ctx, job{keepsSessions: true, shared: true, run: func(t *tx) (err error) {
 		kept, err = t.addWritten(&n)
 		return err
-	}})
-	if err != nil {
+	}}); err != nil {
 		return claudemem.Observation{}, fault(what, err)
 	}
 	return kept, nil
@@ -186,7 +184,7 @@ func (t *tx) manualSession(project string, at claudemem.Millis) (claudemem.Sessi
 
 // observation reads an observation that is not hidden; CodeNotFound when there is none.
 func (t *tx) observation(id claudemem.ObservationID) (claudemem.Observation, error) {
-	found, err := observationsByIDs(context.Background(), t.w.conn, []int64{int64(id)})
+	found, err := observationsByIDs(context.Background(), t.w.conn, []claudemem.ObservationID{id})
 	if err != nil {
 		return claudemem.Observation{}, err
 	}
@@ -205,11 +203,10 @@ func noObservation(id claudemem.ObservationID) error {
 // The codes of its errors: CodeNotFound, also for a hidden one; CodeInvalid for an
 // empty title or type; CodeConflict when another one of its session says the same.
 func (s *Store) EditObservation(ctx context.Context, id claudemem.ObservationID, e claudemem.ObservationEdit) (claudemem.Observation, error) {
-	var o claudemem.Observation
-	err := s.writeKeeping(ctx, "edit observation", func(t *tx) error {
-		var err error
-		if o, err = t.observation(id); err != nil {
-			return err
+	return inKeeping(ctx, s, "edit observation", func(t *tx) (claudemem.Observation, error) {
+		o, err := t.observation(id)
+		if err != nil {
+			return o, err
 		}
 		if e.Title != nil {
 			o.Title = strings.TrimSpace(*e.Title)
@@ -224,70 +221,60 @@ func (s *Store) EditObservation(ctx context.Context, id claudemem.ObservationID,
 			o.Pinned = *e.Pinned
 		}
 		if o.Title == "" || o.Type == "" {
-			return claudemem.Errorf(claudemem.CodeInvalid, "an observation needs a title and a type").
+			return o, claudemem.Errorf(claudemem.CodeInvalid, "an observation needs a title and a type").
 				WithHint("what is within <private> tags is not kept")
 		}
 		o.ContentHash = contentHash(&o, filesKey(o.Files))
 		other, err := t.number("SELECT id FROM observations WHERE session_id = ? AND content_hash = ? AND id <> ?", int64(o.Session), o.ContentHash, int64(id))
 		if err != nil {
-			return err
+			return o, err
 		}
 		if other != 0 {
-			return claudemem.Errorf(claudemem.CodeConflict, "observation #%d says the same", other).WithHint("delete one of them")
+			return o, claudemem.Errorf(claudemem.CodeConflict, "observation #%d says the same", other).WithHint("delete one of them")
 		}
 		_, err = t.exec(`UPDATE observations SET title = ?1, narrative = ?2, type = ?3, pinned = ?4, content_hash = ?5
 			WHERE id = ?6 AND (title, narrative, type, pinned, content_hash) IS NOT (?1, ?2, ?3, ?4, ?5)`,
 			o.Title, o.Narrative, string(o.Type), o.Pinned, o.ContentHash, int64(id))
-		return err
+		return o, err
 	})
-	if err != nil {
-		return claudemem.Observation{}, err
-	}
-	return o, nil
 }
 
 // HideObservation takes an observation out of everything that is shown, listed
 // and searched, and returns the time from which its purge is counted.
 // CodeNotFound when there is none, or when it is hidden already.
 func (s *Store) HideObservation(ctx context.Context, id claudemem.ObservationID) (claudemem.Millis, error) {
-	var at claudemem.Millis
-	err := s.writeKeeping(ctx, "hide observation", func(t *tx) error {
-		at = t.now()
-		n, err := t.change("UPDATE observations SET deleted_at = ? WHERE id = ? AND deleted_at IS NULL", int64(at), int64(id))
-		if err == nil && n == 0 {
-			err = noObservation(id)
-		}
-		return err
-	})
-	return at, err
+	return s.hideObservation(ctx, id, (*tx).now)
 }
 
 // HideWithoutPurge hides an observation like HideObservation, but so that PurgeHidden never
 // erases it: only RestoreObservation ends that.
 func (s *Store) HideWithoutPurge(ctx context.Context, id claudemem.ObservationID) error {
-	return s.writeKeeping(ctx, "hide observation", func(t *tx) error {
-		// A time that does not come, for a column of its own would say the same.
-		n, err := t.change("UPDATE observations SET deleted_at = ? WHERE id = ? AND deleted_at IS NULL", int64(claudemem.LatestTime), int64(id))
+	// No purge reaches this time; a column of its own would say the same.
+	_, err := s.hideObservation(ctx, id, func(*tx) claudemem.Millis { return claudemem.LatestTime })
+	return err
+}
+
+// hideObservation hides an observation as of a time, which it returns.
+func (s *Store) hideObservation(ctx context.Context, id claudemem.ObservationID, from func(*tx) claudemem.Millis) (claudemem.Millis, error) {
+	return inKeeping(ctx, s, "hide observation", func(t *tx) (claudemem.Millis, error) {
+		at := from(t)
+		n, err := t.change("UPDATE observations SET deleted_at = ? WHERE id = ? AND deleted_at IS NULL", int64(at), int64(id))
 		if err == nil && n == 0 {
 			err = noObservation(id)
 		}
-		return err
+		return at, err
 	})
 }
 
 // RestoreObservation brings a hidden observation back and returns it; one that
 // isn't hidden stays as it is. CodeNotFound when there is none any more.
 func (s *Store) RestoreObservation(ctx context.Context, id claudemem.ObservationID) (claudemem.Observation, error) {
-	var o claudemem.Observation
-	err := s.writeKeeping(ctx, "restore observation", func(t *tx) error {
+	return inKeeping(ctx, s, "restore observation", func(t *tx) (claudemem.Observation, error) {
 		if _, err := t.exec("UPDATE observations SET deleted_at = NULL WHERE id = ? AND deleted_at IS NOT NULL", int64(id)); err != nil {
-			return err
+			return claudemem.Observation{}, err
 		}
-		var err error
-		o, err = t.observation(id)
-		return err
+		return t.observation(id)
 	})
-	return o, err
 }
 
 // purgedTogether is the number of observations that a commit erases; arrivals wait
@@ -300,12 +287,8 @@ const purgedTogether = 50
 func (s *Store) PurgeHidden(ctx context.Context, hiddenBy claudemem.Millis) (int, error) {
 	purged := 0
 	for {
-		n := 0
-		if err := s.writeKeeping(ctx, "purge observations", func(t *tx) error {
-			var err error
-			n, err = t.purge(hiddenBy)
-			return err
-		}); err != nil {
+		n, err := inKeeping(ctx, s, "purge observations", func(t *tx) (int, error) { return t.purge(hiddenBy) })
+		if err != nil {
 			return purged, err
 		}
 		purged += n
