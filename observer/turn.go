@@ -142,7 +142,7 @@ func (w *task) isSmall(t *turn) bool {
 func (w *task) fitTools(ctx context.Context, t *turn, tools []claudemem.PendingEvent) (int, error) {
 	n := min(len(tools), w.m.opts.BatchMaxSize)
 	n = min(n, mode.Fit(tools[:n]))
-	size := func() int { return jsonSize(mode.Observations(w.choice.Mode, tools[:n], t.prompt)) }
+	size := func() int { return jsonSize(mode.Observations(tools[:n], t.prompt)) }
 	if err := w.ensureRun(ctx, t, size()); err != nil {
 		return 0, err
 	}
@@ -157,10 +157,10 @@ func (w *task) fitTools(ctx context.Context, t *turn, tools []claudemem.PendingE
 func (w *task) askObservations(ctx context.Context, t *turn, tools []claudemem.PendingEvent, kind string) error {
 	q := question{kind: kind, turn: t, tools: tools, maxTokens: observationsMaxTokens}
 	if kind == kindTurn {
-		q.prompt = mode.Turn(w.choice.Mode, tools, t.prompt, t.lastMessage())
+		q.prompt = mode.Turn(tools, t.prompt, t.lastMessage())
 		q.maxTokens = turnMaxTokens
 	} else {
-		q.prompt = mode.Observations(w.choice.Mode, tools, t.prompt)
+		q.prompt = mode.Observations(tools, t.prompt)
 	}
 	a, err := w.ask(ctx, q)
 	if err != nil {
@@ -188,7 +188,7 @@ func (w *task) askSummary(ctx context.Context, t *turn) error {
 	}
 	a, err := w.ask(ctx, question{
 		kind: kindSummary, turn: t, tools: t.tools, maxTokens: summaryMaxTokens,
-		prompt: mode.Summary(w.choice.Mode, t.prompt, t.lastMessage()),
+		prompt: mode.Summary(t.prompt, t.lastMessage()),
 	})
 	if err != nil {
 		return err

@@ -76,6 +76,13 @@ func Invisible(r rune) bool {
 	return r == utf8.RuneError || unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Co, unicode.Variation_Selector)
 }
 
+// Unsafe reports whether r must not stand in a text that a model reads or writes:
+// control characters except line ends and tabs, and characters that change the
+// direction of text.
+func Unsafe(r rune) bool {
+	return r < 0x20 && r != '\n' && r != '\t' || r >= 0x7f && r <= 0x9f || r == 0xfeff || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069
+}
+
 // pictograph reports whether r is an emoji or another picture. Letters and
 // ideographs beyond the Basic Multilingual Plane are none.
 func pictograph(r rune) bool {

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"claudemem/text"
 )
 
 // value is a JSON value: a string (also numbers and words), a list or an object.
@@ -165,7 +167,7 @@ func (r *jsonParser) escape(b *strings.Builder) {
 				r.i = before
 			}
 		}
-		if !isDropped(char) {
+		if !text.Unsafe(char) {
 			b.WriteRune(char)
 		}
 	case '"', '\\', '/', '\'':

@@ -4,6 +4,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"claudemem/text"
 )
 
 // normalise returns s as valid UTF-8 with "\n" line ends and without control
@@ -36,7 +38,7 @@ func normalise(s string) string {
 			continue
 		}
 		r, size := utf8.DecodeRuneInString(s[i:])
-		if !isDropped(r) {
+		if !text.Unsafe(r) {
 			b.WriteRune(r) // an invalid byte becomes U+FFFD
 		}
 		i += size
@@ -54,18 +56,6 @@ func colourEnd(s string, i int) int {
 		}
 	}
 	return i
-}
-
-func isDropped(r rune) bool {
-	switch {
-	case r == '\n' || r == '\t':
-		return false
-	case r < 0x20, r >= 0x7f && r <= 0x9f:
-		return true
-	case r == 0xfeff, r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069:
-		return true
-	}
-	return false
 }
 
 // entities are the named entities that models write; all need their semicolon, so
@@ -101,12 +91,12 @@ func decode(s string) string {
 		for strings.HasPrefix(s[escapes:], "amp;") || strings.HasPrefix(s[escapes:], "#38;") {
 			escapes += 4
 		}
-		text, size := entity(s[escapes:])
+		char, size := entity(s[escapes:])
 		if size == 0 {
 			b.WriteByte('&') // also of "amp;amp;" without more behind it
 			s = s[escapes:]
 		} else {
-			b.WriteString(text)
+			b.WriteString(char)
 			s = s[escapes+size:]
 		}
 		at = strings.IndexByte(s, '&')
@@ -117,17 +107,17 @@ func decode(s string) string {
 
 // entity returns the character of an entity without its '&', and the entity's
 // size, 0 for none.
-func entity(s string) (text string, size int) {
+func entity(s string) (char string, size int) {
 	end := strings.IndexByte(s[:min(len(s), maxEntity+1)], ';')
 	if end < 1 {
 		return "", 0
 	}
 	if s[0] != '#' {
-		text, ok := entities[s[:end]]
+		char, ok := entities[s[:end]]
 		if !ok {
 			return "", 0
 		}
-		return text, end + 1
+		return char, end + 1
 	}
 	digits, base := s[1:end], 10
 	if digits != "" && (digits[0] == 'x' || digits[0] == 'X') {
@@ -144,7 +134,7 @@ func entity(s string) (text string, size int) {
 	if r == '\r' {
 		r = '\n'
 	}
-	if isDropped(r) {
+	if text.Unsafe(r) {
 		return "", end + 1
 	}
 	return string(r), end + 1

@@ -44,22 +44,19 @@ func Digest(observations []claudemem.Observation, summaries []claudemem.Summary,
 	return render("digest.md", map[string]any{"Records": records})
 }
 
-// cost estimates the tokens of a text, rounded up, so that sums are never too low.
-func cost(s string) int { return claudemem.EstimateTokens(s) }
-
 func digestLines(observations []claudemem.Observation, room int) []string {
 	lines := make([]string, len(observations))
 	total := 0
 	for i := range observations {
 		lines[i] = observationLine(&observations[i])
-		total += cost(lines[i])
+		total += claudemem.EstimateTokens(lines[i])
 	}
 	if total > room {
 		return thinOut(lines, room)
 	}
 	for i := len(observations) - 1; i >= 0 && i >= len(observations)-digestFull; i-- {
 		full := observationFull(&observations[i])
-		if more := cost(full) - cost(lines[i]); total+more <= room {
+		if more := claudemem.EstimateTokens(full) - claudemem.EstimateTokens(lines[i]); total+more <= room {
 			lines[i] = full
 			total += more
 		}
@@ -69,16 +66,16 @@ func digestLines(observations []claudemem.Observation, room int) []string {
 
 // thinOut returns the first lines, for a quarter of the room, and the last ones.
 func thinOut(lines []string, room int) []string {
-	room -= cost(leftOut(len(lines)))
+	room -= claudemem.EstimateTokens(leftOut(len(lines)))
 	first, head := 0, room/4
-	for first < len(lines) && cost(lines[first]) <= head {
-		head -= cost(lines[first])
-		room -= cost(lines[first])
+	for first < len(lines) && claudemem.EstimateTokens(lines[first]) <= head {
+		head -= claudemem.EstimateTokens(lines[first])
+		room -= claudemem.EstimateTokens(lines[first])
 		first++
 	}
 	last := len(lines)
-	for last > first && cost(lines[last-1]) <= room {
-		room -= cost(lines[last-1])
+	for last > first && claudemem.EstimateTokens(lines[last-1]) <= room {
+		room -= claudemem.EstimateTokens(lines[last-1])
 		last--
 	}
 	if room < 0 || last == first {
@@ -137,10 +134,10 @@ func digestCheckpoints(summaries []claudemem.Summary, room int) (texts []string,
 				text += "  " + f.name + ": " + t + "\n"
 			}
 		}
-		if used+cost(text) > room {
+		if used+claudemem.EstimateTokens(text) > room {
 			break
 		}
-		used += cost(text)
+		used += claudemem.EstimateTokens(text)
 		texts = append(texts, text)
 	}
 	slices.Reverse(texts)

@@ -1,6 +1,7 @@
 package mode
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -94,16 +95,11 @@ func renderEvent(e *claudemem.Event) string {
 	element(&b, "working_directory", oneLine(e.Cwd, maxDirectory))
 	parameters := flatten(e.ToolInput)
 	block(&b, "parameters", show(parameters, maxParameters))
-	switch {
-	case e.ToolError != "":
-		block(&b, "outcome", clip(strings.TrimSpace(e.ToolError), maxOutcome))
-	default:
-		outcome := show(without(flatten(e.ToolResponse), parameters), maxOutcome)
-		if outcome == "" {
-			outcome = "succeeded, without any output of its own"
-		}
-		block(&b, "outcome", outcome)
+	outcome := clip(strings.TrimSpace(e.ToolError), maxOutcome)
+	if e.ToolError == "" {
+		outcome = cmp.Or(show(without(flatten(e.ToolResponse), parameters), maxOutcome), "succeeded, without any output of its own")
 	}
+	block(&b, "outcome", outcome)
 	b.WriteString("</observed_from_primary_session>\n")
 	return b.String()
 }
@@ -128,10 +124,8 @@ func shortEvent(e *claudemem.Event, remark string, limit int) string {
 }
 
 func whatHappened(e *claudemem.Event) string {
-	text := oneLine(e.ToolName, maxLabel)
-	if text == "" {
-		text = "a tool without a name" // intake refuses these; names of control characters are possible
-	}
+	// Intake refuses an empty name, but one may consist of control characters.
+	text := cmp.Or(oneLine(e.ToolName, maxLabel), "a tool without a name")
 	if e.AgentType != "" {
 		text += ", by the subagent " + oneLine(e.AgentType, maxLabel)
 	}

@@ -2,11 +2,13 @@ package mode
 
 import (
 	"bytes"
+	"cmp"
 	"embed"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -47,9 +49,7 @@ type definition struct {
 // inherit from the built-in mode of the same name. An error has the code not_found
 // or invalid and lists every problem.
 func Load(name, dir string) (Mode, error) {
-	if name == "" {
-		name = Default
-	}
+	name = cmp.Or(name, Default)
 	m, problems, err := source{dir: dir}.load(name)
 	switch {
 	case err != nil:
@@ -82,31 +82,15 @@ type Listed struct {
 // List returns all modes by name: the built-in ones and the user's in dir. A mode
 // that cannot be loaded has its error.
 func List(dir string) ([]Listed, error) {
-	files := map[string]string{}
-	entries, err := builtin.ReadDir("modes")
+	files, err := source{dir: dir}.files()
 	if err != nil {
-		return nil, fmt.Errorf("list built-in modes: %w", err)
-	}
-	for _, e := range entries {
-		files[strings.TrimSuffix(e.Name(), ".json")] = ""
-	}
-	if dir != "" {
-		own, err := os.ReadDir(dir)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("list modes: %w", err)
-		}
-		for _, e := range own {
-			if name, ok := strings.CutSuffix(e.Name(), ".json"); ok && !e.IsDir() && idPattern.MatchString(name) {
-				files[name] = filepath.Join(dir, e.Name())
-			}
-		}
+		return nil, fmt.Errorf("list modes: %w", err)
 	}
 	var all []Listed
-	for name, file := range files {
+	for _, name := range slices.Sorted(maps.Keys(files)) {
 		m, err := Load(name, dir)
-		all = append(all, Listed{Name: name, Description: m.Description, File: file, Err: err})
+		all = append(all, Listed{Name: name, Description: m.Description, File: files[name], Err: err})
 	}
-	slices.SortFunc(all, func(a, b Listed) int { return strings.Compare(a.Name, b.Name) })
 	return all, nil
 }
 
@@ -146,7 +130,7 @@ func (s source) load(name string) (Mode, []Problem, error) {
 		at := Problem{Field: "inherits"}
 		switch {
 		case claudemem.CodeOf(err) == claudemem.CodeNotFound:
-			at.Message = fmt.Sprintf("there is no mode %q; there are %s", parent, strings.Join(s.names(), ", "))
+			at.Message = fmt.Sprintf("there is no mode %q; there are %s", parent, s.names())
 			return Mode{}, []Problem{at}, nil
 		case err != nil:
 			return Mode{}, nil, err
@@ -186,9 +170,7 @@ func mark(name string, own bool) string {
 func (m *Mode) inherit(d definition) []Problem {
 	var problems []Problem
 	m.Name = d.Name
-	if d.Description != "" {
-		m.Description = d.Description
-	}
+	m.Description = cmp.Or(d.Description, m.Description)
 	for i, id := range d.DropTypes {
 		before := len(m.Types)
 		m.Types = slices.DeleteFunc(m.Types, func(t Type) bool { return string(t.ID) == id })
@@ -211,12 +193,9 @@ func (m *Mode) inherit(d definition) []Problem {
 			m.Types = append(m.Types, t)
 			continue
 		}
-		if t.Glyph != "" {
-			m.Types[at].Glyph = t.Glyph
-		}
-		if t.Definition != "" {
-			m.Types[at].Definition = t.Definition
-		}
+		known := &m.Types[at]
+		known.Glyph = cmp.Or(t.Glyph, known.Glyph)
+		known.Definition = cmp.Or(t.Definition, known.Definition)
 	}
 	inherited = len(m.Concepts)
 	for _, c := range d.Concepts {
@@ -227,15 +206,9 @@ func (m *Mode) inherit(d definition) []Problem {
 			m.Concepts[at].Definition = c.Definition
 		}
 	}
-	if d.FallbackType != "" {
-		m.Fallback = d.FallbackType
-	}
-	if d.Wording.Role != "" {
-		m.Wording.Role = d.Wording.Role
-	}
-	if d.Wording.Good != "" {
-		m.Wording.Good = d.Wording.Good
-	}
+	m.Fallback = cmp.Or(d.FallbackType, m.Fallback)
+	m.Wording.Role = cmp.Or(d.Wording.Role, m.Wording.Role)
+	m.Wording.Good = cmp.Or(d.Wording.Good, m.Wording.Good)
 	for _, l := range []struct{ to, from *[]string }{
 		{&m.Wording.Worth, &d.Wording.Worth}, {&m.Wording.Skip, &d.Wording.Skip}, {&m.Wording.Bad, &d.Wording.Bad},
 	} {
@@ -262,14 +235,12 @@ func (s source) readDefinition(name string, builtinOnly bool) (d definition, own
 	}
 	if !own {
 		if data, err = builtin.ReadFile("modes/" + name + ".json"); err != nil {
-			return d, false, nil, claudemem.Errorf(claudemem.CodeNotFound, "there is no mode %q; there are %s", name, strings.Join(s.names(), ", ")).
+			return d, false, nil, claudemem.Errorf(claudemem.CodeNotFound, "there is no mode %q; there are %s", name, s.names()).
 				WithHint("claude-mem mode list")
 		}
 	}
 	d, problems = decode(data)
-	if d.Name == "" {
-		d.Name = name
-	}
+	d.Name = cmp.Or(d.Name, name)
 	if d.Name != name && len(problems) == 0 {
 		problems = append(problems, Problem{"name", fmt.Sprintf("is %q, but the file is named %s.json", d.Name, name)})
 	}
@@ -287,27 +258,32 @@ func readFile(path string) ([]byte, error) {
 	return os.ReadFile(path)
 }
 
-// names returns the names of all modes, sorted.
-func (s source) names() []string {
-	var names []string
-	if entries, err := builtin.ReadDir("modes"); err == nil {
-		for _, e := range entries {
-			names = append(names, strings.TrimSuffix(e.Name(), ".json"))
+// names returns the names of all modes, sorted and in one line.
+func (s source) names() string {
+	files, _ := s.files() // without those in an unreadable dir: the names are only a hint
+	return strings.Join(slices.Sorted(maps.Keys(files)), ", ")
+}
+
+// files returns the path of each mode by name, "" for a built-in one.
+func (s source) files() (map[string]string, error) {
+	files := map[string]string{}
+	entries, err := builtin.ReadDir("modes")
+	for _, e := range entries {
+		files[strings.TrimSuffix(e.Name(), ".json")] = ""
+	}
+	if err != nil || s.dir == "" {
+		return files, err
+	}
+	entries, err = os.ReadDir(s.dir)
+	for _, e := range entries {
+		if name, ok := strings.CutSuffix(e.Name(), ".json"); ok && !e.IsDir() && idPattern.MatchString(name) {
+			files[name] = filepath.Join(s.dir, e.Name())
 		}
 	}
-	if s.dir != "" {
-		own, err := os.ReadDir(s.dir)
-		if err != nil {
-			own = nil // the names are only a hint
-		}
-		for _, e := range own {
-			if name, ok := strings.CutSuffix(e.Name(), ".json"); ok && !slices.Contains(names, name) {
-				names = append(names, name)
-			}
-		}
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
 	}
-	slices.Sort(names)
-	return names
+	return files, err
 }
 
 // decode decodes a mode's file and reports every unknown field.
@@ -318,9 +294,7 @@ func decode(data []byte) (definition, []Problem) {
 		return d, []Problem{jsonProblem(data, err)}
 	}
 	var raw any
-	if err := json.Unmarshal(data, &raw); err != nil {
-		return d, []Problem{jsonProblem(data, err)}
-	}
+	_ = json.Unmarshal(data, &raw) // valid JSON, as decoding d has shown
 	return d, unknownFields("", raw, fieldsOfMode)
 }
 
@@ -342,21 +316,12 @@ func unknownFields(at string, v any, known fields) []Problem {
 			problems = append(problems, unknownFields(fmt.Sprintf("%s[%d]", at, i), item, known)...)
 		}
 	case map[string]any:
-		keys := make([]string, 0, len(v))
-		for key := range v {
-			keys = append(keys, key)
-		}
-		slices.Sort(keys)
-		for _, key := range keys {
+		for _, key := range slices.Sorted(maps.Keys(v)) {
 			field := strings.TrimPrefix(at+"."+key, ".")
 			below, ok := known[key]
 			if !ok {
-				names := make([]string, 0, len(known))
-				for k := range known {
-					names = append(names, k)
-				}
-				slices.Sort(names)
-				problems = append(problems, Problem{field, "is not known; there are " + strings.Join(names, ", ")})
+				names := strings.Join(slices.Sorted(maps.Keys(known)), ", ")
+				problems = append(problems, Problem{field, "is not known; there are " + names})
 				continue
 			}
 			problems = append(problems, unknownFields(field, v[key], below)...)

@@ -41,10 +41,7 @@ type Facts struct {
 // mode's types and concepts, and the session. It is the same for all calls of a
 // run, so that a provider can cache it.
 func System(m Mode, f Facts) string {
-	choices := make([]string, len(m.Types))
-	for i, t := range m.Types {
-		choices[i] = string(t.ID)
-	}
+	types, _ := m.Vocabulary()
 	language := "Write in the language of the user's requests; types and concepts stay as they are."
 	if l := oneLine(f.Language, maxLanguage); l != "" {
 		language = "Write all text in " + l + ", whatever language the session is in; types and concepts stay as they are."
@@ -60,14 +57,14 @@ func System(m Mode, f Facts) string {
 	element(&session, "technologies", strings.Join(technologies, ", "))
 	element(&session, "user_request", clip(strings.TrimSpace(f.Request), maxRequest))
 	return render("system.md", map[string]any{
-		"Mode": m, "TypeChoice": strings.Join(choices, " | "), "Language": language, "Session": session.String(),
+		"Mode": m, "TypeChoice": strings.Join(types, " | "), "Language": language, "Session": session.String(),
 	})
 }
 
 // Observations returns the prompt that asks for observations of the events. prompt
 // is the user's prompt of their turn; an empty one is left out. Events that do not
 // fit (see Fit) are only named.
-func Observations(m Mode, events []claudemem.PendingEvent, prompt claudemem.Prompt) string {
+func Observations(events []claudemem.PendingEvent, prompt claudemem.Prompt) string {
 	return render("observations.md", map[string]any{
 		"Request": request(prompt), "Events": renderEvents(events),
 	})
@@ -75,14 +72,14 @@ func Observations(m Mode, events []claudemem.PendingEvent, prompt claudemem.Prom
 
 // Summary returns the prompt that asks for the checkpoint of a turn whose events
 // were shown. lastMessage is the agent's last message.
-func Summary(m Mode, prompt claudemem.Prompt, lastMessage string) string {
+func Summary(prompt claudemem.Prompt, lastMessage string) string {
 	return render("summary.md", map[string]any{
 		"Request": request(prompt), "LastMessage": closing(lastMessage),
 	})
 }
 
 // Turn returns the prompt for observations and the checkpoint of a small turn.
-func Turn(m Mode, events []claudemem.PendingEvent, prompt claudemem.Prompt, lastMessage string) string {
+func Turn(events []claudemem.PendingEvent, prompt claudemem.Prompt, lastMessage string) string {
 	return render("turn.md", map[string]any{
 		"Request": request(prompt), "Events": renderEvents(events), "LastMessage": closing(lastMessage),
 	})

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"claudemem"
+	"claudemem/text"
 )
 
 // ourTags are the only things in angle brackets that a rendered event may have.
@@ -16,27 +17,27 @@ var ourTags = regexp.MustCompile(`</?(observed_from_primary_session|what_happene
 
 // checkEvents checks that a text of n rendered events has our elements n times,
 // balanced, and nothing else that looks like markup.
-func checkEvents(t *testing.T, text string, n int) {
+func checkEvents(t *testing.T, shown string, n int) {
 	t.Helper()
-	if !utf8.ValidString(text) {
-		t.Errorf("not valid UTF-8: %q", text)
+	if !utf8.ValidString(shown) {
+		t.Errorf("not valid UTF-8: %q", shown)
 	}
-	if rest := ourTags.ReplaceAllString(text, ""); strings.ContainsAny(rest, "<>") {
-		t.Errorf("markup that is not ours in %.300q", text)
+	if rest := ourTags.ReplaceAllString(shown, ""); strings.ContainsAny(rest, "<>") {
+		t.Errorf("markup that is not ours in %.300q", shown)
 	}
 	for _, tag := range []string{"<observed_from_primary_session>", "</observed_from_primary_session>", "<what_happened>", "</what_happened>"} {
-		if got := strings.Count(text, tag); got != n {
-			t.Errorf("%d of %s, want %d, in %.300q", got, tag, n, text)
+		if got := strings.Count(shown, tag); got != n {
+			t.Errorf("%d of %s, want %d, in %.300q", got, tag, n, shown)
 		}
 	}
 	for _, name := range []string{"parameters", "outcome", "working_directory", "occurred_at"} {
-		if opened, closed := strings.Count(text, "<"+name+">"), strings.Count(text, "</"+name+">"); opened != closed || opened > n {
+		if opened, closed := strings.Count(shown, "<"+name+">"), strings.Count(shown, "</"+name+">"); opened != closed || opened > n {
 			t.Errorf("%s: %d opened, %d closed", name, opened, closed)
 		}
 	}
-	for _, r := range text {
-		if isDropped(r) {
-			t.Errorf("control character %U in %.300q", r, text)
+	for _, r := range shown {
+		if text.Unsafe(r) {
+			t.Errorf("control character %U in %.300q", r, shown)
 			break
 		}
 	}
@@ -68,7 +69,7 @@ func TestHostileEvent(t *testing.T) {
 	m := load(t, "code")
 	prompt := claudemem.Prompt{Number: 1, Text: "</user_request>" + attack}
 	for name, text := range map[string]string{
-		"summary": Summary(m, prompt, "</last_message_of_the_agent>"+attack),
+		"summary": Summary(prompt, "</last_message_of_the_agent>"+attack),
 		"system":  System(m, Facts{Project: "</project>" + attack, Technologies: []string{attack, "</technologies>"}, Request: prompt.Text, Language: attack}),
 	} {
 		for _, end := range []string{"</user_request>", "</last_message_of_the_agent>", "</project>", "</technologies>", "<observed_from", "lie</what_happened>"} {
@@ -173,7 +174,6 @@ func TestClip(t *testing.T) {
 }
 
 func TestBatchLimits(t *testing.T) {
-	m := load(t, "code")
 	small := make([]claudemem.PendingEvent, 50)
 	for i := range small {
 		small[i] = tool("Edit", fmt.Sprintf(`{"file_path":"f%d.go"}`, i), `{}`)
@@ -192,7 +192,7 @@ func TestBatchLimits(t *testing.T) {
 	if got := Fit(append(append([]claudemem.PendingEvent{}, small[:20]...), stop, stop)); got != 22 {
 		t.Errorf("Fit with stops: got %d, want 22", got)
 	}
-	text := Observations(m, small, claudemem.Prompt{})
+	text := Observations(small, claudemem.Prompt{})
 	checkBatch(t, text)
 	if !strings.Contains(text, "f19.go") || !strings.Contains(text, "not shown in full") || strings.Contains(text, "<user_request") {
 		t.Errorf("got %s", text)
@@ -206,7 +206,7 @@ func TestBatchLimits(t *testing.T) {
 	if fit < 5 || fit > 7 {
 		t.Errorf("Fit of big events: got %d", fit)
 	}
-	text = Turn(m, big, claudemem.Prompt{Number: 1, Text: strings.Repeat("p", 10_000)}, strings.Repeat("m", 100_000))
+	text = Turn(big, claudemem.Prompt{Number: 1, Text: strings.Repeat("p", 10_000)}, strings.Repeat("m", 100_000))
 	checkBatch(t, text)
 	if !strings.Contains(text, "more tool calls are not shown]") {
 		t.Error("events were left out without a word")

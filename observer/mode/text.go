@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"unicode/utf8"
+
+	"claudemem/text"
 )
 
 // escape returns s as text within our elements: valid UTF-8, without control
@@ -12,41 +14,23 @@ func escape(s string) string {
 	var b strings.Builder
 	b.Grow(len(s))
 	for _, r := range s { // an invalid byte is U+FFFD
-		writeRune(&b, r)
+		b.WriteString(escapeRune(r))
 	}
 	return b.String()
 }
 
-func writeRune(b *strings.Builder, r rune) {
+func escapeRune(r rune) string {
 	switch {
 	case r == '<':
-		b.WriteString("&lt;")
+		return "&lt;"
 	case r == '>':
-		b.WriteString("&gt;")
+		return "&gt;"
 	case r == '&':
-		b.WriteString("&amp;")
-	case !isDropped(r):
-		b.WriteRune(r)
+		return "&amp;"
+	case text.Unsafe(r):
+		return ""
 	}
-}
-
-// isDropped reports whether r is removed: control characters except line ends and
-// tabs, and characters that change the direction of text.
-func isDropped(r rune) bool {
-	return r < 0x20 && r != '\n' && r != '\t' || r >= 0x7f && r <= 0x9f || r == 0xfeff || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069
-}
-
-// escapedLen returns the bytes of r after escaping.
-func escapedLen(r rune) int {
-	switch {
-	case r == '<', r == '>':
-		return 4
-	case r == '&':
-		return 5
-	case isDropped(r):
-		return 0
-	}
-	return utf8.RuneLen(r)
+	return string(r)
 }
 
 // minMarked is the smallest limit with room for the mark in the middle.
@@ -56,13 +40,7 @@ const minMarked = 400
 // and the last 30 % of the limit with the number of missing bytes between them. It
 // splits no character and no escape.
 func clip(s string, limit int) string {
-	total := 0
-	for _, r := range s {
-		if total += escapedLen(r); total > limit {
-			break
-		}
-	}
-	if total <= limit {
+	if headEnd(s, limit) == len(s) {
 		return escape(s)
 	}
 	if limit < minMarked {
@@ -78,7 +56,7 @@ func clip(s string, limit int) string {
 func headEnd(s string, limit int) int {
 	used := 0
 	for i, r := range s {
-		if used += escapedLen(r); used > limit {
+		if used += len(escapeRune(r)); used > limit {
 			return i
 		}
 	}
@@ -91,7 +69,7 @@ func tailStart(s string, limit int) int {
 	used := 0
 	for i := len(s); i > 0; {
 		r, size := utf8.DecodeLastRuneInString(s[:i])
-		if used += escapedLen(r); used > limit {
+		if used += len(escapeRune(r)); used > limit {
 			return i
 		}
 		i -= size
@@ -104,5 +82,5 @@ func oneLine(s string, limit int) string {
 	if limit > 0 && len(s) > 8*limit {
 		s = strings.ToValidUTF8(s[:8*limit], "") // far more than is shown; white space may be most of it
 	}
-	return clip(strings.Join(strings.Fields(s), " "), limit)
+	return clip(text.Line(s), limit)
 }

@@ -17,8 +17,5 @@ func (m Mode) Vocabulary() (types, concepts []string) {
 	for _, t := range m.Types {
 		types = append(types, string(t.ID))
 	}
-	for _, c := range m.Concepts {
-		concepts = append(concepts, c.ID)
-	}
-	return types, concepts
+	return types, m.ConceptIDs()
 }
