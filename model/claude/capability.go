@@ -11,7 +11,6 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"claudemem"
@@ -27,6 +26,9 @@ const (
 // capabilities are the features of a CLI that matter here.
 type capabilities struct {
 	path string
+	// stamp is the file's time of modification and size: a CLI that updates itself
+	// changes them.
+	stamp string
 	// safeMode drops every customisation but keeps an apiKeyHelper working; without
 	// it no settings are loaded at all.
 	safeMode bool
@@ -68,30 +70,6 @@ func parseHelp(help []byte) (can capabilities, missing []string) {
 	return can, missing
 }
 
-// detector remembers the capabilities of the last examined CLI. A CLI that updates
-// itself changes its time of modification.
-type detector struct {
-	// token (capacity 1) is held by the goroutine that examines.
-	token chan struct{}
-
-	mu    sync.Mutex
-	path  string
-	stamp string
-	can   capabilities
-}
-
-func (d *detector) recall(path, stamp string) (capabilities, bool) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.can, d.path == path && d.stamp == stamp
-}
-
-func (d *detector) remember(path, stamp string, can capabilities) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.path, d.stamp, d.can = path, stamp, can
-}
-
 // Find returns the path of the CLI for command (a path or a name): in PATH, else
 // where its installers put it. environ contains the home directory.
 func Find(command string, environ []string) (string, error) {
@@ -127,17 +105,15 @@ func (p *Provider) detect(ctx context.Context) (capabilities, error) {
 		return capabilities{}, misconfigured("the claude CLI cannot be read: " + p.clean(err.Error()))
 	}
 	stamp := strconv.FormatInt(info.ModTime().UnixNano(), 10) + " " + strconv.FormatInt(info.Size(), 10)
-	if can, ok := p.detector.recall(path, stamp); ok {
-		return can, nil
-	}
+	var known capabilities
 	select {
 	case <-ctx.Done():
 		return capabilities{}, ctx.Err()
-	case <-p.detector.token:
+	case known = <-p.known: // one goroutine at a time examines
 	}
-	defer func() { p.detector.token <- struct{}{} }()
-	if can, ok := p.detector.recall(path, stamp); ok {
-		return can, nil
+	defer func() { p.known <- known }()
+	if known.path == path && known.stamp == stamp {
+		return known, nil
 	}
 	help, err := p.help(ctx, path)
 	if err != nil {
@@ -150,8 +126,8 @@ func (p *Provider) detect(ctx context.Context) (capabilities, error) {
 	if len(missing) > 0 {
 		return capabilities{}, misconfigured("this claude CLI lacks " + strings.Join(missing, ", ") + ": update it")
 	}
-	can.path = path
-	p.detector.remember(path, stamp, can)
+	can.path, can.stamp = path, stamp
+	known = can
 	p.opts.Logger.Debug("claude CLI found", "path", path, "safe_mode", can.safeMode, "system_prompt_file", can.systemFile)
 	return can, nil
 }

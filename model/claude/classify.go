@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -79,12 +81,7 @@ func (p *Provider) fail(what problem, usage claudemem.ModelUsage, free bool) err
 }
 
 func containsAny(said string, words ...string) bool {
-	for _, w := range words {
-		if strings.Contains(said, w) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(said, w) })
 }
 
 // quotaText matches the CLI's messages about a reached limit, in lower case.
@@ -99,23 +96,17 @@ func resetIn(text string, now time.Time) time.Duration {
 	if m == nil {
 		return 0
 	}
-	seconds := 0
-	for _, digit := range m[1] {
-		seconds = seconds*10 + int(digit-'0')
-	}
-	return until(float64(seconds), now)
+	seconds, _ := strconv.ParseFloat(m[1], 64) // ten digits
+	return until(seconds, now)
 }
 
 // until returns the time to epoch in seconds since 1970, at most maxWait.
 func until(epoch float64, now time.Time) time.Duration {
 	left := epoch - float64(now.Unix())
-	switch {
-	case math.IsNaN(left) || left <= 0:
+	if math.IsNaN(left) {
 		return 0
-	case left >= maxWait.Seconds():
-		return maxWait
 	}
-	return time.Duration(left * float64(time.Second))
+	return time.Duration(max(0, min(left, maxWait.Seconds())) * float64(time.Second))
 }
 
 // clean returns foreign text in a form fit for an error and a log.

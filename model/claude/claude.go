@@ -3,8 +3,6 @@ package claude
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -12,6 +10,8 @@ import (
 	"path/filepath"
 	"sync"
 	"time"
+
+	"github.com/google/uuid"
 
 	"claudemem"
 )
@@ -76,11 +76,11 @@ type Options struct {
 // Provider asks the CLI. It is safe for concurrent use.
 type Provider struct {
 	opts     Options
-	dir      string   // Dir as the CLI sees it: absolute, without symbolic links
-	environ  []string // for every process
-	secrets  []string // values in environ that no error may contain
-	projects string   // directory of the transcripts of Dir
-	detector detector
+	dir      string            // Dir as the CLI sees it: absolute, without symbolic links
+	environ  []string          // for every process
+	secrets  []string          // values in environ that no error may contain
+	projects string            // directory of the transcripts of Dir
+	known    chan capabilities // capacity 1: those of the last examined CLI
 	starter  starter
 
 	// life ends with Close, and every running call with it.
@@ -105,9 +105,8 @@ func New(options Options) (*Provider, error) {
 	options.Auth = cmp.Or(options.Auth, AuthSubscription)
 	options.IdleAfter = cmp.Or(options.IdleAfter, defaultIdle)
 	options.Timeout = cmp.Or(options.Timeout, defaultTimeout)
-	if options.MaxProcesses <= 0 {
-		options.MaxProcesses = defaultProcesses
-	}
+	options.MaxProcesses = cmp.Or(max(options.MaxProcesses, 0), defaultProcesses)
+	options.Logger = cmp.Or(options.Logger, slog.New(slog.DiscardHandler))
 	if options.Auth != AuthSubscription && options.Auth != AuthInherit {
 		return nil, fmt.Errorf("claude provider: CLAUDE_AUTH %q: it is %s or %s", options.Auth, AuthSubscription, AuthInherit)
 	}
@@ -116,9 +115,6 @@ func New(options Options) (*Provider, error) {
 	}
 	if options.Environ == nil {
 		options.Environ = os.Environ()
-	}
-	if options.Logger == nil {
-		options.Logger = slog.New(slog.DiscardHandler)
 	}
 	if options.Clock == nil {
 		options.Clock = time.Now
@@ -135,8 +131,8 @@ func New(options Options) (*Provider, error) {
 	}
 	p.secrets = secretsOf(p.environ)
 	p.projects = projectDir(p.environ, dir)
-	p.detector.token = make(chan struct{}, 1)
-	p.detector.token <- struct{}{}
+	p.known = make(chan capabilities, 1)
+	p.known <- capabilities{}
 	p.life, p.end = context.WithCancel(context.Background())
 	removeSystemFiles(dir)
 	return p, nil
@@ -165,7 +161,7 @@ func (p *Provider) Complete(ctx context.Context, request claudemem.ModelRequest)
 	}
 	once := request.Run == ""
 	if once { // a conversation of one turn, which no caller ends
-		request.Run = newUUID()
+		request.Run = uuid.NewString()
 	}
 	c, err := p.acquire(ctx, request.Run)
 	if err != nil {
@@ -245,18 +241,4 @@ func (p *Provider) Close() error {
 	p.work.Wait()
 	p.starter.close()
 	return nil
-}
-
-// newUUID returns a random UUID (RFC 9562, version 4).
-func newUUID() string {
-	var b [16]byte
-	rand.Read(b[:]) // never fails
-	return formatUUID(b, 4)
-}
-
-func formatUUID(b [16]byte, version byte) string {
-	b[6] = b[6]&0x0f | version<<4
-	b[8] = b[8]&0x3f | 0x80
-	s := hex.EncodeToString(b[:])
-	return s[:8] + "-" + s[8:12] + "-" + s[12:16] + "-" + s[16:20] + "-" + s[20:]
 }

@@ -12,6 +12,8 @@ import (
 	"text/template"
 	"time"
 
+	"github.com/google/uuid"
+
 	"claudemem"
 	"claudemem/model"
 )
@@ -54,11 +56,8 @@ type conversation struct {
 
 // answer is Complete without a time limit.
 func (c *conversation) answer(ctx context.Context, request claudemem.ModelRequest) (claudemem.ModelAnswer, error) {
-	c.makeRoom()
-	if c.leaving != nil {
-		c.leaving.finish(endGrace)
-		c.leaving = nil
-	}
+	finish(&c.before) // it had the slot that this run took
+	finish(&c.leaving)
 	cli, err := c.p.detect(ctx)
 	if err != nil {
 		return claudemem.ModelAnswer{}, err
@@ -70,7 +69,7 @@ func (c *conversation) answer(ctx context.Context, request claudemem.ModelReques
 		maxTokens: request.MaxTokens,
 	}
 	if c.process != nil && (c.process.dead() || !c.process.launch.serves(want) || !c.live(request)) {
-		c.stop(endGrace)
+		c.stop()
 	}
 	how := unknown
 	// Up to three tries: the CLI may not know a session that has a transcript, may
@@ -101,7 +100,7 @@ func (c *conversation) answer(ctx context.Context, request claudemem.ModelReques
 		if c.tracked && turn.written && !lost {
 			c.tainted = true
 		}
-		c.stop(endGrace)
+		c.stop()
 		switch {
 		case try == 2 || ctx.Err() != nil:
 			return claudemem.ModelAnswer{}, err
@@ -154,9 +153,7 @@ func (c *conversation) begin(request claudemem.ModelRequest, forced beginning) (
 		c.full = true
 		return how, tooLong(c.size + jsonSize(request.System) + jsonSize(request.Prompt) + ownBytes)
 	}
-	if err := removeTranscript(c.transcript()); err != nil {
-		c.p.opts.Logger.Warn("remove claude transcript", "run", c.run, "error", err)
-	}
+	c.removeTranscript()
 	c.tracked, c.tainted, c.full = true, false, false
 	c.messages, c.answers, c.size = len(request.History), 0, 0
 	return fresh, nil
@@ -216,44 +213,41 @@ func (c *conversation) setProcess(process *process) {
 }
 
 // stop ends the run's process, if there is one, and waits for it.
-func (c *conversation) stop(grace time.Duration) {
+func (c *conversation) stop() {
 	if c.process != nil {
-		c.process.finish(grace)
+		c.process.finish(endGrace)
 		c.setProcess(nil)
 	}
 }
 
-// makeRoom ends the process whose slot this run took.
-func (c *conversation) makeRoom() {
-	if c.before != nil {
-		c.before.finish(endGrace)
-		c.before = nil
+// finish ends the process in p, if there is one, waits for it and sets p to nil.
+func finish(p **process) {
+	if *p != nil {
+		(*p).finish(endGrace)
+		*p = nil
 	}
 }
 
 // forget ends the run's processes and deletes its transcript.
 func (c *conversation) forget() {
-	if c.leaving != nil {
-		c.leaving.finish(endGrace)
-		c.leaving = nil
-	}
-	c.stop(endGrace)
+	finish(&c.leaving)
+	c.stop()
 	c.tracked = false
-	if err := removeTranscript(c.transcript()); err != nil {
-		c.p.opts.Logger.Warn("remove claude transcript", "run", c.run, "error", err)
-	}
+	c.removeTranscript()
 }
 
-var uuid = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
+var uuidPattern = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
 
 // sessionID returns run if it is a UUID, which the CLI requires, else a UUID
 // derived from it. It is safe in a file name.
 func sessionID(run string) string {
-	if lower := strings.ToLower(run); uuid.MatchString(lower) {
+	if lower := strings.ToLower(run); uuidPattern.MatchString(lower) {
 		return lower
 	}
 	sum := sha256.Sum256([]byte(run))
-	return formatUUID([16]byte(sum[:16]), 8)
+	id := uuid.UUID(sum[:16])
+	id[6], id[8] = id[6]&0x0f|8<<4, id[8]&0x3f|0x80 // version 8: a form of our own
+	return id.String()
 }
 
 //go:embed earlier.md

@@ -18,6 +18,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+
 	"claudemem"
 	"claudemem/fakeanthropic"
 	"claudemem/model"
@@ -310,7 +312,7 @@ func TestRealFaults(t *testing.T) {
 	p := open()
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			run := newUUID()
+			run := uuid.NewString()
 			before := len(r.requests())
 			begun := time.Now()
 			_, err := p.Complete(t.Context(), request(run, "FAULT-"+test.name))
@@ -428,7 +430,7 @@ func TestRealFigures(t *testing.T) {
 	}
 	var start, turn, resume, swap []time.Duration
 	for range 9 {
-		run := newUUID()
+		run := uuid.NewString()
 		start = append(start, timed(request(run, "first")))
 		for range 5 {
 			turn = append(turn, timed(request(run, "next")))
@@ -438,7 +440,7 @@ func TestRealFigures(t *testing.T) {
 		p.mu.Unlock()
 		eventually(t, "evicted", func() bool { p.mu.Lock(); defer p.mu.Unlock(); return p.slots == 0 })
 		resume = append(resume, timed(request(run, "resumed")))
-		swap = append(swap, timed(request(newUUID(), "another"))) // the other leaves first
+		swap = append(swap, timed(request(uuid.NewString(), "another"))) // the other leaves first
 		p.EndRun(run)
 	}
 	for name, all := range map[string][]time.Duration{"start to first answer": start, "further turn": turn, "resume to answer": resume, "evict another and start": swap} {

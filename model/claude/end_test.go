@@ -8,6 +8,8 @@ import (
 	"runtime"
 	"testing"
 
+	"github.com/google/uuid"
+
 	"claudemem"
 )
 
@@ -105,7 +107,7 @@ func TestClose(t *testing.T) {
 	p := b.open(processes(2))
 	ask(t, p, request(runA, "idle"))
 	results := make(chan error)
-	for _, run := range []string{runB, runC, newUUID()} { // one in flight, two wait
+	for _, run := range []string{runB, runC, uuid.NewString()} { // one in flight, two wait
 		go func() {
 			_, err := p.Complete(context.Background(), request(run, "hang"))
 			results <- err

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+
 	"claudemem"
 )
 
@@ -55,7 +57,7 @@ func TestFailures(t *testing.T) {
 	p := b.open()
 	for _, test := range tests {
 		t.Run(test.prompt, func(t *testing.T) {
-			_, err := p.Complete(t.Context(), request(newUUID(), test.prompt))
+			_, err := p.Complete(t.Context(), request(uuid.NewString(), test.prompt))
 			var e *claudemem.ModelError
 			if !errors.As(err, &e) {
 				t.Fatalf("error %v", err)
@@ -99,7 +101,7 @@ func TestUnusualAnswers(t *testing.T) {
 		{"big 1500000", strings.Repeat("y", 1500000)},
 		{"calls <observation><title>Usage limit reached</title></observation>", "<observation><title>Usage limit reached</title></observation>"},
 	} {
-		if got := ask(t, p, request(newUUID(), test.prompt)); got != test.want {
+		if got := ask(t, p, request(uuid.NewString(), test.prompt)); got != test.want {
 			t.Errorf("%s: %.100q", test.prompt, got)
 		}
 	}

@@ -10,34 +10,32 @@ import (
 
 // group is a process group, led by the started process. Its members are killed
 // together: the CLI may be a script that starts the real one.
-type group struct{ state *groupState }
-
-type groupState struct {
+type group struct {
 	mu       sync.Mutex
 	id       int
 	released bool
 }
 
-func startGroup(cmd *exec.Cmd) (group, error) {
+func startGroup(cmd *exec.Cmd) (*group, error) {
 	if err := cmd.Start(); err != nil {
-		return group{}, err
+		return nil, err
 	}
-	return group{&groupState{id: cmd.Process.Pid}}, nil
+	return &group{id: cmd.Process.Pid}, nil
 }
 
 // kill ends all members at once.
-func (g group) kill() {
-	g.state.mu.Lock()
-	defer g.state.mu.Unlock()
-	if !g.state.released {
+func (g *group) kill() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if !g.released {
 		// Fails when the group has no members.
-		_ = syscall.Kill(-g.state.id, syscall.SIGKILL)
+		_ = syscall.Kill(-g.id, syscall.SIGKILL)
 	}
 }
 
 // release forgets the group when the process has ended: its id may be reused.
-func (g group) release() {
-	g.state.mu.Lock()
-	defer g.state.mu.Unlock()
-	g.state.released = true
+func (g *group) release() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.released = true
 }

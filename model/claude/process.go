@@ -10,8 +10,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-
-	"claudemem"
 )
 
 const (
@@ -28,9 +26,9 @@ type process struct {
 	launch     launch
 	id         string
 	cmd        *exec.Cmd
-	group      group
+	group      *group
 	stdin      io.WriteCloser
-	stderr     *head
+	stderr     head
 	systemFile string
 
 	// gone is closed when the process has ended and its stdout has been read.
@@ -43,7 +41,7 @@ type process struct {
 
 // startProcess starts the CLI for a session. The process outlives the call.
 func (p *Provider) startProcess(can capabilities, l launch, id string, resume bool) (_ *process, err error) {
-	c := &process{p: p, launch: l, id: id, stderr: &head{limit: maxStderr}, gone: make(chan struct{})}
+	c := &process{p: p, launch: l, id: id, stderr: head{limit: maxStderr}, gone: make(chan struct{})}
 	if can.systemFile && l.system != "" {
 		if c.systemFile, err = writeSystem(p.dir, id, l.system); err != nil {
 			return nil, err
@@ -56,7 +54,7 @@ func (p *Provider) startProcess(can capabilities, l launch, id string, resume bo
 	}()
 	cmd := exec.Command(can.path, can.arguments(l, c.systemFile, id, resume)...)
 	cmd.Dir, cmd.Env = p.dir, withTokens(p.environ, l.maxTokens)
-	cmd.Stderr = c.stderr
+	cmd.Stderr = &c.stderr
 	cmd.WaitDelay = drainTime
 	if c.stdin, err = cmd.StdinPipe(); err != nil {
 		return nil, err
@@ -114,7 +112,7 @@ func (c *process) handleLine(line []byte) {
 	over := false
 	switch {
 	case line == nil:
-		over = t.brokenBy(claudemem.ClassGarbage, fmt.Sprintf("a line of the CLI's output is longer than %d bytes", maxLine))
+		over = t.overLimit("a line of the CLI's output", maxLine)
 	case ok:
 		if e.Subtype == "init" && e.Session != "" && e.Session != c.id {
 			c.p.opts.Logger.Warn("claude calls the session by another name", "session", c.id, "name", c.p.clean(e.Session))
@@ -167,9 +165,7 @@ func (c *process) ask(ctx context.Context, prompt string) (*turn, error) {
 		t.written = <-wrote > 0
 	}
 	c.removeSystem() // the CLI has read it by now
-	select {
-	case <-t.done:
-	default:
+	if !isClosed(t.done) {
 		c.mu.Lock()
 		c.turn = nil // the reader is done with it
 		c.mu.Unlock()
@@ -186,16 +182,8 @@ func (c *process) ask(ctx context.Context, prompt string) (*turn, error) {
 	return t, nil
 }
 
-// isBroken reports whether the process is unusable after a turn that may be over;
-// it is not over while done is open.
-func (t *turn) isBroken() bool {
-	select {
-	case <-t.done:
-		return t.broken
-	default:
-		return false
-	}
-}
+// isBroken reports whether the turn is over and has left the process unusable.
+func (t *turn) isBroken() bool { return isClosed(t.done) && t.broken }
 
 // death returns the error of a turn whose process ended without a result.
 func (c *process) death(t *turn) error {
@@ -211,9 +199,11 @@ func (c *process) death(t *turn) error {
 }
 
 // dead reports whether the process has ended.
-func (c *process) dead() bool {
+func (c *process) dead() bool { return isClosed(c.gone) }
+
+func isClosed(done <-chan struct{}) bool {
 	select {
-	case <-c.gone:
+	case <-done:
 		return true
 	default:
 		return false
@@ -278,7 +268,7 @@ func (c *process) removeSystem() {
 func removeSystemFiles(dir string) {
 	left, _ := filepath.Glob(filepath.Join(dir, "*"+systemSuffix)) // a bad pattern matches nothing
 	for _, path := range left {
-		if uuid.MatchString(strings.TrimSuffix(filepath.Base(path), systemSuffix)) {
+		if uuidPattern.MatchString(strings.TrimSuffix(filepath.Base(path), systemSuffix)) {
 			os.Remove(path)
 		}
 	}

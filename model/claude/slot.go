@@ -2,6 +2,7 @@ package claude
 
 import (
 	"context"
+	"slices"
 	"time"
 )
 
@@ -26,17 +27,18 @@ func (p *Provider) acquire(ctx context.Context, run string) (*conversation, erro
 	p.mu.Unlock()
 	select {
 	case c := <-w.granted:
-		return granted(c)
+		if c == nil {
+			return nil, errClosed
+		}
+		return c, nil
 	case <-ctx.Done():
 	}
 	p.mu.Lock()
-	for i, other := range p.waiting {
-		if other == w {
-			p.waiting = append(p.waiting[:i], p.waiting[i+1:]...)
-			p.admit()
-			p.mu.Unlock()
-			return nil, ctx.Err()
-		}
+	if i := slices.Index(p.waiting, w); i >= 0 {
+		p.waiting = slices.Delete(p.waiting, i, i+1)
+		p.admit()
+		p.mu.Unlock()
+		return nil, ctx.Err()
 	}
 	p.mu.Unlock()
 	// It was granted at the same moment.
@@ -44,13 +46,6 @@ func (p *Provider) acquire(ctx context.Context, run string) (*conversation, erro
 		p.release(c)
 	}
 	return nil, ctx.Err()
-}
-
-func granted(c *conversation) (*conversation, error) {
-	if c == nil {
-		return nil, errClosed
-	}
-	return c, nil
 }
 
 // admit gives slots to waiters in order of arrival. Only a waiter whose run is
@@ -80,7 +75,7 @@ func (p *Provider) admit() {
 		c.busy = true
 		c.stopIdling()
 		p.work.Add(1)
-		p.waiting = append(p.waiting[:i], p.waiting[i+1:]...)
+		p.waiting = slices.Delete(p.waiting, i, i+1)
 		w.granted <- c // capacity 1, one send
 	}
 }
@@ -140,7 +135,7 @@ func (p *Provider) evict(c *conversation) {
 // idles. A run that was ended meanwhile is forgotten first.
 func (p *Provider) release(c *conversation) {
 	defer p.work.Done()
-	c.makeRoom()
+	finish(&c.before)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for c.ended {

@@ -14,46 +14,38 @@ import (
 // processes, starts them all.
 type starter struct {
 	mu     sync.Mutex
-	starts chan start
+	starts chan func()
 	done   chan struct{}
 	closed bool
 }
 
-type start struct {
-	cmd    *exec.Cmd
-	result chan<- started
-}
-
-type started struct {
-	group group
-	err   error
-}
-
 // start starts cmd as the leader of a group of its own.
-func (s *starter) start(cmd *exec.Cmd) (group, error) {
+func (s *starter) start(cmd *exec.Cmd) (g *group, err error) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	s.mu.Lock()
 	if s.closed {
 		s.mu.Unlock()
-		return group{}, errors.New("closed")
+		return nil, errors.New("closed")
 	}
 	if s.starts == nil {
-		s.starts, s.done = make(chan start), make(chan struct{})
+		s.starts, s.done = make(chan func()), make(chan struct{})
 		go s.run()
 	}
 	s.mu.Unlock()
-	result := make(chan started, 1)
-	s.starts <- start{cmd, result}
-	r := <-result
-	return r.group, r.err
+	done := make(chan struct{})
+	s.starts <- func() {
+		g, err = startGroup(cmd)
+		close(done)
+	}
+	<-done
+	return g, err
 }
 
 func (s *starter) run() {
 	defer close(s.done)
 	runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
-	for next := range s.starts {
-		g, err := startGroup(next.cmd)
-		next.result <- started{g, err} // capacity 1
+	for start := range s.starts {
+		start()
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 type starter struct{}
 
 // start starts cmd as the leader of a group of its own.
-func (*starter) start(cmd *exec.Cmd) (group, error) {
+func (*starter) start(cmd *exec.Cmd) (*group, error) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	return startGroup(cmd)
 }

@@ -15,9 +15,7 @@ type starter struct{}
 
 // group is a job object. When its last handle is closed, by us or with this
 // process, Windows ends all processes in it.
-type group struct{ state *groupState }
-
-type groupState struct {
+type group struct {
 	mu       sync.Mutex
 	job      windows.Handle
 	released bool
@@ -25,10 +23,10 @@ type groupState struct {
 
 // start starts cmd in its own job, without a console window. A process that cmd
 // starts before it is in the job escapes it; the CLI starts none so early.
-func (*starter) start(cmd *exec.Cmd) (group, error) {
+func (*starter) start(cmd *exec.Cmd) (*group, error) {
 	job, err := windows.CreateJobObject(nil, nil)
 	if err != nil {
-		return group{}, fmt.Errorf("create job object: %w", err)
+		return nil, fmt.Errorf("create job object: %w", err)
 	}
 	limits := windows.JOBOBJECT_EXTENDED_LIMIT_INFORMATION{
 		BasicLimitInformation: windows.JOBOBJECT_BASIC_LIMIT_INFORMATION{LimitFlags: windows.JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE},
@@ -37,20 +35,20 @@ func (*starter) start(cmd *exec.Cmd) (group, error) {
 		uintptr(unsafe.Pointer(&limits)), uint32(unsafe.Sizeof(limits)))
 	if err != nil {
 		_ = windows.CloseHandle(job)
-		return group{}, fmt.Errorf("limit job object: %w", err)
+		return nil, fmt.Errorf("limit job object: %w", err)
 	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{HideWindow: true, CreationFlags: windows.CREATE_NO_WINDOW | windows.CREATE_NEW_PROCESS_GROUP}
 	if err := cmd.Start(); err != nil {
 		_ = windows.CloseHandle(job)
-		return group{}, err
+		return nil, err
 	}
 	if err := assign(job, cmd.Process.Pid); err != nil {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
 		_ = windows.CloseHandle(job)
-		return group{}, fmt.Errorf("assign to job object: %w", err)
+		return nil, fmt.Errorf("assign to job object: %w", err)
 	}
-	return group{&groupState{job: job}}, nil
+	return &group{job: job}, nil
 }
 
 func assign(job windows.Handle, pid int) error {
@@ -63,21 +61,21 @@ func assign(job windows.Handle, pid int) error {
 }
 
 // kill ends all processes of the job at once.
-func (g group) kill() {
-	g.state.mu.Lock()
-	defer g.state.mu.Unlock()
-	if !g.state.released {
-		_ = windows.TerminateJobObject(g.state.job, 1) // fails when all have ended
+func (g *group) kill() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if !g.released {
+		_ = windows.TerminateJobObject(g.job, 1) // fails when all have ended
 	}
 }
 
 // release closes the job and ends its remaining processes.
-func (g group) release() {
-	g.state.mu.Lock()
-	defer g.state.mu.Unlock()
-	if !g.state.released {
-		g.state.released = true
-		_ = windows.CloseHandle(g.state.job)
+func (g *group) release() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if !g.released {
+		g.released = true
+		_ = windows.CloseHandle(g.job)
 	}
 }
 

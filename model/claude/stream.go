@@ -2,6 +2,7 @@ package claude
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -127,7 +128,7 @@ func (t *turn) addEvent(e event, before *totals, now time.Time) (over bool) {
 	case "assistant":
 		t.assistant(e)
 		if t.text.Len() > maxAnswer {
-			return t.brokenBy(claudemem.ClassGarbage, fmt.Sprintf("the answer is larger than %d bytes", maxAnswer))
+			return t.overLimit("the answer", maxAnswer)
 		}
 	case "rate_limit_event":
 		if e.RateLimit.Status == "rejected" {
@@ -192,24 +193,16 @@ func (t *turn) result(e event, before *totals) {
 	if strings.TrimSpace(t.answer) == "" {
 		t.answer = e.Result
 	}
-	said := e.Result
-	if said == "" {
-		said = strings.Join(e.Errors, "; ")
-	}
+	said := cmp.Or(e.Result, strings.Join(e.Errors, "; "))
 	class, isError := model.ErrorInText(t.answer)
 	switch {
 	case e.IsError || e.Subtype != "success":
 		t.failed = true
-		t.what.text = said
-		if e.APIStatus != 0 {
-			t.what.status = e.APIStatus
-		}
+		t.what.text = cmp.Or(said, fmt.Sprintf("the CLI ended the turn: %s %s", e.Subtype, e.Reason))
+		t.what.status = cmp.Or(e.APIStatus, t.what.status)
 		t.what.reason = e.Reason
 		if e.StopReason == "refusal" {
 			t.what.reason = e.StopReason
-		}
-		if said == "" {
-			t.what.text = fmt.Sprintf("the CLI ended the turn: %s %s", e.Subtype, e.Reason)
 		}
 		t.unknownSession = cannotResume(said)
 	case isError: // the CLI calls it a success; seen with gateways
@@ -232,13 +225,11 @@ func cannotResume(said string) bool {
 	return strings.Contains(said, "No conversation found with session ID") || strings.Contains(said, "Failed to resume session")
 }
 
-// brokenBy ends the turn and makes the process unusable.
-func (t *turn) brokenBy(class claudemem.ErrorClass, text string) (over bool) {
+// overLimit ends the turn because of output over a limit and makes the process
+// unusable.
+func (t *turn) overLimit(what string, limit int) (over bool) {
 	t.failed, t.broken = true, true
-	t.what = problem{text: text}
-	if class == claudemem.ClassGarbage {
-		t.what.kind = "invalid_request"
-	}
+	t.what = problem{text: fmt.Sprintf("%s is longer than %d bytes", what, limit), known: claudemem.ClassGarbage}
 	return true
 }
 
@@ -247,13 +238,14 @@ func (t *turn) brokenBy(class claudemem.ErrorClass, text string) (over bool) {
 // stream; the sum over models is complete and includes side requests.
 func (e *event) used(before *totals) claudemem.ModelUsage {
 	if len(e.ModelUsage) == 0 {
-		return claudemem.ModelUsage{Input: count(e.Usage.Input) + count(e.Usage.CacheWrite), Output: count(e.Usage.Output), Cached: count(e.Usage.CacheRead)}
+		return e.Usage.tokens()
 	}
 	var now totals
 	for _, m := range e.ModelUsage {
-		now.Input += count(m.Input) + count(m.CacheWrite)
-		now.Output += count(m.Output)
-		now.Cached += count(m.CacheRead)
+		tokens := usage(m).tokens()
+		now.Input += tokens.Input
+		now.Output += tokens.Output
+		now.Cached += tokens.Cached
 	}
 	spent := claudemem.ModelUsage{
 		Input:  max(now.Input-before.Input, 0),
@@ -264,8 +256,11 @@ func (e *event) used(before *totals) claudemem.ModelUsage {
 	return spent
 }
 
-// count limits absurd numbers.
-func count(tokens int) int { return min(max(tokens, 0), 1<<31) }
+// tokens returns u in our terms, without absurd numbers.
+func (u usage) tokens() claudemem.ModelUsage {
+	count := func(n int) int { return min(max(n, 0), 1<<31) }
+	return claudemem.ModelUsage{Input: count(u.Input) + count(u.CacheWrite), Output: count(u.Output), Cached: count(u.CacheRead)}
+}
 
 // readLines calls take with each line of r until r ends, and with nil for a line
 // over maxLine. A line is only valid during the call.

@@ -48,11 +48,7 @@ func slug(dir string) string {
 	if b.Len() <= maxSlug {
 		return b.String()
 	}
-	positive := int64(hash)
-	if positive < 0 {
-		positive = -positive
-	}
-	return b.String()[:maxSlug] + "-" + strconv.FormatInt(positive, 36)
+	return b.String()[:maxSlug] + "-" + strings.TrimPrefix(strconv.FormatInt(int64(hash), 36), "-")
 }
 
 // transcript returns the path of the run's transcript, "" when it is unknown.
@@ -63,21 +59,24 @@ func (c *conversation) transcript() string {
 	return filepath.Join(c.p.projects, c.id+".jsonl")
 }
 
-// removeTranscript deletes the file at path; a missing file is no error.
-func removeTranscript(path string) error {
+// removeTranscript deletes the run's transcript if it is a regular file. A failure
+// is logged only: the transcript serves nobody but the CLI.
+func (c *conversation) removeTranscript() {
+	path := c.transcript()
 	if path == "" {
-		return nil
+		return
 	}
 	info, err := os.Lstat(path)
 	switch {
-	case errors.Is(err, os.ErrNotExist):
-		return nil
 	case err != nil:
-		return err
 	case !info.Mode().IsRegular():
-		return errors.New("not a regular file")
+		err = errors.New("not a regular file")
+	default:
+		err = os.Remove(path)
 	}
-	return os.Remove(path)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		c.p.opts.Logger.Warn("remove claude transcript", "run", c.run, "error", err)
+	}
 }
 
 // history describes the conversation in a transcript.
