@@ -32,7 +32,7 @@ func TestBytes(t *testing.T) {
 }
 
 func TestOtherModesTypes(t *testing.T) {
-	opts := Options{Types: []claudemem.ObservationType{"finding", "open-question"}, Concepts: []string{"method"}}
+	opts := Options{Types: []claudemem.ObservationType{"finding", "open-question"}, FallbackType: "finding", Concepts: []string{"method"}}
 	a := Parse(`<observation><type>bugfix</type><title>A</title></observation>
 <observation><type>Open Question</type><title>B</title><concepts>Methods</concepts></observation>`, opts)
 	got := describe(a)

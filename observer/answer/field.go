@@ -57,22 +57,25 @@ func (g *gathering) until(end int) {
 	g.from = end
 }
 
+// skip adds the text before a token and leaves the token out.
+func (g *gathering) skip(t token) {
+	g.until(int(t.start))
+	g.from = int(t.end)
+}
+
 // markup adds a comment or CDATA section and reports whether t was one.
 func (g *gathering) markup(t token) bool {
 	switch t.kind {
-	case tComment:
-		g.until(int(t.start))
-	case tCDataOpen:
-		g.until(int(t.start))
-		g.broken = true
+	case tComment, tCDataOpen:
+		g.skip(t)
+		g.broken = g.broken || t.kind == tCDataOpen
+		return true
 	case tCData:
-		g.until(int(t.start))
+		g.skip(t)
 		g.b.WriteString(g.p.src[t.attrs:t.attrsEnd])
-	default:
-		return false
+		return true
 	}
-	g.from = int(t.end)
-	return true
+	return false
 }
 
 // tagText adds a tag as text. It leaves out a closing tag of one of our fields
@@ -81,8 +84,7 @@ func (g *gathering) tagText(r *record, t token) {
 	switch {
 	case t.name == nItem && (g.lines || strings.TrimSpace(g.p.src[g.from:t.start]) == "" && g.b.Len() == 0):
 		g.lines = true
-		g.until(int(t.start))
-		g.from = int(t.end)
+		g.skip(t)
 		if t.kind != tClose {
 			g.b.WriteByte('\n')
 		}
@@ -91,8 +93,7 @@ func (g *gathering) tagText(r *record, t token) {
 	case t.kind == tClose && g.opened[t.name] > 0:
 		g.opened[t.name]--
 	case t.kind == tClose && (t.name.nativeTo(r.kind) || t.name.isChild()):
-		g.until(int(t.start))
-		g.from = int(t.end)
+		g.skip(t)
 	}
 }
 
@@ -125,8 +126,7 @@ func (p *parser) scalar(r *record, i, depth int) (next, pos int) {
 		case !p.structural(r, j, end):
 			g.tagText(r, k)
 		case k.kind == tSelf:
-			g.until(int(k.start))
-			g.from = int(k.end)
+			g.skip(k)
 		case depth < maxNesting && k.name.isField() && p.nextClose(k.name, j) < end:
 			// A field within this one: parse it, and continue after it.
 			g.until(int(k.start))
@@ -226,15 +226,15 @@ func withoutTail(s string) string {
 	if at < 0 || len(s)-at > maxName+3 {
 		return s
 	}
-	tail := strings.TrimSuffix(s[at+1:], ">")
-	bare := strings.TrimPrefix(tail, "/")
-	for i := 0; i < len(bare); i++ {
+	tail, complete := strings.CutSuffix(s[at+1:], ">")
+	bare, closing := strings.CutPrefix(tail, "/")
+	if complete && !closing {
+		return s // a complete opening tag is text
+	}
+	for i := range len(bare) {
 		if !nameByte(bare[i]) {
 			return s
 		}
-	}
-	if bare == tail && len(s[at+1:]) != len(tail) {
-		return s // a complete opening tag is text
 	}
 	return strings.TrimSpace(s[:at])
 }
@@ -262,8 +262,7 @@ func (p *parser) list(r *record, i, depth int) (next, pos int) {
 		switch {
 		case loose.markup(k):
 		case k.name.isChild():
-			loose.until(int(k.start))
-			loose.from = int(k.end)
+			loose.skip(k)
 			if k.kind == tClose {
 				break
 			}

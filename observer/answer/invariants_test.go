@@ -16,7 +16,9 @@ import (
 // checkInvariants checks what is promised of every answer.
 func checkInvariants(t *testing.T, a Answer, opts Options) {
 	t.Helper()
-	opts.defaults()
+	if opts.MaxBytes == 0 {
+		opts.MaxBytes = defaultMaxBytes
+	}
 	text := func(what, s string, limit int, lines bool) {
 		if !utf8.ValidString(s) {
 			t.Errorf("%s %q is not valid UTF-8", what, s)

@@ -40,9 +40,7 @@ func parseJSON(s string) (v value, end int, complete bool) {
 }
 
 func (r *jsonParser) blank() {
-	for r.i < len(r.s) && (r.s[r.i] == ' ' || r.s[r.i] == '\n' || r.s[r.i] == '\t') {
-		r.i++
-	}
+	r.i = len(r.s) - len(strings.TrimLeft(r.s[r.i:], " \n\t"))
 }
 
 func (r *jsonParser) value(depth int) value {
@@ -179,25 +177,13 @@ func (r *jsonParser) escape(b *strings.Builder) {
 }
 
 func (r *jsonParser) hex() (rune, bool) {
-	if r.i+4 > len(r.s) {
-		return 0, false
-	}
-	n, err := strconv.ParseUint(r.s[r.i:r.i+4], 16, 32)
-	if err != nil {
+	digits := r.s[r.i:min(r.i+4, len(r.s))]
+	n, err := strconv.ParseUint(digits, 16, 32)
+	if err != nil || len(digits) < 4 {
 		return 0, false
 	}
 	r.i += 4
 	return rune(n), true
-}
-
-// get returns the value of a key of an object.
-func (v value) get(key string) (value, bool) {
-	for i, k := range v.keys {
-		if strings.EqualFold(k, key) {
-			return v.items[i], true
-		}
-	}
-	return value{}, false
 }
 
 // jsonNames are keys that name a field in JSON only; as elements they would be
@@ -256,7 +242,7 @@ func (p *parser) fromJSON(v value, depth int) {
 
 // fill adds an object's fields to r and returns the values that are not fields.
 func (p *parser) fill(r *record, v value) (nested []value) {
-	_, learning := v.get("category")
+	learning := slices.ContainsFunc(v.keys, func(key string) bool { return strings.EqualFold(key, "category") })
 	for i, key := range v.keys {
 		item := v.items[i]
 		n := fold(key)

@@ -135,13 +135,8 @@ func path(s string) string {
 // withoutLines removes :12, :12-30 and #L12 from the end of a path.
 func withoutLines(s string) string {
 	at := strings.LastIndexAny(s, ":#")
-	if at < 1 || at+1 == len(s) {
+	if at < 1 || at+1 == len(s) || strings.Trim(s[at+1:], "0123456789-,L") != "" {
 		return s
-	}
-	for i := at + 1; i < len(s); i++ {
-		if c := s[i]; (c < '0' || c > '9') && c != '-' && c != ',' && c != 'L' {
-			return s
-		}
 	}
 	return s[:at]
 }

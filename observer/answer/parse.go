@@ -1,25 +1,24 @@
 package answer
 
 import (
+	"cmp"
 	"strings"
 
 	"claudemem"
 )
 
-// DefaultMaxBytes is the default of Options.MaxBytes: ten times the longest useful
-// answer.
-const DefaultMaxBytes = 256 << 10
+// defaultMaxBytes is ten times the longest useful answer.
+const defaultMaxBytes = 256 << 10
 
 // Options describe the mode of an answer.
 type Options struct {
-	// Types of the mode; none means the six of the mode "code".
+	// Types of the mode.
 	Types []claudemem.ObservationType
-	// FallbackType replaces an unknown type; "" is discovery or, in a mode without
-	// it, the first type.
+	// FallbackType replaces an unknown type; it is one of Types.
 	FallbackType claudemem.ObservationType
 	// Concepts of the mode; others are kept as well.
 	Concepts []string
-	// MaxBytes bounds the part of the text that is parsed; 0 is DefaultMaxBytes.
+	// MaxBytes bounds the part of the text that is parsed; 0 is 256 KB.
 	MaxBytes int
 }
 
@@ -53,7 +52,7 @@ type Answer struct {
 // Parse parses an answer. It leaves out what it does not understand; there is no
 // error.
 func Parse(text string, opts Options) Answer {
-	opts.defaults()
+	opts.MaxBytes = cmp.Or(opts.MaxBytes, defaultMaxBytes)
 	var a Answer
 	if len(text) > opts.MaxBytes {
 		text = text[:opts.MaxBytes]
@@ -62,26 +61,6 @@ func Parse(text string, opts Options) Answer {
 	p := parseRecords(normalise(text))
 	opts.collect(&a, p)
 	return a
-}
-
-func (o *Options) defaults() {
-	if len(o.Types) == 0 {
-		o.Types = []claudemem.ObservationType{
-			claudemem.TypeBugfix, claudemem.TypeFeature, claudemem.TypeRefactor,
-			claudemem.TypeChange, claudemem.TypeDiscovery, claudemem.TypeDecision,
-		}
-	}
-	if o.FallbackType == "" {
-		o.FallbackType = o.Types[0]
-		for _, t := range o.Types {
-			if t == claudemem.TypeDiscovery {
-				o.FallbackType = t
-			}
-		}
-	}
-	if o.MaxBytes <= 0 {
-		o.MaxBytes = DefaultMaxBytes
-	}
 }
 
 // parseRecords returns a parser with the records of text: JSON if all of text is
@@ -99,14 +78,10 @@ func parseRecords(text string) *parser {
 		if len(p.records) > 0 || p.skip {
 			break
 		}
-		plain := text
-		if strings.Contains(text, "&lt;") {
-			plain = decode(text)
-		}
-		if plain == text || i == escapings {
+		if i == escapings || !strings.Contains(text, "&lt;") {
 			break
 		}
-		text = plain
+		text = decode(text)
 	}
 	if len(p.records) == 0 {
 		p.anyJSON(text)
@@ -158,10 +133,10 @@ func (o *Options) add(a *Answer, r *record) {
 		return
 	}
 	obs, isObservation := o.observation(r)
-	sum, isSummary := o.summary(r)
+	sum, isSummary := summary(r)
 	switch {
 	case kind == nLearning:
-		if l, ok := o.learning(r); ok && len(a.Learnings) < maxRecords {
+		if l, ok := learning(r); ok && len(a.Learnings) < maxRecords {
 			a.Learnings = append(a.Learnings, l)
 		}
 	case isObservation && (kind == nObservation || !isSummary && r.fields() > 0):

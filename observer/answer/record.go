@@ -1,6 +1,7 @@
 package answer
 
 import (
+	"math/bits"
 	"strings"
 
 	"claudemem/text"
@@ -28,13 +29,7 @@ func (r *record) has(n name) bool { return r.seen&(1<<n) != 0 }
 func (r *record) mark(n name)     { r.seen |= 1 << n }
 
 // fields returns the number of different fields.
-func (r *record) fields() int {
-	n := 0
-	for rest := r.seen; rest != 0; rest &= rest - 1 {
-		n++
-	}
-	return n
-}
+func (r *record) fields() int { return bits.OnesCount64(r.seen) }
 
 // addText adds a text field. The first title, subtitle or the like counts; prose
 // is joined.

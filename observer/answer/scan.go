@@ -1,7 +1,7 @@
 package answer
 
 import (
-	"sort"
+	"slices"
 	"strings"
 )
 
@@ -212,10 +212,7 @@ func nameByte(c byte) bool {
 }
 
 func skipBlank(src string, i int) int {
-	for i < len(src) && (src[i] == ' ' || src[i] == '\t') {
-		i++
-	}
-	return i
+	return len(src) - len(strings.TrimLeft(src[i:], " \t"))
 }
 
 // nextOpen and nextClose return the first token from index i on that opens or
@@ -224,7 +221,7 @@ func (v *view) nextOpen(n name, i int) int  { return v.next(v.opens[n], i) }
 func (v *view) nextClose(n name, i int) int { return v.next(v.closes[n], i) }
 
 func (v *view) next(list []int32, i int) int {
-	at := sort.Search(len(list), func(k int) bool { return int(list[k]) >= i })
+	at, _ := slices.BinarySearch(list, int32(i))
 	if at == len(list) {
 		return len(v.tokens)
 	}
@@ -253,21 +250,13 @@ func attributes(s string) []attribute {
 		s = strings.TrimLeft(s[eq+1:], " \t\n")
 		var value string
 		if s != "" && (s[0] == '"' || s[0] == '\'') {
-			quote := s[0]
-			s = s[1:]
-			end := strings.IndexByte(s, quote)
-			if end < 0 {
-				end = len(s)
-			}
-			value = s[:end]
-			s = s[min(end+1, len(s)):]
+			value, s, _ = strings.Cut(s[1:], s[:1])
 		} else {
 			end := strings.IndexAny(s, " \t\n/")
 			if end < 0 {
 				end = len(s)
 			}
-			value = s[:end]
-			s = s[end:]
+			value, s = s[:end], s[end:]
 		}
 		value = strings.TrimSpace(decode(value))
 		switch strings.ToLower(key) {

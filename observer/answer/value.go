@@ -15,14 +15,16 @@ import (
 // Limits of the parsed values, in bytes and in items. They are far above what the
 // prompts ask for, so that only faulty answers are truncated.
 const (
-	maxTitle     = 200
-	maxSubtitle  = 400
-	maxNarrative = 6000
-	maxFact      = 800
-	maxConcept   = 60
-	maxPath      = 500
-	maxField     = 3000 // a summary's
-	maxContent   = 600  // a learning's
+	maxTitle = 200
+	// maxDerivedTitle bounds a title made of a sentence.
+	maxDerivedTitle = 100
+	maxSubtitle     = 400
+	maxNarrative    = 6000
+	maxFact         = 800
+	maxConcept      = 60
+	maxPath         = 500
+	maxField        = 3000 // a summary's
+	maxContent      = 600  // a learning's
 
 	maxItems    = 64
 	maxFacts    = 24
@@ -30,20 +32,16 @@ const (
 	maxFiles    = 64
 )
 
-// derivedTitle bounds a title made of a sentence, in bytes.
-const derivedTitle = 100
-
 func (o *Options) observation(r *record) (claudemem.Observation, bool) {
-	field := func(n name) string { return o.value(r, n) }
 	obs := claudemem.Observation{
-		Type:      o.observationType(field(nType)),
-		Title:     title(field(nTitle), maxTitle),
-		Subtitle:  text.TruncateBytes(text.Line(field(nSubtitle)), maxSubtitle),
-		Narrative: prose(field(nNarrative), maxNarrative),
+		Type:      o.observationType(r.value(nType)),
+		Title:     title(r.value(nTitle), maxTitle),
+		Subtitle:  text.TruncateBytes(text.Line(r.value(nSubtitle)), maxSubtitle),
+		Narrative: prose(r.value(nNarrative), maxNarrative),
 		Facts:     facts(r.lists[nFacts]),
 		Origin:    claudemem.OriginObserver,
 	}
-	obs.Concepts = o.concepts(r.lists[nConcepts], field(nType), string(obs.Type))
+	obs.Concepts = o.concepts(r.lists[nConcepts], r.value(nType), string(obs.Type))
 	addFiles(&obs, r.lists[nFilesRead], claudemem.FileRead)
 	addFiles(&obs, append(r.lists[nFilesModified], r.lists[nFilesEdited]...), claudemem.FileModified)
 	if r.fields() == 0 && obs.Title == "" {
@@ -59,14 +57,14 @@ func (o *Options) observation(r *record) (claudemem.Observation, bool) {
 		return obs, false // half a title is worse than none
 	}
 	if obs.Title == "" {
-		obs.Title = o.derive(&obs)
+		obs.Title = derivedTitle(&obs)
 	}
 	return obs, obs.Title != ""
 }
 
 // value returns a text field, from its element or else from an attribute of the
 // record.
-func (o *Options) value(r *record, n name) string {
+func (r *record) value(n name) string {
 	if s := r.texts[n]; !isNothing(s) {
 		return s
 	}
@@ -78,13 +76,10 @@ func (o *Options) value(r *record, n name) string {
 	return ""
 }
 
-// derive returns a title for a record without one.
-func (o *Options) derive(obs *claudemem.Observation) string {
-	candidates := []string{obs.Narrative}
-	candidates = append(candidates, obs.Facts...)
-	candidates = append(candidates, obs.Subtitle, strings.Join(obs.Concepts, ", "))
-	for _, s := range candidates {
-		if t := title(firstSentence(s), derivedTitle); t != "" {
+// derivedTitle returns a title for an observation without one.
+func derivedTitle(obs *claudemem.Observation) string {
+	for _, s := range slices.Concat([]string{obs.Narrative}, obs.Facts, []string{obs.Subtitle, strings.Join(obs.Concepts, ", ")}) {
+		if t := title(firstSentence(s), maxDerivedTitle); t != "" {
 			return t
 		}
 	}
@@ -125,14 +120,8 @@ func title(s string, limit int) string {
 	for {
 		before := s
 		s = strings.TrimSpace(strings.TrimLeft(s, "#"))
-		for _, mark := range []string{"**", "__", "\"", "“", "'"} {
-			other := mark
-			if mark == "“" {
-				other = "”"
-			}
-			if inner, ok := between(s, mark, other); ok {
-				s = strings.TrimSpace(inner)
-			}
+		for _, marks := range [][2]string{{"**", "**"}, {"__", "__"}, {`"`, `"`}, {"“", "”"}, {"'", "'"}} {
+			s = strings.TrimSpace(between(s, marks[0], marks[1]))
 		}
 		if s == before {
 			break
@@ -145,13 +134,16 @@ func title(s string, limit int) string {
 	return s
 }
 
-// between removes marks that enclose all of s and occur nowhere within.
-func between(s, open, end string) (string, bool) {
+// between returns s without marks that enclose all of it and occur nowhere within.
+func between(s, open, end string) string {
 	if len(s) < len(open)+len(end)+1 || !strings.HasPrefix(s, open) || !strings.HasSuffix(s, end) {
-		return s, false
+		return s
 	}
 	inner := s[len(open) : len(s)-len(end)]
-	return inner, !strings.Contains(inner, open) && !strings.Contains(inner, end)
+	if strings.Contains(inner, open) || strings.Contains(inner, end) {
+		return s
+	}
+	return inner
 }
 
 // prose returns a text of several lines; a list in JSON becomes lines.
@@ -201,37 +193,33 @@ func (o *Options) concept(s string) []string {
 	if isNothing(s) {
 		return nil
 	}
-	if known, ok := o.knownConcept(s); ok {
+	if known := o.knownConcept(s); known != "" {
 		return []string{known}
 	}
-	if words := strings.Fields(s); len(words) > 1 {
-		var all []string
-		for _, w := range words {
-			known, ok := o.knownConcept(w)
-			if !ok {
-				all = nil
-				break
-			}
-			all = append(all, known)
+	var all []string
+	for _, w := range strings.Fields(s) {
+		known := o.knownConcept(w)
+		if known == "" {
+			all = nil
+			break
 		}
-		if all != nil {
-			return all
-		}
+		all = append(all, known)
+	}
+	if len(all) > 1 {
+		return all
 	}
 	return []string{strings.Trim(text.TruncateBytes(kebab(s), maxConcept), "-.…")}
 }
 
-func (o *Options) knownConcept(s string) (string, bool) {
+// knownConcept returns the mode's concept that s spells, "" for none.
+func (o *Options) knownConcept(s string) string {
 	s = letters(s)
-	if s == "" {
-		return "", false
-	}
 	for _, k := range o.Concepts {
-		if l := letters(k); l == s || l+"s" == s || l == s+"s" {
-			return k, true
+		if l := letters(k); s != "" && (l == s || l+"s" == s || l == s+"s") {
+			return k
 		}
 	}
-	return "", false
+	return ""
 }
 
 // kebab returns s in lower case with hyphens between the words.
@@ -298,8 +286,8 @@ func (o *Options) observationType(s string) claudemem.ObservationType {
 	return o.FallbackType
 }
 
-func (o *Options) summary(r *record) (claudemem.Summary, bool) {
-	text := func(n name) string { return prose(o.value(r, n), maxField) }
+func summary(r *record) (claudemem.Summary, bool) {
+	text := func(n name) string { return prose(r.value(n), maxField) }
 	s := claudemem.Summary{
 		Request:      text(nRequest),
 		Investigated: text(nInvestigated),
@@ -331,17 +319,17 @@ const (
 	unsaidConfidence = 0.5
 )
 
-func (o *Options) learning(r *record) (claudemem.Learning, bool) {
-	content := o.value(r, nContent)
+func learning(r *record) (claudemem.Learning, bool) {
+	content := r.value(nContent)
 	if content == "" {
 		content = r.loose.String()
 	}
 	l := claudemem.Learning{
 		Category:   fallbackCategory,
 		Content:    text.TruncateBytes(text.Line(withoutBullet(text.Line(content))), maxContent),
-		Confidence: confidence(o.value(r, nConfidence)),
+		Confidence: confidence(r.value(nConfidence)),
 	}
-	if c, ok := categories[letters(text.TruncateBytes(o.value(r, nCategory), maxConcept))]; ok {
+	if c, ok := categories[letters(text.TruncateBytes(r.value(nCategory), maxConcept))]; ok {
 		l.Category = c
 	}
 	return l, !isNothing(l.Content)
