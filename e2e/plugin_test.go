@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -23,6 +24,10 @@ const theirSettings = `{
     "permissions": {"allow": ["Bash(ls)", "Bash(go test:*)"]},
         "env": { "GREETING" : "hello" }
 }`
+
+// maxInstalled bounds what an installation takes on disk, in bytes: both programs once
+// and the plugin's text files.
+const maxInstalled = 36e6
 
 // installed puts the plugin into the CLI of this home: the user has a marketplace and a
 // plugin already. First in and out again with nothing between, then in to stay.
@@ -45,6 +50,7 @@ cp -R "$HOME/.claude" "$out/installed"
 claude plugin validate --strict "$HOME/.claude-mem/marketplace/claude-mem" >"$out/validate.txt"
 claude plugin validate --strict "$HOME/.claude-mem/marketplace" >>"$out/validate.txt"
 claude plugin list --json >"$out/plugins.json"
+du -sb "$HOME/.claude-mem" "$HOME/.claude/plugins" | awk '{ n += $1 } END { print n }' >"$out/installed-bytes"
 `
 
 // uninstalled takes it out again, twice.
@@ -130,6 +136,14 @@ func checkInstalled(t *testing.T, out string) {
 		t.Errorf("claude plugin validate --strict: %s", readFile(t, filepath.Join(out, "validate.txt")))
 	}
 	met(t, 2, "installed by the CLI, %d of 2 manifests valid (--strict)", valid)
+	size, err := strconv.ParseFloat(strings.TrimSpace(string(readFile(t, filepath.Join(out, "installed-bytes")))), 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if size > maxInstalled {
+		t.Errorf("the installation takes %.1f MB, want at most %.0f", size/1e6, maxInstalled/1e6)
+	}
+	met(t, 1, "data directory and the CLI's plugins together %.1f MB (bar %.0f)", size/1e6, maxInstalled/1e6)
 }
 
 // turns are the answers of the script with their requests: what the model had seen.
