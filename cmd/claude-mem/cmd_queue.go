@@ -80,6 +80,9 @@ JSON: {"revived": N}.`,
 		if err != nil {
 			return err
 		}
+		if len(keys) == 0 {
+			keys = nil // all; an empty list would name none
+		}
 		var done api.Revived
 		err = daemon.Change(cmd.Context(), dataDir, false, func(m api.Memory) error {
 			done, err = m.RetryQueue(cmd.Context(), api.RetryRequest{Keys: keys})
