@@ -48,7 +48,7 @@ func checkBinaries(ctx context.Context, e *exam) []Finding {
 // twin looks at claude-mem-hook, beside the path by which claude-mem was called
 // or beside the file that a link leads to.
 func (e *exam) twin(ctx context.Context, real string) []Finding {
-	name, bin := program(hookProgram), filepath.Dir(real)
+	name, bin := program(install.HookProgram), filepath.Dir(real)
 	path := filepath.Join(bin, name)
 	info, err := os.Stat(path)
 	if other := filepath.Join(filepath.Dir(e.Executable), name); err != nil && other != path {
@@ -128,18 +128,15 @@ func launches(path, program string) bool {
 }
 
 func checkPlugin(ctx context.Context, e *exam) []Finding {
-	seen, err := e.plugins()
-	if errors.Is(err, errNotLooked) {
+	if e.HostDir == "" {
 		return []Finding{fine("not looked at: there is no home directory")}
 	}
+	seen := e.plugins()
 	var list []Finding
-	if err != nil {
-		list = append(list, e.found("host-unreadable", oneLine(err.Error()), "path", install.ShellWord(e.HostDir)))
-	}
 	for _, path := range seen.Unreadable {
 		list = append(list, e.found("host-unreadable", path+" cannot be read", "path", install.ShellWord(path)))
 	}
-	var enabled []Registration
+	var enabled []install.Registration
 	for _, r := range seen.Ours {
 		if r.Enabled {
 			enabled = append(enabled, r)
@@ -160,7 +157,7 @@ func checkPlugin(ctx context.Context, e *exam) []Finding {
 	for _, r := range enabled {
 		list = append(list, e.registration(ctx, r)...)
 	}
-	for _, r := range seen.Node {
+	for _, r := range seen.Others {
 		if r.Enabled {
 			list = append(list, e.found("node-plugin", "claude-mem for Node is enabled too: "+r.ID, "id", install.ShellWord(r.ID)))
 		}
@@ -175,14 +172,14 @@ func checkPlugin(ctx context.Context, e *exam) []Finding {
 }
 
 // registration looks at one way in which our hooks are run.
-func (e *exam) registration(ctx context.Context, r Registration) []Finding {
+func (e *exam) registration(ctx context.Context, r install.Registration) []Finding {
 	hook, programs := r.Hook, []string{r.Hook}
 	if r.Plugin {
 		if r.Root == "" {
 			return []Finding{e.found("plugin-gone", r.ID+" is enabled and not installed")}
 		}
 		var err error
-		if programs, err = pluginPrograms(r.Root); err != nil {
+		if programs, err = install.PluginPrograms(r.Root); err != nil {
 			return []Finding{e.found("plugin-gone", fmt.Sprintf("%s: %s", r.ID, oneLine(err.Error())))}
 		}
 		hook = programs[0]
@@ -223,8 +220,8 @@ func orOlder(version string) string {
 const silence = 30 * time.Minute
 
 func checkHooks(ctx context.Context, e *exam) []Finding {
-	seen, err := e.plugins()
-	if err == nil && seen.HooksDisabled != "" {
+	seen := e.plugins()
+	if seen.HooksDisabled != "" {
 		return []Finding{e.found("hooks-disabled", "\"disableAllHooks\" is set in "+seen.HooksDisabled, "path", install.ShellWord(seen.HooksDisabled))}
 	}
 	activity, unread := e.activity()

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"claudemem"
+	"claudemem/daemon"
+	"claudemem/index"
 	"claudemem/install"
 	"claudemem/store"
 )
@@ -162,33 +164,31 @@ func checkIndex(ctx context.Context, e *exam) []Finding {
 	if err != nil {
 		return unread(err)
 	}
-	state, _ := e.worker()
-	if state.Running && state.Index != nil {
-		return e.index(*state.Index)
+	if e.running() {
+		if health, err := daemon.LookAtIndex(ctx, e.DataDir); err == nil {
+			return e.index(health)
+		}
 	}
-	if e.LookIndex == nil {
-		return []Finding{fine("not looked at")}
-	}
-	ix, err := e.LookIndex(ctx, e.path("index.db"))
-	if err != nil {
+	seen, err := index.Look(ctx, e.path("index.db"))
+	switch {
+	case err == nil:
+		// Building is false: without a worker nothing is built.
+		return e.index(daemon.IndexHealth{Status: index.Status{
+			Documents: seen.Documents, Model: seen.Model, Behind: max(newest-seen.Cursor, 0),
+		}})
+	case claudemem.CodeOf(err) != claudemem.CodeNoMemory:
 		return []Finding{e.found("index-failed", oneLine(err.Error()))}
+	case newest == 0:
+		return []Finding{fine("no records yet")}
 	}
-	if ix.Missing && newest == 0 {
-		return []Finding{fine("nothing to find yet")}
-	}
-	if !ix.Missing && ix.Unusable == "" {
-		// Nobody builds it now.
-		ix.Behind, ix.Building = max(newest-ix.Cursor, 0), false
-	}
-	return e.index(ix)
+	return []Finding{e.found("index-missing", "there is no index.db")}
 }
 
-func (e *exam) index(ix IndexState) []Finding {
+// index returns the findings about an index that can be read.
+func (e *exam) index(ix daemon.IndexHealth) []Finding {
 	switch {
-	case ix.Missing:
-		return []Finding{e.found("index-missing", "there is no index.db")}
-	case ix.Unusable != "":
-		return []Finding{e.found("index-failed", oneLine(ix.Unusable))}
+	case ix.Error != "":
+		return []Finding{e.found("index-failed", oneLine(ix.Error))}
 	case ix.Opening:
 		return []Finding{fine("being opened")}
 	}

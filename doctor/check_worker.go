@@ -14,6 +14,8 @@ import (
 	"strconv"
 	"time"
 
+	"claudemem/api"
+	"claudemem/daemon"
 	"claudemem/install"
 	"claudemem/settings"
 	"claudemem/wire"
@@ -23,10 +25,7 @@ func checkWorker(ctx context.Context, e *exam) []Finding {
 	if f, none := e.noDataDir(); none {
 		return []Finding{f}
 	}
-	state, err := e.worker()
-	if errors.Is(err, errNotLooked) {
-		return []Finding{fine("not looked at")}
-	}
+	state, _ := e.worker() // a status that cannot be read counts as no worker
 	var list []Finding
 	if state.Running {
 		list = e.runningWorker(state)
@@ -51,11 +50,11 @@ func checkWorker(ctx context.Context, e *exam) []Finding {
 // toldElsewhere are stages that a check of their own looks at.
 var toldElsewhere = map[string]bool{"queue": true, "index": true}
 
-func (e *exam) runningWorker(state WorkerState) []Finding {
+func (e *exam) runningWorker(state daemon.Status) []Finding {
 	var list []Finding
 	versions := fmt.Sprintf("the worker is version %s (wire %d), this program %s (wire %d)", state.Version, state.Wire, e.Version, wire.Version)
 	switch {
-	case state.Newer || state.Wire > wire.Version:
+	case daemon.Outranks(api.Identity{Version: state.Version, Wire: state.Wire}, api.Identity{Version: e.Version, Wire: wire.Version}), state.Wire > wire.Version:
 		list = append(list, e.found("worker-newer", versions, "version", state.Version, "path", install.ShellWord(e.Executable)))
 	case state.Wire != wire.Version:
 		list = append(list, e.found("worker-wire", versions))
@@ -76,7 +75,7 @@ func (e *exam) runningWorker(state WorkerState) []Finding {
 }
 
 func (e *exam) absentWorker(ctx context.Context) []Finding {
-	held, err := e.held()
+	held, err := daemon.LockHeld(e.DataDir)
 	if err != nil {
 		return []Finding{fine("not running; its lock cannot be looked at: %s", oneLine(err.Error()))}
 	}
@@ -149,7 +148,7 @@ func (e *exam) socket() []Finding {
 	return []Finding{e.found("socket-elsewhere", fmt.Sprintf("the data directory's path has %d characters: the socket is %s", len(e.DataDir), socket))}
 }
 
-func (e *exam) port(ctx context.Context, state WorkerState) []Finding {
+func (e *exam) port(ctx context.Context, state daemon.Status) []Finding {
 	want := e.settings().Int(settings.KeyWorkerPort)
 	if want == 0 || want == state.Port {
 		return nil

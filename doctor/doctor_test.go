@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"claudemem"
-	"claudemem/hook"
+	"claudemem/install"
 	"claudemem/sqlite"
 	"claudemem/store"
 )
@@ -332,12 +332,13 @@ func TestSilentHooks(t *testing.T) {
 			if test.last > 0 {
 				db.activity.Hosts = []store.HostActivity{{Host: "claude-code", Sessions: 1, LastAt: test.last, HeardAt: test.heard}}
 			}
-			ours := Registration{ID: "x", Enabled: true}
+			book := `{"plugins":{"` + install.PluginID + `":[{"scope":"user"}]}}`
 			if test.installed > 0 {
-				ours.InstalledAt = now.Add(-test.installed)
+				book = `{"plugins":{"` + install.PluginID + `":[{"scope":"user","installedAt":"` + now.Add(-test.installed).UTC().Format(time.RFC3339) + `"}]}}`
 			}
+			write(t, filepath.Join(host, "plugins", "installed_plugins.json"), book)
+			write(t, filepath.Join(host, "settings.json"), `{"enabledPlugins":{"`+install.PluginID+`":true}}`)
 			r := Examine(t.Context(), Config{DataDir: dir, HostDir: host, Clock: func() time.Time { return now }, Getenv: func(string) string { return "" },
-				Plugins:      fixed{Installation{Ours: []Registration{ours}}},
 				OpenDatabase: func(context.Context, string) (Database, error) { return db, nil }})
 			if got := r.has("hooks-silent"); got != test.silent {
 				t.Errorf("silent %v, want %v: %+v", got, test.silent, r.Findings[:4])
@@ -420,17 +421,30 @@ func TestLauncherInPath(t *testing.T) {
 	}
 }
 
-func TestPluginPrograms(t *testing.T) {
-	root := t.TempDir()
-	if _, err := pluginPrograms(root); err == nil {
-		t.Error("programs without a hooks.json")
+func write(t *testing.T, path, content string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
 	}
-	for _, hooks := range []string{hook.CheckoutPath, "${CLAUDE_PLUGIN_ROOT}/bin/claude-mem-hook", filepath.Join(root, "a b", "claude-mem-hook")} {
-		write(t, filepath.Join(root, "hooks", "hooks.json"), string(hook.HooksJSON("linux", hooks)))
-		write(t, filepath.Join(root, ".mcp.json"), `{"mcpServers":{"memory":{"command":"${CLAUDE_PLUGIN_ROOT}/../bin/claude-mem"}}}`)
-		want := []string{filepath.FromSlash(strings.ReplaceAll(hooks, "${CLAUDE_PLUGIN_ROOT}", root)), filepath.FromSlash(root + "/../bin/claude-mem")}
-		if got, err := pluginPrograms(root); err != nil || !slices.Equal(got, want) {
-			t.Errorf("programs %q, %v, want %q", got, err, want)
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// FuzzHostFiles checks that no content of the host's files makes a check fail.
+func FuzzHostFiles(f *testing.F) {
+	f.Add(`{"enabledPlugins":{"claude-mem@x":true},"hooks":{"Stop":[{"hooks":[{"command":"claude-mem-hook"}]}]}}`, `{"plugins":{"claude-mem@x":[{"installPath":"/a"}]}}`, `{"x":{"source":{"source":"directory","path":"/a"}}}`)
+	f.Add("\xef\xbb\xbf{}", `[]`, `null`)
+	f.Fuzz(func(t *testing.T, settings, installed, known string) {
+		dir := t.TempDir()
+		write(t, filepath.Join(dir, "settings.json"), settings)
+		write(t, filepath.Join(dir, "plugins", "installed_plugins.json"), installed)
+		write(t, filepath.Join(dir, "plugins", "known_marketplaces.json"), known)
+		r := Examine(t.Context(), Config{HostDir: dir, Getenv: func(string) string { return "" }})
+		for _, f := range r.Findings {
+			if f.Name == "check-failed" || strings.ContainsAny(f.Text, "\n\r\x1b") {
+				t.Errorf("%s: %q", f.Name, f.Text)
+			}
 		}
-	}
+	})
 }

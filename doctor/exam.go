@@ -8,19 +8,21 @@ import (
 	"time"
 
 	"claudemem"
+	"claudemem/daemon"
+	"claudemem/install"
 	"claudemem/settings"
 	"claudemem/store"
 	"claudemem/text"
 	"claudemem/wire"
 )
 
-// Config is what is examined, and how the outside is met. What is left open is
-// taken from the process, or not looked at.
+// Config names the installation to examine. A nil function is taken from the process
+// where it can be, else its check is left out.
 type Config struct {
 	// DataDir is the absolute path of the data directory, "" when there is none.
 	DataDir string
-	// Home is the user's home directory, HostDir where Claude Code keeps its files.
-	Home, HostDir string
+	// HostDir is Claude Code's configuration directory, "" when there is none.
+	HostDir string
 	// Version and Executable are this program's.
 	Version, Executable string
 	Getenv              func(string) string
@@ -28,25 +30,24 @@ type Config struct {
 
 	// OpenDatabase opens memory.db for reading; nil: store.OpenReadOnly.
 	OpenDatabase func(ctx context.Context, path string) (Database, error)
-	Worker       Worker
-	// LookIndex looks at an index that no worker has open.
-	LookIndex func(ctx context.Context, path string) (IndexState, error)
-	// Plugins is what hosts have of ours and of the Node program's.
-	Plugins Plugins
+	// StartWorker starts this program's worker and waits until it answers.
+	StartWorker func(context.Context) error
 	// FindCLI returns the path of the claude CLI.
 	FindCLI func() (string, error)
-	// RunVersion runs a program with arguments that make it print its version.
+	// RunVersion runs a program with arguments that make it print its version, and
+	// returns the first line of its output.
 	RunVersion func(ctx context.Context, path string, args ...string) (string, error)
-	// Ask asks a provider with an API something that costs nothing; nil: nobody is
-	// asked, and what was noted of it counts.
+	// Ask sends a provider with an API a free request; nil: the notices and the
+	// outcomes of earlier calls count.
 	Ask func(ctx context.Context, provider string) error
 	// Statfs measures the file system of a path.
 	Statfs func(path string) (FileSystem, error)
-	// Panicked is told of a check that panicked, of two perhaps at once.
+	// Panicked is called with the name and stack of a check that panicked. Two calls
+	// may run at once.
 	Panicked func(check string, stack []byte)
 }
 
-// Database is memory.db as the doctor reads it: a store, opened for reading.
+// Database has the methods of a store that checks call.
 type Database interface {
 	QuickCheck(ctx context.Context) ([]string, error)
 	Sizes(ctx context.Context) (store.Sizes, error)
@@ -66,81 +67,7 @@ func openStore(ctx context.Context, path string) (Database, error) {
 	return s, nil
 }
 
-// Worker is the worker of the data directory.
-type Worker interface {
-	// Look asks it how it is.
-	Look(ctx context.Context) (WorkerState, error)
-	// LockHeld reports whether a process holds the worker's lock.
-	LockHeld() (bool, error)
-	// Start starts it and waits until it serves; Restart replaces it by this program's.
-	Start(ctx context.Context) error
-	Restart(ctx context.Context) error
-	// Reindex builds the search index anew.
-	Reindex(ctx context.Context) error
-}
-
-// WorkerState is what a worker says of itself.
-type WorkerState struct {
-	Running bool
-	PID     int
-	Version string
-	// Newer says that it is newer than this program.
-	Newer  bool
-	Wire   int
-	Port   int
-	Socket string
-	// Stages tells for each stage "ok" or what is wrong.
-	Stages map[string]string
-	// Index is nil when the worker did not tell.
-	Index *IndexState
-}
-
-// IndexState is how a search index is.
-type IndexState struct {
-	// Missing: there is none. Unusable: why it cannot be read, "" when it can.
-	Missing   bool
-	Unusable  string
-	Documents int
-	// Cursor is the last change that it has, for one that no worker has open.
-	Cursor int64
-	// Behind counts the changes that it does not have yet, Waiting the records without vectors.
-	Behind            int64
-	Waiting           int
-	Building, Opening bool
-	Model, EmbedError string
-}
-
-// Plugins tells what hosts run.
-type Plugins interface {
-	Look(ctx context.Context) (Installation, error)
-}
-
-// Installation is what Claude Code has registered.
-type Installation struct {
-	// Ours are our plugin and our hooks in settings files, Node the plugin of the
-	// Node program.
-	Ours, Node []Registration
-	// HooksDisabled names the settings file that turns all hooks off.
-	HooksDisabled string
-	// Unreadable are the host's files that could not be read.
-	Unreadable []string
-}
-
-// Registration is one way in which a host runs a memory's hooks.
-type Registration struct {
-	// ID is NAME@MARKETPLACE of a plugin, or the settings file.
-	ID      string
-	Plugin  bool
-	Enabled bool
-	Version string
-	// Root is the directory that the plugin's files are in.
-	Root string
-	// Hook is the program that hooks in a settings file run.
-	Hook        string
-	InstalledAt time.Time
-}
-
-// FileSystem is what a path is on.
+// FileSystem describes the file system of a path.
 type FileSystem struct {
 	// Type names it, Network says that it is on another machine.
 	Type    string
@@ -151,28 +78,28 @@ type FileSystem struct {
 	ReadOnly         bool
 }
 
-// exam is one examination: the configuration and what several checks look at.
+// exam is one examination: the configuration and the values that several checks share.
 type exam struct {
 	Config
 	now time.Time
-	// The probes are made once, by the first check that asks.
+	// Each function reads its value once, when the first check calls it.
 	database func() (Database, error)
 	activity func() (store.Activity, error)
 	notices  func() ([]store.Notice, error)
-	worker   func() (WorkerState, error)
-	held     func() (bool, error)
+	worker   func() (daemon.Status, error)
 	settings func() *settings.Settings
-	plugins  func() (Installation, error)
+	plugins  func() install.Registered
 
 	mu     sync.Mutex
 	opened Database
 	closed bool
 }
 
-// errNotLooked answers where the configuration has nobody to ask.
+// errNotLooked is the error of a value that the configuration gives no way to read.
 var errNotLooked = errors.New("not looked at")
 
-// stuckAfter is how long a claim may last: model calls take a minute, and their retries some.
+// stuckAfter is the age of a claim that counts as stuck. Model calls take a minute,
+// their retries some more.
 const stuckAfter = 15 * time.Minute
 
 func newExam(ctx context.Context, cfg Config) *exam {
@@ -193,7 +120,7 @@ func newExam(ctx context.Context, cfg Config) *exam {
 		if e.DataDir == "" {
 			return new(settings.Settings)
 		}
-		s, _ := settings.Inspect(e.DataDir, e.Getenv) // the settings check tells
+		s, _ := settings.Inspect(e.DataDir, e.Getenv) // checkSettings reports the error
 		return s
 	})
 	e.database = sync.OnceValues(func() (Database, error) { return e.open(ctx) })
@@ -211,46 +138,34 @@ func newExam(ctx context.Context, cfg Config) *exam {
 		}
 		return db.Standing(ctx, e.now)
 	})
-	e.worker = sync.OnceValues(func() (WorkerState, error) {
-		if e.Worker == nil || e.DataDir == "" {
-			return WorkerState{}, errNotLooked
-		}
-		return e.awaitWorker(ctx)
-	})
-	e.held = sync.OnceValues(func() (bool, error) {
-		if e.Worker == nil || e.DataDir == "" {
-			return false, errNotLooked
-		}
-		return e.Worker.LockHeld()
-	})
-	e.plugins = sync.OnceValues(func() (Installation, error) {
-		if e.Plugins == nil {
-			return Installation{}, errNotLooked
-		}
-		return e.Plugins.Look(ctx)
-	})
+	e.worker = sync.OnceValues(func() (daemon.Status, error) { return e.awaitWorker(ctx) })
+	e.plugins = sync.OnceValue(func() install.Registered { return install.ReadRegistered(e.HostDir) })
 	return e
 }
 
-// startingLimit is how long a process that holds the lock may take to answer: it
+// startingLimit is how long awaitWorker waits for a process that holds the lock: it
 // may be a worker that is just starting or stopping.
 const startingLimit = 3 * time.Second
 
-func (e *exam) awaitWorker(ctx context.Context) (WorkerState, error) {
+// awaitWorker returns the worker's status, and waits while a process that does not
+// answer holds the worker's lock.
+func (e *exam) awaitWorker(ctx context.Context) (daemon.Status, error) {
+	if e.DataDir == "" {
+		return daemon.Status{}, errNotLooked
+	}
 	ctx, cancel := context.WithTimeout(ctx, startingLimit)
 	defer cancel()
 	for {
-		state, err := e.Worker.Look(ctx)
-		if err != nil || state.Running {
-			return state, err
+		status, err := daemon.Look(ctx, e.DataDir)
+		if err != nil || status.Running {
+			return status, err
 		}
-		held, err := e.Worker.LockHeld()
-		if err != nil || !held {
-			return state, nil // the look at the lock tells
+		if held, err := daemon.LockHeld(e.DataDir); err != nil || !held {
+			return status, nil //nolint:nilerr // absentWorker reports the error
 		}
 		select {
 		case <-ctx.Done():
-			return state, nil
+			return status, nil
 		case <-time.After(100 * time.Millisecond):
 		}
 	}
@@ -267,13 +182,13 @@ func (e *exam) open(ctx context.Context) (Database, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.closed {
-		return nil, errors.Join(errNotLooked, db.Close()) // it took longer than anybody waited
+		return nil, errors.Join(errNotLooked, db.Close()) // opened after the time limit of the check
 	}
 	e.opened = db
 	return db, nil
 }
 
-// close ends reading; what could fail then has no effect on what was found.
+// close closes the database; an error has no effect on the findings.
 func (e *exam) close() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -283,7 +198,7 @@ func (e *exam) close() {
 	}
 }
 
-// path is a file of the data directory.
+// path returns the path of a file in the data directory.
 func (e *exam) path(names ...string) string {
 	path := e.DataDir
 	for _, name := range names {
@@ -294,5 +209,5 @@ func (e *exam) path(names ...string) string {
 
 func (e *exam) spool() wire.Spool { return wire.SpoolOf(e.DataDir) }
 
-// ago says how long ago at was.
+// ago returns the age of a time in words.
 func (e *exam) ago(at time.Time) string { return text.Age(e.now, at) }

@@ -7,14 +7,17 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"time"
 
+	"claudemem/daemon"
 	"claudemem/wire"
 )
 
-// Heal examines, mends what it may, and examines again; the report is that of the
-// second examination, with what was mended beside it. What it may not mend, it
-// leaves alone.
+// Heal examines, applies the remedies of the findings, and examines again. It returns
+// the second report, with the findings that were fixed. A finding without a remedy
+// stays.
 func Heal(ctx context.Context, cfg Config) Report {
 	before := Examine(ctx, cfg)
 	failed := map[Remedy]error{}
@@ -43,12 +46,13 @@ func Heal(ctx context.Context, cfg Config) Report {
 		case failed[f.heal] != nil:
 			after.Unfixed = append(after.Unfixed, fmt.Sprintf("%s: %s", f.Name, oneLine(failed[f.heal].Error())))
 		default:
-			after.Unfixed = append(after.Unfixed, f.Name+": it is still so")
+			after.Unfixed = append(after.Unfixed, f.Name+": still found after the repair")
 		}
 	}
 	return after
 }
 
+// has reports whether a kind was found.
 func (r *Report) has(name string) bool {
 	for _, f := range r.Findings {
 		if f.Name == name && f.Status != OK {
@@ -58,7 +62,10 @@ func (r *Report) has(name string) bool {
 	return false
 }
 
-// apply does one remedy for all findings that want it.
+// stopLimit is how long a restart waits for the old worker to end.
+const stopLimit = 30 * time.Second
+
+// apply applies a remedy to the findings that have it.
 func apply(ctx context.Context, cfg Config, r Remedy, wanted []Finding) error {
 	switch r {
 	case RemedyModes:
@@ -67,28 +74,25 @@ func apply(ctx context.Context, cfg Config, r Remedy, wanted []Finding) error {
 		if err := clearMarks(cfg, wanted); err != nil {
 			return err
 		}
-		// The worker that was gone is wanted back; marks of private turns want none.
-		for _, f := range wanted {
-			if f.Name != "private-left" && cfg.Worker != nil {
-				return cfg.Worker.Start(ctx)
-			}
+		if !slices.ContainsFunc(wanted, func(f Finding) bool { return f.Name != "private-left" }) {
+			return nil // marks of private turns need no worker
 		}
-		return nil
+	case RemedyRestart:
+		if _, err := daemon.Stop(ctx, cfg.DataDir, stopLimit); err != nil {
+			return err
+		}
+	case RemedyReindex:
+		_, err := daemon.Reindex(ctx, cfg.DataDir, func(int, int) {})
+		return err
 	}
-	if cfg.Worker == nil {
+	if cfg.StartWorker == nil {
 		return errNotLooked
 	}
-	switch r {
-	case RemedyRestart:
-		return cfg.Worker.Restart(ctx)
-	case RemedyStart:
-		return cfg.Worker.Start(ctx)
-	}
-	return cfg.Worker.Reindex(ctx)
+	return cfg.StartWorker(ctx)
 }
 
-// setModes changes the modes of files of ours. A link is not followed: what it
-// leads to may be anybody's.
+// setModes sets the modes of claude-mem's own files. It follows no link but the data
+// directory itself: the target may be another program's file.
 func setModes(dataDir string, wanted []Finding) error {
 	var errs []error
 	done := map[string]bool{}
@@ -101,12 +105,12 @@ func setModes(dataDir string, wanted []Finding) error {
 			info, err := os.Lstat(target.path)
 			switch {
 			case errors.Is(err, fs.ErrNotExist):
-				continue // taken in meanwhile
+				continue // the worker took it in meanwhile
 			case err != nil:
 				errs = append(errs, err)
 				continue
 			case info.Mode()&fs.ModeSymlink != 0 && target.path != dataDir:
-				errs = append(errs, fmt.Errorf("%s is a link", target.path))
+				errs = append(errs, fmt.Errorf("%s is a symbolic link", target.path))
 				continue
 			}
 			errs = append(errs, os.Chmod(target.path, target.mode))
@@ -115,14 +119,14 @@ func setModes(dataDir string, wanted []Finding) error {
 	return errors.Join(errs...)
 }
 
-// clearMarks removes what processes that are gone left behind.
+// clearMarks removes files that dead processes left behind.
 func clearMarks(cfg Config, wanted []Finding) error {
 	var errs []error
 	for _, f := range wanted {
 		switch f.Name {
 		case "worker-died":
-			// A worker may have come up since: then it is its own.
-			if held, err := cfg.Worker.LockHeld(); err == nil && !held {
+			// A worker that has started since owns the file.
+			if held, err := daemon.LockHeld(cfg.DataDir); err == nil && !held {
 				errs = append(errs, wire.RemoveWorkerInfo(cfg.DataDir))
 			}
 		case "worker-start-failed":

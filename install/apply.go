@@ -91,7 +91,7 @@ func (in *Installer) bare(f hostFile, now, before []byte, known bool) ([]byte, e
 	if now == nil {
 		return nil, nil
 	}
-	bare, err := f.without(now, before, known, in.hookPrograms())
+	bare, err := in.without(f, now, before, known)
 	if err != nil {
 		return nil, err
 	}
@@ -157,8 +157,8 @@ func (in *Installer) verify(p *Plan) error {
 	if err != nil {
 		return err
 	}
-	is := h.registration(in.hookPrograms())
-	if is.version == p.Version && is.enabled && samePath(is.known, in.shop) {
+	is := in.entries(h)
+	if is.version == p.Version && is.enabled && in.samePath(is.known, in.shop) {
 		return nil
 	}
 	return claudemem.Errorf(claudemem.CodeUnavailable, "the claude command reported success, but its files do not list %s %s as installed and enabled", PluginID, p.Version).

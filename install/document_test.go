@@ -7,8 +7,8 @@ import (
 	"claudemem/jsonscan"
 )
 
-// Whatever the file: an edit leaves JSON, changes what it should and nothing
-// else, and taking our entries out again gives the bytes back.
+// FuzzDocument adds our entries to a file and removes them: the edited file is JSON,
+// and the result has the meaning of the original.
 func FuzzDocument(f *testing.F) {
 	for _, text := range userSettings {
 		f.Add([]byte(text))
@@ -23,21 +23,21 @@ func FuzzDocument(f *testing.F) {
 		if string(d.Bytes()) != string(data) {
 			t.Fatalf("read and written it is %q", d.Bytes())
 		}
-		settings := hostFiles[atSettings]
-		bare, err := settings.without(data, data, true, []string{"/data/bin/claude-mem-hook"})
+		settings, in := hostFiles[atSettings], New(Options{DataDir: "/data", GOOS: "linux"})
+		bare, err := in.without(settings, data, data, true)
 		if err != nil {
 			t.Fatalf("strip: %v", err)
 		}
 		clean := string(bare) == string(data)
 		if d.Set([]byte("true"), "enabledPlugins", PluginID) != nil ||
-			plainHooks(d, hook.HooksJSON("linux", "/data/bin/claude-mem-hook"), []string{"/data/bin/claude-mem-hook"}) != nil {
+			in.addHooks(d, hook.HooksJSON("linux", "/data/bin/claude-mem-hook")) != nil {
 			return // of another shape
 		}
 		edited := d.Bytes()
 		if _, err := jsonscan.Parse(edited); err != nil {
 			t.Fatalf("the edit broke it: %v\n%q", err, edited)
 		}
-		again, err := settings.without(edited, data, true, []string{"/data/bin/claude-mem-hook"})
+		again, err := in.without(settings, edited, data, true)
 		if err != nil {
 			t.Fatalf("strip: %v", err)
 		}

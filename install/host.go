@@ -2,6 +2,7 @@ package install
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,16 +17,21 @@ import (
 	"claudemem/jsonscan"
 )
 
-// What the host knows us as. The Node program's plugin has the same name in the
-// marketplace "thedotmack".
+// The names under which the host knows our plugin.
 const (
 	PluginName  = "claude-mem"
 	Marketplace = "claude-mem-local"
 	PluginID    = PluginName + "@" + Marketplace
+	// NodePluginID is the plugin of claude-mem for Node, which has the same name, data
+	// directory and port.
+	NodePluginID = PluginName + "@thedotmack"
 )
 
-// ConfigDir is where Claude Code keeps the user's settings, and whether that is
-// another place than its default; "" when there is no home directory.
+// HookProgram is the program that hooks run, without ".exe".
+const HookProgram = "claude-mem-hook"
+
+// ConfigDir returns Claude Code's configuration directory, and whether
+// CLAUDE_CONFIG_DIR names it; "" when there is no home directory.
 func ConfigDir(getenv func(string) string, home string) (dir string, moved bool) {
 	if dir = getenv("CLAUDE_CONFIG_DIR"); dir != "" {
 		if abs, err := filepath.Abs(dir); err == nil {
@@ -39,52 +45,78 @@ func ConfigDir(getenv func(string) string, home string) (dir string, moved bool)
 	return filepath.Join(home, ".claude"), false
 }
 
-// hostFile is one of the host's files in which an entry of ours may stand.
+// hostFile is a file of the host that may have entries of ours.
 type hostFile struct {
 	name string
-	// strip removes what is ours, with hooks of the given programs; before is the file
-	// as it was before us, empty when that is not known.
-	strip func(d, before *jsonscan.Document, programs []string)
-	// empties are the objects that may be left behind empty.
+	// strip removes our entries; before is the file before the install, empty when it
+	// is not known.
+	strip func(in *Installer, d, before *jsonscan.Document)
+	// empties are the objects that the host may leave empty.
 	empties []string
 }
 
-// The files, by their place below the configuration directory. The last two are
-// the host's own books, which we touch only where its CLI is missing or failed.
+// hostFiles are the files, by their paths in the configuration directory. The host's
+// CLI writes the last two; we edit them only where it is missing or has failed.
 var hostFiles = []hostFile{
 	{"settings.json", stripSettings, []string{"extraKnownMarketplaces", "enabledPlugins", "hooks"}},
-	{filepath.Join("plugins", "installed_plugins.json"), func(d, _ *jsonscan.Document, _ []string) { d.Remove("plugins", PluginID) }, nil},
-	{filepath.Join("plugins", "known_marketplaces.json"), func(d, _ *jsonscan.Document, _ []string) { d.Remove(Marketplace) }, nil},
+	{filepath.Join("plugins", "installed_plugins.json"), func(_ *Installer, d, _ *jsonscan.Document) { d.Remove("plugins", PluginID) }, nil},
+	{filepath.Join("plugins", "known_marketplaces.json"), func(_ *Installer, d, _ *jsonscan.Document) { d.Remove(Marketplace) }, nil},
 }
 
-func stripSettings(d, before *jsonscan.Document, programs []string) {
+func stripSettings(in *Installer, d, before *jsonscan.Document) {
 	d.Remove("extraKnownMarketplaces", Marketplace)
 	d.Remove("enabledPlugins", PluginID)
 	for _, event := range slices.Clone(d.Keys("hooks")) {
-		ours := func(group []byte) bool { return isOurGroup(group, programs) }
-		if d.RemoveFunc(ours, "hooks", event) > 0 && len(d.Find("hooks", event).Kids) == 0 && before.Find("hooks", event) == nil {
+		if d.RemoveFunc(in.isOurGroup, "hooks", event) > 0 && len(d.Find("hooks", event).Kids) == 0 && before.Find("hooks", event) == nil {
 			d.Remove("hooks", event)
 		}
 	}
 }
 
-// isOurGroup reports whether every hook of a group runs one of our programs, which are
-// given with slashes and without ".exe". A program of our name that no longer exists is
-// ours too: the home or the data directory has moved.
-func isOurGroup(group []byte, programs []string) bool {
+// hookGroups returns the groups of hooks of an event, as JSON.
+func hookGroups(d *jsonscan.Document, event string) [][]byte {
+	var groups [][]byte
+	if list := d.Find("hooks", event); list != nil && list.Kind == '[' {
+		for _, kid := range list.Kids {
+			groups = append(groups, d.Text(kid))
+		}
+	}
+	return groups
+}
+
+// hookCommands returns the commands of a group's hooks, "" for a hook without one.
+func hookCommands(group []byte) []string {
 	var g struct {
 		Hooks []struct{ Command string }
 	}
-	if json.Unmarshal(group, &g) != nil || len(g.Hooks) == 0 {
-		return false
+	if json.Unmarshal(group, &g) != nil {
+		return nil
 	}
-	for _, h := range g.Hooks {
-		path, ok := hook.ProgramOf(h.Command)
-		if !ok || !slices.Contains(programs, strings.TrimSuffix(slashes(path), ".exe")) && !isGone(path) {
-			return false
-		}
+	commands := make([]string, len(g.Hooks))
+	for i, h := range g.Hooks {
+		commands[i] = h.Command
 	}
-	return true
+	return commands
+}
+
+// isOurGroup reports whether every hook of a group runs our program: today's, or that
+// of an earlier version in the plugin's directory. A program of its name that no longer
+// exists counts as ours: the home or the data directory was moved.
+func (in *Installer) isOurGroup(group []byte) bool {
+	commands := hookCommands(group)
+	return len(commands) > 0 && !slices.ContainsFunc(commands, func(command string) bool {
+		path, ok := hook.ProgramOf(command)
+		return !ok || !isGone(path) && !in.isHookProgram(path)
+	})
+}
+
+// isHookProgram reports whether path, with either kind of slashes and with or without
+// ".exe", is where hooks of ours run their program.
+func (in *Installer) isHookProgram(path string) bool {
+	path = strings.TrimSuffix(slashes(path), ".exe")
+	return slices.ContainsFunc([]string{in.binDir(), filepath.Join(in.pluginDir(), "bin")}, func(dir string) bool {
+		return in.samePath(path, slashes(filepath.Join(dir, HookProgram)))
+	})
 }
 
 func slashes(path string) string { return strings.ReplaceAll(path, `\`, "/") }
@@ -98,19 +130,26 @@ func isGone(path string) bool {
 	return errors.Is(err, fs.ErrNotExist)
 }
 
-// hookPrograms returns the paths under which hooks of ours run, for isOurGroup: today's
-// and that of earlier versions, which kept the programs in the plugin's directory.
-func (in *Installer) hookPrograms() []string {
-	return []string{
-		slashes(filepath.Join(in.binDir(), hookProgramName)),
-		slashes(filepath.Join(in.pluginDir(), "bin", hookProgramName)),
+// samePath reports whether two paths name the same file. Files that exist are compared
+// as the system does, with links followed; other paths by name, in any letter case
+// where the system's file names have none.
+func (in *Installer) samePath(a, b string) bool {
+	a, b = filepath.Clean(a), filepath.Clean(b)
+	if a == b {
+		return true
 	}
+	x, errX := os.Stat(a)
+	y, errY := os.Stat(b)
+	if errX == nil && errY == nil {
+		return os.SameFile(x, y)
+	}
+	return (in.opts.GOOS == "windows" || in.opts.GOOS == "darwin") && strings.EqualFold(a, b)
 }
 
-// without returns a file without what is ours. baseline is the file as it was
-// before us where that is known: an object that it lacks and that is empty now
-// goes too.
-func (f hostFile) without(data, baseline []byte, known bool, programs []string) ([]byte, error) {
+// without returns a file without our entries. baseline is the file before the install,
+// where it is known: objects that are empty now and that it does not have are removed
+// too.
+func (in *Installer) without(f hostFile, data, baseline []byte, known bool) ([]byte, error) {
 	d, err := jsonscan.Parse(data)
 	if err != nil {
 		return nil, err
@@ -122,9 +161,9 @@ func (f hostFile) without(data, baseline []byte, known bool, programs []string) 
 	if err != nil {
 		before = new(jsonscan.Document)
 	}
-	f.strip(d, before, programs)
+	f.strip(in, d, before)
 	if !known && bytes.Equal(d.Bytes(), data) {
-		return data, nil // nothing of ours: the empty objects are the user's
+		return data, nil // no entry of ours: the empty objects are the user's
 	}
 	for _, key := range f.empties {
 		if n := d.Find(key); n != nil && n.Kind == '{' && len(n.Kids) == 0 && before.Find(key) == nil {
@@ -134,28 +173,28 @@ func (f hostFile) without(data, baseline []byte, known bool, programs []string) 
 	return d.Bytes(), nil
 }
 
-// isBlank says that nothing is left in a file that anybody would miss.
+// isBlank reports whether a file has no entries.
 func (f hostFile) isBlank(data []byte) bool {
 	return sameJSON(data, nil, f.empties...) || sameJSON(data, []byte(`{"version":2,"plugins":{}}`)) ||
 		sameJSON(data, []byte(`{"version":1,"plugins":{}}`))
 }
 
-// broken is a file of the user's that cannot be taken apart.
+// broken returns the error of a user's file that cannot be parsed or edited.
 func broken(path string, err error) error {
 	return claudemem.Errorf(claudemem.CodeInvalid, "%s cannot be edited: %w", path, err).
-		WithHint("mend it (Claude Code does not read it like this either), then run the command again; nothing was changed")
+		WithHint("repair the file (Claude Code cannot read it either), then run the command again; nothing was changed")
 }
 
-// registration is what the host's files say about us.
-type registration struct {
-	known    string // directory of our marketplace, "" when the host does not know it
+// entries are our entries in the host's files.
+type entries struct {
+	known    string // the directory of our marketplace, "" when the host does not know it
 	declared bool   // the user's settings name the marketplace
-	version  string // of the plugin that is installed, "" for none
+	version  string // the installed plugin's, "" for none
 	enabled  bool
-	hooks    int // plain hooks of ours in the settings
+	hooks    int // number of groups of our hooks in the settings
 }
 
-// host is the host's files as they are.
+// host holds the host's files.
 type host struct {
 	dir   string
 	files [3][]byte // in the order of hostFiles; nil: not there
@@ -170,7 +209,7 @@ const (
 
 func (h *host) path(i int) string { return filepath.Join(h.dir, hostFiles[i].name) }
 
-// readHost reads the files; one that is broken is an error.
+// readHost reads the host's files; CodeInvalid for one that is not a JSON object.
 func readHost(dir string) (*host, error) {
 	h := &host{dir: dir}
 	for i := range hostFiles {
@@ -185,84 +224,96 @@ func readHost(dir string) (*host, error) {
 	return h, nil
 }
 
-func (h *host) registration(programs []string) registration {
-	var r registration
-	var known struct {
-		Source struct{ Path string }
-	}
+// entries reads what the host's files say about our plugin and hooks.
+func (in *Installer) entries(h *host) entries {
+	var e entries
 	if raw := h.docs[atKnown].Get(Marketplace); raw != nil {
-		r.known = "?"
-		if json.Unmarshal(raw, &known) == nil && known.Source.Path != "" {
-			r.known = known.Source.Path
+		if _, e.known = sourceOf(raw); e.known == "" {
+			e.known = "?"
 		}
 	}
-	r.declared = h.docs[atSettings].Get("extraKnownMarketplaces", Marketplace) != nil
-	r.version = installedVersion(h.docs[atInstalled], PluginID)
-	r.enabled = string(h.docs[atSettings].Get("enabledPlugins", PluginID)) == "true"
+	e.declared = h.docs[atSettings].Get("extraKnownMarketplaces", Marketplace) != nil
+	if book, ok := h.installed(PluginID); ok {
+		e.version = cmp.Or(book.Version, "unknown")
+	}
+	e.enabled = h.isEnabled(PluginID)
 	for _, event := range h.docs[atSettings].Keys("hooks") {
-		list := h.docs[atSettings].Find("hooks", event)
-		for _, kid := range list.Kids {
-			if list.Kind == '[' && isOurGroup(h.docs[atSettings].Text(kid), programs) {
-				r.hooks++
+		for _, group := range hookGroups(h.docs[atSettings], event) {
+			if in.isOurGroup(group) {
+				e.hooks++
 			}
 		}
 	}
-	return r
+	return e
 }
 
-// installedVersion is the version in the host's book of plugins: a list of
-// scopes in newer books, one object in older ones.
-func installedVersion(d *jsonscan.Document, id string) string {
-	type entry struct{ Scope, Version string }
-	raw := d.Get("plugins", id)
+// sourceOf returns the kind and the path of a marketplace's source, "" where the entry
+// has another shape.
+func sourceOf(entry []byte) (kind, path string) {
+	var m struct{ Source struct{ Source, Path string } }
+	_ = json.Unmarshal(entry, &m) // the zero value says that the shape is another one
+	return m.Source.Source, m.Source.Path
+}
+
+// isEnabled reports whether the user's settings enable a plugin.
+func (h *host) isEnabled(id string) bool {
+	return string(h.docs[atSettings].Get("enabledPlugins", id)) == "true"
+}
+
+// pluginIDs returns the sorted IDs of the plugins named claude-mem, of any marketplace.
+func (h *host) pluginIDs() []string {
+	ids := slices.Concat(h.docs[atSettings].Keys("enabledPlugins"), h.docs[atInstalled].Keys("plugins"))
+	ids = slices.DeleteFunc(ids, func(id string) bool { return !strings.HasPrefix(id, PluginName+"@") })
+	slices.Sort(ids)
+	return slices.Compact(ids)
+}
+
+// bookEntry is a plugin in installed_plugins.json.
+type bookEntry struct{ Scope, Version, InstallPath, InstalledAt string }
+
+// installed returns a plugin's entry in installed_plugins.json and whether it is
+// installed for the user; one of a project comes last. The file has a list of scopes,
+// in older versions one object.
+func (h *host) installed(id string) (e bookEntry, ok bool) {
+	raw := h.docs[atInstalled].Get("plugins", id)
 	if raw == nil {
-		return ""
+		return e, false
 	}
-	var list []entry
-	if json.Unmarshal(raw, &list) == nil {
-		for _, e := range list {
-			if e.Scope == "user" || e.Scope == "" {
-				return orUnknown(e.Version)
-			}
+	var list []bookEntry
+	if json.Unmarshal(raw, &list) != nil {
+		_ = json.Unmarshal(raw, &e) // an entry of another shape says only that it is installed
+		return e, true
+	}
+	for _, e := range list {
+		if e.Scope == "user" || e.Scope == "" {
+			return e, true
 		}
-		return ""
 	}
-	var one entry
-	_ = json.Unmarshal(raw, &one) // of another shape: installed, and that is all we know
-	return orUnknown(one.Version)
+	if len(list) > 0 {
+		e = list[0]
+	}
+	return e, false
 }
 
-func orUnknown(version string) string {
-	if version == "" {
-		return "unknown"
-	}
-	return version
-}
-
-// plainHooks adds the hooks of a hooks.json to the settings, in place of those of the
-// given programs; groups that are there already stay where they are.
-func plainHooks(d *jsonscan.Document, hooksJSON []byte, programs []string) error {
+// addHooks adds the hooks of a hooks.json to the settings, in place of our earlier
+// ones; a group that is there already keeps its place.
+func (in *Installer) addHooks(d *jsonscan.Document, hooksJSON []byte) error {
 	ours, err := jsonscan.Parse(hooksJSON)
 	if err != nil {
 		return fmt.Errorf("read our hooks: %w", err)
 	}
 	for _, event := range ours.Keys("hooks") {
-		for _, kid := range ours.Find("hooks", event).Kids {
+		for _, text := range hookGroups(ours, event) {
 			var compact bytes.Buffer
-			if err := json.Compact(&compact, ours.Text(kid)); err != nil {
+			if err := json.Compact(&compact, text); err != nil {
 				return fmt.Errorf("read our hooks: %w", err)
 			}
 			group := compact.Bytes()
-			there := false
-			if list := d.Find("hooks", event); list != nil {
-				for _, k := range list.Kids {
-					there = there || sameJSON([]byte(`{"g":`+string(d.Text(k))+`}`), []byte(`{"g":`+string(group)+`}`))
-				}
-			}
-			if there {
+			same := func(g []byte) bool { return sameJSON(g, group) }
+			if slices.ContainsFunc(hookGroups(d, event), same) {
 				continue
 			}
-			d.RemoveFunc(func(g []byte) bool { return isOurGroup(g, programs) }, "hooks", event)
+			d.RemoveFunc(in.isOurGroup, "hooks", event)
 			if err := d.Add(group, "hooks", event); err != nil {
 				return err
 			}

@@ -147,7 +147,7 @@ func (in *Installer) Plan(wish Wish) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	is := h.registration(in.hookPrograms())
+	is := in.entries(h)
 	switch {
 	case wish.Method == MethodPlugin && in.opts.CLI == nil:
 		return nil, claudemem.Errorf(claudemem.CodeNotFound, "the claude command is not in PATH, and a plugin is installed with it").
@@ -192,11 +192,11 @@ func (in *Installer) wanted(h *host, method Method, disable []string) ([]byte, e
 	if err != nil {
 		return nil, err
 	}
-	is := h.registration(in.hookPrograms())
+	is := in.entries(h)
 	if method == MethodSettings {
-		err = plainHooks(d, hook.HooksJSON(in.opts.GOOS, in.programPath(hookProgramName)), in.hookPrograms())
+		err = in.addHooks(d, hook.HooksJSON(in.opts.GOOS, in.programPath(HookProgram)))
 	} else {
-		if !is.declared || !samePath(declaredPath(d), in.shop) {
+		if _, declared := sourceOf(d.Get("extraKnownMarketplaces", Marketplace)); !is.declared || !in.samePath(declared, in.shop) {
 			source := `{"source":{"source":"directory","path":` + string(jsonscan.AppendQuote(nil, in.shop)) + `}}`
 			err = d.Set(json.RawMessage(source), "extraKnownMarketplaces", Marketplace)
 		}
@@ -215,19 +215,13 @@ func (in *Installer) wanted(h *host, method Method, disable []string) ([]byte, e
 	return d.Bytes(), nil
 }
 
-func declaredPath(d *jsonscan.Document) string {
-	var m struct{ Source struct{ Path string } }
-	_ = json.Unmarshal(d.Get("extraKnownMarketplaces", Marketplace), &m) // of another shape: another path
-	return m.Source.Path
-}
-
 // commands are those of the host's CLI that lead from what is to what shall be.
-func (in *Installer) commands(is registration, version string, disable []string) [][]string {
+func (in *Installer) commands(is entries, version string, disable []string) [][]string {
 	commands := [][]string{}
 	run := func(args ...string) { commands = append(commands, append([]string{"plugin"}, args...)) }
-	if is.known != "" && !samePath(is.known, in.shop) {
+	if is.known != "" && !in.samePath(is.known, in.shop) {
 		run("marketplace", "remove", Marketplace) // takes the plugin with it
-		is = registration{}
+		is = entries{}
 	}
 	if is.known == "" || !is.declared {
 		run("marketplace", "add", in.shop)
@@ -259,16 +253,6 @@ func userChange(path string, before, after []byte) Change {
 		c.Do = DoRemove
 	}
 	return c
-}
-
-// samePath compares two directories, of which the host may have followed the links.
-func samePath(a, b string) bool {
-	if filepath.Clean(a) == filepath.Clean(b) {
-		return true
-	}
-	x, errX := os.Stat(a)
-	y, errY := os.Stat(b)
-	return errX == nil && errY == nil && os.SameFile(x, y)
 }
 
 func sameBytes(a, b []byte) bool { return (a == nil) == (b == nil) && string(a) == string(b) }

@@ -158,7 +158,7 @@ func files(t *testing.T, dir string) map[string]string {
 func (p *place) nothingOfOurs() {
 	p.t.Helper()
 	for name, text := range files(p.t, p.config) {
-		if strings.Contains(name, Marketplace) || strings.Contains(text, Marketplace) || strings.Contains(text, hookProgramName) || strings.Contains(name, ".claude-mem-") {
+		if strings.Contains(name, Marketplace) || strings.Contains(text, Marketplace) || strings.Contains(text, HookProgram) || strings.Contains(name, ".claude-mem-") {
 			p.t.Errorf("%s still has something of ours: %s", name, text)
 		}
 	}
@@ -218,16 +218,16 @@ func TestInstallAndUninstall(t *testing.T) {
 				if len(shown.Files) != 1 || p.get(p.settings) != string(shown.Files[0].After) {
 					t.Errorf("settings.json is not what was shown:\n%s", p.get(p.settings))
 				}
-				look, err := New(p.opts).Look()
+				h, err := readHost(p.config)
 				if err != nil {
 					t.Fatal(err)
 				}
-				want := Look{Registered: true, Path: filepath.Join(p.data, "marketplace"), Version: "1.2.3", Enabled: true, Others: []Other{}}
+				want := entries{known: filepath.Join(p.data, "marketplace"), declared: true, version: "1.2.3", enabled: true}
 				if method == MethodSettings {
-					want = Look{PlainHooks: 8, Others: []Other{}}
+					want = entries{hooks: 8}
 				}
-				if diff := cmp.Diff(want, look); diff != "" {
-					t.Errorf("installed (-want +got):\n%s", diff)
+				if got := New(p.opts).entries(h); got != want || len(h.others()) > 0 {
+					t.Errorf("entries %+v, want %+v; others %v, want none", got, want, h.others())
 				}
 				if settings != "" && runtime.GOOS != "windows" {
 					if info, err := os.Stat(p.settings); err != nil || info.Mode().Perm() != 0o640 {
@@ -708,6 +708,79 @@ func TestConfigDir(t *testing.T) {
 		}, c.home)
 		if got != c.want || moved != c.moved {
 			t.Errorf("ConfigDir(%q, %q) = %q, %v", c.env, c.home, got, moved)
+		}
+	}
+}
+
+// TestLetterCase fakes file systems that ignore letter case: hooks and a marketplace
+// that name the data directory in another case are recognized as ours, on Linux not.
+func TestLetterCase(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("the file system here may ignore letter case itself")
+	}
+	for goos, want := range map[string]bool{"windows": true, "darwin": true, "linux": false} {
+		for _, method := range []Method{MethodSettings, MethodPlugin} {
+			t.Run(goos+"/"+string(method), func(t *testing.T) {
+				p := newPlace(t, "{}")
+				p.opts.GOOS = goos
+				p.install(Wish{Method: method})
+				other := strings.Replace(p.data, ".claude-mem", ".Claude-Mem", 1)
+				for _, path := range []string{p.settings, filepath.Join(p.config, "plugins", "known_marketplaces.json")} {
+					if method == MethodPlugin || path == p.settings {
+						p.put(path, strings.ReplaceAll(p.get(path), p.data, other), 0o640)
+					}
+				}
+				// With the other spelling, this file system finds other files; a link
+				// stands in for one that finds the same.
+				if goos == "darwin" {
+					if err := os.Symlink(p.data, other); err != nil {
+						t.Fatal(err)
+					}
+				} else {
+					p.put(filepath.Join(other, "bin", programName("claude-mem-hook", goos)), "its twin", 0o700)
+				}
+				plan, err := New(p.opts).Plan(Wish{Method: method})
+				if err != nil {
+					t.Fatal(err)
+				}
+				commands := len(plan.Commands) > 0
+				h, err := readHost(p.config)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if method == MethodSettings {
+					if got := New(p.opts).entries(h).hooks > 0; got != want {
+						t.Errorf("the hooks are ours: %v, want %v", got, want)
+					}
+				} else if commands == want {
+					t.Errorf("commands %q; the marketplace is ours: want %v", plan.Commands, want)
+				}
+			})
+		}
+	}
+}
+
+func programName(name, goos string) string {
+	if goos == "windows" {
+		return name + ".exe"
+	}
+	return name
+}
+
+// TestSamePath compares paths that do not exist by their names.
+func TestSamePath(t *testing.T) {
+	for _, c := range []struct {
+		goos, a, b string
+		want       bool
+	}{
+		{"linux", "/none/a/../b", "/none/b", true},
+		{"linux", "/none/a", "/none/A", false},
+		{"darwin", "/none/a", "/none/A", true},
+		{"windows", "C:/none/Ä", "c:/none/ä", true},
+		{"windows", "C:/none/a", "D:/none/a", false},
+	} {
+		if got := New(Options{GOOS: c.goos}).samePath(c.a, c.b); got != c.want {
+			t.Errorf("%s: samePath(%q, %q) = %v", c.goos, c.a, c.b, got)
 		}
 	}
 }

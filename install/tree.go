@@ -21,8 +21,6 @@ import (
 	"claudemem/jsonscan"
 )
 
-const hookProgramName = "claude-mem-hook"
-
 // treeFile is a file that install puts into the data directory: text of ours, or a
 // program to be copied.
 type treeFile struct {
@@ -79,7 +77,7 @@ func (in *Installer) tree() ([]treeFile, string, error) {
 			manifest = text
 			return nil
 		case "hooks/hooks.json":
-			text = hook.HooksJSON(in.opts.GOOS, in.programPath(hookProgramName))
+			text = hook.HooksJSON(in.opts.GOOS, in.programPath(HookProgram))
 		case ".mcp.json":
 			if text, err = setString(text, in.programPath(PluginName), "mcpServers", "memory", "command"); err != nil {
 				return fmt.Errorf("%s: %w", name, err)
@@ -91,7 +89,7 @@ func (in *Installer) tree() ([]treeFile, string, error) {
 	if err != nil {
 		return nil, "", fmt.Errorf("read plugin: %w", err)
 	}
-	for name, from := range map[string]string{PluginName: in.opts.Program, hookProgramName: in.opts.HookProgram} {
+	for name, from := range map[string]string{PluginName: in.opts.Program, HookProgram: in.opts.HookProgram} {
 		hash, size, err := hashFile(from)
 		if err != nil {
 			return nil, "", storage("read", from, err)
@@ -154,7 +152,7 @@ func (in *Installer) launchers() []treeFile {
 	}
 	program := in.programPath(PluginName)
 	if in.opts.GOOS != "windows" {
-		return []treeFile{script(PluginName, program), script(hookProgramName, in.programPath(hookProgramName))}
+		return []treeFile{script(PluginName, program), script(HookProgram, in.programPath(HookProgram))}
 	}
 	// cmd.exe reads a script in the console's code page, which other letters are not safe in.
 	batch := strings.ReplaceAll(program, "%", "%%")

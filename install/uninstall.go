@@ -76,7 +76,7 @@ func (in *Installer) PlanRemoval() (*Removal, error) {
 			}
 		}
 	}
-	is := h.registration(in.hookPrograms())
+	is := in.entries(h)
 	// Never `plugin uninstall`: CLI 2.1.197 goes by the name before the @ and takes
 	// the plugin of another marketplace. With its marketplace ours goes too, alone.
 	if in.opts.CLI != nil && is.known != "" {
@@ -110,7 +110,7 @@ func (in *Installer) afterwards(i int, h *host, book *manifest) (after []byte, r
 	before, known := in.baseline(r)
 	bare := now
 	if now != nil {
-		if bare, err = f.without(now, before, known, in.hookPrograms()); err != nil {
+		if bare, err = in.without(f, now, before, known); err != nil {
 			return nil, false, err
 		}
 	}
@@ -260,7 +260,7 @@ func (in *Installer) takeOut(r *Removal) error {
 
 // programs returns the paths of the installed programs.
 func (in *Installer) programs() []string {
-	return []string{in.programPath(hookProgramName), in.programPath(PluginName)}
+	return []string{in.programPath(HookProgram), in.programPath(PluginName)}
 }
 
 func exists(path string) bool {

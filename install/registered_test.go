@@ -1,23 +1,25 @@
-package doctor
+package install
 
 import (
-	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"claudemem/hook"
 )
 
-// What Claude Code's files say, as it and others write them.
-func TestLook(t *testing.T) {
+// TestReadRegistered reads files as Claude Code and users write them, and broken ones.
+func TestReadRegistered(t *testing.T) {
 	const ours = "claude-mem@claude-mem-local"
 	shop := filepath.Join(t.TempDir(), "shop")
 	at := func(path string) string { return filepath.ToSlash(path) }
 	for name, test := range map[string]struct {
 		files map[string]string
-		want  Installation
+		want  Registered
 	}{
 		"nothing": {},
 		"ours, in place": {
@@ -26,25 +28,25 @@ func TestLook(t *testing.T) {
 				"plugins/installed_plugins.json":  `{"version":2,"plugins":{"` + ours + `":[{"scope":"user","version":"1.2.3","installPath":"/cache"}]}}`,
 				"plugins/known_marketplaces.json": `{"claude-mem-local":{"source":{"source":"directory","path":"` + at(shop) + `"}}}`,
 			},
-			want: Installation{Ours: []Registration{{ID: ours, Plugin: true, Enabled: true, Version: "1.2.3", Root: filepath.Join(shop, "claude-mem")}}},
+			want: Registered{Ours: []Registration{{ID: ours, Plugin: true, Enabled: true, Version: "1.2.3", Root: filepath.Join(shop, "claude-mem")}}},
 		},
 		"an older book, switched off": {
 			files: map[string]string{
 				"settings.json":                  `{"enabledPlugins":{"` + ours + `":false}}`,
 				"plugins/installed_plugins.json": `{"version":1,"plugins":{"` + ours + `":{"version":"1.0.0","installPath":"/cache"}}}`,
 			},
-			want: Installation{Ours: []Registration{{ID: ours, Plugin: true, Version: "1.0.0", Root: "/cache"}}},
+			want: Registered{Ours: []Registration{{ID: ours, Plugin: true, Version: "1.0.0", Root: "/cache"}}},
 		},
 		"the Node program's": {
 			files: map[string]string{"settings.json": `{"enabledPlugins":{"claude-mem@thedotmack":true}}`},
-			want:  Installation{Node: []Registration{{ID: "claude-mem@thedotmack", Plugin: true, Enabled: true}}},
+			want:  Registered{Others: []Registration{{ID: "claude-mem@thedotmack", Plugin: true, Enabled: true}}},
 		},
 		"plain hooks and no hooks": {
 			files: map[string]string{
 				"settings.json":       "\xef\xbb\xbf" + `{"disableAllHooks":true}`,
 				"settings.local.json": `{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"/opt/claude-mem-hook summary"}]}],"Odd":7}}`,
 			},
-			want: Installation{
+			want: Registered{
 				Ours:          []Registration{{ID: "DIR/settings.local.json", Enabled: true, Hook: "/opt/claude-mem-hook"}},
 				HooksDisabled: "DIR/settings.json",
 			},
@@ -55,19 +57,16 @@ func TestLook(t *testing.T) {
 				"plugins/installed_plugins.json":  `{"plugins":{"` + ours + `":"yes"}`,
 				"plugins/known_marketplaces.json": ``,
 			},
-			want: Installation{Unreadable: []string{"DIR/settings.json", "DIR/plugins/installed_plugins.json"}},
+			want: Registered{Unreadable: []string{"DIR/settings.json", "DIR/plugins/installed_plugins.json"}},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			write(t, filepath.Join(shop, ".claude-plugin", "marketplace.json"), `{"plugins":[{"name":"claude-mem","source":"./claude-mem"}]}`)
+			writeText(t, filepath.Join(shop, ".claude-plugin", "marketplace.json"), `{"plugins":[{"name":"claude-mem","source":"./claude-mem"}]}`)
 			for file, content := range test.files {
-				write(t, filepath.Join(dir, file), content)
+				writeText(t, filepath.Join(dir, file), content)
 			}
-			got, err := ClaudeCode{Dir: dir}.Look(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := ReadRegistered(dir)
 			short := func(path string) string { return filepath.ToSlash(strings.Replace(path, dir, "DIR", 1)) }
 			got.HooksDisabled = short(got.HooksDisabled)
 			for i := range got.Ours {
@@ -83,7 +82,22 @@ func TestLook(t *testing.T) {
 	}
 }
 
-func write(t *testing.T, path, content string) {
+func TestPluginPrograms(t *testing.T) {
+	root := t.TempDir()
+	if _, err := PluginPrograms(root); err == nil {
+		t.Error("programs without a hooks.json")
+	}
+	for _, hooks := range []string{hook.CheckoutPath, "${CLAUDE_PLUGIN_ROOT}/bin/claude-mem-hook", filepath.Join(root, "a b", "claude-mem-hook")} {
+		writeText(t, filepath.Join(root, "hooks", "hooks.json"), string(hook.HooksJSON("linux", hooks)))
+		writeText(t, filepath.Join(root, ".mcp.json"), `{"mcpServers":{"memory":{"command":"${CLAUDE_PLUGIN_ROOT}/../bin/claude-mem"}}}`)
+		want := []string{filepath.FromSlash(strings.ReplaceAll(hooks, "${CLAUDE_PLUGIN_ROOT}", root)), filepath.FromSlash(root + "/../bin/claude-mem")}
+		if got, err := PluginPrograms(root); err != nil || !slices.Equal(got, want) {
+			t.Errorf("programs %q, %v, want %q", got, err, want)
+		}
+	}
+}
+
+func writeText(t *testing.T, path, content string) {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		t.Fatal(err)
@@ -92,29 +106,3 @@ func write(t *testing.T, path, content string) {
 		t.Fatal(err)
 	}
 }
-
-// FuzzLook: whatever is in the host's files, there is an answer.
-func FuzzLook(f *testing.F) {
-	f.Add(`{"enabledPlugins":{"claude-mem@x":true},"hooks":{"Stop":[{"hooks":[{"command":"claude-mem-hook"}]}]}}`, `{"plugins":{"claude-mem@x":[{"installPath":"/a"}]}}`, `{"x":{"source":{"source":"directory","path":"/a"}}}`)
-	f.Add("\xef\xbb\xbf{}", `[]`, `null`)
-	f.Fuzz(func(t *testing.T, settings, installed, known string) {
-		dir := t.TempDir()
-		write(t, filepath.Join(dir, "settings.json"), settings)
-		write(t, filepath.Join(dir, "plugins", "installed_plugins.json"), installed)
-		write(t, filepath.Join(dir, "plugins", "known_marketplaces.json"), known)
-		seen, err := ClaudeCode{Dir: dir}.Look(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		r := Examine(t.Context(), Config{HostDir: dir, Plugins: fixed{seen}, Getenv: func(string) string { return "" }})
-		for _, f := range r.Findings {
-			if f.Name == "check-failed" || strings.ContainsAny(f.Text, "\n\r\x1b") {
-				t.Errorf("%s: %q", f.Name, f.Text)
-			}
-		}
-	})
-}
-
-type fixed struct{ seen Installation }
-
-func (f fixed) Look(context.Context) (Installation, error) { return f.seen, nil }
