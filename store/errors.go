@@ -24,6 +24,6 @@ func fault(what string, err error) error {
 	return file.Fault(what, err)
 }
 
-// Damaged reports whether an error says that the file is no sound database, so
-// that trying again is of no use.
-func Damaged(err error) bool { return sqlite.Damaged(err) }
+// Damaged reports whether an error says that the file is damaged or no database of
+// claude-mem, so that another try would fail too.
+func Damaged(err error) bool { return sqlite.Damaged(err) || errors.Is(err, errNegativeSchema) }

@@ -134,6 +134,9 @@ func checkReadable(version int) error {
 	return nil
 }
 
+// errNegativeSchema is the cause of checkVersion's error for a negative schema version.
+var errNegativeSchema = errors.New("another program wrote this number, or memory.db is damaged")
+
 // checkVersion returns an error for a schema version that is newer than this
 // program's, or negative: no claude-mem writes a negative one.
 func checkVersion(version int) error {
@@ -144,7 +147,7 @@ func checkVersion(version int) error {
 			WithHint("a newer claude-mem wrote it: install that version, or set CLAUDE_MEM_DATA_DIR to another directory")
 	case version < 0:
 		return claudemem.Errorf(claudemem.CodeStorage,
-			"the database has schema %d: another program wrote this number, or memory.db is damaged", version).
+			"the database has schema %d: %w", version, errNegativeSchema).
 			WithHint("keep a copy of memory.db; then restore a backup of it, or set CLAUDE_MEM_DATA_DIR to another directory")
 	}
 	return nil

@@ -59,6 +59,9 @@ func TestUnknownSchemaIsRefusedUntouched(t *testing.T) {
 				wantCode(t, err, test.want)
 				_, err = store.OpenReadOnly(ctx, path)
 				wantCode(t, err, test.want)
+				if store.Damaged(err) != (test.version < 0) {
+					t.Errorf("damaged: %v of %v", store.Damaged(err), err)
+				}
 				after, err := os.ReadFile(path)
 				if err != nil || !bytes.Equal(before, after) {
 					t.Errorf("the file was changed (%v)", err)
