@@ -74,7 +74,7 @@ func secretAtAssign(s string, i int) (span, bool) {
 
 // secretAtBackslash returns the value of an assignment whose '=' is written \u003d.
 func secretAtBackslash(s string, i int) (span, bool) {
-	if startsAt(s, i, `\u003d`) || startsAt(s, i, `\u003D`) {
+	if strings.HasPrefix(s[i:], `\u003d`) || strings.HasPrefix(s[i:], `\u003D`) {
 		return secretAssigned(s, assignment{}, i, i+6)
 	}
 	return span{}, false
@@ -188,7 +188,7 @@ func quoteAt(s string, i int) (quote, bool) {
 		return quote{}, false
 	}
 	q := quote{start: j + 1, char: s[j], escapes: j - i}
-	if startsAt(s, j, `"""`) || startsAt(s, j, "'''") {
+	if strings.HasPrefix(s[j:], `"""`) || strings.HasPrefix(s[j:], "'''") {
 		q.start = j + 3
 	}
 	return q, true
@@ -230,7 +230,7 @@ func (q quote) closing(s string, end int) bool {
 // convertedLiteral parses []byte("…") and similar conversions at i.
 func convertedLiteral(s string, i int) (quote, bool) {
 	for _, conversion := range [...]string{"[]byte(", "string(", "bytes(", "String(", "SecretStr(", "Buffer.from(", "b64decode("} {
-		if startsAt(s, i, conversion) {
+		if strings.HasPrefix(s[i:], conversion) {
 			return quoteAt(s, i+len(conversion))
 		}
 	}
@@ -382,7 +382,7 @@ func (a assignment) bareSecret(s, v string, env bool, after byte) bool {
 	switch a.family {
 	case famPassword:
 		switch {
-		case endsAt(s, a.nameStart, "--"):
+		case strings.HasSuffix(s[:a.nameStart], "--"):
 			return true // --password=word
 		case env:
 			return secretSetting(v) || !name && !environmentName(v)

@@ -87,9 +87,7 @@ func matchForm(s string, i int, form string) (end int, class, open uint16, ok bo
 			}
 		}
 		start := i
-		for i < limit && classes[s[i]]&class != 0 {
-			i++
-		}
+		i = runEnd(s[:limit], i, class)
 		if open != 0 {
 			for i > start && s[i-1] == '.' { // of the sentence
 				i--
@@ -210,6 +208,9 @@ var classes = func() (t [256]uint16) {
 func isAlnum(c byte) bool { return classes[c]&classAlnum != 0 }
 
 func isDigit(c byte) bool { return c >= '0' && c <= '9' }
+
+// only reports whether all bytes of s are of class.
+func only(s string, class uint16) bool { return runEnd(s, 0, class) == len(s) }
 
 // runEnd returns where the run of class that starts at i ends.
 func runEnd(s string, i int, class uint16) int {

@@ -30,7 +30,7 @@ scan:
 		switch c := s[j]; {
 		case c <= ' ', c == '"', c == '\'', c == '<', c == '>', c == '`':
 			break scan
-		case c == '[' && startsAt(s, j, maskStart):
+		case c == '[' && strings.HasPrefix(s[j:], MaskStart):
 			if end := strings.IndexByte(s[j:limit], ']'); end > 0 {
 				j += end // the ':' of a mask is none
 			}
@@ -41,7 +41,7 @@ scan:
 		case c == '/' || c == '\\' || c == '?' || c == '#':
 			// The host ends here, unless a password has such a character: then a
 			// '@' follows and what stands after the ':' is no port.
-			if at >= 0 || colon < 0 || portOnly(s[colon+1:j]) {
+			if at >= 0 || colon < 0 || only(s[colon+1:j], classDigit) {
 				break scan
 			}
 		}
@@ -56,14 +56,10 @@ scan:
 		}
 		return span{colon + 1, at, ruleURLPassword}, true
 	}
-	if user := s[start:at]; len(user) >= 12 && !wordy(user) && !placeholder(user) && !strings.Contains(user, maskStart) {
+	if user := s[start:at]; len(user) >= 12 && !wordy(user) && !placeholder(user) && !strings.Contains(user, MaskStart) {
 		return span{start, at, ruleURLPassword}, true
 	}
 	return span{}, false
-}
-
-func portOnly(v string) bool {
-	return v == "" || number(v)
 }
 
 // webhooks are addresses whose path is the secret.
@@ -106,7 +102,7 @@ func webhook(s string, start int) (span, bool) {
 // Authorization header: the part after the scheme, or all of it.
 func authorizationValue(s string, i, end int) (span, bool) {
 	// A quote ends the header of curl -H "Authorization: …", but not Digest a="…".
-	if hasPrefixFold(s[i:end], "digest ") {
+	if HasPrefixFold(s[i:end], "digest ") {
 		return span{i + len("digest "), i + len(strings.TrimRight(s[i:end], "'\"")), ruleAuthorization}, !reference(s[i+len("digest ") : end])
 	}
 	if n := strings.IndexAny(s[i:end], "\"'`"); n >= 0 {
@@ -125,7 +121,7 @@ func authorizationValue(s string, i, end int) (span, bool) {
 		if len(v) < 8 || placeholder(v) || wordy(v) || identifier(v) && !random(v) || strings.IndexByte(v, '(') >= 0 {
 			return span{}, false
 		}
-		return span{i, tokenEnd(s, i+len(v)), ruleAuthorization}, true
+		return span{i, runEnd(s, i+len(v), classToken), ruleAuthorization}, true
 	}
 	credentials = strings.TrimLeft(credentials, " ")
 	start := end - len(credentials)
@@ -150,12 +146,7 @@ func authorizationValue(s string, i, end int) (span, bool) {
 	case "token", "tokens", "authentication", "authorization", "header", "scheme", "credentials", "auth":
 		return span{}, false
 	}
-	return span{start, tokenEnd(s, start+len(word)), ruleAuthorization}, true
-}
-
-// tokenEnd returns the end of a token of which s[:end] was judged.
-func tokenEnd(s string, end int) int {
-	return runEnd(s, end, classToken)
+	return span{start, runEnd(s, start+len(word), classToken), ruleAuthorization}, true
 }
 
 func tokenBytes(v string) bool {
@@ -173,9 +164,9 @@ func secretAtB(s string, i int) (span, bool) {
 		return span{}, false
 	}
 	switch {
-	case s[i+1] == 'e' && hasPrefixFold(s[i:], "bearer"):
+	case s[i+1] == 'e' && HasPrefixFold(s[i:], "bearer"):
 		start := i + 6
-		if s[start] != ' ' && s[start] != '+' && !startsAt(s, start, "%20") {
+		if s[start] != ' ' && s[start] != '+' && !strings.HasPrefix(s[start:], "%20") {
 			return span{}, false
 		}
 		for start < len(s) && (s[start] == ' ' || s[start] == '+') {
@@ -187,7 +178,7 @@ func secretAtB(s string, i int) (span, bool) {
 			return span{}, false
 		}
 		return span{start, end, ruleBearer}, true
-	case s[i+1] == 'a' && hasPrefixFold(s[i:], "basic "):
+	case s[i+1] == 'a' && HasPrefixFold(s[i:], "basic "):
 		start := i + 6
 		end := runEnd(s, start, classBase64)
 		if end-start < 8 || wordy(s[start:end]) && !userAndPassword(s[start:end]) {
@@ -272,8 +263,8 @@ func curlUser(s string, i int) (span, bool) {
 	for before > limit && strings.IndexByte(" \t\"'\\=", s[before-1]) >= 0 {
 		before--
 	}
-	flag := endsAt(s, before, "-u") || endsAt(s, before, "--user") || endsAt(s, before, "--proxy-user") || endsAt(s, before, "-U")
-	if !flag && startsAt(s, start, "-u") && i-start > 2 {
+	flag := strings.HasSuffix(s[:before], "-u") || strings.HasSuffix(s[:before], "--user") || strings.HasSuffix(s[:before], "--proxy-user") || strings.HasSuffix(s[:before], "-U")
+	if !flag && strings.HasPrefix(s[start:], "-u") && i-start > 2 {
 		flag = true // -uuser:password
 	} else if before == start {
 		return span{}, false

@@ -75,23 +75,22 @@ func (s *jsonString) set(text string) {
 
 // encode returns the document with the strings that changed.
 func (d *document) encode() []byte {
-	changed := false
-	for i := range d.strings {
-		changed = changed || d.strings[i].changed
-	}
-	if !changed {
-		return d.raw
-	}
-	out := make([]byte, 0, len(d.raw))
+	var out []byte
 	last := 0
 	for i := range d.strings {
 		s := &d.strings[i]
 		if !s.changed {
 			continue
 		}
+		if out == nil {
+			out = make([]byte, 0, len(d.raw))
+		}
 		out = append(out, d.raw[last:s.start]...)
 		out = jsonscan.AppendQuote(out, s.text)
 		last = s.end
+	}
+	if out == nil {
+		return d.raw
 	}
 	return append(out, d.raw[last:]...)
 }

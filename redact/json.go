@@ -78,12 +78,12 @@ func (d *document) scrub(counts *map[string]int) {
 func (d *document) maskByKey(s *jsonString, counts *map[string]int) {
 	key := d.keyOf(s)
 	fam := nameFamily(key)
-	if fam == famNone || s.text == "" || strings.Contains(s.text, maskStart) {
+	if fam == famNone || s.text == "" || strings.Contains(s.text, MaskStart) {
 		return
 	}
 	if secretLiteral(fam, s.text[:min(len(s.text), maxValue)], false) {
 		s.set(Mask(fam.rule()))
-		count(counts, fam.rule())
+		Count(counts, fam.rule())
 	}
 }
 
@@ -181,7 +181,7 @@ func (d *document) addPrivateKeys(text string, cuts []span, counts *map[string]i
 			continue
 		}
 		merged = append(merged, found)
-		count(counts, found.rule)
+		Count(counts, found.rule)
 		at = found.end
 	}
 }

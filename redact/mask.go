@@ -1,24 +1,12 @@
 package redact
 
-import (
-	"strings"
-	"unsafe"
-)
+import "unsafe"
 
-// A mask replaces a secret.
-const (
-	maskStart = "[redacted:"
-	maskEnd   = "]"
-)
+// MaskStart begins every mask.
+const MaskStart = "[redacted:"
 
 // Mask returns the text that replaces a secret found by rule.
-func Mask(rule string) string { return maskStart + rule + maskEnd }
-
-func writeMask(b *strings.Builder, rule string) {
-	b.WriteString(maskStart)
-	b.WriteString(rule)
-	b.WriteString(maskEnd)
-}
+func Mask(rule string) string { return MaskStart + rule + "]" }
 
 // view returns b as a string without a copy. b must not change while it is used.
 func view(b []byte) string {
@@ -38,23 +26,17 @@ const maxMaskPasses = 4
 
 func maskText(s string, counts *map[string]int) string {
 	for range maxMaskPasses {
-		found, ok := nextSecret(s, 0)
-		if !ok {
-			return s
-		}
-		var b strings.Builder
-		b.Grow(len(s))
-		last, sawAWSKey := 0, false
-		for ok {
-			b.WriteString(s[last:found.start])
-			writeMask(&b, found.rule)
-			count(counts, found.rule)
+		var cuts []span
+		sawAWSKey := false
+		for found, ok := nextSecret(s, 0); ok; found, ok = nextSecret(s, found.end) {
+			cuts = append(cuts, found)
+			Count(counts, found.rule)
 			sawAWSKey = sawAWSKey || found.rule == ruleAWSKey
-			last = found.end
-			found, ok = nextSecret(s, last)
 		}
-		b.WriteString(s[last:])
-		s = b.String()
+		if len(cuts) == 0 {
+			break
+		}
+		s = applySpans(s, cuts)
 		if sawAWSKey {
 			s = maskAWSSecrets(s, counts)
 		}
@@ -62,17 +44,12 @@ func maskText(s string, counts *map[string]int) string {
 	return s
 }
 
-func count(counts *map[string]int, rule string) {
+// Count adds one to a rule's count; the map is made when it is first needed.
+func Count(counts *map[string]int, rule string) {
 	if *counts == nil {
 		*counts = make(map[string]int)
 	}
 	(*counts)[rule]++
-}
-
-// hasSecret reports whether maskText would change s.
-func hasSecret(s string) bool {
-	_, ok := nextSecret(s, 0)
-	return ok
 }
 
 // dirty reports whether s has a tag or a secret.
@@ -81,7 +58,8 @@ func dirty(s string) bool {
 	if _, _, ok := tags.next(); ok {
 		return true
 	}
-	return hasSecret(s)
+	_, found := nextSecret(s, 0)
+	return found
 }
 
 // scrub strips tags and masks secrets.

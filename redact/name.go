@@ -246,11 +246,4 @@ func lastWord(words string) (last, before string) {
 	return words, ""
 }
 
-func number(word string) bool {
-	for i := range len(word) {
-		if !isDigit(word[i]) {
-			return false
-		}
-	}
-	return word != ""
-}
+func number(word string) bool { return word != "" && only(word, classDigit) }

@@ -92,7 +92,7 @@ func nextSecret(s string, from int) (span, bool) {
 		}
 		switch kind &^ anchorToken {
 		case anchorAssign:
-			if s[i] == ':' && endsAt(s, i, maskStart[:len(maskStart)-1]) {
+			if s[i] == ':' && strings.HasSuffix(s[:i], MaskStart[:len(MaskStart)-1]) {
 				if end := strings.IndexByte(s[i:min(len(s), i+maxName)], ']'); end > 0 {
 					i += end // a mask has nothing more to hide
 					continue
@@ -102,9 +102,9 @@ func nextSecret(s string, from int) (span, bool) {
 				found.rule = ruleOfToken(s[found.start:min(found.end, found.start+maxQuoted)], found.rule)
 			}
 		case anchorDash:
-			if equalFoldAt(s, i, pemBegin) {
+			if HasPrefixFold(s[i:], pemBegin) {
 				found, ok = privateKey(s, i)
-			} else if startsAt(s, i, "--") {
+			} else if strings.HasPrefix(s[i:], "--") {
 				found, ok = secretFlag(s, i)
 			}
 		case anchorJ:
@@ -122,14 +122,4 @@ func nextSecret(s string, from int) (span, bool) {
 		}
 	}
 	return span{}, false
-}
-
-// endsAt reports whether s[:i] ends in suffix.
-func endsAt(s string, i int, suffix string) bool {
-	return i >= len(suffix) && s[i-len(suffix):i] == suffix
-}
-
-// startsAt reports whether s[i:] starts with prefix.
-func startsAt(s string, i int, prefix string) bool {
-	return len(s)-i >= len(prefix) && s[i:i+len(prefix)] == prefix
 }

@@ -149,7 +149,7 @@ func TestTextMasks(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			got, counts := Text(tt.text)
 			assertGone(t, got, tt.secret)
-			if again, _ := Text(got); again != got || strings.Contains(got, maskStart+maskStart) {
+			if again, _ := Text(got); again != got || strings.Contains(got, MaskStart+MaskStart) {
 				t.Errorf("masked twice: %q, then %q", got, again)
 			}
 			if counts[tt.rule] == 0 {

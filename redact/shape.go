@@ -10,10 +10,7 @@ func wordy(v string) bool {
 		c := v[i]
 		switch {
 		case isDigit(c):
-			j := i
-			for j < len(v) && isDigit(v[j]) {
-				j++
-			}
+			j := runEnd(v, i, classDigit)
 			digits += j - i
 			if i > 0 && j < len(v) && isLetter(v[i-1]) && isLetter(v[j]) {
 				odd++ // a digit within a word
@@ -27,7 +24,7 @@ func wordy(v string) bool {
 				return false
 			}
 			alone := (i == 0 || !isAlnum(v[i-1])) && (j == len(v) || !isLetter(v[j]))
-			if j-i == 1 && !alone || j-i > 1 && isLower(v[j-1]) && !hasVowel(v[i:j]) {
+			if j-i == 1 && !alone || j-i > 1 && isLower(v[j-1]) && !strings.ContainsAny(v[i:j], "aeiouyAEIOUY") {
 				odd++ // random text falls into such pieces
 			}
 			i = j
@@ -42,15 +39,6 @@ func wordy(v string) bool {
 }
 
 func isLetter(c byte) bool { return isLower(c) || isUpper(c) }
-
-func hasVowel(word string) bool {
-	for i := range len(word) {
-		if strings.IndexByte("aeiouy", word[i]|0x20) >= 0 {
-			return true
-		}
-	}
-	return false
-}
 
 // wordEnd returns the end of the word at i: Title, lower or UPPER.
 func wordEnd(v string, i int) int {
@@ -104,7 +92,7 @@ func random(v string) bool {
 			seen[c] = true
 			different++
 		}
-		if isDigit(c) || c|0x20 >= 'a' && c|0x20 <= 'f' {
+		if classes[c]&classHex != 0 {
 			hex++
 		}
 	}
@@ -156,7 +144,7 @@ func placeholder(v string) bool {
 // reference reports whether a value refers to a secret elsewhere: a variable, a
 // template, stars, a mask.
 func reference(v string) bool {
-	if v == "" || strings.HasPrefix(v, maskStart) {
+	if v == "" || strings.HasPrefix(v, MaskStart) {
 		return true
 	}
 	last := v[len(v)-1]

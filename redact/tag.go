@@ -99,13 +99,16 @@ type span struct {
 
 // applySpans returns s with the spans replaced. They are in order and do not overlap.
 func applySpans(s string, spans []span) string {
+	if len(spans) == 0 {
+		return s
+	}
 	var b strings.Builder
 	b.Grow(len(s))
 	last := 0
 	for _, sp := range spans {
 		b.WriteString(s[last:sp.start])
 		if sp.rule != "" {
-			writeMask(&b, sp.rule)
+			b.WriteString(Mask(sp.rule))
 		}
 		last = sp.end
 	}
@@ -129,33 +132,29 @@ func tagSpans(s string, fieldEnd func(int) int) []span {
 			}
 			return cuts
 		}
-		end := t.end
 		if t.closing {
-			strays = append(strays, span{start: start, end: end})
-		} else {
-			closed := false
-			if !neverClosed[t.name] {
-				var seen bool
-				end, closed, seen = closingEnd(tags, t)
-				neverClosed[t.name] = !seen
-			}
-			if !closed {
-				searches[t.name]++
-				switch {
-				case searches[t.name] > maxSearches:
-					end = len(s)
-				case t.selfClosing:
-					end = t.end
-				case fieldEnd != nil:
-					end = max(t.end, fieldEnd(start))
-				default:
-					end = len(s)
-				}
+			strays = append(strays, span{start: start, end: t.end})
+			continue
+		}
+		var end int
+		closed := false
+		if !neverClosed[t.name] {
+			var seen bool
+			end, closed, seen = closingEnd(tags, t)
+			neverClosed[t.name] = !seen
+		}
+		if !closed {
+			searches[t.name]++
+			switch {
+			case searches[t.name] <= maxSearches && t.selfClosing:
+				end = t.end
+			case searches[t.name] <= maxSearches && fieldEnd != nil:
+				end = max(t.end, fieldEnd(start))
+			default:
+				end = len(s)
 			}
 		}
-		if !t.closing {
-			cuts = append(cuts, span{start: start, end: end})
-		}
+		cuts = append(cuts, span{start: start, end: end})
 		tags.at = end
 	}
 }
@@ -307,7 +306,7 @@ func tagName(s string, i int) (int, bool) {
 		return 0, false
 	}
 	for n, name := range tagNames {
-		if !hasPrefixFold(s[i:], name) {
+		if !HasPrefixFold(s[i:], name) {
 			continue
 		}
 		if end := i + len(name); end == len(s) || !nameByte(s[end]) {
@@ -336,19 +335,7 @@ func skipBackslashes(s string, i int) int {
 	return i
 }
 
-// hasPrefixFold is strings.HasPrefix without regard to ASCII case; prefix is lower case.
-func hasPrefixFold(s, prefix string) bool {
-	if len(s) < len(prefix) {
-		return false
-	}
-	for i := range len(prefix) {
-		c := s[i]
-		if c >= 'A' && c <= 'Z' {
-			c |= 0x20
-		}
-		if c != prefix[i] {
-			return false
-		}
-	}
-	return true
+// HasPrefixFold is strings.HasPrefix without regard to letter case; prefix is ASCII.
+func HasPrefixFold(s, prefix string) bool {
+	return len(s) >= len(prefix) && strings.EqualFold(s[:len(prefix)], prefix)
 }

@@ -35,7 +35,7 @@ func secretToken(s string, i int) (span, bool) {
 		}
 		k := &Kinds[p[entryKind]]
 		text, start := k.Prefixes[p[entryStart]:p[entryEnd]], i-int(p[entryAnchor])
-		if !startsAt(s, start, text) && (k.Flags&AnyCase == 0 || !equalFoldAt(s, start, text)) {
+		if !strings.HasPrefix(s[start:], text) && (k.Flags&AnyCase == 0 || !HasPrefixFold(s[start:], text)) {
 			continue
 		}
 		if found, ok := k.token(s, start, start+len(text)); ok {
@@ -43,10 +43,6 @@ func secretToken(s string, i int) (span, bool) {
 		}
 	}
 	return span{}, false
-}
-
-func equalFoldAt(s string, i int, text string) bool {
-	return len(s)-i >= len(text) && strings.EqualFold(s[i:i+len(text)], text)
 }
 
 // token returns the token whose prefix is s[start:bodyStart].
@@ -90,12 +86,9 @@ func maskAWSSecrets(s string, counts *map[string]int) string {
 		end := runEnd(s, i, classBase64)
 		if n := end - i; n >= 40 && n <= 128 && mixed(s[i:end]) && !wordy(s[i:end]) {
 			cuts = append(cuts, span{i, end, ruleAWSSecret})
-			count(counts, ruleAWSSecret)
+			Count(counts, ruleAWSSecret)
 		}
 		i = end
-	}
-	if len(cuts) == 0 {
-		return s
 	}
 	return applySpans(s, cuts)
 }
@@ -119,7 +112,7 @@ func mixed(v string) bool {
 // secretAtJ returns the JSON web token whose "eyJ" has its J at i. When there is
 // none, the text up to skip has no token.
 func secretAtJ(s string, i int) (found span, skip int, ok bool) {
-	if !endsAt(s, i, "ey") {
+	if !strings.HasSuffix(s[:i], "ey") {
 		return span{}, 0, false
 	}
 	end := runEnd(s, i, classWord)
@@ -192,7 +185,7 @@ func privateKey(s string, i int) (span, bool) {
 	// Cut off: take what can be a key, up to the next.
 	end, longest, run := bodyStart, 0, 0
 	for end < len(s) && strings.IndexByte("(){}[]<>;!?$%&^`~@", s[end]) < 0 {
-		if s[end] == '-' && startsAt(s, end, pemBegin) {
+		if s[end] == '-' && strings.HasPrefix(s[end:], pemBegin) {
 			break
 		}
 		if classes[s[end]]&classBase64 != 0 {

@@ -14,23 +14,24 @@ const maxPath = 1024
 // ruleWithheld counts strings of withheld files.
 const ruleWithheld = "withheld-file"
 
-// withhold removes the contents of withheld files from a tool event and reports
-// whether the event names one. The file's name and the host's own words stay.
-func withhold(e *claudemem.Event, globs glob.Set, counts *map[string]int) bool {
-	if globs.Empty() || e.Kind != claudemem.KindTool || len(e.ToolInput) == 0 {
-		return false
+// withhold removes the contents of withheld files from a tool event. The file's
+// name and the host's own words stay.
+func withhold(e *claudemem.Event, globs glob.Set, counts *map[string]int) {
+	if globs.Empty() || e.Kind != claudemem.KindTool {
+		return
 	}
 	named, written := namesWithheld(e.ToolInput, e.Cwd, globs)
 	if !named {
-		return false
+		return
 	}
-	e.ToolInput = blank(e.ToolInput, written, counts)
-	e.ToolResponse = blank(e.ToolResponse, true, counts)
+	if written {
+		e.ToolInput = blank(e.ToolInput, counts)
+	}
+	e.ToolResponse = blank(e.ToolResponse, counts)
 	if e.ToolError != "" {
 		e.ToolError = Mask(ruleWithheld)
-		count(counts, ruleWithheld)
+		Count(counts, ruleWithheld)
 	}
-	return true
 }
 
 // namesWithheld reports whether a tool's input names a withheld file, and whether
@@ -82,21 +83,16 @@ func pathForm(s string) bool {
 
 // commandNames reports whether a shell command names a withheld file.
 func commandNames(command, cwd string, globs glob.Set) bool {
-	for i := 0; i < len(command); {
-		if strings.IndexByte(" \t\r\n\"'`=;|&<>(){},:@", command[i]) >= 0 {
-			i++
-			continue
-		}
-		start := i
-		for i < len(command) && strings.IndexByte(" \t\r\n\"'`=;|&<>(){},:@", command[i]) < 0 {
-			i++
-		}
-		if word := command[start:i]; len(word) < maxPath && wordNames(word, cwd, globs) {
+	for word := range strings.FieldsFuncSeq(command, betweenWords) {
+		if len(word) < maxPath && wordNames(word, cwd, globs) {
 			return true
 		}
 	}
 	return false
 }
+
+// betweenWords reports whether c separates the words of a command.
+func betweenWords(c rune) bool { return strings.ContainsRune(" \t\r\n\"'`=;|&<>(){},:@", c) }
 
 // wordNames reports whether a word of a command names a withheld file. The filter
 // ".key" of jq is no file "*.key": a name that begins with a dot needs a glob that does.
@@ -107,15 +103,15 @@ func wordNames(word, cwd string, globs glob.Set) bool {
 	return globs.File(word, cwd)
 }
 
-// blank replaces the strings of raw with a mask if contents is true. Keys that name
-// the file or its kind keep their values.
-func blank(raw []byte, contents bool, counts *map[string]int) []byte {
-	if len(raw) == 0 || !contents {
+// blank replaces the strings of raw with a mask. Keys that name the file or its
+// kind keep their values.
+func blank(raw []byte, counts *map[string]int) []byte {
+	if len(raw) == 0 {
 		return raw
 	}
 	d, ok := parseDocument(raw)
 	if !ok {
-		count(counts, ruleWithheld)
+		Count(counts, ruleWithheld)
 		return jsonscan.AppendQuote(nil, Mask(ruleWithheld))
 	}
 	for i := range d.strings {
@@ -132,7 +128,7 @@ func blank(raw []byte, contents bool, counts *map[string]int) []byte {
 			}
 		}
 		s.set(Mask(ruleWithheld))
-		count(counts, ruleWithheld)
+		Count(counts, ruleWithheld)
 	}
 	return d.encode()
 }

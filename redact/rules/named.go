@@ -70,7 +70,7 @@ func eachKeyword(s string, visit func(k *keyword, start int) bool) {
 			continue
 		}
 		for _, n := range starts.at[key] {
-			if k := &keywords[n]; startsWith(s[i-2:], k.text) && !visit(k, i-2) {
+			if k := &keywords[n]; redact.HasPrefixFold(s[i-2:], k.text) && !visit(k, i-2) {
 				return
 			}
 		}
@@ -85,13 +85,10 @@ func find(s string) []finding {
 		return true
 	})
 	found = slices.DeleteFunc(found, func(f finding) bool {
-		return strings.Contains(s[f.start:f.end], redactedStart) // a text is not masked twice
+		return strings.Contains(s[f.start:f.end], redact.MaskStart) // a text is not masked twice
 	})
 	return merge(found)
 }
-
-// redactedStart begins every mask.
-const redactedStart = "[redacted:"
 
 const (
 	// maxName and longName are how far behind its keyword a name may reach, in bytes.
@@ -204,7 +201,7 @@ func curlHeader(s string, _, end int, found []finding) []finding {
 		}
 		value := skip(s, i+1, 5, func(c byte) bool { return c == ' ' || c == '\t' })
 		for _, scheme := range [...]string{"basic", "bearer", "token", "api-token", "apitoken"} {
-			if at := value + len(scheme); name == "authorization" && startsWith(s[value:], scheme) && at < len(s) && blank(s[at]) {
+			if at := value + len(scheme); name == "authorization" && redact.HasPrefixFold(s[value:], scheme) && at < len(s) && blank(s[at]) {
 				value = at + 1
 				break
 			}
@@ -240,7 +237,7 @@ func kubernetesSecret(s string, start, end int, found []finding) []finding {
 		key := i
 		i = skip(data, i, len(data), func(c byte) bool { return wordByte(c) || c == '-' || c == '.' })
 		if i == key || i == len(data) || data[i] != ':' {
-			if strings.HasPrefix(data[key:], redactedStart) {
+			if strings.HasPrefix(data[key:], redact.MaskStart) {
 				i = key + strings.IndexByte(data[key:]+"]", ']')
 			}
 			i++
@@ -266,11 +263,11 @@ func hasSecretKind(s string) bool {
 		}
 		colon := at + n
 		at = colon + 1
-		if colon < len("kind") || !startsWith(s[colon-len("kind"):], "kind") {
+		if colon < len("kind") || !redact.HasPrefixFold(s[colon-len("kind"):], "kind") {
 			continue
 		}
 		value := skip(s, at, 8, func(c byte) bool { return strings.IndexByte(" \t\"'\\", c) >= 0 })
-		if startsWith(s[value:], "secret") && (value+6 == len(s) || !wordByte(s[value+6])) {
+		if redact.HasPrefixFold(s[value:], "secret") && (value+6 == len(s) || !wordByte(s[value+6])) {
 			return true
 		}
 	}
@@ -279,11 +276,11 @@ func hasSecretKind(s string) bool {
 // nugetPassword appends the value of <add key="ClearTextPassword" value="…">.
 func nugetPassword(s string, _, end int, found []finding) []finding {
 	i := skip(s, end, 4, func(c byte) bool { return c == '"' || c == '\\' })
-	if !startsWith(s[i:], "password") && !startsWith(s[i:], "cleartextpassword") {
+	if !redact.HasPrefixFold(s[i:], "password") && !redact.HasPrefixFold(s[i:], "cleartextpassword") {
 		return found
 	}
 	limit := min(len(s), i+64)
-	for i < limit && !startsWith(s[i:], "value=") {
+	for i < limit && !redact.HasPrefixFold(s[i:], "value=") {
 		i++
 	}
 	start := skip(s, min(len(s), i+len("value=")), 4, func(c byte) bool { return c == '"' || c == '\\' })
@@ -309,8 +306,3 @@ func wordByte(c byte) bool { return alnum(c) || c == '_' }
 func blank(c byte) bool { return c == ' ' || c >= '\t' && c <= '\r' }
 
 func tokenByte(c byte) bool { return wordByte(c) || strings.IndexByte("+/=-.~@", c) >= 0 }
-
-// startsWith is strings.HasPrefix without regard to ASCII case; prefix is lower case.
-func startsWith(s, prefix string) bool {
-	return len(s) >= len(prefix) && strings.EqualFold(s[:len(prefix)], prefix)
-}

@@ -14,8 +14,7 @@ import (
 // there were none. It leaves tags alone.
 func Text(s string) (string, map[string]int) {
 	masked, counts := redact.Text(s)
-	c := counter{counts}
-	return mask(masked, 0, &c), c.byRule
+	return mask(masked, 0, &counts), counts
 }
 
 // Event cleans an event in place as redact.Event does, masks what only this
@@ -23,22 +22,22 @@ func Text(s string) (string, map[string]int) {
 // each end, with a mark between them that says how much was cut. A secret on the
 // edge of the cut is masked whole. Limit 0 shortens nothing.
 func Event(e *claudemem.Event, withheld glob.Set, limit int) map[string]int {
-	c := counter{redact.Event(e, withheld)}
+	counts := redact.Event(e, withheld)
 	for _, text := range redact.Texts(e) {
-		*text = mask(*text, limit, &c)
+		*text = mask(*text, limit, &counts)
 	}
-	e.ToolInput = maskJSON(e.ToolInput, limit, &c)
-	e.ToolResponse = maskJSON(e.ToolResponse, limit, &c)
-	return c.byRule
+	e.ToolInput = maskJSON(e.ToolInput, limit, &counts)
+	e.ToolResponse = maskJSON(e.ToolResponse, limit, &counts)
+	return counts
 }
 
 // maskJSON masks and cuts the strings of raw. It returns raw itself when it is
 // not JSON.
-func maskJSON(raw []byte, limit int, c *counter) []byte {
+func maskJSON(raw []byte, limit int, counts *map[string]int) []byte {
 	if (limit == 0 || len(raw) <= limit) && !mayMatch(raw) {
 		return raw
 	}
-	out, ok := redact.Each(raw, func(_, text string) string { return mask(text, limit, c) })
+	out, ok := redact.Each(raw, func(_, text string) string { return mask(text, limit, counts) })
 	if !ok {
 		return raw
 	}
@@ -73,15 +72,15 @@ func mayMatch(raw []byte) bool {
 const margin = 4 << 10
 
 // mask masks what this package finds in s and cuts s to limit.
-func mask(s string, limit int, c *counter) string {
+func mask(s string, limit int, counts *map[string]int) string {
 	if limit == 0 || len(s) <= limit {
-		return applyFindings(s, 0, len(s), find(s), c)
+		return applyFindings(s, 0, len(s), find(s), counts)
 	}
 	half := limit / 2
 	head, tail := s[:min(len(s), half+margin)], s[max(0, len(s)-half-margin):]
-	return applyFindings(head, 0, half, find(head), c) +
+	return applyFindings(head, 0, half, find(head), counts) +
 		redact.TruncationMark(len(s)-2*half) +
-		applyFindings(tail, len(tail)-half, len(tail), find(tail), c)
+		applyFindings(tail, len(tail)-half, len(tail), find(tail), counts)
 }
 
 // A finding is a secret in a text.
@@ -92,7 +91,7 @@ type finding struct {
 
 // applyFindings returns s[from:to] with the findings masked; one that reaches over
 // an edge is masked whole.
-func applyFindings(s string, from, to int, found []finding, c *counter) string {
+func applyFindings(s string, from, to int, found []finding, counts *map[string]int) string {
 	if len(found) == 0 {
 		return strings.ToValidUTF8(s[from:to], "")
 	}
@@ -104,7 +103,7 @@ func applyFindings(s string, from, to int, found []finding, c *counter) string {
 		}
 		b.WriteString(s[at:max(at, f.start)])
 		b.WriteString(redact.Mask(f.rule))
-		c.add(f.rule, 1)
+		redact.Count(counts, f.rule)
 		at = f.end
 	}
 	if at < to {
@@ -131,14 +130,4 @@ func merge(found []finding) []finding {
 		n++
 	}
 	return found[:n]
-}
-
-// A counter counts findings by rule; its map is made when first needed.
-type counter struct{ byRule map[string]int }
-
-func (c *counter) add(rule string, n int) {
-	if c.byRule == nil {
-		c.byRule = make(map[string]int)
-	}
-	c.byRule[rule] += n
 }
