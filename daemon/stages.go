@@ -27,7 +27,7 @@ type stages struct {
 	intake   *intake.Intake
 	observer *observer.Observer
 	builder  *recall.Builder
-	reminder reminder
+	reminder *recall.Reminder
 
 	finder   *finder
 	searcher *search.Searcher

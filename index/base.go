@@ -213,9 +213,9 @@ func (b *base) load(ctx context.Context, q querier) error {
 		return nil // openVectors begins anew
 	}
 	var slots sql.RawBytes
-	return each(ctx, q, "SELECT document, slots FROM fragments", func(rows *sql.Rows) error {
+	return each(ctx, q, "SELECT document, slots FROM fragments", func(scan sqlite.Scan) error {
 		var id uint32
-		if err := rows.Scan(&id, &slots); err != nil {
+		if err := scan(&id, &slots); err != nil {
 			return err
 		}
 		if !c.has(id) {
@@ -236,10 +236,10 @@ func (b *base) load(ctx context.Context, q querier) error {
 // loadTotals fills the catalogue with the projects and what is counted of them.
 func (b *base) loadTotals(ctx context.Context, q querier) error {
 	c := b.cat
-	err := each(ctx, q, "SELECT id, path FROM projects", func(rows *sql.Rows) error {
+	err := each(ctx, q, "SELECT id, path FROM projects", func(scan sqlite.Scan) error {
 		var id uint32
 		var path string
-		if err := rows.Scan(&id, &path); err != nil {
+		if err := scan(&id, &path); err != nil {
 			return err
 		}
 		if id == 0 || id > 1<<24 {
@@ -251,10 +251,10 @@ func (b *base) loadTotals(ctx context.Context, q querier) error {
 	if err != nil {
 		return err
 	}
-	return each(ctx, q, "SELECT project, documents, words FROM totals", func(rows *sql.Rows) error {
+	return each(ctx, q, "SELECT project, documents, words FROM totals", func(scan sqlite.Scan) error {
 		var project uint32
 		var t total
-		if err := rows.Scan(&project, &t.documents, &t.words); err != nil {
+		if err := scan(&project, &t.documents, &t.words); err != nil {
 			return err
 		}
 		c.addTotal(project, t.documents, t.words)
@@ -269,11 +269,11 @@ func (b *base) loadEntries(ctx context.Context, q querier, query string, args ..
 	c := b.cat
 	var typ sql.RawBytes
 	types := map[string]claudemem.ObservationType{}
-	return each(ctx, q, query, func(rows *sql.Rows) error {
+	return each(ctx, q, query, func(scan sqlite.Scan) error {
 		var id uint32
 		var e entry
 		var length int
-		if err := rows.Scan(&id, &e.kind, &e.record, &e.project, &e.session, &typ, &e.createdAt, &length); err != nil {
+		if err := scan(&id, &e.kind, &e.record, &e.project, &e.session, &typ, &e.createdAt, &length); err != nil {
 			return err
 		}
 		t, ok := types[string(typ)]
@@ -292,18 +292,8 @@ func (b *base) loadEntries(ctx context.Context, q querier, query string, args ..
 }
 
 // each runs fn for every row of a query.
-func each(ctx context.Context, q querier, query string, fn func(*sql.Rows) error, args ...any) error {
-	rows, err := q.QueryContext(ctx, query, args...)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = rows.Close() }()
-	for rows.Next() {
-		if err := fn(rows); err != nil {
-			return err
-		}
-	}
-	return rows.Err()
+func each(ctx context.Context, q querier, query string, fn func(scan sqlite.Scan) error, args ...any) error {
+	return sqlite.Rows(q.QueryContext(ctx, query, args...)).Each(fn)
 }
 
 // notEmpty turns "no rows" of a table that always has one into damage.
@@ -404,10 +394,10 @@ func (b *base) forgetVectors(ctx context.Context) error {
 func (b *base) compareVectors(ctx context.Context) error {
 	c := b.cat
 	var lost []uint32
-	err := each(ctx, b.conn, "SELECT document, slots FROM fragments", func(rows *sql.Rows) error {
+	err := each(ctx, b.conn, "SELECT document, slots FROM fragments", func(scan sqlite.Scan) error {
 		var id uint32
 		var slots sql.RawBytes
-		if err := rows.Scan(&id, &slots); err != nil {
+		if err := scan(&id, &slots); err != nil {
 			return err
 		}
 		for slot := range eachSlot(slots) {

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"claudemem/index/vectors"
+	"claudemem/sqlite"
 )
 
 const (
@@ -148,21 +149,13 @@ func best(list []uint32, n int, before func(x, y uint32) bool) {
 
 // documentsWith tells the documents that match an expression.
 func (b *base) documentsWith(ctx context.Context, match string, fn func(document uint32)) error {
-	rows, err := b.read.gather.QueryContext(ctx, match)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = rows.Close() }()
 	var joined sql.RawBytes
-	for rows.Next() {
-		if err := rows.Scan(&joined); err != nil {
+	return sqlite.Rows(b.read.gather.QueryContext(ctx, match)).Each(func(scan sqlite.Scan) error {
+		if err := scan(&joined); err != nil {
 			return err
 		}
-		if err := idList(joined, fn); err != nil {
-			return err
-		}
-	}
-	return rows.Err()
+		return idList(joined, fn)
+	})
 }
 
 // scope is an expression for those parts of the filter that leave out most

@@ -4,6 +4,8 @@ import (
 	"context"
 	"strconv"
 	"sync"
+
+	"claudemem/sqlite"
 )
 
 // contentBytes bounds the memory for the words of documents: reading a
@@ -87,23 +89,15 @@ func (b *base) readContents(ctx context.Context, documents []uint32, fn func(doc
 	if len(missing) == 0 {
 		return nil
 	}
-	list, err := b.read.contents.QueryContext(ctx, jsonList(missing))
-	if err != nil {
-		return err
-	}
-	defer func() { _ = list.Close() }()
-	for list.Next() {
+	return sqlite.Rows(b.read.contents.QueryContext(ctx, jsonList(missing))).Each(func(scan sqlite.Scan) error {
 		var d uint32
 		var row content
-		if err := list.Scan(&d, &row.words, &row.pieces); err != nil {
+		if err := scan(&d, &row.words, &row.pieces); err != nil {
 			return err
 		}
 		cache.put(d, row)
-		if err := fn(d, row); err != nil {
-			return err
-		}
-	}
-	return list.Err()
+		return fn(d, row)
+	})
 }
 
 // idList tells the numbers that group_concat has joined.

@@ -3,7 +3,6 @@ package index
 import (
 	"cmp"
 	"context"
-	"database/sql"
 	"maps"
 	"os"
 	"path/filepath"
@@ -14,6 +13,7 @@ import (
 	"claudemem/index/embed"
 	"claudemem/index/rank"
 	"claudemem/index/words"
+	"claudemem/sqlite"
 )
 
 // checkContents compares all that the index holds with what the feed has.
@@ -87,10 +87,10 @@ func checkContents(t errorer, ix *Index, feed *memoryFeed) {
 		wantTotals[project] = sum
 	}
 	gotTerms := map[row]int{}
-	err = each(ctx, b.reader, "SELECT term, project, documents FROM terms", func(rows *sql.Rows) error {
+	err = each(ctx, b.reader, "SELECT term, project, documents FROM terms", func(scan sqlite.Scan) error {
 		var r row
 		var n int
-		err := rows.Scan(&r.terms, &r.project, &n)
+		err := scan(&r.terms, &r.project, &n)
 		gotTerms[r] = n
 		return err
 	})

@@ -3,6 +3,8 @@ package index
 import (
 	"context"
 	"database/sql"
+
+	"claudemem/sqlite"
 )
 
 // preparer is a connection or a pool.
@@ -105,17 +107,10 @@ func (r *reads) prepare(ctx context.Context, p preparer) error {
 
 // scanInts reads the only column of rows.
 func scanInts(rows *sql.Rows, err error) ([]int64, error) {
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = rows.Close() }()
 	var list []int64
-	for rows.Next() {
-		var n int64
-		if err := rows.Scan(&n); err != nil {
-			return nil, err
-		}
-		list = append(list, n)
-	}
-	return list, rows.Err()
+	err = sqlite.Rows(rows, err).Each(func(scan sqlite.Scan) error {
+		list = append(list, 0)
+		return scan(&list[len(list)-1])
+	})
+	return list, err
 }

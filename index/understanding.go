@@ -13,6 +13,7 @@ import (
 	"claudemem/index/embed"
 	"claudemem/index/rank"
 	"claudemem/index/words"
+	"claudemem/sqlite"
 )
 
 const (
@@ -250,20 +251,14 @@ func (b *base) frequencies(ctx context.Context, hashes []uint32, projects []uint
 	if projects != nil {
 		statement, args = b.read.termsOf, []any{list, jsonList(projects)}
 	}
-	rows, err := statement.QueryContext(ctx, args...)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = rows.Close() }()
-	for rows.Next() {
+	err := sqlite.Rows(statement.QueryContext(ctx, args...)).Each(func(scan sqlite.Scan) error {
 		var term uint32
 		var n int
-		if err := rows.Scan(&term, &n); err != nil {
-			return nil, err
-		}
+		err := scan(&term, &n)
 		found[term] = n
-	}
-	return found, rows.Err()
+		return err
+	})
+	return found, err
 }
 
 func jsonList(numbers []uint32) string {

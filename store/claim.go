@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"claudemem"
+	"claudemem/sqlite"
 	"claudemem/text"
 )
 
@@ -35,7 +36,7 @@ func (s *Store) Backlog(ctx context.Context, now claudemem.Millis) ([]claudemem.
 	// Added up by SQLite, out of the index alone: the observer asks after each event.
 	var list []claudemem.Backlog
 	var waiting []int // of list, those with an event that isn't due
-	err := each(ctx, s.reader, func(scan scanFunc) error {
+	err := each(ctx, s.reader, func(scan sqlite.Scan) error {
 		var b claudemem.Backlog
 		var waits bool
 		if err := scan(&b.Session.ID, &b.OldestPrompt, &b.NewestPrompt, &b.NewestAt, &b.Stops, &b.Tools, &b.Bytes, &waits); err != nil {
@@ -73,7 +74,7 @@ func (s *Store) Backlog(ctx context.Context, now claudemem.Millis) ([]claudemem.
 // first that isn't.
 func (s *Store) countDue(ctx context.Context, b *claudemem.Backlog, now claudemem.Millis) error {
 	b.Stops, b.Tools, b.Bytes = 0, 0, 0
-	return each(ctx, s.reader, func(scan scanFunc) error {
+	return each(ctx, s.reader, func(scan sqlite.Scan) error {
 		var kind claudemem.EventKind
 		var notBefore claudemem.Millis
 		var bytes int
@@ -82,7 +83,7 @@ func (s *Store) countDue(ctx context.Context, b *claudemem.Backlog, now claudeme
 		}
 		if !isDue(notBefore, now) {
 			b.NextDue = notBefore
-			return errStop
+			return sqlite.ErrStop
 		}
 		b.Bytes += bytes
 		if kind == claudemem.KindStop {
@@ -133,7 +134,7 @@ func (s *Store) readClaim(ctx context.Context, claim *claudemem.Claim, session c
 		return nil, err
 	}
 	claim.Events = make([]claudemem.PendingEvent, 0, len(ids))
-	err = each(ctx, s.reader, func(scan scanFunc) error {
+	err = each(ctx, s.reader, func(scan sqlite.Scan) error {
 		var e claudemem.PendingEvent
 		var payload, files sql.RawBytes
 		if err := scan(&e.Key, &e.PromptNumber, &e.Attempts, &payload, &files); err != nil {
@@ -205,7 +206,7 @@ func (t *tx) due(session claudemem.SessionID, limit int, now claudemem.Millis) (
 	}
 	var ids []int64
 	total := 0
-	err := each(context.Background(), t, func(scan scanFunc) error {
+	err := each(context.Background(), t, func(scan sqlite.Scan) error {
 		var id int64
 		var notBefore claudemem.Millis
 		var bytes int
@@ -214,7 +215,7 @@ func (t *tx) due(session claudemem.SessionID, limit int, now claudemem.Millis) (
 		}
 		total += bytes
 		if len(ids) == limit || !isDue(notBefore, now) || (total > claimBytes && len(ids) > 0) {
-			return errStop
+			return sqlite.ErrStop
 		}
 		ids = append(ids, id)
 		return nil

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"claudemem"
+	"claudemem/sqlite"
 )
 
 // nearDuplicateWindow is the time in ms within which two observations of the same
@@ -180,7 +181,7 @@ func (t *tx) sameObservation(o *claudemem.Observation, filesKey string) (int64, 
 		return id, err
 	}
 	var same int64
-	err = each(context.Background(), t, func(scan scanFunc) error {
+	err = each(context.Background(), t, func(scan sqlite.Scan) error {
 		var id int64
 		var title string
 		if err := scan(&id, &title); err != nil {
@@ -188,7 +189,7 @@ func (t *tx) sameObservation(o *claudemem.Observation, filesKey string) (int64, 
 		}
 		if alike(title, o.Title) {
 			same = id
-			return errStop
+			return sqlite.ErrStop
 		}
 		return nil
 	}, `SELECT id, title FROM observations

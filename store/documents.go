@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"claudemem"
+	"claudemem/sqlite"
 	"claudemem/text"
 )
 
@@ -92,7 +93,7 @@ func unknownKind(kind claudemem.RecordKind) error {
 func observationDocuments(ctx context.Context, q querier, condition string, args ...any) ([]claudemem.Document, error) {
 	var documents []claudemem.Document
 	var ids []claudemem.ObservationID
-	err := each(ctx, q, func(scan scanFunc) error {
+	err := each(ctx, q, func(scan sqlite.Scan) error {
 		d := claudemem.Document{RecordRef: claudemem.RecordRef{Kind: claudemem.RecordObservation}}
 		var subtitle, narrative string
 		if err := scan(&d.ID, &d.ProjectPath, &d.Session, &d.Type, &d.Title, &subtitle, &narrative, toList(&d.Facts), toList(&d.Concepts), &d.CreatedAt); err != nil {
@@ -129,7 +130,7 @@ func appendNew(files []string, paths ...string) []string {
 
 func summaryDocuments(ctx context.Context, q querier, condition string, args ...any) ([]claudemem.Document, error) {
 	var documents []claudemem.Document
-	err := each(ctx, q, func(scan scanFunc) error {
+	err := each(ctx, q, func(scan sqlite.Scan) error {
 		d := claudemem.Document{RecordRef: claudemem.RecordRef{Kind: claudemem.RecordSummary}}
 		var investigated, learned, completed, next, notes string
 		var read, edited []string
@@ -149,7 +150,7 @@ func summaryDocuments(ctx context.Context, q querier, condition string, args ...
 
 func promptDocuments(ctx context.Context, q querier, condition string, args ...any) ([]claudemem.Document, error) {
 	var documents []claudemem.Document
-	err := each(ctx, q, func(scan scanFunc) error {
+	err := each(ctx, q, func(scan sqlite.Scan) error {
 		d := claudemem.Document{RecordRef: claudemem.RecordRef{Kind: claudemem.RecordPrompt}}
 		var beforeThat, previous, next string
 		if err := scan(&d.ID, &d.ProjectPath, &d.Session, &d.Text, &d.CreatedAt, &d.Previous, &beforeThat, &previous, &next); err != nil {

@@ -7,6 +7,7 @@ import (
 	"unicode"
 
 	"claudemem"
+	"claudemem/sqlite"
 )
 
 const (
@@ -210,7 +211,7 @@ func (t *tx) addLearning(claimed *claudemem.Session, l *claudemem.Learning) erro
 // project, and the one with the same key however old.
 func (t *tx) learnings(project, key string) ([]storedLearning, error) {
 	var list []storedLearning
-	err := each(context.Background(), t, func(scan scanFunc) error {
+	err := each(context.Background(), t, func(scan sqlite.Scan) error {
 		var k storedLearning
 		var content string
 		if err := scan(&k.id, &content, &k.confidence, &k.active, &k.superseded); err != nil {
@@ -293,7 +294,7 @@ func (t *tx) learnRepeated(claimed *claudemem.Session, category, content string,
 // gives is the same.
 func (t *tx) sessionsWith(o *claudemem.Observation, query, arg string, same func(text string) bool) (int, error) {
 	sessions := map[int64]bool{}
-	err := each(context.Background(), t, func(scan scanFunc) error {
+	err := each(context.Background(), t, func(scan sqlite.Scan) error {
 		var session int64
 		var text string
 		if err := scan(&session, &text); err != nil {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"claudemem"
+	"claudemem/sqlite"
 )
 
 const observationColumns = `o.id, o.ulid, o.session_id, o.project, o.prompt_number, o.type, o.title, o.subtitle, o.narrative,
@@ -38,7 +39,7 @@ func readObservations(ctx context.Context, q querier, query string, args ...any)
 // filesOf reads the files of observations, in their order.
 func filesOf(ctx context.Context, q querier, ids []claudemem.ObservationID) (map[claudemem.ObservationID][]claudemem.FileRef, error) {
 	files := make(map[claudemem.ObservationID][]claudemem.FileRef, len(ids))
-	err := each(ctx, q, func(scan scanFunc) error {
+	err := each(ctx, q, func(scan sqlite.Scan) error {
 		var id claudemem.ObservationID
 		var f claudemem.FileRef
 		err := scan(&id, &f.Path, &f.Role, &f.Hash)

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"claudemem"
+	"claudemem/sqlite"
 	"claudemem/text"
 )
 
@@ -62,7 +63,7 @@ func capturedOf(ctx context.Context, q querier, r *SessionReceipt) (err error) {
 func countEvents(ctx context.Context, q querier, query string, args ...any) (sum CapturedEvents, skipped, failed []EventsFor, err error) {
 	all := eventCount{}
 	reasons := map[claudemem.Status]map[string]eventCount{claudemem.StatusSkipped: {}, claudemem.StatusFailed: {}}
-	err = each(ctx, q, func(scan scanFunc) error {
+	err = each(ctx, q, func(scan sqlite.Scan) error {
 		var of EventsOf
 		var outcome claudemem.Status
 		var reason string
@@ -145,7 +146,7 @@ func storedOf(ctx context.Context, q querier, r *SessionReceipt) error {
 		return err
 	}
 	r.FirstPrompt = text.Line(r.FirstPrompt)
-	err := each(ctx, q, func(scan scanFunc) error {
+	err := each(ctx, q, func(scan sqlite.Scan) error {
 		var o StoredObservation
 		var tokens int
 		if err := scan(&o.ID, &o.Type, &o.Title, &o.PromptNumber, &tokens); err != nil {
@@ -240,7 +241,7 @@ func lookedUpOf(ctx context.Context, q querier, r *SessionReceipt) error {
 		made[o.ID] = true
 		ids = append(ids, o.ID)
 	}
-	err := each(ctx, q, func(scan scanFunc) error {
+	err := each(ctx, q, func(scan sqlite.Scan) error {
 		var l LookedUp
 		var by claudemem.SessionID
 		if err := scan(&l.Observation, &l.LastAt, &by, &l.Title); err != nil {
@@ -269,7 +270,7 @@ func lookedUpOf(ctx context.Context, q querier, r *SessionReceipt) error {
 
 func costOf(ctx context.Context, q querier, r *SessionReceipt) error {
 	providers, models := map[string]*SpentOn{}, map[string]*SpentOn{}
-	err := each(ctx, q, func(scan scanFunc) error {
+	err := each(ctx, q, func(scan sqlite.Scan) error {
 		var provider, model string
 		var p Spent
 		if err := scan(append([]any{&provider, &model}, spentFields(&p)...)...); err != nil {
@@ -327,7 +328,7 @@ func redactedInAll(ctx context.Context, q querier) ([]RedactedRule, error) {
 func givenInAll(ctx context.Context, q querier, sum *ReceiptTotals) (map[claudemem.ObservationID]claudemem.Millis, error) {
 	places := map[string]*GivenIn{}
 	givenAt := map[claudemem.ObservationID]claudemem.Millis{}
-	err := each(ctx, q, func(scan scanFunc) error {
+	err := each(ctx, q, func(scan sqlite.Scan) error {
 		var in claudemem.Injection
 		if err := scan(&in.Where, &in.Source, &in.Tokens, toList(&in.Observations), &in.At); err != nil {
 			return err
@@ -358,7 +359,7 @@ func givenInAll(ctx context.Context, q querier, sum *ReceiptTotals) (map[claudem
 
 func lookedUpInAll(ctx context.Context, q querier, givenAt map[claudemem.ObservationID]claudemem.Millis, sum *ReceiptTotals) error {
 	lookedUp := map[claudemem.ObservationID]bool{}
-	err := each(ctx, q, func(scan scanFunc) error {
+	err := each(ctx, q, func(scan sqlite.Scan) error {
 		var id claudemem.ObservationID
 		var at claudemem.Millis
 		if err := scan(&id, &at); err != nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
-	"errors"
 
 	"claudemem/sqlite"
 )
@@ -12,28 +11,9 @@ import (
 // querier is a pool or a transaction that reads.
 type querier = sqlite.Querier
 
-// scanFunc is the Scan method of a row.
-type scanFunc func(dest ...any) error
-
-// errStop is returned by a function given to each to end it without an error.
-var errStop = errors.New("no more rows")
-
 // each calls row for each row that a query selects. An error of row ends it.
-func each(ctx context.Context, q queryOnly, row func(scan scanFunc) error, query string, args ...any) error {
-	rows, err := q.QueryContext(ctx, query, args...)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = rows.Close() }()
-	for rows.Next() {
-		if err := row(rows.Scan); err != nil {
-			if errors.Is(err, errStop) {
-				return nil
-			}
-			return err
-		}
-	}
-	return rows.Err()
+func each(ctx context.Context, q queryOnly, row func(scan sqlite.Scan) error, query string, args ...any) error {
+	return sqlite.Rows(q.QueryContext(ctx, query, args...)).Each(row)
 }
 
 // queryOnly is a querier or the writer's transaction.
@@ -44,7 +24,7 @@ type queryOnly interface {
 // all returns the rows that a query selects; fields says where a row's columns go.
 func all[T any](ctx context.Context, q queryOnly, fields func(*T) []any, query string, args ...any) ([]T, error) {
 	var list []T
-	err := each(ctx, q, func(scan scanFunc) error {
+	err := each(ctx, q, func(scan sqlite.Scan) error {
 		list = append(list, *new(T))
 		return scan(fields(&list[len(list)-1])...)
 	}, query, args...)
@@ -65,7 +45,7 @@ func value[T any](ctx context.Context, q querier, query string, args ...any) (T,
 // numbersByName reads rows of a name and a number.
 func numbersByName(ctx context.Context, q querier, query string, args ...any) (map[string]int, error) {
 	numbers := map[string]int{}
-	err := each(ctx, q, func(scan scanFunc) error {
+	err := each(ctx, q, func(scan sqlite.Scan) error {
 		var name string
 		var n int
 		err := scan(&name, &n)

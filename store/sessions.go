@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"claudemem"
+	"claudemem/sqlite"
 )
 
 // sessionColumns are the columns of table s that sessionFields receive.
@@ -67,7 +68,7 @@ func sessionPrompts(ctx context.Context, q querier, session claudemem.SessionID,
 // readPrompts reads prompts by a condition, which may have an order and a limit,
 // and the projects they are of.
 func readPrompts(ctx context.Context, q querier, condition string, args ...any) (prompts []claudemem.Prompt, projects []string, err error) {
-	err = each(ctx, q, func(scan scanFunc) error {
+	err = each(ctx, q, func(scan sqlite.Scan) error {
 		var p claudemem.Prompt
 		var project string
 		if err := scan(&p.ID, &p.ULID, &p.Session, &p.Number, &p.PromptID, &p.Text, &p.Branch, &p.HeadCommit, &p.CreatedAt, &project); err != nil {
@@ -143,9 +144,9 @@ func (s *Store) Undistilled(ctx context.Context, session claudemem.SessionID) (c
 func readWaiting(ctx context.Context, q querier, session claudemem.SessionID) ([]claudemem.PendingEvent, error) {
 	var events []claudemem.PendingEvent
 	bytes := 0
-	err := each(ctx, q, func(scan scanFunc) error {
+	err := each(ctx, q, func(scan sqlite.Scan) error {
 		if bytes >= undistilledBytes {
-			return errStop
+			return sqlite.ErrStop
 		}
 		var e claudemem.PendingEvent
 		var payload, files sql.RawBytes
@@ -176,7 +177,7 @@ func (s *Store) SessionSummaries(ctx context.Context, session claudemem.SessionI
 // readSummaries reads summaries by a condition, which may have an order and a
 // limit, and the projects they are of.
 func readSummaries(ctx context.Context, q querier, condition string, args ...any) (summaries []claudemem.Summary, projects []string, err error) {
-	err = each(ctx, q, func(scan scanFunc) error {
+	err = each(ctx, q, func(scan sqlite.Scan) error {
 		var m claudemem.Summary
 		var project string
 		if err := scan(&m.ID, &m.ULID, &m.Session, &m.PromptNumber, &m.Request, &m.Investigated, &m.Learned, &m.Completed, &m.NextSteps,

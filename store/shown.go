@@ -5,12 +5,13 @@ import (
 	"encoding/json"
 
 	"claudemem"
+	"claudemem/sqlite"
 )
 
 // Shown implements recall.Given.
 func (s *Store) Shown(ctx context.Context, host claudemem.Host, hostSessionID string) (claudemem.Shown, error) {
 	var shown claudemem.Shown
-	err := each(ctx, s.reader, func(scan scanFunc) error {
+	err := each(ctx, s.reader, func(scan sqlite.Scan) error {
 		var list string
 		var compacted bool
 		var at claudemem.Millis

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"claudemem"
+	"claudemem/sqlite"
 )
 
 // Spending sums up model calls by day, provider, model and project. Days are in
@@ -29,7 +30,7 @@ func (s *Store) Spending(ctx context.Context, since, until claudemem.Millis, loc
 	var sum Spending
 	days, providers, projects := map[string]*SpentOn{}, map[string]*SpentOn{}, map[string]*SpentOn{}
 	models := map[string]*SpentOn{}
-	err := each(ctx, s.reader, func(scan scanFunc) error {
+	err := each(ctx, s.reader, func(scan sqlite.Scan) error {
 		var at int64
 		var provider, model, project string
 		var p Spent

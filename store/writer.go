@@ -90,37 +90,35 @@ func startWriter(ctx context.Context, db *sql.DB, opts Options, f *feed) (*write
 // cancels it; afterwards the outcome is the job's.
 func (w *writer) do(ctx context.Context, j job) error {
 	j.ctx, j.result = ctx, make(chan error, 1)
+	if err := handOver(ctx, w, w.jobs, &j); err != nil {
+		return err
+	}
+	return <-j.result
+}
+
+// handOver sends work to the writer's goroutine unless the writer is closed or ctx
+// ends first.
+func handOver[T any](ctx context.Context, w *writer, queue chan<- T, work T) error {
 	w.mu.RLock()
+	defer w.mu.RUnlock()
 	if w.stopped {
-		w.mu.RUnlock()
 		return errClosed
 	}
 	select {
-	case w.jobs <- &j:
+	case queue <- work:
+		return nil
 	case <-ctx.Done():
-		w.mu.RUnlock()
 		return ctx.Err()
 	}
-	w.mu.RUnlock()
-	return <-j.result
 }
 
 // enqueue hands a delivery over and waits until it is durable. When the context
 // ends meanwhile it may or may not have been booked: whoever sends it again is
 // told that it is a duplicate.
 func (w *writer) enqueue(ctx context.Context, d *delivery) error {
-	w.mu.RLock()
-	if w.stopped {
-		w.mu.RUnlock()
-		return errClosed
+	if err := handOver(ctx, w, w.arrivals, d); err != nil {
+		return err
 	}
-	select {
-	case w.arrivals <- d:
-	case <-ctx.Done():
-		w.mu.RUnlock()
-		return ctx.Err()
-	}
-	w.mu.RUnlock()
 	select {
 	case err := <-d.result:
 		return err

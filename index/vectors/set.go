@@ -214,8 +214,6 @@ const bufferedBytes = 4 << 20
 // Its length does not matter; zeros are kept but never found.
 func (s *Set) Put(slot, document uint32, vector []float32) error {
 	switch {
-	case s.readOnly:
-		return errors.New("put vector: opened for reading only")
 	case len(vector) != s.dims:
 		return fmt.Errorf("put vector: %d dimensions instead of %d", len(vector), s.dims)
 	case document == 0 || document >= maxSlots:
@@ -230,13 +228,25 @@ func (s *Set) Put(slot, document uint32, vector []float32) error {
 	}
 	s.writing.Lock()
 	defer s.writing.Unlock()
-	if s.closed {
-		return fmt.Errorf("put vector: %w", os.ErrClosed)
+	if err := s.changeable("put vector"); err != nil {
+		return err
 	}
 	s.pending[slot] = len(s.records) / s.recordSize()
 	s.records = s.encode(s.records, document, vector)
 	if len(s.records) >= bufferedBytes {
 		return s.flush()
+	}
+	return nil
+}
+
+// changeable returns an error for a set that is closed or opened for reading only;
+// writing is held.
+func (s *Set) changeable(what string) error {
+	if s.readOnly {
+		return errors.New(what + ": opened for reading only")
+	}
+	if s.closed {
+		return fmt.Errorf("%s: %w", what, os.ErrClosed)
 	}
 	return nil
 }
@@ -258,8 +268,7 @@ func (s *Set) flush() error {
 		at := s.pending[slot] * size
 		return s.records[at : at+size]
 	}
-	err := s.write(slots, record)
-	if err != nil {
+	if err := s.write(slots, record); err != nil {
 		return err
 	}
 	s.memory.Lock()
@@ -295,13 +304,10 @@ func (s *Set) write(slots []uint32, record func(slot uint32) []byte) error {
 // when it returns (on the disk after Sync). After an error they are found no
 // more, but the file may still hold them: call it again.
 func (s *Set) Delete(slots ...uint32) error {
-	if s.readOnly {
-		return errors.New("delete vectors: opened for reading only")
-	}
 	s.writing.Lock()
 	defer s.writing.Unlock()
-	if s.closed {
-		return fmt.Errorf("delete vectors: %w", os.ErrClosed)
+	if err := s.changeable("delete vectors"); err != nil {
+		return err
 	}
 	return s.delete(slots)
 }
@@ -342,13 +348,10 @@ func (s *Set) delete(slots []uint32) error {
 // Keep deletes the vectors for which keep is false and tells how many they were.
 // It is for the start: what a crash left behind is not in the database.
 func (s *Set) Keep(keep func(slot, document uint32) bool) (dropped int, err error) {
-	if s.readOnly {
-		return 0, errors.New("delete vectors: opened for reading only")
-	}
 	s.writing.Lock()
 	defer s.writing.Unlock()
-	if s.closed {
-		return 0, fmt.Errorf("delete vectors: %w", os.ErrClosed)
+	if err := s.changeable("delete vectors"); err != nil {
+		return 0, err
 	}
 	var drop []uint32
 	for number, c := range s.chunks { // writing is held: nobody changes them
@@ -370,20 +373,22 @@ func (s *Set) Keep(keep func(slot, document uint32) bool) (dropped int, err erro
 
 // Reset deletes all vectors.
 func (s *Set) Reset() error {
-	if s.readOnly {
-		return errors.New("delete vectors: opened for reading only")
-	}
 	s.writing.Lock()
 	defer s.writing.Unlock()
-	if s.closed {
-		return fmt.Errorf("delete vectors: %w", os.ErrClosed)
+	if err := s.changeable("delete vectors"); err != nil {
+		return err
 	}
 	clear(s.pending)
 	s.records = s.records[:0]
-	s.memory.Lock()
-	s.chunks, s.heads, s.used = nil, nil, 0
-	s.memory.Unlock()
+	s.forget()
 	return startFile(s.file, s.model, s.dims)
+}
+
+// forget drops what is in memory of the vectors.
+func (s *Set) forget() {
+	s.memory.Lock()
+	defer s.memory.Unlock()
+	s.chunks, s.heads, s.used = nil, nil, 0
 }
 
 // Sync writes what Put collected and waits until the file is on the disk.
@@ -419,8 +424,6 @@ func (s *Set) Close() error {
 	}
 	s.closed = true
 	err := s.sync()
-	s.memory.Lock()
-	s.chunks, s.heads, s.used = nil, nil, 0
-	s.memory.Unlock()
+	s.forget()
 	return errors.Join(err, s.file.Close())
 }
