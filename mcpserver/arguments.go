@@ -22,21 +22,27 @@ const (
 	maxIDs = 100
 )
 
-// arguments are what a model sent. Models send numbers as strings, lists as text and
-// names of their own making; what can only mean one thing is taken for it.
+// arguments are the arguments of a call. Models send numbers as strings, lists as
+// text and invented names; a value with only one possible meaning is accepted.
+//
+// Its methods take the names of an argument, the documented one first. A tool gets
+// all of its arguments and then checks err.
 type arguments struct {
 	values map[string]any    // by folded name
 	names  map[string]string // folded to sent
-	read   map[string]bool
+	asked  map[string]bool   // by folded name
+	// err is the first error; after it the methods return zero values.
+	err error
 }
 
-// fold makes dateStart, date_start and Date-Start one name.
+// fold returns the same name for dateStart, date_start and Date-Start.
 func fold(name string) string {
 	return strings.ToLower(strings.NewReplacer("_", "", "-", "", " ", "").Replace(name))
 }
 
-func readArguments(raw json.RawMessage) (*arguments, error) {
-	a := &arguments{map[string]any{}, map[string]string{}, map[string]bool{}}
+// parseArguments parses the JSON object of a call's arguments.
+func parseArguments(raw json.RawMessage) (*arguments, error) {
+	a := &arguments{values: map[string]any{}, names: map[string]string{}, asked: map[string]bool{}}
 	if raw = bytes.TrimSpace(raw); len(raw) == 0 || string(raw) == "null" {
 		return a, nil
 	}
@@ -55,34 +61,44 @@ func readArguments(raw json.RawMessage) (*arguments, error) {
 	return a, nil
 }
 
-// unread are the arguments that the tool does not have, a few of them.
-func (a *arguments) unread() []string {
+// unknown returns the first five arguments that the tool does not have.
+func (a *arguments) unknown() []string {
 	var names []string
 	for _, folded := range slices.Sorted(maps.Keys(a.values)) {
-		if !a.read[folded] && len(names) < 5 {
+		if !a.asked[folded] && len(names) < 5 {
 			names = append(names, strconv.Quote(line(a.names[folded], 30)))
 		}
 	}
 	return names
 }
 
-// value returns the first of the names that was sent.
-func (a *arguments) value(names ...string) (value any, name string) {
+// value returns the argument under the first of the names that was sent, nil for none.
+func (a *arguments) value(names []string) (value any) {
 	for _, name := range names {
 		folded := fold(name)
-		a.read[folded] = true
+		a.asked[folded] = true
 		if found, ok := a.values[folded]; ok && value == nil {
 			value = found
 		}
 	}
-	return value, names[0]
+	if a.err != nil {
+		return nil
+	}
+	return value
+}
+
+// fail records an error unless there already is one.
+func (a *arguments) fail(err error) {
+	if a.err == nil {
+		a.err = err
+	}
 }
 
 func wrong(name string, value any, want string) error {
 	return claudemem.Errorf(claudemem.CodeInvalid, "%s is %s", name, describe(value)).WithHint(name + " is " + want)
 }
 
-// describe shows a value that was not understood, in a few characters.
+// describe returns a rejected value in a few characters.
 func describe(value any) string {
 	switch v := value.(type) {
 	case string:
@@ -98,7 +114,7 @@ func describe(value any) string {
 	}
 }
 
-// scalar is the text of a string, number or boolean.
+// scalar returns the text of a string, number or boolean.
 func scalar(value any) (string, bool) {
 	switch v := value.(type) {
 	case string:
@@ -112,34 +128,44 @@ func scalar(value any) (string, bool) {
 	}
 }
 
-// text is an argument as text, "" when it was not sent.
-func (a *arguments) text(names ...string) (string, error) {
-	value, name := a.value(names...)
+// text returns an argument as text, "" when it was not sent.
+func (a *arguments) text(names ...string) string {
+	value := a.value(names)
 	if value == nil {
-		return "", nil
+		return ""
 	}
 	if items, ok := value.([]any); ok && len(items) == 1 {
 		value = items[0]
 	}
 	text, ok := scalar(value)
 	if !ok {
-		return "", wrong(name, value, "a string")
+		a.fail(wrong(names[0], value, "a string"))
 	}
-	return text, nil
+	return text
 }
 
-// short is a text that nobody writes at length.
-func (a *arguments) short(names ...string) (string, error) {
-	text, err := a.text(names...)
-	if err == nil && len(text) > maxArgument {
-		return "", claudemem.Errorf(claudemem.CodeTooLarge, "%s is longer than %d bytes", names[0], maxArgument)
+// short is text for arguments that are at most maxArgument bytes long.
+func (a *arguments) short(names ...string) string {
+	text := a.text(names...)
+	if len(text) > maxArgument {
+		a.fail(claudemem.Errorf(claudemem.CodeTooLarge, "%s is longer than %d bytes", names[0], maxArgument))
+		return ""
 	}
-	return text, err
+	return text
 }
 
-// list is an argument as a list: an array, an array in a string, or with commas.
-func (a *arguments) list(names ...string) ([]string, error) {
-	value, name := a.value(names...)
+// query returns a text to search for, truncated to maxQuery.
+func (a *arguments) query(names ...string) string {
+	text := a.text(names...)
+	if len(text) > maxQuery {
+		text = strings.ToValidUTF8(text[:maxQuery], "")
+	}
+	return text
+}
+
+// list returns an argument as a list: an array, an array in a string, or with commas.
+func (a *arguments) list(names ...string) []string {
+	value := a.value(names)
 	if text, ok := value.(string); ok && strings.HasPrefix(strings.TrimSpace(text), "[") {
 		decoder := json.NewDecoder(strings.NewReader(text))
 		decoder.UseNumber()
@@ -151,7 +177,7 @@ func (a *arguments) list(names ...string) ([]string, error) {
 	items, isList := value.([]any)
 	switch {
 	case value == nil:
-		return nil, nil
+		return nil
 	case !isList:
 		items = []any{value}
 	}
@@ -160,10 +186,12 @@ func (a *arguments) list(names ...string) ([]string, error) {
 	for _, item := range items {
 		text, ok := scalar(item)
 		if !ok {
-			return nil, wrong(name, item, "a list of strings")
+			a.fail(wrong(names[0], item, "a list of strings"))
+			return nil
 		}
 		if size += len(text); size > maxArgument {
-			return nil, claudemem.Errorf(claudemem.CodeTooLarge, "%s is longer than %d bytes", name, maxArgument).WithHint("name the few that matter")
+			a.fail(claudemem.Errorf(claudemem.CodeTooLarge, "%s is longer than %d bytes", names[0], maxArgument).WithHint("name the few that matter"))
+			return nil
 		}
 		for part := range strings.SplitSeq(text, ",") {
 			if part = strings.TrimSpace(part); part != "" && !slices.Contains(list, part) {
@@ -171,95 +199,94 @@ func (a *arguments) list(names ...string) ([]string, error) {
 			}
 		}
 	}
-	return list, nil
+	return list
 }
 
-// number is a whole number from least to most, into which it is bent; missing when
-// it was not sent.
-func (a *arguments) number(missing, least, most int, names ...string) (int, error) {
-	value, name := a.value(names...)
+// number returns a whole number clamped to least and most, or missing when it was
+// not sent.
+func (a *arguments) number(missing, least, most int, names ...string) int {
+	value := a.value(names)
 	if value == nil {
-		return missing, nil
+		return missing
 	}
 	text, _ := scalar(value)
 	n, err := strconv.ParseFloat(text, 64)
 	if err != nil || n != math.Trunc(n) {
-		return 0, wrong(name, value, fmt.Sprintf("a whole number from %d to %d", least, most))
+		a.fail(wrong(names[0], value, fmt.Sprintf("a whole number from %d to %d", least, most)))
+		return 0
 	}
-	return int(min(max(n, float64(least)), float64(most))), nil
+	return int(min(max(n, float64(least)), float64(most)))
 }
 
-// flag is true or false.
-func (a *arguments) flag(names ...string) (bool, error) {
-	value, name := a.value(names...)
+// flag returns true or false, false when it was not sent.
+func (a *arguments) flag(names ...string) bool {
+	value := a.value(names)
 	if value == nil {
-		return false, nil
+		return false
 	}
 	text, _ := scalar(value)
 	switch strings.ToLower(text) {
 	case "true", "1", "yes":
-		return true, nil
+		return true
 	case "false", "0", "no", "":
-		return false, nil
 	default:
-		return false, wrong(name, value, "true or false")
+		a.fail(wrong(names[0], value, "true or false"))
 	}
+	return false
 }
 
-// ids are the numbers of observations: 12, "12", "#12", "#12, #13".
-func (a *arguments) ids(names ...string) ([]claudemem.ObservationID, error) {
+// ids returns the numbers of observations: 12, "12", "#12", "#12, #13". There is at
+// least one unless err is set.
+func (a *arguments) ids(names ...string) (ids []claudemem.ObservationID) {
 	const want = "a list of observation numbers such as [123, 124]"
-	if value, name := a.value(names...); value != nil {
-		if items, ok := value.([]any); ok && len(items) > maxIDs {
-			return nil, tooMany(name, len(items))
-		}
+	name := names[0]
+	tooMany := func(n int) []claudemem.ObservationID {
+		a.fail(claudemem.Errorf(claudemem.CodeTooLarge, "%d %s", n, name).WithHint(fmt.Sprintf("at most %d at once; an answer holds about five in full", maxIDs)))
+		return nil
 	}
-	list, err := a.list(names...)
-	if err != nil {
-		return nil, err
+	if items, ok := a.value(names).([]any); ok && len(items) > maxIDs {
+		return tooMany(len(items))
 	}
+	list := a.list(names...)
 	if len(list) > maxIDs {
-		return nil, tooMany(names[0], len(list))
+		return tooMany(len(list))
 	}
-	var ids []claudemem.ObservationID
 	for _, text := range list {
 		for word := range strings.FieldsSeq(text) {
 			digits := strings.TrimSuffix(strings.TrimPrefix(word, "#"), ".0")
 			id, err := strconv.ParseInt(digits, 10, 64)
 			switch {
 			case strings.HasPrefix(strings.ToUpper(word), "S") && err != nil:
-				return nil, claudemem.Errorf(claudemem.CodeInvalid, "%.40q is no observation", word).WithHint("S12 is a session: get_session_summary(session_id: \"S12\")")
+				a.fail(claudemem.Errorf(claudemem.CodeInvalid, "%.40q is no observation", word).WithHint("S12 is a session: get_session_summary(session_id: \"S12\")"))
+				return nil
 			case err != nil || id < 1:
-				return nil, wrong(names[0], word, want)
+				a.fail(wrong(name, word, want))
+				return nil
 			}
 			if id := claudemem.ObservationID(id); !slices.Contains(ids, id) {
 				ids = append(ids, id)
 			}
 		}
 	}
-	if len(ids) == 0 {
-		return nil, claudemem.Errorf(claudemem.CodeInvalid, "no %s", names[0]).WithHint("send " + want + "; search_memory finds them")
-	}
 	if len(ids) > maxIDs {
-		return nil, tooMany(names[0], len(ids))
+		return tooMany(len(ids))
 	}
-	return ids, nil
+	if len(ids) == 0 {
+		a.fail(claudemem.Errorf(claudemem.CodeInvalid, "no %s", name).WithHint("send " + want + "; search_memory finds them"))
+	}
+	return ids
 }
 
-func tooMany(name string, n int) error {
-	return claudemem.Errorf(claudemem.CodeTooLarge, "%d %s", n, name).WithHint(fmt.Sprintf("at most %d at once; an answer holds about five in full", maxIDs))
-}
-
-// time parses a time in any form that commands take, 0 when it was not sent; a day
-// means its end when last.
-func (c *call) time(last bool, names ...string) (claudemem.Millis, error) {
-	text, err := c.args.short(names...)
-	if err != nil || text == "" {
-		return 0, err
+// time parses a time in any form that commands take, 0 when it was not sent; with
+// last a day means its end.
+func (c *call) time(last bool, names ...string) claudemem.Millis {
+	text := c.args.short(names...)
+	if text == "" {
+		return 0
 	}
 	at, ok := claudemem.ParseTime(text, c.now, last)
 	if !ok {
-		return 0, wrong(names[0], text, "2026-03-01, 2026-03-01T15:04, 2026-03, today, yesterday, or an age: 12h, 3d, 2w")
+		c.args.fail(wrong(names[0], text, "2026-03-01, 2026-03-01T15:04, 2026-03, today, yesterday, or an age: 12h, 3d, 2w"))
 	}
-	return at, nil
+	return at
 }

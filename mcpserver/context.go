@@ -7,17 +7,14 @@ import (
 	"claudemem/api"
 )
 
-// getProjectContext shows the block that a session in a project is given.
+// getProjectContext shows the context block of a project.
 func getProjectContext(ctx context.Context, c *call) (*answer, error) {
-	named, err := c.args.short("project", "project_path", "cwd")
-	if err != nil {
-		return nil, err
+	named := c.projectName()
+	if c.args.err != nil {
+		return nil, c.args.err
 	}
 	place, err := c.place(ctx, named)
 	if err != nil {
-		if claudemem.CodeOf(err) == claudemem.CodeNoMemory {
-			return nothingYet(), nil
-		}
 		return nil, err
 	}
 	request := api.ContextRequest{ProjectPath: place.Project, WorktreeRoot: place.Checkout.Root, Branch: place.Checkout.Branch, HeadCommit: place.Checkout.HeadCommit}
@@ -27,9 +24,6 @@ func getProjectContext(ctx context.Context, c *call) (*answer, error) {
 		request.Budget = budget
 		block, err := c.server.memory.Preview(ctx, request)
 		if err != nil {
-			if claudemem.CodeOf(err) == claudemem.CodeNoMemory {
-				return nothingYet(), nil
-			}
 			return nil, err
 		}
 		if block.Text == "" {
@@ -49,7 +43,7 @@ func getProjectContext(ctx context.Context, c *call) (*answer, error) {
 	return a, nil
 }
 
-// place is the project that is asked for and, where it is checked out, its state.
+// place returns the named project and the state of its checkout.
 func (c *call) place(ctx context.Context, named string) (Place, error) {
 	switch named {
 	case "", "this", "this project", "current", ".":
@@ -67,7 +61,7 @@ func (c *call) place(ctx context.Context, named string) (Place, error) {
 	}
 	if _, ok := c.directory(root); ok {
 		place := c.server.opts.Identify(root)
-		place.Project = root // also when nothing is checked out there any more
+		place.Project = root // even if nothing is checked out there any more
 		return place, nil
 	}
 	return Place{Project: root}, nil

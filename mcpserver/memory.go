@@ -7,39 +7,32 @@ import (
 
 	"claudemem"
 	"claudemem/api"
+	"claudemem/text"
 )
 
-// maxNote is how long a memory may be, in bytes: what one answer can show.
+// maxNote bounds a memory, in bytes: an answer can show all of it.
 const maxNote = 8000
 
-// saveMemory writes an observation down.
+// saveMemory adds an observation.
 func saveMemory(ctx context.Context, c *call) (*answer, error) {
-	text, err := c.args.text("text", "narrative", "content", "memory")
-	if err != nil {
-		return nil, err
-	}
+	content := c.args.text("text", "narrative", "content", "memory")
 	switch {
-	case text == "":
+	case c.args.err != nil:
+		return nil, c.args.err
+	case content == "":
 		return nil, claudemem.Errorf(claudemem.CodeInvalid, "no text").WithHint("send text, what is to be remembered")
-	case len(text) > maxNote:
-		return nil, claudemem.Errorf(claudemem.CodeTooLarge, "the text has %d bytes", len(text)).WithHint("at most " + strconv.Itoa(maxNote) + "; save what matters of it, or several memories")
+	case len(content) > maxNote:
+		return nil, claudemem.Errorf(claudemem.CodeTooLarge, "the text has %d bytes", len(content)).WithHint("at most " + strconv.Itoa(maxNote) + "; save what matters of it, or several memories")
 	}
-	title, err := c.args.short("title")
-	if err != nil {
-		return nil, err
+	note := api.NewObservation{Narrative: content, Title: c.args.short("title"), Type: c.args.short("type", "obs_type"),
+		Project: c.project(ctx), Origin: claudemem.OriginAgent}
+	if c.args.err != nil {
+		return nil, c.args.err
 	}
-	kind, err := c.args.short("type", "obs_type")
-	if err != nil {
-		return nil, err
-	}
-	project, err := c.project(ctx, c.here)
-	if err != nil {
-		return nil, err
-	}
-	if project == "" {
+	if note.Project == "" {
 		return nil, claudemem.Errorf(claudemem.CodeInvalid, "no project").WithHint("name the project that it is about by its directory or name; known: " + c.known(ctx))
 	}
-	kept, err := c.server.memory.AddObservation(ctx, api.NewObservation{Narrative: text, Title: title, Type: kind, Project: project, Origin: claudemem.OriginAgent})
+	kept, err := c.server.memory.AddObservation(ctx, note)
 	if err != nil {
 		return nil, err
 	}
@@ -47,29 +40,26 @@ func saveMemory(ctx context.Context, c *call) (*answer, error) {
 	a.set("id", entry.Name())
 	a.set("project", line(kept.Project, 60))
 	a.say("Saved as %s (%s) in %s.", entry.Name(), line(string(kept.Type), 40), line(kept.Project, 60))
-	if plainLines(kept.Narrative) != plainLines(text) {
+	if text.PlainLines(kept.Narrative) != text.PlainLines(content) {
 		a.tail("What looked like a secret, or was private, was not kept.")
 	}
 	a.tail("forget_memory(ids: [%d]) takes it back.", kept.ID)
 	return a, nil
 }
 
-// forgetMemory hides observations, or brings them back.
+// forgetMemory hides observations, or with undo restores them.
 func forgetMemory(ctx context.Context, c *call) (*answer, error) {
-	ids, err := c.args.ids("ids", "id", "observation_ids", "observations")
-	if err != nil {
-		return nil, err
-	}
-	undo, err := c.args.flag("undo", "restore")
-	if err != nil {
-		return nil, err
+	ids, undo := c.ids(), c.args.flag("undo", "restore")
+	if c.args.err != nil {
+		return nil, c.args.err
 	}
 	var done, missing []claudemem.ObservationID
 	for _, id := range ids {
+		var err error
 		if undo {
 			_, err = c.server.memory.RestoreObservation(ctx, id)
 		} else {
-			_, err = c.server.memory.HideObservation(ctx, id, false) // erasing is for people
+			_, err = c.server.memory.HideObservation(ctx, id, false) // only people erase
 		}
 		switch {
 		case err == nil:
@@ -77,7 +67,7 @@ func forgetMemory(ctx context.Context, c *call) (*answer, error) {
 		case claudemem.CodeOf(err) == claudemem.CodeNotFound:
 			missing = append(missing, id)
 		default:
-			return nil, stopped(err, done)
+			return nil, afterDone(err, done)
 		}
 	}
 	if len(done) == 0 {
@@ -98,8 +88,8 @@ func forgetMemory(ctx context.Context, c *call) (*answer, error) {
 	return a, nil
 }
 
-// stopped says what was done before an error.
-func stopped(err error, done []claudemem.ObservationID) error {
+// afterDone adds to an error the observations that were changed before it.
+func afterDone(err error, done []claudemem.ObservationID) error {
 	var known *claudemem.Error
 	if len(done) == 0 || !errors.As(err, &known) {
 		return err

@@ -11,12 +11,17 @@ import (
 	"claudemem/api"
 )
 
-// lookupLimit bounds the wait for noting what was shown; only a statistic hangs on it.
+// lookupLimit bounds the wait for noting a lookup, which only a statistic needs.
 const lookupLimit = 300 * time.Millisecond
+
+// ids returns the argument that lists observations.
+func (c *call) ids() []claudemem.ObservationID {
+	return c.args.ids("ids", "id", "observation_ids", "observations")
+}
 
 // batch returns observations in full, in the order asked for.
 func (c *call) batch(ctx context.Context, ids ...claudemem.ObservationID) (api.Batch, error) {
-	request := api.BatchRequest{Format: api.FormatFull, Lookup: new(bool)} // noteShown tells which were shown
+	request := api.BatchRequest{Format: api.FormatFull, Lookup: new(bool)} // noteShown reports the shown ones
 	for _, id := range ids {
 		request.IDs = append(request.IDs, api.ObservationRef(id))
 	}
@@ -25,9 +30,9 @@ func (c *call) batch(ctx context.Context, ids ...claudemem.ObservationID) (api.B
 
 // getObservations shows observations in full, as many as fit.
 func getObservations(ctx context.Context, c *call) (*answer, error) {
-	ids, err := c.args.ids("ids", "id", "observation_ids", "observations")
-	if err != nil {
-		return nil, err
+	ids := c.ids()
+	if c.args.err != nil {
+		return nil, c.args.err
 	}
 	page, err := c.batch(ctx, ids...)
 	if claudemem.CodeOf(err) == claudemem.CodeNoMemory {
@@ -61,7 +66,7 @@ func getObservations(ctx context.Context, c *call) (*answer, error) {
 	return a, nil
 }
 
-// offerFull adds a record in full if it fits; the first one is cut until it does.
+// offerFull adds a record in full if it fits; the first one is truncated until it does.
 func (c *call) offerFull(a *answer, r *api.Observation, first bool) bool {
 	text, item := c.full(r, wholeRecord)
 	if a.offer(text+"\n", item) || !first {
@@ -75,8 +80,8 @@ func (c *call) offerFull(a *answer, r *api.Observation, first bool) bool {
 	return false
 }
 
-// noteShown tells that records were read in full, for the session's receipt. The
-// answer is ready; a worker that does not listen changes nothing about it.
+// noteShown notes that records were read in full, for the session's receipt. Errors
+// do not change the answer.
 func (c *call) noteShown(ctx context.Context, ids []claudemem.ObservationID) {
 	ctx, cancel := context.WithTimeout(ctx, lookupLimit)
 	defer cancel()
@@ -87,7 +92,7 @@ func (c *call) noteShown(ctx context.Context, ids []claudemem.ObservationID) {
 	_ = c.server.memory.NoteLookups(ctx, note)
 }
 
-// csv joins numbers.
+// csv joins numbers with commas.
 func csv(ids []claudemem.ObservationID) string {
 	texts := make([]string, len(ids))
 	for i, id := range ids {
@@ -96,7 +101,7 @@ func csv(ids []claudemem.ObservationID) string {
 	return strings.Join(texts, ", ")
 }
 
-// numbers names observations as people do, a few of them.
+// numbers lists observations as #12, #13, at most 20 of them.
 func numbers(ids []claudemem.ObservationID) string {
 	const few = 20
 	text := "#" + strings.ReplaceAll(csv(ids[:min(len(ids), few)]), ", ", ", #")
@@ -106,7 +111,7 @@ func numbers(ids []claudemem.ObservationID) string {
 	return text
 }
 
-// count is a number with its noun.
+// count returns a number with its noun.
 func count(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun

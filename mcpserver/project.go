@@ -11,32 +11,34 @@ import (
 	"claudemem/api"
 )
 
-// rootsLimit is how long a client may take to tell where it works. It does so from
-// memory; whoever does not answer is taken at its working directory.
+// rootsLimit bounds the wait for a client's roots; after it the working directory
+// counts.
 const rootsLimit = time.Second
 
-// project is the project that a call is about, "" for all of them. Without a name it
-// is the client's; of a path it is the one that the path belongs to.
-func (c *call) project(ctx context.Context, missing func(context.Context) Place) (string, error) {
-	named, err := c.args.short("project", "project_path", "cwd")
-	if err != nil {
-		return "", err
+// projectName returns the argument that names a project.
+func (c *call) projectName() string { return c.args.short("project", "project_path", "cwd") }
+
+// project returns the project that a call is about, "" for all of them: the client's
+// own when none is named, that of the directory when a path is sent.
+func (c *call) project(ctx context.Context) string {
+	named := c.projectName()
+	if c.args.err != nil {
+		return ""
 	}
 	switch strings.ToLower(named) {
 	case "all", "*", "any":
-		return "", nil
-	case "":
-		return missing(ctx).Project, nil
-	case "this", "this project", "current", ".":
-		return c.here(ctx).Project, nil
+		return ""
+	case "", "this", "this project", "current", ".":
+		return c.here(ctx).Project
 	}
 	if dir, ok := c.directory(named); ok {
-		return c.server.opts.Identify(dir).Project, nil
+		return c.server.opts.Identify(dir).Project
 	}
-	return named, nil
+	return named
 }
 
-// directory is the directory that a name is a path to; a name without a slash is a label.
+// directory returns the directory of a project that is named by a path; a name
+// without a slash is a label.
 func (c *call) directory(named string) (string, bool) {
 	if !strings.ContainsAny(named, `/\`) && named != ".." {
 		return "", false
@@ -50,7 +52,7 @@ func (c *call) directory(named string) (string, bool) {
 	return filepath.Join(c.server.opts.Dir, named), true
 }
 
-// here is where the client works; the zero Place when that is not known.
+// here returns the place where the client works, the zero Place when it is not known.
 func (c *call) here(ctx context.Context) Place {
 	dir := c.server.opts.Dir
 	if c.server.opts.AskRoots {
@@ -64,7 +66,7 @@ func (c *call) here(ctx context.Context) Place {
 	return c.server.opts.Identify(dir)
 }
 
-// root is the first directory that the client says it works in, "" for none.
+// root returns the first root that the client lists, "" for none.
 func (c *call) root(ctx context.Context) string {
 	//nolint:staticcheck // deprecated with the newest protocol, and what the hosts of today offer
 	if able := c.request.ClientCapabilities(); able == nil || able.RootsV2 == nil {
@@ -84,7 +86,7 @@ func (c *call) root(ctx context.Context) string {
 	return ""
 }
 
-// directoryOf is the directory that a file URI names, "" for others.
+// directoryOf returns the directory of a file URI, "" for other URIs.
 func directoryOf(uri string) string {
 	u, err := url.Parse(uri)
 	if err != nil || u.Scheme != "file" || u.Path == "" || u.Host != "" && u.Host != "localhost" {
@@ -97,12 +99,12 @@ func directoryOf(uri string) string {
 	return filepath.Clean(filepath.FromSlash(path))
 }
 
-// labelOf is what people call a project.
+// labelOf returns the name of a project, safe in an answer.
 func labelOf(project string) string {
 	return line(api.Label(project), 60)
 }
 
-// in says where was looked.
+// in returns the scope of a search for a sentence: the project's name, or all projects.
 func in(project string) string {
 	if project == "" {
 		return "all projects"
@@ -110,7 +112,7 @@ func in(project string) string {
 	return labelOf(project)
 }
 
-// known are the names of a few projects that there are.
+// known lists the names of five projects, for hints.
 func (c *call) known(ctx context.Context) string {
 	found, err := c.server.memory.Projects(ctx, api.ProjectsRequest{Limit: 5})
 	if err != nil {
@@ -123,7 +125,7 @@ func (c *call) known(ctx context.Context) string {
 	return strings.Join(names, ", ")
 }
 
-// rootOf finds the directory of a project that is called by its name.
+// rootOf returns the root directory of the project with that name or path.
 func (c *call) rootOf(ctx context.Context, label string) (string, error) {
 	var paths []string
 	for offset := 0; ; {

@@ -23,7 +23,7 @@ type indexItem struct {
 	Project string `json:"project,omitempty"`
 }
 
-// maxTitle and maxSubtitle are what a list shows of them, in code points.
+// maxTitle and maxSubtitle bound titles and subtitles in lists, in code points.
 const (
 	maxTitle    = 160
 	maxSubtitle = 120
@@ -68,7 +68,7 @@ type whole struct {
 	Cut           bool     `json:"cut,omitempty"`
 }
 
-// full is an observation in full, of at most about so many code points.
+// full returns an observation in full, truncated to about so many code points.
 func (c *call) full(r *api.Observation, most int) (string, whole) {
 	w := whole{
 		ID: fmt.Sprintf("#%d", r.ID), Type: line(string(r.Type), 40), Title: line(r.Title, 300), Subtitle: line(r.Subtitle, 400), At: at(r.CreatedAtEpoch),
@@ -77,7 +77,7 @@ func (c *call) full(r *api.Observation, most int) (string, whole) {
 	if r.SessionDBID != 0 {
 		w.Session = fmt.Sprintf("S%d", r.SessionDBID)
 	}
-	narrative := plainLines(r.Narrative)
+	narrative := text.PlainLines(r.Narrative)
 	w.Narrative = text.TruncateRunes(narrative, most*3/4)
 	w.Cut = w.Narrative != narrative
 	left := max(most-utf8.RuneCountInString(w.Narrative), 200)
@@ -94,8 +94,8 @@ func (c *call) full(r *api.Observation, most int) (string, whole) {
 	return w.text(r, c), w
 }
 
-// some keeps of a list what fits in so many code points, and reports whether that
-// is all of it.
+// some returns the first items of a list that fit in so many code points, and whether
+// those are all.
 func some(list []string, most int) (kept []string, all bool) {
 	for _, item := range list {
 		item = line(item, 1000)
@@ -162,8 +162,7 @@ type checkpoint struct {
 	Cut          bool     `json:"cut,omitempty"`
 }
 
-// summary is a turn's summary in full, each of its fields of at most so many code
-// points.
+// summary returns a turn's summary in full, each field truncated to so many code points.
 func (c *call) summary(r *api.Summary, most int) (string, checkpoint) {
 	s := checkpoint{Prompt: r.PromptNumber, At: at(r.CreatedAtEpoch)}
 	var b strings.Builder
@@ -195,7 +194,7 @@ func (c *call) summary(r *api.Summary, most int) (string, checkpoint) {
 	return b.String(), s
 }
 
-// cost estimates the tokens of a record in full.
+// cost returns the estimated tokens of a record in full.
 func (c *call) cost(h *api.Hit) int {
 	text := ""
 	switch {

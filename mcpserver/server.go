@@ -21,15 +21,13 @@ import (
 var instructions string
 
 const (
-	// callLimit ends a tool call; the slowest searches of large memories take a
-	// hundredth of it.
+	// callLimit bounds a tool call; the slowest searches of large memories take 1% of it.
 	callLimit = 20 * time.Second
-	// maxCalls is how many calls are worked on at once; more wait for their turn.
-	// An agent rarely makes more than a handful.
+	// maxCalls bounds the concurrent calls; more wait. An agent rarely makes more than 5.
 	maxCalls = 8
 )
 
-// Place is where a directory belongs.
+// Place is the project and the checkout of a directory.
 type Place struct {
 	// Project is the project's root.
 	Project  string
@@ -38,14 +36,13 @@ type Place struct {
 
 // Options shape a server.
 type Options struct {
-	// Version is the program's.
 	Version string
 	// Dir is the client's working directory, "" when it is not known: then a tool
 	// that is given no project looks at all of them.
 	Dir string
 	// AskRoots lets the client's roots say where it works, before Dir.
 	AskRoots bool
-	// Identify finds where a directory belongs; nil takes it as its own project.
+	// Identify returns the place of a directory; nil: each is a project of its own.
 	Identify func(dir string) Place
 	// Session names, as HOST:ID, the session that the client belongs to, "" when
 	// it is not known; a client on HTTP says it in the header SessionHeader.
@@ -53,7 +50,7 @@ type Options struct {
 	SessionHeader string
 	// Clock is the time of day, in the user's zone; nil is time.Now.
 	Clock func() time.Time
-	// Logger is told of faults, never of contents; nil discards.
+	// Logger gets internal errors, never contents; nil discards them.
 	Logger *slog.Logger
 }
 
@@ -62,11 +59,11 @@ type Server struct {
 	memory api.Memory
 	opts   Options
 	mcp    *mcp.Server
-	// turns has a place for each call that is worked on.
+	// turns holds an element for each running call.
 	turns chan struct{}
 }
 
-// New makes a server of a memory.
+// New returns a server of a memory.
 func New(memory api.Memory, opts Options) *Server {
 	if opts.Identify == nil {
 		opts.Identify = func(dir string) Place { return Place{Project: dir} }
@@ -91,12 +88,12 @@ func New(memory api.Memory, opts Options) *Server {
 	return s
 }
 
-// Handler serves MCP over HTTP: one POST a message, answered with JSON. It keeps
-// no sessions, so there is nothing that a client that went away leaves behind.
+// Handler serves MCP over HTTP: one POST for each message, answered with JSON. It
+// keeps no state between requests.
 func (s *Server) Handler() http.Handler {
 	return mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s.mcp }, &mcp.StreamableHTTPOptions{
 		Stateless: true, JSONResponse: true, PropagateRequestCancellation: true,
-		// Who gets in and how much is for whoever mounts the handler.
+		// Access and size limits are httpapi's.
 		DisableLocalhostProtection: true, MaxRequestBodyBytes: -1,
 	})
 }
@@ -110,14 +107,16 @@ type call struct {
 	args    *arguments
 }
 
-// handler wraps a tool: its turn, its deadline, and whatever goes wrong in it as an
-// answer that the agent can read.
+var errPanicked = errors.New("tool panicked")
+
+// handler wraps a tool: it waits for its turn, sets the deadline and turns errors and
+// panics into answers that the agent can read.
 func (s *Server) handler(t tool) mcp.ToolHandler {
 	return func(ctx context.Context, r *mcp.CallToolRequest) (result *mcp.CallToolResult, _ error) {
 		defer func() {
 			if p := recover(); p != nil {
 				s.opts.Logger.Error("tool panicked", "tool", t.name, "panic", p, "stack", string(debug.Stack()))
-				result = failed(claudemem.Errorf(claudemem.CodeInternal, "internal error").WithHint("`claude-mem worker logs` may tell more"))
+				result = failed(errPanicked)
 			}
 		}()
 		ctx, cancel := context.WithTimeoutCause(ctx, callLimit,
@@ -136,34 +135,37 @@ func (s *Server) handler(t tool) mcp.ToolHandler {
 			}
 		}
 		var err error
-		if c.args, err = readArguments(r.Params.Arguments); err != nil {
+		if c.args, err = parseArguments(r.Params.Arguments); err != nil {
 			return failed(err), nil
 		}
 		a, err := t.run(ctx, c)
+		if t.nothingYet && claudemem.CodeOf(err) == claudemem.CodeNoMemory {
+			a, err = nothingYet(), nil
+		}
 		if err != nil {
 			if ctx.Err() != nil {
 				err = context.Cause(ctx)
 			}
-			s.note(t, err)
+			s.logFault(t, err)
 			return failed(err), nil
 		}
-		if unknown := c.args.unread(); len(unknown) > 0 {
+		if unknown := c.args.unknown(); len(unknown) > 0 {
 			a.tail("There is no argument %s: it was ignored.", strings.Join(unknown, ", "))
 		}
 		return a.result(c.showsStructured()), nil
 	}
 }
 
-// note tells the log of what is our fault.
-func (s *Server) note(t tool, err error) {
+// logFault logs an internal error.
+func (s *Server) logFault(t tool, err error) {
 	var known *claudemem.Error
 	if !errors.As(err, &known) && !errors.Is(err, context.Canceled) {
 		s.opts.Logger.Error("tool failed", "tool", t.name, "error", err)
 	}
 }
 
-// failed is an error as the agent reads it. What is no claudemem.Error may hold
-// paths or contents: it goes to the log alone.
+// failed returns an error as the agent reads it. Errors that are no claudemem.Error may
+// hold paths or contents: only the log gets those.
 func failed(err error) *mcp.CallToolResult {
 	var known *claudemem.Error
 	switch {
@@ -181,8 +183,8 @@ func failed(err error) *mcp.CallToolResult {
 }
 
 // showsStructured reports whether the answer carries structured content. Claude Code
-// shows the model that content as JSON in place of the text (seen in 2.1.197), which
-// costs twice as much and loses the frame around what was remembered.
+// 2.1.197 shows the model that content as JSON in place of the text, which
+// costs twice as much and loses the frame around the records.
 func (c *call) showsStructured() bool {
 	if info := c.request.ClientInfo(); info != nil && strings.HasPrefix(info.Name, "claude-code") {
 		return false

@@ -9,7 +9,7 @@ import (
 	"claudemem/store"
 )
 
-// sessionNamed finds a session by what people call it.
+// sessionNamed returns the receipt of a session: S12, a ULID, the host's id, or last.
 func (c *call) sessionNamed(ctx context.Context, name, project string) (store.SessionReceipt, error) {
 	if name == "" {
 		return store.SessionReceipt{}, claudemem.Errorf(claudemem.CodeInvalid, "no session_id").WithHint(`send S12 as in index lines, a ULID, the host's id, or "last"`)
@@ -17,23 +17,15 @@ func (c *call) sessionNamed(ctx context.Context, name, project string) (store.Se
 	return c.server.memory.Receipt(ctx, api.ReceiptRequest{Name: name, Project: project})
 }
 
-// summariesAtOnce is how many summaries are read; an answer holds a handful.
+// summariesAtOnce bounds the summaries that are read; an answer holds about five.
 const summariesAtOnce = 20
 
 // getSessionSummary shows a session's summaries, the newest first, and then the index
 // lines of its observations.
 func getSessionSummary(ctx context.Context, c *call) (*answer, error) {
-	name, err := c.args.short("session_id", "session", "id")
-	if err != nil {
-		return nil, err
-	}
-	offset, err := c.args.number(0, 0, maxOffset, "offset", "skip")
-	if err != nil {
-		return nil, err
-	}
-	project, err := c.project(ctx, c.here)
-	if err != nil {
-		return nil, err
+	name, offset, project := c.args.short("session_id", "session", "id"), c.offset(), c.project(ctx)
+	if c.args.err != nil {
+		return nil, c.args.err
 	}
 	s, err := c.sessionNamed(ctx, name, project)
 	if claudemem.CodeOf(err) == claudemem.CodeNoMemory {
@@ -77,7 +69,7 @@ func getSessionSummary(ctx context.Context, c *call) (*answer, error) {
 	return a, nil
 }
 
-// offerSummary adds a summary if it fits; the first one is cut until it does.
+// offerSummary adds a summary if it fits; the first one is truncated until it does.
 func (c *call) offerSummary(a *answer, r *api.Summary, first bool) bool {
 	text, item := c.summary(r, wholeRecord)
 	if a.offer(text, item) {

@@ -16,27 +16,26 @@ import (
 )
 
 const (
-	// maxLine bounds a message on standard input, in bytes: the largest that means
-	// something is a memory to save. A longer one is refused, and the next one read.
+	// maxLine bounds a message on standard input, in bytes; the largest useful one is a
+	// memory to save. A longer one is refused, and the next one is read.
 	maxLine = 4 << 20
-	// answerLimit is how long the calls that were made before the end of the input
-	// may still take.
+	// answerLimit bounds the calls that are open at the end of the input.
 	answerLimit = callLimit
 )
 
 // ServeStdio serves one client, a message a line, until it ends its input or ctx
-// ends. What it asked before that is still answered.
+// ends. Calls made before that are still answered.
 func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) error {
 	session, err := s.mcp.Connect(ctx, &stdio{in: in, out: out}, nil)
 	if err != nil {
 		return fmt.Errorf("serve client: %w", err)
 	}
-	ended := make(chan error, 1) // read, or nobody cares any more
+	ended := make(chan error, 1) // buffered: after ctx ends nobody reads it
 	go func() { ended <- session.Wait() }()
 	select {
 	case err = <-ended:
 	case <-ctx.Done():
-		_ = session.Close() // a client that is told to go needs no reason
+		_ = session.Close() // its error changes nothing
 		return nil
 	}
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -46,28 +45,29 @@ func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) er
 }
 
 // stdio is one client on a pair of streams. Unlike the SDK's own transport it
-// outlives a line that is no message: the client is told, and the next line is read.
+// survives an invalid line: it answers with an error and reads the next line.
 type stdio struct {
 	in  io.Reader
 	out io.Writer
 
-	incoming  chan []byte // unbuffered: a line is read when the one before was taken
+	incoming  chan []byte // unbuffered: a line is read when the previous one was taken
 	closed    chan struct{}
 	closeOnce sync.Once
 
 	mu sync.Mutex // guards out and what follows
 	// open counts the calls that are not answered.
-	open int
-	// settled is closed when the input has ended and open is 0.
-	settled chan struct{}
-	ended   bool
+	open  int
+	ended bool // the input has
+	// answered is closed when the input has ended and open is 0.
+	answered     chan struct{}
+	answeredOnce sync.Once
 }
 
 // Connect implements mcp.Transport.
 func (c *stdio) Connect(context.Context) (mcp.Connection, error) {
-	c.incoming, c.closed, c.settled = make(chan []byte), make(chan struct{}), make(chan struct{})
-	// Nothing can interrupt a read of standard input: this goroutine ends with it,
-	// or with the process.
+	c.incoming, c.closed, c.answered = make(chan []byte), make(chan struct{}), make(chan struct{})
+	// A read of standard input cannot be interrupted: this goroutine ends with the
+	// input or with the process.
 	go c.readLines()
 	return c, nil
 }
@@ -96,7 +96,7 @@ func (c *stdio) readLines() {
 	}
 }
 
-// readLine reads a line; whole is false for one that is too long, which is passed over.
+// readLine reads a line; whole is false for one that is too long, which is skipped.
 func readLine(reader *bufio.Reader) (line []byte, whole bool, err error) {
 	whole = true
 	for {
@@ -119,7 +119,7 @@ func (c *stdio) Read(ctx context.Context) (jsonrpc.Message, error) {
 		select {
 		case line, more := <-c.incoming:
 			if !more {
-				return nil, c.settle(ctx)
+				return nil, c.awaitAnswers(ctx)
 			}
 			message, err := jsonrpc.DecodeMessage(line)
 			if err != nil {
@@ -140,18 +140,16 @@ func (c *stdio) Read(ctx context.Context) (jsonrpc.Message, error) {
 	}
 }
 
-// settle waits until what was asked is answered, for a while, and ends the input.
-func (c *stdio) settle(ctx context.Context) error {
+// awaitAnswers waits, at most answerLimit, until all calls are answered; it returns io.EOF.
+func (c *stdio) awaitAnswers(ctx context.Context) error {
 	c.mu.Lock()
 	c.ended = true
-	if c.open == 0 {
-		c.done()
-	}
+	c.closeAnswered()
 	c.mu.Unlock()
 	limit := time.NewTimer(answerLimit)
 	defer limit.Stop()
 	select {
-	case <-c.settled:
+	case <-c.answered:
 	case <-limit.C:
 	case <-c.closed:
 	case <-ctx.Done():
@@ -159,12 +157,11 @@ func (c *stdio) settle(ctx context.Context) error {
 	return io.EOF
 }
 
-// done closes settled, once; c.mu is held.
-func (c *stdio) done() {
-	select {
-	case <-c.settled:
-	default:
-		close(c.settled)
+// closeAnswered closes answered, once, when the input has ended and no call is open;
+// c.mu is held.
+func (c *stdio) closeAnswered() {
+	if c.ended && c.open <= 0 {
+		c.answeredOnce.Do(func() { close(c.answered) })
 	}
 }
 
@@ -178,15 +175,14 @@ func (c *stdio) Write(_ context.Context, message jsonrpc.Message) error {
 	defer c.mu.Unlock()
 	_, err = c.out.Write(append(line, '\n'))
 	if _, ok := message.(*jsonrpc.Response); ok {
-		if c.open--; c.open <= 0 && c.ended {
-			c.done()
-		}
+		c.open--
+		c.closeAnswered()
 	}
 	return err
 }
 
-// refuse answers what is no message, to its id if it has one. A client that does not
-// read is found out by the answers that it waits for.
+// refuse answers an invalid message with an error, under its id if it has one. Write
+// reports a broken output, so its error is ignored here.
 func (c *stdio) refuse(id json.RawMessage, code int64, why string) {
 	if id == nil {
 		id = json.RawMessage("null")
@@ -196,7 +192,7 @@ func (c *stdio) refuse(id json.RawMessage, code int64, why string) {
 	_, _ = fmt.Fprintf(c.out, `{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":%q}}`+"\n", id, code, why)
 }
 
-// idOf is the id of what is not quite a message, nil for none.
+// idOf returns the id of an invalid message, nil for none.
 func idOf(line []byte) json.RawMessage {
 	var message struct {
 		ID json.RawMessage `json:"id"`

@@ -16,9 +16,6 @@ func line(s string, most int) string {
 	return s
 }
 
-// plainLines returns a record's text of several lines, safe in an answer.
-func plainLines(s string) string { return text.PlainLines(s) }
-
 // age says how long ago at was, "never" for 0.
 func age(now time.Time, at claudemem.Millis) string {
 	if at == 0 {

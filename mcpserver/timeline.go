@@ -24,9 +24,6 @@ func timeline(ctx context.Context, c *call) (*answer, error) {
 	project := request.Project
 	around, err := c.server.memory.Timeline(ctx, request)
 	if err != nil {
-		if claudemem.CodeOf(err) == claudemem.CodeNoMemory {
-			return nothingYet(), nil
-		}
 		return nil, err
 	}
 	a := newAnswer("timeline")
@@ -93,35 +90,27 @@ func timeline(ctx context.Context, c *call) (*answer, error) {
 	return a, nil
 }
 
-// timelineRequest reads the arguments.
-func (c *call) timelineRequest(ctx context.Context) (r api.TimelineRequest, err error) {
-	if r.Anchor, err = c.args.short("anchor", "id", "session_id", "observation_id", "date", "time"); err != nil {
-		return r, err
+// timelineRequest makes the request from the arguments.
+func (c *call) timelineRequest(ctx context.Context) (api.TimelineRequest, error) {
+	r := api.TimelineRequest{
+		Anchor: c.args.short("anchor", "id", "session_id", "observation_id", "date", "time"),
+		Query:  c.args.query("query", "q", "text"),
+		Before: c.args.number(defaultDepth, 0, maxDepth, "depth_before", "before"),
+		After:  c.args.number(defaultDepth, 0, maxDepth, "depth_after", "after"),
 	}
-	if r.Query, err = c.query("query", "q", "text"); err != nil {
-		return r, err
+	if c.args.err == nil && r.Anchor == "" && r.Query == "" {
+		c.args.fail(claudemem.Errorf(claudemem.CodeInvalid, "neither anchor nor query").
+			WithHint(`send anchor: an observation's number (123), a session (S12) or a time (yesterday); or query`))
 	}
-	if r.Before, err = c.args.number(defaultDepth, 0, maxDepth, "depth_before", "before"); err != nil {
-		return r, err
+	if isRecord(r.Anchor) && c.projectName() == "" && c.args.err == nil {
+		r.Project = c.placeOf(ctx, r.Anchor).Project
+		return r, nil
 	}
-	if r.After, err = c.args.number(defaultDepth, 0, maxDepth, "depth_after", "after"); err != nil {
-		return r, err
+	if at, ok := claudemem.ParseTime(r.Anchor, c.now, false); ok && !isRecord(r.Anchor) {
+		r.Anchor = api.ISO(at)
 	}
-	missing := c.here
-	switch {
-	case r.Anchor == "" && r.Query == "":
-		return r, claudemem.Errorf(claudemem.CodeInvalid, "neither anchor nor query").
-			WithHint(`send anchor: an observation's number (123), a session (S12) or a time (yesterday); or query`)
-	case r.Anchor == "":
-	case isRecord(r.Anchor):
-		missing = func(ctx context.Context) Place { return c.placeOf(ctx, r.Anchor) }
-	default: // a time, or whatever else the timeline knows
-		if at, ok := claudemem.ParseTime(r.Anchor, c.now, false); ok {
-			r.Anchor = api.ISO(at)
-		}
-	}
-	r.Project, err = c.project(ctx, missing)
-	return r, err
+	r.Project = c.project(ctx)
+	return r, c.args.err
 }
 
 // isRecord reports whether an anchor is the number of an observation or a session.
@@ -134,7 +123,7 @@ func isRecord(anchor string) bool {
 	return err == nil
 }
 
-// placeOf is where a record that is an anchor belongs, or else where the client works.
+// placeOf returns the place of the record that is the anchor, else where the client works.
 func (c *call) placeOf(ctx context.Context, anchor string) Place {
 	if digits := strings.TrimLeft(anchor, "sS"); digits != anchor {
 		if s, err := c.sessionNamed(ctx, anchor, ""); err == nil {

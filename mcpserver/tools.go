@@ -10,7 +10,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// texts holds for each tool what the model reads, NAME.md, and the schema of its
+// texts holds for each tool its description, NAME.md, and the schema of its
 // arguments, NAME.json.
 //
 //go:embed tools/*.md tools/*.json
@@ -21,9 +21,11 @@ type tool struct {
 	name, title string
 	run         func(context.Context, *call) (*answer, error)
 	hints       mcp.ToolAnnotations
+	// nothingYet: an empty memory is an answer, not an error.
+	nothingYet bool
 }
 
-// The kinds of tools: the domain is closed, for all are about this memory alone.
+// The hints for the kinds of tools; none reaches beyond this memory (OpenWorldHint false).
 func reading() mcp.ToolAnnotations {
 	return mcp.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true, OpenWorldHint: new(bool)}
 }
@@ -37,21 +39,21 @@ func removing() mcp.ToolAnnotations {
 	return mcp.ToolAnnotations{DestructiveHint: &destructive, IdempotentHint: true, OpenWorldHint: new(bool)}
 }
 
-// tools are all of them, in the order in which they are used.
+// tools returns all tools in the order in which agents use them.
 func tools() []tool {
 	return []tool{
-		{"search_memory", "Search memory", searchMemory, reading()},
-		{"timeline", "Timeline", timeline, reading()},
-		{"get_observations", "Observations in full", getObservations, reading()},
-		{"get_session_summary", "Session summary", getSessionSummary, reading()},
-		{"get_project_context", "Project context", getProjectContext, reading()},
-		{"save_memory", "Save a memory", saveMemory, adding()},
-		{"forget_memory", "Forget memories", forgetMemory, removing()},
+		{"search_memory", "Search memory", searchMemory, reading(), true},
+		{"timeline", "Timeline", timeline, reading(), true},
+		{"get_observations", "Observations in full", getObservations, reading(), false},
+		{"get_session_summary", "Session summary", getSessionSummary, reading(), false},
+		{"get_project_context", "Project context", getProjectContext, reading(), true},
+		{"save_memory", "Save a memory", saveMemory, adding(), false},
+		{"forget_memory", "Forget memories", forgetMemory, removing(), false},
 	}
 }
 
-// definition is the tool as clients list it. It panics when a text is missing,
-// which a test would see.
+// definition returns the tool as clients list it. It panics when a text is missing;
+// tests call it for each tool.
 func (t tool) definition() *mcp.Tool {
 	read := func(suffix string) []byte {
 		text, err := texts.ReadFile("tools/" + t.name + suffix)
