@@ -133,18 +133,25 @@ type TimelineRequest struct {
 	Project       string
 }
 
-// TimelineItem is a record in time. Kind is observation, summary or prompt, or
-// "anchor" for a moment or a session at which no record stands.
-type TimelineItem struct {
-	RecordRef
-	Session     SessionID
-	ProjectPath string
-	CreatedAt   Millis
-	IsAnchor    bool
+// SessionID returns the session of the record, 0 when the hit has no record.
+func (h *Hit) SessionID() SessionID {
+	switch {
+	case h.Observation != nil:
+		return h.Observation.Session
+	case h.Summary != nil:
+		return h.Summary.Session
+	case h.Prompt != nil:
+		return h.Prompt.Session
+	}
+	return 0
+}
 
-	Observation *Observation
-	Summary     *Summary
-	Prompt      *Prompt
+// TimelineItem is a record in a timeline. Its Kind is "anchor" for a time or a session
+// without a record of its own.
+type TimelineItem struct {
+	Hit
+	Session  SessionID
+	IsAnchor bool
 }
 
 // Timeline is a stretch of time, oldest first.

@@ -1,5 +1,10 @@
 package claudemem
 
+import (
+	"cmp"
+	"strings"
+)
+
 // SessionID is the short number of a session in this database ("S12" to people).
 type SessionID int64
 
@@ -48,4 +53,15 @@ type Prompt struct {
 	Branch     string
 	HeadCommit string
 	CreatedAt  Millis
+}
+
+// ProjectLabel returns the short name of a project: the base name of its root, with the
+// separators of any system, or the name of a project whose root is not known
+// ("label:shop").
+func ProjectLabel(projectPath string) string {
+	if name, ok := strings.CutPrefix(projectPath, "label:"); ok {
+		return name
+	}
+	trimmed := strings.TrimRight(projectPath, `/\`)
+	return cmp.Or(trimmed[strings.LastIndexAny(trimmed, `/\`)+1:], projectPath)
 }

@@ -107,7 +107,7 @@ func (l *Local) Queue(ctx context.Context) (out Queue, err error) {
 		return out, err
 	}
 	out.Waiting = mapped(backlog, func(b *claudemem.Backlog) Waiting {
-		return Waiting{b.Session.ID, Label(b.Session.ProjectPath), b.Pending, b.NewestAt, b.NextDue}
+		return Waiting{b.Session.ID, claudemem.ProjectLabel(b.Session.ProjectPath), b.Pending, b.NewestAt, b.NextDue}
 	})
 	letters, err := l.Store.DeadLetters(ctx, maxDeadLetters)
 	if err != nil {

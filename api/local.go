@@ -210,14 +210,13 @@ func (l *Local) Timeline(ctx context.Context, r TimelineRequest) (Timeline, erro
 }
 
 func timelineEntry(i *claudemem.TimelineItem) Entry {
-	hit := hitOf(&claudemem.Hit{RecordRef: i.RecordRef, ProjectPath: i.ProjectPath, CreatedAt: i.CreatedAt,
-		Observation: i.Observation, Summary: i.Summary, Prompt: i.Prompt}, false, true)
+	hit := hitOf(&i.Hit, false, true)
 	e := hit.Entry()
 	if i.Observation != nil {
 		e.PromptNumber = i.Observation.PromptNumber
 	}
 	e.Kind, e.IsAnchor, e.ID, e.CreatedAtEpoch, e.CreatedAtISO = i.Kind, i.IsAnchor, i.ID, i.CreatedAt, ISO(i.CreatedAt)
-	e.Project, e.SessionDBID = Label(i.ProjectPath), i.Session
+	e.Project, e.SessionDBID = claudemem.ProjectLabel(i.ProjectPath), i.Session
 	return e
 }
 
@@ -320,7 +319,7 @@ func (l *Local) Projects(ctx context.Context, r ProjectsRequest) (Page[Project],
 	found := all[min(r.Offset, len(all)):]
 	found = found[:min(r.Limit, len(found))]
 	return Page[Project]{len(found), len(all), r.Limit, r.Offset, mapped(found, func(d *claudemem.ProjectDigest) Project {
-		return Project{Label(d.ProjectPath), d.ProjectPath, d.Sessions, d.Observations, d.LastAt}
+		return Project{claudemem.ProjectLabel(d.ProjectPath), d.ProjectPath, d.Sessions, d.Observations, d.LastAt}
 	})}, nil
 }
 
@@ -339,7 +338,9 @@ func (l *Local) Learnings(ctx context.Context, r LearningsRequest) (Page[Learnin
 }
 
 // LearningOf makes the shape of a learning.
-func LearningOf(l *claudemem.Learning) Learning { return Learning{Label(l.ProjectPath), *l} }
+func LearningOf(l *claudemem.Learning) Learning {
+	return Learning{claudemem.ProjectLabel(l.ProjectPath), *l}
+}
 
 // Preview implements Memory.
 func (l *Local) Preview(ctx context.Context, r ContextRequest) (Preview, error) {

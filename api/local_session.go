@@ -8,7 +8,7 @@ import (
 )
 
 func sessionOf(s *claudemem.Session) Session {
-	return Session{ID: s.ID, Host: s.Host, HostSessionID: s.HostSessionID, Project: Label(s.ProjectPath), ProjectPath: s.ProjectPath,
+	return Session{ID: s.ID, Host: s.Host, HostSessionID: s.HostSessionID, Project: claudemem.ProjectLabel(s.ProjectPath), ProjectPath: s.ProjectPath,
 		Status: s.Status, Title: s.Title, PromptCount: s.PromptCount,
 		StartedAtEpoch: s.StartedAt, UpdatedAtEpoch: s.UpdatedAt, CompletedAtEpoch: s.CompletedAt}
 }
@@ -126,12 +126,12 @@ func (l *Local) Recent(ctx context.Context, r RecentRequest) (RecentSessions, er
 		return page, err
 	}
 	if r.Project != "" {
-		page.Project = Label(r.Project)
+		page.Project = claudemem.ProjectLabel(r.Project)
 	}
 	for i := range sessions {
 		s := &sessions[i].Session
 		recent := RecentSession{Observations: []RecentObservation{}, Summary: summaryHeadline(sessions[i].Summary), Session: RecentHead{DBID: s.ID,
-			CreatedAt: ISO(s.StartedAt), CreatedAtEpoch: s.StartedAt, Project: Label(s.ProjectPath)}}
+			CreatedAt: ISO(s.StartedAt), CreatedAtEpoch: s.StartedAt, Project: claudemem.ProjectLabel(s.ProjectPath)}}
 		found, err := l.Searcher.Search(ctx, claudemem.SearchRequest{
 			Kinds: []claudemem.RecordKind{claudemem.RecordObservation}, Order: claudemem.OrderNewest,
 			Query: claudemem.Query{Session: s.ID, Limit: maxRecentObservations},

@@ -47,12 +47,6 @@ type Param struct {
 	InPath bool
 }
 
-// With returns the parameter with another description.
-func (d Param) With(change func(*Param)) Param {
-	change(&d)
-	return d
-}
-
 // Values returns what a choice may be; nil for other kinds.
 func (d Param) Values() []string {
 	if d.Kind != ChoiceParam {
@@ -291,23 +285,16 @@ func (d Param) checkList(items []string) ([]string, error) {
 	return checked, nil
 }
 
-// must finds a fault of ours: a handler that asks for a parameter that its route
-// does not declare.
-func (p Params) must(name string) {
-	if !slices.ContainsFunc(p.declared, func(d Param) bool { return d.Name == name }) {
+// declares reports whether the route has a parameter of that name.
+func (p Params) declares(name string) bool {
+	return slices.ContainsFunc(p.declared, func(d Param) bool { return d.Name == name })
+}
+
+// List returns a parameter as a list; it panics when the route does not declare it.
+func (p Params) List(name string) []string {
+	if !p.declares(name) {
 		panic("api: undeclared parameter " + name)
 	}
-}
-
-// Text returns a declared parameter as text.
-func (p Params) Text(name string) string {
-	p.must(name)
-	return p.texts[name]
-}
-
-// List returns a declared parameter as a list.
-func (p Params) List(name string) []string {
-	p.must(name)
 	return p.lists[name]
 }
 
@@ -368,7 +355,7 @@ func (p Params) Bind(request any) {
 			continue
 		}
 		name, value := paramOf(field, tag).Name, target.FieldByIndex(field.Index)
-		if !slices.ContainsFunc(p.declared, func(d Param) bool { return d.Name == name }) {
+		if !p.declares(name) {
 			continue
 		}
 		switch field.Type.Kind() {

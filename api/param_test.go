@@ -72,5 +72,5 @@ func TestUndeclaredParametersPanic(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.Text("secret")
+	p.List("secret")
 }

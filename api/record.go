@@ -49,7 +49,7 @@ type ObservationDetail struct {
 // ObservationOf makes the shape of an observation, whole when full.
 func ObservationOf(o *claudemem.Observation, full bool) Observation {
 	out := Observation{ID: o.ID, Type: o.Type, Title: o.Title, Subtitle: o.Subtitle,
-		CreatedAtEpoch: o.CreatedAt, Project: Label(o.ProjectPath), Concepts: list(o.Concepts)}
+		CreatedAtEpoch: o.CreatedAt, Project: claudemem.ProjectLabel(o.ProjectPath), Concepts: list(o.Concepts)}
 	if full {
 		read, modified := list(o.FilesIn(claudemem.FileRead)), list(o.FilesIn(claudemem.FileModified))
 		files := slices.Concat(modified, read)
@@ -78,15 +78,21 @@ func (o *Observation) Entry() Entry {
 		CreatedAtEpoch: o.CreatedAtEpoch, Project: o.Project, Concepts: o.Concepts}
 }
 
-// Summary is a turn's summary as a list shows it; with SummaryDetail it is the
-// whole record.
-type Summary struct {
+// TurnHead has the fields that a summary and a prompt share; PromptNumber counts
+// within the session.
+type TurnHead struct {
 	ID             int64               `json:"id"`
 	Title          string              `json:"title"`
 	CreatedAtEpoch claudemem.Millis    `json:"created_at_epoch"`
 	Project        string              `json:"project"`
 	SessionDBID    claudemem.SessionID `json:"session_db_id"`
 	PromptNumber   int                 `json:"prompt_number"`
+}
+
+// Summary is a turn's summary as a list shows it; with SummaryDetail it is the
+// whole record.
+type Summary struct {
+	TurnHead
 	*SummaryDetail
 }
 
@@ -109,8 +115,7 @@ type SummaryDetail struct {
 // SummaryOf makes the shape of a summary of a session in a project.
 func SummaryOf(s *claudemem.Summary, projectPath string, full bool) Summary {
 	title := cmp.Or(s.Request, s.Completed, s.Learned, s.Investigated, s.NextSteps, s.Notes)
-	out := Summary{ID: s.ID, Title: headline(title), CreatedAtEpoch: s.CreatedAt, Project: Label(projectPath),
-		SessionDBID: s.Session, PromptNumber: s.PromptNumber}
+	out := Summary{TurnHead: TurnHead{s.ID, headline(title), s.CreatedAt, claudemem.ProjectLabel(projectPath), s.Session, s.PromptNumber}}
 	if full {
 		out.SummaryDetail = &SummaryDetail{ULID: s.ULID, ProjectPath: projectPath,
 			Request: s.Request, Investigated: s.Investigated, Learned: s.Learned, Completed: s.Completed, NextSteps: s.NextSteps, Notes: s.Notes,
@@ -119,15 +124,9 @@ func SummaryOf(s *claudemem.Summary, projectPath string, full bool) Summary {
 	return out
 }
 
-// Prompt is a prompt as a list shows it, PromptNumber its number within the
-// session; with PromptDetail it is the whole record.
+// Prompt is a prompt as a list shows it; with PromptDetail it is the whole record.
 type Prompt struct {
-	ID             int64               `json:"id"`
-	Title          string              `json:"title"`
-	CreatedAtEpoch claudemem.Millis    `json:"created_at_epoch"`
-	Project        string              `json:"project"`
-	SessionDBID    claudemem.SessionID `json:"session_db_id"`
-	PromptNumber   int                 `json:"prompt_number"`
+	TurnHead
 	*PromptDetail
 }
 
@@ -144,8 +143,7 @@ type PromptDetail struct {
 
 // PromptOf makes the shape of a prompt of a session in a project.
 func PromptOf(p *claudemem.Prompt, projectPath string, full bool) Prompt {
-	out := Prompt{ID: p.ID, Title: headline(p.Text), CreatedAtEpoch: p.CreatedAt, Project: Label(projectPath),
-		SessionDBID: p.Session, PromptNumber: p.Number}
+	out := Prompt{TurnHead: TurnHead{p.ID, headline(p.Text), p.CreatedAt, claudemem.ProjectLabel(projectPath), p.Session, p.Number}}
 	if full {
 		out.PromptDetail = &PromptDetail{ULID: p.ULID, ProjectPath: projectPath, Text: p.Text,
 			PromptID: p.PromptID, CreatedAtISO: ISO(p.CreatedAt), Branch: p.Branch, HeadCommit: p.HeadCommit}
@@ -173,6 +171,10 @@ type Entry struct {
 
 // KindAnchor is the kind of an Entry that is no record.
 const KindAnchor claudemem.RecordKind = "anchor"
+
+func (t *TurnHead) entry(kind claudemem.RecordKind) Entry {
+	return Entry{Kind: kind, ID: t.ID, Title: t.Title, CreatedAtEpoch: t.CreatedAtEpoch, Project: t.Project, SessionDBID: t.SessionDBID, PromptNumber: t.PromptNumber}
+}
 
 // Name returns what people call the record: #12 an observation; a summary or a
 // prompt has the name of its session, S12. "" is an anchor without a session.
@@ -246,7 +248,7 @@ func hitOf(h *claudemem.Hit, full, withKind bool) Hit {
 		p := PromptOf(h.Prompt, h.ProjectPath, full)
 		out.Prompt = &p
 	default:
-		out = Hit{Kind: h.Kind, Place: &Place{h.ID, h.CreatedAt, Label(h.ProjectPath)}}
+		out = Hit{Kind: h.Kind, Place: &Place{h.ID, h.CreatedAt, claudemem.ProjectLabel(h.ProjectPath)}}
 	}
 	return out
 }
@@ -257,11 +259,9 @@ func (h *Hit) Entry() Entry {
 	case h.Observation != nil:
 		return h.Observation.Entry()
 	case h.Summary != nil:
-		s := h.Summary
-		return Entry{Kind: claudemem.RecordSummary, ID: s.ID, Title: s.Title, CreatedAtEpoch: s.CreatedAtEpoch, Project: s.Project, SessionDBID: s.SessionDBID, PromptNumber: s.PromptNumber}
+		return h.Summary.entry(claudemem.RecordSummary)
 	case h.Prompt != nil:
-		p := h.Prompt
-		return Entry{Kind: claudemem.RecordPrompt, ID: p.ID, Title: p.Title, CreatedAtEpoch: p.CreatedAtEpoch, Project: p.Project, SessionDBID: p.SessionDBID, PromptNumber: p.PromptNumber}
+		return h.Prompt.entry(claudemem.RecordPrompt)
 	case h.Place != nil:
 		return Entry{Kind: h.Kind, ID: h.Place.ID, CreatedAtEpoch: h.Place.CreatedAtEpoch, Project: h.Place.Project}
 	}
@@ -338,16 +338,6 @@ func marshal(v any) ([]byte, error) {
 	enc.SetEscapeHTML(false)
 	err := enc.Encode(v)
 	return []byte(b.String()), err
-}
-
-// Label returns what people call a project: the base name of its root, or the
-// name of a project whose root is not known ("label:shop").
-func Label(projectPath string) string {
-	if name, ok := strings.CutPrefix(projectPath, "label:"); ok {
-		return name
-	}
-	trimmed := strings.TrimRight(projectPath, `/\`)
-	return cmp.Or(trimmed[strings.LastIndexAny(trimmed, `/\`)+1:], projectPath)
 }
 
 // ISO formats a time in UTC with milliseconds.

@@ -332,14 +332,6 @@ func TestShutdownAnswersFirst(t *testing.T) {
 	<-s.stopped
 }
 
-func TestLabel(t *testing.T) {
-	for path, want := range map[string]string{"/home/ada/tally": "tally", "/home/ada/tally/": "tally", `C:\w\tally`: "tally", "label:tally": "tally", "/": "/", "": "", "tally": "tally"} {
-		if got := api.Label(path); got != want {
-			t.Errorf("api.Label(%q) = %q, want %q", path, got, want)
-		}
-	}
-}
-
 // Whatever arrives: an answer that is JSON, and only events that hold.
 func FuzzIngest(f *testing.F) {
 	for _, body := range []string{toolBody, "", "{}", `{"session":"s","tool_name":"x","tool_input":[{}]}`, `{"kind":"flush","session":"s"}`, `[`, "\x00", `{"prompt":"\ud800"}`,

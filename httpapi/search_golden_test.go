@@ -32,8 +32,7 @@ func someHits() []claudemem.Hit {
 func someTimeline() claudemem.Timeline {
 	hits := someHits()
 	item := func(h claudemem.Hit, anchor bool) claudemem.TimelineItem {
-		return claudemem.TimelineItem{RecordRef: h.RecordRef, Session: 12, ProjectPath: h.ProjectPath, CreatedAt: h.CreatedAt, IsAnchor: anchor,
-			Observation: h.Observation, Summary: h.Summary, Prompt: h.Prompt}
+		return claudemem.TimelineItem{Hit: h, Session: 12, IsAnchor: anchor}
 	}
 	return claudemem.Timeline{Anchor: "124", AnchorTime: hits[0].CreatedAt, Items: []claudemem.TimelineItem{item(hits[2], false), item(hits[0], true), item(hits[1], false)}}
 }
@@ -92,7 +91,7 @@ func TestGoldenSearch(t *testing.T) {
 		{name: "timeline", path: "/api/search/timeline?anchor=124&depth_before=1&depth_after=1"},
 		{name: "timeline-moment", path: "/api/search/timeline?anchor=2026-03-04T12:00:00Z", change: func(f *fakeWorker) {
 			f.around.Anchor = "2026-03-04T12:00:00.000Z"
-			f.around.Items[1] = claudemem.TimelineItem{RecordRef: claudemem.RecordRef{Kind: "anchor"}, CreatedAt: claudemem.MillisOf(noon), IsAnchor: true}
+			f.around.Items[1] = claudemem.TimelineItem{Hit: claudemem.Hit{RecordRef: claudemem.RecordRef{Kind: "anchor"}, CreatedAt: claudemem.MillisOf(noon)}, IsAnchor: true}
 		}},
 		{name: "timeline-nothing", path: "/api/search/timeline", change: none},
 		{name: "timeline-empty", path: "/api/search/timeline?anchor=124", change: none},

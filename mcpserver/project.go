@@ -101,7 +101,7 @@ func directoryOf(uri string) string {
 
 // labelOf returns the name of a project, safe in an answer.
 func labelOf(project string) string {
-	return line(api.Label(project), 60)
+	return line(claudemem.ProjectLabel(project), 60)
 }
 
 // in returns the scope of a search for a sentence: the project's name, or all projects.

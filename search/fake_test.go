@@ -109,17 +109,6 @@ func (m *memory) RecordsByRefs(_ context.Context, refs ...claudemem.RecordRef) (
 	return found, m.err
 }
 
-func sessionOf(h claudemem.Hit) claudemem.SessionID {
-	switch {
-	case h.Observation != nil:
-		return h.Observation.Session
-	case h.Summary != nil:
-		return h.Summary.Session
-	default:
-		return h.Prompt.Session
-	}
-}
-
 func (m *memory) eligible(q claudemem.Query, kinds []claudemem.RecordKind, order claudemem.Order) []claudemem.Hit {
 	var found []claudemem.Hit
 	for _, h := range m.hits {
@@ -128,7 +117,7 @@ func (m *memory) eligible(q claudemem.Query, kinds []claudemem.RecordKind, order
 		switch {
 		case len(kinds) > 0 && !slices.Contains(kinds, h.Kind),
 			q.Project != "" && q.Project != h.ProjectPath && q.Project != labelOf(h.ProjectPath),
-			q.Session != 0 && q.Session != sessionOf(h),
+			q.Session != 0 && q.Session != h.SessionID(),
 			q.Since != 0 && h.CreatedAt < q.Since, q.Until != 0 && h.CreatedAt > q.Until,
 			only && o == nil,
 			len(q.Types) > 0 && !slices.Contains(q.Types, o.Type),
@@ -169,10 +158,7 @@ func (m *memory) CountRecords(_ context.Context, q claudemem.Query, kinds []clau
 
 func (m *memory) Around(_ context.Context, project string, at claudemem.Millis, ref claudemem.RecordRef, before, after int) (earlier, later []claudemem.TimelineItem, err error) {
 	for _, h := range m.eligible(claudemem.Query{Project: project}, nil, claudemem.OrderOldest) {
-		item := claudemem.TimelineItem{
-			RecordRef: h.RecordRef, Session: sessionOf(h), ProjectPath: h.ProjectPath, CreatedAt: h.CreatedAt,
-			Observation: h.Observation, Summary: h.Summary, Prompt: h.Prompt,
-		}
+		item := claudemem.TimelineItem{Hit: h, Session: h.SessionID()}
 		switch {
 		case h.RecordRef == ref:
 		case h.CreatedAt < at:
@@ -243,7 +229,7 @@ func (r *ranking) Rank(_ context.Context, req index.Request) (index.Answer, erro
 }
 
 func match(h claudemem.Hit) index.Match {
-	m := index.Match{RecordRef: h.RecordRef, ProjectPath: h.ProjectPath, Session: sessionOf(h), CreatedAt: h.CreatedAt}
+	m := index.Match{RecordRef: h.RecordRef, ProjectPath: h.ProjectPath, Session: h.SessionID(), CreatedAt: h.CreatedAt}
 	if h.Observation != nil {
 		m.Type = h.Observation.Type
 	}

@@ -81,7 +81,7 @@ func (s *Searcher) anchor(ctx context.Context, r claudemem.TimelineRequest) (ite
 		return s.sessionAnchor(ctx, claudemem.SessionID(id))
 	}
 	if at, ok := s.momentAnchor(text); ok {
-		item := claudemem.TimelineItem{RecordRef: claudemem.RecordRef{Kind: KindAnchor}, CreatedAt: at, IsAnchor: true}
+		item := claudemem.TimelineItem{Hit: claudemem.Hit{RecordRef: claudemem.RecordRef{Kind: KindAnchor}, CreatedAt: at}, IsAnchor: true}
 		return item, at.Time().Format("2006-01-02T15:04:05.999Z07:00"), nil
 	}
 	return s.textAnchor(ctx, text, r.Project)
@@ -108,8 +108,9 @@ func (s *Searcher) sessionAnchor(ctx context.Context, id claudemem.SessionID) (i
 		return item, "", err
 	}
 	return claudemem.TimelineItem{
-		RecordRef: claudemem.RecordRef{Kind: KindAnchor, ID: int64(session.ID)}, Session: session.ID,
-		ProjectPath: session.ProjectPath, CreatedAt: session.StartedAt, IsAnchor: true,
+		Hit: claudemem.Hit{RecordRef: claudemem.RecordRef{Kind: KindAnchor, ID: int64(session.ID)},
+			ProjectPath: session.ProjectPath, CreatedAt: session.StartedAt},
+		Session: session.ID, IsAnchor: true,
 	}, fmt.Sprintf("S%d", id), nil
 }
 
@@ -152,18 +153,9 @@ func (s *Searcher) textAnchor(ctx context.Context, text, project string) (item c
 
 // itemOf makes a hit the anchor and names it.
 func itemOf(h claudemem.Hit) (claudemem.TimelineItem, string) {
-	item := claudemem.TimelineItem{
-		RecordRef: h.RecordRef, ProjectPath: h.ProjectPath, CreatedAt: h.CreatedAt, IsAnchor: true,
-		Observation: h.Observation, Summary: h.Summary, Prompt: h.Prompt,
-	}
 	name := fmt.Sprintf("%s %d", h.Kind, h.ID)
-	switch {
-	case h.Observation != nil:
-		item.Session, name = h.Observation.Session, fmt.Sprintf("#%d", h.ID)
-	case h.Summary != nil:
-		item.Session = h.Summary.Session
-	case h.Prompt != nil:
-		item.Session = h.Prompt.Session
+	if h.Observation != nil {
+		name = fmt.Sprintf("#%d", h.ID)
 	}
-	return item, name
+	return claudemem.TimelineItem{Hit: h, Session: h.SessionID(), IsAnchor: true}, name
 }

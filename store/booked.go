@@ -86,7 +86,7 @@ func (s *bookedSession) open(t *tx, a *arrival) error {
 	s.updatedAt = s.startedAt
 	n, err := t.insert(`INSERT INTO sessions (ulid, host, host_session_id, project, label, started_at, updated_at)
 		VALUES (?, ?, ?, ?, ?, ?, ?)`,
-		string(id), string(e.Host), e.HostSessionID, e.ProjectPath, projectLabel(e.ProjectPath), int64(s.startedAt), int64(s.updatedAt))
+		string(id), string(e.Host), e.HostSessionID, e.ProjectPath, claudemem.ProjectLabel(e.ProjectPath), int64(s.startedAt), int64(s.updatedAt))
 	s.id = claudemem.SessionID(n)
 	return err
 }
@@ -104,7 +104,7 @@ func (s *bookedSession) save(t *tx) error {
 	s.saved = state
 	_, err := t.exec(`UPDATE sessions SET status = ?, project = ?, label = ?, prompt_count = ?, completed_at = ?,
 		event_count = ?, started_at = ?, updated_at = ?, last_event_at = ? WHERE id = ?`,
-		string(s.status), s.project, projectLabel(s.project), s.promptCount, int64(s.completedAt),
+		string(s.status), s.project, claudemem.ProjectLabel(s.project), s.promptCount, int64(s.completedAt),
 		s.eventCount, int64(s.startedAt), int64(s.updatedAt), int64(s.lastEventAt), int64(s.id))
 	return err
 }

@@ -208,5 +208,5 @@ func (s *Store) projectsLearned(ctx context.Context, name string) ([]string, err
 		return projects, err
 	}
 	projects, err = column[string](ctx, s.reader, "SELECT DISTINCT project FROM learnings UNION SELECT project FROM sessions WHERE project = ?", name)
-	return slices.DeleteFunc(projects, func(project string) bool { return project != name && projectLabel(project) != name }), err
+	return slices.DeleteFunc(projects, func(project string) bool { return project != name && claudemem.ProjectLabel(project) != name }), err
 }

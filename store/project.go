@@ -3,21 +3,9 @@ package store
 import (
 	"context"
 	"database/sql"
-	"strings"
 
 	"claudemem/index/words"
 )
-
-// projectLabel is a project's base name, with the separators of any system: a
-// memory may have come from another machine. A project that is known by its label
-// alone is "label:" and the name.
-func projectLabel(project string) string {
-	trimmed := strings.TrimPrefix(strings.TrimRight(project, `/\`), "label:")
-	if i := strings.LastIndexAny(trimmed, `/\`); i >= 0 {
-		return trimmed[i+1:]
-	}
-	return trimmed
-}
 
 // addPath stores the keys that a file filter finds path by.
 func (t *tx) addPath(path string) error {

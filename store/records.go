@@ -263,8 +263,8 @@ func (s *Store) Around(ctx context.Context, project string, at claudemem.Millis,
 			if err != nil {
 				return err
 			}
-			for i := range hits {
-				sides[side] = append(sides[side], timelineItem(&hits[i]))
+			for _, h := range hits {
+				sides[side] = append(sides[side], claudemem.TimelineItem{Hit: h, Session: h.SessionID()})
 			}
 		}
 		earlier, later = sides[0], sides[1]
@@ -296,20 +296,4 @@ func beyond(sources []source, o order, at claudemem.Millis, ref claudemem.Record
 		}
 	}
 	return narrowed
-}
-
-func timelineItem(h *claudemem.Hit) claudemem.TimelineItem {
-	item := claudemem.TimelineItem{
-		RecordRef: h.RecordRef, ProjectPath: h.ProjectPath, CreatedAt: h.CreatedAt,
-		Observation: h.Observation, Summary: h.Summary, Prompt: h.Prompt,
-	}
-	switch {
-	case h.Observation != nil:
-		item.Session = h.Observation.Session
-	case h.Summary != nil:
-		item.Session = h.Summary.Session
-	case h.Prompt != nil:
-		item.Session = h.Prompt.Session
-	}
-	return item
 }

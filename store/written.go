@@ -178,7 +178,7 @@ func (t *tx) manualSession(project string, at claudemem.Millis) (claudemem.Sessi
 	}
 	id, err = t.insert(`INSERT INTO sessions (ulid, host, host_session_id, project, label, status, title, started_at, updated_at, completed_at)
 		VALUES (?1, 'raw', ?2, ?3, ?4, 'completed', 'Written by hand', ?5, ?5, ?5)`,
-		string(name), manualPrefix+project, project, projectLabel(project), int64(updated))
+		string(name), manualPrefix+project, project, claudemem.ProjectLabel(project), int64(updated))
 	return claudemem.SessionID(id), err
 }
 

@@ -276,7 +276,7 @@ func (p *printer) preview(v *contextPreview) {
 	if v.Session != "" {
 		who = v.Session
 	}
-	p.printf("%s\n", p.style(styleBold, fmt.Sprintf("What %s in %s is given at %s", who, oneLine(api.Label(v.ProjectPath), 60), v.Source)))
+	p.printf("%s\n", p.style(styleBold, fmt.Sprintf("What %s in %s is given at %s", who, oneLine(claudemem.ProjectLabel(v.ProjectPath), 60), v.Source)))
 	by := "by the worker"
 	if v.BuiltBy == builtByDatabase {
 		by = "from the database"

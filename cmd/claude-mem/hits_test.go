@@ -21,9 +21,9 @@ func TestPrintHits(t *testing.T) {
 			Project: "tally", CreatedAtEpoch: ago(2 * time.Hour), ObservationDetail: &api.ObservationDetail{SessionDBID: 4}},
 			Why: &claudemem.Explanation{Parts: []claudemem.ScorePart{{Name: "keyword", Value: .5}, {Name: "likeness", Value: .25}},
 				Factors: []claudemem.ScorePart{{Name: "recency", Value: 1.2}}, Words: []string{"round", "total"}, Fragment: "fact_0"}},
-		{Kind: "summary", Summary: &api.Summary{ID: 3, Title: "Fix the totals", Project: "tally", SessionDBID: 4, CreatedAtEpoch: ago(26 * time.Hour),
+		{Kind: "summary", Summary: &api.Summary{TurnHead: api.TurnHead{ID: 3, Title: "Fix the totals", Project: "tally", SessionDBID: 4, CreatedAtEpoch: ago(26 * time.Hour)},
 			SummaryDetail: &api.SummaryDetail{Learned: "Half cents\nadd up."}}},
-		{Kind: "prompt", Prompt: &api.Prompt{ID: 9, Title: "why \x1b[31mdrift?", Project: "tally", SessionDBID: 4, CreatedAtEpoch: ago(27 * time.Hour),
+		{Kind: "prompt", Prompt: &api.Prompt{TurnHead: api.TurnHead{ID: 9, Title: "why \x1b[31mdrift?", Project: "tally", SessionDBID: 4, CreatedAtEpoch: ago(27 * time.Hour)},
 			PromptDetail: &api.PromptDetail{Text: "why drift?\nby a cent"}}},
 	}
 	tests := []struct {

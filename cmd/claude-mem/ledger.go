@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"claudemem/api"
+	"claudemem"
 	"claudemem/store"
 )
 
@@ -33,7 +33,7 @@ func (p *printer) account(a *store.Account) {
 			if s.Name == "" {
 				return "(none)"
 			}
-			return api.Label(s.Name)
+			return claudemem.ProjectLabel(s.Name)
 		})
 		if len(a.Days) > 1 {
 			table = append(table, append([]string{"total", ""}, spentCells(a.Total)...))
