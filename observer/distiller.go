@@ -14,8 +14,7 @@ type Distiller interface {
 // Limiter is a Distiller that bounds its batches: a model's request is limited,
 // and the offline distiller wants whole turns.
 type Limiter interface {
-	// Limits returns the most events of a session in a batch, and about how many
-	// bytes of payload; 0 leaves a limit to Options. It is called at every look at
-	// the backlog and has to be quick.
-	Limits(session claudemem.Session) (events, bytes int)
+	// MaxEvents returns the most events of a session in a batch; 0 leaves that to
+	// Options. It is called at every look at the backlog and has to be quick.
+	MaxEvents(session claudemem.Session) int
 }

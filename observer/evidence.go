@@ -54,11 +54,13 @@ func evidenceOf(events []claudemem.PendingEvent) *evidence {
 	return e
 }
 
-func appendNew(list []string, s string) []string {
-	if slices.Contains(list, s) {
-		return list
+func appendNew(list []string, items ...string) []string {
+	for _, s := range items {
+		if !slices.Contains(list, s) {
+			list = append(list, s)
+		}
 	}
-	return append(list, s)
+	return list
 }
 
 // storedPath returns the one of among that a model means by claimed, "" for none
@@ -179,9 +181,7 @@ func (e *evidence) fileRefs(modified, read []string) []claudemem.FileRef {
 // summaryFiles returns the files of a checkpoint that the tools support; known are
 // the turn's modified files.
 func (e *evidence) summaryFiles(read, edited, known []string) (nowRead, nowEdited []string) {
-	for _, f := range known {
-		nowEdited = appendNew(nowEdited, f)
-	}
+	nowEdited = appendNew(nil, known...)
 	for _, claimed := range slices.Concat(edited, read) {
 		as := claudemem.FileRead
 		if slices.Contains(edited, claimed) {

@@ -1,13 +1,15 @@
 package observer
 
 import (
+	"cmp"
 	"context"
-	"crypto/rand"
 	"errors"
-	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
+
+	"github.com/google/uuid"
 
 	"claudemem"
 	"claudemem/model"
@@ -107,48 +109,33 @@ type paidAnswer struct {
 
 // NewModel makes a Model.
 func NewModel(opts ModelOptions) *Model {
-	if opts.ContextTokens <= 0 {
-		opts.ContextTokens = 12000
-	}
+	opts.ContextTokens = cmp.Or(max(opts.ContextTokens, 0), 12000)
 	if opts.BatchMaxSize <= 0 || opts.BatchMaxSize > mode.MaxBatchEvents {
 		opts.BatchMaxSize = mode.MaxBatchEvents
 	}
+	opts.Logger = cmp.Or(opts.Logger, slog.New(slog.DiscardHandler))
 	if opts.Clock == nil {
 		opts.Clock = time.Now
 	}
 	if opts.NewRun == nil {
-		opts.NewRun = newUUID
-	}
-	if opts.Logger == nil {
-		opts.Logger = slog.New(slog.DiscardHandler)
+		opts.NewRun = uuid.NewString
 	}
 	m := &Model{opts: opts, sessions: make(map[claudemem.SessionID]*thread)}
 	m.troubles.init(&m.opts)
 	return m
 }
 
-// newUUID returns a random UUID (RFC 9562, version 4), the form in which providers
-// want a conversation's name.
-func newUUID() string {
-	var b [16]byte
-	_, _ = rand.Read(b[:]) // never fails, says its documentation
-	b[6] = b[6]&0x0f | 0x40
-	b[8] = b[8]&0x3f | 0x80
-	return fmt.Sprintf("%x-%x-%x-%x-%x", b[0:4], b[4:6], b[6:8], b[8:10], b[10:])
-}
-
 // AskAgain lets providers that failed be asked at once: the settings have changed.
 func (m *Model) AskAgain() { m.troubles.askAgain() }
 
-// Limits implements Limiter: a model gets what fits into a request, the fallback
-// whole turns. Bytes are not limited here: payloads are truncated for the prompt,
-// and events that do not fit are asked about in parts.
-func (m *Model) Limits(session claudemem.Session) (events, bytes int) {
+// MaxEvents implements Limiter: a model gets what fits into a request, the fallback
+// whole turns.
+func (m *Model) MaxEvents(session claudemem.Session) int {
 	choice := m.opts.Choose(session)
 	if choice.Provider == nil || m.troubles.isOffline(choice.Provider.Name(), session.ID) {
-		return 0, 0
+		return 0
 	}
-	return m.opts.BatchMaxSize, 0
+	return m.opts.BatchMaxSize
 }
 
 // Distil implements Distiller. An error is the provider's (see
@@ -217,9 +204,7 @@ func (m *Model) endSessionRun(ctx context.Context, t *thread, session claudemem.
 	if id == "" || provider == nil {
 		return
 	}
-	if ender, ok := provider.(model.RunEnder); ok {
-		ender.EndRun(id)
-	}
+	endRun(provider, id)
 	if keeps { // the provider has nothing under that name any more
 		m.setRun(ctx, session.ID, "")
 	}
@@ -228,9 +213,8 @@ func (m *Model) endSessionRun(ctx context.Context, t *thread, session claudemem.
 // setRun stores the name of a session's run. A failure costs at most a new run
 // after a restart.
 func (m *Model) setRun(ctx context.Context, session claudemem.SessionID, run string) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), detachedTimeout)
-	defer cancel()
-	if err := m.opts.Store.SetRun(ctx, session, run); err != nil {
+	err := detached(ctx, func(ctx context.Context) error { return m.opts.Store.SetRun(ctx, session, run) })
+	if err != nil {
 		m.opts.Logger.Warn("note observer run", "session", session, "error", err)
 	}
 }
@@ -292,18 +276,11 @@ func (w *task) dropOtherAnswers() {
 
 // distilRest has the fallback distil the events that no model was asked about.
 func (w *task) distilRest(ctx context.Context) error {
-	rest := *w.batch
-	rest.Events = nil
-	for _, e := range w.batch.Events {
-		if !w.covered[e.Key] {
-			rest.Events = append(rest.Events, e)
-		}
-	}
-	if len(rest.Events) == 0 {
+	rest := slices.DeleteFunc(slices.Clone(w.batch.Events), func(e claudemem.PendingEvent) bool { return w.covered[e.Key] })
+	if len(rest) == 0 {
 		return nil
 	}
-	rest.Earlier = append(append([]claudemem.Observation(nil), rest.Earlier...), w.outcome.Observations...)
-	out, err := w.m.opts.Fallback.Distil(ctx, rest)
+	out, err := w.distilOffline(ctx, rest)
 	if err != nil {
 		return err
 	}
@@ -314,14 +291,12 @@ func (w *task) distilRest(ctx context.Context) error {
 	return nil
 }
 
-// fallbackSummary returns the fallback's checkpoint of a turn, for a model that
-// was asked for one and wrote something else.
-func (w *task) fallbackSummary(ctx context.Context, t *turn) ([]claudemem.Summary, error) {
+// distilOffline returns the fallback's outcome for events of the batch.
+func (w *task) distilOffline(ctx context.Context, events []claudemem.PendingEvent) (claudemem.Outcome, error) {
 	batch := *w.batch
-	batch.Events = t.events
-	batch.Earlier = append(append([]claudemem.Observation(nil), batch.Earlier...), w.outcome.Observations...)
-	out, err := w.m.opts.Fallback.Distil(ctx, batch)
-	return out.Summaries, err
+	batch.Events = events
+	batch.Earlier = slices.Concat(batch.Earlier, w.outcome.Observations)
+	return w.m.opts.Fallback.Distil(ctx, batch)
 }
 
 // modelFailure returns err as a ModelError if it is a missed deadline, else

@@ -29,7 +29,6 @@ const (
 // occurrence.
 type names struct {
 	list []name
-	at   map[string]int // index in list
 	// tick counts the notes.
 	tick int
 }
@@ -46,23 +45,16 @@ func (n *names) note(text string, weight int) {
 		return
 	}
 	n.tick++
-	if i, ok := n.at[text]; ok {
-		n.list[i].weight += weight
-		n.list[i].last = n.tick
-		return
-	}
-	if len(n.list) == keptNames {
-		n.list = slices.Delete(n.list, heldNames, heldNames+1)
-		n.at = nil
-	}
-	n.list = append(n.list, name{text, weight, n.tick})
-	if n.at == nil {
-		n.at = make(map[string]int, len(n.list))
-		for i := range n.list {
-			n.at[n.list[i].text] = i
+	i := slices.IndexFunc(n.list, func(known name) bool { return known.text == text })
+	if i < 0 {
+		if len(n.list) == keptNames {
+			n.list = slices.Delete(n.list, heldNames, heldNames+1)
 		}
+		i = len(n.list)
+		n.list = append(n.list, name{text: text})
 	}
-	n.at[text] = len(n.list) - 1
+	n.list[i].weight += weight
+	n.list[i].last = n.tick
 }
 
 func (n *names) noteFiles(files []claudemem.FileRef) {
@@ -125,9 +117,7 @@ func (w *task) noteNames() {
 		}
 		w.thread.names.noteFiles(e.Files)
 		input := e.Event.ToolInput
-		if len(input) > declarationsIn {
-			input = input[:declarationsIn]
-		}
+		input = input[:min(len(input), declarationsIn)]
 		for _, m := range declaration.FindAllSubmatch(input, declarationsOf) {
 			w.thread.names.note(string(m[1]), 1)
 		}

@@ -22,10 +22,12 @@ func TestNames(t *testing.T) {
 	if len(n.list) != keptNames {
 		t.Errorf("%d names are kept, want %d", len(n.list), keptNames)
 	}
-	for i, e := range n.list {
-		if n.at[e.text] != i {
-			t.Fatalf("%s is at %d, found at %d", e.text, i, n.at[e.text])
+	kept := map[string]bool{}
+	for _, e := range n.list {
+		if kept[e.text] {
+			t.Fatalf("%s is there twice", e.text)
 		}
+		kept[e.text] = true
 	}
 	text := n.listed(400)
 	if len(text) > 400 {

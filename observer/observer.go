@@ -1,8 +1,10 @@
 package observer
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -13,9 +15,9 @@ import (
 
 // Defaults and bounds of Options.
 const (
-	// defaultQuietAfter is the time without news after which an open turn is
-	// distilled (SPEC 5).
-	defaultQuietAfter = 10 * time.Minute
+	// quietAfter is the time without news after which an open turn is distilled
+	// (SPEC 5).
+	quietAfter = 10 * time.Minute
 	// wholeTurnEvents bounds a batch without BatchMaxSize.
 	wholeTurnEvents = 1000
 	// defaultBatchBytes bounds the payloads of a batch in memory: a turn of 1000
@@ -31,9 +33,6 @@ type Options struct {
 	BatchMaxSize int
 	// BatchMaxBytes is about the most bytes of payload in a batch; 0 is 16 MB.
 	BatchMaxBytes int
-	// QuietAfter is the time without news after which an open turn is distilled; 0
-	// is 10 minutes.
-	QuietAfter time.Duration
 	// MaxObservers is the most batches distilled at a time; less than 1 is 1.
 	MaxObservers int
 	// Fallback distils events on which the distiller has failed three times. nil is
@@ -81,24 +80,13 @@ type waiter struct {
 
 // New returns an observer; Open starts it.
 func New(queue *queue.Queue, store *store.Store, distiller Distiller, opts Options) *Observer {
-	if opts.QuietAfter <= 0 {
-		opts.QuietAfter = defaultQuietAfter
-	}
-	if opts.BatchMaxSize <= 0 {
-		opts.BatchMaxSize = wholeTurnEvents
-	}
-	if opts.BatchMaxBytes <= 0 {
-		opts.BatchMaxBytes = defaultBatchBytes
-	}
-	if opts.Fallback == nil {
-		opts.Fallback = distiller
-	}
+	opts.BatchMaxSize = cmp.Or(max(opts.BatchMaxSize, 0), wholeTurnEvents)
+	opts.BatchMaxBytes = cmp.Or(max(opts.BatchMaxBytes, 0), defaultBatchBytes)
+	opts.Fallback = cmp.Or(opts.Fallback, distiller)
 	opts.MaxObservers = max(opts.MaxObservers, 1)
+	opts.Logger = cmp.Or(opts.Logger, slog.New(slog.DiscardHandler))
 	if opts.Clock == nil {
 		opts.Clock = time.Now
-	}
-	if opts.Logger == nil {
-		opts.Logger = slog.New(slog.DiscardHandler)
 	}
 	return &Observer{
 		queue: queue, store: store, distiller: distiller, opts: opts,
@@ -136,16 +124,6 @@ func (o *Observer) Close() error {
 	cancel()
 	<-o.done
 	return nil
-}
-
-// Run observes until ctx ends: Open and Close for a caller with a goroutine of its
-// own.
-func (o *Observer) Run(ctx context.Context) error {
-	if err := o.Open(ctx); err != nil {
-		return err
-	}
-	<-ctx.Done()
-	return o.Close()
 }
 
 // Flush asks for all waiting events of a session, its open turn included. It does
@@ -201,12 +179,7 @@ func (o *Observer) wait(ctx context.Context, verb string, openTurns bool) error 
 func (o *Observer) forget(w *waiter) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	for i, x := range o.waiters {
-		if x == w {
-			o.waiters = append(o.waiters[:i:i], o.waiters[i+1:]...)
-			return
-		}
-	}
+	o.waiters = slices.DeleteFunc(o.waiters, func(x *waiter) bool { return x == w })
 }
 
 func (o *Observer) signal() {

@@ -116,17 +116,17 @@ func (q *question) firstKey() string { return q.turn.events[0].Key }
 // historyText returns the form of the question in the history: the names of its
 // events.
 func (q *question) historyText() string {
-	lines := make([]string, len(q.tools))
-	for i := range q.tools {
-		lines[i] = eventLine(&q.tools[i])
-	}
 	if q.kind == kindSummary {
-		lines = nil
+		return q.namedEvents(nil, true)
 	}
-	return q.namedEvents(lines, q.kind != kindObservation)
+	return q.namedEvents(q.tools, q.kind == kindTurn)
 }
 
-func (q *question) namedEvents(lines []string, checkpoint bool) string {
+func (q *question) namedEvents(tools []claudemem.PendingEvent, checkpoint bool) string {
+	lines := make([]string, len(tools))
+	for i := range tools {
+		lines[i] = eventLine(&tools[i])
+	}
 	return renderPrompt("shown.md", map[string]any{
 		"Request": oneLine(q.turn.prompt.Text, 300), "Number": q.turn.number, "Events": lines, "Checkpoint": checkpoint,
 	})
@@ -136,16 +136,12 @@ func (q *question) namedEvents(lines []string, checkpoint bool) string {
 // starts or resumes a run if not.
 func (w *task) ensureRun(ctx context.Context, t *turn, next int) error {
 	r := w.thread.run
-	switch {
-	case r == nil:
-		resumed, err := w.resumeRun(ctx, t)
-		if resumed || err != nil {
+	if r == nil {
+		if resumed, err := w.resumeRun(ctx, t); resumed || err != nil {
 			return err
 		}
-		return w.startRun(ctx, t, 1)
-	case !r.matches(w.choice):
-		return w.startRun(ctx, t, 1)
-	case r.isFull(w.m.opts.ContextTokens, next):
+	}
+	if r == nil || !r.matches(w.choice) || r.isFull(w.m.opts.ContextTokens, next) {
 		return w.startRun(ctx, t, 1)
 	}
 	r.provider = w.choice.Provider
@@ -196,11 +192,7 @@ func (w *task) promptOf(q *question) string {
 	}
 	text := r.opening
 	if q.kind == kindSummary && len(q.tools) > 0 {
-		lines := make([]string, len(q.tools))
-		for i := range q.tools {
-			lines[i] = eventLine(&q.tools[i])
-		}
-		text = joinParagraphs(text, q.namedEvents(lines, false))
+		text = joinParagraphs(text, q.namedEvents(q.tools, false))
 	}
 	return joinParagraphs(text, q.prompt)
 }
@@ -286,7 +278,7 @@ func (w *task) resumeRun(ctx context.Context, t *turn) (bool, error) {
 	r.exchanges, r.tokens = 1, max(0, tokens-claudemem.EstimateTokens(r.system))
 	r.sent = max(0, bytesPerToken*tokens-jsonSize(r.system))
 	if r.isFull(w.m.opts.ContextTokens, 0) {
-		w.endRun(r)
+		endRun(r.provider, r.id)
 		return false, nil
 	}
 	w.thread.run = r
@@ -311,7 +303,7 @@ func (w *task) startRun(ctx context.Context, t *turn, divisor int) error {
 		return err
 	}
 	if r := w.thread.run; r != nil {
-		w.endRun(r)
+		endRun(r.provider, r.id)
 	}
 	r := w.newRun(w.m.opts.NewRun(), t)
 	r.opening = opening
@@ -322,9 +314,10 @@ func (w *task) startRun(ctx context.Context, t *turn, divisor int) error {
 	return nil
 }
 
-func (w *task) endRun(r *run) {
-	if ender, ok := r.provider.(model.RunEnder); ok {
-		ender.EndRun(r.id)
+// endRun tells a provider that keeps conversations that one is over.
+func endRun(provider model.Provider, id string) {
+	if ender, ok := provider.(model.RunEnder); ok {
+		ender.EndRun(id)
 	}
 }
 

@@ -250,13 +250,16 @@ func (o *Observer) due(b *claudemem.Backlog, l *lane, now claudemem.Millis) (due
 		l.plan = plan{limit: 1, open: true}
 		return true, 0
 	}
-	limit, bytes := o.limits(b.Session)
-	if b.Bytes > bytes {
+	limit := o.opts.BatchMaxSize
+	if l, ok := o.distiller.(Limiter); ok {
+		limit = cmp.Or(l.MaxEvents(b.Session), limit)
+	}
+	if bytes := o.opts.BatchMaxBytes; b.Bytes > bytes {
 		limit = max(1, min(limit, n*bytes/b.Bytes))
 	}
 	quiet := min(
-		b.NewestAt.Add(o.opts.QuietAfter).Sub(now),
-		o.opts.QuietAfter-time.Since(l.seenAt),
+		b.NewestAt.Add(quietAfter).Sub(now),
+		quietAfter-time.Since(l.seenAt),
 	)
 	l.plan = plan{limit: limit}
 	switch {
@@ -270,14 +273,6 @@ func (o *Observer) due(b *claudemem.Backlog, l *lane, now claudemem.Millis) (due
 		return true, 0
 	}
 	return false, quiet
-}
-
-// limits returns the most events and bytes in a batch of a session.
-func (o *Observer) limits(session claudemem.Session) (events, bytes int) {
-	if l, ok := o.distiller.(Limiter); ok {
-		events, bytes = l.Limits(session)
-	}
-	return cmp.Or(events, o.opts.BatchMaxSize), cmp.Or(bytes, o.opts.BatchMaxBytes)
 }
 
 // takeRequests removes and returns the flush requests, and returns the waiters.

@@ -200,24 +200,21 @@ func noticeKey(provider string, class claudemem.ErrorClass) string {
 // noticeText returns the notice of a failure. The same failure has the same text,
 // so that a restarted worker does not repeat it.
 func (t *troubles) noticeText(provider string, failed *claudemem.ModelError) string {
-	var what string
+	what := "does not answer."
 	switch failed.Class {
 	case claudemem.ClassLogin:
-		what = fmt.Sprintf("%s refuses the login or is not set up (%v). Run `claude-mem doctor`.", provider, failed.Err)
+		what = fmt.Sprintf("refuses the login or is not set up (%v). Run `claude-mem doctor`.", failed.Err)
 	case claudemem.ClassQuota:
-		what = fmt.Sprintf("%s has no quota or credit left.", provider)
+		what = "has no quota or credit left."
 	case claudemem.ClassRateLimit:
-		what = fmt.Sprintf("%s limits the rate of calls.", provider)
-	default:
-		what = fmt.Sprintf("%s does not answer.", provider)
+		what = "limits the rate of calls."
 	}
-	return fmt.Sprintf("claude-mem: %s Captured events wait; after %.0f minutes they are remembered without a model.", what, t.opts.WaitFor.Minutes())
+	return fmt.Sprintf("claude-mem: %s %s Captured events wait; after %.0f minutes they are remembered without a model.", provider, what, t.opts.WaitFor.Minutes())
 }
 
 func (t *troubles) notify(ctx context.Context, key, text string) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), detachedTimeout)
-	defer cancel()
-	if err := t.opts.Store.AddNotice(ctx, key, text); err != nil {
+	err := detached(ctx, func(ctx context.Context) error { return t.opts.Store.AddNotice(ctx, key, text) })
+	if err != nil {
 		t.opts.Logger.Warn("keep notice", "key", key, "error", err)
 	}
 }

@@ -122,13 +122,9 @@ func (w *task) markCovered(events []claudemem.PendingEvent) {
 // isSmall reports whether a turn is asked about in one call: it is complete and
 // within the limits, and nothing of it was asked about before.
 func (w *task) isSmall(t *turn) bool {
-	if !w.m.opts.Batching || t.stop == nil || len(t.tools) == 0 || len(t.tools) > w.m.opts.MergeMaxEvents || w.thread.observed == t.number {
+	if !w.m.opts.Batching || t.stop == nil || len(t.tools) == 0 || len(t.tools) > w.m.opts.MergeMaxEvents ||
+		w.thread.observed == t.number || len(w.earlier(t)) > 0 {
 		return false
-	}
-	for i := range w.batch.Earlier {
-		if w.batch.Earlier[i].PromptNumber == t.number {
-			return false
-		}
 	}
 	bytes := 0
 	for i := range t.events {
@@ -218,12 +214,8 @@ func (w *task) nothingNew(ctx context.Context, t *turn) (bool, error) {
 	if len(summaries) == 0 || summaries[0].PromptNumber != t.number {
 		return false, nil
 	}
-	for _, o := range w.earlier(t) {
-		if o.CreatedAt > summaries[0].CreatedAt {
-			return false, nil
-		}
-	}
-	return true, nil
+	newer := func(o claudemem.Observation) bool { return o.CreatedAt > summaries[0].CreatedAt }
+	return !slices.ContainsFunc(w.earlier(t), newer), nil
 }
 
 // earlier returns the observations of a turn that were stored before this batch.
@@ -245,8 +237,8 @@ func (w *task) addSummary(ctx context.Context, t *turn, a answer.Answer, missing
 		if !missing || a.SkipSummary {
 			return nil
 		}
-		summaries, err := w.fallbackSummary(ctx, t)
-		w.outcome.Summaries = append(w.outcome.Summaries, summaries...)
+		out, err := w.distilOffline(ctx, t.events)
+		w.outcome.Summaries = append(w.outcome.Summaries, out.Summaries...)
 		return err
 	}
 	s := *a.Summary

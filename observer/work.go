@@ -242,9 +242,8 @@ func (o *Observer) batch(ctx context.Context, claim claudemem.Claim) (claudemem.
 // returned as Transient; any other error says that this outcome cannot be stored.
 func (o *Observer) confirm(ctx context.Context, claim claudemem.Claim, outcome claudemem.Outcome) error {
 	assignToSession(claim.Session, &outcome)
-	var err error
 	for try := 1; ; try++ {
-		err = o.detached(ctx, func(ctx context.Context) error { return o.queue.Confirm(ctx, claim, outcome) })
+		err := detached(ctx, func(ctx context.Context) error { return o.queue.Confirm(ctx, claim, outcome) })
 		if err == nil || claudemem.CodeOf(err) == claudemem.CodeConflict {
 			return nil
 		}
@@ -290,7 +289,7 @@ func (o *Observer) release(ctx context.Context, claim claudemem.Claim) {
 // then.
 func (o *Observer) giveBack(ctx context.Context, claim claudemem.Claim, how func(context.Context) error) {
 	for wait := giveBackPause; ; wait = min(2*wait, maxGiveBackPause) {
-		err := o.detached(ctx, how)
+		err := detached(ctx, how)
 		if err == nil || claudemem.CodeOf(err) == claudemem.CodeConflict {
 			return
 		}
@@ -303,7 +302,7 @@ func (o *Observer) giveBack(ctx context.Context, claim claudemem.Claim, how func
 }
 
 // detached runs a write that Close must not interrupt.
-func (o *Observer) detached(ctx context.Context, write func(context.Context) error) error {
+func detached(ctx context.Context, write func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), detachedTimeout)
 	defer cancel()
 	return write(ctx)
