@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"claudemem"
 )
 
 const (
@@ -35,8 +37,8 @@ type process struct {
 	gone chan struct{}
 
 	mu     sync.Mutex
-	turn   *turn // the running turn
-	totals totals
+	turn   *turn                // the running turn
+	totals claudemem.ModelUsage // of all its turns
 }
 
 // startProcess starts the CLI for a session. The process outlives the call.
@@ -99,10 +101,7 @@ func (p *Provider) startProcess(can capabilities, l launch, id string, resume bo
 // calls it.
 func (c *process) handleLine(line []byte) {
 	var e event
-	ok := false
-	if line != nil {
-		e, ok = parseEvent(line)
-	}
+	ok := decodeLine(line, &e) && e.Type != ""
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	t := c.turn

@@ -266,10 +266,11 @@ func FuzzTurn(f *testing.F) {
 	f.Add([]byte(`{"type":"result","subtype":"success","result":"You've hit your limit"}`))
 	p := &Provider{opts: Options{Clock: func() time.Time { return testNow }}}
 	f.Fuzz(func(t *testing.T, out []byte) {
-		turn, before := newTurn(), &totals{}
+		turn, before := newTurn(), &claudemem.ModelUsage{}
 		over := false
 		readLines(strings.NewReader(string(out)), func(line []byte) {
-			if e, ok := parseEvent(line); ok && !over {
+			var e event
+			if decodeLine(line, &e) && e.Type != "" && !over {
 				over = turn.addEvent(e, before, testNow)
 			}
 		})
@@ -330,9 +331,10 @@ func BenchmarkParseResult(b *testing.B) {
 	out := `{"type":"assistant","message":{"model":"m","content":[{"type":"text","text":"` + text + `"}]}}` + "\n" +
 		`{"type":"result","subtype":"success","result":"` + text + `","modelUsage":{"m":{"inputTokens":9}}}` + "\n"
 	for b.Loop() {
-		turn, before := newTurn(), &totals{}
+		turn, before := newTurn(), &claudemem.ModelUsage{}
 		readLines(io.Reader(strings.NewReader(out)), func(line []byte) {
-			if e, ok := parseEvent(line); ok {
+			var e event
+			if decodeLine(line, &e) && e.Type != "" {
 				turn.addEvent(e, before, testNow)
 			}
 		})

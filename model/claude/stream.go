@@ -80,15 +80,12 @@ type modelUsage struct {
 	Output     int `json:"outputTokens"`
 }
 
-// parseEvent parses a line; ok is false when it is no JSON object. A field of an
+// decodeLine decodes a line and reports whether it is JSON. A field of an
 // unexpected type stays empty: formats change.
-func parseEvent(line []byte) (e event, ok bool) {
-	err := json.Unmarshal(line, &e)
+func decodeLine(line []byte, into any) bool {
+	err := json.Unmarshal(line, into)
 	var typeError *json.UnmarshalTypeError
-	if err != nil && !errors.As(err, &typeError) {
-		return event{}, false
-	}
-	return e, e.Type != ""
+	return err == nil || errors.As(err, &typeError)
 }
 
 // turn is a prompt and its result. The reader of stdout fills it until done is
@@ -117,12 +114,10 @@ type turn struct {
 
 func newTurn() *turn { return &turn{done: make(chan struct{}), silent: true} }
 
-// totals are the tokens that a process has used so far.
-type totals claudemem.ModelUsage
-
-// addEvent adds an event to the turn and reports whether the turn is over. now is
-// the base of times in the event.
-func (t *turn) addEvent(e event, before *totals, now time.Time) (over bool) {
+// addEvent adds an event to the turn and reports whether the turn is over. before
+// are the tokens that the process has used so far, now is the base of times in the
+// event.
+func (t *turn) addEvent(e event, before *claudemem.ModelUsage, now time.Time) (over bool) {
 	t.silent = false
 	switch e.Type {
 	case "assistant":
@@ -187,7 +182,7 @@ func (t *turn) retry(e event) (over bool) {
 	return true
 }
 
-func (t *turn) result(e event, before *totals) {
+func (t *turn) result(e event, before *claudemem.ModelUsage) {
 	t.usage = e.used(before)
 	t.answer = t.text.String()
 	if strings.TrimSpace(t.answer) == "" {
@@ -236,11 +231,11 @@ func (t *turn) overLimit(what string, limit int) (over bool) {
 // used returns the tokens of the turn: those of the process since before, which it
 // updates. The result's own usage is empty after an interrupted and repeated
 // stream; the sum over models is complete and includes side requests.
-func (e *event) used(before *totals) claudemem.ModelUsage {
+func (e *event) used(before *claudemem.ModelUsage) claudemem.ModelUsage {
 	if len(e.ModelUsage) == 0 {
 		return e.Usage.tokens()
 	}
-	var now totals
+	var now claudemem.ModelUsage
 	for _, m := range e.ModelUsage {
 		tokens := usage(m).tokens()
 		now.Input += tokens.Input

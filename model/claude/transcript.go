@@ -122,8 +122,7 @@ func parseHistory(r io.Reader) history {
 				Content json.RawMessage `json:"content"`
 			} `json:"message"`
 		}
-		var typeError *json.UnmarshalTypeError
-		if err := json.Unmarshal(lines.Bytes(), &entry); err != nil && !errors.As(err, &typeError) || entry.Sidechain {
+		if !decodeLine(lines.Bytes(), &entry) || entry.Sidechain {
 			continue
 		}
 		switch {

@@ -26,7 +26,7 @@ func (p *parser) fieldOf(r *record, i, depth int) (next, pos int) {
 		} else {
 			r.addText(t.name, text)
 		}
-		return i + 1, int(t.end)
+		return i + 1, t.end
 	case t.name.isList():
 		r.mark(t.name)
 		return p.list(r, i, depth)
@@ -59,8 +59,8 @@ func (g *gathering) until(end int) {
 
 // skip adds the text before a token and leaves the token out.
 func (g *gathering) skip(t token) {
-	g.until(int(t.start))
-	g.from = int(t.end)
+	g.until(t.start)
+	g.from = t.end
 }
 
 // markup adds a comment or CDATA section and reports whether t was one.
@@ -108,7 +108,7 @@ func (g *gathering) text() string {
 // scalar parses a text field.
 func (p *parser) scalar(r *record, i, depth int) (next, pos int) {
 	t := p.tokens[i]
-	g := gathering{p: p, from: int(t.end)}
+	g := gathering{p: p, from: t.end}
 	end := p.nextClose(t.name, i+1)
 	if end >= p.boundary(r, i+1) {
 		return p.openScalar(r, i)
@@ -120,29 +120,29 @@ func (p *parser) scalar(r *record, i, depth int) (next, pos int) {
 		case k.kind == tClose:
 			g.tagText(r, k)
 		case k.name == t.name && p.meantAsClose(&g, j):
-			g.until(int(k.start))
+			g.until(k.start)
 			r.addText(t.name, g.text())
-			return j + 1, int(k.end)
+			return j + 1, k.end
 		case !p.structural(r, j, end):
 			g.tagText(r, k)
 		case k.kind == tSelf:
 			g.skip(k)
 		case depth < maxNesting && k.name.isField() && p.nextClose(k.name, j) < end:
 			// A field within this one: parse it, and continue after it.
-			g.until(int(k.start))
+			g.until(k.start)
 			j, g.from = p.fieldOf(r, j, depth+1)
 			continue
 		default:
 			// Its closing tag belongs to a later field.
-			g.until(int(k.start))
+			g.until(k.start)
 			r.addText(t.name, g.text())
-			return j, int(k.start)
+			return j, k.start
 		}
 		j++
 	}
-	g.until(int(p.tokens[end].start))
+	g.until(p.tokens[end].start)
 	r.addText(t.name, g.text())
-	return end + 1, int(p.tokens[end].end)
+	return end + 1, p.tokens[end].end
 }
 
 // meantAsClose reports whether the opening tag at token j was meant to close the
@@ -154,7 +154,7 @@ func (p *parser) meantAsClose(g *gathering, j int) bool {
 	}
 	after := len(p.src)
 	if j+1 < len(p.tokens) {
-		after = int(p.tokens[j+1].start)
+		after = p.tokens[j+1].start
 	}
 	return strings.TrimSpace(p.src[k.end:after]) == ""
 }
@@ -177,7 +177,7 @@ func (p *parser) structural(r *record, j, end int) bool {
 // another element of ours begins or ends.
 func (p *parser) openScalar(r *record, i int) (next, pos int) {
 	t := p.tokens[i]
-	g := gathering{p: p, from: int(t.end)}
+	g := gathering{p: p, from: t.end}
 	for j := i + 1; j < len(p.tokens); j++ {
 		k := p.tokens[j]
 		if g.markup(k) {
@@ -190,12 +190,12 @@ func (p *parser) openScalar(r *record, i int) (next, pos int) {
 		if k.kind == tOpen && k.name == t.name && p.meantAsClose(&g, j) {
 			behind = true
 		}
-		g.until(int(k.start))
+		g.until(k.start)
 		r.addText(t.name, withoutTail(g.text()))
 		if behind {
-			return j + 1, int(k.end)
+			return j + 1, k.end
 		}
-		return j, int(k.start)
+		return j, k.start
 	}
 	g.until(len(p.src))
 	r.cutField = t.name
@@ -243,7 +243,7 @@ func withoutTail(s string) string {
 func (p *parser) list(r *record, i, depth int) (next, pos int) {
 	t := p.tokens[i]
 	n := t.name
-	loose := gathering{p: p, from: int(t.end)}
+	loose := gathering{p: p, from: t.end}
 	limit, closed := p.boundary(r, i+1), false
 	for _, spelt := range [2]name{n, otherName(n)} {
 		if end := p.nextClose(spelt, i+1); spelt != noName && end < limit {
@@ -277,15 +277,15 @@ func (p *parser) list(r *record, i, depth int) (next, pos int) {
 		case closed && (k.kind == tClose || !p.structural(r, j, limit)):
 			loose.tagText(r, k)
 		case closed:
-			loose.until(int(k.start))
-			return finish(j, int(k.start))
+			loose.until(k.start)
+			return finish(j, k.start)
 		default:
 			if stop, behind := p.ends(r, k, j); stop {
-				loose.until(int(k.start))
+				loose.until(k.start)
 				if behind {
-					return finish(j+1, int(k.end))
+					return finish(j+1, k.end)
 				}
-				return finish(j, int(k.start))
+				return finish(j, k.start)
 			}
 		}
 		j++
@@ -298,11 +298,11 @@ func (p *parser) list(r *record, i, depth int) (next, pos int) {
 		return finish(limit, len(p.src))
 	}
 	end := p.tokens[limit]
-	loose.until(int(end.start))
+	loose.until(end.start)
 	if closed {
-		return finish(limit+1, int(end.end))
+		return finish(limit+1, end.end)
 	}
-	return finish(limit, int(end.start))
+	return finish(limit, end.start)
 }
 
 // otherName returns the list whose closing tag models often use for n.
@@ -320,9 +320,9 @@ func otherName(n name) name {
 func (p *parser) child(r *record, i, limit int) (text string, next, pos int) {
 	t := p.tokens[i]
 	if t.kind == tSelf {
-		return valueOf(attributes(p.src[t.attrs:t.attrsEnd])), i + 1, int(t.end)
+		return valueOf(attributes(p.src[t.attrs:t.attrsEnd])), i + 1, t.end
 	}
-	g := gathering{p: p, from: int(t.end)}
+	g := gathering{p: p, from: t.end}
 	end := p.nextClose(t.name, i+1)
 	if end < limit && end < p.nextOpen(t.name, i+1) && end < p.boundary(r, i+1) {
 		for j := i + 1; j < end; j++ {
@@ -330,8 +330,8 @@ func (p *parser) child(r *record, i, limit int) (text string, next, pos int) {
 				g.tagText(r, k)
 			}
 		}
-		g.until(int(p.tokens[end].start))
-		return g.text(), end + 1, int(p.tokens[end].end)
+		g.until(p.tokens[end].start)
+		return g.text(), end + 1, p.tokens[end].end
 	}
 	for j := i + 1; j < limit; j++ {
 		k := p.tokens[j]
@@ -348,19 +348,19 @@ func (p *parser) child(r *record, i, limit int) (text string, next, pos int) {
 		if !stop {
 			continue
 		}
-		g.until(int(k.start))
+		g.until(k.start)
 		if behind && !k.name.isList() {
-			return withoutTail(g.text()), j + 1, int(k.end)
+			return withoutTail(g.text()), j + 1, k.end
 		}
-		return withoutTail(g.text()), j, int(k.start)
+		return withoutTail(g.text()), j, k.start
 	}
 	if limit == len(p.tokens) {
 		g.until(len(p.src))
 		r.cutField = t.name
 		return withoutTail(g.text()), limit, len(p.src)
 	}
-	g.until(int(p.tokens[limit].start))
-	return withoutTail(g.text()), limit, int(p.tokens[limit].start)
+	g.until(p.tokens[limit].start)
+	return withoutTail(g.text()), limit, p.tokens[limit].start
 }
 
 // addLoose adds the items of a list that was written as text: escaped elements,

@@ -103,7 +103,7 @@ func (p *parser) parseView(v *view, depth int) {
 	pos := 0
 	for i := 0; i < len(v.tokens) && !p.full; {
 		t := v.tokens[i]
-		if int(t.start) > pos {
+		if t.start > pos {
 			p.text(v.src[pos:t.start])
 		}
 		i, pos = p.step(i, depth)
@@ -130,7 +130,7 @@ func (p *parser) verbatim(s string) {
 // position to continue from.
 func (p *parser) step(i, depth int) (next, pos int) {
 	t := p.tokens[i]
-	next, pos = i+1, int(t.end)
+	next, pos = i+1, t.end
 	switch {
 	case t.kind == tComment, t.kind == tCDataOpen:
 	case t.kind == tCData:
@@ -161,7 +161,7 @@ func (p *parser) think(i int) (next, pos int) {
 	switch t.kind {
 	case tOpen:
 		if end := p.nextClose(nThink, i+1); end < len(p.tokens) {
-			return end + 1, int(p.tokens[end].end)
+			return end + 1, p.tokens[end].end
 		}
 	case tClose:
 		for len(p.stack) > 0 {
@@ -170,7 +170,7 @@ func (p *parser) think(i int) (next, pos int) {
 		p.thought = len(p.records)
 		p.outside.Reset()
 	}
-	return i + 1, int(t.end)
+	return i + 1, t.end
 }
 
 // record opens or closes a record.
@@ -201,7 +201,7 @@ func (p *parser) field(i int) (next, pos int) {
 	if r != nil && r.kind == nLearning && !t.name.nativeTo(nLearning) || r == nil && t.name == nFile {
 		// Text here: a learning may mention a <title> tag.
 		p.text(p.src[t.start:t.end])
-		return i + 1, int(t.end)
+		return i + 1, t.end
 	}
 	switch {
 	case r == nil:
@@ -209,7 +209,7 @@ func (p *parser) field(i int) (next, pos int) {
 		if t.name.nativeTo(nSummary) && t.name != nFilesRead {
 			kind = nSummary
 		} else if t.name.nativeTo(nLearning) {
-			return i + 1, int(t.end)
+			return i + 1, t.end
 		}
 		p.push(&record{kind: kind, implicit: true})
 	case p.beginsAnother(r, i):

@@ -22,8 +22,8 @@ const (
 type token struct {
 	kind            tokenKind
 	name            name
-	start, end      int32
-	attrs, attrsEnd int32
+	start, end      int
+	attrs, attrsEnd int
 }
 
 // maxAttributes bounds the search for the end of a tag, in bytes.
@@ -33,8 +33,8 @@ const maxAttributes = 512
 type view struct {
 	src    string
 	tokens []token
-	opens  [nameCount][]int32
-	closes [nameCount][]int32
+	opens  [nameCount][]int
+	closes [nameCount][]int
 }
 
 // scan returns the tokens of src in one pass. A tag in inline code (`<title>`) is
@@ -58,7 +58,7 @@ func scan(src string) *view {
 				i++
 				continue
 			}
-			i = v.add(token{kind: tComment, start: int32(i), end: int32(i + 4 + end + 3)})
+			i = v.add(token{kind: tComment, start: i, end: i + 4 + end + 3})
 		case !noDecl && strings.HasPrefix(rest, "<?xml"):
 			end := strings.Index(rest, "?>")
 			if end < 0 {
@@ -66,7 +66,7 @@ func scan(src string) *view {
 				i++
 				continue
 			}
-			i = v.add(token{kind: tComment, start: int32(i), end: int32(i + end + 2)})
+			i = v.add(token{kind: tComment, start: i, end: i + end + 2})
 		case beginsCData(rest):
 			if i >= cdataEnd && !noCData {
 				// The end belongs to the last beginning before it.
@@ -78,12 +78,12 @@ func scan(src string) *view {
 				}
 			}
 			if noCData || i != cdataStart {
-				i = v.add(token{kind: tCDataOpen, start: int32(i), end: int32(i + 9)})
+				i = v.add(token{kind: tCDataOpen, start: i, end: i + 9})
 				continue
 			}
 			i = v.add(token{
-				kind: tCData, start: int32(i), end: int32(cdataEnd + 3),
-				attrs: int32(i + 9), attrsEnd: int32(cdataEnd),
+				kind: tCData, start: i, end: cdataEnd + 3,
+				attrs: i + 9, attrsEnd: cdataEnd,
 			})
 		default:
 			t, ok := tag(src, i)
@@ -99,17 +99,17 @@ func scan(src string) *view {
 
 // add appends t and returns the position to continue from.
 func (v *view) add(t token) int {
-	if inlineCode(v.src, int(t.start), int(t.end)) {
-		return int(t.end)
+	if inlineCode(v.src, t.start, t.end) {
+		return t.end
 	}
 	switch t.kind {
 	case tOpen:
-		v.opens[t.name] = append(v.opens[t.name], int32(len(v.tokens)))
+		v.opens[t.name] = append(v.opens[t.name], len(v.tokens))
 	case tClose:
-		v.closes[t.name] = append(v.closes[t.name], int32(len(v.tokens)))
+		v.closes[t.name] = append(v.closes[t.name], len(v.tokens))
 	}
 	v.tokens = append(v.tokens, t)
-	return int(t.end)
+	return t.end
 }
 
 const cdataOpen = "<![CDATA["
@@ -138,7 +138,7 @@ func inlineCode(src string, start, end int) bool {
 
 // tag returns the tag that begins at src[i], if it is a known one.
 func tag(src string, i int) (token, bool) {
-	t := token{kind: tOpen, start: int32(i)}
+	t := token{kind: tOpen, start: i}
 	at := i + 1
 	spaced := skipBlank(src, at)
 	strict := spaced != at // "a < title": only "< title >" is a tag
@@ -159,7 +159,7 @@ func tag(src string, i int) (token, bool) {
 	if t.name == noName {
 		return t, false
 	}
-	t.attrs = int32(at)
+	t.attrs = at
 	end, closed := tagEnd(src, at)
 	if !closed {
 		// Without '>' the line's end or the next tag ends it, if nothing is between.
@@ -170,14 +170,14 @@ func tag(src string, i int) (token, bool) {
 		if end == len(src) && t.kind == tOpen {
 			return t, false // cut off
 		}
-		t.attrsEnd, t.end = t.attrs, int32(end)
+		t.attrsEnd, t.end = t.attrs, end
 		return t, true
 	}
 	inside := strings.TrimSpace(src[at:end])
 	if strict && inside != "" || inside != "" && nameByte(src[at]) {
 		return t, false
 	}
-	t.attrsEnd, t.end = int32(end), int32(end+1)
+	t.attrsEnd, t.end = end, end+1
 	if t.kind == tOpen && strings.HasSuffix(inside, "/") {
 		t.kind = tSelf
 	}
@@ -220,12 +220,12 @@ func skipBlank(src string, i int) int {
 func (v *view) nextOpen(n name, i int) int  { return v.next(v.opens[n], i) }
 func (v *view) nextClose(n name, i int) int { return v.next(v.closes[n], i) }
 
-func (v *view) next(list []int32, i int) int {
-	at, _ := slices.BinarySearch(list, int32(i))
+func (v *view) next(list []int, i int) int {
+	at, _ := slices.BinarySearch(list, i)
 	if at == len(list) {
 		return len(v.tokens)
 	}
-	return int(list[at])
+	return list[at]
 }
 
 // attribute is a name="value" pair of a tag.
