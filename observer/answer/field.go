@@ -97,7 +97,9 @@ func (g *gathering) tagText(r *record, t token) {
 	}
 }
 
-func (g *gathering) text() string {
+// textTo returns the text up to position end.
+func (g *gathering) textTo(end int) string {
+	g.until(end)
 	s := strings.TrimSpace(g.b.String())
 	if g.broken {
 		s = strings.TrimSpace(strings.TrimSuffix(strings.TrimSuffix(s, "]]>"), "]]"))
@@ -120,8 +122,7 @@ func (p *parser) scalar(r *record, i, depth int) (next, pos int) {
 		case k.kind == tClose:
 			g.tagText(r, k)
 		case k.name == t.name && p.meantAsClose(&g, j):
-			g.until(k.start)
-			r.addText(t.name, g.text())
+			r.addText(t.name, g.textTo(k.start))
 			return j + 1, k.end
 		case !p.structural(r, j, end):
 			g.tagText(r, k)
@@ -134,14 +135,12 @@ func (p *parser) scalar(r *record, i, depth int) (next, pos int) {
 			continue
 		default:
 			// Its closing tag belongs to a later field.
-			g.until(k.start)
-			r.addText(t.name, g.text())
+			r.addText(t.name, g.textTo(k.start))
 			return j, k.start
 		}
 		j++
 	}
-	g.until(p.tokens[end].start)
-	r.addText(t.name, g.text())
+	r.addText(t.name, g.textTo(p.tokens[end].start))
 	return end + 1, p.tokens[end].end
 }
 
@@ -152,11 +151,7 @@ func (p *parser) meantAsClose(g *gathering, j int) bool {
 	if g.b.Len() == 0 && strings.TrimSpace(p.src[g.from:k.start]) == "" {
 		return false
 	}
-	after := len(p.src)
-	if j+1 < len(p.tokens) {
-		after = p.tokens[j+1].start
-	}
-	return strings.TrimSpace(p.src[k.end:after]) == ""
+	return strings.TrimSpace(p.src[k.end:p.token(j+1).start]) == ""
 }
 
 // structural reports whether the opening tag at token j, inside a field of r that
@@ -190,17 +185,21 @@ func (p *parser) openScalar(r *record, i int) (next, pos int) {
 		if k.kind == tOpen && k.name == t.name && p.meantAsClose(&g, j) {
 			behind = true
 		}
-		g.until(k.start)
-		r.addText(t.name, withoutTail(g.text()))
-		if behind {
-			return j + 1, k.end
-		}
-		return j, k.start
+		r.addText(t.name, withoutTail(g.textTo(k.start)))
+		return p.continueAt(j, behind)
 	}
-	g.until(len(p.src))
 	r.cutField = t.name
-	r.addText(t.name, withoutTail(g.text()))
+	r.addText(t.name, withoutTail(g.textTo(len(p.src))))
 	return len(p.tokens), len(p.src)
+}
+
+// continueAt returns the token and the position of token j or, with behind, those
+// behind it.
+func (p *parser) continueAt(j int, behind bool) (next, pos int) {
+	if behind {
+		return j + 1, p.token(j).end
+	}
+	return j, p.token(j).start
 }
 
 // ends reports whether token k ends a field of r that has no closing tag of its
@@ -251,11 +250,11 @@ func (p *parser) list(r *record, i, depth int) (next, pos int) {
 		}
 	}
 	children := false
-	finish := func(next, pos int) (int, int) {
-		if !children {
-			p.addLoose(r, n, loose.text(), depth)
+	finish := func(j int, behind bool) (next, pos int) {
+		if text := loose.textTo(p.token(j).start); !children {
+			p.addLoose(r, n, text, depth)
 		}
-		return next, pos
+		return p.continueAt(j, behind)
 	}
 	for j := i + 1; j < limit; {
 		k := p.tokens[j]
@@ -277,32 +276,18 @@ func (p *parser) list(r *record, i, depth int) (next, pos int) {
 		case closed && (k.kind == tClose || !p.structural(r, j, limit)):
 			loose.tagText(r, k)
 		case closed:
-			loose.until(k.start)
-			return finish(j, k.start)
+			return finish(j, false)
 		default:
 			if stop, behind := p.ends(r, k, j); stop {
-				loose.until(k.start)
-				if behind {
-					return finish(j+1, k.end)
-				}
-				return finish(j, k.start)
+				return finish(j, behind)
 			}
 		}
 		j++
 	}
-	if limit == len(p.tokens) {
-		loose.until(len(p.src))
-		if r.cutField == noName {
-			r.cutField = n
-		}
-		return finish(limit, len(p.src))
+	if limit == len(p.tokens) && r.cutField == noName {
+		r.cutField = n
 	}
-	end := p.tokens[limit]
-	loose.until(end.start)
-	if closed {
-		return finish(limit+1, end.end)
-	}
-	return finish(limit, end.start)
+	return finish(limit, closed)
 }
 
 // otherName returns the list whose closing tag models often use for n.
@@ -330,8 +315,7 @@ func (p *parser) child(r *record, i, limit int) (text string, next, pos int) {
 				g.tagText(r, k)
 			}
 		}
-		g.until(p.tokens[end].start)
-		return g.text(), end + 1, p.tokens[end].end
+		return g.textTo(p.tokens[end].start), end + 1, p.tokens[end].end
 	}
 	for j := i + 1; j < limit; j++ {
 		k := p.tokens[j]
@@ -348,19 +332,14 @@ func (p *parser) child(r *record, i, limit int) (text string, next, pos int) {
 		if !stop {
 			continue
 		}
-		g.until(k.start)
-		if behind && !k.name.isList() {
-			return withoutTail(g.text()), j + 1, k.end
-		}
-		return withoutTail(g.text()), j, k.start
+		next, pos = p.continueAt(j, behind && !k.name.isList())
+		return withoutTail(g.textTo(k.start)), next, pos
 	}
 	if limit == len(p.tokens) {
-		g.until(len(p.src))
 		r.cutField = t.name
-		return withoutTail(g.text()), limit, len(p.src)
 	}
-	g.until(p.tokens[limit].start)
-	return withoutTail(g.text()), limit, p.tokens[limit].start
+	next, pos = p.continueAt(limit, false)
+	return withoutTail(g.textTo(pos)), next, pos
 }
 
 // addLoose adds the items of a list that was written as text: escaped elements,

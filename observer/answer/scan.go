@@ -228,6 +228,14 @@ func (v *view) next(list []int, i int) int {
 	return list[at]
 }
 
+// token returns token i; behind the last one, an empty token at the text's end.
+func (v *view) token(i int) token {
+	if i < len(v.tokens) {
+		return v.tokens[i]
+	}
+	return token{start: len(v.src), end: len(v.src)}
+}
+
 // attribute is a name="value" pair of a tag.
 type attribute struct {
 	key   name
