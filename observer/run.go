@@ -3,12 +3,10 @@ package observer
 import (
 	"cmp"
 	"context"
-	"embed"
 	"errors"
 	"slices"
 	"strconv"
 	"strings"
-	"text/template"
 
 	"claudemem"
 	"claudemem/model"
@@ -39,19 +37,6 @@ const (
 
 // digestShare: a digest may take 1/16 of ContextTokens.
 const digestShare = 16
-
-//go:embed prompts/*.md
-var promptFiles embed.FS
-
-var prompts = template.Must(template.ParseFS(promptFiles, "prompts/*.md"))
-
-func renderPrompt(name string, data any) string {
-	var b strings.Builder
-	if err := prompts.ExecuteTemplate(&b, name, data); err != nil {
-		panic(err) // our own template, tested
-	}
-	return b.String()
-}
 
 // run is a conversation with a model about one session.
 type run struct {
@@ -110,9 +95,6 @@ func (q *question) key() string {
 	return b.String()
 }
 
-// firstKey returns the key of the batch's first event in the question's turn.
-func (q *question) firstKey() string { return q.turn.events[0].Key }
-
 // historyText returns the form of the question in the history: the names of its
 // events.
 func (q *question) historyText() string {
@@ -127,9 +109,7 @@ func (q *question) namedEvents(tools []claudemem.PendingEvent, checkpoint bool) 
 	for i := range tools {
 		lines[i] = eventLine(&tools[i])
 	}
-	return renderPrompt("shown.md", map[string]any{
-		"Request": oneLine(q.turn.prompt.Text, 300), "Number": q.turn.number, "Events": lines, "Checkpoint": checkpoint,
-	})
+	return mode.ShownBefore(claudemem.Prompt{Number: q.turn.number, Text: oneLine(q.turn.prompt.Text, 300)}, lines, checkpoint)
 }
 
 // ensureRun makes sure that the current run can take a prompt of next bytes, and
@@ -179,7 +159,7 @@ func (w *task) ask(ctx context.Context, q question) (answer.Answer, error) {
 		Types: w.choice.Mode.TypeIDs(), FallbackType: w.choice.Mode.Fallback, Concepts: w.choice.Mode.ConceptIDs(),
 	})
 	w.thread.run.addExchange(&q, w.promptOf(&q), text, a)
-	w.thread.paid[q.key()] = paidAnswer{q.firstKey(), a}
+	w.thread.paid[q.key()] = paidAnswer{q.turn.events[0].Key, a}
 	return a, nil
 }
 
@@ -350,7 +330,7 @@ func (w *task) digest(ctx context.Context, divisor int) (string, error) {
 	for limit := w.m.opts.ContextTokens / digestShare / divisor; ; limit /= 2 {
 		text := mode.Digest(observations, summaries, limit)
 		if names != "" {
-			text = joinParagraphs(text, renderPrompt("names.md", names))
+			text = joinParagraphs(text, mode.Names(names))
 		}
 		if jsonSize(text) <= maxOpening || limit == 0 {
 			return text, nil

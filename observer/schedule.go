@@ -190,25 +190,21 @@ func (s *scheduler) lane(id claudemem.SessionID) *lane {
 // has nothing to flush, unless a batch of it is being distilled.
 func (s *scheduler) apply(requests []flushRequest, waiters []*waiter, backlog []claudemem.Backlog) {
 	everything := slices.ContainsFunc(waiters, func(w *waiter) bool { return w.openTurns })
-	for _, r := range requests {
-		if l := s.lanes[r.session]; r.session != 0 && l != nil {
-			l.flush++
-		}
-	}
 	for i := range backlog {
 		session := &backlog[i].Session
-		_, known := s.lanes[session.ID]
 		l := s.lane(session.ID)
 		for _, r := range requests {
-			if r.session == session.ID && r.session != 0 && !known {
-				l.flush++
-			}
 			if r.session == 0 && r.project == session.ProjectPath && r.except != session.ID {
 				l.flush++
 			}
 		}
-		if everything && l.flush == 0 {
-			l.flush = 1
+		if everything {
+			l.flush = max(l.flush, 1)
+		}
+	}
+	for _, r := range requests {
+		if l := s.lanes[r.session]; r.session != 0 && l != nil {
+			l.flush++
 		}
 	}
 }

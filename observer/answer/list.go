@@ -1,6 +1,7 @@
 package answer
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 
@@ -63,6 +64,9 @@ func splitLines(s string) []string {
 	return items
 }
 
+// listNumber matches the number that begins an item of a list.
+var listNumber = regexp.MustCompile(`^[0-9]{1,3}[.)] `)
+
 // withoutBullet removes "- ", "* ", "• ", "1. ", "2) ", "[x] " and the like from
 // the beginning.
 func withoutBullet(s string) string {
@@ -71,14 +75,7 @@ func withoutBullet(s string) string {
 		for _, b := range []string{"- ", "* ", "+ ", "• ", "– ", "— ", "‣ ", "◦ ", "[ ] ", "[x] ", "[X] "} {
 			s = strings.TrimPrefix(s, b)
 		}
-		digits := 0
-		for digits < len(s) && digits < 3 && '0' <= s[digits] && s[digits] <= '9' {
-			digits++
-		}
-		if digits > 0 && len(s) > digits+1 && (s[digits] == '.' || s[digits] == ')') && s[digits+1] == ' ' {
-			s = s[digits+2:]
-		}
-		s = strings.TrimSpace(s)
+		s = strings.TrimSpace(s[len(listNumber.FindString(s)):])
 		if s == before {
 			return s
 		}

@@ -1,6 +1,7 @@
 package answer
 
 import (
+	"regexp"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -8,54 +9,24 @@ import (
 	"claudemem/text"
 )
 
+// lineEnds replaces other line ends by "\n".
+var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n")
+
+// terminalSequence matches the colours and the like of a terminal; of a malformed
+// one only the beginning.
+var terminalSequence = regexp.MustCompile(`\x1b\[(?:[ -?]{0,31}[@-~])?`)
+
 // normalise returns s as valid UTF-8 with "\n" line ends and without control
 // characters, terminal colours, byte order marks and characters that change the
 // direction of text.
 func normalise(s string) string {
-	clean := true
-	for i := 0; i < len(s); i++ {
-		if c := s[i]; c < 0x20 && c != '\n' && c != '\t' || c >= 0x7f {
-			clean = false
-			break
+	s = terminalSequence.ReplaceAllString(lineEnds.Replace(s), "")
+	return strings.Map(func(r rune) rune {
+		if text.Unsafe(r) {
+			return -1
 		}
-	}
-	if clean {
-		return s
-	}
-	var b strings.Builder
-	b.Grow(len(s))
-	for i := 0; i < len(s); {
-		if s[i] == 0x1b && i+1 < len(s) && s[i+1] == '[' {
-			i = colourEnd(s, i+2)
-			continue
-		}
-		if s[i] == '\r' {
-			b.WriteByte('\n')
-			i++
-			if i < len(s) && s[i] == '\n' {
-				i++
-			}
-			continue
-		}
-		r, size := utf8.DecodeRuneInString(s[i:])
-		if !text.Unsafe(r) {
-			b.WriteRune(r) // an invalid byte becomes U+FFFD
-		}
-		i += size
-	}
-	return b.String()
-}
-
-// colourEnd returns the end of the terminal sequence whose parameters begin at i.
-func colourEnd(s string, i int) int {
-	for j := i; j < len(s) && j < i+32; j++ {
-		if c := s[j]; c >= 0x40 && c <= 0x7e {
-			return j + 1
-		} else if c < 0x20 || c > 0x3f {
-			return i
-		}
-	}
-	return i
+		return r // an invalid byte is U+FFFD
+	}, s)
 }
 
 // entities are the named entities that models write; all need their semicolon, so

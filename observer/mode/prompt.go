@@ -85,6 +85,17 @@ func Turn(events []claudemem.PendingEvent, prompt claudemem.Prompt, lastMessage 
 	})
 }
 
+// ShownBefore returns what stands in a run's history for the prompt of a turn: its
+// request, its events and whether its checkpoint was asked for. The texts are lines
+// without markup.
+func ShownBefore(prompt claudemem.Prompt, events []string, checkpoint bool) string {
+	return render("shown.md", map[string]any{"Prompt": prompt, "Events": events, "Checkpoint": checkpoint})
+}
+
+// Names returns the list of a session's names for the beginning of a new run. names
+// is a line without markup.
+func Names(names string) string { return render("names.md", names) }
+
 func request(p claudemem.Prompt) string {
 	text := clip(strings.TrimSpace(p.Text), maxRequest)
 	if text == "" {
