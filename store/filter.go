@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"slices"
+	"strconv"
 	"strings"
 
 	"claudemem"
@@ -329,6 +330,70 @@ func (f *recordFilter) fileRows(ctx context.Context, q querier, most int) ([]int
 	return ids, nil
 }
 
+// filesQuery selects the numbers of the observations of the files.
+func (f *recordFilter) filesQuery() (query string, args []any) {
+	var queries []string
+	for _, file := range f.files {
+		query, values := file.query()
+		queries, args = append(queries, query), append(args, values...)
+	}
+	return strings.Join(queries, " UNION ALL "), args
+}
+
+// onlyFiles reports whether the filter asks for files, maybe of some projects, and
+// for nothing else.
+func (f *recordFilter) onlyFiles() bool {
+	return len(f.files) > 0 && len(f.kinds) == 1 && f.session == 0 && len(f.types)+len(f.concepts) == 0 && f.since == 0 && f.until == 0
+}
+
+// countFiles counts what passes a filter of onlyFiles. A folder may be in a quarter
+// of all observations: it compares lists of numbers that indexes alone give, since
+// looking up each observation takes five times as long.
+func (f *recordFilter) countFiles(ctx context.Context, q querier) (int, error) {
+	query, args := f.filesQuery()
+	ids, err := idList(ctx, q, query, args...)
+	if err != nil {
+		return 0, err
+	}
+	slices.Sort(ids)
+	ids = slices.Compact(ids)
+	query, args = "SELECT id AS observation_id FROM observations INDEXED BY observations_hidden WHERE deleted_at IS NOT NULL", nil
+	if len(f.projects) > 0 {
+		condition, value := in("project", f.projects)
+		query = "SELECT id AS observation_id FROM observations INDEXED BY observations_newest WHERE pinned IN (0, 1) AND deleted_at IS NULL AND " + condition
+		args = []any{value}
+	}
+	others, err := idList(ctx, q, query, args...)
+	both := 0
+	for _, id := range others {
+		if _, ok := slices.BinarySearch(ids, id); ok {
+			both++
+		}
+	}
+	if len(f.projects) > 0 {
+		return both, err
+	}
+	return len(ids) - both, err // others are hidden
+}
+
+// idList reads the observation_id of a query. They come in one text: a row of its
+// own for each takes three times as long.
+func idList(ctx context.Context, q querier, query string, args ...any) ([]int64, error) {
+	joined, err := value[string](ctx, q, "SELECT coalesce(group_concat(observation_id), '') FROM ("+query+")", args...)
+	if err != nil || joined == "" {
+		return nil, err
+	}
+	ids := make([]int64, 0, strings.Count(joined, ",")+1)
+	for number := range strings.SplitSeq(joined, ",") {
+		id, err := strconv.ParseInt(number, 10, 64)
+		if err != nil {
+			return nil, err
+		}
+		ids = append(ids, id)
+	}
+	return ids, nil
+}
+
 // through is a way to find the observations of files.
 type through int
 
@@ -354,12 +419,7 @@ func (f *recordFilter) sources(ctx context.Context, q querier, o order, how thro
 		switch {
 		case len(f.files) == 0 || f.session != 0 || how == filesNone:
 		case how == filesAll:
-			var queries []string
-			for _, file := range f.files {
-				query, values := file.query()
-				queries, args = append(queries, query), append(args, values...)
-			}
-			byFile = strings.Join(queries, " UNION ALL ")
+			byFile, args = f.filesQuery()
 		default:
 			ids, err := f.fileRows(ctx, q, rareFiles)
 			if err != nil {

@@ -137,11 +137,7 @@ func (s *Store) CountRecords(ctx context.Context, q claudemem.Query, kinds []cla
 		if err != nil {
 			return 0, err
 		}
-		sources, err := f.sources(ctx, reader, newest, filesAll)
-		if err != nil {
-			return 0, err
-		}
-		n, err := count(ctx, reader, sources)
+		n, err := f.count(ctx, reader)
 		if err == nil {
 			s.counts.put(seq, key, n)
 		}
@@ -150,9 +146,14 @@ func (s *Store) CountRecords(ctx context.Context, q claudemem.Query, kinds []cla
 	return n, fault(what, err)
 }
 
-func count(ctx context.Context, q querier, sources []source) (int, error) {
-	if len(sources) == 0 {
-		return 0, nil
+// count counts what passes the filter.
+func (f *recordFilter) count(ctx context.Context, q querier) (int, error) {
+	if f.onlyFiles() {
+		return f.countFiles(ctx, q)
+	}
+	sources, err := f.sources(ctx, q, newest, filesAll)
+	if err != nil || len(sources) == 0 {
+		return 0, err
 	}
 	query, args := countQuery(sources)
 	return value[int](ctx, q, query, args...)
