@@ -42,7 +42,7 @@ type brokenState struct {
 
 var brokenStates = []brokenState{
 	// The programs.
-	{name: "twin-missing", fix: "put claude-mem-hook 0.1.0-dev beside claude-mem, into {bin}", harm: func(p *patient) {
+	{name: "twin-missing", fix: "put claude-mem-hook 0.1.0-dev into {bin}, beside claude-mem", harm: func(p *patient) {
 		p.ownBinaries()
 		p.remove(filepath.Join(p.bin, "claude-mem-hook"))
 	}},
@@ -87,7 +87,7 @@ var brokenStates = []brokenState{
 	{name: "node-plugin", fix: "claude plugin disable claude-mem@thedotmack", harm: func(p *patient) {
 		p.hostSettings(map[string]any{"enabledPlugins": map[string]any{"claude-mem@claude-mem-local": true, "claude-mem@thedotmack": true}})
 	}},
-	{name: "host-unreadable", fix: "mend {home}/.claude/settings.json: it must be readable and JSON", harm: func(p *patient) {
+	{name: "host-unreadable", fix: "repair {home}/.claude/settings.json: it must be readable and JSON", harm: func(p *patient) {
 		p.writeFile(filepath.Join(p.host, "settings.json"), `{"enabledPlugins": `, 0o600)
 	}},
 	{name: "hooks-disabled", fix: `remove "disableAllHooks" from {home}/.claude/settings.json`, harm: func(p *patient) {
@@ -105,12 +105,12 @@ var brokenStates = []brokenState{
 		p.set("CLAUDE_MEM_PROVIDER", "auto")
 		p.remove(filepath.Join(p.home, "bin", "claude"))
 	}},
-	{name: "cli-broken", fix: "install Claude Code again, until `{home}/bin/claude --version` prints its version", harm: func(p *patient) {
+	{name: "cli-broken", fix: "reinstall Claude Code; `{home}/bin/claude --version` must print its version", harm: func(p *patient) {
 		p.writeFile(filepath.Join(p.home, "bin", "claude"), "#!/bin/sh\nexit 3\n", 0o755)
 	}},
 
 	// The data directory and its disk.
-	{name: "home-missing", fix: "export CLAUDE_MEM_DATA_DIR=/where/it/shall/be", harm: func(p *patient) {
+	{name: "home-missing", fix: "export CLAUDE_MEM_DATA_DIR=/path/of/a/directory", harm: func(p *patient) {
 		p.without("HOME", "CLAUDE_MEM_DATA_DIR")
 	}},
 	{name: "data-not-directory", fix: "mv {dir} {dir}.aside", runs: true, harm: func(p *patient) {
@@ -129,13 +129,13 @@ var brokenStates = []brokenState{
 		p.mere()
 		p.chmod(p.dir, 0o000)
 	}},
-	{name: "settings-broken", fix: "mend {dir}/config.json, or `mv {dir}/config.json {dir}/config.json.broken` to begin anew", harm: func(p *patient) {
+	{name: "settings-broken", fix: "repair {dir}/config.json, or `mv {dir}/config.json {dir}/config.json.broken` to start with the defaults", harm: func(p *patient) {
 		if err := os.Remove(filepath.Join(p.dir, "config.last-good.json")); err != nil && !os.IsNotExist(err) {
 			p.t.Fatal(err)
 		}
 		p.writeFile(filepath.Join(p.dir, "config.json"), `{"CLAUDE_MEM_PROVIDER": "offline"`, 0o600)
 	}},
-	{name: "settings-outdated", fix: "mend {dir}/config.json, or `mv {dir}/config.json {dir}/config.json.broken` to begin anew", harm: func(p *patient) {
+	{name: "settings-outdated", fix: "repair {dir}/config.json, or `mv {dir}/config.json {dir}/config.json.broken` to start with the defaults", harm: func(p *patient) {
 		p.must("config", "list")
 		p.writeFile(filepath.Join(p.dir, "config.json"), `{"CLAUDE_MEM_PROVIDER": "offline"`, 0o600)
 	}},
@@ -147,7 +147,7 @@ var brokenStates = []brokenState{
 	{name: "setting-invalid", fix: "claude-mem config set CLAUDE_MEM_CONTEXT_BUDGET 2000", runs: true, harm: func(p *patient) {
 		p.set("CLAUDE_MEM_CONTEXT_BUDGET", "plenty")
 	}},
-	{name: "clock-back", fix: "set the clock right (`date` shows it); what was received keeps its time", harm: func(p *patient) {
+	{name: "clock-back", fix: "correct the clock (`date` shows it); stored events keep their time", harm: func(p *patient) {
 		ahead := func() time.Time { return time.Now().Add(48 * time.Hour) }
 		p.enqueue(ahead, false)
 	}},
@@ -222,7 +222,7 @@ var brokenStates = []brokenState{
 		p.chmod(filepath.Join(p.dir, "spool"), 0o500)
 		p.mere()
 	}},
-	{name: "spool-corrupt", fix: "look at them, then rm -r {dir}/spool/corrupt", harm: func(p *patient) {
+	{name: "spool-corrupt", fix: "inspect them, then rm -r {dir}/spool/corrupt", harm: func(p *patient) {
 		p.writeFile(filepath.Join(p.dir, "spool", "01JTESTDELIVERY000000000002.json"), "{\"wire\":1,", 0o600)
 		p.must("worker", "start") // it sets the file aside
 	}},
@@ -248,7 +248,7 @@ var brokenStates = []brokenState{
 		p.mere()
 		p.chmod(filepath.Join(p.dir, "memory.db"), 0o000)
 	}},
-	{name: "books-unbalanced", fix: "please report it, with what `claude-mem stats --json` prints", harm: func(p *patient) {
+	{name: "books-unbalanced", fix: "please report it, with the output of `claude-mem stats --json`", harm: func(p *patient) {
 		p.sql("PRAGMA foreign_keys = 0", "DELETE FROM events WHERE id = 3")
 	}},
 	{name: "dead-letters", fix: "claude-mem queue retry", runs: true, harm: func(p *patient) { p.enqueue(time.Now, true) }},
@@ -322,7 +322,7 @@ var brokenStates = []brokenState{
 }
 
 // TestDoctor breaks a healthy installation in every way that the doctor knows of:
-// each is named with the right fix, and what --fix may mend is well afterwards.
+// each is reported with its fix, and those that --fix repairs are gone afterwards.
 func TestDoctor(t *testing.T) {
 	t.Run("healthy", func(t *testing.T) {
 		p := newPatient(t)
@@ -376,7 +376,7 @@ func TestDoctor(t *testing.T) {
 			}
 		})
 	}
-	// The fixes of what --fix heals mend it too, run by hand.
+	// The fix commands of what --fix repairs work by hand too.
 	for _, state := range brokenStates {
 		if !state.heals || !state.runs {
 			continue

@@ -45,16 +45,16 @@ func checkData(_ context.Context, e *exam) []Finding {
 	case errors.Is(err, fs.ErrNotExist):
 		return []Finding{fine("%s is not there yet: it is made when the first event comes", e.DataDir)}
 	case errors.Is(err, syscall.ENOTDIR):
-		return []Finding{e.found("data-not-directory", "a part of "+e.DataDir+" is a file", "dir", install.ShellWord(filepath.Dir(e.DataDir)))}
+		return []Finding{e.found("data-not-directory", "a part of "+e.DataDir+" is a file", "dir", filepath.Dir(e.DataDir))}
 	case err != nil:
-		return []Finding{e.found("data-unreadable", oneLine(err.Error()), "path", install.ShellWord(filepath.Dir(e.DataDir)))}
+		return []Finding{e.found("data-unreadable", oneLine(err.Error()), "path", filepath.Dir(e.DataDir))}
 	case !info.IsDir():
 		return []Finding{e.found("data-not-directory", e.DataDir+" is a file")}
 	}
 	var list []Finding
 	entries, err := os.ReadDir(e.DataDir)
 	if err != nil {
-		list = append(list, e.found("data-unreadable", oneLine(err.Error()), "path", install.ShellWord(e.DataDir)).on(file{e.DataDir, 0o700}))
+		list = append(list, e.found("data-unreadable", oneLine(err.Error()), "path", e.DataDir).on(file{e.DataDir, 0o700}))
 	}
 	if runtime.GOOS != "windows" {
 		list = append(list, e.modes(info, entries)...)
@@ -73,10 +73,10 @@ func (e *exam) modes(info fs.FileInfo, entries []fs.DirEntry) []Finding {
 		return []Finding{e.found("data-owner", e.DataDir+" belongs to another user")}
 	}
 	if info.Mode().Perm()&0o077 != 0 {
-		list = append(list, e.found("data-open", fmt.Sprintf("%s has mode %04o", e.DataDir, info.Mode().Perm()), "path", install.ShellWord(e.DataDir)).on(file{e.DataDir, 0o700}))
+		list = append(list, e.found("data-open", fmt.Sprintf("%s has mode %04o", e.DataDir, info.Mode().Perm()), "path", e.DataDir).on(file{e.DataDir, 0o700}))
 	}
 	if info.Mode().Perm()&0o700 != 0o700 {
-		list = append(list, e.found("data-read-only", fmt.Sprintf("%s has mode %04o: you may not write in it", e.DataDir, info.Mode().Perm()), "path", install.ShellWord(e.DataDir)).on(file{e.DataDir, 0o700}))
+		list = append(list, e.found("data-read-only", fmt.Sprintf("%s has mode %04o: you may not write in it", e.DataDir, info.Mode().Perm()), "path", e.DataDir).on(file{e.DataDir, 0o700}))
 	}
 	var open, closed []file
 	for _, entry := range entries {
@@ -104,10 +104,10 @@ func (e *exam) modes(info fs.FileInfo, entries []fs.DirEntry) []Finding {
 		}
 	}
 	for _, f := range open {
-		list = append(list, e.found("file-open", f.path+" can be read by others", "path", install.ShellWord(f.path)).on(f).withMode(f.mode))
+		list = append(list, e.found("file-open", f.path+" can be read by others", "path", f.path).on(f).withMode(f.mode))
 	}
 	for _, f := range closed {
-		list = append(list, e.found("data-read-only", "you may not read or write "+f.path, "path", install.ShellWord(f.path)).on(f).withMode(f.mode))
+		list = append(list, e.found("data-read-only", "you may not read or write "+f.path, "path", f.path).on(f).withMode(f.mode))
 	}
 	return list
 }
@@ -183,7 +183,7 @@ func checkDisk(_ context.Context, e *exam) []Finding {
 		if err := probe(e.DataDir); noRoom(err) {
 			list = append(list, e.found("disk-full", fmt.Sprintf("%s, and still nothing can be written: %s", text, oneLine(err.Error()))))
 		} else if err != nil && !errors.Is(err, fs.ErrPermission) {
-			list = append(list, e.found("data-read-only", oneLine(err.Error()), "path", install.ShellWord(e.DataDir)).on(file{e.DataDir, 0o700}))
+			list = append(list, e.found("data-read-only", oneLine(err.Error()), "path", e.DataDir).on(file{e.DataDir, 0o700}))
 		}
 	}
 	if len(list) == 0 {
@@ -243,7 +243,7 @@ func checkSettings(_ context.Context, e *exam) []Finding {
 		if !exists(path) {
 			path = settings.OlderPath(e.DataDir)
 		}
-		return []Finding{e.found(kind, oneLine(err.Error()), "path", install.ShellWord(path))}
+		return []Finding{e.found(kind, oneLine(err.Error()), "path", path)}
 	}
 	var list []Finding
 	set := 0
@@ -256,7 +256,7 @@ func checkSettings(_ context.Context, e *exam) []Finding {
 			if v.Later {
 				value = "" // it can only be taken out
 			}
-			list = append(list, e.found("setting-invalid", oneLine(v.Err.Error()), "key", v.Key, "value", install.ShellWord(value)))
+			list = append(list, e.found("setting-invalid", oneLine(v.Err.Error()), "key", v.Key, "value", value))
 		}
 	}
 	list = append(list, e.importable()...)
@@ -308,7 +308,7 @@ const markAge = 7 * 24 * time.Hour
 
 func checkPrivate(_ context.Context, e *exam) []Finding {
 	if info, err := os.Stat(e.path("private")); err == nil && !info.IsDir() {
-		return []Finding{e.found("private-not-directory", e.path("private")+" is not a directory", "path", install.ShellWord(e.path("private")))}
+		return []Finding{e.found("private-not-directory", e.path("private")+" is not a directory", "path", e.path("private"))}
 	}
 	entries, _ := os.ReadDir(e.path("private")) // none: no turn was private
 	var old []file
@@ -346,7 +346,7 @@ func checkLog(_ context.Context, e *exam) []Finding {
 	}
 	var list []Finding
 	if info.Size() > largeLog {
-		list = append(list, e.found("log-large", fmt.Sprintf("%s has %s", path, sizeText(uint64(info.Size()))), "path", install.ShellWord(path)))
+		list = append(list, e.found("log-large", fmt.Sprintf("%s has %s", path, sizeText(uint64(info.Size()))), "path", path))
 		if _, err := f.Seek(-largeLog, io.SeekEnd); err != nil {
 			return list
 		}
@@ -371,9 +371,9 @@ func checkLog(_ context.Context, e *exam) []Finding {
 	}
 	switch {
 	case lost > 0:
-		list = append(list, e.found("event-lost", fmt.Sprintf("%s lost in the last day; the last: %s", plural(lost, "event"), oneLine(lastLost)), "path", install.ShellWord(path)))
+		list = append(list, e.found("event-lost", fmt.Sprintf("%s lost in the last day; the last: %s", plural(lost, "event"), oneLine(lastLost)), "path", path))
 	case errorsSeen > 0:
-		list = append(list, e.found("hook-errors", fmt.Sprintf("%s of hooks in the last day; the last: %s", plural(errorsSeen, "error"), oneLine(last)), "path", install.ShellWord(path)))
+		list = append(list, e.found("hook-errors", fmt.Sprintf("%s of hooks in the last day; the last: %s", plural(errorsSeen, "error"), oneLine(last)), "path", path))
 	}
 	if len(list) == 0 {
 		return []Finding{fine("no errors of hooks in the last day")}
@@ -393,12 +393,12 @@ func checkSpool(_ context.Context, e *exam) []Finding {
 	if errors.Is(err, fs.ErrNotExist) {
 		return []Finding{fine("empty")}
 	}
-	dir := install.ShellWord(spool.Dir)
 	if errors.Is(err, syscall.ENOTDIR) {
+		dir := install.ShellWord(spool.Dir)
 		return []Finding{e.found("spool-unwritable", spool.Dir+" is no directory").as(Fail).instead("mv " + dir + " " + dir + ".aside")}
 	}
 	if err != nil {
-		return []Finding{e.found("spool-unreadable", oneLine(err.Error()), "spool", dir).on(file{spool.Dir, 0o700})}
+		return []Finding{e.found("spool-unreadable", oneLine(err.Error()), "spool", spool.Dir).on(file{spool.Dir, 0o700})}
 	}
 	var names []string
 	for _, entry := range entries {
@@ -408,10 +408,10 @@ func checkSpool(_ context.Context, e *exam) []Finding {
 	}
 	list := e.spoolFiles(spool, names)
 	if n := spool.CountCorrupt(); n > 0 {
-		list = append(list, e.found("spool-corrupt", plural(n, "delivery")+" could not be understood and lie in "+filepath.Join(spool.Dir, "corrupt"), "spool", dir))
+		list = append(list, e.found("spool-corrupt", plural(n, "delivery")+" could not be understood and lie in "+filepath.Join(spool.Dir, "corrupt"), "spool", spool.Dir))
 	}
 	if err := probe(spool.Dir); errors.Is(err, fs.ErrPermission) {
-		list = append(list, e.found("spool-unwritable", oneLine(err.Error()), "spool", dir).on(file{spool.Dir, 0o700}))
+		list = append(list, e.found("spool-unwritable", oneLine(err.Error()), "spool", spool.Dir).on(file{spool.Dir, 0o700}))
 	}
 	if len(list) == 0 {
 		return []Finding{fine("%s", waitingText(len(names)))}
@@ -457,7 +457,7 @@ func (e *exam) spoolFiles(spool wire.Spool, names []string) []Finding {
 	}
 	if len(unread) > 0 {
 		list = append(list, e.found("spool-unreadable", fmt.Sprintf("%s cannot be read: %s", plural(len(unread), "file"), oneLine(cause)),
-			"spool", install.ShellWord(spool.Dir)).on(unread...))
+			"spool", spool.Dir).on(unread...))
 	}
 	if newer > 0 {
 		list = append(list, e.found("spool-newer", plural(newer, "delivery")+" of a newer hook"))

@@ -58,9 +58,9 @@ func (e *exam) twin(ctx context.Context, real string) []Finding {
 	}
 	switch {
 	case err != nil || !info.Mode().IsRegular():
-		return []Finding{e.found("twin-missing", "no "+name+" in "+bin, "version", e.Version, "bin", install.ShellWord(bin))}
+		return []Finding{e.found("twin-missing", "no "+name+" in "+bin, "version", e.Version, "bin", bin)}
 	case runtime.GOOS != "windows" && info.Mode().Perm()&0o111 == 0:
-		return []Finding{e.found("twin-unusable", path+" may not be executed", "path", install.ShellWord(path)).on(file{path, 0o755})}
+		return []Finding{e.found("twin-unusable", path+" may not be executed", "path", path).on(file{path, 0o755})}
 	case e.RunVersion == nil:
 		return nil
 	}
@@ -68,9 +68,9 @@ func (e *exam) twin(ctx context.Context, real string) []Finding {
 	version := versionIn(said)
 	switch {
 	case err != nil:
-		return []Finding{e.found("twin-version", fmt.Sprintf("%s does not tell its version: %s", path, oneLine(err.Error())), "version", e.Version, "bin", install.ShellWord(bin))}
+		return []Finding{e.found("twin-version", fmt.Sprintf("%s does not tell its version: %s", path, oneLine(err.Error())), "version", e.Version, "bin", bin)}
 	case version != e.Version:
-		return []Finding{e.found("twin-version", fmt.Sprintf("claude-mem-hook is version %s, claude-mem %s", orOlder(version), e.Version), "version", e.Version, "bin", install.ShellWord(bin))}
+		return []Finding{e.found("twin-version", fmt.Sprintf("claude-mem-hook is version %s, claude-mem %s", orOlder(version), e.Version), "version", e.Version, "bin", bin)}
 	}
 	return nil
 }
@@ -110,7 +110,7 @@ func (e *exam) pathOther(ctx context.Context, real string) (Finding, bool) {
 			}
 			text = fmt.Sprintf("%s comes first in PATH and is version %s, this is %s", path, versionIn(said), e.Version)
 		}
-		return e.found("path-other", text, "bin", install.ShellWord(filepath.Dir(real)), "other", install.ShellWord(dir), "path", install.ShellWord(path)), true
+		return e.found("path-other", text, "bin", filepath.Dir(real), "other", dir, "path", path), true
 	}
 	return Finding{}, false
 }
@@ -134,7 +134,7 @@ func checkPlugin(ctx context.Context, e *exam) []Finding {
 	seen := e.plugins()
 	var list []Finding
 	for _, path := range seen.Unreadable {
-		list = append(list, e.found("host-unreadable", path+" cannot be read", "path", install.ShellWord(path)))
+		list = append(list, e.found("host-unreadable", path+" cannot be read", "path", path))
 	}
 	var enabled []install.Registration
 	for _, r := range seen.Ours {
@@ -144,7 +144,7 @@ func checkPlugin(ctx context.Context, e *exam) []Finding {
 	}
 	switch {
 	case len(enabled) == 0 && len(seen.Ours) > 0:
-		list = append(list, e.found("plugin-disabled", "the plugin "+seen.Ours[0].ID+" is switched off", "id", install.ShellWord(seen.Ours[0].ID)))
+		list = append(list, e.found("plugin-disabled", "the plugin "+seen.Ours[0].ID+" is switched off", "id", seen.Ours[0].ID))
 	case len(enabled) == 0 && len(list) == 0:
 		list = append(list, e.found("plugin-missing", "Claude Code has no hooks of ours"))
 	case len(enabled) > 1:
@@ -159,7 +159,7 @@ func checkPlugin(ctx context.Context, e *exam) []Finding {
 	}
 	for _, r := range seen.Others {
 		if r.Enabled {
-			list = append(list, e.found("node-plugin", "claude-mem for Node is enabled too: "+r.ID, "id", install.ShellWord(r.ID)))
+			list = append(list, e.found("node-plugin", "claude-mem for Node is enabled too: "+r.ID, "id", r.ID))
 		}
 	}
 	if len(list) > 0 {
@@ -222,7 +222,7 @@ const silence = 30 * time.Minute
 func checkHooks(ctx context.Context, e *exam) []Finding {
 	seen := e.plugins()
 	if seen.HooksDisabled != "" {
-		return []Finding{e.found("hooks-disabled", "\"disableAllHooks\" is set in "+seen.HooksDisabled, "path", install.ShellWord(seen.HooksDisabled))}
+		return []Finding{e.found("hooks-disabled", "\"disableAllHooks\" is set in "+seen.HooksDisabled, "path", seen.HooksDisabled)}
 	}
 	activity, unread := e.activity()
 	if unread != nil && claudemem.CodeOf(unread) != claudemem.CodeNoMemory && !errors.Is(unread, errNotLooked) {
@@ -349,7 +349,7 @@ func checkCLI(ctx context.Context, e *exam) []Finding {
 	}
 	said, err := e.RunVersion(ctx, path, "--version")
 	if err != nil {
-		f := e.found("cli-broken", fmt.Sprintf("%s --version: %s", path, oneLine(err.Error())), "path", install.ShellWord(path))
+		f := e.found("cli-broken", fmt.Sprintf("%s --version: %s", path, oneLine(err.Error())), "path", path)
 		if provider == providerClaude {
 			f = f.as(Fail)
 		}

@@ -16,7 +16,6 @@ import (
 
 	"claudemem/api"
 	"claudemem/daemon"
-	"claudemem/install"
 	"claudemem/settings"
 	"claudemem/wire"
 )
@@ -55,7 +54,7 @@ func (e *exam) runningWorker(state daemon.Status) []Finding {
 	versions := fmt.Sprintf("the worker is version %s (wire %d), this program %s (wire %d)", state.Version, state.Wire, e.Version, wire.Version)
 	switch {
 	case daemon.Outranks(api.Identity{Version: state.Version, Wire: state.Wire}, api.Identity{Version: e.Version, Wire: wire.Version}), state.Wire > wire.Version:
-		list = append(list, e.found("worker-newer", versions, "version", state.Version, "path", install.ShellWord(e.Executable)))
+		list = append(list, e.found("worker-newer", versions, "version", state.Version, "path", e.Executable))
 	case state.Wire != wire.Version:
 		list = append(list, e.found("worker-wire", versions))
 	case state.Version != e.Version:
@@ -81,11 +80,11 @@ func (e *exam) absentWorker(ctx context.Context) []Finding {
 	}
 	info, unread := wire.ReadWorkerInfo(e.DataDir)
 	if held {
-		who, kill := "a process", "end the other claude-mem process, then "
 		if unread == nil && info.PID > 0 && isOurs(info.PID) {
-			who, kill = fmt.Sprintf("the worker (pid %d)", info.PID), killCommand(info.PID)+"; "
+			return []Finding{e.found("worker-mute", fmt.Sprintf("the worker (pid %d) holds worker.lock and does not answer", info.PID)).
+				instead(killCommand(info.PID) + "; claude-mem worker start")}
 		}
-		return []Finding{e.found("worker-mute", who+" holds worker.lock and does not answer", "kill", kill)}
+		return []Finding{e.found("worker-mute", "a process holds worker.lock and does not answer")}
 	}
 	var list []Finding
 	if !errors.Is(unread, fs.ErrNotExist) {
@@ -143,7 +142,7 @@ func (e *exam) socket() []Finding {
 	if info, err := os.Lstat(dir); err == nil && foreign(info) {
 		return []Finding{e.found("socket-foreign", dir+", where the socket would be, belongs to another user")}
 	} else if err == nil && !wire.Alone(dir) {
-		return []Finding{e.found("socket-unsafe", dir+", where the socket would be, is open to others", "path", install.ShellWord(dir))}
+		return []Finding{e.found("socket-unsafe", dir+", where the socket would be, is open to others", "path", dir)}
 	}
 	return []Finding{e.found("socket-elsewhere", fmt.Sprintf("the data directory's path has %d characters: the socket is %s", len(e.DataDir), socket))}
 }

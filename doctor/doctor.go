@@ -170,7 +170,8 @@ func fine(format string, args ...any) Finding {
 	return Finding{Status: OK, Text: oneLine(fmt.Sprintf(format, args...))}
 }
 
-// found makes a finding of a kind; values are pairs that stand for {name} in its fix.
+// found returns a finding of a kind. values are pairs of a name and its value, which
+// replaces {name} in the fix, quoted for the shell.
 func (e *exam) found(kind, text string, values ...string) Finding {
 	k, ok := kindOf(kind)
 	if !ok {
@@ -178,7 +179,7 @@ func (e *exam) found(kind, text string, values ...string) Finding {
 	}
 	fix := k.Fix
 	for i := 0; i+1 < len(values); i += 2 {
-		fix = strings.ReplaceAll(fix, "{"+values[i]+"}", values[i+1])
+		fix = strings.ReplaceAll(fix, "{"+values[i]+"}", install.ShellWord(values[i+1]))
 	}
 	fix = strings.ReplaceAll(fix, "{dir}", install.ShellWord(e.DataDir))
 	return Finding{Name: k.Name, Status: k.Status, Text: oneLine(text), Fix: fix, Fixable: k.Remedy != "", heal: k.Remedy}

@@ -2,27 +2,27 @@ package doctor
 
 import "strings"
 
-// Markdown returns docs/doctor.md: the two tables as people read them.
+// Markdown returns docs/doctor.md, made of the two tables.
 func Markdown() string {
 	var b strings.Builder
 	b.WriteString(`# Doctor
 
 This page is generated from the tables in package doctor.
 
-` + "`claude-mem doctor`" + ` looks at everything that a working memory needs. Each finding is a line that says what is wrong and a
-line that mends it. It changes nothing; ` + "`--fix`" + ` mends what is marked below and looks again: modes of our own files, marks that
-dead processes left behind, the worker, the search index. It never touches the database, the settings, or a file of another
-program. It works whatever is broken: each check has a time limit, and one that fails is a finding of its own.
+` + "`claude-mem doctor`" + ` checks everything that claude-mem needs. Each problem is a line of text and a line with its fix. doctor
+changes nothing; ` + "`--fix`" + ` repairs the problems marked below and checks again: modes of claude-mem's own files, files that dead
+processes left behind, the worker, the search index. It never changes the database, the settings, or a file of another
+program. Each check has a time limit, and a check that fails is a finding of its own.
 
-` + "`--online`" + ` asks a provider with an API whether it takes the key, which costs nothing; otherwise nothing leaves the machine,
-and what was noted of the last calls counts.
+` + "`--online`" + ` asks a provider with an API whether it accepts the key, which costs nothing. Without it nothing is sent, and the
+outcome of the last calls counts.
 
-The exit code is 0 when nothing is wrong or there are only warnings, and 9 when something is broken. ` + "`--json`" + ` has the same
-for programs; the names of checks and findings are part of what it promises.
+The exit code is 0 when nothing is wrong or there are only warnings, and 9 when something is broken. ` + "`--json`" + ` prints the same
+for programs; the names of checks and findings are stable.
 
 `)
 	for _, c := range checks() {
-		b.WriteString("## " + c.Name + "\n\nLooks at " + c.Looks + ".\n\n")
+		b.WriteString("## " + c.Name + "\n\nChecks " + c.Looks + ".\n\n")
 		writeKinds(&b, c.Kinds)
 	}
 	b.WriteString("## any check\n\n")
@@ -46,10 +46,10 @@ func writeKinds(b *strings.Builder, names []string) {
 	b.WriteString("\n")
 }
 
-// codeOf marks a fix that is a command as a whole; prose has its commands marked already.
+// codeOf marks a fix as code when it is a command and nothing else.
 func codeOf(fix string) string {
 	fix = strings.ReplaceAll(fix, "|", `\|`)
-	for _, program := range []string{"claude-mem ", "claude ", "chmod ", "mv ", "rm ", "export CLAUDE_MEM_DATA_DIR=/where", "sudo ", "tail ", "{kill}"} {
+	for _, program := range []string{"claude-mem ", "claude ", "chmod ", "mv ", "rm ", "export CLAUDE_MEM_DATA_DIR=/where", "sudo ", "tail "} {
 		if strings.HasPrefix(fix, program) && !strings.Contains(fix, "`") && !strings.Contains(fix, ", ") && !strings.Contains(fix, "(") {
 			return "`" + fix + "`"
 		}
