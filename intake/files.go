@@ -11,8 +11,6 @@ import (
 
 	"claudemem"
 	"claudemem/glob"
-	"claudemem/redact"
-	"claudemem/redact/rules"
 	"claudemem/repo"
 	"claudemem/toolcall"
 )
@@ -55,30 +53,24 @@ func (in *Intake) files(e *claudemem.Event, call *toolcall.Call, withheld glob.S
 		return nil
 	}
 	ref := claudemem.FileRef{Role: call.Role}
-	clean := in.clean(file)
-	if clean == file {
+	safe := clean(file)
+	if safe == file {
 		ref.Path = repo.Relative(e.WorktreeRoot, e.Cwd, file)
 	} else {
 		// Masked before it is made relative, which can break a secret into parts that
 		// no rule knows. The file itself cannot be found any more.
-		ref.Path = repo.Relative(in.clean(e.WorktreeRoot), in.clean(e.Cwd), clean)
+		ref.Path = repo.Relative(clean(e.WorktreeRoot), clean(e.Cwd), safe)
 	}
-	if clean == "" || ref.Path == "." || len(ref.Path) > maxPath || strings.ContainsAny(ref.Path, "\x00\n") {
+	if safe == "" || ref.Path == "." || len(ref.Path) > maxPath || strings.ContainsAny(ref.Path, "\x00\n") {
 		return nil
 	}
 	path := ref.Path
-	ref.Path = in.clean(path) // cwd may hold a secret too
+	ref.Path = clean(path) // cwd may hold a secret too
 	// A masked path names no file that anybody could compare with later.
-	if clean == file && ref.Path == path && !withheld.File(file, e.Cwd) {
+	if safe == file && ref.Path == path && !withheld.File(file, e.Cwd) {
 		ref.Hash = in.hash(e, path)
 	}
 	return []claudemem.FileRef{ref}
-}
-
-// clean strips tags and masks secrets.
-func (in *Intake) clean(text string) string {
-	masked, _ := rules.Text(redact.StripTags(text))
-	return masked
 }
 
 // hash returns the SHA-256 of a file in the worktree as it was at the event; "" when

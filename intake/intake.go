@@ -1,6 +1,7 @@
 package intake
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -54,6 +55,11 @@ type Options struct {
 	Logger *slog.Logger     // nil: none
 	// Open opens a worktree for hashing; nil: the file system.
 	Open func(root string) (Worktree, error)
+}
+
+// Queue makes an arrival durable.
+type Queue interface {
+	Enqueue(ctx context.Context, arrivals ...claudemem.Arrival) ([]claudemem.Receipt, error)
 }
 
 // Intake takes events in.
@@ -175,9 +181,7 @@ func (in *Intake) findHost(ctx context.Context, e *claudemem.Event) error {
 		}
 		e.Host = host
 	}
-	if e.Host == "" {
-		e.Host = claudemem.HostRaw
-	}
+	e.Host = cmp.Or(e.Host, claudemem.HostRaw)
 	return nil
 }
 

@@ -1,6 +1,7 @@
 package intake
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"strconv"
@@ -61,21 +62,11 @@ func eventKey(e *claudemem.Event) string {
 	session := ":" + keyPart(string(e.Host)) + ":" + keyPart(e.HostSessionID) + ":"
 	switch e.Kind {
 	case claudemem.KindTool:
-		if e.ToolUseID != "" {
-			return "tool" + session + e.ToolUseID
-		}
-		return "tool" + session + e.DeliveryID
+		return "tool" + session + cmp.Or(e.ToolUseID, e.DeliveryID)
 	case claudemem.KindPrompt:
-		if e.PromptID != "" {
-			return "prompt" + session + e.PromptID
-		}
-		return "prompt" + session + e.DeliveryID
+		return "prompt" + session + cmp.Or(e.PromptID, e.DeliveryID)
 	case claudemem.KindStop:
-		turn := e.PromptID
-		if turn == "" {
-			turn = e.DeliveryID
-		}
-		return "stop" + session + turn + ":" + digest(e.LastAssistantMessage[:min(len(e.LastAssistantMessage), maxKeyed)])
+		return "stop" + session + cmp.Or(e.PromptID, e.DeliveryID) + ":" + digest(e.LastAssistantMessage[:min(len(e.LastAssistantMessage), maxKeyed)])
 	case claudemem.KindSessionEnd:
 		return "end" + session + e.Reason + ":" + strconv.FormatInt(int64(e.OccurredAt), 10)
 	}

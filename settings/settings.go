@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -81,8 +82,8 @@ func (s *Settings) List() []Value {
 // Problems returns the values that are set and can't be used.
 func (s *Settings) Problems() []error {
 	var problems []error
-	for i := range table {
-		if v := s.at(i); v.Err != nil {
+	for _, v := range s.List() {
+		if v.Err != nil {
 			problems = append(problems, v.Err)
 		}
 	}
@@ -145,15 +146,10 @@ func (s *Settings) env(key string) string {
 	return s.getenv(key)
 }
 
-// value returns the text in force for a key of the table; another key is a mistake in the program.
+// value returns the text in force for a key of the table; it panics for another key.
 func (s *Settings) value(key string) (string, Kind) {
-	for i := range table {
-		if table[i].Key == key {
-			v := s.at(i)
-			return v.Value, v.Kind
-		}
-	}
-	panic("settings: no key " + key)
+	v := s.at(indexOf(key))
+	return v.Value, v.Kind
 }
 
 // Text returns the value of a key.
@@ -223,12 +219,8 @@ func (s Setting) Check(text string) error {
 		}
 		return nil
 	case Choice:
-		for choices := s.Choices; choices != ""; {
-			choice, rest, _ := strings.Cut(choices, " ")
-			if choice == text {
-				return nil
-			}
-			choices = rest
+		if slices.Contains(strings.Fields(s.Choices), text) {
+			return nil
 		}
 		return s.wrong("one of " + strings.ReplaceAll(s.Choices, " ", ", "))
 	case Integer:

@@ -253,12 +253,10 @@ func (e entry) list() []string {
 
 func splitList(text string) []string {
 	var items []string
-	for text != "" {
-		item, rest, _ := strings.Cut(text, ",")
+	for item := range strings.SplitSeq(text, ",") {
 		if item = strings.TrimSpace(item); item != "" {
 			items = append(items, item)
 		}
-		text = rest
 	}
 	return items
 }
