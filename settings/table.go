@@ -25,12 +25,12 @@ type Setting struct {
 	Kind Kind
 	// Choices are the values of a Choice, separated by blanks.
 	Choices string
-	// Safe is in force when the value that is set cannot be used, or the file is
-	// broken: what sends nothing and gives nothing back. "" stands for Default.
+	// Safe is the value in force when the value that is set is invalid or the file
+	// is broken: it sends nothing to a model and shows nothing. "" means Default.
 	Safe string
 	// Secret values are never shown.
 	Secret bool
-	// Later settings are read by nothing yet: they cannot be set.
+	// Later settings are reserved: nothing reads them yet, and they cannot be set.
 	Later bool
 }
 
@@ -95,7 +95,7 @@ const (
 	KeyLogLevel        = "CLAUDE_MEM_LOG_LEVEL"
 )
 
-// DefaultSkipTools are the tools whose use tells nothing worth remembering.
+// DefaultSkipTools are the tools whose calls are not worth storing.
 const DefaultSkipTools = "Glob,Grep,LS,ListMcpResourcesTool,TodoWrite,TaskCreate,TaskUpdate,AskUserQuestion,Skill,SlashCommand,ToolSearch"
 
 // DefaultWithholdFiles are the files whose contents never leave the hook.
@@ -103,63 +103,63 @@ const DefaultWithholdFiles = ".env*,*.pem,id_*,.netrc,.aws/credentials,*.key"
 
 // table is only constants, so that the linker and not an init function fills it.
 var table = [...]Setting{
-	{Key: KeyProvider, Default: "auto", Safe: "offline", Group: "observer", Kind: Choice, Choices: "auto claude anthropic gemini openrouter openai ollama offline", Help: "who distils what was captured; auto: claude for sessions of Claude Code when its CLI is there, else no model"},
-	{Key: KeyModel, Group: "observer", Kind: Text, Help: "model of the provider; empty takes the provider's default (claude: haiku)"},
+	{Key: KeyProvider, Default: "auto", Safe: "offline", Group: "observer", Kind: Choice, Choices: "auto claude anthropic gemini openrouter openai ollama offline", Help: "what makes memories of captured events; auto: the claude CLI for sessions of Claude Code if it is installed, else offline (no model)"},
+	{Key: KeyModel, Group: "observer", Kind: Text, Help: "model of the provider; empty: the provider's default (claude: haiku)"},
 	{Key: KeyAnthropicAPIKey, Group: "observer", Kind: Text, Secret: true, Help: "API key for the provider anthropic"},
-	{Key: KeyAnthropicBaseURL, Group: "observer", Kind: Text, Help: "address of the Anthropic API, empty for the vendor's own"},
+	{Key: KeyAnthropicBaseURL, Group: "observer", Kind: Text, Help: "URL of the Anthropic API; empty: the vendor's"},
 	{Key: KeyGeminiAPIKey, Group: "observer", Kind: Text, Secret: true, Help: "API key for the provider gemini"},
-	{Key: KeyGeminiBaseURL, Group: "observer", Kind: Text, Help: "address of the Gemini API, empty for the vendor's own"},
+	{Key: KeyGeminiBaseURL, Group: "observer", Kind: Text, Help: "URL of the Gemini API; empty: the vendor's"},
 	{Key: KeyOpenRouterAPIKey, Group: "observer", Kind: Text, Secret: true, Help: "API key for the provider openrouter"},
-	{Key: KeyOpenRouterBaseURL, Group: "observer", Kind: Text, Help: "address of the OpenRouter API, empty for the vendor's own"},
+	{Key: KeyOpenRouterBaseURL, Group: "observer", Kind: Text, Help: "URL of the OpenRouter API; empty: the vendor's"},
 	{Key: KeyOpenAIAPIKey, Group: "observer", Kind: Text, Secret: true, Help: "API key for the provider openai"},
-	{Key: KeyOpenAIBaseURL, Group: "observer", Kind: Text, Help: "address of an OpenAI-compatible API, empty for the vendor's own"},
-	{Key: KeyOllamaAPIKey, Group: "observer", Kind: Text, Secret: true, Help: "API key for an Ollama server that asks for one"},
-	{Key: KeyOllamaBaseURL, Group: "observer", Kind: Text, Help: "address of the Ollama server, empty for the one on this machine"},
-	{Key: KeyClaudeAuth, Default: "subscription", Group: "observer", Kind: Choice, Choices: "subscription inherit", Help: "what the provider claude pays with; inherit hands ANTHROPIC_API_KEY on to it"},
-	{Key: KeyMaxObservers, Default: "2", Group: "observer", Kind: Integer, Help: "how many sessions are distilled at the same time"},
-	{Key: KeyObserverContextTokens, Default: "12000", Group: "observer", Kind: Integer, Help: "tokens of its own conversation after which an observer compacts it"},
-	{Key: KeyRequestsPerMinute, Default: "0", Group: "observer", Kind: Integer, Help: "limit of requests to the provider, 0 for none"},
-	{Key: KeyMode, Default: "code", Group: "observer", Kind: Text, Help: "what is looked for: code, or the name of a file in the data directory's modes"},
-	{Key: KeyLanguage, Group: "observer", Kind: Text, Help: "language in which memories are written, empty for the session's own"},
+	{Key: KeyOpenAIBaseURL, Group: "observer", Kind: Text, Help: "URL of an OpenAI-compatible API; empty: OpenAI's"},
+	{Key: KeyOllamaAPIKey, Group: "observer", Kind: Text, Secret: true, Help: "API key for the provider ollama, if the server needs one"},
+	{Key: KeyOllamaBaseURL, Group: "observer", Kind: Text, Help: "URL of the Ollama server; empty: http://127.0.0.1:11434/v1"},
+	{Key: KeyClaudeAuth, Default: "subscription", Group: "observer", Kind: Choice, Choices: "subscription inherit", Help: "account of the claude CLI; subscription: its own login; inherit: the ANTHROPIC_* variables are passed on"},
+	{Key: KeyMaxObservers, Default: "2", Group: "observer", Kind: Integer, Help: "number of sessions processed at the same time"},
+	{Key: KeyObserverContextTokens, Default: "12000", Group: "observer", Kind: Integer, Help: "tokens after which an observer compacts its conversation with the model"},
+	{Key: KeyRequestsPerMinute, Default: "0", Group: "observer", Kind: Integer, Help: "maximum requests per minute to the provider; 0: no limit"},
+	{Key: KeyMode, Default: "code", Group: "observer", Kind: Text, Help: "what to look for in sessions: code, or the name of a file in modes/ of the data directory"},
+	{Key: KeyLanguage, Group: "observer", Kind: Text, Help: "language of the memories; empty: the session's language"},
 
-	{Key: KeyBatchingEnabled, Default: "true", Group: "cost", Kind: Bool, Help: "whether several events go to the model in one request"},
-	{Key: KeyBatchMaxSize, Default: "20", Group: "cost", Kind: Integer, Help: "most events in one request"},
-	{Key: KeyMergeMaxEvents, Default: "3", Group: "cost", Kind: Integer, Help: "turns of up to this many events and 8 KB are distilled and summed up in one call"},
-	{Key: KeyDailyTokenCap, Default: "2000000", Group: "cost", Kind: Integer, Help: "tokens a day after which distilling goes on offline, 0 for no cap"},
-	{Key: KeySessionTokenCap, Default: "400000", Group: "cost", Kind: Integer, Help: "tokens a session after which it is distilled offline, 0 for no cap"},
-	{Key: KeyProviderWaitMinutes, Default: "60", Group: "cost", Kind: Minutes, Help: "how long events wait for a provider that is away before they are distilled offline"},
+	{Key: KeyBatchingEnabled, Default: "true", Group: "cost", Kind: Bool, Help: "send several events to the model in one request"},
+	{Key: KeyBatchMaxSize, Default: "20", Group: "cost", Kind: Integer, Help: "maximum events in one request"},
+	{Key: KeyMergeMaxEvents, Default: "3", Group: "cost", Kind: Integer, Help: "a turn of at most this many events and 8 KB gets its observations and its summary from one call"},
+	{Key: KeyDailyTokenCap, Default: "2000000", Group: "cost", Kind: Integer, Help: "maximum tokens per day; above it work goes on offline; 0: no limit"},
+	{Key: KeySessionTokenCap, Default: "400000", Group: "cost", Kind: Integer, Help: "maximum tokens per session; above it the session goes on offline; 0: no limit"},
+	{Key: KeyProviderWaitMinutes, Default: "60", Group: "cost", Kind: Minutes, Help: "how long events wait for an unreachable provider before they are processed offline"},
 
-	{Key: KeySkipTools, Default: DefaultSkipTools, Group: "capture", Kind: List, Help: "tools whose use is counted and not remembered"},
-	{Key: KeyExcludedProjects, Group: "capture", Kind: List, Help: "globs of project directories in which nothing is captured"},
-	{Key: KeyIncludedProjects, Group: "capture", Kind: List, Help: "globs of project directories; when set, nothing is captured anywhere else"},
-	{Key: KeyWithholdFiles, Default: DefaultWithholdFiles, Group: "capture", Kind: List, Help: "globs of files whose contents are withheld whole"},
+	{Key: KeySkipTools, Default: DefaultSkipTools, Group: "capture", Kind: List, Help: "tools whose calls are counted but not stored"},
+	{Key: KeyExcludedProjects, Group: "capture", Kind: List, Help: "globs of project directories where nothing is captured"},
+	{Key: KeyIncludedProjects, Group: "capture", Kind: List, Help: "globs of project directories; if set, nothing is captured elsewhere"},
+	{Key: KeyWithholdFiles, Default: DefaultWithholdFiles, Group: "capture", Kind: List, Help: "globs of files whose contents are never stored"},
 
-	{Key: KeyContextBudget, Default: "2000", Group: "context", Kind: Integer, Help: "tokens of the context block that a session starts with"},
-	{Key: KeyContextCapSessions, Default: "400", Group: "context", Kind: Integer, Help: "tokens for recent sessions"},
-	{Key: KeyContextCapSymbols, Default: "500", Group: "context", Kind: Integer, Help: "tokens for recently changed code"},
-	{Key: KeyContextCapLearnings, Default: "300", Group: "context", Kind: Integer, Help: "tokens for project knowledge"},
-	{Key: KeyContextCapObservations, Default: "600", Group: "context", Kind: Integer, Help: "tokens for relevant past work"},
-	{Key: KeyContextCapReserve, Default: "200", Group: "context", Kind: Integer, Help: "tokens kept for the frame and the closing line"},
-	{Key: KeyContextMaxSessions, Default: "10", Group: "context", Kind: Integer, Help: "most sessions listed"},
-	{Key: KeyContextMaxSymbols, Later: true, Default: "30", Group: "context", Kind: Integer, Help: "most symbols listed"},
-	{Key: KeyContextMaxLearnings, Default: "10", Group: "context", Kind: Integer, Help: "most learnings listed"},
-	{Key: KeyContextMaxObservations, Default: "10", Group: "context", Kind: Integer, Help: "most observations listed"},
-	{Key: KeyContextMinConfidence, Default: "0.5", Group: "context", Kind: Number, Help: "confidence from which a learning is shown, 0 to 1"},
-	{Key: KeyRecall, Default: "on", Safe: "off", Group: "context", Kind: Bool, Help: "whether past work is recalled beside prompts, files and failures"},
-	{Key: KeyAgentFiles, Later: true, Default: "off", Group: "context", Kind: Text, Help: "where memory is also kept in files: off, or of root, folders, cursor, separated by commas"},
+	{Key: KeyContextBudget, Default: "2000", Group: "context", Kind: Integer, Help: "maximum tokens of the context block at the start of a session"},
+	{Key: KeyContextCapSessions, Default: "400", Group: "context", Kind: Integer, Help: "maximum tokens for recent sessions"},
+	{Key: KeyContextCapSymbols, Default: "500", Group: "context", Kind: Integer, Help: "maximum tokens for recently changed code"},
+	{Key: KeyContextCapLearnings, Default: "300", Group: "context", Kind: Integer, Help: "maximum tokens for learnings about the project"},
+	{Key: KeyContextCapObservations, Default: "600", Group: "context", Kind: Integer, Help: "maximum tokens for observations of past work"},
+	{Key: KeyContextCapReserve, Default: "200", Group: "context", Kind: Integer, Help: "tokens reserved for headings and the last line"},
+	{Key: KeyContextMaxSessions, Default: "10", Group: "context", Kind: Integer, Help: "maximum sessions in the context block"},
+	{Key: KeyContextMaxSymbols, Later: true, Default: "30", Group: "context", Kind: Integer, Help: "maximum symbols in the context block"},
+	{Key: KeyContextMaxLearnings, Default: "10", Group: "context", Kind: Integer, Help: "maximum learnings in the context block"},
+	{Key: KeyContextMaxObservations, Default: "10", Group: "context", Kind: Integer, Help: "maximum observations in the context block"},
+	{Key: KeyContextMinConfidence, Default: "0.5", Group: "context", Kind: Number, Help: "minimum confidence of a learning to be shown, 0 to 1"},
+	{Key: KeyRecall, Default: "on", Safe: "off", Group: "context", Kind: Bool, Help: "show related past work at prompts, file reads and failures"},
+	{Key: KeyAgentFiles, Later: true, Default: "off", Group: "context", Kind: Text, Help: "where to write memory files: off, or a list of root, folders, cursor"},
 
-	{Key: KeyEmbedder, Default: "builtin", Group: "search", Kind: Choice, Choices: "builtin openai-compatible off", Help: "who makes the vectors of semantic search"},
-	{Key: KeyEmbedderBaseURL, Group: "search", Kind: Text, Help: "address of an OpenAI-compatible embedder"},
-	{Key: KeyEmbedderModel, Group: "search", Kind: Text, Help: "model of that embedder"},
-	{Key: KeyEmbedderAPIKey, Group: "search", Kind: Text, Secret: true, Help: "API key for that embedder"},
-	{Key: KeyRecencyDays, Default: "90", Group: "search", Kind: Days, Help: "age up to which semantic hits count, 0 for any"},
+	{Key: KeyEmbedder, Default: "builtin", Group: "search", Kind: Choice, Choices: "builtin openai-compatible off", Help: "source of the vectors for semantic search"},
+	{Key: KeyEmbedderBaseURL, Group: "search", Kind: Text, Help: "URL of an OpenAI-compatible embedding server"},
+	{Key: KeyEmbedderModel, Group: "search", Kind: Text, Help: "model of the embedding server"},
+	{Key: KeyEmbedderAPIKey, Group: "search", Kind: Text, Secret: true, Help: "API key for the embedding server"},
+	{Key: KeyRecencyDays, Default: "90", Group: "search", Kind: Days, Help: "maximum age of matches by meaning alone; 0: any"},
 
-	{Key: KeyWorkerPort, Default: "37777", Group: "worker", Kind: Integer, Help: "port on 127.0.0.1, 0 for none; if another program has it the next free one is taken"},
-	{Key: KeyRequireToken, Default: "auto", Safe: "true", Group: "worker", Kind: Choice, Choices: "auto true false", Help: "whether clients on the port must show the token; auto asks where they can't be told apart otherwise"},
-	{Key: KeyIdleExitMinutes, Default: "30", Group: "worker", Kind: Minutes, Help: "idle time after which the worker ends, 0 for never"},
-	{Key: KeyRetentionDays, Later: true, Default: "0", Group: "worker", Kind: Days, Help: "age at which records are deleted, 0 to keep them"},
-	{Key: KeyBackupKeep, Later: true, Default: "3", Group: "worker", Kind: Integer, Help: "how many backups are kept"},
-	{Key: KeyLogLevel, Default: "info", Group: "worker", Kind: Choice, Choices: "debug info warn error", Help: "what the worker writes to its log"},
+	{Key: KeyWorkerPort, Default: "37777", Group: "worker", Kind: Integer, Help: "port of the worker on 127.0.0.1, or the next free one; 0: none"},
+	{Key: KeyRequireToken, Default: "auto", Safe: "true", Group: "worker", Kind: Choice, Choices: "auto true false", Help: "clients on the port must send the token; auto: only where the system cannot tell users apart"},
+	{Key: KeyIdleExitMinutes, Default: "30", Group: "worker", Kind: Minutes, Help: "idle time after which the worker exits; 0: never"},
+	{Key: KeyRetentionDays, Later: true, Default: "0", Group: "worker", Kind: Days, Help: "age at which records are deleted; 0: never"},
+	{Key: KeyBackupKeep, Later: true, Default: "3", Group: "worker", Kind: Integer, Help: "number of backups to keep"},
+	{Key: KeyLogLevel, Default: "info", Group: "worker", Kind: Choice, Choices: "debug info warn error", Help: "minimum level of messages in the worker's log"},
 }
 
 // All returns the table, in the order in which people are shown it.
