@@ -2,6 +2,7 @@ package model
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -35,14 +36,8 @@ type problem struct {
 // means that the error was in a successful answer's body.
 func (e *Endpoint) classify(status int, header http.Header, body []byte) *claudemem.ModelError {
 	p := parseProblem(status, body)
-	f := &claudemem.ModelError{Class: p.class(), Wait: RetryAfter(header, e.now())}
-	if f.Wait == 0 {
-		f.Wait = p.wait
-	}
-	detail := Clean(p.message, e.key)
-	if detail == "" {
-		detail = http.StatusText(p.status)
-	}
+	f := &claudemem.ModelError{Class: p.class(), Wait: cmp.Or(RetryAfter(header, e.now()), p.wait)}
+	detail := cmp.Or(Clean(p.message, e.key), http.StatusText(p.status))
 	if status == http.StatusOK {
 		f.Err = errors.New("error in the answer: " + detail)
 		return f
@@ -104,11 +99,9 @@ func parseProblem(status int, body []byte) problem {
 		// Details of another shape than Google's are ignored.
 		_ = json.Unmarshal(envelope.Error, &inner)
 	}
-	p.code = firstOf(inner.Code, envelope.Code)
-	p.kind = firstOf(inner.Type, inner.Status, envelope.Type)
-	if p.message == "" {
-		p.message = firstOf(inner.Message, envelope.Message, envelope.Detail)
-	}
+	p.code = string(cmp.Or(inner.Code, envelope.Code))
+	p.kind = string(cmp.Or(inner.Type, inner.Status, envelope.Type))
+	p.message = string(cmp.Or(flexible(p.message), inner.Message, envelope.Message, envelope.Detail))
 	if raw := string(inner.Metadata.Raw); raw != "" { // OpenRouter: the message of the vendor behind it
 		p.message = strings.TrimSpace(p.message + " " + raw)
 	}
@@ -390,18 +383,9 @@ func (f *flexible) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-func firstOf(values ...flexible) string {
-	for _, v := range values {
-		if v != "" {
-			return string(v)
-		}
-	}
-	return ""
-}
-
-// keyLike matches what looks like a key, because vendors echo the one that they
-// refuse: known prefixes, any word of
-// 32 characters or more, a user in a URL, and the value behind "key=" and the like.
+// keyLike matches texts that look like a key, because vendors quote the key that
+// they refuse: known prefixes, any word of 32 characters or more, a user in a URL,
+// and the value after "key=" and similar names.
 var keyLike = regexp.MustCompile(`\b(sk|gsk|xai|pk|rk)[-_][A-Za-z0-9_*.-]{4,}|\bAIza[A-Za-z0-9_*-]{6,}|(?i:bearer )[A-Za-z0-9._~+/*=-]{8,}|[A-Za-z0-9_]{32,}` +
 	`|://[^/\s@]+@|(?i:(key|token|secret|password)["']?[=:]\s*["']?)[A-Za-z0-9._~+/*-]{8,}`)
 

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -104,11 +105,7 @@ func chargeOf(request claudemem.ModelRequest, answer claudemem.ModelAnswer, err 
 	default: // the context has ended
 		s.Outcome, s.Known = "canceled", false
 	}
-	model := s.Model
-	if model == "" {
-		model = request.Model
-	}
-	s.USD, s.Priced = Cost(model, s.Usage)
+	s.USD, s.Priced = Cost(cmp.Or(s.Model, request.Model), s.Usage)
 	return s
 }
 

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math/rand/v2"
@@ -37,10 +38,10 @@ type Retry struct {
 
 // NewRetry wraps next.
 func NewRetry(next Provider, options RetryOptions) *Retry {
-	setDefault(&options.Tries, 3)
-	setDefault(&options.Base, 500*time.Millisecond)
-	setDefault(&options.MaxWait, 10*time.Second)
-	setDefault(&options.Budget, 30*time.Second)
+	options.Tries = cmp.Or(options.Tries, 3)
+	options.Base = cmp.Or(options.Base, 500*time.Millisecond)
+	options.MaxWait = cmp.Or(options.MaxWait, 10*time.Second)
+	options.Budget = cmp.Or(options.Budget, 30*time.Second)
 	if options.Now == nil {
 		options.Now = time.Now
 	}
@@ -53,13 +54,6 @@ func NewRetry(next Provider, options RetryOptions) *Retry {
 	return &Retry{wrapped{next}, options}
 }
 
-func setDefault[T comparable](value *T, otherwise T) {
-	var zero T
-	if *value == zero {
-		*value = otherwise
-	}
-}
-
 // Complete returns the first success or the last failure.
 func (r *Retry) Complete(ctx context.Context, request claudemem.ModelRequest) (claudemem.ModelAnswer, error) {
 	start := r.options.Now()
@@ -69,13 +63,9 @@ func (r *Retry) Complete(ctx context.Context, request claudemem.ModelRequest) (c
 		if err == nil || try >= r.options.Tries || !errors.As(err, &failed) || failed.Class != claudemem.ClassTransient {
 			return answer, err
 		}
-		pause := r.pause(try)
-		if failed.Wait > r.options.MaxWait {
-			return answer, err
-		}
-		pause = max(pause, failed.Wait)
+		pause := max(r.pause(try), failed.Wait)
 		end := r.options.Now().Add(pause)
-		if end.Sub(start) > r.options.Budget {
+		if failed.Wait > r.options.MaxWait || end.Sub(start) > r.options.Budget {
 			return answer, err
 		}
 		if deadline, ok := ctx.Deadline(); ok && end.After(deadline) {
