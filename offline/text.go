@@ -10,7 +10,8 @@ import (
 // plain makes foreign text fit to be shown inside anything: valid UTF-8 on one
 // line, no terminal escapes, no control or invisible characters, no markup. A
 // '<' that could open a tag becomes '‹', so that nothing closes or imitates the
-// frame that the text will stand in.
+// frame that the text will stand in. It differs from text.Plain: it closes such a
+// tag with '›', takes a control character for white space, and looks at 32 KB only.
 func plain(s string) string {
 	s = s[:min(len(s), maxText)]
 	var b strings.Builder
@@ -107,7 +108,7 @@ func lower(s string) string {
 
 // cut shortens s to at most n characters. It ends where a clause ends, if that
 // leaves a good part of s, else at a word, with an ellipsis; it leaves no lone
-// backquote.
+// backquote. The Truncate functions of package text know nothing of clauses and code.
 func cut(s string, n int) string {
 	if utf8.RuneCountInString(s) <= n {
 		return s

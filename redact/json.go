@@ -7,10 +7,10 @@ import (
 	"claudemem/jsonscan"
 )
 
-// scrubJSON returns raw with tags stripped and secrets masked in its strings, and
-// with the values of keys that name a secret masked. It returns raw itself when
-// nothing is to be done. Valid JSON stays valid; what is not JSON, and not clean
-// either, becomes a JSON string of its scrubbed text.
+// scrubJSON strips tags and masks secrets in the strings of raw, and masks the
+// values of keys that name a secret. It returns raw itself when nothing changes.
+// Valid JSON stays valid; text that is not JSON and not clean becomes a JSON string
+// of its scrubbed text.
 func scrubJSON(raw []byte, counts *map[string]int) []byte {
 	if len(raw) == 0 || cleanJSON(raw) {
 		return raw
@@ -23,15 +23,15 @@ func scrubJSON(raw []byte, counts *map[string]int) []byte {
 	return d.encode()
 }
 
-// cleanJSON reports whether there is certainly nothing to do. It is the fast path:
-// it builds no document and does not allocate for strings of usual size.
+// cleanJSON reports whether scrubJSON would certainly not change raw. It is the fast
+// path: it builds no document and does not allocate for strings under 4 KB.
 func cleanJSON(raw []byte) bool {
 	var scratch [4096]byte
 	buffer := scratch[:0]
 	for i := 0; i < len(raw); {
 		n := bytes.IndexByte(raw[i:], '"')
 		if n < 0 {
-			// Only what is no JSON at all has text here.
+			// Only text that is not JSON has more than punctuation here.
 			return !dirty(view(raw[i:]))
 		}
 		i += n
@@ -88,7 +88,7 @@ func (d *document) maskByKey(s *jsonString, counts *map[string]int) {
 }
 
 // spansStrings reports whether a tag or a PEM block may begin in one string and end
-// in another: its lines stand in an array, or it covers several content blocks.
+// in another: as the lines of an array do, or several content blocks.
 func (d *document) spansStrings() bool {
 	for i := range d.strings {
 		s := d.strings[i].text
@@ -176,7 +176,7 @@ func (d *document) addPrivateKeys(text string, cuts []span, counts *map[string]i
 			next++
 		}
 		if next < len(cuts) && cuts[next].start < found.end {
-			// They overlap: what the tag takes is gone, the next pass sees the rest.
+			// They overlap: the tag's text is removed, and the next pass sees the rest.
 			at = max(cuts[next].end, at+n+1)
 			continue
 		}
@@ -186,8 +186,8 @@ func (d *document) addPrivateKeys(text string, cuts []span, counts *map[string]i
 	}
 }
 
-// removeSpans applies spans of the joined text to the strings. The mask of a span that
-// covers several goes into the first.
+// removeSpans applies spans of the joined text to the strings. The mask of a span over
+// several strings goes into the first.
 func (d *document) removeSpans(starts []int, cuts []span) {
 	for i := range d.strings {
 		s := &d.strings[i]

@@ -67,8 +67,8 @@ func (k *Kind) token(s string, start, bodyStart int) (span, bool) {
 	return span{start, extend(s, end, open), k.Rule}, true
 }
 
-// startsWord reports whether no letter or digit stands before i. That of an
-// escape (\n) is none.
+// startsWord reports whether no letter or digit stands before i. The letter of an
+// escape (\n) does not count.
 func startsWord(s string, i int) bool {
 	return i == 0 || !isAlnum(s[i-1]) || i > 1 && s[i-2] == '\\' && strings.IndexByte("nrtbf", s[i-1]) >= 0
 }
@@ -109,8 +109,8 @@ func mixed(v string) bool {
 	return lower && upper && digit
 }
 
-// secretAtJ returns the JSON web token whose "eyJ" has its J at i. When there is
-// none, the text up to skip has no token.
+// secretAtJ returns the JSON web token whose "eyJ" has its J at i. If there is no
+// token, the scanner can go on at skip.
 func secretAtJ(s string, i int) (found span, skip int, ok bool) {
 	if !strings.HasSuffix(s[:i], "ey") {
 		return span{}, 0, false
@@ -141,7 +141,7 @@ const (
 	maxPEM = 16 << 10
 	// maxPEMLabel bounds what stands between BEGIN and the dashes behind it.
 	maxPEMLabel = 128
-	// minPEM is how far from BEGIN a block ends that lacks its END, in bytes.
+	// minPEM is the least length of a body that ends without "-----END", in bytes.
 	minPEM = 64
 	// minPEMBody is the shortest run of base64 that proves a key after a BEGIN line
 	// without END; a shorter one is prose or code about keys.
@@ -173,7 +173,7 @@ func privateKey(s string, i int) (span, bool) {
 		}
 		return span{i, after, rulePrivateKey}, true
 	}
-	// Its dashes are lost, or it is in small letters.
+	// The dashes before END are missing, or END is in small letters.
 	if len(rest) > minPEM {
 		upper := strings.ToUpper(rest[minPEM:])
 		for _, end := range [...]string{"KEY-----", "KEY BLOCK-----"} {
@@ -182,7 +182,8 @@ func privateKey(s string, i int) (span, bool) {
 			}
 		}
 	}
-	// Cut off: take what can be a key, up to the next.
+	// The block was cut off: it extends to the first byte that no key has, or to the
+	// next BEGIN.
 	end, longest, run := bodyStart, 0, 0
 	for end < len(s) && strings.IndexByte("(){}[]<>;!?$%&^`~@", s[end]) < 0 {
 		if s[end] == '-' && strings.HasPrefix(s[end:], pemBegin) {

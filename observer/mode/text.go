@@ -38,7 +38,7 @@ const minMarked = 400
 
 // clip returns s escaped and within limit bytes: of a longer text the first 60 %
 // and the last 30 % of the limit with the number of missing bytes between them. It
-// splits no character and no escape.
+// splits no character and no escape, which the functions of package text would.
 func clip(s string, limit int) string {
 	if headEnd(s, limit) == len(s) {
 		return escape(s)

@@ -17,8 +17,8 @@ type keyword struct {
 // A matcher appends the secrets that belong to the keyword at s[start:end].
 type matcher func(s string, start, end int, found []finding) []finding
 
-// keywords are the names of [redact.Kinds] and the words of the matchers of this
-// package.
+// keywords are the words of Names and Near of [redact.Kinds], and those of the
+// matchers of this package.
 var keywords = func() (all []keyword) {
 	for i := range redact.Kinds {
 		k := &redact.Kinds[i]
@@ -41,8 +41,8 @@ var keywords = func() (all []keyword) {
 	)
 }()
 
-// starts finds keywords by the low five bits of their first three bytes, in
-// which letters count the same in both cases.
+// starts indexes keywords by the low five bits of their first three bytes, which are
+// the same for a letter in both cases.
 var starts = func() (t struct {
 	bits [1 << 15 / 64]uint64
 	at   map[uint16][]int
@@ -77,7 +77,7 @@ func eachKeyword(s string, visit func(k *keyword, start int) bool) {
 	}
 }
 
-// find returns the secrets in s, in order and apart.
+// find returns the secrets in s, in order and without overlaps.
 func find(s string) []finding {
 	var found []finding
 	eachKeyword(s, func(k *keyword, start int) bool {
@@ -91,13 +91,15 @@ func find(s string) []finding {
 }
 
 const (
-	// maxName and longName are how far behind its keyword a name may reach, in bytes.
+	// maxName and longName bound the rest of a name after its keyword, in bytes.
 	maxName  = 20
 	longName = 34
-	// maxQuotes and maxGap bound quotes and blanks before and behind the operator.
+	// maxQuotes and maxGap bound quotes and blanks before and after the operator, in
+	// bytes.
 	maxQuotes = 6
 	maxGap    = 8
-	// nearness is how far from its word a token of a Near kind may stand.
+	// nearness is the maximum distance of a token of a Near kind from its word, in
+	// bytes.
 	nearness = 256
 )
 
@@ -153,8 +155,8 @@ func near(k *redact.Kind, s string, start, end int, found []finding) []finding {
 	return found
 }
 
-// webToken appends a JSON web token whose second part starts at the ".ey". Those
-// whose header starts with eyJ package redact has found.
+// webToken appends a JSON web token whose second part starts at the ".ey". Package
+// redact has masked those whose header starts with eyJ.
 func webToken(s string, start, end int, found []finding) []finding {
 	from := start
 	for from > 0 && start-from < 1024 && alnum(s[from-1]) {
@@ -175,11 +177,11 @@ func webToken(s string, start, end int, found []finding) []finding {
 
 func webTokenByte(c byte) bool { return wordByte(c) || c == '-' || c == '/' || c == '\\' }
 
-// maxHeaders bounds how far behind curl its headers are looked for, in bytes.
+// maxHeaders bounds the text after "curl" that is searched for headers, in bytes.
 const maxHeaders = 1024
 
 // curlHeader appends the credentials in the headers of a curl command: -H
-// "X-Any-Key: VALUE". Package redact has masked what does not read like words.
+// "X-Any-Key: VALUE". Package redact has masked values that do not read like words.
 func curlHeader(s string, _, end int, found []finding) []finding {
 	command := s[:min(len(s), end+maxHeaders)]
 	for i := end; i < len(command); i++ {
@@ -216,9 +218,9 @@ func curlHeader(s string, _, end int, found []finding) []finding {
 }
 
 const (
-	// kubernetesReach is how far from "data:" a manifest's "kind: Secret" may be,
-	// kubernetesData how much of the data is looked at, kubernetesGap how far apart
-	// its values may be, in bytes.
+	// kubernetesReach is the maximum distance of "kind: Secret" from "data:",
+	// kubernetesData the length of the data that is searched, kubernetesGap the
+	// maximum distance between two values, in bytes.
 	kubernetesReach = 2048
 	kubernetesData  = 8 << 10
 	kubernetesGap   = 128
@@ -290,7 +292,7 @@ func nugetPassword(s string, _, end int, found []finding) []finding {
 	return found
 }
 
-// skip returns the end of at most n bytes at i for which in is true.
+// skip returns the end of the run of at most n bytes at i for which in is true.
 func skip(s string, i, n int, in func(byte) bool) int {
 	limit := min(len(s), i+n)
 	for i < limit && in(s[i]) {
