@@ -1,6 +1,6 @@
 package claudemem
 
-// Checkout is the working tree that a session works in, as it is at the moment.
+// Checkout is the current state of the working tree of a session.
 type Checkout struct {
 	// Root is the worktree's root, which records' file paths are relative to; "" when unknown.
 	Root string
@@ -57,8 +57,8 @@ type Evidence struct {
 	Records                int
 }
 
-// Recollection is the few lines that a session is given at a moment of its own;
-// an empty Text is silence, the usual case.
+// Recollection is the few lines that a session is given at a Moment; an empty Text,
+// the usual case, is silence.
 type Recollection struct {
 	Text string
 	// Injection is what to book once the text was given.

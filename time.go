@@ -2,7 +2,7 @@ package claudemem
 
 import "time"
 
-// Millis is a moment as Unix milliseconds: how every time is stored and sent.
+// Millis is a time in Unix milliseconds, the form in which every time is stored and sent.
 type Millis int64
 
 // MillisOf converts t.

@@ -16,13 +16,13 @@ const spoolBeforeContext = 300 * time.Millisecond
 // spoolBeforeEvent is how long the arrival of an event goes on taking the spool in.
 const spoolBeforeEvent = 2 * time.Second
 
-// recaller is httpapi.Recaller: the builder's blocks, with the spool taken in first.
-type recaller struct {
+// spoolThenBlocks is api.Blocks: the builder's blocks, with the spool taken in first.
+type spoolThenBlocks struct {
 	inbox   *inbox
 	builder *recall.Builder
 }
 
-func (r recaller) Context(ctx context.Context, request claudemem.ContextRequest) (claudemem.ContextBlock, error) {
+func (r spoolThenBlocks) Context(ctx context.Context, request claudemem.ContextRequest) (claudemem.ContextBlock, error) {
 	waiting, cancel := context.WithTimeout(ctx, spoolBeforeContext)
 	// A spool that cannot be read shows in the health; the block is built of what is there.
 	_ = r.inbox.takeNew(waiting)

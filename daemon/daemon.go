@@ -291,7 +291,7 @@ func (w *Worker) handler() (http.Handler, error) {
 	return httpapi.New(httpapi.Deps{
 		Memory:    memory,
 		Ingester:  ingester{w.inbox, w.ingest},
-		Recaller:  recaller{w.inbox, w.builder},
+		Blocks:    spoolThenBlocks{w.inbox, w.builder},
 		Books:     w.store,
 		Worker:    w,
 		Reindexer: w.finder,

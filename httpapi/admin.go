@@ -12,23 +12,21 @@ import (
 )
 
 // health says that the process lives and answers.
-func (a *server) health(w http.ResponseWriter, _ *http.Request) error {
-	return writeJSON(w, http.StatusOK, map[string]string{"status": "ok"})
+func (a *server) health(context.Context, struct{}) (map[string]string, error) {
+	return map[string]string{"status": "ok"}, nil
 }
 
 // readiness says that every stage is up.
-func (a *server) readiness(w http.ResponseWriter, _ *http.Request) error {
-	if err := a.Worker.Ready(); err != nil {
-		if claudemem.CodeOf(err) == claudemem.CodeInternal {
-			err = claudemem.Errorf(claudemem.CodeUnavailable, "not ready: %w", err)
-		}
-		return err
+func (a *server) readiness(context.Context, struct{}) (map[string]string, error) {
+	err := a.Worker.Ready()
+	if err != nil && claudemem.CodeOf(err) == claudemem.CodeInternal {
+		err = claudemem.Errorf(claudemem.CodeUnavailable, "not ready: %w", err)
 	}
-	return writeJSON(w, http.StatusOK, map[string]string{"status": "ready"})
+	return map[string]string{"status": "ready"}, err
 }
 
-func (a *server) version(w http.ResponseWriter, _ *http.Request) error {
-	return writeJSON(w, http.StatusOK, map[string]any{"version": a.opts.Version, "wire": wire.Version})
+func (a *server) version(context.Context, struct{}) (map[string]any, error) {
+	return map[string]any{"version": a.opts.Version, "wire": wire.Version}, nil
 }
 
 // stats adds the counts of the memory to what the worker tells of itself.
@@ -57,11 +55,7 @@ func (a *server) retryQueue(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	revived, err := a.Memory.RetryQueue(r.Context(), body)
-	if err != nil {
-		return err
-	}
-	return writeJSON(w, http.StatusOK, revived)
+	return answered(w, http.StatusOK)(a.Memory.RetryQueue(r.Context(), body))
 }
 
 // statusRequest are the parameters of the status line.

@@ -16,13 +16,14 @@ import (
 	"claudemem/wire"
 )
 
-// Deps are the parts of the worker that the routes stand on. Without a Reminder no
-// event is answered with more than its receipt.
+// Deps are the parts of the worker that the routes use. Without a Reminder the answer
+// to an event is its receipt alone.
 type Deps struct {
 	// Memory serves the routes that read and change what is remembered.
-	Memory    *api.Local
-	Ingester  Ingester
-	Recaller  Recaller
+	Memory   *api.Local
+	Ingester Ingester
+	// Blocks builds the context blocks of sessions that start.
+	Blocks    api.Blocks
 	Books     Books
 	Worker    Worker
 	Reindexer Reindexer

@@ -55,7 +55,7 @@ func (a *server) context(w http.ResponseWriter, r *http.Request, p api.Params) e
 		a.Worker.Touch(ctx, req)
 	}()
 
-	block, err := a.Recaller.Context(r.Context(), req)
+	block, err := a.Blocks.Context(r.Context(), req)
 	if err != nil {
 		// At once: the hook has yet to read the memory itself.
 		a.fail(w, r, err)

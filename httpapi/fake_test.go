@@ -71,7 +71,7 @@ func newFakeWorker() *fakeWorker {
 }
 
 func (f *fakeWorker) deps() Deps {
-	return Deps{Memory: &api.Local{Store: f, Searcher: f, Blocks: f, Keeper: f, Clock: func() time.Time { return noon }}, Ingester: f, Recaller: f, Books: f, Worker: f, Reindexer: f}
+	return Deps{Memory: &api.Local{Store: f, Searcher: f, Blocks: f, Keeper: f, Clock: func() time.Time { return noon }}, Ingester: f, Blocks: f, Books: f, Worker: f, Reindexer: f}
 }
 
 func (f *fakeWorker) StartReindex() error {
@@ -432,10 +432,10 @@ func peerIs(p Peer) func(server, client addrPort) Peer {
 	return func(addrPort, addrPort) Peer { return p }
 }
 
-// recallerFunc is a Recaller that runs something and builds a block.
-type recallerFunc func()
+// blocksFunc is an api.Blocks that runs something and builds a block.
+type blocksFunc func()
 
-func (f recallerFunc) Context(context.Context, claudemem.ContextRequest) (claudemem.ContextBlock, error) {
+func (f blocksFunc) Context(context.Context, claudemem.ContextRequest) (claudemem.ContextBlock, error) {
 	f()
 	return claudemem.ContextBlock{Text: "x"}, nil
 }

@@ -1,6 +1,6 @@
 package httpapi
 
-import "net/http"
+import "context"
 
 // helpPage explains the search routes to whoever asks, people and models alike.
 type helpPage struct {
@@ -27,7 +27,7 @@ type helpParam struct {
 }
 
 // help lists every search route.
-func (a *server) help(w http.ResponseWriter, _ *http.Request) error {
+func (a *server) help(context.Context, struct{}) (helpPage, error) {
 	out := helpPage{
 		Title: "claude-mem search API",
 		Notes: []string{
@@ -50,5 +50,5 @@ func (a *server) help(w http.ResponseWriter, _ *http.Request) error {
 		}
 		out.Endpoints = append(out.Endpoints, h)
 	}
-	return writeJSON(w, http.StatusOK, out)
+	return out, nil
 }

@@ -13,11 +13,6 @@ type Ingester interface {
 	Ingest(ctx context.Context, event claudemem.Event) (claudemem.TakenIn, error)
 }
 
-// Recaller builds the context block of a session that starts.
-type Recaller interface {
-	Context(ctx context.Context, request claudemem.ContextRequest) (claudemem.ContextBlock, error)
-}
-
 // Reminder gives a session a few lines at a moment that calls for them
 // (claudemem.Event.Moment). It is asked about events that were just taken in, and
 // gets them without ToolResponse: a file's whole content need not stay in memory for it.

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"net/http"
 	"reflect"
@@ -15,10 +16,8 @@ import (
 // object is a JSON object of the OpenAPI document; encoding sorts its keys.
 type object = map[string]any
 
-// openAPI answers with the description of the API, made from the route table.
-func (a *server) openAPI(w http.ResponseWriter, _ *http.Request) error {
-	return writeJSON(w, http.StatusOK, a.describe())
-}
+// openAPI returns the description of the API, made from the route table.
+func (a *server) openAPI(context.Context, struct{}) (object, error) { return a.describe(), nil }
 
 // describe makes the OpenAPI 3.1 document.
 func (a *server) describe() object {

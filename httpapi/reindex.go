@@ -1,14 +1,17 @@
 package httpapi
 
-import "net/http"
+import (
+	"context"
+	"net/http"
+
+	"claudemem/api"
+)
 
 func (a *server) reindex(w http.ResponseWriter, _ *http.Request) error {
-	if err := a.Reindexer.StartReindex(); err != nil {
-		return err
-	}
-	return writeJSON(w, http.StatusAccepted, a.Reindexer.Reindexing())
+	err := a.Reindexer.StartReindex()
+	return answered(w, http.StatusAccepted)(a.Reindexer.Reindexing(), err)
 }
 
-func (a *server) reindexing(w http.ResponseWriter, _ *http.Request) error {
-	return writeJSON(w, http.StatusOK, a.Reindexer.Reindexing())
+func (a *server) reindexing(context.Context, struct{}) (api.Reindexing, error) {
+	return a.Reindexer.Reindexing(), nil
 }

@@ -72,12 +72,14 @@ func (a *server) routes() []route {
 func (a *server) workerRoutes() []route {
 	statusline := query(wire.PathStatusline, "what a host's status line says", a.statusline, claudemem.Statusline{}, "")
 	statusline.hook = true
+	reindexing := query("/api/admin/reindex", "how far that is", a.reindexing, api.Reindexing{}, "")
+	reindexing.socketOnly = true
 	return []route{
-		{method: "GET", path: "/api/health", handle: parameterless(a.health), about: "the worker lives", answer: map[string]string{}},
-		{method: "GET", path: "/api/readiness", handle: parameterless(a.readiness), about: "all stages are up, or 503 with what is missing", answer: map[string]string{}},
-		{method: "GET", path: "/api/version", handle: parameterless(a.version), about: "program and wire version", answer: map[string]any{}},
+		query("/api/health", "the worker lives", a.health, map[string]string{}, ""),
+		query("/api/readiness", "all stages are up, or 503 with what is missing", a.readiness, map[string]string{}, ""),
+		query("/api/version", "program and wire version", a.version, map[string]any{}, ""),
 		query("/api/stats", "counts, queue, ledger, sizes, stages, index", a.stats, map[string]any{}, ""),
-		{method: "GET", path: "/api/openapi.json", handle: parameterless(a.openAPI), about: "this document", answer: map[string]any{}},
+		query("/api/openapi.json", "this document", a.openAPI, map[string]any{}, ""),
 		query("/api/queue", "the queue's books, what waits and why, and what failed for good",
 			func(ctx context.Context, _ struct{}) (api.Queue, error) { return a.Memory.Queue(ctx) }, api.Queue{}, ""),
 		{method: "POST", path: "/api/queue/retry", handle: parameterless(a.retryQueue), about: "gives dead letters another try: those of keys, else all",
@@ -87,7 +89,7 @@ func (a *server) workerRoutes() []route {
 			status: http.StatusAccepted, answer: map[string]string{}},
 		{method: "POST", path: "/api/admin/reindex", handle: parameterless(a.reindex), about: "begins to build the search index anew; the old one answers meanwhile", socketOnly: true,
 			status: http.StatusAccepted, answer: api.Reindexing{}},
-		{method: "GET", path: "/api/admin/reindex", handle: parameterless(a.reindexing), about: "how far that is", socketOnly: true, answer: api.Reindexing{}},
+		reindexing,
 	}
 }
 
@@ -145,9 +147,9 @@ func (a *server) searchRoutes() []route {
 			[]string{"concepts"}, api.SearchPage{Concept: "gotcha", Results: observationHits}, "concept=gotcha&limit=5"),
 		query("/api/search/recent-context", "the latest sessions, each with its summary and its observations", a.Memory.Recent,
 			api.RecentSessions{Sessions: []api.RecentSession{{Summary: &api.SummaryHeadline{}, Observations: []api.RecentObservation{{}}}}}, "project=tally&limit=3"),
-		query("/api/search/timeline", "what happened before and after a record, a session or a moment", a.Memory.Timeline, timeline, "anchor=124&depth_before=3&depth_after=3"),
+		query("/api/search/timeline", "what happened before and after a record, a session or a time", a.Memory.Timeline, timeline, "anchor=124&depth_before=3&depth_after=3"),
 		byQuery,
-		{method: "GET", path: "/api/search/help", handle: parameterless(a.help), about: "every search route with its parameters and an example", answer: helpPage{}},
+		query("/api/search/help", "every search route with its parameters and an example", a.help, helpPage{}, ""),
 	}
 }
 

@@ -274,7 +274,7 @@ func TestContextOfAHookThatLeftIsNotBooked(t *testing.T) {
 	s.notices = []string{"still to be told"}
 	r := httptest.NewRequest(http.MethodGet, "http://localhost/api/context?project_path=/p", nil)
 	ctx, cancel := contextWithLink(r)
-	s.api.Recaller = recallerFunc(func() { cancel() })
+	s.api.Blocks = blocksFunc(func() { cancel() })
 	s.api.router().ServeHTTP(httptest.NewRecorder(), r.WithContext(ctx))
 	<-s.touched
 	if len(s.booked) != 0 || len(s.notices) != 1 {
