@@ -30,7 +30,10 @@ judge: ## the table of secrets against gitleaks' detector: a module of its own, 
 lint:
 	$(GO) vet ./...
 	$(GO) vet -tags e2e,slow ./acceptance ./e2e ./model/claude
+	$(GO) mod tidy -diff
 	$(GOLANGCI_LINT) run --allow-parallel-runners
+	.ci/deadcode
+	.ci/vulncheck
 
 race:
 	$(GO) test -race ./...

@@ -69,7 +69,7 @@ func TestUpgrade(t *testing.T) {
 	}
 	m.send("summary", map[string]any{"hook_event_name": "Stop", "session_id": "upgrade", "cwd": m.home, "last_assistant_message": "Made."})
 	sent++
-	if books := m.settle(30 * time.Second); int(books.Received) != sent {
+	if books := m.settle(30 * time.Second); books.Received != sent {
 		t.Errorf("%d events received, want the %d that were sent", books.Received, sent)
 	}
 	t.Logf("%d events while version %s gave way to %s", sent, before.Version, info.Version)

@@ -161,7 +161,7 @@ func (e *exam) awaitWorker(ctx context.Context) (daemon.Status, error) {
 			return status, err
 		}
 		if held, err := daemon.LockHeld(e.DataDir); err != nil || !held {
-			return status, nil //nolint:nilerr // absentWorker reports the error
+			return status, nil
 		}
 		select {
 		case <-ctx.Done():

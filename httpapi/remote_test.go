@@ -32,7 +32,7 @@ func TestRemoteAnswersAsLocal(t *testing.T) {
 			return m.Search(ctx, api.SearchRequest{Dated: api.Dated{Paged: api.Paged{Limit: 101}}})
 		},
 		"search kind": func(ctx context.Context, m api.Memory) (any, error) {
-			return m.Search(ctx, api.SearchRequest{Kinds: []string{"sumary"}})
+			return m.Search(ctx, api.SearchRequest{Kinds: []string{"summery"}})
 		},
 		"timeline": func(ctx context.Context, m api.Memory) (any, error) {
 			return m.Timeline(ctx, api.TimelineRequest{Anchor: "124", After: 3, Project: "tally"})

@@ -17,10 +17,11 @@ func try(path string) (*os.File, error) {
 		return nil, err
 	}
 	for {
-		switch err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err {
-		case nil:
+		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if err == nil {
 			return f, nil
-		case syscall.EINTR:
+		}
+		if errors.Is(err, syscall.EINTR) {
 			continue
 		}
 		_ = f.Close() // nothing was written

@@ -102,7 +102,7 @@ const (
 // commandText is a command as it is shown, with the directory when it was run elsewhere.
 func commandText(c *toolcall.Command) string {
 	text := shown(c.Text(), 100)
-	if d := c.Dir; d != "" && d[0] != '/' && !(len(d) > 2 && d[1] == ':') {
+	if d := c.Dir; d != "" && d[0] != '/' && (len(d) <= 2 || d[1] != ':') {
 		text += " (in " + shown(d, 40) + ")"
 	}
 	return text

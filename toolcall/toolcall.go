@@ -249,7 +249,7 @@ func (c *Call) judge() {
 		}
 		// Without a failing status only a hidden one can have failed, and only the
 		// output of a test, build or linter proves it: a program may print errors.
-		if cmd := &c.Commands[culprit]; !c.Failed && !(cmd.Hidden && cmd.Kind.IsProof()) {
+		if cmd := &c.Commands[culprit]; !c.Failed && (!cmd.Hidden || !cmd.Kind.IsProof()) {
 			culprit = -1
 		}
 	}

@@ -207,13 +207,13 @@ func (id recordID) resolve(ctx context.Context, m *memory) (recordID, error) {
 
 func (id recordID) show(ctx context.Context, m *files, p *printer, asJSON bool) (any, error) {
 	if !id.session {
-		o, err := m.Local.Observation(ctx, claudemem.ObservationID(id.number))
+		o, err := m.Observation(ctx, claudemem.ObservationID(id.number))
 		if err == nil && !asJSON {
 			p.observation(&o)
 		}
 		return shownOf(o), err
 	}
-	s, err := m.Local.Session(ctx, api.SessionRequest{ID: claudemem.SessionID(id.number), Format: api.FormatFull})
+	s, err := m.Session(ctx, api.SessionRequest{ID: claudemem.SessionID(id.number), Format: api.FormatFull})
 	if err == nil && !asJSON {
 		p.session(&s)
 	}

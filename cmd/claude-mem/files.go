@@ -50,7 +50,7 @@ func (a *app) openFiles(ctx context.Context, dataDir string, withIndex bool) (*f
 	found, err := index.OpenReadOnly(ctx, filepath.Join(dataDir, "index.db"), index.Options{Clock: a.now})
 	if err != nil {
 		f.Searcher = unindexed{search.New(m, nil, options), err}
-		return f, nil
+		return f, nil //nolint:nilerr // the searcher tells it
 	}
 	f.index, f.Searcher = found, search.New(m, found, options)
 	return f, nil
