@@ -240,15 +240,14 @@ func (r *run) identify(ctx context.Context) (asker, error) {
 	}
 	self, err := r.source.SessionByHost(ctx, r.req.Host, r.req.HostSessionID)
 	if err != nil && claudemem.CodeOf(err) != claudemem.CodeNotFound {
-		return a, fmt.Errorf("find session: %w", err)
+		return a, err
 	}
 	if err == nil {
 		a.self = self
 	}
 	if r.req.Source == sourceResume {
-		if a.since, err = r.source.LastInjection(ctx, r.req.Host, r.req.HostSessionID); err != nil {
-			return a, fmt.Errorf("find last injection: %w", err)
-		}
+		a.since, err = r.source.LastInjection(ctx, r.req.Host, r.req.HostSessionID)
+		return a, err
 	}
 	return a, nil
 }
@@ -265,9 +264,5 @@ func (r *run) isSelf(s claudemem.Session) bool {
 func (r *run) recentLimit() int { return max(r.opts.MaxSessions, 3) + 1 }
 
 func (r *run) recentSessions(ctx context.Context) ([]claudemem.SessionDigest, error) {
-	recent, err := r.source.RecentSessions(ctx, r.req.ProjectPath, r.recentLimit())
-	if err != nil {
-		return nil, fmt.Errorf("list recent sessions: %w", err)
-	}
-	return recent, nil
+	return r.source.RecentSessions(ctx, r.req.ProjectPath, r.recentLimit())
 }

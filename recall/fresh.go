@@ -74,7 +74,7 @@ func (r *run) distilFresh(ctx context.Context) freshSessions {
 func (r *run) distilSession(ctx context.Context, s claudemem.Session) (*freshSession, error) {
 	batch, err := r.source.Undistilled(ctx, s.ID)
 	if err != nil {
-		return nil, fmt.Errorf("read waiting events: %w", err)
+		return nil, err
 	}
 	if len(batch.Events) == 0 {
 		return nil, nil // An observer was faster.

@@ -27,7 +27,7 @@ const (
 func (r *run) learningLines(ctx context.Context) (built, error) {
 	known, err := r.source.Learnings(ctx, claudemem.LearningQuery{Project: r.req.ProjectPath, Limit: readLearnings})
 	if err != nil {
-		return built{}, fmt.Errorf("list learnings: %w", err)
+		return built{}, err
 	}
 	known = slices.DeleteFunc(slices.Clone(known), func(l claudemem.Learning) bool {
 		return !l.Active || l.Confidence < r.opts.MinConfidence ||

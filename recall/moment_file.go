@@ -2,7 +2,6 @@ package recall
 
 import (
 	"context"
-	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -32,7 +31,7 @@ func (r *reminding) atFile(ctx context.Context) (reminder, error) {
 	}
 	observations, err := r.opts.History.ObservationsOfFile(ctx, r.event.ProjectPath, m.file, historyConsidered)
 	if err != nil {
-		return m, fmt.Errorf("list observations of file: %w", err)
+		return m, err
 	}
 	if len(tellingOfFile(observations, m.file)) == 0 {
 		return m, nil // as for most files; the books need not be read

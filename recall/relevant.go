@@ -195,7 +195,7 @@ func (r *run) related(ctx context.Context, fresh freshSessions) ([]claudemem.Rel
 			Kinds: []claudemem.RecordKind{claudemem.RecordObservation}, Limit: relatedPerLine * r.opts.MaxObservations})
 	}).wait()
 	if err != nil {
-		return nil, fmt.Errorf("find related observations: %w", err)
+		return nil, err
 	}
 	found = slices.DeleteFunc(found, func(f claudemem.Related) bool {
 		return f.Observation == nil || r.isOwn(f.Observation)
@@ -291,7 +291,7 @@ func (r *run) storedObservations(ctx context.Context) ([]claudemem.Observation, 
 	for range pages {
 		page, err := r.source.Observations(ctx, q)
 		if err != nil {
-			return nil, fmt.Errorf("list observations: %w", err)
+			return nil, err
 		}
 		for _, o := range page {
 			if !r.isOwn(&o) && (r.req.Source != sourceResume || o.CreatedAt > r.since) {

@@ -137,14 +137,11 @@ func (r *Reminder) Forget(c claudemem.Recollection) {
 	r.told.release(sessionKey{c.Injection.Host, c.Injection.HostSessionID}, c.Injection.At)
 }
 
-// readShown reads what the session was shown; everything after it relies on that.
-func (r *reminding) readShown(ctx context.Context) error {
-	shown, err := r.given.Shown(ctx, r.event.Host, r.event.HostSessionID)
-	if err != nil {
-		return fmt.Errorf("read what was shown: %w", err)
-	}
-	r.shown = shown
-	return nil
+// readShown reads the records that the session was shown; everything after it
+// relies on them.
+func (r *reminding) readShown(ctx context.Context) (err error) {
+	r.shown, err = r.given.Shown(ctx, r.event.Host, r.event.HostSessionID)
+	return err
 }
 
 // isOwn reports whether a record is this session's and its model still has it in
@@ -164,12 +161,8 @@ func (r *reminding) related(ctx context.Context, text string) ([]claudemem.Relat
 	if r.opts.Finder == nil {
 		return nil, nil
 	}
-	found, err := r.opts.Finder.Related(ctx, claudemem.RelatedRequest{Text: text, ProjectPath: r.event.ProjectPath,
+	return r.opts.Finder.Related(ctx, claudemem.RelatedRequest{Text: text, ProjectPath: r.event.ProjectPath,
 		Kinds: []claudemem.RecordKind{claudemem.RecordObservation}, Limit: considered})
-	if err != nil {
-		return nil, fmt.Errorf("find related: %w", err)
-	}
-	return found, nil
 }
 
 // considered bounds the nearest records that are read: the gate compares ten, and

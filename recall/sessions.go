@@ -70,7 +70,7 @@ func (r *run) ownLines(ctx context.Context, fresh freshSessions) ([]line, error)
 	}
 	stored, err := r.source.SessionSummaries(ctx, r.self.ID, ownSummaries)
 	if err != nil {
-		return nil, fmt.Errorf("list own summaries: %w", err)
+		return nil, err
 	}
 	summaries := slices.Clone(fresh.of(r.self.ID).summaries)
 	slices.Reverse(summaries)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -194,5 +195,17 @@ func TestSearchDeadline(t *testing.T) {
 		if _, err := s.Search(ctx, claudemem.SearchRequest{Text: text}); !errors.Is(err, context.Canceled) {
 			t.Errorf("%q: got %v, want %v", text, err, context.Canceled)
 		}
+	}
+}
+
+// The store says that a timeline could not be read; the searcher does not say it again.
+func TestErrorsSayTheirContextOnce(t *testing.T) {
+	s, memory, _ := real(t)
+	if err := memory.Close(); err != nil {
+		t.Fatal(err)
+	}
+	_, err := s.Timeline(t.Context(), claudemem.TimelineRequest{Anchor: "2026-03-20"})
+	if err == nil || strings.Count(err.Error(), "read timeline") != 1 {
+		t.Errorf("got %v, want one %q", err, "read timeline")
 	}
 }

@@ -40,7 +40,7 @@ func (s *Searcher) Timeline(ctx context.Context, r claudemem.TimelineRequest) (c
 	}
 	earlier, later, err := s.records.Around(ctx, r.Project, item.CreatedAt, ref, depth(r.Before), depth(r.After))
 	if err != nil {
-		return claudemem.Timeline{}, fmt.Errorf("read timeline: %w", err)
+		return claudemem.Timeline{}, err // says already that the timeline was read
 	}
 	t := claudemem.Timeline{Anchor: name, AnchorTime: item.CreatedAt}
 	t.Items = make([]claudemem.TimelineItem, 0, len(earlier)+1+len(later))
