@@ -70,7 +70,7 @@ type termKey struct {
 
 // apply brings a batch into the index in one transaction: all of it or, after an
 // error, nothing. The vectors are in their file, and on the disk, before the commit,
-// so a crash leaves at most slots that nobody uses.
+// so a crash leaves at most unused slots.
 func (b *base) apply(ctx context.Context, batch *batch) error {
 	a := &application{
 		b: b, terms: map[termKey]int{}, totals: map[uint32]total{}, projects: map[string]uint32{},

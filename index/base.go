@@ -30,7 +30,7 @@ type base struct {
 	read   reads
 	cat    *catalogue
 
-	// vectors is nil while nobody knows the number of dimensions or when a reader
+	// vectors is nil while the number of dimensions is unknown or when a reader
 	// finds no file. cat.mu guards the pointer.
 	vectors    *vectors.Set
 	model      string

@@ -55,9 +55,9 @@ func (ix *Index) buildStep(ctx context.Context, b *base) error {
 	return ix.takeIn(ctx, b, documents, there.without(documents), b.cursor, next)
 }
 
-// reindexing is a rebuild that somebody waits for.
+// reindexing is a rebuild that a caller of Reindex waits for.
 type reindexing struct {
-	ctx  context.Context // of who waits
+	ctx  context.Context // the caller's
 	base *base
 	// progress gets how far it is; capacity 1, an older value makes way.
 	progress chan progress
@@ -97,7 +97,7 @@ func (ix *Index) Reindex(ctx context.Context, report func(done, total int)) erro
 	}
 }
 
-// begin starts what was asked for.
+// begin starts a requested rebuild.
 func (f *follower) begin(ctx context.Context, ix *Index, r *reindexing) {
 	if f.next != nil {
 		r.done <- claudemem.Errorf(claudemem.CodeConflict, "the index is being rebuilt already")
@@ -114,7 +114,7 @@ func (f *follower) begin(ctx context.Context, ix *Index, r *reindexing) {
 	f.next = r
 }
 
-// stepNext takes a step of the rebuild.
+// stepNext indexes the next batch of the rebuild.
 func (f *follower) stepNext(ctx context.Context, ix *Index) {
 	r := f.next
 	if err := r.ctx.Err(); err != nil {
@@ -148,7 +148,7 @@ func (r *reindexing) tell(p progress) {
 	r.progress <- p
 }
 
-// abandon ends a rebuild that can't go on.
+// abandon ends a rebuild that failed.
 func (f *follower) abandon(ix *Index, err error) {
 	r := f.next
 	if r == nil {

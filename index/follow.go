@@ -93,7 +93,7 @@ func (f *follower) start(ix *Index) {
 	}()
 }
 
-// noteDamage tells the follower what a query met.
+// noteDamage tells the follower that a query found the index damaged.
 func (f *follower) noteDamage() {
 	if f.damage == nil {
 		return // a reader has none
@@ -184,7 +184,7 @@ func (f *follower) sweepIn(ix *Index) time.Duration {
 	return 0
 }
 
-// work does all that is to be done: changes before anything else.
+// work applies what is pending until nothing is left: changes first.
 func (f *follower) work(ctx context.Context, ix *Index) error {
 	for ctx.Err() == nil {
 		if ix.base == nil { // only this goroutine sets it
@@ -387,8 +387,8 @@ func (b *base) following(ctx context.Context, session, prompt int64) ([]int64, e
 	return scanInts(b.write.following.QueryContext(ctx, session, prompt))
 }
 
-// takeIn analyses documents and applies them, with their vectors when those
-// cost next to nothing.
+// takeIn analyses documents and applies them, with their vectors when the built-in
+// model makes them.
 func (ix *Index) takeIn(ctx context.Context, b *base, documents []claudemem.Document, gone []claudemem.RecordRef, cursor int64, build buildPosition) error {
 	batch := &batch{gone: gone, cursor: cursor, build: build}
 	a := newAnalyser()

@@ -16,7 +16,7 @@ type Status struct {
 	// Behind counts the changes, during a build the records, that are not found yet.
 	Behind   int64 `json:"behind"`
 	Building bool  `json:"building"`
-	// Model and Dimensions are of the vectors; 0 dimensions while nobody knows.
+	// Model and Dimensions describe the vectors; Dimensions is 0 while unknown.
 	Model      string `json:"model"`
 	Dimensions int    `json:"dimensions"`
 	// Waiting counts the documents that have no vectors of the model yet.

@@ -203,7 +203,7 @@ func (l complaintLine) withoutClass() complaintLine {
 	return l
 }
 
-// isShaped reports whether a word is a name that somebody made: parts joined by
+// isShaped reports whether a word is a made-up name: parts joined by
 // '_', '.' or capitals, letters with digits, capitals alone.
 func isShaped(word string) bool {
 	lower, joined, digit, upper := 0, false, false, 0

@@ -12,8 +12,8 @@ import (
 // after a restart.
 const maxAccounts = 512
 
-// ledger knows what sessions were given by this process: between the moment that a
-// recollection is made and that in which the store has it booked, nobody else does.
+// ledger records what this process gave to sessions. Until the store has booked a
+// recollection, the ledger is the only record of it.
 type ledger struct {
 	mu       sync.Mutex
 	sessions map[sessionKey]*account

@@ -168,7 +168,7 @@ func (w *writer) account() (text string, lines []claudemem.ContextLine, layers [
 	return b.String(), lines, layers
 }
 
-// tokensOf is the estimate for a text of so many code points.
+// tokensOf estimates the tokens of a text of that many code points.
 func tokensOf(points int) int { return (2*points + 6) / 7 }
 
 func unitsIn(parts []part) int {

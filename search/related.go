@@ -21,7 +21,7 @@ const (
 	relatedPool = 100
 )
 
-// Related finds the records that a text is about, which nobody wrote as a query: it
+// Related finds the records that a text is about. The text was not written as a query: it
 // is searched as it stands, without dates, types, names or expressions, and what is
 // found is never topped up. The project is strictly the one asked for. Each record
 // comes with the evidence that it is about the text; whether that is enough is for

@@ -70,7 +70,7 @@ func (r *reading) readTypes(words []word, dated bool) ([]word, bool) {
 		return rest, true
 	case !request && (len(rest) == 0 || topics[rest[0].text]):
 		r.named = named
-		return words, true // nobody asked: the noun may be what is looked for
+		return words, true // not a question: the noun may be what is searched for
 	}
 	return words, false
 }

@@ -179,7 +179,7 @@ func (r *reading) parse(text string) bool {
 	return true
 }
 
-// word is a word of a text as somebody typed it.
+// word is a word of a text as it was typed.
 type word struct {
 	text       string // in lower case, without punctuation at its end
 	raw        string // as it was typed, without punctuation at its end

@@ -18,8 +18,7 @@ import (
 const claimBytes = 64 << 20
 
 // longestPause is more than any pause that the queue asks for (an hour). An event
-// that is due later than that was given back before the clock was set back, and
-// is due.
+// with a later due time was released before the clock was set back: it is due now.
 const longestPause claudemem.Millis = 2 * 60 * 60 * 1000
 
 func isDue(notBefore, now claudemem.Millis) bool {
@@ -114,8 +113,8 @@ func (s *Store) Claim(ctx context.Context, claimer string, session claudemem.Ses
 	if err != nil || len(ids) == 0 {
 		return claim, err
 	}
-	// The payloads are read and decoded outside the transaction, which others wait
-	// for; nobody else may touch them now.
+	// The payloads are read and decoded outside the transaction, which blocks other
+	// writers; the claim protects them.
 	unreadable, err := s.readClaim(ctx, &claim, session, ids)
 	if err == nil && len(unreadable) > 0 {
 		err = s.Bury(ctx, claudemem.Claim{Claimer: claimer, Session: claim.Session, Events: unreadable}, "its payload can't be read")
@@ -152,7 +151,7 @@ func (s *Store) readClaim(ctx context.Context, claim *claudemem.Claim, session c
 	return unreadable, err
 }
 
-// unclaim makes events pending again whose claim nobody got.
+// unclaim makes events pending again whose claim was not returned to a caller.
 func (s *Store) unclaim(ids []int64) error {
 	return s.writeKeeping(context.Background(), "undo claim", func(t *tx) error { return t.free(ids) })
 }

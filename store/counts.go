@@ -2,8 +2,8 @@ package store
 
 import "sync"
 
-// rememberedCounts bounds how many filters' counts are kept: those that somebody
-// leafs through.
+// rememberedCounts bounds the filters whose counts are cached: those that are being
+// paged through.
 const rememberedCounts = 256
 
 // countMemory keeps counts for as long as nothing changes.

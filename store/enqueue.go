@@ -104,8 +104,8 @@ func encode(v any) (string, error) {
 }
 
 // bookkeeper books arrivals. It belongs to the writer's goroutine and remembers
-// the sessions it has seen, since nobody else changes them while the database's
-// data_version stands still.
+// the sessions it has seen: no other process has changed them while the database's
+// data_version is unchanged.
 type bookkeeper struct {
 	dataVersion int64
 	sessions    map[sessionName]*bookedSession

@@ -13,7 +13,7 @@ import (
 // Outcomes of a call that only the ledger itself gives.
 const (
 	callReserved = "reserved"
-	// callLost is a call whose worker died in it: nobody knows what it cost.
+	// callLost is a call during which the worker died: its cost is unknown.
 	callLost = "lost"
 )
 
@@ -24,8 +24,8 @@ type Caps struct {
 }
 
 // Ledger is the book of the model calls, llm_calls, which keeps the caps. A call
-// counts with its reservation until it is charged, and for ever when nobody
-// learns what it cost. Its methods may be called from any goroutine.
+// counts with its reservation until it is charged, and permanently when its cost
+// stays unknown. Its methods may be called from any goroutine.
 type Ledger struct {
 	store *Store
 	caps  func() Caps

@@ -181,7 +181,7 @@ func migrate(ctx context.Context, db *sql.DB, log *slog.Logger) error {
 	return err
 }
 
-// checkOurs refuses a file without our schema that has tables of somebody else.
+// checkOurs returns an error for a file without our schema that has tables of another program.
 func checkOurs(ctx context.Context, db *sql.DB) error {
 	tables, err := value[int](ctx, db, "SELECT count(*) FROM sqlite_master")
 	if err != nil {

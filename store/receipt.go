@@ -169,7 +169,7 @@ func storedOf(ctx context.Context, q querier, r *SessionReceipt) error {
 // What stands in a text where a secret was (package redact).
 const (
 	redactedMark = "[redacted:"
-	// longestRule bounds a rule's name; what is longer is somebody's text.
+	// longestRule bounds a rule's name; a longer match is ordinary text.
 	longestRule = 64
 )
 

@@ -29,8 +29,8 @@ type SessionReceipt struct {
 	Stored   StoredRecords  `json:"stored"`
 	// Given is what the session was shown, the oldest first.
 	Given []claudemem.Injection `json:"given"`
-	// LookedUp are the observations that the session was given, or that were made of
-	// it, and that somebody read in full afterwards, by their numbers.
+	// LookedUp are the observations given to the session, or made from it, that were
+	// read in full afterwards, ordered by number.
 	LookedUp []LookedUp  `json:"looked_up"`
 	Cost     SessionCost `json:"cost"`
 }

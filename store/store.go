@@ -125,9 +125,8 @@ func withDefaults(opts Options) Options {
 	return opts
 }
 
-// canFreeze reports whether the file at path may be read as immutable: nothing
-// of it is in a write-ahead log and nobody can write it, since the directory
-// denies even a file beside it.
+// canFreeze reports whether the file at path may be read as immutable: it has no
+// write-ahead log, and its directory does not allow new files, so it has no writer.
 func canFreeze(path string) bool {
 	if hasLog(path) {
 		return false

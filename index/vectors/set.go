@@ -113,7 +113,8 @@ func (s *Set) load() error {
 	return nil
 }
 
-// enter makes a vector known to searches; memory is held, or nobody knows the set yet.
+// enter adds a vector to the memory that searches read; memory is held, or the set
+// is not shared yet.
 func (s *Set) enter(slot, document uint32, code []byte) {
 	number, at := int(slot/chunkSlots), int(slot%chunkSlots)
 	if number >= len(s.chunks) {
@@ -190,8 +191,8 @@ func (s *Set) Len() int {
 	return s.used
 }
 
-// Document tells whose vector is in a slot; ok is false for an empty slot. What
-// was put since the last Sync need not show.
+// Document returns the document whose vector is in a slot; ok is false for an empty
+// slot. Vectors put since the last Sync may be missing.
 func (s *Set) Document(slot uint32) (document uint32, ok bool) {
 	s.memory.RLock()
 	defer s.memory.RUnlock()
@@ -345,8 +346,8 @@ func (s *Set) delete(slots []uint32) error {
 	return s.write(slots[:beyond], func(uint32) []byte { return empty })
 }
 
-// Keep deletes the vectors for which keep is false and tells how many they were.
-// It is for the start: what a crash left behind is not in the database.
+// Keep deletes the vectors for which keep is false and returns their number. It is
+// called at the start, for vectors that a crash left without a row in the database.
 func (s *Set) Keep(keep func(slot, document uint32) bool) (dropped int, err error) {
 	s.writing.Lock()
 	defer s.writing.Unlock()
@@ -354,7 +355,7 @@ func (s *Set) Keep(keep func(slot, document uint32) bool) (dropped int, err erro
 		return 0, err
 	}
 	var drop []uint32
-	for number, c := range s.chunks { // writing is held: nobody changes them
+	for number, c := range s.chunks { // they do not change while writing is held
 		if c == nil {
 			continue
 		}
