@@ -1,21 +1,18 @@
-// Package doctor looks at everything that a working memory needs and tells what
-// is wrong, in one line, and what mends it, in another.
+// Package doctor checks everything that claude-mem needs and reports each problem in
+// one line and its fix in another.
 //
-// A [Check] is one row of the table in checks.go: what it looks at and what it
-// may find. A [Kind] is one thing that may be wrong (kinds.go): its name, which
-// programs may rely on, what it means and the fix. A [Finding] is a kind found
-// here and now, or that a check found nothing wrong. docs/doctor.md is made from
-// the two tables.
+// A [Check] is a row of the table in table.go. A [Kind] is a problem that a check may
+// find (kinds.go): its stable name, its meaning and its fix. A [Finding] is the result
+// of a check: a kind, or that nothing is wrong. docs/doctor.md is generated from the
+// two tables.
 //
-// Guarantees: [Examine] changes nothing that lasts; every check ends, by itself or
-// by its time limit, and one that panics or hangs is a finding of its own, so that
-// a report comes whatever is broken: no home, no data directory, a database that
-// is damaged, a worker that is mute. [Heal] does only what cannot lose anything:
-// modes of our own files, marks of processes that are gone, the worker, the index;
-// never the database, the settings, or a file of another program.
+// Guarantees: [Examine] changes nothing that lasts. Every check ends, by itself or by
+// its time limit; one that panics or hangs is a finding of its own. So there is always
+// a report: without a home, without a data directory, with a damaged database, with a
+// worker that does not answer. [Heal] makes only repairs that cannot lose data: modes
+// of claude-mem's own files, files of dead processes, the worker, the index. It never
+// changes the database, the settings, or a file of another program.
 //
-// The package is beside the pipeline, not in it. It reads files itself, by way of
-// settings and wire; what needs a stage (the database, the worker, the index, the
-// claude CLI, what hosts have installed) it meets through interfaces of its own,
-// which cmd/claude-mem fills.
+// The package imports what it examines. cmd/claude-mem provides functions that start
+// programs or ask a provider.
 package doctor

@@ -13,34 +13,34 @@ import (
 	"claudemem/text"
 )
 
-// Status is how bad a finding is.
+// Status is the severity of a finding.
 type Status string
 
 // The statuses.
 const (
 	// OK: nothing is wrong.
 	OK Status = "ok"
-	// Warn: memory works, though not as well as it could, or not for long.
+	// Warn: claude-mem works, but something is degraded or will fail soon.
 	Warn Status = "warn"
-	// Fail: something is not remembered, or not given.
+	// Fail: events are not captured, or sessions get no context.
 	Fail Status = "fail"
 )
 
-// Finding is what a check found: one thing that is wrong, or that nothing is.
+// Finding is a result of a check: a problem, or that nothing is wrong.
 type Finding struct {
 	// Check is the check's name, Name that of the kind; for OK they are the same.
 	Check  string `json:"check"`
 	Name   string `json:"name"`
 	Status Status `json:"status"`
-	// Text is one line that says what was found.
+	// Text describes the problem in one line.
 	Text string `json:"text"`
-	// Fix is the command that mends it, or what to do.
+	// Fix is the command that solves it, or an instruction.
 	Fix string `json:"fix,omitempty"`
-	// Fixable says that Heal mends it.
+	// Fixable says that Heal repairs it.
 	Fixable bool `json:"fixable,omitempty"`
 
 	heal Remedy
-	// files are the files that the remedy is for, with the modes they should have.
+	// files are the files to repair, with the modes that they should have.
 	files []file
 }
 
@@ -49,7 +49,7 @@ type file struct {
 	mode os.FileMode
 }
 
-// Report is what an examination found, in the order of the table of checks.
+// Report holds the findings of an examination, in the order of the table of checks.
 type Report struct {
 	// Status is that of the worst finding.
 	Status   Status    `json:"status"`
@@ -72,11 +72,11 @@ type Counts struct {
 // Check is a row of the table.
 type Check struct {
 	Name string
-	// Looks says what it looks at.
+	// Looks describes the objects of the check.
 	Looks string
-	// Kinds names what it may find.
+	// Kinds are the names of the kinds that it may find.
 	Kinds []string
-	// limit is how long it may take.
+	// limit is the check's time limit.
 	limit time.Duration
 	run   func(context.Context, *exam) []Finding
 }
@@ -165,7 +165,7 @@ func guarded(ctx context.Context, c Check, e *exam) []Finding {
 // grace is for a check that ends because its time is over.
 const grace = 200 * time.Millisecond
 
-// fine is the finding that nothing is wrong.
+// fine returns the finding that nothing is wrong.
 func fine(format string, args ...any) Finding {
 	return Finding{Status: OK, Text: oneLine(fmt.Sprintf(format, args...))}
 }
@@ -185,13 +185,13 @@ func (e *exam) found(kind, text string, values ...string) Finding {
 	return Finding{Name: k.Name, Status: k.Status, Text: oneLine(text), Fix: fix, Fixable: k.Remedy != "", heal: k.Remedy}
 }
 
-// as changes how bad a finding is: the same thing may matter more or less.
+// as returns the finding with another status.
 func (f Finding) as(s Status) Finding {
 	f.Status = s
 	return f
 }
 
-// on adds what the remedy is for.
+// on adds the files that the remedy repairs.
 func (f Finding) on(files ...file) Finding {
 	f.files = append(f.files, files...)
 	return f

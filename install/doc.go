@@ -1,13 +1,12 @@
-// Package install puts claude-mem into Claude Code and takes it out again.
+// Package install installs claude-mem into Claude Code and removes it.
 //
-// A Plan says what an install would do: files of our own (a marketplace that is
-// a directory of the data directory, with the plugin and both programs in it),
-// the user's files that change, and the commands of the host's own CLI that
-// register the plugin, which is the way the host supports. Where there is no
-// such CLI, plain hooks go into the user's settings.json instead. A Removal is
-// the same for the way back.
+// A Plan lists the changes of an install: files of our own in the data directory (both
+// programs, and a marketplace with the plugin), changes of the user's files, and the
+// commands of the host's CLI that register the plugin. Without that CLI, the hooks are
+// written into the user's settings.json instead. A Removal lists the changes of an
+// uninstall.
 //
-// What it promises:
+// Guarantees:
 //
 //   - Nothing is changed before the plan is carried out, and nothing when a file
 //     of the host's is broken.
@@ -19,8 +18,8 @@
 //     install completes and the next uninstall undoes.
 //   - An uninstall gives a file that nobody else has changed back to the byte,
 //     and takes only our entries out of one that was changed.
-//   - Two at once wait for each other. A second install finds nothing to do.
-//   - The memory is not touched.
+//   - Two runs at once wait for each other. A second install has nothing to do.
+//   - The database is not changed.
 //
 // It stands beside the pipeline: cmd/claude-mem shows plans and asks, the
 // plugin's files come from package plugin, the hooks from package hook.
