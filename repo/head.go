@@ -58,7 +58,7 @@ func parseHead(content string) (ref, commit string, ok bool) {
 		}
 		return target, "", true
 	}
-	if !objectID(content) {
+	if !IsObjectID(content) {
 		return "", "", false
 	}
 	return "", content, true
@@ -79,17 +79,9 @@ func safeRef(name string) bool {
 	return true
 }
 
-// objectID reports whether s is a SHA-1 or SHA-256 in lower-case hex.
-func objectID(s string) bool {
-	if len(s) != 40 && len(s) != 64 {
-		return false
-	}
-	for i := range len(s) {
-		if c := s[i]; (c < '0' || c > '9') && (c < 'a' || c > 'f') {
-			return false
-		}
-	}
-	return true
+// IsObjectID reports whether s is a SHA-1 or SHA-256 in lower-case hexadecimal.
+func IsObjectID(s string) bool {
+	return (len(s) == 40 || len(s) == 64) && strings.Trim(s, "0123456789abcdef") == ""
 }
 
 // packedRef looks ref up in a packed-refs file. Git sorts the file and says so
@@ -130,7 +122,7 @@ func findPacked(content, ref string) string {
 
 func parsePacked(line string) (id, name string, ok bool) {
 	id, name, ok = strings.Cut(strings.TrimRight(line, "\r"), " ")
-	return id, name, ok && objectID(id) && name != ""
+	return id, name, ok && IsObjectID(id) && name != ""
 }
 
 // searchPacked bisects a sorted file by byte offset: it reads a block at the
@@ -196,20 +188,11 @@ func coreWorktree(config string) string {
 // readSmall returns a one-line file without the white space around it, "" when
 // it is missing, longer than maxSmall or no regular file.
 func readSmall(path string) string {
-	f, size := openRegular(path)
-	if f == nil {
+	content := readLimited(path, maxSmall+1)
+	if len(content) > maxSmall {
 		return ""
 	}
-	defer func() { _ = f.Close() }() // opened for reading only
-	if size > maxSmall {
-		return ""
-	}
-	buffer := make([]byte, size)
-	n, err := io.ReadFull(f, buffer)
-	if err != nil && n == 0 {
-		return ""
-	}
-	return strings.TrimSpace(string(buffer[:n]))
+	return strings.TrimSpace(content)
 }
 
 // readLimited returns at most limit bytes of a regular file, "" when it cannot.

@@ -83,7 +83,7 @@ func FuzzPackedRefs(f *testing.F) {
 			findPacked(content, ref),
 			searchPacked(strings.NewReader(content), int64(len(content)), ref),
 		} {
-			if got != "" && (!objectID(got) || !strings.Contains(content, got+" "+ref)) {
+			if got != "" && (!IsObjectID(got) || !strings.Contains(content, got+" "+ref)) {
 				t.Errorf("found %q for %q", got, ref)
 			}
 		}

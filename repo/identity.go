@@ -176,6 +176,17 @@ func (w worktree) commonDir() (string, bool) {
 	return inDir(w.gitDir, common), true
 }
 
+// CommonDir returns the git directory that holds the refs of the worktree at root, ""
+// when root is none.
+func CommonDir(root string) string {
+	w, ok := worktreeAt(root)
+	if !ok {
+		return ""
+	}
+	dir, _ := w.commonDir()
+	return dir
+}
+
 // inDir resolves a path that a file of git names relative to dir.
 func inDir(dir, path string) string {
 	path = filepath.FromSlash(path)

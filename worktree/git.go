@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"claudemem/repo"
 )
 
 const (
@@ -63,7 +65,7 @@ func (g git) lookUp(ctx context.Context, head string, open map[question]bool) (k
 	known, tips = map[string]bool{}, map[string]string{}
 	for i, line := range lines {
 		id, kind, _ := strings.Cut(line, " ")
-		if kind != "commit" || !objectID(id) {
+		if kind != "commit" || !repo.IsObjectID(id) {
 			continue // "NAME missing"
 		}
 		known[id] = true

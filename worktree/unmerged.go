@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"claudemem"
+	"claudemem/repo"
 )
 
 // maxQuestions bounds the commits that one call asks about; a block shows ten.
@@ -32,7 +33,7 @@ type answer struct {
 
 // Unmerged implements recall.WorkTree. It returns no error: what git cannot tell is not told.
 func (t *Tree) Unmerged(ctx context.Context, c claudemem.Checkout, observations []claudemem.Observation) (map[claudemem.ObservationID]string, error) {
-	if !filepath.IsAbs(c.Root) || !objectID(c.HeadCommit) {
+	if !filepath.IsAbs(c.Root) || !repo.IsObjectID(c.HeadCommit) {
 		return nil, nil
 	}
 	asked := make(map[claudemem.ObservationID]question, len(observations))
@@ -42,7 +43,7 @@ func (t *Tree) Unmerged(ctx context.Context, c claudemem.Checkout, observations 
 		if !branchName(q.branch) || q.branch == c.Branch {
 			q.branch = ""
 		}
-		if objectID(q.commit) && (q.commit != q.head || q.branch != "") {
+		if repo.IsObjectID(q.commit) && (q.commit != q.head || q.branch != "") {
 			asked[o.ID] = q
 		}
 	}
@@ -66,7 +67,7 @@ func (t *Tree) answersTo(ctx context.Context, c claudemem.Checkout, asked map[cl
 	answers := map[question]answer{}
 	open := map[question]bool{}
 	now := t.opts.Clock()
-	common := commonDir(c.Root)
+	common := repo.CommonDir(c.Root)
 	if common == "" || shallow(common) {
 		return nil // Of a history that ends early, what is no ancestor here may be one.
 	}
@@ -187,14 +188,6 @@ func (h history) leaves(commit string) string {
 		commit = parent
 	}
 	return ""
-}
-
-// objectID reports whether s is a SHA-1 or SHA-256 in lower-case hex.
-func objectID(s string) bool {
-	if len(s) != 40 && len(s) != 64 {
-		return false
-	}
-	return strings.Trim(s, "0123456789abcdef") == ""
 }
 
 // branchName reports whether s can be a branch's name, by git's rules
