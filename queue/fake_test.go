@@ -2,7 +2,6 @@ package queue_test
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"sync"
 
@@ -171,18 +170,6 @@ func (f *fakeStorage) Heal(_ context.Context, before claudemem.Millis, live []st
 	return n, nil
 }
 
-func (f *fakeStorage) DeadLetters(context.Context, int) ([]claudemem.DeadLetter, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	var letters []claudemem.DeadLetter
-	for _, e := range f.events {
-		if e.status == claudemem.StatusFailed {
-			letters = append(letters, claudemem.DeadLetter{Key: e.key, LastError: e.lastError})
-		}
-	}
-	return letters, f.err
-}
-
 func (f *fakeStorage) Hasten(context.Context) (int, error) { return 0, nil }
 
 func (f *fakeStorage) Revive(context.Context, ...string) (int, error) {
@@ -203,8 +190,4 @@ func (f *fakeStorage) Interrupt(_ context.Context, idleSince claudemem.Millis) (
 	defer f.mu.Unlock()
 	f.idles = append(f.idles, idleSince)
 	return 0, f.err
-}
-
-func (f *fakeStorage) Books(context.Context) (claudemem.Books, error) {
-	return claudemem.Books{}, fmt.Errorf("not kept")
 }

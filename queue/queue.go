@@ -117,19 +117,13 @@ func (q *Queue) recover(ctx context.Context) error {
 		return err
 	}
 	if healed > 0 {
-		q.opts.Logger.Info("queue healed", "events", healed)
+		q.opts.Logger.Info("gave back claims of a former process", "events", healed)
 	}
-	backlog, err := q.Backlog(ctx)
-	if err != nil {
-		return err
-	}
-	for _, b := range backlog {
-		q.dueAt(b.NextDue)
-	}
-	if len(backlog) > 0 {
+	waiting, err := q.findDue(ctx)
+	if waiting {
 		q.signal()
 	}
-	return nil
+	return err
 }
 
 // Close ends the time-keeping and waits for it. Claims that are out stay
@@ -285,15 +279,6 @@ func (q *Queue) Bury(ctx context.Context, claim claudemem.Claim, cause error) er
 	return nil
 }
 
-// DeadLetters lists the events that wait for a person, the oldest first.
-func (q *Queue) DeadLetters(ctx context.Context, limit int) ([]claudemem.DeadLetter, error) {
-	letters, err := q.storage.DeadLetters(ctx, limit)
-	if err != nil {
-		return nil, fmt.Errorf("dead letters: %w", err)
-	}
-	return letters, nil
-}
-
 // Revive makes the named dead letters pending again, all when none are named,
 // and returns how many.
 func (q *Queue) Revive(ctx context.Context, keys ...string) (int, error) {
@@ -318,13 +303,4 @@ func (q *Queue) Hasten(ctx context.Context) (int, error) {
 		q.signal()
 	}
 	return n, nil
-}
-
-// Books returns the accounts.
-func (q *Queue) Books(ctx context.Context) (claudemem.Books, error) {
-	books, err := q.storage.Books(ctx)
-	if err != nil {
-		return claudemem.Books{}, fmt.Errorf("books: %w", err)
-	}
-	return books, nil
 }

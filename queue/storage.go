@@ -34,10 +34,8 @@ type Storage interface {
 	// Heal makes events pending again that were claimed before the given time by
 	// none of the live claimers, and returns how many.
 	Heal(ctx context.Context, claimedBefore claudemem.Millis, live []string) (int, error)
-	// DeadLetters lists buried events; Revive makes the named ones (all when none are named) pending again.
-	DeadLetters(ctx context.Context, limit int) ([]claudemem.DeadLetter, error)
+	// Revive makes the named buried events pending again, all when none are named.
 	Revive(ctx context.Context, keys ...string) (int, error)
 	// Interrupt marks active sessions without activity since the given time as interrupted.
 	Interrupt(ctx context.Context, idleSince claudemem.Millis) (int, error)
-	Books(ctx context.Context) (claudemem.Books, error)
 }

@@ -81,22 +81,30 @@ func (q *Queue) takeDue() bool {
 	if !due {
 		return false
 	}
-	q.findDue(q.life)
+	q.lookForDue()
 	return true
 }
 
-// findDue asks the storage for the earliest retry. When it can't answer, the
-// next round of healing asks again.
-func (q *Queue) findDue(ctx context.Context) {
+// findDue finds the earliest retry and reports whether events are waiting.
+func (q *Queue) findDue(ctx context.Context) (waiting bool, err error) {
 	backlog, err := q.Backlog(ctx)
-	if err != nil {
-		if !errors.Is(err, context.Canceled) {
-			q.opts.Logger.Warn("queue can't look for retries", "error", err)
-		}
-		return
-	}
 	for _, b := range backlog {
 		q.dueAt(b.NextDue)
+	}
+	return len(backlog) > 0, err
+}
+
+// lookForDue is findDue between signals. When the storage cannot answer, the next
+// round of healing asks again.
+func (q *Queue) lookForDue() {
+	_, err := q.findDue(q.life)
+	q.warn("look for retries", err)
+}
+
+// warn logs a failure of the timer, unless the queue is closing.
+func (q *Queue) warn(what string, err error) {
+	if err != nil && !errors.Is(err, context.Canceled) {
+		q.opts.Logger.Warn(what, "error", err)
 	}
 }
 
@@ -109,11 +117,9 @@ func (q *Queue) heal(ctx context.Context) {
 	q.mu.Unlock()
 	now := q.now()
 	healed, err := q.storage.Heal(ctx, now.Add(-q.opts.HealAfter), live)
-	switch {
-	case err != nil && !errors.Is(err, context.Canceled):
-		q.opts.Logger.Warn("queue can't heal", "error", err)
-	case healed > 0:
-		q.opts.Logger.Warn("queue healed", "events", healed)
+	q.warn("give back lost claims", err)
+	if healed > 0 {
+		q.opts.Logger.Warn("gave back lost claims", "events", healed)
 		q.signal()
 	}
 	q.mu.Lock()
@@ -122,13 +128,12 @@ func (q *Queue) heal(ctx context.Context) {
 	due := q.due != 0 && (q.due <= now || q.due.Sub(now) > retryAfterMax)
 	q.due = 0
 	q.mu.Unlock()
-	q.findDue(ctx)
+	q.lookForDue()
 	if due {
 		q.signal()
 	}
-	if _, err := q.storage.Interrupt(ctx, now.Add(-q.opts.IdleAfter)); err != nil && !errors.Is(err, context.Canceled) {
-		q.opts.Logger.Warn("queue can't interrupt idle sessions", "error", err)
-	}
+	_, err = q.storage.Interrupt(ctx, now.Add(-q.opts.IdleAfter))
+	q.warn("interrupt idle sessions", err)
 }
 
 // backOff is the pause after a counted failure: it doubles with each attempt,
