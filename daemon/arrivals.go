@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"claudemem"
-	"claudemem/recall"
 )
 
 // spoolBeforeContext is how long a context request waits for the spool: what is
@@ -16,34 +15,28 @@ const spoolBeforeContext = 300 * time.Millisecond
 // spoolBeforeEvent is how long the arrival of an event goes on taking the spool in.
 const spoolBeforeEvent = 2 * time.Second
 
-// spoolThenBlocks is api.Blocks: the builder's blocks, with the spool taken in first.
-type spoolThenBlocks struct {
-	inbox   *inbox
-	builder *recall.Builder
-}
-
-func (r spoolThenBlocks) Context(ctx context.Context, request claudemem.ContextRequest) (claudemem.ContextBlock, error) {
+// Context implements api.Blocks: a session's context block, built after the
+// spool was taken in.
+func (w *Worker) Context(ctx context.Context, request claudemem.ContextRequest) (claudemem.ContextBlock, error) {
 	waiting, cancel := context.WithTimeout(ctx, spoolBeforeContext)
 	// A spool that cannot be read shows in the health; the block is built of what is there.
-	_ = r.inbox.takeNew(waiting)
+	_ = w.inbox.takeNew(waiting)
 	cancel()
-	return r.builder.Context(ctx, request)
+	return w.builder.Context(ctx, request)
 }
 
-// ingester is httpapi.Ingester: intake, with the spool taken in first, since a
-// session's spooled events happened before the one that arrives now and number
-// its prompts.
-type ingester struct {
-	inbox  *inbox
-	ingest func(context.Context, claudemem.Event) (claudemem.TakenIn, error)
-}
-
-func (i ingester) Ingest(ctx context.Context, event claudemem.Event) (claudemem.TakenIn, error) {
+// Ingest implements httpapi.Ingester. It takes the spool in first: a session's spooled
+// events happened before the one that arrives now and number its prompts.
+func (w *Worker) Ingest(ctx context.Context, event claudemem.Event) (claudemem.TakenIn, error) {
 	// A hook that gave up meanwhile has spooled its event, so that there is all the
 	// more to take in. What the storage refuses there it refuses here as well, and
 	// then tells the caller.
 	taking, cancel := context.WithTimeout(context.WithoutCancel(ctx), spoolBeforeEvent)
-	_ = i.inbox.takeNew(taking)
+	_ = w.inbox.takeNew(taking)
 	cancel()
-	return i.ingest(ctx, event)
+	taken, err := w.intake.Ingest(ctx, event)
+	if err == nil {
+		w.noteEnds(taken)
+	}
+	return taken, err
 }

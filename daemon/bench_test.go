@@ -33,7 +33,7 @@ func BenchmarkDeliver(b *testing.B) {
 	client := &http.Client{Transport: &http.Transport{
 		DisableKeepAlives: true,
 		DialContext: func(context.Context, string, string) (net.Conn, error) {
-			return net.Dial("unix", w.Socket())
+			return net.Dial("unix", w.socket)
 		},
 	}}
 	var next, failed atomic.Int64

@@ -46,9 +46,8 @@ type Config struct {
 	Version string
 	// Logger is never given the content of a payload; nil discards.
 	Logger *slog.Logger
-	// Port overrides the setting: 0 = no TCP. Bind is a loopback address, 127.0.0.1 by default.
+	// Port on 127.0.0.1 overrides the setting: 0 = no TCP.
 	Port *int
-	Bind string
 	// IdleExit overrides the setting: the worker asks to be closed after so long
 	// without requests and without work; 0 = never.
 	IdleExit *time.Duration
@@ -69,7 +68,7 @@ type Worker struct {
 	inbox *inbox
 
 	socket string
-	port   int
+	port   int // TCP, 0 for none
 
 	// life ends when Close has ended everything else.
 	life    context.Context
@@ -107,8 +106,8 @@ type undoStep struct {
 // When it returns, the worker serves.
 //
 // The codes of its errors: CodeConflict when another worker runs and stays;
-// CodeStorage, CodeNewerSchema and CodeUnavailable as store.Open says;
-// CodeInvalid for a bind address that is not loopback.
+// CodeStorage, CodeNewerSchema and CodeUnavailable as store.Open says; CodeInvalid
+// without a data directory.
 func Open(ctx context.Context, cfg Config) (*Worker, error) {
 	w, err := newWorker(cfg)
 	if err != nil {
@@ -141,14 +140,8 @@ func newWorker(cfg Config) (*Worker, error) {
 	if cfg.Clock == nil {
 		cfg.Clock = time.Now
 	}
-	if cfg.Bind == "" {
-		cfg.Bind = "127.0.0.1"
-	}
 	if cfg.Housekeeping <= 0 {
 		cfg.Housekeeping = housekeeping
-	}
-	if ip := net.ParseIP(cfg.Bind); ip == nil || !ip.IsLoopback() {
-		return nil, notLoopback(cfg.Bind)
 	}
 	w := &Worker{
 		cfg: cfg, log: cfg.Logger, started: cfg.Clock(),
@@ -247,7 +240,7 @@ func (w *Worker) listen() error {
 	w.opened("socket", func(context.Context) error { return ignoreClosed(unix.Close()) })
 	listeners := []net.Listener{unix}
 	if port := *w.cfg.Port; port != 0 {
-		tcp, err := listenTCP(w.cfg.Bind, port)
+		tcp, err := listenTCP(port)
 		if err != nil {
 			// Hooks use the socket; only the viewer and foreign clients go without.
 			w.log.Warn("no TCP port", "error", err)
@@ -290,8 +283,8 @@ func (w *Worker) handler() (http.Handler, error) {
 		Keeper: keeper{w.store, w.intake, w.purger, w.queue}, Vocabulary: w.vocabulary, Clock: w.cfg.Clock}
 	return httpapi.New(httpapi.Deps{
 		Memory:    memory,
-		Ingester:  ingester{w.inbox, w.ingest},
-		Blocks:    spoolThenBlocks{w.inbox, w.builder},
+		Ingester:  w,
+		Blocks:    w,
 		Books:     w.store,
 		Worker:    w,
 		Reindexer: w.finder,
@@ -375,9 +368,3 @@ func (w *Worker) Close(ctx context.Context) error {
 	})
 	return w.closeErr
 }
-
-// Socket returns the path of the socket; Port the TCP port, 0 for none.
-func (w *Worker) Socket() string { return w.socket }
-
-// Port returns the TCP port, 0 for none.
-func (w *Worker) Port() int { return w.port }

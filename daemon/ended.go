@@ -49,12 +49,3 @@ func (w *Worker) ingestAll(ctx context.Context, events ...claudemem.Event) error
 	}
 	return err
 }
-
-// ingest is a request's way into intake.
-func (w *Worker) ingest(ctx context.Context, event claudemem.Event) (claudemem.TakenIn, error) {
-	taken, err := w.intake.Ingest(ctx, event)
-	if err == nil {
-		w.noteEnds(taken)
-	}
-	return taken, err
-}

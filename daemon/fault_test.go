@@ -52,8 +52,8 @@ func TestNewerSchema(t *testing.T) {
 	if string(before) != string(after) {
 		t.Error("the newer database was touched")
 	}
-	if free, err := lockIsFree(dir); err != nil || !free {
-		t.Errorf("lock is free: %t, %v, want true", free, err)
+	if held, err := LockHeld(dir); err != nil || held {
+		t.Errorf("lock is held: %t, %v, want false", held, err)
 	}
 }
 
@@ -209,7 +209,7 @@ func TestRevive(t *testing.T) {
 	if n, err := revive(dir); err != nil || n != 1 {
 		t.Errorf("revive without a worker: %d, %v, want 1", n, err)
 	}
-	if free, err := lockIsFree(dir); err != nil || !free {
-		t.Errorf("lock is free: %t, %v, want true", free, err)
+	if held, err := LockHeld(dir); err != nil || held {
+		t.Errorf("lock is held: %t, %v, want false", held, err)
 	}
 }

@@ -59,19 +59,11 @@ func (w *Worker) Stats(ctx context.Context) map[string]any {
 		},
 	}
 	if notices, err := w.store.Standing(ctx, w.cfg.Clock()); err == nil {
-		stats["notices"] = listOf(notices)
+		stats["notices"] = append([]store.Notice{}, notices...) // a list in JSON also when there is none
 	} else {
 		w.log.Warn("list notices", "error", err)
 	}
 	return stats
-}
-
-// listOf makes an absent list an empty one, where JSON would say null.
-func listOf(notices []store.Notice) []store.Notice {
-	if notices == nil {
-		return []store.Notice{}
-	}
-	return notices
 }
 
 // health tells for each stage "ok" or what is wrong with it.

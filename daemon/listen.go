@@ -40,12 +40,12 @@ func listenSocket(dataDir, path string) (net.Listener, error) {
 	return listener, nil
 }
 
-// listenTCP listens on the wanted port of a loopback address or, when another
-// program holds it, on the next that is free.
-func listenTCP(host string, port int) (net.Listener, error) {
+// listenTCP listens on a port of 127.0.0.1, which other machines cannot reach, or, when
+// another program holds it, on the next that is free.
+func listenTCP(port int) (net.Listener, error) {
 	var first error
 	for p := port; p < port+portTries && p <= 65535; p++ {
-		listener, err := net.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(p)))
+		listener, err := net.Listen("tcp", "127.0.0.1:"+strconv.Itoa(p))
 		if err == nil {
 			return listener, nil
 		}
@@ -55,12 +55,6 @@ func listenTCP(host string, port int) (net.Listener, error) {
 	}
 	return nil, claudemem.Errorf(claudemem.CodeUnavailable, "listen on port %d: %w", port, first).
 		WithHint("set CLAUDE_MEM_WORKER_PORT to a free port, or to 0 for none")
-}
-
-// notLoopback refuses an address on which other machines could reach the worker.
-func notLoopback(host string) error {
-	return claudemem.Errorf(claudemem.CodeInvalid, "refuse to listen on %q: the worker is for this machine alone", host).
-		WithHint("leave the address at 127.0.0.1")
 }
 
 // readToken returns the token that TCP clients may have to show, making it at the first start.

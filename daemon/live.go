@@ -7,6 +7,7 @@ import (
 
 	"claudemem/intake"
 	"claudemem/settings"
+	"claudemem/store"
 )
 
 // live holds the worker's settings as the file has them now. What is captured
@@ -51,6 +52,12 @@ func (l *live) policy() *intake.Policy {
 		l.captured = &intake.Policy{Refuse: s.Closed(), SkipTools: s.Items(settings.KeySkipTools), Withheld: s.WithheldFiles(), Projects: s.Projects()}
 	}
 	return l.captured
+}
+
+// caps returns the token caps of the current settings.
+func (l *live) caps() store.Caps {
+	s, _ := l.get()
+	return store.Caps{Day: s.Int(settings.KeyDailyTokenCap), Session: s.Int(settings.KeySessionTokenCap)}
 }
 
 // refresh reads the file again when it has changed. The caller holds mu.

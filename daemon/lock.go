@@ -58,15 +58,15 @@ func diskError(operation, path string, err error) error {
 	return e
 }
 
-// lockIsFree reports whether no process holds the lock, without making a data
-// directory that is not there. A worker that starts in that instant waits for us.
-func lockIsFree(dataDir string) (bool, error) {
+// LockHeld reports whether a process holds the lock of a data directory's worker. It
+// creates nothing. A worker that starts in that instant waits for us.
+func LockHeld(dataDir string) (bool, error) {
 	if _, err := os.Stat(filepath.Join(dataDir, lockName)); errors.Is(err, fs.ErrNotExist) {
-		return true, nil
+		return false, nil
 	}
-	held, err := tryLock(dataDir)
-	if err != nil || held == nil {
-		return false, err
+	free, err := tryLock(dataDir)
+	if err != nil || free == nil {
+		return err == nil, err
 	}
-	return true, held.Close()
+	return false, free.Close()
 }

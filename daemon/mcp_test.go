@@ -60,7 +60,7 @@ func TestMCP(t *testing.T) {
 		t.Fatal(err)
 	}
 	unix := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return new(net.Dialer).DialContext(ctx, "unix", w.Socket())
+		return new(net.Dialer).DialContext(ctx, "unix", w.socket)
 	}}
 	tcp := &http.Transport{}
 	t.Cleanup(unix.CloseIdleConnections)
@@ -68,7 +68,7 @@ func TestMCP(t *testing.T) {
 	for _, way := range []struct {
 		name, url string
 		via       http.RoundTripper
-	}{{"socket", "http://localhost", unix}, {"port", fmt.Sprintf("http://127.0.0.1:%d", w.Port()), bearer{tcp, token}}} {
+	}{{"socket", "http://localhost", unix}, {"port", fmt.Sprintf("http://127.0.0.1:%d", w.port), bearer{tcp, token}}} {
 		t.Run(way.name, func(t *testing.T) {
 			client := &http.Client{Transport: way.via}
 			project := "/src/" + way.name
@@ -115,7 +115,7 @@ func TestMCPIdle(t *testing.T) {
 	cfg := config(t.TempDir())
 	cfg.IdleExit = ptr(30 * time.Millisecond)
 	w := open(t, cfg)
-	link, err := net.Dial("unix", w.Socket())
+	link, err := net.Dial("unix", w.socket)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,7 +139,7 @@ func TestMCPIdle(t *testing.T) {
 func TestMCPSlowClients(t *testing.T) {
 	w := open(t, config(t.TempDir()))
 	for range 50 {
-		link, err := net.Dial("unix", w.Socket())
+		link, err := net.Dial("unix", w.socket)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -149,7 +149,7 @@ func TestMCPSlowClients(t *testing.T) {
 		}
 	}
 	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return new(net.Dialer).DialContext(ctx, "unix", w.Socket())
+		return new(net.Dialer).DialContext(ctx, "unix", w.socket)
 	}}
 	defer transport.CloseIdleConnections()
 	if got := tellMCP(t, &http.Client{Transport: transport}, "http://localhost", "get_observations", map[string]any{"ids": 1}); !strings.HasPrefix(got, "error ("+string(claudemem.CodeNotFound)) {

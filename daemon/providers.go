@@ -3,6 +3,7 @@ package daemon
 import (
 	"context"
 	"errors"
+	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -155,7 +156,7 @@ func (p *providers) provider(c providerConfig) model.Provider {
 		p.log.Warn("set up provider", "provider", c.name, "error", err)
 		made = unusable{c.name, loginError(c.name, err)}
 	}
-	kept.top, kept.closer = made, closerOf(made)
+	kept.top = made
 	p.kept[c.name] = kept
 	return kept.top
 }
@@ -237,7 +238,7 @@ func (p *providers) tidy(age time.Duration) {
 	p.retired = young
 	p.mu.Unlock()
 	for _, k := range old {
-		if err := k.closer(); err != nil {
+		if err := k.close(); err != nil {
 			p.log.Warn("close provider", "provider", k.config.name, "error", err)
 		}
 	}
@@ -254,7 +255,7 @@ func (p *providers) close() error {
 	p.mu.Unlock()
 	var errs []error
 	for _, k := range all {
-		errs = append(errs, k.closer())
+		errs = append(errs, k.close())
 	}
 	return errors.Join(errs...)
 }
@@ -262,15 +263,14 @@ func (p *providers) close() error {
 type keptProvider struct {
 	config    providerConfig
 	top       model.Provider
-	closer    func() error
 	retiredAt time.Time
 }
 
-func closerOf(p any) func() error {
-	if c, ok := p.(interface{ Close() error }); ok {
-		return c.Close
+func (k *keptProvider) close() error {
+	if c, ok := k.top.(io.Closer); ok {
+		return c.Close()
 	}
-	return func() error { return nil }
+	return nil
 }
 
 // unusable is a provider that somebody has to set up first: work waits for it as

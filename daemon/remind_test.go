@@ -223,7 +223,7 @@ func TestReminderIsAskedWithoutSecrets(t *testing.T) {
 	w := open(t, config(t.TempDir()))
 	e := inShop(event("s1", claudemem.KindPrompt))
 	e.Prompt = "why <private>my salary</private> ghp_" + "16C7e42F292c6912E7710c838347Ae178B4a fails"
-	taken, err := w.ingest(t.Context(), e)
+	taken, err := w.Ingest(t.Context(), e)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"claudemem"
 	"claudemem/api"
+	"claudemem/index"
 	"claudemem/store"
 )
 
@@ -27,7 +28,20 @@ type Status struct {
 	Notices []store.Notice `json:"notices,omitempty"`
 	// Settings are those that the worker does not have by default.
 	Settings []SettingOrigin `json:"settings,omitempty"`
+	// Index is nil when the worker did not report it.
+	Index *IndexHealth `json:"-"`
 }
+
+// IndexHealth is the state of a running worker's index.
+type IndexHealth struct {
+	State string `json:"state"`
+	// Error says why the index cannot be used.
+	Error string `json:"error"`
+	index.Status
+}
+
+// IsOpening reports whether the index cannot be asked yet.
+func (h *IndexHealth) IsOpening() bool { return h.State == indexOpening }
 
 // Look tells whether a data directory's worker runs: a worker that answers on
 // its socket runs, whatever files lie around.
@@ -50,11 +64,12 @@ func Look(ctx context.Context, dataDir string) (Status, error) {
 		Stages   map[string]string `json:"stages"`
 		Notices  []store.Notice    `json:"notices"`
 		Settings []SettingOrigin   `json:"settings"`
+		Index    *IndexHealth      `json:"index"`
 	}
 	if err := peer.Do(ctx, http.MethodGet, "/api/stats?brief=1", nil, &stats); err != nil {
 		stats.Stages = map[string]string{"http": err.Error()}
 	}
-	status.Stages, status.Notices, status.Settings = stats.Stages, stats.Notices, stats.Settings
+	status.Stages, status.Notices, status.Settings, status.Index = stats.Stages, stats.Notices, stats.Settings, stats.Index
 	return status, nil
 }
 
@@ -64,7 +79,7 @@ const stopPoll = 200 * time.Millisecond
 // Stop asks a data directory's worker to stop and waits until its lock is free,
 // at most for limit. It reports whether there was a worker to stop.
 func Stop(ctx context.Context, dataDir string, limit time.Duration) (bool, error) {
-	if free, err := lockIsFree(dataDir); err != nil || free {
+	if held, err := LockHeld(dataDir); err != nil || !held {
 		return false, err
 	}
 	deadline := time.Now().Add(limit)

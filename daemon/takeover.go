@@ -36,7 +36,7 @@ func becomeWorker(ctx context.Context, dataDir string, self api.Identity, log *s
 		}
 		peer, other, err := askPeer(ctx, dataDir)
 		if err == nil {
-			if !outranks(self, other) {
+			if !Outranks(self, other) {
 				return nil, claudemem.Errorf(claudemem.CodeConflict, "a worker is already running (pid %d, version %s)", peer.Info.PID, other.Version).
 					WithHint("`claude-mem worker status` shows it, `claude-mem worker restart` replaces it")
 			}
@@ -65,9 +65,9 @@ func askPeer(ctx context.Context, dataDir string) (*api.Remote, api.Identity, er
 	return peer, id, err
 }
 
-// outranks reports whether self takes over from other: a newer wire version
+// Outranks reports whether self takes over from other: a newer wire version
 // first, for two of different wire versions cannot serve the same hooks.
-func outranks(self, other api.Identity) bool {
+func Outranks(self, other api.Identity) bool {
 	if self.Wire != other.Wire {
 		return self.Wire > other.Wire
 	}

@@ -164,10 +164,8 @@ func checkIndex(ctx context.Context, e *exam) []Finding {
 	if err != nil {
 		return unread(err)
 	}
-	if e.running() {
-		if health, err := daemon.LookAtIndex(ctx, e.DataDir); err == nil {
-			return e.index(health)
-		}
+	if worker, err := e.worker(); err == nil && worker.Index != nil {
+		return e.index(*worker.Index)
 	}
 	seen, err := index.Look(ctx, e.path("index.db"))
 	switch {
@@ -189,7 +187,7 @@ func (e *exam) index(ix daemon.IndexHealth) []Finding {
 	switch {
 	case ix.Error != "":
 		return []Finding{e.found("index-failed", oneLine(ix.Error))}
-	case ix.Opening:
+	case ix.IsOpening():
 		return []Finding{fine("being opened")}
 	}
 	var list []Finding

@@ -16,20 +16,20 @@ func TestLockHeld(t *testing.T) {
 	if _, err := os.Stat(dir); err == nil {
 		t.Error("the directory was made")
 	}
-	if _, err := LookAtIndex(t.Context(), dir); err == nil {
-		t.Error("an index without a worker")
+	if status, err := Look(t.Context(), dir); err != nil || status.Running || status.Index != nil {
+		t.Errorf("without a worker: %+v, %v", status, err)
 	}
 	w := open(t, config(dir))
 	if held, err := LockHeld(dir); !held || err != nil {
 		t.Errorf("with a worker: %v, %v", held, err)
 	}
-	health := IndexHealth{Opening: true}
+	var health *IndexHealth
 	if !eventually(func() bool {
-		var err error
-		health, err = LookAtIndex(t.Context(), dir)
-		return err == nil && !health.Opening
+		status, err := Look(t.Context(), dir)
+		health = status.Index
+		return err == nil && health != nil && !health.IsOpening()
 	}) {
-		t.Errorf("the index is not opened: %+v", health)
+		t.Fatalf("the index is not opened: %+v", health)
 	}
 	if health.Error != "" || health.Path == "" || health.Behind != 0 {
 		t.Errorf("index %+v", health)
