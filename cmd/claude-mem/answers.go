@@ -6,6 +6,8 @@ import (
 	"claudemem"
 	"claudemem/api"
 	"claudemem/daemon"
+
+	"github.com/spf13/cobra"
 )
 
 // workerOrFiles is the memory as commands ask it: the worker's when one answers, else
@@ -30,14 +32,44 @@ func (a *app) memory() (*workerOrFiles, error) {
 	return w, nil
 }
 
-// withMemory calls do with the memory, and closes it afterwards.
-func (a *app) withMemory(do func(*workerOrFiles) error) error {
-	m, err := a.memory()
-	if err != nil {
-		return err
+// runE is what a command of cobra runs.
+type runE = func(*cobra.Command, []string) error
+
+// withMemory returns the RunE of a command that reads the memory.
+func (a *app) withMemory(run func(*cobra.Command, *workerOrFiles, []string) error) runE {
+	return func(cmd *cobra.Command, given []string) error {
+		m, err := a.memory()
+		if err != nil {
+			return err
+		}
+		defer m.close()
+		return run(cmd, m, given)
 	}
-	defer m.close()
-	return do(m)
+}
+
+// withDataDir returns the RunE of a command that needs the data directory.
+func (a *app) withDataDir(run func(cmd *cobra.Command, dataDir string, given []string) error) runE {
+	return func(cmd *cobra.Command, given []string) error {
+		dataDir, err := a.dataDir()
+		if err != nil {
+			return err
+		}
+		return run(cmd, dataDir, given)
+	}
+}
+
+// change changes the memory: the worker does, and without one this command is the
+// worker for that long. With create, a memory is made where there is none.
+func change[A any](ctx context.Context, a *app, create bool, call func(api.Memory) (A, error)) (out A, err error) {
+	dataDir, err := a.dataDir()
+	if err != nil {
+		return out, err
+	}
+	err = daemon.Change(ctx, dataDir, create, func(m api.Memory) (err error) {
+		out, err = call(m)
+		return err
+	})
+	return out, err
 }
 
 // close ends reading; an error then has no effect on what was read.

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"bytes"
-	"fmt"
 	"io"
 
 	"claudemem"
@@ -58,20 +56,10 @@ PowerShell, in the file that $PROFILE names:
 				if shell.name != given[0] {
 					continue
 				}
-				var script bytes.Buffer
-				if err := shell.write(cmd.Root(), &script); err != nil {
-					return fmt.Errorf("write completions: %w", err)
-				}
-				if _, err := a.stdout.Write(script.Bytes()); err != nil {
-					return fmt.Errorf("write output: %w", err)
-				}
-				return nil
+				return shell.write(cmd.Root(), a.stdout)
 			}
 			err := claudemem.Errorf(claudemem.CodeInvalid, "no completions for %q", oneLine(given[0], 40))
-			if name := nearest(given[0], shellNames()); name != "" {
-				return err.WithHint(fmt.Sprintf("did you mean `claude-mem completion %s`?", name))
-			}
-			return err.WithHint("there are completions for bash, zsh, fish and powershell")
+			return err.WithHint(didYouMean(given[0], shellNames(), "`claude-mem completion %s`", "there are completions for bash, zsh, fish and powershell"))
 		},
 	}
 }

@@ -14,7 +14,7 @@ import (
 )
 
 func (a *app) configCommand() *cobra.Command {
-	cmd := &cobra.Command{
+	return parent(&cobra.Command{
 		Use:     "config",
 		Short:   "Show and change settings",
 		GroupID: groupRun,
@@ -22,11 +22,7 @@ func (a *app) configCommand() *cobra.Command {
 config.json for a command or a hook; for the worker the file wins.
 The prefix CLAUDE_MEM_ may be left out.`,
 		Example: "  claude-mem config list\n  claude-mem config get CONTEXT_BUDGET\n  claude-mem config set CONTEXT_BUDGET 1500",
-		Args:    knownCommand,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(a.configListCommand(), a.configGetCommand(), a.configSetCommand(), a.configImportCommand())
-	return cmd
+	}, a.configListCommand(), a.configGetCommand(), a.configSetCommand(), a.configImportCommand())
 }
 
 // settingJSON is a setting as `config` prints it; secrets are masked.
@@ -268,10 +264,7 @@ func unknownSetting(name string, err error) error {
 	if len(near) > 0 && len(near) <= 5 && bare != "" {
 		return e.WithHint("did you mean " + strings.Join(near, ", ") + "?")
 	}
-	if key := nearest(bare, keys); key != "" {
-		return e.WithHint("did you mean " + settingPrefix + key + "?")
-	}
-	return e.WithHint("`claude-mem config list` shows every setting")
+	return e.WithHint(didYouMean(bare, keys, settingPrefix+"%s", "`claude-mem config list` shows every setting"))
 }
 
 // unknownValue adds the value that was probably meant to what is wrong with one.

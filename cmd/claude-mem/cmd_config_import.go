@@ -22,11 +22,7 @@ the defaults), PROVIDER=offline and RECALL=off. Once there is one, it counts no 
 	}
 	yes := cmd.Flags().BoolP("yes", "y", false, "do not ask")
 	none := cmd.Flags().Bool("none", false, "begin config.json with nothing but what restricts")
-	cmd.RunE = func(*cobra.Command, []string) error {
-		dataDir, err := a.dataDir()
-		if err != nil {
-			return err
-		}
+	cmd.RunE = a.withDataDir(func(_ *cobra.Command, dataDir string, _ []string) error {
 		list, err := settings.OlderSettings(dataDir)
 		if err != nil {
 			return err
@@ -46,7 +42,7 @@ the defaults), PROVIDER=offline and RECALL=off. Once there is one, it counts no 
 		}
 		a.note("%s written; a running worker uses most of it at once, `claude-mem worker restart` makes it use all", settings.Path(dataDir))
 		return nil
-	}
+	})
 	return cmd
 }
 

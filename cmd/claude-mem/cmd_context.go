@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -77,7 +78,7 @@ or "database", "source", "session"?, "project_path", "lines": [{"number", "layer
 	host := cmd.Flags().Lookup("host")
 	cmd.Args = noArgs
 	cmd.Run = nil
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+	cmd.RunE = a.withMemory(func(cmd *cobra.Command, m *workerOrFiles, _ []string) error {
 		if *budget < 0 {
 			return claudemem.Errorf(claudemem.CodeInvalid, "--budget %d: want at least 0", *budget)
 		}
@@ -88,11 +89,6 @@ or "database", "source", "session"?, "project_path", "lines": [{"number", "layer
 		if err != nil {
 			return err
 		}
-		m, err := a.memory()
-		if err != nil {
-			return err
-		}
-		defer m.close()
 		preview, err := a.previewContext(cmd.Context(), m, api.ContextRequest{
 			Host: host.Value.String(), HostSessionID: *session, ProjectPath: *project, Source: *source, Budget: *budget})
 		if err != nil {
@@ -115,7 +111,7 @@ or "database", "source", "session"?, "project_path", "lines": [{"number", "layer
 			a.note("`--why 5` says why the fifth line is there, `--why '#12'` why observation 12 is.")
 		}
 		return nil
-	}
+	})
 }
 
 // previewContext asks for a block; the request's session and project are what the
@@ -172,20 +168,17 @@ func (a *app) previewProject(ctx context.Context, m api.Memory, name string) (re
 		return where, nil
 	}
 	var paths []string
-	for offset, total := 0, 1; offset < total; {
-		known, err := m.Projects(ctx, api.ProjectsRequest{Offset: offset})
-		if err != nil {
-			return repo.Identity{}, err
+	known, _, err := readPages(math.MaxInt, func(p api.Paged) ([]api.Project, int, error) {
+		page, err := m.Projects(ctx, api.ProjectsRequest{Limit: p.Limit, Offset: p.Offset})
+		return page.Results, page.Total, err
+	})
+	if err != nil {
+		return repo.Identity{}, err
+	}
+	for _, p := range known {
+		if p.Project == name {
+			paths = append(paths, p.ProjectPath)
 		}
-		for _, p := range known.Results {
-			if p.Project == name {
-				paths = append(paths, p.ProjectPath)
-			}
-		}
-		if known.Count == 0 {
-			break
-		}
-		offset, total = offset+known.Count, known.Total
 	}
 	switch {
 	case len(paths) == 0:
@@ -276,7 +269,7 @@ func (p *printer) preview(v *contextPreview) {
 	if v.Session != "" {
 		who = v.Session
 	}
-	p.printf("%s\n", p.style(styleBold, fmt.Sprintf("What %s in %s is given at %s", who, oneLine(claudemem.ProjectLabel(v.ProjectPath), 60), v.Source)))
+	p.heading(fmt.Sprintf("What %s in %s is given at %s", who, oneLine(claudemem.ProjectLabel(v.ProjectPath), 60), v.Source))
 	by := "by the worker"
 	if v.BuiltBy == builtByDatabase {
 		by = "from the database"

@@ -88,10 +88,7 @@ func demoSession(name string) (recorded.Session, error) {
 		names = append(names, s.Name)
 	}
 	err := claudemem.Errorf(claudemem.CodeNotFound, "no recorded session %q", oneLine(name, 40))
-	if meant := nearest(name, names); meant != "" {
-		return recorded.Session{}, err.WithHint(fmt.Sprintf("did you mean `claude-mem demo --session %s`?", meant))
-	}
-	return recorded.Session{}, err.WithHint("there are " + strings.Join(names, ", "))
+	return recorded.Session{}, err.WithHint(didYouMean(name, names, "`claude-mem demo --session %s`", "there are "+strings.Join(names, ", ")))
 }
 
 func demoChoices(context.Context) (names []cobra.Completion) {
@@ -169,11 +166,7 @@ func (d *demo) prepare() error {
 		return fmt.Errorf("find own executable: %w", err)
 	}
 	d.hookProgram, d.hookVerbs = self, true
-	twin := "claude-mem-hook"
-	if runtime.GOOS == "windows" {
-		twin += ".exe"
-	}
-	if twin = filepath.Join(filepath.Dir(self), twin); isFile(twin) {
+	if twin, found := hookTwin(self); found {
 		d.hookProgram, d.hookVerbs = twin, false
 	}
 	d.env = []string{
@@ -186,11 +179,6 @@ func (d *demo) prepare() error {
 		}
 	}
 	return nil
-}
-
-func isFile(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.Mode().IsRegular()
 }
 
 func (d *demo) run(ctx context.Context) (*demoResult, error) {
@@ -354,7 +342,7 @@ func millis(d time.Duration) float64 {
 func (r *demoResult) print(p *printer) {
 	p.printf("%s %s: %s\n", p.style(styleBold, "Replayed"), r.Session, r.Note)
 	p.printf("%s\n\n", p.style(styleDim, fmt.Sprintf("recorded from Claude Code %s; %d hook calls through the real hook and a real worker", r.HostVersion, r.HookCalls)))
-	p.printf("%s\n", p.style(styleBold, fmt.Sprintf("What was remembered (%s, %s)", count(len(r.Records), "observation"), count(r.Summaries, "turn summary"))))
+	p.heading(fmt.Sprintf("What was remembered (%s, %s)", count(len(r.Records), "observation"), count(r.Summaries, "turn summary")))
 	for i := range r.observed {
 		o := &r.observed[i]
 		p.printf("  %s %s  %s\n", o.Type.Glyph(), oneLine(o.Title, 100), p.style(styleDim, fmt.Sprintf("#%d", o.ID)))

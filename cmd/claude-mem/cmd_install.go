@@ -78,7 +78,7 @@ func (a *app) install(ctx context.Context, o installOptions) error {
 	}
 	if enabled := enabledOthers(plan); len(enabled) > 0 && !o.disable && !o.json {
 		a.note("%s", otherText(plan, enabled))
-		if !o.yes && !o.dry && a.canAsk() {
+		if !o.yes && !o.dry && isTerminal(a.stdin) {
 			if wish.DisableOthers, err = a.confirm("Disable " + strings.Join(enabled, " and ") + "?"); err != nil {
 				return err
 			}
@@ -174,9 +174,7 @@ func (a *app) installer() (*install.Installer, error) {
 			return err
 		},
 	}
-	// Without the twin this program runs the hooks: the verbs are the same.
-	twin := filepath.Join(filepath.Dir(self), "claude-mem-hook"+filepath.Ext(self))
-	if isFile(twin) {
+	if twin, found := hookTwin(self); found { // else this program runs the hooks: the verbs are the same
 		options.HookProgram = twin
 	}
 	options.ConfigDir, options.Moved = install.ConfigDir(a.getenv, a.home())
@@ -188,6 +186,13 @@ func (a *app) installer() (*install.Installer, error) {
 		options.CLI = install.Program{Path: path, Env: os.Environ()}
 	}
 	return install.New(options), nil
+}
+
+// hookTwin returns the hook program beside this one, if it is there.
+func hookTwin(self string) (path string, found bool) {
+	path = filepath.Join(filepath.Dir(self), "claude-mem-hook"+filepath.Ext(self))
+	info, err := os.Stat(path)
+	return path, err == nil && info.Mode().IsRegular()
 }
 
 func (a *app) home() string {

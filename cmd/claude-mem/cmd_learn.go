@@ -7,13 +7,12 @@ import (
 
 	"claudemem"
 	"claudemem/api"
-	"claudemem/daemon"
 
 	"github.com/spf13/cobra"
 )
 
 func (a *app) learnCommand() *cobra.Command {
-	cmd := &cobra.Command{
+	return parent(&cobra.Command{
 		Use:     "learn",
 		Short:   "Tell, list and correct what holds for a project",
 		GroupID: groupMemory,
@@ -23,11 +22,7 @@ Categories: ` + strings.Join(claudemem.LearningCategories(), ", ") + `.
 
 Without a worker a command that changes something is the worker for that long.`,
 		Example: "  claude-mem learn add gotcha 'Amounts are whole cents.'\n  claude-mem learn list\n  claude-mem learn retire 7",
-		Args:    knownCommand,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(a.learnAddCommand(), a.learnListCommand(), a.learnEditCommand(), a.learnRetireCommand())
-	return cmd
+	}, a.learnAddCommand(), a.learnListCommand(), a.learnEditCommand(), a.learnRetireCommand())
 }
 
 const learningForm = `{"project", "id", "ulid", "project_path", "category", "content", "confidence",
@@ -80,19 +75,13 @@ JSON: ` + learningForm + `.`,
 	cmd.ValidArgsFunction = firstOnly(completion(fixed(claudemem.LearningCategories()...)))
 	confidence := cmd.Flags().Float64("confidence", 1, "how sure it is, 0 to 1")
 	cmd.RunE = func(cmd *cobra.Command, given []string) error {
-		dataDir, err := a.dataDir()
-		if err != nil {
-			return err
-		}
 		where, err := a.projectOr(*project)
 		if err != nil {
 			return err
 		}
-		var l api.Learning
-		err = daemon.Change(cmd.Context(), dataDir, true, func(m api.Memory) error {
-			l, err = m.AddLearning(cmd.Context(), api.NewLearning{ProjectPath: where, Category: strings.ToLower(given[0]),
+		l, err := change(cmd.Context(), a, true, func(m api.Memory) (api.Learning, error) {
+			return m.AddLearning(cmd.Context(), api.NewLearning{ProjectPath: where, Category: strings.ToLower(given[0]),
 				Content: strings.Join(given[1:], " "), Confidence: confidence})
-			return err
 		})
 		if err != nil {
 			return err
@@ -125,10 +114,7 @@ JSON: {"project"?, "count", "total", "results": [` + learningForm + `]}.`,
 	retired := cmd.Flags().Bool("retired", false, "those too that were retired or superseded")
 	limit := limitFlag(cmd, 100)
 	completeFlag(cmd, "category", fixed(claudemem.LearningCategories()...))
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if err := checkLimit(*limit); err != nil {
-			return err
-		}
+	cmd.RunE = a.withMemory(func(cmd *cobra.Command, m *workerOrFiles, _ []string) error {
 		if *category != "" {
 			if err := claudemem.CheckLearning(*category, "x", 1); err != nil {
 				return err
@@ -138,28 +124,25 @@ JSON: {"project"?, "count", "total", "results": [` + learningForm + `]}.`,
 		if err != nil {
 			return err
 		}
-		return a.withMemory(func(m *workerOrFiles) error {
-			out := learningsJSON{Project: project, Results: []api.Learning{}}
-			found, total, err := readPages(*limit, func(p api.Paged) (results []api.Learning, total int, err error) {
-				p.Project = project
-				page, err := m.Learnings(cmd.Context(), api.LearningsRequest{Category: *category, All: *retired, Paged: p})
-				return page.Results, page.Total, err
-			})
-			out.Count, out.Total, out.Results = len(found), total, append(out.Results, found...)
-			if done, err := printed(a, *asJSON, out, err, out); done {
-				return err
-			}
-			p := a.people()
-			for i := range found {
-				p.learningLine(&found[i], project == "")
-			}
-			if len(found) == 0 {
-				a.note("No learnings for this project yet. Add one: claude-mem learn add gotcha \"…\"")
-			}
-			a.noteMore(len(found), total)
-			return nil
+		found, total, err := readPages(*limit, func(p api.Paged) ([]api.Learning, int, error) {
+			p.Project = project
+			page, err := m.Learnings(cmd.Context(), api.LearningsRequest{Category: *category, All: *retired, Paged: p})
+			return page.Results, page.Total, err
 		})
-	}
+		out := learningsJSON{Project: project, Count: len(found), Total: total, Results: append([]api.Learning{}, found...)}
+		if done, err := printed(a, *asJSON, out, err, out); done {
+			return err
+		}
+		p := a.people()
+		for i := range found {
+			p.learningLine(&found[i], project == "")
+		}
+		if len(found) == 0 {
+			a.note("No learnings for this project yet. Add one: claude-mem learn add gotcha \"…\"")
+		}
+		a.noteMore(len(found), total)
+		return nil
+	})
 	return cmd
 }
 
@@ -244,15 +227,7 @@ JSON: ` + learningForm + `.`,
 }
 
 func (a *app) editLearning(cmd *cobra.Command, id int64, edit claudemem.LearningEdit, asJSON bool, done string) error {
-	dataDir, err := a.dataDir()
-	if err != nil {
-		return err
-	}
-	var l api.Learning
-	err = daemon.Change(cmd.Context(), dataDir, false, func(m api.Memory) error {
-		l, err = m.EditLearning(cmd.Context(), id, edit)
-		return err
-	})
+	l, err := change(cmd.Context(), a, false, func(m api.Memory) (api.Learning, error) { return m.EditLearning(cmd.Context(), id, edit) })
 	if err != nil {
 		return err
 	}

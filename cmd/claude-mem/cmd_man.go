@@ -77,16 +77,20 @@ func manPage(cmd *cobra.Command) string {
 		// Not every groff has the signs.
 		b.WriteString(roffLines(strings.ReplaceAll(cmd.Long, glyphLegend, "The signs of records are explained by --help.")))
 	}
-	var commands, topics []string
+	var commands, related, topics []string
+	if cmd.HasParent() {
+		related = append(related, manName(cmd.Parent()))
+	}
 	for _, sub := range documented(cmd)[1:] {
 		switch {
 		case sub.Parent() != cmd:
 		case sub.Runnable():
-			commands = append(commands, roffTerm(sub.Name(), sub.Short))
+			commands, related = append(commands, roffTerm(sub.Name(), sub.Short)), append(related, manName(sub))
 		default:
 			topics = append(topics, manName(sub))
 		}
 	}
+	related = append(related, topics...)
 	if len(commands) > 0 {
 		section("COMMANDS")
 		b.WriteString(strings.Join(commands, ""))
@@ -104,16 +108,6 @@ func manPage(cmd *cobra.Command) string {
 		section("EXAMPLES")
 		b.WriteString(roffLines(cmd.Example))
 	}
-	var related []string
-	if cmd.HasParent() {
-		related = append(related, manName(cmd.Parent()))
-	}
-	for _, sub := range documented(cmd)[1:] {
-		if sub.Parent() == cmd && sub.Runnable() {
-			related = append(related, manName(sub))
-		}
-	}
-	related = append(related, topics...)
 	if len(related) > 0 {
 		section("SEE ALSO")
 		for i, name := range related {

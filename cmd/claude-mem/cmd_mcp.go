@@ -32,21 +32,13 @@ directory that it was started in. A worker serves the same tools at /mcp of its 
 		Example: `  claude mcp add claude-mem -- claude-mem mcp
   npx @modelcontextprotocol/inspector --cli claude-mem mcp --method tools/list`,
 		Args: args(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			dataDir, err := a.dataDir()
-			if err != nil {
-				return err
-			}
-			return a.serveMCP(cmd.Context(), dataDir)
-		},
+		RunE: a.withDataDir(func(cmd *cobra.Command, dataDir string, _ []string) error { return a.serveMCP(cmd.Context(), dataDir) }),
 	}
 }
 
 func (a *app) serveMCP(ctx context.Context, dataDir string) error {
-	if f, ok := a.stdin.(*os.File); ok {
-		if info, err := f.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
-			a.note("This is for hosts, which write MCP messages to its standard input; see `claude-mem mcp --help`. Ctrl-D ends it.")
-		}
+	if isTerminal(a.stdin) {
+		a.note("This is for hosts, which write MCP messages to its standard input; see `claude-mem mcp --help`. Ctrl-D ends it.")
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -13,7 +13,7 @@ import (
 )
 
 func (a *app) modeCommand() *cobra.Command {
-	cmd := &cobra.Command{
+	return parent(&cobra.Command{
 		Use:     "mode",
 		Short:   "Show and check what is worth remembering",
 		GroupID: groupRun,
@@ -23,11 +23,7 @@ NAME.json in the directory modes of the data directory adds one or takes the pla
 of a built-in one of its name. It says only what differs from the mode that it
 "inherits". ` + "`claude-mem config set MODE NAME`" + ` uses one.`,
 		Example: "  claude-mem mode list\n  claude-mem mode show research\n  claude-mem mode check ~/.claude-mem/modes/mine.json",
-		Args:    knownCommand,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(a.modeListCommand(), a.modeShowCommand(), a.modeCheckCommand())
-	return cmd
+	}, a.modeListCommand(), a.modeShowCommand(), a.modeCheckCommand())
 }
 
 // modesDir is where the user's own modes are.
@@ -134,11 +130,7 @@ But for prompt_tokens it is the form of a mode's file.`,
 	cmd.ValidArgsFunction = firstOnly(completion(a.modeChoices()))
 	prompt := cmd.Flags().Bool("prompt", false, "print the instructions that a model gets")
 	cmd.MarkFlagsMutuallyExclusive("json", "prompt")
-	cmd.RunE = func(_ *cobra.Command, given []string) error {
-		dataDir, err := a.dataDir()
-		if err != nil {
-			return err
-		}
+	cmd.RunE = a.withDataDir(func(_ *cobra.Command, dataDir string, given []string) error {
 		m, err := mode.Load(given[0], modesDir(dataDir))
 		if err != nil {
 			return unknownMode(given[0], modesDir(dataDir), err)
@@ -162,7 +154,7 @@ But for prompt_tokens it is the form of a mode's file.`,
 		}
 		out.print(p)
 		return nil
-	}
+	})
 	return cmd
 }
 
@@ -187,7 +179,7 @@ func unknownMode(name, dir string, err error) error {
 
 func (m modeJSON) print(p *printer) {
 	p.printf("%s  %s\n", p.style(styleBold, m.Name), oneLine(m.Description, 0))
-	p.printf("%s\n", p.style(styleBold, "Types"))
+	p.heading("Types")
 	for _, t := range m.Types {
 		p.printf("  %s %s: %s", t.Glyph, t.ID, oneLine(t.Definition, 0))
 		if t.ID == m.FallbackType {
@@ -196,7 +188,7 @@ func (m modeJSON) print(p *printer) {
 		p.printf("\n")
 	}
 	if len(m.Concepts) > 0 {
-		p.printf("%s\n", p.style(styleBold, "Concepts"))
+		p.heading("Concepts")
 	}
 	for _, c := range m.Concepts {
 		p.printf("  %s: %s\n", c.ID, oneLine(c.Definition, 0))
@@ -207,7 +199,7 @@ func (m modeJSON) print(p *printer) {
 		lines []string
 	}{{"Worth recording", m.Wording.Worth}, {"Not worth it", m.Wording.Skip}} {
 		if len(part.lines) > 0 {
-			p.printf("%s\n", p.style(styleBold, part.title))
+			p.heading(part.title)
 		}
 		for _, l := range part.lines {
 			p.printf("  - %s\n", oneLine(l, 0))
@@ -244,13 +236,9 @@ JSON: {"file", "ok", "problems": [{"field", "message"}]}.`,
 		Args: args(cobra.ExactArgs(1)),
 	}
 	asJSON := jsonFlag(cmd)
-	cmd.RunE = func(_ *cobra.Command, given []string) error {
+	cmd.RunE = a.withDataDir(func(_ *cobra.Command, dataDir string, given []string) error {
 		file := given[0]
 		if !strings.ContainsAny(file, `/\.`) {
-			dataDir, err := a.dataDir()
-			if err != nil {
-				return err
-			}
 			file = filepath.Join(modesDir(dataDir), file+".json")
 		}
 		problems := mode.Check(file)
@@ -275,6 +263,6 @@ JSON: {"file", "ok", "problems": [{"field", "message"}]}.`,
 			return &quietExit{exitCode(claudemem.Errorf(claudemem.CodeInvalid, "the mode cannot be used"))}
 		}
 		return nil
-	}
+	})
 	return cmd
 }

@@ -20,16 +20,11 @@ JSON: as GET /api/projects, {"count", "total", "limit", "offset", "results": [{"
 	}
 	asJSON := jsonFlag(cmd)
 	page := pageFlags(cmd, 20)
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+	cmd.RunE = a.withMemory(func(cmd *cobra.Command, m *workerOrFiles, _ []string) error {
 		paged, err := page.paged()
 		if err != nil {
 			return err
 		}
-		m, err := a.memory()
-		if err != nil {
-			return err
-		}
-		defer m.close()
 		found, err := m.Projects(cmd.Context(), api.ProjectsRequest{Limit: paged.Limit, Offset: paged.Offset})
 		if done, err := printed(a, *asJSON, found, err, emptyPage[api.Project](page)); done {
 			return err
@@ -40,13 +35,11 @@ JSON: as GET /api/projects, {"count", "total", "limit", "offset", "results": [{"
 				p.style(styleBold, oneLine(d.Project, 60)), count(d.Sessions, "session"), count(d.Observations, "observation"),
 				p.style(styleDim, oneLine(d.ProjectPath, 0)))
 		}
-		switch left := page.left(len(found.Results), found.Total); {
-		case left > 0:
-			a.note("%d more: --offset %d", left, page.offset+len(found.Results))
-		case found.Total == 0:
+		page.noteMore(a, len(found.Results), found.Total)
+		if found.Total == 0 {
 			a.note("There is no project yet.")
 		}
 		return nil
-	}
+	})
 	return cmd
 }

@@ -5,7 +5,6 @@ import (
 
 	"claudemem"
 	"claudemem/api"
-	"claudemem/daemon"
 
 	"github.com/spf13/cobra"
 )
@@ -26,19 +25,17 @@ JSON: {"queue": as in stats, "waiting": [{"session_id", "project", "events", "ne
 		Args:    knownCommand,
 	}
 	asJSON := jsonFlag(cmd)
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		return a.withMemory(func(m *workerOrFiles) error {
-			q, err := m.Queue(cmd.Context())
-			if done, err := printed(a, *asJSON, q, err, api.EmptyQueue()); done {
-				return err
-			}
-			a.people().queue(&q)
-			if len(q.DeadLetters) > 0 {
-				a.note("`claude-mem queue retry` tries them again")
-			}
-			return nil
-		})
-	}
+	cmd.RunE = a.withMemory(func(cmd *cobra.Command, m *workerOrFiles, _ []string) error {
+		q, err := m.Queue(cmd.Context())
+		if done, err := printed(a, *asJSON, q, err, api.EmptyQueue()); done {
+			return err
+		}
+		a.people().queue(&q)
+		if len(q.DeadLetters) > 0 {
+			a.note("`claude-mem queue retry` tries them again")
+		}
+		return nil
+	})
 	cmd.AddCommand(a.queueRetryCommand())
 	return cmd
 }
@@ -76,17 +73,11 @@ JSON: {"revived": N}.`,
 	asJSON := jsonFlag(cmd)
 	cmd.ValidArgsFunction = completion(a.deadLetterChoices())
 	cmd.RunE = func(cmd *cobra.Command, keys []string) error {
-		dataDir, err := a.dataDir()
-		if err != nil {
-			return err
-		}
 		if len(keys) == 0 {
 			keys = nil // all; an empty list would name none
 		}
-		var done api.Revived
-		err = daemon.Change(cmd.Context(), dataDir, false, func(m api.Memory) error {
-			done, err = m.RetryQueue(cmd.Context(), api.RetryRequest{Keys: keys})
-			return err
+		done, err := change(cmd.Context(), a, false, func(m api.Memory) (api.Revived, error) {
+			return m.RetryQueue(cmd.Context(), api.RetryRequest{Keys: keys})
 		})
 		switch {
 		case err != nil && (claudemem.CodeOf(err) != claudemem.CodeNoMemory || len(keys) > 0):

@@ -44,16 +44,11 @@ skipped, "redacted": [{"rule", "count"}], "stored": {"prompts", "observations": 
 	project := cmd.Flags().StringP("project", "p", ".", "whose last session: a project's directory or name")
 	completeFlag(cmd, "project", a.projectChoices())
 	cmd.ValidArgsFunction = firstOnly(completion(a.namedSessionChoices()))
-	cmd.RunE = func(cmd *cobra.Command, given []string) error {
+	cmd.RunE = a.withMemory(func(cmd *cobra.Command, m *workerOrFiles, given []string) error {
 		where, err := a.projectNamed(*project)
 		if err != nil {
 			return err
 		}
-		m, err := a.memory()
-		if err != nil {
-			return err
-		}
-		defer m.close()
 		r, err := m.Receipt(cmd.Context(), api.ReceiptRequest{Name: given[0], Project: where})
 		if err != nil {
 			return err
@@ -63,7 +58,7 @@ skipped, "redacted": [{"rule", "count"}], "stored": {"prompts", "observations": 
 		}
 		a.people().receipt(&r)
 		return nil
-	}
+	})
 	return cmd
 }
 
@@ -129,24 +124,13 @@ func (p *printer) reasons(title string, reasons []store.EventsFor, meaning func(
 	p.table(title, rows)
 }
 
-// skipMeaning says what a reason of intake means.
-func skipMeaning(reason string) string {
-	switch reason {
-	case claudemem.SkipTool:
-		return "tool on the skip list"
-	case claudemem.SkipOwn:
-		return "claude-mem's own"
-	case claudemem.SkipPrivate:
-		return "private turn"
-	case claudemem.SkipExcluded:
-		return "excluded project"
-	case claudemem.SkipNotTyped:
-		return "prompt that nobody typed"
-	case claudemem.SkipInternal:
-		return "run started by claude-mem"
-	}
-	return oneLine(reason, 60)
+// skipMeanings explain the reasons of intake.
+var skipMeanings = map[string]string{
+	claudemem.SkipTool: "tool on the skip list", claudemem.SkipOwn: "claude-mem's own", claudemem.SkipPrivate: "private turn",
+	claudemem.SkipExcluded: "excluded project", claudemem.SkipNotTyped: "prompt that nobody typed", claudemem.SkipInternal: "run started by claude-mem",
 }
+
+func skipMeaning(reason string) string { return cmp.Or(skipMeanings[reason], oneLine(reason, 60)) }
 
 func (p *printer) redacted(title string, rules []store.RedactedRule) {
 	var rows [][]string
@@ -159,12 +143,13 @@ func (p *printer) redacted(title string, rules []store.RedactedRule) {
 func (p *printer) stored(s *store.StoredRecords) {
 	p.heading("Stored")
 	p.printf("  %s\n", count(s.Prompts, "prompt"))
-	var ids, turns []int64
+	var ids []claudemem.ObservationID
+	var turns []int
 	for _, o := range s.Observations {
-		ids = append(ids, int64(o.ID))
+		ids = append(ids, o.ID)
 	}
 	for _, y := range s.Summaries {
-		turns = append(turns, int64(y.PromptNumber))
+		turns = append(turns, y.PromptNumber)
 	}
 	p.printf("  %s%s\n", count(len(ids), "observation"), after(": ", runs(ids, "#")))
 	p.printf("  %s%s\n", count(len(turns), "summary"), after(" of turns ", runs(turns, "")))
@@ -181,7 +166,7 @@ func after(sign, text string) string {
 }
 
 // runs writes numbers as people do: #3-#5, #9.
-func runs(numbers []int64, sign string) string {
+func runs[N ~int | ~int64](numbers []N, sign string) string {
 	numbers = slices.Compact(slices.Sorted(slices.Values(numbers)))
 	var parts []string
 	for i := 0; i < len(numbers); {
@@ -219,14 +204,7 @@ func (p *printer) given(given []claudemem.Injection) {
 		for _, l := range in.Layers {
 			layers = append(layers, fmt.Sprintf("%s %d", oneLine(l.Name, 40), l.Tokens))
 		}
-		var ids, sessions []int64
-		for _, id := range in.Observations {
-			ids = append(ids, int64(id))
-		}
-		for _, id := range in.Sessions {
-			sessions = append(sessions, int64(id))
-		}
-		shown := slices.DeleteFunc([]string{runs(ids, "#"), runs(sessions, "S")}, func(s string) bool { return s == "" })
+		shown := slices.DeleteFunc([]string{runs(in.Observations, "#"), runs(in.Sessions, "S")}, func(s string) bool { return s == "" })
 		rows = append(rows, []string{p.ago(in.At), where, count(in.Tokens, "token"), strings.Join(shown, ", "), strings.Join(layers, ", ")})
 	}
 	p.table("Given", rows)

@@ -27,40 +27,34 @@ JSON: {"project"?, "count", "total", "results": [{"kind", "id", "type", "title",
 	asJSON := jsonFlag(cmd)
 	limit := limitFlag(cmd, 20)
 	scope := a.scopeFlags(cmd)
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if err := checkLimit(*limit); err != nil {
-			return err
-		}
+	cmd.RunE = a.withMemory(func(cmd *cobra.Command, m *workerOrFiles, _ []string) error {
 		project, err := scope.project()
 		if err != nil {
 			return err
 		}
-		return a.withMemory(func(m *workerOrFiles) error {
-			ctx := cmd.Context()
-			out := recentJSON{Project: project, Results: []shownObservation{}}
-			found, total, err := readPages(*limit, func(p api.Paged) (results []api.Observation, total int, err error) {
-				p.Project = project
-				page, err := m.Observations(ctx, api.ObservationsRequest{Format: api.FormatFull, Paged: p})
-				return page.Results, page.Total, err
-			})
-			for i := range found {
-				out.Results = append(out.Results, shownOf(found[i]))
-			}
-			out.Count, out.Total = len(found), total
-			if done, err := printed(a, *asJSON, out, err, out); done {
-				return err
-			}
-			if len(found) == 0 {
-				return a.nothingRemembered(ctx, m, project)
-			}
-			p := a.people()
-			for i := range found {
-				p.entryLine("", found[i].Entry(), project == "")
-			}
-			a.noteMore(len(found), total)
-			return nil
+		ctx := cmd.Context()
+		found, total, err := readPages(*limit, func(p api.Paged) ([]api.Observation, int, error) {
+			p.Project = project
+			page, err := m.Observations(ctx, api.ObservationsRequest{Format: api.FormatFull, Paged: p})
+			return page.Results, page.Total, err
 		})
-	}
+		out := recentJSON{Project: project, Count: len(found), Total: total, Results: []shownObservation{}}
+		for i := range found {
+			out.Results = append(out.Results, shownOf(found[i]))
+		}
+		if done, err := printed(a, *asJSON, out, err, out); done {
+			return err
+		}
+		if len(found) == 0 {
+			return a.nothingRemembered(ctx, m, project)
+		}
+		p := a.people()
+		for i := range found {
+			p.entryLine("", found[i].Entry(), project == "")
+		}
+		a.noteMore(len(found), total)
+		return nil
+	})
 	return cmd
 }
 

@@ -25,11 +25,7 @@ JSON: {"records", "ms"}.`,
 		Args:    noArgs,
 	}
 	asJSON := jsonFlag(cmd)
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		dataDir, err := a.dataDir()
-		if err != nil {
-			return err
-		}
+	cmd.RunE = a.withDataDir(func(cmd *cobra.Command, dataDir string, _ []string) error {
 		started := a.now()
 		progress := a.progress("Indexing")
 		records, err := daemon.Reindex(cmd.Context(), dataDir, progress.report)
@@ -43,6 +39,6 @@ JSON: {"records", "ms"}.`,
 		}
 		a.people().printf("%s indexed in %v\n", count(records, "record"), took.Round(time.Millisecond))
 		return nil
-	}
+	})
 	return cmd
 }

@@ -47,7 +47,7 @@ JSON: as GET /api/search, {"query", "count", "total", "limit", "offset", "format
 	}
 	asJSON := jsonFlag(cmd)
 	f := a.searchFlags(cmd)
-	cmd.RunE = func(cmd *cobra.Command, words []string) error {
+	cmd.RunE = a.withMemory(func(cmd *cobra.Command, m *workerOrFiles, words []string) error {
 		r, err := f.request(strings.Join(words, " "), a.now())
 		if err != nil {
 			return err
@@ -57,18 +57,13 @@ JSON: as GET /api/search, {"query", "count", "total", "limit", "offset", "format
 			a.note("Only the first %d bytes are searched for.", maxQuery)
 		}
 		ctx := cmd.Context()
-		m, err := a.memory()
-		if err != nil {
-			return err
-		}
-		defer m.close()
 		found, err := m.Search(ctx, r)
 		empty := api.SearchPage{Query: &r.Query, Limit: r.Limit, Offset: r.Offset, Format: r.Format, Results: []api.Hit{}}
 		if done, err := printed(a, *asJSON, found, err, empty); done {
 			return err
 		}
 		return a.printFound(ctx, m, r, &found)
-	}
+	})
 	return cmd
 }
 

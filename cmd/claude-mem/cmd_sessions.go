@@ -46,7 +46,7 @@ func (a *app) listSessions(cmd *cobra.Command) func(*cobra.Command, []string) er
 	asJSON := jsonFlag(cmd)
 	page := pageFlags(cmd, 20)
 	scope := a.scopeFlags(cmd)
-	return func(cmd *cobra.Command, _ []string) error {
+	return a.withMemory(func(cmd *cobra.Command, m *workerOrFiles, _ []string) error {
 		var r api.SessionsRequest
 		var err error
 		if r.Paged, err = page.paged(); err != nil {
@@ -56,11 +56,6 @@ func (a *app) listSessions(cmd *cobra.Command) func(*cobra.Command, []string) er
 			return err
 		}
 		where := r.Project
-		m, err := a.memory()
-		if err != nil {
-			return err
-		}
-		defer m.close()
 		found, err := m.Sessions(cmd.Context(), r)
 		if done, err := printed(a, *asJSON, found, err, emptyPage[api.SessionDigest](page)); done {
 			return err
@@ -69,9 +64,8 @@ func (a *app) listSessions(cmd *cobra.Command) func(*cobra.Command, []string) er
 		for i := range found.Results {
 			p.sessionLine(&found.Results[i], where == "")
 		}
-		switch left := page.left(len(found.Results), found.Total); {
-		case left > 0:
-			a.note("%d more: --offset %d", left, page.offset+len(found.Results))
+		page.noteMore(a, len(found.Results), found.Total)
+		switch {
 		case len(found.Results) > 0:
 		case found.Total > 0:
 			a.note("There are only %s.", count(found.Total, "session"))
@@ -81,7 +75,7 @@ func (a *app) listSessions(cmd *cobra.Command) func(*cobra.Command, []string) er
 			a.note("There is no session yet.")
 		}
 		return nil
-	}
+	})
 }
 
 // sessionLine is a session in a list: when, id, state, counts, what it was about.

@@ -109,11 +109,11 @@ func (a *app) gatherStats(ctx context.Context, days int) (*memoryStats, error) {
 }
 
 func (s *memoryStats) print(p *printer) {
-	p.printf("%s\n", p.style(styleBold, "Memory"))
+	p.heading("Memory")
 	p.printf("  %s, %s, %s, %s, %s\n", count(s.Totals.Observations, "observation"), count(s.Totals.Summaries, "summary"),
 		count(s.Totals.Sessions, "session"), count(s.Totals.Prompts, "prompt"), count(s.Totals.Projects, "project"))
 	p.printf("  %s in %s\n", bytesText(s.StoredBytes), s.DataDir)
-	p.printf("%s\n", p.style(styleBold, "Queue"))
+	p.heading("Queue")
 	p.books(s.Queue)
 	if s.Receipts.Captured.Events > 0 {
 		p.printf("  %s\n", kindsText(s.Receipts.Captured.Kinds))
@@ -128,7 +128,7 @@ func (s *memoryStats) print(p *printer) {
 	p.redacted("Redacted", s.Receipts.Redacted)
 	p.givenInAll(s.Receipts, s.Ledger.PeriodDays)
 	p.account(s.Ledger)
-	p.printf("%s\n", p.style(styleBold, "Worker"))
+	p.heading("Worker")
 	if s.Worker.Running {
 		p.printf("  running, version %s\n", s.Worker.Version)
 	} else {

@@ -42,7 +42,7 @@ kind is observation, summary or prompt, or anchor where no record stands.`,
 	cmd.MarkFlagsMutuallyExclusive("project", "all")
 	completeFlag(cmd, "project", a.projectChoices())
 	cmd.ValidArgsFunction = firstOnly(completion(a.recordChoices()))
-	cmd.RunE = func(cmd *cobra.Command, words []string) error {
+	cmd.RunE = a.withMemory(func(cmd *cobra.Command, m *workerOrFiles, words []string) error {
 		if *before < 0 || *after < 0 {
 			return claudemem.Errorf(claudemem.CodeInvalid, "--before %d --after %d: want at least 0", *before, *after)
 		}
@@ -58,11 +58,6 @@ kind is observation, summary or prompt, or anchor where no record stands.`,
 		if r.Project == "" && !*all {
 			r.Project = home
 		}
-		m, err := a.memory()
-		if err != nil {
-			return err
-		}
-		defer m.close()
 		found, err := m.Timeline(ctx, r)
 		empty := api.Timeline{Anchor: r.Anchor, DepthBefore: *before, DepthAfter: *after, Timeline: []api.Entry{}}
 		if done, err := printed(a, *asJSON, found, err, empty); done {
@@ -70,7 +65,7 @@ kind is observation, summary or prompt, or anchor where no record stands.`,
 		}
 		a.printTimeline(&found, r.Project)
 		return nil
-	}
+	})
 	return cmd
 }
 

@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"time"
 
@@ -27,7 +29,7 @@ const startLimit = 30 * time.Second
 const stopLimit = 30 * time.Second
 
 func (a *app) workerCommand() *cobra.Command {
-	cmd := &cobra.Command{
+	return parent(&cobra.Command{
 		Use:     "worker",
 		Short:   "Start, stop and look at the background worker",
 		GroupID: groupRun,
@@ -35,12 +37,7 @@ func (a *app) workerCommand() *cobra.Command {
 distils them and builds context blocks. Hooks start it when it is needed and it
 ends by itself after CLAUDE_MEM_IDLE_EXIT_MINUTES without work.`,
 		Example: "  claude-mem worker status\n  claude-mem worker restart\n  claude-mem worker logs -n 20",
-		Args:    knownCommand,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(a.workerStartCommand(), a.workerStopCommand(), a.workerRestartCommand(),
-		a.workerStatusCommand(), a.workerLogsCommand(), a.workerRunCommand())
-	return cmd
+	}, a.workerStartCommand(), a.workerStopCommand(), a.workerRestartCommand(), a.workerStatusCommand(), a.workerLogsCommand(), a.workerRunCommand())
 }
 
 func (a *app) workerRunCommand() *cobra.Command {
@@ -51,15 +48,11 @@ func (a *app) workerRunCommand() *cobra.Command {
 		Hidden:  true,
 		Example: "  claude-mem worker run",
 		Args:    noArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return a.runWorker(cmd.Context()) },
+		RunE:    a.withDataDir(func(cmd *cobra.Command, dataDir string, _ []string) error { return a.runWorker(cmd.Context(), dataDir) }),
 	}
 }
 
-func (a *app) runWorker(ctx context.Context) error {
-	dataDir, err := a.dataDir()
-	if err != nil {
-		return err
-	}
+func (a *app) runWorker(ctx context.Context, dataDir string) error {
 	resolved, unread := settings.LoadForWorker(dataDir, a.getenv)
 	log, logFile, err := daemon.OpenLog(dataDir, resolved.Text(settings.KeyLogLevel))
 	if err != nil {
@@ -76,26 +69,26 @@ func (a *app) runWorker(ctx context.Context) error {
 	return worker.Run(ctx)
 }
 
+// withStatus returns a command that calls do and prints the worker's status.
+func (a *app) withStatus(cmd *cobra.Command, do func(ctx context.Context, dataDir string) error) *cobra.Command {
+	asJSON := jsonFlag(cmd)
+	cmd.Args = noArgs
+	cmd.RunE = a.withDataDir(func(cmd *cobra.Command, dataDir string, _ []string) error {
+		if err := do(cmd.Context(), dataDir); err != nil {
+			return err
+		}
+		return a.printStatus(cmd.Context(), dataDir, *asJSON)
+	})
+	return cmd
+}
+
 func (a *app) workerStartCommand() *cobra.Command {
-	cmd := &cobra.Command{
+	return a.withStatus(&cobra.Command{
 		Use:     "start",
 		Short:   "Start the worker and wait until it is ready",
 		Long:    "Start the worker in the background and wait until it is ready. One that runs already is fine.\n\nJSON: as `worker status`.",
 		Example: "  claude-mem worker start",
-		Args:    noArgs,
-	}
-	asJSON := jsonFlag(cmd)
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		dataDir, err := a.dataDir()
-		if err != nil {
-			return err
-		}
-		if err := a.startWorker(cmd.Context(), dataDir); err != nil {
-			return err
-		}
-		return a.printStatus(cmd.Context(), dataDir, *asJSON)
-	}
-	return cmd
+	}, a.startWorker)
 }
 
 func (a *app) workerStopCommand() *cobra.Command {
@@ -105,52 +98,40 @@ func (a *app) workerStopCommand() *cobra.Command {
 		Long:    "Ask the worker to finish what it is doing and wait until it has ended. No worker is fine.",
 		Example: "  claude-mem worker stop",
 		Args:    noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			dataDir, err := a.dataDir()
-			if err != nil {
-				return err
-			}
+		RunE: a.withDataDir(func(cmd *cobra.Command, dataDir string, _ []string) error {
 			stopped, err := daemon.Stop(cmd.Context(), dataDir, stopLimit)
-			if err != nil {
+			switch {
+			case err != nil:
 				return err
-			}
-			if stopped {
+			case stopped:
 				a.note("worker stopped")
-			} else {
+			default:
 				a.note("no worker was running")
 			}
 			return nil
-		},
+		}),
 	}
 }
 
 func (a *app) workerRestartCommand() *cobra.Command {
-	cmd := &cobra.Command{
+	return a.withStatus(&cobra.Command{
 		Use:     "restart",
 		Short:   "Stop the worker and start this version of it",
 		Long:    "Stop the worker, if one runs, and start this program's.\n\nJSON: as `worker status`.",
 		Example: "  claude-mem worker restart",
-		Args:    noArgs,
+	}, a.restartWorker)
+}
+
+// restartWorker stops the worker, if one runs, and starts this program's.
+func (a *app) restartWorker(ctx context.Context, dataDir string) error {
+	if _, err := daemon.Stop(ctx, dataDir, stopLimit); err != nil {
+		return err
 	}
-	asJSON := jsonFlag(cmd)
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		dataDir, err := a.dataDir()
-		if err != nil {
-			return err
-		}
-		if _, err := daemon.Stop(cmd.Context(), dataDir, stopLimit); err != nil {
-			return err
-		}
-		if err := a.startWorker(cmd.Context(), dataDir); err != nil {
-			return err
-		}
-		return a.printStatus(cmd.Context(), dataDir, *asJSON)
-	}
-	return cmd
+	return a.startWorker(ctx, dataDir)
 }
 
 func (a *app) workerStatusCommand() *cobra.Command {
-	cmd := &cobra.Command{
+	return a.withStatus(&cobra.Command{
 		Use:   "status",
 		Short: "Tell whether the worker runs and how it is",
 		Long: `Tell whether the worker runs, which version it is, how its stages are, and what
@@ -161,17 +142,7 @@ JSON: {"running", "data_dir", "pid"?, "version"?, "wire"?, "port"?, "socket"?,
 "started_at"?, "stages"?: {NAME: "ok" or what is wrong}, "notices"?: [{"key", "text", "at", "told"}],
 "settings"?: [{"key", "value", "origin"}]}.`,
 		Example: "  claude-mem worker status --json",
-		Args:    noArgs,
-	}
-	asJSON := jsonFlag(cmd)
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		dataDir, err := a.dataDir()
-		if err != nil {
-			return err
-		}
-		return a.printStatus(cmd.Context(), dataDir, *asJSON)
-	}
-	return cmd
+	}, func(context.Context, string) error { return nil })
 }
 
 func (a *app) printStatus(ctx context.Context, dataDir string, asJSON bool) error {
@@ -192,7 +163,7 @@ func (a *app) printStatus(ctx context.Context, dataDir string, asJSON bool) erro
 			if status.Port != 0 {
 				p.printf("address  http://127.0.0.1:%d\n", status.Port)
 			}
-			for _, name := range sortedKeys(status.Stages) {
+			for _, name := range slices.Sorted(maps.Keys(status.Stages)) {
 				if state := status.Stages[name]; state != "ok" {
 					p.printf("%s  %s: %s\n", p.style(styleRed, "trouble"), name, state)
 				}
@@ -314,17 +285,13 @@ JSON: the lines as they are in the file, one object a line.`,
 	asJSON := jsonFlag(cmd)
 	lines := cmd.Flags().IntP("lines", "n", 50, "how many lines")
 	follow := cmd.Flags().BoolP("follow", "f", false, "go on printing what is written")
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		dataDir, err := a.dataDir()
-		if err != nil {
-			return err
-		}
+	cmd.RunE = a.withDataDir(func(cmd *cobra.Command, dataDir string, _ []string) error {
 		show := a.logLine
 		if *asJSON {
 			show = func(line []byte) { _, _ = fmt.Fprintf(a.stdout, "%s\n", line) }
 		}
 		return a.printLog(cmd.Context(), daemon.LogPath(dataDir), *lines, *follow, show)
-	}
+	})
 	return cmd
 }
 

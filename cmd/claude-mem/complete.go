@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -79,73 +80,58 @@ func withoutFiles(cmd *cobra.Command) {
 	}
 }
 
-// remembered are choices that the memory has: none when there is no memory.
-func (a *app) remembered(list func(ctx context.Context, m *memory) []cobra.Completion) choices {
-	return func(ctx context.Context) []cobra.Completion {
+// remembered returns the choices that list finds in the memory; none when there is no memory.
+func remembered[T any](a *app, list func(context.Context, *memory) ([]T, error), choice func(*T) cobra.Completion) choices {
+	return func(ctx context.Context) (found []cobra.Completion) {
 		m, err := a.openMemory(ctx)
 		if err != nil {
 			return nil
 		}
 		defer m.close()
-		return list(ctx, m)
+		records, err := list(ctx, m)
+		if err != nil {
+			return nil
+		}
+		for i := range records {
+			found = append(found, choice(&records[i]))
+		}
+		return found
 	}
 }
 
 // projectChoices are the names of projects; where several have one, their directories.
 func (a *app) projectChoices() choices {
-	return a.remembered(func(ctx context.Context, m *memory) (found []cobra.Completion) {
+	named := map[string]int{}
+	return remembered(a, func(ctx context.Context, m *memory) ([]claudemem.ProjectDigest, error) {
 		projects, err := m.Projects(ctx)
-		if err != nil {
-			return nil
-		}
-		named := map[string]int{}
+		clear(named)
 		for i := range projects {
 			named[projects[i].Label]++
 		}
-		for i := range projects {
-			name, about := projects[i].Label, projects[i].ProjectPath
-			if named[name] > 1 {
-				name, about = about, name
-			}
-			found = append(found, described(name, about))
+		return projects, err
+	}, func(p *claudemem.ProjectDigest) cobra.Completion {
+		if named[p.Label] > 1 {
+			return described(p.ProjectPath, p.Label)
 		}
-		return found
+		return described(p.Label, p.ProjectPath)
 	})
 }
 
-// recordChoices are the newest observations and sessions of the project that one is in.
+// recordChoices are the newest observations and sessions of the current project.
 func (a *app) recordChoices() choices {
+	observations := remembered(a, func(ctx context.Context, m *memory) ([]claudemem.Observation, error) {
+		return m.Observations(ctx, claudemem.Query{Project: here(), Limit: completeShown})
+	}, func(o *claudemem.Observation) cobra.Completion { return described(fmt.Sprint(o.ID), o.Title) })
 	sessions := a.sessionChoices()
-	return func(ctx context.Context) []cobra.Completion {
-		found := a.remembered(func(ctx context.Context, m *memory) (found []cobra.Completion) {
-			newest, err := m.Observations(ctx, claudemem.Query{Project: here(), Limit: completeShown})
-			if err != nil {
-				return nil
-			}
-			for i := range newest {
-				found = append(found, described(fmt.Sprint(newest[i].ID), newest[i].Title))
-			}
-			return found
-		})(ctx)
-		return append(found, sessions(ctx)...)
-	}
+	return func(ctx context.Context) []cobra.Completion { return append(observations(ctx), sessions(ctx)...) }
 }
 
-// sessionChoices are the newest sessions of the project that one is in.
+// sessionChoices are the newest sessions of the current project.
 func (a *app) sessionChoices() choices {
-	return a.remembered(func(ctx context.Context, m *memory) (found []cobra.Completion) {
-		newest, err := m.RecentSessions(ctx, here(), completeShown)
-		if err != nil {
-			return nil
-		}
-		for i := range newest {
-			title := newest[i].Session.Title
-			if title == "" {
-				title = newest[i].LastPrompt
-			}
-			found = append(found, described(fmt.Sprintf("S%d", newest[i].Session.ID), title))
-		}
-		return found
+	return remembered(a, func(ctx context.Context, m *memory) ([]claudemem.SessionDigest, error) {
+		return m.RecentSessions(ctx, here(), completeShown)
+	}, func(s *claudemem.SessionDigest) cobra.Completion {
+		return described(fmt.Sprintf("S%d", s.Session.ID), cmp.Or(s.Session.Title, s.LastPrompt))
 	})
 }
 
@@ -159,30 +145,17 @@ func (a *app) namedSessionChoices() choices {
 
 // deadLetterChoices are the keys of events that failed for good.
 func (a *app) deadLetterChoices() choices {
-	return a.remembered(func(ctx context.Context, m *memory) (found []cobra.Completion) {
-		letters, err := m.DeadLetters(ctx, completeShown)
-		if err != nil {
-			return nil
-		}
-		for i := range letters {
-			found = append(found, described(letters[i].Key, letters[i].LastError))
-		}
-		return found
-	})
+	return remembered(a, func(ctx context.Context, m *memory) ([]claudemem.DeadLetter, error) {
+		return m.DeadLetters(ctx, completeShown)
+	},
+		func(d *claudemem.DeadLetter) cobra.Completion { return described(d.Key, d.LastError) })
 }
 
-// learningChoices are the learnings of the project that one is in.
+// learningChoices are the learnings of the current project.
 func (a *app) learningChoices() choices {
-	return a.remembered(func(ctx context.Context, m *memory) (found []cobra.Completion) {
-		held, err := m.Learnings(ctx, claudemem.LearningQuery{Project: here(), Limit: completeShown})
-		if err != nil {
-			return nil
-		}
-		for _, l := range held {
-			found = append(found, described(fmt.Sprint(l.ID), l.Content))
-		}
-		return found
-	})
+	return remembered(a, func(ctx context.Context, m *memory) ([]claudemem.Learning, error) {
+		return m.Learnings(ctx, claudemem.LearningQuery{Project: here(), Limit: completeShown})
+	}, func(l *claudemem.Learning) cobra.Completion { return described(fmt.Sprint(l.ID), l.Content) })
 }
 
 // modeChoices are the built-in modes and the user's own.

@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"runtime"
 	"strings"
 	"time"
 
@@ -21,11 +20,7 @@ import (
 // doctorConfig returns the configuration of doctor. Values that cannot be found stay
 // empty: doctor works whatever is broken.
 func (a *app) doctorConfig() doctor.Config {
-	home := a.getenv("HOME")
-	if runtime.GOOS == "windows" {
-		home = a.getenv("USERPROFILE")
-	}
-	hostDir, _ := install.ConfigDir(a.getenv, home)
+	hostDir, _ := install.ConfigDir(a.getenv, a.home())
 	self, _ := os.Executable() // without it doctor does not check the programs
 	dataDir := settings.DataDir(a.getenv)
 	return doctor.Config{

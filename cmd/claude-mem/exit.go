@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"claudemem"
@@ -43,10 +44,8 @@ func exitCode(err error) int {
 	}
 	code := claudemem.CodeOf(err)
 	for _, row := range exitCodes {
-		for _, c := range row.codes {
-			if c == code {
-				return row.exit
-			}
+		if slices.Contains(row.codes, code) {
+			return row.exit
 		}
 	}
 	return 1

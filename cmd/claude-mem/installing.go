@@ -26,7 +26,7 @@ func showPlan(p *printer, plan *install.Plan) {
 	if plan.Method == install.MethodSettings {
 		how = "plain hooks in settings.json"
 	}
-	p.printf("%s\n", p.style(styleBold, "claude-mem "+plan.Version+" for Claude Code ("+how+")"))
+	p.heading("claude-mem " + plan.Version + " for Claude Code (" + how + ")")
 	if plan.Replaces != "" {
 		p.printf("It replaces version %s.\n", plan.Replaces)
 	}
@@ -46,7 +46,7 @@ func showRemoval(p *printer, r *install.Removal) {
 	if r.Empty() {
 		return
 	}
-	p.printf("%s\n", p.style(styleBold, "Removing claude-mem from Claude Code"))
+	p.heading("Removing claude-mem from Claude Code")
 	showFiles(p, r.Files)
 	for _, path := range r.Restored {
 		if filepath.Base(path) == "settings.json" {
@@ -231,20 +231,10 @@ func grouped(n int) string {
 	return s
 }
 
-// canAsk says that there may be a person at standard input.
-func (a *app) canAsk() bool {
-	f, ok := a.stdin.(*os.File)
-	if !ok {
-		return false
-	}
-	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
-}
-
 // confirm asks a person and returns whether the answer was yes; CodeForbidden where
 // nobody is there to be asked.
 func (a *app) confirm(question string) (bool, error) {
-	if !a.canAsk() {
+	if !isTerminal(a.stdin) {
 		return false, notConfirmed("standard input is no terminal, so nobody can be asked")
 	}
 	_, _ = fmt.Fprintf(a.stderr, "\n%s [y/N] ", question)

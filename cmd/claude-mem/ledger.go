@@ -11,7 +11,7 @@ import (
 
 // account shows what model calls cost and what memory saved.
 func (p *printer) account(a *store.Account) {
-	p.printf("%s\n", p.style(styleBold, fmt.Sprintf("Model calls, last %s", count(a.PeriodDays, "day"))))
+	p.heading(fmt.Sprintf("Model calls, last %s", count(a.PeriodDays, "day")))
 	if a.Total.Calls == 0 {
 		p.printf("  none\n")
 	} else {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -30,7 +31,7 @@ func (a *app) logLine(line []byte) {
 		delete(fields, k)
 	}
 	var rest []string
-	for _, k := range sortedKeys(fields) {
+	for _, k := range slices.Sorted(maps.Keys(fields)) {
 		rest = append(rest, fmt.Sprintf("%s=%v", k, fields[k]))
 	}
 	head := fmt.Sprintf("%-5s", level)
@@ -38,13 +39,4 @@ func (a *app) logLine(line []byte) {
 		head = p.style(styleRed, head)
 	}
 	p.printf("%s %s %s %s\n", p.style(styleDim, at), head, oneLine(message, 0), p.style(styleDim, oneLine(strings.Join(rest, " "), 0)))
-}
-
-func sortedKeys[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
 }

@@ -107,6 +107,13 @@ func (a *app) rootCommand() *cobra.Command {
 	return root
 }
 
+// parent adds subcommands to a command, which alone prints its help.
+func parent(cmd *cobra.Command, subs ...*cobra.Command) *cobra.Command {
+	cmd.Args, cmd.RunE = knownCommand, func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+	cmd.AddCommand(subs...)
+	return cmd
+}
+
 // jsonFlag adds --json.
 func jsonFlag(cmd *cobra.Command) *bool {
 	return cmd.Flags().Bool("json", false, "print JSON for programs")

@@ -36,11 +36,11 @@ func (o *output) outcome(err error) error {
 		WithHint("what is printed is not complete; see to it that its end can be written")
 }
 
-// fileOf is the file behind a writer, if one is.
-func fileOf(w io.Writer) (*os.File, bool) {
-	if o, ok := w.(*output); ok {
-		w = o.w
+// fileOf returns the file behind a reader or writer, if there is one.
+func fileOf(stream any) (*os.File, bool) {
+	if o, ok := stream.(*output); ok {
+		stream = o.w
 	}
-	f, ok := w.(*os.File)
+	f, ok := stream.(*os.File)
 	return f, ok
 }

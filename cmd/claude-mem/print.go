@@ -153,8 +153,9 @@ func wantsColor(w io.Writer, getenv func(string) string) bool {
 	return ok && isTerminal(f) && takesColor(f)
 }
 
-func isTerminal(w io.Writer) bool {
-	f, ok := fileOf(w)
+// isTerminal reports whether a stream may be a person's terminal.
+func isTerminal(stream any) bool {
+	f, ok := fileOf(stream)
 	if !ok {
 		return false
 	}

@@ -125,12 +125,19 @@ func emptyPage[T any](p *page) api.Page[T] {
 	return api.Page[T]{Limit: p.limit, Offset: p.offset, Results: []T{}}
 }
 
-// left counts what comes after the shown part of a list.
-func (p *page) left(shown, total int) int { return total - p.offset - shown }
+// noteMore says how many of the list come after the page.
+func (p *page) noteMore(a *app, shown, total int) {
+	if left := total - p.offset - shown; left > 0 {
+		a.note("%d more: --offset %d", left, p.offset+shown)
+	}
+}
 
 // readPages returns the first results of a list, at most limit, page by page, and how many
 // there are in all.
 func readPages[T any](limit int, page func(api.Paged) ([]T, int, error)) (found []T, total int, err error) {
+	if limit < 1 {
+		return nil, 0, claudemem.Errorf(claudemem.CodeInvalid, "--limit %d: want at least 1", limit)
+	}
 	for {
 		var results []T
 		results, total, err = page(api.Paged{Limit: min(limit-len(found), api.MaxLimit), Offset: len(found)})
@@ -150,11 +157,4 @@ func (a *app) noteMore(shown, total int) {
 // limitFlag adds --limit to a command that lists from the beginning.
 func limitFlag(cmd *cobra.Command, limit int) *int {
 	return cmd.Flags().IntP("limit", "n", limit, "how many")
-}
-
-func checkLimit(limit int) error {
-	if limit < 1 {
-		return claudemem.Errorf(claudemem.CodeInvalid, "--limit %d: want at least 1", limit)
-	}
-	return nil
 }

@@ -16,6 +16,15 @@ import (
 // nearest returns the candidate that a word was probably meant to be, "" when none is near.
 func nearest(word string, candidates []string) string { return api.Nearest(word, candidates) }
 
+// didYouMean returns the hint that names the candidate nearest to a word in format,
+// or else the other hint.
+func didYouMean(word string, candidates []string, format, other string) string {
+	if name := nearest(word, candidates); name != "" {
+		return "did you mean " + fmt.Sprintf(format, name) + "?"
+	}
+	return other
+}
+
 // otherWords are what other programs call what we have.
 var otherWords = map[string]string{
 	"add": "learn add", "find": "search", "grep": "search", "list": "recent", "log": "worker logs", "ls": "recent",
