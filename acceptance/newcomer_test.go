@@ -206,7 +206,7 @@ func TestNewcomer(t *testing.T) {
 		}
 	}
 	before := treeOf(t, n.dir)
-	says("the demo", n.shell(t, demo[0]), "What was remembered", "What the next session is given", "TestBurstIsTheCeiling")
+	says("the demo", n.shell(t, demo[0]), "Remembered:", "Context block of the next session", "TestBurstIsTheCeiling")
 	if _, err := os.Stat(filepath.Join(n.home, ".claude")); err == nil || treeOf(t, n.dir) != before {
 		t.Error("the demo leaves something in the home")
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// workerOrFiles is the memory as commands ask it: the worker's when one answers, else
-// the files. So a command finds the same with and without a worker.
+// workerOrFiles is the memory of commands: the worker's when it answers, else the files.
+// So a command finds the same with and without a worker.
 type workerOrFiles struct {
 	api.Chosen
 	app     *app
@@ -72,7 +72,7 @@ func change[A any](ctx context.Context, a *app, create bool, call func(api.Memor
 	return out, err
 }
 
-// close ends reading; an error then has no effect on what was read.
+// close ends reading; its error has no effect on results.
 func (w *workerOrFiles) close() {
 	if w.files != nil {
 		w.files.close()
@@ -117,8 +117,8 @@ func unknownParameter(worker *api.Remote, err error) bool {
 	return claudemem.CodeOf(err) == claudemem.CodeInvalid && worker.Info.Version != version
 }
 
-// printed ends a command that prints JSON, or has nothing to print: it prints answer,
-// or empty when there is no memory yet. done is false when people are to be told.
+// printed prints an answer as JSON, or empty when there is no memory yet. done is false
+// when the caller has to print the answer for people.
 func printed[A any](a *app, asJSON bool, answer A, err error, empty A) (done bool, _ error) {
 	switch {
 	case err != nil:

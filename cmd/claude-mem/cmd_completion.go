@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// shells are those that completions are written for, and how.
+// shells are the shells that have completions, and their writers.
 var shells = []struct {
 	name  string
 	write func(root *cobra.Command, w io.Writer) error
@@ -30,10 +30,10 @@ func shellNames() []string {
 func (a *app) completionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:     "completion SHELL",
-		Short:   "Print completions for bash, zsh, fish or powershell",
+		Short:   "Print a completion script for bash, zsh, fish or powershell",
 		GroupID: groupRun,
-		Long: `Print a script that makes a shell complete commands, flags, settings and their values,
-modes, projects, and the ids of what was remembered last. Completing only reads.
+		Long: `Print a script that completes commands, flags, settings and their values, modes,
+projects, and the ids of the newest records. Completion changes nothing.
 
 bash, with the package bash-completion:
   claude-mem completion bash > ~/.local/share/bash-completion/completions/claude-mem

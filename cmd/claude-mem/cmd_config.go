@@ -18,8 +18,8 @@ func (a *app) configCommand() *cobra.Command {
 		Use:     "config",
 		Short:   "Show and change settings",
 		GroupID: groupRun,
-		Long: `Show and change settings. An environment variable of the same name wins over
-config.json for a command or a hook; for the worker the file wins.
+		Long: `Show and change settings. For commands and hooks an environment variable of the same
+name overrides config.json; for the worker the file overrides the environment.
 The prefix CLAUDE_MEM_ may be left out.`,
 		Example: "  claude-mem config list\n  claude-mem config get CONTEXT_BUDGET\n  claude-mem config set CONTEXT_BUDGET 1500",
 	}, a.configListCommand(), a.configGetCommand(), a.configSetCommand(), a.configImportCommand())
@@ -45,8 +45,8 @@ func settingOf(v settings.Value) settingJSON {
 	return out
 }
 
-// loadSettings reads the settings as a command sees them; a broken file is
-// told, and the last good copy is used.
+// loadSettings reads the settings of a command. It warns of a broken file and uses the
+// last good copy.
 func (a *app) loadSettings() (*settings.Settings, string, error) {
 	dataDir, err := a.dataDir()
 	if err != nil {
@@ -65,8 +65,8 @@ func (a *app) loadSettings() (*settings.Settings, string, error) {
 func (a *app) configListCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
-		Short: "List every setting with its value and where that came from",
-		Long: `List every setting: key, value, where the value came from, default, help.
+		Short: "List every setting with its value and origin",
+		Long: `List every setting: key, value, origin of the value, default, help.
 
 JSON: a list of {"key", "value", "origin": default|config.json|environment|config.last-good.json|
 settings.json|broken config.json, "default", "help", "error"?, "later"?}; secrets are masked.`,
@@ -74,7 +74,7 @@ settings.json|broken config.json, "default", "help", "error"?, "later"?}; secret
 		Args:    noArgs,
 	}
 	asJSON := jsonFlag(cmd)
-	changed := cmd.Flags().Bool("changed", false, "only those that are not at their default")
+	changed := cmd.Flags().Bool("changed", false, "only settings that are not at their default")
 	cmd.RunE = func(*cobra.Command, []string) error {
 		resolved, _, err := a.loadSettings()
 		if err != nil {
@@ -90,7 +90,7 @@ settings.json|broken config.json, "default", "help", "error"?, "later"?}; secret
 			return writeJSON(a.stdout, out)
 		}
 		if len(out) == 0 {
-			a.note("every setting has its default")
+			a.note("all settings at their defaults")
 		}
 		p := a.people()
 		for _, s := range out {
@@ -119,7 +119,7 @@ func (a *app) configGetCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "get KEY",
 		Short:   "Print the value of a setting",
-		Long:    "Print the value of a setting that is in force.\n\nJSON: an object as in `claude-mem config list --json`.",
+		Long:    "Print the effective value of a setting.\n\nJSON: an object as in `claude-mem config list --json`.",
 		Example: "  claude-mem config get WORKER_PORT",
 		Args:    args(cobra.ExactArgs(1)),
 	}
@@ -147,11 +147,11 @@ func (a *app) configSetCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "set KEY VALUE",
 		Short: "Change a setting in config.json",
-		Long: `Change a setting in config.json; everything else in that file is kept. An
-empty value takes the setting out, so that the default holds again. The value - is
-read from standard input, so that a key does not get into the shell's history.
-A running worker uses what is captured from the next event on; a provider, its key and
-model, a mode, a language or a cap from the next batch on; the rest after a restart.`,
+		Long: `Change a setting in config.json; the rest of that file is kept. An empty value
+removes the setting, so that its default applies. The value - is read from standard
+input, so that a key stays out of the shell's history.
+A running worker applies settings of capture from the next event on; provider, key,
+model, mode, language and caps from the next batch on; all others after a restart.`,
 		Example: "  claude-mem config set CONTEXT_BUDGET 1500\n  claude-mem config set CONTEXT_BUDGET ''\n  claude-mem config set ANTHROPIC_API_KEY - <key.txt",
 		Args:    args(cobra.ExactArgs(2)),
 
@@ -184,7 +184,7 @@ model, a mode, a language or a cap from the next batch on; the rest after a rest
 				return unknownValue(setting.Setting, value, err)
 			}
 			if len(pending) > 0 {
-				a.note("settings.json counts no more, but for what restricts: `claude-mem config import` shows what else it sets")
+				a.note("settings.json now only restricts; `claude-mem config import` shows and imports its other settings")
 			}
 			if value != "" {
 				setting.Value = value
@@ -192,26 +192,26 @@ model, a mode, a language or a cap from the next batch on; the rest after a rest
 				a.noteUnknownMode(setting.Key, value, dataDir)
 			}
 			if a.getenv(key) != "" && a.getenv(key) != value {
-				a.note("note: the environment variable %s is set and wins over it for commands and hooks", key)
+				a.note("note: the environment variable %s overrides it for commands and hooks", key)
 			}
 			_, _ = daemon.Look(cmd.Context(), dataDir) // a running worker notices the change, and retries what waited
 			if heldAtOnce(setting.Setting) {
-				a.note("a running worker uses it at once")
+				a.note("a running worker applies it at once")
 			} else {
-				a.note("`claude-mem worker restart` makes a running worker use it")
+				a.note("`claude-mem worker restart` applies it to a running worker")
 			}
 			return nil
 		},
 	}
 }
 
-// noteUnknownMode warns of a mode that is not there: it may be written later.
+// noteUnknownMode warns of a mode that does not exist: it may be written later.
 func (a *app) noteUnknownMode(key, value, dataDir string) {
 	if key != settings.KeyMode {
 		return
 	}
 	if _, err := mode.Load(value, modesDir(dataDir)); claudemem.CodeOf(err) == claudemem.CodeNotFound {
-		a.note("warning: there is no mode %q yet; `claude-mem mode list` shows which there are", oneLine(value, 60))
+		a.note("warning: unknown mode %q; `claude-mem mode list` lists the modes", oneLine(value, 60))
 	}
 }
 
@@ -231,7 +231,7 @@ func heldAtOnce(s settings.Setting) bool {
 // longestValue bounds a setting that is read from standard input, in bytes.
 const longestValue = 64 << 10
 
-// readValue reads a setting's value; white space around it is no part of it.
+// readValue reads a setting's value and trims the white space around it.
 func readValue(r io.Reader) (string, error) {
 	raw, err := io.ReadAll(io.LimitReader(r, longestValue+1))
 	if err != nil {
@@ -246,7 +246,7 @@ func readValue(r io.Reader) (string, error) {
 
 const settingPrefix = "CLAUDE_MEM_"
 
-// unknownSetting adds the setting that was probably meant, or those that have the word in them.
+// unknownSetting adds to the error the nearest setting, or those that contain the word.
 func unknownSetting(name string, err error) error {
 	if claudemem.CodeOf(err) != claudemem.CodeNotFound {
 		return err
@@ -267,7 +267,7 @@ func unknownSetting(name string, err error) error {
 	return e.WithHint(didYouMean(bare, keys, settingPrefix+"%s", "`claude-mem config list` shows every setting"))
 }
 
-// unknownValue adds the value that was probably meant to what is wrong with one.
+// unknownValue adds the nearest valid value to the error about a value.
 func unknownValue(s settings.Setting, value string, err error) error {
 	if claudemem.CodeOf(err) != claudemem.CodeInvalid || s.Kind != settings.Choice {
 		return err

@@ -9,19 +9,19 @@ import (
 func (a *app) configImportCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "import",
-		Short: "Take settings.json of an earlier release over into config.json",
+		Short: "Import settings.json of an earlier release into config.json",
 		Long: `Show the settings in the data directory's settings.json, which earlier releases and
-claude-mem for Node write, and take them over into config.json. What config.json sets
-stays, and settings.json is left as it is.
+claude-mem for Node write, and import them into config.json. Settings in config.json
+are kept, and settings.json is not changed.
 
-While there is no config.json, a settings.json counts as far as it restricts:
+Without a config.json, only the restricting settings of settings.json apply:
 EXCLUDED_PROJECTS, INCLUDED_PROJECTS, WITHHOLD_FILES and SKIP_TOOLS (both in addition to
-the defaults), PROVIDER=offline and RECALL=off. Once there is one, it counts no more.`,
+the defaults), PROVIDER=offline and RECALL=off. With a config.json, settings.json is ignored.`,
 		Example: "  claude-mem config import\n  claude-mem config import --yes\n  claude-mem config import --none",
 		Args:    noArgs,
 	}
 	yes := cmd.Flags().BoolP("yes", "y", false, "do not ask")
-	none := cmd.Flags().Bool("none", false, "begin config.json with nothing but what restricts")
+	none := cmd.Flags().Bool("none", false, "import only the settings that restrict")
 	cmd.RunE = a.withDataDir(func(_ *cobra.Command, dataDir string, _ []string) error {
 		list, err := settings.OlderSettings(dataDir)
 		if err != nil {
@@ -33,14 +33,14 @@ the defaults), PROVIDER=offline and RECALL=off. Once there is one, it counts no 
 		}
 		a.showOlder(list)
 		if !*yes && !*none {
-			if ok, err := a.confirm("Take these over into config.json?"); err != nil || !ok {
+			if ok, err := a.confirm("Import these into config.json?"); err != nil || !ok {
 				return err
 			}
 		}
 		if err := settings.Import(dataDir, *none); err != nil {
 			return err
 		}
-		a.note("%s written; a running worker uses most of it at once, `claude-mem worker restart` makes it use all", settings.Path(dataDir))
+		a.note("%s written; a running worker applies most settings at once, `claude-mem worker restart` applies all", settings.Path(dataDir))
 		return nil
 	})
 	return cmd
@@ -55,7 +55,7 @@ func (a *app) showOlder(list []settings.Older) {
 	}
 }
 
-// olderSettings shows and returns what a settings.json sets that was not taken over yet.
+// olderSettings shows and returns the settings of settings.json that were not imported yet.
 func (a *app) olderSettings() ([]settings.Older, error) {
 	dataDir, err := a.dataDir()
 	if err != nil {
@@ -69,7 +69,7 @@ func (a *app) olderSettings() ([]settings.Older, error) {
 	if len(list) > 0 {
 		a.note("")
 		a.showOlder(list)
-		a.note("They are taken over into config.json.")
+		a.note("They are imported into config.json.")
 	}
 	return list, nil
 }

@@ -19,8 +19,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// previewing reports whether the arguments of `context` ask for a look: that is
-// for a person, who waits for cobra; the hook does not.
+// previewing reports whether the arguments of `context` have --preview or --why: these
+// are for a person and go through cobra.
 func previewing(args []string) bool {
 	return slices.ContainsFunc(args, func(arg string) bool {
 		name, _, _ := strings.Cut(arg, "=")
@@ -28,7 +28,7 @@ func previewing(args []string) bool {
 	})
 }
 
-// contextPreview is a preview, who built it, and the session that it is of.
+// contextPreview is a preview with its builder and its session.
 type contextPreview struct {
 	api.Preview
 	BuiltBy string `json:"built_by"`
@@ -44,18 +44,18 @@ const (
 // contextSources are how a session can start.
 var contextSources = []string{"startup", "clear", "compact", "resume"}
 
-// addPreview gives the hook verb what people use it for.
+// addPreview adds --preview and --why to the hook verb.
 func (a *app) addPreview(cmd *cobra.Command) {
 	cmd.Long += `
 
-With --preview it is for people: it prints exactly the block that a session would be
-given which started now in this directory, and below it what each layer costs and what
-was left out. Nothing is given, booked or changed. --why says why a line is there: by the
-number of an observation ('#12'), of a session (S3), or of the line (7).
+--preview is for people: it prints exactly the block that a session started now in this
+directory would get, and below it the cost of each layer and the layers left out. Nothing
+is recorded or changed. --why explains a line: by the number of an observation ('#12'),
+of a session (S3), or of the line (7).
 
-A worker that runs is asked; else the block is built from the database, as by a hook that
-finds no worker: what fits the latest summary is then found by its words alone. What waits
-in the spool is in neither: the worker takes it in before a session starts.
+A running worker builds the block; without a worker it is built from the database, as a
+hook does: records that fit the latest summary are then found by words alone. Events in
+the spool are not included: the worker stores them before a session starts.
 
 JSON: {"context", "tokens", "layers": [{"name", "tokens", "items"?}], "skipped": [{"name",
 "tokens", "items"?, "reason"}], "budget", "effective_budget", "build_ms", "built_by": "worker"
@@ -65,15 +65,15 @@ or "database", "source", "session"?, "project_path", "lines": [{"number", "layer
   claude-mem context --preview
   claude-mem context --preview --budget 500 --source resume --session last
   claude-mem context --preview --why '#12'`
-	cmd.Flags().Bool("preview", false, "show what a session would be given, and what it costs")
+	cmd.Flags().Bool("preview", false, "show the context block of a session started now, and its cost")
 	budget := cmd.Flags().Int("budget", 0, "with --preview: tokens (default: the setting's)")
-	source := cmd.Flags().String("source", contextSources[0], "with --preview: how the session starts: "+strings.Join(contextSources, ", "))
-	session := cmd.Flags().String("session", "", "with --preview: which session, named as for sessions show\n(default: a new one; of a resume or compact the last)")
+	source := cmd.Flags().String("source", contextSources[0], "with --preview: the start of the session: "+strings.Join(contextSources, ", "))
+	session := cmd.Flags().String("session", "", "with --preview: a session, named as for sessions show\n(default: a new one; for resume and compact the last)")
 	project := cmd.Flags().StringP("project", "p", "", "with --preview: a project's directory or name (default: the one you are in)")
 	completeFlag(cmd, "source", fixed(contextSources...))
 	completeFlag(cmd, "session", a.namedSessionChoices())
 	completeFlag(cmd, "project", a.projectChoices())
-	why := cmd.Flags().String("why", "", "say why lines are there: '#12', S3 or a line's number")
+	why := cmd.Flags().String("why", "", "explain lines: '#12', S3 or a line's number")
 	asJSON := jsonFlag(cmd)
 	host := cmd.Flags().Lookup("host")
 	cmd.Args = noArgs
@@ -103,19 +103,19 @@ or "database", "source", "session"?, "project_path", "lines": [{"number", "layer
 		}
 		a.people().preview(preview)
 		if names, err := wire.SpoolOf(m.dataDir).List(a.now()); err == nil && len(names) > 0 {
-			a.note("Not in it: %s in the spool, which the worker takes in before a session starts.", count(len(names), "delivery"))
+			a.note("Not included: %s in the spool; the worker stores them before a session starts.", count(len(names), "delivery"))
 		}
 		if preview.Text == "" {
-			a.note("A session that started now would be given nothing.")
+			a.note("A session started now would get no context block.")
 		} else {
-			a.note("`--why 5` says why the fifth line is there, `--why '#12'` why observation 12 is.")
+			a.note("`--why 5` explains the fifth line, `--why '#12'` the line of observation 12.")
 		}
 		return nil
 	})
 }
 
-// previewContext asks for a block; the request's session and project are what the
-// user calls them.
+// previewContext returns a block; session and project of the request are names as the
+// user types them.
 func (a *app) previewContext(ctx context.Context, m *workerOrFiles, r api.ContextRequest) (*contextPreview, error) {
 	where, err := a.previewProject(ctx, m, r.ProjectPath)
 	if err != nil {
@@ -148,8 +148,7 @@ func (a *app) previewContext(ctx context.Context, m *workerOrFiles, r api.Contex
 	return preview, nil
 }
 
-// previewProject finds where a person means by a path, or by the name of a project
-// that is remembered.
+// previewProject returns the checkout of a path, or of a project by its name.
 func (a *app) previewProject(ctx context.Context, m api.Memory, name string) (repo.Identity, error) {
 	if name == "" {
 		name = "."
@@ -195,7 +194,7 @@ func (a *app) previewProject(ctx context.Context, m api.Memory, name string) (re
 	return where, nil
 }
 
-// whyOf is what --why asks about; one of its fields is set.
+// whyOf is the argument of --why; one of its fields is set.
 type whyOf struct {
 	line        int
 	observation claudemem.ObservationID
@@ -213,8 +212,8 @@ func parseWhy(text string) (whyOf, error) {
 		} else if err == nil && strings.HasPrefix(text, "#") {
 			return whyOf{observation: claudemem.ObservationID(id.number)}, nil
 		}
-		return whyOf{}, claudemem.Errorf(claudemem.CodeInvalid, "--why %.40q is no line", text).
-			WithHint("'#12' is an observation's line, S3 a session's, 7 the seventh line of the block")
+		return whyOf{}, claudemem.Errorf(claudemem.CodeInvalid, "--why %.40q names no line", text).
+			WithHint("'#12' is the line of an observation, S3 of a session, 7 the seventh line of the block")
 	}
 	return whyOf{}, nil
 }
@@ -223,7 +222,7 @@ func (w whyOf) asksFor(l *api.PreviewLine) bool {
 	return w.line != 0 && w.line == l.Number || w.observation != 0 && w.observation == l.Observation || w.session != 0 && w.session == l.Session && l.Observation == 0
 }
 
-// printWhy says why the lines are there that ref asks for.
+// printWhy explains the lines that ref names.
 func (a *app) printWhy(preview *contextPreview, ref string, wanted whyOf, asJSON bool) error {
 	lines := []api.PreviewLine{}
 	for i := range preview.Lines {
@@ -236,7 +235,7 @@ func (a *app) printWhy(preview *contextPreview, ref string, wanted whyOf, asJSON
 		if wanted.line == 0 {
 			err = claudemem.Errorf(claudemem.CodeNotFound, "%.40s is not in the block", ref)
 		}
-		return err.WithHint("`claude-mem context --preview` shows what is, and which layers were left out")
+		return err.WithHint("`claude-mem context --preview` shows the block and the layers left out")
 	}
 	if asJSON {
 		return writeJSON(a.stdout, map[string]any{"lines": lines})
@@ -259,7 +258,7 @@ func (a *app) printWhy(preview *contextPreview, ref string, wanted whyOf, asJSON
 	return nil
 }
 
-// preview shows a block as it is, and apart from it what it costs.
+// preview prints a block, and below it its cost.
 func (p *printer) preview(v *contextPreview) {
 	if v.Text != "" {
 		p.printf("%s\n\n", v.Text)
@@ -269,7 +268,7 @@ func (p *printer) preview(v *contextPreview) {
 	if v.Session != "" {
 		who = v.Session
 	}
-	p.heading(fmt.Sprintf("What %s in %s is given at %s", who, oneLine(claudemem.ProjectLabel(v.ProjectPath), 60), v.Source))
+	p.heading(fmt.Sprintf("Context block of %s in %s at %s", who, oneLine(claudemem.ProjectLabel(v.ProjectPath), 60), v.Source))
 	by := "by the worker"
 	if v.BuiltBy == builtByDatabase {
 		by = "from the database"
@@ -277,7 +276,7 @@ func (p *printer) preview(v *contextPreview) {
 	p.printf("  %d of %s, built %s in %.1f ms\n", v.Tokens, count(v.EffectiveBudget, "token"), by, v.BuildMS)
 	switch {
 	case v.Budget > v.EffectiveBudget:
-		p.printf("  the budget is %d, of which a host takes %d\n", v.Budget, v.EffectiveBudget)
+		p.printf("  the budget is %d; the host accepts %d\n", v.Budget, v.EffectiveBudget)
 	case v.Budget < v.EffectiveBudget:
 		p.printf("  the budget is %d; a block needs %d\n", v.Budget, v.EffectiveBudget)
 	}
@@ -304,7 +303,7 @@ func itemsText(n int) string {
 	return count(n, "line")
 }
 
-// skippedText says why a layer is not there, and what it would have cost.
+// skippedText returns the reason why a layer was left out, and its cost.
 func skippedText(l claudemem.LayerCost) string {
 	var cost []string
 	if l.Items > 0 {

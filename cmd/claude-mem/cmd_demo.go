@@ -24,18 +24,17 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// demoSettleLimit is how long the demo waits for the worker to have distilled everything.
-const demoSettleLimit = 20 * time.Second
+// demoDistilLimit is how long the demo waits for the worker to have distilled everything.
+const demoDistilLimit = 20 * time.Second
 
 func (a *app) demoCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "demo",
-		Short:   "See it work on a recorded session; needs nothing",
+		Short:   "Replay a recorded session; needs no agent and no model",
 		GroupID: groupMemory,
 		Long: `Replay a real, recorded agent session through the real hooks and a real worker
-into a temporary memory, and show what was remembered, what the next session
-would be given, and what it cost. Needs nothing: no agent, no model, no network.
-Your own memory is not touched.
+into a temporary memory. Show the records, the context block of the next session, and
+the cost. Needs no agent, no model and no network. Your own memory is not changed.
 
 JSON: {"session", "note", "host_version", "data_dir"?, "hook_calls", "hook_ms": {"median", "max"},
 "queue", "observations": [as recent], "summaries": N, "context", "tokens", "stored_bytes"}.`,
@@ -43,7 +42,7 @@ JSON: {"session", "note", "host_version", "data_dir"?, "hook_calls", "hook_ms": 
 		Args:    noArgs,
 	}
 	asJSON := jsonFlag(cmd)
-	keep := cmd.Flags().Bool("keep", false, "keep the temporary memory and print where it is")
+	keep := cmd.Flags().Bool("keep", false, "keep the temporary memory and print its path")
 	name := cmd.Flags().String("session", demoDefault, "the recorded session to replay")
 	completeFlag(cmd, "session", demoChoices)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -69,14 +68,14 @@ JSON: {"session", "note", "host_version", "data_dir"?, "hook_calls", "hook_ms": 
 		}
 		result.print(a.people())
 		if *keep {
-			a.note("the memory is kept in %s:\n  %s", d.dataDir, withVariable(runtime.GOOS, settings.DataDirKey, d.dataDir, "claude-mem recent --all"))
+			a.note("memory kept in %s:\n  %s", d.dataDir, withVariable(runtime.GOOS, settings.DataDirKey, d.dataDir, "claude-mem recent --all"))
 		}
 		return nil
 	}
 	return cmd
 }
 
-// demoDefault shows most kinds of work in few turns.
+// demoDefault has most kinds of work in few turns.
 const demoDefault = "ratelimit-burst"
 
 func demoSession(name string) (recorded.Session, error) {
@@ -98,7 +97,7 @@ func demoChoices(context.Context) (names []cobra.Completion) {
 	return names
 }
 
-// demo is one replay: a host that is a recording, in a home of its own.
+// demo is one replay, with a home directory of its own.
 type demo struct {
 	app                       *app
 	session                   recorded.Session
@@ -108,7 +107,7 @@ type demo struct {
 	env                       []string
 }
 
-// demoResult is what the demo shows.
+// demoResult is the output of the demo.
 type demoResult struct {
 	Session     string             `json:"session"`
 	Note        string             `json:"note"`
@@ -197,7 +196,7 @@ func (d *demo) run(ctx context.Context) (*demoResult, error) {
 	slices.Sort(took)
 	result.HookCalls = len(took)
 	result.HookMS = demoTimes{Median: millis(took[len(took)/2]), Max: millis(took[len(took)-1])}
-	if err := d.settle(ctx); err != nil {
+	if err := d.awaitDistilled(ctx); err != nil {
 		return nil, err
 	}
 
@@ -252,9 +251,9 @@ func (d *demo) hook(ctx context.Context, event string, payload []byte) ([]byte, 
 	return out, nil
 }
 
-// settle waits until everything is distilled.
-func (d *demo) settle(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, demoSettleLimit)
+// awaitDistilled waits until no event is pending.
+func (d *demo) awaitDistilled(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, demoDistilLimit)
 	defer cancel()
 	for {
 		books, err := d.books(ctx)
@@ -266,7 +265,7 @@ func (d *demo) settle(ctx context.Context) error {
 		}
 		select {
 		case <-ctx.Done():
-			return claudemem.Errorf(claudemem.CodeUnavailable, "the worker has not distilled the session after %v", demoSettleLimit).
+			return claudemem.Errorf(claudemem.CodeUnavailable, "the worker has not distilled the session after %v", demoDistilLimit).
 				WithHint("`claude-mem demo --keep` keeps the memory and its log")
 		case <-time.After(10 * time.Millisecond):
 		}
@@ -309,7 +308,7 @@ func (d *demo) collect(ctx context.Context, result *demoResult) error {
 	return nil
 }
 
-// storedBytes is what the database takes on disk, its log included.
+// storedBytes returns the size of the database and its log.
 func storedBytes(dataDir string) (total int64) {
 	for _, name := range []string{"memory.db", "memory.db-wal"} {
 		if info, err := os.Stat(filepath.Join(dataDir, name)); err == nil {
@@ -341,8 +340,8 @@ func millis(d time.Duration) float64 {
 
 func (r *demoResult) print(p *printer) {
 	p.printf("%s %s: %s\n", p.style(styleBold, "Replayed"), r.Session, r.Note)
-	p.printf("%s\n\n", p.style(styleDim, fmt.Sprintf("recorded from Claude Code %s; %d hook calls through the real hook and a real worker", r.HostVersion, r.HookCalls)))
-	p.heading(fmt.Sprintf("What was remembered (%s, %s)", count(len(r.Records), "observation"), count(r.Summaries, "turn summary")))
+	p.printf("%s\n\n", p.style(styleDim, fmt.Sprintf("recorded from Claude Code %s; %d calls of the real hook, with a real worker", r.HostVersion, r.HookCalls)))
+	p.heading(fmt.Sprintf("Remembered: %s, %s", count(len(r.Records), "observation"), count(r.Summaries, "turn summary")))
 	for i := range r.observed {
 		o := &r.observed[i]
 		p.printf("  %s %s  %s\n", o.Type.Glyph(), oneLine(o.Title, 100), p.style(styleDim, fmt.Sprintf("#%d", o.ID)))
@@ -353,11 +352,11 @@ func (r *demoResult) print(p *printer) {
 			p.printf("      %s\n", p.style(styleDim, oneLine(fact, 110)))
 		}
 	}
-	p.printf("\n%s\n", p.style(styleBold, fmt.Sprintf("What the next session is given (%d tokens)", r.Tokens)))
+	p.printf("\n%s\n", p.style(styleBold, fmt.Sprintf("Context block of the next session: %d tokens", r.Tokens)))
 	p.printf("%s\n", safe(strings.TrimRight(r.Context, "\n")))
-	p.printf("\n%s\n", p.style(styleBold, "What it cost"))
+	p.printf("\n%s\n", p.style(styleBold, "Cost"))
 	p.printf("  %d events received, %d processed, %d skipped, %d duplicates\n", r.Queue.Received, r.Queue.Processed, r.Queue.Skipped, r.Queue.Duplicates)
-	p.printf("  %.1f ms a hook call (median, process start included; slowest %.1f ms)\n", r.HookMS.Median, r.HookMS.Max)
+	p.printf("  %.1f ms per hook call (median, with process start; slowest %.1f ms)\n", r.HookMS.Median, r.HookMS.Max)
 	p.printf("  0 model calls, 0 tokens (offline observer)\n")
 	p.printf("  %s on disk\n", bytesText(r.StoredBytes))
 }

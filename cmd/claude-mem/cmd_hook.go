@@ -28,13 +28,13 @@ import (
 // for the worker before that, and the host waits for the hook.
 const fromDatabaseLimit = 600 * time.Millisecond
 
-// hookVerbs are the commands that a host runs.
+// hookVerbs are the commands of the host.
 var hookVerbs = []struct {
 	verb  hook.Verb
 	short string
 	event string
 }{
-	{hook.VerbContext, "At session start: print what is remembered of the project", "SessionStart"},
+	{hook.VerbContext, "At session start: print the project's context block", "SessionStart"},
 	{hook.VerbNew, "Remember a prompt", "UserPromptSubmit"},
 	{hook.VerbSave, "Remember a tool call, or its failure", "PostToolUse"},
 	{hook.VerbSummary, "Remember the end of a turn", "Stop"},
@@ -66,7 +66,7 @@ func runHook(args []string) (done bool) {
 	return false
 }
 
-// hookCommands are for the help; runHook has taken their calls before.
+// hookCommands returns the hook verbs for the help; runHook handles their calls.
 func (a *app) hookCommands() []*cobra.Command {
 	var commands []*cobra.Command
 	for _, v := range hookVerbs {
@@ -78,12 +78,12 @@ func (a *app) hookCommands() []*cobra.Command {
 			Use:     string(v.verb),
 			Short:   v.short,
 			GroupID: groupHook,
-			Long: v.short + `. The host runs this, people rarely do: it reads one JSON payload from
-standard input, always exits 0, and prints nothing or ` + prints + `.`,
+			Long: v.short + `. The host runs this.
+It reads one JSON payload from standard input, always exits 0, and prints nothing or ` + prints + `.`,
 			Example: `  echo '{"hook_event_name":"` + v.event + `","session_id":"s1","cwd":"'"$PWD"'"}' | claude-mem ` + string(v.verb),
 			Run:     func(*cobra.Command, []string) {},
 		}
-		cmd.Flags().String("host", string(claudemem.HostClaudeCode), "whose payload it is: claude-code or raw")
+		cmd.Flags().String("host", string(claudemem.HostClaudeCode), "the host of the payload: claude-code or raw")
 		if v.verb == hook.VerbContext {
 			a.addPreview(cmd)
 		}
@@ -118,7 +118,7 @@ func contextFromDatabase(args []string, stdout io.Writer) {
 	}
 }
 
-// errNoBlock says that there is nothing to give, which is no fault.
+// errNoBlock: there is nothing to show, which is no fault.
 var errNoBlock = errors.New("no context block")
 
 // fallback builds the context block from the database, without a worker, and
@@ -158,9 +158,8 @@ func blockFromDatabase(ctx context.Context, dataDir string, request claudemem.Co
 	return recall.New(m, options).Context(ctx, request)
 }
 
-// troubleText is what the user must know of why there is no memory: nobody else
-// tells when the worker cannot start for the same reason. "" when it is no fault,
-// or one that passes.
+// troubleText returns the message for the user about a database that cannot be used: the
+// worker cannot start for the same reason. "" when the error is temporary or no fault.
 func troubleText(err error) string {
 	var e *claudemem.Error
 	if !errors.As(err, &e) {
@@ -186,7 +185,7 @@ func noteInjection(dataDir string, injection claudemem.Injection) {
 	_ = wire.SpoolOf(dataDir).WriteInjection(id, &injection)
 }
 
-// hookReply is the block as a SessionStart hook's reply.
+// hookReply returns the block as the reply of a SessionStart hook.
 func hookReply(block claudemem.ContextBlock) ([]byte, error) {
 	type output struct {
 		HookEventName     string `json:"hookEventName"`
@@ -206,8 +205,7 @@ func hookReply(block claudemem.ContextBlock) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// fallbackBlocks builds the blocks of a data directory as a hook does that finds
-// no worker, to be looked at.
+// fallbackBlocks builds blocks from the database, as a hook does without a worker.
 type fallbackBlocks string
 
 func (dataDir fallbackBlocks) Context(ctx context.Context, request claudemem.ContextRequest) (claudemem.ContextBlock, error) {

@@ -86,7 +86,7 @@ func (a *app) install(ctx context.Context, o installOptions) error {
 				return err
 			}
 		} else {
-			a.note("It is left as it is: `claude-mem install --disable-node` disables it, and so does `claude plugin disable %s`.\n", enabled[0])
+			a.note("It stays enabled: `claude-mem install --disable-node` disables it, and so does `claude plugin disable %s`.\n", enabled[0])
 		}
 	}
 	observer := a.observerChoice()
@@ -128,7 +128,7 @@ func (a *app) install(ctx context.Context, o installOptions) error {
 		a.note("\nNothing was changed: this was a dry run.")
 	case empty:
 		if len(older) > 0 {
-			a.note("\nsettings.json is not taken over yet: `claude-mem config import` does it.")
+			a.note("\nsettings.json is not imported yet: `claude-mem config import` imports it.")
 		}
 		a.note("\nNothing to do: claude-mem %s is installed.", plan.Version)
 	default:
@@ -137,7 +137,7 @@ func (a *app) install(ctx context.Context, o installOptions) error {
 	return nil
 }
 
-// installed tells what comes next.
+// installed prints the next steps.
 func (a *app) installed(plan *install.Plan) {
 	a.note("\nInstalled. Claude Code remembers from its next session on: start it in a project.")
 	if plan.Method == install.MethodSettings {
@@ -149,11 +149,11 @@ func (a *app) installed(plan *install.Plan) {
 		return
 	}
 	if peer, err := api.FindWorker(dataDir); err == nil && peer.Info.Version != version {
-		a.note("A worker of version %s is running: `claude-mem worker restart` makes it this one.", peer.Info.Version)
+		a.note("A worker of version %s is running: `claude-mem worker restart` starts this version.", peer.Info.Version)
 	}
 }
 
-// installer knows this program, its twin and the host.
+// installer returns the installer for this program, its hook program and the host.
 func (a *app) installer() (*install.Installer, error) {
 	dataDir, err := a.dataDir()
 	if err != nil {

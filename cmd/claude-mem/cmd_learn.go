@@ -14,13 +14,13 @@ import (
 func (a *app) learnCommand() *cobra.Command {
 	return parent(&cobra.Command{
 		Use:     "learn",
-		Short:   "Tell, list and correct what holds for a project",
+		Short:   "Add, list and correct learnings about a project",
 		GroupID: groupMemory,
-		Long: `Learnings are standing statements about a project, shown at every session start.
-Observers propose them; what you say yourself is certain and no observer overrules it.
+		Long: `Learnings are statements about a project, shown at every session start. Observers
+propose them; those that you add are certain and no observer overrules them.
 Categories: ` + strings.Join(claudemem.LearningCategories(), ", ") + `.
 
-Without a worker a command that changes something is the worker for that long.`,
+Without a running worker, a command that changes learnings does the worker's part itself.`,
 		Example: "  claude-mem learn add gotcha 'Amounts are whole cents.'\n  claude-mem learn list\n  claude-mem learn retire 7",
 	}, a.learnAddCommand(), a.learnListCommand(), a.learnEditCommand(), a.learnRetireCommand())
 }
@@ -60,10 +60,10 @@ func (p *printer) learningLine(l *api.Learning, withProject bool) {
 func (a *app) learnAddCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "add CATEGORY TEXT...",
-		Short: "Tell what holds for a project",
-		Long: `Tell what holds for the project that you are in, or for another one. What says the
-same as a learning that is there strengthens it; what it contradicts is superseded.
-Secrets are masked and what is within <private> tags is not kept.
+		Short: "Add a learning about a project",
+		Long: `Add a learning about the project that you are in, or about another one. A statement
+that repeats a learning strengthens it; one that contradicts a learning supersedes it.
+Secrets are masked, and text within <private> tags is not kept.
 
 JSON: ` + learningForm + `.`,
 		Example: "  claude-mem learn add gotcha 'Amounts are whole cents.'\n" +
@@ -73,7 +73,7 @@ JSON: ` + learningForm + `.`,
 	asJSON := jsonFlag(cmd)
 	project := a.projectFlag(cmd)
 	cmd.ValidArgsFunction = firstOnly(completion(fixed(claudemem.LearningCategories()...)))
-	confidence := cmd.Flags().Float64("confidence", 1, "how sure it is, 0 to 1")
+	confidence := cmd.Flags().Float64("confidence", 1, "its confidence, 0 to 1")
 	cmd.RunE = func(cmd *cobra.Command, given []string) error {
 		where, err := a.projectOr(*project)
 		if err != nil {
@@ -101,8 +101,8 @@ type learningsJSON struct {
 func (a *app) learnListCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
-		Short: "List what holds for a project",
-		Long: `List the learnings of the project that you are in, or of others: the surest first.
+		Short: "List the learnings of a project",
+		Long: `List the learnings of the project that you are in, or of others, by confidence, highest first.
 
 JSON: {"project"?, "count", "total", "results": [` + learningForm + `]}.`,
 		Example: "  claude-mem learn list\n  claude-mem learn list --category gotcha --retired\n  claude-mem learn list --all --json",
@@ -110,8 +110,8 @@ JSON: {"project"?, "count", "total", "results": [` + learningForm + `]}.`,
 	}
 	asJSON := jsonFlag(cmd)
 	scope := a.scopeFlags(cmd)
-	category := cmd.Flags().String("category", "", "only those of a category")
-	retired := cmd.Flags().Bool("retired", false, "those too that were retired or superseded")
+	category := cmd.Flags().String("category", "", "only learnings of this category")
+	retired := cmd.Flags().Bool("retired", false, "also retired and superseded learnings")
 	limit := limitFlag(cmd, 100)
 	completeFlag(cmd, "category", fixed(claudemem.LearningCategories()...))
 	cmd.RunE = a.withMemory(func(cmd *cobra.Command, m *workerOrFiles, _ []string) error {
@@ -146,7 +146,7 @@ JSON: {"project"?, "count", "total", "results": [` + learningForm + `]}.`,
 	return cmd
 }
 
-// learningNumber reads an id as a person types it.
+// learningNumber parses the id of a learning.
 func learningNumber(text string) (int64, error) {
 	id, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || id <= 0 {
@@ -159,9 +159,9 @@ func learningNumber(text string) (int64, error) {
 func (a *app) learnEditCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "edit ID [TEXT...]",
-		Short: "Correct a learning, or take a retired one back",
-		Long: `Change the words, the category or the confidence of a learning, or take a retired
-one back. New words are certain unless --confidence says otherwise.
+		Short: "Correct a learning, or reactivate a retired one",
+		Long: `Change the text, category or confidence of a learning, or reactivate a retired one.
+A new text has confidence 1 unless --confidence sets another.
 
 JSON: ` + learningForm + `.`,
 		Example: "  claude-mem learn edit 7 'Amounts are whole cents, never floats.'\n  claude-mem learn edit 7 --category convention --confidence 0.9\n  claude-mem learn edit 7 --active",
@@ -169,10 +169,10 @@ JSON: ` + learningForm + `.`,
 	}
 	asJSON := jsonFlag(cmd)
 	category := cmd.Flags().String("category", "", "its category")
-	confidence := cmd.Flags().Float64("confidence", 0, "how sure it is, 0 to 1")
+	confidence := cmd.Flags().Float64("confidence", 0, "its confidence, 0 to 1")
 	completeFlag(cmd, "category", fixed(claudemem.LearningCategories()...))
 	cmd.ValidArgsFunction = firstOnly(completion(a.learningChoices()))
-	active := cmd.Flags().Bool("active", false, "take it back when it was retired or superseded")
+	active := cmd.Flags().Bool("active", false, "reactivate it when it was retired or superseded")
 	cmd.RunE = func(cmd *cobra.Command, given []string) error {
 		id, err := learningNumber(given[0])
 		if err != nil {
@@ -193,8 +193,8 @@ JSON: ` + learningForm + `.`,
 			edit.Active = active
 		}
 		if edit == (claudemem.LearningEdit{}) {
-			return claudemem.Errorf(claudemem.CodeInvalid, "nothing is to be changed").
-				WithHint("give new words, --category, --confidence or --active")
+			return claudemem.Errorf(claudemem.CodeInvalid, "nothing to change").
+				WithHint("give a new text, --category, --confidence or --active")
 		}
 		return a.editLearning(cmd, id, edit, *asJSON, "changed:")
 	}
@@ -204,9 +204,9 @@ JSON: ` + learningForm + `.`,
 func (a *app) learnRetireCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "retire ID",
-		Short: "Take a learning that does not hold out of use",
-		Long: `Take a learning out of use. It is kept, so that no observer brings it back;
-` + "`claude-mem learn edit ID --active`" + ` does.
+		Short: "Retire a learning",
+		Long: `Retire a learning: it is no longer shown. It is kept, so that no observer adds it again;
+` + "`claude-mem learn edit ID --active`" + ` reactivates it.
 
 JSON: ` + learningForm + `.`,
 		Example: "  claude-mem learn retire 7",

@@ -19,8 +19,8 @@ func (a *app) manCommand() *cobra.Command {
 		Short:   "Write the manual pages into a directory",
 		GroupID: groupRun,
 		Long: `Write a manual page for each command into a directory: claude-mem.1,
-claude-mem-search.1 and so on. They say what --help says, and are the same whenever
-they are written.`,
+claude-mem-search.1 and so on. They have the text of --help and no date, so that a version
+always writes the same bytes.`,
 		Example: "  claude-mem man ~/.local/share/man/man1\n  claude-mem man . && man ./claude-mem-search.1",
 		Args:    args(cobra.ExactArgs(1)),
 
@@ -46,7 +46,7 @@ they are written.`,
 	}
 }
 
-// documented are the commands and topics that people get to see, cmd first.
+// documented returns the visible commands and topics below cmd, cmd first.
 func documented(cmd *cobra.Command) []*cobra.Command {
 	all := []*cobra.Command{cmd}
 	for _, sub := range cmd.Commands() {
@@ -59,7 +59,7 @@ func documented(cmd *cobra.Command) []*cobra.Command {
 
 func manName(cmd *cobra.Command) string { return strings.ReplaceAll(cmd.CommandPath(), " ", "-") }
 
-// manPage is a command's help as a manual page (groff_man(7)). cobra's own writer
+// manPage returns a command's help as a manual page (groff_man(7)). cobra's own writer
 // takes the help for Markdown, which it is not: its lines, its <files> and its
 // tables would be lost. There is no date, so that a page depends on the program alone.
 func manPage(cmd *cobra.Command) string {
@@ -138,12 +138,12 @@ func manFlag(f *pflag.Flag) string {
 	return roffTerm(names, usage)
 }
 
-// roffTerm is a paragraph under a word that stands out.
+// roffTerm returns a paragraph with a bold term.
 func roffTerm(term, about string) string {
 	return fmt.Sprintf(".TP\n.B %s\n%s\n", roffText(term), roffText(strings.ReplaceAll(about, "\n", " ")))
 }
 
-// roffLines keeps lines as they are: in a help their breaks mean something.
+// roffLines returns text with its line breaks, which are part of a help.
 func roffLines(text string) string {
 	var b strings.Builder
 	b.WriteString(".nf\n")
@@ -154,10 +154,10 @@ func roffLines(text string) string {
 	return b.String()
 }
 
-// roffSigns are what means something to roff within a line.
+// roffSigns escapes the characters that roff interprets within a line.
 var roffSigns = strings.NewReplacer(`\`, `\e`, "-", `\-`, "'", `\(aq`, "`", `\(ga`, "^", `\(ha`, "~", `\(ti`)
 
-// roffText is text as roff shows it, on a line of its own too.
+// roffText escapes text, also for a line of its own.
 func roffText(text string) string {
 	var b strings.Builder
 	for _, r := range roffSigns.Replace(text) {
@@ -174,7 +174,7 @@ func roffText(text string) string {
 	return text
 }
 
-// roffWord is one argument of a request.
+// roffWord quotes an argument of a request.
 func roffWord(text string) string {
 	return `"` + strings.ReplaceAll(roffText(text), `"`, `\(dq`) + `"`
 }

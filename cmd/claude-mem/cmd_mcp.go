@@ -25,8 +25,8 @@ func (a *app) mcpCommand() *cobra.Command {
 		Long: `Serve the memory as tools of the Model Context Protocol, on standard input and
 output: a host starts this for each of its windows and ends it by closing the input.
 
-It asks the worker, starts one when there is none, and reads the database itself until
-that one answers. "This project" is the one of the client's first root, or of the
+It asks the worker, starts one when none runs, and reads the database itself until
+the worker answers. "This project" is the project of the client's first root, or of the
 directory that it was started in. A worker serves the same tools at /mcp of its address
 (` + "`claude-mem worker status`" + `). The tools are described in docs/mcp.md.`,
 		Example: `  claude mcp add claude-mem -- claude-mem mcp
@@ -38,7 +38,7 @@ directory that it was started in. A worker serves the same tools at /mcp of its 
 
 func (a *app) serveMCP(ctx context.Context, dataDir string) error {
 	if isTerminal(a.stdin) {
-		a.note("This is for hosts, which write MCP messages to its standard input; see `claude-mem mcp --help`. Ctrl-D ends it.")
+		a.note("This command is for hosts: it reads MCP messages from standard input. See `claude-mem mcp --help`; Ctrl-D ends it.")
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -59,8 +59,8 @@ func (a *app) serveMCP(ctx context.Context, dataDir string) error {
 	return err
 }
 
-// workingDirectory is where a host started us, "" where that says nothing: some start
-// their servers at the root of the file system or in the user's home.
+// workingDirectory returns the directory in which the host started this process, "" for
+// the root of the file system and the user's home: some hosts start their servers there.
 func (a *app) workingDirectory() string {
 	dir, err := os.Getwd()
 	if err != nil || dir == filepath.Dir(dir) {

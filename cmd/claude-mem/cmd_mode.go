@@ -15,18 +15,18 @@ import (
 func (a *app) modeCommand() *cobra.Command {
 	return parent(&cobra.Command{
 		Use:     "mode",
-		Short:   "Show and check what is worth remembering",
+		Short:   "Show and check modes: the rules of what to remember",
 		GroupID: groupRun,
-		Long: `A mode says what is worth remembering: the types and concepts of observations and
-the words in which a model is asked for them. There are built-in ones; a file
-NAME.json in the directory modes of the data directory adds one or takes the place
-of a built-in one of its name. It says only what differs from the mode that it
-"inherits". ` + "`claude-mem config set MODE NAME`" + ` uses one.`,
+		Long: `A mode defines what to remember: the types and concepts of observations and the
+instructions for the model. Some modes are built in. A file NAME.json in the directory
+modes of the data directory adds a mode or replaces the built-in mode of that name. It
+contains only the differences from the mode that it "inherits".
+` + "`claude-mem config set MODE NAME`" + ` selects a mode.`,
 		Example: "  claude-mem mode list\n  claude-mem mode show research\n  claude-mem mode check ~/.claude-mem/modes/mine.json",
 	}, a.modeListCommand(), a.modeShowCommand(), a.modeCheckCommand())
 }
 
-// modesDir is where the user's own modes are.
+// modesDir returns the directory of the user's modes.
 func modesDir(dataDir string) string { return filepath.Join(dataDir, "modes") }
 
 // modeLineJSON is a line of the list of modes.
@@ -43,7 +43,7 @@ func (a *app) modeListCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the modes",
-		Long: `List the built-in modes and your own; * marks the one of the settings.
+		Long: `List the built-in modes and your own; * marks the mode in use.
 
 JSON: a list of {"name", "description", "file"?, "active", "error"?}.`,
 		Example: "  claude-mem mode list",
@@ -81,7 +81,7 @@ JSON: a list of {"name", "description", "file"?, "active", "error"?}.`,
 			m.print(p)
 		}
 		if !found {
-			a.note("warning: the settings name a mode %q that there is not; %s stands in", oneLine(used, 60), mode.Default)
+			a.note("warning: unknown mode %q in settings; using %q", oneLine(used, 60), mode.Default)
 		}
 		return nil
 	}
@@ -116,19 +116,19 @@ type modeJSON struct {
 func (a *app) modeShowCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show NAME",
-		Short: "Show a mode with what it inherits",
-		Long: `Show a mode whole, with what it inherits, or with --prompt the instructions that
-a model gets. prompt_tokens is about what these cost with every call.
+		Short: "Show a mode with everything it inherits",
+		Long: `Show a mode with everything it inherits, or with --prompt the instructions for the
+model. prompt_tokens estimates the tokens of these instructions in every call.
 
 JSON: {"name", "description", "types": [{"id", "glyph", "definition"}], "fallback_type",
 "concepts": [{"id", "definition"}], "wording": {"role", "worth", "skip", "good", "bad"}, "prompt_tokens"}.
-But for prompt_tokens it is the form of a mode's file.`,
+Without prompt_tokens this is the form of a mode's file.`,
 		Example: "  claude-mem mode show code\n  claude-mem mode show research --prompt",
 		Args:    args(cobra.ExactArgs(1)),
 	}
 	asJSON := jsonFlag(cmd)
 	cmd.ValidArgsFunction = firstOnly(completion(a.modeChoices()))
-	prompt := cmd.Flags().Bool("prompt", false, "print the instructions that a model gets")
+	prompt := cmd.Flags().Bool("prompt", false, "print the instructions for the model")
 	cmd.MarkFlagsMutuallyExclusive("json", "prompt")
 	cmd.RunE = a.withDataDir(func(_ *cobra.Command, dataDir string, given []string) error {
 		m, err := mode.Load(given[0], modesDir(dataDir))
@@ -158,7 +158,7 @@ But for prompt_tokens it is the form of a mode's file.`,
 	return cmd
 }
 
-// unknownMode adds the mode that was probably meant.
+// unknownMode adds the nearest mode to the error about a mode.
 func unknownMode(name, dir string, err error) error {
 	if claudemem.CodeOf(err) != claudemem.CodeNotFound {
 		return err
@@ -183,7 +183,7 @@ func (m modeJSON) print(p *printer) {
 	for _, t := range m.Types {
 		p.printf("  %s %s: %s", t.Glyph, t.ID, oneLine(t.Definition, 0))
 		if t.ID == m.FallbackType {
-			p.printf("%s", p.style(styleDim, " (when a model names none)"))
+			p.printf("%s", p.style(styleDim, " (when the model names no type)"))
 		}
 		p.printf("\n")
 	}
@@ -197,7 +197,7 @@ func (m modeJSON) print(p *printer) {
 	for _, part := range []struct {
 		title string
 		lines []string
-	}{{"Worth recording", m.Wording.Worth}, {"Not worth it", m.Wording.Skip}} {
+	}{{"Worth recording", m.Wording.Worth}, {"Not worth recording", m.Wording.Skip}} {
 		if len(part.lines) > 0 {
 			p.heading(part.title)
 		}
@@ -224,9 +224,9 @@ type problemJSON struct {
 func (a *app) modeCheckCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check FILE",
-		Short: "Tell what is wrong with a mode's file",
-		Long: `Tell everything that is wrong with a mode's file, or with one of your modes by its
-name. The exit code is 0 when it can be used and 2 when it cannot.
+		Short: "Check a mode's file",
+		Long: `List all problems of a mode's file, or of one of your modes by its name. The exit code
+is 0 when the mode can be used and 2 when it cannot.
 
 JSON: {"file", "ok", "problems": [{"field", "message"}]}.`,
 		Example: "  claude-mem mode check mine.json\n  claude-mem mode check mine",

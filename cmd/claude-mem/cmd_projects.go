@@ -9,9 +9,9 @@ import (
 func (a *app) projectsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "projects",
-		Short:   "List the projects of which something is remembered",
+		Short:   "List the projects that have records",
 		GroupID: groupMemory,
-		Long: `List the projects of which something is remembered, the one last worked on first.
+		Long: `List the projects that have records, most recently used first.
 
 JSON: as GET /api/projects, {"count", "total", "limit", "offset", "results": [{"project",
 "project_path", "sessions", "observations", "last_at_epoch"}]}.`,
@@ -37,7 +37,7 @@ JSON: as GET /api/projects, {"count", "total", "limit", "offset", "results": [{"
 		}
 		page.noteMore(a, len(found.Results), found.Total)
 		if found.Total == 0 {
-			a.note("There is no project yet.")
+			a.note("No projects yet.")
 		}
 		return nil
 	})

@@ -12,15 +12,15 @@ import (
 func (a *app) queueCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "queue",
-		Short:   "Show what waits to be distilled and what failed",
+		Short:   "Show pending and failed events",
 		GroupID: groupMemory,
-		Long: `Show the queue's books, the sessions whose events wait to be distilled, and the
-events that failed for good (dead letters). These are kept until they are tried again.
-When a provider keeps events waiting, that is told first.
+		Long: `Show the counts of the queue, the sessions with events to be distilled, and the events
+that failed for good (dead letters), which are kept until a retry. When a provider keeps
+events waiting, the reason is shown first.
 
 JSON: {"queue": as in stats, "waiting": [{"session_id", "project", "events", "newest_at", "next_due"?}],
 "dead_letters": [{"key", "session_id", "kind", "tool_name"?, "occurred_at", "attempts", "last_error"}],
-"notices": [{"key", "text", "at", "told"}]}: why things wait, as long as it holds.`,
+"notices": [{"key", "text", "at", "told"}]}: the reasons for waiting that still hold.`,
 		Example: "  claude-mem queue\n  claude-mem queue retry",
 		Args:    knownCommand,
 	}
@@ -32,7 +32,7 @@ JSON: {"queue": as in stats, "waiting": [{"session_id", "project", "events", "ne
 		}
 		a.people().queue(&q)
 		if len(q.DeadLetters) > 0 {
-			a.note("`claude-mem queue retry` tries them again")
+			a.note("`claude-mem queue retry` retries them")
 		}
 		return nil
 	})
@@ -63,7 +63,7 @@ func (p *printer) queue(q *api.Queue) {
 func (a *app) queueRetryCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "retry [KEY...]",
-		Short: "Try failed events again",
+		Short: "Retry failed events",
 		Long: `Put the named dead letters, or all of them, back in the queue. ` + "`claude-mem queue`" + `
 shows their keys. Without a worker they are distilled when the next one starts.
 
@@ -83,14 +83,14 @@ JSON: {"revived": N}.`,
 		case err != nil && (claudemem.CodeOf(err) != claudemem.CodeNoMemory || len(keys) > 0):
 			return err
 		case len(keys) > 0 && done.Revived == 0:
-			return claudemem.Errorf(claudemem.CodeNotFound, "no failed event has the key %s", oneLine(strings.Join(keys, ", "), 200)).
+			return claudemem.Errorf(claudemem.CodeNotFound, "no failed event with key %s", oneLine(strings.Join(keys, ", "), 200)).
 				WithHint("`claude-mem queue` lists the failed events with their keys")
 		case *asJSON:
 			return writeJSON(a.stdout, done)
 		}
 		a.people().printf("%s put back in the queue\n", count(done.Revived, "event"))
 		if left := len(keys) - done.Revived; left > 0 {
-			a.note("%s named no failed event.", count(left, "key"))
+			a.note("%s matched no failed event.", count(left, "key"))
 		}
 		return nil
 	}

@@ -16,15 +16,15 @@ import (
 func (a *app) sessionsShowCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show ID",
-		Short: "Account for a session: captured, stored, given, cost",
-		Long: `Show a session's receipt: what was captured of it and what became of that, what was
-skipped and why, what is stored, what the session was given, what of it was looked up
-later, and what it cost. The ID is 12 or S12, the host's name for the session or the
-beginning of that, its ULID, or last, the last one of the project that you are in.
+		Short: "Show the receipt of a session: captured, stored, shown, cost",
+		Long: `Show the receipt of a session: the captured events and their outcome, the skipped
+events and the reasons, the stored records, the records shown to the session, the records
+opened later, and the cost. The ID is 12 or S12, the host's id of the session or the
+beginning of it, its ULID, or last: the last session of the project that you are in.
 ` + "`claude-mem show S12`" + ` shows its prompts, summaries and observations.
 
-Looked up are the observations that the session was given, or that were made of it, and
-that were read in full afterwards, by whomever.
+Opened later are the observations shown to the session or made from it that were read in
+full afterwards, by any session.
 
 JSON: as GET /api/sessions/{id}/receipt, {"id", "ulid", "host", "host_session_id", "project",
 "project_path", "status", "title", "first_prompt", "started_at_epoch", "updated_at_epoch", "completed_at_epoch"?,
@@ -41,7 +41,7 @@ skipped, "redacted": [{"rule", "count"}], "stored": {"prompts", "observations": 
 		Args:    args(cobra.ExactArgs(1)),
 	}
 	asJSON := jsonFlag(cmd)
-	project := cmd.Flags().StringP("project", "p", ".", "whose last session: a project's directory or name")
+	project := cmd.Flags().StringP("project", "p", ".", "the project of last: a directory or name")
 	completeFlag(cmd, "project", a.projectChoices())
 	cmd.ValidArgsFunction = firstOnly(completion(a.namedSessionChoices()))
 	cmd.RunE = a.withMemory(func(cmd *cobra.Command, m *workerOrFiles, given []string) error {
@@ -62,7 +62,7 @@ skipped, "redacted": [{"rule", "count"}], "stored": {"prompts", "observations": 
 	return cmd
 }
 
-// receipt accounts for a session, in the order in which things happened.
+// receipt prints a session's receipt, in the order of events.
 func (p *printer) receipt(r *store.SessionReceipt) {
 	p.printf("%s  %s\n", p.style(styleBold, fmt.Sprintf("S%d", r.ID)), p.style(styleBold, oneLine(cmp.Or(r.Title, r.FirstPrompt, "(no prompt)"), 100)))
 	p.printf("%s\n", p.style(styleDim, strings.Join([]string{
@@ -92,7 +92,7 @@ func (p *printer) captured(c *store.CapturedEvents) {
 	p.printf("\n  %s\n", kindsText(c.Kinds))
 }
 
-// kindsText is "2 prompts, 16 tools (Bash 9, Edit 7), 2 stops".
+// kindsText returns "2 prompts, 16 tools (Bash 9, Edit 7), 2 stops".
 func kindsText(kinds []store.EventsOf) string {
 	var texts []string
 	for i := 0; i < len(kinds); {
@@ -127,7 +127,7 @@ func (p *printer) reasons(title string, reasons []store.EventsFor, meaning func(
 // skipMeanings explain the reasons of intake.
 var skipMeanings = map[string]string{
 	claudemem.SkipTool: "tool on the skip list", claudemem.SkipOwn: "claude-mem's own", claudemem.SkipPrivate: "private turn",
-	claudemem.SkipExcluded: "excluded project", claudemem.SkipNotTyped: "prompt that nobody typed", claudemem.SkipInternal: "run started by claude-mem",
+	claudemem.SkipExcluded: "excluded project", claudemem.SkipNotTyped: "prompt not typed by a person", claudemem.SkipInternal: "run started by claude-mem",
 }
 
 func skipMeaning(reason string) string { return cmp.Or(skipMeanings[reason], oneLine(reason, 60)) }
@@ -165,7 +165,7 @@ func after(sign, text string) string {
 	return sign + text
 }
 
-// runs writes numbers as people do: #3-#5, #9.
+// runs returns numbers with consecutive ones joined: #3-#5, #9.
 func runs[N ~int | ~int64](numbers []N, sign string) string {
 	numbers = slices.Compact(slices.Sorted(slices.Values(numbers)))
 	var parts []string
@@ -189,7 +189,7 @@ func runs[N ~int | ~int64](numbers []N, sign string) string {
 
 func (p *printer) given(given []claudemem.Injection) {
 	if len(given) == 0 {
-		p.heading("Given")
+		p.heading("Shown")
 		p.printf("  nothing\n")
 		return
 	}
@@ -207,11 +207,11 @@ func (p *printer) given(given []claudemem.Injection) {
 		shown := slices.DeleteFunc([]string{runs(in.Observations, "#"), runs(in.Sessions, "S")}, func(s string) bool { return s == "" })
 		rows = append(rows, []string{p.ago(in.At), where, count(in.Tokens, "token"), strings.Join(shown, ", "), strings.Join(layers, ", ")})
 	}
-	p.table("Given", rows)
+	p.table("Shown", rows)
 }
 
 func (p *printer) lookedUp(r *store.SessionReceipt) {
-	p.heading("Looked up later")
+	p.heading("Opened later")
 	known := map[claudemem.ObservationID]bool{}
 	for _, in := range r.Given {
 		for _, id := range in.Observations {
@@ -220,7 +220,7 @@ func (p *printer) lookedUp(r *store.SessionReceipt) {
 	}
 	given := len(known)
 	if len(r.LookedUp) == 0 {
-		p.printf("  none of %d given and %d made\n", given, len(r.Stored.Observations))
+		p.printf("  0 of %d records opened\n", given+len(r.Stored.Observations))
 		return
 	}
 	lookedUp := [2]int{}
@@ -228,7 +228,7 @@ func (p *printer) lookedUp(r *store.SessionReceipt) {
 	for _, l := range r.LookedUp {
 		how := []string{}
 		if l.Given {
-			how, lookedUp[0] = append(how, "given"), lookedUp[0]+1
+			how, lookedUp[0] = append(how, "shown"), lookedUp[0]+1
 		}
 		if l.Made {
 			how, lookedUp[1] = append(how, "made"), lookedUp[1]+1
@@ -240,7 +240,7 @@ func (p *printer) lookedUp(r *store.SessionReceipt) {
 		rows = append(rows, []string{fmt.Sprintf("#%d", l.Observation), oneLine(cmp.Or(l.Title, "(gone)"), 60), strings.Join(how, " and "), times})
 	}
 	p.columns(rows)
-	p.printf("  %d of %d given, %d of %d made\n", lookedUp[0], given, lookedUp[1], len(r.Stored.Observations))
+	p.printf("  %d of %d shown, %d of %d made\n", lookedUp[0], given, lookedUp[1], len(r.Stored.Observations))
 }
 
 func (p *printer) receiptCost(c *store.SessionCost) {
@@ -254,28 +254,21 @@ func (p *printer) receiptCost(c *store.SessionCost) {
 	if len(c.Models) == 0 {
 		p.printf("  no model calls\n")
 	}
-	p.printf("  %s given to the session\n", count(c.TokensGiven, "token"))
+	p.printf("  %s shown to the session\n", count(c.TokensGiven, "token"))
 	if c.DiscoveryTokens > 0 {
-		p.printf("  %s of work behind its observations\n", short(c.DiscoveryTokens)+" tokens")
+		p.printf("  %s spent on the work behind its observations\n", short(c.DiscoveryTokens)+" tokens")
 	}
 }
 
-// givenInAll sums up what sessions were given, and whether it was of use.
+// givenInAll prints the records shown to sessions, and how many were opened later.
 func (p *printer) givenInAll(r *store.ReceiptTotals, days int) {
 	var rows [][]string
 	for _, g := range r.Given {
 		rows = append(rows, []string{oneLine(g.Where, 30), count(g.Times, "time"), short(g.Tokens) + " tokens", count(g.Observations, "observation")})
 	}
 	if r.ObservationsGiven > 0 {
-		rows = append(rows, []string{fmt.Sprintf("of %s given, %d %s looked up afterwards (%d %%)", count(r.ObservationsGiven, "record"),
-			r.ObservationsLookedUp, wasOrWere(r.ObservationsLookedUp), (200*r.ObservationsLookedUp+r.ObservationsGiven)/(2*r.ObservationsGiven))})
+		rows = append(rows, []string{fmt.Sprintf("%d of %s opened later (%d %%)", r.ObservationsLookedUp,
+			count(r.ObservationsGiven, "record"), (200*r.ObservationsLookedUp+r.ObservationsGiven)/(2*r.ObservationsGiven))})
 	}
-	p.table(fmt.Sprintf("Given to sessions, last %s", count(days, "day")), rows)
-}
-
-func wasOrWere(n int) string {
-	if n == 1 {
-		return "was"
-	}
-	return "were"
+	p.table(fmt.Sprintf("Shown to sessions, last %s", count(days, "day")), rows)
 }

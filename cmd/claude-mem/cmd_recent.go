@@ -10,7 +10,7 @@ import (
 func (a *app) recentCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "recent",
-		Short:   "List what was remembered last",
+		Short:   "List the newest observations",
 		GroupID: groupMemory,
 		Long: `List the newest observations of the project that you are in, or of another one.
 ` + "`claude-mem show ID`" + ` shows one in full.

@@ -11,14 +11,14 @@ import (
 func (a *app) reindexCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "reindex",
-		Short:   "Build the search index anew; nothing is lost",
+		Short:   "Rebuild the search index",
 		GroupID: groupRun,
-		Long: `Build the search index anew from what is remembered. Nothing is lost when it is
-interrupted: the old index answers until the new one takes its place. A running
-worker does it; without one this command is the worker for that long.
+		Long: `Rebuild the search index from the records. An interruption loses nothing: the old index
+is used until the new one is complete. A running worker does it; without a worker this
+command does it itself.
 
-It is not needed in daily use: the index follows the memory, and a damaged one is
-rebuilt by itself.
+It is not needed in daily use: the index is updated with every record, and a damaged
+index is rebuilt automatically.
 
 JSON: {"records", "ms"}.`,
 		Example: "  claude-mem reindex",

@@ -12,8 +12,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// maxQuery is how much of a text is searched for, in bytes: a page of a log. What
-// comes after names nothing new, and a request's head has to hold it.
+// maxQuery bounds a query, in bytes: a page of a log. The head of a request holds it.
 const maxQuery = 8 << 10
 
 // recordForm is a record in JSON, as the HTTP API has it.
@@ -23,15 +22,15 @@ const recordForm = `{"kind", "id", "type"?, "title", "subtitle"?, "created_at_ep
 func (a *app) searchCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "search [QUERY...]",
-		Short:   "Find what was remembered, by words and by meaning",
+		Short:   "Search the records by words and by meaning",
 		GroupID: groupMemory,
-		Long: `Search observations, summaries and prompts by words and by meaning. Identifiers are
-found by their parts, paths by their segments, and misspelt words all the same. Dates
-and types in the query are understood ("what bugs did we fix last week"), and so is
-full-text syntax: AND, OR, NOT, NEAR, prefix*, "a phrase".
+		Long: `Search observations, summaries and prompts by words and by meaning. Parts of
+identifiers, segments of paths and misspelt words match too. Dates and types in the
+query become filters ("what bugs did we fix last week"). Full-text syntax works: AND, OR,
+NOT, NEAR, prefix*, "a phrase".
 
-The flags are a strict filter: what does not pass them is never shown. With a filter
-and no query the newest come first. A worker is not needed.
+The flags are a strict filter: records that do not pass are never shown. With a filter
+and no query the newest come first. No worker is needed.
 
 Times: 2026-03-01, 2026-03-01T15:04, 2026-03, today, yesterday, or an age: 12h, 3d, 2w.
 
@@ -39,7 +38,7 @@ Times: 2026-03-01, 2026-03-01T15:04, 2026-03, today, yesterday, or an age: 12h, 
 
 JSON: as GET /api/search, {"query", "count", "total", "limit", "offset", "format", "understood"?,
 "results": [` + recordForm + `]};
---full adds what is in a record, --explain "why": the parts and factors of the score.`,
+--full adds the fields of the whole record, --explain "why": the parts and factors of the score.`,
 		Example: `  claude-mem search rate limiter burst
   claude-mem search 'why do tests hang' --type bugfix,discovery --since 2w
   claude-mem search --file src/auth -n 5
@@ -54,7 +53,7 @@ JSON: as GET /api/search, {"query", "count", "total", "limit", "offset", "format
 		}
 		if len(r.Query) > maxQuery {
 			r.Query = strings.ToValidUTF8(r.Query[:maxQuery], "")
-			a.note("Only the first %d bytes are searched for.", maxQuery)
+			a.note("Only the first %d bytes of the query are used.", maxQuery)
 		}
 		ctx := cmd.Context()
 		found, err := m.Search(ctx, r)
@@ -84,11 +83,11 @@ func (a *app) searchFlags(cmd *cobra.Command) *searchFlags {
 	flags.StringSliceVarP(&f.types, "type", "t", nil, "types of observation: bugfix, feature, …")
 	flags.StringSliceVarP(&f.concepts, "concept", "c", nil, "concepts of an observation")
 	flags.StringSliceVarP(&f.files, "file", "f", nil, "paths, folders or parts of file names of an observation")
-	flags.StringVar(&f.since, "since", "", "from this time on")
-	flags.StringVar(&f.until, "until", "", "until this time; a day counts whole")
+	flags.StringVar(&f.since, "since", "", "not earlier than this time")
+	flags.StringVar(&f.until, "until", "", "not later than this time; a date includes its whole day")
 	flags.StringVar(&f.order, "order", "", "relevance, newest or oldest")
 	flags.BoolVar(&f.full, "full", false, "show the records in full")
-	flags.BoolVar(&f.explain, "explain", false, "show what each score is made of")
+	flags.BoolVar(&f.explain, "explain", false, "show the parts of each score")
 	completeFlag(cmd, "kind", fixed("observation", "summary", "prompt"))
 	completeFlag(cmd, "type", a.typeChoices())
 	completeFlag(cmd, "concept", a.conceptChoices())
@@ -120,7 +119,7 @@ func (f *searchFlags) request(text string, now time.Time) (r api.SearchRequest, 
 		}
 	}
 	if r.Query == "" && !r.Filtered() {
-		return r, claudemem.Errorf(claudemem.CodeInvalid, "there is nothing to search for").
+		return r, claudemem.Errorf(claudemem.CodeInvalid, "no query and no filter").
 			WithHint("give a query or a filter; `claude-mem recent` lists the newest")
 	}
 	r.Order, r.Explain, r.Format = f.order, f.explain, api.FormatIndex
@@ -157,9 +156,9 @@ func (a *app) printFound(ctx context.Context, m api.Memory, r api.SearchRequest,
 	switch n := found.Unscored(); {
 	case !found.Searched() || n == 0:
 	case n < len(found.Results):
-		a.note("The last %s do not match the text: they are the newest that pass the filter.", count(n, "result"))
+		a.note("The last %s do not match the text; they are the newest that pass the filter.", count(n, "result"))
 	default:
-		a.note("None of these match the text: they are the newest that pass the filter.")
+		a.note("No result matches the text; these are the newest that pass the filter.")
 	}
 	var more []string
 	if shown := shownIDs(found.Results, 3); r.Format != api.FormatFull && len(shown) > 0 {
@@ -174,10 +173,10 @@ func (a *app) printFound(ctx context.Context, m api.Memory, r api.SearchRequest,
 	return nil
 }
 
-// nothingFound says where else there is something.
+// nothingFound says which other projects have matches.
 func (a *app) nothingFound(ctx context.Context, m api.Memory, r api.SearchRequest, total int) error {
 	if total > 0 {
-		a.note("There are only %s.", count(total, "result"))
+		a.note("There are only %s; use a smaller --offset.", count(total, "result"))
 		return nil
 	}
 	if project := r.Project; project != "" {
@@ -187,10 +186,10 @@ func (a *app) nothingFound(ctx context.Context, m api.Memory, r api.SearchReques
 			return err
 		}
 		if elsewhere.Total > 0 {
-			a.note("Nothing found in %s. `--all` shows %s of other projects.", project, count(elsewhere.Total, "result"))
+			a.note("No match in %s. `--all` shows %s of other projects.", project, count(elsewhere.Total, "result"))
 			return nil
 		}
 	}
-	a.note("Nothing found. Fewer words or filters find more; `claude-mem recent` lists the newest.")
+	a.note("No match. Use fewer words or filters; `claude-mem recent` lists the newest.")
 	return nil
 }

@@ -13,10 +13,10 @@ import (
 func (a *app) sessionsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "sessions",
-		Short:   "List sessions and account for each of them",
+		Short:   "List sessions and show their receipts",
 		GroupID: groupMemory,
 		Long: `List the sessions of the project that you are in, or of another one, the newest
-first, each with its state and what is remembered of it. ` + "`sessions`" + ` alone is ` + "`sessions list`" + `.
+first, each with its state and its counts of records. ` + "`sessions`" + ` alone is ` + "`sessions list`" + `.
 
 ` + sessionsForm,
 		Example: "  claude-mem sessions\n  claude-mem sessions --project shop -n 5\n  claude-mem sessions show S3",
@@ -68,17 +68,17 @@ func (a *app) listSessions(cmd *cobra.Command) func(*cobra.Command, []string) er
 		switch {
 		case len(found.Results) > 0:
 		case found.Total > 0:
-			a.note("There are only %s.", count(found.Total, "session"))
+			a.note("There are only %s; use a smaller --offset.", count(found.Total, "session"))
 		case where != "":
-			a.note("There is no session of %s. `--all` lists those of all projects.", where)
+			a.note("No sessions of %s. `--all` lists the sessions of all projects.", where)
 		default:
-			a.note("There is no session yet.")
+			a.note("No sessions yet.")
 		}
 		return nil
 	})
 }
 
-// sessionLine is a session in a list: when, id, state, counts, what it was about.
+// sessionLine prints a session in a list: age, id, subject, state and counts.
 func (p *printer) sessionLine(s *api.SessionDigest, withProject bool) {
 	about := []string{string(s.Status), count(s.PromptCount, "prompt"), count(s.Observations, "observation")}
 	if s.Undistilled > 0 {

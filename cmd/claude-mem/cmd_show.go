@@ -44,8 +44,8 @@ JSON: a list in the order asked for; observations as in ` + "`claude-mem recent 
 	return cmd
 }
 
-// showRecords shows records in the order asked for; those that are not there are
-// told at the end, and cost the others nothing.
+// showRecords shows records in the given order and returns an error that names the
+// missing ones at the end.
 func (a *app) showRecords(ctx context.Context, ids []recordID, asJSON bool) error {
 	dataDir, err := a.dataDir()
 	if err != nil {
@@ -127,8 +127,7 @@ func (a *app) noteLookup(ctx context.Context, read []claudemem.ObservationID) {
 	_ = worker.NoteLookups(ctx, api.LookupNote{Host: claudemem.HostClaudeCode, HostSessionID: session, Observations: read})
 }
 
-// recordID is what people call a record: #12 an observation, S12 a session, or the
-// ULID that either has on every machine.
+// recordID names a record: #12 an observation, S12 a session, or the ULID of either.
 type recordID struct {
 	session bool
 	number  int64
@@ -186,7 +185,7 @@ func isULID(text string) bool {
 	return err == nil
 }
 
-// resolve finds what a ULID is the name of; an id with a number stays as it is.
+// resolve returns the numbered id of a ULID, and a numbered id unchanged.
 func (id recordID) resolve(ctx context.Context, m *memory) (recordID, error) {
 	if id.ulid == "" {
 		return id, nil

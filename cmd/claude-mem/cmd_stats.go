@@ -14,19 +14,19 @@ import (
 func (a *app) statsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "stats",
-		Short:   "Count what is kept, what waits and what it cost",
+		Short:   "Show counts of records and events, and the cost",
 		GroupID: groupMemory,
-		Long: `Count what the memory holds, what the queue has received and done, and what it
-takes on disk. The queue's books balance: received = processed + skipped + failed +
-pending + processing; duplicates are counted apart.
+		Long: `Show the counts of records, the counts of the queue, and the size on disk. Every event is
+counted once: received = processed + skipped + failed + pending + processing; duplicates
+are counted separately.
 
-Then what sessions were given, where, and how much of it was read in full afterwards;
-` + "`claude-mem sessions show ID`" + ` has all this of one session.
+Then the records shown to sessions, by place, and how many were read in full later;
+` + "`claude-mem sessions show ID`" + ` shows this for one session.
 
-Then what model calls used: calls, tokens and the estimated cost by day, model and
-project. Cost is from a table of list prices; what is not in it, and what a
-subscription pays, has tokens only. Saved is an estimate: the tokens that the work
-behind the observations given had taken, each counted once, less those of giving them.
+Then the model calls: calls, tokens and estimated cost by day, model and project. The
+cost comes from a table of list prices; models without a known price and subscriptions
+show tokens only. Saved is an estimate: the tokens spent on the work behind the
+observations shown, each counted once, minus the tokens of showing them.
 
 JSON: {"totals": {"projects", "sessions", "prompts", "observations", "summaries"},
 "queue": {"received", "processed", "skipped", "failed", "pending", "processing", "duplicates"},
@@ -57,7 +57,7 @@ price is known), "unpriced_calls".`,
 		}
 		stats.print(a.people())
 		if stats.Totals.Sessions == 0 {
-			a.note("Nothing has been captured yet; `claude-mem demo` shows how it works.")
+			a.note("No session captured yet; `claude-mem demo` shows an example.")
 		}
 		return nil
 	}
@@ -119,10 +119,10 @@ func (s *memoryStats) print(p *printer) {
 		p.printf("  %s\n", kindsText(s.Receipts.Captured.Kinds))
 	}
 	if s.Spool.Waiting > 0 {
-		p.printf("  %s in the spool until the worker takes them in\n", count(s.Spool.Waiting, "delivery"))
+		p.printf("  %s in the spool, waiting for the worker\n", count(s.Spool.Waiting, "delivery"))
 	}
 	if s.Spool.Corrupt > 0 {
-		p.printf("  %s in the spool that cannot be read\n", p.style(styleRed, count(s.Spool.Corrupt, "file")))
+		p.printf("  %s in the spool unreadable\n", p.style(styleRed, count(s.Spool.Corrupt, "file")))
 	}
 	p.reasons("Skipped", s.Receipts.Skipped, skipMeaning)
 	p.redacted("Redacted", s.Receipts.Redacted)

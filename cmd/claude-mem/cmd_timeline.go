@@ -15,12 +15,12 @@ import (
 func (a *app) timelineCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "timeline [ANCHOR | QUERY...]",
-		Short:   "Show what happened before and after something",
+		Short:   "Show the records before and after an anchor",
 		GroupID: groupMemory,
 		Long: `Show observations, summaries and prompts around an anchor, the oldest first: around
 an observation (12 or '#12'), a session (S12), a time, or the best hit of a query.
-Without any of them it ends now. It stays in the project of the anchor, or else in the
-one that you are in.
+Without an anchor it ends now. It shows the project of the anchor, or else the project
+that you are in.
 
 Times: 2026-03-01T15:04, 2026-03-01, today, yesterday, or an age: 12h, 3d, 2w.
 
@@ -28,7 +28,7 @@ Times: 2026-03-01T15:04, 2026-03-01, today, yesterday, or an age: 12h, 3d, 2w.
 
 JSON: as GET /api/search/timeline, {"anchor", "anchor_timestamp", "depth_before", "depth_after",
 "timeline": [as search --json, without score, with "created_at_iso" and "is_anchor"?]};
-kind is observation, summary or prompt, or anchor where no record stands.`,
+kind is observation, summary or prompt, or anchor for a time without a record.`,
 		Example: `  claude-mem timeline 12
   claude-mem timeline S3 --before 3 --after 20
   claude-mem timeline the day the migration broke
@@ -85,8 +85,8 @@ func timelineTarget(text string, now time.Time) api.TimelineRequest {
 	return api.TimelineRequest{Anchor: api.ISO(at)}
 }
 
-// namesRecord reports whether a text is an id as parseID reads it. A year is a
-// number too; whoever means it says when in the year.
+// namesRecord reports whether parseID accepts a text. It accepts a year too: a year
+// alone is no time here.
 func namesRecord(text string) bool {
 	_, err := parseID(text)
 	return err == nil
@@ -139,8 +139,8 @@ func (a *app) printTimeline(t *api.Timeline, project string) {
 	case records > 0:
 		a.note("`claude-mem show ID` shows one in full")
 	case project != "":
-		a.note("Nothing is remembered of %s there. `--all` looks at all projects.", project)
+		a.note("No records of %s around the anchor. `--all` includes all projects.", project)
 	default:
-		a.note("Nothing is remembered there.")
+		a.note("No records around the anchor.")
 	}
 }

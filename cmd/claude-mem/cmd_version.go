@@ -13,12 +13,12 @@ import (
 func (a *app) versionCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "version",
-		Short:   "Print the version of program and hook",
+		Short:   "Print the version",
 		GroupID: groupRun,
 		Long: `Print the version of this program.
 
 JSON: {"version", "wire", "go", "os", "arch", "revision"?}. wire is the version of
-what hook and worker say to each other.`,
+the protocol between hook and worker.`,
 		Example: "  claude-mem version --json",
 		Args:    noArgs,
 	}
@@ -41,7 +41,7 @@ what hook and worker say to each other.`,
 	return cmd
 }
 
-// versionLine is what people need of the version; --version prints it too.
+// versionLine returns the version for people; --version prints it too.
 func versionLine() string {
 	return fmt.Sprintf("claude-mem %s (wire %d, %s, %s/%s)", version, wire.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }

@@ -31,11 +31,11 @@ const stopLimit = 30 * time.Second
 func (a *app) workerCommand() *cobra.Command {
 	return parent(&cobra.Command{
 		Use:     "worker",
-		Short:   "Start, stop and look at the background worker",
+		Short:   "Start, stop and inspect the background worker",
 		GroupID: groupRun,
-		Long: `The worker is the one long-lived process of a memory: it takes events in,
-distils them and builds context blocks. Hooks start it when it is needed and it
-ends by itself after CLAUDE_MEM_IDLE_EXIT_MINUTES without work.`,
+		Long: `The worker is the background process of a memory: it stores events, distils them and
+builds context blocks. Hooks start it when needed; it exits after
+CLAUDE_MEM_IDLE_EXIT_MINUTES without work.`,
 		Example: "  claude-mem worker status\n  claude-mem worker restart\n  claude-mem worker logs -n 20",
 	}, a.workerStartCommand(), a.workerStopCommand(), a.workerRestartCommand(), a.workerStatusCommand(), a.workerLogsCommand(), a.workerRunCommand())
 }
@@ -43,8 +43,8 @@ ends by itself after CLAUDE_MEM_IDLE_EXIT_MINUTES without work.`,
 func (a *app) workerRunCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:     "run",
-		Short:   "Be the worker, in the foreground",
-		Long:    "Be the worker until a signal, a `worker stop` or idleness ends it. Hooks and `worker start` run this in the background,\nwith an environment that holds no settings. Run by you, it takes a setting that config.json\nleaves open from your environment; `worker status` shows where each value came from.",
+		Short:   "Run the worker in the foreground",
+		Long:    "Run the worker until a signal, a `worker stop` or idleness ends it. Hooks and `worker start`\nrun this in the background, with an environment without settings. In the foreground, your\nenvironment sets what config.json does not; `worker status` shows the origin of each value.",
 		Hidden:  true,
 		Example: "  claude-mem worker run",
 		Args:    noArgs,
@@ -86,7 +86,7 @@ func (a *app) workerStartCommand() *cobra.Command {
 	return a.withStatus(&cobra.Command{
 		Use:     "start",
 		Short:   "Start the worker and wait until it is ready",
-		Long:    "Start the worker in the background and wait until it is ready. One that runs already is fine.\n\nJSON: as `worker status`.",
+		Long:    "Start the worker in the background and wait until it is ready. It is no error when it runs already.\n\nJSON: as `worker status`.",
 		Example: "  claude-mem worker start",
 	}, a.startWorker)
 }
@@ -94,8 +94,8 @@ func (a *app) workerStartCommand() *cobra.Command {
 func (a *app) workerStopCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:     "stop",
-		Short:   "Stop the worker without losing anything",
-		Long:    "Ask the worker to finish what it is doing and wait until it has ended. No worker is fine.",
+		Short:   "Stop the worker; nothing is lost",
+		Long:    "Ask the worker to finish its current work and wait until it has ended. It is no error when\nno worker runs.",
 		Example: "  claude-mem worker stop",
 		Args:    noArgs,
 		RunE: a.withDataDir(func(cmd *cobra.Command, dataDir string, _ []string) error {
@@ -116,7 +116,7 @@ func (a *app) workerStopCommand() *cobra.Command {
 func (a *app) workerRestartCommand() *cobra.Command {
 	return a.withStatus(&cobra.Command{
 		Use:     "restart",
-		Short:   "Stop the worker and start this version of it",
+		Short:   "Stop the worker and start this version",
 		Long:    "Stop the worker, if one runs, and start this program's.\n\nJSON: as `worker status`.",
 		Example: "  claude-mem worker restart",
 	}, a.restartWorker)
@@ -133,9 +133,9 @@ func (a *app) restartWorker(ctx context.Context, dataDir string) error {
 func (a *app) workerStatusCommand() *cobra.Command {
 	return a.withStatus(&cobra.Command{
 		Use:   "status",
-		Short: "Tell whether the worker runs and how it is",
-		Long: `Tell whether the worker runs, which version it is, how its stages are, and what
-keeps it from its work, such as a provider that does not answer.
+		Short: "Show whether the worker runs, and its state",
+		Long: `Show whether the worker runs, its version, the state of its stages, its settings, and
+current problems, such as a provider that does not answer.
 The exit code is 0 when it runs and 5 when it does not.
 
 JSON: {"running", "data_dir", "pid"?, "version"?, "wire"?, "port"?, "socket"?,
@@ -174,7 +174,7 @@ func (a *app) printStatus(ctx context.Context, dataDir string, asJSON bool) erro
 			p.notices(status.Notices)
 		default:
 			p.printf("not running\n")
-			a.note("hooks start it when they need it; `claude-mem worker start` starts it now")
+			a.note("hooks start it when needed; `claude-mem worker start` starts it now")
 		}
 		p.printf("data     %s\n", dataDir)
 	}
@@ -252,7 +252,7 @@ func awaitWorker(ctx context.Context, dataDir string, pid int, ended <-chan erro
 	}
 }
 
-// startError repeats what the worker said before it ended.
+// startError returns the worker's own error message as an error.
 func startError(err error, complaints string) error {
 	said, _ := os.ReadFile(complaints)
 	message, hint, _ := bytes.Cut(bytes.TrimSpace(said), []byte("\nhint: "))
@@ -276,15 +276,15 @@ func (a *app) workerLogsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "logs",
 		Short: "Print the worker's log, or follow it",
-		Long: `Print the end of the worker's log. It carries ids, counts and errors, never what was said.
+		Long: `Print the end of the worker's log. It has ids, counts and errors, never content.
 
-JSON: the lines as they are in the file, one object a line.`,
+JSON: the lines as they are in the file, one object per line.`,
 		Example: "  claude-mem worker logs -n 100\n  claude-mem worker logs --follow",
 		Args:    noArgs,
 	}
 	asJSON := jsonFlag(cmd)
 	lines := cmd.Flags().IntP("lines", "n", 50, "how many lines")
-	follow := cmd.Flags().BoolP("follow", "f", false, "go on printing what is written")
+	follow := cmd.Flags().BoolP("follow", "f", false, "keep printing new lines")
 	cmd.RunE = a.withDataDir(func(cmd *cobra.Command, dataDir string, _ []string) error {
 		show := a.logLine
 		if *asJSON {
@@ -298,7 +298,7 @@ JSON: the lines as they are in the file, one object a line.`,
 func (a *app) printLog(ctx context.Context, path string, lines int, follow bool, show func([]byte)) error {
 	f, err := os.Open(path)
 	if errors.Is(err, os.ErrNotExist) {
-		a.note("no log yet: the worker has not run")
+		a.note("no log yet: the worker has never run")
 		return nil
 	}
 	if err != nil {
@@ -309,7 +309,7 @@ func (a *app) printLog(ctx context.Context, path string, lines int, follow bool,
 	if err != nil {
 		return fmt.Errorf("read log: %w", err)
 	}
-	// What is behind the last line break is still being written.
+	// The bytes after the last line break are still being written.
 	whole := bytes.LastIndexByte(content, '\n') + 1
 	all := bytes.Split(bytes.TrimSuffix(content[:whole], []byte("\n")), []byte("\n"))
 	for _, line := range all[max(0, len(all)-max(0, lines)):] {

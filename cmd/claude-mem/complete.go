@@ -15,19 +15,19 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Completions read what is there: they start no worker, write nothing, and what
-// goes wrong leaves the shell without them. A person waits for them at every tab.
+// Completions only read: they start no worker and write nothing. An error leaves the shell
+// without completions. A person waits for them at every tab.
 
-// completeLimit bounds a look into the memory for a completion.
+// completeLimit bounds the time of reading the memory for a completion.
 const completeLimit = 500 * time.Millisecond
 
-// completeShown is how many records are offered: as many as fit below a prompt.
+// completeShown bounds the records offered: as many as fit below a prompt.
 const completeShown = 20
 
-// choices lists what a word can be; a description follows after a tab.
+// choices lists the values of a word; a description follows after a tab.
 type choices func(ctx context.Context) []cobra.Completion
 
-// completion offers those of the choices that begin as the word does, and no files.
+// completion offers the choices with the word as prefix, and no files.
 func completion(list choices) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, _ []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		ctx, cancel := context.WithTimeout(cmd.Context(), completeLimit)
@@ -42,7 +42,7 @@ func completion(list choices) cobra.CompletionFunc {
 	}
 }
 
-// firstOnly completes the first argument of a command alone.
+// firstOnly completes only the first argument of a command.
 func firstOnly(complete cobra.CompletionFunc) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, given []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		if len(given) > 0 {
@@ -52,20 +52,20 @@ func firstOnly(complete cobra.CompletionFunc) cobra.CompletionFunc {
 	}
 }
 
-// fixed are choices that are always the same.
+// fixed returns constant choices.
 func fixed(words ...string) choices {
 	return func(context.Context) []cobra.Completion { return words }
 }
 
-// completeFlag says what the value of a flag can be.
+// completeFlag registers the choices of a flag.
 func completeFlag(cmd *cobra.Command, flag string, list choices) {
 	if err := cmd.RegisterFlagCompletionFunc(flag, completion(list)); err != nil {
 		panic(err) // the command has no such flag: a mistake in the program
 	}
 }
 
-// withoutFiles takes the names of files out of the completions of commands and of
-// numbers, but where they say themselves what completes them.
+// withoutFiles disables the completion of file names for the commands and number flags
+// that have no completion of their own.
 func withoutFiles(cmd *cobra.Command) {
 	if cmd.ValidArgsFunction == nil && cmd.ValidArgs == nil {
 		cmd.ValidArgsFunction = cobra.NoFileCompletions
@@ -135,7 +135,7 @@ func (a *app) sessionChoices() choices {
 	})
 }
 
-// namedSessionChoices has what else a session can be called.
+// namedSessionChoices adds "last" to the choices of sessions.
 func (a *app) namedSessionChoices() choices {
 	sessions := a.sessionChoices()
 	return func(ctx context.Context) []cobra.Completion {
@@ -176,7 +176,7 @@ func (a *app) modeChoices() choices {
 	}
 }
 
-// typeChoices are the types of observation of the mode that is used.
+// typeChoices are the types of observation of the mode in use.
 func (a *app) typeChoices() choices {
 	return func(context.Context) (found []cobra.Completion) {
 		for _, t := range a.usedMode().Types {
@@ -186,7 +186,7 @@ func (a *app) typeChoices() choices {
 	}
 }
 
-// conceptChoices are its concepts.
+// conceptChoices are the concepts of the mode in use.
 func (a *app) conceptChoices() choices {
 	return func(context.Context) (found []cobra.Completion) {
 		for _, c := range a.usedMode().Concepts {
@@ -206,10 +206,10 @@ func (a *app) usedMode() mode.Mode {
 	return mode.LoadOrDefault(resolved.Text(settings.KeyMode), modesDir(dataDir))
 }
 
-// vocabulary returns the types and concepts of that mode.
+// vocabulary returns the types and concepts of the mode in use.
 func (a *app) vocabulary() (types, concepts []string) { return a.usedMode().Vocabulary() }
 
-// settingChoices are the keys of settings, with their prefix when it was begun.
+// settingChoices are the keys of settings, with their prefix when the word begins with it.
 func settingChoices(word string) choices {
 	return func(context.Context) (found []cobra.Completion) {
 		for _, s := range settings.All() {
@@ -223,7 +223,7 @@ func settingChoices(word string) choices {
 	}
 }
 
-// completeSetting completes a key and, where there are only so many, its value.
+// completeSetting completes the key of a setting, and its value where these are a list.
 func (a *app) completeSetting(cmd *cobra.Command, given []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	switch len(given) {
 	case 0:
@@ -250,7 +250,7 @@ func (a *app) valueChoices(key string) choices {
 	return fixed()
 }
 
-// described is a completion with what it is about, fit for one line.
+// described returns a completion with a description of one line.
 func described(word, about string) cobra.Completion {
 	if about = oneLine(about, 60); about == "" {
 		return word

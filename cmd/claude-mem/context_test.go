@@ -86,9 +86,9 @@ func TestPreviewAddsUp(t *testing.T) {
 		Skipped: []claudemem.LayerCost{{Name: "learnings", Reason: "empty"}, {Name: "observations", Tokens: 700, Items: 9, Reason: "budget"}, {Name: "a\x1b[1m", Reason: "b\nc"}},
 	}})
 	want := "<claude-mem-context>\n…\n</claude-mem-context>\n\n" + strings.Repeat("─", 72) + `
-What S3 in tally is given at resume
+Context block of S3 in tally at resume
   100 of 2857 tokens, built from the database in 1.2 ms
-  the budget is 9000, of which a host takes 2857
+  the budget is 9000; the host accepts 2857
   sessions  60 tokens  2 lines
   closing   10 tokens
   frame     30 tokens

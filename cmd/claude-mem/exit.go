@@ -12,8 +12,7 @@ import (
 	"claudemem/api"
 )
 
-// exitCodes is the documented table from what went wrong to what the shell sees.
-// Hook verbs are outside it: they exit 0 whatever happens.
+// exitCodes is the documented table of exit codes. Hook verbs always exit 0.
 var exitCodes = []struct {
 	exit    int
 	codes   []claudemem.Code
@@ -31,7 +30,7 @@ var exitCodes = []struct {
 	{exitBroken, nil, "`claude-mem doctor` found something broken"},
 }
 
-// exitBroken is of doctor alone: warnings leave it 0, so that scripts may go on.
+// exitBroken is the exit code of doctor for something broken; warnings exit 0.
 const exitBroken = 9
 
 func exitCode(err error) int {
@@ -51,7 +50,7 @@ func exitCode(err error) int {
 	return 1
 }
 
-// exitHelp is the table as the help of the root command shows it.
+// exitHelp returns the table for the help.
 func exitHelp() string {
 	var b strings.Builder
 	for _, row := range exitCodes {
@@ -60,13 +59,12 @@ func exitHelp() string {
 	return b.String()
 }
 
-// quietExit ends a command with an exit code when its output has said everything.
+// quietExit ends a command with an exit code and no error message.
 type quietExit struct{ code int }
 
 func (q *quietExit) Error() string { return fmt.Sprintf("exit %d", q.code) }
 
-// report writes an error the way people read it, or as one line of JSON, which is
-// then the last one.
+// report prints an error for people, or as one line of JSON, the last of the output.
 func report(w io.Writer, err error, asJSON bool) {
 	var quiet *quietExit
 	if err == nil || errors.As(err, &quiet) {
@@ -88,8 +86,7 @@ func report(w io.Writer, err error, asJSON bool) {
 	}
 }
 
-// asksForJSON reports whether the arguments have --json, whether or not they can
-// be understood otherwise.
+// asksForJSON reports whether the arguments have --json, even when they are invalid.
 func asksForJSON(args []string) bool {
 	for _, arg := range args {
 		if arg == "--" {

@@ -14,14 +14,14 @@ import (
 	"claudemem/settings"
 )
 
-// files is the memory over the files as they are, for reading.
+// files is the memory read from its files, without a worker.
 type files struct {
 	*api.Local
 	*memory
 	index interface{ Close() error }
 }
 
-// close ends reading; an error then has no effect on what was read.
+// close ends reading; its error has no effect on results.
 func (f *files) close() {
 	if f.index != nil {
 		_ = f.index.Close()
@@ -62,10 +62,10 @@ type unindexed struct {
 	cause error
 }
 
-// reindexHint is what to do when there is no index to search in.
+// reindexHint is the hint when there is no search index.
 const reindexHint = "`claude-mem reindex` builds it"
 
-// Search leaves the text out, and says so.
+// Search ignores the text and adds a note about that.
 func (u unindexed) Search(ctx context.Context, r claudemem.SearchRequest) (claudemem.SearchResult, error) {
 	text := r.Text
 	r.Text = ""
@@ -75,12 +75,12 @@ func (u unindexed) Search(ctx context.Context, r claudemem.SearchRequest) (claud
 	result, err := u.Searcher.Search(ctx, r)
 	if text != "" {
 		result.Understood.Notes = append(result.Understood.Notes,
-			fmt.Sprintf("The text was not searched for, these only pass the filter: %v; %s.", u.cause, reindexHint))
+			fmt.Sprintf("The text was ignored; these records only pass the filter: %v; %s.", u.cause, reindexHint))
 	}
 	return result, err
 }
 
-// Timeline finds no anchor by a text.
+// Timeline returns an error for an anchor by text.
 func (u unindexed) Timeline(ctx context.Context, r claudemem.TimelineRequest) (claudemem.Timeline, error) {
 	if r.Anchor == "" && r.Text != "" {
 		return claudemem.Timeline{}, claudemem.Errorf(claudemem.CodeUnavailable, "search for an anchor: %w", u.cause).WithHint(reindexHint)

@@ -10,8 +10,8 @@ import (
 	"claudemem/store"
 )
 
-// glancing is a recall.Finder for a process that asks once and has no time to open
-// the index: it finds by words alone.
+// glancing is a recall.Finder for a process that asks once: it reads the index without
+// opening all of it and finds by words alone.
 type glancing struct {
 	store   *store.Store
 	dataDir string

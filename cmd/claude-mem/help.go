@@ -16,8 +16,7 @@ const (
 	groupHook   = "hook"
 )
 
-// help is the help of every command: that of the root fits a screen, of the others
-// it is cobra's.
+// help returns the help function: the root's help fits a screen, the others have cobra's.
 func help(others func(*cobra.Command, []string)) func(*cobra.Command, []string) {
 	return func(cmd *cobra.Command, args []string) {
 		if cmd.HasParent() {
@@ -51,17 +50,17 @@ func rootHelp(w io.Writer, root *cobra.Command) {
 			fmt.Fprintf(&b, " %s\n", strings.Join(names, ", "))
 		}
 	}
-	b.WriteString("\n`claude-mem COMMAND --help` tells more, with examples. What programs need is in\n" +
-		"`claude-mem help scripting`: JSON, exit codes, environment variables.\n")
+	b.WriteString("\n`claude-mem COMMAND --help` explains a command, with examples.\n" +
+		"`claude-mem help scripting` explains JSON, exit codes and environment variables.\n")
 	_, _ = io.WriteString(w, b.String())
 }
 
-// helpCommand is `help`: cobra's own takes a word that it does not know for no word.
+// helpCommand returns `help`. Cobra's own ignores a word that is no command.
 func helpCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:     "help [COMMAND...]",
-		Short:   "Tell what a command does, with examples",
-		Long:    "Tell what a command does, with examples, as its --help does. `claude-mem help scripting`\nis about all of them: JSON, exit codes, environment variables.",
+		Short:   "Show the help of a command, with examples",
+		Long:    "Show the help of a command, with examples, as its --help does. `claude-mem help scripting`\nexplains what all commands share: JSON, exit codes, environment variables.",
 		Example: "  claude-mem help search\n  claude-mem help worker status\n  claude-mem help scripting",
 		GroupID: groupRun,
 		RunE: func(cmd *cobra.Command, words []string) error {
@@ -92,27 +91,27 @@ func helpCommand() *cobra.Command {
 	}
 }
 
-// scriptingTopic is the help that is of no command.
+// scriptingTopic returns the help topic for programs; it is no command.
 func scriptingTopic() *cobra.Command {
 	return &cobra.Command{
 		Use:   "scripting",
 		Short: "JSON, exit codes and environment variables",
 		Long: `Data is on standard output, everything else on standard error.
 
-JSON: every command that prints data has --json; its help says what it prints, and
+JSON: every command that prints data has --json; its help lists the fields, and
 docs/cli.md has every field with its type. Times are milliseconds since 1970 in UTC,
-names that end in _iso apart. Fields may be added, they are not renamed or removed;
-one that may be absent is marked with a question mark. With --json an error is the
+except in fields that end in _iso. Fields may be added; they are not renamed or removed.
+A question mark marks a field that may be absent. With --json an error is the
 last line of standard error: {"error": {"code", "message", "hint"?}}.
 
 Exit codes:
 ` + exitHelp() + `
-Hook commands (context, end, new, save, statusline, summary) always exit 0: an agent
-must not stumble over its memory.
+Hook commands (context, end, new, save, statusline, summary) always exit 0: a fault of
+the memory must not stop the agent.
 
 Environment:
-  CLAUDE_MEM_DATA_DIR  where the memory is kept (default ~/.claude-mem)
-  CLAUDE_MEM_…         each setting, over that of config.json (docs/settings.md)
-  NO_COLOR, TERM=dumb  no colour on a terminal; elsewhere there is none`,
+  CLAUDE_MEM_DATA_DIR  the data directory (default ~/.claude-mem)
+  CLAUDE_MEM_…         a setting; overrides config.json (docs/settings.md)
+  NO_COLOR, TERM=dumb  no colour on a terminal; other output never has colour`,
 	}
 }

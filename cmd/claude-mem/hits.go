@@ -12,11 +12,11 @@ import (
 	"claudemem/api"
 )
 
-// glyphLegend says what the signs of records mean.
+// glyphLegend explains the signs of records.
 const glyphLegend = `Signs: ● bugfix, ◆ feature, ↻ refactor, ✓ change, ⚖ decision, ○ discovery and other
 types; § summary of a session, › prompt, ▶ the anchor of a timeline.`
 
-// shownIDs are the ids of the first hits, at most so many, as show takes them.
+// shownIDs returns the ids of the first hits, at most most, as arguments of show.
 func shownIDs(hits []api.Hit, most int) []string {
 	var ids []string
 	for i := range hits {
@@ -62,7 +62,7 @@ func (p *printer) hitInFull(h *api.Hit) {
 	}
 }
 
-// explanation is a score and the sum and product that it is.
+// explanation prints a score with its terms and factors.
 func (p *printer) explanation(e *claudemem.Explanation) {
 	value := func(part claudemem.ScorePart) string { return oneLine(part.Name, 40) + " " + scoreText(part.Value) }
 	terms := make([]string, len(e.Parts))
@@ -88,14 +88,14 @@ func (p *printer) explanation(e *claudemem.Explanation) {
 
 func scoreText(v float64) string { return strconv.FormatFloat(v, 'f', 3, 64) }
 
-// understoodNotes say how a text was read where it was not taken word for word.
+// understoodNotes returns the notes about changes that the search made to the query.
 func understoodNotes(u *claudemem.Understood) []string {
 	if u == nil {
 		return nil
 	}
 	notes := u.Reading(time.Local, func(said string) string { return oneLine(said, 40) })
 	for _, wrong := range slices.Sorted(maps.Keys(u.Corrected)) {
-		notes = append(notes, fmt.Sprintf("No record has %q; taken for %q.", oneLine(wrong, 40), oneLine(u.Corrected[wrong], 40)))
+		notes = append(notes, fmt.Sprintf("No record has %q; searched for %q.", oneLine(wrong, 40), oneLine(u.Corrected[wrong], 40)))
 	}
 	for _, note := range u.Notes {
 		notes = append(notes, oneLine(note, 0))

@@ -83,7 +83,7 @@ func TestUnderstoodNotes(t *testing.T) {
 		{"until and types", &claudemem.Understood{Until: day(2), Types: []claudemem.ObservationType{"bugfix", "change"}},
 			[]string{"Understood: until 2026-03-02.", "Understood: only bugfix, change."}},
 		{"typing errors", &claudemem.Understood{Corrected: map[string]string{"totl": "total", "cnet": "cent"}},
-			[]string{`No record has "cnet"; taken for "cent".`, `No record has "totl"; taken for "total".`}},
+			[]string{`No record has "cnet"; searched for "cent".`, `No record has "totl"; searched for "total".`}},
 		{"notes", &claudemem.Understood{Notes: []string{"no vectors\x1b at the moment"}}, []string{"no vectors at the moment"}},
 	}
 	for _, tt := range tests {

@@ -140,7 +140,7 @@ func TestObserverChoice(t *testing.T) {
 		who, cost string
 		change    string
 	}{
-		{"auto", true, "your own claude command with haiku", "2,000,000 tokens a day", "PROVIDER offline"},
+		{"auto", true, "your claude command with haiku", "2,000,000 tokens a day", "PROVIDER offline"},
 		{"auto", false, "no claude command was found", "nothing", "PROVIDER anthropic"},
 		{"offline", true, "no model", "nothing", "PROVIDER auto"},
 		{"anthropic", true, "CLAUDE_MEM_ANTHROPIC_API_KEY", "provider's price", "PROVIDER offline"},

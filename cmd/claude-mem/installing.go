@@ -160,14 +160,14 @@ func otherText(plan *install.Plan, enabled []string) string {
 	if enabled[0] == install.NodePluginID {
 		text += " (claude-mem for Node)"
 	}
-	text += ". With both, everything is captured twice, and each session is given two blocks."
+	text += ". With both enabled, every event is captured twice, and each session gets two context blocks."
 	if plan.NodeData {
-		text += " Its memory, claude-mem.db, stays where it is and is never written to."
+		text += " Its memory, claude-mem.db, is kept and never changed."
 	}
 	return text
 }
 
-// observerChoice says who distils what is captured, and what that costs.
+// observerChoice is the observer of the settings, and its cost.
 type observerChoice struct {
 	Provider string `json:"provider"`
 	Who      string `json:"who"`
@@ -175,7 +175,7 @@ type observerChoice struct {
 	Change   string `json:"change"`
 }
 
-// observerChoice reads it from the settings as the worker will.
+// observerChoice returns the observer that the worker will use.
 func (a *app) observerChoice() observerChoice {
 	resolved, _, err := a.loadSettings()
 	if err != nil {
@@ -184,7 +184,7 @@ func (a *app) observerChoice() observerChoice {
 	c := observerChoice{Provider: resolved.Text(settings.KeyProvider)}
 	_, err = claude.Find("claude", os.Environ())
 	model := resolved.Text(settings.KeyModel)
-	caps := fmt.Sprintf("at most %s tokens a day and %s a session (DAILY_TOKEN_CAP, SESSION_TOKEN_CAP), then it goes on offline",
+	caps := fmt.Sprintf("at most %s tokens a day and %s a session (DAILY_TOKEN_CAP, SESSION_TOKEN_CAP), then the offline distiller takes over",
 		grouped(resolved.Int(settings.KeyDailyTokenCap)), grouped(resolved.Int(settings.KeySessionTokenCap)))
 	named := c.Provider
 	if model != "" {
@@ -192,7 +192,7 @@ func (a *app) observerChoice() observerChoice {
 	}
 	switch {
 	case c.Provider == "offline" || c.Provider == "auto" && err != nil:
-		c.Who = "no model: a program takes out what it can"
+		c.Who = "no model: rules extract the records"
 		c.Cost = "nothing"
 		c.Change = "claude-mem config set PROVIDER auto"
 		if c.Provider == "auto" {
@@ -203,8 +203,8 @@ func (a *app) observerChoice() observerChoice {
 		if model == "" {
 			model = "haiku"
 		}
-		c.Who = "your own claude command with " + model + ", with the login it has"
-		c.Cost = "mostly one or two calls a turn, which count against that subscription or key; " + caps
+		c.Who = "your claude command with " + model + ", with its login"
+		c.Cost = "mostly one or two calls a turn, charged to that subscription or key; " + caps
 		c.Change = "claude-mem config set PROVIDER offline"
 	case c.Provider == "ollama":
 		c.Who, c.Cost = named+" on this machine", "no money; "+caps
@@ -218,7 +218,7 @@ func (a *app) observerChoice() observerChoice {
 }
 
 func (c observerChoice) show(p *printer) {
-	p.printf("\nObserver (what makes memories of what was captured): %s\n", c.Provider)
+	p.printf("\nObserver (makes records of captured events): %s\n", c.Provider)
 	p.printf("  who     %s\n  cost    %s\n  change  %s\n", c.Who, c.Cost, c.Change)
 }
 

@@ -9,7 +9,7 @@ import (
 	"claudemem/store"
 )
 
-// account shows what model calls cost and what memory saved.
+// account prints the cost of model calls, and the tokens saved.
 func (p *printer) account(a *store.Account) {
 	p.heading(fmt.Sprintf("Model calls, last %s", count(a.PeriodDays, "day")))
 	if a.Total.Calls == 0 {
@@ -41,12 +41,16 @@ func (p *printer) account(a *store.Account) {
 		p.columns(table)
 	}
 	if s := a.Saved; s.Blocks+s.Recollections > 0 {
-		given := count(s.Blocks, "context block")
+		shown := count(s.Blocks, "context block")
 		if s.Recollections > 0 {
-			given += " and " + count(s.Recollections, "recollection")
+			shown += " and " + count(s.Recollections, "recollection")
 		}
-		p.printf("%s\n  %s gave %s tokens of what had taken %s to find out: about %s saved\n", p.style(styleBold, "Saved"),
-			given, short(s.TokensGiven+s.TokensRecalled), short(s.TokensOfWork), short(s.Tokens))
+		shown += " shown: " + short(s.TokensGiven+s.TokensRecalled) + " tokens"
+		if s.TokensOfWork > 0 {
+			shown += fmt.Sprintf("; the work behind them took %s: about %s saved", short(s.TokensOfWork), short(s.Tokens))
+		}
+		p.heading("Saved")
+		p.printf("  %s\n", shown)
 	}
 }
 
@@ -70,7 +74,7 @@ func spentCells(s store.Spent) []string {
 	return []string{count(s.Calls, "call"), short(s.TokensIn) + " in", short(s.TokensOut) + " out", short(s.TokensCached) + " cached", strings.Join(about, ", ")}
 }
 
-// dollars writes a price with as many digits as say something.
+// dollars formats a price: four decimals below a cent, else two.
 func dollars(usd float64) string {
 	if usd < 0.01 {
 		return "$" + strconv.FormatFloat(usd, 'f', 4, 64)
@@ -78,7 +82,7 @@ func dollars(usd float64) string {
 	return "$" + strconv.FormatFloat(usd, 'f', 2, 64)
 }
 
-// short writes a number as people read it: 950, 1.2k, 3.4M.
+// short formats a number for people: 950, 1.2k, 3.4M.
 func short(n int) string {
 	switch {
 	case n < 1000:
@@ -92,7 +96,7 @@ func short(n int) string {
 	}
 }
 
-// notices shows what the user is told while it holds.
+// notices prints the current notices.
 func (p *printer) notices(notices []store.Notice) {
 	for _, n := range notices {
 		p.printf("%s  %s (%s)\n", p.style(styleRed, "notice"), oneLine(n.Text, 0), p.ago(n.At))

@@ -10,8 +10,7 @@ import (
 	"time"
 )
 
-// logLine prints a JSON line of the worker's log for people; what is not JSON
-// is printed as it is.
+// logLine prints a JSON line of the worker's log for people, and other lines unchanged.
 func (a *app) logLine(line []byte) {
 	p := a.people()
 	fields := map[string]any{}

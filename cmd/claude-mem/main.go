@@ -15,13 +15,13 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// version is that of the program.
+// version is the version of this program.
 var version = wire.Program
 
 func main() { os.Exit(run(os.Args[1:])) }
 
-// run does what the arguments ask and returns the exit code. Hook verbs are
-// taken out first: they run in the host's time and must not pay for the rest.
+// run runs the command of the arguments and returns the exit code. Hook verbs come
+// first: the host waits for them, so they must not pay for the start of the rest.
 func run(args []string) int {
 	if runHook(args) {
 		return 0
@@ -35,7 +35,7 @@ func run(args []string) int {
 	return a.execute(ctx, args)
 }
 
-// app is what a command may touch of the outside.
+// app holds the inputs and outputs of a command.
 type app struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
@@ -64,7 +64,7 @@ func (a *app) people() *printer {
 	return p
 }
 
-// note tells a person something that is not data.
+// note writes a message for people to standard error.
 func (a *app) note(format string, args ...any) {
 	_, _ = fmt.Fprintf(a.stderr, format+"\n", args...)
 }
@@ -74,10 +74,10 @@ func (a *app) rootCommand() *cobra.Command {
 		Use:     "claude-mem",
 		Short:   "A memory for coding agents",
 		Version: versionLine(),
-		Long:    "claude-mem remembers what a coding agent did and gives the next\nsession what matters.",
-		Example: `  claude-mem demo                 # see it work; needs nothing
-  claude-mem recent               # what was remembered of this project
-  claude-mem search rate limiter  # find it again
+		Long:    "claude-mem records the work of a coding agent and gives the next session\nthe relevant records.",
+		Example: `  claude-mem demo                 # replay a recorded session
+  claude-mem recent               # the newest records of this project
+  claude-mem search rate limiter  # search the records
   claude-mem show 12 S3           # an observation and a session in full`,
 		SilenceErrors: true,
 		SilenceUsage:  true,

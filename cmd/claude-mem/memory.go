@@ -9,8 +9,7 @@ import (
 	"claudemem/store"
 )
 
-// memory is the database opened for reading: commands that only look work with
-// and without a worker.
+// memory is the database opened for reading: reading needs no worker.
 type memory struct{ *store.Store }
 
 func (a *app) openMemory(ctx context.Context) (*memory, error) {
@@ -31,7 +30,7 @@ func openMemory(ctx context.Context, dataDir string) (*memory, error) {
 
 func databasePath(dataDir string) string { return filepath.Join(dataDir, "memory.db") }
 
-// close ends reading; what could fail then has no effect on what was read.
+// close ends reading; its error has no effect on results.
 func (m *memory) close() { _ = m.Close() }
 
 // emptyMemory turns the error that there is no memory yet into the empty answer
@@ -44,11 +43,11 @@ func (a *app) emptyMemory(err error, asJSON bool, empty any) error {
 		return writeJSON(a.stdout, empty)
 	}
 	a.note("Nothing is remembered yet: no session has been captured.\n" +
-		"It fills by itself once the agent's hooks run; `claude-mem demo` shows how it looks.")
+		"The agent's hooks capture sessions; `claude-mem demo` shows an example.")
 	return nil
 }
 
-// nothingRemembered says why a list is empty and where to look instead.
+// nothingRemembered explains an empty list, and names where records are.
 func (a *app) nothingRemembered(ctx context.Context, m api.Memory, project string) error {
 	stats, err := m.Stats(ctx, api.StatsRequest{Brief: true})
 	if err != nil {
@@ -57,11 +56,11 @@ func (a *app) nothingRemembered(ctx context.Context, m api.Memory, project strin
 	totals, waits := stats.Totals, stats.Queue.Pending+stats.Queue.Processing
 	switch {
 	case project != "" && totals.Observations > 0:
-		a.note("Nothing is remembered of %s yet. `--all` shows %s of other projects.", project, count(totals.Observations, "observation"))
+		a.note("No observations of %s yet. `--all` shows %s of other projects.", project, count(totals.Observations, "observation"))
 	case waits > 0:
-		a.note("Nothing is remembered yet; %s waiting to be distilled.", waiting(waits))
+		a.note("Nothing is remembered yet: %s waiting to be distilled.", waiting(waits))
 	default:
-		a.note("Nothing is remembered yet. Sessions are distilled turn by turn; routine reading leaves nothing.")
+		a.note("Nothing is remembered yet. Each turn is distilled; turns of routine reading make no records.")
 	}
 	return nil
 }

@@ -8,8 +8,8 @@ import (
 	"claudemem"
 )
 
-// output is standard output. It remembers that it failed: a command that could not
-// tell what it was asked for has not succeeded, whatever it was busy with then.
+// output is standard output. It keeps its first error: a command that could not write its
+// output has failed.
 type output struct {
 	w      io.Writer
 	failed error
@@ -23,8 +23,8 @@ func (o *output) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// outcome is how a command has ended that ended with err. Whoever stopped reading,
-// as head does, has what they wanted.
+// outcome returns the error of a command that returned err. A reader that closed the pipe,
+// as head does, is no error.
 func (o *output) outcome(err error) error {
 	switch {
 	case o.failed == nil || err != nil && !errors.Is(err, o.failed):
@@ -33,7 +33,7 @@ func (o *output) outcome(err error) error {
 		return nil
 	}
 	return claudemem.Errorf(claudemem.CodeStorage, "write output: %w", o.failed).
-		WithHint("what is printed is not complete; see to it that its end can be written")
+		WithHint("the output is incomplete; free space or check where it is written")
 }
 
 // fileOf returns the file behind a reader or writer, if there is one.

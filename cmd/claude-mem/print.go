@@ -23,11 +23,11 @@ type printer struct {
 	width int
 }
 
-// minTitle is how much of a title stays on the narrowest terminal, in characters.
+// minTitle is the shortest width of a title on a narrow terminal, in characters.
 const minTitle = 10
 
-// fit returns foreign text as one line of at most so many characters, and no more
-// than the terminal has beside the columns that the rest of the line takes.
+// fit returns foreign text as one line of at most most characters, and at most the width
+// of the terminal minus rest, the columns of the rest of the line.
 func (p *printer) fit(s string, most, rest int) string {
 	if p.width > 0 {
 		most = min(most, max(p.width-rest, minTitle))
@@ -54,7 +54,7 @@ func (p *printer) style(code, text string) string {
 	return "\x1b[" + code + "m" + text + "\x1b[0m"
 }
 
-// ago says how long ago at was, "never" for 0.
+// ago returns the age of at, "never" for 0.
 func (p *printer) ago(at claudemem.Millis) string {
 	if at == 0 {
 		return "never"
@@ -62,12 +62,12 @@ func (p *printer) ago(at claudemem.Millis) string {
 	return text.Age(p.now, at.Time())
 }
 
-// when is the column of ages in a list.
+// when returns the column of ages in a list.
 func (p *printer) when(at claudemem.Millis) string {
 	return p.style(styleDim, fmt.Sprintf("%10s", p.ago(at)))
 }
 
-// row is a record in a list: when it was, its sign, what it is about and its name.
+// row prints a record in a list: age, sign, title and name.
 func (p *printer) row(at claudemem.Millis, glyph, title, name, project string) {
 	where := ""
 	if project != "" {
@@ -78,7 +78,7 @@ func (p *printer) row(at claudemem.Millis, glyph, title, name, project string) {
 	p.printf("%s  %s %s %s%s\n", p.when(at), glyph, p.fit(title, 100, rest), p.style(styleDim, name), p.style(styleDim, where))
 }
 
-// heading stands above a part of an output.
+// heading prints the heading of a part of an output.
 func (p *printer) heading(text string) { p.printf("%s\n", p.style(styleBold, text)) }
 
 // table writes rows of cells below a heading; nothing when there are none.
@@ -113,7 +113,7 @@ func oneLine(s string, maxRunes int) string {
 // safe returns foreign text of several lines that cannot steer the terminal.
 func safe(s string) string { return text.Terminal(s) }
 
-// bytesText writes a size with the unit that people read.
+// bytesText formats a size with its unit.
 func bytesText(n int64) string {
 	switch {
 	case n < 10_000:
@@ -144,7 +144,7 @@ func notNil(items []string) []string {
 	return items
 }
 
-// wantsColor is true on a terminal unless NO_COLOR is set (https://no-color.org) or TERM is dumb.
+// wantsColor returns true on a terminal unless NO_COLOR is set (https://no-color.org) or TERM is dumb.
 func wantsColor(w io.Writer, getenv func(string) string) bool {
 	if getenv("NO_COLOR") != "" || getenv("TERM") == "dumb" {
 		return false

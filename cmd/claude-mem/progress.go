@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// progressEvery is how often a line of progress changes: as often as it can be read.
+// progressEvery is the shortest time between two updates of the line of progress.
 const progressEvery = 100 * time.Millisecond
 
-// progress is a line on a terminal that tells how far something is; elsewhere it is silent.
+// progress prints a line of progress on a terminal, and nothing elsewhere.
 type progress struct {
 	w     io.Writer // nil: not a terminal
 	what  string
@@ -38,7 +38,7 @@ func (p *progress) report(done, total int) {
 	_, _ = fmt.Fprintf(p.w, "\r%s %d%s\x1b[K", p.what, done, percent)
 }
 
-// end wipes the line.
+// end clears the line.
 func (p *progress) end() {
 	if p.open {
 		_, _ = fmt.Fprint(p.w, "\r\x1b[K")

@@ -16,7 +16,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// scope is of which projects a command speaks.
+// scope is the projects that a command lists.
 type scope struct {
 	app   *app
 	named string
@@ -33,7 +33,7 @@ func (a *app) scopeFlags(cmd *cobra.Command) *scope {
 	return s
 }
 
-// project returns the root or the name of the project that is meant, "" for all.
+// project returns the root or name of the project, "" for all.
 func (s *scope) project() (string, error) {
 	if s.all {
 		return "", nil
@@ -41,15 +41,14 @@ func (s *scope) project() (string, error) {
 	return s.app.projectOr(s.named)
 }
 
-// projectFlag adds --project to a command that speaks of one project.
+// projectFlag adds --project to a command about one project.
 func (a *app) projectFlag(cmd *cobra.Command) *string {
 	project := cmd.Flags().StringP("project", "p", "", "a project's directory or name (default: the one you are in)")
 	completeFlag(cmd, "project", a.projectChoices())
 	return project
 }
 
-// projectOr returns the project that a person means, by default that of the current
-// directory.
+// projectOr returns the named project, by default that of the current directory.
 func (a *app) projectOr(named string) (string, error) {
 	if named == "" {
 		named = "."
@@ -57,8 +56,8 @@ func (a *app) projectOr(named string) (string, error) {
 	return a.projectNamed(named)
 }
 
-// projectNamed returns the project that a person means by a directory in it, or by
-// its name. A directory that is gone still names the project that had it as its root.
+// projectNamed returns a project by a directory in it, or by its name. A deleted directory
+// still names the project that had it as its root.
 func (a *app) projectNamed(name string) (string, error) {
 	if !isPath(name) {
 		return name, nil
@@ -68,13 +67,13 @@ func (a *app) projectNamed(name string) (string, error) {
 		return name, nil //nolint:nilerr // the working directory is gone: it may be a project's name
 	}
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) && !a.remembersProject(dir) {
-		return "", claudemem.Errorf(claudemem.CodeNotFound, "there is no directory %q", oneLine(name, 200)).
+		return "", claudemem.Errorf(claudemem.CodeNotFound, "no such directory: %q", oneLine(name, 200)).
 			WithHint("`claude-mem projects` lists the projects; --project takes their names too")
 	}
 	return repo.Identify("", dir).Project, nil
 }
 
-// remembersProject reports whether a project with this root is remembered.
+// remembersProject reports whether the memory has a project with this root.
 func (a *app) remembersProject(root string) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), completeLimit)
 	defer cancel()
@@ -96,23 +95,23 @@ func here() string {
 	return repo.Identify("", dir).Project
 }
 
-// isPath tells a directory from a project's name.
+// isPath reports whether a project is named by a directory.
 func isPath(name string) bool {
 	return name == "." || name == ".." || strings.ContainsAny(name, `/\`)
 }
 
-// page is which part of a long list is shown.
+// page is the shown part of a list.
 type page struct{ limit, offset int }
 
 // pageFlags adds --limit and --offset.
 func pageFlags(cmd *cobra.Command, limit int) *page {
 	p := &page{}
 	cmd.Flags().IntVarP(&p.limit, "limit", "n", limit, "how many, at most 100")
-	cmd.Flags().IntVar(&p.offset, "offset", 0, "how many to leave out first")
+	cmd.Flags().IntVar(&p.offset, "offset", 0, "how many to skip first")
 	return p
 }
 
-// paged returns the page; CodeInvalid for one that there cannot be.
+// paged returns the page; CodeInvalid for a limit or offset out of range.
 func (p *page) paged() (api.Paged, error) {
 	if p.limit < 1 || p.offset < 0 {
 		return api.Paged{}, claudemem.Errorf(claudemem.CodeInvalid, "--limit %d --offset %d: want at least 1 and 0", p.limit, p.offset)
@@ -120,7 +119,7 @@ func (p *page) paged() (api.Paged, error) {
 	return api.Paged{Limit: p.limit, Offset: p.offset}, nil
 }
 
-// emptyPage is the page of a memory in which nothing is.
+// emptyPage returns the page of an empty memory.
 func emptyPage[T any](p *page) api.Page[T] {
 	return api.Page[T]{Limit: p.limit, Offset: p.offset, Results: []T{}}
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// nearest returns the candidate that a word was probably meant to be, "" when none is near.
+// nearest returns the candidate nearest to a misspelt word, "" when none is near.
 func nearest(word string, candidates []string) string { return api.Nearest(word, candidates) }
 
 // didYouMean returns the hint that names the candidate nearest to a word in format,
@@ -25,14 +25,13 @@ func didYouMean(word string, candidates []string, format, other string) string {
 	return other
 }
 
-// otherWords are what other programs call what we have.
+// otherWords maps the command names of other programs to ours.
 var otherWords = map[string]string{
 	"add": "learn add", "find": "search", "grep": "search", "list": "recent", "log": "worker logs", "ls": "recent",
 	"memory": "recent", "query": "search", "remember": "learn add", "settings": "config", "stat": "stats", "update": "version",
 }
 
-// knownCommand is the Args of a command that only has subcommands: whatever is
-// left is a command that does not exist.
+// knownCommand is the Args of a command with subcommands: an argument is an unknown command.
 func knownCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -48,8 +47,7 @@ func knownCommand(cmd *cobra.Command, args []string) error {
 	return err.WithHint(fmt.Sprintf("`%s --help` lists the commands", cmd.CommandPath()))
 }
 
-// meantCommand is the command that a word below cmd was probably meant to be, "" when
-// there is none.
+// meantCommand returns the command below cmd nearest to a word, "" when there is none.
 func meantCommand(cmd *cobra.Command, word string) string {
 	var names, below []string
 	for _, sub := range cmd.Commands() {
@@ -81,10 +79,10 @@ func meantCommand(cmd *cobra.Command, word string) string {
 	return ""
 }
 
-// flagValues are what people call the values of a type of flag.
+// flagValues describes the values of a type of flag.
 var flagValues = map[string]string{"int": "a whole number", "float64": "a number", "bool": "true or false"}
 
-// wrongFlag tells what is wrong with a flag, and which one was probably meant.
+// wrongFlag returns the error about a flag, with the nearest flag as hint.
 func wrongFlag(cmd *cobra.Command, err error) error {
 	e := claudemem.Errorf(claudemem.CodeInvalid, "%w", err)
 	var wrong *pflag.InvalidValueError
@@ -106,8 +104,8 @@ func wrongFlag(cmd *cobra.Command, err error) error {
 	return e.WithHint(fmt.Sprintf("`%s --help` lists the flags", cmd.CommandPath()))
 }
 
-// args wraps a cobra check of how many arguments there are, so that its error says
-// what they are, has a code and a hint.
+// args wraps a cobra check of the number of arguments: its error names the arguments and
+// has a code and a hint.
 func args(check cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, given []string) error {
 		if check(cmd, given) == nil {
@@ -122,5 +120,5 @@ func args(check cobra.PositionalArgs) cobra.PositionalArgs {
 	}
 }
 
-// noArgs is the Args of a command that takes none.
+// noArgs is the Args of a command without arguments.
 var noArgs = args(cobra.NoArgs)
