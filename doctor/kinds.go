@@ -140,7 +140,7 @@ var kinds = []Kind{
 	{"worker-start-failed", Fail, "The worker was started but does not answer. Hooks try again at growing intervals and spool events meanwhile.",
 		"claude-mem worker start", RemedyMarks},
 	{"worker-mute", Fail, "A process holds the worker's lock and does not answer, so no other worker can start. Hooks spool events meanwhile.",
-		"end the other claude-mem process, then claude-mem worker start", ""},
+		"end the other process of claude-mem, then claude-mem worker start", ""},
 	{"worker-version", Warn, "The worker is older than this program.",
 		"claude-mem worker restart", RemedyRestart},
 	{"worker-wire", Fail, "Worker and hooks have different protocol versions, so every event is spooled.",
