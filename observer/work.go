@@ -331,9 +331,7 @@ func distil(ctx context.Context, d Distiller, batch claudemem.Batch) (outcome cl
 }
 
 func storageFault(err error) bool {
-	switch claudemem.CodeOf(err) {
-	case claudemem.CodeStorage, claudemem.CodeUnavailable:
-		return true
-	}
-	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
+	code := claudemem.CodeOf(err)
+	return code == claudemem.CodeStorage || code == claudemem.CodeUnavailable ||
+		errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
 }

@@ -63,9 +63,6 @@ func (c *conversation) transcript() string {
 // is logged only: the transcript serves nobody but the CLI.
 func (c *conversation) removeTranscript() {
 	path := c.transcript()
-	if path == "" {
-		return
-	}
 	info, err := os.Lstat(path)
 	switch {
 	case err != nil:
@@ -89,9 +86,6 @@ type history struct {
 // inspect returns the history in the transcript at path; ok is false when it
 // cannot be read.
 func inspect(path string) (history, bool) {
-	if path == "" {
-		return history{}, false
-	}
 	file, err := os.Open(path)
 	if err != nil {
 		return history{}, false

@@ -294,9 +294,6 @@ func (p *parser) fill(r *record, v value) (nested []value) {
 
 // strings returns the texts of a list; of an object in it, the first text.
 func (v value) strings() []string {
-	if v.kind == 's' {
-		return nil
-	}
 	var texts []string
 	for _, item := range v.items {
 		switch item.kind {

@@ -36,12 +36,8 @@ func splitList(n name, s string) []string {
 }
 
 func quotedOnly(v value) bool {
-	for _, item := range v.items {
-		if item.kind == 's' && !item.quoted || item.kind == '[' {
-			return false
-		}
-	}
-	return len(v.items) > 0
+	other := func(item value) bool { return item.kind == 's' && !item.quoted || item.kind == '[' }
+	return len(v.items) > 0 && !slices.ContainsFunc(v.items, other)
 }
 
 // splitLines returns an item for each line; a line that is indented below a bullet

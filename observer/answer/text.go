@@ -114,11 +114,7 @@ func entity(s string) (char string, size int) {
 // paragraph trims s and its lines, removes the indentation that the lines share
 // from the second on (that of the XML), and joins empty lines.
 func paragraph(s string) string {
-	s = strings.TrimSpace(s)
-	if !strings.ContainsAny(s, "\n") {
-		return s
-	}
-	lines := strings.Split(s, "\n")
+	lines := strings.Split(strings.TrimSpace(s), "\n")
 	indent := -1
 	for i, l := range lines {
 		l = strings.TrimRight(l, " \t\u00a0")

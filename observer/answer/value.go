@@ -275,10 +275,8 @@ func (o *Options) observationType(s string) claudemem.ObservationType {
 		return t, ok && slices.Contains(o.Types, t)
 	}
 	s = text.TruncateBytes(s, maxConcept)
-	if t, ok := find(letters(s)); ok {
-		return t
-	}
-	for _, w := range strings.FieldsFunc(s, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '-' && r != '_' }) {
+	words := strings.FieldsFunc(s, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '-' && r != '_' })
+	for _, w := range append([]string{s}, words...) {
 		if t, ok := find(letters(w)); ok {
 			return t
 		}
