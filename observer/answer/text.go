@@ -9,9 +9,6 @@ import (
 	"claudemem/text"
 )
 
-// lineEnds replaces other line ends by "\n".
-var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n")
-
 // terminalSequence matches the colours and the like of a terminal; of a malformed
 // one only the beginning.
 var terminalSequence = regexp.MustCompile(`\x1b\[(?:[ -?]{0,31}[@-~])?`)
@@ -20,7 +17,8 @@ var terminalSequence = regexp.MustCompile(`\x1b\[(?:[ -?]{0,31}[@-~])?`)
 // characters, terminal colours, byte order marks and characters that change the
 // direction of text.
 func normalise(s string) string {
-	s = terminalSequence.ReplaceAllString(lineEnds.Replace(s), "")
+	s = strings.ReplaceAll(strings.ReplaceAll(s, "\r\n", "\n"), "\r", "\n")
+	s = terminalSequence.ReplaceAllString(s, "")
 	return strings.Map(func(r rune) rune {
 		if text.Unsafe(r) {
 			return -1
