@@ -163,14 +163,14 @@ var brokenStates = []brokenState{
 			p.t.Fatalf("claim start: %v, %v", ok, err)
 		}
 	}},
-	{name: "worker-mute", fix: "end the other claude-mem process, then claude-mem worker start", harm: func(p *patient) {
+	{name: "worker-mute", fix: "end the other process of claude-mem, then claude-mem worker start", harm: func(p *patient) {
 		p.t.Cleanup(p.holdLock())
 	}},
 	{name: "worker-mute", variant: "a stopped worker", fix: "kill -9 {pid}; claude-mem worker start", runs: true, harm: func(p *patient) {
 		p.must("worker", "start")
 		p.check(syscall.Kill(p.pid(), syscall.SIGSTOP))
 	}},
-	{name: "worker-mute", variant: "after a worker", fix: "end the other claude-mem process, then claude-mem worker start", harm: func(p *patient) {
+	{name: "worker-mute", variant: "after a worker", fix: "end the other process of claude-mem, then claude-mem worker start", harm: func(p *patient) {
 		info := wire.WorkerInfo{PID: 4194000, Version: "0.1.0-dev", Wire: wire.Version, Socket: filepath.Join(p.dir, "worker.sock")}
 		if err := wire.WriteWorkerInfo(p.dir, info); err != nil {
 			p.t.Fatal(err)
