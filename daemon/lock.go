@@ -68,5 +68,5 @@ func LockHeld(dataDir string) (bool, error) {
 	if err != nil || free == nil {
 		return err == nil, err
 	}
-	return false, free.Close()
+	return false, lock.Release(free)
 }

@@ -14,8 +14,9 @@ import (
 const poll = 20 * time.Millisecond
 
 // Try opens the file for reading and writing, creating it with mode 0600, and locks
-// it until it is closed. A file that may not be written is opened for reading. It returns nil without an error when another process, or
-// another call in this one, holds the lock.
+// it until it is closed. A file that may not be written is opened for reading. It
+// returns nil without an error when another process, or another call in this one,
+// holds the lock.
 func Try(path string) (*os.File, error) { return try(path) }
 
 // Wait is Try until the lock is free or the context ends; then it returns nil
@@ -32,4 +33,12 @@ func Wait(ctx context.Context, path string) (*os.File, error) {
 		case <-time.After(poll):
 		}
 	}
+}
+
+// Release unlocks and closes the file. Close alone leaves the lock to a process that
+// is being started at that moment: until it runs its program it has a copy of every
+// open file, and a lock goes with the last copy.
+func Release(f *os.File) error {
+	unlock(f)
+	return f.Close()
 }

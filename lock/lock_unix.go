@@ -31,3 +31,7 @@ func try(path string) (*os.File, error) {
 		return nil, &os.PathError{Op: "lock", Path: path, Err: err}
 	}
 }
+
+func unlock(f *os.File) {
+	_ = syscall.Flock(int(f.Fd()), syscall.LOCK_UN) // closing the file is enough but for copies
+}
