@@ -293,7 +293,7 @@ func (b *base) loadEntries(ctx context.Context, q querier, query string, args ..
 
 // each runs fn for every row of a query.
 func each(ctx context.Context, q querier, query string, fn func(scan sqlite.Scan) error, args ...any) error {
-	return sqlite.Rows(q.QueryContext(ctx, query, args...)).Each(fn)
+	return sqlite.Rows(q.QueryContext(ctx, query, args...)).Each(fn) //nolint:rowserrcheck // Each checks it
 }
 
 // notEmpty turns "no rows" of a table that always has one into damage.

@@ -150,7 +150,7 @@ func best(list []uint32, n int, before func(x, y uint32) bool) {
 // documentsWith tells the documents that match an expression.
 func (b *base) documentsWith(ctx context.Context, match string, fn func(document uint32)) error {
 	var joined sql.RawBytes
-	return sqlite.Rows(b.read.gather.QueryContext(ctx, match)).Each(func(scan sqlite.Scan) error {
+	return sqlite.Rows(b.read.gather.QueryContext(ctx, match)).Each(func(scan sqlite.Scan) error { //nolint:rowserrcheck // Each checks it
 		if err := scan(&joined); err != nil {
 			return err
 		}

@@ -89,7 +89,7 @@ func (b *base) readContents(ctx context.Context, documents []uint32, fn func(doc
 	if len(missing) == 0 {
 		return nil
 	}
-	return sqlite.Rows(b.read.contents.QueryContext(ctx, jsonList(missing))).Each(func(scan sqlite.Scan) error {
+	return sqlite.Rows(b.read.contents.QueryContext(ctx, jsonList(missing))).Each(func(scan sqlite.Scan) error { //nolint:rowserrcheck // Each checks it
 		var d uint32
 		var row content
 		if err := scan(&d, &row.words, &row.pieces); err != nil {

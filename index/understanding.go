@@ -251,7 +251,7 @@ func (b *base) frequencies(ctx context.Context, hashes []uint32, projects []uint
 	if projects != nil {
 		statement, args = b.read.termsOf, []any{list, jsonList(projects)}
 	}
-	err := sqlite.Rows(statement.QueryContext(ctx, args...)).Each(func(scan sqlite.Scan) error {
+	err := sqlite.Rows(statement.QueryContext(ctx, args...)).Each(func(scan sqlite.Scan) error { //nolint:rowserrcheck // Each checks it
 		var term uint32
 		var n int
 		err := scan(&term, &n)

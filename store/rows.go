@@ -13,7 +13,7 @@ type querier = sqlite.Querier
 
 // each calls row for each row that a query selects. An error of row ends it.
 func each(ctx context.Context, q queryOnly, row func(scan sqlite.Scan) error, query string, args ...any) error {
-	return sqlite.Rows(q.QueryContext(ctx, query, args...)).Each(row)
+	return sqlite.Rows(q.QueryContext(ctx, query, args...)).Each(row) //nolint:rowserrcheck // Each checks it
 }
 
 // queryOnly is a querier or the writer's transaction.
