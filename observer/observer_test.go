@@ -26,6 +26,7 @@ type harness struct {
 	queue *queue.Queue
 
 	mu        sync.Mutex
+	sent      claudemem.Millis
 	prompts   int
 	paths     map[claudemem.SessionID]string // of projects; "/p" for the others
 	keys      []string                       // in the order of their arrival
@@ -75,9 +76,10 @@ func (h *harness) enqueue(id claudemem.SessionID, kind claudemem.EventKind, keys
 	path := cmp.Or(h.paths[id], "/p")
 	for _, key := range keys {
 		now := claudemem.MillisOf(time.Now())
+		h.sent++ // orders the events of one instant, which a test's clock makes of all
 		event := claudemem.Event{
 			Kind: kind, Host: claudemem.HostClaudeCode, HostSessionID: fmt.Sprint(id), DeliveryID: key,
-			ProjectPath: path, WorktreeRoot: path, Cwd: path, OccurredAt: now,
+			ProjectPath: path, WorktreeRoot: path, Cwd: path, OccurredAt: now + h.sent,
 		}
 		switch kind {
 		case claudemem.KindTool:
