@@ -68,7 +68,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"settled": settled, "schema": setSchema, "holdlock": holdLock, "hook": runScriptHook,
 			"statusline": runStatusline, "calls": bookCalls, "indexed": indexed,
-			"fakeclaude": fakeClaude, "sameblock": sameBlock, "conforms": scriptConforms, "noted": noted, "reminded": runReminded,
+			"fakeclaude": fakeClaude, "sameblock": sameBlock, "samebutages": sameButAges, "conforms": scriptConforms, "noted": noted, "reminded": runReminded,
 		},
 	})
 }
@@ -238,6 +238,22 @@ func sameBlock(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 var blockAges = regexp.MustCompile(`\[(just now|\d+m ago)\]`)
+
+// sameButAges compares two files, which may be stdout, byte for byte but for the ages
+// in front of their lines, which the clock moves: samebutages FILE FILE.
+func sameButAges(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: samebutages FILE FILE")
+	}
+	withoutAges := func(file string) string {
+		return lineAges.ReplaceAllString(ts.ReadFile(file), "AGE  ")
+	}
+	if a, b := withoutAges(args[0]), withoutAges(args[1]); a != b {
+		ts.Fatalf("%s is\n%s\nand %s is\n%s", args[0], a, args[1], b)
+	}
+}
+
+var lineAges = regexp.MustCompile(`(?m)^ +(just now|\d+m ago)  `)
 
 // noted waits until so much is booked, which is done after it was answered:
 // noted given|lookups N.
