@@ -128,7 +128,7 @@ func parseExpression(s string) (*expression, error) {
 		return nil, err
 	}
 	p := &parser{tokens: list}
-	root, err := p.either(0, true)
+	root, err := p.orExpression(0, true)
 	if err != nil {
 		return nil, err
 	}
@@ -180,15 +180,17 @@ func (p *parser) accept(word string) bool {
 	return true
 }
 
-// either, both and so on return FTS5's text of what they read, "" for what has
-// no word in it; wanted says that records shall have the words.
-func (p *parser) either(depth int, wanted bool) (string, error) {
+// orExpression parses operands that OR joins. It and the levels below it (andExpression,
+// nearExpression, primary) return the FTS5 form of what they parsed, "" for what has no
+// word in it. depth bounds the nesting; wanted says that the words shall be in the
+// records, as those behind NOT are not.
+func (p *parser) orExpression(depth int, wanted bool) (string, error) {
 	if depth > maxNesting {
 		return "", errSyntax("it is nested too deeply")
 	}
 	var parts []string
 	for {
-		part, err := p.both(depth, wanted)
+		part, err := p.andExpression(depth, wanted)
 		if err != nil {
 			return "", err
 		}
@@ -201,6 +203,7 @@ func (p *parser) either(depth int, wanted bool) (string, error) {
 	}
 }
 
+// joined returns parts with operator between them, in parentheses if there are several.
 func joined(parts []string, operator string) string {
 	switch len(parts) {
 	case 0:
@@ -211,7 +214,9 @@ func joined(parts []string, operator string) string {
 	return "(" + strings.Join(parts, operator) + ")"
 }
 
-func (p *parser) both(depth int, wanted bool) (string, error) {
+// andExpression parses operands that follow each other, with AND or nothing between
+// them, each perhaps behind a NOT.
+func (p *parser) andExpression(depth int, wanted bool) (string, error) {
 	var with, without []string
 	for first := true; ; first = false {
 		if !first {
@@ -221,7 +226,7 @@ func (p *parser) both(depth int, wanted bool) (string, error) {
 			}
 		}
 		not := p.accept("NOT")
-		part, err := p.near(depth, wanted && !not)
+		part, err := p.nearExpression(depth, wanted && !not)
 		if err != nil {
 			return "", err
 		}
@@ -242,7 +247,9 @@ func (p *parser) both(depth int, wanted bool) (string, error) {
 	return "(" + joined(with, " AND ") + " NOT " + joined(without, " OR ") + ")", nil
 }
 
-func (p *parser) near(depth int, wanted bool) (string, error) {
+// nearExpression parses one operand, or terms with NEAR or NEAR/5 between them. Without
+// a NEAR it returns what primary does.
+func (p *parser) nearExpression(depth int, wanted bool) (string, error) {
 	from := p.at
 	left, err := p.primary(depth, wanted)
 	if err != nil {
@@ -291,6 +298,8 @@ func (p *parser) nearOperator() (distance int, ok bool) {
 	return distance, true
 }
 
+// nearTerm parses one operand of NEAR, which must be a word or a phrase, and appends its
+// FTS5 form to phrases.
 func (p *parser) nearTerm(phrases []string, wanted bool) ([]string, error) {
 	t := p.next()
 	if t.kind != tokenWord && t.kind != tokenText || isOperator(t) {
@@ -306,6 +315,7 @@ func (p *parser) nearTerm(phrases []string, wanted bool) ([]string, error) {
 	return phrases, nil
 }
 
+// nearText returns the FTS5 group of phrases that are at most so many words apart.
 func nearText(phrases []string, distance int) string {
 	if len(phrases) < 2 {
 		return joined(phrases, " ")
@@ -317,11 +327,13 @@ func isOperator(t token) bool {
 	return t.kind == tokenWord && (t.text == "AND" || t.text == "OR" || t.text == "NOT" || t.text == "NEAR")
 }
 
+// primary parses an operand: a parenthesis, NEAR(a b, 5), column:operand, or a word or
+// phrase with or without a star.
 func (p *parser) primary(depth int, wanted bool) (string, error) {
 	t := p.next()
 	switch t.kind {
 	case tokenOpen:
-		inner, err := p.either(depth+1, wanted)
+		inner, err := p.orExpression(depth+1, wanted)
 		if err != nil {
 			return "", err
 		}
