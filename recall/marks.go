@@ -73,7 +73,7 @@ func mark(ctx context.Context, tree WorkTree, c claudemem.Checkout, observations
 			}
 			all[i].unmerged = true
 			// That its files look different here goes without saying.
-			all[i].note = branchNote(*name)
+			all[i].note = unmergedNote(*name)
 		}
 	}
 	return lowered(all)
@@ -202,8 +202,9 @@ func unmergedBranches(ctx context.Context, tree WorkTree, c claudemem.Checkout, 
 	return branches, nil
 }
 
-// branchNote names a branch, whose name is as untrusted as any text.
-func branchNote(name string) string {
+// unmergedNote returns " [branch NAME, not merged]", or " [not merged]" for a record
+// made on no branch. The name is untrusted: it is cleaned and cut.
+func unmergedNote(name string) string {
 	name = text.TruncateUTF16(recordLine(name, ""), branchChars)
 	if name == "" { // made on no branch
 		return " [not merged]"

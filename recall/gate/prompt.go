@@ -64,12 +64,12 @@ func Prompt(found []claudemem.Related, told func(claudemem.Related) bool) []clau
 
 // Choose is Prompt with this model.
 func (m *Model) Choose(found []claudemem.Related, told func(claudemem.Related) bool) []claudemem.Related {
-	sums := m.Sums(found)
-	order := make([]int, len(sums))
+	scores := m.Scores(found)
+	order := make([]int, len(scores))
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(sums[b], sums[a]) })
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(scores[b], scores[a]) })
 	var given []claudemem.Related
 	for _, i := range order {
 		if told != nil && told(found[i]) {
@@ -79,7 +79,7 @@ func (m *Model) Choose(found []claudemem.Related, told func(claudemem.Related) b
 		if len(given) == 0 {
 			least = m.Open
 		}
-		if sums[i] < least || len(given) == most {
+		if scores[i] < least || len(given) == most {
 			break
 		}
 		given = append(given, found[i])
@@ -87,25 +87,27 @@ func (m *Model) Choose(found []claudemem.Related, told func(claudemem.Related) b
 	return given
 }
 
-// Sums adds up the measures of the records that were found, of the first ten at most.
-func (m *Model) Sums(found []claudemem.Related) []float64 {
+// Scores returns a score for each of the first ten records found: the model's bias and
+// the weighted measures of the record; -Inf for one with too few words of the prompt to
+// be measured.
+func (m *Model) Scores(found []claudemem.Related) []float64 {
 	measured := Measure(found)
-	sums := make([]float64, len(measured))
+	scores := make([]float64, len(measured))
 	for i, row := range measured {
 		if row == nil {
-			sums[i] = math.Inf(-1)
+			scores[i] = math.Inf(-1)
 			continue
 		}
-		sums[i] = m.Bias
+		scores[i] = m.Bias
 		for j, v := range row {
-			sums[i] += m.weights[j] * v
+			scores[i] += m.weights[j] * v
 		}
 	}
-	return sums
+	return scores
 }
 
-// Measure measures the first ten of the records that were found near a prompt. A
-// record that has too little of it for anything has nil.
+// Measure returns the measures of each of the first ten records found near a prompt, in
+// the order of Measures; nil for a record with fewer than two words of the prompt.
 func Measure(found []claudemem.Related) [][]float64 {
 	found = found[:min(len(found), field)]
 	leastKeyword, leastLikeness := math.Inf(1), math.Inf(1)

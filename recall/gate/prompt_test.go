@@ -88,7 +88,7 @@ func TestPrompt(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if got := given(Prompt(tt.found, nil)); !slices.Equal(got, tt.want) {
-				t.Errorf("got %v, want %v; sums %.2f", got, tt.want, calibrated.Prompt.Sums(tt.found))
+				t.Errorf("got %v, want %v; scores %.2f", got, tt.want, calibrated.Prompt.Scores(tt.found))
 			}
 		})
 	}
@@ -102,7 +102,7 @@ func TestPromptTold(t *testing.T) {
 	})
 	found := crowd(about(1), fair)
 	m := calibrated.Prompt
-	if s := m.Sums(found)[1]; s < m.Further || s >= m.Open {
+	if s := m.Scores(found)[1]; s < m.Further || s >= m.Open {
 		t.Fatalf("the second has %.2f, which is not between further and open", s)
 	}
 	if got := given(Prompt(found, nil)); !slices.Equal(got, []int64{1, 2}) {
