@@ -370,7 +370,9 @@ func headline(text string) string {
 	return ""
 }
 
-// truncateAtWord shortens a line to at most so many bytes, between words where it can.
+// truncateAtWord shortens a line to at most so many bytes, of which "…" at the end is
+// three. It ends after a whole word if there is one in the second half, else within a
+// word.
 func truncateAtWord(line string, most int) string {
 	if len(line) <= most {
 		return line

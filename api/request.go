@@ -232,7 +232,8 @@ func (id *ObservationRef) UnmarshalJSON(raw []byte) error {
 // ObservationRefs is in JSON an array, or a text with numbers separated by commas.
 type ObservationRefs []ObservationRef
 
-// UnmarshalJSON implements json.Unmarshaler.
+// UnmarshalJSON decodes [1, "2", "#3"], "1,2,#3" or null. A single number outside an
+// array is an error.
 func (ids *ObservationRefs) UnmarshalJSON(raw []byte) error {
 	var text string
 	if json.Unmarshal(raw, &text) != nil {
