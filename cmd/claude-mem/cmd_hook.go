@@ -185,7 +185,8 @@ func noteInjection(dataDir string, injection claudemem.Injection) {
 	_ = wire.SpoolOf(dataDir).WriteInjection(id, &injection)
 }
 
-// hookReply returns the block as the reply of a SessionStart hook.
+// hookReply returns the JSON with which a SessionStart hook passes the block's text to
+// the model and its system message to the user. An empty block gives {}.
 func hookReply(block claudemem.ContextBlock) ([]byte, error) {
 	type output struct {
 		HookEventName     string `json:"hookEventName"`

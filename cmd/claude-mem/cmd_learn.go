@@ -98,6 +98,8 @@ type learningsJSON struct {
 	Results []api.Learning `json:"results"`
 }
 
+// learnListCommand returns `claude-mem learn list`, which prints the learnings (lasting
+// rules and facts) of a project.
 func (a *app) learnListCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",

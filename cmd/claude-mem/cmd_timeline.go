@@ -120,6 +120,8 @@ func (a *app) resolveAnchor(ctx context.Context, anchor string) (name, project s
 	return fmt.Sprintf("#%d", id.number), here
 }
 
+// printTimeline prints a line for each entry, the anchor marked with ▶, then a hint, or
+// a note when there are no records. Lines name their project if project is "".
 func (a *app) printTimeline(t *api.Timeline, project string) {
 	p := a.people()
 	records := 0

@@ -128,6 +128,8 @@ func showFiles(p *printer, changes []install.Change) {
 	}
 }
 
+// showCommands prints under a heading the claude command lines that install or uninstall
+// runs, each with "claude" in front of its args. It prints nothing for no commands.
 func showCommands(p *printer, commands [][]string) {
 	if len(commands) == 0 {
 		return

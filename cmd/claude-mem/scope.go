@@ -48,7 +48,8 @@ func (a *app) projectFlag(cmd *cobra.Command) *string {
 	return project
 }
 
-// projectOr returns the named project, by default that of the current directory.
+// projectOr returns the project that --project names, by its name or by a directory in
+// it; "" means the current directory. CodeNotFound for a path that does not exist.
 func (a *app) projectOr(named string) (string, error) {
 	if named == "" {
 		named = "."
