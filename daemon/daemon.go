@@ -266,6 +266,7 @@ func (w *Worker) listen() error {
 	return nil
 }
 
+// ignoreClosed returns nil for net.ErrClosed and any other error as it is.
 func ignoreClosed(err error) error {
 	if errors.Is(err, net.ErrClosed) {
 		return nil

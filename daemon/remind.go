@@ -6,8 +6,9 @@ import (
 	"claudemem/settings"
 )
 
-// openReminder makes what gives sessions a few lines at their moments, unless the
-// user has switched that off.
+// openReminder sets w.reminder, which adds remembered lines to a session's prompts,
+// errors and file reads. It looks up the recall setting at each use, so that a change
+// needs no restart. w.store, w.searcher and w.settings must be open.
 func (w *Worker) openReminder(tree recall.WorkTree) {
 	w.reminder = recall.NewReminder(w.store, recall.ReminderOptions{
 		Finder:   w.searcher,
