@@ -329,6 +329,9 @@ const (
 	providerOffline = "offline"
 )
 
+// checkCLI checks that the claude CLI is found and runs `claude --version`, whatever the
+// version. That it is missing is a warning, a failure if the settings name it as
+// provider, and fine with another provider.
 func checkCLI(ctx context.Context, e *exam) []Finding {
 	if e.FindCLI == nil {
 		return []Finding{fine("not looked at")}
