@@ -85,7 +85,8 @@ type pattern struct {
 	name bool
 }
 
-// Compile returns the globs as a Set. Blanks around a glob and empty globs do not count.
+// Compile returns the globs as a Set. A rooted glob also matches where its links lead,
+// which Resolve looks up now. Blanks around a glob and empty globs do not count.
 func (s System) Compile(globs []string) Set {
 	set := Set{system: s}
 	for _, g := range globs {
