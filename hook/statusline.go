@@ -66,7 +66,8 @@ func (r *run) statusRequest(input []byte) (claudemem.StatusRequest, bool) {
 const longestTrouble = 40
 
 // statuslineText returns the fields that are not zero, as in "mem ○ 3 obs · queue 2 ·
-// 1.2k tok today"; "" when all are.
+// 1.2k tok today"; "" when all are. Trouble and a reached cap come first, with "!" for
+// "○".
 func statuslineText(line claudemem.Statusline) string {
 	trouble := strings.Map(func(c rune) rune {
 		if unicode.IsControl(c) {
