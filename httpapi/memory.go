@@ -97,7 +97,8 @@ func (a *server) searchBy(name string) handler {
 	}
 }
 
-// observation serves one in full, and notes that it was read.
+// observation answers the observation whose number is in the path, in full, and notes
+// that the session has looked it up.
 func (a *server) observation(w http.ResponseWriter, r *http.Request, _ api.Params) error {
 	id, err := api.ObservationNumber(r.PathValue("id"))
 	if err != nil {
@@ -110,8 +111,9 @@ func (a *server) observation(w http.ResponseWriter, r *http.Request, _ api.Param
 	return a.answerLookup(w, r, http.StatusOK, o, api.LookupNote{Observations: []claudemem.ObservationID{o.ID}})
 }
 
-// batch serves observations by number, and notes which were read in full unless the
-// client does.
+// batch answers the observations whose numbers the body lists, in that order, as
+// api.Local.Batch does. It notes those answered in full as looked up by the session,
+// unless lookup is false.
 func (a *server) batch(w http.ResponseWriter, r *http.Request, _ api.Params) error {
 	var body api.BatchRequest
 	if err := a.withBody(w, r, func(raw []byte) error { return decode(raw, &body) }); err != nil {
