@@ -181,8 +181,9 @@ func (ix *Index) Close() error {
 	return ix.closed
 }
 
-// current returns the base that answers queries, with what gives it back; nil
-// when there is none at the moment.
+// current returns the base that answers queries, locked for reading until the caller
+// calls done. While the index is closed or being rebuilt, err is CodeUnavailable and b
+// and done are nil.
 func (ix *Index) current() (b *base, done func(), err error) {
 	ix.mu.RLock()
 	if ix.base == nil {

@@ -104,6 +104,10 @@ func (ix *Index) queryVector(ctx context.Context, text string) []float32 {
 // each would wait for its timeout.
 const queryRest = 30 * time.Second
 
+// rank answers a query on b: it parses text by r, collects candidates by words and, when
+// vector fits the index, by likeness, and scores them. table gives vectors of words, by
+// which words of the query are compared with those of a document. Without words and
+// vector the answer is empty.
 func (b *base) rank(ctx context.Context, text string, r Request, vector []float32, table *embed.Table) (Answer, error) {
 	c := b.cat
 	answer := Answer{Behind: b.behind()}
