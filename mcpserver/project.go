@@ -37,8 +37,9 @@ func (c *call) project(ctx context.Context) string {
 	return named
 }
 
-// directory returns the directory of a project that is named by a path; a name
-// without a slash is a label.
+// directory returns the directory that named is the path of, and whether it is a path:
+// one has a slash or backslash, or is "..". A relative path starts at the client's
+// directory; without one it is false. The directory need not exist.
 func (c *call) directory(named string) (string, bool) {
 	if !strings.ContainsAny(named, `/\`) && named != ".." {
 		return "", false
