@@ -165,8 +165,8 @@ func (p *api) answer(text, model, stop string, usage claudemem.ModelUsage) (clau
 	return claudemem.ModelAnswer{}, f
 }
 
-// messages returns the conversation with the prompt at its end. It leaves out
-// empty messages, which the APIs refuse.
+// messages returns the history without its empty messages, which the APIs refuse, then
+// the prompt. All roles but "assistant" become "user".
 func messages(request claudemem.ModelRequest) []claudemem.ModelMessage {
 	var all []claudemem.ModelMessage
 	for _, m := range request.History {
