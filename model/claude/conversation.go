@@ -191,7 +191,8 @@ func (c *conversation) choose(request claudemem.ModelRequest) beginning {
 	return resumed
 }
 
-// start starts a process. The caller has set busy.
+// start starts the CLI's process, which outlives ctx: ctx is only checked before the
+// start. A failure is transient. The caller has set busy.
 func (c *conversation) start(ctx context.Context, cli capabilities, want launch, resume bool) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -238,8 +239,8 @@ func (c *conversation) forget() {
 
 var uuidPattern = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
 
-// sessionID returns run if it is a UUID, which the CLI requires, else a UUID
-// derived from it. It is safe in a file name.
+// sessionID returns run in lower case if it is a UUID, which the CLI requires, else a
+// UUID that is a hash of run. It is safe in a file name.
 func sessionID(run string) string {
 	if lower := strings.ToLower(run); uuidPattern.MatchString(lower) {
 		return lower
