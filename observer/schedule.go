@@ -216,6 +216,9 @@ func (s *scheduler) start(ctx context.Context, id claudemem.SessionID, l *lane) 
 	go func() { s.finished <- s.o.workBatch(ctx, id, p) }()
 }
 
+// finish records that a lane's batch has ended and frees its observer: the lane becomes
+// idle; after an empty claim it is stalled until the queue signals; after a storage
+// failure it pauses; a flush that took all events in is done. It starts no other batch.
 func (s *scheduler) finish(r laneResult) {
 	s.running--
 	l := s.lanes[r.session]
