@@ -48,7 +48,9 @@ type episode struct {
 	tokens      int
 }
 
-// turnsOf groups a batch's events by turn, in order.
+// turnsOf groups a batch's events by turn, in the order of each turn's first event. A
+// turn has a step for each tool call, its parsed prompt, the sentences of the agent's
+// last message and the observations made of it earlier.
 func turnsOf(batch *claudemem.Batch) []*turn {
 	r := &reader{outlines: map[string][]placed{}}
 	byNumber := map[int]*turn{}

@@ -74,8 +74,10 @@ func userChoice(prompt string) string {
 	return ""
 }
 
-// investigates reports whether the turn looked into something, beyond listing
-// what is there.
+// investigates reports whether the turn looked for an answer: it searched, read code,
+// ran a check or inline script, or asked the web or a subagent. Listing files and
+// reading documents do not count; cat, sed and git log count if the user asked a
+// question.
 func (t *turn) investigates() bool {
 	for _, s := range t.steps {
 		switch s.Tool {
