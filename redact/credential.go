@@ -65,6 +65,9 @@ scan:
 // webhooks are addresses whose path is the secret.
 var webhooks = [...]string{"hooks.slack.com/", "discord.com/api/webhooks/", "discordapp.com/api/webhooks/"}
 
+// webhook finds the secret of a Slack or Discord webhook URL whose host begins at start.
+// The span is the path behind the known prefix, of at least 16 bytes; slashes may be
+// escaped.
 func webhook(s string, start int) (span, bool) {
 	for n, prefix := range webhooks {
 		begin := start
