@@ -51,7 +51,9 @@ func clean(p string) string {
 	return path.Clean(p)
 }
 
-// below returns file relative to root when it is root or lies below it.
+// below returns the path of file relative to root, "." for root itself. It is false when
+// file lies elsewhere or root is empty. Both have "/" as separator and are compared as
+// text, with foldCase in any letter case.
 func below(root, file string, foldCase bool) (string, bool) {
 	if len(file) < len(root) || root == "" {
 		return "", false
