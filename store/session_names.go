@@ -16,10 +16,11 @@ const lastSession = "last"
 // what is longer is no name of anything.
 const maxSessionName = 512
 
-// SessionNamed finds a session by what people call it: its number (12, S12), the
-// host's name for it or the beginning of that, its ULID, or "last", the newest
-// conversation of the project (root or label; "" for all). CodeNotFound when
-// there is none, CodeInvalid when there are several.
+// SessionNamed finds a session by what people call it: its number (12, S12), the host's
+// name for it or the beginning of that, its ULID, or "last", the newest conversation of
+// the project (root or label; "" for all). The other names are looked for in all
+// projects. CodeNotFound when there is none, CodeInvalid when there are several or the
+// name is empty or too long.
 func (s *Store) SessionNamed(ctx context.Context, name, project string) (claudemem.Session, error) {
 	name = strings.TrimSpace(name)
 	switch {
