@@ -194,8 +194,9 @@ var (
 	dependencyOptions = set("-r --requirement -e --prefix -C --index-url -i") // with a value that is no dependency
 )
 
-// dependency returns what a package manager's call added or removed; false for a
-// call that only installs what is declared.
+// dependency returns what c, which must be a package manager's command, added, updated
+// or removed. It is false for a call that only installs what a manifest declares. What a
+// system's package manager adds is a program.
 func (c *Command) dependency() (Dependency, bool) {
 	d := Dependency{Manager: c.Program()}
 	verb := ""

@@ -222,7 +222,11 @@ func (c *Call) run(out *response) {
 	}
 }
 
-// judge finds out which of the checks passed and which one failed.
+// judge adds to c.Checks those whose outcome is known, and parses the output of a
+// failure into c.Verdict. At most one check has failed: that which the output fits, else
+// the last. Checks before it passed if the line joins them by &&; other outcomes stay
+// unknown. A failing check whose status the shell hides ("test | tail") is recognised by
+// its output.
 func (c *Call) judge() {
 	last, hidden := -1, false
 	for i := range c.Commands {
