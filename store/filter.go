@@ -305,29 +305,12 @@ func (f *recordFilter) check(s *source, ensured ...string) {
 	}
 }
 
-// fileRows lists the observations of the files, hidden ones too, when they are
-// at most so many; nil when they are more.
-func (f *recordFilter) fileRows(ctx context.Context, q querier, most int) ([]int64, error) {
-	found := map[int64]bool{}
-	for _, file := range f.files {
-		query, args := file.query()
-		rows, err := column[int64](ctx, q, "SELECT DISTINCT observation_id FROM ("+query+") LIMIT ?", append(args, most+1)...)
-		if err != nil {
-			return nil, err
-		}
-		for _, id := range rows {
-			found[id] = true
-		}
-		if len(found) > most {
-			return nil, nil
-		}
-	}
-	ids := make([]int64, 0, len(found))
-	for id := range found {
-		ids = append(ids, id)
-	}
-	slices.Sort(ids)
-	return ids, nil
+// fileRows lists the observations of the files, hidden ones too; few is false,
+// and the list cut off, when they are more than most.
+func (f *recordFilter) fileRows(ctx context.Context, q querier, most int) (ids []int64, few bool, err error) {
+	query, args := f.filesQuery()
+	ids, err = idList(ctx, q, "SELECT DISTINCT observation_id FROM ("+query+") LIMIT ?", append(args, most+1)...)
+	return ids, len(ids) <= most, err
 }
 
 // filesQuery selects the numbers of the observations of the files.
@@ -355,8 +338,6 @@ func (f *recordFilter) countFiles(ctx context.Context, q querier) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	slices.Sort(ids)
-	ids = slices.Compact(ids)
 	query, args = "SELECT id AS observation_id FROM observations INDEXED BY observations_hidden WHERE deleted_at IS NOT NULL", nil
 	if len(f.projects) > 0 {
 		condition, value := in("project", f.projects)
@@ -364,16 +345,28 @@ func (f *recordFilter) countFiles(ctx context.Context, q querier) (int, error) {
 		args = []any{value}
 	}
 	others, err := idList(ctx, q, query, args...)
+	if err != nil || len(ids) == 0 {
+		return 0, err
+	}
+	n := 0
+	// A byte for each number: sorting the lists takes longer.
+	ofFiles := make([]bool, slices.Max(ids)+1)
+	for _, id := range ids {
+		if !ofFiles[id] {
+			ofFiles[id] = true
+			n++
+		}
+	}
 	both := 0
 	for _, id := range others {
-		if _, ok := slices.BinarySearch(ids, id); ok {
+		if id < int64(len(ofFiles)) && ofFiles[id] {
 			both++
 		}
 	}
 	if len(f.projects) > 0 {
-		return both, err
+		return both, nil
 	}
-	return len(ids) - both, err // others are hidden
+	return n - both, nil // others are hidden
 }
 
 // idList reads the observation_id of a query. They come in one text: a row of its
@@ -421,11 +414,11 @@ func (f *recordFilter) sources(ctx context.Context, q querier, o order, how thro
 		case how == filesAll:
 			byFile, args = f.filesQuery()
 		default:
-			ids, err := f.fileRows(ctx, q, rareFiles)
+			ids, few, err := f.fileRows(ctx, q, rareFiles)
 			if err != nil {
 				return nil, err
 			}
-			if ids != nil {
+			if few {
 				byFile, args = "SELECT value FROM json_each(?)", []any{jsonList(ids)}
 			}
 		}
