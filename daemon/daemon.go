@@ -127,6 +127,8 @@ func Open(ctx context.Context, cfg Config) (*Worker, error) {
 	return w, nil
 }
 
+// newWorker returns a worker of which nothing is open yet, with defaults for what cfg
+// leaves out. Without a data directory it is CodeInvalid.
 func newWorker(cfg Config) (*Worker, error) {
 	dir, err := filepath.Abs(cfg.DataDir)
 	if err != nil || cfg.DataDir == "" {
@@ -160,6 +162,8 @@ func (w *Worker) opened(name string, end func(context.Context) error) {
 	w.undo = append(w.undo, undoStep{name, end})
 }
 
+// openAll takes the worker lock, opens the stages, takes the spool in and then serves.
+// After an error the caller closes what was opened.
 func (w *Worker) openAll(ctx context.Context) error {
 	if err := w.lock(ctx); err != nil {
 		return err
@@ -209,6 +213,8 @@ func (w *Worker) lock(ctx context.Context) error {
 	return nil
 }
 
+// readSettings loads the settings unless the configuration has them, logs their problems
+// and fills in port and idle time.
 func (w *Worker) readSettings() {
 	if w.cfg.Settings == nil {
 		resolved, err := settings.LoadForWorker(w.cfg.DataDir, os.Getenv)

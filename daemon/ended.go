@@ -20,6 +20,8 @@ func (w *Worker) noteEnds(taken ...claudemem.TakenIn) {
 	}
 }
 
+// noteEnd lets the model provider release the run of an ended session none of whose
+// events wait.
 func (w *Worker) noteEnd(host claudemem.Host, hostSessionID string) {
 	ctx, cancel := context.WithTimeout(w.life, lookupLimit)
 	defer cancel()

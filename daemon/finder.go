@@ -54,6 +54,7 @@ type finder struct {
 	built  api.Reindexing
 }
 
+// newFinder returns a finder that opens the index by open; start begins to.
 func newFinder(open func(context.Context) (openIndex, error), log *slog.Logger) *finder {
 	f := &finder{open: open, log: log, after: time.After, tried: make(chan struct{})}
 	f.life, f.end = context.WithCancel(context.Background())
@@ -226,6 +227,7 @@ type indexStatus struct {
 	*index.Status
 }
 
+// status returns the state of the index: opening, open, or failed with the error.
 func (f *finder) status() indexStatus {
 	f.mu.Lock()
 	ix, err := f.index, f.err

@@ -101,6 +101,7 @@ func (w *Worker) health(ctx context.Context) map[string]string {
 	return stages
 }
 
+// storedBytes returns the size of the database, the index, their logs and the vectors.
 func (w *Worker) storedBytes() (total int64) {
 	for _, name := range []string{databaseName, databaseName + "-wal", indexName, indexName + "-wal", vectorsName} {
 		if info, err := os.Stat(filepath.Join(w.cfg.DataDir, name)); err == nil {

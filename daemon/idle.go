@@ -85,6 +85,9 @@ func (w *Worker) askAgain(ctx context.Context) {
 	}
 }
 
+// tidy is one round of housekeeping: it heeds changed settings, takes the spool in,
+// closes replaced providers, updates the notices, and shuts the worker down when it is
+// idle or its data directory is gone.
 func (w *Worker) tidy(ctx context.Context) {
 	if _, err := os.Stat(filepath.Join(w.cfg.DataDir, lockName)); errors.Is(err, fs.ErrNotExist) {
 		// What we hold open has no name any more, and nobody can find us.
@@ -102,6 +105,7 @@ func (w *Worker) tidy(ctx context.Context) {
 	}
 }
 
+// emptySpool takes the spool in by take and logs an error, except that ctx has ended.
 func (w *Worker) emptySpool(ctx context.Context, take func(context.Context) error) {
 	if err := take(ctx); err != nil && ctx.Err() == nil {
 		w.log.Error("take spool in", "error", err)

@@ -41,6 +41,8 @@ type inbox struct {
 	taken        int
 }
 
+// newInbox returns an inbox that hands the events of spool to ingest and the injections
+// to book. It takes nothing in by itself.
 func newInbox(
 	spool wire.Spool,
 	ingest func(context.Context, ...claudemem.Event) error,
@@ -195,6 +197,8 @@ func (in *inbox) takeEvents(ctx context.Context, names []string, events []claude
 	return nil
 }
 
+// takeInjection books the injection of a spool file and removes the file; one that is
+// refused for its content is set aside. Other errors leave the file for later.
 func (in *inbox) takeInjection(ctx context.Context, name string, injection claudemem.Injection) error {
 	err := in.guarded(func() error { return in.book(ctx, injection) })
 	switch {
@@ -224,6 +228,7 @@ func (in *inbox) done(name string) {
 // spool it would end every worker at its start.
 var errPanic = errors.New("panic")
 
+// guarded returns take's error, or errPanic for a panic, which it logs.
 func (in *inbox) guarded(take func() error) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -234,6 +239,8 @@ func (in *inbox) guarded(take func() error) (err error) {
 	return take()
 }
 
+// setAside renames a spool file that can never be taken in, so that it is not tried
+// again; if that fails it is held.
 func (in *inbox) setAside(name string, cause error) {
 	in.log.Warn("spool file set aside", "file", name, "error", cause)
 	if err := in.spool.SetAside(name); err != nil {
@@ -241,6 +248,7 @@ func (in *inbox) setAside(name string, cause error) {
 	}
 }
 
+// hold skips a spool file in requests until the timer's next round.
 func (in *inbox) hold(name string, cause error) {
 	in.log.Warn("spool file left where it is", "file", name, "error", cause)
 	in.mu.Lock()
@@ -255,6 +263,7 @@ func (in *inbox) state() error {
 	return in.trouble
 }
 
+// count returns how many spool files this worker has taken in, and how many are held.
 func (in *inbox) count() (taken, held int) {
 	in.mu.Lock()
 	defer in.mu.Unlock()

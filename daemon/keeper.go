@@ -197,6 +197,7 @@ func (p *purger) start() {
 	})
 }
 
+// close ends the purger and waits for a purge that is under way.
 func (p *purger) close() error {
 	p.end()
 	p.running.Wait()

@@ -33,6 +33,7 @@ func OpenLog(dataDir, level string) (*slog.Logger, io.Closer, error) {
 	return slog.New(handler), file, nil
 }
 
+// logLevel returns the level of that name in any letter case; Info for unknown names.
 func logLevel(name string) slog.Level {
 	switch strings.ToLower(name) {
 	case "debug":

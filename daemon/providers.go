@@ -60,6 +60,8 @@ type providers struct {
 	modeFault error // why modeName is not what mode is
 }
 
+// newProviders returns the model providers of a data directory; each is made when it is
+// first needed.
 func newProviders(dataDir string, l *live, books model.Ledger, clock func() time.Time, log *slog.Logger) *providers {
 	return &providers{
 		dataDir: dataDir, live: l, ledger: books, clock: clock, log: log,
@@ -124,6 +126,8 @@ type providerConfig struct {
 	processes          int         // of claude
 }
 
+// configOf returns what the settings say of the provider called name. claude uses the
+// key and address of anthropic if it inherits them, else none.
 func configOf(s *settings.Settings, name string, auth claude.Auth) providerConfig {
 	c := providerConfig{name: name, perMinute: s.Int(settings.KeyRequestsPerMinute)}
 	of := name
@@ -266,6 +270,7 @@ type keptProvider struct {
 	retiredAt time.Time
 }
 
+// close closes the provider if it holds anything open.
 func (k *keptProvider) close() error {
 	if c, ok := k.top.(io.Closer); ok {
 		return c.Close()

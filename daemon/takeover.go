@@ -54,6 +54,8 @@ func becomeWorker(ctx context.Context, dataDir string, self api.Identity, log *s
 	}
 }
 
+// askPeer returns the worker of a data directory and its version. It fails when none is
+// found or it does not answer in identityLimit.
 func askPeer(ctx context.Context, dataDir string) (*api.Remote, api.Identity, error) {
 	peer, err := api.FindWorker(dataDir)
 	if err != nil {
@@ -87,6 +89,8 @@ func (w *Worker) giveWay(program string) {
 	}
 }
 
+// takeOver stops the older worker peer and returns the worker lock that it held. It is
+// CodeConflict if the lock is not free within handOverLimit.
 func takeOver(ctx context.Context, dataDir string, peer *api.Remote, other api.Identity, log *slog.Logger) (*os.File, error) {
 	log.Info("taking over from an older worker", "pid", peer.Info.PID, "version", other.Version, "wire", other.Wire)
 	if err := peer.Shutdown(ctx); err != nil {
@@ -103,6 +107,8 @@ func takeOver(ctx context.Context, dataDir string, peer *api.Remote, other api.I
 	return lock, nil
 }
 
+// holderHint tells the user how to end the process that holds the worker lock, with its
+// pid if worker.json has it.
 func holderHint(dataDir string) string {
 	if info, err := wire.ReadWorkerInfo(dataDir); err == nil && info.PID != 0 {
 		return fmt.Sprintf("the last worker had pid %d: end it, then run `claude-mem worker start`", info.PID)

@@ -40,6 +40,8 @@ func comparePart(a, b string) int {
 	return strings.Compare(a, b)
 }
 
+// parseVersion parses "1.2" or "v1.2.3-rc1+build" into its numbers and the part between
+// "-" and "+". It is false for a single number, which may be a commit hash.
 func parseVersion(s string) (numbers [3]int, pre string, ok bool) {
 	s = strings.TrimPrefix(s, "v")
 	s, _, _ = strings.Cut(s, "+")
