@@ -83,6 +83,7 @@ func New(deps Deps, opts Options) http.Handler {
 	return s.guarded(s.router())
 }
 
+// newServer returns a server of deps with defaults for what opts leaves out.
 func newServer(deps Deps, opts Options) *server {
 	if opts.RequireToken == "" {
 		opts.RequireToken = TokenAuto

@@ -77,6 +77,8 @@ func (a *server) tooLarge() error {
 		WithHint("cut long fields to their head and tail")
 }
 
+// bodyError returns err, from reading a body, as an error for the client: too large, one
+// with a code of its own, else CodeInvalid for a body that ended early.
 func (a *server) bodyError(err error) error {
 	var tooLarge *http.MaxBytesError
 	var known *claudemem.Error

@@ -84,6 +84,8 @@ func (a *server) admit(r *http.Request) error {
 	return nil
 }
 
+// hasToken reports whether the request has the server's token as Bearer or, without that
+// header, as cookie. It is false if the server has no token.
 func (a *server) hasToken(r *http.Request) bool {
 	shown, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	if !ok {

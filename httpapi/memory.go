@@ -134,6 +134,7 @@ func (a *server) batch(w http.ResponseWriter, r *http.Request, _ api.Params) err
 	return a.answerLookup(w, r, http.StatusOK, found, note)
 }
 
+// editObservation changes the observation whose number is in the path and returns it.
 func (a *server) editObservation(ctx context.Context, r *http.Request, edit claudemem.ObservationEdit) (api.Observation, error) {
 	id, err := api.ObservationNumber(r.PathValue("id"))
 	if err != nil {
@@ -153,6 +154,7 @@ func (a *server) hideObservation(w http.ResponseWriter, r *http.Request, p api.P
 	return answered(w, http.StatusOK)(a.Memory.HideObservation(r.Context(), id, q.Purge))
 }
 
+// editLearning changes the learning whose number is in the path and returns it.
 func (a *server) editLearning(ctx context.Context, r *http.Request, edit claudemem.LearningEdit) (api.Learning, error) {
 	id, err := api.LearningNumber(r.PathValue("id"))
 	if err != nil {

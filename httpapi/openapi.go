@@ -62,6 +62,7 @@ func (a *server) describe() object {
 	}
 }
 
+// successOf returns the status with which the route answers if all goes well.
 func successOf(r route) int {
 	if r.status == 0 {
 		return http.StatusOK
@@ -201,6 +202,9 @@ func (s schemas) items(v reflect.Value) object {
 	return object{"anyOf": each}
 }
 
+// structOf returns the schema of a struct. A named type's schema is added to the
+// components, as Full and its name if it has details, and a reference to it returned;
+// generic and open types are returned as they are.
 func (s schemas) structOf(v reflect.Value) object {
 	properties := object{}
 	s.fields(v, properties)

@@ -63,12 +63,15 @@ func hitsPage(results []api.Hit) api.SearchPage {
 	return api.SearchPage{Query: new(string), Understood: &claudemem.Understood{}, Results: results}
 }
 
+// routes returns all routes of the API. Their order is that of the documentation.
 func (a *server) routes() []route {
 	all := append(a.workerRoutes(), a.captureRoutes()...)
 	all = append(all, a.searchRoutes()...)
 	return append(all, a.recordRoutes()...)
 }
 
+// workerRoutes returns the routes about the worker itself: health, queue, statistics,
+// stop.
 func (a *server) workerRoutes() []route {
 	statusline := query(wire.PathStatusline, "what a host's status line says", a.statusline, claudemem.Statusline{}, "")
 	statusline.hook = true
@@ -93,6 +96,7 @@ func (a *server) workerRoutes() []route {
 	}
 }
 
+// captureRoutes returns the routes that take events in and give sessions their context.
 func (a *server) captureRoutes() []route {
 	ingest := func(path, about string, kinds ...claudemem.EventKind) route {
 		return route{method: "POST", path: path, handle: parameterless(a.ingest(kinds...)), about: about, hook: true,
@@ -110,6 +114,7 @@ func (a *server) captureRoutes() []route {
 	}
 }
 
+// searchRoutes returns the routes below /api/search.
 func (a *server) searchRoutes() []route {
 	// by is a route that takes one of the filters under a name of its own.
 	by := func(path, about, name, filter, values, example string, also []string, answer api.SearchPage, query string) route {
@@ -153,6 +158,7 @@ func (a *server) searchRoutes() []route {
 	}
 }
 
+// recordRoutes returns the routes that list, show, write, change and hide records.
 func (a *server) recordRoutes() []route {
 	created := http.StatusCreated
 	edited := withJSON(a, "PATCH", "/api/observations/{id}", "changes title, narrative, type or pinned", http.StatusOK, a.editObservation, `{"pinned":true}`)
