@@ -63,6 +63,8 @@ var hostFiles = []hostFile{
 	{filepath.Join("plugins", "known_marketplaces.json"), func(_ *Installer, d, _ *jsonscan.Document) { d.Remove(Marketplace) }, nil},
 }
 
+// stripSettings removes our marketplace, plugin and hooks from the host's settings.json,
+// and an event that this leaves without hooks unless it was there before the install.
 func stripSettings(in *Installer, d, before *jsonscan.Document) {
 	d.Remove("extraKnownMarketplaces", Marketplace)
 	d.Remove("enabledPlugins", PluginID)

@@ -244,6 +244,8 @@ func (in *Installer) commands(is entries, version string, disable []string) [][]
 	return commands
 }
 
+// userChange returns the change of a file from before to after; nil means that there is
+// no file, so that it is created or removed.
 func userChange(path string, before, after []byte) Change {
 	c := Change{Path: path, Do: DoEdit, Size: int64(len(after)), Before: before, After: after}
 	switch {

@@ -69,6 +69,7 @@ func readManifest(dir string) (*manifest, error) {
 	return &m, nil
 }
 
+// writeManifest stamps m with version and time and writes it among the backups.
 func (in *Installer) writeManifest(m *manifest) error {
 	m.Version, m.Time = manifestVersion, in.opts.Clock().UTC()
 	data, err := json.MarshalIndent(m, "", "  ")
@@ -82,6 +83,7 @@ func (in *Installer) writeManifest(m *manifest) error {
 	return nil
 }
 
+// record returns the manifest's record of the file at path, nil without one.
 func (m *manifest) record(path string) *record {
 	if m == nil {
 		return nil

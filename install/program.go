@@ -39,6 +39,7 @@ func (p Program) Run(ctx context.Context, configDir string, args ...string) (str
 // bounded keeps the beginning of what is written to it.
 type bounded struct{ buf bytes.Buffer }
 
+// Write drops what exceeds mostSaid bytes without an error, so that the program goes on.
 func (b *bounded) Write(p []byte) (int, error) {
 	if room := mostSaid - b.buf.Len(); room > 0 {
 		b.buf.Write(p[:min(room, len(p))])

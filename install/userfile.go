@@ -129,6 +129,8 @@ func sameJSON(a, b []byte, empties ...string) bool {
 	return okX && okY && reflect.DeepEqual(x, y)
 }
 
+// meaning decodes a JSON object for comparison, without those members of empties that
+// are empty objects. An empty file is an empty object; false for anything else.
 func meaning(data []byte, empties []string) (map[string]any, bool) {
 	data = bytes.TrimSpace(jsonscan.TrimBOM(data))
 	m := map[string]any{}
