@@ -110,6 +110,8 @@ func some(list []string, most int) (kept []string, all bool) {
 	return kept, true
 }
 
+// text returns the record as plain text: a title line, a line of origin, then what it
+// has of subtitle, narrative, facts, files and concepts. r is the same record.
 func (w *whole) text(r *api.Observation, c *call) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s %s\n", r.Type.Glyph(), w.ID, w.Title)

@@ -75,6 +75,9 @@ func (c *stdio) Connect(context.Context) (mcp.Connection, error) {
 // SessionID implements mcp.Connection; a stream has none.
 func (c *stdio) SessionID() string { return "" }
 
+// readLines sends each line of the input that is not blank to c.incoming until the input
+// ends or c is closed, and then closes c.incoming. It refuses a line longer than
+// maxLine.
 func (c *stdio) readLines() {
 	defer close(c.incoming)
 	reader := bufio.NewReaderSize(c.in, 64<<10)
