@@ -110,6 +110,7 @@ func closing(host claudemem.Host, all shelf, sessions, observations int) string 
 	return "\n" + strings.Join(more, ", ") + ": `claude-mem search WORDS`, `claude-mem show ID`" + skill + ".\n"
 }
 
+// plural returns n with the noun, to which it adds an "s" unless n is 1.
 func plural(n int, what string) string {
 	if n == 1 {
 		return "1 " + what

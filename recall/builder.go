@@ -233,6 +233,8 @@ type asker struct {
 	since claudemem.Millis
 }
 
+// identify looks up the session that asks for a block. One that is not stored yet is no
+// error.
 func (r *run) identify(ctx context.Context) (asker, error) {
 	var a asker
 	if r.req.HostSessionID == "" {

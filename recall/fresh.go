@@ -71,6 +71,8 @@ func (r *run) distilFresh(ctx context.Context) freshSessions {
 	return out
 }
 
+// distilSession distils the waiting events of a session by opts.Distiller and stores
+// nothing; nil when none wait any more.
 func (r *run) distilSession(ctx context.Context, s claudemem.Session) (*freshSession, error) {
 	batch, err := r.source.Undistilled(ctx, s.ID)
 	if err != nil {

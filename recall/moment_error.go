@@ -111,6 +111,8 @@ func testName(t string) string {
 	return t
 }
 
+// place adds the base name of a file in which the failure happened, up to maxPlaces
+// different ones.
 func (c *complaint) place(file string) {
 	base := path.Base(strings.ReplaceAll(file, `\`, "/"))
 	if base != "." && base != "/" && len(c.places) < maxPlaces && !slices.Contains(c.places, base) {
@@ -249,6 +251,8 @@ func isMeasure(w string) bool {
 	return len(unit) <= 2 || unit == "min" || unit == "sec"
 }
 
+// isHex reports whether w looks like a hash: at least seven lower-case hexadecimal
+// digits, one of them a decimal digit.
 func isHex(w string) bool {
 	if len(w) < 7 || !strings.ContainsAny(w, "0123456789") {
 		return false

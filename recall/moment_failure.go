@@ -91,6 +91,8 @@ type precedent struct {
 	said, fix string
 }
 
+// strength weighs how likely the record is of the same failure: the share of the error's
+// words that it has, 1 for the same test and 0.5 for the same place.
 func (p precedent) strength() float64 {
 	s := p.Message
 	if p.Test {
@@ -322,6 +324,8 @@ func containsWord(s, word string) bool {
 	}
 }
 
+// wordSet returns the words of a text that characterise an error, and its numbers of two
+// to five digits.
 func wordSet(text string) map[string]bool {
 	set := map[string]bool{}
 	for _, w := range errorWords(text) {

@@ -156,18 +156,19 @@ var (
 )
 
 // isRecord reports whether a file is a document or a list of what is depended on.
-func isRecord(file string) bool { return isOf(file, recordParts, recordEnds) }
+func isRecord(file string) bool { return hasEndOrFolder(file, recordParts, recordEnds) }
 
 // isMinor reports whether a file changes along with others: a record or a test.
 func isMinor(file string) bool {
 	base := path.Base(file)
-	return isRecord(file) || isOf(file, testParts, testEnds) || strings.HasPrefix(base, "test_") || strings.HasPrefix(base, "test.")
+	return isRecord(file) || hasEndOrFolder(file, testParts, testEnds) || strings.HasPrefix(base, "test_") || strings.HasPrefix(base, "test.")
 }
 
-func isOf(file string, parts, ends []string) bool {
+// hasEndOrFolder reports whether a path ends in one of ends or lies in a folder of one
+// of the names.
+func hasEndOrFolder(file string, folders, ends []string) bool {
 	if slices.ContainsFunc(ends, func(end string) bool { return strings.HasSuffix(file, end) }) {
 		return true
 	}
-	folders := strings.Split(path.Dir(file), "/")
-	return slices.ContainsFunc(folders, func(folder string) bool { return slices.Contains(parts, folder) })
+	return slices.ContainsFunc(strings.Split(path.Dir(file), "/"), func(folder string) bool { return slices.Contains(folders, folder) })
 }

@@ -112,6 +112,7 @@ func (a *account) forgetUntil(compacted claudemem.Millis) {
 	}
 }
 
+// forgetOldest removes the session that was used longest ago.
 func (l *ledger) forgetOldest() {
 	var oldest sessionKey
 	first := l.turn + 1

@@ -259,6 +259,8 @@ func fits(e claudemem.Evidence, best float64) bool {
 	return e.Words >= fittingWords && e.Coverage >= max(fittingShare*best, fittingCoverage)
 }
 
+// whyRelated returns the reason for a line, as "fits the latest summary: cosine 0.61,
+// words index, vector".
 func whyRelated(f *claudemem.Related) string {
 	var parts []string
 	if f.Evidence.Likeness > 0 { // Without vectors there is none.

@@ -171,6 +171,7 @@ func (w *writer) account() (text string, lines []claudemem.ContextLine, layers [
 // tokensOf estimates the tokens of a text of that many code points.
 func tokensOf(points int) int { return (2*points + 6) / 7 }
 
+// unitsIn returns the length of the parts together in UTF-16 units.
 func unitsIn(parts []part) int {
 	n := 0
 	for _, p := range parts {
@@ -179,6 +180,7 @@ func unitsIn(parts []part) int {
 	return n
 }
 
+// textOf joins the texts of the parts.
 func textOf(parts []part) string {
 	var b strings.Builder
 	for _, p := range parts {
