@@ -160,6 +160,9 @@ func lexExpression(text string) (tokens []expressionToken, ok bool) {
 	return tokens, depth == 0
 }
 
+// wordKind returns what a word of the query is: an operator, NEAR with its list when
+// rest, the text behind it, begins with "(", a column or prefix (file:x, pre*), else a
+// word.
 func wordKind(word, rest string) tokenKind {
 	switch {
 	case word == "NEAR" && strings.HasPrefix(rest, "("):

@@ -322,6 +322,7 @@ func (r *reading) year(words []word) (int, period) {
 	return 1, p
 }
 
+// yearNumber parses four digits as a year of the century from firstYear on.
 func yearNumber(s string) (int, bool) {
 	if len(s) != 4 || !isNumber(s) {
 		return 0, false
@@ -345,6 +346,7 @@ func dayNumber(s string) (int, bool) {
 	return d, err == nil && d >= 1 && d <= 31
 }
 
+// isNumber reports whether s is one or more ASCII digits.
 func isNumber(s string) bool {
 	for i := range len(s) {
 		if s[i] < '0' || s[i] > '9' {

@@ -137,6 +137,8 @@ func daysBetween(from, to claudemem.Millis) float64 {
 	return max((float64(to)-float64(from))/float64((24*time.Hour).Milliseconds()), 0)
 }
 
+// scoreMatch returns a match with its score: words, proximity and likeness, raised for a
+// young record (days is its age) and for an observation of a type in prefer.
 func scoreMatch(m index.Match, days float64, prefer []claudemem.ObservationType) scored {
 	m.Keyword = finite(m.Keyword)
 	proximity := min(finite(m.Proximity), m.Keyword)

@@ -99,6 +99,9 @@ type found struct {
 	filter     index.Filter // what the hits must still pass when they are read
 }
 
+// find carries a search out and returns references to the hits with their scores. It
+// goes by what the text is: nothing (filter alone), a record's name, an expression, else
+// words.
 func (s *Searcher) find(ctx context.Context, r claudemem.SearchRequest) (found, error) {
 	p, err := s.plan(r)
 	if err != nil {
@@ -141,6 +144,8 @@ type plan struct {
 	counted    int // the eligible records, -1 while they have not been counted
 }
 
+// plan checks a request and fills in its defaults: order, limit, a cleaned text.
+// CodeInvalid for an unknown kind or order.
 func (s *Searcher) plan(r claudemem.SearchRequest) (plan, error) {
 	p := plan{query: r.Query, order: r.Order, counted: -1}
 	for _, k := range r.Kinds {

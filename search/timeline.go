@@ -50,6 +50,8 @@ func (s *Searcher) Timeline(ctx context.Context, r claudemem.TimelineRequest) (c
 	return t, nil
 }
 
+// depth returns how many records to show on one side of an anchor if a client asks for
+// n: DefaultDepth for a negative n, at most MaxDepth.
 func depth(n int) int {
 	if n < 0 {
 		return DefaultDepth
@@ -87,6 +89,8 @@ func (s *Searcher) anchor(ctx context.Context, r claudemem.TimelineRequest) (ite
 	return s.textAnchor(ctx, text, r.Project)
 }
 
+// observationAnchor returns an observation as the anchor of a timeline; CodeNotFound if
+// there is none.
 func (s *Searcher) observationAnchor(ctx context.Context, id int64) (item claudemem.TimelineItem, name string, err error) {
 	hits, err := s.records.RecordsByRefs(ctx, claudemem.RecordRef{Kind: claudemem.RecordObservation, ID: id})
 	if err != nil {
@@ -99,6 +103,8 @@ func (s *Searcher) observationAnchor(ctx context.Context, id int64) (item claude
 	return item, name, nil
 }
 
+// sessionAnchor returns the start of a session as the anchor of a timeline; CodeNotFound
+// if there is none.
 func (s *Searcher) sessionAnchor(ctx context.Context, id claudemem.SessionID) (item claudemem.TimelineItem, name string, err error) {
 	session, err := s.records.Session(ctx, id)
 	if claudemem.CodeOf(err) == claudemem.CodeNotFound {
