@@ -82,6 +82,9 @@ type finding struct {
 	gone, large bool
 }
 
+// state returns whether f still has the content of its hash. It is FileUnknown for a
+// reference without a hash, a path that leaves the root, and beyond maxFiles different
+// files.
 func (c *comparison) state(f claudemem.FileRef) claudemem.FileState {
 	name := filepath.FromSlash(f.Path)
 	if f.Hash == "" || !filepath.IsLocal(name) {
@@ -172,6 +175,7 @@ type patient struct {
 	from io.Reader
 }
 
+// Read fails with the context's error once that has ended.
 func (p *patient) Read(b []byte) (int, error) {
 	if err := p.ctx.Err(); err != nil {
 		return 0, err

@@ -27,6 +27,7 @@ const (
 // git runs the program in a worktree.
 type git struct{ program, root string }
 
+// git returns the git of the repository at root; an error if no git program is found.
 func (t *Tree) git(root string) (git, error) {
 	program, err := t.opts.Git()
 	if err != nil {
@@ -157,6 +158,7 @@ var errOutput = errors.New("too much output")
 // bounded keeps up to maxOutput bytes; what would be more fails, which ends the writer.
 type bounded struct{ bytes.Buffer }
 
+// Write refuses all of p with errOutput if it would exceed maxOutput.
 func (b *bounded) Write(p []byte) (int, error) {
 	if b.Len()+len(p) > maxOutput {
 		return 0, errOutput

@@ -38,6 +38,7 @@ func runGroup(cmd *exec.Cmd) error {
 	return cmd.Wait()
 }
 
+// assign puts the process into the job, whose end then ends the process too.
 func assign(job windows.Handle, pid int) error {
 	process, err := windows.OpenProcess(windows.PROCESS_SET_QUOTA|windows.PROCESS_TERMINATE, false, uint32(pid))
 	if err != nil {
