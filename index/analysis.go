@@ -45,6 +45,8 @@ const maxFacts = 64
 // maxPieces bounds what MaxSim compares of a document.
 const maxPieces = 512
 
+// fragmentName returns the name of a fragment's place in its record: title, text,
+// narrative, or fact_0, fact_1 and so on.
 func fragmentName(code uint16) string {
 	switch code {
 	case fragmentTitle:

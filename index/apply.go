@@ -330,6 +330,8 @@ func (a *application) writeTexts(ctx context.Context) error {
 	return nil
 }
 
+// addTotal adds to a project's numbers of documents and words, which the application
+// changes at its end; both may be negative.
 func (a *application) addTotal(project uint32, documents, words int) {
 	t := a.totals[project]
 	t.documents += documents
@@ -421,6 +423,7 @@ type stored struct {
 	digest, previous  int64
 }
 
+// stored returns the row of a record's document; found is false without one.
 func (b *base) stored(ctx context.Context, k key) (s stored, found bool, err error) {
 	err = b.write.documentOf.QueryRowContext(ctx, k.kind, k.record).Scan(&s.document, &s.project, &s.session, &s.length, &s.digest, &s.previous)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -453,6 +456,7 @@ func typeToken(t claudemem.ObservationType) string {
 	}, strings.ToLower(string(t)))
 }
 
+// notNull returns b, an empty slice for nil, which SQLite would store as NULL.
 func notNull(b []byte) []byte {
 	if b == nil {
 		return []byte{}

@@ -58,6 +58,8 @@ type buildPosition struct {
 
 func (b buildPosition) String() string { return fmt.Sprintf("%d:%d", b.kind, b.after) }
 
+// parseBuildPosition parses "kind:record", as a build stores how far it has come;
+// errDamaged for anything else.
 func parseBuildPosition(s string) (buildPosition, error) {
 	left, right, _ := strings.Cut(s, ":")
 	k, err := strconv.ParseUint(left, 10, 8)
@@ -310,6 +312,8 @@ const slotSize = 6
 // maxSlotNumber bounds the memory that a damaged row can ask for, as in package vectors.
 const maxSlotNumber = 1<<28 - 1
 
+// eachSlot returns an iterator over the slots of a stored list, each with the code of
+// its fragment's name.
 func eachSlot(b []byte) func(yield func(slot uint32, name uint16) bool) {
 	return func(yield func(uint32, uint16) bool) {
 		for ; len(b) >= slotSize; b = b[slotSize:] {
@@ -476,6 +480,8 @@ func (b *base) transaction(ctx context.Context, fn func() error) (err error) {
 	return err
 }
 
+// close closes statements, connections and vectors, and returns all errors joined. It
+// also closes a base that was only opened in part.
 func (b *base) close() error {
 	var errs []error
 	b.read.close()

@@ -140,6 +140,8 @@ func (f *follower) stepNext(ctx context.Context, ix *Index) {
 	r.done <- err
 }
 
+// tell replaces the progress that waits for the reader by p. It never blocks: r.progress
+// holds one.
 func (r *reindexing) tell(p progress) {
 	select {
 	case <-r.progress:
@@ -191,6 +193,7 @@ func (f *follower) swap(ctx context.Context, ix *Index, r *reindexing) error {
 	return errors.Join(append(errs, err, removeNext(ix.path))...)
 }
 
+// rename is os.Rename, but a missing file is no error.
 func rename(from, to string) error {
 	if err := os.Rename(from, to); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err

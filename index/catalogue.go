@@ -10,6 +10,7 @@ import (
 // kind is a RecordKind as a number; 0 is none.
 type kind uint8
 
+// kindOf returns the index's number of a kind of record, 0 for an unknown one.
 func kindOf(k claudemem.RecordKind) kind {
 	for i, known := range claudemem.RecordKinds() {
 		if k == known {
@@ -97,6 +98,8 @@ type catalogue struct {
 	contents contentCache
 }
 
+// newCatalogue returns an empty catalogue. Document, path and type 0 are taken, and mean
+// none.
 func newCatalogue() *catalogue {
 	return &catalogue{
 		entries:  make([]entry, 1),
@@ -127,6 +130,7 @@ func (c *catalogue) typeNumber(t claudemem.ObservationType) uint16 {
 	return n
 }
 
+// addProject records that the project at path has this number.
 func (c *catalogue) addProject(number uint32, path string) {
 	for int(number) >= len(c.paths) {
 		c.paths = append(c.paths, "")
@@ -159,6 +163,8 @@ func (c *catalogue) drop(document uint32) {
 	c.entries[document] = entry{}
 }
 
+// addTotal adds to the numbers of documents and words of a project and of all; both may
+// be negative.
 func (c *catalogue) addTotal(project uint32, documents, words int) {
 	t := c.totals[project]
 	t.documents += documents
@@ -171,6 +177,7 @@ func (c *catalogue) addTotal(project uint32, documents, words int) {
 // next returns the number for a document that is new.
 func (c *catalogue) next() uint32 { return uint32(len(c.entries)) } //nolint:gosec // SQLite's rows end before
 
+// setName records the code of the fragment whose vector is in a slot.
 func (c *catalogue) setName(slot uint32, name uint16) {
 	for int(slot) >= len(c.names) {
 		c.names = append(c.names, 0)

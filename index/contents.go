@@ -29,6 +29,7 @@ type contentCache struct {
 
 func (c content) size() int { return len(c.words) + len(c.pieces) + 64 }
 
+// forget removes a document's row, if there is one.
 func (c *contentCache) forget(document uint32) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

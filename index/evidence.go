@@ -103,6 +103,8 @@ const (
 	unknownTelling = 1.5
 )
 
+// tellingOf returns the table's Telling of a word, at most maxTelling; unknownTelling
+// for a word that the table lacks.
 func tellingOf(table *embed.Table, word string) float64 {
 	if t := table.Telling(word); t > 0 {
 		return min(t, maxTelling)

@@ -45,6 +45,8 @@ func (ix *Index) Syntax(ctx context.Context, text string, f Filter, limit int) (
 	return answer, fault(what, err)
 }
 
+// matchExpression returns the records that pass f and match e, scored by the words of e.
+// limit raises the bounds on the records that are looked at; it does not cut the answer.
 func (b *base) matchExpression(ctx context.Context, e *expression, f Filter, limit int) (Answer, error) {
 	c := b.cat
 	answer := Answer{Behind: b.behind()}

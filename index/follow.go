@@ -53,6 +53,8 @@ type state struct {
 	embedErrAt time.Time
 }
 
+// update changes the state by fn under the lock and wakes those who wait for s.changed;
+// nothing once it has ended.
 func (s *state) update(fn func(*state)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -64,6 +66,7 @@ func (s *state) update(fn func(*state)) {
 	s.changed = make(chan struct{})
 }
 
+// end wakes those who wait for a change, for good. Further updates have no effect.
 func (s *state) end() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -80,6 +83,7 @@ func (s *state) watch() (changed <-chan struct{}, ended bool) {
 	return s.changed, s.ended
 }
 
+// start follows the feed of ix in a goroutine until stop.
 func (f *follower) start(ix *Index) {
 	ctx, cancel := context.WithCancel(context.Background())
 	f.cancel = cancel
@@ -104,6 +108,7 @@ func (f *follower) noteDamage() {
 	}
 }
 
+// stop ends the follower and waits for it; nothing if it was never started.
 func (f *follower) stop() {
 	if f.cancel == nil {
 		return
@@ -298,6 +303,7 @@ type refs struct {
 
 func newRefs() *refs { return &refs{has: map[claudemem.RecordRef]bool{}} }
 
+// add appends ref if it is not in the list, and reports whether it did.
 func (r *refs) add(ref claudemem.RecordRef) bool {
 	if r.has[ref] {
 		return false

@@ -88,6 +88,8 @@ func OpenReadOnly(ctx context.Context, path string, opts Options) (*Index, error
 	return ix, nil
 }
 
+// newIndex returns an index that is not open yet, with defaults for what opts leaves
+// out. Without an embedder it uses the built-in table.
 func newIndex(path string, opts Options) (*Index, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -159,6 +161,7 @@ func removeNext(path string) error {
 	return removeFile(vectorPath(nextPath(path)))
 }
 
+// removeFile is os.Remove, but a missing file is no error.
 func removeFile(path string) error {
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err

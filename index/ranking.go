@@ -231,6 +231,7 @@ func (c *catalogue) has(document uint32) bool {
 	return int(document) < len(c.entries) && c.entries[document].kind != 0
 }
 
+// eachDocument returns an iterator over the documents of a set, in ascending order.
 func eachDocument(set vectors.Documents) func(yield func(uint32) bool) {
 	return func(yield func(uint32) bool) {
 		for i, word := range set {
@@ -243,6 +244,7 @@ func eachDocument(set vectors.Documents) func(yield func(uint32) bool) {
 	}
 }
 
+// addLikeness sets slot and cosine of those candidates that are in near.
 func addLikeness(list []candidate, near []vectors.Match) {
 	at := make(map[uint32]vectors.Match, len(near))
 	for _, m := range near {

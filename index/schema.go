@@ -76,6 +76,8 @@ func readSource(path string) string {
 	return sqlite.Source(path, []string{"mode=ro"}, "busy_timeout(5000)", "query_only(1)", "cache_size(-4000)")
 }
 
+// writeSource returns the data source name, with its pragmas, of the connection that
+// writes the index.
 func writeSource(path string) string {
 	return sqlite.Source(path, nil, "busy_timeout(5000)", "journal_mode(wal)",
 		"synchronous(normal)", // what a power cut takes is read again from the feed

@@ -18,6 +18,7 @@ type statements struct {
 	err error
 }
 
+// add prepares a query; nil after an error, of which s.err keeps the first.
 func (s *statements) add(ctx context.Context, p preparer, query string) *sql.Stmt {
 	if s.err != nil {
 		return nil
@@ -31,6 +32,7 @@ func (s *statements) add(ctx context.Context, p preparer, query string) *sql.Stm
 	return stmt
 }
 
+// close closes all statements.
 func (s *statements) close() {
 	for _, stmt := range s.all {
 		_ = stmt.Close() // nothing is lost
@@ -49,6 +51,7 @@ type writes struct {
 	between, noteDeletions                                 *sql.Stmt
 }
 
+// prepare prepares the statements that change the index.
 func (w *writes) prepare(ctx context.Context, p preparer) error {
 	for _, s := range []struct {
 		at    **sql.Stmt
@@ -88,6 +91,7 @@ type reads struct {
 	termsAll, termsOf, gather, contents, syntax, first *sql.Stmt
 }
 
+// prepare prepares the statements of queries.
 func (r *reads) prepare(ctx context.Context, p preparer) error {
 	for _, s := range []struct {
 		at    **sql.Stmt

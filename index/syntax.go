@@ -152,6 +152,7 @@ type parser struct {
 	words    []words.QueryWord
 }
 
+// peek returns the next token, at the end the zero token, whose kind is tokenEnd.
 func (p *parser) peek() token {
 	if p.at < len(p.tokens) {
 		return p.tokens[p.at]
@@ -159,6 +160,7 @@ func (p *parser) peek() token {
 	return token{}
 }
 
+// next is peek and moves on.
 func (p *parser) next() token {
 	t := p.peek()
 	p.at++

@@ -261,6 +261,7 @@ func (b *base) frequencies(ctx context.Context, hashes []uint32, projects []uint
 	return found, err
 }
 
+// jsonList returns numbers as a JSON array, for json_each.
 func jsonList(numbers []uint32) string {
 	b := make([]byte, 0, 11*len(numbers)+2)
 	b = append(b, '[')
