@@ -17,6 +17,9 @@ func (t *Table) Pieces(text string) []uint16 {
 	return t.appendPieces(nil, text)
 }
 
+// appendPieces appends the pieces (entries of the table) of a text's words, up to
+// maxPieces in all. Words are runs of lower-case letters, of digits, and capitalised
+// ones; only ASCII is read.
 func (t *Table) appendPieces(out []uint16, text string) []uint16 {
 	for i := 0; i < len(text) && len(out) < maxPieces; {
 		from, kind := i, kindOf(text[i])
@@ -108,6 +111,7 @@ const (
 	digit
 )
 
+// kindOf returns whether c is an ASCII letter, of which case, a digit or other.
 func kindOf(c byte) kind {
 	switch {
 	case c >= 'a' && c <= 'z':

@@ -60,6 +60,8 @@ func open(model, data string) (*Table, error) {
 
 var errShort = errors.New("the table is cut off")
 
+// read checks t.data, builds the hash table of its tokens and notes where scales and
+// vectors begin. An error says that the data is damaged.
 func (t *Table) read() error {
 	const head = len(magic) + 8
 	if len(t.data) < head || t.data[:len(magic)] != magic {
@@ -110,6 +112,7 @@ const (
 	hashPrime = 16777619
 )
 
+// hashOf continues the hash h with the bytes of s (FNV-1a).
 func hashOf(h uint32, s string) uint32 {
 	for i := range len(s) {
 		h = (h ^ uint32(s[i])) * hashPrime
@@ -120,6 +123,7 @@ func hashOf(h uint32, s string) uint32 {
 // slot spreads a hash: FNV's low bits alone depend on the letters' low bits.
 func (t *Table) slot(h uint32) uint32 { return (h ^ h>>15) & t.mask }
 
+// insert adds an entry's token to the hash table, which has room for it.
 func (t *Table) insert(entry uint16) {
 	s := t.slot(hashOf(hashStart, t.token(entry)))
 	for t.slots[s] != 0 {
