@@ -28,6 +28,8 @@ type coder struct {
 	flips [][]float32
 }
 
+// newCoder returns the coder of vectors of dims dimensions. From codeBits dimensions on
+// each gives a bit; for fewer the codeBits bits come from fixed pseudo-random rotations.
 func newCoder(dims int) *coder {
 	if dims >= codeBits {
 		return &coder{dims: dims, words: (dims + 63) / 64}
@@ -88,6 +90,8 @@ func signs(out []uint64, v []float32) {
 	}
 }
 
+// hadamard replaces v by its Walsh-Hadamard transform, not normalised. Its length is a
+// power of two.
 func hadamard(v []float32) {
 	for half := 1; half < len(v); half *= 2 {
 		for i := 0; i < len(v); i += 2 * half {

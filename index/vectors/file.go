@@ -46,6 +46,8 @@ var (
 	ErrMismatch = errors.New("vectors of another model or format")
 )
 
+// header returns the head of a vector file: magic, dimensions, a hash of the model's
+// name, checksum.
 func header(model string, dims int) []byte {
 	h := make([]byte, headerSize)
 	copy(h, magic)

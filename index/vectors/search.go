@@ -74,6 +74,7 @@ func (s *Set) Search(query []float32, eligible Documents, n int) []Match {
 // placeLists are used again: a search needs up to 240 KB for one.
 var placeLists sync.Pool
 
+// emptyPlaces returns an empty list from the pool, nil if the pool has none.
 func emptyPlaces() []place {
 	if list, ok := placeLists.Get().(*[]place); ok {
 		return (*list)[:0]
@@ -81,6 +82,7 @@ func emptyPlaces() []place {
 	return nil
 }
 
+// keepPlaces gives a list back to the pool. The caller must not use it any more.
 func keepPlaces(list []place) {
 	if cap(list) > 0 {
 		placeLists.Put(&list)
@@ -125,6 +127,8 @@ type prepared struct {
 // vectors, and small enough for sums of 32 bits (see maxDimensions).
 const queryLevels = 4095
 
+// prepare returns the query as whole numbers with their scale, and its bit code. It is
+// false for a vector of zeros and for one with NaN or infinity.
 func (s *Set) prepare(query []float32) (q prepared, ok bool) {
 	largest := 0.0
 	for _, x := range query {
@@ -269,6 +273,8 @@ func newNearest(wanted, bits int) *nearest {
 	return &nearest{wanted: wanted, counts: make([]int, bits+1), limit: uint32(bits), places: emptyPlaces()}
 }
 
+// offer keeps a place if its distance is within the limit, and lowers the limit as soon
+// as nearer ones are enough.
 func (n *nearest) offer(p place) {
 	if p.distance > n.limit {
 		return
@@ -304,6 +310,8 @@ func (n *nearest) result() []place {
 	})
 }
 
+// scan offers the places of a chunk whose code is near enough. first is the chunk's
+// first slot; eligible nil means all documents.
 func (n *nearest) scan(c *chunk, first uint32, code []uint64, eligible Documents) {
 	if len(code) == 4 { // the built-in model
 		n.scan4(c, first, [4]uint64(code), eligible)
@@ -319,6 +327,7 @@ func (n *nearest) scan(c *chunk, first uint32, code []uint64, eligible Documents
 	}
 }
 
+// scan4 is scan for codes of four words.
 func (n *nearest) scan4(c *chunk, first uint32, q [4]uint64, eligible Documents) {
 	codes := c.codes
 	for at, document := range c.documents {
@@ -334,6 +343,7 @@ func (n *nearest) scan4(c *chunk, first uint32, q [4]uint64, eligible Documents)
 	}
 }
 
+// distance returns the number of bits in which two codes of the same length differ.
 func distance(a, b []uint64) uint32 {
 	d := 0
 	for i, x := range a {
@@ -378,6 +388,8 @@ func (s *Set) compare(q prepared, places []place) []Match {
 	return matches
 }
 
+// dot returns the dot product of q and the signed bytes of v, of which there are at
+// least as many.
 func dot(q []int32, v []byte) int32 {
 	var a, b, c, d int32
 	v = v[:len(q)]
@@ -414,6 +426,8 @@ func best(matches []Match, n int) []Match {
 	}
 }
 
+// onePerDocument returns the n matches with the highest cosines, the highest first, with
+// only the best of each document.
 func onePerDocument(matches []Match, n int) []Match {
 	// Numbers are ordered much faster than matches: the cosine's bits, turned so that
 	// a larger one gives a smaller number, then the place in the list.

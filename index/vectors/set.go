@@ -59,6 +59,8 @@ func OpenReadOnly(path, model string, dims int) (*Set, error) {
 	return open(path, model, dims, true)
 }
 
+// open opens the vector file at path and loads its codes. With readOnly it creates
+// nothing and a file of another model is ErrMismatch; else such a file is begun anew.
 func open(path, model string, dims int, readOnly bool) (s *Set, err error) {
 	if dims < 1 || dims > maxDimensions {
 		return nil, fmt.Errorf("open vector file: %d dimensions", dims)
@@ -200,6 +202,8 @@ func (s *Set) Document(slot uint32) (document uint32, ok bool) {
 	return document, document != 0
 }
 
+// document returns the document of a slot, 0 for an empty one. The caller holds
+// s.memory.
 func (s *Set) document(slot uint32) uint32 {
 	if number := int(slot / chunkSlots); number < len(s.chunks) && s.chunks[number] != nil {
 		return s.chunks[number].documents[slot%chunkSlots]
@@ -313,6 +317,7 @@ func (s *Set) Delete(slots ...uint32) error {
 	return s.delete(slots)
 }
 
+// delete empties slots in memory and overwrites them with zeros in the file.
 func (s *Set) delete(slots []uint32) error {
 	slots = slices.Clone(slots)
 	slices.Sort(slots)
@@ -402,6 +407,8 @@ func (s *Set) Sync() error {
 	return s.sync()
 }
 
+// sync writes what Put collected and syncs the file; nothing for a read-only set. The
+// caller holds s.writing.
 func (s *Set) sync() error {
 	if s.readOnly {
 		return nil
