@@ -62,6 +62,7 @@ var plain = foldTable([]struct{ to, from string }{
 	{"і", "ї"},
 })
 
+// foldTable returns a map from each rune in the from of a row to the row's to.
 func foldTable(rows []struct{ to, from string }) map[rune]string {
 	m := make(map[rune]string, 512)
 	for _, row := range rows {

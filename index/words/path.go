@@ -72,6 +72,8 @@ func (p PathPattern) Matches(path string) bool {
 	return false
 }
 
+// matchesLast reports whether a path segment has all words of the pattern's last
+// segment.
 func (p PathPattern) matchesLast(segment string) bool {
 	wanted := p.parts
 	if len(wanted) == 0 {

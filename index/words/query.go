@@ -159,6 +159,7 @@ func Splits(raw string) iter.Seq[[2]QueryWord] {
 	}
 }
 
+// ascii reports whether s has ASCII characters only.
 func ascii(s string) bool {
 	for i := range len(s) {
 		if s[i] >= 0x80 {

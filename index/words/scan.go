@@ -79,6 +79,8 @@ type found struct {
 	identifier     bool
 }
 
+// newAnalyser returns an analyser with room for the words of a text of size bytes.
+// keepRaw also keeps the words as they are before stemming.
 func newAnalyser(size int, keepRaw bool) *analyser {
 	return &analyser{
 		found: make([]found, 0, size/5+4), // an English word with its space has six bytes
@@ -157,6 +159,8 @@ func (a *analyser) hex() bool {
 	return len(a.id) >= a.run+2 && a.id[a.run] == '0' && a.id[a.run+1] == 'x'
 }
 
+// cutAt notes a place at which the identifier can be divided; those beyond maxCuts are
+// dropped.
 func (a *analyser) cutAt(at int, kind cutKind) {
 	if len(a.cuts) < cap(a.cuts) {
 		a.cuts = append(a.cuts, cut{at, kind})
@@ -258,6 +262,8 @@ func (a *analyser) readRune(s string, i int) int {
 	return i + width
 }
 
+// addRune adds a letter or digit, folded, to the identifier, except to a run that is
+// maxWord bytes long.
 func (a *analyser) addRune(r rune, k class) {
 	if len(a.id)-a.run > maxWord-utf8.UTFMax {
 		return

@@ -41,6 +41,8 @@ func (s stemmer) ends(suffix string) bool {
 	return n >= 0 && string(s[n:]) == suffix
 }
 
+// consonant reports whether the letter at i is a consonant; "y" is one at the beginning
+// and after a vowel.
 func (s stemmer) consonant(i int) bool {
 	switch s[i] {
 	case 'a', 'e', 'i', 'o', 'u':
@@ -73,6 +75,7 @@ func (s stemmer) measure(n int) int {
 	return m
 }
 
+// vowelIn reports whether the first n letters have a vowel.
 func (s stemmer) vowelIn(n int) bool {
 	for i := range n {
 		if !s.consonant(i) {
@@ -165,6 +168,8 @@ var lastSuffixes = bySuffix(2, []suffix{
 	{"ous", ""}, {"ive", ""}, {"ize", ""},
 })
 
+// bySuffix groups suffixes by their last letter (letter 1) or their last but one (2), in
+// the order of the list.
 func bySuffix(letter int, list []suffix) (table [32][]suffix) {
 	for _, s := range list {
 		c := s.from[len(s.from)-letter] & 31
