@@ -59,6 +59,9 @@ func (s *Store) Account(ctx context.Context, now time.Time, days int) (Account, 
 	return account, err
 }
 
+// saved sums up the context given since a time, blocks at session starts apart from the
+// rest, and the tokens that its observations had cost. What it saved is that cost less
+// the tokens given, at least 0.
 func (s *Store) saved(ctx context.Context, since claudemem.Millis) (Saved, error) {
 	var sum Saved
 	err := s.reader.QueryRowContext(ctx, `SELECT

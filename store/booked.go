@@ -75,6 +75,8 @@ func (b *bookkeeper) adopt(s *bookedSession, e *claudemem.Event) {
 	}
 }
 
+// open inserts the session of an event that is the first of it, active and with the
+// event's project.
 func (s *bookedSession) open(t *tx, a *arrival) error {
 	e := &a.Event
 	id, err := t.ulid(e.OccurredAt)

@@ -16,6 +16,8 @@ type feed struct {
 	closed    bool
 }
 
+// tell wakes the followers if seq, the number of the last change, is a new one. It never
+// blocks.
 func (f *feed) tell(seq int64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -31,6 +33,7 @@ func (f *feed) tell(seq int64) {
 	}
 }
 
+// close closes the followers' channels.
 func (f *feed) close() {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -69,6 +69,8 @@ func (s *Store) Activity(ctx context.Context, stuckBefore claudemem.Millis) (Act
 	return a, fault(what, err)
 }
 
+// lastCalls returns each provider's last finished call among the newestCalls newest
+// calls.
 func (s *Store) lastCalls(ctx context.Context) ([]LastCall, error) {
 	// The other columns are those of the row that has the maximum (https://www.sqlite.org/quirks.html#aggregate_queries_can_contain_non_aggregate_result_columns_that_are_not_in_the_group_by_clause).
 	return all(ctx, s.reader, func(c *LastCall) []any { return []any{&c.Provider, &c.Outcome, &c.At, new(int64)} }, `SELECT provider, outcome, started_at, max(id)

@@ -224,6 +224,7 @@ func (t *tx) due(session claudemem.SessionID, limit int, now claudemem.Millis) (
 	return ids, err
 }
 
+// decodePayload decodes a stored event, and the files that it touches if any, into into.
 func decodePayload(payload, files []byte, into *claudemem.PendingEvent) error {
 	if err := json.Unmarshal(payload, &into.Event); err != nil {
 		return err

@@ -90,6 +90,8 @@ func sessionOf(claimed *claudemem.Session, session claudemem.SessionID) (claudem
 	return claimed.ID, nil
 }
 
+// addObservation stores an observation of a claimed batch and fills in its ID and
+// defaults. One with the same content as a stored one counts as its repetition instead.
 func (t *tx) addObservation(claimed *claudemem.Session, o *claudemem.Observation) error {
 	var err error
 	if o.Session, err = sessionOf(claimed, o.Session); err != nil {
@@ -229,6 +231,7 @@ func filesKey(files []claudemem.FileRef) string {
 	return hex.EncodeToString(sum[:16])
 }
 
+// addSummary stores a summary of a claimed batch and fills in its ID, ULID and defaults.
 func (t *tx) addSummary(claimed *claudemem.Session, s *claudemem.Summary) error {
 	var err error
 	if s.Session, err = sessionOf(claimed, s.Session); err != nil {
@@ -251,6 +254,7 @@ func (t *tx) addSummary(claimed *claudemem.Session, s *claudemem.Summary) error 
 	return err
 }
 
+// addSymbol stores a change of a function or type by a claimed batch.
 func (t *tx) addSymbol(claimed *claudemem.Session, c *claudemem.SymbolChange) error {
 	session, err := sessionOf(claimed, c.Session)
 	if err != nil {

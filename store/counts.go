@@ -13,6 +13,8 @@ type countMemory struct {
 	known map[string]int
 }
 
+// get returns the count that was put under key at the change seq; false if none was or
+// the store has changed since.
 func (c *countMemory) get(seq int64, key string) (int, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -23,6 +25,8 @@ func (c *countMemory) get(seq int64, key string) (int, bool) {
 	return n, ok
 }
 
+// put remembers a count as of the change seq. A newer seq makes it forget all others; an
+// older one is ignored.
 func (c *countMemory) put(seq int64, key string, n int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -90,6 +90,8 @@ func unknownKind(kind claudemem.RecordKind) error {
 		WithHint("the kinds are observation, summary and prompt")
 }
 
+// observationDocuments returns the observations that pass an SQL condition on
+// observations r as documents of the search index, without hidden ones.
 func observationDocuments(ctx context.Context, q querier, condition string, args ...any) ([]claudemem.Document, error) {
 	var documents []claudemem.Document
 	var ids []claudemem.ObservationID
@@ -128,6 +130,8 @@ func appendNew(files []string, paths ...string) []string {
 	return files
 }
 
+// summaryDocuments returns the summaries that pass an SQL condition on session_summaries
+// r as documents of the search index.
 func summaryDocuments(ctx context.Context, q querier, condition string, args ...any) ([]claudemem.Document, error) {
 	var documents []claudemem.Document
 	err := each(ctx, q, func(scan sqlite.Scan) error {
@@ -148,6 +152,9 @@ func summaryDocuments(ctx context.Context, q querier, condition string, args ...
 	return documents, err
 }
 
+// promptDocuments returns the prompts that pass an SQL condition on prompts r as
+// documents of the search index. Their neighbours are the two prompts before and the one
+// after, each cut to neighbourBytes.
 func promptDocuments(ctx context.Context, q querier, condition string, args ...any) ([]claudemem.Document, error) {
 	var documents []claudemem.Document
 	err := each(ctx, q, func(scan sqlite.Scan) error {

@@ -197,6 +197,10 @@ func (t *tx) count(name string, n int) error {
 	return err
 }
 
+// bookArrival inserts an event and returns what became of it: processed at once
+// (prompts, session ends), pending for the observer, skipped, or a duplicate. Session
+// starts, flushes and events that the user has deleted are skipped without a row. The
+// session's row is written later (touch).
 func (b *bookkeeper) bookArrival(t *tx, a *arrival) (claudemem.Receipt, error) {
 	e := &a.Event
 	switch e.Kind {
@@ -270,6 +274,7 @@ func (b *bookkeeper) bookArrival(t *tx, a *arrival) (claudemem.Receipt, error) {
 	return r, err
 }
 
+// touch has the session's row written at the end of the transaction.
 func (b *bookkeeper) touch(s *bookedSession) {
 	if !s.dirty {
 		s.dirty = true

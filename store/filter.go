@@ -67,6 +67,7 @@ func resolve(ctx context.Context, reader querier, q claudemem.Query, kinds []cla
 	return f, err
 }
 
+// distinct returns a sorted copy of items without duplicates.
 func distinct[T ~string](items []T) []T {
 	items = slices.Clone(items)
 	slices.Sort(items)
@@ -97,6 +98,7 @@ func (s source) with(condition string, args ...any) source {
 	return s
 }
 
+// condition returns the source's SQL condition, "1" if it has none.
 func (s *source) condition() string {
 	if len(s.where) == 0 {
 		return "1"

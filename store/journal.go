@@ -40,6 +40,7 @@ func (s *Store) LogEvent(ctx context.Context, entry LogEntry) error {
 	return s.writeKeeping(ctx, "log event", func(t *tx) error { return t.logEvent(entry) })
 }
 
+// logEvent adds an entry to the event log, by default with the present time.
 func (t *tx) logEvent(entry LogEntry) error {
 	data := "{}"
 	if entry.Data != nil {

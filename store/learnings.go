@@ -45,6 +45,7 @@ var (
 	}
 )
 
+// wordSet returns the words of a text between blanks.
 func wordSet(text string) map[string]bool {
 	set := map[string]bool{}
 	for _, w := range strings.Fields(text) {
@@ -281,6 +282,7 @@ func (t *tx) learnFromRepetition(claimed *claudemem.Session, o *claudemem.Observ
 	return nil
 }
 
+// learnRepeated stores content as a learning if it was seen in enough sessions.
 func (t *tx) learnRepeated(claimed *claudemem.Session, category, content string, sessions int) error {
 	if sessions < repetitions {
 		return nil

@@ -46,6 +46,8 @@ func (s *Store) CountLearnings(ctx context.Context, q claudemem.LearningQuery) (
 	return n, fault(what, err)
 }
 
+// learningFilter returns the SQL condition of a query for learnings and its arguments;
+// "0" for a project without any.
 func (s *Store) learningFilter(ctx context.Context, q claudemem.LearningQuery) (where string, args []any, err error) {
 	conditions := []string{"1"}
 	if q.Project != "" {
@@ -171,6 +173,7 @@ func (t *tx) supersedeContradicted(l *claudemem.Learning) error {
 	return nil
 }
 
+// learning reads a learning into l; CodeNotFound if there is none.
 func (t *tx) learning(id int64, l *claudemem.Learning) error {
 	err := t.row("SELECT "+learningColumns+" FROM learnings WHERE id = ?", []any{id}, learningFields(l)...)
 	if errors.Is(err, sql.ErrNoRows) {

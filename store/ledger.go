@@ -139,6 +139,8 @@ func (l *Ledger) known(day string, session claudemem.SessionID, caps Caps, wante
 // forgotten is looked up again.
 const rememberedCaps = 1000
 
+// remember keeps a cap that was reached, of a day or of a session, so that later
+// reservations are refused without a query.
 func (l *Ledger) remember(day string, session claudemem.SessionID, e claudemem.CapError) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -27,6 +27,7 @@ func alike(a, b string) bool {
 
 func foldSpace(s string) string { return text.Line(strings.ToLower(s)) }
 
+// digits returns the numbers of a text, separated by blanks.
 func digits(text []rune) string {
 	var b strings.Builder
 	inside := false

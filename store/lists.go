@@ -36,6 +36,8 @@ func (s *Store) CountSessions(ctx context.Context, q claudemem.Query) (int, erro
 	return n, fault(what, err)
 }
 
+// sessionFilter returns the SQL condition of a query on sessions s, with its arguments.
+// Sessions without events and observations never pass.
 func sessionFilter(ctx context.Context, reader querier, q claudemem.Query) (string, []any, error) {
 	conditions, args := []string{said}, []any{}
 	if q.Project != "" {
@@ -92,6 +94,8 @@ func (s *Store) digests(ctx context.Context, what string, q claudemem.Query, con
 // first, up to a limit.
 const newestSummary = "session_id = ? ORDER BY prompt_number DESC, id DESC LIMIT ?"
 
+// readDigests returns the sessions whose numbers the SQL in ids gives, the most recently
+// updated first.
 func readDigests(ctx context.Context, q querier, ids string, args ...any) ([]claudemem.SessionDigest, error) {
 	return all(ctx, q, func(d *claudemem.SessionDigest) []any {
 		return append(sessionFields(&d.Session), &d.LastPrompt, &d.Observations, &d.Undistilled)
@@ -121,6 +125,8 @@ func (s *Store) projectsNamed(ctx context.Context, name string) ([]string, error
 	return projectsNamed(ctx, s.reader, name)
 }
 
+// projectsNamed returns the paths of the projects that name means: the project with this
+// path, else those with this label, else name itself; none for "".
 func projectsNamed(ctx context.Context, q querier, name string) ([]string, error) {
 	if name == "" {
 		return nil, nil

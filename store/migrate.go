@@ -194,6 +194,7 @@ func checkOurs(ctx context.Context, db *sql.DB) error {
 	return nil
 }
 
+// apply runs a migration, with its refill, in one transaction and sets user_version.
 func (m migration) apply(ctx context.Context, db *sql.DB) error {
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {

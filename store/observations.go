@@ -84,6 +84,8 @@ func (s *Store) ObservationsByIDs(ctx context.Context, ids ...claudemem.Observat
 	return found, fault("read observations", err)
 }
 
+// observationsByIDs returns the observations in the order of ids, without hidden and
+// missing ones.
 func observationsByIDs(ctx context.Context, q querier, ids []claudemem.ObservationID) ([]claudemem.Observation, error) {
 	if len(ids) == 0 {
 		return nil, nil

@@ -60,6 +60,8 @@ func capturedOf(ctx context.Context, q querier, r *SessionReceipt) (err error) {
 	return err
 }
 
+// countEvents sums up the rows of query (kind, tool, outcome, reason, number): in all,
+// and those skipped and failed by reason.
 func countEvents(ctx context.Context, q querier, query string, args ...any) (sum CapturedEvents, skipped, failed []EventsFor, err error) {
 	all := eventCount{}
 	reasons := map[claudemem.Status]map[string]eventCount{claudemem.StatusSkipped: {}, claudemem.StatusFailed: {}}
@@ -105,6 +107,8 @@ type eventCount map[EventsOf]int
 // turnOrder is the order in which the kinds of a turn come.
 var turnOrder = []claudemem.EventKind{claudemem.KindPrompt, claudemem.KindTool, claudemem.KindStop, claudemem.KindSessionEnd}
 
+// list returns the counts in the order of a turn, of each kind the most frequent tool
+// first.
 func (c eventCount) list() []EventsOf {
 	list := make([]EventsOf, 0, len(c))
 	for of, n := range c {
@@ -118,6 +122,7 @@ func (c eventCount) list() []EventsOf {
 	return list
 }
 
+// reasonList returns the counts of each reason, the most frequent first.
 func reasonList(byReason map[string]eventCount) []EventsFor {
 	list := []EventsFor{}
 	for reason, counted := range byReason {
@@ -136,6 +141,8 @@ func reasonList(byReason map[string]eventCount) []EventsFor {
 // firstPromptChars bounds the part of the first prompt that identifies a session.
 const firstPromptChars = 200
 
+// storedOf fills in what is stored of a receipt's session: prompts, observations,
+// summaries, and the tokens that the observations cost.
 func storedOf(ctx context.Context, q querier, r *SessionReceipt) error {
 	r.Stored = StoredRecords{Observations: []StoredObservation{}, Summaries: []StoredSummary{}}
 	if err := q.QueryRowContext(ctx, `SELECT
@@ -196,6 +203,7 @@ func redactedOf(ctx context.Context, q querier, r *SessionReceipt) error {
 	return nil
 }
 
+// ruleList returns the counts of redaction rules, the most frequent first.
 func ruleList(marks map[string]int) []RedactedRule {
 	list := make([]RedactedRule, 0, len(marks))
 	for rule, n := range marks {
@@ -268,6 +276,8 @@ func lookedUpOf(ctx context.Context, q querier, r *SessionReceipt) error {
 	return err
 }
 
+// costOf fills in what the model calls of a receipt's session cost, by provider and by
+// model.
 func costOf(ctx context.Context, q querier, r *SessionReceipt) error {
 	providers, models := map[string]*SpentOn{}, map[string]*SpentOn{}
 	err := each(ctx, q, func(scan sqlite.Scan) error {
@@ -357,6 +367,8 @@ func givenInAll(ctx context.Context, q querier, sum *ReceiptTotals) (map[claudem
 	return givenAt, err
 }
 
+// lookedUpInAll counts the lookups since sum.Since, and how many of the observations in
+// givenAt were looked up after they were given.
 func lookedUpInAll(ctx context.Context, q querier, givenAt map[claudemem.ObservationID]claudemem.Millis, sum *ReceiptTotals) error {
 	lookedUp := map[claudemem.ObservationID]bool{}
 	err := each(ctx, q, func(scan sqlite.Scan) error {

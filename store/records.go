@@ -159,6 +159,8 @@ func (f *recordFilter) count(ctx context.Context, q querier) (int, error) {
 	return value[int](ctx, q, query, args...)
 }
 
+// countQuery returns the SQL that counts the records of all sources. A record that
+// several sources have counts once if one of them is marked repeated.
 func countQuery(sources []source) (query string, args []any) {
 	var parts []string
 	repeated := false
@@ -186,6 +188,8 @@ func (s *Store) RecordsByRefs(ctx context.Context, refs ...claudemem.RecordRef) 
 	return hits, fault("read records", err)
 }
 
+// readRecords returns the records of refs in their order, without hidden and missing
+// ones.
 func readRecords(ctx context.Context, q querier, refs []claudemem.RecordRef) ([]claudemem.Hit, error) {
 	found := make(map[claudemem.RecordRef]claudemem.Hit, len(refs))
 	add := func(kind claudemem.RecordKind, id int64, h claudemem.Hit) {

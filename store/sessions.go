@@ -19,6 +19,7 @@ func sessionFields(s *claudemem.Session) []any {
 		&s.PromptCount, &s.StartedAt, &s.UpdatedAt, &s.CompletedAt}
 }
 
+// scanSession reads the columns of sessionColumns; sql.ErrNoRows without a row.
 func scanSession(row *sql.Row) (claudemem.Session, error) {
 	var s claudemem.Session
 	err := row.Scan(sessionFields(&s)...)
@@ -141,6 +142,8 @@ func (s *Store) Undistilled(ctx context.Context, session claudemem.SessionID) (c
 	return b, fault(what, err)
 }
 
+// readWaiting returns a session's events that are not distilled yet, the oldest first,
+// up to undistilledEvents and about undistilledBytes. Damaged ones are left out.
 func readWaiting(ctx context.Context, q querier, session claudemem.SessionID) ([]claudemem.PendingEvent, error) {
 	var events []claudemem.PendingEvent
 	bytes := 0

@@ -78,6 +78,7 @@ func addToModel(models map[string]*SpentOn, provider, model string, s Spent) {
 	models[key].Name, models[key].Provider = model, provider
 }
 
+// addTo adds s to the entry of that name in group, which it makes if need be.
 func addTo(group map[string]*SpentOn, name string, s Spent) {
 	if group[name] == nil {
 		group[name] = &SpentOn{Name: name}
@@ -85,6 +86,7 @@ func addTo(group map[string]*SpentOn, name string, s Spent) {
 	group[name].Add(s)
 }
 
+// listed returns the entries of group in this order.
 func listed(group map[string]*SpentOn, order func(a, b SpentOn) int) []SpentOn {
 	list := make([]SpentOn, 0, len(group))
 	for _, s := range group {

@@ -112,6 +112,7 @@ func OpenReadOnly(ctx context.Context, path string) (*Store, error) {
 	return &Store{path: path, clock: opts.Clock, log: opts.Logger, reader: reader}, nil
 }
 
+// withDefaults fills in what opts leaves out.
 func withDefaults(opts Options) Options {
 	if opts.Clock == nil {
 		opts.Clock = time.Now

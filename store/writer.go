@@ -68,6 +68,8 @@ type job struct {
 	result chan error // capacity 1
 }
 
+// startWriter starts the goroutine that makes all changes to the database, one at a
+// time, on a connection of its own.
 func startWriter(ctx context.Context, db *sql.DB, opts Options, f *feed) (*writer, error) {
 	conn, err := db.Conn(ctx)
 	if err != nil {
@@ -144,6 +146,8 @@ func (w *writer) close() error {
 	return errors.Join(append(errs, w.conn.Close(), w.db.Close())...)
 }
 
+// loop carries out arrivals and jobs until both channels are closed; arrivals go first,
+// with one job between groups of them.
 func (w *writer) loop() {
 	defer close(w.done)
 	for {
@@ -225,6 +229,8 @@ func (w *writer) bookGroup(group []*delivery) {
 	}
 }
 
+// runJob carries out a job: alone, or with the shared jobs that wait behind it in one
+// transaction.
 func (w *writer) runJob(j *job) {
 	for j != nil {
 		if !j.shared {
@@ -237,6 +243,7 @@ func (w *writer) runJob(j *job) {
 	}
 }
 
+// runAlone carries out a job in a transaction of its own, unless its caller has left.
 func (w *writer) runAlone(j *job) error {
 	if err := j.ctx.Err(); err != nil {
 		return err
@@ -376,6 +383,7 @@ func (t *tx) stmt(query string) (*sql.Stmt, error) {
 	return s, nil
 }
 
+// exec runs a statement within the transaction and keeps it prepared.
 func (t *tx) exec(query string, args ...any) (sql.Result, error) {
 	s, err := t.stmt(query) //nolint:sqlclosecheck // kept prepared for the writer's life
 	if err != nil {

@@ -129,6 +129,9 @@ func (s *Store) complete(ctx context.Context, n *claudemem.NewObservation, roots
 	return nil
 }
 
+// addWritten stores an observation written by hand, without a session in the project's
+// session for these. One with the content of a stored one counts as its repetition, and
+// brings it back if it was hidden. CodeNotFound without the named session.
 func (t *tx) addWritten(n *claudemem.NewObservation) (claudemem.Observation, error) {
 	o := claudemem.Observation{
 		Session: n.Session, ProjectPath: n.ProjectPath, Type: n.Type, Title: n.Title, Subtitle: n.Subtitle, Narrative: n.Narrative,
@@ -298,6 +301,8 @@ func (s *Store) PurgeHidden(ctx context.Context, hiddenBy claudemem.Millis) (int
 	}
 }
 
+// purge deletes up to purgedTogether observations that were hidden at or before a time,
+// with the paths that only they had, and returns how many.
 func (t *tx) purge(hiddenBy claudemem.Millis) (int, error) {
 	var ids, paths string
 	if err := t.row(`WITH gone AS MATERIALIZED (SELECT id FROM observations WHERE deleted_at <= ? ORDER BY deleted_at, id LIMIT ?)
