@@ -117,6 +117,15 @@ func unknownParameter(worker *api.Remote, err error) bool {
 	return claudemem.CodeOf(err) == claudemem.CodeInvalid && worker.Info.Version != version
 }
 
+// show prints v as JSON, or for people as text prints it.
+func (a *app) show(asJSON bool, v any, text func(*printer)) error {
+	if asJSON {
+		return writeJSON(a.stdout, v)
+	}
+	text(a.people())
+	return nil
+}
+
 // printed prints an answer as JSON, or empty when there is no memory yet. done is false
 // when the caller has to print the answer for people.
 func printed[A any](a *app, asJSON bool, answer A, err error, empty A) (done bool, _ error) {

@@ -1,31 +1,13 @@
 package main
 
 import (
-	"io"
-
 	"claudemem"
 
 	"github.com/spf13/cobra"
 )
 
-// shells are the shells that have completions, and their writers.
-var shells = []struct {
-	name  string
-	write func(root *cobra.Command, w io.Writer) error
-}{
-	{"bash", func(root *cobra.Command, w io.Writer) error { return root.GenBashCompletionV2(w, true) }},
-	{"zsh", func(root *cobra.Command, w io.Writer) error { return root.GenZshCompletion(w) }},
-	{"fish", func(root *cobra.Command, w io.Writer) error { return root.GenFishCompletion(w, true) }},
-	{"powershell", func(root *cobra.Command, w io.Writer) error { return root.GenPowerShellCompletionWithDesc(w) }},
-}
-
-func shellNames() []string {
-	names := make([]string, len(shells))
-	for i, shell := range shells {
-		names[i] = shell.name
-	}
-	return names
-}
+// shells are the shells that have completions.
+var shells = []string{"bash", "zsh", "fish", "powershell"}
 
 func (a *app) completionCommand() *cobra.Command {
 	return &cobra.Command{
@@ -50,16 +32,21 @@ PowerShell, in the file that $PROFILE names:
   claude-mem completion powershell | Out-String | Invoke-Expression`,
 		Example:   "  claude-mem completion bash\n  claude-mem completion powershell",
 		Args:      args(cobra.ExactArgs(1)),
-		ValidArgs: shellNames(),
+		ValidArgs: shells,
 		RunE: func(cmd *cobra.Command, given []string) error {
-			for _, shell := range shells {
-				if shell.name != given[0] {
-					continue
-				}
-				return shell.write(cmd.Root(), a.stdout)
+			root := cmd.Root()
+			switch given[0] {
+			case "bash":
+				return root.GenBashCompletionV2(a.stdout, true)
+			case "zsh":
+				return root.GenZshCompletion(a.stdout)
+			case "fish":
+				return root.GenFishCompletion(a.stdout, true)
+			case "powershell":
+				return root.GenPowerShellCompletionWithDesc(a.stdout)
 			}
 			err := claudemem.Errorf(claudemem.CodeInvalid, "no completions for %q", oneLine(given[0], 40))
-			return err.WithHint(didYouMean(given[0], shellNames(), "`claude-mem completion %s`", "there are completions for bash, zsh, fish and powershell"))
+			return err.WithHint(didYouMean(given[0], shells, "`claude-mem completion %s`", "there are completions for bash, zsh, fish and powershell"))
 		},
 	}
 }

@@ -86,33 +86,28 @@ settings.json|broken config.json, "default", "help", "error"?, "later"?}; secret
 				out = append(out, settingOf(v))
 			}
 		}
-		if *asJSON {
-			return writeJSON(a.stdout, out)
-		}
-		if len(out) == 0 {
-			a.note("all settings at their defaults")
-		}
-		p := a.people()
-		for _, s := range out {
-			p.printf("%s = %s%s\n", p.style(styleBold, s.Key), oneLine(s.Value, 120), p.style(styleDim, originText(s)))
-			if s.Later {
-				s.Help = "not available yet: " + s.Help
+		return a.show(*asJSON, out, func(p *printer) {
+			if len(out) == 0 {
+				a.note("all settings at their defaults")
 			}
-			p.printf("    %s\n", s.Help)
-		}
-		return nil
+			for _, s := range out {
+				p.setting(s)
+			}
+		})
 	}
 	return cmd
 }
 
-func originText(s settingJSON) string {
-	if s.Origin == string(settings.FromDefault) {
-		return "  (default)"
+// setting prints a setting with its origin and its help.
+func (p *printer) setting(s settingJSON) {
+	origin, help := s.Origin, s.Help
+	if s.Default != "" && origin != string(settings.FromDefault) {
+		origin += "; default " + oneLine(s.Default, 60)
 	}
-	if s.Default == "" {
-		return "  (" + s.Origin + ")"
+	if s.Later {
+		help = "not available yet: " + help
 	}
-	return "  (" + s.Origin + "; default " + oneLine(s.Default, 60) + ")"
+	p.printf("%s = %s%s\n    %s\n", p.style(styleBold, s.Key), oneLine(s.Value, 120), p.style(styleDim, "  ("+origin+")"), help)
 }
 
 func (a *app) configGetCommand() *cobra.Command {
@@ -134,11 +129,7 @@ func (a *app) configGetCommand() *cobra.Command {
 		if err != nil {
 			return unknownSetting(given[0], err)
 		}
-		if *asJSON {
-			return writeJSON(a.stdout, settingOf(v))
-		}
-		a.people().printf("%s\n", v.Shown())
-		return nil
+		return a.show(*asJSON, settingOf(v), func(p *printer) { p.printf("%s\n", v.Shown()) })
 	}
 	return cmd
 }

@@ -69,10 +69,9 @@ or "database", "source", "session"?, "project_path", "lines": [{"number", "layer
 	budget := cmd.Flags().Int("budget", 0, "with --preview: tokens (default: the setting's)")
 	source := cmd.Flags().String("source", contextSources[0], "with --preview: the start of the session: "+strings.Join(contextSources, ", "))
 	session := cmd.Flags().String("session", "", "with --preview: a session, named as for sessions show\n(default: a new one; for resume and compact the last)")
-	project := cmd.Flags().StringP("project", "p", "", "with --preview: a project's directory or name (default: the one you are in)")
+	project := a.projectFlag(cmd, "", "with --preview: "+ofCurrent)
 	completeFlag(cmd, "source", fixed(contextSources...))
 	completeFlag(cmd, "session", a.namedSessionChoices())
-	completeFlag(cmd, "project", a.projectChoices())
 	why := cmd.Flags().String("why", "", "explain lines: '#12', S3 or a line's number")
 	asJSON := jsonFlag(cmd)
 	host := cmd.Flags().Lookup("host")
@@ -167,14 +166,14 @@ func (a *app) previewProject(ctx context.Context, m api.Memory, name string) (re
 		return where, nil
 	}
 	var paths []string
-	known, _, err := readPages(math.MaxInt, func(p api.Paged) ([]api.Project, int, error) {
+	known, err := readListing("", math.MaxInt, func(p api.Paged) ([]api.Project, int, error) {
 		page, err := m.Projects(ctx, api.ProjectsRequest{Limit: p.Limit, Offset: p.Offset})
 		return page.Results, page.Total, err
 	})
 	if err != nil {
 		return repo.Identity{}, err
 	}
-	for _, p := range known {
+	for _, p := range known.Results {
 		if p.Project == name {
 			paths = append(paths, p.ProjectPath)
 		}
@@ -243,17 +242,10 @@ func (a *app) printWhy(preview *contextPreview, ref string, wanted whyOf, asJSON
 	p := a.people()
 	for i := range lines {
 		l := &lines[i]
-		about := []string{fmt.Sprintf("line %d", l.Number), l.Layer, count(l.Tokens, "token")}
-		if l.Observation != 0 {
-			about = append(about, fmt.Sprintf("#%d", l.Observation))
-		}
-		if l.Session != 0 {
-			about = append(about, fmt.Sprintf("S%d", l.Session))
-		}
-		if l.Learning != 0 {
-			about = append(about, fmt.Sprintf("learning %d", l.Learning))
-		}
-		p.printf("%s\n  %s %s\n  %s\n", safe(l.Text), p.style(styleBold, "why:"), oneLine(l.Why, 0), p.style(styleDim, strings.Join(about, " · ")))
+		about := joined(" · ", fmt.Sprintf("line %d", l.Number), l.Layer, count(l.Tokens, "token"),
+			textIf(l.Observation != 0, fmt.Sprintf("#%d", l.Observation)), textIf(l.Session != 0, fmt.Sprintf("S%d", l.Session)),
+			textIf(l.Learning != 0, fmt.Sprintf("learning %d", l.Learning)))
+		p.printf("%s\n  %s %s\n  %s\n", safe(l.Text), p.style(styleBold, "why:"), oneLine(l.Why, 0), p.style(styleDim, about))
 	}
 	return nil
 }
@@ -284,7 +276,7 @@ func (p *printer) preview(v *contextPreview) {
 	frame := v.Tokens
 	for _, l := range v.Layers {
 		frame -= l.Tokens
-		layers = append(layers, []string{oneLine(l.Name, 40), count(l.Tokens, "token"), itemsText(l.Items)})
+		layers = append(layers, []string{oneLine(l.Name, 40), count(l.Tokens, "token"), linesText(l)})
 	}
 	if v.Text != "" {
 		layers = append(layers, []string{"frame", count(frame, "token")})
@@ -296,24 +288,10 @@ func (p *printer) preview(v *contextPreview) {
 	p.table("Left out", skipped)
 }
 
-func itemsText(n int) string {
-	if n == 0 {
-		return ""
-	}
-	return count(n, "line")
-}
+func linesText(l claudemem.LayerCost) string { return textIf(l.Items > 0, count(l.Items, "line")) }
 
 // skippedText returns the reason why a layer was left out, and its cost.
 func skippedText(l claudemem.LayerCost) string {
-	var cost []string
-	if l.Items > 0 {
-		cost = append(cost, count(l.Items, "line"))
-	}
-	if l.Tokens > 0 {
-		cost = append(cost, count(l.Tokens, "token"))
-	}
-	if len(cost) == 0 {
-		return oneLine(l.Reason, 100)
-	}
-	return fmt.Sprintf("%s (%s)", oneLine(l.Reason, 100), strings.Join(cost, ", "))
+	cost := joined(", ", linesText(l), textIf(l.Tokens > 0, count(l.Tokens, "token")))
+	return oneLine(l.Reason, 100) + textIf(cost != "", " ("+cost+")")
 }

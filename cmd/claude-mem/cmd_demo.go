@@ -63,14 +63,12 @@ JSON: {"session", "note", "host_version", "data_dir"?, "hook_calls", "hook_ms": 
 		if *keep {
 			result.DataDir = d.dataDir
 		}
-		if *asJSON {
-			return writeJSON(a.stdout, result)
-		}
-		result.print(a.people())
-		if *keep {
-			a.note("memory kept in %s:\n  %s", d.dataDir, withVariable(runtime.GOOS, settings.DataDirKey, d.dataDir, "claude-mem recent --all"))
-		}
-		return nil
+		return a.show(*asJSON, result, func(p *printer) {
+			result.print(p)
+			if *keep {
+				a.note("memory kept in %s:\n  %s", d.dataDir, withVariable(runtime.GOOS, settings.DataDirKey, d.dataDir, "claude-mem recent --all"))
+			}
+		})
 	}
 	return cmd
 }
@@ -121,7 +119,6 @@ type demoResult struct {
 	Context     string             `json:"context"`
 	Tokens      int                `json:"tokens"`
 	StoredBytes int64              `json:"stored_bytes"`
-	observed    []claudemem.Observation
 }
 
 type demoTimes struct {
@@ -292,9 +289,8 @@ func (d *demo) collect(ctx context.Context, result *demoResult) error {
 		return err
 	}
 	slices.Reverse(observations) // in the order in which things happened
-	result.observed = observations
 	for i := range observations {
-		result.Records = append(result.Records, shownOf(api.ObservationOf(&observations[i], true)))
+		result.Records = append(result.Records, shownObservation{claudemem.RecordObservation, api.ObservationOf(&observations[i], true)})
 	}
 	totals, err := m.Totals(ctx, "")
 	if err != nil {
@@ -342,13 +338,9 @@ func (r *demoResult) print(p *printer) {
 	p.printf("%s %s: %s\n", p.style(styleBold, "Replayed"), r.Session, r.Note)
 	p.printf("%s\n\n", p.style(styleDim, fmt.Sprintf("recorded from Claude Code %s; %d calls of the real hook, with a real worker", r.HostVersion, r.HookCalls)))
 	p.heading(fmt.Sprintf("Remembered: %s, %s", count(len(r.Records), "observation"), count(r.Summaries, "turn summary")))
-	for i := range r.observed {
-		o := &r.observed[i]
+	for _, o := range r.Records {
 		p.printf("  %s %s  %s\n", o.Type.Glyph(), oneLine(o.Title, 100), p.style(styleDim, fmt.Sprintf("#%d", o.ID)))
-		for j, fact := range o.Facts {
-			if j == 3 {
-				break
-			}
+		for _, fact := range o.Facts[:min(3, len(o.Facts))] {
 			p.printf("      %s\n", p.style(styleDim, oneLine(fact, 110)))
 		}
 	}
@@ -359,15 +351,4 @@ func (r *demoResult) print(p *printer) {
 	p.printf("  %.1f ms per hook call (median, with process start; slowest %.1f ms)\n", r.HookMS.Median, r.HookMS.Max)
 	p.printf("  0 model calls, 0 tokens (offline observer)\n")
 	p.printf("  %s on disk\n", bytesText(r.StoredBytes))
-}
-
-// count writes a number with its noun.
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	if stem, ok := strings.CutSuffix(noun, "y"); ok && !strings.HasSuffix(stem, "a") { // days
-		return fmt.Sprintf("%d %sies", n, stem)
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }

@@ -46,17 +46,11 @@ JSON: {"status": "ok", "warn" or "fail", "data_dir", "version", "counts": {"ok",
 			examine = doctor.Heal
 		}
 		report := examine(cmd.Context(), cfg)
-		if *asJSON {
-			if err := writeJSON(a.stdout, report); err != nil {
-				return err
-			}
-		} else {
-			a.people().report(report)
+		err := a.show(*asJSON, report, func(p *printer) { p.report(report) })
+		if err == nil && report.Status == doctor.Fail {
+			err = &quietExit{exitBroken}
 		}
-		if report.Status == doctor.Fail {
-			return &quietExit{exitBroken}
-		}
-		return nil
+		return err
 	}
 	return cmd
 }

@@ -29,32 +29,22 @@ const learningForm = `{"project", "id", "ulid", "project_path", "category", "con
 "times_seen", "active", "superseded_by"?, "created_at_epoch", "updated_at_epoch"}`
 
 func (a *app) printLearning(l api.Learning, asJSON bool, done string) error {
-	if asJSON {
-		return writeJSON(a.stdout, l)
-	}
-	p := a.people()
-	p.printf("%s ", done)
-	p.learningLine(&l, true)
-	return nil
+	return a.show(asJSON, l, func(p *printer) {
+		p.printf("%s ", done)
+		p.learningLine(&l, true)
+	})
 }
 
 // learningLine is a learning in a list.
 func (p *printer) learningLine(l *api.Learning, withProject bool) {
 	p.printf("%s %s: %s", p.style(styleDim, fmt.Sprintf("%d", l.ID)), p.style(styleBold, l.Category), oneLine(l.Content, 0))
-	about := []string{fmt.Sprintf("%.0f%%", l.Confidence*100)}
-	if l.TimesSeen > 1 {
-		about = append(about, fmt.Sprintf("seen %d times", l.TimesSeen))
+	retired := textIf(!l.Active, "retired")
+	if l.SupersededBy != 0 {
+		retired = fmt.Sprintf("superseded by %d", l.SupersededBy)
 	}
-	switch {
-	case l.SupersededBy != 0:
-		about = append(about, fmt.Sprintf("superseded by %d", l.SupersededBy))
-	case !l.Active:
-		about = append(about, "retired")
-	}
-	if withProject {
-		about = append(about, l.Project)
-	}
-	p.printf("%s\n", p.style(styleDim, " ("+strings.Join(about, ", ")+")"))
+	about := joined(", ", fmt.Sprintf("%.0f%%", l.Confidence*100), textIf(l.TimesSeen > 1, fmt.Sprintf("seen %d times", l.TimesSeen)),
+		retired, textIf(withProject, l.Project))
+	p.printf("%s\n", p.style(styleDim, " ("+about+")"))
 }
 
 func (a *app) learnAddCommand() *cobra.Command {
@@ -71,7 +61,7 @@ JSON: ` + learningForm + `.`,
 		Args: args(cobra.MinimumNArgs(2)),
 	}
 	asJSON := jsonFlag(cmd)
-	project := a.projectFlag(cmd)
+	project := a.projectFlag(cmd, "", ofCurrent)
 	cmd.ValidArgsFunction = firstOnly(completion(fixed(claudemem.LearningCategories()...)))
 	confidence := cmd.Flags().Float64("confidence", 1, "its confidence, 0 to 1")
 	cmd.RunE = func(cmd *cobra.Command, given []string) error {
@@ -89,13 +79,6 @@ JSON: ` + learningForm + `.`,
 		return a.printLearning(l, *asJSON, "kept:")
 	}
 	return cmd
-}
-
-type learningsJSON struct {
-	Project string         `json:"project,omitempty"`
-	Count   int            `json:"count"`
-	Total   int            `json:"total"`
-	Results []api.Learning `json:"results"`
 }
 
 // learnListCommand returns `claude-mem learn list`, which prints the learnings (lasting
@@ -126,23 +109,21 @@ JSON: {"project"?, "count", "total", "results": [` + learningForm + `]}.`,
 		if err != nil {
 			return err
 		}
-		found, total, err := readPages(*limit, func(p api.Paged) ([]api.Learning, int, error) {
-			p.Project = project
+		found, err := readListing(project, *limit, func(p api.Paged) ([]api.Learning, int, error) {
 			page, err := m.Learnings(cmd.Context(), api.LearningsRequest{Category: *category, All: *retired, Paged: p})
 			return page.Results, page.Total, err
 		})
-		out := learningsJSON{Project: project, Count: len(found), Total: total, Results: append([]api.Learning{}, found...)}
-		if done, err := printed(a, *asJSON, out, err, out); done {
+		if done, err := printed(a, *asJSON, found, err, found); done {
 			return err
 		}
 		p := a.people()
-		for i := range found {
-			p.learningLine(&found[i], project == "")
+		for i := range found.Results {
+			p.learningLine(&found.Results[i], project == "")
 		}
-		if len(found) == 0 {
+		if found.Count == 0 {
 			a.note("No learnings for this project yet. Add one: claude-mem learn add gotcha \"…\"")
 		}
-		a.noteMore(len(found), total)
+		a.noteMore(found.Count, found.Total)
 		return nil
 	})
 	return cmd

@@ -73,17 +73,14 @@ JSON: a list of {"name", "description", "file"?, "active", "error"?}.`,
 			found = found || line.Active
 			out = append(out, line)
 		}
-		if *asJSON {
-			return writeJSON(a.stdout, out)
-		}
-		p := a.people()
-		for _, m := range out {
-			m.print(p)
-		}
-		if !found {
-			a.note("warning: unknown mode %q in settings; using %q", oneLine(used, 60), mode.Default)
-		}
-		return nil
+		return a.show(*asJSON, out, func(p *printer) {
+			for _, m := range out {
+				m.print(p)
+			}
+			if !found {
+				a.note("warning: unknown mode %q in settings; using %q", oneLine(used, 60), mode.Default)
+			}
+		})
 	}
 	return cmd
 }
@@ -136,9 +133,8 @@ Without prompt_tokens this is the form of a mode's file.`,
 			return unknownMode(given[0], modesDir(dataDir), err)
 		}
 		system := mode.System(m, mode.Facts{})
-		p := a.people()
 		if *prompt {
-			p.printf("%s\n", safe(strings.TrimRight(system, "\n")))
+			a.people().printf("%s\n", safe(strings.TrimRight(system, "\n")))
 			return nil
 		}
 		out := modeJSON{
@@ -149,11 +145,7 @@ Without prompt_tokens this is the form of a mode's file.`,
 			out.Concepts = []mode.Concept{}
 		}
 		out.Wording.Worth, out.Wording.Skip, out.Wording.Bad = notNil(m.Wording.Worth), notNil(m.Wording.Skip), notNil(m.Wording.Bad)
-		if *asJSON {
-			return writeJSON(a.stdout, out)
-		}
-		out.print(p)
-		return nil
+		return a.show(*asJSON, out, out.print)
 	})
 	return cmd
 }
@@ -246,23 +238,18 @@ JSON: {"file", "ok", "problems": [{"field", "message"}]}.`,
 		for _, problem := range problems {
 			out.Problems = append(out.Problems, problemJSON{problem.Field, problem.Message})
 		}
-		if *asJSON {
-			if err := writeJSON(a.stdout, out); err != nil {
-				return err
-			}
-		} else {
-			p := a.people()
+		err := a.show(*asJSON, out, func(p *printer) {
 			for _, problem := range problems {
 				p.printf("%s\n", oneLine(problem.String(), 0))
 			}
 			if out.OK {
 				p.printf("%s can be used\n", file)
 			}
+		})
+		if err == nil && !out.OK {
+			err = quietly(claudemem.CodeInvalid)
 		}
-		if !out.OK {
-			return &quietExit{exitCode(claudemem.Errorf(claudemem.CodeInvalid, "the mode cannot be used"))}
-		}
-		return nil
+		return err
 	})
 	return cmd
 }

@@ -41,8 +41,7 @@ skipped, "redacted": [{"rule", "count"}], "stored": {"prompts", "observations": 
 		Args:    args(cobra.ExactArgs(1)),
 	}
 	asJSON := jsonFlag(cmd)
-	project := cmd.Flags().StringP("project", "p", ".", "the project of last: a directory or name")
-	completeFlag(cmd, "project", a.projectChoices())
+	project := a.projectFlag(cmd, ".", "the project of last: a directory or name")
 	cmd.ValidArgsFunction = firstOnly(completion(a.namedSessionChoices()))
 	cmd.RunE = a.withMemory(func(cmd *cobra.Command, m *workerOrFiles, given []string) error {
 		where, err := a.projectNamed(*project)
@@ -53,11 +52,7 @@ skipped, "redacted": [{"rule", "count"}], "stored": {"prompts", "observations": 
 		if err != nil {
 			return err
 		}
-		if *asJSON {
-			return writeJSON(a.stdout, r)
-		}
-		a.people().receipt(&r)
-		return nil
+		return a.show(*asJSON, r, func(p *printer) { p.receipt(&r) })
 	})
 	return cmd
 }
@@ -86,11 +81,10 @@ func (p *printer) captured(c *store.CapturedEvents) {
 	}
 	p.printf("  %s = %d processed + %d skipped + %d failed + %d pending + %d in work", count(c.Events, "event"),
 		c.Processed, c.Skipped, c.Failed, c.Pending, c.Processing)
-	if c.Forgotten > 0 {
-		p.printf(" + %d forgotten", c.Forgotten)
-	}
-	p.printf("\n  %s\n", kindsText(c.Kinds))
+	p.printf("%s\n  %s\n", forgotten(c.Forgotten), kindsText(c.Kinds))
 }
+
+func forgotten(n int) string { return textIf(n > 0, fmt.Sprintf(" + %d forgotten", n)) }
 
 // kindsText returns "2 prompts, 16 tools (Bash 9, Edit 7), 2 stops".
 func kindsText(kinds []store.EventsOf) string {
@@ -108,10 +102,7 @@ func kindsText(kinds []store.EventsOf) string {
 		if kind == claudemem.KindTool {
 			text = count(n, "tool call")
 		}
-		if len(tools) > 0 {
-			text += " (" + strings.Join(tools, ", ") + ")"
-		}
-		texts = append(texts, text)
+		texts = append(texts, text+textIf(len(tools) > 0, " ("+strings.Join(tools, ", ")+")"))
 	}
 	return strings.Join(texts, ", ")
 }
@@ -151,18 +142,11 @@ func (p *printer) stored(s *store.StoredRecords) {
 	for _, y := range s.Summaries {
 		turns = append(turns, y.PromptNumber)
 	}
-	p.printf("  %s%s\n", count(len(ids), "observation"), after(": ", runs(ids, "#")))
-	p.printf("  %s%s\n", count(len(turns), "summary"), after(" of turns ", runs(turns, "")))
+	p.printf("  %s%s\n", count(len(ids), "observation"), textIf(len(ids) > 0, ": "+runs(ids, "#")))
+	p.printf("  %s%s\n", count(len(turns), "summary"), textIf(len(turns) > 0, " of turns "+runs(turns, "")))
 	if s.Hidden > 0 {
 		p.printf("  %s hidden\n", count(s.Hidden, "observation"))
 	}
-}
-
-func after(sign, text string) string {
-	if text == "" {
-		return ""
-	}
-	return sign + text
 }
 
 // runs returns numbers with consecutive ones joined: #3-#5, #9.
@@ -204,8 +188,8 @@ func (p *printer) given(given []claudemem.Injection) {
 		for _, l := range in.Layers {
 			layers = append(layers, fmt.Sprintf("%s %d", oneLine(l.Name, 40), l.Tokens))
 		}
-		shown := slices.DeleteFunc([]string{runs(in.Observations, "#"), runs(in.Sessions, "S")}, func(s string) bool { return s == "" })
-		rows = append(rows, []string{p.ago(in.At), where, count(in.Tokens, "token"), strings.Join(shown, ", "), strings.Join(layers, ", ")})
+		shown := joined(", ", runs(in.Observations, "#"), runs(in.Sessions, "S"))
+		rows = append(rows, []string{p.ago(in.At), where, count(in.Tokens, "token"), shown, strings.Join(layers, ", ")})
 	}
 	p.table("Shown", rows)
 }
@@ -218,37 +202,32 @@ func (p *printer) lookedUp(r *store.SessionReceipt) {
 			known[id] = true
 		}
 	}
-	given := len(known)
 	if len(r.LookedUp) == 0 {
-		p.printf("  0 of %d records opened\n", given+len(r.Stored.Observations))
+		p.printf("  0 of %d records opened\n", len(known)+len(r.Stored.Observations))
 		return
 	}
-	lookedUp := [2]int{}
+	given, made := 0, 0
 	var rows [][]string
 	for _, l := range r.LookedUp {
-		how := []string{}
 		if l.Given {
-			how, lookedUp[0] = append(how, "shown"), lookedUp[0]+1
+			given++
 		}
 		if l.Made {
-			how, lookedUp[1] = append(how, "made"), lookedUp[1]+1
+			made++
 		}
-		times := count(l.Times, "time")
-		if l.ByItself > 0 {
-			times += fmt.Sprintf(", %d by this session", l.ByItself)
-		}
-		rows = append(rows, []string{fmt.Sprintf("#%d", l.Observation), oneLine(cmp.Or(l.Title, "(gone)"), 60), strings.Join(how, " and "), times})
+		rows = append(rows, []string{fmt.Sprintf("#%d", l.Observation), oneLine(cmp.Or(l.Title, "(gone)"), 60),
+			joined(" and ", textIf(l.Given, "shown"), textIf(l.Made, "made")),
+			count(l.Times, "time") + textIf(l.ByItself > 0, fmt.Sprintf(", %d by this session", l.ByItself))})
 	}
 	p.columns(rows)
-	p.printf("  %d of %d shown, %d of %d made\n", lookedUp[0], given, lookedUp[1], len(r.Stored.Observations))
+	p.printf("  %d of %d shown, %d of %d made\n", given, len(known), made, len(r.Stored.Observations))
 }
 
 func (p *printer) receiptCost(c *store.SessionCost) {
 	p.heading("Cost")
 	var rows [][]string
 	for i := range c.Models {
-		name := oneLine(strings.TrimSpace(c.Models[i].Provider+" "+c.Models[i].Name), 60)
-		rows = append(rows, append([]string{name}, spentCells(c.Models[i].Spent)...))
+		rows = append(rows, append([]string{oneLine(modelName(c.Models[i]), 60)}, spentCells(c.Models[i].Spent)...))
 	}
 	p.columns(rows)
 	if len(c.Models) == 0 {
@@ -256,7 +235,7 @@ func (p *printer) receiptCost(c *store.SessionCost) {
 	}
 	p.printf("  %s shown to the session\n", count(c.TokensGiven, "token"))
 	if c.DiscoveryTokens > 0 {
-		p.printf("  %s spent on the work behind its observations\n", short(c.DiscoveryTokens)+" tokens")
+		p.printf("  %s tokens spent on the work behind its observations\n", short(c.DiscoveryTokens))
 	}
 }
 

@@ -33,36 +33,24 @@ JSON: {"project"?, "count", "total", "results": [{"kind", "id", "type", "title",
 			return err
 		}
 		ctx := cmd.Context()
-		found, total, err := readPages(*limit, func(p api.Paged) ([]api.Observation, int, error) {
-			p.Project = project
+		found, err := readListing(project, *limit, func(p api.Paged) ([]shownObservation, int, error) {
 			page, err := m.Observations(ctx, api.ObservationsRequest{Format: api.FormatFull, Paged: p})
-			return page.Results, page.Total, err
+			return shownOf(page.Results), page.Total, err
 		})
-		out := recentJSON{Project: project, Count: len(found), Total: total, Results: []shownObservation{}}
-		for i := range found {
-			out.Results = append(out.Results, shownOf(found[i]))
-		}
-		if done, err := printed(a, *asJSON, out, err, out); done {
+		if done, err := printed(a, *asJSON, found, err, found); done {
 			return err
 		}
-		if len(found) == 0 {
+		if found.Count == 0 {
 			return a.nothingRemembered(ctx, m, project)
 		}
 		p := a.people()
-		for i := range found {
-			p.entryLine("", found[i].Entry(), project == "")
+		for i := range found.Results {
+			p.entryLine("", found.Results[i].Entry(), project == "")
 		}
-		a.noteMore(len(found), total)
+		a.noteMore(found.Count, found.Total)
 		return nil
 	})
 	return cmd
-}
-
-type recentJSON struct {
-	Project string             `json:"project,omitempty"`
-	Count   int                `json:"count"`
-	Total   int                `json:"total"`
-	Results []shownObservation `json:"results"`
 }
 
 // shownObservation is an observation in full that says its kind.
@@ -71,6 +59,11 @@ type shownObservation struct {
 	api.Observation
 }
 
-func shownOf(o api.Observation) shownObservation {
-	return shownObservation{claudemem.RecordObservation, o}
+// shownOf returns observations in full as observations that say their kind.
+func shownOf(observations []api.Observation) []shownObservation {
+	shown := make([]shownObservation, len(observations))
+	for i, o := range observations {
+		shown[i] = shownObservation{claudemem.RecordObservation, o}
+	}
+	return shown
 }

@@ -34,11 +34,9 @@ JSON: {"records", "ms"}.`,
 			return a.emptyMemory(err, *asJSON, map[string]int{"records": 0, "ms": 0})
 		}
 		took := a.now().Sub(started)
-		if *asJSON {
-			return writeJSON(a.stdout, map[string]int64{"records": int64(records), "ms": took.Milliseconds()})
-		}
-		a.people().printf("%s indexed in %v\n", count(records, "record"), took.Round(time.Millisecond))
-		return nil
+		return a.show(*asJSON, map[string]int64{"records": int64(records), "ms": took.Milliseconds()}, func(p *printer) {
+			p.printf("%s indexed in %v\n", count(records, "record"), took.Round(time.Millisecond))
+		})
 	})
 	return cmd
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"fmt"
-	"strings"
 
 	"claudemem/api"
 
@@ -80,18 +79,13 @@ func (a *app) listSessions(cmd *cobra.Command) func(*cobra.Command, []string) er
 
 // sessionLine prints a session in a list: age, id, subject, state and counts.
 func (p *printer) sessionLine(s *api.SessionDigest, withProject bool) {
-	about := []string{string(s.Status), count(s.PromptCount, "prompt"), count(s.Observations, "observation")}
-	if s.Undistilled > 0 {
-		about = append(about, fmt.Sprintf("%d waiting", s.Undistilled))
-	}
-	if withProject {
-		about = append(about, oneLine(s.Project, 60))
-	}
 	request := ""
 	if s.Summary != nil {
 		request = s.Summary.Request
 	}
-	name, counts := fmt.Sprintf("S%d", s.ID), strings.Join(about, ", ")
+	name := fmt.Sprintf("S%d", s.ID)
+	counts := joined(", ", string(s.Status), count(s.PromptCount, "prompt"), count(s.Observations, "observation"),
+		textIf(s.Undistilled > 0, fmt.Sprintf("%d waiting", s.Undistilled)), textIf(withProject, oneLine(s.Project, 60)))
 	p.printf("%s  %s %s  %s\n", p.when(s.UpdatedAtEpoch), p.style(styleBold, name),
 		p.fit(cmp.Or(s.Title, request, s.LastPrompt), 80, 15+len(name)+len(counts)), p.style(styleDim, counts))
 }

@@ -210,7 +210,7 @@ func (id recordID) show(ctx context.Context, m *files, p *printer, asJSON bool) 
 		if err == nil && !asJSON {
 			p.observation(&o)
 		}
-		return shownOf(o), err
+		return shownObservation{claudemem.RecordObservation, o}, err
 	}
 	s, err := m.Session(ctx, api.SessionRequest{ID: claudemem.SessionID(id.number), Format: api.FormatFull})
 	if err == nil && !asJSON {
@@ -234,12 +234,9 @@ type shownPrompt struct {
 }
 
 func shownSessionOf(s api.SessionRecords) shownSession {
-	out := shownSession{Kind: "session", SessionRecords: s, Prompts: []shownPrompt{}, Observations: []shownObservation{}}
+	out := shownSession{Kind: "session", SessionRecords: s, Prompts: []shownPrompt{}, Observations: shownOf(s.Observations)}
 	for _, p := range s.Prompts {
 		out.Prompts = append(out.Prompts, shownPrompt{p.PromptNumber, p})
-	}
-	for _, o := range s.Observations {
-		out.Observations = append(out.Observations, shownOf(o))
 	}
 	return out
 }

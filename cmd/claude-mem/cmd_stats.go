@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 
 	"claudemem"
 	"claudemem/api"
@@ -52,14 +53,12 @@ price is known), "unpriced_calls".`,
 		if err != nil {
 			return err
 		}
-		if *asJSON {
-			return writeJSON(a.stdout, stats)
-		}
-		stats.print(a.people())
-		if stats.Totals.Sessions == 0 {
-			a.note("No session captured yet; `claude-mem demo` shows an example.")
-		}
-		return nil
+		return a.show(*asJSON, stats, func(p *printer) {
+			stats.print(p)
+			if stats.Totals.Sessions == 0 {
+				a.note("No session captured yet; `claude-mem demo` shows an example.")
+			}
+		})
 	}
 	return cmd
 }
@@ -137,14 +136,9 @@ func (s *memoryStats) print(p *printer) {
 }
 
 func (p *printer) books(b claudemem.Books) {
-	p.printf("  %d received = %d processed + %d skipped + %d failed + %d pending + %d in work", b.Received, b.Processed, b.Skipped, b.Failed, b.Pending, b.Processing)
-	if b.Forgotten > 0 {
-		p.printf(" + %d forgotten", b.Forgotten)
-	}
-	if b.Duplicates > 0 {
-		p.printf("; %s refused", count(b.Duplicates, "duplicate"))
-	}
-	p.printf("\n")
+	p.printf("  %d received = %d processed + %d skipped + %d failed + %d pending + %d in work%s%s\n",
+		b.Received, b.Processed, b.Skipped, b.Failed, b.Pending, b.Processing, forgotten(b.Forgotten),
+		textIf(b.Duplicates > 0, fmt.Sprintf("; %s refused", count(b.Duplicates, "duplicate"))))
 	if !b.Balanced() {
 		p.printf("  %s\n", p.style(styleRed, "the books do not balance: please report this"))
 	}

@@ -24,19 +24,15 @@ the protocol between hook and worker.`,
 	}
 	asJSON := jsonFlag(cmd)
 	cmd.RunE = func(*cobra.Command, []string) error {
-		info := struct {
+		return a.show(*asJSON, struct {
 			Version  string `json:"version"`
 			Wire     int    `json:"wire"`
 			Go       string `json:"go"`
 			OS       string `json:"os"`
 			Arch     string `json:"arch"`
 			Revision string `json:"revision,omitempty"`
-		}{version, wire.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH, revision()}
-		if *asJSON {
-			return writeJSON(a.stdout, info)
-		}
-		a.people().printf("%s\n", versionLine())
-		return nil
+		}{version, wire.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH, revision()},
+			func(p *printer) { p.printf("%s\n", versionLine()) })
 	}
 	return cmd
 }

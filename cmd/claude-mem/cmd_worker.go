@@ -150,38 +150,38 @@ func (a *app) printStatus(ctx context.Context, dataDir string, asJSON bool) erro
 	if err != nil {
 		return err
 	}
-	if asJSON {
-		if err := writeJSON(a.stdout, status); err != nil {
-			return err
-		}
-	} else {
-		p := a.people()
-		switch {
-		case status.Running:
-			p.printf("%s  pid %d, version %s, up since %s\n", p.style(styleGreen, "running"), status.PID, status.Version, p.ago(status.StartedAt))
-			p.printf("socket   %s\n", status.Socket)
-			if status.Port != 0 {
-				p.printf("address  http://127.0.0.1:%d\n", status.Port)
-			}
-			for _, name := range slices.Sorted(maps.Keys(status.Stages)) {
-				if state := status.Stages[name]; state != "ok" {
-					p.printf("%s  %s: %s\n", p.style(styleRed, "trouble"), name, state)
-				}
-			}
-			for _, v := range status.Settings {
-				p.printf("setting  %s = %s%s\n", strings.TrimPrefix(v.Key, settingPrefix), oneLine(v.Value, 80), p.style(styleDim, "  ("+v.Origin+")"))
-			}
-			p.notices(status.Notices)
-		default:
-			p.printf("not running\n")
+	err = a.show(asJSON, status, func(p *printer) {
+		p.workerStatus(&status)
+		if !status.Running {
 			a.note("hooks start it when needed; `claude-mem worker start` starts it now")
 		}
-		p.printf("data     %s\n", dataDir)
+	})
+	if err == nil && !status.Running {
+		err = quietly(claudemem.CodeUnavailable)
 	}
-	if !status.Running {
-		return &quietExit{exitCode(claudemem.Errorf(claudemem.CodeUnavailable, "not running"))}
+	return err
+}
+
+func (p *printer) workerStatus(status *daemon.Status) {
+	if status.Running {
+		p.printf("%s  pid %d, version %s, up since %s\n", p.style(styleGreen, "running"), status.PID, status.Version, p.ago(status.StartedAt))
+		p.printf("socket   %s\n", status.Socket)
+		if status.Port != 0 {
+			p.printf("address  http://127.0.0.1:%d\n", status.Port)
+		}
+		for _, name := range slices.Sorted(maps.Keys(status.Stages)) {
+			if state := status.Stages[name]; state != "ok" {
+				p.printf("%s  %s: %s\n", p.style(styleRed, "trouble"), name, state)
+			}
+		}
+		for _, v := range status.Settings {
+			p.printf("setting  %s = %s%s\n", strings.TrimPrefix(v.Key, settingPrefix), oneLine(v.Value, 80), p.style(styleDim, "  ("+v.Origin+")"))
+		}
+		p.notices(status.Notices)
+	} else {
+		p.printf("not running\n")
 	}
-	return nil
+	p.printf("data     %s\n", status.DataDir)
 }
 
 // startWorker starts this program as the worker unless one answers already, and
@@ -225,7 +225,7 @@ const conflictLimit = 3 * time.Second
 func awaitWorker(ctx context.Context, dataDir string, pid int, ended <-chan error, complaints string) error {
 	ctx, cancel := context.WithTimeout(ctx, startLimit)
 	defer cancel()
-	conflict := exitCode(claudemem.Errorf(claudemem.CodeConflict, ""))
+	conflict := exitOf(claudemem.CodeConflict)
 	var failed error
 	for {
 		if status, err := daemon.Look(ctx, dataDir); err == nil && status.Running {
@@ -305,38 +305,27 @@ func (a *app) printLog(ctx context.Context, path string, lines int, follow bool,
 		return fmt.Errorf("open log: %w", err)
 	}
 	defer func() { _ = f.Close() }()
-	content, err := io.ReadAll(f) // rotated at 5 MB
-	if err != nil {
-		return fmt.Errorf("read log: %w", err)
-	}
-	// The bytes after the last line break are still being written.
-	whole := bytes.LastIndexByte(content, '\n') + 1
-	all := bytes.Split(bytes.TrimSuffix(content[:whole], []byte("\n")), []byte("\n"))
-	for _, line := range all[max(0, len(all)-max(0, lines)):] {
-		if len(line) > 0 {
+	var rest []byte // the line that is still being written
+	for shown := false; ; shown = true {
+		more, err := io.ReadAll(f) // rotated at 5 MB
+		if err != nil {
+			return fmt.Errorf("read log: %w", err)
+		}
+		all := bytes.Split(append(rest, more...), []byte("\n"))
+		rest, all = all[len(all)-1], all[:len(all)-1]
+		if !shown {
+			all = all[max(0, len(all)-max(0, lines)):]
+		}
+		for _, line := range all {
 			show(line)
 		}
-	}
-	rest := content[whole:]
-	for follow {
+		if !follow {
+			return nil
+		}
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-time.After(200 * time.Millisecond):
 		}
-		more, err := io.ReadAll(f)
-		if err != nil {
-			return fmt.Errorf("read log: %w", err)
-		}
-		rest = append(rest, more...)
-		for {
-			line, after, ok := bytes.Cut(rest, []byte("\n"))
-			if !ok {
-				break
-			}
-			show(line)
-			rest = after
-		}
 	}
-	return nil
 }

@@ -41,7 +41,10 @@ func exitCode(err error) int {
 	if errors.As(err, &quiet) {
 		return quiet.code
 	}
-	code := claudemem.CodeOf(err)
+	return exitOf(claudemem.CodeOf(err))
+}
+
+func exitOf(code claudemem.Code) int {
 	for _, row := range exitCodes {
 		if slices.Contains(row.codes, code) {
 			return row.exit
@@ -63,6 +66,9 @@ func exitHelp() string {
 type quietExit struct{ code int }
 
 func (q *quietExit) Error() string { return fmt.Sprintf("exit %d", q.code) }
+
+// quietly returns the quietExit of an error code.
+func quietly(code claudemem.Code) error { return &quietExit{exitOf(code)} }
 
 // report prints an error for people, or as one line of JSON, the last of the output.
 func report(w io.Writer, err error, asJSON bool) {

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -64,13 +63,9 @@ func helpCommand() *cobra.Command {
 		Example: "  claude-mem help search\n  claude-mem help worker status\n  claude-mem help scripting",
 		GroupID: groupRun,
 		RunE: func(cmd *cobra.Command, words []string) error {
-			found := cmd.Root()
-			for _, word := range words {
-				next := slices.IndexFunc(found.Commands(), func(sub *cobra.Command) bool { return sub.Name() == word })
-				if next < 0 {
-					return knownCommand(found, []string{word})
-				}
-				found = found.Commands()[next]
+			found, rest, _ := cmd.Root().Find(words)
+			if len(rest) > 0 {
+				return knownCommand(found, rest)
 			}
 			found.InitDefaultHelpFlag()
 			return found.Help()

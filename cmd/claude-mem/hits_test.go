@@ -119,8 +119,9 @@ func TestTimelineTarget(t *testing.T) {
 
 func TestSearchRequest(t *testing.T) {
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	shop := "shop"
 	f := searchFlags{
-		scope: &scope{named: "shop"}, page: &page{limit: 5, offset: 10}, since: "2026-11-01", until: "2026-11-01", types: []string{"bugfix", "change"}, files: []string{"./src/auth.ts"},
+		scope: &scope{named: &shop}, page: &page{limit: 5, offset: 10}, since: "2026-11-01", until: "2026-11-01", types: []string{"bugfix", "change"}, files: []string{"./src/auth.ts"},
 		concepts: []string{"gotcha"}, kinds: []string{"observation"}, order: "newest", full: true, explain: true,
 	}
 	got, err := f.request(" rate  limiter ", now)

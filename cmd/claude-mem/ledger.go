@@ -1,9 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
-	"strings"
 
 	"claudemem"
 	"claudemem/store"
@@ -23,17 +23,9 @@ func (p *printer) account(a *store.Account) {
 			}
 		}
 		group("day", a.Days, func(s store.SpentOn) string { return s.Name })
-		group("model", a.Models, func(s store.SpentOn) string {
-			if s.Name == "" {
-				return s.Provider
-			}
-			return s.Provider + " " + s.Name
-		})
+		group("model", a.Models, modelName)
 		group("project", a.Projects, func(s store.SpentOn) string {
-			if s.Name == "" {
-				return "(none)"
-			}
-			return claudemem.ProjectLabel(s.Name)
+			return cmp.Or(claudemem.ProjectLabel(s.Name), "(none)")
 		})
 		if len(a.Days) > 1 {
 			table = append(table, append([]string{"total", ""}, spentCells(a.Total)...))
@@ -41,37 +33,22 @@ func (p *printer) account(a *store.Account) {
 		p.columns(table)
 	}
 	if s := a.Saved; s.Blocks+s.Recollections > 0 {
-		shown := count(s.Blocks, "context block")
-		if s.Recollections > 0 {
-			shown += " and " + count(s.Recollections, "recollection")
-		}
-		shown += " shown: " + short(s.TokensGiven+s.TokensRecalled) + " tokens"
-		if s.TokensOfWork > 0 {
-			shown += fmt.Sprintf("; the work behind them took %s: about %s saved", short(s.TokensOfWork), short(s.Tokens))
-		}
 		p.heading("Saved")
-		p.printf("  %s\n", shown)
+		p.printf("  %s%s shown: %s tokens%s\n", count(s.Blocks, "context block"),
+			textIf(s.Recollections > 0, " and "+count(s.Recollections, "recollection")), short(s.TokensGiven+s.TokensRecalled),
+			textIf(s.TokensOfWork > 0, fmt.Sprintf("; the work behind them took %s: about %s saved", short(s.TokensOfWork), short(s.Tokens))))
 	}
 }
+
+// modelName returns the provider and the model, which may be unknown.
+func modelName(s store.SpentOn) string { return joined(" ", s.Provider, s.Name) }
 
 // spentCells are the figures of a row of the account. What has no known price has
 // tokens only.
 func spentCells(s store.Spent) []string {
-	var about []string
-	if s.USD > 0 {
-		cost := dollars(s.USD)
-		if s.Unpriced > 0 {
-			cost += fmt.Sprintf(" + %s of unknown price", count(s.Unpriced, "call"))
-		}
-		about = append(about, cost)
-	}
-	if s.Reserved > 0 {
-		about = append(about, short(s.Reserved)+" reserved")
-	}
-	if s.Failed > 0 {
-		about = append(about, fmt.Sprintf("%d failed", s.Failed))
-	}
-	return []string{count(s.Calls, "call"), short(s.TokensIn) + " in", short(s.TokensOut) + " out", short(s.TokensCached) + " cached", strings.Join(about, ", ")}
+	cost := textIf(s.USD > 0, dollars(s.USD)+textIf(s.Unpriced > 0, fmt.Sprintf(" + %s of unknown price", count(s.Unpriced, "call"))))
+	return []string{count(s.Calls, "call"), short(s.TokensIn) + " in", short(s.TokensOut) + " out", short(s.TokensCached) + " cached",
+		joined(", ", cost, textIf(s.Reserved > 0, short(s.Reserved)+" reserved"), textIf(s.Failed > 0, fmt.Sprintf("%d failed", s.Failed)))}
 }
 
 // dollars formats a price: four decimals below a cent, else two.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -110,8 +111,32 @@ func oneLine(s string, maxRunes int) string {
 	return s
 }
 
+// joined joins the texts that are not empty.
+func joined(separator string, texts ...string) string {
+	return strings.Join(slices.DeleteFunc(texts, func(s string) bool { return s == "" }), separator)
+}
+
+// textIf returns text when holds is true, else "".
+func textIf(holds bool, text string) string {
+	if holds {
+		return text
+	}
+	return ""
+}
+
 // safe returns foreign text of several lines that cannot steer the terminal.
 func safe(s string) string { return text.Terminal(s) }
+
+// count writes a number with its noun.
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	if stem, ok := strings.CutSuffix(noun, "y"); ok && !strings.HasSuffix(stem, "a") { // days
+		return fmt.Sprintf("%d %sies", n, stem)
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
 
 // bytesText formats a size with its unit.
 func bytesText(n int64) string {

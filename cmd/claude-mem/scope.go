@@ -19,17 +19,15 @@ import (
 // scope is the projects that a command lists.
 type scope struct {
 	app   *app
-	named string
+	named *string
 	all   bool
 }
 
 // scopeFlags adds --project and --all.
 func (a *app) scopeFlags(cmd *cobra.Command) *scope {
-	s := &scope{app: a}
-	cmd.Flags().StringVarP(&s.named, "project", "p", "", "a project's directory or name (default: the one you are in)")
+	s := &scope{app: a, named: a.projectFlag(cmd, "", ofCurrent)}
 	cmd.Flags().BoolVarP(&s.all, "all", "a", false, "all projects")
 	cmd.MarkFlagsMutuallyExclusive("project", "all")
-	completeFlag(cmd, "project", a.projectChoices())
 	return s
 }
 
@@ -38,12 +36,15 @@ func (s *scope) project() (string, error) {
 	if s.all {
 		return "", nil
 	}
-	return s.app.projectOr(s.named)
+	return s.app.projectOr(*s.named)
 }
 
-// projectFlag adds --project to a command about one project.
-func (a *app) projectFlag(cmd *cobra.Command) *string {
-	project := cmd.Flags().StringP("project", "p", "", "a project's directory or name (default: the one you are in)")
+// ofCurrent is the usage of --project where "" is the project of the current directory.
+const ofCurrent = "a project's directory or name (default: the one you are in)"
+
+// projectFlag adds --project, with its completion.
+func (a *app) projectFlag(cmd *cobra.Command, value, usage string) *string {
+	project := cmd.Flags().StringP("project", "p", value, usage)
 	completeFlag(cmd, "project", a.projectChoices())
 	return project
 }
@@ -132,17 +133,25 @@ func (p *page) noteMore(a *app, shown, total int) {
 	}
 }
 
-// readPages returns the first results of a list, at most limit, page by page, and how many
-// there are in all.
-func readPages[T any](limit int, page func(api.Paged) ([]T, int, error)) (found []T, total int, err error) {
+// listing is the JSON of a list that was read from its beginning.
+type listing[T any] struct {
+	Project string `json:"project,omitempty"`
+	Count   int    `json:"count"`
+	Total   int    `json:"total"`
+	Results []T    `json:"results"`
+}
+
+// readListing reads the first records of a project ("" for all), at most limit, page by page.
+func readListing[T any](project string, limit int, page func(api.Paged) ([]T, int, error)) (listing[T], error) {
+	out := listing[T]{Project: project, Results: []T{}}
 	if limit < 1 {
-		return nil, 0, claudemem.Errorf(claudemem.CodeInvalid, "--limit %d: want at least 1", limit)
+		return out, claudemem.Errorf(claudemem.CodeInvalid, "--limit %d: want at least 1", limit)
 	}
 	for {
-		var results []T
-		results, total, err = page(api.Paged{Limit: min(limit-len(found), api.MaxLimit), Offset: len(found)})
-		if found = append(found, results...); err != nil || len(results) == 0 || len(found) >= min(limit, total) {
-			return found, total, err
+		results, total, err := page(api.Paged{Project: project, Limit: min(limit-out.Count, api.MaxLimit), Offset: out.Count})
+		out.Results, out.Total = append(out.Results, results...), total
+		if out.Count = len(out.Results); err != nil || len(results) == 0 || out.Count >= min(limit, total) {
+			return out, err
 		}
 	}
 }
