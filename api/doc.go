@@ -2,13 +2,15 @@
 // the HTTP routes and the MCP server.
 //
 // [Memory] is the one interface. [Local] implements it over an open store and
-// index, without JSON; [Remote] implements it by asking a running worker over its
-// socket. The types of requests and answers are here with their JSON tags, and
-// their names are those of the HTTP API: httpapi decodes a request, calls Memory
-// and encodes the answer. A new field of a record is one line in its type and one
-// in the function that fills it.
+// index, without JSON. [Forward] implements it by passing each call on: [Remote] to
+// a running worker over its socket, commands to the worker or to the files. The types
+// of requests and answers are here with their JSON tags, and their names are those of
+// the HTTP API. An [Endpoint] joins a method with its route: Forward and httpapi both
+// use it. A new field of a record is one line in its type and one in the function that
+// fills it.
 //
-// A request is a struct whose fields name their parameters (the tag param). The
-// table of parameters says how each is written, checked and explained; help, the
-// OpenAPI document, [Params] and Remote all read that table.
+// A request is a struct whose fields name their parameters (the tag param); fields
+// without the tag are members of the body. The table of parameters says how each is
+// parsed, checked and described; help, the OpenAPI document, [Params] and Remote all
+// use that table.
 package api

@@ -15,6 +15,7 @@ import (
 // Store is the part of the store that Local reads. Lists are newest first.
 type Store interface {
 	Observation(ctx context.Context, id claudemem.ObservationID) (claudemem.Observation, error)
+	ObservationByULID(ctx context.Context, ulid claudemem.ULID) (claudemem.Observation, error)
 	Observations(ctx context.Context, q claudemem.Query) ([]claudemem.Observation, error)
 	CountObservations(ctx context.Context, q claudemem.Query) (int, error)
 	// ObservationsByIDs reads in the order asked for; those that are gone or hidden
@@ -247,8 +248,19 @@ func observations(found []claudemem.Observation, format string) []Observation {
 	return mapped(found, func(o *claudemem.Observation) Observation { return ObservationOf(o, format == FormatFull) })
 }
 
-// Observation returns one in full.
-func (l *Local) Observation(ctx context.Context, id claudemem.ObservationID) (Observation, error) {
+// Observation implements Memory.
+func (l *Local) Observation(ctx context.Context, r ObservationRequest) (Observation, error) {
+	if err := check(&r); err != nil {
+		return Observation{}, err
+	}
+	id, err := ObservationNumber(r.Name)
+	if err != nil && isULID(r.Name) {
+		o, err := l.Store.ObservationByULID(ctx, claudemem.ULID(strings.ToUpper(r.Name)))
+		return ObservationOf(&o, true), err
+	}
+	if err != nil {
+		return Observation{}, err
+	}
 	o, err := l.Store.Observation(ctx, id)
 	return ObservationOf(&o, true), err
 }

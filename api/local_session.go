@@ -45,13 +45,13 @@ func (l *Local) Session(ctx context.Context, r SessionRequest) (SessionRecords, 
 	if err := check(&r); err != nil {
 		return SessionRecords{}, err
 	}
-	s, err := l.Store.Session(ctx, r.ID)
+	s, err := l.session(ctx, r.Name)
 	if err != nil {
 		return SessionRecords{}, err
 	}
 	out := SessionRecords{Session: sessionOf(&s), ULID: s.ULID, CreatedAtISO: ISO(s.StartedAt),
 		Prompts: []Prompt{}, Summaries: []Summary{}, Observations: []Observation{}}
-	found, err := l.Searcher.Search(ctx, claudemem.SearchRequest{Order: claudemem.OrderOldest, Query: claudemem.Query{Session: r.ID, Limit: maxRecords}})
+	found, err := l.Searcher.Search(ctx, claudemem.SearchRequest{Order: claudemem.OrderOldest, Query: claudemem.Query{Session: s.ID, Limit: maxRecords}})
 	if err != nil {
 		return SessionRecords{}, err
 	}
@@ -69,9 +69,22 @@ func (l *Local) Session(ctx context.Context, r SessionRequest) (SessionRecords, 
 	return out, nil
 }
 
+// session returns the session of a number or a ULID.
+func (l *Local) session(ctx context.Context, name string) (claudemem.Session, error) {
+	id, err := SessionNumber(name)
+	switch {
+	case err == nil:
+		return l.Store.Session(ctx, id)
+	case isULID(name):
+		return l.Store.SessionNamed(ctx, name, "")
+	default:
+		return claudemem.Session{}, err
+	}
+}
+
 // Receipt implements Memory.
 func (l *Local) Receipt(ctx context.Context, r ReceiptRequest) (store.SessionReceipt, error) {
-	if err := r.checkName(); err != nil {
+	if err := check(&r); err != nil {
 		return store.SessionReceipt{}, err
 	}
 	session, err := l.Store.SessionNamed(ctx, r.Name, r.Project)

@@ -3,6 +3,7 @@ package api
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"strconv"
 	"strings"
 	"unicode"
@@ -117,7 +118,8 @@ func firstSentence(text string) string {
 }
 
 // EditObservation implements Memory.
-func (l *Local) EditObservation(ctx context.Context, id claudemem.ObservationID, edit claudemem.ObservationEdit) (Observation, error) {
+func (l *Local) EditObservation(ctx context.Context, r ObservationEdit) (Observation, error) {
+	edit := r.ObservationEdit
 	if edit == (claudemem.ObservationEdit{}) {
 		return Observation{}, claudemem.Errorf(claudemem.CodeInvalid, "nothing is to be changed").WithHint("send title, narrative, type or pinned")
 	}
@@ -131,20 +133,20 @@ func (l *Local) EditObservation(ctx context.Context, id claudemem.ObservationID,
 		}
 		edit.Type = &lower
 	}
-	o, err := l.Keeper.EditObservation(ctx, id, edit)
+	o, err := l.Keeper.EditObservation(ctx, r.ID, edit)
 	return ObservationOf(&o, true), err
 }
 
 // HideObservation implements Memory.
-func (l *Local) HideObservation(ctx context.Context, id claudemem.ObservationID, purge bool) (Hidden, error) {
-	purged, err := l.Keeper.HideObservation(ctx, id, purge)
-	return Hidden{ID: id, Hidden: true, PurgedAtEpoch: purged,
-		Restore: "POST /api/observations/" + strconv.FormatInt(int64(id), 10) + "/restore"}, err
+func (l *Local) HideObservation(ctx context.Context, r HideRequest) (Hidden, error) {
+	purged, err := l.Keeper.HideObservation(ctx, r.ID, r.Purge)
+	return Hidden{ID: r.ID, Hidden: true, PurgedAtEpoch: purged,
+		Restore: fmt.Sprintf("POST /api/observations/%d/restore", r.ID)}, err
 }
 
 // RestoreObservation implements Memory.
-func (l *Local) RestoreObservation(ctx context.Context, id claudemem.ObservationID) (Observation, error) {
-	o, err := l.Keeper.RestoreObservation(ctx, id)
+func (l *Local) RestoreObservation(ctx context.Context, r RestoreRequest) (Observation, error) {
+	o, err := l.Keeper.RestoreObservation(ctx, r.ID)
 	return ObservationOf(&o, true), err
 }
 
@@ -162,12 +164,12 @@ func (l *Local) AddLearning(ctx context.Context, n NewLearning) (Learning, error
 }
 
 // EditLearning implements Memory.
-func (l *Local) EditLearning(ctx context.Context, id int64, edit claudemem.LearningEdit) (Learning, error) {
-	if edit == (claudemem.LearningEdit{}) {
+func (l *Local) EditLearning(ctx context.Context, r LearningEdit) (Learning, error) {
+	if r.LearningEdit == (claudemem.LearningEdit{}) {
 		return Learning{}, claudemem.Errorf(claudemem.CodeInvalid, "nothing is to be changed").
 			WithHint("send category, content, confidence or active")
 	}
-	learning, err := l.Keeper.EditLearning(ctx, id, edit)
+	learning, err := l.Keeper.EditLearning(ctx, r.ID, r.LearningEdit)
 	return LearningOf(&learning), err
 }
 

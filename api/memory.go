@@ -16,6 +16,8 @@ type Memory interface {
 	Timeline(ctx context.Context, r TimelineRequest) (Timeline, error)
 	// Observations lists observations, the newest first.
 	Observations(ctx context.Context, r ObservationsRequest) (Listing[Observation], error)
+	// Observation returns one observation in full.
+	Observation(ctx context.Context, r ObservationRequest) (Observation, error)
 	// Batch returns observations in the order asked for.
 	Batch(ctx context.Context, r BatchRequest) (Batch, error)
 	// Summaries and Prompts list records of a kind, the newest first.
@@ -40,13 +42,13 @@ type Memory interface {
 
 	// AddObservation keeps what somebody writes down and returns it as it is kept.
 	AddObservation(ctx context.Context, n NewObservation) (Observation, error)
-	EditObservation(ctx context.Context, id claudemem.ObservationID, edit claudemem.ObservationEdit) (Observation, error)
+	EditObservation(ctx context.Context, edit ObservationEdit) (Observation, error)
 	// HideObservation takes an observation out of everything that is shown; with
 	// purge it is deleted for good after a while, until when it can be restored.
-	HideObservation(ctx context.Context, id claudemem.ObservationID, purge bool) (Hidden, error)
-	RestoreObservation(ctx context.Context, id claudemem.ObservationID) (Observation, error)
+	HideObservation(ctx context.Context, r HideRequest) (Hidden, error)
+	RestoreObservation(ctx context.Context, r RestoreRequest) (Observation, error)
 	AddLearning(ctx context.Context, n NewLearning) (Learning, error)
-	EditLearning(ctx context.Context, id int64, edit claudemem.LearningEdit) (Learning, error)
+	EditLearning(ctx context.Context, edit LearningEdit) (Learning, error)
 	// RetryQueue puts dead letters back in the queue.
 	RetryQueue(ctx context.Context, r RetryRequest) (Revived, error)
 	// NoteLookups notes that observations were read in full, for the receipts.
@@ -191,6 +193,11 @@ type Hidden struct {
 // Revived counts dead letters that were put back in the queue.
 type Revived struct {
 	Revived int `json:"revived"`
+}
+
+// Status is the answer of a route that only says what was done.
+type Status struct {
+	Status string `json:"status"`
 }
 
 // Preview is a context block with what it would cost and why each line is there.

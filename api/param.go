@@ -1,7 +1,10 @@
 package api
 
 import (
+	"cmp"
 	"encoding/json"
+	"fmt"
+	"iter"
 	"net/url"
 	"reflect"
 	"slices"
@@ -17,15 +20,17 @@ type ParamKind int
 
 // The kinds of parameters.
 const (
-	TextParam    ParamKind = iota
-	ListParam              // separated by commas, or sent several times
-	NumberParam            // whole, from Least to Most
-	ChoiceParam            // one of Choices
-	FlagParam              // true or false
-	StartParam             // a time; a date means its first millisecond
-	EndParam               // a time; a date means its last millisecond
-	RangeParam             // {"start":…,"end":…}, or name[start] and name[end]
-	SessionParam           // a session's number, as 12 or S12
+	TextParam        ParamKind = iota
+	ListParam                  // separated by commas, or sent several times
+	NumberParam                // whole, from Least to Most
+	ChoiceParam                // one of Choices
+	FlagParam                  // true or false
+	StartParam                 // a time; a date means its first millisecond
+	EndParam                   // a time; a date means its last millisecond
+	RangeParam                 // {"start":…,"end":…}, or name[start] and name[end]
+	SessionParam               // a session's number, as 12 or S12
+	ObservationParam           // an observation's number, as 123 or #123
+	LearningParam              // a learning's number
 )
 
 // Param is a parameter: how it is parsed, checked, documented and explained.
@@ -43,8 +48,9 @@ type Param struct {
 	Meant    map[string]string
 	Required bool
 	Example  string
-	// InPath: it is part of the route's path.
+	// InPath: it is part of the route's path and names a record, a Noun.
 	InPath bool
+	Noun   string
 }
 
 // Values returns what a choice may be; nil for other kinds.
@@ -77,8 +83,9 @@ type Params struct {
 	numbers  map[string]int64 // also flags, sessions, and times as milliseconds
 }
 
-// ParseParams parses the declared parameters of a query string.
-func ParseParams(declared []Param, query string) (Params, error) {
+// ParseParams parses the declared parameters: those in the path by pathValue, the
+// others of a query string.
+func ParseParams(declared []Param, query string, pathValue func(name string) string) (Params, error) {
 	if len(declared) == 0 {
 		return Params{}, nil // deliveries, on every tool call
 	}
@@ -90,10 +97,11 @@ func ParseParams(declared []Param, query string) (Params, error) {
 			WithHint("send a space as %20 or +, % as %25, & as %26; curl does it with --get --data-urlencode")
 	}
 	for _, d := range declared {
+		from := sent
 		if d.InPath {
-			continue
+			from = url.Values{d.Name: {pathValue(d.Name)}}
 		}
-		if err := p.parse(d, sent); err != nil {
+		if err := p.parse(d, from); err != nil {
 			return p, err
 		}
 	}
@@ -147,6 +155,14 @@ func (p Params) parse(d Param, sent url.Values) error {
 	case SessionParam:
 		id, err := SessionNumber(v)
 		p.numbers[d.Name] = int64(id)
+		return err
+	case ObservationParam:
+		id, err := ObservationNumber(v)
+		p.numbers[d.Name] = int64(id)
+		return err
+	case LearningParam:
+		id, err := LearningNumber(v)
+		p.numbers[d.Name] = id
 		return err
 	case StartParam, EndParam:
 		at, ok := parseTime(v, d.Kind == EndParam)
@@ -237,6 +253,9 @@ func (d Param) wrongNumber(value string) error {
 }
 
 func (d Param) checkPresent(value string) error {
+	if d.InPath && (value == "" || value == "." || value == "..") { // would name another route
+		return claudemem.Errorf(claudemem.CodeNotFound, "there is no %s %q", d.Noun, value).WithHint("name it by " + d.About)
+	}
 	if d.Required && value == "" {
 		return claudemem.Errorf(claudemem.CodeInvalid, "no %s", d.Name).WithHint("send " + d.Name + " (" + d.About + "), such as " + d.Example)
 	}
@@ -312,17 +331,21 @@ func first(q url.Values, names ...string) string {
 // tags default, about and required change what the table says of that parameter.
 const paramTag = "param"
 
-// ParamsOf returns the parameters of a request type, in the order of its fields.
-func ParamsOf(request any) []Param {
-	t := reflect.TypeOf(request)
-	if t == nil {
-		return nil
-	}
-	var all []Param
-	for _, field := range reflect.VisibleFields(t) {
-		if name := field.Tag.Get(paramTag); name != "" {
-			all = append(all, paramOf(field, name))
+// fields yields the parameters of a request type with the fields that hold them.
+func fields(t reflect.Type) iter.Seq2[Param, reflect.StructField] {
+	return func(yield func(Param, reflect.StructField) bool) {
+		for _, field := range reflect.VisibleFields(t) {
+			if name := field.Tag.Get(paramTag); name != "" && !yield(paramOf(field, name), field) {
+				return
+			}
 		}
+	}
+}
+
+// ParamsOf returns the parameters of a request type, in the order of its fields.
+func ParamsOf(request any) (all []Param) {
+	for d := range fields(reflect.TypeOf(request)) {
+		all = append(all, d)
 	}
 	return all
 }
@@ -332,43 +355,52 @@ func paramOf(field reflect.StructField, name string) Param {
 	if !ok {
 		panic("api: no parameter " + name)
 	}
-	if d.Name == "" {
-		d.Name = name
-	}
+	d.Name = cmp.Or(d.Name, name)
 	if as, ok := field.Tag.Lookup("default"); ok {
 		d.Default = as
 	}
-	if about := field.Tag.Get("about"); about != "" {
-		d.About = about
-	}
+	d.About = cmp.Or(field.Tag.Get("about"), d.About)
 	d.Required = d.Required || field.Tag.Get("required") != ""
 	return d
+}
+
+// HasBody reports whether a request has fields that are no parameters: those are sent
+// as the body.
+func HasBody(request any) bool {
+	return slices.ContainsFunc(reflect.VisibleFields(reflect.TypeOf(request)), func(field reflect.StructField) bool {
+		return !field.Anonymous && field.Tag.Get(paramTag) == ""
+	})
+}
+
+// values yields the parameters of *request that have a field, with its value.
+func values(request reflect.Value) iter.Seq2[Param, reflect.Value] {
+	return func(yield func(Param, reflect.Value) bool) {
+		for d, field := range fields(request.Type()) {
+			if field.Name != "_" && !yield(d, request.FieldByIndex(field.Index)) {
+				return
+			}
+		}
+	}
 }
 
 // Bind sets the fields of *request from the parameters of their names, as far as
 // those are declared.
 func (p Params) Bind(request any) {
-	target := reflect.ValueOf(request).Elem()
-	for _, field := range reflect.VisibleFields(target.Type()) {
-		tag := field.Tag.Get(paramTag)
-		if tag == "" || field.Name == "_" {
+	for d, value := range values(reflect.ValueOf(request).Elem()) {
+		if !p.declares(d.Name) {
 			continue
 		}
-		name, value := paramOf(field, tag).Name, target.FieldByIndex(field.Index)
-		if !p.declares(name) {
-			continue
-		}
-		switch field.Type.Kind() {
+		switch value.Kind() {
 		case reflect.String:
-			value.SetString(p.texts[name])
+			value.SetString(p.texts[d.Name])
 		case reflect.Bool:
-			value.SetBool(p.numbers[name] != 0)
+			value.SetBool(p.numbers[d.Name] != 0)
 		case reflect.Slice:
-			if items := p.lists[name]; len(items) > 0 {
-				value.Set(reflect.ValueOf(items).Convert(reflect.TypeFor[[]string]()))
+			if items := p.lists[d.Name]; len(items) > 0 {
+				value.Set(reflect.ValueOf(items))
 			}
 		default:
-			value.SetInt(p.numbers[name])
+			value.SetInt(p.numbers[d.Name])
 		}
 	}
 }
@@ -376,19 +408,13 @@ func (p Params) Bind(request any) {
 // Values returns the parameters of a request as Bind would set them: what a client
 // sends. Zero values are left out where zero means the default.
 func Values(request any) url.Values {
-	values := url.Values{}
-	source := reflect.ValueOf(request)
-	if !source.IsValid() {
-		return values
-	}
-	for _, field := range reflect.VisibleFields(source.Type()) {
-		name := field.Tag.Get(paramTag)
-		if name == "" || field.Name == "_" {
+	sent := url.Values{}
+	for d, value := range values(reflect.ValueOf(request)) {
+		if d.InPath {
 			continue
 		}
-		d, value := paramOf(field, name), source.FieldByIndex(field.Index)
-		name, text := d.Name, ""
-		switch field.Type.Kind() {
+		text := ""
+		switch value.Kind() {
 		case reflect.String:
 			text = value.String()
 		case reflect.Bool:
@@ -397,7 +423,7 @@ func Values(request any) url.Values {
 			}
 		case reflect.Slice:
 			for i := range value.Len() {
-				values.Add(name, value.Index(i).String())
+				sent.Add(d.Name, value.Index(i).String())
 			}
 		default:
 			if n := value.Int(); n != 0 || d.Kind == NumberParam && d.Least == 0 {
@@ -405,23 +431,32 @@ func Values(request any) url.Values {
 			}
 		}
 		if text != "" {
-			values.Set(name, text)
+			sent.Set(d.Name, text)
 		}
 	}
-	return values
+	return sent
+}
+
+// pathOf fills the parts in braces of a route's path, such as {id}.
+func pathOf(path string, request any) (string, error) {
+	for d, value := range values(reflect.ValueOf(request)) {
+		if !d.InPath {
+			continue
+		}
+		text := fmt.Sprint(value)
+		if err := d.checkPresent(text); err != nil {
+			return "", err
+		}
+		path = strings.Replace(path, "{"+d.Name+"}", url.PathEscape(text), 1)
+	}
+	return path, nil
 }
 
 // check applies the table to a request that no Params was parsed into: defaults
 // for zero values where zero means the default, limits, choices, and what is
 // required.
 func check(request any) error {
-	target := reflect.ValueOf(request).Elem()
-	for _, field := range reflect.VisibleFields(target.Type()) {
-		name := field.Tag.Get(paramTag)
-		if name == "" || field.Name == "_" {
-			continue
-		}
-		d, value := paramOf(field, name), target.FieldByIndex(field.Index)
+	for d, value := range values(reflect.ValueOf(request).Elem()) {
 		switch d.Kind {
 		case NumberParam:
 			if value.Int() == 0 && d.Least > 0 {

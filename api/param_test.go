@@ -68,7 +68,7 @@ func TestUndeclaredParametersPanic(t *testing.T) {
 			t.Error("an undeclared parameter was read")
 		}
 	}()
-	p, err := ParseParams(ParamsOf(ProjectsRequest{}), url.Values{"secret": {"1"}}.Encode())
+	p, err := ParseParams(ParamsOf(ProjectsRequest{}), url.Values{"secret": {"1"}}.Encode(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,22 +10,19 @@ import (
 	"io/fs"
 	"net"
 	"net/http"
-	"net/url"
 	"strconv"
 	"time"
 
 	"claudemem"
-	"claudemem/store"
 	"claudemem/wire"
 )
 
 // Remote is the memory of a running worker, asked through its socket.
 type Remote struct {
+	Forward
 	Info   wire.WorkerInfo
 	client *http.Client
 }
-
-var _ Memory = (*Remote)(nil)
 
 // FindWorker returns a client of a data directory's worker. It does not check that
 // the worker answers; CodeUnavailable when there is no trace of one.
@@ -51,7 +48,25 @@ func NewRemote(info wire.WorkerInfo) *Remote {
 			return dialer.DialContext(ctx, "unix", info.Socket)
 		},
 	}
-	return &Remote{Info: info, client: &http.Client{Transport: transport}}
+	r := &Remote{Info: info, client: &http.Client{Transport: transport}}
+	r.Forward = r.ask
+	return r
+}
+
+// ask sends a call to its route.
+func (r *Remote) ask(ctx context.Context, c Call) error {
+	path, err := pathOf(c.Path, c.Request)
+	if err != nil {
+		return err
+	}
+	if values := Values(c.Request); len(values) > 0 {
+		path += "?" + values.Encode()
+	}
+	var body any
+	if HasBody(c.Request) {
+		body = c.Request
+	}
+	return r.Do(ctx, c.Method, path, body, c.Answer)
 }
 
 // Identity is what GET /api/version answers.
@@ -153,134 +168,4 @@ func NewErrorBody(err error) (body ErrorBody) {
 		body.Error.Message, body.Error.Hint = "internal error", "see claude-mem worker logs"
 	}
 	return body
-}
-
-// get asks a GET route with a request's parameters.
-func get[A any](ctx context.Context, r *Remote, path string, request any) (out A, err error) {
-	if values := Values(request); len(values) > 0 {
-		path += "?" + values.Encode()
-	}
-	return out, r.Do(ctx, http.MethodGet, path, nil, &out)
-}
-
-// send sends a body to a route.
-func send[A any](ctx context.Context, r *Remote, method, path string, body any) (out A, err error) {
-	return out, r.Do(ctx, method, path, body, &out)
-}
-
-// Search implements Memory.
-func (r *Remote) Search(ctx context.Context, q SearchRequest) (SearchPage, error) {
-	return get[SearchPage](ctx, r, "/api/search", q)
-}
-
-// Timeline implements Memory.
-func (r *Remote) Timeline(ctx context.Context, q TimelineRequest) (Timeline, error) {
-	return get[Timeline](ctx, r, "/api/search/timeline", q)
-}
-
-// Observations implements Memory.
-func (r *Remote) Observations(ctx context.Context, q ObservationsRequest) (Listing[Observation], error) {
-	return get[Listing[Observation]](ctx, r, "/api/observations", q)
-}
-
-// Batch implements Memory.
-func (r *Remote) Batch(ctx context.Context, q BatchRequest) (Batch, error) {
-	return send[Batch](ctx, r, http.MethodPost, "/api/observations/batch", q)
-}
-
-// Summaries implements Memory.
-func (r *Remote) Summaries(ctx context.Context, q RecordsRequest) (Listing[Summary], error) {
-	return get[Listing[Summary]](ctx, r, "/api/summaries", q)
-}
-
-// Prompts implements Memory.
-func (r *Remote) Prompts(ctx context.Context, q RecordsRequest) (Listing[Prompt], error) {
-	return get[Listing[Prompt]](ctx, r, "/api/prompts", q)
-}
-
-// Sessions implements Memory.
-func (r *Remote) Sessions(ctx context.Context, q SessionsRequest) (Page[SessionDigest], error) {
-	return get[Page[SessionDigest]](ctx, r, "/api/sessions", q)
-}
-
-// Session implements Memory.
-func (r *Remote) Session(ctx context.Context, q SessionRequest) (SessionRecords, error) {
-	return get[SessionRecords](ctx, r, fmt.Sprintf("/api/sessions/%d", q.ID), q)
-}
-
-// Receipt implements Memory.
-func (r *Remote) Receipt(ctx context.Context, q ReceiptRequest) (out store.SessionReceipt, err error) {
-	if err := q.checkName(); err != nil {
-		return out, err
-	}
-	return get[store.SessionReceipt](ctx, r, "/api/sessions/"+url.PathEscape(q.Name)+"/receipt", q)
-}
-
-// Projects implements Memory.
-func (r *Remote) Projects(ctx context.Context, q ProjectsRequest) (Page[Project], error) {
-	return get[Page[Project]](ctx, r, "/api/projects", q)
-}
-
-// Learnings implements Memory.
-func (r *Remote) Learnings(ctx context.Context, q LearningsRequest) (Page[Learning], error) {
-	return get[Page[Learning]](ctx, r, "/api/learnings", q)
-}
-
-// Stats implements Memory.
-func (r *Remote) Stats(ctx context.Context, q StatsRequest) (Stats, error) {
-	return get[Stats](ctx, r, "/api/stats", q)
-}
-
-// Queue implements Memory.
-func (r *Remote) Queue(ctx context.Context) (Queue, error) {
-	return get[Queue](ctx, r, "/api/queue", struct{}{})
-}
-
-// Preview implements Memory.
-func (r *Remote) Preview(ctx context.Context, q ContextRequest) (Preview, error) {
-	return get[Preview](ctx, r, "/api/context/preview", q)
-}
-
-// AddObservation implements Memory.
-func (r *Remote) AddObservation(ctx context.Context, n NewObservation) (Observation, error) {
-	return send[Observation](ctx, r, http.MethodPost, "/api/observations", n)
-}
-
-func observationPath(id claudemem.ObservationID) string {
-	return fmt.Sprintf("/api/observations/%d", id)
-}
-
-// EditObservation implements Memory.
-func (r *Remote) EditObservation(ctx context.Context, id claudemem.ObservationID, edit claudemem.ObservationEdit) (Observation, error) {
-	return send[Observation](ctx, r, http.MethodPatch, observationPath(id), edit)
-}
-
-// HideObservation implements Memory.
-func (r *Remote) HideObservation(ctx context.Context, id claudemem.ObservationID, purge bool) (Hidden, error) {
-	return send[Hidden](ctx, r, http.MethodDelete, observationPath(id)+"?"+Values(HideRequest{purge}).Encode(), nil)
-}
-
-// RestoreObservation implements Memory.
-func (r *Remote) RestoreObservation(ctx context.Context, id claudemem.ObservationID) (Observation, error) {
-	return send[Observation](ctx, r, http.MethodPost, observationPath(id)+"/restore", nil)
-}
-
-// AddLearning implements Memory.
-func (r *Remote) AddLearning(ctx context.Context, n NewLearning) (Learning, error) {
-	return send[Learning](ctx, r, http.MethodPost, "/api/learnings", n)
-}
-
-// EditLearning implements Memory.
-func (r *Remote) EditLearning(ctx context.Context, id int64, edit claudemem.LearningEdit) (Learning, error) {
-	return send[Learning](ctx, r, http.MethodPatch, fmt.Sprintf("/api/learnings/%d", id), edit)
-}
-
-// RetryQueue implements Memory.
-func (r *Remote) RetryQueue(ctx context.Context, q RetryRequest) (Revived, error) {
-	return send[Revived](ctx, r, http.MethodPost, "/api/queue/retry", q)
-}
-
-// NoteLookups implements Memory.
-func (r *Remote) NoteLookups(ctx context.Context, n LookupNote) error {
-	return r.Do(ctx, http.MethodPost, "/api/lookups", n, nil)
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"claudemem"
+
+	"github.com/oklog/ulid/v2"
 )
 
 // The formats of records in an answer.
@@ -67,6 +69,16 @@ var params = map[string]Param{
 	"worktree_root": {About: "where the session works; files that changed since they were recorded are marked", Example: "/home/ada/tally"},
 	"branch":        {About: "the branch that is checked out there", Example: "main"},
 	"head_commit":   {About: "its commit; what was recorded on a branch that is not merged into it is marked", Example: "5d41402abc4b2a76b9719d911017c592a1b2c3d4"},
+	"lookup":        {Kind: FlagParam, About: "false: the client itself says which observations it showed, by POST /api/lookups", Default: "true", Example: "false"},
+
+	// Parts of paths.
+	"observation_id":   {Name: "id", Kind: ObservationParam, InPath: true, Noun: "observation", Required: true, About: "the observation's number", Example: "124"},
+	"observation_name": {Name: "id", InPath: true, Noun: "observation", Required: true, About: "the observation's number or ULID", Example: "124"},
+	"learning_id":      {Name: "id", Kind: LearningParam, InPath: true, Noun: "learning", Required: true, About: "the learning's number", Example: "7"},
+	"session_name":     {Name: "id", InPath: true, Noun: "session", Required: true, About: "the session's number (12, S12) or ULID", Example: "12"},
+	"receipt_name": {Name: "id", InPath: true, Noun: "session", Required: true, Example: "last",
+		About: "the session's number (12, S12), the host's name for it or the beginning of that, its ULID, or last"},
+
 	// The host's name for a session, where the session_id of lists is our number.
 	"host_session": {Name: "session_id", Also: []string{"host_session_id", "contentSessionId", "session"}, About: "the host's name for the session", Example: "0b7c1f6e"},
 }
@@ -132,9 +144,18 @@ type ObservationsRequest struct {
 // SessionsRequest lists sessions, the most recently updated first.
 type SessionsRequest struct{ Dated }
 
-// SessionRequest asks for a session; Format is that of its observations.
+// ObservationRequest asks for an observation by its number (123, #123) or its ULID.
+// Without Lookup it is not noted that the observation was read: the client says so
+// itself, by NoteLookups.
+type ObservationRequest struct {
+	Name   string `param:"observation_name"`
+	Lookup bool   `param:"lookup"`
+}
+
+// SessionRequest asks for a session by its number (12, S12) or its ULID. Format is
+// that of its observations.
 type SessionRequest struct {
-	ID     claudemem.SessionID
+	Name   string `param:"session_name"`
 	Format string `param:"format"`
 }
 
@@ -171,16 +192,8 @@ type LearningsRequest struct {
 // ReceiptRequest asks for the receipt of a session. Name is the session's number
 // (12, S12), the host's name for it or the beginning of that, its ULID, or last.
 type ReceiptRequest struct {
-	Name    string
+	Name    string `param:"receipt_name"`
 	Project string `param:"project" about:"the project whose last session is meant: root path or label"`
-}
-
-// checkName refuses names that in the path of a request would name another route.
-func (r ReceiptRequest) checkName() error {
-	if r.Name == "." || r.Name == ".." || r.Name == "" {
-		return claudemem.Errorf(claudemem.CodeNotFound, "there is no session %q", r.Name).WithHint("`claude-mem sessions --all` lists them")
-	}
-	return nil
 }
 
 // ContextRequest asks for a context block, or for its preview.
@@ -201,9 +214,28 @@ func (r ContextRequest) Block() claudemem.ContextRequest {
 		Checkout: claudemem.Checkout{Root: r.WorktreeRoot, Branch: r.Branch, HeadCommit: r.HeadCommit}}
 }
 
-// HideRequest says whether a hidden observation is deleted for good after a while.
+// HideRequest names an observation to hide. With Purge it is deleted for good after
+// a while.
 type HideRequest struct {
-	Purge bool `param:"purge"`
+	ID    claudemem.ObservationID `param:"observation_id"`
+	Purge bool                    `param:"purge"`
+}
+
+// RestoreRequest names a hidden observation to show again.
+type RestoreRequest struct {
+	ID claudemem.ObservationID `param:"observation_id"`
+}
+
+// ObservationEdit changes fields of an observation; nil fields stay as they are.
+type ObservationEdit struct {
+	ID claudemem.ObservationID `param:"observation_id" json:"-"`
+	claudemem.ObservationEdit
+}
+
+// LearningEdit changes fields of a learning; nil fields stay as they are.
+type LearningEdit struct {
+	ID int64 `param:"learning_id" json:"-"`
+	claudemem.LearningEdit
 }
 
 // BatchRequest asks for observations by number, in the order asked for.
@@ -318,6 +350,12 @@ func ObservationNumber(text string) (claudemem.ObservationID, error) {
 		return 0, claudemem.Errorf(claudemem.CodeInvalid, "%.40q is no observation id", text).WithHint("ids are the numbers that lists show, such as 123")
 	}
 	return claudemem.ObservationID(id), nil
+}
+
+// isULID reports whether a text has the form of a ULID (https://github.com/ulid/spec).
+func isULID(text string) bool {
+	_, err := ulid.ParseStrict(text)
+	return err == nil
 }
 
 // SessionNumber parses 12 and S12; "" is 0.

@@ -24,7 +24,7 @@ func addLearning(ctx context.Context, dir string, l claudemem.Learning) (added a
 
 func editLearning(ctx context.Context, dir string, id int64, edit claudemem.LearningEdit) (changed api.Learning, err error) {
 	err = Change(ctx, dir, false, func(m api.Memory) error {
-		changed, err = m.EditLearning(ctx, id, edit)
+		changed, err = m.EditLearning(ctx, api.LearningEdit{ID: id, LearningEdit: edit})
 		return err
 	})
 	return changed, err

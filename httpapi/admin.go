@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"bytes"
 	"context"
 	"maps"
 	"net/http"
@@ -12,17 +11,17 @@ import (
 )
 
 // health says that the process lives and answers.
-func (a *server) health(context.Context, struct{}) (map[string]string, error) {
-	return map[string]string{"status": "ok"}, nil
+func (a *server) health(context.Context, struct{}) (api.Status, error) {
+	return api.Status{Status: "ok"}, nil
 }
 
 // readiness says that every stage is up.
-func (a *server) readiness(context.Context, struct{}) (map[string]string, error) {
+func (a *server) readiness(context.Context, struct{}) (api.Status, error) {
 	err := a.Worker.Ready()
 	if err != nil && claudemem.CodeOf(err) == claudemem.CodeInternal {
 		err = claudemem.Errorf(claudemem.CodeUnavailable, "not ready: %w", err)
 	}
-	return map[string]string{"status": "ready"}, err
+	return api.Status{Status: "ready"}, err
 }
 
 func (a *server) version(context.Context, struct{}) (map[string]any, error) {
@@ -43,21 +42,6 @@ func (a *server) stats(ctx context.Context, r api.StatsRequest) (map[string]any,
 	return all, nil
 }
 
-// retryQueue gives dead letters another try: those of "keys", else all.
-func (a *server) retryQueue(w http.ResponseWriter, r *http.Request) error {
-	var body api.RetryRequest
-	err := a.withBody(w, r, func(raw []byte) error {
-		if len(bytes.TrimSpace(raw)) == 0 {
-			return nil
-		}
-		return decode(raw, &body)
-	})
-	if err != nil {
-		return err
-	}
-	return answered(w, http.StatusOK)(a.Memory.RetryQueue(r.Context(), body))
-}
-
 // statusRequest are the parameters of the status line.
 type statusRequest struct {
 	Host          string `param:"host"`
@@ -72,9 +56,9 @@ func (a *server) statusline(ctx context.Context, r statusRequest) (claudemem.Sta
 }
 
 // shutdown begins a stop that loses nothing and does not wait for its end.
-func (a *server) shutdown(w http.ResponseWriter, _ *http.Request) error {
+func (a *server) shutdown(w http.ResponseWriter, _ *http.Request, _ api.Params) error {
 	defer a.Worker.Shutdown()
-	if err := writeJSON(w, http.StatusAccepted, map[string]string{"status": "stopping"}); err != nil {
+	if err := writeJSON(w, http.StatusAccepted, api.Status{Status: "stopping"}); err != nil {
 		return err
 	}
 	_ = http.NewResponseController(w).Flush() // Before the server stops; a client that left does not change that.

@@ -129,6 +129,22 @@ func (a *server) router() http.Handler {
 	return mux
 }
 
+// serve parses the parameters and answers.
+func (rt *route) serve(w http.ResponseWriter, r *http.Request) error {
+	p, err := api.ParseParams(rt.params, r.URL.RawQuery, r.PathValue)
+	if err != nil {
+		return err
+	}
+	if rt.handle != nil {
+		return rt.handle(w, r, p)
+	}
+	answer, err := rt.call(w, r, p)
+	if err != nil {
+		return err
+	}
+	return writeJSON(w, rt.success(), answer)
+}
+
 // dispatch finds the route for the method and checks what the route demands.
 func (a *server) dispatch(w http.ResponseWriter, r *http.Request, methods map[string]route) {
 	rt, ok := methods[r.Method]
@@ -147,11 +163,7 @@ func (a *server) dispatch(w http.ResponseWriter, r *http.Request, methods map[st
 		a.fail(w, r, err)
 		return
 	}
-	p, err := api.ParseParams(rt.params, r.URL.RawQuery)
-	if err == nil {
-		err = rt.handle(w, r, p)
-	}
-	if err != nil {
+	if err := rt.serve(w, r); err != nil {
 		a.fail(w, r, err)
 	}
 	if program := r.Header.Get(wire.ProgramHeader); rt.hook && program != "" && a.opts.HookCalled != nil {

@@ -120,6 +120,15 @@ func (f *fakeWorker) Observation(_ context.Context, id claudemem.ObservationID) 
 	return claudemem.Observation{}, claudemem.Errorf(claudemem.CodeNotFound, "no observation #%d", id).WithHint("claude-mem recent lists the latest")
 }
 
+func (f *fakeWorker) ObservationByULID(ctx context.Context, ulid claudemem.ULID) (claudemem.Observation, error) {
+	for _, o := range f.records {
+		if o.ULID == ulid {
+			return o, nil
+		}
+	}
+	return claudemem.Observation{}, claudemem.Errorf(claudemem.CodeNotFound, "there is no record %s", ulid)
+}
+
 func (f *fakeWorker) Observations(_ context.Context, q claudemem.Query) ([]claudemem.Observation, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

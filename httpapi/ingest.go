@@ -9,6 +9,7 @@ import (
 	"unicode"
 
 	"claudemem"
+	"claudemem/api"
 	"claudemem/repo"
 	"claudemem/wire"
 )
@@ -93,8 +94,8 @@ type receipt struct {
 }
 
 // ingest takes events of the given kinds in; the first is what the route implies.
-func (a *server) ingest(kinds ...claudemem.EventKind) func(http.ResponseWriter, *http.Request) error {
-	return func(w http.ResponseWriter, r *http.Request) error {
+func (a *server) ingest(kinds ...claudemem.EventKind) handler {
+	return func(w http.ResponseWriter, r *http.Request, _ api.Params) error {
 		arrived := time.Now() // not opts.Clock: a deadline is counted from it
 		var e claudemem.Event
 		err := a.withBody(w, r, func(raw []byte) error {
@@ -114,7 +115,7 @@ func (a *server) ingest(kinds ...claudemem.EventKind) func(http.ResponseWriter, 
 		}
 		if e.Kind == claudemem.KindFlush {
 			a.Worker.Flush(e.Host, e.HostSessionID)
-			return writeJSON(w, http.StatusAccepted, map[string]string{"status": "flushing"})
+			return writeJSON(w, http.StatusAccepted, api.Status{Status: "flushing"})
 		}
 		got, err := a.Ingester.Ingest(r.Context(), e)
 		if err != nil {

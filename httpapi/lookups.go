@@ -21,15 +21,15 @@ const (
 
 // noteLookups is for clients that read observations by other means. Without a
 // session in the body the header names it.
-func (a *server) noteLookups(w http.ResponseWriter, r *http.Request) error {
-	var note api.LookupNote
-	if err := a.withBody(w, r, func(raw []byte) error { return decode(raw, &note) }); err != nil {
+func (a *server) noteLookups(w http.ResponseWriter, r *http.Request, p api.Params) error {
+	note, err := requestOf[api.LookupNote](a, w, r, p)
+	if err != nil {
 		return err
 	}
 	if err := note.Check(); err != nil {
 		return err
 	}
-	return a.answerLookup(w, r, http.StatusAccepted, map[string]string{"status": "noted"}, note)
+	return a.answerLookup(w, r, http.StatusAccepted, api.Status{Status: "noted"}, note)
 }
 
 // answerLookup answers and then, when the client has its answer, notes that the

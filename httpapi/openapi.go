@@ -28,8 +28,8 @@ func (a *server) describe() object {
 		operation := object{
 			"operationId": operationID(r), "summary": r.about, "tags": []string{tagOf(r.path)},
 			"responses": object{
-				strconv.Itoa(successOf(r)): object{"description": "done", "content": jsonContent(schemas.of(reflect.ValueOf(r.answer)))},
-				"default":                  object{"$ref": "#/components/responses/Problem"},
+				strconv.Itoa(r.success()): object{"description": "done", "content": jsonContent(schemas.of(reflect.ValueOf(r.answer)))},
+				"default":                 object{"$ref": "#/components/responses/Problem"},
 			},
 		}
 		var parameters []object
@@ -62,13 +62,8 @@ func (a *server) describe() object {
 	}
 }
 
-// successOf returns the status with which the route answers if all goes well.
-func successOf(r route) int {
-	if r.status == 0 {
-		return http.StatusOK
-	}
-	return r.status
-}
+// success returns the status of an answer that is no error.
+func (rt *route) success() int { return cmp.Or(rt.status, http.StatusOK) }
 
 func jsonContent(schema object) object { return object{"application/json": object{"schema": schema}} }
 

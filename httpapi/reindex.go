@@ -2,14 +2,13 @@ package httpapi
 
 import (
 	"context"
-	"net/http"
 
 	"claudemem/api"
 )
 
-func (a *server) reindex(w http.ResponseWriter, _ *http.Request) error {
+func (a *server) reindex(context.Context, struct{}) (api.Reindexing, error) {
 	err := a.Reindexer.StartReindex()
-	return answered(w, http.StatusAccepted)(a.Reindexer.Reindexing(), err)
+	return a.Reindexer.Reindexing(), err
 }
 
 func (a *server) reindexing(context.Context, struct{}) (api.Reindexing, error) {

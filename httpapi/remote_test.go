@@ -44,6 +44,18 @@ func TestRemoteAnswersAsLocal(t *testing.T) {
 		"observations": func(ctx context.Context, m api.Memory) (any, error) {
 			return m.Observations(ctx, api.ObservationsRequest{Format: api.FormatFull, Paged: api.Paged{Limit: 1}})
 		},
+		"observation": func(ctx context.Context, m api.Memory) (any, error) {
+			return m.Observation(ctx, api.ObservationRequest{Name: "#124"})
+		},
+		"observation by ULID": func(ctx context.Context, m api.Memory) (any, error) {
+			return m.Observation(ctx, api.ObservationRequest{Name: "01jngz0000000000000000000a"})
+		},
+		"observation of a word": func(ctx context.Context, m api.Memory) (any, error) {
+			return m.Observation(ctx, api.ObservationRequest{Name: "S12"})
+		},
+		"observation of dots": func(ctx context.Context, m api.Memory) (any, error) {
+			return m.Observation(ctx, api.ObservationRequest{Name: ".."})
+		},
 		"batch": func(ctx context.Context, m api.Memory) (any, error) {
 			return m.Batch(ctx, api.BatchRequest{IDs: api.ObservationRefs{7, 9, 124}, Lookup: new(bool)})
 		},
@@ -54,10 +66,10 @@ func TestRemoteAnswersAsLocal(t *testing.T) {
 		},
 		"sessions": func(ctx context.Context, m api.Memory) (any, error) { return m.Sessions(ctx, api.SessionsRequest{}) },
 		"session": func(ctx context.Context, m api.Memory) (any, error) {
-			return m.Session(ctx, api.SessionRequest{ID: 12, Format: api.FormatFull})
+			return m.Session(ctx, api.SessionRequest{Name: "S12", Format: api.FormatFull})
 		},
 		"session that is not there": func(ctx context.Context, m api.Memory) (any, error) {
-			return m.Session(ctx, api.SessionRequest{ID: 99})
+			return m.Session(ctx, api.SessionRequest{Name: "99"})
 		},
 		"receipt": func(ctx context.Context, m api.Memory) (any, error) {
 			return m.Receipt(ctx, api.ReceiptRequest{Name: "last", Project: "tally"})
@@ -93,20 +105,28 @@ func TestRemoteAnswersAsLocal(t *testing.T) {
 			return m.AddObservation(ctx, api.NewObservation{})
 		},
 		"edit": func(ctx context.Context, m api.Memory) (any, error) {
-			return m.EditObservation(ctx, 124, claudemem.ObservationEdit{Title: &title})
+			return m.EditObservation(ctx, api.ObservationEdit{ID: 124, ObservationEdit: claudemem.ObservationEdit{Title: &title}})
 		},
 		"edit nothing": func(ctx context.Context, m api.Memory) (any, error) {
-			return m.EditObservation(ctx, 124, claudemem.ObservationEdit{})
+			return m.EditObservation(ctx, api.ObservationEdit{ID: 124})
 		},
-		"hide":           func(ctx context.Context, m api.Memory) (any, error) { return m.HideObservation(ctx, 124, true) },
-		"hide for good":  func(ctx context.Context, m api.Memory) (any, error) { return m.HideObservation(ctx, 124, false) },
-		"hide a missing": func(ctx context.Context, m api.Memory) (any, error) { return m.HideObservation(ctx, 9, false) },
-		"restore":        func(ctx context.Context, m api.Memory) (any, error) { return m.RestoreObservation(ctx, 7) },
+		"hide": func(ctx context.Context, m api.Memory) (any, error) {
+			return m.HideObservation(ctx, api.HideRequest{ID: 124, Purge: true})
+		},
+		"hide for good": func(ctx context.Context, m api.Memory) (any, error) {
+			return m.HideObservation(ctx, api.HideRequest{ID: 124})
+		},
+		"hide a missing": func(ctx context.Context, m api.Memory) (any, error) {
+			return m.HideObservation(ctx, api.HideRequest{ID: 9})
+		},
+		"restore": func(ctx context.Context, m api.Memory) (any, error) {
+			return m.RestoreObservation(ctx, api.RestoreRequest{ID: 7})
+		},
 		"learn": func(ctx context.Context, m api.Memory) (any, error) {
 			return m.AddLearning(ctx, api.NewLearning{Project: "tally", Category: "gotcha", Content: "x"})
 		},
 		"edit a learning": func(ctx context.Context, m api.Memory) (any, error) {
-			return m.EditLearning(ctx, 7, claudemem.LearningEdit{Content: &title})
+			return m.EditLearning(ctx, api.LearningEdit{ID: 7, LearningEdit: claudemem.LearningEdit{Content: &title}})
 		},
 		"retry": func(ctx context.Context, m api.Memory) (any, error) {
 			return m.RetryQueue(ctx, api.RetryRequest{Keys: []string{"k"}})

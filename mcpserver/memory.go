@@ -57,9 +57,9 @@ func forgetMemory(ctx context.Context, c *call) (*answer, error) {
 	for _, id := range ids {
 		var err error
 		if undo {
-			_, err = c.server.memory.RestoreObservation(ctx, id)
+			_, err = c.server.memory.RestoreObservation(ctx, api.RestoreRequest{ID: id})
 		} else {
-			_, err = c.server.memory.HideObservation(ctx, id, false) // only people erase
+			_, err = c.server.memory.HideObservation(ctx, api.HideRequest{ID: id}) // only people erase
 		}
 		switch {
 		case err == nil:

@@ -13,7 +13,7 @@ import (
 // workerOrFiles is the memory of commands: the worker's when it answers, else the files.
 // So a command finds the same with and without a worker.
 type workerOrFiles struct {
-	api.Chosen
+	api.Forward
 	app     *app
 	dataDir string
 	files   *files // opened when it is needed
@@ -25,9 +25,11 @@ func (a *app) memory() (*workerOrFiles, error) {
 		return nil, err
 	}
 	w := &workerOrFiles{app: a, dataDir: dataDir}
-	w.Read = w.read
-	w.Write = func(ctx context.Context, call func(context.Context, api.Memory) error) error {
-		return daemon.Change(ctx, dataDir, true, func(m api.Memory) error { return call(ctx, m) })
+	w.Forward = func(ctx context.Context, call api.Call) error {
+		if call.Reads() {
+			return w.read(ctx, call.On)
+		}
+		return daemon.Change(ctx, dataDir, true, func(m api.Memory) error { return call.On(ctx, m) })
 	}
 	return w, nil
 }

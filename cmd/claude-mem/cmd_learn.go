@@ -210,7 +210,9 @@ JSON: ` + learningForm + `.`,
 }
 
 func (a *app) editLearning(cmd *cobra.Command, id int64, edit claudemem.LearningEdit, asJSON bool, done string) error {
-	l, err := change(cmd.Context(), a, false, func(m api.Memory) (api.Learning, error) { return m.EditLearning(cmd.Context(), id, edit) })
+	l, err := change(cmd.Context(), a, false, func(m api.Memory) (api.Learning, error) {
+		return m.EditLearning(cmd.Context(), api.LearningEdit{ID: id, LearningEdit: edit})
+	})
 	if err != nil {
 		return err
 	}

@@ -85,7 +85,7 @@ const (
 // Reads are else answered from the files, which many clients may have open; writes
 // wait for a worker, for there is one writer.
 type clientMemory struct {
-	api.Chosen
+	api.Forward
 	app     *app
 	dataDir string
 	// life ends with the client, waking are the starts of a worker under way.
@@ -97,13 +97,17 @@ type clientMemory struct {
 
 func newClientMemory(life context.Context, a *app, dataDir string) *clientMemory {
 	m := &clientMemory{app: a, dataDir: dataDir, life: life, patience: workerPatience}
-	m.Read, m.Write = m.read, m.write
+	m.Forward = func(ctx context.Context, call api.Call) error {
+		switch {
+		case call.Reads():
+			return m.read(ctx, call.On)
+		case call.Path == api.NoteLookupsEndpoint.Path: // without a worker nobody notes them
+			return m.ask(ctx, m.patience, call.On)
+		default:
+			return m.write(ctx, call.On)
+		}
+	}
 	return m
-}
-
-// NoteLookups tells a running worker; without one there is nobody to tell.
-func (m *clientMemory) NoteLookups(ctx context.Context, n api.LookupNote) error {
-	return m.ask(ctx, m.patience, func(ctx context.Context, worker api.Memory) error { return worker.NoteLookups(ctx, n) })
 }
 
 func (m *clientMemory) read(ctx context.Context, call func(context.Context, api.Memory) error) error {

@@ -206,13 +206,13 @@ func (id recordID) resolve(ctx context.Context, m *memory) (recordID, error) {
 
 func (id recordID) show(ctx context.Context, m *files, p *printer, asJSON bool) (any, error) {
 	if !id.session {
-		o, err := m.Observation(ctx, claudemem.ObservationID(id.number))
+		o, err := m.Local.Observation(ctx, api.ObservationRequest{Name: fmt.Sprint(id.number)})
 		if err == nil && !asJSON {
 			p.observation(&o)
 		}
 		return shownObservation{claudemem.RecordObservation, o}, err
 	}
-	s, err := m.Session(ctx, api.SessionRequest{ID: claudemem.SessionID(id.number), Format: api.FormatFull})
+	s, err := m.Session(ctx, api.SessionRequest{Name: fmt.Sprint(id.number), Format: api.FormatFull})
 	if err == nil && !asJSON {
 		p.session(&s)
 	}

@@ -42,13 +42,13 @@ func TestMCPWithoutWorker(t *testing.T) {
 		if err != nil || len(batch.Results) != 1 {
 			t.Errorf("mute %t: batch: %+v, %v", mute, batch, err)
 		}
-		if _, err := m.Session(ctx, api.SessionRequest{ID: 99}); claudemem.CodeOf(err) != claudemem.CodeNotFound {
+		if _, err := m.Session(ctx, api.SessionRequest{Name: "S99"}); claudemem.CodeOf(err) != claudemem.CodeNotFound {
 			t.Errorf("mute %t: a session that is not there: %v", mute, err)
 		}
 		if _, err := m.AddObservation(ctx, api.NewObservation{Narrative: "x", Project: project}); claudemem.CodeOf(err) != claudemem.CodeUnavailable {
 			t.Errorf("mute %t: add: %v, want unavailable", mute, err)
 		}
-		if _, err := m.HideObservation(ctx, 1, false); claudemem.CodeOf(err) != claudemem.CodeUnavailable {
+		if _, err := m.HideObservation(ctx, api.HideRequest{ID: 1}); claudemem.CodeOf(err) != claudemem.CodeUnavailable {
 			t.Errorf("mute %t: hide: %v, want unavailable", mute, err)
 		}
 		if batch, err := m.Batch(ctx, api.BatchRequest{IDs: []api.ObservationRef{1}}); err != nil || len(batch.Results) != 1 {
