@@ -41,13 +41,6 @@ var tallies = sync.Pool{New: func() any { return new(tally) }}
 // gather lists the documents that are best at first sight, by the rarer words.
 func (b *base) gather(ctx context.Context, q *query, f Filter, eligible vectors.Documents, eligibleDocuments, limit int) ([]uint32, error) {
 	c := b.cat
-	order := make([]int, 0, len(q.terms))
-	for i, t := range q.terms {
-		if t.Documents > 0 {
-			order = append(order, i)
-		}
-	}
-	slices.SortStableFunc(order, func(x, y int) int { return q.terms[x].Documents - q.terms[y].Documents })
 	narrow := c.scope(f)
 	t := tallies.Get().(*tally)
 	defer tallies.Put(t)
@@ -60,31 +53,26 @@ func (b *base) gather(ctx context.Context, q *query, f Filter, eligible vectors.
 		}
 		t.touched = t.touched[:0]
 	}()
-	var gathered []int
+	gathered := q.rarestFirst()
 	sum := 0
-	for i, at := range order {
-		n := q.everywhere[at]
+	for i, term := range gathered {
+		n := term.everywhere
 		if narrow != "" {
 			n = min(n, eligibleDocuments)
 		}
 		if i == gatherWords || i > 0 && sum+n > gatherDocuments {
+			gathered = gathered[:i]
 			break
 		}
 		sum += n
-		gathered = append(gathered, at)
 	}
 	mean := float32(max(q.collection.MeanLength, 1))
 	// add goes through the documents that match and adds to their scores what the
 	// word counts, by how long the document is.
-	add := func(at int, column string, score func(norm float32) float32) error {
-		term := q.terms[at]
+	add := func(term term, column string, score func(norm float32) float32) error {
 		all := float64(max(q.collection.Documents, term.Documents))
 		idf := float32(term.Weight * max(math.Log((all-float64(term.Documents)+.5)/(float64(term.Documents)+.5)), 1e-3))
-		match := column + quote(q.texts[at])
-		if narrow != "" {
-			match = "(" + match + ") AND " + narrow
-		}
-		return b.documentsWith(ctx, match, func(d uint32) {
+		return b.documentsWith(ctx, narrowed(column+quote(term.text), narrow), func(d uint32) {
 			if !c.has(d) || eligible != nil && !eligible.Has(d) {
 				return
 			}
@@ -95,16 +83,16 @@ func (b *base) gather(ctx context.Context, q *query, f Filter, eligible vectors.
 		})
 	}
 	once := func(norm float32) float32 { return (firstK1 + 1) / (1 + norm) }
-	for _, at := range gathered {
-		if err := add(at, "", once); err != nil {
+	for _, term := range gathered {
+		if err := add(term, "", once); err != nil {
 			return nil, err
 		}
 	}
 	if len(t.touched) <= limit {
 		return slices.Clone(t.touched), nil
 	}
-	for _, at := range gathered {
-		err := add(at, "title : ", func(norm float32) float32 {
+	for _, term := range gathered {
+		err := add(term, "title : ", func(norm float32) float32 {
 			return titleCounts*(firstK1+1)/(titleCounts+norm) - once(norm)
 		})
 		if err != nil {
@@ -156,6 +144,14 @@ func (b *base) documentsWith(ctx context.Context, match string, fn func(document
 		}
 		return idList(joined, fn)
 	})
+}
+
+// narrowed returns an expression for what matches and is in scope, "" for all.
+func narrowed(match, scope string) string {
+	if scope == "" {
+		return match
+	}
+	return "(" + match + ") AND " + scope
 }
 
 // scope is an expression for those parts of the filter that leave out most

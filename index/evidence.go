@@ -1,6 +1,7 @@
 package index
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"math/bits"
@@ -36,12 +37,7 @@ const (
 
 // witness makes evidence of matches; a query has one.
 type witness struct {
-	// place is the number of each term's word, -1 for a term that is no word of its
-	// own; worth is what the term says in this project when a record has it, telling
-	// what it says anywhere.
-	place   []int
-	worth   []float64
-	telling []float64
+	query *query
 	// of counts the distinct words of the text, mass is the sum of their weights.
 	of   int
 	mass float64
@@ -52,11 +48,12 @@ type witness struct {
 // newWitness weighs the words of a query before any of its terms is left out; without
 // a table it does not know what they tell.
 func newWitness(q *query, table *embed.Table) *witness {
-	w := &witness{place: make([]int, len(q.terms)), worth: make([]float64, len(q.terms)), telling: make([]float64, len(q.terms))}
+	w := &witness{query: q}
 	var masses []float64
 	last := -1
-	for i, t := range q.terms {
-		w.place[i] = -1
+	for i := range q.terms {
+		t := &q.terms[i]
+		t.place = -1
 		if t.Alone {
 			continue // its two words are there too
 		}
@@ -64,18 +61,17 @@ func newWitness(q *query, table *embed.Table) *witness {
 			last = t.Position
 			masses = append(masses, 0)
 		}
-		at := len(masses) - 1
-		w.place[i] = at
-		w.worth[i] = rank.InverseFrequency(max(t.Documents, knownToFew), q.collection.Documents)
+		t.place = len(masses) - 1
+		t.worth = rank.InverseFrequency(max(t.Documents, knownToFew), q.collection.Documents)
 		if table != nil {
-			w.telling[i] = tellingOf(table, q.raws[i])
+			t.telling = tellingOf(table, t.raw)
 		}
-		if q.guessed[i] {
-			w.worth[i] *= guessedWeight
-			w.telling[i] *= guessedWeight
+		if t.guessed {
+			t.worth *= guessedWeight
+			t.telling *= guessedWeight
 			continue
 		}
-		masses[at] = max(masses[at], w.worth[i])
+		masses[t.place] = max(masses[t.place], t.worth)
 	}
 	w.of = len(masses)
 	for _, m := range masses {
@@ -83,15 +79,6 @@ func newWitness(q *query, table *embed.Table) *witness {
 	}
 	w.best, w.told = make([]float64, len(masses)), make([]float64, len(masses))
 	return w
-}
-
-// keep leaves out the terms that q leaves out.
-func (w *witness) keep(terms []int) {
-	for i, at := range terms {
-		w.place[i], w.worth[i], w.telling[i] = w.place[at], w.worth[at], w.telling[at]
-	}
-	n := len(terms)
-	w.place, w.worth, w.telling = w.place[:n], w.worth[:n], w.telling[:n]
 }
 
 const (
@@ -115,19 +102,19 @@ func tellingOf(table *embed.Table, word string) float64 {
 // weigh adds up the words of a record.
 func (w *witness) weigh(matched uint64) (e claudemem.Evidence) {
 	for m := matched; m != 0; m &= m - 1 {
-		i := bits.TrailingZeros64(m)
-		if at := w.place[i]; at >= 0 {
+		t := &w.query.terms[bits.TrailingZeros64(m)]
+		if at := t.place; at >= 0 {
 			if w.best[at] == 0 {
 				e.Words++
 			}
-			e.Mass += max(w.worth[i]-w.best[at], 0)
-			e.Telling += max(w.telling[i]-w.told[at], 0)
-			w.best[at], w.told[at] = max(w.best[at], w.worth[i]), max(w.told[at], w.telling[i])
-			e.Rarest = max(e.Rarest, w.worth[i])
+			e.Mass += max(t.worth-w.best[at], 0)
+			e.Telling += max(t.telling-w.told[at], 0)
+			w.best[at], w.told[at] = max(w.best[at], t.worth), max(w.told[at], t.telling)
+			e.Rarest = max(e.Rarest, t.worth)
 		}
 	}
 	for m := matched; m != 0; m &= m - 1 {
-		if at := w.place[bits.TrailingZeros64(m)]; at >= 0 {
+		if at := w.query.terms[bits.TrailingZeros64(m)].place; at >= 0 {
 			w.best[at], w.told[at] = 0, 0
 		}
 	}
@@ -167,8 +154,7 @@ func (q *query) shorten(w *witness) {
 	if len(q.terms) <= maxProseWords {
 		return
 	}
-	weight := func(i int) float64 {
-		t := q.terms[i]
+	weight := func(t term) float64 {
 		if t.Documents == 0 {
 			return 0 // nothing is found by it
 		}
@@ -178,25 +164,13 @@ func (q *query) shorten(w *witness) {
 	for i := range kept {
 		kept[i] = i
 	}
-	slices.SortStableFunc(kept, func(x, y int) int {
-		switch a, b := weight(x), weight(y); {
-		case a > b:
-			return -1
-		case a < b:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(kept, func(x, y int) int { return cmp.Compare(weight(q.terms[y]), weight(q.terms[x])) })
 	kept = kept[:maxProseWords]
 	slices.Sort(kept)
 	for i, at := range kept {
-		q.terms[i], q.texts[i], q.raws[i] = q.terms[at], q.texts[at], q.raws[at]
-		q.plain[i], q.everywhere[i], q.guessed[i] = q.plain[at], q.everywhere[at], q.guessed[at]
+		q.terms[i] = q.terms[at]
 	}
-	n := len(kept)
-	q.terms, q.texts, q.raws = q.terms[:n], q.texts[:n], q.raws[:n]
-	q.plain, q.everywhere, q.guessed = q.plain[:n], q.everywhere[:n], q.guessed[:n]
-	w.keep(kept)
+	q.terms = q.terms[:maxProseWords]
 }
 
 // countEverywhere counts the documents of all projects that have the words of a
@@ -210,13 +184,10 @@ func (b *base) countEverywhere(ctx context.Context, q *query, f Filter) error {
 		hashes[i] = t.Hash
 	}
 	found, err := b.frequencies(ctx, hashes, nil)
-	if err != nil {
-		return err
-	}
 	for i, h := range hashes {
-		q.everywhere[i] = found[h]
+		q.terms[i].everywhere = found[h]
 	}
-	return nil
+	return err
 }
 
 // typical is the mean and the spread of the likeness that documents have with a
@@ -233,7 +204,7 @@ func (b *base) typical(vector []float32, eligible vectors.Documents, n int) (mea
 		return len(sample) < typicalDocuments
 	}
 	if eligible != nil {
-		eachDocument(eligible)(add)
+		eligible.All()(add)
 	} else {
 		for d := range b.cat.entries {
 			if b.cat.entries[d].kind != 0 && !add(uint32(d)) { //nolint:gosec // SQLite's rows end before

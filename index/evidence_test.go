@@ -13,13 +13,9 @@ import (
 
 // thousand is a collection of a thousand documents.
 func thousand(terms ...rank.Term) *query {
-	q := &query{terms: terms, collection: rank.Collection{Documents: 1000, MeanLength: 50}}
-	for i := range terms {
-		q.texts = append(q.texts, fmt.Sprint(i))
-		q.raws = append(q.raws, fmt.Sprint(i))
-		q.plain = append(q.plain, true)
-		q.everywhere = append(q.everywhere, terms[i].Documents)
-		q.guessed = append(q.guessed, false)
+	q := &query{collection: rank.Collection{Documents: 1000, MeanLength: 50}}
+	for i, t := range terms {
+		q.terms = append(q.terms, term{Term: t, text: fmt.Sprint(i), raw: fmt.Sprint(i), everywhere: t.Documents})
 	}
 	return q
 }
@@ -38,7 +34,7 @@ func TestWitness(t *testing.T) {
 		rank.Term{Hash: 6, Position: 3, Documents: 0, Weight: 1},
 		rank.Term{Hash: 7, Position: 3, Documents: 300, Weight: guessedWeight},
 	)
-	q.guessed[6] = true
+	q.terms[6].guessed = true
 	whole := rare + common + 2*unknown
 	for _, tt := range []struct {
 		name    string
@@ -89,9 +85,8 @@ func TestShorten(t *testing.T) {
 	q := thousand(terms...)
 	w := newWitness(q, nil)
 	q.shorten(w)
-	if len(q.terms) != maxProseWords || len(q.texts) != len(q.terms) || len(q.raws) != len(q.terms) ||
-		len(q.plain) != len(q.terms) || len(q.everywhere) != len(q.terms) || len(q.guessed) != len(q.terms) {
-		t.Fatalf("%d terms, want %d everywhere", len(q.terms), maxProseWords)
+	if len(q.terms) != maxProseWords {
+		t.Fatalf("%d terms, want %d", len(q.terms), maxProseWords)
 	}
 	for i, x := range q.terms {
 		if x.Position == 3 || x.Position < 200-maxProseWords && x.Position != 5 {
@@ -100,8 +95,8 @@ func TestShorten(t *testing.T) {
 		if i > 0 && x.Position <= q.terms[i-1].Position {
 			t.Error("not in the order of the text")
 		}
-		if q.texts[i] != fmt.Sprint(x.Position) || w.place[i] != x.Position {
-			t.Errorf("what belongs to word %d is of word %s, %d", x.Position, q.texts[i], w.place[i])
+		if x.text != fmt.Sprint(x.Position) || x.place != x.Position {
+			t.Errorf("what belongs to word %d is of word %s, %d", x.Position, x.text, x.place)
 		}
 		if x.Weight > maxProseWeight {
 			t.Errorf("a word that comes often weighs %v", x.Weight)

@@ -54,11 +54,7 @@ func (b *base) matchExpression(ctx context.Context, e *expression, f Filter, lim
 	if n == 0 {
 		return answer, nil
 	}
-	match := e.match
-	if narrow := c.scope(f); narrow != "" {
-		match = "(" + match + ") AND " + narrow
-	}
-	documents, err := scanInts(b.read.syntax.QueryContext(ctx, match, max(syntaxRows, limit)))
+	documents, err := scanInts(b.read.syntax.QueryContext(ctx, narrowed(e.match, c.scope(f)), max(syntaxRows, limit)))
 	if err != nil {
 		return Answer{}, err
 	}
@@ -101,8 +97,9 @@ func (b *base) wordsQuery(ctx context.Context, e *expression, f Filter) (*query,
 		if slices.Contains(hashes[:i], hashes[i]) {
 			continue
 		}
-		q.terms = append(q.terms, rank.Term{Hash: hashes[i], Position: i, Documents: frequencies[hashes[i]], Weight: 1})
-		q.raws = append(q.raws, w.Raw)
+		q.terms = append(q.terms, term{
+			Term: rank.Term{Hash: hashes[i], Position: i, Documents: frequencies[hashes[i]], Weight: 1}, raw: w.Raw,
+		})
 	}
 	return q, nil
 }

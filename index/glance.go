@@ -3,8 +3,8 @@ package index
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
-	"strings"
 	"sync"
 
 	"claudemem"
@@ -109,59 +109,30 @@ func (b *base) glance(ctx context.Context, r Request) ([]Match, error) {
 }
 
 // glanceAt lists the documents with the most weight of the rarer words, as gather
-// does for those who know how long each is.
+// does for those who know how long each is. Of the filter only projects narrow it,
+// and only where they leave out most records; going through the list of all
+// observations would take longer than looking up what is found.
 func (b *base) glanceAt(ctx context.Context, q *query, f Filter) ([]uint32, error) {
-	scope, known := b.glanceScope(f)
-	if !known {
+	if len(f.Projects) > 0 && q.collection.Documents == 0 {
 		return nil, nil
 	}
-	order := make([]int, 0, len(q.terms))
-	for i, t := range q.terms {
-		if t.Documents > 0 {
-			order = append(order, i)
-		}
-	}
-	slices.SortStableFunc(order, func(x, y int) int { return cmp.Compare(q.terms[x].Documents, q.terms[y].Documents) })
+	narrow := b.cat.scope(Filter{Projects: f.Projects})
 	scores := map[uint32]float64{}
 	sum := 0
-	for i, at := range order {
-		t := q.terms[at]
+	for i, t := range q.rarestFirst() {
 		if sum += t.Documents; i > 0 && sum > glanceDocuments {
 			break
 		}
 		worth := t.Weight * rank.InverseFrequency(t.Documents, q.collection.Documents)
-		err := b.documentsWith(ctx, quote(q.texts[at])+scope, func(d uint32) { scores[d] += worth })
+		err := b.documentsWith(ctx, narrowed(quote(t.text), narrow), func(d uint32) { scores[d] += worth })
 		if err != nil {
 			return nil, err
 		}
 	}
-	documents := make([]uint32, 0, len(scores))
-	for d := range scores {
-		documents = append(documents, d)
-	}
-	slices.SortFunc(documents, func(x, y uint32) int {
+	documents := slices.SortedFunc(maps.Keys(scores), func(x, y uint32) int {
 		return cmp.Or(cmp.Compare(scores[y], scores[x]), cmp.Compare(y, x)) // of equal ones the newest
 	})
 	return documents[:min(len(documents), glanceLookups)], nil
-}
-
-// glanceScope is an expression for the projects, where they leave out most records;
-// known is false when none of them is known. Kinds are left to the records: going
-// through the list of all observations takes longer than looking up what is found.
-func (b *base) glanceScope(f Filter) (expression string, known bool) {
-	if len(f.Projects) == 0 {
-		return "", true
-	}
-	var tokens []string
-	documents := 0
-	for _, p := range b.cat.projectNumbers(f) {
-		tokens = append(tokens, quote(projectToken(p)))
-		documents += b.cat.totals[p].documents
-	}
-	if documents > b.cat.all.documents/2 {
-		return "", true
-	}
-	return " AND (" + strings.Join(tokens, " OR ") + ")", documents > 0
 }
 
 // lookUp reads what the catalogue has of some documents.

@@ -186,7 +186,7 @@ func (b *base) candidates(ctx context.Context, q *query, r Request, eligible vec
 				}
 			}
 		} else {
-			for d := range eachDocument(set) {
+			for d := range set.All() {
 				list = append(list, candidate{document: d})
 			}
 		}
@@ -232,18 +232,6 @@ func (c *catalogue) has(document uint32) bool {
 }
 
 // eachDocument returns an iterator over the documents of a set, in ascending order.
-func eachDocument(set vectors.Documents) func(yield func(uint32) bool) {
-	return func(yield func(uint32) bool) {
-		for i, word := range set {
-			for bit := uint32(0); word != 0; bit, word = bit+1, word>>1 {
-				if word&1 == 1 && !yield(uint32(i)<<6+bit) { //nolint:gosec // SQLite's rows end before
-					return
-				}
-			}
-		}
-	}
-}
-
 // addLikeness sets slot and cosine of those candidates that are in near.
 func addLikeness(list []candidate, near []vectors.Match) {
 	at := make(map[uint32]vectors.Match, len(near))
@@ -265,7 +253,11 @@ func (b *base) score(ctx context.Context, q *query, list []candidate) error {
 		at[x.document], documents[i] = i, x.document
 	}
 	slices.Sort(documents)
-	scorer := rank.NewQuery(q.terms, q.collection)
+	terms := make([]rank.Term, len(q.terms))
+	for i, t := range q.terms {
+		terms[i] = t.Term
+	}
+	scorer := rank.NewQuery(terms, q.collection)
 	var d rank.Document
 	return b.readContents(ctx, documents, func(document uint32, row content) error {
 		if err := d.Decode(row.words); err != nil {

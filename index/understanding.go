@@ -30,14 +30,31 @@ const (
 
 // query is a text as it is searched.
 type query struct {
-	terms      []rank.Term
-	texts      []string // of terms, what FTS5 looks for
-	raws       []string // of terms, what a person is shown
-	plain      []bool   // of terms: a word as typed, or a part of an identifier
-	guessed    []bool   // of terms: what a word that no record has was taken for
-	everywhere []int    // of terms, how many documents of all projects have the word
+	terms      []term
 	corrected  map[string]string
 	collection rank.Collection
+}
+
+// term is a word of a query. Alone marks the joined form of two of its words.
+type term struct {
+	rank.Term
+	text       string // what FTS5 looks for
+	raw        string // what a person is shown
+	guessed    bool   // a word that was looked for in place of one that no record has
+	everywhere int    // how many documents of all projects have it
+
+	// place is the number of its word among the distinct words of the text, -1 for
+	// none; worth is the weight in this project of a record having it, telling the
+	// weight anywhere. newWitness sets them.
+	place          int
+	worth, telling float64
+}
+
+// rarestFirst returns the terms that documents have, those of the fewest first.
+func (q *query) rarestFirst() []term {
+	known := slices.DeleteFunc(slices.Clone(q.terms), func(t term) bool { return t.Documents <= 0 })
+	slices.SortStableFunc(known, func(x, y term) int { return cmp.Compare(x.Documents, y.Documents) })
+	return known
 }
 
 // readQuery takes a text apart, looks up how many documents have its words and
@@ -83,12 +100,10 @@ func (b *base) readQuery(ctx context.Context, text string, r Request) (*query, e
 			return
 		}
 		seen[h] = len(q.terms)
-		q.terms = append(q.terms, rank.Term{Hash: h, Position: position, Documents: documents, Weight: weight, Alone: w.Joined})
-		q.texts = append(q.texts, w.Text)
-		q.raws = append(q.raws, w.Raw)
-		q.plain = append(q.plain, !w.Joined)
-		q.guessed = append(q.guessed, guessed)
-		q.everywhere = append(q.everywhere, everywhere)
+		q.terms = append(q.terms, term{
+			Term: rank.Term{Hash: h, Position: position, Documents: documents, Weight: weight, Alone: w.Joined},
+			text: w.Text, raw: w.Raw, guessed: guessed, everywhere: everywhere,
+		})
 	}
 	// The two words of a joined one that documents have are not mistyped.
 	inJoined := map[int]bool{}
@@ -298,9 +313,9 @@ func quote(word string) string {
 // words lists the query's words that a document has.
 func (q *query) words(matched uint64) []string {
 	var list []string
-	for i, raw := range q.raws {
+	for i, t := range q.terms {
 		if i < 64 && matched>>i&1 == 1 {
-			list = append(list, raw)
+			list = append(list, t.raw)
 		}
 	}
 	return list
@@ -310,11 +325,11 @@ func (q *query) words(matched uint64) []string {
 // the inverse frequency of its word, shared by the pieces of the word.
 func (q *query) pieceShares(table *embed.Table) (pieces []uint16, shares []float64) {
 	sum := 0.0
-	for i, t := range q.terms {
-		if !q.plain[i] {
-			continue
+	for _, t := range q.terms {
+		if t.Alone {
+			continue // the pieces of its two words are there too
 		}
-		cut := table.Pieces(q.raws[i])
+		cut := table.Pieces(t.raw)
 		if len(cut) == 0 {
 			continue
 		}
