@@ -23,6 +23,8 @@ type analysed struct {
 	fragment []fragment
 	// cut are the fragments' pieces, when there is a table of them.
 	cut [][]uint16
+	// vectors are the fragments' vectors; nil when the document shall wait for them.
+	vectors [][]float32
 }
 
 // fragment is a text of a document that has a vector.
@@ -93,6 +95,16 @@ type analyser struct {
 }
 
 func newAnalyser() *analyser { return &analyser{seen: map[uint32]struct{}{}} }
+
+// analyseAll takes documents apart; table may be nil.
+func analyseAll(documents []claudemem.Document, table *embed.Table) []*analysed {
+	a := newAnalyser()
+	all := make([]*analysed, len(documents))
+	for i := range documents {
+		all[i] = a.analyse(&documents[i], table)
+	}
+	return all
+}
 
 // maxGap is the number of positions that stand for a gap between words: more than
 // the distance at which words count as neighbours (rank's proximity).

@@ -16,9 +16,6 @@ import (
 type batch struct {
 	put  []*analysed
 	gone []claudemem.RecordRef
-	// vectors are, for each document of put, those of its fragments; nil when the
-	// documents shall wait for theirs.
-	vectors [][][]float32
 	// cursor and build are what the position becomes.
 	cursor int64
 	build  buildPosition
@@ -53,6 +50,7 @@ type application struct {
 	scored   rank.Document
 	seen     map[uint32]struct{}
 	deleted  bool
+	vectors  bool // some were put
 	// oldTexts and texts are what leaves the full-text index and what enters it.
 	oldTexts []uint32
 	texts    []textRow
@@ -87,12 +85,8 @@ func (b *base) apply(ctx context.Context, batch *batch) error {
 	// statement of a context that can end, and a batch takes a fraction of a second.
 	ctx = context.WithoutCancel(ctx)
 	err := b.transaction(ctx, func() error {
-		for i, d := range batch.put {
-			var v [][]float32
-			if batch.vectors != nil {
-				v = batch.vectors[i]
-			}
-			if err := a.put(ctx, d, v); err != nil {
+		for _, d := range batch.put {
+			if err := a.put(ctx, d); err != nil {
 				return err
 			}
 		}
@@ -115,7 +109,7 @@ func (b *base) apply(ctx context.Context, batch *batch) error {
 		if err := a.writeTexts(ctx); err != nil {
 			return err
 		}
-		if b.vectors != nil && batch.vectors != nil {
+		if a.vectors {
 			return b.vectors.Sync()
 		}
 		return nil
@@ -191,7 +185,7 @@ func (a *application) commit(batch *batch) {
 }
 
 // put inserts a document, in place of the one it was before.
-func (a *application) put(ctx context.Context, d *analysed, vectors [][]float32) error {
+func (a *application) put(ctx context.Context, d *analysed) error {
 	b, w := a.b, &a.b.write
 	doc := &d.document
 	k := kindOf(doc.Kind)
@@ -209,7 +203,10 @@ func (a *application) put(ctx context.Context, d *analysed, vectors [][]float32)
 	if found {
 		ch.document = old.document
 		if old.digest == d.digest {
-			return a.again(ctx, ch, d, vectors)
+			if _, waits := b.cat.waiting[ch.document]; !waits {
+				return nil
+			}
+			return a.change(ctx, ch, d)
 		}
 		if err := a.subtract(ctx, old, &ch); err != nil {
 			return err
@@ -229,19 +226,14 @@ func (a *application) put(ctx context.Context, d *analysed, vectors [][]float32)
 		a.terms[termKey{term, project}]++
 	}
 	a.addTotal(project, 1, d.length)
-	if err := a.putVectors(ctx, &ch, d, vectors); err != nil {
-		return err
-	}
-	a.changes = append(a.changes, ch)
-	return nil
+	return a.change(ctx, ch, d)
 }
 
-// again takes in a document that has not changed: it may still wait for vectors.
-func (a *application) again(ctx context.Context, ch change, d *analysed, vectors [][]float32) error {
-	if _, waits := a.b.cat.waiting[ch.document]; !waits {
-		return nil
-	}
-	if err := a.putVectors(ctx, &ch, d, vectors); err != nil {
+// change notes the change of a document, with its vectors or waiting for them.
+func (a *application) change(ctx context.Context, ch change, d *analysed) error {
+	if len(d.fragment) > 0 && (d.vectors == nil || a.b.vectors == nil) {
+		ch.waits = true
+	} else if err := a.putVectors(ctx, &ch, d); err != nil {
 		return err
 	}
 	a.changes = append(a.changes, ch)
@@ -249,11 +241,7 @@ func (a *application) again(ctx context.Context, ch change, d *analysed, vectors
 }
 
 // putVectors writes a document's vectors to free slots.
-func (a *application) putVectors(ctx context.Context, ch *change, d *analysed, vectors [][]float32) error {
-	if len(d.fragment) > 0 && (vectors == nil || a.b.vectors == nil) {
-		ch.waits = true
-		return nil
-	}
+func (a *application) putVectors(ctx context.Context, ch *change, d *analysed) error {
 	slots := make([]byte, 0, slotSize*len(d.fragment))
 	n := uint32(len(d.fragment)) //nolint:gosec // at most a few dozen
 	// Slots in a row are read with one call.
@@ -266,10 +254,11 @@ func (a *application) putVectors(ctx context.Context, ch *change, d *analysed, v
 	for i, f := range d.fragment {
 		slot := first + uint32(i) //nolint:gosec // at most a few dozen
 		ch.added = append(ch.added, slotName{slot, f.name})
-		if err := a.b.vectors.Put(slot, ch.document, vectors[i]); err != nil {
+		if err := a.b.vectors.Put(slot, ch.document, d.vectors[i]); err != nil {
 			return claudemem.Errorf(claudemem.CodeStorage, "write vectors: %w", err)
 		}
 		slots = appendSlot(slots, slot, f.name)
+		a.vectors = true
 	}
 	_, err := a.b.write.putFragments.ExecContext(ctx, ch.document, slots)
 	return err

@@ -48,11 +48,11 @@ func (ix *Index) buildStep(ctx context.Context, b *base) error {
 	if err != nil {
 		return err
 	}
-	there := newRefs()
-	for _, id := range known {
-		there.add(claudemem.RecordRef{Kind: at.kind.recordKind(), ID: id})
+	refs := make([]claudemem.RecordRef, len(known))
+	for i, id := range known {
+		refs[i] = claudemem.RecordRef{Kind: at.kind.recordKind(), ID: id}
 	}
-	return ix.takeIn(ctx, b, documents, there.without(documents), b.cursor, next)
+	return ix.takeIn(ctx, b, documents, without(refs, documents), b.cursor, next)
 }
 
 // reindexing is a rebuild that a caller of Reindex waits for.

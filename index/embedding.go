@@ -3,12 +3,12 @@ package index
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
 
 	"claudemem"
-	"claudemem/index/embed"
 )
 
 const (
@@ -21,19 +21,6 @@ const (
 	// localBatch is the number of records that get vectors of the built-in model at once.
 	localBatch = 1000
 )
-
-// vectorsOf makes the vectors of documents with the built-in table, whose pieces
-// they have.
-func vectorsOf(table *embed.Table, documents []*analysed) [][][]float32 {
-	all := make([][][]float32, len(documents))
-	for i, d := range documents {
-		all[i] = make([][]float32, len(d.cut))
-		for j, pieces := range d.cut {
-			all[i][j] = table.Vector(pieces)
-		}
-	}
-	return all
-}
 
 // embedding gives vectors to the documents that wait for them. The built-in model
 // is asked on the spot, another in the background, one request at a time.
@@ -50,8 +37,7 @@ type embedding struct {
 // embedResult is the result of a request.
 type embedResult struct {
 	base      *base
-	documents []*analysed
-	vectors   [][][]float32
+	documents []*analysed // with their vectors
 	err       error
 }
 
@@ -117,14 +103,10 @@ func (e *embedding) step(ctx context.Context, ix *Index, b *base) (more bool, er
 	if len(gone) > 0 {
 		return true, ix.takeIn(ctx, b, nil, gone, b.cursor, b.build)
 	}
-	r := embedResult{base: b}
-	a := newAnalyser()
-	for i := range documents {
-		r.documents = append(r.documents, a.analyse(&documents[i], ix.table))
-	}
+	r := embedResult{base: b, documents: analyseAll(documents, ix.table)}
 	e.busy = true
 	e.running.Go(func() {
-		r.vectors, r.err = askAll(ctx, ix.embedder, r.documents)
+		r.err = askAll(ctx, ix.embedder, r.documents)
 		e.results <- r // never waits: capacity 1, one request at a time
 	})
 	return false, nil
@@ -132,21 +114,22 @@ func (e *embedding) step(ctx context.Context, ix *Index, b *base) (more bool, er
 
 // readWaiting reads the next records that have no vectors.
 func (ix *Index) readWaiting(ctx context.Context, b *base, limit int) ([]claudemem.Document, []claudemem.RecordRef, error) {
-	waiting := make([]uint32, 0, len(b.cat.waiting))
-	for d := range b.cat.waiting { // only this goroutine changes it
-		waiting = append(waiting, d)
-	}
-	slices.Sort(waiting)
-	touched := newRefs()
+	waiting := slices.Sorted(maps.Keys(b.cat.waiting)) // only this goroutine changes it
+	var refs []claudemem.RecordRef
 	for _, d := range waiting[:min(limit, len(waiting))] {
-		touched.add(b.cat.entries[d].ref())
+		refs = append(refs, b.cat.entries[d].ref())
 	}
-	documents, err := ix.feed.Documents(ctx, touched.list...)
-	return documents, touched.without(documents), err
+	return ix.readPresent(ctx, refs)
 }
 
-// askAll asks the model for the vectors of all fragments.
-func askAll(ctx context.Context, model Embedder, documents []*analysed) ([][][]float32, error) {
+// readPresent reads records as they are now; gone are those that are no more.
+func (ix *Index) readPresent(ctx context.Context, refs []claudemem.RecordRef) (documents []claudemem.Document, gone []claudemem.RecordRef, err error) {
+	documents, err = ix.feed.Documents(ctx, refs...)
+	return documents, without(refs, documents), err
+}
+
+// askAll asks the model for the vectors of all fragments and sets them.
+func askAll(ctx context.Context, model Embedder, documents []*analysed) error {
 	ctx, cancel := context.WithTimeout(ctx, remoteTimeout)
 	defer cancel()
 	var texts []string
@@ -156,17 +139,16 @@ func askAll(ctx context.Context, model Embedder, documents []*analysed) ([][][]f
 		}
 	}
 	if len(texts) == 0 {
-		return make([][][]float32, len(documents)), nil
+		return nil
 	}
 	answer, err := ask(ctx, model, texts...)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	all := make([][][]float32, len(documents))
-	for i, d := range documents {
-		all[i], answer = answer[:len(d.fragment)], answer[len(d.fragment):]
+	for _, d := range documents {
+		d.vectors, answer = answer[:len(d.fragment)], answer[len(d.fragment):]
 	}
-	return all, nil
+	return nil
 }
 
 // ask asks the model and checks its answer: it is foreign.
@@ -199,8 +181,8 @@ const maxDimensions = 1 << 14
 // changed since; the others are read again.
 func (ix *Index) takeVectors(ctx context.Context, b *base, r embedResult) error {
 	dimensions := 0
-	for _, d := range r.vectors {
-		for _, v := range d {
+	for _, d := range r.documents {
+		for _, v := range d.vectors {
 			dimensions = len(v)
 		}
 	}
@@ -211,7 +193,7 @@ func (ix *Index) takeVectors(ctx context.Context, b *base, r embedResult) error 
 	}
 	batch := &batch{cursor: b.cursor, build: b.build}
 	var stale []claudemem.RecordRef
-	for i, d := range r.documents {
+	for _, d := range r.documents {
 		old, found, err := b.stored(ctx, keyOf(d.document.RecordRef))
 		if err != nil {
 			return err
@@ -221,20 +203,15 @@ func (ix *Index) takeVectors(ctx context.Context, b *base, r embedResult) error 
 			continue
 		}
 		batch.put = append(batch.put, d)
-		batch.vectors = append(batch.vectors, r.vectors[i])
 	}
 	if err := b.apply(ctx, batch); err != nil || len(stale) == 0 {
 		return err
 	}
-	documents, err := ix.feed.Documents(ctx, stale...)
+	documents, gone, err := ix.readPresent(ctx, stale)
 	if err != nil {
 		return err
 	}
-	touched := newRefs()
-	for _, ref := range stale {
-		touched.add(ref)
-	}
-	return ix.takeIn(ctx, b, documents, touched.without(documents), b.cursor, b.build)
+	return ix.takeIn(ctx, b, documents, gone, b.cursor, b.build)
 }
 
 // resize starts the file of vectors for a model whose number of dimensions has

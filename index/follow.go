@@ -3,6 +3,7 @@ package index
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -281,128 +282,101 @@ func (ix *Index) takeChanges(ctx context.Context, b *base) (more bool, err error
 	if len(changes) == liveBatch {
 		position = changes[len(changes)-1].Seq
 	}
-	touched := newRefs()
+	var changed []claudemem.RecordRef
 	for _, c := range changes {
 		position = max(position, c.Seq)
 		if k := claudemem.RecordKind(c.Kind); kindOf(k) != 0 {
-			touched.add(claudemem.RecordRef{Kind: k, ID: c.ID})
+			changed = append(changed, claudemem.RecordRef{Kind: k, ID: c.ID})
 		}
 	}
-	documents, err := ix.readTouched(ctx, b, touched)
+	documents, gone, err := ix.readChanged(ctx, b, changed)
 	if err != nil {
 		return false, err
 	}
-	return true, ix.takeIn(ctx, b, documents, touched.without(documents), position, b.build)
+	return true, ix.takeIn(ctx, b, documents, gone, position, b.build)
 }
 
-// refs is a set of records that keeps the order in which they came.
-type refs struct {
-	list []claudemem.RecordRef
-	has  map[claudemem.RecordRef]bool
-}
-
-func newRefs() *refs { return &refs{has: map[claudemem.RecordRef]bool{}} }
-
-// add appends ref if it is not in the list, and reports whether it did.
-func (r *refs) add(ref claudemem.RecordRef) bool {
-	if r.has[ref] {
-		return false
-	}
-	r.has[ref] = true
-	r.list = append(r.list, ref)
-	return true
-}
-
-// without lists those that are not among documents.
-func (r *refs) without(documents []claudemem.Document) []claudemem.RecordRef {
-	there := make(map[claudemem.RecordRef]bool, len(documents))
-	for _, d := range documents {
-		there[d.RecordRef] = true
-	}
-	var gone []claudemem.RecordRef
-	for _, ref := range r.list {
-		if !there[ref] {
-			gone = append(gone, ref)
+// readChanged reads records as they are now, and with a prompt those that stand
+// before and after it, or did: its text is theirs too. gone are those of all these
+// that are no more.
+func (ix *Index) readChanged(ctx context.Context, b *base, changed []claudemem.RecordRef) (documents []claudemem.Document, gone []claudemem.RecordRef, err error) {
+	var list []claudemem.RecordRef
+	listed := map[claudemem.RecordRef]bool{}
+	add := func(ref claudemem.RecordRef) {
+		if !listed[ref] {
+			listed[ref] = true
+			list = append(list, ref)
 		}
 	}
-	return gone
-}
-
-// readTouched reads the records of touched, and with a prompt those that stand
-// before and after it, or did: its text is theirs too. They are added to touched.
-func (ix *Index) readTouched(ctx context.Context, b *base, touched *refs) ([]claudemem.Document, error) {
-	prompt := func(id int64) claudemem.RecordRef {
-		return claudemem.RecordRef{Kind: claudemem.RecordPrompt, ID: id}
+	// addAround adds a prompt, 0 for none, and those that the index has after another.
+	addAround := func(session, previous, of int64) error {
+		ids, err := scanInts(b.write.following.QueryContext(ctx, session, of))
+		if previous != 0 {
+			ids = append(ids, previous)
+		}
+		for _, id := range ids {
+			add(claudemem.RecordRef{Kind: claudemem.RecordPrompt, ID: id})
+		}
+		return err
 	}
-	// As the index knows the order: what stood around it.
-	for _, ref := range touched.list {
+	for _, ref := range changed {
+		add(ref)
 		if ref.Kind != claudemem.RecordPrompt {
 			continue
 		}
+		// As the index knows the order: what stood around it.
 		old, found, err := b.stored(ctx, keyOf(ref))
+		if err == nil && found {
+			err = addAround(old.session, old.previous, ref.ID)
+		}
 		if err != nil {
-			return nil, err
-		}
-		if !found {
-			continue
-		}
-		if old.previous != 0 {
-			touched.add(prompt(old.previous))
-		}
-		after, err := b.following(ctx, old.session, ref.ID)
-		if err != nil {
-			return nil, err
-		}
-		for _, id := range after {
-			touched.add(prompt(id))
+			return nil, nil, err
 		}
 	}
-	documents, err := ix.feed.Documents(ctx, touched.list...)
+	documents, err = ix.feed.Documents(ctx, list...)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	// As the feed has it now: what stands before it, and what stood after that.
-	var more []claudemem.RecordRef
+	n := len(list)
 	for _, d := range documents {
 		if d.Kind != claudemem.RecordPrompt {
 			continue
 		}
-		after, err := b.following(ctx, int64(d.Session), d.Previous)
+		// As the feed has it now: what stands before it, and what stood after that.
+		if err := addAround(int64(d.Session), d.Previous, d.Previous); err != nil {
+			return nil, nil, err
+		}
+	}
+	if len(list) > n {
+		others, err := ix.feed.Documents(ctx, list[n:]...)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		if d.Previous != 0 {
-			after = append(after, d.Previous)
-		}
-		for _, id := range after {
-			if touched.add(prompt(id)) {
-				more = append(more, prompt(id))
-			}
-		}
+		documents = append(documents, others...)
 	}
-	if len(more) == 0 {
-		return documents, nil
-	}
-	others, err := ix.feed.Documents(ctx, more...)
-	return append(documents, others...), err
+	return documents, without(list, documents), nil
 }
 
-// following lists the prompts of a session that the index knows to stand after
-// one, or after none for 0.
-func (b *base) following(ctx context.Context, session, prompt int64) ([]int64, error) {
-	return scanInts(b.write.following.QueryContext(ctx, session, prompt))
+// without returns the refs that are of none of the documents.
+func without(refs []claudemem.RecordRef, documents []claudemem.Document) []claudemem.RecordRef {
+	there := make(map[claudemem.RecordRef]bool, len(documents))
+	for _, d := range documents {
+		there[d.RecordRef] = true
+	}
+	return slices.DeleteFunc(refs, func(r claudemem.RecordRef) bool { return there[r] })
 }
 
 // takeIn analyses documents and applies them, with their vectors when the built-in
 // model makes them.
 func (ix *Index) takeIn(ctx context.Context, b *base, documents []claudemem.Document, gone []claudemem.RecordRef, cursor int64, build buildPosition) error {
-	batch := &batch{gone: gone, cursor: cursor, build: build}
-	a := newAnalyser()
-	for i := range documents {
-		batch.put = append(batch.put, a.analyse(&documents[i], ix.table))
-	}
+	batch := &batch{put: analyseAll(documents, ix.table), gone: gone, cursor: cursor, build: build}
 	if ix.local && b.vectors != nil {
-		batch.vectors = vectorsOf(ix.table, batch.put)
+		for _, d := range batch.put {
+			d.vectors = make([][]float32, len(d.cut))
+			for i, pieces := range d.cut {
+				d.vectors[i] = ix.table.Vector(pieces)
+			}
+		}
 	}
 	return b.apply(ctx, batch)
 }
