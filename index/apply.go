@@ -1,6 +1,7 @@
 package index
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -99,7 +100,7 @@ func (b *base) apply(ctx context.Context, batch *batch) error {
 			return err
 		}
 		if a.deleted && !b.deletions {
-			if _, err := b.write.noteDeletions.ExecContext(ctx); err != nil {
+			if err := b.write.exec(ctx, setMeta, metaDeletions, "1"); err != nil {
 				return err
 			}
 		}
@@ -186,7 +187,7 @@ func (a *application) commit(batch *batch) {
 
 // put inserts a document, in place of the one it was before.
 func (a *application) put(ctx context.Context, d *analysed) error {
-	b, w := a.b, &a.b.write
+	b := a.b
 	doc := &d.document
 	k := kindOf(doc.Kind)
 	project, err := a.project(ctx, doc.ProjectPath)
@@ -214,11 +215,12 @@ func (a *application) put(ctx context.Context, d *analysed) error {
 	} else {
 		a.next++
 	}
-	if _, err := w.putDocument.ExecContext(ctx, ch.document, k, doc.ID, project, int64(doc.Session), string(doc.Type),
+	if err := b.write.exec(ctx, `INSERT OR REPLACE INTO documents(id, kind, record_id, project, session, type, created_at, previous, length, digest)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, ch.document, k, doc.ID, project, int64(doc.Session), string(doc.Type),
 		int64(doc.CreatedAt), doc.Previous, d.length, d.digest); err != nil {
 		return err
 	}
-	if _, err := w.putContent.ExecContext(ctx, ch.document, d.words, notNull(d.pieces)); err != nil {
+	if err := b.write.exec(ctx, "INSERT OR REPLACE INTO contents(document, words, pieces) VALUES (?, ?, ?)", ch.document, d.words, notNull(d.pieces)); err != nil {
 		return err
 	}
 	a.texts = append(a.texts, textRow{ch.document, &d.columns, scope(ch.entry, doc.Type)})
@@ -260,8 +262,7 @@ func (a *application) putVectors(ctx context.Context, ch *change, d *analysed) e
 		slots = appendSlot(slots, slot, f.name)
 		a.vectors = true
 	}
-	_, err := a.b.write.putFragments.ExecContext(ctx, ch.document, slots)
-	return err
+	return a.b.write.exec(ctx, "INSERT OR REPLACE INTO fragments(document, slots) VALUES (?, ?)", ch.document, slots)
 }
 
 // remove deletes a record from everywhere, when it is there.
@@ -274,8 +275,8 @@ func (a *application) remove(ctx context.Context, r claudemem.RecordRef) error {
 	if err := a.subtract(ctx, old, &ch); err != nil {
 		return err
 	}
-	for _, s := range []*sql.Stmt{a.b.write.deleteDocument, a.b.write.deleteContent} {
-		if _, err := s.ExecContext(ctx, old.document); err != nil {
+	for _, query := range []string{"DELETE FROM documents WHERE id = ?", "DELETE FROM contents WHERE document = ?"} {
+		if err := a.b.write.exec(ctx, query, old.document); err != nil {
 			return err
 		}
 	}
@@ -287,7 +288,7 @@ func (a *application) remove(ctx context.Context, r claudemem.RecordRef) error {
 // subtract takes a document out of the sums, the full text and the vectors.
 func (a *application) subtract(ctx context.Context, old stored, ch *change) error {
 	var content []byte
-	if err := a.b.write.contentOf.QueryRowContext(ctx, old.document).Scan(&content); err != nil {
+	if err := a.b.write.first(ctx, "SELECT words FROM contents WHERE document = ?", []any{old.document}, &content); err != nil {
 		return notEmpty(err)
 	}
 	if err := termsOf(content, &a.scored, a.seen); err != nil {
@@ -306,13 +307,14 @@ func (a *application) subtract(ctx context.Context, old stored, ch *change) erro
 // what it has collected as a segment of its own, to be merged later.
 func (a *application) writeTexts(ctx context.Context) error {
 	for _, document := range a.oldTexts {
-		if _, err := a.b.write.deleteText.ExecContext(ctx, document); err != nil {
+		if err := a.b.write.exec(ctx, "DELETE FROM texts WHERE rowid = ?", document); err != nil {
 			return err
 		}
 	}
 	for _, t := range a.texts {
 		c := t.columns
-		if _, err := a.b.write.putText.ExecContext(ctx, t.document, c[0], c[1], c[2], c[3], c[4], c[5], t.scope); err != nil {
+		if err := a.b.write.exec(ctx, "INSERT INTO texts(rowid, title, text, files, concepts, parts, neighbours, scope) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+			t.document, c[0], c[1], c[2], c[3], c[4], c[5], t.scope); err != nil {
 			return err
 		}
 	}
@@ -337,7 +339,7 @@ func (a *application) project(ctx context.Context, path string) (uint32, error) 
 		return n, nil
 	}
 	n := uint32(len(a.b.cat.paths) + len(a.projects)) //nolint:gosec // nobody has so many
-	if _, err := a.b.write.putProject.ExecContext(ctx, n, path); err != nil {
+	if err := a.b.write.exec(ctx, "INSERT INTO projects(id, path) VALUES (?, ?)", n, path); err != nil {
 		return 0, err
 	}
 	a.projects[path] = n
@@ -354,24 +356,18 @@ func (a *application) writeSums(ctx context.Context) error {
 		}
 	}
 	slices.SortFunc(keys, func(x, y termKey) int {
-		if x.term != y.term {
-			return int(int64(x.term) - int64(y.term))
-		}
-		return int(int64(x.project) - int64(y.project))
+		return cmp.Or(cmp.Compare(x.term, y.term), cmp.Compare(x.project, y.project))
 	})
-	w := &a.b.write
+	w := a.b.write
 	for _, k := range keys {
-		n := a.terms[k]
-		if n > 0 {
-			if _, err := w.addTerm.ExecContext(ctx, k.term, k.project, n); err != nil {
-				return err
-			}
-			continue
-		}
-		if _, err := w.subtractTerm.ExecContext(ctx, n, k.term, k.project); err != nil {
+		if err := w.exec(ctx, `INSERT INTO terms(term, project, documents) VALUES (?, ?, ?)
+			ON CONFLICT DO UPDATE SET documents = documents + excluded.documents`, k.term, k.project, a.terms[k]); err != nil {
 			return err
 		}
-		if _, err := w.deleteTerm.ExecContext(ctx, k.term, k.project); err != nil {
+		if a.terms[k] > 0 {
+			continue
+		}
+		if err := w.exec(ctx, "DELETE FROM terms WHERE term = ? AND project = ? AND documents <= 0", k.term, k.project); err != nil {
 			return err
 		}
 	}
@@ -379,7 +375,8 @@ func (a *application) writeSums(ctx context.Context) error {
 		if t == (total{}) {
 			continue
 		}
-		if _, err := w.addTotal.ExecContext(ctx, project, t.documents, t.words); err != nil {
+		if err := w.exec(ctx, `INSERT INTO totals(project, documents, words) VALUES (?, ?, ?)
+			ON CONFLICT DO UPDATE SET documents = documents + excluded.documents, words = words + excluded.words`, project, t.documents, t.words); err != nil {
 			return err
 		}
 	}
@@ -389,7 +386,7 @@ func (a *application) writeSums(ctx context.Context) error {
 // writePosition stores how far the index has read.
 func (b *base) writePosition(ctx context.Context, cursor int64, build buildPosition) error {
 	if cursor != b.cursor {
-		if _, err := b.write.setCursor.ExecContext(ctx, cursor); err != nil {
+		if err := b.write.exec(ctx, "UPDATE cursor SET seq = ?", cursor); err != nil {
 			return err
 		}
 	}
@@ -397,11 +394,9 @@ func (b *base) writePosition(ctx context.Context, cursor int64, build buildPosit
 		return nil
 	}
 	if build.kind == 0 {
-		_, err := b.write.deleteBuild.ExecContext(ctx)
-		return err
+		return b.write.exec(ctx, deleteMeta, metaBuild)
 	}
-	_, err := b.write.putBuild.ExecContext(ctx, build.String())
-	return err
+	return b.write.exec(ctx, setMeta, metaBuild, build.String())
 }
 
 // stored is a document's row.
@@ -414,7 +409,8 @@ type stored struct {
 
 // stored returns the row of a record's document; found is false without one.
 func (b *base) stored(ctx context.Context, k key) (s stored, found bool, err error) {
-	err = b.write.documentOf.QueryRowContext(ctx, k.kind, k.record).Scan(&s.document, &s.project, &s.session, &s.length, &s.digest, &s.previous)
+	err = b.write.first(ctx, "SELECT id, project, session, length, digest, previous FROM documents WHERE kind = ? AND record_id = ?",
+		[]any{k.kind, k.record}, &s.document, &s.project, &s.session, &s.length, &s.digest, &s.previous)
 	if errors.Is(err, sql.ErrNoRows) {
 		return stored{}, false, nil
 	}

@@ -1,6 +1,7 @@
 package index
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/binary"
@@ -10,8 +11,6 @@ import (
 	"os"
 	"strconv"
 	"strings"
-
-	sqlite3 "modernc.org/sqlite/lib"
 
 	"claudemem"
 	"claudemem/index/vectors"
@@ -25,9 +24,9 @@ type base struct {
 	fresh  bool      // it has just been made
 	db     *sql.DB   // nil when opened for reading only
 	conn   *sql.Conn // the only one of db
-	write  writes
+	write  *statements
 	reader *sql.DB
-	read   reads
+	read   *statements
 	cat    *catalogue
 
 	// vectors is nil while the number of dimensions is unknown or when a reader
@@ -35,6 +34,9 @@ type base struct {
 	vectors    *vectors.Set
 	model      string
 	dimensions int
+	// savedModel and savedDimensions are those of the vectors that the documents have.
+	savedModel      string
+	savedDimensions int
 
 	// What follows belongs to the writer; cat.mu guards it for others to look at.
 	cursor int64
@@ -73,55 +75,51 @@ func parseBuildPosition(s string) (buildPosition, error) {
 func vectorPath(path string) string { return strings.TrimSuffix(path, ".db") + ".vec" }
 
 // openBase opens the index at path for writing, or makes it. The errors for
-// which only a new one helps are those that damaged tells.
+// which only a new one helps are those that damaged reports.
 func openBase(ctx context.Context, path string, model string, dimensions int) (b *base, err error) {
 	if err := createPrivate(path); err != nil {
-		return nil, claudemem.Errorf(claudemem.CodeStorage, "open index: %w", err).
-			WithHint("check that the data directory can be written")
+		return nil, unwritable(err)
 	}
-	db, err := sql.Open(sqlite.Driver, writeSource(path))
-	if err != nil {
-		return nil, err
-	}
-	db.SetMaxOpenConns(1)
-	b = &base{path: path, db: db, cat: newCatalogue(), model: model, dimensions: dimensions}
+	b = &base{path: path, cat: newCatalogue(), model: model, dimensions: dimensions}
 	opened := b // what fails returns nil for b
 	defer func() {
-		if sqlite.Code(err) == sqlite3.SQLITE_ERROR {
-			err = fmt.Errorf("%w: %w", errDamaged, err) // a table is missing
-		}
 		if err != nil {
 			err = errors.Join(err, opened.close())
 		}
 	}()
-	switch err := checkSchema(ctx, db); {
-	case errors.Is(err, fs.ErrNotExist):
-		if err := createSchema(ctx, db); err != nil {
-			return nil, err
-		}
-		b.fresh = true
-	case err != nil:
+	if b.db, err = sql.Open(sqlite.Driver, writeSource(path)); err != nil {
+		return nil, err
+	}
+	b.db.SetMaxOpenConns(1)
+	err = checkSchema(ctx, b.db)
+	if b.fresh = errors.Is(err, fs.ErrNotExist); b.fresh {
+		err = createSchema(ctx, b.db)
+	}
+	if err != nil {
 		return nil, err
 	}
 	if b.reader, err = sqlite.OpenReaders(ctx, readSource(path)); err != nil {
 		return nil, err
 	}
-	if b.conn, err = db.Conn(ctx); err != nil {
+	if b.conn, err = b.db.Conn(ctx); err != nil {
 		return nil, err
 	}
-	if err := b.write.prepare(ctx, b.conn); err != nil {
+	b.read, b.write = newStatements(b.reader), newStatements(b.conn)
+	if err := b.loadHead(ctx, b.conn); err != nil {
 		return nil, err
 	}
-	if err := b.read.prepare(ctx, b.reader); err != nil {
-		return nil, err
-	}
-	if err := b.load(ctx, b.conn); err != nil {
+	if err := b.loadDocuments(ctx, b.conn); err != nil {
 		return nil, err
 	}
 	if err := b.openVectors(ctx); err != nil {
 		return nil, err
 	}
 	return b, nil
+}
+
+// unwritable is the error for a file that could not be made or opened.
+func unwritable(err error) error {
+	return claudemem.Errorf(claudemem.CodeStorage, "open index: %w", err).WithHint("check that the data directory can be written")
 }
 
 // openBaseReadOnly opens the index at path without ever writing. For a glance
@@ -134,7 +132,7 @@ func openBaseReadOnly(ctx context.Context, path string, glance bool) (b *base, e
 	b = &base{path: path, cat: newCatalogue()}
 	opened := b // what fails returns nil for b
 	defer func() {
-		if damaged(err) || sqlite.Code(err) == sqlite3.SQLITE_ERROR {
+		if damaged(err) {
 			err = claudemem.Errorf(claudemem.CodeUnavailable, "open index: it is of another version or damaged: %w", err).
 				WithHint("the worker builds it anew: claude-mem worker start")
 		}
@@ -145,25 +143,26 @@ func openBaseReadOnly(ctx context.Context, path string, glance bool) (b *base, e
 	if b.reader, err = sqlite.OpenReaders(ctx, readSource(path)); err != nil {
 		return nil, err
 	}
-	err = checkSchema(ctx, b.reader)
-	if errors.Is(err, fs.ErrNotExist) {
+	if err = checkSchema(ctx, b.reader); errors.Is(err, fs.ErrNotExist) {
 		return nil, errSchema // an empty file
 	}
 	if err != nil {
 		return nil, err
 	}
-	if err := b.read.prepare(ctx, b.reader); err != nil {
-		return nil, err
-	}
-	if glance {
-		return b, b.loadTotals(ctx, b.reader)
-	}
+	b.read = newStatements(b.reader)
 	tx, err := b.reader.BeginTx(ctx, nil)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = tx.Rollback() }()
-	if err := b.load(ctx, tx); err != nil {
+	if err := b.loadHead(ctx, tx); err != nil {
+		return nil, err
+	}
+	b.model, b.dimensions = b.savedModel, b.savedDimensions
+	if glance {
+		return b, nil
+	}
+	if err := b.loadDocuments(ctx, tx); err != nil {
 		return nil, err
 	}
 	if b.dimensions > 0 {
@@ -178,67 +177,35 @@ func openBaseReadOnly(ctx context.Context, path string, glance bool) (b *base, e
 // querier is a connection, a transaction or a pool.
 type querier = sqlite.Querier
 
-// load fills the catalogue.
-func (b *base) load(ctx context.Context, q querier) error {
+// loadHead loads the position and the state of the index, its projects and their
+// totals: all but the documents.
+func (b *base) loadHead(ctx context.Context, q querier) error {
 	if err := q.QueryRowContext(ctx, "SELECT seq FROM cursor").Scan(&b.cursor); err != nil {
 		return notEmpty(err)
 	}
-	var model, dimensions, build string
-	var deletions int
-	err := q.QueryRowContext(ctx, `SELECT coalesce((SELECT value FROM meta WHERE name = '`+metaModel+`'), ''),
-		coalesce((SELECT value FROM meta WHERE name = '`+metaDimensions+`'), '0'),
-		coalesce((SELECT value FROM meta WHERE name = '`+metaBuild+`'), ''),
-		(SELECT count(*) FROM meta WHERE name = '`+metaDeletions+`')`).Scan(&model, &dimensions, &build, &deletions)
+	meta := map[string]string{}
+	err := each(ctx, q, "SELECT name, value FROM meta", func(scan sqlite.Scan) error {
+		var name, value string
+		err := scan(&name, &value)
+		meta[name] = value
+		return err
+	})
 	if err != nil {
 		return err
 	}
-	b.deletions = deletions > 0
-	if build != "" {
+	_, b.deletions = meta[metaDeletions]
+	if build, ok := meta[metaBuild]; ok {
 		if b.build, err = parseBuildPosition(build); err != nil {
 			return err
 		}
 	}
-	if b.db == nil {
-		b.model = model
-		if b.dimensions, err = strconv.Atoi(dimensions); err != nil {
-			return errDamaged
-		}
+	b.savedModel = meta[metaModel]
+	b.savedDimensions, err = strconv.Atoi(cmp.Or(meta[metaDimensions], "0"))
+	if err != nil || b.savedDimensions < 0 || b.savedDimensions > maxDimensions {
+		return errDamaged
 	}
 	c := b.cat
-	if err := b.loadTotals(ctx, q); err != nil {
-		return err
-	}
-	if err := b.loadEntries(ctx, q, "SELECT "+entryColumns+" FROM documents ORDER BY id"); err != nil {
-		return err
-	}
-	if b.db != nil && model != b.model {
-		return nil // openVectors begins anew
-	}
-	var slots sql.RawBytes
-	return each(ctx, q, "SELECT document, slots FROM fragments", func(scan sqlite.Scan) error {
-		var id uint32
-		if err := scan(&id, &slots); err != nil {
-			return err
-		}
-		if !c.has(id) {
-			return errDamaged
-		}
-		delete(c.waiting, id)
-		for slot, name := range eachSlot(slots) {
-			if slot > maxSlotNumber {
-				return errDamaged
-			}
-			c.setName(slot, name+1)
-			c.fragments++
-		}
-		return nil
-	})
-}
-
-// loadTotals fills the catalogue with the projects and what is counted of them.
-func (b *base) loadTotals(ctx context.Context, q querier) error {
-	c := b.cat
-	err := each(ctx, q, "SELECT id, path FROM projects", func(scan sqlite.Scan) error {
+	err = each(ctx, q, "SELECT id, path FROM projects", func(scan sqlite.Scan) error {
 		var id uint32
 		var path string
 		if err := scan(&id, &path); err != nil {
@@ -260,6 +227,37 @@ func (b *base) loadTotals(ctx context.Context, q querier) error {
 			return err
 		}
 		c.addTotal(project, t.documents, t.words)
+		return nil
+	})
+}
+
+// loadDocuments fills the catalogue with all documents, and with their fragments if
+// they are of the model.
+func (b *base) loadDocuments(ctx context.Context, q querier) error {
+	if err := b.loadEntries(ctx, q, "SELECT "+entryColumns+" FROM documents ORDER BY id"); err != nil {
+		return err
+	}
+	if b.savedModel != b.model {
+		return nil // openVectors begins anew
+	}
+	c := b.cat
+	var slots sql.RawBytes
+	return each(ctx, q, "SELECT document, slots FROM fragments", func(scan sqlite.Scan) error {
+		var id uint32
+		if err := scan(&id, &slots); err != nil {
+			return err
+		}
+		if !c.has(id) {
+			return errDamaged
+		}
+		delete(c.waiting, id)
+		for slot, name := range eachSlot(slots) {
+			if slot > maxSlotNumber {
+				return errDamaged
+			}
+			c.setName(slot, name+1)
+			c.fragments++
+		}
 		return nil
 	})
 }
@@ -332,18 +330,10 @@ func appendSlot(b []byte, slot uint32, name uint16) []byte {
 // are forgotten: all documents wait for new ones. So do those whose vectors
 // the file does not have, since it was deleted or damaged.
 func (b *base) openVectors(ctx context.Context) error {
-	var model, dimensions string
-	err := b.conn.QueryRowContext(ctx, "SELECT coalesce((SELECT value FROM meta WHERE name = '"+metaModel+"'), ''), coalesce((SELECT value FROM meta WHERE name = '"+metaDimensions+"'), '')").
-		Scan(&model, &dimensions)
-	if err != nil {
-		return err
+	if b.savedModel == b.model && b.dimensions == 0 {
+		b.dimensions = b.savedDimensions
 	}
-	if model == b.model && b.dimensions == 0 {
-		if b.dimensions, err = strconv.Atoi(dimensions); err != nil || b.dimensions < 0 || b.dimensions > maxDimensions {
-			return errDamaged
-		}
-	}
-	if model != b.model || dimensions != strconv.Itoa(b.dimensions) {
+	if b.savedModel != b.model || b.savedDimensions != b.dimensions {
 		if err := b.forgetVectors(ctx); err != nil {
 			return err
 		}
@@ -353,7 +343,7 @@ func (b *base) openVectors(ctx context.Context) error {
 	}
 	set, err := vectors.Open(vectorPath(b.path), b.model, b.dimensions)
 	if err != nil {
-		return claudemem.Errorf(claudemem.CodeStorage, "open index: %w", err).WithHint("check that the data directory can be written")
+		return unwritable(err)
 	}
 	b.cat.mu.Lock()
 	defer b.cat.mu.Unlock()
@@ -364,23 +354,15 @@ func (b *base) openVectors(ctx context.Context) error {
 // forgetVectors makes every document wait for vectors of the model.
 func (b *base) forgetVectors(ctx context.Context) error {
 	err := b.transaction(ctx, func() error {
-		for _, s := range []struct {
-			query string
-			args  []any
-		}{
-			{"DELETE FROM fragments", nil},
-			{"INSERT OR REPLACE INTO meta VALUES (?, ?)", []any{metaModel, b.model}},
-			{"INSERT OR REPLACE INTO meta VALUES (?, ?)", []any{metaDimensions, strconv.Itoa(b.dimensions)}},
-		} {
-			if _, err := b.conn.ExecContext(ctx, s.query, s.args...); err != nil {
-				return err
-			}
-		}
-		return nil
+		return errors.Join(
+			b.write.exec(ctx, "DELETE FROM fragments"),
+			b.write.exec(ctx, setMeta, metaModel, b.model),
+			b.write.exec(ctx, setMeta, metaDimensions, strconv.Itoa(b.dimensions)))
 	})
 	if err != nil {
 		return err
 	}
+	b.savedModel, b.savedDimensions = b.model, b.dimensions
 	c := b.cat
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -451,17 +433,13 @@ func shortLength(words int) uint16 { return uint16(min(max(words, 0), 1<<16-1)) 
 // takeSlots deletes a document's row of fragments and tells its slots.
 func (b *base) takeSlots(ctx context.Context, document uint32, free func(slot uint32)) error {
 	var slots []byte
-	err := b.write.slotsOf.QueryRowContext(ctx, document).Scan(&slots)
+	err := b.write.first(ctx, "DELETE FROM fragments WHERE document = ? RETURNING slots", []any{document}, &slots)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil
-	}
-	if err != nil {
-		return err
 	}
 	for slot := range eachSlot(slots) {
 		free(slot)
 	}
-	_, err = b.write.deleteFragments.ExecContext(ctx, document)
 	return err
 }
 

@@ -44,7 +44,7 @@ func (ix *Index) buildStep(ctx context.Context, b *base) error {
 	} else if int(at.kind) < len(claudemem.RecordKinds()) {
 		next = buildPosition{kind: at.kind + 1}
 	}
-	known, err := scanInts(b.write.between.QueryContext(ctx, at.kind, at.after, upTo))
+	known, err := b.write.ints(ctx, "SELECT record_id FROM documents WHERE kind = ? AND record_id > ? AND record_id <= ?", at.kind, at.after, upTo)
 	if err != nil {
 		return err
 	}
@@ -238,8 +238,7 @@ func (b *base) sweep(ctx context.Context) (more bool, err error) {
 			return err
 		}
 		if after-before < 2 { // as FTS5 documents it: nothing was left to merge
-			_, err := b.conn.ExecContext(ctx, "DELETE FROM meta WHERE name = '"+metaDeletions+"'")
-			return err
+			return b.write.exec(ctx, deleteMeta, metaDeletions)
 		}
 		return nil
 	})

@@ -138,12 +138,12 @@ func best(list []uint32, n int, before func(x, y uint32) bool) {
 // documentsWith tells the documents that match an expression.
 func (b *base) documentsWith(ctx context.Context, match string, fn func(document uint32)) error {
 	var joined sql.RawBytes
-	return sqlite.Rows(b.read.gather.QueryContext(ctx, match)).Each(func(scan sqlite.Scan) error { //nolint:rowserrcheck // Each checks it
+	return b.read.each(ctx, "SELECT group_concat(rowid) FROM texts WHERE texts MATCH ?", func(scan sqlite.Scan) error {
 		if err := scan(&joined); err != nil {
 			return err
 		}
 		return idList(joined, fn)
-	})
+	}, match)
 }
 
 // narrowed returns an expression for what matches and is in scope, "" for all.

@@ -90,7 +90,7 @@ func (b *base) readContents(ctx context.Context, documents []uint32, fn func(doc
 	if len(missing) == 0 {
 		return nil
 	}
-	return sqlite.Rows(b.read.contents.QueryContext(ctx, jsonList(missing))).Each(func(scan sqlite.Scan) error { //nolint:rowserrcheck // Each checks it
+	return b.read.each(ctx, "SELECT document, words, pieces FROM contents WHERE document IN (SELECT value FROM json_each(?))", func(scan sqlite.Scan) error {
 		var d uint32
 		var row content
 		if err := scan(&d, &row.words, &row.pieces); err != nil {
@@ -98,7 +98,7 @@ func (b *base) readContents(ctx context.Context, documents []uint32, fn func(doc
 		}
 		cache.put(d, row)
 		return fn(d, row)
-	})
+	}, jsonList(missing))
 }
 
 // idList tells the numbers that group_concat has joined.

@@ -134,7 +134,7 @@ func checkContents(t errorer, ix *Index, feed *memoryFeed) {
 		t.Errorf("%d slots, %d used, %d free", len(b.cat.names), used, free)
 	}
 	for word, want := range wantText {
-		got, err := scanInts(b.reader.QueryContext(ctx, "SELECT rowid FROM texts WHERE texts MATCH ? ORDER BY rowid", "{title text neighbours parts} : "+quote(word)))
+		got, err := b.read.ints(ctx, "SELECT rowid FROM texts WHERE texts MATCH ? ORDER BY rowid", "{title text neighbours parts} : "+quote(word))
 		slices.Sort(want)
 		if err != nil || !slices.Equal(got, want) {
 			t.Errorf("%q: full text finds %v, want %v; %v", word, got, want, err)

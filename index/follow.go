@@ -310,7 +310,7 @@ func (ix *Index) readChanged(ctx context.Context, b *base, changed []claudemem.R
 	}
 	// addAround adds a prompt, 0 for none, and those that the index has after another.
 	addAround := func(session, previous, of int64) error {
-		ids, err := scanInts(b.write.following.QueryContext(ctx, session, of))
+		ids, err := b.write.ints(ctx, "SELECT record_id FROM documents WHERE session = ? AND previous = ? AND kind = 3", session, of)
 		if previous != 0 {
 			ids = append(ids, previous)
 		}

@@ -2,9 +2,6 @@ package index
 
 import (
 	"context"
-	"errors"
-
-	"claudemem"
 )
 
 // Looked holds the facts on an index that need not open all of it.
@@ -22,16 +19,10 @@ type Looked struct {
 // The codes of its errors are those of OpenReadOnly.
 func Look(ctx context.Context, path string) (Looked, error) {
 	const what = "look at index"
-	var l Looked
 	b, err := openBaseReadOnly(ctx, path, true)
 	if err != nil {
-		return l, fault(what, err)
+		return Looked{}, fault(what, err)
 	}
-	err = b.reader.QueryRowContext(ctx, `SELECT (SELECT seq FROM cursor), (SELECT count(*) FROM documents),
-		(SELECT count(*) FROM meta WHERE name = '`+metaBuild+`'),
-		coalesce((SELECT value FROM meta WHERE name = '`+metaModel+`'), '')`).Scan(&l.Cursor, &l.Documents, &l.Building, &l.Model)
-	if damaged(err) {
-		err = claudemem.Errorf(claudemem.CodeUnavailable, "it is damaged: %w", err).WithHint("`claude-mem reindex` builds it anew")
-	}
-	return l, fault(what, errors.Join(err, b.close()))
+	l := Looked{Documents: b.cat.all.documents, Cursor: b.cursor, Building: b.build.kind != 0, Model: b.model}
+	return l, fault(what, b.close())
 }

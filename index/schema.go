@@ -21,6 +21,9 @@ const (
 	schemaVersion = 1
 	// applicationID marks the file as an index of ours ("cmix").
 	applicationID = 0x636d6978
+	// schemaObjects is the number of tables and indexes that the schema makes, those of
+	// the full-text index included.
+	schemaObjects = 16
 )
 
 // schema makes the tables.
@@ -100,7 +103,7 @@ func checkSchema(ctx context.Context, db *sql.DB) error {
 		return err
 	case tables == 0:
 		return fs.ErrNotExist
-	case version != schemaVersion || application != applicationID:
+	case version != schemaVersion || application != applicationID || tables != schemaObjects:
 		return errSchema
 	}
 	return nil

@@ -3,6 +3,7 @@ package index
 import (
 	"context"
 	"database/sql"
+	"sync"
 
 	"claudemem/sqlite"
 )
@@ -12,109 +13,79 @@ type preparer interface {
 	PrepareContext(ctx context.Context, query string) (*sql.Stmt, error)
 }
 
-// statements are prepared together and closed together.
+// statements runs queries that are prepared at their first use: a batch runs the
+// same few ten thousand times.
 type statements struct {
-	all []*sql.Stmt
-	err error
+	on       preparer
+	mu       sync.Mutex
+	prepared map[string]*sql.Stmt
 }
 
-// add prepares a query; nil after an error, of which s.err keeps the first.
-func (s *statements) add(ctx context.Context, p preparer, query string) *sql.Stmt {
-	if s.err != nil {
-		return nil
-	}
-	stmt, err := p.PrepareContext(ctx, query)
-	if err != nil {
-		s.err = err
-		return nil
-	}
-	s.all = append(s.all, stmt)
-	return stmt
+func newStatements(on preparer) *statements {
+	return &statements{on: on, prepared: map[string]*sql.Stmt{}}
 }
 
-// close closes all statements.
+func (s *statements) prepare(ctx context.Context, query string) (*sql.Stmt, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if stmt, ok := s.prepared[query]; ok {
+		return stmt, nil
+	}
+	stmt, err := s.on.PrepareContext(ctx, query)
+	if err == nil {
+		s.prepared[query] = stmt
+	}
+	return stmt, err
+}
+
+// close closes the statements, without which their connections do not close.
 func (s *statements) close() {
-	for _, stmt := range s.all {
+	if s == nil {
+		return
+	}
+	for _, stmt := range s.prepared {
 		_ = stmt.Close() // nothing is lost
 	}
-	s.all = nil
 }
 
-// writes are the writer's statements.
-type writes struct {
-	statements
-	documentOf, contentOf, slotsOf, following              *sql.Stmt
-	putDocument, putContent, putText, putFragments         *sql.Stmt
-	deleteDocument, deleteContent, deleteText              *sql.Stmt
-	deleteFragments, addTerm, subtractTerm, deleteTerm     *sql.Stmt
-	addTotal, putProject, setCursor, putBuild, deleteBuild *sql.Stmt
-	between, noteDeletions                                 *sql.Stmt
-}
-
-// prepare prepares the statements that change the index.
-func (w *writes) prepare(ctx context.Context, p preparer) error {
-	for _, s := range []struct {
-		at    **sql.Stmt
-		query string
-	}{
-		{&w.documentOf, "SELECT id, project, session, length, digest, previous FROM documents WHERE kind = ? AND record_id = ?"},
-		{&w.contentOf, "SELECT words FROM contents WHERE document = ?"},
-		{&w.slotsOf, "SELECT slots FROM fragments WHERE document = ?"},
-		{&w.following, "SELECT record_id FROM documents WHERE session = ? AND previous = ? AND kind = 3"},
-		{&w.between, "SELECT record_id FROM documents WHERE kind = ? AND record_id > ? AND record_id <= ?"},
-		{&w.putDocument, "INSERT OR REPLACE INTO documents(id, kind, record_id, project, session, type, created_at, previous, length, digest) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"},
-		{&w.putContent, "INSERT OR REPLACE INTO contents(document, words, pieces) VALUES (?, ?, ?)"},
-		{&w.putText, "INSERT INTO texts(rowid, title, text, files, concepts, parts, neighbours, scope) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"},
-		{&w.putFragments, "INSERT OR REPLACE INTO fragments(document, slots) VALUES (?, ?)"},
-		{&w.deleteDocument, "DELETE FROM documents WHERE id = ?"},
-		{&w.deleteContent, "DELETE FROM contents WHERE document = ?"},
-		{&w.deleteText, "DELETE FROM texts WHERE rowid = ?"},
-		{&w.deleteFragments, "DELETE FROM fragments WHERE document = ?"},
-		{&w.addTerm, "INSERT INTO terms(term, project, documents) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET documents = documents + excluded.documents"},
-		{&w.subtractTerm, "UPDATE terms SET documents = documents + ? WHERE term = ? AND project = ?"},
-		{&w.deleteTerm, "DELETE FROM terms WHERE term = ? AND project = ? AND documents <= 0"},
-		{&w.addTotal, "INSERT INTO totals(project, documents, words) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET documents = documents + excluded.documents, words = words + excluded.words"},
-		{&w.putProject, "INSERT INTO projects(id, path) VALUES (?, ?)"},
-		{&w.noteDeletions, "INSERT OR REPLACE INTO meta(name, value) VALUES ('" + metaDeletions + "', '1')"},
-		{&w.setCursor, "UPDATE cursor SET seq = ?"},
-		{&w.putBuild, "INSERT OR REPLACE INTO meta(name, value) VALUES ('" + metaBuild + "', ?)"},
-		{&w.deleteBuild, "DELETE FROM meta WHERE name = '" + metaBuild + "'"},
-	} {
-		*s.at = w.add(ctx, p, s.query)
+// exec runs a statement that returns no rows.
+func (s *statements) exec(ctx context.Context, query string, args ...any) error {
+	stmt, err := s.prepare(ctx, query)
+	if err == nil {
+		_, err = stmt.ExecContext(ctx, args...)
 	}
-	return w.err
+	return err
 }
 
-// reads are the statements of queries.
-type reads struct {
-	statements
-	termsAll, termsOf, gather, contents, syntax, first *sql.Stmt
-}
-
-// prepare prepares the statements of queries.
-func (r *reads) prepare(ctx context.Context, p preparer) error {
-	for _, s := range []struct {
-		at    **sql.Stmt
-		query string
-	}{
-		{&r.termsAll, "SELECT term, sum(documents) FROM terms WHERE term IN (SELECT value FROM json_each(?)) GROUP BY term"},
-		{&r.termsOf, "SELECT term, sum(documents) FROM terms WHERE term IN (SELECT value FROM json_each(?)) AND project IN (SELECT value FROM json_each(?)) GROUP BY term"},
-		{&r.gather, "SELECT group_concat(rowid) FROM texts WHERE texts MATCH ?"},
-		{&r.syntax, "SELECT rowid FROM texts WHERE texts MATCH ? ORDER BY rowid DESC LIMIT ?"},
-		{&r.first, "SELECT rowid FROM texts WHERE texts MATCH ? LIMIT 1"},
-		{&r.contents, "SELECT document, words, pieces FROM contents WHERE document IN (SELECT value FROM json_each(?))"},
-	} {
-		*s.at = r.add(ctx, p, s.query)
+// each calls fn for every row of a query.
+func (s *statements) each(ctx context.Context, query string, fn func(scan sqlite.Scan) error, args ...any) error {
+	stmt, err := s.prepare(ctx, query)
+	if err != nil {
+		return err
 	}
-	return r.err
+	return sqlite.Rows(stmt.QueryContext(ctx, args...)).Each(fn) //nolint:rowserrcheck // Each checks it
 }
 
-// scanInts reads the only column of rows.
-func scanInts(rows *sql.Rows, err error) ([]int64, error) {
-	var list []int64
-	err = sqlite.Rows(rows, err).Each(func(scan sqlite.Scan) error {
+// first scans the first row of a query into dest; sql.ErrNoRows when there is none.
+func (s *statements) first(ctx context.Context, query string, args []any, dest ...any) error {
+	stmt, err := s.prepare(ctx, query)
+	if err != nil {
+		return err
+	}
+	return stmt.QueryRowContext(ctx, args...).Scan(dest...)
+}
+
+// ints returns the only column of a query's rows.
+func (s *statements) ints(ctx context.Context, query string, args ...any) (list []int64, err error) {
+	err = s.each(ctx, query, func(scan sqlite.Scan) error {
 		list = append(list, 0)
 		return scan(&list[len(list)-1])
-	})
+	}, args...)
 	return list, err
 }
+
+// Statements on the table meta.
+const (
+	setMeta    = "INSERT OR REPLACE INTO meta(name, value) VALUES (?, ?)"
+	deleteMeta = "DELETE FROM meta WHERE name = ?"
+)

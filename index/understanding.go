@@ -251,7 +251,7 @@ func slip(raw, variant string) int {
 
 // hasWord reports whether the full-text index has a word.
 func (b *base) hasWord(ctx context.Context, word string) (bool, error) {
-	list, err := scanInts(b.read.first.QueryContext(ctx, quote(word)))
+	list, err := b.read.ints(ctx, "SELECT rowid FROM texts WHERE texts MATCH ? LIMIT 1", quote(word))
 	return len(list) > 0, err
 }
 
@@ -261,18 +261,17 @@ func (b *base) frequencies(ctx context.Context, hashes []uint32, projects []uint
 	if len(hashes) == 0 {
 		return found, nil
 	}
-	list := jsonList(hashes)
-	statement, args := b.read.termsAll, []any{list}
+	query, args := "SELECT term, sum(documents) FROM terms WHERE term IN (SELECT value FROM json_each(?))", []any{jsonList(hashes)}
 	if projects != nil {
-		statement, args = b.read.termsOf, []any{list, jsonList(projects)}
+		query, args = query+" AND project IN (SELECT value FROM json_each(?))", append(args, jsonList(projects))
 	}
-	err := sqlite.Rows(statement.QueryContext(ctx, args...)).Each(func(scan sqlite.Scan) error { //nolint:rowserrcheck // Each checks it
+	err := b.read.each(ctx, query+" GROUP BY term", func(scan sqlite.Scan) error {
 		var term uint32
 		var n int
 		err := scan(&term, &n)
 		found[term] = n
 		return err
-	})
+	}, args...)
 	return found, err
 }
 
