@@ -3,6 +3,7 @@ package hook
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strconv"
 	"unicode/utf8"
 
@@ -143,30 +144,30 @@ func (c *truncator) value(v []byte, key string, depth int) (short []byte, exempt
 	return v, 0
 }
 
+// part is a member of an object, or an element of an array, whose key is "".
+type part struct {
+	key   string
+	value []byte
+}
+
+// label returns what precedes the value of a member: its key and a colon.
+func (p part) label() []byte { return append(jsonscan.AppendQuote(nil, p.key), ':') }
+
 // members truncates an object or array: each member, then the list of members.
 func (c *truncator) members(v []byte, depth int) (short []byte, exempt int) {
-	object := v[0] == '{'
-	var list [][]byte
-	changed, total := false, 0
-	image := c.images && object && isImage(v)
-	add := func(key string, label, value []byte) {
-		out, kept := c.value(value, key, depth+1)
-		if image && (key == "base64" || key == "data") && value[0] == '"' {
-			out = jsonscan.AppendQuote(nil, imageMark+strconv.Itoa(len(value)-2)+" bytes of base64]")
+	object, changed, total := v[0] == '{', false, 0
+	var list []part
+	jsonscan.Parts(v, func(key string, value []byte) { list = append(list, part{key, value}) })
+	image := c.images && object && isImage(list)
+	for i, p := range list {
+		out, kept := c.value(p.value, p.key, depth+1)
+		if image && (p.key == "base64" || p.key == "data") && p.value[0] == '"' {
+			out = jsonscan.AppendQuote(nil, imageMark+strconv.Itoa(len(p.value)-2)+" bytes of base64]")
 		}
-		changed = changed || !bytes.Equal(out, value)
+		changed = changed || !bytes.Equal(out, p.value)
+		list[i].value = out
 		exempt += kept
-		total += len(label) + len(out) + 1
-		list = append(list, append(append(make([]byte, 0, len(label)+len(out)), label...), out...))
-	}
-	if object {
-		if jsonscan.Members(v, func(key string, value []byte) {
-			add(key, append(jsonscan.AppendQuote(nil, key), ':'), value)
-		}) != nil {
-			return v, 0 // cannot be: v is part of valid JSON
-		}
-	} else {
-		jsonscan.Elements(v, func(value []byte) { add("", nil, value) })
+		total += list[i].size(object)
 	}
 	limit := c.list
 	if depth > 0 {
@@ -179,63 +180,70 @@ func (c *truncator) members(v []byte, depth int) (short []byte, exempt int) {
 	if !changed {
 		return v, exempt
 	}
-	short = append(make([]byte, 0, total+len(list)+64), v[0])
-	for i, part := range list {
+	short = append(make([]byte, 0, min(total, limit+exempt)+128), v[0])
+	for i, p := range list {
 		if i > 0 {
 			short = append(short, ',')
 		}
-		short = append(short, part...)
+		if object {
+			short = append(short, p.label()...)
+		}
+		short = append(short, p.value...)
 	}
 	return append(short, v[0]+2), exempt // } is { + 2, ] is [ + 2
 }
 
+// size returns how many bytes a part takes, with its comma.
+func (p part) size(object bool) int {
+	if object {
+		return len(p.label()) + len(p.value) + 1
+	}
+	return len(p.value) + 1
+}
+
 // isImage reports whether an object is an image: a file with base64 of Claude Code,
 // content of type image of MCP or the API.
-func isImage(v []byte) bool {
+func isImage(members []part) bool {
 	image, data := false, false
-	_ = jsonscan.Members(v, func(key string, value []byte) {
-		switch key {
+	for _, m := range members {
+		switch m.key {
 		case "base64":
 			image, data = true, true
 		case "data":
 			data = true
 		case "type", "mimeType", "media_type":
-			image = image || bytes.HasPrefix(value, []byte(`"image`)) || string(value) == `"base64"`
+			image = image || bytes.HasPrefix(m.value, []byte(`"image`)) || string(m.value) == `"base64"`
 		}
-	})
+	}
 	return image && data
 }
 
 // truncateList keeps as many members from both ends as fit into limit bytes, and
 // puts one between them that says how many were removed. That member has the type
 // of its neighbour where that is text or an object.
-func truncateList(list [][]byte, object bool, limit int) [][]byte {
+func truncateList(list []part, object bool, limit int) []part {
 	head, tail, room := 0, len(list), limit
-	for ; head < tail && len(list[head])+1 <= room-limit/2; head++ {
-		room -= len(list[head]) + 1
+	for ; head < tail && list[head].size(object) <= room-limit/2; head++ {
+		room -= list[head].size(object)
 	}
-	for ; tail > head && len(list[tail-1])+1 <= room; tail-- {
-		room -= len(list[tail-1]) + 1
+	for ; tail > head && list[tail-1].size(object) <= room; tail-- {
+		room -= list[tail-1].size(object)
 	}
-	for ; head < tail && len(list[head])+1 <= room; head++ { // the tail left some
-		room -= len(list[head]) + 1
+	for ; head < tail && list[head].size(object) <= room; head++ { // the tail left some
+		room -= list[head].size(object)
 	}
 	if head == tail {
 		return list
 	}
 	size := 0
-	for _, part := range list[head:tail] {
-		size += len(part)
+	for _, p := range list[head:tail] {
+		size += p.size(object) - 1
 	}
-	mark := jsonscan.AppendQuote(nil, cutMark+strconv.Itoa(tail-head)+" members, "+strconv.Itoa(size)+" bytes cut]")
-	if object || list[head][0] == '{' {
-		mark = append([]byte(`"claude_mem_cut":`), mark...)
-		if !object {
-			mark = append(append([]byte{'{'}, mark...), '}')
-		}
+	mark := part{"claude_mem_cut", jsonscan.AppendQuote(nil, cutMark+strconv.Itoa(tail-head)+" members, "+strconv.Itoa(size)+" bytes cut]")}
+	if !object && list[head].value[0] == '{' {
+		mark.value = append(append(append([]byte{'{'}, mark.label()...), mark.value...), '}')
 	}
-	kept := append(make([][]byte, 0, head+1+len(list)-tail), list[:head]...)
-	return append(append(kept, mark), list[tail:]...)
+	return slices.Concat(list[:head], []part{mark}, list[tail:])
 }
 
 // truncateString is redact.TruncateMiddle for a raw JSON string.

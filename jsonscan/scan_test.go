@@ -50,8 +50,24 @@ func FuzzMembers(f *testing.F) {
 		}
 		for _, value := range got {
 			compareValue(t, value)
+			compareParts(t, value)
 		}
+		compareParts(t, bytes.TrimSpace(bare))
 	})
+}
+
+// compareParts compares Parts with Members and Elements.
+func compareParts(t *testing.T, valid []byte) {
+	t.Helper()
+	var got, want []string
+	Parts(valid, func(key string, value []byte) { got = append(got, key, string(value)) })
+	visit := func(key string, value []byte) { want = append(want, key, string(value)) }
+	if Members(valid, visit) != nil {
+		Elements(valid, func(value []byte) { visit("", value) })
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Fatalf("Parts(%q) found %q, want %q", valid, got, want)
+	}
 }
 
 func compareValue(t *testing.T, raw json.RawMessage) {
