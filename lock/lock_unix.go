@@ -6,12 +6,14 @@ import (
 	"errors"
 	"os"
 	"syscall"
+
+	"claudemem/openfile"
 )
 
 func try(path string) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	f, err := openfile.Open(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if os.IsPermission(err) || errors.Is(err, syscall.EROFS) {
-		f, err = os.OpenFile(path, os.O_RDONLY, 0) // enough for the lock, on most file systems
+		f, err = openfile.Open(path, os.O_RDONLY, 0) // enough for the lock, on most file systems
 	}
 	if err != nil {
 		return nil, err

@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"claudemem/openfile"
 )
 
 const (
@@ -216,7 +218,7 @@ func openRegular(path string) (*os.File, int64) {
 	if err != nil || !info.Mode().IsRegular() {
 		return nil, 0
 	}
-	f, err := os.Open(path)
+	f, err := openfile.Open(path, os.O_RDONLY, 0)
 	if err != nil {
 		return nil, 0
 	}

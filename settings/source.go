@@ -13,6 +13,7 @@ import (
 	"claudemem"
 	"claudemem/atomicfile"
 	"claudemem/jsonscan"
+	"claudemem/openfile"
 )
 
 // Path returns the path of the settings file of a data directory.
@@ -107,7 +108,7 @@ var errLink = errors.New("a link to a file that is not there")
 // readFile reads and parses a settings file. fs.ErrNotExist says that there is none.
 // info describes the file as it was before it was read.
 func readFile(path string, older bool) (entries []entry, info fs.FileInfo, err error) {
-	f, err := os.Open(path)
+	f, err := openfile.Open(path, os.O_RDONLY, 0)
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) && exists(path) {
 			return nil, nil, errLink

@@ -9,6 +9,7 @@ import (
 	"claudemem"
 	"claudemem/atomicfile"
 	"claudemem/jsonscan"
+	"claudemem/openfile"
 )
 
 // WorkerInfo is the content of worker.json, by which a running worker is found. Its
@@ -60,7 +61,7 @@ func RemoveWorkerInfo(dataDir string) error {
 
 // readSmall reads the first 64 KB of a file.
 func readSmall(path string) ([]byte, error) {
-	f, err := openRegular(path, os.O_RDONLY, 0)
+	f, err := openfile.Open(path, os.O_RDONLY, 0)
 	if err != nil {
 		return nil, err
 	}

@@ -4,8 +4,5 @@ package wire
 
 import "os"
 
-func openRegular(path string, flag int, mode os.FileMode) (*os.File, error) {
-	return os.OpenFile(path, flag, mode)
-}
-
+// rename is os.Rename.
 func rename(from, to string) error { return os.Rename(from, to) }
