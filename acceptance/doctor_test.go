@@ -574,7 +574,7 @@ func (p *patient) spoolOne() {
 		DeliveryID: "01JTESTDELIVERY000000000001", Kind: claudemem.KindPrompt, Host: claudemem.HostClaudeCode, HostSessionID: "spooled",
 		ProjectPath: "/nonexistent/project", Prompt: "Add a handler", OccurredAt: claudemem.MillisOf(time.Now()),
 	}
-	p.check(wire.SpoolOf(p.dir).WriteEvent(e.DeliveryID, wire.AppendEvent(nil, &e)))
+	p.check(wire.SpoolOf(p.dir).WriteEvent(e.DeliveryID, wire.EncodeEvent(&e)...))
 }
 
 // enqueue puts an event into the queue by the given clock; a buried one is a dead letter.

@@ -284,7 +284,7 @@ func TestSpoolIsInBeforeAnybodyIsServed(t *testing.T) {
 	spool := wire.SpoolOf(dir)
 	for _, kind := range []claudemem.EventKind{claudemem.KindPrompt, claudemem.KindTool, claudemem.KindTool, claudemem.KindStop} {
 		e := event("s", kind)
-		if err := spool.WriteEvent(e.DeliveryID, wire.AppendEvent(nil, &e)); err != nil {
+		if err := spool.WriteEvent(e.DeliveryID, wire.EncodeEvent(&e)...); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -326,7 +326,7 @@ func TestSpooledBeforeDelivered(t *testing.T) {
 	stop.PromptID = prompt.PromptID
 	spool := wire.SpoolOf(dir)
 	for _, e := range []*claudemem.Event{&prompt, &tool} {
-		if err := spool.WriteEvent(e.DeliveryID, wire.AppendEvent(nil, e)); err != nil {
+		if err := spool.WriteEvent(e.DeliveryID, wire.EncodeEvent(e)...); err != nil {
 			t.Fatal(err)
 		}
 	}

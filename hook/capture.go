@@ -71,7 +71,7 @@ func (r *run) tellPrivate(e *claudemem.Event) {
 	told.Prompt = "<private></private>"
 	r.name(&told)
 	r.worker.Deadline = r.postUntil()
-	resp, err := r.worker.Post(wire.PathFor(told.Kind), wire.AppendEvent(nil, &told))
+	resp, err := r.worker.Post(wire.PathFor(told.Kind), wire.EncodeEvent(&told)...)
 	if err != nil || resp.Status/100 != 2 {
 		r.log("tell worker of private turn", "not told")
 	}
@@ -88,12 +88,12 @@ func (r *run) name(e *claudemem.Event) {
 // it and starts a worker.
 func (r *run) deliver(m *moment) {
 	e := &m.event
-	body := wire.AppendEvent(make([]byte, 0, 1024+textSize(e)), e)
+	body := wire.EncodeEvent(e)
 	err := errPostponed
-	if len(body) <= largestPost {
+	if wire.Size(body) <= largestPost {
 		r.worker.Deadline = r.postUntil()
 		var resp wire.Response
-		if resp, err = r.worker.Post(wire.PathFor(e.Kind), body); err == nil {
+		if resp, err = r.worker.Post(wire.PathFor(e.Kind), body...); err == nil {
 			err = r.accept(m, resp)
 		}
 	}
@@ -105,7 +105,7 @@ func (r *run) deliver(m *moment) {
 		return
 	}
 	if e.Kind != claudemem.KindFlush { // a flush has no content to keep
-		if spoolErr := wire.SpoolOf(r.dataDir).WriteEvent(e.DeliveryID, body); spoolErr != nil {
+		if spoolErr := wire.SpoolOf(r.dataDir).WriteEvent(e.DeliveryID, body...); spoolErr != nil {
 			r.log("event lost: spool", spoolErr.Error())
 		}
 	}

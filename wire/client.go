@@ -106,14 +106,14 @@ const maxAnswer = 1 << 20
 // Get asks for a target (path and query).
 func (c *Client) Get(target string) (Response, error) { return c.exchange("GET", target, nil) }
 
-// Post sends a JSON body to a path.
-func (c *Client) Post(path string, body []byte) (Response, error) {
+// Post sends a JSON body, given in pieces, to a path.
+func (c *Client) Post(path string, body ...[]byte) (Response, error) {
 	return c.exchange("POST", path, body)
 }
 
 // exchange returns ErrNoWorker, ErrWireVersion, ErrResponse, an error for which
 // os.IsTimeout holds, or another error of the connection.
-func (c *Client) exchange(method, target string, body []byte) (Response, error) {
+func (c *Client) exchange(method, target string, body [][]byte) (Response, error) {
 	posting := ""
 	if method == "POST" {
 		posting = target
@@ -130,7 +130,8 @@ func (c *Client) exchange(method, target string, body []byte) (Response, error) 
 	if early.posting != "" {
 		err = sendChunk(link, body)
 	} else {
-		err = send(link, appendRequest(nil, method, target, c.Address.Token, len(body)), body)
+		head := appendRequest(nil, method, target, c.Address.Token, Size(body))
+		err = writePieces(link, append([][]byte{head}, body...))
 	}
 	if os.IsTimeout(err) {
 		return Response{}, err
@@ -156,31 +157,39 @@ func (c *Client) exchange(method, target string, body []byte) (Response, error) 
 }
 
 // sendChunk sends a body without a Content-Length: as one chunk and the end.
-func sendChunk(link conn, body []byte) error {
+func sendChunk(link conn, body [][]byte) error {
 	const end = "0\r\n\r\n"
-	if len(body) == 0 {
-		return send(link, []byte(end)) // an empty chunk is the end
+	size := Size(body)
+	if size == 0 {
+		return writePieces(link, [][]byte{[]byte(end)}) // an empty chunk is the end
 	}
-	length := strconv.AppendInt(make([]byte, 0, 16), int64(len(body)), 16)
-	return send(link, append(length, "\r\n"...), body, []byte("\r\n"+end))
+	length := strconv.AppendInt(make([]byte, 0, 16), int64(size), 16)
+	pieces := append([][]byte{append(length, "\r\n"...)}, body...)
+	return writePieces(link, append(pieces, []byte("\r\n"+end)))
 }
 
-// smallMessage is the size up to which the parts of a message are sent in one write.
-const smallMessage = 128 << 10
+// Size returns how many bytes the pieces of a message have.
+func Size(pieces [][]byte) (size int) {
+	for _, piece := range pieces {
+		size += len(piece)
+	}
+	return size
+}
 
-func send(link conn, parts ...[]byte) error {
-	size := 0
-	for _, part := range parts {
-		size += len(part)
-	}
-	if size <= smallMessage {
-		_, err := link.Write(bytes.Join(parts, nil))
-		return err
-	}
-	for _, part := range parts {
-		if _, err := link.Write(part); err != nil {
+// writePieces writes the pieces one after the other, those below largePiece together.
+func writePieces(to io.Writer, pieces [][]byte) error {
+	for i := 0; i < len(pieces); {
+		piece, next := pieces[i], i+1
+		for len(piece) < largePiece && next < len(pieces) && len(pieces[next]) < largePiece {
+			next++
+		}
+		if next > i+1 {
+			piece = bytes.Join(pieces[i:next], nil)
+		}
+		if _, err := to.Write(piece); err != nil {
 			return err
 		}
+		i = next
 	}
 	return nil
 }

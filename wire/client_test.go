@@ -148,7 +148,7 @@ func TestExchange(t *testing.T) {
 		_, _ = fmt.Fprintf(w, "%s %s %s %s %d", r.Method, r.RequestURI, r.Header.Get(Header), r.Header.Get("Content-Type"), len(body))
 	})
 	client := Client{Address: a, Deadline: time.Now().Add(10 * time.Second)}
-	for _, n := range []int{0, 2400, smallMessage, smallMessage + 1, 5 << 20} {
+	for _, n := range []int{0, 2400, largePiece, largePiece + 1, 5 << 20} {
 		resp, err := client.Post(PathObservation, make([]byte, n))
 		if want := fmt.Sprintf("POST %s 1 application/json %d", PathObservation, n); err != nil || resp.Status != 202 || string(resp.Body) != want {
 			t.Errorf("%d bytes: %d %q, %v; want %q", n, resp.Status, resp.Body, err, want)
@@ -417,7 +417,7 @@ func TestDialAhead(t *testing.T) {
 	}
 	var want []string
 	for _, ahead := range []string{"", PathObservation, PathInit} {
-		for _, n := range []int{0, 1, 2400, smallMessage, 5 << 20} {
+		for _, n := range []int{0, 1, 2400, largePiece, 5 << 20} {
 			dial(&c, ahead)
 			for range 2 { // the second goes on a connection of its own
 				if resp, err := c.Post(PathObservation, make([]byte, n)); err != nil || resp.Status != http.StatusAccepted {

@@ -50,15 +50,16 @@ func membersOf(e *claudemem.Event) [25]member {
 	}
 }
 
-// AppendEvent appends the JSON form of e: the same members that json.Marshal
-// writes, without its cost for a process that does this once. Raw JSON in e must
-// be valid; bytes in it that are not UTF-8 become U+FFFD.
-func AppendEvent(b []byte, e *claudemem.Event) []byte {
-	b = append(b, '{')
-	from := len(b)
+// EncodeEvent returns the JSON form of e in pieces: the same members that json.Marshal
+// writes, without its cost for a process that does this once. Raw JSON of largePiece
+// bytes or more is a piece of its own, not copied. Raw JSON in e must be valid; bytes
+// in it that are not UTF-8 become U+FFFD.
+func EncodeEvent(e *claudemem.Event) (pieces [][]byte) {
+	b := append(make([]byte, 0, 1024+smallTexts(e)), '{')
+	first := true
 	for _, m := range membersOf(e) {
 		before := len(b)
-		if before > from {
+		if !first {
 			b = append(b, ',')
 		}
 		b = append(b, '"')
@@ -77,21 +78,39 @@ func AppendEvent(b []byte, e *claudemem.Event) []byte {
 			b = strconv.AppendBool(b, *value)
 		case *json.RawMessage:
 			empty = len(*value) == 0
-			b = appendValidUTF8(b, *value)
+			text := []byte(*value)
+			if !utf8.Valid(text) {
+				text = bytes.ToValidUTF8(text, []byte("\uFFFD"))
+			}
+			if len(text) < largePiece {
+				b = append(b, text...)
+				break
+			}
+			pieces = append(pieces, b, text)
+			b, before = b[len(b):], 0
 		}
 		if empty && !m.always {
 			b = b[:before]
+			continue
 		}
+		first = false
 	}
-	return append(b, '}')
+	return append(pieces, append(b, '}'))
 }
 
-// appendValidUTF8 appends text with U+FFFD for bytes that are not UTF-8.
-func appendValidUTF8(b, text []byte) []byte {
-	if utf8.Valid(text) {
-		return append(b, text...)
+// largePiece is the size from which a piece of a message is written by itself
+// instead of being copied to the pieces around it.
+const largePiece = 16 << 10
+
+// smallTexts returns about how many bytes the texts of e take that are copied.
+func smallTexts(e *claudemem.Event) int {
+	size := len(e.Prompt) + len(e.ToolError) + len(e.LastAssistantMessage)
+	for _, raw := range []json.RawMessage{e.ToolInput, e.ToolResponse} {
+		if len(raw) < largePiece {
+			size += len(raw)
+		}
 	}
-	return append(b, bytes.ToValidUTF8(text, []byte("\uFFFD"))...)
+	return size
 }
 
 // TextField returns the field of e whose member in the JSON form has that name, nil
@@ -106,7 +125,7 @@ func TextField(e *claudemem.Event, name string) *string {
 	return nil
 }
 
-// ParseEvent parses what AppendEvent writes into e and reports whether data is
+// ParseEvent parses what EncodeEvent writes into e and reports whether data is
 // just that: an object of the event's own members, each of its type. Anything else
 // that a client may send (another name, null, a number with a point) is for
 // encoding/json, which takes three times as long. e keeps no reference to data.

@@ -1,8 +1,10 @@
 package wire
 
 import (
+	"bytes"
 	"encoding/json"
 	"reflect"
+	"strings"
 	"testing"
 	"unicode/utf8"
 
@@ -10,9 +12,9 @@ import (
 	"claudemem/jsonscan"
 )
 
-// TestAppendEventIsTheEvent fills every field, so that one that is added to the
+// TestEncodeEventIsTheEvent fills every field, so that one that is added to the
 // event and forgotten here is noticed.
-func TestAppendEventIsTheEvent(t *testing.T) {
+func TestEncodeEventIsTheEvent(t *testing.T) {
 	var full claudemem.Event
 	v := reflect.ValueOf(&full).Elem()
 	for i := range v.NumField() {
@@ -29,8 +31,11 @@ func TestAppendEventIsTheEvent(t *testing.T) {
 			t.Fatalf("no value for %s", v.Type().Field(i).Name)
 		}
 	}
-	for name, e := range map[string]claudemem.Event{"full": full, "zero": {}} {
-		b := AppendEvent(nil, &e)
+	large := full
+	large.ToolInput = json.RawMessage(`"` + strings.Repeat("x", largePiece) + `"`)
+	large.ToolResponse = json.RawMessage(`"` + strings.Repeat("y", largePiece) + `"`)
+	for name, e := range map[string]claudemem.Event{"full": full, "zero": {}, "large": large} {
+		b := bytes.Join(EncodeEvent(&e), nil)
 		var got claudemem.Event
 		if err := json.Unmarshal(b, &got); err != nil {
 			t.Fatalf("%s: %v: %s", name, err, b)
@@ -52,7 +57,7 @@ func TestAppendEventIsTheEvent(t *testing.T) {
 			t.Errorf("%s: %s, want the members of %s", name, b, theirs)
 		}
 	}
-	b := AppendEvent(nil, &claudemem.Event{ToolInput: []byte("\"\xff\"")})
+	b := bytes.Join(EncodeEvent(&claudemem.Event{ToolInput: []byte("\"\xff\"")}), nil)
 	if !utf8.Valid(b) || !json.Valid(b) {
 		t.Errorf("invalid UTF-8 in raw JSON: %q", b)
 	}

@@ -43,13 +43,10 @@ const (
 	removeAfter = time.Hour
 )
 
-// WriteEvent spools the JSON of an event that AppendEvent made. When it returns nil
+// WriteEvent spools the pieces of an event that EncodeEvent made. When it returns nil
 // the file is on disk, synced and under its final name.
-func (s Spool) WriteEvent(deliveryID string, event []byte) error {
-	b := make([]byte, 0, len(event)+32)
-	b = append(b, `{"wire":`+VersionText+`,"event":`...)
-	b = append(b, event...)
-	return s.Write(deliveryID, append(b, '}'))
+func (s Spool) WriteEvent(deliveryID string, event ...[]byte) error {
+	return s.Write(deliveryID, slices.Concat([][]byte{[]byte(`{"wire":` + VersionText + `,"event":`)}, event, [][]byte{{'}'}})...)
 }
 
 // WriteInjection spools the record of a context block that was built without a
@@ -62,8 +59,8 @@ func (s Spool) WriteInjection(deliveryID string, in *claudemem.Injection) error 
 	return s.Write(deliveryID, b)
 }
 
-// Write spools the content of a file. The delivery id may hold letters, digits, - and _.
-func (s Spool) Write(deliveryID string, content []byte) error {
+// Write spools a file of these pieces. The delivery id may hold letters, digits, - and _.
+func (s Spool) Write(deliveryID string, content ...[]byte) error {
 	if !isSafeName(deliveryID) {
 		return fmt.Errorf("spool delivery %q: %w", deliveryID, os.ErrInvalid)
 	}
@@ -82,7 +79,7 @@ var errTempBusy = errors.New("another process holds the temporary file")
 // writeSpoolFile makes path appear with content in it, whole and synced, by way
 // of a temporary file beside it. The temporary file is locked while it is
 // written: that tells List that its writer is alive.
-func writeSpoolFile(path string, content []byte) error {
+func writeSpoolFile(path string, content [][]byte) error {
 	temp := path + tempSuffix
 	f, err := lock.Try(temp)
 	if err != nil {
@@ -95,7 +92,7 @@ func writeSpoolFile(path string, content []byte) error {
 		err = f.Truncate(0) // an earlier writer of this delivery died
 	}
 	if err == nil {
-		_, err = f.Write(content)
+		err = writePieces(f, content)
 	}
 	if err == nil {
 		err = f.Sync()

@@ -1,8 +1,10 @@
 package wire
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -30,7 +32,7 @@ func TestSpool(t *testing.T) {
 		{DeliveryID: "a", Kind: claudemem.KindStop, HostSessionID: "s"},
 	}
 	for _, e := range events {
-		if err := s.WriteEvent(e.DeliveryID, AppendEvent(nil, e)); err != nil {
+		if err := s.WriteEvent(e.DeliveryID, EncodeEvent(e)...); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -70,7 +72,7 @@ func TestSpool(t *testing.T) {
 		}
 	}
 	for _, id := range []string{"", "..", "../x", "a/b", "a b", strings.Repeat("x", 200)} {
-		if err := s.WriteEvent(id, AppendEvent(nil, &claudemem.Event{DeliveryID: id})); !errors.Is(err, os.ErrInvalid) {
+		if err := s.WriteEvent(id, EncodeEvent(&claudemem.Event{DeliveryID: id})...); !errors.Is(err, os.ErrInvalid) {
 			t.Errorf("delivery id %q: %v", id, err)
 		}
 	}
@@ -109,7 +111,7 @@ func TestSpoolTakesOverWholeTemporaryFiles(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := SpoolOf(t.TempDir())
 			for id, kill := range map[string]bool{"a": true, "b": false, "c": true} {
-				if err := s.WriteEvent(id, AppendEvent(nil, &claudemem.Event{DeliveryID: id, Kind: claudemem.KindStop})); err != nil {
+				if err := s.WriteEvent(id, EncodeEvent(&claudemem.Event{DeliveryID: id, Kind: claudemem.KindStop})...); err != nil {
 					t.Fatal(err)
 				}
 				if path := filepath.Join(s.Dir, id+".json"); kill {
@@ -173,7 +175,7 @@ func TestSpoolAfterATemporaryOfTheSameName(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(s.Dir, "a.json.tmp"), make([]byte, 10_000), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.WriteEvent("a", AppendEvent(nil, &claudemem.Event{DeliveryID: "a"})); err != nil {
+	if err := s.WriteEvent("a", EncodeEvent(&claudemem.Event{DeliveryID: "a"})...); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.Read("a.json"); err != nil {
@@ -218,7 +220,7 @@ func FuzzSpoolEntry(f *testing.F) {
 		if entry.Event == nil {
 			return
 		}
-		again, err := parseSpoolEntry(append(AppendEvent([]byte(`{"wire":1,"event":`), entry.Event), '}'))
+		again, err := parseSpoolEntry(fmt.Appendf(nil, `{"wire":1,"event":%s}`, bytes.Join(EncodeEvent(entry.Event), nil)))
 		if err != nil {
 			t.Fatalf("what was read can't be written and read: %v", err)
 		}
