@@ -100,7 +100,7 @@ type Options struct {
 	// reply. The twin leaves it nil: it runs the big binary beside it.
 	Fallback func(ctx context.Context, request claudemem.ContextRequest) ([]byte, error)
 
-	// exit ends the process when the time is over; nil in tests, which have no limit.
+	// exit ends the process when the time is over; nil in tests.
 	exit func(code int)
 	// slack is added to all deadlines, for tests.
 	slack time.Duration
@@ -116,8 +116,8 @@ type run struct {
 	// start of the process. deadline is when the hook must be over.
 	arrived  time.Time
 	deadline time.Time
-	// limit ends the process when its time is over.
-	limit    *time.Timer
+	// limit ends the process when its time is over; nil in tests, which have no limit.
+	limit    *limit
 	settings *settings.Settings
 	// worker is connected before the payload is read: waking an idle worker takes
 	// as long as making the event, and the two go on side by side.
@@ -186,17 +186,14 @@ func (r *run) endBy(at time.Time, what, fault string) {
 	if r.exit == nil {
 		return
 	}
-	if r.limit != nil {
-		r.limit.Stop()
+	begun := r.limit != nil
+	if !begun {
+		r.limit = &limit{exit: r.exit}
 	}
-	noted := *r // what goes on in r must not touch the log line
-	r.limit = time.AfterFunc(time.Until(at), func() {
-		if what != "" {
-			time.AfterFunc(logTime, func() { noted.exit(0) })
-			noted.log(what, fault)
-		}
-		noted.exit(0)
-	})
+	r.limit.next.Store(&ending{at: at, log: r.journal(), what: what, fault: fault})
+	if !begun {
+		r.limit.check()
+	}
 }
 
 // endByLastResort bounds the work on a payload that has arrived.

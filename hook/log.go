@@ -14,11 +14,22 @@ const largestLog = 1 << 20
 // log writes a fault as one line of JSON to logs/hook.log in the data directory.
 // Neither what nor fault may quote the payload. claude-mem doctor counts lines
 // whose what begins with "event lost". A failure to log is ignored.
-func (r *run) log(what, fault string) {
-	if r.dataDir == "" {
+func (r *run) log(what, fault string) { r.journal().log(what, fault) }
+
+// journal is where and how a run logs.
+type journal struct {
+	dataDir string
+	stamp   time.Time
+	verb    Verb
+}
+
+func (r *run) journal() journal { return journal{r.dataDir, r.stamp, r.Verb} }
+
+func (j journal) log(what, fault string) {
+	if j.dataDir == "" {
 		return
 	}
-	dir := filepath.Join(r.dataDir, "logs")
+	dir := filepath.Join(j.dataDir, "logs")
 	path := filepath.Join(dir, "hook.log")
 	if info, err := os.Stat(path); err == nil && info.Size() > largestLog {
 		_ = os.Rename(path, path+".1") // the next hook tries again
@@ -33,11 +44,11 @@ func (r *run) log(what, fault string) {
 	if err != nil {
 		return
 	}
-	b := append([]byte(`{"time":"`), r.stamp.UTC().Format(time.RFC3339Nano)...)
+	b := append([]byte(`{"time":"`), j.stamp.UTC().Format(time.RFC3339Nano)...)
 	b = append(b, `","level":"WARN","msg":`...)
 	b = jsonscan.AppendQuote(b, what)
 	b = append(b, `,"verb":`...)
-	b = jsonscan.AppendQuote(b, string(r.Verb))
+	b = jsonscan.AppendQuote(b, string(j.verb))
 	b = append(b, `,"error":`...)
 	b = jsonscan.AppendQuote(b, truncateName(fault, longestName))
 	_, _ = f.Write(append(b, '}', '\n'))
