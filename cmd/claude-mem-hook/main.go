@@ -6,6 +6,7 @@ import (
 	"os"
 	"time"
 
+	_ "claudemem/cmd/claude-mem-hook/stack" // first: see there
 	"claudemem/hook"
 	"claudemem/wire"
 )
