@@ -40,7 +40,9 @@ func parseJSON(s string) (v value, end int, complete bool) {
 }
 
 func (r *jsonParser) blank() {
-	r.i = len(r.s) - len(strings.TrimLeft(r.s[r.i:], " \n\t"))
+	for r.i < len(r.s) && (r.s[r.i] == ' ' || r.s[r.i] == '\n' || r.s[r.i] == '\t') {
+		r.i++
+	}
 }
 
 func (r *jsonParser) value(depth int) value {

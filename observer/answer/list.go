@@ -1,7 +1,6 @@
 package answer
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
@@ -60,9 +59,6 @@ func splitLines(s string) []string {
 	return items
 }
 
-// listNumber matches the number that begins an item of a list.
-var listNumber = regexp.MustCompile(`^[0-9]{1,3}[.)] `)
-
 // withoutBullet removes "- ", "* ", "• ", "1. ", "2) ", "[x] " and the like from
 // the beginning.
 func withoutBullet(s string) string {
@@ -71,7 +67,11 @@ func withoutBullet(s string) string {
 		for _, b := range []string{"- ", "* ", "+ ", "• ", "– ", "— ", "‣ ", "◦ ", "[ ] ", "[x] ", "[X] "} {
 			s = strings.TrimPrefix(s, b)
 		}
-		s = strings.TrimSpace(s[len(listNumber.FindString(s)):])
+		rest := strings.TrimLeft(s, "0123456789")
+		if n := len(s) - len(rest); n > 0 && n < 4 && (strings.HasPrefix(rest, ". ") || strings.HasPrefix(rest, ") ")) {
+			s = rest[2:]
+		}
+		s = strings.TrimSpace(s)
 		if s == before {
 			return s
 		}

@@ -40,7 +40,8 @@ type view struct {
 // scan returns the tokens of src in one pass. A tag in inline code (`<title>`) is
 // text.
 func scan(src string) *view {
-	v := &view{src: src}
+	// A tag of ours has about 8 bytes or more; "<<<<" needs no room for tokens.
+	v := &view{src: src, tokens: make([]token, 0, min(strings.Count(src, "<"), len(src)/8))}
 	noComment, noCData, noDecl := false, false, false
 	cdataStart, cdataEnd := 0, 0 // of the section that the next "]]>" ends
 	for i := 0; i < len(src); {
@@ -212,7 +213,10 @@ func nameByte(c byte) bool {
 }
 
 func skipBlank(src string, i int) int {
-	return len(src) - len(strings.TrimLeft(src[i:], " \t"))
+	for i < len(src) && (src[i] == ' ' || src[i] == '\t') {
+		i++
+	}
+	return i
 }
 
 // nextOpen and nextClose return the first token from index i on that opens or

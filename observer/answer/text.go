@@ -17,6 +17,9 @@ var terminalSequence = regexp.MustCompile(`\x1b\[(?:[ -?]{0,31}[@-~])?`)
 // characters, terminal colours, byte order marks and characters that change the
 // direction of text.
 func normalise(s string) string {
+	if plainASCII(s) {
+		return s
+	}
 	s = strings.ReplaceAll(strings.ReplaceAll(s, "\r\n", "\n"), "\r", "\n")
 	s = terminalSequence.ReplaceAllString(s, "")
 	return strings.Map(func(r rune) rune {
@@ -25,6 +28,17 @@ func normalise(s string) string {
 		}
 		return r // an invalid byte is U+FFFD
 	}, s)
+}
+
+// plainASCII reports whether s is ASCII that normalise returns unchanged, as most
+// answers are.
+func plainASCII(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' && c != '\n' && c != '\t' || c >= 0x7f {
+			return false
+		}
+	}
+	return true
 }
 
 // entities are the named entities that models write; all need their semicolon, so
@@ -112,7 +126,11 @@ func entity(s string) (char string, size int) {
 // paragraph trims s and its lines, removes the indentation that the lines share
 // from the second on (that of the XML), and joins empty lines.
 func paragraph(s string) string {
-	lines := strings.Split(strings.TrimSpace(s), "\n")
+	s = strings.TrimSpace(s)
+	if !strings.Contains(s, "\n") {
+		return s
+	}
+	lines := strings.Split(s, "\n")
 	indent := -1
 	for i, l := range lines {
 		l = strings.TrimRight(l, " \t\u00a0")
