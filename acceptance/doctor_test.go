@@ -603,14 +603,12 @@ func (p *patient) write(n int) {
 	p.t.Helper()
 	s := p.open(nil)
 	defer p.close(s)
-	var all []claudemem.NewObservation
 	for i := range n {
-		all = append(all, claudemem.NewObservation{
+		_, err := s.AddObservation(p.t.Context(), claudemem.NewObservation{
 			ProjectPath: "/nonexistent/project", Type: claudemem.TypeDiscovery, Origin: claudemem.OriginUser, Title: fmt.Sprintf("The handler %d is slow", i),
 		})
+		p.check(err)
 	}
-	_, err := s.AddObservations(p.t.Context(), all)
-	p.check(err)
 }
 
 // takePort holds a port as another program does.

@@ -19,6 +19,7 @@ import (
 	"claudemem"
 	"claudemem/api"
 	"claudemem/settings"
+	"claudemem/store"
 	"claudemem/wire"
 )
 
@@ -310,9 +311,9 @@ func TestSpoolIsInBeforeAnybodyIsServed(t *testing.T) {
 	if !eventually(func() bool { return books(t, w).Processed == 4 }) {
 		t.Errorf("books %+v, want all processed", books(t, w))
 	}
-	var notices []string
-	if !eventually(func() bool { notices, _ = w.store.Notices(t.Context()); return len(notices) > 0 }) || !strings.Contains(notices[0], "could not be read") {
-		t.Errorf("notices %q, want one of the corrupt file", notices)
+	var notices []store.Notice
+	if !eventually(func() bool { notices, _ = w.store.Standing(t.Context(), time.Now()); return len(notices) > 0 }) || !strings.Contains(notices[0].Text, "could not be read") {
+		t.Errorf("notices %+v, want one of the corrupt file", notices)
 	}
 }
 

@@ -350,11 +350,14 @@ func (r *rig) books() claudemem.Books {
 	return b
 }
 
-func (r *rig) notices() []string {
+func (r *rig) notices() (texts []string) {
 	r.t.Helper()
-	texts, err := r.store.Notices(context.Background())
+	notices, err := r.store.Standing(context.Background(), time.Now())
 	if err != nil {
 		r.t.Fatal(err)
+	}
+	for _, n := range notices {
+		texts = append(texts, n.Text)
 	}
 	return texts
 }

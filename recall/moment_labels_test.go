@@ -118,8 +118,10 @@ func openLabelled(t testing.TB, others ...claudemem.NewObservation) labelledMemo
 		}
 		m.keys[o.ID] = r.Key
 	}
-	if _, err := memory.AddObservations(ctx, others); err != nil {
-		t.Fatal(err)
+	for _, n := range others {
+		if _, err := memory.AddObservation(ctx, n); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if err := ix.CatchUp(ctx); err != nil {
 		t.Fatal(err)

@@ -47,7 +47,7 @@ func EmptyAccount(now time.Time, days int) Account {
 func (s *Store) Account(ctx context.Context, now time.Time, days int) (Account, error) {
 	account := EmptyAccount(now, days)
 	var err error
-	if account.Spending, err = s.Spending(ctx, account.Since, 0, now.Location()); err != nil {
+	if account.Spending, err = s.Spending(ctx, account.Since, now.Location()); err != nil {
 		return account, err
 	}
 	for _, day := range account.Days {

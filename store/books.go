@@ -24,13 +24,6 @@ func (s *Store) Books(ctx context.Context) (claudemem.Books, error) {
 	}, fault("read books", err)
 }
 
-// Counters returns what is only counted: duplicates, refused and, for
-// each secret rule, redacted:RULE.
-func (s *Store) Counters(ctx context.Context) (map[string]int, error) {
-	counters, err := numbersByName(ctx, s.reader, "SELECT name, value FROM counters WHERE name <> 'processed_seq'")
-	return counters, fault("read counters", err)
-}
-
 // Audit checks what must always hold of the books and returns a sentence for
 // each thing that doesn't; none is the good answer.
 func (s *Store) Audit(ctx context.Context) ([]string, error) {
@@ -52,7 +45,7 @@ func (s *Store) Audit(ctx context.Context) ([]string, error) {
 			coalesce((SELECT max(number) FROM prompts p WHERE p.session_id = s.id), 0)`,
 			"%d sessions count their prompts wrongly"},
 	}
-	findings, err := inSnapshot(ctx, s, func(q querier) (findings []string, err error) {
+	return inSnapshot(ctx, s, "audit books", func(q querier) (findings []string, err error) {
 		for _, c := range checks {
 			n, err := value[int](ctx, q, c.query)
 			if err != nil {
@@ -64,5 +57,4 @@ func (s *Store) Audit(ctx context.Context) ([]string, error) {
 		}
 		return findings, nil
 	})
-	return findings, fault("audit books", err)
 }

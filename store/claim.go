@@ -165,14 +165,6 @@ func (t *tx) free(ids []int64) error {
 	return err
 }
 
-// writeKeeping is write for what doesn't touch sessions or tombstones.
-func (s *Store) writeKeeping(ctx context.Context, what string, fn func(*tx) error) error {
-	if s.writer == nil {
-		return fault(what, errReadOnly)
-	}
-	return fault(what, s.writer.do(ctx, job{run: fn, keepsSessions: true}))
-}
-
 // claim marks the due events of a session as processing and returns their ids in
 // order.
 func (t *tx) claim(claimer string, session claudemem.SessionID, limit int, now claudemem.Millis) ([]int64, error) {

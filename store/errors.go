@@ -24,6 +24,9 @@ func fault(what string, err error) error {
 	return file.Fault(what, err)
 }
 
+// wrap is fault for a deferred call: it replaces the error that a method returns.
+func wrap(err *error, what string) { *err = fault(what, *err) }
+
 // Damaged reports whether an error says that the file is damaged or no database of
 // claude-mem, so that another try would fail too.
 func Damaged(err error) bool { return sqlite.Damaged(err) || errors.Is(err, errNegativeSchema) }

@@ -2,6 +2,8 @@ package store
 
 import (
 	"context"
+	"slices"
+	"time"
 
 	"claudemem"
 )
@@ -13,6 +15,49 @@ func (s *Store) Pragma(pragma string) error {
 		_, err := t.w.conn.ExecContext(context.Background(), "PRAGMA "+pragma)
 		return err
 	}})
+}
+
+// Counters returns the counters: duplicates, refused and, for each secret rule, redacted:RULE.
+func (s *Store) Counters(ctx context.Context) (map[string]int, error) {
+	return numbersByName(ctx, s.reader, "SELECT name, value FROM counters WHERE name <> 'processed_seq'")
+}
+
+// LogLookup notes that a session read observations in full at a time.
+func (s *Store) LogLookup(session claudemem.SessionID, at claudemem.Millis, data any) error {
+	return s.writeKeeping(context.Background(), "log lookup", func(t *tx) error {
+		return t.logEvent(logEntry{kind: eventLookup, session: int64(session), at: at, data: data})
+	})
+}
+
+// AddObservations is AddObservation for many, of which 64 share a commit.
+func (s *Store) AddObservations(ctx context.Context, all []claudemem.NewObservation) error {
+	for group := range slices.Chunk(all, 64) {
+		for i := range group {
+			if err := s.complete(ctx, &group[i]); err != nil {
+				return err
+			}
+		}
+		if err := s.writeKeeping(ctx, "add observations", func(t *tx) error {
+			for i := range group {
+				if _, err := t.addWritten(&group[i]); err != nil {
+					return err
+				}
+			}
+			return nil
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Used returns what counts against the caps at the given time: of its local day,
+// and of a session.
+func (l *Ledger) Used(ctx context.Context, at time.Time, session claudemem.SessionID) (day, ofSession int, err error) {
+	from, to := dayOf(at)
+	err = l.store.reader.QueryRowContext(ctx, "SELECT (SELECT coalesce(sum("+counted+"), 0) FROM llm_calls WHERE started_at >= ? AND started_at < ?), (SELECT coalesce(sum("+counted+"), 0) FROM llm_calls WHERE session_id = ?)",
+		int64(from), int64(to), int64(session)).Scan(&day, &ofSession)
+	return day, ofSession, err
 }
 
 // Fail runs a background transaction that stores something and then panics.

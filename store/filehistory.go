@@ -1,9 +1,7 @@
 package store
 
 import (
-	"cmp"
 	"context"
-	"slices"
 
 	"claudemem"
 )
@@ -14,7 +12,7 @@ import (
 // file with a long history an old session that was imported late may stand for a
 // newer one.
 func (s *Store) ObservationsOfFile(ctx context.Context, projectPath, path string, limit int) ([]claudemem.Observation, error) {
-	found, err := inSnapshot(ctx, s, func(reader querier) ([]claudemem.Observation, error) {
+	return inSnapshot(ctx, s, "list observations of a file", func(reader querier) ([]claudemem.Observation, error) {
 		pinned, err := column[claudemem.ObservationID](ctx, reader, `SELECT o.id FROM observations o INDEXED BY observations_newest
 			WHERE o.project = ?1 AND o.pinned = 1 AND o.deleted_at IS NULL
 				AND EXISTS (SELECT 1 FROM observation_files f WHERE f.path = ?2 AND f.observation_id = o.id)
@@ -29,16 +27,7 @@ func (s *Store) ObservationsOfFile(ctx context.Context, projectPath, path string
 		if err != nil {
 			return nil, err
 		}
-		return observationsByIDs(ctx, reader, append(pinned, newest...))
+		return readObservations(ctx, reader, `observations r NOT INDEXED WHERE r.id IN (SELECT value FROM json_each(?))
+			ORDER BY r.pinned DESC, r.created_at DESC, r.id DESC`, jsonList(append(pinned, newest...)))
 	})
-	slices.SortStableFunc(found, func(a, b claudemem.Observation) int {
-		if a.Pinned != b.Pinned {
-			if a.Pinned {
-				return -1
-			}
-			return 1
-		}
-		return cmp.Or(cmp.Compare(b.CreatedAt, a.CreatedAt), cmp.Compare(b.ID, a.ID))
-	})
-	return found, fault("list observations of a file", err)
 }

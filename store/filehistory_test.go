@@ -84,7 +84,7 @@ func BenchmarkMoment(b *testing.B) {
 		many = append(many, claudemem.NewObservation{ProjectPath: "/home/dev/project", Type: claudemem.TypeChange, Origin: claudemem.OriginImport,
 			Title: fmt.Sprint("routine ", i), Files: []claudemem.FileRef{{Path: "main.go", Role: claudemem.FileModified}}, CreatedAt: base + claudemem.Millis(i)})
 	}
-	if _, err := s.AddObservations(ctx, many); err != nil {
+	if err := s.AddObservations(ctx, many); err != nil {
 		b.Fatal(err)
 	}
 	for i := range 1000 {

@@ -33,7 +33,7 @@ type recordFilter struct {
 	types        []string
 	concepts     []string
 	files        []fileFilter
-	since, until int64
+	since, until claudemem.Millis
 }
 
 // resolve reads what a query means. Types, concepts and files pass observations
@@ -41,7 +41,7 @@ type recordFilter struct {
 func resolve(ctx context.Context, reader querier, q claudemem.Query, kinds []claudemem.RecordKind) (recordFilter, error) {
 	f := recordFilter{
 		session: int64(q.Session), concepts: distinct(q.Concepts),
-		since: int64(q.Since), until: int64(q.Until),
+		since: q.Since, until: q.Until,
 	}
 	for _, t := range q.Types {
 		f.types = append(f.types, string(t))
@@ -74,21 +74,44 @@ func distinct[T ~string](items []T) []T {
 	return slices.Compact(items)
 }
 
+// conditions are what rows have to pass, and the arguments.
+type conditions struct {
+	where []string
+	args  []any
+}
+
+func (c *conditions) and(condition string, args ...any) {
+	c.where = append(c.where, condition)
+	c.args = append(c.args, args...)
+}
+
+// between adds bounds on a time; 0 is none.
+func (c *conditions) between(column string, since, until claudemem.Millis) {
+	if since != 0 {
+		c.and(column+" >= ?", int64(since))
+	}
+	if until != 0 {
+		c.and(column+" <= ?", int64(until))
+	}
+}
+
+// text returns the SQL, "1" if there are no conditions.
+func (c *conditions) text() string {
+	if len(c.where) == 0 {
+		return "1"
+	}
+	return strings.Join(c.where, " AND ")
+}
+
 // source is a query for records of a kind: FROM and WHERE, and which columns
 // have a record's number and time.
 type source struct {
-	kind     claudemem.RecordKind
-	from     string
-	id, at   string
-	where    []string
-	args     []any
+	kind   claudemem.RecordKind
+	from   string
+	id, at string
+	conditions
 	pinned   bool // comes ahead of what is not, where the order says so
 	repeated bool // another source may have the same record
-}
-
-func (s *source) and(condition string, args ...any) {
-	s.where = append(s.where, condition)
-	s.args = append(s.args, args...)
 }
 
 // with is like and, but returns a copy.
@@ -98,14 +121,6 @@ func (s source) with(condition string, args ...any) source {
 	return s
 }
 
-// condition returns the source's SQL condition, "1" if it has none.
-func (s *source) condition() string {
-	if len(s.where) == 0 {
-		return "1"
-	}
-	return strings.Join(s.where, " AND ")
-}
-
 // in returns the condition that a column has one of the values, and its argument.
 // One value is compared with =, which lets an index give the order too.
 func in(column string, values []string) (string, any) {
@@ -113,16 +128,6 @@ func in(column string, values []string) (string, any) {
 		return column + " = ?", values[0]
 	}
 	return column + " IN (SELECT value FROM json_each(?))", jsonList(values)
-}
-
-// between adds the conditions on the time.
-func (f *recordFilter) between(s *source) {
-	if f.since != 0 {
-		s.and(s.at+" >= ?", f.since)
-	}
-	if f.until != 0 {
-		s.and(s.at+" <= ?", f.until)
-	}
 }
 
 // eachProject calls call for the project of each source, or once with "" when one
@@ -140,8 +145,7 @@ func (f *recordFilter) eachProject(sourcesEach int, call func(project string)) {
 // checkProject adds the condition on the project to a source of all projects.
 func (f *recordFilter) checkProject(s *source, column string) {
 	if len(f.projects) > 0 {
-		condition, value := in(column, f.projects)
-		s.and(condition, value)
+		s.and(in(column, f.projects))
 	}
 }
 
@@ -161,7 +165,7 @@ func (f *recordFilter) turnSources(kind claudemem.RecordKind) []source {
 	if f.session != 0 {
 		s := from(index.session).with("r.session_id = ?", f.session)
 		f.checkProject(&s, "r.project")
-		f.between(&s)
+		s.between(s.at, f.since, f.until)
 		return []source{s}
 	}
 	var sources []source
@@ -172,7 +176,7 @@ func (f *recordFilter) turnSources(kind claudemem.RecordKind) []source {
 		} else {
 			f.checkProject(&s, "r.project")
 		}
-		f.between(&s)
+		s.between(s.at, f.since, f.until)
 		sources = append(sources, s)
 	})
 	return sources
@@ -193,7 +197,7 @@ const (
 func (f *recordFilter) observationSources(o order, byFile string, fileArgs []any) []source {
 	rows := func(index string) source {
 		return source{kind: claudemem.RecordObservation, from: "observations r INDEXED BY " + index, id: "r.id", at: "r.created_at",
-			where: []string{"r.deleted_at IS NULL"}}
+			conditions: conditions{where: []string{"r.deleted_at IS NULL"}}}
 	}
 	var sources []source
 	add := func(s source, checked ...string) {
@@ -280,7 +284,7 @@ func (f *recordFilter) conceptSources(o order, add func(source, ...string)) {
 // check adds the filter's conditions that a source does not ensure by itself.
 func (f *recordFilter) check(s *source, ensured ...string) {
 	open := func(what string, asked bool) bool { return asked && !slices.Contains(ensured, what) }
-	f.between(s)
+	s.between(s.at, f.since, f.until)
 	if open("project", true) {
 		f.checkProject(s, "r.project")
 	}
@@ -288,8 +292,7 @@ func (f *recordFilter) check(s *source, ensured ...string) {
 		s.and("r.session_id = ?", f.session)
 	}
 	if open("type", len(f.types) > 0) {
-		condition, value := in("r.type", f.types)
-		s.and(condition, value)
+		s.and(in("r.type", f.types))
 	}
 	if open("concepts", len(f.concepts) > 0) {
 		condition, value := in("k.concept", f.concepts)

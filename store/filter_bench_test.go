@@ -60,7 +60,7 @@ func benchMemory(b *testing.B, n int) *store.Store {
 		}
 	}
 	start := time.Now()
-	if _, err := s.AddObservations(ctx, all); err != nil {
+	if err := s.AddObservations(ctx, all); err != nil {
 		b.Fatal(err)
 	}
 	b.Logf("%d observations in %.1f s", n, time.Since(start).Seconds())

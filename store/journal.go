@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
 	"os"
 
@@ -11,51 +10,44 @@ import (
 
 // The types of event_log's rows.
 const (
-	// EventContextInject: a session was given a context block. Its data has the
+	// eventContextInject: a session was given a context block. Its data has the
 	// layers, those left out, tokens, budget and build_ms.
-	EventContextInject = "hook.context_inject"
-	// EventRecallInject: a session was given a few lines at a prompt, a file or a
+	eventContextInject = "hook.context_inject"
+	// eventRecallInject: a session was given a few lines at a prompt, a file or a
 	// failure. Its data has where, source, observations, tokens and build_ms.
-	EventRecallInject = "hook.recall_inject"
-	// EventLookup: observations were read in full. Its data has observations.
-	EventLookup = "lookup"
+	eventRecallInject = "hook.recall_inject"
+	// eventLookup: observations were read in full. Its data has observations.
+	eventLookup = "lookup"
 )
 
 // sessionStart is the hook event that carries context blocks; others carry recollections.
 const sessionStart = "SessionStart"
 
-// LogEntry is a row of event_log: what claude-mem itself did, for statistics.
-type LogEntry struct {
-	Type    string
-	Session claudemem.SessionID // 0 for none
-	// Data is any value that encodes as a JSON object.
-	Data       any
-	DurationMS float64
-	TokensOut  int
-	At         claudemem.Millis // 0 for now
+// logEntry is a row of event_log: what claude-mem itself did, for statistics.
+type logEntry struct {
+	kind    string
+	session int64 // 0 for none
+	// data is any value that encodes as a JSON object.
+	data    any
+	buildMS float64
+	tokens  int
+	at      claudemem.Millis
 }
 
-// LogEvent appends to event_log.
-func (s *Store) LogEvent(ctx context.Context, entry LogEntry) error {
-	return s.writeKeeping(ctx, "log event", func(t *tx) error { return t.logEvent(entry) })
-}
-
-// logEvent adds an entry to the event log, by default with the present time.
-func (t *tx) logEvent(entry LogEntry) error {
-	data := "{}"
-	if entry.Data != nil {
-		var err error
-		if data, err = encode(entry.Data); err != nil {
-			return err
-		}
+// logEvent adds an entry to the event log.
+func (t *tx) logEvent(e logEntry) error {
+	data, err := encode(e.data)
+	if err != nil {
+		return err
 	}
-	if entry.At == 0 {
-		entry.At = t.now()
-	}
-	_, err := t.exec("INSERT INTO event_log (event_type, session_id, data, duration_ms, tokens_out, created_at) VALUES (?, ?, ?, ?, ?, ?)",
-		entry.Type, sql.NullInt64{Int64: int64(entry.Session), Valid: entry.Session != 0}, data,
-		entry.DurationMS, entry.TokensOut, int64(entry.At))
+	_, err = t.exec("INSERT INTO event_log (event_type, session_id, data, duration_ms, tokens_out, created_at) VALUES (?, ?, ?, ?, ?, ?)",
+		e.kind, orNull(e.session), data, e.buildMS, e.tokens, int64(e.at))
 	return err
+}
+
+// sessionNumber returns the number of the session that a host names, 0 when there is none.
+func (t *tx) sessionNumber(host claudemem.Host, hostSessionID string) (int64, error) {
+	return t.number("SELECT id FROM sessions WHERE host = ? AND host_session_id = ?", string(host), hostSessionID)
 }
 
 // RecordInjection books what was given to a session, in injections and in
@@ -63,10 +55,8 @@ func (t *tx) logEvent(entry LogEntry) error {
 // is booked once.
 func (s *Store) RecordInjection(ctx context.Context, in claudemem.Injection) error {
 	return s.writeKeeping(ctx, "record injection", func(t *tx) error {
-		if in.At == 0 {
-			in.At = t.now()
-		}
-		session, err := t.number("SELECT id FROM sessions WHERE host = ? AND host_session_id = ?", string(in.Host), in.HostSessionID)
+		in.At = t.orNow(in.At)
+		session, err := t.sessionNumber(in.Host, in.HostSessionID)
 		if err != nil {
 			return err
 		}
@@ -74,15 +64,14 @@ func (s *Store) RecordInjection(ctx context.Context, in claudemem.Injection) err
 		n, err := t.change(`INSERT INTO injections
 			(session_id, host, host_session_id, project, hook_event, source, observations, sessions, layers, skipped, tokens, budget, build_ms, created_at)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
-			sql.NullInt64{Int64: session, Valid: session != 0}, string(in.Host), in.HostSessionID, in.ProjectPath, in.Where, in.Source,
+			orNull(session), string(in.Host), in.HostSessionID, in.ProjectPath, in.Where, in.Source,
 			observations, jsonList(in.Sessions), layers, skipped, in.Tokens, in.Budget, in.BuildMS, int64(in.At))
 		if err != nil || n == 0 {
 			return err
 		}
-		entry := LogEntry{
-			Type: EventRecallInject, Session: claudemem.SessionID(session), At: in.At,
-			DurationMS: in.BuildMS, TokensOut: in.Tokens,
-			Data: struct {
+		entry := logEntry{
+			kind: eventRecallInject, session: session, at: in.At, buildMS: in.BuildMS, tokens: in.Tokens,
+			data: struct {
 				Where        string          `json:"where"`
 				Source       string          `json:"source"`
 				Observations json.RawMessage `json:"observations"`
@@ -91,8 +80,8 @@ func (s *Store) RecordInjection(ctx context.Context, in claudemem.Injection) err
 			}{in.Where, in.Source, json.RawMessage(observations), in.Tokens, in.BuildMS},
 		}
 		if in.Where == sessionStart {
-			entry.Type = EventContextInject
-			entry.Data = struct {
+			entry.kind = eventContextInject
+			entry.data = struct {
 				Layers  json.RawMessage `json:"layers"`
 				Skipped json.RawMessage `json:"skipped"`
 				Tokens  int             `json:"tokens"`
@@ -111,11 +100,11 @@ func (s *Store) RecordLookup(ctx context.Context, host claudemem.Host, hostSessi
 		return nil
 	}
 	return s.writeKeeping(ctx, "record lookup", func(t *tx) error {
-		session, err := t.number("SELECT id FROM sessions WHERE host = ? AND host_session_id = ?", string(host), hostSessionID)
+		session, err := t.sessionNumber(host, hostSessionID)
 		if err != nil {
 			return err
 		}
-		return t.logEvent(LogEntry{Type: EventLookup, Session: claudemem.SessionID(session), Data: struct {
+		return t.logEvent(logEntry{kind: eventLookup, session: session, at: t.now(), data: struct {
 			Observations []claudemem.ObservationID `json:"observations"`
 		}{ids}})
 	})
@@ -154,8 +143,8 @@ const waitingNotices = "SELECT text FROM notices WHERE shown_at IS NULL ORDER BY
 // marks them as shown.
 func (s *Store) TakeNotices(ctx context.Context) ([]string, error) {
 	// Asked at every session start and nearly always empty: a look costs no commit.
-	if waiting, err := s.Notices(ctx); err != nil || len(waiting) == 0 {
-		return nil, err
+	if waiting, err := column[string](ctx, s.reader, waitingNotices); err != nil || len(waiting) == 0 {
+		return nil, fault("take notices", err)
 	}
 	return inKeeping(ctx, s, "take notices", func(t *tx) ([]string, error) {
 		texts, err := column[string](ctx, t, waitingNotices)
@@ -165,12 +154,6 @@ func (s *Store) TakeNotices(ctx context.Context) ([]string, error) {
 		_, err = t.exec("UPDATE notices SET shown_at = ? WHERE shown_at IS NULL", int64(t.now()))
 		return texts, err
 	})
-}
-
-// Notices returns what TakeNotices would, without marking it.
-func (s *Store) Notices(ctx context.Context) ([]string, error) {
-	texts, err := column[string](ctx, s.reader, waitingNotices)
-	return texts, fault("list notices", err)
 }
 
 // Sizes are the sizes of the memory's files, in bytes.

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -134,13 +135,9 @@ type storedLearning struct {
 // contradicts is superseded, since what was found out last holds; but what a
 // person has said stands, and what a person has retired stays retired.
 func (t *tx) addLearning(claimed *claudemem.Session, l *claudemem.Learning) error {
-	if l.ProjectPath == "" {
-		l.ProjectPath = claimed.ProjectPath
-	}
+	l.ProjectPath = cmp.Or(l.ProjectPath, claimed.ProjectPath)
 	now := t.now()
-	if l.CreatedAt <= 0 {
-		l.CreatedAt = now
-	}
+	l.CreatedAt = t.orNow(l.CreatedAt)
 	l.UpdatedAt = max(l.UpdatedAt, l.CreatedAt)
 	l.Confidence = max(0, min(1, l.Confidence))
 	said := parseStatement(l.Content)
@@ -148,12 +145,7 @@ func (t *tx) addLearning(claimed *claudemem.Session, l *claudemem.Learning) erro
 	if err != nil {
 		return err
 	}
-	var against []storedLearning
-	for _, k := range known {
-		if k.active && k.statement.contradicts(said) {
-			against = append(against, k)
-		}
-	}
+	against := contradicted(known, said)
 	person := slices.IndexFunc(against, func(k storedLearning) bool { return k.confidence >= certain && l.Confidence < certain })
 	// An equal one first, then an active one.
 	same := -1
@@ -182,14 +174,14 @@ func (t *tx) addLearning(claimed *claudemem.Session, l *claudemem.Learning) erro
 			return err
 		}
 		l.TimesSeen, l.Active = max(l.TimesSeen, 1), person < 0
-		var by any
+		by := int64(0)
 		if person >= 0 {
 			by = against[person].id
 		}
 		if l.ID, err = t.insert(`INSERT INTO learnings
 			(ulid, project, category, content, content_key, confidence, times_seen, is_active, superseded_by, created_at, updated_at)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-			string(l.ULID), l.ProjectPath, l.Category, l.Content, said.key, l.Confidence, l.TimesSeen, l.Active, by,
+			string(l.ULID), l.ProjectPath, l.Category, l.Content, said.key, l.Confidence, l.TimesSeen, l.Active, orNull(by),
 			int64(l.CreatedAt), int64(l.UpdatedAt)); err != nil {
 			return err
 		}
@@ -197,11 +189,22 @@ func (t *tx) addLearning(claimed *claudemem.Session, l *claudemem.Learning) erro
 	if person >= 0 {
 		return nil
 	}
-	for _, k := range against {
-		if k.id == l.ID {
+	return t.supersede(l.ID, against)
+}
+
+// contradicted returns the active learnings that a statement contradicts.
+func contradicted(known []storedLearning, said statement) []storedLearning {
+	return slices.DeleteFunc(slices.Clone(known), func(k storedLearning) bool { return !k.active || !k.statement.contradicts(said) })
+}
+
+// supersede retires learnings in favour of the one with the given number, which
+// may be among them.
+func (t *tx) supersede(by int64, learnings []storedLearning) error {
+	for _, k := range learnings {
+		if k.id == by {
 			continue
 		}
-		if _, err := t.exec("UPDATE learnings SET is_active = 0, superseded_by = ?, updated_at = ? WHERE id = ?", l.ID, int64(now), k.id); err != nil {
+		if _, err := t.exec("UPDATE learnings SET is_active = 0, superseded_by = ?, updated_at = ? WHERE id = ?", by, int64(t.now()), k.id); err != nil {
 			return err
 		}
 	}

@@ -20,55 +20,43 @@ func learningFields(l *claudemem.Learning) []any {
 
 // Learnings lists learnings: the active ones first, by project, then by
 // confidence, the highest first.
-func (s *Store) Learnings(ctx context.Context, q claudemem.LearningQuery) ([]claudemem.Learning, error) {
-	const what = "list learnings"
-	where, args, err := s.learningFilter(ctx, q)
+func (s *Store) Learnings(ctx context.Context, q claudemem.LearningQuery) (list []claudemem.Learning, err error) {
+	defer wrap(&err, "list learnings")
+	c, err := s.learningFilter(ctx, q)
 	if err != nil {
-		return nil, fault(what, err)
+		return nil, err
 	}
-	limit := q.Limit
-	if limit <= 0 {
-		limit = -1
-	}
-	list, err := all(ctx, s.reader, learningFields, "SELECT "+learningColumns+" FROM learnings WHERE "+where+
-		" ORDER BY is_active DESC, project, confidence DESC, updated_at DESC, id DESC LIMIT ? OFFSET ?", append(args, limit, max(q.Offset, 0))...)
-	return list, fault(what, err)
+	return all(ctx, s.reader, learningFields, "SELECT "+learningColumns+" FROM learnings WHERE "+c.text()+
+		" ORDER BY is_active DESC, project, confidence DESC, updated_at DESC, id DESC LIMIT ? OFFSET ?",
+		append(c.args, sqlLimit(q.Limit), max(q.Offset, 0))...)
 }
 
 // CountLearnings counts what Learnings lists without a limit.
-func (s *Store) CountLearnings(ctx context.Context, q claudemem.LearningQuery) (int, error) {
-	const what = "count learnings"
-	where, args, err := s.learningFilter(ctx, q)
+func (s *Store) CountLearnings(ctx context.Context, q claudemem.LearningQuery) (n int, err error) {
+	defer wrap(&err, "count learnings")
+	c, err := s.learningFilter(ctx, q)
 	if err != nil {
-		return 0, fault(what, err)
+		return 0, err
 	}
-	n, err := value[int](ctx, s.reader, "SELECT count(*) FROM learnings WHERE "+where, args...)
-	return n, fault(what, err)
+	return value[int](ctx, s.reader, "SELECT count(*) FROM learnings WHERE "+c.text(), c.args...)
 }
 
-// learningFilter returns the SQL condition of a query for learnings and its arguments;
-// "0" for a project without any.
-func (s *Store) learningFilter(ctx context.Context, q claudemem.LearningQuery) (where string, args []any, err error) {
-	conditions := []string{"1"}
+// learningFilter returns the conditions of a query for learnings.
+func (s *Store) learningFilter(ctx context.Context, q claudemem.LearningQuery) (c conditions, err error) {
 	if q.Project != "" {
 		projects, err := s.projectsLearned(ctx, q.Project)
 		if err != nil {
-			return "", nil, err
+			return c, err
 		}
-		if len(projects) == 0 {
-			return "0", nil, nil
-		}
-		condition, value := in("project", projects)
-		conditions, args = append(conditions, condition), append(args, value)
+		c.and(in("project", projects))
 	}
 	if q.Category != "" {
-		conditions = append(conditions, "category = ?")
-		args = append(args, q.Category)
+		c.and("category = ?", q.Category)
 	}
 	if !q.Retired {
-		conditions = append(conditions, "is_active")
+		c.and("is_active")
 	}
-	return strings.Join(conditions, " AND "), args, nil
+	return c, nil
 }
 
 // AddLearning stores what a person has said of a project, named by its root or
@@ -84,24 +72,21 @@ func (s *Store) AddLearning(ctx context.Context, l claudemem.Learning) (claudeme
 	if err := claudemem.CheckLearning(l.Category, l.Content, l.Confidence); err != nil {
 		return l, err
 	}
-	var err error
-	if l.ProjectPath, err = s.oneProject(ctx, l.ProjectPath); err != nil {
+	project, err := s.oneProject(ctx, l.ProjectPath)
+	if err != nil {
 		return l, fault(what, err)
 	}
-	category, confidence := l.Category, l.Confidence
-	l.ID, l.ULID, l.TimesSeen, l.CreatedAt, l.UpdatedAt = 0, "", 0, 0, 0
-	err = s.writeKeeping(ctx, what, func(t *tx) error {
-		l := &l // a transaction that is tried again begins with what was given
-		if err := t.addLearning(&claudemem.Session{ProjectPath: l.ProjectPath}, l); err != nil {
-			return err
+	return inKeeping(ctx, s, what, func(t *tx) (claudemem.Learning, error) {
+		added := claudemem.Learning{ProjectPath: project, Category: l.Category, Content: l.Content, Confidence: l.Confidence}
+		if err := t.addLearning(&claudemem.Session{}, &added); err != nil {
+			return added, err
 		}
 		if _, err := t.exec(`UPDATE learnings SET category = ?, confidence = max(confidence, ?), is_active = 1, superseded_by = NULL
-			WHERE id = ?`, category, confidence, l.ID); err != nil {
-			return err
+			WHERE id = ?`, l.Category, l.Confidence, added.ID); err != nil {
+			return added, err
 		}
-		return t.supersedeContradicted(l)
+		return t.supersedeContradicted(added.ID)
 	})
-	return l, err
 }
 
 // EditLearning changes a learning as a person wants it and returns it. New words
@@ -111,75 +96,70 @@ func (s *Store) AddLearning(ctx context.Context, l claudemem.Learning) (claudeme
 // The codes of its errors: CodeNotFound; CodeInvalid as claudemem.CheckLearning
 // says; CodeConflict when another learning of the project says the same.
 func (s *Store) EditLearning(ctx context.Context, id int64, e claudemem.LearningEdit) (claudemem.Learning, error) {
-	var l claudemem.Learning
-	err := s.writeKeeping(ctx, "edit learning", func(t *tx) error {
-		if err := t.learning(id, &l); err != nil {
-			return err
+	return inKeeping(ctx, s, "edit learning", func(t *tx) (claudemem.Learning, error) {
+		l, err := t.learning(id)
+		if err != nil {
+			return l, err
 		}
 		if e.Content != nil {
 			l.Content, l.Confidence = text.Line(*e.Content), certain
 		}
-		if e.Category != nil {
-			l.Category = *e.Category
-		}
-		if e.Confidence != nil {
-			l.Confidence = *e.Confidence
-		}
+		set(&l.Category, e.Category)
+		set(&l.Confidence, e.Confidence)
 		if e.Active != nil {
 			l.Active, l.SupersededBy = *e.Active, 0
 		}
 		if e.Category != nil || e.Content != nil || e.Confidence != nil {
 			if err := claudemem.CheckLearning(l.Category, l.Content, l.Confidence); err != nil {
-				return err
+				return l, err
 			}
 		}
 		key := parseStatement(l.Content).key
 		other, err := t.number("SELECT id FROM learnings WHERE project = ? AND content_key = ? AND id <> ?", l.ProjectPath, key, id)
 		if err != nil {
-			return err
+			return l, err
 		}
 		if other != 0 {
-			return claudemem.Errorf(claudemem.CodeConflict, "learning %d says the same", other).
+			return l, claudemem.Errorf(claudemem.CodeConflict, "learning %d says the same", other).
 				WithHint("retire one of them: claude-mem learn retire " + strconv.FormatInt(id, 10))
 		}
 		if _, err := t.exec(`UPDATE learnings SET category = ?, content = ?, content_key = ?, confidence = ?, is_active = ?, superseded_by = ?, updated_at = ?
-			WHERE id = ?`, l.Category, l.Content, key, l.Confidence, l.Active,
-			sql.NullInt64{Int64: l.SupersededBy, Valid: l.SupersededBy != 0}, int64(t.now()), id); err != nil {
-			return err
+			WHERE id = ?`, l.Category, l.Content, key, l.Confidence, l.Active, orNull(l.SupersededBy), int64(t.now()), id); err != nil {
+			return l, err
 		}
-		return t.supersedeContradicted(&l)
+		return t.supersedeContradicted(id)
 	})
-	return l, err
 }
 
-// supersedeContradicted supersedes the learnings that an active learning contradicts, and reads it again.
-func (t *tx) supersedeContradicted(l *claudemem.Learning) error {
-	if err := t.learning(l.ID, l); err != nil || !l.Active {
-		return err
+// set changes a field to what an edit says, nil for nothing.
+func set[T any](field, edited *T) {
+	if edited != nil {
+		*field = *edited
+	}
+}
+
+// supersedeContradicted supersedes the learnings that a learning contradicts, if it
+// is active, and returns it.
+func (t *tx) supersedeContradicted(id int64) (claudemem.Learning, error) {
+	l, err := t.learning(id)
+	if err != nil || !l.Active {
+		return l, err
 	}
 	said := parseStatement(l.Content)
 	known, err := t.learnings(l.ProjectPath, said.key)
 	if err != nil {
-		return err
+		return l, err
 	}
-	for _, k := range known {
-		if k.id == l.ID || !k.active || !k.statement.contradicts(said) {
-			continue
-		}
-		if _, err := t.exec("UPDATE learnings SET is_active = 0, superseded_by = ?, updated_at = ? WHERE id = ?", l.ID, int64(t.now()), k.id); err != nil {
-			return err
-		}
-	}
-	return nil
+	return l, t.supersede(id, contradicted(known, said))
 }
 
-// learning reads a learning into l; CodeNotFound if there is none.
-func (t *tx) learning(id int64, l *claudemem.Learning) error {
-	err := t.row("SELECT "+learningColumns+" FROM learnings WHERE id = ?", []any{id}, learningFields(l)...)
+// learning reads a learning; CodeNotFound if there is none.
+func (t *tx) learning(id int64) (l claudemem.Learning, err error) {
+	err = t.row("SELECT "+learningColumns+" FROM learnings WHERE id = ?", []any{id}, learningFields(&l)...)
 	if errors.Is(err, sql.ErrNoRows) {
-		return claudemem.Errorf(claudemem.CodeNotFound, "there is no learning %d", id).WithHint("`claude-mem learn list --all --retired` shows the ids")
+		err = claudemem.Errorf(claudemem.CodeNotFound, "there is no learning %d", id).WithHint("`claude-mem learn list --all --retired` shows the ids")
 	}
-	return err
+	return l, err
 }
 
 // oneProject is the root that a project's name stands for; a root is one whether
@@ -206,7 +186,7 @@ func (s *Store) oneProject(ctx context.Context, name string) (string, error) {
 // are learnings and no sessions. A label that no project has gives none; a
 // directory gives itself.
 func (s *Store) projectsLearned(ctx context.Context, name string) ([]string, error) {
-	projects, err := s.projectsNamed(ctx, name)
+	projects, err := projectsNamed(ctx, s.reader, name)
 	if err != nil || len(projects) != 1 || projects[0] != name || strings.ContainsAny(name, `/\`) || strings.HasPrefix(name, "label:") {
 		return projects, err
 	}

@@ -181,15 +181,6 @@ func (l *Ledger) Charge(ctx context.Context, id int64, m claudemem.ModelCharge) 
 	})
 }
 
-// Used returns what counts against the caps at the given time: of its local day,
-// and of a session.
-func (l *Ledger) Used(ctx context.Context, at time.Time, session claudemem.SessionID) (day, ofSession int, err error) {
-	from, to := dayOf(at)
-	err = l.store.reader.QueryRowContext(ctx, "SELECT (SELECT coalesce(sum("+counted+"), 0) FROM llm_calls WHERE started_at >= ? AND started_at < ?), (SELECT coalesce(sum("+counted+"), 0) FROM llm_calls WHERE session_id = ?)",
-		int64(from), int64(to), int64(session)).Scan(&day, &ofSession)
-	return day, ofSession, fault("read ledger", err)
-}
-
 // dayOf returns the bounds of a time's local day.
 func dayOf(at time.Time) (from, to claudemem.Millis) {
 	y, m, d := at.Date()

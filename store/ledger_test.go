@@ -77,7 +77,7 @@ func TestLedger(t *testing.T) {
 	// Another day, another cap.
 	used(evening.Add(time.Hour), 0, 450)
 
-	sum, err := m.Spending(ctx, 0, 0, evening.Location())
+	sum, err := m.Spending(ctx, 0, evening.Location())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +86,7 @@ func TestLedger(t *testing.T) {
 		len(sum.Providers) != 1 || sum.Providers[0].Name != "p" || len(sum.Projects) != 1 || sum.Projects[0].Name != "/home/dev/shop" {
 		t.Errorf("got %+v", sum)
 	}
-	if sum, err := m.Spending(ctx, claudemem.MillisOf(evening.Add(time.Hour)), 0, time.UTC); err != nil || sum.Total.Calls != 0 {
+	if sum, err := m.Spending(ctx, claudemem.MillisOf(evening.Add(time.Hour)), time.UTC); err != nil || sum.Total.Calls != 0 {
 		t.Errorf("later: got %+v, %v, want none", sum, err)
 	}
 }

@@ -2,8 +2,6 @@ package store
 
 import (
 	"context"
-	"math"
-	"strings"
 
 	"claudemem"
 )
@@ -26,58 +24,52 @@ func (s *Store) Sessions(ctx context.Context, q claudemem.Query) ([]claudemem.Se
 }
 
 // CountSessions counts what Sessions lists without a limit.
-func (s *Store) CountSessions(ctx context.Context, q claudemem.Query) (int, error) {
-	const what = "count sessions"
-	where, args, err := sessionFilter(ctx, s.reader, q)
+func (s *Store) CountSessions(ctx context.Context, q claudemem.Query) (n int, err error) {
+	defer wrap(&err, "count sessions")
+	c, err := sessionFilter(ctx, s.reader, q)
 	if err != nil {
-		return 0, fault(what, err)
+		return 0, err
 	}
-	n, err := value[int](ctx, s.reader, "SELECT count(*) FROM sessions s WHERE "+where, args...)
-	return n, fault(what, err)
+	return value[int](ctx, s.reader, "SELECT count(*) FROM sessions s WHERE "+c.text(), c.args...)
 }
 
-// sessionFilter returns the SQL condition of a query on sessions s, with its arguments.
-// Sessions without events and observations never pass.
-func sessionFilter(ctx context.Context, reader querier, q claudemem.Query) (string, []any, error) {
-	conditions, args := []string{said}, []any{}
+// sessionFilter returns the conditions of a query on sessions s. Sessions without
+// events and observations never pass.
+func sessionFilter(ctx context.Context, reader querier, q claudemem.Query) (c conditions, err error) {
+	c.and(said)
 	if q.Project != "" {
 		projects, err := projectsNamed(ctx, reader, q.Project)
 		if err != nil {
-			return "", nil, err
+			return c, err
 		}
-		condition, value := in("s.project", projects)
-		conditions, args = append(conditions, condition), append(args, value)
+		c.and(in("s.project", projects))
 	}
-	for _, c := range []struct {
-		condition string
-		value     int64
-	}{{"s.id = ?", int64(q.Session)}, {"s.updated_at >= ?", int64(q.Since)}, {"s.updated_at <= ?", int64(q.Until)}} {
-		if c.value != 0 {
-			conditions, args = append(conditions, c.condition), append(args, c.value)
-		}
+	if q.Session != 0 {
+		c.and("s.id = ?", int64(q.Session))
 	}
-	return strings.Join(conditions, " AND "), args, nil
+	c.between("s.updated_at", q.Since, q.Until)
+	return c, nil
 }
 
 // digests lists sessions with what is shown of them. Which ones are on the page is
 // found first: the rest, looked up for each, is for these alone.
 func (s *Store) digests(ctx context.Context, what string, q claudemem.Query, condition string) ([]claudemem.SessionDigest, error) {
-	digests, err := inSnapshot(ctx, s, func(reader querier) ([]claudemem.SessionDigest, error) {
-		where, args, err := sessionFilter(ctx, reader, q)
+	return inSnapshot(ctx, s, what, func(reader querier) ([]claudemem.SessionDigest, error) {
+		c, err := sessionFilter(ctx, reader, q)
 		if err != nil {
 			return nil, err
 		}
-		limit := q.Limit
-		if limit <= 0 {
-			limit = math.MaxInt32
-		}
-		digests, err := readDigests(ctx, reader, "SELECT s.id FROM sessions s WHERE "+where+" AND "+condition+
-			" ORDER BY s.updated_at DESC, s.id DESC LIMIT ? OFFSET ?", append(args, limit, max(q.Offset, 0))...)
-		if err != nil {
-			return nil, err
-		}
+		c.and(condition)
+		digests, err := all(ctx, reader, func(d *claudemem.SessionDigest) []any {
+			return append(sessionFields(&d.Session), &d.LastPrompt, &d.Observations, &d.Undistilled)
+		}, "SELECT "+sessionColumns+`,
+			coalesce((SELECT p.text FROM prompts p WHERE p.session_id = s.id ORDER BY p.number DESC LIMIT 1), ''),
+			(SELECT count(*) FROM observations o WHERE o.session_id = s.id AND o.deleted_at IS NULL),
+			(SELECT count(*) FROM events e WHERE e.session_id = s.id AND e.outcome IN ('pending', 'processing'))
+			FROM sessions s WHERE s.id IN (SELECT s.id FROM sessions s WHERE `+c.text()+` ORDER BY s.updated_at DESC, s.id DESC LIMIT ? OFFSET ?)
+			ORDER BY s.updated_at DESC, s.id DESC`, append(c.args, sqlLimit(q.Limit), max(q.Offset, 0))...)
 		for i := range digests {
-			summaries, _, err := readSummaries(ctx, reader, newestSummary, int64(digests[i].Session.ID), 1)
+			summaries, err := newestSummaries(ctx, reader, digests[i].Session.ID, 1)
 			if err != nil {
 				return nil, err
 			}
@@ -85,43 +77,26 @@ func (s *Store) digests(ctx context.Context, what string, q claudemem.Query, con
 				digests[i].Summary = &summaries[0]
 			}
 		}
-		return digests, nil
+		return digests, err
 	})
-	return digests, fault(what, err)
-}
-
-// newestSummary is readSummaries' condition for a session's summaries, the newest
-// first, up to a limit.
-const newestSummary = "session_id = ? ORDER BY prompt_number DESC, id DESC LIMIT ?"
-
-// readDigests returns the sessions whose numbers the SQL in ids gives, the most recently
-// updated first.
-func readDigests(ctx context.Context, q querier, ids string, args ...any) ([]claudemem.SessionDigest, error) {
-	return all(ctx, q, func(d *claudemem.SessionDigest) []any {
-		return append(sessionFields(&d.Session), &d.LastPrompt, &d.Observations, &d.Undistilled)
-	}, "SELECT "+sessionColumns+`,
-		coalesce((SELECT p.text FROM prompts p WHERE p.session_id = s.id ORDER BY p.number DESC LIMIT 1), ''),
-		(SELECT count(*) FROM observations o WHERE o.session_id = s.id AND o.deleted_at IS NULL),
-		(SELECT count(*) FROM events e WHERE e.session_id = s.id AND e.outcome IN ('pending', 'processing'))
-		FROM sessions s WHERE s.id IN (`+ids+") ORDER BY s.updated_at DESC, s.id DESC", args...)
 }
 
 // Projects lists what there are memories of, the most recently used first.
-func (s *Store) Projects(ctx context.Context) ([]claudemem.ProjectDigest, error) {
-	const what = "list projects"
-	projects, err := all(ctx, s.reader, func(p *claudemem.ProjectDigest) []any {
+func (s *Store) Projects(ctx context.Context) (projects []claudemem.ProjectDigest, err error) {
+	defer wrap(&err, "list projects")
+	return all(ctx, s.reader, func(p *claudemem.ProjectDigest) []any {
 		return []any{&p.ProjectPath, &p.Label, &p.Sessions, &p.LastAt, &p.Observations}
 	}, `SELECT s.project, s.label, count(*), max(s.updated_at),
 			(SELECT count(*) FROM observations o WHERE o.project = s.project AND o.pinned IN (0, 1) AND o.deleted_at IS NULL)
 		FROM sessions s WHERE s.project <> '' AND `+said+`
 		GROUP BY s.project ORDER BY max(s.updated_at) DESC, s.project`)
-	return projects, fault(what, err)
 }
 
-// projectsNamed resolves what people write for a project: its root path, else
-// its label, which several may share. None is known: the name itself, of which
-// there are no records.
-func (s *Store) projectsNamed(ctx context.Context, name string) ([]string, error) {
+// ProjectsNamed implements search.Records: the root paths of the projects that a
+// root path or a label means. A name that none has is returned as it is: there
+// are no records of it.
+func (s *Store) ProjectsNamed(ctx context.Context, name string) (projects []string, err error) {
+	defer wrap(&err, "find project")
 	return projectsNamed(ctx, s.reader, name)
 }
 

@@ -8,9 +8,9 @@ import (
 	"claudemem/sqlite"
 )
 
-const observationColumns = `o.id, o.ulid, o.session_id, o.project, o.prompt_number, o.type, o.title, o.subtitle, o.narrative,
-	o.facts, o.concepts, o.discovery_tokens, o.content_hash, o.origin, o.agent_id, o.agent_type, o.branch, o.head_commit,
-	o.times_seen, o.pinned, o.created_at`
+const observationColumns = `r.id, r.ulid, r.session_id, r.project, r.prompt_number, r.type, r.title, r.subtitle, r.narrative,
+	r.facts, r.concepts, r.discovery_tokens, r.content_hash, r.origin, r.agent_id, r.agent_type, r.branch, r.head_commit,
+	r.times_seen, r.pinned, r.created_at`
 
 // observationFields returns the destinations of observationColumns.
 func observationFields(o *claudemem.Observation) []any {
@@ -19,25 +19,28 @@ func observationFields(o *claudemem.Observation) []any {
 		&o.TimesSeen, &o.Pinned, &o.CreatedAt}
 }
 
-// readObservations runs a query for observationColumns and adds the files.
-func readObservations(ctx context.Context, q querier, query string, args ...any) ([]claudemem.Observation, error) {
-	found, err := all(ctx, q, observationFields, query, args...)
-	if err != nil || len(found) == 0 {
+// readObservations reads observations r with their files; from is what follows FROM.
+func readObservations(ctx context.Context, q querier, from string, args ...any) ([]claudemem.Observation, error) {
+	found, err := all(ctx, q, observationFields, "SELECT "+observationColumns+" FROM "+from, args...)
+	if err != nil {
 		return nil, err
 	}
-	ids := make([]claudemem.ObservationID, len(found))
+	wanted := make([]*claudemem.Observation, len(found))
 	for i := range found {
-		ids[i] = found[i].ID
+		wanted[i] = &found[i]
 	}
-	files, err := filesOf(ctx, q, ids)
-	for i := range found { // one that was asked for twice is there twice
-		found[i].Files = files[found[i].ID]
-	}
-	return found, err
+	return found, readFiles(ctx, q, wanted)
 }
 
-// filesOf reads the files of observations, in their order.
-func filesOf(ctx context.Context, q querier, ids []claudemem.ObservationID) (map[claudemem.ObservationID][]claudemem.FileRef, error) {
+// readFiles reads the files of observations, in their order.
+func readFiles(ctx context.Context, q querier, observations []*claudemem.Observation) error {
+	if len(observations) == 0 {
+		return nil
+	}
+	ids := make([]claudemem.ObservationID, len(observations))
+	for i, o := range observations {
+		ids[i] = o.ID
+	}
 	files := make(map[claudemem.ObservationID][]claudemem.FileRef, len(ids))
 	err := each(ctx, q, func(scan sqlite.Scan) error {
 		var id claudemem.ObservationID
@@ -47,57 +50,60 @@ func filesOf(ctx context.Context, q querier, ids []claudemem.ObservationID) (map
 		return err
 	}, `SELECT observation_id, path, role, coalesce(file_hash, '') FROM observation_files
 		WHERE observation_id IN (SELECT value FROM json_each(?)) ORDER BY observation_id, position`, jsonList(ids))
-	return files, err
+	for _, o := range observations { // one that was asked for twice is there twice
+		o.Files = files[o.ID]
+	}
+	return err
 }
 
 // Observation implements httpapi.Records; CodeNotFound when there is none, or
 // when it is hidden.
 func (s *Store) Observation(ctx context.Context, id claudemem.ObservationID) (claudemem.Observation, error) {
-	found, err := s.ObservationsByIDs(ctx, id)
-	if err != nil {
-		return claudemem.Observation{}, err
-	}
-	if len(found) == 0 {
-		return claudemem.Observation{}, noObservation(id)
-	}
-	return found[0], nil
+	return observationByID(ctx, s.reader, id)
+}
+
+func observationByID(ctx context.Context, q querier, id claudemem.ObservationID) (claudemem.Observation, error) {
+	return theObservation(ctx, q, noObservation(id), "r.id = ?", int64(id))
 }
 
 // ObservationByULID is Observation by the name that it has on every machine, in
 // whatever case that is written.
 func (s *Store) ObservationByULID(ctx context.Context, ulid claudemem.ULID) (claudemem.Observation, error) {
-	found, err := readObservations(ctx, s.reader, "SELECT "+observationColumns+
-		` FROM observations o WHERE o.ulid = ? AND o.deleted_at IS NULL`, strings.ToUpper(string(ulid)))
-	if err != nil {
+	missing := claudemem.Errorf(claudemem.CodeNotFound, "there is no observation %.26q", ulid)
+	return theObservation(ctx, s.reader, missing, "r.ulid = ?", strings.ToUpper(string(ulid)))
+}
+
+// theObservation reads the only observation that a condition selects; the error is
+// missing when there is none, or when it is hidden.
+func theObservation(ctx context.Context, q querier, missing error, condition string, key any) (claudemem.Observation, error) {
+	found, err := readObservations(ctx, q, "observations r WHERE r.deleted_at IS NULL AND "+condition, key)
+	switch {
+	case err != nil:
 		return claudemem.Observation{}, fault("read observation", err)
-	}
-	if len(found) == 0 {
-		return claudemem.Observation{}, claudemem.Errorf(claudemem.CodeNotFound, "there is no observation %.26q", ulid)
+	case len(found) == 0:
+		return claudemem.Observation{}, missing
 	}
 	return found[0], nil
 }
 
 // ObservationsByIDs returns the observations with the given numbers in the order
 // asked for; those that are not there, or hidden, are left out.
-func (s *Store) ObservationsByIDs(ctx context.Context, ids ...claudemem.ObservationID) ([]claudemem.Observation, error) {
-	found, err := observationsByIDs(ctx, s.reader, ids)
-	return found, fault("read observations", err)
+func (s *Store) ObservationsByIDs(ctx context.Context, ids ...claudemem.ObservationID) (found []claudemem.Observation, err error) {
+	defer wrap(&err, "read observations")
+	return observationsByIDs(ctx, s.reader, ids)
 }
 
 // observationsByIDs returns the observations in the order of ids, without hidden and
 // missing ones.
 func observationsByIDs(ctx context.Context, q querier, ids []claudemem.ObservationID) ([]claudemem.Observation, error) {
-	if len(ids) == 0 {
-		return nil, nil
-	}
-	return readObservations(ctx, q, "SELECT "+observationColumns+` FROM json_each(?) wanted
-		CROSS JOIN observations o NOT INDEXED ON o.id = wanted.value WHERE o.deleted_at IS NULL ORDER BY wanted.key`, jsonList(ids))
+	return readObservations(ctx, q, `json_each(?) wanted CROSS JOIN observations r NOT INDEXED ON r.id = wanted.value
+		WHERE r.deleted_at IS NULL ORDER BY wanted.key`, jsonList(ids))
 }
 
 // Observations implements recall.Source and httpapi.Records: pinned ones ahead,
 // then the newest first; all when the limit is 0.
 func (s *Store) Observations(ctx context.Context, q claudemem.Query) ([]claudemem.Observation, error) {
-	found, err := inSnapshot(ctx, s, func(reader querier) ([]claudemem.Observation, error) {
+	return inSnapshot(ctx, s, "list observations", func(reader querier) ([]claudemem.Observation, error) {
 		f, err := resolve(ctx, reader, q, observationsOnly)
 		if err != nil {
 			return nil, err
@@ -112,7 +118,6 @@ func (s *Store) Observations(ctx context.Context, q claudemem.Query) ([]claudeme
 		}
 		return observationsByIDs(ctx, reader, ids)
 	})
-	return found, fault("list observations", err)
 }
 
 var observationsOnly = []claudemem.RecordKind{claudemem.RecordObservation}
@@ -122,42 +127,31 @@ func (s *Store) CountObservations(ctx context.Context, q claudemem.Query) (int, 
 	return s.CountRecords(ctx, q, observationsOnly)
 }
 
-// turnObservations lists what was stored for the turns from..to, in order.
-func turnObservations(ctx context.Context, q querier, session claudemem.SessionID, from, to int) ([]claudemem.Observation, error) {
-	return readObservations(ctx, q, "SELECT "+observationColumns+` FROM observations o INDEXED BY observations_turn
-		WHERE o.session_id = ? AND o.prompt_number BETWEEN ? AND ? AND o.deleted_at IS NULL
-		ORDER BY o.prompt_number, o.id`, int64(session), from, to)
-}
-
 // Totals implements recall.Source and httpapi.Records. The project is a root
 // path or a label; "" counts everything.
-func (s *Store) Totals(ctx context.Context, projectPath string) (claudemem.Totals, error) {
-	const what = "count records"
-	var t claudemem.Totals
-	if projectPath == "" {
-		err := s.reader.QueryRowContext(ctx, `SELECT
-			(SELECT count(DISTINCT project) FROM sessions WHERE project <> ''),
-			(SELECT count(*) FROM sessions),
-			(SELECT count(*) FROM prompts),
-			(SELECT count(*) FROM observations WHERE pinned IN (0, 1) AND deleted_at IS NULL),
-			(SELECT count(*) FROM session_summaries)`).
-			Scan(&t.Projects, &t.Sessions, &t.Prompts, &t.Observations, &t.Summaries)
-		return t, fault(what, err)
+func (s *Store) Totals(ctx context.Context, projectPath string) (t claudemem.Totals, err error) {
+	defer wrap(&err, "count records")
+	query, args := `SELECT
+		(SELECT count(DISTINCT project) FROM sessions WHERE project <> ''),
+		(SELECT count(*) FROM sessions),
+		(SELECT count(*) FROM prompts),
+		(SELECT count(*) FROM observations WHERE pinned IN (0, 1) AND deleted_at IS NULL),
+		(SELECT count(*) FROM session_summaries)`, []any(nil)
+	if projectPath != "" {
+		projects, err := projectsNamed(ctx, s.reader, projectPath)
+		if err != nil {
+			return t, err
+		}
+		mine, named := in("project", projects)
+		query, args = `WITH mine AS MATERIALIZED
+				(SELECT id, project, prompt_count FROM sessions WHERE `+mine+`)
+			SELECT
+				(SELECT count(DISTINCT project) FROM mine),
+				(SELECT count(*) FROM mine),
+				(SELECT coalesce(sum(prompt_count), 0) FROM mine),
+				(SELECT count(*) FROM observations WHERE pinned IN (0, 1) AND deleted_at IS NULL AND `+mine+`),
+				(SELECT count(*) FROM mine JOIN session_summaries m ON m.session_id = mine.id)`, []any{named, named}
 	}
-	projects, err := s.projectsNamed(ctx, projectPath)
-	if err != nil {
-		return t, fault(what, err)
-	}
-	sessions, named := in("s.project", projects)
-	observations, _ := in("o.project", projects)
-	err = s.reader.QueryRowContext(ctx, `WITH mine AS MATERIALIZED
-			(SELECT s.id, s.project, s.prompt_count FROM sessions s WHERE `+sessions+`)
-		SELECT
-			(SELECT count(DISTINCT project) FROM mine),
-			(SELECT count(*) FROM mine),
-			(SELECT coalesce(sum(prompt_count), 0) FROM mine),
-			(SELECT count(*) FROM observations o WHERE o.pinned IN (0, 1) AND o.deleted_at IS NULL AND `+observations+`),
-			(SELECT count(*) FROM mine JOIN session_summaries m ON m.session_id = mine.id)`, named, named).
-		Scan(&t.Projects, &t.Sessions, &t.Prompts, &t.Observations, &t.Summaries)
-	return t, fault(what, err)
+	err = s.reader.QueryRowContext(ctx, query, args...).Scan(&t.Projects, &t.Sessions, &t.Prompts, &t.Observations, &t.Summaries)
+	return t, err
 }

@@ -13,12 +13,10 @@ import (
 
 // SessionReceipt accounts for a session; CodeNotFound when there is none of that number.
 func (s *Store) SessionReceipt(ctx context.Context, id claudemem.SessionID) (SessionReceipt, error) {
-	const what = "read session receipt"
-	var r SessionReceipt
-	err := s.snapshot(ctx, func(q querier) error {
+	return inSnapshot(ctx, s, "read session receipt", func(q querier) (r SessionReceipt, err error) {
 		session, err := sessionByID(ctx, q, id)
 		if err != nil {
-			return err
+			return r, err
 		}
 		r = SessionReceipt{
 			ID: session.ID, ULID: session.ULID, Host: session.Host, HostSessionID: session.HostSessionID,
@@ -29,12 +27,11 @@ func (s *Store) SessionReceipt(ctx context.Context, id claudemem.SessionID) (Ses
 			capturedOf, storedOf, redactedOf, givenTo, lookedUpOf, costOf,
 		} {
 			if err := part(ctx, q, &r); err != nil {
-				return err
+				return r, err
 			}
 		}
-		return nil
+		return r, nil
 	})
-	return r, fault(what, err)
 }
 
 // countedEvents are the events of one sort: kind, tool, outcome, reason, how many.
@@ -64,6 +61,10 @@ func capturedOf(ctx context.Context, q querier, r *SessionReceipt) (err error) {
 // and those skipped and failed by reason.
 func countEvents(ctx context.Context, q querier, query string, args ...any) (sum CapturedEvents, skipped, failed []EventsFor, err error) {
 	all := eventCount{}
+	outcomes := map[claudemem.Status]*int{
+		claudemem.StatusProcessed: &sum.Processed, claudemem.StatusSkipped: &sum.Skipped, claudemem.StatusFailed: &sum.Failed,
+		claudemem.StatusPending: &sum.Pending, claudemem.StatusProcessing: &sum.Processing, claudemem.StatusForgotten: &sum.Forgotten,
+	}
 	reasons := map[claudemem.Status]map[string]eventCount{claudemem.StatusSkipped: {}, claudemem.StatusFailed: {}}
 	err = each(ctx, q, func(scan sqlite.Scan) error {
 		var of EventsOf
@@ -75,20 +76,7 @@ func countEvents(ctx context.Context, q querier, query string, args ...any) (sum
 		}
 		all[of] += n
 		sum.Events += n
-		switch outcome {
-		case claudemem.StatusProcessed:
-			sum.Processed += n
-		case claudemem.StatusSkipped:
-			sum.Skipped += n
-		case claudemem.StatusFailed:
-			sum.Failed += n
-		case claudemem.StatusPending:
-			sum.Pending += n
-		case claudemem.StatusProcessing:
-			sum.Processing += n
-		case claudemem.StatusForgotten:
-			sum.Forgotten += n
-		}
+		*outcomes[outcome] += n
 		if byReason := reasons[outcome]; byReason != nil {
 			if byReason[reason] == nil {
 				byReason[reason] = eventCount{}
@@ -299,23 +287,21 @@ func costOf(ctx context.Context, q querier, r *SessionReceipt) error {
 // ReceiptTotals sums up the receipts of all sessions: events over the whole life
 // of the memory, what was given and looked up from since on.
 func (s *Store) ReceiptTotals(ctx context.Context, since claudemem.Millis) (ReceiptTotals, error) {
-	const what = "sum up session receipts"
-	sum := EmptyReceiptTotals(since)
-	err := s.snapshot(ctx, func(q querier) error {
-		var err error
+	return inSnapshot(ctx, s, "sum up session receipts", func(q querier) (sum ReceiptTotals, err error) {
+		sum = EmptyReceiptTotals(since)
 		if sum.Captured, sum.Skipped, _, err = countEvents(ctx, q, countedInAll); err != nil {
-			return err
+			return sum, err
 		}
 		if sum.Redacted, err = redactedInAll(ctx, q); err != nil {
-			return err
+			return sum, err
 		}
 		givenAt, err := givenInAll(ctx, q, &sum)
 		if err != nil {
-			return err
+			return sum, err
 		}
-		return lookedUpInAll(ctx, q, givenAt, &sum)
+		err = lookedUpInAll(ctx, q, givenAt, &sum)
+		return sum, err
 	})
-	return sum, fault(what, err)
 }
 
 // EmptyReceiptTotals are those of a memory in which nothing is.

@@ -43,7 +43,7 @@ func (m *memory) record(t *testing.T, in claudemem.Injection) {
 
 func (m *memory) lookUp(t *testing.T, at claudemem.Millis, session claudemem.SessionID, data any) {
 	t.Helper()
-	if err := m.LogEvent(context.Background(), store.LogEntry{Type: store.EventLookup, Session: session, At: at, Data: data}); err != nil {
+	if err := m.LogLookup(session, at, data); err != nil {
 		t.Fatal(err)
 	}
 }

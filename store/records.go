@@ -11,29 +11,20 @@ import (
 	"claudemem"
 )
 
-// ProjectsNamed implements search.Records: the root paths of the projects that a
-// root path or a label means. A name that none has is returned as it is: there
-// are no records of it.
-func (s *Store) ProjectsNamed(ctx context.Context, name string) ([]string, error) {
-	projects, err := s.projectsNamed(ctx, name)
-	return projects, fault("find project", err)
-}
-
 // FilterRecords implements search.Records. Records of the same time are in the
 // order of their kinds (observation, prompt, summary) and numbers, the other way
 // round when the newest come first.
-func (s *Store) FilterRecords(ctx context.Context, q claudemem.Query, kinds []claudemem.RecordKind, by claudemem.Order) ([]claudemem.RecordRef, error) {
-	const what = "filter records"
+func (s *Store) FilterRecords(ctx context.Context, q claudemem.Query, kinds []claudemem.RecordKind, by claudemem.Order) (refs []claudemem.RecordRef, err error) {
+	defer wrap(&err, "filter records")
 	o := newest
 	if by == claudemem.OrderOldest {
 		o = oldest
 	}
 	f, err := resolve(ctx, s.reader, q, kinds)
 	if err != nil {
-		return nil, fault(what, err)
+		return nil, err
 	}
-	refs, err := list(ctx, s.reader, &f, o, q.Limit, q.Offset)
-	return refs, fault(what, err)
+	return list(ctx, s.reader, &f, o, q.Limit, q.Offset)
 }
 
 // list reads a page of what passes the filter; all of it when the limit is 0.
@@ -98,7 +89,7 @@ func pageQuery(sources []source, o order, limit, offset int) (query string, args
 	union := " UNION ALL "
 	for _, s := range sources {
 		parts = append(parts, fmt.Sprintf(`SELECT * FROM (SELECT '%.1s' AS kind, %s AS id, %s AS at, %t AS pinned FROM %s WHERE %s ORDER BY %s%s, %s%s LIMIT ?)`,
-			s.kind, s.id, s.at, s.pinned, s.from, s.condition(), s.at, direction, s.id, direction))
+			s.kind, s.id, s.at, s.pinned, s.from, s.text(), s.at, direction, s.id, direction))
 		args = append(append(args, s.args...), most)
 		if s.repeated {
 			union = " UNION "
@@ -125,7 +116,7 @@ func (s *Store) CountRecords(ctx context.Context, q claudemem.Query, kinds []cla
 	if err != nil {
 		return 0, fault(what, err)
 	}
-	n, err := inSnapshot(ctx, s, func(reader querier) (int, error) {
+	return inSnapshot(ctx, s, what, func(reader querier) (int, error) {
 		seq, err := value[int64](ctx, reader, "SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'changes'")
 		if err != nil {
 			return 0, err
@@ -143,7 +134,6 @@ func (s *Store) CountRecords(ctx context.Context, q claudemem.Query, kinds []cla
 		}
 		return n, err
 	})
-	return n, fault(what, err)
 }
 
 // count counts what passes the filter.
@@ -170,9 +160,9 @@ func countQuery(sources []source) (query string, args []any) {
 	}
 	for _, s := range sources {
 		if repeated {
-			parts = append(parts, "SELECT "+s.id+" FROM "+s.from+" WHERE "+s.condition())
+			parts = append(parts, "SELECT "+s.id+" FROM "+s.from+" WHERE "+s.text())
 		} else {
-			parts = append(parts, "(SELECT count(*) FROM "+s.from+" WHERE "+s.condition()+")")
+			parts = append(parts, "(SELECT count(*) FROM "+s.from+" WHERE "+s.text()+")")
 		}
 	}
 	if repeated {
@@ -184,48 +174,24 @@ func countQuery(sources []source) (query string, args []any) {
 // RecordsByRefs implements search.Records: the records in the order asked for,
 // without those that are gone or hidden.
 func (s *Store) RecordsByRefs(ctx context.Context, refs ...claudemem.RecordRef) ([]claudemem.Hit, error) {
-	hits, err := inSnapshot(ctx, s, func(q querier) ([]claudemem.Hit, error) { return readRecords(ctx, q, refs) })
-	return hits, fault("read records", err)
+	return inSnapshot(ctx, s, "read records", func(q querier) ([]claudemem.Hit, error) { return recordsByRefs(ctx, q, refs) })
 }
 
-// readRecords returns the records of refs in their order, without hidden and missing
+// recordsByRefs returns the records of refs in their order, without hidden and missing
 // ones.
-func readRecords(ctx context.Context, q querier, refs []claudemem.RecordRef) ([]claudemem.Hit, error) {
-	found := make(map[claudemem.RecordRef]claudemem.Hit, len(refs))
-	add := func(kind claudemem.RecordKind, id int64, h claudemem.Hit) {
-		h.RecordRef = claudemem.RecordRef{Kind: kind, ID: id}
-		found[h.RecordRef] = h
+func recordsByRefs(ctx context.Context, q querier, refs []claudemem.RecordRef) ([]claudemem.Hit, error) {
+	byKind := map[claudemem.RecordKind][]int64{}
+	for _, ref := range refs {
+		byKind[ref.Kind] = append(byKind[ref.Kind], ref.ID)
 	}
-	for kind, ids := range byKind(refs) {
-		const wanted = "IN (SELECT value FROM json_each(?))"
-		switch kind {
-		case claudemem.RecordObservation:
-			observations, err := readObservations(ctx, q, "SELECT "+observationColumns+
-				" FROM observations o NOT INDEXED WHERE o.deleted_at IS NULL AND o.id "+wanted, jsonList(ids))
-			if err != nil {
-				return nil, err
-			}
-			for i, o := range observations {
-				add(kind, int64(o.ID), claudemem.Hit{ProjectPath: o.ProjectPath, CreatedAt: o.CreatedAt, Observation: &observations[i]})
-			}
-		case claudemem.RecordSummary:
-			summaries, projects, err := readSummaries(ctx, q, "id "+wanted, jsonList(ids))
-			if err != nil {
-				return nil, err
-			}
-			for i, m := range summaries {
-				add(kind, m.ID, claudemem.Hit{ProjectPath: projects[i], CreatedAt: m.CreatedAt, Summary: &summaries[i]})
-			}
-		case claudemem.RecordPrompt:
-			prompts, projects, err := readPrompts(ctx, q, "id "+wanted, jsonList(ids))
-			if err != nil {
-				return nil, err
-			}
-			for i, p := range prompts {
-				add(kind, p.ID, claudemem.Hit{ProjectPath: projects[i], CreatedAt: p.CreatedAt, Prompt: &prompts[i]})
-			}
-		default:
-			return nil, unknownKind(kind)
+	found := make(map[claudemem.RecordRef]claudemem.Hit, len(refs))
+	for kind, ids := range byKind {
+		hits, err := readRecords(ctx, q, kind, "r.id IN (SELECT value FROM json_each(?))", jsonList(ids))
+		if err != nil {
+			return nil, err
+		}
+		for _, h := range hits {
+			found[h.RecordRef] = h
 		}
 	}
 	hits := make([]claudemem.Hit, 0, len(found))
@@ -237,46 +203,86 @@ func readRecords(ctx context.Context, q querier, refs []claudemem.RecordRef) ([]
 	return hits, nil
 }
 
+// recordRows tells for each kind of record where its rows r are and which of their
+// columns go into which fields.
+var recordRows = map[claudemem.RecordKind]struct {
+	columns, from string
+	fields        func(*claudemem.Hit) []any
+}{
+	claudemem.RecordObservation: {observationColumns, "observations r NOT INDEXED WHERE r.deleted_at IS NULL AND ", func(h *claudemem.Hit) []any {
+		h.Observation = new(claudemem.Observation)
+		return observationFields(h.Observation)
+	}},
+	claudemem.RecordSummary: {summaryColumns, "session_summaries r WHERE ", func(h *claudemem.Hit) []any {
+		h.Summary = new(claudemem.Summary)
+		return summaryFields(h.Summary)
+	}},
+	claudemem.RecordPrompt: {promptColumns, "prompts r WHERE ", func(h *claudemem.Hit) []any {
+		h.Prompt = new(claudemem.Prompt)
+		return promptFields(h.Prompt)
+	}},
+}
+
+// readRecords reads the records of a kind. The condition, which may have an order
+// and a limit, is over their rows r.
+func readRecords(ctx context.Context, q querier, kind claudemem.RecordKind, condition string, args ...any) ([]claudemem.Hit, error) {
+	rows, known := recordRows[kind]
+	if !known {
+		return nil, unknownKind(kind)
+	}
+	hits, err := all(ctx, q, func(h *claudemem.Hit) []any {
+		h.Kind = kind
+		return append(rows.fields(h), &h.ID, &h.ProjectPath, &h.CreatedAt)
+	}, "SELECT "+rows.columns+", r.id, r.project, r.created_at FROM "+rows.from+condition, args...)
+	if err != nil || kind != claudemem.RecordObservation {
+		return hits, err
+	}
+	observations := make([]*claudemem.Observation, len(hits))
+	for i, h := range hits {
+		observations[i] = h.Observation
+	}
+	return hits, readFiles(ctx, q, observations)
+}
+
+func unknownKind(kind claudemem.RecordKind) error {
+	return claudemem.Errorf(claudemem.CodeInvalid, "there is no kind of record %.40q", kind).
+		WithHint("the kinds are observation, summary and prompt")
+}
+
 // Around implements search.Records. The project is a root path or a label, ""
 // for all. What is of the moment itself is in later, unless ref stands there:
 // then kinds and numbers tell before from after.
 func (s *Store) Around(ctx context.Context, project string, at claudemem.Millis, ref claudemem.RecordRef, before, after int) (earlier, later []claudemem.TimelineItem, err error) {
-	const what = "read timeline"
-	f, err := resolve(ctx, s.reader, claudemem.Query{Project: project}, nil)
-	if err != nil {
-		return nil, nil, fault(what, err)
-	}
-	err = s.snapshot(ctx, func(q querier) error {
+	sides, err := inSnapshot(ctx, s, "read timeline", func(q querier) (sides [2][]claudemem.TimelineItem, err error) {
+		f, err := resolve(ctx, q, claudemem.Query{Project: project}, nil)
+		if err != nil {
+			return sides, err
+		}
 		sources, err := f.sources(ctx, q, newest, filesWhenRare)
 		if err != nil {
-			return err
+			return sides, err
 		}
-		var sides [2][]claudemem.TimelineItem
-		for side, limit := range []int{before, after} {
+		for side, o := range []order{newest, oldest} {
+			limit := []int{before, after}[side]
 			if limit <= 0 {
 				continue
 			}
-			o := newest
-			if side == 1 {
-				o = oldest
-			}
 			refs, err := page(ctx, q, beyond(sources, o, at, ref), o, limit, 0)
 			if err != nil {
-				return err
+				return sides, err
 			}
-			hits, err := readRecords(ctx, q, refs)
+			hits, err := recordsByRefs(ctx, q, refs)
 			if err != nil {
-				return err
+				return sides, err
 			}
 			for _, h := range hits {
 				sides[side] = append(sides[side], claudemem.TimelineItem{Hit: h, Session: h.SessionID()})
 			}
 		}
-		earlier, later = sides[0], sides[1]
-		slices.Reverse(earlier)
-		return nil
+		slices.Reverse(sides[0])
+		return sides, nil
 	})
-	return earlier, later, fault(what, err)
+	return sides[0], sides[1], err
 }
 
 // beyond narrows sources to what comes after a place in the order.

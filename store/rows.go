@@ -56,26 +56,30 @@ func numbersByName(ctx context.Context, q querier, query string, args ...any) (m
 }
 
 // inSnapshot returns the result of several reads that have to see the same moment.
-func inSnapshot[T any](ctx context.Context, s *Store, read func(querier) (T, error)) (T, error) {
-	var result T
-	err := s.snapshot(ctx, func(q querier) error {
-		var err error
-		result, err = read(q)
-		return err
-	})
-	return result, err
+func inSnapshot[T any](ctx context.Context, s *Store, what string, read func(querier) (T, error)) (result T, err error) {
+	defer wrap(&err, what)
+	tx, err := s.reader.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	if err != nil {
+		return result, err
+	}
+	defer func() { _ = tx.Rollback() }()
+	return read(tx)
 }
 
 // inKeeping returns the result of a transaction that doesn't touch sessions or
 // tombstones, the zero value when it failed.
 func inKeeping[T any](ctx context.Context, s *Store, what string, write func(*tx) (T, error)) (T, error) {
+	return inJob(ctx, s, what, job{keepsSessions: true}, write)
+}
+
+// inJob returns the result of write, run as the job j; the zero value when it failed.
+func inJob[T any](ctx context.Context, s *Store, what string, j job, write func(*tx) (T, error)) (T, error) {
 	var result T
-	err := s.writeKeeping(ctx, what, func(t *tx) error {
-		var err error
+	j.run = func(t *tx) (err error) {
 		result, err = write(t)
 		return err
-	})
-	if err != nil {
+	}
+	if err := s.do(ctx, what, j); err != nil {
 		return *new(T), err
 	}
 	return result, nil
@@ -89,6 +93,14 @@ func jsonList[T any](items []T) string {
 	}
 	list, _ := encode(items)
 	return list
+}
+
+// sqlLimit returns the LIMIT for a limit that is 0 for none.
+func sqlLimit(limit int) int {
+	if limit <= 0 {
+		return -1
+	}
+	return limit
 }
 
 // listColumn scans a JSON array into a slice; a damaged one is empty, as one bad
@@ -112,4 +124,12 @@ func (c listColumn[T]) Scan(column any) error {
 // column returns the only column that a query selects.
 func column[T any](ctx context.Context, q queryOnly, query string, args ...any) ([]T, error) {
 	return all(ctx, q, func(value *T) []any { return []any{value} }, query, args...)
+}
+
+// orNull returns the argument for a column in which NULL stands for the zero value.
+func orNull[T ~int64 | ~string](value T) any {
+	if value == *new(T) {
+		return nil
+	}
+	return value
 }

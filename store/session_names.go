@@ -39,9 +39,9 @@ func (s *Store) SessionNamed(ctx context.Context, name, project string) (claudem
 		}
 		return recent[0].Session, nil
 	}
-	found, err := inSnapshot(ctx, s, func(q querier) ([]claudemem.SessionID, error) { return sessionsNamed(ctx, q, name) })
+	found, err := inSnapshot(ctx, s, "find session", func(q querier) ([]claudemem.SessionID, error) { return sessionsNamed(ctx, q, name) })
 	if err != nil {
-		return claudemem.Session{}, fault("find session", err)
+		return claudemem.Session{}, err
 	}
 	switch len(found) {
 	case 0:

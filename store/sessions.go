@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"math"
 
 	"claudemem"
 	"claudemem/sqlite"
@@ -19,28 +20,27 @@ func sessionFields(s *claudemem.Session) []any {
 		&s.PromptCount, &s.StartedAt, &s.UpdatedAt, &s.CompletedAt}
 }
 
-// scanSession reads the columns of sessionColumns; sql.ErrNoRows without a row.
-func scanSession(row *sql.Row) (claudemem.Session, error) {
+// sessionWhere returns the session s that a condition selects; sql.ErrNoRows when there is none.
+func sessionWhere(ctx context.Context, q querier, condition string, args ...any) (claudemem.Session, error) {
 	var s claudemem.Session
-	err := row.Scan(sessionFields(&s)...)
+	err := q.QueryRowContext(ctx, "SELECT "+sessionColumns+" FROM sessions s WHERE "+condition, args...).Scan(sessionFields(&s)...)
 	return s, err
 }
 
 func sessionByID(ctx context.Context, q querier, id claudemem.SessionID) (claudemem.Session, error) {
-	return scanSession(q.QueryRowContext(ctx, "SELECT "+sessionColumns+" FROM sessions s WHERE s.id = ?", int64(id)))
+	return sessionWhere(ctx, q, "s.id = ?", int64(id))
 }
 
 // Session returns a session by its number; CodeNotFound when there is none.
-func (s *Store) Session(ctx context.Context, id claudemem.SessionID) (claudemem.Session, error) {
-	session, err := sessionByID(ctx, s.reader, id)
-	return session, fault("read session", err)
+func (s *Store) Session(ctx context.Context, id claudemem.SessionID) (session claudemem.Session, err error) {
+	defer wrap(&err, "read session")
+	return sessionByID(ctx, s.reader, id)
 }
 
 // SessionByHost implements recall.Source.
-func (s *Store) SessionByHost(ctx context.Context, host claudemem.Host, hostSessionID string) (claudemem.Session, error) {
-	session, err := scanSession(s.reader.QueryRowContext(ctx,
-		"SELECT "+sessionColumns+" FROM sessions s WHERE s.host = ? AND s.host_session_id = ?", string(host), hostSessionID))
-	return session, fault("read session", err)
+func (s *Store) SessionByHost(ctx context.Context, host claudemem.Host, hostSessionID string) (session claudemem.Session, err error) {
+	defer wrap(&err, "read session")
+	return sessionWhere(ctx, s.reader, "s.host = ? AND s.host_session_id = ?", string(host), hostSessionID)
 }
 
 // OpenSession returns the host of the open session with an id that its host gave
@@ -55,58 +55,44 @@ func (s *Store) OpenSession(ctx context.Context, hostSessionID string) (claudeme
 }
 
 // Prompts lists a session's prompts in the order of their numbers.
-func (s *Store) Prompts(ctx context.Context, session claudemem.SessionID) ([]claudemem.Prompt, error) {
-	prompts, err := sessionPrompts(ctx, s.reader, session, 0, int(^uint(0)>>1))
-	return prompts, fault("list prompts", err)
+func (s *Store) Prompts(ctx context.Context, session claudemem.SessionID) (prompts []claudemem.Prompt, err error) {
+	defer wrap(&err, "list prompts")
+	return sessionPrompts(ctx, s.reader, session, 0, math.MaxInt)
+}
+
+// promptColumns are the columns of prompts r that promptFields receive.
+const promptColumns = `r.id, r.ulid, r.session_id, r.number, r.prompt_id, r.text, r.branch, r.head_commit, r.created_at`
+
+func promptFields(p *claudemem.Prompt) []any {
+	return []any{&p.ID, &p.ULID, &p.Session, &p.Number, &p.PromptID, &p.Text, &p.Branch, &p.HeadCommit, &p.CreatedAt}
 }
 
 // sessionPrompts lists the prompts from..to of a session, in order.
 func sessionPrompts(ctx context.Context, q querier, session claudemem.SessionID, from, to int) ([]claudemem.Prompt, error) {
-	prompts, _, err := readPrompts(ctx, q, "session_id = ? AND number BETWEEN ? AND ? ORDER BY number", int64(session), from, to)
-	return prompts, err
-}
-
-// readPrompts reads prompts by a condition, which may have an order and a limit,
-// and the projects they are of.
-func readPrompts(ctx context.Context, q querier, condition string, args ...any) (prompts []claudemem.Prompt, projects []string, err error) {
-	err = each(ctx, q, func(scan sqlite.Scan) error {
-		var p claudemem.Prompt
-		var project string
-		if err := scan(&p.ID, &p.ULID, &p.Session, &p.Number, &p.PromptID, &p.Text, &p.Branch, &p.HeadCommit, &p.CreatedAt, &project); err != nil {
-			return err
-		}
-		prompts, projects = append(prompts, p), append(projects, project)
-		return nil
-	}, `SELECT id, ulid, session_id, number, prompt_id, text, branch, head_commit, created_at, project
-		FROM prompts WHERE `+condition, args...)
-	return prompts, projects, err
+	return all(ctx, q, promptFields, "SELECT "+promptColumns+` FROM prompts r
+		WHERE r.session_id = ? AND r.number BETWEEN ? AND ? ORDER BY r.number`, int64(session), from, to)
 }
 
 // Turns returns the prompts with numbers from..to and the observations that were
 // stored for them, both in order.
 func (s *Store) Turns(ctx context.Context, session claudemem.SessionID, from, to int) ([]claudemem.Prompt, []claudemem.Observation, error) {
-	const what = "read turns"
-	var prompts []claudemem.Prompt
-	var observations []claudemem.Observation
-	err := s.snapshot(ctx, func(q querier) error {
-		var err error
-		if prompts, err = sessionPrompts(ctx, q, session, from, to); err != nil {
-			return err
-		}
-		observations, err = turnObservations(ctx, q, session, from, to)
-		return err
+	b, err := inSnapshot(ctx, s, "read turns", func(q querier) (b claudemem.Batch, err error) {
+		err = readTurns(ctx, q, &b, session, from, to)
+		return b, err
 	})
-	return prompts, observations, fault(what, err)
+	return b.Prompts, b.Earlier, err
 }
 
-// snapshot runs several reads that have to see the same moment.
-func (s *Store) snapshot(ctx context.Context, fn func(querier) error) error {
-	tx, err := s.reader.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
-	if err != nil {
+// readTurns reads the prompts with numbers from..to and the observations that were
+// stored for them into b.
+func readTurns(ctx context.Context, q querier, b *claudemem.Batch, session claudemem.SessionID, from, to int) (err error) {
+	if b.Prompts, err = sessionPrompts(ctx, q, session, from, to); err != nil {
 		return err
 	}
-	defer func() { _ = tx.Rollback() }()
-	return fn(tx)
+	b.Earlier, err = readObservations(ctx, q, `observations r INDEXED BY observations_turn
+		WHERE r.session_id = ? AND r.prompt_number BETWEEN ? AND ? AND r.deleted_at IS NULL
+		ORDER BY r.prompt_number, r.id`, int64(session), from, to)
+	return err
 }
 
 // undistilledEvents and undistilledBytes bound what is made into a summary on
@@ -119,27 +105,20 @@ const (
 // Undistilled implements recall.Source: the oldest events of the queue, at most
 // 1000 of them or 16 MB, with the prompts and observations of their turns.
 func (s *Store) Undistilled(ctx context.Context, session claudemem.SessionID) (claudemem.Batch, error) {
-	const what = "read undistilled events"
-	var b claudemem.Batch
-	err := s.snapshot(ctx, func(q querier) error {
-		var err error
+	return inSnapshot(ctx, s, "read undistilled events", func(q querier) (b claudemem.Batch, err error) {
 		if b.Session, err = sessionByID(ctx, q, session); err != nil {
-			return err
+			return b, err
 		}
 		if b.Events, err = readWaiting(ctx, q, session); err != nil || len(b.Events) == 0 {
-			return err
+			return b, err
 		}
 		from, to := b.Events[0].PromptNumber, b.Events[0].PromptNumber
 		for _, e := range b.Events {
 			from, to = min(from, e.PromptNumber), max(to, e.PromptNumber)
 		}
-		if b.Prompts, err = sessionPrompts(ctx, q, session, from, to); err != nil {
-			return err
-		}
-		b.Earlier, err = turnObservations(ctx, q, session, from, to)
-		return err
+		err = readTurns(ctx, q, &b, session, from, to)
+		return b, err
 	})
-	return b, fault(what, err)
 }
 
 // readWaiting returns a session's events that are not distilled yet, the oldest first,
@@ -168,30 +147,24 @@ func readWaiting(ctx context.Context, q querier, session claudemem.SessionID) ([
 	return events, err
 }
 
-// SessionSummaries implements recall.Source; all of them when limit is 0.
-func (s *Store) SessionSummaries(ctx context.Context, session claudemem.SessionID, limit int) ([]claudemem.Summary, error) {
-	if limit <= 0 {
-		limit = -1
-	}
-	summaries, _, err := readSummaries(ctx, s.reader, newestSummary, int64(session), limit)
-	return summaries, fault("list summaries", err)
+// SessionSummaries implements recall.Source: the newest first; all of them when limit is 0.
+func (s *Store) SessionSummaries(ctx context.Context, session claudemem.SessionID, limit int) (summaries []claudemem.Summary, err error) {
+	defer wrap(&err, "list summaries")
+	return newestSummaries(ctx, s.reader, session, limit)
 }
 
-// readSummaries reads summaries by a condition, which may have an order and a
-// limit, and the projects they are of.
-func readSummaries(ctx context.Context, q querier, condition string, args ...any) (summaries []claudemem.Summary, projects []string, err error) {
-	err = each(ctx, q, func(scan sqlite.Scan) error {
-		var m claudemem.Summary
-		var project string
-		if err := scan(&m.ID, &m.ULID, &m.Session, &m.PromptNumber, &m.Request, &m.Investigated, &m.Learned, &m.Completed, &m.NextSteps,
-			toList(&m.FilesRead), toList(&m.FilesEdited), &m.Notes, &m.Origin, &m.CreatedAt, &project); err != nil {
-			return err
-		}
-		summaries, projects = append(summaries, m), append(projects, project)
-		return nil
-	}, `SELECT id, ulid, session_id, prompt_number, request, investigated, learned, completed, next_steps,
-		files_read, files_edited, notes, origin, created_at, project FROM session_summaries WHERE `+condition, args...)
-	return summaries, projects, err
+// summaryColumns are the columns of session_summaries r that summaryFields receive.
+const summaryColumns = `r.id, r.ulid, r.session_id, r.prompt_number, r.request, r.investigated, r.learned, r.completed, r.next_steps,
+	r.files_read, r.files_edited, r.notes, r.origin, r.created_at`
+
+func summaryFields(m *claudemem.Summary) []any {
+	return []any{&m.ID, &m.ULID, &m.Session, &m.PromptNumber, &m.Request, &m.Investigated, &m.Learned, &m.Completed, &m.NextSteps,
+		toList(&m.FilesRead), toList(&m.FilesEdited), &m.Notes, &m.Origin, &m.CreatedAt}
+}
+
+func newestSummaries(ctx context.Context, q querier, session claudemem.SessionID, limit int) ([]claudemem.Summary, error) {
+	return all(ctx, q, summaryFields, "SELECT "+summaryColumns+` FROM session_summaries r
+		WHERE r.session_id = ? ORDER BY r.prompt_number DESC, r.id DESC LIMIT ?`, int64(session), sqlLimit(limit))
 }
 
 // TouchSession moves a known session's updated_at to now, as when a host resumes
@@ -205,12 +178,4 @@ func (s *Store) TouchSession(ctx context.Context, host claudemem.Host, hostSessi
 		return err
 	})
 	return known, err
-}
-
-// ActiveSessions lists a project's active sessions, the newest first.
-func (s *Store) ActiveSessions(ctx context.Context, projectPath string) ([]claudemem.Session, error) {
-	const what = "list active sessions"
-	sessions, err := all(ctx, s.reader, sessionFields, "SELECT "+sessionColumns+` FROM sessions s
-		WHERE s.project = ? AND s.status = 'active' ORDER BY s.updated_at DESC, s.id DESC`, projectPath)
-	return sessions, fault(what, err)
 }

@@ -23,14 +23,12 @@ type Spending struct {
 // quarter divides the days of every time zone evenly.
 const quarter = 15 * time.Minute
 
-// Spending sums up llm_calls from since on, before until (0 is no bound); days are
-// those of a location.
-func (s *Store) Spending(ctx context.Context, since, until claudemem.Millis, location *time.Location) (Spending, error) {
-	const what = "sum up model calls"
-	var sum Spending
+// Spending sums up llm_calls from since on; days are those of a location.
+func (s *Store) Spending(ctx context.Context, since claudemem.Millis, location *time.Location) (sum Spending, err error) {
+	defer wrap(&err, "sum up model calls")
 	days, providers, projects := map[string]*SpentOn{}, map[string]*SpentOn{}, map[string]*SpentOn{}
 	models := map[string]*SpentOn{}
-	err := each(ctx, s.reader, func(scan sqlite.Scan) error {
+	err = each(ctx, s.reader, func(scan sqlite.Scan) error {
 		var at int64
 		var provider, model, project string
 		var p Spent
@@ -46,15 +44,11 @@ func (s *Store) Spending(ctx context.Context, since, until claudemem.Millis, loc
 		return nil
 	}, `SELECT c.started_at / ?1, c.provider, c.model, coalesce(s.project, ''), `+spentColumns+`
 		FROM llm_calls c LEFT JOIN sessions s ON s.id = c.session_id
-		WHERE c.started_at >= ?2 AND (?3 = 0 OR c.started_at < ?3)
-		GROUP BY 1, 2, 3, 4`, quarter.Milliseconds(), int64(since), int64(until))
-	if err != nil {
-		return sum, fault(what, err)
-	}
+		WHERE c.started_at >= ?2 GROUP BY 1, 2, 3, 4`, quarter.Milliseconds(), int64(since))
 	sum.Days = listed(days, func(a, b SpentOn) int { return cmp.Compare(a.Name, b.Name) })
 	sum.Models = listed(models, mostTokens)
 	sum.Providers, sum.Projects = listed(providers, mostTokens), listed(projects, mostTokens)
-	return sum, nil
+	return sum, err
 }
 
 // spentColumns sum up calls of llm_calls c; spentFields are where they go.

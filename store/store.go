@@ -191,10 +191,19 @@ func (s *Store) now() claudemem.Millis { return claudemem.MillisOf(s.clock()) }
 
 // write runs fn in a transaction of its own, after the arrivals that wait.
 func (s *Store) write(ctx context.Context, what string, fn func(*tx) error) error {
+	return s.do(ctx, what, job{run: fn})
+}
+
+// writeKeeping is write for what doesn't touch sessions or tombstones.
+func (s *Store) writeKeeping(ctx context.Context, what string, fn func(*tx) error) error {
+	return s.do(ctx, what, job{run: fn, keepsSessions: true})
+}
+
+func (s *Store) do(ctx context.Context, what string, j job) error {
 	if s.writer == nil {
 		return fault(what, errReadOnly)
 	}
-	return fault(what, s.writer.do(ctx, job{run: fn}))
+	return fault(what, s.writer.do(ctx, j))
 }
 
 // errReadOnly answers a write to a store that was opened for reading.

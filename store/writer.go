@@ -359,6 +359,14 @@ func (t *tx) rollback() {
 
 func (t *tx) now() claudemem.Millis { return claudemem.MillisOf(t.w.clock()) }
 
+// orNow returns at, or the present time when at is not set.
+func (t *tx) orNow(at claudemem.Millis) claudemem.Millis {
+	if at > 0 {
+		return at
+	}
+	return t.now()
+}
+
 // ulid makes the name of a record that came to be at the given time.
 func (t *tx) ulid(at claudemem.Millis) (claudemem.ULID, error) {
 	ms := min(uint64(max(at, 0)), ulid.MaxTime()) // a host's clock may say anything

@@ -35,59 +35,14 @@ func written(origin claudemem.Origin) bool {
 // unknown session.
 func (s *Store) AddObservation(ctx context.Context, n claudemem.NewObservation) (claudemem.Observation, error) {
 	const what = "add observation"
-	if s.writer == nil {
-		return claudemem.Observation{}, fault(what, errReadOnly)
-	}
-	if err := s.complete(ctx, &n, map[string]string{}); err != nil {
+	if err := s.complete(ctx, &n); err != nil {
 		return claudemem.Observation{}, fault(what, err)
 	}
-	var kept claudemem.Observation
-	if err := s.writer.do(ctx, job{keepsSessions: true, shared: true, run: func(t *tx) (err error) {
-		kept, err = t.addWritten(&n)
-		return err
-	}}); err != nil {
-		return claudemem.Observation{}, fault(what, err)
-	}
-	return kept, nil
+	return inJob(ctx, s, what, job{keepsSessions: true, shared: true}, func(t *tx) (claudemem.Observation, error) { return t.addWritten(&n) })
 }
 
-// addedTogether is the number of observations of a list that share a commit, so
-// that an arrival waits about 10 ms at most.
-const addedTogether = 64
-
-// AddObservations is AddObservation for many, which share commits. When one can't
-// be stored it returns those before it, which are kept, and the error.
-func (s *Store) AddObservations(ctx context.Context, all []claudemem.NewObservation) ([]claudemem.Observation, error) {
-	const what = "add observations"
-	all = slices.Clone(all)
-	roots := map[string]string{}
-	for i := range all {
-		if err := s.complete(ctx, &all[i], roots); err != nil {
-			return nil, fault(what, err)
-		}
-	}
-	kept := make([]claudemem.Observation, 0, len(all))
-	for group := range slices.Chunk(all, addedTogether) {
-		stored := make([]claudemem.Observation, len(group))
-		if err := s.writeKeeping(ctx, what, func(t *tx) error {
-			for i := range group {
-				var err error
-				if stored[i], err = t.addWritten(&group[i]); err != nil {
-					return err
-				}
-			}
-			return nil
-		}); err != nil {
-			return kept, err
-		}
-		kept = append(kept, stored...)
-	}
-	return kept, nil
-}
-
-// complete checks a new observation and fills in missing fields. roots caches the
-// root paths of project names.
-func (s *Store) complete(ctx context.Context, n *claudemem.NewObservation, roots map[string]string) error {
+// complete checks a new observation and fills in missing fields.
+func (s *Store) complete(ctx context.Context, n *claudemem.NewObservation) error {
 	n.Title = strings.TrimSpace(n.Title)
 	if n.Title == "" {
 		return claudemem.Errorf(claudemem.CodeInvalid, "the observation has no title").
@@ -113,20 +68,12 @@ func (s *Store) complete(ctx context.Context, n *claudemem.NewObservation, roots
 	if n.Session != 0 {
 		return nil
 	}
-	root, known := roots[n.ProjectPath]
-	if !known {
-		var err error
-		root, err = s.oneProject(ctx, n.ProjectPath)
-		if claudemem.CodeOf(err) == claudemem.CodeNotFound {
-			root, err = "label:"+n.ProjectPath, nil
-		}
-		if err != nil {
-			return err
-		}
-		roots[n.ProjectPath] = root
+	root, err := s.oneProject(ctx, n.ProjectPath)
+	if claudemem.CodeOf(err) == claudemem.CodeNotFound {
+		root, err = "label:"+n.ProjectPath, nil
 	}
 	n.ProjectPath = root
-	return nil
+	return err
 }
 
 // addWritten stores an observation written by hand, without a session in the project's
