@@ -4,6 +4,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"math"
 
 	"claudemem"
 )
@@ -14,15 +15,12 @@ const repeatedPrompt claudemem.Millis = 10_000
 
 // bookedSession holds the part of a session that booking an event needs.
 type bookedSession struct {
-	id          claudemem.SessionID
-	status      claudemem.SessionStatus
-	project     string
-	promptCount int
+	id claudemem.SessionID
+	sessionState
 	eventCount  int
 	startedAt   claudemem.Millis
 	updatedAt   claudemem.Millis
 	lastEventAt claudemem.Millis
-	completedAt claudemem.Millis
 	// prompts maps the host's prompt ids to numbers, 0 for one that isn't known.
 	prompts map[string]int
 	// saved is the state that the database has; dirty, that something is to be saved.
@@ -61,7 +59,7 @@ func (b *bookkeeper) session(t *tx, a *arrival) (*bookedSession, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.saved = s.state()
+	s.saved = s.sessionState
 	b.sessions[name] = s
 	b.adopt(s, e)
 	return s, nil
@@ -97,22 +95,17 @@ func (s *bookedSession) open(t *tx, a *arrival) error {
 // go without the columns whose change the feed tells.
 func (s *bookedSession) save(t *tx) error {
 	s.dirty = false
-	state := s.state()
-	if s.saved == state {
+	if s.saved == s.sessionState {
 		_, err := t.exec("UPDATE sessions SET event_count = ?, started_at = ?, updated_at = ?, last_event_at = ? WHERE id = ?",
 			s.eventCount, int64(s.startedAt), int64(s.updatedAt), int64(s.lastEventAt), int64(s.id))
 		return err
 	}
-	s.saved = state
+	s.saved = s.sessionState
 	_, err := t.exec(`UPDATE sessions SET status = ?, project = ?, label = ?, prompt_count = ?, completed_at = ?,
 		event_count = ?, started_at = ?, updated_at = ?, last_event_at = ? WHERE id = ?`,
 		string(s.status), s.project, claudemem.ProjectLabel(s.project), s.promptCount, int64(s.completedAt),
 		s.eventCount, int64(s.startedAt), int64(s.updatedAt), int64(s.lastEventAt), int64(s.id))
 	return err
-}
-
-func (s *bookedSession) state() sessionState {
-	return sessionState{s.status, s.project, s.promptCount, s.completedAt}
 }
 
 // note moves the session's times and state for an event.
@@ -197,8 +190,8 @@ func (s *bookedSession) addPrompt(t *tx, e *claudemem.Event, number int) error {
 	// Events without a prompt id belong to the prompt before them, which is this
 	// one unless a later prompt is known.
 	from := int64(e.OccurredAt)
-	if int64(e.OccurredAt) < newest {
-		from = int64(^uint64(0) >> 1)
+	if from < newest {
+		from = math.MaxInt64
 	}
 	if _, err := t.exec(`UPDATE events SET prompt_number = ?1
 		WHERE session_id = ?2 AND outcome IN ('pending', 'processing')

@@ -73,20 +73,20 @@ func (s *Store) Follow() (changed <-chan struct{}, stop func()) {
 
 // Changes returns up to limit entries of the change feed with numbers above
 // after, in order.
-func (s *Store) Changes(ctx context.Context, after int64, limit int) ([]claudemem.Change, error) {
-	const what = "read changes"
-	changes, err := all(ctx, s.reader, func(c *claudemem.Change) []any {
+func (s *Store) Changes(ctx context.Context, after int64, limit int) (changes []claudemem.Change, err error) {
+	defer wrap(&err, "read changes")
+	return all(ctx, s.reader, func(c *claudemem.Change) []any {
 		return []any{&c.Seq, &c.Kind, &c.ID, &c.Operation}
 	}, "SELECT seq, kind, id, operation FROM changes WHERE seq > ? ORDER BY seq LIMIT ?", after, limit)
-	return changes, fault(what, err)
 }
 
 // ChangeRange returns the lowest number that the feed still has and the highest
 // that it ever gave. A follower whose position is below oldest-1 has missed
 // changes and must start anew. An empty feed has oldest = newest+1.
 func (s *Store) ChangeRange(ctx context.Context) (oldest, newest int64, err error) {
+	defer wrap(&err, "read change range")
 	err = s.reader.QueryRowContext(ctx, `SELECT
 		coalesce((SELECT min(seq) FROM changes), (SELECT seq + 1 FROM sqlite_sequence WHERE name = 'changes'), 1),
 		coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'changes'), 0)`).Scan(&oldest, &newest)
-	return oldest, newest, fault("read change range", err)
+	return oldest, newest, err
 }

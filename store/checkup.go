@@ -46,35 +46,28 @@ const (
 
 // Activity looks at when things happened. Claims made before stuckBefore are
 // counted as stuck.
-func (s *Store) Activity(ctx context.Context, stuckBefore claudemem.Millis) (Activity, error) {
-	const what = "read activity"
-	var a Activity
-	err := s.reader.QueryRowContext(ctx, `SELECT
+func (s *Store) Activity(ctx context.Context, stuckBefore claudemem.Millis) (a Activity, err error) {
+	defer wrap(&err, "read activity")
+	err = s.reader.QueryRowContext(ctx, `SELECT
 		(SELECT coalesce(max(received_at), 0) FROM (SELECT received_at FROM events ORDER BY id DESC LIMIT ?1)),
 		(SELECT coalesce(min(received_at), 0) FROM events WHERE outcome IN ('pending', 'processing') AND outcome = 'pending'),
 		(SELECT count(*) FROM events e JOIN pending_messages m ON m.event_id = e.id
 			WHERE e.outcome = 'processing' AND e.outcome IN ('pending', 'processing') AND m.claimed_at < ?2)`,
 		newestEvents, int64(stuckBefore)).Scan(&a.NewestReceived, &a.OldestPending, &a.Stuck)
 	if err != nil {
-		return a, fault(what, err)
+		return a, err
 	}
 	a.Hosts, err = all(ctx, s.reader, func(h *HostActivity) []any { return []any{&h.Host, &h.Sessions, &h.LastAt, &h.HeardAt} },
 		`SELECT host, count(*), max(last_event_at), max(max(updated_at),
 			coalesce((SELECT max(i.created_at) FROM injections i WHERE i.host = sessions.host), 0))
 		FROM sessions GROUP BY host HAVING max(last_event_at) > 0 ORDER BY 3 DESC`)
 	if err != nil {
-		return a, fault(what, err)
+		return a, err
 	}
-	a.LastCalls, err = s.lastCalls(ctx)
-	return a, fault(what, err)
-}
-
-// lastCalls returns each provider's last finished call among the newestCalls newest
-// calls.
-func (s *Store) lastCalls(ctx context.Context) ([]LastCall, error) {
 	// The other columns are those of the row that has the maximum (https://www.sqlite.org/quirks.html#aggregate_queries_can_contain_non_aggregate_result_columns_that_are_not_in_the_group_by_clause).
-	return all(ctx, s.reader, func(c *LastCall) []any { return []any{&c.Provider, &c.Outcome, &c.At, new(int64)} }, `SELECT provider, outcome, started_at, max(id)
+	a.LastCalls, err = all(ctx, s.reader, func(c *LastCall) []any { return []any{&c.Provider, &c.Outcome, &c.At, new(int64)} }, `SELECT provider, outcome, started_at, max(id)
 		FROM (SELECT * FROM llm_calls ORDER BY id DESC LIMIT ?) WHERE outcome <> ? GROUP BY provider ORDER BY provider`, newestCalls, callReserved)
+	return a, err
 }
 
 // QuickCheck lets SQLite look for damage and returns what it finds; none is the

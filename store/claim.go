@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
-	"math"
 	"slices"
 
 	"claudemem"
@@ -30,12 +29,11 @@ const errorLength = 1000
 
 // Backlog implements queue.Storage. Events behind one that isn't due yet are
 // not due either, since a session's events are claimed in order.
-func (s *Store) Backlog(ctx context.Context, now claudemem.Millis) ([]claudemem.Backlog, error) {
-	const what = "read backlog"
-	// Added up by SQLite, out of the index alone: the observer asks after each event.
-	var list []claudemem.Backlog
+func (s *Store) Backlog(ctx context.Context, now claudemem.Millis) (list []claudemem.Backlog, err error) {
+	defer wrap(&err, "read backlog")
 	var waiting []int // of list, those with an event that isn't due
-	err := each(ctx, s.reader, func(scan sqlite.Scan) error {
+	// Added up by SQLite, out of the index alone: the observer asks after each event.
+	err = each(ctx, s.reader, func(scan sqlite.Scan) error {
 		var b claudemem.Backlog
 		var waits bool
 		if err := scan(&b.Session.ID, &b.OldestPrompt, &b.NewestPrompt, &b.NewestAt, &b.Stops, &b.Tools, &b.Bytes, &waits); err != nil {
@@ -52,19 +50,17 @@ func (s *Store) Backlog(ctx context.Context, now claudemem.Millis) ([]claudemem.
 		FROM events INDEXED BY events_queue WHERE outcome IN ('pending', 'processing') AND outcome = 'pending'
 		GROUP BY session_id`, int64(now), int64(longestPause))
 	if err != nil {
-		return nil, fault(what, err)
+		return nil, err
 	}
 	for _, i := range waiting {
 		if err := s.countDue(ctx, &list[i], now); err != nil {
-			return nil, fault(what, err)
+			return nil, err
 		}
 	}
 	for i := range list {
-		session, err := s.Session(ctx, list[i].Session.ID)
-		if err != nil {
-			return nil, fault(what, err)
+		if list[i].Session, err = sessionByID(ctx, s.reader, list[i].Session.ID); err != nil {
+			return nil, err
 		}
-		list[i].Session = session
 	}
 	return list, nil
 }
@@ -192,9 +188,6 @@ func (t *tx) claim(claimer string, session claudemem.SessionID, limit int, now c
 // due lists the oldest events of a session up to the first that isn't due. The
 // index alone answers it.
 func (t *tx) due(session claudemem.SessionID, limit int, now claudemem.Millis) ([]int64, error) {
-	if limit <= 0 {
-		limit = math.MaxInt
-	}
 	var ids []int64
 	total := 0
 	err := each(context.Background(), t, func(scan sqlite.Scan) error {
@@ -205,14 +198,14 @@ func (t *tx) due(session claudemem.SessionID, limit int, now claudemem.Millis) (
 			return err
 		}
 		total += bytes
-		if len(ids) == limit || !isDue(notBefore, now) || (total > claimBytes && len(ids) > 0) {
+		if !isDue(notBefore, now) || (total > claimBytes && len(ids) > 0) {
 			return sqlite.ErrStop
 		}
 		ids = append(ids, id)
 		return nil
 	}, `SELECT id, not_before, bytes FROM events INDEXED BY events_queue
 		WHERE session_id = ? AND outcome = 'pending' AND outcome IN ('pending', 'processing')
-		ORDER BY occurred_at, delivery_id, id`, int64(session))
+		ORDER BY occurred_at, delivery_id, id LIMIT ?`, int64(session), sqlLimit(limit))
 	return ids, err
 }
 
@@ -253,41 +246,33 @@ func (t *tx) heldEvents(claim *claudemem.Claim) ([]int64, error) {
 
 // Release implements queue.Storage; CodeConflict when the claim isn't held.
 func (s *Store) Release(ctx context.Context, claim claudemem.Claim, cause string, counted bool, notBefore claudemem.Millis) error {
-	return s.writeKeeping(ctx, "release claim", func(t *tx) error {
-		ids, err := t.heldEvents(&claim)
-		if err != nil {
-			return err
-		}
-		attempt := 0
-		if counted {
-			attempt = 1
-		}
-		held := jsonList(ids)
-		if _, err := t.exec("UPDATE events SET outcome = 'pending', not_before = ? WHERE id IN (SELECT value FROM json_each(?))",
-			int64(notBefore), held); err != nil {
-			return err
-		}
-		_, err = t.exec(`UPDATE pending_messages SET claimer = NULL, claimed_at = NULL, attempts = attempts + ?1,
-			last_error = CASE WHEN ?2 = '' THEN last_error ELSE ?2 END WHERE event_id IN (SELECT value FROM json_each(?3))`,
-			attempt, text.FirstBytes(cause, errorLength), held)
-		return err
-	})
+	attempts := 0
+	if counted {
+		attempts = 1
+	}
+	return s.endClaim(ctx, "release claim", &claim, "outcome = 'pending', not_before = ?", notBefore, attempts, cause)
 }
 
 // Bury implements queue.Storage; CodeConflict when the claim isn't held.
 func (s *Store) Bury(ctx context.Context, claim claudemem.Claim, cause string) error {
-	return s.writeKeeping(ctx, "bury claim", func(t *tx) error {
-		ids, err := t.heldEvents(&claim)
+	return s.endClaim(ctx, "bury claim", &claim, "outcome = 'failed', processed_at = ?", s.now(), 1, cause)
+}
+
+// endClaim gives the events of a claim back to the queue: assignments, with at as
+// their argument, change the rows of the books.
+func (s *Store) endClaim(ctx context.Context, what string, claim *claudemem.Claim, assignments string, at claudemem.Millis, attempts int, cause string) error {
+	return s.writeKeeping(ctx, what, func(t *tx) error {
+		ids, err := t.heldEvents(claim)
 		if err != nil {
 			return err
 		}
 		held := jsonList(ids)
-		if _, err := t.exec("UPDATE events SET outcome = 'failed', processed_at = ? WHERE id IN (SELECT value FROM json_each(?))",
-			int64(t.now()), held); err != nil {
+		if _, err := t.exec("UPDATE events SET "+assignments+" WHERE id IN (SELECT value FROM json_each(?))", int64(at), held); err != nil {
 			return err
 		}
-		_, err = t.exec(`UPDATE pending_messages SET claimer = NULL, claimed_at = NULL, attempts = attempts + 1, last_error = ?
-			WHERE event_id IN (SELECT value FROM json_each(?))`, text.FirstBytes(cause, errorLength), held)
+		_, err = t.exec(`UPDATE pending_messages SET claimer = NULL, claimed_at = NULL, attempts = attempts + ?1,
+			last_error = CASE WHEN ?2 = '' THEN last_error ELSE ?2 END WHERE event_id IN (SELECT value FROM json_each(?3))`,
+			attempts, text.FirstBytes(cause, errorLength), held)
 		return err
 	})
 }
@@ -318,17 +303,13 @@ func lostEvents(ctx context.Context, q querier, claimedBefore claudemem.Millis, 
 }
 
 // DeadLetters implements queue.Storage: the oldest first, all when limit is 0.
-func (s *Store) DeadLetters(ctx context.Context, limit int) ([]claudemem.DeadLetter, error) {
-	const what = "list dead letters"
-	if limit <= 0 {
-		limit = -1 // no limit
-	}
-	letters, err := all(ctx, s.reader, func(l *claudemem.DeadLetter) []any {
+func (s *Store) DeadLetters(ctx context.Context, limit int) (letters []claudemem.DeadLetter, err error) {
+	defer wrap(&err, "list dead letters")
+	return all(ctx, s.reader, func(l *claudemem.DeadLetter) []any {
 		return []any{&l.Key, &l.Session, &l.Kind, &l.ToolName, &l.OccurredAt, &l.Attempts, &l.LastError}
 	}, `SELECT e.event_key, e.session_id, e.kind, e.tool_name, e.occurred_at, m.attempts, m.last_error
 		FROM events e JOIN pending_messages m ON m.event_id = e.id
-		WHERE e.outcome = 'failed' ORDER BY e.occurred_at, e.id LIMIT ?`, limit)
-	return letters, fault(what, err)
+		WHERE e.outcome = 'failed' ORDER BY e.occurred_at, e.id LIMIT ?`, sqlLimit(limit))
 }
 
 // Revive implements queue.Storage: attempts start at 0 again.
@@ -360,11 +341,7 @@ func (s *Store) Interrupt(ctx context.Context, idleSince claudemem.Millis) (int,
 	if err != nil || !idle {
 		return 0, fault(what, err)
 	}
-	interrupted := 0
-	err = s.write(ctx, what, func(t *tx) error {
-		var err error
-		interrupted, err = t.change("UPDATE sessions SET status = 'interrupted' WHERE status = 'active' AND updated_at < ?", int64(idleSince))
-		return err
+	return inJob(ctx, s, what, job{}, func(t *tx) (int, error) {
+		return t.change("UPDATE sessions SET status = 'interrupted' WHERE status = 'active' AND updated_at < ?", int64(idleSince))
 	})
-	return interrupted, err
 }

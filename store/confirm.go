@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -33,27 +34,16 @@ func (s *Store) Confirm(ctx context.Context, claim claudemem.Claim, outcome clau
 		if err := t.finishEvents(ids); err != nil {
 			return err
 		}
-		for i := range observations {
-			if err := t.addObservation(&claim.Session, &observations[i]); err != nil {
-				return err
-			}
+		if err := addEach(&claim.Session, observations, t.addObservation); err != nil {
+			return err
 		}
-		for i := range summaries {
-			if err := t.addSummary(&claim.Session, &summaries[i]); err != nil {
-				return err
-			}
+		if err := addEach(&claim.Session, summaries, t.addSummary); err != nil {
+			return err
 		}
-		for i := range learnings {
-			if err := t.addLearning(&claim.Session, &learnings[i]); err != nil {
-				return err
-			}
+		if err := addEach(&claim.Session, learnings, t.addLearning); err != nil {
+			return err
 		}
-		for i := range outcome.Symbols {
-			if err := t.addSymbol(&claim.Session, &outcome.Symbols[i]); err != nil {
-				return err
-			}
-		}
-		return nil
+		return addEach(&claim.Session, outcome.Symbols, t.addSymbol)
 	})
 	if err != nil {
 		return err
@@ -61,6 +51,16 @@ func (s *Store) Confirm(ctx context.Context, claim claudemem.Claim, outcome clau
 	copy(outcome.Observations, observations)
 	copy(outcome.Summaries, summaries)
 	copy(outcome.Learnings, learnings)
+	return nil
+}
+
+// addEach adds the records of a claim, in order, up to the first error.
+func addEach[T any](claimed *claudemem.Session, records []T, add func(*claudemem.Session, *T) error) error {
+	for i := range records {
+		if err := add(claimed, &records[i]); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
@@ -97,15 +97,9 @@ func (t *tx) addObservation(claimed *claudemem.Session, o *claudemem.Observation
 	if o.Session, err = sessionOf(claimed, o.Session); err != nil {
 		return err
 	}
-	if o.ProjectPath == "" {
-		o.ProjectPath = claimed.ProjectPath
-	}
-	if o.Origin == "" {
-		o.Origin = claudemem.OriginObserver
-	}
-	if o.CreatedAt <= 0 {
-		o.CreatedAt = t.now()
-	}
+	o.ProjectPath = cmp.Or(o.ProjectPath, claimed.ProjectPath)
+	o.Origin = cmp.Or(o.Origin, claudemem.OriginObserver)
+	o.CreatedAt = t.orNow(o.CreatedAt)
 	filesKey := filesKey(o.Files)
 	o.ContentHash = contentHash(o, filesKey)
 	same, err := t.sameObservation(o, filesKey)
@@ -159,12 +153,8 @@ func (t *tx) insertObservation(o *claudemem.Observation, filesKey string) error 
 	}
 	o.ID = claudemem.ObservationID(id)
 	for i, f := range o.Files {
-		var hash any
-		if f.Hash != "" {
-			hash = f.Hash
-		}
 		if _, err := t.exec("INSERT INTO observation_files (observation_id, position, path, role, file_hash) VALUES (?, ?, ?, ?, ?)",
-			id, i, f.Path, string(f.Role), hash); err != nil {
+			id, i, f.Path, string(f.Role), orNull(f.Hash)); err != nil {
 			return err
 		}
 		if err := t.addPath(f.Path); err != nil {
@@ -237,12 +227,8 @@ func (t *tx) addSummary(claimed *claudemem.Session, s *claudemem.Summary) error 
 	if s.Session, err = sessionOf(claimed, s.Session); err != nil {
 		return err
 	}
-	if s.Origin == "" {
-		s.Origin = claudemem.OriginObserver
-	}
-	if s.CreatedAt <= 0 {
-		s.CreatedAt = t.now()
-	}
+	s.Origin = cmp.Or(s.Origin, claudemem.OriginObserver)
+	s.CreatedAt = t.orNow(s.CreatedAt)
 	if s.ULID, err = t.ulid(s.CreatedAt); err != nil {
 		return err
 	}
@@ -260,10 +246,7 @@ func (t *tx) addSymbol(claimed *claudemem.Session, c *claudemem.SymbolChange) er
 	if err != nil {
 		return err
 	}
-	at := c.SnapshotAt
-	if at <= 0 {
-		at = t.now()
-	}
+	at := t.orNow(c.SnapshotAt)
 	id, err := t.ulid(at)
 	if err != nil {
 		return err

@@ -3,7 +3,6 @@ package store
 import (
 	"bytes"
 	"context"
-	"database/sql"
 	"encoding/json"
 
 	"claudemem"
@@ -70,26 +69,18 @@ func encodeArrival(a claudemem.Arrival, now claudemem.Millis) (arrival, error) {
 		a.Event.OccurredAt = a.ReceivedAt
 	}
 	out := arrival{Arrival: a}
-	if a.SkipReason != "" || !waits(a.Event.Kind) {
+	// Events of other kinds are no work for an observer: they are done once they are booked.
+	if a.SkipReason != "" || a.Event.Kind != claudemem.KindTool && a.Event.Kind != claudemem.KindStop {
 		return out, nil
 	}
-	payload, err := encode(&a.Event)
-	if err != nil {
+	var err error
+	if out.payload, err = encode(&a.Event); err != nil {
 		return arrival{}, claudemem.Errorf(claudemem.CodeInvalid, "event is not JSON: %w", err)
 	}
-	out.payload = payload
 	if len(a.Files) > 0 {
-		if out.files, err = encode(a.Files); err != nil {
-			return arrival{}, err
-		}
+		out.files = jsonList(a.Files)
 	}
 	return out, nil
-}
-
-// waits reports whether events of a kind are work for an observer; the others
-// are done once they are booked.
-func waits(kind claudemem.EventKind) bool {
-	return kind == claudemem.KindTool || kind == claudemem.KindStop
 }
 
 // encode is json.Marshal without the escapes that only HTML needs.
@@ -203,8 +194,7 @@ func (t *tx) count(name string, n int) error {
 // session's row is written later (touch).
 func (b *bookkeeper) bookArrival(t *tx, a *arrival) (claudemem.Receipt, error) {
 	e := &a.Event
-	switch e.Kind {
-	case claudemem.KindSessionStart, claudemem.KindFlush:
+	if e.Kind == claudemem.KindSessionStart || e.Kind == claudemem.KindFlush {
 		return claudemem.Receipt{Status: claudemem.StatusSkipped, Reason: "not_booked"}, nil
 	}
 	if b.tombstones {
@@ -286,22 +276,16 @@ func (b *bookkeeper) touch(s *bookedSession) {
 // is in the books already.
 func (t *tx) bookEvent(a *arrival, r claudemem.Receipt) (id int64, booked bool, err error) {
 	e := &a.Event
-	var delivery, session, processedAt any
-	if e.DeliveryID != "" {
-		delivery = e.DeliveryID
-	}
-	if r.Session != 0 {
-		session = int64(r.Session)
-	}
+	var processedAt claudemem.Millis
 	if r.Status == claudemem.StatusProcessed {
-		processedAt = int64(t.now())
+		processedAt = t.now()
 	}
 	res, err := t.exec(`INSERT INTO events
 		(event_key, delivery_id, session_id, kind, tool_name, prompt_id, prompt_number,
 		 occurred_at, received_at, outcome, reason, bytes, processed_at)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
-		a.Key, delivery, session, string(e.Kind), e.ToolName, e.PromptID, r.PromptNumber,
-		int64(e.OccurredAt), int64(a.ReceivedAt), string(r.Status), r.Reason, len(a.payload)+len(a.files), processedAt)
+		a.Key, orNull(e.DeliveryID), orNull(r.Session), string(e.Kind), e.ToolName, e.PromptID, r.PromptNumber,
+		int64(e.OccurredAt), int64(a.ReceivedAt), string(r.Status), r.Reason, len(a.payload)+len(a.files), orNull(processedAt))
 	if err != nil {
 		return 0, false, err
 	}
@@ -316,12 +300,10 @@ func (t *tx) bookEvent(a *arrival, r claudemem.Receipt) (id int64, booked bool, 
 // duplicateOf answers with what the first delivery was told.
 func (t *tx) duplicateOf(a *arrival) (claudemem.Receipt, error) {
 	var r claudemem.Receipt
-	var session sql.NullInt64
 	var outcome string
-	err := t.row(`SELECT session_id, prompt_number, outcome FROM events WHERE event_key = ?1
-		UNION ALL SELECT session_id, prompt_number, outcome FROM events WHERE delivery_id = ?2 LIMIT 1`,
-		[]any{a.Key, a.Event.DeliveryID}, &session, &r.PromptNumber, &outcome)
-	r.Session = claudemem.SessionID(session.Int64)
+	err := t.row(`SELECT coalesce(session_id, 0), prompt_number, outcome FROM events WHERE event_key = ?1
+		UNION ALL SELECT coalesce(session_id, 0), prompt_number, outcome FROM events WHERE delivery_id = ?2 LIMIT 1`,
+		[]any{a.Key, a.Event.DeliveryID}, &r.Session, &r.PromptNumber, &outcome)
 	r.Status = claudemem.StatusDuplicate
 	if outcome == string(claudemem.StatusForgotten) {
 		r.Status, r.Reason = claudemem.StatusSkipped, outcome

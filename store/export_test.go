@@ -62,12 +62,12 @@ func (l *Ledger) Used(ctx context.Context, at time.Time, session claudemem.Sessi
 
 // Fail runs a background transaction that stores something and then panics.
 func (s *Store) Fail() error {
-	return s.write(context.Background(), "fail", func(t *tx) error {
+	return s.do(context.Background(), "fail", job{run: func(t *tx) error {
 		if err := t.count("half-done", 1); err != nil {
 			return err
 		}
 		panic("on purpose")
-	})
+	}})
 }
 
 // Occupy keeps the writer busy until release is called.
@@ -102,10 +102,10 @@ var Alike = alike
 
 // Hide marks an observation as deleted.
 func (s *Store) Hide(id int64) error {
-	return s.write(context.Background(), "hide", func(t *tx) error {
+	return s.do(context.Background(), "hide", job{run: func(t *tx) error {
 		_, err := t.exec("UPDATE observations SET deleted_at = 1 WHERE id = ?", id)
 		return err
-	})
+	}})
 }
 
 // PagePlan and CountPlan explain how a filter's page and its count are answered;

@@ -111,10 +111,10 @@ func (s *Store) RecordLookup(ctx context.Context, host claudemem.Host, hostSessi
 }
 
 // LastInjection implements recall.Source.
-func (s *Store) LastInjection(ctx context.Context, host claudemem.Host, hostSessionID string) (claudemem.Millis, error) {
-	at, err := value[claudemem.Millis](ctx, s.reader, `SELECT coalesce(max(created_at), 0) FROM injections
+func (s *Store) LastInjection(ctx context.Context, host claudemem.Host, hostSessionID string) (at claudemem.Millis, err error) {
+	defer wrap(&err, "read last injection")
+	return value[claudemem.Millis](ctx, s.reader, `SELECT coalesce(max(created_at), 0) FROM injections
 		WHERE host = ? AND host_session_id = ? AND hook_event = 'SessionStart'`, string(host), hostSessionID)
-	return at, fault("read last injection", err)
 }
 
 // AddNotice keeps something that the user must be told once. A notice that was
@@ -166,12 +166,11 @@ type Sizes struct {
 }
 
 // Sizes measures the database's files.
-func (s *Store) Sizes(ctx context.Context) (Sizes, error) {
-	const what = "measure memory"
-	var sizes Sizes
+func (s *Store) Sizes(ctx context.Context) (sizes Sizes, err error) {
+	defer wrap(&err, "measure memory")
 	info, err := os.Stat(s.path)
 	if err != nil {
-		return sizes, claudemem.Errorf(claudemem.CodeStorage, what+": %w", err)
+		return sizes, claudemem.Errorf(claudemem.CodeStorage, "%w", err)
 	}
 	sizes.Database = info.Size()
 	if info, err := os.Stat(s.path + "-wal"); err == nil {
@@ -179,5 +178,5 @@ func (s *Store) Sizes(ctx context.Context) (Sizes, error) {
 	}
 	sizes.Free, err = value[int64](ctx, s.reader,
 		"SELECT f.freelist_count * p.page_size FROM pragma_freelist_count f, pragma_page_size p")
-	return sizes, fault(what, err)
+	return sizes, err
 }

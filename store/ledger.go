@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"sync"
 	"time"
@@ -104,7 +103,7 @@ func (l *Ledger) Reserve(ctx context.Context, r claudemem.ModelReservation) (int
 		var err error
 		id, err = t.insert(`INSERT INTO llm_calls (session_id, provider, model, kind, reserved_tokens, outcome, started_at)
 			VALUES (?, ?, ?, ?, ?, ?, ?)`,
-			sql.NullInt64{Int64: int64(r.Session), Valid: r.Session != 0}, r.Provider, r.Model, r.Kind, wanted, callReserved,
+			orNull(r.Session), r.Provider, r.Model, r.Kind, wanted, callReserved,
 			r.At.UnixMilli())
 		return err
 	})

@@ -171,11 +171,9 @@ func newestSummaries(ctx context.Context, q querier, session claudemem.SessionID
 // it, and reports whether it is known. It opens nothing: a forked session comes
 // with the id of the one it was forked from.
 func (s *Store) TouchSession(ctx context.Context, host claudemem.Host, hostSessionID string) (known bool, err error) {
-	err = s.write(ctx, "touch session", func(t *tx) error {
+	return inJob(ctx, s, "touch session", job{}, func(t *tx) (bool, error) {
 		n, err := t.change("UPDATE sessions SET updated_at = max(updated_at, ?) WHERE host = ? AND host_session_id = ?",
 			int64(t.now()), string(host), hostSessionID)
-		known = n > 0
-		return err
+		return n > 0, err
 	})
-	return known, err
 }

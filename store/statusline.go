@@ -27,14 +27,13 @@ const (
 
 // Standing returns the notices that hold at a time, whether they were told or
 // not, the oldest first. Those of caps hold for their day.
-func (s *Store) Standing(ctx context.Context, now time.Time) ([]Notice, error) {
-	const what = "list standing notices"
+func (s *Store) Standing(ctx context.Context, now time.Time) (notices []Notice, err error) {
+	defer wrap(&err, "list standing notices")
 	from, _ := dayOf(now)
-	list, err := all(ctx, s.reader, func(n *Notice) []any {
+	return all(ctx, s.reader, func(n *Notice) []any {
 		return []any{&n.Key, &n.Text, &n.At, &n.Told}
 	}, `SELECT key, text, created_at, shown_at IS NOT NULL FROM notices
 		WHERE key NOT LIKE 'cap\_%' ESCAPE '\' OR created_at >= ? ORDER BY created_at, key`, int64(from))
-	return list, fault(what, err)
 }
 
 // Waits says that the notice is of a provider that does not answer or of a cap,
@@ -45,18 +44,16 @@ func (n Notice) Waits() bool {
 
 // Statusline reads what a host's status line says. It is asked often, so each
 // part is found through an index.
-func (s *Store) Statusline(ctx context.Context, r claudemem.StatusRequest, now time.Time) (claudemem.Statusline, error) {
-	const what = "read status line"
-	var line claudemem.Statusline
+func (s *Store) Statusline(ctx context.Context, r claudemem.StatusRequest, now time.Time) (line claudemem.Statusline, err error) {
 	from, to := dayOf(now)
-	err := s.reader.QueryRowContext(ctx, `SELECT
+	err = s.reader.QueryRowContext(ctx, `SELECT
 		(SELECT count(*) FROM observations o JOIN sessions s ON s.id = o.session_id
 			WHERE s.host = ? AND s.host_session_id = ? AND o.deleted_at IS NULL),
 		(SELECT count(*) FROM events WHERE outcome IN ('pending', 'processing')),
 		(SELECT coalesce(sum(tokens_in + tokens_out + tokens_cached), 0) FROM llm_calls WHERE started_at >= ? AND started_at < ?)`,
 		string(r.Host), r.HostSessionID, int64(from), int64(to)).Scan(&line.Observations, &line.Pending, &line.TokensToday)
 	if err != nil {
-		return line, fault(what, err)
+		return line, fault("read status line", err)
 	}
 	notices, err := s.Standing(ctx, now)
 	if err != nil {

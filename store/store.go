@@ -189,12 +189,8 @@ func (s *Store) Path() string { return s.path }
 
 func (s *Store) now() claudemem.Millis { return claudemem.MillisOf(s.clock()) }
 
-// write runs fn in a transaction of its own, after the arrivals that wait.
-func (s *Store) write(ctx context.Context, what string, fn func(*tx) error) error {
-	return s.do(ctx, what, job{run: fn})
-}
-
-// writeKeeping is write for what doesn't touch sessions or tombstones.
+// writeKeeping runs fn in a transaction of its own, after the arrivals that wait. fn
+// doesn't touch sessions or tombstones.
 func (s *Store) writeKeeping(ctx context.Context, what string, fn func(*tx) error) error {
 	return s.do(ctx, what, job{run: fn, keepsSessions: true})
 }

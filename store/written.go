@@ -134,14 +134,7 @@ func (t *tx) manualSession(project string, at claudemem.Millis) (claudemem.Sessi
 
 // observation reads an observation that is not hidden; CodeNotFound when there is none.
 func (t *tx) observation(id claudemem.ObservationID) (claudemem.Observation, error) {
-	found, err := observationsByIDs(context.Background(), t.w.conn, []claudemem.ObservationID{id})
-	if err != nil {
-		return claudemem.Observation{}, err
-	}
-	if len(found) == 0 {
-		return claudemem.Observation{}, noObservation(id)
-	}
-	return found[0], nil
+	return observationByID(context.Background(), t.w.conn, id)
 }
 
 func noObservation(id claudemem.ObservationID) error {
@@ -158,18 +151,11 @@ func (s *Store) EditObservation(ctx context.Context, id claudemem.ObservationID,
 		if err != nil {
 			return o, err
 		}
-		if e.Title != nil {
-			o.Title = strings.TrimSpace(*e.Title)
-		}
-		if e.Narrative != nil {
-			o.Narrative = *e.Narrative
-		}
-		if e.Type != nil {
-			o.Type = *e.Type
-		}
-		if e.Pinned != nil {
-			o.Pinned = *e.Pinned
-		}
+		set(&o.Title, e.Title)
+		set(&o.Narrative, e.Narrative)
+		set(&o.Type, e.Type)
+		set(&o.Pinned, e.Pinned)
+		o.Title = strings.TrimSpace(o.Title)
 		if o.Title == "" || o.Type == "" {
 			return o, claudemem.Errorf(claudemem.CodeInvalid, "an observation needs a title and a type").
 				WithHint("what is within <private> tags is not kept")
