@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"time"
 
 	"claudemem"
 	"claudemem/api"
@@ -17,6 +18,8 @@ type workerOrFiles struct {
 	app     *app
 	dataDir string
 	files   *files // opened when it is needed
+	// patience bounds the wait for the worker; 0: as long as the caller waits.
+	patience time.Duration
 }
 
 func (a *app) memory() (*workerOrFiles, error) {
@@ -87,17 +90,27 @@ func (w *workerOrFiles) read(ctx context.Context, call func(context.Context, api
 	if w.files == nil {
 		// No trace of a worker is no error here.
 		if worker, err := api.FindWorker(w.dataDir); err == nil {
-			if err := call(ctx, worker); err == nil || !cannotAnswer(worker, err) && !unknownParameter(worker, err) {
+			if err := w.ask(ctx, worker, call); err == nil || !cannotAnswer(worker, err) && !unknownParameter(worker, err) {
 				return err
 			}
 		}
-		files, err := w.app.openFiles(ctx, w.dataDir, true)
+		files, err := w.app.openFiles(ctx, w.dataDir)
 		if err != nil {
 			return err
 		}
 		w.files = files
 	}
 	return call(ctx, w.files)
+}
+
+// ask asks the worker, for as long as patience allows.
+func (w *workerOrFiles) ask(ctx context.Context, worker api.Memory, call func(context.Context, api.Memory) error) error {
+	if w.patience > 0 {
+		limited, cancel := context.WithTimeout(ctx, w.patience)
+		defer cancel()
+		ctx = limited
+	}
+	return call(ctx, worker)
 }
 
 // cannotAnswer reports whether a worker does not answer, or is of another version that

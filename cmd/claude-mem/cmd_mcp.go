@@ -116,7 +116,7 @@ func (m *clientMemory) read(ctx context.Context, call func(context.Context, api.
 		return err
 	}
 	m.wakeSoon()
-	files, err := m.app.openFiles(ctx, m.dataDir, true)
+	files, err := m.app.openFiles(ctx, m.dataDir)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -34,42 +35,29 @@ JSON: a list in the order asked for; observations as in ` + "`claude-mem recent 
 	}
 	asJSON := jsonFlag(cmd)
 	cmd.ValidArgsFunction = completion(a.recordChoices())
-	cmd.RunE = func(cmd *cobra.Command, given []string) error {
+	cmd.RunE = a.withMemory(func(cmd *cobra.Command, m *workerOrFiles, given []string) error {
 		ids, err := parseIDs(given)
 		if err != nil {
 			return err
 		}
-		return a.showRecords(cmd.Context(), ids, *asJSON)
-	}
+		return a.showRecords(cmd.Context(), m, ids, *asJSON)
+	})
 	return cmd
 }
 
 // showRecords shows records in the given order and returns an error that names the
 // missing ones at the end.
-func (a *app) showRecords(ctx context.Context, ids []recordID, asJSON bool) error {
-	dataDir, err := a.dataDir()
-	if err != nil {
-		return err
-	}
-	m, err := a.openFiles(ctx, dataDir, false)
-	if err != nil {
-		return err
-	}
-	defer m.close()
+func (a *app) showRecords(ctx context.Context, m *workerOrFiles, ids []recordID, asJSON bool) error {
 	out := []any{}
 	p := a.people()
 	var missing []string
 	var read []claudemem.ObservationID
-	defer func() { a.noteLookup(ctx, read) }()
+	defer func() { a.noteLookup(ctx, m.dataDir, read) }()
 	for _, id := range ids {
 		if len(out) > 0 && !asJSON {
 			p.printf("\n")
 		}
-		found, err := id.resolve(ctx, m.memory)
-		var shown any
-		if err == nil {
-			shown, err = found.show(ctx, m, p, asJSON)
-		}
+		o, s, err := id.read(ctx, m)
 		if claudemem.CodeOf(err) == claudemem.CodeNotFound {
 			missing = append(missing, id.String())
 			continue
@@ -77,9 +65,17 @@ func (a *app) showRecords(ctx context.Context, ids []recordID, asJSON bool) erro
 		if err != nil {
 			return err
 		}
-		out = append(out, shown)
-		if !found.session {
-			read = append(read, claudemem.ObservationID(found.number))
+		if o != nil {
+			out, read = append(out, shownObservation{claudemem.RecordObservation, *o}), append(read, o.ID)
+		} else {
+			out = append(out, shownSessionOf(*s))
+		}
+		switch {
+		case asJSON:
+		case o != nil:
+			p.observation(o)
+		default:
+			p.session(s)
 		}
 	}
 	if asJSON && len(out) > 0 {
@@ -108,13 +104,9 @@ const lookupWait = 300 * time.Millisecond
 // noteLookup tells the worker that an agent read observations in full, for its
 // session's receipt. A command only reads the database, so without a worker
 // nothing is noted; nor is what a person reads.
-func (a *app) noteLookup(ctx context.Context, read []claudemem.ObservationID) {
+func (a *app) noteLookup(ctx context.Context, dataDir string, read []claudemem.ObservationID) {
 	session := a.getenv(sessionKey)
 	if session == "" || len(read) == 0 {
-		return
-	}
-	dataDir, err := a.dataDir()
-	if err != nil {
 		return
 	}
 	worker, err := api.FindWorker(dataDir)
@@ -134,6 +126,7 @@ type recordID struct {
 	ulid    claudemem.ULID // when it is not a number
 }
 
+// String returns the id for messages: observation #12, session S12, record 01K….
 func (id recordID) String() string {
 	if id.ulid != "" {
 		return "record " + string(id.ulid)
@@ -161,6 +154,7 @@ func parseIDs(given []string) ([]recordID, error) {
 	return ids, nil
 }
 
+// parseID parses 12, #12, S12 or a ULID.
 func parseID(text string) (recordID, error) {
 	id := recordID{}
 	digits := strings.TrimPrefix(text, "#")
@@ -185,38 +179,18 @@ func isULID(text string) bool {
 	return err == nil
 }
 
-// resolve returns the numbered id of a ULID, and a numbered id unchanged.
-func (id recordID) resolve(ctx context.Context, m *memory) (recordID, error) {
-	if id.ulid == "" {
-		return id, nil
-	}
-	o, err := m.ObservationByULID(ctx, id.ulid)
-	if err == nil {
-		return recordID{number: int64(o.ID)}, nil
-	}
-	if claudemem.CodeOf(err) != claudemem.CodeNotFound {
-		return id, err
-	}
-	s, err := m.SessionNamed(ctx, string(id.ulid), "")
-	if err != nil {
-		return id, err
-	}
-	return recordID{session: true, number: int64(s.ID)}, nil
-}
-
-func (id recordID) show(ctx context.Context, m *files, p *printer, asJSON bool) (any, error) {
+// read returns the observation or the session of the id; the other one is nil. It does
+// not note that they were read.
+func (id recordID) read(ctx context.Context, m api.Memory) (*api.Observation, *api.SessionRecords, error) {
+	name := cmp.Or(string(id.ulid), strconv.FormatInt(id.number, 10))
 	if !id.session {
-		o, err := m.Local.Observation(ctx, api.ObservationRequest{Name: fmt.Sprint(id.number)})
-		if err == nil && !asJSON {
-			p.observation(&o)
+		o, err := m.Observation(ctx, api.ObservationRequest{Name: name})
+		if err == nil || id.ulid == "" || claudemem.CodeOf(err) != claudemem.CodeNotFound {
+			return &o, nil, err
 		}
-		return shownObservation{claudemem.RecordObservation, o}, err
 	}
-	s, err := m.Session(ctx, api.SessionRequest{Name: fmt.Sprint(id.number), Format: api.FormatFull})
-	if err == nil && !asJSON {
-		p.session(&s)
-	}
-	return shownSessionOf(s), err
+	s, err := m.Session(ctx, api.SessionRequest{Name: name, Format: api.FormatFull})
+	return nil, &s, err
 }
 
 // shownSession is a session with its records in full.

@@ -50,7 +50,7 @@ kind is observation, summary or prompt, or anchor for a time without a record.`,
 		r := timelineTarget(strings.Join(words, " "), a.now())
 		r.Before, r.After = *before, *after
 		var home string
-		r.Anchor, home = a.resolveAnchor(ctx, r.Anchor)
+		r.Anchor, home = resolveAnchor(ctx, m, r.Anchor)
 		var err error
 		if r.Project, err = a.projectNamed(*project); err != nil {
 			return err
@@ -94,34 +94,25 @@ func namesRecord(text string) bool {
 
 // resolveAnchor returns an anchor by its number, with the project of the record that it
 // names; an anchor that names no record has the project of the current directory.
-func (a *app) resolveAnchor(ctx context.Context, anchor string) (name, project string) {
-	here := here()
+func resolveAnchor(ctx context.Context, m api.Memory, anchor string) (name, project string) {
 	id, err := parseID(anchor)
 	if err != nil {
-		return anchor, here
+		return anchor, here()
 	}
-	m, err := a.openMemory(ctx)
-	if err != nil {
-		return anchor, here // whoever asks for the timeline is told why
+	o, s, err := id.read(ctx, m)
+	switch {
+	case err == nil && o != nil:
+		return fmt.Sprintf("#%d", o.ID), o.ProjectPath
+	case err == nil:
+		return fmt.Sprintf("S%d", s.ID), s.ProjectPath
+	case id.session:
+		return fmt.Sprintf("S%d", id.number), here()
+	case id.ulid == "":
+		return fmt.Sprintf("#%d", id.number), here()
 	}
-	defer m.close()
-	if id, err = id.resolve(ctx, m); err != nil {
-		return anchor, here
-	}
-	if id.session {
-		if s, err := m.Session(ctx, claudemem.SessionID(id.number)); err == nil {
-			here = s.ProjectPath
-		}
-		return fmt.Sprintf("S%d", id.number), here
-	}
-	if o, err := m.Observation(ctx, claudemem.ObservationID(id.number)); err == nil {
-		here = o.ProjectPath
-	}
-	return fmt.Sprintf("#%d", id.number), here
+	return anchor, here() // the timeline says why it found none
 }
 
-// printTimeline prints a line for each entry, the anchor marked with ▶, then a hint, or
-// a note when there are no records. Lines name their project if project is "".
 func (a *app) printTimeline(t *api.Timeline, project string) {
 	p := a.people()
 	records := 0

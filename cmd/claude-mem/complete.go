@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"claudemem"
+	"claudemem/api"
 	"claudemem/observer/mode"
 	"claudemem/settings"
 
@@ -81,13 +82,14 @@ func withoutFiles(cmd *cobra.Command) {
 }
 
 // remembered returns the choices that list finds in the memory; none when there is no memory.
-func remembered[T any](a *app, list func(context.Context, *memory) ([]T, error), choice func(*T) cobra.Completion) choices {
+func remembered[T any](a *app, list func(context.Context, api.Memory) ([]T, error), choice func(*T) cobra.Completion) choices {
 	return func(ctx context.Context) (found []cobra.Completion) {
-		m, err := a.openMemory(ctx)
+		m, err := a.memory()
 		if err != nil {
 			return nil
 		}
 		defer m.close()
+		m.patience = completeLimit / 2
 		records, err := list(ctx, m)
 		if err != nil {
 			return nil
@@ -102,36 +104,41 @@ func remembered[T any](a *app, list func(context.Context, *memory) ([]T, error),
 // projectChoices are the names of projects; where several have one, their directories.
 func (a *app) projectChoices() choices {
 	named := map[string]int{}
-	return remembered(a, func(ctx context.Context, m *memory) ([]claudemem.ProjectDigest, error) {
-		projects, err := m.Projects(ctx)
+	return remembered(a, func(ctx context.Context, m api.Memory) ([]api.Project, error) {
+		projects, err := m.Projects(ctx, api.ProjectsRequest{Limit: api.MaxLimit})
 		clear(named)
-		for i := range projects {
-			named[projects[i].Label]++
+		for _, p := range projects.Results {
+			named[p.Project]++
 		}
-		return projects, err
-	}, func(p *claudemem.ProjectDigest) cobra.Completion {
-		if named[p.Label] > 1 {
-			return described(p.ProjectPath, p.Label)
+		return projects.Results, err
+	}, func(p *api.Project) cobra.Completion {
+		if named[p.Project] > 1 {
+			return described(p.ProjectPath, p.Project)
 		}
-		return described(p.Label, p.ProjectPath)
+		return described(p.Project, p.ProjectPath)
 	})
 }
 
+// completePage returns the page of the newest records of the current project.
+func completePage() api.Paged { return api.Paged{Project: here(), Limit: completeShown} }
+
 // recordChoices are the newest observations and sessions of the current project.
 func (a *app) recordChoices() choices {
-	observations := remembered(a, func(ctx context.Context, m *memory) ([]claudemem.Observation, error) {
-		return m.Observations(ctx, claudemem.Query{Project: here(), Limit: completeShown})
-	}, func(o *claudemem.Observation) cobra.Completion { return described(fmt.Sprint(o.ID), o.Title) })
+	observations := remembered(a, func(ctx context.Context, m api.Memory) ([]api.Observation, error) {
+		page, err := m.Observations(ctx, api.ObservationsRequest{Paged: completePage()})
+		return page.Results, err
+	}, func(o *api.Observation) cobra.Completion { return described(fmt.Sprint(o.ID), o.Title) })
 	sessions := a.sessionChoices()
 	return func(ctx context.Context) []cobra.Completion { return append(observations(ctx), sessions(ctx)...) }
 }
 
 // sessionChoices are the newest sessions of the current project.
 func (a *app) sessionChoices() choices {
-	return remembered(a, func(ctx context.Context, m *memory) ([]claudemem.SessionDigest, error) {
-		return m.RecentSessions(ctx, here(), completeShown)
-	}, func(s *claudemem.SessionDigest) cobra.Completion {
-		return described(fmt.Sprintf("S%d", s.Session.ID), cmp.Or(s.Session.Title, s.LastPrompt))
+	return remembered(a, func(ctx context.Context, m api.Memory) ([]api.SessionDigest, error) {
+		page, err := m.Sessions(ctx, api.SessionsRequest{Dated: api.Dated{Paged: completePage()}})
+		return page.Results, err
+	}, func(s *api.SessionDigest) cobra.Completion {
+		return described(fmt.Sprintf("S%d", s.ID), cmp.Or(s.Title, s.LastPrompt))
 	})
 }
 
@@ -145,17 +152,18 @@ func (a *app) namedSessionChoices() choices {
 
 // deadLetterChoices are the keys of events that failed for good.
 func (a *app) deadLetterChoices() choices {
-	return remembered(a, func(ctx context.Context, m *memory) ([]claudemem.DeadLetter, error) {
-		return m.DeadLetters(ctx, completeShown)
-	},
-		func(d *claudemem.DeadLetter) cobra.Completion { return described(d.Key, d.LastError) })
+	return remembered(a, func(ctx context.Context, m api.Memory) ([]claudemem.DeadLetter, error) {
+		q, err := m.Queue(ctx)
+		return q.DeadLetters[:min(len(q.DeadLetters), completeShown)], err
+	}, func(d *claudemem.DeadLetter) cobra.Completion { return described(d.Key, d.LastError) })
 }
 
 // learningChoices are the learnings of the current project.
 func (a *app) learningChoices() choices {
-	return remembered(a, func(ctx context.Context, m *memory) ([]claudemem.Learning, error) {
-		return m.Learnings(ctx, claudemem.LearningQuery{Project: here(), Limit: completeShown})
-	}, func(l *claudemem.Learning) cobra.Completion { return described(fmt.Sprint(l.ID), l.Content) })
+	return remembered(a, func(ctx context.Context, m api.Memory) ([]api.Learning, error) {
+		page, err := m.Learnings(ctx, api.LearningsRequest{Paged: completePage()})
+		return page.Results, err
+	}, func(l *api.Learning) cobra.Completion { return described(fmt.Sprint(l.ID), l.Content) })
 }
 
 // modeChoices are the built-in modes and the user's own.

@@ -18,72 +18,95 @@ import (
 type files struct {
 	*api.Local
 	*memory
-	index interface{ Close() error }
+	searcher *fileSearcher
 }
 
 // close ends reading; its error has no effect on results.
 func (f *files) close() {
-	if f.index != nil {
-		_ = f.index.Close()
-	}
+	f.searcher.close()
 	f.memory.close()
 }
 
-// openFiles opens the memory for reading, with its index to search by text. Without
-// an index, or with one of another version, the strict filters still answer.
-func (a *app) openFiles(ctx context.Context, dataDir string, withIndex bool) (*files, error) {
+// openFiles opens the memory for reading. A search by text opens the index: without
+// one, or with one of another version, the strict filters still answer.
+func (a *app) openFiles(ctx context.Context, dataDir string) (*files, error) {
 	m, err := openMemory(ctx, dataDir)
 	if err != nil {
 		return nil, err
 	}
-	f := &files{memory: m}
 	options := search.Options{Clock: a.now, Logger: slog.New(slog.DiscardHandler)}
 	if s, err := settings.Load(dataDir, a.getenv); err == nil { // else the default holds: any age
 		days := int(s.Duration(settings.KeyRecencyDays) / (24 * time.Hour))
 		options.RecencyDays = func() int { return days }
 	}
-	f.Local = &api.Local{Store: m.Store, Searcher: unindexed{search.New(m, nil, options), nil}, Blocks: fallbackBlocks(dataDir), Vocabulary: a.vocabulary}
-	if !withIndex {
-		return f, nil
-	}
-	// The embedder is the one inside: with vectors of another the words alone are searched.
-	found, err := index.OpenReadOnly(ctx, filepath.Join(dataDir, "index.db"), index.Options{Clock: a.now})
-	if err != nil {
-		f.Searcher = unindexed{search.New(m, nil, options), err}
-		return f, nil //nolint:nilerr // the searcher tells it
-	}
-	f.index, f.Searcher = found, search.New(m, found, options)
-	return f, nil
+	searcher := &fileSearcher{Searcher: search.New(m, nil, options), path: filepath.Join(dataDir, "index.db"), memory: m, options: options}
+	local := &api.Local{Store: m.Store, Searcher: searcher, Blocks: fallbackBlocks(dataDir), Vocabulary: a.vocabulary}
+	return &files{local, m, searcher}, nil
 }
 
-// unindexed searches without an index: by the strict filters alone.
-type unindexed struct {
+// fileSearcher searches by the strict filters alone until there is a text: then it
+// opens the index.
+type fileSearcher struct {
 	*search.Searcher
-	cause error
+	path    string
+	memory  *memory
+	options search.Options
+
+	opened bool
+	index  *index.Index
+	err    error // of opening the index
+}
+
+// indexed returns a searcher with the index, or why there is none. The embedder is the
+// built-in one: with vectors of another one only words are searched.
+func (f *fileSearcher) indexed(ctx context.Context) (*search.Searcher, error) {
+	if !f.opened {
+		f.opened = true
+		f.index, f.err = index.OpenReadOnly(ctx, f.path, index.Options{Clock: f.options.Clock})
+	}
+	if f.err != nil {
+		return nil, f.err
+	}
+	return search.New(f.memory, f.index, f.options), nil
+}
+
+func (f *fileSearcher) close() {
+	if f.index != nil {
+		_ = f.index.Close() // it has only read
+	}
 }
 
 // reindexHint is the hint when there is no search index.
 const reindexHint = "`claude-mem reindex` builds it"
 
-// Search ignores the text and adds a note about that.
-func (u unindexed) Search(ctx context.Context, r claudemem.SearchRequest) (claudemem.SearchResult, error) {
-	text := r.Text
+// Search searches with the index if there is a text. Without an index it ignores the
+// text and adds a note about that.
+func (f *fileSearcher) Search(ctx context.Context, r claudemem.SearchRequest) (claudemem.SearchResult, error) {
+	if r.Text == "" {
+		return f.Searcher.Search(ctx, r)
+	}
+	indexed, missing := f.indexed(ctx)
+	if missing == nil {
+		return indexed.Search(ctx, r)
+	}
 	r.Text = ""
 	if r.Order == claudemem.OrderRelevance {
 		r.Order = ""
 	}
-	result, err := u.Searcher.Search(ctx, r)
-	if text != "" {
-		result.Understood.Notes = append(result.Understood.Notes,
-			fmt.Sprintf("The text was ignored; these records only pass the filter: %v; %s.", u.cause, reindexHint))
-	}
+	result, err := f.Searcher.Search(ctx, r)
+	result.Understood.Notes = append(result.Understood.Notes,
+		fmt.Sprintf("The text was ignored; these records only pass the filter: %v; %s.", missing, reindexHint))
 	return result, err
 }
 
-// Timeline returns an error for an anchor by text.
-func (u unindexed) Timeline(ctx context.Context, r claudemem.TimelineRequest) (claudemem.Timeline, error) {
-	if r.Anchor == "" && r.Text != "" {
-		return claudemem.Timeline{}, claudemem.Errorf(claudemem.CodeUnavailable, "search for an anchor: %w", u.cause).WithHint(reindexHint)
+// Timeline returns an error for an anchor by text if there is no index.
+func (f *fileSearcher) Timeline(ctx context.Context, r claudemem.TimelineRequest) (claudemem.Timeline, error) {
+	indexed, missing := f.indexed(ctx)
+	switch {
+	case missing == nil:
+		return indexed.Timeline(ctx, r)
+	case r.Anchor == "" && r.Text != "":
+		return claudemem.Timeline{}, claudemem.Errorf(claudemem.CodeUnavailable, "search for an anchor: %w", missing).WithHint(reindexHint)
 	}
-	return u.Searcher.Timeline(ctx, r)
+	return f.Searcher.Timeline(ctx, r)
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"net"
 	"os"
 	"path/filepath"
@@ -25,11 +26,7 @@ func TestMCPWithoutWorker(t *testing.T) {
 			must(t, err)
 		}
 		if mute {
-			socket := filepath.Join(shortDir(t), "s")
-			listener, err := net.Listen("unix", socket)
-			must(t, err)
-			t.Cleanup(func() { _ = listener.Close() }) // nobody accepts
-			must(t, wire.WriteWorkerInfo(dataDir, wire.WorkerInfo{PID: 1, Version: version, Wire: wire.Version, Socket: socket}))
+			muteWorker(t, dataDir)
 		}
 		m := newClientMemory(t.Context(), a, dataDir)
 		m.patience = 50 * time.Millisecond
@@ -55,6 +52,30 @@ func TestMCPWithoutWorker(t *testing.T) {
 			t.Errorf("mute %t: after a refused write: %+v, %v", mute, batch, err)
 		}
 		m.waking.Wait()
+	}
+}
+
+// muteWorker leaves the traces of a worker that accepts no connection.
+func muteWorker(t *testing.T, dataDir string) {
+	t.Helper()
+	socket := filepath.Join(shortDir(t), "s")
+	listener, err := net.Listen("unix", socket)
+	must(t, err)
+	t.Cleanup(func() { _ = listener.Close() })
+	must(t, wire.WriteWorkerInfo(dataDir, wire.WorkerInfo{PID: 1, Version: version, Wire: wire.Version, Socket: socket}))
+}
+
+// TestCompletionsOfAMuteWorker: a worker that does not answer costs completions a part
+// of a second, and they come from the files.
+func TestCompletionsOfAMuteWorker(t *testing.T) {
+	env, project := seeded(t)
+	t.Chdir(project)
+	a, _, _ := testApp(t, env)
+	muteWorker(t, env["CLAUDE_MEM_DATA_DIR"])
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // a loaded machine may be slow
+	defer cancel()
+	if found := a.sessionChoices()(ctx); len(found) == 0 {
+		t.Error("no sessions are offered")
 	}
 }
 
