@@ -350,12 +350,18 @@ func ParamsOf(request any) (all []Param) {
 	return all
 }
 
-func paramOf(field reflect.StructField, name string) Param {
+// ParamNamed returns the parameter of a name in the table; it panics if there is none.
+func ParamNamed(name string) Param {
 	d, ok := params[name]
 	if !ok {
 		panic("api: no parameter " + name)
 	}
 	d.Name = cmp.Or(d.Name, name)
+	return d
+}
+
+func paramOf(field reflect.StructField, name string) Param {
+	d := ParamNamed(name)
 	if as, ok := field.Tag.Lookup("default"); ok {
 		d.Default = as
 	}
@@ -372,7 +378,11 @@ func HasBody(request any) bool {
 	})
 }
 
-// values yields the parameters of *request that have a field, with its value.
+// Fields yields the parameters of *request that have a field, with its value.
+func Fields(request any) iter.Seq2[Param, reflect.Value] {
+	return values(reflect.ValueOf(request).Elem())
+}
+
 func values(request reflect.Value) iter.Seq2[Param, reflect.Value] {
 	return func(yield func(Param, reflect.Value) bool) {
 		for d, field := range fields(request.Type()) {
@@ -386,7 +396,7 @@ func values(request reflect.Value) iter.Seq2[Param, reflect.Value] {
 // Bind sets the fields of *request from the parameters of their names, as far as
 // those are declared.
 func (p Params) Bind(request any) {
-	for d, value := range values(reflect.ValueOf(request).Elem()) {
+	for d, value := range Fields(request) {
 		if !p.declares(d.Name) {
 			continue
 		}
@@ -456,7 +466,7 @@ func pathOf(path string, request any) (string, error) {
 // for zero values where zero means the default, limits, choices, and what is
 // required.
 func check(request any) error {
-	for d, value := range values(reflect.ValueOf(request).Elem()) {
+	for d, value := range Fields(request) {
 		switch d.Kind {
 		case NumberParam:
 			if value.Int() == 0 && d.Least > 0 {

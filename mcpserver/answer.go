@@ -128,9 +128,14 @@ func jsonSize(v any) int {
 	if v == nil {
 		return 0
 	}
+	return utf8.RuneCount(encoded(v)) + 1
+}
+
+// encoded returns v as JSON.
+func encoded(v any) []byte {
 	raw, err := json.Marshal(v)
 	if err != nil {
 		panic(err) // all values are our own types
 	}
-	return utf8.RuneCount(raw) + 1
+	return raw
 }

@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 
 	"claudemem"
+	"claudemem/api"
 )
 
 const (
@@ -25,12 +27,12 @@ const (
 // arguments are the arguments of a call. Models send numbers as strings, lists as
 // text and invented names; a value with only one possible meaning is accepted.
 //
-// Its methods take the names of an argument, the documented one first. A tool gets
-// all of its arguments and then checks err.
+// Its methods take the name of an argument of the tool. A tool gets all of its
+// arguments and then checks err.
 type arguments struct {
-	values map[string]any    // by folded name
-	names  map[string]string // folded to sent
-	asked  map[string]bool   // by folded name
+	declared []argument
+	values   map[string]any // by the name of the argument
+	unknown  []string       // the first five that the tool does not have, quoted
 	// err is the first error; after it the methods return zero values.
 	err error
 }
@@ -41,8 +43,8 @@ func fold(name string) string {
 }
 
 // parseArguments parses the JSON object of a call's arguments.
-func parseArguments(raw json.RawMessage) (*arguments, error) {
-	a := &arguments{values: map[string]any{}, names: map[string]string{}, asked: map[string]bool{}}
+func parseArguments(declared []argument, raw json.RawMessage) (*arguments, error) {
+	a := &arguments{declared: declared, values: map[string]any{}}
 	if raw = bytes.TrimSpace(raw); len(raw) == 0 || string(raw) == "null" {
 		return a, nil
 	}
@@ -53,44 +55,72 @@ func parseArguments(raw json.RawMessage) (*arguments, error) {
 		return nil, claudemem.Errorf(claudemem.CodeInvalid, "the arguments are no JSON object").WithHint(`send an object such as {"query": "rounding error"}`)
 	}
 	// Of two spellings of a name, the same one wins every time.
+	folded := map[string]string{} // folded to sent name
 	for _, name := range slices.Sorted(maps.Keys(sent)) {
-		if value := sent[name]; value != nil {
-			a.values[fold(name)], a.names[fold(name)] = value, name
+		if sent[name] != nil {
+			folded[fold(name)] = name
+		}
+	}
+	for _, d := range declared {
+		for _, name := range append([]string{d.Name}, d.Also...) {
+			as, ok := folded[fold(name)]
+			if ok && a.values[d.Name] == nil {
+				a.values[d.Name] = sent[as]
+			}
+			delete(folded, fold(name))
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(folded)) {
+		if len(a.unknown) < 5 {
+			a.unknown = append(a.unknown, strconv.Quote(line(folded[name], 30)))
 		}
 	}
 	return a, nil
 }
 
-// unknown returns the first five arguments that the tool does not have.
-func (a *arguments) unknown() []string {
-	var names []string
-	for _, folded := range slices.Sorted(maps.Keys(a.values)) {
-		if !a.asked[folded] && len(names) < 5 {
-			names = append(names, strconv.Quote(line(a.names[folded], 30)))
-		}
+// argument returns the argument of a name; it panics if the tool has none.
+func (a *arguments) argument(name string) *argument {
+	i := slices.IndexFunc(a.declared, func(d argument) bool { return d.Name == name })
+	if i < 0 {
+		panic("mcpserver: undeclared argument " + name)
 	}
-	return names
+	return &a.declared[i]
 }
 
-// value returns the argument under the first of the names that was sent, nil for none.
-func (a *arguments) value(names []string) (value any) {
-	for _, name := range names {
-		folded := fold(name)
-		a.asked[folded] = true
-		if found, ok := a.values[folded]; ok && value == nil {
-			value = found
-		}
-	}
-	if a.err != nil {
+// value returns an argument as it was sent, nil if it was not.
+func (a *arguments) value(name string) any {
+	if a.argument(name); a.err != nil {
 		return nil
 	}
-	return value
+	return a.values[name]
 }
 
 // fail records an error unless there already is one.
 func (a *arguments) fail(err error) {
 	if a.err == nil {
 		a.err = err
+	}
+}
+
+// bind sets the fields of *request from the tool's arguments for its parameters.
+func (c *call) bind(request any) {
+	for p, field := range api.Fields(request) {
+		i := slices.IndexFunc(c.args.declared, func(d argument) bool { return d.param == p.Name })
+		if i < 0 {
+			continue
+		}
+		switch d := c.args.declared[i]; {
+		case d.Kind == api.ListParam:
+			field.Set(reflect.ValueOf(c.args.list(d.Name)))
+		case d.Kind == api.NumberParam:
+			field.SetInt(int64(c.args.number(d.Name)))
+		case d.Kind == api.StartParam || d.Kind == api.EndParam:
+			field.SetInt(int64(c.time(d)))
+		case d.param == "query":
+			field.SetString(c.args.query(d.Name))
+		default:
+			field.SetString(c.args.short(d.Name))
+		}
 	}
 }
 
@@ -129,8 +159,8 @@ func scalar(value any) (string, bool) {
 }
 
 // text returns an argument as text, "" when it was not sent.
-func (a *arguments) text(names ...string) string {
-	value := a.value(names)
+func (a *arguments) text(name string) string {
+	value := a.value(name)
 	if value == nil {
 		return ""
 	}
@@ -139,24 +169,24 @@ func (a *arguments) text(names ...string) string {
 	}
 	text, ok := scalar(value)
 	if !ok {
-		a.fail(wrong(names[0], value, "a string"))
+		a.fail(wrong(name, value, "a string"))
 	}
 	return text
 }
 
 // short is text for arguments that are at most maxArgument bytes long.
-func (a *arguments) short(names ...string) string {
-	text := a.text(names...)
+func (a *arguments) short(name string) string {
+	text := a.text(name)
 	if len(text) > maxArgument {
-		a.fail(claudemem.Errorf(claudemem.CodeTooLarge, "%s is longer than %d bytes", names[0], maxArgument))
+		a.fail(claudemem.Errorf(claudemem.CodeTooLarge, "%s is longer than %d bytes", name, maxArgument))
 		return ""
 	}
 	return text
 }
 
 // query returns a text to search for, truncated to maxQuery.
-func (a *arguments) query(names ...string) string {
-	text := a.text(names...)
+func (a *arguments) query(name string) string {
+	text := a.text(name)
 	if len(text) > maxQuery {
 		text = strings.ToValidUTF8(text[:maxQuery], "")
 	}
@@ -164,8 +194,8 @@ func (a *arguments) query(names ...string) string {
 }
 
 // list returns an argument as a list: an array, an array in a string, or with commas.
-func (a *arguments) list(names ...string) []string {
-	value := a.value(names)
+func (a *arguments) list(name string) []string {
+	value := a.value(name)
 	if text, ok := value.(string); ok && strings.HasPrefix(strings.TrimSpace(text), "[") {
 		decoder := json.NewDecoder(strings.NewReader(text))
 		decoder.UseNumber()
@@ -186,11 +216,11 @@ func (a *arguments) list(names ...string) []string {
 	for _, item := range items {
 		text, ok := scalar(item)
 		if !ok {
-			a.fail(wrong(names[0], item, "a list of strings"))
+			a.fail(wrong(name, item, "a list of strings"))
 			return nil
 		}
 		if size += len(text); size > maxArgument {
-			a.fail(claudemem.Errorf(claudemem.CodeTooLarge, "%s is longer than %d bytes", names[0], maxArgument).WithHint("name the few that matter"))
+			a.fail(claudemem.Errorf(claudemem.CodeTooLarge, "%s is longer than %d bytes", name, maxArgument).WithHint("name the few that matter"))
 			return nil
 		}
 		for part := range strings.SplitSeq(text, ",") {
@@ -202,25 +232,26 @@ func (a *arguments) list(names ...string) []string {
 	return list
 }
 
-// number returns a whole number clamped to least and most, or missing when it was
-// not sent.
-func (a *arguments) number(missing, least, most int, names ...string) int {
-	value := a.value(names)
+// number returns a whole number within the argument's limits, or its default when it
+// was not sent.
+func (a *arguments) number(name string) int {
+	d, value := a.argument(name), a.value(name)
 	if value == nil {
-		return missing
+		standard, _ := strconv.Atoi(d.Default)
+		return standard
 	}
 	text, _ := scalar(value)
 	n, err := strconv.ParseFloat(text, 64)
 	if err != nil || n != math.Trunc(n) {
-		a.fail(wrong(names[0], value, fmt.Sprintf("a whole number from %d to %d", least, most)))
+		a.fail(wrong(name, value, fmt.Sprintf("a whole number from %d to %d", d.Least, d.Most)))
 		return 0
 	}
-	return int(min(max(n, float64(least)), float64(most)))
+	return int(min(max(n, float64(d.Least)), float64(d.Most)))
 }
 
 // flag returns true or false, false when it was not sent.
-func (a *arguments) flag(names ...string) bool {
-	value := a.value(names)
+func (a *arguments) flag(name string) bool {
+	value := a.value(name)
 	if value == nil {
 		return false
 	}
@@ -230,24 +261,23 @@ func (a *arguments) flag(names ...string) bool {
 		return true
 	case "false", "0", "no", "":
 	default:
-		a.fail(wrong(names[0], value, "true or false"))
+		a.fail(wrong(name, value, "true or false"))
 	}
 	return false
 }
 
 // ids returns the numbers of observations: 12, "12", "#12", "#12, #13". There is at
 // least one unless err is set.
-func (a *arguments) ids(names ...string) (ids []claudemem.ObservationID) {
+func (a *arguments) ids(name string) (ids []claudemem.ObservationID) {
 	const want = "a list of observation numbers such as [123, 124]"
-	name := names[0]
 	tooMany := func(n int) []claudemem.ObservationID {
 		a.fail(claudemem.Errorf(claudemem.CodeTooLarge, "%d %s", n, name).WithHint(fmt.Sprintf("at most %d at once; an answer holds about five in full", maxIDs)))
 		return nil
 	}
-	if items, ok := a.value(names).([]any); ok && len(items) > maxIDs {
+	if items, ok := a.value(name).([]any); ok && len(items) > maxIDs {
 		return tooMany(len(items))
 	}
-	list := a.list(names...)
+	list := a.list(name)
 	if len(list) > maxIDs {
 		return tooMany(len(list))
 	}
@@ -277,16 +307,16 @@ func (a *arguments) ids(names ...string) (ids []claudemem.ObservationID) {
 	return ids
 }
 
-// time parses a time in any form that commands take, 0 when it was not sent; with
-// last a day means its end.
-func (c *call) time(last bool, names ...string) claudemem.Millis {
-	text := c.args.short(names...)
+// time parses a time in any form that commands take, 0 when it was not sent; as an end
+// a day means its last millisecond.
+func (c *call) time(d argument) claudemem.Millis {
+	text := c.args.short(d.Name)
 	if text == "" {
 		return 0
 	}
-	at, ok := claudemem.ParseTime(text, c.now, last)
+	at, ok := claudemem.ParseTime(text, c.now, d.Kind == api.EndParam)
 	if !ok {
-		c.args.fail(wrong(names[0], text, "2026-03-01, 2026-03-01T15:04, 2026-03, today, yesterday, or an age: 12h, 3d, 2w"))
+		c.args.fail(wrong(d.Name, text, "2026-03-01, 2026-03-01T15:04, 2026-03, today, yesterday, or an age: 12h, 3d, 2w"))
 	}
 	return at
 }

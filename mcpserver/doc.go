@@ -17,6 +17,7 @@
 //   - records shown in full are noted as looked up by the client's session;
 //   - the definitions of all tools cost at most 1,500 tokens.
 //
-// The texts that a model reads, descriptions and instructions, are the files in
-// tools and instructions.md; the schemas are written by hand beside them.
+// The texts that a model reads are the descriptions in tools, instructions.md, and the
+// arguments in tools.go: parameters of package api with a description of few words, from
+// which the schemas are made.
 package mcpserver

@@ -15,7 +15,7 @@ const maxNote = 8000
 
 // saveMemory adds an observation.
 func saveMemory(ctx context.Context, c *call) (*answer, error) {
-	content := c.args.text("text", "narrative", "content", "memory")
+	content := c.args.text("text")
 	switch {
 	case c.args.err != nil:
 		return nil, c.args.err
@@ -24,7 +24,7 @@ func saveMemory(ctx context.Context, c *call) (*answer, error) {
 	case len(content) > maxNote:
 		return nil, claudemem.Errorf(claudemem.CodeTooLarge, "the text has %d bytes", len(content)).WithHint("at most " + strconv.Itoa(maxNote) + "; save what matters of it, or several memories")
 	}
-	note := api.NewObservation{Narrative: content, Title: c.args.short("title"), Type: c.args.short("type", "obs_type"),
+	note := api.NewObservation{Narrative: content, Title: c.args.short("title"), Type: c.args.short("type"),
 		Project: c.project(ctx), Origin: claudemem.OriginAgent}
 	if c.args.err != nil {
 		return nil, c.args.err
@@ -49,7 +49,7 @@ func saveMemory(ctx context.Context, c *call) (*answer, error) {
 
 // forgetMemory hides observations, or with undo restores them.
 func forgetMemory(ctx context.Context, c *call) (*answer, error) {
-	ids, undo := c.ids(), c.args.flag("undo", "restore")
+	ids, undo := c.args.ids("ids"), c.args.flag("undo")
 	if c.args.err != nil {
 		return nil, c.args.err
 	}

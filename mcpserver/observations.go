@@ -14,11 +14,6 @@ import (
 // lookupLimit bounds the wait for noting a lookup, which only a statistic needs.
 const lookupLimit = 300 * time.Millisecond
 
-// ids returns the argument that lists observations.
-func (c *call) ids() []claudemem.ObservationID {
-	return c.args.ids("ids", "id", "observation_ids", "observations")
-}
-
 // batch returns observations in full, in the order asked for.
 func (c *call) batch(ctx context.Context, ids ...claudemem.ObservationID) (api.Batch, error) {
 	request := api.BatchRequest{Format: api.FormatFull, Lookup: new(bool)} // noteShown reports the shown ones
@@ -30,7 +25,7 @@ func (c *call) batch(ctx context.Context, ids ...claudemem.ObservationID) (api.B
 
 // getObservations shows observations in full, as many as fit.
 func getObservations(ctx context.Context, c *call) (*answer, error) {
-	ids := c.ids()
+	ids := c.args.ids("ids")
 	if c.args.err != nil {
 		return nil, c.args.err
 	}

@@ -16,7 +16,7 @@ import (
 const rootsLimit = time.Second
 
 // projectName returns the argument that names a project.
-func (c *call) projectName() string { return c.args.short("project", "project_path", "cwd") }
+func (c *call) projectName() string { return c.args.short("project") }
 
 // project returns the project that a call is about, "" for all of them: the client's
 // own when none is named, that of the directory when a path is sent.

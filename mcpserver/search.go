@@ -12,11 +12,8 @@ import (
 	"claudemem/api"
 )
 
-const (
-	defaultLimit = 10
-	maxLimit     = 50
-	maxOffset    = 1_000_000
-)
+// maxLimit bounds the hits of an answer.
+const maxLimit = 50
 
 // ahead is how many hits beyond a page are fetched to count them: a search for a text
 // has no exact total.
@@ -24,10 +21,13 @@ const ahead = 40
 
 // searchMemory lists the hits of a search, one line each.
 func searchMemory(ctx context.Context, c *call) (*answer, error) {
-	q, limit := c.searchRequest(ctx), c.args.number(defaultLimit, 1, maxLimit, "limit", "n", "max_results")
+	q := api.SearchRequest{Format: api.FormatFull}
+	c.bind(&q)
+	q.Project = c.project(ctx)
 	if c.args.err != nil {
 		return nil, c.args.err
 	}
+	limit := q.Limit
 	q.Limit = min(limit+ahead, api.MaxLimit)
 	page, err := c.server.memory.Search(ctx, q)
 	if err != nil {
@@ -89,26 +89,6 @@ func totalOf(page *api.SearchPage, q api.SearchRequest) (total int, open bool) {
 	}
 	return q.Offset + len(page.Results), len(page.Results) == q.Limit && page.Total > q.Offset+q.Limit
 }
-
-// searchRequest makes the request from the arguments, without its limit.
-func (c *call) searchRequest(ctx context.Context) api.SearchRequest {
-	q := api.SearchRequest{
-		Format:   api.FormatFull,
-		Query:    c.args.query("query", "q", "text", "search"),
-		Types:    c.args.list("type", "types", "obs_type"),
-		Concepts: c.args.list("concepts", "concept"),
-		Files:    c.args.list("files", "file", "file_path", "path"),
-		Kinds:    c.args.list("kind", "kinds"),
-		Order:    c.args.short("order", "order_by", "sort"),
-	}
-	q.Since = c.time(false, "date_start", "since", "from", "date_from", "start")
-	q.Until = c.time(true, "date_end", "until", "to", "date_to", "end")
-	q.Offset, q.Project = c.offset(), c.project(ctx)
-	return q
-}
-
-// offset returns the argument for the records to skip.
-func (c *call) offset() int { return c.args.number(0, 0, maxOffset, "offset", "skip") }
 
 // nothingFound says that there are no hits, and whether other projects have some.
 func (c *call) nothingFound(ctx context.Context, a *answer, q api.SearchRequest) error {

@@ -135,7 +135,7 @@ func (s *Server) handler(t tool) mcp.ToolHandler {
 			}
 		}
 		var err error
-		if c.args, err = parseArguments(r.Params.Arguments); err != nil {
+		if c.args, err = parseArguments(t.arguments, r.Params.Arguments); err != nil {
 			return failed(err), nil
 		}
 		a, err := t.run(ctx, c)
@@ -149,8 +149,8 @@ func (s *Server) handler(t tool) mcp.ToolHandler {
 			s.logFault(t, err)
 			return failed(err), nil
 		}
-		if unknown := c.args.unknown(); len(unknown) > 0 {
-			a.tail("There is no argument %s: it was ignored.", strings.Join(unknown, ", "))
+		if len(c.args.unknown) > 0 {
+			a.tail("There is no argument %s: it was ignored.", strings.Join(c.args.unknown, ", "))
 		}
 		return a.result(c.showsStructured()), nil
 	}

@@ -23,7 +23,7 @@ const summariesAtOnce = 20
 // getSessionSummary shows a session's summaries, the newest first, and then the index
 // lines of its observations.
 func getSessionSummary(ctx context.Context, c *call) (*answer, error) {
-	name, offset, project := c.args.short("session_id", "session", "id"), c.offset(), c.project(ctx)
+	name, offset, project := c.args.short("session_id"), c.args.number("offset"), c.project(ctx)
 	if c.args.err != nil {
 		return nil, c.args.err
 	}

@@ -10,10 +10,8 @@ import (
 	"claudemem/api"
 )
 
-const (
-	defaultDepth = 10
-	maxDepth     = 50
-)
+// maxDepth bounds the records on each side of an anchor.
+const maxDepth = 50
 
 // timeline shows what happened around an anchor, the oldest first.
 func timeline(ctx context.Context, c *call) (*answer, error) {
@@ -92,17 +90,13 @@ func timeline(ctx context.Context, c *call) (*answer, error) {
 
 // timelineRequest makes the request from the arguments.
 func (c *call) timelineRequest(ctx context.Context) (api.TimelineRequest, error) {
-	r := api.TimelineRequest{
-		Anchor: c.args.short("anchor", "id", "session_id", "observation_id", "date", "time"),
-		Query:  c.args.query("query", "q", "text"),
-		Before: c.args.number(defaultDepth, 0, maxDepth, "depth_before", "before"),
-		After:  c.args.number(defaultDepth, 0, maxDepth, "depth_after", "after"),
-	}
+	var r api.TimelineRequest
+	c.bind(&r)
 	if c.args.err == nil && r.Anchor == "" && r.Query == "" {
 		c.args.fail(claudemem.Errorf(claudemem.CodeInvalid, "neither anchor nor query").
 			WithHint(`send anchor: an observation's number (123), a session (S12) or a time (yesterday); or query`))
 	}
-	if isRecord(r.Anchor) && c.projectName() == "" && c.args.err == nil {
+	if isRecord(r.Anchor) && r.Project == "" && c.args.err == nil {
 		r.Project = c.placeOf(ctx, r.Anchor).Project
 		return r, nil
 	}
