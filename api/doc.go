@@ -11,6 +11,6 @@
 //
 // A request is a struct whose fields name their parameters (the tag param); fields
 // without the tag are members of the body. The table of parameters says how each is
-// parsed, checked and described; help, the OpenAPI document, [Params] and Remote all
+// parsed, checked and described; help, the OpenAPI document, [Parse] and Remote all
 // use that table.
 package api

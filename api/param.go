@@ -35,7 +35,8 @@ const (
 
 // Param is a parameter: how it is parsed, checked, documented and explained.
 type Param struct {
-	Name string
+	// Key is its name in the table; routes and tools may give it another Name.
+	Key, Name string
 	// Also are other names; the first that is not empty counts.
 	Also        []string
 	Kind        ParamKind
@@ -74,104 +75,103 @@ func parseTime(text string, end bool) (claudemem.Millis, bool) {
 	return claudemem.ParseTime(text, time.Time{}, end)
 }
 
-// Params are the parameters of a request, parsed. A handler gets no parameter that
-// its route does not declare.
-type Params struct {
-	declared []Param
-	texts    map[string]string
-	lists    map[string][]string
-	numbers  map[string]int64 // also flags, sessions, and times as milliseconds
-}
-
-// ParseParams parses the declared parameters: those in the path by pathValue, the
-// others of a query string.
-func ParseParams(declared []Param, query string, pathValue func(name string) string) (Params, error) {
+// Parse sets the fields of *request from the declared parameters: those in the path by
+// pathValue, the others of a query string. A parameter that is not sent has its default.
+func Parse(request any, declared []Param, query string, pathValue func(name string) string) error {
 	if len(declared) == 0 {
-		return Params{}, nil // deliveries, on every tool call
+		return nil
 	}
-	p := Params{declared, map[string]string{}, map[string][]string{}, map[string]int64{}}
 	sent, err := url.ParseQuery(query)
 	if err != nil {
 		// Dropping the malformed part would turn a search without its text into a list of everything.
-		return p, claudemem.Errorf(claudemem.CodeInvalid, "the query string is not URL-encoded").
+		return claudemem.Errorf(claudemem.CodeInvalid, "the query string is not URL-encoded").
 			WithHint("send a space as %20 or +, % as %25, & as %26; curl does it with --get --data-urlencode")
 	}
+	targets := map[string]reflect.Value{}
+	for d, field := range Fields(request) {
+		targets[d.Key] = field
+	}
+	bounds := map[string]string{} // of a RangeParam
 	for _, d := range declared {
 		from := sent
 		if d.InPath {
 			from = url.Values{d.Name: {pathValue(d.Name)}}
 		}
-		if err := p.parse(d, from); err != nil {
-			return p, err
+		if d.Kind == RangeParam {
+			bounds["since"], bounds["until"], err = d.parseRange(sent)
+		} else {
+			err = d.parse(targets[d.Key], from, bounds[d.Key])
+		}
+		if err != nil {
+			return err
 		}
 	}
-	return p, nil
+	return nil
 }
 
-func (p Params) parse(d Param, sent url.Values) error {
-	if d.Kind == RangeParam {
-		return p.parseRange(d, sent)
-	}
-	v := first(sent, append([]string{d.Name}, d.Also...)...)
+// parse sets a field to what was sent, or else to what is meant when nothing is.
+func (d Param) parse(field reflect.Value, sent url.Values, missing string) error {
+	v := cmp.Or(first(sent, append([]string{d.Name}, d.Also...)...), missing, d.Default)
 	if len(v) > maxText {
 		return claudemem.Errorf(claudemem.CodeTooLarge, "%s is longer than %d bytes", d.Name, maxText).
 			WithHint("the words that matter are enough")
-	}
-	if v == "" {
-		v = d.Default
 	}
 	if d.Kind == ListParam {
 		items, err := d.checkList(parseList(d, sent, v))
 		if err != nil {
 			return err
 		}
-		p.lists[d.Name] = items
-		v = strings.Join(items, ",")
+		field.Set(reflect.ValueOf(items))
+		return d.checkPresent(strings.Join(items, ","))
 	}
 	if v == "" {
 		return d.checkPresent(v)
 	}
-	p.texts[d.Name] = v
 	switch d.Kind {
-	case NumberParam:
-		n, err := strconv.Atoi(v)
-		if err != nil {
-			return d.wrongNumber(v)
-		}
-		p.numbers[d.Name] = int64(n)
-		return d.checkNumber(n)
+	case TextParam:
+		field.SetString(v)
 	case ChoiceParam:
 		chosen, err := d.checkChoice(v)
-		p.texts[d.Name] = chosen
+		field.SetString(chosen)
 		return err
 	case FlagParam:
 		on, err := strconv.ParseBool(strings.ToLower(v))
 		if err != nil || len(v) == 1 && v != "0" && v != "1" {
 			return d.wrong(v, "is true or false")
 		}
-		if p.numbers[d.Name] = 0; on {
-			p.numbers[d.Name] = 1
-		}
-	case SessionParam:
-		id, err := SessionNumber(v)
-		p.numbers[d.Name] = int64(id)
+		field.SetBool(on)
+	default:
+		n, err := d.parseNumber(v)
+		field.SetInt(n)
 		return err
-	case ObservationParam:
-		id, err := ObservationNumber(v)
-		p.numbers[d.Name] = int64(id)
-		return err
-	case LearningParam:
-		id, err := LearningNumber(v)
-		p.numbers[d.Name] = id
-		return err
-	case StartParam, EndParam:
-		at, ok := parseTime(v, d.Kind == EndParam)
-		if !ok {
-			return d.wrong(v, timeForms)
-		}
-		p.numbers[d.Name] = int64(at)
 	}
 	return nil
+}
+
+// parseNumber returns a number, the number of a record, or a time in milliseconds.
+func (d Param) parseNumber(text string) (int64, error) {
+	switch d.Kind {
+	case SessionParam:
+		id, err := SessionNumber(text)
+		return int64(id), err
+	case ObservationParam:
+		id, err := ObservationNumber(text)
+		return int64(id), err
+	case LearningParam:
+		return LearningNumber(text)
+	case StartParam, EndParam:
+		at, ok := parseTime(text, d.Kind == EndParam)
+		if !ok {
+			return 0, d.wrong(text, timeForms)
+		}
+		return int64(at), nil
+	default:
+		n, err := strconv.Atoi(text)
+		if err != nil {
+			return 0, d.wrongNumber(text)
+		}
+		return int64(n), d.checkNumber(n)
+	}
 }
 
 // parseList splits a list: separated by commas, a JSON array, or sent several
@@ -199,49 +199,38 @@ func parseList(d Param, sent url.Values, missing string) []string {
 	return items
 }
 
-// parseRange parses a range that is sent as JSON or in brackets. The parameters
-// since and until are declared after it and win.
-func (p Params) parseRange(d Param, sent url.Values) error {
-	forms := `is {"start":"2026-03-01","end":"2026-03-31"}, or send ` + d.Name + "[start] and " + d.Name + "[end], or since and until"
-	start, end := first(sent, d.Name+"[start]", d.Name+"[since]", d.Name+"[from]"), first(sent, d.Name+"[end]", d.Name+"[until]", d.Name+"[to]")
-	if v := first(sent, append([]string{d.Name}, d.Also...)...); v != "" {
-		var object map[string]any
-		decoder := json.NewDecoder(strings.NewReader(v))
-		decoder.UseNumber()
-		if err := decoder.Decode(&object); err != nil || object == nil {
-			return d.wrong(v, forms)
-		}
-		for _, bound := range []struct {
-			into  *string
-			names []string
-		}{{&start, []string{"start", "since", "from"}}, {&end, []string{"end", "until", "to"}}} {
-			for _, name := range bound.names {
-				switch value := object[name].(type) {
-				case nil:
-				case string:
-					*bound.into = value
-				case json.Number:
-					*bound.into = value.String()
-				default:
-					return d.wrong(v, forms)
-				}
+// parseRange returns the bounds of a range that is sent as JSON or in brackets. The
+// parameters since and until are declared after it and win.
+func (d Param) parseRange(sent url.Values) (start, end string, err error) {
+	start, end = first(sent, d.Name+"[start]", d.Name+"[since]", d.Name+"[from]"), first(sent, d.Name+"[end]", d.Name+"[until]", d.Name+"[to]")
+	v := first(sent, append([]string{d.Name}, d.Also...)...)
+	if v == "" {
+		return start, end, nil
+	}
+	wrong := d.wrong(v, `is {"start":"2026-03-01","end":"2026-03-31"}, or send `+d.Name+"[start] and "+d.Name+"[end], or since and until")
+	var object map[string]any
+	decoder := json.NewDecoder(strings.NewReader(v))
+	decoder.UseNumber()
+	if err := decoder.Decode(&object); err != nil || object == nil {
+		return "", "", wrong
+	}
+	for _, bound := range []struct {
+		into  *string
+		names []string
+	}{{&start, []string{"start", "since", "from"}}, {&end, []string{"end", "until", "to"}}} {
+		for _, name := range bound.names {
+			switch value := object[name].(type) {
+			case nil:
+			case string:
+				*bound.into = value
+			case json.Number:
+				*bound.into = value.String()
+			default:
+				return "", "", wrong
 			}
 		}
 	}
-	for _, bound := range []struct {
-		name, value string
-		end         bool
-	}{{"since", start, false}, {"until", end, true}} {
-		if bound.value == "" {
-			continue
-		}
-		at, ok := parseTime(bound.value, bound.end)
-		if !ok {
-			return d.wrong(bound.value, timeForms)
-		}
-		p.numbers[bound.name] = int64(at)
-	}
-	return nil
+	return start, end, nil
 }
 
 func (d Param) wrong(value, is string) error {
@@ -304,19 +293,6 @@ func (d Param) checkList(items []string) ([]string, error) {
 	return checked, nil
 }
 
-// declares reports whether the route has a parameter of that name.
-func (p Params) declares(name string) bool {
-	return slices.ContainsFunc(p.declared, func(d Param) bool { return d.Name == name })
-}
-
-// List returns a parameter as a list; it panics when the route does not declare it.
-func (p Params) List(name string) []string {
-	if !p.declares(name) {
-		panic("api: undeclared parameter " + name)
-	}
-	return p.lists[name]
-}
-
 // first returns the first parameter of the names that is not empty.
 func first(q url.Values, names ...string) string {
 	for _, n := range names {
@@ -356,7 +332,7 @@ func ParamNamed(name string) Param {
 	if !ok {
 		panic("api: no parameter " + name)
 	}
-	d.Name = cmp.Or(d.Name, name)
+	d.Key, d.Name = name, cmp.Or(d.Name, name)
 	return d
 }
 
@@ -393,29 +369,7 @@ func values(request reflect.Value) iter.Seq2[Param, reflect.Value] {
 	}
 }
 
-// Bind sets the fields of *request from the parameters of their names, as far as
-// those are declared.
-func (p Params) Bind(request any) {
-	for d, value := range Fields(request) {
-		if !p.declares(d.Name) {
-			continue
-		}
-		switch value.Kind() {
-		case reflect.String:
-			value.SetString(p.texts[d.Name])
-		case reflect.Bool:
-			value.SetBool(p.numbers[d.Name] != 0)
-		case reflect.Slice:
-			if items := p.lists[d.Name]; len(items) > 0 {
-				value.Set(reflect.ValueOf(items))
-			}
-		default:
-			value.SetInt(p.numbers[d.Name])
-		}
-	}
-}
-
-// Values returns the parameters of a request as Bind would set them: what a client
+// Values returns the parameters of a request from which Parse makes it: what a client
 // sends. Zero values are left out where zero means the default.
 func Values(request any) url.Values {
 	sent := url.Values{}

@@ -1,7 +1,6 @@
 package api
 
 import (
-	"net/url"
 	"testing"
 	"time"
 
@@ -59,18 +58,4 @@ func FuzzParseTime(f *testing.F) {
 			t.Errorf("parseTime(%q) = %d %v, %d %v", text, start, ok, end, okEnd)
 		}
 	})
-}
-
-// TestUndeclaredParametersPanic: a handler that asks for a parameter that its route does not declare is a fault.
-func TestUndeclaredParametersPanic(t *testing.T) {
-	defer func() {
-		if recover() == nil {
-			t.Error("an undeclared parameter was read")
-		}
-	}()
-	p, err := ParseParams(ParamsOf(ProjectsRequest{}), url.Values{"secret": {"1"}}.Encode(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p.List("secret")
 }

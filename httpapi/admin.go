@@ -56,7 +56,7 @@ func (a *server) statusline(ctx context.Context, r statusRequest) (claudemem.Sta
 }
 
 // shutdown begins a stop that loses nothing and does not wait for its end.
-func (a *server) shutdown(w http.ResponseWriter, _ *http.Request, _ api.Params) error {
+func (a *server) shutdown(w http.ResponseWriter, _ *http.Request, _ []api.Param) error {
 	defer a.Worker.Shutdown()
 	if err := writeJSON(w, http.StatusAccepted, api.Status{Status: "stopping"}); err != nil {
 		return err

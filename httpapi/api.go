@@ -129,16 +129,12 @@ func (a *server) router() http.Handler {
 	return mux
 }
 
-// serve parses the parameters and answers.
+// serve answers a request.
 func (rt *route) serve(w http.ResponseWriter, r *http.Request) error {
-	p, err := api.ParseParams(rt.params, r.URL.RawQuery, r.PathValue)
-	if err != nil {
-		return err
-	}
 	if rt.handle != nil {
-		return rt.handle(w, r, p)
+		return rt.handle(w, r, rt.params)
 	}
-	answer, err := rt.call(w, r, p)
+	answer, err := rt.call(w, r, rt.params)
 	if err != nil {
 		return err
 	}

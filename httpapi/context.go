@@ -43,9 +43,11 @@ func (a *server) give(w http.ResponseWriter, r *http.Request, status int, v any,
 }
 
 // context gives a session its block.
-func (a *server) context(w http.ResponseWriter, r *http.Request, p api.Params) error {
-	var asked api.ContextRequest
-	p.Bind(&asked)
+func (a *server) context(w http.ResponseWriter, r *http.Request, declared []api.Param) error {
+	asked, err := requestOf[api.ContextRequest](a, w, r, declared)
+	if err != nil {
+		return err
+	}
 	req := asked.Block()
 	// A session has started, whatever becomes of its block: the others have something to finish.
 	after := context.WithoutCancel(r.Context())

@@ -95,7 +95,7 @@ type receipt struct {
 
 // ingest takes events of the given kinds in; the first is what the route implies.
 func (a *server) ingest(kinds ...claudemem.EventKind) handler {
-	return func(w http.ResponseWriter, r *http.Request, _ api.Params) error {
+	return func(w http.ResponseWriter, r *http.Request, _ []api.Param) error {
 		arrived := time.Now() // not opts.Clock: a deadline is counted from it
 		var e claudemem.Event
 		err := a.withBody(w, r, func(raw []byte) error {

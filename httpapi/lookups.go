@@ -21,8 +21,8 @@ const (
 
 // noteLookups is for clients that read observations by other means. Without a
 // session in the body the header names it.
-func (a *server) noteLookups(w http.ResponseWriter, r *http.Request, p api.Params) error {
-	note, err := requestOf[api.LookupNote](a, w, r, p)
+func (a *server) noteLookups(w http.ResponseWriter, r *http.Request, declared []api.Param) error {
+	note, err := requestOf[api.LookupNote](a, w, r, declared)
 	if err != nil {
 		return err
 	}

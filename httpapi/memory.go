@@ -12,10 +12,10 @@ import (
 )
 
 // handler serves a route: it writes the answer.
-type handler func(http.ResponseWriter, *http.Request, api.Params) error
+type handler func(http.ResponseWriter, *http.Request, []api.Param) error
 
 // caller serves a route: it returns the answer, which is sent with the route's status.
-type caller func(http.ResponseWriter, *http.Request, api.Params) (any, error)
+type caller func(http.ResponseWriter, *http.Request, []api.Param) (any, error)
 
 // endpoint returns the route of a method of Memory; answer is an example.
 func endpoint[Q, A any](a *server, e api.Endpoint[Q, A], about string, answer A, example string) route {
@@ -30,8 +30,8 @@ func call[Q, A any](a *server, method, path, about string, ask func(context.Cont
 	if api.HasBody(none) {
 		r.body = none
 	}
-	r.call = func(w http.ResponseWriter, r *http.Request, p api.Params) (any, error) {
-		q, err := requestOf[Q](a, w, r, p)
+	r.call = func(w http.ResponseWriter, r *http.Request, declared []api.Param) (any, error) {
+		q, err := requestOf[Q](a, w, r, declared)
 		if err != nil {
 			return nil, err
 		}
@@ -40,19 +40,18 @@ func call[Q, A any](a *server, method, path, about string, ask func(context.Cont
 	return r
 }
 
-// requestOf returns the request in the body and the parameters. An empty body is an
-// empty object.
-func requestOf[Q any](a *server, w http.ResponseWriter, r *http.Request, p api.Params) (q Q, err error) {
-	if api.HasBody(q) {
-		err = a.withBody(w, r, func(raw []byte) error {
-			if len(bytes.TrimSpace(raw)) == 0 {
-				return nil
-			}
-			return decode(raw, &q)
-		})
+// requestOf returns the request in the body and the declared parameters. An empty body
+// is an empty object.
+func requestOf[Q any](a *server, w http.ResponseWriter, r *http.Request, declared []api.Param) (q Q, err error) {
+	if err := api.Parse(&q, declared, r.URL.RawQuery, r.PathValue); err != nil || !api.HasBody(q) {
+		return q, err
 	}
-	p.Bind(&q)
-	return q, err
+	return q, a.withBody(w, r, func(raw []byte) error {
+		if len(bytes.TrimSpace(raw)) == 0 {
+			return nil
+		}
+		return decode(raw, &q)
+	})
 }
 
 // searchKind serves the routes that are about one kind of record.
@@ -62,28 +61,25 @@ func (a *server) searchKind(kind claudemem.RecordKind) func(context.Context, api
 	}
 }
 
-// searchBy serves the routes that are about a type, a file or a concept.
-func (a *server) searchBy(name string) caller {
-	return func(_ http.ResponseWriter, r *http.Request, p api.Params) (any, error) {
-		var q api.SearchRequest
-		p.Bind(&q)
-		switch name {
-		case "file":
-			q.Files = p.List(name)
-		case "concept":
-			q.Concepts = p.List(name)
+// searchBy serves the routes that are about a type, a file or a concept: the parameter
+// of that key.
+func (a *server) searchBy(key string) caller {
+	return func(w http.ResponseWriter, r *http.Request, declared []api.Param) (any, error) {
+		q, err := requestOf[api.SearchRequest](a, w, r, declared)
+		if err != nil {
+			return nil, err
 		}
+		about := strings.Join(map[string][]string{"type": q.Types, "files": q.Files, "concepts": q.Concepts}[key], ",")
 		page, err := a.Memory.SearchKind(r.Context(), q, claudemem.RecordObservation)
 		if err != nil {
 			return nil, err
 		}
-		about := strings.Join(p.List(name), ",")
-		switch name {
+		switch key {
 		case "type":
 			page.Type = about
-		case "file":
+		case "files":
 			page.File = about
-		case "concept":
+		case "concepts":
 			page.Concept = about
 		}
 		if *page.Query == "" {
@@ -95,9 +91,11 @@ func (a *server) searchBy(name string) caller {
 
 // observation answers an observation in full, and notes that the session has looked it
 // up unless lookup is false.
-func (a *server) observation(w http.ResponseWriter, r *http.Request, p api.Params) error {
-	var q api.ObservationRequest
-	p.Bind(&q)
+func (a *server) observation(w http.ResponseWriter, r *http.Request, declared []api.Param) error {
+	q, err := requestOf[api.ObservationRequest](a, w, r, declared)
+	if err != nil {
+		return err
+	}
 	o, err := a.Memory.Observation(r.Context(), q)
 	if err != nil {
 		return err
@@ -111,8 +109,8 @@ func (a *server) observation(w http.ResponseWriter, r *http.Request, p api.Param
 
 // batch answers the observations whose numbers the body lists, in that order. It notes
 // those answered in full as looked up by the session, unless lookup is false.
-func (a *server) batch(w http.ResponseWriter, r *http.Request, p api.Params) error {
-	q, err := requestOf[api.BatchRequest](a, w, r, p)
+func (a *server) batch(w http.ResponseWriter, r *http.Request, declared []api.Param) error {
+	q, err := requestOf[api.BatchRequest](a, w, r, declared)
 	if err != nil {
 		return err
 	}

@@ -15,7 +15,6 @@ import (
 	"testing/synctest"
 
 	"claudemem"
-	"claudemem/api"
 )
 
 // reminderFunc is a Reminder that remembers what it was asked and told to forget.
@@ -258,7 +257,7 @@ func TestMomentThatWasNotGiven(t *testing.T) {
 			a := newServer(s.deps(), Options{Random: zeros{}})
 			a.Reminder, a.Ingester = reminder, slowly{s}
 			rec := httptest.NewRecorder()
-			if err := a.ingest(claudemem.KindTool)(rec, r.WithContext(ctx), api.Params{}); err != nil || rec.Code != 202 {
+			if err := a.ingest(claudemem.KindTool)(rec, r.WithContext(ctx), nil); err != nil || rec.Code != 202 {
 				t.Errorf("got %d %s, %v", rec.Code, rec.Body, err)
 			}
 			if len(reminder.asked) != 0 {

@@ -103,15 +103,11 @@ func (a *server) captureRoutes() []route {
 
 // searchRoutes returns the routes below /api/search.
 func (a *server) searchRoutes() []route {
-	// by is a route that takes one of the filters under a name of its own.
-	by := func(path, about, name, filter, values, example string, also []string, answer api.SearchPage, query string) route {
-		params := []api.Param{{Name: name, Kind: api.ListParam, About: values, Required: true, Example: example, Also: also}}
-		for _, d := range api.ParamsOf(api.SearchRequest{})[1:] {
-			if d.Name != filter {
-				params = append(params, d)
-			}
-		}
-		return route{method: "GET", path: path, about: about, params: params, call: a.searchBy(name), answer: answer, example: query}
+	// by returns a route that needs one of the filters, under a name of its own.
+	by := func(path, about, key string, filter api.Param, answer api.SearchPage, example string) route {
+		filter.Key, filter.Kind, filter.Required = key, api.ListParam, true
+		params := slices.DeleteFunc(api.ParamsOf(api.SearchRequest{})[1:], func(d api.Param) bool { return d.Key == key }) // without kind
+		return route{method: "GET", path: path, about: about, params: slices.Insert(params, 0, filter), call: a.searchBy(key), answer: answer, example: example}
 	}
 	// oneKind is a route that searches one kind of record.
 	oneKind := func(path, about string, kind claudemem.RecordKind, results []api.Hit, example string) route {
@@ -129,14 +125,16 @@ func (a *server) searchRoutes() []route {
 		oneKind("/api/search/observations", "observations", claudemem.RecordObservation, observationHits, "query=rounding&type=bugfix&dateFrom=2026-03-01"),
 		oneKind("/api/search/sessions", "summaries of sessions", claudemem.RecordSummary, summaryHits, "query=release&format=full&limit=3"),
 		oneKind("/api/search/prompts", "what the user typed", claudemem.RecordPrompt, promptHits, "query=deploy&order=newest"),
-		by("/api/search/by-type", "observations of a type, or of several", "type", "type", "bugfix feature refactor change discovery decision", "bugfix",
-			[]string{"types", "obs_type"}, api.SearchPage{Type: "bugfix", Results: observationHits}, "type=decision&project=tally"),
-		by("/api/search/by-file", "observations that touch a file or a folder, known by a path or by parts of it", "file", "files",
-			"observations that touch one of these: paths, folders, names or parts of names", "src/auth",
-			[]string{"files", "filePath", "file_path", "path"}, api.SearchPage{File: "src/auth", Results: observationHits}, "file=money/money.go"),
-		by("/api/search/by-concept", "observations with a concept, or with one of several", "concept", "concepts",
-			"how-it-works why-it-exists what-changed problem-solution gotcha pattern trade-off", "gotcha",
-			[]string{"concepts"}, api.SearchPage{Concept: "gotcha", Results: observationHits}, "concept=gotcha&limit=5"),
+		by("/api/search/by-type", "observations of a type, or of several", "type",
+			api.Param{Name: "type", About: "bugfix feature refactor change discovery decision", Example: "bugfix", Also: []string{"types", "obs_type"}},
+			api.SearchPage{Type: "bugfix", Results: observationHits}, "type=decision&project=tally"),
+		by("/api/search/by-file", "observations that touch a file or a folder, known by a path or by parts of it", "files",
+			api.Param{Name: "file", About: "observations that touch one of these: paths, folders, names or parts of names", Example: "src/auth",
+				Also: []string{"files", "filePath", "file_path", "path"}},
+			api.SearchPage{File: "src/auth", Results: observationHits}, "file=money/money.go"),
+		by("/api/search/by-concept", "observations with a concept, or with one of several", "concepts",
+			api.Param{Name: "concept", About: "how-it-works why-it-exists what-changed problem-solution gotcha pattern trade-off", Example: "gotcha", Also: []string{"concepts"}},
+			api.SearchPage{Concept: "gotcha", Results: observationHits}, "concept=gotcha&limit=5"),
 		call(a, "GET", "/api/search/recent-context", "the latest sessions, each with its summary and its observations", a.Memory.Recent,
 			api.RecentSessions{Sessions: []api.RecentSession{{Summary: &api.SummaryHeadline{}, Observations: []api.RecentObservation{{}}}}}, "project=tally&limit=3"),
 		endpoint(a, api.TimelineEndpoint, "what happened before and after a record, a session or a time", timeline, "anchor=124&depth_before=3&depth_after=3"),

@@ -16,9 +16,7 @@ import (
 )
 
 const (
-	// maxQuery is how much of a query is searched for, in bytes: a page of a log.
-	maxQuery = 8 << 10
-	// maxArgument bounds what else is read of a text, in bytes: a list of paths.
+	// maxArgument bounds an argument in bytes: a list of paths, a page of a log.
 	maxArgument = 8 << 10
 	// maxIDs is how many records one call may name; an answer holds a handful.
 	maxIDs = 100
@@ -105,19 +103,17 @@ func (a *arguments) fail(err error) {
 // bind sets the fields of *request from the tool's arguments for its parameters.
 func (c *call) bind(request any) {
 	for p, field := range api.Fields(request) {
-		i := slices.IndexFunc(c.args.declared, func(d argument) bool { return d.param == p.Name })
+		i := slices.IndexFunc(c.args.declared, func(d argument) bool { return d.Key == p.Key })
 		if i < 0 {
 			continue
 		}
-		switch d := c.args.declared[i]; {
-		case d.Kind == api.ListParam:
+		switch d := c.args.declared[i]; d.Kind {
+		case api.ListParam:
 			field.Set(reflect.ValueOf(c.args.list(d.Name)))
-		case d.Kind == api.NumberParam:
+		case api.NumberParam:
 			field.SetInt(int64(c.args.number(d.Name)))
-		case d.Kind == api.StartParam || d.Kind == api.EndParam:
+		case api.StartParam, api.EndParam:
 			field.SetInt(int64(c.time(d)))
-		case d.param == "query":
-			field.SetString(c.args.query(d.Name))
 		default:
 			field.SetString(c.args.short(d.Name))
 		}
@@ -174,21 +170,17 @@ func (a *arguments) text(name string) string {
 	return text
 }
 
-// short is text for arguments that are at most maxArgument bytes long.
+// short returns an argument as text of at most maxArgument bytes. A query is truncated:
+// it may be a page of a log.
 func (a *arguments) short(name string) string {
 	text := a.text(name)
-	if len(text) > maxArgument {
+	switch {
+	case len(text) <= maxArgument:
+	case name == "query":
+		return strings.ToValidUTF8(text[:maxArgument], "")
+	default:
 		a.fail(claudemem.Errorf(claudemem.CodeTooLarge, "%s is longer than %d bytes", name, maxArgument))
 		return ""
-	}
-	return text
-}
-
-// query returns a text to search for, truncated to maxQuery.
-func (a *arguments) query(name string) string {
-	text := a.text(name)
-	if len(text) > maxQuery {
-		text = strings.ToValidUTF8(text[:maxQuery], "")
 	}
 	return text
 }

@@ -32,10 +32,6 @@ type tool struct {
 // pay for each word.
 type argument struct {
 	api.Param
-	// param is the name of the parameter in package api, "" for none.
-	param string
-	// ids: a list of observation numbers.
-	ids      bool
 	unlisted bool // see func unlisted
 }
 
@@ -43,7 +39,7 @@ type argument struct {
 // models use for it. Its description is about, "" for none.
 func of(param, about string, also ...string) argument {
 	a := argument{Param: api.ParamNamed(param)}
-	a.param, a.About, a.Also = a.Name, about, append(a.Also, also...)
+	a.About, a.Also = about, append(a.Also, also...)
 	return a
 }
 
@@ -78,9 +74,7 @@ func own(name string, kind api.ParamKind, about string, also ...string) argument
 
 // ids returns the argument that lists observations.
 func ids(about string) argument {
-	a := own("ids", api.ListParam, about, "id", "observation_ids", "observations").required()
-	a.ids = true
-	return a
+	return own("ids", api.ObservationParam, about, "id", "observation_ids", "observations").required()
 }
 
 // project returns the argument that names a project.
@@ -171,12 +165,12 @@ func schemaOf(arguments []argument) json.RawMessage {
 			continue
 		}
 		p := property{Type: "string", Description: a.About}
-		switch {
-		case a.ids:
+		switch a.Kind {
+		case api.ObservationParam:
 			p.Type, p.Items = "array", &property{Type: "integer"}
-		case a.Kind == api.NumberParam:
+		case api.NumberParam:
 			p.Type = "integer"
-		case a.Kind == api.FlagParam:
+		case api.FlagParam:
 			p.Type = "boolean"
 		}
 		properties = append(properties, fmt.Sprintf("%q:%s", a.Name, encoded(p)))
