@@ -12,17 +12,6 @@ import (
 // maxDeadLetters bounds the dead letters of an answer; their number is in the books.
 const maxDeadLetters = 1000
 
-// Accounts is the part of the store that counts: what was captured, given and spent.
-type Accounts interface {
-	Totals(ctx context.Context, project string) (claudemem.Totals, error)
-	Books(ctx context.Context) (claudemem.Books, error)
-	Backlog(ctx context.Context, now claudemem.Millis) ([]claudemem.Backlog, error)
-	DeadLetters(ctx context.Context, limit int) ([]claudemem.DeadLetter, error)
-	Standing(ctx context.Context, now time.Time) ([]store.Notice, error)
-	Account(ctx context.Context, now time.Time, days int) (store.Account, error)
-	ReceiptTotals(ctx context.Context, since claudemem.Millis) (store.ReceiptTotals, error)
-}
-
 // StatsRequest asks for counts. Project limits the totals of records. Brief leaves
 // out the ledger and the receipts, which take time to sum up; Days is their period.
 type StatsRequest struct {

@@ -32,7 +32,13 @@ type Store interface {
 	Projects(ctx context.Context) ([]claudemem.ProjectDigest, error)
 	Learnings(ctx context.Context, q claudemem.LearningQuery) ([]claudemem.Learning, error)
 	CountLearnings(ctx context.Context, q claudemem.LearningQuery) (int, error)
-	Accounts
+	Totals(ctx context.Context, project string) (claudemem.Totals, error)
+	Books(ctx context.Context) (claudemem.Books, error)
+	Backlog(ctx context.Context, now claudemem.Millis) ([]claudemem.Backlog, error)
+	DeadLetters(ctx context.Context, limit int) ([]claudemem.DeadLetter, error)
+	Standing(ctx context.Context, now time.Time) ([]store.Notice, error)
+	Account(ctx context.Context, now time.Time, days int) (store.Account, error)
+	ReceiptTotals(ctx context.Context, since claudemem.Millis) (store.ReceiptTotals, error)
 }
 
 // Searcher finds records: with an index, or without one by the strict filter alone.
@@ -135,28 +141,25 @@ func (l *Local) checkVocabulary(ctx context.Context, types, concepts []string) e
 	if l.Vocabulary == nil || len(types)+len(concepts) == 0 {
 		return nil
 	}
+	known := func(name, asked string, vocabulary []string, q claudemem.Query) error {
+		if slices.Contains(vocabulary, asked) {
+			return nil
+		}
+		n, err := l.Store.CountObservations(ctx, q)
+		if err == nil && n == 0 {
+			return Unknown(name, asked, vocabulary)
+		}
+		return err
+	}
 	knownTypes, knownConcepts := l.Vocabulary()
-	for _, list := range []struct {
-		name         string
-		asked, known []string
-		query        func(string) claudemem.Query
-	}{
-		{"type", types, knownTypes, func(t string) claudemem.Query {
-			return claudemem.Query{Types: []claudemem.ObservationType{claudemem.ObservationType(t)}}
-		}},
-		{"concept", concepts, knownConcepts, func(c string) claudemem.Query { return claudemem.Query{Concepts: []string{c}} }},
-	} {
-		for _, asked := range list.asked {
-			if slices.Contains(list.known, asked) {
-				continue
-			}
-			n, err := l.Store.CountObservations(ctx, list.query(asked))
-			if err != nil {
-				return err
-			}
-			if n == 0 {
-				return Unknown(list.name, asked, list.known)
-			}
+	for _, t := range types {
+		if err := known("type", t, knownTypes, claudemem.Query{Types: []claudemem.ObservationType{claudemem.ObservationType(t)}}); err != nil {
+			return err
+		}
+	}
+	for _, c := range concepts {
+		if err := known("concept", c, knownConcepts, claudemem.Query{Concepts: []string{c}}); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -33,33 +33,29 @@ const (
 	LearningParam              // a learning's number
 )
 
-// Param is a parameter: how it is parsed, checked, documented and explained.
+// Param is a parameter: how it is parsed, checked, documented and explained. Its JSON is
+// that of GET /api/search/help.
 type Param struct {
 	// Key is its name in the table; routes and tools may give it another Name.
-	Key, Name string
+	Key  string `json:"-"`
+	Name string `json:"name"`
 	// Also are other names; the first that is not empty counts.
-	Also        []string
-	Kind        ParamKind
-	About       string
-	Default     string
-	Least, Most int
+	Also  []string  `json:"aliases,omitempty"`
+	Kind  ParamKind `json:"-"`
+	About string    `json:"description"`
 	// Choices are the values that a ChoiceParam or a ListParam may have; none: any.
-	Choices []string
+	Choices []string `json:"values,omitempty"`
+	Default string   `json:"default,omitempty"`
+	// Least and Most bound a NumberParam.
+	Least int `json:"-"`
+	Most  int `json:"-"`
 	// Meant maps other spellings to choices; "" drops the whole list.
-	Meant    map[string]string
-	Required bool
-	Example  string
+	Meant    map[string]string `json:"-"`
+	Required bool              `json:"required,omitempty"`
+	Example  string            `json:"-"`
 	// InPath: it is part of the route's path and names a record, a Noun.
-	InPath bool
-	Noun   string
-}
-
-// Values returns what a choice may be; nil for other kinds.
-func (d Param) Values() []string {
-	if d.Kind != ChoiceParam {
-		return nil
-	}
-	return d.Choices
+	InPath bool   `json:"-"`
+	Noun   string `json:"-"`
 }
 
 const (

@@ -343,19 +343,24 @@ func scalar(raw json.RawMessage) (string, error) {
 	}
 }
 
-// ObservationNumber parses 123 and #123.
-func ObservationNumber(text string) (claudemem.ObservationID, error) {
-	id, err := strconv.ParseInt(strings.TrimPrefix(strings.TrimSpace(text), "#"), 10, 64)
-	if err != nil || id <= 0 {
-		return 0, claudemem.Errorf(claudemem.CodeInvalid, "%.40q is no observation id", text).WithHint("ids are the numbers that lists show, such as 123")
+// recordNumber parses the number of a record, which may have a mark in front: one of the
+// letters of marks.
+func recordNumber(text, marks, noun, hint string) (int64, error) {
+	digits := strings.TrimSpace(text)
+	if digits != "" && strings.Contains(marks, digits[:1]) {
+		digits = digits[1:]
 	}
-	return claudemem.ObservationID(id), nil
+	id, err := strconv.ParseInt(digits, 10, 64)
+	if err != nil || id <= 0 {
+		return 0, claudemem.Errorf(claudemem.CodeInvalid, "%.40q is no %s", text, noun).WithHint(hint)
+	}
+	return id, nil
 }
 
-// isULID reports whether a text has the form of a ULID (https://github.com/ulid/spec).
-func isULID(text string) bool {
-	_, err := ulid.ParseStrict(text)
-	return err == nil
+// ObservationNumber parses 123 and #123.
+func ObservationNumber(text string) (claudemem.ObservationID, error) {
+	id, err := recordNumber(text, "#", "observation id", "ids are the numbers that lists show, such as 123")
+	return claudemem.ObservationID(id), err
 }
 
 // SessionNumber parses 12 and S12; "" is 0.
@@ -363,20 +368,17 @@ func SessionNumber(text string) (claudemem.SessionID, error) {
 	if text == "" {
 		return 0, nil
 	}
-	digits := strings.TrimPrefix(strings.TrimPrefix(text, "S"), "s")
-	id, err := strconv.ParseInt(digits, 10, 64)
-	if err != nil || id <= 0 {
-		return 0, claudemem.Errorf(claudemem.CodeInvalid, "%.40q is no session number", text).
-			WithHint("sessions are numbered as lists show it (session_db_id), such as 12 or S12")
-	}
-	return claudemem.SessionID(id), nil
+	id, err := recordNumber(text, "Ss", "session number", "sessions are numbered as lists show it (session_db_id), such as 12 or S12")
+	return claudemem.SessionID(id), err
 }
 
 // LearningNumber parses the number of a learning.
 func LearningNumber(text string) (int64, error) {
-	id, err := strconv.ParseInt(text, 10, 64)
-	if err != nil || id <= 0 {
-		return 0, claudemem.Errorf(claudemem.CodeInvalid, "%.40q is no learning id", text).WithHint("ids are the numbers that lists show, such as 7")
-	}
-	return id, nil
+	return recordNumber(text, "", "learning id", "ids are the numbers that lists show, such as 7")
+}
+
+// isULID reports whether a text has the form of a ULID (https://github.com/ulid/spec).
+func isULID(text string) bool {
+	_, err := ulid.ParseStrict(text)
+	return err == nil
 }

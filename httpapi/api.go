@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"crypto/rand"
 	"io"
 	"log/slog"
@@ -85,23 +86,13 @@ func New(deps Deps, opts Options) http.Handler {
 
 // newServer returns a server of deps with defaults for what opts leaves out.
 func newServer(deps Deps, opts Options) *server {
-	if opts.RequireToken == "" {
-		opts.RequireToken = TokenAuto
-	}
+	opts.RequireToken, opts.MaxBody = cmp.Or(opts.RequireToken, TokenAuto), cmp.Or(opts.MaxBody, MaxBody)
+	opts.Random, opts.Logger = cmp.Or(opts.Random, rand.Reader), cmp.Or(opts.Logger, slog.New(slog.DiscardHandler))
 	if opts.CheckPeer == nil {
 		opts.CheckPeer = CheckPeer
 	}
-	if opts.MaxBody == 0 {
-		opts.MaxBody = MaxBody
-	}
 	if opts.Clock == nil {
 		opts.Clock = time.Now
-	}
-	if opts.Random == nil {
-		opts.Random = rand.Reader
-	}
-	if opts.Logger == nil {
-		opts.Logger = slog.New(slog.DiscardHandler)
 	}
 	return &server{Deps: deps, opts: opts, large: make(chan struct{}, maxLarge)}
 }

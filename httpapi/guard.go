@@ -3,7 +3,6 @@ package httpapi
 import (
 	"crypto/sha256"
 	"crypto/subtle"
-	"fmt"
 	"mime"
 	"net"
 	"net/http"
@@ -160,18 +159,4 @@ func checkRoute(r *http.Request, rt route) error {
 		}
 	}
 	return nil
-}
-
-// String makes a peer readable in logs and tests.
-func (p Peer) String() string {
-	switch p {
-	case PeerSame:
-		return "same user"
-	case PeerOther:
-		return "other user"
-	case PeerUnknown:
-		return "unknown"
-	default:
-		return fmt.Sprintf("Peer(%d)", int(p))
-	}
 }

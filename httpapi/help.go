@@ -1,6 +1,10 @@
 package httpapi
 
-import "context"
+import (
+	"context"
+
+	"claudemem/api"
+)
 
 // helpPage explains the search routes to whoever asks, people and models alike.
 type helpPage struct {
@@ -13,17 +17,8 @@ type helpRoute struct {
 	Path        string      `json:"path"`
 	Method      string      `json:"method"`
 	Description string      `json:"description"`
-	Parameters  []helpParam `json:"parameters"`
+	Parameters  []api.Param `json:"parameters"`
 	Example     string      `json:"example"`
-}
-
-type helpParam struct {
-	Name        string   `json:"name"`
-	Aliases     []string `json:"aliases,omitempty"`
-	Description string   `json:"description"`
-	Values      []string `json:"values,omitempty"`
-	Default     string   `json:"default,omitempty"`
-	Required    bool     `json:"required,omitempty"`
 }
 
 // help lists every search route.
@@ -41,12 +36,9 @@ func (a *server) help(context.Context, struct{}) (helpPage, error) {
 		if !r.searchRoute() {
 			continue
 		}
-		h := helpRoute{Path: r.path, Method: r.method, Description: r.about, Parameters: []helpParam{}, Example: r.path}
+		h := helpRoute{Path: r.path, Method: r.method, Description: r.about, Parameters: append([]api.Param{}, r.params...), Example: r.path}
 		if r.example != "" {
 			h.Example += "?" + r.example
-		}
-		for _, d := range r.params {
-			h.Parameters = append(h.Parameters, helpParam{Name: d.Name, Aliases: d.Also, Description: d.About, Values: d.Values(), Default: d.Default, Required: d.Required})
 		}
 		out.Endpoints = append(out.Endpoints, h)
 	}

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"log/slog"
 	"net/http"
 	"time"
@@ -10,9 +11,7 @@ import (
 // TCP alike. A client that sends or reads too slowly loses its connection:
 // everything here goes over the loopback interface, where a second is long.
 func NewServer(handler http.Handler, logger *slog.Logger) *http.Server {
-	if logger == nil {
-		logger = slog.New(slog.DiscardHandler)
-	}
+	logger = cmp.Or(logger, slog.New(slog.DiscardHandler))
 	return &http.Server{
 		Handler:           handler,
 		ConnContext:       connContext,
