@@ -59,7 +59,7 @@ func ptr[T any](v T) *T { return &v }
 func config(dir string) Config {
 	offline, _ := settings.LoadForWorker(dir, func(key string) string {
 		if key == settings.KeyProvider {
-			return providerOffline
+			return settings.ProviderOffline
 		}
 		return ""
 	})

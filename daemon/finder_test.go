@@ -421,7 +421,7 @@ func TestSearchWithoutVectors(t *testing.T) {
 	dir := t.TempDir()
 	cfg := config(dir)
 	cfg.Settings, _ = settings.LoadForWorker(dir, func(key string) string {
-		return map[string]string{settings.KeyProvider: providerOffline, settings.KeyEmbedder: embedderOff}[key]
+		return map[string]string{settings.KeyProvider: settings.ProviderOffline, settings.KeyEmbedder: embedderOff}[key]
 	})
 	w := open(t, cfg)
 	peer := peerOf(t, dir)

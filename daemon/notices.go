@@ -45,7 +45,7 @@ func (w *Worker) clearUnchosen(ctx context.Context) {
 	}
 	chosen := w.providers.chosen()
 	for _, n := range standing {
-		if n.Provider() == "" || n.Provider() == chosen {
+		if provider, _ := n.Trouble(); provider == "" || provider == chosen {
 			continue
 		}
 		if err := w.store.ClearNotice(ctx, n.Key); err != nil {

@@ -9,7 +9,7 @@ import (
 // TestNoticesOfProvidersThatAreNotChosen: a provider that the settings do not choose
 // any more is not asked, so that nothing else would drop what was told of it.
 func TestNoticesOfProvidersThatAreNotChosen(t *testing.T) {
-	for chosen, want := range map[string]int{providerOffline: 0, "anthropic": 1, providerAuto: 0} {
+	for chosen, want := range map[string]int{settings.ProviderOffline: 0, "anthropic": 1, settings.ProviderAuto: 0} {
 		cfg := config(t.TempDir())
 		cfg.Settings, _ = settings.LoadForWorker(cfg.DataDir, func(key string) string {
 			if key == settings.KeyProvider {

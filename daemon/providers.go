@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -18,12 +17,6 @@ import (
 	"claudemem/observer"
 	"claudemem/observer/mode"
 	"claudemem/settings"
-)
-
-// Values of the setting PROVIDER that are no provider of their own.
-const (
-	providerAuto    = "auto"
-	providerOffline = "offline"
 )
 
 const (
@@ -77,16 +70,16 @@ func (p *providers) choose(session claudemem.Session) observer.Choice {
 	auth := claude.Auth(s.Text(settings.KeyClaudeAuth))
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if name == providerAuto {
+	if name == settings.ProviderAuto {
 		// Nobody has said that another host's work may go to Anthropic, or that a
 		// key may be spent: auto uses the login of the CLI that the session is in.
 		auth = claude.AuthSubscription
-		name = providerOffline
+		name = settings.ProviderOffline
 		if session.Host == claudemem.HostClaudeCode && p.hasCLI() {
 			name = claude.Name
 		}
 	}
-	if name == providerOffline {
+	if name == settings.ProviderOffline {
 		return observer.Choice{}
 	}
 	return observer.Choice{
@@ -102,7 +95,7 @@ func (p *providers) choose(session claudemem.Session) observer.Choice {
 // still be distilled without it.
 func (p *providers) chosen() string {
 	s, _ := p.live.get()
-	if name := s.Text(settings.KeyProvider); name != providerAuto {
+	if name := s.Text(settings.KeyProvider); name != settings.ProviderAuto {
 		return name
 	}
 	return claude.Name
@@ -138,8 +131,8 @@ func configOf(s *settings.Settings, name string, auth claude.Auth) providerConfi
 		}
 		of = "anthropic" // whose key and address are handed on
 	}
-	prefix := "CLAUDE_MEM_" + strings.ToUpper(of)
-	c.key, c.baseURL = s.Text(prefix+"_API_KEY"), s.Text(prefix+"_BASE_URL")
+	key, baseURL := settings.ProviderKeys(of)
+	c.key, c.baseURL = s.Text(key), s.Text(baseURL)
 	return c
 }
 

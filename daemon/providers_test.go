@@ -62,7 +62,7 @@ func writeSettings(t *testing.T, dir, content string) {
 func chosen(p *providers, host claudemem.Host) string {
 	c := p.choose(claudemem.Session{ID: 1, Host: host})
 	if c.Provider == nil {
-		return providerOffline
+		return settings.ProviderOffline
 	}
 	return c.Provider.Name()
 }

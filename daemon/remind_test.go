@@ -40,7 +40,7 @@ func known(t *testing.T, peer *api.Remote) {
 // offlineAlways keeps the settings that a changed settings.json makes the worker read from asking a model.
 func offlineAlways(t *testing.T, dir, recall string) {
 	t.Helper()
-	text := fmt.Sprintf(`{%q:%q,%q:%q}`, settings.KeyProvider, providerOffline, settings.KeyRecall, recall)
+	text := fmt.Sprintf(`{%q:%q,%q:%q}`, settings.KeyProvider, settings.ProviderOffline, settings.KeyRecall, recall)
 	if err := os.WriteFile(settings.Path(dir), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -16,98 +17,80 @@ import (
 	"syscall"
 	"time"
 
+	"claudemem/hook"
 	"claudemem/install"
 	"claudemem/settings"
+	"claudemem/text"
 	"claudemem/wire"
 )
 
-// noDataDir answers checks of files when there is nowhere to look.
-func (e *exam) noDataDir() (Finding, bool) {
+func checkData(_ context.Context, e *exam) ([]Finding, string) {
 	if e.DataDir == "" {
-		return fine("not looked at: there is no data directory"), true
+		return []Finding{e.found("home-missing", "there is neither a home directory nor "+settings.DataDirKey)}, ""
 	}
 	info, err := os.Stat(e.DataDir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return fine("nothing yet: %s is made when the first event comes", e.DataDir), true
-	case err == nil && !info.IsDir():
-		return fine("not looked at: the data directory is none"), true
-	}
-	return Finding{}, false
-}
-
-func checkData(_ context.Context, e *exam) []Finding {
-	if e.DataDir == "" {
-		return []Finding{e.found("home-missing", "there is neither a home directory nor "+settings.DataDirKey)}
-	}
-	info, err := os.Stat(e.DataDir)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return []Finding{fine("%s is not there yet: it is made when the first event comes", e.DataDir)}
+		return nil, e.DataDir + " does not exist yet: it is created with the first event"
 	case errors.Is(err, syscall.ENOTDIR):
-		return []Finding{e.found("data-not-directory", "a part of "+e.DataDir+" is a file", "dir", filepath.Dir(e.DataDir))}
+		return []Finding{e.found("data-not-directory", "a part of "+e.DataDir+" is a file", "dir", filepath.Dir(e.DataDir))}, ""
 	case err != nil:
-		return []Finding{e.found("data-unreadable", oneLine(err.Error()), "path", filepath.Dir(e.DataDir))}
+		return []Finding{e.found("data-unreadable", err.Error(), "path", filepath.Dir(e.DataDir))}, ""
 	case !info.IsDir():
-		return []Finding{e.found("data-not-directory", e.DataDir+" is a file")}
+		return []Finding{e.found("data-not-directory", e.DataDir+" is a file")}, ""
 	}
 	var list []Finding
 	entries, err := os.ReadDir(e.DataDir)
 	if err != nil {
-		list = append(list, e.found("data-unreadable", oneLine(err.Error()), "path", e.DataDir).on(file{e.DataDir, 0o700}))
+		list = append(list, e.found("data-unreadable", err.Error(), "path", e.DataDir).on(file{e.DataDir, 0o700}))
 	}
 	if runtime.GOOS != "windows" {
 		list = append(list, e.modes(info, entries)...)
 	}
-	list = append(list, e.fileSystem()...)
-	if len(list) == 0 {
-		return []Finding{fine("%s is yours alone and can be written", e.DataDir)}
+	if on, err := e.Statfs(e.DataDir); err == nil { // else checkDisk reports it
+		if on.ReadOnly {
+			list = append(list, e.found("data-read-only-disk", e.DataDir+" is on a file system that is mounted read-only"))
+		}
+		if on.Network {
+			list = append(list, e.found("network-file-system", fmt.Sprintf("%s is on a network file system (%s)", e.DataDir, on.Type)))
+		}
 	}
-	return list
+	return list, e.DataDir + " is yours alone and can be written"
 }
 
-// modes looks at who owns the data directory and what is in it, and who may read it.
+// modes returns the findings about owner and modes of the data directory and of its
+// entries.
 func (e *exam) modes(info fs.FileInfo, entries []fs.DirEntry) []Finding {
-	var list []Finding
 	if foreign(info) {
 		return []Finding{e.found("data-owner", e.DataDir+" belongs to another user")}
 	}
+	var list []Finding
 	if info.Mode().Perm()&0o077 != 0 {
 		list = append(list, e.found("data-open", fmt.Sprintf("%s has mode %04o", e.DataDir, info.Mode().Perm()), "path", e.DataDir).on(file{e.DataDir, 0o700}))
 	}
 	if info.Mode().Perm()&0o700 != 0o700 {
 		list = append(list, e.found("data-read-only", fmt.Sprintf("%s has mode %04o: you may not write in it", e.DataDir, info.Mode().Perm()), "path", e.DataDir).on(file{e.DataDir, 0o700}))
 	}
-	var open, closed []file
 	for _, entry := range entries {
 		info, err := entry.Info()
 		if err != nil || info.Mode()&(fs.ModeSymlink|fs.ModeSocket) != 0 {
 			continue
 		}
-		if foreign(info) {
-			list = append(list, e.found("data-owner", filepath.Join(e.DataDir, entry.Name())+" belongs to another user"))
-			continue
-		}
-		if !ours[entry.Name()] {
-			continue
-		}
-		mode := fs.FileMode(0o600)
+		name, perm := entry.Name(), info.Mode().Perm()
+		own, reported := fs.FileMode(0o600), "memory.db" // by checkDatabase
 		if info.IsDir() {
-			mode = 0o700
+			own, reported = 0o700, "spool" // by checkSpool
 		}
-		path := filepath.Join(e.DataDir, entry.Name())
-		switch perm := info.Mode().Perm(); {
-		case perm&0o077 != 0 && entry.Name() != "config.json": // people link and share their settings
-			open = append(open, file{path, mode})
-		case perm&0o600 != 0o600 && !info.IsDir() && entry.Name() != "memory.db", perm&0o700 != 0o700 && info.IsDir() && entry.Name() != "spool":
-			closed = append(closed, file{path, mode})
+		wanted := file{filepath.Join(e.DataDir, name), own}
+		switch {
+		case foreign(info):
+			list = append(list, e.found("data-owner", wanted.path+" belongs to another user"))
+		case !ours[name]:
+		case perm&0o077 != 0 && name != "config.json": // people link and share their settings
+			list = append(list, e.found("file-open", wanted.path+" can be read by others", "path", wanted.path).on(wanted).withMode(own))
+		case perm&own != own && name != reported:
+			list = append(list, e.found("data-read-only", "you may not read or write "+wanted.path, "path", wanted.path).on(wanted).withMode(own))
 		}
-	}
-	for _, f := range open {
-		list = append(list, e.found("file-open", f.path+" can be read by others", "path", f.path).on(f).withMode(f.mode))
-	}
-	for _, f := range closed {
-		list = append(list, e.found("data-read-only", "you may not read or write "+f.path, "path", f.path).on(f).withMode(f.mode))
 	}
 	return list
 }
@@ -128,21 +111,6 @@ var ours = map[string]bool{
 	"spool": true, "private": true, "backups": true, "logs": true, "observer": true,
 }
 
-func (e *exam) fileSystem() []Finding {
-	on, err := e.Statfs(e.DataDir)
-	if err != nil {
-		return nil // the disk check tells
-	}
-	var list []Finding
-	if on.ReadOnly {
-		list = append(list, e.found("data-read-only-disk", e.DataDir+" is on a file system that is mounted read-only"))
-	}
-	if on.Network {
-		list = append(list, e.found("network-file-system", fmt.Sprintf("%s is on a network file system (%s)", e.DataDir, on.Type)))
-	}
-	return list
-}
-
 const (
 	// fewBytes and noBytes are when room runs out: a busy day takes some MB, and
 	// SQLite needs the log and a copy of what it writes.
@@ -152,44 +120,38 @@ const (
 	fewFiles = 1000
 )
 
-func checkDisk(_ context.Context, e *exam) []Finding {
-	if f, none := e.noDataDir(); none {
-		return []Finding{f}
-	}
+func checkDisk(_ context.Context, e *exam) ([]Finding, string) {
 	on, err := e.Statfs(e.DataDir)
 	if err != nil {
-		return []Finding{e.found("disk-full", "the disk cannot be measured: "+oneLine(err.Error())).as(Warn)}
+		return []Finding{e.found("disk-full", "the disk cannot be measured: "+err.Error()).as(Warn)}, ""
 	}
 	var list []Finding
-	text := "room cannot be measured here"
+	free := "free space is not known here"
 	if on.Size > 0 {
-		text = sizeText(on.Free) + " free"
+		free = sizeText(on.Free) + " free"
 	}
 	switch {
 	case on.Size > 0 && on.Free < noBytes:
-		list = append(list, e.found("disk-full", "there is no room: "+text))
+		list = append(list, e.found("disk-full", "no free space: "+free))
 	case on.Size > 0 && on.Free < fewBytes:
-		list = append(list, e.found("disk-low", "only "+text))
+		list = append(list, e.found("disk-low", "only "+free))
 	}
 	if on.Files > 0 && on.FreeFiles < fewFiles {
-		f := e.found("inodes-low", fmt.Sprintf("the file system takes only %d more files", on.FreeFiles))
+		f := e.found("inodes-low", fmt.Sprintf("the file system has room for only %d more files", on.FreeFiles))
 		if on.FreeFiles == 0 {
 			f = f.as(Fail)
 		}
 		list = append(list, f)
 	}
-	// A quota or a limit of the process is seen by writing alone.
+	// Only writing shows a quota or a limit of the process.
 	if len(list) == 0 && !on.ReadOnly {
 		if err := probe(e.DataDir); noRoom(err) {
-			list = append(list, e.found("disk-full", fmt.Sprintf("%s, and still nothing can be written: %s", text, oneLine(err.Error()))))
+			list = append(list, e.found("disk-full", fmt.Sprintf("%s, but nothing can be written: %v", free, err)))
 		} else if err != nil && !errors.Is(err, fs.ErrPermission) {
-			list = append(list, e.found("data-read-only", oneLine(err.Error()), "path", e.DataDir).on(file{e.DataDir, 0o700}))
+			list = append(list, e.found("data-read-only", err.Error(), "path", e.DataDir).on(file{e.DataDir, 0o700}))
 		}
 	}
-	if len(list) == 0 {
-		return []Finding{fine("%s", text)}
-	}
-	return list
+	return list, free
 }
 
 // noRoom reports whether a write failed for want of room, a quota or a limit.
@@ -201,7 +163,7 @@ func noRoom(err error) bool {
 const probeBytes = 64 << 10
 
 // probe writes a file into a directory, onto the disk, and removes it.
-func probe(dir string) (err error) {
+func probe(dir string) error {
 	f, err := os.CreateTemp(dir, "doctor-*.tmp")
 	if err != nil {
 		return err
@@ -210,13 +172,7 @@ func probe(dir string) (err error) {
 	if err == nil {
 		err = f.Sync()
 	}
-	if closed := f.Close(); err == nil {
-		err = closed
-	}
-	if removed := os.Remove(f.Name()); err == nil {
-		err = removed
-	}
-	return err
+	return cmp.Or(err, f.Close(), os.Remove(f.Name()))
 }
 
 func sizeText(n uint64) string {
@@ -229,21 +185,18 @@ func sizeText(n uint64) string {
 	return fmt.Sprintf("%d GB", n/1_000_000_000)
 }
 
-func checkSettings(_ context.Context, e *exam) []Finding {
-	if f, none := e.noDataDir(); none {
-		return []Finding{f}
-	}
-	// The environment of this shell says nothing about the worker.
+func checkSettings(_ context.Context, e *exam) ([]Finding, string) {
+	// Without the environment: that of this shell is not the worker's.
 	s, err := settings.Inspect(e.DataDir, func(string) string { return "" })
 	if err != nil {
 		kind, path := "settings-outdated", settings.Path(e.DataDir)
 		if s.Closed() {
 			kind = "settings-broken"
 		}
-		if !exists(path) {
+		if _, err := os.Lstat(path); err != nil {
 			path = settings.OlderPath(e.DataDir)
 		}
-		return []Finding{e.found(kind, oneLine(err.Error()), "path", path)}
+		return []Finding{e.found(kind, err.Error(), "path", path)}, ""
 	}
 	var list []Finding
 	set := 0
@@ -254,104 +207,87 @@ func checkSettings(_ context.Context, e *exam) []Finding {
 		if v.Err != nil {
 			value := v.Default
 			if v.Later {
-				value = "" // it can only be taken out
+				value = "" // it can only be removed
 			}
-			list = append(list, e.found("setting-invalid", oneLine(v.Err.Error()), "key", v.Key, "value", value))
+			list = append(list, e.found("setting-invalid", v.Err.Error(), "key", v.Key, "value", value))
 		}
 	}
-	list = append(list, e.importable()...)
-	if len(list) > 0 {
-		return list
+	// An older file that is broken is reported above: it is the one in force.
+	if pending, err := settings.PendingImport(e.DataDir); err == nil && len(pending) > 0 {
+		shown := make([]string, len(pending))
+		for i, o := range pending {
+			shown[i] = oneLine(o.Describe())
+		}
+		list = append(list, e.found("settings-older", "settings.json sets "+strings.Join(shown, "; ")))
 	}
 	if set == 0 {
-		return []Finding{fine("all settings at their defaults")}
+		return list, "all settings at their defaults"
 	}
-	return []Finding{fine("%s set in config.json, the rest by default", plural(set, "value"))}
-}
-
-// importable shows what a settings.json sets while there is no config.json.
-func (e *exam) importable() []Finding {
-	pending, err := settings.PendingImport(e.DataDir)
-	if err != nil || len(pending) == 0 {
-		return nil // a broken one is told already
-	}
-	shown := make([]string, len(pending))
-	for i, o := range pending {
-		shown[i] = oneLine(o.Describe())
-	}
-	return []Finding{e.found("settings-older", "settings.json sets "+strings.Join(shown, "; "))}
-}
-
-func exists(path string) bool {
-	_, err := os.Lstat(path)
-	return err == nil
+	return list, text.Count(set, "value") + " set in config.json, the rest by default"
 }
 
 // clockSlack is how far apart the clocks of two processes and the rounding of
 // times may put what happened just now.
 const clockSlack = 2 * time.Minute
 
-func checkClock(_ context.Context, e *exam) []Finding {
+func checkClock(_ context.Context, e *exam) ([]Finding, string) {
+	const minute = "2006-01-02 15:04"
+	now := e.now.Format(minute + " -07:00")
 	activity, err := e.activity()
 	if err != nil {
-		return []Finding{fine("%s", e.now.Format("2006-01-02 15:04 -07:00"))}
+		return nil, now
 	}
-	if ahead := activity.NewestReceived.Time().Sub(e.now); ahead > clockSlack {
+	if newest := activity.NewestReceived.Time(); newest.Sub(e.now) > clockSlack {
 		return []Finding{e.found("clock-back", fmt.Sprintf("it is %s, and the newest event was received at %s",
-			e.now.Format("2006-01-02 15:04"), activity.NewestReceived.Time().In(e.now.Location()).Format("2006-01-02 15:04")))}
+			e.now.Format(minute), newest.In(e.now.Location()).Format(minute)))}, ""
 	}
-	return []Finding{fine("%s, after the newest event", e.now.Format("2006-01-02 15:04 -07:00"))}
+	return nil, now + ", after the newest event"
 }
 
-// markAge is how old a mark of a private turn is that no turn can need any more.
+// markAge is the age of a mark of a private turn that no turn can need any more.
 const markAge = 7 * 24 * time.Hour
 
-func checkPrivate(_ context.Context, e *exam) []Finding {
-	if info, err := os.Stat(e.path("private")); err == nil && !info.IsDir() {
-		return []Finding{e.found("private-not-directory", e.path("private")+" is not a directory", "path", e.path("private"))}
+func checkPrivate(_ context.Context, e *exam) ([]Finding, string) {
+	dir := e.path("private")
+	if info, err := os.Stat(dir); err == nil && !info.IsDir() {
+		return []Finding{e.found("private-not-directory", dir+" is not a directory", "path", dir)}, ""
 	}
-	entries, _ := os.ReadDir(e.path("private")) // none: no turn was private
+	entries, _ := os.ReadDir(dir) // missing: no turn was private
 	var old []file
 	for _, entry := range entries {
 		info, err := entry.Info()
 		if err == nil && info.Mode().IsRegular() && e.now.Sub(info.ModTime()) > markAge {
-			old = append(old, file{path: e.path("private", entry.Name())})
+			old = append(old, file{path: filepath.Join(dir, entry.Name())})
 		}
 	}
 	if len(old) > 0 {
-		return []Finding{e.found("private-left", plural(len(old), "mark")+" of private turns are older than a week").on(old...)}
+		return []Finding{e.found("private-left", text.Count(len(old), "mark")+" of private turns older than a week").on(old...)}, ""
 	}
-	return []Finding{fine("%s", privateText(len(entries)))}
+	return nil, text.Count(len(entries), "private turn")
 }
 
 const (
-	// recent is how old an error of a hook may be to be told of.
+	// recent is the maximum age of a hook's error that is reported.
 	recent = 24 * time.Hour
 	// largeLog is more than hooks let their log grow.
 	largeLog = 4 << 20
-	// lostEvent begins what a hook notes when it could keep an event nowhere.
-	lostEvent = "event lost"
 )
 
-func checkLog(_ context.Context, e *exam) []Finding {
+func checkLog(_ context.Context, e *exam) ([]Finding, string) {
 	path := e.path("logs", "hook.log")
 	f, err := os.Open(path)
 	if err != nil {
-		return []Finding{fine("no errors of hooks")}
+		return nil, "no errors of hooks"
 	}
-	defer func() { _ = f.Close() }() // nothing was written
-	info, err := f.Stat()
-	if err != nil {
-		return []Finding{fine("no errors of hooks")}
-	}
+	defer f.Close()
 	var list []Finding
-	if info.Size() > largeLog {
+	if info, err := f.Stat(); err == nil && info.Size() > largeLog {
 		list = append(list, e.found("log-large", fmt.Sprintf("%s has %s", path, sizeText(uint64(info.Size()))), "path", path))
 		if _, err := f.Seek(-largeLog, io.SeekEnd); err != nil {
-			return list
+			return list, ""
 		}
 	}
-	var errorsSeen, lost int
+	var failed, lost int
 	var last, lastLost string
 	lines := bufio.NewScanner(f)
 	lines.Buffer(nil, 1<<20)
@@ -364,83 +300,63 @@ func checkLog(_ context.Context, e *exam) []Finding {
 		if json.Unmarshal(lines.Bytes(), &line) != nil || e.now.Sub(line.Time) > recent {
 			continue
 		}
-		errorsSeen, last = errorsSeen+1, line.Msg+": "+line.Error
-		if strings.HasPrefix(line.Msg, lostEvent) {
-			lost, lastLost = lost+1, line.Msg+": "+line.Error
+		failed, last = failed+1, line.Msg+": "+line.Error
+		if strings.HasPrefix(line.Msg, hook.EventLost) {
+			lost, lastLost = lost+1, last
 		}
 	}
 	switch {
 	case lost > 0:
-		list = append(list, e.found("event-lost", fmt.Sprintf("%s lost in the last day; the last: %s", plural(lost, "event"), oneLine(lastLost)), "path", path))
-	case errorsSeen > 0:
-		list = append(list, e.found("hook-errors", fmt.Sprintf("%s of hooks in the last day; the last: %s", plural(errorsSeen, "error"), oneLine(last)), "path", path))
+		list = append(list, e.found("event-lost", fmt.Sprintf("%s lost in the last day; the last: %s", text.Count(lost, "event"), lastLost), "path", path))
+	case failed > 0:
+		list = append(list, e.found("hook-errors", fmt.Sprintf("%s of hooks in the last day; the last: %s", text.Count(failed, "error"), last), "path", path))
 	}
-	if len(list) == 0 {
-		return []Finding{fine("no errors of hooks in the last day")}
-	}
-	return list
+	return list, "no errors of hooks in the last day"
 }
 
 // mostSpoolFiles bounds how many files of the spool are read.
 const mostSpoolFiles = 200
 
-func checkSpool(_ context.Context, e *exam) []Finding {
-	if f, none := e.noDataDir(); none {
-		return []Finding{f}
-	}
-	spool := e.spool()
-	entries, err := os.ReadDir(spool.Dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return []Finding{fine("empty")}
-	}
+func checkSpool(_ context.Context, e *exam) ([]Finding, string) {
+	spool := wire.SpoolOf(e.DataDir)
+	names, err := spooled(spool)
 	if errors.Is(err, syscall.ENOTDIR) {
 		dir := install.ShellWord(spool.Dir)
-		return []Finding{e.found("spool-unwritable", spool.Dir+" is no directory").as(Fail).instead("mv " + dir + " " + dir + ".aside")}
+		return []Finding{e.found("spool-unwritable", spool.Dir+" is not a directory").instead("mv " + dir + " " + dir + ".aside")}, ""
 	}
-	if err != nil {
-		return []Finding{e.found("spool-unreadable", oneLine(err.Error()), "spool", spool.Dir).on(file{spool.Dir, 0o700})}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return []Finding{e.found("spool-unreadable", err.Error(), "spool", spool.Dir).on(file{spool.Dir, 0o700})}, ""
 	}
-	var names []string
+	list := e.spoolFiles(spool, names)
+	if n := spool.CountCorrupt(); n > 0 {
+		list = append(list, e.found("spool-corrupt", text.Count(n, "delivery")+" could not be parsed, moved to "+filepath.Join(spool.Dir, "corrupt"), "spool", spool.Dir))
+	}
+	if err := probe(spool.Dir); errors.Is(err, fs.ErrPermission) {
+		list = append(list, e.found("spool-unwritable", err.Error(), "spool", spool.Dir).on(file{spool.Dir, 0o700}))
+	}
+	return list, text.Count(len(names), "delivery") + " waiting"
+}
+
+// spooled returns the names of the deliveries in the spool.
+func spooled(spool wire.Spool) (names []string, err error) {
+	entries, err := os.ReadDir(spool.Dir)
 	for _, entry := range entries {
 		if !entry.IsDir() && strings.HasSuffix(entry.Name(), ".json") {
 			names = append(names, entry.Name())
 		}
 	}
-	list := e.spoolFiles(spool, names)
-	if n := spool.CountCorrupt(); n > 0 {
-		list = append(list, e.found("spool-corrupt", plural(n, "delivery")+" could not be understood and lie in "+filepath.Join(spool.Dir, "corrupt"), "spool", spool.Dir))
-	}
-	if err := probe(spool.Dir); errors.Is(err, fs.ErrPermission) {
-		list = append(list, e.found("spool-unwritable", oneLine(err.Error()), "spool", spool.Dir).on(file{spool.Dir, 0o700}))
-	}
-	if len(list) == 0 {
-		return []Finding{fine("%s", waitingText(len(names)))}
-	}
-	return list
+	return names, err
 }
 
-// instead replaces what to do, where the kind's own fix does not fit.
-func (f Finding) instead(fix string) Finding {
-	f.Fix, f.Fixable, f.heal = fix, false, ""
-	return f
-}
-
-func waitingText(n int) string {
-	if n == 0 {
-		return "empty"
-	}
-	return plural(n, "delivery") + " on its way"
-}
-
-// spoolFiles looks at what waits.
+// spoolFiles returns the findings about the deliveries in the spool.
 func (e *exam) spoolFiles(spool wire.Spool, names []string) []Finding {
 	var list []Finding
 	var unread []file
-	newer, oldest := 0, time.Time{}
+	newer, oldest := 0, e.now
 	var cause string
 	for i, name := range names {
 		path := filepath.Join(spool.Dir, name)
-		if info, err := os.Lstat(path); err == nil && (oldest.IsZero() || info.ModTime().Before(oldest)) {
+		if info, err := os.Lstat(path); err == nil && info.ModTime().Before(oldest) {
 			oldest = info.ModTime()
 		}
 		if i >= mostSpoolFiles {
@@ -450,70 +366,26 @@ func (e *exam) spoolFiles(spool wire.Spool, names []string) []Finding {
 		case errors.Is(err, wire.ErrWireVersion):
 			newer++
 		case errors.Is(err, wire.ErrCorrupt), errors.Is(err, fs.ErrNotExist), err == nil:
-			// The worker sets a corrupt one aside.
+			// The worker moves a corrupt one to spool/corrupt.
 		default:
 			unread, cause = append(unread, file{path, 0o600}), err.Error()
 		}
 	}
 	if len(unread) > 0 {
-		list = append(list, e.found("spool-unreadable", fmt.Sprintf("%s cannot be read: %s", plural(len(unread), "file"), oneLine(cause)),
+		list = append(list, e.found("spool-unreadable", fmt.Sprintf("%s cannot be read: %s", text.Count(len(unread), "file"), cause),
 			"spool", spool.Dir).on(unread...))
 	}
 	if newer > 0 {
-		list = append(list, e.found("spool-newer", plural(newer, "delivery")+" of a newer hook"))
+		list = append(list, e.found("spool-newer", text.Count(newer, "delivery")+" of a newer hook"))
 	}
 	// A running worker takes them in within half a minute.
-	if rest := len(names) - newer - len(unread); rest > 0 && (!e.running() || e.now.Sub(oldest) > 2*time.Minute) {
-		f := e.found("spool-waiting", fmt.Sprintf("%s since %s", deliveriesWait(rest), e.ago(oldest)))
-		if e.running() {
-			f.Fix, f.heal = "claude-mem worker restart", RemedyRestart
+	running := e.worker().Running
+	if rest := len(names) - newer - len(unread); rest > 0 && (!running || e.now.Sub(oldest) > 2*time.Minute) {
+		f := e.found("spool-waiting", fmt.Sprintf("%s since %s", waiting(rest, "delivery"), e.ago(oldest)))
+		if running {
+			f = f.healed("claude-mem worker restart", RemedyRestart)
 		}
 		list = append(list, f)
 	}
 	return list
-}
-
-func deliveriesWait(n int) string {
-	if n == 1 {
-		return "1 delivery waits"
-	}
-	return fmt.Sprintf("%d deliveries wait", n)
-}
-
-// running reports whether the worker answers.
-func (e *exam) running() bool {
-	state, err := e.worker()
-	return err == nil && state.Running
-}
-
-// pending is how many events wait in the database, 0 when it cannot be read.
-func (e *exam) pending(ctx context.Context) int {
-	db, err := e.database()
-	if err != nil {
-		return 0
-	}
-	books, err := db.Books(ctx)
-	if err != nil {
-		return 0
-	}
-	return books.Pending + books.Processing
-}
-
-// spooled counts the deliveries in the spool.
-func (e *exam) spooled() int {
-	n := 0
-	entries, _ := os.ReadDir(e.spool().Dir) // the spool check tells
-	for _, entry := range entries {
-		if !entry.IsDir() && strings.HasSuffix(entry.Name(), ".json") {
-			n++
-		}
-	}
-	return n
-}
-
-func privateText(n int) string {
-	if n == 0 {
-		return "no private turns"
-	}
-	return plural(n, "private turn")
 }

@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"debug/buildinfo"
 	"errors"
@@ -17,38 +18,25 @@ import (
 	"claudemem"
 	"claudemem/install"
 	"claudemem/settings"
+	"claudemem/text"
 )
 
-// program adds what the system's programs end with.
-func program(name string) string {
-	if runtime.GOOS == "windows" {
-		return name + ".exe"
-	}
-	return name
-}
-
-func checkBinaries(ctx context.Context, e *exam) []Finding {
+func checkBinaries(ctx context.Context, e *exam) ([]Finding, string) {
 	if e.Executable == "" {
-		return []Finding{fine("version %s", e.Version)}
+		return nil, "version " + e.Version
 	}
 	real := e.Executable
 	if target, err := filepath.EvalSymlinks(real); err == nil {
 		real = target
 	}
-	list := e.twin(ctx, real)
-	if f, ok := e.pathOther(ctx, real); ok {
-		list = append(list, f)
-	}
-	if len(list) == 0 {
-		list = append(list, fine("claude-mem and claude-mem-hook %s in %s", e.Version, filepath.Dir(real)))
-	}
-	return list
+	return append(e.twin(ctx, real), e.pathOther(ctx, real)...),
+		fmt.Sprintf("claude-mem and claude-mem-hook %s in %s", e.Version, filepath.Dir(real))
 }
 
-// twin looks at claude-mem-hook, beside the path by which claude-mem was called
-// or beside the file that a link leads to.
+// twin returns the findings about claude-mem-hook, which is beside the path by which
+// claude-mem was called or beside the file that a link leads to.
 func (e *exam) twin(ctx context.Context, real string) []Finding {
-	name, bin := program(install.HookProgram), filepath.Dir(real)
+	name, bin := install.ProgramFile(install.HookProgram, runtime.GOOS), filepath.Dir(real)
 	path := filepath.Join(bin, name)
 	info, err := os.Stat(path)
 	if other := filepath.Join(filepath.Dir(e.Executable), name); err != nil && other != path {
@@ -68,51 +56,50 @@ func (e *exam) twin(ctx context.Context, real string) []Finding {
 	version := versionIn(said)
 	switch {
 	case err != nil:
-		return []Finding{e.found("twin-version", fmt.Sprintf("%s does not tell its version: %s", path, oneLine(err.Error())), "version", e.Version, "bin", bin)}
+		return []Finding{e.found("twin-version", fmt.Sprintf("%s does not print its version: %v", path, err), "version", e.Version, "bin", bin)}
 	case version != e.Version:
 		return []Finding{e.found("twin-version", fmt.Sprintf("claude-mem-hook is version %s, claude-mem %s", orOlder(version), e.Version), "version", e.Version, "bin", bin)}
 	}
 	return nil
 }
 
-// versionIn reads NAME VERSION ….
+// versionIn returns the second word of a program's output, as in "claude-mem 1.2.0".
 func versionIn(said string) string {
-	if fields := strings.Fields(said); len(fields) > 1 {
-		return fields[1]
-	}
-	return ""
+	_, version, _ := strings.Cut(said, " ")
+	version, _, _ = strings.Cut(version, " ")
+	return version
 }
 
-// pathOther looks at the claude-mem that a shell finds. Only one of ours is asked
-// for its version: another program of that name might do anything.
-func (e *exam) pathOther(ctx context.Context, real string) (Finding, bool) {
+// pathOther returns a finding when PATH finds a different claude-mem. Only a build of
+// this module is run to get its version: another program of that name might do anything.
+func (e *exam) pathOther(ctx context.Context, real string) []Finding {
 	own, err := os.Stat(real)
 	if err != nil {
-		return Finding{}, false
+		return nil
 	}
 	for _, dir := range filepath.SplitList(e.Getenv("PATH")) {
-		path := filepath.Join(dir, program("claude-mem"))
+		path := filepath.Join(dir, install.ProgramFile(install.PluginName, runtime.GOOS))
 		info, err := os.Stat(path)
 		if err != nil || !info.Mode().IsRegular() || runtime.GOOS != "windows" && info.Mode().Perm()&0o111 == 0 {
 			continue
 		}
 		if os.SameFile(own, info) || launches(path, real) {
-			return Finding{}, false
+			return nil
 		}
 		text := path + " comes first in PATH and is another program"
 		if built, err := buildinfo.ReadFile(path); err == nil && built.Path == "claudemem/cmd/claude-mem" {
 			if e.RunVersion == nil {
-				return Finding{}, false
+				return nil
 			}
 			said, err := e.RunVersion(ctx, path, "version")
 			if version := versionIn(said); err != nil || version == e.Version {
-				return Finding{}, false // what does not run is not what does something else
+				return nil // what does not run does nothing else either
 			}
 			text = fmt.Sprintf("%s comes first in PATH and is version %s, this is %s", path, versionIn(said), e.Version)
 		}
-		return e.found("path-other", text, "bin", filepath.Dir(real), "other", dir, "path", path), true
+		return []Finding{e.found("path-other", text, "bin", filepath.Dir(real), "other", dir, "path", path)}
 	}
-	return Finding{}, false
+	return nil
 }
 
 // launches reports whether the file at path is a script of the plugin that runs program.
@@ -122,14 +109,14 @@ func launches(path, program string) bool {
 	if err != nil {
 		return false
 	}
-	defer func() { _ = f.Close() }() // nothing was written
+	defer f.Close()
 	text, err := io.ReadAll(io.LimitReader(f, largest))
 	return err == nil && bytes.HasPrefix(text, []byte("#!")) && bytes.Contains(text, []byte(program))
 }
 
-func checkPlugin(ctx context.Context, e *exam) []Finding {
+func checkPlugin(ctx context.Context, e *exam) ([]Finding, string) {
 	if e.HostDir == "" {
-		return []Finding{fine("not looked at: there is no home directory")}
+		return nil, "not looked at: there is no home directory"
 	}
 	seen := e.plugins()
 	var list []Finding
@@ -137,22 +124,19 @@ func checkPlugin(ctx context.Context, e *exam) []Finding {
 		list = append(list, e.found("host-unreadable", path+" cannot be read", "path", path))
 	}
 	var enabled []install.Registration
+	var names []string
 	for _, r := range seen.Ours {
 		if r.Enabled {
-			enabled = append(enabled, r)
+			enabled, names = append(enabled, r), append(names, r.ID)
 		}
 	}
 	switch {
 	case len(enabled) == 0 && len(seen.Ours) > 0:
-		list = append(list, e.found("plugin-disabled", "the plugin "+seen.Ours[0].ID+" is switched off", "id", seen.Ours[0].ID))
+		list = append(list, e.found("plugin-disabled", "the plugin "+seen.Ours[0].ID+" is disabled", "id", seen.Ours[0].ID))
 	case len(enabled) == 0 && len(list) == 0:
-		list = append(list, e.found("plugin-missing", "Claude Code has no hooks of ours"))
+		list = append(list, e.found("plugin-missing", "Claude Code has no hooks of claude-mem"))
 	case len(enabled) > 1:
-		var names []string
-		for _, r := range enabled {
-			names = append(names, r.ID)
-		}
-		list = append(list, e.found("plugin-twice", "our hooks are registered "+plural(len(enabled), "time")+": "+strings.Join(names, ", ")))
+		list = append(list, e.found("plugin-twice", fmt.Sprintf("the hooks are registered %d times: %s", len(enabled), strings.Join(names, ", "))))
 	}
 	for _, r := range enabled {
 		list = append(list, e.registration(ctx, r)...)
@@ -163,15 +147,15 @@ func checkPlugin(ctx context.Context, e *exam) []Finding {
 		}
 	}
 	if len(list) > 0 {
-		return list
+		return list, ""
 	}
-	if r := enabled[0]; !r.Plugin {
-		return []Finding{fine("our hooks are in %s", r.ID)}
+	if r := enabled[0]; r.Plugin {
+		return nil, r.ID + " " + r.Version + " is enabled"
 	}
-	return []Finding{fine("%s %s is enabled", enabled[0].ID, enabled[0].Version)}
+	return nil, "the hooks are in " + enabled[0].ID
 }
 
-// registration looks at one way in which our hooks are run.
+// registration returns the findings about a plugin or a settings file with our hooks.
 func (e *exam) registration(ctx context.Context, r install.Registration) []Finding {
 	hook, programs := r.Hook, []string{r.Hook}
 	if r.Plugin {
@@ -180,7 +164,7 @@ func (e *exam) registration(ctx context.Context, r install.Registration) []Findi
 		}
 		var err error
 		if programs, err = install.PluginPrograms(r.Root); err != nil {
-			return []Finding{e.found("plugin-gone", fmt.Sprintf("%s: %s", r.ID, oneLine(err.Error())))}
+			return []Finding{e.found("plugin-gone", fmt.Sprintf("%s: %v", r.ID, err))}
 		}
 		hook = programs[0]
 	}
@@ -195,38 +179,33 @@ func (e *exam) registration(ctx context.Context, r install.Registration) []Findi
 	if e.RunVersion == nil || !filepath.IsAbs(hook) {
 		return nil
 	}
-	// The host's book has the plugin's version; what counts is what its hooks run.
+	// The version of the program that the hooks run, not the one in the host's files.
 	said, err := e.RunVersion(ctx, hook, "--version")
 	switch version := versionIn(said); {
 	case err != nil:
-		return []Finding{e.found("plugin-gone", fmt.Sprintf("%s: %s does not run: %s", r.ID, hook, oneLine(err.Error())))}
+		return []Finding{e.found("plugin-gone", fmt.Sprintf("%s: %s does not run: %v", r.ID, hook, err))}
 	case version != e.Version:
 		return []Finding{e.found("plugin-version", fmt.Sprintf("the hooks of %s are version %s, this program is %s", r.ID, orOlder(version), e.Version))}
 	}
 	return nil
 }
 
-// orOlder names a program that does not know the question.
-func orOlder(version string) string {
-	if version == "" {
-		return "unknown (an older one)"
-	}
-	return version
-}
+// orOlder returns a version, or words for that of a program that does not print one.
+func orOlder(version string) string { return cmp.Or(version, "unknown (an older one)") }
 
 // silence is how much later than the newest event a transcript may have been
 // written before hooks count as silent: a turn may take long, and a turn without
 // tools has its event at its end.
 const silence = 30 * time.Minute
 
-func checkHooks(ctx context.Context, e *exam) []Finding {
+func checkHooks(ctx context.Context, e *exam) ([]Finding, string) {
 	seen := e.plugins()
 	if seen.HooksDisabled != "" {
-		return []Finding{e.found("hooks-disabled", "\"disableAllHooks\" is set in "+seen.HooksDisabled, "path", seen.HooksDisabled)}
+		return []Finding{e.found("hooks-disabled", "\"disableAllHooks\" is set in "+seen.HooksDisabled, "path", seen.HooksDisabled)}, ""
 	}
-	activity, unread := e.activity()
-	if unread != nil && claudemem.CodeOf(unread) != claudemem.CodeNoMemory && !errors.Is(unread, errNotLooked) {
-		return []Finding{fine("not looked at: the database cannot be read")}
+	activity, err := e.activity()
+	if err != nil && claudemem.CodeOf(err) != claudemem.CodeNoMemory && !errors.Is(err, errNotLooked) {
+		return nil, unread(err)
 	}
 	var last claudemem.Millis
 	var said []string
@@ -234,29 +213,26 @@ func checkHooks(ctx context.Context, e *exam) []Finding {
 		if h.Host == claudemem.HostClaudeCode {
 			last = max(h.LastAt, h.HeardAt)
 		}
-		said = append(said, fmt.Sprintf("%s %s (%s)", oneLine(string(h.Host)), e.ago(h.LastAt.Time()), plural(h.Sessions, "session")))
+		said = append(said, fmt.Sprintf("%s %s (%s)", oneLine(string(h.Host)), e.ago(h.LastAt.Time()), text.Count(h.Sessions, "session")))
 	}
 	since := last
 	for _, r := range seen.Ours {
-		if !r.Enabled {
-			continue
-		}
-		if at := claudemem.MillisOf(r.InstalledAt); !r.InstalledAt.IsZero() && at > since {
-			since = at
+		if r.Enabled && !r.InstalledAt.IsZero() {
+			since = max(since, claudemem.MillisOf(r.InstalledAt))
 		}
 	}
 	used := e.lastTranscript(ctx)
 	if since > 0 && len(seen.Ours) > 0 && used.Sub(since) > silence {
-		heard := "none was ever heard of"
+		ran := "none has ever run"
 		if last > 0 {
-			heard = "the last was heard of " + e.ago(last.Time())
+			ran = "the last ran " + e.ago(last.Time())
 		}
-		return []Finding{e.found("hooks-silent", fmt.Sprintf("Claude Code was used %s, but no hook fired: %s", e.ago(used.Time()), heard))}
+		return []Finding{e.found("hooks-silent", fmt.Sprintf("Claude Code was used %s, but no hook ran: %s", e.ago(used.Time()), ran))}, ""
 	}
 	if len(said) == 0 {
-		return []Finding{fine("no event yet: they come with the next session")}
+		return nil, "no event yet: they come with the next session"
 	}
-	return []Finding{fine("last event: %s", strings.Join(said, ", "))}
+	return nil, "last event: " + strings.Join(said, ", ")
 }
 
 // mostTranscripts bounds how many files are looked at.
@@ -310,7 +286,7 @@ func answered(path string) bool {
 	if err != nil {
 		return false
 	}
-	defer func() { _ = f.Close() }() // nothing was written
+	defer f.Close()
 	info, err := f.Stat()
 	if err != nil {
 		return false
@@ -322,41 +298,32 @@ func answered(path string) bool {
 	return bytes.Contains(end, []byte(`"type":"assistant"`))
 }
 
-// Values of the setting PROVIDER that are no API.
-const (
-	providerAuto    = "auto"
-	providerClaude  = "claude"
-	providerOffline = "offline"
-)
-
 // checkCLI checks that the claude CLI is found and runs `claude --version`, whatever the
 // version. That it is missing is a warning, a failure if the settings name it as
 // provider, and fine with another provider.
-func checkCLI(ctx context.Context, e *exam) []Finding {
+func checkCLI(ctx context.Context, e *exam) ([]Finding, string) {
 	if e.FindCLI == nil {
-		return []Finding{fine("not looked at")}
+		return nil, "not looked at"
 	}
 	provider := e.settings().Text(settings.KeyProvider)
+	var f Finding
 	path, err := e.FindCLI()
-	if err != nil {
-		switch provider {
-		case providerClaude:
-			return []Finding{e.found("cli-missing", "the claude CLI is not installed, or not in PATH, and is named as the provider").as(Fail)}
-		case providerAuto:
-			return []Finding{e.found("cli-missing", "the claude CLI is not installed, or not in PATH")}
+	switch {
+	case err == nil && e.RunVersion == nil:
+		return nil, path
+	case err == nil:
+		said, err := e.RunVersion(ctx, path, "--version")
+		if err == nil {
+			return nil, said + ", " + path
 		}
-		return []Finding{fine("not installed, and not needed: the provider is %s", provider)}
+		f = e.found("cli-broken", fmt.Sprintf("%s --version: %v", path, err), "path", path)
+	case provider == settings.ProviderClaude, provider == settings.ProviderAuto:
+		f = e.found("cli-missing", "the claude CLI is not installed, or not in PATH")
+	default:
+		return nil, "not installed, and not needed: the provider is " + provider
 	}
-	if e.RunVersion == nil {
-		return []Finding{fine("%s", path)}
+	if provider == settings.ProviderClaude {
+		f = f.as(Fail)
 	}
-	said, err := e.RunVersion(ctx, path, "--version")
-	if err != nil {
-		f := e.found("cli-broken", fmt.Sprintf("%s --version: %s", path, oneLine(err.Error())), "path", path)
-		if provider == providerClaude {
-			f = f.as(Fail)
-		}
-		return []Finding{f}
-	}
-	return []Finding{fine("%s, %s", oneLine(said), path)}
+	return []Finding{f}, ""
 }

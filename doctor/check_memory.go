@@ -13,6 +13,7 @@ import (
 	"claudemem/index"
 	"claudemem/install"
 	"claudemem/store"
+	"claudemem/text"
 )
 
 // integrityLimit is how long SQLite may look for damage.
@@ -21,10 +22,10 @@ const integrityLimit = 5 * time.Second
 // largeWAL is far above what a commit copies back by itself.
 const largeWAL = 256 << 20
 
-func checkDatabase(ctx context.Context, e *exam) []Finding {
+func checkDatabase(ctx context.Context, e *exam) ([]Finding, string) {
 	db, err := e.database()
 	if err != nil {
-		return []Finding{e.unopened(err)}
+		return e.unopened(err)
 	}
 	limited, cancel := context.WithTimeout(ctx, integrityLimit)
 	defer cancel()
@@ -32,140 +33,131 @@ func checkDatabase(ctx context.Context, e *exam) []Finding {
 	checked := "sound"
 	switch {
 	case len(wrong) > 0:
-		return []Finding{e.found("database-damaged", fmt.Sprintf("memory.db is damaged: %s", oneLine(strings.Join(wrong, "; "))))}
-	case store.Damaged(err):
-		return []Finding{e.unopened(err)}
-	case limited.Err() != nil:
-		checked = fmt.Sprintf("sound as far as %v of looking tell", integrityLimit)
+		return []Finding{e.found("database-damaged", "memory.db is damaged: "+strings.Join(wrong, "; "))}, ""
+	case limited.Err() != nil && !store.Damaged(err):
+		checked = fmt.Sprintf("no damage found in %v", integrityLimit)
 	case err != nil:
-		return []Finding{e.unopened(err)}
+		return e.unopened(err)
 	}
 	sizes, err := db.Sizes(ctx)
 	if err != nil {
-		return []Finding{e.unopened(err)}
+		return e.unopened(err)
 	}
 	if sizes.Log > largeWAL {
-		return []Finding{e.found("database-log-large", "memory.db-wal has "+sizeText(uint64(sizes.Log)))}
+		return []Finding{e.found("database-log-large", "memory.db-wal has "+sizeText(uint64(sizes.Log)))}, ""
 	}
-	return []Finding{fine("%s, %s of it free; %s", sizeText(uint64(sizes.Database)), sizeText(uint64(sizes.Free)), checked)}
+	return nil, fmt.Sprintf("%s, %s of it free; %s", sizeText(uint64(sizes.Database)), sizeText(uint64(sizes.Free)), checked)
 }
 
-// unopened says why the database cannot be read.
-func (e *exam) unopened(err error) Finding {
-	text := oneLine(err.Error())
-	if errors.Is(err, errNotLooked) {
-		return fine("not looked at: there is no data directory")
+// unopened returns why the database cannot be read.
+func (e *exam) unopened(err error) ([]Finding, string) {
+	kind := "database-unreadable"
+	switch code := claudemem.CodeOf(err); {
+	case errors.Is(err, errNotLooked):
+		return nil, "not looked at: there is no data directory"
+	case code == claudemem.CodeNoMemory:
+		return nil, "nothing yet: it is created with the first event"
+	case store.Damaged(err):
+		kind = "database-damaged"
+	case code == claudemem.CodeNewerSchema:
+		kind = "database-newer"
+	case code == claudemem.CodeOlderSchema:
+		kind = "database-older"
+	case code == claudemem.CodeUnavailable:
+		kind = "database-locked"
 	}
-	if store.Damaged(err) {
-		return e.found("database-damaged", text)
+	f := e.found(kind, err.Error())
+	if kind != "database-unreadable" {
+		return []Finding{f}, ""
 	}
-	switch claudemem.CodeOf(err) {
-	case claudemem.CodeNoMemory:
-		return fine("nothing yet: it is made when the first event comes")
-	case claudemem.CodeNewerSchema:
-		return e.found("database-newer", text)
-	case claudemem.CodeOlderSchema:
-		return e.found("database-older", text)
-	case claudemem.CodeUnavailable:
-		return e.found("database-locked", text)
-	}
-	f := e.found("database-unreadable", text)
 	if info, failed := os.Stat(e.path("memory.db")); failed == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o600 != 0o600 {
-		return f.on(file{e.path("memory.db"), 0o600})
+		return []Finding{f.on(file{e.path("memory.db"), 0o600})}, ""
 	}
-	return f.instead("see who may read " + install.ShellWord(e.DataDir) + ": ls -la " + install.ShellWord(e.DataDir))
+	dir := install.ShellWord(e.DataDir)
+	return []Finding{f.instead("see who may read " + dir + ": ls -la " + dir)}, ""
 }
 
-// unread is what the other checks of the database say when it cannot be read.
-func unread(err error) []Finding {
+// unread returns what the other checks of the database report when it cannot be read.
+func unread(err error) string {
 	if claudemem.CodeOf(err) == claudemem.CodeNoMemory {
-		return []Finding{fine("nothing yet")}
+		return "nothing yet"
 	}
-	return []Finding{fine("not looked at: the database cannot be read")}
+	return "not looked at: the database cannot be read"
 }
 
-func checkBooks(ctx context.Context, e *exam) []Finding {
-	db, err := e.database()
+func checkBooks(ctx context.Context, e *exam) ([]Finding, string) {
+	books, err := e.books()
 	if err != nil {
-		return unread(err)
-	}
-	books, err := db.Books(ctx)
-	if err != nil {
-		return unread(err)
+		return nil, unread(err)
 	}
 	if !books.Balanced() {
 		return []Finding{e.found("books-unbalanced", fmt.Sprintf("%d received, and %d processed + %d skipped + %d failed + %d pending + %d in work + %d forgotten",
-			books.Received, books.Processed, books.Skipped, books.Failed, books.Pending, books.Processing, books.Forgotten))}
+			books.Received, books.Processed, books.Skipped, books.Failed, books.Pending, books.Processing, books.Forgotten))}, ""
 	}
+	db, _ := e.database() // e.books has opened it
 	wrong, err := db.Audit(ctx)
 	if err != nil {
-		return unread(err)
+		return nil, unread(err)
 	}
 	if len(wrong) > 0 {
-		return []Finding{e.found("books-unbalanced", oneLine(strings.Join(wrong, "; ")))}
+		return []Finding{e.found("books-unbalanced", strings.Join(wrong, "; "))}, ""
 	}
-	return []Finding{fine("%s received, all accounted for", plural(books.Received, "event"))}
+	return nil, text.Count(books.Received, "event") + " received, all accounted for"
 }
 
-// longWait is how long an event may wait before that is told: sessions are
-// distilled when a turn ends, and a turn may take long.
+// longWait is the age at which a waiting event is reported: events are processed when
+// a turn ends, and a turn may take long.
 const longWait = 2 * time.Hour
 
-func checkQueue(ctx context.Context, e *exam) []Finding {
-	db, err := e.database()
+func checkQueue(_ context.Context, e *exam) ([]Finding, string) {
+	books, err := e.books()
 	if err != nil {
-		return unread(err)
-	}
-	books, err := db.Books(ctx)
-	if err != nil {
-		return unread(err)
+		return nil, unread(err)
 	}
 	var list []Finding
 	if books.Failed > 0 {
-		list = append(list, e.found("dead-letters", plural(books.Failed, "event")+" could not be distilled"))
+		list = append(list, e.found("dead-letters", text.Count(books.Failed, "event")+" could not be processed"))
 	}
 	activity, err := e.activity()
 	if err != nil {
-		return append(list, unread(err)...)
+		return list, unread(err)
 	}
+	running := e.worker().Running
 	if activity.Stuck > 0 {
-		f := e.found("queue-stuck", plural(activity.Stuck, "event")+" in work for over a quarter of an hour")
-		if !e.running() {
-			f.Fix, f.heal = "claude-mem worker start", RemedyStart
+		f := e.found("queue-stuck", text.Count(activity.Stuck, "event")+" in work for over a quarter of an hour")
+		if !running {
+			f = f.healed("claude-mem worker start", RemedyStart)
 		}
 		list = append(list, f)
 	}
 	if waited := e.now.Sub(activity.OldestPending.Time()); activity.OldestPending > 0 && waited > longWait {
-		f := e.found("queue-waiting", fmt.Sprintf("%s, the oldest since %s", waitText(books.Pending), e.ago(activity.OldestPending.Time())))
-		if !e.running() {
-			f.Fix, f.heal, f.Fixable = "claude-mem worker start", RemedyStart, true
+		f := e.found("queue-waiting", fmt.Sprintf("%s, the oldest since %s", waiting(books.Pending, "event"), e.ago(activity.OldestPending.Time())))
+		if !running {
+			f = f.healed("claude-mem worker start", RemedyStart)
 		}
 		list = append(list, f)
 	}
-	if len(list) > 0 {
-		return list
-	}
 	if n := books.Pending + books.Processing; n > 0 {
-		return []Finding{fine("%s to be distilled", waitText(n))}
+		return list, waiting(n, "event") + " to be processed"
 	}
-	return []Finding{fine("empty")}
+	return list, "empty"
 }
 
 // fewBehind is how many changes an index may lack: it is a moment behind the
-// memory, and a worker that was away has little to catch up.
+// memory, and more after a time without a worker.
 const fewBehind = 200
 
-func checkIndex(ctx context.Context, e *exam) []Finding {
+func checkIndex(ctx context.Context, e *exam) ([]Finding, string) {
 	db, err := e.database()
 	if err != nil {
-		return unread(err)
+		return nil, unread(err)
 	}
 	_, newest, err := db.ChangeRange(ctx)
 	if err != nil {
-		return unread(err)
+		return nil, unread(err)
 	}
-	if worker, err := e.worker(); err == nil && worker.Index != nil {
-		return e.index(*worker.Index)
+	if health := e.worker().Index; health != nil {
+		return e.index(*health)
 	}
 	seen, err := index.Look(ctx, e.path("index.db"))
 	switch {
@@ -175,36 +167,33 @@ func checkIndex(ctx context.Context, e *exam) []Finding {
 			Documents: seen.Documents, Model: seen.Model, Behind: max(newest-seen.Cursor, 0),
 		}})
 	case claudemem.CodeOf(err) != claudemem.CodeNoMemory:
-		return []Finding{e.found("index-failed", oneLine(err.Error()))}
+		return []Finding{e.found("index-failed", err.Error())}, ""
 	case newest == 0:
-		return []Finding{fine("no records yet")}
+		return nil, "no records yet"
 	}
-	return []Finding{e.found("index-missing", "there is no index.db")}
+	return []Finding{e.found("index-missing", "there is no index.db")}, ""
 }
 
 // index returns the findings about an index that can be read.
-func (e *exam) index(ix daemon.IndexHealth) []Finding {
+func (e *exam) index(ix daemon.IndexHealth) ([]Finding, string) {
 	switch {
 	case ix.Error != "":
-		return []Finding{e.found("index-failed", oneLine(ix.Error))}
+		return []Finding{e.found("index-failed", ix.Error)}, ""
 	case ix.IsOpening():
-		return []Finding{fine("being opened")}
+		return nil, "being opened"
 	}
 	var list []Finding
 	if ix.Behind > fewBehind && !ix.Building {
-		list = append(list, e.found("index-behind", plural(int(ix.Behind), "change")+" behind the memory"))
+		list = append(list, e.found("index-behind", text.Count(int(ix.Behind), "change")+" behind the memory"))
 	}
 	if ix.EmbedError != "" {
-		list = append(list, e.found("embedder-failing", oneLine(ix.Model+": "+ix.EmbedError)))
+		list = append(list, e.found("embedder-failing", ix.Model+": "+ix.EmbedError))
 	}
-	if len(list) > 0 {
-		return list
-	}
-	text := plural(ix.Documents, "record")
+	fine := text.Count(ix.Documents, "record")
 	if ix.Building {
-		text += fmt.Sprintf(", being built: %d to go", ix.Behind)
+		fine += fmt.Sprintf(", being built: %d to go", ix.Behind)
 	} else if ix.Behind > 0 {
-		text += fmt.Sprintf(", %d changes behind", ix.Behind)
+		fine += ", " + text.Count(int(ix.Behind), "change") + " behind"
 	}
-	return []Finding{fine("%s", text)}
+	return list, fine
 }

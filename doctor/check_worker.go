@@ -6,48 +6,43 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"net"
 	"os"
 	"path/filepath"
 	"runtime"
-	"sort"
+	"slices"
 	"strconv"
 	"time"
 
 	"claudemem/api"
 	"claudemem/daemon"
 	"claudemem/settings"
+	"claudemem/text"
 	"claudemem/wire"
 )
 
-func checkWorker(ctx context.Context, e *exam) []Finding {
-	if f, none := e.noDataDir(); none {
-		return []Finding{f}
-	}
-	state, _ := e.worker() // a status that cannot be read counts as no worker
+func checkWorker(ctx context.Context, e *exam) ([]Finding, string) {
+	w := e.worker()
 	var list []Finding
-	if state.Running {
-		list = e.runningWorker(state)
-	} else {
-		list = e.absentWorker(ctx)
+	fine := "not running: hooks start it when they need it"
+	switch {
+	case w.Running:
+		list, fine = e.runningWorker(w.Status), fmt.Sprintf("running, pid %d, version %s", w.PID, w.Version)
+		if w.Port != 0 {
+			fine += ", http://127.0.0.1:" + strconv.Itoa(w.Port)
+		}
+	case w.lockErr != nil:
+		fine = fmt.Sprintf("not running; its lock cannot be tested: %v", w.lockErr)
+	default:
+		list = e.absentWorker(w.held)
 	}
 	list = append(list, e.socket()...)
-	list = append(list, e.port(ctx, state)...)
-	if len(list) > 0 {
-		return list
-	}
-	if !state.Running {
-		return []Finding{fine("not running: hooks start it when they need it")}
-	}
-	text := fmt.Sprintf("running, pid %d, version %s", state.PID, state.Version)
-	if state.Port != 0 {
-		text += ", http://127.0.0.1:" + strconv.Itoa(state.Port)
-	}
-	return []Finding{fine("%s", text)}
+	return append(list, e.port(ctx, w.Status)...), fine
 }
 
-// toldElsewhere are stages that a check of their own looks at.
-var toldElsewhere = map[string]bool{"queue": true, "index": true}
+// reportedElsewhere are the stages that have a check of their own.
+var reportedElsewhere = map[string]bool{"queue": true, "index": true}
 
 func (e *exam) runningWorker(state daemon.Status) []Finding {
 	var list []Finding
@@ -60,46 +55,38 @@ func (e *exam) runningWorker(state daemon.Status) []Finding {
 	case state.Version != e.Version:
 		list = append(list, e.found("worker-version", versions))
 	}
-	names := make([]string, 0, len(state.Stages))
-	for name, how := range state.Stages {
-		if how != "ok" && !toldElsewhere[name] {
-			names = append(names, name)
+	for _, name := range slices.Sorted(maps.Keys(state.Stages)) {
+		if how := state.Stages[name]; how != "ok" && !reportedElsewhere[name] {
+			list = append(list, e.found("worker-stage", name+": "+how))
 		}
-	}
-	sort.Strings(names)
-	for _, name := range names {
-		list = append(list, e.found("worker-stage", name+": "+oneLine(state.Stages[name])))
 	}
 	return list
 }
 
-func (e *exam) absentWorker(ctx context.Context) []Finding {
-	held, err := daemon.LockHeld(e.DataDir)
-	if err != nil {
-		return []Finding{fine("not running; its lock cannot be looked at: %s", oneLine(err.Error()))}
-	}
+// absentWorker returns the findings about a worker that does not answer.
+func (e *exam) absentWorker(lockHeld bool) []Finding {
 	info, unread := wire.ReadWorkerInfo(e.DataDir)
-	if held {
-		if unread == nil && info.PID > 0 && isOurs(info.PID) {
-			return []Finding{e.found("worker-mute", fmt.Sprintf("the worker (pid %d) holds worker.lock and does not answer", info.PID)).
-				instead(killCommand(info.PID) + "; claude-mem worker start")}
-		}
+	switch {
+	case lockHeld && unread == nil && info.PID > 0 && isOurs(info.PID):
+		return []Finding{e.found("worker-mute", fmt.Sprintf("the worker (pid %d) holds worker.lock and does not answer", info.PID)).
+			instead(killCommand(info.PID) + "; claude-mem worker start")}
+	case lockHeld:
 		return []Finding{e.found("worker-mute", "a process holds worker.lock and does not answer")}
 	}
 	var list []Finding
-	if !errors.Is(unread, fs.ErrNotExist) {
-		text := fmt.Sprintf("the worker (pid %d) is no longer running", info.PID)
-		if unread != nil {
-			text = "worker.json is left from a worker that no longer runs and cannot be read"
-		}
-		list = append(list, e.found("worker-died", text).on(file{path: e.path("worker.json")}))
+	switch {
+	case unread == nil:
+		list = append(list, e.found("worker-died", fmt.Sprintf("the worker (pid %d) is no longer running", info.PID)))
+	case !errors.Is(unread, fs.ErrNotExist):
+		list = append(list, e.found("worker-died", "worker.json is left from a worker that is no longer running, and cannot be parsed"))
 	}
 	if at, attempts, err := wire.LastStart(e.DataDir); err == nil && attempts > 0 && e.now.Sub(at).Abs() > startingFor {
-		list = append(list, e.found("worker-start-failed", fmt.Sprintf("%s to start the worker failed, the last %s", plural(attempts, "attempt"), e.ago(at))).
-			on(file{path: e.path("worker.starting")}))
+		list = append(list, e.found("worker-start-failed", fmt.Sprintf("%s to start the worker failed, the last %s", text.Count(attempts, "attempt"), e.ago(at))))
 	}
-	if pending, spooled := e.pending(ctx), e.spooled(); pending+spooled > 0 {
-		list = append(list, e.found("worker-away", fmt.Sprintf("not running, and %s", waitText(pending+spooled))))
+	books, _ := e.books() // checkDatabase reports the error
+	names, _ := spooled(wire.SpoolOf(e.DataDir))
+	if n := books.Pending + books.Processing + len(names); n > 0 {
+		list = append(list, e.found("worker-away", "not running, and "+waiting(n, "event")))
 	}
 	return list
 }
@@ -125,13 +112,6 @@ func killCommand(pid int) string {
 
 // startingFor is how long a worker may take to start before that counts as failed.
 const startingFor = 20 * time.Second
-
-func waitText(n int) string {
-	if n == 1 {
-		return "1 event waits"
-	}
-	return fmt.Sprintf("%d events wait", n)
-}
 
 func (e *exam) socket() []Finding {
 	socket := wire.SocketPath(e.DataDir, e.Getenv)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -28,7 +29,7 @@ const (
 
 // Finding is a result of a check: a problem, or that nothing is wrong.
 type Finding struct {
-	// Check is the check's name, Name that of the kind; for OK they are the same.
+	// Check is the check's name, Name that of the kind. With OK they are the same.
 	Check  string `json:"check"`
 	Name   string `json:"name"`
 	Status Status `json:"status"`
@@ -69,26 +70,11 @@ type Counts struct {
 	Fail int `json:"fail"`
 }
 
-// Check is a row of the table.
-type Check struct {
-	Name string
-	// Looks describes the objects of the check.
-	Looks string
-	// Kinds are the names of the kinds that it may find.
-	Kinds []string
-	// limit is the check's time limit.
-	limit time.Duration
-	run   func(context.Context, *exam) []Finding
-}
-
-// Checks returns the table.
-func Checks() []Check { return checks() }
-
 // Examine runs every check and reports. It changes nothing that lasts: it writes a
 // probe into the data directory and removes it again, and holds the worker's lock
 // for an instant when it is free.
 func Examine(ctx context.Context, cfg Config) Report {
-	return examine(ctx, newExam(ctx, cfg), checks())
+	return examine(ctx, newExam(ctx, cfg), Checks())
 }
 
 func examine(ctx context.Context, e *exam, table []Check) Report {
@@ -137,57 +123,65 @@ func guarded(ctx context.Context, c Check, e *exam) []Finding {
 				if e.Panicked != nil {
 					e.Panicked(c.Name, debug.Stack())
 				}
-				done <- []Finding{e.found("check-failed", fmt.Sprintf("the check panicked: %s", oneLine(fmt.Sprint(cause))), "check", c.Name)}
+				done <- []Finding{e.found("check-failed", fmt.Sprintf("the check panicked: %v", cause))}
 			}
 		}()
-		done <- c.run(ctx, e)
+		problems, fine := c.run(ctx, e)
+		if len(problems) == 0 {
+			problems = []Finding{{Name: c.Name, Status: OK, Text: oneLine(fine)}}
+		}
+		done <- problems
 	}()
 	var list []Finding
 	select {
 	case list = <-done:
 	case <-ctx.Done():
-		// What ended in the same instant counts.
+		// A check that ends because its time is over counts.
 		select {
 		case list = <-done:
 		case <-time.After(grace):
-			list = []Finding{e.found("check-slow", fmt.Sprintf("the check did not end within %v", c.limit), "check", c.Name)}
+			list = []Finding{e.found("check-slow", fmt.Sprintf("the check did not end within %v", c.limit))}
 		}
 	}
 	for i := range list {
 		list[i].Check = c.Name
-		if list[i].Name == "" {
-			list[i].Name = c.Name
-		}
 	}
 	return list
 }
 
-// grace is for a check that ends because its time is over.
+// grace is the time that a check has to return when its context has ended.
 const grace = 200 * time.Millisecond
-
-// fine returns the finding that nothing is wrong.
-func fine(format string, args ...any) Finding {
-	return Finding{Status: OK, Text: oneLine(fmt.Sprintf(format, args...))}
-}
 
 // found returns a finding of a kind. values are pairs of a name and its value, which
 // replaces {name} in the fix, quoted for the shell.
 func (e *exam) found(kind, text string, values ...string) Finding {
-	k, ok := kindOf(kind)
-	if !ok {
+	kinds := Kinds()
+	i := slices.IndexFunc(kinds, func(k Kind) bool { return k.Name == kind })
+	if i < 0 {
 		panic("doctor: no kind " + kind)
 	}
-	fix := k.Fix
-	for i := 0; i+1 < len(values); i += 2 {
-		fix = strings.ReplaceAll(fix, "{"+values[i]+"}", install.ShellWord(values[i+1]))
+	k, fix := kinds[i], kinds[i].Fix
+	for pair := range slices.Chunk(append(values, "dir", e.DataDir), 2) {
+		fix = strings.ReplaceAll(fix, "{"+pair[0]+"}", install.ShellWord(pair[1]))
 	}
-	fix = strings.ReplaceAll(fix, "{dir}", install.ShellWord(e.DataDir))
 	return Finding{Name: k.Name, Status: k.Status, Text: oneLine(text), Fix: fix, Fixable: k.Remedy != "", heal: k.Remedy}
 }
 
 // as returns the finding with another status.
 func (f Finding) as(s Status) Finding {
 	f.Status = s
+	return f
+}
+
+// instead returns the finding with another fix, which Heal does not make.
+func (f Finding) instead(fix string) Finding {
+	f.Fix, f.Fixable, f.heal = fix, false, ""
+	return f
+}
+
+// healed returns the finding with another fix, which is Heal's remedy r.
+func (f Finding) healed(fix string, r Remedy) Finding {
+	f.Fix, f.Fixable, f.heal = fix, true, r
 	return f
 }
 
@@ -203,9 +197,10 @@ const longestText = 300
 // oneLine returns foreign text as one line that cannot steer the terminal.
 func oneLine(s string) string { return text.TruncateRunes(text.TerminalLine(s), longestText) }
 
-func plural(n int, word string) string {
+// waiting returns "1 event waits" or "2 events wait".
+func waiting(n int, noun string) string {
 	if n == 1 {
-		return "1 " + word
+		return "1 " + noun + " waits"
 	}
-	return fmt.Sprintf("%d %ss", n, word)
+	return text.Count(n, noun) + " wait"
 }

@@ -14,13 +14,14 @@ import (
 
 	"claudemem"
 	"claudemem/install"
+	"claudemem/lock"
 	"claudemem/sqlite"
 	"claudemem/store"
 )
 
 var update = flag.Bool("update", false, "renew docs/doctor.md")
 
-// TestDocument keeps docs/doctor.md what the tables say: make docs renews it.
+// TestDocument checks that docs/doctor.md is generated from the table.
 func TestDocument(t *testing.T) {
 	path := filepath.Join("..", "docs", "doctor.md")
 	if *update {
@@ -33,53 +34,40 @@ func TestDocument(t *testing.T) {
 		t.Fatal(err)
 	}
 	if string(got) != Markdown() {
-		t.Error("docs/doctor.md is not what the tables say: go test ./doctor -run TestDocument -update")
+		t.Error("docs/doctor.md is out of date: go test ./doctor -run TestDocument -update")
 	}
 }
 
-// Every kind is of one check, every check has kinds that exist.
-func TestTables(t *testing.T) {
-	of := map[string]string{"check-failed": "any", "check-slow": "any"}
-	for _, c := range checks() {
-		if c.Looks == "" || c.limit <= 0 || c.run == nil {
-			t.Errorf("%s: not whole", c.Name)
-		}
-		for _, name := range c.Kinds {
-			if _, ok := kindOf(name); !ok {
-				t.Errorf("%s: there is no kind %s", c.Name, name)
-			}
-			if other, ok := of[name]; ok {
-				t.Errorf("%s is of %s and of %s", name, other, c.Name)
-			}
-			of[name] = c.Name
+// TestTable checks that every row is complete and that no two kinds have the same name.
+func TestTable(t *testing.T) {
+	for _, c := range Checks() {
+		if c.Looks == "" || c.limit <= 0 || c.run == nil || len(c.Kinds) == 0 {
+			t.Errorf("%s: incomplete", c.Name)
 		}
 	}
 	seen := map[string]bool{}
-	for _, k := range kinds {
-		if of[k.Name] == "" {
-			t.Errorf("%s is of no check", k.Name)
-		}
+	for _, k := range Kinds() {
 		if seen[k.Name] {
-			t.Errorf("%s is there twice", k.Name)
+			t.Errorf("two kinds are named %s", k.Name)
 		}
 		seen[k.Name] = true
 		if k.Meaning == "" || k.Fix == "" || k.Status != Warn && k.Status != Fail {
-			t.Errorf("%s: not whole", k.Name)
+			t.Errorf("%s: incomplete", k.Name)
 		}
 	}
 }
 
-// A check that panics, and one that hangs for ever, are findings; the others are
-// not affected.
+// TestBrokenChecks checks that a check that panics and one that hangs are findings, and
+// that the others are not affected.
 func TestBrokenChecks(t *testing.T) {
 	forever := make(chan struct{})
 	t.Cleanup(func() { close(forever) })
 	var stack []byte
 	e := newExam(t.Context(), Config{Panicked: func(_ string, s []byte) { stack = s }})
 	r := examine(t.Context(), e, []Check{
-		{Name: "panics", limit: time.Second, run: func(context.Context, *exam) []Finding { panic("of\nmine") }},
-		{Name: "hangs", limit: time.Millisecond, run: func(context.Context, *exam) []Finding { <-forever; return nil }},
-		{Name: "works", limit: time.Second, run: func(context.Context, *exam) []Finding { return []Finding{fine("it does")} }},
+		{Name: "panics", limit: time.Second, run: func(context.Context, *exam) ([]Finding, string) { panic("of\nmine") }},
+		{Name: "hangs", limit: time.Millisecond, run: func(context.Context, *exam) ([]Finding, string) { <-forever; return nil, "" }},
+		{Name: "works", limit: time.Second, run: func(context.Context, *exam) ([]Finding, string) { return nil, "it does" }},
 	})
 	var got []string
 	for _, f := range r.Findings {
@@ -100,7 +88,7 @@ func TestBrokenChecks(t *testing.T) {
 	}
 }
 
-// With nothing at all to look at there still is a report, and nothing is made.
+// TestNothing checks that there is a report without any file, and that none is created.
 func TestNothing(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "none")
 	for name, cfg := range map[string]Config{
@@ -109,15 +97,15 @@ func TestNothing(t *testing.T) {
 		"no stages":    {DataDir: t.TempDir()},
 	} {
 		t.Run(name, func(t *testing.T) {
-			cfg.Getenv = func(string) string { return "" }
+			cfg.Getenv = environment()
 			r := Examine(t.Context(), cfg)
 			for _, f := range r.Findings {
 				if f.Name == "check-failed" || f.Name == "check-slow" {
 					t.Errorf("%s: %s", f.Check, f.Text)
 				}
 			}
-			if len(r.Findings) < len(checks()) {
-				t.Errorf("%d findings of %d checks", len(r.Findings), len(checks()))
+			if len(r.Findings) < len(Checks()) {
+				t.Errorf("%d findings of %d checks", len(r.Findings), len(Checks()))
 			}
 			if home := r.has("home-missing"); home != (cfg.DataDir == "") {
 				t.Errorf("home-missing %v", home)
@@ -152,7 +140,7 @@ func TestDisk(t *testing.T) {
 			if err := os.Chmod(dir, 0o700); err != nil {
 				t.Fatal(err)
 			}
-			r := Examine(t.Context(), Config{DataDir: dir, Getenv: func(string) string { return "" },
+			r := Examine(t.Context(), Config{DataDir: dir, Getenv: environment(),
 				Statfs: func(string) (FileSystem, error) { return test.on, test.err }})
 			i := slices.IndexFunc(r.Findings, func(f Finding) bool { return f.Name == test.want })
 			if i < 0 || r.Findings[i].Status != test.as {
@@ -165,10 +153,9 @@ func TestDisk(t *testing.T) {
 	}
 }
 
-// What is noted of a provider counts for the one that is asked now.
+// TestProviderNotices checks that the notices and the last call of the provider in the
+// settings count, and no others.
 func TestProviderNotices(t *testing.T) {
-	dir := t.TempDir()
-	db := &fakeDatabase{}
 	for name, test := range map[string]struct {
 		provider, notice, call string
 		want                   string
@@ -186,23 +173,15 @@ func TestProviderNotices(t *testing.T) {
 		"something else": {"claude", "mode", "", "provider", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			*db = fakeDatabase{}
+			dir := t.TempDir()
+			db := memory(t, dir)
 			if test.notice != "" {
-				db.notices = []store.Notice{{Key: test.notice, Text: "claude-mem: as noted", At: 1}}
+				note(t, db, test.notice)
 			}
 			if test.call != "" {
-				db.activity.LastCalls = []store.LastCall{{Provider: "claude", Outcome: test.call, At: 1}}
+				bookCall(t, db, test.call)
 			}
-			r := Examine(t.Context(), Config{DataDir: dir, OpenDatabase: func(context.Context, string) (Database, error) { return db, nil },
-				Getenv: func(key string) string {
-					if key == "CLAUDE_MEM_PROVIDER" {
-						return test.provider
-					}
-					if key == "CLAUDE_MEM_OPENAI_API_KEY" {
-						return "sk-x"
-					}
-					return ""
-				}})
+			r := Examine(t.Context(), Config{DataDir: dir, Getenv: environment("CLAUDE_MEM_PROVIDER", test.provider, "CLAUDE_MEM_OPENAI_API_KEY", "sk-x")})
 			i := slices.IndexFunc(r.Findings, func(f Finding) bool { return f.Name == test.want })
 			if i < 0 {
 				t.Fatalf("no %s in %+v", test.want, r.Findings)
@@ -210,35 +189,55 @@ func TestProviderNotices(t *testing.T) {
 			if f := r.Findings[i]; test.fix != "" && f.Fix != test.fix {
 				t.Errorf("fix %q, want %q", f.Fix, test.fix)
 			}
-			if !db.closed {
-				t.Error("the database is still open")
-			}
 		})
 	}
 }
 
-type fakeDatabase struct {
-	notices  []store.Notice
-	activity store.Activity
-	closed   bool
+// memory returns the new database of a data directory.
+func memory(t *testing.T, dir string) *store.Store {
+	t.Helper()
+	s, err := store.Open(t.Context(), filepath.Join(dir, "memory.db"), store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	return s
 }
 
-func (f *fakeDatabase) QuickCheck(context.Context) ([]string, error)   { return nil, nil }
-func (f *fakeDatabase) Sizes(context.Context) (store.Sizes, error)     { return store.Sizes{}, nil }
-func (f *fakeDatabase) Books(context.Context) (claudemem.Books, error) { return claudemem.Books{}, nil }
-func (f *fakeDatabase) Audit(context.Context) ([]string, error)        { return nil, nil }
-func (f *fakeDatabase) Standing(context.Context, time.Time) ([]store.Notice, error) {
-	return f.notices, nil
-}
-func (f *fakeDatabase) ChangeRange(context.Context) (oldest, newest int64, err error) {
-	return 0, 0, nil
-}
-func (f *fakeDatabase) Close() error { f.closed = true; return nil }
-func (f *fakeDatabase) Activity(context.Context, claudemem.Millis) (store.Activity, error) {
-	return f.activity, nil
+func note(t *testing.T, s *store.Store, key string) {
+	t.Helper()
+	if err := s.AddNotice(t.Context(), key, "claude-mem: as noted"); err != nil {
+		t.Fatal(err)
+	}
 }
 
-// A database that cannot be opened is told of once; what depends on it says so.
+// bookCall books a call of the claude CLI with its outcome.
+func bookCall(t *testing.T, s *store.Store, outcome string) {
+	t.Helper()
+	ledger, err := store.NewLedger(t.Context(), s, func() store.Caps { return store.Caps{} })
+	if err != nil {
+		t.Fatal(err)
+	}
+	id, err := ledger.Reserve(t.Context(), claudemem.ModelReservation{Provider: "claude", Kind: "summary", At: time.Now()})
+	if err == nil {
+		err = ledger.Charge(t.Context(), id, claudemem.ModelCharge{Outcome: outcome, Known: true, At: time.Now()})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// environment returns a Getenv that knows pairs of a name and its value.
+func environment(pairs ...string) func(string) string {
+	values := map[string]string{}
+	for pair := range slices.Chunk(pairs, 2) {
+		values[pair[0]] = pair[1]
+	}
+	return func(key string) string { return values[key] }
+}
+
+// TestUnopened checks that a database that cannot be opened is reported once and that
+// the checks that need it say so.
 func TestUnopened(t *testing.T) {
 	for name, test := range map[string]struct {
 		err  error
@@ -252,8 +251,9 @@ func TestUnopened(t *testing.T) {
 		"none":    {claudemem.Errorf(claudemem.CodeNoMemory, "x"), "database"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := Examine(t.Context(), Config{DataDir: t.TempDir(), Getenv: func(string) string { return "" },
-				OpenDatabase: func(context.Context, string) (Database, error) { return nil, test.err }})
+			e := newExam(t.Context(), Config{DataDir: t.TempDir(), Getenv: environment()})
+			e.database = func() (*store.Store, error) { return nil, test.err }
+			r := examine(t.Context(), e, Checks())
 			n := 0
 			for _, f := range r.Findings {
 				if f.Name == test.want {
@@ -270,7 +270,27 @@ func TestUnopened(t *testing.T) {
 	}
 }
 
-// Heal must not follow a link out of the memory, nor touch what is not its own.
+// TestLockTestedOnce checks that the worker's lock is tested once for a report: a worker
+// that starts between two tests would count as one that does not answer.
+func TestLockTestedOnce(t *testing.T) {
+	dir := t.TempDir()
+	e := newExam(t.Context(), Config{DataDir: dir, Getenv: environment()})
+	if e.worker().held {
+		t.Fatal("the lock is held")
+	}
+	held, err := lock.Try(filepath.Join(dir, "worker.lock"))
+	if err != nil || held == nil {
+		t.Fatal(held, err)
+	}
+	defer held.Close()
+	r := examine(t.Context(), e, Checks())
+	if r.has("worker-mute") {
+		t.Errorf("findings: %+v", r.Findings)
+	}
+}
+
+// TestHealKeepsOut checks that Heal follows no link out of the data directory and changes
+// no file of another program.
 func TestHealKeepsOut(t *testing.T) {
 	outside := filepath.Join(t.TempDir(), "theirs")
 	if err := os.WriteFile(outside, nil, 0o644); err != nil {
@@ -289,7 +309,7 @@ func TestHealKeepsOut(t *testing.T) {
 			t.Skip(err) // no links here
 		}
 	}
-	Heal(t.Context(), Config{DataDir: dir, Getenv: func(string) string { return "" }})
+	Heal(t.Context(), Config{DataDir: dir, Getenv: environment()})
 	for _, path := range []string{outside, filepath.Join(dir, "notes.txt")} {
 		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o644 {
 			t.Errorf("%s: %v, %v", path, info.Mode(), err)
@@ -297,8 +317,8 @@ func TestHealKeepsOut(t *testing.T) {
 	}
 }
 
-// Hooks count as silent when Claude Code was used and none of them fired, and
-// not when a transcript was merely touched, or was our own observer's.
+// TestSilentHooks checks that hooks count as silent when Claude Code was used and none of
+// them ran, but not by a transcript without an answer or of the observer's own session.
 func TestSilentHooks(t *testing.T) {
 	const answer = `{"type":"assistant"}`
 	now := time.UnixMilli(1_700_000_000_000)
@@ -328,18 +348,20 @@ func TestSilentHooks(t *testing.T) {
 			if err := os.Chtimes(path, now.Add(-test.used), now.Add(-test.used)); err != nil {
 				t.Fatal(err)
 			}
-			db := &fakeDatabase{}
-			if test.last > 0 {
-				db.activity.Hosts = []store.HostActivity{{Host: "claude-code", Sessions: 1, LastAt: test.last, HeardAt: test.heard}}
-			}
 			book := `{"plugins":{"` + install.PluginID + `":[{"scope":"user"}]}}`
 			if test.installed > 0 {
 				book = `{"plugins":{"` + install.PluginID + `":[{"scope":"user","installedAt":"` + now.Add(-test.installed).UTC().Format(time.RFC3339) + `"}]}}`
 			}
 			write(t, filepath.Join(host, "plugins", "installed_plugins.json"), book)
 			write(t, filepath.Join(host, "settings.json"), `{"enabledPlugins":{"`+install.PluginID+`":true}}`)
-			r := Examine(t.Context(), Config{DataDir: dir, HostDir: host, Clock: func() time.Time { return now }, Getenv: func(string) string { return "" },
-				OpenDatabase: func(context.Context, string) (Database, error) { return db, nil }})
+			e := newExam(t.Context(), Config{DataDir: dir, HostDir: host, Clock: func() time.Time { return now }, Getenv: environment()})
+			e.activity = func() (a store.Activity, err error) {
+				if test.last > 0 {
+					a.Hosts = []store.HostActivity{{Host: claudemem.HostClaudeCode, Sessions: 1, LastAt: test.last, HeardAt: test.heard}}
+				}
+				return a, nil
+			}
+			r := examine(t.Context(), e, Checks())
 			if got := r.has("hooks-silent"); got != test.silent {
 				t.Errorf("silent %v, want %v: %+v", got, test.silent, r.Findings[:4])
 			}
@@ -347,7 +369,7 @@ func TestSilentHooks(t *testing.T) {
 	}
 }
 
-// What a provider says now counts more than what was noted of it.
+// TestAsked checks that the provider's answer counts more than its notices.
 func TestAsked(t *testing.T) {
 	refused := &claudemem.ModelError{Provider: "openai", Class: claudemem.ClassLogin, Err: errors.New("401")}
 	away := &claudemem.ModelError{Provider: "openai", Class: claudemem.ClassTransient, Err: errors.New("no connection")}
@@ -367,15 +389,13 @@ func TestAsked(t *testing.T) {
 		"an error of another kind": {"openai", errors.New("what?"), "", "provider-away"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			db := &fakeDatabase{}
+			dir := t.TempDir()
+			db := memory(t, dir)
 			if test.notice != "" {
-				db.notices = []store.Notice{{Key: test.notice, Text: "claude-mem: as noted", At: 1}}
+				note(t, db, test.notice)
 			}
-			r := Examine(t.Context(), Config{DataDir: t.TempDir(), OpenDatabase: func(context.Context, string) (Database, error) { return db, nil },
-				Ask: func(context.Context, string) error { return test.answer },
-				Getenv: func(key string) string {
-					return map[string]string{"CLAUDE_MEM_PROVIDER": test.provider, "CLAUDE_MEM_OPENAI_API_KEY": "sk-x"}[key]
-				}})
+			r := Examine(t.Context(), Config{DataDir: dir, Ask: func(context.Context, string) error { return test.answer },
+				Getenv: environment("CLAUDE_MEM_PROVIDER", test.provider, "CLAUDE_MEM_OPENAI_API_KEY", "sk-x")})
 			var got []string
 			for _, f := range r.Findings {
 				if f.Check == "provider" {
@@ -389,7 +409,8 @@ func TestAsked(t *testing.T) {
 	}
 }
 
-// The script that the plugin puts on the agent's PATH is no other program.
+// TestLauncherInPath checks that the plugin's launcher in PATH is not taken for another
+// claude-mem.
 func TestLauncherInPath(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("cmd.exe starts a .cmd there, which is not looked for")
@@ -440,7 +461,7 @@ func FuzzHostFiles(f *testing.F) {
 		write(t, filepath.Join(dir, "settings.json"), settings)
 		write(t, filepath.Join(dir, "plugins", "installed_plugins.json"), installed)
 		write(t, filepath.Join(dir, "plugins", "known_marketplaces.json"), known)
-		r := Examine(t.Context(), Config{HostDir: dir, Getenv: func(string) string { return "" }})
+		r := Examine(t.Context(), Config{HostDir: dir, Getenv: environment()})
 		for _, f := range r.Findings {
 			if f.Name == "check-failed" || strings.ContainsAny(f.Text, "\n\r\x1b") {
 				t.Errorf("%s: %q", f.Name, f.Text)

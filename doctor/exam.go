@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -28,8 +29,6 @@ type Config struct {
 	Getenv              func(string) string
 	Clock               func() time.Time
 
-	// OpenDatabase opens memory.db for reading; nil: store.OpenReadOnly.
-	OpenDatabase func(ctx context.Context, path string) (Database, error)
 	// StartWorker starts this program's worker and waits until it answers.
 	StartWorker func(context.Context) error
 	// FindCLI returns the path of the claude CLI.
@@ -45,26 +44,6 @@ type Config struct {
 	// Panicked is called with the name and stack of a check that panicked. Two calls
 	// may run at once.
 	Panicked func(check string, stack []byte)
-}
-
-// Database has the methods of a store that checks call.
-type Database interface {
-	QuickCheck(ctx context.Context) ([]string, error)
-	Sizes(ctx context.Context) (store.Sizes, error)
-	Books(ctx context.Context) (claudemem.Books, error)
-	Audit(ctx context.Context) ([]string, error)
-	Activity(ctx context.Context, stuckBefore claudemem.Millis) (store.Activity, error)
-	Standing(ctx context.Context, now time.Time) ([]store.Notice, error)
-	ChangeRange(ctx context.Context) (oldest, newest int64, err error)
-	Close() error
-}
-
-func openStore(ctx context.Context, path string) (Database, error) {
-	s, err := store.OpenReadOnly(ctx, path)
-	if err != nil {
-		return nil, err
-	}
-	return s, nil
 }
 
 // FileSystem describes the file system of a path.
@@ -83,16 +62,26 @@ type exam struct {
 	Config
 	now time.Time
 	// Each function reads its value once, when the first check calls it.
-	database func() (Database, error)
+	database func() (*store.Store, error)
 	activity func() (store.Activity, error)
+	books    func() (claudemem.Books, error)
 	notices  func() ([]store.Notice, error)
-	worker   func() (daemon.Status, error)
+	worker   func() worker
 	settings func() *settings.Settings
 	plugins  func() install.Registered
 
 	mu     sync.Mutex
-	opened Database
+	opened *store.Store
 	closed bool
+}
+
+// worker is the state of the worker.
+type worker struct {
+	daemon.Status
+	// held says that the worker's lock is held by a process that does not answer.
+	held bool
+	// lockErr says why held is not known.
+	lockErr error
 }
 
 // errNotLooked is the error of a value that the configuration gives no way to read.
@@ -112,9 +101,6 @@ func newExam(ctx context.Context, cfg Config) *exam {
 	if cfg.Statfs == nil {
 		cfg.Statfs = statfs
 	}
-	if cfg.OpenDatabase == nil {
-		cfg.OpenDatabase = openStore
-	}
 	e := &exam{Config: cfg, now: cfg.Clock()}
 	e.settings = sync.OnceValue(func() *settings.Settings {
 		if e.DataDir == "" {
@@ -123,59 +109,60 @@ func newExam(ctx context.Context, cfg Config) *exam {
 		s, _ := settings.Inspect(e.DataDir, e.Getenv) // checkSettings reports the error
 		return s
 	})
-	e.database = sync.OnceValues(func() (Database, error) { return e.open(ctx) })
-	e.activity = sync.OnceValues(func() (store.Activity, error) {
-		db, err := e.database()
-		if err != nil {
-			return store.Activity{}, err
-		}
+	e.database = sync.OnceValues(func() (*store.Store, error) { return e.open(ctx) })
+	e.activity = stored(e, func(db *store.Store) (store.Activity, error) {
 		return db.Activity(ctx, claudemem.MillisOf(e.now.Add(-stuckAfter)))
 	})
-	e.notices = sync.OnceValues(func() ([]store.Notice, error) {
-		db, err := e.database()
-		if err != nil {
-			return nil, err
-		}
-		return db.Standing(ctx, e.now)
-	})
-	e.worker = sync.OnceValues(func() (daemon.Status, error) { return e.awaitWorker(ctx) })
+	e.books = stored(e, func(db *store.Store) (claudemem.Books, error) { return db.Books(ctx) })
+	e.notices = stored(e, func(db *store.Store) ([]store.Notice, error) { return db.Standing(ctx, e.now) })
+	e.worker = sync.OnceValue(func() worker { return e.awaitWorker(ctx) })
 	e.plugins = sync.OnceValue(func() install.Registered { return install.ReadRegistered(e.HostDir) })
 	return e
+}
+
+// stored returns a function that reads a value from the database, once.
+func stored[T any](e *exam, read func(*store.Store) (T, error)) func() (T, error) {
+	return sync.OnceValues(func() (value T, err error) {
+		db, err := e.database()
+		if err != nil {
+			return value, err
+		}
+		return read(db)
+	})
 }
 
 // startingLimit is how long awaitWorker waits for a process that holds the lock: it
 // may be a worker that is just starting or stopping.
 const startingLimit = 3 * time.Second
 
-// awaitWorker returns the worker's status, and waits while a process that does not
-// answer holds the worker's lock.
-func (e *exam) awaitWorker(ctx context.Context) (daemon.Status, error) {
+// awaitWorker returns the state of the worker, and waits while a process that does not
+// answer holds the worker's lock. A status that cannot be read counts as no worker.
+func (e *exam) awaitWorker(ctx context.Context) (w worker) {
 	if e.DataDir == "" {
-		return daemon.Status{}, errNotLooked
+		return w
 	}
 	ctx, cancel := context.WithTimeout(ctx, startingLimit)
 	defer cancel()
 	for {
-		status, err := daemon.Look(ctx, e.DataDir)
-		if err != nil || status.Running {
-			return status, err
+		if w.Status, _ = daemon.Look(ctx, e.DataDir); w.Running {
+			return w
 		}
-		if held, err := daemon.LockHeld(e.DataDir); err != nil || !held {
-			return status, nil
+		if w.held, w.lockErr = daemon.LockHeld(e.DataDir); !w.held {
+			return w
 		}
 		select {
 		case <-ctx.Done():
-			return status, nil
+			return w
 		case <-time.After(100 * time.Millisecond):
 		}
 	}
 }
 
-func (e *exam) open(ctx context.Context) (Database, error) {
+func (e *exam) open(ctx context.Context) (*store.Store, error) {
 	if e.DataDir == "" {
 		return nil, errNotLooked
 	}
-	db, err := e.OpenDatabase(ctx, e.path("memory.db"))
+	db, err := store.OpenReadOnly(ctx, e.path("memory.db"))
 	if err != nil {
 		return nil, err
 	}
@@ -200,11 +187,7 @@ func (e *exam) close() {
 
 // path returns the path of a file in the data directory.
 func (e *exam) path(names ...string) string {
-	path := e.DataDir
-	for _, name := range names {
-		path += string(os.PathSeparator) + name
-	}
-	return path
+	return filepath.Join(append([]string{e.DataDir}, names...)...)
 }
 
 func (e *exam) spool() wire.Spool { return wire.SpoolOf(e.DataDir) }

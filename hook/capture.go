@@ -106,7 +106,7 @@ func (r *run) deliver(m *moment) {
 	}
 	if e.Kind != claudemem.KindFlush { // a flush has no content to keep
 		if spoolErr := wire.SpoolOf(r.dataDir).WriteEvent(e.DeliveryID, body...); spoolErr != nil {
-			r.log("event lost: spool", spoolErr.Error())
+			r.log(EventLost+": spool", spoolErr.Error())
 		}
 	}
 	if worthStarting(err) {

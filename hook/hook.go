@@ -229,7 +229,7 @@ func (r *run) handle() {
 		r.statusline()
 		return
 	}
-	r.endBy(patience, "event lost: payload", "the host did not send it whole in time")
+	r.endBy(patience, EventLost+": payload", "the host did not send it whole in time")
 	if r.dataDir != "" && r.Verb != VerbContext {
 		r.worker = wire.Client{Address: wire.Find(r.dataDir, r.Getenv), Deadline: r.postUntil()}
 		r.worker.Dial()

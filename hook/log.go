@@ -11,9 +11,12 @@ import (
 // largestLog is the size at which hook.log is renamed to hook.log.1, replacing it.
 const largestLog = 1 << 20
 
+// EventLost begins the messages in hook.log about an event that was neither delivered
+// nor spooled. claude-mem doctor counts them.
+const EventLost = "event lost"
+
 // log writes a fault as one line of JSON to logs/hook.log in the data directory.
-// Neither what nor fault may quote the payload. claude-mem doctor counts lines
-// whose what begins with "event lost". A failure to log is ignored.
+// Neither what nor fault may quote the payload. A failure to log is ignored.
 func (r *run) log(what, fault string) { r.journal().log(what, fault) }
 
 // journal is where and how a run logs.

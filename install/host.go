@@ -30,6 +30,14 @@ const (
 // HookProgram is the program that hooks run, without ".exe".
 const HookProgram = "claude-mem-hook"
 
+// ProgramFile returns the file name of a program on a system, as runtime.GOOS names it.
+func ProgramFile(name, goos string) string {
+	if goos == "windows" {
+		return name + ".exe"
+	}
+	return name
+}
+
 // ConfigDir returns Claude Code's configuration directory, and whether
 // CLAUDE_CONFIG_DIR names it; "" when there is no home directory.
 func ConfigDir(getenv func(string) string, home string) (dir string, moved bool) {

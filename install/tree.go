@@ -44,18 +44,10 @@ const (
 // programPath returns where install puts a program. Hooks, MCP server and launchers
 // name this path.
 func (in *Installer) programPath(name string) string {
-	return filepath.Join(in.binDir(), name+in.suffix())
+	return filepath.Join(in.binDir(), ProgramFile(name, in.opts.GOOS))
 }
 
 func (in *Installer) binDir() string { return filepath.Join(in.opts.DataDir, binDir) }
-
-// suffix ends the names of programs.
-func (in *Installer) suffix() string {
-	if in.opts.GOOS == "windows" {
-		return ".exe"
-	}
-	return ""
-}
 
 // tree returns the files that install puts into the data directory and the plugin's
 // version, in the order in which they are written: the programs before what names
@@ -97,7 +89,7 @@ func (in *Installer) tree() ([]treeFile, string, error) {
 		if hash == "" {
 			return nil, "", claudemem.Errorf(claudemem.CodeNotFound, "there is no program %s", from)
 		}
-		files = append(files, treeFile{path: binDir + "/" + name + in.suffix(), from: from, hash: hash, size: size, mode: 0o700})
+		files = append(files, treeFile{path: binDir + "/" + ProgramFile(name, in.opts.GOOS), from: from, hash: hash, size: size, mode: 0o700})
 	}
 	slices.SortFunc(files, func(a, b treeFile) int { return strings.Compare(a.path, b.path) })
 	sum := sha256.New()

@@ -58,6 +58,12 @@ func vendorOf(name string) (vendor, bool) {
 	return vendor{}, false
 }
 
+// KeyNeeded reports whether a provider's own endpoint needs an API key.
+func KeyNeeded(provider string) bool {
+	v, _ := vendorOf(provider)
+	return v.keyNeeded
+}
+
 // basePath returns the path that the vendor's paths are appended to, for the path
 // of a base URL: people write it with and without the beginning that the
 // Messages API's own paths have.

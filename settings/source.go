@@ -229,7 +229,7 @@ func restricting(entries []entry) []entry {
 			e.items = slices.Compact(e.items)
 			e.text = strings.Join(e.items, ",")
 		case KeyProvider:
-			if e.text != "offline" {
+			if e.text != ProviderOffline {
 				continue
 			}
 		case KeyRecall:

@@ -1,5 +1,7 @@
 package settings
 
+import "strings"
+
 // Kind says how a value is read.
 type Kind string
 
@@ -94,6 +96,18 @@ const (
 	KeyBackupKeep      = "CLAUDE_MEM_BACKUP_KEEP"
 	KeyLogLevel        = "CLAUDE_MEM_LOG_LEVEL"
 )
+
+// Values of the setting PROVIDER that are not models behind an API.
+const (
+	ProviderAuto    = "auto"
+	ProviderClaude  = "claude"
+	ProviderOffline = "offline"
+)
+
+// ProviderKeys returns the keys of the settings that hold a provider's API key and URL.
+func ProviderKeys(provider string) (apiKey, baseURL string) {
+	return prefix + strings.ToUpper(provider) + "_API_KEY", prefix + strings.ToUpper(provider) + "_BASE_URL"
+}
 
 // DefaultSkipTools are the tools whose calls are not worth storing.
 const DefaultSkipTools = "Glob,Grep,LS,ListMcpResourcesTool,TodoWrite,TaskCreate,TaskUpdate,AskUserQuestion,Skill,SlashCommand,ToolSearch"

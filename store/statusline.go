@@ -25,6 +25,17 @@ const (
 	noticeCap      = "cap_"
 )
 
+// The keys of the notices of caps.
+const (
+	NoticeCapDay     = noticeCap + "day"
+	NoticeCapSession = noticeCap + "session"
+)
+
+// classWords say in a word why a provider does not answer.
+var classWords = map[claudemem.ErrorClass]string{
+	claudemem.ClassLogin: "login", claudemem.ClassQuota: "quota", claudemem.ClassRateLimit: "busy", claudemem.ClassTransient: "away",
+}
+
 // Standing returns the notices that hold at a time, whether they were told or
 // not, the oldest first. Those of caps hold for their day.
 func (s *Store) Standing(ctx context.Context, now time.Time) (notices []Notice, err error) {
@@ -60,38 +71,26 @@ func (s *Store) Statusline(ctx context.Context, r claudemem.StatusRequest, now t
 		return line, err
 	}
 	for _, n := range notices {
-		if provider, word := n.trouble(); provider != "" {
-			line.Trouble = strings.TrimSpace(provider + " " + word)
+		if provider, class := n.Trouble(); provider != "" {
+			line.Trouble = strings.TrimSpace(provider + " " + classWords[class])
 		}
-		if n.Key == noticeCap+"day" {
+		if n.Key == NoticeCapDay {
 			line.Cap = "day"
 		}
 	}
 	return line, nil
 }
 
-// Provider returns the name of the provider that does not answer, "" when the notice
-// is of something else.
-func (n Notice) Provider() string {
-	provider, _ := n.trouble()
-	return provider
-}
-
-// trouble returns the provider of a notice and what is wrong with it, in a word.
-func (n Notice) trouble() (provider, word string) {
+// Trouble returns the provider that does not answer and the class of its error; ""
+// when the notice is about something else.
+func (n Notice) Trouble() (provider string, class claudemem.ErrorClass) {
 	name, ok := strings.CutPrefix(n.Key, noticeProvider)
 	if !ok {
 		return "", ""
 	}
-	for _, class := range []struct {
-		class claudemem.ErrorClass
-		word  string
-	}{
-		{claudemem.ClassLogin, "login"}, {claudemem.ClassQuota, "quota"},
-		{claudemem.ClassRateLimit, "busy"}, {claudemem.ClassTransient, "away"},
-	} {
-		if provider, ok := strings.CutSuffix(name, "_"+string(class.class)); ok {
-			return provider, class.word
+	for class := range classWords {
+		if provider, ok := strings.CutSuffix(name, "_"+string(class)); ok {
+			return provider, class
 		}
 	}
 	return name, ""

@@ -41,8 +41,8 @@ const askLimit = 8 * time.Second
 func (a *app) askProvider(dataDir string) func(context.Context, string) error {
 	return func(ctx context.Context, provider string) error {
 		s, _ := settings.Inspect(dataDir, a.getenv) // doctor's check of the settings reports the error
-		of := "CLAUDE_MEM_" + strings.ToUpper(provider)
-		return model.Reach(ctx, model.Config{Provider: provider, BaseURL: s.Text(of + "_BASE_URL"), APIKey: s.Text(of + "_API_KEY"), Timeout: askLimit})
+		key, baseURL := settings.ProviderKeys(provider)
+		return model.Reach(ctx, model.Config{Provider: provider, BaseURL: s.Text(baseURL), APIKey: s.Text(key), Timeout: askLimit})
 	}
 }
 

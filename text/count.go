@@ -1,0 +1,17 @@
+package text
+
+import (
+	"strconv"
+	"strings"
+)
+
+// Count returns a number with its noun: "1 event", "2 summaries", "0 days".
+func Count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	if stem, ok := strings.CutSuffix(noun, "y"); ok && !strings.HasSuffix(stem, "a") {
+		return strconv.Itoa(n) + " " + stem + "ies"
+	}
+	return strconv.Itoa(n) + " " + noun + "s"
+}
