@@ -5,15 +5,14 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"claudemem"
 	"claudemem/atomicfile"
 )
 
-// Install does what Plan says, after reading anew what is there: another install
-// may have come between. It returns the plan that was carried out. A run that is
-// cut short anywhere is completed by the next one, or undone by Uninstall.
+// Install makes the changes of a new Plan and returns it. It plans again because
+// another install may have run since the user saw a plan. A run that is killed anywhere
+// is completed by the next one, or undone by Uninstall.
 func (in *Installer) Install(ctx context.Context, wish Wish) (*Plan, error) {
 	unlock, err := in.takeLock(ctx)
 	if err != nil {
@@ -25,13 +24,12 @@ func (in *Installer) Install(ctx context.Context, wish Wish) (*Plan, error) {
 	if err != nil || p.Empty() {
 		return p, err
 	}
-	book, err := in.open(p)
+	book, err := in.backUp(p)
 	if err != nil {
 		return p, err
 	}
 	for _, c := range p.Plugin {
-		err := in.does("write "+filepath.Base(c.Path), func() error { return in.place(c) })
-		if err != nil {
+		if err := in.do("write", c.Path, c.apply); err != nil {
 			return p, err
 		}
 	}
@@ -40,17 +38,17 @@ func (in *Installer) Install(ctx context.Context, wish Wish) (*Plan, error) {
 			return p, err
 		}
 	}
-	if err := in.settle(p); err != nil {
+	if err := in.writeUserFiles(p); err != nil {
 		return p, err
 	}
 	if err := in.verify(p); err != nil {
 		return p, err
 	}
-	return p, in.does("close manifest", func() error { return in.close(book) })
+	return p, in.do("complete", in.manifestPath(), func() error { return in.complete(book) })
 }
 
-// open writes the manifest and the backups, before anything is changed.
-func (in *Installer) open(p *Plan) (*manifest, error) {
+// backUp writes the backups and the manifest, before anything is changed.
+func (in *Installer) backUp(p *Plan) (*manifest, error) {
 	book := &manifest{ConfigDir: p.ConfigDir, Method: p.Method, State: installing, Plugin: p.Version}
 	if p.book != nil {
 		book.Disabled = p.book.Disabled
@@ -60,22 +58,22 @@ func (in *Installer) open(p *Plan) (*manifest, error) {
 			book.Disabled = append(book.Disabled, id)
 		}
 	}
-	err := in.does("back up", func() error {
+	err := in.do("write", in.manifestPath(), func() error {
 		for i, f := range hostFiles {
 			path, now := p.host.path(i), p.host.files[i]
 			old := p.book.record(path)
 			before, known := in.baseline(old)
-			bare, err := in.bare(f, now, before, known)
+			without, err := in.unedited(f, now, before, known)
 			if err != nil {
 				return broken(path, err)
 			}
-			// What was written at the first install holds as long as nobody else
-			// has changed the file; else it is what the file is now, without us.
-			if known && (sameFile(old.After, now) || p.book.State != installed && sameJSON(bare, before, f.empties...)) {
+			// The backup of the first install is valid until another program changes the
+			// file; then the backup is the file as it is now, without our entries.
+			if known && (sameFile(old.After, now) || p.book.State != installed && sameJSON(without, before, f.empties...)) {
 				book.Files = append(book.Files, *old)
 				continue
 			}
-			r, err := in.keep(path, bare)
+			r, err := in.keep(path, without)
 			if err != nil {
 				return err
 			}
@@ -86,44 +84,37 @@ func (in *Installer) open(p *Plan) (*manifest, error) {
 	return book, err
 }
 
-// bare is a file without us; nil when there was none and nothing else is in it.
-func (in *Installer) bare(f hostFile, now, before []byte, known bool) ([]byte, error) {
+// unedited returns a file without our entries; nil when it did not exist before the
+// install and has no other entries.
+func (in *Installer) unedited(f hostFile, now, before []byte, known bool) ([]byte, error) {
 	if now == nil {
 		return nil, nil
 	}
-	bare, err := in.without(f, now, before, known)
-	if err != nil {
-		return nil, err
-	}
-	if known && before == nil && string(bare) != string(now) && f.isBlank(bare) {
+	without, err := in.without(f, now, before, known)
+	if err == nil && known && before == nil && string(without) != string(now) && f.isBlank(without) {
 		return nil, nil
 	}
-	return bare, nil
+	return without, err
 }
 
 func sameFile(hash string, now []byte) bool {
 	return now == nil && hash == "" || now != nil && hash == hashOf(now)
 }
 
-// place writes or removes a file of our marketplace.
-func (in *Installer) place(c Change) error {
-	if c.Do == DoRemove {
-		if err := removeIfThere(c.Path); err != nil {
-			return storage("remove", c.Path, err)
-		}
-		_ = os.Remove(filepath.Dir(c.Path)) // only when it is empty now
-		return nil
+// apply writes or removes a file of our own.
+func (c Change) apply() error {
+	if c.Do != DoRemove {
+		return c.file.write(c.Path)
 	}
-	if err := c.file.write(c.Path); err != nil {
-		return storage("write", c.Path, err)
-	}
-	return nil
+	err := removeIfThere(c.Path)
+	_ = os.Remove(filepath.Dir(c.Path)) // only when it is empty now
+	return err
 }
 
-// settle gives settings.json the bytes that were shown: the host's CLI has made
-// the same change, and written the whole file in its own layout. When anything
-// else has changed in it meanwhile, it is left as it is.
-func (in *Installer) settle(p *Plan) error {
+// writeUserFiles writes the user's files as the plan shows them. The host's CLI has
+// made the same change to settings.json already, but in its own layout. A file that
+// another program has changed meanwhile stays as it is.
+func (in *Installer) writeUserFiles(p *Plan) error {
 	for _, c := range p.Files {
 		now, err := readUserFile(c.Path)
 		if err != nil {
@@ -135,20 +126,15 @@ func (in *Installer) settle(p *Plan) error {
 		if p.Method == MethodSettings && !sameBytes(now, c.Before) {
 			return changedMeanwhile(c.Path)
 		}
-		err = in.does("write "+filepath.Base(c.Path), func() error {
-			if err := in.write(c.Path, c.After, 0o600); err != nil {
-				return storage("write", c.Path, err)
-			}
-			return nil
-		})
-		if err != nil {
+		if err := in.do("write", c.Path, func() error { return in.write(c.Path, c.After, 0o600) }); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// verify looks whether the host's CLI has done what it was asked to.
+// verify checks that the host's files list the plugin as installed and enabled: the
+// host's CLI may report success without that.
 func (in *Installer) verify(p *Plan) error {
 	if p.Method != MethodPlugin {
 		return nil
@@ -165,8 +151,8 @@ func (in *Installer) verify(p *Plan) error {
 		WithHint("`claude plugin list` shows what it knows; `claude-mem install --settings` needs no plugin")
 }
 
-// close notes what the files are now.
-func (in *Installer) close(book *manifest) error {
+// complete writes the hashes of the changed files into the manifest.
+func (in *Installer) complete(book *manifest) error {
 	for i := range book.Files {
 		data, err := readUserFile(book.Files[i].Path)
 		if err != nil {
@@ -181,23 +167,23 @@ func (in *Installer) close(book *manifest) error {
 	return in.writeManifest(book)
 }
 
-// sweep removes what a run that died or a program that ran has left behind.
+// sweep removes the temporary files of a killed run and the programs that could not be
+// removed while they were running.
 func (in *Installer) sweep() {
 	for i := range hostFiles {
 		atomicfile.RemoveLeftovers(filepath.Join(in.opts.ConfigDir, hostFiles[i].name))
 	}
-	removeAll(filepath.Join(in.binDir(), "*"+asideSuffix+"*"))
-	removeAll(filepath.Join(in.backups, ".*.claude-mem-*"))
+	removeAll(in.binDir(), "*"+asideSuffix+"*")
+	removeAll(in.backups, ".*.claude-mem-*")
 }
 
-// removeAll removes the files of a pattern; what cannot be removed stays. A
-// directory name with a bracket in it matches nothing, which harms nothing.
-func removeAll(pattern string) {
-	if strings.ContainsAny(filepath.Dir(pattern), `*?[`) {
-		return
-	}
-	found, _ := filepath.Glob(pattern) // the pattern is well formed
-	for _, path := range found {
-		_ = os.Remove(path) // it is in nobody's way
+// removeAll removes the files in dir whose names match pattern. A file that cannot be
+// removed stays, which harms nothing.
+func removeAll(dir, pattern string) {
+	entries, _ := os.ReadDir(dir) // missing: nothing to remove
+	for _, e := range entries {
+		if matches, _ := filepath.Match(pattern, e.Name()); matches {
+			_ = os.Remove(filepath.Join(dir, e.Name()))
+		}
 	}
 }

@@ -8,19 +8,19 @@
 //
 // Guarantees:
 //
-//   - Nothing is changed before the plan is carried out, and nothing when a file
-//     of the host's is broken.
+//   - Planning changes nothing, and nothing is changed when a file of the host's is
+//     broken.
 //   - A file of the user's is backed up first, replaced whole or not at all, keeps
-//     its mode and stays a link if it is one. Only our entries differ: what the
-//     host's CLI rewrites in its own layout is given its layout back.
+//     its mode and stays a link if it is one. Only our entries differ: when the host's
+//     CLI rewrites it in its own layout, the user's layout is restored.
 //   - The manifest in the data directory's backups is written before the first
-//     change and removed after the last. Killed between any two steps, the next
-//     install completes and the next uninstall undoes.
-//   - An uninstall gives a file that nobody else has changed back to the byte,
-//     and takes only our entries out of one that was changed.
-//   - Two runs at once wait for each other. A second install has nothing to do.
+//     change and removed after the last. If a run is killed between any two steps,
+//     the next install completes it and the next uninstall undoes it.
+//   - An uninstall restores the old bytes of a file that has not changed since the
+//     install, and removes only our entries from one that has.
+//   - Of two runs at once, the second waits. A second install has nothing to do.
 //   - The database is not changed.
 //
-// It stands beside the pipeline: cmd/claude-mem shows plans and asks, the
-// plugin's files come from package plugin, the hooks from package hook.
+// cmd/claude-mem shows plans and asks the user. The plugin's files come from package
+// plugin, the hooks from package hook.
 package install

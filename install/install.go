@@ -1,10 +1,10 @@
 package install
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -18,26 +18,26 @@ import (
 	"claudemem/lock"
 )
 
-// Method is how the host is told of us.
+// Method is the way in which hooks are registered with the host.
 type Method string
 
 // The methods.
 const (
-	// MethodPlugin is a plugin of a marketplace that is a directory of ours:
-	// hooks, MCP server and skill.
+	// MethodPlugin installs a plugin with hooks, MCP server and skill, from a marketplace
+	// in the data directory.
 	MethodPlugin Method = "plugin"
-	// MethodSettings is plain hooks in the user's settings: capture and context,
+	// MethodSettings writes plain hooks into the user's settings: capture and context,
 	// without the host's CLI.
 	MethodSettings Method = "settings"
 )
 
-// CLI runs the host's own command line. configDir is set when the host's files
-// are not where it looks by itself.
+// CLI runs the host's own command line. configDir is "" for the default directory of the
+// host's files.
 type CLI interface {
 	Run(ctx context.Context, configDir string, args ...string) (output string, err error)
 }
 
-// Options say what to install and where.
+// Options configure an Installer.
 type Options struct {
 	DataDir   string
 	ConfigDir string
@@ -48,11 +48,11 @@ type Options struct {
 	// Program and HookProgram are the binaries that are copied.
 	Program, HookProgram string
 	Version              string
-	// CLI is nil where the host's is not installed.
+	// CLI is nil when the host's CLI is not installed.
 	CLI CLI
-	// StopWorker ends the worker before its program is removed; nil: there is none to end.
+	// StopWorker ends the worker before its program is removed; nil: no worker to end.
 	StopWorker func(context.Context) error
-	// LockWait is how long another install is waited for; 10 s when 0.
+	// LockWait is how long to wait for another install to end; 10 s when 0.
 	LockWait time.Duration
 	GOOS     string           // runtime.GOOS when ""
 	Clock    func() time.Time // time.Now when nil
@@ -63,13 +63,13 @@ type Installer struct {
 	opts    Options
 	shop    string // our marketplace directory
 	backups string
-	// write replaces a file; step is told before each step of a change. Tests
-	// make them fail.
+	// write replaces a file; step is called before each step of a change. Tests make
+	// them fail.
 	write func(path string, data []byte, mode fs.FileMode) error
 	step  func(name string) error
 }
 
-// New makes an Installer; nothing is read yet.
+// New returns an Installer. It reads no file.
 func New(opts Options) *Installer {
 	if opts.LockWait == 0 {
 		opts.LockWait = 10 * time.Second
@@ -86,38 +86,37 @@ func New(opts Options) *Installer {
 	}
 }
 
-// pluginDir is where the host runs the plugin: from a directory marketplace it
-// runs in place.
+// pluginDir returns the directory in which the host runs the plugin: a plugin of a
+// directory marketplace runs in place.
 func (in *Installer) pluginDir() string { return filepath.Join(in.shop, PluginName) }
 
-// Wish is what the user asked for.
+// Wish holds the user's choices.
 type Wish struct {
 	Method Method
-	// DisableOthers disables the plugins that remember beside ours.
+	// DisableOthers disables the other plugins named claude-mem.
 	DisableOthers bool
 }
 
-// Plan is what an install or an uninstall would do.
+// Plan lists the changes of an install.
 type Plan struct {
 	Method    Method `json:"method"`
 	ConfigDir string `json:"config_dir"`
 	Directory string `json:"directory"` // of our own files
-	Program   string `json:"program"`   // where claude-mem is put
+	Program   string `json:"program"`   // path of the installed claude-mem
 	Version   string `json:"version"`   // of the plugin
 	// Replaces is the version that is installed now.
 	Replaces string `json:"replaces,omitempty"`
-	// Plugin are files of our own, Files the user's.
+	// Plugin are changes of our own files, Files of the user's.
 	Plugin []Change `json:"plugin"`
 	Files  []Change `json:"files"`
-	// Commands are the arguments that the host's CLI is run with, in their order.
+	// Commands are the arguments of the host's CLI, in the order of their runs.
 	Commands [][]string `json:"commands"`
-	// Others are the plugins that remember beside ours; Disable are those that
-	// the user wants disabled.
+	// Others are the other plugins named claude-mem; Disable are those to disable.
 	Others  []Other  `json:"others"`
 	Disable []string `json:"disable"`
-	// NodeData says that the Node program's memory lies in the data directory. It is never written to.
+	// NodeData says that the Node program's memory is in the data directory. It is never changed.
 	NodeData bool `json:"node_data"`
-	// Unfinished says that an earlier run was cut short.
+	// Unfinished says that an earlier run was killed.
 	Unfinished bool `json:"unfinished"`
 
 	wish Wish
@@ -125,14 +124,13 @@ type Plan struct {
 	book *manifest
 }
 
-// Empty says that there is nothing to do.
+// Empty reports whether there is nothing to do.
 func (p *Plan) Empty() bool {
 	return len(p.Plugin)+len(p.Files)+len(p.Commands) == 0 && !p.Unfinished
 }
 
-// Plan reads what is there and says what an install would do; it changes nothing.
-// CodeInvalid for a broken file of the host's, CodeNotFound where the plugin
-// cannot be installed because the host's CLI is missing, CodeConflict where the
+// Plan returns the changes of an install; it makes none. CodeInvalid for a broken file of
+// the host's, CodeNotFound when MethodPlugin lacks the host's CLI, CodeConflict when the
 // other method is installed.
 func (in *Installer) Plan(wish Wish) (*Plan, error) {
 	h, err := readHost(in.opts.ConfigDir)
@@ -153,7 +151,7 @@ func (in *Installer) Plan(wish Wish) (*Plan, error) {
 		return nil, claudemem.Errorf(claudemem.CodeNotFound, "the claude command is not in PATH, and a plugin is installed with it").
 			WithHint("install Claude Code first, or let `claude-mem install --settings` write plain hooks into its settings.json")
 	case wish.Method == MethodPlugin && is.hooks > 0, wish.Method == MethodSettings && (is.version != "" || is.enabled):
-		return nil, claudemem.Errorf(claudemem.CodeConflict, "claude-mem is installed in the other way: everything would be captured twice").
+		return nil, claudemem.Errorf(claudemem.CodeConflict, "claude-mem is installed with the other method: everything would be captured twice").
 			WithHint("`claude-mem uninstall` first; the memory stays")
 	}
 	p := &Plan{
@@ -186,7 +184,7 @@ func (in *Installer) Plan(wish Wish) (*Plan, error) {
 	return p, nil
 }
 
-// wanted is settings.json as it shall be: the user's bytes and our entries.
+// wanted returns the new settings.json: the user's bytes with our entries.
 func (in *Installer) wanted(h *host, method Method, disable []string) ([]byte, error) {
 	d, err := jsonscan.Parse(h.files[atSettings])
 	if err != nil {
@@ -215,12 +213,12 @@ func (in *Installer) wanted(h *host, method Method, disable []string) ([]byte, e
 	return d.Bytes(), nil
 }
 
-// commands are those of the host's CLI that lead from what is to what shall be.
+// commands returns the commands of the host's CLI that install version, for the entries is.
 func (in *Installer) commands(is entries, version string, disable []string) [][]string {
 	commands := [][]string{}
 	run := func(args ...string) { commands = append(commands, append([]string{"plugin"}, args...)) }
 	if is.known != "" && !in.samePath(is.known, in.shop) {
-		run("marketplace", "remove", Marketplace) // takes the plugin with it
+		run("marketplace", "remove", Marketplace) // removes the plugin too
 		is = entries{}
 	}
 	if is.known == "" || !is.declared {
@@ -259,7 +257,7 @@ func userChange(path string, before, after []byte) Change {
 
 func sameBytes(a, b []byte) bool { return (a == nil) == (b == nil) && string(a) == string(b) }
 
-// takeLock keeps a second install away.
+// takeLock takes the lock that keeps a second install or uninstall waiting.
 func (in *Installer) takeLock(ctx context.Context) (unlock func(), err error) {
 	if err := os.MkdirAll(in.opts.DataDir, 0o700); err != nil {
 		return nil, storage("make", in.opts.DataDir, err)
@@ -280,7 +278,7 @@ func (in *Installer) takeLock(ctx context.Context) (unlock func(), err error) {
 		WithHint("wait for it, then run the command again")
 }
 
-// command runs the host's CLI; its last words are the error's.
+// command runs the host's CLI. The error has the last line of its output.
 func (in *Installer) command(ctx context.Context, args []string) error {
 	line := "claude " + strings.Join(args, " ")
 	if err := in.step(line); err != nil {
@@ -298,27 +296,21 @@ func (in *Installer) command(ctx context.Context, args []string) error {
 		return ctx.Err()
 	}
 	said := strings.TrimSpace(out)
-	if i := strings.LastIndexByte(said, '\n'); i >= 0 {
-		said = strings.TrimSpace(said[i+1:])
-	}
-	if said == "" {
-		said = err.Error()
-	}
+	said = cmp.Or(strings.TrimSpace(said[strings.LastIndexByte(said, '\n')+1:]), err.Error())
 	return claudemem.Errorf(claudemem.CodeUnavailable, "`%s` failed: %s", line, said).
 		WithHint("run `claude-mem install` again to go on, or `claude-mem uninstall` to undo; `claude-mem install --settings` needs no plugin")
 }
 
-// does runs one named step.
-func (in *Installer) does(name string, do func() error) error {
-	if err := in.step(name); err != nil {
+// do runs one step of a change to the file at path. An error without a code becomes a
+// CodeStorage.
+func (in *Installer) do(verb, path string, step func() error) error {
+	if err := in.step(verb + " " + filepath.Base(path)); err != nil {
 		return err
 	}
-	if err := do(); err != nil {
-		var known *claudemem.Error
-		if errors.As(err, &known) {
-			return err
-		}
-		return fmt.Errorf("%s: %w", name, err)
+	err := step()
+	var coded *claudemem.Error
+	if err == nil || errors.As(err, &coded) {
+		return err
 	}
-	return nil
+	return storage(verb, path, err)
 }

@@ -485,7 +485,7 @@ func TestUninstallOfHalf(t *testing.T) {
 		"marketplace gone":  func(p *place) { _ = os.RemoveAll(filepath.Join(p.data, "marketplace")) },
 		"manifest gone":     func(p *place) { _ = os.RemoveAll(filepath.Join(p.data, "backups")) },
 		"manifest broken":   func(p *place) { p.put(filepath.Join(backupsDir(p.data, p.config), "manifest.json"), "{", 0o600) },
-		"backups gone":      func(p *place) { removeAll(filepath.Join(backupsDir(p.data, p.config), "*-settings.json")) },
+		"backups gone":      func(p *place) { removeAll(backupsDir(p.data, p.config), "*-settings.json") },
 		"CLI refuses":       func(p *place) { p.cli.refuse = true },
 		"CLI gone":          func(p *place) { p.opts.CLI = nil },
 		"settings gone":     func(p *place) { _ = os.Remove(p.settings) },

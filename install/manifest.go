@@ -9,22 +9,22 @@ import (
 	"time"
 )
 
-// manifest is the book of what we changed in one configuration directory of the
-// host. It is written before the first change and removed after the last.
+// manifest lists our changes to one configuration directory of the host. It is written
+// before the first change of an install and removed after the last of an uninstall.
 type manifest struct {
 	Version   int       `json:"version"`
 	ConfigDir string    `json:"config_dir"`
 	Method    Method    `json:"method"`
 	State     state     `json:"state"`
 	Time      time.Time `json:"time"`
-	// Plugin is the version of ours that was installed.
+	// Plugin is the version of our plugin that was installed.
 	Plugin string `json:"plugin_version"`
-	// Disabled are the plugins that were disabled because the user said so.
+	// Disabled are the plugins that the user let us disable.
 	Disabled []string `json:"disabled,omitempty"`
 	Files    []record `json:"files"`
 }
 
-// record is a file of the user's before us and after.
+// record describes a file of the user's before and after the install.
 type record struct {
 	Path    string      `json:"path"`
 	Existed bool        `json:"existed"`
@@ -33,8 +33,8 @@ type record struct {
 	After   string      `json:"after,omitempty"`
 	Mode    fs.FileMode `json:"mode,omitempty"`
 	Time    time.Time   `json:"time"`
-	// Restore says that the file was found unchanged when it was uninstalled: the
-	// host's CLI rewrites it meanwhile.
+	// Restore says that the file was unchanged when the uninstall began, so that the
+	// backup is restored even though the host's CLI has rewritten the file since.
 	Restore bool `json:"restore,omitempty"`
 }
 
@@ -48,26 +48,24 @@ const (
 
 const manifestVersion = 1
 
-// backupsDir is where a configuration directory's backups and manifest lie: a
-// user may have several such directories with one memory.
+// backupsDir returns the directory of the backups and the manifest of a configuration
+// directory: a user may have several of these with one memory.
 func backupsDir(dataDir, configDir string) string {
 	return filepath.Join(dataDir, "backups", "install", hashOf([]byte(configDir))[:12])
 }
 
-// readManifest returns nil when there is none. So is a broken one: what we
-// changed is found again in the files themselves.
+// readManifest returns the manifest in dir, nil when it is missing or broken: our
+// entries can be found in the files without it.
 func readManifest(dir string) (*manifest, error) {
-	path := filepath.Join(dir, "manifest.json")
-	data, err := readUserFile(path)
-	if err != nil || data == nil {
-		return nil, err
-	}
+	data, err := readUserFile(filepath.Join(dir, "manifest.json"))
 	var m manifest
-	if broken := json.Unmarshal(data, &m) != nil || m.Version != manifestVersion; broken {
-		return nil, nil
+	if err != nil || json.Unmarshal(data, &m) != nil || m.Version != manifestVersion {
+		return nil, err
 	}
 	return &m, nil
 }
+
+func (in *Installer) manifestPath() string { return filepath.Join(in.backups, "manifest.json") }
 
 // writeManifest stamps m with version and time and writes it among the backups.
 func (in *Installer) writeManifest(m *manifest) error {
@@ -76,11 +74,7 @@ func (in *Installer) writeManifest(m *manifest) error {
 	if err != nil {
 		return err
 	}
-	path := filepath.Join(in.backups, "manifest.json")
-	if err := in.write(path, append(data, '\n'), 0o600); err != nil {
-		return storage("write", path, err)
-	}
-	return nil
+	return in.write(in.manifestPath(), append(data, '\n'), 0o600)
 }
 
 // record returns the manifest's record of the file at path, nil without one.
@@ -96,8 +90,8 @@ func (m *manifest) record(path string) *record {
 	return nil
 }
 
-// baseline is a file as it was before us; known is false when nothing is written
-// of it or its backup is gone or damaged.
+// baseline returns the file of a record as it was before the install, nil when it did
+// not exist. known is false when there is no record or the backup is missing or damaged.
 func (in *Installer) baseline(r *record) (data []byte, known bool) {
 	if r == nil {
 		return nil, false
@@ -112,8 +106,8 @@ func (in *Installer) baseline(r *record) (data []byte, known bool) {
 	return data, true
 }
 
-// keep makes the backup of a file and its record. data is the file without us,
-// nil when there is none.
+// keep writes the backup of a file and returns its record. data is the file without our
+// entries, nil when it does not exist.
 func (in *Installer) keep(path string, data []byte) (record, error) {
 	r := record{Path: path, Existed: data != nil, Time: in.opts.Clock().UTC()}
 	if data == nil {
@@ -128,13 +122,10 @@ func (in *Installer) keep(path string, data []byte) (record, error) {
 	if hash, _, err := hashFile(backup); err == nil && hash == r.Before {
 		return r, nil
 	}
-	if err := in.write(backup, data, 0o600); err != nil {
-		return r, storage("back up", path, err)
-	}
-	return r, nil
+	return r, in.write(backup, data, 0o600)
 }
 
-// removeIfThere removes a file that may be gone already.
+// removeIfThere removes a file if it exists.
 func removeIfThere(path string) error {
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// Other is a plugin beside ours that remembers too: with both, everything is
-// captured twice and each session is given two blocks.
+// Other is another plugin named claude-mem. With both enabled, everything is captured
+// twice and each session gets two context blocks.
 type Other struct {
 	ID        string `json:"id"`
 	Enabled   bool   `json:"enabled"`
@@ -16,7 +16,7 @@ type Other struct {
 
 // others lists the plugins of our name of other marketplaces, the Node program's first.
 func (h *host) others() []Other {
-	list := []Other{} // null in JSON would break its readers
+	list := []Other{} // JSON: [] instead of null
 	for _, id := range h.pluginIDs() {
 		o := Other{ID: id, Enabled: h.isEnabled(id), Installed: h.docs[atInstalled].Find("plugins", id) != nil}
 		switch id {
@@ -30,7 +30,7 @@ func (h *host) others() []Other {
 	return list
 }
 
-// nodeData says that the Node program has kept a memory in our data directory.
+// nodeData reports whether the Node program's memory is in our data directory.
 func nodeData(dataDir string) bool {
 	_, err := os.Stat(filepath.Join(dataDir, "claude-mem.db"))
 	return err == nil

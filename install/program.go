@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// commandLimit is how long the host's CLI may take for one command; it needs one
-// or two seconds, more on a machine that is busy.
+// commandLimit is the time limit of one command of the host's CLI, which takes a second
+// or two, more on a busy machine.
 const commandLimit = 2 * time.Minute
 
-// mostSaid bounds what is kept of a command's output, in bytes.
-const mostSaid = 64 << 10
+// maxOutput bounds the output of a command that is kept, in bytes.
+const maxOutput = 64 << 10
 
 // Program is the host's CLI as a program.
 type Program struct {
@@ -20,7 +20,7 @@ type Program struct {
 	Env  []string
 }
 
-// Run runs it without a terminal and returns what it said on both outputs.
+// Run runs it without a terminal and returns its standard output and error.
 func (p Program) Run(ctx context.Context, configDir string, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, commandLimit)
 	defer cancel()
@@ -29,11 +29,11 @@ func (p Program) Run(ctx context.Context, configDir string, args ...string) (str
 	if configDir != "" {
 		cmd.Env = append(append([]string{}, p.Env...), "CLAUDE_CONFIG_DIR="+configDir)
 	}
-	cmd.WaitDelay = 5 * time.Second // what it has started may hold its outputs
-	said := &bounded{}
-	cmd.Stdout, cmd.Stderr = said, said
+	cmd.WaitDelay = 5 * time.Second // a child process may keep the output open
+	out := &bounded{}
+	cmd.Stdout, cmd.Stderr = out, out
 	err := cmd.Run()
-	return said.buf.String(), err
+	return out.buf.String(), err
 }
 
 // bounded keeps the beginning of what is written to it.
@@ -41,7 +41,7 @@ type bounded struct{ buf bytes.Buffer }
 
 // Write drops what exceeds mostSaid bytes without an error, so that the program goes on.
 func (b *bounded) Write(p []byte) (int, error) {
-	if room := mostSaid - b.buf.Len(); room > 0 {
+	if room := maxOutput - b.buf.Len(); room > 0 {
 		b.buf.Write(p[:min(room, len(p))])
 	}
 	return len(p), nil

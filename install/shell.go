@@ -2,7 +2,7 @@ package install
 
 import "strings"
 
-// ShellWord quotes a path as one word of a line for the shell, where it has to be.
+// ShellWord returns a path as one word of a shell command, quoted if necessary.
 func ShellWord(path string) string {
 	plain := func(r rune) bool {
 		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune(`/._-+:@%,=`, r)

@@ -49,10 +49,14 @@ func (in *Installer) programPath(name string) string {
 
 func (in *Installer) binDir() string { return filepath.Join(in.opts.DataDir, binDir) }
 
-// tree returns the files that install puts into the data directory and the plugin's
-// version, in the order in which they are written: the programs before what names
-// them, the manifest with its version last, so that a version that is there is
-// complete.
+// newText returns a file with its hash.
+func newText(path string, text []byte, mode fs.FileMode) treeFile {
+	return treeFile{path: path, text: text, hash: hashOf(text), size: int64(len(text)), mode: mode}
+}
+
+// tree returns the files that install puts into the data directory, in the order of
+// writing, and the plugin's version. The programs come before the files that name them,
+// and the manifest with the version last, so that an installed version is complete.
 func (in *Installer) tree() ([]treeFile, string, error) {
 	files := in.launchers()
 	var manifest []byte
@@ -75,7 +79,7 @@ func (in *Installer) tree() ([]treeFile, string, error) {
 				return fmt.Errorf("%s: %w", name, err)
 			}
 		}
-		files = append(files, treeFile{path: path.Join(pluginTree, name), text: text, mode: 0o600})
+		files = append(files, newText(path.Join(pluginTree, name), text, 0o600))
 		return nil
 	})
 	if err != nil {
@@ -93,11 +97,8 @@ func (in *Installer) tree() ([]treeFile, string, error) {
 	}
 	slices.SortFunc(files, func(a, b treeFile) int { return strings.Compare(a.path, b.path) })
 	sum := sha256.New()
-	for i, f := range files {
-		if f.from == "" {
-			files[i].hash, files[i].size = hashOf(f.text), int64(len(f.text))
-		}
-		sum.Write([]byte(f.path + files[i].hash))
+	for _, f := range files {
+		sum.Write([]byte(f.path + f.hash))
 	}
 	version := pluginVersion(in.opts.Version, hex.EncodeToString(sum.Sum(nil)))
 	if manifest, err = setString(manifest, version, "version"); err != nil {
@@ -115,11 +116,7 @@ func (in *Installer) tree() ([]treeFile, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
-	for _, f := range []treeFile{{path: marketplaceFile, text: append(shop, '\n')}, {path: manifestFile, text: manifest}} {
-		f.hash, f.size, f.mode = hashOf(f.text), int64(len(f.text)), 0o600
-		files = append(files, f)
-	}
-	return files, version, nil
+	return append(files, newText(marketplaceFile, append(shop, '\n'), 0o600), newText(manifestFile, manifest, 0o600)), version, nil
 }
 
 // setString returns a JSON object with one string in it replaced.
@@ -139,29 +136,27 @@ func setString(data []byte, value string, keys ...string) ([]byte, error) {
 // their hooks run the program in the plugin's directory.
 func (in *Installer) launchers() []treeFile {
 	script := func(name, program string) treeFile {
-		text := "#!/bin/sh\nexec " + ShellWord(program) + " \"$@\"\n"
-		return treeFile{path: pluginTree + "/bin/" + name, text: []byte(text), mode: 0o700}
+		return newText(pluginTree+"/bin/"+name, []byte("#!/bin/sh\nexec "+ShellWord(program)+" \"$@\"\n"), 0o700)
 	}
 	program := in.programPath(PluginName)
 	if in.opts.GOOS != "windows" {
 		return []treeFile{script(PluginName, program), script(HookProgram, in.programPath(HookProgram))}
 	}
-	// cmd.exe reads a script in the console's code page, which other letters are not safe in.
+	// cmd.exe reads a script in the console's code page, so only ASCII is safe.
 	batch := strings.ReplaceAll(program, "%", "%%")
 	if strings.IndexFunc(batch, func(r rune) bool { return r >= 0x80 }) >= 0 {
 		batch = `%~dp0..\..\..\` + binDir + `\` + PluginName + ".exe"
 	}
 	return []treeFile{
 		script(PluginName, slashes(program)), // for Git Bash
-		{path: pluginTree + "/bin/" + PluginName + ".cmd", text: []byte("@\"" + batch + "\" %*\r\n"), mode: 0o700},
+		newText(pluginTree+"/bin/"+PluginName+".cmd", []byte("@\""+batch+"\" %*\r\n"), 0o700),
 	}
 }
 
 var versionStart = regexp.MustCompile(`^v?(\d+\.\d+\.\d+)(-[0-9A-Za-z.-]+)?(\+.*)?$`)
 
-// pluginVersion returns the version that the host is given: it takes up a new plugin
-// only when the version differs. A release has its own; another build has a hash of
-// what is in it too.
+// pluginVersion returns the plugin's version. The host updates a plugin only when its
+// version differs, so that of a build that is no release ends in a hash of its content.
 func pluginVersion(version, hash string) string {
 	m := versionStart.FindStringSubmatch(version)
 	switch {
@@ -175,19 +170,19 @@ func pluginVersion(version, hash string) string {
 	return m[1] + m[2] + ".h" + hash[:8] // the h: a number may not begin with 0
 }
 
-// Change is a file that is written or removed.
+// Change is the change of a file.
 type Change struct {
 	Path string `json:"path"`
 	Do   string `json:"do"` // create, replace, edit, remove
 	Size int64  `json:"size,omitempty"`
-	// Before and After are a user's file, for a diff; nil where there is none.
+	// Before and After are the contents of a user's file, nil when it does not exist.
 	Before []byte `json:"-"`
 	After  []byte `json:"-"`
 
 	file treeFile
 }
 
-// What is done to a file.
+// The values of Change.Do.
 const (
 	DoCreate  = "create"
 	DoReplace = "replace"
@@ -195,7 +190,7 @@ const (
 	DoRemove  = "remove"
 )
 
-// compareTree returns what has to be done in the data directory.
+// compareTree returns the changes that give the data directory the files want.
 func (in *Installer) compareTree(want []treeFile) ([]Change, error) {
 	var changes []Change
 	wanted := map[string]bool{}
@@ -206,13 +201,12 @@ func (in *Installer) compareTree(want []treeFile) ([]Change, error) {
 		if err != nil {
 			return nil, storage("read", full, err)
 		}
-		switch hash {
-		case f.hash:
-			continue
-		case "":
-			changes = append(changes, Change{Path: full, Do: DoCreate, Size: f.size, file: f})
-		default:
-			changes = append(changes, Change{Path: full, Do: DoReplace, Size: f.size, file: f})
+		change := Change{Path: full, Do: DoReplace, Size: f.size, file: f}
+		if hash == "" {
+			change.Do = DoCreate
+		}
+		if hash != f.hash {
+			changes = append(changes, change)
 		}
 	}
 	err := filepath.WalkDir(in.shop, func(full string, entry fs.DirEntry, err error) error {
@@ -237,12 +231,12 @@ func (in *Installer) compareTree(want []treeFile) ([]Change, error) {
 	return changes, nil
 }
 
-// sessionLife is how long a session is taken to go on with the files that it started with.
+// sessionLife is how long a session may run the files that it started with.
 const sessionLife = 24 * time.Hour
 
-// inUse reports whether a file of an earlier version may not go yet. On Windows, where
-// a launcher cannot stand in for a program, that is each program in the plugin's
-// directory until a day after the launcher beside it was written.
+// inUse reports whether a file of an earlier version must stay for running sessions: on
+// Windows, where a launcher cannot replace a program at its path, each program in the
+// plugin's directory until a day after the launcher beside it was written.
 func (in *Installer) inUse(full string) bool {
 	if in.opts.GOOS != "windows" || !strings.HasSuffix(full, ".exe") {
 		return false
@@ -251,7 +245,7 @@ func (in *Installer) inUse(full string) bool {
 	return err != nil || in.opts.Clock().Sub(launcher.ModTime()) < sessionLife
 }
 
-// write puts the file in its place, whole or not at all.
+// write writes the file to full, whole or not at all.
 func (f treeFile) write(full string) error {
 	if err := os.MkdirAll(filepath.Dir(full), 0o700); err != nil {
 		return err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,36 +14,36 @@ import (
 	"claudemem/jsonscan"
 )
 
-// Removal is what an uninstall would do, and in the end what it did.
+// Removal lists the changes of an uninstall, before it runs and after.
 type Removal struct {
 	ConfigDir string `json:"config_dir"`
 	DataDir   string `json:"data_dir"`
-	// Files are the user's, Restored those that are given back to the byte.
+	// Files are the user's; Restored are those that get their old bytes back.
 	Files    []Change `json:"files"`
 	Restored []string `json:"restored"`
-	// Uses are what the host has counted of us in its state.
+	// Uses names the host's usage counters of our plugin and skill.
 	Uses []string `json:"uses"`
-	// Commands are the arguments that the host's CLI is run with.
+	// Commands are the arguments of the host's CLI, in the order of their runs.
 	Commands [][]string `json:"commands"`
-	// Directories are of our own making.
+	// Directories are removed.
 	Directories []string `json:"directories"`
-	// Enable are the plugins that an install had disabled.
+	// Enable are the plugins that an install has disabled.
 	Enable []string `json:"enable"`
 	// Elsewhere are the other configuration directories that still use the memory's programs.
 	Elsewhere []string `json:"elsewhere"`
-	// Problems are what the host's CLI refused; it was done without it.
+	// Problems are errors of the host's CLI; its changes were made without it.
 	Problems []string `json:"problems"`
 
 	host *host
 	book *manifest
 }
 
-// Empty says that there is nothing of ours.
+// Empty reports whether there is nothing to remove.
 func (r *Removal) Empty() bool {
 	return len(r.Files)+len(r.Uses)+len(r.Commands)+len(r.Directories) == 0 && r.book == nil
 }
 
-// PlanRemoval says what an uninstall would do; it changes nothing.
+// PlanRemoval returns the changes of an uninstall; it makes none.
 func (in *Installer) PlanRemoval() (*Removal, error) {
 	h, err := readHost(in.opts.ConfigDir)
 	if err != nil {
@@ -57,7 +58,7 @@ func (in *Installer) PlanRemoval() (*Removal, error) {
 		Files: []Change{}, Restored: []string{}, Commands: [][]string{}, Directories: []string{}, Enable: []string{}, Elsewhere: []string{}, Problems: []string{},
 	}
 	for i := range hostFiles {
-		after, restored, err := in.afterwards(i, h, book)
+		after, restored, err := in.withoutInstall(i, h, book)
 		if err != nil {
 			return nil, broken(h.path(i), err)
 		}
@@ -68,7 +69,7 @@ func (in *Installer) PlanRemoval() (*Removal, error) {
 			r.Files = append(r.Files, userChange(h.path(i), h.files[i], after))
 		}
 	}
-	r.Uses, _ = in.uses(h)
+	r.Uses, _ = in.withoutCounters(h)
 	if book != nil {
 		for _, id := range book.Disabled {
 			if string(h.docs[atSettings].Get("enabledPlugins", id)) == "false" {
@@ -102,36 +103,32 @@ func (in *Installer) PlanRemoval() (*Removal, error) {
 	return r, nil
 }
 
-// afterwards is what a file of the host's shall be without us, and whether that
-// is what it was before us to the byte.
-func (in *Installer) afterwards(i int, h *host, book *manifest) (after []byte, restored bool, err error) {
+// withoutInstall returns the content of a file of the host's after an uninstall, nil when
+// it is removed, and whether that is the content before the install to the byte.
+func (in *Installer) withoutInstall(i int, h *host, book *manifest) (after []byte, restored bool, err error) {
 	f, now := hostFiles[i], h.files[i]
 	r := book.record(h.path(i))
 	before, known := in.baseline(r)
-	bare := now
+	after = now
 	if now != nil {
-		if bare, err = in.without(f, now, before, known); err != nil {
-			return nil, false, err
-		}
+		after, err = in.without(f, now, before, known)
 	}
-	if book != nil && len(book.Disabled) > 0 && i == atSettings && now != nil {
-		if bare, err = enable(bare, book.Disabled); err != nil {
-			return nil, false, err
-		}
+	if err == nil && book != nil && len(book.Disabled) > 0 && i == atSettings && now != nil {
+		after, err = enable(after, book.Disabled)
 	}
-	if !known {
-		return bare, false, nil
+	if err != nil || !known {
+		return after, false, err
 	}
 	unchanged := r.Restore || book.State == installed && sameFile(r.After, now)
-	same := sameJSON(bare, before, f.empties...) || !r.Existed && f.isBlank(bare)
-	// An install that was cut short has written no hash of afterwards.
+	same := sameJSON(after, before, f.empties...) || !r.Existed && f.isBlank(after)
+	// An install that was killed has written no hash into r.After.
 	if same && (unchanged || book.State == installing) {
 		return before, true, nil
 	}
-	return bare, false, nil
+	return after, false, nil
 }
 
-// enable undoes what an install disabled.
+// enable sets the plugins that an install has disabled to enabled.
 func enable(data []byte, ids []string) ([]byte, error) {
 	d, err := jsonscan.Parse(data)
 	if err != nil {
@@ -147,7 +144,7 @@ func enable(data []byte, ids []string) ([]byte, error) {
 	return d.Bytes(), nil
 }
 
-// elsewhere lists the other configuration directories that we are installed in.
+// elsewhere returns the other configuration directories with an install.
 func (in *Installer) elsewhere() []string {
 	list := []string{}
 	all := filepath.Dir(in.backups)
@@ -166,9 +163,9 @@ func (in *Installer) elsewhere() []string {
 	return list
 }
 
-// Uninstall takes us out of the host, by its CLI where there is one and by hand
-// where that is missing or refuses. The memory is not touched. A run that was
-// cut short is completed by the next one.
+// Uninstall removes claude-mem from the host: with the host's CLI, and by editing the
+// files where that is missing or fails. The memory is not changed. A run that was killed
+// is completed by the next one.
 func (in *Installer) Uninstall(ctx context.Context) (*Removal, error) {
 	unlock, err := in.takeLock(ctx)
 	if err != nil {
@@ -181,19 +178,11 @@ func (in *Installer) Uninstall(ctx context.Context) (*Removal, error) {
 		return r, err
 	}
 	if r.book != nil {
-		// What was unchanged now is so even after the CLI has rewritten it.
-		err := in.does("open manifest", func() error {
-			for i := range r.book.Files {
-				for _, path := range r.Restored {
-					if r.book.Files[i].Path == path {
-						r.book.Files[i].Restore = true
-					}
-				}
-			}
-			r.book.State = uninstalling
-			return in.writeManifest(r.book)
-		})
-		if err != nil {
+		for _, path := range r.Restored {
+			r.book.record(path).Restore = true
+		}
+		r.book.State = uninstalling
+		if err := in.do("write", in.manifestPath(), func() error { return in.writeManifest(r.book) }); err != nil {
 			return r, err
 		}
 	}
@@ -207,49 +196,44 @@ func (in *Installer) Uninstall(ctx context.Context) (*Removal, error) {
 			return r, err
 		}
 	}
-	if err := in.takeOut(r); err != nil {
+	if err := in.removeEntries(r); err != nil {
 		return r, err
 	}
-	if err := in.forgetUses(r.host); err != nil {
+	if err := in.removeCounters(r.host); err != nil {
 		return r, err
 	}
-	return r, in.clear(ctx, r)
+	return r, in.removeOwn(ctx, r)
 }
 
-// takeOut gives the files the content that was planned. Where something else
-// has changed in one since, what is ours is taken out of that.
-func (in *Installer) takeOut(r *Removal) error {
+// removeEntries gives the host's files the planned content. In a file that has changed
+// since, it removes our entries.
+func (in *Installer) removeEntries(r *Removal) error {
 	h, err := readHost(in.opts.ConfigDir)
 	if err != nil {
 		return err
 	}
 	for i, f := range hostFiles {
-		after, _, err := in.afterwards(i, h, r.book)
+		path := h.path(i)
+		after, _, err := in.withoutInstall(i, h, r.book)
 		if err != nil {
-			return broken(h.path(i), err)
+			return broken(path, err)
 		}
 		for _, c := range r.Files {
-			if c.Path == h.path(i) && (sameJSON(after, c.After, f.empties...) || c.After == nil && f.isBlank(after)) {
-				after = c.After // the CLI has only written it in its own layout
+			if c.Path == path && (sameJSON(after, c.After, f.empties...) || c.After == nil && f.isBlank(after)) {
+				after = c.After // only the layout differs: the CLI's
 			}
 		}
 		if r.host.files[i] == nil && f.isBlank(after) {
-			after = nil // the CLI has made it
+			after = nil // the CLI has created it
 		}
 		if sameBytes(after, h.files[i]) {
 			continue
 		}
-		err = in.does("take out of "+filepath.Base(h.path(i)), func() error {
+		err = in.do("restore", path, func() error {
 			if after == nil {
-				if err := removeIfThere(atomicfile.BehindLinks(h.path(i))); err != nil {
-					return storage("remove", h.path(i), err)
-				}
-				return nil
+				return removeIfThere(atomicfile.BehindLinks(path))
 			}
-			if err := in.write(h.path(i), after, 0o600); err != nil {
-				return storage("write", h.path(i), err)
-			}
-			return nil
+			return in.write(path, after, 0o600)
 		})
 		if err != nil {
 			return err
@@ -269,8 +253,7 @@ func exists(path string) bool {
 }
 
 // removePrograms removes the programs, and their directory when nothing else is in it.
-// One that runs is set aside where it cannot be removed: on Windows this is the
-// program that does it.
+// Windows cannot remove a program that runs, such as this one: it is renamed.
 func (in *Installer) removePrograms() error {
 	for _, path := range in.programs() {
 		if err := removeIfThere(path); err != nil {
@@ -283,41 +266,33 @@ func (in *Installer) removePrograms() error {
 	return nil
 }
 
-// clear removes what is our own, the manifest last.
-func (in *Installer) clear(ctx context.Context, r *Removal) error {
-	err := in.does("stop the worker", func() error {
-		if in.opts.StopWorker == nil || !slices.Contains(r.Directories, in.shop) && !slices.Contains(r.Directories, in.binDir()) {
-			return nil
-		}
-		return in.opts.StopWorker(ctx)
-	})
-	if err != nil {
+// removeOwn removes our own files, the manifest last.
+func (in *Installer) removeOwn(ctx context.Context, r *Removal) error {
+	if err := in.step("stop the worker"); err != nil {
 		return err
 	}
+	if in.opts.StopWorker != nil && (slices.Contains(r.Directories, in.shop) || slices.Contains(r.Directories, in.binDir())) {
+		if err := in.opts.StopWorker(ctx); err != nil {
+			return fmt.Errorf("stop the worker: %w", err)
+		}
+	}
 	for _, dir := range r.Directories {
-		err := in.does("remove "+filepath.Base(dir), func() error {
-			remove := func() error { return os.RemoveAll(dir) }
-			if dir == in.binDir() {
-				remove = in.removePrograms
-			}
-			if err := remove(); err != nil {
-				return storage("remove", dir, err)
-			}
-			return nil
-		})
-		if err != nil {
+		remove := func() error { return os.RemoveAll(dir) }
+		if dir == in.binDir() {
+			remove = in.removePrograms
+		}
+		if err := in.do("remove", dir, remove); err != nil {
 			return err
 		}
 	}
-	return in.does("remove manifest", func() error {
-		if err := removeIfThere(filepath.Join(in.backups, "manifest.json")); err != nil {
-			return storage("remove", in.backups, err)
+	return in.do("remove", in.manifestPath(), func() error {
+		if err := removeIfThere(in.manifestPath()); err != nil {
+			return err
 		}
 		if r.book != nil {
-			// The backup of a file that was given back is that file.
 			for _, f := range r.book.Files {
-				if f.Restore && f.Backup != "" {
-					_ = os.Remove(filepath.Join(in.backups, filepath.Base(f.Backup))) // it harms nobody
+				if f.Restore && f.Backup != "" { // the file itself has these bytes again
+					_ = os.Remove(filepath.Join(in.backups, filepath.Base(f.Backup)))
 				}
 			}
 		}
@@ -327,8 +302,8 @@ func (in *Installer) clear(ctx context.Context, r *Removal) error {
 	})
 }
 
-// changedMeanwhile is a file that another program wrote between our reading and
-// our writing.
+// changedMeanwhile returns the error of a file that another program wrote between our
+// reading and our writing.
 func changedMeanwhile(path string) error {
 	return claudemem.Errorf(claudemem.CodeConflict, "%s was changed by another program just now", path).
 		WithHint("run the command again; nothing of it was overwritten")

@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -19,11 +18,11 @@ import (
 	"claudemem/jsonscan"
 )
 
-// largestFile bounds a file of settings that we take apart. The host itself
-// would not be usable with one of this size.
+// largestFile bounds the files that are parsed, in bytes. The host itself would not be
+// usable with a settings file of this size.
 const largestFile = 64 << 20
 
-// readUserFile reads a file of the user's; nil when it is not there.
+// readUserFile returns the content of a file of the user's, nil when it does not exist.
 func readUserFile(path string) ([]byte, error) {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -33,28 +32,25 @@ func readUserFile(path string) ([]byte, error) {
 		return nil, storage("read", path, err)
 	}
 	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, largestFile+1))
+	data, err := io.ReadAll(io.LimitReader(f, largestFile+1)) // never nil
 	if err != nil {
 		return nil, storage("read", path, err)
 	}
 	if len(data) > largestFile {
 		return nil, claudemem.Errorf(claudemem.CodeTooLarge, "%s is larger than %d MB", path, largestFile>>20).
-			WithHint("nothing was changed; look what fills it, then run `claude-mem install` again")
-	}
-	if data == nil {
-		data = []byte{}
+			WithHint("nothing was changed; make the file smaller, then run `claude-mem install` again")
 	}
 	return data, nil
 }
 
-// storage is what the disk refuses, with what a person can do about it.
+// storage returns the error of a file operation, with a hint.
 func storage(operation, path string, err error) error {
 	return claudemem.Errorf(claudemem.CodeStorage, "%s %s: %w", operation, path, err).
-		WithHint("free some space or make it writable; then run the command again, it goes on where it was: `claude-mem doctor` tells what is missing")
+		WithHint("free some space or make it writable, then run the command again: it continues; `claude-mem doctor` shows what is missing")
 }
 
-// writeFile replaces a file of the user's whole or not at all. A link stays a link and
-// a file keeps its mode; a new one gets mode. The bytes are on disk when it returns.
+// writeFile replaces a file of the user's whole or not at all, synced to disk. A link
+// stays a link, and a file keeps its mode; a new one gets mode.
 func writeFile(path string, data []byte, mode fs.FileMode) error {
 	if info, err := os.Stat(path); err == nil {
 		mode = info.Mode().Perm()
@@ -83,11 +79,11 @@ func writeOver(path string, write func() error) error {
 	return nil
 }
 
-// setAside renames a program that runs and returns its new name.
+// setAside renames a program that is running and returns its new path.
 func setAside(path string) (aside string, ok bool) {
 	for i := range 100 {
 		aside = path + asideSuffix + strconv.Itoa(i)
-		if removeIfThere(aside) == nil { // else that one runs too
+		if removeIfThere(aside) == nil { // else it is an older one that is still running
 			return aside, os.Rename(path, aside) == nil
 		}
 	}
@@ -102,36 +98,33 @@ func hashOf(data []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// hashFile is the hash of a file's content; "" when there is no such file.
+// hashFile returns the hash and the size of a file, "" when it does not exist.
 func hashFile(path string) (hash string, size int64, err error) {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", 0, nil
 	}
 	if err != nil {
-		return "", 0, fmt.Errorf("hash: %w", err)
+		return "", 0, err
 	}
 	defer f.Close()
 	h := sha256.New()
 	size, err = io.Copy(h, f)
-	if err != nil {
-		return "", 0, fmt.Errorf("hash: %w", err)
-	}
-	return hex.EncodeToString(h.Sum(nil)), size, nil
+	return hex.EncodeToString(h.Sum(nil)), size, err
 }
 
-// sameJSON says whether two files mean the same, with the empty objects named
-// left aside: the host leaves some behind. No file and an empty one are alike, and
-// so are 1.50 and 1.5: the host's numbers are floating point too.
+// sameJSON reports whether two files have the same values. Empty objects under the keys
+// empties do not count, since the host leaves some behind. A missing file equals an empty
+// one, and 1.50 equals 1.5, since the host's numbers are floating point too.
 func sameJSON(a, b []byte, empties ...string) bool {
-	x, okX := meaning(a, empties)
-	y, okY := meaning(b, empties)
+	x, okX := parseObject(a, empties)
+	y, okY := parseObject(b, empties)
 	return okX && okY && reflect.DeepEqual(x, y)
 }
 
-// meaning decodes a JSON object for comparison, without those members of empties that
+// parseObject decodes a JSON object for comparison, without those members of empties that
 // are empty objects. An empty file is an empty object; false for anything else.
-func meaning(data []byte, empties []string) (map[string]any, bool) {
+func parseObject(data []byte, empties []string) (map[string]any, bool) {
 	data = bytes.TrimSpace(jsonscan.TrimBOM(data))
 	m := map[string]any{}
 	if len(data) == 0 {

@@ -8,8 +8,8 @@ import (
 	"claudemem/jsonscan"
 )
 
-// statePath is the file in which the host keeps its state: beside its default
-// configuration directory, within one of another place.
+// statePath returns the path of the host's state file: beside the default configuration
+// directory, but inside a directory that CLAUDE_CONFIG_DIR names.
 func (in *Installer) statePath() string {
 	const name = ".claude.json"
 	if in.opts.Moved {
@@ -18,13 +18,13 @@ func (in *Installer) statePath() string {
 	return filepath.Join(filepath.Dir(in.opts.ConfigDir), name)
 }
 
-// uses names the host's counts of how often our plugin and skill were used, which it
-// leaves in its state when they go, and returns that state without them. The state
-// holds keys and logins too, so that nobody is shown its text. Another plugin of our
-// name is counted under the same skills: while there is one, all stays; and so it
-// does in a state that cannot be read, for which no uninstall is refused.
-func (in *Installer) uses(h *host) (names []string, after []byte) {
-	names = []string{} // JSON would say null of none
+// withoutCounters returns the names of the host's usage counters of our plugin and skill,
+// and the host's state without them; the host keeps them when the plugin is removed. The
+// state holds keys and logins too, so its text is never shown. The counters of another
+// plugin named claude-mem have the same names: if such a plugin exists, or the state is
+// unreadable, the counters stay.
+func (in *Installer) withoutCounters(h *host) (names []string, after []byte) {
+	names = []string{} // JSON: [] instead of null
 	now, err := readUserFile(in.statePath())
 	if err != nil {
 		return names, nil
@@ -44,17 +44,14 @@ func (in *Installer) uses(h *host) (names []string, after []byte) {
 	return names, d.Bytes()
 }
 
-// forgetUses takes the counts out; the host rewrites its state at any time, so it is
-// read again first.
-func (in *Installer) forgetUses(h *host) error {
-	return in.does("forget uses", func() error {
-		names, after := in.uses(h)
+// removeCounters removes the usage counters. It reads the state again, because the host
+// may have rewritten it.
+func (in *Installer) removeCounters(h *host) error {
+	return in.do("remove counters from", in.statePath(), func() error {
+		names, after := in.withoutCounters(h)
 		if len(names) == 0 {
 			return nil
 		}
-		if err := in.write(in.statePath(), after, 0o600); err != nil {
-			return storage("write", in.statePath(), err)
-		}
-		return nil
+		return in.write(in.statePath(), after, 0o600)
 	})
 }

@@ -83,7 +83,7 @@ func TestForgettingIsCompleted(t *testing.T) {
 	in := New(p.opts)
 	killed := errors.New("killed")
 	in.step = func(name string) error {
-		if name == "forget uses" {
+		if name == "remove counters from .claude.json" {
 			return killed
 		}
 		return nil
