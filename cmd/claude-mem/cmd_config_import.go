@@ -55,7 +55,7 @@ func (a *app) showOlder(list []settings.Older) {
 	}
 }
 
-// olderSettings shows and returns the settings of settings.json that were not imported yet.
+// olderSettings returns the settings of settings.json that were not imported yet.
 func (a *app) olderSettings() ([]settings.Older, error) {
 	dataDir, err := a.dataDir()
 	if err != nil {
@@ -66,12 +66,26 @@ func (a *app) olderSettings() ([]settings.Older, error) {
 		a.note("warning: %s", err)
 		return nil, nil
 	}
-	if len(list) > 0 {
-		a.note("")
-		a.showOlder(list)
-		a.note("They are imported into config.json.")
-	}
 	return list, nil
+}
+
+// olderJSON is a setting of settings.json in the JSON of install.
+type olderJSON struct {
+	Key     string `json:"key"`
+	Value   string `json:"value"`
+	InForce bool   `json:"in_force"`
+	Error   string `json:"error,omitempty"`
+}
+
+func olderShapes(list []settings.Older) []olderJSON {
+	shapes := make([]olderJSON, len(list))
+	for i, o := range list {
+		shapes[i] = olderJSON{Key: o.Key, Value: o.Shown(), InForce: o.InForce}
+		if o.Err != nil {
+			shapes[i].Error = o.Err.Error()
+		}
+	}
+	return shapes
 }
 
 func (a *app) importOlder() error {

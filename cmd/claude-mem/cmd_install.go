@@ -13,7 +13,6 @@ import (
 	"claudemem/install"
 	"claudemem/model/claude"
 	"claudemem/plugin"
-	"claudemem/settings"
 
 	"github.com/spf13/cobra"
 )
@@ -41,6 +40,7 @@ is under way; 5 the claude command failed; 7 the disk refused.
 JSON: {"dry_run", "changed", "plan": {"method", "config_dir", "directory", "program", "version", "replaces"?,
 "plugin": [{"path", "do": create|replace|edit|remove, "size"?}], "files": [likewise], "commands": [[argument]],
 "others": [{"id", "enabled", "installed"}], "disable": [id], "node_data", "unfinished"},
+"older": settings of a settings.json that "changed" imports [{"key", "value", "in_force", "error"?}],
 "observer": {"provider", "who", "cost", "change"}}. It asks nothing: with --dry-run or --yes only.`,
 		Example: "  claude-mem install --dry-run\n  claude-mem install\n  claude-mem install --yes --disable-node\n  claude-mem install --settings",
 		Args:    args(cobra.NoArgs),
@@ -90,11 +90,16 @@ func (a *app) install(ctx context.Context, o installOptions) error {
 		}
 	}
 	observer := a.observerChoice()
-	var older []settings.Older
+	older, err := a.olderSettings()
+	if err != nil {
+		return err
+	}
 	if !o.json {
 		showPlan(a.people(), plan)
-		if older, err = a.olderSettings(); err != nil {
-			return err
+		if len(older) > 0 {
+			a.note("")
+			a.showOlder(older)
+			a.note("They are imported into config.json.")
 		}
 	}
 	empty := plan.Empty()
@@ -119,8 +124,9 @@ func (a *app) install(ctx context.Context, o installOptions) error {
 			DryRun   bool           `json:"dry_run"`
 			Changed  bool           `json:"changed"`
 			Plan     *install.Plan  `json:"plan"`
+			Older    []olderJSON    `json:"older"`
 			Observer observerChoice `json:"observer"`
-		}{o.dry, !empty && !o.dry, plan, observer})
+		}{o.dry, !empty && !o.dry, plan, olderShapes(older), observer})
 	}
 	observer.show(a.people())
 	switch {

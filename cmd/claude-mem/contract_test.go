@@ -299,7 +299,8 @@ var contractScripts = []string{"claude-mem demo", "claude-mem worker start", "cl
 
 // neverSeen are documented fields of states that a test does not make.
 var neverSeen = map[string]string{
-	"claude-mem version.revision":     "a test binary has no commit",
+	"claude-mem version.revision": "a test binary has no commit",
+	"OlderSetting.key":            "install-older.txtar", "OlderSetting.value": "likewise", "OlderSetting.in_force": "likewise", "OlderSetting.error": "likewise",
 	"claude-mem stats.worker.version": "no worker runs",
 	"claude-mem doctor.fixed":         "it would start a worker", "claude-mem doctor.unfixed": "as fixed",
 	"claude-mem install.plan.replaces": "nothing is installed",
