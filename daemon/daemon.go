@@ -17,6 +17,7 @@ import (
 	"claudemem"
 	"claudemem/api"
 	"claudemem/httpapi"
+	"claudemem/lock"
 	"claudemem/settings"
 	"claudemem/wire"
 )
@@ -195,7 +196,7 @@ func (w *Worker) openAll(ctx context.Context) error {
 
 // lock makes this process the worker.
 func (w *Worker) lock(ctx context.Context) error {
-	lock, err := becomeWorker(ctx, w.cfg.DataDir, w.self, w.log)
+	held, err := becomeWorker(ctx, w.cfg.DataDir, w.self, w.log)
 	if err != nil {
 		if claudemem.CodeOf(err) == claudemem.CodeConflict {
 			// The start that the marker tells of is over: there is a worker.
@@ -203,7 +204,7 @@ func (w *Worker) lock(ctx context.Context) error {
 		}
 		return err
 	}
-	w.opened("lock", func(context.Context) error { return lock.Close() })
+	w.opened("lock", func(context.Context) error { return lock.Release(held) })
 	// A directory that the user made himself may be open to others.
 	if info, err := os.Stat(w.cfg.DataDir); err == nil && info.Mode().Perm()&0o077 != 0 && runtime.GOOS != "windows" {
 		if err := os.Chmod(w.cfg.DataDir, 0o700); err != nil {

@@ -132,7 +132,7 @@ func TestLockHeldByAMuteProcess(t *testing.T) {
 		if claudemem.CodeOf(err) != claudemem.CodeConflict {
 			t.Errorf("open: %v, want CodeConflict", err)
 		}
-	case <-time.After(settleLimit + 10*time.Second):
+	case <-time.After(answerLimit + 10*time.Second):
 		t.Fatal("open waits for ever")
 	}
 	if err := held.Close(); err != nil {

@@ -393,13 +393,13 @@ func TestEmbedders(t *testing.T) {
 		check func(index.Embedder) bool
 	}{
 		{"built in", nil, func(e index.Embedder) bool { return e == nil }},
-		{"off", map[string]string{settings.KeyEmbedder: "off"}, func(e index.Embedder) bool { _, ok := e.(meaningless); return ok }},
+		{"off", map[string]string{settings.KeyEmbedder: "off"}, func(e index.Embedder) bool { n, ok := e.(noEmbedder); return ok && n.err == nil }},
 		{"a server", map[string]string{settings.KeyEmbedder: "openai-compatible", settings.KeyEmbedderBaseURL: "http://127.0.0.1:1/v1", settings.KeyEmbedderModel: "m"},
 			func(e index.Embedder) bool {
 				_, ok := e.(*embedder.Client)
 				return ok && strings.HasSuffix(e.Model(), "m")
 			}},
-		{"a server without an address", map[string]string{settings.KeyEmbedder: "openai-compatible"}, func(e index.Embedder) bool { _, ok := e.(noEmbedder); return ok && e.Model() != "off" }},
+		{"a server without an address", map[string]string{settings.KeyEmbedder: "openai-compatible"}, func(e index.Embedder) bool { n, ok := e.(noEmbedder); return ok && n.err != nil && e.Model() != "off" }},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s, err := settings.LoadForWorker(t.TempDir(), func(key string) string { return tt.set[key] })

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"claudemem/wire"
@@ -47,9 +48,8 @@ func (w *Worker) housekeep() {
 		every = idle
 	}
 	ctx, stop := context.WithCancel(w.life)
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
+	var running sync.WaitGroup
+	running.Go(func() {
 		ticker := time.NewTicker(every)
 		defer ticker.Stop()
 		w.notify(ctx)
@@ -65,10 +65,10 @@ func (w *Worker) housekeep() {
 				w.tidy(ctx)
 			}
 		}
-	}()
+	})
 	w.opened("housekeeping", func(context.Context) error {
 		stop()
-		<-ended
+		running.Wait()
 		return nil
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"claudemem/embedder"
@@ -21,8 +22,8 @@ const (
 	embedderOff    = "off"
 )
 
-// openSearch makes what finds records. The index itself is opened once the worker
-// serves: taking events in comes first.
+// openSearch makes the search. The index itself is opened in the background once the
+// worker serves: capturing events comes first.
 func (w *Worker) openSearch() {
 	embedder, closeEmbedder := embedderOf(w.cfg.Settings, w.cfg.Clock, w.log)
 	w.finder = newFinder(func(ctx context.Context) (openIndex, error) {
@@ -39,8 +40,7 @@ func (w *Worker) openSearch() {
 		return w.finder.close()
 	})
 	w.searcher = search.New(w.store, w.finder, search.Options{Clock: w.cfg.Clock, Logger: w.log, RecencyDays: func() int {
-		s, _ := w.settings.get()
-		return int(s.Duration(settings.KeyRecencyDays) / (24 * time.Hour))
+		return int(w.settings.get().Duration(settings.KeyRecencyDays) / (24 * time.Hour))
 	}})
 	w.purger = newPurger(w.store.PurgeHidden, w.cfg.Clock, w.log)
 	w.opened("purger", func(context.Context) error { return w.purger.close() })
@@ -63,17 +63,17 @@ func SpareMemory(documents int) {
 	}
 }
 
-// embedderOf is the model that the settings name, nil for the one inside the
-// program. It is chosen at the start: another one re-embeds everything.
+// embedderOf returns the embedder in the settings, nil for the built-in one. It is chosen
+// at the start: another one means that all records are embedded again.
 func embedderOf(s *settings.Settings, clock func() time.Time, log *slog.Logger) (chosen index.Embedder, end func()) {
 	switch s.Text(settings.KeyEmbedder) {
 	case embedderOff:
-		return meaningless{}, func() {}
+		return noEmbedder{model: embedderOff}, func() {}
 	case embedderRemote:
 		client, err := embedder.New(model.Config{BaseURL: s.Text(settings.KeyEmbedderBaseURL), Model: s.Text(settings.KeyEmbedderModel),
 			APIKey: s.Text(settings.KeyEmbedderAPIKey), Now: clock})
 		if err != nil {
-			// Searching by words alone is closer to what was asked for than another model.
+			// Search by words alone is closer to these settings than another model.
 			log.Warn("set up embedder", "error", err)
 			return noEmbedder{embedderRemote, err}, func() {}
 		}
@@ -83,29 +83,20 @@ func embedderOf(s *settings.Settings, clock func() time.Time, log *slog.Logger) 
 	}
 }
 
-// meaningless is the model of who wants none: no text means anything to it.
-type meaningless struct{}
-
-// Model implements index.Embedder.
-func (meaningless) Model() string { return embedderOff }
-
-// Embed implements index.Embedder.
-func (meaningless) Embed(_ context.Context, texts ...string) ([][]float32, error) {
-	vectors := make([][]float32, len(texts))
-	for i := range vectors {
-		vectors[i] = []float32{0}
-	}
-	return vectors, nil
-}
-
-// noEmbedder cannot be asked: search goes by words.
+// noEmbedder has no meaning for any text: its vectors are zero, or it fails, and search
+// uses words alone.
 type noEmbedder struct {
 	model string
-	why   error
+	err   error
 }
 
 // Model implements index.Embedder.
 func (e noEmbedder) Model() string { return e.model }
 
 // Embed implements index.Embedder.
-func (e noEmbedder) Embed(context.Context, ...string) ([][]float32, error) { return nil, e.why }
+func (e noEmbedder) Embed(_ context.Context, texts ...string) ([][]float32, error) {
+	if e.err != nil {
+		return nil, e.err
+	}
+	return slices.Repeat([][]float32{{0}}, len(texts)), nil
+}

@@ -3,9 +3,11 @@ package daemon
 import (
 	"log/slog"
 	"os"
+	"path/filepath"
 	"sync"
 
 	"claudemem/intake"
+	"claudemem/observer/mode"
 	"claudemem/settings"
 	"claudemem/store"
 )
@@ -20,35 +22,36 @@ type live struct {
 
 	mu      sync.Mutex
 	current *settings.Settings
-	// file is what was last seen of the file, nil when there was none.
+	// file describes the file that current was read from, nil when there was none.
 	file os.FileInfo
-	// version counts the changes; changed (capacity 1, more merge) tells of one.
-	version int
+	// changed (capacity 1, more merge) gets a signal after a change.
 	changed chan struct{}
-	// captured is the intake's policy by current, nil when it is to be made anew.
+	// captured is the intake's policy by current, nil when it must be made again.
 	captured *intake.Policy
 }
 
-// newLive begins with settings that were just read.
+// newLive returns the live settings of a data directory, which were read as first.
 func newLive(dataDir string, first *settings.Settings, log *slog.Logger) *live {
 	l := &live{dataDir: dataDir, getenv: os.Getenv, log: log, current: first, changed: make(chan struct{}, 1)}
 	l.file = settings.Stat(dataDir)
 	return l
 }
 
-// get returns the settings and a number that changes with them. It costs a look
-// at the file's attributes.
-func (l *live) get() (*settings.Settings, int) {
+// get returns the settings as the file has them now. It costs a look at the file's
+// attributes.
+func (l *live) get() *settings.Settings {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.refresh()
+	l.refresh()
+	return l.current
 }
 
-// policy returns what is to be captured by the settings as they are now.
+// policy returns the intake's policy by the current settings.
 func (l *live) policy() *intake.Policy {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if s, _ := l.refresh(); l.captured == nil {
+	l.refresh()
+	if s := l.current; l.captured == nil {
 		l.captured = &intake.Policy{Refuse: s.Closed(), SkipTools: s.Items(settings.KeySkipTools), Withheld: s.WithheldFiles(), Projects: s.Projects()}
 	}
 	return l.captured
@@ -56,37 +59,46 @@ func (l *live) policy() *intake.Policy {
 
 // caps returns the token caps of the current settings.
 func (l *live) caps() store.Caps {
-	s, _ := l.get()
+	s := l.get()
 	return store.Caps{Day: s.Int(settings.KeyDailyTokenCap), Session: s.Int(settings.KeySessionTokenCap)}
 }
 
+// mode returns the mode in the settings. If that cannot be loaded, it returns the built-in
+// default one and the reason.
+func (l *live) mode() (mode.Mode, error) {
+	name, dir := l.get().Text(settings.KeyMode), filepath.Join(l.dataDir, modesDir)
+	m, err := mode.Load(name, dir)
+	if err != nil {
+		m = mode.LoadOrDefault("", "")
+	}
+	return m, err
+}
+
 // refresh reads the file again when it has changed. The caller holds mu.
-func (l *live) refresh() (*settings.Settings, int) {
+func (l *live) refresh() {
 	now := settings.Stat(l.dataDir)
 	if sameFile(l.file, now) {
-		return l.current, l.version
+		return
 	}
 	l.file = now
 	changed, err := settings.LoadForWorker(l.dataDir, l.getenv)
 	if err != nil {
-		// Somebody is writing it, or made a mistake: the former ones stay. Former ones
-		// that were closed may have a last good copy now.
+		// It is being written, or has an error: the former settings stay in force. If
+		// those were closed, there may be a last good copy now.
 		l.log.Warn("settings changed and cannot be read", "error", err)
 		if changed.Closed() || !l.current.Closed() {
-			return l.current, l.version
+			return
 		}
 	}
 	for _, problem := range changed.Problems() {
 		l.log.Warn("settings", "error", problem)
 	}
 	l.current, l.captured = changed, nil
-	l.version++
 	l.log.Info("settings changed")
 	select {
 	case l.changed <- struct{}{}:
 	default:
 	}
-	return l.current, l.version
 }
 
 // sameFile also tells a file that was replaced by one of the same size within a
@@ -107,7 +119,7 @@ type SettingOrigin struct {
 
 // origins returns the settings that are not at their default.
 func (l *live) origins() []SettingOrigin {
-	s, _ := l.get()
+	s := l.get()
 	list := []SettingOrigin{}
 	for _, v := range s.List() {
 		if v.Origin != settings.FromDefault {

@@ -5,7 +5,6 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"gopkg.in/natefinch/lumberjack.v2"
 )
@@ -29,19 +28,8 @@ func OpenLog(dataDir, level string) (*slog.Logger, io.Closer, error) {
 	}
 	_ = made.Close()
 	file := &lumberjack.Logger{Filename: path, MaxSize: 5, MaxBackups: 3}
-	handler := slog.NewJSONHandler(file, &slog.HandlerOptions{Level: logLevel(level)})
+	var minimum slog.Level // Info, also for an unknown name
+	_ = minimum.UnmarshalText([]byte(level))
+	handler := slog.NewJSONHandler(file, &slog.HandlerOptions{Level: minimum})
 	return slog.New(handler), file, nil
-}
-
-// logLevel returns the level of that name in any letter case; Info for unknown names.
-func logLevel(name string) slog.Level {
-	switch strings.ToLower(name) {
-	case "debug":
-		return slog.LevelDebug
-	case "warn", "warning":
-		return slog.LevelWarn
-	case "error":
-		return slog.LevelError
-	}
-	return slog.LevelInfo
 }

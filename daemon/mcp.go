@@ -2,14 +2,11 @@ package daemon
 
 import (
 	"net/http"
-	"path/filepath"
 
 	"claudemem"
 	"claudemem/api"
 	"claudemem/mcpserver"
-	"claudemem/observer/mode"
 	"claudemem/repo"
-	"claudemem/settings"
 	"claudemem/wire"
 )
 
@@ -29,6 +26,6 @@ func Identify(dir string) mcpserver.Place {
 
 // vocabulary returns the types and concepts of the mode that the settings name now.
 func (w *Worker) vocabulary() (types, concepts []string) {
-	current, _ := w.settings.get()
-	return mode.LoadOrDefault(current.Text(settings.KeyMode), filepath.Join(w.cfg.DataDir, modesDir)).Vocabulary()
+	m, _ := w.settings.mode()
+	return m.Vocabulary()
 }

@@ -7,8 +7,8 @@ import (
 	"claudemem/observer/mode"
 )
 
-// The notices that the worker keeps for the user; each is told once, at the next
-// session start, and again when it comes back after it was gone.
+// The keys of the notices that the worker adds. A notice is shown once, at the next session
+// start, and again when it was cleared in between.
 const (
 	noticeDeadLetters = "dead_letters"
 	noticeCorrupt     = "spool_corrupt"
@@ -16,7 +16,7 @@ const (
 	noticeMode        = "mode"
 )
 
-// notify keeps the user's notices in line with how things are.
+// notify adds and clears the worker's notices by the current state.
 func (w *Worker) notify(ctx context.Context) {
 	books, err := w.store.Books(ctx)
 	if err != nil {
@@ -24,19 +24,19 @@ func (w *Worker) notify(ctx context.Context) {
 		return
 	}
 	w.notice(ctx, noticeDeadLetters, books.Failed > 0, fmt.Sprintf(
-		"claude-mem: %d events could not be distilled. `claude-mem queue` lists them, `claude-mem queue retry` tries again.", books.Failed))
+		"claude-mem: %d events could not be processed. `claude-mem queue` lists them, `claude-mem queue retry` tries again.", books.Failed))
 	corrupt := w.inbox.spool.CountCorrupt()
 	w.notice(ctx, noticeCorrupt, corrupt > 0, fmt.Sprintf(
 		"claude-mem: %d spooled deliveries could not be read and were set aside in %s/corrupt.", corrupt, w.inbox.spool.Dir))
 	trouble := w.inbox.state()
 	w.notice(ctx, noticeSpool, trouble != nil, fmt.Sprintf("claude-mem: spooled deliveries cannot be taken in: %v", trouble))
 	w.clearUnchosen(ctx)
-	wrong := w.providers.modeTrouble()
-	w.notice(ctx, noticeMode, wrong != nil, fmt.Sprintf("claude-mem: the mode of the settings cannot be used, %q stands in: %v", mode.Default, wrong))
+	_, err = w.settings.mode()
+	w.notice(ctx, noticeMode, err != nil, fmt.Sprintf("claude-mem: the mode in the settings cannot be used; %q is used instead: %v", mode.Default, err))
 }
 
-// clearUnchosen drops the notices of providers that the settings do not choose any
-// more: the observer drops a notice when its provider answers, and nobody asks these.
+// clearUnchosen clears the notices of providers that are no longer in the settings. The
+// observer clears a notice when its provider answers, but these get no calls.
 func (w *Worker) clearUnchosen(ctx context.Context) {
 	standing, err := w.store.Standing(ctx, w.cfg.Clock())
 	if err != nil {

@@ -5,9 +5,10 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
-	"strconv"
+	"slices"
 	"sync"
 	"time"
 
@@ -15,21 +16,18 @@ import (
 	"claudemem/model"
 	"claudemem/model/claude"
 	"claudemem/observer"
-	"claudemem/observer/mode"
 	"claudemem/settings"
 )
 
 const (
-	// lookAgain is how long it is believed that the claude CLI is installed, or not.
+	// lookAgain is how long the result of a search for the claude CLI is kept.
 	lookAgain = time.Minute
-	// modeAge is how long a mode is believed to be as its file was.
-	modeAge = 10 * time.Second
 	// modesDir and observerDir are directories of the data directory.
 	modesDir    = "modes"
 	observerDir = "observer"
 )
 
-// providers chooses who distils a session, and keeps the providers that were chosen.
+// providers chooses the model provider of a session, and keeps the chosen ones open.
 type providers struct {
 	dataDir string
 	live    *live
@@ -46,11 +44,6 @@ type providers struct {
 
 	installed   bool // the claude CLI
 	installedAt time.Time
-
-	mode      mode.Mode
-	modeName  string
-	modeAt    time.Time
-	modeFault error // why modeName is not what mode is
 }
 
 // newProviders returns the model providers of a data directory; each is made when it is
@@ -63,16 +56,17 @@ func newProviders(dataDir string, l *live, books model.Ledger, clock func() time
 	}
 }
 
-// choose is who distils a session now; observer.ModelOptions.Choose.
+// choose returns the provider and the prompts for a session by the current settings, no
+// provider for the offline distiller. It is observer.ModelOptions.Choose.
 func (p *providers) choose(session claudemem.Session) observer.Choice {
-	s, version := p.live.get()
+	s := p.live.get()
 	name := s.Text(settings.KeyProvider)
 	auth := claude.Auth(s.Text(settings.KeyClaudeAuth))
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if name == settings.ProviderAuto {
-		// Nobody has said that another host's work may go to Anthropic, or that a
-		// key may be spent: auto uses the login of the CLI that the session is in.
+		// The user has allowed neither another host's work to go to Anthropic nor a key
+		// to be used: auto uses the login of the CLI that runs the session.
 		auth = claude.AuthSubscription
 		name = settings.ProviderOffline
 		if session.Host == claudemem.HostClaudeCode && p.hasCLI() {
@@ -82,11 +76,12 @@ func (p *providers) choose(session claudemem.Session) observer.Choice {
 	if name == settings.ProviderOffline {
 		return observer.Choice{}
 	}
+	m, _ := p.live.mode() // notify reports the error
 	return observer.Choice{
 		Provider:  p.provider(configOf(s, name, auth)),
 		Model:     s.Text(settings.KeyModel),
 		KeepsRuns: name == claude.Name,
-		Mode:      p.modeOf(s.Text(settings.KeyMode), version),
+		Mode:      m,
 		Language:  s.Text(settings.KeyLanguage),
 	}
 }
@@ -94,8 +89,7 @@ func (p *providers) choose(session claudemem.Session) observer.Choice {
 // chosen returns the name of the provider that the settings choose; sessions may
 // still be distilled without it.
 func (p *providers) chosen() string {
-	s, _ := p.live.get()
-	if name := s.Text(settings.KeyProvider); name != settings.ProviderAuto {
+	if name := p.live.get().Text(settings.KeyProvider); name != settings.ProviderAuto {
 		return name
 	}
 	return claude.Name
@@ -111,7 +105,7 @@ func (p *providers) hasCLI() bool {
 	return p.installed
 }
 
-// providerConfig is all that makes a provider another one.
+// providerConfig is the configuration of a provider; another one needs a new provider.
 type providerConfig struct {
 	name, baseURL, key string
 	perMinute          int
@@ -129,15 +123,15 @@ func configOf(s *settings.Settings, name string, auth claude.Auth) providerConfi
 		if auth != claude.AuthInherit {
 			return c
 		}
-		of = "anthropic" // whose key and address are handed on
+		of = "anthropic" // its key and URL are passed on
 	}
 	key, baseURL := settings.ProviderKeys(of)
 	c.key, c.baseURL = s.Text(key), s.Text(baseURL)
 	return c
 }
 
-// provider returns the provider of a configuration, made anew when that has
-// changed. The caller holds mu.
+// provider returns the provider of a configuration, a new one when that has changed.
+// The caller holds mu.
 func (p *providers) provider(c providerConfig) model.Provider {
 	kept := p.kept[c.name]
 	if kept != nil && kept.config == c {
@@ -158,7 +152,7 @@ func (p *providers) provider(c providerConfig) model.Provider {
 	return kept.top
 }
 
-// make puts a provider and its decorators together.
+// make returns a new provider with its decorators.
 func (p *providers) make(c providerConfig) (model.Provider, error) {
 	if c.name == claude.Name {
 		cli, err := claude.New(claude.Options{
@@ -181,10 +175,10 @@ func (p *providers) make(c providerConfig) (model.Provider, error) {
 	return model.NewRetry(model.NewLimit(booked, c.perMinute), model.RetryOptions{Now: p.clock}), nil
 }
 
-// environ is what the CLI's environment is made from. A worker that a hook has
-// started has no key in its own, so the key and address of the settings stand in.
+// environ returns the worker's own environment with the key and URL of the settings: a
+// worker that a hook has started has none in its own.
 func (c providerConfig) environ(own []string) []string {
-	out := append([]string(nil), own...)
+	out := slices.Clone(own)
 	for name, value := range map[string]string{"ANTHROPIC_API_KEY": c.key, "ANTHROPIC_BASE_URL": c.baseURL} {
 		if value != "" {
 			out = append(out, name+"="+value)
@@ -193,46 +187,18 @@ func (c providerConfig) environ(own []string) []string {
 	return out
 }
 
-// modeOf returns the mode of that name, or the default one when it cannot be
-// used. The caller holds mu.
-func (p *providers) modeOf(name string, version int) mode.Mode {
-	now := p.clock()
-	key := name + "\x00" + strconv.Itoa(version)
-	if age := now.Sub(p.modeAt); key == p.modeName && age >= 0 && age < modeAge {
-		return p.mode
-	}
-	p.modeName, p.modeAt = key, now
-	m, err := mode.Load(name, filepath.Join(p.dataDir, modesDir))
-	if err != nil {
-		if p.modeFault == nil || p.modeFault.Error() != err.Error() {
-			p.log.Warn("load mode", "mode", name, "error", err)
-		}
-		// The built-in one, whatever the user's directory holds.
-		m, _ = mode.Load(mode.Default, "")
-	}
-	p.mode, p.modeFault = m, err
-	return m
-}
-
-// modeTrouble tells why the mode of the settings is not used, nil when it is.
-func (p *providers) modeTrouble() error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.modeFault
-}
-
-// tidy closes what was replaced. A batch that was begun with it is over by then.
+// tidy closes the providers that were replaced longer than age ago: no batch uses them
+// any more.
 func (p *providers) tidy(age time.Duration) {
 	p.mu.Lock()
-	var old, young []*keptProvider
-	for _, k := range p.retired {
-		if p.clock().Sub(k.retiredAt) >= age {
+	var old []*keptProvider
+	p.retired = slices.DeleteFunc(p.retired, func(k *keptProvider) bool {
+		expired := p.clock().Sub(k.retiredAt) >= age
+		if expired {
 			old = append(old, k)
-		} else {
-			young = append(young, k)
 		}
-	}
-	p.retired = young
+		return expired
+	})
 	p.mu.Unlock()
 	for _, k := range old {
 		if err := k.close(); err != nil {
@@ -244,10 +210,7 @@ func (p *providers) tidy(age time.Duration) {
 // close ends every provider and its processes.
 func (p *providers) close() error {
 	p.mu.Lock()
-	all := p.retired
-	for _, k := range p.kept {
-		all = append(all, k)
-	}
+	all := slices.AppendSeq(p.retired, maps.Values(p.kept))
 	p.retired, p.kept = nil, map[string]*keptProvider{}
 	p.mu.Unlock()
 	var errs []error
@@ -271,8 +234,8 @@ func (k *keptProvider) close() error {
 	return nil
 }
 
-// unusable is a provider that somebody has to set up first: work waits for it as
-// for one that refuses the login.
+// unusable is a provider with an invalid configuration: events wait for it as for one
+// that refuses the login.
 type unusable struct {
 	name string
 	err  error
@@ -284,7 +247,7 @@ func (u unusable) Complete(context.Context, claudemem.ModelRequest) (claudemem.M
 	return claudemem.ModelAnswer{}, u.err
 }
 
-// loginError makes sure that an error is a provider's.
+// loginError returns err as a ModelError, of class login if it is none yet.
 func loginError(name string, err error) error {
 	var failed *claudemem.ModelError
 	if errors.As(err, &failed) {

@@ -171,8 +171,8 @@ func TestModeThatCannotBeUsed(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := p.choose(claudemem.Session{})
-	if c.Mode.Name != want.Name || p.modeTrouble() == nil {
-		t.Errorf("mode %q, trouble %v; want %q and a reason", c.Mode.Name, p.modeTrouble(), want.Name)
+	if _, err := p.live.mode(); c.Mode.Name != want.Name || err == nil {
+		t.Errorf("mode %q, error %v; want %q and a reason", c.Mode.Name, err, want.Name)
 	}
 	if err := os.Mkdir(filepath.Join(dir, modesDir), 0o700); err != nil {
 		t.Fatal(err)
@@ -180,8 +180,7 @@ func TestModeThatCannotBeUsed(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, modesDir, "mine.json"), []byte(`{"name":"mine","inherits":"code"}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	p.modeAt = time.Time{} // its age has passed
-	if p.choose(claudemem.Session{}); p.modeTrouble() != nil {
-		t.Errorf("the mode is there now: %v", p.modeTrouble())
+	if m, err := p.live.mode(); err != nil || p.choose(claudemem.Session{}).Mode.Name != m.Name {
+		t.Errorf("the mode is there now: %v", err)
 	}
 }

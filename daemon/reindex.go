@@ -3,7 +3,6 @@ package daemon
 import (
 	"context"
 	"errors"
-	"io/fs"
 	"log/slog"
 	"net/http"
 	"os"
@@ -17,15 +16,15 @@ import (
 	"claudemem/store"
 )
 
-// reindexPoll is how often a worker is asked how far it is.
+// reindexPoll is how often a worker is asked for its progress.
 const reindexPoll = 200 * time.Millisecond
 
 // reindexPath is the route of the worker.
 const reindexPath = "/api/admin/reindex"
 
-// Reindex builds the search index anew, tells report how far it is, and returns
-// how many records it has. A running worker does it, and goes on when ctx ends;
-// without one this process takes the lock and is the worker for that long.
+// Reindex rebuilds the search index and returns the number of its records; report is
+// called with the progress. A running worker does the work, and continues when ctx ends;
+// without one, this process is the worker meanwhile.
 //
 // The codes of its errors: CodeNoMemory when nothing was ever captured,
 // CodeUnavailable, CodeStorage.
@@ -35,13 +34,10 @@ func Reindex(ctx context.Context, dataDir string, report func(done, total int)) 
 		err = worker.Do(ctx, http.MethodPost, reindexPath, struct{}{}, nil)
 	}
 	if claudemem.CodeOf(err) != claudemem.CodeUnavailable {
-		if err != nil && claudemem.CodeOf(err) != claudemem.CodeConflict { // somebody else has asked already
+		if err != nil && claudemem.CodeOf(err) != claudemem.CodeConflict { // it is running already
 			return 0, err
 		}
 		return followReindex(ctx, worker, report)
-	}
-	if _, err := os.Stat(filepath.Join(dataDir, databaseName)); errors.Is(err, fs.ErrNotExist) {
-		return 0, claudemem.Errorf(claudemem.CodeNoMemory, "nothing is remembered yet")
 	}
 	resolved, err := settings.LoadForWorker(dataDir, os.Getenv)
 	if err != nil {
@@ -49,14 +45,14 @@ func Reindex(ctx context.Context, dataDir string, report func(done, total int)) 
 	}
 	embedder, end := embedderOf(resolved, time.Now, slog.New(slog.DiscardHandler))
 	defer end()
-	err = asWorker(ctx, dataDir, func(s *store.Store) error {
+	err = asWorker(ctx, dataDir, false, func(s *store.Store) error {
 		records, err = reindexStore(ctx, s, filepath.Join(dataDir, indexName), embedder, report)
 		return err
 	})
 	return records, err
 }
 
-// followReindex asks the worker until it is done.
+// followReindex asks the worker for its progress until it is done.
 func followReindex(ctx context.Context, worker *api.Remote, report func(done, total int)) (int, error) {
 	poll := time.NewTicker(reindexPoll)
 	defer poll.Stop()

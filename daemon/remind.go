@@ -16,9 +16,6 @@ func (w *Worker) openReminder(tree recall.WorkTree) {
 		Relative: repo.Relative,
 		WorkTree: tree,
 		Clock:    w.cfg.Clock,
-		On: func() bool {
-			s, _ := w.settings.get()
-			return s.Bool(settings.KeyRecall)
-		},
+		On:       func() bool { return w.settings.get().Bool(settings.KeyRecall) },
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"claudemem"
 	"claudemem/api"
 	"claudemem/index"
+	"claudemem/lock"
 	"claudemem/store"
 )
 
@@ -21,15 +22,20 @@ type Status struct {
 	Port      int              `json:"port,omitempty"`
 	Socket    string           `json:"socket,omitempty"`
 	StartedAt claudemem.Millis `json:"started_at,omitempty"`
-	// Stages tells for each stage "ok" or what is wrong with it.
-	Stages map[string]string `json:"stages,omitempty"`
-	// Notices are what the user is told while it holds, such as a provider that
-	// does not answer.
-	Notices []store.Notice `json:"notices,omitempty"`
-	// Settings are those that the worker does not have by default.
-	Settings []SettingOrigin `json:"settings,omitempty"`
+	Report
 	// Index is nil when the worker did not report it.
 	Index *IndexHealth `json:"-"`
+}
+
+// Report is the part of a running worker's status that GET /api/stats returns.
+type Report struct {
+	// Stages has for each stage "ok" or an error.
+	Stages map[string]string `json:"stages,omitempty"`
+	// Notices are shown to the user while they hold, such as that a provider does not
+	// answer.
+	Notices []store.Notice `json:"notices,omitempty"`
+	// Settings are those that are not at their default.
+	Settings []SettingOrigin `json:"settings,omitempty"`
 }
 
 // IndexHealth is the state of a running worker's index.
@@ -43,8 +49,8 @@ type IndexHealth struct {
 // IsOpening reports whether the index cannot be asked yet.
 func (h *IndexHealth) IsOpening() bool { return h.State == indexOpening }
 
-// Look tells whether a data directory's worker runs: a worker that answers on
-// its socket runs, whatever files lie around.
+// Look returns the status of a data directory's worker. It is running if it answers on its
+// socket, whatever its files say.
 func Look(ctx context.Context, dataDir string) (Status, error) {
 	status := Status{DataDir: dataDir}
 	peer, err := api.FindWorker(dataDir)
@@ -61,15 +67,13 @@ func Look(ctx context.Context, dataDir string) (Status, error) {
 	status.Running, status.PID, status.Version, status.Wire = true, peer.Info.PID, id.Version, id.Wire
 	status.Port, status.Socket, status.StartedAt = peer.Info.Port, peer.Info.Socket, peer.Info.StartedAt
 	var stats struct {
-		Stages   map[string]string `json:"stages"`
-		Notices  []store.Notice    `json:"notices"`
-		Settings []SettingOrigin   `json:"settings"`
-		Index    *IndexHealth      `json:"index"`
+		Report
+		Index *IndexHealth `json:"index"`
 	}
 	if err := peer.Do(ctx, http.MethodGet, "/api/stats?brief=1", nil, &stats); err != nil {
 		stats.Stages = map[string]string{"http": err.Error()}
 	}
-	status.Stages, status.Notices, status.Settings, status.Index = stats.Stages, stats.Notices, stats.Settings, stats.Index
+	status.Report, status.Index = stats.Report, stats.Index
 	return status, nil
 }
 
@@ -90,12 +94,12 @@ func Stop(ctx context.Context, dataDir string, limit time.Duration) (bool, error
 		if peer, err := api.FindWorker(dataDir); err == nil && peer.Info.PID != asked && peer.Shutdown(ctx) == nil {
 			asked = peer.Info.PID
 		}
-		lock, err := waitLock(ctx, dataDir, min(stopPoll, time.Until(deadline)))
+		held, err := waitLock(ctx, dataDir, min(stopPoll, time.Until(deadline)))
 		if err != nil {
 			return false, err
 		}
-		if lock != nil {
-			return true, lock.Close()
+		if held != nil {
+			return true, lock.Release(held)
 		}
 		if ctx.Err() != nil {
 			return false, ctx.Err()

@@ -14,10 +14,9 @@ import (
 
 // Limits of becoming the worker.
 const (
-	// settleLimit is how long a lock may be held by a process that does not
-	// answer: it is starting (then it will answer, and we leave) or stopping
-	// (then the lock comes free, and we take it).
-	settleLimit = 3 * time.Second
+	// answerLimit is how long a process that does not answer may hold the lock. It is
+	// starting, and will answer, or stopping, and will release the lock.
+	answerLimit = 3 * time.Second
 	// handOverLimit is how long an older worker may take to finish its batch.
 	handOverLimit = 20 * time.Second
 	// identityLimit bounds one question to the process that holds the lock.
@@ -28,7 +27,7 @@ const (
 // already, the newer of the two goes on: an older one is asked to stop, and
 // CodeConflict says that the running one stays.
 func becomeWorker(ctx context.Context, dataDir string, self api.Identity, log *slog.Logger) (*os.File, error) {
-	deadline := time.Now().Add(settleLimit)
+	deadline := time.Now().Add(answerLimit)
 	for {
 		lock, err := tryLock(dataDir)
 		if lock != nil || err != nil {

@@ -131,9 +131,9 @@ func stored[T any](e *exam, read func(*store.Store) (T, error)) func() (T, error
 	})
 }
 
-// startingLimit is how long awaitWorker waits for a process that holds the lock: it
-// may be a worker that is just starting or stopping.
-const startingLimit = 3 * time.Second
+// startingLimit is how long awaitWorker waits for a process that holds the lock: it may
+// be a worker that is starting, stopping, or slow on a busy machine.
+const startingLimit = 6 * time.Second
 
 // awaitWorker returns the state of the worker, and waits while a process that does not
 // answer holds the worker's lock. A status that cannot be read counts as no worker.

@@ -63,9 +63,6 @@ func Inspect(dataDir string, getenv func(string) string) (*Settings, error) {
 	return s, s.fault
 }
 
-// Err returns what Load returned.
-func (s *Settings) Err() error { return s.fault }
-
 // Closed reports whether the file is broken and has no last good copy: nobody knows
 // what the user wants left out, so nothing may be captured and no model called.
 func (s *Settings) Closed() bool { return s.closed }

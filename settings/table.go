@@ -117,7 +117,7 @@ const DefaultWithholdFiles = ".env*,*.pem,id_*,.netrc,.aws/credentials,*.key"
 
 // table is only constants, so that the linker and not an init function fills it.
 var table = [...]Setting{
-	{Key: KeyProvider, Default: "auto", Safe: "offline", Group: "observer", Kind: Choice, Choices: "auto claude anthropic gemini openrouter openai ollama offline", Help: "what makes memories of captured events; auto: the claude CLI for sessions of Claude Code if it is installed, else offline (no model)"},
+	{Key: KeyProvider, Default: "auto", Safe: "offline", Group: "observer", Kind: Choice, Choices: "auto claude anthropic gemini openrouter openai ollama offline", Help: "what makes records of captured events; auto: the claude CLI for sessions of Claude Code if it is installed, else offline (no model)"},
 	{Key: KeyModel, Group: "observer", Kind: Text, Help: "model of the provider; empty: the provider's default (claude: haiku)"},
 	{Key: KeyAnthropicAPIKey, Group: "observer", Kind: Text, Secret: true, Help: "API key for the provider anthropic"},
 	{Key: KeyAnthropicBaseURL, Group: "observer", Kind: Text, Help: "URL of the Anthropic API; empty: the vendor's"},
@@ -189,27 +189,13 @@ func Lookup(name string) (Setting, bool) {
 
 const prefix = "CLAUDE_MEM_"
 
+// indexOf returns the row of a key, with or without its prefix and in any letter case; -1
+// when there is none.
 func indexOf(name string) int {
 	for i := range table {
-		if key := table[i].Key; key == name || sameName(key, name) || sameName(key[len(prefix):], name) {
+		if key := table[i].Key; strings.EqualFold(key, name) || strings.EqualFold(key[len(prefix):], name) {
 			return i
 		}
 	}
 	return -1
-}
-
-func sameName(key, name string) bool {
-	if len(key) != len(name) {
-		return false
-	}
-	for i := range len(name) {
-		c := name[i]
-		if 'a' <= c && c <= 'z' {
-			c -= 'a' - 'A'
-		}
-		if c != key[i] {
-			return false
-		}
-	}
-	return true
 }
