@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"math/bits"
+	"slices"
 	"strconv"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -31,11 +32,13 @@ func StringEnd(data []byte, i int) int {
 	return len(data)
 }
 
+// The lowest and the highest bit of each of eight bytes.
+const ones, highs = 0x0101010101010101, 0x8080808080808080
+
 // plainLength returns how many bytes at the beginning of data stand for themselves
 // in a string: up to a quote, a backslash or a control character. It looks at eight
 // bytes at once: a file's content in a payload has hundreds of thousands.
 func plainLength(data []byte) int {
-	const ones, highs = 0x0101010101010101, 0x8080808080808080
 	i := 0
 	for ; i+8 <= len(data); i += 8 {
 		w := binary.LittleEndian.Uint64(data[i:])
@@ -63,20 +66,17 @@ func Unquote(raw []byte) (string, bool) {
 	if bytes.IndexByte(body, '\\') < 0 && utf8.Valid(body) {
 		return string(body), true
 	}
-	return string(AppendUnquoted(make([]byte, 0, len(body)), body)), true
+	return string(AppendUnquoted(nil, body)), true
 }
 
 // AppendUnquoted appends the text of a string, given without its quotes. What
 // cannot be decoded (invalid UTF-8, a lone surrogate, a broken \u) becomes U+FFFD.
 func AppendUnquoted(dst, body []byte) []byte {
 	from := len(dst)
+	dst = slices.Grow(dst, len(body)+8) // copyPlain writes up to seven bytes more
 	for i := 0; i < len(body); {
-		n := bytes.IndexByte(body[i:], '\\')
-		if n < 0 {
-			dst = append(dst, body[i:]...)
-			break
-		}
-		dst = append(dst, body[i:i+n]...)
+		n := copyPlain(dst[len(dst):cap(dst)], body[i:])
+		dst = dst[:len(dst)+n]
 		i += n + 1
 		if i >= len(body) {
 			break
@@ -116,6 +116,26 @@ func AppendUnquoted(dst, body []byte) []byte {
 		return dst
 	}
 	return append(dst[:from], string([]rune(string(dst[from:])))...) // an invalid byte is a U+FFFD
+}
+
+// copyPlain copies the bytes before the first backslash of from, or all of it, and
+// returns how many they are. It copies eight bytes at once, so that to has to be eight
+// bytes longer than from.
+func copyPlain(to, from []byte) int {
+	const backslashes = '\\' * ones
+	i := 0
+	for ; i+8 <= len(from); i += 8 {
+		w := binary.LittleEndian.Uint64(from[i:])
+		binary.LittleEndian.PutUint64(to[i:], w)
+		if found := ((w ^ backslashes) - ones) &^ (w ^ backslashes) & highs; found != 0 {
+			return i + bits.TrailingZeros64(found)/8
+		}
+	}
+	for i < len(from) && from[i] != '\\' {
+		to[i] = from[i]
+		i++
+	}
+	return i
 }
 
 // hex4 parses the four digits of a \u escape.

@@ -46,7 +46,7 @@ func secretAtAssign(s string, i int) (span, bool) {
 			opEnd++
 		}
 	} else {
-		if i > 0 && strings.IndexByte("=:!<>~", s[i-1]) >= 0 {
+		if i > 0 && oneOf(s[i-1], "=:!<>~") {
 			return span{}, false
 		}
 		switch next {
@@ -84,7 +84,7 @@ func secretAtBackslash(s string, i int) (span, bool) {
 // s[op:opEnd].
 func secretAssigned(s string, a assignment, op, opEnd int) (span, bool) {
 	end := op
-	for end > 0 && strings.IndexByte("?|+&", s[end-1]) >= 0 { // ?= ||= +=
+	for end > 0 && oneOf(s[end-1], "?|+&") { // ?= ||= +=
 		end--
 	}
 	a.nameStart, a.name = nameBefore(s, end)
@@ -116,7 +116,7 @@ func nameBefore(s string, end int) (int, string) {
 	for end > limit && (s[end-1] == ' ' || s[end-1] == '\t') {
 		end--
 	}
-	for end > limit && strings.IndexByte("\"'`]\\", s[end-1]) >= 0 {
+	for end > limit && oneOf(s[end-1], "\"'`]\\") {
 		end--
 	}
 	start := end
@@ -143,6 +143,16 @@ func familyBefore(s string, start int, name string) family {
 		}
 	}
 	return fam
+}
+
+// oneOf is strings.IndexByte(chars, c) >= 0, without a call for a few chars.
+func oneOf(c byte, chars string) bool {
+	for i := range len(chars) {
+		if chars[i] == c {
+			return true
+		}
+	}
+	return false
 }
 
 func typeName(name string) bool {

@@ -256,14 +256,14 @@ func secretFlag(s string, i int) (span, bool) {
 func curlUser(s string, i int) (span, bool) {
 	start := i
 	limit := max(0, i-maxName)
-	for start > limit && strings.IndexByte(" \t\n\"'`=:", s[start-1]) < 0 {
+	for start > limit && !oneOf(s[start-1], " \t\n\"'`=:") {
 		start--
 	}
 	if start == i || i+1 >= len(s) {
 		return span{}, false
 	}
 	before := start
-	for before > limit && strings.IndexByte(" \t\"'\\=", s[before-1]) >= 0 {
+	for before > limit && oneOf(s[before-1], " \t\"'\\=") {
 		before--
 	}
 	flag := strings.HasSuffix(s[:before], "-u") || strings.HasSuffix(s[:before], "--user") || strings.HasSuffix(s[:before], "--proxy-user") || strings.HasSuffix(s[:before], "-U")

@@ -85,7 +85,7 @@ func nextSecret(s string, from int) (span, bool) {
 		}
 		var found span
 		ok := false
-		if kind&anchorToken != 0 {
+		if kind&anchorToken != 0 && i > 0 && prefixHeads[keyOf(s[i-1], s[i])] != 0 {
 			if found, ok = secretToken(s, i); ok && found.start >= from {
 				return found, true
 			}
