@@ -3,6 +3,7 @@ package hook
 import (
 	"errors"
 	"io"
+	"os"
 )
 
 var errTooLarge = errors.New("payload of 50 MB or more")
@@ -13,6 +14,9 @@ func readInput(r io.Reader, limit int64) ([]byte, error) {
 	payload := make([]byte, 0, usualInput)
 	for int64(len(payload)) < limit {
 		if len(payload) == cap(payload) {
+			if stdin, ok := r.(*os.File); ok {
+				widenPipe(stdin)
+			}
 			payload = append(make([]byte, 0, max(largeInput, 2*len(payload))), payload...)
 		}
 		n, err := r.Read(payload[len(payload):cap(payload)])
