@@ -13,8 +13,9 @@ const secondsBelow = 100_000_000_000
 // LatestTime is the last time that is accepted: the end of the year 9999.
 const LatestTime Millis = 253_402_300_799_999
 
-// ages are the units of "3d": how long one is.
-var ages = map[byte]time.Duration{
+// ages are the units of "3d": how long one is. An array, as a map would be built each
+// time the hook starts.
+var ages = [256]time.Duration{
 	'M': time.Minute, 'H': time.Hour, 'D': 24 * time.Hour, 'W': 7 * 24 * time.Hour,
 }
 
@@ -95,9 +96,9 @@ func relativeTime(text string, now time.Time, last bool) (Millis, bool) {
 	if n < 1 {
 		return 0, false
 	}
-	unit, known := ages[text[n]]
+	unit := ages[text[n]]
 	count, err := strconv.Atoi(text[:n])
-	if !known || err != nil || count < 0 || count >= 10_000 {
+	if unit == 0 || err != nil || count < 0 || count >= 10_000 {
 		return 0, false
 	}
 	return MillisOf(now.Add(-time.Duration(count) * unit)), true

@@ -156,7 +156,7 @@ func (r *run) accept(m *moment, resp wire.Response) error {
 // worthStarting reports whether starting a worker could help: not while one holds
 // the lock and is slow or busy.
 func worthStarting(err error) bool {
-	return !os.IsTimeout(err) && !errors.Is(err, errBusy) && !errors.Is(err, errPostponed)
+	return errors.Is(err, wire.ErrNoWorker) || !os.IsTimeout(err) && !errors.Is(err, errBusy) && !errors.Is(err, errPostponed)
 }
 
 // start starts a worker unless another process is starting one or the last try was

@@ -94,16 +94,20 @@ const guard = `trap 'exit 0' EXIT;`
 // no more than the plain command, for which dash forks as well.
 func shellLine(path string, verb Verb) string {
 	if !strings.HasPrefix(path, pluginRoot) {
-		path = shellEscapes.Replace(path)
+		path = shellEscape(path)
 	}
 	return guard + `"` + path + `" ` + string(verb) + ` 2>/dev/null || exit 0`
 }
 
-// shellEscapes protects the characters that keep a meaning between double quotes.
-var shellEscapes = strings.NewReplacer(`\`, `\\`, `"`, `\"`, `$`, `\$`, "`", "\\`")
+// shellEscape protects the characters that keep a meaning between double quotes.
+func shellEscape(s string) string {
+	return strings.NewReplacer(`\`, `\\`, `"`, `\"`, `$`, `\$`, "`", "\\`").Replace(s)
+}
 
-// shellUnescapes removes the backslashes that protect a character between double quotes.
-var shellUnescapes = strings.NewReplacer(`\\`, `\`, `\"`, `"`, `\$`, `$`, "\\`", "`")
+// shellUnescape removes the backslashes that protect a character between double quotes.
+func shellUnescape(s string) string {
+	return strings.NewReplacer(`\\`, `\`, `\"`, `"`, `\$`, `$`, "\\`", "`").Replace(s)
+}
 
 // ProgramOf returns the path of our program in a hook's command: a shell line of
 // this or an earlier version, or a path. ok is false when the command does not run it.
@@ -119,7 +123,7 @@ func ProgramOf(command string) (path string, ok bool) {
 	}
 	path = command[:end]
 	if rest, quoted := strings.CutPrefix(path, `"`); quoted {
-		return shellUnescapes.Replace(rest), true
+		return shellUnescape(rest), true
 	}
 	return strings.TrimPrefix(path, "'"), true
 }

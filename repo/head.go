@@ -190,11 +190,17 @@ func coreWorktree(config string) string {
 // readSmall returns a one-line file without the white space around it, "" when
 // it is missing, longer than maxSmall or no regular file.
 func readSmall(path string) string {
-	content := readLimited(path, maxSmall+1)
-	if len(content) > maxSmall {
+	f, size := openRegular(path)
+	if f == nil || size > maxSmall {
 		return ""
 	}
-	return strings.TrimSpace(content)
+	defer func() { _ = f.Close() }() // opened for reading only
+	var content [maxSmall]byte
+	n, err := f.Read(content[:])
+	if err != nil && err != io.EOF {
+		return ""
+	}
+	return strings.TrimSpace(string(content[:n]))
 }
 
 // readLimited returns at most limit bytes of a regular file, "" when it cannot.

@@ -247,13 +247,13 @@ func (s Setting) Check(text string) error {
 
 // notYet is the error of a setting that nothing reads yet.
 func (s Setting) notYet() error {
-	return claudemem.Errorf(claudemem.CodeInvalid, "setting %s is not available yet", s.Key).
+	return invalid("setting "+s.Key+" is not available yet", nil).
 		WithHint("`claude-mem config list` shows every setting")
 }
 
 // wrong does not quote the value: it may be a secret that was put in the wrong place.
 func (s Setting) wrong(want string) error {
-	return claudemem.Errorf(claudemem.CodeInvalid, "setting %s must be %s", s.Key, want).
+	return invalid("setting "+s.Key+" must be "+want, nil).
 		WithHint("claude-mem config set " + s.Key + " VALUE")
 }
 

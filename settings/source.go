@@ -54,9 +54,9 @@ const replacing = 20 * time.Millisecond
 // config.json.
 func readSource(dataDir string, keep bool) source {
 	entries, info, err := readFile(Path(dataDir), false)
-	if errors.Is(err, fs.ErrNotExist) && exists(goodPath(dataDir)) {
+	if os.IsNotExist(err) && exists(goodPath(dataDir)) {
 		time.Sleep(replacing)
-		if entries, info, err = readFile(Path(dataDir), false); keep && errors.Is(err, fs.ErrNotExist) {
+		if entries, info, err = readFile(Path(dataDir), false); keep && os.IsNotExist(err) {
 			_ = os.Remove(goodPath(dataDir)) // the user removed config.json; tried again by the next reader
 		}
 	}
@@ -66,7 +66,7 @@ func readSource(dataDir string, keep bool) source {
 			keepGood(dataDir, info)
 		}
 		return source{entries: entries, origin: FromFile}
-	case errors.Is(err, fs.ErrNotExist):
+	case os.IsNotExist(err):
 		return readOlder(dataDir)
 	}
 	good, _, noCopy := readFile(goodPath(dataDir), false)
@@ -79,7 +79,7 @@ func readSource(dataDir string, keep bool) source {
 func readOlder(dataDir string) source {
 	entries, _, err := readFile(OlderPath(dataDir), true)
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
+	case os.IsNotExist(err):
 		return source{}
 	case err != nil:
 		return source{closed: true, fault: brokenError(OlderPath(dataDir), err, "nothing is captured and no model is called")}
@@ -92,13 +92,18 @@ func exists(path string) bool {
 	return err == nil
 }
 
+// invalid returns an error with a message of its own and a cause, which may be nil. It
+// keeps package fmt, a twentieth of the program, out of the hook.
+func invalid(message string, cause error) *claudemem.Error {
+	return &claudemem.Error{Code: claudemem.CodeInvalid, Message: message, Err: cause}
+}
+
 func brokenError(path string, err error, meanwhile string) error {
 	var pathError *fs.PathError
 	if errors.As(err, &pathError) {
 		err = pathError.Err // the path is said already
 	}
-	return claudemem.Errorf(claudemem.CodeInvalid, "%s is broken: %w; %s", path, err, meanwhile).
-		WithHint("mend or remove " + path)
+	return invalid(path+" is broken: "+err.Error()+"; "+meanwhile, err).WithHint("mend or remove " + path)
 }
 
 // errLink says that the file is a link to a file that is not there: something was
@@ -110,7 +115,7 @@ var errLink = errors.New("a link to a file that is not there")
 func readFile(path string, older bool) (entries []entry, info fs.FileInfo, err error) {
 	f, err := openfile.Open(path, os.O_RDONLY, 0)
 	if err != nil {
-		if errors.Is(err, fs.ErrNotExist) && exists(path) {
+		if os.IsNotExist(err) && exists(path) {
 			return nil, nil, errLink
 		}
 		return nil, nil, err
@@ -288,7 +293,7 @@ func keepGood(dataDir string, info fs.FileInfo) {
 // settings are to be loaded again when another file or another version is described.
 func Stat(dataDir string) fs.FileInfo {
 	info, err := os.Stat(Path(dataDir))
-	if errors.Is(err, fs.ErrNotExist) {
+	if os.IsNotExist(err) {
 		info, _ = os.Stat(OlderPath(dataDir))
 	}
 	return info

@@ -38,18 +38,16 @@ func dial(a Address, deadline time.Time) (conn, error) {
 		_ = c.Close()
 		return nil, err
 	}
-	for {
+	err = syscall.EINTR
+	for err == syscall.EINTR {
 		err = syscall.Connect(fd, &syscall.SockaddrUnix{Name: a.Socket})
-		if !errors.Is(err, syscall.EINTR) {
-			break
-		}
 	}
-	switch {
-	case err == nil || errors.Is(err, syscall.EISCONN): // connected before a signal came
+	switch err { // errors.Is looks up what an Errno can do, which takes as long as the call
+	case nil, syscall.EISCONN: // connected before a signal came
 		return c, nil
-	case errors.Is(err, syscall.EAGAIN):
+	case syscall.EAGAIN:
 		err = timedOut
-	case errors.Is(err, syscall.ENOENT), errors.Is(err, syscall.ENOTDIR), errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, syscall.ENOTSOCK):
+	case syscall.ENOENT, syscall.ENOTDIR, syscall.ECONNREFUSED, syscall.ENOTSOCK:
 		err = ErrNoWorker
 	default:
 		err = os.NewSyscallError("connect", err)

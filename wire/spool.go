@@ -62,7 +62,7 @@ func (s Spool) WriteInjection(deliveryID string, in *claudemem.Injection) error 
 // Write spools a file of these pieces. The delivery id may hold letters, digits, - and _.
 func (s Spool) Write(deliveryID string, content ...[]byte) error {
 	if !isSafeName(deliveryID) {
-		return fmt.Errorf("spool delivery %q: %w", deliveryID, os.ErrInvalid)
+		return &os.PathError{Op: "spool", Path: deliveryID, Err: os.ErrInvalid}
 	}
 	path := filepath.Join(s.Dir, deliveryID+spoolSuffix)
 	err := writeSpoolFile(path, content)

@@ -1,8 +1,6 @@
 package wire
 
 import (
-	"bytes"
-	"io"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -37,7 +35,9 @@ func ClaimStart(dataDir string, now time.Time, impatient bool) (bool, error) {
 		return false, err
 	}
 	defer func() { _ = f.Close() }() // also gives the lock up
-	at, attempts := parseMarker(f)
+	var marker [256]byte
+	n, _ := f.Read(marker[:])
+	at, attempts := parseMarker(marker[:n])
 	// A marker from the future is ignored: the clock was set back since.
 	if age := now.Sub(at); attempts > 0 && age > -startingFor {
 		if age < startingFor || age < retryAfter(attempts) && !impatient {
@@ -67,14 +67,9 @@ func ClearStarting(dataDir string) error {
 }
 
 // parseMarker returns attempts 0 for an empty or damaged marker.
-func parseMarker(f io.Reader) (at time.Time, attempts int) {
-	data := make([]byte, 256)
-	n, err := f.Read(data)
-	if err != nil {
-		return time.Time{}, 0
-	}
+func parseMarker(data []byte) (at time.Time, attempts int) {
 	var milliseconds int64
-	if jsonscan.Decode(data[:n], map[string]any{"at": &milliseconds, "attempts": &attempts}) != nil {
+	if jsonscan.Decode(data, map[string]any{"at": &milliseconds, "attempts": &attempts}) != nil {
 		return time.Time{}, 0
 	}
 	return time.UnixMilli(milliseconds), min(max(attempts, 0), 1000)
@@ -100,6 +95,6 @@ func LastStart(dataDir string) (at time.Time, attempts int, err error) {
 	if err != nil {
 		return time.Time{}, 0, err
 	}
-	at, attempts = parseMarker(bytes.NewReader(data))
+	at, attempts = parseMarker(data)
 	return at, attempts, nil
 }
