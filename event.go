@@ -129,8 +129,9 @@ const (
 // readTool is the hosts' tool that reads a file.
 const readTool = "Read"
 
-// Moment tells which occasion e is. It is none for what a subagent did, which has
-// a context of its own, nor when the user stopped the tool: that says nothing of a fault.
+// Moment returns the occasion for a reminder that e is. It is MomentNone for what a
+// subagent did, which has a context of its own, and when the user stopped the tool: that
+// says nothing of a fault.
 func (e *Event) Moment() Moment {
 	switch {
 	case e.AgentID != "":
@@ -155,7 +156,8 @@ func (e *Event) Before(o *Event) bool {
 	return e.DeliveryID < o.DeliveryID
 }
 
-// Validate tells what an event lacks to be accepted; the code is CodeInvalid.
+// Validate returns a CodeInvalid error that names what an event lacks to be accepted,
+// nil for a valid one.
 func (e *Event) Validate() error {
 	switch e.Kind {
 	case KindSessionStart, KindPrompt, KindTool, KindStop, KindSessionEnd, KindFlush:

@@ -16,7 +16,8 @@ const (
 	TypeDecision  ObservationType = "decision"
 )
 
-// Glyph is the one-character sign of a type; all are in the Basic Multilingual Plane.
+// Glyph returns the one-character sign of a type, a default one for an unknown type; all
+// are in the Basic Multilingual Plane.
 func (t ObservationType) Glyph() string {
 	switch t {
 	case TypeBugfix:
