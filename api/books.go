@@ -59,6 +59,7 @@ type Waiting struct {
 	NextDue  claudemem.Millis    `json:"next_due,omitempty"`
 }
 
+// now returns the time by l.Clock, by default the system's.
 func (l *Local) now() time.Time {
 	if l.Clock == nil {
 		return time.Now()

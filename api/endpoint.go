@@ -66,6 +66,7 @@ type Forward func(context.Context, Call) error
 
 var _ Memory = Forward(nil)
 
+// forward makes the call of endpoint e through f and returns its answer.
 func forward[Q, A any](ctx context.Context, f Forward, e Endpoint[Q, A], q Q) (answer A, err error) {
 	err = f(ctx, Call{e.Method, e.Path, q, &answer, func(ctx context.Context, m Memory) (err error) {
 		answer, err = e.Call(m, ctx, q)

@@ -94,6 +94,8 @@ func (l *Local) SearchKind(ctx context.Context, r SearchRequest, kind claudemem.
 	return l.search(ctx, r, false)
 }
 
+// search answers a search; withKind adds the kind to each hit. Of a text without a
+// filter only hits that match count: others would be just the newest records.
 func (l *Local) search(ctx context.Context, r SearchRequest, withKind bool) (SearchPage, error) {
 	q, err := l.query(ctx, &r)
 	if err != nil {
@@ -165,6 +167,7 @@ func (l *Local) checkVocabulary(ctx context.Context, types, concepts []string) e
 	return nil
 }
 
+// types returns names as types of observations, each once.
 func types(names []string) (list []claudemem.ObservationType) {
 	for _, name := range names {
 		if t := claudemem.ObservationType(name); !slices.Contains(list, t) {
@@ -174,6 +177,7 @@ func types(names []string) (list []claudemem.ObservationType) {
 	return list
 }
 
+// kinds returns names as kinds of records.
 func kinds(names []string) (list []claudemem.RecordKind) {
 	for _, name := range names {
 		list = append(list, claudemem.RecordKind(name))
@@ -213,6 +217,7 @@ func (l *Local) Timeline(ctx context.Context, r TimelineRequest) (Timeline, erro
 		DepthBefore: r.Before, DepthAfter: r.After, Timeline: mapped(found.Items, timelineEntry)}, nil
 }
 
+// timelineEntry returns an item of a timeline as JSON shows it.
 func timelineEntry(i *claudemem.TimelineItem) Entry {
 	hit := hitOf(&i.Hit, false, true)
 	e := hit.Entry()

@@ -7,12 +7,14 @@ import (
 	"claudemem/store"
 )
 
+// sessionOf returns a session as JSON shows it.
 func sessionOf(s *claudemem.Session) Session {
 	return Session{ID: s.ID, Host: s.Host, HostSessionID: s.HostSessionID, Project: claudemem.ProjectLabel(s.ProjectPath), ProjectPath: s.ProjectPath,
 		Status: s.Status, Title: s.Title, PromptCount: s.PromptCount,
 		StartedAtEpoch: s.StartedAt, UpdatedAtEpoch: s.UpdatedAt, CompletedAtEpoch: s.CompletedAt}
 }
 
+// summaryHeadline returns the fields of a summary that lists show; nil for nil.
 func summaryHeadline(s *claudemem.Summary) *SummaryHeadline {
 	if s == nil {
 		return nil

@@ -237,6 +237,8 @@ func (d Param) wrongNumber(value string) error {
 	return d.wrong(value, "is a whole number from "+strconv.Itoa(d.Least)+" to "+strconv.Itoa(d.Most))
 }
 
+// checkPresent returns CodeInvalid if a required parameter is missing, and CodeNotFound
+// for a part of the path that names nothing.
 func (d Param) checkPresent(value string) error {
 	if d.InPath && (value == "" || value == "." || value == "..") { // would name another route
 		return claudemem.Errorf(claudemem.CodeNotFound, "there is no %s %q", d.Noun, value).WithHint("name it by " + d.About)
@@ -247,6 +249,7 @@ func (d Param) checkPresent(value string) error {
 	return nil
 }
 
+// checkNumber returns CodeInvalid for a number outside Least to Most.
 func (d Param) checkNumber(n int) error {
 	if n < d.Least || n > d.Most {
 		return d.wrongNumber(strconv.Itoa(n))
@@ -332,6 +335,8 @@ func ParamNamed(name string) Param {
 	return d
 }
 
+// paramOf returns the parameter of that name from the table params, with the default,
+// text and required of the field's tags. It panics for a name that the table lacks.
 func paramOf(field reflect.StructField, name string) Param {
 	d := ParamNamed(name)
 	if as, ok := field.Tag.Lookup("default"); ok {

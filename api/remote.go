@@ -140,6 +140,7 @@ func (r *Remote) Do(ctx context.Context, method, path string, body, out any) err
 	return nil
 }
 
+// answerError returns the error of a worker's answer; CodeInternal if the body has none.
 func answerError(status int, raw []byte) error {
 	var body ErrorBody
 	if json.Unmarshal(raw, &body) != nil || body.Error.Code == "" {

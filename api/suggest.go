@@ -51,8 +51,8 @@ func distance(a, b string) int {
 	return rows[len(from)][len(to)]
 }
 
-// Unknown is the error that refuses a value that is none of the known ones, with
-// the one that was probably meant.
+// Unknown returns a CodeInvalid error that refuses a value outside known, with the one
+// that was probably meant.
 func Unknown(name, value string, known []string) error {
 	last := len(known) - 1
 	hint := name + " is " + strings.Join(known[:max(last, 0)], ", ") + " or " + strings.Join(known[max(last, 0):], "") + ", or several with commas between"
