@@ -22,6 +22,8 @@ type workerOrFiles struct {
 	patience time.Duration
 }
 
+// memory returns the memory of the data directory, read and changed through its worker
+// or, without one, in the files. It opens nothing yet.
 func (a *app) memory() (*workerOrFiles, error) {
 	dataDir, err := a.dataDir()
 	if err != nil {

@@ -37,6 +37,7 @@ type settingJSON struct {
 	Later bool `json:"later,omitempty"`
 }
 
+// settingOf returns a setting as JSON output shows it, without a secret value.
 func settingOf(v settings.Value) settingJSON {
 	out := settingJSON{Key: v.Key, Value: v.Shown(), Origin: string(v.Origin), Default: v.Default, Help: v.Help, Later: v.Later}
 	if v.Err != nil {

@@ -6,6 +6,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// configImportCommand returns the command `claude-mem config import`: import
+// settings.json of an earlier release into config.json.
 func (a *app) configImportCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "import",
@@ -88,6 +90,7 @@ func olderShapes(list []settings.Older) []olderJSON {
 	return shapes
 }
 
+// importOlder imports the values of an older settings.json into config.json.
 func (a *app) importOlder() error {
 	dataDir, err := a.dataDir()
 	if err != nil {

@@ -200,6 +200,8 @@ type whyOf struct {
 	session     claudemem.SessionID
 }
 
+// parseWhy parses the value of --why: "#12" an observation, S3 a session, 7 the seventh
+// line of the block; the zero whyOf for "".
 func parseWhy(text string) (whyOf, error) {
 	text = strings.TrimSpace(text)
 	if n, err := strconv.Atoi(text); err == nil && n > 0 {

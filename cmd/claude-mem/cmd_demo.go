@@ -27,6 +27,8 @@ import (
 // demoDistilLimit is how long the demo waits for the worker to have distilled everything.
 const demoDistilLimit = 20 * time.Second
 
+// demoCommand returns the command `claude-mem demo`: replay a recorded session; needs no
+// agent and no model.
 func (a *app) demoCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "demo",
@@ -76,6 +78,8 @@ JSON: {"session", "note", "host_version", "data_dir"?, "hook_calls", "hook_ms": 
 // demoDefault has most kinds of work in few turns.
 const demoDefault = "ratelimit-burst"
 
+// demoSession returns the recorded session of that name; CodeNotFound with the names
+// there are.
 func demoSession(name string) (recorded.Session, error) {
 	var names []string
 	for _, s := range recorded.Sessions() {
@@ -88,6 +92,7 @@ func demoSession(name string) (recorded.Session, error) {
 	return recorded.Session{}, err.WithHint(didYouMean(name, names, "`claude-mem demo --session %s`", "there are "+strings.Join(names, ", ")))
 }
 
+// demoChoices completes the names of recorded sessions.
 func demoChoices(context.Context) (names []cobra.Completion) {
 	for _, s := range recorded.Sessions() {
 		names = append(names, described(s.Name, s.Note))
@@ -126,6 +131,8 @@ type demoTimes struct {
 	Max    float64 `json:"max"`
 }
 
+// newDemo makes a temporary directory with a home, a data directory and the project of a
+// recorded session. The caller removes d.root.
 func newDemo(a *app, session recorded.Session) (*demo, error) {
 	root, err := os.MkdirTemp("", "claude-mem-demo-")
 	if err != nil {
@@ -144,6 +151,8 @@ func newDemo(a *app, session recorded.Session) (*demo, error) {
 	return d, nil
 }
 
+// prepare makes the demo's directories, project files and settings, and chooses the hook
+// program and its environment.
 func (d *demo) prepare() error {
 	for _, dir := range []string{d.home, d.dataDir, d.work} {
 		if err := os.Mkdir(dir, 0o700); err != nil {
@@ -177,6 +186,8 @@ func (d *demo) prepare() error {
 	return nil
 }
 
+// run starts a worker, replays the session through the hook, asks for the next session's
+// context block and stops the worker. It returns what was remembered and what it cost.
 func (d *demo) run(ctx context.Context) (*demoResult, error) {
 	if err := d.app.startWorker(ctx, d.dataDir); err != nil {
 		return nil, err
@@ -269,6 +280,7 @@ func (d *demo) awaitDistilled(ctx context.Context) error {
 	}
 }
 
+// books asks the demo's worker for its counts of events.
 func (d *demo) books(ctx context.Context) (claudemem.Books, error) {
 	peer, err := api.FindWorker(d.dataDir)
 	if err != nil {
@@ -278,6 +290,7 @@ func (d *demo) books(ctx context.Context) (claudemem.Books, error) {
 	return stats.Queue, err
 }
 
+// collect fills in what the stopped worker has stored: observations, counts, bytes.
 func (d *demo) collect(ctx context.Context, result *demoResult) error {
 	m, err := openMemory(ctx, d.dataDir)
 	if err != nil {
@@ -334,6 +347,7 @@ func millis(d time.Duration) float64 {
 	return float64(d.Round(10*time.Microsecond)) / float64(time.Millisecond)
 }
 
+// print prints the result for people.
 func (r *demoResult) print(p *printer) {
 	p.printf("%s %s: %s\n", p.style(styleBold, "Replayed"), r.Session, r.Note)
 	p.printf("%s\n\n", p.style(styleDim, fmt.Sprintf("recorded from Claude Code %s; %d calls of the real hook, with a real worker", r.HostVersion, r.HookCalls)))

@@ -93,7 +93,7 @@ func (p *printer) report(r doctor.Report) {
 	p.printf("\n%s\n", p.verdict(r))
 }
 
-// verdict is the last line.
+// verdict returns the report's last line: whether all is well, and what to run if not.
 func (p *printer) verdict(r doctor.Report) string {
 	if r.Status == doctor.OK {
 		return p.style(styleGreen, fmt.Sprintf("No problems: %s.", count(r.Counts.OK, "check")))

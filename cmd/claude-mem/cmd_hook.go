@@ -141,6 +141,8 @@ func fallback(ctx context.Context, request claudemem.ContextRequest) ([]byte, er
 	return hookReply(block)
 }
 
+// blockFromDatabase makes a context block from the files alone, without a worker. With
+// broken settings it has only a message to the user.
 func blockFromDatabase(ctx context.Context, dataDir string, request claudemem.ContextRequest) (claudemem.ContextBlock, error) {
 	m, err := openMemory(ctx, dataDir)
 	if err != nil {

@@ -60,6 +60,8 @@ JSON: {"dry_run", "changed", "plan": {"method", "config_dir", "directory", "prog
 
 type installOptions struct{ yes, dry, settings, disable, json bool }
 
+// install shows the plan, asks, installs and prints the result; with o.dry it only shows
+// the plan. o.json needs o.yes or o.dry, since it asks nothing.
 func (a *app) install(ctx context.Context, o installOptions) error {
 	if o.json && !o.yes && !o.dry {
 		return notConfirmed("--json asks nothing")
@@ -194,13 +196,14 @@ func (a *app) installer() (*install.Installer, error) {
 	return install.New(options), nil
 }
 
-// hookTwin returns the hook program beside this one, if it is there.
+// hookTwin returns the hook program beside this one; false if it is not there.
 func hookTwin(self string) (path string, found bool) {
 	path = filepath.Join(filepath.Dir(self), "claude-mem-hook"+filepath.Ext(self))
 	info, err := os.Stat(path)
 	return path, err == nil && info.Mode().IsRegular()
 }
 
+// home returns the user's home directory by the environment, "" if it is not set.
 func (a *app) home() string {
 	if runtime.GOOS == "windows" {
 		return a.getenv("USERPROFILE")
@@ -238,6 +241,8 @@ It asks nothing: with --dry-run or --yes only.`,
 	return cmd
 }
 
+// uninstall shows what it will remove, asks, and removes it from Claude Code; with o.dry
+// it only shows. The memory stays.
 func (a *app) uninstall(ctx context.Context, o installOptions) error {
 	if o.json && !o.yes && !o.dry {
 		return notConfirmed("--json asks nothing")

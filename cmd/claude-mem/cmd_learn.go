@@ -11,6 +11,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// learnCommand returns the command `claude-mem learn`: add, list and correct learnings
+// about a project.
 func (a *app) learnCommand() *cobra.Command {
 	return parent(&cobra.Command{
 		Use:     "learn",
@@ -28,6 +30,7 @@ Without a running worker, a command that changes learnings does the worker's par
 const learningForm = `{"project", "id", "ulid", "project_path", "category", "content", "confidence",
 "times_seen", "active", "superseded_by"?, "created_at_epoch", "updated_at_epoch"}`
 
+// printLearning prints a learning as JSON, or as a line behind the word done ("Added").
 func (a *app) printLearning(l api.Learning, asJSON bool, done string) error {
 	return a.show(asJSON, l, func(p *printer) {
 		p.printf("%s ", done)
@@ -35,7 +38,7 @@ func (a *app) printLearning(l api.Learning, asJSON bool, done string) error {
 	})
 }
 
-// learningLine is a learning in a list.
+// learningLine prints a learning as a line of a list.
 func (p *printer) learningLine(l *api.Learning, withProject bool) {
 	p.printf("%s %s: %s", p.style(styleDim, fmt.Sprintf("%d", l.ID)), p.style(styleBold, l.Category), oneLine(l.Content, 0))
 	retired := textIf(!l.Active, "retired")
@@ -47,6 +50,8 @@ func (p *printer) learningLine(l *api.Learning, withProject bool) {
 	p.printf("%s\n", p.style(styleDim, " ("+about+")"))
 }
 
+// learnAddCommand returns the command `claude-mem learn add`: add a learning about a
+// project.
 func (a *app) learnAddCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "add CATEGORY TEXT...",
@@ -139,6 +144,8 @@ func learningNumber(text string) (int64, error) {
 	return id, nil
 }
 
+// learnEditCommand returns the command `claude-mem learn edit`: correct a learning, or
+// reactivate a retired one.
 func (a *app) learnEditCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "edit ID [TEXT...]",
@@ -184,6 +191,7 @@ JSON: ` + learningForm + `.`,
 	return cmd
 }
 
+// learnRetireCommand returns the command `claude-mem learn retire`: retire a learning.
 func (a *app) learnRetireCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "retire ID",
@@ -209,6 +217,7 @@ JSON: ` + learningForm + `.`,
 	return cmd
 }
 
+// editLearning changes a learning and prints it as printLearning does.
 func (a *app) editLearning(cmd *cobra.Command, id int64, edit claudemem.LearningEdit, asJSON bool, done string) error {
 	l, err := change(cmd.Context(), a, false, func(m api.Memory) (api.Learning, error) {
 		return m.EditLearning(cmd.Context(), api.LearningEdit{ID: id, LearningEdit: edit})

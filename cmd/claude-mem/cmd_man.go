@@ -13,6 +13,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
+// manCommand returns the command `claude-mem man`: write the manual pages into a
+// directory.
 func (a *app) manCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:     "man DIR",
@@ -121,6 +123,7 @@ func manPage(cmd *cobra.Command) string {
 	return b.String()
 }
 
+// manFlag returns a flag's entry on a manual page, in roff.
 func manFlag(f *pflag.Flag) string {
 	kind, usage := pflag.UnquoteUsage(f)
 	names := "--" + f.Name

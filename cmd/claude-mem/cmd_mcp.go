@@ -17,6 +17,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// mcpCommand returns the command `claude-mem mcp`: serve the memory to an agent over
+// MCP.
 func (a *app) mcpCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:     "mcp",
@@ -36,6 +38,8 @@ directory that it was started in. A worker serves the same tools at /mcp of its 
 	}
 }
 
+// serveMCP serves MCP on standard input and output until the input ends, and starts a
+// worker in the meantime.
 func (a *app) serveMCP(ctx context.Context, dataDir string) error {
 	if isTerminal(a.stdin) {
 		a.note("This command is for hosts: it reads MCP messages from standard input. See `claude-mem mcp --help`; Ctrl-D ends it.")
@@ -95,6 +99,8 @@ type clientMemory struct {
 	patience time.Duration
 }
 
+// newClientMemory returns the memory of a data directory for a client that stays: each
+// call asks the worker. life bounds the starts of a worker.
 func newClientMemory(life context.Context, a *app, dataDir string) *clientMemory {
 	m := &clientMemory{app: a, dataDir: dataDir, life: life, patience: workerPatience}
 	m.Forward = func(ctx context.Context, call api.Call) error {
@@ -110,6 +116,8 @@ func newClientMemory(life context.Context, a *app, dataDir string) *clientMemory
 	return m
 }
 
+// read calls call with the worker's memory or, when no worker answers in time, with the
+// files, and then starts a worker in the background.
 func (m *clientMemory) read(ctx context.Context, call func(context.Context, api.Memory) error) error {
 	err := m.ask(ctx, m.patience, call)
 	if err == nil || ctx.Err() != nil || claudemem.CodeOf(err) != claudemem.CodeUnavailable {

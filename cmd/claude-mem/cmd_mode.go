@@ -12,6 +12,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// modeCommand returns the command `claude-mem mode`: show and check modes: the rules of
+// what to remember.
 func (a *app) modeCommand() *cobra.Command {
 	return parent(&cobra.Command{
 		Use:     "mode",
@@ -39,6 +41,7 @@ type modeLineJSON struct {
 	Error  string `json:"error,omitempty"`
 }
 
+// modeListCommand returns the command `claude-mem mode list`: list the modes.
 func (a *app) modeListCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
@@ -85,6 +88,7 @@ JSON: a list of {"name", "description", "file"?, "active", "error"?}.`,
 	return cmd
 }
 
+// print prints the line of a mode in the list, "*" before the active one.
 func (m modeLineJSON) print(p *printer) {
 	mark := " "
 	if m.Active {
@@ -110,6 +114,8 @@ type modeJSON struct {
 	PromptTokens int                       `json:"prompt_tokens"`
 }
 
+// modeShowCommand returns the command `claude-mem mode show`: show a mode with
+// everything it inherits.
 func (a *app) modeShowCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show NAME",
@@ -169,6 +175,7 @@ func unknownMode(name, dir string, err error) error {
 	return err
 }
 
+// print prints a mode in full for people.
 func (m modeJSON) print(p *printer) {
 	p.printf("%s  %s\n", p.style(styleBold, m.Name), oneLine(m.Description, 0))
 	p.heading("Types")
@@ -213,6 +220,7 @@ type problemJSON struct {
 	Message string `json:"message"`
 }
 
+// modeCheckCommand returns the command `claude-mem mode check`: check a mode's file.
 func (a *app) modeCheckCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check FILE",

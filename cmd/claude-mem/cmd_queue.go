@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// queueCommand returns the command `claude-mem queue`: show pending and failed events.
 func (a *app) queueCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "queue",
@@ -40,6 +41,7 @@ JSON: {"queue": as in stats, "waiting": [{"session_id", "project", "events", "ne
 	return cmd
 }
 
+// queue prints notices, counts, waiting sessions and failed events.
 func (p *printer) queue(q *api.Queue) {
 	p.notices(q.Notices)
 	p.books(q.Queue)
@@ -60,6 +62,7 @@ func (p *printer) queue(q *api.Queue) {
 	}
 }
 
+// queueRetryCommand returns the command `claude-mem queue retry`: retry failed events.
 func (a *app) queueRetryCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "retry [KEY...]",

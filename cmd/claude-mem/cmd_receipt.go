@@ -13,6 +13,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// sessionsShowCommand returns the command `claude-mem sessions show`: show the receipt
+// of a session: captured, stored, shown, cost.
 func (a *app) sessionsShowCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show ID",
@@ -73,6 +75,7 @@ func (p *printer) receipt(r *store.SessionReceipt) {
 	p.receiptCost(&r.Cost)
 }
 
+// captured prints the part of a receipt about captured events.
 func (p *printer) captured(c *store.CapturedEvents) {
 	p.heading("Captured")
 	if c.Events == 0 {
@@ -107,6 +110,7 @@ func kindsText(kinds []store.EventsOf) string {
 	return strings.Join(texts, ", ")
 }
 
+// reasons prints a table of events by reason; meaning turns a reason into words.
 func (p *printer) reasons(title string, reasons []store.EventsFor, meaning func(string) string) {
 	var rows [][]string
 	for _, r := range reasons {
@@ -123,6 +127,7 @@ var skipMeanings = map[string]string{
 
 func skipMeaning(reason string) string { return cmp.Or(skipMeanings[reason], oneLine(reason, 60)) }
 
+// redacted prints a table of how often each rule redacted something.
 func (p *printer) redacted(title string, rules []store.RedactedRule) {
 	var rows [][]string
 	for _, r := range rules {
@@ -131,6 +136,7 @@ func (p *printer) redacted(title string, rules []store.RedactedRule) {
 	p.table(title, rows)
 }
 
+// stored prints the part of a receipt about stored records.
 func (p *printer) stored(s *store.StoredRecords) {
 	p.heading("Stored")
 	p.printf("  %s\n", count(s.Prompts, "prompt"))
@@ -171,6 +177,7 @@ func runs[N ~int | ~int64](numbers []N, sign string) string {
 	return strings.Join(parts, ", ")
 }
 
+// given prints the part of a receipt about what the session was shown.
 func (p *printer) given(given []claudemem.Injection) {
 	if len(given) == 0 {
 		p.heading("Shown")
@@ -194,6 +201,7 @@ func (p *printer) given(given []claudemem.Injection) {
 	p.table("Shown", rows)
 }
 
+// lookedUp prints which records shown to the session, or made of it, were opened later.
 func (p *printer) lookedUp(r *store.SessionReceipt) {
 	p.heading("Opened later")
 	known := map[claudemem.ObservationID]bool{}
@@ -223,6 +231,7 @@ func (p *printer) lookedUp(r *store.SessionReceipt) {
 	p.printf("  %d of %d shown, %d of %d made\n", given, len(known), made, len(r.Stored.Observations))
 }
 
+// receiptCost prints the part of a receipt about tokens and model calls.
 func (p *printer) receiptCost(c *store.SessionCost) {
 	p.heading("Cost")
 	var rows [][]string

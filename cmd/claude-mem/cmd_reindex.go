@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// reindexCommand returns the command `claude-mem reindex`: rebuild the search index.
 func (a *app) reindexCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "reindex",

@@ -76,6 +76,7 @@ type searchFlags struct {
 	files                  []string
 }
 
+// searchFlags adds the flags of a search to cmd and returns where their values will be.
 func (a *app) searchFlags(cmd *cobra.Command) *searchFlags {
 	f := &searchFlags{scope: a.scopeFlags(cmd), page: pageFlags(cmd, 10)}
 	flags := cmd.Flags()
@@ -97,7 +98,8 @@ func (a *app) searchFlags(cmd *cobra.Command) *searchFlags {
 	return f
 }
 
-// request is what the flags ask for.
+// request returns the search request of the flags; CodeInvalid for a time that cannot be
+// parsed.
 func (f *searchFlags) request(text string, now time.Time) (r api.SearchRequest, err error) {
 	if r.Paged, err = f.page.paged(); err != nil {
 		return r, err

@@ -137,6 +137,8 @@ func (id recordID) String() string {
 	return fmt.Sprintf("observation #%d", id.number)
 }
 
+// parseIDs parses the ids of several arguments, each of which may be a list separated by
+// commas.
 func parseIDs(given []string) ([]recordID, error) {
 	var ids []recordID
 	for _, text := range given {
@@ -207,6 +209,7 @@ type shownPrompt struct {
 	api.Prompt
 }
 
+// shownSessionOf returns a session as JSON output shows it.
 func shownSessionOf(s api.SessionRecords) shownSession {
 	out := shownSession{Kind: "session", SessionRecords: s, Prompts: []shownPrompt{}, Observations: shownOf(s.Observations)}
 	for _, p := range s.Prompts {
@@ -215,6 +218,7 @@ func shownSessionOf(s api.SessionRecords) shownSession {
 	return out
 }
 
+// observation prints an observation in full.
 func (p *printer) observation(found *api.Observation) {
 	o := found.Whole()
 	p.printf("%s %s  %s\n", o.Type.Glyph(), p.style(styleBold, oneLine(o.Title, 0)), p.style(styleDim, fmt.Sprintf("#%d", o.ID)))
@@ -245,12 +249,14 @@ func (p *printer) observation(found *api.Observation) {
 	}
 }
 
+// paths prints a line with the label and paths; nothing without paths.
 func (p *printer) paths(label string, paths []string) {
 	if len(paths) > 0 {
 		p.printf("%s %s\n", p.style(styleDim, label+":"), oneLine(strings.Join(paths, ", "), 0))
 	}
 }
 
+// session prints a session prompt by prompt, each with its summary and observations.
 func (p *printer) session(s *api.SessionRecords) {
 	title := s.Title
 	if title == "" && len(s.Prompts) > 0 {
@@ -279,6 +285,7 @@ func (p *printer) session(s *api.SessionRecords) {
 	}
 }
 
+// summary prints the fields of a summary that are not empty, a line each.
 func (p *printer) summary(y *api.Summary) {
 	for _, field := range []struct{ name, text string }{
 		{"Investigated", y.Investigated}, {"Learned", y.Learned}, {"Completed", y.Completed}, {"Next", y.NextSteps}, {"Notes", y.Notes},

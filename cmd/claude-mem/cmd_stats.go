@@ -107,6 +107,7 @@ func (a *app) gatherStats(ctx context.Context, days int) (*memoryStats, error) {
 	return stats, nil
 }
 
+// print prints the statistics for people.
 func (s *memoryStats) print(p *printer) {
 	p.heading("Memory")
 	p.printf("  %s, %s, %s, %s, %s\n", count(s.Totals.Observations, "observation"), count(s.Totals.Summaries, "summary"),
@@ -135,6 +136,7 @@ func (s *memoryStats) print(p *printer) {
 	}
 }
 
+// books prints the counts of events, and says so if they do not balance.
 func (p *printer) books(b claudemem.Books) {
 	p.printf("  %d received = %d processed + %d skipped + %d failed + %d pending + %d in work%s%s\n",
 		b.Received, b.Processed, b.Skipped, b.Failed, b.Pending, b.Processing, forgotten(b.Forgotten),

@@ -12,6 +12,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// timelineCommand returns the command `claude-mem timeline`: show the records before and
+// after an anchor.
 func (a *app) timelineCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "timeline [ANCHOR | QUERY...]",

@@ -42,6 +42,8 @@ func versionLine() string {
 	return fmt.Sprintf("claude-mem %s (wire %d, %s, %s/%s)", version, wire.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }
 
+// revision returns the commit that the program was built from, "" if the build did not
+// record it.
 func revision() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

@@ -52,6 +52,7 @@ func (a *app) workerRunCommand() *cobra.Command {
 	}
 }
 
+// runWorker runs a worker in this process until ctx ends or it stops by itself.
 func (a *app) runWorker(ctx context.Context, dataDir string) error {
 	resolved, unread := settings.LoadForWorker(dataDir, a.getenv)
 	log, logFile, err := daemon.OpenLog(dataDir, resolved.Text(settings.KeyLogLevel))
@@ -145,6 +146,8 @@ JSON: {"running", "data_dir", "pid"?, "version"?, "wire"?, "port"?, "socket"?,
 	}, func(context.Context, string) error { return nil })
 }
 
+// printStatus prints the worker's state. Without a worker the exit code is that of
+// CodeUnavailable.
 func (a *app) printStatus(ctx context.Context, dataDir string, asJSON bool) error {
 	status, err := daemon.Look(ctx, dataDir)
 	if err != nil {
@@ -222,6 +225,9 @@ func (a *app) startWorker(ctx context.Context, dataDir string) error {
 // conflictLimit is how long the worker that was in the way of ours is given to answer.
 const conflictLimit = 3 * time.Second
 
+// awaitWorker waits up to startLimit until a worker answers. ended gets the result of
+// the process that was started (pid), complaints is the file with what it wrote; if
+// another process holds the lock, it waits conflictLimit for that one.
 func awaitWorker(ctx context.Context, dataDir string, pid int, ended <-chan error, complaints string) error {
 	ctx, cancel := context.WithTimeout(ctx, startLimit)
 	defer cancel()
@@ -295,6 +301,8 @@ JSON: the lines as they are in the file, one object per line.`,
 	return cmd
 }
 
+// printLog calls show with the last lines of a log file and, with follow, with each new
+// line until ctx ends. A missing file is no error.
 func (a *app) printLog(ctx context.Context, path string, lines int, follow bool, show func([]byte)) error {
 	f, err := os.Open(path)
 	if errors.Is(err, os.ErrNotExist) {

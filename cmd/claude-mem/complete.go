@@ -101,7 +101,8 @@ func remembered[T any](a *app, list func(context.Context, api.Memory) ([]T, erro
 	}
 }
 
-// projectChoices are the names of projects; where several have one, their directories.
+// projectChoices completes the names of projects; where several have one, their
+// directories.
 func (a *app) projectChoices() choices {
 	named := map[string]int{}
 	return remembered(a, func(ctx context.Context, m api.Memory) ([]api.Project, error) {
@@ -122,7 +123,8 @@ func (a *app) projectChoices() choices {
 // completePage returns the page of the newest records of the current project.
 func completePage() api.Paged { return api.Paged{Project: here(), Limit: completeShown} }
 
-// recordChoices are the newest observations and sessions of the current project.
+// recordChoices completes the ids of the newest observations and sessions of the current
+// project.
 func (a *app) recordChoices() choices {
 	observations := remembered(a, func(ctx context.Context, m api.Memory) ([]api.Observation, error) {
 		page, err := m.Observations(ctx, api.ObservationsRequest{Paged: completePage()})
@@ -132,7 +134,7 @@ func (a *app) recordChoices() choices {
 	return func(ctx context.Context) []cobra.Completion { return append(observations(ctx), sessions(ctx)...) }
 }
 
-// sessionChoices are the newest sessions of the current project.
+// sessionChoices completes the ids of the newest sessions of the current project.
 func (a *app) sessionChoices() choices {
 	return remembered(a, func(ctx context.Context, m api.Memory) ([]api.SessionDigest, error) {
 		page, err := m.Sessions(ctx, api.SessionsRequest{Dated: api.Dated{Paged: completePage()}})
@@ -150,7 +152,7 @@ func (a *app) namedSessionChoices() choices {
 	}
 }
 
-// deadLetterChoices are the keys of events that failed for good.
+// deadLetterChoices completes the keys of events that failed for good.
 func (a *app) deadLetterChoices() choices {
 	return remembered(a, func(ctx context.Context, m api.Memory) ([]claudemem.DeadLetter, error) {
 		q, err := m.Queue(ctx)
@@ -158,7 +160,7 @@ func (a *app) deadLetterChoices() choices {
 	}, func(d *claudemem.DeadLetter) cobra.Completion { return described(d.Key, d.LastError) })
 }
 
-// learningChoices are the learnings of the current project.
+// learningChoices completes the ids of the learnings of the current project.
 func (a *app) learningChoices() choices {
 	return remembered(a, func(ctx context.Context, m api.Memory) ([]api.Learning, error) {
 		page, err := m.Learnings(ctx, api.LearningsRequest{Paged: completePage()})
@@ -166,7 +168,7 @@ func (a *app) learningChoices() choices {
 	}, func(l *api.Learning) cobra.Completion { return described(fmt.Sprint(l.ID), l.Content) })
 }
 
-// modeChoices are the built-in modes and the user's own.
+// modeChoices completes the names of the built-in modes and the user's own.
 func (a *app) modeChoices() choices {
 	return func(context.Context) (found []cobra.Completion) {
 		dataDir, err := a.dataDir()
@@ -184,7 +186,7 @@ func (a *app) modeChoices() choices {
 	}
 }
 
-// typeChoices are the types of observation of the mode in use.
+// typeChoices completes the types of observation of the mode in use.
 func (a *app) typeChoices() choices {
 	return func(context.Context) (found []cobra.Completion) {
 		for _, t := range a.usedMode().Types {
@@ -194,7 +196,7 @@ func (a *app) typeChoices() choices {
 	}
 }
 
-// conceptChoices are the concepts of the mode in use.
+// conceptChoices completes the concepts of the mode in use.
 func (a *app) conceptChoices() choices {
 	return func(context.Context) (found []cobra.Completion) {
 		for _, c := range a.usedMode().Concepts {
@@ -217,7 +219,8 @@ func (a *app) usedMode() mode.Mode {
 // vocabulary returns the types and concepts of the mode in use.
 func (a *app) vocabulary() (types, concepts []string) { return a.usedMode().Vocabulary() }
 
-// settingChoices are the keys of settings, with their prefix when the word begins with it.
+// settingChoices completes the keys of settings, with their prefix when the word begins
+// with it.
 func settingChoices(word string) choices {
 	return func(context.Context) (found []cobra.Completion) {
 		for _, s := range settings.All() {
@@ -242,7 +245,8 @@ func (a *app) completeSetting(cmd *cobra.Command, given []string, word string) (
 	return nil, cobra.ShellCompDirectiveNoFileComp
 }
 
-// valueChoices are the values that a setting can have; none when it is a text or a number.
+// valueChoices completes the values that a setting can have; none when it is a text or a
+// number.
 func (a *app) valueChoices(key string) choices {
 	setting, ok := settings.Lookup(key)
 	switch {

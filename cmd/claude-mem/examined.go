@@ -74,6 +74,7 @@ type limitedWriter struct {
 	room int
 }
 
+// Write drops without an error what exceeds the limit.
 func (l *limitedWriter) Write(b []byte) (int, error) {
 	kept := b[:min(len(b), l.room)]
 	l.room -= len(kept)

@@ -33,6 +33,8 @@ var exitCodes = []struct {
 // exitBroken is the exit code of doctor for something broken; warnings exit 0.
 const exitBroken = 9
 
+// exitCode returns the exit code of a command that returned err: 0 for nil, by the
+// error's code from exitCodes, else 1.
 func exitCode(err error) int {
 	if err == nil {
 		return 0

@@ -17,6 +17,7 @@ type glancing struct {
 	dataDir string
 }
 
+// Related searches by the index's files, which it opens for this call alone.
 func (g glancing) Related(ctx context.Context, r claudemem.RelatedRequest) ([]claudemem.Related, error) {
 	ix, err := index.OpenGlance(ctx, filepath.Join(g.dataDir, "index.db"))
 	if err != nil {

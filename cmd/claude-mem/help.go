@@ -26,6 +26,7 @@ func help(others func(*cobra.Command, []string)) func(*cobra.Command, []string) 
 	}
 }
 
+// rootHelp writes the help of claude-mem itself: its commands by group.
 func rootHelp(w io.Writer, root *cobra.Command) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n\nUsage: %s COMMAND [ARGUMENTS] [FLAGS]\n\nStart here:\n%s\n", root.Long, root.Name(), root.Example)

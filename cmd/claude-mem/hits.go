@@ -36,6 +36,8 @@ func (p *printer) entry(e api.Entry, withProject bool) {
 	}
 }
 
+// entryLine prints mark and then the line of a record in a list, with the project if
+// withProject.
 func (p *printer) entryLine(mark string, e api.Entry, withProject bool) {
 	project := ""
 	if withProject {

@@ -147,6 +147,7 @@ func showCommands(p *printer, commands [][]string) {
 	}
 }
 
+// enabledOthers returns the ids of the other memory plugins that are enabled.
 func enabledOthers(plan *install.Plan) []string {
 	var ids []string
 	for _, o := range plan.Others {
@@ -157,6 +158,7 @@ func enabledOthers(plan *install.Plan) []string {
 	return ids
 }
 
+// otherText warns that the enabled plugins capture everything a second time.
 func otherText(plan *install.Plan, enabled []string) string {
 	text := "The plugin " + strings.Join(enabled, " and ") + " is enabled"
 	if enabled[0] == install.NodePluginID {

@@ -43,8 +43,8 @@ func (p *printer) account(a *store.Account) {
 // modelName returns the provider and the model, which may be unknown.
 func modelName(s store.SpentOn) string { return joined(" ", s.Provider, s.Name) }
 
-// spentCells are the figures of a row of the account. What has no known price has
-// tokens only.
+// spentCells returns the cells of a row about model calls: tokens and, where the price
+// is known, the cost.
 func spentCells(s store.Spent) []string {
 	cost := textIf(s.USD > 0, dollars(s.USD)+textIf(s.Unpriced > 0, fmt.Sprintf(" + %s of unknown price", count(s.Unpriced, "call"))))
 	return []string{count(s.Calls, "call"), short(s.TokensIn) + " in", short(s.TokensOut) + " out", short(s.TokensCached) + " cached",

@@ -43,6 +43,7 @@ type app struct {
 	now            func() time.Time
 }
 
+// execute runs the command line args, reports an error and returns the exit code.
 func (a *app) execute(ctx context.Context, args []string) int {
 	out := &output{w: a.stdout}
 	a.stdout = out
@@ -56,6 +57,8 @@ func (a *app) execute(ctx context.Context, args []string) int {
 	return exitCode(err)
 }
 
+// people returns a printer for output that people read: colours and width fit the
+// terminal.
 func (a *app) people() *printer {
 	p := &printer{w: a.stdout, now: a.now(), color: wantsColor(a.stdout, a.getenv)}
 	if f, ok := fileOf(a.stdout); ok && isTerminal(f) {

@@ -12,6 +12,7 @@ import (
 // memory is the database opened for reading: reading needs no worker.
 type memory struct{ *store.Store }
 
+// openMemory opens the database of the app's data directory for reading alone.
 func (a *app) openMemory(ctx context.Context) (*memory, error) {
 	dataDir, err := a.dataDir()
 	if err != nil {
@@ -20,6 +21,7 @@ func (a *app) openMemory(ctx context.Context) (*memory, error) {
 	return openMemory(ctx, dataDir)
 }
 
+// openMemory opens the database of a data directory for reading alone.
 func openMemory(ctx context.Context, dataDir string) (*memory, error) {
 	s, err := store.OpenReadOnly(ctx, databasePath(dataDir))
 	if err != nil {
@@ -65,6 +67,7 @@ func (a *app) nothingRemembered(ctx context.Context, m api.Memory, project strin
 	return nil
 }
 
+// waiting returns "1 event is" or "3 events are".
 func waiting(n int) string {
 	if n == 1 {
 		return "1 event is"

@@ -15,6 +15,7 @@ type output struct {
 	failed error
 }
 
+// Write keeps the first error in o.failed.
 func (o *output) Write(b []byte) (int, error) {
 	n, err := o.w.Write(b)
 	if err != nil && o.failed == nil {
@@ -36,7 +37,7 @@ func (o *output) outcome(err error) error {
 		WithHint("the output is incomplete; free space or check where it is written")
 }
 
-// fileOf returns the file behind a reader or writer, if there is one.
+// fileOf returns the file behind a reader or writer; false if there is none.
 func fileOf(stream any) (*os.File, bool) {
 	if o, ok := stream.(*output); ok {
 		stream = o.w

@@ -48,6 +48,7 @@ const (
 	styleGreen = "32"
 )
 
+// style returns text in the ANSI style of code, unchanged without colours.
 func (p *printer) style(code, text string) string {
 	if !p.color || text == "" {
 		return text

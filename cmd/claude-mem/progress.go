@@ -18,6 +18,8 @@ type progress struct {
 	open  bool // there is a line to be wiped
 }
 
+// progress returns a progress line on standard error, headed what; it shows nothing
+// unless that is a terminal.
 func (a *app) progress(what string) *progress {
 	p := &progress{what: what, now: a.now}
 	if isTerminal(a.stderr) {
@@ -26,6 +28,7 @@ func (a *app) progress(what string) *progress {
 	return p
 }
 
+// report shows the progress, at most once in progressEvery. A total of 0 is unknown.
 func (p *progress) report(done, total int) {
 	if p.w == nil || p.now().Sub(p.shown) < progressEvery {
 		return

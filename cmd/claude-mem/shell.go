@@ -6,8 +6,8 @@ import (
 	"claudemem/install"
 )
 
-// withVariable is a command line with an environment variable, as people of an
-// operating system paste it: for PowerShell on Windows, else for a POSIX shell.
+// withVariable returns a command line that sets an environment variable for the command,
+// to be pasted: for PowerShell on Windows, else for a POSIX shell.
 func withVariable(goos, name, value, command string) string {
 	if goos == "windows" {
 		return "$env:" + name + " = '" + strings.ReplaceAll(value, "'", "''") + "'; " + command
