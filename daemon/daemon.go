@@ -194,7 +194,8 @@ func (w *Worker) openAll(ctx context.Context) error {
 	return nil
 }
 
-// lock makes this process the worker.
+// lock takes the worker lock, from an older worker if one runs, and closes the data
+// directory to other users. CodeConflict when another worker stays.
 func (w *Worker) lock(ctx context.Context) error {
 	held, err := becomeWorker(ctx, w.cfg.DataDir, w.self, w.log)
 	if err != nil {
@@ -281,7 +282,8 @@ func ignoreClosed(err error) error {
 	return err
 }
 
-// handler makes the HTTP API.
+// handler returns the handler of all HTTP routes. It makes the token if there is none
+// yet.
 func (w *Worker) handler() (http.Handler, error) {
 	token, err := readToken(w.cfg.DataDir)
 	if err != nil {
@@ -337,7 +339,8 @@ func (w *Worker) serve(handler http.Handler, listeners []net.Listener) {
 // or has been idle for long enough.
 func (w *Worker) Done() <-chan struct{} { return w.done }
 
-// Run serves until ctx ends or the worker wishes to stop, then closes it.
+// Run waits until ctx ends or the worker has a reason to stop, then closes it and
+// returns Close's error.
 func (w *Worker) Run(ctx context.Context) error {
 	select {
 	case <-ctx.Done():

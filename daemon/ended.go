@@ -6,9 +6,9 @@ import (
 	"claudemem"
 )
 
-// noteEnds tells the observer of sessions that are over, once their end is durable.
-// One of which events wait is ended by distilling the last of them; only a session
-// whose work was done before has nobody else to let go of its run.
+// noteEnds tells the observer of the session ends among taken, which are stored. A
+// session of which events still wait is left out: distilling the last of them ends its
+// run.
 func (w *Worker) noteEnds(taken ...claudemem.TakenIn) {
 	for i := range taken {
 		e := &taken[i].Event
@@ -43,7 +43,7 @@ func (w *Worker) noteEnd(host claudemem.Host, hostSessionID string) {
 	w.model.Ended(w.life, session)
 }
 
-// ingestAll is the spool's way into intake.
+// ingestAll takes events of the spool in, in one transaction.
 func (w *Worker) ingestAll(ctx context.Context, events ...claudemem.Event) error {
 	taken, err := w.intake.IngestAll(ctx, events...)
 	if err == nil {

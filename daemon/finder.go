@@ -61,7 +61,8 @@ func newFinder(open func(context.Context) (openIndex, error), log *slog.Logger) 
 	return f
 }
 
-// start begins to open the index.
+// start opens the index in the background, and tries again after each failure until it
+// is open or the finder closes.
 func (f *finder) start() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -103,7 +104,7 @@ func (f *finder) try(pause time.Duration) bool {
 	return err == nil
 }
 
-// close ends what runs in the background and closes the index.
+// close ends the attempts to open the index and closes it if it is open.
 func (f *finder) close() error {
 	f.mu.Lock()
 	f.closed = true
@@ -118,7 +119,8 @@ func (f *finder) close() error {
 	return f.index.Close()
 }
 
-// current returns the open index. It waits for one that is being opened.
+// current returns the open index. It waits up to openWait for one that is being opened.
+// CodeUnavailable when it is not open by then, cannot be opened or is closed.
 func (f *finder) current(ctx context.Context) (openIndex, error) {
 	select {
 	case <-f.tried:
@@ -246,7 +248,7 @@ func (f *finder) status() indexStatus {
 	return status
 }
 
-// word is the status as a stage shows it: "ok" or what is wrong. That it is being
+// word returns the status as a stage shows it: "ok" or what is wrong. That it is being
 // opened is not wrong: searches wait for it.
 func (s indexStatus) word() string {
 	switch {
@@ -259,7 +261,7 @@ func (s indexStatus) word() string {
 	}
 }
 
-// fault is why the index cannot be opened, nil when it is open or being opened.
+// fault returns why the index cannot be opened, nil when it is open or being opened.
 func (f *finder) fault() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()

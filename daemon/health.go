@@ -66,7 +66,7 @@ func (w *Worker) Stats(ctx context.Context) map[string]any {
 	return stats
 }
 
-// health tells for each stage "ok" or what is wrong with it.
+// health returns for each stage "ok" or what is wrong with it.
 func (w *Worker) health(ctx context.Context) map[string]string {
 	w.settings.get() // notices a change: config set looks at a worker for that
 	ctx, cancel := context.WithTimeout(ctx, lookupLimit)

@@ -16,7 +16,8 @@ import (
 // use notes that the worker is of use just now.
 func (w *Worker) use() { w.lastUse.Store(w.cfg.Clock().UnixNano()) }
 
-// counted notes every request, so that a worker with clients does not think it is idle.
+// counted returns a handler that counts requests as use of the worker, which puts off
+// its idle exit; those of a status line do not count. A GET also has the spool taken in.
 func (w *Worker) counted(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == wire.PathStatusline {
@@ -41,7 +42,9 @@ func (w *Worker) counted(next http.Handler) http.Handler {
 	})
 }
 
-// housekeep starts the timer that looks after what no signal tells.
+// housekeep starts the goroutine that calls tidy at each interval, takes the spool in
+// when a client asks for something, and retries what waits for a provider when the
+// settings change.
 func (w *Worker) housekeep() {
 	every := w.cfg.Housekeeping
 	if idle := *w.cfg.IdleExit; idle > 0 && idle < every {

@@ -34,7 +34,8 @@ func (k keeper) Revive(ctx context.Context, keys ...string) (int, error) {
 	return k.Store.Revive(ctx, keys...)
 }
 
-// AddObservation implements api.Keeper.
+// AddObservation implements api.Keeper. Private and secret text is taken out first, as
+// it is from events.
 func (k keeper) AddObservation(ctx context.Context, n claudemem.NewObservation) (claudemem.Observation, error) {
 	n.Title, n.Subtitle, n.Narrative = k.intake.Text(n.Title), k.intake.Text(n.Subtitle), k.intake.Text(n.Narrative)
 	n.ProjectPath, n.Type = k.intake.Text(n.ProjectPath), claudemem.ObservationType(k.intake.Text(string(n.Type)))
@@ -49,7 +50,8 @@ func (k keeper) AddObservation(ctx context.Context, n claudemem.NewObservation) 
 	return k.Store.AddObservation(ctx, n)
 }
 
-// texts cleans a list; what has nothing left is left out.
+// texts takes private and secret text out of each item; one with nothing left is left
+// out.
 func (k keeper) texts(list []string) []string {
 	var clean []string
 	for _, text := range list {
@@ -60,7 +62,7 @@ func (k keeper) texts(list []string) []string {
 	return clean
 }
 
-// EditObservation implements api.Keeper.
+// EditObservation implements api.Keeper. Private and secret text is taken out first.
 func (k keeper) EditObservation(ctx context.Context, id claudemem.ObservationID, edit claudemem.ObservationEdit) (claudemem.Observation, error) {
 	for _, field := range []**string{&edit.Title, &edit.Narrative} {
 		if *field != nil {
@@ -75,7 +77,8 @@ func (k keeper) EditObservation(ctx context.Context, id claudemem.ObservationID,
 	return k.Store.EditObservation(ctx, id, edit)
 }
 
-// HideObservation implements api.Keeper.
+// HideObservation implements api.Keeper. With purge the observation is deleted after
+// undoTime, and purged is when; else it stays hidden.
 func (k keeper) HideObservation(ctx context.Context, id claudemem.ObservationID, purge bool) (purged claudemem.Millis, err error) {
 	if !purge {
 		return 0, k.HideWithoutPurge(ctx, id)
@@ -97,7 +100,8 @@ func (k keeper) RestoreObservation(ctx context.Context, id claudemem.Observation
 	return o, err
 }
 
-// AddLearning implements api.Keeper.
+// AddLearning implements api.Keeper. Private and secret text is taken out after the
+// check.
 func (k keeper) AddLearning(ctx context.Context, said claudemem.Learning) (claudemem.Learning, error) {
 	// First as it is: cleaning is not for texts that are refused anyway.
 	if err := claudemem.CheckLearning(said.Category, said.Content, said.Confidence); err != nil {
@@ -107,7 +111,8 @@ func (k keeper) AddLearning(ctx context.Context, said claudemem.Learning) (claud
 	return k.Store.AddLearning(ctx, said)
 }
 
-// EditLearning implements api.Keeper.
+// EditLearning implements api.Keeper. Private and secret text is taken out after the
+// check.
 func (k keeper) EditLearning(ctx context.Context, id int64, edit claudemem.LearningEdit) (claudemem.Learning, error) {
 	if edit.Content != nil {
 		if err := claudemem.CheckLearning(claudemem.LearningCategories()[0], *edit.Content, 1); err != nil {
@@ -152,7 +157,8 @@ func newPurger(purge func(context.Context, claudemem.Millis) (int, error), clock
 	return &purger{purge: purge, clock: clock, log: log, after: time.After, wake: make(chan struct{}, 1), end: func() {}}
 }
 
-// hidden tells that something was hidden just now.
+// hidden records that an observation was hidden now, so that it is deleted when it is
+// due.
 func (p *purger) hidden() {
 	p.mu.Lock()
 	p.waiting++
@@ -164,7 +170,7 @@ func (p *purger) hidden() {
 	}
 }
 
-// restored tells that something was brought back.
+// restored records that a hidden observation was restored and need not be deleted.
 func (p *purger) restored() {
 	p.mu.Lock()
 	p.waiting = max(p.waiting-1, 0)

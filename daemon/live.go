@@ -101,8 +101,9 @@ func (l *live) refresh() {
 	}
 }
 
-// sameFile also tells a file that was replaced by one of the same size within a
-// tick of the file system's clock.
+// sameFile reports whether a and b describe the same file with the same content, by
+// identity, size and time. A file that was replaced by one of the same size within a
+// tick of the file system's clock is another.
 func sameFile(a, b os.FileInfo) bool {
 	if a == nil || b == nil {
 		return a == nil && b == nil

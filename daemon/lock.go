@@ -27,7 +27,8 @@ func tryLock(dataDir string) (*os.File, error) {
 	return waitLock(context.Background(), dataDir, 0)
 }
 
-// waitLock is tryLock until the lock is free, at most for limit.
+// waitLock takes the worker lock, waiting for it at most for limit; nil without an error
+// if it is not free by then.
 func waitLock(ctx context.Context, dataDir string, limit time.Duration) (*os.File, error) {
 	if err := os.MkdirAll(dataDir, 0o700); err != nil {
 		return nil, diskError("make data directory", dataDir, err)
@@ -42,7 +43,8 @@ func waitLock(ctx context.Context, dataDir string, limit time.Duration) (*os.Fil
 	return held, nil
 }
 
-// diskError tells what the system refused, with what a person can do about it.
+// diskError returns a CodeStorage error for a refused file operation, with a hint for
+// the usual causes: rights, full or read-only disk, a file in the way.
 func diskError(operation, path string, err error) error {
 	e := claudemem.Errorf(claudemem.CodeStorage, "%s %s: %w", operation, path, err)
 	switch {

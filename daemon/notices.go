@@ -54,8 +54,8 @@ func (w *Worker) clearUnchosen(ctx context.Context) {
 	}
 }
 
-// notice keeps one notice, "" for none. Only what changed is written: an idle
-// worker must leave the disk alone. Only the housekeeper calls it.
+// notice adds the notice of key with text if holds, else clears it. Only what changed is
+// written: an idle worker must leave the disk alone. Only the housekeeper calls it.
 func (w *Worker) notice(ctx context.Context, key string, holds bool, text string) {
 	if !holds {
 		text = ""

@@ -81,7 +81,8 @@ func (w *Worker) openStages(ctx context.Context) error {
 	return nil
 }
 
-// openObserver makes the observer and what it distils with.
+// openObserver makes the ledger, the model providers and the observer, which does not
+// start yet.
 func (w *Worker) openObserver(ctx context.Context, distiller *offline.Distiller) error {
 	s := w.cfg.Settings
 	books, err := store.NewLedger(ctx, w.store, w.settings.caps)
@@ -132,7 +133,8 @@ func (w *Worker) observe() error {
 	return nil
 }
 
-// finishDueWork lets the observer finish what is due, for a little while.
+// finishDueWork waits up to finishOnStop until the observer has distilled what is due.
+// The rest stays in the queue.
 func (w *Worker) finishDueWork(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, finishOnStop)
 	defer cancel()
@@ -141,7 +143,7 @@ func (w *Worker) finishDueWork(ctx context.Context) {
 	}
 }
 
-// RecallOptions are the settings that shape context blocks.
+// RecallOptions returns the options of context blocks that the settings give.
 func RecallOptions(s *settings.Settings) recall.Options {
 	return recall.Options{
 		Budget: s.Int(settings.KeyContextBudget),
@@ -159,8 +161,8 @@ func RecallOptions(s *settings.Settings) recall.Options {
 	}
 }
 
-// atMost translates a setting, where 0 is none, or no bound, for recall, where 0 is
-// the default.
+// atMost returns n, or -1 for 0: in the settings 0 means none (or no bound), for recall
+// it means the default and -1 means none.
 func atMost[T int | float64](n T) T {
 	if n == 0 {
 		return -1
