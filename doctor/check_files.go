@@ -24,6 +24,8 @@ import (
 	"claudemem/wire"
 )
 
+// checkData checks that the data directory exists, is a directory of this user alone and
+// on a fitting file system.
 func checkData(_ context.Context, e *exam) ([]Finding, string) {
 	if e.DataDir == "" {
 		return []Finding{e.found("home-missing", "there is neither a home directory nor "+settings.DataDirKey)}, ""
@@ -120,6 +122,8 @@ const (
 	fewFiles = 1000
 )
 
+// checkDisk checks that the disk has room and files left, and that the data directory
+// can be written.
 func checkDisk(_ context.Context, e *exam) ([]Finding, string) {
 	on, err := e.Statfs(e.DataDir)
 	if err != nil {
@@ -175,6 +179,7 @@ func probe(dir string) error {
 	return cmp.Or(err, f.Close(), os.Remove(f.Name()))
 }
 
+// sizeText returns n bytes in whole kB, MB or GB (powers of ten).
 func sizeText(n uint64) string {
 	switch {
 	case n < 10_000_000:
@@ -185,6 +190,8 @@ func sizeText(n uint64) string {
 	return fmt.Sprintf("%d GB", n/1_000_000_000)
 }
 
+// checkSettings checks that the settings file can be read and each value is valid. It
+// disregards the environment.
 func checkSettings(_ context.Context, e *exam) ([]Finding, string) {
 	// Without the environment: that of this shell is not the worker's.
 	s, err := settings.Inspect(e.DataDir, func(string) string { return "" })
@@ -230,6 +237,7 @@ func checkSettings(_ context.Context, e *exam) ([]Finding, string) {
 // times may put what happened just now.
 const clockSlack = 2 * time.Minute
 
+// checkClock checks that the clock is not behind the newest received event.
 func checkClock(_ context.Context, e *exam) ([]Finding, string) {
 	const minute = "2006-01-02 15:04"
 	now := e.now.Format(minute + " -07:00")
@@ -247,6 +255,8 @@ func checkClock(_ context.Context, e *exam) ([]Finding, string) {
 // markAge is the age of a mark of a private turn that no turn can need any more.
 const markAge = 7 * 24 * time.Hour
 
+// checkPrivate finds marks of private turns that are older than markAge, and a file
+// where their directory should be.
 func checkPrivate(_ context.Context, e *exam) ([]Finding, string) {
 	dir := e.path("private")
 	if info, err := os.Stat(dir); err == nil && !info.IsDir() {
@@ -273,6 +283,8 @@ const (
 	largeLog = 4 << 20
 )
 
+// checkLog reports errors and lost events of the last day in the hook's log, and a log
+// that is too large.
 func checkLog(_ context.Context, e *exam) ([]Finding, string) {
 	path := e.path("logs", "hook.log")
 	f, err := os.Open(path)
@@ -317,6 +329,8 @@ func checkLog(_ context.Context, e *exam) ([]Finding, string) {
 // mostSpoolFiles bounds how many files of the spool are read.
 const mostSpoolFiles = 200
 
+// checkSpool checks that the spool can be read and written and holds no old or
+// unreadable deliveries.
 func checkSpool(_ context.Context, e *exam) ([]Finding, string) {
 	spool := wire.SpoolOf(e.DataDir)
 	names, err := spooled(spool)

@@ -21,6 +21,8 @@ import (
 	"claudemem/text"
 )
 
+// checkBinaries checks that both programs are there in the same version, and that PATH
+// finds no other claude-mem.
 func checkBinaries(ctx context.Context, e *exam) ([]Finding, string) {
 	if e.Executable == "" {
 		return nil, "version " + e.Version
@@ -114,6 +116,8 @@ func launches(path, program string) bool {
 	return err == nil && bytes.HasPrefix(text, []byte("#!")) && bytes.Contains(text, []byte(program))
 }
 
+// checkPlugin checks that our hooks are registered with Claude Code exactly once, are in
+// order, and that claude-mem for Node is not enabled too.
 func checkPlugin(ctx context.Context, e *exam) ([]Finding, string) {
 	if e.HostDir == "" {
 		return nil, "not looked at: there is no home directory"
@@ -198,6 +202,8 @@ func orOlder(version string) string { return cmp.Or(version, "unknown (an older 
 // tools has its event at its end.
 const silence = 30 * time.Minute
 
+// checkHooks checks that hooks are not disabled and that events came in since Claude
+// Code was last used.
 func checkHooks(ctx context.Context, e *exam) ([]Finding, string) {
 	seen := e.plugins()
 	if seen.HooksDisabled != "" {
@@ -241,7 +247,7 @@ const mostTranscripts = 20_000
 // notInNames is what Claude Code replaces in the path of a project to name its folder.
 var notInNames = regexp.MustCompile(`[^a-zA-Z0-9]`)
 
-// lastTranscript is when Claude Code last wrote a transcript of a session of the
+// lastTranscript returns when Claude Code last wrote a transcript of a session of the
 // user's, 0 when there is none. The observer's own do not count.
 func (e *exam) lastTranscript(ctx context.Context) claudemem.Millis {
 	if e.HostDir == "" {

@@ -22,6 +22,8 @@ const integrityLimit = 5 * time.Second
 // largeWAL is far above what a commit copies back by itself.
 const largeWAL = 256 << 20
 
+// checkDatabase checks the database for damage, within integrityLimit, and the size of
+// its log.
 func checkDatabase(ctx context.Context, e *exam) ([]Finding, string) {
 	db, err := e.database()
 	if err != nil {
@@ -85,6 +87,7 @@ func unread(err error) string {
 	return "not looked at: the database cannot be read"
 }
 
+// checkBooks checks that every received event is accounted for.
 func checkBooks(ctx context.Context, e *exam) ([]Finding, string) {
 	books, err := e.books()
 	if err != nil {
@@ -109,6 +112,8 @@ func checkBooks(ctx context.Context, e *exam) ([]Finding, string) {
 // a turn ends, and a turn may take long.
 const longWait = 2 * time.Hour
 
+// checkQueue finds events that failed for good, that have been in work for too long, or
+// that wait for longer than longWait.
 func checkQueue(_ context.Context, e *exam) ([]Finding, string) {
 	books, err := e.books()
 	if err != nil {
@@ -147,6 +152,8 @@ func checkQueue(_ context.Context, e *exam) ([]Finding, string) {
 // memory, and more after a time without a worker.
 const fewBehind = 200
 
+// checkIndex checks that the search index exists and is up to date, by the worker's word
+// if one runs.
 func checkIndex(ctx context.Context, e *exam) ([]Finding, string) {
 	db, err := e.database()
 	if err != nil {

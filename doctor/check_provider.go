@@ -14,6 +14,8 @@ import (
 	"claudemem/text"
 )
 
+// checkProvider checks that the model provider has its key and answers. If it may not
+// ask it, it goes by the standing notices and the last calls.
 func checkProvider(ctx context.Context, e *exam) ([]Finding, string) {
 	s := e.settings()
 	name := s.Text(settings.KeyProvider)
@@ -106,6 +108,7 @@ func (e *exam) providerTrouble(provider string, class claudemem.ErrorClass, n st
 	return e.found("provider-away", text)
 }
 
+// checkCaps reports the token caps that have been reached.
 func checkCaps(_ context.Context, e *exam) ([]Finding, string) {
 	notices, err := e.notices()
 	if err != nil {
@@ -125,6 +128,7 @@ func checkCaps(_ context.Context, e *exam) ([]Finding, string) {
 	return list, fmt.Sprintf("none reached: %s a day, %s a session", capText(day), capText(session))
 }
 
+// capText returns a token cap in words, "no cap" for 0.
 func capText(n int) string {
 	if n == 0 {
 		return "no cap"

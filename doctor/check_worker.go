@@ -22,6 +22,8 @@ import (
 	"claudemem/wire"
 )
 
+// checkWorker checks the worker, or why there is none, its socket and its port. That
+// none runs is fine as long as nothing waits for it.
 func checkWorker(ctx context.Context, e *exam) ([]Finding, string) {
 	w := e.worker()
 	var list []Finding
@@ -44,6 +46,7 @@ func checkWorker(ctx context.Context, e *exam) ([]Finding, string) {
 // reportedElsewhere are the stages that have a check of their own.
 var reportedElsewhere = map[string]bool{"queue": true, "index": true}
 
+// runningWorker finds a worker of another version, and stages of it that are in trouble.
 func (e *exam) runningWorker(state daemon.Status) []Finding {
 	var list []Finding
 	versions := fmt.Sprintf("the worker is version %s (wire %d), this program %s (wire %d)", state.Version, state.Wire, e.Version, wire.Version)
@@ -113,6 +116,8 @@ func killCommand(pid int) string {
 // startingFor is how long a worker may take to start before that counts as failed.
 const startingFor = 20 * time.Second
 
+// socket reports a socket that lies outside the data directory, and whether others could
+// tamper with it there.
 func (e *exam) socket() []Finding {
 	socket := wire.SocketPath(e.DataDir, e.Getenv)
 	dir := filepath.Dir(socket)
@@ -127,6 +132,7 @@ func (e *exam) socket() []Finding {
 	return []Finding{e.found("socket-elsewhere", fmt.Sprintf("the data directory's path has %d characters: the socket is %s", len(e.DataDir), socket))}
 }
 
+// port finds that the port of the settings is taken, and suggests another.
 func (e *exam) port(ctx context.Context, state daemon.Status) []Finding {
 	want := e.settings().Int(settings.KeyWorkerPort)
 	if want == 0 || want == state.Port {

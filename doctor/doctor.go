@@ -77,6 +77,8 @@ func Examine(ctx context.Context, cfg Config) Report {
 	return examine(ctx, newExam(ctx, cfg), Checks())
 }
 
+// examine runs the checks of table side by side and returns their findings in its order.
+// It closes e.
 func examine(ctx context.Context, e *exam, table []Check) Report {
 	defer e.close()
 	found := make([][]Finding, len(table))
@@ -94,6 +96,7 @@ func examine(ctx context.Context, e *exam, table []Check) Report {
 	return r
 }
 
+// add adds a finding to the report, its counts and its status.
 func (r *Report) add(f Finding) {
 	r.Findings = append(r.Findings, f)
 	switch f.Status {

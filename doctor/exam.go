@@ -91,6 +91,8 @@ var errNotLooked = errors.New("not looked at")
 // their retries some more.
 const stuckAfter = 15 * time.Minute
 
+// newExam returns an exam of cfg. What several checks need (settings, database, worker
+// …) is read at its first use and kept.
 func newExam(ctx context.Context, cfg Config) *exam {
 	if cfg.Getenv == nil {
 		cfg.Getenv = os.Getenv
@@ -158,6 +160,8 @@ func (e *exam) awaitWorker(ctx context.Context) (w worker) {
 	}
 }
 
+// open opens the database, which close will close; errNotLooked without a data
+// directory.
 func (e *exam) open(ctx context.Context) (*store.Store, error) {
 	if e.DataDir == "" {
 		return nil, errNotLooked
