@@ -154,6 +154,9 @@ func (c *Client) embedBatch(ctx context.Context, texts []string) ([][]float32, e
 	return c.embedRefused(ctx, texts)
 }
 
+// embedRefused returns the vectors of texts that the server refused together: it halves
+// them until the ones at fault are alone. Such a one gets a vector of its beginning, or
+// nil.
 func (c *Client) embedRefused(ctx context.Context, texts []string) ([][]float32, error) {
 	if len(texts) == 1 {
 		short := sendable(texts[0], shortText)

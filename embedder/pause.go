@@ -58,6 +58,7 @@ func (c *Client) paused() error {
 	return c.unavailable(c.pause)
 }
 
+// noteSuccess ends the pause after failures.
 func (c *Client) noteSuccess() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -102,6 +103,8 @@ func (c *Client) startPause(asked, first time.Duration, reason string) error {
 	return c.unavailable(p)
 }
 
+// unavailable returns CodeUnavailable with the failure behind a pause and when the
+// server is asked again.
 func (c *Client) unavailable(p *Pause) error {
 	return claudemem.Errorf(claudemem.CodeUnavailable, "no vectors: %w", p).
 		WithHint("search goes on by words; the server is asked again at " + p.Until.Format(time.RFC3339) +
