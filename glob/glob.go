@@ -189,6 +189,7 @@ func (s System) real(p string) string {
 	return slashed(s.Resolve(filepath.FromSlash(p)))
 }
 
+// dir reports whether a glob covers the directory p.
 func (s Set) dir(p string) bool {
 	for _, g := range s.patterns {
 		if s.covers(g, p, s.system.Fold) {
@@ -207,6 +208,8 @@ func (s Set) File(file, cwd string) bool { return s.file(file, cwd, false) }
 // globs at any depth count only if they begin with a dot too.
 func (s Set) DotFile(file, cwd string) bool { return s.file(file, cwd, true) }
 
+// file reports whether a glob covers a file, in any letter case; cwd is where a relative
+// path begins. With dotted only rooted globs and those that begin with a dot count.
 func (s Set) file(file, cwd string, dotted bool) bool {
 	if file == "" {
 		return false

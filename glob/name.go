@@ -39,8 +39,9 @@ func matchName(glob, name string, fold bool) bool {
 	return g == len(glob)
 }
 
-// matchOne matches one character of a name and returns how many bytes of both
-// were used. A "[" that is not closed stands for itself.
+// matchOne matches one character of a name with the beginning of glob, and returns how
+// many bytes of both were used; false when they do not match. A "[" that is not closed
+// stands for itself.
 func matchOne(glob, name string, fold bool) (gSize, nSize int, ok bool) {
 	c, nSize := utf8.DecodeRuneInString(name)
 	switch glob[0] {
@@ -81,6 +82,7 @@ func matchClass(glob string, c rune, fold bool) (inside bool, size int, closed b
 	return false, 0, false
 }
 
+// same reports whether two characters are equal, with fold in any letter case.
 func same(a, b rune, fold bool) bool {
 	if a == b || !fold {
 		return a == b
