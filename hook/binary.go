@@ -90,6 +90,8 @@ func variable(entry string) string {
 	return entry
 }
 
+// neededByWorker reports whether a worker that a hook starts gets the variable of that
+// name: those of the user, never those of a project or an API key.
 func neededByWorker(name string) bool {
 	if runtime.GOOS == "windows" {
 		name = strings.ToUpper(name)

@@ -28,7 +28,7 @@ const (
 	VerbStatusline Verb = "statusline"
 )
 
-// budget is how long a verb may take, counted from the arrival of the payload.
+// budget returns how long a verb may take, counted from the arrival of the payload.
 func (v Verb) budget() time.Duration {
 	switch v {
 	case VerbContext:
@@ -44,9 +44,9 @@ func (v Verb) budget() time.Duration {
 	}
 }
 
-// patience is how long a verb waits for its payload, counted from the start of
-// the process. With the budget, or the last resort, it stays below the host's
-// timeout (see registered).
+// patience returns how long a verb waits for its payload, counted from the start of the
+// process. With the budget, or the last resort, it stays below the host's timeout (see
+// registered).
 func (v Verb) patience() time.Duration {
 	switch v {
 	case VerbContext:
@@ -139,6 +139,8 @@ func Run(o Options) {
 	r.reply.print(r.Stdout)
 }
 
+// newRun returns a run with defaults for what o leaves out. The clock of its deadline
+// has started.
 func newRun(o Options) *run {
 	if o.StartedAt.IsZero() {
 		o.StartedAt = time.Now()
@@ -208,7 +210,7 @@ func (r *run) endByLastResort() {
 	r.endBy(at, "gave up", "not finished in time")
 }
 
-// panicText tells what went wrong without quoting from the payload: the texts of
+// panicText returns the text of a panic without quoting from the payload: the texts of
 // the runtime's own errors hold types and numbers only.
 func panicText(cause any) string {
 	if err, ok := cause.(runtime.Error); ok {
@@ -217,6 +219,8 @@ func panicText(cause any) string {
 	return "unexpected panic"
 }
 
+// handle reads the payload and captures the event, or prints the context or status line.
+// Nothing is captured in excluded projects or with broken settings.
 func (r *run) handle() {
 	patience := r.StartedAt.Add(r.Verb.patience())
 	if internal := r.Getenv("CLAUDE_MEM_INTERNAL"); internal != "" && internal != "0" {

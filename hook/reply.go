@@ -20,6 +20,8 @@ type reply struct {
 	system  []string
 }
 
+// addContext sets the text for the model, without control characters, if the event is
+// one whose reply may have it.
 func (r *reply) addContext(event, text string) {
 	text = strings.Map(func(c rune) rune {
 		if c < ' ' && c != '\n' && c != '\t' || c == 0x7f {
@@ -92,6 +94,8 @@ func truncateContext(text string) string {
 	return text[:at] + end
 }
 
+// utf16Length returns the length of s in UTF-16 units; for a short s its bytes, which
+// are never fewer.
 func utf16Length(s string) int {
 	if len(s) <= longestContext {
 		return len(s) // at most: there are never more units than bytes

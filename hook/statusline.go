@@ -43,7 +43,8 @@ func (r *run) statusline() {
 	_, _ = io.WriteString(r.Stdout, statuslineText(line)+"\n") // the host has stopped reading
 }
 
-// statusRequest parses the JSON that a host sends to its status line command.
+// statusRequest parses the JSON that a host sends to its status line command; false if
+// it names no session.
 func (r *run) statusRequest(input []byte) (claudemem.StatusRequest, bool) {
 	request := claudemem.StatusRequest{Host: r.Host}
 	var cwd, current, projectDir string

@@ -15,6 +15,8 @@ var stdout io.Writer = standardOutput{}
 
 type standardOutput struct{}
 
+// Write writes all of b to standard output by the system call, so that a closed pipe is
+// an error and no signal.
 func (standardOutput) Write(b []byte) (int, error) {
 	written := 0
 	for written < len(b) {

@@ -51,6 +51,8 @@ func dropMiddles(e *claudemem.Event) {
 	}
 }
 
+// dropMiddle returns s, a long one without private tags and without its middle, at
+// longestWhole bytes.
 func dropMiddle(s string) string {
 	if len(s) <= longestWhole {
 		return s
