@@ -15,7 +15,8 @@ func (a *server) health(context.Context, struct{}) (api.Status, error) {
 	return api.Status{Status: "ok"}, nil
 }
 
-// readiness says that every stage is up.
+// readiness answers {"status": "ready"}, or CodeUnavailable with the stage that is not
+// up.
 func (a *server) readiness(context.Context, struct{}) (api.Status, error) {
 	err := a.Worker.Ready()
 	if err != nil && claudemem.CodeOf(err) == claudemem.CodeInternal {
@@ -28,7 +29,7 @@ func (a *server) version(context.Context, struct{}) (map[string]any, error) {
 	return map[string]any{"version": a.opts.Version, "wire": wire.Version}, nil
 }
 
-// stats adds the counts of the memory to what the worker tells of itself.
+// stats answers the worker's own statistics together with the counts of the memory.
 func (a *server) stats(ctx context.Context, r api.StatsRequest) (map[string]any, error) {
 	counts, err := a.Memory.Stats(ctx, r)
 	if err != nil {

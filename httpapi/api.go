@@ -97,7 +97,8 @@ func newServer(deps Deps, opts Options) *server {
 	return &server{Deps: deps, opts: opts, large: make(chan struct{}, maxLarge)}
 }
 
-// router finds the route of a request that the guard let in.
+// router returns the handler that passes each request on to its route, 404 for an
+// unknown path.
 func (a *server) router() http.Handler {
 	byPath := map[string]map[string]route{}
 	for _, r := range a.routes() {
@@ -132,7 +133,9 @@ func (rt *route) serve(w http.ResponseWriter, r *http.Request) error {
 	return writeJSON(w, rt.success(), answer)
 }
 
-// dispatch finds the route for the method and checks what the route demands.
+// dispatch calls the route of the request's method, among those of its path, with the
+// parsed parameters, and answers with its error. HEAD uses the route of GET, except
+// those of hooks.
 func (a *server) dispatch(w http.ResponseWriter, r *http.Request, methods map[string]route) {
 	rt, ok := methods[r.Method]
 	if !ok && r.Method == http.MethodHead {

@@ -56,7 +56,8 @@ func (a *server) withBody(w http.ResponseWriter, r *http.Request, use func([]byt
 	return use(b.Bytes())
 }
 
-// enterLarge waits for a place for a large body.
+// enterLarge waits up to largeTime for one of maxLarge places for a large body, then
+// CodeUnavailable. The caller calls leave.
 func (a *server) enterLarge(w http.ResponseWriter, r *http.Request) (leave func(), err error) {
 	wait := time.NewTimer(largeTime)
 	defer wait.Stop()
@@ -92,7 +93,8 @@ func (a *server) bodyError(err error) error {
 	}
 }
 
-// decode reads JSON into v; an error says what is wrong where.
+// decode decodes a JSON body into v. The error is CodeInvalid and names the field or
+// byte that is wrong.
 func decode(body []byte, v any) error {
 	err := json.Unmarshal(body, v)
 	if err == nil {

@@ -48,7 +48,7 @@ func (b *bookings) begin(host claudemem.Host, id string) (end func()) {
 	}
 }
 
-// wait returns when what was given to a session is booked, or when ctx ends.
+// wait returns when the injections begun for a session are booked, or when ctx ends.
 func (b *bookings) wait(ctx context.Context, host claudemem.Host, id string) {
 	b.mu.Lock()
 	of := b.open[sessionName{host, id}]

@@ -42,7 +42,8 @@ func (a *server) give(w http.ResponseWriter, r *http.Request, status int, v any,
 	return true, nil
 }
 
-// context gives a session its block.
+// context answers the context block of a session that starts, and then has the project's
+// other sessions flushed.
 func (a *server) context(w http.ResponseWriter, r *http.Request, declared []api.Param) error {
 	asked, err := requestOf[api.ContextRequest](a, w, r, declared)
 	if err != nil {

@@ -137,7 +137,8 @@ func sameOrigin(r *http.Request) error {
 	}
 }
 
-// checkRoute says what a request lacks for its route.
+// checkRoute returns an error for a request that its route does not take: over TCP
+// instead of the socket, a body that is not JSON, or a hook of another wire version.
 func checkRoute(r *http.Request, rt route) error {
 	if rt.socketOnly && !linkOf(r).unix {
 		return claudemem.Errorf(claudemem.CodeForbidden, "%s works on the socket only", rt.path).

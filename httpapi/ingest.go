@@ -32,7 +32,9 @@ type eventBody struct {
 // maxDeliveryID bounds an id that is kept for ever; our own have 32 characters.
 const maxDeliveryID = 128
 
-// event resolves the aliases and fills in what a client may leave out.
+// event returns the event of a body: aliases resolved, missing kind, time and delivery
+// id filled in, and validated. kinds are those of the route, the first of which is the
+// default.
 func (a *server) event(body eventBody, kinds []claudemem.EventKind) (claudemem.Event, error) {
 	e := body.Event
 	fill := func(field *string, from ...string) {
@@ -93,7 +95,9 @@ type receipt struct {
 	AdditionalContext string `json:"additional_context,omitempty"`
 }
 
-// ingest takes events of the given kinds in; the first is what the route implies.
+// ingest returns a handler that takes in events of the given kinds, of which the route
+// implies the first, and answers with a receipt: 202 when the event is stored, 200 when
+// it was skipped or is a duplicate. A flush stores nothing.
 func (a *server) ingest(kinds ...claudemem.EventKind) handler {
 	return func(w http.ResponseWriter, r *http.Request, _ []api.Param) error {
 		arrived := time.Now() // not opts.Clock: a deadline is counted from it

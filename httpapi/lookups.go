@@ -19,8 +19,9 @@ const (
 	maxSessionName = 512
 )
 
-// noteLookups is for clients that read observations by other means. Without a
-// session in the body the header names it.
+// noteLookups notes the observations in the body as read in full by a session, for
+// clients that read them by other means. Without a session in the body the header names
+// it.
 func (a *server) noteLookups(w http.ResponseWriter, r *http.Request, declared []api.Param) error {
 	note, err := requestOf[api.LookupNote](a, w, r, declared)
 	if err != nil {
@@ -55,8 +56,8 @@ func (a *server) answerLookup(w http.ResponseWriter, r *http.Request, status int
 	return nil
 }
 
-// readerOf reads the header that says for which session is read; one that is not
-// HOST:ID is as good as none.
+// readerOf returns host and session from the header HOST:ID that names the reading
+// session; two empty strings when it is missing or has another form.
 func readerOf(r *http.Request) (claudemem.Host, string) {
 	host, session, found := strings.Cut(r.Header.Get(wire.SessionHeader), ":")
 	if !found || host == "" || session == "" || len(session) > maxSessionName {

@@ -69,7 +69,8 @@ func jsonContent(schema object) object { return object{"application/json": objec
 
 var notWords = regexp.MustCompile(`[^A-Za-z0-9]+`)
 
-// operationID is what generators name a call: getSearchByType, patchObservationsId.
+// operationID returns the name of a route for code generators, as getSearchByType or
+// patchObservationsId.
 func operationID(r route) string {
 	id := strings.ToLower(r.method)
 	for _, word := range notWords.Split(strings.TrimPrefix(r.path, "/api/"), -1) {

@@ -28,9 +28,9 @@ func CheckPeer(server, client netip.AddrPort) Peer {
 	return PeerUnknown
 }
 
-// ownerOf finds the user of the established socket with the given ends. A
-// socket in any other state may have lost its process, and then its user is
-// told as 0.
+// ownerOf returns the user of the established socket with the given ends; false if the
+// table has none. A socket in any other state may have lost its process, and then its
+// user is told as 0.
 func ownerOf(table []byte, local, remote netip.AddrPort) (uid int, ok bool) {
 	const established = "01"
 	for _, form := range [][2]string{

@@ -63,7 +63,8 @@ type recalled struct {
 	err error
 }
 
-// ask asks the Reminder; the channel gets one answer, whoever waits for it.
+// ask starts a call of the Reminder; the channel gets its one answer even if nobody
+// receives it.
 func (a *server) ask(ctx context.Context, e claudemem.Event, session claudemem.SessionID) <-chan recalled {
 	asked := make(chan recalled, 1)
 	go func() {
