@@ -110,7 +110,8 @@ func analyseAll(documents []claudemem.Document, table *embed.Table) []*analysed 
 // the distance at which words count as neighbours (rank's proximity).
 const maxGap = 4
 
-// add appends words to a field; their parts go to another.
+// add appends the hashes of words to a field of the document, with a gap between calls;
+// the parts of compound words go to the field parts.
 func (a *analyser) add(field, parts rank.Field, list []words.Word) {
 	at := &a.scored.Words[field]
 	start := len(*at)
@@ -140,7 +141,7 @@ func (a *analyser) add(field, parts rank.Field, list []words.Word) {
 	}
 }
 
-// hash is words.Hash without 0, which stands for a gap.
+// hash returns the hash of a word, which is never 0: 0 stands for a gap.
 func hash(word string) uint32 {
 	if h := words.Hash(word); h != 0 {
 		return h
@@ -148,7 +149,8 @@ func hash(word string) uint32 {
 	return 1
 }
 
-// analyse takes a document apart; table may be nil.
+// analyse returns the words, fragments, digest and, with a table, the pieces of a
+// document. The result does not share memory with a.
 func (a *analyser) analyse(d *claudemem.Document, table *embed.Table) *analysed {
 	for f := range a.scored.Words {
 		a.scored.Words[f] = a.scored.Words[f][:0]
@@ -185,8 +187,8 @@ func (a *analyser) analyse(d *claudemem.Document, table *embed.Table) *analysed 
 	return out
 }
 
-// digestOf is a hash of all that the index makes use of, so that a change that
-// touches none of it costs nothing.
+// digestOf returns a hash of all parts of d that the index uses, so that a change of
+// others costs nothing.
 func (a *analyser) digestOf(d *claudemem.Document) int64 {
 	b := a.digest[:0]
 	text := func(s string) {
@@ -216,7 +218,8 @@ func (a *analyser) digestOf(d *claudemem.Document) int64 {
 	return int64(h.Sum64() | 1) //nolint:gosec // a pattern of bits
 }
 
-// encodePieces stores the pieces of a document, each once.
+// encodePieces returns the stored form of a document's pieces, each once, up to
+// maxPieces.
 func encodePieces(cut [][]uint16) []byte {
 	var b []byte
 	seen := map[uint16]struct{}{}
@@ -232,7 +235,8 @@ func encodePieces(cut [][]uint16) []byte {
 	return b
 }
 
-// termsOf lists the words of a stored document, each once.
+// termsOf fills seen with the hashes of the words of a stored document, each once. It
+// uses d's memory.
 func termsOf(stored []byte, d *rank.Document, seen map[uint32]struct{}) error {
 	if err := d.Decode(stored); err != nil {
 		return errDamaged

@@ -127,7 +127,7 @@ func (b *base) apply(ctx context.Context, batch *batch) error {
 	return b.zero()
 }
 
-// zero empties the slots that were freed, or left by a write that failed.
+// zero overwrites the vectors of slots that were freed, or left by a write that failed.
 func (b *base) zero() error {
 	if len(b.toZero) == 0 || b.vectors == nil {
 		return nil
@@ -139,7 +139,7 @@ func (b *base) zero() error {
 	return nil
 }
 
-// commit makes the catalogue follow the transaction.
+// commit brings the catalogue in memory up to date after the transaction was committed.
 func (a *application) commit(batch *batch) {
 	b, c := a.b, a.b.cat
 	c.mu.Lock()
@@ -285,7 +285,8 @@ func (a *application) remove(ctx context.Context, r claudemem.RecordRef) error {
 	return nil
 }
 
-// subtract takes a document out of the sums, the full text and the vectors.
+// subtract removes a document's words from the sums, and its row from the full-text
+// index, and frees its slots.
 func (a *application) subtract(ctx context.Context, old stored, ch *change) error {
 	var content []byte
 	if err := a.b.write.first(ctx, "SELECT words FROM contents WHERE document = ?", []any{old.document}, &content); err != nil {
@@ -383,7 +384,8 @@ func (a *application) writeSums(ctx context.Context) error {
 	return nil
 }
 
-// writePosition stores how far the index has read.
+// writePosition stores the positions in the feed and in the build up to which the index
+// has read; a zero build position ends the build.
 func (b *base) writePosition(ctx context.Context, cursor int64, build buildPosition) error {
 	if cursor != b.cursor {
 		if err := b.write.exec(ctx, "UPDATE cursor SET seq = ?", cursor); err != nil {
@@ -417,8 +419,8 @@ func (b *base) stored(ctx context.Context, k key) (s stored, found bool, err err
 	return s, err == nil, err
 }
 
-// scope are the tokens by which a query narrows the full-text index. No word has
-// an underscore.
+// scope returns the tokens of a document's project, kind, session and type, by which a
+// query narrows the full-text index. No word has an underscore.
 func scope(e entry, t claudemem.ObservationType) string {
 	s := fmt.Sprintf("%s %s %s", projectToken(e.project), kindToken(e.kind), sessionToken(e.session))
 	if t != "" {
@@ -431,7 +433,8 @@ func projectToken(number uint32) string { return fmt.Sprintf("_p%d", number) }
 func kindToken(k kind) string           { return "_k" + string(k.recordKind()) }
 func sessionToken(id int64) string      { return fmt.Sprintf("_s%d", id) }
 
-// typeToken is a type with its letters and digits only: types are foreign text.
+// typeToken returns the full-text token of an observation type: "_t" and its letters and
+// digits, since types are foreign text.
 func typeToken(t claudemem.ObservationType) string {
 	return "_t" + strings.Map(func(r rune) rune {
 		if r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 0x80 {

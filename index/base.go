@@ -296,7 +296,8 @@ func each(ctx context.Context, q querier, query string, fn func(scan sqlite.Scan
 	return sqlite.Rows(q.QueryContext(ctx, query, args...)).Each(fn) //nolint:rowserrcheck // Each checks it
 }
 
-// notEmpty turns "no rows" of a table that always has one into damage.
+// notEmpty returns errDamaged for sql.ErrNoRows, from a table that always has a row, and
+// other errors as they are.
 func notEmpty(err error) error {
 	if errors.Is(err, sql.ErrNoRows) {
 		return errDamaged
@@ -430,7 +431,7 @@ func (b *base) compareVectors(ctx context.Context) error {
 // shortLength is a document's length for the first look at it.
 func shortLength(words int) uint16 { return uint16(min(max(words, 0), 1<<16-1)) } //nolint:gosec // bounded
 
-// takeSlots deletes a document's row of fragments and tells its slots.
+// takeSlots deletes a document's row of fragments and calls free with each of its slots.
 func (b *base) takeSlots(ctx context.Context, document uint32, free func(slot uint32)) error {
 	var slots []byte
 	err := b.write.first(ctx, "DELETE FROM fragments WHERE document = ? RETURNING slots", []any{document}, &slots)

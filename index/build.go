@@ -21,7 +21,8 @@ func (b *base) startBuild(ctx context.Context, cursor int64) error {
 	return b.apply(ctx, &batch{cursor: cursor, build: buildPosition{kind: 1}})
 }
 
-// buildStep takes in the next batch of a build.
+// buildStep indexes the next batch of a build and removes what the index has between its
+// records and the store does not.
 func (ix *Index) buildStep(ctx context.Context, b *base) error {
 	if b.expected == 0 {
 		total, err := ix.feed.DocumentTotal(ctx)

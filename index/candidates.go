@@ -106,7 +106,8 @@ func (b *base) gather(ctx context.Context, q *query, f Filter, eligible vectors.
 	return slices.Clone(t.touched[:limit]), nil
 }
 
-// best puts the n first of a list to its beginning, in no order (quickselect).
+// best moves the n first elements of list in the order of before to its beginning,
+// unsorted (quickselect).
 func best(list []uint32, n int, before func(x, y uint32) bool) {
 	for lo, hi := 0, len(list)-1; lo < hi; {
 		pivot := list[lo+(hi-lo)/2]
@@ -135,7 +136,8 @@ func best(list []uint32, n int, before func(x, y uint32) bool) {
 	}
 }
 
-// documentsWith tells the documents that match an expression.
+// documentsWith calls fn with the number of each document that matches an FTS5
+// expression. fn must not use the database.
 func (b *base) documentsWith(ctx context.Context, match string, fn func(document uint32)) error {
 	var joined sql.RawBytes
 	return b.read.each(ctx, "SELECT group_concat(rowid) FROM texts WHERE texts MATCH ?", func(scan sqlite.Scan) error {
@@ -154,9 +156,9 @@ func narrowed(match, scope string) string {
 	return "(" + match + ") AND " + scope
 }
 
-// scope is an expression for those parts of the filter that leave out most
-// documents: then going through the lists of its tokens costs less than going
-// through what it leaves out.
+// scope returns an FTS5 expression for those parts of the filter that leave out most
+// documents, "" for none: going through the lists of its tokens then costs less than
+// going through what it leaves out.
 func (c *catalogue) scope(f Filter) string {
 	var parts []string
 	add := func(tokens []string, documents int) {

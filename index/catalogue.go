@@ -212,8 +212,8 @@ func (c *catalogue) eligible(f Filter) (vectors.Documents, int) {
 	return set, n
 }
 
-// predicate returns what tells whether a document passes f, Only apart; nil when
-// all do.
+// predicate returns a function that reports whether a document passes f, its Only apart;
+// nil when all do.
 func (c *catalogue) predicate(f Filter) func(*entry) bool {
 	if len(f.Projects) == 0 && len(f.Kinds) == 0 && len(f.Types) == 0 && f.Session == 0 && f.Since == 0 && f.Until == 0 {
 		return nil

@@ -101,7 +101,8 @@ func (b *base) readContents(ctx context.Context, documents []uint32, fn func(doc
 	}, jsonList(missing))
 }
 
-// idList tells the numbers that group_concat has joined.
+// idList calls fn with each number of a list that group_concat has joined; errDamaged
+// for anything else.
 func idList(joined []byte, fn func(document uint32)) error {
 	for len(joined) > 0 {
 		end := 0

@@ -43,7 +43,8 @@ type embedResult struct {
 
 func (e *embedding) wait() { e.running.Wait() }
 
-// took notes a result.
+// took records the model's answer: vectors to be applied, or a failure, after which
+// requests pause, longer each time.
 func (e *embedding) took(ix *Index, r embedResult) {
 	e.busy = false
 	if r.err != nil {
@@ -76,7 +77,9 @@ func (e *embedding) rest(ix *Index) time.Duration {
 	return 0
 }
 
-// step takes in a result, or asks for the next.
+// step applies vectors that have arrived. Without any it makes those of the next
+// documents with the built-in table, or asks another model for them in the background.
+// more says that there is more to do now.
 func (e *embedding) step(ctx context.Context, ix *Index, b *base) (more bool, err error) {
 	for len(e.ready) > 0 {
 		r := e.ready[0]

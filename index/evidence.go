@@ -99,7 +99,8 @@ func tellingOf(table *embed.Table, word string) float64 {
 	return unknownTelling
 }
 
-// weigh adds up the words of a record.
+// weigh returns the evidence of a record whose words are those of the set bits in
+// matched: their number, weight and share of the query's weight.
 func (w *witness) weigh(matched uint64) (e claudemem.Evidence) {
 	for m := matched; m != 0; m &= m - 1 {
 		t := &w.query.terms[bits.TrailingZeros64(m)]
@@ -146,7 +147,8 @@ func (w *witness) ofText(list []candidate, common claudemem.Evidence) claudemem.
 	return common
 }
 
-// shorten leaves those terms of a prose text that weigh most, in their order.
+// shorten bounds the weights of a prose text's terms and keeps the maxProseWords that
+// weigh most, in their order, here and in w.
 func (q *query) shorten(w *witness) {
 	for i := range q.terms {
 		q.terms[i].Weight = min(q.terms[i].Weight, maxProseWeight)
@@ -173,8 +175,9 @@ func (q *query) shorten(w *witness) {
 	q.terms = q.terms[:maxProseWords]
 }
 
-// countEverywhere counts the documents of all projects that have the words of a
-// prose text. readQuery leaves it out; it tells the cost of going through them.
+// countEverywhere sets q.everywhere: how many documents of all projects have each word
+// of a prose text. readQuery leaves it out; it tells gather the cost of going through
+// them.
 func (b *base) countEverywhere(ctx context.Context, q *query, f Filter) error {
 	if len(f.Projects) == 0 {
 		return nil // it was told
@@ -190,8 +193,8 @@ func (b *base) countEverywhere(ctx context.Context, q *query, f Filter) error {
 	return err
 }
 
-// typical is the mean and the spread of the likeness that documents have with a
-// text, by a sample at even distances.
+// typical returns the mean and the spread of the likeness that eligible documents have
+// with a text's vector, by a sample at even distances.
 func (b *base) typical(vector []float32, eligible vectors.Documents, n int) (mean, spread float64) {
 	step := max(n/typicalDocuments, 1)
 	sample := make([]uint32, 0, typicalDocuments)

@@ -77,7 +77,8 @@ func (s *state) end() {
 	}
 }
 
-// watch returns a channel that is closed at the next change.
+// watch returns a channel that is closed at the next change, and whether there will be
+// none any more.
 func (s *state) watch() (changed <-chan struct{}, ended bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -98,7 +99,7 @@ func (f *follower) start(ix *Index) {
 	}()
 }
 
-// noteDamage tells the follower that a query found the index damaged.
+// noteDamage has the follower replace the index, which a query found damaged.
 func (f *follower) noteDamage() {
 	if f.damage == nil {
 		return // a reader has none
@@ -118,7 +119,8 @@ func (f *follower) stop() {
 	<-f.done
 }
 
-// run works whenever the feed says that there is something to do, until ctx ends.
+// run takes in what the feed reports until ctx ends. After an error it pauses, longer
+// each time, and tries again.
 func (f *follower) run(ctx context.Context, ix *Index) {
 	changed, stop := ix.feed.Follow()
 	defer stop()
@@ -240,7 +242,8 @@ func (f *follower) step(ctx context.Context, ix *Index, b *base) (more bool, err
 	return ix.takeChanges(ctx, b)
 }
 
-// idle does work that can wait: missing vectors, words of deleted records.
+// idle does one step of the work that can wait: missing vectors, then the words of
+// deleted records. more says that there is more to do now.
 func (f *follower) idle(ctx context.Context, ix *Index) (more bool, err error) {
 	b := ix.base
 	if more, err := f.embeds.step(ctx, ix, b); more || err != nil {

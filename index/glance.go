@@ -135,7 +135,8 @@ func (b *base) glanceAt(ctx context.Context, q *query, f Filter) ([]uint32, erro
 	return documents[:min(len(documents), glanceLookups)], nil
 }
 
-// lookUp reads what the catalogue has of some documents.
+// lookUp loads the catalogue's entries of some documents, which a glance does not have
+// from the start.
 func (b *base) lookUp(ctx context.Context, documents []uint32) error {
 	c := b.cat
 	most := slices.Max(documents)

@@ -147,8 +147,8 @@ func (b *base) rank(ctx context.Context, text string, r Request, vector []float3
 	return answer, err
 }
 
-// weigh scores candidates, without MaxSim when table is nil, and tells of them, the
-// best first; common is what of their evidence belongs to the text.
+// weigh returns the candidates as scored matches, the best first. Without table they
+// have no MaxSim; common is the part of their evidence that belongs to the text.
 func (b *base) weigh(ctx context.Context, q *query, w *witness, list []candidate, table *embed.Table, common claudemem.Evidence) ([]Match, error) {
 	if err := b.score(ctx, q, list); err != nil {
 		return nil, err

@@ -160,7 +160,7 @@ func (p *parser) peek() token {
 	return token{}
 }
 
-// next is peek and moves on.
+// next returns the next token, as peek does, and moves behind it.
 func (p *parser) next() token {
 	t := p.peek()
 	p.at++
@@ -279,7 +279,8 @@ func (p *parser) nearExpression(depth int, wanted bool) (string, error) {
 	}
 }
 
-// nearOperator reads NEAR or NEAR/5 between two terms.
+// nearOperator parses NEAR or NEAR/5 between two terms and returns its distance; false,
+// without moving, if another token comes next.
 func (p *parser) nearOperator() (distance int, ok bool) {
 	t := p.peek()
 	if t.kind != tokenWord || p.at+1 < len(p.tokens) && p.tokens[p.at+1].kind == tokenOpen {

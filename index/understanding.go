@@ -320,8 +320,8 @@ func (q *query) words(matched uint64) []string {
 	return list
 }
 
-// pieceShares cuts the query's words into pieces and tells how much each counts:
-// the inverse frequency of its word, shared by the pieces of the word.
+// pieceShares returns the pieces of the query's words and how much each counts: the
+// inverse frequency of its word, shared by the pieces of the word.
 func (q *query) pieceShares(table *embed.Table) (pieces []uint16, shares []float64) {
 	sum := 0.0
 	for _, t := range q.terms {
