@@ -24,7 +24,7 @@ func (t *Table) norm(entry uint16) float32 {
 	return n
 }
 
-// dot is the dot product of two vectors of int8 values.
+// dot returns the dot product of two vectors of int8 values.
 func dot(a, b string) int32 {
 	var s0, s1, s2, s3 int32 // four sums, so that they need not wait for each other
 	for len(a) >= 8 && len(b) >= 8 {

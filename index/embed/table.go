@@ -132,7 +132,8 @@ func (t *Table) insert(entry uint16) {
 	t.slots[s] = entry + 1
 }
 
-// find looks up prefix followed by word, whose hash is h.
+// find returns the entry whose token is prefix followed by word, which have the hash h;
+// false if there is none.
 func (t *Table) find(h uint32, prefix, word string) (uint16, bool) {
 	for s := t.slot(h); t.slots[s] != 0; s = (s + 1) & t.mask {
 		entry := t.slots[s] - 1
