@@ -12,7 +12,8 @@ const (
 	MaxSimBest           = 60
 )
 
-// LikenessWeightOf is the weight of likeness for a prompt or another record.
+// LikenessWeightOf returns the weight of likeness in the score of a prompt or of another
+// record.
 func LikenessWeightOf(prompt bool) float64 {
 	if prompt {
 		return PromptLikenessWeight

@@ -128,7 +128,7 @@ func NewQuery(terms []Term, c Collection) *Query {
 	return q
 }
 
-// pair finds the terms that stand next to each other in the query.
+// pair fills in q.pairs: each two terms at neighbouring positions of the query.
 func (q *Query) pair() {
 	for i := range q.terms {
 		for j := range q.terms {
@@ -198,7 +198,8 @@ func (q *Query) Score(d *Document) Score {
 	return s
 }
 
-// count counts the terms and pairs of a field.
+// count adds the terms and pairs that occur in list, the words of field f, to the counts
+// of the document being scored.
 func (q *Query) count(f Field, list []uint32) {
 	together := f == Title || f == Text // paths and parts stand in no sentence
 	if together {
