@@ -139,7 +139,7 @@ func (s *Set) enter(slot, document uint32, code []byte) {
 	}
 }
 
-// head is the beginning of a document's list.
+// head returns a pointer to the first slot of a document's list.
 func (s *Set) head(document uint32) *uint32 {
 	number := int(document / chunkSlots)
 	if number >= len(s.heads) {
