@@ -60,7 +60,7 @@ func Query(s string) []QueryWord {
 // particles are the stop words that end a joined word: log in, time out, set up.
 var particles = map[string]bool{"in": true, "out": true, "up": true, "on": true, "over": true}
 
-// join makes one word of two plain neighbours.
+// join returns two plain neighbours joined to one word; false if they cannot be.
 func join(a, b QueryWord) (QueryWord, bool) {
 	if a.Joined || a.Identifier || b.Identifier || b.Position != a.Position+1 || a.Stop || b.Stop && !particles[b.Raw] {
 		return QueryWord{}, false

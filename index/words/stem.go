@@ -99,7 +99,8 @@ func (s stemmer) shortSyllable(n int) bool {
 	return s[n-1] != 'w' && s[n-1] != 'x' && s[n-1] != 'y'
 }
 
-// plural is step 1a.
+// plural is step 1a of Porter's algorithm: it returns the word without a plural's
+// ending.
 func (s stemmer) plural() stemmer {
 	switch {
 	case s.at(1) != 's':
@@ -111,7 +112,8 @@ func (s stemmer) plural() stemmer {
 	return s
 }
 
-// pastAndGerund is step 1b.
+// pastAndGerund is step 1b of Porter's algorithm: it returns the word without -ed or
+// -ing, and with -ee for -eed.
 func (s stemmer) pastAndGerund() stemmer {
 	switch {
 	case s.ends("eed"):
@@ -137,7 +139,8 @@ func (s stemmer) pastAndGerund() stemmer {
 	return s
 }
 
-// finalY is step 1c.
+// finalY is step 1c of Porter's algorithm: it returns the word with -i for a final -y if
+// a vowel comes before.
 func (s stemmer) finalY() stemmer {
 	if s.at(1) == 'y' && s.vowelIn(len(s)-1) {
 		s[len(s)-1] = 'i'
@@ -194,7 +197,7 @@ func (s stemmer) rewrite(list []suffix) stemmer {
 	return s
 }
 
-// strip is step 4.
+// strip is step 4 of Porter's algorithm: it returns the word without its last suffix.
 func (s stemmer) strip() stemmer {
 	for _, x := range lastSuffixes[s.at(2)&31] {
 		if !s.ends(x.from) {
@@ -209,7 +212,8 @@ func (s stemmer) strip() stemmer {
 	return s
 }
 
-// finalE is step 5.
+// finalE is step 5 of Porter's algorithm: it returns the word without a final -e or
+// doubled l.
 func (s stemmer) finalE() stemmer {
 	if s.at(1) == 'e' {
 		m := s.measure(len(s) - 1)
