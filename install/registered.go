@@ -135,7 +135,8 @@ func PluginPrograms(root string) ([]string, error) {
 	return programs, nil
 }
 
-// hookProgram returns the program of the first hook that runs claude-mem-hook.
+// hookProgram returns the program of the first hook that runs claude-mem-hook; false if
+// none does.
 func hookProgram(d *jsonscan.Document) (path string, ok bool) {
 	for _, event := range d.Keys("hooks") {
 		for _, group := range hookGroups(d, event) {
