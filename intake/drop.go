@@ -22,6 +22,8 @@ func drop(e *claudemem.Event) {
 	e.ToolResponse = dropFrom(e.ToolResponse)
 }
 
+// dropFrom returns a tool's JSON without whole file contents and base64 data, which
+// nobody distils.
 func dropFrom(raw json.RawMessage) json.RawMessage {
 	if !bytes.Contains(raw, []byte(`al_file"`)) && !bytes.Contains(raw, []byte(`ed_file"`)) &&
 		!bytes.Contains(raw, []byte(`"originalFile"`)) && len(raw) < minBase64 {
@@ -39,6 +41,7 @@ func dropFrom(raw json.RawMessage) json.RawMessage {
 	return out
 }
 
+// isBase64 reports whether the first minBase64 bytes of text can be base64.
 func isBase64(text string) bool {
 	for i := range min(len(text), minBase64) {
 		switch c := text[i]; {

@@ -32,6 +32,7 @@ type Worktree interface {
 
 type osWorktree struct{ root *os.Root }
 
+// openWorktree opens a worktree's root, outside of which nothing is read.
 func openWorktree(root string) (Worktree, error) {
 	r, err := os.OpenRoot(root)
 	if err != nil {
