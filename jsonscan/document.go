@@ -37,6 +37,8 @@ func Parse(data []byte) (*Document, error) { return parse(data, false) }
 // (see [Relax]); edits keep them.
 func ParseRelaxed(data []byte) (*Document, error) { return parse(data, true) }
 
+// parse parses a JSON object, relaxed with comments and trailing commas, and keeps its
+// layout for edits. An empty file is an empty object; ErrNotObject for another value.
 func parse(data []byte, relaxed bool) (*Document, error) {
 	d := &Document{relaxed: relaxed, newline: "\n", unit: "  "}
 	d.data, d.bom = bytes.CutPrefix(data, byteOrderMark)
@@ -59,7 +61,7 @@ func parse(data []byte, relaxed bool) (*Document, error) {
 	return d, nil
 }
 
-// strict is the text without comments and trailing commas.
+// strict returns the text without comments and trailing commas.
 func (d *Document) strict() []byte {
 	if d.relaxed {
 		return Relax(d.data)

@@ -21,6 +21,7 @@ type SyntaxError struct {
 	ended        bool
 }
 
+// Error returns the line and the character that is wrong.
 func (e *SyntaxError) Error() string {
 	line := "line " + strconv.Itoa(e.Line) + ": "
 	if e.ended {
@@ -204,12 +205,14 @@ func (s *scanner) at() byte {
 	return 0
 }
 
+// emit reports a token from start to the present position, if anybody asked for tokens.
 func (s *scanner) emit(kind byte, start int) {
 	if s.token != nil {
 		s.token(kind, start, s.pos)
 	}
 }
 
+// syntaxError returns the error for the present position.
 func (s *scanner) syntaxError() *SyntaxError {
 	e := &SyntaxError{Offset: s.pos, ended: s.pos >= len(s.data)}
 	if !e.ended {
@@ -231,6 +234,7 @@ func (s *scanner) end() bool {
 	return s.pos == len(s.data)
 }
 
+// space skips white space.
 func (s *scanner) space() {
 	for s.pos < len(s.data) {
 		switch s.data[s.pos] {
@@ -373,6 +377,7 @@ func (s *scanner) str() bool {
 	}
 }
 
+// number skips a number and reports whether it is one.
 func (s *scanner) number() bool {
 	if s.at() == '-' {
 		s.pos++
@@ -398,6 +403,7 @@ func (s *scanner) number() bool {
 	return true
 }
 
+// digits skips digits and reports whether there was one.
 func (s *scanner) digits() bool {
 	from := s.pos
 	for c := s.at(); '0' <= c && c <= '9'; c = s.at() {
@@ -406,6 +412,7 @@ func (s *scanner) digits() bool {
 	return s.pos > from
 }
 
+// word skips w if it comes next, and reports whether it did.
 func (s *scanner) word(w string) bool {
 	if len(s.data)-s.pos < len(w) || string(s.data[s.pos:s.pos+len(w)]) != w {
 		return false

@@ -138,7 +138,7 @@ func copyPlain(to, from []byte) int {
 	return i
 }
 
-// hex4 parses the four digits of a \u escape.
+// hex4 parses the four hexadecimal digits of a \u escape; false if there are none.
 func hex4(b []byte) (rune, bool) {
 	if len(b) < 4 {
 		return 0, false
