@@ -10,6 +10,8 @@ import (
 	"claudemem/openfile"
 )
 
+// try takes the lock of the file at path, which it makes; nil without an error if
+// another process holds it.
 func try(path string) (*os.File, error) {
 	f, err := openfile.Open(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if os.IsPermission(err) || errors.Is(err, syscall.EROFS) {
