@@ -140,7 +140,7 @@ func describe(value any) string {
 	}
 }
 
-// scalar returns the text of a string, number or boolean.
+// scalar returns the text of a string, number or boolean; false for other values.
 func scalar(value any) (string, bool) {
 	switch v := value.(type) {
 	case string:
