@@ -53,6 +53,8 @@ func (a *chatAnswer) EmbeddedError() json.RawMessage {
 	return a.Error
 }
 
+// askChat sends a request to an API of OpenAI's shape (chat/completions) and returns the
+// answer with its usage.
 func (p *api) askChat(ctx context.Context, request claudemem.ModelRequest) (claudemem.ModelAnswer, error) {
 	var answer chatAnswer
 	if err := p.Post(ctx, "chat/completions", p.chatRequest(request), &answer); err != nil {
@@ -76,6 +78,7 @@ func (p *api) askChat(ctx context.Context, request claudemem.ModelRequest) (clau
 	return p.answer(choice.Message.Content, answer.Model, choice.FinishReason, usage)
 }
 
+// chatRequest returns the body of askChat's request.
 func (p *api) chatRequest(request claudemem.ModelRequest) chatRequest {
 	out := chatRequest{Model: cmp.Or(request.Model, p.model)}
 	if request.System != "" {

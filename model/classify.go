@@ -54,6 +54,9 @@ func failed(class claudemem.ErrorClass, format string, args ...any) *claudemem.M
 // maxMessage bounds the part of an error's message that is examined, in bytes.
 const maxMessage = 16 << 10
 
+// parseProblem returns what the status and body of an API's refusal say, in the shapes
+// of all vendors: message, code, kind, time to wait. An unreadable body gives the status
+// alone.
 func parseProblem(status int, body []byte) problem {
 	p := problem{status: status}
 	body = bytes.TrimSpace(body)
@@ -218,6 +221,7 @@ var (
 	}
 )
 
+// containsAny reports whether said contains one of the words.
 func containsAny(said string, words []string) bool {
 	for _, w := range words {
 		if strings.Contains(said, w) {
@@ -307,7 +311,7 @@ func ErrorInText(text string) (claudemem.ErrorClass, bool) {
 	return "", false
 }
 
-// errorOfCLI classifies the text behind "API Error".
+// errorOfCLI classifies the text behind "API Error"; false if it is no error's.
 func errorOfCLI(status, rest string) (claudemem.ErrorClass, bool) {
 	if n, err := strconv.Atoi(status); err == nil && n >= 400 && n < 600 {
 		if start := strings.IndexByte(rest, '{'); start >= 0 {
@@ -335,7 +339,8 @@ func errorOfCLI(status, rest string) (claudemem.ErrorClass, bool) {
 	return "", false
 }
 
-// errorInJSON recognises an API's error object as the whole answer.
+// errorInJSON classifies a text that is an API's error object and nothing else; false
+// for other texts.
 func errorInJSON(text string) (claudemem.ErrorClass, bool) {
 	if !strings.HasPrefix(text, "{") && !strings.HasPrefix(text, "[{") {
 		return "", false

@@ -147,6 +147,8 @@ func (e *Endpoint) ask(ctx context.Context, method, path string, body []byte, an
 	return f
 }
 
+// exchange sends a request and decodes the answer. The error has a class; it is free
+// when the model cannot have done any work.
 func (e *Endpoint) exchange(ctx context.Context, method, path string, body []byte, answer Answer) *claudemem.ModelError {
 	if len(body) > e.limits.Request {
 		f := failed(claudemem.ClassPromptTooLong, "the request has %d bytes, more than the limit of %d", len(body), e.limits.Request)

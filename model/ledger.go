@@ -78,6 +78,8 @@ func (b *Booked) Complete(ctx context.Context, request claudemem.ModelRequest) (
 	return answer, callErr
 }
 
+// refused returns the error of a call that could not be reserved: ClassQuota for a
+// reached cap, ClassTransient for a failing ledger, or ctx's.
 func (b *Booked) refused(ctx context.Context, err error) error {
 	if ctxErr := ctx.Err(); ctxErr != nil {
 		return ctxErr

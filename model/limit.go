@@ -30,6 +30,8 @@ func NewLimit(next Provider, perMinute int) Provider {
 	return newLimit(next, perMinute, time.Now, sleep)
 }
 
+// newLimit returns next limited to perMinute calls, with a clock and sleep of the
+// caller's.
 func newLimit(next Provider, perMinute int, now func() time.Time, sleep func(context.Context, time.Duration) error) *Limit {
 	l := &Limit{wrapped: wrapped{next}, turn: make(chan struct{}, 1), begun: make([]time.Time, perMinute), now: now, sleep: sleep}
 	l.turn <- struct{}{}
@@ -45,6 +47,7 @@ func (l *Limit) Complete(ctx context.Context, request claudemem.ModelRequest) (c
 	return l.next.Complete(ctx, request)
 }
 
+// wait returns when another call may begin, or with ctx's error. Callers wait in line.
 func (l *Limit) wait(ctx context.Context) error {
 	select {
 	case <-ctx.Done():

@@ -47,6 +47,8 @@ type messagesAnswer struct {
 	} `json:"usage"`
 }
 
+// askMessages sends a request to an API of Anthropic's shape (v1/messages) and returns
+// the answer with its usage.
 func (p *api) askMessages(ctx context.Context, request claudemem.ModelRequest) (claudemem.ModelAnswer, error) {
 	var answer messagesAnswer
 	if err := p.Post(ctx, "v1/messages", p.messagesRequest(request), &answer); err != nil {
@@ -67,6 +69,7 @@ func (p *api) askMessages(ctx context.Context, request claudemem.ModelRequest) (
 	})
 }
 
+// messagesRequest returns the body of askMessages's request.
 func (p *api) messagesRequest(request claudemem.ModelRequest) messagesRequest {
 	out := messagesRequest{
 		Model:     cmp.Or(request.Model, p.model),

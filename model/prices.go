@@ -50,8 +50,8 @@ var prices = sync.OnceValue(func() map[string]Price {
 // -2026-03-17.
 var snapshot = regexp.MustCompile(`-(20\d{6}|20\d\d-\d\d-\d\d)$`)
 
-// PriceOf returns the price of a model by its requested or answering name, which
-// may contain a snapshot's date and OpenRouter's vendor.
+// PriceOf returns the price of a model by its requested or answering name, which may
+// contain a snapshot's date and OpenRouter's vendor; false for one that is not known.
 func PriceOf(model string) (Price, bool) {
 	name := strings.ToLower(strings.TrimSpace(model))
 	for _, try := range []string{name, snapshot.ReplaceAllString(name, ""), name[strings.LastIndexByte(name, '/')+1:]} {

@@ -74,6 +74,7 @@ func (c Config) GoString() string { return "model.Config" + c.String() }
 // LogValue keeps a structured log from printing the key.
 func (c Config) LogValue() slog.Value { return slog.StringValue(c.String()) }
 
+// withoutUser returns a URL without its password, "[unreadable]" for what is none.
 func withoutUser(base string) string {
 	u, err := url.Parse(base)
 	if err != nil {
@@ -96,6 +97,8 @@ func Names() []string {
 // wrong.
 func New(config Config) (Provider, error) { return newAPI(config) }
 
+// newAPI returns the provider for a configuration. ClassLogin for an unknown vendor, an
+// unusable address or a missing key.
 func newAPI(config Config) (*api, error) {
 	v, ok := vendorOf(config.Provider)
 	if !ok {
@@ -121,6 +124,7 @@ func newAPI(config Config) (*api, error) {
 	return &api{Endpoint: endpoint, vendor: v, model: cmp.Or(config.Model, v.defaultModel)}, nil
 }
 
+// misconfigured returns an error of ClassLogin for a provider whose settings are wrong.
 func misconfigured(provider, format string, args ...any) error {
 	f := failed(claudemem.ClassLogin, format, args...)
 	f.Provider, f.Free = provider, true

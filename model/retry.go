@@ -88,6 +88,7 @@ func (r *Retry) pause(try int) time.Duration {
 	return half + time.Duration(r.options.Jitter()*float64(half))
 }
 
+// sleep waits for d, or returns ctx's error when that ends first.
 func sleep(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -12,10 +12,10 @@ import (
 // limits are renewed.
 const maxWait = 24 * time.Hour
 
-// RetryAfter is how long an answer asks to wait before the next request: its
-// retry-after-ms, else its Retry-After in seconds or as an HTTP date (RFC 9110,
-// 10.2.3). 0 when it does not say, says something unreadable or a moment that
-// has passed; never above 24 hours.
+// RetryAfter returns how long an answer asks to wait before the next request: its
+// retry-after-ms, else its Retry-After in seconds or as an HTTP date (RFC 9110, 10.2.3).
+// 0 when it does not say, says something unreadable or a moment that has passed; never
+// above 24 hours.
 func RetryAfter(header http.Header, now time.Time) time.Duration {
 	if wait, ok := waitOf(header.Get("Retry-After-Ms"), time.Millisecond); ok {
 		return wait
@@ -30,6 +30,8 @@ func RetryAfter(header http.Header, now time.Time) time.Duration {
 	return 0
 }
 
+// waitOf parses a number of units as a time to wait, at most maxWait; false for no
+// number.
 func waitOf(value string, unit time.Duration) (time.Duration, bool) {
 	n, err := strconv.ParseFloat(strings.TrimSpace(value), 64)
 	if math.IsInf(n, 1) { // also a number too large for a float

@@ -49,6 +49,7 @@ var vendors = []vendor{
 	},
 }
 
+// vendorOf returns the vendor of that name; false for an unknown one.
 func vendorOf(name string) (vendor, bool) {
 	for _, v := range vendors {
 		if v.name == name {
@@ -69,6 +70,7 @@ func KeyNeeded(provider string) bool {
 // Messages API's own paths have.
 func (v vendor) basePath(path string) string { return strings.TrimSuffix(path, v.pathPrefix) }
 
+// effortOf returns the reasoning effort to ask of a model, "" for the model's own.
 func (v vendor) effortOf(model string) string {
 	for prefix, effort := range v.effort {
 		if strings.HasPrefix(model, prefix) {
