@@ -91,6 +91,8 @@ var quotaText = regexp.MustCompile(`credit balance (is )?too low|usage limit rea
 // resetAt matches the time that older CLIs add to "usage limit reached".
 var resetAt = regexp.MustCompile(`limit reached\|([0-9]{10})\b`)
 
+// resetIn returns the time from now until the limit that a message of the CLI names is
+// reset, 0 when it names none.
 func resetIn(text string, now time.Time) time.Duration {
 	m := resetAt.FindStringSubmatch(text)
 	if m == nil {

@@ -54,7 +54,7 @@ type conversation struct {
 	full bool
 }
 
-// answer is Complete without a time limit.
+// answer does what Complete does, without a time limit.
 func (c *conversation) answer(ctx context.Context, request claudemem.ModelRequest) (claudemem.ModelAnswer, error) {
 	finish(&c.before) // it had the slot that this run took
 	finish(&c.leaving)
@@ -207,6 +207,7 @@ func (c *conversation) start(ctx context.Context, cli capabilities, want launch,
 	return nil
 }
 
+// setProcess sets the running process, nil for none, under the provider's lock.
 func (c *conversation) setProcess(process *process) {
 	c.p.mu.Lock()
 	defer c.p.mu.Unlock()

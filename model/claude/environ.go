@@ -47,6 +47,8 @@ func environment(environ []string, auth Auth, dir string) []string {
 	return append(append(out, fixedVariables...), "PWD="+dir)
 }
 
+// passes reports whether the CLI gets the variable of that name: always those in kept;
+// ANTHROPIC_* and the like with AuthInherit alone; no other CLAUDE*.
 func passes(name string, auth Auth) bool {
 	switch {
 	case slices.Contains(kept, name):
@@ -65,6 +67,8 @@ func envName(name string) string {
 	return name
 }
 
+// lookup returns the value of a variable in environ, "" when it is not set. The last
+// entry counts.
 func lookup(environ []string, name string) string {
 	value := ""
 	for _, entry := range environ {
@@ -75,6 +79,7 @@ func lookup(environ []string, name string) string {
 	return value
 }
 
+// homeOf returns the home directory that environ names.
 func homeOf(environ []string) string {
 	if runtime.GOOS == "windows" {
 		return lookup(environ, "USERPROFILE")

@@ -16,6 +16,7 @@ type group struct {
 	released bool
 }
 
+// startGroup starts cmd, which is the leader of its process group.
 func startGroup(cmd *exec.Cmd) (*group, error) {
 	if err := cmd.Start(); err != nil {
 		return nil, err

@@ -200,6 +200,7 @@ func (c *process) death(t *turn) error {
 // dead reports whether the process has ended.
 func (c *process) dead() bool { return isClosed(c.gone) }
 
+// isClosed reports whether done is closed, without waiting.
 func isClosed(done <-chan struct{}) bool {
 	select {
 	case <-done:
@@ -254,6 +255,7 @@ func writeSystem(dir, id, system string) (string, error) {
 	return path, nil
 }
 
+// removeSystem removes the file with the system prompt, if there is one.
 func (c *process) removeSystem() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -289,6 +291,7 @@ func (h *head) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
+// bytes returns the beginning of what was written, as far as it is kept.
 func (h *head) bytes() []byte {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -200,6 +200,7 @@ func (p *Provider) watch(c *conversation, process *process) {
 	})
 }
 
+// stopIdling stops the timer that ends an idle process.
 func (c *conversation) stopIdling() {
 	if c.idle != nil {
 		c.idle.Stop()

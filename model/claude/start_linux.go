@@ -41,6 +41,8 @@ func (s *starter) start(cmd *exec.Cmd) (g *group, err error) {
 	return g, err
 }
 
+// run starts processes on one system thread that lives until the starter closes: a
+// process is killed when the thread that started it ends (Pdeathsig).
 func (s *starter) run() {
 	defer close(s.done)
 	runtime.LockOSThread() // never unlocked: the thread ends with the goroutine

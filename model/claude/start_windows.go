@@ -51,6 +51,7 @@ func (*starter) start(cmd *exec.Cmd) (*group, error) {
 	return &group{job: job}, nil
 }
 
+// assign puts the process into the job.
 func assign(job windows.Handle, pid int) error {
 	process, err := windows.OpenProcess(windows.PROCESS_SET_QUOTA|windows.PROCESS_TERMINATE, false, uint32(pid))
 	if err != nil {

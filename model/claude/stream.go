@@ -141,6 +141,8 @@ func (t *turn) addEvent(e event, before *claudemem.ModelUsage, now time.Time) (o
 	return false
 }
 
+// assistant adds an event of the model's message to the turn: its text, model and error.
+// Messages of subagents are ignored.
 func (t *turn) assistant(e event) {
 	if e.ParentTool != "" {
 		return
@@ -182,6 +184,9 @@ func (t *turn) retry(e event) (over bool) {
 	return true
 }
 
+// result completes the turn by the CLI's last event of it: usage (the event's less
+// before), answer, or why it failed. An empty answer is a failure, and so is one that is
+// the text of an API error.
 func (t *turn) result(e event, before *claudemem.ModelUsage) {
 	t.usage = e.used(before)
 	t.answer = t.text.String()
