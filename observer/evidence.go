@@ -29,6 +29,8 @@ type evidence struct {
 	loose []string
 }
 
+// evidenceOf returns the files that events read and modified with their hashes, the
+// worktree roots, and the texts of tool calls whose files are not known.
 func evidenceOf(events []claudemem.PendingEvent) *evidence {
 	e := &evidence{hashes: map[string]string{}}
 	for i := range events {
@@ -54,6 +56,7 @@ func evidenceOf(events []claudemem.PendingEvent) *evidence {
 	return e
 }
 
+// appendNew appends those items that list does not have.
 func appendNew(list []string, items ...string) []string {
 	for _, s := range items {
 		if !slices.Contains(list, s) {

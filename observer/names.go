@@ -39,6 +39,8 @@ type name struct {
 	last   int // tick
 }
 
+// note adds weight to a name, and adds the name if it is new, in place of another when
+// the list is full.
 func (n *names) note(text string, weight int) {
 	text = oneLine(text, nameLength)
 	if text == "" {
@@ -57,6 +59,7 @@ func (n *names) note(text string, weight int) {
 	n.list[i].last = n.tick
 }
 
+// noteFiles notes the paths of files; one that was modified weighs three times as much.
 func (n *names) noteFiles(files []claudemem.FileRef) {
 	for _, f := range files {
 		weight := 1

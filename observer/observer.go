@@ -139,6 +139,7 @@ func (o *Observer) FlushProject(project string, except claudemem.SessionID) {
 	o.request(flushRequest{project: project, except: except})
 }
 
+// request hands a flush to the scheduler.
 func (o *Observer) request(r flushRequest) {
 	o.mu.Lock()
 	o.requests = append(o.requests, r)
@@ -153,6 +154,9 @@ func (o *Observer) WaitIdle(ctx context.Context) error { return o.wait(ctx, "wai
 // Drain is WaitIdle with all open turns treated as finished.
 func (o *Observer) Drain(ctx context.Context) error { return o.wait(ctx, "drain", true) }
 
+// wait returns when the observer has nothing left to do, open turns included if asked
+// for; CodeUnavailable when it is not open, closes, or ctx ends first. verb is for the
+// error.
 func (o *Observer) wait(ctx context.Context, verb string, openTurns bool) error {
 	w := &waiter{openTurns: openTurns, done: make(chan struct{})}
 	o.mu.Lock()
@@ -182,6 +186,7 @@ func (o *Observer) forget(w *waiter) {
 	o.waiters = slices.DeleteFunc(o.waiters, func(x *waiter) bool { return x == w })
 }
 
+// signal wakes the scheduler; it never blocks.
 func (o *Observer) signal() {
 	select {
 	case o.wake <- struct{}{}:

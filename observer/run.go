@@ -104,6 +104,8 @@ func (q *question) historyText() string {
 	return q.namedEvents(q.tools, q.kind == kindTurn)
 }
 
+// namedEvents returns the part of a prompt that names tool calls the model has seen
+// before.
 func (q *question) namedEvents(tools []claudemem.PendingEvent, checkpoint bool) string {
 	lines := make([]string, len(tools))
 	for i := range tools {
@@ -177,6 +179,7 @@ func (w *task) promptOf(q *question) string {
 	return joinParagraphs(text, q.prompt)
 }
 
+// joinParagraphs returns a and b with an empty line between them.
 func joinParagraphs(a, b string) string {
 	if a == "" {
 		return b
@@ -265,6 +268,7 @@ func (w *task) resumeRun(ctx context.Context, t *turn) (bool, error) {
 	return true, nil
 }
 
+// newRun returns a run of that id, with the system prompt for the session and turn.
 func (w *task) newRun(id string, t *turn) *run {
 	s := &w.batch.Session
 	return &run{

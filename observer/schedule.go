@@ -76,6 +76,7 @@ type laneResult struct {
 	empty, failed bool
 }
 
+// newScheduler returns the scheduler of o, which run starts.
 func newScheduler(o *Observer) *scheduler {
 	return &scheduler{
 		o:        o,
@@ -84,6 +85,8 @@ func newScheduler(o *Observer) *scheduler {
 	}
 }
 
+// run starts due batches whenever something may have become due, until ctx ends and
+// those that run have ended.
 func (s *scheduler) run(ctx context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -177,6 +180,7 @@ func (s *scheduler) pass(ctx context.Context) time.Duration {
 	return next
 }
 
+// lane returns the lane of a session, a new one if there is none.
 func (s *scheduler) lane(id claudemem.SessionID) *lane {
 	l := s.lanes[id]
 	if l == nil {
@@ -209,6 +213,8 @@ func (s *scheduler) apply(requests []flushRequest, waiters []*waiter, backlog []
 	}
 }
 
+// start works on the planned batch of a lane in a goroutine, which reports to
+// s.finished.
 func (s *scheduler) start(ctx context.Context, id claudemem.SessionID, l *lane) {
 	l.state, l.startedFlush, l.startedSignals = laneRunning, l.flush, s.signals
 	s.running++

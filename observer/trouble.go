@@ -45,6 +45,7 @@ type trouble struct {
 	told map[claudemem.ErrorClass]bool
 }
 
+// init makes t ready for use, without any trouble.
 func (t *troubles) init(opts *ModelOptions) {
 	t.opts = opts
 	t.away = map[string]*trouble{}
@@ -212,6 +213,7 @@ func (t *troubles) noticeText(provider string, failed *claudemem.ModelError) str
 	return fmt.Sprintf("claude-mem: %s %s Captured events wait; after %.0f minutes they are remembered without a model.", provider, what, t.opts.WaitFor.Minutes())
 }
 
+// notify adds a notice to the user; an error is only logged.
 func (t *troubles) notify(ctx context.Context, key, text string) {
 	err := detached(ctx, func(ctx context.Context) error { return t.opts.Store.AddNotice(ctx, key, text) })
 	if err != nil {

@@ -113,6 +113,7 @@ func (w *task) askTurn(ctx context.Context, t *turn) error {
 	return nil
 }
 
+// markCovered records that the outcome accounts for these events.
 func (w *task) markCovered(events []claudemem.PendingEvent) {
 	for i := range events {
 		w.covered[events[i].Key] = true

@@ -273,6 +273,8 @@ func assignToSession(session claudemem.Session, outcome *claudemem.Outcome) {
 	}
 }
 
+// retry gives a claim back to the queue to be tried again later; counted adds to its
+// attempts, which are limited.
 func (o *Observer) retry(ctx context.Context, claim claudemem.Claim, cause error, counted bool) {
 	if !counted {
 		o.opts.Logger.Warn("postpone batch", "session", claim.Session.ID, "events", len(claim.Events), "error", cause)
@@ -330,6 +332,7 @@ func distil(ctx context.Context, d Distiller, batch claudemem.Batch) (outcome cl
 	return d.Distil(ctx, batch)
 }
 
+// storageFault reports whether an error is of the storage or of time, not of the batch.
 func storageFault(err error) bool {
 	code := claudemem.CodeOf(err)
 	return code == claudemem.CodeStorage || code == claudemem.CodeUnavailable ||
