@@ -45,6 +45,8 @@ func (r *jsonParser) blank() {
 	}
 }
 
+// value parses the next value leniently: quotes of both kinds, words without any. At the
+// end of the text it is an empty string, and r.cut is set.
 func (r *jsonParser) value(depth int) value {
 	r.blank()
 	if r.i == len(r.s) {
@@ -138,6 +140,8 @@ func (r *jsonParser) closes() bool {
 	return true
 }
 
+// escape writes the character of the escape at r.i to b and moves behind it. An unknown
+// escape is written as it is, control characters are dropped.
 func (r *jsonParser) escape(b *strings.Builder) {
 	c := r.s[r.i+1]
 	r.i += 2
@@ -178,6 +182,7 @@ func (r *jsonParser) escape(b *strings.Builder) {
 	}
 }
 
+// hex parses four hexadecimal digits; false, without moving, if there are fewer.
 func (r *jsonParser) hex() (rune, bool) {
 	digits := r.s[r.i:min(r.i+4, len(r.s))]
 	n, err := strconv.ParseUint(digits, 16, 32)

@@ -78,12 +78,14 @@ func withoutBullet(s string) string {
 	}
 }
 
+// addFiles adds the file paths among items to obs with a role.
 func addFiles(obs *claudemem.Observation, items []string, role claudemem.FileRole) {
 	for _, path := range files(items) {
 		obs.Files = append(obs.Files, claudemem.FileRef{Path: path, Role: role})
 	}
 }
 
+// files returns the items that are file paths, each once, up to maxFiles.
 func files(items []string) []string {
 	var kept []string
 	for _, s := range items {

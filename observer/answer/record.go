@@ -45,6 +45,7 @@ func (r *record) addText(n name, text string) {
 	}
 }
 
+// addItem appends a text that is not blank to the list of field n, up to maxItems.
 func (r *record) addItem(n name, text string) {
 	if text = strings.TrimSpace(text); text != "" && len(r.lists[n]) < maxItems {
 		r.lists[n] = append(r.lists[n], text)
@@ -72,6 +73,7 @@ type parser struct {
 	emptyJSON bool
 }
 
+// top returns the innermost open record, nil outside of records.
 func (p *parser) top() *record {
 	if len(p.stack) == 0 {
 		return nil
@@ -79,6 +81,7 @@ func (p *parser) top() *record {
 	return p.stack[len(p.stack)-1]
 }
 
+// push opens a record within the open one; beyond maxRecords it only sets p.full.
 func (p *parser) push(r *record) {
 	if len(p.records) == maxRecords {
 		p.full = true
@@ -89,6 +92,7 @@ func (p *parser) push(r *record) {
 	p.openKinds[r.kind]++
 }
 
+// pop closes the innermost open record.
 func (p *parser) pop() {
 	r := p.top()
 	p.stack = p.stack[:len(p.stack)-1]
@@ -116,6 +120,8 @@ func (p *parser) parseView(v *view, depth int) {
 // text adds text outside of fields, decoded; verbatim adds it as it is.
 func (p *parser) text(s string) { p.verbatim(decode(s)) }
 
+// verbatim keeps text that is in no field, of the open record or outside of all, up to
+// maxLoose bytes.
 func (p *parser) verbatim(s string) {
 	b := &p.outside
 	if r := p.top(); r != nil {

@@ -50,12 +50,14 @@ func Render(a Answer) string {
 
 type writer struct{ *strings.Builder }
 
+// text writes an element with an escaped text; nothing for "".
 func (w writer) text(element, s string) {
 	if s != "" {
 		w.WriteString("  <" + element + ">" + escape(s) + "</" + element + ">\n")
 	}
 }
 
+// list writes an element with a child for each item; nothing without items.
 func (w writer) list(element, child string, items []string) {
 	if len(items) == 0 {
 		return
@@ -76,6 +78,7 @@ func escape(s string) string {
 	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(s)
 }
 
+// cdata returns s as one or more CDATA sections, divided where s would end or begin one.
 func cdata(s string) string {
 	const end = "]]>"
 	var b strings.Builder

@@ -137,7 +137,7 @@ func inlineCode(src string, start, end int) bool {
 		end < len(src) && src[end] == '`' && (end+1 == len(src) || src[end+1] != '`')
 }
 
-// tag returns the tag that begins at src[i], if it is a known one.
+// tag returns the tag that begins at src[i]; false if it is not a known one.
 func tag(src string, i int) (token, bool) {
 	t := token{kind: tOpen, start: i}
 	at := i + 1
@@ -224,6 +224,8 @@ func skipBlank(src string, i int) int {
 func (v *view) nextOpen(n name, i int) int  { return v.next(v.opens[n], i) }
 func (v *view) nextClose(n name, i int) int { return v.next(v.closes[n], i) }
 
+// next returns the first index in the sorted list that is at least i, the number of
+// tokens when there is none.
 func (v *view) next(list []int, i int) int {
 	at, _ := slices.BinarySearch(list, i)
 	if at == len(list) {

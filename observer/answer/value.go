@@ -32,6 +32,8 @@ const (
 	maxFiles    = 64
 )
 
+// observation returns the observation that a record holds, cleaned and cut to the
+// limits. A missing title is made from the rest; false when there is nothing to keep.
 func (o *Options) observation(r *record) (claudemem.Observation, bool) {
 	obs := claudemem.Observation{
 		Type:      o.observationType(r.value(nType)),
@@ -161,6 +163,7 @@ func prose(s string, limit int) string {
 	return s
 }
 
+// facts returns items as single lines without bullets, each once, up to maxFacts.
 func facts(items []string) []string {
 	var kept []string
 	for _, s := range items {
@@ -284,6 +287,7 @@ func (o *Options) observationType(s string) claudemem.ObservationType {
 	return o.FallbackType
 }
 
+// summary returns the summary that a record holds; false for an empty one.
 func summary(r *record) (claudemem.Summary, bool) {
 	text := func(n name) string { return prose(r.value(n), maxField) }
 	s := claudemem.Summary{
@@ -317,6 +321,8 @@ const (
 	unsaidConfidence = 0.5
 )
 
+// learning returns the learning that a record holds; false without content. An unknown
+// category becomes fallbackCategory.
 func learning(r *record) (claudemem.Learning, bool) {
 	content := r.value(nContent)
 	if content == "" {
