@@ -44,6 +44,8 @@ func Digest(observations []claudemem.Observation, summaries []claudemem.Summary,
 	return render("digest.md", map[string]any{"Records": records})
 }
 
+// digestLines returns a line for each observation, the newest in full as far as room (in
+// tokens) allows. If even the lines exceed it, some are left out.
 func digestLines(observations []claudemem.Observation, room int) []string {
 	lines := make([]string, len(observations))
 	total := 0
@@ -86,6 +88,7 @@ func thinOut(lines []string, room int) []string {
 
 func leftOut(n int) string { return fmt.Sprintf("[%d more are left out here]\n", n) }
 
+// observationLine returns "- type: title (files)".
 func observationLine(o *claudemem.Observation) string {
 	text := "- " + oneLine(string(o.Type), maxKey) + ": " + oneLine(o.Title, digestTitle)
 	if files := fileList(o); files != "" {
@@ -94,6 +97,8 @@ func observationLine(o *claudemem.Observation) string {
 	return text + "\n"
 }
 
+// observationFull returns the line of an observation with its narrative and its first
+// five facts below.
 func observationFull(o *claudemem.Observation) string {
 	text := observationLine(o)
 	if s := oneLine(o.Narrative, digestField); s != "" {

@@ -123,6 +123,8 @@ func shortEvent(e *claudemem.Event, remark string, limit int) string {
 	return b.String()
 }
 
+// whatHappened returns a tool call's heading: tool, subagent, and whether it failed or
+// was interrupted.
 func whatHappened(e *claudemem.Event) string {
 	// Intake refuses an empty name, but one may consist of control characters.
 	text := cmp.Or(oneLine(e.ToolName, maxLabel), "a tool without a name")
@@ -138,6 +140,7 @@ func whatHappened(e *claudemem.Event) string {
 	return text
 }
 
+// occurredAt returns an event's time in RFC 3339, "" when it is unknown.
 func occurredAt(e *claudemem.Event) string {
 	if e.OccurredAt <= 0 {
 		return ""

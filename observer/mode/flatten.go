@@ -45,6 +45,7 @@ type flattener struct {
 	entries []entry
 }
 
+// value adds the next JSON value under key; null and false are left out.
 func (f *flattener) value(key string, depth int) error {
 	t, err := f.dec.Token()
 	if err != nil {
@@ -111,6 +112,7 @@ func (f *flattener) join(from int) {
 	f.entries = append(f.entries[:from], entry{list[0].key, strings.Join(texts, "\n")})
 }
 
+// add appends an entry unless its text is blank.
 func (f *flattener) add(key, text string) {
 	if strings.TrimSpace(text) != "" {
 		f.entries = append(f.entries, entry{key, text})
@@ -210,6 +212,7 @@ func brief(entries []entry) string {
 // maxKey bounds the name of a parameter, in bytes.
 const maxKey = 60
 
+// label returns "key: ", "" for an empty key.
 func label(key string) string {
 	if key == "" {
 		return ""

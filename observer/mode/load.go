@@ -60,6 +60,7 @@ func Load(name, dir string) (Mode, error) {
 	return m, nil
 }
 
+// invalid returns a CodeInvalid error that lists the problems of a mode.
 func invalid(name string, problems []Problem) error {
 	texts := make([]string, len(problems))
 	for i, p := range problems {
@@ -247,6 +248,7 @@ func (s source) readDefinition(name string, builtinOnly bool) (d definition, own
 	return d, own, problems, nil
 }
 
+// readFile reads a regular file of at most maxFile bytes; CodeInvalid for others.
 func readFile(path string) ([]byte, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -308,6 +310,8 @@ var fieldsOfMode = fields{
 	"wording": {"role": nil, "worth": nil, "skip": nil, "good": nil, "bad": nil},
 }
 
+// unknownFields returns a problem for each field of the decoded JSON v that known does
+// not have. at is the path of v in the file.
 func unknownFields(at string, v any, known fields) []Problem {
 	var problems []Problem
 	switch v := v.(type) {
@@ -343,6 +347,7 @@ func jsonProblem(data []byte, err error) Problem {
 	return Problem{"", "not JSON: " + err.Error()}
 }
 
+// expected names a Go type as people who write JSON know it.
 func expected(goType string) string {
 	switch {
 	case strings.HasPrefix(goType, "[]"):

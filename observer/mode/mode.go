@@ -85,6 +85,7 @@ type Problem struct {
 	Message string
 }
 
+// String returns "field: message".
 func (p Problem) String() string {
 	if p.Field == "" {
 		return p.Message
@@ -191,6 +192,7 @@ func (m *Mode) problems() []Problem {
 	return found
 }
 
+// isGlyph reports whether s is one printable character of the Basic Multilingual Plane.
 func isGlyph(s string) bool {
 	r, size := utf8.DecodeRuneInString(s)
 	return size > 0 && size == len(s) && r <= 0xffff && r != utf8.RuneError &&

@@ -96,6 +96,8 @@ func ShownBefore(prompt claudemem.Prompt, events []string, checkpoint bool) stri
 // is a line without markup.
 func Names(names string) string { return render("names.md", names) }
 
+// request returns the part of a prompt for the model with the user's request, "" for an
+// empty one.
 func request(p claudemem.Prompt) string {
 	text := clip(strings.TrimSpace(p.Text), maxRequest)
 	if text == "" {
@@ -104,6 +106,8 @@ func request(p claudemem.Prompt) string {
 	return `<user_request number="` + strconv.Itoa(p.Number) + `">` + text + "</user_request>\n\n"
 }
 
+// closing returns the part of a prompt for the model with the agent's last message, ""
+// for an empty one.
 func closing(lastMessage string) string {
 	text := clip(strings.TrimSpace(lastMessage), maxLastMessage)
 	if text == "" {

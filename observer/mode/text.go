@@ -19,6 +19,7 @@ func escape(s string) string {
 	return b.String()
 }
 
+// escapeRune returns r as XML text, "" for a character that is unsafe to show.
 func escapeRune(r rune) string {
 	switch {
 	case r == '<':
