@@ -17,7 +17,8 @@ type decl struct {
 	kind string
 }
 
-// languageOf is by extension; "" is a language whose declarations we do not know.
+// languageOf returns the language of a file by its extension, "" for one whose
+// declarations we do not know.
 func languageOf(p string) string {
 	switch lower(path.Ext(p)) {
 	case ".go":
@@ -40,7 +41,7 @@ func languageOf(p string) string {
 	return ""
 }
 
-// declaration recognises the line by which something is declared. It looks at
+// declaration returns what a line of a language declares; false for none. It looks at
 // single lines: enough to name what an edit touched, no substitute for a parser.
 func declaration(lang, line string) (decl, bool) {
 	s := strings.TrimLeft(line, " \t")
@@ -102,6 +103,7 @@ func declaration(lang, line string) (decl, bool) {
 	return decl{}, false
 }
 
+// goDecl returns what a line of Go declares: a function, method or type; false for none.
 func goDecl(s string) (decl, bool) {
 	if rest, ok := strings.CutPrefix(s, "type "); ok {
 		n := ident(rest)
@@ -131,6 +133,8 @@ var modifiers = set(`export default async declare abstract public private protec
 
 var notMethods = set(`if for while switch catch function return else do try with await yield new delete typeof throw constructor_ using lock foreach when guard super this print assert`)
 
+// jsDecl returns what a line of JavaScript or TypeScript declares: a function, method,
+// type, or a test by its title; false for none.
 func jsDecl(s string, indented bool) (decl, bool) {
 	for _, k := range []string{"test(", "it(", "describe(", "test.each(", "it.only(", "test.only("} {
 		if rest, ok := strings.CutPrefix(s, k); ok && len(rest) > 1 && strings.IndexByte("\"'`", rest[0]) >= 0 {
@@ -179,6 +183,7 @@ func jsDecl(s string, indented bool) (decl, bool) {
 	return decl{}, false
 }
 
+// rustDecl returns what a line of Rust declares, impl blocks as types; false for none.
 func rustDecl(s string) (decl, bool) {
 	if strings.HasPrefix(s, "pub(") {
 		_, s, _ = strings.Cut(s, ") ")
@@ -213,6 +218,8 @@ func rustDecl(s string) (decl, bool) {
 	return decl{}, false
 }
 
+// javaDecl returns what a line of Java or a language like it (Kotlin, C#, Swift …)
+// declares; false for none.
 func javaDecl(s string, indented bool) (decl, bool) {
 	s = dropWords(s, modifiers)
 	for _, k := range []string{"class ", "interface ", "enum ", "record ", "object ", "struct ", "protocol ", "extension ", "trait "} {
@@ -251,7 +258,7 @@ func dropWords(s string, drop map[string]bool) string {
 	}
 }
 
-// ident is the identifier that s begins with.
+// ident returns the identifier that s begins with, "" for none.
 func ident(s string) string {
 	i := 0
 	for i < len(s) && (isIdent(s[i]) || s[i] == '$' || s[i] >= 0x80) {

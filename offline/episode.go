@@ -217,6 +217,7 @@ func undo(t *turn) {
 	}
 }
 
+// createdBefore reports whether one of the steps created the file.
 func createdBefore(steps []*step, path string) bool {
 	for _, s := range steps {
 		for _, e := range s.edits {
@@ -303,7 +304,7 @@ func holdsStep(steps []*step, s *step) bool {
 
 func (e *episode) holds(s *step) bool { return s != nil && holdsStep(e.steps, s) }
 
-// fixedElsewhere are the failures of this episode that ended in another turn.
+// fixedElsewhere returns the failures of this episode that ended in another turn.
 func (e *episode) fixedElsewhere() []*check {
 	var out []*check
 	for _, s := range e.steps {

@@ -12,7 +12,7 @@ func sentenceTitle(s string) string {
 	return shown(imperative(strings.TrimRight(s, ". ")), maxTitle)
 }
 
-// choice is the sentence of the agent's that records a decision, -1 for none.
+// choice returns the index of the agent's sentence that records a decision, -1 for none.
 func (e *episode) choice() int {
 	asked := e.turn.request.is(wantDecision)
 	best, bestScore := -1, 0
@@ -38,7 +38,8 @@ func (e *episode) choice() int {
 	return best
 }
 
-// reason is the part of a decision, or the sentence after it, that says why.
+// reason returns the part of a decision's sentence, or the sentence after it, that says
+// why.
 func (e *episode) reason(choice int) string {
 	s := e.turn.message[choice].text
 	for _, word := range []string{" because ", " since ", ", as ", " so that "} {
@@ -49,7 +50,8 @@ func (e *episode) reason(choice int) string {
 	return e.support(choice)
 }
 
-// support is the next telling sentence beside the one at i.
+// support returns the sentence that best goes with the one at i: the next with content;
+// else the files that were read.
 func (e *episode) support(i int) string {
 	for j, s := range e.turn.message {
 		if j != i && !isFluff(s.text) && !reportsTests(s.text) && !reportsCommit(s.text) && len(words(s.text)) >= 5 && (j > i || hasCode(s.text)) {
@@ -62,7 +64,7 @@ func (e *episode) support(i int) string {
 	return ""
 }
 
-// userChoice is the decision that a user states outright.
+// userChoice returns the decision that a user states outright, "" for none.
 func userChoice(prompt string) string {
 	for _, s := range sentences(prompt) {
 		low := lower(s.text)
@@ -116,8 +118,8 @@ func (t *turn) investigates() bool {
 	return false
 }
 
-// finding is the sentence that says what an investigation found out, -1 when it
-// found nothing that is worth keeping. A finding explains something and names
+// finding returns the index of the sentence that says what an investigation found out,
+// -1 when it found nothing that is worth keeping. A finding explains something and names
 // something; an inventory does not.
 func (e *episode) finding() int {
 	t := e.turn
@@ -179,7 +181,8 @@ func (e *episode) finding() int {
 	return best
 }
 
-// fromAgents tells what subagents found, when the turn itself says nothing of it.
+// fromAgents returns what subagents found as observations, if the turn itself says
+// nothing of it.
 func (e *episode) fromAgents() []claudemem.Observation {
 	var out []claudemem.Observation
 	for _, s := range e.answers[:min(len(e.answers), 2)] {

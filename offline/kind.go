@@ -52,8 +52,8 @@ func (e *episode) typeOf() claudemem.ObservationType {
 	return claudemem.TypeChange
 }
 
-// blocking are the open failures that keep the work from being done: a measure
-// that fails after the last edit, or anything that the agent itself calls open.
+// blocking returns the open failures that keep the work from being done: a measure that
+// fails after the last edit, or anything that the agent itself calls open.
 func (e *episode) blocking() []*check {
 	var out []*check
 	for _, c := range e.open {
@@ -74,6 +74,7 @@ func (t *turn) admits() bool {
 	return false
 }
 
+// any reports whether is holds for one of the edits.
 func (e *episode) any(is func(*edit) bool) bool {
 	for _, x := range e.edits {
 		if is(x) {
@@ -87,8 +88,8 @@ func (e *episode) all(is func(*edit) bool) bool {
 	return len(e.edits) > 0 && !e.any(func(x *edit) bool { return !is(x) })
 }
 
-// newCode are the declarations that the episode added to the program itself, but
-// for those that it only moved there.
+// newCode returns the names of the declarations that the episode added to the program
+// itself, except those that it only moved there.
 func (e *episode) newCode() []string {
 	var out, gone []string
 	for _, x := range e.edits {
@@ -138,7 +139,7 @@ func (e *episode) movesOnly() bool {
 	return renames > 0 && len(came) <= both || both > 0 && both >= len(came)-1
 }
 
-// files are the paths that the episode edited, the program's own first.
+// files returns the paths that the episode edited, the program's own first.
 func (e *episode) files() []string {
 	var code, rest []string
 	for _, x := range e.edits {
@@ -153,8 +154,8 @@ func (e *episode) files() []string {
 	return add(code, rest...)
 }
 
-// symbols are the names that the episode's edits go by, the program's own first,
-// new ones before changed ones.
+// symbols returns the names of the declarations that the episode edited, the program's
+// own first, new ones before changed ones.
 func (e *episode) symbols() []string {
 	var fresh, changed []string
 	for _, x := range e.edits {
@@ -171,7 +172,7 @@ func (e *episode) symbols() []string {
 	return add(fresh, changed...)
 }
 
-// failedTests are the names of the tests that failed and pass now.
+// failedTests returns the names of the tests that failed and pass now.
 func (e *episode) failedTests() []string {
 	var out []string
 	for _, c := range e.fixed {
@@ -180,6 +181,8 @@ func (e *episode) failedTests() []string {
 	return out
 }
 
+// rename returns the old and the new name of the first renamed symbol or file; two empty
+// strings for none.
 func (e *episode) rename() (from, to string) {
 	for _, x := range e.edits {
 		if from, to := x.renamed(); to != "" && x.kind == toolcall.FileCode {
@@ -192,6 +195,7 @@ func (e *episode) rename() (from, to string) {
 	return "", ""
 }
 
+// tests returns the names of the tests that the edits touch, each once.
 func (e *episode) tests() []string {
 	var out []string
 	for _, x := range e.edits {

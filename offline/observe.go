@@ -15,6 +15,8 @@ const (
 	failsFact = "Fails: `"
 )
 
+// parseOpenFact returns the command that failed, and its message, from a fact about an
+// open failure; false for another fact.
 func parseOpenFact(fact string) (command, says string, ok bool) {
 	rest, ok := strings.CutPrefix(fact, openFact)
 	if !ok {
@@ -133,8 +135,8 @@ func (e *episode) subtitle(t claudemem.ObservationType) string {
 	return shown(capital(strings.Join(parts, "; ")), maxSubtitle)
 }
 
-// proof is the failure that tells best of those that were overcome: the last one,
-// a test's before others; nil when nothing failed.
+// proof returns the failure that best shows what was overcome: the last one, a test's
+// before others; nil when nothing failed.
 func (e *episode) proof() *check {
 	fixed := e.fixed
 	if len(fixed) == 0 {
@@ -161,7 +163,8 @@ func (e *episode) overcome() string {
 	return "`" + c.text + "` failed, `" + c.fixedBy.text + "` passes now"
 }
 
-// lastMeasure is the test, build or linter that passed at the end.
+// lastMeasure returns the command of the test, build or linter that passed at the end,
+// "" for none.
 func (e *episode) lastMeasure() string {
 	for i := len(e.passes) - 1; i >= 0; i-- {
 		if e.passes[i].Kind == toolcall.KindTest {
@@ -176,8 +179,8 @@ func (e *episode) lastMeasure() string {
 	return ""
 }
 
-// facts are the single statements that later questions ask for. said is the
-// sentence that the title already is, -1 for none.
+// facts returns single statements about the episode that later questions ask for. said
+// is the index of the sentence that the title already is, -1 for none.
 func (e *episode) facts(said int) []string {
 	var facts []string
 	put := func(s string) {
@@ -318,7 +321,7 @@ func (e *episode) workaround() string {
 	return ""
 }
 
-// fileRefs are the files of the episode; a file that was modified is not also read.
+// fileRefs returns the files of the episode; a file that was modified is not also read.
 func (e *episode) fileRefs() []claudemem.FileRef {
 	const most = 40
 	hashes := map[string]string{}
@@ -362,7 +365,7 @@ func (e *episode) fileRefs() []claudemem.FileRef {
 	return refs
 }
 
-// concepts are of the mode's list.
+// concepts returns the concepts, of the mode's list, that fit the episode and its type.
 func (e *episode) concepts(t claudemem.ObservationType) []string {
 	var c []string
 	switch t {
@@ -395,7 +398,7 @@ func (e *episode) concepts(t claudemem.ObservationType) []string {
 	return c[:min(len(c), 4)]
 }
 
-// narrative is the agent's own account without its fluff, then the evidence.
+// narrative returns the agent's own account without its fluff, then the evidence.
 func (e *episode) narrative() string {
 	var b strings.Builder
 	put := func(s string) {

@@ -54,6 +54,7 @@ func outline(lang, text string, first int) []placed {
 	return out
 }
 
+// indentOf returns the number of blanks and tabs that line begins with.
 func indentOf(line string) int {
 	n := 0
 	for n < len(line) && (line[n] == ' ' || line[n] == '\t') {
@@ -68,7 +69,7 @@ type scope struct {
 	stack []placed
 }
 
-// newScope is the scope at the beginning of a line of a file with that outline.
+// newScope returns the scope at the beginning of a line of a file with that outline.
 func newScope(lang string, decls []placed, line int) *scope {
 	s := &scope{lang: lang}
 	for _, p := range decls {
@@ -80,6 +81,7 @@ func newScope(lang string, decls []placed, line int) *scope {
 	return s
 }
 
+// push enters a declaration: those that are indented as far or further have ended.
 func (s *scope) push(p placed) {
 	for len(s.stack) > 0 && s.stack[len(s.stack)-1].indent >= p.indent {
 		s.stack = s.stack[:len(s.stack)-1]
@@ -120,7 +122,7 @@ func (s *scope) leave(line string) {
 	}
 }
 
-// name is the qualified name of the innermost declaration.
+// name returns the qualified name of the innermost declaration.
 func (s *scope) name() string {
 	if len(s.stack) == 0 {
 		return ""
@@ -286,6 +288,7 @@ func (e *edit) parseProse(line string, heading *string) {
 	}
 }
 
+// firstSentence returns the first sentence of s, at most 100 bytes; "" for none.
 func firstSentence(s string) string {
 	for _, x := range sentences(s) {
 		return cut(x.text, 100)
@@ -293,6 +296,7 @@ func firstSentence(s string) string {
 	return ""
 }
 
+// without returns list without the first x.
 func without(list []string, x string) []string {
 	for i := range list {
 		if list[i] == x {
@@ -302,7 +306,8 @@ func without(list []string, x string) []string {
 	return list
 }
 
-// renamed is the pair of names when the edit only gave one thing another name.
+// renamed returns the old and the new name if the edit only renamed one thing, else two
+// empty strings.
 func (e *edit) renamed() (from, to string) {
 	if len(e.added) == 1 && len(e.removed) == 1 && len(e.tests) == 0 && e.linesAdded == e.linesGone {
 		return e.removed[0], e.added[0]

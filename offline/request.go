@@ -44,6 +44,8 @@ type request struct {
 	clause string
 }
 
+// parseRequest returns what a user's prompt asks for (a fix, a feature, an answer …), by
+// its words, and the clause that says it best.
 func parseRequest(prompt string) request {
 	r := request{text: plain(prompt)}
 	head := r.text[:min(len(r.text), 2000)]
@@ -86,6 +88,8 @@ func parseRequest(prompt string) request {
 var complaints = []string{"bug", "broken", "fails", "failing", "crash", "crashes", "regression", "doesn't work", "does not work", "is wrong", "is red", "panics",
 	"throws", "wrong result", "should be ignored", "not working", "stopped working", "complains", "vanishes", "breaks", "flaky"}
 
+// complains reports whether a prompt says that something is broken. low is the prompt in
+// lower case.
 func complains(prompt, low string) bool {
 	for _, c := range complaints {
 		if holds(low, c) && (strings.Contains(c, " ") || !isName(prompt, c)) {
@@ -195,7 +199,7 @@ var pronouns = set("it this that them those these there everything something thi
 var generic = set(`fix the a an and bug bugs test tests failing fails failed error errors issue issues problem problems code please make pass work
 	working run again all my our is are not to of in for on with up do it's please now file files project build still so we i you me docs documentation doc some more tests`)
 
-// clauseScore says how well a clause alone tells what was done; 3 is enough.
+// clauseScore returns how well a clause alone says what was done; 3 is enough.
 func clauseScore(c string) int {
 	ws := words(c)
 	if len(ws) < 2 || len(ws) > 30 {

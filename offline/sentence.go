@@ -86,6 +86,8 @@ func isHeadline(s string) bool {
 	return len(t) > 4 && len(t) < 60 && strings.HasPrefix(t, "**") && strings.HasSuffix(strings.TrimSuffix(t, ":"), "**") && strings.Count(t, "**") == 2
 }
 
+// listItem returns the text of a Markdown list item without its mark; false for another
+// line.
 func listItem(s string) (string, bool) {
 	for _, mark := range []string{"- ", "* ", "+ ", "• ", "– "} {
 		if item, ok := strings.CutPrefix(s, mark); ok {
@@ -168,6 +170,8 @@ func splitSentences(s string) []string {
 	return out
 }
 
+// beginsSentence reports whether s can be the beginning of a sentence: no lower-case
+// letter, except in code.
 func beginsSentence(s string) bool {
 	r, _ := utf8.DecodeRuneInString(s)
 	if unicode.IsLower(r) { // a name in code may begin one

@@ -99,7 +99,8 @@ const (
 	maxTestName  = 80
 )
 
-// commandText is a command as it is shown, with the directory when it was run elsewhere.
+// commandText returns a command as it is shown, with the directory when it was run
+// elsewhere.
 func commandText(c *toolcall.Command) string {
 	text := shown(c.Text(), 100)
 	if d := c.Dir; d != "" && d[0] != '/' && (len(d) <= 2 || d[1] != ':') {
@@ -119,7 +120,7 @@ func shownVerdict(v toolcall.Verdict) toolcall.Verdict {
 	return v
 }
 
-// failureText is a failure in a few words for a fact: where and what.
+// failureText returns a failure in a few words for a fact: where and what.
 func failureText(v *toolcall.Verdict) string {
 	text := v.Message
 	if v.File != "" && !strings.Contains(text, v.File) {
@@ -143,7 +144,7 @@ func covers(pass, fail *check) bool {
 	return pass.text == fail.text || toolcall.Covers(pass.Command, fail.Command, &fail.failure)
 }
 
-// pageOf is host and path of an address; a query may hold anything.
+// pageOf returns host and path of an address; a query may hold anything.
 func pageOf(url string) string {
 	url = strings.TrimPrefix(strings.TrimPrefix(url, "https://"), "http://")
 	url, _, _ = strings.Cut(url, "?")

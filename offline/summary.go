@@ -133,7 +133,7 @@ func (t *turn) completed(episodes []*episode, known []claudemem.Observation) str
 	return shown(strings.TrimPrefix(text, ". "), maxField)
 }
 
-// learned are the reasons that the agent gave.
+// learned returns the reasons that the agent gave.
 func (t *turn) learned(episodes []*episode) string {
 	var parts []string
 	n := 0
@@ -158,7 +158,7 @@ func (t *turn) learned(episodes []*episode) string {
 	return shown(strings.Join(parts, " "), maxField)
 }
 
-// nextSteps are what the agent left open and what still fails.
+// nextSteps returns what the agent left open and what still fails.
 func (t *turn) nextSteps(episodes []*episode) string {
 	var parts []string
 	n := 0
@@ -185,6 +185,8 @@ func (t *turn) nextSteps(episodes []*episode) string {
 	return shown(strings.Join(parts, " "), maxField)
 }
 
+// cutFold returns s without the first of prefixes (in lower case) that it has in any
+// letter case, and whether it has one.
 func cutFold(s string, prefixes ...string) (string, bool) {
 	low := lower(s)
 	for _, p := range prefixes {

@@ -62,7 +62,8 @@ func opensTag(c byte) bool {
 	return c == '/' || c == '!' || c == '?' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
 }
 
-// escapeLen is the length of the terminal escape sequence that s begins with.
+// escapeLen returns the length of the terminal escape sequence that s begins with, 0 for
+// none.
 func escapeLen(s string) int {
 	if len(s) < 2 {
 		return len(s)
@@ -152,7 +153,7 @@ func withoutStump(s string) string {
 	return s
 }
 
-// clauseEnd is where the clause before the space at i ends, 0 when none does: at
+// clauseEnd returns where the clause before the space at i ends, 0 when none does: at
 // punctuation, or before a conjunction that only goes on.
 func clauseEnd(s string, i int) int {
 	if i > 0 && strings.IndexByte(",;:", s[i-1]) >= 0 {
@@ -189,7 +190,7 @@ func capital(s string) string {
 	return s
 }
 
-// uncapital is the reverse, for a sentence that goes on after a colon; "I", names
+// uncapital returns a sentence with a small first letter, to follow a colon; "I", names
 // and acronyms keep their case.
 func uncapital(s string) string {
 	first, _, _ := strings.Cut(s, " ")
@@ -200,7 +201,8 @@ func uncapital(s string) string {
 	return s
 }
 
-// looksLikeCode tells identifiers, paths and commands from words of prose.
+// looksLikeCode reports whether a word is an identifier, path or command and no word of
+// prose.
 func looksLikeCode(word string) bool {
 	word = strings.Trim(word, ",;:.!?()\"'")
 	if word == "" {
@@ -294,6 +296,7 @@ func set(text string) map[string]bool {
 	return m
 }
 
+// firstOf returns the first element, "" for an empty list.
 func firstOf(list []string) string {
 	if len(list) == 0 {
 		return ""
@@ -306,6 +309,7 @@ func before(s, sep string) string {
 	return b
 }
 
+// lastPart returns what follows the last sep in s, all of s without one.
 func lastPart(s, sep string) string {
 	if i := strings.LastIndex(s, sep); i >= 0 {
 		return s[i+len(sep):]

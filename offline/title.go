@@ -34,6 +34,8 @@ func (e *episode) title(t claudemem.ObservationType) string {
 	return shown(strings.TrimRight(s, ". "), maxTitle)
 }
 
+// fixTitle returns the title of a bug fix: by the cause that the agent told, else the
+// user's words, the commit, or what failed.
 func (e *episode) fixTitle() string {
 	subject := firstOf(e.failedTests())
 	if strings.Contains(subject, " ") {
@@ -83,7 +85,8 @@ func (e *episode) fixTitle() string {
 	return s + e.proofTail(maxTitle-len(s))
 }
 
-// proofTail is a tail for a title that says what passes again, when there is room.
+// proofTail returns the end of a title that says what passes again, "" when it exceeds
+// room bytes.
 func (e *episode) proofTail(room int) string {
 	tail := ""
 	if t := e.failedTests(); len(t) > 0 {
@@ -97,7 +100,7 @@ func (e *episode) proofTail(room int) string {
 	return tail
 }
 
-// openTitle is for work that ends with something failing.
+// openTitle returns the title of work that ends with something failing.
 func (e *episode) openTitle() string {
 	c := e.blocking()[0]
 	name := firstOf(c.failure.Tests)
@@ -129,7 +132,7 @@ func (e *episode) openTitle() string {
 	return s
 }
 
-// cureTitle is for a failure that went away without an edit.
+// cureTitle returns the title for a failure that went away without an edit.
 func (e *episode) cureTitle() string {
 	c := e.fixed[0]
 	if len(e.deps) > 0 {
@@ -150,6 +153,8 @@ func (e *episode) cure() string {
 	return "another command"
 }
 
+// workTitle returns the title of work of type t: by the user's words or the agent's, the
+// commit, else by what was edited.
 func (e *episode) workTitle(t claudemem.ObservationType) string {
 	if from, to := e.rename(); to != "" && t == claudemem.TypeRefactor {
 		return "Rename " + from + " to " + to + " (" + list(baseNames(e.files()), 2) + ")"
@@ -196,7 +201,8 @@ func (e *episode) workTitle(t claudemem.ObservationType) string {
 	return verb + e.place()
 }
 
-// bareTitle is for a turn that only committed or changed what is installed.
+// bareTitle returns the title of a turn that only committed or changed what is
+// installed.
 func (e *episode) bareTitle() string {
 	switch {
 	case len(e.deps) > 0:
@@ -252,7 +258,7 @@ func (e *episode) place() string {
 	return list(files, 3)
 }
 
-// commitTitle is a commit's subject when it can stand as a title.
+// commitTitle returns a commit's subject that can stand as a title, "" for none.
 func (e *episode) commitTitle() string {
 	for i := len(e.commits) - 1; i >= 0; i-- {
 		c := e.commits[i]
@@ -272,8 +278,8 @@ func (e *episode) commitTitle() string {
 	return ""
 }
 
-// tell picks from the agent's closing words the sentence that tells best what the
-// episode was about, and trims it to a title. For a fix the cause counts most.
+// tell returns the sentence of the agent's closing words that says best what the episode
+// was about, trimmed to a title; "" for none. For a fix the cause counts most.
 func (e *episode) tell(fix bool) string {
 	best, bestScore := -1, 2
 	if !e.only {

@@ -17,6 +17,7 @@ func telling(names []string) []string {
 	return out
 }
 
+// firstWord returns the first word of s in lower case, "" for none.
 func firstWord(s string) string {
 	ws := words(s[:min(len(s), 60)])
 	if len(ws) == 0 {
@@ -104,7 +105,7 @@ func imperative(s string) string {
 	return capital(s)
 }
 
-// mayLoseSubject tells the verbs that can stand without the agent's "I".
+// mayLoseSubject reports whether a verb can stand without the agent's "I".
 func mayLoseSubject(verb string) bool {
 	switch verb {
 	case "also", "chose", "decided", "opted", "picked", "went", "kept", "settled", "used":
@@ -113,6 +114,7 @@ func mayLoseSubject(verb string) bool {
 	return imperatives[verb] != ""
 }
 
+// baseNames returns the base names of paths, each once.
 func baseNames(paths []string) []string {
 	out := make([]string, 0, len(paths))
 	for _, p := range paths {
@@ -133,6 +135,7 @@ func baseNamesOfPaths(names []string) []string {
 	return out
 }
 
+// quoted returns the texts that are not empty in quotes, with commas.
 func quoted(list []string) string {
 	q := make([]string, 0, len(list))
 	for _, s := range list {
@@ -143,6 +146,7 @@ func quoted(list []string) string {
 	return strings.Join(q, ", ")
 }
 
+// uncapitalFirst returns s with its first byte in lower case.
 func uncapitalFirst(s string) string {
 	if s == "" {
 		return s
