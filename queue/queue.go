@@ -144,6 +144,7 @@ func (q *Queue) Close() error {
 // become due.
 func (q *Queue) Ready() <-chan struct{} { return q.ready }
 
+// signal wakes whoever waits for Ready; it never blocks.
 func (q *Queue) signal() {
 	select {
 	case q.ready <- struct{}{}:

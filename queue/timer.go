@@ -160,6 +160,7 @@ func retryAfter(cause error) time.Duration {
 	return min(max(asks.RetryAfter(), 0), retryAfterMax)
 }
 
+// causeText returns the text of an error, "" for nil.
 func causeText(cause error) string {
 	if cause == nil {
 		return ""
