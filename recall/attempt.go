@@ -61,7 +61,8 @@ type fault struct {
 
 func (f *fault) Error() string { return fmt.Sprintf("panic: %v\n%s", f.value, f.stack) }
 
-// reasonOf says in a word why a part was left out.
+// reasonOf returns the kind of an error in a word, as the reason why a part was left
+// out.
 func reasonOf(err error) string {
 	var f *fault
 	switch {

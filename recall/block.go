@@ -34,7 +34,8 @@ const (
 func unitsFor(tokens int) int { return 7 * tokens / 2 }
 func tokensFor(n int) int     { return 2 * n / 7 }
 
-// effectiveBudget is in tokens: what is asked for, within what the host takes.
+// effectiveBudget returns the size of the block in tokens: what is asked for, by default
+// the setting, but at least MinBudget and at most what the host takes.
 func (b *Builder) effectiveBudget(asked int) int {
 	budget := b.opts.Budget
 	if asked > 0 {
@@ -57,7 +58,8 @@ type shelf struct {
 	sessions, observations int
 }
 
-// finish writes the block from what could be built and describes what was given.
+// finish returns the block of these sections with its costs, skipped layers and the
+// injection to book.
 func (b *Builder) finish(start time.Time, req claudemem.ContextRequest, sections []section,
 	skipped []claudemem.LayerCost, all shelf) claudemem.ContextBlock {
 	w := writer{host: req.Host, budget: b.effectiveBudget(req.Budget), skipped: skipped}

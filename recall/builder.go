@@ -191,15 +191,16 @@ func (b *Builder) Context(ctx context.Context, req claudemem.ContextRequest) (cl
 	return b.finish(start, req, sections, skipped, all), nil
 }
 
-// leaveOut names a part that could not be built. The cause goes to the log; it
-// may hold paths, so the block only gets its kind.
+// leaveOut returns the entry of a layer that could not be built, with the kind of error
+// as reason. The cause goes to the log alone: it may hold paths.
 func (b *Builder) leaveOut(name string, cause error) claudemem.LayerCost {
 	reason := reasonOf(cause)
 	b.opts.Logger.Warn("context layer left out", "layer", name, "reason", reason, "error", cause)
 	return claudemem.LayerCost{Name: name, Reason: reason}
 }
 
-// shelf counts the records of other sessions, and after a compaction of this one too.
+// shelf returns how many records of other sessions there are to look further in; after a
+// compaction those of this session count too.
 func (r *run) shelf(t claudemem.Totals) shelf {
 	all := shelf{known: true, sessions: t.Sessions, observations: t.Observations}
 	recent, err := r.recent.wait()

@@ -30,8 +30,9 @@ var emptyWords = func() map[string]bool {
 	return set
 }()
 
-// wordsOf are the words that carry a line's meaning, shortened, sorted, each once.
-// A character of a script without spaces is a word of its own.
+// wordsOf returns the words that carry a line's meaning, each cut to its first stemRunes
+// letters, sorted, each once. A character of a script without spaces is a word of its
+// own.
 func wordsOf(text string) []string {
 	var words []string
 	for _, w := range strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {

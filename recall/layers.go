@@ -57,7 +57,8 @@ type line struct {
 	note string
 }
 
-// layers lists what this block is built of, the most important first.
+// layers returns the layers that this block will have, the most important first. The
+// share of one that is switched off passes to the next.
 func (r *run) layers() []layer {
 	caps, opts := r.opts.Caps, r.opts
 	var all []layer

@@ -79,7 +79,8 @@ func mark(ctx context.Context, tree WorkTree, c claudemem.Checkout, observations
 	return lowered(all)
 }
 
-// lowered ranks what is unmerged as if it stood unmergedPlaces further down.
+// lowered returns all with unmerged records unmergedPlaces further down; pinned ones
+// keep their place.
 func lowered(all []marked) []marked {
 	places := make([]int, len(all)) // twice the place, so that there is one between two
 	order := make([]int, len(all))
@@ -97,7 +98,8 @@ func lowered(all []marked) []marked {
 	return ranked
 }
 
-// fileNotes compares the files of all observations at once.
+// fileNotes returns a note for each observation on those of its files that changed
+// since, "" for none. It compares the files of all at once.
 func fileNotes(ctx context.Context, tree WorkTree, root string, observations []claudemem.Observation) ([]string, error) {
 	var asked []claudemem.FileRef
 	ends := make([]int, len(observations))
@@ -124,8 +126,8 @@ func fileNotes(ctx context.Context, tree WorkTree, root string, observations []c
 	return notes, nil
 }
 
-// telling are the files by which an observation shows its age: those that it
-// modified; of one that modified none, those that it read.
+// telling returns the files by whose changes an observation is outdated: those that it
+// modified or, if it modified none, read. Files without a hash are left out.
 func telling(o *claudemem.Observation) []claudemem.FileRef {
 	var modified, read []claudemem.FileRef
 	anyModified := false
@@ -176,8 +178,9 @@ func fileStateNote(states []claudemem.FileState) string {
 	}
 }
 
-// unmergedBranches names for each observation the branch that its work is on,
-// nil when it is at hand.
+// unmergedBranches returns for each observation the name of the branch that its work is
+// on, nil when that is merged into the checkout; nil in all when the checkout has no
+// commit.
 func unmergedBranches(ctx context.Context, tree WorkTree, c claudemem.Checkout, observations []claudemem.Observation) ([]*string, error) {
 	if c.HeadCommit == "" {
 		return nil, nil

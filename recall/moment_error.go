@@ -73,7 +73,8 @@ var (
 	}
 )
 
-// parseComplaint returns what an error says, as a host tells it.
+// parseComplaint returns the tests, places, functions and weighed lines of an error as a
+// host reports it.
 func parseComplaint(text string) complaint {
 	verdict := toolcall.ParseOutput(text, "")
 	c := complaint{places: verdict.Places}
@@ -120,7 +121,8 @@ func (c *complaint) place(file string) {
 	}
 }
 
-// line weighs the words of a line; the files that it names in passing are its places.
+// line returns a line of an error with its words weighed; files that it names in passing
+// are added to c's places.
 func (c *complaint) line(text string) complaintLine {
 	text = stamp.ReplaceAllString(text, "")
 	l := complaintLine{text: text, words: map[string]float64{}}
@@ -170,7 +172,8 @@ func (c *complaint) line(text string) complaintLine {
 	return l.withoutClass()
 }
 
-// put adds the words of a part of the line and returns those that are its own.
+// put adds the words of a part of the line with a weight and returns them, without the
+// words that any error may have.
 func (l *complaintLine) put(text string, weight float64) (own []string) {
 	for _, w := range errorWords(text) {
 		if weight == missingName || !commonWords[w] {

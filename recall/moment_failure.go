@@ -69,9 +69,8 @@ func (r *reminding) atFailure(ctx context.Context) (reminder, error) {
 	return m, nil
 }
 
-// query is what of a complaint is searched for: the names of tests and of the
-// functions in which it went wrong, and the lines with words of their own; "" when
-// there are none of these.
+// query returns the text to search for: the names of tests and of the functions in which
+// it went wrong, and the lines with words of their own; "" when there are none of these.
 func (c *complaint) query() string {
 	parts := slices.Concat(c.tests, c.functions)
 	for _, l := range c.lines {
@@ -104,7 +103,8 @@ func (p precedent) strength() float64 {
 	return s
 }
 
-// seenIn compares a record with the failure, statement by statement.
+// seenIn returns the evidence that a record is about the same failure, and the
+// statements of it that tell the failure and its fix.
 func (c *complaint) seenIn(o *claudemem.Observation) precedent {
 	p := precedent{Observation: o}
 	statements := append([]string{o.Title, o.Subtitle}, o.Facts...)
@@ -176,7 +176,8 @@ func tellsAbsence(low string) bool {
 	return false
 }
 
-// comparedWith measures how much of the line a text has.
+// comparedWith returns how much of the line a text has, by a function that reports
+// whether it has a word.
 func (l *complaintLine) comparedWith(has func(word string) bool) gate.FailureEvidence {
 	var e gate.FailureEvidence
 	shared := 0.0
@@ -209,9 +210,9 @@ var fixWords = regexp.MustCompile(`(?i)\b(?:fix(?:ed|es)?|solv(?:ed|es)|resolv(?
 // of fixing has to be outright.
 var cures = regexp.MustCompile(`(?i)\b(?:fix(?:ed|es)?|solv(?:ed|es)|resolv(?:ed|es)|workaround|works|passes after|needed|needs|must|instead)\b`)
 
-// fixIn is the statement of a record that tells what made the failure go away, ""
-// when it tells of none. A failure on the way to something else has left no word
-// of how it ended.
+// fixIn returns the statement of a record that tells what made the failure (in the
+// statement said) go away, "" when none does. A failure on the way to something else has
+// left no word of how it ended.
 func fixIn(o *claudemem.Observation, said string) string {
 	if strings.HasPrefix(said, "Failed on the way: ") {
 		return ""
@@ -268,7 +269,8 @@ func isFixTitle(title string) bool {
 	return strings.HasPrefix(low, "fix ") || strings.HasPrefix(low, "fix: ") || strings.HasPrefix(low, "fixed ")
 }
 
-// sayPrecedent tells the fix, which may be the title, and what the error was.
+// sayPrecedent returns a reminder's line for a record of the same failure: the fix,
+// which may be the title, and what the error was.
 func (r *reminding) sayPrecedent(p precedent) (title, detail string) {
 	title, detail = r.gist(*p.Observation)
 	title = text.TruncateUTF16(title, momentChars/2)

@@ -74,7 +74,8 @@ func (l *ledger) claim(key sessionKey, found reminder, shown claudemem.Shown, no
 	return lines, at
 }
 
-// release takes back what was claimed under a moment.
+// release takes back the records and files that were claimed for a session at this time,
+// so that they may be given later.
 func (l *ledger) release(key sessionKey, at claudemem.Millis) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

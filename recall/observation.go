@@ -67,8 +67,8 @@ func compose(title, detail string, limit int) string {
 	return title
 }
 
-// fileNote names the first of files whose base name text does not have, and how
-// many more there are.
+// fileNote returns the name of the first of files whose base name text does not have,
+// with the number of the others; "" when there is none.
 func fileNote(files []string, text string) string {
 	files = slices.DeleteFunc(files, func(f string) bool { return f == "" || strings.Contains(text, path.Base(f)) })
 	if len(files) == 0 {

@@ -85,7 +85,8 @@ func (r *run) observationLines(ctx context.Context) (built, error) {
 // an observer stores meanwhile is the same.
 func nameOf(o *claudemem.Observation) string { return fmt.Sprint(o.Session, "\x00", o.Title) }
 
-// waiting lists what was distilled on the spot, the newest first.
+// waiting returns the observations that were distilled on the spot from events in the
+// queue, the newest first.
 func (r *run) waiting(fresh freshSessions) []claudemem.Observation {
 	var waiting []claudemem.Observation
 	for _, f := range fresh.sessions {
@@ -174,8 +175,8 @@ func (r *run) choose(stored, waiting []claudemem.Observation, related []claudeme
 	return append(chosen, crowd[:min(len(crowd), max(enough-len(chosen), 0))]...)
 }
 
-// related asks the Finder what fits the latest summary. Whatever goes wrong there
-// costs only its own share of the time: the newest are shown then.
+// related asks the Finder for records near the latest summary. An error or a late answer
+// costs only this share of the time: the newest are shown then.
 func (r *run) related(ctx context.Context, fresh freshSessions) ([]claudemem.Related, error) {
 	if r.opts.Finder == nil || r.req.Source == sourceResume {
 		return nil, nil // What is new is shown by its age.
@@ -241,7 +242,7 @@ func (r *run) latestSummary(ctx context.Context, fresh freshSessions) (claudemem
 	return claudemem.Summary{}, nil
 }
 
-// searchText is a summary as it is searched with.
+// searchText returns the text of a summary that is used as a query.
 func searchText(s claudemem.Summary) string {
 	var parts []string
 	for _, p := range []string{text.TruncateUTF16(oneLine(s.Request), askedChars), oneLine(s.Completed), oneLine(s.NextSteps), oneLine(s.Learned)} {

@@ -22,7 +22,8 @@ const (
 	ownSummaries = 5
 )
 
-// sessionLines is the session index.
+// sessionLines returns the lines of the recent sessions; after a compaction the
+// session's own turns come first.
 func (r *run) sessionLines(ctx context.Context) (built, error) {
 	recent, err := r.recent.wait()
 	if err != nil {
@@ -62,8 +63,8 @@ func (r *run) sessionLines(ctx context.Context) (built, error) {
 	return built{lines: lines}, nil
 }
 
-// ownLines shows what this session did itself, newest turn first: after a
-// compaction that is what its model has just lost.
+// ownLines returns a line for each turn of the asking session, the newest first: after a
+// compaction that is what its model has just lost. nil for an unknown session.
 func (r *run) ownLines(ctx context.Context, fresh freshSessions) ([]line, error) {
 	if r.self.ID == 0 {
 		return nil, nil
@@ -134,8 +135,8 @@ func (r *run) sessionText(d claudemem.SessionDigest, waiting *freshSession, requ
 
 func summaryOf(turn int) string { return fmt.Sprintf("summary of turn %d", turn) }
 
-// summaryText is a summary on one line: what was completed, with the request
-// also what for; else what was asked and what came of it.
+// summaryText returns a summary on one line: what was completed, with request also what
+// for; else what was asked and what came of it.
 func (r *run) summaryText(s claudemem.Summary, request bool) string {
 	done, asked := r.plain(s.Completed), r.plain(s.Request)
 	switch {

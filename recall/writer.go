@@ -121,7 +121,8 @@ func (w *writer) news(lines []line) []line {
 	})
 }
 
-// take adds what fitted of a layer, and books it.
+// take adds the parts of a layer to the block, and records what they say and of which
+// observations and sessions they are.
 func (w *writer) take(parts []part) {
 	w.parts = append(w.parts, parts...)
 	for _, p := range parts {
