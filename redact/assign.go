@@ -23,8 +23,8 @@ type assignment struct {
 	valueStart int // after white space
 }
 
-// secretAtAssign returns the secret whose ':' or '=' is at i: an assignment's
-// value, a URL's password or curl's -u.
+// secretAtAssign returns the secret whose ':' or '=' is at i: an assignment's value, a
+// URL's password or curl's -u; false for none.
 func secretAtAssign(s string, i int) (span, bool) {
 	opEnd := i + 1
 	next := byte(0)
@@ -72,7 +72,8 @@ func secretAtAssign(s string, i int) (span, bool) {
 	return span{}, false
 }
 
-// secretAtBackslash returns the value of an assignment whose '=' is written \u003d.
+// secretAtBackslash returns the value of an assignment whose '=' is written \u003d;
+// false for none.
 func secretAtBackslash(s string, i int) (span, bool) {
 	if strings.HasPrefix(s[i:], `\u003d`) || strings.HasPrefix(s[i:], `\u003D`) {
 		return secretAssigned(s, assignment{}, i, i+6)
@@ -81,7 +82,7 @@ func secretAtBackslash(s string, i int) (span, bool) {
 }
 
 // secretAssigned returns the secret value of the assignment with the operator
-// s[op:opEnd].
+// s[op:opEnd]; false if its value is no secret.
 func secretAssigned(s string, a assignment, op, opEnd int) (span, bool) {
 	end := op
 	for end > 0 && oneOf(s[end-1], "?|+&") { // ?= ||= +=
@@ -155,6 +156,7 @@ func oneOf(c byte, chars string) bool {
 	return false
 }
 
+// typeName reports whether name is that of a type, as in "password: string".
 func typeName(name string) bool {
 	switch name {
 	case "string", "str", "String", "text", "char", "Text", "bytes", "byte", "SecretStr", "any":
@@ -163,7 +165,7 @@ func typeName(name string) bool {
 	return false
 }
 
-// secret returns the part of the value to mask.
+// secret returns the part of the value to mask; false for none.
 func (a assignment) secret(s string) (span, bool) {
 	i := a.valueStart
 	if i >= len(s) {
@@ -188,7 +190,8 @@ type quote struct {
 	escapes int
 }
 
-// quoteAt parses an opening quote at i, also after the letter of r"…", b'…', f"…".
+// quoteAt parses an opening quote at i, also after the letter of r"…", b'…', f"…"; false
+// if there is none.
 func quoteAt(s string, i int) (quote, bool) {
 	if i+1 < len(s) && strings.IndexByte("rbfuRBFU@$", s[i]) >= 0 && strings.IndexByte("\"'`", s[i+1]) >= 0 {
 		i++
@@ -237,7 +240,8 @@ func (q quote) closing(s string, end int) bool {
 	return end == len(s) || s[end] != q.char && s[end] != '\\' || i > q.start && s[i] != ')'
 }
 
-// convertedLiteral parses []byte("…") and similar conversions at i.
+// convertedLiteral parses []byte("…") and similar conversions at i; false if there is
+// none.
 func convertedLiteral(s string, i int) (quote, bool) {
 	for _, conversion := range [...]string{"[]byte(", "string(", "bytes(", "String(", "SecretStr(", "Buffer.from(", "b64decode("} {
 		if strings.HasPrefix(s[i:], conversion) {
@@ -247,7 +251,7 @@ func convertedLiteral(s string, i int) (quote, bool) {
 	return quote{}, false
 }
 
-// quoted returns the secret in a quoted value.
+// quoted returns the secret in a quoted value; false for none.
 func (a assignment) quoted(s string, q quote) (span, bool) {
 	end := q.end(s)
 	if end-q.start < a.family.shortest() || q.closing(s, end) {
@@ -330,7 +334,7 @@ func secretSetting(v string) bool {
 		!pathLike(v) && !sentence(v) && (strings.IndexByte(v, '.') < 0 || !identifier(v))
 }
 
-// bare returns the secret in a value without quotes.
+// bare returns the secret in a value without quotes; false for none.
 func (a assignment) bare(s string, i int) (span, bool) {
 	if a.family == famAuthorization {
 		return authorizationValue(s, i, lineEnd(s, i))
@@ -429,6 +433,7 @@ var (
 	curlStops     = stopsOf(" \t\r\n\"'`|;")
 )
 
+// stopsOf returns a table that is true for the bytes of chars.
 func stopsOf(chars string) (t [256]bool) {
 	for i := range len(chars) {
 		t[chars[i]] = true
@@ -449,6 +454,8 @@ func bareEnd(s string, i, limit int, stops *[256]bool) int {
 	return i
 }
 
+// hasAlnum reports whether v has an ASCII letter or digit, or any other byte beyond
+// ASCII.
 func hasAlnum(v string) bool {
 	for i := range len(v) {
 		if isAlnum(v[i]) || v[i] >= 0x80 {
@@ -458,6 +465,7 @@ func hasAlnum(v string) bool {
 	return false
 }
 
+// lowerCase reports whether v has lower-case ASCII letters only.
 func lowerCase(v string) bool {
 	for i := range len(v) {
 		if !isLower(v[i]) {
@@ -484,6 +492,7 @@ func (a assignment) startsLine(s string) bool {
 	return true
 }
 
+// lineEnd returns where the line of position i ends, at most maxHeader bytes on.
 func lineEnd(s string, i int) int {
 	line := s[i:min(len(s), i+maxHeader)]
 	if n := strings.IndexAny(line, "\r\n"); n >= 0 {

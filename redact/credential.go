@@ -65,9 +65,9 @@ scan:
 // webhooks are addresses whose path is the secret.
 var webhooks = [...]string{"hooks.slack.com/", "discord.com/api/webhooks/", "discordapp.com/api/webhooks/"}
 
-// webhook finds the secret of a Slack or Discord webhook URL whose host begins at start.
-// The span is the path behind the known prefix, of at least 16 bytes; slashes may be
-// escaped.
+// webhook finds the secret of a Slack or Discord webhook URL whose host begins at start;
+// false for another URL. The span is the path behind the known prefix, of at least 16
+// bytes; slashes may be escaped.
 func webhook(s string, start int) (span, bool) {
 	for n, prefix := range webhooks {
 		begin := start
@@ -152,6 +152,8 @@ func authorizationValue(s string, i, end int) (span, bool) {
 	return span{start, runEnd(s, start+len(word), classToken), ruleAuthorization}, true
 }
 
+// tokenBytes reports whether v has only bytes that tokens are made of, colons and
+// commas.
 func tokenBytes(v string) bool {
 	for i := range len(v) {
 		if classes[v[i]]&classToken == 0 && v[i] != ':' && v[i] != ',' {
@@ -161,7 +163,8 @@ func tokenBytes(v string) bool {
 	return true
 }
 
-// secretAtB returns the credentials of "Bearer TOKEN" or "Basic BASE64" at i.
+// secretAtB returns the credentials of "Bearer TOKEN" or "Basic BASE64" at i; false for
+// none.
 func secretAtB(s string, i int) (span, bool) {
 	if len(s)-i < 12 {
 		return span{}, false
@@ -214,7 +217,8 @@ func userAndPassword(v string) bool {
 	return colon
 }
 
-// secretFlag returns the value of --password VALUE. s[i] is the first dash.
+// secretFlag returns the value of --password VALUE; false for another flag. s[i] is the
+// first dash.
 func secretFlag(s string, i int) (span, bool) {
 	if i > 0 && strings.IndexByte(" \t\n\"'`,[(\\", s[i-1]) < 0 {
 		return span{}, false
@@ -252,7 +256,8 @@ func secretFlag(s string, i int) (span, bool) {
 	return span{}, false
 }
 
-// curlUser returns the password of curl -u user:password. s[i] is the ':'.
+// curlUser returns the password of curl -u user:password; false for none. s[i] is the
+// ':'.
 func curlUser(s string, i int) (span, bool) {
 	start := i
 	limit := max(0, i-maxName)

@@ -24,6 +24,8 @@ func Text(s string) (string, map[string]int) {
 // mask may become an assignment.
 const maxMaskPasses = 4
 
+// maskText returns s with its secrets masked and adds to counts how often each rule
+// found one.
 func maskText(s string, counts *map[string]int) string {
 	for range maxMaskPasses {
 		var cuts []span

@@ -19,6 +19,7 @@ const (
 	famAuthorization
 )
 
+// rule returns the name of the rule under which a secret with such a name is counted.
 func (f family) rule() string {
 	switch f {
 	case famPassword:
@@ -239,6 +240,7 @@ func countsTokens(word string) bool {
 	return false
 }
 
+// lastWord returns the word behind the last '_', and the words before it.
 func lastWord(words string) (last, before string) {
 	if i := strings.LastIndexByte(words, '_'); i >= 0 {
 		return words[i+1:], words[:i]

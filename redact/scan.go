@@ -75,8 +75,8 @@ func ruleOfToken(v, otherwise string) string {
 	return otherwise
 }
 
-// nextSecret returns the first secret that starts at from or later. Text before
-// from is context only.
+// nextSecret returns the first secret that starts at from or later; false for none. Text
+// before from is context only.
 func nextSecret(s string, from int) (span, bool) {
 	for i := from; i < len(s); i++ {
 		kind := anchors[s[i]]

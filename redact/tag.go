@@ -233,7 +233,7 @@ func indexFrom(s string, at int, sub string) int {
 	return len(s)
 }
 
-// parseTag parses a tag that starts at i.
+// parseTag parses a tag that starts at i; false if there is none.
 func parseTag(s string, i int) (tag, bool) {
 	j := i + bracket(s, i, '<')
 	if j == i {
@@ -295,7 +295,8 @@ func bracket(s string, i int, c byte) int {
 	return 0
 }
 
-// tagName returns the index of the name that stands at i.
+// tagName returns the index of the name that stands at i; false for a name that is not
+// ours.
 func tagName(s string, i int) (int, bool) {
 	if i >= len(s) {
 		return 0, false
@@ -321,6 +322,7 @@ func nameByte(c byte) bool {
 	return isAlnum(c) || c == '-' || c == '_' || c == '.' || c == ':' || c >= 0x80
 }
 
+// skipSpace returns the first position from i on that is no white space.
 func skipSpace(s string, i int) int {
 	for i < len(s) && (s[i] == ' ' || s[i] >= '\t' && s[i] <= '\r') {
 		i++
@@ -328,6 +330,7 @@ func skipSpace(s string, i int) int {
 	return i
 }
 
+// skipBackslashes returns the first position from i on that is no backslash.
 func skipBackslashes(s string, i int) int {
 	for i < len(s) && s[i] == '\\' {
 		i++

@@ -22,7 +22,8 @@ const anyByte = 0xff
 // keyOf returns the low five bits of two bytes: letters count the same in both cases.
 func keyOf(a, b byte) int { return int(a&31)<<5 | int(b&31) }
 
-// secretToken finds a token of [Kinds] whose prefix has its anchor at i.
+// secretToken returns a token of [Kinds] whose prefix has its anchor at i; false for
+// none.
 func secretToken(s string, i int) (span, bool) {
 	if i == 0 {
 		return span{}, false
@@ -45,7 +46,7 @@ func secretToken(s string, i int) (span, bool) {
 	return span{}, false
 }
 
-// token returns the token whose prefix is s[start:bodyStart].
+// token returns the token whose prefix is s[start:bodyStart]; false if no body follows.
 func (k *Kind) token(s string, start, bodyStart int) (span, bool) {
 	if k.Before != "" {
 		n := formLength(k.Before)
