@@ -50,8 +50,8 @@ func (w worktree) checkedOut() (branch, commit string) {
 	return branch, ""
 }
 
-// parseHead parses the content of HEAD or of a loose ref: the ref that it points
-// to, or a commit.
+// parseHead parses the content of HEAD or of a loose ref: the ref that it points to, or
+// a commit; false for anything else.
 func parseHead(content string) (ref, commit string, ok bool) {
 	if target, symbolic := strings.CutPrefix(content, "ref:"); symbolic {
 		target = strings.TrimSpace(target)

@@ -119,6 +119,7 @@ func findWorktree(dir string, known worktree) (worktree, bool) {
 	}
 }
 
+// worktreeAt returns the worktree whose root is dir; false if dir has no valid .git.
 func worktreeAt(dir string) (worktree, bool) {
 	dotGit := filepath.Join(dir, ".git")
 	info, err := os.Stat(dotGit)
