@@ -91,7 +91,8 @@ var lengths = set("second seconds minute minutes hour hours day days night week 
 // followers go on after a time; another word may belong to it ("last month boundaries").
 var followers = set("about on regarding concerning for with and in by that we i")
 
-// timeAt reads an expression of time at the beginning of words, the longest first.
+// timeAt parses an expression of time at the beginning of words and returns of how many
+// words it is, 0 for none, and what it means. The longest counts.
 func (r *reading) timeAt(words []word) (int, timespan) {
 	if n, t := r.rangeAt(words); n > 0 {
 		return n, t
@@ -146,7 +147,7 @@ func preposed(preposition, next string, p period) (t timespan, ok bool) {
 	return t, !p.doubtful || preposition == "in" || preposition == "during" || preposition == "since"
 }
 
-// rangeAt reads "between A and B" and "from A to B".
+// rangeAt parses "between A and B" and "from A to B" as timeAt does.
 func (r *reading) rangeAt(words []word) (int, timespan) {
 	var link map[string]bool
 	switch words[0].text {

@@ -8,7 +8,8 @@ var momentForms = []string{
 	"2006-01-02T15:04:05.999999999", "2006-01-02T15:04",
 }
 
-// parseMoment reads a date with a time, in loc when it names no zone.
+// parseMoment parses a date with a time, in loc when it names no zone; false for another
+// text.
 func parseMoment(s string, loc *time.Location) (time.Time, bool) {
 	for _, form := range momentForms {
 		if t, err := time.ParseInLocation(form, s, loc); err == nil {

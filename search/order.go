@@ -70,7 +70,7 @@ func timely(ranked []scored) []scored {
 	return slices.DeleteFunc(slices.Clone(ranked), func(m scored) bool { return m.alone() < timelyShare*most })
 }
 
-// byTime sorts by time.
+// byTime sorts ranked in place, the newest or oldest first, and returns it.
 func byTime(ranked []scored, order claudemem.Order) []scored {
 	slices.SortFunc(ranked, func(a, b scored) int {
 		if order == claudemem.OrderOldest {

@@ -18,7 +18,8 @@ type period struct {
 	years, days int
 }
 
-// periodAt reads a period at the beginning of words; iso says that it is in digits.
+// periodAt parses a period at the beginning of words: n is of how many words, 0 for
+// none; iso says that it is in digits.
 func (r *reading) periodAt(words []word) (n int, p period, iso bool) {
 	if len(words) == 0 {
 		return 0, period{}, false
@@ -39,7 +40,7 @@ func (r *reading) periodAt(words []word) (n int, p period, iso bool) {
 	return 0, period{}, false
 }
 
-// isoPeriod reads 2026-01-02, 2026-01 and a date with a time.
+// isoPeriod parses 2026-01-02, 2026-01 and a date with a time; false for another word.
 func (r *reading) isoPeriod(w word) (period, bool) {
 	if len(w.raw) < len("2006-01") || w.raw[0] != '2' {
 		return period{}, false // spares the most words three tries
@@ -68,7 +69,7 @@ func (r *reading) midnight(days int) time.Time {
 	return time.Date(y, m, d+days, 0, 0, 0, 0, r.now.Location())
 }
 
-// day reads today and yesterday.
+// day parses "today" and "yesterday" as periodAt does.
 func (r *reading) day(words []word) (int, period) {
 	switch words[0].text {
 	case "today":
@@ -79,7 +80,8 @@ func (r *reading) day(words []word) (int, period) {
 	return 0, period{}
 }
 
-// relative reads "this week", "last month", "last Monday", "last March".
+// relative parses "this week", "last month", "last Monday" and "last March" as periodAt
+// does.
 func (r *reading) relative(words []word) (int, period) {
 	if len(words) < 2 {
 		return 0, period{}
@@ -112,8 +114,8 @@ func (r *reading) relative(words []word) (int, period) {
 	return 0, period{}
 }
 
-// unit returns the calendar week, month or year that is so many back; weeks begin
-// on Monday, as ISO 8601 has it.
+// unit returns the calendar week, month or year that is so many back; weeks begin on
+// Monday, as ISO 8601 has it. It is false for another name.
 func (r *reading) unit(name string, back int) (period, bool) {
 	y, m, _ := r.now.Date()
 	switch name {
@@ -199,7 +201,8 @@ func (r *reading) ago(words []word) (int, period) {
 	return n + 2, p
 }
 
-// back goes back from now by so many units.
+// back returns the time that is so many units (days, weeks, months …) before now; false
+// for an unknown unit.
 func (r *reading) back(unit string, count int) (time.Time, bool) {
 	switch strings.TrimSuffix(unit, "s") {
 	case "minute", "min":
@@ -218,7 +221,8 @@ func (r *reading) back(unit string, count int) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// countAt reads a number of at most three digits or in words.
+// countAt parses a number at the beginning of words, of at most three digits or in words
+// ("two", "a couple of"); n is of how many words, 0 for none.
 func countAt(words []word) (count, n int) {
 	if len(words) == 0 || words[0].stop {
 		return 0, 0
@@ -322,7 +326,8 @@ func (r *reading) year(words []word) (int, period) {
 	return 1, p
 }
 
-// yearNumber parses four digits as a year of the century from firstYear on.
+// yearNumber parses four digits as a year of the century from firstYear on; false for
+// another word.
 func yearNumber(s string) (int, bool) {
 	if len(s) != 4 || !isNumber(s) {
 		return 0, false
@@ -331,7 +336,7 @@ func yearNumber(s string) (int, bool) {
 	return y, err == nil && y >= firstYear && y < firstYear+100
 }
 
-// dayNumber reads 3 and 3rd.
+// dayNumber parses the day of a month, as 3 or 3rd; false for another word.
 func dayNumber(s string) (int, bool) {
 	for _, suffix := range []string{"st", "nd", "rd", "th"} {
 		if t, ok := strings.CutSuffix(s, suffix); ok {

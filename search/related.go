@@ -62,8 +62,9 @@ func (s *Searcher) Related(ctx context.Context, r claudemem.RelatedRequest) ([]c
 	return related, nil
 }
 
-// readRelated reads the best records from the store. For those that are gone or
-// hidden since they were indexed the next ones follow.
+// readRelated reads the best records from the store, up to limit, with their scores. In
+// place of those that are gone or hidden since they were indexed, the next ones are
+// read.
 func (s *Searcher) readRelated(ctx context.Context, filter index.Filter, ranked []scored, limit int) ([]claudemem.Related, error) {
 	var related []claudemem.Related
 	for len(ranked) > 0 && len(related) < limit {

@@ -179,7 +179,8 @@ func (s *Searcher) plan(r claudemem.SearchRequest) (plan, error) {
 	return p.narrowed(), nil
 }
 
-// narrowed leaves only observations where the filter passes nothing else.
+// narrowed returns the plan for observations alone if its filter (types, concepts,
+// files) passes no other records.
 func (p plan) narrowed() plan {
 	if len(p.query.Types)+len(p.query.Concepts)+len(p.query.Files) > 0 &&
 		(len(p.kinds) == 0 || slices.Contains(p.kinds, claudemem.RecordObservation)) {
@@ -209,7 +210,7 @@ func (p *plan) note(note string) {
 	p.understood.Notes = append(slices.Clone(p.understood.Notes), note)
 }
 
-// byFilter lists what passes the filter, by date.
+// byFilter returns the records that pass the filter, by date, without asking the index.
 func (s *Searcher) byFilter(ctx context.Context, p plan) (found, error) {
 	order := p.order
 	if order != claudemem.OrderOldest {
@@ -227,7 +228,8 @@ func (s *Searcher) byFilter(ctx context.Context, p plan) (found, error) {
 	return f, err
 }
 
-// count counts the eligible records, once a plan.
+// count returns how many records pass the filter; it asks the store unless the plan
+// knows.
 func (s *Searcher) count(ctx context.Context, p plan) (int, error) {
 	if p.counted >= 0 {
 		return p.counted, nil
@@ -237,7 +239,8 @@ func (s *Searcher) count(ctx context.Context, p plan) (int, error) {
 	return s.records.CountRecords(ctx, q, p.kinds)
 }
 
-// byText lets the index rank.
+// byText returns the page of records that the index ranks best for the text.
+// CodeUnavailable without an index.
 func (s *Searcher) byText(ctx context.Context, p plan) (found, error) {
 	filter, ok, err := s.filter(ctx, &p)
 	if err != nil || !ok {
@@ -314,7 +317,8 @@ func (s *Searcher) filter(ctx context.Context, p *plan) (f index.Filter, ok bool
 	return f, true, nil
 }
 
-// page scores an answer, puts it in order, tops it up and cuts the page out.
+// page scores the index's answer, orders it by relevance or time, appends other records
+// that pass the filter where that is wanted, and returns the refs of the page.
 func (s *Searcher) page(ctx context.Context, p plan, filter index.Filter, answer index.Answer) (found, error) {
 	if !answer.Semantic && !p.understood.Syntax {
 		p.note("there are no vectors at the moment: found by words only")

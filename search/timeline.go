@@ -65,7 +65,8 @@ var (
 	epochAnchor       = regexp.MustCompile(`^[0-9]{12,14}$`)
 )
 
-// anchor finds the record or time that an anchor names.
+// anchor returns the record or time that the request's anchor names, and its name for
+// the answer. Text of no known form is searched for.
 func (s *Searcher) anchor(ctx context.Context, r claudemem.TimelineRequest) (item claudemem.TimelineItem, name string, err error) {
 	text, _ := cleanText(r.Anchor)
 	if text == "" {
@@ -120,8 +121,8 @@ func (s *Searcher) sessionAnchor(ctx context.Context, id claudemem.SessionID) (i
 	}, fmt.Sprintf("S%d", id), nil
 }
 
-// momentAnchor reads a date, at its beginning in the user's zone, a time, or
-// milliseconds since 1970.
+// momentAnchor parses a date (its first instant in the user's zone), a date with a time,
+// or milliseconds since 1970; false for another text.
 func (s *Searcher) momentAnchor(text string) (claudemem.Millis, bool) {
 	if epochAnchor.MatchString(text) {
 		ms, _ := strconv.ParseInt(text, 10, 64) // fourteen digits always fit
