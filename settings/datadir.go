@@ -30,6 +30,7 @@ func DataDir(getenv func(string) string) string {
 	return dir
 }
 
+// homeDir returns the home directory by the environment, "" if it is not set.
 func homeDir(getenv func(string) string) string {
 	if runtime.GOOS == "windows" {
 		return getenv("USERPROFILE")

@@ -100,6 +100,9 @@ func unknownKey(name string) error {
 		WithHint("claude-mem config list shows every setting")
 }
 
+// at returns the value of the setting at place i of the table, with its origin, and with
+// Err if a value that is set is invalid. Then, and if the file is broken, a setting with
+// a safe value has that.
 func (s *Settings) at(i int) Value {
 	v := Value{Setting: table[i], Value: table[i].Default, Origin: FromDefault}
 	if s.closed && v.Safe != "" {
@@ -136,6 +139,7 @@ func (s *Settings) find(key string) (entry, Origin, bool) {
 	return fromEnv, FromEnvironment, fromEnv.text != ""
 }
 
+// env returns a variable of the environment that counts for these settings.
 func (s *Settings) env(key string) string {
 	if s.getenv == nil {
 		return ""
@@ -206,7 +210,7 @@ func (s *Settings) WithheldFiles() glob.Set {
 	return glob.Local(s.env).Compile(s.Items(KeyWithholdFiles))
 }
 
-// Check tells why text can't be the value of the setting.
+// Check returns why text can't be the value of the setting, nil when it can.
 func (s Setting) Check(text string) error {
 	var limit float64
 	switch s.Kind {
@@ -257,6 +261,8 @@ func (s Setting) wrong(want string) error {
 		WithHint("claude-mem config set " + s.Key + " VALUE")
 }
 
+// parseBool parses true, on, yes, 1 and their opposites in any letter case; ok is false
+// for another text.
 func parseBool(text string) (on, ok bool) {
 	switch strings.ToLower(text) {
 	case "true", "on", "yes", "1":
