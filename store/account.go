@@ -33,7 +33,7 @@ type Saved struct {
 	Tokens int `json:"tokens"`
 }
 
-// EmptyAccount is the account of days in which nothing was.
+// EmptyAccount returns the account of the days up to now without any call.
 func EmptyAccount(now time.Time, days int) Account {
 	days = max(days, 1)
 	y, m, d := now.Date()

@@ -65,7 +65,7 @@ func (b *bookkeeper) session(t *tx, a *arrival) (*bookedSession, error) {
 	return s, nil
 }
 
-// adopt gives a session that was opened without a project the event's.
+// adopt sets the project of a session that was opened without one to the event's.
 func (b *bookkeeper) adopt(s *bookedSession, e *claudemem.Event) {
 	if s.project == "" && e.ProjectPath != "" {
 		s.project = e.ProjectPath
@@ -108,7 +108,9 @@ func (s *bookedSession) save(t *tx) error {
 	return err
 }
 
-// note moves the session's times and state for an event.
+// note updates the session's times, count and status for an event. Only one that counts,
+// because it is not skipped, adds to the count or completes the session; a later event
+// makes an ended session active again.
 func (s *bookedSession) note(e *claudemem.Event, receivedAt claudemem.Millis, counts bool) {
 	at := e.OccurredAt
 	s.startedAt = min(s.startedAt, at)
@@ -138,7 +140,8 @@ func (s *bookedSession) note(e *claudemem.Event, receivedAt claudemem.Millis, co
 	s.lastEventAt = max(s.lastEventAt, at)
 }
 
-// promptNumber is the number of the turn that an event belongs to.
+// promptNumber returns the number of the turn that an event belongs to: that of the
+// prompt with promptID, which may come after its events, else the latest.
 func (s *bookedSession) promptNumber(t *tx, promptID string) (int, error) {
 	if promptID == "" {
 		return s.promptCount, nil

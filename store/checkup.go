@@ -44,8 +44,9 @@ const (
 	newestCalls = 1000
 )
 
-// Activity looks at when things happened. Claims made before stuckBefore are
-// counted as stuck.
+// Activity returns the times of the newest received and the oldest pending event, the
+// last event of each host, the providers' last calls, and the number of stuck claims:
+// those made before stuckBefore.
 func (s *Store) Activity(ctx context.Context, stuckBefore claudemem.Millis) (a Activity, err error) {
 	defer wrap(&err, "read activity")
 	err = s.reader.QueryRowContext(ctx, `SELECT

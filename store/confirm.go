@@ -116,10 +116,9 @@ func (t *tx) addObservation(claimed *claudemem.Session, o *claudemem.Observation
 	return t.learnFromRepetition(claimed, o)
 }
 
-// repeat counts o, which says again what a stored observation says, and lets that
-// one stand for the state that o was made in: what holds for the files as they
-// are now was not outdated by what was done to them in between. On another branch
-// the files may be others; there the first stands.
+// repeat counts o as a repetition of the stored observation o.ID, which takes over o's
+// commit and file hashes if it is of the same branch: what holds for the files as they
+// are now was not outdated by what was done to them in between.
 func (t *tx) repeat(o *claudemem.Observation) error {
 	const renews = "branch = ?2 AND created_at <= ?3"
 	id, branch, at := int64(o.ID), o.Branch, int64(o.CreatedAt)
@@ -191,8 +190,8 @@ func (t *tx) sameObservation(o *claudemem.Observation, filesKey string) (int64, 
 	return same, err
 }
 
-// contentHash is the identity of what an observation says, in hex. Of one that
-// was written down or brought in the files are part of it.
+// contentHash returns the hash, in hex, of what an observation says. Its files are part
+// of it if it was written by hand or imported.
 func contentHash(o *claudemem.Observation, filesKey string) string {
 	parts := slices.Concat([]string{string(o.Type), o.Title, o.Subtitle, o.Narrative}, o.Facts)
 	if written(o.Origin) && filesKey != "" {

@@ -83,7 +83,7 @@ func encodeArrival(a claudemem.Arrival, now claudemem.Millis) (arrival, error) {
 	return out, nil
 }
 
-// encode is json.Marshal without the escapes that only HTML needs.
+// encode is json.Marshal without the escapes for HTML, as a string.
 func encode(v any) (string, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -119,7 +119,7 @@ func newBookkeeper() *bookkeeper {
 	return &bookkeeper{counts: map[string]int{}}
 }
 
-// forget drops what is remembered; the next group reads it again.
+// forget drops the sessions that are kept in memory; the next group reads them again.
 func (b *bookkeeper) forget() {
 	b.sessions = nil
 	b.dirty = b.dirty[:0]
@@ -134,7 +134,7 @@ const (
 	counterProcessedSeq = "processed_seq"
 )
 
-// book books the deliveries of one commit.
+// book books the deliveries of one commit and fills in their receipts.
 func (b *bookkeeper) book(t *tx, group []*delivery) error {
 	if err := b.refresh(t); err != nil {
 		return err
@@ -163,7 +163,8 @@ func (b *bookkeeper) book(t *tx, group []*delivery) error {
 	return nil
 }
 
-// refresh drops what is remembered when another process has written.
+// refresh drops the sessions that are kept in memory if another process has written or
+// there are too many.
 func (b *bookkeeper) refresh(t *tx) error {
 	version, err := t.number("PRAGMA data_version")
 	if err != nil {
@@ -181,7 +182,7 @@ func (b *bookkeeper) refresh(t *tx) error {
 	return nil
 }
 
-// count adds to a counter.
+// count adds n to the counter of that name, which it makes if need be.
 func (t *tx) count(name string, n int) error {
 	_, err := t.exec(`INSERT INTO counters (name, value) VALUES (?1, ?2)
 		ON CONFLICT (name) DO UPDATE SET value = value + excluded.value`, name, n)
@@ -297,7 +298,8 @@ func (t *tx) bookEvent(a *arrival, r claudemem.Receipt) (id int64, booked bool, 
 	return id, true, err
 }
 
-// duplicateOf answers with what the first delivery was told.
+// duplicateOf returns the receipt of an event that is stored already: its session and
+// turn, as StatusDuplicate, or skipped if the user had it deleted.
 func (t *tx) duplicateOf(a *arrival) (claudemem.Receipt, error) {
 	var r claudemem.Receipt
 	var outcome string

@@ -16,7 +16,8 @@ var file = sqlite.File{
 
 const damagedHint = "keep a copy of it; `claude-mem doctor` tells what to do"
 
-// fault is sqlite.File.Fault; a row that is not there has CodeNotFound.
+// fault returns err as a coded error that begins with what, as sqlite.File.Fault does;
+// sql.ErrNoRows is CodeNotFound. nil stays nil.
 func fault(what string, err error) error {
 	if errors.Is(err, sql.ErrNoRows) && claudemem.CodeOf(err) == claudemem.CodeInternal {
 		return claudemem.Errorf(claudemem.CodeNotFound, "%s: %w", what, err)

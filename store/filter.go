@@ -36,8 +36,8 @@ type recordFilter struct {
 	since, until claudemem.Millis
 }
 
-// resolve reads what a query means. Types, concepts and files pass observations
-// only, so other kinds drop out.
+// resolve returns the filter that q and kinds stand for, its project and files looked
+// up. Types, concepts and files pass observations only, so other kinds drop out.
 func resolve(ctx context.Context, reader querier, q claudemem.Query, kinds []claudemem.RecordKind) (recordFilter, error) {
 	f := recordFilter{
 		session: int64(q.Session), concepts: distinct(q.Concepts),
@@ -114,7 +114,7 @@ type source struct {
 	repeated bool // another source may have the same record
 }
 
-// with is like and, but returns a copy.
+// with returns a copy of the source with one more condition.
 func (s source) with(condition string, args ...any) source {
 	s.where, s.args = slices.Clip(s.where), slices.Clip(s.args)
 	s.and(condition, args...)
@@ -142,7 +142,8 @@ func (f *recordFilter) eachProject(sourcesEach int, call func(project string)) {
 	}
 }
 
-// checkProject adds the condition on the project to a source of all projects.
+// checkProject adds to a source of all projects the condition that a row's column has
+// one of the filter's.
 func (f *recordFilter) checkProject(s *source, column string) {
 	if len(f.projects) > 0 {
 		s.and(in(column, f.projects))
@@ -405,7 +406,8 @@ const (
 	filesNone
 )
 
-// sources returns the sources of a list.
+// sources returns the sources of a list in order o, the SQL parts that together select
+// what passes the filter; none if nothing can pass. through says how files are checked.
 func (f *recordFilter) sources(ctx context.Context, q querier, o order, how through) ([]source, error) {
 	var all []source
 	for _, kind := range f.kinds {

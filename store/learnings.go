@@ -82,7 +82,7 @@ func parseStatement(content string) statement {
 	return s
 }
 
-// common is the share of the words of both that both have.
+// common returns the share of the words of both statements that both have, 0 to 1.
 func (s statement) common(o statement) float64 {
 	both := 0
 	for _, w := range s.words {
@@ -295,8 +295,8 @@ func (t *tx) learnRepeated(claimed *claudemem.Session, category, content string,
 	})
 }
 
-// sessionsWith counts the sessions of a project in which the text that a query
-// gives is the same.
+// sessionsWith counts the sessions of o's project with a text that is the same. query
+// selects the session and text of rows, from the project, arg and a limit.
 func (t *tx) sessionsWith(o *claudemem.Observation, query, arg string, same func(text string) bool) (int, error) {
 	sessions := map[int64]bool{}
 	err := each(context.Background(), t, func(scan sqlite.Scan) error {

@@ -162,8 +162,9 @@ func (t *tx) learning(id int64) (l claudemem.Learning, err error) {
 	return l, err
 }
 
-// oneProject is the root that a project's name stands for; a root is one whether
-// or not anything is known of it.
+// oneProject returns the root of the one project that name means; a root is one whether
+// or not anything is stored of it. CodeNotFound for an unknown label, CodeInvalid for
+// one that several projects share.
 func (s *Store) oneProject(ctx context.Context, name string) (string, error) {
 	if name == "" {
 		return "", claudemem.Errorf(claudemem.CodeInvalid, "no project").WithHint("name the project's directory")

@@ -27,7 +27,7 @@ func alike(a, b string) bool {
 
 func foldSpace(s string) string { return text.Line(strings.ToLower(s)) }
 
-// digits returns the numbers of a text, separated by blanks.
+// digits returns the numbers of a text in their order, with a blank between two.
 func digits(text []rune) string {
 	var b strings.Builder
 	inside := false

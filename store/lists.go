@@ -51,8 +51,9 @@ func sessionFilter(ctx context.Context, reader querier, q claudemem.Query) (c co
 	return c, nil
 }
 
-// digests lists sessions with what is shown of them. Which ones are on the page is
-// found first: the rest, looked up for each, is for these alone.
+// digests returns the sessions that pass q and an SQL condition, the most recently
+// updated first. The page's sessions are selected first, so that the rest is looked up
+// for these alone.
 func (s *Store) digests(ctx context.Context, what string, q claudemem.Query, condition string) ([]claudemem.SessionDigest, error) {
 	return inSnapshot(ctx, s, what, func(reader querier) ([]claudemem.SessionDigest, error) {
 		c, err := sessionFilter(ctx, reader, q)
@@ -81,7 +82,8 @@ func (s *Store) digests(ctx context.Context, what string, q claudemem.Query, con
 	})
 }
 
-// Projects lists what there are memories of, the most recently used first.
+// Projects returns all projects that have sessions with content, the most recently used
+// first.
 func (s *Store) Projects(ctx context.Context) (projects []claudemem.ProjectDigest, err error) {
 	defer wrap(&err, "list projects")
 	return all(ctx, s.reader, func(p *claudemem.ProjectDigest) []any {

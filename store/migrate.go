@@ -153,7 +153,7 @@ func checkVersion(version int) error {
 	return nil
 }
 
-// migrate brings the schema up, one transaction a step.
+// migrate brings the schema up to this program's version, one transaction a step.
 func migrate(ctx context.Context, db *sql.DB, log *slog.Logger) error {
 	version, err := schemaVersion(ctx, db)
 	if err != nil {

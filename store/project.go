@@ -7,7 +7,7 @@ import (
 	"claudemem/index/words"
 )
 
-// addPath stores the keys that a file filter finds path by.
+// addPath stores a new file path with the keys by which a file filter finds it.
 func (t *tx) addPath(path string) error {
 	n, err := t.change("INSERT INTO paths (path) VALUES (?) ON CONFLICT DO NOTHING", path)
 	if err != nil || n == 0 {

@@ -168,8 +168,8 @@ const (
 	longestRule = 64
 )
 
-// redactedOf counts the marks in what is stored: arrivals are counted over all
-// sessions, and their payloads are gone once they are distilled.
+// redactedOf fills in how often each rule redacted something in what is stored of the
+// session; text that is gone no longer counts.
 func redactedOf(ctx context.Context, q querier, r *SessionReceipt) error {
 	texts, err := column[string](ctx, q, `SELECT text FROM prompts WHERE session_id = ?1 AND instr(text, ?2) > 0
 		UNION ALL SELECT t FROM (SELECT title || ' ' || subtitle || ' ' || narrative || ' ' || facts AS t FROM observations
@@ -203,8 +203,8 @@ func ruleList(marks map[string]int) []RedactedRule {
 	return list
 }
 
-// givenTo reads by the host's name for the session: its first block was given
-// before it was known here.
+// givenTo fills in what was shown to the session. It selects by the host's name for it,
+// since the first block is given before the session is stored.
 func givenTo(ctx context.Context, q querier, r *SessionReceipt) error {
 	given, err := all(ctx, q, func(in *claudemem.Injection) []any {
 		in.Host, in.HostSessionID = r.Host, r.HostSessionID
@@ -219,8 +219,8 @@ func givenTo(ctx context.Context, q querier, r *SessionReceipt) error {
 	return err
 }
 
-// lookedUpOf counts the look-ups of records that the session was given, from then
-// on, and of records made of the session, at any time.
+// lookedUpOf fills in the lookups of records that the session was shown, from then on,
+// and of records made of the session, at any time.
 func lookedUpOf(ctx context.Context, q querier, r *SessionReceipt) error {
 	r.LookedUp = []LookedUp{}
 	givenAt, made := map[claudemem.ObservationID]claudemem.Millis{}, map[claudemem.ObservationID]bool{}
@@ -304,7 +304,7 @@ func (s *Store) ReceiptTotals(ctx context.Context, since claudemem.Millis) (Rece
 	})
 }
 
-// EmptyReceiptTotals are those of a memory in which nothing is.
+// EmptyReceiptTotals returns the totals of an empty memory since a time.
 func EmptyReceiptTotals(since claudemem.Millis) ReceiptTotals {
 	return ReceiptTotals{
 		Captured: CapturedEvents{Kinds: []EventsOf{}}, Skipped: []EventsFor{},
@@ -312,15 +312,16 @@ func EmptyReceiptTotals(since claudemem.Millis) ReceiptTotals {
 	}
 }
 
-// redactedInAll reads the counters, which intake kept: unlike the marks of one
-// session they have what was masked in events that are gone.
+// redactedInAll returns how often each rule redacted something in all events ever
+// received, those included that are gone.
 func redactedInAll(ctx context.Context, q querier) ([]RedactedRule, error) {
 	rules, err := numbersByName(ctx, q, "SELECT substr(name, ?2), value FROM counters WHERE substr(name, 1, ?2 - 1) = ?1",
 		counterRedacted, len(counterRedacted)+1)
 	return ruleList(rules), err
 }
 
-// givenInAll sums up what was given and tells when each observation was first.
+// givenInAll adds up in sum what sessions were shown since sum.Since, and returns when
+// each observation was first.
 func givenInAll(ctx context.Context, q querier, sum *ReceiptTotals) (map[claudemem.ObservationID]claudemem.Millis, error) {
 	places := map[string]*GivenIn{}
 	givenAt := map[claudemem.ObservationID]claudemem.Millis{}

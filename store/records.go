@@ -27,7 +27,8 @@ func (s *Store) FilterRecords(ctx context.Context, q claudemem.Query, kinds []cl
 	return list(ctx, s.reader, &f, o, q.Limit, q.Offset)
 }
 
-// list reads a page of what passes the filter; all of it when the limit is 0.
+// list returns a page of the records that pass the filter, in order o; all of them when
+// the limit is 0.
 func list(ctx context.Context, q querier, f *recordFilter, o order, limit, offset int) ([]claudemem.RecordRef, error) {
 	through := filesWhenRare
 	if limit <= 0 {
@@ -40,7 +41,7 @@ func list(ctx context.Context, q querier, f *recordFilter, o order, limit, offse
 	return page(ctx, q, sources, o, limit, offset)
 }
 
-// page merges the sources in the order.
+// page returns a page of the records of all sources together, in order o.
 func page(ctx context.Context, q querier, sources []source, o order, limit, offset int) ([]claudemem.RecordRef, error) {
 	if len(sources) == 0 {
 		return nil, nil
@@ -55,7 +56,8 @@ func page(ctx context.Context, q querier, sources []source, o order, limit, offs
 	return unpack(packed)
 }
 
-// unpack reads "o12,p3,s4".
+// unpack parses a list such as "o12,p3,s4": the kind's first letter and the number of
+// each record.
 func unpack(packed string) ([]claudemem.RecordRef, error) {
 	if packed == "" {
 		return nil, nil
@@ -76,7 +78,8 @@ var kindOf = map[byte]claudemem.RecordKind{
 	'o': claudemem.RecordObservation, 'p': claudemem.RecordPrompt, 's': claudemem.RecordSummary,
 }
 
-// pageQuery selects the kinds, by their first letters, and numbers of a page.
+// pageQuery returns the SQL, with its arguments, that selects a page of the sources as
+// unpack parses it.
 func pageQuery(sources []source, o order, limit, offset int) (query string, args []any) {
 	// Of each source no more can be on the page, or before it.
 	limit, offset = min(limit, math.MaxInt32), min(max(offset, 0), math.MaxInt32)
@@ -136,7 +139,7 @@ func (s *Store) CountRecords(ctx context.Context, q claudemem.Query, kinds []cla
 	})
 }
 
-// count counts what passes the filter.
+// count returns how many records pass the filter.
 func (f *recordFilter) count(ctx context.Context, q querier) (int, error) {
 	if f.onlyFiles() {
 		return f.countFiles(ctx, q)
@@ -285,7 +288,8 @@ func (s *Store) Around(ctx context.Context, project string, at claudemem.Millis,
 	return sides[0], sides[1], err
 }
 
-// beyond narrows sources to what comes after a place in the order.
+// beyond returns copies of sources with only what comes after a place, time and record,
+// in order o.
 func beyond(sources []source, o order, at claudemem.Millis, ref claudemem.RecordRef) []source {
 	compare := " < "
 	if o == oldest {

@@ -42,7 +42,7 @@ func value[T any](ctx context.Context, q querier, query string, args ...any) (T,
 	return v, err
 }
 
-// numbersByName reads rows of a name and a number.
+// numbersByName returns the rows of a query, a name and a number each, as a map.
 func numbersByName(ctx context.Context, q querier, query string, args ...any) (map[string]int, error) {
 	numbers := map[string]int{}
 	err := each(ctx, q, func(scan sqlite.Scan) error {

@@ -65,7 +65,8 @@ func mostTokens(a, b SpentOn) int {
 	return cmp.Or(cmp.Compare(b.TokensIn+b.TokensOut+b.TokensCached, a.TokensIn+a.TokensOut+a.TokensCached), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Provider, b.Provider))
 }
 
-// addToModel adds to a model's sum: a name says little without its provider.
+// addToModel adds s to the sum of a provider's model; a model's name says little without
+// its provider.
 func addToModel(models map[string]*SpentOn, provider, model string, s Spent) {
 	key := provider + "\x00" + model
 	addTo(models, key, s)
