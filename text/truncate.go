@@ -88,6 +88,8 @@ func UTF16Len(s string) int {
 	return n
 }
 
+// utf16Units returns how many UTF-16 units r takes: 2 beyond the Basic Multilingual
+// Plane, else 1.
 func utf16Units(r rune) int {
 	if r > 0xffff {
 		return 2
