@@ -47,6 +47,8 @@ type Command struct {
 // words at blanks and operators.
 func ParseCommands(line string) []Command { return parseNested(line, "", 0) }
 
+// parseNested returns the commands of a shell line that stands depth levels inside
+// others. A line that the shell's grammar does not fit is split into words.
 func parseNested(line, dir string, depth int) []Command {
 	line = line[:min(len(line), maxLine)]
 	commands, ok := parseShell(line, dir, depth)
@@ -97,6 +99,8 @@ func (c *Command) Verb() string {
 	return ""
 }
 
+// verbIndex returns the index of the first word that is no option ("test" in go -C x
+// test), 0 for none.
 func (c *Command) verbIndex() int {
 	for i := 1; i < len(c.Words); i++ {
 		switch w := c.Words[i]; {
@@ -183,12 +187,14 @@ func joinDir(dir, to string) string {
 	return dir + "/" + to
 }
 
+// baseName returns the last part of a path, without ".exe" or ".cmd".
 func baseName(word string) string {
 	word = slashed(word)
 	word = word[strings.LastIndexByte(word, '/')+1:]
 	return strings.TrimSuffix(strings.TrimSuffix(word, ".exe"), ".cmd")
 }
 
+// isAssignment reports whether a word sets a variable, as NAME=value does.
 func isAssignment(w string) bool {
 	i := strings.IndexByte(w, '=')
 	if i <= 0 || isDigit(w[0]) {

@@ -90,6 +90,7 @@ func textOf(raw json.RawMessage) string {
 	return strings.Join(texts, "\n")
 }
 
+// firstByte returns the first byte of a JSON value, 0 for none.
 func firstByte(raw []byte) byte {
 	for _, c := range raw {
 		if c != ' ' && c != '\n' && c != '\t' && c != '\r' {
@@ -140,6 +141,7 @@ func replacedHunks(in *input) []Hunk {
 	return hunks
 }
 
+// addLines appends lines with the sign '+', '-' or ' ' in front of each.
 func (h *Hunk) addLines(sign byte, lines []string) {
 	for _, l := range lines {
 		h.Lines = append(h.Lines, string(sign)+l)

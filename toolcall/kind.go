@@ -57,6 +57,8 @@ func (c *Command) classify() {
 	}
 }
 
+// kind returns the kind of the command by the table of programs, and the program's
+// language, "" for none.
 func (c *Command) kind() (Kind, string) {
 	name := c.Program()
 	p, known := programs[name]
@@ -178,6 +180,8 @@ type nameRule struct {
 	fragments []string
 }
 
+// kindByName returns the kind of the first rule with a fragment that name contains (or,
+// after "=", is), else otherwise.
 func kindByName(name string, rules []nameRule, otherwise Kind) Kind {
 	for _, r := range rules {
 		for _, f := range r.fragments {

@@ -238,6 +238,8 @@ func (v *Verdict) parseYAML(line, s string, scan *lineScanner) bool {
 	return false
 }
 
+// parseMaven reads a line of Maven's behind "[ERROR] ": a compiler's error, a failed
+// test or another message.
 func (v *Verdict) parseMaven(s string) topic {
 	v.family, v.Failed = "java", true
 	if file, rest, ok := strings.Cut(s, ":["); ok && strings.HasSuffix(file, ".java") {
@@ -397,6 +399,7 @@ func before(s, sep string) string {
 	return b
 }
 
+// lastPart returns what follows the last sep in s, all of s without one.
 func lastPart(s, sep string) string {
 	if i := strings.LastIndex(s, sep); i >= 0 {
 		return s[i+len(sep):]

@@ -42,6 +42,7 @@ func countOwn(commands []Command) (own, other int) {
 	return own, other
 }
 
+// isOwn reports whether the command runs claude-mem or asks its worker over HTTP.
 func (c *Command) isOwn() bool {
 	switch c.Program() {
 	case "claude-mem", "claude-mem-hook":

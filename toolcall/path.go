@@ -119,6 +119,7 @@ func lower(s string) string {
 	}, s)
 }
 
+// firstOf returns the first element, "" for an empty list.
 func firstOf(list []string) string {
 	if len(list) == 0 {
 		return ""

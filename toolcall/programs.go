@@ -42,6 +42,8 @@ type argumentRule struct {
 	kind     Kind
 }
 
+// matches reports whether the word w is the rule's argument, alone or with "=value", or
+// a group of short options that has it.
 func (r argumentRule) matches(w string) bool {
 	if r.short {
 		return len(w) > 1 && w[0] == '-' && w[1] != '-' && strings.Contains(w, r.argument)
@@ -51,6 +53,8 @@ func (r argumentRule) matches(w string) bool {
 
 var programs = parsePrograms(programsText)
 
+// parsePrograms parses programs.txt, whose head explains its form, into a table by
+// program name. It checks nothing: the file is ours.
 func parsePrograms(text string) map[string]*program {
 	kinds := map[string]Kind{"wrapper": kindWrapper}
 	for i, name := range kindNames {

@@ -138,6 +138,8 @@ func (w *walker) statement(s *syntax.Stmt, hidden bool) {
 	}
 }
 
+// binary walks two statements joined by &&, || or a pipe. The failure of the left one is
+// hidden behind || and, without pipefail, in a pipe.
 func (w *walker) binary(cmd *syntax.BinaryCmd, hidden bool) {
 	switch cmd.Op {
 	case syntax.AndStmt:
@@ -197,6 +199,7 @@ func (w *walker) add(c Command) {
 	w.append(c)
 }
 
+// append adds a command, up to maxCommands, and heeds "cd" and "set -o pipefail".
 func (w *walker) append(c Command) {
 	switch c.Program() {
 	case "set":
@@ -239,6 +242,8 @@ func (w *walker) text(word *syntax.Word) string {
 	return b.String()
 }
 
+// part writes a part of a word to b as the program gets it; what the shell would compute
+// is written as it stands in the line.
 func (w *walker) part(b *strings.Builder, part syntax.WordPart, quoted bool) {
 	switch p := part.(type) {
 	case *syntax.Lit:
@@ -306,6 +311,7 @@ func unescape(b *strings.Builder, s string, quoted bool) {
 	}
 }
 
+// source returns the text of a node in the line.
 func (w *walker) source(n syntax.Node) string {
 	from, to := int(n.Pos().Offset()), int(n.End().Offset())
 	if from > to || to > len(w.line) {

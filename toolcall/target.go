@@ -138,6 +138,7 @@ func within(p, t string) bool {
 	return t == "" || p == t || strings.HasPrefix(p, t+"/") || strings.HasPrefix(p, t+"::") || strings.HasPrefix(p, t+".")
 }
 
+// trimTarget returns a target of a check ("./pkg/...") as a bare path ("pkg").
 func trimTarget(t string) string {
 	t = strings.TrimPrefix(slashed(t), "./")
 	t = strings.TrimSuffix(t, "...")

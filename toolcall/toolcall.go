@@ -140,6 +140,8 @@ func ParseInput(e *claudemem.Event) Call {
 	return c
 }
 
+// parseInput returns the part of a Call that the tool's input tells (kind of tool,
+// commands, file and its role, task, URL), and the decoded input.
 func parseInput(e *claudemem.Event) (Call, input) {
 	c := Call{Tool: tools[lower(e.ToolName)], Failed: e.Failed(), event: e}
 	var in input
