@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// accessible tells why dir is no directory, nil when it is one: modes say nothing of
+// accessible returns why dir is no directory, nil when it is one: modes say nothing of
 // whether a file can be made there.
 func accessible(dir string) error {
 	info, err := os.Stat(dir)

@@ -42,6 +42,8 @@ func SocketPath(dataDir string, getenv func(string) string) string {
 	return filepath.Join("/tmp", name, "worker.sock")
 }
 
+// tempDir returns the directory for temporary files by the environment, as os.TempDir
+// would; "" if Windows names none.
 func tempDir(getenv func(string) string) string {
 	if runtime.GOOS == "windows" {
 		for _, key := range []string{"TMP", "TEMP", "USERPROFILE"} {

@@ -197,6 +197,8 @@ func writePieces(to io.Writer, pieces [][]byte) error {
 // unknown as the length of a body means that it is sent in chunks.
 const unknown = -1
 
+// appendRequest appends the head of a request. length is that of the body, unknown for
+// one in chunks; a GET has none.
 func appendRequest(b []byte, method, target, token string, length int) []byte {
 	if b == nil {
 		b = make([]byte, 0, 256+len(target))

@@ -71,6 +71,7 @@ func (c *socketConn) SetDeadline(t time.Time) error {
 	return nil
 }
 
+// Read implements io.Reader; timedOut once the connection's deadline has passed.
 func (c *socketConn) Read(b []byte) (int, error) {
 	for {
 		if err := c.limit(syscall.SO_RCVTIMEO); err != nil {
@@ -91,6 +92,7 @@ func (c *socketConn) Read(b []byte) (int, error) {
 	}
 }
 
+// Write implements io.Writer; timedOut once the connection's deadline has passed.
 func (c *socketConn) Write(b []byte) (int, error) {
 	written := 0
 	for written < len(b) {

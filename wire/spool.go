@@ -107,6 +107,8 @@ func writeSpoolFile(path string, content [][]byte) error {
 	return err
 }
 
+// isSafeName reports whether id can be part of a file name: 1 to 128 letters, digits,
+// "-" or "_".
 func isSafeName(id string) bool {
 	for i := range len(id) {
 		c := id[i]
@@ -229,6 +231,8 @@ func (s Spool) Read(name string) (SpoolEntry, error) {
 	return parseSpoolEntry(data)
 }
 
+// parseSpoolEntry parses a spool file. ErrCorrupt for one that can never be read,
+// ErrWireVersion for one of a newer hook.
 func parseSpoolEntry(data []byte) (SpoolEntry, error) {
 	var entry SpoolEntry
 	if len(data) > maxSpoolFile {

@@ -75,6 +75,8 @@ func parseMarker(data []byte) (at time.Time, attempts int) {
 	return time.UnixMilli(milliseconds), min(max(attempts, 0), 1000)
 }
 
+// retryAfter returns the pause after so many failed starts: it doubles from firstRetry
+// to longestRetry.
 func retryAfter(attempts int) time.Duration {
 	wait := firstRetry
 	for range attempts - 1 {
