@@ -5,10 +5,12 @@ package atomicfile
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"time"
 )
 
@@ -47,7 +49,7 @@ func WriteFrom(path string, from io.Reader, mode fs.FileMode) error {
 		_ = os.Remove(f.Name()) // the first error is the one to report
 		return err
 	}
-	syncDir(dir)
+	_ = SyncDir(dir) // the content is there, under the old name or the new
 	return nil
 }
 
@@ -103,10 +105,15 @@ func RemoveLeftovers(path string) {
 	}
 }
 
-// syncDir makes the names in a directory durable where directories can be synced.
-func syncDir(dir string) {
-	if f, err := os.Open(dir); err == nil {
-		_ = f.Sync() // Windows refuses it and does not need it
-		_ = f.Close()
+// SyncDir makes the names in a directory durable. It does nothing on Windows, which
+// refuses to sync directories and does not need it.
+func SyncDir(dir string) error {
+	if runtime.GOOS == "windows" {
+		return nil
 	}
+	f, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
 }

@@ -77,20 +77,17 @@ func vectorPath(path string) string { return strings.TrimSuffix(path, ".db") + "
 // openBase opens the index at path for writing, or makes it. The errors for
 // which only a new one helps are those that damaged reports.
 func openBase(ctx context.Context, path string, model string, dimensions int) (b *base, err error) {
-	if err := createPrivate(path); err != nil {
-		return nil, unwritable(err)
+	db, err := sqlite.OpenWriter(path, writeSource(path))
+	if err != nil {
+		return nil, err
 	}
-	b = &base{path: path, cat: newCatalogue(), model: model, dimensions: dimensions}
+	b = &base{path: path, db: db, cat: newCatalogue(), model: model, dimensions: dimensions}
 	opened := b // what fails returns nil for b
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, opened.close())
 		}
 	}()
-	if b.db, err = sql.Open(sqlite.Driver, writeSource(path)); err != nil {
-		return nil, err
-	}
-	b.db.SetMaxOpenConns(1)
 	err = checkSchema(ctx, b.db)
 	if b.fresh = errors.Is(err, fs.ErrNotExist); b.fresh {
 		err = createSchema(ctx, b.db)

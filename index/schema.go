@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 
 	_ "modernc.org/sqlite" // the driver "sqlite"
 
@@ -154,17 +153,4 @@ func clearAway(path string) (aside string, err error) {
 func foreign(path string) bool {
 	header, err := sqlite.ReadHeader(path)
 	return err == nil && header != nil && header.ApplicationID != applicationID
-}
-
-// createPrivate makes the directory (0700) and the file (0600) that are not there;
-// SQLite gives the files of its log the mode of the database.
-func createPrivate(path string) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return err
-	}
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
-	if err != nil {
-		return err
-	}
-	return f.Close()
 }

@@ -8,6 +8,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
+	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -15,6 +16,9 @@ import (
 	"strings"
 
 	_ "modernc.org/sqlite" // the driver "sqlite"
+
+	"claudemem"
+	"claudemem/atomicfile"
 )
 
 // Driver is the name of the driver for database/sql.
@@ -40,6 +44,48 @@ func Source(path string, parameters []string, pragmas ...string) string {
 	}
 	u := url.URL{Scheme: "file", Path: slashed, RawQuery: q.Encode()}
 	return u.String()
+}
+
+// OpenWriter opens the only connection that writes to the file at path. It makes
+// what is not there: the directory with mode 0700, the file with 0600.
+func OpenWriter(path, source string) (*sql.DB, error) {
+	if err := createPrivate(path); err != nil {
+		return nil, claudemem.Errorf(claudemem.CodeStorage, "%w", err).WithHint("check that the data directory can be written")
+	}
+	db, err := sql.Open(Driver, source)
+	if err != nil {
+		return nil, err
+	}
+	db.SetMaxOpenConns(1)
+	return db, nil
+}
+
+// createPrivate makes the directory (0700) and the database file (0600) that
+// are not there and narrows the mode of a file that is. SQLite gives the files
+// of its log the mode of the database.
+func createPrivate(path string) error {
+	dir := filepath.Dir(path)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	switch {
+	case errors.Is(err, fs.ErrExist):
+		info, err := os.Stat(path)
+		if err != nil {
+			return err
+		}
+		if info.Mode().Perm()&0o077 != 0 && runtime.GOOS != "windows" {
+			return os.Chmod(path, 0o600)
+		}
+		return nil
+	case err != nil:
+		return err
+	}
+	if err := f.Close(); err != nil {
+		return err
+	}
+	return atomicfile.SyncDir(dir)
 }
 
 // OpenReaders opens a pool of connections that read and proves that one of them

@@ -10,7 +10,6 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"runtime"
 	"sync"
 	"time"
 
@@ -47,34 +46,30 @@ type Store struct {
 //
 // The codes of its errors: CodeNewerSchema (nothing was touched), CodeStorage,
 // CodeUnavailable.
-func Open(ctx context.Context, path string, opts Options) (*Store, error) {
+func Open(ctx context.Context, path string, opts Options) (s *Store, err error) {
+	defer wrap(&err, "open memory")
 	opts = withDefaults(opts)
-	path, err := filepath.Abs(path)
+	path, err = filepath.Abs(path)
 	if err != nil {
-		return nil, fault("open memory", err)
+		return nil, err
 	}
 	if err := checkMigratable(ctx, path); err != nil {
-		return nil, fault("open memory", err)
+		return nil, err
 	}
-	if err := createPrivate(path); err != nil {
-		return nil, claudemem.Errorf(claudemem.CodeStorage, "open memory: %w", err).
-			WithHint("check that the data directory can be written")
-	}
-	db, err := sql.Open(sqlite.Driver, dataSource(path, accessWrite))
+	db, err := sqlite.OpenWriter(path, dataSource(path, accessWrite))
 	if err != nil {
-		return nil, fault("open memory", err)
+		return nil, err
 	}
-	db.SetMaxOpenConns(1)
 	if err := migrate(ctx, db, opts.Logger); err != nil {
-		return nil, fault("open memory", errors.Join(err, db.Close()))
+		return nil, errors.Join(err, db.Close())
 	}
 	reader, err := sqlite.OpenReaders(ctx, dataSource(path, accessRead))
 	if err != nil {
-		return nil, fault("open memory", errors.Join(err, db.Close()))
+		return nil, errors.Join(err, db.Close())
 	}
-	s := &Store{path: path, clock: opts.Clock, log: opts.Logger, reader: reader}
+	s = &Store{path: path, clock: opts.Clock, log: opts.Logger, reader: reader}
 	if s.writer, err = startWriter(ctx, db, opts, &s.feed); err != nil {
-		return nil, fault("open memory", errors.Join(err, reader.Close(), db.Close()))
+		return nil, errors.Join(err, reader.Close(), db.Close())
 	}
 	return s, nil
 }
@@ -85,13 +80,14 @@ func Open(ctx context.Context, path string, opts Options) (*Store, error) {
 //
 // The codes of its errors: CodeNoMemory (no database yet), CodeOlderSchema (the
 // worker has to migrate it first), CodeNewerSchema, CodeStorage.
-func OpenReadOnly(ctx context.Context, path string) (*Store, error) {
-	path, err := filepath.Abs(path)
+func OpenReadOnly(ctx context.Context, path string) (s *Store, err error) {
+	defer wrap(&err, "open memory")
+	path, err = filepath.Abs(path)
 	if err != nil {
-		return nil, fault("open memory", err)
+		return nil, err
 	}
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		return nil, claudemem.Errorf(claudemem.CodeNoMemory, "open memory: there is no database yet").
+		return nil, claudemem.Errorf(claudemem.CodeNoMemory, "there is no database yet").
 			WithHint("it is made when the first session is captured")
 	}
 	reader, err := sqlite.OpenReaders(ctx, dataSource(path, accessRead))
@@ -99,14 +95,14 @@ func OpenReadOnly(ctx context.Context, path string) (*Store, error) {
 		reader, err = sqlite.OpenReaders(ctx, dataSource(path, accessFrozen))
 	}
 	if err != nil {
-		return nil, fault("open memory", err)
+		return nil, err
 	}
 	version, err := schemaVersion(ctx, reader)
 	if err == nil {
 		err = checkReadable(version)
 	}
 	if err != nil {
-		return nil, fault("open memory", errors.Join(err, reader.Close()))
+		return nil, errors.Join(err, reader.Close())
 	}
 	opts := withDefaults(Options{})
 	return &Store{path: path, clock: opts.Clock, log: opts.Logger, reader: reader}, nil
@@ -139,34 +135,6 @@ func canFreeze(path string) bool {
 	_ = probe.Close()
 	_ = os.Remove(probe.Name())
 	return false
-}
-
-// createPrivate makes the directory (0700) and the database file (0600) that
-// are not there and narrows the mode of a file that is. SQLite gives the files
-// of its log the mode of the database.
-func createPrivate(path string) error {
-	dir := filepath.Dir(path)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return err
-	}
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
-	switch {
-	case errors.Is(err, fs.ErrExist):
-		info, err := os.Stat(path)
-		if err != nil {
-			return err
-		}
-		if info.Mode().Perm()&0o077 != 0 && runtime.GOOS != "windows" {
-			return os.Chmod(path, 0o600)
-		}
-		return nil
-	case err != nil:
-		return err
-	}
-	if err := f.Close(); err != nil {
-		return err
-	}
-	return syncDirectory(dir)
 }
 
 // Close ends the writer after what it has accepted, copies the log into the
