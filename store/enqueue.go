@@ -213,33 +213,28 @@ func (b *bookkeeper) bookArrival(t *tx, a *arrival) (claudemem.Receipt, error) {
 		return claudemem.Receipt{}, err
 	}
 	r := claudemem.Receipt{Status: claudemem.StatusPending, Reason: a.SkipReason}
-	number := 0
-	if s == nil {
-		r.Status = claudemem.StatusSkipped
-	} else {
+	if s != nil {
 		r.Session = s.id
-		if number, err = s.promptNumber(t, e.PromptID); err != nil {
+		if r.PromptNumber, err = s.promptNumber(t, e.PromptID); err != nil {
 			return r, err
 		}
-		switch {
-		case a.SkipReason != "":
-			r.Status = claudemem.StatusSkipped
-		case e.Kind == claudemem.KindPrompt:
-			repeated, err := s.repeats(t, e)
-			if err != nil {
-				return r, err
-			}
-			if repeated != 0 {
-				b.counts[counterDuplicates]++
-				return claudemem.Receipt{Session: s.id, PromptNumber: repeated, Status: claudemem.StatusDuplicate}, nil
-			}
-			number = s.promptCount + 1
-			r.Status = claudemem.StatusProcessed
-		case e.Kind == claudemem.KindSessionEnd:
-			r.Status = claudemem.StatusProcessed
-		}
 	}
-	r.PromptNumber = number
+	switch {
+	case a.SkipReason != "": // always without a session
+		r.Status = claudemem.StatusSkipped
+	case e.Kind == claudemem.KindPrompt:
+		repeated, err := s.repeats(t, e)
+		if err != nil {
+			return r, err
+		}
+		if repeated != 0 {
+			b.counts[counterDuplicates]++
+			return claudemem.Receipt{Session: s.id, PromptNumber: repeated, Status: claudemem.StatusDuplicate}, nil
+		}
+		r.PromptNumber, r.Status = s.promptCount+1, claudemem.StatusProcessed
+	case e.Kind == claudemem.KindSessionEnd:
+		r.Status = claudemem.StatusProcessed
+	}
 
 	id, booked, err := t.bookEvent(a, r)
 	if err != nil {
@@ -260,7 +255,7 @@ func (b *bookkeeper) bookArrival(t *tx, a *arrival) (claudemem.Receipt, error) {
 	case r.Status == claudemem.StatusPending:
 		_, err = t.exec("INSERT INTO pending_messages (event_id, files, payload) VALUES (?, ?, ?)", id, a.files, a.payload)
 	case r.Status == claudemem.StatusProcessed && e.Kind == claudemem.KindPrompt:
-		err = s.addPrompt(t, e, number)
+		err = s.addPrompt(t, e, r.PromptNumber)
 	}
 	return r, err
 }
