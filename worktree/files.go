@@ -18,17 +18,19 @@ import (
 const (
 	// maxHashed is the size up to which intake hashes a file, in bytes.
 	maxHashed = 1 << 20
-	// maxFiles and maxRead bound what one question may cost: a stat of a file takes
-	// about 10 µs, a megabyte about 1 ms. What is beyond them is unknown.
+	// maxFiles and maxRead (bytes) bound one Compare: a stat of a file takes about
+	// 10 µs, reading a megabyte about 1 ms. The state of further files is unknown.
 	maxFiles = 256
 	maxRead  = 32 << 20
-	// settled is the age of a file from which on its size and time identify its
-	// content: the coarsest file systems count in steps of 2 s.
-	settled = 2 * time.Second
+	// minAge is the age from which on a file's size and time identify its content:
+	// the coarsest file systems count in steps of 2 s.
+	minAge = 2 * time.Second
 )
 
-// fileKey names a file, sum is what was found in it.
+// fileKey names a file.
 type fileKey struct{ root, path string }
+
+// sum is the hash of a file with the size and time that the file had then.
 type sum struct {
 	size    int64
 	written time.Time
@@ -47,8 +49,8 @@ func (t *Tree) Compare(ctx context.Context, root string, files []claudemem.FileR
 	case <-ctx.Done():
 		return nil, fmt.Errorf("compare files: %w", ctx.Err())
 	}
-	if info, err := os.Stat(root); err != nil || !info.IsDir() {
-		return states, nil // Gone as a whole, or moved: that tells nothing of its files.
+	if info, err := os.Stat(root); err != nil || !info.IsDir() { // OpenRoot would wait for the writer of a FIFO.
+		return states, nil // Gone as a whole, or moved: that says nothing about its files.
 	}
 	dir, err := os.OpenRoot(root)
 	if err != nil {
@@ -110,7 +112,8 @@ func (c *comparison) state(f claudemem.FileRef) claudemem.FileState {
 	}
 }
 
-// find looks at a file, and reads it unless it is as it was when it was last read.
+// find returns the state of a file. It hashes the file unless size and time are
+// those of the last hash.
 func (c *comparison) find(name string) finding {
 	info, err := c.dir.Stat(name)
 	switch {
@@ -131,14 +134,11 @@ func (c *comparison) find(name string) finding {
 	if c.left -= info.Size(); c.left < 0 {
 		return finding{}
 	}
-	now, ok := c.read(name)
-	if !ok {
-		return finding{}
-	}
-	if age := c.opts.Clock().Sub(now.written); age > settled {
+	now := c.hashFile(name)
+	if now.hash != "" && c.opts.Clock().Sub(now.written) > minAge {
 		c.mu.Lock()
 		if len(c.sums) >= maxSums {
-			clear(c.sums) // They are read again; that is simpler than to know the oldest.
+			clear(c.sums) // The files are hashed again; that is simpler than finding the oldest.
 		}
 		c.sums[key] = now
 		c.mu.Unlock()
@@ -146,39 +146,26 @@ func (c *comparison) find(name string) finding {
 	return finding{hash: now.hash}
 }
 
-// read takes a file's hash; not of one that somebody writes to meanwhile.
-func (c *comparison) read(name string) (sum, bool) {
+// hashFile returns the SHA-256 of a regular file, "" for a file that cannot be read
+// or that changes meanwhile.
+func (c *comparison) hashFile(name string) sum {
 	f, err := c.dir.OpenFile(name, os.O_RDONLY|openNonblock, 0)
 	if err != nil {
-		return sum{}, false
+		return sum{}
 	}
 	defer func() { _ = f.Close() }() // opened for reading only
 	before, err := f.Stat()
 	if err != nil || !before.Mode().IsRegular() {
-		return sum{}, false
+		return sum{}
 	}
 	h := sha256.New()
-	n, err := io.Copy(h, io.LimitReader(&patient{c.ctx, f}, maxHashed+1))
+	n, err := io.Copy(h, io.LimitReader(f, maxHashed+1))
 	if err != nil {
-		return sum{}, false
+		return sum{}
 	}
 	after, err := f.Stat()
 	if err != nil || after.Size() != n || !after.ModTime().Equal(before.ModTime()) {
-		return sum{}, false
+		return sum{}
 	}
-	return sum{size: n, written: before.ModTime(), hash: hex.EncodeToString(h.Sum(nil))}, true
-}
-
-// patient reads as long as somebody waits for it.
-type patient struct {
-	ctx  context.Context
-	from io.Reader
-}
-
-// Read fails with the context's error once that has ended.
-func (p *patient) Read(b []byte) (int, error) {
-	if err := p.ctx.Err(); err != nil {
-		return 0, err
-	}
-	return p.from.Read(b)
+	return sum{size: n, written: before.ModTime(), hash: hex.EncodeToString(h.Sum(nil))}
 }

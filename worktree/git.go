@@ -16,11 +16,11 @@ import (
 )
 
 const (
-	// maxOutput bounds what git may say, in bytes: about 50,000 commits that are not
-	// in HEAD. A branch that is further away is not told of.
+	// maxOutput bounds the output of git, in bytes: about 50,000 commits that are not
+	// in HEAD. A branch with more of them gets no answer.
 	maxOutput = 4 << 20
-	// drainTime bounds the wait for the pipes of a killed git: a process that left its
-	// group may still hold them.
+	// drainTime bounds the wait for the pipes of a killed git: a process that left the
+	// group may still hold them open.
 	drainTime = 50 * time.Millisecond
 )
 
@@ -36,13 +36,12 @@ func (t *Tree) git(root string) (git, error) {
 	return git{program, root}, nil
 }
 
-// lookUp returns which commits git has (the head's and the questions'), and the
-// tips of the questions' branches. A branch that was deleted here may still exist
-// on a remote.
+// lookUp returns which of the commits git has (head and those of the questions),
+// and the tips of the questions' branches. A branch that was deleted here may still
+// exist on a remote.
 func (g git) lookUp(ctx context.Context, head string, open map[question]bool) (known map[string]bool, tips map[string]string, err error) {
-	var names []string
 	branches := map[string]string{} // by ref
-	names = append(names, head)
+	names := []string{head}
 	for q := range open {
 		names = append(names, q.commit)
 		if q.branch != "" {
@@ -77,15 +76,11 @@ func (g git) lookUp(ctx context.Context, head string, open map[question]bool) (k
 	return known, tips, nil
 }
 
-// notIn lists what the commits and the branches have that head does not have.
-func (g git) notIn(ctx context.Context, head string, known map[string]bool, tips map[string]string) (history, error) {
+// notIn returns the commits that are known or ancestors of known commits, but not
+// of head.
+func (g git) notIn(ctx context.Context, head string, known map[string]bool) (history, error) {
 	var from []string
-	for id := range known {
-		if id != head {
-			from = append(from, id)
-		}
-	}
-	for _, id := range tips {
+	for id := range known { // tips are known, too
 		if id != head {
 			from = append(from, id)
 		}
@@ -94,7 +89,7 @@ func (g git) notIn(ctx context.Context, head string, known map[string]bool, tips
 		return nil, nil
 	}
 	slices.Sort(from)
-	out, err := g.run(ctx, "^"+head+"\n"+strings.Join(slices.Compact(from), "\n")+"\n", "rev-list", "--parents", "--stdin")
+	out, err := g.run(ctx, "^"+head+"\n"+strings.Join(from, "\n")+"\n", "rev-list", "--parents", "--stdin")
 	if err != nil {
 		return nil, fmt.Errorf("list commits: %w", err)
 	}
@@ -106,8 +101,8 @@ func (g git) notIn(ctx context.Context, head string, known map[string]bool, tips
 	return ahead, nil
 }
 
-// nameOf names for each commit a branch that contains it. Where that fails none is
-// named: what else is told is right without it.
+// nameOf returns for each commit a branch that contains it; nil if git fails, since
+// the other answers are right without the names.
 func (g git) nameOf(ctx context.Context, commits map[string][]question) map[string]string {
 	args := []string{"name-rev", "--refs=refs/heads/*", "--refs=refs/remotes/*", "--exclude=refs/remotes/*/HEAD"}
 	for id := range commits {
@@ -131,12 +126,12 @@ func (g git) nameOf(ctx context.Context, commits map[string][]question) map[stri
 	return names
 }
 
-// run runs git and returns what it wrote. When the context ends it is killed with
-// everything in its process group; it is gone when run returns.
+// run runs git and returns its output. When the context ends, git is killed with its
+// process group; it has ended when run returns.
 func (g git) run(ctx context.Context, stdin string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, g.program, append([]string{
 		"--no-pager", "-C", g.root,
-		// None of our commands should run these; what the repository says of them must not matter.
+		// None of our commands should run these programs; the repository's configuration must not matter.
 		"-c", "core.fsmonitor=false", "-c", "core.hooksPath=" + os.DevNull, "-c", "protocol.allow=never",
 	}, args...)...)
 	cmd.Env = environ()
@@ -155,7 +150,8 @@ func (g git) run(ctx context.Context, stdin string, args ...string) (string, err
 
 var errOutput = errors.New("too much output")
 
-// bounded keeps up to maxOutput bytes; what would be more fails, which ends the writer.
+// bounded is a buffer of at most maxOutput bytes; a Write beyond that fails, which
+// ends git.
 type bounded struct{ bytes.Buffer }
 
 // Write refuses all of p with errOutput if it would exceed maxOutput.
@@ -167,15 +163,15 @@ func (b *bounded) Write(p []byte) (int, error) {
 }
 
 // environ returns the environment for git: the paths of programs and of the user's
-// own configuration, which names the directories that the user trusts. It has no
-// GIT_*, which could name another repository, and no locale.
+// own configuration, which lists the directories that the user trusts. It has no
+// other GIT_* variables, which could name another repository, and no locale.
 func environ() []string {
 	env := []string{
 		"LC_ALL=C",
 		"GIT_TERMINAL_PROMPT=0",
 		"GIT_OPTIONAL_LOCKS=0",
-		// A commit that a partial clone lacks is unknown. Older versions do not know
-		// the first, but no protocol is allowed either.
+		// Do not fetch a commit that a partial clone lacks. Old versions of git do not
+		// know the first variable; the second forbids all protocols.
 		"GIT_NO_LAZY_FETCH=1",
 		"GIT_ALLOW_PROTOCOL=none",
 	}

@@ -5,21 +5,22 @@ import (
 	"path/filepath"
 )
 
-// shallow reports whether the history of a repository was cut off.
+// shallow reports whether a repository is a shallow clone: its history ends early.
 func shallow(common string) bool {
 	info, err := os.Stat(filepath.Join(common, "shallow"))
 	return err == nil && info.Size() > 0
 }
 
-// refState tells by times and sizes of files whether a branch was moved, made or
-// deleted: of its own files, of the list of packed refs, and of the directory of
-// branches, where most others are.
+// refState is the time and size of the files that change when a branch is moved,
+// made or deleted: the list of packed refs, the directory of branches, and the
+// branch's own files, local and remote.
 type refState [4]struct {
 	written int64 // nanoseconds
 	size    int64
 }
 
-// stateOf looks at a branch, "" for none; the name is one that branchName accepts.
+// stateOf returns the state of a branch, "" for none. The name is one that
+// branchName accepts.
 func stateOf(common, branch string) refState {
 	var s refState
 	names := []string{"packed-refs", "refs/heads"}

@@ -10,18 +10,18 @@ import (
 const (
 	// gitTime bounds the time of all git calls for one question (SPEC 7).
 	gitTime = 300 * time.Millisecond
-	// answerLife bounds the time that git's answer is cached. A merge moves HEAD, and with
-	// it the question; a commit on the record's branch and its end show in refState.
-	// Something else (a branch that is renamed below a directory) may take this long.
+	// answerLife is how long git's answer is cached. A merge moves HEAD and so changes
+	// the question; a commit on the record's branch, or its removal, changes refState.
+	// Other changes (a branch renamed below a directory) show after this time.
 	answerLife = 10 * time.Second
 	// restAfter is the pause for a repository in which git was too slow.
 	restAfter = time.Minute
 
-	// maxAnswers and maxSums bound what is kept, at about 200 bytes each.
+	// maxAnswers and maxSums bound the caches; an entry has about 200 bytes.
 	maxAnswers = 4096
 	maxSums    = 4096
-	// atOnce bounds the questions under way. A file system that hangs holds up as
-	// many, not a goroutine for each session.
+	// atOnce bounds the calls that run at the same time: a file system that hangs
+	// blocks so many goroutines at most.
 	atOnce = 4
 )
 
@@ -35,11 +35,11 @@ type Options struct {
 	Clock func() time.Time
 }
 
-// Tree implements recall.WorkTree. It is safe for concurrent use and owns nothing
-// that outlives a call.
+// Tree implements recall.WorkTree. It is safe for concurrent use. No process or open
+// file outlives a call.
 type Tree struct {
 	opts         Options
-	files, gits  chan struct{} // as many as may be under way; who finds them full waits for its context
+	files, gits  chan struct{} // semaphores of capacity atOnce; a call waits for a place until its context ends
 	mu           sync.Mutex
 	sums         map[fileKey]sum
 	answers      map[question]answer
@@ -67,7 +67,8 @@ func New(opts Options) *Tree {
 	}
 }
 
-// gitOnPath never finds a program in the current directory.
+// gitOnPath returns the absolute path of git; it never finds a program in the
+// current directory.
 func gitOnPath() (string, error) {
 	path, err := exec.LookPath("git")
 	if err != nil {

@@ -3,7 +3,6 @@ package worktree
 import (
 	"context"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -14,24 +13,27 @@ import (
 // maxQuestions bounds the commits that one call asks about; a block shows ten.
 const maxQuestions = 64
 
-// question holds what the answer for a record depends on; many records share one.
+// question holds everything that the answer for a record depends on; many records
+// share one.
 type question struct {
-	root, head, current string // whoever asks: worktree, commit, branch
-	commit, branch      string // the record's
-	// looked: the record only read files.
-	looked bool
+	root, head, current string // worktree, commit and branch of the checkout
+	commit, branch      string // of the record
+	// onlyRead: the record is of files that it did not change.
+	onlyRead bool
 }
 
-// answer names the branch that the work is on, if it is not at hand.
+// answer says whether the work of a record is missing in the checkout, and names
+// the branch that has it.
 type answer struct {
 	unmerged bool
 	branch   string
-	// at is the time of the answer, refs the state of the branches then.
+	// at is the time of the answer, refs the state of the branches at that time.
 	at   time.Time
 	refs refState
 }
 
-// Unmerged implements recall.WorkTree. It returns no error: what git cannot tell is not told.
+// Unmerged implements recall.WorkTree. It returns no error: records that git cannot
+// answer for are left out.
 func (t *Tree) Unmerged(ctx context.Context, c claudemem.Checkout, observations []claudemem.Observation) (map[claudemem.ObservationID]string, error) {
 	if !filepath.IsAbs(c.Root) || !repo.IsObjectID(c.HeadCommit) {
 		return nil, nil
@@ -39,7 +41,8 @@ func (t *Tree) Unmerged(ctx context.Context, c claudemem.Checkout, observations 
 	asked := make(map[claudemem.ObservationID]question, len(observations))
 	for i := range observations {
 		o := &observations[i]
-		q := question{root: c.Root, head: c.HeadCommit, current: c.Branch, commit: o.HeadCommit, branch: o.Branch, looked: onlyRead(o)}
+		q := question{root: c.Root, head: c.HeadCommit, current: c.Branch, commit: o.HeadCommit, branch: o.Branch,
+			onlyRead: len(o.Files) > 0 && len(o.FilesIn(claudemem.FileModified)) == 0}
 		if !branchName(q.branch) || q.branch == c.Branch {
 			q.branch = ""
 		}
@@ -57,19 +60,14 @@ func (t *Tree) Unmerged(ctx context.Context, c claudemem.Checkout, observations 
 	return found, nil
 }
 
-// onlyRead reports whether an observation is of files that it did not change.
-func onlyRead(o *claudemem.Observation) bool {
-	return len(o.Files) > 0 && !slices.ContainsFunc(o.Files, func(f claudemem.FileRef) bool { return f.Role == claudemem.FileModified })
-}
-
-// answersTo takes from what is known and asks git for the rest.
+// answersTo returns the answers to questions: from the cache, else from git.
 func (t *Tree) answersTo(ctx context.Context, c claudemem.Checkout, asked map[claudemem.ObservationID]question) map[question]answer {
 	answers := map[question]answer{}
 	open := map[question]bool{}
 	now := t.opts.Clock()
 	common := repo.CommonDir(c.Root)
 	if common == "" || shallow(common) {
-		return nil // Of a history that ends early, what is no ancestor here may be one.
+		return nil // In a shallow history an ancestor may look like none.
 	}
 	refs := map[string]refState{} // by branch
 	for _, q := range asked {
@@ -100,11 +98,11 @@ func (t *Tree) answersTo(ctx context.Context, c claudemem.Checkout, asked map[cl
 	case <-ctx.Done():
 		return answers
 	}
-	told, err := t.ask(ctx, c, open)
+	fromGit, err := t.ask(ctx, c, open)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if err != nil {
-		// Whoever gave git less than it may have learns nothing of how slow it is.
+		// Only if git had most of its time, the error shows that it is too slow here.
 		if time.Since(begun) >= t.opts.GitTime*3/4 {
 			if len(t.restingUntil) >= maxAnswers {
 				clear(t.restingUntil)
@@ -114,25 +112,25 @@ func (t *Tree) answersTo(ctx context.Context, c claudemem.Checkout, asked map[cl
 		return answers
 	}
 	if len(t.answers)+len(open) > maxAnswers {
-		clear(t.answers) // They are asked for again.
+		clear(t.answers) // Git is asked again.
 	}
 	for q := range open {
-		a := told[q]
-		a.at, a.refs = now, refs[q.branch] // as they were before git looked
+		a := fromGit[q]
+		a.at, a.refs = now, refs[q.branch] // the state from before git looked
 		answers[q], t.answers[q] = a, a
 	}
 	return answers
 }
 
-// fresh reports whether something is younger than life; a clock that was set back
-// makes nothing fresh for ever.
+// fresh reports whether something of time at is younger than life. A time in the
+// future is not fresh: the clock was set back.
 func fresh(now, at time.Time, life time.Duration) bool {
 	age := now.Sub(at)
 	return age >= 0 && age < life
 }
 
-// ask asks git, in two processes, sometimes three. Questions without an answer
-// are those whose work is at hand, or of which git knows nothing.
+// ask asks git, in two or three processes. A question has no answer if the
+// checkout has the work, or if git does not know the commit.
 func (t *Tree) ask(ctx context.Context, c claudemem.Checkout, open map[question]bool) (map[question]answer, error) {
 	g, err := t.git(c.Root)
 	if err != nil {
@@ -142,45 +140,45 @@ func (t *Tree) ask(ctx context.Context, c claudemem.Checkout, open map[question]
 	if err != nil || !known[c.HeadCommit] {
 		return nil, err
 	}
-	ahead, err := g.notIn(ctx, c.HeadCommit, known, tips)
+	ahead, err := g.notIn(ctx, c.HeadCommit, known)
 	if err != nil {
 		return nil, err
 	}
-	told := map[question]answer{}
+	answers := map[question]answer{}
 	lost := map[string][]question{} // by commit
 	for q := range open {
 		tip := tips[q.branch]
 		_, away := ahead[tip]
 		switch _, unmerged := ahead[q.commit]; {
 		case unmerged && away:
-			// Amended or rebased it may be another commit by now, but it is on that branch.
-			told[q] = answer{unmerged: true, branch: q.branch}
+			// The commit may have been amended or rebased since, but the work is on that branch.
+			answers[q] = answer{unmerged: true, branch: q.branch}
 		case unmerged:
 			lost[q.commit] = append(lost[q.commit], q)
-		case away && known[q.commit] && !q.looked && ahead.leaves(tip) == q.commit:
-			told[q] = answer{unmerged: true, branch: q.branch}
+		case away && known[q.commit] && !q.onlyRead && ahead.leaves(tip) == q.commit:
+			answers[q] = answer{unmerged: true, branch: q.branch}
 		}
 	}
 	if len(lost) == 0 {
-		return told, nil
+		return answers, nil
 	}
 	names := g.nameOf(ctx, lost)
 	for commit, questions := range lost {
 		if name := names[commit]; name != "" && name != c.Branch {
 			for _, q := range questions {
-				told[q] = answer{unmerged: true, branch: name}
+				answers[q] = answer{unmerged: true, branch: name}
 			}
 		}
 	}
-	return told, nil
+	return answers, nil
 }
 
-// history maps commits to their first parents, "" where they have none.
+// history maps commits to their first parents, "" for commits without one.
 type history map[string]string
 
 // leaves follows first parents from a commit to the first one that is not in the history.
 func (h history) leaves(commit string) string {
-	for range len(h) + 1 { // it has no circles, but who knows what git was given
+	for range len(h) + 1 { // bounded, in case a broken repository has a cycle
 		parent, ok := h[commit]
 		if !ok {
 			return commit
@@ -190,17 +188,15 @@ func (h history) leaves(commit string) string {
 	return ""
 }
 
-// branchName reports whether s can be a branch's name, by git's rules
-// (git-check-ref-format) and no longer than a path may be.
+// branchName reports whether s is a valid name of a branch by the rules of
+// git-check-ref-format, of at most 1024 bytes.
 func branchName(s string) bool {
 	if s == "" || len(s) > 1024 || s[0] == '-' || s == "@" || strings.ContainsAny(s, " ~^:?*[\\\x7f") ||
 		strings.Contains(s, "..") || strings.Contains(s, "@{") || strings.HasSuffix(s, ".") {
 		return false
 	}
-	for i := range len(s) {
-		if s[i] < ' ' {
-			return false
-		}
+	if strings.ContainsFunc(s, func(c rune) bool { return c < ' ' }) {
+		return false
 	}
 	for part := range strings.SplitSeq(s, "/") {
 		if part == "" || part[0] == '.' || strings.HasSuffix(part, ".lock") {

@@ -25,8 +25,8 @@ func TestUnmerged(t *testing.T) {
 		play func(r *repository) claudemem.Observation
 		want string
 	}{
-		{"same commit", func(r *repository) claudemem.Observation { return r.observe() }, "-"},
-		{"earlier on this branch", func(r *repository) claudemem.Observation {
+		{"made at the checked out commit", func(r *repository) claudemem.Observation { return r.observe() }, "-"},
+		{"made at an earlier commit of this branch", func(r *repository) claudemem.Observation {
 			o := r.observe()
 			r.commit("second")
 			return o
@@ -38,7 +38,7 @@ func TestUnmerged(t *testing.T) {
 			r.git("checkout", "-q", "main")
 			return o
 		}, "topic/limits"},
-		{"committed there after it was observed", func(r *repository) claudemem.Observation {
+		{"committed on another branch after it was observed", func(r *repository) claudemem.Observation {
 			r.git("checkout", "-q", "-b", "topic")
 			o := r.observe()
 			r.commit("work")
@@ -46,7 +46,7 @@ func TestUnmerged(t *testing.T) {
 			r.git("checkout", "-q", "main")
 			return o
 		}, "topic"},
-		{"the same while main goes on", func(r *repository) claudemem.Observation {
+		{"committed on another branch after it was observed, main has new commits", func(r *repository) claudemem.Observation {
 			r.git("checkout", "-q", "-b", "topic")
 			o := r.observe()
 			r.commit("work")
@@ -54,7 +54,7 @@ func TestUnmerged(t *testing.T) {
 			r.commit("second")
 			return o
 		}, "topic"},
-		{"committed after it was only read about", func(r *repository) claudemem.Observation {
+		{"record that only read files, commit made later", func(r *repository) claudemem.Observation {
 			r.git("checkout", "-q", "-b", "topic")
 			o := r.observe()
 			o.Files[0].Role = claudemem.FileRead
@@ -62,7 +62,7 @@ func TestUnmerged(t *testing.T) {
 			r.git("checkout", "-q", "main")
 			return o
 		}, "-"},
-		{"a decision about no file", func(r *repository) claudemem.Observation {
+		{"record without files", func(r *repository) claudemem.Observation {
 			r.git("checkout", "-q", "-b", "topic")
 			o := r.observe()
 			o.Files = nil
@@ -70,19 +70,19 @@ func TestUnmerged(t *testing.T) {
 			r.git("checkout", "-q", "main")
 			return o
 		}, "topic"},
-		{"never committed", func(r *repository) claudemem.Observation {
+		{"work never committed", func(r *repository) claudemem.Observation {
 			r.git("checkout", "-q", "-b", "topic")
 			o := r.observe()
 			r.git("checkout", "-q", "main")
 			return o
 		}, "-"},
-		{"seen from its own branch", func(r *repository) claudemem.Observation {
+		{"the branch of the record is checked out", func(r *repository) claudemem.Observation {
 			r.git("checkout", "-q", "-b", "topic")
 			o := r.observe()
 			r.commit("work")
 			return o
 		}, "-"},
-		{"of main, seen from a branch that lacks it", func(r *repository) claudemem.Observation {
+		{"made on main, a branch without the commit is checked out", func(r *repository) claudemem.Observation {
 			r.git("branch", "topic")
 			r.commit("second")
 			o := r.observe()
@@ -107,7 +107,7 @@ func TestUnmerged(t *testing.T) {
 			r.git("merge", "-q", "-m", "merge", "topic")
 			return o
 		}, "-"},
-		{"merged, and the branch went on", func(r *repository) claudemem.Observation {
+		{"merged, the branch has newer commits", func(r *repository) claudemem.Observation {
 			r.git("checkout", "-q", "-b", "topic")
 			o := r.observe()
 			r.commit("work")
@@ -146,7 +146,7 @@ func TestUnmerged(t *testing.T) {
 			r.git("checkout", "-q", "main")
 			return o
 		}, "topic"},
-		{"squashed, the branch still there", func(r *repository) claudemem.Observation {
+		{"squashed, the branch still exists", func(r *repository) claudemem.Observation {
 			r.git("checkout", "-q", "-b", "topic")
 			r.commit("work")
 			o := r.observe()
@@ -165,7 +165,7 @@ func TestUnmerged(t *testing.T) {
 			r.git("branch", "-q", "-D", "topic")
 			return o
 		}, "-"},
-		{"deleted and forgotten by git", func(r *repository) claudemem.Observation {
+		{"branch deleted, commit removed by git gc", func(r *repository) claudemem.Observation {
 			r.git("checkout", "-q", "-b", "topic")
 			r.commit("work")
 			o := r.observe()
@@ -236,26 +236,26 @@ func TestUnmerged(t *testing.T) {
 			r.git("reset", "-q", "--hard", "HEAD~1")
 			return o
 		}, "topic"},
-		{"detached now, at an earlier commit", func(r *repository) claudemem.Observation {
+		{"HEAD is detached at an earlier commit", func(r *repository) claudemem.Observation {
 			r.commit("second")
 			o := r.observe()
 			r.git("checkout", "-q", "HEAD~1")
 			return o
 		}, "main"},
-		{"detached now, at a later commit", func(r *repository) claudemem.Observation {
+		{"HEAD is detached at a later commit", func(r *repository) claudemem.Observation {
 			o := r.observe()
 			r.commit("second")
 			r.git("checkout", "-q", "--detach")
 			return o
 		}, "-"},
-		{"detached then, and lost", func(r *repository) claudemem.Observation {
+		{"made on a detached HEAD, commit lost", func(r *repository) claudemem.Observation {
 			r.git("checkout", "-q", "--detach")
 			r.commit("work")
 			o := r.observe()
 			r.git("checkout", "-q", "main")
 			return o
 		}, "-"},
-		{"detached then, kept on a branch", func(r *repository) claudemem.Observation {
+		{"made on a detached HEAD, commit kept on a branch", func(r *repository) claudemem.Observation {
 			r.git("checkout", "-q", "--detach")
 			r.commit("work")
 			o := r.observe()
@@ -263,7 +263,7 @@ func TestUnmerged(t *testing.T) {
 			r.git("checkout", "-q", "main")
 			return o
 		}, "kept"},
-		{"detached then, in the history now", func(r *repository) claudemem.Observation {
+		{"made on a detached HEAD, commit in the history now", func(r *repository) claudemem.Observation {
 			r.git("checkout", "-q", "--detach")
 			o := r.observe()
 			r.git("checkout", "-q", "main")
@@ -277,7 +277,7 @@ func TestUnmerged(t *testing.T) {
 			linked.commit("work")
 			return linked.observe()
 		}, "topic"},
-		{"of history that has nothing in common", func(r *repository) claudemem.Observation {
+		{"made in an unrelated history", func(r *repository) claudemem.Observation {
 			r.git("checkout", "-q", "--orphan", "pages")
 			r.commit("index")
 			o := r.observe()
