@@ -175,8 +175,8 @@ func (q *query) shorten(w *witness) {
 	q.terms = q.terms[:maxProseWords]
 }
 
-// countEverywhere sets q.everywhere: how many documents of all projects have each word
-// of a prose text. readQuery leaves it out; it tells gather the cost of going through
+// countEverywhere sets, for each word of a prose text, how many documents of all
+// projects have it. readQuery leaves it out; it tells gather the cost of going through
 // them.
 func (b *base) countEverywhere(ctx context.Context, q *query, f Filter) error {
 	if len(f.Projects) == 0 {
