@@ -407,7 +407,8 @@ const (
 )
 
 // sources returns the sources of a list in order o, the SQL parts that together select
-// what passes the filter; none if nothing can pass. through says how files are checked.
+// what passes the filter; none if nothing can pass. how says in which way files are
+// checked.
 func (f *recordFilter) sources(ctx context.Context, q querier, o order, how through) ([]source, error) {
 	var all []source
 	for _, kind := range f.kinds {
