@@ -73,6 +73,21 @@ func (a *answer) offer(text string, item any) bool {
 	return true
 }
 
+// offerTruncated adds a record of any length if it fits. If it is the first one, it is
+// truncated to most code points, and from there to least, until it does.
+func (a *answer) offerTruncated(most, least int, format func(most int) (string, any)) bool {
+	text, item := format(wholeRecord)
+	if a.offer(text, item) {
+		return true
+	}
+	for ; len(a.records) == 0 && most >= least; most = most * 3 / 4 {
+		if text, item := format(most); a.offer(text, item) {
+			return true
+		}
+	}
+	return false
+}
+
 // heading adds a short line between the records; it is not in the structured content.
 func (a *answer) heading(text string) bool { return a.offer(text, nil) }
 

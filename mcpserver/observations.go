@@ -14,22 +14,17 @@ import (
 // lookupLimit bounds the wait for noting a lookup, which only a statistic needs.
 const lookupLimit = 300 * time.Millisecond
 
-// batch returns observations in full, in the order asked for.
-func (c *call) batch(ctx context.Context, ids ...claudemem.ObservationID) (api.Batch, error) {
-	request := api.BatchRequest{Format: api.FormatFull, Lookup: new(bool)} // noteShown reports the shown ones
-	for _, id := range ids {
-		request.IDs = append(request.IDs, api.ObservationRef(id))
-	}
-	return c.server.memory.Batch(ctx, request)
-}
-
 // getObservations shows observations in full, as many as fit.
 func getObservations(ctx context.Context, c *call) (*answer, error) {
 	ids := c.args.ids("ids")
 	if c.args.err != nil {
 		return nil, c.args.err
 	}
-	page, err := c.batch(ctx, ids...)
+	request := api.BatchRequest{Format: api.FormatFull, Lookup: new(bool)} // noteShown reports the shown ones
+	for _, id := range ids {
+		request.IDs = append(request.IDs, api.ObservationRef(id))
+	}
+	page, err := c.server.memory.Batch(ctx, request)
 	if claudemem.CodeOf(err) == claudemem.CodeNoMemory {
 		return nil, claudemem.Errorf(claudemem.CodeNotFound, "there is no observation %s: nothing is remembered yet", numbers(ids))
 	}
@@ -40,7 +35,10 @@ func getObservations(ctx context.Context, c *call) (*answer, error) {
 	var shown, left []claudemem.ObservationID
 	for i := range page.Results {
 		r := &page.Results[i]
-		if len(left) == 0 && c.offerFull(a, r, len(shown) == 0) {
+		if len(left) == 0 && a.offerTruncated(8000, 250, func(most int) (string, any) {
+			text, item := c.full(r, most)
+			return text + "\n", item
+		}) {
 			shown = append(shown, r.ID)
 		} else {
 			left = append(left, r.ID)
@@ -59,20 +57,6 @@ func getObservations(ctx context.Context, c *call) (*answer, error) {
 	}
 	c.noteShown(ctx, shown)
 	return a, nil
-}
-
-// offerFull adds a record in full if it fits; the first one is truncated until it does.
-func (c *call) offerFull(a *answer, r *api.Observation, first bool) bool {
-	text, item := c.full(r, wholeRecord)
-	if a.offer(text+"\n", item) || !first {
-		return len(a.records) > 0 && a.records[len(a.records)-1] == text+"\n"
-	}
-	for most := 8000; most >= 250; most = most * 3 / 4 {
-		if text, item := c.full(r, most); a.offer(text, item) {
-			return true
-		}
-	}
-	return false
 }
 
 // noteShown notes that records were read in full, for the session's receipt. Errors

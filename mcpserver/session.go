@@ -46,7 +46,7 @@ func getSessionSummary(ctx context.Context, c *call) (*answer, error) {
 		count(s.Stored.Prompts, "prompt"), count(summaries.Total, "summarised turn"), count(len(s.Stored.Observations), "observation"))
 	shown := 0
 	for i := range summaries.Results {
-		if !c.offerSummary(a, &summaries.Results[i], shown == 0) {
+		if !a.offerTruncated(2000, 100, func(most int) (string, any) { return c.summary(&summaries.Results[i], most) }) {
 			break
 		}
 		shown++
@@ -67,20 +67,6 @@ func getSessionSummary(ctx context.Context, c *call) (*answer, error) {
 		a.tail("%s of it are not distilled yet.", count(waiting, "event"))
 	}
 	return a, nil
-}
-
-// offerSummary adds a summary if it fits; the first one is truncated until it does.
-func (c *call) offerSummary(a *answer, r *api.Summary, first bool) bool {
-	text, item := c.summary(r, wholeRecord)
-	if a.offer(text, item) {
-		return true
-	}
-	for most := 2000; first && most >= 100; most = most * 3 / 4 {
-		if text, item := c.summary(r, most); a.offer(text, item) {
-			return true
-		}
-	}
-	return false
 }
 
 // offerIndexOf adds the lines of a session's observations, as many as fit.

@@ -3,7 +3,6 @@ package mcpserver
 import (
 	"context"
 	"slices"
-	"strconv"
 	"strings"
 
 	"claudemem"
@@ -97,7 +96,7 @@ func (c *call) timelineRequest(ctx context.Context) (api.TimelineRequest, error)
 			WithHint(`send anchor: an observation's number (123), a session (S12) or a time (yesterday); or query`))
 	}
 	if isRecord(r.Anchor) && r.Project == "" && c.args.err == nil {
-		r.Project = c.placeOf(ctx, r.Anchor).Project
+		r.Project = c.projectOf(ctx, r.Anchor)
 		return r, nil
 	}
 	if at, ok := claudemem.ParseTime(r.Anchor, c.now, false); ok && !isRecord(r.Anchor) {
@@ -109,28 +108,22 @@ func (c *call) timelineRequest(ctx context.Context) (api.TimelineRequest, error)
 
 // isRecord reports whether an anchor is the number of an observation or a session.
 func isRecord(anchor string) bool {
-	digits := strings.TrimPrefix(anchor, "#")
-	if digits == anchor {
-		digits = strings.TrimLeft(anchor, "sS")
+	_, err := api.ObservationNumber(anchor)
+	if err != nil && anchor != "" {
+		_, err = api.SessionNumber(anchor)
 	}
-	_, err := strconv.ParseInt(digits, 10, 64)
 	return err == nil
 }
 
-// placeOf returns the place of the record that is the anchor, else where the client works.
-func (c *call) placeOf(ctx context.Context, anchor string) Place {
-	if digits := strings.TrimLeft(anchor, "sS"); digits != anchor {
+// projectOf returns the project of the record that is the anchor, else the one in which
+// the client works.
+func (c *call) projectOf(ctx context.Context, anchor string) string {
+	if strings.HasPrefix(strings.ToUpper(anchor), "S") {
 		if s, err := c.sessionNamed(ctx, anchor, ""); err == nil {
-			return Place{Project: s.ProjectPath}
+			return s.ProjectPath
 		}
-		return c.here(ctx)
+	} else if o, err := c.server.memory.Observation(ctx, api.ObservationRequest{Name: anchor}); err == nil {
+		return o.ProjectPath
 	}
-	id, err := strconv.ParseInt(strings.TrimPrefix(anchor, "#"), 10, 64)
-	if err != nil {
-		return c.here(ctx)
-	}
-	if batch, err := c.batch(ctx, claudemem.ObservationID(id)); err == nil && len(batch.Results) > 0 {
-		return Place{Project: batch.Results[0].ProjectPath}
-	}
-	return c.here(ctx)
+	return c.here(ctx).Project
 }

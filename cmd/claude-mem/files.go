@@ -17,7 +17,7 @@ import (
 // files is the memory read from its files, without a worker.
 type files struct {
 	*api.Local
-	*memory
+	memory   *memory
 	searcher *fileSearcher
 }
 
