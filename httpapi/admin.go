@@ -10,7 +10,7 @@ import (
 	"claudemem/wire"
 )
 
-// health says that the process lives and answers.
+// health answers ok while the process runs.
 func (a *server) health(context.Context, struct{}) (api.Status, error) {
 	return api.Status{Status: "ok"}, nil
 }
@@ -50,18 +50,19 @@ type statusRequest struct {
 	ProjectPath   string `param:"project_path"`
 }
 
-// statusline is asked by the status line of hosts at every turn: it reads counts
-// and nothing else.
+// statusline returns the counts for a host's status line. Hosts ask at every turn, so it
+// reads counts only.
 func (a *server) statusline(ctx context.Context, r statusRequest) (claudemem.Statusline, error) {
 	return a.Worker.Statusline(ctx, claudemem.StatusRequest{Host: claudemem.Host(r.Host).Canonical(), HostSessionID: r.HostSessionID, ProjectPath: r.ProjectPath})
 }
 
-// shutdown begins a stop that loses nothing and does not wait for its end.
+// shutdown starts the worker's stop and does not wait for its end. Accepted events are
+// kept.
 func (a *server) shutdown(w http.ResponseWriter, _ *http.Request, _ []api.Param) error {
 	defer a.Worker.Shutdown()
 	if err := writeJSON(w, http.StatusAccepted, api.Status{Status: "stopping"}); err != nil {
 		return err
 	}
-	_ = http.NewResponseController(w).Flush() // Before the server stops; a client that left does not change that.
+	_ = http.NewResponseController(w).Flush() // before the server stops; the client may have left
 	return nil
 }

@@ -17,10 +17,10 @@ import (
 	"claudemem/wire"
 )
 
-// Deps are the parts of the worker that the routes use. Without a Reminder the answer
-// to an event is its receipt alone.
+// Deps are the parts of the worker that the routes use. Without a Reminder, answers to
+// events never have additional context.
 type Deps struct {
-	// Memory serves the routes that read and change what is remembered.
+	// Memory serves the routes that read and change records.
 	Memory   *api.Local
 	Ingester Ingester
 	// Blocks builds the context blocks of sessions that start.
@@ -29,40 +29,41 @@ type Deps struct {
 	Worker    Worker
 	Reindexer Reindexer
 	Reminder  Reminder
-	// MCP is served at /mcp; nil: there is none.
+	// MCP serves /mcp; nil: no such route.
 	MCP http.Handler
 }
 
-// MaxBody is the largest body that is accepted, in bytes.
+// MaxBody is the size of the largest accepted body, in bytes.
 const MaxBody = 16 << 20
 
-// When a TCP client must show the token (CLAUDE_MEM_REQUIRE_TOKEN).
+// The values of CLAUDE_MEM_REQUIRE_TOKEN: when a TCP client must send the token.
 const (
-	TokenAuto   = "auto" // when its user cannot be told
+	TokenAuto   = "auto" // unless the client is known to be of the same user
 	TokenAlways = "true"
 	TokenNever  = "false"
 )
 
-// Options shape the handler; the zero value of a field takes its default.
+// Options of New; a zero value means the default.
 type Options struct {
-	// Version is the program's, for /api/version and the Server header.
+	// Version of the program, for /api/version and the Server header.
 	Version string
 	// HookCalled is given the version of a hook's program after each of its calls.
 	HookCalled func(program string)
-	// RequireToken is TokenAuto (default), TokenAlways or TokenNever. Whatever it
-	// says, a peer that is known to be another user is refused.
+	// RequireToken is TokenAuto (default), TokenAlways or TokenNever. A client that is
+	// known to be of another user is refused with each of them.
 	RequireToken string
-	// Token is what clients have to show; "" lets nobody in who has to show one.
+	// Token is the secret that clients send; "" refuses all clients that must send one.
 	Token string
-	// CheckPeer tells whose process is at the other end of a TCP connection; default CheckPeer.
+	// CheckPeer returns which user the client of a TCP connection belongs to; default
+	// CheckPeer.
 	CheckPeer func(server, client addrPort) Peer
 	// MaxBody in bytes; default MaxBody.
 	MaxBody int64
-	// Clock and Random are for events without time and delivery id; default the real ones.
+	// Clock and Random make the time and the delivery id of events without them; default:
+	// time.Now and crypto/rand.
 	Clock  func() time.Time
 	Random io.Reader
-	// Logger is told of faults, not of requests; default discards. Bodies and
-	// queries are never logged.
+	// Logger gets internal errors, never bodies or queries; default: no log.
 	Logger *slog.Logger
 }
 
@@ -70,15 +71,15 @@ type Options struct {
 type server struct {
 	Deps
 	opts Options
-	// large has a place for each body over smallBody that may be in memory at once.
+	// large is a semaphore: an element for each body over smallBody in memory.
 	large chan struct{}
-	// forgetful is set while the Reminder fails, which is told once.
-	forgetful atomic.Bool
-	bookings  bookings
+	// recallFailing is set while the Reminder fails, so that a failure is logged once.
+	recallFailing atomic.Bool
+	bookings      bookings
 }
 
-// New makes the handler. Serve it with a server of NewServer: a connection that
-// did not come through one is taken for a TCP client whose user is unknown.
+// New returns the handler of the API. Serve it with NewServer: clients of another server
+// count as TCP clients of an unknown user.
 func New(deps Deps, opts Options) http.Handler {
 	s := newServer(deps, opts)
 	return s.guarded(s.router())
@@ -140,7 +141,7 @@ func (a *server) dispatch(w http.ResponseWriter, r *http.Request, methods map[st
 	rt, ok := methods[r.Method]
 	if !ok && r.Method == http.MethodHead {
 		rt, ok = methods[http.MethodGet]
-		ok = ok && !rt.hook // A context block is given, not looked at.
+		ok = ok && !rt.hook // it would book a block that nobody was shown
 	}
 	if !ok {
 		allowed := slices.Sorted(maps.Keys(methods))

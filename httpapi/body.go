@@ -15,28 +15,29 @@ import (
 )
 
 const (
-	// smallBody is what a body may take without asking. A tool event is 2 KB in
-	// the middle and, with a file's whole content, rarely over 200 KB.
+	// smallBody is the largest body, in bytes, that is read without taking a place of
+	// maxLarge. The median tool event has 2 KB; those with a whole file rarely over 200 KB.
 	smallBody = 1 << 20
-	// maxLarge bounds how many larger bodies are in memory at once: 64 MB together.
+	// maxLarge bounds the larger bodies in memory at one time: 64 MB in all.
 	maxLarge = 4
-	// largeTime is how long a large body may wait for its place, and then take to
-	// arrive. Over the loopback interface 16 MB take a few milliseconds; whoever
-	// needs seconds must not keep the place from others.
+	// largeTime bounds the wait of a large body for its place, and then its arrival. On
+	// the loopback interface 16 MB take a few milliseconds; a client that needs seconds
+	// must not block others.
 	largeTime = 5 * time.Second
 )
 
-// bodies are buffers for reading requests. What is decoded from one is copied.
+// bodies are buffers for reading requests. Decoding copies, so that they can be reused.
 var bodies = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
-// withBody reads the whole body and hands it to use, which must not keep it.
+// withBody reads the whole body and calls use with it; use must not keep it. CodeTooLarge
+// above MaxBody; CodeUnavailable when too many large bodies are being read.
 func (a *server) withBody(w http.ResponseWriter, r *http.Request, use func([]byte) error) error {
 	if r.ContentLength > a.opts.MaxBody {
 		return a.tooLarge()
 	}
 	b := bodies.Get().(*bytes.Buffer)
 	defer func() {
-		if b.Cap() <= smallBody { // A large one is not worth keeping.
+		if b.Cap() <= smallBody { // larger buffers are freed
 			b.Reset()
 			bodies.Put(b)
 		}
@@ -45,7 +46,7 @@ func (a *server) withBody(w http.ResponseWriter, r *http.Request, use func([]byt
 	n, err := b.ReadFrom(io.LimitReader(limited, smallBody))
 	if err == nil && n == smallBody {
 		var leave func()
-		if leave, err = a.enterLarge(w, r); err == nil {
+		if leave, err = a.acquireLarge(w, r); err == nil {
 			defer leave()
 			_, err = b.ReadFrom(limited)
 		}
@@ -56,9 +57,9 @@ func (a *server) withBody(w http.ResponseWriter, r *http.Request, use func([]byt
 	return use(b.Bytes())
 }
 
-// enterLarge waits up to largeTime for one of maxLarge places for a large body, then
-// CodeUnavailable. The caller calls leave.
-func (a *server) enterLarge(w http.ResponseWriter, r *http.Request) (leave func(), err error) {
+// acquireLarge waits for a place for a large body, at most largeTime, and limits the time
+// of reading it. leave frees the place.
+func (a *server) acquireLarge(w http.ResponseWriter, r *http.Request) (leave func(), err error) {
 	wait := time.NewTimer(largeTime)
 	defer wait.Stop()
 	select {
@@ -68,14 +69,14 @@ func (a *server) enterLarge(w http.ResponseWriter, r *http.Request) (leave func(
 	case <-r.Context().Done():
 		return nil, r.Context().Err()
 	}
-	// A recorder of a test knows no deadlines, a connection does.
+	// Ignored: httptest recorders have no deadlines.
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(largeTime))
 	return func() { <-a.large }, nil
 }
 
 func (a *server) tooLarge() error {
 	return claudemem.Errorf(claudemem.CodeTooLarge, "the body is larger than %d bytes", a.opts.MaxBody).
-		WithHint("cut long fields to their head and tail")
+		WithHint("truncate long fields to their beginning and end")
 }
 
 // bodyError returns err, from reading a body, as an error for the client: too large, one
@@ -120,7 +121,7 @@ func decode(body []byte, v any) error {
 	return bad
 }
 
-// wanted names a Go kind as people who write JSON know it.
+// wanted returns the JSON type for a Go kind, in words.
 func wanted(kind string) string {
 	switch kind {
 	case "int64", "int":

@@ -7,8 +7,9 @@ import (
 	"claudemem"
 )
 
-// bookings are what was given to sessions and is not in the books yet: a host
-// that has its answer may ask for the same session again before the commit.
+// bookings counts, by session, the texts that were shown and are not booked yet. A host
+// that has its answer may ask for the same session again before the commit; it waits, so
+// that the same records are not shown twice.
 type bookings struct {
 	mu   sync.Mutex
 	open map[sessionName]*booking
@@ -20,11 +21,12 @@ type sessionName struct {
 }
 
 type booking struct {
-	n    int // how many
+	n    int // texts
 	done chan struct{}
 }
 
-// begin announces that something is about to be given; end says that it is booked, or was not given.
+// begin counts a text that is about to be shown to a session. end must be called when it
+// is booked, or was not shown.
 func (b *bookings) begin(host claudemem.Host, id string) (end func()) {
 	name := sessionName{host, id}
 	b.mu.Lock()

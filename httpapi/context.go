@@ -10,16 +10,16 @@ import (
 	"claudemem/api"
 )
 
-// bookTime bounds what is done after an answer was given.
+// bookTime bounds the work after an answer was sent.
 const bookTime = 5 * time.Second
 
-// give answers with v, which has a text out of memory in it, and tells whether
-// the client got it.
+// give answers with v, which contains a text for the model, and reports whether the
+// client received it.
 //
-// What was given is booked after the answer was written, and only if it was.
-// Booked before, it would count as given to a hook that had stopped waiting, and
-// the session would never be shown it again; a process that dies between the two
-// at worst shows something twice.
+// The text is booked as shown after the answer was written, and only then. If it were
+// booked before, a hook that has stopped waiting would count as having shown it, and the
+// session would never get it again; a process that dies between the two shows something
+// twice at worst.
 func (a *server) give(w http.ResponseWriter, r *http.Request, status int, v any, text string, what claudemem.Injection) (given bool, err error) {
 	if text != "" {
 		defer a.bookings.begin(what.Host, what.HostSessionID)()
@@ -28,15 +28,15 @@ func (a *server) give(w http.ResponseWriter, r *http.Request, status int, v any,
 		return false, err
 	}
 	if err := http.NewResponseController(w).Flush(); err != nil {
-		return false, nil // It left just now.
+		return false, nil // the client has left
 	}
 	if text == "" {
-		return true, nil // There is nothing to book.
+		return true, nil // nothing to book
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), bookTime)
 	defer cancel()
 	if err := a.Books.RecordInjection(ctx, what); err != nil {
-		// The session has its text; at worst it is shown some of it again.
+		// The session has its text; at worst it gets some of it again.
 		a.opts.Logger.Error("book what was given", "where", what.Where, "error", err)
 	}
 	return true, nil
@@ -50,7 +50,7 @@ func (a *server) context(w http.ResponseWriter, r *http.Request, declared []api.
 		return err
 	}
 	req := asked.Block()
-	// A session has started, whatever becomes of its block: the others have something to finish.
+	// The other sessions of the project are flushed even if there is no block.
 	after := context.WithoutCancel(r.Context())
 	defer func() {
 		ctx, cancel := context.WithTimeout(after, bookTime)
@@ -60,24 +60,25 @@ func (a *server) context(w http.ResponseWriter, r *http.Request, declared []api.
 
 	block, err := a.Blocks.Context(r.Context(), req)
 	if err != nil {
-		// At once: the hook has yet to read the memory itself.
+		// Flushed at once: the hook now has to read the memory itself.
 		a.fail(w, r, err)
-		_ = http.NewResponseController(w).Flush() // It may have left.
+		_ = http.NewResponseController(w).Flush() // it may have left
 		return nil
 	}
 	if r.Context().Err() != nil {
-		return nil // The hook has left and reads the memory itself; notices stay for whoever is there.
+		return nil // the hook has left and reads the memory itself; the notices stay
 	}
 	a.attachNotices(r.Context(), &block)
 	_, err = a.give(w, r, http.StatusOK, block, block.Text, block.Injection)
 	return err
 }
 
-// attachNotices adds what the user has to be told; the model never sees it.
+// attachNotices moves the notices for the user into the block's SystemMessage, which the
+// model does not see.
 func (a *server) attachNotices(ctx context.Context, block *claudemem.ContextBlock) {
 	notices, err := a.Books.TakeNotices(ctx)
 	if err != nil {
-		// A session must not go without its block for that; they are told at the next start.
+		// The block is more important; the notices come at the next start.
 		a.opts.Logger.Error("take notices", "error", err)
 		return
 	}

@@ -1,21 +1,20 @@
-// Package httpapi is the HTTP interface of the worker: the routes that hooks
-// deliver to, and those that people, scripts and the viewer read from. The same
-// handler serves a Unix socket and a TCP port on the loopback interface.
+// Package httpapi is the HTTP interface of the worker: routes that take events from
+// hooks, and routes that read and change the memory for commands, scripts and MCP. The
+// same handler serves a Unix socket and a TCP port on the loopback interface.
 //
-// What it guarantees:
+// Guarantees:
 //
-//   - Only this machine's user gets in. Every request passes the guard first:
-//     loopback peer, loopback Host (so that no foreign name can be pointed at
-//     us), no foreign Origin, the same user or the token, JSON on writes.
-//   - An ingestion route answers 202 only after the event is durable.
-//   - Bodies are bounded, and so is the memory that large ones hold together; a
-//     client that is slow or sends without end costs the others nothing.
-//   - An error is {"error":{"code","message","hint"}} with the status that one
-//     table gives its code.
-//   - A handler sees the parameters that its route declares, checked, and no
-//     others. Help and the OpenAPI document are made from the same table.
+//   - Only the user of this machine has access. The guard checks every request first:
+//     loopback address, loopback Host (against DNS rebinding), no foreign Origin, the
+//     same user or the token, JSON on writes.
+//   - A route that takes events answers 202 only after the event is durable.
+//   - The size of a body is bounded, and so is the memory of all large ones; a slow
+//     client does not delay others.
+//   - An error is {"error":{"code","message","hint"}}; the status follows from the code
+//     by one table.
+//   - A request has the parameters that its route declares, checked. Help and the
+//     OpenAPI document are made from the same routes.
 //
-// It knows the rest of the worker through the small interfaces of Deps. It
-// stands at both ends of the pipeline: hook → httpapi → intake, and
-// recall → httpapi → hook.
+// The rest of the worker is behind the small interfaces of Deps. Events flow from hook
+// through httpapi to intake, context from recall through httpapi to hook.
 package httpapi

@@ -10,7 +10,7 @@ import (
 	"claudemem/api"
 )
 
-// Codes of errors that only HTTP knows.
+// Codes of errors that only HTTP has.
 const (
 	codeUnauthorized claudemem.Code = "unauthorized"       // the token is missing or wrong
 	codeMethod       claudemem.Code = "method_not_allowed" // the route has another method
@@ -36,8 +36,8 @@ var statuses = map[claudemem.Code]int{
 	codeMediaType:             http.StatusUnsupportedMediaType,
 }
 
-// fail answers with an error. What is no claudemem.Error is a fault of ours: its
-// text may hold paths or content, so it goes to the log and not to the client.
+// fail answers with an error. The text of an error that is no claudemem.Error may contain
+// paths or content: it is logged, and the client gets "internal error".
 func (a *server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	body := api.NewErrorBody(err)
 	status, ok := statuses[body.Error.Code]
@@ -47,7 +47,7 @@ func (a *server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if status >= http.StatusInternalServerError && r.Context().Err() == nil {
 		a.opts.Logger.Error("request failed", "method", r.Method, "route", r.Pattern, "code", body.Error.Code, "error", err)
 	}
-	// What was not read of the body is not worth waiting for.
+	// The rest of the body is not read.
 	if r.ContentLength != 0 {
 		w.Header().Set("Connection", "close")
 	}
@@ -56,12 +56,12 @@ func (a *server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	}
 }
 
-// writeJSON answers with v. Its error is that of the encoding, before anything
-// was written; whether the client got the answer only Flush can tell.
+// writeJSON answers with v as JSON. It returns an error of the encoding, before anything
+// was written; only Flush can tell whether the client received the answer.
 func writeJSON(w http.ResponseWriter, status int, v any) error {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
-	// Answers are never HTML (nosniff is set), and a block's frame stays readable.
+	// Answers are never HTML (nosniff is set); the tags of a context block stay readable.
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(v); err != nil {
 		return err
@@ -69,6 +69,6 @@ func writeJSON(w http.ResponseWriter, status int, v any) error {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Content-Length", strconv.Itoa(b.Len()))
 	w.WriteHeader(status)
-	_, _ = w.Write(b.Bytes()) // A client that has left is nobody to tell.
+	_, _ = w.Write(b.Bytes()) // the client may have left
 	return nil
 }

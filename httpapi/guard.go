@@ -13,11 +13,11 @@ import (
 	"claudemem/wire"
 )
 
-// TokenCookie holds the token of a browser that was let in by "claude-mem open".
+// TokenCookie is the cookie in which a browser may send the token.
 const TokenCookie = "claude_mem_token"
 
-// guarded lets only this machine's user through to next (SPEC 8, "Who gets in").
-// It also marks every answer and turns a panic into an error.
+// guarded returns a handler that passes admitted requests on to next (SPEC 8, "Who gets
+// in"). It sets the headers of every answer and turns a panic into an error.
 func (a *server) guarded(next http.Handler) http.Handler {
 	server := "claude-mem"
 	if a.opts.Version != "" {
@@ -50,7 +50,8 @@ func (a *server) guarded(next http.Handler) http.Handler {
 	})
 }
 
-// admit says why a request is refused, nil when it is not.
+// admit returns nil for a request of this machine's user, else CodeForbidden or
+// codeUnauthorized with the reason.
 func (a *server) admit(r *http.Request) error {
 	link := linkOf(r)
 	if !link.unix {
@@ -58,7 +59,7 @@ func (a *server) admit(r *http.Request) error {
 			return claudemem.Errorf(claudemem.CodeForbidden, "only this machine may connect")
 		}
 		if !loopbackName(r.Host) {
-			// A web page whose name was pointed at 127.0.0.1 arrives with that name.
+			// DNS rebinding: a web page whose name resolves to 127.0.0.1 sends that name.
 			return claudemem.Errorf(claudemem.CodeForbidden, "host %q is not a loopback name", r.Host).
 				WithHint("use localhost, 127.0.0.1 or [::1]")
 		}
@@ -67,7 +68,7 @@ func (a *server) admit(r *http.Request) error {
 		return err
 	}
 	if link.unix {
-		return nil // Only its owner can open the socket.
+		return nil // only its owner can open the socket
 	}
 	peer := link.peer(a.opts.CheckPeer)
 	if peer == PeerOther {
@@ -95,12 +96,13 @@ func (a *server) hasToken(r *http.Request) bool {
 	if a.opts.Token == "" {
 		return false
 	}
-	// Of equal length, so that the comparison takes the same time for every wrong token.
+	// Hashes have one length: the comparison takes the same time for every token.
 	got, want := sha256.Sum256([]byte(strings.TrimSpace(shown))), sha256.Sum256([]byte(a.opts.Token))
 	return subtle.ConstantTimeCompare(got[:], want[:]) == 1
 }
 
-// loopbackName reports whether a Host header names this machine and nothing else.
+// loopbackName reports whether a Host header is localhost, 127.0.0.1 or [::1], with any
+// port.
 func loopbackName(host string) bool {
 	name := host
 	if h, port, err := net.SplitHostPort(host); err == nil {
@@ -120,15 +122,16 @@ func loopbackName(host string) bool {
 	}
 }
 
-// sameOrigin refuses what a web page of another origin makes a browser send.
+// sameOrigin returns CodeForbidden for requests that a web page of another origin makes a
+// browser send.
 func sameOrigin(r *http.Request) error {
 	refused := claudemem.Errorf(claudemem.CodeForbidden, "requests from web pages of another origin are refused")
 	if origins := r.Header.Values("Origin"); len(origins) > 1 ||
 		len(origins) == 1 && !strings.EqualFold(origins[0], "http://"+r.Host) {
 		return refused
 	}
-	// Browsers send this also where they send no Origin: for an image, a script,
-	// a page of another port of localhost.
+	// Browsers send this header also with requests that have no Origin: an image, a
+	// script, a page of another port of localhost.
 	switch r.Header.Get("Sec-Fetch-Site") {
 	case "", "none", "same-origin":
 		return nil
@@ -144,16 +147,16 @@ func checkRoute(r *http.Request, rt route) error {
 		return claudemem.Errorf(claudemem.CodeForbidden, "%s works on the socket only", rt.path).
 			WithHint("use the claude-mem command")
 	}
-	// A DELETE has no body; a page cannot send one at all without that permission.
+	// A DELETE has no body, and a web page needs a permission (CORS) to send one.
 	if rt.method != http.MethodGet && rt.method != http.MethodDelete {
-		// No HTML form can send this type, and a script needs a permission that we never give.
+		// An HTML form cannot send this type, and a script needs a permission (CORS).
 		media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 		if err != nil || media != "application/json" {
 			return claudemem.Errorf(codeMediaType, "the body must be JSON").WithHint("send Content-Type: application/json")
 		}
 	}
 	if rt.hook {
-		// A client without the header is no hook of ours and speaks this document's version.
+		// Clients without the header are not our hooks; they follow docs/http-api.md.
 		if v := r.Header.Get(wire.Header); v != "" && v != wire.VersionText {
 			return claudemem.Errorf(claudemem.CodeWireVersion, "the worker speaks wire version %s, not %.20q", wire.VersionText, v).
 				WithHint("claude-mem worker restart, after an update also of the plugin")

@@ -6,7 +6,7 @@ import (
 	"claudemem/api"
 )
 
-// helpPage explains the search routes to whoever asks, people and models alike.
+// helpPage is the answer of GET /api/search/help, for people and models.
 type helpPage struct {
 	Title     string      `json:"title"`
 	Endpoints []helpRoute `json:"endpoints"`

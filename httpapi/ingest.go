@@ -14,8 +14,8 @@ import (
 	"claudemem/wire"
 )
 
-// eventBody is an event as hooks send it, and the other names under which
-// clients send some of its fields. The event's own name wins.
+// eventBody is an event with the other names that clients use for some of its fields. The
+// event's own name wins.
 type eventBody struct {
 	claudemem.Event
 
@@ -29,7 +29,8 @@ type eventBody struct {
 	ToolUseIDAlias   string `json:"toolUseId"`
 }
 
-// maxDeliveryID bounds an id that is kept for ever; our own have 32 characters.
+// maxDeliveryID bounds a client's delivery id, which is kept for ever; ours have 32
+// characters.
 const maxDeliveryID = 128
 
 // event returns the event of a body: aliases resolved, missing kind, time and delivery
@@ -47,7 +48,7 @@ func (a *server) event(body eventBody, kinds []claudemem.EventKind) (claudemem.E
 	fill(&e.HostSessionID, body.SessionIDAlias, body.ContentSessionID, body.Session)
 	host := string(e.Host)
 	fill(&host, body.PlatformSource)
-	e.Host = claudemem.Host(host).Canonical() // a missing one is for the ingester to find
+	e.Host = claudemem.Host(host).Canonical() // the ingester finds a missing one
 	fill(&e.AgentID, body.AgentIDAlias)
 	fill(&e.AgentType, body.AgentTypeAlias)
 	fill(&e.ToolUseID, body.ToolUseIDAlias)
@@ -85,13 +86,13 @@ func (a *server) event(body eventBody, kinds []claudemem.EventKind) (claudemem.E
 	return e, e.Validate()
 }
 
-// receipt answers an ingestion route.
+// receipt is the answer to an event.
 type receipt struct {
 	Status       string              `json:"status"`
 	Reason       string              `json:"reason,omitempty"`
 	SessionDBID  claudemem.SessionID `json:"session_db_id"`
 	PromptNumber int                 `json:"prompt_number"`
-	// AdditionalContext is for the model to read beside the event, usually nothing.
+	// AdditionalContext is a text for the model, usually "".
 	AdditionalContext string `json:"additional_context,omitempty"`
 }
 
@@ -100,7 +101,7 @@ type receipt struct {
 // it was skipped or is a duplicate. A flush stores nothing.
 func (a *server) ingest(kinds ...claudemem.EventKind) handler {
 	return func(w http.ResponseWriter, r *http.Request, _ []api.Param) error {
-		arrived := time.Now() // not opts.Clock: a deadline is counted from it
+		arrived := time.Now() // not opts.Clock: deadlines count from it
 		var e claudemem.Event
 		err := a.withBody(w, r, func(raw []byte) error {
 			var body eventBody

@@ -7,45 +7,44 @@ import (
 	"claudemem/api"
 )
 
-// Ingester takes events in and returns them as they were taken in; a nil error
-// means that they are durable.
+// Ingester stores events and returns them as stored; a nil error means that they are
+// durable.
 type Ingester interface {
 	Ingest(ctx context.Context, event claudemem.Event) (claudemem.TakenIn, error)
 }
 
-// Reminder gives a session a few lines at a moment that calls for them
-// (claudemem.Event.Moment). It is asked about events that were just taken in, and
-// gets them without ToolResponse: a file's whole content need not stay in memory for it.
+// Reminder finds records to show a session at a prompt, a file read or a failure
+// (claudemem.Event.Moment). It gets events that were just stored, without ToolResponse,
+// so that a file's content does not stay in memory.
 type Reminder interface {
-	// Recall returns an empty Text for silence. What it returns is not given again
-	// in that session unless Forget takes it back.
+	// Recall returns the text to show, "" for none. It does not return the same records
+	// again for that session unless Forget is called.
 	Recall(ctx context.Context, event claudemem.Event, session claudemem.SessionID) (claudemem.Recollection, error)
-	// Forget says that a recollection did not reach its session.
+	// Forget makes a recollection that did not reach its session available again.
 	Forget(claudemem.Recollection)
 }
 
-// Books are the store's records of what was captured, given and told.
+// Books are the store's records of shown texts and of notices.
 type Books interface {
-	// RecordInjection books what a session was given.
+	// RecordInjection books a text that was shown to a session.
 	RecordInjection(ctx context.Context, injection claudemem.Injection) error
-	// TakeNotices returns what the user is to be told once, at the next session
-	// start, and forgets it.
+	// TakeNotices returns the notices for the next session start and deletes them.
 	TakeNotices(ctx context.Context) ([]string, error)
 }
 
 // Worker is the process that serves the API.
 type Worker interface {
-	// Ready returns nil once every stage is up, else what is missing.
+	// Ready returns nil once every stage runs, else an error that names what is missing.
 	Ready() error
-	// Flush asks the observer to look at a session now.
+	// Flush makes the observer process a session now.
 	Flush(host claudemem.Host, hostSessionID string)
 	// Touch notes a session start: the project's other sessions are flushed.
 	Touch(ctx context.Context, request claudemem.ContextRequest)
 	// Stats returns what GET /api/stats adds to the counts: sizes, uptime, stages.
 	Stats(ctx context.Context) map[string]any
-	// Statusline returns what a host's status line says.
+	// Statusline returns the counts for a host's status line.
 	Statusline(ctx context.Context, request claudemem.StatusRequest) (claudemem.Statusline, error)
-	// Shutdown begins a stop that loses nothing and returns at once.
+	// Shutdown starts the stop and returns at once; accepted events are kept.
 	Shutdown()
 }
 

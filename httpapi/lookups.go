@@ -12,10 +12,10 @@ import (
 )
 
 const (
-	// lookupTime bounds what noting a lookup takes: nobody waits for it, but on a
-	// kept connection the next request does.
+	// lookupTime bounds the noting of a lookup: the next request on the same connection
+	// waits for it.
 	lookupTime = time.Second
-	// maxSessionName bounds a host's name for a session; theirs have 36 characters.
+	// maxSessionName bounds a host's name for a session, in bytes; usual ones have 36.
 	maxSessionName = 512
 )
 
@@ -33,8 +33,8 @@ func (a *server) noteLookups(w http.ResponseWriter, r *http.Request, declared []
 	return a.answerLookup(w, r, http.StatusAccepted, api.Status{Status: "noted"}, note)
 }
 
-// answerLookup answers and then, when the client has its answer, notes that the
-// observations were read in full. If that fails, a statistic is wrong.
+// answerLookup answers with v and then, if the client received it, notes that the
+// observations were read in full. An error of that is logged: only a statistic is wrong.
 func (a *server) answerLookup(w http.ResponseWriter, r *http.Request, status int, v any, note api.LookupNote) error {
 	if err := writeJSON(w, status, v); err != nil {
 		return err
@@ -43,7 +43,7 @@ func (a *server) answerLookup(w http.ResponseWriter, r *http.Request, status int
 		return nil
 	}
 	if err := http.NewResponseController(w).Flush(); err != nil {
-		return nil // The client left and has read nothing.
+		return nil // the client left and has read nothing
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), lookupTime)
 	defer cancel()

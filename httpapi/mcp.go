@@ -6,14 +6,14 @@ import (
 	"net/http"
 )
 
-// pathMCP is where hosts reach the MCP server.
+// pathMCP is the path of the MCP server.
 const pathMCP = "/mcp"
 
-// serveMCP hands a request on to the MCP server, within the limits of every other
-// route: the guard is before it, a body is JSON and is read whole and bounded.
+// serveMCP passes a request on to the MCP server. The limits of other routes hold: the
+// guard was passed, the body is JSON of at most MaxBody bytes.
 func (a *server) serveMCP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodPost {
-		a.MCP.ServeHTTP(w, r) // which says what is allowed
+		a.MCP.ServeHTTP(w, r) // it answers which methods are allowed
 		return
 	}
 	err := checkRoute(r, route{method: r.Method, path: pathMCP})

@@ -54,15 +54,15 @@ func requestOf[Q any](a *server, w http.ResponseWriter, r *http.Request, declare
 	})
 }
 
-// searchKind serves the routes that are about one kind of record.
+// searchKind returns the search for one kind of record.
 func (a *server) searchKind(kind claudemem.RecordKind) func(context.Context, api.SearchRequest) (api.SearchPage, error) {
 	return func(ctx context.Context, q api.SearchRequest) (api.SearchPage, error) {
 		return a.Memory.SearchKind(ctx, q, kind)
 	}
 }
 
-// searchBy serves the routes that are about a type, a file or a concept: the parameter
-// of that key.
+// searchBy serves the routes for observations of a type, a file or a concept: the
+// parameter with that key.
 func (a *server) searchBy(key string) caller {
 	return func(w http.ResponseWriter, r *http.Request, declared []api.Param) (any, error) {
 		q, err := requestOf[api.SearchRequest](a, w, r, declared)

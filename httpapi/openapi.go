@@ -81,7 +81,7 @@ func operationID(r route) string {
 	return id
 }
 
-// tagOf groups the routes by the first part of their path.
+// tagOf returns the group of a route: the first part of its path.
 func tagOf(path string) string {
 	tag, _, _ := strings.Cut(strings.TrimPrefix(path, "/api/"), "/")
 	return strings.TrimSuffix(tag, ".json")
@@ -136,13 +136,13 @@ type schemas struct{ components object }
 
 var (
 	rawMessage = reflect.TypeFor[json.RawMessage]()
-	// shaper is a type that is encoded as the value that Shape returns.
+	// shaper is implemented by types that are encoded as the value that Shape returns.
 	shaper = reflect.TypeFor[interface{ Shape() any }]()
 	number = reflect.TypeFor[api.ObservationRef]()
 )
 
-// of describes a value: its type, and where that leaves it open (any) what the
-// value holds.
+// of returns the schema of a value's type. For an interface it is the schema of the value
+// in it.
 func (s schemas) of(v reflect.Value) object {
 	if !v.IsValid() {
 		return object{}
@@ -182,8 +182,7 @@ func (s schemas) of(v reflect.Value) object {
 	}
 }
 
-// items describes what a list holds: the values that stand in it as examples, or
-// its type.
+// items returns the schema of a list's elements: of the examples in it, or of its type.
 func (s schemas) items(v reflect.Value) object {
 	if v.Kind() != reflect.Slice || v.Len() == 0 {
 		return s.of(reflect.New(v.Type().Elem()).Elem())
@@ -205,7 +204,7 @@ func (s schemas) structOf(v reflect.Value) object {
 	properties := object{}
 	s.fields(v, properties)
 	schema := object{"type": "object", "properties": properties}
-	// What stands in an open field makes another schema of the same type.
+	// The schema of an open type depends on the example, so it gets no name.
 	name := v.Type().Name()
 	if i := strings.IndexByte(name, '['); i >= 0 || open(v.Type()) || name == "" {
 		return schema
@@ -237,7 +236,7 @@ func open(t reflect.Type) bool {
 	return false
 }
 
-// fields adds the fields of a struct as encoding/json shows them.
+// fields adds the fields of a struct that encoding/json writes.
 func (s schemas) fields(v reflect.Value, properties object) {
 	for i := range v.NumField() {
 		field := v.Type().Field(i)

@@ -8,30 +8,30 @@ import (
 	"sync"
 )
 
-// Peer tells whose process is at the other end of a TCP connection.
+// Peer is which user the client of a TCP connection belongs to.
 type Peer int
 
-// What can be told of a peer.
+// The values of a Peer.
 const (
-	PeerUnknown Peer = iota // this system does not tell, or the connection is already gone
-	PeerSame                // a process of our own user
-	PeerOther               // a process of another user
+	PeerUnknown Peer = iota // this system does not say, or the connection is closed
+	PeerSame                // the worker's user
+	PeerOther               // another user
 )
 
 type addrPort = netip.AddrPort
 
-// link is a connection as the guard sees it.
+// link is what the guard knows of a connection.
 type link struct {
 	unix           bool
 	server, client addrPort
 
-	// The answer stands for the whole connection: a socket keeps its owner.
+	// The peer is looked up once: a socket keeps its owner.
 	once  sync.Once
 	known Peer
 }
 
-// peer looks the peer's user up at the first call. It is not done when the
-// connection is accepted, because that would hold up the next one.
+// peer returns the peer, which the first call looks up. Looking it up when the connection
+// is accepted would delay the next connection.
 func (l *link) peer(check func(server, client addrPort) Peer) Peer {
 	l.once.Do(func() {
 		if l.server.IsValid() && l.client.IsValid() {
@@ -43,7 +43,7 @@ func (l *link) peer(check func(server, client addrPort) Peer) Peer {
 
 type linkKey struct{}
 
-// connContext is the server's ConnContext: it notes what kind of connection its requests come on.
+// connContext is the server's ConnContext: it adds the link of the connection.
 func connContext(ctx context.Context, c net.Conn) context.Context {
 	l := &link{}
 	switch local := c.LocalAddr().(type) {
@@ -58,13 +58,13 @@ func connContext(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, linkKey{}, l)
 }
 
-// linkOf never returns nil: what did not come through NewServer's server is a
-// TCP connection of somebody unknown.
+// linkOf returns the link of a request. A request that did not come through a server of
+// NewServer has the link of a TCP client of an unknown user.
 func linkOf(r *http.Request) *link {
 	if l, ok := r.Context().Value(linkKey{}).(*link); ok {
 		return l
 	}
 	l := &link{}
-	l.client, _ = netip.ParseAddrPort(r.RemoteAddr) // Invalid is not loopback: refused.
+	l.client, _ = netip.ParseAddrPort(r.RemoteAddr) // an invalid address is not loopback: refused
 	return l
 }

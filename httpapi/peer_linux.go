@@ -9,8 +9,8 @@ import (
 	"strconv"
 )
 
-// CheckPeer looks the client's end of a loopback connection up in the kernel's
-// table of TCP sockets, where each has its user (proc(5), /proc/net/tcp).
+// CheckPeer returns which user the client of a loopback connection belongs to, from the
+// kernel's table of TCP sockets (proc(5), /proc/net/tcp).
 func CheckPeer(server, client netip.AddrPort) Peer {
 	for _, name := range []string{"/proc/net/tcp", "/proc/net/tcp6"} {
 		table, err := os.ReadFile(name)
@@ -56,8 +56,8 @@ func ownerOf(table []byte, local, remote netip.AddrPort) (uid int, ok bool) {
 	return 0, false
 }
 
-// procAddr writes an address as the tables have it: 32-bit words in the
-// machine's byte order, then the port. "" when the address has no such form.
+// procAddr returns an address in the form of the tables: 32-bit words in the machine's
+// byte order, then the port; "" for an IPv6 address in the IPv4 table.
 func procAddr(a netip.AddrPort, six bool) string {
 	addr := a.Addr().Unmap()
 	var raw []byte

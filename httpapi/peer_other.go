@@ -4,5 +4,6 @@ package httpapi
 
 import "net/netip"
 
-// CheckPeer cannot tell here whose process a client is, so it has to show the token.
+// CheckPeer returns PeerUnknown: this system does not say whose process a client is, so it
+// must send the token.
 func CheckPeer(server, client netip.AddrPort) Peer { return PeerUnknown }

@@ -11,17 +11,16 @@ import (
 	"claudemem"
 )
 
-// How long after its arrival a request may wait for the Reminder. A hook waits
-// 340 ms beside a prompt and 190 ms after a tool, counted from its own start
-// (hook.Verb), and takes an event that was not answered by then for lost.
+// How long a request may wait for the Reminder, counted from its arrival. A hook waits
+// 340 ms at a prompt and 190 ms after a tool, counted from its own start (hook.Verb);
+// then it spools the event.
 const (
 	promptTime = 150 * time.Millisecond
 	toolTime   = 80 * time.Millisecond
 )
 
-// remind answers an event that was taken in, with what its session should be
-// reminded of at this moment if that is known in time. The receipt is what
-// matters: no fault of the Reminder costs it.
+// remind answers an event that was stored: the receipt, with the Reminder's text if that
+// is there in time. An error or panic of the Reminder only costs the text.
 func (a *server) remind(w http.ResponseWriter, r *http.Request, arrived time.Time, e *claudemem.Event, answer receipt) error {
 	limit := toolTime
 	if e.Kind == claudemem.KindPrompt {
@@ -30,7 +29,7 @@ func (a *server) remind(w http.ResponseWriter, r *http.Request, arrived time.Tim
 	ctx, cancel := context.WithDeadline(r.Context(), arrived.Add(limit))
 	defer cancel()
 	if ctx.Err() != nil {
-		return writeJSON(w, http.StatusAccepted, answer) // the commit took that long
+		return writeJSON(w, http.StatusAccepted, answer) // storing the event took all the time
 	}
 	asked := a.ask(ctx, *e, answer.SessionDBID)
 	var got recalled
@@ -48,7 +47,7 @@ func (a *server) remind(w http.ResponseWriter, r *http.Request, arrived time.Tim
 	}
 	given, err := a.give(w, r, http.StatusAccepted, answer, answer.AdditionalContext, got.Injection)
 	if late {
-		// The client has its receipt. What comes now reaches nobody.
+		// The client has its answer: the text that comes now reaches nobody.
 		got, given = <-asked, false
 	}
 	if got.Text != "" && (left || !given) {
@@ -57,7 +56,7 @@ func (a *server) remind(w http.ResponseWriter, r *http.Request, arrived time.Tim
 	return err
 }
 
-// recalled is what the Reminder answered.
+// recalled is an answer of the Reminder.
 type recalled struct {
 	claudemem.Recollection
 	err error
@@ -71,7 +70,7 @@ func (a *server) ask(ctx context.Context, e claudemem.Event, session claudemem.S
 		var got recalled
 		defer func() {
 			if cause := recover(); cause != nil {
-				// The cause may quote what was looked for; where it happened does not.
+				// Only the type and the stack are logged: the value may quote a prompt.
 				a.opts.Logger.Error("recall panicked", "type", fmt.Sprintf("%T", cause), "stack", string(debug.Stack()))
 				got = recalled{err: claudemem.Errorf(claudemem.CodeInternal, "recall panicked")}
 			}
@@ -89,16 +88,15 @@ func (a *server) ask(ctx context.Context, e claudemem.Event, session claudemem.S
 	return asked
 }
 
-// noteTrouble logs that the Reminder fails when it begins to, and that it works
-// again: it is asked often. An error's text may quote a prompt, so that only its
-// code and its kind are told.
+// noteTrouble logs the first failure of the Reminder and its first success after that.
+// It logs the code and the type of an error, not its text, which may quote a prompt.
 func (a *server) noteTrouble(moment claudemem.Moment, err error) {
 	switch {
 	case err == nil:
-		if a.forgetful.Load() && a.forgetful.CompareAndSwap(true, false) {
+		if a.recallFailing.Load() && a.recallFailing.CompareAndSwap(true, false) {
 			a.opts.Logger.Info("recall works again")
 		}
-	case a.forgetful.CompareAndSwap(false, true):
+	case a.recallFailing.CompareAndSwap(false, true):
 		a.opts.Logger.Warn("recall failed; sessions are told nothing at prompts, files and failures until it works",
 			"moment", string(moment), "code", string(claudemem.CodeOf(err)), "type", fmt.Sprintf("%T", err), "late", errors.Is(err, context.DeadlineExceeded))
 	}

@@ -11,32 +11,33 @@ import (
 	"claudemem/wire"
 )
 
-// route is one entry of the API: what serves it and what documents it. Help and
-// the OpenAPI document are made from it, so they cannot fall behind.
+// route is one route of the API: how it is served and documented. Help and the OpenAPI
+// document are made from it.
 type route struct {
 	method, path string
 	// call returns the answer; a route with handle has it write the answer instead.
 	call   caller
 	handle handler
-	// about says what it is for, in a line.
+	// about describes it in one line.
 	about  string
 	params []api.Param
-	// body and answer are values of the types that are decoded and encoded, nil for none.
+	// body and answer are examples of the types that are decoded and encoded; nil: none.
 	body, answer any
-	// status is that of success, when it is not 200.
+	// status of success; 0 means 200.
 	status int
 	// example is a query string or a body.
 	example string
-	// hook: used by hooks, so the wire version must fit.
+	// hook: hooks use it, so the wire version must match.
 	hook bool
-	// socketOnly: not over TCP.
+	// socketOnly: refused over TCP.
 	socketOnly bool
 }
 
-// searchRoute reports whether a route is one that help lists.
+// searchRoute reports whether help lists the route.
 func (r route) searchRoute() bool { return strings.HasPrefix(r.path, "/api/search") }
 
-// Examples of answers: the OpenAPI document describes open lists by what is in them.
+// Examples of answers: the OpenAPI document describes lists of several types by the
+// examples in them.
 var (
 	index, whole = api.Observation{}, api.Observation{ObservationDetail: &api.ObservationDetail{}}
 	summaries    = []api.Summary{{}, {SummaryDetail: &api.SummaryDetail{}}}

@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// NewServer makes the server for a handler of New, for the Unix socket and for
-// TCP alike. A client that sends or reads too slowly loses its connection:
-// everything here goes over the loopback interface, where a second is long.
+// NewServer returns a server for a handler of New, for the Unix socket and for TCP. It
+// closes connections that send or read too slowly: on the loopback interface a second is
+// a long time.
 func NewServer(handler http.Handler, logger *slog.Logger) *http.Server {
 	logger = cmp.Or(logger, slog.New(slog.DiscardHandler))
 	return &http.Server{
