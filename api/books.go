@@ -9,19 +9,19 @@ import (
 	"claudemem/store"
 )
 
-// maxDeadLetters bounds the dead letters of an answer; their number is in the books.
+// maxDeadLetters bounds the dead letters of an answer; the books count all of them.
 const maxDeadLetters = 1000
 
-// StatsRequest asks for counts. Project limits the totals of records. Brief leaves
-// out the ledger and the receipts, which take time to sum up; Days is their period.
+// StatsRequest asks for counts. Project restricts the totals of records. Brief leaves out
+// the ledger and the receipts, which take time to sum up; Days is their period.
 type StatsRequest struct {
 	Project string `param:"project"`
 	Brief   bool   `param:"brief"`
 	Days    int    `param:"days"`
 }
 
-// Stats counts records and events, and sums up what model calls cost and what
-// sessions were given. Ledger and Receipts are nil in a brief answer.
+// Stats are the numbers of records and events, the cost of model calls (Ledger), and the
+// sums of the sessions' receipts. Ledger and Receipts are nil in a brief answer.
 type Stats struct {
 	Totals   claudemem.Totals     `json:"totals"`
 	Queue    claudemem.Books      `json:"queue"`
@@ -29,15 +29,15 @@ type Stats struct {
 	Receipts *store.ReceiptTotals `json:"receipts,omitempty"`
 }
 
-// EmptyStats returns the counts of a memory in which nothing was captured.
+// EmptyStats returns the counts of an empty memory.
 func EmptyStats(now time.Time, days int) Stats {
 	ledger := store.EmptyAccount(now, days)
 	receipts := store.EmptyReceiptTotals(ledger.Since)
 	return Stats{Ledger: &ledger, Receipts: &receipts}
 }
 
-// Queue is what waits to be distilled, what failed for good (at most 1,000), and the
-// notices that say why events wait.
+// Queue is the state of the queue: its counts, the events that wait to be distilled, at
+// most 1,000 events that failed for good, and the notices that say why events wait.
 type Queue struct {
 	Queue       claudemem.Books        `json:"queue"`
 	Waiting     []Waiting              `json:"waiting"`
@@ -45,12 +45,13 @@ type Queue struct {
 	Notices     []store.Notice         `json:"notices"`
 }
 
-// EmptyQueue returns the queue of a memory in which nothing was captured.
+// EmptyQueue returns the queue of an empty memory.
 func EmptyQueue() Queue {
 	return Queue{Waiting: []Waiting{}, DeadLetters: []claudemem.DeadLetter{}, Notices: []store.Notice{}}
 }
 
-// Waiting are the events of a session that wait; NextDue is absent unless they are postponed.
+// Waiting counts the waiting events of a session. NextDue is the time to which they are
+// postponed, 0 if they are not.
 type Waiting struct {
 	Session  claudemem.SessionID `json:"session_id"`
 	Project  string              `json:"project"`

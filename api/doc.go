@@ -1,5 +1,5 @@
-// Package api is the memory as everything outside the pipeline asks it: commands,
-// the HTTP routes and the MCP server.
+// Package api is the interface to the memory for everything outside the pipeline:
+// commands, the HTTP routes and the MCP server.
 //
 // [Memory] is the one interface. [Local] implements it over an open store and
 // index, without JSON. [Forward] implements it by passing each call on: [Remote] to

@@ -18,7 +18,7 @@ func endpoint[Q, A any](method, path string, call func(Memory, context.Context, 
 	return Endpoint[Q, A]{method, path, call}
 }
 
-// The endpoints of Memory: Forward calls them, and httpapi serves them.
+// The endpoints of Memory. Forward calls them, and httpapi serves them.
 var (
 	SearchEndpoint       = endpoint("GET", "/api/search", Memory.Search)
 	TimelineEndpoint     = endpoint("GET", "/api/search/timeline", Memory.Timeline)

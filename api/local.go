@@ -18,15 +18,15 @@ type Store interface {
 	ObservationByULID(ctx context.Context, ulid claudemem.ULID) (claudemem.Observation, error)
 	Observations(ctx context.Context, q claudemem.Query) ([]claudemem.Observation, error)
 	CountObservations(ctx context.Context, q claudemem.Query) (int, error)
-	// ObservationsByIDs reads in the order asked for; those that are gone or hidden
-	// are left out.
+	// ObservationsByIDs returns observations in the given order, without those that are
+	// hidden or deleted.
 	ObservationsByIDs(ctx context.Context, ids ...claudemem.ObservationID) ([]claudemem.Observation, error)
 	Session(ctx context.Context, id claudemem.SessionID) (claudemem.Session, error)
-	// Sessions lists by project, time and page; the other filters are not for sessions.
+	// Sessions filters by project and time only.
 	Sessions(ctx context.Context, q claudemem.Query) ([]claudemem.SessionDigest, error)
 	CountSessions(ctx context.Context, q claudemem.Query) (int, error)
-	// SessionNamed finds a session by what people call it, "last" in a project;
-	// CodeNotFound when there is none, CodeInvalid when there are several.
+	// SessionNamed returns the session of a number (12, S12), a ULID, the host's id or its
+	// beginning, or "last" in a project; CodeNotFound for none, CodeInvalid for several.
 	SessionNamed(ctx context.Context, name, project string) (claudemem.Session, error)
 	SessionReceipt(ctx context.Context, id claudemem.SessionID) (store.SessionReceipt, error)
 	Projects(ctx context.Context) ([]claudemem.ProjectDigest, error)
@@ -41,7 +41,7 @@ type Store interface {
 	ReceiptTotals(ctx context.Context, since claudemem.Millis) (store.ReceiptTotals, error)
 }
 
-// Searcher finds records: with an index, or without one by the strict filter alone.
+// Searcher finds records, by the filter alone if it has no index.
 type Searcher interface {
 	Search(ctx context.Context, r claudemem.SearchRequest) (claudemem.SearchResult, error)
 	Timeline(ctx context.Context, r claudemem.TimelineRequest) (claudemem.Timeline, error)
@@ -52,8 +52,7 @@ type Blocks interface {
 	Context(ctx context.Context, request claudemem.ContextRequest) (claudemem.ContextBlock, error)
 }
 
-// Keeper changes what is remembered. What it is given is somebody's own text: it
-// redacts that before it keeps it.
+// Keeper changes records. It redacts texts before it stores them.
 type Keeper interface {
 	AddObservation(ctx context.Context, n claudemem.NewObservation) (claudemem.Observation, error)
 	EditObservation(ctx context.Context, id claudemem.ObservationID, edit claudemem.ObservationEdit) (claudemem.Observation, error)
@@ -61,21 +60,22 @@ type Keeper interface {
 	RestoreObservation(ctx context.Context, id claudemem.ObservationID) (claudemem.Observation, error)
 	AddLearning(ctx context.Context, l claudemem.Learning) (claudemem.Learning, error)
 	EditLearning(ctx context.Context, id int64, edit claudemem.LearningEdit) (claudemem.Learning, error)
-	// Revive makes the named dead letters pending again, all when none are named, and
-	// returns how many.
+	// Revive makes the dead letters with these keys pending again, all of them without keys,
+	// and returns how many.
 	Revive(ctx context.Context, keys ...string) (int, error)
-	// RecordLookup notes that observations were read in full, by which session if that
-	// is known.
+	// RecordLookup notes that a session has read observations in full; an empty
+	// hostSessionID is an unknown session.
 	RecordLookup(ctx context.Context, host claudemem.Host, hostSessionID string, ids ...claudemem.ObservationID) error
 }
 
-// Local is the memory in this process. A nil Keeper is a memory that is only read.
+// Local implements Memory in this process. With a nil Keeper, only the methods that read
+// may be called.
 type Local struct {
 	Store    Store
 	Searcher Searcher
 	Blocks   Blocks
 	Keeper   Keeper
-	// Vocabulary returns the types and concepts of the mode in use; nil: none are known.
+	// Vocabulary returns the types and concepts of the mode; nil: they are not checked.
 	Vocabulary func() (types, concepts []string)
 	// Clock is time.Now when nil.
 	Clock func() time.Time
@@ -88,7 +88,7 @@ func (l *Local) Search(ctx context.Context, r SearchRequest) (SearchPage, error)
 	return l.search(ctx, r, true)
 }
 
-// SearchKind is Search for one kind of record: then hits do not say their kind.
+// SearchKind is Search for one kind of record; the hits have no Kind.
 func (l *Local) SearchKind(ctx context.Context, r SearchRequest, kind claudemem.RecordKind) (SearchPage, error) {
 	r.Kinds = []string{string(kind)}
 	return l.search(ctx, r, false)
@@ -109,9 +109,9 @@ func (l *Local) search(ctx context.Context, r SearchRequest, withKind bool) (Sea
 	for matched < len(found.Hits) && found.Hits[matched].Score > 0 {
 		matched++
 	}
-	// The search tops a page up with what only passes the filter. Without a filter
-	// that is just the newest of the project: no answer to the text. When the search
-	// could not look for all of the text (Notes), it is still better than nothing.
+	// A page is filled up with records that only pass the filter. Without a filter these
+	// are the newest of the project and do not answer the text, so they are removed, unless
+	// the search could not use all of the text (Notes).
 	searched := r.Query != "" && found.Understood.Text != ""
 	if searched && !r.Filtered() && matched < len(found.Hits) && (matched > 0 || len(found.Understood.Notes) == 0) {
 		found.Hits, found.Total = found.Hits[:matched], r.Offset+matched
@@ -137,8 +137,8 @@ func (l *Local) query(ctx context.Context, r *SearchRequest) (claudemem.Query, e
 	return q, l.checkVocabulary(ctx, r.Types, r.Concepts)
 }
 
-// checkVocabulary refuses types and concepts that the mode does not have and that
-// no observation has.
+// checkVocabulary returns CodeInvalid for a type or concept that is not in the mode and
+// that no observation has.
 func (l *Local) checkVocabulary(ctx context.Context, types, concepts []string) error {
 	if l.Vocabulary == nil || len(types)+len(concepts) == 0 {
 		return nil
@@ -185,7 +185,7 @@ func kinds(names []string) (list []claudemem.RecordKind) {
 	return list
 }
 
-// understood returns nil when the text was taken word for word.
+// understood returns nil if the text was searched for as it is.
 func understood(query string, u claudemem.Understood) *claudemem.Understood {
 	changed := u
 	if strings.TrimSpace(changed.Text) == strings.TrimSpace(query) {
@@ -244,7 +244,7 @@ func (l *Local) Observations(ctx context.Context, r ObservationsRequest) (Listin
 	return Listing[Observation]{len(found), total, q.Limit, q.Offset, format, observations(found, format)}, err
 }
 
-// orIndex returns the format that is meant when none is named.
+// orIndex returns the format, or FormatIndex for "".
 func orIndex(format string) string {
 	if format == "" {
 		return FormatIndex
@@ -315,7 +315,7 @@ func (l *Local) Prompts(ctx context.Context, r RecordsRequest) (Listing[Prompt],
 	return records(ctx, l, claudemem.RecordPrompt, r, func(h *Hit) Prompt { return *h.Prompt })
 }
 
-// records lists records of a kind, the newest first.
+// records lists records of a kind, the newest first; of returns the record of a hit.
 func records[T any](ctx context.Context, l *Local, kind claudemem.RecordKind, r RecordsRequest, of func(*Hit) T) (Listing[T], error) {
 	if r.Format == "" {
 		r.Format = FormatFull
@@ -378,8 +378,8 @@ func (l *Local) Preview(ctx context.Context, r ContextRequest) (Preview, error) 
 		Source: req.Source, ProjectPath: req.ProjectPath, Lines: numbered(block.Text, block.Lines)}, nil
 }
 
-// numbered finds lines, which come in the order of the text, in it. A line that is
-// not in the text is left out.
+// numbered returns lines with their line numbers in text, from 1. Lines are in the order
+// of the text; those that are not in it are left out.
 func numbered(text string, lines []claudemem.ContextLine) []PreviewLine {
 	out := []PreviewLine{}
 	all := strings.Split(text, "\n")

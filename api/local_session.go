@@ -38,7 +38,7 @@ func (l *Local) Sessions(ctx context.Context, r SessionsRequest) (Page[SessionDi
 	})}, err
 }
 
-// maxRecords bounds the records that a session is shown with. The longest recorded
+// maxRecords bounds the records in an answer about a session. The longest recorded
 // sessions have a few hundred.
 const maxRecords = 1000
 

@@ -11,8 +11,8 @@ import (
 	"claudemem"
 )
 
-// The limits of one memory: many times what anybody writes down, and few enough
-// that a memory is no burden to a search.
+// The limits of an observation that somebody writes: far above usual sizes, and small
+// enough for searches.
 const (
 	maxFacts    = 200
 	maxConcepts = 50
@@ -30,7 +30,7 @@ func (l *Local) AddObservation(ctx context.Context, n NewObservation) (Observati
 	return ObservationOf(&o, true), err
 }
 
-// checked checks a new observation and fills in what may be left out.
+// checked checks a new observation and returns it with defaults for missing fields.
 func (b *NewObservation) checked() (claudemem.NewObservation, error) {
 	n := claudemem.NewObservation{
 		ProjectPath: cmp.Or(b.ProjectPath, b.Project), Type: claudemem.ObservationType(strings.ToLower(strings.TrimSpace(b.Type))),
@@ -91,7 +91,8 @@ func (b *NewObservation) checked() (claudemem.NewObservation, error) {
 	return n, nil
 }
 
-// checkType refuses what cannot be a type. Modes name their own, so there is no list.
+// checkType returns CodeInvalid for a text that cannot be a type: empty, over maxType bytes,
+// with a comma or white space. Modes have their own types, so there is no list.
 func checkType(t claudemem.ObservationType) error {
 	if t == "" || len(t) > maxType || strings.ContainsFunc(string(t), func(r rune) bool { return r == ',' || unicode.IsSpace(r) || unicode.IsControl(r) }) {
 		return claudemem.Errorf(claudemem.CodeInvalid, "type is %.40q", string(t)).WithHint("type is bugfix, feature, refactor, change, discovery, decision or another word of the mode")
@@ -194,7 +195,8 @@ func (l *Local) NoteLookups(ctx context.Context, n LookupNote) error {
 	return l.Keeper.RecordLookup(ctx, host, n.HostSessionID, n.Observations...)
 }
 
-// Check says with CodeInvalid what is wrong with a note.
+// Check returns CodeInvalid for a note without observations, with more than MaxBatch, or
+// with a number below 1.
 func (n *LookupNote) Check() error {
 	if len(n.Observations) == 0 || len(n.Observations) > MaxBatch {
 		return claudemem.Errorf(claudemem.CodeInvalid, "%d observations", len(n.Observations)).

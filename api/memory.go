@@ -7,8 +7,8 @@ import (
 	"claudemem/store"
 )
 
-// Memory is what is remembered. Errors are *claudemem.Error where the caller can
-// do something about them; CodeNoMemory means that nothing was ever captured.
+// Memory reads and changes records. Errors that a caller can act on are *claudemem.Error;
+// CodeNoMemory means that nothing was ever captured.
 type Memory interface {
 	// Search finds records of every kind; without a query the newest that pass the filter.
 	Search(ctx context.Context, r SearchRequest) (SearchPage, error)
@@ -27,31 +27,31 @@ type Memory interface {
 	Sessions(ctx context.Context, r SessionsRequest) (Page[SessionDigest], error)
 	// Session returns a session with its records, the oldest first.
 	Session(ctx context.Context, r SessionRequest) (SessionRecords, error)
-	// Receipt accounts for a session.
+	// Receipt returns what was captured of a session, stored, shown to it, and spent.
 	Receipt(ctx context.Context, r ReceiptRequest) (store.SessionReceipt, error)
 	// Projects lists projects, the one that was worked on last first.
 	Projects(ctx context.Context, r ProjectsRequest) (Page[Project], error)
-	// Learnings lists what is known of projects.
+	// Learnings lists learnings, active ones first.
 	Learnings(ctx context.Context, r LearningsRequest) (Page[Learning], error)
-	// Stats counts what is kept, what waits and what it cost.
+	// Stats returns the numbers of records and events, and the cost of model calls.
 	Stats(ctx context.Context, r StatsRequest) (Stats, error)
-	// Queue lists what waits to be distilled and what failed for good.
+	// Queue returns the events that wait to be distilled and those that failed for good.
 	Queue(ctx context.Context) (Queue, error)
-	// Preview builds the context block of a session that would start now; nothing is given or booked.
+	// Preview builds the context block of a session that would start now. Nothing is booked.
 	Preview(ctx context.Context, r ContextRequest) (Preview, error)
 
-	// AddObservation keeps what somebody writes down and returns it as it is kept.
+	// AddObservation stores an observation that somebody writes and returns it as stored.
 	AddObservation(ctx context.Context, n NewObservation) (Observation, error)
 	EditObservation(ctx context.Context, edit ObservationEdit) (Observation, error)
-	// HideObservation takes an observation out of everything that is shown; with
-	// purge it is deleted for good after a while, until when it can be restored.
+	// HideObservation hides an observation from all lists and searches. With Purge it is
+	// deleted for good after 10 minutes; until then it can be restored.
 	HideObservation(ctx context.Context, r HideRequest) (Hidden, error)
 	RestoreObservation(ctx context.Context, r RestoreRequest) (Observation, error)
 	AddLearning(ctx context.Context, n NewLearning) (Learning, error)
 	EditLearning(ctx context.Context, edit LearningEdit) (Learning, error)
 	// RetryQueue puts dead letters back in the queue.
 	RetryQueue(ctx context.Context, r RetryRequest) (Revived, error)
-	// NoteLookups notes that observations were read in full, for the receipts.
+	// NoteLookups notes for the receipts that observations were read in full.
 	NoteLookups(ctx context.Context, n LookupNote) error
 }
 
@@ -74,8 +74,7 @@ type Listing[T any] struct {
 	Results []T    `json:"results"`
 }
 
-// SearchPage is a page of hits; Type, File and Concept take the place of the query
-// where a route is about them.
+// SearchPage is a page of hits. Type, File or Concept is set by the routes for them.
 type SearchPage struct {
 	Query   *string `json:"query,omitempty"`
 	Type    string  `json:"type,omitempty"`
@@ -86,12 +85,12 @@ type SearchPage struct {
 	Limit   int     `json:"limit"`
 	Offset  int     `json:"offset"`
 	Format  string  `json:"format"`
-	// Understood is nil where the text was taken word for word.
+	// Understood is nil if the text was searched for as it is.
 	Understood *claudemem.Understood `json:"understood,omitempty"`
 	Results    []Hit                 `json:"results"`
 }
 
-// Unscored counts the hits at the end that only the filter found.
+// Unscored returns the number of hits at the end that only passed the filter.
 func (p *SearchPage) Unscored() int {
 	n := 0
 	for n < len(p.Results) && p.Results[len(p.Results)-1-n].Score == 0 {
@@ -100,12 +99,14 @@ func (p *SearchPage) Unscored() int {
 	return n
 }
 
-// Searched reports whether a text was searched for, not only understood as a filter.
+// Searched reports whether a text was searched for. A text such as "last week" is only a
+// filter.
 func (p *SearchPage) Searched() bool {
 	return p.Query != nil && *p.Query != "" && (p.Understood == nil || p.Understood.Text != "")
 }
 
-// Batch are the observations that were asked for; Total is how many were.
+// Batch are the requested observations. Total is the number of requested ones, Missing
+// lists those that are hidden or do not exist.
 type Batch struct {
 	Count   int                       `json:"count"`
 	Total   int                       `json:"total"`
@@ -114,7 +115,7 @@ type Batch struct {
 	Results []Observation             `json:"results"`
 }
 
-// Timeline is a stretch of time, oldest first.
+// Timeline lists the records around an anchor, the oldest first.
 type Timeline struct {
 	Query           string           `json:"query,omitempty"`
 	Anchor          string           `json:"anchor"`
@@ -139,7 +140,8 @@ type Session struct {
 	CompletedAtEpoch claudemem.Millis        `json:"completed_at_epoch,omitempty"`
 }
 
-// SessionDigest adds what is remembered of a session.
+// SessionDigest is a session with the number of its observations, the number of events
+// that are not distilled yet, and its newest summary.
 type SessionDigest struct {
 	Session
 	LastPrompt   string           `json:"last_prompt"`
@@ -182,7 +184,7 @@ type Learning struct {
 	claudemem.Learning
 }
 
-// Hidden tells how to restore an observation, and until when.
+// Hidden is the answer to hiding an observation: until when it can be restored, and how.
 type Hidden struct {
 	ID            claudemem.ObservationID `json:"id"`
 	Hidden        bool                    `json:"hidden"`
@@ -200,13 +202,14 @@ type Status struct {
 	Status string `json:"status"`
 }
 
-// Preview is a context block with what it would cost and why each line is there.
+// Preview is a context block with its cost in tokens and the reason for each line.
 type Preview struct {
 	Text    string                `json:"context"`
 	Tokens  int                   `json:"tokens"`
 	Layers  []claudemem.LayerCost `json:"layers"`
 	Skipped []claudemem.LayerCost `json:"skipped"`
-	// Budget is the request's, 0 for the setting's; EffectiveBudget is what that came to.
+	// Budget is that of the request, 0 for the setting. EffectiveBudget is the budget that
+	// was used: at most what the host accepts.
 	Budget          int           `json:"budget"`
 	EffectiveBudget int           `json:"effective_budget"`
 	BuildMS         float64       `json:"build_ms"`
@@ -215,7 +218,7 @@ type Preview struct {
 	Lines           []PreviewLine `json:"lines"`
 }
 
-// PreviewLine is a line of the block and its number in it, from 1.
+// PreviewLine is a line of the block with its line number, from 1.
 type PreviewLine struct {
 	Number int `json:"number"`
 	claudemem.ContextLine

@@ -59,7 +59,7 @@ type Param struct {
 }
 
 const (
-	// maxText bounds a parameter, in bytes. The server takes headers of 64 KB.
+	// maxText bounds a parameter, in bytes. The server accepts headers of 64 KB.
 	maxText = 64 << 10
 
 	timeForms = "is a date such as 2026-03-04, a date-time such as 2026-03-04T12:00:00Z, or a Unix epoch in milliseconds"
@@ -79,7 +79,7 @@ func Parse(request any, declared []Param, query string, pathValue func(name stri
 	}
 	sent, err := url.ParseQuery(query)
 	if err != nil {
-		// Dropping the malformed part would turn a search without its text into a list of everything.
+		// Without the malformed part, a search could lose its text and list everything.
 		return claudemem.Errorf(claudemem.CodeInvalid, "the query string is not URL-encoded").
 			WithHint("send a space as %20 or +, % as %25, & as %26; curl does it with --get --data-urlencode")
 	}
@@ -292,7 +292,7 @@ func (d Param) checkList(items []string) ([]string, error) {
 	return checked, nil
 }
 
-// first returns the first parameter of the names that is not empty.
+// first returns the first of the named parameters that is not empty.
 func first(q url.Values, names ...string) string {
 	for _, n := range names {
 		if v := q.Get(n); v != "" {
@@ -370,8 +370,8 @@ func values(request reflect.Value) iter.Seq2[Param, reflect.Value] {
 	}
 }
 
-// Values returns the parameters of a request from which Parse makes it: what a client
-// sends. Zero values are left out where zero means the default.
+// Values returns the query parameters of a request, as a client sends them; Parse is its
+// inverse. Zero values are left out where zero means the default.
 func Values(request any) url.Values {
 	sent := url.Values{}
 	for d, value := range values(reflect.ValueOf(request)) {
@@ -417,9 +417,8 @@ func pathOf(path string, request any) (string, error) {
 	return path, nil
 }
 
-// check applies the table to a request that no Params was parsed into: defaults
-// for zero values where zero means the default, limits, choices, and what is
-// required.
+// check checks the limits, choices and required fields of a request that Parse did not
+// make, and sets zero values to their defaults where zero means the default.
 func check(request any) error {
 	for d, value := range Fields(request) {
 		switch d.Kind {

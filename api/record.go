@@ -46,7 +46,7 @@ type ObservationDetail struct {
 	Pinned          bool                `json:"pinned"`
 }
 
-// ObservationOf makes the shape of an observation, whole when full.
+// ObservationOf returns an observation in the shape of the API, with its detail if full.
 func ObservationOf(o *claudemem.Observation, full bool) Observation {
 	out := Observation{ID: o.ID, Type: o.Type, Title: o.Title, Subtitle: o.Subtitle,
 		CreatedAtEpoch: o.CreatedAt, Project: claudemem.ProjectLabel(o.ProjectPath), Concepts: list(o.Concepts)}
@@ -64,7 +64,7 @@ func ObservationOf(o *claudemem.Observation, full bool) Observation {
 	return out
 }
 
-// Whole returns the observation with a detail, an empty one where it had none.
+// Whole returns the observation with a detail; it is empty if there was none.
 func (o Observation) Whole() Observation {
 	if o.ObservationDetail == nil {
 		o.ObservationDetail = &ObservationDetail{}
@@ -112,7 +112,7 @@ type SummaryDetail struct {
 	Origin       claudemem.Origin `json:"origin"`
 }
 
-// SummaryOf makes the shape of a summary of a session in a project.
+// SummaryOf returns a summary in the shape of the API, with its detail if full.
 func SummaryOf(s *claudemem.Summary, projectPath string, full bool) Summary {
 	title := cmp.Or(s.Request, s.Completed, s.Learned, s.Investigated, s.NextSteps, s.Notes)
 	out := Summary{TurnHead: TurnHead{s.ID, headline(title), s.CreatedAt, claudemem.ProjectLabel(projectPath), s.Session, s.PromptNumber}}
@@ -141,7 +141,7 @@ type PromptDetail struct {
 	HeadCommit   string         `json:"head_commit"`
 }
 
-// PromptOf makes the shape of a prompt of a session in a project.
+// PromptOf returns a prompt in the shape of the API, with its detail if full.
 func PromptOf(p *claudemem.Prompt, projectPath string, full bool) Prompt {
 	out := Prompt{TurnHead: TurnHead{p.ID, headline(p.Text), p.CreatedAt, claudemem.ProjectLabel(projectPath), p.Session, p.Number}}
 	if full {
@@ -151,9 +151,8 @@ func PromptOf(p *claudemem.Prompt, projectPath string, full bool) Prompt {
 	return out
 }
 
-// Entry is a record of any kind as one line of a list, or with the kind KindAnchor
-// a time or a session at which no record stands. JSON leaves out what a kind does
-// not have.
+// Entry is a record of any kind as one line of a list. With KindAnchor it is a time or a
+// session without a record of its own. JSON leaves out fields that a kind does not have.
 type Entry struct {
 	Kind           claudemem.RecordKind      `json:"kind"`
 	IsAnchor       bool                      `json:"is_anchor,omitempty"`
@@ -176,8 +175,8 @@ func (t *TurnHead) entry(kind claudemem.RecordKind) Entry {
 	return Entry{Kind: kind, ID: t.ID, Title: t.Title, CreatedAtEpoch: t.CreatedAtEpoch, Project: t.Project, SessionDBID: t.SessionDBID, PromptNumber: t.PromptNumber}
 }
 
-// Name returns what people call the record: #12 an observation; a summary or a
-// prompt has the name of its session, S12. "" is an anchor without a session.
+// Name returns #12 for an observation, and the session, S12, for a summary or a prompt. It
+// is "" for an anchor without a session.
 func (e *Entry) Name() string {
 	switch {
 	case e.Kind == claudemem.RecordObservation:
@@ -203,18 +202,18 @@ func (e *Entry) Glyph() string {
 	}
 }
 
-// Hit is a record that a search or a list found; one of the pointers is set. JSON
-// has the fields of that record between kind and score.
+// Hit is a record that a search found; one of the pointers is set. JSON has the fields of
+// that record between kind and score.
 type Hit struct {
 	// Kind is left out of JSON where all hits are of one kind.
 	Kind claudemem.RecordKind
-	// Score is 0 for a hit that only the filter found.
+	// Score is 0 for a hit that only passed the filter.
 	Score       float64
 	Why         *claudemem.Explanation
 	Observation *Observation
 	Summary     *Summary
 	Prompt      *Prompt
-	// Place is all that is known of a record that could not be read.
+	// Place is set for a record that could not be read.
 	Place *Place
 }
 
@@ -225,7 +224,7 @@ type Place struct {
 	Project        string           `json:"project"`
 }
 
-// hitOf makes the shape of a hit. The kind is left out unless withKind.
+// hitOf returns a hit in the shape of the API. It has no kind unless withKind.
 func hitOf(h *claudemem.Hit, full, withKind bool) Hit {
 	out := Hit{Score: h.Score, Why: h.Why}
 	if h.Why == nil {
@@ -268,7 +267,7 @@ func (h *Hit) Entry() Entry {
 	return Entry{Kind: h.Kind}
 }
 
-// hitHead and hitTail stand around the record in JSON.
+// hitHead and hitTail are the fields before and after those of the record in JSON.
 type hitHead struct {
 	Kind claudemem.RecordKind `json:"kind,omitempty"`
 }
@@ -311,7 +310,7 @@ func (h Hit) Shape() any {
 // MarshalJSON implements json.Marshaler.
 func (h Hit) MarshalJSON() ([]byte, error) { return marshal(h.Shape()) }
 
-// UnmarshalJSON implements json.Unmarshaler for hits that say their kind.
+// UnmarshalJSON implements json.Unmarshaler for hits with a kind.
 func (h *Hit) UnmarshalJSON(raw []byte) error {
 	var about struct {
 		hitHead
@@ -343,7 +342,7 @@ func marshal(v any) ([]byte, error) {
 // ISO formats a time in UTC with milliseconds.
 func ISO(at claudemem.Millis) string { return at.Time().Format("2006-01-02T15:04:05.000Z") }
 
-// list makes nil an empty list: in JSON a list is never null.
+// list returns an empty list for nil: a list is never null in JSON.
 func list[T any](items []T) []T {
 	if items == nil {
 		return []T{}

@@ -69,22 +69,22 @@ func (r *Remote) ask(ctx context.Context, c Call) error {
 	return r.Do(ctx, c.Method, path, body, c.Answer)
 }
 
-// Identity is what GET /api/version answers.
+// Identity is the answer of GET /api/version.
 type Identity struct {
 	Version string `json:"version"`
 	Wire    int    `json:"wire"`
 }
 
-// Identity asks the worker what it is. An error with CodeUnavailable means that
-// nobody answers on the socket.
+// Identity returns the version of the worker. CodeUnavailable means that no process
+// answers on the socket.
 func (r *Remote) Identity(ctx context.Context) (Identity, error) {
 	var id Identity
 	err := r.Do(ctx, http.MethodGet, "/api/version", nil, &id)
 	return id, err
 }
 
-// Shutdown asks the worker to stop; it returns when the worker has agreed, not
-// when it has stopped.
+// Shutdown asks the worker to stop. It returns when the worker has accepted, before it has
+// stopped.
 func (r *Remote) Shutdown(ctx context.Context) error {
 	return r.Do(ctx, http.MethodPost, "/api/admin/shutdown", nil, nil)
 }
@@ -115,8 +115,8 @@ func (r *Remote) Do(ctx context.Context, method, path string, body, out any) err
 	if reader != nil {
 		request.Header.Set("Content-Type", "application/json")
 	}
-	// The worker's own wire version: whoever looks after a worker of another
-	// version must be able to ask it to stop.
+	// The worker's own wire version, so that a worker of another version can be asked to
+	// stop.
 	request.Header.Set(wire.Header, strconv.Itoa(r.Info.Wire))
 	response, err := r.client.Do(request)
 	if err != nil {
@@ -158,8 +158,8 @@ type ErrorBody struct {
 	} `json:"error"`
 }
 
-// NewErrorBody returns the shape of an error. Only a *claudemem.Error has a message
-// of its own: another one may hold paths or content and is an internal error.
+// NewErrorBody returns an error in the shape of the API. Only the message of a
+// *claudemem.Error is shown: other errors may contain paths or content.
 func NewErrorBody(err error) (body ErrorBody) {
 	body.Error.Code = claudemem.CodeOf(err)
 	var known *claudemem.Error

@@ -22,9 +22,9 @@ const (
 	MaxLimit = 100
 	// MaxDays bounds the period of the ledger: ten years.
 	MaxDays = 3660
-	// maxOffset is how far a list may be paged.
+	// maxOffset bounds the offset of a page.
 	maxOffset = math.MaxInt32
-	// MaxBatch is how many observations are read at once: in full about 400 KB.
+	// MaxBatch bounds the observations of one request: in full about 400 KB.
 	MaxBatch = 500
 )
 
@@ -98,7 +98,7 @@ type Dated struct {
 	Paged
 }
 
-// checkRange says with CodeInvalid when the range ends before it begins.
+// checkRange returns CodeInvalid if the range ends before it begins.
 func (d *Dated) checkRange() error {
 	if d.Since != 0 && d.Until != 0 && d.Since > d.Until {
 		return claudemem.Errorf(claudemem.CodeInvalid, "the range ends before it begins").
@@ -107,8 +107,8 @@ func (d *Dated) checkRange() error {
 	return nil
 }
 
-// SearchRequest asks for records. All but Query is a strict filter: a record that
-// does not pass it is never found.
+// SearchRequest asks for records. All but Query are strict filters: a record that does not
+// pass them is never found.
 type SearchRequest struct {
 	Kinds    []string            `param:"kind"`
 	Query    string              `param:"query"`
@@ -171,8 +171,8 @@ type RecentRequest struct {
 	Limit   int    `param:"limit" default:"3" about:"how many sessions"`
 }
 
-// TimelineRequest asks what happened around an anchor, or when there is none
-// around the best hit of a query. Zero depths are zero records.
+// TimelineRequest asks for the records around an anchor, or around the best hit of a
+// query. A depth of 0 means no records.
 type TimelineRequest struct {
 	Anchor  string `param:"anchor"`
 	Query   string `param:"query" about:"its best hit is the anchor"`
@@ -208,7 +208,7 @@ type ContextRequest struct {
 	HeadCommit    string `param:"head_commit"`
 }
 
-// Block returns the request as the builder of blocks takes it.
+// Block returns the request for the builder of blocks.
 func (r ContextRequest) Block() claudemem.ContextRequest {
 	return claudemem.ContextRequest{Host: claudemem.Host(r.Host).Canonical(), HostSessionID: r.HostSessionID, ProjectPath: r.ProjectPath, Source: r.Source, Budget: r.Budget,
 		Checkout: claudemem.Checkout{Root: r.WorktreeRoot, Branch: r.Branch, HeadCommit: r.HeadCommit}}
@@ -242,8 +242,7 @@ type LearningEdit struct {
 type BatchRequest struct {
 	IDs    ObservationRefs `json:"ids"`
 	Format string          `json:"format,omitempty"`
-	// Lookup is false when the client says itself, by NoteLookups, which of them it
-	// has shown.
+	// Lookup false: the client itself notes by NoteLookups which of them it has shown.
 	Lookup *bool `json:"lookup,omitempty"`
 }
 
@@ -261,7 +260,7 @@ func (id *ObservationRef) UnmarshalJSON(raw []byte) error {
 	return err
 }
 
-// ObservationRefs is in JSON an array, or a text with numbers separated by commas.
+// ObservationRefs is a JSON array, or a string with numbers separated by commas.
 type ObservationRefs []ObservationRef
 
 // UnmarshalJSON decodes [1, "2", "#3"], "1,2,#3" or null. A single number outside an
@@ -284,15 +283,15 @@ func (ids *ObservationRefs) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// LookupNote says that observations were read in full, and for which session.
+// LookupNote says which observations a session has read in full.
 type LookupNote struct {
 	Host          claudemem.Host            `json:"host,omitempty"`
 	HostSessionID string                    `json:"host_session_id,omitempty"`
 	Observations  []claudemem.ObservationID `json:"observations"`
 }
 
-// NewObservation is an observation that a person or an agent writes down. Several
-// fields may have a second name: Text for Narrative, Project for ProjectPath.
+// NewObservation is an observation that a person or an agent writes. Text is a second
+// name of Narrative, Project of ProjectPath.
 type NewObservation struct {
 	Title         string   `json:"title,omitempty"`
 	Subtitle      string   `json:"subtitle,omitempty"`
@@ -312,8 +311,8 @@ type NewObservation struct {
 	Origin    claudemem.Origin `json:"origin,omitempty"`
 }
 
-// NewLearning is a learning that a person writes down; without Confidence it is
-// certain. Project is a second name for ProjectPath.
+// NewLearning is a learning that a person writes. A nil Confidence means 1. Project is a
+// second name of ProjectPath.
 type NewLearning struct {
 	ProjectPath string   `json:"project_path,omitempty"`
 	Project     string   `json:"project,omitempty"`

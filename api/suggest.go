@@ -6,8 +6,8 @@ import (
 	"claudemem"
 )
 
-// Nearest returns the candidate that a word was probably meant to be: one that it
-// begins, else the one with the smallest edit distance; "" when none is near.
+// Nearest returns the candidate that is most similar to a word: the first that begins with
+// it, else the one with the smallest edit distance; "" if none is near.
 func Nearest(word string, candidates []string) string {
 	word = strings.ToLower(word)
 	// One edit in a short word, three in a long one: with more it is another word.
@@ -24,8 +24,8 @@ func Nearest(word string, candidates []string) string {
 	return best
 }
 
-// distance returns how many letters to insert, delete, change or swap with their
-// neighbour turn a into b (optimal string alignment).
+// distance returns the edit distance of a and b: the number of letters to insert, delete,
+// change or swap with their neighbour (optimal string alignment).
 func distance(a, b string) int {
 	from, to := []rune(a), []rune(b)
 	rows := make([][]int, len(from)+1)
