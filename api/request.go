@@ -31,9 +31,9 @@ const (
 // params is the table of parameters by name.
 var params = map[string]Param{
 	"project": {Also: []string{"project_path"}, About: "root path or label", Example: "tally"},
-	"limit":   {Kind: NumberParam, About: "how many at most", Default: "20", Least: 1, Most: MaxLimit, Example: "5"},
-	"offset":  {Kind: NumberParam, About: "how many to pass over", Default: "0", Most: maxOffset, Example: "20"},
-	"format": {Kind: ChoiceParam, About: "index: about 75 tokens a result, full: the whole record", Default: FormatIndex,
+	"limit":   {Kind: NumberParam, About: "maximum number of results", Default: "20", Least: 1, Most: MaxLimit, Example: "5"},
+	"offset":  {Kind: NumberParam, About: "number of results to skip", Default: "0", Most: maxOffset, Example: "20"},
+	"format": {Kind: ChoiceParam, About: "index: about 75 tokens a result; full: the whole record", Default: FormatIndex,
 		Choices: []string{FormatIndex, FormatFull}, Example: FormatFull},
 	"query": {Also: []string{"q", "text"}, About: "words, a question, an error message, an identifier, a path; dates and types in it are understood; " +
 		`AND OR NOT NEAR * "phrase" work`, Example: "rounding error"},
@@ -42,33 +42,33 @@ var params = map[string]Param{
 	"files":     {Also: []string{"file"}, Kind: ListParam, About: "observations that touch one of these: paths, folders, names or parts of names", Example: "src/auth"},
 	"dateRange": {Also: []string{"date_range"}, Kind: RangeParam, About: `{"start":…,"end":…} or dateRange[start] and dateRange[end]`, Example: `{"start":"2026-03-01","end":"2026-03-31"}`},
 	"since": {Also: []string{"dateFrom", "date_start", "dateStart", "date_from", "from"}, Kind: StartParam,
-		About: "not earlier than: ISO date or date-time (UTC unless it says otherwise), or Unix epoch in milliseconds or seconds", Example: "2026-03-01"},
+		About: "earliest time: ISO date or date-time (UTC unless it has a zone), or Unix epoch in milliseconds or seconds", Example: "2026-03-01"},
 	"until": {Also: []string{"dateTo", "date_end", "dateEnd", "date_to", "to"}, Kind: EndParam,
-		About: "not later than: as since; a date without a time means the end of that day", Example: "2026-03-31"},
+		About: "latest time, in the forms of since; a date without a time means the end of that day", Example: "2026-03-31"},
 	"order": {Also: []string{"orderBy", "order_by"}, Kind: ChoiceParam, About: "default: relevance with a text, else newest",
 		Choices: []string{string(claudemem.OrderRelevance), string(claudemem.OrderNewest), string(claudemem.OrderOldest)},
 		Meant:   map[string]string{"date_desc": string(claudemem.OrderNewest), "date_asc": string(claudemem.OrderOldest)}, Example: "newest"},
-	"session_id": {Also: []string{"session_db_id", "session"}, Kind: SessionParam, About: "of one session: its number, as 12 or S12", Example: "S12"},
-	"explain":    {Kind: FlagParam, About: "adds why to each result: how its score came to be", Example: "1"},
+	"session_id": {Also: []string{"session_db_id", "session"}, Kind: SessionParam, About: "records of this session: its number, as 12 or S12", Example: "S12"},
+	"explain":    {Kind: FlagParam, About: "adds why to each result: how its score was computed", Example: "1"},
 	"kind": {Also: []string{"kinds"}, Kind: ListParam, About: "records of these kinds: observation summary prompt", Example: "observation,summary",
 		Choices: []string{string(claudemem.RecordObservation), string(claudemem.RecordSummary), string(claudemem.RecordPrompt)},
 		Meant: map[string]string{"observations": "observation", "summaries": "summary", "session": "summary", "sessions": "summary",
 			"prompts": "prompt", "all": ""}},
-	"anchor":        {About: "an observation's number (123), a session (S12) or an ISO time; or send query", Example: "124"},
+	"anchor":        {About: "an observation's number (123), a session (S12) or an ISO time; without it, query is used", Example: "124"},
 	"depth_before":  {Also: []string{"before"}, Kind: NumberParam, About: "records before the anchor", Default: "10", Most: MaxLimit, Example: "3"},
 	"depth_after":   {Also: []string{"after"}, Kind: NumberParam, About: "records after the anchor", Default: "10", Most: MaxLimit, Example: "3"},
 	"category":      {About: "architecture convention gotcha dependency workflow preference", Example: "gotcha"},
-	"all":           {Kind: FlagParam, About: "those too that are not active", Example: "true"},
-	"purge":         {Kind: FlagParam, About: "false: it stays hidden and is never purged", Default: "true", Example: "false"},
-	"brief":         {Kind: FlagParam, About: "without ledger and receipts, which take time to sum up", Example: "1"},
+	"all":           {Kind: FlagParam, About: "also learnings that are not active", Example: "true"},
+	"purge":         {Kind: FlagParam, About: "false: it stays hidden and is never deleted", Default: "true", Example: "false"},
+	"brief":         {Kind: FlagParam, About: "leave out ledger and receipts, which take time to sum up", Example: "1"},
 	"days":          {Kind: NumberParam, About: "days of ledger and receipts, today included", Default: "7", Least: 1, Most: MaxDays, Example: "30"},
-	"host":          {Also: []string{"platformSource"}, About: "the host that asks", Default: string(claudemem.HostRaw), Example: "claude-code"},
+	"host":          {Also: []string{"platformSource"}, About: "the session's host", Default: string(claudemem.HostRaw), Example: "claude-code"},
 	"project_path":  {Also: []string{"project", "cwd"}, About: "the project's root directory", Example: "/home/ada/tally"},
 	"source":        {About: "startup, clear, compact or resume", Default: "startup", Example: "resume"},
-	"budget":        {Kind: NumberParam, About: "tokens; 0: the setting", Default: "0", Most: 1 << 20, Example: "2000"},
-	"worktree_root": {About: "where the session works; files that changed since they were recorded are marked", Example: "/home/ada/tally"},
-	"branch":        {About: "the branch that is checked out there", Example: "main"},
-	"head_commit":   {About: "its commit; what was recorded on a branch that is not merged into it is marked", Example: "5d41402abc4b2a76b9719d911017c592a1b2c3d4"},
+	"budget":        {Kind: NumberParam, About: "maximum tokens; 0: the setting", Default: "0", Most: 1 << 20, Example: "2000"},
+	"worktree_root": {About: "the session's worktree; records of files that changed since then are marked", Example: "/home/ada/tally"},
+	"branch":        {About: "the branch checked out there", Example: "main"},
+	"head_commit":   {About: "the commit checked out there; records of branches that are not merged into it are marked", Example: "5d41402abc4b2a76b9719d911017c592a1b2c3d4"},
 	"lookup":        {Kind: FlagParam, About: "false: the client itself says which observations it showed, by POST /api/lookups", Default: "true", Example: "false"},
 
 	// Parts of paths.
@@ -168,7 +168,7 @@ type ProjectsRequest struct {
 // RecentRequest asks for the latest sessions with their summaries and observations.
 type RecentRequest struct {
 	Project string `param:"project"`
-	Limit   int    `param:"limit" default:"3" about:"how many sessions"`
+	Limit   int    `param:"limit" default:"3" about:"number of sessions"`
 }
 
 // TimelineRequest asks for the records around an anchor, or around the best hit of a
@@ -193,7 +193,7 @@ type LearningsRequest struct {
 // (12, S12), the host's name for it or the beginning of that, its ULID, or last.
 type ReceiptRequest struct {
 	Name    string `param:"receipt_name"`
-	Project string `param:"project" about:"the project whose last session is meant: root path or label"`
+	Project string `param:"project" about:"the project of last: root path or label"`
 }
 
 // ContextRequest asks for a context block, or for its preview.

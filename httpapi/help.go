@@ -26,8 +26,8 @@ func (a *server) help(context.Context, struct{}) (helpPage, error) {
 	out := helpPage{
 		Title: "claude-mem search API",
 		Notes: []string{
-			"GET /api/observations/{id} and POST /api/observations/batch read what a search found, in full",
-			"format=index costs about 75 tokens a result, format=full up to 750: search first, then read the few that matter",
+			"GET /api/observations/{id} and POST /api/observations/batch read results in full",
+			"format=index costs about 75 tokens a result, format=full up to 750: search first, then read the few that are relevant",
 			"project is a root path or a label; without it all projects are searched",
 			"the whole API: /api/openapi.json",
 		},

@@ -22,7 +22,7 @@ func (a *server) openAPI(context.Context, struct{}) (object, error) { return a.d
 // describe makes the OpenAPI 3.1 document.
 func (a *server) describe() object {
 	schemas := schemas{components: object{}}
-	problem := object{"description": "what is wrong, by its code", "content": jsonContent(schemas.of(reflect.ValueOf(api.ErrorBody{})))}
+	problem := object{"description": "an error; its code says what is wrong", "content": jsonContent(schemas.of(reflect.ValueOf(api.ErrorBody{})))}
 	paths := object{}
 	for _, r := range a.routes() {
 		operation := object{

@@ -62,21 +62,21 @@ func (a *server) routes() []route {
 // workerRoutes returns the routes about the worker itself: health, queue, statistics,
 // stop.
 func (a *server) workerRoutes() []route {
-	statusline := call(a, "GET", wire.PathStatusline, "what a host's status line says", a.statusline, claudemem.Statusline{}, "")
+	statusline := call(a, "GET", wire.PathStatusline, "counts for a host's status line", a.statusline, claudemem.Statusline{}, "")
 	statusline.hook = true
-	shutdown := route{method: "POST", path: "/api/admin/shutdown", handle: a.shutdown, about: "begins a stop that loses nothing", status: http.StatusAccepted, answer: api.Status{}}
-	reindex := call(a, "POST", "/api/admin/reindex", "begins to build the search index anew; the old one answers meanwhile", a.reindex, api.Reindexing{}, "")
+	shutdown := route{method: "POST", path: "/api/admin/shutdown", handle: a.shutdown, about: "starts the worker's stop; accepted events are kept", status: http.StatusAccepted, answer: api.Status{}}
+	reindex := call(a, "POST", "/api/admin/reindex", "starts to rebuild the search index; searches use the old one meanwhile", a.reindex, api.Reindexing{}, "")
 	reindex.status = http.StatusAccepted
-	reindexing := call(a, "GET", "/api/admin/reindex", "how far that is", a.reindexing, api.Reindexing{}, "")
+	reindexing := call(a, "GET", "/api/admin/reindex", "progress of the rebuild", a.reindexing, api.Reindexing{}, "")
 	shutdown.socketOnly, reindex.socketOnly, reindexing.socketOnly = true, true, true
 	return []route{
-		call(a, "GET", "/api/health", "the worker lives", a.health, api.Status{}, ""),
-		call(a, "GET", "/api/readiness", "all stages are up, or 503 with what is missing", a.readiness, api.Status{}, ""),
+		call(a, "GET", "/api/health", "the worker runs", a.health, api.Status{}, ""),
+		call(a, "GET", "/api/readiness", "all stages of the worker run, or 503 with the missing one", a.readiness, api.Status{}, ""),
 		call(a, "GET", "/api/version", "program and wire version", a.version, map[string]any{}, ""),
 		call(a, "GET", api.StatsEndpoint.Path, "counts, queue, ledger, sizes, stages, index", a.stats, map[string]any{}, ""),
 		call(a, "GET", "/api/openapi.json", "this document", a.openAPI, map[string]any{}, ""),
-		endpoint(a, api.QueueEndpoint, "the queue's books, what waits and why, and what failed for good", api.Queue{}, ""),
-		endpoint(a, api.RetryQueueEndpoint, "gives dead letters another try: those of keys, else all", api.Revived{}, `{"keys":["tool:claude-code:s1:t1"]}`),
+		endpoint(a, api.QueueEndpoint, "counts of the queue, events that wait and why, and events that failed for good", api.Queue{}, ""),
+		endpoint(a, api.RetryQueueEndpoint, "retries dead letters: those with these keys, or all", api.Revived{}, `{"keys":["tool:claude-code:s1:t1"]}`),
 		statusline,
 		shutdown,
 		reindex,
@@ -97,7 +97,7 @@ func (a *server) captureRoutes() []route {
 		ingest(wire.PathComplete, "a session has ended", claudemem.KindSessionEnd),
 		{method: "GET", path: wire.PathContext, handle: a.context, about: "the context block of a session that starts", hook: true,
 			params: api.ParamsOf(api.ContextRequest{}), answer: claudemem.ContextBlock{}},
-		endpoint(a, api.PreviewEndpoint, "what a session that started now would be given, and why; nothing is given or booked",
+		endpoint(a, api.PreviewEndpoint, "the context block that a session would get now, with the reason for each line; nothing is booked",
 			api.Preview{Lines: []api.PreviewLine{{}}}, "project_path=/home/ada/tally&budget=500"),
 	}
 }
@@ -117,7 +117,7 @@ func (a *server) searchRoutes() []route {
 		return r
 	}
 	timeline := api.Timeline{Timeline: []api.Entry{{}}}
-	byQuery := call(a, "GET", "/api/search/timeline-by-query", "what happened before and after the best hit of a query", a.Memory.Timeline, timeline, "query=rounding+error")
+	byQuery := call(a, "GET", "/api/search/timeline-by-query", "the records before and after the best hit of a query", a.Memory.Timeline, timeline, "query=rounding+error")
 	byQuery.params = byQuery.params[1:] // without anchor
 	byQuery.params[0].Required = true
 	return []route{
@@ -125,7 +125,7 @@ func (a *server) searchRoutes() []route {
 			hitsPage(slices.Concat(observationHits, summaryHits, promptHits)), "query=why+do+totals+differ&project=tally&explain=1"),
 		oneKind("/api/search/observations", "observations", claudemem.RecordObservation, observationHits, "query=rounding&type=bugfix&dateFrom=2026-03-01"),
 		oneKind("/api/search/sessions", "summaries of sessions", claudemem.RecordSummary, summaryHits, "query=release&format=full&limit=3"),
-		oneKind("/api/search/prompts", "what the user typed", claudemem.RecordPrompt, promptHits, "query=deploy&order=newest"),
+		oneKind("/api/search/prompts", "prompts of the user", claudemem.RecordPrompt, promptHits, "query=deploy&order=newest"),
 		by("/api/search/by-type", "observations of a type, or of several", "type",
 			api.Param{Name: "type", About: "bugfix feature refactor change discovery decision", Example: "bugfix", Also: []string{"types", "obs_type"}},
 			api.SearchPage{Type: "bugfix", Results: observationHits}, "type=decision&project=tally"),
@@ -138,7 +138,7 @@ func (a *server) searchRoutes() []route {
 			api.SearchPage{Concept: "gotcha", Results: observationHits}, "concept=gotcha&limit=5"),
 		call(a, "GET", "/api/search/recent-context", "the latest sessions, each with its summary and its observations", a.Memory.Recent,
 			api.RecentSessions{Sessions: []api.RecentSession{{Summary: &api.SummaryHeadline{}, Observations: []api.RecentObservation{{}}}}}, "project=tally&limit=3"),
-		endpoint(a, api.TimelineEndpoint, "what happened before and after a record, a session or a time", timeline, "anchor=124&depth_before=3&depth_after=3"),
+		endpoint(a, api.TimelineEndpoint, "the records before and after a record, a session or a time", timeline, "anchor=124&depth_before=3&depth_after=3"),
 		byQuery,
 		call(a, "GET", "/api/search/help", "every search route with its parameters and an example", a.help, helpPage{}, ""),
 	}
@@ -146,16 +146,16 @@ func (a *server) searchRoutes() []route {
 
 // recordRoutes returns the routes that list, show, write, change and hide records.
 func (a *server) recordRoutes() []route {
-	add := endpoint(a, api.AddObservationEndpoint, "writes a memory down by hand", whole,
+	add := endpoint(a, api.AddObservationEndpoint, "adds an observation by hand", whole,
 		`{"project":"/home/ada/tally","narrative":"Amounts are whole cents; never use floats for money.","type":"decision"}`)
-	learn := endpoint(a, api.AddLearningEndpoint, "writes a learning down", api.Learning{}, `{"project":"tally","category":"convention","content":"Errors are wrapped once."}`)
+	learn := endpoint(a, api.AddLearningEndpoint, "adds a learning", api.Learning{}, `{"project":"tally","category":"convention","content":"Errors are wrapped once."}`)
 	add.status, learn.status = http.StatusCreated, http.StatusCreated
 	read := endpoint(a, api.ObservationEndpoint, "an observation in full", whole, "")
 	read.handle = a.observation
 	batch := endpoint(a, api.BatchEndpoint, "observations by number, in the order asked for",
 		api.Batch{Missing: []claudemem.ObservationID{0}, Results: []api.Observation{whole, index}}, `{"ids":[124,"#7"]}`)
 	batch.handle = a.batch
-	lookups := endpoint(a, api.NoteLookupsEndpoint, "notes that a session's agent read observations in full by other means than this API", api.Status{},
+	lookups := endpoint(a, api.NoteLookupsEndpoint, "notes that a session has read observations in full without this API", api.Status{},
 		`{"host":"claude-code","host_session_id":"0b7c1f6e","observations":[124,7]}`)
 	lookups.status, lookups.handle = http.StatusAccepted, a.noteLookups
 	return []route{
@@ -165,22 +165,22 @@ func (a *server) recordRoutes() []route {
 		lookups,
 		read,
 		endpoint(a, api.EditObservationEndpoint, "changes title, narrative, type or pinned", whole, `{"pinned":true}`),
-		endpoint(a, api.HideObservationEndpoint, "hides an observation; it is purged after 10 minutes and can be restored until then", api.Hidden{PurgedAtEpoch: 1}, ""),
-		endpoint(a, api.RestoreObservationEndpoint, "brings a hidden observation back", whole, "{}"),
+		endpoint(a, api.HideObservationEndpoint, "hides an observation; it is deleted after 10 minutes and can be restored until then", api.Hidden{PurgedAtEpoch: 1}, ""),
+		endpoint(a, api.RestoreObservationEndpoint, "restores a hidden observation", whole, "{}"),
 
 		endpoint(a, api.SessionsEndpoint, "sessions, the most recently updated first",
 			api.Page[api.SessionDigest]{Results: []api.SessionDigest{{Summary: &api.SummaryHeadline{}}}}, "project=tally"),
 		endpoint(a, api.SessionEndpoint, "a session with its records, the oldest first",
 			api.SessionRecords{Prompts: prompts[1:], Summaries: summaries[1:], Observations: []api.Observation{index, whole}}, ""),
-		endpoint(a, api.ReceiptEndpoint, "what was captured of a session and became of it, what it was given, what was looked up later, what it cost", store.SessionReceipt{}, ""),
+		endpoint(a, api.ReceiptEndpoint, "a session's receipt: captured events and their results, context shown, records looked up later, cost", store.SessionReceipt{}, ""),
 		endpoint(a, api.SummariesEndpoint, "summaries, the newest first", api.Listing[api.Summary]{Results: summaries}, "project=tally&limit=5"),
-		endpoint(a, api.PromptsEndpoint, "what the user typed, the newest first", api.Listing[api.Prompt]{Results: prompts}, "project=tally&limit=5"),
-		endpoint(a, api.ProjectsEndpoint, "projects, the one that was worked on last first", api.Page[api.Project]{Results: []api.Project{{}}}, ""),
+		endpoint(a, api.PromptsEndpoint, "prompts of the user, the newest first", api.Listing[api.Prompt]{Results: prompts}, "project=tally&limit=5"),
+		endpoint(a, api.ProjectsEndpoint, "projects, the most recently used first", api.Page[api.Project]{Results: []api.Project{{}}}, ""),
 
-		endpoint(a, api.LearningsEndpoint, "what is known of a project: active ones first, by project, then the surest first",
+		endpoint(a, api.LearningsEndpoint, "learnings: active ones first, by project, the most certain first",
 			api.Page[api.Learning]{Results: []api.Learning{{}}}, "project=tally"),
 		learn,
 		endpoint(a, api.EditLearningEndpoint, "changes a learning", api.Learning{}, `{"content":"Amounts are whole cents."}`),
-		call(a, "DELETE", api.EditLearningEndpoint.Path, "retires a learning; PATCH active brings it back", a.retireLearning, api.Learning{}, ""),
+		call(a, "DELETE", api.EditLearningEndpoint.Path, "retires a learning; PATCH with active true restores it", a.retireLearning, api.Learning{}, ""),
 	}
 }
