@@ -3,6 +3,8 @@ package offline
 import (
 	"path"
 	"strings"
+
+	"claudemem/text"
 )
 
 // decl is a declaration that a line of source begins.
@@ -20,7 +22,7 @@ type decl struct {
 // languageOf returns the language of a file by its extension, "" for one whose
 // declarations we do not know.
 func languageOf(p string) string {
-	switch lower(path.Ext(p)) {
+	switch text.LowerASCII(path.Ext(p)) {
 	case ".go":
 		return "go"
 	case ".js", ".jsx", ".ts", ".tsx", ".mjs", ".cjs", ".mts", ".cts", ".vue", ".svelte":
@@ -120,7 +122,7 @@ func goDecl(s string) (decl, bool) {
 			return decl{}, false
 		}
 		receiver, _, _ = strings.Cut(receiver, "[")
-		d.owner = strings.TrimLeft(lastPart(strings.TrimSpace(receiver), " "), "*")
+		d.owner = strings.TrimLeft(text.AfterLast(strings.TrimSpace(receiver), " "), "*")
 		rest = strings.TrimSpace(after)
 	}
 	d.name = ident(rest)
@@ -128,10 +130,10 @@ func goDecl(s string) (decl, bool) {
 	return d, d.name != ""
 }
 
-var modifiers = set(`export default async declare abstract public private protected static readonly get set override final
+var modifiers = text.Set(`export default async declare abstract public private protected static readonly get set override final
 	synchronized native internal open sealed data inline suspend virtual partial unsafe extern inner companion lateinit mutating @Override`)
 
-var notMethods = set(`if for while switch catch function return else do try with await yield new delete typeof throw constructor_ using lock foreach when guard super this print assert`)
+var notMethods = text.Set(`if for while switch catch function return else do try with await yield new delete typeof throw constructor_ using lock foreach when guard super this print assert`)
 
 // jsDecl returns what a line of JavaScript or TypeScript declares: a function, method,
 // type, or a test by its title; false for none.
@@ -261,10 +263,10 @@ func dropWords(s string, drop map[string]bool) string {
 // ident returns the identifier that s begins with, "" for none.
 func ident(s string) string {
 	i := 0
-	for i < len(s) && (isIdent(s[i]) || s[i] == '$' || s[i] >= 0x80) {
+	for i < len(s) && (text.IsIdent(s[i]) || s[i] == '$' || s[i] >= 0x80) {
 		i++
 	}
-	if i > 80 || i > 0 && isDigit(s[0]) {
+	if i > 80 || i > 0 && text.IsDigit(s[0]) {
 		return ""
 	}
 	return s[:i]

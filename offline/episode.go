@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"claudemem"
+	"claudemem/text"
 	"claudemem/toolcall"
 )
 
@@ -101,11 +102,9 @@ func episodesOf(turns []*turn) []*episode {
 	var all []*episode
 	for _, t := range turns {
 		undo(t)
-		parts := segments(t.steps)
 		var own []*episode
-		for _, steps := range parts {
-			e := newEpisode(t, steps)
-			own = append(own, e)
+		for _, steps := range segments(t.steps) {
+			own = append(own, newEpisode(t, steps))
 		}
 		own = mergeIdle(own)
 		working := 0
@@ -178,7 +177,7 @@ func reviveFailures(t *turn) {
 			for j := range commands {
 				if commands[j].Kind.IsCheck() {
 					c := &check{Command: &commands[j], text: commandText(&commands[j]), failure: toolcall.Verdict{Message: says}}
-					if name := before(says, ": "); name != "" && ident(name) == name {
+					if name := text.Before(says, ": "); name != "" && ident(name) == name {
 						c.failure.Tests, c.failure.Message = []string{name}, strings.TrimPrefix(says, name+": ")
 					}
 					c.step = &step{Call: toolcall.Call{Tool: toolcall.ToolCommand}, checks: []*check{c}}
@@ -205,28 +204,18 @@ func undo(t *turn) {
 			continue
 		}
 		for _, earlier := range t.steps[:i+1] {
-			var kept []*edit
-			for _, e := range earlier.edits {
-				if slices.Contains(gone, ".") && earlier != s || slices.Contains(gone, e.path) {
-					continue
-				}
-				kept = append(kept, e)
-			}
-			earlier.edits = kept
+			earlier.edits = slices.DeleteFunc(earlier.edits, func(e *edit) bool {
+				return slices.Contains(gone, ".") && earlier != s || slices.Contains(gone, e.path)
+			})
 		}
 	}
 }
 
 // createdBefore reports whether one of the steps created the file.
 func createdBefore(steps []*step, path string) bool {
-	for _, s := range steps {
-		for _, e := range s.edits {
-			if e.path == path && e.created {
-				return true
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(steps, func(s *step) bool {
+		return slices.ContainsFunc(s.edits, func(e *edit) bool { return e.path == path && e.created })
+	})
 }
 
 // segments cuts a turn's steps into stretches: after a commit, and where one
@@ -255,11 +244,7 @@ func segments(steps []*step) [][]*step {
 // before has not caused: all that failed there passes, no edit came since, and
 // what is edited now are other files.
 func secondTrouble(before, after []*step) bool {
-	broken := false
-	for _, c := range after[0].checks {
-		broken = broken || !c.passed
-	}
-	if !broken {
+	if !slices.ContainsFunc(after[0].checks, func(c *check) bool { return !c.passed }) {
 		return false
 	}
 	sinceEdit, repaired := false, false
@@ -269,7 +254,7 @@ func secondTrouble(before, after []*step) bool {
 			sinceEdit = false
 		}
 		for _, e := range s.edits {
-			mine = add(mine, e.path)
+			mine = text.Add(mine, e.path)
 		}
 		for _, c := range s.checks {
 			if c.passed {
@@ -340,12 +325,12 @@ func newEpisode(t *turn, steps []*step) *episode {
 		for _, c := range s.Commits {
 			e.commits, e.bodies = append(e.commits, c.Subject), append(e.bodies, c.Body)
 		}
-		e.deps = add(e.deps, s.deps...)
+		e.deps = text.Add(e.deps, s.deps...)
 		switch {
 		case s.Tool == toolcall.ToolRead && s.path != "":
-			e.read = add(e.read, s.path)
+			e.read = text.Add(e.read, s.path)
 		case s.Tool == toolcall.ToolWeb && s.source != "":
-			e.sources = add(e.sources, s.source)
+			e.sources = text.Add(e.sources, s.source)
 		case s.Tool == toolcall.ToolAgent && s.Answer != "":
 			e.answers = append(e.answers, s)
 		}
@@ -423,32 +408,28 @@ func (e *episode) works() bool {
 func mergeIdle(list []*episode) []*episode {
 	var out []*episode
 	for _, e := range list {
-		if len(out) > 0 && !e.works() && len(e.open) == 0 {
-			p := out[len(out)-1]
-			p.steps = append(p.steps[:len(p.steps):len(p.steps)], e.steps...)
-			p.read = add(p.read, e.read...)
+		if len(out) == 0 {
+			out = append(out, e)
+			continue
+		}
+		p := out[len(out)-1]
+		onlyCommits := len(e.edits) == 0 && len(e.fixed) == 0 && len(e.commits) > 0
+		switch {
+		case !e.works() && len(e.open) == 0:
+			p.read = text.Add(p.read, e.read...)
 			p.answers = append(p.answers, e.answers...)
-			p.tokens += e.tokens
 			if len(p.commits) == 0 {
 				p.passes = append(p.passes, e.passes...)
 			}
-			continue
-		}
-		if len(out) > 0 && len(e.edits) == 0 && len(e.fixed) == 0 && len(e.open) == 0 && len(e.commits) > 0 && len(out[len(out)-1].edits) > 0 && len(out[len(out)-1].commits) == 0 {
-			p := out[len(out)-1] // the commit of the work before
-			p.steps = append(p.steps[:len(p.steps):len(p.steps)], e.steps...)
+		case onlyCommits && len(e.open) == 0 && len(p.edits) > 0 && len(p.commits) == 0, // the commit of the work before
+			onlyCommits && len(p.edits) == 0 && len(p.fixed) == 0 && len(p.commits) > 0: // several commits in a row are one thing to tell
 			p.commits, p.bodies = append(p.commits, e.commits...), append(p.bodies, e.bodies...)
-			p.tokens += e.tokens
+		default:
+			out = append(out, e)
 			continue
 		}
-		if n := len(out); n > 0 && len(e.edits) == 0 && len(e.fixed) == 0 && len(e.commits) > 0 && len(out[n-1].edits) == 0 && len(out[n-1].fixed) == 0 && len(out[n-1].commits) > 0 {
-			p := out[n-1] // several commits in a row are one thing to tell
-			p.steps = append(p.steps[:len(p.steps):len(p.steps)], e.steps...)
-			p.commits, p.bodies = append(p.commits, e.commits...), append(p.bodies, e.bodies...)
-			p.tokens += e.tokens
-			continue
-		}
-		out = append(out, e)
+		p.steps = slices.Concat(p.steps, e.steps)
+		p.tokens += e.tokens
 	}
 	return out
 }

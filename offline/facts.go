@@ -4,6 +4,7 @@ import (
 	"path"
 	"strings"
 
+	"claudemem/text"
 	"claudemem/toolcall"
 )
 
@@ -27,7 +28,7 @@ func manifestChanges(p string, hunks []toolcall.Hunk) []string {
 				continue
 			}
 			if name, version := manifestEntry(line[1:]); name != "" {
-				facts = add(facts, "Set "+name+" "+version+" in "+nameOf(p))
+				facts = text.Add(facts, "Set "+name+" "+version+" in "+nameOf(p))
 			}
 			if len(facts) >= 4 {
 				return facts
@@ -46,7 +47,7 @@ func manifestEntry(line string) (name, version string) {
 		n, v = strings.Trim(strings.TrimSpace(n), `"'`), strings.Trim(strings.TrimSpace(v), `"'`)
 		v, _, _ = strings.Cut(v, " //")
 		bare := strings.TrimLeft(v, "^~>=<v ")
-		if !ok || n == "" || bare == "" || !isDigit(bare[0]) || !strings.Contains(bare, ".") || strings.ContainsAny(n, " (){}[]") || strings.ContainsAny(v, " {}[]()") {
+		if !ok || n == "" || bare == "" || !text.IsDigit(bare[0]) || !strings.Contains(bare, ".") || strings.ContainsAny(n, " (){}[]") || strings.ContainsAny(v, " {}[]()") {
 			continue
 		}
 		if n == "version" || n == "go" || n == "edition" || n == "node" {

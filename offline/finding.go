@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"claudemem"
+	"claudemem/text"
 	"claudemem/toolcall"
 )
 
@@ -21,7 +22,7 @@ func (e *episode) choice() int {
 			continue
 		}
 		score := 1
-		low := lower(s.text)
+		low := text.LowerASCII(s.text)
 		if holds(low, "over", "instead of", "rather than") {
 			score += 2
 		}
@@ -67,7 +68,7 @@ func (e *episode) support(i int) string {
 // userChoice returns the decision that a user states outright, "" for none.
 func userChoice(prompt string) string {
 	for _, s := range sentences(prompt) {
-		low := lower(s.text)
+		low := text.LowerASCII(s.text)
 		if holds(low, "let's go with", "we'll go with", "go with", "let's use", "we use", "we'll use", "use", "stick with", "keep") && holds(low, "instead of", "rather than", "over", "not") &&
 			!strings.HasSuffix(s.text, "?") && len(words(s.text)) >= 4 && len(words(s.text)) <= 30 {
 			return shown(trimClause(s.text), maxTitle)
@@ -161,14 +162,14 @@ func (e *episode) finding() int {
 				break
 			}
 		}
-		if holds(lower(s.text), "the cause is in", "the problem is in", "the bug is in", "the issue is in") {
+		if holds(text.LowerASCII(s.text), "the cause is in", "the problem is in", "the bug is in", "the issue is in") {
 			score -= 4 // says where, not what
 		}
 		switch firstWord(s.text) {
 		case "so", "this", "that", "it", "they", "these", "here", "i", "also":
 			score--
 		}
-		if holds(lower(s.text), "the subagent", "i read", "i looked", "i searched", "i found", "i checked", "i changed nothing", "overview") {
+		if holds(text.LowerASCII(s.text), "the subagent", "i read", "i looked", "i searched", "i found", "i checked", "i changed nothing", "overview") {
 			score -= 2
 		}
 		if score > bestScore {

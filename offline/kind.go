@@ -1,9 +1,11 @@
 package offline
 
 import (
-	"claudemem"
-	"claudemem/toolcall"
 	"slices"
+
+	"claudemem"
+	"claudemem/text"
+	"claudemem/toolcall"
 )
 
 // typeOf decides what sort of work an episode was: first by what happened, then by
@@ -67,7 +69,7 @@ func (e *episode) blocking() []*check {
 // admits reports whether the agent says that something is left undone or broken.
 func (t *turn) admits() bool {
 	for _, s := range t.message {
-		if holds(lower(s.text), "still fails", "still failing", "not done", "couldn't", "could not", "unable to", "not fixed", "doesn't work", "does not work") {
+		if holds(text.LowerASCII(s.text), "still fails", "still failing", "not done", "couldn't", "could not", "unable to", "not fixed", "doesn't work", "does not work") {
 			return true
 		}
 	}
@@ -76,12 +78,7 @@ func (t *turn) admits() bool {
 
 // any reports whether is holds for one of the edits.
 func (e *episode) any(is func(*edit) bool) bool {
-	for _, x := range e.edits {
-		if is(x) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(e.edits, is)
 }
 
 func (e *episode) all(is func(*edit) bool) bool {
@@ -101,11 +98,11 @@ func (e *episode) newCode() []string {
 		}
 		for _, n := range x.added {
 			if !slices.Contains(gone, n) && !slices.Contains(x.tests, n) {
-				out = add(out, n)
+				out = text.Add(out, n)
 			}
 		}
 		if x.created && len(x.added) == 0 && x.from == "" {
-			out = add(out, x.path)
+			out = text.Add(out, x.path)
 		}
 	}
 	return out
@@ -146,12 +143,12 @@ func (e *episode) files() []string {
 		switch x.kind {
 		case toolcall.FileLock:
 		case toolcall.FileCode:
-			code = add(code, x.path)
+			code = text.Add(code, x.path)
 		default:
-			rest = add(rest, x.path)
+			rest = text.Add(rest, x.path)
 		}
 	}
-	return add(code, rest...)
+	return text.Add(code, rest...)
 }
 
 // symbols returns the names of the declarations that the episode edited, the program's
@@ -164,19 +161,19 @@ func (e *episode) symbols() []string {
 		}
 		for _, n := range x.added {
 			if !slices.Contains(x.tests, n) {
-				fresh = add(fresh, n)
+				fresh = text.Add(fresh, n)
 			}
 		}
-		changed = add(changed, x.changed...)
+		changed = text.Add(changed, x.changed...)
 	}
-	return add(fresh, changed...)
+	return text.Add(fresh, changed...)
 }
 
 // failedTests returns the names of the tests that failed and pass now.
 func (e *episode) failedTests() []string {
 	var out []string
 	for _, c := range e.fixed {
-		out = add(out, c.failure.Tests...)
+		out = text.Add(out, c.failure.Tests...)
 	}
 	return out
 }
@@ -199,7 +196,7 @@ func (e *episode) rename() (from, to string) {
 func (e *episode) tests() []string {
 	var out []string
 	for _, x := range e.edits {
-		out = add(out, x.tests...)
+		out = text.Add(out, x.tests...)
 	}
 	return out
 }

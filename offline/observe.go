@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"claudemem"
+	"claudemem/text"
 	"claudemem/toolcall"
 )
 
@@ -25,7 +26,7 @@ func parseOpenFact(fact string) (command, says string, ok bool) {
 		}
 	}
 	command, says, ok = strings.Cut(rest, "`")
-	return before(command, " (in "), strings.TrimPrefix(says, ": "), ok
+	return text.Before(command, " (in "), strings.TrimPrefix(says, ": "), ok
 }
 
 // observe makes observations of an episode; none when it is not worth one.
@@ -49,7 +50,6 @@ func (e *episode) observe() []claudemem.Observation {
 		if choice >= 0 && e.only && tellsDecision(e.turn.message[choice].text, false) && sentenceTitle(e.turn.message[choice].text) != o.Title {
 			d := e.observation(claudemem.TypeDecision, sentenceTitle(e.turn.message[choice].text))
 			d.Subtitle = e.reason(choice)
-			d.Facts = nil
 			d.DiscoveryTokens = 0
 			out = append(out, d)
 		}
@@ -166,17 +166,16 @@ func (e *episode) overcome() string {
 // lastMeasure returns the command of the test, build or linter that passed at the end,
 // "" for none.
 func (e *episode) lastMeasure() string {
-	for i := len(e.passes) - 1; i >= 0; i-- {
-		if e.passes[i].Kind == toolcall.KindTest {
-			return e.passes[i].text
+	measure := ""
+	for _, c := range slices.Backward(e.passes) {
+		if c.Kind == toolcall.KindTest {
+			return c.text
+		}
+		if measure == "" && c.Kind.IsProof() {
+			measure = c.text
 		}
 	}
-	for i := len(e.passes) - 1; i >= 0; i-- {
-		if e.passes[i].Kind.IsProof() {
-			return e.passes[i].text
-		}
-	}
-	return ""
+	return measure
 }
 
 // facts returns single statements about the episode that later questions ask for. said
@@ -185,7 +184,7 @@ func (e *episode) facts(said int) []string {
 	var facts []string
 	put := func(s string) {
 		if s = shown(s, maxFact); s != "" && len(facts) < maxFacts {
-			facts = add(facts, s)
+			facts = text.Add(facts, s)
 		}
 	}
 	seen := map[string]bool{}
@@ -208,19 +207,17 @@ func (e *episode) facts(said int) []string {
 		put(fact + c.text + "`: " + failureText(&c.failure))
 	}
 	for _, f := range e.files() {
-		if s := e.changes(f); s != "" {
-			put(s)
-		}
+		put(e.changes(f))
 	}
 	if len(e.edits) > 0 || len(e.fixed) > 0 {
-		if p := e.lastMeasure(); p != "" {
-			if e.proof() != nil {
-				put("`" + p + "` passes now")
-			} else {
-				put("`" + p + "` passes")
-			}
-		} else if c := e.proof(); c != nil {
+		p, c := e.lastMeasure(), e.proof()
+		switch {
+		case p == "" && c != nil:
 			put("`" + c.fixedBy.text + "` passes now")
+		case p != "" && c != nil:
+			put("`" + p + "` passes now")
+		case p != "":
+			put("`" + p + "` passes")
 		}
 	}
 	for i, c := range e.commits {
@@ -247,9 +244,7 @@ func (e *episode) facts(said int) []string {
 	for _, s := range e.sources[:min(len(e.sources), 2)] {
 		put("Source: " + s)
 	}
-	if s := e.workaround(); s != "" {
-		put(s)
-	}
+	put(e.workaround())
 	return facts
 }
 
@@ -267,18 +262,18 @@ func (e *episode) changes(file string) string {
 		}
 		for _, n := range x.added {
 			if !slices.Contains(x.tests, n) {
-				added = add(added, n)
+				added = text.Add(added, n)
 			}
 		}
-		tests = add(tests, x.tests...)
-		changed = add(changed, x.changed...)
-		removed = add(removed, x.removed...)
+		tests = text.Add(tests, x.tests...)
+		changed = text.Add(changed, x.changed...)
+		removed = text.Add(removed, x.removed...)
 		if x.kind == toolcall.FileDoc {
-			added = add(added, x.headings...)
-			changed = add(changed, x.under...)
+			added = text.Add(added, x.headings...)
+			changed = text.Add(changed, x.under...)
 		}
 	}
-	for _, n := range append(append([]string(nil), added...), tests...) {
+	for _, n := range slices.Concat(added, tests) {
 		changed = without(changed, n)
 	}
 	var parts []string
@@ -345,14 +340,14 @@ func (e *episode) fileRefs() []claudemem.FileRef {
 	}
 	var paths, read []string
 	for _, x := range e.edits {
-		paths = add(paths, x.path)
+		paths = text.Add(paths, x.path)
 	}
 	for _, s := range e.steps {
-		paths = add(paths, s.Touched...)
+		paths = text.Add(paths, s.Touched...)
 	}
 	for _, p := range e.read {
 		if !slices.Contains(paths, p) {
-			read = add(read, p)
+			read = text.Add(read, p)
 		}
 	}
 	var refs []claudemem.FileRef
@@ -383,16 +378,16 @@ func (e *episode) concepts(t claudemem.ObservationType) []string {
 		c = []string{"what-changed"}
 	}
 	for _, s := range e.turn.message {
-		low := lower(s.text)
+		low := text.LowerASCII(s.text)
 		switch {
 		case holds(low, "gotcha", "careful", "beware", "watch out", "turns out", "surprising", "surprisingly", "known limitation", "misleading", "be aware", "caveat"):
-			c = add(c, "gotcha")
+			c = text.Add(c, "gotcha")
 		case t == claudemem.TypeDiscovery && holds(low, "because", "the cause", "caused by", "the reason"):
-			c = add(c, "why-it-exists")
+			c = text.Add(c, "why-it-exists")
 		case t != claudemem.TypeDecision && holds(low, "trade-off", "tradeoff", "at the cost of"):
-			c = add(c, "trade-off")
+			c = text.Add(c, "trade-off")
 		case holds(low, "same pattern", "the pattern of", "follows the", "convention", "conventions") && t != claudemem.TypeBugfix:
-			c = add(c, "pattern")
+			c = text.Add(c, "pattern")
 		}
 	}
 	return c[:min(len(c), 4)]

@@ -50,7 +50,7 @@ func (*Distiller) Distil(ctx context.Context, batch claudemem.Batch) (claudemem.
 			}
 		}
 		out.Observations = append(out.Observations, fresh...)
-		known := append(append([]claudemem.Observation(nil), t.earlier...), fresh...)
+		known := slices.Concat(t.earlier, fresh)
 		if s, ok := t.summarise(own, known); ok {
 			s.Session = batch.Session.ID
 			out.Summaries = append(out.Summaries, s)
@@ -66,12 +66,7 @@ func repeats(o claudemem.Observation, known []claudemem.Observation) bool {
 			continue
 		}
 		old := known[i].FilesIn(claudemem.FileModified)
-		for _, p := range o.FilesIn(claudemem.FileModified) {
-			if !slices.Contains(old, p) {
-				return false
-			}
-		}
-		return true
+		return !slices.ContainsFunc(o.FilesIn(claudemem.FileModified), func(p string) bool { return !slices.Contains(old, p) })
 	}
 	return false
 }

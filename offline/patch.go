@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"claudemem/text"
 	"claudemem/toolcall"
 )
 
@@ -56,11 +57,7 @@ func outline(lang, text string, first int) []placed {
 
 // indentOf returns the number of blanks and tabs that line begins with.
 func indentOf(line string) int {
-	n := 0
-	for n < len(line) && (line[n] == ' ' || line[n] == '\t') {
-		n++
-	}
-	return n
+	return len(line) - len(strings.TrimLeft(line, " \t"))
 }
 
 // scope follows declarations from line to line and knows which one it is in.
@@ -128,10 +125,7 @@ func (s *scope) name() string {
 		return ""
 	}
 	top := s.stack[len(s.stack)-1].decl
-	owner := top.owner
-	if owner == "." {
-		owner = ""
-	}
+	owner := strings.TrimPrefix(top.owner, ".")
 	if owner == "" {
 		for i := len(s.stack) - 2; i >= 0; i-- {
 			if s.stack[i].decl.holds {
@@ -170,15 +164,15 @@ func (e *edit) parseHunks(hunks []toolcall.Hunk, decls []placed) {
 			if line == "" {
 				continue
 			}
-			sign, text := line[0], line[1:]
+			sign, code := line[0], line[1:]
 			switch sign {
 			case '+', '-':
 				changes++
-				comments = comments && isComment(lang, text)
-				imports = imports && (strings.TrimSpace(text) == "" || isImport(lang, text))
+				comments = comments && isComment(lang, code)
+				imports = imports && (strings.TrimSpace(code) == "" || isImport(lang, code))
 				if sign == '+' {
 					e.linesAdded++
-					e.parseProse(text, &heading)
+					e.parseProse(code, &heading)
 				} else {
 					e.linesGone++
 				}
@@ -189,26 +183,26 @@ func (e *edit) parseHunks(hunks []toolcall.Hunk, decls []placed) {
 				if sign == '-' {
 					in = old
 				}
-				if name, d, ok := in.enter(text); ok {
+				if name, d, ok := in.enter(code); ok {
 					if sign == '-' {
 						gone[name] = d
 						goneOrder = append(goneOrder, name)
 					} else {
 						e.declared(name, d)
 					}
-				} else if name, ok := in.inside(); ok && strings.TrimSpace(text) != "" && !isComment(lang, text) {
-					e.changed = add(e.changed, name)
+				} else if name, ok := in.inside(); ok && strings.TrimSpace(code) != "" && !isComment(lang, code) {
+					e.changed = text.Add(e.changed, name)
 				}
-				in.leave(text)
+				in.leave(code)
 			case ' ':
-				if h, ok := strings.CutPrefix(strings.TrimLeft(text, "#"), " "); ok && strings.HasPrefix(text, "#") {
+				if h, ok := strings.CutPrefix(strings.TrimLeft(code, "#"), " "); ok && strings.HasPrefix(code, "#") {
 					heading = h
 				}
 				if lang != "" {
-					old.enter(text)
-					cur.enter(text)
-					old.leave(text)
-					cur.leave(text)
+					old.enter(code)
+					cur.enter(code)
+					old.leave(code)
+					cur.leave(code)
 				}
 			}
 		}
@@ -217,12 +211,12 @@ func (e *edit) parseHunks(hunks []toolcall.Hunk, decls []placed) {
 		if slices.Contains(e.added, name) { // its line changed, nothing came or went
 			e.added = without(e.added, name)
 			e.tests = without(e.tests, name)
-			e.changed = add(e.changed, name)
+			e.changed = text.Add(e.changed, name)
 		} else {
-			e.removed = add(e.removed, name)
+			e.removed = text.Add(e.removed, name)
 		}
 	}
-	for _, name := range append(append([]string(nil), e.added...), e.removed...) {
+	for _, name := range slices.Concat(e.added, e.removed) {
 		e.changed = without(e.changed, name)
 	}
 	e.commentOnly = changes > 0 && comments && lang != ""
@@ -259,9 +253,9 @@ func (e *edit) declared(name string, d decl) {
 	if name == "" || len(e.added) >= 60 {
 		return
 	}
-	e.added = add(e.added, name)
+	e.added = text.Add(e.added, name)
 	if d.test {
-		e.tests = add(e.tests, name)
+		e.tests = text.Add(e.tests, name)
 	}
 }
 
@@ -276,10 +270,10 @@ func (e *edit) parseProse(line string, heading *string) {
 	case s[0] == '#':
 		h := shown(strings.TrimLeft(s, "# "), 60)
 		*heading = ""
-		e.headings = add(e.headings, h)
+		e.headings = text.Add(e.headings, h)
 	default:
 		if *heading != "" {
-			e.under = add(e.under, shown(*heading, 60))
+			e.under = text.Add(e.under, shown(*heading, 60))
 			*heading = ""
 		}
 		if e.firstLine == "" {
@@ -296,14 +290,15 @@ func firstSentence(s string) string {
 	return ""
 }
 
-// without returns list without the first x.
+// without returns a list without x, nil when nothing remains.
 func without(list []string, x string) []string {
-	for i := range list {
-		if list[i] == x {
-			return append(append([]string(nil), list[:i]...), list[i+1:]...)
+	var rest []string
+	for _, y := range list {
+		if y != x {
+			rest = append(rest, y)
 		}
 	}
-	return list
+	return rest
 }
 
 // renamed returns the old and the new name if the edit only renamed one thing, else two

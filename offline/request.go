@@ -1,5 +1,7 @@
 package offline
 
+import "claudemem/text"
+
 import "strings"
 
 // intent is what a user wants, as far as the wording tells.
@@ -49,7 +51,7 @@ type request struct {
 func parseRequest(prompt string) request {
 	r := request{text: plain(prompt)}
 	head := r.text[:min(len(r.text), 2000)]
-	low := lower(head)
+	low := text.LowerASCII(head)
 	ws := words(head)
 	for i, w := range ws {
 		want, ok := verbs[w]
@@ -105,13 +107,13 @@ func (r *request) is(want intent) bool { return r.wants&want != 0 }
 // mid-sentence or inside code: Allow, `add`.
 func isName(prompt, word string) bool {
 	for from := 0; ; {
-		i := strings.Index(lower(prompt[from:]), word)
+		i := strings.Index(text.LowerASCII(prompt[from:]), word)
 		if i < 0 {
 			return true
 		}
 		i += from
 		end := min(i+len(word), len(prompt))
-		inside := i > 0 && (isIdent(prompt[i-1]) || strings.IndexByte("`.#/", prompt[i-1]) >= 0) || end < len(prompt) && (isIdent(prompt[end]) || prompt[end] == '(' || prompt[end] == '`')
+		inside := i > 0 && (text.IsIdent(prompt[i-1]) || strings.IndexByte("`.#/", prompt[i-1]) >= 0) || end < len(prompt) && (text.IsIdent(prompt[end]) || prompt[end] == '(' || prompt[end] == '`')
 		if !inside {
 			lower := prompt[i] >= 'a' && prompt[i] <= 'z'
 			start := i == 0 || i >= 2 && strings.IndexByte(".!?:\n", prompt[i-2]) >= 0 || strings.IndexByte("\n", prompt[i-1]) >= 0
@@ -165,7 +167,7 @@ func bestClause(prompt string) string {
 func trimClause(c string) string {
 	for again := true; again; {
 		again = false
-		low := lower(c)
+		low := text.LowerASCII(c)
 		for _, l := range leads {
 			if strings.HasPrefix(low, l) {
 				c, again = strings.TrimLeft(c[len(l):], " "), true
@@ -173,7 +175,7 @@ func trimClause(c string) string {
 			}
 		}
 	}
-	low := lower(c)
+	low := text.LowerASCII(c)
 	for _, n := range needs {
 		if strings.HasPrefix(low, n) {
 			c = "Add " + c[len(n):]
@@ -182,21 +184,21 @@ func trimClause(c string) string {
 	}
 	c = strings.TrimRight(c, ".!?… ")
 	for _, next := range []string{", then ", ", and then ", " and commit ", ", and commit ", ", commit ", " and run the ", " and make sure "} {
-		if i := strings.Index(lower(c), next); i > 12 {
+		if i := strings.Index(text.LowerASCII(c), next); i > 12 {
 			c = strings.TrimRight(c[:i], ", ")
 		}
 	}
 	for _, tail := range []string{", please", " please", ", thanks", " for me", ", then commit", " and commit", ", and commit", " and run the tests", ", and run the tests", " and make sure the tests pass", " and make sure tests pass", " and commit everything"} {
-		if len(c) > len(tail) && strings.HasSuffix(lower(c), tail) {
+		if len(c) > len(tail) && strings.HasSuffix(text.LowerASCII(c), tail) {
 			c = c[:len(c)-len(tail)]
 		}
 	}
 	return capital(c)
 }
 
-var pronouns = set("it this that them those these there everything something things stuff")
+var pronouns = text.Set("it this that them those these there everything something things stuff")
 
-var generic = set(`fix the a an and bug bugs test tests failing fails failed error errors issue issues problem problems code please make pass work
+var generic = text.Set(`fix the a an and bug bugs test tests failing fails failed error errors issue issues problem problems code please make pass work
 	working run again all my our is are not to of in for on with up do it's please now file files project build still so we i you me docs documentation doc some more tests`)
 
 // clauseScore returns how well a clause alone says what was done; 3 is enough.

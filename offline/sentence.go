@@ -4,6 +4,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"claudemem/text"
 )
 
 // sentence is one statement of an agent's or a user's prose, plain.
@@ -51,12 +53,12 @@ func sentences(md string) []sentence {
 			flush()
 		case s[0] == '#':
 			flush()
-			section = lower(plain(unmark(strings.TrimLeft(s, "# "))))
+			section = text.LowerASCII(plain(unmark(strings.TrimLeft(s, "# "))))
 		case s[0] == '|', strings.Trim(s, "-*_= ") == "":
 			flush()
 		case isHeadline(s):
 			flush()
-			section = lower(plain(strings.Trim(s, "*_: ")))
+			section = text.LowerASCII(plain(strings.Trim(s, "*_: ")))
 		default:
 			if item, ok := listItem(s); ok {
 				flush()
@@ -96,7 +98,7 @@ func listItem(s string) (string, bool) {
 		}
 	}
 	i := 0
-	for i < len(s) && i < 3 && isDigit(s[i]) {
+	for i < len(s) && i < 3 && text.IsDigit(s[i]) {
 		i++
 	}
 	if i > 0 && i+1 < len(s) && (s[i] == '.' || s[i] == ')') && s[i+1] == ' ' {
@@ -129,7 +131,7 @@ func unmark(s string) string {
 	return b.String()
 }
 
-var abbreviations = set("e.g. i.e. vs. etc. cf. approx. no. resp. incl. z.b. ca. fig. mr. mrs. ms. dr. st.")
+var abbreviations = text.Set("e.g. i.e. vs. etc. cf. approx. no. resp. incl. z.b. ca. fig. mr. mrs. ms. dr. st.")
 
 // splitSentences splits one plain paragraph. A full stop ends a sentence when a
 // space follows and what comes next can begin one.
@@ -160,7 +162,7 @@ func splitSentences(s string) []string {
 			if next == len(s) {
 				break
 			}
-			if s[next] == ' ' && next+1 < len(s) && beginsSentence(s[next+1:]) && !abbreviations[lower(lastPart(s[start:next], " "))] {
+			if s[next] == ' ' && next+1 < len(s) && beginsSentence(s[next+1:]) && !abbreviations[text.LowerASCII(text.AfterLast(s[start:next], " "))] {
 				emit(next)
 			}
 		}
@@ -183,7 +185,7 @@ func beginsSentence(s string) bool {
 
 func isPathLike(w string) bool {
 	w = strings.Trim(w, ".,;:")
-	return strings.Contains(w, "/") || hasExtension(w)
+	return strings.Contains(w, "/") || text.HasExtension(w)
 }
 
 // fluff are the openings of sentences that only keep company.
@@ -198,7 +200,7 @@ var fluff = []string{
 
 // isFluff reports whether a sentence says nothing by itself.
 func isFluff(s string) bool {
-	low := lower(strings.TrimRight(s, ".!:? "))
+	low := text.LowerASCII(strings.TrimRight(s, ".!:? "))
 	if low == "" || strings.HasSuffix(s, ":") {
 		return true
 	}
@@ -251,7 +253,7 @@ func holds(low string, phrases ...string) bool {
 			}
 			i += from
 			end := i + len(p)
-			if (i == 0 || !isIdent(low[i-1])) && (end == len(low) || !isIdent(low[end]) || !isIdent(p[len(p)-1])) {
+			if (i == 0 || !text.IsIdent(low[i-1])) && (end == len(low) || !text.IsIdent(low[end]) || !text.IsIdent(p[len(p)-1])) {
 				return true
 			}
 			from = i + 1
@@ -262,33 +264,33 @@ func holds(low string, phrases ...string) bool {
 
 // explains reports whether a sentence gives a reason or a consequence.
 func explains(s string) bool {
-	return holds(lower(s), "because", "caused by", "causes", "cause", "due to", "reason", "since", "so that", "so", "therefore", "thus",
+	return holds(text.LowerASCII(s), "because", "caused by", "causes", "cause", "due to", "reason", "since", "so that", "so", "therefore", "thus",
 		"hence", "which means", "means that", "turns out", "the problem", "the issue", "the bug", "the culprit", "instead of", "never", "nothing",
 		"only when", "only if", "only in", "depends on", "harmless", "must", "cannot", "can't", "won't", "wasn't", "doesn't", "didn't", "isn't", "unless", "as long as", "even if", "whenever", "no caller")
 }
 
 // tellsCause reports whether a sentence says why something was broken.
 func tellsCause(s string) bool {
-	return holds(lower(s), "because", "caused by", "the cause", "root cause", "due to", "the problem was", "the issue was", "the bug was",
+	return holds(text.LowerASCII(s), "because", "caused by", "the cause", "root cause", "due to", "the problem was", "the issue was", "the bug was",
 		"the problem is", "the issue is", "the bug is", "was that", "never", "instead of", "was missing", "were missing", "forgot", "wrongly", "off by one", "off-by-one",
 		"wasn't", "weren't", "didn't", "did not", "was not", "were not", "so")
 }
 
 // reportsTests reports whether a sentence only says that checks pass.
 func reportsTests(s string) bool {
-	low := lower(s)
+	low := text.LowerASCII(s)
 	return holds(low, "pass", "passes", "passed", "passing", "green", "succeeds", "is clean", "builds") && len(strings.Fields(low)) <= 14 &&
 		holds(low, "test", "tests", "suite", "all", "build", "lint", "vet", "everything", "passes", "passed", "checks") && !explains(s)
 }
 
 // reportsCommit reports whether a sentence only says that something was committed.
 func reportsCommit(s string) bool {
-	return holds(lower(s), "committed", "commit", "pushed", "tree is clean")
+	return holds(text.LowerASCII(s), "committed", "commit", "pushed", "tree is clean")
 }
 
 // looksAhead reports whether a sentence says what is still to do.
 func looksAhead(s sentence) bool {
-	low := lower(s.text)
+	low := text.LowerASCII(s.text)
 	if holds(s.section, "next step", "next steps", "todo", "remaining", "follow-up", "follow up", "follow-ups", "still open", "open", "what's left", "not done") {
 		return !isFluff(s.text)
 	}
@@ -299,7 +301,7 @@ func looksAhead(s sentence) bool {
 // tellsDecision reports whether a sentence records a choice. Weak wordings count
 // only where a choice was asked for.
 func tellsDecision(s string, asked bool) bool {
-	low := lower(s)
+	low := text.LowerASCII(s)
 	strong := holds(low, "decided", "chose", "opted for", "opted to", "settled on", "went with", "going with", "stay with", "stays with", "staying with", "stick with",
 		"sticking with", "we keep", "decision", "picked", "prefer", "preferred", "let's go with", "we'll go with", "we will go with")
 	contrast := holds(low, "over", "instead of", "rather than", "not", "because", "since", "as opposed to", "versus")

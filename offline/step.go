@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"claudemem"
+	"claudemem/text"
 	"claudemem/toolcall"
 )
 
@@ -81,7 +82,7 @@ func (r *reader) step(pe *claudemem.PendingEvent) *step {
 		c.Subject, c.Body = shown(c.Subject, 100), shown(strings.SplitN(c.Body, "\n- ", 2)[0], 160)
 	}
 	for _, d := range s.Dependencies {
-		s.deps = add(s.deps, dependencyFact(d))
+		s.deps = text.Add(s.deps, dependencyFact(d))
 	}
 	for _, c := range s.Checks {
 		k := &check{Command: c.Command, step: s, text: commandText(c.Command), passed: c.Passed}
@@ -115,7 +116,7 @@ func shownVerdict(v toolcall.Verdict) toolcall.Verdict {
 	tests := v.Tests
 	v.Tests = nil
 	for _, t := range tests {
-		v.Tests = add(v.Tests, shown(t, maxTestName))
+		v.Tests = text.Add(v.Tests, shown(t, maxTestName))
 	}
 	return v
 }

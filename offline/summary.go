@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"claudemem"
+	"claudemem/text"
 	"claudemem/toolcall"
 )
 
@@ -31,24 +32,24 @@ func (t *turn) summarise(episodes []*episode, known []claudemem.Observation) (s 
 	}
 	var read, edited []string
 	for i := range known {
-		edited = add(edited, known[i].FilesIn(claudemem.FileModified)...)
+		edited = text.Add(edited, known[i].FilesIn(claudemem.FileModified)...)
 	}
 	for _, e := range episodes {
 		for _, x := range e.edits {
-			edited = add(edited, x.path)
+			edited = text.Add(edited, x.path)
 		}
 	}
 	for i := range known {
 		for _, p := range known[i].FilesIn(claudemem.FileRead) {
 			if !slices.Contains(edited, p) {
-				read = add(read, p)
+				read = text.Add(read, p)
 			}
 		}
 	}
 	for _, e := range episodes {
 		for _, p := range e.read {
 			if !slices.Contains(edited, p) {
-				read = add(read, p)
+				read = text.Add(read, p)
 			}
 		}
 	}
@@ -65,26 +66,23 @@ func (t *turn) investigated(episodes []*episode, read []string) string {
 	if len(read) > 0 {
 		parts = append(parts, "read "+list(read, 4))
 	}
-	var ran, searched []string
+	var ran []string
+	searched := false
 	for _, s := range t.steps {
 		for _, c := range s.checks {
 			if !c.passed {
-				ran = add(ran, "`"+c.text+"`")
+				ran = text.Add(ran, "`"+c.text+"`")
 			}
 		}
-		if s.Tool == toolcall.ToolSearch {
-			searched = add(searched, "the code")
-		}
+		searched = searched || s.Tool == toolcall.ToolSearch
 		for i := range s.Commands {
 			switch s.Commands[i].Program() {
 			case "grep", "rg", "ag":
-				if s.probes {
-					searched = add(searched, "the code")
-				}
+				searched = searched || s.probes
 			}
 		}
 	}
-	if len(searched) > 0 {
+	if searched {
 		parts = append(parts, "searched the code")
 	}
 	if len(ran) > 0 {
@@ -105,15 +103,8 @@ func (t *turn) investigated(episodes []*episode, read []string) string {
 func (t *turn) completed(episodes []*episode, known []claudemem.Observation) string {
 	var parts []string
 	for i := range known {
-		o := &known[i]
-		switch o.Type {
-		case claudemem.TypeDiscovery:
-			if len(known) > 1 {
-				continue
-			}
-			parts = append(parts, o.Title)
-		default:
-			parts = append(parts, o.Title)
+		if known[i].Type != claudemem.TypeDiscovery || len(known) == 1 {
+			parts = append(parts, known[i].Title)
 		}
 	}
 	text := strings.Join(parts[:min(len(parts), 3)], "; ")
@@ -138,7 +129,7 @@ func (t *turn) learned(episodes []*episode) string {
 	var parts []string
 	n := 0
 	for _, s := range t.message {
-		if isFluff(s.text) || reportsTests(s.text) || reportsCommit(s.text) || looksAhead(s) || !explains(s.text) || holds(lower(s.text), "passes now", "failed first", "passes", "pass now") && holds(lower(s.text), "test", "tests") {
+		if isFluff(s.text) || reportsTests(s.text) || reportsCommit(s.text) || looksAhead(s) || !explains(s.text) || holds(text.LowerASCII(s.text), "passes now", "failed first", "passes", "pass now") && holds(text.LowerASCII(s.text), "test", "tests") {
 			continue
 		}
 		if n += len(s.text); n > maxField {
@@ -178,7 +169,7 @@ func (t *turn) nextSteps(episodes []*episode) string {
 	for _, e := range episodes {
 		for _, c := range e.blocking() {
 			if s := "`" + c.text + "` still fails."; len(parts) < 5 && !strings.Contains(strings.Join(parts, " "), c.text) {
-				parts = add(parts, s)
+				parts = text.Add(parts, s)
 			}
 		}
 	}
@@ -188,7 +179,7 @@ func (t *turn) nextSteps(episodes []*episode) string {
 // cutFold returns s without the first of prefixes (in lower case) that it has in any
 // letter case, and whether it has one.
 func cutFold(s string, prefixes ...string) (string, bool) {
-	low := lower(s)
+	low := text.LowerASCII(s)
 	for _, p := range prefixes {
 		if strings.HasPrefix(low, p) {
 			return s[len(p):], true

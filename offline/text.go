@@ -5,6 +5,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"claudemem/text"
 )
 
 // plain makes foreign text fit to be shown inside anything: valid UTF-8 on one
@@ -90,23 +92,6 @@ func escapeLen(s string) int {
 	return 2
 }
 
-// lower maps the ASCII letters only, so that offsets into the result are offsets
-// into s. Every word that we look for is ASCII.
-func lower(s string) string {
-	for i := 0; i < len(s); i++ {
-		if 'A' <= s[i] && s[i] <= 'Z' {
-			b := []byte(s)
-			for ; i < len(b); i++ {
-				if 'A' <= b[i] && b[i] <= 'Z' {
-					b[i] += 'a' - 'A'
-				}
-			}
-			return string(b)
-		}
-	}
-	return s
-}
-
 // cut shortens s to at most n characters. It ends where a clause ends, if that
 // leaves a good part of s, else at a word, with an ellipsis; it leaves no lone
 // backquote. The Truncate functions of package text know nothing of clauses and code.
@@ -159,7 +144,7 @@ func clauseEnd(s string, i int) int {
 	if i > 0 && strings.IndexByte(",;:", s[i-1]) >= 0 {
 		return i - 1
 	}
-	next := before(s[i+1:min(len(s), i+12)], " ")
+	next := text.Before(s[i+1:min(len(s), i+12)], " ")
 	switch next {
 	case "because", "since", "so", "which", "whereas", "although", "instead":
 		return i
@@ -194,9 +179,9 @@ func capital(s string) string {
 // and acronyms keep their case.
 func uncapital(s string) string {
 	first, _, _ := strings.Cut(s, " ")
-	switch lower(first) {
+	switch text.LowerASCII(first) {
 	case "the", "a", "an", "it", "this", "that", "these", "those", "when", "if", "because", "there", "no", "any", "every", "all", "each", "with", "without", "after", "before":
-		return lower(first) + s[len(first):]
+		return text.LowerASCII(first) + s[len(first):]
 	}
 	return s
 }
@@ -211,7 +196,7 @@ func looksLikeCode(word string) bool {
 	if strings.ContainsAny(word, "`_/\\#=<>{}[]$@*") || strings.Contains(word, "()") || strings.Contains(word, "--") || strings.Contains(word, "::") {
 		return true
 	}
-	if i := strings.IndexByte(word, '.'); i > 0 && i < len(word)-1 && isLetter(word[i+1]) && isLetter(word[i-1]) {
+	if i := strings.IndexByte(word, '.'); i > 0 && i < len(word)-1 && text.IsLetter(word[i+1]) && text.IsLetter(word[i-1]) {
 		return true
 	}
 	upper, lower := 0, 0
@@ -226,40 +211,20 @@ func looksLikeCode(word string) bool {
 	return upper > 0 && lower > 0 && !strings.HasPrefix(word, "I'")
 }
 
-func isLetter(c byte) bool { return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' }
-
-func isIdent(c byte) bool { return isLetter(c) || c == '_' || '0' <= c && c <= '9' }
-
-func isDigit(c byte) bool { return '0' <= c && c <= '9' }
-
 // words splits text into lower-case words of letters and digits; apostrophes stay.
 func words(s string) []string {
-	return strings.FieldsFunc(lower(s), func(r rune) bool {
+	return strings.FieldsFunc(text.LowerASCII(s), func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '\'' && r != '’'
 	})
 }
 
-// mentions reports whether text speaks of name: as a whole word, in any case for
-// words of more than three letters.
-func mentions(text, name string) bool {
-	if name == "" {
-		return false
-	}
+// mentions reports whether s speaks of name: as a whole word, in any case for words
+// of more than three letters.
+func mentions(s, name string) bool {
 	if len(name) > 3 {
-		text, name = lower(text), lower(name)
+		s, name = text.LowerASCII(s), text.LowerASCII(name)
 	}
-	for from := 0; ; {
-		i := strings.Index(text[from:], name)
-		if i < 0 {
-			return false
-		}
-		i += from
-		end := i + len(name)
-		if (i == 0 || !isIdent(text[i-1])) && (end == len(text) || !isIdent(text[end])) {
-			return true
-		}
-		from = i + 1
-	}
+	return name != "" && text.HasWord(s, name)
 }
 
 // list joins names for people: "a, b and 3 more".
@@ -268,56 +233,4 @@ func list(names []string, n int) string {
 		return strings.Join(names, ", ")
 	}
 	return strings.Join(names[:n], ", ") + " and " + strconv.Itoa(len(names)-n) + " more"
-}
-
-// add appends what is not there yet.
-func add(list []string, items ...string) []string {
-next:
-	for _, item := range items {
-		if item == "" {
-			continue
-		}
-		for _, x := range list {
-			if x == item {
-				continue next
-			}
-		}
-		list = append(list, item)
-	}
-	return list
-}
-
-// set makes a set of the words in text.
-func set(text string) map[string]bool {
-	m := make(map[string]bool)
-	for _, w := range strings.Fields(text) {
-		m[w] = true
-	}
-	return m
-}
-
-// firstOf returns the first element, "" for an empty list.
-func firstOf(list []string) string {
-	if len(list) == 0 {
-		return ""
-	}
-	return list[0]
-}
-
-func before(s, sep string) string {
-	b, _, _ := strings.Cut(s, sep)
-	return b
-}
-
-// lastPart returns what follows the last sep in s, all of s without one.
-func lastPart(s, sep string) string {
-	if i := strings.LastIndex(s, sep); i >= 0 {
-		return s[i+len(sep):]
-	}
-	return s
-}
-
-func hasExtension(p string) bool {
-	i := strings.LastIndexByte(p, '.')
-	return i >= 0 && i < len(p)-1 && len(p)-i <= 8 && isLetter(p[i+1])
 }

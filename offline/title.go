@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"claudemem"
+	"claudemem/text"
 	"claudemem/toolcall"
 )
 
@@ -37,7 +38,7 @@ func (e *episode) title(t claudemem.ObservationType) string {
 // fixTitle returns the title of a bug fix: by the cause that the agent told, else the
 // user's words, the commit, or what failed.
 func (e *episode) fixTitle() string {
-	subject := firstOf(e.failedTests())
+	subject := text.First(e.failedTests())
 	if strings.Contains(subject, " ") {
 		subject = "" // a test that is called by a sentence
 	}
@@ -52,10 +53,10 @@ func (e *episode) fixTitle() string {
 	}
 	if e.only && e.turn.request.clause != "" {
 		s := e.turn.request.clause
-		if !strings.HasPrefix(lower(s), "fix ") && verbs[firstWord(s)]&wantFix == 0 {
+		if !strings.HasPrefix(text.LowerASCII(s), "fix ") && verbs[firstWord(s)]&wantFix == 0 {
 			s = "Fix: " + uncapital(s)
 		}
-		if sym := firstOf(e.symbols()); sym != "" && !mentions(s, lastPart(sym, ".")) && len(s)+len(sym) < 70 {
+		if sym := text.First(e.symbols()); sym != "" && !mentions(s, text.AfterLast(sym, ".")) && len(s)+len(sym) < 70 {
 			s += " (" + sym + ")"
 		}
 		return s + e.proofTail(maxTitle-len(s))
@@ -103,12 +104,12 @@ func (e *episode) proofTail(room int) string {
 // openTitle returns the title of work that ends with something failing.
 func (e *episode) openTitle() string {
 	c := e.blocking()[0]
-	name := firstOf(c.failure.Tests)
+	name := text.First(c.failure.Tests)
 	for _, s := range e.turn.message {
 		if isFluff(s.text) || reportsCommit(s.text) {
 			continue
 		}
-		low := lower(s.text)
+		low := text.LowerASCII(s.text)
 		if name != "" && mentions(s.text, name) || holds(low, "still fails", "still failing", "fails", "failing", "fail") {
 			return afterLeadIn(s.text)
 		}
@@ -213,7 +214,7 @@ func (e *episode) bareTitle() string {
 	case len(e.commits) > 1:
 		return "Commits: " + quoted(e.commits)
 	default:
-		return "Commit: " + firstOf(e.commits)
+		return "Commit: " + text.First(e.commits)
 	}
 }
 
@@ -232,7 +233,7 @@ func (e *episode) withNames(title string) string {
 		names = baseNames(e.files())
 	}
 	for _, n := range names {
-		if mentions(title, lastPart(lastPart(n, "::"), ".")) || mentions(title, nameOf(n)) {
+		if mentions(title, text.AfterLast(text.AfterLast(n, "::"), ".")) || mentions(title, nameOf(n)) {
 			return title
 		}
 	}
@@ -262,13 +263,13 @@ func (e *episode) place() string {
 func (e *episode) commitTitle() string {
 	for i := len(e.commits) - 1; i >= 0; i-- {
 		c := e.commits[i]
-		if prefix, rest, ok := strings.Cut(c, ": "); ok && !strings.Contains(strings.TrimSpace(before(prefix, "(")), " ") {
-			switch before(before(prefix, "("), "!") {
+		if prefix, rest, ok := strings.Cut(c, ": "); ok && !strings.Contains(strings.TrimSpace(text.Before(prefix, "(")), " ") {
+			switch text.Before(text.Before(prefix, "("), "!") {
 			case "fix", "feat", "chore", "docs", "test", "refactor", "perf", "ci", "build", "style", "revert":
 				c = rest
 			}
 		}
-		if n := len(words(c)); n >= 3 && !strings.HasPrefix(lower(c), "wip") {
+		if n := len(words(c)); n >= 3 && !strings.HasPrefix(text.LowerASCII(c), "wip") {
 			if c == e.commits[i] {
 				return c
 			}
@@ -323,7 +324,7 @@ func (e *episode) relevance(s sentence) int {
 		}
 	}
 	for _, n := range e.symbols() {
-		if n = lastPart(lastPart(n, "::"), "."); len(n) >= 3 && mentions(s.text, n) {
+		if n = text.AfterLast(text.AfterLast(n, "::"), "."); len(n) >= 3 && mentions(s.text, n) {
 			named = true
 			score += 2
 			break

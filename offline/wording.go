@@ -2,13 +2,15 @@ package offline
 
 import (
 	"strings"
+
+	"claudemem/text"
 )
 
 // telling leaves out the names that every program has.
 func telling(names []string) []string {
 	var out []string
 	for _, n := range names {
-		switch lastPart(lastPart(n, "::"), ".") {
+		switch text.AfterLast(text.AfterLast(n, "::"), ".") {
 		case "main", "init", "run", "new", "New", "test", "setup", "get", "set", "__init__", "constructor", "render", "default":
 		default:
 			out = append(out, n)
@@ -37,7 +39,7 @@ func afterLeadIn(s string) string {
 
 // withoutCausePhrase drops "The problem was that".
 func withoutCausePhrase(s string) string {
-	low := lower(s)
+	low := text.LowerASCII(s)
 	for _, noun := range []string{"the problem", "the issue", "the bug", "the root cause", "the cause", "the culprit", "the reason", "the failure", "the error"} {
 		rest, ok := strings.CutPrefix(low, noun)
 		if !ok {
@@ -84,7 +86,7 @@ func imperative(s string) string {
 	whole := s
 	for again := true; again; {
 		again = false
-		low := lower(s)
+		low := text.LowerASCII(s)
 		for _, lead := range []string{"i've ", "i’ve ", "i have ", "i ", "we've ", "we have ", "so ", "now, ", "now ", "also ", "just ", "successfully ", "finally, ", "in short, ", "overall, "} {
 			if strings.HasPrefix(low, lead) {
 				if lead == "i " && !mayLoseSubject(firstWord(s[2:])) {
@@ -95,8 +97,8 @@ func imperative(s string) string {
 			}
 		}
 	}
-	w := before(s, " ")
-	if base, ok := imperatives[lower(w)]; ok && len(w) < len(s) {
+	w := text.Before(s, " ")
+	if base, ok := imperatives[text.LowerASCII(w)]; ok && len(w) < len(s) {
 		s = base + s[len(w):]
 	}
 	if s == whole {
@@ -118,7 +120,7 @@ func mayLoseSubject(verb string) bool {
 func baseNames(paths []string) []string {
 	out := make([]string, 0, len(paths))
 	for _, p := range paths {
-		out = add(out, nameOf(p))
+		out = text.Add(out, nameOf(p))
 	}
 	return out
 }
@@ -130,7 +132,7 @@ func baseNamesOfPaths(names []string) []string {
 		if isPathLike(n) && !strings.Contains(n, "::") {
 			n = nameOf(n)
 		}
-		out = add(out, n)
+		out = text.Add(out, n)
 	}
 	return out
 }
@@ -151,5 +153,5 @@ func uncapitalFirst(s string) string {
 	if s == "" {
 		return s
 	}
-	return lower(s[:1]) + s[1:]
+	return text.LowerASCII(s[:1]) + s[1:]
 }

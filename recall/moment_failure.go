@@ -120,7 +120,7 @@ func (c *complaint) seenIn(o *claudemem.Observation) precedent {
 			continue
 		}
 		for _, t := range c.tests {
-			if isOwnName(t) && containsWord(low, strings.ToLower(t)) {
+			if isOwnName(t) && text.HasWord(low, strings.ToLower(t)) {
 				p.Test = true
 				if p.said == "" && toolcall.SaysTrouble(s) {
 					p.said = s
@@ -128,7 +128,7 @@ func (c *complaint) seenIn(o *claudemem.Observation) precedent {
 			}
 		}
 		for _, f := range c.functions {
-			p.Function = p.Function || strings.Contains(s, f) && containsWord(low, strings.ToLower(f))
+			p.Function = p.Function || strings.Contains(s, f) && text.HasWord(low, strings.ToLower(f))
 		}
 		if !toolcall.SaysTrouble(s) {
 			continue
@@ -307,23 +307,6 @@ func isPassing(s string) bool {
 // isOwnName reports whether a test's name is enough to know the test by.
 func isOwnName(test string) bool {
 	return len(test) >= 8 && (strings.ContainsAny(test, "_ ") || isShaped(test))
-}
-
-// containsWord reports whether s has word not as a part of a longer one.
-func containsWord(s, word string) bool {
-	part := func(b byte) bool { return b == '_' || b >= '0' && b <= '9' || b >= 'a' && b <= 'z' }
-	for start := 0; ; {
-		i := strings.Index(s[start:], word)
-		if i < 0 {
-			return false
-		}
-		i += start
-		end := i + len(word)
-		if (i == 0 || !part(s[i-1])) && (end == len(s) || !part(s[end])) {
-			return true
-		}
-		start = i + 1
-	}
 }
 
 // wordSet returns the words of a text that characterise an error, and its numbers of two

@@ -1,7 +1,10 @@
 package toolcall
 
 import (
+	"slices"
 	"strings"
+
+	"claudemem/text"
 )
 
 // Bounds of a command line. What is beyond them is ignored.
@@ -81,14 +84,7 @@ func (c *Command) Text() string {
 
 // has reports whether one of the arguments is one of the options.
 func (c *Command) has(options ...string) bool {
-	for _, x := range c.Words[min(1, len(c.Words)):] {
-		for _, o := range options {
-			if x == o {
-				return true
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(c.Words[min(1, len(c.Words)):], func(w string) bool { return slices.Contains(options, w) })
 }
 
 // Verb returns the sub-command of a program such as git, behind its options, "" for none.
@@ -197,13 +193,8 @@ func baseName(word string) string {
 // isAssignment reports whether a word sets a variable, as NAME=value does.
 func isAssignment(w string) bool {
 	i := strings.IndexByte(w, '=')
-	if i <= 0 || isDigit(w[0]) {
+	if i <= 0 || text.IsDigit(w[0]) {
 		return false
 	}
-	for j := 0; j < i; j++ {
-		if !isIdent(w[j]) {
-			return false
-		}
-	}
-	return true
+	return strings.IndexFunc(w, func(r rune) bool { return r >= 0x80 || !text.IsIdent(byte(r)) }) == i
 }

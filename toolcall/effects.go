@@ -4,6 +4,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"claudemem/text"
 )
 
 // Commit is a commit that a command made.
@@ -45,7 +47,7 @@ func (c *Call) effects(cmd *Command) {
 			c.Dependencies = append(c.Dependencies, d)
 			if file := manifestOf[cmd.Program()]; file != "" {
 				if rel, inside := c.locate(path.Join(cmd.Dir, file)); inside {
-					c.Touched = add(c.Touched, rel)
+					c.Touched = text.Add(c.Touched, rel)
 				}
 			}
 		}
@@ -93,12 +95,12 @@ func (c *Call) writes(cmd *Command) {
 		}
 	case "sed", "gsed", "perl":
 		for i, name := range cmd.Words[1:] {
-			if i > 0 && hasExtension(name) && !strings.ContainsAny(name, " ;()") {
+			if i > 0 && text.HasExtension(name) && !strings.ContainsAny(name, " ;()") {
 				c.editByCommand(cmd, name)
 			}
 		}
 	case "cp":
-		if n := len(cmd.Words); n > 2 && hasExtension(cmd.Words[n-1]) {
+		if n := len(cmd.Words); n > 2 && text.HasExtension(cmd.Words[n-1]) {
 			if e := c.editByCommand(cmd, cmd.Words[n-1]); e != nil {
 				e.Created = true
 			}
@@ -108,13 +110,7 @@ func (c *Call) writes(cmd *Command) {
 
 // operands returns the arguments that are neither options nor the verb.
 func (c *Command) operands(verb string) []string {
-	var list []string
-	for _, w := range c.arguments(1) {
-		if w != verb {
-			list = append(list, w)
-		}
-	}
-	return list
+	return slices.DeleteFunc(c.arguments(1), func(w string) bool { return w == verb })
 }
 
 // editByCommand adds an edit of a file that a command wrote to, and returns it; nil
@@ -160,7 +156,7 @@ func (c *Command) commit(output string) Commit {
 		made.Subject = subject
 		for _, m := range append([]string{rest}, messages[1:]...) {
 			if m = strings.TrimSpace(m); m != "" && made.Body == "" && !isTrailer(m) {
-				made.Body = before(m, "\n\n")
+				made.Body = text.Before(m, "\n\n")
 			}
 		}
 	}
@@ -190,8 +186,8 @@ var (
 		"get": DependencyAdded, "install": DependencyAdded, "i": DependencyAdded, "add": DependencyAdded, "require": DependencyAdded,
 		"update": DependencyUpdated, "upgrade": DependencyUpdated, "up": DependencyUpdated,
 	}
-	systemManagers    = set("apt apt-get brew dnf yum apk pacman choco winget")
-	dependencyOptions = set("-r --requirement -e --prefix -C --index-url -i") // with a value that is no dependency
+	systemManagers    = text.Set("apt apt-get brew dnf yum apk pacman choco winget")
+	dependencyOptions = text.Set("-r --requirement -e --prefix -C --index-url -i") // with a value that is no dependency
 )
 
 // dependency returns what c, which must be a package manager's command, added, updated

@@ -90,16 +90,6 @@ func textOf(raw json.RawMessage) string {
 	return strings.Join(texts, "\n")
 }
 
-// firstByte returns the first byte of a JSON value, 0 for none.
-func firstByte(raw []byte) byte {
-	for _, c := range raw {
-		if c != ' ' && c != '\n' && c != '\t' && c != '\r' {
-			return c
-		}
-	}
-	return 0
-}
-
 // edit returns what a tool for editing did to the file at path.
 func edit(path string, in *input, out *response) Edit {
 	e := Edit{Path: path, Original: out.OriginalFile, Hunks: out.StructuredPatch, Placed: true}

@@ -1,8 +1,11 @@
 package toolcall
 
-import "slices"
+import (
+	"slices"
+	"strings"
 
-import "strings"
+	"claudemem/text"
+)
 
 // Kind says what a command is for.
 type Kind int
@@ -167,7 +170,7 @@ func (c *Command) targetKind(p *program) Kind {
 
 // scriptKind guesses from its name what a script of the project is for.
 func scriptKind(script string) Kind {
-	kind := kindByName(lower(baseName(script)), fileNames, KindRun)
+	kind := kindByName(text.LowerASCII(baseName(script)), fileNames, KindRun)
 	if kind == KindRun && strings.HasPrefix(slashed(script), "/tmp/") {
 		return KindInline
 	}
@@ -196,9 +199,9 @@ func kindByName(name string, rules []nameRule, otherwise Kind) Kind {
 // isProgramName reports whether a word can be a program's name at all.
 func isProgramName(w string) bool {
 	for i := 0; i < len(w); i++ {
-		if !isIdent(w[i]) && strings.IndexByte("./-+~:\\", w[i]) < 0 {
+		if !text.IsIdent(w[i]) && strings.IndexByte("./-+~:\\", w[i]) < 0 {
 			return false
 		}
 	}
-	return w != "" && !isDigit(w[0]) && w[0] != '-'
+	return w != "" && !text.IsDigit(w[0]) && w[0] != '-'
 }

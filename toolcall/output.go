@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"claudemem/text"
 )
 
 // lineRule recognises a line of a test runner. Its groups are called test, file,
@@ -70,7 +72,7 @@ func (v *Verdict) parseLine(line, trimmed string, scan *lineScanner) topic {
 		v.parseCount(trimmed)
 		if strings.HasPrefix(comment, "Error ") { // Node's own loader errors inside TAP
 			if _, message, ok := strings.Cut(comment, "]: "); ok {
-				comment = before(message, " imported from ")
+				comment = text.Before(message, " imported from ")
 			}
 			v.offer(rankException, "", 0, strings.TrimPrefix(comment, "Error "))
 		}
@@ -113,9 +115,9 @@ func (v *Verdict) apply(r *lineRule, line string) (topic, bool) {
 	if test != "" {
 		switch r.mark {
 		case "FAIL ":
-			test = lastPart(test, " > ")
+			test = text.AfterLast(test, " > ")
 		case "ERROR ":
-			test = lastPart(test, "::")
+			test = text.AfterLast(test, "::")
 		case "FAILED ":
 			test = strings.ReplaceAll(test, "::", ".")
 		}
@@ -125,7 +127,7 @@ func (v *Verdict) apply(r *lineRule, line string) (topic, bool) {
 		v.setFile(file)
 	}
 	if p := group("package"); p != "" && len(v.Packages) < maxTests {
-		v.Packages = add(v.Packages, p)
+		v.Packages = text.Add(v.Packages, p)
 	}
 	switch {
 	case message != "" && r.rank > 0:
@@ -153,14 +155,14 @@ func (v *Verdict) parseMarked(s string) bool {
 			continue
 		}
 		rest = strings.TrimSpace(rest)
-		if strings.HasPrefix(rest, "Console") || strings.HasPrefix(rest, "failing tests") || mark == "● " && !strings.Contains(rest, " › ") || rest == "" || strings.Contains(rest, " problem") && isDigit(rest[0]) {
+		if strings.HasPrefix(rest, "Console") || strings.HasPrefix(rest, "failing tests") || mark == "● " && !strings.Contains(rest, " › ") || rest == "" || strings.Contains(rest, " problem") && text.IsDigit(rest[0]) {
 			return true
 		}
 		if i := strings.LastIndex(rest, " ("); i > 0 && strings.HasSuffix(rest, ")") { // its duration
 			rest = rest[:i]
 		}
 		v.family = "js"
-		v.addTest(lastPart(lastPart(rest, " › "), " > "))
+		v.addTest(text.AfterLast(text.AfterLast(rest, " › "), " > "))
 		v.offer(rankSummary, "", 0, "test "+rest+" fails")
 		return true
 	}
@@ -243,7 +245,7 @@ func (v *Verdict) parseYAML(line, s string, scan *lineScanner) bool {
 func (v *Verdict) parseMaven(s string) topic {
 	v.family, v.Failed = "java", true
 	if file, rest, ok := strings.Cut(s, ":["); ok && strings.HasSuffix(file, ".java") {
-		n, _ := strconv.Atoi(before(rest, ","))
+		n, _ := strconv.Atoi(text.Before(rest, ","))
 		_, message, _ := strings.Cut(rest, "] ")
 		v.offer(rankCompile, file, n, message)
 		return aboutSomething
@@ -265,11 +267,11 @@ func (v *Verdict) parseLocated(line, s string) bool {
 		return false
 	}
 	file, n, rest := location(strings.TrimPrefix(s, "vet: "))
-	if file == "" || rest == "" || !hasExtension(file) {
+	if file == "" || rest == "" || !text.HasExtension(file) {
 		return false
 	}
 	rest = strings.TrimLeft(rest, ":- ")
-	low := lower(rest)
+	low := text.LowerASCII(rest)
 	switch {
 	case strings.HasSuffix(file, "_test.go") && (line[0] == ' ' || line[0] == '\t'):
 		v.family = "go"
@@ -281,7 +283,7 @@ func (v *Verdict) parseLocated(line, s string) bool {
 		v.offer(rankCompile, file, n, rest)
 	case strings.HasPrefix(low, "warning") || strings.HasPrefix(low, "note") || strings.HasPrefix(low, "info"):
 	case strings.HasPrefix(low, "error") || strings.HasPrefix(low, "fatal error"):
-		v.offer(rankCompile, file, n, strings.TrimSpace(strings.TrimPrefix(rest[len(before(rest, ":")):], ":")))
+		v.offer(rankCompile, file, n, strings.TrimSpace(strings.TrimPrefix(rest[len(text.Before(rest, ":")):], ":")))
 	case strings.Contains(rest, " "):
 		v.offer(rankException-20, file, n, rest)
 	}
@@ -300,7 +302,7 @@ func (v *Verdict) parseException(line, s string) bool {
 		name = thread
 	}
 	name, _, _ = strings.Cut(name, " [") // TypeError [ERR_INVALID_ARG_TYPE]
-	last := lastPart(name, ".")
+	last := text.AfterLast(name, ".")
 	if len(name) <= 80 && !strings.ContainsAny(name, " \t/(") && last != "" && last[0] >= 'A' && last[0] <= 'Z' &&
 		(strings.HasSuffix(last, "Error") || strings.HasSuffix(last, "Exception") || last == "KeyboardInterrupt") &&
 		(message != "" || last != "Error") {
@@ -317,11 +319,11 @@ func (v *Verdict) parseException(line, s string) bool {
 		v.offer(rank, "", 0, strings.TrimSuffix(name+": "+message, ": "))
 		return true
 	}
-	if line[0] == ' ' && isDigit(s[0]) {
+	if line[0] == ' ' && text.IsDigit(s[0]) {
 		fields := strings.Fields(s)
 		if len(fields) > 3 && fields[1] == "error" && strings.Contains(fields[0], ":") {
 			v.family = "js"
-			n, _ := strconv.Atoi(before(fields[0], ":"))
+			n, _ := strconv.Atoi(text.Before(fields[0], ":"))
 			v.offer(rankCompile, "", n, strings.Join(fields[2:], " "))
 			return true
 		}
@@ -334,7 +336,7 @@ var failCount = regexp.MustCompile(`(?i)(?:^|[^\d])0*[1-9]\d* fail`)
 
 // parseCount recognises lines that count failures.
 func (v *Verdict) parseCount(s string) {
-	low := lower(s)
+	low := text.LowerASCII(s)
 	if count, ok := strings.CutPrefix(low, "# fail "); ok {
 		v.Failed = v.Failed || strings.TrimSpace(count) != "0"
 		return
@@ -350,7 +352,7 @@ func (v *Verdict) parseComplaint(s string) {
 	if v.rank > rankShell {
 		return
 	}
-	low := lower(s)
+	low := text.LowerASCII(s)
 	contains := func(parts ...string) bool {
 		for _, p := range parts {
 			if strings.Contains(low, p) {
@@ -362,7 +364,7 @@ func (v *Verdict) parseComplaint(s string) {
 	switch {
 	case contains("command not found", "is not recognized as") || strings.HasSuffix(low, ": not found"):
 		if i := strings.LastIndex(low, "command not found"); i > 0 {
-			s = lastPart(strings.TrimRight(s[:i], ": "), ": ") + ": command not found"
+			s = text.AfterLast(strings.TrimRight(s[:i], ": "), ": ") + ": command not found"
 		}
 		v.offer(rankShell, "", 0, s)
 	case strings.HasPrefix(low, "fatal:") || strings.HasPrefix(low, "error:") || strings.HasPrefix(low, "fatal error"):
@@ -388,23 +390,5 @@ func location(s string) (file string, line int, rest string) {
 }
 
 var locationPattern = regexp.MustCompile(`^((?:[A-Za-z]:)?\S+?)[:(](\d+)(?:[:,]\d+)*\)?(.*)$`)
-
-func hasExtension(p string) bool {
-	i := strings.LastIndexByte(p, '.')
-	return i >= 0 && i < len(p)-1 && len(p)-i <= 8 && isLetter(p[i+1])
-}
-
-func before(s, sep string) string {
-	b, _, _ := strings.Cut(s, sep)
-	return b
-}
-
-// lastPart returns what follows the last sep in s, all of s without one.
-func lastPart(s, sep string) string {
-	if i := strings.LastIndex(s, sep); i >= 0 {
-		return s[i+len(sep):]
-	}
-	return s
-}
 
 func squeeze(s string) string { return strings.Join(strings.Fields(s), " ") }

@@ -4,6 +4,8 @@ import (
 	_ "embed"
 	"strconv"
 	"strings"
+
+	"claudemem/text"
 )
 
 // programsText is the table of programs: see its head.
@@ -96,26 +98,17 @@ func parsePrograms(text string) map[string]*program {
 	return table
 }
 
-// set returns the set of the words in text.
-func set(text string) map[string]bool {
-	m := make(map[string]bool)
-	for _, w := range strings.Fields(text) {
-		m[w] = true
-	}
-	return m
-}
-
 var (
-	shells = set("bash sh zsh dash ksh")
+	shells = text.Set("bash sh zsh dash ksh")
 	// keywords of a shell may stand before a program in a line that does not parse.
-	keywords = set("{ } ! if then else elif do while until fi done esac and or not begin end")
+	keywords = text.Set("{ } ! if then else elif do while until fi done esac and or not begin end")
 	// verbOptions take a value that is no verb; packageOptions are those of npm and its kin.
-	verbOptions    = set("-C -c --git-dir --work-tree --manifest-path")
-	packageOptions = set("--prefix -C --filter -w --workspace --cwd")
+	verbOptions    = text.Set("-C -c --git-dir --work-tree --manifest-path")
+	packageOptions = text.Set("--prefix -C --filter -w --workspace --cwd")
 	// filterOptions limit a test run to some tests; valueOptions take a value that is
 	// no target.
-	filterOptions = set("-run --run -k -t --testNamePattern --grep -g --test -Dtest --tests --filter -m")
-	valueOptions  = set("-o -c --config --timeout -timeout -count -p -n -j --project --reporter --maxfail --cov -tags -ldflags -parallel -coverprofile -bench -benchtime --import --loader --require -r --manifest-path --features -s")
+	filterOptions = text.Set("-run --run -k -t --testNamePattern --grep -g --test -Dtest --tests --filter -m")
+	valueOptions  = text.Set("-o -c --config --timeout -timeout -count -p -n -j --project --reporter --maxfail --cov -tags -ldflags -parallel -coverprofile -bench -benchtime --import --loader --require -r --manifest-path --features -s")
 )
 
 // Names that say what a script of package.json, a target of make, or a file is for;

@@ -3,6 +3,8 @@ package toolcall
 import (
 	"path"
 	"strings"
+
+	"claudemem/text"
 )
 
 // findTargets fills in what a check works on and the test that it is limited to.
@@ -65,7 +67,7 @@ func Covers(pass, fail *Command, verdict *Verdict) bool {
 	}
 	switch pass.Kind {
 	case KindRun, KindOther:
-		return firstOf(pass.Targets) == firstOf(fail.Targets)
+		return text.First(pass.Targets) == text.First(fail.Targets)
 	}
 	if pass.Filter != "" && pass.Filter != fail.Filter && !verdict.isAboutTest(pass.Filter) {
 		return false

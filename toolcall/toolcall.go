@@ -17,14 +17,16 @@
 // shown. Nothing is executed or opened.
 //
 // In the flow it is used by intake, observer/mode, offline and recall, never by the
-// hook. It imports the root package only.
+// hook. It imports the root and package text.
 package toolcall
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 
 	"claudemem"
+	"claudemem/text"
 )
 
 // Tool sorts the tools of the hosts by what they do.
@@ -52,7 +54,7 @@ func init() {
 		ToolAgent:   "agent task",
 		ToolWeb:     "webfetch web_fetch websearch",
 	} {
-		for name := range set(names) {
+		for name := range text.Set(names) {
 			tools[name] = tool
 		}
 	}
@@ -143,7 +145,7 @@ func ParseInput(e *claudemem.Event) Call {
 // parseInput returns the part of a Call that the tool's input tells (kind of tool,
 // commands, file and its role, task, URL), and the decoded input.
 func parseInput(e *claudemem.Event) (Call, input) {
-	c := Call{Tool: tools[lower(e.ToolName)], Failed: e.Failed(), event: e}
+	c := Call{Tool: tools[text.LowerASCII(e.ToolName)], Failed: e.Failed(), event: e}
 	var in input
 	_ = json.Unmarshal(e.ToolInput, &in) // a field of a wrong type leaves the others filled
 	if c.Tool == ToolEdit && in.command() == "view" {
@@ -176,10 +178,10 @@ func parseInput(e *claudemem.Event) (Call, input) {
 func Parse(e *claudemem.Event) Call {
 	c, in := parseInput(e)
 	var out response
-	switch firstByte(e.ToolResponse) {
-	case '{':
+	switch response := bytes.TrimLeft(e.ToolResponse, " \n\t\r"); {
+	case bytes.HasPrefix(response, []byte("{")):
 		_ = json.Unmarshal(e.ToolResponse, &out)
-	case '"', '[':
+	default:
 		out.Output = textOf(e.ToolResponse)
 	}
 	switch {

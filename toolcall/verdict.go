@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+
+	"claudemem/text"
 )
 
 // Verdict is what the output of something that failed says. All texts are as the
@@ -158,7 +160,7 @@ func (v *Verdict) offer(rank int, file string, line int, message string) {
 func (v *Verdict) addTest(name string) {
 	v.Failed = true
 	if name = strings.Trim(strings.TrimSpace(name), "'\"`"); len(v.Tests) < maxTests {
-		v.Tests = add(v.Tests, name)
+		v.Tests = text.Add(v.Tests, name)
 	}
 }
 
@@ -193,7 +195,7 @@ func (v *Verdict) parseFrame(line string) bool {
 	file := strings.HasPrefix(line, "File \"")
 	if at || file || strings.HasSuffix(line, ")") && strings.Contains(line, ".") {
 		if f := frameFunction.FindStringSubmatch(line); f != nil && len(v.Functions) < maxFunctions {
-			v.Functions = add(v.Functions, strings.Join(f[1:], ""))
+			v.Functions = text.Add(v.Functions, strings.Join(f[1:], ""))
 		}
 	}
 	if !at && !file && !strings.Contains(line, " +0x") {
@@ -205,7 +207,7 @@ func (v *Verdict) parseFrame(line string) bool {
 	}
 	base := path.Base(strings.ReplaceAll(strings.Join(m[1:], ""), `\`, "/"))
 	if base != "." && base != "/" && len(v.Places) < maxPlaces {
-		v.Places = add(v.Places, base)
+		v.Places = text.Add(v.Places, base)
 	}
 	return true
 }

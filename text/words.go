@@ -1,0 +1,92 @@
+package text
+
+import (
+	"slices"
+	"strings"
+)
+
+// Set returns the set of the words in s.
+func Set(s string) map[string]bool {
+	m := make(map[string]bool)
+	for _, w := range strings.Fields(s) {
+		m[w] = true
+	}
+	return m
+}
+
+// Add appends the items to a list that are neither empty nor in it yet.
+func Add(list []string, items ...string) []string {
+	for _, item := range items {
+		if item != "" && !slices.Contains(list, item) {
+			list = append(list, item)
+		}
+	}
+	return list
+}
+
+// First returns the first item of a list, "" for none.
+func First(list []string) string {
+	if len(list) == 0 {
+		return ""
+	}
+	return list[0]
+}
+
+// Before returns s up to the first sep, AfterLast what follows the last one; all of
+// s without any.
+func Before(s, sep string) string {
+	before, _, _ := strings.Cut(s, sep)
+	return before
+}
+
+// AfterLast: see Before.
+func AfterLast(s, sep string) string {
+	if i := strings.LastIndex(s, sep); i >= 0 {
+		return s[i+len(sep):]
+	}
+	return s
+}
+
+// LowerASCII returns s with the ASCII letters in lower case, so that offsets into the
+// result are offsets into s.
+func LowerASCII(s string) string {
+	return strings.Map(func(r rune) rune {
+		if 'A' <= r && r <= 'Z' {
+			return r + 'a' - 'A'
+		}
+		return r
+	}, s)
+}
+
+// HasWord reports whether s has word, not as a part of a longer one.
+func HasWord(s, word string) bool {
+	for from := 0; ; {
+		i := strings.Index(s[from:], word)
+		if i < 0 {
+			return false
+		}
+		i += from
+		end := i + len(word)
+		if (i == 0 || !IsIdent(s[i-1])) && (end == len(s) || !IsIdent(s[end])) {
+			return true
+		}
+		from = i + 1
+	}
+}
+
+// HasExtension reports whether a path ends in an extension of at most 7 characters
+// that begins with a letter.
+func HasExtension(p string) bool {
+	i := strings.LastIndexByte(p, '.')
+	return i >= 0 && i < len(p)-1 && len(p)-i <= 8 && IsLetter(p[i+1])
+}
+
+// IsLetter, IsDigit and IsIdent report whether c is an ASCII letter, a digit, or one
+// of these or '_'.
+func IsLetter(c byte) bool { return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' }
+
+// IsDigit: see IsLetter.
+func IsDigit(c byte) bool { return '0' <= c && c <= '9' }
+
+// IsIdent: see IsLetter.
+func IsIdent(c byte) bool { return IsLetter(c) || c == '_' || IsDigit(c) }
