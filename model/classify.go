@@ -159,7 +159,7 @@ func (p problem) statusInBody() int {
 func (p problem) class() claudemem.ErrorClass {
 	said := strings.ToLower(p.message + " " + p.code + " " + p.kind)
 	switch {
-	case containsAny(said, tooLongWords), p.code == "511":
+	case text.ContainsAny(said, tooLongWords...), p.code == "511":
 		return claudemem.ClassPromptTooLong
 	case p.status == http.StatusRequestEntityTooLarge:
 		return claudemem.ClassPromptTooLong
@@ -172,9 +172,9 @@ func (p problem) class() claudemem.ErrorClass {
 		return claudemem.ClassTransient
 	case p.status == http.StatusForbidden && (p.flagged || strings.Contains(said, "moderation")):
 		return claudemem.ClassGarbage // the events are the cause
-	case containsAny(said, quotaWords):
+	case text.ContainsAny(said, quotaWords...):
 		return claudemem.ClassQuota
-	case p.status == http.StatusUnauthorized, p.status == http.StatusForbidden, containsAny(said, loginWords):
+	case p.status == http.StatusUnauthorized, p.status == http.StatusForbidden, text.ContainsAny(said, loginWords...):
 		return claudemem.ClassLogin
 	case p.status == http.StatusNotFound, p.status == http.StatusGone, p.status == http.StatusMethodNotAllowed, p.status < 400:
 		// A wrong model or base URL, or a redirect: a setting is wrong, not the
@@ -192,7 +192,7 @@ func (p problem) limitClass(said string) claudemem.ErrorClass {
 			return claudemem.ClassQuota
 		}
 	}
-	if len(p.quotaIDs) == 0 && containsAny(said, quotaWords) {
+	if len(p.quotaIDs) == 0 && text.ContainsAny(said, quotaWords...) {
 		return claudemem.ClassQuota
 	}
 	return claudemem.ClassRateLimit
@@ -220,16 +220,6 @@ var (
 		"authentication_error", "model_not_found", "not a valid model", "model not found", "unsupported_country", "location is not supported",
 	}
 )
-
-// containsAny reports whether said contains one of the words.
-func containsAny(said string, words []string) bool {
-	for _, w := range words {
-		if strings.Contains(said, w) {
-			return true
-		}
-	}
-	return false
-}
 
 // maxErrorText bounds an answer that is nothing but an error, in characters. The
 // longest known one has 260.
@@ -303,8 +293,13 @@ func ErrorInText(text string) (claudemem.ErrorClass, bool) {
 	for _, prefix := range []string{"error: ", "Error: ", "⚠ ", "⚠️ "} {
 		text = strings.TrimPrefix(text, prefix)
 	}
+	return errorInWords(text)
+}
+
+// errorInWords recognises an error by the beginning of an answer.
+func errorInWords(said string) (claudemem.ErrorClass, bool) {
 	for _, e := range errorText {
-		if e.begin.MatchString(text) {
+		if e.begin.MatchString(said) {
 			return e.class, true
 		}
 	}
@@ -325,15 +320,13 @@ func errorOfCLI(status, rest string) (claudemem.ErrorClass, bool) {
 	if class, ok := errorInJSON(rest); ok {
 		return class, true
 	}
-	for _, e := range errorText {
-		if e.begin.MatchString(rest) {
-			return e.class, true
-		}
+	if class, ok := errorInWords(rest); ok {
+		return class, true
 	}
 	// "API Error handling was added" is prose. With a colon and few words it is the
 	// CLI's message about a connection.
 	first, _ := utf8.DecodeRuneInString(rest)
-	if unicode.IsUpper(first) && len(rest) < 120 && containsAny(strings.ToLower(rest), []string{"timed out", "connection", "overloaded", "unable to connect", "fetch failed", "socket"}) {
+	if unicode.IsUpper(first) && len(rest) < 120 && text.ContainsAny(strings.ToLower(rest), "timed out", "connection", "overloaded", "unable to connect", "fetch failed", "socket") {
 		return claudemem.ClassTransient, true
 	}
 	return "", false
@@ -372,7 +365,7 @@ func errorInJSON(text string) (claudemem.ErrorClass, bool) {
 // elements are the beginnings of the elements in an observer's answer.
 var elements = []string{"<observation", "<summary", "<skip_summary", "<learning", "<title", "<narrative", "<facts", "<request", "<completed"}
 
-func holdsElement(text string) bool { return containsAny(strings.ToLower(text), elements) }
+func holdsElement(s string) bool { return text.ContainsAny(strings.ToLower(s), elements...) }
 
 // flexible is a string that may come as a number; anything else becomes "".
 type flexible string

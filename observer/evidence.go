@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"claudemem"
+	"claudemem/text"
 )
 
 const (
@@ -35,14 +36,12 @@ func evidenceOf(events []claudemem.PendingEvent) *evidence {
 	e := &evidence{hashes: map[string]string{}}
 	for i := range events {
 		p := &events[i]
-		if root := p.Event.WorktreeRoot; root != "" && !slices.Contains(e.roots, root) {
-			e.roots = append(e.roots, root)
-		}
+		e.roots = text.Add(e.roots, p.Event.WorktreeRoot)
 		for _, f := range p.Files {
 			if f.Role == claudemem.FileModified {
-				e.modified = appendNew(e.modified, f.Path)
+				e.modified = text.Add(e.modified, f.Path)
 			} else {
-				e.read = appendNew(e.read, f.Path)
+				e.read = text.Add(e.read, f.Path)
 			}
 			e.hashes[f.Path] = f.Hash
 		}
@@ -54,16 +53,6 @@ func evidenceOf(events []claudemem.PendingEvent) *evidence {
 	}
 	e.read = slices.DeleteFunc(e.read, func(f string) bool { return slices.Contains(e.modified, f) })
 	return e
-}
-
-// appendNew appends those items that list does not have.
-func appendNew(list []string, items ...string) []string {
-	for _, s := range items {
-		if !slices.Contains(list, s) {
-			list = append(list, s)
-		}
-	}
-	return list
 }
 
 // storedPath returns the one of among that a model means by claimed, "" for none
@@ -111,7 +100,7 @@ func (e *evidence) relativePath(claimed string) string {
 // name.
 func (e *evidence) mentions(claimed string) bool {
 	base := path.Base(claimed)
-	return len(base) > 2 && slices.ContainsFunc(e.loose, func(text string) bool { return strings.Contains(text, base) })
+	return len(base) > 2 && slices.ContainsFunc(e.loose, func(s string) bool { return strings.Contains(s, base) })
 }
 
 // role returns the stored path of a file that a model names and what was done with
@@ -145,10 +134,10 @@ func (e *evidence) correctFiles(observations []claudemem.Observation) {
 		for _, f := range o.Files {
 			switch stored, role := e.role(f.Path, f.Role); role {
 			case claudemem.FileModified:
-				modified = appendNew(modified, stored)
+				modified = text.Add(modified, stored)
 				told[stored] = true
 			case claudemem.FileRead:
-				read = appendNew(read, stored)
+				read = text.Add(read, stored)
 			}
 		}
 		o.Files = e.fileRefs(modified, read)
@@ -184,7 +173,7 @@ func (e *evidence) fileRefs(modified, read []string) []claudemem.FileRef {
 // summaryFiles returns the files of a checkpoint that the tools support; known are
 // the turn's modified files.
 func (e *evidence) summaryFiles(read, edited, known []string) (nowRead, nowEdited []string) {
-	nowEdited = appendNew(nil, known...)
+	nowEdited = text.Add(nil, known...)
 	for _, claimed := range slices.Concat(edited, read) {
 		as := claudemem.FileRead
 		if slices.Contains(edited, claimed) {
@@ -192,9 +181,9 @@ func (e *evidence) summaryFiles(read, edited, known []string) (nowRead, nowEdite
 		}
 		switch stored, role := e.role(claimed, as); role {
 		case claudemem.FileModified:
-			nowEdited = appendNew(nowEdited, stored)
+			nowEdited = text.Add(nowEdited, stored)
 		case claudemem.FileRead:
-			nowRead = appendNew(nowRead, stored)
+			nowRead = text.Add(nowRead, stored)
 		}
 	}
 	nowRead = slices.DeleteFunc(nowRead, func(f string) bool { return slices.Contains(nowEdited, f) })

@@ -1,6 +1,7 @@
 package offline
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -57,11 +58,7 @@ func (r *reader) step(pe *claudemem.PendingEvent) *step {
 	s.tokens = claudemem.EstimateTokens(string(e.ToolInput)) + claudemem.EstimateTokens(string(e.ToolResponse)) + claudemem.EstimateTokens(e.ToolError)
 	switch s.Tool {
 	case toolcall.ToolCommand:
-		s.probes = true
-		for i := range s.Commands {
-			k := s.Commands[i].Kind
-			s.probes = s.probes && (k.IsQuiet() || k == toolcall.KindInline)
-		}
+		s.probes = !slices.ContainsFunc(s.Commands, func(c toolcall.Command) bool { return !c.Kind.IsQuiet() && c.Kind != toolcall.KindInline })
 	case toolcall.ToolRead:
 		if !s.Failed {
 			s.path = shown(s.Path, maxPath)
@@ -113,11 +110,11 @@ func commandText(c *toolcall.Command) string {
 // shownVerdict makes the texts of a verdict fit to be shown.
 func shownVerdict(v toolcall.Verdict) toolcall.Verdict {
 	v.Message, v.File = shown(v.Message, maxErrorLine), shown(v.File, 120)
-	tests := v.Tests
-	v.Tests = nil
-	for _, t := range tests {
-		v.Tests = text.Add(v.Tests, shown(t, maxTestName))
+	var tests []string
+	for _, t := range v.Tests {
+		tests = text.Add(tests, shown(t, maxTestName))
 	}
+	v.Tests = tests
 	return v
 }
 

@@ -21,7 +21,7 @@ func plain(s string) string {
 	space, opened := false, 0
 	for i := 0; i < len(s); {
 		if s[i] == 0x1b {
-			i += escapeLen(s[i:])
+			i += text.SequenceLen(s[i:])
 			continue
 		}
 		r, size := utf8.DecodeRuneInString(s[i:])
@@ -31,7 +31,7 @@ func plain(s string) string {
 			space = true
 		case unicode.IsSpace(r), unicode.IsControl(r):
 			space = true
-		case unicode.In(r, unicode.Cf, unicode.Co, unicode.Cs), isEmoji(r):
+		case text.Invisible(r), text.Pictograph(r):
 		default:
 			if space && b.Len() > 0 {
 				b.WriteByte(' ')
@@ -55,41 +55,8 @@ func plain(s string) string {
 // maxText bounds how much of one foreign text is looked at.
 const maxText = 32 << 10
 
-// isEmoji tells pictures, which agents like to strew and which say nothing here.
-func isEmoji(r rune) bool {
-	return 0x1f000 <= r && r <= 0x1faff || 0x2600 <= r && r <= 0x27bf || 0x2b00 <= r && r <= 0x2bff || 0xfe00 <= r && r <= 0xfe0f
-}
-
 func opensTag(c byte) bool {
 	return c == '/' || c == '!' || c == '?' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
-}
-
-// escapeLen returns the length of the terminal escape sequence that s begins with, 0 for
-// none.
-func escapeLen(s string) int {
-	if len(s) < 2 {
-		return len(s)
-	}
-	switch s[1] {
-	case '[':
-		for i := 2; i < len(s); i++ {
-			if s[i] >= 0x40 && s[i] <= 0x7e {
-				return i + 1
-			}
-		}
-		return len(s)
-	case ']':
-		for i := 2; i < len(s); i++ {
-			if s[i] == 0x07 {
-				return i + 1
-			}
-			if s[i] == 0x1b && i+1 < len(s) && s[i+1] == '\\' {
-				return i + 2
-			}
-		}
-		return len(s)
-	}
-	return 2
 }
 
 // cut shortens s to at most n characters. It ends where a clause ends, if that

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"claudemem/text"
 )
 
 const (
@@ -21,21 +23,15 @@ const (
 
 // emptyWords say nothing by themselves. Only the frequent ones matter: a line has
 // a dozen words.
-var emptyWords = func() map[string]bool {
-	set := map[string]bool{}
-	for _, w := range strings.Fields(`a an and are as at asked be been by for from had has have in into is it its now of on or
-		so than that the their then there this to was were when which with ago`) {
-		set[w] = true
-	}
-	return set
-}()
+var emptyWords = text.Set(`a an and are as at asked be been by for from had has have in into is it its now of on or
+		so than that the their then there this to was were when which with ago`)
 
 // wordsOf returns the words that carry a line's meaning, each cut to its first stemRunes
 // letters, sorted, each once. A character of a script without spaces is a word of its
 // own.
-func wordsOf(text string) []string {
+func wordsOf(line string) []string {
 	var words []string
-	for _, w := range strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+	for _, w := range strings.FieldsFunc(strings.ToLower(line), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
 		if emptyWords[w] {
 			continue
 		}

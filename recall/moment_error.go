@@ -17,9 +17,10 @@ type complaint struct {
 	lines []complaintLine
 	// tests are the names of the tests that failed, without their class or package.
 	tests []string
-	// places are the base names of the files in which it went wrong, functions the
-	// names of the functions.
-	places, functions []string
+	// functions are the names of the functions in which it went wrong.
+	functions []string
+	// Verdict has the base names of the files in which it went wrong.
+	toolcall.Verdict
 }
 
 // complaintLine is a line and what its words weigh as a sign of this error and
@@ -35,8 +36,8 @@ type complaintLine struct {
 	kind []string
 }
 
-// maxPlaces bounds the places and the functions of a complaint.
-const maxPlaces = 12
+// maxFunctions bounds the functions of a complaint.
+const maxFunctions = 12
 
 // Weights of words in an error line.
 const (
@@ -76,19 +77,18 @@ var (
 // parseComplaint returns the tests, places, functions and weighed lines of an error as a
 // host reports it.
 func parseComplaint(text string) complaint {
-	verdict := toolcall.ParseOutput(text, "")
-	c := complaint{places: verdict.Places}
-	for _, t := range verdict.Tests {
+	c := complaint{Verdict: toolcall.ParseOutput(text, "")}
+	for _, t := range c.Tests {
 		if name := testName(t); name != "" && !slices.Contains(c.tests, name) {
 			c.tests = append(c.tests, name)
 		}
 	}
-	for _, f := range verdict.Functions {
-		if isShaped(f) && len(c.functions) < maxPlaces {
+	for _, f := range c.Functions {
+		if isShaped(f) && len(c.functions) < maxFunctions {
 			c.functions = append(c.functions, f)
 		}
 	}
-	for _, line := range verdict.Lines {
+	for _, line := range c.Lines {
 		l := c.line(line.Text)
 		l.put(line.Code, shapedWord)
 		c.lines = append(c.lines, l)
@@ -112,27 +112,18 @@ func testName(t string) string {
 	return t
 }
 
-// place adds the base name of a file in which the failure happened, up to maxPlaces
-// different ones.
-func (c *complaint) place(file string) {
-	base := path.Base(strings.ReplaceAll(file, `\`, "/"))
-	if base != "." && base != "/" && len(c.places) < maxPlaces && !slices.Contains(c.places, base) {
-		c.places = append(c.places, base)
-	}
-}
-
 // line returns a line of an error with its words weighed; files that it names in passing
 // are added to c's places.
 func (c *complaint) line(text string) complaintLine {
 	text = stamp.ReplaceAllString(text, "")
 	l := complaintLine{text: text, words: map[string]float64{}}
 	if m := errorLocation.FindStringSubmatch(text); m != nil {
-		c.place(m[1])
+		c.AddPlace(m[1])
 		text = m[2]
 	}
 	if !aboutFile.MatchString(text) {
 		for _, m := range fileOfMessage.FindAllStringSubmatch(text, 4) {
-			c.place(m[2])
+			c.AddPlace(m[2])
 		}
 		text = fileOfMessage.ReplaceAllString(text, " ")
 	}

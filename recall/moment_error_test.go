@@ -44,7 +44,7 @@ func TestParseComplaint(t *testing.T) {
 			for _, x := range []struct {
 				what      string
 				got, want []string
-			}{{"lines", lines, tt.lines}, {"tests", c.tests, tt.tests}, {"places", c.places, tt.places}, {"functions", c.functions, tt.functions}} {
+			}{{"lines", lines, tt.lines}, {"tests", c.tests, tt.tests}, {"places", c.Places, tt.places}, {"functions", c.functions, tt.functions}} {
 				if !slices.Equal(x.got, x.want) {
 					t.Errorf("%s: got %q, want %q", x.what, x.got, x.want)
 				}
@@ -131,8 +131,8 @@ func FuzzParseComplaint(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text, title string) {
 		c := parseComplaint(text)
-		if len(c.places) > maxPlaces || len(c.functions) > maxPlaces {
-			t.Errorf("%d lines, %d tests, %d places of %q", len(c.lines), len(c.tests), len(c.places), text)
+		if len(c.Places) > 12 || len(c.functions) > maxFunctions {
+			t.Errorf("%d lines, %d tests, %d places of %q", len(c.lines), len(c.tests), len(c.Places), text)
 		}
 		for _, l := range c.lines {
 			if strings.ContainsAny(l.text, "\n\r") {

@@ -27,12 +27,12 @@ func (r *reminding) atFailure(ctx context.Context) (reminder, error) {
 	default: // the error is about how the tool was called, or about the network
 		return m, nil
 	}
-	text := strings.TrimSpace(r.event.ToolError)
-	low := strings.ToLower(text[:min(len(text), 200)])
-	if slices.ContainsFunc(refusals, func(s string) bool { return strings.Contains(low, s) }) {
+	failure := strings.TrimSpace(r.event.ToolError)
+	low := strings.ToLower(failure[:min(len(failure), 200)])
+	if text.ContainsAny(low, refusals...) {
 		return m, nil
 	}
-	said := parseComplaint(text)
+	said := parseComplaint(failure)
 	query := said.query()
 	if query == "" {
 		return m, nil // a grep without a match, an exit status alone, nothing of its own
@@ -110,7 +110,7 @@ func (c *complaint) seenIn(o *claudemem.Observation) precedent {
 	statements := append([]string{o.Title, o.Subtitle}, o.Facts...)
 	statements = append(statements, sentences(o.Narrative)...)
 	known := wordSet(o.Title + " " + o.Subtitle)
-	for _, place := range c.places {
+	for _, place := range c.Places {
 		p.Place = p.Place || slices.ContainsFunc(o.Files, func(f claudemem.FileRef) bool { return strings.HasSuffix("/"+f.Path, "/"+place) })
 	}
 	best := 0.0
@@ -168,12 +168,7 @@ func (l *complaintLine) touches(has map[string]bool) bool {
 // tellsAbsence reports whether a statement, in lower case, says that something is not
 // there: many tell of a program, few of its absence.
 func tellsAbsence(low string) bool {
-	for _, w := range []string{"not found", "not available", "not installed", "not there", "no module", "missing", "cannot find", "can't find", "not executable", "not recognized", "no such"} {
-		if strings.Contains(low, w) {
-			return true
-		}
-	}
-	return false
+	return text.ContainsAny(low, "not found", "not available", "not installed", "not there", "no module", "missing", "cannot find", "can't find", "not executable", "not recognized", "no such")
 }
 
 // comparedWith returns how much of the line a text has, by a function that reports

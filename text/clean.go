@@ -49,7 +49,7 @@ func PlainLines(s string) string {
 func eachPlain(s string, write func(rune)) {
 	for i := 0; i < len(s); {
 		if s[i] == escape {
-			i += sequenceLen(s[i:])
+			i += SequenceLen(s[i:])
 			continue
 		}
 		r, size := utf8.DecodeRuneInString(s[i:])
@@ -57,7 +57,7 @@ func eachPlain(s string, write func(rune)) {
 		switch {
 		case unicode.IsSpace(r):
 			write(r)
-		case Invisible(r), pictograph(r):
+		case Invisible(r), Pictograph(r):
 		case r == '<' && OpensTag(s[i:]):
 			write('‹')
 		default:
@@ -83,9 +83,9 @@ func Unsafe(r rune) bool {
 	return r < 0x20 && r != '\n' && r != '\t' || r >= 0x7f && r <= 0x9f || r == 0xfeff || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069
 }
 
-// pictograph reports whether r is an emoji or another picture. Letters and
+// Pictograph reports whether r is an emoji or another picture. Letters and
 // ideographs beyond the Basic Multilingual Plane are none.
-func pictograph(r rune) bool {
+func Pictograph(r rune) bool {
 	switch {
 	case r < 0x20e3:
 		return false
@@ -105,7 +105,7 @@ func OpensTag(rest string) bool {
 	first := true
 	for i := 0; i < len(rest); {
 		if rest[i] == escape {
-			i += sequenceLen(rest[i:])
+			i += SequenceLen(rest[i:])
 			continue
 		}
 		r, size := utf8.DecodeRuneInString(rest[i:])
@@ -117,7 +117,7 @@ func OpensTag(rest string) bool {
 			return first
 		case unicode.IsSpace(r):
 			first = false
-		case Invisible(r), pictograph(r):
+		case Invisible(r), Pictograph(r):
 			// It will not be shown, so what comes next is what follows the bracket.
 		default:
 			return false
@@ -144,10 +144,10 @@ func Terminal(s string) string {
 
 const escape = 0x1b
 
-// sequenceLen returns the length of the terminal sequence that s begins with: a
+// SequenceLen returns the length of the terminal sequence that s begins with: a
 // colour, a title, a character set. Of anything else it is the escape character
 // alone.
-func sequenceLen(s string) int {
+func SequenceLen(s string) int {
 	if len(s) < 2 {
 		return 1
 	}

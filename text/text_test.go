@@ -141,7 +141,7 @@ func FuzzText(f *testing.F) {
 				t.Errorf("%s(%q) = %q", name, s, got)
 			}
 			for i, r := range got {
-				if Invisible(r) && !unicode.IsSpace(r) || pictograph(r) || r == '<' && OpensTag(got[i+1:]) || name == "Plain" && unicode.IsSpace(r) && r != ' ' {
+				if Invisible(r) && !unicode.IsSpace(r) || Pictograph(r) || r == '<' && OpensTag(got[i+1:]) || name == "Plain" && unicode.IsSpace(r) && r != ' ' {
 					t.Errorf("%s(%q) = %q has %U", name, s, got, r)
 				}
 			}

@@ -74,6 +74,11 @@ func HasWord(s, word string) bool {
 	}
 }
 
+// ContainsAny reports whether s contains one of the parts.
+func ContainsAny(s string, parts ...string) bool {
+	return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(s, part) })
+}
+
 // HasExtension reports whether a path ends in an extension of at most 7 characters
 // that begins with a letter.
 func HasExtension(p string) bool {

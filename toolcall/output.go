@@ -353,16 +353,8 @@ func (v *Verdict) parseComplaint(s string) {
 		return
 	}
 	low := text.LowerASCII(s)
-	contains := func(parts ...string) bool {
-		for _, p := range parts {
-			if strings.Contains(low, p) {
-				return true
-			}
-		}
-		return false
-	}
 	switch {
-	case contains("command not found", "is not recognized as") || strings.HasSuffix(low, ": not found"):
+	case text.ContainsAny(low, "command not found", "is not recognized as") || strings.HasSuffix(low, ": not found"):
 		if i := strings.LastIndex(low, "command not found"); i > 0 {
 			s = text.AfterLast(strings.TrimRight(s[:i], ": "), ": ") + ": command not found"
 		}
@@ -371,9 +363,9 @@ func (v *Verdict) parseComplaint(s string) {
 		v.offer(rankShell-1, "", 0, s)
 	case strings.HasPrefix(low, "make:") || strings.HasPrefix(low, "make["):
 		v.offer(rankGeneric-1, "", 0, s)
-	case contains("no such file or directory", "permission denied", "cannot find module", "connection refused"):
+	case text.ContainsAny(low, "no such file or directory", "permission denied", "cannot find module", "connection refused"):
 		v.offer(rankShell-2, "", 0, s)
-	case contains("error", "failed", "exception", "cannot ") && !contains("0 error", "0 failed", "no error"):
+	case text.ContainsAny(low, "error", "failed", "exception", "cannot ") && !text.ContainsAny(low, "0 error", "0 failed", "no error"):
 		v.offer(rankGeneric, "", 0, s)
 	}
 }

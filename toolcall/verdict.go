@@ -188,6 +188,14 @@ func (v *Verdict) local(message string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(message, "file://"+v.root+"/", ""), v.root+"/", "")
 }
 
+// AddPlace adds the base name of a file to the places.
+func (v *Verdict) AddPlace(file string) {
+	base := path.Base(strings.ReplaceAll(file, `\`, "/"))
+	if base != "." && base != "/" && len(v.Places) < maxPlaces {
+		v.Places = text.Add(v.Places, base)
+	}
+}
+
 // parseFrame takes file and function from a line of a stack trace. The line of a Go
 // function is not consumed: the line below it has its file.
 func (v *Verdict) parseFrame(line string) bool {
@@ -205,10 +213,7 @@ func (v *Verdict) parseFrame(line string) bool {
 	if m == nil {
 		return false
 	}
-	base := path.Base(strings.ReplaceAll(strings.Join(m[1:], ""), `\`, "/"))
-	if base != "." && base != "/" && len(v.Places) < maxPlaces {
-		v.Places = text.Add(v.Places, base)
-	}
+	v.AddPlace(strings.Join(m[1:], ""))
 	return true
 }
 
@@ -231,11 +236,11 @@ var troubleWords = []string{
 	"violat", "locked", "race", "leak", "broken", "already", "unused", "too ", "only ", "limit", "exceed", "reached", "stopped", "died",
 }
 
-// SaysTrouble reports whether a text says that something is wrong. A list of words
+// SaysTrouble reports whether s says that something is wrong. A list of words
 // takes a tenth of the time that a regular expression does.
-func SaysTrouble(text string) bool {
-	low := strings.ToLower(text)
-	return slices.ContainsFunc(troubleWords, func(w string) bool { return strings.Contains(low, w) })
+func SaysTrouble(s string) bool {
+	low := strings.ToLower(s)
+	return text.ContainsAny(low, troubleWords...)
 }
 
 // bareLine removes the marks of TAP's YAML, pytest and Node in front of a line.

@@ -4,13 +4,13 @@ import (
 	"fmt"
 	"math"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"claudemem"
 	"claudemem/model"
+	"claudemem/text"
 )
 
 // failed returns the error of a call that failed; free says that nothing was asked
@@ -45,22 +45,22 @@ func (p problem) class() claudemem.ErrorClass {
 	case p.known != "":
 		return p.known
 	case p.reason == "prompt_too_long", p.status == 413,
-		containsAny(said, "prompt is too long", "prompt too long", "exceed context limit", "request too large"):
+		text.ContainsAny(said, "prompt is too long", "prompt too long", "exceed context limit", "request too large"):
 		return claudemem.ClassPromptTooLong
 	case p.limited, p.kind == "billing_error", p.status == 402, quotaText.MatchString(said):
 		return claudemem.ClassQuota
 	case p.kind == "authentication_failed", p.kind == "oauth_org_not_allowed", p.status == 401, p.status == 403,
-		containsAny(said, "/login", "invalid api key", "not logged in", "setup-token", "oauth token"):
+		text.ContainsAny(said, "/login", "invalid api key", "not logged in", "setup-token", "oauth token"):
 		return claudemem.ClassLogin
 	case p.kind == "rate_limit", p.status == 429:
 		return claudemem.ClassRateLimit
-	case p.kind == "model_not_found", p.status == 404, containsAny(said, "issue with the selected model", "unknown option"):
+	case p.kind == "model_not_found", p.status == 404, text.ContainsAny(said, "issue with the selected model", "unknown option"):
 		return claudemem.ClassLogin // a setting is wrong
 	case p.kind == "overloaded", p.kind == "server_error", p.status >= 500, p.status == 408, p.status == 409:
 		return claudemem.ClassTransient
-	case p.reason == "refusal", containsAny(said, "usage policy"),
+	case p.reason == "refusal", text.ContainsAny(said, "usage policy"),
 		p.kind == "invalid_request", p.kind == "max_output_tokens", p.status == 400, p.status == 422,
-		containsAny(said, "failed to parse json", "output token maximum"):
+		text.ContainsAny(said, "failed to parse json", "output token maximum"):
 		return claudemem.ClassGarbage
 	}
 	return claudemem.ClassTransient
@@ -78,10 +78,6 @@ func (p *Provider) fail(what problem, usage claudemem.ModelUsage, free bool) err
 		f.Wait = resetIn(what.text, p.opts.Clock())
 	}
 	return f
-}
-
-func containsAny(said string, words ...string) bool {
-	return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(said, w) })
 }
 
 // quotaText matches the CLI's messages about a reached limit, in lower case.
