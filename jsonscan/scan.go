@@ -36,8 +36,8 @@ func (e *SyntaxError) Is(target error) bool { return target == ErrNotObject }
 const (
 	// MaxDepth bounds nesting as encoding/json does.
 	MaxDepth = 10_000
-	// MaxMemberDepth bounds nesting in [Members] and [Elements], which read what
-	// other programs send. A host's payload nests by about ten.
+	// MaxMemberDepth bounds nesting in [Members], which parses what other programs
+	// send. A host's payload nests by about ten.
 	MaxMemberDepth = 512
 )
 
@@ -66,7 +66,7 @@ func Members(data []byte, visit func(key string, value []byte)) error {
 	}
 	type member struct{ key, value []byte }
 	found := make([]member, 0, 24)
-	if !s.object(0, func(key, value []byte) { found = append(found, member{key, value}) }) || !s.end() {
+	if !s.container(0, func(key, value []byte) { found = append(found, member{key, value}) }) || !s.end() {
 		return s.syntaxError()
 	}
 	for _, m := range found {
@@ -95,14 +95,6 @@ func Decode(data []byte, fields map[string]any) error {
 			*field = value
 		}
 	})
-}
-
-// Elements calls visit for each element of the JSON array in data and reports
-// whether it is one; where it breaks off, the elements before have been visited.
-func Elements(data []byte, visit func(value []byte)) bool {
-	s := scanner{data: data, limit: MaxMemberDepth}
-	s.space()
-	return s.at() == '[' && s.array(0, visit)
 }
 
 // Parts calls visit for each member of the object, or each element of the array, that
@@ -258,10 +250,8 @@ func (s *scanner) value(depth int) bool {
 			s.emit(String, start)
 			return true
 		}
-	case c == '{':
-		return s.object(depth, nil)
-	case c == '[':
-		return s.array(depth, nil)
+	case c == '{' || c == '[':
+		return s.container(depth, nil)
 	case c == '-' || '0' <= c && c <= '9':
 		ok = s.number()
 	case c == 't':
@@ -287,28 +277,34 @@ func (s *scanner) bracket(c byte) bool {
 	return true
 }
 
-// object steps over the object at pos; visit, if given, sees its members as they stand.
-func (s *scanner) object(depth int, visit func(key, value []byte)) bool {
-	s.bracket('{')
+// container steps over the object or array at pos; visit, if given, sees its members or
+// elements as they stand, an element with the key nil.
+func (s *scanner) container(depth int, visit func(key, value []byte)) bool {
+	open := s.at()
+	end := open + 2 // } is { + 2, ] is [ + 2
+	s.bracket(open)
 	s.space()
-	if s.bracket('}') {
+	if s.bracket(end) {
 		return true
 	}
 	for {
 		s.space()
+		var key []byte
 		from := s.pos
-		if s.at() != '"' || !s.str() {
-			return false
+		if open == '{' {
+			if s.at() != '"' || !s.str() {
+				return false
+			}
+			key = s.data[from:s.pos]
+			s.emit(Key, from)
+			s.space()
+			if s.at() != ':' {
+				return false
+			}
+			s.pos++
+			s.space()
+			from = s.pos
 		}
-		key := s.data[from:s.pos]
-		s.emit(Key, from)
-		s.space()
-		if s.at() != ':' {
-			return false
-		}
-		s.pos++
-		s.space()
-		from = s.pos
 		if !s.value(depth + 1) {
 			return false
 		}
@@ -317,31 +313,7 @@ func (s *scanner) object(depth int, visit func(key, value []byte)) bool {
 		}
 		s.space()
 		if s.at() != ',' {
-			return s.bracket('}')
-		}
-		s.pos++
-	}
-}
-
-// array steps over the array at pos; visit, if given, sees its elements as they stand.
-func (s *scanner) array(depth int, visit func(value []byte)) bool {
-	s.bracket('[')
-	s.space()
-	if s.bracket(']') {
-		return true
-	}
-	for {
-		s.space()
-		from := s.pos
-		if !s.value(depth + 1) {
-			return false
-		}
-		if visit != nil {
-			visit(s.data[from:s.pos])
-		}
-		s.space()
-		if s.at() != ',' {
-			return s.bracket(']')
+			return s.bracket(end)
 		}
 		s.pos++
 	}

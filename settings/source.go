@@ -199,7 +199,7 @@ func parseValue(key string, value []byte) (e entry, isSet, ok bool) {
 		return e, false, true
 	case '[':
 		e.items, ok = []string{}, true
-		jsonscan.Elements(value, func(element []byte) {
+		jsonscan.Parts(value, func(_ string, element []byte) {
 			item, _, scalar := parseValue(key, element)
 			if !scalar || item.items != nil || strings.TrimSpace(item.text) == "" {
 				ok = ok && scalar && item.items == nil
