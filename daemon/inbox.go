@@ -157,23 +157,7 @@ func (in *inbox) takeSome(ctx context.Context, names []string) (n int, err error
 		group, events = append(group, name), append(events, *entry.Event)
 		size += len(entry.Event.ToolInput) + len(entry.Event.ToolResponse)
 	}
-	err = in.takeEvents(ctx, group, events)
-	if refused(err) && len(group) > 1 {
-		// One of them is invalid: take each in by itself.
-		for i := range group {
-			if err = in.takeEvents(ctx, group[i:i+1], events[i:i+1]); refused(err) {
-				in.setAside(group[i], err)
-				err = nil
-			}
-			if err != nil {
-				break
-			}
-		}
-	} else if refused(err) {
-		in.setAside(group[0], err)
-		err = nil
-	}
-	return n, err
+	return n, in.takeEvents(ctx, group, events)
 }
 
 // refused reports whether an error is caused by the event itself.
@@ -182,17 +166,29 @@ func refused(err error) bool {
 	return err != nil && (code == claudemem.CodeInvalid || code == claudemem.CodeTooLarge || errors.Is(err, errPanic))
 }
 
-// takeEvents takes a group of files in, in one transaction, and removes them.
+// takeEvents takes a group of files in, in one transaction, and removes them. When one
+// of them is refused it takes each in by itself and sets aside those that are refused.
 func (in *inbox) takeEvents(ctx context.Context, names []string, events []claudemem.Event) error {
 	if len(events) == 0 {
 		return nil
 	}
 	err := in.guarded(func() error { return in.ingest(ctx, events...) })
-	if err != nil {
+	switch {
+	case err == nil:
+		for _, name := range names {
+			in.done(name)
+		}
+		return nil
+	case !refused(err):
 		return fmt.Errorf("take spool in: %w", err)
+	case len(names) == 1:
+		in.setAside(names[0], err)
+		return nil
 	}
-	for _, name := range names {
-		in.done(name)
+	for i := range names {
+		if err := in.takeEvents(ctx, names[i:i+1], events[i:i+1]); err != nil {
+			return err
+		}
 	}
 	return nil
 }
