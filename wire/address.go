@@ -69,7 +69,7 @@ func PrepareSocket(dataDir, socket string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	if !ownedAlone(dir) {
+	if !Alone(dir) {
 		return &os.PathError{Op: "use as private directory", Path: dir, Err: os.ErrPermission}
 	}
 	return nil
@@ -113,8 +113,4 @@ func cleanToken(token string) string {
 }
 
 // trusted reports whether no other user can have made the socket.
-func (a *Address) trusted() bool { return a.private == "" || ownedAlone(a.private) }
-
-// Alone reports whether a directory belongs to this user and no other user has
-// access, as required of a socket's directory outside the data directory.
-func Alone(dir string) bool { return ownedAlone(dir) }
+func (a *Address) trusted() bool { return a.private == "" || Alone(a.private) }

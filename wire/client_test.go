@@ -340,7 +340,7 @@ func TestLongDataDir(t *testing.T) {
 	if err := os.Chmod(filepath.Dir(socket), 0o777); err != nil {
 		t.Fatal(err)
 	}
-	if ownedAlone(filepath.Dir(socket)) != (os.PathSeparator == '\\') {
+	if Alone(filepath.Dir(socket)) != (os.PathSeparator == '\\') {
 		t.Skip("no modes")
 	}
 	client := Client{Address: a, Deadline: time.Now().Add(time.Second)}

@@ -2,5 +2,5 @@
 
 package wire
 
-// ownedAlone returns true: on such systems the temporary directory is the user's.
-func ownedAlone(string) bool { return true }
+// Alone returns true: on such systems the temporary directory is the user's.
+func Alone(string) bool { return true }

@@ -78,7 +78,7 @@ func (m Marks) write(i int, path string) error {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return err
 		}
-		if !ownedAlone(dir) {
+		if !Alone(dir) {
 			return errNoPlace
 		}
 	}
@@ -101,7 +101,7 @@ func (m Marks) Clear(host claudemem.Host, hostSessionID string) error {
 		if dir == "" {
 			continue
 		}
-		if err := os.Remove(filepath.Join(dir, markName(host, hostSessionID))); err != nil && !isAbsent(err) && first == nil {
+		if err := removeIfPresent(filepath.Join(dir, markName(host, hostSessionID))); first == nil {
 			first = err
 		}
 	}
@@ -116,7 +116,7 @@ func (m Marks) State(host claudemem.Host, hostSessionID string) TurnState {
 			continue
 		}
 		_, err := os.Lstat(filepath.Join(dir, markName(host, hostSessionID)))
-		if err == nil && i > 0 && !ownedAlone(dir) {
+		if err == nil && i > 0 && !Alone(dir) {
 			continue // somebody else's
 		}
 		if err == nil || !isAbsent(err) {
@@ -132,7 +132,7 @@ func (m Marks) State(host claudemem.Host, hostSessionID string) TurnState {
 // Writable reports whether some place takes marks, as far as its modes and its file
 // system tell. A disk that is full takes empty files, mostly.
 func (m Marks) Writable() bool {
-	return takesFiles(m.dirs[0]) || m.dirs[1] != "" && takesFiles(m.dirs[1]) && (ownedAlone(m.dirs[1]) || !exists(m.dirs[1]))
+	return takesFiles(m.dirs[0]) || m.dirs[1] != "" && takesFiles(m.dirs[1]) && (Alone(m.dirs[1]) || !exists(m.dirs[1]))
 }
 
 // takesFiles reports whether files can be made in a directory, or the directory itself.

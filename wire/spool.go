@@ -126,15 +126,8 @@ func (s Spool) Probe() error {
 		return err
 	}
 	path := filepath.Join(s.Dir, "probe-"+strconv.Itoa(os.Getpid())+tempSuffix)
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write([]byte("probe"))
-	if closed := f.Close(); err == nil {
-		err = closed
-	}
-	if removed := os.Remove(path); err == nil && !os.IsNotExist(removed) {
+	err := os.WriteFile(path, []byte("probe"), 0o600)
+	if removed := removeIfPresent(path); err == nil {
 		err = removed
 	}
 	return err
@@ -266,8 +259,10 @@ func kindOf(err error) string {
 }
 
 // Remove removes a file that was taken in; one that is gone is no error.
-func (s Spool) Remove(name string) error {
-	if err := os.Remove(filepath.Join(s.Dir, name)); err != nil && !os.IsNotExist(err) {
+func (s Spool) Remove(name string) error { return removeIfPresent(filepath.Join(s.Dir, name)) }
+
+func removeIfPresent(path string) error {
+	if err := os.Remove(path); err != nil && !isAbsent(err) {
 		return err
 	}
 	return nil

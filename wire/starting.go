@@ -59,12 +59,7 @@ func ClaimStart(dataDir string, now time.Time, impatient bool) (bool, error) {
 
 // ClearStarting removes the marker; the worker calls it once it listens, and
 // when it finds that another worker holds the lock.
-func ClearStarting(dataDir string) error {
-	if err := os.Remove(startingPath(dataDir)); err != nil && !os.IsNotExist(err) {
-		return err
-	}
-	return nil
-}
+func ClearStarting(dataDir string) error { return removeIfPresent(startingPath(dataDir)) }
 
 // parseMarker returns attempts 0 for an empty or damaged marker.
 func parseMarker(data []byte) (at time.Time, attempts int) {

@@ -52,12 +52,7 @@ func WriteWorkerInfo(dataDir string, info WorkerInfo) error {
 }
 
 // RemoveWorkerInfo removes worker.json; one that is not there is no error.
-func RemoveWorkerInfo(dataDir string) error {
-	if err := os.Remove(workerInfoPath(dataDir)); err != nil && !os.IsNotExist(err) {
-		return err
-	}
-	return nil
-}
+func RemoveWorkerInfo(dataDir string) error { return removeIfPresent(workerInfoPath(dataDir)) }
 
 // readSmall reads the first 64 KB of a file.
 func readSmall(path string) ([]byte, error) {
