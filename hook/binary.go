@@ -21,17 +21,14 @@ func bigBinary() (string, error) {
 	if runtime.GOOS == "windows" {
 		name += ".exe"
 	}
+	var dirs []string
 	if self, err := os.Executable(); err == nil {
-		if path := filepath.Join(filepath.Dir(self), name); isProgram(path) {
-			return path, nil
-		}
+		dirs = append(dirs, filepath.Dir(self))
 		if real, err := filepath.EvalSymlinks(self); err == nil {
-			if path := filepath.Join(filepath.Dir(real), name); isProgram(path) {
-				return path, nil
-			}
+			dirs = append(dirs, filepath.Dir(real))
 		}
 	}
-	for _, dir := range filepath.SplitList(os.Getenv("PATH")) {
+	for _, dir := range append(dirs, filepath.SplitList(os.Getenv("PATH"))...) {
 		if path := filepath.Join(dir, name); filepath.IsAbs(path) && isProgram(path) {
 			return path, nil
 		}

@@ -87,14 +87,30 @@ func (m *moment) check() error {
 func (m *moment) set(key string, value []byte) {
 	e := &m.event
 	switch key {
-	case "prompt_id", "cwd", "tool_name", "tool_use_id", "agent_id", "agent_type", "last_assistant_message", "source", "reason":
-		*wire.TextField(e, key), _ = jsonscan.Unquote(value)
-	case "prompt":
-		m.prompt, m.promptIsText = jsonscan.Unquote(value)
-	case "session_id":
-		e.HostSessionID, _ = jsonscan.Unquote(value)
 	case "hook_event_name":
 		m.name, _ = jsonscan.Unquote(value)
+	case "session_id":
+		e.HostSessionID, _ = jsonscan.Unquote(value)
+	case "prompt_id":
+		e.PromptID, _ = jsonscan.Unquote(value)
+	case "cwd":
+		e.Cwd, _ = jsonscan.Unquote(value)
+	case "tool_name":
+		e.ToolName, _ = jsonscan.Unquote(value)
+	case "tool_use_id":
+		e.ToolUseID, _ = jsonscan.Unquote(value)
+	case "agent_id":
+		e.AgentID, _ = jsonscan.Unquote(value)
+	case "agent_type":
+		e.AgentType, _ = jsonscan.Unquote(value)
+	case "last_assistant_message":
+		e.LastAssistantMessage, _ = jsonscan.Unquote(value)
+	case "source":
+		e.Source, _ = jsonscan.Unquote(value)
+	case "reason":
+		e.Reason, _ = jsonscan.Unquote(value)
+	case "prompt":
+		m.prompt, m.promptIsText = jsonscan.Unquote(value)
 	case "tool_input":
 		e.ToolInput = orNil(value)
 	case "tool_response":

@@ -113,18 +113,6 @@ func smallTexts(e *claudemem.Event) int {
 	return size
 }
 
-// TextField returns the field of e whose member in the JSON form has that name, nil
-// when there is none or it is no text.
-func TextField(e *claudemem.Event, name string) *string {
-	for _, m := range membersOf(e) {
-		if m.name == name {
-			field, _ := m.to.(*string)
-			return field
-		}
-	}
-	return nil
-}
-
 // ParseEvent parses what EncodeEvent writes into e and reports whether data is
 // just that: an object of the event's own members, each of its type. Anything else
 // that a client may send (another name, null, a number with a point) is for
