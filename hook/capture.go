@@ -15,8 +15,8 @@ import (
 const largestPost = 16 << 20
 
 // capture redacts an event and delivers it.
-func (r *run) capture(m *moment) {
-	e := &m.event
+func (r *run) capture(p *payload) {
+	e := &p.event
 	if !r.captured(e) {
 		return
 	}
@@ -28,7 +28,7 @@ func (r *run) capture(m *moment) {
 	redact.Event(e, r.settings.WithheldFiles())
 	truncateEvent(e)
 	r.name(e)
-	r.deliver(m)
+	r.deliver(p)
 }
 
 // captured keeps the marks of private turns and reports whether e is captured: not
@@ -86,15 +86,15 @@ func (r *run) name(e *claudemem.Event) {
 
 // deliver posts the event. If the worker does not take it in time, deliver spools
 // it and starts a worker.
-func (r *run) deliver(m *moment) {
-	e := &m.event
+func (r *run) deliver(p *payload) {
+	e := &p.event
 	body := wire.EncodeEvent(e)
 	err := errPostponed
 	if wire.Size(body) <= largestPost {
 		r.worker.Deadline = r.postUntil()
 		var resp wire.Response
 		if resp, err = r.worker.Post(wire.PathFor(e.Kind), body...); err == nil {
-			err = r.accept(m, resp)
+			err = r.accept(p, resp)
 		}
 	}
 	if err == nil {
@@ -138,12 +138,12 @@ var (
 
 // accept evaluates the worker's answer; an error means that the worker has not
 // taken the event in.
-func (r *run) accept(m *moment, resp wire.Response) error {
+func (r *run) accept(p *payload, resp wire.Response) error {
 	answer, err := wire.ParseAnswer(resp.Body)
 	switch {
 	case resp.Status == 200 || resp.Status == 202:
 		if err == nil {
-			r.reply.addContext(m.name, answer.AdditionalContext)
+			r.reply.addContext(p.name, answer.AdditionalContext)
 		}
 		return nil
 	case (resp.Status == 400 || resp.Status == 422) && err == nil && answer.Code == claudemem.CodeInvalid:

@@ -21,8 +21,8 @@ const (
 
 // context gives the session its memory: from the worker, else from the
 // database, else nothing.
-func (r *run) context(m *moment) {
-	e := &m.event
+func (r *run) context(p *payload) {
+	e := &p.event
 	request := claudemem.ContextRequest{
 		Host:          e.Host,
 		HostSessionID: e.HostSessionID,
@@ -48,7 +48,7 @@ func (r *run) context(m *moment) {
 			r.log("context", err.Error())
 		}
 	}
-	r.reply.addContext(m.name, answer.Context)
+	r.reply.addContext(p.name, answer.Context)
 	r.reply.tell(answer.SystemMessage)
 }
 

@@ -3,7 +3,7 @@
 // to the worker or spools it, and prints the reply to the host, if there is one.
 //
 // Nouns: a verb is the command of the hook (context, new, save, summary, end, and
-// statusline, which records nothing); a moment is a parsed payload; an adapter
+// statusline, which records nothing); a payload is what the host sends; an adapter
 // parses the payloads of one host.
 //
 // Guarantees: the process exits 0 whatever happens and writes nothing to

@@ -249,7 +249,7 @@ func (r *run) handle() {
 	if r.dataDir == "" {
 		return // no home directory, so no place for a log either
 	}
-	m, err := r.understand(input)
+	p, err := r.understand(input)
 	if errors.Is(err, errEmptyInput) {
 		return // no host sends that: a person tries the command
 	}
@@ -257,28 +257,28 @@ func (r *run) handle() {
 		r.log("payload ignored", err.Error())
 		return
 	}
-	if m.verb == "" || r.Verb != "" && r.Verb != m.verb {
+	if p.verb == "" || r.Verb != "" && r.Verb != p.verb {
 		return
 	}
-	r.Verb = m.verb
+	r.Verb = p.verb
 	r.setDeadline()
 	r.endByLastResort()
 
-	if r.settings, err = settings.Load(r.dataDir, r.Getenv); err != nil && m.verb == VerbContext { // once a session is enough
+	if r.settings, err = settings.Load(r.dataDir, r.Getenv); err != nil && p.verb == VerbContext { // once a session is enough
 		r.log("settings", err.Error())
 		r.reply.tell("claude-mem: " + err.Error() + ". `claude-mem doctor` helps.")
 	}
 	if r.settings.Closed() {
 		return
 	}
-	r.locate(m)
-	if e := &m.event; !r.settings.Projects().Captured(e.ProjectPath, e.WorktreeRoot, m.projectDir, e.Cwd) {
+	r.locate(p)
+	if e := &p.event; !r.settings.Projects().Captured(e.ProjectPath, e.WorktreeRoot, p.projectDir, e.Cwd) {
 		return
 	}
-	switch m.verb {
+	switch p.verb {
 	case VerbContext:
-		r.context(m)
+		r.context(p)
 	default:
-		r.capture(m)
+		r.capture(p)
 	}
 }

@@ -11,18 +11,18 @@ var errTooLarge = errors.New("payload of 50 MB or more")
 // readInput reads the payload. The rest of one that reaches the limit is read and
 // dropped: a host may report a broken pipe as a failed hook.
 func readInput(r io.Reader, limit int64) ([]byte, error) {
-	payload := make([]byte, 0, usualInput)
-	for int64(len(payload)) < limit {
-		if len(payload) == cap(payload) {
+	input := make([]byte, 0, usualInput)
+	for int64(len(input)) < limit {
+		if len(input) == cap(input) {
 			if stdin, ok := r.(*os.File); ok {
 				widenPipe(stdin)
 			}
-			payload = append(make([]byte, 0, max(largeInput, 2*len(payload))), payload...)
+			input = append(make([]byte, 0, max(largeInput, 2*len(input))), input...)
 		}
-		n, err := r.Read(payload[len(payload):cap(payload)])
-		payload = payload[:len(payload)+n]
-		if err == io.EOF && int64(len(payload)) < limit {
-			return payload, nil
+		n, err := r.Read(input[len(input):cap(input)])
+		input = input[:len(input)+n]
+		if err == io.EOF && int64(len(input)) < limit {
+			return input, nil
 		}
 		if err != nil && err != io.EOF {
 			return nil, err

@@ -1,128 +1,216 @@
 package hook
 
 import (
+	"encoding/json"
+	"errors"
+	"strings"
+
 	"claudemem"
 	"claudemem/jsonscan"
+	"claudemem/repo"
+	"claudemem/wire"
 )
 
-// decode parses the members that are needed of a host's payload; tool_input and
-// tool_response stay raw JSON. The verb names the event where the payload does not.
-// A host without an adapter of its own (raw) sends the members of Claude Code's
-// payloads, in camelCase or snake_case.
-func (m *moment) decode(input []byte, host claudemem.Host, verb Verb) error {
-	if err := jsonscan.Members(input, func(key string, value []byte) {
-		if host == claudemem.HostRaw {
-			key = rawKey(key)
-			if key == "project_dir" {
-				m.projectDir, _ = jsonscan.Unquote(value)
-			}
-		}
-		m.set(key, value)
-	}); err != nil {
-		return err
-	}
-	if host == claudemem.HostRaw {
-		m.name = rawName(m.name, &m.event)
-	}
-	if m.name == "" {
-		m.name = eventOf(verb, &m.event)
-	}
-	m.classify()
-	return m.setPrompt()
+// payload is a parsed payload.
+type payload struct {
+	// verb is the verb that handles it, "" for none.
+	verb Verb
+	// name is the host's name of the event; a reply has to repeat it.
+	name  string
+	event claudemem.Event
+	// projectDir is the directory in which the host was started, "" when unknown.
+	projectDir string
+	// prompt is the payload's prompt; promptIsText is false when it has none, or one
+	// that is not text.
+	prompt       string
+	promptIsText bool
 }
 
-// setPrompt sets the event's prompt when it is one. A note that the host sends when a
-// background task ends is no prompt; what the user typed behind it is.
-func (m *moment) setPrompt() error {
-	if m.verb != VerbNew {
-		return nil
+// Longer identifiers and paths are taken as missing, longer names truncated.
+const (
+	longestName = 512
+	longestPath = 8 << 10
+)
+
+var (
+	errEmptyInput  = errors.New("empty payload")
+	errNoSession   = errors.New("no session id")
+	errNoTool      = errors.New("no tool name")
+	errWrongPrompt = errors.New("prompt is not text")
+	errNoAdapter   = errors.New("unknown host")
+)
+
+// understand parses the payload of a known host.
+func (r *run) understand(input []byte) (*payload, error) {
+	if len(input) == 0 {
+		return nil, errEmptyInput
 	}
-	if !m.promptIsText {
-		return errWrongPrompt
+	if r.Host != claudemem.HostClaudeCode && r.Host != claudemem.HostRaw {
+		return nil, errNoAdapter
 	}
-	m.event.Prompt = claudemem.TypedText(m.prompt)
-	if m.event.Prompt == "" && m.prompt != "" {
-		m.verb = ""
+	p := &payload{}
+	if err := p.decode(input, r.Host, r.Verb); err != nil || p.verb == "" {
+		return p, err
+	}
+	p.event.Host = r.Host
+	p.event.OccurredAt = claudemem.MillisOf(r.stamp)
+	return p, p.check()
+}
+
+// check refuses a payload without session or tool name, and bounds names and ids.
+func (p *payload) check() error {
+	e := &p.event
+	if strings.TrimSpace(e.HostSessionID) == "" || len(e.HostSessionID) > longestName {
+		return errNoSession
+	}
+	if e.Kind == claudemem.KindTool && e.ToolName == "" {
+		return errNoTool
+	}
+	for _, id := range []*string{&e.PromptID, &e.ToolUseID, &e.AgentID} {
+		if len(*id) > longestName {
+			*id = "" // half an id would be a wrong one
+		}
+	}
+	for _, name := range []*string{&e.ToolName, &e.AgentType, &e.Source, &e.Reason} {
+		*name = truncateName(*name, longestName)
+	}
+	for _, path := range []*string{&e.Cwd, &p.projectDir} {
+		if len(*path) > longestPath {
+			*path = ""
+		}
 	}
 	return nil
 }
 
-// rawKey returns Claude Code's name of a member of a raw payload.
-func rawKey(key string) string {
-	switch key = snake(key); key {
-	case "user_prompt":
-		return "prompt"
-	case "host_session_id", "content_session_id":
-		return "session_id"
-	case "event", "kind", "event_name":
-		return "hook_event_name"
-	case "tool_result", "tool_output":
-		return "tool_response"
-	case "tool_error":
-		return "error"
-	case "project", "project_path":
-		return "project_dir"
-	}
-	return key
-}
-
-// rawName translates the name of a kind of event to Claude Code's name of the event.
-func rawName(name string, e *claudemem.Event) string {
-	switch name {
-	case "session_start":
-		return "SessionStart"
+// set takes a member of a payload by its canonical name. A member of the wrong
+// type counts as missing.
+func (p *payload) set(key string, value []byte) {
+	e := &p.event
+	switch key {
+	case "hook_event_name":
+		p.name, _ = jsonscan.Unquote(value)
+	case "session_id":
+		e.HostSessionID, _ = jsonscan.Unquote(value)
+	case "prompt_id":
+		e.PromptID, _ = jsonscan.Unquote(value)
+	case "cwd":
+		e.Cwd, _ = jsonscan.Unquote(value)
+	case "tool_name":
+		e.ToolName, _ = jsonscan.Unquote(value)
+	case "tool_use_id":
+		e.ToolUseID, _ = jsonscan.Unquote(value)
+	case "agent_id":
+		e.AgentID, _ = jsonscan.Unquote(value)
+	case "agent_type":
+		e.AgentType, _ = jsonscan.Unquote(value)
+	case "last_assistant_message":
+		e.LastAssistantMessage, _ = jsonscan.Unquote(value)
+	case "source":
+		e.Source, _ = jsonscan.Unquote(value)
+	case "reason":
+		e.Reason, _ = jsonscan.Unquote(value)
 	case "prompt":
-		return "UserPromptSubmit"
-	case "tool":
-		return eventOf(VerbSave, e)
-	case "stop":
-		return "Stop"
-	case "session_end":
-		return "SessionEnd"
-	case "flush":
-		return "PreCompact"
+		p.prompt, p.promptIsText = jsonscan.Unquote(value)
+	case "tool_input":
+		e.ToolInput = orNil(value)
+	case "tool_response":
+		e.ToolResponse = orNil(value)
+	case "error":
+		e.ToolError = textOrJSON(value)
+	case "is_interrupt":
+		e.Interrupted = jsonscan.Bool(value)
+	case "duration_ms":
+		e.DurationMS = max(jsonscan.Int64(value), 0)
 	}
-	return name
 }
 
-// eventOf returns Claude Code's name for the event that a verb is run for, "" for none.
-func eventOf(verb Verb, e *claudemem.Event) string {
-	switch verb {
-	case VerbContext:
-		return "SessionStart"
-	case VerbNew:
-		return "UserPromptSubmit"
-	case VerbSave:
-		if e.ToolError != "" {
-			return "PostToolUseFailure"
-		}
-		return "PostToolUse"
-	case VerbSummary:
-		if e.AgentID != "" {
-			return "SubagentStop"
-		}
-		return "Stop"
-	case VerbEnd:
-		return "SessionEnd"
+// orNil returns nil for null, which means the same as a missing member.
+func orNil(value []byte) json.RawMessage {
+	if string(value) == "null" {
+		return nil
 	}
-	return ""
+	return value
 }
 
-// snake converts camelCase to snake_case; snake_case stays as it is.
-func snake(key string) string {
-	if len(key) > 64 {
-		return key // none of ours
+// textOrJSON returns the text of a JSON string, and any other value as JSON.
+func textOrJSON(value []byte) string {
+	if text, ok := jsonscan.Unquote(value); ok {
+		return text
 	}
-	b := make([]byte, 0, 64)
-	for i := range len(key) {
-		c := key[i]
-		if 'A' <= c && c <= 'Z' {
-			if i > 0 && (key[i-1] < 'A' || 'Z' < key[i-1]) { // sessionID as well as sessionId
-				b = append(b, '_')
-			}
-			c += 'a' - 'A'
+	return string(orNil(value))
+}
+
+// classify sets kind and verb by Claude Code's name of the event; the adapters
+// translate the names of other hosts to it.
+func (p *payload) classify() {
+	e := &p.event
+	switch p.name {
+	case "SessionStart":
+		p.verb, e.Kind = VerbContext, claudemem.KindSessionStart
+	case "UserPromptSubmit":
+		p.verb, e.Kind = VerbNew, claudemem.KindPrompt
+	case "PostToolUse":
+		p.verb, e.Kind = VerbSave, claudemem.KindTool
+		e.ToolError = ""
+		wire.NameAgentRun(e)
+	case "PostToolUseFailure":
+		p.verb, e.Kind = VerbSave, claudemem.KindTool
+		e.ToolResponse = nil
+		if e.ToolError == "" {
+			e.ToolError = "failed without a message"
 		}
-		b = append(b, c)
+	case "Stop":
+		p.verb, e.Kind = VerbSummary, claudemem.KindStop
+	case "SubagentStop":
+		p.noteSubagentEnd()
+	case "PreCompact":
+		p.verb, e.Kind = VerbSummary, claudemem.KindFlush
+	case "SessionEnd":
+		p.verb, e.Kind = VerbEnd, claudemem.KindSessionEnd
 	}
-	return string(b)
+	p.keepOwnFields()
+}
+
+// keepOwnFields clears the fields that do not belong to the event's kind: payloads
+// repeat the last message or the prompt in other events.
+func (p *payload) keepOwnFields() {
+	e := &p.event
+	if e.Kind != claudemem.KindTool {
+		e.ToolName, e.ToolUseID, e.ToolInput, e.ToolResponse, e.ToolError = "", "", nil, nil, ""
+		e.Interrupted, e.DurationMS = false, 0
+	}
+	if e.Kind != claudemem.KindPrompt {
+		e.Prompt = ""
+	}
+	if e.Kind != claudemem.KindStop {
+		e.LastAssistantMessage = ""
+	}
+	if e.Kind != claudemem.KindSessionStart {
+		e.Source = ""
+	}
+	if e.Kind != claudemem.KindSessionEnd {
+		e.Reason = ""
+	}
+}
+
+// noteSubagentEnd makes a tool event of a subagent's end. The agent of a compaction
+// has no type and is ignored.
+func (p *payload) noteSubagentEnd() {
+	if p.event.AgentType != "" {
+		p.verb = VerbSummary
+		wire.SubagentEnd(&p.event)
+	}
+}
+
+// locate sets project, worktree, branch and commit. The project is where the host
+// was started, wherever a command has changed to since.
+func (r *run) locate(p *payload) {
+	if p.projectDir == "" {
+		p.projectDir = truncateName(r.Getenv("CLAUDE_PROJECT_DIR"), longestPath)
+	}
+	id := repo.Identify(p.projectDir, p.event.Cwd)
+	p.event.ProjectPath = id.Project
+	p.event.WorktreeRoot = id.WorktreeRoot
+	p.event.Branch = id.Branch
+	p.event.HeadCommit = id.HeadCommit
 }

@@ -38,22 +38,29 @@ func dial(a Address, deadline time.Time) (conn, error) {
 		_ = c.Close()
 		return nil, err
 	}
-	err = syscall.EINTR
-	for err == syscall.EINTR {
-		err = syscall.Connect(fd, &syscall.SockaddrUnix{Name: a.Socket})
+	if err := connect(fd, a.Socket); err != nil {
+		_ = c.Close()
+		return nil, err
 	}
-	switch err { // errors.Is looks up what an Errno can do, which takes as long as the call
-	case nil, syscall.EISCONN: // connected before a signal came
-		return c, nil
-	case syscall.EAGAIN:
-		err = timedOut
-	case syscall.ENOENT, syscall.ENOTDIR, syscall.ECONNREFUSED, syscall.ENOTSOCK:
-		err = ErrNoWorker
-	default:
-		err = os.NewSyscallError("connect", err)
+	return c, nil
+}
+
+// connect compares without errors.Is, which takes as long as the system call: it looks
+// up what an Errno can do.
+func connect(fd int, socket string) error {
+	for {
+		switch err := syscall.Connect(fd, &syscall.SockaddrUnix{Name: socket}); err {
+		case nil, syscall.EISCONN: // connected before a signal came
+			return nil
+		case syscall.EINTR:
+		case syscall.EAGAIN:
+			return timedOut
+		case syscall.ENOENT, syscall.ENOTDIR, syscall.ECONNREFUSED, syscall.ENOTSOCK:
+			return ErrNoWorker
+		default:
+			return os.NewSyscallError("connect", err)
+		}
 	}
-	_ = c.Close()
-	return nil, err
 }
 
 // limit sets the time left until the deadline as a timeout of the kernel.
