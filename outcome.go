@@ -88,6 +88,7 @@ func MadeAt(events []PendingEvent, files []FileRef) (branch, headCommit string) 
 	return branch, headCommit
 }
 
+// changesOne reports whether touched modifies a file that files has as modified.
 func changesOne(touched, files []FileRef) bool {
 	for _, t := range touched {
 		for _, f := range files {
