@@ -115,6 +115,8 @@ func resolveAnchor(ctx context.Context, m api.Memory, anchor string) (name, proj
 	return anchor, here() // the timeline says why it found none
 }
 
+// printTimeline prints a line for each entry, the anchor marked with ▶, then a hint, or
+// a note when there are no records. Lines name their project if project is "".
 func (a *app) printTimeline(t *api.Timeline, project string) {
 	p := a.people()
 	records := 0

@@ -46,6 +46,8 @@ func exitCode(err error) int {
 	return exitOf(claudemem.CodeOf(err))
 }
 
+// exitOf returns the exit code for an error's code, 1 for one that exitCodes does not
+// have.
 func exitOf(code claudemem.Code) int {
 	for _, row := range exitCodes {
 		if slices.Contains(row.codes, code) {
