@@ -25,6 +25,7 @@ func newStatements(on preparer) *statements {
 	return &statements{on: on, prepared: map[string]*sql.Stmt{}}
 }
 
+// prepare returns the query as a prepared statement, which is kept for the next call.
 func (s *statements) prepare(ctx context.Context, query string) (*sql.Stmt, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
