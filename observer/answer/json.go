@@ -39,6 +39,7 @@ func parseJSON(s string) (v value, end int, complete bool) {
 	return v, r.i, !r.cut
 }
 
+// blank skips blanks, tabs and line feeds.
 func (r *jsonParser) blank() {
 	for r.i < len(r.s) && (r.s[r.i] == ' ' || r.s[r.i] == '\n' || r.s[r.i] == '\t') {
 		r.i++

@@ -212,6 +212,7 @@ func nameByte(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '_' || c == '-' || c == ':' || c == '.'
 }
 
+// skipBlank returns the first position from i on that is no blank or tab.
 func skipBlank(src string, i int) int {
 	for i < len(src) && (src[i] == ' ' || src[i] == '\t') {
 		i++
