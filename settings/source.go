@@ -76,6 +76,8 @@ func readSource(dataDir string, keep bool) source {
 	return source{closed: true, fault: brokenError(Path(dataDir), err, "nothing is captured and no model is called")}
 }
 
+// readOlder returns the restricting settings of an older settings.json; none without
+// one. A broken one closes the settings.
 func readOlder(dataDir string) source {
 	entries, _, err := readFile(OlderPath(dataDir), true)
 	switch {
@@ -98,6 +100,8 @@ func invalid(message string, cause error) *claudemem.Error {
 	return &claudemem.Error{Code: claudemem.CodeInvalid, Message: message, Err: cause}
 }
 
+// brokenError returns a CodeInvalid error that a settings file is broken, with what
+// holds meanwhile.
 func brokenError(path string, err error, meanwhile string) error {
 	var pathError *fs.PathError
 	if errors.As(err, &pathError) {
@@ -257,6 +261,7 @@ func (e entry) list() []string {
 	return splitList(e.text)
 }
 
+// splitList returns the items between commas, trimmed, without empty ones.
 func splitList(text string) []string {
 	var items []string
 	for item := range strings.SplitSeq(text, ",") {
