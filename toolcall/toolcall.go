@@ -276,6 +276,7 @@ func (c *Call) judge() {
 // OnlyLooks reports whether all commands of the call list, print or search files.
 func (c *Call) OnlyLooks() bool { return len(c.Commands) > 0 && onlyLook(c.Commands) }
 
+// onlyLook reports whether all commands, and those within them, only look at something.
 func onlyLook(commands []Command) bool {
 	for i := range commands {
 		if c := &commands[i]; c.Kind != KindLook || c.Stdin != "" || !onlyLook(c.Inner) {

@@ -157,6 +157,8 @@ func (v *Verdict) offer(rank int, file string, line int, message string) {
 	v.Named = (rank == rankCompile || rank == rankException || rank == rankShell) && len(message) <= 90
 }
 
+// addTest adds the name of a failed test, up to maxTests, and marks the verdict as
+// failed.
 func (v *Verdict) addTest(name string) {
 	v.Failed = true
 	if name = strings.Trim(strings.TrimSpace(name), "'\"`"); len(v.Tests) < maxTests {
@@ -254,6 +256,8 @@ type lineScanner struct {
 	line, rest string
 }
 
+// next moves to the next line, without escape sequences and what a progress line
+// overwrote; false at the end.
 func (s *lineScanner) next() bool {
 	if s.rest == "" {
 		return false
