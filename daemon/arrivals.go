@@ -7,30 +7,29 @@ import (
 	"claudemem"
 )
 
-// spoolBeforeContext is how long a context request waits for the spool: what is
-// in there happened before the session that asks. The hook gives up after 1.2 s
-// and reads the database itself.
+// spoolBeforeContext is how long a context request waits for the spool, whose events
+// happened before the session of the request. The hook gives up after 1.2 s and reads
+// the database itself.
 const spoolBeforeContext = 300 * time.Millisecond
 
-// spoolBeforeEvent is how long the arrival of an event goes on taking the spool in.
+// spoolBeforeEvent is how long the arrival of an event waits for the spool.
 const spoolBeforeEvent = 2 * time.Second
 
-// Context implements api.Blocks: a session's context block, built after the
-// spool was taken in.
+// Context implements api.Blocks: it stores the spool's events, then builds a session's
+// context block.
 func (w *Worker) Context(ctx context.Context, request claudemem.ContextRequest) (claudemem.ContextBlock, error) {
 	waiting, cancel := context.WithTimeout(ctx, spoolBeforeContext)
-	// A spool that cannot be read shows in the health; the block is built of what is there.
+	// An unreadable spool is reported by health; the block is built without it.
 	_ = w.inbox.takeNew(waiting)
 	cancel()
 	return w.builder.Context(ctx, request)
 }
 
-// Ingest implements httpapi.Ingester. It takes the spool in first: a session's spooled
-// events happened before the one that arrives now and number its prompts.
+// Ingest implements httpapi.Ingester. It stores the spool's events first: they happened
+// before this one, and the session's prompts are numbered in order.
 func (w *Worker) Ingest(ctx context.Context, event claudemem.Event) (claudemem.TakenIn, error) {
-	// A hook that gave up meanwhile has spooled its event, so that there is all the
-	// more to take in. What the storage refuses there it refuses here as well, and
-	// then tells the caller.
+	// Without the caller's cancellation: a hook that gives up spools its event. An error
+	// of the storage occurs again below, where the caller gets it.
 	taking, cancel := context.WithTimeout(context.WithoutCancel(ctx), spoolBeforeEvent)
 	_ = w.inbox.takeNew(taking)
 	cancel()

@@ -24,35 +24,35 @@ import (
 
 // Limits of a stop.
 const (
-	// requestLimit is how long requests under way are waited for.
+	// requestLimit is how long Close waits for open requests.
 	requestLimit = 3 * time.Second
-	// finishOnStop is how long what is due is still distilled; the rest stays in
-	// the queue for the next worker.
+	// finishOnStop is how long the observer may finish due work; the rest stays in the
+	// queue for the next worker.
 	finishOnStop = 3 * time.Second
-	// CloseLimit is what a stop takes at most, so long as the disk answers.
+	// CloseLimit is the maximum duration of Close while the disk answers.
 	CloseLimit = 15 * time.Second
 )
 
-// housekeeping is how often the worker looks after what no signal tells it:
-// files that hooks spooled, claims to heal, sessions that fell silent, its own idleness.
+// housekeeping is the interval of checks that no request triggers: spooled files, the
+// settings, notices, replaced providers, idleness.
 const housekeeping = 30 * time.Second
 
-// Config says what worker to open. Only DataDir is needed.
+// Config configures a worker. Only DataDir is required.
 type Config struct {
-	// DataDir is made when it is not there.
+	// DataDir is created if necessary.
 	DataDir string
 	// Settings in force for a worker; nil reads them from DataDir.
 	Settings *settings.Settings
 	// Version of the program.
 	Version string
-	// Logger is never given the content of a payload; nil discards.
+	// Logger never gets the content of a payload; nil discards.
 	Logger *slog.Logger
 	// Port on 127.0.0.1 overrides the setting: 0 = no TCP.
 	Port *int
-	// IdleExit overrides the setting: the worker asks to be closed after so long
-	// without requests and without work; 0 = never.
+	// IdleExit overrides the setting: after this time without requests and work, Done is
+	// closed; 0 = never.
 	IdleExit *time.Duration
-	// Housekeeping is how often the timer runs; 30 s by default.
+	// Housekeeping is the interval of the timer; 30 s by default.
 	Housekeeping time.Duration
 	// Clock is the time of day; nil is time.Now.
 	Clock func() time.Time
@@ -75,23 +75,24 @@ type Worker struct {
 	life    context.Context
 	endLife context.CancelFunc
 
-	// noticed are the notices as they were last kept; only the housekeeper uses it.
+	// noticed are the notices last written, by key; only the housekeeper uses it.
 	noticed map[string]string
 
 	// ready is set once every stage is up and unset when Close begins.
 	ready atomic.Bool
-	// lastUse is when the last request began or ended, Unix nanoseconds; open counts those under way.
+	// lastUse is when the last request began or ended, in Unix nanoseconds; open counts the
+	// open requests.
 	lastUse atomic.Int64
 	open    atomic.Int64
 
-	// poke (capacity 1, more merge) asks the housekeeper to look into the spool.
+	// poke (capacity 1, more merge) makes the housekeeper read the spool.
 	poke chan struct{}
 
-	// done is closed by the first wish to stop: Shutdown, idleness or Close.
+	// done is closed by the first Shutdown, idleness or Close.
 	done     chan struct{}
 	doneOnce sync.Once
 
-	// undo ends what Open began, in reverse order.
+	// undo holds the steps of Close, in reverse order.
 	undo      []undoStep
 	closeOnce sync.Once
 	closeErr  error
@@ -102,9 +103,9 @@ type undoStep struct {
 	end  func(context.Context) error
 }
 
-// Open becomes the worker of a data directory: it takes the lock (from an older
-// worker if need be), opens the database, takes in what was spooled, and listens.
-// When it returns, the worker serves.
+// Open becomes the worker of a data directory: it takes the lock (from an older worker if
+// necessary), opens the database, stores the spooled events, and listens. When it returns,
+// the worker serves.
 //
 // The codes of its errors: CodeConflict when another worker runs and stays;
 // CodeStorage, CodeNewerSchema and CodeUnavailable as store.Open says; CodeInvalid
@@ -116,10 +117,10 @@ func Open(ctx context.Context, cfg Config) (*Worker, error) {
 	}
 	start := time.Now()
 	if err := w.openAll(ctx); err != nil {
-		if claudemem.CodeOf(err) != claudemem.CodeConflict { // two that start at once are no fault
+		if claudemem.CodeOf(err) != claudemem.CodeConflict { // two workers started at once: no fault
 			w.log.Error("open worker", "error", err)
 		}
-		// What was opened is closed again; the first error is the one to tell.
+		// An error of Close would only hide the cause.
 		_ = w.Close(context.WithoutCancel(ctx))
 		return nil, fmt.Errorf("open worker: %w", err)
 	}
@@ -158,7 +159,7 @@ func newWorker(cfg Config) (*Worker, error) {
 	return w, nil
 }
 
-// opened notes how to end what was just begun.
+// opened adds a step to Close, for something that Open has just opened.
 func (w *Worker) opened(name string, end func(context.Context) error) {
 	w.undo = append(w.undo, undoStep{name, end})
 }
@@ -173,9 +174,9 @@ func (w *Worker) openAll(ctx context.Context) error {
 	if err := w.openStages(ctx); err != nil {
 		return err
 	}
-	// Before anybody can deliver: what is in the spool happened earlier.
+	// Before a client can connect: the spooled events happened earlier.
 	if err := w.inbox.take(ctx); err != nil {
-		// It stays where it is and the timer tries again; capturing must go on.
+		// The files stay, and the timer tries again; capturing must go on.
 		w.log.Error("take spool in", "error", err)
 	}
 	if err := w.observe(); err != nil {
@@ -200,13 +201,13 @@ func (w *Worker) lock(ctx context.Context) error {
 	held, err := becomeWorker(ctx, w.cfg.DataDir, w.self, w.log)
 	if err != nil {
 		if claudemem.CodeOf(err) == claudemem.CodeConflict {
-			// The start that the marker tells of is over: there is a worker.
+			// The start that the marker is for is over: there is a worker.
 			_ = wire.ClearStarting(w.cfg.DataDir)
 		}
 		return err
 	}
 	w.opened("lock", func(context.Context) error { return lock.Release(held) })
-	// A directory that the user made himself may be open to others.
+	// A directory that the user has created may be open to others.
 	if info, err := os.Stat(w.cfg.DataDir); err == nil && info.Mode().Perm()&0o077 != 0 && runtime.GOOS != "windows" {
 		if err := os.Chmod(w.cfg.DataDir, 0o700); err != nil {
 			w.log.Warn("the data directory is open to others", "error", err)
@@ -238,7 +239,7 @@ func (w *Worker) readSettings() {
 	}
 }
 
-// listen opens the socket and the port, serves on both and tells where.
+// listen opens the socket and the port, serves on both, and writes worker.json.
 func (w *Worker) listen() error {
 	w.socket = wire.SocketPath(w.cfg.DataDir, os.Getenv)
 	unix, err := listenSocket(w.cfg.DataDir, w.socket)
@@ -250,7 +251,7 @@ func (w *Worker) listen() error {
 	if port := *w.cfg.Port; port != 0 {
 		tcp, err := listenTCP(port)
 		if err != nil {
-			// Hooks use the socket; only the viewer and foreign clients go without.
+			// Hooks use the socket; only the viewer and other clients use the port.
 			w.log.Warn("no TCP port", "error", err)
 		} else {
 			w.port = tcp.Addr().(*net.TCPAddr).Port
@@ -318,7 +319,7 @@ func (w *Worker) serve(handler http.Handler, listeners []net.Listener) {
 		serving.Go(func() {
 			if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 				w.log.Error("serve", "address", listener.Addr().String(), "error", err)
-				w.Shutdown() // deaf it is of no use; the next hook starts another
+				w.Shutdown() // unreachable; the next hook starts another worker
 			}
 		})
 	}
@@ -327,7 +328,7 @@ func (w *Worker) serve(handler http.Handler, listeners []net.Listener) {
 		defer cancel()
 		err := server.Shutdown(ctx)
 		if err != nil {
-			// A client that neither sends nor leaves; its event was not accepted.
+			// A client keeps its request open; its event was not accepted.
 			err = server.Close()
 		}
 		serving.Wait()
@@ -335,8 +336,8 @@ func (w *Worker) serve(handler http.Handler, listeners []net.Listener) {
 	})
 }
 
-// Done is closed when the worker wishes to be closed: it was asked to shut down
-// or has been idle for long enough.
+// Done returns a channel that is closed when the worker should be closed: after Shutdown
+// or the idle time.
 func (w *Worker) Done() <-chan struct{} { return w.done }
 
 // Run waits until ctx ends or the worker has a reason to stop, then closes it and
@@ -352,14 +353,13 @@ func (w *Worker) Run(ctx context.Context) error {
 	return w.Close(ctx)
 }
 
-// Shutdown begins a stop that loses nothing and returns at once.
+// Shutdown requests that the worker be closed and returns at once.
 func (w *Worker) Shutdown() { w.doneOnce.Do(func() { close(w.done) }) }
 
-// Close stops listening, answers the requests under way, distils what is due,
-// closes the database, removes the socket and worker.json and gives the lock
-// back; in that order, so that nobody finds a worker that is not there. ctx bounds
-// the waiting; what is not done by then stays in the queue. It may be called
-// more than once.
+// Close removes worker.json, stops listening, answers the open requests, processes due
+// events, closes the database and releases the lock; in that order, so that no client
+// finds a worker that has stopped. ctx bounds the waiting; unprocessed events stay in the
+// queue. It may be called more than once.
 func (w *Worker) Close(ctx context.Context) error {
 	w.closeOnce.Do(func() {
 		start := time.Now()

@@ -5,18 +5,16 @@
 //
 // Guarantees:
 //
-//   - There is one worker per data directory. The holder of the operating
-//     system's lock on worker.lock is the worker; worker.json only tells others
-//     where to find it.
-//   - What was spooled while no worker ran is taken in before the worker
+//   - There is one worker per data directory: the process that holds the operating
+//     system's lock on worker.lock. worker.json only says where to reach it.
+//   - Events that were spooled while no worker ran are stored before the worker
 //     listens, in order and exactly once.
-//   - Stopping loses nothing: requests under way are answered, claimed work is
-//     confirmed or given back, and when the process is killed instead, the next
-//     worker goes on from what is committed.
+//   - Stopping loses nothing: open requests are answered, claimed work is confirmed
+//     or given back. When the process is killed instead, the next worker continues
+//     from the last commit.
 //   - The index, which is derived, is opened in the background once the worker
-//     serves. When it cannot be opened, events are taken in all the same, and it
-//     is tried again.
-//   - What was hidden is erased after ten minutes, by a timer that sleeps while
+//     serves. If that fails, events are stored all the same, and it is tried again.
+//   - A hidden record is erased after ten minutes, by a timer that sleeps while
 //     nothing is hidden.
 //   - A worker that is newer than the running one takes over from it; an older
 //     one leaves it alone.

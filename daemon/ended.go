@@ -39,7 +39,7 @@ func (w *Worker) noteEnd(host claudemem.Host, hostSessionID string) {
 			return
 		}
 	}
-	// It waits for a batch of the session that is in work.
+	// Ended waits for a batch of the session that is in work.
 	w.model.Ended(w.life, session)
 }
 

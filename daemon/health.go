@@ -10,10 +10,10 @@ import (
 	"claudemem/store"
 )
 
-// lookupLimit bounds a look into the database that serves a signal.
+// lookupLimit is the time limit of a database query for a request without content.
 const lookupLimit = time.Second
 
-// Ready returns nil once every stage is up, else what is missing.
+// Ready returns nil once every stage is up, else the reason why not.
 func (w *Worker) Ready() error {
 	if !w.ready.Load() {
 		select {
@@ -29,16 +29,16 @@ func (w *Worker) Ready() error {
 	if _, err := w.store.Books(ctx); err != nil {
 		return err
 	}
-	// Hooks do not ask: events are taken in whatever becomes of the index.
+	// Hooks do not ask this: events are stored without the index too.
 	return w.finder.fault()
 }
 
-// Statusline returns what a host's status line says now.
+// Statusline returns the content of a host's status line.
 func (w *Worker) Statusline(ctx context.Context, r claudemem.StatusRequest) (claudemem.Statusline, error) {
 	return w.store.Statusline(ctx, r, w.cfg.Clock())
 }
 
-// Stats returns what GET /api/stats adds to the counts.
+// Stats returns the worker's part of GET /api/stats.
 func (w *Worker) Stats(ctx context.Context) map[string]any {
 	taken, held := w.inbox.count()
 	waiting := 0
@@ -59,7 +59,7 @@ func (w *Worker) Stats(ctx context.Context) map[string]any {
 		},
 	}
 	if notices, err := w.store.Standing(ctx, w.cfg.Clock()); err == nil {
-		stats["notices"] = append([]store.Notice{}, notices...) // a list in JSON also when there is none
+		stats["notices"] = append([]store.Notice{}, notices...) // JSON: [] instead of null
 	} else {
 		w.log.Warn("list notices", "error", err)
 	}
@@ -68,7 +68,7 @@ func (w *Worker) Stats(ctx context.Context) map[string]any {
 
 // health returns for each stage "ok" or what is wrong with it.
 func (w *Worker) health(ctx context.Context) map[string]string {
-	w.settings.get() // notices a change: config set looks at a worker for that
+	w.settings.get() // notices a change: `config set` requests the stats for that
 	ctx, cancel := context.WithTimeout(ctx, lookupLimit)
 	defer cancel()
 	state := func(err error) string {
@@ -82,7 +82,7 @@ func (w *Worker) health(ctx context.Context) map[string]string {
 		"store":  state(err),
 		"queue":  state(err),
 		"spool":  state(w.inbox.state()),
-		"http":   "ok", // whoever reads this was served
+		"http":   "ok", // this request was served
 		"intake": "ok",
 		"index":  w.finder.status().word(),
 	}
@@ -111,14 +111,14 @@ func (w *Worker) storedBytes() (total int64) {
 	return total
 }
 
-// Flush asks the observer to look at a session now, its open turn included.
+// Flush makes the observer process a session now, with its open turn.
 func (w *Worker) Flush(host claudemem.Host, hostSessionID string) {
 	ctx, cancel := context.WithTimeout(w.life, lookupLimit)
 	defer cancel()
 	if err := w.inbox.takeNew(ctx); err != nil {
 		w.log.Warn("take spool in before a flush", "error", err)
 	}
-	if host == "" { // as intake finds it
+	if host == "" { // like intake
 		if found, err := w.store.OpenSession(ctx, hostSessionID); err == nil {
 			host = found
 		}
@@ -128,13 +128,13 @@ func (w *Worker) Flush(host claudemem.Host, hostSessionID string) {
 		if claudemem.CodeOf(err) != claudemem.CodeNotFound {
 			w.log.Warn("flush session", "error", err)
 		}
-		return // nothing of it was captured
+		return // no event of it was captured
 	}
 	w.observer.Flush(session.ID)
 }
 
-// Touch notes a session start: the project's other sessions are flushed, so
-// that the next one knows of them.
+// Touch records a session start. It flushes the project's other sessions, so that the
+// new session's context has their records.
 func (w *Worker) Touch(ctx context.Context, request claudemem.ContextRequest) {
 	ctx, cancel := context.WithTimeout(ctx, lookupLimit)
 	defer cancel()

@@ -13,7 +13,7 @@ import (
 	"claudemem/wire"
 )
 
-// use notes that the worker is of use just now.
+// use resets the idle time.
 func (w *Worker) use() { w.lastUse.Store(w.cfg.Clock().UnixNano()) }
 
 // counted returns a handler that counts requests as use of the worker, which puts off
@@ -21,17 +21,16 @@ func (w *Worker) use() { w.lastUse.Store(w.cfg.Clock().UnixNano()) }
 func (w *Worker) counted(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == wire.PathStatusline {
-			next.ServeHTTP(rw, r) // a status line looks all day long and needs no worker
+			next.ServeHTTP(rw, r) // a status line is refreshed all day and needs no worker
 			return
 		}
 		w.open.Add(1)
 		w.use()
 		if r.Method == http.MethodGet {
-			// Whoever looks may have come because something was spooled; deliveries
-			// take the spool in themselves.
+			// A reader may want what is still spooled; deliveries read the spool themselves.
 			select {
 			case w.poke <- struct{}{}:
-			default: // the housekeeper has been asked already
+			default: // a signal is waiting already
 			}
 		}
 		defer func() {
@@ -76,7 +75,7 @@ func (w *Worker) housekeep() {
 	})
 }
 
-// askAgain retries what waits for a provider: another one, or its key, may be set now.
+// askAgain retries the events that wait for a provider, after a change of the settings.
 func (w *Worker) askAgain(ctx context.Context) {
 	w.model.AskAgain()
 	n, err := w.queue.Hasten(ctx)
@@ -93,7 +92,7 @@ func (w *Worker) askAgain(ctx context.Context) {
 // idle or its data directory is gone.
 func (w *Worker) tidy(ctx context.Context) {
 	if _, err := os.Stat(filepath.Join(w.cfg.DataDir, lockName)); errors.Is(err, fs.ErrNotExist) {
-		// What we hold open has no name any more, and nobody can find us.
+		// The open files were deleted, and no client can find the worker.
 		w.log.Warn("the data directory is gone, stopping")
 		w.Shutdown()
 		return
@@ -115,7 +114,7 @@ func (w *Worker) emptySpool(ctx context.Context, take func(context.Context) erro
 	}
 }
 
-// idle reports whether nobody has needed the worker for long enough and nothing waits.
+// idle reports whether there was no request for the idle time and no event waits.
 func (w *Worker) idle(ctx context.Context) bool {
 	limit := *w.cfg.IdleExit
 	if limit <= 0 || w.open.Load() > 0 || w.finder.Reindexing().Running {

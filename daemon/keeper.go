@@ -13,15 +13,15 @@ import (
 	"claudemem/store"
 )
 
-// undoTime is how long a hidden observation can be brought back (SPEC 8).
+// undoTime is how long a hidden observation can be restored.
 const undoTime = 10 * time.Minute
 
-// keeper changes observations by hand: it cleans what people write before the
-// store keeps it, and purges what was hidden.
+// keeper implements api.Keeper over the store: it redacts the user's texts before they are
+// stored, and has hidden observations purged.
 type keeper struct {
 	*store.Store
 	intake *intake.Intake
-	// purger and queue are nil in a command, which neither hides nor distils.
+	// purger and queue are nil in a command without a worker.
 	purger *purger
 	queue  *queue.Queue
 }
@@ -103,7 +103,7 @@ func (k keeper) RestoreObservation(ctx context.Context, id claudemem.Observation
 // AddLearning implements api.Keeper. Private and secret text is taken out after the
 // check.
 func (k keeper) AddLearning(ctx context.Context, said claudemem.Learning) (claudemem.Learning, error) {
-	// First as it is: cleaning is not for texts that are refused anyway.
+	// Before redaction, which an invalid text does not need.
 	if err := claudemem.CheckLearning(said.Category, said.Content, said.Confidence); err != nil {
 		return said, err
 	}
@@ -125,14 +125,13 @@ func (k keeper) EditLearning(ctx context.Context, id int64, edit claudemem.Learn
 }
 
 const (
-	// purgeSlack is added to a wait, so that what is due is not missed by a
-	// millisecond.
+	// purgeSlack is added to a wait, so that it does not end a millisecond early.
 	purgeSlack = time.Second
-	// purgePause is how long is waited at least.
+	// purgePause is the minimum wait.
 	purgePause = 30 * time.Second
 )
 
-// purger erases what has been hidden for long enough. It sleeps while nothing is
+// purger erases observations that have been hidden for undoTime. It sleeps while none is
 // hidden.
 type purger struct {
 	purge func(ctx context.Context, hiddenBy claudemem.Millis) (int, error)
@@ -142,12 +141,12 @@ type purger struct {
 	after func(time.Duration) <-chan time.Time
 
 	mu sync.Mutex
-	// waiting counts what was hidden here and neither brought back nor erased; last
-	// is when the last of it was hidden.
+	// waiting counts the observations that were hidden here and neither restored nor
+	// erased; last is when the last of them was hidden.
 	waiting int
 	last    time.Time
 
-	// wake gets a signal when something was hidden; capacity 1, more merge.
+	// wake (capacity 1, more merge) gets a signal when an observation was hidden.
 	wake    chan struct{}
 	running sync.WaitGroup
 	end     context.CancelFunc
@@ -166,7 +165,7 @@ func (p *purger) hidden() {
 	p.mu.Unlock()
 	select {
 	case p.wake <- struct{}{}:
-	default: // it has been told
+	default: // a signal is waiting already
 	}
 }
 
@@ -177,8 +176,8 @@ func (p *purger) restored() {
 	p.mu.Unlock()
 }
 
-// start looks at once, for what was hidden while no worker ran, and once more when
-// what was hidden just before is due.
+// start purges at once, for observations that were hidden while no worker ran, and again
+// after undoTime, for those that were hidden just before.
 func (p *purger) start() {
 	ctx, end := context.WithCancel(context.Background())
 	p.end = end
@@ -210,7 +209,7 @@ func (p *purger) close() error {
 	return nil
 }
 
-// look erases what is due and returns when to look again, 0 when nothing waits.
+// look purges and returns the time until the next purge, 0 when no observation waits.
 func (p *purger) look(ctx context.Context) (wait time.Duration) {
 	now := p.clock()
 	n, err := p.purge(ctx, claudemem.MillisOf(now.Add(-undoTime)))
@@ -226,6 +225,6 @@ func (p *purger) look(ctx context.Context) (wait time.Duration) {
 	if p.waiting == 0 && err == nil {
 		return 0
 	}
-	// A clock that was set back makes it wait longer, but not for more than that at a time.
+	// If the clock was set back, the wait is longer, but bounded.
 	return min(max(p.last.Add(undoTime+purgeSlack).Sub(now), purgePause), undoTime+purgeSlack)
 }

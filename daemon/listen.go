@@ -19,8 +19,8 @@ import (
 // portTries is how many ports after the wanted one are tried when others hold them.
 const portTries = 100
 
-// listenSocket listens on the worker's Unix socket, for its owner alone. The
-// caller holds the lock, so a socket that is already there is a dead worker's.
+// listenSocket listens on the worker's Unix socket, for its owner alone. The caller holds
+// the lock, so an existing socket is that of a dead worker.
 func listenSocket(dataDir, path string) (net.Listener, error) {
 	if err := wire.PrepareSocket(dataDir, path); err != nil {
 		return nil, diskError("prepare directory of socket", path, err)
@@ -32,7 +32,7 @@ func listenSocket(dataDir, path string) (net.Listener, error) {
 	if err != nil {
 		return nil, diskError("listen on", path, err)
 	}
-	// Its directory lets only us in, so nobody came in between.
+	// No other user could connect before: the directory is private.
 	if err := os.Chmod(path, 0o600); err != nil {
 		return nil, errors.Join(diskError("protect socket", path, err), listener.Close())
 	}
@@ -56,7 +56,7 @@ func listenTCP(port int) (net.Listener, error) {
 		WithHint("set CLAUDE_MEM_WORKER_PORT to a free port, or to 0 for none")
 }
 
-// readToken returns the token that TCP clients may have to show, making it at the first start.
+// readToken returns the token for TCP clients and creates it at the first start.
 func readToken(dataDir string) (string, error) {
 	path := filepath.Join(dataDir, "token")
 	if raw, err := os.ReadFile(path); err == nil {

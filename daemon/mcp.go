@@ -10,7 +10,7 @@ import (
 	"claudemem/wire"
 )
 
-// mcp makes the MCP server that hosts reach over HTTP. Where its clients work is not
+// mcp returns the MCP server for hosts that use HTTP. Their working directory is not
 // known: they name a project, or search in all.
 func (w *Worker) mcp(memory api.Memory) http.Handler {
 	return mcpserver.New(memory, mcpserver.Options{
@@ -18,13 +18,13 @@ func (w *Worker) mcp(memory api.Memory) http.Handler {
 	}).Handler()
 }
 
-// Identify finds where a directory belongs.
+// Identify returns the project and the checkout of a directory.
 func Identify(dir string) mcpserver.Place {
 	id := repo.Identify("", dir)
 	return mcpserver.Place{Project: id.Project, Checkout: claudemem.Checkout{Root: id.WorktreeRoot, Branch: id.Branch, HeadCommit: id.HeadCommit}}
 }
 
-// vocabulary returns the types and concepts of the mode that the settings name now.
+// vocabulary returns the types and concepts of the mode in the settings.
 func (w *Worker) vocabulary() (types, concepts []string) {
 	m, _ := w.settings.mode()
 	return m.Vocabulary()

@@ -36,12 +36,12 @@ type stages struct {
 	settings  *live
 	providers *providers
 	model     *observer.Model
-	// ending counts the sessions whose end the observer is being told.
+	// ending counts the running calls of noteEnd.
 	ending sync.WaitGroup
 }
 
-// openStages opens what takes events in. The observer is made, not started: it
-// begins when the spool is in, so that it finds turns whole.
+// openStages opens the stages. The observer is created, not started: it starts when the
+// spooled events are stored, so that it sees whole turns.
 func (w *Worker) openStages(ctx context.Context) error {
 	var err error
 	if w.store, err = store.Open(ctx, filepath.Join(w.cfg.DataDir, databaseName), store.Options{Clock: w.cfg.Clock, Logger: w.log}); err != nil {
@@ -109,9 +109,8 @@ func (w *Worker) openObserver(ctx context.Context, distiller *offline.Distiller)
 	})
 	w.observer = observer.New(w.queue, w.store, w.model, observer.Options{
 		BatchingEnabled: batching,
-		// Whole turns for offline extraction, which has no prompt to keep small:
-		// cutting a turn would separate a failure from its fix. What a model gets
-		// at a time is Model's to say.
+		// Whole turns for offline extraction, which has no prompt to keep small: half a
+		// turn may have a failure without its fix. Model sizes the batches for models.
 		BatchMaxSize: 0,
 		MaxObservers: s.Int(settings.KeyMaxObservers),
 		Fallback:     distiller,

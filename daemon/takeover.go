@@ -23,9 +23,8 @@ const (
 	identityLimit = time.Second
 )
 
-// becomeWorker returns the lock of the data directory. When a worker runs
-// already, the newer of the two goes on: an older one is asked to stop, and
-// CodeConflict says that the running one stays.
+// becomeWorker returns the lock of the data directory. If an older worker runs, it is asked
+// to stop; if another worker runs, the error is CodeConflict.
 func becomeWorker(ctx context.Context, dataDir string, self api.Identity, log *slog.Logger) (*os.File, error) {
 	deadline := time.Now().Add(answerLimit)
 	for {
@@ -66,8 +65,9 @@ func askPeer(ctx context.Context, dataDir string) (*api.Remote, api.Identity, er
 	return peer, id, err
 }
 
-// Outranks reports whether self takes over from other: a newer wire version
-// first, for two of different wire versions cannot serve the same hooks.
+// Outranks reports whether self takes over from other: if it has a newer wire version, or
+// the same and a newer version. Workers of different wire versions cannot serve the same
+// hooks.
 func Outranks(self, other api.Identity) bool {
 	if self.Wire != other.Wire {
 		return self.Wire > other.Wire
@@ -75,8 +75,8 @@ func Outranks(self, other api.Identity) bool {
 	return newer(self.Version, other.Version)
 }
 
-// shortestLife keeps a worker that is found in PATH, beside a newer hook, from stopping
-// and being started again at every event.
+// shortestLife is the minimum life of a worker. Without it, an older worker that newer
+// hooks find in PATH would stop and be started again at every event.
 const shortestLife = 10 * time.Second
 
 // giveWay stops the worker when a hook of a newer program has called: the next hook
