@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// A brief answer has what a status shows, and not what takes time to sum up.
+// TestBriefStats checks that brief stats have the fields of a status, without the sums
+// that take time.
 func TestBriefStats(t *testing.T) {
 	dir := t.TempDir()
 	open(t, config(dir))

@@ -10,8 +10,8 @@ import (
 	"claudemem/wire"
 )
 
-// TestBrokenSettings: a worker whose settings are broken takes nothing in and calls
-// no model; what waits in the spool is taken in once they are mended.
+// TestBrokenSettings checks that a worker with broken settings stores no event and calls
+// no model, and that it stores the spooled events once the settings are repaired.
 func TestBrokenSettings(t *testing.T) {
 	noLeaks(t)
 	dir := t.TempDir()

@@ -280,7 +280,9 @@ func TestOutranks(t *testing.T) {
 	}
 }
 
-func TestSpoolIsInBeforeAnybodyIsServed(t *testing.T) {
+// TestSpoolBeforeRequests checks that the spooled events are stored before the worker
+// listens.
+func TestSpoolBeforeRequests(t *testing.T) {
 	dir := t.TempDir()
 	spool := wire.SpoolOf(dir)
 	for _, kind := range []claudemem.EventKind{claudemem.KindPrompt, claudemem.KindTool, claudemem.KindTool, claudemem.KindStop} {
@@ -317,8 +319,8 @@ func TestSpoolIsInBeforeAnybodyIsServed(t *testing.T) {
 	}
 }
 
-// A hook that had to spool and the next one that gets through: the order of
-// what happened is kept.
+// TestSpooledBeforeDelivered checks that an event that was spooled is stored before a
+// later one that was delivered.
 func TestSpooledBeforeDelivered(t *testing.T) {
 	dir := t.TempDir()
 	w := open(t, config(dir))
@@ -378,7 +380,7 @@ func TestIdleExit(t *testing.T) {
 	}
 }
 
-// A worker whose data directory was deleted must not live on unseen.
+// TestDataDirectoryDeleted checks that a worker stops when its data directory is deleted.
 func TestDataDirectoryDeleted(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("files in use cannot be deleted on Windows")
@@ -442,7 +444,8 @@ func TestNotIdle(t *testing.T) {
 	}
 }
 
-// What was answered with 202 is in the books, whenever the worker stops.
+// TestStopLosesNothing checks that every event answered with 202 is in the books, whenever
+// the worker stops.
 func TestStopLosesNothing(t *testing.T) {
 	noLeaks(t)
 	dir := t.TempDir()
@@ -540,7 +543,7 @@ func TestTakenPort(t *testing.T) {
 	}
 }
 
-func TestPortIsOnLoopbackAlone(t *testing.T) {
+func TestPortOnLoopbackOnly(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("only Linux has the address 127.0.0.2 without being asked")
 	}

@@ -116,7 +116,7 @@ func TestDataDirectoryIsAFile(t *testing.T) {
 	mustRefuse(t, config(dir), claudemem.CodeStorage)
 }
 
-func TestLockHeldByAMuteProcess(t *testing.T) {
+func TestLockHeldWithoutAnswer(t *testing.T) {
 	dir := t.TempDir()
 	held, err := lock.Try(filepath.Join(dir, lockName))
 	if err != nil || held == nil {
@@ -140,7 +140,7 @@ func TestLockHeldByAMuteProcess(t *testing.T) {
 	}
 }
 
-// A worker that was just stopping when the next one came: that one waits for it.
+// TestLockComesFree checks that a new worker waits for one that is stopping.
 func TestLockComesFree(t *testing.T) {
 	dir := t.TempDir()
 	held, err := lock.Try(filepath.Join(dir, lockName))

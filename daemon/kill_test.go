@@ -20,7 +20,7 @@ import (
 	"claudemem/wire"
 )
 
-// workerDirKey makes the test binary be a worker of that data directory.
+// workerDirKey makes the test binary run as the worker of that data directory.
 const workerDirKey = "CLAUDE_MEM_TEST_WORKER_DIR"
 
 func TestMain(m *testing.M) {
@@ -77,9 +77,8 @@ func startProcess(t *testing.T, dir string, env ...string) *exec.Cmd {
 	return cmd
 }
 
-// TestKilledWorker kills a worker process with SIGKILL while sessions deliver to
-// it; what it does not take is spooled, as a hook does. Every event is then
-// processed exactly once.
+// TestKilledWorker kills a worker process with SIGKILL while sessions deliver events, and
+// spools what fails, as a hook does. Every event is processed exactly once.
 func TestKilledWorker(t *testing.T) {
 	dir := t.TempDir()
 	const sessions, events, kills = 4, 60, 5
@@ -159,7 +158,8 @@ func TestKilledWorker(t *testing.T) {
 	}
 }
 
-// SIGTERM stops a worker process in order: no socket, no worker.json, exit 0.
+// TestTerminatedWorkerLeavesNothing checks that a worker exits with 0 after SIGTERM and
+// leaves neither socket nor worker.json.
 func TestTerminatedWorkerLeavesNothing(t *testing.T) {
 	dir := t.TempDir()
 	process := startProcess(t, dir)
@@ -178,8 +178,8 @@ func TestTerminatedWorkerLeavesNothing(t *testing.T) {
 
 const stopTestLimit = CloseLimit
 
-// TestReadOnlyDataDirectory: a directory that its own user cannot write. root can
-// write everywhere, so that then a process of another user tries.
+// TestReadOnlyDataDirectory opens a directory that its owner cannot write. root can write
+// everywhere: then a process of another user opens it.
 func TestReadOnlyDataDirectory(t *testing.T) {
 	top := t.TempDir()
 	dir := filepath.Join(top, "memory")
@@ -219,8 +219,8 @@ func TestReadOnlyDataDirectory(t *testing.T) {
 	}
 }
 
-// TestFullDisk fills the worker's disk: it refuses with a reason, goes on
-// answering, and what was refused and spooled gets in when there is room again.
+// TestFullDisk fills the worker's disk: the worker refuses events with a reason and
+// answers other requests; once there is space, it stores what was spooled.
 func TestFullDisk(t *testing.T) {
 	dir := t.TempDir()
 	process := startProcess(t, dir, fileLimitKey+"=1500000")

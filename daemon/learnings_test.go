@@ -30,7 +30,7 @@ func editLearning(ctx context.Context, dir string, id int64, edit claudemem.Lear
 	return changed, err
 }
 
-// With a worker and without one the same is kept, cleaned of secrets.
+// TestLearningsWithAndWithoutWorker checks that both store the same, without secrets.
 func TestLearningsWithAndWithoutWorker(t *testing.T) {
 	const secret = "ghp_" + "aB3dE6gH9jK2mN5pQ8sT1vW4yZ7bC0dF3hJ6"
 	for name, running := range map[string]bool{"worker": true, "no worker": false} {
@@ -68,7 +68,8 @@ func TestLearningsWithAndWithoutWorker(t *testing.T) {
 	}
 }
 
-// Nobody else may be the worker, or nothing is written.
+// TestLearningsNeedTheLock checks that nothing is written while another process holds the
+// worker's lock.
 func TestLearningsNeedTheLock(t *testing.T) {
 	dir := t.TempDir()
 	lock, err := tryLock(dir)
@@ -88,7 +89,8 @@ func TestLearningsNeedTheLock(t *testing.T) {
 	}
 }
 
-// Many at once without a worker: each is kept, one after the other.
+// TestLearningsAtOnce adds learnings from several processes without a worker; each is
+// stored.
 func TestLearningsAtOnce(t *testing.T) {
 	noLeaks(t)
 	dir := t.TempDir()
@@ -109,8 +111,9 @@ func TestLearningsAtOnce(t *testing.T) {
 	}
 }
 
-// What the status line asks does not count as use; the ledger is in the stats.
-func TestStatuslineIsNoUse(t *testing.T) {
+// TestStatuslineIsNotUse checks that requests of the status line do not reset the idle
+// time, and that the stats have the ledger.
+func TestStatuslineIsNotUse(t *testing.T) {
 	dir := t.TempDir()
 	w := open(t, config(dir))
 	peer := peerOf(t, dir)

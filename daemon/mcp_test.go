@@ -48,8 +48,8 @@ func tellMCP(t *testing.T, client *http.Client, url, tool string, arguments map[
 	return answer.Result.Content[0].Text
 }
 
-// TestMCP: the worker serves the tools on its socket and its port; what an agent saves
-// is cleaned, found, hidden and brought back.
+// TestMCP calls the tools on socket and port: an observation that an agent saves is
+// redacted, found, hidden and restored.
 func TestMCP(t *testing.T) {
 	noLeaks(t)
 	cfg := config(t.TempDir())
@@ -110,7 +110,7 @@ func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
 	return b.RoundTripper.RoundTrip(r)
 }
 
-// TestMCPIdle: a client that keeps its connection does not keep the worker awake.
+// TestMCPIdle checks that an open connection of a client does not reset the idle time.
 func TestMCPIdle(t *testing.T) {
 	cfg := config(t.TempDir())
 	cfg.IdleExit = ptr(30 * time.Millisecond)
@@ -135,7 +135,8 @@ func TestMCPIdle(t *testing.T) {
 	}
 }
 
-// TestMCPSlowClients: clients that send nothing, or half a message, keep nobody waiting.
+// TestMCPSlowClients checks that clients that send nothing, or half a message, do not
+// delay other requests.
 func TestMCPSlowClients(t *testing.T) {
 	w := open(t, config(t.TempDir()))
 	for range 50 {

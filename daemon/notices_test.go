@@ -6,9 +6,9 @@ import (
 	"claudemem/settings"
 )
 
-// TestNoticesOfProvidersThatAreNotChosen: a provider that the settings do not choose
-// any more is not asked, so that nothing else would drop what was told of it.
-func TestNoticesOfProvidersThatAreNotChosen(t *testing.T) {
+// TestNoticesOfFormerProvider checks that the notice of a provider that is no longer in the
+// settings is cleared.
+func TestNoticesOfFormerProvider(t *testing.T) {
 	for chosen, want := range map[string]int{settings.ProviderOffline: 0, "anthropic": 1, settings.ProviderAuto: 0} {
 		cfg := config(t.TempDir())
 		cfg.Settings, _ = settings.LoadForWorker(cfg.DataDir, func(key string) string {

@@ -9,8 +9,9 @@ import (
 	"claudemem/settings"
 )
 
-// TestProjectsInTheHomeDirectory: INCLUDED_PROJECTS=~/work captures and
-// EXCLUDED_PROJECTS=~/work does not, for clients of the API too and from the next event on.
+// TestProjectsInTheHomeDirectory checks that INCLUDED_PROJECTS=~/work captures a project
+// and EXCLUDED_PROJECTS=~/work does not, for clients of the API too, from the next event
+// on.
 func TestProjectsInTheHomeDirectory(t *testing.T) {
 	noLeaks(t)
 	home := t.TempDir()

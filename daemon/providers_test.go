@@ -58,7 +58,7 @@ func writeSettings(t *testing.T, dir, content string) {
 	}
 }
 
-// chosen is the name of the provider for a host's session, "offline" for none.
+// chosen returns the name of the provider for a host's session, "offline" for none.
 func chosen(p *providers, host claudemem.Host) string {
 	c := p.choose(claudemem.Session{ID: 1, Host: host})
 	if c.Provider == nil {
@@ -97,9 +97,9 @@ func TestChoose(t *testing.T) {
 	}
 }
 
-// TestAutoSpendsNoKey: with auto the CLI uses its own login even when inherit is
-// set for the provider claude.
-func TestAutoSpendsNoKey(t *testing.T) {
+// TestAutoUsesNoKey checks that with auto the CLI uses its own login, even if
+// CLAUDE_AUTH=inherit.
+func TestAutoUsesNoKey(t *testing.T) {
 	for value, want := range map[string]string{"auto": "", "claude": "sk-ant-1"} {
 		p, _ := chooser(t, true, `{"CLAUDE_MEM_PROVIDER":"`+value+`","CLAUDE_MEM_CLAUDE_AUTH":"inherit","CLAUDE_MEM_ANTHROPIC_API_KEY":"sk-ant-1"}`)
 		if got := chosen(p, claudemem.HostClaudeCode); got != "claude" {
@@ -111,7 +111,7 @@ func TestAutoSpendsNoKey(t *testing.T) {
 	}
 }
 
-// TestMissingKeyIsALoginFailure: work waits for a provider that is not set up.
+// TestMissingKeyIsALoginFailure checks that events wait for a provider without a key.
 func TestMissingKeyIsALoginFailure(t *testing.T) {
 	p, dir := chooser(t, false, `{"CLAUDE_MEM_PROVIDER":"openai"}`)
 	choice := p.choose(claudemem.Session{Host: claudemem.HostClaudeCode})
@@ -164,7 +164,7 @@ func TestSettingsTakeEffect(t *testing.T) {
 	}
 }
 
-func TestModeThatCannotBeUsed(t *testing.T) {
+func TestUnusableMode(t *testing.T) {
 	p, dir := chooser(t, false, `{"CLAUDE_MEM_PROVIDER":"ollama","CLAUDE_MEM_MODE":"mine"}`)
 	want, err := mode.Load(mode.Default, "")
 	if err != nil {

@@ -8,9 +8,8 @@ import (
 	"testing"
 )
 
-// TestKilledBeforeBooking kills a worker as soon as its answer is there. What it
-// gave is then booked or not; a session is shown it at most once more, and what
-// was booked never again.
+// TestKilledBeforeBooking kills a worker as soon as it has answered. Its recollection is
+// then booked or not: the session gets it at most once more, and not if it was booked.
 func TestKilledBeforeBooking(t *testing.T) {
 	dir := t.TempDir()
 	process := startProcess(t, dir)

@@ -86,7 +86,8 @@ func toldInTime(ctx context.Context, t *testing.T, peer *api.Remote, next func()
 	return text
 }
 
-// TestReminded: what the memory knows comes with the receipt, once in a session.
+// TestReminded checks that the answer to an event has the related records, once in a
+// session.
 func TestReminded(t *testing.T) {
 	noLeaks(t)
 	dir := t.TempDir()
@@ -187,8 +188,8 @@ func shopOfMuch(t *testing.T, peer *api.Remote) {
 	})
 }
 
-// TestRemindedAtPrompt: a prompt that past work is about brings it, the next one of
-// the same matter does not, and a prompt of something else never does.
+// TestRemindedAtPrompt checks that a prompt about past work gets its record, and that
+// neither a second such prompt nor one about something else does.
 func TestRemindedAtPrompt(t *testing.T) {
 	noLeaks(t)
 	dir := t.TempDir()
@@ -218,8 +219,8 @@ func TestRemindedAtPrompt(t *testing.T) {
 	}
 }
 
-// TestReminderIsAskedWithoutSecrets: what the embedder may be sent is what was kept of the event.
-func TestReminderIsAskedWithoutSecrets(t *testing.T) {
+// TestRecallWithoutSecrets checks that recall, and so the embedder, gets the redacted event.
+func TestRecallWithoutSecrets(t *testing.T) {
 	w := open(t, config(t.TempDir()))
 	e := inShop(event("s1", claudemem.KindPrompt))
 	e.Prompt = "why <private>my salary</private> ghp_" + "16C7e42F292c6912E7710c838347Ae178B4a fails"
@@ -233,8 +234,8 @@ func TestReminderIsAskedWithoutSecrets(t *testing.T) {
 	}
 }
 
-// TestRemindedOnceByTwentyHooks: of twenty hooks at once in one session one is told,
-// and each of twenty sessions is.
+// TestRemindedOnceByTwentyHooks checks that of twenty hooks at once in one session one
+// gets the record, and of twenty hooks in as many sessions each.
 func TestRemindedOnceByTwentyHooks(t *testing.T) {
 	noLeaks(t)
 	dir := t.TempDir()

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// A lock is looked at without making anything; a worker tells how its index is.
+// TestLockHeld checks that testing the lock creates no file, and that the status of a
+// worker has that of its index.
 func TestLockHeld(t *testing.T) {
 	noLeaks(t)
 	dir := filepath.Join(t.TempDir(), "memory")

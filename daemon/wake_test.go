@@ -8,9 +8,9 @@ import (
 	"claudemem/settings"
 )
 
-// TestProviderChangeWakesWhatWaits: events that wait for a provider without a key
-// are distilled as soon as the settings name another one.
-func TestProviderChangeWakesWhatWaits(t *testing.T) {
+// TestProviderChangeRetriesEvents checks that events that wait for a provider without a
+// key are processed as soon as the settings name another provider.
+func TestProviderChangeRetriesEvents(t *testing.T) {
 	noLeaks(t)
 	dir := t.TempDir()
 	if err := settings.Set(dir, settings.KeyProvider, "openai"); err != nil {

@@ -21,7 +21,7 @@ import (
 
 var errKilled = errors.New("killed")
 
-// steps counts the steps of an operation on a fresh place.
+// steps returns the number of steps of an operation in a new place.
 func steps(t *testing.T, prepare func(*place), run func(*Installer) error) int {
 	p := newPlace(t, userSettings["four spaces"])
 	prepare(p)
@@ -33,8 +33,8 @@ func steps(t *testing.T, prepare func(*place), run func(*Installer) error) int {
 	return n
 }
 
-// Killed before any of its steps, an install is completed by the next one and
-// undone by an uninstall.
+// TestKilledInstall kills an install before each of its steps: the next install completes
+// it, and an uninstall undoes it.
 func TestKilledInstall(t *testing.T) {
 	for _, method := range []Method{MethodPlugin, MethodSettings} {
 		run := func(in *Installer) error { _, err := in.Install(t.Context(), Wish{Method: method}); return err }
@@ -104,8 +104,8 @@ func killAt(t *testing.T, p *place, kill int, run func(*Installer) error) {
 	}
 }
 
-// At whichever write the disk is full, settings.json is whole, the error says so,
-// and the next run completes.
+// TestDiskFull makes each write fail: settings.json is complete, the error names the
+// cause, and the next run completes the install.
 func TestDiskFull(t *testing.T) {
 	for full := 1; ; full++ {
 		p := newPlace(t, userSettings["crlf and BOM"])
@@ -167,7 +167,7 @@ func TestReadOnlyHome(t *testing.T) {
 	}
 }
 
-// Files that cannot be taken apart are left alone, and nothing else is changed either.
+// TestBrokenFiles checks that with a file that cannot be parsed nothing is changed.
 func TestBrokenFiles(t *testing.T) {
 	for name, c := range map[string]struct{ file, text string }{
 		"half":                  {"settings.json", `{"a": 1,`},
@@ -204,7 +204,8 @@ func TestBrokenFiles(t *testing.T) {
 	}
 }
 
-// People keep settings.json in a repository and link to it.
+// TestLinkedSettings installs into a settings.json that is a link, as people have it who
+// keep it in a repository.
 func TestLinkedSettings(t *testing.T) {
 	for _, dangling := range []bool{false, true} {
 		for _, method := range []Method{MethodPlugin, MethodSettings} {
@@ -267,7 +268,8 @@ func TestHugeSettings(t *testing.T) {
 	}
 }
 
-// Two at once: one does it, the other finds it done, or they share no step.
+// TestTwoAtOnce runs two installs at once: they share no step, and the second has nothing
+// to do.
 func TestTwoAtOnce(t *testing.T) {
 	p := newPlace(t, userSettings["tabs"])
 	var wg sync.WaitGroup

@@ -261,7 +261,8 @@ func TestInstallAndUninstall(t *testing.T) {
 	}
 }
 
-// The programs are there once; everything else names them.
+// TestTree checks that the programs are installed once, and that all other files name
+// them.
 func TestTree(t *testing.T) {
 	p := newPlace(t, "")
 	p.install(Wish{Method: MethodPlugin})
@@ -299,8 +300,8 @@ func TestTree(t *testing.T) {
 
 func quoted(s string) string { return string(jsonscan.AppendQuote(nil, s)) }
 
-// On Windows hooks run the program itself, and launchers stand beside each other for
-// cmd.exe and for Git Bash.
+// TestTreeOnWindows checks that hooks run the program itself, and that there are launchers
+// for cmd.exe and for Git Bash.
 func TestTreeOnWindows(t *testing.T) {
 	for home, batch := range map[string]string{
 		"Ada 100%": `Ada 100%%`,
@@ -349,8 +350,8 @@ func (p *place) earlierLayout(suffix string) {
 	}
 }
 
-// A session that has started with an earlier version runs the programs in the plugin's
-// directory until it ends.
+// TestSessionOfEarlierVersion checks that the paths of an earlier version keep working,
+// since a session runs them until it ends.
 func TestSessionOfEarlierVersion(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("runs a script for sh")
@@ -371,8 +372,8 @@ func TestSessionOfEarlierVersion(t *testing.T) {
 	p.nothingOfOurs()
 }
 
-// On Windows the programs of an earlier version stay for a day: no launcher can stand
-// in for an .exe.
+// TestSessionOfEarlierVersionOnWindows checks that the programs of an earlier version stay
+// for a day: no launcher can replace an .exe.
 func TestSessionOfEarlierVersionOnWindows(t *testing.T) {
 	p := newPlace(t, "{}")
 	p.opts.GOOS = "windows"
@@ -391,8 +392,8 @@ func TestSessionOfEarlierVersionOnWindows(t *testing.T) {
 	}
 }
 
-// A hook of ours whose program is gone, because the home has moved, is replaced and
-// removed like the others; one of another program, or found by PATH, is the user's.
+// TestMovedHome checks that a hook of ours whose program no longer exists is replaced and
+// removed like the others; a hook of another program, or found by PATH, stays.
 func TestMovedHome(t *testing.T) {
 	gone := strings.ReplaceAll(string(hook.HooksJSON("linux", "/no/such/home/.claude-mem/bin/claude-mem-hook")), "\n", "")
 	p := newPlace(t, gone)
@@ -438,7 +439,8 @@ func TestUpgrade(t *testing.T) {
 	p.nothingOfOurs()
 }
 
-// A build of a working tree has a new version whenever it is another program.
+// TestPluginVersion checks that two different builds of a working tree have different
+// versions.
 func TestPluginVersion(t *testing.T) {
 	for _, c := range []struct{ version, hash, want string }{
 		{"v1.2.3", "0123456789", "1.2.3"},
@@ -456,7 +458,7 @@ func TestPluginVersion(t *testing.T) {
 	}
 }
 
-// What somebody has changed since stays; only what is ours goes.
+// TestUninstallOfChangedFile checks that changes since the install stay.
 func TestUninstallOfChangedFile(t *testing.T) {
 	for _, method := range []Method{MethodPlugin, MethodSettings} {
 		for _, cli := range []bool{true, false} {
@@ -479,8 +481,9 @@ func TestUninstallOfChangedFile(t *testing.T) {
 	}
 }
 
-// Half of it is gone, the CLI refuses, the manifest is lost: uninstall does what is left.
-func TestUninstallOfHalf(t *testing.T) {
+// TestUninstallOfIncomplete uninstalls with missing files, a failing CLI or without the
+// manifest.
+func TestUninstallOfIncomplete(t *testing.T) {
 	for name, breakIt := range map[string]func(p *place){
 		"marketplace gone":  func(p *place) { _ = os.RemoveAll(filepath.Join(p.data, "marketplace")) },
 		"manifest gone":     func(p *place) { _ = os.RemoveAll(filepath.Join(p.data, "backups")) },
@@ -582,7 +585,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// A CLI that says it did it and did not is found out.
+// TestSilentFailure checks the error when the CLI reports success but has done nothing.
 func TestSilentFailure(t *testing.T) {
 	p := newPlace(t, "{}")
 	p.opts.CLI = silentCLI{}
@@ -600,7 +603,8 @@ type silentCLI struct{}
 
 func (silentCLI) Run(context.Context, string, ...string) (string, error) { return "", nil }
 
-// The memory's programs stay while another configuration directory uses them.
+// TestTwoConfigDirs checks that the programs stay while another configuration directory
+// uses them.
 func TestTwoConfigDirs(t *testing.T) {
 	p := newPlace(t, "{}")
 	p.opts.CLI = nil
@@ -623,7 +627,7 @@ func TestTwoConfigDirs(t *testing.T) {
 	p.nothingOfOurs()
 }
 
-// The worker is ended before its program goes.
+// TestWorkerIsStopped checks that the worker is stopped before its program is removed.
 func TestWorkerIsStopped(t *testing.T) {
 	p := newPlace(t, "{}")
 	program := filepath.Join(p.data, "bin/claude-mem")
@@ -642,8 +646,8 @@ func TestWorkerIsStopped(t *testing.T) {
 	}
 }
 
-// A program that runs cannot be overwritten on Windows, and a leftover of it is
-// in nobody's way.
+// TestSetAside checks that a running program, which Windows cannot overwrite, is renamed
+// and removed later.
 func TestSetAside(t *testing.T) {
 	p := newPlace(t, "{}")
 	p.install(Wish{Method: MethodPlugin})
@@ -670,8 +674,8 @@ func TestSetAside(t *testing.T) {
 	}
 }
 
-// The program that runs an uninstall on Windows cannot be removed: it is renamed, and
-// the next install removes it.
+// TestUninstallByTheProgram checks that the running program, which Windows cannot remove,
+// is renamed and removed by the next install.
 func TestUninstallByTheProgram(t *testing.T) {
 	p := newPlace(t, "{}")
 	p.opts.GOOS = "windows"
@@ -785,7 +789,7 @@ func TestSamePath(t *testing.T) {
 	}
 }
 
-// A path with what a shell would take for itself.
+// TestShellPaths installs below a directory whose name has the shell's special characters.
 func TestShellPaths(t *testing.T) {
 	p := newPlace(t, "{}")
 	p.opts.DataDir = filepath.Join(p.root, "a $b `c` \"d\"")

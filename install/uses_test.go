@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// What the host counts of us goes with us; the rest of its state stays as it is, to
-// the byte.
-func TestUninstallForgetsUses(t *testing.T) {
+// TestUninstallRemovesCounters checks that the host's usage counters of our plugin are
+// removed, and that the rest of its state stays to the byte.
+func TestUninstallRemovesCounters(t *testing.T) {
 	const state = `{
   "numStartups": 7,
   "skillUsage": {"claude-mem:mem-search": {"usageCount": 1}, "other:skill": {"usageCount": 2}},
@@ -65,7 +65,7 @@ func TestUninstallForgetsUses(t *testing.T) {
 	}
 }
 
-// A state that cannot be read keeps nobody from uninstalling.
+// TestUninstallWithoutState checks that an unreadable state does not stop an uninstall.
 func TestUninstallWithoutState(t *testing.T) {
 	p := newPlace(t, "")
 	p.put(filepath.Join(filepath.Dir(p.config), ".claude.json", "a directory"), "", 0o600)
@@ -74,8 +74,9 @@ func TestUninstallWithoutState(t *testing.T) {
 	p.nothingOfOurs()
 }
 
-// An uninstall that is killed before it forgets is completed by the next.
-func TestForgettingIsCompleted(t *testing.T) {
+// TestRemovalOfCountersIsCompleted checks that the next uninstall removes the counters
+// when one was killed before.
+func TestRemovalOfCountersIsCompleted(t *testing.T) {
 	p := newPlace(t, "")
 	p.install(Wish{})
 	path := filepath.Join(filepath.Dir(p.config), ".claude.json")

@@ -14,10 +14,9 @@ import (
 	"claudemem/lock"
 )
 
-// Set writes one value into config.json and keeps everything else that is in it,
-// comments too. The file is replaced whole or not at all. CodeNotFound for an
-// unknown key, CodeInvalid for a value that the setting can't have, a setting that
-// nothing reads yet, or a file that is broken.
+// Set writes one value into config.json and keeps the rest of the file, comments too. The
+// file is replaced whole or not at all. CodeNotFound for an unknown key, CodeInvalid for
+// an invalid value, a setting that nothing reads yet, or a broken file.
 func Set(dataDir, name, value string) error {
 	setting, ok := Lookup(name)
 	if !ok {
@@ -34,7 +33,7 @@ func Set(dataDir, name, value string) error {
 	})
 }
 
-// Unset removes a key from config.json, so that the default holds again.
+// Unset removes a key from config.json, so that the default is in force.
 func Unset(dataDir, name string) error {
 	setting, ok := Lookup(name)
 	if !ok {
@@ -50,7 +49,7 @@ func Unset(dataDir, name string) error {
 	})
 }
 
-// memberOf returns how the file spells a key, or the key.
+// memberOf returns a key as the file spells it, or the key itself if the file lacks it.
 func memberOf(d *jsonscan.Document, key string) string {
 	keys := d.Keys()
 	for i := len(keys) - 1; i >= 0; i-- {
@@ -61,16 +60,16 @@ func memberOf(d *jsonscan.Document, key string) string {
 	return key
 }
 
-// Older is a setting of the older file, as Import would take it over.
+// Older is a setting of the older file, as Import would write it.
 type Older struct {
 	Value
-	// InForce: it restricts, and counts already.
+	// InForce says that it restricts and is in force before the import.
 	InForce bool
 	entry   entry
 }
 
-// PendingImport returns what the older file sets while there is no config.json, nil
-// when nothing waits. A value that cannot be used has an Err and is not taken over.
+// PendingImport returns the settings of the older file while there is no config.json, else
+// nil. An invalid value has an Err and is not imported.
 func PendingImport(dataDir string) ([]Older, error) {
 	if exists(Path(dataDir)) {
 		return nil, nil
@@ -78,15 +77,15 @@ func PendingImport(dataDir string) ([]Older, error) {
 	return OlderSettings(dataDir)
 }
 
-// OlderSettings returns what the older file sets, whether or not there is a
-// config.json; nil when there is no such file.
+// OlderSettings returns the settings of the older file, whether or not there is a
+// config.json; nil when there is no older file.
 func OlderSettings(dataDir string) ([]Older, error) {
 	entries, _, err := readFile(OlderPath(dataDir), true)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, brokenError(OlderPath(dataDir), err, "nothing of it can be taken over")
+		return nil, brokenError(OlderPath(dataDir), err, "nothing of it can be imported")
 	}
 	all := &Settings{source: source{entries: entries, origin: FromOlder}}
 	held := &Settings{source: source{entries: restricting(entries), origin: FromOlder}}
@@ -101,8 +100,8 @@ func OlderSettings(dataDir string) ([]Older, error) {
 	return list, nil
 }
 
-// Import takes the usable values of the older file over into config.json, whose own
-// values stay; with nothing only those that restrict. The caller has shown them.
+// Import writes the valid settings of the older file, which the user has seen, into
+// config.json, whose own values stay; with nothing only those that restrict.
 func Import(dataDir string, nothing bool) error {
 	list, err := OlderSettings(dataDir)
 	if err != nil {
@@ -123,11 +122,11 @@ func Import(dataDir string, nothing bool) error {
 	})
 }
 
-// lockLimit is how long an edit waits for another one; they take milliseconds.
+// lockLimit is how long an edit waits for another one, which takes milliseconds.
 const lockLimit = 2 * time.Second
 
-// edit reads, changes and replaces config.json while no other edit does. A new file
-// begins with what restricts of the older one: from now on that counts no more.
+// edit reads, changes and replaces config.json under a lock. A new file starts with the
+// restricting settings of the older file, which is ignored from then on.
 func edit(dataDir string, change func(*jsonscan.Document) error) error {
 	if err := os.MkdirAll(dataDir, 0o700); err != nil {
 		return storage(err)
@@ -136,12 +135,12 @@ func edit(dataDir string, change func(*jsonscan.Document) error) error {
 	defer cancel()
 	held, err := lock.Wait(ctx, Path(dataDir)+".lock")
 	if err == nil && held == nil {
-		err = errors.New("another edit is under way")
+		err = errors.New("another edit is running")
 	}
 	if err != nil {
 		return storage(err)
 	}
-	defer func() { _ = held.Close() }() // gives the lock back
+	defer func() { _ = held.Close() }() // releases the lock
 	path := Path(dataDir)
 	mode := fs.FileMode(0o600)
 	data, err := os.ReadFile(path)
@@ -160,11 +159,11 @@ func edit(dataDir string, change func(*jsonscan.Document) error) error {
 		}
 	}
 	if _, err := parse(data, false); err != nil {
-		return brokenError(path, err, "it is left as it is")
+		return brokenError(path, err, "it was not changed")
 	}
 	d, err := jsonscan.ParseRelaxed(data)
 	if err != nil {
-		return brokenError(path, err, "it is left as it is")
+		return brokenError(path, err, "it was not changed")
 	}
 	for _, e := range older.entries {
 		if err := d.Set(e.encoded(), e.key); err != nil {
@@ -200,13 +199,13 @@ func storage(err error) error {
 	return claudemem.Errorf(claudemem.CodeStorage, "write settings: %w", err)
 }
 
-// Describe writes a setting of the older file on a line, its secret masked.
+// Describe returns a line about a setting of the older file, its secret masked.
 func (o Older) Describe() string {
 	text := strings.TrimPrefix(o.Key, prefix) + " = " + o.Shown()
 	switch {
 	case o.Err != nil:
 		_, reason, _ := strings.Cut(o.Err.Error(), o.Key+" ")
-		text = strings.TrimPrefix(o.Key, prefix) + ": left out, it " + reason
+		text = strings.TrimPrefix(o.Key, prefix) + ": not imported, it " + reason
 	case o.InForce:
 		text += " (in force already)"
 	}

@@ -12,19 +12,19 @@ For commands and hooks the environment wins over the file; for the worker the fi
 project do not configure all. The file holds only what you set; the prefix 'CLAUDE_MEM_' may be left out. Comments,
 trailing commas, a byte order mark and lists as arrays are understood, and unknown keys are kept.
 
-A broken file fails closed: the settings that it had before stay in force ('config.last-good.json' keeps them); without
-such a copy nothing is captured and no model is called. The next session start and 'claude-mem doctor' say so, and the
-file is left alone.
+A broken file fails closed: its former settings stay in force ('config.last-good.json' keeps them); without such a copy
+nothing is captured and no model is called. The next session start and 'claude-mem doctor' report it, and the file is
+not changed.
 
 An earlier release, and claude-mem for Node, keep their settings in 'settings.json' of the same directory. As long as
-there is no 'config.json', that counts as far as it restricts: 'EXCLUDED_PROJECTS', 'INCLUDED_PROJECTS',
+there is no 'config.json', the settings of that file that restrict are in force: 'EXCLUDED_PROJECTS', 'INCLUDED_PROJECTS',
 'WITHHOLD_FILES' and 'SKIP_TOOLS' (these two in addition to the defaults), 'PROVIDER=offline' and 'RECALL=off'.
-'claude-mem config import', 'install' and 'doctor' show the rest; it is taken over when you say so.
+'claude-mem config import', 'install' and 'doctor' show all others, and 'config import' and 'install' import them.
 
 Globs: '*', '?' and '[a-z]' match within a name, '**' matches any number of directories, '~' is the home directory. A
 glob that begins with '/', '~' or a drive is matched from there, any other at any depth. A glob with a '/' covers what
-it names and everything below it; one without is the name of any directory of a project's path, or of a file. Links are
-resolved. Letter case counts for directories as it does for the system, and never for files.
+it names and everything below it; one without matches any directory of a project's path, or a file, by its name. Links are
+resolved. Letter case matters for directories where it does for the system, and never for files.
 
 The data directory is '~/.claude-mem'; the environment variable '` + DataDirKey + `' moves it.
 `

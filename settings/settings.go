@@ -20,9 +20,9 @@ const (
 	FromEnvironment Origin = "environment"
 	// FromLastGood is the last good copy of a config.json that is broken now.
 	FromLastGood Origin = "config.last-good.json"
-	// FromOlder is the settings.json that counts in part while there is no config.json.
+	// FromOlder is settings.json, which is in force in part while there is no config.json.
 	FromOlder Origin = "settings.json"
-	// FromFault is what a broken file without a last good copy makes of a setting.
+	// FromFault is the safe value while the file is broken and has no last good copy.
 	FromFault Origin = "broken config.json"
 )
 
@@ -33,12 +33,12 @@ type Settings struct {
 	source
 }
 
-// Value is a setting with what is in force for it.
+// Value is a setting with the value in force.
 type Value struct {
 	Setting
 	Value  string
 	Origin Origin
-	// Err says why the value that was set is not in force, nil otherwise.
+	// Err says why the value that is set is not in force, nil otherwise.
 	Err error
 }
 
@@ -57,14 +57,14 @@ func LoadForWorker(dataDir string, getenv func(string) string) (*Settings, error
 	return s, err
 }
 
-// Inspect is LoadForWorker for a look that changes nothing on disk.
+// Inspect is LoadForWorker without changes on disk.
 func Inspect(dataDir string, getenv func(string) string) (*Settings, error) {
 	s := &Settings{getenv: getenv, fileFirst: true, source: readSource(dataDir, false)}
 	return s, s.fault
 }
 
-// Closed reports whether the file is broken and has no last good copy: nobody knows
-// what the user wants left out, so nothing may be captured and no model called.
+// Closed reports whether the file is broken and has no last good copy. What the user
+// excludes is then unknown, so nothing may be captured and no model called.
 func (s *Settings) Closed() bool { return s.closed }
 
 // List returns every setting with its value and origin, in the table's order.
@@ -234,7 +234,7 @@ func (s Setting) Check(text string) error {
 		}
 		return nil
 	case Minutes, Days:
-		limit = 1_000_000 // a time.Duration holds 106,751 days; Duration is not asked for more
+		limit = 1_000_000 // a time.Duration holds 106,751 days
 		if s.Kind == Days {
 			limit = 100_000
 		}
@@ -255,7 +255,8 @@ func (s Setting) notYet() error {
 		WithHint("`claude-mem config list` shows every setting")
 }
 
-// wrong does not quote the value: it may be a secret that was put in the wrong place.
+// wrong returns the error of an invalid value, without the value: that may be a secret that
+// was set for the wrong key.
 func (s Setting) wrong(want string) error {
 	return invalid("setting "+s.Key+" must be "+want, nil).
 		WithHint("claude-mem config set " + s.Key + " VALUE")

@@ -47,7 +47,7 @@ func read(t *testing.T, dir string) string {
 	return string(b)
 }
 
-// TestTable: every row can be shown, and its default is a value that it may have.
+// TestTable checks that every row is complete and its default valid.
 func TestTable(t *testing.T) {
 	groups := "observer cost capture context search worker"
 	seen := map[string]bool{}
@@ -156,8 +156,8 @@ var brokenForms = []string{"", " \n", "\ufeff", "x", "{", `{"a":1`, `{"a":1,,}`,
 	`{"CLAUDE_MEM_EXCLUDED_PROJECTS":"/work" "a":1}`, `{"CLAUDE_MEM_EXCLUDED_PROJECTS":{"a":1}}`, `{"CLAUDE_MEM_EXCLUDED_PROJECTS":[["/work"]]}`,
 	"{/* }", "\xff\xfe{\x00}\x00"}
 
-// TestBrokenFileFailsClosed: without a last good copy nothing may be captured and
-// no model called, whatever the environment says; the file is left alone.
+// TestBrokenFileFailsClosed checks that without a last good copy nothing is captured and no
+// model is called, whatever the environment sets, and that the file is not changed.
 func TestBrokenFileFailsClosed(t *testing.T) {
 	for _, content := range brokenForms {
 		dir := write(t, content)
@@ -183,7 +183,7 @@ func TestBrokenFileFailsClosed(t *testing.T) {
 	}
 }
 
-// TestLastGoodCopy: a broken file leaves the settings in force that it had before.
+// TestLastGoodCopy checks that the former settings stay in force when the file is broken.
 func TestLastGoodCopy(t *testing.T) {
 	for _, content := range brokenForms {
 		dir := write(t, `{"CLAUDE_MEM_EXCLUDED_PROJECTS":"/old","CLAUDE_MEM_PROVIDER":"ollama"}`)
@@ -209,9 +209,9 @@ func TestLastGoodCopy(t *testing.T) {
 	}
 }
 
-// TestLastGoodCopyIsNotToBeTrusted: half a copy counts as none; a removed config.json
-// takes its copy along; a copy has the mode 0600.
-func TestLastGoodCopyIsNotToBeTrusted(t *testing.T) {
+// TestBrokenLastGoodCopy checks that an incomplete copy counts as none, that the copy is
+// removed with config.json, and that it has the mode 0600.
+func TestBrokenLastGoodCopy(t *testing.T) {
 	dir := write(t, `{"CLAUDE_MEM_ANTHROPIC_API_KEY":"k"}`)
 	if err := os.Chmod(Path(dir), 0o644); err != nil {
 		t.Fatal(err)
@@ -248,8 +248,8 @@ func TestLastGoodCopyIsNotToBeTrusted(t *testing.T) {
 	}
 }
 
-// TestSettingsThatCannotBeRead are a directory, and a file of somebody else.
-func TestSettingsThatCannotBeRead(t *testing.T) {
+// TestUnreadableSettings reads a directory and another user's file.
+func TestUnreadableSettings(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.Mkdir(Path(dir), 0o700); err != nil {
 		t.Fatal(err)
@@ -269,7 +269,7 @@ func TestSettingsThatCannotBeRead(t *testing.T) {
 	}
 }
 
-// TestWrittenByHand: comments, arrays, trailing commas and names without the prefix are understood.
+// TestWrittenByHand reads comments, arrays, trailing commas and names without the prefix.
 func TestWrittenByHand(t *testing.T) {
 	dir := write(t, "\ufeff"+`{
 		// what stays out
@@ -310,8 +310,8 @@ func TestWrittenByHand(t *testing.T) {
 	}
 }
 
-// TestOlderFile: without a config.json a settings.json counts as far as it restricts,
-// until it was imported.
+// TestOlderFile checks that without a config.json the restricting settings of a
+// settings.json are in force, until it is imported.
 func TestOlderFile(t *testing.T) {
 	const node = `{"CLAUDE_MEM_MODEL":"claude-sonnet-4-5","CLAUDE_MEM_PROVIDER":"gemini","CLAUDE_MEM_GEMINI_API_KEY":"sk-0123456789abcdef",
 		"CLAUDE_MEM_SKIP_TOOLS":"TodoWrite,Mine","CLAUDE_MEM_EXCLUDED_PROJECTS":"/secret","CLAUDE_MEM_LOG_LEVEL":"INFO",
@@ -343,7 +343,7 @@ func TestOlderFile(t *testing.T) {
 		lines = append(lines, o.Describe())
 	}
 	want := `PROVIDER = gemini|MODEL = claude-sonnet-4-5|GEMINI_API_KEY = …cdef|SKIP_TOOLS = TodoWrite,Mine (in force already)|EXCLUDED_PROJECTS = /secret (in force already)|` +
-		`RETENTION_DAYS: left out, it is not available yet|LOG_LEVEL: left out, it must be one of debug, info, warn, error`
+		`RETENTION_DAYS: not imported, it is not available yet|LOG_LEVEL: not imported, it must be one of debug, info, warn, error`
 	if got := strings.Join(lines, "|"); err != nil || got != want {
 		t.Errorf("%v\n%s\nwant\n%s", err, got, want)
 	}
@@ -380,7 +380,8 @@ func TestOlderFile(t *testing.T) {
 	check("after a change of settings.json", "claude-sonnet-4-5 gemini /secret info Mine")
 }
 
-// TestOlderFileRestricts: only the values that restrict are in force without an import.
+// TestOlderFileRestricts checks that without an import only values that restrict are in
+// force.
 func TestOlderFileRestricts(t *testing.T) {
 	for content, want := range map[string]string{
 		`{"CLAUDE_MEM_PROVIDER":"offline","CLAUDE_MEM_RECALL":"off"}`:         "offline off",
@@ -419,7 +420,7 @@ func TestOlderFileRestricts(t *testing.T) {
 	}
 }
 
-// TestLaterSettings are refused: nothing reads them yet.
+// TestLaterSettings checks that settings that nothing reads yet are refused.
 func TestLaterSettings(t *testing.T) {
 	dir := t.TempDir()
 	for _, key := range []string{"RETENTION_DAYS", "BACKUP_KEEP", "AGENT_FILES", "CONTEXT_MAX_SYMBOLS"} {
@@ -501,7 +502,7 @@ func TestSet(t *testing.T) {
 	}
 }
 
-// TestSetKeepsTheRest: order, unknown keys and values that are not text stay.
+// TestSetKeepsTheRest checks that order, unknown keys and values that are not text stay.
 func TestSetKeepsTheRest(t *testing.T) {
 	dir := write(t, "\ufeff"+`{"z":{"b":[1, 2]},"CLAUDE_MEM_MODE":"a","CLAUDE_MEM_NODE_ONLY":"x","CLAUDE_MEM_MODE":"b","a":1.50}`)
 	if err := Set(dir, KeyMode, "c"); err != nil {
@@ -545,7 +546,7 @@ func TestSetThroughALink(t *testing.T) {
 	}
 }
 
-// TestSetAtOnce: no edit is lost.
+// TestSetAtOnce checks that no edit is lost.
 func TestSetAtOnce(t *testing.T) {
 	dir := t.TempDir()
 	keys := []string{KeyMode, KeyModel, KeyLanguage, KeyOpenAIBaseURL, KeyOllamaBaseURL, KeyGeminiBaseURL}
@@ -626,7 +627,8 @@ func TestDataDir(t *testing.T) {
 	}
 }
 
-// TestSettingsDocument keeps docs/settings.md the table: -update writes it.
+// TestSettingsDocument checks that docs/settings.md is generated from the table; -update
+// writes it.
 func TestSettingsDocument(t *testing.T) {
 	path := filepath.Join("..", "docs", "settings.md")
 	if *update {

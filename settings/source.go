@@ -19,9 +19,9 @@ import (
 // Path returns the path of the settings file of a data directory.
 func Path(dataDir string) string { return filepath.Join(dataDir, "config.json") }
 
-// OlderPath returns the path of the file that claude-mem for Node and earlier
-// releases of this program keep their settings in. It counts only as long as there
-// is no config.json, and then only what restricts (see restricting).
+// OlderPath returns the path of the settings file of claude-mem for Node and of earlier
+// releases of this program. While there is no config.json, its restricting settings are in
+// force (see restricting).
 func OlderPath(dataDir string) string { return filepath.Join(dataDir, "settings.json") }
 
 // goodPath returns the path of the last good copy of config.json.
@@ -38,20 +38,18 @@ type entry struct {
 type source struct {
 	entries []entry
 	origin  Origin
-	// fault says why config.json, or the older file, is not what is in force.
+	// fault says why config.json, or the older file, is not in force.
 	fault error
-	// closed: there is no last good copy either.
+	// closed: the file is broken and there is no last good copy.
 	closed bool
 }
 
-// replacing is how long an editor that saves by removing and renaming may leave a
-// settings file away.
+// replacing is how long a settings file may be missing while an editor replaces it.
 const replacing = 20 * time.Millisecond
 
-// readSource reads config.json or, when that is broken, its last good copy; without
-// a config.json what restricts of the older file. With keep it renews the copy when
-// that is not of this version of the file, and removes it when the user has removed
-// config.json.
+// readSource reads config.json or, if that is broken, its last good copy; without a
+// config.json the restricting settings of the older file. With keep it renews a copy that
+// is not of this version of the file, and removes it when the user has removed config.json.
 func readSource(dataDir string, keep bool) source {
 	entries, info, err := readFile(Path(dataDir), false)
 	if os.IsNotExist(err) && exists(goodPath(dataDir)) {
@@ -105,14 +103,14 @@ func invalid(message string, cause error) *claudemem.Error {
 func brokenError(path string, err error, meanwhile string) error {
 	var pathError *fs.PathError
 	if errors.As(err, &pathError) {
-		err = pathError.Err // the path is said already
+		err = pathError.Err // the message has the path
 	}
-	return invalid(path+" is broken: "+err.Error()+"; "+meanwhile, err).WithHint("mend or remove " + path)
+	return invalid(path+" is broken: "+err.Error()+"; "+meanwhile, err).WithHint("repair or remove " + path)
 }
 
-// errLink says that the file is a link to a file that is not there: something was
-// set, and nobody knows what.
-var errLink = errors.New("a link to a file that is not there")
+// errLink is the error of a link to a missing file: there are settings, but they are
+// unknown.
+var errLink = errors.New("a link to a missing file")
 
 // readFile reads and parses a settings file. fs.ErrNotExist says that there is none.
 // info describes the file as it was before it was read.
@@ -149,9 +147,9 @@ var (
 	errTooLarge = errors.New("it is over 1 MB")
 )
 
-// parse reads the settings in a file. Comments, a byte order mark, trailing commas
-// and arrays of texts are understood; a setting without the prefix, or in another
-// letter case, is that setting; other keys are left alone.
+// parse returns the settings in a file. The file may have comments, a byte order mark,
+// trailing commas and arrays of texts. A key may lack the prefix and be in any letter
+// case. Unknown keys are ignored.
 func parse(data []byte, older bool) (entries []entry, err error) {
 	if len(data) > largestFile {
 		return nil, errTooLarge
@@ -192,8 +190,8 @@ func parse(data []byte, older bool) (entries []entry, err error) {
 	return entries, err
 }
 
-// parseValue reads a setting's value: a text, a number or a word as it stands, an
-// array of those; null sets nothing. ok is false for anything else.
+// parseValue parses a setting's value: a text, a number, true or false, or an array of
+// these; null sets nothing. ok is false for any other value.
 func parseValue(key string, value []byte) (e entry, isSet, ok bool) {
 	e.key = key
 	switch value[0] {
@@ -222,10 +220,9 @@ func parseValue(key string, value []byte) (e entry, isSet, ok bool) {
 	return e, true, true
 }
 
-// restricting returns the settings that can only restrict what is captured, given
-// back or sent. They are taken over from the older file at once; all others only
-// when a person has seen them (see Import). What extends a list of ours is added
-// to the list's default.
+// restricting returns the settings of the older file that can only restrict what is
+// captured, shown or sent. They are in force at once, all others only after Import, when
+// the user has seen them. Items of a list are added to the list's default.
 func restricting(entries []entry) []entry {
 	var kept []entry
 	for _, e := range entries {
@@ -272,9 +269,8 @@ func splitList(text string) []string {
 	return items
 }
 
-// keepGood copies a config.json that could be read, described by info, to the last
-// good copy, unless that is of the same version of the file already: the copy has
-// its time and size. Where it cannot be written there is none, which restricts.
+// keepGood copies a valid config.json, described by info, to the last good copy, unless that
+// has the same time and size. If it cannot be written, there is no copy, which restricts.
 func keepGood(dataDir string, info fs.FileInfo) {
 	good := goodPath(dataDir)
 	if copied, err := os.Stat(good); err == nil && copied.Size() == info.Size() && copied.ModTime().Equal(info.ModTime()) {
@@ -285,17 +281,17 @@ func keepGood(dataDir string, info fs.FileInfo) {
 		return
 	}
 	if _, err := parse(data, false); err != nil {
-		return // written to since it was read
+		return // changed since it was read
 	}
 	if atomicfile.Write(good, data, 0o600) != nil {
-		_ = os.Remove(good) // it could open what this version closes
+		_ = os.Remove(good) // it may allow what this version restricts
 		return
 	}
 	_ = os.Chtimes(good, info.ModTime(), info.ModTime()) // else the next reader renews it again
 }
 
-// Stat describes the file that the settings come from, nil when there is none: the
-// settings are to be loaded again when another file or another version is described.
+// Stat describes the file of the settings, nil when there is none. When the description
+// changes, the settings must be loaded again.
 func Stat(dataDir string) fs.FileInfo {
 	info, err := os.Stat(Path(dataDir))
 	if os.IsNotExist(err) {

@@ -2,7 +2,7 @@ package settings
 
 import "strings"
 
-// Kind says how a value is read.
+// Kind says how a value is parsed.
 type Kind string
 
 // The kinds of value.
@@ -27,8 +27,8 @@ type Setting struct {
 	Kind Kind
 	// Choices are the values of a Choice, separated by blanks.
 	Choices string
-	// Safe is the value in force when the value that is set is invalid or the file
-	// is broken: it sends nothing to a model and shows nothing. "" means Default.
+	// Safe is the value in force when the value that is set is invalid or the file is
+	// broken; "" means Default.
 	Safe string
 	// Secret values are never shown.
 	Secret bool
@@ -115,7 +115,7 @@ const DefaultSkipTools = "Glob,Grep,LS,ListMcpResourcesTool,TodoWrite,TaskCreate
 // DefaultWithholdFiles are the files whose contents never leave the hook.
 const DefaultWithholdFiles = ".env*,*.pem,id_*,.netrc,.aws/credentials,*.key"
 
-// table is only constants, so that the linker and not an init function fills it.
+// table has only constants, so that it needs no init function.
 var table = [...]Setting{
 	{Key: KeyProvider, Default: "auto", Safe: "offline", Group: "observer", Kind: Choice, Choices: "auto claude anthropic gemini openrouter openai ollama offline", Help: "what makes records of captured events; auto: the claude CLI for sessions of Claude Code if it is installed, else offline (no model)"},
 	{Key: KeyModel, Group: "observer", Kind: Text, Help: "model of the provider; empty: the provider's default (claude: haiku)"},
@@ -176,10 +176,11 @@ var table = [...]Setting{
 	{Key: KeyLogLevel, Default: "info", Group: "worker", Kind: Choice, Choices: "debug info warn error", Help: "minimum level of messages in the worker's log"},
 }
 
-// All returns the table, in the order in which people are shown it.
+// All returns the table, in its order of display.
 func All() []Setting { return table[:] }
 
-// Lookup finds a row by its key; the prefix CLAUDE_MEM_ may be left out and case does not matter.
+// Lookup returns the row of a key, with or without the prefix CLAUDE_MEM_, in any letter
+// case.
 func Lookup(name string) (Setting, bool) {
 	if i := indexOf(name); i >= 0 {
 		return table[i], true
