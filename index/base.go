@@ -409,7 +409,7 @@ func (b *base) compareVectors(ctx context.Context) error {
 			return err
 		}
 	}
-	if _, err := b.vectors.Keep(func(slot, _ uint32) bool { return int(slot) < len(c.names) && c.names[slot] != 0 }); err != nil {
+	if err := b.vectors.Keep(func(slot, _ uint32) bool { return int(slot) < len(c.names) && c.names[slot] != 0 }); err != nil {
 		return claudemem.Errorf(claudemem.CodeStorage, "open index: %w", err)
 	}
 	for i, name := range c.names {

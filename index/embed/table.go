@@ -176,6 +176,18 @@ func (t *Table) Vector(pieces []uint16) []float32 {
 
 // sum adds up the pieces' vectors and scales the sum to length 1.
 func (t *Table) sum(out []float32, pieces []uint16) {
+	length := t.add(out, pieces)
+	if length == 0 {
+		return
+	}
+	f := float32(1 / length)
+	for i := range out {
+		out[i] *= f
+	}
+}
+
+// add adds the pieces' vectors to out and returns its length.
+func (t *Table) add(out []float32, pieces []uint16) float64 {
 	for _, p := range pieces {
 		if int(p) >= len(t.tokens) {
 			continue
@@ -186,36 +198,18 @@ func (t *Table) sum(out []float32, pieces []uint16) {
 			out[i] += scale * float32(int8(v[i]))
 		}
 	}
-	length := 0.0
+	squares := 0.0
 	for _, x := range out {
-		length += float64(x) * float64(x)
+		squares += float64(x) * float64(x)
 	}
-	if length == 0 {
-		return
-	}
-	f := float32(1 / math.Sqrt(length))
-	for i := range out {
-		out[i] *= f
-	}
+	return math.Sqrt(squares)
 }
 
 // Telling returns the weight of a word for the subject of a text: the length of its
 // vector before it is scaled, .2 for an article, .6 for "fix", about 1.7 for the name
 // of something. It is 0 for a word without pieces.
 func (t *Table) Telling(word string) float64 {
-	var squares float64
-	sum := make([]float32, t.dims)
-	for _, p := range t.Pieces(word) {
-		scale := math.Float32frombits(t.uint32(t.scales + 4*int(p)))
-		v := t.values(p)[:len(sum)]
-		for i := range sum {
-			sum[i] += scale * float32(int8(v[i]))
-		}
-	}
-	for _, x := range sum {
-		squares += float64(x) * float64(x)
-	}
-	return math.Sqrt(squares)
+	return t.add(make([]float32, t.dims), t.Pieces(word))
 }
 
 // values are the int8 values of an entry.

@@ -24,7 +24,6 @@ type chunk struct {
 
 // Set is an open file of vectors.
 type Set struct {
-	model    string
 	dims     int
 	coder    *coder
 	readOnly bool
@@ -79,7 +78,7 @@ func open(path, model string, dims int, readOnly bool) (s *Set, err error) {
 		}
 	}()
 	c := newCoder(dims)
-	s = &Set{model: model, dims: dims, coder: c, readOnly: readOnly, file: f, pending: map[uint32]int{}}
+	s = &Set{dims: dims, coder: c, readOnly: readOnly, file: f, pending: map[uint32]int{}}
 	switch err := checkHeader(f, model, dims); {
 	case err == nil:
 		return s, s.load()
@@ -175,22 +174,6 @@ func (s *Set) slotsOf(places []place, document uint32) []place {
 		link = s.chunks[slot/chunkSlots].next[slot%chunkSlots]
 	}
 	return places
-}
-
-// Path returns the path of the file.
-func (s *Set) Path() string { return s.file.Name() }
-
-// Model names the model of the vectors.
-func (s *Set) Model() string { return s.model }
-
-// Dimensions is the length of a vector.
-func (s *Set) Dimensions() int { return s.dims }
-
-// Len counts the slots in use.
-func (s *Set) Len() int {
-	s.memory.RLock()
-	defer s.memory.RUnlock()
-	return s.used
 }
 
 // Document returns the document whose vector is in a slot; ok is false for an empty
@@ -351,13 +334,13 @@ func (s *Set) delete(slots []uint32) error {
 	return s.write(slots[:beyond], func(uint32) []byte { return empty })
 }
 
-// Keep deletes the vectors for which keep is false and returns their number. It is
-// called at the start, for vectors that a crash left without a row in the database.
-func (s *Set) Keep(keep func(slot, document uint32) bool) (dropped int, err error) {
+// Keep deletes the vectors for which keep is false. It is called at the start, for
+// vectors that a crash left without a row in the database.
+func (s *Set) Keep(keep func(slot, document uint32) bool) error {
 	s.writing.Lock()
 	defer s.writing.Unlock()
 	if err := s.changeable("delete vectors"); err != nil {
-		return 0, err
+		return err
 	}
 	var drop []uint32
 	for number, c := range s.chunks { // they do not change while writing is held
@@ -371,23 +354,7 @@ func (s *Set) Keep(keep func(slot, document uint32) bool) (dropped int, err erro
 			}
 		}
 	}
-	if len(drop) == 0 {
-		return 0, nil
-	}
-	return len(drop), s.delete(drop)
-}
-
-// Reset deletes all vectors.
-func (s *Set) Reset() error {
-	s.writing.Lock()
-	defer s.writing.Unlock()
-	if err := s.changeable("delete vectors"); err != nil {
-		return err
-	}
-	clear(s.pending)
-	s.records = s.records[:0]
-	s.forget()
-	return startFile(s.file, s.model, s.dims)
+	return s.delete(drop)
 }
 
 // forget drops what is in memory of the vectors.

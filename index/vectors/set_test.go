@@ -224,28 +224,22 @@ func TestKeepDropsWhatTheDatabaseDoesNotKnow(t *testing.T) {
 		put(t, s, slot, slot/4+1, []float32{1, 1})
 	}
 	flush(t, s)
-	dropped, err := s.Keep(func(slot, document uint32) bool {
+	err := s.Keep(func(slot, document uint32) bool {
 		if document != slot/4+1 {
 			t.Errorf("slot %d: got document %d, want %d", slot, document, slot/4+1)
 		}
 		return slot%2 == 0
 	})
-	if dropped != 50 || err != nil {
-		t.Errorf("got %d %v, want 50", dropped, err)
+	if err != nil || s.Len() != 50 {
+		t.Errorf("got %v and %d left, want 50", err, s.Len())
 	}
 	_ = s.Close()
 	s = open(t, path, "m", 2)
 	if got := s.Len(); got != 50 {
 		t.Errorf("opened again, Len: got %d, want 50", got)
 	}
-	if dropped, err := s.Keep(func(uint32, uint32) bool { return true }); dropped != 0 || err != nil {
-		t.Errorf("all: got %d %v, want 0", dropped, err)
-	}
-	if err := s.Reset(); err != nil || s.Len() != 0 {
-		t.Errorf("Reset: got %v and %d left", err, s.Len())
-	}
-	if info, err := os.Stat(path); err != nil || info.Size() != 64 {
-		t.Errorf("after Reset: got %v %v, want a header", info, err)
+	if err := s.Keep(func(uint32, uint32) bool { return true }); err != nil || s.Len() != 50 {
+		t.Errorf("all: got %v and %d left, want 50", err, s.Len())
 	}
 }
 
@@ -264,14 +258,14 @@ func TestReadOnlyAndClosedSets(t *testing.T) {
 	if got := documentsOf(r.Search([]float32{1, 0}, nil, 2)); !slices.Equal(got, []uint32{1}) {
 		t.Errorf("got %v, want [1]", got)
 	}
-	if r.Put(1, 1, []float32{1, 1}) == nil || r.Delete(1) == nil || r.Reset() == nil {
+	if r.Put(1, 1, []float32{1, 1}) == nil || r.Delete(1) == nil {
 		t.Error("a set for reading was changed")
 	}
-	if _, err := r.Keep(func(uint32, uint32) bool { return false }); err == nil {
+	if err := r.Keep(func(uint32, uint32) bool { return false }); err == nil {
 		t.Error("a set for reading was changed by Keep")
 	}
-	// The writer empties the file under the reader's feet.
-	if err := s.Reset(); err != nil {
+	// The file is emptied under the reader's feet, as for another model.
+	if err := os.Truncate(path, 64); err != nil {
 		t.Fatal(err)
 	}
 	if got := r.Search([]float32{1, 0}, nil, 2); len(got) != 0 {
