@@ -45,7 +45,7 @@ type Client struct {
 
 	mu    sync.Mutex
 	dims  int    // of the first vector, 0 before it
-	pause *Pause // the last failure, nil after a success
+	pause *pause // the last failure, nil after a success
 }
 
 // New makes a client of config, whose Provider is not used. An error is a

@@ -9,10 +9,10 @@
 // has a text that the server refuses although it accepts others: searches by words
 // still find it.
 //
-// A failure is a [claudemem.CodeUnavailable] whose cause is a [*Pause]: until its
-// end, the client returns the failure at once and sends nothing. The pause grows
-// with each failure; the server's own Retry-After replaces it. A canceled context
-// returns its own error.
+// A failure is a [claudemem.CodeUnavailable] and begins a pause: until its end, the
+// client returns the failure at once and sends nothing. The pause grows with each
+// failure; the server's own Retry-After replaces it. A canceled context returns its
+// own error.
 //
 // Guarantees: neither the key nor a URL is in an error or a log; no redirect is
 // followed (it would take the key along); no answer above 32 MB is read; nothing is

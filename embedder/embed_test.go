@@ -141,8 +141,8 @@ func TestEmbed(t *testing.T) {
 	if h := s.headers[0]; h.Get("Authorization") != "Bearer "+testKey || h.Get("User-Agent") != "claude-mem" {
 		t.Errorf("headers %v", h)
 	}
-	if c.Model() != "openai-compatible:m" || c.Dimensions() != 3 || c.Trouble() != nil {
-		t.Errorf("model %s, %d dimensions, trouble %v", c.Model(), c.Dimensions(), c.Trouble())
+	if c.Model() != "openai-compatible:m" || c.Dimensions() != 3 || c.pause != nil {
+		t.Errorf("model %s, %d dimensions, trouble %v", c.Model(), c.Dimensions(), c.pause)
 	}
 }
 
@@ -242,8 +242,8 @@ func TestFaults(t *testing.T) {
 			}
 			at.advance(time.Millisecond)
 			s.answers(nil)
-			if _, err := c.Embed(t.Context(), "a", "b"); err != nil || c.Trouble() != nil {
-				t.Errorf("after the pause: %v, trouble %v", err, c.Trouble())
+			if _, err := c.Embed(t.Context(), "a", "b"); err != nil || c.pause != nil {
+				t.Errorf("after the pause: %v, trouble %v", err, c.pause)
 			}
 		})
 	}
@@ -251,11 +251,11 @@ func TestFaults(t *testing.T) {
 
 func checkUnavailable(t *testing.T, err error, until time.Time) {
 	t.Helper()
-	var again interface{ RetryAt() time.Time }
+	var again *pause
 	if claudemem.CodeOf(err) != claudemem.CodeUnavailable || !errors.As(err, &again) {
 		t.Fatalf("error %v", err)
 	}
-	if got := again.RetryAt(); !got.Equal(until) {
+	if got := again.until; !got.Equal(until) {
 		t.Errorf("again at %v, want %v", got, until)
 	}
 	var shown *claudemem.Error
@@ -274,12 +274,9 @@ func TestPauseGrows(t *testing.T) {
 	})
 	c, at := newClient(t, s)
 	want := firstPause
-	for i := range 10 {
+	for range 10 {
 		_, err := c.Embed(t.Context(), "a")
 		checkUnavailable(t, err, at.now().Add(want))
-		if trouble := c.Trouble(); trouble == nil || trouble.Failures != i+1 {
-			t.Fatalf("trouble %+v after %d failures", trouble, i+1)
-		}
 		at.advance(want)
 		want = min(2*want, longestPause)
 	}
@@ -352,8 +349,8 @@ func TestHang(t *testing.T) {
 	}()
 	<-arrived
 	cancel()
-	if err := <-result; !errors.Is(err, context.Canceled) || c.Trouble() != nil {
-		t.Fatalf("after cancel: %v, trouble %v", err, c.Trouble())
+	if err := <-result; !errors.Is(err, context.Canceled) || c.pause != nil {
+		t.Fatalf("after cancel: %v, trouble %v", err, c.pause)
 	}
 	// The time limit ends: the next one need not wait.
 	c, err := New(model.Config{BaseURL: s.URL, Model: "m", Now: at.now, Timeout: 20 * time.Millisecond})

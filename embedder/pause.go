@@ -18,29 +18,15 @@ const (
 	longestAsked = time.Hour
 )
 
-// Pause is the reason why the server is not asked at present, and the end of that.
-type Pause struct {
-	Reason string
-	Until  time.Time
-	// Failures counts the failures in a row.
-	Failures int
-	length   time.Duration
-	began    time.Time
+// pause is the time after a failure in which the server is not asked.
+type pause struct {
+	reason       string
+	began, until time.Time
+	length       time.Duration // without what the server asked for
 }
 
-func (p *Pause) Error() string {
-	return fmt.Sprintf("the embedding server failed (%s)", p.Reason)
-}
-
-// RetryAt returns the earliest time of the next request.
-func (p *Pause) RetryAt() time.Time { return p.Until }
-
-// Trouble returns the last failure, nil after a success or before the first
-// request. doctor shows it.
-func (c *Client) Trouble() *Pause {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.pause
+func (p *pause) Error() string {
+	return fmt.Sprintf("the embedding server failed (%s)", p.reason)
 }
 
 // paused returns the error of the current pause, nil when there is none.
@@ -52,7 +38,7 @@ func (c *Client) paused() error {
 	}
 	now := c.now()
 	// A clock that was set back ends the pause.
-	if !now.Before(c.pause.Until) || now.Before(c.pause.began) {
+	if !now.Before(c.pause.until) || now.Before(c.pause.began) {
 		return nil
 	}
 	return c.unavailable(c.pause)
@@ -85,12 +71,11 @@ func (c *Client) startPause(asked, first time.Duration, reason string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	now := c.now()
-	p := &Pause{Reason: reason, Failures: 1, length: first, began: now}
+	p := &pause{reason: reason, length: first, began: now}
 	if last := c.pause; last != nil {
-		p.Failures = last.Failures + 1
 		p.length = max(first, last.length)
 		// Concurrent requests that fail together count as one failure.
-		if !now.Before(last.Until) {
+		if !now.Before(last.until) {
 			p.length = max(first, min(2*last.length, longestPause))
 		}
 	}
@@ -98,15 +83,15 @@ func (c *Client) startPause(asked, first time.Duration, reason string) error {
 	if asked > 0 {
 		wait = min(asked, longestAsked)
 	}
-	p.Until = now.Add(wait)
+	p.until = now.Add(wait)
 	c.pause = p
 	return c.unavailable(p)
 }
 
 // unavailable returns CodeUnavailable with the failure behind a pause and when the
 // server is asked again.
-func (c *Client) unavailable(p *Pause) error {
+func (c *Client) unavailable(p *pause) error {
 	return claudemem.Errorf(claudemem.CodeUnavailable, "no vectors: %w", p).
-		WithHint("search goes on by words; the server is asked again at " + p.Until.Format(time.RFC3339) +
+		WithHint("search goes on by words; the server is asked again at " + p.until.Format(time.RFC3339) +
 			"; it is set by CLAUDE_MEM_EMBEDDER_BASE_URL, _MODEL and _API_KEY")
 }
