@@ -13,7 +13,7 @@ import (
 	"claudemem"
 )
 
-// Options are the queue's policy; zero fields take the default.
+// Options are what a queue takes from outside; zero fields take the default.
 type Options struct {
 	Clock  func() time.Time // time.Now
 	Logger *slog.Logger     // none
@@ -21,17 +21,21 @@ type Options struct {
 	Rand func() float64
 	// Claimer begins the names of claimers; it tells processes apart.
 	Claimer string
-
-	// HealEvery is the time between two sweeps for lost claims and idle sessions,
-	// HealAfter the age at which a claim without a live claimer is lost.
-	HealEvery, HealAfter time.Duration // 30 s, 60 s
-	// IdleAfter is the time without events after which a session is interrupted.
-	IdleAfter time.Duration // 24 h
-	// RetryBase is the pause after a first counted failure; it doubles up to RetryMax.
-	RetryBase, RetryMax time.Duration // 5 s, 10 min
-	// RetryUncounted is the pause after a failure that isn't the events' fault.
-	RetryUncounted time.Duration // 1 min
 }
+
+const (
+	// healEvery is the time between two sweeps for lost claims and idle sessions,
+	// healAfter the age at which a claim without a live claimer is lost.
+	healEvery = 30 * time.Second
+	healAfter = 60 * time.Second
+	// idleAfter is the time without events after which a session is interrupted.
+	idleAfter = 24 * time.Hour
+	// retryBase is the pause after a first counted failure; it doubles up to retryMax.
+	retryBase = 5 * time.Second
+	retryMax  = 10 * time.Minute
+	// retryUncounted is the pause after a failure that isn't the events' fault.
+	retryUncounted = time.Minute
+)
 
 // retryAfterMax bounds a pause that a provider asks for: past it the queue looks
 // for itself.
@@ -59,17 +63,6 @@ type Queue struct {
 
 // New makes a queue over a storage. Until Open it does not heal or keep time.
 func New(storage Storage, opts Options) *Queue {
-	defaults := func(d *time.Duration, value time.Duration) {
-		if *d <= 0 {
-			*d = value
-		}
-	}
-	defaults(&opts.HealEvery, 30*time.Second)
-	defaults(&opts.HealAfter, 60*time.Second)
-	defaults(&opts.IdleAfter, 24*time.Hour)
-	defaults(&opts.RetryBase, 5*time.Second)
-	defaults(&opts.RetryMax, 10*time.Minute)
-	defaults(&opts.RetryUncounted, time.Minute)
 	if opts.Clock == nil {
 		opts.Clock = time.Now
 	}
@@ -165,7 +158,7 @@ func (q *Queue) Enqueue(ctx context.Context, arrivals ...claudemem.Arrival) ([]c
 	}
 	receipts, err := q.storage.Enqueue(ctx, arrivals...)
 	if err != nil {
-		return nil, fmt.Errorf("enqueue: %w", err)
+		return nil, err
 	}
 	for _, r := range receipts {
 		if r.Status == claudemem.StatusPending || r.Status == claudemem.StatusProcessed {
@@ -178,11 +171,7 @@ func (q *Queue) Enqueue(ctx context.Context, arrivals ...claudemem.Arrival) ([]c
 
 // Backlog lists the sessions that have pending events.
 func (q *Queue) Backlog(ctx context.Context) ([]claudemem.Backlog, error) {
-	backlog, err := q.storage.Backlog(ctx, q.now())
-	if err != nil {
-		return nil, fmt.Errorf("backlog: %w", err)
-	}
-	return backlog, nil
+	return q.storage.Backlog(ctx, q.now())
 }
 
 // Claim takes up to limit of the oldest due events of a session, 0 = all. The
@@ -199,7 +188,7 @@ func (q *Queue) Claim(ctx context.Context, session claudemem.SessionID, limit in
 	defer q.mu.Unlock()
 	if err != nil {
 		delete(q.live, claimer)
-		return claudemem.Claim{}, fmt.Errorf("claim: %w", err)
+		return claudemem.Claim{}, err
 	}
 	q.live[claimer] = len(claim.Events)
 	if len(claim.Events) == 0 {
@@ -226,14 +215,10 @@ func (q *Queue) forget(claim claudemem.Claim) {
 // are a part of it): the others stay held and are given back on their own.
 func (q *Queue) Confirm(ctx context.Context, claim claudemem.Claim, outcome claudemem.Outcome) error {
 	err := q.storage.Confirm(ctx, claim, outcome)
-	if err != nil && claudemem.CodeOf(err) != claudemem.CodeConflict {
-		return fmt.Errorf("confirm: %w", err)
+	if err == nil || claudemem.CodeOf(err) == claudemem.CodeConflict {
+		q.endClaim(claim)
 	}
-	q.endClaim(claim)
-	if err != nil {
-		return fmt.Errorf("confirm: %w", err)
-	}
-	return nil
+	return err
 }
 
 // endClaim forgets the claim and signals that events which arrived meanwhile can be
@@ -248,60 +233,48 @@ func (q *Queue) endClaim(claim claudemem.Claim) {
 // the cause has a method RetryAfter() of a positive duration, the claim isn't due
 // before that, within an hour.
 func (q *Queue) Retry(ctx context.Context, claim claudemem.Claim, cause error, counted bool) error {
-	pause := q.opts.RetryUncounted
+	pause := retryUncounted
 	if counted {
 		pause = q.backOff(claim)
 	}
 	pause = max(pause, retryAfter(cause))
 	due := q.now().Add(pause)
 	defer q.forget(claim) // if this fails, healing gives it back
-	if err := q.storage.Release(ctx, claim, causeText(cause), counted, due); err != nil {
-		return fmt.Errorf("retry: %w", err)
+	err := q.storage.Release(ctx, claim, causeText(cause), counted, due)
+	if err == nil {
+		q.dueAt(due)
 	}
-	q.dueAt(due)
-	return nil
+	return err
 }
 
 // Release gives the claim back untouched and due at once.
 func (q *Queue) Release(ctx context.Context, claim claudemem.Claim) error {
 	defer q.endClaim(claim) // if this fails, healing gives it back
-	if err := q.storage.Release(ctx, claim, "", false, 0); err != nil {
-		return fmt.Errorf("release: %w", err)
-	}
-	return nil
+	return q.storage.Release(ctx, claim, "", false, 0)
 }
 
 // Bury makes dead letters of the claim's events.
 func (q *Queue) Bury(ctx context.Context, claim claudemem.Claim, cause error) error {
 	defer q.endClaim(claim) // if this fails, healing gives it back
-	if err := q.storage.Bury(ctx, claim, causeText(cause)); err != nil {
-		return fmt.Errorf("bury: %w", err)
-	}
-	return nil
+	return q.storage.Bury(ctx, claim, causeText(cause))
 }
 
 // Revive makes the named dead letters pending again, all when none are named,
 // and returns how many.
 func (q *Queue) Revive(ctx context.Context, keys ...string) (int, error) {
 	n, err := q.storage.Revive(ctx, keys...)
-	if err != nil {
-		return 0, fmt.Errorf("revive: %w", err)
-	}
 	if n > 0 {
 		q.signal()
 	}
-	return n, nil
+	return n, err
 }
 
 // Hasten makes everything due now that waits for a retry and returns how many
 // events that are: what they waited for may have changed.
 func (q *Queue) Hasten(ctx context.Context) (int, error) {
 	n, err := q.storage.Hasten(ctx)
-	if err != nil {
-		return 0, fmt.Errorf("hasten: %w", err)
-	}
 	if n > 0 {
 		q.signal()
 	}
-	return n, nil
+	return n, err
 }

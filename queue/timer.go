@@ -14,7 +14,7 @@ import (
 // due.
 func (q *Queue) keepTime() {
 	defer close(q.stopped)
-	heal := time.NewTicker(q.opts.HealEvery)
+	heal := time.NewTicker(healEvery)
 	defer heal.Stop()
 	retry := time.NewTimer(q.untilDue())
 	defer retry.Stop()
@@ -116,7 +116,7 @@ func (q *Queue) heal(ctx context.Context) {
 	live := slices.Sorted(maps.Keys(q.live))
 	q.mu.Unlock()
 	now := q.now()
-	healed, err := q.storage.Heal(ctx, now.Add(-q.opts.HealAfter), live)
+	healed, err := q.storage.Heal(ctx, now.Add(-healAfter), live)
 	q.warn("give back lost claims", err)
 	if healed > 0 {
 		q.opts.Logger.Warn("gave back lost claims", "events", healed)
@@ -132,7 +132,7 @@ func (q *Queue) heal(ctx context.Context) {
 	if due {
 		q.signal()
 	}
-	_, err = q.storage.Interrupt(ctx, now.Add(-q.opts.IdleAfter))
+	_, err = q.storage.Interrupt(ctx, now.Add(-idleAfter))
 	q.warn("interrupt idle sessions", err)
 }
 
@@ -144,9 +144,9 @@ func (q *Queue) backOff(claim claudemem.Claim) time.Duration {
 	for _, e := range claim.Events {
 		attempts = max(attempts, e.Attempts)
 	}
-	pause := q.opts.RetryMax
+	pause := retryMax
 	if attempts < 30 { // beyond it the shift would overflow
-		pause = min(q.opts.RetryBase<<attempts, q.opts.RetryMax)
+		pause = min(retryBase<<attempts, retryMax)
 	}
 	return pause - time.Duration(q.opts.Rand()*float64(pause)/2)
 }
