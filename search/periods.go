@@ -52,7 +52,7 @@ func (r *reading) isoPeriod(w word) (period, bool) {
 	if t, err := time.ParseInLocation("2006-01", w.raw, loc); err == nil && sensible(t) {
 		return period{from: t, to: t.AddDate(0, 1, 0)}, true
 	}
-	if t, ok := parseMoment(w.raw, loc); ok && sensible(t) {
+	if t, ok := parseISOTime(w.raw, loc); ok && sensible(t) {
 		return period{from: t, to: t}, true
 	}
 	return period{}, false

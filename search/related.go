@@ -30,9 +30,16 @@ const (
 // It returns CodeInvalid for an unknown kind, CodeUnavailable without an index, and
 // what Records and Index return.
 func (s *Searcher) Related(ctx context.Context, r claudemem.RelatedRequest) ([]claudemem.Related, error) {
-	const what = "find related records"
+	related, err := s.related(ctx, r)
+	if err != nil {
+		return nil, fmt.Errorf("find related records: %w", err)
+	}
+	return related, nil
+}
+
+func (s *Searcher) related(ctx context.Context, r claudemem.RelatedRequest) ([]claudemem.Related, error) {
 	if s.index == nil {
-		return nil, fmt.Errorf("%s: %w", what, errNoIndex)
+		return nil, errNoIndex
 	}
 	kinds := r.Kinds
 	if len(kinds) == 0 {
@@ -40,7 +47,7 @@ func (s *Searcher) Related(ctx context.Context, r claudemem.RelatedRequest) ([]c
 	}
 	p, err := s.plan(claudemem.SearchRequest{Kinds: kinds, Query: claudemem.Query{Limit: r.Limit}})
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", what, err)
+		return nil, err
 	}
 	text := boundText(r.Text)
 	if strings.TrimSpace(text) == "" {
@@ -53,13 +60,9 @@ func (s *Searcher) Related(ctx context.Context, r claudemem.RelatedRequest) ([]c
 	limit := min(p.query.Limit, RankedPool)
 	answer, err := s.index.Rank(ctx, index.Request{Text: text, Filter: filter, Limit: max(limit, relatedPool), Prose: true})
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", what, err)
+		return nil, err
 	}
-	related, err := s.readRelated(ctx, filter, s.score(p, answer.Matches), limit)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", what, err)
-	}
-	return related, nil
+	return s.readRelated(ctx, filter, s.score(p, answer.Matches), limit)
 }
 
 // readRelated reads the best records from the store, up to limit, with their scores. In

@@ -55,7 +55,7 @@ const (
 
 // score puts an answer's matches in order, the best first, at most RankedPool.
 func (s *Searcher) score(p plan, matches []index.Match) []scored {
-	now := claudemem.MillisOf(s.clock())
+	now := claudemem.MillisOf(s.opts.Clock())
 	// Who asks for last March wants what was new then. A range that ends in the future
 	// ends now, or with the newest record: this machine's clock may be behind theirs.
 	end := now
@@ -66,7 +66,7 @@ func (s *Searcher) score(p plan, matches []index.Match) []scored {
 		end = min(end, until)
 	}
 	var oldest claudemem.Millis
-	if days := s.recencyDays(); days > 0 && !p.dated() {
+	if days := s.opts.RecencyDays(); days > 0 && !p.dated() {
 		oldest = now.Add(-time.Duration(min(days, 36500)) * 24 * time.Hour)
 	}
 	ranked := make([]scored, 0, len(matches))

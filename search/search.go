@@ -1,6 +1,7 @@
 package search
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -42,40 +43,29 @@ type Options struct {
 
 // Searcher answers queries. It is safe for concurrent use.
 type Searcher struct {
-	records     Records
-	index       Index
-	clock       func() time.Time
-	recencyDays func() int
-	location    *time.Location
-	logger      *slog.Logger
+	records Records
+	index   Index
+	opts    Options
 }
 
 // New returns a Searcher over what is remembered and its index, which may be nil:
 // a text is then answered with CodeUnavailable.
 func New(records Records, index Index, opts Options) *Searcher {
-	s := &Searcher{
-		records: records, index: index,
-		clock: opts.Clock, recencyDays: opts.RecencyDays, location: opts.Location, logger: opts.Logger,
+	if opts.Clock == nil {
+		opts.Clock = time.Now
 	}
-	if s.clock == nil {
-		s.clock = time.Now
+	if opts.RecencyDays == nil {
+		opts.RecencyDays = func() int { return 0 }
 	}
-	if s.recencyDays == nil {
-		s.recencyDays = func() int { return 0 }
-	}
-	if s.location == nil {
-		s.location = time.Local
-	}
-	if s.logger == nil {
-		s.logger = slog.Default()
-	}
-	return s
+	opts.Location = cmp.Or(opts.Location, time.Local)
+	opts.Logger = cmp.Or(opts.Logger, slog.Default())
+	return &Searcher{records: records, index: index, opts: opts}
 }
 
 // Search finds records. It returns CodeInvalid for an unknown kind or order, and
 // what Records and Index return.
 func (s *Searcher) Search(ctx context.Context, r claudemem.SearchRequest) (claudemem.SearchResult, error) {
-	started := s.clock()
+	started := s.opts.Clock()
 	f, err := s.find(ctx, r)
 	if err != nil {
 		return claudemem.SearchResult{}, fmt.Errorf("search records: %w", err)
@@ -86,7 +76,7 @@ func (s *Searcher) Search(ctx context.Context, r claudemem.SearchRequest) (claud
 		return claudemem.SearchResult{}, fmt.Errorf("search records: %w", err)
 	}
 	// The text is not logged: a query may say what its answers must not.
-	s.logger.Debug("search", "hits", len(result.Hits), "total", result.Total, "took", s.clock().Sub(started))
+	s.opts.Logger.Debug("search", "hits", len(result.Hits), "total", result.Total, "took", s.opts.Clock().Sub(started))
 	return result, nil
 }
 

@@ -83,7 +83,7 @@ func (s *Searcher) anchor(ctx context.Context, r claudemem.TimelineRequest) (ite
 		id, _ := strconv.ParseInt(m[1], 10, 64) // eighteen digits always fit
 		return s.sessionAnchor(ctx, claudemem.SessionID(id))
 	}
-	if at, ok := s.momentAnchor(text); ok {
+	if at, ok := s.timeAnchor(text); ok {
 		item := claudemem.TimelineItem{Hit: claudemem.Hit{RecordRef: claudemem.RecordRef{Kind: KindAnchor}, CreatedAt: at}, IsAnchor: true}
 		return item, at.Time().Format("2006-01-02T15:04:05.999Z07:00"), nil
 	}
@@ -121,18 +121,18 @@ func (s *Searcher) sessionAnchor(ctx context.Context, id claudemem.SessionID) (i
 	}, fmt.Sprintf("S%d", id), nil
 }
 
-// momentAnchor parses a date (its first instant in the user's zone), a date with a time,
+// timeAnchor parses a date (its first instant in the user's zone), a date with a time,
 // or milliseconds since 1970; false for another text.
-func (s *Searcher) momentAnchor(text string) (claudemem.Millis, bool) {
+func (s *Searcher) timeAnchor(text string) (claudemem.Millis, bool) {
 	if epochAnchor.MatchString(text) {
 		ms, _ := strconv.ParseInt(text, 10, 64) // fourteen digits always fit
 		return claudemem.Millis(ms), true
 	}
-	if t, err := time.ParseInLocation(time.DateOnly, text, s.location); err == nil && t.Year() >= 1 {
+	if t, err := time.ParseInLocation(time.DateOnly, text, s.opts.Location); err == nil && t.Year() >= 1 {
 		return claudemem.MillisOf(t), true
 	}
 	// Cleaning made the space between date and time one.
-	if t, ok := parseMoment(strings.Replace(text, " ", "T", 1), s.location); ok {
+	if t, ok := parseISOTime(strings.Replace(text, " ", "T", 1), s.opts.Location); ok {
 		return claudemem.MillisOf(t), true
 	}
 	return 0, false

@@ -84,7 +84,7 @@ func (s *Searcher) bySession(ctx context.Context, p plan, id claudemem.SessionID
 // text may have meant something else.
 func (s *Searcher) understand(ctx context.Context, p plan) (plan, error) {
 	r := reading{
-		now:   s.clock().In(s.location),
+		now:   s.opts.Clock().In(s.opts.Location),
 		dates: !p.dated(),
 		types: len(p.query.Types) == 0 && (len(p.kinds) == 0 || slices.Contains(p.kinds, claudemem.RecordObservation)),
 	}
