@@ -151,11 +151,7 @@ func (a *application) commit(batch *batch) {
 	for _, ch := range a.changes {
 		for _, slot := range ch.freed {
 			c.names[slot] = 0
-			if last := len(c.free) - 1; last >= 0 && c.free[last].first+c.free[last].n == slot {
-				c.free[last].n++
-			} else {
-				c.free = append(c.free, run{slot, 1})
-			}
+			c.freeSlot(slot)
 			b.toZero = append(b.toZero, slot)
 			c.fragments--
 		}

@@ -413,13 +413,8 @@ func (b *base) compareVectors(ctx context.Context) error {
 		return claudemem.Errorf(claudemem.CodeStorage, "open index: %w", err)
 	}
 	for i, name := range c.names {
-		slot := uint32(i) //nolint:gosec // slots are uint32
-		switch last := len(c.free) - 1; {
-		case name != 0:
-		case last >= 0 && c.free[last].first+c.free[last].n == slot:
-			c.free[last].n++
-		default:
-			c.free = append(c.free, run{slot, 1})
+		if name == 0 {
+			c.freeSlot(uint32(i)) //nolint:gosec // slots are uint32
 		}
 	}
 	return nil

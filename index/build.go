@@ -118,27 +118,23 @@ func (f *follower) begin(ctx context.Context, ix *Index, r *reindexing) {
 // stepNext indexes the next batch of the rebuild.
 func (f *follower) stepNext(ctx context.Context, ix *Index) {
 	r := f.next
-	if err := r.ctx.Err(); err != nil {
-		f.abandon(ix, err)
-		return
+	more, err := false, r.ctx.Err()
+	if err == nil {
+		more, err = f.step(ctx, ix, r.base)
 	}
-	more, err := f.step(ctx, ix, r.base)
-	if err != nil {
-		f.abandon(ix, err)
-		return
+	total := 0
+	if err == nil {
+		total, err = ix.feed.DocumentTotal(ctx)
 	}
-	total, err := ix.feed.DocumentTotal(ctx)
 	if err != nil {
 		f.abandon(ix, err)
 		return
 	}
 	r.tell(progress{r.base.cat.all.documents, max(total, r.base.cat.all.documents)})
-	if more {
-		return
+	if !more {
+		f.next = nil
+		r.done <- f.swap(ctx, ix, r)
 	}
-	f.next = nil
-	err = f.swap(ctx, ix, r)
-	r.done <- err
 }
 
 // tell replaces the progress that waits for the reader by p. It never blocks: r.progress
@@ -180,13 +176,12 @@ func (f *follower) swap(ctx context.Context, ix *Index, r *reindexing) error {
 		ix.base = nil
 	}
 	if errors.Join(errs...) == nil {
-		errs = append(errs, removeFile(vectorPath(ix.path)))
+		errs = append(errs, ifExists(os.Remove(vectorPath(ix.path))))
 		for _, suffix := range []string{"-wal", "-shm"} {
-			errs = append(errs, removeFile(ix.path+suffix))
+			errs = append(errs, ifExists(os.Remove(ix.path+suffix)))
 		}
 		if errors.Join(errs...) == nil {
-			errs = append(errs, os.Rename(nextPath(ix.path), ix.path))
-			errs = append(errs, rename(vectorPath(nextPath(ix.path)), vectorPath(ix.path)))
+			errs = append(errs, os.Rename(nextPath(ix.path), ix.path), ifExists(os.Rename(vectorPath(nextPath(ix.path)), vectorPath(ix.path))))
 		}
 	}
 	b, err := ix.openOrRebuild(ctx)
@@ -195,13 +190,6 @@ func (f *follower) swap(ctx context.Context, ix *Index, r *reindexing) error {
 }
 
 // rename is os.Rename, but a missing file is no error.
-func rename(from, to string) error {
-	if err := os.Rename(from, to); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return err
-	}
-	return nil
-}
-
 // checkpoint copies the log into the database and cuts it to nothing.
 func (b *base) checkpoint(ctx context.Context) error {
 	var busy, log, copied int

@@ -67,6 +67,15 @@ func take(free []run, n uint32) (first uint32, rest []run, ok bool) {
 	return 0, free, false
 }
 
+// freeSlot adds a slot to the free ones.
+func (c *catalogue) freeSlot(slot uint32) {
+	if last := len(c.free) - 1; last >= 0 && c.free[last].first+c.free[last].n == slot {
+		c.free[last].n++
+		return
+	}
+	c.free = append(c.free, run{slot, 1})
+}
+
 // total counts a project's documents and their words.
 type total struct {
 	documents, words int

@@ -41,8 +41,6 @@ type embedResult struct {
 	err       error
 }
 
-func (e *embedding) wait() { e.running.Wait() }
-
 // took records the model's answer: vectors to be applied, or a failure, after which
 // requests pause, longer each time.
 func (e *embedding) took(ix *Index, r embedResult) {
@@ -65,16 +63,7 @@ func (e *embedding) pause(ix *Index) time.Duration {
 	if e.busy || e.until.IsZero() || ix.base == nil || len(ix.base.cat.waiting) == 0 {
 		return 0
 	}
-	return max(e.rest(ix), time.Millisecond)
-}
-
-// rest returns the time without requests after a failure; a clock that was set back
-// does not prolong it.
-func (e *embedding) rest(ix *Index) time.Duration {
-	if d := e.until.Sub(ix.clock()); d <= longestPause {
-		return d
-	}
-	return 0
+	return max(ix.until(e.until, longestPause), time.Millisecond)
 }
 
 // step applies vectors that have arrived. Without any it makes those of the next
@@ -89,21 +78,20 @@ func (e *embedding) step(ctx context.Context, ix *Index, b *base) (more bool, er
 		}
 		return true, ix.takeVectors(ctx, b, r)
 	}
-	if len(b.cat.waiting) == 0 || e.busy || e.rest(ix) > 0 {
+	if len(b.cat.waiting) == 0 || e.busy || ix.until(e.until, longestPause) > 0 {
 		return false, nil
 	}
+	limit := remoteBatch
 	if ix.local {
-		documents, gone, err := ix.readWaiting(ctx, b, localBatch)
-		if err != nil {
-			return false, err
-		}
-		return true, ix.takeIn(ctx, b, documents, gone, b.cursor, b.build)
+		limit = localBatch
 	}
-	documents, gone, err := ix.readWaiting(ctx, b, remoteBatch)
-	if err != nil {
+	documents, gone, err := ix.readWaiting(ctx, b, limit)
+	switch {
+	case err != nil:
 		return false, err
-	}
-	if len(gone) > 0 {
+	case ix.local:
+		return true, ix.takeIn(ctx, b, documents, gone, b.cursor, b.build)
+	case len(gone) > 0:
 		return true, ix.takeIn(ctx, b, nil, gone, b.cursor, b.build)
 	}
 	r := embedResult{base: b, documents: analyseAll(documents, ix.table)}

@@ -124,7 +124,7 @@ func (f *follower) stop() {
 func (f *follower) run(ctx context.Context, ix *Index) {
 	changed, stop := ix.feed.Follow()
 	defer stop()
-	defer f.embeds.wait()
+	defer f.embeds.running.Wait()
 	defer func() { f.abandon(ix, errClosed) }()
 	pause := firstPause
 	for {
@@ -183,10 +183,15 @@ func (f *follower) timer(ix *Index) <-chan time.Time {
 	return ix.after(wait)
 }
 
-// sweepIn returns the time until the next sweep; a clock that was set back does not
-// prolong it.
+// sweepIn returns the time until the next sweep.
 func (f *follower) sweepIn(ix *Index) time.Duration {
-	if d := f.sweptAt.Add(sweepEvery).Sub(ix.clock()); d <= sweepEvery {
+	return ix.until(f.sweptAt.Add(sweepEvery), sweepEvery)
+}
+
+// until returns the time until at, which is at most so far away: with a clock that
+// was set back since, it is 0.
+func (ix *Index) until(at time.Time, most time.Duration) time.Duration {
+	if d := at.Sub(ix.clock()); d <= most {
 		return d
 	}
 	return 0
@@ -399,7 +404,7 @@ func (f *follower) replace(ctx context.Context, ix *Index) error {
 			ix.log.Warn("closing the damaged index failed", "err", err)
 		}
 		if _, err := clearAway(ix.path); err != nil {
-			return claudemem.Errorf(claudemem.CodeStorage, "remove index: %w", err).WithHint("delete " + ix.path)
+			return err
 		}
 	}
 	b, err := ix.openOrRebuild(ctx)

@@ -62,7 +62,7 @@ func Open(ctx context.Context, path string, feed Feed, opts Options) (*Index, er
 	}
 	ix.feed = feed
 	if err := removeNext(ix.path); err != nil {
-		return nil, claudemem.Errorf(claudemem.CodeStorage, "open index: %w", err)
+		return nil, fault("open index", err)
 	}
 	if ix.base, err = ix.openOrRebuild(ctx); err != nil {
 		return nil, fault("open index", err)
@@ -124,7 +124,7 @@ func (ix *Index) openOrRebuild(ctx context.Context) (*base, error) {
 	}
 	aside, failed := clearAway(ix.path)
 	if failed != nil {
-		return nil, claudemem.Errorf(claudemem.CodeStorage, "remove index: %w", failed).WithHint("delete " + ix.path)
+		return nil, failed
 	}
 	ix.log.Warn("the index is built anew", "because", err, "kept", aside)
 	return ix.openBase(ctx, ix.path)
@@ -158,15 +158,16 @@ func removeNext(path string) error {
 	if _, err := clearAway(nextPath(path)); err != nil {
 		return err
 	}
-	return removeFile(vectorPath(nextPath(path)))
+	return ifExists(os.Remove(vectorPath(nextPath(path))))
 }
 
 // removeFile is os.Remove, but a missing file is no error.
-func removeFile(path string) error {
-	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return err
+// ifExists returns the error of an operation on a file, nil when there is no file.
+func ifExists(err error) error {
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
 	}
-	return nil
+	return err
 }
 
 // Close ends the follower and closes the files. It may be called more than once.

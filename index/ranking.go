@@ -339,7 +339,7 @@ func (b *base) matches(q *query, list []candidate) []Match {
 		m := &matches[i]
 		m.RecordRef = e.ref()
 		m.ProjectPath = c.paths[e.project]
-		m.Session, m.CreatedAt, m.Type = sessionOf(e), createdAtOf(e), c.typeList[e.typ]
+		m.Session, m.CreatedAt, m.Type = claudemem.SessionID(e.session), claudemem.Millis(e.createdAt), c.typeList[e.typ]
 		m.Keyword, m.Proximity, m.Likeness, m.MaxSim = x.keyword, x.near, x.likeness, x.maxSim
 		m.Lexical = x.matched != 0
 		if x.semantic && int(x.slot) < len(c.names) && c.names[x.slot] > 0 {

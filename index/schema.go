@@ -10,6 +10,7 @@ import (
 
 	_ "modernc.org/sqlite" // the driver "sqlite"
 
+	"claudemem"
 	"claudemem/sqlite"
 )
 
@@ -134,23 +135,22 @@ func createSchema(ctx context.Context, db *sql.DB) error {
 // clearAway removes the index at path so that it is built anew. A database of
 // another program, which somebody put there by mistake, is renamed instead.
 func clearAway(path string) (aside string, err error) {
-	if foreign(path) {
+	if header, err := sqlite.ReadHeader(path); err == nil && header != nil && header.ApplicationID != applicationID {
 		aside = path + ".foreign"
 		if err := os.Rename(path, aside); err != nil {
-			return "", err
+			return "", unremovable(path, err)
 		}
 	}
 	for _, suffix := range []string{"", "-wal", "-shm", "-journal"} {
-		if err := os.Remove(path + suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return aside, err
+		if err := ifExists(os.Remove(path + suffix)); err != nil {
+			return aside, unremovable(path, err)
 		}
 	}
 	return aside, nil
 }
 
-// foreign reports whether the file at path is a whole SQLite database that is
-// not ours.
-func foreign(path string) bool {
-	header, err := sqlite.ReadHeader(path)
-	return err == nil && header != nil && header.ApplicationID != applicationID
+// unremovable returns the error for an index that makes way for a new one and could
+// not be removed.
+func unremovable(path string, err error) error {
+	return claudemem.Errorf(claudemem.CodeStorage, "remove index: %w", err).WithHint("delete " + path)
 }

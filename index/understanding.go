@@ -9,7 +9,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"claudemem"
 	"claudemem/index/embed"
 	"claudemem/index/rank"
 	"claudemem/index/words"
@@ -344,6 +343,3 @@ func (q *query) pieceShares(table *embed.Table) (pieces []uint16, shares []float
 	}
 	return pieces, shares
 }
-
-func sessionOf(e *entry) claudemem.SessionID { return claudemem.SessionID(e.session) }
-func createdAtOf(e *entry) claudemem.Millis  { return claudemem.Millis(e.createdAt) }
