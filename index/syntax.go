@@ -12,11 +12,10 @@ import (
 
 // A full-text expression is
 //
-//	either  = both { "OR" both }
-//	both    = operand { [ "AND" ] operand }
-//	operand = [ "NOT" ] near
-//	near    = primary { "NEAR" [ "/" number ] primary }
-//	primary = "(" either ")" | "NEAR" "(" term { term } [ "," number ] ")" | column ":" primary | term
+//	or      = and { "OR" and }
+//	and     = [ "NOT" ] near { [ "AND" ] [ "NOT" ] near }
+//	near    = primary | term "NEAR" [ "/" number ] term { "NEAR" [ "/" number ] term }
+//	primary = "(" or ")" | "NEAR" "(" term { term } [ "," number ] ")" | column ":" primary | term
 //	term    = word [ "*" ] | '"' text '"' [ "*" ]
 //
 // as people know it from FTS5, with NOT allowed after AND. It is read by this
@@ -128,18 +127,17 @@ func parseExpression(s string) (*expression, error) {
 		return nil, err
 	}
 	p := &parser{tokens: list}
-	root, err := p.orExpression(0, true)
-	if err != nil {
-		return nil, err
+	root := p.orExpression(0, true)
+	switch {
+	case p.next().kind != tokenEnd:
+		p.fail("a parenthesis or a colon stands alone")
+	case !p.operator:
+		p.fail("there is no operator")
+	case root == "":
+		p.fail("there is nothing to look for")
 	}
-	if p.next().kind != tokenEnd {
-		return nil, errSyntax("a parenthesis or a colon stands alone")
-	}
-	if !p.operator {
-		return nil, errSyntax("there is no operator")
-	}
-	if root == "" {
-		return nil, errSyntax("there is nothing to look for")
+	if p.err != nil {
+		return nil, p.err
 	}
 	return &expression{match: root, words: p.words}, nil
 }
@@ -150,6 +148,7 @@ type parser struct {
 	terms    int
 	operator bool
 	words    []words.QueryWord
+	err      error // the first one
 }
 
 // peek returns the next token, at the end the zero token, whose kind is tokenEnd.
@@ -182,25 +181,30 @@ func (p *parser) accept(word string) bool {
 	return true
 }
 
+// fail notes the first error and ends the parse: no token is left.
+func (p *parser) fail(format string, args ...any) string {
+	if p.err == nil {
+		p.err = errSyntax(format, args...)
+	}
+	p.at = len(p.tokens)
+	return ""
+}
+
 // orExpression parses operands that OR joins. It and the levels below it (andExpression,
 // nearExpression, primary) return the FTS5 form of what they parsed, "" for what has no
-// word in it. depth bounds the nesting; wanted says that the words shall be in the
-// records, as those behind NOT are not.
-func (p *parser) orExpression(depth int, wanted bool) (string, error) {
+// word in it and after an error. depth bounds the nesting; wanted says that the words
+// shall be in the records, as those behind NOT are not.
+func (p *parser) orExpression(depth int, wanted bool) string {
 	if depth > maxNesting {
-		return "", errSyntax("it is nested too deeply")
+		return p.fail("it is nested too deeply")
 	}
 	var parts []string
 	for {
-		part, err := p.andExpression(depth, wanted)
-		if err != nil {
-			return "", err
-		}
-		if part != "" {
+		if part := p.andExpression(depth, wanted); part != "" {
 			parts = append(parts, part)
 		}
 		if !p.accept("OR") {
-			return joined(parts, " OR "), nil
+			return joined(parts, " OR ")
 		}
 	}
 }
@@ -218,7 +222,7 @@ func joined(parts []string, operator string) string {
 
 // andExpression parses operands that follow each other, with AND or nothing between
 // them, each perhaps behind a NOT.
-func (p *parser) andExpression(depth int, wanted bool) (string, error) {
+func (p *parser) andExpression(depth int, wanted bool) string {
 	var with, without []string
 	for first := true; ; first = false {
 		if !first {
@@ -228,11 +232,7 @@ func (p *parser) andExpression(depth int, wanted bool) (string, error) {
 			}
 		}
 		not := p.accept("NOT")
-		part, err := p.nearExpression(depth, wanted && !not)
-		if err != nil {
-			return "", err
-		}
-		switch {
+		switch part := p.nearExpression(depth, wanted && !not); {
 		case part == "":
 		case not:
 			without = append(without, part)
@@ -241,41 +241,33 @@ func (p *parser) andExpression(depth int, wanted bool) (string, error) {
 		}
 	}
 	if len(without) == 0 {
-		return joined(with, " AND "), nil
+		return joined(with, " AND ")
 	}
 	if len(with) == 0 {
-		return "", errSyntax("NOT needs something to take away from")
+		return p.fail("NOT needs something to take away from")
 	}
-	return "(" + joined(with, " AND ") + " NOT " + joined(without, " OR ") + ")", nil
+	return "(" + joined(with, " AND ") + " NOT " + joined(without, " OR ") + ")"
 }
 
 // nearExpression parses one operand, or terms with NEAR or NEAR/5 between them. Without
 // a NEAR it returns what primary does.
-func (p *parser) nearExpression(depth int, wanted bool) (string, error) {
+func (p *parser) nearExpression(depth int, wanted bool) string {
 	from := p.at
-	left, err := p.primary(depth, wanted)
-	if err != nil {
-		return "", err
-	}
+	left := p.primary(depth, wanted)
 	distance, ok := p.nearOperator()
 	if !ok {
-		return left, nil
+		return left
 	}
 	// Only terms can be near each other: they are read again as such.
 	p.at = from
-	phrases, err := p.nearTerm(nil, wanted)
-	if err != nil {
-		return "", err
-	}
+	phrases := p.nearTerm(nil, wanted)
 	for {
 		d, ok := p.nearOperator()
 		if !ok {
-			return nearText(phrases, distance), nil
+			return nearText(phrases, distance)
 		}
 		distance = max(distance, d)
-		if phrases, err = p.nearTerm(phrases, wanted); err != nil {
-			return "", err
-		}
+		phrases = p.nearTerm(phrases, wanted)
 	}
 }
 
@@ -303,19 +295,21 @@ func (p *parser) nearOperator() (distance int, ok bool) {
 
 // nearTerm parses one operand of NEAR, which must be a word or a phrase, and appends its
 // FTS5 form to phrases.
-func (p *parser) nearTerm(phrases []string, wanted bool) ([]string, error) {
+func (p *parser) nearTerm(phrases []string, wanted bool) []string {
 	t := p.next()
 	if t.kind != tokenWord && t.kind != tokenText || isOperator(t) {
-		return nil, errSyntax("NEAR stands between words and phrases only")
+		p.fail("NEAR stands between words and phrases only")
+		return nil
 	}
-	phrase, err := p.phrase(t, false, wanted)
-	if err != nil {
-		return nil, err
-	}
-	if phrase != "" {
+	return p.appendPhrase(phrases, t, wanted)
+}
+
+// appendPhrase appends the FTS5 form of a word or phrase, if it has a word.
+func (p *parser) appendPhrase(phrases []string, t token, wanted bool) []string {
+	if phrase := p.phrase(t, false, wanted); phrase != "" {
 		phrases = append(phrases, phrase)
 	}
-	return phrases, nil
+	return phrases
 }
 
 // nearText returns the FTS5 group of phrases that are at most so many words apart.
@@ -332,85 +326,81 @@ func isOperator(t token) bool {
 
 // primary parses an operand: a parenthesis, NEAR(a b, 5), column:operand, or a word or
 // phrase with or without a star.
-func (p *parser) primary(depth int, wanted bool) (string, error) {
+func (p *parser) primary(depth int, wanted bool) string {
 	t := p.next()
 	switch t.kind {
 	case tokenOpen:
-		inner, err := p.orExpression(depth+1, wanted)
-		if err != nil {
-			return "", err
-		}
+		inner := p.orExpression(depth+1, wanted)
 		if p.next().kind != tokenClose {
-			return "", errSyntax("a parenthesis is not closed")
+			return p.fail("a parenthesis is not closed")
 		}
-		return inner, nil
+		return inner
 	case tokenText:
 		p.operator = true
 		return p.starred(t, wanted)
 	case tokenWord:
 		following := p.peek()
-		if t.text == "NEAR" && following.kind == tokenOpen {
+		switch {
+		case t.text == "NEAR" && following.kind == tokenOpen:
 			return p.nearList(wanted)
-		}
-		if isOperator(t) {
-			return "", errSyntax("%s needs something on both sides", t.text)
-		}
-		if following.kind == tokenColon && following.glued {
-			column, ok := columns[strings.ToLower(t.text)]
-			if !ok {
-				return "", errSyntax("there is no column of this name")
-			}
-			p.at++
-			p.operator = true
-			if depth >= maxNesting {
-				return "", errSyntax("it is nested too deeply")
-			}
-			inner, err := p.primary(depth+1, wanted)
-			if err != nil || inner == "" {
-				return "", err
-			}
-			return column + " : (" + inner + ")", nil
+		case isOperator(t):
+			return p.fail("%s needs something on both sides", t.text)
+		case following.kind == tokenColon && following.glued:
+			return p.inColumn(t.text, depth, wanted)
 		}
 		return p.starred(t, wanted)
 	}
-	return "", errSyntax("a word is missing")
+	return p.fail("a word is missing")
 }
 
-// nearList reads NEAR(a b, 5) from its parenthesis.
-func (p *parser) nearList(wanted bool) (string, error) {
+// inColumn parses column:operand from its colon.
+func (p *parser) inColumn(name string, depth int, wanted bool) string {
+	column, ok := columns[strings.ToLower(name)]
+	if !ok {
+		return p.fail("there is no column of this name")
+	}
+	if depth >= maxNesting {
+		return p.fail("it is nested too deeply")
+	}
+	p.at++
+	p.operator = true
+	inner := p.primary(depth+1, wanted)
+	if inner == "" {
+		return ""
+	}
+	return column + " : (" + inner + ")"
+}
+
+// nearList parses NEAR(a b, 5) from its parenthesis.
+func (p *parser) nearList(wanted bool) string {
 	p.at++
 	p.operator = true
 	var phrases []string
 	for {
 		switch t := p.next(); t.kind {
 		case tokenWord, tokenText:
-			phrase, err := p.phrase(t, false, wanted)
-			if err != nil {
-				return "", err
-			}
-			if phrase != "" {
-				phrases = append(phrases, phrase)
-			}
+			phrases = p.appendPhrase(phrases, t, wanted)
 		case tokenClose:
-			return nearText(phrases, nearDistance), nil
+			return nearText(phrases, nearDistance)
 		case tokenComma:
 			n, err := strconv.Atoi(p.next().text)
 			if err != nil || n < 0 || p.next().kind != tokenClose {
-				return "", errSyntax("NEAR's distance is no number")
+				return p.fail("NEAR's distance is no number")
 			}
-			return nearText(phrases, min(n, maxNear)), nil
+			return nearText(phrases, min(n, maxNear))
 		default:
-			return "", errSyntax("NEAR takes words and phrases only")
+			return p.fail("NEAR takes words and phrases only")
 		}
 	}
 }
 
-// starred reads a term with the star that may follow it.
-func (p *parser) starred(t token, wanted bool) (string, error) {
+// starred parses what may follow a word or phrase, a star and commas, and returns the
+// FTS5 form of it all.
+func (p *parser) starred(t token, wanted bool) string {
 	star := false
 	if s := p.peek(); s.kind == tokenStar {
 		if !s.glued {
-			return "", errSyntax("a star stands alone")
+			return p.fail("a star stands alone")
 		}
 		p.at++
 		p.operator, star = true, true
@@ -424,10 +414,10 @@ func (p *parser) starred(t token, wanted bool) (string, error) {
 
 // phrase writes the words of a term as FTS5 shall find them. A stop word that
 // stands alone is left out, as in plain queries.
-func (p *parser) phrase(t token, star, wanted bool) (string, error) {
+func (p *parser) phrase(t token, star, wanted bool) string {
 	p.terms++
 	if p.terms > maxTerms {
-		return "", errSyntax("it has too many words")
+		return p.fail("it has too many words")
 	}
 	var whole []words.QueryWord
 	for _, w := range words.Query(t.text) {
@@ -436,7 +426,7 @@ func (p *parser) phrase(t token, star, wanted bool) (string, error) {
 		}
 	}
 	if len(whole) == 0 || len(whole) == 1 && t.kind == tokenWord && !star && words.IsStop(whole[0].Raw) {
-		return "", nil
+		return ""
 	}
 	if wanted {
 		p.words = append(p.words, whole...)
@@ -447,13 +437,13 @@ func (p *parser) phrase(t token, star, wanted bool) (string, error) {
 	}
 	stemmed := quote(strings.Join(stems, " "))
 	if !star {
-		return stemmed, nil
+		return stemmed
 	}
 	last := len(whole) - 1
 	if utf8.RuneCountInString(whole[last].Raw) < minPrefix {
-		return "", errSyntax("a beginning of one letter stands for too many words")
+		return p.fail("a beginning of one letter stands for too many words")
 	}
 	stems[last] = whole[last].Raw
 	// What is kept are stems: of "running" only "run", which no longer begins with "runni".
-	return "(" + quote(strings.Join(stems, " ")) + " * OR " + stemmed + ")", nil
+	return "(" + quote(strings.Join(stems, " ")) + " * OR " + stemmed + ")"
 }
