@@ -1,6 +1,7 @@
 package index
 
 import (
+	"iter"
 	"sync"
 
 	"claudemem"
@@ -221,6 +222,20 @@ func (c *catalogue) eligible(f Filter) (vectors.Documents, int) {
 	return set, n
 }
 
+// among yields the documents of a set in order, all for nil.
+func (c *catalogue) among(set vectors.Documents) iter.Seq[uint32] {
+	if set != nil {
+		return set.All()
+	}
+	return func(yield func(uint32) bool) {
+		for d := range c.entries {
+			if c.entries[d].kind != 0 && !yield(uint32(d)) { //nolint:gosec // SQLite's rows end before
+				return
+			}
+		}
+	}
+}
+
 // predicate returns a function that reports whether a document passes f, its Only apart;
 // nil when all do.
 func (c *catalogue) predicate(f Filter) func(*entry) bool {
@@ -230,10 +245,8 @@ func (c *catalogue) predicate(f Filter) func(*entry) bool {
 	var projects []bool
 	if len(f.Projects) > 0 {
 		projects = make([]bool, len(c.paths))
-		for _, p := range f.Projects {
-			if n, ok := c.projects[p]; ok {
-				projects[n] = true
-			}
+		for _, n := range c.projectNumbers(f) {
+			projects[n] = true
 		}
 	}
 	var kinds [256]bool

@@ -199,20 +199,12 @@ func (b *base) typical(vector []float32, eligible vectors.Documents, n int) (mea
 	step := max(n/typicalDocuments, 1)
 	sample := make([]uint32, 0, typicalDocuments)
 	at := 0
-	add := func(d uint32) bool {
+	for d := range b.cat.among(eligible) {
 		if at%step == 0 {
 			sample = append(sample, d)
 		}
-		at++
-		return len(sample) < typicalDocuments
-	}
-	if eligible != nil {
-		eligible.All()(add)
-	} else {
-		for d := range b.cat.entries {
-			if b.cat.entries[d].kind != 0 && !add(uint32(d)) { //nolint:gosec // SQLite's rows end before
-				break
-			}
+		if at++; len(sample) == typicalDocuments {
+			break
 		}
 	}
 	sum, squares, count := 0.0, 0.0, 0.0

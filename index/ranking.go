@@ -178,20 +178,11 @@ func (b *base) candidates(ctx context.Context, q *query, r Request, eligible vec
 	c := b.cat
 	if n <= directDocuments {
 		list := make([]candidate, 0, n)
-		set := eligible
-		if set == nil {
-			for d := range c.entries {
-				if c.entries[d].kind != 0 {
-					list = append(list, candidate{document: uint32(d)}) //nolint:gosec // SQLite's rows end before
-				}
-			}
-		} else {
-			for d := range set.All() {
-				list = append(list, candidate{document: d})
-			}
+		for d := range c.among(eligible) {
+			list = append(list, candidate{document: d})
 		}
 		if vector != nil {
-			addLikeness(list, b.vectors.Search(vector, set, n))
+			addLikeness(list, b.vectors.Search(vector, eligible, n))
 		}
 		return list, nil
 	}
