@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -21,18 +22,19 @@ type Options struct {
 	Rand func() float64
 	// Claimer begins the names of claimers; it tells processes apart.
 	Claimer string
+	// HealEvery is the time between two sweeps for lost claims and idle sessions.
+	HealEvery time.Duration // 30 s
+	// RetryBase is the pause after a first counted failure; it doubles up to retryMax.
+	RetryBase time.Duration // 5 s
 }
 
 const (
-	// healEvery is the time between two sweeps for lost claims and idle sessions,
-	// healAfter the age at which a claim without a live claimer is lost.
-	healEvery = 30 * time.Second
+	// healAfter is the age at which a claim without a live claimer is lost.
 	healAfter = 60 * time.Second
 	// idleAfter is the time without events after which a session is interrupted.
 	idleAfter = 24 * time.Hour
-	// retryBase is the pause after a first counted failure; it doubles up to retryMax.
-	retryBase = 5 * time.Second
-	retryMax  = 10 * time.Minute
+	// retryMax is the longest pause after a counted failure.
+	retryMax = 10 * time.Minute
 	// retryUncounted is the pause after a failure that isn't the events' fault.
 	retryUncounted = time.Minute
 )
@@ -63,6 +65,8 @@ type Queue struct {
 
 // New makes a queue over a storage. Until Open it does not heal or keep time.
 func New(storage Storage, opts Options) *Queue {
+	opts.HealEvery = cmp.Or(opts.HealEvery, 30*time.Second)
+	opts.RetryBase = cmp.Or(opts.RetryBase, 5*time.Second)
 	if opts.Clock == nil {
 		opts.Clock = time.Now
 	}

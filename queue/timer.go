@@ -14,7 +14,7 @@ import (
 // due.
 func (q *Queue) keepTime() {
 	defer close(q.stopped)
-	heal := time.NewTicker(healEvery)
+	heal := time.NewTicker(q.opts.HealEvery)
 	defer heal.Stop()
 	retry := time.NewTimer(q.untilDue())
 	defer retry.Stop()
@@ -146,7 +146,7 @@ func (q *Queue) backOff(claim claudemem.Claim) time.Duration {
 	}
 	pause := retryMax
 	if attempts < 30 { // beyond it the shift would overflow
-		pause = min(retryBase<<attempts, retryMax)
+		pause = min(q.opts.RetryBase<<attempts, retryMax)
 	}
 	return pause - time.Duration(q.opts.Rand()*float64(pause)/2)
 }
