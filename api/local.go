@@ -286,17 +286,16 @@ func (l *Local) Batch(ctx context.Context, r BatchRequest) (Batch, error) {
 		return Batch{}, claudemem.Errorf(claudemem.CodeInvalid, "%d ids", len(r.IDs)).
 			WithHint("send ids, an array of 1 to " + strconv.Itoa(MaxBatch) + ` numbers such as 123 or "#123", or one string: "123,124"`)
 	}
-	ids := mapped(r.IDs, func(id *ObservationRef) claudemem.ObservationID { return claudemem.ObservationID(*id) })
-	found, err := l.Store.ObservationsByIDs(ctx, ids...)
+	found, err := l.Store.ObservationsByIDs(ctx, r.IDs...)
 	if err != nil {
 		return Batch{}, err
 	}
-	out := Batch{Count: len(found), Total: len(ids), Format: r.Format, Missing: []claudemem.ObservationID{}, Results: observations(found, r.Format)}
+	out := Batch{Count: len(found), Total: len(r.IDs), Format: r.Format, Missing: []claudemem.ObservationID{}, Results: observations(found, r.Format)}
 	there := map[claudemem.ObservationID]bool{}
 	for i := range found {
 		there[found[i].ID] = true
 	}
-	for _, id := range ids {
+	for _, id := range r.IDs {
 		if !there[id] {
 			there[id] = true
 			out.Missing = append(out.Missing, id)

@@ -246,39 +246,34 @@ type BatchRequest struct {
 	Lookup *bool `json:"lookup,omitempty"`
 }
 
-// ObservationRef is the number of an observation, in JSON 123, "123" or "#123".
-type ObservationRef claudemem.ObservationID
+// ObservationRefs are numbers of observations: a JSON array of 123, "123" or "#123", or a
+// string with such numbers separated by commas.
+type ObservationRefs []claudemem.ObservationID
 
 // UnmarshalJSON implements json.Unmarshaler.
-func (id *ObservationRef) UnmarshalJSON(raw []byte) error {
-	text, err := scalar(raw)
-	if err != nil {
-		text = string(raw)
-	}
-	n, err := ObservationNumber(text)
-	*id = ObservationRef(n)
-	return err
-}
-
-// ObservationRefs is a JSON array, or a string with numbers separated by commas.
-type ObservationRefs []ObservationRef
-
-// UnmarshalJSON decodes [1, "2", "#3"], "1,2,#3" or null. A single number outside an
-// array is an error.
 func (ids *ObservationRefs) UnmarshalJSON(raw []byte) error {
 	var text string
+	var items []json.RawMessage
 	if json.Unmarshal(raw, &text) != nil {
-		return json.Unmarshal(raw, (*[]ObservationRef)(ids))
+		if err := json.Unmarshal(raw, &items); err != nil {
+			return err
+		}
+	} else if string(raw) != "null" {
+		for part := range strings.SplitSeq(text, ",") {
+			items = append(items, json.RawMessage(strconv.Quote(part)))
+		}
 	}
-	if *ids = nil; string(raw) == "null" {
-		return nil
-	}
-	for part := range strings.SplitSeq(text, ",") {
-		id, err := ObservationNumber(part)
+	*ids = nil
+	for _, item := range items {
+		text, err := scalar(item)
+		if err != nil {
+			text = string(item)
+		}
+		id, err := ObservationNumber(text)
 		if err != nil {
 			return err
 		}
-		*ids = append(*ids, ObservationRef(id))
+		*ids = append(*ids, id)
 	}
 	return nil
 }

@@ -137,8 +137,8 @@ type schemas struct{ components object }
 var (
 	rawMessage = reflect.TypeFor[json.RawMessage]()
 	// shaper is implemented by types that are encoded as the value that Shape returns.
-	shaper = reflect.TypeFor[interface{ Shape() any }]()
-	number = reflect.TypeFor[api.ObservationRef]()
+	shaper  = reflect.TypeFor[interface{ Shape() any }]()
+	numbers = reflect.TypeFor[api.ObservationRefs]()
 )
 
 // of returns the schema of a value's type. For an interface it is the schema of the value
@@ -149,8 +149,10 @@ func (s schemas) of(v reflect.Value) object {
 	}
 	t := v.Type()
 	switch {
-	case t == rawMessage || t == number:
+	case t == rawMessage:
 		return object{} // number or string
+	case t == numbers:
+		return object{"type": "array", "items": object{}} // numbers or strings
 	case t.Implements(shaper):
 		return s.of(reflect.ValueOf(v.Interface().(interface{ Shape() any }).Shape()))
 	case t.Kind() == reflect.Pointer:

@@ -20,11 +20,8 @@ func getObservations(ctx context.Context, c *call) (*answer, error) {
 	if c.args.err != nil {
 		return nil, c.args.err
 	}
-	request := api.BatchRequest{Format: api.FormatFull, Lookup: new(bool)} // noteShown reports the shown ones
-	for _, id := range ids {
-		request.IDs = append(request.IDs, api.ObservationRef(id))
-	}
-	page, err := c.server.memory.Batch(ctx, request)
+	// Lookup is false: noteShown reports those that are shown.
+	page, err := c.server.memory.Batch(ctx, api.BatchRequest{IDs: ids, Format: api.FormatFull, Lookup: new(bool)})
 	if claudemem.CodeOf(err) == claudemem.CodeNoMemory {
 		return nil, claudemem.Errorf(claudemem.CodeNotFound, "there is no observation %s: nothing is remembered yet", numbers(ids))
 	}

@@ -35,7 +35,7 @@ func TestMCPWithoutWorker(t *testing.T) {
 		if err != nil || found.Total != 1 {
 			t.Errorf("mute %t: search: %+v, %v", mute, found, err)
 		}
-		batch, err := m.Batch(ctx, api.BatchRequest{IDs: []api.ObservationRef{1, 99}, Lookup: new(bool)})
+		batch, err := m.Batch(ctx, api.BatchRequest{IDs: api.ObservationRefs{1, 99}, Lookup: new(bool)})
 		if err != nil || len(batch.Results) != 1 {
 			t.Errorf("mute %t: batch: %+v, %v", mute, batch, err)
 		}
@@ -48,7 +48,7 @@ func TestMCPWithoutWorker(t *testing.T) {
 		if _, err := m.HideObservation(ctx, api.HideRequest{ID: 1}); claudemem.CodeOf(err) != claudemem.CodeUnavailable {
 			t.Errorf("mute %t: hide: %v, want unavailable", mute, err)
 		}
-		if batch, err := m.Batch(ctx, api.BatchRequest{IDs: []api.ObservationRef{1}}); err != nil || len(batch.Results) != 1 {
+		if batch, err := m.Batch(ctx, api.BatchRequest{IDs: api.ObservationRefs{1}}); err != nil || len(batch.Results) != 1 {
 			t.Errorf("mute %t: after a refused write: %+v, %v", mute, batch, err)
 		}
 		m.waking.Wait()
