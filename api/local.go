@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"reflect"
 	"slices"
@@ -231,7 +232,8 @@ func timelineEntry(i *claudemem.TimelineItem) Entry {
 
 // Observations implements Memory.
 func (l *Local) Observations(ctx context.Context, r ObservationsRequest) (Listing[Observation], error) {
-	q, err := l.query(ctx, &SearchRequest{Types: r.Types, Format: r.Format, Dated: Dated{Paged: r.Paged}})
+	search := SearchRequest{Types: r.Types, Format: r.Format, Dated: Dated{Paged: r.Paged}}
+	q, err := l.query(ctx, &search)
 	if err != nil {
 		return Listing[Observation]{}, err
 	}
@@ -240,16 +242,7 @@ func (l *Local) Observations(ctx context.Context, r ObservationsRequest) (Listin
 		return Listing[Observation]{}, err
 	}
 	total, err := l.Store.CountObservations(ctx, q)
-	format := orIndex(r.Format)
-	return Listing[Observation]{len(found), total, q.Limit, q.Offset, format, observations(found, format)}, err
-}
-
-// orIndex returns the format, or FormatIndex for "".
-func orIndex(format string) string {
-	if format == "" {
-		return FormatIndex
-	}
-	return format
+	return Listing[Observation]{len(found), total, q.Limit, q.Offset, search.Format, observations(found, search.Format)}, err
 }
 
 func observations(found []claudemem.Observation, format string) []Observation {
@@ -275,12 +268,9 @@ func (l *Local) Observation(ctx context.Context, r ObservationRequest) (Observat
 
 // Batch implements Memory.
 func (l *Local) Batch(ctx context.Context, r BatchRequest) (Batch, error) {
-	switch r.Format {
-	case "":
-		r.Format = FormatFull
-	case FormatIndex, FormatFull:
-	default:
-		return Batch{}, claudemem.Errorf(claudemem.CodeInvalid, "format is %.40q", r.Format).WithHint("format is index or full")
+	format, err := ParamNamed("format").checkChoice(cmp.Or(r.Format, FormatFull))
+	if err != nil {
+		return Batch{}, err
 	}
 	if len(r.IDs) == 0 || len(r.IDs) > MaxBatch {
 		return Batch{}, claudemem.Errorf(claudemem.CodeInvalid, "%d ids", len(r.IDs)).
@@ -290,14 +280,10 @@ func (l *Local) Batch(ctx context.Context, r BatchRequest) (Batch, error) {
 	if err != nil {
 		return Batch{}, err
 	}
-	out := Batch{Count: len(found), Total: len(r.IDs), Format: r.Format, Missing: []claudemem.ObservationID{}, Results: observations(found, r.Format)}
-	there := map[claudemem.ObservationID]bool{}
-	for i := range found {
-		there[found[i].ID] = true
-	}
+	out := Batch{Count: len(found), Total: len(r.IDs), Format: format, Missing: []claudemem.ObservationID{}, Results: observations(found, format)}
 	for _, id := range r.IDs {
-		if !there[id] {
-			there[id] = true
+		there := slices.ContainsFunc(found, func(o claudemem.Observation) bool { return o.ID == id })
+		if !there && !slices.Contains(out.Missing, id) {
 			out.Missing = append(out.Missing, id)
 		}
 	}
