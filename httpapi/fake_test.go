@@ -21,7 +21,7 @@ import (
 
 var noon = time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
 
-// fakeWorker is everything behind the routes.
+// fakeWorker implements all interfaces behind the routes.
 type fakeWorker struct {
 	mu         sync.Mutex
 	events     []claudemem.Event
@@ -257,7 +257,7 @@ func (f *fakeWorker) ObservationsByIDs(ctx context.Context, ids ...claudemem.Obs
 	return found, f.err
 }
 
-// Search finds the hits of the kinds that are asked for.
+// Search returns the hits of the requested kinds.
 func (f *fakeWorker) Search(_ context.Context, r claudemem.SearchRequest) (claudemem.SearchResult, error) {
 	f.searched = append(f.searched, r)
 	result := claudemem.SearchResult{Understood: f.understood}
@@ -339,12 +339,12 @@ func (f *fakeWorker) RestoreObservation(ctx context.Context, id claudemem.Observ
 	return f.Observation(ctx, id)
 }
 
-// zeros makes delivery ids foreseeable.
+// zeros is a source of zero bytes, so that delivery ids are known.
 type zeros struct{}
 
 func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
 
-// site is the API served on a real socket and a real port.
+// site is the API on a real socket and a real port.
 type site struct {
 	*fakeWorker
 	api        *server
@@ -396,7 +396,7 @@ func serve(t testing.TB, opts Options, change ...func(*http.Server)) *site {
 	return s
 }
 
-// answer is a response, read.
+// answer is a response with its body.
 type answer struct {
 	status int
 	header http.Header
@@ -436,7 +436,7 @@ func (s *site) do(t testing.TB, client *http.Client, method, path, body string, 
 	return answer{resp.StatusCode, resp.Header, b.String()}
 }
 
-// peerIs stands in for the lookup of the peer.
+// peerIs returns a CheckPeer with a fixed answer.
 func peerIs(p Peer) func(server, client addrPort) Peer {
 	return func(addrPort, addrPort) Peer { return p }
 }
@@ -449,7 +449,8 @@ func (f blocksFunc) Context(context.Context, claudemem.ContextRequest) (claudeme
 	return claudemem.ContextBlock{Text: "x"}, nil
 }
 
-// contextWithLink makes r's context that of a socket client, to be used without a server.
+// contextWithLink returns the context of r with the link of a socket client, for requests
+// without a server.
 func contextWithLink(r *http.Request) (context.Context, context.CancelFunc) {
 	return context.WithCancel(context.WithValue(r.Context(), linkKey{}, &link{unix: true}))
 }

@@ -161,8 +161,8 @@ func TestGuard(t *testing.T) {
 	}
 }
 
-// A request of HTTP/1.0 may come without a Host: fine on the socket, where no
-// browser is, and refused on TCP.
+// A request of HTTP/1.0 may have no Host: it is accepted on the socket, which browsers
+// cannot use, and refused on TCP.
 func TestGuardWithoutHost(t *testing.T) {
 	s := serve(t, Options{CheckPeer: peerIs(PeerSame)})
 	for _, tt := range []struct {
@@ -188,8 +188,8 @@ func TestGuardWithoutHost(t *testing.T) {
 	}
 }
 
-// Served by another server than NewServer's, nobody is taken for a socket
-// client or for the same user.
+// On a server that NewServer did not make, no client counts as a socket client or as the
+// same user.
 func TestGuardWithoutConnContext(t *testing.T) {
 	h := New(newFakeWorker().deps(), Options{})
 	for remote, want := range map[string]int{"127.0.0.1:5": 401, "192.0.2.1:5": 403, "@": 403, "": 403} {
@@ -203,7 +203,7 @@ func TestGuardWithoutConnContext(t *testing.T) {
 	}
 }
 
-// The peer is looked up once a connection, not once a request.
+// The peer is looked up once for each connection, not for each request.
 func TestPeerIsLookedUpOnceAConnection(t *testing.T) {
 	n := 0
 	s := serve(t, Options{CheckPeer: func(server, client addrPort) Peer {

@@ -12,14 +12,14 @@ import (
 	"claudemem/api"
 )
 
-// readRoutes are the routes that take somebody's text as parameters.
+// readRoutes are the routes with texts as parameters.
 var readRoutes = []string{
 	"/api/search", "/api/search/observations", "/api/search/sessions", "/api/search/prompts", "/api/search/by-type", "/api/search/by-file",
 	"/api/search/by-concept", "/api/search/recent-context", "/api/search/timeline", "/api/search/timeline-by-query", "/api/search/help",
 	"/api/sessions", "/api/summaries", "/api/prompts", "/api/projects", "/api/observations", "/api/learnings", "/api/stats", "/api/context/preview", "/api/sessions/12/receipt",
 }
 
-// Whatever the parameters are: an answer that is JSON, and no fault of ours.
+// For all parameters, the answer is JSON and no internal error.
 func FuzzParameters(f *testing.F) {
 	for _, query := range []string{
 		"", "query=x", "query=%00", "query=%zz", "query=a;b", "q=%F0%9F%98%80&text=%ff%fe", `query="&explain=1`, "query=" + strings.Repeat("(", 2000), "limit=99999999999999999999",
@@ -54,7 +54,7 @@ func FuzzParameters(f *testing.F) {
 	})
 }
 
-// Whatever somebody writes down: kept whole, or refused.
+// An observation is stored complete, or refused.
 func FuzzMemories(f *testing.F) {
 	for _, body := range []string{
 		`{"project":"p","narrative":"x"}`, `{}`, `[`, ``, `{"project":"p","title":"\u0000"}`, `{"project":"p","text":"\ud800. b","files":["", " "],"type":" BUGFIX "}`, `{"ids":[1,"#2"," 3 ",null,1e3]}`,

@@ -9,8 +9,8 @@ import (
 	"claudemem/wire"
 )
 
-// TestLookups: records that were read in full are noted after the answer, for the
-// session that the header names; what lists show is not.
+// TestLookups: records read in full are noted after the answer, for the session that the
+// header names; records in lists are not.
 func TestLookups(t *testing.T) {
 	session := func(value string) edit { return header(wire.SessionHeader, value) }
 	for name, tt := range map[string]struct {
@@ -55,7 +55,7 @@ func TestLookups(t *testing.T) {
 	}
 }
 
-// TestLookupThatCannotBeNoted costs the reader nothing.
+// TestLookupThatCannotBeNoted: the answer is sent although noting fails.
 func TestLookupThatCannotBeNoted(t *testing.T) {
 	s := serve(t, Options{})
 	s.records, s.err = []claudemem.Observation{{ID: 7}}, errors.New("disk full")

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// echo answers with what it was sent.
+// echo answers with the body of the request.
 func echo() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
@@ -19,8 +19,8 @@ func echo() http.Handler {
 	})
 }
 
-// TestMCPBehindTheGuard: the MCP server gets what the rules of every route let through,
-// whole, and nothing else.
+// TestMCPBehindTheGuard: the MCP server gets the requests that pass the guard, with their
+// whole body, and no others.
 func TestMCPBehindTheGuard(t *testing.T) {
 	s := serve(t, Options{CheckPeer: peerIs(PeerSame), MaxBody: 3 << 20})
 	if got := s.do(t, s.unix, "POST", "/mcp", "{}"); got.status != http.StatusNotFound {

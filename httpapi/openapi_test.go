@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// asked is what the handler answers a socket client, without a server between.
+// asked returns the handler's answer to a socket client, without a server.
 func asked(t testing.TB, f *fakeWorker, path string) answer {
 	t.Helper()
 	r := httptest.NewRequest(http.MethodGet, "http://localhost/", nil)
@@ -56,8 +56,8 @@ func document(t *testing.T) (openAPIDocument, string) {
 	return d, got.body
 }
 
-// Every route and method is in the document and the reverse, described, with
-// its parameters.
+// The document has all routes with their methods, descriptions and parameters, and no
+// others.
 func TestOpenAPIIsTheRoutes(t *testing.T) {
 	d, raw := document(t)
 	if d.OpenAPI != "3.1.0" {
@@ -128,7 +128,7 @@ func TestOpenAPIIsTheRoutes(t *testing.T) {
 	}
 }
 
-// What the routes answer has no field that the document does not know.
+// All fields of the answers are in the document.
 func TestAnswersAreDocumented(t *testing.T) {
 	_, raw := document(t)
 	var d map[string]any
@@ -204,7 +204,7 @@ func undocumented(document map[string]any, schema, body any, at string) (unknown
 	return unknown
 }
 
-// Help tells of every search route, and its examples work.
+// Help lists all search routes, and its examples work.
 func TestHelpExamplesWork(t *testing.T) {
 	f := newFakeWorker()
 	f.records, f.hits, f.around, f.sessions = someRecords(), someHits(), someTimeline(), someSessions()
@@ -220,7 +220,7 @@ func TestHelpExamplesWork(t *testing.T) {
 			t.Errorf("%s: status %d: %s", e.Example, got.status, got.body)
 		}
 	}
-	// So do the other examples, as far as they are query strings.
+	// The examples of other GET routes work too.
 	for _, r := range newServer(f.deps(), Options{}).routes() {
 		if r.method == "GET" && r.example != "" {
 			if got := asked(t, f, r.path+"?"+r.example); got.status != 200 {
@@ -230,7 +230,7 @@ func TestHelpExamplesWork(t *testing.T) {
 	}
 }
 
-// docs/http-api.md has every route: its path, or as one of a row its last part.
+// docs/http-api.md has every route: its path, or the last part of it in a row of several.
 func TestRoutesAreInTheManual(t *testing.T) {
 	manual, err := os.ReadFile(filepath.Join("..", "docs", "http-api.md"))
 	if err != nil {

@@ -15,7 +15,7 @@ func at(year int, month time.Month, day, hour, minute, second, ms int) claudemem
 	return claudemem.MillisOf(time.Date(year, month, day, hour, minute, second, ms*1e6, time.UTC))
 }
 
-// All names and forms of a parameter mean the same.
+// All names and forms of a parameter have the same meaning.
 func TestSearchParameters(t *testing.T) {
 	march := claudemem.Query{Limit: 20, Since: at(2026, 3, 1, 0, 0, 0, 0), Until: at(2026, 3, 31, 23, 59, 59, 999)}
 	since, until := strconv.FormatInt(int64(march.Since), 10), strconv.FormatInt(int64(march.Until), 10)
@@ -67,7 +67,7 @@ func TestSearchParameters(t *testing.T) {
 	}
 }
 
-// The routes about one thing put it where it belongs.
+// The routes for a type, a file, a concept or a kind search with it as a filter.
 func TestSearchRoutes(t *testing.T) {
 	observations := []claudemem.RecordKind{claudemem.RecordObservation}
 	tests := []struct {
@@ -91,7 +91,7 @@ func TestSearchRoutes(t *testing.T) {
 	}
 }
 
-// What is wrong is said, with the good form.
+// The error of a wrong parameter has a hint with the right form.
 func TestWrongParameters(t *testing.T) {
 	for _, path := range []string{
 		"/api/search?limit=0", "/api/search?limit=101", "/api/search?limit=ten", "/api/search?offset=-1", "/api/search?offset=2147483648", "/api/search?format=xml",

@@ -29,8 +29,8 @@ func someBlock() claudemem.ContextBlock {
 	}
 }
 
-// A preview shows what would be given and where each line stands; nothing is
-// booked, no session has started, nobody is told anything.
+// A preview shows the block and the number of each line; nothing is booked, no session has
+// started, and no notice is taken.
 func TestPreview(t *testing.T) {
 	s := serve(t, Options{})
 	s.block = someBlock()
@@ -59,7 +59,7 @@ func TestPreview(t *testing.T) {
 	if got := s.do(t, s.unix, "GET", path, ""); got.status != 503 {
 		t.Errorf("status %d: %s", got.status, got.body)
 	}
-	// What the other route does after its answer it does before the connection is free.
+	// The other route does its work after the answer before it frees the connection.
 	if len(s.booked) != 0 || len(s.touched) != 0 || len(s.notices) != 1 {
 		t.Errorf("booked %d, touched %d, notices left %v", len(s.booked), len(s.touched), s.notices)
 	}

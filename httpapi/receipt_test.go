@@ -66,8 +66,8 @@ func TestGoldenReceipts(t *testing.T) {
 	}
 }
 
-// A session's name is looked for as it was sent, whatever is in it, and is in
-// nobody's path.
+// A session's name is looked up as it was sent, with all its characters; it cannot become
+// another route.
 func TestReceiptNames(t *testing.T) {
 	for name, status := range map[string]int{
 		"12": 200, "S12": 200, "last": 200, "0b7c1f6e": 200, "99": 404, "' OR 1=1 --": 404, "a/b": 404, "..%2f..": 404, "%00": 404, "\x00": 404, "\xff": 404,

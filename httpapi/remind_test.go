@@ -17,7 +17,7 @@ import (
 	"claudemem"
 )
 
-// reminderFunc is a Reminder that remembers what it was asked and told to forget.
+// reminderFunc is a Reminder that records its calls.
 type reminderFunc struct {
 	mu        sync.Mutex
 	recall    func(context.Context, claudemem.Event) (claudemem.Recollection, error)
@@ -54,8 +54,9 @@ const (
 	readBody   = `{"session":"s1","tool_name":"Read","tool_input":{"file_path":"/p/limiter.go"},"tool_response":{"file":{"content":"package limiter"}}}`
 )
 
-// TestEventsThatAreMoments: what is known comes beside the receipt of a moment that was taken
-// in, and is booked once it was given; nobody is asked about anything else.
+// TestEventsThatAreMoments: the receipt of a stored prompt, file read or failure has the
+// Reminder's text, which is booked after it was sent; the Reminder is asked about no other
+// events.
 func TestEventsThatAreMoments(t *testing.T) {
 	const ok = claudemem.StatusPending
 	for name, tt := range map[string]struct {
@@ -110,7 +111,7 @@ func TestEventsThatAreMoments(t *testing.T) {
 	}
 }
 
-// TestSilence: nothing to say is nothing said and nothing booked.
+// TestSilence: without a text, the receipt has no context and nothing is booked.
 func TestSilence(t *testing.T) {
 	s := serve(t, Options{})
 	s.api.Reminder = &reminderFunc{recall: tells(claudemem.Recollection{})}
@@ -123,8 +124,8 @@ func TestSilence(t *testing.T) {
 	}
 }
 
-// TestReminderInTrouble: however recall fails, the receipt goes out; the log says
-// so once, and never what was asked.
+// TestReminderInTrouble: if recall fails in any way, the receipt is sent; the failure is
+// logged once, without the prompt.
 func TestReminderInTrouble(t *testing.T) {
 	secret := errors.New("cannot parse why is the limiter slow")
 	for name, recall := range map[string]func(context.Context, claudemem.Event) (claudemem.Recollection, error){
@@ -168,7 +169,7 @@ func TestReminderInTrouble(t *testing.T) {
 	}
 }
 
-// remindOnce serves one request without a connection; w is what is written to.
+// remindOnce serves one request without a connection and writes the answer to w.
 func remindOnce(t *testing.T, s *fakeWorker, reminder Reminder, w http.ResponseWriter, body string, left *context.CancelFunc) {
 	t.Helper()
 	r := httptest.NewRequest(http.MethodPost, "http://localhost/api/sessions/observations", strings.NewReader(body))
@@ -183,8 +184,8 @@ func remindOnce(t *testing.T, s *fakeWorker, reminder Reminder, w http.ResponseW
 	a.router().ServeHTTP(w, r.WithContext(ctx))
 }
 
-// TestLateReminder: one that does not even hear that it is late holds up nobody,
-// and what it says in the end counts as not given.
+// TestLateReminder: a Reminder that ignores its deadline delays nobody, and its late text
+// counts as not shown.
 func TestLateReminder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newFakeWorker()
@@ -211,7 +212,7 @@ func TestLateReminder(t *testing.T) {
 	})
 }
 
-// flushes tells when the answer is out.
+// flushes is a recorder that signals when the answer is flushed.
 type flushes struct {
 	*httptest.ResponseRecorder
 	flushed chan struct{}
@@ -219,13 +220,13 @@ type flushes struct {
 
 func (f *flushes) Flush() { close(f.flushed) }
 
-// broken cannot be flushed: the client is gone.
+// broken is a recorder whose flush fails: the client has left.
 type broken struct{ *httptest.ResponseRecorder }
 
 func (broken) FlushError() error { return errors.New("broken pipe") }
 
-// TestMomentThatWasNotGiven: what the client did not get is neither booked nor
-// taken for given.
+// TestMomentThatWasNotGiven: a text that the client did not receive is not booked and can
+// be shown again.
 func TestMomentThatWasNotGiven(t *testing.T) {
 	t.Run("left while it was looked for", func(t *testing.T) {
 		s := newFakeWorker()
@@ -267,7 +268,7 @@ func TestMomentThatWasNotGiven(t *testing.T) {
 	})
 }
 
-// slowly is an Ingester whose disk is slow.
+// slowly is an Ingester that takes its time.
 type slowly struct{ *fakeWorker }
 
 func (s slowly) Ingest(ctx context.Context, e claudemem.Event) (claudemem.TakenIn, error) {
@@ -277,8 +278,8 @@ func (s slowly) Ingest(ctx context.Context, e claudemem.Event) (claudemem.TakenI
 	return s.fakeWorker.Ingest(ctx, e)
 }
 
-// TestMomentAfterABlock: a prompt that comes while the block before it is still
-// being booked waits for the books, or the same would be told twice.
+// TestMomentAfterABlock: a prompt that comes while the context block is still being booked
+// waits for that; else the same records would be shown twice.
 func TestMomentAfterABlock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newFakeWorker()
@@ -320,7 +321,7 @@ func TestMomentAfterABlock(t *testing.T) {
 	})
 }
 
-// TestManyMomentsAtOnce: twenty hooks at once each get their own.
+// TestManyMomentsAtOnce: twenty concurrent hooks get their own texts.
 func TestManyMomentsAtOnce(t *testing.T) {
 	s := serve(t, Options{})
 	s.booked = make(chan claudemem.Injection, 20)

@@ -22,7 +22,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// What a client may leave out or call otherwise.
+// Missing fields of events, and other names for them.
 func TestEventBodies(t *testing.T) {
 	at := claudemem.MillisOf(noon)
 	id := claudemem.NewDeliveryID(noon, [8]byte{})
@@ -130,7 +130,7 @@ func TestBodyLimit(t *testing.T) {
 	if n := len(s.last(t).ToolResponse); n < MaxBody-100 {
 		t.Errorf("%d bytes arrived", n)
 	}
-	// Told ahead: refused before the body is sent.
+	// With a Content-Length it is refused before the body is sent.
 	c, err := net.Dial("unix", s.socketPath)
 	if err != nil {
 		t.Fatal(err)
@@ -144,7 +144,8 @@ func TestBodyLimit(t *testing.T) {
 		t.Fatalf("%v, %v", resp, err)
 	}
 	_ = resp.Body.Close()
-	// Not told: noticed while it arrives. Small limits, so that the answer finds its reader.
+	// Without one it is refused while it arrives. The limit is small, so that the client
+	// reads the answer.
 	s = serve(t, Options{MaxBody: 100})
 	got := s.do(t, s.unix, "POST", "/api/sessions/observations", body(101), func(r *http.Request) { r.ContentLength = -1 })
 	if got.status != 413 || !strings.Contains(got.body, `"code":"too_large"`) {
@@ -155,8 +156,7 @@ func TestBodyLimit(t *testing.T) {
 	}
 }
 
-// While large bodies hold all their places, small ones pass, and a large one
-// waits for its turn.
+// While large bodies take all places, small ones are served, and another large one waits.
 func TestLargeBodiesDoNotStarveSmallOnes(t *testing.T) {
 	s := serve(t, Options{})
 	for range maxLarge {
@@ -189,8 +189,8 @@ func TestLargeBodiesDoNotStarveSmallOnes(t *testing.T) {
 	}
 }
 
-// Clients that send half a header, half a body, or never read, lose their
-// connection; meanwhile the others are served.
+// Clients that send half a header or half a body, or never read, lose their connection;
+// other clients are served meanwhile.
 func TestSlowClientsStarveNobody(t *testing.T) {
 	s := serve(t, Options{}, func(server *http.Server) {
 		server.ReadHeaderTimeout, server.ReadTimeout = 300*time.Millisecond, 300*time.Millisecond
@@ -232,7 +232,7 @@ func TestSlowClientsStarveNobody(t *testing.T) {
 
 func TestContextIsBookedAfterItWasGiven(t *testing.T) {
 	s := serve(t, Options{})
-	// Without room: whoever waits for its answer does not wait for what comes after.
+	// The channel has no buffer: the client has its answer before Touch returns.
 	s.touched, s.booked = make(chan claudemem.ContextRequest), make(chan claudemem.Injection)
 	s.block = claudemem.ContextBlock{Text: "x", Injection: claudemem.Injection{Where: "SessionStart", Tokens: 1}, SystemMessage: "own"}
 	s.notices = []string{"told once"}
@@ -254,7 +254,7 @@ func TestContextIsBookedAfterItWasGiven(t *testing.T) {
 	}
 	<-s.booked
 	<-s.touched
-	// Nothing given, nothing booked; and a failed build is still a session start.
+	// Without a block nothing is booked; a failed build is a session start too.
 	s.block = claudemem.ContextBlock{}
 	s.do(t, s.unix, "GET", "/api/context?cwd=/p", "")
 	if r := <-s.touched; r.Host != claudemem.HostRaw || r.Source != "startup" {
@@ -267,8 +267,8 @@ func TestContextIsBookedAfterItWasGiven(t *testing.T) {
 	<-s.touched // An empty or failed block that was booked would have hung before this.
 }
 
-// A hook that has given up reads the memory itself and books that; what the
-// worker built for it does not count, and notices wait for somebody who is there.
+// A hook that has given up reads the memory itself and books its block; the worker's block
+// is not booked, and the notices stay.
 func TestContextOfAHookThatLeftIsNotBooked(t *testing.T) {
 	s := serve(t, Options{})
 	s.notices = []string{"still to be told"}
@@ -332,7 +332,7 @@ func TestShutdownAnswersFirst(t *testing.T) {
 	<-s.stopped
 }
 
-// Whatever arrives: an answer that is JSON, and only events that hold.
+// For all bodies, the answer is JSON, and only valid events are stored.
 func FuzzIngest(f *testing.F) {
 	for _, body := range []string{toolBody, "", "{}", `{"session":"s","tool_name":"x","tool_input":[{}]}`, `{"kind":"flush","session":"s"}`, `[`, "\x00", `{"prompt":"\ud800"}`,
 		`{"session":"s","occurred_at":1e99}`, `{"host":null,"contentSessionId":"\u0000"}`, `{"Session":"s","TOOL_NAME":"x"}`} {

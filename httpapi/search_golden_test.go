@@ -6,7 +6,7 @@ import (
 	"claudemem"
 )
 
-// someHits are a record of each kind, and what a search says of them.
+// someHits are a hit of each kind, with scores and explanations.
 func someHits() []claudemem.Hit {
 	records := someRecords()
 	why := &claudemem.Explanation{

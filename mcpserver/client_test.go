@@ -10,7 +10,7 @@ import (
 	"claudemem/mcpserver"
 )
 
-// client is one on a pair of pipes.
+// client is an MCP client on a pair of pipes.
 type client struct {
 	t     *testing.T
 	to    *io.PipeWriter
@@ -18,7 +18,7 @@ type client struct {
 	ended chan error  // capacity 1
 }
 
-// patience is how long a test waits for what must come.
+// patience bounds the wait for an answer.
 const patience = 20 * time.Second
 
 func connect(t *testing.T, s *mcpserver.Server) *client {

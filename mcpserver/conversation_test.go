@@ -18,9 +18,9 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files; read them before committing")
 
-// TestConversations plays what a client says (the file "client") and compares what the
-// server answers ("server"). The client says the next line when the last is answered.
-// An answer of a tool is shown as the agent reads it, with its structured content below.
+// TestConversations sends the lines of a client (the file "client") and compares the
+// server's answers ("server"). Each line is sent after the answer to the last one. A tool's
+// answer is written as the agent reads it, with its structured content below.
 func TestConversations(t *testing.T) {
 	paths, err := filepath.Glob("testdata/conversations/*.txtar")
 	must(t, err)
@@ -51,7 +51,7 @@ func TestConversations(t *testing.T) {
 	}
 }
 
-// converse says the client's lines one after the other.
+// converse sends the client's lines, each after the answer to the last one.
 func converse(t *testing.T, m *memory, client []byte) []byte {
 	t.Helper()
 	c := connect(t, m.server(mcpserver.Options{}))
@@ -74,7 +74,7 @@ func converse(t *testing.T, m *memory, client []byte) []byte {
 	return said.Bytes()
 }
 
-// prose writes an answer as people read it.
+// prose returns an answer as readable text.
 func prose(t *testing.T, line string) string {
 	t.Helper()
 	var answer struct {

@@ -20,10 +20,10 @@ import (
 	"claudemem/store"
 )
 
-// friday is the day on which clients ask.
+// friday is the time of all calls.
 var friday = time.Date(2026, 3, 20, 12, 0, 0, 0, time.UTC)
 
-// memory is a memory with what two projects remember, and the HTTP API over it.
+// memory is a memory with the records of two projects.
 type memory struct {
 	*store.Store
 	now   time.Time
@@ -31,7 +31,7 @@ type memory struct {
 	local *api.Local
 }
 
-// kept is the store as the API's keeper, without cleaning: that is the worker's.
+// kept is the store as the API's keeper, without redaction, which the worker does.
 type kept struct{ *memory }
 
 func (k kept) HideObservation(ctx context.Context, id claudemem.ObservationID, purge bool) (claudemem.Millis, error) {
@@ -63,7 +63,7 @@ func newMemory(t testing.TB) *memory {
 	return m
 }
 
-// server is one over the memory, whose client works in the project /src/shop.
+// server returns a server of the memory; its client works in the project /src/shop.
 func (m *memory) server(o mcpserver.Options) *mcpserver.Server {
 	if o.Dir == "" {
 		o.Dir = "/src/shop"
@@ -80,8 +80,8 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// seed fills the memory: #1 to #3 of a session that fixed a limiter, #4 and so on
-// written down, most of them in /src/shop.
+// seed fills the memory: #1 to #3 are of a session that fixed a limiter, the others were
+// written by hand, most of them in /src/shop.
 func (m *memory) seed(t testing.TB) {
 	t.Helper()
 	ctx := context.Background()
@@ -129,7 +129,7 @@ func (m *memory) seed(t testing.TB) {
 	}
 }
 
-// turn is a prompt of a session with what became of it.
+// turn adds a prompt of a session with its outcome.
 func (m *memory) turn(t testing.TB, project, session string, n int, prompt string, o claudemem.Outcome) {
 	t.Helper()
 	ctx := context.Background()
@@ -152,7 +152,7 @@ func (m *memory) turn(t testing.TB, project, session string, n int, prompt strin
 	}
 }
 
-// talk has a client say lines and returns what the server answers, a line each.
+// talk sends a client's lines and returns the lines of the server.
 func talk(t testing.TB, s *mcpserver.Server, said ...string) []string {
 	t.Helper()
 	var out bytes.Buffer
@@ -162,13 +162,13 @@ func talk(t testing.TB, s *mcpserver.Server, said ...string) []string {
 	return strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
 }
 
-// hello are the lines with which a client begins.
+// hello are the first lines of a client.
 var hello = []string{
 	`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}`,
 	`{"jsonrpc":"2.0","method":"notifications/initialized"}`,
 }
 
-// result is a tool's answer as a client has it.
+// result is a tool's answer as a client decodes it.
 type result struct {
 	Content []struct {
 		Type, Text string

@@ -29,7 +29,8 @@ const (
 	mostTools          = 8
 )
 
-// TestDefinitions: what every session of every client pays for the tools.
+// TestDefinitions: names, schemas and hints of the tools, and their cost, which every
+// session pays.
 func TestDefinitions(t *testing.T) {
 	s := mcpserver.New(searchOnly{}, mcpserver.Options{})
 	lines := talk(t, s, append(append([]string{}, hello...), `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)...)
@@ -91,8 +92,8 @@ func TestDefinitions(t *testing.T) {
 	}
 }
 
-// TestBudget: no answer, and no structured content, costs more than an agent was
-// promised, however much is remembered.
+// TestBudget: answers and their structured content stay within 2,500 tokens, also in a
+// large memory.
 func TestBudget(t *testing.T) {
 	m := newMemory(t)
 	for i := range 60 {
@@ -141,7 +142,7 @@ func TestBudget(t *testing.T) {
 	}
 }
 
-// TestHostileArguments: absurd input costs its sender an error.
+// TestHostileArguments: absurd arguments are answered, or refused with a code.
 func TestHostileArguments(t *testing.T) {
 	m := newMemory(t)
 	s := m.server(mcpserver.Options{})
@@ -186,7 +187,7 @@ func TestHostileArguments(t *testing.T) {
 	}
 }
 
-// TestLookups: what an agent was shown in full is noted for its session, and only that.
+// TestLookups: only the records that an answer shows in full are noted for the session.
 func TestLookups(t *testing.T) {
 	m := newMemory(t)
 	s := m.server(mcpserver.Options{Session: "claude-code:9d2e"})
@@ -204,7 +205,7 @@ func TestLookups(t *testing.T) {
 	}
 }
 
-// searchFunc is a memory whose search is a function; nil has nothing.
+// searchFunc is the Search of a memory; nil is an empty memory.
 type searchFunc func(ctx context.Context) error
 
 func (f searchFunc) memory() api.Memory { return searchOnly{search: f} }
@@ -221,7 +222,8 @@ func (m searchOnly) Search(ctx context.Context, _ api.SearchRequest) (api.Search
 	return api.SearchPage{}, m.search(ctx)
 }
 
-// TestFaults: a fault is an answer without what it may hold, and the next call works.
+// TestFaults: a panic or an internal error is an answer without its text, and the next
+// call works.
 func TestFaults(t *testing.T) {
 	for _, tt := range []struct {
 		name, want string
@@ -245,7 +247,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestCancel: a call that the client gives up ends, and the client may end too.
+// TestCancel: a call that the client cancels ends, and the client can end too.
 func TestCancel(t *testing.T) {
 	began, cancelled := make(chan struct{}), make(chan struct{})
 	s := mcpserver.New(searchFunc(func(ctx context.Context) error {
@@ -272,7 +274,7 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// TestConcurrentCalls: many calls at once are all answered, each with its own.
+// TestConcurrentCalls: concurrent calls get their own answers.
 func TestConcurrentCalls(t *testing.T) {
 	m := newMemory(t)
 	s := m.server(mcpserver.Options{})
@@ -296,7 +298,7 @@ func TestConcurrentCalls(t *testing.T) {
 	}
 }
 
-// TestBrokenLines: a line that is no message is refused; those after it are not.
+// TestBrokenLines: an invalid line is refused; the next ones are answered.
 func TestBrokenLines(t *testing.T) {
 	s := mcpserver.New(searchOnly{}, mcpserver.Options{})
 	c := connect(t, s)
@@ -320,7 +322,7 @@ func TestBrokenLines(t *testing.T) {
 	}
 }
 
-// TestRoots: "this project" is where the client says that it works.
+// TestRoots: the client's first root is its project.
 func TestRoots(t *testing.T) {
 	m := newMemory(t)
 	c := connect(t, m.server(mcpserver.Options{Dir: "/src/nowhere", AskRoots: true}))
@@ -342,7 +344,8 @@ func TestRoots(t *testing.T) {
 	}
 }
 
-// TestStructured: Claude Code shows the model structured content in place of the text.
+// TestStructured: Claude Code gets no structured content, which it would show the model
+// instead of the text.
 func TestStructured(t *testing.T) {
 	m := newMemory(t)
 	for name, want := range map[string]bool{"test": true, "claude-code": false} {
@@ -368,7 +371,7 @@ func post(t *testing.T, h http.Handler, body string, header ...string) *httptest
 	return w
 }
 
-// TestHTTP: each message is answered by itself, with JSON, and no session is kept.
+// TestHTTP: each message is answered on its own with JSON; there are no MCP sessions.
 func TestHTTP(t *testing.T) {
 	m := newMemory(t)
 	h := mcpserver.New(m.local, mcpserver.Options{Clock: func() time.Time { return friday }, SessionHeader: wire.SessionHeader}).Handler()
@@ -412,7 +415,7 @@ func TestHTTP(t *testing.T) {
 	all.Wait()
 }
 
-// FuzzArguments: whatever is sent for arguments, the answer is one, within its budget.
+// FuzzArguments: for all arguments there is one answer, within its budget.
 func FuzzArguments(f *testing.F) {
 	for _, seed := range []string{
 		`{}`, `null`, `[]`, `{"query":"x","limit":"3","ids":["#1",2,"3,4"]}`, `{"ids":"[1,2"}`, `{"anchor":"S1","project":"..\\x"}`,
