@@ -9,7 +9,7 @@ import (
 
 // getProjectContext shows the context block of a project.
 func getProjectContext(ctx context.Context, c *call) (*answer, error) {
-	named := c.projectName()
+	named := c.args.short("project")
 	if c.args.err != nil {
 		return nil, c.args.err
 	}

@@ -15,13 +15,10 @@ import (
 // counts.
 const rootsLimit = time.Second
 
-// projectName returns the argument that names a project.
-func (c *call) projectName() string { return c.args.short("project") }
-
 // project returns the project that a call is about, "" for all of them: the client's
 // own when none is named, that of the directory when a path is sent.
 func (c *call) project(ctx context.Context) string {
-	named := c.projectName()
+	named := c.args.short("project")
 	if c.args.err != nil {
 		return ""
 	}
