@@ -62,7 +62,7 @@ func Look(ctx context.Context, dataDir string) (Status, error) {
 	}
 	id, unanswered := peer.Identity(ctx)
 	if unanswered != nil {
-		return status, nil //nolint:nilerr // nobody there: the file is a dead worker's
+		return status, nil //nolint:nilerr // no answer: worker.json is a dead worker's
 	}
 	status.Running, status.PID, status.Version, status.Wire = true, peer.Info.PID, id.Version, id.Wire
 	status.Port, status.Socket, status.StartedAt = peer.Info.Port, peer.Info.Socket, peer.Info.StartedAt
@@ -77,7 +77,7 @@ func Look(ctx context.Context, dataDir string) (Status, error) {
 	return status, nil
 }
 
-// stopPoll is how often Stop looks whether there is another worker to ask.
+// stopPoll is how often Stop checks for another worker to ask.
 const stopPoll = 200 * time.Millisecond
 
 // Stop asks a data directory's worker to stop and waits until its lock is free,
@@ -89,8 +89,8 @@ func Stop(ctx context.Context, dataDir string, limit time.Duration) (bool, error
 	deadline := time.Now().Add(limit)
 	asked := 0
 	for {
-		// A worker that is just starting holds the lock before it answers, and
-		// another one may have waited for the lock of the one that was asked.
+		// A worker that is starting holds the lock before it answers, and another worker
+		// may have waited for the lock of the one that was asked.
 		if peer, err := api.FindWorker(dataDir); err == nil && peer.Info.PID != asked && peer.Shutdown(ctx) == nil {
 			asked = peer.Info.PID
 		}

@@ -105,7 +105,7 @@ func (f Finding) withMode(mode fs.FileMode) Finding {
 	return f
 }
 
-// ours are the entries of the data directory that are nobody else's.
+// ours are the entries of the data directory that no other program uses.
 var ours = map[string]bool{
 	"memory.db": true, "memory.db-wal": true, "memory.db-shm": true,
 	"index.db": true, "index.db-wal": true, "index.db-shm": true, "index.vec": true,
@@ -114,11 +114,11 @@ var ours = map[string]bool{
 }
 
 const (
-	// fewBytes and noBytes are when room runs out: a busy day takes some MB, and
-	// SQLite needs the log and a copy of what it writes.
+	// fewBytes and noBytes are the limits of disk-low and disk-full: a busy day takes some
+	// MB, and SQLite needs space for its log too.
 	fewBytes = 200 << 20
 	noBytes  = 8 << 20
-	// fewFiles is when inodes run out: each spooled delivery is a file.
+	// fewFiles is the limit of inodes-low: each spooled delivery is a file.
 	fewFiles = 1000
 )
 
@@ -158,12 +158,12 @@ func checkDisk(_ context.Context, e *exam) ([]Finding, string) {
 	return list, free
 }
 
-// noRoom reports whether a write failed for want of room, a quota or a limit.
+// noRoom reports whether a write failed because of a full disk, a quota or a limit.
 func noRoom(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EFBIG) || overQuota(err)
 }
 
-// probeBytes is enough to need a block of its own.
+// probeBytes is more than any file system stores without a block.
 const probeBytes = 64 << 10
 
 // probe writes a file into a directory, onto the disk, and removes it.
@@ -233,8 +233,7 @@ func checkSettings(_ context.Context, e *exam) ([]Finding, string) {
 	return list, text.Count(set, "value") + " set in config.json, the rest by default"
 }
 
-// clockSlack is how far apart the clocks of two processes and the rounding of
-// times may put what happened just now.
+// clockSlack allows for rounded times and for a clock that was just corrected.
 const clockSlack = 2 * time.Minute
 
 // checkClock checks that the clock is not behind the newest received event.
@@ -326,7 +325,7 @@ func checkLog(_ context.Context, e *exam) ([]Finding, string) {
 	return list, "no errors of hooks in the last day"
 }
 
-// mostSpoolFiles bounds how many files of the spool are read.
+// mostSpoolFiles bounds the files of the spool that are read.
 const mostSpoolFiles = 200
 
 // checkSpool checks that the spool can be read and written and holds no old or

@@ -174,7 +174,7 @@ func (e *exam) registration(ctx context.Context, r install.Registration) []Findi
 	}
 	for _, path := range programs {
 		if !filepath.IsAbs(path) {
-			continue // found by the host's PATH, which may be another one
+			continue // the host's PATH finds it, which may differ from ours
 		}
 		if _, err := os.Stat(path); err != nil {
 			return []Finding{e.found("program-gone", fmt.Sprintf("%s runs %s, which does not exist", r.ID, path))}
@@ -197,9 +197,8 @@ func (e *exam) registration(ctx context.Context, r install.Registration) []Findi
 // orOlder returns a version, or words for that of a program that does not print one.
 func orOlder(version string) string { return cmp.Or(version, "unknown (an older one)") }
 
-// silence is how much later than the newest event a transcript may have been
-// written before hooks count as silent: a turn may take long, and a turn without
-// tools has its event at its end.
+// silence is how much newer than the newest event a transcript must be for hooks to count
+// as silent: a turn may take long, and one without tools has an event only at its end.
 const silence = 30 * time.Minute
 
 // checkHooks checks that hooks are not disabled and that events came in since Claude
@@ -241,10 +240,10 @@ func checkHooks(ctx context.Context, e *exam) ([]Finding, string) {
 	return nil, "last event: " + strings.Join(said, ", ")
 }
 
-// mostTranscripts bounds how many files are looked at.
+// mostTranscripts bounds the files that are compared.
 const mostTranscripts = 20_000
 
-// notInNames is what Claude Code replaces in the path of a project to name its folder.
+// notInNames matches what Claude Code replaces in a project's path to name its folder.
 var notInNames = regexp.MustCompile(`[^a-zA-Z0-9]`)
 
 // lastTranscript returns when Claude Code last wrote a transcript of a session of the
@@ -254,7 +253,7 @@ func (e *exam) lastTranscript(ctx context.Context) claudemem.Millis {
 		return 0
 	}
 	projects := filepath.Join(e.HostDir, "projects")
-	folders, _ := os.ReadDir(projects) // none: never used
+	folders, _ := os.ReadDir(projects) // missing: never used
 	own := notInNames.ReplaceAllString(e.path("observer"), "-")
 	var newest time.Time
 	var path string
@@ -266,7 +265,7 @@ func (e *exam) lastTranscript(ctx context.Context) claudemem.Millis {
 		files, _ := os.ReadDir(filepath.Join(projects, folder.Name()))
 		for _, f := range files {
 			if n++; n > mostTranscripts || ctx.Err() != nil {
-				return 0 // nobody can say which is the newest
+				return 0 // too many to find the newest
 			}
 			if !strings.HasSuffix(f.Name(), ".jsonl") {
 				continue
@@ -282,11 +281,11 @@ func (e *exam) lastTranscript(ctx context.Context) claudemem.Millis {
 	return claudemem.MillisOf(newest)
 }
 
-// endOfTranscript is how much of a transcript is looked at, in bytes.
+// endOfTranscript is how much of a transcript is read, in bytes.
 const endOfTranscript = 512 << 10
 
-// answered reports whether an answer of the model is at the end of a transcript:
-// one that was only opened, or given a title, has had no hook to fire.
+// answered reports whether the end of a transcript has an answer of the model. A session
+// that was only opened, or renamed, runs no hook.
 func answered(path string) bool {
 	f, err := os.Open(path)
 	if err != nil {

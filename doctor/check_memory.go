@@ -16,10 +16,10 @@ import (
 	"claudemem/text"
 )
 
-// integrityLimit is how long SQLite may look for damage.
+// integrityLimit is the time limit of SQLite's quick_check.
 const integrityLimit = 5 * time.Second
 
-// largeWAL is far above what a commit copies back by itself.
+// largeWAL is far above the size at which a commit copies the log into the database.
 const largeWAL = 256 << 20
 
 // checkDatabase checks the database for damage, within integrityLimit, and the size of

@@ -94,8 +94,8 @@ func (e *exam) absentWorker(lockHeld bool) []Finding {
 	return list
 }
 
-// isOurs reports whether a process is there and, where that can be seen, a
-// claude-mem: the number may be another program's by now.
+// isOurs reports whether a process exists and, where /proc shows it, is a claude-mem: the
+// number may be another program's by now.
 func isOurs(pid int) bool {
 	if !alive(pid) {
 		return false
@@ -104,8 +104,8 @@ func isOurs(pid int) bool {
 	return err != nil || bytes.Contains(line, []byte("claude-mem"))
 }
 
-// killCommand ends a process that does not listen, as one that was stopped: what
-// the worker has accepted survives it.
+// killCommand returns the command that ends a process that does not react, such as one that
+// was stopped. Accepted events survive it.
 func killCommand(pid int) string {
 	if runtime.GOOS == "windows" {
 		return fmt.Sprintf("taskkill /F /PID %d", pid)
@@ -113,7 +113,7 @@ func killCommand(pid int) string {
 	return fmt.Sprintf("kill -9 %d", pid)
 }
 
-// startingFor is how long a worker may take to start before that counts as failed.
+// startingFor is how long a worker may take to start before the start counts as failed.
 const startingFor = 20 * time.Second
 
 // socket reports a socket that lies outside the data directory, and whether others could
@@ -153,7 +153,7 @@ func (e *exam) port(ctx context.Context, state daemon.Status) []Finding {
 	return nil
 }
 
-// answers reports whether somebody listens on a port of this machine.
+// answers reports whether a program listens on a port of this machine.
 func answers(ctx context.Context, port int) bool {
 	dialer := net.Dialer{Timeout: 300 * time.Millisecond}
 	conn, err := dialer.DialContext(ctx, "tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))

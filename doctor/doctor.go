@@ -119,7 +119,7 @@ func (r *Report) add(f Finding) {
 func guarded(ctx context.Context, c Check, e *exam) []Finding {
 	ctx, cancel := context.WithTimeout(ctx, c.limit)
 	defer cancel()
-	done := make(chan []Finding, 1) // room for the one answer: nobody may wait for it any more
+	done := make(chan []Finding, 1) // room for the result, which may come after the time limit
 	go func() {
 		defer func() {
 			if cause := recover(); cause != nil {
