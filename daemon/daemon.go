@@ -182,6 +182,7 @@ func (w *Worker) openAll(ctx context.Context) error {
 	if err := w.observe(); err != nil {
 		return err
 	}
+	w.notify(ctx) // before the first client can see a notice that no longer holds
 	if err := w.listen(); err != nil {
 		return err
 	}

@@ -54,7 +54,6 @@ func (w *Worker) housekeep() {
 	running.Go(func() {
 		ticker := time.NewTicker(every)
 		defer ticker.Stop()
-		w.notify(ctx)
 		for {
 			select {
 			case <-ctx.Done():
