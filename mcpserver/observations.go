@@ -9,6 +9,7 @@ import (
 
 	"claudemem"
 	"claudemem/api"
+	"claudemem/text"
 )
 
 // lookupLimit bounds the wait for noting a lookup, which only a statistic needs.
@@ -45,12 +46,12 @@ func getObservations(ctx context.Context, c *call) (*answer, error) {
 		return nil, claudemem.Errorf(claudemem.CodeNotFound, "there is no observation %s", numbers(page.Missing)).
 			WithHint("search_memory finds those that there are")
 	}
-	a.say("%s:", count(len(shown), "observation"))
+	a.say("%s:", text.Count(len(shown), "observation"))
 	if len(page.Missing) > 0 {
 		a.tail("Not there, or hidden: %s.", numbers(page.Missing))
 	}
 	if len(left) > 0 {
-		a.tail("Next: %s did not fit: get_observations(ids: [%s]).", count(len(left), "observation"), csv(left))
+		a.tail("Next: %s did not fit: get_observations(ids: [%s]).", text.Count(len(left), "observation"), csv(left))
 	}
 	c.noteShown(ctx, shown)
 	return a, nil
@@ -85,12 +86,4 @@ func numbers(ids []claudemem.ObservationID) string {
 		text += fmt.Sprintf(" and %d more", len(ids)-few)
 	}
 	return text
-}
-
-// count returns a number with its noun.
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return strconv.Itoa(n) + " " + noun + "s"
 }

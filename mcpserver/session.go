@@ -7,6 +7,7 @@ import (
 	"claudemem"
 	"claudemem/api"
 	"claudemem/store"
+	"claudemem/text"
 )
 
 // sessionNamed returns the receipt of a session: S12, a ULID, the host's id, or last.
@@ -43,7 +44,7 @@ func getSessionSummary(ctx context.Context, c *call) (*answer, error) {
 	a.set("session", map[string]any{"id": id, "host": line(string(s.Host), 40), "host_session_id": line(s.HostSessionID, 80),
 		"project": labelOf(s.ProjectPath), "status": line(string(s.Status), 40), "at": at(s.UpdatedAt)})
 	a.say("%s in %s, %s, last active %s: %s, %s, %s.", id, labelOf(s.ProjectPath), line(string(s.Status), 40), age(c.now, s.UpdatedAt),
-		count(s.Stored.Prompts, "prompt"), count(summaries.Total, "summarised turn"), count(len(s.Stored.Observations), "observation"))
+		text.Count(s.Stored.Prompts, "prompt"), text.Count(summaries.Total, "summarised turn"), text.Count(len(s.Stored.Observations), "observation"))
 	shown := 0
 	for i := range summaries.Results {
 		if !a.offerTruncated(2000, 100, func(most int) (string, any) { return c.summary(&summaries.Results[i], most) }) {
@@ -59,12 +60,12 @@ func getSessionSummary(ctx context.Context, c *call) (*answer, error) {
 		a.heading("It began with: " + line(title, 300))
 	}
 	if left := summaries.Total - offset - shown; left > 0 {
-		a.tail("Next: %s earlier: offset: %d.", count(left, "turn"), offset+shown)
+		a.tail("Next: %s earlier: offset: %d.", text.Count(left, "turn"), offset+shown)
 	} else if err := c.offerIndexOf(ctx, a, s, id); err != nil {
 		return nil, err
 	}
 	if waiting := s.Captured.Pending + s.Captured.Processing; waiting > 0 {
-		a.tail("%s of it are not distilled yet.", count(waiting, "event"))
+		a.tail("%s of it are not distilled yet.", text.Count(waiting, "event"))
 	}
 	return a, nil
 }
@@ -92,7 +93,7 @@ func (c *call) offerIndexOf(ctx context.Context, a *answer, s store.SessionRecei
 		}
 	}
 	if left := page.Total - shown; left > 0 {
-		a.tail("%s more: timeline(anchor: %q).", count(left, "observation"), id)
+		a.tail("%s more: timeline(anchor: %q).", text.Count(left, "observation"), id)
 	}
 	if len(ids) > 0 {
 		a.tail("Next: get_observations(ids: [%s]) reads them in full.", csv(ids))

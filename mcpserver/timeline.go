@@ -7,6 +7,7 @@ import (
 
 	"claudemem"
 	"claudemem/api"
+	"claudemem/text"
 )
 
 // maxDepth bounds the records on each side of an anchor.
@@ -77,9 +78,9 @@ func timeline(ctx context.Context, c *call) (*answer, error) {
 		}
 		return a, nil
 	}
-	a.say("%s in %s, oldest first:", count(records, "record"), in(project))
+	a.say("%s in %s, oldest first:", text.Count(records, "record"), in(project))
 	if left := len(all) - (to - from); left > 0 {
-		a.tail("%s did not fit: ask with smaller depths around #ids at the ends.", count(left, "record"))
+		a.tail("%s did not fit: ask with smaller depths around #ids at the ends.", text.Count(left, "record"))
 	}
 	if len(ids) > 0 {
 		a.tail("Next: get_observations(ids: [%s]) reads in full; a session: get_session_summary.", csv(ids))

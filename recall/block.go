@@ -1,11 +1,11 @@
 package recall
 
 import (
-	"fmt"
 	"strings"
 	"time"
 
 	"claudemem"
+	"claudemem/text"
 )
 
 // The host replaces what a hook gives it by a preview when that is longer than
@@ -93,14 +93,14 @@ func (b *Builder) finish(start time.Time, req claudemem.ContextRequest, sections
 func closing(host claudemem.Host, all shelf, sessions, observations int) string {
 	var more []string
 	if n := all.sessions - sessions; all.known && n > 0 {
-		more = append(more, plural(n, "more session"))
+		more = append(more, text.Count(n, "more session"))
 	}
 	if n := all.observations - observations; all.known && n > 0 {
 		what := "more observation"
 		if len(more) > 0 {
 			what = "observation"
 		}
-		more = append(more, plural(n, what))
+		more = append(more, text.Count(n, what))
 	}
 	if len(more) == 0 {
 		return "\n`claude-mem show ID` prints one of these in full.\n"
@@ -110,12 +110,4 @@ func closing(host claudemem.Host, all shelf, sessions, observations int) string 
 		skill = "; skill mem-search"
 	}
 	return "\n" + strings.Join(more, ", ") + ": `claude-mem search WORDS`, `claude-mem show ID`" + skill + ".\n"
-}
-
-// plural returns n with the noun, to which it adds an "s" unless n is 1.
-func plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }

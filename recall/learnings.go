@@ -50,7 +50,7 @@ func (r *run) learningLines(ctx context.Context) (built, error) {
 			said = capitalised(category) + ": " + said
 		}
 		lines = append(lines, line{text: text.TruncateUTF16(said, learningChars), learning: l.ID,
-			why: fmt.Sprintf("confidence %.2g, seen %s", l.Confidence, plural(l.TimesSeen, "time"))})
+			why: fmt.Sprintf("confidence %.2g, seen %s", l.Confidence, text.Count(l.TimesSeen, "time"))})
 	}
 	return built{lines: lines}, nil
 }

@@ -161,3 +161,14 @@ func FuzzText(f *testing.F) {
 		}
 	})
 }
+
+func TestCount(t *testing.T) {
+	for n, want := range map[int]string{0: "0 summaries", 1: "1 summary", 2: "2 summaries"} {
+		if got := Count(n, "summary"); got != want {
+			t.Errorf("Count(%d, summary) = %q, want %q", n, got, want)
+		}
+	}
+	if got, want := Count(3, "event"), "3 events"; got != want {
+		t.Errorf("Count(3, event) = %q, want %q", got, want)
+	}
+}

@@ -14,6 +14,7 @@ import (
 	"claudemem/api"
 	"claudemem/repo"
 	"claudemem/settings"
+	"claudemem/text"
 	"claudemem/wire"
 
 	"github.com/spf13/cobra"
@@ -102,7 +103,7 @@ or "database", "source", "session"?, "project_path", "lines": [{"number", "layer
 		}
 		a.people().preview(preview)
 		if names, err := wire.SpoolOf(m.dataDir).List(a.now()); err == nil && len(names) > 0 {
-			a.note("Not included: %s in the spool; the worker stores them before a session starts.", count(len(names), "delivery"))
+			a.note("Not included: %s in the spool; the worker stores them before a session starts.", text.Count(len(names), "delivery"))
 		}
 		if preview.Text == "" {
 			a.note("A session started now would get no context block.")
@@ -244,7 +245,7 @@ func (a *app) printWhy(preview *contextPreview, ref string, wanted whyOf, asJSON
 	p := a.people()
 	for i := range lines {
 		l := &lines[i]
-		about := joined(" · ", fmt.Sprintf("line %d", l.Number), l.Layer, count(l.Tokens, "token"),
+		about := joined(" · ", fmt.Sprintf("line %d", l.Number), l.Layer, text.Count(l.Tokens, "token"),
 			textIf(l.Observation != 0, fmt.Sprintf("#%d", l.Observation)), textIf(l.Session != 0, fmt.Sprintf("S%d", l.Session)),
 			textIf(l.Learning != 0, fmt.Sprintf("learning %d", l.Learning)))
 		p.printf("%s\n  %s %s\n  %s\n", safe(l.Text), p.style(styleBold, "why:"), oneLine(l.Why, 0), p.style(styleDim, about))
@@ -267,7 +268,7 @@ func (p *printer) preview(v *contextPreview) {
 	if v.BuiltBy == builtByDatabase {
 		by = "from the database"
 	}
-	p.printf("  %d of %s, built %s in %.1f ms\n", v.Tokens, count(v.EffectiveBudget, "token"), by, v.BuildMS)
+	p.printf("  %d of %s, built %s in %.1f ms\n", v.Tokens, text.Count(v.EffectiveBudget, "token"), by, v.BuildMS)
 	switch {
 	case v.Budget > v.EffectiveBudget:
 		p.printf("  the budget is %d; the host accepts %d\n", v.Budget, v.EffectiveBudget)
@@ -278,10 +279,10 @@ func (p *printer) preview(v *contextPreview) {
 	frame := v.Tokens
 	for _, l := range v.Layers {
 		frame -= l.Tokens
-		layers = append(layers, []string{oneLine(l.Name, 40), count(l.Tokens, "token"), linesText(l)})
+		layers = append(layers, []string{oneLine(l.Name, 40), text.Count(l.Tokens, "token"), linesText(l)})
 	}
 	if v.Text != "" {
-		layers = append(layers, []string{"frame", count(frame, "token")})
+		layers = append(layers, []string{"frame", text.Count(frame, "token")})
 	}
 	p.columns(layers)
 	for _, l := range v.Skipped {
@@ -290,10 +291,10 @@ func (p *printer) preview(v *contextPreview) {
 	p.table("Left out", skipped)
 }
 
-func linesText(l claudemem.LayerCost) string { return textIf(l.Items > 0, count(l.Items, "line")) }
+func linesText(l claudemem.LayerCost) string { return textIf(l.Items > 0, text.Count(l.Items, "line")) }
 
 // skippedText returns the reason why a layer was left out, and its cost.
 func skippedText(l claudemem.LayerCost) string {
-	cost := joined(", ", linesText(l), textIf(l.Tokens > 0, count(l.Tokens, "token")))
+	cost := joined(", ", linesText(l), textIf(l.Tokens > 0, text.Count(l.Tokens, "token")))
 	return oneLine(l.Reason, 100) + textIf(cost != "", " ("+cost+")")
 }

@@ -20,6 +20,7 @@ import (
 	"claudemem/daemon"
 	"claudemem/recorded"
 	"claudemem/settings"
+	"claudemem/text"
 
 	"github.com/spf13/cobra"
 )
@@ -351,7 +352,7 @@ func millis(d time.Duration) float64 {
 func (r *demoResult) print(p *printer) {
 	p.printf("%s %s: %s\n", p.style(styleBold, "Replayed"), r.Session, r.Note)
 	p.printf("%s\n\n", p.style(styleDim, fmt.Sprintf("recorded from Claude Code %s; %d calls of the real hook, with a real worker", r.HostVersion, r.HookCalls)))
-	p.heading(fmt.Sprintf("Remembered: %s, %s", count(len(r.Records), "observation"), count(r.Summaries, "turn summary")))
+	p.heading(fmt.Sprintf("Remembered: %s, %s", text.Count(len(r.Records), "observation"), text.Count(r.Summaries, "turn summary")))
 	for _, o := range r.Records {
 		p.printf("  %s %s  %s\n", o.Type.Glyph(), oneLine(o.Title, 100), p.style(styleDim, fmt.Sprintf("#%d", o.ID)))
 		for _, fact := range o.Facts[:min(3, len(o.Facts))] {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"claudemem/doctor"
+	"claudemem/text"
 
 	"github.com/spf13/cobra"
 )
@@ -96,17 +97,17 @@ func (p *printer) report(r doctor.Report) {
 // verdict returns the report's last line: whether all is well, and what to run if not.
 func (p *printer) verdict(r doctor.Report) string {
 	if r.Status == doctor.OK {
-		return p.style(styleGreen, fmt.Sprintf("No problems: %s.", count(r.Counts.OK, "check")))
+		return p.style(styleGreen, fmt.Sprintf("No problems: %s.", text.Count(r.Counts.OK, "check")))
 	}
-	text := ""
+	summary := ""
 	if r.Counts.Fail > 0 {
-		text = p.style(styleRed, fmt.Sprintf("%d broken", r.Counts.Fail))
+		summary = p.style(styleRed, fmt.Sprintf("%d broken", r.Counts.Fail))
 	}
 	if r.Counts.Warn > 0 {
-		if text != "" {
-			text += ", "
+		if summary != "" {
+			summary += ", "
 		}
-		text += p.style(styleYellow, count(r.Counts.Warn, "warning"))
+		summary += p.style(styleYellow, text.Count(r.Counts.Warn, "warning"))
 	}
 	fixable := 0
 	for _, f := range r.Findings {
@@ -115,7 +116,7 @@ func (p *printer) verdict(r doctor.Report) string {
 		}
 	}
 	if fixable > 0 {
-		text += fmt.Sprintf("; `claude-mem doctor --fix` repairs %d of them", fixable)
+		summary += fmt.Sprintf("; `claude-mem doctor --fix` repairs %d of them", fixable)
 	}
-	return text + "."
+	return summary + "."
 }

@@ -8,6 +8,7 @@ import (
 	"unicode"
 
 	"claudemem"
+	"claudemem/text"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -42,7 +43,7 @@ always writes the same bytes.`,
 						WithHint("name a directory that can be written")
 				}
 			}
-			a.note("%s written to %s", count(len(pages), "manual page"), dir)
+			a.note("%s written to %s", text.Count(len(pages), "manual page"), dir)
 			return nil
 		},
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"claudemem/api"
+	"claudemem/text"
 
 	"github.com/spf13/cobra"
 )
@@ -32,7 +33,7 @@ JSON: as GET /api/projects, {"count", "total", "limit", "offset", "results": [{"
 		p := a.people()
 		for _, d := range found.Results {
 			p.printf("%s  %s  %s, %s  %s\n", p.when(d.LastAtEpoch),
-				p.style(styleBold, oneLine(d.Project, 60)), count(d.Sessions, "session"), count(d.Observations, "observation"),
+				p.style(styleBold, oneLine(d.Project, 60)), text.Count(d.Sessions, "session"), text.Count(d.Observations, "observation"),
 				p.style(styleDim, oneLine(d.ProjectPath, 0)))
 		}
 		page.noteMore(a, len(found.Results), found.Total)

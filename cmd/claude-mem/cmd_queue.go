@@ -5,6 +5,7 @@ import (
 
 	"claudemem"
 	"claudemem/api"
+	"claudemem/text"
 
 	"github.com/spf13/cobra"
 )
@@ -46,7 +47,7 @@ func (p *printer) queue(q *api.Queue) {
 	p.notices(q.Notices)
 	p.books(q.Queue)
 	for _, b := range q.Waiting {
-		p.printf("%s  S%d %s: %s", p.when(b.NewestAt), b.Session, oneLine(b.Project, 60), count(b.Events, "event"))
+		p.printf("%s  S%d %s: %s", p.when(b.NewestAt), b.Session, oneLine(b.Project, 60), text.Count(b.Events, "event"))
 		if b.NextDue > claudemem.MillisOf(p.now) {
 			p.printf(", tried again in %ds", int(b.NextDue.Sub(claudemem.MillisOf(p.now)).Seconds())+1)
 		}
@@ -58,7 +59,7 @@ func (p *printer) queue(q *api.Queue) {
 			what += " " + oneLine(d.ToolName, 40)
 		}
 		p.printf("%s  %s S%d %s after %s: %s\n    %s\n", p.when(d.OccurredAt),
-			p.style(styleRed, "failed"), d.Session, what, count(d.Attempts, "attempt"), oneLine(d.LastError, 200), p.style(styleDim, oneLine(d.Key, 0)))
+			p.style(styleRed, "failed"), d.Session, what, text.Count(d.Attempts, "attempt"), oneLine(d.LastError, 200), p.style(styleDim, oneLine(d.Key, 0)))
 	}
 }
 
@@ -91,9 +92,9 @@ JSON: {"revived": N}.`,
 		case *asJSON:
 			return writeJSON(a.stdout, done)
 		}
-		a.people().printf("%s put back in the queue\n", count(done.Revived, "event"))
+		a.people().printf("%s put back in the queue\n", text.Count(done.Revived, "event"))
 		if left := len(keys) - done.Revived; left > 0 {
-			a.note("%s matched no failed event.", count(left, "key"))
+			a.note("%s matched no failed event.", text.Count(left, "key"))
 		}
 		return nil
 	}

@@ -9,6 +9,7 @@ import (
 	"claudemem"
 	"claudemem/api"
 	"claudemem/store"
+	"claudemem/text"
 
 	"github.com/spf13/cobra"
 )
@@ -82,7 +83,7 @@ func (p *printer) captured(c *store.CapturedEvents) {
 		p.printf("  nothing\n")
 		return
 	}
-	p.printf("  %s = %d processed + %d skipped + %d failed + %d pending + %d in work", count(c.Events, "event"),
+	p.printf("  %s = %d processed + %d skipped + %d failed + %d pending + %d in work", text.Count(c.Events, "event"),
 		c.Processed, c.Skipped, c.Failed, c.Pending, c.Processing)
 	p.printf("%s\n  %s\n", forgotten(c.Forgotten), kindsText(c.Kinds))
 }
@@ -101,11 +102,11 @@ func kindsText(kinds []store.EventsOf) string {
 				tools = append(tools, fmt.Sprintf("%s %d", oneLine(kinds[i].Tool, 60), kinds[i].Events))
 			}
 		}
-		text := count(n, strings.ReplaceAll(oneLine(string(kind), 30), "_", " "))
+		shown := text.Count(n, strings.ReplaceAll(oneLine(string(kind), 30), "_", " "))
 		if kind == claudemem.KindTool {
-			text = count(n, "tool call")
+			shown = text.Count(n, "tool call")
 		}
-		texts = append(texts, text+textIf(len(tools) > 0, " ("+strings.Join(tools, ", ")+")"))
+		texts = append(texts, shown+textIf(len(tools) > 0, " ("+strings.Join(tools, ", ")+")"))
 	}
 	return strings.Join(texts, ", ")
 }
@@ -139,7 +140,7 @@ func (p *printer) redacted(title string, rules []store.RedactedRule) {
 // stored prints the part of a receipt about stored records.
 func (p *printer) stored(s *store.StoredRecords) {
 	p.heading("Stored")
-	p.printf("  %s\n", count(s.Prompts, "prompt"))
+	p.printf("  %s\n", text.Count(s.Prompts, "prompt"))
 	var ids []claudemem.ObservationID
 	var turns []int
 	for _, o := range s.Observations {
@@ -148,10 +149,10 @@ func (p *printer) stored(s *store.StoredRecords) {
 	for _, y := range s.Summaries {
 		turns = append(turns, y.PromptNumber)
 	}
-	p.printf("  %s%s\n", count(len(ids), "observation"), textIf(len(ids) > 0, ": "+runs(ids, "#")))
-	p.printf("  %s%s\n", count(len(turns), "summary"), textIf(len(turns) > 0, " of turns "+runs(turns, "")))
+	p.printf("  %s%s\n", text.Count(len(ids), "observation"), textIf(len(ids) > 0, ": "+runs(ids, "#")))
+	p.printf("  %s%s\n", text.Count(len(turns), "summary"), textIf(len(turns) > 0, " of turns "+runs(turns, "")))
 	if s.Hidden > 0 {
-		p.printf("  %s hidden\n", count(s.Hidden, "observation"))
+		p.printf("  %s hidden\n", text.Count(s.Hidden, "observation"))
 	}
 }
 
@@ -196,7 +197,7 @@ func (p *printer) given(given []claudemem.Injection) {
 			layers = append(layers, fmt.Sprintf("%s %d", oneLine(l.Name, 40), l.Tokens))
 		}
 		shown := joined(", ", runs(in.Observations, "#"), runs(in.Sessions, "S"))
-		rows = append(rows, []string{p.ago(in.At), where, count(in.Tokens, "token"), shown, strings.Join(layers, ", ")})
+		rows = append(rows, []string{p.ago(in.At), where, text.Count(in.Tokens, "token"), shown, strings.Join(layers, ", ")})
 	}
 	p.table("Shown", rows)
 }
@@ -225,7 +226,7 @@ func (p *printer) lookedUp(r *store.SessionReceipt) {
 		}
 		rows = append(rows, []string{fmt.Sprintf("#%d", l.Observation), oneLine(cmp.Or(l.Title, "(gone)"), 60),
 			joined(" and ", textIf(l.Given, "shown"), textIf(l.Made, "made")),
-			count(l.Times, "time") + textIf(l.ByItself > 0, fmt.Sprintf(", %d by this session", l.ByItself))})
+			text.Count(l.Times, "time") + textIf(l.ByItself > 0, fmt.Sprintf(", %d by this session", l.ByItself))})
 	}
 	p.columns(rows)
 	p.printf("  %d of %d shown, %d of %d made\n", given, len(known), made, len(r.Stored.Observations))
@@ -242,7 +243,7 @@ func (p *printer) receiptCost(c *store.SessionCost) {
 	if len(c.Models) == 0 {
 		p.printf("  no model calls\n")
 	}
-	p.printf("  %s shown to the session\n", count(c.TokensGiven, "token"))
+	p.printf("  %s shown to the session\n", text.Count(c.TokensGiven, "token"))
 	if c.DiscoveryTokens > 0 {
 		p.printf("  %s tokens spent on the work behind its observations\n", short(c.DiscoveryTokens))
 	}
@@ -252,11 +253,11 @@ func (p *printer) receiptCost(c *store.SessionCost) {
 func (p *printer) givenInAll(r *store.ReceiptTotals, days int) {
 	var rows [][]string
 	for _, g := range r.Given {
-		rows = append(rows, []string{oneLine(g.Where, 30), count(g.Times, "time"), short(g.Tokens) + " tokens", count(g.Observations, "observation")})
+		rows = append(rows, []string{oneLine(g.Where, 30), text.Count(g.Times, "time"), short(g.Tokens) + " tokens", text.Count(g.Observations, "observation")})
 	}
 	if r.ObservationsGiven > 0 {
 		rows = append(rows, []string{fmt.Sprintf("%d of %s opened later (%d %%)", r.ObservationsLookedUp,
-			count(r.ObservationsGiven, "record"), (200*r.ObservationsLookedUp+r.ObservationsGiven)/(2*r.ObservationsGiven))})
+			text.Count(r.ObservationsGiven, "record"), (200*r.ObservationsLookedUp+r.ObservationsGiven)/(2*r.ObservationsGiven))})
 	}
-	p.table(fmt.Sprintf("Shown to sessions, last %s", count(days, "day")), rows)
+	p.table(fmt.Sprintf("Shown to sessions, last %s", text.Count(days, "day")), rows)
 }

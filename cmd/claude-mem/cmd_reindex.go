@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"claudemem/daemon"
+	"claudemem/text"
 
 	"github.com/spf13/cobra"
 )
@@ -36,7 +37,7 @@ JSON: {"records", "ms"}.`,
 		}
 		took := a.now().Sub(started)
 		return a.show(*asJSON, map[string]int64{"records": int64(records), "ms": took.Milliseconds()}, func(p *printer) {
-			p.printf("%s indexed in %v\n", count(records, "record"), took.Round(time.Millisecond))
+			p.printf("%s indexed in %v\n", text.Count(records, "record"), took.Round(time.Millisecond))
 		})
 	})
 	return cmd

@@ -8,6 +8,7 @@ import (
 
 	"claudemem"
 	"claudemem/api"
+	"claudemem/text"
 
 	"github.com/spf13/cobra"
 )
@@ -158,7 +159,7 @@ func (a *app) printFound(ctx context.Context, m api.Memory, r api.SearchRequest,
 	switch n := found.Unscored(); {
 	case !found.Searched() || n == 0:
 	case n < len(found.Results):
-		a.note("The last %s do not match the text; they are the newest that pass the filter.", count(n, "result"))
+		a.note("The last %s do not match the text; they are the newest that pass the filter.", text.Count(n, "result"))
 	default:
 		a.note("No result matches the text; these are the newest that pass the filter.")
 	}
@@ -178,7 +179,7 @@ func (a *app) printFound(ctx context.Context, m api.Memory, r api.SearchRequest,
 // nothingFound says which other projects have matches.
 func (a *app) nothingFound(ctx context.Context, m api.Memory, r api.SearchRequest, total int) error {
 	if total > 0 {
-		a.note("There are only %s; use a smaller --offset.", count(total, "result"))
+		a.note("There are only %s; use a smaller --offset.", text.Count(total, "result"))
 		return nil
 	}
 	if project := r.Project; project != "" {
@@ -188,7 +189,7 @@ func (a *app) nothingFound(ctx context.Context, m api.Memory, r api.SearchReques
 			return err
 		}
 		if elsewhere.Total > 0 {
-			a.note("No match in %s. `--all` shows %s of other projects.", project, count(elsewhere.Total, "result"))
+			a.note("No match in %s. `--all` shows %s of other projects.", project, text.Count(elsewhere.Total, "result"))
 			return nil
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"claudemem/api"
+	"claudemem/text"
 
 	"github.com/spf13/cobra"
 )
@@ -67,7 +68,7 @@ func (a *app) listSessions(cmd *cobra.Command) func(*cobra.Command, []string) er
 		switch {
 		case len(found.Results) > 0:
 		case found.Total > 0:
-			a.note("There are only %s; use a smaller --offset.", count(found.Total, "session"))
+			a.note("There are only %s; use a smaller --offset.", text.Count(found.Total, "session"))
 		case where != "":
 			a.note("No sessions of %s. `--all` lists the sessions of all projects.", where)
 		default:
@@ -84,7 +85,7 @@ func (p *printer) sessionLine(s *api.SessionDigest, withProject bool) {
 		request = s.Summary.Request
 	}
 	name := fmt.Sprintf("S%d", s.ID)
-	counts := joined(", ", string(s.Status), count(s.PromptCount, "prompt"), count(s.Observations, "observation"),
+	counts := joined(", ", string(s.Status), text.Count(s.PromptCount, "prompt"), text.Count(s.Observations, "observation"),
 		textIf(s.Undistilled > 0, fmt.Sprintf("%d waiting", s.Undistilled)), textIf(withProject, oneLine(s.Project, 60)))
 	p.printf("%s  %s %s  %s\n", p.when(s.UpdatedAtEpoch), p.style(styleBold, name),
 		p.fit(cmp.Or(s.Title, request, s.LastPrompt), 80, 15+len(name)+len(counts)), p.style(styleDim, counts))

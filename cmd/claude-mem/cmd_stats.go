@@ -7,6 +7,7 @@ import (
 	"claudemem"
 	"claudemem/api"
 	"claudemem/daemon"
+	"claudemem/text"
 	"claudemem/wire"
 
 	"github.com/spf13/cobra"
@@ -110,8 +111,8 @@ func (a *app) gatherStats(ctx context.Context, days int) (*memoryStats, error) {
 // print prints the statistics for people.
 func (s *memoryStats) print(p *printer) {
 	p.heading("Memory")
-	p.printf("  %s, %s, %s, %s, %s\n", count(s.Totals.Observations, "observation"), count(s.Totals.Summaries, "summary"),
-		count(s.Totals.Sessions, "session"), count(s.Totals.Prompts, "prompt"), count(s.Totals.Projects, "project"))
+	p.printf("  %s, %s, %s, %s, %s\n", text.Count(s.Totals.Observations, "observation"), text.Count(s.Totals.Summaries, "summary"),
+		text.Count(s.Totals.Sessions, "session"), text.Count(s.Totals.Prompts, "prompt"), text.Count(s.Totals.Projects, "project"))
 	p.printf("  %s in %s\n", bytesText(s.StoredBytes), s.DataDir)
 	p.heading("Queue")
 	p.books(s.Queue)
@@ -119,10 +120,10 @@ func (s *memoryStats) print(p *printer) {
 		p.printf("  %s\n", kindsText(s.Receipts.Captured.Kinds))
 	}
 	if s.Spool.Waiting > 0 {
-		p.printf("  %s in the spool, waiting for the worker\n", count(s.Spool.Waiting, "delivery"))
+		p.printf("  %s in the spool, waiting for the worker\n", text.Count(s.Spool.Waiting, "delivery"))
 	}
 	if s.Spool.Corrupt > 0 {
-		p.printf("  %s in the spool unreadable\n", p.style(styleRed, count(s.Spool.Corrupt, "file")))
+		p.printf("  %s in the spool unreadable\n", p.style(styleRed, text.Count(s.Spool.Corrupt, "file")))
 	}
 	p.reasons("Skipped", s.Receipts.Skipped, skipMeaning)
 	p.redacted("Redacted", s.Receipts.Redacted)
@@ -140,11 +141,11 @@ func (s *memoryStats) print(p *printer) {
 func (p *printer) books(b claudemem.Books) {
 	p.printf("  %d received = %d processed + %d skipped + %d failed + %d pending + %d in work%s%s\n",
 		b.Received, b.Processed, b.Skipped, b.Failed, b.Pending, b.Processing, forgotten(b.Forgotten),
-		textIf(b.Duplicates > 0, fmt.Sprintf("; %s refused", count(b.Duplicates, "duplicate"))))
+		textIf(b.Duplicates > 0, fmt.Sprintf("; %s refused", text.Count(b.Duplicates, "duplicate"))))
 	if !b.Balanced() {
 		p.printf("  %s\n", p.style(styleRed, "the books do not balance: please report this"))
 	}
 	if b.Failed > 0 {
-		p.printf("  %s: `claude-mem queue` lists them\n", p.style(styleRed, count(b.Failed, "dead letter")))
+		p.printf("  %s: `claude-mem queue` lists them\n", p.style(styleRed, text.Count(b.Failed, "dead letter")))
 	}
 }

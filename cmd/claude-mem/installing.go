@@ -13,6 +13,7 @@ import (
 	"claudemem/install"
 	"claudemem/model/claude"
 	"claudemem/settings"
+	"claudemem/text"
 
 	"github.com/rogpeppe/go-internal/diff"
 )
@@ -84,11 +85,11 @@ func showChanges(p *printer, dir string, changes []install.Change) {
 	}
 	for _, do := range []string{install.DoCreate, install.DoReplace} {
 		if n := texts[do]; n > 0 {
-			p.printf("  %-7s  %s: hooks, MCP server, skill, manifests\n", do, count(n, "small file"))
+			p.printf("  %-7s  %s: hooks, MCP server, skill, manifests\n", do, text.Count(n, "small file"))
 		}
 	}
 	if n := texts[install.DoRemove]; n > 0 {
-		p.printf("  %-7s  %s that the plugin no longer has\n", install.DoRemove, count(n, "file"))
+		p.printf("  %-7s  %s that the plugin no longer has\n", install.DoRemove, text.Count(n, "file"))
 	}
 }
 

@@ -7,11 +7,12 @@ import (
 
 	"claudemem"
 	"claudemem/store"
+	"claudemem/text"
 )
 
 // account prints the cost of model calls, and the tokens saved.
 func (p *printer) account(a *store.Account) {
-	p.heading(fmt.Sprintf("Model calls, last %s", count(a.PeriodDays, "day")))
+	p.heading(fmt.Sprintf("Model calls, last %s", text.Count(a.PeriodDays, "day")))
 	if a.Total.Calls == 0 {
 		p.printf("  none\n")
 	} else {
@@ -34,8 +35,8 @@ func (p *printer) account(a *store.Account) {
 	}
 	if s := a.Saved; s.Blocks+s.Recollections > 0 {
 		p.heading("Saved")
-		p.printf("  %s%s shown: %s tokens%s\n", count(s.Blocks, "context block"),
-			textIf(s.Recollections > 0, " and "+count(s.Recollections, "recollection")), short(s.TokensGiven+s.TokensRecalled),
+		p.printf("  %s%s shown: %s tokens%s\n", text.Count(s.Blocks, "context block"),
+			textIf(s.Recollections > 0, " and "+text.Count(s.Recollections, "recollection")), short(s.TokensGiven+s.TokensRecalled),
 			textIf(s.TokensOfWork > 0, fmt.Sprintf("; the work behind them took %s: about %s saved", short(s.TokensOfWork), short(s.Tokens))))
 	}
 }
@@ -46,8 +47,8 @@ func modelName(s store.SpentOn) string { return joined(" ", s.Provider, s.Name) 
 // spentCells returns the cells of a row about model calls: tokens and, where the price
 // is known, the cost.
 func spentCells(s store.Spent) []string {
-	cost := textIf(s.USD > 0, dollars(s.USD)+textIf(s.Unpriced > 0, fmt.Sprintf(" + %s of unknown price", count(s.Unpriced, "call"))))
-	return []string{count(s.Calls, "call"), short(s.TokensIn) + " in", short(s.TokensOut) + " out", short(s.TokensCached) + " cached",
+	cost := textIf(s.USD > 0, dollars(s.USD)+textIf(s.Unpriced > 0, fmt.Sprintf(" + %s of unknown price", text.Count(s.Unpriced, "call"))))
+	return []string{text.Count(s.Calls, "call"), short(s.TokensIn) + " in", short(s.TokensOut) + " out", short(s.TokensCached) + " cached",
 		joined(", ", cost, textIf(s.Reserved > 0, short(s.Reserved)+" reserved"), textIf(s.Failed > 0, fmt.Sprintf("%d failed", s.Failed)))}
 }
 

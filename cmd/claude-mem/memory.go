@@ -7,6 +7,7 @@ import (
 	"claudemem"
 	"claudemem/api"
 	"claudemem/store"
+	"claudemem/text"
 )
 
 // memory is the database opened for reading: reading needs no worker.
@@ -58,7 +59,7 @@ func (a *app) nothingRemembered(ctx context.Context, m api.Memory, project strin
 	totals, waits := stats.Totals, stats.Queue.Pending+stats.Queue.Processing
 	switch {
 	case project != "" && totals.Observations > 0:
-		a.note("No observations of %s yet. `--all` shows %s of other projects.", project, count(totals.Observations, "observation"))
+		a.note("No observations of %s yet. `--all` shows %s of other projects.", project, text.Count(totals.Observations, "observation"))
 	case waits > 0:
 		a.note("Nothing is remembered yet: %s waiting to be distilled.", waiting(waits))
 	default:
@@ -72,5 +73,5 @@ func waiting(n int) string {
 	if n == 1 {
 		return "1 event is"
 	}
-	return count(n, "event") + " are"
+	return text.Count(n, "event") + " are"
 }

@@ -128,17 +128,6 @@ func textIf(holds bool, text string) string {
 // safe returns foreign text of several lines that cannot steer the terminal.
 func safe(s string) string { return text.Terminal(s) }
 
-// count writes a number with its noun.
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	if stem, ok := strings.CutSuffix(noun, "y"); ok && !strings.HasSuffix(stem, "a") { // days
-		return fmt.Sprintf("%d %sies", n, stem)
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
-}
-
 // bytesText formats a size with its unit.
 func bytesText(n int64) string {
 	switch {

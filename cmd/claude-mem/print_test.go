@@ -44,17 +44,6 @@ func TestOneLine(t *testing.T) {
 	}
 }
 
-func TestCount(t *testing.T) {
-	for n, want := range map[int]string{0: "0 summaries", 1: "1 summary", 2: "2 summaries"} {
-		if got := count(n, "summary"); got != want {
-			t.Errorf("count(%d, summary) = %q, want %q", n, got, want)
-		}
-	}
-	if got, want := count(3, "event"), "3 events"; got != want {
-		t.Errorf("count(3, event) = %q, want %q", got, want)
-	}
-}
-
 func TestExitCode(t *testing.T) {
 	tests := []struct {
 		err  error

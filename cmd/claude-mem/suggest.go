@@ -8,6 +8,7 @@ import (
 
 	"claudemem"
 	"claudemem/api"
+	"claudemem/text"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -112,7 +113,7 @@ func args(check cobra.PositionalArgs) cobra.PositionalArgs {
 			return nil
 		}
 		_, takes, some := strings.Cut(cmd.Use, " ")
-		err := claudemem.Errorf(claudemem.CodeInvalid, "`%s` takes %s, got %s", cmd.CommandPath(), takes, count(len(given), "argument"))
+		err := claudemem.Errorf(claudemem.CodeInvalid, "`%s` takes %s, got %s", cmd.CommandPath(), takes, text.Count(len(given), "argument"))
 		if !some {
 			err = claudemem.Errorf(claudemem.CodeInvalid, "`%s` takes no argument, got %q", cmd.CommandPath(), oneLine(given[0], 40))
 		}
