@@ -1,10 +1,11 @@
 package install
 
 import (
-	"bytes"
 	"context"
 	"os/exec"
 	"time"
+
+	"claudemem/text"
 )
 
 // commandLimit is the time limit of one command of the host's CLI, which takes a second
@@ -30,19 +31,8 @@ func (p Program) Run(ctx context.Context, configDir string, args ...string) (str
 		cmd.Env = append(append([]string{}, p.Env...), "CLAUDE_CONFIG_DIR="+configDir)
 	}
 	cmd.WaitDelay = 5 * time.Second // a child process may keep the output open
-	out := &bounded{}
+	out := &text.Head{Max: maxOutput}
 	cmd.Stdout, cmd.Stderr = out, out
 	err := cmd.Run()
-	return out.buf.String(), err
-}
-
-// bounded keeps the beginning of what is written to it.
-type bounded struct{ buf bytes.Buffer }
-
-// Write drops what exceeds mostSaid bytes without an error, so that the program goes on.
-func (b *bounded) Write(p []byte) (int, error) {
-	if room := maxOutput - b.buf.Len(); room > 0 {
-		b.buf.Write(p[:min(room, len(p))])
-	}
-	return len(p), nil
+	return out.String(), err
 }

@@ -172,3 +172,15 @@ func TestCount(t *testing.T) {
 		t.Errorf("Count(3, event) = %q, want %q", got, want)
 	}
 }
+
+func TestHead(t *testing.T) {
+	h := Head{Max: 4}
+	for _, s := range []string{"ab", "cde", "f"} {
+		if n, err := h.Write([]byte(s)); n != len(s) || err != nil {
+			t.Errorf("Write(%q) = %d, %v", s, n, err)
+		}
+	}
+	if got := h.String(); got != "abcd" {
+		t.Errorf("kept %q, want the first 4 bytes", got)
+	}
+}

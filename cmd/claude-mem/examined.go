@@ -1,10 +1,8 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"strings"
@@ -15,6 +13,7 @@ import (
 	"claudemem/model"
 	"claudemem/model/claude"
 	"claudemem/settings"
+	"claudemem/text"
 )
 
 // doctorConfig returns the configuration of doctor. Values that cannot be found stay
@@ -56,8 +55,8 @@ func runVersion(ctx context.Context, path string, args ...string) (string, error
 	defer cancel()
 	cmd := exec.CommandContext(ctx, path, args...)
 	cmd.WaitDelay = time.Second // a child process may keep the output open
-	var out bytes.Buffer
-	cmd.Stdout = &limitedWriter{&out, 4096}
+	out := &text.Head{Max: 4096}
+	cmd.Stdout = out
 	if err := cmd.Run(); err != nil {
 		if ctx.Err() != nil {
 			return "", fmt.Errorf("no answer within %v", versionLimit)
@@ -66,20 +65,4 @@ func runVersion(ctx context.Context, path string, args ...string) (string, error
 	}
 	line, _, _ := strings.Cut(strings.TrimSpace(out.String()), "\n")
 	return line, nil
-}
-
-// limitedWriter passes on the first room bytes and drops the rest.
-type limitedWriter struct {
-	w    io.Writer
-	room int
-}
-
-// Write drops without an error what exceeds the limit.
-func (l *limitedWriter) Write(b []byte) (int, error) {
-	kept := b[:min(len(b), l.room)]
-	l.room -= len(kept)
-	if _, err := l.w.Write(kept); err != nil {
-		return 0, err
-	}
-	return len(b), nil
 }
