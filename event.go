@@ -114,6 +114,12 @@ type Event struct {
 // Failed reports whether a tool event tells of a tool that failed.
 func (e *Event) Failed() bool { return e.Kind == KindTool && e.ToolError != "" }
 
+// ToolTokens estimates the tokens of a tool event in the host: its input and what came
+// of it.
+func (e *Event) ToolTokens() int {
+	return EstimateTokens(string(e.ToolInput)) + EstimateTokens(string(e.ToolResponse)) + EstimateTokens(e.ToolError)
+}
+
 // Moment is an occasion on which a session is reminded of what is known; it is
 // the Source of the Injection that books what was given then.
 type Moment string

@@ -267,7 +267,7 @@ func (w *task) addObservations(t *turn, tools []claudemem.PendingEvent, observat
 	var agent, agentType string
 	for i := range tools {
 		event := &tools[i].Event
-		tokens += claudemem.EstimateTokens(string(event.ToolInput)) + claudemem.EstimateTokens(string(event.ToolResponse)) + claudemem.EstimateTokens(event.ToolError)
+		tokens += event.ToolTokens()
 		if i == 0 {
 			agent, agentType = event.AgentID, event.AgentType
 		} else if event.AgentID != agent {

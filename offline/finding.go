@@ -1,6 +1,7 @@
 package offline
 
 import (
+	"slices"
 	"strings"
 
 	"claudemem"
@@ -156,11 +157,8 @@ func (e *episode) finding() int {
 		if looksAhead(s) {
 			score -= 3
 		}
-		for _, p := range e.read {
-			if mentions(s.text, nameOf(p)) {
-				score += 2
-				break
-			}
+		if slices.ContainsFunc(e.read, func(p string) bool { return mentions(s.text, nameOf(p)) }) {
+			score += 2
 		}
 		if holds(text.LowerASCII(s.text), "the cause is in", "the problem is in", "the bug is in", "the issue is in") {
 			score -= 4 // says where, not what

@@ -55,7 +55,7 @@ type reader struct {
 func (r *reader) step(pe *claudemem.PendingEvent) *step {
 	e := &pe.Event
 	s := &step{Call: toolcall.Parse(e), event: pe}
-	s.tokens = claudemem.EstimateTokens(string(e.ToolInput)) + claudemem.EstimateTokens(string(e.ToolResponse)) + claudemem.EstimateTokens(e.ToolError)
+	s.tokens = e.ToolTokens()
 	switch s.Tool {
 	case toolcall.ToolCommand:
 		s.probes = !slices.ContainsFunc(s.Commands, func(c toolcall.Command) bool { return !c.Kind.IsQuiet() && c.Kind != toolcall.KindInline })

@@ -2,6 +2,7 @@ package offline
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"claudemem"
@@ -225,22 +226,20 @@ func (e *episode) withNames(title string) string {
 		names = telling(e.symbols())
 	}
 	if len(names) == 0 {
-		for _, f := range e.files() {
-			if mentions(title, nameOf(f)) || mentions(title, strings.TrimSuffix(nameOf(f), path.Ext(f))) {
-				return title
-			}
+		if slices.ContainsFunc(e.files(), func(f string) bool {
+			return mentions(title, nameOf(f)) || mentions(title, strings.TrimSuffix(nameOf(f), path.Ext(f)))
+		}) {
+			return title
 		}
 		names = baseNames(e.files())
 	}
-	for _, n := range names {
-		if mentions(title, text.AfterLast(text.AfterLast(n, "::"), ".")) || mentions(title, nameOf(n)) {
-			return title
-		}
+	if slices.ContainsFunc(names, func(n string) bool {
+		return mentions(title, text.AfterLast(text.AfterLast(n, "::"), ".")) || mentions(title, nameOf(n))
+	}) {
+		return title
 	}
-	for _, f := range e.files() {
-		if mentions(title, nameOf(f)) && len(names) > 0 {
-			names = names[:1]
-		}
+	if slices.ContainsFunc(e.files(), func(f string) bool { return mentions(title, nameOf(f)) }) {
+		names = names[:min(len(names), 1)]
 	}
 	short := cut(title, 84)
 	tail := " (" + list(baseNamesOfPaths(names), 2) + ")"
@@ -316,35 +315,22 @@ func (e *episode) relevance(s sentence) int {
 	}
 	score := 0
 	named := false
-	for _, f := range e.files() {
-		if mentions(s.text, nameOf(f)) || mentions(s.text, f) {
+	names := func(points int, list []string, is func(string) bool) {
+		if slices.ContainsFunc(list, is) {
 			named = true
-			score += 2
-			break
+			score += points
 		}
 	}
-	for _, n := range e.symbols() {
-		if n = text.AfterLast(text.AfterLast(n, "::"), "."); len(n) >= 3 && mentions(s.text, n) {
-			named = true
-			score += 2
-			break
-		}
-	}
-	for _, n := range e.failedTests() {
-		if mentions(s.text, n) {
-			named = true
-			score++
-			break
-		}
-	}
+	names(2, e.files(), func(f string) bool { return mentions(s.text, nameOf(f)) || mentions(s.text, f) })
+	names(2, e.symbols(), func(n string) bool {
+		n = text.AfterLast(text.AfterLast(n, "::"), ".")
+		return len(n) >= 3 && mentions(s.text, n)
+	})
+	names(1, e.failedTests(), func(n string) bool { return mentions(s.text, n) })
 	for _, d := range e.deps {
-		for _, w := range strings.Fields(d)[1:] {
-			if len(w) > 3 && w != "dependency" && mentions(s.text, strings.Trim(w, ",()")) {
-				named = true
-				score += 2
-				break
-			}
-		}
+		names(2, strings.Fields(d)[1:], func(w string) bool {
+			return len(w) > 3 && w != "dependency" && mentions(s.text, strings.Trim(w, ",()"))
+		})
 	}
 	if s.first {
 		score += 2

@@ -50,25 +50,9 @@ func (l reminderLine) render(limit int) string {
 // gist returns a record's title, and the first of subtitle and facts that says more than
 // that. That something was edited and passes now is said only for want of better.
 func (r *reminding) gist(o claudemem.Observation) (title, detail string) {
-	title = strings.TrimRight(r.plain(o.Title), ". ")
-	spare := ""
-	for _, p := range append([]string{o.Subtitle}, o.Facts...) {
-		routine := isOvercome(p) || isPassing(p) || strings.HasPrefix(p, "Edited ")
-		p = strings.TrimRight(r.plain(p), ". ")
-		switch {
-		case p == "" || containsFold(title, p):
-		case title == "":
-			title = p
-		case !routine:
-			return title, p
-		case spare == "":
-			spare = p
-		}
-	}
-	if title == "" {
-		title = r.plain(o.Narrative)
-	}
-	return title, spare
+	return titleAndDetail(&o, strings.TrimRight(r.plain(o.Title), ". "), r.plain, func(part string) bool {
+		return isOvercome(part) || isPassing(part) || strings.HasPrefix(part, "Edited ")
+	})
 }
 
 // lines returns the lines of the first momentLines observations for which say returns a

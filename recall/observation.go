@@ -20,21 +20,7 @@ const observationChars = 240
 // of the block and are seldom read.
 func observationText(o *claudemem.Observation, projectPath string) string {
 	plain := func(s string) string { return recordLine(s, projectPath) }
-	title, detail := plain(o.Title), ""
-	for _, p := range append([]string{o.Subtitle}, o.Facts...) {
-		p = strings.TrimRight(plain(p), ". ")
-		if p == "" || containsFold(title, p) {
-			continue
-		}
-		if title != "" {
-			detail = p
-			break
-		}
-		title = p
-	}
-	if title == "" {
-		title = plain(o.Narrative)
-	}
+	title, detail := titleAndDetail(o, plain(o.Title), plain, func(string) bool { return false })
 	if title == "" {
 		return ""
 	}
@@ -49,6 +35,30 @@ func observationText(o *claudemem.Observation, projectPath string) string {
 		said = compose(title, detail, observationChars-text.UTF16Len(note))
 	}
 	return said + note
+}
+
+// titleAndDetail returns a record in two parts, both cleaned by plain: its title, and
+// the first of subtitle and facts that says more than that; one that isRoutine only
+// if there is no other. A record without a title has the first of them, or its
+// narrative, for a title.
+func titleAndDetail(o *claudemem.Observation, title string, plain func(string) string, isRoutine func(string) bool) (string, string) {
+	spare := ""
+	for _, part := range append([]string{o.Subtitle}, o.Facts...) {
+		p := strings.TrimRight(plain(part), ". ")
+		switch {
+		case p == "" || containsFold(title, p):
+		case title == "":
+			title = p
+		case !isRoutine(part):
+			return title, p
+		case spare == "":
+			spare = p
+		}
+	}
+	if title == "" {
+		title = plain(o.Narrative)
+	}
+	return title, spare
 }
 
 // compose joins "title: detail" within limit. The title goes first; of the

@@ -123,8 +123,8 @@ func (v *Verdict) apply(r *lineRule, line string) (topic, bool) {
 		}
 		v.addTest(test)
 	}
-	if file := group("file"); file != "" {
-		v.setFile(file)
+	if file := group("file"); v.File == "" {
+		v.File = v.relative(file)
 	}
 	if p := group("package"); p != "" && len(v.Packages) < maxTests {
 		v.Packages = text.Add(v.Packages, p)

@@ -2,6 +2,7 @@ package toolcall
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"claudemem/text"
@@ -107,10 +108,8 @@ func sameSort(pass, fail *Command) bool {
 func (v *Verdict) isAboutTest(filter string) bool {
 	for _, name := range strings.FieldsFunc(filter, func(r rune) bool { return r == '|' || r == '(' || r == ')' }) {
 		name = strings.Trim(name, "^$ ")
-		for _, t := range v.Tests {
-			if name != "" && strings.Contains(t, name) {
-				return true
-			}
+		if name != "" && slices.ContainsFunc(v.Tests, func(t string) bool { return strings.Contains(t, name) }) {
+			return true
 		}
 	}
 	return len(v.Tests) == 0
@@ -121,17 +120,8 @@ func (v *Verdict) isAbout(target string) bool {
 	if v.File != "" && (within(v.File, target) || strings.Contains(path.Dir(v.File), strings.Trim(target, "./"))) {
 		return true
 	}
-	for _, p := range v.Packages {
-		if strings.HasSuffix(p, "/"+trimTarget(target)) {
-			return true
-		}
-	}
-	for _, name := range v.Tests {
-		if strings.Contains(name, target) || strings.Contains(target, name) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(v.Packages, func(p string) bool { return strings.HasSuffix(p, "/"+trimTarget(target)) }) ||
+		slices.ContainsFunc(v.Tests, func(name string) bool { return strings.Contains(name, target) || strings.Contains(target, name) })
 }
 
 // within reports whether the path p is t or lies in it.

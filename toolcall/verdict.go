@@ -166,13 +166,6 @@ func (v *Verdict) addTest(name string) {
 	}
 }
 
-// setFile notes where a test failed, unless the output said it before.
-func (v *Verdict) setFile(file string) {
-	if v.File == "" {
-		v.File = v.relative(file)
-	}
-}
-
 // relative makes a path of the output relative to the worktree.
 func (v *Verdict) relative(p string) string {
 	p = strings.TrimPrefix(strings.TrimPrefix(slashed(p), "file://"), "./")
