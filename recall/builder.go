@@ -1,6 +1,7 @@
 package recall
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -63,32 +64,16 @@ type Builder struct {
 
 // New makes a Builder that reads from source, from several goroutines at once.
 func New(source Source, opts Options) *Builder {
-	if opts.Budget == 0 {
-		opts.Budget = DefaultBudget
-	}
-	if opts.Caps == (Caps{}) {
-		opts.Caps = DefaultCaps
-	}
-	if opts.MaxSessions == 0 {
-		opts.MaxSessions = 10
-	}
-	if opts.MaxLearnings == 0 {
-		opts.MaxLearnings = 10
-	}
-	if opts.MinConfidence == 0 {
-		opts.MinConfidence = 0.5
-	}
-	if opts.MaxObservations == 0 {
-		opts.MaxObservations = 10
-	}
-	if opts.Timeout == 0 {
-		opts.Timeout = 800 * time.Millisecond
-	}
+	opts.Budget = cmp.Or(opts.Budget, DefaultBudget)
+	opts.Caps = cmp.Or(opts.Caps, DefaultCaps)
+	opts.MaxSessions = cmp.Or(opts.MaxSessions, 10)
+	opts.MaxLearnings = cmp.Or(opts.MaxLearnings, 10)
+	opts.MaxObservations = cmp.Or(opts.MaxObservations, 10)
+	opts.MinConfidence = cmp.Or(opts.MinConfidence, 0.5)
+	opts.Timeout = cmp.Or(opts.Timeout, 800*time.Millisecond)
+	opts.Logger = cmp.Or(opts.Logger, slog.New(slog.DiscardHandler))
 	if opts.Clock == nil {
 		opts.Clock = time.Now
-	}
-	if opts.Logger == nil {
-		opts.Logger = slog.New(slog.DiscardHandler)
 	}
 	return &Builder{source: source, opts: opts}
 }

@@ -1,6 +1,7 @@
 package recall
 
 import (
+	"maps"
 	"slices"
 	"sync"
 
@@ -83,34 +84,15 @@ func (l *ledger) release(key sessionKey, at claudemem.Millis) {
 	if a == nil {
 		return
 	}
-	for id, claimed := range a.records {
-		if claimed == at {
-			delete(a.records, id)
-		}
-	}
-	for file, claimed := range a.files {
-		if claimed == at {
-			delete(a.files, file)
-		}
-	}
+	maps.DeleteFunc(a.records, func(_ claudemem.ObservationID, claimed claudemem.Millis) bool { return claimed == at })
+	maps.DeleteFunc(a.files, func(_ string, claimed claudemem.Millis) bool { return claimed == at })
 }
 
 // forgetUntil forgets what was given up to a compaction, which made the model
 // forget it too.
 func (a *account) forgetUntil(compacted claudemem.Millis) {
-	if compacted == 0 {
-		return
-	}
-	for id, at := range a.records {
-		if at <= compacted {
-			delete(a.records, id)
-		}
-	}
-	for file, at := range a.files {
-		if at <= compacted {
-			delete(a.files, file)
-		}
-	}
+	maps.DeleteFunc(a.records, func(_ claudemem.ObservationID, at claudemem.Millis) bool { return at <= compacted })
+	maps.DeleteFunc(a.files, func(_ string, at claudemem.Millis) bool { return at <= compacted })
 }
 
 // forgetOldest removes the session that was used longest ago.
