@@ -11,12 +11,12 @@ import (
 	"claudemem"
 )
 
-// Caps say how many tokens a layer may take of a block of DefaultBudget tokens.
-// They scale with the effective budget; what a layer leaves passes down to the
-// next. A layer with a cap of 0 is not built.
+// Caps are the most tokens of each layer in a block of DefaultBudget tokens. They
+// scale with the effective budget; tokens that a layer does not use go to the next
+// one. A layer with a cap of 0 is not built.
 type Caps struct {
 	Sessions int
-	// Symbols have no layer yet; what they would take passes down.
+	// Symbols have no layer yet; their tokens go to the next layer.
 	Symbols      int
 	Learnings    int
 	Observations int
@@ -246,9 +246,9 @@ func (r *run) isSelf(s claudemem.Session) bool {
 		r.req.HostSessionID != "" && s.HostSessionID == r.req.HostSessionID && s.Host == r.req.Host
 }
 
-// recentLimit is one more than is shown, because the asking session is often
-// among them. Even where the index is switched off, the latest sessions are
-// looked at for what waits in the queue.
+// recentLimit returns how many recent sessions to read: one more than are shown,
+// because the asking session is often among them, and at least 4, because events of
+// the latest sessions may wait in the queue even if the session layer is off.
 func (r *run) recentLimit() int { return max(r.opts.MaxSessions, 3) + 1 }
 
 func (r *run) recentSessions(ctx context.Context) ([]claudemem.SessionDigest, error) {

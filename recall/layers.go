@@ -14,8 +14,8 @@ const (
 	layerClosing      = "closing"
 	// layerFrame is the name of the text around the layers; only Lines have it.
 	layerFrame = "frame"
-	// What follows is no layer of its own but what the others lack when it is
-	// skipped: the queue's rest distilled on the spot, what fits the latest summary.
+	// Names in Skipped for parts of other layers: records distilled on the spot from
+	// the queue, and records near the latest summary.
 	layerUndistilled = "undistilled"
 	layerRelated     = "related"
 )

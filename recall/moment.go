@@ -48,7 +48,7 @@ func (l reminderLine) render(limit int) string {
 }
 
 // gist returns a record's title, and the first of subtitle and facts that says more than
-// that. That something was edited and passes now is said only for want of better.
+// that. A part that only lists edits or says that a command passes is the last choice.
 func (r *reminding) gist(o claudemem.Observation) (title, detail string) {
 	return titleAndDetail(&o, strings.TrimRight(r.plain(o.Title), ". "), r.plain, func(part string) bool {
 		return isOvercome(part) || isPassing(part) || strings.HasPrefix(part, "Edited ")

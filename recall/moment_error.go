@@ -10,29 +10,29 @@ import (
 	"claudemem/toolcall"
 )
 
-// complaint is the output of something that failed, weighed for a search of the
-// records that tell of the same failure.
+// complaint is the parsed output of a failed call, with weights for finding records of
+// the same failure.
 type complaint struct {
-	// lines are those that say what is wrong, the first of them and the last.
+	// lines are the first and the last lines that say what is wrong.
 	lines []complaintLine
 	// tests are the names of the tests that failed, without their class or package.
 	tests []string
-	// functions are the names of the functions in which it went wrong.
+	// functions are the names of functions in stack traces, at most maxFunctions.
 	functions []string
-	// Verdict has the base names of the files in which it went wrong.
+	// Verdict has the base names of the files where it failed, as Places.
 	toolcall.Verdict
 }
 
-// complaintLine is a line and what its words weigh as a sign of this error and
-// no other: see gate.FailureEvidence.
+// complaintLine is a line of an error. The weight of a word is how well it identifies
+// this error: see gate.FailureEvidence.
 type complaintLine struct {
 	text  string
 	words map[string]float64
-	// subjects are those of the words that the line quotes: what it is about.
+	// subjects are the words that the line quotes.
 	subjects []string
-	// absent says that a program or a module is missing.
+	// absent: the line says that a program or a module is missing.
 	absent bool
-	// kind are the words that other errors have as well, which say of what sort it is.
+	// kind are words that many errors have; they tell the sort of error.
 	kind []string
 }
 
@@ -254,8 +254,8 @@ func isHex(w string) bool {
 	return strings.Trim(w, "0123456789abcdef") == ""
 }
 
-// commonWords are those that errors of any program have, and words that no text
-// does without: sharing them says nothing.
+// commonWords are words of errors in general and frequent words of English. A record
+// that shares only these with an error is no match.
 var commonWords = func() map[string]bool {
 	all := map[string]bool{}
 	for _, w := range strings.Fields(`a an and any are as at be been but by can could did do does don for from got had has have here how if in into is isn it its just may more most must no not of off on only or other out over own same should so some such than that the their them then there these they this those to too under until up use used using very via was wasn were what when where which while who will with without would you your

@@ -13,7 +13,7 @@ import (
 	"claudemem/toolcall"
 )
 
-// refusals are the beginnings of a host's messages that a tool did not run.
+// refusals are parts of a host's message that a tool was not run.
 var refusals = []string{
 	"permission to use", "the user doesn't want to", "the user rejected", "[request interrupted", "user rejected", "<tool_use_error>",
 	"claude requested permissions", "this command requires approval", "request was aborted", "hook pretooluse",
@@ -198,11 +198,11 @@ func (l *complaintLine) comparedWith(has func(word string) bool) gate.FailureEvi
 	return e
 }
 
-// fixWords begin or make statements that tell what helped.
+// fixWords matches words of statements that describe a fix.
 var fixWords = regexp.MustCompile(`(?i)\b(?:fix(?:ed|es)?|solv(?:ed|es)|resolv(?:ed|es)|workaround|worked|works|helped|helps|passes (?:after|since)|needed|needs|requires|must|instead|set|install(?:ed)?|start(?:ed)?|run|use|enable[sd]?|disable[sd]?|now|chang(?:ed|ing)|replac(?:ed|ing)|add(?:ed|ing)|remov(?:ed|ing)|upgrad(?:ed|ing)|pin(?:ned)?)\b`)
 
-// cures is the narrower choice for records that are not of a bug: what they say
-// of fixing has to be outright.
+// cures is the narrower form of fixWords for records that are not about a bug: they
+// must name a fix explicitly.
 var cures = regexp.MustCompile(`(?i)\b(?:fix(?:ed|es)?|solv(?:ed|es)|resolv(?:ed|es)|workaround|works|passes after|needed|needs|must|instead)\b`)
 
 // fixIn returns the statement of a record that tells what made the failure (in the
@@ -253,8 +253,8 @@ func fixIn(o *claudemem.Observation, said string) string {
 	return best
 }
 
-// overcome is the offline observer's word that something passes now, which does
-// not say why.
+// overcome matches the offline observer's statement that a command passes now, which
+// does not name the cause.
 var overcome = regexp.MustCompile("(?i)^`[^`]*` failed(?: and passes now|, `[^`]*` passes now)|failed before the change to")
 
 func isOvercome(s string) bool { return strings.Contains(s, "failed") && overcome.MatchString(s) }

@@ -146,8 +146,8 @@ func isListing(text, file string) bool {
 	return true
 }
 
-// What is fixed is fixed in the code: tests, and the records that documents and
-// manifests are, change along with it.
+// The names of records (documents, manifests) and of tests. They change along with
+// the code and are not what a fix is about.
 var (
 	recordParts = []string{"docs", "doc", "vendor", "node_modules", "dist"}
 	recordEnds  = []string{".md", ".txt", ".rst", ".adoc", ".lock", ".sum", ".mod", "package.json", "package-lock.json", "pyproject.toml", "Cargo.toml", "pom.xml"}
@@ -155,7 +155,7 @@ var (
 	testEnds    = []string{".snap", ".golden", "_test.go", ".test.js", ".test.ts", ".test.tsx", ".spec.ts", ".spec.js", "_test.py", "_spec.rb", "Test.java", "Tests.cs"}
 )
 
-// isRecord reports whether a file is a document or a list of what is depended on.
+// isRecord reports whether a file is a document or lists dependencies.
 func isRecord(file string) bool { return hasEndOrFolder(file, recordParts, recordEnds) }
 
 // isMinor reports whether a file changes along with others: a record or a test.

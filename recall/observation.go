@@ -10,14 +10,14 @@ import (
 	"claudemem/text"
 )
 
-// observationChars is the longest text of an observation's line, its number
-// aside: a title, what it comes to and a file name, about 70 tokens.
+// observationChars bounds the text of an observation's line without its number: a
+// title, a detail and a file name, about 70 tokens.
 const observationChars = 240
 
-// observationText is "title: one line". The line is the subtitle, else the first
-// fact that says more than the title; a modified file that neither names follows.
-// The other facts are a `claude-mem show` away: ten lines of them cost a fifth
-// of the block and are seldom read.
+// observationText returns "title: detail [file]". The detail is the subtitle, else the
+// first fact, that says more than the title; the file is a modified one that neither
+// names. `claude-mem show` prints the other facts: in a block, ten lines of them took
+// a fifth of the room and were seldom read.
 func observationText(o *claudemem.Observation, projectPath string) string {
 	plain := func(s string) string { return recordLine(s, projectPath) }
 	title, detail := titleAndDetail(o, plain(o.Title), plain, func(string) bool { return false })

@@ -48,8 +48,8 @@ type Reminder struct {
 	passPrompt func(found []claudemem.Related, told func(claudemem.Related) bool) []claudemem.Related
 }
 
-// NewReminder makes a Reminder. given tells what sessions were shown before, by
-// whatever way; nothing of it is given again.
+// NewReminder returns a Reminder. given lists the records that a session was shown
+// before, at its start too; they are not shown again.
 func NewReminder(given Given, opts ReminderOptions) *Reminder {
 	if opts.Relative == nil {
 		opts.Relative = func(root, cwd, file string) string {
@@ -66,7 +66,7 @@ func NewReminder(given Given, opts ReminderOptions) *Reminder {
 // momentLines bounds the records of a moment (SPEC 7).
 const momentLines = 3
 
-// reminding is one Recall: what its parts share.
+// reminding is the state of one call of Recall.
 type reminding struct {
 	*Reminder
 	event   claudemem.Event

@@ -23,7 +23,7 @@ type writer struct {
 	said []saying
 }
 
-// saying is a line, and its words.
+// saying is a line of the block and the words that carry its meaning.
 type saying struct {
 	text  string
 	words []string
@@ -36,10 +36,9 @@ type part struct {
 	line        line // zero for what is none of a layer's
 }
 
-// write fills the block. A layer gets its share and what those before it left;
-// a line that does not fit ends its layer, but its first line is cut where a
-// readable piece of it fits. The first layer that has something to show gives at
-// least one line in any case.
+// write fills the block. A layer gets its share and what the layers before it left. It
+// ends at the first line that does not fit; a first line is shortened if a readable
+// piece of it fits. The first layer with lines shows at least one of them.
 func (w *writer) write(sections []section, reserve int, all shelf) {
 	share := func(tokens int) int { return unitsFor(max(tokens, 0)) * w.budget / DefaultBudget }
 	room := unitsFor(w.budget) - text.UTF16Len(openTag) - text.UTF16Len(closeTag)

@@ -11,9 +11,9 @@ import (
 //go:embed calibration.json
 var calibrationFile []byte
 
-// Calibration is what was fitted to labelled data.
+// Calibration has the weights and thresholds that were fitted to labelled data.
 type Calibration struct {
-	// Calibrated is the day, Source what it was fitted to and by which program.
+	// Calibrated is the day of the fit, Source the data and the program.
 	Calibrated string `json:"calibrated"`
 	Source     string `json:"source"`
 	Prompt     Model  `json:"prompt"`

@@ -1,8 +1,8 @@
 package gate
 
-// FailureEvidence is what speaks for a record telling of the failure at hand.
+// FailureEvidence measures how well a record matches a failure.
 type FailureEvidence struct {
-	// Test says that it names the very test that failed.
+	// Test: the record names the test that failed.
 	Test bool
 	// Message is the share of the weight of an error line's own words that one
 	// statement of the record has, 0 to 1; Own is that line's weight: a word that any
@@ -10,15 +10,15 @@ type FailureEvidence struct {
 	// something in quotes 2, a program or module that is missing 3.
 	Message float64
 	Own     float64
-	// Subject says that it has what the line quotes, or that the line quotes nothing.
+	// Subject: the record has the words that the line quotes, or the line quotes none.
 	Subject bool
 	// Kind is the share of the words that any error may have, 0 to 1: whether it is
 	// the same sort of error.
 	Kind float64
-	// Place says that it is about a file in which the error occurred, Function that
-	// it names a function in which it did.
+	// Place: the record is about a file where the error occurred. Function: it names a
+	// function where the error occurred.
 	Place, Function bool
-	// Fixed says that it tells what made the failure go away.
+	// Fixed: the record says what fixed the failure.
 	Fixed bool
 }
 
@@ -35,7 +35,7 @@ const (
 	sameKind = 0.5
 )
 
-// Failure decides whether a record tells what fixed the failure at hand before.
+// Failure reports whether a record is about the same failure and says what fixed it.
 func Failure(e FailureEvidence) bool {
 	switch {
 	case !e.Fixed:

@@ -2,38 +2,38 @@ package gate
 
 import "claudemem"
 
-// FileEvidence is what speaks for telling of a record when its file was read.
+// FileEvidence describes how a record relates to a file that was read.
 type FileEvidence struct {
 	Type   claudemem.ObservationType
 	Pinned bool
-	// Changed says that the record's work changed the file.
+	// Changed: the record's work changed the file.
 	Changed bool
-	// Work is how many files that work changed in all; when this file is not a minor
-	// one, the minor ones (tests, documents, lock files) are not counted.
+	// Work is the number of files that the work changed; minor ones (tests, documents,
+	// lock files) count only if this file is minor as well.
 	Work int
-	// Minor says that the file is a minor one and the work changed others as well.
+	// Minor: the file is minor and the work changed files that are not.
 	Minor bool
-	// Record says that the file is a manifest or a document.
+	// Record: the file is a manifest or a document.
 	Record bool
-	// Titled says that the title names the file, Accounts that a sentence elsewhere
-	// does that is more than a list of what was edited.
+	// Titled: the title names the file. Accounts: another sentence names it, other than
+	// in a list of edited files.
 	Titled, Accounts bool
-	// Warns, Reasons and Solves are what it says of itself: a gotcha; a trade-off or
-	// why something is as it is; a problem and its solution.
+	// Warns, Reasons and Solves are the record's concepts: a gotcha; a trade-off or a
+	// reason; a problem and its solution.
 	Warns, Reasons, Solves bool
-	// Open says that it tells of a failure that nobody overcame, Overcome that this
-	// was fixed since.
+	// Open: the record reports a failure that was not fixed. Overcome: it was fixed
+	// later.
 	Open, Overcome bool
 }
 
-// maxWork is how many files a fix may have changed and still be about each of
-// them. The fixes of the recorded sessions and of the labelled reads change one to
-// three; a work on more is about none in particular, unless it says so.
+// maxWork is the number of files up to which a fix is about each file that it changed.
+// The fixes of the recorded sessions and of the labelled reads change one to three
+// files; larger work is about a file only if it names the file.
 const maxWork = 3
 
-// File decides whether whoever read a file must know of a record before he edits
-// it: a bug that was fixed in it, a decision about it, a trap. Routine changes and
-// how things work are not told; the file says that itself.
+// File reports whether a record matters to an edit of a file that was just read: a bug
+// fixed in it, a decision about it, a trap. Routine changes and descriptions of the
+// code do not: the file shows them itself.
 func File(e FileEvidence) bool {
 	if e.Overcome {
 		return false
