@@ -181,7 +181,7 @@ func (v *Verdict) parsePair(line, s string, scan *lineScanner) bool {
 		for n := 1; n <= 2; n++ {
 			if got := scan.peek(n); strings.HasPrefix(got, "Received") {
 				v.family = "js"
-				v.offer(rankAssert, "", 0, squeeze(s)+", "+squeeze(got))
+				v.offer(rankAssert, "", 0, text.Line(s)+", "+text.Line(got))
 				return true
 			}
 		}
@@ -382,5 +382,3 @@ func location(s string) (file string, line int, rest string) {
 }
 
 var locationPattern = regexp.MustCompile(`^((?:[A-Za-z]:)?\S+?)[:(](\d+)(?:[:,]\d+)*\)?(.*)$`)
-
-func squeeze(s string) string { return strings.Join(strings.Fields(s), " ") }
