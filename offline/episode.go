@@ -9,36 +9,37 @@ import (
 	"claudemem/toolcall"
 )
 
-// turn is a prompt with what the host did for it, as far as the batch holds it.
+// turn is a prompt with the tool calls of the batch that belong to it.
 type turn struct {
 	number  int
 	request request
 	steps   []*step
-	// message is what the agent said at the end; stopped says that it did end.
+	// message is the agent's last message; stopped: the turn has ended.
 	message []sentence
 	stopped bool
 	last    *claudemem.PendingEvent
 	earlier []claudemem.Observation
 }
 
-// episode is a stretch of a turn's steps with one thing to tell.
+// episode is a sequence of a turn's steps that becomes one observation.
 type episode struct {
 	turn  *turn
 	steps []*step
-	// only says that it is the turn's only one: what was asked and said is about it.
+	// only: it is the turn's only episode with work, so that the prompt and the last
+	// message are about it.
 	only bool
 
 	edits []*edit
-	// fixed are the failures that a later check of the batch showed to be gone,
-	// with something edited in between; open are those that nothing did.
+	// fixed are the failures after which something was edited and a later check passed;
+	// open are those without a later pass.
 	fixed, open []*check
-	// recovered are failures that passed later though nothing was changed.
+	// recovered are failures that passed later without a change.
 	recovered []*check
 	// passes are the checks that passed after the last edit.
 	passes []*check
-	// greenBefore says that a check passed before the first edit.
+	// greenBefore: a check passed before the first edit.
 	greenBefore bool
-	// failedFirst says that something failed before the first edit.
+	// failedFirst: something failed before the first edit.
 	failedFirst bool
 	commits     []string
 	bodies      []string
@@ -88,9 +89,8 @@ func turnsOf(batch *claudemem.Batch) []*turn {
 	return turns
 }
 
-// episodesOf finds the episodes of all turns. Whether a failure was overcome is
-// looked up across turns: what fails in one and passes in the next is one story,
-// told where it ends.
+// episodesOf returns the episodes of all turns. A failure of one turn may be fixed in a
+// later one; it then belongs to the episode that fixed it.
 func episodesOf(turns []*turn) []*episode {
 	for _, t := range turns {
 		reviveFailures(t)
@@ -132,7 +132,7 @@ func episodesOf(turns []*turn) []*episode {
 	return all
 }
 
-// resolve finds for each failed check the later one that shows it to be gone.
+// resolve sets fixedBy of each failed check to the later check that proves the fix.
 func resolve(turns []*turn) {
 	var checks []*check
 	for _, t := range turns {

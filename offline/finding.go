@@ -9,7 +9,7 @@ import (
 	"claudemem/toolcall"
 )
 
-// sentenceTitle makes a title of a statement.
+// sentenceTitle returns a sentence as a title.
 func sentenceTitle(s string) string {
 	return shown(imperative(strings.TrimRight(s, ". ")), maxTitle)
 }

@@ -29,7 +29,8 @@ func parseOpenFact(fact string) (command, says string, ok bool) {
 	return text.Before(command, " (in "), strings.TrimPrefix(says, ": "), ok
 }
 
-// observe makes observations of an episode; none when it is not worth one.
+// observe returns the observations of an episode; none if nothing happened that is
+// worth one.
 func (e *episode) observe() []claudemem.Observation {
 	r := &e.turn.request
 	choice := e.choice()
@@ -109,7 +110,7 @@ func (e *episode) observation(t claudemem.ObservationType, title string) claudem
 	return o
 }
 
-// subtitle says in one line how it is known: what failed and passes, what was edited.
+// subtitle returns the evidence in one line: what failed and passes, what was edited.
 func (e *episode) subtitle(t claudemem.ObservationType) string {
 	var parts []string
 	if s := e.overcome(); s != "" && t != claudemem.TypeDiscovery {
@@ -151,7 +152,7 @@ func (e *episode) proof() *check {
 	return best
 }
 
-// overcome says which command failed and what passes now.
+// overcome returns which command failed and which one passes now, "" if none failed.
 func (e *episode) overcome() string {
 	c := e.proof()
 	if c == nil {
@@ -248,7 +249,7 @@ func (e *episode) facts(said int) []string {
 	return facts
 }
 
-// changes says what happened to the symbols of one file.
+// changes returns what happened to the symbols of one file, "" for nothing.
 func (e *episode) changes(file string) string {
 	var added, changed, removed, tests []string
 	created, deleted, from := false, false, ""

@@ -37,7 +37,7 @@ var verbs = func() map[string]intent {
 	return m
 }()
 
-// request is a prompt, read for what it wants and how to say it shortly.
+// request is a parsed prompt: what the user wants and a short form of it.
 type request struct {
 	text  string // plain
 	wants intent
@@ -86,7 +86,7 @@ func parseRequest(prompt string) request {
 	return r
 }
 
-// complaints are the words by which people say that something is broken.
+// complaints are words and phrases that say that something is broken.
 var complaints = []string{"bug", "broken", "fails", "failing", "crash", "crashes", "regression", "doesn't work", "does not work", "is wrong", "is red", "panics",
 	"throws", "wrong result", "should be ignored", "not working", "stopped working", "complains", "vanishes", "breaks", "flaky"}
 
@@ -136,7 +136,7 @@ func negated(ws []string, i int) bool {
 	return false
 }
 
-// leads are taken off the front of a clause: politeness and connection.
+// leads are removed from the beginning of a clause: politeness and connection.
 var leads = []string{
 	"please ", "can you ", "could you ", "would you ", "can we ", "could we ", "i want you to ", "i'd like you to ", "i need you to ", "i would like you to ",
 	"let's ", "lets ", "we should ", "we need to ", "you should ", "you need to ", "go ahead and ", "now ", "then ", "also ", "and ", "so ", "ok ", "okay ", "ok, ", "okay, ", "hey ", "hi ", "hi, ",

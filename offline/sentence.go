@@ -188,7 +188,7 @@ func isPathLike(w string) bool {
 	return strings.Contains(w, "/") || text.HasExtension(w)
 }
 
-// fluff are the openings of sentences that only keep company.
+// fluff are the beginnings of sentences without content.
 var fluff = []string{
 	"done", "all done", "all set", "fixed", "great", "perfect", "excellent", "good catch", "good question", "good point", "nice", "sure", "absolutely",
 	"of course", "understood", "you're right", "you're absolutely right", "you are right", "got it", "okay", "ok", "yes", "no problem", "thanks", "thank you",

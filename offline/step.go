@@ -25,7 +25,7 @@ type step struct {
 	edits  []*edit
 	checks []*check
 	deps   []string // dependencies that it added or removed, as sentences
-	probes bool     // a command that only looks, or tries something out
+	probes bool     // a command that only prints, or an inline script
 }
 
 // check is a command that passed or failed.
@@ -39,7 +39,8 @@ type check struct {
 	passed bool
 	// failure is what the output says, when it failed.
 	failure toolcall.Verdict
-	// early says that it came before the program itself was edited: tests first is early.
+	// early: it came before the first edit of the program itself; edits of tests do not
+	// count.
 	early bool
 	// fixedBy is the later check that passed where this one failed.
 	fixedBy *check
@@ -107,7 +108,7 @@ func commandText(c *toolcall.Command) string {
 	return text
 }
 
-// shownVerdict makes the texts of a verdict fit to be shown.
+// shownVerdict returns a verdict whose texts are plain and shortened.
 func shownVerdict(v toolcall.Verdict) toolcall.Verdict {
 	v.Message, v.File = shown(v.Message, maxErrorLine), shown(v.File, 120)
 	var tests []string

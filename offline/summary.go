@@ -60,7 +60,7 @@ func (t *turn) summarise(episodes []*episode, known []claudemem.Observation) (s 
 	return s, !s.Empty()
 }
 
-// investigated says where the agent looked and what it reproduced.
+// investigated returns what the agent read and searched and which checks failed.
 func (t *turn) investigated(episodes []*episode, read []string) string {
 	var parts []string
 	if len(read) > 0 {
