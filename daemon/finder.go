@@ -32,19 +32,19 @@ type openIndex interface {
 	Close() error
 }
 
-// finder is the index as the worker has it: opened in the background, so that
-// taking events in never waits for it, and tried again when that fails.
+// finder opens the index in the background, so that intake never waits for it, tries
+// again when that fails, and passes searches on to it.
 type finder struct {
 	open func(context.Context) (openIndex, error)
 	log  *slog.Logger
 	// after is time.After, for the pauses between tries.
 	after func(time.Duration) <-chan time.Time
 
-	// life is that of what runs in the background.
+	// life ends when the finder is closed; the goroutines in running stop then.
 	life    context.Context
 	end     context.CancelFunc
 	running sync.WaitGroup
-	// tried is closed when opening has worked or failed for the first time.
+	// tried is closed after the first attempt to open the index.
 	tried chan struct{}
 
 	mu     sync.Mutex
@@ -54,7 +54,7 @@ type finder struct {
 	built  api.Reindexing
 }
 
-// newFinder returns a finder that opens the index by open; start begins to.
+// newFinder returns a finder that will open the index with open; start begins that.
 func newFinder(open func(context.Context) (openIndex, error), log *slog.Logger) *finder {
 	f := &finder{open: open, log: log, after: time.After, tried: make(chan struct{})}
 	f.life, f.end = context.WithCancel(context.Background())
@@ -221,10 +221,10 @@ const (
 	indexFailed  = "failed"
 )
 
-// indexStatus is what GET /api/stats tells of the index.
+// indexStatus is the index's part of GET /api/stats.
 type indexStatus struct {
 	State string `json:"state"`
-	// Error is why it cannot be opened, or what it ran into.
+	// Error is why it cannot be opened, or its last fault.
 	Error string `json:"error,omitempty"`
 	*index.Status
 }

@@ -14,8 +14,8 @@ import (
 	"claudemem/wire"
 )
 
-// pauseAfterTrouble is how long requests leave the spool alone after the storage
-// failed; the timer and the next start of the worker try regardless.
+// pauseAfterTrouble is how long requests do not read the spool after the storage failed;
+// the timer and the next start of the worker try in spite of it.
 const pauseAfterTrouble = time.Second
 
 // inbox takes in the spool, in the order of the deliveries, each exactly once. A
@@ -28,12 +28,12 @@ type inbox struct {
 	log    *slog.Logger
 	clock  func() time.Time
 
-	// turn holds one token; its holder reads the spool.
+	// turn holds one token; only its holder takes files in.
 	turn chan struct{}
 
 	mu sync.Mutex
-	// held are files that cannot be taken in now (of a newer hook, or unreadable);
-	// requests skip them.
+	// held are files that cannot be taken in now (written by a newer hook, or
+	// unreadable); requests skip them.
 	held map[string]bool
 	// trouble is the error that ended the last pass early, nil for none.
 	trouble      error

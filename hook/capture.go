@@ -32,7 +32,7 @@ func (r *run) capture(p *payload) {
 }
 
 // captured keeps the marks of private turns and reports whether e is captured: not
-// in a private turn, and not a prompt that nobody typed. The end of a session has
+// in a private turn, and not a prompt that the host made. The end of a session has
 // no content and is always captured.
 func (r *run) captured(e *claudemem.Event) bool {
 	marks := wire.MarksOf(r.dataDir, r.Getenv)
@@ -60,10 +60,9 @@ func (r *run) captured(e *claudemem.Event) bool {
 	return true
 }
 
-// tellPrivate tells a running worker of a private turn that cannot be marked: a
-// prompt without its text. The worker then drops what belongs to the turn. Nothing
-// is spooled. Without a worker nobody knows of the prompt, so what follows of the
-// turn is dropped: it is Unmarked.
+// tellPrivate reports a private turn that cannot be marked to a running worker, by a
+// prompt without its text. The worker then drops the events of the turn. Nothing is
+// spooled: without a worker the turn's later events are Unmarked and dropped by deliver.
 func (r *run) tellPrivate(e *claudemem.Event) {
 	told := *e
 	told.Prompt = ""
@@ -73,7 +72,7 @@ func (r *run) tellPrivate(e *claudemem.Event) {
 	r.worker.Deadline = r.postUntil()
 	resp, err := r.worker.Post(wire.PathFor(told.Kind), wire.EncodeEvent(&told)...)
 	if err != nil || resp.Status/100 != 2 {
-		r.log("tell worker of private turn", "not told")
+		r.log("report private turn", "the worker did not take it")
 	}
 }
 

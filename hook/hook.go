@@ -14,7 +14,7 @@ import (
 	"claudemem/wire"
 )
 
-// Verb is what a hook is asked to do; its name is the command's.
+// Verb is the hook's command.
 type Verb string
 
 // The verbs.
@@ -79,7 +79,7 @@ const (
 
 // Options are what a hook runs with; zero fields take what the process has.
 type Options struct {
-	// Verb is empty when the payload's hook_event_name shall tell.
+	// Verb may be empty: then the payload's hook_event_name decides.
 	Verb Verb
 	// Host selects the adapter; Claude Code when empty.
 	Host   claudemem.Host
@@ -125,9 +125,8 @@ type run struct {
 	reply  reply
 }
 
-// Run does what the host asked for. It never fails and never panics; what
-// somebody who looks for a fault should know goes into logs/hook.log of the
-// data directory.
+// Run handles one payload. It never fails and never panics; faults are logged to
+// logs/hook.log in the data directory.
 func Run(o Options) {
 	r := newRun(o)
 	defer func() {

@@ -23,7 +23,7 @@ func Main(args []string, o Options) {
 		o.Host = host
 	}
 	if help || o.Stdin == nil && isTerminal(os.Stdin) {
-		_, _ = os.Stdout.WriteString(Help) // nobody to tell when that fails
+		_, _ = os.Stdout.WriteString(Help) // a failure cannot be reported
 		return
 	}
 	o.exit = os.Exit

@@ -34,7 +34,7 @@ func (r *reply) addContext(event, text string) {
 	}
 }
 
-// tell adds a line for the user, which the model never sees.
+// tell adds a line that the host shows to the user and not to the model.
 func (r *reply) tell(text string) {
 	if text = strings.TrimSpace(text); text != "" {
 		r.system = append(r.system, text)

@@ -3,7 +3,7 @@
 //
 // The steps: validate; complete fields that the client left out, its host among
 // them; decide whether the event is captured (not: our own runs and tools, excluded
-// projects, prompts that nobody typed, the skip list, private turns), and remove
+// projects, prompts that the host made, the skip list, private turns), and remove
 // the content of one that is not, which is booked as skipped; name and hash the
 // files that a tool touched; drop contents that were sent for a comparison only;
 // strip tags, mask secrets with the full rules and truncate texts; compute the key

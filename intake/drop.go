@@ -23,7 +23,7 @@ func drop(e *claudemem.Event) {
 }
 
 // dropFrom returns a tool's JSON without whole file contents and base64 data, which
-// nobody distils.
+// no distiller uses.
 func dropFrom(raw json.RawMessage) json.RawMessage {
 	if !bytes.Contains(raw, []byte(`al_file"`)) && !bytes.Contains(raw, []byte(`ed_file"`)) &&
 		!bytes.Contains(raw, []byte(`"originalFile"`)) && len(raw) < minBase64 {

@@ -28,12 +28,12 @@ const (
 
 // Policy says what the user wants captured. The zero value captures everything.
 type Policy struct {
-	// Refuse takes nothing in: the settings are broken, so that nobody knows what
-	// is to be left out.
+	// Refuse takes nothing in: the settings are broken, so what the user excluded is
+	// unknown.
 	Refuse bool
-	// SkipTools are names of tools whose use is booked and not remembered.
+	// SkipTools are names of tools whose calls are counted and not stored.
 	SkipTools []string
-	// Withheld are the files whose contents are withheld whole.
+	// Withheld matches files whose contents are never stored.
 	Withheld glob.Set
 	// Projects says in which projects events are captured.
 	Projects glob.Projects
@@ -171,8 +171,8 @@ func (in *Intake) arrival(ctx context.Context, e claudemem.Event, policy *Policy
 	return a, nil
 }
 
-// findHost gives an event without a host that of the open session of its id, else
-// HostRaw. The session's id has been made safe, as it is in the books.
+// findHost sets the host of an event that has none: the host of the open session with
+// its id, else HostRaw. The id has been made safe, as the store has it.
 func (in *Intake) findHost(ctx context.Context, e *claudemem.Event) error {
 	if e.Host == "" && in.opts.OpenSession != nil {
 		host, err := in.opts.OpenSession(ctx, e.HostSessionID)

@@ -15,8 +15,8 @@ const (
 	maxPrivatePrompts = 256
 )
 
-// privateTurns remembers of sessions whether the prompt of their turn was wholly
-// private, and which prompts were, for events that come late.
+// privateTurns remembers for each session whether its current turn is private and which
+// earlier prompts were, for events that arrive late.
 type privateTurns struct {
 	mu       sync.Mutex
 	sessions map[string]*privateSession
@@ -37,7 +37,7 @@ func sessionOf(e *claudemem.Event) string {
 	return string(e.Host) + "\x00" + e.HostSessionID
 }
 
-// begin notes that e, a prompt, opens a turn, which is private or not.
+// begin records that the prompt e begins a turn, and whether the turn is private.
 func (p *privateTurns) begin(e *claudemem.Event, private bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -70,7 +70,7 @@ func (p *privateTurns) covers(e *claudemem.Event) bool {
 	defer p.mu.Unlock()
 	s := p.sessions[sessionOf(e)]
 	if s == nil {
-		return e.Unmarked // nobody has told of its prompt
+		return e.Unmarked // its prompt has not arrived
 	}
 	if e.PromptID != "" && s.prompts[e.PromptID] {
 		return true

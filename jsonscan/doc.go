@@ -3,8 +3,8 @@
 // bytes, so that everything which is not changed stays as it is.
 //
 // Nouns: a member is a key and a value of an object; a token is a bracket, a
-// string or another scalar and where it stands; a [Document] is a file of
-// somebody else's that is edited in place.
+// string or another scalar and where it stands; a [Document] is another
+// program's file that is edited in place.
 //
 // Guarantees: what is accepted is what encoding/json accepts (RFC 8259, nesting
 // up to [MaxDepth]; invalid UTF-8 and lone surrogates pass inside strings and

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// A Document is a JSON object in a file of somebody else's. An edit changes its
+// A Document is the JSON object in another program's file. An edit changes its
 // bytes only where it must, so that order, indentation, line ends, a byte order
 // mark and unknown members stay as they are. It is not safe for concurrent use.
 type Document struct {

@@ -186,7 +186,7 @@ type scanner struct {
 	data  []byte
 	pos   int
 	limit int                             // of nesting
-	token func(kind byte, start, end int) // nil when nobody wants tokens
+	token func(kind byte, start, end int) // nil: tokens are not reported
 }
 
 // at returns the byte at pos, 0 at the end of the text.

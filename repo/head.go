@@ -218,7 +218,7 @@ func readLimited(path string, limit int64) string {
 }
 
 // openRegular opens a regular file and returns its size; nil when it is none.
-// The type is asked for first, because opening a FIFO waits for its writer.
+// It checks the type first, because opening a FIFO waits for its writer.
 func openRegular(path string) (*os.File, int64) {
 	info, err := os.Stat(path)
 	if err != nil || !info.Mode().IsRegular() {

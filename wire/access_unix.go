@@ -4,8 +4,8 @@ package wire
 
 import "syscall"
 
-// accessible tells why no file can be made in a directory, nil when one can: by its
-// mode, and by whether its file system is read-only.
+// accessible returns nil when files can be created in a directory, otherwise the reason.
+// It checks the directory's mode and whether the file system is read-only.
 func accessible(dir string) error {
 	const write, enter = 2, 1
 	return syscall.Access(dir+"/.", write|enter)

@@ -41,7 +41,7 @@ type Client struct {
 type dialled struct {
 	link conn
 	err  error
-	// posting is the path of the POST whose head is sent already, "" for none.
+	// posting is the path of the POST whose head has been sent, "" for none.
 	posting string
 }
 

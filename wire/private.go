@@ -11,14 +11,14 @@ import (
 	"claudemem"
 )
 
-// TurnState says what is known of a session's current turn.
+// TurnState says whether a session's current turn is private, as far as known.
 type TurnState int
 
 // The states of a turn.
 const (
 	TurnOpen TurnState = iota
 	TurnPrivate
-	// TurnUnknown: a mark could not have been written, so that its absence says nothing.
+	// TurnUnknown: there is no mark, but none could have been written either.
 	TurnUnknown
 )
 
@@ -45,9 +45,9 @@ func markName(host claudemem.Host, hostSessionID string) string {
 	return digest(string(host) + "\x00" + hostSessionID)
 }
 
-// digest returns 32 hexadecimal digits of s's FNV hash. Nobody gains by making two
-// of their own sessions collide, and linking crypto/sha256 would add a tenth to the
-// cost of the hook's start over that of an empty program.
+// digest returns 32 hexadecimal digits of s's FNV hash. A cryptographic hash is not
+// needed, because sessions of one user do not attack each other, and crypto/sha256
+// would add a tenth to the hook's extra cost over an empty program.
 func digest(s string) string {
 	h := fnv.New128a()
 	_, _ = h.Write([]byte(s)) // never fails
@@ -117,7 +117,7 @@ func (m Marks) State(host claudemem.Host, hostSessionID string) TurnState {
 		}
 		_, err := os.Lstat(filepath.Join(dir, markName(host, hostSessionID)))
 		if err == nil && i > 0 && !Alone(dir) {
-			continue // somebody else's
+			continue // another user's
 		}
 		if err == nil || !isAbsent(err) {
 			return TurnPrivate
@@ -129,8 +129,8 @@ func (m Marks) State(host claudemem.Host, hostSessionID string) TurnState {
 	return TurnOpen
 }
 
-// Writable reports whether some place takes marks, as far as its modes and its file
-// system tell. A disk that is full takes empty files, mostly.
+// Writable reports whether marks can be written in one of the two places. It checks
+// modes and file systems, not free space: a full disk still takes most empty files.
 func (m Marks) Writable() bool {
 	return takesFiles(m.dirs[0]) || m.dirs[1] != "" && takesFiles(m.dirs[1]) && (Alone(m.dirs[1]) || !exists(m.dirs[1]))
 }

@@ -78,7 +78,7 @@ var errTempBusy = errors.New("another process holds the temporary file")
 
 // writeSpoolFile makes path appear with content in it, whole and synced, by way
 // of a temporary file beside it. The temporary file is locked while it is
-// written: that tells List that its writer is alive.
+// written: so List knows that its writer is alive.
 func writeSpoolFile(path string, content [][]byte) error {
 	temp := path + tempSuffix
 	f, err := lock.Try(temp)
@@ -167,7 +167,7 @@ func (s Spool) List(now time.Time) ([]string, error) {
 
 // adopt gives a temporary file of a dead writer its final name when it is whole;
 // true means that it has it. remove says that an incomplete one is to be removed.
-// The lock, not the age, tells that the writer is dead: ages are wrong when the
+// The lock, not the age, shows that the writer is dead: ages are wrong when the
 // clock was set. What fails is tried again by the next List.
 func (s Spool) adopt(name string, remove bool) bool {
 	temp := filepath.Join(s.Dir, name)

@@ -18,8 +18,7 @@ const VersionText = "1"
 // Header names the version on every request of a hook and every answer of a worker.
 const Header = "Claude-Mem-Wire"
 
-// SessionHeader names, as HOST:ID, the session of the agent on whose behalf a
-// command or a script reads.
+// SessionHeader holds HOST:ID of the agent's session in which a command or a script runs.
 const SessionHeader = "Claude-Mem-Session"
 
 // The routes that hooks use.
