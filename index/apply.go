@@ -17,7 +17,7 @@ import (
 type batch struct {
 	put  []*analysed
 	gone []claudemem.RecordRef
-	// cursor and build are what the position becomes.
+	// cursor and build are the position after the batch.
 	cursor int64
 	build  buildPosition
 }
@@ -52,7 +52,7 @@ type application struct {
 	seen     map[uint32]struct{}
 	deleted  bool
 	vectors  bool // some were put
-	// oldTexts and texts are what leaves the full-text index and what enters it.
+	// oldTexts are deleted from the full-text index, texts inserted into it.
 	oldTexts []uint32
 	texts    []textRow
 }

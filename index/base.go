@@ -17,8 +17,8 @@ import (
 	"claudemem/sqlite"
 )
 
-// base is an open index.db with its file of vectors and what is in memory of
-// both. One goroutine writes; any number reads.
+// base is an open index.db with its file of vectors and the catalogue of both in
+// memory. One goroutine writes; any number reads.
 type base struct {
 	path   string
 	fresh  bool      // it has just been made
@@ -82,7 +82,7 @@ func openBase(ctx context.Context, path string, model string, dimensions int) (b
 		return nil, err
 	}
 	b = &base{path: path, db: db, cat: newCatalogue(), model: model, dimensions: dimensions}
-	opened := b // what fails returns nil for b
+	opened := b // b is nil when an error is returned
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, opened.close())
@@ -127,7 +127,7 @@ func openBaseReadOnly(ctx context.Context, path string, glance bool) (b *base, e
 			WithHint("the worker builds it: claude-mem worker start")
 	}
 	b = &base{path: path, cat: newCatalogue()}
-	opened := b // what fails returns nil for b
+	opened := b // b is nil when an error is returned
 	defer func() {
 		if damaged(err) {
 			err = claudemem.Errorf(claudemem.CodeUnavailable, "open index: it is of another version or damaged: %w", err).

@@ -70,7 +70,7 @@ type progress struct{ done, total int }
 func nextPath(path string) string { return path + ".new" }
 
 // Reindex builds the index anew beside the old one, which answers until the new
-// one takes its place, and tells how far it is. When it fails or ctx ends, the old
+// one takes its place, and reports its progress. When it fails or ctx ends, the old
 // one stays.
 func (ix *Index) Reindex(ctx context.Context, report func(done, total int)) error {
 	const what = "reindex"

@@ -67,8 +67,8 @@ func (b *base) gather(ctx context.Context, q *query, f Filter, eligible vectors.
 		sum += n
 	}
 	mean := float32(max(q.collection.MeanLength, 1))
-	// add goes through the documents that match and adds to their scores what the
-	// word counts, by how long the document is.
+	// add adds the weight of a word to the scores of the documents that have it, the
+	// shorter the document the more.
 	add := func(term term, column string, score func(norm float32) float32) error {
 		all := float64(max(q.collection.Documents, term.Documents))
 		idf := float32(term.Weight * max(math.Log((all-float64(term.Documents)+.5)/(float64(term.Documents)+.5)), 1e-3))

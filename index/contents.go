@@ -18,9 +18,9 @@ type content struct {
 	words, pieces []byte
 }
 
-// contentCache keeps rows of contents. Who changes a document forgets its row,
-// holding the catalogue's lock; who puts one in holds that lock for reading since
-// before it was read. So what is here is never older than the catalogue.
+// contentCache keeps rows of contents. A change of a document removes its row under
+// the catalogue's lock; a reader that puts a row in has held that lock for reading
+// since before it read the row. So no row is older than the catalogue.
 type contentCache struct {
 	mu    sync.Mutex
 	rows  map[uint32]content

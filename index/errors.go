@@ -17,7 +17,7 @@ func fault(what string, err error) error { return file.Fault(what, err) }
 // errClosed answers calls to an index that was closed.
 var errClosed = errors.New("index is closed")
 
-// errDamaged says that what the database holds contradicts itself.
+// errDamaged says that rows of the database contradict each other.
 var errDamaged = errors.New("index is damaged")
 
 // damaged reports whether only a new index helps.

@@ -41,7 +41,8 @@ type witness struct {
 	// of counts the distinct words of the text, mass is the sum of their weights.
 	of   int
 	mass float64
-	// best and told are what is found of each word in the record at hand; used again.
+	// best and told are the largest worth and telling of each word in the record that
+	// is being weighed; weigh uses their memory again.
 	best, told []float64
 }
 
@@ -82,8 +83,8 @@ func newWitness(q *query, table *embed.Table) *witness {
 }
 
 const (
-	// maxTelling bounds what a word tells: a long one of many pieces, such as a file's
-	// name, says no more than two names.
+	// maxTelling bounds the telling of a word: a long one of many pieces, such as a
+	// file's name, counts as two names at most.
 	maxTelling = 2
 	// unknownTelling is the weight of a word without a vector (a number, another
 	// script): about that of a name.

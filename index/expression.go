@@ -80,7 +80,7 @@ func (b *base) matchExpression(ctx context.Context, e *expression, f Filter, lim
 	return answer, nil
 }
 
-// wordsQuery makes a query of an expression's words, for the order of what it found.
+// wordsQuery makes a query of an expression's words, which orders its matches.
 func (b *base) wordsQuery(ctx context.Context, e *expression, f Filter) (*query, error) {
 	c := b.cat
 	projects := c.projectNumbers(f)

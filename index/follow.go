@@ -30,7 +30,7 @@ const (
 type follower struct {
 	cancel   context.CancelFunc
 	done     chan struct{}
-	requests chan *reindexing // capacity 0: who asks waits
+	requests chan *reindexing // capacity 0: the sender waits
 	// damage gets a signal from queries that met damage; capacity 1.
 	damage chan struct{}
 
@@ -151,7 +151,7 @@ func (f *follower) run(ctx context.Context, ix *Index) {
 			return
 		case _, open := <-waiting:
 			if !open {
-				changed = nil // the store has closed; what is in the index stays found
+				changed = nil // the store has closed; queries go on
 			}
 		case <-again:
 		case r := <-f.requests:
@@ -332,7 +332,7 @@ func (ix *Index) readChanged(ctx context.Context, b *base, changed []claudemem.R
 		if ref.Kind != claudemem.RecordPrompt {
 			continue
 		}
-		// As the index knows the order: what stood around it.
+		// The prompts around it in the index.
 		old, found, err := b.stored(ctx, keyOf(ref))
 		if err == nil && found {
 			err = addAround(old.session, old.previous, ref.ID)
@@ -350,7 +350,7 @@ func (ix *Index) readChanged(ctx context.Context, b *base, changed []claudemem.R
 		if d.Kind != claudemem.RecordPrompt {
 			continue
 		}
-		// As the feed has it now: what stands before it, and what stood after that.
+		// The prompt before it in the feed, and those that the index has after that one.
 		if err := addAround(int64(d.Session), d.Previous, d.Previous); err != nil {
 			return nil, nil, err
 		}

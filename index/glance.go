@@ -27,7 +27,7 @@ const (
 // alone, without vectors and MaxSim, and only by project and kind. It never writes.
 // Its methods may be called from any goroutine.
 type Glance struct {
-	// mu guards the base, whose catalogue has only the records that were asked about.
+	// mu guards the base, whose catalogue has only the records that were looked up.
 	mu   sync.Mutex
 	base *base
 }
@@ -76,7 +76,7 @@ func (g *Glance) Rank(ctx context.Context, r Request) (Answer, error) {
 	return Answer{Matches: matches}, fault(what, err)
 }
 
-// Syntax finds nothing: who glances has no expression.
+// Syntax returns no matches: a Glance is never asked for an expression.
 func (g *Glance) Syntax(context.Context, string, Filter, int) (Answer, error) {
 	return Answer{}, nil
 }
@@ -100,7 +100,7 @@ func (b *base) glance(ctx context.Context, r Request) ([]Match, error) {
 	list := make([]candidate, 0, len(documents))
 	eligible := b.cat.predicate(r.Filter)
 	for _, d := range documents {
-		// What went while this was under way has no row any more.
+		// A document that was deleted meanwhile has no row any more.
 		if len(list) < glanceCandidates && b.cat.has(d) && (eligible == nil || eligible(&b.cat.entries[d])) {
 			list = append(list, candidate{document: d})
 		}
@@ -109,9 +109,9 @@ func (b *base) glance(ctx context.Context, r Request) ([]Match, error) {
 }
 
 // glanceAt lists the documents with the most weight of the rarer words, as gather
-// does for those who know how long each is. Of the filter only projects narrow it,
-// and only where they leave out most records; going through the list of all
-// observations would take longer than looking up what is found.
+// does, but without their lengths. Of the filter only projects narrow it, and only
+// where they leave out most records: walking the list of all observations would take
+// longer than looking up the documents that are found.
 func (b *base) glanceAt(ctx context.Context, q *query, f Filter) ([]uint32, error) {
 	if len(f.Projects) > 0 && q.collection.Documents == 0 {
 		return nil, nil
@@ -144,7 +144,7 @@ func (b *base) lookUp(ctx context.Context, documents []uint32) error {
 		return errDamaged
 	}
 	if int(most) >= len(c.entries) {
-		// At once: what nobody looks at of it takes no memory.
+		// All at once: pages of it that are never touched take no memory.
 		entries := make([]entry, most+1)
 		copy(entries, c.entries)
 		c.entries = entries

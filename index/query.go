@@ -10,7 +10,7 @@ type Request struct {
 	Filter Filter
 	// Limit is the least number of records to return if there are as many; more may come.
 	Limit int
-	// Prose says that nobody wrote the text as a query: none of its words is taken for
+	// Prose says that the text was not written as a query: none of its words is taken for
 	// mistyped, of a long text those that weigh most are looked for, and the matches'
 	// evidence has what the text has in common with records in general.
 	Prose bool

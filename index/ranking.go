@@ -89,7 +89,7 @@ func (ix *Index) queryVector(ctx context.Context, text string) []float32 {
 	defer cancel()
 	v, err := ask(bounded, ix.embedder, text)
 	if err != nil {
-		if ctx.Err() == nil { // otherwise it is the caller who has gone
+		if ctx.Err() == nil { // otherwise the caller has left
 			ix.state.update(func(s *state) { s.embedErr, s.embedErrAt = err, ix.clock() })
 		}
 		return nil

@@ -83,7 +83,7 @@ func readSource(path string) string {
 // writes the index.
 func writeSource(path string) string {
 	return sqlite.Source(path, nil, "busy_timeout(5000)", "journal_mode(wal)",
-		"synchronous(normal)", // what a power cut takes is read again from the feed
+		"synchronous(normal)", // changes that a power cut loses are read again from the feed
 		"cache_size(-8000)",
 		"secure_delete(1)", // pages that a delete frees are overwritten
 		"wal_autocheckpoint(4000)", "journal_size_limit(33554432)")
@@ -117,7 +117,7 @@ func createSchema(ctx context.Context, db *sql.DB) error {
 		return err
 	}
 	defer func() { _ = tx.Rollback() }()
-	// hashsize: what the full-text index collects in memory before it writes a
+	// hashsize: the bytes that the full-text index collects in memory before it writes a
 	// segment. The default of 1 MB makes a build write and merge many small ones.
 	for _, statement := range []string{
 		schema,

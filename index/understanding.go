@@ -77,7 +77,8 @@ func (b *base) readQuery(ctx context.Context, text string, r Request) (*query, e
 	if err != nil {
 		return nil, err
 	}
-	// Of prose what is written elsewhere has no say, and of its many words few are kept.
+	// For prose the frequencies in other projects are not needed here: its words are not
+	// corrected, and most of them are left out before countEverywhere.
 	frequencies := local
 	if projects != nil && !r.Prose {
 		if frequencies, err = b.frequencies(ctx, hashes, nil); err != nil {
@@ -228,7 +229,7 @@ func (b *base) correct(ctx context.Context, w words.QueryWord) (guesses []guess,
 }
 
 // slip orders variants of the same frequency, many of which have the same stem,
-// so that what is shown is what was most likely meant: letters exchanged, another
+// so that the most likely one is shown: letters exchanged, another
 // letter, one forgotten, one too many.
 func slip(raw, variant string) int {
 	switch {

@@ -1,6 +1,6 @@
 // Package queue is the policy of the durable work between capture and the
-// observer: when work is announced, when a failure is tried again, what is
-// healed. What it keeps, it keeps in a [Storage], whose transactions carry the
+// observer: when work is announced, when a failure is tried again, which claims are
+// healed. It keeps the work in a [Storage], whose transactions carry the
 // guarantees.
 //
 // An event is enqueued, claimed together with others of its session, and then

@@ -20,7 +20,7 @@ type Options struct {
 	Logger *slog.Logger     // none
 	// Rand returns a number in [0,1), for the jitter of retries.
 	Rand func() float64
-	// Claimer begins the names of claimers; it tells processes apart.
+	// Claimer begins the names of claimers; each process has another.
 	Claimer string
 	// HealEvery is the time between two sweeps for lost claims and idle sessions.
 	HealEvery time.Duration // 30 s
@@ -77,7 +77,7 @@ func New(storage Storage, opts Options) *Queue {
 		opts.Rand = rand.Float64
 	}
 	if opts.Claimer == "" {
-		// The start time tells two processes apart that had the same number.
+		// The start time distinguishes two processes that had the same number.
 		opts.Claimer = fmt.Sprintf("%d-%x", os.Getpid(), opts.Clock().UnixNano())
 	}
 	q := &Queue{
@@ -202,7 +202,7 @@ func (q *Queue) Claim(ctx context.Context, session claudemem.SessionID, limit in
 }
 
 // forget notes that a claim, or a part of it, was given back. A claimer that
-// holds nothing more is dead: what storage may still say it holds is healed.
+// holds nothing more is dead: events that storage still has as its own are healed.
 func (q *Queue) forget(claim claudemem.Claim) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

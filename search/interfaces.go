@@ -7,7 +7,7 @@ import (
 	"claudemem/index"
 )
 
-// Records reads what is remembered; the store has it.
+// Records reads the records; the store implements it.
 type Records interface {
 	// ProjectsNamed returns the root paths of the projects that a root path or a label means.
 	ProjectsNamed(ctx context.Context, name string) ([]string, error)

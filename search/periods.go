@@ -14,7 +14,7 @@ type period struct {
 	weak bool
 	// doubtful says that they are rather something else, unless a preposition forbids it.
 	doubtful bool
-	// years and days are after what time a weak one comes again.
+	// years and days are the time after which a weak one comes again.
 	years, days int
 }
 

@@ -17,7 +17,7 @@ const (
 	// recencyHalfLife the number of days after which half of it is left. Measured on follow-up
 	// work, and that questions which are not about what is new lose nothing by it
 	// (docs/how-search-ranks.md); a larger weight would help the one still, and harm
-	// who asks for something old.
+	// requests for something old.
 	recencyWeight   = 0.3
 	recencyHalfLife = 60.0 // days
 
@@ -32,7 +32,7 @@ const (
 	faintLikeness = 0.2
 )
 
-// scored is a match with its score and what the score is made of.
+// scored is a match with its score and the terms of the score.
 type scored struct {
 	index.Match
 	terms   [numTerms]float64
@@ -56,7 +56,7 @@ const (
 // score puts an answer's matches in order, the best first, at most RankedPool.
 func (s *Searcher) score(p plan, matches []index.Match) []scored {
 	now := claudemem.MillisOf(s.opts.Clock())
-	// Who asks for last March wants what was new then. A range that ends in the future
+	// A request for last March wants the records that were new then. A range that ends in the future
 	// ends now, or with the newest record: this machine's clock may be behind theirs.
 	end := now
 	if until := p.query.Until; until != 0 {
@@ -157,7 +157,8 @@ func scoreMatch(m index.Match, days float64, prefer []claudemem.ObservationType)
 	return r
 }
 
-// finite is 0 for what is negative or no number: no part of a score takes away.
+// finite returns v, and 0 for a negative, infinite or undefined number: no part of a
+// score is below 0.
 func finite(v float64) float64 {
 	if !(v > 0) || math.IsInf(v, 0) {
 		return 0

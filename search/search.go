@@ -48,7 +48,7 @@ type Searcher struct {
 	opts    Options
 }
 
-// New returns a Searcher over what is remembered and its index, which may be nil:
+// New returns a Searcher over the records and their index, which may be nil:
 // a text is then answered with CodeUnavailable.
 func New(records Records, index Index, opts Options) *Searcher {
 	if opts.Clock == nil {
@@ -75,7 +75,7 @@ func (s *Searcher) Search(ctx context.Context, r claudemem.SearchRequest) (claud
 	if err != nil {
 		return claudemem.SearchResult{}, fmt.Errorf("search records: %w", err)
 	}
-	// The text is not logged: a query may say what its answers must not.
+	// The text is not logged: a query may hold a secret.
 	s.opts.Logger.Debug("search", "hits", len(result.Hits), "total", result.Total, "took", s.opts.Clock().Sub(started))
 	return result, nil
 }
@@ -123,7 +123,7 @@ func (s *Searcher) find(ctx context.Context, r claudemem.SearchRequest) (found, 
 	return s.byText(ctx, p)
 }
 
-// plan is a request that has been checked, and what became of its text.
+// plan is a request that has been checked, with its text as it is searched for.
 type plan struct {
 	query      claudemem.Query // the strict filter, limit and offset in bounds
 	kinds      []claudemem.RecordKind
@@ -333,7 +333,7 @@ func (s *Searcher) page(ctx context.Context, p plan, filter index.Filter, answer
 	if wanted < 0 { // the sum ran over
 		return f, nil
 	}
-	// An expression says itself what shall be found, and who asks for an order by
+	// An expression matches or does not, and a request for an order by
 	// time wants to see hits of the text in it: neither is topped up.
 	if p.filtered() && p.order == claudemem.OrderRelevance && !p.understood.Syntax {
 		var err error
@@ -368,7 +368,7 @@ func (s *Searcher) topUp(ctx context.Context, p plan, filter index.Filter, ranke
 	if len(ranked) >= min(wanted, total) || p.query.Offset >= total {
 		return ranked, total, nil
 	}
-	// At most all of the ranked are among the first: what is wanted is within this.
+	// At most all of the ranked are among the first, so this page has enough.
 	q := p.query
 	q.Limit, q.Offset = wanted, 0
 	eligible, err := s.records.FilterRecords(ctx, q, p.kinds, claudemem.OrderNewest)

@@ -20,7 +20,7 @@ const (
 	MaxDepth = 100
 )
 
-// KindAnchor is the kind of an item at which no record stands: a moment or the
+// KindAnchor is the kind of an item that is no record: a point in time or the
 // start of a session.
 const KindAnchor claudemem.RecordKind = "anchor"
 

@@ -4,7 +4,7 @@ import "claudemem"
 
 // typeNouns are the words by which a type is asked for, always in the plural: a
 // "bug" in a text is most often one bug. Changes are left out, since every record
-// is one to who asks what changed.
+// is a change.
 var typeNouns = map[string]claudemem.ObservationType{
 	"bugs": claudemem.TypeBugfix, "bugfixes": claudemem.TypeBugfix, "bug-fixes": claudemem.TypeBugfix,
 	"features":     claudemem.TypeFeature,

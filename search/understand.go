@@ -12,7 +12,7 @@ import (
 	"claudemem"
 )
 
-// Bounds of what is read for a filter in words: who types a question types a line.
+// Bounds of a text that is parsed for a filter in words: a question is a line.
 const (
 	maxReadBytes = 200
 	maxReadWords = 24
@@ -20,7 +20,7 @@ const (
 
 var recordName = regexp.MustCompile(`^(#|S)([0-9]{1,15})$`)
 
-// byName finds the record that a text names: #123, or what is left of session S12.
+// byName finds the record that a text names, #123, or the records of session S12.
 // It returns ok false when there is none of that name, or when it does not pass the filter.
 func (s *Searcher) byName(ctx context.Context, p plan) (f found, ok bool, err error) {
 	m := recordName.FindStringSubmatch(p.text)
@@ -58,7 +58,7 @@ func (s *Searcher) byName(ctx context.Context, p plan) (f found, ok bool, err er
 	return found{refs: refs, total: 1, understood: p.understood}, true, nil
 }
 
-// bySession lists what a session left.
+// bySession lists the records of a session.
 func (s *Searcher) bySession(ctx context.Context, p plan, id claudemem.SessionID) (f found, ok bool, err error) {
 	if p.query.Session != 0 {
 		return found{}, false, nil
@@ -79,7 +79,7 @@ func (s *Searcher) bySession(ctx context.Context, p plan, id claudemem.SessionID
 	return f, true, nil
 }
 
-// understand turns what a text says of dates and types into a filter. A filter of
+// understand turns the dates and types in a text into a filter. A filter of
 // the request's own is not touched, and one that leaves nothing is taken back: the
 // text may have meant something else.
 func (s *Searcher) understand(ctx context.Context, p plan) (plan, error) {
@@ -120,7 +120,7 @@ func (s *Searcher) understand(ctx context.Context, p plan) (plan, error) {
 	return q, nil
 }
 
-// reading is what a text says of dates and types.
+// reading is the dates and types that a text names.
 type reading struct {
 	now          time.Time // in the user's zone
 	dates, types bool      // what to look for
@@ -131,7 +131,7 @@ type reading struct {
 	strict       bool // nothing but named is wanted
 }
 
-// describe says the filter in words.
+// describe returns the filter in words.
 func (r *reading) describe() string {
 	var parts []string
 	day := func(m claudemem.Millis) string { return m.Time().In(r.now.Location()).Format("2006-01-02 15:04") }

@@ -20,7 +20,7 @@ func (t *Table) norm(entry uint16) float32 {
 	if squares := dot(v, v); squares > 0 {
 		n = float32(1 / math.Sqrt(float64(squares)))
 	}
-	t.norms[entry].Store(math.Float32bits(n)) // whoever else computes it has the same
+	t.norms[entry].Store(math.Float32bits(n)) // another goroutine computes the same
 	return n
 }
 

@@ -64,7 +64,7 @@ type Query struct {
 	slots []uint16
 	mask  uint32
 	// filter has a bit for the low bits of each term's hash: most words of a document
-	// are none of the query's, and this tells it of nearly all of them.
+	// are none of the query's, and this rules out nearly all of them at once.
 	filter [filterBits / 64]uint64
 	// last is the last position of each term in the current field.
 	last []int32

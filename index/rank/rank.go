@@ -4,5 +4,5 @@
 // and the same two give the same score on every machine.
 //
 // In the flow it stands behind the gathering of candidates: package index finds a
-// few hundred documents that may fit, and this package says which fit best.
+// few hundred documents that may fit, and this package scores how well each does.
 package rank
