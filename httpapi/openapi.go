@@ -102,8 +102,8 @@ func describe(d api.Param) []object {
 	}
 	if d.Default != "" {
 		schema["default"] = d.Default
-		if n, err := strconv.Atoi(d.Default); err == nil {
-			schema["default"] = n
+		if schema["type"] != "string" {
+			schema["default"] = json.RawMessage(d.Default)
 		}
 	}
 	entry := object{"name": d.Name, "in": "query", "description": d.About, "schema": schema}

@@ -88,6 +88,9 @@ func TestOpenAPIIsTheRoutes(t *testing.T) {
 			if p.Description == "" || p.Schema["type"] == nil || (p.In == "path") != (strings.Contains(r.path, "{"+p.Name+"}")) || p.In == "path" && !p.Required {
 				t.Errorf("%s: parameter %+v", name, p)
 			}
+			if _, text := p.Schema["default"].(string); text && p.Schema["type"] != "string" {
+				t.Errorf("%s: the default of %s is the text %q", name, p.Name, p.Schema["default"])
+			}
 			if slices.Contains(documented, p.Name) {
 				t.Errorf("%s: parameter %s twice", name, p.Name)
 			}
