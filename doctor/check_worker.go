@@ -78,6 +78,8 @@ func (e *exam) absentWorker(lockHeld bool) []Finding {
 	}
 	var list []Finding
 	switch {
+	case unread == nil && isOurs(info.PID):
+		// It has started since the lock was tested.
 	case unread == nil:
 		list = append(list, e.found("worker-died", fmt.Sprintf("the worker (pid %d) is no longer running", info.PID)))
 	case !errors.Is(unread, fs.ErrNotExist):

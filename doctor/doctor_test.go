@@ -5,6 +5,7 @@ import (
 	"errors"
 	"flag"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -17,6 +18,7 @@ import (
 	"claudemem/lock"
 	"claudemem/sqlite"
 	"claudemem/store"
+	"claudemem/wire"
 )
 
 var update = flag.Bool("update", false, "renew docs/doctor.md")
@@ -286,6 +288,34 @@ func TestLockTestedOnce(t *testing.T) {
 	r := examine(t.Context(), e, Checks())
 	if r.has("worker-mute") {
 		t.Errorf("findings: %+v", r.Findings)
+	}
+}
+
+// TestWorkerStartsMeanwhile checks that a worker that writes worker.json after its lock was
+// tested does not count as one that has died.
+func TestWorkerStartsMeanwhile(t *testing.T) {
+	started := exec.Command("/bin/sh", "-c", "read line", "claude-mem") // until its input is closed
+	input, err := started.StdinPipe()
+	if err == nil {
+		err = started.Start()
+	}
+	if err != nil {
+		t.Skip(err)
+	}
+	defer input.Close()
+	dir := t.TempDir()
+	for _, running := range []bool{true, false} {
+		if !running {
+			_ = input.Close()
+			_ = started.Wait()
+		}
+		if err := wire.WriteWorkerInfo(dir, wire.WorkerInfo{PID: started.Process.Pid, Socket: filepath.Join(dir, "worker.sock")}); err != nil {
+			t.Fatal(err)
+		}
+		r := Examine(t.Context(), Config{DataDir: dir, Getenv: environment()})
+		if r.has("worker-died") == running {
+			t.Errorf("running %v: %+v", running, r.Findings)
+		}
 	}
 }
 
