@@ -62,7 +62,7 @@ cross: ## every platform builds, tests compile (vet with one cheap check: the fu
 		$(GO) build -trimpath ./... && $(GO) vet -assign ./... || exit 1; \
 	done
 
-docs: ## docs/settings.md from the table of settings, docs/doctor.md from those of the doctor, redact/prefixes.go from the table of secrets
+docs: ## docs/settings.md from the table of settings, docs/doctor.md from that of the doctor, redact/prefixes.go from the table of secrets
 	$(GO) test ./redact -run TestPrefixIndex -update
 	$(GO) test ./settings -run TestSettingsDocument -update
 	$(GO) test ./doctor -run TestDocument -update
