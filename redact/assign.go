@@ -408,7 +408,7 @@ func (a assignment) bareSecret(s, v string, env bool, after byte) bool {
 			// A variable with a number, or a password? Code ends statements.
 			return a.tight || after == '\r' || after == '\n' || after == '&' || after == '\\'
 		}
-		return (after == '\n' || after == '\r' || after == '\\') && len(v) >= 4 && lowerCase(v) && a.startsLine(s)
+		return (after == '\n' || after == '\r' || after == '\\') && len(v) >= 4 && only(v, classLower) && a.startsLine(s)
 	case famSecret:
 		if env && secretSetting(v) {
 			return true
@@ -457,22 +457,7 @@ func bareEnd(s string, i, limit int, stops *[256]bool) int {
 // hasAlnum reports whether v has an ASCII letter or digit, or any other byte beyond
 // ASCII.
 func hasAlnum(v string) bool {
-	for i := range len(v) {
-		if isAlnum(v[i]) || v[i] >= 0x80 {
-			return true
-		}
-	}
-	return false
-}
-
-// lowerCase reports whether v has lower-case ASCII letters only.
-func lowerCase(v string) bool {
-	for i := range len(v) {
-		if !isLower(v[i]) {
-			return false
-		}
-	}
-	return true
+	return strings.ContainsFunc(v, func(c rune) bool { return c >= 0x80 || isAlnum(byte(c)) })
 }
 
 // startsLine reports whether the name is the first on its line, apart from white

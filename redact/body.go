@@ -169,6 +169,7 @@ const (
 	classWrapped                // alnum _ - + / \ and line breaks
 	classPath                   // alnum _ - . / @ %
 	classVisible                // all but blanks
+	classLower                  // a-z
 )
 
 // classOf returns the class that a body names by a letter.
@@ -188,7 +189,7 @@ var classes = func() (t [256]uint16) {
 	}
 	for c := 'A'; c <= 'Z'; c++ {
 		t[c] = classUpperDigit | classLetter | alnum
-		t[c|0x20] = classLetter | alnum
+		t[c|0x20] = classLower | classLetter | alnum
 	}
 	add("abcdef", classHexLower|classHex)
 	add("ABCDEF", classHex)

@@ -271,13 +271,8 @@ func curlUser(s string, i int) (span, bool) {
 	for before > limit && oneOf(s[before-1], " \t\"'\\=") {
 		before--
 	}
-	flag := strings.HasSuffix(s[:before], "-u") || strings.HasSuffix(s[:before], "--user") || strings.HasSuffix(s[:before], "--proxy-user") || strings.HasSuffix(s[:before], "-U")
-	if !flag && strings.HasPrefix(s[start:], "-u") && i-start > 2 {
-		flag = true // -uuser:password
-	} else if before == start {
-		return span{}, false
-	}
-	if !flag {
+	attached := strings.HasPrefix(s[start:], "-u") && i-start > 2 // -uuser:password
+	if !attached && (before == start || !endsInOne(s[:before], "-u", "--user", "--proxy-user", "-U")) {
 		return span{}, false
 	}
 	end := bareEnd(s, i+1, i+1+maxValue, &curlStops)
@@ -290,4 +285,14 @@ func curlUser(s string, i int) (span, bool) {
 		return span{}, false
 	}
 	return span{i + 1, end, ruleCurl}, true
+}
+
+// endsInOne reports whether s ends in one of the suffixes.
+func endsInOne(s string, suffixes ...string) bool {
+	for _, suffix := range suffixes {
+		if strings.HasSuffix(s, suffix) {
+			return true
+		}
+	}
+	return false
 }

@@ -190,17 +190,9 @@ func (d *document) join() (string, []int) {
 // fieldEnd returns the end of the string at a position of the joined text, or the
 // end of the array that it belongs to.
 func (d *document) fieldEnd(starts []int, at int) int {
-	low, high := 0, len(d.strings)-1
-	for low < high {
-		middle := (low + high + 1) / 2
-		if starts[middle] <= at {
-			low = middle
-		} else {
-			high = middle - 1
-		}
-	}
-	last := low
-	if array := d.strings[low].array; array != 0 {
+	next, _ := slices.BinarySearch(starts[:len(d.strings)], at+1)
+	last := next - 1
+	if array := d.strings[last].array; array != 0 {
 		for last+1 < len(d.strings) && d.strings[last+1].array == array {
 			last++
 		}

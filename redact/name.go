@@ -193,11 +193,9 @@ func lastWordFamily(last, before string) family {
 		return famKey
 	}
 	switch {
-	case strings.HasSuffix(last, "password"), strings.HasSuffix(last, "passwd"), strings.HasSuffix(last, "passphrase"):
+	case endsInOne(last, "password", "passwd", "passphrase"):
 		return famPassword
-	case strings.HasSuffix(last, "secret"), strings.HasSuffix(last, "token"), strings.HasSuffix(last, "apikey"),
-		strings.HasSuffix(last, "secretkey"), strings.HasSuffix(last, "accesskey"), strings.HasSuffix(last, "privatekey"),
-		strings.HasSuffix(last, "authkey"), strings.HasSuffix(last, "accountkey"):
+	case endsInOne(last, "secret", "token", "apikey", "secretkey", "accesskey", "privatekey", "authkey", "accountkey"):
 		return famSecret
 	}
 	return famNone

@@ -85,18 +85,14 @@ func random(v string) bool {
 		return false
 	}
 	var seen [256]bool
-	different, hex := 0, 0
+	different := 0
 	for i := range len(v) {
-		c := v[i]
-		if !seen[c] {
-			seen[c] = true
+		if !seen[v[i]] {
+			seen[v[i]] = true
 			different++
 		}
-		if classes[c]&classHex != 0 {
-			hex++
-		}
 	}
-	if hex == len(v) {
+	if only(v, classHex) {
 		return len(v) >= 32 && different >= 8
 	}
 	return mixed(v) && different >= 12 && !wordy(v)
