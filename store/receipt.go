@@ -345,10 +345,7 @@ func givenInAll(ctx context.Context, q querier, sum *ReceiptTotals) (map[claudem
 		}
 		return nil
 	}, "SELECT hook_event, source, tokens, observations, created_at FROM injections WHERE created_at >= ?", int64(sum.Since))
-	for _, p := range places {
-		sum.Given = append(sum.Given, *p)
-	}
-	slices.SortFunc(sum.Given, func(a, b GivenIn) int {
+	sum.Given = listed(places, func(a, b GivenIn) int {
 		return cmp.Or(cmp.Compare(b.Tokens, a.Tokens), cmp.Compare(a.Where, b.Where))
 	})
 	return givenAt, err

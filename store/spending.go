@@ -82,8 +82,8 @@ func addTo(group map[string]*SpentOn, name string, s Spent) {
 }
 
 // listed returns the entries of group in this order.
-func listed(group map[string]*SpentOn, order func(a, b SpentOn) int) []SpentOn {
-	list := make([]SpentOn, 0, len(group))
+func listed[T any](group map[string]*T, order func(a, b T) int) []T {
+	list := make([]T, 0, len(group))
 	for _, s := range group {
 		list = append(list, *s)
 	}
