@@ -8,13 +8,9 @@ import (
 // Host names a coding agent that runs our hooks.
 type Host string
 
-// The hosts that have, or will have, an adapter.
+// The hosts: one with an adapter, and raw for clients of the API that name none.
 const (
 	HostClaudeCode Host = "claude-code"
-	HostCursor     Host = "cursor"
-	HostCodex      Host = "codex"
-	HostGemini     Host = "gemini"
-	HostOpenCode   Host = "opencode"
 	HostRaw        Host = "raw"
 )
 

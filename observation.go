@@ -1,5 +1,7 @@
 package claudemem
 
+import "cmp"
+
 // ObservationID is the short number of an observation ("#123" to people).
 type ObservationID int64
 
@@ -16,24 +18,12 @@ const (
 	TypeDecision  ObservationType = "decision"
 )
 
-// Glyph returns the one-character sign of a type, a default one for an unknown type; all
-// are in the Basic Multilingual Plane.
-func (t ObservationType) Glyph() string {
-	switch t {
-	case TypeBugfix:
-		return "●"
-	case TypeFeature:
-		return "◆"
-	case TypeRefactor:
-		return "↻"
-	case TypeChange:
-		return "✓"
-	case TypeDecision:
-		return "⚖"
-	default:
-		return "○"
-	}
+var glyphs = map[ObservationType]string{
+	TypeBugfix: "●", TypeFeature: "◆", TypeRefactor: "↻", TypeChange: "✓", TypeDecision: "⚖",
 }
+
+// Glyph returns the one-character sign of a type; all are in the Basic Multilingual Plane.
+func (t ObservationType) Glyph() string { return cmp.Or(glyphs[t], "○") }
 
 // Origin says who made a record.
 type Origin string

@@ -1,5 +1,7 @@
 package claudemem
 
+import "slices"
+
 // Status is where an event is in the books.
 type Status string
 
@@ -73,8 +75,8 @@ func MadeAt(events []PendingEvent, files []FileRef) (branch, headCommit string) 
 		return "", ""
 	}
 	at := len(events) - 1
-	for i := len(events) - 1; i >= 0; i-- {
-		if events[i].Event.HeadCommit != "" && changesOne(events[i].Files, files) {
+	for i := range slices.Backward(events) {
+		if events[i].Event.HeadCommit != "" && modifiesOne(events[i].Files, files) {
 			at = i
 			break
 		}
@@ -88,16 +90,11 @@ func MadeAt(events []PendingEvent, files []FileRef) (branch, headCommit string) 
 	return branch, headCommit
 }
 
-// changesOne reports whether touched modifies a file that files has as modified.
-func changesOne(touched, files []FileRef) bool {
-	for _, t := range touched {
-		for _, f := range files {
-			if t.Role == FileModified && f.Role == FileModified && t.Path == f.Path {
-				return true
-			}
-		}
-	}
-	return false
+// modifiesOne reports whether a file in touched that was modified is in files, too.
+func modifiesOne(touched, files []FileRef) bool {
+	return slices.ContainsFunc(touched, func(t FileRef) bool {
+		return t.Role == FileModified && slices.ContainsFunc(files, func(f FileRef) bool { return f.Role == FileModified && f.Path == t.Path })
+	})
 }
 
 // Claim is a session's events, in order, that one claimer holds.

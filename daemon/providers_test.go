@@ -90,7 +90,7 @@ func TestChoose(t *testing.T) {
 			if got := chosen(p, claudemem.HostClaudeCode); got != tt.own {
 				t.Errorf("Claude Code: %s, want %s", got, tt.own)
 			}
-			if got := chosen(p, claudemem.HostCursor); got != tt.other {
+			if got := chosen(p, claudemem.Host("cursor")); got != tt.other {
 				t.Errorf("another host: %s, want %s", got, tt.other)
 			}
 		})

@@ -48,7 +48,7 @@ func (f *memoryFeed) delete(refs ...claudemem.RecordRef) {
 
 func (f *memoryFeed) tell(r claudemem.RecordRef, operation string) {
 	f.newest++
-	f.changes = append(f.changes, claudemem.Change{Seq: f.newest, Kind: claudemem.ChangeKind(r.Kind), ID: r.ID, Operation: operation})
+	f.changes = append(f.changes, claudemem.Change{Seq: f.newest, RecordRef: r, Operation: operation})
 	for c := range f.followers {
 		select {
 		case c <- struct{}{}:

@@ -293,8 +293,8 @@ func (ix *Index) takeChanges(ctx context.Context, b *base) (more bool, err error
 	var changed []claudemem.RecordRef
 	for _, c := range changes {
 		position = max(position, c.Seq)
-		if k := claudemem.RecordKind(c.Kind); kindOf(k) != 0 {
-			changed = append(changed, claudemem.RecordRef{Kind: k, ID: c.ID})
+		if kindOf(c.Kind) != 0 {
+			changed = append(changed, c.RecordRef)
 		}
 	}
 	documents, gone, err := ix.readChanged(ctx, b, changed)

@@ -168,7 +168,7 @@ func TestEventKeysAreUnambiguous(t *testing.T) {
 // session of its id.
 func TestHosts(t *testing.T) {
 	in, q := newIntake(Options{OpenSession: func(_ context.Context, id string) (claudemem.Host, error) {
-		return map[string]claudemem.Host{"open": claudemem.HostGemini}[id], nil
+		return map[string]claudemem.Host{"open": claudemem.Host("gemini")}[id], nil
 	}})
 	for _, tt := range []struct {
 		host, want claudemem.Host
@@ -177,7 +177,7 @@ func TestHosts(t *testing.T) {
 		{"claude", claudemem.HostClaudeCode, "s"},
 		{"claude-code", claudemem.HostClaudeCode, "open"},
 		{"raw", claudemem.HostRaw, "open"},
-		{"", claudemem.HostGemini, "open"},
+		{"", claudemem.Host("gemini"), "open"},
 		{"", claudemem.HostRaw, "other"},
 	} {
 		e := tool("Bash", `{}`, `{}`)

@@ -257,7 +257,7 @@ func TestChangesAndFollow(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]claudemem.Change{{Seq: 1, Kind: "session", ID: 1, Operation: "insert"}}, first); diff != "" {
+	if diff := cmp.Diff([]claudemem.Change{{Seq: 1, RecordRef: claudemem.RecordRef{Kind: "session", ID: 1}, Operation: "insert"}}, first); diff != "" {
 		t.Errorf("changes (-want +got):\n%s", diff)
 	}
 	m.enqueue(t, event(claudemem.KindTool, "s", "b", 2)) // moves only the session's times
