@@ -1,6 +1,6 @@
 package claudemem
 
-// ContextRequest asks for the block that a host is given at session start.
+// ContextRequest asks for the context block of a session start.
 type ContextRequest struct {
 	Host          Host
 	HostSessionID string
@@ -9,7 +9,8 @@ type ContextRequest struct {
 	Source string
 	// Budget in tokens; 0 takes the setting's.
 	Budget int
-	// Checkout is where the session works; the zero value leaves out what depends on it.
+	// Checkout is the session's working tree; its zero value disables the marks about
+	// changed files and branches.
 	Checkout Checkout
 	// Explain asks for Lines.
 	Explain bool

@@ -1,6 +1,6 @@
 package claudemem
 
-// Injection tells what was given to a session, where and when.
+// Injection records which text was given to a session, where and when.
 type Injection struct {
 	Host          Host   `json:"host"`
 	HostSessionID string `json:"host_session_id"`
@@ -19,7 +19,8 @@ type Injection struct {
 	At           Millis          `json:"at"`
 }
 
-// LayerCost is a layer of a context block with what it costs, or why it is not there.
+// LayerCost is a layer of a context block with its cost in tokens, or the reason why
+// it was left out.
 type LayerCost struct {
 	Name   string `json:"name"`
 	Tokens int    `json:"tokens"`

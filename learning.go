@@ -13,7 +13,7 @@ type Learning struct {
 	// Category is one of LearningCategories.
 	Category string `json:"category"`
 	Content  string `json:"content"`
-	// Confidence is between 0 and 1; 1 is what a person has said.
+	// Confidence is between 0 and 1; 1 for a learning from a person.
 	Confidence float64 `json:"confidence"`
 	TimesSeen  int     `json:"times_seen"`
 	Active     bool    `json:"active"`

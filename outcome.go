@@ -41,7 +41,7 @@ type Arrival struct {
 	Redacted map[string]int
 }
 
-// Receipt is what the queue says once an arrival is durable.
+// Receipt is the queue's answer once an arrival is durable.
 type Receipt struct {
 	Session      SessionID
 	PromptNumber int
@@ -104,7 +104,7 @@ type Claim struct {
 	Events  []PendingEvent
 }
 
-// Backlog tells what waits in a session.
+// Backlog describes the waiting events of a session.
 type Backlog struct {
 	Session Session
 	// Pending counts the pending events, due or not.
@@ -120,7 +120,7 @@ type Backlog struct {
 	NextDue Millis
 }
 
-// Batch is what a distiller works on: events of one session in order, possibly of several turns.
+// Batch is the input of a distiller: events of one session in order, possibly of several turns.
 type Batch struct {
 	Session Session
 	// Prompts are the prompts of the turns in the batch, ordered by number.
@@ -130,8 +130,8 @@ type Batch struct {
 	Earlier []Observation
 }
 
-// Outcome is what came of a batch. It is stored in one transaction with the
-// outcomes of the batch's events.
+// Outcome holds the records that a distiller made of a batch. They are stored in one
+// transaction with the outcomes of the batch's events.
 type Outcome struct {
 	Observations []Observation
 	// Summaries has one entry for each turn that the batch closes.

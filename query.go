@@ -24,7 +24,7 @@ type SessionDigest struct {
 	// LastPrompt is the newest prompt's text.
 	LastPrompt   string
 	Observations int
-	// Undistilled counts the events that still wait.
+	// Undistilled counts the waiting events.
 	Undistilled int
 }
 

@@ -9,8 +9,8 @@ type Checkout struct {
 	HeadCommit string
 }
 
-// RelatedRequest asks what is remembered of a text that nobody wrote as a query:
-// a prompt, an error, a summary. Nothing of it is read as a filter or an expression.
+// RelatedRequest asks for records related to a text that is no query: a prompt, an
+// error, a summary. Dates, types and operators in it have no meaning.
 type RelatedRequest struct {
 	Text string
 	// ProjectPath is the project's root path; "" is every project.
@@ -28,9 +28,9 @@ type Related struct {
 	Evidence Evidence
 }
 
-// Evidence is what speaks for a record being about a text, in measures that
-// compare between texts and memories, unlike a score, which only orders the
-// records of one answer. All are 0 where there is nothing.
+// Evidence measures how much a record has to do with a text. The measures can be
+// compared between texts and memories, unlike a score, which only orders the records
+// of one answer. All are 0 without any evidence.
 type Evidence struct {
 	// Words is how many distinct words of the text the record has, Of how many the text has.
 	Words, Of int
@@ -57,15 +57,16 @@ type Evidence struct {
 	Records                int
 }
 
-// Recollection is the few lines that a session is given at a Moment; an empty Text,
-// the usual case, is silence.
+// Recollection holds the few lines that a session is given at a Moment. Mostly Text
+// is empty: nothing is given.
 type Recollection struct {
 	Text string
 	// Injection is what to book once the text was given.
 	Injection Injection
 }
 
-// Shown is what a session has been given since its last compaction, which made it forget.
+// Shown lists the observations that a session was given since its last compaction,
+// which removed earlier ones from its context.
 type Shown struct {
 	Observations []ObservationID
 	// CompactedAt is 0 when it never was compacted.

@@ -79,11 +79,11 @@ type SearchResult struct {
 	Hits []Hit
 	// Total is how many hits there are in all pages.
 	Total int
-	// Understood is how the text was read.
+	// Understood is the interpretation of the text.
 	Understood Understood
 }
 
-// Understood is what the search made of a text.
+// Understood is the interpretation of a search text.
 type Understood struct {
 	// Text is what was left to search for, "" when the text was all filter.
 	Text string `json:"text,omitempty"`

@@ -1,13 +1,13 @@
 package claudemem
 
-// StatusRequest asks what a host's status line shall say of a session.
+// StatusRequest asks for the status line of a session.
 type StatusRequest struct {
 	Host          Host
 	HostSessionID string
 	ProjectPath   string
 }
 
-// Statusline is what a host's status line says of the memory.
+// Statusline holds the figures of a host's status line.
 type Statusline struct {
 	// Observations are those of the session, Pending the events that wait in all sessions.
 	Observations int `json:"observations"`

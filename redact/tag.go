@@ -53,19 +53,19 @@ func StripTags(s string) string {
 	return s
 }
 
-// PromptKind says what a prompt makes of the turn that it begins.
+// PromptKind says whether the turn that a prompt begins is captured.
 type PromptKind int
 
 // The kinds of prompt.
 const (
 	PromptOpen    PromptKind = iota // captured
 	PromptPrivate                   // nothing of the turn is captured
-	PromptOfHost                    // nobody typed it: the turn before it goes on
+	PromptOfHost                    // not typed by the user: it belongs to the turn before
 )
 
-// KindOfPrompt is the one rule for hook and intake: a prompt is private if all that
-// the user typed of it is in private tags, and of the host if the host's tags and
-// notes are all there is. An empty prompt is open.
+// KindOfPrompt returns the kind of a prompt, by the same rule in hook and intake: it is
+// private if all text that the user typed is in private tags, and of the host if it has
+// only tags and notes of the host. An empty prompt is open.
 func KindOfPrompt(prompt string) PromptKind {
 	switch {
 	case strings.TrimSpace(prompt) == "":
@@ -256,9 +256,8 @@ func parseTag(s string, i int) (tag, bool) {
 		t.end = j + bracket(s, j, '>')
 		return t, true
 	}
-	// What stands between here and the matching tag goes anyway, so it does not
-	// matter if an attribute's '>' is taken for the tag's. No '>' at all: the
-	// text was cut inside the tag.
+	// The text up to the matching tag is removed anyway, so a '>' in an attribute may
+	// count as the tag's. Without any '>' the text was cut inside the tag.
 	t.end = j
 	for k := j; k < min(len(s), j+maxAttributes); k++ {
 		if n := bracket(s, k, '>'); n > 0 {

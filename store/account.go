@@ -17,7 +17,7 @@ type Account struct {
 	Saved Saved `json:"saved"`
 }
 
-// Saved is what sessions did not have to find out again. It is an estimate: the
+// Saved estimates the tokens that sessions saved because they were given memory: the
 // tokens that the work behind the given observations had taken, against the
 // tokens that giving them took.
 type Saved struct {
@@ -27,9 +27,9 @@ type Saved struct {
 	// Recollections were given beside prompts, files and failures, of TokensRecalled tokens.
 	Recollections  int `json:"recollections"`
 	TokensRecalled int `json:"tokens_recalled"`
-	// TokensOfWork were spent on finding out what the two told.
+	// TokensOfWork is what the work behind the given observations had cost.
 	TokensOfWork int `json:"tokens_of_work"`
-	// Tokens is the difference, 0 when what was given was the dearer.
+	// Tokens is the difference, at least 0.
 	Tokens int `json:"tokens"`
 }
 

@@ -2,9 +2,9 @@
 // of what was received, and the ordered feed of what changed.
 //
 // A [Store] that the worker opens has one writer and several readers. The
-// writer is a goroutine that owns the one connection that may write; arrivals
-// that wait for it share a commit and go ahead of everything else, which has to
-// be short (SPEC: 10 ms). [OpenReadOnly] gives the same reading methods to a
+// writer is a goroutine that owns the only connection that may write. Waiting
+// arrivals share a commit and go ahead of all other transactions, which therefore
+// have to be short (SPEC: 10 ms). [OpenReadOnly] gives the same reading methods to a
 // process that is not the worker: it never migrates and never writes.
 //
 // What the methods promise:
@@ -16,14 +16,15 @@
 //     never deleted, so that the books balance ([Store.Books], [Store.Audit]);
 //   - a change of a session, prompt, observation, summary, learning or symbol is
 //     in the feed ([Store.Changes]) in the same transaction as the change;
-//   - what is hidden or gone is in no list, count, timeline or document, and the
-//     feed tells so; [Store.PurgeHidden] erases it, with the paths nobody else has;
-//   - what is written by hand is kept once for the same content in a project
-//     ([Store.AddObservation]); callers that come at once share a commit;
-//   - a page of a filter ([Store.FilterRecords]) costs what is on it: its parts are
-//     read in order from indexes, except files that few observations have, which
-//     are sorted; a count is exact, and kept until the next change;
-//   - a schema newer than this program is refused and not touched.
+//   - a hidden or deleted record is in no list, count, timeline or document, and the
+//     feed has the change; [Store.PurgeHidden] erases hidden observations, and paths
+//     that no other observation has;
+//   - an observation written by hand is stored once for the same content in a project
+//     ([Store.AddObservation]); concurrent callers share a commit;
+//   - the cost of a page of a filter ([Store.FilterRecords]) depends on the size of the
+//     page: its parts are read in order from indexes; only the observations of rare
+//     files are sorted. A count is exact, and cached until the next change;
+//   - a database with a newer schema is refused and not changed.
 //
 // Errors carry the codes of the root package: CodeStorage for a disk that is
 // full, read-only or a damaged file, CodeUnavailable while another program

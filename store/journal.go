@@ -117,9 +117,8 @@ func (s *Store) LastInjection(ctx context.Context, host claudemem.Host, hostSess
 		WHERE host = ? AND host_session_id = ? AND hook_event = 'SessionStart'`, string(host), hostSessionID)
 }
 
-// AddNotice keeps something that the user must be told once. A notice that was
-// told already is told again only when its text has changed, or after
-// ClearNotice.
+// AddNotice stores a message that the user is shown once. A notice that was shown
+// is shown again only if its text has changed, or after ClearNotice.
 func (s *Store) AddNotice(ctx context.Context, key, text string) error {
 	return s.writeKeeping(ctx, "add notice", func(t *tx) error {
 		_, err := t.exec(`INSERT INTO notices (key, text, created_at) VALUES (?, ?, ?)

@@ -18,7 +18,7 @@ const (
 	// statements say the same, or speak of the same.
 	sameWords   = 0.85
 	sameSubject = 0.75
-	// certain is the confidence of what a person has said: no observer overrules it.
+	// certain is the confidence of a learning from a person; an observer does not overrule it.
 	certain = 1.0
 )
 
@@ -33,7 +33,7 @@ type statement struct {
 	denied bool
 }
 
-// Words that say nothing by themselves, that deny, and that deny another word.
+// Words without a meaning of their own, negations, and opposites of other words.
 var (
 	emptyWords = wordSet(`a an and are as at be been being by do does for from has have in is it its itself must of on or
 		shall should so that the their them then there these they this those to use used uses using via was were when which will with you your

@@ -6,7 +6,7 @@ import (
 	"claudemem"
 )
 
-// said is a condition on sessions s: that something was said or done in it.
+// said is the condition that session s has an event or an observation.
 const said = "(s.event_count > 0 OR EXISTS (SELECT 1 FROM observations o WHERE o.session_id = s.id))"
 
 // RecentSessions implements recall.Source. The project is a root path or a label.

@@ -35,8 +35,8 @@ func (s *Store) SessionReceipt(ctx context.Context, id claudemem.SessionID) (Ses
 }
 
 // countedEvents are the events of one sort: kind, tool, outcome, reason, how many.
-// What is done is counted from an index that has all of it, what waits or failed
-// is little.
+// Events that are done are counted from an index that has all columns; few events
+// wait or failed.
 const (
 	countedOfSession = `SELECT kind, tool_name, outcome, reason, count(*) FROM events
 			WHERE outcome IN ('processed', 'skipped', 'forgotten') AND session_id = ?1 GROUP BY outcome, reason, kind, tool_name
@@ -161,7 +161,7 @@ func storedOf(ctx context.Context, q querier, r *SessionReceipt) error {
 	return err
 }
 
-// What stands in a text where a secret was (package redact).
+// The mark that replaces a secret in a text (package redact).
 const (
 	redactedMark = "[redacted:"
 	// longestRule bounds a rule's name; a longer match is ordinary text.

@@ -2,9 +2,9 @@ package store
 
 import "claudemem"
 
-// SessionReceipt accounts for one session: what was captured of it and what
-// became of that, what the session was given, what of it was looked up later, and
-// what all this cost. Lists are never null in JSON.
+// SessionReceipt accounts for one session: the captured events and their outcomes,
+// the stored records, the texts that the session was given, the records that were
+// looked up later, and the cost. Lists are never null in JSON.
 type SessionReceipt struct {
 	ID            claudemem.SessionID     `json:"id"`
 	ULID          claudemem.ULID          `json:"ulid"`
@@ -35,7 +35,7 @@ type SessionReceipt struct {
 	Cost     SessionCost `json:"cost"`
 }
 
-// CapturedEvents counts events by what became of them and by what they were.
+// CapturedEvents counts events by outcome and by kind.
 // Events = Processed + Skipped + Failed + Pending + Processing + Forgotten.
 type CapturedEvents struct {
 	Events     int `json:"events"`
@@ -120,7 +120,7 @@ type SessionCost struct {
 	DiscoveryTokens int `json:"discovery_tokens"`
 }
 
-// Where texts are given, as receipts name it.
+// The names of the places where texts are given, in receipts.
 const (
 	GivenInBlock = "block" // at session start
 	// The others are the moments: prompt, file, failure.

@@ -8,12 +8,12 @@ import (
 	"claudemem"
 )
 
-// Notice is something that the user is told, for as long as it holds.
+// Notice is a message to the user. It is stored until its cause is gone.
 type Notice struct {
 	Key  string           `json:"key"`
 	Text string           `json:"text"`
 	At   claudemem.Millis `json:"at"`
-	// Told says that a session start has shown it.
+	// Told: a session start has shown it.
 	Told bool `json:"told"`
 }
 

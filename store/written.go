@@ -11,11 +11,11 @@ import (
 	"claudemem"
 )
 
-// manualPrefix begins the host's name of a project's session that holds what was
-// written by hand outside of any other; the project's root follows.
+// manualPrefix begins the host_session_id of a project's session for observations
+// that were written by hand outside of any session; the project's root follows.
 const manualPrefix = "manual:"
 
-// handwritten is a condition on sessions s: that it is such a session.
+// handwritten is the condition that session s is such a session.
 const handwritten = "(s.host = 'raw' AND substr(s.host_session_id, 1, 7) = 'manual:')"
 
 // written reports whether a record was written down or brought in, and not
@@ -185,7 +185,7 @@ func (s *Store) HideObservation(ctx context.Context, id claudemem.ObservationID)
 // HideWithoutPurge hides an observation like HideObservation, but so that PurgeHidden never
 // erases it: only RestoreObservation ends that.
 func (s *Store) HideWithoutPurge(ctx context.Context, id claudemem.ObservationID) error {
-	// No purge reaches this time; a column of its own would say the same.
+	// No purge reaches this time.
 	_, err := s.hideObservation(ctx, id, func(*tx) claudemem.Millis { return claudemem.LatestTime })
 	return err
 }
