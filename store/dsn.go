@@ -2,17 +2,6 @@ package store
 
 import "claudemem/sqlite"
 
-// access is the mode of a connection.
-type access int
-
-const (
-	accessWrite access = iota
-	accessRead
-	// accessFrozen reads a file that nobody writes, in a directory where the
-	// shared-memory file of the write-ahead log can't be made.
-	accessFrozen
-)
-
 const (
 	// busyTimeout bounds the wait for another program's lock, in ms. The
 	// hooks gave up long before that and spooled.
@@ -25,14 +14,15 @@ const (
 	journalLimit = "journal_size_limit(33554432)"
 )
 
-// dataSource returns the driver's name for the database file at path.
-func dataSource(path string, a access) string {
-	switch a {
-	case accessRead:
-		return sqlite.Source(path, []string{"mode=ro"}, busyTimeout, "query_only(1)")
-	case accessFrozen:
-		return sqlite.Source(path, []string{"mode=ro", "immutable=1"}, busyTimeout, "query_only(1)")
-	}
+// readSource returns the driver's name for the database file at path, opened for
+// reading. With immutable=1 it needs no shared-memory file of the write-ahead log:
+// for a file that nobody writes, in a directory where none can be made.
+func readSource(path string, parameters ...string) string {
+	return sqlite.Source(path, append(parameters, "mode=ro"), busyTimeout, "query_only(1)")
+}
+
+// writeSource returns the driver's name for the database file at path, opened for writing.
+func writeSource(path string) string {
 	return sqlite.Source(path, []string{"_txlock=immediate"}, busyTimeout,
 		"auto_vacuum(incremental)", // takes only on a file without tables
 		"journal_mode(wal)", "synchronous(full)",

@@ -81,7 +81,7 @@ func checkMigratable(ctx context.Context, path string) error {
 	if !hasLog(path) {
 		return nil
 	}
-	db, err := sqlite.OpenReaders(ctx, dataSource(path, accessRead))
+	db, err := sqlite.OpenReaders(ctx, readSource(path))
 	if err != nil {
 		return err
 	}

@@ -56,14 +56,14 @@ func Open(ctx context.Context, path string, opts Options) (s *Store, err error) 
 	if err := checkMigratable(ctx, path); err != nil {
 		return nil, err
 	}
-	db, err := sqlite.OpenWriter(path, dataSource(path, accessWrite))
+	db, err := sqlite.OpenWriter(path, writeSource(path))
 	if err != nil {
 		return nil, err
 	}
 	if err := migrate(ctx, db, opts.Logger); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
-	reader, err := sqlite.OpenReaders(ctx, dataSource(path, accessRead))
+	reader, err := sqlite.OpenReaders(ctx, readSource(path))
 	if err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
@@ -90,9 +90,9 @@ func OpenReadOnly(ctx context.Context, path string) (s *Store, err error) {
 		return nil, claudemem.Errorf(claudemem.CodeNoMemory, "there is no database yet").
 			WithHint("it is made when the first session is captured")
 	}
-	reader, err := sqlite.OpenReaders(ctx, dataSource(path, accessRead))
+	reader, err := sqlite.OpenReaders(ctx, readSource(path))
 	if code := sqlite.Code(err); (code == sqlite3.SQLITE_CANTOPEN || code == sqlite3.SQLITE_READONLY) && canFreeze(path) {
-		reader, err = sqlite.OpenReaders(ctx, dataSource(path, accessFrozen))
+		reader, err = sqlite.OpenReaders(ctx, readSource(path, "immutable=1"))
 	}
 	if err != nil {
 		return nil, err
