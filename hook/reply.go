@@ -5,6 +5,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"claudemem"
 	"claudemem/jsonscan"
 )
 
@@ -39,6 +40,15 @@ func (r *reply) tell(text string) {
 	if text = strings.TrimSpace(text); text != "" {
 		r.system = append(r.system, text)
 	}
+}
+
+// PrintBlock writes a context block as the reply to a SessionStart hook, or nothing when
+// the block has neither a text nor a message.
+func PrintBlock(w io.Writer, block *claudemem.ContextBlock) {
+	var r reply
+	r.addContext("SessionStart", block.Text)
+	r.tell(block.SystemMessage)
+	r.print(w)
 }
 
 // print writes the reply in one piece, or nothing when there is none.

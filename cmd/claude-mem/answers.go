@@ -20,6 +20,8 @@ type workerOrFiles struct {
 	files   *files // opened when it is needed
 	// patience bounds the wait for the worker; 0: as long as the caller waits.
 	patience time.Duration
+	// create makes a memory for a change where there is none.
+	create bool
 }
 
 // memory returns the memory of the data directory, read and changed through its worker
@@ -34,7 +36,8 @@ func (a *app) memory() (*workerOrFiles, error) {
 		if call.Reads() {
 			return w.read(ctx, call.On)
 		}
-		return daemon.Change(ctx, dataDir, true, func(m api.Memory) error { return call.On(ctx, m) })
+		// The worker changes the memory; without one this command is the worker for that long.
+		return daemon.Change(ctx, dataDir, w.create, func(m api.Memory) error { return call.On(ctx, m) })
 	}
 	return w, nil
 }
@@ -42,7 +45,7 @@ func (a *app) memory() (*workerOrFiles, error) {
 // runE is what a command of cobra runs.
 type runE = func(*cobra.Command, []string) error
 
-// withMemory returns the RunE of a command that reads the memory.
+// withMemory returns the RunE of a command that reads or changes the memory.
 func (a *app) withMemory(run func(*cobra.Command, *workerOrFiles, []string) error) runE {
 	return func(cmd *cobra.Command, given []string) error {
 		m, err := a.memory()
@@ -65,20 +68,6 @@ func (a *app) withDataDir(run func(cmd *cobra.Command, dataDir string, given []s
 	}
 }
 
-// change changes the memory: the worker does, and without one this command is the
-// worker for that long. With create, a memory is made where there is none.
-func change[A any](ctx context.Context, a *app, create bool, call func(api.Memory) (A, error)) (out A, err error) {
-	dataDir, err := a.dataDir()
-	if err != nil {
-		return out, err
-	}
-	err = daemon.Change(ctx, dataDir, create, func(m api.Memory) (err error) {
-		out, err = call(m)
-		return err
-	})
-	return out, err
-}
-
 // close ends reading; its error has no effect on results.
 func (w *workerOrFiles) close() {
 	if w.files != nil {
@@ -90,11 +79,8 @@ func (w *workerOrFiles) close() {
 // nothing was ever captured and no worker runs.
 func (w *workerOrFiles) read(ctx context.Context, call func(context.Context, api.Memory) error) error {
 	if w.files == nil {
-		// No trace of a worker is no error here.
-		if worker, err := api.FindWorker(w.dataDir); err == nil {
-			if err := w.ask(ctx, worker, call); err == nil || !cannotAnswer(worker, err) && !unknownParameter(worker, err) {
-				return err
-			}
+		if err := askWorker(ctx, w.dataDir, w.patience, call); claudemem.CodeOf(err) != claudemem.CodeUnavailable {
+			return err
 		}
 		files, err := w.app.openFiles(ctx, w.dataDir)
 		if err != nil {
@@ -105,33 +91,24 @@ func (w *workerOrFiles) read(ctx context.Context, call func(context.Context, api
 	return call(ctx, w.files)
 }
 
-// ask asks the worker, for as long as patience allows.
-func (w *workerOrFiles) ask(ctx context.Context, worker api.Memory, call func(context.Context, api.Memory) error) error {
-	if w.patience > 0 {
-		limited, cancel := context.WithTimeout(ctx, w.patience)
+// askWorker asks the running worker, for at most limit (0: for as long as ctx lasts).
+// CodeUnavailable when none answers, or when one of another version does not know the
+// route or a parameter.
+func askWorker(ctx context.Context, dataDir string, limit time.Duration, call func(context.Context, api.Memory) error) error {
+	worker, err := api.FindWorker(dataDir)
+	if err != nil {
+		return err
+	}
+	if limit > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, limit)
 		defer cancel()
-		ctx = limited
 	}
-	return call(ctx, worker)
-}
-
-// cannotAnswer reports whether a worker does not answer, or is of another version that
-// does not know the route.
-func cannotAnswer(worker *api.Remote, err error) bool {
-	switch claudemem.CodeOf(err) {
-	case claudemem.CodeUnavailable:
-		return true
-	case claudemem.CodeNotFound:
-		return worker.Info.Version != version
-	default:
-		return false
+	err = call(ctx, worker)
+	if code := claudemem.CodeOf(err); worker.Info.Version != version && (code == claudemem.CodeNotFound || code == claudemem.CodeInvalid) {
+		return claudemem.Errorf(claudemem.CodeUnavailable, "%w", err)
 	}
-}
-
-// unknownParameter reports whether a worker of another version may not know a parameter
-// of the request.
-func unknownParameter(worker *api.Remote, err error) bool {
-	return claudemem.CodeOf(err) == claudemem.CodeInvalid && worker.Info.Version != version
+	return err
 }
 
 // show prints v as JSON, or for people as text prints it.

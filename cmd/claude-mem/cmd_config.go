@@ -63,6 +63,16 @@ func (a *app) loadSettings() (*settings.Settings, string, error) {
 	return resolved, dataDir, nil
 }
 
+// setting returns the setting of a key, with or without its prefix, and the data directory.
+func (a *app) setting(name string) (settings.Value, string, error) {
+	resolved, dataDir, err := a.loadSettings()
+	if err != nil {
+		return settings.Value{}, "", err
+	}
+	v, err := resolved.Get(name)
+	return v, dataDir, unknownSetting(name, err)
+}
+
 func (a *app) configListCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
@@ -122,13 +132,9 @@ func (a *app) configGetCommand() *cobra.Command {
 	asJSON := jsonFlag(cmd)
 	cmd.ValidArgsFunction = firstOnly(a.completeSetting)
 	cmd.RunE = func(_ *cobra.Command, given []string) error {
-		resolved, _, err := a.loadSettings()
+		v, _, err := a.setting(given[0])
 		if err != nil {
 			return err
-		}
-		v, err := resolved.Get(given[0])
-		if err != nil {
-			return unknownSetting(given[0], err)
 		}
 		return a.show(*asJSON, settingOf(v), func(p *printer) { p.printf("%s\n", v.Shown()) })
 	}
@@ -143,19 +149,16 @@ func (a *app) configSetCommand() *cobra.Command {
 removes the setting, so that its default applies. The value - is read from standard
 input, so that a key stays out of the shell's history.
 A running worker applies settings of capture from the next event on; provider, key,
-model, mode, language and caps from the next batch on; all others after a restart.`,
+model, mode, language and caps from the next batch on; RECALL from the next prompt on;
+all others after a restart.`,
 		Example: "  claude-mem config set CONTEXT_BUDGET 1500\n  claude-mem config set CONTEXT_BUDGET ''\n  claude-mem config set ANTHROPIC_API_KEY - <key.txt",
 		Args:    args(cobra.ExactArgs(2)),
 
 		ValidArgsFunction: a.completeSetting,
 		RunE: func(cmd *cobra.Command, given []string) error {
-			resolved, dataDir, err := a.loadSettings()
+			setting, dataDir, err := a.setting(given[0])
 			if err != nil {
 				return err
-			}
-			setting, err := resolved.Get(given[0])
-			if err != nil {
-				return unknownSetting(given[0], err)
 			}
 			key, value := setting.Key, given[1]
 			if value == "-" {
@@ -187,7 +190,7 @@ model, mode, language and caps from the next batch on; all others after a restar
 				a.note("note: the environment variable %s overrides it for commands and hooks", key)
 			}
 			_, _ = daemon.Look(cmd.Context(), dataDir) // a running worker notices the change, and retries what waited
-			if heldAtOnce(setting.Setting) {
+			if appliesAtOnce(setting.Setting) {
 				a.note("a running worker applies it at once")
 			} else {
 				a.note("`claude-mem worker restart` applies it to a running worker")
@@ -207,17 +210,15 @@ func (a *app) noteUnknownMode(key, value, dataDir string) {
 	}
 }
 
-// heldAtOnce reports whether a running worker uses a new value without a restart.
-func heldAtOnce(s settings.Setting) bool {
-	if s.Group == "capture" {
-		return true
-	}
+// appliesAtOnce reports whether a running worker uses a new value without a restart.
+func appliesAtOnce(s settings.Setting) bool {
 	switch s.Key {
-	case settings.KeyProvider, settings.KeyModel, settings.KeyClaudeAuth, settings.KeyRequestsPerMinute, settings.KeyMode, settings.KeyLanguage,
-		settings.KeyDailyTokenCap, settings.KeySessionTokenCap:
+	case settings.KeyMaxObservers, settings.KeyObserverContextTokens:
+		return false
+	case settings.KeyDailyTokenCap, settings.KeySessionTokenCap, settings.KeyRecall:
 		return true
 	}
-	return s.Group == "observer" && (s.Secret || strings.HasSuffix(s.Key, "_BASE_URL"))
+	return s.Group == "capture" || s.Group == "observer"
 }
 
 // longestValue bounds a setting that is read from standard input, in bytes.

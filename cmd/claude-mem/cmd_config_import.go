@@ -58,17 +58,12 @@ func (a *app) showOlder(list []settings.Older) {
 }
 
 // olderSettings returns the settings of settings.json that were not imported yet.
-func (a *app) olderSettings() ([]settings.Older, error) {
-	dataDir, err := a.dataDir()
-	if err != nil {
-		return nil, err
-	}
+func (a *app) olderSettings(dataDir string) []settings.Older {
 	list, err := settings.PendingImport(dataDir)
 	if err != nil {
 		a.note("warning: %s", err)
-		return nil, nil
 	}
-	return list, nil
+	return list
 }
 
 // olderJSON is a setting of settings.json in the JSON of install.
@@ -88,13 +83,4 @@ func olderShapes(list []settings.Older) []olderJSON {
 		}
 	}
 	return shapes
-}
-
-// importOlder imports the values of an older settings.json into config.json.
-func (a *app) importOlder() error {
-	dataDir, err := a.dataDir()
-	if err != nil {
-		return err
-	}
-	return settings.Import(dataDir, false)
 }

@@ -1,13 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"math"
 	"os"
-	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"claudemem"
@@ -98,19 +96,17 @@ or "database", "source", "session"?, "project_path", "lines": [{"number", "layer
 		if *why != "" {
 			return a.printWhy(preview, *why, wanted, *asJSON)
 		}
-		if *asJSON {
-			return writeJSON(a.stdout, preview)
-		}
-		a.people().preview(preview)
-		if names, err := wire.SpoolOf(m.dataDir).List(a.now()); err == nil && len(names) > 0 {
-			a.note("Not included: %s in the spool; the worker stores them before a session starts.", text.Count(len(names), "delivery"))
-		}
-		if preview.Text == "" {
-			a.note("A session started now would get no context block.")
-		} else {
-			a.note("`--why 5` explains the fifth line, `--why '#12'` the line of observation 12.")
-		}
-		return nil
+		return a.show(*asJSON, preview, func(p *printer) {
+			p.preview(preview)
+			if names, err := wire.SpoolOf(m.dataDir).List(a.now()); err == nil && len(names) > 0 {
+				a.note("Not included: %s in the spool; the worker stores them before a session starts.", text.Count(len(names), "delivery"))
+			}
+			if preview.Text == "" {
+				a.note("A session started now would get no context block.")
+			} else {
+				a.note("`--why 5` explains the fifth line, `--why '#12'` the line of observation 12.")
+			}
+		})
 	})
 }
 
@@ -150,31 +146,15 @@ func (a *app) previewContext(ctx context.Context, m *workerOrFiles, r api.Contex
 
 // previewProject returns the checkout of a path, or of a project by its name.
 func (a *app) previewProject(ctx context.Context, m api.Memory, name string) (repo.Identity, error) {
-	if name == "" {
-		name = "."
-	}
-	if isPath(name) {
-		root, err := a.projectNamed(name)
-		if err != nil {
-			return repo.Identity{}, err
-		}
-		dir, err := filepath.Abs(name)
-		if err != nil {
-			return repo.Identity{}, fmt.Errorf("find directory: %w", err)
-		}
-		where := repo.Identify("", dir)
-		where.Project = root
-		return where, nil
+	if name = cmp.Or(name, "."); isPath(name) {
+		return a.checkoutAt(name)
 	}
 	var paths []string
-	known, err := readListing("", math.MaxInt, func(p api.Paged) ([]api.Project, int, error) {
-		page, err := m.Projects(ctx, api.ProjectsRequest{Limit: p.Limit, Offset: p.Offset})
-		return page.Results, page.Total, err
-	})
+	known, err := allProjects(ctx, m)
 	if err != nil {
 		return repo.Identity{}, err
 	}
-	for _, p := range known.Results {
+	for _, p := range known {
 		if p.Project == name {
 			paths = append(paths, p.ProjectPath)
 		}
@@ -204,20 +184,20 @@ type whyOf struct {
 // parseWhy parses the value of --why: "#12" an observation, S3 a session, 7 the seventh
 // line of the block; the zero whyOf for "".
 func parseWhy(text string) (whyOf, error) {
-	text = strings.TrimSpace(text)
-	if n, err := strconv.Atoi(text); err == nil && n > 0 {
-		return whyOf{line: n}, nil
+	if text = strings.TrimSpace(text); text == "" {
+		return whyOf{}, nil
 	}
-	if text != "" {
-		if id, err := parseID(text); err == nil && id.session {
-			return whyOf{session: claudemem.SessionID(id.number)}, nil
-		} else if err == nil && strings.HasPrefix(text, "#") {
-			return whyOf{observation: claudemem.ObservationID(id.number)}, nil
-		}
+	switch id, err := parseID(text); {
+	case err != nil || id.ulid != "":
 		return whyOf{}, claudemem.Errorf(claudemem.CodeInvalid, "--why %.40q names no line", text).
 			WithHint("'#12' is the line of an observation, S3 of a session, 7 the seventh line of the block")
+	case id.session:
+		return whyOf{session: claudemem.SessionID(id.number)}, nil
+	case strings.HasPrefix(text, "#"):
+		return whyOf{observation: claudemem.ObservationID(id.number)}, nil
+	default:
+		return whyOf{line: int(id.number)}, nil
 	}
-	return whyOf{}, nil
 }
 
 func (w whyOf) asksFor(l *api.PreviewLine) bool {
@@ -226,12 +206,7 @@ func (w whyOf) asksFor(l *api.PreviewLine) bool {
 
 // printWhy explains the lines that ref names.
 func (a *app) printWhy(preview *contextPreview, ref string, wanted whyOf, asJSON bool) error {
-	lines := []api.PreviewLine{}
-	for i := range preview.Lines {
-		if wanted.asksFor(&preview.Lines[i]) {
-			lines = append(lines, preview.Lines[i])
-		}
-	}
+	lines := slices.DeleteFunc(preview.Lines, func(l api.PreviewLine) bool { return !wanted.asksFor(&l) })
 	if len(lines) == 0 {
 		err := claudemem.Errorf(claudemem.CodeNotFound, "the block has no line %.40s", ref)
 		if wanted.line == 0 {
@@ -239,18 +214,17 @@ func (a *app) printWhy(preview *contextPreview, ref string, wanted whyOf, asJSON
 		}
 		return err.WithHint("`claude-mem context --preview` shows the block and the layers left out")
 	}
-	if asJSON {
-		return writeJSON(a.stdout, map[string]any{"lines": lines})
-	}
-	p := a.people()
-	for i := range lines {
-		l := &lines[i]
+	return a.show(asJSON, map[string]any{"lines": lines}, func(p *printer) { p.why(lines) })
+}
+
+// why prints lines of a block and why each is in it.
+func (p *printer) why(lines []api.PreviewLine) {
+	for _, l := range lines {
 		about := joined(" · ", fmt.Sprintf("line %d", l.Number), l.Layer, text.Count(l.Tokens, "token"),
 			textIf(l.Observation != 0, fmt.Sprintf("#%d", l.Observation)), textIf(l.Session != 0, fmt.Sprintf("S%d", l.Session)),
 			textIf(l.Learning != 0, fmt.Sprintf("learning %d", l.Learning)))
 		p.printf("%s\n  %s %s\n  %s\n", safe(l.Text), p.style(styleBold, "why:"), oneLine(l.Why, 0), p.style(styleDim, about))
 	}
-	return nil
 }
 
 // preview prints a block, and below it its cost.
@@ -259,11 +233,7 @@ func (p *printer) preview(v *contextPreview) {
 		p.printf("%s\n\n", v.Text)
 	}
 	p.printf("%s\n", p.style(styleDim, strings.Repeat("─", 72)))
-	who := "a new session"
-	if v.Session != "" {
-		who = v.Session
-	}
-	p.heading(fmt.Sprintf("Context block of %s in %s at %s", who, oneLine(claudemem.ProjectLabel(v.ProjectPath), 60), v.Source))
+	p.heading(fmt.Sprintf("Context block of %s in %s at %s", cmp.Or(v.Session, "a new session"), oneLine(claudemem.ProjectLabel(v.ProjectPath), 60), v.Source))
 	by := "by the worker"
 	if v.BuiltBy == builtByDatabase {
 		by = "from the database"
@@ -275,26 +245,24 @@ func (p *printer) preview(v *contextPreview) {
 	case v.Budget < v.EffectiveBudget:
 		p.printf("  the budget is %d; a block needs %d\n", v.Budget, v.EffectiveBudget)
 	}
-	var layers, skipped [][]string
 	frame := v.Tokens
-	for _, l := range v.Layers {
+	layers := rowsOf(v.Layers, func(l *claudemem.LayerCost) []string {
 		frame -= l.Tokens
-		layers = append(layers, []string{oneLine(l.Name, 40), text.Count(l.Tokens, "token"), linesText(l)})
-	}
+		return []string{oneLine(l.Name, 40), text.Count(l.Tokens, "token"), linesText(l)}
+	})
 	if v.Text != "" {
 		layers = append(layers, []string{"frame", text.Count(frame, "token")})
 	}
 	p.columns(layers)
-	for _, l := range v.Skipped {
-		skipped = append(skipped, []string{oneLine(l.Name, 40), skippedText(l)})
-	}
-	p.table("Left out", skipped)
+	p.table("Left out", rowsOf(v.Skipped, func(l *claudemem.LayerCost) []string { return []string{oneLine(l.Name, 40), skippedText(l)} }))
 }
 
-func linesText(l claudemem.LayerCost) string { return textIf(l.Items > 0, text.Count(l.Items, "line")) }
+func linesText(l *claudemem.LayerCost) string {
+	return textIf(l.Items > 0, text.Count(l.Items, "line"))
+}
 
 // skippedText returns the reason why a layer was left out, and its cost.
-func skippedText(l claudemem.LayerCost) string {
+func skippedText(l *claudemem.LayerCost) string {
 	cost := joined(", ", linesText(l), textIf(l.Tokens > 0, text.Count(l.Tokens, "token")))
 	return oneLine(l.Reason, 100) + textIf(cost != "", " ("+cost+")")
 }

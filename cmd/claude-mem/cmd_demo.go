@@ -18,6 +18,7 @@ import (
 	"claudemem"
 	"claudemem/api"
 	"claudemem/daemon"
+	"claudemem/hook"
 	"claudemem/recorded"
 	"claudemem/settings"
 	"claudemem/text"
@@ -171,19 +172,9 @@ func (d *demo) prepare() error {
 	if err != nil {
 		return fmt.Errorf("find own executable: %w", err)
 	}
-	d.hookProgram, d.hookVerbs = self, true
-	if twin, found := hookTwin(self); found {
-		d.hookProgram, d.hookVerbs = twin, false
-	}
-	d.env = []string{
-		"HOME=" + d.home, "USERPROFILE=" + d.home,
-		"CLAUDE_MEM_DATA_DIR=" + d.dataDir, "CLAUDE_PROJECT_DIR=" + d.work,
-	}
-	for _, key := range []string{"PATH", "TMPDIR", "TEMP", "TMP", "XDG_RUNTIME_DIR", "SystemRoot", "LANG"} {
-		if value := d.app.getenv(key); value != "" {
-			d.env = append(d.env, key+"="+value)
-		}
-	}
+	d.hookProgram = hookProgram(self)
+	d.hookVerbs = d.hookProgram == self
+	d.env = append(hook.WorkerEnviron(os.Environ(), d.dataDir), "HOME="+d.home, "USERPROFILE="+d.home, "CLAUDE_PROJECT_DIR="+d.work)
 	return nil
 }
 
@@ -193,7 +184,7 @@ func (d *demo) run(ctx context.Context) (*demoResult, error) {
 	if err := d.app.startWorker(ctx, d.dataDir); err != nil {
 		return nil, err
 	}
-	result := &demoResult{Session: d.session.Name, Note: d.session.Note, HostVersion: d.session.Version, Records: []shownObservation{}}
+	result := &demoResult{Session: d.session.Name, Note: d.session.Note, HostVersion: d.session.Version}
 	var took []time.Duration
 	for _, payload := range d.session.Payloads {
 		start := time.Now()
@@ -205,7 +196,7 @@ func (d *demo) run(ctx context.Context) (*demoResult, error) {
 	slices.Sort(took)
 	result.HookCalls = len(took)
 	result.HookMS = demoTimes{Median: millis(took[len(took)/2]), Max: millis(took[len(took)-1])}
-	if err := d.awaitDistilled(ctx); err != nil {
+	if err := d.collect(ctx, result); err != nil {
 		return nil, err
 	}
 
@@ -220,13 +211,11 @@ func (d *demo) run(ctx context.Context) (*demoResult, error) {
 		return nil, err
 	}
 	var reply struct {
-		HookSpecificOutput struct {
-			AdditionalContext string `json:"additionalContext"`
-		} `json:"hookSpecificOutput"`
+		HookSpecificOutput struct{ AdditionalContext string }
 	}
-	if len(bytes.TrimSpace(answer)) > 0 {
+	if len(answer) > 0 {
 		if err := json.Unmarshal(answer, &reply); err != nil {
-			return nil, claudemem.Errorf(claudemem.CodeInternal, "decode the context hook's answer: %w", err)
+			return nil, fmt.Errorf("decode the context hook's answer: %w", err)
 		}
 	}
 	result.Context = reply.HookSpecificOutput.AdditionalContext
@@ -236,7 +225,8 @@ func (d *demo) run(ctx context.Context) (*demoResult, error) {
 	if _, err := daemon.Stop(ctx, d.dataDir, stopLimit); err != nil {
 		return nil, err
 	}
-	return result, d.collect(ctx, result)
+	result.StoredBytes = storedBytes(d.dataDir)
+	return result, nil
 }
 
 // demoVerbs are the verbs of the events for a hook program that wants one.
@@ -255,67 +245,36 @@ func (d *demo) hook(ctx context.Context, event string, payload []byte) ([]byte, 
 	cmd.Env, cmd.Dir, cmd.Stdin = d.env, d.work, bytes.NewReader(payload)
 	out, err := cmd.Output()
 	if err != nil {
-		return nil, claudemem.Errorf(claudemem.CodeInternal, "run the hook for %s: %w", event, err)
+		return nil, fmt.Errorf("run the hook for %s: %w", event, err)
 	}
 	return out, nil
 }
 
-// awaitDistilled waits until no event is pending.
-func (d *demo) awaitDistilled(ctx context.Context) error {
+// collect waits until no event is pending and adds the records to the result.
+func (d *demo) collect(ctx context.Context, result *demoResult) error {
 	ctx, cancel := context.WithTimeout(ctx, demoDistilLimit)
 	defer cancel()
 	for {
-		books, err := d.books(ctx)
+		worker, err := api.FindWorker(d.dataDir)
 		if err != nil {
 			return err
 		}
-		if books.Received > 0 && books.Pending+books.Processing == 0 {
-			return nil
+		stats, err := worker.Stats(ctx, api.StatsRequest{Brief: true})
+		if err != nil {
+			return err
 		}
-		select {
-		case <-ctx.Done():
+		if stats.Queue.Received > 0 && stats.Queue.Pending+stats.Queue.Processing == 0 {
+			result.Queue, result.Summaries = stats.Queue, stats.Totals.Summaries
+			page, err := worker.Observations(ctx, api.ObservationsRequest{Format: api.FormatFull, Paged: api.Paged{Limit: api.MaxLimit}})
+			slices.Reverse(page.Results) // in the order in which things happened
+			result.Records = shownOf(page.Results)
+			return err
+		}
+		if !pause(ctx, 10*time.Millisecond) {
 			return claudemem.Errorf(claudemem.CodeUnavailable, "the worker has not distilled the session after %v", demoDistilLimit).
 				WithHint("`claude-mem demo --keep` keeps the memory and its log")
-		case <-time.After(10 * time.Millisecond):
 		}
 	}
-}
-
-// books asks the demo's worker for its counts of events.
-func (d *demo) books(ctx context.Context) (claudemem.Books, error) {
-	peer, err := api.FindWorker(d.dataDir)
-	if err != nil {
-		return claudemem.Books{}, err
-	}
-	stats, err := peer.Stats(ctx, api.StatsRequest{Brief: true})
-	return stats.Queue, err
-}
-
-// collect fills in what the stopped worker has stored: observations, counts, bytes.
-func (d *demo) collect(ctx context.Context, result *demoResult) error {
-	m, err := openMemory(ctx, d.dataDir)
-	if err != nil {
-		return err
-	}
-	defer m.close()
-	observations, err := m.Observations(ctx, claudemem.Query{Limit: 100})
-	if err != nil {
-		return err
-	}
-	slices.Reverse(observations) // in the order in which things happened
-	for i := range observations {
-		result.Records = append(result.Records, shownObservation{claudemem.RecordObservation, api.ObservationOf(&observations[i], true)})
-	}
-	totals, err := m.Totals(ctx, "")
-	if err != nil {
-		return err
-	}
-	result.Summaries = totals.Summaries
-	if result.Queue, err = m.Books(ctx); err != nil {
-		return err
-	}
-	result.StoredBytes = storedBytes(d.dataDir)
-	return nil
 }
 
 // storedBytes returns the size of the database and its log.
@@ -359,9 +318,10 @@ func (r *demoResult) print(p *printer) {
 			p.printf("      %s\n", p.style(styleDim, oneLine(fact, 110)))
 		}
 	}
-	p.printf("\n%s\n", p.style(styleBold, fmt.Sprintf("Context block of the next session: %d tokens", r.Tokens)))
-	p.printf("%s\n", safe(strings.TrimRight(r.Context, "\n")))
-	p.printf("\n%s\n", p.style(styleBold, "Cost"))
+	p.printf("\n")
+	p.heading(fmt.Sprintf("Context block of the next session: %d tokens", r.Tokens))
+	p.printf("%s\n\n", safe(strings.TrimRight(r.Context, "\n")))
+	p.heading("Cost")
 	p.printf("  %d events received, %d processed, %d skipped, %d duplicates\n", r.Queue.Received, r.Queue.Processed, r.Queue.Skipped, r.Queue.Duplicates)
 	p.printf("  %.1f ms per hook call (median, with process start; slowest %.1f ms)\n", r.HookMS.Median, r.HookMS.Max)
 	p.printf("  0 model calls, 0 tokens (offline observer)\n")

@@ -32,7 +32,7 @@ JSON: {"status": "ok", "warn" or "fail", "data_dir", "version", "counts": {"ok",
 "findings": [{"check", "name", "status", "text", "fix"?, "fixable"?}], "fixed"?: findings that
 --fix has repaired, "unfixed"?: why others were not}.`,
 		Example: "  claude-mem doctor\n  claude-mem doctor --fix\n  claude-mem doctor --json",
-		Args:    args(cobra.NoArgs),
+		Args:    noArgs,
 	}
 	asJSON := jsonFlag(cmd)
 	fix := cmd.Flags().Bool("fix", false, "repair what cannot lose data")
@@ -99,24 +99,13 @@ func (p *printer) verdict(r doctor.Report) string {
 	if r.Status == doctor.OK {
 		return p.style(styleGreen, fmt.Sprintf("No problems: %s.", text.Count(r.Counts.OK, "check")))
 	}
-	summary := ""
-	if r.Counts.Fail > 0 {
-		summary = p.style(styleRed, fmt.Sprintf("%d broken", r.Counts.Fail))
-	}
-	if r.Counts.Warn > 0 {
-		if summary != "" {
-			summary += ", "
-		}
-		summary += p.style(styleYellow, text.Count(r.Counts.Warn, "warning"))
-	}
 	fixable := 0
 	for _, f := range r.Findings {
 		if f.Fixable {
 			fixable++
 		}
 	}
-	if fixable > 0 {
-		summary += fmt.Sprintf("; `claude-mem doctor --fix` repairs %d of them", fixable)
-	}
-	return summary + "."
+	return joined(", ", textIf(r.Counts.Fail > 0, p.style(styleRed, fmt.Sprintf("%d broken", r.Counts.Fail))),
+		textIf(r.Counts.Warn > 0, p.style(styleYellow, text.Count(r.Counts.Warn, "warning")))) +
+		textIf(fixable > 0, fmt.Sprintf("; `claude-mem doctor --fix` repairs %d of them", fixable)) + "."
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"flag"
 	"io"
@@ -138,7 +137,9 @@ func fallback(ctx context.Context, request claudemem.ContextRequest) ([]byte, er
 	if block.Text != "" {
 		noteInjection(dataDir, block.Injection)
 	}
-	return hookReply(block)
+	var reply bytes.Buffer
+	hook.PrintBlock(&reply, &block)
+	return reply.Bytes(), nil
 }
 
 // blockFromDatabase makes a context block from the files alone, without a worker. With
@@ -148,14 +149,14 @@ func blockFromDatabase(ctx context.Context, dataDir string, request claudemem.Co
 	if err != nil {
 		return claudemem.ContextBlock{}, err
 	}
-	defer m.close()
+	defer func() { _ = m.Close() }() // it has only read
 	resolved, err := settings.Load(dataDir, os.Getenv)
 	if resolved.Closed() {
 		return claudemem.ContextBlock{SystemMessage: "claude-mem: " + err.Error()}, nil
 	}
 	options := daemon.RecallOptions(resolved)
 	options.Distiller = offline.New()
-	options.Finder = glancing{m.Store, dataDir}
+	options.Finder = glancing{m, dataDir}
 	options.WorkTree = worktree.New(worktree.Options{})
 	return recall.New(m, options).Context(ctx, request)
 }
@@ -164,18 +165,10 @@ func blockFromDatabase(ctx context.Context, dataDir string, request claudemem.Co
 // worker cannot start for the same reason. "" when the error is temporary or no fault.
 func troubleText(err error) string {
 	var e *claudemem.Error
-	if !errors.As(err, &e) {
+	if !errors.As(err, &e) || e.Code != claudemem.CodeNewerSchema && e.Code != claudemem.CodeStorage {
 		return ""
 	}
-	switch e.Code {
-	case claudemem.CodeNewerSchema, claudemem.CodeStorage:
-		text := "claude-mem: " + err.Error()
-		if e.Hint != "" {
-			text += " (" + e.Hint + ")"
-		}
-		return text
-	}
-	return ""
+	return "claude-mem: " + err.Error() + textIf(e.Hint != "", " ("+e.Hint+")")
 }
 
 // noteInjection spools what was given, for the next worker to book. Lost, a
@@ -185,27 +178,6 @@ func noteInjection(dataDir string, injection claudemem.Injection) {
 	_, _ = rand.Read(random[:]) // never fails (crypto/rand)
 	id := claudemem.NewDeliveryID(time.Now(), random)
 	_ = wire.SpoolOf(dataDir).WriteInjection(id, &injection)
-}
-
-// hookReply returns the JSON with which a SessionStart hook passes the block's text to
-// the model and its system message to the user. An empty block gives {}.
-func hookReply(block claudemem.ContextBlock) ([]byte, error) {
-	type output struct {
-		HookEventName     string `json:"hookEventName"`
-		AdditionalContext string `json:"additionalContext"`
-	}
-	reply := struct {
-		Output        *output `json:"hookSpecificOutput,omitempty"`
-		SystemMessage string  `json:"systemMessage,omitempty"`
-	}{SystemMessage: block.SystemMessage}
-	if block.Text != "" {
-		reply.Output = &output{"SessionStart", block.Text}
-	}
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	err := enc.Encode(reply)
-	return b.Bytes(), err
 }
 
 // fallbackBlocks builds blocks from the database, as a hook does without a worker.

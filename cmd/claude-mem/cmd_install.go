@@ -13,6 +13,7 @@ import (
 	"claudemem/install"
 	"claudemem/model/claude"
 	"claudemem/plugin"
+	"claudemem/settings"
 
 	"github.com/spf13/cobra"
 )
@@ -43,33 +44,56 @@ JSON: {"dry_run", "changed", "plan": {"method", "config_dir", "directory", "prog
 "older": settings of a settings.json that "changed" imports [{"key", "value", "in_force", "error"?}],
 "observer": {"provider", "who", "cost", "change"}}. It asks nothing: with --dry-run or --yes only.`,
 		Example: "  claude-mem install --dry-run\n  claude-mem install\n  claude-mem install --yes --disable-node\n  claude-mem install --settings",
-		Args:    args(cobra.NoArgs),
 	}
 	var o installOptions
-	asJSON := jsonFlag(cmd)
-	cmd.Flags().BoolVarP(&o.yes, "yes", "y", false, "do not ask")
-	cmd.Flags().BoolVar(&o.dry, "dry-run", false, "only show what would change")
 	cmd.Flags().BoolVar(&o.settings, "settings", false, "plain hooks in settings.json instead of a plugin")
 	cmd.Flags().BoolVar(&o.disable, "disable-node", false, "disable the plugin of claude-mem for Node, if it is enabled")
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		o.json = *asJSON
-		return a.install(cmd.Context(), o)
-	}
+	return a.changesHost(cmd, &o, a.install)
+}
+
+// installOptions are the flags of install and uninstall.
+type installOptions struct {
+	yes, dry, settings, disable, json bool
+	dataDir                           string
+}
+
+// changesHost completes a command that changes the host's files, with the flags for
+// showing the changes and for confirming them; run gets the installer.
+func (a *app) changesHost(cmd *cobra.Command, o *installOptions, run func(context.Context, *install.Installer, *installOptions) error) *cobra.Command {
+	asJSON := jsonFlag(cmd)
+	cmd.Args = noArgs
+	cmd.Flags().BoolVarP(&o.yes, "yes", "y", false, "do not ask")
+	cmd.Flags().BoolVar(&o.dry, "dry-run", false, "only show what would change")
+	cmd.RunE = a.withDataDir(func(cmd *cobra.Command, dataDir string, _ []string) error {
+		o.json, o.dataDir = *asJSON, dataDir
+		if o.json && !o.yes && !o.dry {
+			return notConfirmed("--json asks nothing")
+		}
+		in, err := a.installer(dataDir)
+		if err != nil {
+			return err
+		}
+		return run(cmd.Context(), in, o)
+	})
 	return cmd
 }
 
-type installOptions struct{ yes, dry, settings, disable, json bool }
+// goAhead reports whether to make the changes that were shown: with --yes, or when the
+// answer to the question is yes. An error says that nobody could be asked.
+func (a *app) goAhead(o *installOptions) (bool, error) {
+	if o.yes {
+		return true, nil
+	}
+	yes, err := a.confirm("Go ahead?")
+	if err == nil && !yes {
+		a.note("Nothing was changed.")
+	}
+	return yes, err
+}
 
 // install shows the plan, asks, installs and prints the result; with o.dry it only shows
-// the plan. o.json needs o.yes or o.dry, since it asks nothing.
-func (a *app) install(ctx context.Context, o installOptions) error {
-	if o.json && !o.yes && !o.dry {
-		return notConfirmed("--json asks nothing")
-	}
-	in, err := a.installer()
-	if err != nil {
-		return err
-	}
+// the plan.
+func (a *app) install(ctx context.Context, in *install.Installer, o *installOptions) error {
 	wish := install.Wish{Method: install.MethodPlugin, DisableOthers: o.disable}
 	if o.settings {
 		wish.Method = install.MethodSettings
@@ -92,10 +116,7 @@ func (a *app) install(ctx context.Context, o installOptions) error {
 		}
 	}
 	observer := a.observerChoice()
-	older, err := a.olderSettings()
-	if err != nil {
-		return err
-	}
+	older := a.olderSettings(o.dataDir)
 	if !o.json {
 		showPlan(a.people(), plan)
 		if len(older) > 0 {
@@ -106,16 +127,14 @@ func (a *app) install(ctx context.Context, o installOptions) error {
 	}
 	empty := plan.Empty()
 	if !empty && !o.dry {
-		if !o.yes {
-			if yes, err := a.confirm("Go ahead?"); err != nil || !yes {
-				return a.declined(err)
-			}
+		if yes, err := a.goAhead(o); err != nil || !yes {
+			return err
 		}
 		if plan, err = in.Install(ctx, wish); err != nil {
 			return err
 		}
 		if len(older) > 0 {
-			if err := a.importOlder(); err != nil {
+			if err := settings.Import(o.dataDir, false); err != nil {
 				return err
 			}
 			observer = a.observerChoice()
@@ -140,33 +159,25 @@ func (a *app) install(ctx context.Context, o installOptions) error {
 		}
 		a.note("\nNothing to do: claude-mem %s is installed.", plan.Version)
 	default:
-		a.installed(plan)
+		a.installed(plan, o.dataDir)
 	}
 	return nil
 }
 
 // installed prints the next steps.
-func (a *app) installed(plan *install.Plan) {
+func (a *app) installed(plan *install.Plan, dataDir string) {
 	a.note("\nInstalled. Claude Code remembers from its next session on: start it in a project.")
 	if plan.Method == install.MethodSettings {
 		a.note("For the memory's tools: claude mcp add --scope user memory -- %q mcp", plan.Program)
 	}
 	a.note("`claude-mem recent` lists the records, `claude-mem uninstall` removes it again.")
-	dataDir, err := a.dataDir()
-	if err != nil {
-		return
-	}
 	if peer, err := api.FindWorker(dataDir); err == nil && peer.Info.Version != version {
 		a.note("A worker of version %s is running: `claude-mem worker restart` starts this version.", peer.Info.Version)
 	}
 }
 
 // installer returns the installer for this program, its hook program and the host.
-func (a *app) installer() (*install.Installer, error) {
-	dataDir, err := a.dataDir()
-	if err != nil {
-		return nil, err
-	}
+func (a *app) installer(dataDir string) (*install.Installer, error) {
 	self, err := os.Executable()
 	if err == nil {
 		self, err = filepath.EvalSymlinks(self)
@@ -176,14 +187,11 @@ func (a *app) installer() (*install.Installer, error) {
 	}
 	options := install.Options{
 		DataDir: dataDir, Plugin: plugin.Files,
-		Program: self, HookProgram: self, Version: version, Clock: a.now,
+		Program: self, HookProgram: hookProgram(self), Version: version, Clock: a.now,
 		StopWorker: func(ctx context.Context) error {
 			_, err := daemon.Stop(ctx, dataDir, stopLimit)
 			return err
 		},
-	}
-	if twin, found := hookTwin(self); found { // else this program runs the hooks: the verbs are the same
-		options.HookProgram = twin
 	}
 	options.ConfigDir, options.Moved = install.ConfigDir(a.getenv, a.home())
 	if options.ConfigDir == "" {
@@ -196,11 +204,14 @@ func (a *app) installer() (*install.Installer, error) {
 	return install.New(options), nil
 }
 
-// hookTwin returns the hook program beside this one; false if it is not there.
-func hookTwin(self string) (path string, found bool) {
-	path = filepath.Join(filepath.Dir(self), "claude-mem-hook"+filepath.Ext(self))
-	info, err := os.Stat(path)
-	return path, err == nil && info.Mode().IsRegular()
+// hookProgram returns the hook program beside this one; without it this program itself,
+// which has the same verbs.
+func hookProgram(self string) string {
+	twin := filepath.Join(filepath.Dir(self), install.HookProgram+filepath.Ext(self))
+	if info, err := os.Stat(twin); err == nil && info.Mode().IsRegular() {
+		return twin
+	}
+	return self
 }
 
 // home returns the user's home directory by the environment, "" if it is not set.
@@ -228,29 +239,13 @@ JSON: {"dry_run", "changed", "removal": {"config_dir", "data_dir", "files": [{"p
 "uses": [name], "commands": [[argument]], "directories": [path], "enable": [id], "elsewhere": [path], "problems": [text]}}.
 It asks nothing: with --dry-run or --yes only.`,
 		Example: "  claude-mem uninstall --dry-run\n  claude-mem uninstall",
-		Args:    args(cobra.NoArgs),
 	}
-	var o installOptions
-	asJSON := jsonFlag(cmd)
-	cmd.Flags().BoolVarP(&o.yes, "yes", "y", false, "do not ask")
-	cmd.Flags().BoolVar(&o.dry, "dry-run", false, "only show what would change")
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		o.json = *asJSON
-		return a.uninstall(cmd.Context(), o)
-	}
-	return cmd
+	return a.changesHost(cmd, &installOptions{}, a.uninstall)
 }
 
 // uninstall shows what it will remove, asks, and removes it from Claude Code; with o.dry
 // it only shows. The memory stays.
-func (a *app) uninstall(ctx context.Context, o installOptions) error {
-	if o.json && !o.yes && !o.dry {
-		return notConfirmed("--json asks nothing")
-	}
-	in, err := a.installer()
-	if err != nil {
-		return err
-	}
+func (a *app) uninstall(ctx context.Context, in *install.Installer, o *installOptions) error {
 	removal, err := in.PlanRemoval()
 	if err != nil {
 		return err
@@ -260,10 +255,8 @@ func (a *app) uninstall(ctx context.Context, o installOptions) error {
 	}
 	empty := removal.Empty()
 	if !empty && !o.dry {
-		if !o.yes {
-			if yes, err := a.confirm("Go ahead?"); err != nil || !yes {
-				return a.declined(err)
-			}
+		if yes, err := a.goAhead(o); err != nil || !yes {
+			return err
 		}
 		if removal, err = in.Uninstall(ctx); err != nil {
 			return err
@@ -292,13 +285,4 @@ func (a *app) uninstall(ctx context.Context, o installOptions) error {
 	}
 	a.note("The memory stays in %s.", removal.DataDir)
 	return nil
-}
-
-// declined ends a command whose question was not answered with yes: an error says that
-// nobody could be asked.
-func (a *app) declined(err error) error {
-	if err == nil {
-		a.note("Nothing was changed.")
-	}
-	return err
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"strconv"
 	"strings"
@@ -30,8 +31,11 @@ Without a running worker, a command that changes learnings does the worker's par
 const learningForm = `{"project", "id", "ulid", "project_path", "category", "content", "confidence",
 "times_seen", "active", "superseded_by"?, "created_at_epoch", "updated_at_epoch"}`
 
-// printLearning prints a learning as JSON, or as a line behind the word done ("Added").
-func (a *app) printLearning(l api.Learning, asJSON bool, done string) error {
+// printLearning prints a learning as JSON, or as a line behind the word done ("kept:").
+func (a *app) printLearning(l api.Learning, err error, asJSON bool, done string) error {
+	if err != nil {
+		return err
+	}
 	return a.show(asJSON, l, func(p *printer) {
 		p.printf("%s ", done)
 		p.learningLine(&l, true)
@@ -69,20 +73,16 @@ JSON: ` + learningForm + `.`,
 	project := a.projectFlag(cmd, "", ofCurrent)
 	cmd.ValidArgsFunction = firstOnly(completion(fixed(claudemem.LearningCategories()...)))
 	confidence := cmd.Flags().Float64("confidence", 1, "its confidence, 0 to 1")
-	cmd.RunE = func(cmd *cobra.Command, given []string) error {
+	cmd.RunE = a.withMemory(func(cmd *cobra.Command, m *workerOrFiles, given []string) error {
 		where, err := a.projectOr(*project)
 		if err != nil {
 			return err
 		}
-		l, err := change(cmd.Context(), a, true, func(m api.Memory) (api.Learning, error) {
-			return m.AddLearning(cmd.Context(), api.NewLearning{ProjectPath: where, Category: strings.ToLower(given[0]),
-				Content: strings.Join(given[1:], " "), Confidence: confidence})
-		})
-		if err != nil {
-			return err
-		}
-		return a.printLearning(l, *asJSON, "kept:")
-	}
+		m.create = true
+		l, err := m.AddLearning(cmd.Context(), api.NewLearning{ProjectPath: where, Category: strings.ToLower(given[0]),
+			Content: strings.Join(given[1:], " "), Confidence: confidence})
+		return a.printLearning(l, err, *asJSON, "kept:")
+	})
 	return cmd
 }
 
@@ -134,16 +134,6 @@ JSON: {"project"?, "count", "total", "results": [` + learningForm + `]}.`,
 	return cmd
 }
 
-// learningNumber parses the id of a learning.
-func learningNumber(text string) (int64, error) {
-	id, err := strconv.ParseInt(text, 10, 64)
-	if err != nil || id <= 0 {
-		return 0, claudemem.Errorf(claudemem.CodeInvalid, "%q is not the id of a learning", oneLine(text, 40)).
-			WithHint("`claude-mem learn list` shows the ids")
-	}
-	return id, nil
-}
-
 // learnEditCommand returns the command `claude-mem learn edit`: correct a learning, or
 // reactivate a retired one.
 func (a *app) learnEditCommand() *cobra.Command {
@@ -163,11 +153,7 @@ JSON: ` + learningForm + `.`,
 	completeFlag(cmd, "category", fixed(claudemem.LearningCategories()...))
 	cmd.ValidArgsFunction = firstOnly(completion(a.learningChoices()))
 	active := cmd.Flags().Bool("active", false, "reactivate it when it was retired or superseded")
-	cmd.RunE = func(cmd *cobra.Command, given []string) error {
-		id, err := learningNumber(given[0])
-		if err != nil {
-			return err
-		}
+	cmd.RunE = a.withMemory(func(cmd *cobra.Command, m *workerOrFiles, given []string) error {
 		var edit claudemem.LearningEdit
 		if len(given) > 1 {
 			text := strings.Join(given[1:], " ")
@@ -186,8 +172,8 @@ JSON: ` + learningForm + `.`,
 			return claudemem.Errorf(claudemem.CodeInvalid, "nothing to change").
 				WithHint("give a new text, --category, --confidence or --active")
 		}
-		return a.editLearning(cmd, id, edit, *asJSON, "changed:")
-	}
+		return a.editLearning(cmd.Context(), m, given[0], edit, *asJSON, "changed:")
+	})
 	return cmd
 }
 
@@ -206,24 +192,19 @@ JSON: ` + learningForm + `.`,
 		ValidArgsFunction: firstOnly(completion(a.learningChoices())),
 	}
 	asJSON := jsonFlag(cmd)
-	cmd.RunE = func(cmd *cobra.Command, given []string) error {
-		id, err := learningNumber(given[0])
-		if err != nil {
-			return err
-		}
-		active := false
-		return a.editLearning(cmd, id, claudemem.LearningEdit{Active: &active}, *asJSON, "retired:")
-	}
+	cmd.RunE = a.withMemory(func(cmd *cobra.Command, m *workerOrFiles, given []string) error {
+		return a.editLearning(cmd.Context(), m, given[0], claudemem.LearningEdit{Active: new(bool)}, *asJSON, "retired:")
+	})
 	return cmd
 }
 
-// editLearning changes a learning and prints it as printLearning does.
-func (a *app) editLearning(cmd *cobra.Command, id int64, edit claudemem.LearningEdit, asJSON bool, done string) error {
-	l, err := change(cmd.Context(), a, false, func(m api.Memory) (api.Learning, error) {
-		return m.EditLearning(cmd.Context(), api.LearningEdit{ID: id, LearningEdit: edit})
-	})
-	if err != nil {
-		return err
+// editLearning changes the learning with the number name and prints it after done.
+func (a *app) editLearning(ctx context.Context, m api.Memory, name string, edit claudemem.LearningEdit, asJSON bool, done string) error {
+	id, err := strconv.ParseInt(name, 10, 64)
+	if err != nil || id <= 0 {
+		return claudemem.Errorf(claudemem.CodeInvalid, "%q is not the id of a learning", oneLine(name, 40)).
+			WithHint("`claude-mem learn list` shows the ids")
 	}
-	return a.printLearning(l, asJSON, done)
+	l, err := m.EditLearning(ctx, api.LearningEdit{ID: id, LearningEdit: edit})
+	return a.printLearning(l, err, asJSON, done)
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -68,19 +69,19 @@ func manName(cmd *cobra.Command) string { return strings.ReplaceAll(cmd.CommandP
 func manPage(cmd *cobra.Command) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, ".TH %s 1 \"\" %s \"claude-mem manual\"\n", roffWord(strings.ToUpper(manName(cmd))), roffWord("claude-mem "+version))
-	section := func(name string) { fmt.Fprintf(&b, ".SH %s\n", name) }
-	section("NAME")
-	fmt.Fprintf(&b, "%s \\- %s\n", roffText(manName(cmd)), roffText(cmd.Short))
+	section := func(name, text string) {
+		if text != "" {
+			b.WriteString(".SH " + name + "\n" + text)
+		}
+	}
+	section("NAME", fmt.Sprintf("%s \\- %s\n", roffText(manName(cmd)), roffText(cmd.Short)))
 	if cmd.Runnable() {
-		section("SYNOPSIS")
-		fmt.Fprintf(&b, "\\fB%s\\fR [\\fIflags\\fR]\n", roffText(strings.TrimSuffix(cmd.UseLine(), " [flags]")))
+		section("SYNOPSIS", fmt.Sprintf("\\fB%s\\fR [\\fIflags\\fR]\n", roffText(strings.TrimSuffix(cmd.UseLine(), " [flags]"))))
 	}
-	if cmd.Long != "" {
-		section("DESCRIPTION")
-		// Not every groff has the signs.
-		b.WriteString(roffLines(strings.ReplaceAll(cmd.Long, glyphLegend, "The signs of records are explained by --help.")))
-	}
-	var commands, related, topics []string
+	// Not every groff has the signs.
+	section("DESCRIPTION", roffLines(strings.ReplaceAll(cmd.Long, glyphLegend, "The signs of records are explained by --help.")))
+	commands, flags := "", ""
+	var related, topics []string
 	if cmd.HasParent() {
 		related = append(related, manName(cmd.Parent()))
 	}
@@ -88,55 +89,33 @@ func manPage(cmd *cobra.Command) string {
 		switch {
 		case sub.Parent() != cmd:
 		case sub.Runnable():
-			commands, related = append(commands, roffTerm(sub.Name(), sub.Short)), append(related, manName(sub))
+			commands, related = commands+roffTerm(sub.Name(), sub.Short), append(related, manName(sub))
 		default:
 			topics = append(topics, manName(sub))
 		}
 	}
-	related = append(related, topics...)
-	if len(commands) > 0 {
-		section("COMMANDS")
-		b.WriteString(strings.Join(commands, ""))
-	}
+	section("COMMANDS", commands)
 	cmd.InitDefaultHelpFlag()
-	if flags := cmd.NonInheritedFlags(); flags.HasAvailableFlags() {
-		section("FLAGS")
-		flags.VisitAll(func(f *pflag.Flag) {
-			if !f.Hidden {
-				b.WriteString(manFlag(f))
-			}
-		})
-	}
-	if cmd.Example != "" {
-		section("EXAMPLES")
-		b.WriteString(roffLines(cmd.Example))
-	}
-	if len(related) > 0 {
-		section("SEE ALSO")
-		for i, name := range related {
-			comma := ","
-			if i == len(related)-1 {
-				comma = ""
-			}
-			fmt.Fprintf(&b, ".BR %s (1)%s\n", roffText(name), comma)
+	cmd.NonInheritedFlags().VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden {
+			flags += manFlag(f)
 		}
+	})
+	section("FLAGS", flags)
+	section("EXAMPLES", roffLines(cmd.Example))
+	see := ""
+	for _, name := range append(related, topics...) {
+		see += textIf(see != "", ",\n") + fmt.Sprintf(".BR %s (1)", roffText(name))
 	}
+	section("SEE ALSO", see+textIf(see != "", "\n"))
 	return b.String()
 }
 
 // manFlag returns a flag's entry on a manual page, in roff.
 func manFlag(f *pflag.Flag) string {
 	kind, usage := pflag.UnquoteUsage(f)
-	names := "--" + f.Name
-	if f.Shorthand != "" {
-		names = "-" + f.Shorthand + ", " + names
-	}
-	if kind != "" {
-		names += " " + kind
-	}
-	switch f.DefValue {
-	case "", "false", "0", "[]":
-	default:
+	names := textIf(f.Shorthand != "", "-"+f.Shorthand+", ") + "--" + f.Name + textIf(kind != "", " "+kind)
+	if !slices.Contains([]string{"", "false", "0", "[]"}, f.DefValue) {
 		usage += " (default " + f.DefValue + ")"
 	}
 	return roffTerm(names, usage)
@@ -147,15 +126,16 @@ func roffTerm(term, about string) string {
 	return fmt.Sprintf(".TP\n.B %s\n%s\n", roffText(term), roffText(strings.ReplaceAll(about, "\n", " ")))
 }
 
-// roffLines returns text with its line breaks, which are part of a help.
+// roffLines returns text with its line breaks, which are part of a help; "" for "".
 func roffLines(text string) string {
-	var b strings.Builder
-	b.WriteString(".nf\n")
-	for line := range strings.SplitSeq(text, "\n") {
-		b.WriteString(roffText(line) + "\n")
+	if text == "" {
+		return ""
 	}
-	b.WriteString(".fi\n")
-	return b.String()
+	lines := ".nf\n"
+	for line := range strings.SplitSeq(text, "\n") {
+		lines += roffText(line) + "\n"
+	}
+	return lines + ".fi\n"
 }
 
 // roffSigns escapes the characters that roff interprets within a line.
@@ -163,19 +143,15 @@ var roffSigns = strings.NewReplacer(`\`, `\e`, "-", `\-`, "'", `\(aq`, "`", `\(g
 
 // roffText escapes text, also for a line of its own.
 func roffText(text string) string {
-	var b strings.Builder
+	escaped := ""
 	for _, r := range roffSigns.Replace(text) {
 		if r > unicode.MaxASCII {
-			fmt.Fprintf(&b, `\[u%04X]`, r)
-			continue
+			escaped += fmt.Sprintf(`\[u%04X]`, r)
+		} else {
+			escaped += string(r)
 		}
-		b.WriteRune(r)
 	}
-	text = b.String()
-	if strings.HasPrefix(text, ".") {
-		return `\&` + text // else it is a request
-	}
-	return text
+	return textIf(strings.HasPrefix(escaped, "."), `\&`) + escaped // else it is a request
 }
 
 // roffWord quotes an argument of a request.

@@ -33,7 +33,7 @@ directory that it was started in. A worker serves the same tools at /mcp of its 
 (` + "`claude-mem worker status`" + `). The tools are described in docs/mcp.md.`,
 		Example: `  claude mcp add claude-mem -- claude-mem mcp
   npx @modelcontextprotocol/inspector --cli claude-mem mcp --method tools/list`,
-		Args: args(cobra.NoArgs),
+		Args: noArgs,
 		RunE: a.withDataDir(func(cmd *cobra.Command, dataDir string, _ []string) error { return a.serveMCP(cmd.Context(), dataDir) }),
 	}
 }
@@ -108,7 +108,7 @@ func newClientMemory(life context.Context, a *app, dataDir string) *clientMemory
 		case call.Reads():
 			return m.read(ctx, call.On)
 		case call.Path == api.NoteLookupsEndpoint.Path: // without a worker nobody notes them
-			return m.ask(ctx, m.patience, call.On)
+			return askWorker(ctx, m.dataDir, m.patience, call.On)
 		default:
 			return m.write(ctx, call.On)
 		}
@@ -119,7 +119,7 @@ func newClientMemory(life context.Context, a *app, dataDir string) *clientMemory
 // read calls call with the worker's memory or, when no worker answers in time, with the
 // files, and then starts a worker in the background.
 func (m *clientMemory) read(ctx context.Context, call func(context.Context, api.Memory) error) error {
-	err := m.ask(ctx, m.patience, call)
+	err := askWorker(ctx, m.dataDir, m.patience, call)
 	if err == nil || ctx.Err() != nil || claudemem.CodeOf(err) != claudemem.CodeUnavailable {
 		return err
 	}
@@ -132,22 +132,6 @@ func (m *clientMemory) read(ctx context.Context, call func(context.Context, api.
 	return call(ctx, files)
 }
 
-// ask asks a running worker. CodeUnavailable when there is none that answers, or one
-// of another version that does not know the route.
-func (m *clientMemory) ask(ctx context.Context, limit time.Duration, call func(context.Context, api.Memory) error) error {
-	worker, err := api.FindWorker(m.dataDir)
-	if err != nil {
-		return err
-	}
-	ctx, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	err = call(ctx, worker)
-	if err != nil && claudemem.CodeOf(err) != claudemem.CodeUnavailable && cannotAnswer(worker, err) {
-		return claudemem.Errorf(claudemem.CodeUnavailable, "%w", err)
-	}
-	return err
-}
-
 // write waits for a worker that answers, and asks it once: what it may have done is
 // not done twice.
 func (m *clientMemory) write(ctx context.Context, call func(context.Context, api.Memory) error) error {
@@ -155,13 +139,9 @@ func (m *clientMemory) write(ctx context.Context, call func(context.Context, api
 		m.wake(ctx)
 		waiting, cancel := context.WithTimeout(ctx, m.patience)
 		defer cancel()
-		ticker := time.NewTicker(wakePoll)
-		defer ticker.Stop()
 		for !m.answers(waiting) {
-			select {
-			case <-ticker.C:
+			if pause(waiting, wakePoll) {
 				continue
-			case <-waiting.Done():
 			}
 			if ctx.Err() != nil {
 				return ctx.Err()
@@ -170,7 +150,7 @@ func (m *clientMemory) write(ctx context.Context, call func(context.Context, api
 				WithHint("`claude-mem worker start` says what keeps it from starting; then try again")
 		}
 	}
-	return m.ask(ctx, 2*m.patience, call)
+	return askWorker(ctx, m.dataDir, 2*m.patience, call)
 }
 
 // answers reports whether a worker answers nom.

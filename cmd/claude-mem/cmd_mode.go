@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -62,10 +63,7 @@ JSON: a list of {"name", "description", "file"?, "active", "error"?}.`,
 		if err != nil {
 			return err
 		}
-		used := resolved.Text(settings.KeyMode)
-		if used == "" {
-			used = mode.Default
-		}
+		used := cmp.Or(resolved.Text(settings.KeyMode), mode.Default)
 		out := []modeLineJSON{}
 		found := false
 		for _, m := range modes {
@@ -90,10 +88,7 @@ JSON: a list of {"name", "description", "file"?, "active", "error"?}.`,
 
 // print prints the line of a mode in the list, "*" before the active one.
 func (m modeLineJSON) print(p *printer) {
-	mark := " "
-	if m.Active {
-		mark = "*"
-	}
+	mark := cmp.Or(textIf(m.Active, "*"), " ")
 	p.printf("%s %s  %s\n", mark, p.style(styleBold, m.Name), oneLine(m.Description, 100))
 	if m.File != "" {
 		p.printf("    %s\n", p.style(styleDim, m.File))
@@ -103,15 +98,10 @@ func (m modeLineJSON) print(p *printer) {
 	}
 }
 
-// modeJSON is a mode, complete: what it inherits is in it.
+// modeJSON is a mode with everything inherited, and the tokens of its instructions.
 type modeJSON struct {
-	Name         string                    `json:"name"`
-	Description  string                    `json:"description"`
-	Types        []mode.Type               `json:"types"`
-	FallbackType claudemem.ObservationType `json:"fallback_type"`
-	Concepts     []mode.Concept            `json:"concepts"`
-	Wording      mode.Wording              `json:"wording"`
-	PromptTokens int                       `json:"prompt_tokens"`
+	mode.Mode
+	PromptTokens int `json:"prompt_tokens"`
 }
 
 // modeShowCommand returns the command `claude-mem mode show`: show a mode with
@@ -143,14 +133,8 @@ Without prompt_tokens this is the form of a mode's file.`,
 			a.people().printf("%s\n", safe(strings.TrimRight(system, "\n")))
 			return nil
 		}
-		out := modeJSON{
-			Name: m.Name, Description: m.Description, Types: m.Types, FallbackType: m.Fallback,
-			Concepts: m.Concepts, Wording: m.Wording, PromptTokens: claudemem.EstimateTokens(system),
-		}
-		if out.Concepts == nil {
-			out.Concepts = []mode.Concept{}
-		}
-		out.Wording.Worth, out.Wording.Skip, out.Wording.Bad = notNil(m.Wording.Worth), notNil(m.Wording.Skip), notNil(m.Wording.Bad)
+		m.Concepts, m.Wording.Worth, m.Wording.Skip, m.Wording.Bad = notNil(m.Concepts), notNil(m.Wording.Worth), notNil(m.Wording.Skip), notNil(m.Wording.Bad)
+		out := modeJSON{m, claudemem.EstimateTokens(system)}
 		return a.show(*asJSON, out, out.print)
 	})
 	return cmd
@@ -161,11 +145,8 @@ func unknownMode(name, dir string, err error) error {
 	if claudemem.CodeOf(err) != claudemem.CodeNotFound {
 		return err
 	}
-	modes, listing := mode.List(dir)
-	if listing != nil {
-		return err
-	}
 	var names []string
+	modes, _ := mode.List(dir) // an error leaves the hint out
 	for _, m := range modes {
 		names = append(names, m.Name)
 	}
@@ -180,44 +161,28 @@ func (m modeJSON) print(p *printer) {
 	p.printf("%s  %s\n", p.style(styleBold, m.Name), oneLine(m.Description, 0))
 	p.heading("Types")
 	for _, t := range m.Types {
-		p.printf("  %s %s: %s", t.Glyph, t.ID, oneLine(t.Definition, 0))
-		if t.ID == m.FallbackType {
-			p.printf("%s", p.style(styleDim, " (when the model names no type)"))
-		}
-		p.printf("\n")
+		fallback := textIf(t.ID == m.Fallback, " (when the model names no type)")
+		p.printf("  %s %s: %s%s\n", t.Glyph, t.ID, oneLine(t.Definition, 0), p.style(styleDim, fallback))
 	}
-	if len(m.Concepts) > 0 {
-		p.heading("Concepts")
+	concepts := make([]string, len(m.Concepts))
+	for i, c := range m.Concepts {
+		concepts[i] = c.ID + ": " + c.Definition
 	}
-	for _, c := range m.Concepts {
-		p.printf("  %s: %s\n", c.ID, oneLine(c.Definition, 0))
-	}
-	p.printf("%s\n  %s\n", p.style(styleBold, "Role"), oneLine(m.Wording.Role, 0))
-	for _, part := range []struct {
-		title string
-		lines []string
-	}{{"Worth recording", m.Wording.Worth}, {"Not worth recording", m.Wording.Skip}} {
-		if len(part.lines) > 0 {
-			p.heading(part.title)
-		}
-		for _, l := range part.lines {
-			p.printf("  - %s\n", oneLine(l, 0))
-		}
-	}
+	p.list("Concepts", "", concepts)
+	p.list("Role", "", []string{m.Wording.Role})
+	p.list("Worth recording", "- ", m.Wording.Worth)
+	p.list("Not worth recording", "- ", m.Wording.Skip)
 	p.printf("The instructions have about %d tokens; --prompt prints them.\n", m.PromptTokens)
 }
 
-// modeCheckJSON is the outcome of a check.
-type modeCheckJSON struct {
-	File     string        `json:"file"`
-	OK       bool          `json:"ok"`
-	Problems []problemJSON `json:"problems"`
-}
-
-type problemJSON struct {
-	// Field is where, "" for the file as a whole.
-	Field   string `json:"field"`
-	Message string `json:"message"`
+// list prints foreign lines below a heading; nothing when there are none.
+func (p *printer) list(title, mark string, lines []string) {
+	if len(lines) > 0 {
+		p.heading(title)
+	}
+	for _, line := range lines {
+		p.printf("  %s%s\n", mark, oneLine(line, 0))
+	}
 }
 
 // modeCheckCommand returns the command `claude-mem mode check`: check a mode's file.
@@ -242,19 +207,16 @@ JSON: {"file", "ok", "problems": [{"field", "message"}]}.`,
 			file = filepath.Join(modesDir(dataDir), file+".json")
 		}
 		problems := mode.Check(file)
-		out := modeCheckJSON{File: file, OK: len(problems) == 0, Problems: []problemJSON{}}
-		for _, problem := range problems {
-			out.Problems = append(out.Problems, problemJSON{problem.Field, problem.Message})
-		}
-		err := a.show(*asJSON, out, func(p *printer) {
+		ok := len(problems) == 0
+		err := a.show(*asJSON, map[string]any{"file": file, "ok": ok, "problems": notNil(problems)}, func(p *printer) {
 			for _, problem := range problems {
 				p.printf("%s\n", oneLine(problem.String(), 0))
 			}
-			if out.OK {
+			if ok {
 				p.printf("%s can be used\n", file)
 			}
 		})
-		if err == nil && !out.OK {
+		if err == nil && !ok {
 			err = quietly(claudemem.CodeInvalid)
 		}
 		return err

@@ -76,27 +76,24 @@ JSON: {"revived": N}.`,
 	}
 	asJSON := jsonFlag(cmd)
 	cmd.ValidArgsFunction = completion(a.deadLetterChoices())
-	cmd.RunE = func(cmd *cobra.Command, keys []string) error {
+	cmd.RunE = a.withMemory(func(cmd *cobra.Command, m *workerOrFiles, keys []string) error {
 		if len(keys) == 0 {
 			keys = nil // all; an empty list would name none
 		}
-		done, err := change(cmd.Context(), a, false, func(m api.Memory) (api.Revived, error) {
-			return m.RetryQueue(cmd.Context(), api.RetryRequest{Keys: keys})
-		})
+		done, err := m.RetryQueue(cmd.Context(), api.RetryRequest{Keys: keys})
 		switch {
 		case err != nil && (claudemem.CodeOf(err) != claudemem.CodeNoMemory || len(keys) > 0):
 			return err
 		case len(keys) > 0 && done.Revived == 0:
 			return claudemem.Errorf(claudemem.CodeNotFound, "no failed event with key %s", oneLine(strings.Join(keys, ", "), 200)).
 				WithHint("`claude-mem queue` lists the failed events with their keys")
-		case *asJSON:
-			return writeJSON(a.stdout, done)
 		}
-		a.people().printf("%s put back in the queue\n", text.Count(done.Revived, "event"))
-		if left := len(keys) - done.Revived; left > 0 {
-			a.note("%s matched no failed event.", text.Count(left, "key"))
-		}
-		return nil
-	}
+		return a.show(*asJSON, done, func(p *printer) {
+			p.printf("%s put back in the queue\n", text.Count(done.Revived, "event"))
+			if left := len(keys) - done.Revived; left > 0 {
+				a.note("%s matched no failed event.", text.Count(left, "key"))
+			}
+		})
+	})
 	return cmd
 }

@@ -113,11 +113,9 @@ func kindsText(kinds []store.EventsOf) string {
 
 // reasons prints a table of events by reason; meaning turns a reason into words.
 func (p *printer) reasons(title string, reasons []store.EventsFor, meaning func(string) string) {
-	var rows [][]string
-	for _, r := range reasons {
-		rows = append(rows, []string{fmt.Sprint(r.Events), meaning(r.Reason), kindsText(r.Kinds)})
-	}
-	p.table(title, rows)
+	p.table(title, rowsOf(reasons, func(r *store.EventsFor) []string {
+		return []string{fmt.Sprint(r.Events), meaning(r.Reason), kindsText(r.Kinds)}
+	}))
 }
 
 // skipMeanings explain the reasons of intake.
@@ -130,11 +128,7 @@ func skipMeaning(reason string) string { return cmp.Or(skipMeanings[reason], one
 
 // redacted prints a table of how often each rule redacted something.
 func (p *printer) redacted(title string, rules []store.RedactedRule) {
-	var rows [][]string
-	for _, r := range rules {
-		rows = append(rows, []string{fmt.Sprint(r.Count), oneLine(r.Rule, 60)})
-	}
-	p.table(title, rows)
+	p.table(title, rowsOf(rules, func(r *store.RedactedRule) []string { return []string{fmt.Sprint(r.Count), oneLine(r.Rule, 60)} }))
 }
 
 // stored prints the part of a receipt about stored records.
@@ -181,13 +175,10 @@ func runs[N ~int | ~int64](numbers []N, sign string) string {
 // given prints the part of a receipt about what the session was shown.
 func (p *printer) given(given []claudemem.Injection) {
 	if len(given) == 0 {
-		p.heading("Shown")
-		p.printf("  nothing\n")
+		p.table("Shown", [][]string{{"nothing"}})
 		return
 	}
-	var rows [][]string
-	for i := range given {
-		in := &given[i]
+	p.table("Shown", rowsOf(given, func(in *claudemem.Injection) []string {
 		where := oneLine(store.PlaceOf(in), 30)
 		if where == store.GivenInBlock {
 			where += " at " + oneLine(cmp.Or(in.Source, "startup"), 20)
@@ -197,9 +188,8 @@ func (p *printer) given(given []claudemem.Injection) {
 			layers = append(layers, fmt.Sprintf("%s %d", oneLine(l.Name, 40), l.Tokens))
 		}
 		shown := joined(", ", runs(in.Observations, "#"), runs(in.Sessions, "S"))
-		rows = append(rows, []string{p.ago(in.At), where, text.Count(in.Tokens, "token"), shown, strings.Join(layers, ", ")})
-	}
-	p.table("Shown", rows)
+		return []string{p.ago(in.At), where, text.Count(in.Tokens, "token"), shown, strings.Join(layers, ", ")}
+	}))
 }
 
 // lookedUp prints which records shown to the session, or made of it, were opened later.
@@ -216,30 +206,26 @@ func (p *printer) lookedUp(r *store.SessionReceipt) {
 		return
 	}
 	given, made := 0, 0
-	var rows [][]string
-	for _, l := range r.LookedUp {
+	p.columns(rowsOf(r.LookedUp, func(l *store.LookedUp) []string {
 		if l.Given {
 			given++
 		}
 		if l.Made {
 			made++
 		}
-		rows = append(rows, []string{fmt.Sprintf("#%d", l.Observation), oneLine(cmp.Or(l.Title, "(gone)"), 60),
+		return []string{fmt.Sprintf("#%d", l.Observation), oneLine(cmp.Or(l.Title, "(gone)"), 60),
 			joined(" and ", textIf(l.Given, "shown"), textIf(l.Made, "made")),
-			text.Count(l.Times, "time") + textIf(l.ByItself > 0, fmt.Sprintf(", %d by this session", l.ByItself))})
-	}
-	p.columns(rows)
+			text.Count(l.Times, "time") + textIf(l.ByItself > 0, fmt.Sprintf(", %d by this session", l.ByItself))}
+	}))
 	p.printf("  %d of %d shown, %d of %d made\n", given, len(known), made, len(r.Stored.Observations))
 }
 
 // receiptCost prints the part of a receipt about tokens and model calls.
 func (p *printer) receiptCost(c *store.SessionCost) {
 	p.heading("Cost")
-	var rows [][]string
-	for i := range c.Models {
-		rows = append(rows, append([]string{oneLine(modelName(c.Models[i]), 60)}, spentCells(c.Models[i].Spent)...))
-	}
-	p.columns(rows)
+	p.columns(rowsOf(c.Models, func(s *store.SpentOn) []string {
+		return append([]string{oneLine(modelName(*s), 60)}, spentCells(s.Spent)...)
+	}))
 	if len(c.Models) == 0 {
 		p.printf("  no model calls\n")
 	}
@@ -251,10 +237,9 @@ func (p *printer) receiptCost(c *store.SessionCost) {
 
 // givenInAll prints the records shown to sessions, and how many were opened later.
 func (p *printer) givenInAll(r *store.ReceiptTotals, days int) {
-	var rows [][]string
-	for _, g := range r.Given {
-		rows = append(rows, []string{oneLine(g.Where, 30), text.Count(g.Times, "time"), short(g.Tokens) + " tokens", text.Count(g.Observations, "observation")})
-	}
+	rows := rowsOf(r.Given, func(g *store.GivenIn) []string {
+		return []string{oneLine(g.Where, 30), text.Count(g.Times, "time"), short(g.Tokens) + " tokens", text.Count(g.Observations, "observation")}
+	})
 	if r.ObservationsGiven > 0 {
 		rows = append(rows, []string{fmt.Sprintf("%d of %s opened later (%d %%)", r.ObservationsLookedUp,
 			text.Count(r.ObservationsGiven, "record"), (200*r.ObservationsLookedUp+r.ObservationsGiven)/(2*r.ObservationsGiven))})

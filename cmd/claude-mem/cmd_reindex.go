@@ -29,9 +29,9 @@ JSON: {"records", "ms"}.`,
 	asJSON := jsonFlag(cmd)
 	cmd.RunE = a.withDataDir(func(cmd *cobra.Command, dataDir string, _ []string) error {
 		started := a.now()
-		progress := a.progress("Indexing")
-		records, err := daemon.Reindex(cmd.Context(), dataDir, progress.report)
-		progress.end()
+		report, end := a.progress("Indexing")
+		records, err := daemon.Reindex(cmd.Context(), dataDir, report)
+		end()
 		if err != nil {
 			return a.emptyMemory(err, *asJSON, map[string]int{"records": 0, "ms": 0})
 		}

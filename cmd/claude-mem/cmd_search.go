@@ -163,15 +163,12 @@ func (a *app) printFound(ctx context.Context, m api.Memory, r api.SearchRequest,
 	default:
 		a.note("No result matches the text; these are the newest that pass the filter.")
 	}
-	var more []string
-	if shown := shownIDs(found.Results, 3); r.Format != api.FormatFull && len(shown) > 0 {
-		more = append(more, fmt.Sprintf("`claude-mem show %s` shows them in full", strings.Join(shown, " ")))
-	}
-	if left := found.Total - r.Offset - len(found.Results); left > 0 {
-		more = append(more, fmt.Sprintf("%d more: --offset %d", left, r.Offset+len(found.Results)))
-	}
-	if len(more) > 0 {
-		a.note("%s", strings.Join(more, "; "))
+	left := found.Total - r.Offset - len(found.Results)
+	shown := shownIDs(found.Results, 3)
+	more := joined("; ", textIf(r.Format != api.FormatFull && len(shown) > 0, fmt.Sprintf("`claude-mem show %s` shows them in full", strings.Join(shown, " "))),
+		textIf(left > 0, fmt.Sprintf("%d more: --offset %d", left, r.Offset+len(found.Results))))
+	if more != "" {
+		a.note("%s", more)
 	}
 	return nil
 }

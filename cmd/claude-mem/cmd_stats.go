@@ -46,11 +46,11 @@ price is known), "unpriced_calls".`,
 	}
 	asJSON := jsonFlag(cmd)
 	days := cmd.Flags().Int("days", 7, "days of model calls, today included")
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+	cmd.RunE = a.withMemory(func(cmd *cobra.Command, m *workerOrFiles, _ []string) error {
 		if *days < 1 || *days > api.MaxDays {
 			return claudemem.Errorf(claudemem.CodeInvalid, "--days %d: want 1 to %d", *days, api.MaxDays)
 		}
-		stats, err := a.gatherStats(cmd.Context(), *days)
+		stats, err := a.gatherStats(cmd.Context(), m, *days)
 		if err != nil {
 			return err
 		}
@@ -60,7 +60,7 @@ price is known), "unpriced_calls".`,
 				a.note("No session captured yet; `claude-mem demo` shows an example.")
 			}
 		})
-	}
+	})
 	return cmd
 }
 
@@ -80,12 +80,7 @@ type memoryStats struct {
 }
 
 // gatherStats returns the counts with and without a worker.
-func (a *app) gatherStats(ctx context.Context, days int) (*memoryStats, error) {
-	m, err := a.memory()
-	if err != nil {
-		return nil, err
-	}
-	defer m.close()
+func (a *app) gatherStats(ctx context.Context, m *workerOrFiles, days int) (_ *memoryStats, err error) {
 	stats := &memoryStats{DataDir: m.dataDir, StoredBytes: storedBytes(m.dataDir)}
 	stats.Stats, err = m.Stats(ctx, api.StatsRequest{Days: days})
 	if claudemem.CodeOf(err) == claudemem.CodeNoMemory {

@@ -327,13 +327,18 @@ func (a *app) printLog(ctx context.Context, path string, lines int, follow bool,
 		for _, line := range all {
 			show(line)
 		}
-		if !follow {
+		if !follow || !pause(ctx, 200*time.Millisecond) {
 			return nil
 		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-time.After(200 * time.Millisecond):
-		}
+	}
+}
+
+// pause waits for d and returns true, or false when ctx ends before.
+func pause(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(d):
+		return true
 	}
 }

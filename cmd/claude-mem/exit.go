@@ -80,12 +80,12 @@ func report(w io.Writer, err error, asJSON bool) {
 	if err == nil || errors.As(err, &quiet) {
 		return
 	}
-	body := api.NewErrorBody(err)
+	var body api.ErrorBody
+	body.Error.Code, body.Error.Message = claudemem.CodeOf(err), err.Error()
 	var e *claudemem.Error
-	if !errors.As(err, &e) {
-		body.Error.Hint = ""
+	if errors.As(err, &e) {
+		body.Error.Hint = e.Hint
 	}
-	body.Error.Message = err.Error() // what encloses the cause is for the person who asked
 	if asJSON {
 		_ = json.NewEncoder(w).Encode(body) // as with every line of it
 		return

@@ -12,36 +12,37 @@ import (
 	"claudemem/index"
 	"claudemem/search"
 	"claudemem/settings"
+	"claudemem/store"
 )
 
 // files is the memory read from its files, without a worker.
 type files struct {
 	*api.Local
-	memory   *memory
+	store    *store.Store
 	searcher *fileSearcher
 }
 
 // close ends reading; its error has no effect on results.
 func (f *files) close() {
 	f.searcher.close()
-	f.memory.close()
+	_ = f.store.Close()
 }
 
 // openFiles opens the memory for reading. A search by text opens the index: without
 // one, or with one of another version, the strict filters still answer.
 func (a *app) openFiles(ctx context.Context, dataDir string) (*files, error) {
-	m, err := openMemory(ctx, dataDir)
+	s, err := openMemory(ctx, dataDir)
 	if err != nil {
 		return nil, err
 	}
 	options := search.Options{Clock: a.now, Logger: slog.New(slog.DiscardHandler)}
-	if s, err := settings.Load(dataDir, a.getenv); err == nil { // else the default holds: any age
-		days := int(s.Duration(settings.KeyRecencyDays) / (24 * time.Hour))
+	if resolved, err := settings.Load(dataDir, a.getenv); err == nil { // else the default holds: any age
+		days := int(resolved.Duration(settings.KeyRecencyDays) / (24 * time.Hour))
 		options.RecencyDays = func() int { return days }
 	}
-	searcher := &fileSearcher{Searcher: search.New(m, nil, options), path: filepath.Join(dataDir, "index.db"), memory: m, options: options}
-	local := &api.Local{Store: m.Store, Searcher: searcher, Blocks: fallbackBlocks(dataDir), Vocabulary: a.vocabulary}
-	return &files{local, m, searcher}, nil
+	searcher := &fileSearcher{Searcher: search.New(s, nil, options), path: filepath.Join(dataDir, "index.db"), store: s, options: options}
+	local := &api.Local{Store: s, Searcher: searcher, Blocks: fallbackBlocks(dataDir), Vocabulary: a.vocabulary}
+	return &files{local, s, searcher}, nil
 }
 
 // fileSearcher searches by the strict filters alone until there is a text: then it
@@ -49,7 +50,7 @@ func (a *app) openFiles(ctx context.Context, dataDir string) (*files, error) {
 type fileSearcher struct {
 	*search.Searcher
 	path    string
-	memory  *memory
+	store   *store.Store
 	options search.Options
 
 	opened bool
@@ -67,7 +68,7 @@ func (f *fileSearcher) indexed(ctx context.Context) (*search.Searcher, error) {
 	if f.err != nil {
 		return nil, f.err
 	}
-	return search.New(f.memory, f.index, f.options), nil
+	return search.New(f.store, f.index, f.options), nil
 }
 
 func (f *fileSearcher) close() {

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"claudemem"
 	"claudemem/api"
@@ -36,15 +37,12 @@ func (p *printer) entry(e api.Entry, withProject bool) {
 	}
 }
 
-// entryLine prints mark and then the line of a record in a list, with the project if
-// withProject.
+// entryLine prints the line of a record in a list: mark, age, glyph, title and name.
 func (p *printer) entryLine(mark string, e api.Entry, withProject bool) {
-	project := ""
-	if withProject {
-		project = e.Project
-	}
-	p.printf("%s", mark)
-	p.row(e.CreatedAtEpoch, e.Glyph(), e.Title, e.Name(), project)
+	name, where := e.Name(), textIf(withProject && e.Project != "", " "+oneLine(e.Project, 60))
+	// Beside the title: two columns of a mark, ten of the age, the glyph and spaces.
+	rest := 17 + utf8.RuneCountInString(name+where)
+	p.printf("%s%s  %s %s %s%s\n", mark, p.when(e.CreatedAtEpoch), e.Glyph(), p.fit(e.Title, 100, rest), p.style(styleDim, name), p.style(styleDim, where))
 }
 
 // hitInFull prints a record as show does.
@@ -78,14 +76,9 @@ func (p *printer) explanation(e *claudemem.Explanation) {
 	for _, factor := range e.Factors {
 		sum += " × " + value(factor)
 	}
-	about := []string{scoreText(e.Score()) + " = " + sum}
-	if len(e.Words) > 0 {
-		about = append(about, "words "+oneLine(strings.Join(e.Words, " "), 80))
-	}
-	if e.Fragment != "" {
-		about = append(about, "nearest "+oneLine(e.Fragment, 40))
-	}
-	p.printf("%14s%s\n", "", p.style(styleDim, strings.Join(about, "; ")))
+	about := joined("; ", scoreText(e.Score())+" = "+sum,
+		textIf(len(e.Words) > 0, "words "+oneLine(strings.Join(e.Words, " "), 80)), textIf(e.Fragment != "", "nearest "+oneLine(e.Fragment, 40)))
+	p.printf("%14s%s\n", "", p.style(styleDim, about))
 }
 
 func scoreText(v float64) string { return strconv.FormatFloat(v, 'f', 3, 64) }

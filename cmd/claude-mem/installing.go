@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -94,7 +95,7 @@ func showChanges(p *printer, dir string, changes []install.Change) {
 }
 
 // longestDiffLine bounds a line of a diff: settings may be one line of many kilobytes.
-const longestDiffLine = 200
+const longestDiffLine = 201
 
 // showFiles shows each change of the user's files as a diff.
 func showFiles(p *printer, changes []install.Change) {
@@ -112,12 +113,9 @@ func showFiles(p *printer, changes []install.Change) {
 		if c.After == nil {
 			after = "(removed)"
 		}
-		_, text, _ := strings.Cut(string(diff.Diff(before, c.Before, after, c.After)), "\n") // the first line names a command
-		for line := range strings.Lines(text) {
-			line = strings.TrimRight(safe(line), "\n")
-			if runes := []rune(line); len(runes) > longestDiffLine {
-				line = string(runes[:longestDiffLine]) + "…"
-			}
+		_, changed, _ := strings.Cut(string(diff.Diff(before, c.Before, after, c.After)), "\n") // the first line names a command
+		for line := range strings.Lines(changed) {
+			line = text.TruncateRunes(strings.TrimRight(safe(line), "\n"), longestDiffLine)
 			switch {
 			case strings.HasPrefix(line, "+"):
 				line = p.style(styleGreen, line)
@@ -161,15 +159,9 @@ func enabledOthers(plan *install.Plan) []string {
 
 // otherText warns that the enabled plugins capture everything a second time.
 func otherText(plan *install.Plan, enabled []string) string {
-	text := "The plugin " + strings.Join(enabled, " and ") + " is enabled"
-	if enabled[0] == install.NodePluginID {
-		text += " (claude-mem for Node)"
-	}
-	text += ". With both enabled, every event is captured twice, and each session gets two context blocks."
-	if plan.NodeData {
-		text += " Its memory, claude-mem.db, is kept and never changed."
-	}
-	return text
+	return "The plugin " + strings.Join(enabled, " and ") + " is enabled" + textIf(enabled[0] == install.NodePluginID, " (claude-mem for Node)") +
+		". With both enabled, every event is captured twice, and each session gets two context blocks." +
+		textIf(plan.NodeData, " Its memory, claude-mem.db, is kept and never changed.")
 }
 
 // observerChoice is the observer of the settings, and its cost.
@@ -186,38 +178,27 @@ func (a *app) observerChoice() observerChoice {
 	if err != nil {
 		resolved = &settings.Settings{}
 	}
-	c := observerChoice{Provider: resolved.Text(settings.KeyProvider)}
-	_, err = claude.Find("claude", os.Environ())
+	_, noCLI := claude.Find("claude", os.Environ())
 	model := resolved.Text(settings.KeyModel)
 	caps := fmt.Sprintf("at most %s tokens a day and %s a session (DAILY_TOKEN_CAP, SESSION_TOKEN_CAP), then the offline distiller takes over",
 		grouped(resolved.Int(settings.KeyDailyTokenCap)), grouped(resolved.Int(settings.KeySessionTokenCap)))
-	named := c.Provider
-	if model != "" {
-		named += " with " + model
-	}
+	c := observerChoice{Provider: resolved.Text(settings.KeyProvider), Change: "claude-mem config set PROVIDER offline"}
+	named := c.Provider + textIf(model != "", " with "+model)
 	switch {
-	case c.Provider == "offline" || c.Provider == "auto" && err != nil:
+	case c.Provider == "auto" && noCLI != nil:
+		c.Who = "no model: rules extract the records (no claude command was found)"
+		c.Cost, c.Change = "nothing", "claude-mem config set PROVIDER anthropic"
+	case c.Provider == "offline":
 		c.Who = "no model: rules extract the records"
-		c.Cost = "nothing"
-		c.Change = "claude-mem config set PROVIDER auto"
-		if c.Provider == "auto" {
-			c.Who += " (no claude command was found)"
-			c.Change = "claude-mem config set PROVIDER anthropic"
-		}
+		c.Cost, c.Change = "nothing", "claude-mem config set PROVIDER auto"
 	case c.Provider == "auto" || c.Provider == "claude":
-		if model == "" {
-			model = "haiku"
-		}
-		c.Who = "your claude command with " + model + ", with its login"
+		c.Who = "your claude command with " + cmp.Or(model, "haiku") + ", with its login"
 		c.Cost = "mostly one or two calls a turn, charged to that subscription or key; " + caps
-		c.Change = "claude-mem config set PROVIDER offline"
 	case c.Provider == "ollama":
 		c.Who, c.Cost = named+" on this machine", "no money; "+caps
-		c.Change = "claude-mem config set PROVIDER offline"
 	default:
 		c.Who = named + ", with the key in CLAUDE_MEM_" + strings.ToUpper(c.Provider) + "_API_KEY"
 		c.Cost = "mostly one or two calls a turn at the provider's price; " + caps
-		c.Change = "claude-mem config set PROVIDER offline"
 	}
 	return c
 }

@@ -10,31 +10,12 @@ import (
 	"claudemem/text"
 )
 
-// memory is the database opened for reading: reading needs no worker.
-type memory struct{ *store.Store }
-
-// openMemory opens the database of the app's data directory for reading alone.
-func (a *app) openMemory(ctx context.Context) (*memory, error) {
-	dataDir, err := a.dataDir()
-	if err != nil {
-		return nil, err
-	}
-	return openMemory(ctx, dataDir)
-}
-
-// openMemory opens the database of a data directory for reading alone.
-func openMemory(ctx context.Context, dataDir string) (*memory, error) {
-	s, err := store.OpenReadOnly(ctx, databasePath(dataDir))
-	if err != nil {
-		return nil, err
-	}
-	return &memory{s}, nil
+// openMemory opens the database for reading: reading needs no worker.
+func openMemory(ctx context.Context, dataDir string) (*store.Store, error) {
+	return store.OpenReadOnly(ctx, databasePath(dataDir))
 }
 
 func databasePath(dataDir string) string { return filepath.Join(dataDir, "memory.db") }
-
-// close ends reading; its error has no effect on results.
-func (m *memory) close() { _ = m.Close() }
 
 // emptyMemory turns the error that there is no memory yet into the empty answer
 // of a list; other errors are returned.

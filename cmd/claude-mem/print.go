@@ -9,7 +9,6 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
-	"unicode/utf8"
 
 	"claudemem"
 	"claudemem/text"
@@ -69,17 +68,6 @@ func (p *printer) when(at claudemem.Millis) string {
 	return p.style(styleDim, fmt.Sprintf("%10s", p.ago(at)))
 }
 
-// row prints a record in a list: age, sign, title and name.
-func (p *printer) row(at claudemem.Millis, glyph, title, name, project string) {
-	where := ""
-	if project != "" {
-		where = " " + oneLine(project, 60)
-	}
-	// Beside the title: two columns of a mark, ten of the age, the glyph and spaces.
-	rest := 17 + utf8.RuneCountInString(name+where)
-	p.printf("%s  %s %s %s%s\n", p.when(at), glyph, p.fit(title, 100, rest), p.style(styleDim, name), p.style(styleDim, where))
-}
-
 // heading prints the heading of a part of an output.
 func (p *printer) heading(text string) { p.printf("%s\n", p.style(styleBold, text)) }
 
@@ -89,6 +77,15 @@ func (p *printer) table(title string, rows [][]string) {
 		p.heading(title)
 		p.columns(rows)
 	}
+}
+
+// rowsOf returns the cells of each item.
+func rowsOf[T any](items []T, cells func(*T) []string) [][]string {
+	rows := make([][]string, len(items))
+	for i := range items {
+		rows[i] = cells(&items[i])
+	}
+	return rows
 }
 
 // columns writes rows of cells, indented.
@@ -152,12 +149,7 @@ func writeJSON(w io.Writer, v any) error {
 }
 
 // notNil makes an absent list an empty one: programs should not meet null.
-func notNil(items []string) []string {
-	if items == nil {
-		return []string{}
-	}
-	return items
-}
+func notNil[T any](items []T) []T { return append([]T{}, items...) }
 
 // wantsColor returns true on a terminal unless NO_COLOR is set (https://no-color.org) or TERM is dumb.
 func wantsColor(w io.Writer, getenv func(string) string) bool {

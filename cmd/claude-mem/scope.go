@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -64,28 +65,43 @@ func (a *app) projectNamed(name string) (string, error) {
 	if !isPath(name) {
 		return name, nil
 	}
+	where, err := a.checkoutAt(name)
+	return where.Project, err
+}
+
+// checkoutAt returns the checkout at a directory, which exists or is a project's root.
+func (a *app) checkoutAt(name string) (repo.Identity, error) {
 	dir, err := filepath.Abs(name)
 	if err != nil {
-		return name, nil //nolint:nilerr // the working directory is gone: it may be a project's name
+		return repo.Identity{Project: name}, nil //nolint:nilerr // the working directory is gone: it may be a project's name
 	}
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) && !a.remembersProject(dir) {
-		return "", claudemem.Errorf(claudemem.CodeNotFound, "no such directory: %q", oneLine(name, 200)).
+		return repo.Identity{}, claudemem.Errorf(claudemem.CodeNotFound, "no such directory: %q", oneLine(name, 200)).
 			WithHint("`claude-mem projects` lists the projects; --project takes their names too")
 	}
-	return repo.Identify("", dir).Project, nil
+	return repo.Identify("", dir), nil
 }
 
 // remembersProject reports whether the memory has a project with this root.
 func (a *app) remembersProject(root string) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), completeLimit)
 	defer cancel()
-	m, err := a.openMemory(ctx)
+	m, err := a.memory()
 	if err != nil {
 		return false
 	}
 	defer m.close()
-	projects, err := m.Projects(ctx)
-	return err == nil && slices.ContainsFunc(projects, func(p claudemem.ProjectDigest) bool { return p.ProjectPath == root })
+	projects, err := allProjects(ctx, m)
+	return err == nil && slices.ContainsFunc(projects, func(p api.Project) bool { return p.ProjectPath == root })
+}
+
+// allProjects returns every project of a memory.
+func allProjects(ctx context.Context, m api.Memory) ([]api.Project, error) {
+	all, err := readListing("", math.MaxInt, func(p api.Paged) ([]api.Project, int, error) {
+		page, err := m.Projects(ctx, api.ProjectsRequest{Limit: p.Limit, Offset: p.Offset})
+		return page.Results, page.Total, err
+	})
+	return all.Results, err
 }
 
 // here returns the project of the current directory.

@@ -137,6 +137,13 @@ func bookCalls(ts *testscript.TestScript, _ bool, _ []string) {
 // stopWorkers ends a scenario's worker, and those that hooks had started
 // meanwhile and that wait for its lock: one of them takes it as soon as it is free.
 func stopWorkers(t *testing.T, dataDir string) {
+	// A hook or the MCP server may just have started a worker that holds no lock yet.
+	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+		held, err := daemon.LockHeld(dataDir)
+		if at, attempts, _ := wire.LastStart(dataDir); err != nil || held || attempts == 0 || time.Since(at) > 10*time.Second {
+			break
+		}
+	}
 	for stopped := true; stopped; {
 		var err error
 		if stopped, err = daemon.Stop(context.Background(), dataDir, stopLimit); err != nil {
@@ -167,7 +174,7 @@ func settled(ts *testscript.TestScript, neg bool, args []string) {
 		m, err := openMemory(context.Background(), data)
 		if err == nil {
 			books, err = m.Books(context.Background())
-			m.close()
+			_ = m.Close()
 		}
 		waiting, _ := wire.SpoolOf(data).List(time.Now())
 		if err == nil && books.Received >= want && books.Pending+books.Processing == 0 && len(waiting) == 0 {
@@ -265,7 +272,7 @@ func noted(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	m, err := openMemory(context.Background(), ts.Getenv("CLAUDE_MEM_DATA_DIR"))
 	ts.Check(err)
-	defer m.close()
+	defer func() { _ = m.Close() }()
 	for deadline := time.Now().Add(20 * time.Second); ; {
 		sum, err := m.ReceiptTotals(context.Background(), 0)
 		ts.Check(err)

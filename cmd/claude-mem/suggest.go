@@ -62,22 +62,14 @@ func meantCommand(cmd *cobra.Command, word string) string {
 			}
 		}
 	}
-	if cmd.HasParent() {
-		if name := nearest(word, names); name != "" {
-			return cmd.CommandPath() + " " + name
-		}
-		return ""
-	}
-	if other := otherWords[strings.ToLower(word)]; other != "" {
+	if other := otherWords[strings.ToLower(word)]; other != "" && !cmd.HasParent() {
 		return cmd.CommandPath() + " " + other
 	}
 	if len(below) == 1 {
 		return below[0]
 	}
-	if name := nearest(word, names); name != "" {
-		return cmd.CommandPath() + " " + name
-	}
-	return ""
+	name := nearest(word, names)
+	return textIf(name != "", cmd.CommandPath()+" "+name)
 }
 
 // flagValues describes the values of a type of flag.
@@ -90,6 +82,7 @@ func wrongFlag(cmd *cobra.Command, err error) error {
 	if errors.As(err, &wrong) && flagValues[wrong.GetFlag().Value.Type()] != "" {
 		e = claudemem.Errorf(claudemem.CodeInvalid, "--%s %q: want %s", wrong.GetFlag().Name, oneLine(wrong.GetValue(), 40), flagValues[wrong.GetFlag().Value.Type()])
 	}
+	hint := fmt.Sprintf("`%s --help` lists the flags", cmd.CommandPath())
 	var unknown *pflag.NotExistError
 	if errors.As(err, &unknown) {
 		var names []string
@@ -98,11 +91,10 @@ func wrongFlag(cmd *cobra.Command, err error) error {
 				names = append(names, f.Name)
 			}
 		})
-		if name := nearest(unknown.GetSpecifiedName(), names); name != "" {
-			return e.WithHint(fmt.Sprintf("did you mean --%s? `%s --help` lists the flags", name, cmd.CommandPath()))
-		}
+		name := nearest(unknown.GetSpecifiedName(), names)
+		hint = textIf(name != "", "did you mean --"+name+"? ") + hint
 	}
-	return e.WithHint(fmt.Sprintf("`%s --help` lists the flags", cmd.CommandPath()))
+	return e.WithHint(hint)
 }
 
 // args wraps a cobra check of the number of arguments: its error names the arguments and

@@ -13,13 +13,13 @@ import (
 
 // Mode defines what an observer records, with everything inherited.
 type Mode struct {
-	Name        string
-	Description string
+	Name        string `json:"name"`
+	Description string `json:"description"`
 	// Types has at least one; Fallback is one of them.
-	Types    []Type
-	Fallback claudemem.ObservationType
-	Concepts []Concept
-	Wording  Wording
+	Types    []Type                    `json:"types"`
+	Fallback claudemem.ObservationType `json:"fallback_type"`
+	Concepts []Concept                 `json:"concepts"`
+	Wording  Wording                   `json:"wording"`
 }
 
 // Type is a kind of observation.
@@ -81,8 +81,8 @@ func (m *Mode) Glyph(t claudemem.ObservationType) string {
 // Problem is a mistake in a mode's file.
 type Problem struct {
 	// Field is the place, as in types[2].glyph; "" is the whole file.
-	Field   string
-	Message string
+	Field   string `json:"field"`
+	Message string `json:"message"`
 }
 
 // String returns "field: message".
