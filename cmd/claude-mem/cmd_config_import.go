@@ -74,6 +74,7 @@ type olderJSON struct {
 	Error   string `json:"error,omitempty"`
 }
 
+// olderShapes returns settings of settings.json as JSON shows them.
 func olderShapes(list []settings.Older) []olderJSON {
 	shapes := make([]olderJSON, len(list))
 	for i, o := range list {

@@ -34,13 +34,13 @@ type contextPreview struct {
 	Session string `json:"session,omitempty"`
 }
 
-// Who built a previewed block.
+// The values of contextPreview.BuiltBy.
 const (
 	builtByWorker   = "worker"
 	builtByDatabase = "database" // read by the command itself
 )
 
-// contextSources are how a session can start.
+// contextSources are the ways in which a session can start.
 var contextSources = []string{"startup", "clear", "compact", "resume"}
 
 // addPreview adds --preview and --why to the hook verb.
@@ -200,6 +200,7 @@ func parseWhy(text string) (whyOf, error) {
 	}
 }
 
+// asksFor reports whether w names the line.
 func (w whyOf) asksFor(l *api.PreviewLine) bool {
 	return w.line != 0 && w.line == l.Number || w.observation != 0 && w.observation == l.Observation || w.session != 0 && w.session == l.Session && l.Observation == 0
 }
@@ -257,6 +258,7 @@ func (p *printer) preview(v *contextPreview) {
 	p.table("Left out", rowsOf(v.Skipped, func(l *claudemem.LayerCost) []string { return []string{oneLine(l.Name, 40), skippedText(l)} }))
 }
 
+// linesText returns the number of lines of a layer, "" for none.
 func linesText(l *claudemem.LayerCost) string {
 	return textIf(l.Items > 0, text.Count(l.Items, "line"))
 }

@@ -59,7 +59,7 @@ JSON: {"session", "note", "host_version", "data_dir"?, "hook_calls", "hook_ms": 
 			return err
 		}
 		result, err := d.run(cmd.Context())
-		// The worker is stopped and the directory removed also when the run was cut short.
+		// Stop the worker and remove the directory also after an error.
 		err = errors.Join(err, d.close(*keep))
 		if err != nil {
 			return err
@@ -77,7 +77,7 @@ JSON: {"session", "note", "host_version", "data_dir"?, "hook_calls", "hook_ms": 
 	return cmd
 }
 
-// demoDefault has most kinds of work in few turns.
+// demoDefault is the session replayed by default: many kinds of work in few turns.
 const demoDefault = "ratelimit-burst"
 
 // demoSession returns the recorded session of that name; CodeNotFound with the names
@@ -108,7 +108,7 @@ type demo struct {
 	session                   recorded.Session
 	root, home, dataDir, work string
 	hookProgram               string
-	hookVerbs                 bool // the hook program is this one and wants a verb
+	hookVerbs                 bool // the hook program is this one and needs a verb
 	env                       []string
 }
 
@@ -220,8 +220,8 @@ func (d *demo) run(ctx context.Context) (*demoResult, error) {
 	}
 	result.Context = reply.HookSpecificOutput.AdditionalContext
 	result.Tokens = claudemem.EstimateTokens(result.Context)
-	// Stopped, the worker has copied the write-ahead log into the database: what
-	// is left is what the memory takes.
+	// A worker that stops copies the write-ahead log into the database: then the files
+	// have the size of the memory.
 	if _, err := daemon.Stop(ctx, d.dataDir, stopLimit); err != nil {
 		return nil, err
 	}
@@ -229,7 +229,7 @@ func (d *demo) run(ctx context.Context) (*demoResult, error) {
 	return result, nil
 }
 
-// demoVerbs are the verbs of the events for a hook program that wants one.
+// demoVerbs maps the host's events to the hook verbs of this program.
 var demoVerbs = map[string]string{
 	"SessionStart": "context", "UserPromptSubmit": "new", "PostToolUse": "save", "PostToolUseFailure": "save",
 	"Stop": "summary", "SubagentStop": "summary", "PreCompact": "summary", "SessionEnd": "end",
@@ -303,6 +303,7 @@ func (d *demo) close(keep bool) error {
 	return nil
 }
 
+// millis returns d in milliseconds, with two decimals.
 func millis(d time.Duration) float64 {
 	return float64(d.Round(10*time.Microsecond)) / float64(time.Millisecond)
 }

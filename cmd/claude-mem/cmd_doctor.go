@@ -56,14 +56,14 @@ JSON: {"status": "ok", "warn" or "fail", "data_dir", "version", "counts": {"ok",
 	return cmd
 }
 
-// The glyphs of a report, of the Basic Multilingual Plane as everywhere.
+// glyphs are the signs of findings, all in the Basic Multilingual Plane.
 var glyphs = map[doctor.Status]struct{ glyph, style string }{
 	doctor.OK:   {"✓", styleGreen},
 	doctor.Warn: {"!", styleYellow},
 	doctor.Fail: {"✗", styleRed},
 }
 
-// styleYellow is of warnings.
+// styleYellow is the style of warnings.
 const styleYellow = "33"
 
 // report prints a report as people read it: one line a finding, and one for its fix.

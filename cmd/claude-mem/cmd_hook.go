@@ -23,11 +23,11 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// fromDatabaseLimit is what the fall-back may take (SPEC 7): the hook has waited
-// for the worker before that, and the host waits for the hook.
+// fromDatabaseLimit bounds the fallback (SPEC 7): the hook has already waited for the
+// worker, and the host waits for the hook.
 const fromDatabaseLimit = 600 * time.Millisecond
 
-// hookVerbs are the commands of the host.
+// hookVerbs are the commands that the host runs.
 var hookVerbs = []struct {
 	verb  hook.Verb
 	short string
@@ -41,8 +41,8 @@ var hookVerbs = []struct {
 	{hook.VerbStatusline, "Print one line for the host's status line", "Status"},
 }
 
-// runHook takes the hook verbs out of the arguments. They never reach cobra:
-// they exit 0, print nothing but their reply, and run in the host's time.
+// runHook runs a hook verb and reports whether the arguments were one. Hook verbs bypass
+// cobra: they exit 0, print only their reply, and the host waits for them.
 func runHook(args []string) (done bool) {
 	started := time.Now()
 	if len(args) == 0 || slices.Contains(args, "--help") || slices.Contains(args, "-h") {
@@ -91,8 +91,8 @@ It reads one JSON payload from standard input, always exits 0, and prints nothin
 	return commands
 }
 
-// contextFromDatabase is `context --from-database`: the twin runs it when the
-// worker is away. What goes wrong leaves the session without a block, silently.
+// contextFromDatabase runs `context --from-database`, which claude-mem-hook calls when no
+// worker answers. After an error it prints nothing, and the session gets no block.
 func contextFromDatabase(args []string, stdout io.Writer) {
 	flags := flag.NewFlagSet("context", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
@@ -117,11 +117,11 @@ func contextFromDatabase(args []string, stdout io.Writer) {
 	}
 }
 
-// errNoBlock: there is nothing to show, which is no fault.
+// errNoBlock means that there is nothing to show, which is no fault.
 var errNoBlock = errors.New("no context block")
 
-// fallback builds the context block from the database, without a worker, and
-// returns the hook's reply. That it was given is noted in the spool.
+// fallback builds the context block from the database, without a worker, and returns the
+// hook's reply. It notes in the spool which records the session was shown.
 func fallback(ctx context.Context, request claudemem.ContextRequest) ([]byte, error) {
 	dataDir := settings.DataDir(os.Getenv)
 	if dataDir == "" {
@@ -171,8 +171,8 @@ func troubleText(err error) string {
 	return "claude-mem: " + err.Error() + textIf(e.Hint != "", " ("+e.Hint+")")
 }
 
-// noteInjection spools what was given, for the next worker to book. Lost, a
-// resume shows some of it again.
+// noteInjection writes to the spool which records were shown; the next worker books them.
+// If that fails, a resumed session may be shown some of them again.
 func noteInjection(dataDir string, injection claudemem.Injection) {
 	var random [8]byte
 	_, _ = rand.Read(random[:]) // never fails (crypto/rand)
@@ -183,6 +183,7 @@ func noteInjection(dataDir string, injection claudemem.Injection) {
 // fallbackBlocks builds blocks from the database, as a hook does without a worker.
 type fallbackBlocks string
 
+// Context implements api.Blocks.
 func (dataDir fallbackBlocks) Context(ctx context.Context, request claudemem.ContextRequest) (claudemem.ContextBlock, error) {
 	return blockFromDatabase(ctx, string(dataDir), request)
 }

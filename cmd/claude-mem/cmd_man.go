@@ -61,11 +61,12 @@ func documented(cmd *cobra.Command) []*cobra.Command {
 	return all
 }
 
+// manName returns the name of a command's page: claude-mem-search.
 func manName(cmd *cobra.Command) string { return strings.ReplaceAll(cmd.CommandPath(), " ", "-") }
 
 // manPage returns a command's help as a manual page (groff_man(7)). cobra's own writer
-// takes the help for Markdown, which it is not: its lines, its <files> and its
-// tables would be lost. There is no date, so that a page depends on the program alone.
+// reads the help as Markdown and would lose its line breaks, <files> and tables. There is
+// no date, so that a version always writes the same page.
 func manPage(cmd *cobra.Command) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, ".TH %s 1 \"\" %s \"claude-mem manual\"\n", roffWord(strings.ToUpper(manName(cmd))), roffWord("claude-mem "+version))
@@ -78,7 +79,7 @@ func manPage(cmd *cobra.Command) string {
 	if cmd.Runnable() {
 		section("SYNOPSIS", fmt.Sprintf("\\fB%s\\fR [\\fIflags\\fR]\n", roffText(strings.TrimSuffix(cmd.UseLine(), " [flags]"))))
 	}
-	// Not every groff has the signs.
+	// Some versions of groff lack the signs.
 	section("DESCRIPTION", roffLines(strings.ReplaceAll(cmd.Long, glyphLegend, "The signs of records are explained by --help.")))
 	commands, flags := "", ""
 	var related, topics []string

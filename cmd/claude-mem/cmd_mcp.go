@@ -55,11 +55,11 @@ func (a *app) serveMCP(ctx context.Context, dataDir string) error {
 		options.AskRoots, options.Dir = true, a.workingDirectory()
 	}
 	server := mcpserver.New(m, options)
-	// The client is answered meanwhile: its own start waits for us.
+	// The worker starts in the background: the client waits for our first answer.
 	m.wakeSoon()
 	err := server.ServeStdio(ctx, a.stdin, a.stdout)
 	cancel()
-	m.waking.Wait() // a start that was claimed is made: nobody else may try for a while
+	m.waking.Wait() // complete a claimed start: no other process may try for a while
 	return err
 }
 
@@ -81,18 +81,17 @@ const (
 	// read instead (it answers within a tenth of a second or is in trouble), and how
 	// long a write waits for one that is starting.
 	workerPatience = 5 * time.Second
-	// wakePoll is how often a write looks for one.
+	// wakePoll is the pause between two looks for that worker.
 	wakePoll = 10 * time.Millisecond
 )
 
-// clientMemory is the memory as the MCP server asks it: the worker's when one answers.
-// Reads are else answered from the files, which many clients may have open; writes
-// wait for a worker, for there is one writer.
+// clientMemory is the memory of the MCP server. It asks the worker. Without one, reads use
+// the files, which many processes may open, and writes wait for a worker, the one writer.
 type clientMemory struct {
 	api.Forward
 	app     *app
 	dataDir string
-	// life ends with the client, waking are the starts of a worker under way.
+	// life ends with the client; waking counts the starts of a worker under way.
 	life   context.Context
 	waking sync.WaitGroup
 	// patience is workerPatience.
@@ -132,8 +131,7 @@ func (m *clientMemory) read(ctx context.Context, call func(context.Context, api.
 	return call(ctx, files)
 }
 
-// write waits for a worker that answers, and asks it once: what it may have done is
-// not done twice.
+// write waits for a worker that answers, and asks it once, so that nothing is done twice.
 func (m *clientMemory) write(ctx context.Context, call func(context.Context, api.Memory) error) error {
 	if !m.answers(ctx) {
 		m.wake(ctx)
@@ -153,7 +151,7 @@ func (m *clientMemory) write(ctx context.Context, call func(context.Context, api
 	return askWorker(ctx, m.dataDir, 2*m.patience, call)
 }
 
-// answers reports whether a worker answers nom.
+// answers reports whether a worker answers now.
 func (m *clientMemory) answers(ctx context.Context) bool {
 	worker, err := api.FindWorker(m.dataDir)
 	if err != nil {
@@ -165,11 +163,11 @@ func (m *clientMemory) answers(ctx context.Context) bool {
 	return err == nil
 }
 
-// wakeSoon wakes in the background.
+// wakeSoon runs wake in the background.
 func (m *clientMemory) wakeSoon() { m.waking.Go(func() { m.wake(m.life) }) }
 
-// wake starts a worker, detached, unless one answers or somebody else is at it. Whoever
-// needs one finds out whether that worked.
+// wake starts a detached worker unless one answers or another process is starting one.
+// A caller that needs the worker has to ask it.
 func (m *clientMemory) wake(ctx context.Context) {
 	if m.answers(ctx) || ctx.Err() != nil {
 		return

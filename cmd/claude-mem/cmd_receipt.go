@@ -88,6 +88,7 @@ func (p *printer) captured(c *store.CapturedEvents) {
 	p.printf("%s\n  %s\n", forgotten(c.Forgotten), kindsText(c.Kinds))
 }
 
+// forgotten returns the term of a sum of events for n forgotten ones, "" for none.
 func forgotten(n int) string { return textIf(n > 0, fmt.Sprintf(" + %d forgotten", n)) }
 
 // kindsText returns "2 prompts, 16 tools (Bash 9, Edit 7), 2 stops".
@@ -124,6 +125,7 @@ var skipMeanings = map[string]string{
 	claudemem.SkipExcluded: "excluded project", claudemem.SkipNotTyped: "prompt not typed by a person", claudemem.SkipInternal: "run started by claude-mem",
 }
 
+// skipMeaning returns the reason of intake in words, or as it is.
 func skipMeaning(reason string) string { return cmp.Or(skipMeanings[reason], oneLine(reason, 60)) }
 
 // redacted prints a table of how often each rule redacted something.

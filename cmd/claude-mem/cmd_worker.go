@@ -165,6 +165,7 @@ func (a *app) printStatus(ctx context.Context, dataDir string, asJSON bool) erro
 	return err
 }
 
+// workerStatus prints the state of the worker, its settings and its problems.
 func (p *printer) workerStatus(status *daemon.Status) {
 	if status.Running {
 		p.printf("%s  pid %d, version %s, up since %s\n", p.style(styleGreen, "running"), status.PID, status.Version, p.ago(status.StartedAt))
@@ -222,7 +223,7 @@ func (a *app) startWorker(ctx context.Context, dataDir string) error {
 	return awaitWorker(ctx, dataDir, child.Process.Pid, ended, complaints.Name())
 }
 
-// conflictLimit is how long the worker that was in the way of ours is given to answer.
+// conflictLimit bounds the wait for an answer of the worker that holds the lock.
 const conflictLimit = 3 * time.Second
 
 // awaitWorker waits up to startLimit until a worker answers. ended gets the result of
@@ -243,7 +244,7 @@ func awaitWorker(ctx context.Context, dataDir string, pid int, ended <-chan erro
 			if !errors.As(failed, &exit) || exit.ExitCode() != conflict {
 				return startError(failed, complaints)
 			}
-			// Somebody else is starting one, or just holds the lock.
+			// Another process is starting a worker, or holds the lock.
 			ended = nil
 			ctx, cancel = context.WithTimeout(ctx, conflictLimit)
 			defer cancel()

@@ -19,8 +19,8 @@ func terminalColumns(f *os.File) int {
 	return int(size.Col)
 }
 
-// takesColor: what is a terminal here understands colours; TERM says where not.
+// takesColor returns true: terminals here understand colours, unless TERM says otherwise.
 func takesColor(*os.File) bool { return true }
 
-// readerGone reports whether nobody reads any more what was written to a pipe.
+// readerGone reports whether err says that the reader of a pipe has closed it.
 func readerGone(err error) bool { return errors.Is(err, syscall.EPIPE) }

@@ -28,7 +28,7 @@ func takesColor(f *os.File) bool {
 		windows.SetConsoleMode(console, mode|windows.ENABLE_VIRTUAL_TERMINAL_PROCESSING) == nil
 }
 
-// readerGone reports whether nobody reads any more what was written to a pipe.
+// readerGone reports whether err says that the reader of a pipe has closed it.
 func readerGone(err error) bool {
 	return errors.Is(err, windows.ERROR_BROKEN_PIPE) || errors.Is(err, windows.ERROR_NO_DATA)
 }

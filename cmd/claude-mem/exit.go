@@ -69,12 +69,13 @@ func exitHelp() string {
 // quietExit ends a command with an exit code and no error message.
 type quietExit struct{ code int }
 
+// Error returns a text for tests; nobody prints it.
 func (q *quietExit) Error() string { return fmt.Sprintf("exit %d", q.code) }
 
 // quietly returns the quietExit of an error code.
 func quietly(code claudemem.Code) error { return &quietExit{exitOf(code)} }
 
-// report prints an error for people, or as one line of JSON, the last of the output.
+// report prints an error for people, or as one line of JSON, the last one of standard error.
 func report(w io.Writer, err error, asJSON bool) {
 	var quiet *quietExit
 	if err == nil || errors.As(err, &quiet) {

@@ -71,6 +71,7 @@ func (f *fileSearcher) indexed(ctx context.Context) (*search.Searcher, error) {
 	return search.New(f.store, f.index, f.options), nil
 }
 
+// close closes the index if it was opened.
 func (f *fileSearcher) close() {
 	if f.index != nil {
 		_ = f.index.Close() // it has only read

@@ -81,6 +81,7 @@ func (p *printer) explanation(e *claudemem.Explanation) {
 	p.printf("%14s%s\n", "", p.style(styleDim, about))
 }
 
+// scoreText returns a score with three decimals.
 func scoreText(v float64) string { return strconv.FormatFloat(v, 'f', 3, 64) }
 
 // understoodNotes returns the notes about changes that the search made to the query.

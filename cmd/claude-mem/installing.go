@@ -19,7 +19,7 @@ import (
 	"github.com/rogpeppe/go-internal/diff"
 )
 
-// showPlan shows what an install would do.
+// showPlan prints the changes of an install.
 func showPlan(p *printer, plan *install.Plan) {
 	if plan.Empty() {
 		return
@@ -43,7 +43,7 @@ func showPlan(p *printer, plan *install.Plan) {
 	showCommands(p, plan.Commands)
 }
 
-// showRemoval shows what an uninstall would do.
+// showRemoval prints the changes of an uninstall.
 func showRemoval(p *printer, r *install.Removal) {
 	if r.Empty() {
 		return
@@ -101,7 +101,7 @@ const longestDiffLine = 201
 func showFiles(p *printer, changes []install.Change) {
 	for _, c := range changes {
 		if filepath.Base(c.Path) != "settings.json" {
-			// The host's own books, which its CLI keeps.
+			// A file that the host's CLI maintains.
 			p.printf("\n%s: our entry is removed.\n", c.Path)
 			continue
 		}
@@ -164,7 +164,7 @@ func otherText(plan *install.Plan, enabled []string) string {
 		textIf(plan.NodeData, " Its memory, claude-mem.db, is kept and never changed.")
 }
 
-// observerChoice is the observer of the settings, and its cost.
+// observerChoice describes the observer that the settings choose, and its cost.
 type observerChoice struct {
 	Provider string `json:"provider"`
 	Who      string `json:"who"`
@@ -172,7 +172,7 @@ type observerChoice struct {
 	Change   string `json:"change"`
 }
 
-// observerChoice returns the observer that the worker will use.
+// observerChoice returns the observer that a worker with the current settings uses.
 func (a *app) observerChoice() observerChoice {
 	resolved, _, err := a.loadSettings()
 	if err != nil {
@@ -203,9 +203,10 @@ func (a *app) observerChoice() observerChoice {
 	return c
 }
 
+// show prints the observer, its cost and the command that chooses another one.
 func (c observerChoice) show(p *printer) {
 	p.printf("\nObserver (makes records of captured events): %s\n", c.Provider)
-	p.printf("  who     %s\n  cost    %s\n  change  %s\n", c.Who, c.Cost, c.Change)
+	p.printf("  uses    %s\n  cost    %s\n  change  %s\n", c.Who, c.Cost, c.Change)
 }
 
 // grouped writes a number with its thousands apart.
@@ -240,6 +241,7 @@ type oneByte struct{ r io.Reader }
 
 func (o oneByte) Read(p []byte) (int, error) { return o.r.Read(p[:min(1, len(p))]) }
 
+// notConfirmed returns the error of a change that nobody confirmed, and why.
 func notConfirmed(why string) error {
 	return claudemem.Errorf(claudemem.CodeForbidden, "not confirmed: %s", why).
 		WithHint("--yes goes ahead without asking, --dry-run only shows what would change")

@@ -1,5 +1,5 @@
-// Command claude-mem is the memory's command line, its worker and, when its
-// small twin claude-mem-hook is not there, its hooks.
+// Command claude-mem is the command line of the memory and its worker. Where the small
+// program claude-mem-hook is not installed, it also runs the hooks.
 package main
 
 import (
@@ -21,7 +21,7 @@ var version = wire.Program
 func main() { os.Exit(run(os.Args[1:])) }
 
 // run runs the command of the arguments and returns the exit code. Hook verbs come
-// first: the host waits for them, so they must not pay for the start of the rest.
+// first: the host waits for them, so they skip the set-up of the other commands.
 func run(args []string) int {
 	if runHook(args) {
 		return 0

@@ -15,6 +15,7 @@ func openMemory(ctx context.Context, dataDir string) (*store.Store, error) {
 	return store.OpenReadOnly(ctx, databasePath(dataDir))
 }
 
+// databasePath returns the path of the database in a data directory.
 func databasePath(dataDir string) string { return filepath.Join(dataDir, "memory.db") }
 
 // emptyMemory turns the error that there is no memory yet into the empty answer

@@ -7,5 +7,5 @@ import (
 	"syscall"
 )
 
-// stopSignals ask a command to end; the worker then stops without losing anything.
+// stopSignals are the signals that end a command; a worker then stops without a loss.
 var stopSignals = []os.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP}

@@ -2,5 +2,5 @@ package main
 
 import "os"
 
-// stopSignals ask a command to end; the worker then stops without losing anything.
+// stopSignals are the signals that end a command; a worker then stops without a loss.
 var stopSignals = []os.Signal{os.Interrupt}
