@@ -33,16 +33,14 @@ always writes the same bytes.`,
 		},
 		RunE: func(cmd *cobra.Command, given []string) error {
 			dir := given[0]
-			if err := os.MkdirAll(dir, 0o755); err != nil {
-				return claudemem.Errorf(claudemem.CodeStorage, "make directory: %w", err).
-					WithHint("name a directory that can be written")
-			}
+			err := os.MkdirAll(dir, 0o755)
 			pages := documented(cmd.Root())
-			for _, page := range pages {
-				if err := os.WriteFile(filepath.Join(dir, manName(page)+".1"), []byte(manPage(page)), 0o644); err != nil {
-					return claudemem.Errorf(claudemem.CodeStorage, "write manual page: %w", err).
-						WithHint("name a directory that can be written")
-				}
+			for i := 0; i < len(pages) && err == nil; i++ {
+				err = os.WriteFile(filepath.Join(dir, manName(pages[i])+".1"), []byte(manPage(pages[i])), 0o644)
+			}
+			if err != nil {
+				return claudemem.Errorf(claudemem.CodeStorage, "write manual pages: %w", err).
+					WithHint("name a directory that can be written")
 			}
 			a.note("%s written to %s", text.Count(len(pages), "manual page"), dir)
 			return nil

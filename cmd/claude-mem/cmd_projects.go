@@ -22,7 +22,7 @@ JSON: as GET /api/projects, {"count", "total", "limit", "offset", "results": [{"
 	asJSON := jsonFlag(cmd)
 	page := pageFlags(cmd, 20)
 	cmd.RunE = a.withMemory(func(cmd *cobra.Command, m *workerOrFiles, _ []string) error {
-		paged, err := page.paged()
+		paged, err := page.paged(nil)
 		if err != nil {
 			return err
 		}

@@ -102,24 +102,18 @@ func (a *app) searchFlags(cmd *cobra.Command) *searchFlags {
 // request returns the search request of the flags; CodeInvalid for a time that cannot be
 // parsed.
 func (f *searchFlags) request(text string, now time.Time) (r api.SearchRequest, err error) {
-	if r.Paged, err = f.page.paged(); err != nil {
-		return r, err
-	}
-	if r.Project, err = f.scope.project(); err != nil {
+	if r.Paged, err = f.page.paged(f.scope); err != nil {
 		return r, err
 	}
 	r.Query, r.Kinds, r.Types, r.Concepts, r.Files = strings.TrimSpace(text), f.kinds, f.types, f.concepts, f.files
-	for _, end := range []struct {
-		text string
-		last bool
-		into *claudemem.Millis
-	}{{f.since, false, &r.Since}, {f.until, true, &r.Until}} {
-		if end.text == "" {
-			continue
-		}
-		if *end.into, err = parseTime(end.text, now, end.last); err != nil {
-			return r, err
-		}
+	if f.since != "" {
+		r.Since, err = parseTime(f.since, now, false)
+	}
+	if f.until != "" && err == nil {
+		r.Until, err = parseTime(f.until, now, true)
+	}
+	if err != nil {
+		return r, err
 	}
 	if r.Query == "" && !r.Filtered() {
 		return r, claudemem.Errorf(claudemem.CodeInvalid, "no query and no filter").

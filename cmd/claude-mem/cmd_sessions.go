@@ -47,16 +47,12 @@ func (a *app) listSessions(cmd *cobra.Command) func(*cobra.Command, []string) er
 	page := pageFlags(cmd, 20)
 	scope := a.scopeFlags(cmd)
 	return a.withMemory(func(cmd *cobra.Command, m *workerOrFiles, _ []string) error {
-		var r api.SessionsRequest
-		var err error
-		if r.Paged, err = page.paged(); err != nil {
+		paged, err := page.paged(scope)
+		if err != nil {
 			return err
 		}
-		if r.Project, err = scope.project(); err != nil {
-			return err
-		}
-		where := r.Project
-		found, err := m.Sessions(cmd.Context(), r)
+		where := paged.Project
+		found, err := m.Sessions(cmd.Context(), api.SessionsRequest{Dated: api.Dated{Paged: paged}})
 		if done, err := printed(a, *asJSON, found, err, emptyPage[api.SessionDigest](page)); done {
 			return err
 		}

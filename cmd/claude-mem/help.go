@@ -31,23 +31,16 @@ func rootHelp(w io.Writer, root *cobra.Command) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n\nUsage: %s COMMAND [ARGUMENTS] [FLAGS]\n\nStart here:\n%s\n", root.Long, root.Name(), root.Example)
 	for _, group := range root.Groups() {
-		var names []string
-		fmt.Fprintf(&b, "\n%s", group.Title)
-		if group.ID != groupHook {
-			b.WriteString("\n")
-		}
+		var lines, names []string
 		for _, cmd := range root.Commands() {
-			if cmd.GroupID != group.ID || !cmd.IsAvailableCommand() {
-				continue
+			if cmd.GroupID == group.ID && cmd.IsAvailableCommand() {
+				lines, names = append(lines, fmt.Sprintf("  %-11s %s\n", cmd.Name(), cmd.Short)), append(names, cmd.Name())
 			}
-			if group.ID == groupHook {
-				names = append(names, cmd.Name())
-				continue
-			}
-			fmt.Fprintf(&b, "  %-11s %s\n", cmd.Name(), cmd.Short)
 		}
-		if len(names) > 0 {
-			fmt.Fprintf(&b, " %s\n", strings.Join(names, ", "))
+		if group.ID == groupHook { // people do not run them: their names do
+			fmt.Fprintf(&b, "\n%s %s\n", group.Title, strings.Join(names, ", "))
+		} else {
+			fmt.Fprintf(&b, "\n%s\n%s", group.Title, strings.Join(lines, ""))
 		}
 	}
 	b.WriteString("\n`claude-mem COMMAND --help` explains a command, with examples.\n" +

@@ -129,12 +129,17 @@ func pageFlags(cmd *cobra.Command, limit int) *page {
 	return p
 }
 
-// paged returns the page; CodeInvalid for a limit or offset out of range.
-func (p *page) paged() (api.Paged, error) {
+// paged returns the page of the list of a scope (nil: of a list without projects);
+// CodeInvalid for a limit or offset out of range.
+func (p *page) paged(of *scope) (paged api.Paged, err error) {
 	if p.limit < 1 || p.offset < 0 {
-		return api.Paged{}, claudemem.Errorf(claudemem.CodeInvalid, "--limit %d --offset %d: want at least 1 and 0", p.limit, p.offset)
+		return paged, claudemem.Errorf(claudemem.CodeInvalid, "--limit %d --offset %d: want at least 1 and 0", p.limit, p.offset)
 	}
-	return api.Paged{Limit: p.limit, Offset: p.offset}, nil
+	paged.Limit, paged.Offset = p.limit, p.offset
+	if of != nil {
+		paged.Project, err = of.project()
+	}
+	return paged, err
 }
 
 // emptyPage returns the page of an empty memory.
