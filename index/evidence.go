@@ -150,7 +150,7 @@ func (w *witness) ofText(list []candidate, common claudemem.Evidence) claudemem.
 
 // shorten bounds the weights of a prose text's terms and keeps the maxProseWords that
 // weigh most, in their order, here and in w.
-func (q *query) shorten(w *witness) {
+func (q *query) shorten() {
 	for i := range q.terms {
 		q.terms[i].Weight = min(q.terms[i].Weight, maxProseWeight)
 	}

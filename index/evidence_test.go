@@ -84,7 +84,7 @@ func TestShorten(t *testing.T) {
 	terms[5].Documents, terms[5].Weight = 399, 80
 	q := thousand(terms...)
 	w := newWitness(q, nil)
-	q.shorten(w)
+	q.shorten()
 	if len(q.terms) != maxProseWords {
 		t.Fatalf("%d terms, want %d", len(q.terms), maxProseWords)
 	}

@@ -89,7 +89,7 @@ func (b *base) glance(ctx context.Context, r Request) ([]Match, error) {
 		return nil, err
 	}
 	w := newWitness(q, nil)
-	q.shorten(w)
+	q.shorten()
 	documents, err := b.glanceAt(ctx, q, r.Filter)
 	if err != nil || len(documents) == 0 {
 		return nil, err

@@ -120,7 +120,7 @@ func (b *base) rank(ctx context.Context, text string, r Request, vector []float3
 	w := newWitness(q, table)
 	compared := table
 	if r.Prose {
-		q.shorten(w)
+		q.shorten()
 		if err := b.countEverywhere(ctx, q, r.Filter); err != nil {
 			return Answer{}, err
 		}

@@ -32,7 +32,7 @@ func (s *statements) prepare(ctx context.Context, query string) (*sql.Stmt, erro
 	if stmt, ok := s.prepared[query]; ok {
 		return stmt, nil
 	}
-	stmt, err := s.on.PrepareContext(ctx, query)
+	stmt, err := s.on.PrepareContext(ctx, query) //nolint:sqlclosecheck // close closes it
 	if err == nil {
 		s.prepared[query] = stmt
 	}
@@ -51,7 +51,7 @@ func (s *statements) close() {
 
 // exec runs a statement that returns no rows.
 func (s *statements) exec(ctx context.Context, query string, args ...any) error {
-	stmt, err := s.prepare(ctx, query)
+	stmt, err := s.prepare(ctx, query) //nolint:sqlclosecheck // close closes it
 	if err == nil {
 		_, err = stmt.ExecContext(ctx, args...)
 	}
@@ -60,7 +60,7 @@ func (s *statements) exec(ctx context.Context, query string, args ...any) error 
 
 // each calls fn for every row of a query.
 func (s *statements) each(ctx context.Context, query string, fn func(scan sqlite.Scan) error, args ...any) error {
-	stmt, err := s.prepare(ctx, query)
+	stmt, err := s.prepare(ctx, query) //nolint:sqlclosecheck // close closes it
 	if err != nil {
 		return err
 	}
@@ -69,7 +69,7 @@ func (s *statements) each(ctx context.Context, query string, fn func(scan sqlite
 
 // first scans the first row of a query into dest; sql.ErrNoRows when there is none.
 func (s *statements) first(ctx context.Context, query string, args []any, dest ...any) error {
-	stmt, err := s.prepare(ctx, query)
+	stmt, err := s.prepare(ctx, query) //nolint:sqlclosecheck // close closes it
 	if err != nil {
 		return err
 	}
