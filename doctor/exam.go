@@ -14,7 +14,6 @@ import (
 	"claudemem/settings"
 	"claudemem/store"
 	"claudemem/text"
-	"claudemem/wire"
 )
 
 // Config names the installation to examine. A nil function is taken from the process
@@ -193,8 +192,6 @@ func (e *exam) close() {
 func (e *exam) path(names ...string) string {
 	return filepath.Join(append([]string{e.DataDir}, names...)...)
 }
-
-func (e *exam) spool() wire.Spool { return wire.SpoolOf(e.DataDir) }
 
 // ago returns the age of a time in words.
 func (e *exam) ago(at time.Time) string { return text.Age(e.now, at) }
