@@ -50,12 +50,18 @@ func AfterLast(s, sep string) string {
 // LowerASCII returns s with the ASCII letters in lower case, so that offsets into the
 // result are offsets into s.
 func LowerASCII(s string) string {
-	return strings.Map(func(r rune) rune {
-		if 'A' <= r && r <= 'Z' {
-			return r + 'a' - 'A'
+	for i := range len(s) {
+		if 'A' <= s[i] && s[i] <= 'Z' {
+			b := []byte(s)
+			for ; i < len(b); i++ {
+				if 'A' <= b[i] && b[i] <= 'Z' {
+					b[i] += 'a' - 'A'
+				}
+			}
+			return string(b)
 		}
-		return r
-	}, s)
+	}
+	return s
 }
 
 // HasWord reports whether s has word, not as a part of a longer one.
