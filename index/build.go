@@ -189,7 +189,6 @@ func (f *follower) swap(ctx context.Context, ix *Index, r *reindexing) error {
 	return errors.Join(append(errs, err, removeNext(ix.path))...)
 }
 
-// rename is os.Rename, but a missing file is no error.
 // checkpoint copies the log into the database and cuts it to nothing.
 func (b *base) checkpoint(ctx context.Context) error {
 	var busy, log, copied int

@@ -161,7 +161,6 @@ func removeNext(path string) error {
 	return ifExists(os.Remove(vectorPath(nextPath(path))))
 }
 
-// removeFile is os.Remove, but a missing file is no error.
 // ifExists returns the error of an operation on a file, nil when there is no file.
 func ifExists(err error) error {
 	if errors.Is(err, os.ErrNotExist) {

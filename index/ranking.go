@@ -222,7 +222,6 @@ func (c *catalogue) has(document uint32) bool {
 	return int(document) < len(c.entries) && c.entries[document].kind != 0
 }
 
-// eachDocument returns an iterator over the documents of a set, in ascending order.
 // addLikeness sets slot and cosine of those candidates that are in near.
 func addLikeness(list []candidate, near []vectors.Match) {
 	at := make(map[uint32]vectors.Match, len(near))
