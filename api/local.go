@@ -186,7 +186,8 @@ func kinds(names []string) (list []claudemem.RecordKind) {
 	return list
 }
 
-// understood returns nil if the text was searched for as it is.
+// understood returns u, or nil if it says no more than that query was searched for as it
+// is, apart from blanks around it.
 func understood(query string, u claudemem.Understood) *claudemem.Understood {
 	changed := u
 	if strings.TrimSpace(changed.Text) == strings.TrimSpace(query) {

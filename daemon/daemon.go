@@ -175,7 +175,7 @@ func (w *Worker) openAll(ctx context.Context) error {
 		return err
 	}
 	// Before a client can connect: the spooled events happened earlier.
-	if err := w.inbox.take(ctx); err != nil {
+	if err := w.inbox.takeAll(ctx); err != nil {
 		// The files stay, and the timer tries again; capturing must go on.
 		w.log.Error("take spool in", "error", err)
 	}

@@ -97,7 +97,7 @@ func (w *Worker) tidy(ctx context.Context) {
 		return
 	}
 	w.settings.get() // notices a change
-	w.emptySpool(ctx, w.inbox.take)
+	w.emptySpool(ctx, w.inbox.takeAll)
 	w.providers.tidy(w.cfg.Housekeeping)
 	w.notify(ctx)
 	if w.idle(ctx) {

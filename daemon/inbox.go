@@ -55,9 +55,10 @@ func newInbox(
 	return in
 }
 
-// take takes in the whole spool. An error means that files are left that should
-// have been taken in.
-func (in *inbox) take(ctx context.Context) error {
+// takeAll takes in the whole spool, also files that are held back after an error, and
+// during the pause after trouble. An error means that files are left that should have
+// been taken in.
+func (in *inbox) takeAll(ctx context.Context) error {
 	in.mu.Lock()
 	clear(in.held)
 	in.troubleUntil = time.Time{}
@@ -65,7 +66,7 @@ func (in *inbox) take(ctx context.Context) error {
 	return in.takeNew(ctx)
 }
 
-// takeNew is take for each request: an empty spool costs one directory listing, and
+// takeNew is takeAll for each request: an empty spool costs one directory listing, and
 // files that could not be taken in before are left to the timer.
 func (in *inbox) takeNew(ctx context.Context) error {
 	names, err := in.waiting()

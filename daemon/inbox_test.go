@@ -81,7 +81,7 @@ func TestInboxTakesInOrderOfDelivery(t *testing.T) {
 	if err := spool.WriteInjection("04", &claudemem.Injection{HostSessionID: "given"}); err != nil {
 		t.Fatal(err)
 	}
-	if err := in.take(t.Context()); err != nil {
+	if err := in.takeAll(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if want := []string{"01", "02", "03"}; !slices.Equal(stub.events, want) {
@@ -97,7 +97,7 @@ func TestInboxTakesInOrderOfDelivery(t *testing.T) {
 
 func TestInboxNoSpool(t *testing.T) {
 	in, _, _ := newTestInbox(t)
-	if err := in.take(t.Context()); err != nil {
+	if err := in.takeAll(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -121,7 +121,7 @@ func TestInboxSetsCorruptFilesAside(t *testing.T) {
 		}
 		return nil
 	}
-	if err := in.take(t.Context()); err != nil {
+	if err := in.takeAll(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if want := []string{"01"}; !slices.Equal(stub.events, want) {
@@ -145,7 +145,7 @@ func TestInboxKeepsWhatStorageRefuses(t *testing.T) {
 		}
 		return nil
 	}
-	if err := in.take(t.Context()); claudemem.CodeOf(err) != claudemem.CodeStorage {
+	if err := in.takeAll(t.Context()); claudemem.CodeOf(err) != claudemem.CodeStorage {
 		t.Fatalf("take: %v, want CodeStorage", err)
 	}
 	if in.state() == nil {
@@ -159,7 +159,7 @@ func TestInboxKeepsWhatStorageRefuses(t *testing.T) {
 		t.Errorf("takeNew after trouble: %v", err)
 	}
 	full = false
-	if err := in.take(t.Context()); err != nil {
+	if err := in.takeAll(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if want := []string{"01", "02", "03"}; !slices.Equal(stub.events, want) {

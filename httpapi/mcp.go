@@ -9,8 +9,9 @@ import (
 // pathMCP is the path of the MCP server.
 const pathMCP = "/mcp"
 
-// serveMCP passes a request on to the MCP server. The limits of other routes hold: the
-// guard was passed, the body is JSON of at most MaxBody bytes.
+// serveMCP passes a request, which the guard has let in, on to the MCP server. Of a POST it
+// checks first that the body is JSON of at most MaxBody bytes, as other routes do; other
+// methods are passed on as they are.
 func (a *server) serveMCP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodPost {
 		a.MCP.ServeHTTP(w, r) // it answers which methods are allowed

@@ -72,7 +72,7 @@ func (b *base) gather(ctx context.Context, q *query, f Filter, eligible vectors.
 	add := func(term term, column string, score func(norm float32) float32) error {
 		all := float64(max(q.collection.Documents, term.Documents))
 		idf := float32(term.Weight * max(math.Log((all-float64(term.Documents)+.5)/(float64(term.Documents)+.5)), 1e-3))
-		return b.documentsWith(ctx, narrowed(column+quote(term.text), narrow), func(d uint32) {
+		return b.documentsWith(ctx, inScope(column+quote(term.text), narrow), func(d uint32) {
 			if !c.has(d) || eligible != nil && !eligible.Has(d) {
 				return
 			}
@@ -148,8 +148,9 @@ func (b *base) documentsWith(ctx context.Context, match string, fn func(document
 	}, match)
 }
 
-// narrowed returns an expression for what matches and is in scope, "" for all.
-func narrowed(match, scope string) string {
+// inScope returns the FTS5 expression for the documents of match within scope. An empty
+// scope is no limit; match must not be empty.
+func inScope(match, scope string) string {
 	if scope == "" {
 		return match
 	}

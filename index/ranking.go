@@ -222,7 +222,8 @@ func (c *catalogue) has(document uint32) bool {
 	return int(document) < len(c.entries) && c.entries[document].kind != 0
 }
 
-// addLikeness sets slot and cosine of those candidates that are in near.
+// addLikeness marks those candidates that are in near as semantic, and sets their slot
+// and their likeness, the cosine.
 func addLikeness(list []candidate, near []vectors.Match) {
 	at := make(map[uint32]vectors.Match, len(near))
 	for _, m := range near {

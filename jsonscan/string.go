@@ -119,8 +119,8 @@ func AppendUnquoted(dst, body []byte) []byte {
 }
 
 // copyPlain copies the bytes before the first backslash of from, or all of it, and
-// returns how many they are. It copies eight bytes at once, so that to has to be eight
-// bytes longer than from.
+// returns how many they are. It copies eight bytes at once: to has to be as long as
+// from, and bytes of it behind the result may be overwritten.
 func copyPlain(to, from []byte) int {
 	const backslashes = '\\' * ones
 	i := 0

@@ -34,7 +34,7 @@ func getObservations(ctx context.Context, c *call) (*answer, error) {
 	for i := range page.Results {
 		r := &page.Results[i]
 		if len(left) == 0 && a.offerTruncated(8000, 250, func(most int) (string, any) {
-			text, item := c.full(r, most)
+			text, item := c.fullRecord(r, most)
 			return text + "\n", item
 		}) {
 			shown = append(shown, r.ID)

@@ -68,8 +68,9 @@ type whole struct {
 	Cut           bool     `json:"cut,omitempty"`
 }
 
-// full returns an observation in full, truncated to about so many code points.
-func (c *call) full(r *api.Observation, most int) (string, whole) {
+// fullRecord returns an observation in full, truncated to about most code points: as text,
+// and as the same record for programs, whose Cut says that something was left out.
+func (c *call) fullRecord(r *api.Observation, most int) (string, whole) {
 	w := whole{
 		ID: fmt.Sprintf("#%d", r.ID), Type: line(string(r.Type), 40), Title: line(r.Title, 300), Subtitle: line(r.Subtitle, 400), At: at(r.CreatedAtEpoch),
 		Project: line(r.Project, 60), Branch: line(r.Branch, 80),
@@ -87,16 +88,17 @@ func (c *call) full(r *api.Observation, most int) (string, whole) {
 		most int
 	}{{r.Facts, &w.Facts, left * 2 / 3}, {r.FilesModified, &w.FilesModified, left / 6}, {r.FilesRead, &w.FilesRead, left / 8}, {r.Concepts, &w.Concepts, left / 8}} {
 		var all bool
-		if *list.to, all = some(list.from, list.most); !all {
+		if *list.to, all = linesWithin(list.from, list.most); !all {
 			w.Cut = true
 		}
 	}
 	return w.text(r, c), w
 }
 
-// some returns the first items of a list that fit in so many code points, and whether
-// those are all.
-func some(list []string, most int) (kept []string, all bool) {
+// linesWithin returns the first items of a list, each as one line of at most 1000 code
+// points, that fit in most code points with two for each separator, and whether those
+// are all. Empty items are left out.
+func linesWithin(list []string, most int) (kept []string, all bool) {
 	for _, item := range list {
 		item = line(item, 1000)
 		if item == "" {
@@ -184,7 +186,7 @@ func (c *call) summary(r *api.Summary, most int) (string, checkpoint) {
 		}
 	}
 	var all bool
-	if s.FilesEdited, all = some(r.FilesEdited, most); !all {
+	if s.FilesEdited, all = linesWithin(r.FilesEdited, most); !all {
 		s.Cut = true
 	}
 	if len(s.FilesEdited) > 0 {
@@ -201,7 +203,7 @@ func (c *call) cost(h *api.Hit) int {
 	text := ""
 	switch {
 	case h.Observation != nil:
-		text, _ = c.full(h.Observation, wholeRecord)
+		text, _ = c.fullRecord(h.Observation, wholeRecord)
 	case h.Summary != nil:
 		text, _ = c.summary(h.Summary, wholeRecord)
 	case h.Prompt != nil:

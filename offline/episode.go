@@ -352,7 +352,7 @@ func newEpisode(t *turn, steps []*step) *episode {
 			}
 		}
 	}
-	e.open = lastOfEach(e.open)
+	e.open = lastFailures(e.open)
 	return e
 }
 
@@ -377,9 +377,9 @@ func somethingChanged(steps []*step, fail, pass *check) bool {
 	return false
 }
 
-// lastOfEach keeps of the failures of one sort the last: what it says is the state.
-// The names of the tests that failed are taken over where the last does not tell.
-func lastOfEach(checks []*check) []*check {
+// lastFailures keeps the last of the failed checks that cover each other, in their order.
+// Its failure is replaced, in place, by that of an earlier one which tells more.
+func lastFailures(checks []*check) []*check {
 	var out []*check
 next:
 	for i := len(checks) - 1; i >= 0; i-- {

@@ -201,9 +201,10 @@ func (q *Queue) Claim(ctx context.Context, session claudemem.SessionID, limit in
 	return claim, nil
 }
 
-// forget notes that a claim, or a part of it, was given back. A claimer that
-// holds nothing more is dead: events that storage still has as its own are healed.
-func (q *Queue) forget(claim claudemem.Claim) {
+// uncount takes the events of a claim, or of the part of it that was given back, off the
+// number that its claimer holds. It is called once for each. A claimer that holds none is
+// no longer live: Heal gives back what storage still has as its own.
+func (q *Queue) uncount(claim claudemem.Claim) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.live[claim.Claimer] -= len(claim.Events); q.live[claim.Claimer] <= 0 {
@@ -228,7 +229,7 @@ func (q *Queue) Confirm(ctx context.Context, claim claudemem.Claim, outcome clau
 // endClaim forgets the claim and signals that events which arrived meanwhile can be
 // claimed.
 func (q *Queue) endClaim(claim claudemem.Claim) {
-	q.forget(claim)
+	q.uncount(claim)
 	q.signal()
 }
 
@@ -243,7 +244,7 @@ func (q *Queue) Retry(ctx context.Context, claim claudemem.Claim, cause error, c
 	}
 	pause = max(pause, retryAfter(cause))
 	due := q.now().Add(pause)
-	defer q.forget(claim) // if this fails, healing gives it back
+	defer q.uncount(claim) // if this fails, healing gives it back
 	err := q.storage.Release(ctx, claim, causeText(cause), counted, due)
 	if err == nil {
 		q.dueAt(due)

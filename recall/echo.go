@@ -55,7 +55,8 @@ func wordsOf(line string) []string {
 	return slices.Compact(words)
 }
 
-// echoes reports whether a line with these words says nothing that said does not.
+// echoes reports whether nearly all words of a line (echoShare) are in said, which is
+// sorted. A line of fewer than echoWords words is no echo.
 func echoes(words, said []string) bool {
 	if len(words) < echoWords {
 		return false

@@ -21,7 +21,8 @@ const (
 // isExpression reports whether a text looks like a full-text expression: operators
 // in capitals between words, NEAR(…), a quoted phrase at the beginning, a prefix*,
 // a column:word. Prose is none, even if it has a word in quotes or shouts AND: as an
-// expression it would demand all of its words.
+// expression it would demand all of its words. So a phrase or a prefix counts only beside
+// at most maxBeside words, operators only between operands of at most maxOperand words.
 func isExpression(text string) bool {
 	tokens, ok := lexExpression(text)
 	if !ok || len(tokens) == 0 {

@@ -31,7 +31,8 @@ type Querier interface {
 }
 
 // Source returns the driver's name for the database file at path, opened with
-// parameters ("mode=ro") and pragmas ("synchronous(full)"), which run in order.
+// parameters ("mode=ro") and pragmas ("synchronous(full)"), which run in order. path has
+// to be absolute.
 func Source(path string, parameters []string, pragmas ...string) string {
 	slashed := filepath.ToSlash(path)
 	if !strings.HasPrefix(slashed, "/") {

@@ -133,7 +133,8 @@ func (t *tx) repeat(o *claudemem.Observation) error {
 		WHERE id = ?1 RETURNING ulid, times_seen`, []any{id, branch, at, o.HeadCommit}, &o.ULID, &o.TimesSeen)
 }
 
-// insertObservation stores a new observation with its files.
+// insertObservation stores a new observation with its files and their paths. It sets the
+// ID and the ULID of o, and TimesSeen to at least 1; filesKey is stored as it is.
 func (t *tx) insertObservation(o *claudemem.Observation, filesKey string) error {
 	o.TimesSeen = max(o.TimesSeen, 1)
 	var err error

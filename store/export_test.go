@@ -62,7 +62,7 @@ func (l *Ledger) Used(ctx context.Context, at time.Time, session claudemem.Sessi
 
 // Fail runs a background transaction that stores something and then panics.
 func (s *Store) Fail() error {
-	return s.do(context.Background(), "fail", job{run: func(t *tx) error {
+	return s.write(context.Background(), "fail", job{run: func(t *tx) error {
 		if err := t.count("half-done", 1); err != nil {
 			return err
 		}
@@ -102,7 +102,7 @@ var Alike = alike
 
 // Hide marks an observation as deleted.
 func (s *Store) Hide(id int64) error {
-	return s.do(context.Background(), "hide", job{run: func(t *tx) error {
+	return s.write(context.Background(), "hide", job{run: func(t *tx) error {
 		_, err := t.exec("UPDATE observations SET deleted_at = 1 WHERE id = ?", id)
 		return err
 	}})
@@ -120,7 +120,7 @@ func (s *Store) CountPlan(q claudemem.Query, kinds []claudemem.RecordKind) (stri
 
 // FilterWide is FilterRecords that takes every file for one that is everywhere.
 func (s *Store) FilterWide(ctx context.Context, q claudemem.Query, kinds []claudemem.RecordKind) ([]claudemem.RecordRef, error) {
-	f, err := resolve(ctx, s.reader, q, kinds)
+	f, err := resolveFilter(ctx, s.reader, q, kinds)
 	if err != nil {
 		return nil, err
 	}
@@ -164,7 +164,7 @@ const (
 
 func (s *Store) filterPlan(q claudemem.Query, kinds []claudemem.RecordKind, o Order, rare bool, build func([]source) (string, []any)) (string, error) {
 	ctx := context.Background()
-	f, err := resolve(ctx, s.reader, q, kinds)
+	f, err := resolveFilter(ctx, s.reader, q, kinds)
 	if err != nil {
 		return "", err
 	}

@@ -36,9 +36,10 @@ type recordFilter struct {
 	since, until claudemem.Millis
 }
 
-// resolve returns the filter that q and kinds stand for, its project and files looked
-// up. Types, concepts and files pass observations only, so other kinds drop out.
-func resolve(ctx context.Context, reader querier, q claudemem.Query, kinds []claudemem.RecordKind) (recordFilter, error) {
+// resolveFilter returns the filter that q and kinds stand for, its project and files looked
+// up. No kinds are all kinds, an unknown one is an error. Types, concepts and files pass
+// observations only, so other kinds drop out.
+func resolveFilter(ctx context.Context, reader querier, q claudemem.Query, kinds []claudemem.RecordKind) (recordFilter, error) {
 	f := recordFilter{
 		session: int64(q.Session), concepts: distinct(q.Concepts),
 		since: q.Since, until: q.Until,

@@ -104,7 +104,7 @@ func observationsByIDs(ctx context.Context, q querier, ids []claudemem.Observati
 // then the newest first; all when the limit is 0.
 func (s *Store) Observations(ctx context.Context, q claudemem.Query) ([]claudemem.Observation, error) {
 	return inSnapshot(ctx, s, "list observations", func(reader querier) ([]claudemem.Observation, error) {
-		f, err := resolve(ctx, reader, q, observationsOnly)
+		f, err := resolveFilter(ctx, reader, q, observationsOnly)
 		if err != nil {
 			return nil, err
 		}

@@ -24,7 +24,7 @@ func (s *Store) SessionReceipt(ctx context.Context, id claudemem.SessionID) (Ses
 			StartedAt: session.StartedAt, UpdatedAt: session.UpdatedAt, CompletedAt: session.CompletedAt,
 		}
 		for _, part := range []func(context.Context, querier, *SessionReceipt) error{
-			capturedOf, storedOf, redactedOf, givenTo, lookedUpOf, costOf,
+			capturedOf, storedOf, redactedOf, givenTo, fillLookedUp, costOf,
 		} {
 			if err := part(ctx, q, &r); err != nil {
 				return r, err
@@ -219,9 +219,10 @@ func givenTo(ctx context.Context, q querier, r *SessionReceipt) error {
 	return err
 }
 
-// lookedUpOf fills in the lookups of records that the session was shown, from then on,
-// and of records made of the session, at any time.
-func lookedUpOf(ctx context.Context, q querier, r *SessionReceipt) error {
+// fillLookedUp sets r.LookedUp to the lookups of records that the session was shown, from
+// then on, and of records made of the session, at any time: one entry for each record.
+// r.ID, r.Given and r.Stored have to be filled in before.
+func fillLookedUp(ctx context.Context, q querier, r *SessionReceipt) error {
 	r.LookedUp = []LookedUp{}
 	givenAt, made := map[claudemem.ObservationID]claudemem.Millis{}, map[claudemem.ObservationID]bool{}
 	var ids []claudemem.ObservationID

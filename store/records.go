@@ -20,7 +20,7 @@ func (s *Store) FilterRecords(ctx context.Context, q claudemem.Query, kinds []cl
 	if by == claudemem.OrderOldest {
 		o = oldest
 	}
-	f, err := resolve(ctx, s.reader, q, kinds)
+	f, err := resolveFilter(ctx, s.reader, q, kinds)
 	if err != nil {
 		return nil, err
 	}
@@ -127,7 +127,7 @@ func (s *Store) CountRecords(ctx context.Context, q claudemem.Query, kinds []cla
 		if n, known := s.counts.get(seq, key); known {
 			return n, nil
 		}
-		f, err := resolve(ctx, reader, q, kinds)
+		f, err := resolveFilter(ctx, reader, q, kinds)
 		if err != nil {
 			return 0, err
 		}
@@ -257,7 +257,7 @@ func unknownKind(kind claudemem.RecordKind) error {
 // then kinds and numbers tell before from after.
 func (s *Store) Around(ctx context.Context, project string, at claudemem.Millis, ref claudemem.RecordRef, before, after int) (earlier, later []claudemem.TimelineItem, err error) {
 	sides, err := inSnapshot(ctx, s, "read timeline", func(q querier) (sides [2][]claudemem.TimelineItem, err error) {
-		f, err := resolve(ctx, q, claudemem.Query{Project: project}, nil)
+		f, err := resolveFilter(ctx, q, claudemem.Query{Project: project}, nil)
 		if err != nil {
 			return sides, err
 		}

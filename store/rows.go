@@ -79,7 +79,7 @@ func inJob[T any](ctx context.Context, s *Store, what string, j job, write func(
 		result, err = write(t)
 		return err
 	}
-	if err := s.do(ctx, what, j); err != nil {
+	if err := s.write(ctx, what, j); err != nil {
 		return *new(T), err
 	}
 	return result, nil

@@ -160,10 +160,12 @@ func (s *Store) now() claudemem.Millis { return claudemem.MillisOf(s.clock()) }
 // writeKeeping runs fn in a transaction of its own, after the arrivals that wait. fn
 // doesn't touch sessions or tombstones.
 func (s *Store) writeKeeping(ctx context.Context, what string, fn func(*tx) error) error {
-	return s.do(ctx, what, job{run: fn, keepsSessions: true})
+	return s.write(ctx, what, job{run: fn, keepsSessions: true})
 }
 
-func (s *Store) do(ctx context.Context, what string, j job) error {
+// write has the writer run j in a transaction and waits for it. what names the operation
+// in its error. A store that is open for reading refuses.
+func (s *Store) write(ctx context.Context, what string, j job) error {
 	if s.writer == nil {
 		return fault(what, errReadOnly)
 	}

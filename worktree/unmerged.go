@@ -60,7 +60,10 @@ func (t *Tree) Unmerged(ctx context.Context, c claudemem.Checkout, observations 
 	return found, nil
 }
 
-// answersTo returns the answers to questions: from the cache, else from git.
+// answersTo returns the answers to questions: from the cache, else from git, which is
+// asked at most maxQuestions within GitTime. A question without an answer is missing; if
+// git fails, or rests after it was slow, so are all that are not cached. A shallow
+// repository has no answers.
 func (t *Tree) answersTo(ctx context.Context, c claudemem.Checkout, asked map[claudemem.ObservationID]question) map[question]answer {
 	answers := map[question]answer{}
 	open := map[question]bool{}

@@ -91,8 +91,10 @@ func (a *app) goAhead(o *installOptions) (bool, error) {
 	return yes, err
 }
 
-// install shows the plan, asks, installs and prints the result; with o.dry it only shows
-// the plan.
+// install shows the plan, asks, installs, imports older settings and prints the result; it
+// also offers to disable other plugins of the name. With o.dry it only shows the plan,
+// with o.json it prints one JSON object in place of plan and result. Nothing to do and a
+// "no" are no errors.
 func (a *app) install(ctx context.Context, in *install.Installer, o *installOptions) error {
 	wish := install.Wish{Method: install.MethodPlugin, DisableOthers: o.disable}
 	if o.settings {

@@ -72,7 +72,7 @@ func (p *printer) receipt(r *store.SessionReceipt) {
 	p.redacted("Redacted in what is stored", r.Redacted)
 	p.stored(&r.Stored)
 	p.given(r.Given)
-	p.lookedUp(r)
+	p.lookedUpSection(r)
 	p.receiptCost(&r.Cost)
 }
 
@@ -194,8 +194,9 @@ func (p *printer) given(given []claudemem.Injection) {
 	}))
 }
 
-// lookedUp prints which records shown to the session, or made of it, were opened later.
-func (p *printer) lookedUp(r *store.SessionReceipt) {
+// lookedUpSection prints the section "Opened later": which records that were shown to the
+// session, or made of it, were opened later; without any, that none of them was.
+func (p *printer) lookedUpSection(r *store.SessionReceipt) {
 	p.heading("Opened later")
 	known := map[claudemem.ObservationID]bool{}
 	for _, in := range r.Given {
