@@ -32,7 +32,7 @@ func TestProviderAway(t *testing.T) {
 	told, looks := 0, 0
 	look := func() {
 		looks++
-		told += bytes.Count((&host{m: m, id: fmt.Sprint("look-", looks)}).start().stdout, []byte("cannot be reached"))
+		told += bytes.Count((&host{m: m, id: fmt.Sprint("look-", looks)}).start().stdout, []byte("does not answer"))
 	}
 	for n := range events {
 		h := sessions[n/perTurn%2]
