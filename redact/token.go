@@ -175,11 +175,10 @@ func privateKey(s string, i int) (span, bool) {
 		return span{i, after, rulePrivateKey}, true
 	}
 	// The dashes before END are missing, or END is in small letters.
-	if len(rest) > minPEM {
-		upper := strings.ToUpper(rest[minPEM:])
-		for _, end := range [...]string{"KEY-----", "KEY BLOCK-----"} {
-			if n := strings.Index(upper, end); n >= 0 {
-				return span{i, bodyStart + minPEM + n + len(end), rulePrivateKey}, true
+	for _, end := range [...]string{"KEY-----", "KEY BLOCK-----"} {
+		for n := minPEM; n+len(end) <= len(rest); n++ {
+			if strings.EqualFold(rest[n:n+len(end)], end) {
+				return span{i, bodyStart + n + len(end), rulePrivateKey}, true
 			}
 		}
 	}
