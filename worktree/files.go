@@ -113,7 +113,7 @@ func (c *comparison) state(f claudemem.FileRef) claudemem.FileState {
 }
 
 // find returns the state of a file. It hashes the file unless size and time are
-// those of the last hash.
+// those that it had when it was hashed last.
 func (c *comparison) find(name string) finding {
 	info, err := c.dir.Stat(name)
 	switch {

@@ -42,7 +42,7 @@ func (a *app) memory() (*workerOrFiles, error) {
 	return w, nil
 }
 
-// runE is what a command of cobra runs.
+// runE is the function that cobra calls for a command.
 type runE = func(*cobra.Command, []string) error
 
 // withMemory returns the RunE of a command that reads or changes the memory.

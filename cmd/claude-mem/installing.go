@@ -241,7 +241,7 @@ type oneByte struct{ r io.Reader }
 
 func (o oneByte) Read(p []byte) (int, error) { return o.r.Read(p[:min(1, len(p))]) }
 
-// notConfirmed returns the error of a change that nobody confirmed, and why.
+// notConfirmed returns the error of a change that was not confirmed; the error says why.
 func notConfirmed(why string) error {
 	return claudemem.Errorf(claudemem.CodeForbidden, "not confirmed: %s", why).
 		WithHint("--yes goes ahead without asking, --dry-run only shows what would change")
