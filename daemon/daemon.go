@@ -68,6 +68,8 @@ type Worker struct {
 	stages
 	inbox *inbox
 
+	// held describes the lock file that this worker has locked.
+	held   os.FileInfo
 	socket string
 	port   int // TCP, 0 for none
 
@@ -208,6 +210,9 @@ func (w *Worker) lock(ctx context.Context) error {
 		return err
 	}
 	w.opened("lock", func(context.Context) error { return lock.Release(held) })
+	if w.held, err = held.Stat(); err != nil {
+		return diskError("read attributes of", held.Name(), err)
+	}
 	// A directory that the user has created may be open to others.
 	if info, err := os.Stat(w.cfg.DataDir); err == nil && info.Mode().Perm()&0o077 != 0 && runtime.GOOS != "windows" {
 		if err := os.Chmod(w.cfg.DataDir, 0o700); err != nil {
@@ -272,7 +277,13 @@ func (w *Worker) listen() error {
 	if err := wire.WriteWorkerInfo(w.cfg.DataDir, info); err != nil {
 		return diskError("write", filepath.Join(w.cfg.DataDir, "worker.json"), err)
 	}
-	w.opened("worker.json", func(context.Context) error { return wire.RemoveWorkerInfo(w.cfg.DataDir) })
+	w.opened("worker.json", func(context.Context) error {
+		if w.lockFile() == lockReplaced {
+			unix.SetUnlinkOnClose(false) // worker.json and the socket are another worker's
+			return nil
+		}
+		return wire.RemoveWorkerInfo(w.cfg.DataDir)
+	})
 	return nil
 }
 

@@ -2,11 +2,7 @@ package daemon
 
 import (
 	"context"
-	"errors"
-	"io/fs"
 	"net/http"
-	"os"
-	"path/filepath"
 	"sync"
 	"time"
 
@@ -59,7 +55,9 @@ func (w *Worker) housekeep() {
 			case <-ctx.Done():
 				return
 			case <-w.poke:
-				w.emptySpool(ctx, w.inbox.takeNew)
+				if !w.stopWithoutDirectory() {
+					w.emptySpool(ctx, w.inbox.takeNew)
+				}
 			case <-w.settings.changed:
 				w.askAgain(ctx)
 			case <-ticker.C:
@@ -90,10 +88,7 @@ func (w *Worker) askAgain(ctx context.Context) {
 // closes replaced providers, updates the notices, and shuts the worker down when it is
 // idle or its data directory is gone.
 func (w *Worker) tidy(ctx context.Context) {
-	if _, err := os.Stat(filepath.Join(w.cfg.DataDir, lockName)); errors.Is(err, fs.ErrNotExist) {
-		// The open files were deleted, and no client can find the worker.
-		w.log.Warn("the data directory is gone, stopping")
-		w.Shutdown()
+	if w.stopWithoutDirectory() {
 		return
 	}
 	w.settings.get() // notices a change
@@ -104,6 +99,17 @@ func (w *Worker) tidy(ctx context.Context) {
 		w.log.Info("idle, stopping", "after", w.cfg.IdleExit.String())
 		w.Shutdown()
 	}
+}
+
+// stopWithoutDirectory shuts the worker down and returns true when its data directory
+// was removed, and possibly made anew: its open files are deleted, and no client finds it.
+func (w *Worker) stopWithoutDirectory() bool {
+	if w.lockFile() == lockKept {
+		return false
+	}
+	w.log.Warn("the data directory is gone or another one, stopping")
+	w.Shutdown()
+	return true
 }
 
 // emptySpool takes the spool in by take and logs an error, except that ctx has ended.

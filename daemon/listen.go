@@ -21,14 +21,14 @@ const portTries = 100
 
 // listenSocket listens on the worker's Unix socket, for its owner alone. The caller holds
 // the lock, so an existing socket is that of a dead worker.
-func listenSocket(dataDir, path string) (net.Listener, error) {
+func listenSocket(dataDir, path string) (*net.UnixListener, error) {
 	if err := wire.PrepareSocket(dataDir, path); err != nil {
 		return nil, diskError("prepare directory of socket", path, err)
 	}
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, diskError("remove stale socket", path, err)
 	}
-	listener, err := net.Listen("unix", path)
+	listener, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
 	if err != nil {
 		return nil, diskError("listen on", path, err)
 	}

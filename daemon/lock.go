@@ -43,6 +43,31 @@ func waitLock(ctx context.Context, dataDir string, limit time.Duration) (*os.Fil
 	return held, nil
 }
 
+// lockState is what became of the lock file of a running worker.
+type lockState int
+
+const (
+	// lockKept is also returned when the file cannot be looked at.
+	lockKept lockState = iota
+	// lockGone means that the data directory, or the file, was removed.
+	lockGone
+	// lockReplaced means that the data directory was removed and made anew. Another
+	// worker may hold the new file; what lies beside it is not this worker's.
+	lockReplaced
+)
+
+// lockFile compares the lock file on disk with the one that this worker has locked.
+func (w *Worker) lockFile() lockState {
+	now, err := os.Stat(filepath.Join(w.cfg.DataDir, lockName))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return lockGone
+	case err == nil && !os.SameFile(now, w.held):
+		return lockReplaced
+	}
+	return lockKept
+}
+
 // diskError returns a CodeStorage error for a refused file operation, with a hint for
 // the usual causes: rights, full or read-only disk, a file in the way.
 func diskError(operation, path string, err error) error {
