@@ -30,11 +30,10 @@ type live struct {
 	captured *intake.Policy
 }
 
-// newLive returns the live settings of a data directory, which were read as first.
+// newLive returns the live settings of a data directory, which were read as first: the
+// next get notices a change since.
 func newLive(dataDir string, first *settings.Settings, log *slog.Logger) *live {
-	l := &live{dataDir: dataDir, getenv: os.Getenv, log: log, current: first, changed: make(chan struct{}, 1)}
-	l.file = settings.Stat(dataDir)
-	return l
+	return &live{dataDir: dataDir, getenv: os.Getenv, log: log, current: first, file: first.File(), changed: make(chan struct{}, 1)}
 }
 
 // get returns the settings as the file has them now. It costs a look at the file's

@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"io/fs"
 	"slices"
 	"strconv"
 	"strings"
@@ -30,6 +31,7 @@ const (
 type Settings struct {
 	getenv    func(string) string
 	fileFirst bool
+	file      fs.FileInfo
 	source
 }
 
@@ -50,12 +52,17 @@ func Load(dataDir string, getenv func(string) string) (*Settings, error) {
 	return s, s.fault
 }
 
-// LoadForWorker is Load with the file ahead of the environment.
+// LoadForWorker is Load with the file ahead of the environment, and with File.
 func LoadForWorker(dataDir string, getenv func(string) string) (*Settings, error) {
+	file := Stat(dataDir)
 	s, err := Load(dataDir, getenv)
-	s.fileFirst = true
+	s.fileFirst, s.file = true, file
 	return s, err
 }
+
+// File returns what Stat returned just before LoadForWorker read the file: when Stat
+// returns something else later, the settings have changed since.
+func (s *Settings) File() fs.FileInfo { return s.file }
 
 // Inspect is LoadForWorker without changes on disk.
 func Inspect(dataDir string, getenv func(string) string) (*Settings, error) {
