@@ -1,0 +1,566 @@
+package outline
+
+import "strings"
+
+// A grammar says by which words a language declares.
+type grammar struct {
+	types  map[string]bool // begin a type: class, struct
+	spaces map[string]bool // begin what declarations stand in and is no symbol: namespace, impl
+	funcs  map[string]bool // begin a function: fn, func. Without any a function is a name before "("
+	notes  map[string]bool // look like the name of a function or type and are none: if, new
+	// lineEnds: a line end may end a declaration (Kotlin, Swift).
+	lineEnds bool
+	// bodyMark is the mark that begins a body without braces: "=>" (C#), "=" (Kotlin).
+	bodyMark string
+	// attributesApart: attributes do not count to a symbol's lines (Rust).
+	attributesApart bool
+	// freeSemicolons, freeQuotes: a formatter chooses them.
+	freeSemicolons, freeQuotes bool
+}
+
+var grammars = map[string]*grammar{
+	"javascript": script,
+	"typescript": script,
+	"tsx":        script,
+	"python":     {freeSemicolons: true, freeQuotes: true},
+	"ruby":       {freeSemicolons: true},
+	"go":         {freeSemicolons: true},
+	"rust": {types: wordSet("struct enum union trait type"), spaces: wordSet("impl mod extern"), funcs: wordSet("fn macro_rules"),
+		attributesApart: true},
+	"java":   {types: wordSet("class interface enum record"), notes: controlWords},
+	"csharp": {types: wordSet("class interface struct enum record"), spaces: wordSet("namespace"), notes: controlWords, bodyMark: "=>"},
+	"c":      {types: wordSet("struct union enum"), spaces: wordSet("extern"), notes: controlWords},
+	"cpp":    {types: wordSet("class struct union enum"), spaces: wordSet("namespace extern"), notes: controlWords},
+	"kotlin": {types: wordSet("class interface object"), funcs: wordSet("fun constructor"), lineEnds: true, bodyMark: "=", freeSemicolons: true},
+	"swift": {types: wordSet("class struct enum protocol actor"), spaces: wordSet("extension"), funcs: wordSet("func init deinit subscript var"),
+		lineEnds: true, freeSemicolons: true},
+	"php": {types: wordSet("class interface trait enum"), spaces: wordSet("namespace"), funcs: wordSet("function")},
+}
+
+var script = &grammar{freeSemicolons: true, freeQuotes: true}
+
+var controlWords = wordSet(`if for while switch catch return else do try new throw sizeof using lock foreach fixed synchronized
+	static_assert _Static_assert alignas decltype noexcept typeof requires where default this base super when`)
+
+// members finds the declarations among the tokens from i to hi, which stand in owner;
+// in is the word that declared it ("" for the file and for namespaces).
+func (w *walker) members(i, hi int, owner, in string) {
+	if !w.enter() {
+		return
+	}
+	defer w.leave()
+	if in == "enum" && w.language == "java" {
+		i = w.constantsEnd(i, hi)
+	}
+	for i < hi {
+		next := w.member(i, hi, owner, in)
+		i = max(next, i+1)
+	}
+}
+
+// constantsEnd returns the end of an enum's constants.
+func (w *walker) constantsEnd(i, hi int) int {
+	for ; i < hi; i = w.after(i) {
+		if w.kind(i) == ';' {
+			return i + 1
+		}
+	}
+	return hi
+}
+
+// member finds the declaration at token i and returns where the next one may begin.
+func (w *walker) member(i, hi int, owner, in string) int {
+	s := w.attributes(i, hi)
+	name, params := -1, -1 // of a function by its form
+	for k := s.sign; k < hi; {
+		if w.lineEnds && k > s.sign && w.lineEnd(k) {
+			return k
+		}
+		switch t := w.tokens[k]; t.kind {
+		case word:
+			if name < 0 {
+				if next, ok := w.keyword(k, hi, s, owner, in); ok {
+					return next
+				}
+			}
+			if p := w.form(k, hi); p > 0 && name < 0 {
+				name, params = k, p
+				k = w.after(p)
+				continue
+			}
+			k++
+		case ';':
+			return k + 1
+		case '{':
+			end := w.after(k)
+			if name >= 0 {
+				s.body, s.end = k, end
+				w.function(name, params, owner, in, s)
+			}
+			return end
+		case '=':
+			return w.statementEnd(k, hi)
+		case operator:
+			if !w.is(k, "=>") || w.bodyMark != "=>" {
+				k++
+				continue
+			}
+			s.body, s.end = k, w.statementEnd(k, hi)
+			if name >= 0 {
+				w.function(name, params, owner, in, s)
+			}
+			return s.end
+		case ':':
+			switch {
+			case name >= 0 && w.language == "cpp":
+				k = w.initializersEnd(k+1, hi)
+			case name < 0 && k == s.sign+1: // public:
+				return k + 1
+			default:
+				k++
+			}
+		case '<':
+			k = w.typeParametersEnd(k, hi)
+		case '(', '[':
+			k = w.after(k)
+		case '}', ')', ']':
+			return k + 1
+		default:
+			k++
+		}
+	}
+	return hi
+}
+
+// attributes goes past what stands before the declaration at token i.
+func (w *walker) attributes(i, hi int) span {
+	s := span{outer: i, start: i, sign: i}
+	for k := i; k < hi; {
+		switch {
+		case w.is(k, "#") && (w.is(k+1, "[") || w.is(k+1, "!") && w.is(k+2, "[")):
+			for !w.is(k, "[") {
+				k++
+			}
+			k = w.after(k)
+			if w.attributesApart {
+				s.start = k
+			}
+		case w.is(k, "[") && w.funcs == nil:
+			k = w.after(k)
+		case w.is(k, "@") && w.kind(k+1) == word && !w.is(k+1, "interface"):
+			k = w.annotationEnd(k + 1)
+		case w.is(k, "template") && w.is(k+1, "<"):
+			k = w.typeParametersEnd(k+1, hi)
+		case w.is(k, "__attribute__") || w.is(k, "__declspec"):
+			k = w.after(min(k+1, hi-1))
+		default:
+			return s
+		}
+		s.sign = k
+	}
+	return s
+}
+
+// annotationEnd returns the end of an annotation whose name is at token k.
+func (w *walker) annotationEnd(k int) int {
+	for w.kind(k) == word && (w.is(k+1, ".") || w.is(k+1, ":")) {
+		k += 2 // @a.b, @file:a
+	}
+	k++
+	if w.is(k, "(") && !w.newlineAt(k) {
+		return w.after(k)
+	}
+	return k
+}
+
+// keyword declares what the word at token k begins, if it begins something.
+func (w *walker) keyword(k, hi int, s span, owner, in string) (next int, ok bool) {
+	v := w.word(k)
+	switch {
+	case w.spaces[v]:
+		return w.space(k, hi, owner)
+	case w.types[v]:
+		return w.typ(k, hi, s, owner)
+	case w.funcs[v]:
+		return w.declared(k, hi, s, owner, in)
+	}
+	return 0, false
+}
+
+// space goes into a namespace, a module, an extension or an impl.
+func (w *walker) space(k, hi int, owner string) (next int, ok bool) {
+	v := w.word(k)
+	if v == "extern" && !(w.kind(k+1) == text && w.is(k+2, "{")) {
+		return 0, false
+	}
+	open := k + 1
+	for open < hi && !w.is(open, "{") && !w.is(open, ";") {
+		open = w.next(open, hi)
+	}
+	if !w.is(open, "{") {
+		return open + 1, true
+	}
+	switch v {
+	case "mod":
+		owner = qualified(owner, w.word(k+1))
+	case "impl", "extension":
+		owner = qualified(owner, w.extended(k+1, open))
+	default:
+		v = ""
+	}
+	end := w.after(open)
+	w.members(open+1, end-1, owner, v)
+	return end, true
+}
+
+// next is after, but goes past type parameters as well.
+func (w *walker) next(i, hi int) int {
+	if w.kind(i) == '<' {
+		return w.typeParametersEnd(i, hi)
+	}
+	return w.after(i)
+}
+
+// extended returns the type between tokens i and end of "impl<T> Trait for a::Type<T> where".
+func (w *walker) extended(i, end int) string {
+	if w.is(i, "<") {
+		i = w.typeParametersEnd(i, end)
+	}
+	name := ""
+	for ; i < end; i = w.next(i, end) {
+		switch v := w.word(i); {
+		case v == "for" && !w.is(i+1, "<"):
+			name = ""
+		case v == "where", v == ":":
+			return name
+		case w.kind(i) == word && v != "dyn" && v != "mut" && v != "for":
+			name = v
+		}
+	}
+	return name
+}
+
+// typ declares the type whose word is at token k.
+func (w *walker) typ(k, hi int, s span, owner string) (next int, ok bool) {
+	at := k + 1
+	for w.is(at, "class") || w.is(at, "struct") || w.is(at, "[") || w.is(at, "alignas") || w.is(at, "(") {
+		at = w.after(at)
+	}
+	name := w.word(at)
+	cLike := w.language == "c" || w.language == "cpp"
+	for n := 0; n < 8 && cLike && w.kind(at) == word; n++ {
+		if end := w.genericEnd(at+1, hi); w.is(end, "::") { // struct Table<K>::Rep {
+			at = end + 1
+			name += "." + w.word(at)
+		} else if w.kind(at+1) == word && !w.is(at+1, "final") { // class EXPORT Name {
+			at++
+			name = w.word(at)
+		} else {
+			break
+		}
+	}
+	switch {
+	case cLike && w.is(at, "{"): // typedef struct { ... } Name;
+		name = ""
+		if after := w.after(at); w.kind(after) == word {
+			name = w.word(after)
+		}
+		if !w.is(s.sign, "typedef") {
+			name = ""
+		}
+	case w.word(k) == "object" && w.kind(at) != word:
+		name = "Companion"
+	case w.kind(at) != word:
+		return 0, false
+	}
+	open := at
+	for open < hi && !w.is(open, "{") && !w.is(open, ";") && !w.is(open, "=") {
+		if w.lineEnds && open > at && w.lineEnd(open) {
+			break
+		}
+		if cLike && (w.is(open, "(") || w.is(open, "*") || w.is(open, ")") || w.is(open, ",")) {
+			return 0, false // struct a *f(), struct a x
+		}
+		open = w.next(open, hi)
+	}
+	if cLike && (!w.is(open, "{") || name == "") {
+		if w.is(open, "{") && w.language == "cpp" { // anonymous
+			w.members(open+1, w.after(open)-1, owner, "struct")
+			return w.after(open), true
+		}
+		return 0, false
+	}
+	s.body, s.end = open, open
+	switch {
+	case w.is(open, "{"):
+		s.end = w.after(open)
+	case w.is(open, ";"):
+		s.end = open + 1
+	case w.is(open, "="):
+		s.end = w.statementEnd(open, hi)
+	}
+	if s.sign >= s.end {
+		return 0, false
+	}
+	name = qualified(owner, name)
+	w.add(name, Type, s)
+	if v := w.word(k); w.is(open, "{") && (w.language != "rust" || v == "trait") && !(v == "enum" && (cLike || w.language == "csharp")) {
+		w.members(open+1, s.end-1, name, v)
+	}
+	return s.end, true
+}
+
+// declared declares the function whose word is at token k: fn name(...) {...}.
+func (w *walker) declared(k, hi int, s span, owner, in string) (next int, ok bool) {
+	v := w.word(k)
+	at := k + 1
+	switch v {
+	case "constructor", "init", "deinit", "subscript":
+		at = k
+	case "var": // of Swift, with code of its own: var name: T { ... }
+		return w.computed(k, hi, s, owner, in)
+	case "macro_rules":
+		at = k + 2
+	}
+	if w.is(at, "&") {
+		at++
+	}
+	if w.is(at, "<") {
+		at = w.typeParametersEnd(at, hi)
+	}
+	// The receiver of a function of Kotlin: T.name, T<V>?.name
+	for n := at; n < hi && !w.is(n, "("); n = w.next(n, hi) {
+		if w.language != "kotlin" {
+			break
+		}
+		if w.kind(n) == word || w.kind(n) == text {
+			at = n
+		}
+	}
+	name := strings.Trim(w.word(at), "`")
+	if w.kind(at) != word && w.kind(at) != text && w.language != "swift" {
+		return 0, false // an anonymous one
+	}
+	open := at + 1
+	for open < hi && !w.is(open, "{") && !w.is(open, ";") && (w.bodyMark == "" || !w.is(open, w.bodyMark)) {
+		if w.lineEnds && open > at && w.lineEnd(open) {
+			return open, true // without a body
+		}
+		open = w.next(open, hi)
+	}
+	if open >= hi || w.is(open, ";") {
+		return open + 1, true
+	}
+	s.body = open
+	if w.is(open, "{") {
+		s.end = w.after(open)
+	} else {
+		s.end = w.statementEnd(open, hi)
+	}
+	w.add(qualified(owner, name), funcKind(in), s)
+	return s.end, true
+}
+
+// computed declares a property of Swift that is computed.
+func (w *walker) computed(k, hi int, s span, owner, in string) (next int, ok bool) {
+	open := k + 1
+	for open < hi && !w.is(open, "{") && !w.is(open, "=") {
+		if open > k+1 && w.lineEnd(open) {
+			return open, true
+		}
+		open = w.next(open, hi)
+	}
+	if !w.is(open, "{") || owner == "" || in == "protocol" {
+		return w.statementEnd(open, hi), true
+	}
+	s.body, s.end = open, w.after(open)
+	w.add(qualified(owner, w.word(k+1)), funcKind(in), s)
+	return s.end, true
+}
+
+// form returns the index of the bracket of the parameters when token k is the name of a
+// function by its form: name(...) followed by what may stand between it and its body.
+func (w *walker) form(k, hi int) int {
+	v := w.word(k)
+	if w.funcs != nil || w.notes[v] {
+		return 0
+	}
+	p := k + 1
+	if v == "operator" {
+		if w.is(p, "(") && w.is(p+1, ")") {
+			p += 2
+		}
+		for p < hi && !w.is(p, "(") && p < k+8 {
+			p++
+		}
+	} else if w.is(p, "<") {
+		p = w.typeParametersEnd(p, hi)
+	}
+	if !w.is(p, "(") || p >= hi {
+		return 0
+	}
+	after := w.after(p)
+	if after >= hi {
+		return 0
+	}
+	switch w.kind(after) {
+	case '{', ';', ':', '&', '=', '[':
+		return p
+	case operator:
+		if w.is(after, "=>") || w.is(after, "->") || w.is(after, "&&") {
+			return p
+		}
+	case word:
+		if afterParameters[w.word(after)] {
+			return p
+		}
+	}
+	return 0
+}
+
+var afterParameters = wordSet(`const noexcept override final throw throws try volatile requires where mutable __attribute__`)
+
+// function books a function that was found by its form.
+func (w *walker) function(name, params int, owner, in string, s span) {
+	n := w.word(name)
+	if n == "operator" {
+		n = ""
+		for i := name; i < params; i++ {
+			n += w.word(i)
+		}
+	}
+	if w.is(name-1, "~") {
+		n = "~" + n
+	}
+	for i := name - 1; i > s.sign; i -= 2 {
+		if w.is(i, "~") {
+			i--
+		}
+		if !w.is(i, "::") {
+			break
+		}
+		for w.is(i-1, ">") && i > s.sign { // List<K>::Node
+			for i--; i > s.sign && !w.is(i, "<"); i-- {
+			}
+		}
+		if w.kind(i-1) != word {
+			break
+		}
+		n = w.word(i-1) + "." + n
+		in = "class"
+	}
+	w.add(qualified(owner, n), funcKind(in), s)
+}
+
+// initializersEnd returns the end of the list between a constructor of C++ and its body.
+func (w *walker) initializersEnd(k, hi int) int {
+	for k < hi {
+		for k < hi && !w.is(k, "(") && !w.is(k, "{") {
+			if w.is(k, ";") {
+				return k
+			}
+			k = w.next(k, hi)
+		}
+		if k >= hi {
+			return hi
+		}
+		k = w.after(k)
+		if w.is(k, "...") {
+			k++
+		}
+		if !w.is(k, ",") {
+			return k
+		}
+		k++
+	}
+	return hi
+}
+
+// typeParametersEnd returns the token after the list of type parameters that begins with
+// the "<" at token k, and the token after that mark when it begins none.
+func (w *walker) typeParametersEnd(k, hi int) int {
+	depth := 0
+	for i := k; i < hi && i < k+400; i = w.after(i) {
+		switch w.kind(i) {
+		case '<':
+			depth++
+		case '>':
+			if depth--; depth == 0 {
+				return i + 1
+			}
+		case ';', '}', ')':
+			return k + 1
+		}
+	}
+	return k + 1
+}
+
+// genericEnd returns the token after the type parameters at token k, k without any.
+func (w *walker) genericEnd(k, hi int) int {
+	if w.is(k, "<") {
+		return w.typeParametersEnd(k, hi)
+	}
+	return k
+}
+
+// statementEnd returns the end of a statement from token k on.
+func (w *walker) statementEnd(k, hi int) int {
+	for i := k; i < hi; {
+		switch w.kind(i) {
+		case ';':
+			return i + 1
+		case '}', ')', ']':
+			return i
+		}
+		i = w.after(i)
+		if w.lineEnds && i < hi && w.lineEnd(i) {
+			return i
+		}
+	}
+	return hi
+}
+
+// lineEnd reports whether a declaration or statement ends before token i: a line ends
+// there, and neither side asks for the other.
+func (w *walker) lineEnd(i int) bool {
+	if i >= len(w.tokens) || !w.tokens[i].newline {
+		return false
+	}
+	switch k := w.kind(i); k {
+	case '.', ',', ':', '=', '+', '-', '*', '/', '%', '?', '|', '&', '<', '>', '{', ')', ']', operator:
+		// A brace on the next line belongs to a declaration; a closure does not begin one.
+		return k == '{' && w.kind(i-1) == '}'
+	case word:
+		if continuing[w.word(i)] {
+			return false
+		}
+	}
+	switch k := w.kind(i - 1); k {
+	case ')', ']', '}', '>', '?', '!', word, number, text, markup:
+		return k != word || !continued[w.word(i-1)]
+	}
+	return false
+}
+
+// continuing words go on with the line before, continued ones ask for the next.
+var (
+	continuing = wordSet(`where else by as is in throws rethrows`)
+	continued  = wordSet(`return throw as is in by else fun func class interface object struct enum public private protected internal open override
+		final static suspend inline data sealed abstract lateinit const mutating`)
+)
+
+// qualified returns the name of what owner holds.
+func qualified(owner, name string) string {
+	if owner == "" || name == "" {
+		return name
+	}
+	return owner + "." + name
+}
+
+// funcKind returns the kind of a function that stands in what the word in declared.
+func funcKind(in string) Kind {
+	if in == "" || in == "mod" {
+		return Func
+	}
+	return Method
+}

@@ -1,0 +1,98 @@
+package outline_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"claudemem/outline"
+
+	"github.com/rogpeppe/go-internal/txtar"
+)
+
+// TestCompare changes a file and names the symbols that differ.
+func TestCompare(t *testing.T) {
+	const goFile = "package a\n\ntype T struct{ n int }\n\nfunc (t *T) Add(n int) { t.n += n }\n\nfunc Sum(ns []int) int {\n\ttotal := 0\n\tfor _, n := range ns {\n\t\ttotal += n\n\t}\n\treturn total\n}\n"
+	const script = "export function total(items) {\n  // adds up\n  return items.map((i) => i.price).reduce((a, b) => a + b, 0)\n}\n\nclass Cart {\n  add(item) {\n    this.items.push(item)\n  }\n}\n"
+	const python = "class Cart:\n    def add(self, item):\n        if item:\n            self.items.append(item)\n        return self\n\ndef total(items):\n    return sum(items)\n"
+	tests := []struct {
+		name, file, before, after string
+		want                      string
+	}{
+		{"nothing", "a.go", goFile, goFile, ""},
+		{"a function is added", "a.go", goFile, goFile + "\nfunc Max() int { return 1 }\n", "new Max"},
+		{"a body changes", "a.go", goFile, strings.Replace(goFile, "total += n", "total -= n", 1), "modified Sum"},
+		{"a signature changes", "a.go", goFile, strings.Replace(goFile, "Add(n int)", "Add(n int64)", 1), "modified T.Add"},
+		{"a field changes", "a.go", goFile, strings.Replace(goFile, "n int }", "n int64 }", 1), "modified T"},
+		{"a function goes", "a.go", goFile, goFile[:strings.Index(goFile, "func Sum")], "deleted Sum"},
+		{"a function gets another name", "a.go", goFile, strings.Replace(goFile, "Sum(", "AddUp(", 1), "new AddUp (was Sum), deleted Sum"},
+		{"comments, an import, blank lines", "a.go", goFile, strings.Replace(strings.Replace(goFile, "package a\n", "package a\n\nimport \"fmt\"\n\nvar _ = fmt.Sprint\n", 1), "total := 0", "total := 0 // so far\n", 1), ""},
+		{"the order changes", "a.go", goFile, "package a\n" + goFile[strings.Index(goFile, "\nfunc Sum"):] + goFile[strings.Index(goFile, "\ntype"):strings.Index(goFile, "\nfunc Sum")], ""},
+		{"a line before the function", "a.go", goFile, "// Copyright\n\n" + goFile, ""},
+		{"broken after", "a.go", goFile, strings.Replace(goFile, "return total\n}", "return total\n", 1), ""},
+		{"line ends of Windows", "a.js", script, strings.ReplaceAll(script, "\n", "\r\n"), ""},
+		{"tabs", "a.js", script, strings.ReplaceAll(script, "  ", "\t"), ""},
+		{"a formatter", "a.js", script, "export function total(items) {\n  return items\n    .map((i) => i.price)\n    .reduce(\n      (a, b) => a + b,\n      0,\n    );\n}\n\nclass Cart {\n  add(item) {\n    this.items.push(item);\n  }\n}\n", ""},
+		{"a method changes, its class does not", "a.js", script, strings.Replace(script, "push", "unshift", 1), "modified Cart.add"},
+		{"a method is added", "a.js", script, strings.Replace(script, "  add(", "  size() { return 1 }\n  add(", 1), "new Cart.size"},
+		{"other quotes", "a.py", "x = 'a'\ndef f():\n    return 'it'\n", "x = 'a'\ndef f():\n    return \"it\"\n", ""},
+		{"deeper by another width", "a.py", python, strings.ReplaceAll(python, "    ", "  "), ""},
+		{"a line comes out of its block", "a.py", python, strings.Replace(python, "            self", "        self", 1), "modified Cart.add"},
+		{"a function becomes a method", "a.py", python, strings.Replace(python, "def total(items):\n    return", "    def total(items):\n        return", 1), "new Cart.total, deleted total"},
+		{"overloads", "A.java", "class A { void a(int x) { one(); } void a(long x) { two(); } }", "class A { void a(long x) { two(); } void a(int x) { three(); } }", "modified A.a"},
+		{"a new file", "a.py", "", python, "new Cart, new Cart.add, new total"},
+		{"no language", "a.txt", "a", "b", ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			var got []string
+			for _, c := range outline.Compare(outline.Of(tt.file, []byte(tt.before)), outline.Of(tt.file, []byte(tt.after))) {
+				s := fmt.Sprintf("%s %s", c.Type, c.Name)
+				if c.RenamedFrom != "" {
+					s += " (was " + c.RenamedFrom + ")"
+				}
+				got = append(got, s)
+			}
+			if got := strings.Join(got, ", "); got != tt.want {
+				t.Errorf("got %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestAt(t *testing.T) {
+	o := outline.Of("a.py", []byte("import a\n\nclass A:\n    x = 1\n    def b(self):\n        return 1\n"))
+	for line, want := range map[int]string{1: "", 3: "A", 4: "A", 6: "A.b", 7: ""} {
+		if s, _ := o.At(line); s.Name != want {
+			t.Errorf("line %d is in %q, want %q", line, s.Name, want)
+		}
+	}
+}
+
+// FuzzOf asserts of any source that its symbols are in the file and that it equals itself.
+func FuzzOf(f *testing.F) {
+	for _, ext := range []string{"go", "py", "ts", "tsx", "js", "rs", "java", "kt", "swift", "cs", "c", "cc", "rb", "php", "vue"} {
+		f.Add("a."+ext, []byte("class A { fun f(x) { return `${x}` } }\ndef b(x)\n  x\nend\n"))
+		f.Add("a."+ext, []byte("<script>function a() { return <b>{'</b>'}</b> }</script> <?php function b() { <<<A\nA; }"))
+	}
+	for _, path := range samples(f) {
+		a, err := txtar.ParseFile(path)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(a.Files[0].Name, a.Files[0].Data)
+		f.Add(a.Files[0].Name, a.Files[0].Data[:2*len(a.Files[0].Data)/3])
+	}
+	f.Fuzz(func(t *testing.T, name string, src []byte) {
+		o := outline.Of(name, src)
+		lines := strings.Count(string(src), "\n") + 1
+		for _, s := range o.Symbols {
+			if s.Name == "" || s.Start < 1 || s.End < s.Start || s.End > lines {
+				t.Errorf("%+v in a file of %d lines", s, lines)
+			}
+		}
+		if got := outline.Compare(o, outline.Of(name, src)); len(got) > 0 {
+			t.Errorf("a file differs from itself: %v", got)
+		}
+	})
+}

@@ -1,0 +1,384 @@
+package outline
+
+import (
+	"bytes"
+	"strings"
+	"unicode/utf8"
+)
+
+// A lexeme is a word, a literal or a mark of source code. Comments and blanks are none.
+type lexeme struct {
+	// kind is word, number, text, markup, indent, or the mark itself for a mark of one
+	// byte; operator for a longer one.
+	kind       byte
+	newline    bool // a line ends between the token before and this one
+	start, end int32
+	line       int32 // of its first byte, from 1
+	// match is the index of the bracket that belongs to this one, -1 without one.
+	match int32
+}
+
+const (
+	word     byte = 'a'
+	number   byte = '0'
+	text     byte = '"'        // a string, a character, a regular expression
+	markup   byte = '<' + 0x80 // an element of JSX, whole
+	operator byte = '=' + 0x80 // a mark of several bytes: => -> :: == ...
+	indent   byte = ' '        // Python: the depth of the line that follows changes
+)
+
+// A quote is a form of literal.
+type quote struct {
+	open, close string
+	// raw: a backslash is a byte like others.
+	raw bool
+	// lines: it may go on over line ends. Without it an open literal ends with its line.
+	lines bool
+	// code begins an expression inside ("${", "\("), which its bracket ends.
+	code string
+}
+
+// A lexicon says what a language's literals and comments look like.
+type lexicon struct {
+	comments []string  // begin a comment that the line ends
+	blocks   [2]string // delimit a comment
+	nested   bool      // such comments nest
+	quotes   []quote   // the longer openers first
+	// wordBytes are the bytes beside letters, digits and "_" that words consist of.
+	wordBytes string
+	// special lexes what no table says; it returns the end of a literal at pos and
+	// whether there is one.
+	special func(l *lexer, pos int) (end int, ok bool)
+	// directives: lines that begin with "#" are left out (C, C++, C#).
+	directives bool
+	// indents: the depth of a line is a token (Python).
+	indents bool
+}
+
+// A lexer makes tokens of src.
+type lexer struct {
+	*lexicon
+	src     []byte
+	pos     int
+	line    int32
+	newline bool
+	tokens  []lexeme
+	open    []int32 // indexes of the brackets that are open
+	broken  bool    // a bracket or literal is open at the end, or closes what is not open
+	ifs     []int   // of each #if that is open: how many brackets were open there
+	nesting int     // of literals in code in literals
+	columns []int   // Python: the depths of the blocks that are open
+	jsx     bool
+}
+
+var pairs = [256]byte{'(': ')', '[': ']', '{': '}'}
+
+// finish ends the file: brackets that are open end with it.
+func (l *lexer) finish() {
+	l.broken = l.broken || len(l.open) > 0
+	for _, i := range l.open {
+		l.tokens[i].match = int32(len(l.tokens))
+	}
+}
+
+// run makes tokens up to the end of src, or up to the bracket that closes what was
+// opened before it.
+func (l *lexer) run(until byte) {
+	base := len(l.open)
+	for l.pos < len(l.src) {
+		c := l.src[l.pos]
+		switch {
+		case c == '\n':
+			l.line++
+			l.pos++
+			l.newline = true
+		case c == ' ' || c == '\t' || c == '\r' || c == '\f' || c == '\v':
+			l.pos++
+		case c == '\\' && l.pos+1 < len(l.src) && (l.src[l.pos+1] == '\n' || l.src[l.pos+1] == '\r'):
+			l.advance(l.lineEnd(l.pos) + 1) // the line goes on
+		case l.comment():
+		case c == '#' && l.directives && l.newline:
+			l.directive()
+		default:
+			if l.indents && l.newline && l.nesting == 0 && len(l.open) == 0 {
+				l.indentation()
+			}
+			if until != 0 && c == until && len(l.open) == base {
+				return
+			}
+			l.one(c)
+		}
+	}
+}
+
+// one makes the token at pos, which is neither blank nor comment.
+func (l *lexer) one(c byte) {
+	if l.special != nil {
+		if end, ok := l.special(l, l.pos); ok {
+			l.emit(text, end)
+			return
+		}
+	}
+	if l.literal() {
+		return
+	}
+	switch {
+	case isWord(c) || c >= utf8.RuneSelf || bytes.IndexByte([]byte(l.wordBytes), c) >= 0:
+		l.emit(wordKind(c), l.wordEnd(l.pos))
+	default:
+		l.mark(c)
+	}
+}
+
+func wordKind(c byte) byte {
+	if '0' <= c && c <= '9' {
+		return number
+	}
+	return word
+}
+
+// wordEnd returns the end of the word or number that begins at pos.
+func (l *lexer) wordEnd(pos int) int {
+	digits := '0' <= l.src[pos] && l.src[pos] <= '9'
+	end := pos + 1
+	for end < len(l.src) {
+		c := l.src[end]
+		if isWord(c) || c >= utf8.RuneSelf || l.wordBytes != "" && bytes.IndexByte([]byte(l.wordBytes), c) >= 0 {
+			end++
+			continue
+		}
+		// 1'000'000 (C++), 1.5
+		if digits && (c == '\'' || c == '.') && end+1 < len(l.src) && isDigit(l.src[end+1]) {
+			end += 2
+			continue
+		}
+		break
+	}
+	return end
+}
+
+func isDigit(c byte) bool { return '0' <= c && c <= '9' }
+func isWord(c byte) bool {
+	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || c == '_' || isDigit(c)
+}
+
+// operators are the marks of several bytes that must not be taken for their parts.
+// ">>" is two: it may close two lists of type parameters.
+var operators = []string{"...", "===", "!==", "=>", "->", "::", "==", "!=", "<=", "&&", "||", "??", "?.", "+=", "-=", ":="}
+
+func (l *lexer) mark(c byte) {
+	for _, o := range operators {
+		if c == o[0] && bytes.HasPrefix(l.src[l.pos:], []byte(o)) {
+			l.emit(operator, l.pos+len(o))
+			return
+		}
+	}
+	switch {
+	case pairs[c] != 0:
+		l.open = append(l.open, int32(len(l.tokens)))
+	case c == ')' || c == ']' || c == '}':
+		opener := l.shut(c)
+		l.emit(c, l.pos+1)
+		l.tokens[len(l.tokens)-1].match = opener
+		return
+	}
+	l.emit(c, l.pos+1)
+}
+
+// shut connects the next token, a closing bracket, with the one that it closes and
+// returns the index of that one, -1 without one. Brackets of another kind that are
+// open inside end here: the code is broken there.
+func (l *lexer) shut(c byte) int32 {
+	for n := len(l.open) - 1; n >= 0; n-- {
+		i := l.open[n]
+		if pairs[l.tokens[i].kind] != c {
+			continue
+		}
+		for _, inner := range l.open[n+1:] {
+			l.tokens[inner].match = int32(len(l.tokens))
+			l.broken = true
+		}
+		l.tokens[i].match = int32(len(l.tokens))
+		l.open = l.open[:n]
+		return i
+	}
+	l.broken = true
+	return -1
+}
+
+// emit adds the token from pos to end and goes on after it.
+func (l *lexer) emit(kind byte, end int) {
+	end = min(end, len(l.src))
+	l.tokens = append(l.tokens, lexeme{kind: kind, newline: l.newline, start: int32(l.pos), end: int32(end), line: l.line, match: -1})
+	l.advance(end)
+	l.newline = false
+}
+
+// advance goes on at end and counts the lines until there.
+func (l *lexer) advance(end int) {
+	end = min(end, len(l.src))
+	if end <= l.pos {
+		return
+	}
+	if end > l.pos+1 || l.src[l.pos] == '\n' {
+		l.line += int32(bytes.Count(l.src[l.pos:end], []byte{'\n'}))
+	}
+	l.pos = end
+}
+
+func (l *lexer) has(pos int, s string) bool {
+	return s != "" && pos < len(l.src) && l.src[pos] == s[0] && bytes.HasPrefix(l.src[pos:], []byte(s))
+}
+
+// comment goes past the comment at pos, if there is one.
+func (l *lexer) comment() bool {
+	for _, c := range l.comments {
+		// #[...] is an attribute of PHP.
+		if l.has(l.pos, c) && (c != "#" || !l.has(l.pos, "#[") || l.indents) {
+			l.pos = l.lineEnd(l.pos)
+			return true
+		}
+	}
+	if !l.has(l.pos, l.blocks[0]) {
+		return false
+	}
+	depth, end := 1, l.pos+len(l.blocks[0])
+	for end < len(l.src) && depth > 0 {
+		switch {
+		case l.has(end, l.blocks[1]):
+			depth--
+			end += len(l.blocks[1])
+		case l.nested && l.has(end, l.blocks[0]):
+			depth++
+			end += len(l.blocks[0])
+		default:
+			end++
+		}
+	}
+	l.broken = l.broken || depth > 0
+	before := l.line
+	l.advance(end)
+	l.newline = l.newline || l.line > before
+	return true
+}
+
+func (l *lexer) lineEnd(pos int) int {
+	if n := bytes.IndexByte(l.src[pos:], '\n'); n >= 0 {
+		return pos + n
+	}
+	return len(l.src)
+}
+
+// literal makes the token of a literal of the table.
+func (l *lexer) literal() bool {
+	for i := range l.quotes {
+		if q := &l.quotes[i]; l.has(l.pos, q.open) {
+			l.emit(text, l.quoteEnd(q, l.pos+len(q.open)))
+			return true
+		}
+	}
+	return false
+}
+
+// quoteEnd returns the end of a literal whose contents begin at pos.
+func (l *lexer) quoteEnd(q *quote, pos int) int {
+	for pos < len(l.src) {
+		c := l.src[pos]
+		switch {
+		case l.has(pos, q.code):
+			pos = l.codeEnd(pos+len(q.code), q.code[strings.IndexAny(q.code, "({")])
+		case c == '\\' && !q.raw:
+			pos += 2
+		case l.has(pos, q.close):
+			return pos + len(q.close)
+		case c == '\n' && !q.lines:
+			return pos
+		default:
+			pos++
+		}
+	}
+	l.broken = true
+	return len(l.src)
+}
+
+// maxNesting bounds literals inside code inside literals.
+const maxNesting = 40
+
+// codeEnd returns the position after the bracket that closes the code at pos.
+func (l *lexer) codeEnd(pos int, open byte) int {
+	if l.nesting > maxNesting {
+		return len(l.src)
+	}
+	inner := &lexer{lexicon: l.lexicon, src: l.src, pos: pos, jsx: l.jsx, nesting: l.nesting + 1}
+	inner.run(pairs[open])
+	l.jsx = inner.jsx // an element that does not end is looked for once
+	if inner.pos >= len(l.src) {
+		l.broken = true
+		return len(l.src)
+	}
+	return inner.pos + 1
+}
+
+// directive leaves a line out that begins with "#". Of "#if A … #else … #endif" the
+// second part is left out too when the first opens a bracket without closing it: one
+// of the two is compiled.
+func (l *lexer) directive() {
+	end := l.directiveEnd(l.pos)
+	line := bytes.TrimLeft(l.src[l.pos+1:end], " \t")
+	switch {
+	case bytes.HasPrefix(line, []byte("if")):
+		l.ifs = append(l.ifs, len(l.open))
+	case bytes.HasPrefix(line, []byte("endif")):
+		l.ifs = l.ifs[:max(0, len(l.ifs)-1)]
+	case bytes.HasPrefix(line, []byte("el")) && len(l.ifs) > 0 && l.ifs[len(l.ifs)-1] != len(l.open):
+		end = l.endif(end)
+	}
+	l.advance(end)
+}
+
+// directiveEnd returns the end of a directive's line; a backslash before the line end
+// continues it.
+func (l *lexer) directiveEnd(pos int) int {
+	for {
+		end := l.lineEnd(pos)
+		if end == len(l.src) || !bytes.HasSuffix(bytes.TrimRight(l.src[pos:end], "\r"), []byte{'\\'}) {
+			return end
+		}
+		pos = end + 1
+	}
+}
+
+// endif returns the start of the "#endif" that ends the directive before pos.
+func (l *lexer) endif(pos int) int {
+	for depth := 0; pos < len(l.src); {
+		end := l.lineEnd(pos)
+		if line := bytes.TrimLeft(l.src[pos:end], " \t"); len(line) > 0 && line[0] == '#' {
+			switch line = bytes.TrimLeft(line[1:], " \t"); {
+			case bytes.HasPrefix(line, []byte("if")):
+				depth++
+			case bytes.HasPrefix(line, []byte("endif")):
+				if depth--; depth < 0 {
+					return pos
+				}
+			}
+		}
+		pos = min(end+1, len(l.src))
+	}
+	return pos
+}
+
+// indentation emits a token when the line at pos is deeper or less deep than the one
+// before. How deep it is in columns does not count, only its order.
+func (l *lexer) indentation() {
+	column := l.pos - (bytes.LastIndexByte(l.src[:l.pos], '\n') + 1)
+	depth := len(l.columns)
+	for depth > 0 && l.columns[depth-1] >= column {
+		depth--
+	}
+	if depth+1 == len(l.columns) && l.columns[depth] == column {
+		return
+	}
+	l.columns = append(l.columns[:depth], column)
+	newline := l.newline
+	l.tokens = append(l.tokens, lexeme{kind: indent, newline: newline, start: int32(l.pos), end: int32(l.pos), line: l.line, match: int32(depth)})
+}

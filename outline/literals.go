@@ -1,0 +1,413 @@
+package outline
+
+import (
+	"bytes"
+	"strings"
+	"unicode/utf8"
+)
+
+// lexicons by the name of the language.
+var lexicons = map[string]*lexicon{
+	"go": {comments: cComments, blocks: cBlocks, quotes: []quote{
+		{open: "`", close: "`", raw: true, lines: true}, {open: `"`, close: `"`}, {open: "'", close: "'"}}},
+	"javascript": {comments: cComments, blocks: cBlocks, wordBytes: "$#", special: scriptLiteral, quotes: []quote{
+		{open: "`", close: "`", lines: true, code: "${"}, {open: `"`, close: `"`}, {open: "'", close: "'"}}},
+	"python": {comments: []string{"#"}, indents: true, quotes: []quote{
+		{open: `"""`, close: `"""`, lines: true}, {open: "'''", close: "'''", lines: true}, {open: `"`, close: `"`}, {open: "'", close: "'"}}},
+	"rust": {comments: cComments, blocks: cBlocks, nested: true, special: rustLiteral, quotes: []quote{
+		{open: `"`, close: `"`, lines: true}}},
+	"java": {comments: cComments, blocks: cBlocks, wordBytes: "$", quotes: []quote{
+		{open: `"""`, close: `"""`, lines: true}, {open: `"`, close: `"`}, {open: "'", close: "'"}}},
+	"kotlin": {comments: cComments, blocks: cBlocks, nested: true, quotes: []quote{
+		{open: `"""`, close: `"""`, raw: true, lines: true, code: "${"}, {open: `"`, close: `"`, code: "${"}, {open: "'", close: "'"}, {open: "`", close: "`"}}},
+	"c": {comments: cComments, blocks: cBlocks, directives: true, special: cLiteral, quotes: []quote{
+		{open: `"`, close: `"`}, {open: "'", close: "'"}}},
+	"csharp": {comments: cComments, blocks: cBlocks, directives: true, special: csharpLiteral, quotes: []quote{
+		{open: `"`, close: `"`}, {open: "'", close: "'"}}},
+	"php": {comments: []string{"//", "#"}, blocks: cBlocks, wordBytes: "$\\", special: phpLiteral, quotes: []quote{
+		{open: `"`, close: `"`, lines: true, code: "{$"}, {open: "'", close: "'", lines: true}, {open: "`", close: "`", lines: true}}},
+	"swift": {comments: cComments, blocks: cBlocks, nested: true, special: swiftLiteral, quotes: []quote{
+		{open: `"""`, close: `"""`, lines: true, code: `\(`}, {open: `"`, close: `"`, code: `\(`}, {open: "`", close: "`"}}},
+	"ruby": {comments: []string{"#"}, wordBytes: "@$", special: rubyLiteral, quotes: []quote{
+		{open: `"`, close: `"`, lines: true, code: "#{"}, {open: "'", close: "'", lines: true}, {open: "`", close: "`", lines: true, code: "#{"}}},
+}
+
+var (
+	cComments = []string{"//"}
+	cBlocks   = [2]string{"/*", "*/"}
+)
+
+// scriptLiteral lexes regular expressions and elements of JSX.
+func scriptLiteral(l *lexer, pos int) (int, bool) {
+	switch {
+	case l.src[pos] == '/' && l.expression(true):
+		return l.regexpEnd(pos)
+	case l.src[pos] == '<' && l.jsx && l.expression(false) && pos+1 < len(l.src) && (isWord(l.src[pos+1]) || l.src[pos+1] == '>'):
+		return l.elementEnd(pos, 0)
+	}
+	return 0, false
+}
+
+// beforeExpressions are the words of JavaScript and Ruby after which "/" begins a
+// regular expression, and "<" an element.
+var beforeExpressions = wordSet(`return typeof case in of delete void throw new else do yield await instanceof default and or not if unless while until when then puts`)
+
+// expression reports whether an expression begins after the last token, as opposed to
+// an operator. After "}" both are possible: afterBlock.
+func (l *lexer) expression(afterBlock bool) bool {
+	if len(l.tokens) == 0 {
+		return true
+	}
+	last := l.tokens[len(l.tokens)-1]
+	switch last.kind {
+	case word:
+		return beforeExpressions[string(l.src[last.start:last.end])]
+	case number, text, markup, ']':
+		return false
+	case '}':
+		return afterBlock
+	case ')':
+		if last.match > 0 {
+			before := l.tokens[last.match-1]
+			w := string(l.src[before.start:before.end])
+			return w == "if" || w == "while" || w == "for"
+		}
+		return false
+	}
+	return true
+}
+
+// regexpEnd returns the end of the regular expression /.../flags at pos.
+func (l *lexer) regexpEnd(pos int) (int, bool) {
+	class := false
+	const longest = 4 << 10
+	for end := pos + 1; end < min(len(l.src), pos+longest) && l.src[end] != '\n'; end++ {
+		switch c := l.src[end]; {
+		case c == '\\':
+			end++
+		case c == '[':
+			class = true
+		case c == ']':
+			class = false
+		case c == '/' && !class:
+			for end++; end < len(l.src) && isWord(l.src[end]); end++ {
+			}
+			return end, true
+		}
+	}
+	return 0, false
+}
+
+// elementEnd returns the end of the JSX element at pos. It is none when it does not end,
+// or when what looks like its name is a type parameter.
+func (l *lexer) elementEnd(pos, depth int) (int, bool) {
+	if depth > maxNesting {
+		return 0, false
+	}
+	p := pos + 1
+	for p < len(l.src) && (isWord(l.src[p]) || strings.IndexByte(".-:", l.src[p]) >= 0) {
+		p++
+	}
+	if rest := bytes.TrimLeft(l.src[p:min(len(l.src), p+16)], " "); bytes.HasPrefix(rest, []byte(",")) || bytes.HasPrefix(rest, []byte("extends ")) {
+		return 0, false
+	}
+	for p < len(l.src) { // attributes
+		switch c := l.src[p]; c {
+		case '>':
+			return l.childrenEnd(p+1, depth)
+		case '/':
+			if l.has(p, "/>") {
+				return p + 2, true
+			}
+			p++
+		case '{':
+			p = l.codeEnd(p+1, '{')
+		case '"', '\'':
+			n := bytes.IndexByte(l.src[p+1:], c)
+			if n < 0 {
+				return l.endless()
+			}
+			p += n + 2
+		case '(', ')', ';':
+			return 0, false
+		default:
+			p++
+		}
+	}
+	return l.endless()
+}
+
+// endless says that an element does not end: the file is not looked through for the end
+// of another one.
+func (l *lexer) endless() (int, bool) {
+	l.jsx = false
+	return 0, false
+}
+
+// childrenEnd returns the end of the JSX element whose children begin at p.
+func (l *lexer) childrenEnd(p, depth int) (int, bool) {
+	for p < len(l.src) {
+		switch {
+		case l.src[p] == '{':
+			p = l.codeEnd(p+1, '{')
+		case l.has(p, "</"):
+			if n := bytes.IndexByte(l.src[p:], '>'); n > 0 {
+				return p + n + 1, true
+			}
+			return l.endless()
+		case l.src[p] == '<':
+			end, ok := l.elementEnd(p, depth+1)
+			if !ok {
+				return 0, false
+			}
+			p = end
+		default:
+			p++
+		}
+	}
+	return l.endless()
+}
+
+// rustLiteral lexes characters, lifetimes and raw strings.
+func rustLiteral(l *lexer, pos int) (int, bool) {
+	if l.src[pos] == '\'' {
+		if l.has(pos+1, `\`) {
+			if n := bytes.IndexByte(l.src[min(len(l.src), pos+3):], '\''); n >= 0 {
+				return pos + 3 + n + 1, true
+			}
+			return 0, false
+		}
+		if _, size := utf8.DecodeRune(l.src[pos+1:]); l.has(pos+1+size, "'") {
+			return pos + 1 + size + 1, true
+		}
+		end := pos + 1
+		for end < len(l.src) && isWord(l.src[end]) {
+			end++
+		}
+		return end, true
+	}
+	for _, prefix := range [...]string{"r", "br", "cr"} {
+		if l.has(pos, prefix) {
+			if end, ok := l.fenced(pos+len(prefix), '#', true); ok {
+				return end, true
+			}
+		}
+	}
+	return 0, false
+}
+
+// fenced returns the end of a raw string ##"..."## at pos; without any fence too when
+// bare is set.
+func (l *lexer) fenced(pos int, fence byte, bare bool) (int, bool) {
+	n := 0
+	for pos+n < len(l.src) && l.src[pos+n] == fence {
+		n++
+	}
+	if n == 0 && !bare || !l.has(pos+n, `"`) {
+		return 0, false
+	}
+	return l.until(pos+n+1, `"`+strings.Repeat(string(fence), n)), true
+}
+
+// until returns the position after the next s, or the end of src, where s is missing.
+func (l *lexer) until(pos int, s string) int {
+	pos = min(pos, len(l.src))
+	if n := bytes.Index(l.src[pos:], []byte(s)); n >= 0 {
+		return pos + n + len(s)
+	}
+	l.broken = true
+	return len(l.src)
+}
+
+// cLiteral lexes the raw strings of C++: R"tag(...)tag".
+func cLiteral(l *lexer, pos int) (int, bool) {
+	for _, prefix := range [...]string{`R"`, `u8R"`, `LR"`, `uR"`, `UR"`} {
+		if !l.has(pos, prefix) {
+			continue
+		}
+		start := pos + len(prefix)
+		if n := bytes.IndexByte(l.src[start:min(len(l.src), start+18)], '('); n >= 0 {
+			return l.until(start+n+1, ")"+string(l.src[start:start+n])+`"`), true
+		}
+	}
+	return 0, false
+}
+
+// csharpLiteral lexes verbatim, interpolated and raw strings.
+func csharpLiteral(l *lexer, pos int) (int, bool) {
+	p := pos
+	verbatim, code := false, false
+	for p < len(l.src) && (l.src[p] == '$' || l.src[p] == '@') {
+		verbatim = verbatim || l.src[p] == '@'
+		code = code || l.src[p] == '$'
+		p++
+	}
+	quotes := 0
+	for p+quotes < len(l.src) && l.src[p+quotes] == '"' {
+		quotes++
+	}
+	if quotes >= 3 {
+		return l.until(p+quotes, strings.Repeat(`"`, quotes)), true
+	}
+	if quotes == 0 || p == pos {
+		return 0, false
+	}
+	for p++; p < len(l.src); {
+		switch c := l.src[p]; {
+		case c == '"' && verbatim && l.has(p, `""`), code && (l.has(p, "{{") || l.has(p, "}}")):
+			p += 2
+		case c == '"':
+			return p + 1, true
+		case c == '\\' && !verbatim:
+			p += 2
+		case c == '{' && code:
+			p = l.codeEnd(p+1, '{')
+		case c == '\n' && !verbatim:
+			return p, true
+		default:
+			p++
+		}
+	}
+	l.broken = true
+	return len(l.src), true
+}
+
+// phpLiteral lexes heredocs and what is outside of PHP.
+func phpLiteral(l *lexer, pos int) (int, bool) {
+	switch {
+	case l.has(pos, "?>"):
+		return l.htmlEnd(pos + 2), true
+	case l.has(pos, "<<<"):
+		return l.heredocEnd(pos+3, "")
+	}
+	return 0, false
+}
+
+// htmlEnd returns where PHP begins again after pos.
+func (l *lexer) htmlEnd(pos int) int {
+	for _, opener := range [...]string{"<?php", "<?="} {
+		if n := bytes.Index(l.src[pos:], []byte(opener)); n >= 0 {
+			return pos + n + len(opener)
+		}
+	}
+	return len(l.src)
+}
+
+// heredocEnd returns the end of a heredoc whose tag, which may be quoted, is at pos.
+// The tag must be in capital letters or quoted where its opener is an operator too.
+func (l *lexer) heredocEnd(pos int, marks string) (int, bool) {
+	for pos < len(l.src) && (l.src[pos] == ' ' && marks == "" || strings.IndexByte(marks, l.src[pos]) >= 0) {
+		pos++
+	}
+	var q byte
+	if pos < len(l.src) && (l.src[pos] == '"' || l.src[pos] == '\'') {
+		q = l.src[pos]
+		pos++
+	}
+	end := pos
+	for end < len(l.src) && isWord(l.src[end]) {
+		end++
+	}
+	tag := l.src[pos:end]
+	if len(tag) == 0 || isDigit(tag[0]) || q == 0 && marks != "" && (tag[0] < 'A' || tag[0] > 'Z') {
+		return 0, false
+	}
+	for line := l.lineEnd(end) + 1; line < len(l.src); line = l.lineEnd(line) + 1 {
+		s := bytes.TrimLeft(l.src[line:l.lineEnd(line)], " \t")
+		if bytes.HasPrefix(s, tag) && (len(s) == len(tag) || !isWord(s[len(tag)])) {
+			return l.lineEnd(line) - len(s) + len(tag), true
+		}
+	}
+	l.broken = true
+	return len(l.src), true
+}
+
+// swiftLiteral lexes raw strings: #"..."#.
+func swiftLiteral(l *lexer, pos int) (int, bool) {
+	if l.src[pos] != '#' {
+		return 0, false
+	}
+	return l.fenced(pos, '#', false)
+}
+
+// rubyLiteral lexes names that end with "?" or "!", symbols, heredocs, regular
+// expressions, lists (%w[a b]) and comments between =begin and =end.
+func rubyLiteral(l *lexer, pos int) (int, bool) {
+	switch c := l.src[pos]; {
+	case l.newline && l.has(pos, "=begin"):
+		return l.lineEnd(l.until(pos, "\n=end")), true
+	case l.newline && l.has(pos, "__END__"):
+		return len(l.src), true
+	case c == ':' && pos+1 < len(l.src) && (isWord(l.src[pos+1]) || l.src[pos+1] == '"') && (pos == 0 || l.src[pos-1] != ':'):
+		if l.src[pos+1] == '"' {
+			return 0, false
+		}
+		return l.rubyName(pos + 1), true
+	case c == '/' && l.rubyArgument(pos):
+		return l.regexpEnd(pos)
+	case l.has(pos, "<<~") || l.has(pos, "<<-"):
+		return l.heredocEnd(pos+3, "~-")
+	case l.has(pos, "<<") && l.rubyArgument(pos):
+		return l.heredocEnd(pos+2, "~-")
+	case c == '%' && l.rubyArgument(pos):
+		return l.percentEnd(pos)
+	}
+	return 0, false
+}
+
+// rubyName returns the end of the name at pos with its "?" or "!".
+func (l *lexer) rubyName(pos int) int {
+	end := l.wordEnd(pos)
+	if end < len(l.src) && (l.src[end] == '?' || l.src[end] == '!') && !l.has(end+1, "=") {
+		end++
+	}
+	return end
+}
+
+// rubyArgument reports whether the mark at pos begins a literal: no value stands before
+// it, or it stands like an argument, with a blank before it and none behind.
+func (l *lexer) rubyArgument(pos int) bool {
+	if l.newline || l.expression(false) {
+		return true
+	}
+	last := l.tokens[len(l.tokens)-1]
+	return last.kind == word && int(last.end) < pos && pos+1 < len(l.src) && l.src[pos+1] != ' ' && l.src[pos+1] != '='
+}
+
+// percentEnd returns the end of %w[...], %(...), %i|...| at pos.
+func (l *lexer) percentEnd(pos int) (int, bool) {
+	p := pos + 1
+	if p < len(l.src) && strings.IndexByte("wWiIqQrsx", l.src[p]) >= 0 {
+		p++
+	}
+	if p >= len(l.src) || isWord(l.src[p]) || l.src[p] == ' ' || l.src[p] == '=' || l.src[p] == '\n' {
+		return 0, false
+	}
+	open := l.src[p]
+	end, depth := pairs[open], 1
+	if open == '<' {
+		end = '>'
+	}
+	for p++; p < len(l.src); p++ {
+		switch c := l.src[p]; {
+		case c == '\\':
+			p++
+		case end == 0 && c == open, c == end && depth == 1:
+			return p + 1, true
+		case c == end:
+			depth--
+		case c == open:
+			depth++
+		}
+	}
+	l.broken = true
+	return len(l.src), true
+}
+
+func wordSet(s string) map[string]bool {
+	set := map[string]bool{}
+	for _, w := range strings.Fields(s) {
+		set[w] = true
+	}
+	return set
+}

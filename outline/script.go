@@ -1,0 +1,519 @@
+package outline
+
+import "strings"
+
+// scriptModifiers stand before a declaration of JavaScript and TypeScript, and before a
+// member of a class.
+var scriptModifiers = wordSet(`export default declare async abstract public private protected static readonly override get set accessor`)
+
+// statements finds the declarations among the statements from token i to hi.
+func (w *walker) statements(i, hi int, owner string) {
+	if !w.enter() {
+		return
+	}
+	defer w.leave()
+	for i < hi {
+		i = max(w.statement(i, hi, owner), i+1)
+	}
+}
+
+// statement finds the declarations of the statement at token i and returns its end.
+func (w *walker) statement(i, hi int, owner string) int {
+	s := span{outer: i, start: i, sign: i}
+	k := i
+	for w.is(k, "@") && w.kind(k+1) == word {
+		k = w.annotationEnd(k + 1)
+		s.sign = k
+	}
+	exported := k
+	for scriptModifiers[w.word(k)] && w.kind(k) == word && k < hi {
+		k++
+	}
+	v := w.word(k)
+	if w.kind(k) != word {
+		v = ""
+	}
+	switch v {
+	case "function":
+		return w.functionStatement(k, hi, owner, s)
+	case "class":
+		return w.class(k, hi, owner, "", s)
+	case "interface", "enum", "namespace", "module":
+		if w.kind(k+1) == word || v == "module" && w.kind(k+1) == text {
+			return w.scriptType(k, hi, owner, s)
+		}
+	case "type":
+		if w.kind(k+1) == word && (w.is(k+2, "=") || w.is(k+2, "<")) {
+			end := w.scriptEnd(k+1, hi)
+			s.body, s.end = k+2, end
+			for s.body < end && !w.is(s.body, "=") {
+				s.body = w.next(s.body, end)
+			}
+			w.add(qualified(owner, w.word(k+1)), Type, s)
+			return end
+		}
+	case "const", "let", "var":
+		if w.is(k+1, "enum") {
+			return w.scriptType(k+1, hi, owner, s)
+		}
+		return w.variables(k+1, hi, owner, s)
+	case "describe", "it", "test", "suite", "context":
+		if end, ok := w.test(k, hi, owner, s); ok {
+			return end
+		}
+	}
+	if w.is(exported, "export") && w.is(exported+1, "default") {
+		s.body = exported + 2
+		return w.value(exported+2, hi, qualified(owner, "default"), owner, s, Func)
+	}
+	return w.assignment(k, hi, owner, s)
+}
+
+// functionStatement declares "function name(...) {...}".
+func (w *walker) functionStatement(k, hi int, owner string, s span) int {
+	at := k + 1
+	if w.is(at, "*") {
+		at++
+	}
+	name := "default"
+	if w.kind(at) == word {
+		name = w.word(at)
+		at++
+	}
+	open, ok := w.bodyOf(at, hi)
+	if !ok {
+		return open
+	}
+	s.body, s.end = open, w.after(open)
+	w.add(qualified(owner, name), Func, s)
+	return s.end
+}
+
+// bodyOf returns the brace that opens the body of the function whose parameters, or type
+// parameters, begin at token at. Without a body it returns where the declaration ends.
+func (w *walker) bodyOf(at, hi int) (open int, ok bool) {
+	if w.is(at, "<") {
+		at = w.typeParametersEnd(at, hi)
+	}
+	if !w.is(at, "(") {
+		return at, false
+	}
+	at = w.after(at)
+	if w.is(at, ":") {
+		at = w.typeEnd(at+1, hi)
+	}
+	return at, at < hi && w.is(at, "{")
+}
+
+// typeEnd returns the end of the type at token k: the brace of a body, an arrow, a line
+// end or a mark that no type goes on over.
+func (w *walker) typeEnd(k, hi int) int {
+	value := true // a type has to follow
+	for i := k; i < hi; {
+		switch {
+		case w.is(i, "{"):
+			if !value {
+				return i
+			}
+			value, i = false, w.after(i)
+		case w.is(i, "=>"):
+			// "(a: b) => c" is a type when what follows is none of the body.
+			if w.is(i-1, ")") && w.arrowType(k, i) && (!w.is(i+1, "{") || w.is(w.after(i+1), "{")) {
+				value, i = true, i+1
+				continue
+			}
+			return i
+		case w.is(i, ";"), w.is(i, "="), w.is(i, ","), w.is(i, ")"), w.is(i, "}"), w.is(i, "]"):
+			return i
+		case w.is(i, "|"), w.is(i, "&"), w.is(i, "."), w.is(i, "?"), w.is(i, ":"):
+			value, i = true, i+1
+		case w.kind(i) == word && (typeWords[w.word(i)]):
+			value, i = true, i+1
+		case w.is(i, "<"):
+			value, i = false, w.typeParametersEnd(i, hi)
+		default:
+			if !value && w.newlineAt(i) && !w.is(i, "[") && !w.is(i, "(") {
+				return i
+			}
+			value, i = false, w.after(i)
+		}
+	}
+	return hi
+}
+
+var typeWords = wordSet(`is keyof typeof readonly extends infer asserts unique new in`)
+
+// arrowType reports whether the type from token k to the arrow at i begins with its
+// parameters: it is a type of functions.
+func (w *walker) arrowType(k, i int) bool {
+	return w.is(k, "(") && w.after(k) == i
+}
+
+// scriptType declares an interface, an enum or a namespace whose word is at token k.
+func (w *walker) scriptType(k, hi int, owner string, s span) int {
+	open := k + 1
+	for open < hi && !w.is(open, "{") {
+		if open > k+1 && w.is(open, ";") {
+			return open + 1
+		}
+		open = w.next(open, hi)
+	}
+	if open >= hi {
+		return hi
+	}
+	s.body, s.end = open, w.after(open)
+	name := w.signature(k+1, min(k+2, hi))
+	for n := k + 2; w.is(n, "."); n += 2 {
+		name += "." + w.word(n+1)
+	}
+	name = qualified(owner, strings.Trim(name, "\"'"))
+	switch w.word(k) {
+	case "namespace", "module":
+		w.statements(open+1, s.end-1, name)
+	default:
+		w.add(name, Type, s)
+	}
+	return s.end
+}
+
+// class declares the class whose word is at token k; other names it where it has no name.
+func (w *walker) class(k, hi int, owner, other string, s span) int {
+	name, open := other, k+1
+	if w.kind(open) == word && !w.is(open, "extends") && !w.is(open, "implements") {
+		if name == "" {
+			name = qualified(owner, w.word(open))
+		}
+		open++
+	}
+	if name == "" {
+		name = qualified(owner, "default")
+	}
+	for open < hi && !w.is(open, "{") {
+		if w.is(open, ";") {
+			return open + 1
+		}
+		open = w.next(open, hi)
+	}
+	if open >= hi {
+		return hi
+	}
+	s.body = open
+	s.end = w.after(open)
+	w.add(name, Type, s)
+	for i := open + 1; i < s.end-1; {
+		i = max(w.classMember(i, s.end-1, name), i+1)
+	}
+	return s.end
+}
+
+// classMember declares the method at token i and returns where the next member begins.
+func (w *walker) classMember(i, hi int, owner string) int {
+	s := span{outer: i, start: i, sign: i}
+	k := i
+	for w.is(k, "@") && w.kind(k+1) == word {
+		k = w.annotationEnd(k + 1)
+		s.sign = k
+	}
+	for k < hi && scriptModifiers[w.word(k)] && w.kind(k) == word && !w.is(k+1, "(") && !w.is(k+1, "=") && !w.is(k+1, ":") && !w.is(k+1, ";") && !w.is(k+1, "?") && !w.is(k+1, "<") {
+		k++
+	}
+	if w.is(k, "{") { // static { ... }
+		return w.after(k)
+	}
+	if w.is(k, "*") {
+		k++
+	}
+	if k >= hi {
+		return hi
+	}
+	name, at := w.memberName(k)
+	if name == "" {
+		return w.scriptEnd(k, hi)
+	}
+	for w.is(at, "?") || w.is(at, "!") {
+		at++
+	}
+	if w.is(at, "(") || w.is(at, "<") {
+		open, ok := w.bodyOf(at, hi)
+		if !ok {
+			if open < hi && w.newlineAt(open) {
+				return open
+			}
+			return w.scriptEnd(open, hi)
+		}
+		s.body, s.end = open, w.after(open)
+		w.add(qualified(owner, name), Method, s)
+		return s.end
+	}
+	if w.is(at, ":") {
+		at = w.typeEnd(at+1, hi)
+	}
+	if w.is(at, "=") {
+		return w.value(at+1, hi, qualified(owner, name), owner, s, Method)
+	}
+	return w.scriptEnd(max(at-1, k), hi)
+}
+
+// memberName returns the name of a member at token k and the token after it.
+func (w *walker) memberName(k int) (string, int) {
+	switch w.kind(k) {
+	case word, number:
+		return w.word(k), k + 1
+	case text:
+		return strings.Trim(w.word(k), "\"'`"), k + 1
+	case '[':
+		end := w.after(k)
+		return w.signature(k, end), end
+	}
+	return "", k
+}
+
+// variables declares the functions among "const a = ..., b = ...", from the first name
+// at token k on.
+func (w *walker) variables(k, hi int, owner string, s span) int {
+	for {
+		name, at := "", k
+		if w.kind(k) == word {
+			name, at = w.word(k), k+1
+			if w.is(at, "!") {
+				at++
+			}
+			if w.is(at, ":") {
+				at = w.typeEnd(at+1, hi)
+			}
+		} else {
+			at = w.after(min(k, hi-1)) // const { a, b } = ...
+			if w.is(at, ":") {
+				at = w.typeEnd(at+1, hi)
+			}
+		}
+		if !w.is(at, "=") {
+			return w.scriptEnd(k, hi)
+		}
+		if name != "" {
+			name = qualified(owner, name)
+		}
+		end := w.value(at+1, hi, name, owner, s, Func)
+		if !w.is(end, ",") || end >= hi {
+			return end
+		}
+		k = end + 1
+		s = span{outer: k, start: k, sign: k}
+	}
+}
+
+// assignment declares what "exports.a = ...", "A.prototype.b = ..." assigns at token k.
+func (w *walker) assignment(k, hi int, owner string, s span) int {
+	name, at := "", k
+	for w.kind(at) == word && at < hi {
+		name = qualified(name, w.word(at))
+		at++
+		if !w.is(at, ".") {
+			break
+		}
+		at++
+	}
+	if at == k || !w.is(at, "=") || at >= hi {
+		return w.scriptEnd(k, hi)
+	}
+	name = strings.ReplaceAll(name, ".prototype", "")
+	if name == "module.exports" {
+		name = "default"
+	}
+	name = strings.TrimPrefix(strings.TrimPrefix(name, "module."), "exports.")
+	return w.value(at+1, hi, qualified(owner, name), owner, s, Func)
+}
+
+// value declares the function, the class or the functions of the object that begins at
+// token k under a name, and returns the end of the expression, with its semicolon.
+func (w *walker) value(k, hi int, name, owner string, s span, kind Kind) int {
+	at := k
+	if w.is(at, "async") && !w.newlineAt(at+1) && !w.is(at+1, "=>") {
+		at++
+	}
+	switch {
+	case w.is(at, "function"):
+		at++
+		if w.is(at, "*") {
+			at++
+		}
+		if w.kind(at) == word {
+			if name == "default" {
+				name = w.word(at)
+			}
+			at++
+		}
+		if open, ok := w.bodyOf(at, hi); ok {
+			s.body, s.end = open, w.scriptEnd(open, hi)
+			if after := w.after(open); !w.is(after, "(") && !w.is(after, ".") || after >= hi {
+				w.add(name, kind, s) // function() {...}() is its result
+			}
+			return s.end
+		}
+	case w.is(at, "class"):
+		if name == "default" && w.kind(at+1) == word {
+			name = ""
+		}
+		end := w.class(at, hi, owner, name, s)
+		return w.scriptEnd(end-1, hi)
+	case w.is(at, "{"):
+		end := w.after(at)
+		if name != "" {
+			prefix := name
+			if prefix == "default" {
+				prefix = ""
+			}
+			w.object(at+1, end-1, prefix)
+		}
+		return w.scriptEnd(at, hi)
+	default:
+		if body, ok := w.arrow(at, hi); ok {
+			s.body, s.end = body, w.scriptEnd(body, hi)
+			w.add(name, kind, s)
+			return s.end
+		}
+	}
+	return w.scriptEnd(k, hi)
+}
+
+// arrow returns where the body of the arrow function at token k begins.
+func (w *walker) arrow(k, hi int) (body int, ok bool) {
+	at := k
+	if w.is(at, "<") {
+		at = w.typeParametersEnd(at, hi)
+	}
+	switch {
+	case w.is(at, "("):
+		at = w.after(at)
+		if w.is(at, ":") {
+			at = w.typeEnd(at+1, hi)
+		}
+	case w.kind(at) == word:
+		at++
+	default:
+		return 0, false
+	}
+	if at >= hi || !w.is(at, "=>") {
+		return 0, false
+	}
+	return at + 1, at+1 < hi
+}
+
+// object declares the functions of an object literal between tokens i and hi.
+func (w *walker) object(i, hi int, owner string) {
+	if !w.enter() {
+		return
+	}
+	defer w.leave()
+	for i < hi {
+		i = max(w.property(i, hi, owner), i+1)
+	}
+}
+
+// property declares the function of the property at token i and returns the next one.
+func (w *walker) property(i, hi int, owner string) int {
+	s := span{outer: i, start: i, sign: i}
+	k := i
+	for (w.is(k, "async") || w.is(k, "get") || w.is(k, "set")) && !w.is(k+1, "(") && !w.is(k+1, ":") && !w.is(k+1, ",") {
+		k++
+	}
+	if w.is(k, "*") {
+		k++
+	}
+	name, at := w.memberName(min(k, hi-1))
+	if name != "" && (w.is(at, "(") || w.is(at, "<")) {
+		if open, ok := w.bodyOf(at, hi); ok {
+			s.body, s.end = open, w.after(open)
+			w.add(qualified(owner, name), Method, s)
+			return s.end
+		}
+	}
+	end := i
+	for end < hi && !w.is(end, ",") {
+		end = w.after(end)
+	}
+	if name != "" && w.is(at, ":") {
+		w.value(at+1, end, qualified(owner, name), owner, s, Method)
+	}
+	return end + 1
+}
+
+// test declares test("name", ...), and what a group of tests holds.
+func (w *walker) test(k, hi int, owner string, s span) (end int, ok bool) {
+	open := k + 1
+	for w.is(open, ".") { // it.only, test.each
+		open += 2
+	}
+	if !w.is(open, "(") || w.kind(open+1) != text || !w.is(open+2, ",") {
+		return 0, false
+	}
+	name := strings.Trim(w.word(open+1), "\"'`")
+	s.body, s.end = open+2, w.after(open)
+	w.add(name, Test, s)
+	w.symbols[len(w.symbols)-1].Signature += ")"
+	if v := w.word(k); v != "it" && v != "test" {
+		last := s.end - 1
+		for i := open + 3; i < last; i++ {
+			if w.is(i, "=>") || w.is(i, "function") {
+				if body := i + 1; w.is(body, "{") {
+					w.statements(body+1, w.after(body)-1, owner)
+				}
+				break
+			}
+		}
+	}
+	return w.scriptEnd(s.end-1, hi), true
+}
+
+// scriptEnd returns the end of the statement that goes on at token k: after its
+// semicolon, before a comma of its list, or where a line ends it.
+func (w *walker) scriptEnd(k, hi int) int {
+	for i := k; i < hi; {
+		switch w.kind(i) {
+		case ';':
+			return i + 1
+		case ',', '}', ')', ']':
+			if i > k {
+				return i
+			}
+		}
+		i = w.after(i)
+		if i < hi && w.scriptLineEnd(i) {
+			return i
+		}
+	}
+	return hi
+}
+
+// scriptLineEnd reports whether a statement ends at the line end before token i. What
+// begins like a parameter list or an index goes on with the line before, as the language
+// has it.
+func (w *walker) scriptLineEnd(i int) bool {
+	if w.is(i-1, "}") && w.is(i, "}") {
+		return true
+	}
+	if !w.newlineAt(i) {
+		return false
+	}
+	switch k := w.kind(i); k {
+	case '.', ',', ':', '=', '+', '-', '*', '/', '%', '?', '|', '&', '<', '>', '^', operator, '(', '[', markup:
+		return (k == '(' || k == '[' || k == '*') && w.kind(i-1) == '}'
+	case word:
+		if scriptContinuing[w.word(i)] {
+			return false
+		}
+	}
+	switch k := w.kind(i - 1); k {
+	case ')', ']', '}', '>', word, number, text, markup:
+		return k != word || !scriptContinued[w.word(i-1)]
+	case '+', '-':
+		return w.is(i-2, "+") || w.is(i-2, "-")
+	}
+	return false
+}
+
+// scriptContinuing words go on with the line before, scriptContinued ones ask for the next.
+var (
+	scriptContinuing = wordSet(`else catch finally as in instanceof of extends implements satisfies`)
+	scriptContinued  = wordSet(`return throw new typeof as is in extends implements instanceof of else export default`)
+)
