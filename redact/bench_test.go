@@ -2,6 +2,7 @@ package redact
 
 import (
 	"encoding/json"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -56,5 +57,23 @@ func BenchmarkTextClean50KB(b *testing.B) {
 	b.SetBytes(int64(len(text)))
 	for b.Loop() {
 		Text(text)
+	}
+}
+
+// BenchmarkPEMMarkers scans texts of nothing but BEGIN lines. The time per byte of a
+// text of 512 KB should be that of one of 32 KB.
+func BenchmarkPEMMarkers(b *testing.B) {
+	for _, part := range []struct{ name, text string }{
+		{"lower", "-----begin private key-----\n"}, {"upper", "-----BEGIN PRIVATE KEY-----\n"}, {"shared", "-----begin private key"}, {"open", "-----begin private key, "},
+	} {
+		for _, size := range []int{32 << 10, 512 << 10} {
+			text := strings.Repeat(part.text, size/len(part.text))
+			b.Run(part.name+"/"+strconv.Itoa(size>>10)+"KB", func(b *testing.B) {
+				b.SetBytes(int64(len(text)))
+				for b.Loop() {
+					Text(text)
+				}
+			})
+		}
 	}
 }

@@ -301,6 +301,27 @@ var mustNotMask = []string{
 	`postgres://u:[redacted:url-password]@h/db`,
 }
 
+// TestPrivateKeyEndsAtTheNextBegin checks that a PEM block without END ends where the
+// next one begins, in any letter case, and that text about keys is masked nowhere.
+func TestPrivateKeyEndsAtTheNextBegin(t *testing.T) {
+	for _, begin := range []string{"-----BEGIN ", "-----begin ", "-----Begin "} {
+		text := pemCut + "\n" + begin + "public key-----\nAAAAB3NzaC1yc2E\n-----END PUBLIC KEY-----\n"
+		got, _ := Text(text)
+		assertGone(t, got, pemBody)
+		if !strings.HasSuffix(got, begin+"public key-----\nAAAAB3NzaC1yc2E\n-----END PUBLIC KEY-----\n") {
+			t.Errorf("%s: the block after the key is masked too: %q", begin, got)
+		}
+	}
+	prose := cat("-----BEGIN ", "PRIVATE KEY-----") + strings.Repeat(" a word", maxPEM/7+1)
+	if got, _ := Text(prose + " abcdefghijklmnopqrstuvwx"); strings.Contains(got, MaskStart) {
+		t.Errorf("%d bytes of prose were taken for a key", len(prose))
+	}
+	long := cat("-----begin ", "private key-----\n") + strings.Repeat("MIIEvQIBADANBgkqhkiG9w0BAQEFAASC\n", maxPEM/32)
+	if got, _ := Text(long); got != Mask(rulePrivateKey) {
+		t.Errorf("%d bytes are left of a key of over %d", len(got), maxPEM)
+	}
+}
+
 func TestTextLeavesCodeAlone(t *testing.T) {
 	for _, text := range mustNotMask {
 		if got, counts := Text(text); got != text || counts != nil {

@@ -341,3 +341,8 @@ func skipBackslashes(s string, i int) int {
 func HasPrefixFold(s, prefix string) bool {
 	return len(s) >= len(prefix) && strings.EqualFold(s[:len(prefix)], prefix)
 }
+
+// hasSuffixFold is strings.HasSuffix without regard to letter case; suffix is ASCII.
+func hasSuffixFold(s, suffix string) bool {
+	return len(s) >= len(suffix) && strings.EqualFold(s[len(s)-len(suffix):], suffix)
+}

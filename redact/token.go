@@ -136,7 +136,8 @@ func secretAtJ(s string, i int) (found span, skip int, ok bool) {
 }
 
 const (
-	pemBegin = "-----BEGIN"
+	pemDashes = "-----"
+	pemBegin  = pemDashes + "BEGIN"
 	// maxPEM is how far the END of a PEM block is looked for, in bytes: an 8192-bit
 	// RSA key takes 6,400, more with line numbers or quotes around its lines.
 	maxPEM = 16 << 10
@@ -155,50 +156,71 @@ const (
 func privateKey(s string, i int) (span, bool) {
 	bodyStart := min(len(s), i+len(pemBegin))
 	label := s[bodyStart:min(len(s), bodyStart+maxPEMLabel)]
-	dashes := strings.Index(label, "-----")
+	dashes := strings.Index(label, pemDashes)
 	if dashes < 0 {
 		dashes = len(label)
 	}
 	if !strings.Contains(strings.ToUpper(label[:dashes]), "PRIVATE KEY") {
 		return span{}, false
 	}
-	bodyStart = min(len(s), bodyStart+dashes+5)
-	rest := s[bodyStart:min(len(s), bodyStart+maxPEM)]
-	if next := strings.Index(rest, pemBegin); next >= 0 {
-		rest = rest[:next]
-	}
+	begin := max(bodyStart, bodyStart+dashes-len("----")) // the next BEGIN may share dashes with this one
+	bodyStart = min(len(s), bodyStart+dashes+len(pemDashes))
+	limit := indexBegin(s, begin, bodyStart+maxPEM)
+	rest := s[bodyStart:max(bodyStart, limit)]
 	if end := strings.Index(rest, "-----END"); end >= 0 {
 		after := bodyStart + end + len("-----END")
-		if line := strings.Index(s[after:min(len(s), after+48)], "-----"); line >= 0 {
-			return span{i, after + line + 5, rulePrivateKey}, true
+		if line := strings.Index(s[after:min(len(s), after+48)], pemDashes); line >= 0 {
+			return span{i, after + line + len(pemDashes), rulePrivateKey}, true
 		}
 		return span{i, after, rulePrivateKey}, true
 	}
 	// The dashes before END are missing, or END is in small letters.
-	for _, end := range [...]string{"KEY-----", "KEY BLOCK-----"} {
-		for n := minPEM; n+len(end) <= len(rest); n++ {
-			if strings.EqualFold(rest[n:n+len(end)], end) {
-				return span{i, bodyStart + n + len(end), rulePrivateKey}, true
-			}
+	for at := minPEM; at < len(rest); at++ {
+		n := strings.Index(rest[at:], pemDashes)
+		if n < 0 {
+			break
+		}
+		at += n
+		if hasSuffixFold(rest[minPEM:at], "KEY") || hasSuffixFold(rest[minPEM:at], "KEY BLOCK") {
+			return span{i, bodyStart + at + len(pemDashes), rulePrivateKey}, true
 		}
 	}
-	// The block was cut off: it extends to the first byte that no key has, or to the
-	// next BEGIN.
-	end, longest, run := bodyStart, 0, 0
-	for end < len(s) && strings.IndexByte("(){}[]<>;!?$%&^`~@", s[end]) < 0 {
-		if s[end] == '-' && strings.HasPrefix(s[end:], pemBegin) {
+	end, ok := cutBodyEnd(s, bodyStart, limit)
+	return span{i, end, rulePrivateKey}, ok
+}
+
+// cutBodyEnd returns the end of a PEM body without END: the first byte that no key has,
+// or limit, where the next BEGIN or the longest body ends it. A body that has proved to
+// be a key by then continues to the next BEGIN behind limit. It returns false for text
+// that is no key.
+func cutBodyEnd(s string, start, limit int) (end int, ok bool) {
+	end, run := start, 0
+	for ; end < len(s) && (end < limit || ok) && strings.IndexByte("(){}[]<>;!?$%&^`~@", s[end]) < 0; end++ {
+		if s[end] == '-' && HasPrefixFold(s[end:], pemBegin) {
 			break
 		}
 		if classes[s[end]]&classBase64 != 0 {
 			run++
-			longest = max(longest, run)
+			ok = ok || run >= minPEMBody
 		} else {
 			run = 0
 		}
-		end++
 	}
-	if longest < minPEMBody {
-		return span{}, false
+	return end, ok
+}
+
+// indexBegin returns the position of the first BEGIN line, in any letter case, in
+// s[from:to]; the end of that part when it has none.
+func indexBegin(s string, from, to int) int {
+	to = min(to, len(s))
+	for i := from; i < to; i++ {
+		n := strings.IndexByte(s[i:to], '-')
+		if n < 0 {
+			break
+		}
+		if i += n; HasPrefixFold(s[i:], pemBegin) {
+			return i
+		}
 	}
-	return span{i, end, rulePrivateKey}, true
+	return to
 }
