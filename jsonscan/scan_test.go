@@ -241,7 +241,8 @@ func FuzzRelax(f *testing.F) {
 // FuzzStrings holds the decoder to encoding/json, and what it makes of a text that
 // is no JSON to UTF-8.
 func FuzzStrings(f *testing.F) {
-	for _, s := range []string{``, `a`, `\n\u00e9\ud83d\ude00`, `\ud83d`, `\ud83d\u0041`, `\u12`, `\x`, `\`, "\\\xc3\xa9", "\xff"} {
+	for _, s := range []string{``, `a`, `\n\u00e9\ud83d\ude00`, `\ud83d`, `\ud83d\u0041`, `\u12`, `\x`, `\`, "\\\xc3\xa9", "\xff",
+		strings.Repeat(`\u`, 16) + strings.Repeat("x", 88)} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
@@ -258,6 +259,19 @@ func FuzzStrings(f *testing.F) {
 			t.Fatalf("%q ends at %d", raw, StringEnd(raw, 0))
 		}
 	})
+}
+
+// TestAppendUnquotedOfBrokenEscapes decodes text that nothing has checked, in which
+// broken escapes take more room decoded than they do as they stand.
+func TestAppendUnquotedOfBrokenEscapes(t *testing.T) {
+	for escapes := range 40 {
+		for _, dst := range [][]byte{nil, []byte("before "), make([]byte, 0, 4096)} {
+			got := string(AppendUnquoted(dst, []byte(strings.Repeat(`\u`, escapes)+strings.Repeat("x", 88))))
+			if want := string(dst) + strings.Repeat("\ufffd", escapes) + strings.Repeat("x", 88); got != want {
+				t.Fatalf("%d broken escapes decode to %q, want %q", escapes, got, want)
+			}
+		}
+	}
 }
 
 func TestDecode(t *testing.T) {

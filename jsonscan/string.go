@@ -97,7 +97,8 @@ func AppendUnquoted(dst, body []byte) []byte {
 		case 'u':
 			r, ok := hex4(body[i:])
 			if !ok {
-				dst = utf8.AppendRune(dst, utf8.RuneError)
+				dst = utf8.AppendRune(dst, utf8.RuneError) // three bytes for two: the room for copyPlain shrinks
+				dst = slices.Grow(dst, len(body)-i+8)
 				continue
 			}
 			i += 4
