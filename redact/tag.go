@@ -28,7 +28,8 @@ const (
 	// the rest of the text is removed.
 	maxSearches = 64
 
-	// maxAttributes is how far the '>' of a tag may be from its name, in bytes.
+	// maxAttributes is how far the '>' of a tag may be from its name, in bytes, and the
+	// longest white space within a tag.
 	maxAttributes = 256
 )
 
@@ -321,9 +322,11 @@ func nameByte(c byte) bool {
 	return isAlnum(c) || c == '-' || c == '_' || c == '.' || c == ':' || c >= 0x80
 }
 
-// skipSpace returns the first position from i on that is no white space.
+// skipSpace returns the first position from i on that is no white space, at most
+// maxAttributes behind it: a tag has to fit into the overlap of two windows.
 func skipSpace(s string, i int) int {
-	for i < len(s) && (s[i] == ' ' || s[i] >= '\t' && s[i] <= '\r') {
+	end := min(len(s), i+maxAttributes)
+	for i < end && (s[i] == ' ' || s[i] >= '\t' && s[i] <= '\r') {
 		i++
 	}
 	return i

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"claudemem/jsonscan"
 )
 
 // privateForms are ways in which people and programs write a private part;
@@ -53,6 +55,30 @@ func TestStripTagsLeavesTheRest(t *testing.T) {
 	} {
 		if got := StripTags(text); got != text {
 			t.Errorf("StripTags(%q) = %q", text, got)
+		}
+	}
+}
+
+// TestSpaceInTagsIsBounded checks that white space within a tag may be maxAttributes
+// long, and that longer white space makes it no tag: cleanJSON and StripTags agree,
+// wherever the windows of a long string are cut.
+func TestSpaceInTagsIsBounded(t *testing.T) {
+	line := "some text of a line\n"
+	text := strings.Repeat(line, 2*windowSize/len(line))
+	for _, tt := range []struct {
+		space int
+		isTag bool
+	}{{maxAttributes, true}, {maxAttributes + 1, false}, {windowOverlap + 1, false}} {
+		gap := strings.Repeat("\n", tt.space)
+		if got := StripTags("a<" + gap + "private>b</" + gap + "private>c"); (got == "ac") != tt.isTag {
+			t.Errorf("%d blanks: got %.20q, is a tag: want %v", tt.space, got, tt.isTag)
+		}
+		for at := windowSize - 2*windowOverlap; at < windowSize; at += windowOverlap / 4 {
+			line := strings.LastIndexByte(text[:at], '\n') + 1
+			raw := jsonscan.AppendQuote(nil, text[:line]+"<"+gap+"private>"+text[line:])
+			if clean := cleanJSON(raw); clean == tt.isTag {
+				t.Errorf("%d blanks at %d: clean is %v", tt.space, line, clean)
+			}
 		}
 	}
 }
