@@ -97,6 +97,7 @@ func (r *run) deliver(p *payload) {
 		}
 	}
 	if err == nil {
+		r.keep()
 		return
 	}
 	if e.Unmarked {
@@ -105,12 +106,20 @@ func (r *run) deliver(p *payload) {
 	}
 	if e.Kind != claudemem.KindFlush { // a flush has no content to keep
 		if spoolErr := wire.SpoolOf(r.dataDir).WriteEvent(e.DeliveryID, body...); spoolErr != nil {
-			r.log(EventLost+": spool", spoolErr.Error())
+			r.log(r.lost("spool"), spoolErr.Error())
 		}
 	}
+	r.keep()
 	if worthStarting(err) {
 		r.start(false)
 	}
+}
+
+// keep notes that the fate of the event is sealed: what is left of the run, a print or
+// the start of a worker, loses no event if it does not finish.
+func (r *run) keep() {
+	r.kept = true
+	r.endByLastResort()
 }
 
 // textSize returns the size of an event without its names.

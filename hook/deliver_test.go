@@ -3,6 +3,7 @@ package hook
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -12,6 +13,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"claudemem"
@@ -223,6 +225,32 @@ func TestDiskFull(t *testing.T) {
 	s.run(stop)
 	if len(s.spooled()) != 1 {
 		t.Error("the next event was not spooled")
+	}
+}
+
+// TestLostEventsAreLogged checks that the log names an event lost that the hook could
+// not read, or was not done with in time: doctor counts those lines. The verb of the
+// context loses none, and neither does a run that has delivered its event.
+func TestLostEventsAreLogged(t *testing.T) {
+	for verb, lost := range map[Verb]bool{VerbSave: true, VerbNew: true, VerbSummary: true, VerbEnd: true, VerbContext: false} {
+		s := newStage(t)
+		s.verb = verb
+		s.options = func(o *Options) { o.Stdin = iotest.ErrReader(errors.New("broken pipe")) }
+		s.run("")
+		if log := s.logged(); len(log) != 1 || strings.Contains(log[0], `"msg":"`+EventLost) != lost {
+			t.Errorf("%s of a broken input logs %q", verb, log)
+		}
+
+		r := newRun(Options{Verb: verb, DataDir: s.data(), exit: func(int) {}})
+		r.limit = &limit{} // runs no timer
+		r.endByLastResort()
+		if what := r.limit.next.Load().what; strings.HasPrefix(what, EventLost) != lost {
+			t.Errorf("%s that is not done in time logs %q", verb, what)
+		}
+		r.keep()
+		if what := r.limit.next.Load().what; what != "gave up" {
+			t.Errorf("%s that has delivered its event logs %q", verb, what)
+		}
 	}
 }
 

@@ -122,7 +122,9 @@ type run struct {
 	// worker is connected before the payload is read: waking an idle worker takes
 	// as long as making the event, and the two go on side by side.
 	worker wire.Client
-	reply  reply
+	// kept says that the event is delivered, spooled or logged as lost.
+	kept  bool
+	reply reply
 }
 
 // Run handles one payload. It never fails and never panics; faults are logged to
@@ -206,7 +208,16 @@ func (r *run) endByLastResort() {
 	case VerbEnd:
 		at = r.StartedAt.Add(sessionEndTime)
 	}
-	r.endBy(at, "gave up", "not finished in time")
+	r.endBy(at, r.lost("gave up"), "not finished in time")
+}
+
+// lost returns the message of a fault that ends the run: that the event is lost, unless
+// it is kept already or the verb prints the context, which has none to lose.
+func (r *run) lost(why string) string {
+	if r.kept || r.Verb == VerbContext {
+		return why
+	}
+	return EventLost + ": " + why
 }
 
 // panicText returns the text of a panic without quoting from the payload: the texts of
@@ -232,7 +243,7 @@ func (r *run) handle() {
 		r.statusline()
 		return
 	}
-	r.endBy(patience, EventLost+": payload", "the host did not send it whole in time")
+	r.endBy(patience, r.lost("payload"), "the host did not send it whole in time")
 	if r.dataDir != "" && r.Verb != VerbContext {
 		r.worker = wire.Client{Address: wire.Find(r.dataDir, r.Getenv), Deadline: r.postUntil()}
 		r.worker.Dial()
@@ -242,7 +253,7 @@ func (r *run) handle() {
 	r.arrived = time.Now()
 	r.endByLastResort()
 	if err != nil {
-		r.log("read payload", err.Error())
+		r.log(r.lost("read payload"), err.Error())
 		return
 	}
 	if r.dataDir == "" {
