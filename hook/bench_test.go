@@ -56,7 +56,7 @@ func BenchmarkEdit(b *testing.B) {
 		step("read", func() { _, _ = readInput(bytes.NewReader(payload), largestInput) })
 		step("parse", func() { _, _ = r.understand(payload) })
 		step("redact", func() { redact.Event(&m.event, withheld) })
-		step("truncate", func() { truncateEvent(&m.event) })
+		step("truncate", func() { truncateEvent(&m.event, nil) })
 		step("encode", func() { wire.EncodeEvent(&m.event) })
 	}
 }

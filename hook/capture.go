@@ -24,9 +24,9 @@ func (r *run) capture(p *payload) {
 	if textSize(e) <= largestPost {
 		r.worker.Begin(wire.PathFor(e.Kind))
 	}
-	dropMiddles(e)
+	cut := dropMiddles(e)
 	redact.Event(e, r.settings.WithheldFiles())
-	truncateEvent(e)
+	truncateEvent(e, cut)
 	r.name(e)
 	r.deliver(p)
 }

@@ -26,6 +26,7 @@ const (
 	// A text longer than longestWhole loses its middle before redaction and keeps
 	// earlyEnd bytes of each end: 96 KB more than truncation leaves, so a secret of
 	// less than 96 KB is redacted whole. Lists over earlyList are shortened then too.
+	// The content of a file that was cut here is truncated like any other text.
 	earlyEnd  = 2 * longestField
 	earlyList = 8 << 20
 	// deepest is the depth down to which members are truncated one by one; a larger
@@ -38,8 +39,9 @@ const (
 
 // dropMiddles removes the middle of texts over longestWhole, so that redaction,
 // which scans every byte several times, stays within the hook's deadline. Tags are
-// stripped first: one that opens in the middle would be missed later.
-func dropMiddles(e *claudemem.Event) {
+// stripped first: one that opens in the middle would be missed later. It returns the
+// names of the members whose texts were cut.
+func dropMiddles(e *claudemem.Event) (cut []string) {
 	e.Prompt = dropMiddle(e.Prompt)
 	e.ToolError = dropMiddle(e.ToolError)
 	e.LastAssistantMessage = dropMiddle(e.LastAssistantMessage)
@@ -47,8 +49,10 @@ func dropMiddles(e *claudemem.Event) {
 		if len(*raw) > longestWhole {
 			c := truncator{longest: longestWhole, shorten: dropMiddleOfString, list: earlyList, innerList: earlyList}
 			*raw, _ = c.value(*raw, "", 0)
+			cut = append(cut, c.shortened...)
 		}
 	}
+	return cut
 }
 
 // dropMiddle returns s, a long one without private tags and without its middle, at
@@ -67,8 +71,10 @@ func dropMiddleOfString(v []byte) []byte {
 }
 
 // truncateEvent truncates texts and lists over their limits. It runs after
-// redaction, which does not recognise half a secret.
-func truncateEvent(e *claudemem.Event) {
+// redaction, which does not recognise half a secret. The members named in cut have
+// texts that dropMiddles has cut: half a secret may be at the cut, so that they do not
+// stay whole.
+func truncateEvent(e *claudemem.Event, cut []string) {
 	for _, text := range []*string{&e.Prompt, &e.ToolError, &e.LastAssistantMessage} {
 		*text = redact.TruncateMiddle(*text, longestField)
 	}
@@ -80,6 +86,8 @@ func truncateEvent(e *claudemem.Event) {
 	case "NotebookEdit":
 		response = []string{"original_file", "updated_file"}
 	}
+	isCut := func(name string) bool { return slices.Contains(cut, name) }
+	input, response = slices.DeleteFunc(input, isCut), slices.DeleteFunc(response, isCut)
 	e.ToolInput = truncateJSON(e.ToolInput, input)
 	e.ToolResponse = truncateJSON(e.ToolResponse, response)
 }
@@ -115,6 +123,8 @@ type truncator struct {
 	// longest is the length above which a string is passed to shorten.
 	longest int
 	shorten func([]byte) []byte
+	// shortened are the names of the members whose texts were shortened.
+	shortened []string
 	// list and innerList bound arrays and objects.
 	list, innerList int
 }
@@ -134,6 +144,7 @@ func (c *truncator) value(v []byte, key string, depth int) (short []byte, exempt
 				return v, len(v)
 			}
 		}
+		c.shortened = append(c.shortened, key)
 		return c.shorten(v), 0
 	case '{', '[':
 		if depth < deepest {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"claudemem"
+	"claudemem/jsonscan"
 
 	"pgregory.net/rapid"
 )
@@ -57,7 +58,7 @@ func TestFileContentsTravelWhole(t *testing.T) {
 	}
 	for _, c := range cases {
 		e := claudemem.Event{ToolName: c.tool, ToolInput: json.RawMessage(c.input), ToolResponse: json.RawMessage(c.response)}
-		truncateEvent(&e)
+		truncateEvent(&e, nil)
 		if !json.Valid(e.ToolInput) || !json.Valid(e.ToolResponse) {
 			t.Errorf("%s: no longer JSON", c.tool)
 		}
@@ -181,4 +182,28 @@ func TestDropMiddles(t *testing.T) {
 	}
 	holdsNothing(t, s.data(), "HUSH")
 	holdsNothing(t, s.data(), key[4:30])
+}
+
+// TestContentCutEarlyIsTruncated cuts a file of over 1 MB within a private key: half of
+// the key is at the cut before redaction, and must not be in what is sent. Content that
+// was not cut stays whole.
+func TestContentCutEarlyIsTruncated(t *testing.T) {
+	const keyLine = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7\n"
+	body := "-----BEGIN " + "PRIVATE KEY-----\n" + strings.Repeat(keyLine, 60) + "-----END " + "PRIVATE KEY-----\n"
+	line := strings.Repeat("a line of a file ", 4) + "\n"
+	fill := func(n int) string { return strings.Repeat(line, n/len(line)) }
+	for name, content := range map[string]string{
+		"before the head's end":  fill(earlyEnd-len(body)/2) + body + fill(1200<<10),
+		"after the tail's start": fill(1200<<10) + body + fill(earlyEnd-len(body)/2),
+	} {
+		text, whole := string(jsonscan.AppendQuote(nil, content)), string(jsonscan.AppendQuote(nil, fill(100<<10)))
+		s := newStage(t)
+		s.run(say("PostToolUse", "a", `,"tool_name":"Write","tool_input":{"file_path":"/p/a.go","content":`+text+`}`))
+		s.run(say("PostToolUse", "a", `,"tool_name":"MultiEdit","tool_input":{"edits":[{"old_string":`+whole+`,"new_string":`+text+`}]}`))
+		events := s.spooled()
+		if len(events) != 2 || len(events[0].ToolInput) > 2*longestField || !strings.Contains(string(events[1].ToolInput), whole) {
+			t.Errorf("%s: %d events, want one truncated and one with its old_string", name, len(events))
+		}
+		holdsNothing(t, s.data(), keyLine[:20])
+	}
 }
