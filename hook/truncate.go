@@ -206,12 +206,22 @@ func (c *truncator) members(v []byte, depth int) (short []byte, exempt int) {
 	return append(short, v[0]+2), exempt // } is { + 2, ] is [ + 2
 }
 
-// size returns how many bytes a part takes, with its comma.
+// size returns how many bytes a part takes at most, with its comma. It encodes no key: a
+// list has thousands.
 func (p part) size(object bool) int {
-	if object {
-		return len(p.label()) + len(p.value) + 1
+	if !object {
+		return len(p.value) + len(",")
 	}
-	return len(p.value) + 1
+	key := len(p.key) + len(`"":`)
+	for i := range len(p.key) {
+		switch c := p.key[i]; {
+		case c < ' ':
+			key += len(`\u0000`) - 1
+		case c == '"' || c == '\\':
+			key++
+		}
+	}
+	return key + len(p.value) + len(",")
 }
 
 // isImage reports whether an object is an image: a file with base64 of Claude Code,

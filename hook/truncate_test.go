@@ -207,3 +207,21 @@ func TestContentCutEarlyIsTruncated(t *testing.T) {
 		holdsNothing(t, s.data(), keyLine[:20])
 	}
 }
+
+// TestSizeOfPart checks that the size of a member bounds what it takes, is exact for
+// usual keys, and allocates nothing.
+func TestSizeOfPart(t *testing.T) {
+	for key, exact := range map[string]bool{"": true, "file_path": true, `a"b\c`: true, "é𝄞": true, "\x00\x1f": true, "a\nb\tc": false} {
+		p := part{key, []byte("12")}
+		takes := len(p.label()) + len(p.value) + 1
+		if got := p.size(true); got < takes || exact && got != takes {
+			t.Errorf("%q: size %d, takes %d", key, got, takes)
+		}
+		if n := testing.AllocsPerRun(100, func() { p.size(true) }); n != 0 {
+			t.Errorf("%q: %v allocations", key, n)
+		}
+	}
+	if got := (part{"", []byte("12")}).size(false); got != 3 {
+		t.Errorf("an element takes %d bytes, want 3", got)
+	}
+}
