@@ -58,6 +58,11 @@ func fixed(words ...string) choices {
 	return func(context.Context) []cobra.Completion { return words }
 }
 
+// fileNames completes the names of files.
+func fileNames(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	return nil, cobra.ShellCompDirectiveDefault
+}
+
 // completeFlag registers the choices of a flag.
 func completeFlag(cmd *cobra.Command, flag string, list choices) {
 	if err := cmd.RegisterFlagCompletionFunc(flag, completion(list)); err != nil {

@@ -283,6 +283,7 @@ var contractCases = []struct{ command, args string }{
 	{"claude-mem learn retire", "learn retire 2"},
 	{"claude-mem learn list", "learn list --retired"},
 	{"claude-mem learn list", "learn list --all"},
+	{"claude-mem outline", "outline cart.go"},
 	{"claude-mem config list", "config list"},
 	{"claude-mem config get", "config get CONTEXT_BUDGET"},
 	{"claude-mem mode list", "mode list"},
@@ -318,6 +319,7 @@ func TestJSONContract(t *testing.T) {
 	modes := modesDir(env["CLAUDE_MEM_DATA_DIR"])
 	must(t, os.MkdirAll(modes, 0o700))
 	must(t, os.WriteFile(filepath.Join(modes, "broken.json"), []byte(`{"inherits":"code","types":[{"id":"A b"}]}`), 0o600))
+	must(t, os.WriteFile("cart.go", []byte("package cart\n\nfunc Add() {}\n"), 0o600))
 	for _, tt := range contractCases {
 		code, out, errs := command(t, env, append(strings.Fields(tt.args), "--json")...)
 		if wrong := c.conforms(tt.command, out); len(wrong) > 0 {

@@ -1,0 +1,153 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+
+	"claudemem"
+	"claudemem/outline"
+
+	"github.com/spf13/cobra"
+)
+
+// outlineJSON is a file with its symbols.
+type outlineJSON struct {
+	File     string       `json:"file"`
+	Language string       `json:"language"`
+	Broken   bool         `json:"broken"`
+	Symbols  []symbolJSON `json:"symbols"`
+}
+
+type symbolJSON struct {
+	Name      string `json:"name"`
+	Kind      string `json:"kind"`
+	Signature string `json:"signature"`
+	LineStart int    `json:"line_start"`
+	LineEnd   int    `json:"line_end"`
+}
+
+// outlineCommand returns the command `claude-mem outline`: show the functions, methods
+// and types of source files.
+func (a *app) outlineCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "outline FILE...",
+		Short:   "Show the functions, methods and types of source files",
+		GroupID: groupMemory,
+		Long: `Show the functions, methods, types and named tests of source files, with their lines
+and signatures. A function inside of a function belongs to the outer one.
+
+Languages: Go, TypeScript, JavaScript (also JSX, Vue and Svelte), Python, Rust, Java,
+Kotlin, C, C++, C#, Ruby, PHP and Swift. A file in another language has no symbols.
+
+JSON: a list of {"file", "language", "broken", "symbols": [{"name", "kind", "signature",
+"line_start", "line_end"}]}. language is "" for a file without symbols; broken means that
+the code does not parse as a whole, so that symbols may be missing; kind is func, method,
+type or test.`,
+		Example: "  claude-mem outline src/cart.ts\n  claude-mem outline --json store/claim.go store/confirm.go",
+		Args:    args(cobra.MinimumNArgs(1)),
+	}
+	cmd.ValidArgsFunction = fileNames
+	asJSON := jsonFlag(cmd)
+	cmd.RunE = func(_ *cobra.Command, files []string) error {
+		outlines := make([]outlineJSON, 0, len(files))
+		var failed error // of the first file that cannot be read; the others are shown
+		for _, file := range files {
+			o, err := outlineOf(file)
+			if err != nil {
+				if failed == nil {
+					failed = err
+				}
+				continue
+			}
+			outlines = append(outlines, o)
+		}
+		if len(outlines) == 0 {
+			return failed
+		}
+		err := a.show(*asJSON, outlines, func(p *printer) {
+			for i, o := range outlines {
+				if i > 0 {
+					p.printf("\n")
+				}
+				p.outline(o)
+				a.noteOutline(o)
+			}
+		})
+		if err != nil {
+			return err
+		}
+		return failed
+	}
+	return cmd
+}
+
+// outlineOf reads the symbols of a file. It refuses directories, devices and files larger
+// than outline.MaxSize.
+func outlineOf(file string) (outlineJSON, error) {
+	src, err := readSource(file)
+	if err != nil {
+		return outlineJSON{}, err
+	}
+	found := outline.Of(file, src)
+	o := outlineJSON{File: file, Language: found.Language, Broken: found.Broken, Symbols: []symbolJSON{}}
+	for _, s := range found.Symbols {
+		o.Symbols = append(o.Symbols, symbolJSON{s.Name, string(s.Kind), s.Signature, s.Start, s.End})
+	}
+	return o, nil
+}
+
+// readSource returns the contents of a source file. It looks at the kind of the file
+// before it opens it: opening a pipe would wait for a writer.
+func readSource(path string) ([]byte, error) {
+	shown := oneLine(path, 120)
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, claudemem.Errorf(claudemem.CodeNotFound, "there is no file %s", shown)
+	case err != nil:
+		return nil, claudemem.Errorf(claudemem.CodeInvalid, "read %s: %w", shown, err)
+	case info.IsDir():
+		return nil, claudemem.Errorf(claudemem.CodeInvalid, "%s is a directory", shown).WithHint("name source files, as in `claude-mem outline src/cart.ts`")
+	case !info.Mode().IsRegular():
+		return nil, claudemem.Errorf(claudemem.CodeInvalid, "%s is not a regular file", shown)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, claudemem.Errorf(claudemem.CodeInvalid, "read %s: %w", shown, err)
+	}
+	defer f.Close()
+	src, err := io.ReadAll(io.LimitReader(f, outline.MaxSize+1))
+	switch {
+	case err != nil:
+		return nil, claudemem.Errorf(claudemem.CodeInvalid, "read %s: %w", shown, err)
+	case len(src) > outline.MaxSize:
+		return nil, claudemem.Errorf(claudemem.CodeTooLarge, "%s is larger than %d MB", shown, outline.MaxSize>>20)
+	}
+	return src, nil
+}
+
+// outline prints the name of a file, and the lines and the signature of each symbol: after
+// its qualified name where it belongs to another symbol.
+func (p *printer) outline(o outlineJSON) {
+	p.heading(oneLine(o.File, 0))
+	for _, s := range o.Symbols {
+		lines := fmt.Sprintf("%5d-%-5d", s.LineStart, s.LineEnd)
+		p.printf("  %s  %s  %s\n", p.style(styleDim, lines), oneLine(s.Name, 80), p.style(styleDim, oneLine(s.Signature, 0)))
+	}
+}
+
+// noteOutline writes to standard error why a file shows no symbols, or fewer than it has.
+func (a *app) noteOutline(o outlineJSON) {
+	file := oneLine(o.File, 120)
+	switch {
+	case o.Language == "":
+		a.note("%s: the language is not supported", file)
+	case o.Broken:
+		a.note("%s: the code does not parse as a whole; symbols may be missing", file)
+	case len(o.Symbols) == 0:
+		a.note("%s: no symbols", file)
+	}
+}
