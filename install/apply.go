@@ -70,7 +70,9 @@ func (in *Installer) backUp(p *Plan) (*manifest, error) {
 			// The backup of the first install is valid until another program changes the
 			// file; then the backup is the file as it is now, without our entries.
 			if known && (sameFile(old.After, now) || p.book.State != installed && sameJSON(without, before, f.empties...)) {
-				book.Files = append(book.Files, *old)
+				kept := *old
+				kept.Restore = false // of an uninstall that was killed
+				book.Files = append(book.Files, kept)
 				continue
 			}
 			r, err := in.keep(path, without)

@@ -4,9 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -306,4 +308,47 @@ func TestLockIsHeld(t *testing.T) {
 	if _, err := New(p.opts).Uninstall(t.Context()); claudemem.CodeOf(err) != claudemem.CodeConflict {
 		t.Errorf("uninstall: %v, want conflict", err)
 	}
+}
+
+// TestChangeAfterKilledUninstall changes settings.json after an uninstall was killed: what
+// the user changed stays, and so does the backup, which is the only copy of the old bytes.
+func TestChangeAfterKilledUninstall(t *testing.T) {
+	const before = "{\n    \"model\": \"a\"\n}\n"
+	killed := func(t *testing.T) *place {
+		p := newPlace(t, before)
+		p.opts.CLI = nil
+		p.install(Wish{Method: MethodSettings})
+		in := New(p.opts)
+		in.step = func(name string) error {
+			if name == "restore settings.json" {
+				return errKilled
+			}
+			return nil
+		}
+		if _, err := in.Uninstall(t.Context()); !errors.Is(err, errKilled) {
+			t.Fatalf("uninstall: %v, want it killed", err)
+		}
+		return p
+	}
+	t.Run("uninstall", func(t *testing.T) {
+		p := killed(t)
+		p.put(p.settings, strings.Replace(p.get(p.settings), `"a"`, `"b"`, 1), 0o600)
+		p.uninstall()
+		if got, want := p.get(p.settings), strings.Replace(before, `"a"`, `"b"`, 1); got != want {
+			t.Errorf("settings.json is %q, want %q", got, want)
+		}
+		backups := files(t, backupsDir(p.data, p.config))
+		if len(backups) != 1 || !slices.Contains(slices.Collect(maps.Values(backups)), before) {
+			t.Errorf("backups %q, want that of settings.json", backups)
+		}
+	})
+	t.Run("install and uninstall", func(t *testing.T) {
+		p := killed(t)
+		p.install(Wish{Method: MethodSettings})
+		p.put(p.settings, strings.Replace(p.get(p.settings), `    "model": "a"`, `  "model":  "a"`, 1), 0o600)
+		p.uninstall()
+		if got, want := p.get(p.settings), strings.Replace(before, `    "model": "a"`, `  "model":  "a"`, 1); got != want {
+			t.Errorf("settings.json is %q, want the user's layout %q", got, want)
+		}
+	})
 }

@@ -290,16 +290,25 @@ func (in *Installer) removeOwn(ctx context.Context, r *Removal) error {
 			return err
 		}
 		if r.book != nil {
-			for _, f := range r.book.Files {
-				if f.Restore && f.Backup != "" { // the file itself has these bytes again
-					_ = os.Remove(filepath.Join(in.backups, filepath.Base(f.Backup)))
-				}
-			}
+			in.removeBackups(r.book)
 		}
 		_ = os.Remove(in.backups)               // only when it is empty
 		_ = os.Remove(filepath.Dir(in.backups)) // only when it is empty
 		return nil
 	})
+}
+
+// removeBackups removes the backups of the files that have the backed up bytes again. Any
+// other backup stays, for the user.
+func (in *Installer) removeBackups(book *manifest) {
+	for _, f := range book.Files {
+		if f.Backup == "" {
+			continue
+		}
+		if hash, _, err := hashFile(f.Path); err == nil && hash == f.Before {
+			_ = os.Remove(filepath.Join(in.backups, filepath.Base(f.Backup)))
+		}
+	}
 }
 
 // changedMeanwhile returns the error of a file that another program wrote between our
