@@ -3,13 +3,11 @@ package settings
 import (
 	"errors"
 	"flag"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -463,135 +461,6 @@ func TestUnusableValues(t *testing.T) {
 	}
 	if s.Text(KeyProvider) != "offline" || s.Bool(KeyRecall) {
 		t.Error("a provider and a recall that are misspelt are not safe")
-	}
-}
-
-func TestSet(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "mem")
-	if err := Unset(dir, KeyMode); err != nil {
-		t.Error(err)
-	}
-	if err := Set(dir, "mode", "a<b> \"c\""); err != nil {
-		t.Fatal(err)
-	}
-	if got, want := read(t, dir), "{\n  \"CLAUDE_MEM_MODE\": \"a<b> \\\"c\\\"\"\n}\n"; got != want {
-		t.Errorf("%q, want %q", got, want)
-	}
-	s, err := Load(dir, env())
-	if err != nil || s.Text(KeyMode) != "a<b> \"c\"" {
-		t.Errorf("%q, %v", s.Text(KeyMode), err)
-	}
-	for _, c := range []struct {
-		key, value string
-		want       claudemem.Code
-	}{{"NOSUCH", "x", claudemem.CodeNotFound}, {KeyWorkerPort, "x", claudemem.CodeInvalid}, {KeyProvider, "none", claudemem.CodeInvalid}} {
-		if err := Set(dir, c.key, c.value); claudemem.CodeOf(err) != c.want {
-			t.Errorf("%s=%s: %v", c.key, c.value, err)
-		}
-	}
-	if err := Unset(dir, "NOSUCH"); claudemem.CodeOf(err) != claudemem.CodeNotFound {
-		t.Error(err)
-	}
-	if runtime.GOOS != "windows" {
-		if info, err := os.Stat(Path(dir)); err != nil || info.Mode().Perm() != 0o600 {
-			t.Errorf("%v, %v", info.Mode(), err)
-		}
-	}
-	if left, err := filepath.Glob(filepath.Join(dir, "*")); err != nil || len(left) != 3 { // its lock, its last good copy
-		t.Errorf("left in the directory: %q, %v", left, err)
-	}
-}
-
-// TestSetKeepsTheRest checks that order, unknown keys and values that are not text stay.
-func TestSetKeepsTheRest(t *testing.T) {
-	dir := write(t, "\ufeff"+`{"z":{"b":[1, 2]},"CLAUDE_MEM_MODE":"a","CLAUDE_MEM_NODE_ONLY":"x","CLAUDE_MEM_MODE":"b","a":1.50}`)
-	if err := Set(dir, KeyMode, "c"); err != nil {
-		t.Fatal(err)
-	}
-	if err := Set(dir, KeyModel, "m"); err != nil {
-		t.Fatal(err)
-	}
-	want := "\ufeff" + `{"z":{"b":[1, 2]},"CLAUDE_MEM_MODE":"a","CLAUDE_MEM_NODE_ONLY":"x","CLAUDE_MEM_MODE":"c","a":1.50,"CLAUDE_MEM_MODEL":"m"}`
-	if got := read(t, dir); got != want {
-		t.Errorf("got %s, want %s", got, want)
-	}
-	if err := Unset(dir, KeyMode); err != nil {
-		t.Fatal(err)
-	}
-	if got := read(t, dir); got != "\ufeff"+`{"z":{"b":[1, 2]},"CLAUDE_MEM_NODE_ONLY":"x","a":1.50,"CLAUDE_MEM_MODEL":"m"}` {
-		t.Errorf("after Unset: %s", got)
-	}
-}
-
-func TestSetThroughALink(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("links need rights")
-	}
-	home := write(t, "{}")
-	if err := os.Chmod(Path(home), 0o640); err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
-	if err := os.Symlink(Path(home), Path(dir)); err != nil {
-		t.Fatal(err)
-	}
-	if err := Set(dir, KeyMode, "x"); err != nil {
-		t.Fatal(err)
-	}
-	if info, err := os.Lstat(Path(dir)); err != nil || info.Mode()&fs.ModeSymlink == 0 {
-		t.Error("the link is gone")
-	}
-	if info, err := os.Stat(Path(home)); err != nil || info.Mode().Perm() != 0o640 || !strings.Contains(read(t, home), `"x"`) {
-		t.Errorf("%v, %v, %s", info.Mode(), err, read(t, home))
-	}
-}
-
-// TestSetAtOnce checks that no edit is lost.
-func TestSetAtOnce(t *testing.T) {
-	dir := t.TempDir()
-	keys := []string{KeyMode, KeyModel, KeyLanguage, KeyOpenAIBaseURL, KeyOllamaBaseURL, KeyGeminiBaseURL}
-	var wg sync.WaitGroup
-	for _, key := range keys {
-		wg.Go(func() {
-			if err := Set(dir, key, key); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	wg.Wait()
-	s, err := Load(dir, env())
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, key := range keys {
-		if s.Text(key) != key {
-			t.Errorf("%s was lost", key)
-		}
-	}
-}
-
-func TestLockOfADeadEdit(t *testing.T) {
-	dir := t.TempDir()
-	path := Path(dir) + ".lock"
-	if err := os.WriteFile(path, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	old := time.Now().Add(-time.Minute)
-	if err := os.Chtimes(path, old, old); err != nil {
-		t.Fatal(err)
-	}
-	if err := Set(dir, KeyMode, "x"); err != nil {
-		t.Error(err)
-	}
-}
-
-func TestDataDirNotWritable(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := Set(file, KeyMode, "x"); claudemem.CodeOf(err) != claudemem.CodeStorage {
-		t.Errorf("%v", err)
 	}
 }
 
