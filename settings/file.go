@@ -146,6 +146,8 @@ func edit(dataDir string, change func(*jsonscan.Document) error) error {
 	data, err := os.ReadFile(path)
 	older := source{}
 	switch {
+	case errors.Is(err, fs.ErrNotExist) && exists(path):
+		return brokenError(path, errLink, "it was not changed")
 	case errors.Is(err, fs.ErrNotExist):
 		if older = readOlder(dataDir); older.fault != nil {
 			return older.fault

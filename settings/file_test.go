@@ -93,6 +93,39 @@ func TestSetThroughALink(t *testing.T) {
 	}
 }
 
+// TestSetOnDanglingLink checks that no edit replaces a link to a missing file, whose
+// settings are unknown: with a new file everything would be captured again.
+func TestSetOnDanglingLink(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("links need rights")
+	}
+	dir := t.TempDir()
+	gone := filepath.Join(t.TempDir(), "unmounted", "config.json")
+	if err := os.Symlink(gone, Path(dir)); err != nil {
+		t.Fatal(err)
+	}
+	put(t, OlderPath(dir), `{"CLAUDE_MEM_MODE":"a"}`)
+	for name, edit := range map[string]func() error{
+		"Set":    func() error { return Set(dir, KeyMode, "x") },
+		"Unset":  func() error { return Unset(dir, KeyMode) },
+		"Import": func() error { return Import(dir, false) },
+	} {
+		if err := edit(); claudemem.CodeOf(err) != claudemem.CodeInvalid || !strings.Contains(err.Error(), "link to a missing file") {
+			t.Errorf("%s: %v, want that the link is broken", name, err)
+		}
+		// The directory of the file exists, as that of a checkout without the file.
+		if err := os.MkdirAll(filepath.Dir(gone), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := edit(); claudemem.CodeOf(err) != claudemem.CodeInvalid {
+			t.Errorf("%s with the directory: %v", name, err)
+		}
+		if s, err := Load(dir, env()); err == nil || !s.Closed() {
+			t.Errorf("after %s the settings are open: %v", name, err)
+		}
+	}
+}
+
 // TestSetAtOnce checks that no edit is lost.
 func TestSetAtOnce(t *testing.T) {
 	dir := t.TempDir()
