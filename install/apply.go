@@ -8,6 +8,7 @@ import (
 
 	"claudemem"
 	"claudemem/atomicfile"
+	"claudemem/jsonscan"
 )
 
 // Install makes the changes of a new Plan and returns it. It plans again because
@@ -114,15 +115,16 @@ func (c Change) apply() error {
 }
 
 // writeUserFiles writes the user's files as the plan shows them. The host's CLI has
-// made the same change to settings.json already, but in its own layout. A file that
-// another program has changed meanwhile stays as it is.
+// made the same change to settings.json already, but in its own layout, and without the
+// path of a marketplace that was declared elsewhere. A file that another program has
+// changed meanwhile stays as it is.
 func (in *Installer) writeUserFiles(p *Plan) error {
 	for _, c := range p.Files {
 		now, err := readUserFile(c.Path)
 		if err != nil {
 			return err
 		}
-		if sameBytes(now, c.After) || p.Method == MethodPlugin && !sameJSON(now, c.After, hostFiles[atSettings].empties...) {
+		if sameBytes(now, c.After) || p.Method == MethodPlugin && !in.isChanged(now, c.After) {
 			continue
 		}
 		if p.Method == MethodSettings && !sameBytes(now, c.Before) {
@@ -133,6 +135,19 @@ func (in *Installer) writeUserFiles(p *Plan) error {
 		}
 	}
 	return nil
+}
+
+// isChanged reports whether the host's CLI has changed settings.json from now to after, but
+// for the layout and the path of our marketplace.
+func (in *Installer) isChanged(now, after []byte) bool {
+	d, err := jsonscan.Parse(now)
+	if err != nil {
+		return false
+	}
+	if d.Find("extraKnownMarketplaces", Marketplace) != nil && in.declare(d) != nil {
+		return false
+	}
+	return sameJSON(d.Bytes(), after, hostFiles[atSettings].empties...)
 }
 
 // verify checks that the host's files list the plugin as installed and enabled: the

@@ -194,11 +194,7 @@ func (in *Installer) wanted(h *host, method Method, disable []string) ([]byte, e
 	if method == MethodSettings {
 		err = in.addHooks(d, hook.HooksJSON(in.opts.GOOS, in.programPath(HookProgram)))
 	} else {
-		if _, declared := sourceOf(d.Get("extraKnownMarketplaces", Marketplace)); !is.declared || !in.samePath(declared, in.shop) {
-			source := `{"source":{"source":"directory","path":` + string(jsonscan.AppendQuote(nil, in.shop)) + `}}`
-			err = d.Set(json.RawMessage(source), "extraKnownMarketplaces", Marketplace)
-		}
-		if err == nil && !is.enabled {
+		if err = in.declare(d); err == nil && !is.enabled {
 			err = d.Set(json.RawMessage("true"), "enabledPlugins", PluginID)
 		}
 	}
@@ -211,6 +207,16 @@ func (in *Installer) wanted(h *host, method Method, disable []string) ([]byte, e
 		return nil, broken(h.path(atSettings), err)
 	}
 	return d.Bytes(), nil
+}
+
+// declare names our marketplace's directory in the user's settings, unless they name it
+// already.
+func (in *Installer) declare(d *jsonscan.Document) error {
+	if _, path := sourceOf(d.Get("extraKnownMarketplaces", Marketplace)); path != "" && in.samePath(path, in.shop) {
+		return nil
+	}
+	source := `{"source":{"source":"directory","path":` + string(jsonscan.AppendQuote(nil, in.shop)) + `}}`
+	return d.Set(json.RawMessage(source), "extraKnownMarketplaces", Marketplace)
 }
 
 // commands returns the commands of the host's CLI that install version, for the entries is.

@@ -89,6 +89,33 @@ func programName(name, goos string) string {
 	return name
 }
 
+// TestMarketplaceDeclaredElsewhere checks that an install corrects the path of our
+// marketplace in the user's settings, alone and together with an upgrade.
+func TestMarketplaceDeclaredElsewhere(t *testing.T) {
+	for _, version := range []string{"v1.2.3", "v1.2.4"} {
+		t.Run(version, func(t *testing.T) {
+			p := newPlace(t, userSettings["tabs"])
+			p.install(Wish{Method: MethodPlugin})
+			want := p.get(p.settings)
+			shop := filepath.Join(p.data, "marketplace")
+			p.put(p.settings, strings.Replace(want, shop, filepath.Join(p.root, "elsewhere"), 1), 0o640)
+			p.opts.Version = version
+			p.install(Wish{Method: MethodPlugin})
+			if got := p.get(p.settings); got != want {
+				t.Errorf("settings.json is\n%s\nwant\n%s", got, want)
+			}
+			if plan := p.install(Wish{Method: MethodPlugin}); !plan.Empty() {
+				t.Errorf("still to do: %+v", plan)
+			}
+			p.uninstall()
+			if got := p.get(p.settings); got != userSettings["tabs"] {
+				t.Errorf("settings.json after uninstall is %q", got)
+			}
+			p.nothingOfOurs()
+		})
+	}
+}
+
 // TestSamePath compares paths that do not exist by their names.
 func TestSamePath(t *testing.T) {
 	for _, c := range []struct {
