@@ -190,6 +190,10 @@ func (in *Installer) sweep() {
 	for i := range hostFiles {
 		atomicfile.RemoveLeftovers(filepath.Join(in.opts.ConfigDir, hostFiles[i].name))
 	}
+	atomicfile.RemoveLeftovers(in.statePath())
+	for _, path := range in.programs() {
+		atomicfile.RemoveLeftovers(path)
+	}
 	removeAll(in.binDir(), "*"+asideSuffix+"*")
 	removeAll(in.backups, ".*.claude-mem-*")
 }

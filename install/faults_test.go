@@ -310,6 +310,36 @@ func TestLockIsHeld(t *testing.T) {
 	}
 }
 
+// TestLeftoversOfKilledCopies checks that the temporary files of a run that was killed
+// while it wrote are removed, so that an uninstall leaves no directory of programs.
+func TestLeftoversOfKilledCopies(t *testing.T) {
+	p := newPlace(t, "{}")
+	left := []string{
+		filepath.Join(p.data, "bin", ".claude-mem.claude-mem-123"),
+		filepath.Join(p.data, "bin", ".claude-mem-hook.claude-mem-456"),
+		filepath.Join(filepath.Dir(p.config), "..claude.json.claude-mem-789"),
+	}
+	for name, run := range map[string]func(){
+		"install":   func() { p.install(Wish{Method: MethodPlugin}) },
+		"uninstall": func() { p.uninstall() },
+	} {
+		p.install(Wish{Method: MethodPlugin})
+		for _, path := range left {
+			p.put(path, "half a pro", 0o600)
+		}
+		run()
+		for _, path := range left {
+			if exists(path) {
+				t.Errorf("%s leaves %s", name, path)
+			}
+		}
+	}
+	p.uninstall()
+	if exists(filepath.Join(p.data, "bin")) {
+		t.Error("the directory of the programs is left")
+	}
+}
+
 // TestChangeAfterKilledUninstall changes settings.json after an uninstall was killed: what
 // the user changed stays, and so does the backup, which is the only copy of the old bytes.
 func TestChangeAfterKilledUninstall(t *testing.T) {
