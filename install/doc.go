@@ -12,7 +12,9 @@
 //     broken.
 //   - A file of the user's is backed up first, replaced whole or not at all, keeps
 //     its mode and stays a link if it is one. Only our entries differ: when the host's
-//     CLI rewrites it in its own layout, the user's layout is restored.
+//     CLI rewrites it in its own layout, the user's layout is restored. The one
+//     exception is the host's state (.claude.json), of which an uninstall removes the
+//     usage counters of our plugin: it holds keys and logins, of which we make no copy.
 //   - The manifest in the data directory's backups is written before the first
 //     change and removed after the last. If a run is killed between any two steps,
 //     the next install completes it and the next uninstall undoes it.

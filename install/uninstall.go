@@ -69,7 +69,7 @@ func (in *Installer) PlanRemoval() (*Removal, error) {
 			r.Files = append(r.Files, userChange(h.path(i), h.files[i], after))
 		}
 	}
-	r.Uses, _ = in.withoutCounters(h)
+	r.Uses, _, _ = in.withoutCounters(h)
 	if book != nil {
 		for _, id := range book.Disabled {
 			if string(h.docs[atSettings].Get("enabledPlugins", id)) == "false" {

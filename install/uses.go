@@ -19,19 +19,19 @@ func (in *Installer) statePath() string {
 }
 
 // withoutCounters returns the names of the host's usage counters of our plugin and skill,
-// and the host's state without them; the host keeps them when the plugin is removed. The
-// state holds keys and logins too, so its text is never shown. The counters of another
-// plugin named claude-mem have the same names: if such a plugin exists, or the state is
-// unreadable, the counters stay.
-func (in *Installer) withoutCounters(h *host) (names []string, after []byte) {
+// and the host's state with and without them; the host keeps them when the plugin is
+// removed. The state holds keys and logins too, so its text is never shown. The counters
+// of another plugin named claude-mem have the same names: if such a plugin exists, or the
+// state is unreadable, the counters stay.
+func (in *Installer) withoutCounters(h *host) (names []string, now, after []byte) {
 	names = []string{} // JSON: [] instead of null
 	now, err := readUserFile(in.statePath())
 	if err != nil {
-		return names, nil
+		return names, nil, nil
 	}
 	d, err := jsonscan.Parse(now)
 	if err != nil || d.IsEmpty() || len(h.others()) > 0 {
-		return names, nil
+		return names, nil, nil
 	}
 	for _, skill := range slices.Clone(d.Keys("skillUsage")) {
 		if strings.HasPrefix(skill, PluginName+":") && d.Remove("skillUsage", skill) {
@@ -41,17 +41,31 @@ func (in *Installer) withoutCounters(h *host) (names []string, after []byte) {
 	if d.Remove("pluginUsage", PluginID) {
 		names = append(names, PluginID)
 	}
-	return names, d.Bytes()
+	return names, now, d.Bytes()
 }
 
-// removeCounters removes the usage counters. It reads the state again, because the host
-// may have rewritten it.
+// counterTries is how often removeCounters starts anew when the host writes its state.
+const counterTries = 5
+
+// removeCounters removes the usage counters. A running host may rewrite its state at any
+// time, so it is read again just before it is written; CodeConflict if it has changed
+// each time. There is no backup: it would be a copy of keys and logins.
 func (in *Installer) removeCounters(h *host) error {
-	return in.do("remove counters from", in.statePath(), func() error {
-		names, after := in.withoutCounters(h)
-		if len(names) == 0 {
-			return nil
+	path := in.statePath()
+	return in.do("remove counters from", path, func() error {
+		for range counterTries {
+			names, now, after := in.withoutCounters(h)
+			if len(names) == 0 {
+				return nil
+			}
+			if err := in.step("write " + filepath.Base(path)); err != nil {
+				return err
+			}
+			if again, err := readUserFile(path); err != nil || !sameBytes(again, now) {
+				continue
+			}
+			return in.write(path, after, 0o600)
 		}
-		return in.write(in.statePath(), after, 0o600)
+		return changedMeanwhile(path)
 	})
 }

@@ -2,9 +2,12 @@ package install
 
 import (
 	"errors"
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"claudemem"
 )
 
 // TestUninstallRemovesCounters checks that the host's usage counters of our plugin are
@@ -97,4 +100,43 @@ func TestRemovalOfCountersIsCompleted(t *testing.T) {
 		t.Errorf("state %s, want %s", got, want)
 	}
 	p.nothingOfOurs()
+}
+
+// TestHostWritesStateMeanwhile checks that an uninstall does not overwrite what a running
+// host writes into its state between our reading and our writing.
+func TestHostWritesStateMeanwhile(t *testing.T) {
+	const counters = `"skillUsage": {"claude-mem:mem-search": {"usageCount": 1}}`
+	for _, test := range []struct {
+		name    string
+		writes  int // of the host, at most one for each of our tries
+		removed bool
+	}{{"once", 1, true}, {"all the time", 1000, false}} {
+		t.Run(test.name, func(t *testing.T) {
+			p := newPlace(t, "")
+			p.install(Wish{})
+			path := filepath.Join(filepath.Dir(p.config), ".claude.json")
+			p.put(path, `{"numStartups": 0, `+counters+`}`, 0o600)
+			in, n := New(p.opts), 0
+			in.step = func(name string) error {
+				if name == "write .claude.json" && n < test.writes {
+					n++
+					p.put(path, fmt.Sprintf(`{"numStartups": %d, %s}`, n, counters), 0o600)
+				}
+				return nil
+			}
+			_, err := in.Uninstall(t.Context())
+			want := fmt.Sprintf(`{"numStartups": %d, "skillUsage": {}}`, n)
+			if !test.removed {
+				want = fmt.Sprintf(`{"numStartups": %d, %s}`, n, counters)
+			}
+			if got := p.get(path); got != want {
+				t.Errorf("state %s, want %s", got, want)
+			}
+			if (err == nil) != test.removed || err != nil && claudemem.CodeOf(err) != claudemem.CodeConflict {
+				t.Errorf("uninstall: %v", err)
+			}
+			p.uninstall()
+			p.nothingOfOurs()
+		})
+	}
 }
