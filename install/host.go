@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"claudemem"
+	"claudemem/claudedir"
 	"claudemem/hook"
 	"claudemem/jsonscan"
 )
@@ -41,16 +42,11 @@ func ProgramFile(name, goos string) string {
 // ConfigDir returns Claude Code's configuration directory, and whether
 // CLAUDE_CONFIG_DIR names it; "" when there is no home directory.
 func ConfigDir(getenv func(string) string, home string) (dir string, moved bool) {
-	if dir = getenv("CLAUDE_CONFIG_DIR"); dir != "" {
-		if abs, err := filepath.Abs(dir); err == nil {
-			dir = abs
-		}
-		return dir, true
+	dir, moved = claudedir.Config(getenv, home)
+	if abs, err := filepath.Abs(dir); moved && err == nil {
+		dir = abs
 	}
-	if home == "" {
-		return "", false
-	}
-	return filepath.Join(home, ".claude"), false
+	return dir, moved
 }
 
 // hostFile is a file of the host that may have entries of ours.

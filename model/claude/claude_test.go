@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"claudemem"
+	"claudemem/claudedir"
 	"claudemem/model"
 )
 
@@ -157,7 +158,7 @@ func (b *bench) noneLeft() {
 }
 
 func (b *bench) transcript(run string) string {
-	return filepath.Join(b.home, ".claude", "projects", slug(b.dir), sessionID(run)+".jsonl")
+	return filepath.Join(claudedir.Transcripts(filepath.Join(b.home, ".claude"), b.dir), sessionID(run)+".jsonl")
 }
 
 func ask(t *testing.T, p *Provider, r claudemem.ModelRequest) string {

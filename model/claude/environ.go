@@ -1,11 +1,12 @@
 package claude
 
 import (
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strconv"
 	"strings"
+
+	"claudemem/claudedir"
 )
 
 // fixedVariables are the variables of every process.
@@ -89,13 +90,8 @@ func homeOf(environ []string) string {
 
 // configDir returns the CLI's directory of settings.
 func configDir(environ []string) string {
-	if dir := lookup(environ, "CLAUDE_CONFIG_DIR"); dir != "" {
-		return dir
-	}
-	if home := homeOf(environ); home != "" {
-		return filepath.Join(home, ".claude")
-	}
-	return ""
+	dir, _ := claudedir.Config(func(key string) string { return lookup(environ, key) }, homeOf(environ))
+	return dir
 }
 
 // secretsOf returns the values that no error may contain, not even in the CLI's

@@ -167,22 +167,6 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// The names were made by the CLI 2.1.197.
-func TestSlug(t *testing.T) {
-	long := strings.Repeat("l", 120) + "/" + strings.Repeat("k", 120)
-	for dir, want := range map[string]string{
-		"/tmp/x/observer":          "-tmp-x-observer",
-		"/tmp/x/ä_b.c d/😀x-1":      "-tmp-x---b-c-d---x-1",
-		"/tmp/x/e\u0301nfd":        "-tmp-x-e-nfd",
-		"/tmp/x/" + long:           "-tmp-x-" + strings.Repeat("l", 120) + "-" + strings.Repeat("k", 72) + "-p7hcfj",
-		`C:\Users\u\.claude-mem\o`: "C--Users-u--claude-mem-o",
-	} {
-		if got := slug(dir); got != want {
-			t.Errorf("slug(%q) = %q, want %q", dir, got, want)
-		}
-	}
-}
-
 func TestNewRefuses(t *testing.T) {
 	for name, options := range map[string]Options{
 		"no directory":   {},

@@ -7,18 +7,14 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strconv"
-	"strings"
-	"unicode/utf16"
+
+	"claudemem/claudedir"
 )
 
 // maxTranscript bounds the part of a transcript that is read. A transcript holds
 // each text once and some 600 bytes of metadata an entry, so that a conversation
 // within MaxRequestBytes takes a fraction of this.
 const maxTranscript = 2 << 20
-
-// maxSlug is the length above which the CLI shortens a directory's name.
-const maxSlug = 200
 
 // projectDir returns the CLI's directory of transcripts for conversations in dir,
 // which is absolute and without symbolic links; "" when home is unknown.
@@ -27,28 +23,7 @@ func projectDir(environ []string, dir string) string {
 	if config == "" {
 		return ""
 	}
-	return filepath.Join(config, "projects", slug(dir))
-}
-
-// slug returns the CLI's name for a directory: each UTF-16 unit that is no ASCII
-// letter or digit becomes a hyphen; a name above 200 is cut and gets a hash of the
-// whole (seen in 2.1.197, short ones also in 2.0.60).
-func slug(dir string) string {
-	units := utf16.Encode([]rune(dir))
-	var b strings.Builder
-	var hash int32
-	for _, u := range units {
-		hash = hash*31 + int32(u)
-		if u >= '0' && u <= '9' || u >= 'A' && u <= 'Z' || u >= 'a' && u <= 'z' {
-			b.WriteByte(byte(u))
-		} else {
-			b.WriteByte('-')
-		}
-	}
-	if b.Len() <= maxSlug {
-		return b.String()
-	}
-	return b.String()[:maxSlug] + "-" + strings.TrimPrefix(strconv.FormatInt(int64(hash), 36), "-")
+	return claudedir.Transcripts(config, dir)
 }
 
 // transcript returns the path of the run's transcript, "" when it is unknown.
