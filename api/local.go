@@ -256,7 +256,7 @@ func (l *Local) Observation(ctx context.Context, r ObservationRequest) (Observat
 		return Observation{}, err
 	}
 	id, err := ObservationNumber(r.Name)
-	if err != nil && isULID(r.Name) {
+	if err != nil && IsULID(r.Name) {
 		o, err := l.Store.ObservationByULID(ctx, claudemem.ULID(strings.ToUpper(r.Name)))
 		return ObservationOf(&o, true), err
 	}

@@ -77,7 +77,7 @@ func (l *Local) session(ctx context.Context, name string) (claudemem.Session, er
 	switch {
 	case err == nil:
 		return l.Store.Session(ctx, id)
-	case isULID(name):
+	case IsULID(name):
 		return l.Store.SessionNamed(ctx, name, "")
 	default:
 		return claudemem.Session{}, err

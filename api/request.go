@@ -371,8 +371,8 @@ func LearningNumber(text string) (int64, error) {
 	return recordNumber(text, "", "learning id", "ids are the numbers that lists show, such as 7")
 }
 
-// isULID reports whether a text has the form of a ULID (https://github.com/ulid/spec).
-func isULID(text string) bool {
+// IsULID reports whether a text has the form of a ULID (https://github.com/ulid/spec).
+func IsULID(text string) bool {
 	_, err := ulid.ParseStrict(text)
 	return err == nil
 }

@@ -12,7 +12,6 @@ import (
 	"claudemem"
 	"claudemem/api"
 
-	"github.com/oklog/ulid/v2"
 	"github.com/spf13/cobra"
 )
 
@@ -164,7 +163,7 @@ func parseID(text string) (recordID, error) {
 		id.session, digits = true, s
 	}
 	n, err := strconv.ParseInt(digits, 10, 64)
-	if err != nil && isULID(text) {
+	if err != nil && api.IsULID(text) {
 		return recordID{ulid: claudemem.ULID(strings.ToUpper(text))}, nil
 	}
 	if err != nil || n < 1 {
@@ -173,12 +172,6 @@ func parseID(text string) (recordID, error) {
 	}
 	id.number = n
 	return id, nil
-}
-
-// isULID reports whether a text has the form of a ULID (https://github.com/ulid/spec).
-func isULID(text string) bool {
-	_, err := ulid.ParseStrict(text)
-	return err == nil
 }
 
 // read returns the observation or the session of the id; the other one is nil. It does
