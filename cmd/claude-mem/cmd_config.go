@@ -179,7 +179,7 @@ all others after a restart.`,
 				return unknownValue(setting.Setting, value, err)
 			}
 			if len(pending) > 0 {
-				a.note("settings.json now only restricts; `claude-mem config import` shows and imports its other settings")
+				a.note("settings.json is ignored from now on: its restricting settings were copied into config.json; `claude-mem config import` shows and imports the others")
 			}
 			if value != "" {
 				setting.Value = value
