@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -115,10 +116,20 @@ func decode(body []byte, v any) error {
 	case errors.As(err, &wrongType) && wrongType.Field == "":
 		bad.Message = "the body is a JSON " + wrongType.Value + ", not an object"
 	case errors.As(err, &wrongType):
-		bad.Message = fmt.Sprintf("field %s: got a JSON %s", strings.TrimPrefix(wrongType.Field, "Event."), wrongType.Value)
+		bad.Message = fmt.Sprintf("field %s: got a JSON %s", jsonPath(wrongType.Field), wrongType.Value)
 		bad.Hint = "want " + wanted(wrongType.Type.Kind().String())
 	}
 	return bad
+}
+
+// jsonPath returns the path of a field as the client wrote it: encoding/json puts the
+// names of embedded types between the names of members. Those begin with a capital
+// letter, the names of members here do not.
+func jsonPath(path string) string {
+	names := slices.DeleteFunc(strings.Split(path, "."), func(name string) bool {
+		return name != "" && name[0] >= 'A' && name[0] <= 'Z'
+	})
+	return strings.Join(names, ".")
 }
 
 // wanted returns the JSON type for a Go kind, in words.
