@@ -5,7 +5,6 @@ import (
 	"context"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -275,7 +274,7 @@ func (l *Local) Batch(ctx context.Context, r BatchRequest) (Batch, error) {
 	}
 	if len(r.IDs) == 0 || len(r.IDs) > MaxBatch {
 		return Batch{}, claudemem.Errorf(claudemem.CodeInvalid, "%d ids", len(r.IDs)).
-			WithHint("send ids, an array of 1 to " + strconv.Itoa(MaxBatch) + ` numbers such as 123 or "#123", or one string: "123,124"`)
+			WithHint(batchHint)
 	}
 	found, err := l.Store.ObservationsByIDs(ctx, r.IDs...)
 	if err != nil {

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"bytes"
 	"encoding/json"
 	"math"
 	"strconv"
@@ -250,33 +251,61 @@ type BatchRequest struct {
 // string with such numbers separated by commas.
 type ObservationRefs []claudemem.ObservationID
 
-// UnmarshalJSON implements json.Unmarshaler.
+// UnmarshalJSON implements json.Unmarshaler. It stops at the first item that is no
+// number, and at the first beyond MaxBatch: a body of 16 MB may
+// have millions.
 func (ids *ObservationRefs) UnmarshalJSON(raw []byte) error {
+	*ids = nil
 	var text string
-	var items []json.RawMessage
-	if json.Unmarshal(raw, &text) != nil {
-		if err := json.Unmarshal(raw, &items); err != nil {
+	if json.Unmarshal(raw, &text) == nil {
+		if string(raw) == "null" {
+			return nil
+		}
+		for part := range strings.SplitSeq(text, ",") {
+			if err := ids.add(part); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if raw[0] != '[' {
+		return claudemem.Errorf(claudemem.CodeInvalid, "ids is neither an array nor a string").WithHint(batchHint)
+	}
+	items := json.NewDecoder(bytes.NewReader(raw))
+	if _, err := items.Token(); err != nil {
+		return err
+	}
+	for items.More() {
+		var item json.RawMessage
+		if err := items.Decode(&item); err != nil {
 			return err
 		}
-	} else if string(raw) != "null" {
-		for part := range strings.SplitSeq(text, ",") {
-			items = append(items, json.RawMessage(strconv.Quote(part)))
-		}
-	}
-	*ids = nil
-	for _, item := range items {
 		text, err := scalar(item)
 		if err != nil {
 			text = string(item)
 		}
-		id, err := ObservationNumber(text)
-		if err != nil {
+		if err := ids.add(text); err != nil {
 			return err
 		}
-		*ids = append(*ids, id)
 	}
 	return nil
 }
+
+// add appends the observation that text names. CodeInvalid for a text that names none,
+// and when there are MaxBatch already.
+func (ids *ObservationRefs) add(text string) error {
+	if len(*ids) == MaxBatch {
+		return claudemem.Errorf(claudemem.CodeInvalid, "more than %d ids", MaxBatch).WithHint(batchHint)
+	}
+	id, err := ObservationNumber(text)
+	if err == nil {
+		*ids = append(*ids, id)
+	}
+	return err
+}
+
+// batchHint says what a batch may ask for.
+var batchHint = "send ids, an array of 1 to " + strconv.Itoa(MaxBatch) + ` numbers such as 123 or "#123", or one string: "123,124"`
 
 // LookupNote says which observations a session has read in full.
 type LookupNote struct {
