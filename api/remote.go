@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"net"
 	"net/http"
+	"net/url"
 	"strconv"
 	"time"
 
@@ -120,13 +121,12 @@ func (r *Remote) Do(ctx context.Context, method, path string, body, out any) err
 	request.Header.Set(wire.Header, strconv.Itoa(r.Info.Wire))
 	response, err := r.client.Do(request)
 	if err != nil {
-		return claudemem.Errorf(claudemem.CodeUnavailable, "the worker does not answer: %w", errors.Unwrap(err)).
-			WithHint("`claude-mem worker status` tells more; `claude-mem worker start` starts one")
+		return unanswered(method, err)
 	}
 	defer func() { _ = response.Body.Close() }()
 	raw, err := io.ReadAll(io.LimitReader(response.Body, 64<<20))
 	if err != nil {
-		return claudemem.Errorf(claudemem.CodeUnavailable, "read the worker's answer: %w", err)
+		return unanswered(method, err)
 	}
 	if response.StatusCode >= 400 {
 		return answerError(response.StatusCode, raw)
@@ -138,6 +138,21 @@ func (r *Remote) Do(ctx context.Context, method, path string, body, out any) err
 		return claudemem.Errorf(claudemem.CodeInternal, "decode the worker's answer to %s: %w", path, err)
 	}
 	return nil
+}
+
+// unanswered returns the CodeUnavailable error of a request without an answer. The worker
+// may have done what it was asked for, unless it was not reached.
+func unanswered(method string, err error) error {
+	var dial *net.OpError
+	hint := "`claude-mem worker status` tells more; `claude-mem worker start` starts one"
+	if reached := !errors.As(err, &dial) || dial.Op != "dial"; reached && method != http.MethodGet {
+		hint = "it may have been done: look before you try again; `claude-mem worker status` tells more"
+	}
+	var sent *url.Error
+	if errors.As(err, &sent) {
+		err = sent.Err // without the address of a socket's request
+	}
+	return claudemem.Errorf(claudemem.CodeUnavailable, "the worker does not answer: %w", err).WithHint(hint)
 }
 
 // answerError returns the error of a worker's answer; CodeInternal if the body has none.

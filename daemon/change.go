@@ -15,15 +15,13 @@ import (
 	"claudemem/store"
 )
 
-// Change calls do with the memory of a data directory: through its running worker or, when
-// none answers, on the files, with this process as the worker. When the worker stops
-// answering, do is called again on the files. Without create, CodeNoMemory when nothing
-// was ever captured.
+// Change calls do once with the memory of a data directory: that of its worker if one
+// answers, else that of the files, with this process as the worker. A worker that goes
+// away in between may have committed, so the error is returned and do is not called again.
+// Without create, CodeNoMemory when nothing was ever captured.
 func Change(ctx context.Context, dataDir string, create bool, do func(api.Memory) error) error {
-	if worker, err := api.FindWorker(dataDir); err == nil {
-		if err := do(worker); claudemem.CodeOf(err) != claudemem.CodeUnavailable {
-			return err
-		}
+	if worker, _, err := askPeer(ctx, dataDir); err == nil {
+		return do(worker)
 	}
 	return asWorker(ctx, dataDir, create, func(s *store.Store) error {
 		return do(&api.Local{Store: s, Keeper: keeper{Store: s, intake: intake.New(nil, intake.Options{})}})

@@ -1,0 +1,52 @@
+package daemon
+
+import (
+	"testing"
+
+	"claudemem"
+	"claudemem/api"
+	"claudemem/wire"
+)
+
+// TestChangeOnce: a worker that commits a change and dies before its answer arrives does
+// not have the change made again on the files.
+func TestChangeOnce(t *testing.T) {
+	noLeaks(t)
+	dir := t.TempDir()
+	w := open(t, config(dir))
+	calls := 0
+	err := Change(t.Context(), dir, false, func(m api.Memory) error {
+		if calls++; calls > 1 {
+			t.Error("the change is made again")
+		}
+		if _, err := m.AddObservation(t.Context(), api.NewObservation{Title: "Amounts are cents", Narrative: "Amounts are whole cents.", ProjectPath: "/home/dev/shop"}); err != nil {
+			return err
+		}
+		closeWorker(t, w)
+		return claudemem.Errorf(claudemem.CodeUnavailable, "the worker does not answer")
+	})
+	if claudemem.CodeOf(err) != claudemem.CodeUnavailable {
+		t.Errorf("got %v, want that the worker did not answer", err)
+	}
+	if err := Change(t.Context(), dir, false, func(m api.Memory) error {
+		found, err := m.Observations(t.Context(), api.ObservationsRequest{Paged: api.Paged{Limit: 10}})
+		if found.Total != 1 {
+			t.Errorf("%d observations, want 1", found.Total)
+		}
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestChangeWithTracesOfAWorker: what a killed worker left behind does not keep a command
+// from the files.
+func TestChangeWithTracesOfAWorker(t *testing.T) {
+	dir := t.TempDir()
+	if err := wire.WriteWorkerInfo(dir, wire.WorkerInfo{PID: 1, Version: "1.0.0", Wire: wire.Version, Socket: dir + "/gone.sock"}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := addLearning(t.Context(), dir, claudemem.Learning{ProjectPath: "/home/dev/shop", Category: "workflow", Content: "Run make test.", Confidence: 1}); err != nil {
+		t.Error(err)
+	}
+}
