@@ -79,7 +79,7 @@ func (w *workerOrFiles) close() {
 // nothing was ever captured and no worker runs.
 func (w *workerOrFiles) read(ctx context.Context, call func(context.Context, api.Memory) error) error {
 	if w.files == nil {
-		if err := askWorker(ctx, w.dataDir, w.patience, call); claudemem.CodeOf(err) != claudemem.CodeUnavailable {
+		if err := askWorkerToRead(ctx, w.dataDir, w.patience, call); claudemem.CodeOf(err) != claudemem.CodeUnavailable {
 			return err
 		}
 		files, err := w.app.openFiles(ctx, w.dataDir)
@@ -92,9 +92,8 @@ func (w *workerOrFiles) read(ctx context.Context, call func(context.Context, api
 }
 
 // askWorker asks the running worker, for at most limit (0: for as long as ctx lasts).
-// CodeUnavailable when none answers, or when one of another version does not know the
-// route or a parameter.
-func askWorker(ctx context.Context, dataDir string, limit time.Duration, call func(context.Context, api.Memory) error) error {
+// CodeUnavailable when none answers.
+func askWorker(ctx context.Context, dataDir string, limit time.Duration, call func(context.Context, *api.Remote) error) error {
 	worker, err := api.FindWorker(dataDir)
 	if err != nil {
 		return err
@@ -104,11 +103,20 @@ func askWorker(ctx context.Context, dataDir string, limit time.Duration, call fu
 		ctx, cancel = context.WithTimeout(ctx, limit)
 		defer cancel()
 	}
-	err = call(ctx, worker)
-	if code := claudemem.CodeOf(err); worker.Info.Version != version && (code == claudemem.CodeNotFound || code == claudemem.CodeInvalid) {
-		return claudemem.Errorf(claudemem.CodeUnavailable, "%w", err)
-	}
-	return err
+	return call(ctx, worker)
+}
+
+// askWorkerToRead is askWorker for a call that the files can answer too: it is also
+// CodeUnavailable when a worker of another version says CodeNotFound or CodeInvalid, since
+// it may not know the route or a parameter.
+func askWorkerToRead(ctx context.Context, dataDir string, limit time.Duration, call func(context.Context, api.Memory) error) error {
+	return askWorker(ctx, dataDir, limit, func(ctx context.Context, worker *api.Remote) error {
+		err := call(ctx, worker)
+		if code := claudemem.CodeOf(err); worker.Info.Version != version && (code == claudemem.CodeNotFound || code == claudemem.CodeInvalid) {
+			return claudemem.Errorf(claudemem.CodeUnavailable, "%w", err)
+		}
+		return err
+	})
 }
 
 // show prints v as JSON, or for people as text prints it.

@@ -107,7 +107,7 @@ func newClientMemory(life context.Context, a *app, dataDir string) *clientMemory
 		case call.Reads():
 			return m.read(ctx, call.On)
 		case call.Path == api.NoteLookupsEndpoint.Path: // without a worker nobody notes them
-			return askWorker(ctx, m.dataDir, m.patience, call.On)
+			return askWorker(ctx, m.dataDir, m.patience, func(ctx context.Context, w *api.Remote) error { return call.On(ctx, w) })
 		default:
 			return m.write(ctx, call.On)
 		}
@@ -118,7 +118,7 @@ func newClientMemory(life context.Context, a *app, dataDir string) *clientMemory
 // read calls call with the worker's memory or, when no worker answers in time, with the
 // files, and then starts a worker in the background.
 func (m *clientMemory) read(ctx context.Context, call func(context.Context, api.Memory) error) error {
-	err := askWorker(ctx, m.dataDir, m.patience, call)
+	err := askWorkerToRead(ctx, m.dataDir, m.patience, call)
 	if err == nil || ctx.Err() != nil || claudemem.CodeOf(err) != claudemem.CodeUnavailable {
 		return err
 	}
@@ -148,7 +148,7 @@ func (m *clientMemory) write(ctx context.Context, call func(context.Context, api
 				WithHint("`claude-mem worker start` says what keeps it from starting; then try again")
 		}
 	}
-	return askWorker(ctx, m.dataDir, 2*m.patience, call)
+	return askWorker(ctx, m.dataDir, 2*m.patience, func(ctx context.Context, w *api.Remote) error { return call(ctx, w) })
 }
 
 // answers reports whether a worker answers now.

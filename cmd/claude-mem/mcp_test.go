@@ -2,7 +2,11 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"io"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"testing"
@@ -86,4 +90,46 @@ func shortDir(t *testing.T) string {
 	must(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	return dir
+}
+
+// TestMCPWithAnotherVersion: what a worker of another version says of a write is passed
+// on, hint and all; what it says of a read may only mean that it is older, so the files
+// answer.
+func TestMCPWithAnotherVersion(t *testing.T) {
+	env, project := seeded(t)
+	a, _, _ := testApp(t, env)
+	dataDir := env["CLAUDE_MEM_DATA_DIR"]
+	refusingWorker(t, dataDir, "0.0.1")
+	m := newClientMemory(t.Context(), a, dataDir)
+	_, err := m.AddObservation(t.Context(), api.NewObservation{Narrative: "x", Project: project})
+	var e *claudemem.Error
+	if !errors.As(err, &e) || e.Code != claudemem.CodeInvalid || e.Hint != "say more" {
+		t.Errorf("add: %+v, want the worker's error", err)
+	}
+	if err := m.NoteLookups(t.Context(), api.LookupNote{Observations: []claudemem.ObservationID{1}}); claudemem.CodeOf(err) != claudemem.CodeInvalid {
+		t.Errorf("note: %v, want the worker's error", err)
+	}
+	found, err := m.Search(t.Context(), api.SearchRequest{Types: []string{"bugfix"}, Dated: api.Dated{Paged: api.Paged{Project: project}}})
+	if err != nil || found.Total != 1 {
+		t.Errorf("search: %+v, %v, want what the files have", found, err)
+	}
+}
+
+// refusingWorker serves as a worker of a version that calls every request invalid.
+func refusingWorker(t *testing.T, dataDir, itsVersion string) {
+	t.Helper()
+	socket := filepath.Join(shortDir(t), "s")
+	listener, err := net.Listen("unix", socket)
+	must(t, err)
+	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/api/version" {
+			_, _ = fmt.Fprintf(w, `{"version":%q,"wire":%d}`, itsVersion, wire.Version)
+			return
+		}
+		w.WriteHeader(http.StatusBadRequest)
+		_, _ = io.WriteString(w, `{"error":{"code":"invalid","message":"no such field","hint":"say more"}}`)
+	})}
+	go func() { _ = server.Serve(listener) }()
+	t.Cleanup(func() { _ = server.Close() })
+	must(t, wire.WriteWorkerInfo(dataDir, wire.WorkerInfo{PID: 1, Version: itsVersion, Wire: wire.Version, Socket: socket}))
 }
