@@ -47,7 +47,7 @@ type ModelAnswer struct {
 }
 
 // ErrorClass says what kind of failure a model call met, and with it what
-// happens to the queue (SPEC 4.5).
+// happens to the queue (docs/providers.md).
 type ErrorClass string
 
 // The classes of failure. Only garbage counts against the events that were

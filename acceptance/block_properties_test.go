@@ -28,7 +28,7 @@ const (
 	// blockRequests is how many requests a database gets; each is answered several times.
 	blockRequests = 3
 	// hostLimit is what a host takes of a hook, in UTF-16 units. 3.5 code points make
-	// a token, so that the effective budget is 2857 at most (SPEC 7).
+	// a token, so that the effective budget is 2857 at most.
 	hostLimit      = 10_000
 	blockProject   = "/home/ada/work/till"
 	anotherProject = "/home/ada/work/basket"

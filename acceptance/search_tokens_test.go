@@ -15,7 +15,7 @@ import (
 	"claudemem"
 )
 
-// What a result may cost (SPEC 8): in the index about 75 tokens, in full 750.
+// What a result may cost: in the index about 75 tokens, in full 750.
 const (
 	indexTokensLeast = 50
 	indexTokensMost  = 100

@@ -10,8 +10,8 @@ import (
 	"claudemem/index/corpus"
 )
 
-// What a result costs the model that reads it (SPEC 8: about 75 tokens in a list,
-// at most 750 in full), as JSON without white space.
+// What a result costs the model that reads it, as JSON without white space: about 75
+// tokens in a list, as the format's description says, and at most 750 in full.
 func TestResultSizes(t *testing.T) {
 	c := corpus.New(1, 400, claudemem.MillisOf(time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)))
 	var hits []claudemem.Hit

@@ -22,7 +22,7 @@ import (
 const (
 	inspectorPackage = "@modelcontextprotocol/inspector"
 	inspectorVersion = "2.12.0"
-	// What SPEC 9 allows the definitions of all tools, and one answer, in tokens.
+	// What docs/mcp.md promises of the definitions of all tools, and of one answer, in tokens.
 	mostForDefinitions = 1500
 	mostForAnswer      = 2500
 )

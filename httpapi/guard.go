@@ -16,8 +16,8 @@ import (
 // TokenCookie is the cookie in which a browser may send the token.
 const TokenCookie = "claude_mem_token"
 
-// guarded returns a handler that passes admitted requests on to next (SPEC 8, "Who gets
-// in"). It sets the headers of every answer and turns a panic into an error.
+// guarded returns a handler that passes admitted requests on to next (docs/http-api.md, "Who
+// gets in"). It sets the headers of every answer and turns a panic into an error.
 func (a *server) guarded(next http.Handler) http.Handler {
 	server := "claude-mem"
 	if a.opts.Version != "" {

@@ -12,7 +12,8 @@ import (
 )
 
 const (
-	// maxTokens bounds an answer (SPEC 9), and its structured content.
+	// maxTokens bounds an answer, and its structured content: the agent keeps both in its
+	// context (docs/mcp.md).
 	maxTokens = 2500
 	// tailTokens are reserved for the tails.
 	tailTokens = 200

@@ -22,7 +22,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// The bounds of SPEC 9, in tokens.
+// What docs/mcp.md promises, in tokens.
 const (
 	mostForDefinitions = 1500
 	mostForAnswer      = 2500

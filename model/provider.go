@@ -27,8 +27,8 @@ type RunEnder interface {
 	EndRun(run string)
 }
 
-// MaxRequestBytes bounds a request's body. The observer keeps its requests below
-// it; this is the last guard (SPEC 5).
+// MaxRequestBytes bounds a request's body, and so what one call can cost. The observer
+// keeps its requests below it; this is the last guard.
 const MaxRequestBytes = 64 << 10
 
 const (

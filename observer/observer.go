@@ -15,8 +15,8 @@ import (
 
 // Defaults and bounds of Options.
 const (
-	// quietAfter is the time without news after which an open turn is distilled
-	// (SPEC 5).
+	// quietAfter is the time without news after which an open turn is distilled: its
+	// end may never come.
 	quietAfter = 10 * time.Minute
 	// wholeTurnEvents bounds a batch without BatchMaxSize.
 	wholeTurnEvents = 1000

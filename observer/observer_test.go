@@ -679,7 +679,7 @@ func TestNotOpen(t *testing.T) {
 }
 
 // BenchmarkWakeUp measures the way of a stop from its commit in the queue to the
-// claim of a free observer, whose commit is the store's cost. SPEC 4 allows 5 ms.
+// claim of a free observer, whose commit is the store's cost. 5 ms are the limit.
 func BenchmarkWakeUp(b *testing.B) {
 	q := newHarness(b)
 	arrived := make(chan struct{})

@@ -17,7 +17,7 @@ import (
 // Limits of a request, in bytes of its JSON.
 const (
 	// maxRequest leaves room for what providers add below the 64 KB that no request
-	// may exceed (SPEC 5).
+	// may exceed (model.MaxRequestBytes).
 	maxRequest = 56 << 10
 	// maxOpening bounds the digest at the beginning of a run.
 	maxOpening = 8 << 10

@@ -11,7 +11,8 @@ import (
 )
 
 const (
-	// mergeMaxBytes is the most payload of a small turn, in bytes (SPEC 5).
+	// mergeMaxBytes is the most payload of a small turn, in bytes: one call asks for
+	// its observations and its summary.
 	mergeMaxBytes = 8 << 10
 	// The longest useful answers, in tokens. A cap's reservation holds them, so they
 	// are not larger than needed.

@@ -30,7 +30,7 @@ const (
 )
 
 // unitsFor returns the number of code points that cost at most the given tokens,
-// tokensFor the most tokens that n code points cost (3.5 code points a token, SPEC 7).
+// tokensFor the most tokens that n code points cost (3.5 code points a token, docs/token-estimate.md).
 func unitsFor(tokens int) int { return 7 * tokens / 2 }
 func tokensFor(n int) int     { return 2 * n / 7 }
 

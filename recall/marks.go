@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// marksTime bounds the wait for a WorkTree (SPEC 7 gives git 300 ms). Whoever
+	// marksTime bounds the wait for a WorkTree: the host waits for the block. Whoever
 	// waits for less gives it half of that: what it marks matters more than the marks.
 	marksTime = 300 * time.Millisecond
 	// unmergedPlaces is the number of places by which a record of another branch is

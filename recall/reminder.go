@@ -63,7 +63,7 @@ func NewReminder(given Given, opts ReminderOptions) *Reminder {
 	return &Reminder{given: given, opts: opts, told: ledger{sessions: map[sessionKey]*account{}}, passPrompt: gate.Prompt}
 }
 
-// momentLines bounds the records of a moment (SPEC 7).
+// momentLines bounds the records of a moment: the agent pays for each, used or not.
 const momentLines = 3
 
 // reminding is the state of one call of Recall.

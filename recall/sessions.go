@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// sessionChars is the longest text of a session's line (SPEC 7).
+	// sessionChars bounds the text of a session's line, in characters: about 60 tokens.
 	sessionChars = 200
 	// requestChars bounds the request in a session's line.
 	requestChars = 80

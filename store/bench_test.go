@@ -14,7 +14,7 @@ import (
 	"claudemem/store"
 )
 
-// benchPayload is the size of a typical tool event in bytes (SPEC 3.1).
+// benchPayload is the size of the median tool event in bytes.
 const benchPayload = 2400
 
 func benchArrival(session, n int) claudemem.Arrival {

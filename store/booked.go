@@ -10,7 +10,7 @@ import (
 )
 
 // repeatedPrompt is the distance in ms within which two prompts of the same text
-// and without an id count as one that the host delivered twice (SPEC 3.1).
+// and without an id count as one that the host delivered twice.
 const repeatedPrompt claudemem.Millis = 10_000
 
 // bookedSession holds the part of a session that booking an event needs.

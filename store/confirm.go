@@ -13,7 +13,7 @@ import (
 )
 
 // nearDuplicateWindow is the time in ms within which two observations of the same
-// content count as one (SPEC 5).
+// content count as one.
 const nearDuplicateWindow claudemem.Millis = 24 * 60 * 60 * 1000
 
 // Confirm implements queue.Storage. It fills in what the outcome's records lack

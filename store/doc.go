@@ -4,7 +4,7 @@
 // A [Store] that the worker opens has one writer and several readers. The
 // writer is a goroutine that owns the only connection that may write. Waiting
 // arrivals share a commit and go ahead of all other transactions, which therefore
-// have to be short (SPEC: 10 ms). [OpenReadOnly] gives the same reading methods to a
+// have to be short (10 ms: a hook waits for its arrival). [OpenReadOnly] gives the same reading methods to a
 // process that is not the worker: it never migrates and never writes.
 //
 // What the methods promise:

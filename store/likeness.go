@@ -7,7 +7,7 @@ import (
 	"claudemem/text"
 )
 
-// sameTitle is the likeness from which two titles tell of the same (SPEC 5).
+// sameTitle is the likeness from which two titles tell of the same.
 const sameTitle = 0.9
 
 // alike reports whether two titles say nearly the same: at most a tenth of the

@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	// gitTime bounds the time of all git calls for one question (SPEC 7).
+	// gitTime bounds the time of all git calls for one question: the host waits for it.
 	gitTime = 300 * time.Millisecond
 	// answerLife is how long git's answer is cached. A merge moves HEAD and so changes
 	// the question; a commit on the record's branch, or its removal, changes refState.

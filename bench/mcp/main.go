@@ -25,7 +25,7 @@ import (
 	"claudemem/wire"
 )
 
-// bar is what a host waits for initialize at most (SPEC 9).
+// bar is how long initialize may take: a host waits for it at each start.
 const bar = 30 * time.Millisecond
 
 const (

@@ -10,7 +10,8 @@ import (
 	"claudemem/bench/timing"
 )
 
-// bars are the most that the medians may be at up to 100,000 observations (SPEC 7).
+// bars are the most that the medians may be at up to 100,000 observations: the host waits for
+// each answer.
 var bars = []struct {
 	kind string
 	p50  time.Duration

@@ -9,8 +9,7 @@ import (
 	"claudemem/bench/timing"
 )
 
-// bar is the most that the median of a kind may be (SPEC 6) at up to so many
-// observations.
+// bar is the most that the median of a kind may be at up to so many observations.
 type bar struct {
 	kind         string
 	observations int

@@ -23,7 +23,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// fromDatabaseLimit bounds the fallback (SPEC 7): the hook has already waited for the
+// fromDatabaseLimit bounds the fallback: the hook has already waited for the
 // worker, and the host waits for the hook.
 const fromDatabaseLimit = 600 * time.Millisecond
 

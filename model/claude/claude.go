@@ -26,7 +26,7 @@ const (
 	defaultModel = "haiku"
 	// defaultProcesses is the default of MAX_OBSERVERS.
 	defaultProcesses = 2
-	// defaultIdle is the value of SPEC 5.
+	// defaultIdle keeps a process over the pauses between the batches of a turn.
 	defaultIdle = 3 * time.Minute
 	// defaultTimeout is far above the time for an answer of a few thousand tokens,
 	// the CLI's start and its two retries included.

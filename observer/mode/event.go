@@ -10,7 +10,7 @@ import (
 	"claudemem/toolcall"
 )
 
-// Limits of an observation prompt (SPEC 5), in bytes of the prompt.
+// Limits of an observation prompt, in bytes of the prompt.
 const (
 	maxParameters = 2 << 10
 	maxOutcome    = 4 << 10

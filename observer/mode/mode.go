@@ -101,7 +101,7 @@ const (
 	maxDefinition = 300 // bytes; also of a line
 	maxRole       = 600
 	maxExample    = 2000
-	// maxSystemTokens bounds the first prompt without the request (SPEC 5).
+	// maxSystemTokens bounds the first prompt without the request: each call pays for it.
 	maxSystemTokens = 1500
 )
 

@@ -32,7 +32,7 @@ func Measures() []string {
 }
 
 const (
-	// most is how many records a prompt is worth (SPEC 7).
+	// most is how many records a prompt is worth: the agent pays for each, used or not.
 	most = 3
 	// field is how many of the best records others are compared with: what a prompt is
 	// about stands out from the tenth, even when several records tell of it.
