@@ -87,6 +87,9 @@ func (in *inbox) takeNew(ctx context.Context) error {
 		}
 		for len(names) > 0 {
 			n, err := in.takeSome(ctx, names)
+			if ctx.Err() != nil && err != nil {
+				return err // the caller's time is over, which says nothing about the storage
+			}
 			if err != nil {
 				in.mu.Lock()
 				in.trouble, in.troubleUntil = err, in.clock().Add(pauseAfterTrouble)

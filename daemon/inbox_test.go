@@ -224,3 +224,28 @@ func TestInboxGivesUpWithItsContext(t *testing.T) {
 		t.Errorf("takeNew: %v, want context.Canceled", err)
 	}
 }
+
+// TestInboxCallersTimeLimit checks that a caller whose time ends while the storage works
+// does not count as trouble of the storage: the next request takes the spool in.
+func TestInboxCallersTimeLimit(t *testing.T) {
+	in, stub, spool := newTestInbox(t)
+	spoolEvents(t, spool, "01")
+	ctx, cancel := context.WithCancel(t.Context())
+	stub.fail = func(claudemem.Event) error {
+		cancel()
+		return ctx.Err()
+	}
+	if err := in.takeNew(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("takeNew: %v, want context.Canceled", err)
+	}
+	if err := in.state(); err != nil {
+		t.Errorf("state %v, want no trouble", err)
+	}
+	stub.fail = nil
+	if err := in.takeNew(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"01"}; !slices.Equal(stub.events, want) {
+		t.Errorf("took %v, want %v", stub.events, want)
+	}
+}
