@@ -83,6 +83,18 @@ func TestCompletionsOfAMuteWorker(t *testing.T) {
 	}
 }
 
+// TestDeletedProjectOfAMuteWorker checks that a deleted directory still names its project
+// when a worker runs that does not answer.
+func TestDeletedProjectOfAMuteWorker(t *testing.T) {
+	env, project := seeded(t)
+	a, _, _ := testApp(t, env)
+	must(t, os.RemoveAll(project))
+	muteWorker(t, env["CLAUDE_MEM_DATA_DIR"])
+	if got, err := a.projectNamed(project); err != nil || got != project {
+		t.Errorf("project %q, %v, want %q", got, err, project)
+	}
+}
+
 // shortDir is a directory whose path has room for a socket.
 func shortDir(t *testing.T) string {
 	t.Helper()

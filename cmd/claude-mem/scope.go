@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"claudemem"
 	"claudemem/api"
@@ -82,15 +83,20 @@ func (a *app) checkoutAt(name string) (repo.Identity, error) {
 	return repo.Identify("", dir), nil
 }
 
-// remembersProject reports whether the memory has a project with this root.
+// rememberLimit bounds reading the projects for a directory that does not exist.
+const rememberLimit = 5 * time.Second
+
+// remembersProject reports whether the memory has a project with this root. A worker that
+// does not answer costs as much time as in a completion; then the files are read.
 func (a *app) remembersProject(root string) bool {
-	ctx, cancel := context.WithTimeout(context.Background(), completeLimit)
+	ctx, cancel := context.WithTimeout(context.Background(), rememberLimit)
 	defer cancel()
 	m, err := a.memory()
 	if err != nil {
 		return false
 	}
 	defer m.close()
+	m.patience = completeLimit / 2
 	projects, err := allProjects(ctx, m)
 	return err == nil && slices.ContainsFunc(projects, func(p api.Project) bool { return p.ProjectPath == root })
 }
