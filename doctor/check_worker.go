@@ -85,7 +85,7 @@ func (e *exam) absentWorker(lockHeld bool) []Finding {
 	case !errors.Is(unread, fs.ErrNotExist):
 		list = append(list, e.found("worker-died", "worker.json is left from a worker that is no longer running, and cannot be parsed"))
 	}
-	if at, attempts, err := wire.LastStart(e.DataDir); err == nil && attempts > 0 && e.now.Sub(at).Abs() > startingFor {
+	if at, attempts, err := wire.LastStart(e.DataDir); err == nil && attempts > 0 && e.now.Sub(at).Abs() > startFailed {
 		list = append(list, e.found("worker-start-failed", fmt.Sprintf("%s to start the worker failed, the last %s", text.Count(attempts, "attempt"), e.ago(at))))
 	}
 	books, _ := e.books() // checkDatabase reports the error
@@ -115,8 +115,9 @@ func killCommand(pid int) string {
 	return fmt.Sprintf("kill -9 %d", pid)
 }
 
-// startingFor is how long a worker may take to start before the start counts as failed.
-const startingFor = 20 * time.Second
+// startFailed is the age from which a start without a worker is reported as failed. Hooks
+// start another worker earlier, which may still succeed.
+const startFailed = 2 * wire.StartLimit
 
 // socket reports a socket that lies outside the data directory, and whether others could
 // tamper with it there.

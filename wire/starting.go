@@ -10,10 +10,11 @@ import (
 	"claudemem/lock"
 )
 
-// startingFor is how long the start of a worker may take. After a failed start
-// hooks wait 30 s before the next, doubling to 10 minutes.
+// StartLimit is how long the start of a worker counts as under way.
+const StartLimit = 10 * time.Second
+
+// After a failed start hooks wait 30 s before the next, doubling to 10 minutes.
 const (
-	startingFor  = 10 * time.Second
 	firstRetry   = 30 * time.Second
 	longestRetry = 10 * time.Minute
 )
@@ -39,8 +40,8 @@ func ClaimStart(dataDir string, now time.Time, impatient bool) (bool, error) {
 	n, _ := f.Read(marker[:])
 	at, attempts := parseMarker(marker[:n])
 	// A marker from the future is ignored: the clock was set back since.
-	if age := now.Sub(at); attempts > 0 && age > -startingFor {
-		if age < startingFor || age < retryAfter(attempts) && !impatient {
+	if age := now.Sub(at); attempts > 0 && age > -StartLimit {
+		if age < StartLimit || age < retryAfter(attempts) && !impatient {
 			return false, nil
 		}
 	}
