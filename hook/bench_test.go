@@ -55,6 +55,11 @@ func BenchmarkEdit(b *testing.B) {
 		}
 		step("read", func() { _, _ = readInput(bytes.NewReader(payload), largestInput) })
 		step("parse", func() { _, _ = r.understand(payload) })
+		step("drop files", func() {
+			e := m.event
+			dropFiles(&e)
+		})
+		dropFiles(&m.event)
 		step("redact", func() { redact.Event(&m.event, withheld) })
 		step("truncate", func() { truncateEvent(&m.event, nil) })
 		step("encode", func() { wire.EncodeEvent(&m.event) })

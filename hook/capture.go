@@ -20,6 +20,7 @@ func (r *run) capture(p *payload) {
 	if !r.captured(e) {
 		return
 	}
+	dropFiles(e)
 	r.worker.Deadline = r.postUntil()
 	if textSize(e) <= largestPost {
 		r.worker.Begin(wire.PathFor(e.Kind))

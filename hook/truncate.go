@@ -16,8 +16,8 @@ const (
 	// longestField is the length to which a text is truncated: half of it from the
 	// head, half from the tail.
 	longestField = 64 << 10
-	// longestWhole is the length up to which the content of a file stays whole, for
-	// the comparison of its symbols.
+	// longestWhole is the length up to which what an agent writes into a file stays
+	// whole, for the comparison of symbols.
 	longestWhole = 1 << 20
 	// longestList bounds an array or object, longestInner one within another, both
 	// without contents that stay whole. There is room for two texts of longestField.
@@ -78,18 +78,45 @@ func truncateEvent(e *claudemem.Event, cut []string) {
 	for _, text := range []*string{&e.Prompt, &e.ToolError, &e.LastAssistantMessage} {
 		*text = redact.TruncateMiddle(*text, longestField)
 	}
-	var input, response []string
+	var whole []string
 	switch e.ToolName {
 	case "Write", "Edit", "MultiEdit":
-		input = []string{"content", "old_string", "new_string"}
-		response = []string{"originalFile"}
-	case "NotebookEdit":
-		response = []string{"original_file", "updated_file"}
+		whole = []string{"content", "old_string", "new_string"}
 	}
-	isCut := func(name string) bool { return slices.Contains(cut, name) }
-	input, response = slices.DeleteFunc(input, isCut), slices.DeleteFunc(response, isCut)
-	e.ToolInput = truncateJSON(e.ToolInput, input)
-	e.ToolResponse = truncateJSON(e.ToolResponse, response)
+	whole = slices.DeleteFunc(whole, func(name string) bool { return slices.Contains(cut, name) })
+	e.ToolInput = truncateJSON(e.ToolInput, whole)
+	e.ToolResponse = truncateJSON(e.ToolResponse, nil)
+}
+
+// dropFiles leaves the texts of whole files over longestField out of the response of a
+// tool that edits one: the file as it was, and a notebook as it is. Nobody needs them
+// from the hook: the file on disk is the text after the edit, and the input and the
+// patch, which stay, turn it back into the text before. To scan one of 500 KB for
+// secrets would take half of the hook's time.
+func dropFiles(e *claudemem.Event) {
+	switch e.ToolName {
+	case "Write", "Edit", "MultiEdit", "NotebookEdit":
+	default:
+		return
+	}
+	if len(e.ToolResponse) <= longestField || e.ToolResponse[0] != '{' {
+		return
+	}
+	var kept []part
+	dropped := false
+	jsonscan.Parts(e.ToolResponse, func(key string, value []byte) {
+		switch key {
+		case "originalFile", "original_file", "updated_file":
+			if len(value) > longestField {
+				dropped = true
+				return
+			}
+		}
+		kept = append(kept, part{key, value})
+	})
+	if dropped {
+		e.ToolResponse = encodeParts(kept, '{')
+	}
 }
 
 // truncateName returns the first n bytes of a name, without splitting a character.
@@ -193,17 +220,26 @@ func (c *truncator) members(v []byte, depth int) (short []byte, exempt int) {
 	if !changed {
 		return v, exempt
 	}
-	short = append(make([]byte, 0, min(total, limit+exempt)+128), v[0])
+	return encodeParts(list, v[0]), exempt
+}
+
+// encodeParts returns the object or array of the members, by its opening bracket.
+func encodeParts(list []part, open byte) []byte {
+	object, total := open == '{', 2
+	for _, p := range list {
+		total += p.size(object)
+	}
+	out := append(make([]byte, 0, total), open)
 	for i, p := range list {
 		if i > 0 {
-			short = append(short, ',')
+			out = append(out, ',')
 		}
 		if object {
-			short = append(short, p.label()...)
+			out = append(out, p.label()...)
 		}
-		short = append(short, p.value...)
+		out = append(out, p.value...)
 	}
-	return append(short, v[0]+2), exempt // } is { + 2, ] is [ + 2
+	return append(out, open+2) // } is { + 2, ] is [ + 2
 }
 
 // size returns how many bytes a part takes at most, with its comma. It encodes no key: a

@@ -49,10 +49,10 @@ func TestFileContentsTravelWhole(t *testing.T) {
 		tool, input, response string
 		whole                 int
 	}{
-		{"Write", `{"file_path":"a","content":"` + body + `"}`, `{"type":"create","content":"` + body + `","originalFile":"` + body + `"}`, 2},
-		{"Edit", `{"old_string":"a","new_string":"` + body + `"}`, `{"originalFile":"` + body + `","newString":"` + body + `"}`, 2},
-		{"MultiEdit", `{"edits":[{"old_string":"` + body + `","new_string":"` + body + `"}]}`, `{"originalFile":"` + body + `"}`, 3},
-		{"NotebookEdit", `{}`, `{"original_file":"` + body + `","updated_file":"` + body + `"}`, 2},
+		{"Write", `{"file_path":"a","content":"` + body + `"}`, `{"type":"create","content":"` + body + `","originalFile":"` + body + `"}`, 1},
+		{"Edit", `{"old_string":"a","new_string":"` + body + `"}`, `{"originalFile":"` + body + `","newString":"` + body + `"}`, 1},
+		{"MultiEdit", `{"edits":[{"old_string":"` + body + `","new_string":"` + body + `"}]}`, `{"originalFile":"` + body + `"}`, 2},
+		{"NotebookEdit", `{}`, `{"original_file":"` + body + `","updated_file":"` + body + `"}`, 0},
 		{"Read", `{}`, `{"file":{"content":"` + body + `"}}`, 0},
 		{"Write", `{"content":"` + tooLong + `"}`, `{"originalFile":"` + tooLong + `"}`, 0},
 	}
@@ -69,6 +69,40 @@ func TestFileContentsTravelWhole(t *testing.T) {
 			t.Errorf("%s: %d bytes beside them", c.tool, rest)
 		}
 	}
+}
+
+// TestWholeFilesAreLeftOut checks what is sent of an edit's response: all of it but the
+// texts of whole files over 64 KB, which are not redacted or truncated either.
+func TestWholeFilesAreLeftOut(t *testing.T) {
+	const head, patch = `{"filePath":"/p/a.go","oldString":"a\\u00e9"`, `"structuredPatch":[{"oldStart":3,"oldLines":1,"newStart":3,"newLines":1,"lines":["-a","+b"]}],"userModified":false`
+	secret := "ghp_0123456789abcdefghijABCDEFGHIJ012345"
+	long := `"` + strings.Repeat(`\ta line \"of\" a file\n`, 5000) + secret + `"`
+	short := `"` + strings.Repeat("x", longestField-2) + `"`
+	for name, c := range map[string]struct{ tool, response, want string }{
+		"edit":            {"Edit", head + `,"originalFile":` + long + `,` + patch + `}`, head + `,` + patch + `}`},
+		"multi-edit":      {"MultiEdit", head + ` , "originalFile" : ` + long + ` , ` + patch + ` }`, head + `,` + patch + `}`},
+		"without a patch": {"Edit", head + `,"originalFile":` + long + `,"structuredPatch":[]}`, head + `,"structuredPatch":[]}`},
+		"alone":           {"Edit", `{"originalFile":` + long + `}`, `{}`},
+		"twice":           {"Edit", `{"originalFile":` + long + `,"original\u0046ile":` + long + `,` + patch + `}`, `{` + patch + `}`},
+		"notebook":        {"NotebookEdit", `{"new_source":"x","original_file":` + long + `,"error":"","updated_file":` + long + `}`, `{"new_source":"x","error":""}`},
+		"short":           {"Write", head + `,"originalFile":` + short + `,` + patch + `}`, head + `,"originalFile":` + short + `,` + patch + `}`},
+		"new file":        {"Write", `{"type":"create","originalFile":null,"structuredPatch":[],"content":` + short + `}`, `{"type":"create","originalFile":null,"structuredPatch":[],"content":` + short + `}`},
+		"a list":          {"Edit", `["originalFile",` + short + `]`, `["originalFile",` + short + `]`},
+		"a text":          {"Edit", short, short},
+	} {
+		s := newStage(t)
+		s.run(say("PostToolUse", "a", `,"tool_name":"`+c.tool+`","tool_input":{"file_path":"/p/a.go"},"tool_response":`+c.response))
+		if events := s.spooled(); len(events) != 1 || string(events[0].ToolResponse) != c.want {
+			t.Errorf("%s: %d events, response %.300s\nwant %.300s", name, len(events), events[0].ToolResponse, c.want)
+		}
+	}
+	// What a tool of another name calls so is a text like any other.
+	s := newStage(t)
+	s.run(say("PostToolUse", "a", `,"tool_name":"mcp__x","tool_response":{"originalFile":`+long+`}`))
+	if events := s.spooled(); len(events) != 1 || !strings.Contains(string(events[0].ToolResponse), "bytes cut]") {
+		t.Errorf("the text of another tool is left out: %d events", len(events))
+	}
+	holdsNothing(t, s.data(), secret)
 }
 
 func TestListsAreCut(t *testing.T) {
