@@ -5,6 +5,7 @@
 //
 //	go run ./bench                  a stand-in for the worker
 //	go run ./bench -worker=real     the real worker on a temporary data directory
+//	go run ./bench -only '500 KB'   the cases whose name matches
 //
 // It ends with exit code 1 when a bar of the specification is missed. It is not shipped.
 package main
@@ -14,6 +15,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 
 	"claudemem/bench/process"
 )
@@ -23,9 +26,10 @@ func main() {
 	rounds := flag.Int("rounds", 400, "measured rounds")
 	warmUp := flag.Int("warmup", 20, "rounds before them")
 	markdown := flag.Bool("markdown", false, "print a Markdown table")
+	only := flag.String("only", "", "measure the cases whose names match this regular expression")
 	keep := flag.Bool("no-bars", false, "report only: exit 0 whatever the figures")
 	flag.Parse()
-	met, err := bench(*worker, *rounds, *warmUp, *markdown)
+	met, err := bench(*worker, *only, *rounds, *warmUp, *markdown)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
@@ -35,7 +39,11 @@ func main() {
 	}
 }
 
-func bench(worker string, rounds, warmUp int, markdown bool) (met bool, err error) {
+func bench(worker, only string, rounds, warmUp int, markdown bool) (met bool, err error) {
+	wanted, err := regexp.Compile(only)
+	if err != nil {
+		return false, err
+	}
 	dir, err := os.MkdirTemp("", "cmbench") // short: a socket lies in it
 	if err != nil {
 		return false, err
@@ -55,6 +63,7 @@ func bench(worker string, rounds, warmUp int, markdown bool) (met bool, err erro
 	}
 	defer stop()
 	empty, cases := s.cases(worker == "real")
+	cases = slices.DeleteFunc(cases, func(p *process.Process) bool { return !wanted.MatchString(p.Name) })
 	if err := process.Measure(empty, cases, rounds, warmUp); err != nil {
 		return false, err
 	}

@@ -21,7 +21,11 @@ func report(w io.Writer, empty *process.Process, cases []*process.Process, worke
 	met := true
 	bars := ""
 	empty.Paired = empty.Samples
-	for _, p := range append([]*process.Process{empty}, cases...) {
+	all := cases
+	if len(empty.Samples) > 0 { // each case may have a baseline of its own
+		all = append([]*process.Process{empty}, cases...)
+	}
+	for _, p := range all {
 		c, e := process.At(.5, p.Samples, process.CPU), process.At(.5, p.Samples, process.Wall)
 		cpuRatio, wallRatio := ratio(c, process.At(.5, p.Paired, process.CPU)), ratio(e, process.At(.5, p.Paired, process.Wall))
 		_, _ = fmt.Fprintf(w, line, p.Name, timing.MS(c), cpuRatio, timing.MS(e), wallRatio, timing.MS(process.At(.99, p.Samples, process.Wall)))

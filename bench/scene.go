@@ -80,11 +80,11 @@ func (s *scene) cases(real bool) (empty *process.Process, cases []*process.Proce
 		{Name: "new, worker down", Path: s.Hook, Args: []string{"new"}, Env: down, Input: prompt},
 		{Name: "summary, worker up", Path: s.Hook, Args: []string{"summary"}, Env: up, Input: stop},
 		{Name: "context, worker up", Path: s.Hook, Args: []string{"context"}, Env: up, Input: start},
-		s.line("save", "worker up", up, tool, true),
-		s.line("save", "worker down", down, tool, true),
-		s.line("new", "worker up", up, prompt, true),
-		s.line("save", "Edit of 500 KB", up, large, false),
-		s.line("save", "Edit of 500 KB, worker down", down, large, false),
+		s.line("save", "worker up", up, tool),
+		s.line("save", "worker down", down, tool),
+		s.line("new", "worker up", up, prompt),
+		s.line("save", "Edit of 500 KB", up, large),
+		s.line("save", "Edit of 500 KB, worker down", down, large),
 	}
 	if real {
 		cases = append(cases, &process.Process{Name: "context, from database", Path: s.Big, Env: up, Args: []string{"context", "--from-database",
@@ -102,15 +102,13 @@ const (
 
 // line returns the case of the command that hooks.json has for a verb, run as the
 // host runs it. Its baseline is the same line with the empty program.
-func (s *scene) line(verb, name string, env []string, input func(int) []byte, bars bool) *process.Process {
+func (s *scene) line(verb, name string, env []string, input func(int) []byte) *process.Process {
 	with := func(name, program string) *process.Process {
 		return &process.Process{Name: name, Path: "/bin/sh", Args: []string{"-c", hookLine(verb, program)}, Env: env, Input: input}
 	}
 	p := with("line of "+verb+", "+name, s.Hook)
 	p.Baseline = with("that line, empty program", s.Empty)
-	if bars {
-		p.CPUBar, p.WallBar = lineCPUBar, lineWallBar
-	}
+	p.CPUBar, p.WallBar = lineCPUBar, lineWallBar
 	return p
 }
 
@@ -140,7 +138,9 @@ func (s *scene) edit(size int) func(int) []byte {
 		"tool_name": "Edit", "tool_use_id": "toolu_%08d", "duration_ms": 9,
 		"tool_input": map[string]any{"file_path": filepath.Join(s.project, "main.go"), "old_string": "hello", "new_string": "hello, world", "replace_all": false},
 		"tool_response": map[string]any{"filePath": filepath.Join(s.project, "main.go"), "oldString": "hello", "newString": "hello, world",
-			"originalFile": "FILL", "userModified": false, "replaceAll": false},
+			"originalFile": "FILL", "userModified": false, "replaceAll": false,
+			"structuredPatch": []any{map[string]any{"oldStart": 3, "oldLines": 3, "newStart": 3, "newLines": 3,
+				"lines": []string{" func main() {", "-  fmt.Println(\"hello\")", "+  fmt.Println(\"hello, world\")", " }"}}}},
 	}
 	text := encode(call)
 	const line = "\\tfor i := range parts { total += len(parts[i].Text) }\\n"
