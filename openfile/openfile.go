@@ -1,4 +1,6 @@
 // Package openfile opens files without the runtime's poller. [os.OpenFile] tries to
 // register each file with it, which starts it and takes five system calls a file; no
 // regular file can be registered. The hook opens about six files per tool call.
+//
+// [Within] reads a file of a directory tree that others write to.
 package openfile

@@ -6,13 +6,13 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
 
 	"claudemem"
+	"claudemem/openfile"
 )
 
 const (
@@ -149,23 +149,10 @@ func (c *comparison) find(name string) finding {
 // hashFile returns the SHA-256 of a regular file, "" for a file that cannot be read
 // or that changes meanwhile.
 func (c *comparison) hashFile(name string) sum {
-	f, err := c.dir.OpenFile(name, os.O_RDONLY|openNonblock, 0)
+	content, written, err := openfile.Within(c.dir, name, maxHashed)
 	if err != nil {
 		return sum{}
 	}
-	defer func() { _ = f.Close() }() // opened for reading only
-	before, err := f.Stat()
-	if err != nil || !before.Mode().IsRegular() {
-		return sum{}
-	}
-	h := sha256.New()
-	n, err := io.Copy(h, io.LimitReader(f, maxHashed+1))
-	if err != nil {
-		return sum{}
-	}
-	after, err := f.Stat()
-	if err != nil || after.Size() != n || !after.ModTime().Equal(before.ModTime()) {
-		return sum{}
-	}
-	return sum{size: n, written: before.ModTime(), hash: hex.EncodeToString(h.Sum(nil))}
+	hash := sha256.Sum256(content)
+	return sum{size: int64(len(content)), written: written, hash: hex.EncodeToString(hash[:])}
 }

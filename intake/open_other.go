@@ -1,5 +1,0 @@
-//go:build !unix
-
-package intake
-
-const openNonblock = 0

@@ -1,8 +1,0 @@
-//go:build unix
-
-package intake
-
-import "syscall"
-
-// openNonblock keeps the opening of a FIFO from waiting for its writer.
-const openNonblock = syscall.O_NONBLOCK

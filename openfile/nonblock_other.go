@@ -1,0 +1,5 @@
+//go:build !unix
+
+package openfile
+
+const nonblock = 0

@@ -1,5 +1,0 @@
-//go:build !unix
-
-package worktree
-
-const openNonblock = 0
