@@ -1,17 +1,103 @@
 package claudemem
 
+import "slices"
+
+// ChangeType says how a symbol changed.
+type ChangeType string
+
+// The change types. SymbolUnchanged takes an earlier change back: the symbol is again
+// what it was before the session.
+const (
+	SymbolNew       ChangeType = "new"
+	SymbolModified  ChangeType = "modified"
+	SymbolDeleted   ChangeType = "deleted"
+	SymbolUnchanged ChangeType = "unchanged"
+)
+
 // SymbolChange is a function, method or type that a session added, modified or deleted.
 type SymbolChange struct {
-	Session       SessionID
-	FilePath      string
-	SnapshotAt    Millis
-	QualifiedName string
-	Kind          string
-	Signature     string
-	LineStart     int
-	LineEnd       int
-	BodyHash      string
-	// ChangeType is new, modified, deleted or unchanged.
-	ChangeType  string
-	RenamedFrom string
+	ID       int64     `json:"id,omitempty"`
+	Session  SessionID `json:"session_id,omitempty"`
+	FilePath string    `json:"file"`
+	// SnapshotAt is when the last edit changed it.
+	SnapshotAt Millis `json:"snapshot_at,omitempty"`
+	// QualifiedName is "Limiter.refill"; Kind is func, method, type or test.
+	QualifiedName string `json:"name"`
+	Kind          string `json:"kind"`
+	// Signature is the declaration without its body, on one line; the lines are from 1.
+	// All three are those after the change, of a deleted symbol those before.
+	Signature string `json:"signature,omitempty"`
+	LineStart int    `json:"line_start,omitempty"`
+	LineEnd   int    `json:"line_end,omitempty"`
+	// BodyHash identifies its code after the change, BeforeHash before; "" where it was
+	// not there. Comments and formatting do not count.
+	BodyHash   string     `json:"body_hash,omitempty"`
+	BeforeHash string     `json:"before_hash,omitempty"`
+	ChangeType ChangeType `json:"change_type"`
+	// RenamedFrom is the name that a new symbol had before, which is among the deleted
+	// ones, too.
+	RenamedFrom string `json:"renamed_from,omitempty"`
+}
+
+// FoldSymbols adds later changes to the net changes so far, which it returns: a symbol
+// that came and went is no change, one that was added and then modified is new, one that
+// got its old code back is no change. The entries of net keep their IDs and order.
+func FoldSymbols(net []SymbolChange, later ...SymbolChange) []SymbolChange {
+	net = slices.Clone(net)
+	for _, c := range later {
+		at := foldsInto(net, &c)
+		if at < 0 {
+			if c.ChangeType != SymbolUnchanged {
+				c.RenamedFrom = firstName(net, &c)
+				net = append(net, c)
+			}
+			continue
+		}
+		c.ID, c.BeforeHash = net[at].ID, net[at].BeforeHash
+		switch was := net[at].ChangeType; {
+		case c.ChangeType == SymbolUnchanged, was == SymbolNew && c.ChangeType == SymbolDeleted,
+			c.ChangeType != SymbolDeleted && c.BeforeHash != "" && c.BodyHash == c.BeforeHash:
+			net = slices.Delete(net, at, at+1)
+			continue
+		case was == SymbolNew:
+			c.ChangeType, c.RenamedFrom = SymbolNew, net[at].RenamedFrom
+		case c.ChangeType != SymbolDeleted:
+			c.ChangeType, c.RenamedFrom = SymbolModified, ""
+		}
+		net[at] = c
+	}
+	return net
+}
+
+// foldsInto returns the index of the change that c goes on with, -1 for none: that of the
+// same name after which the code was that before c, else (an edit in between was not seen)
+// the one with the same signature. Overloads of one name are different symbols.
+func foldsInto(net []SymbolChange, c *SymbolChange) int {
+	found := -1
+	for i := range net {
+		n := &net[i]
+		if n.FilePath != c.FilePath || n.QualifiedName != c.QualifiedName || (c.ChangeType == SymbolNew) != (n.ChangeType == SymbolDeleted) && c.ChangeType != SymbolUnchanged {
+			continue
+		}
+		if n.BodyHash == c.BeforeHash {
+			return i
+		}
+		if found < 0 && n.Signature == c.Signature {
+			found = i
+		}
+	}
+	return found
+}
+
+// firstName returns the name from before the session of a symbol that was renamed.
+func firstName(net []SymbolChange, c *SymbolChange) string {
+	if c.RenamedFrom == "" {
+		return ""
+	}
+	for i := range net {
+		if n := &net[i]; n.FilePath == c.FilePath && n.QualifiedName == c.RenamedFrom && n.ChangeType == SymbolNew {
+			return n.RenamedFrom
+		}
+	}
+	return c.RenamedFrom
 }

@@ -1,0 +1,79 @@
+package claudemem_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"claudemem"
+)
+
+// TestFoldSymbols plays changes of one file, written "TYPE NAME(SIGNATURE) BEFORE>AFTER" where
+// BEFORE and AFTER stand for the code, and names what remains of them.
+func TestFoldSymbols(t *testing.T) {
+	tests := []struct{ name, changes, want string }{
+		{"one", "new A >1", "new A >1"},
+		{"several", "new A >1, modified B 1>2, deleted C 1>", "new A >1, modified B 1>2, deleted C 1>"},
+		{"added, then modified", "new A >1, modified A 1>2", "new A >2"},
+		{"added, then deleted", "new A >1, deleted A 1>", ""},
+		{"added, modified, deleted", "new A >1, modified A 1>2, deleted A 2>", ""},
+		{"modified twice", "modified A 1>2, modified A 2>3", "modified A 1>3"},
+		{"edited back", "modified A 1>2, modified A 2>1", ""},
+		{"modified, then deleted", "modified A 1>2, deleted A 2>", "deleted A 1>"},
+		{"deleted, then added as it was", "deleted A 1>, new A >1", ""},
+		{"deleted, then added with other code", "deleted A 1>, new A >2", "modified A 1>2"},
+		{"taken back", "modified A 1>2, new B >1, unchanged A 1>1", "new B >1"},
+		{"nothing to take back", "unchanged A 1>1", ""},
+		{"renamed", "new B<A >2, deleted A 1>", "new B<A >2, deleted A 1>"},
+		{"renamed twice", "new B<A >2, deleted A 1>, new C<B >3, deleted B 2>", "deleted A 1>, new C<A >3"},
+		{"renamed and back", "new B<A >2, deleted A 1>, new A<B >1, deleted B 2>", ""},
+		{"a new one is renamed", "new A >1, new B<A >2, deleted A 1>", "new B >2"},
+		{"another overload is modified, too", "modified A(x) 1>2, modified A(y) 5>6, deleted A(y) 6>", "modified A 1>2, deleted A 5>"},
+		{"an overload is modified, another added", "modified A 1>2, new A >9, modified A 9>8", "modified A 1>2, new A >8"},
+		{"an edit between was not seen", "modified A 1>2, modified A 3>4", "modified A 1>4"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			var net []claudemem.SymbolChange
+			for _, part := range strings.Split(tt.changes, ", ") {
+				net = claudemem.FoldSymbols(net, parseChange(t, part))
+			}
+			var got []string
+			for _, c := range net {
+				name := c.QualifiedName
+				if c.RenamedFrom != "" {
+					name += "<" + c.RenamedFrom
+				}
+				got = append(got, fmt.Sprintf("%s %s %s>%s", c.ChangeType, name, c.BeforeHash, c.BodyHash))
+			}
+			if got := strings.Join(got, ", "); got != tt.want {
+				t.Errorf("got %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+func parseChange(t *testing.T, text string) claudemem.SymbolChange {
+	t.Helper()
+	f := strings.Fields(text)
+	if len(f) != 3 {
+		t.Fatalf("bad change %q", text)
+	}
+	c := claudemem.SymbolChange{FilePath: "a.go", ChangeType: claudemem.ChangeType(f[0])}
+	c.QualifiedName, c.RenamedFrom, _ = strings.Cut(f[1], "<")
+	if name, parameters, ok := strings.Cut(c.QualifiedName, "("); ok {
+		c.QualifiedName, c.Signature = name, parameters
+	}
+	c.BeforeHash, c.BodyHash, _ = strings.Cut(f[2], ">")
+	return c
+}
+
+// TestFoldSymbolsByFile: symbols of one name in two files are two.
+func TestFoldSymbolsByFile(t *testing.T) {
+	a := claudemem.SymbolChange{ID: 7, FilePath: "a.go", QualifiedName: "A", ChangeType: claudemem.SymbolNew, BodyHash: "1"}
+	gone := claudemem.SymbolChange{FilePath: "b.go", QualifiedName: "A", ChangeType: claudemem.SymbolDeleted, BeforeHash: "1"}
+	got := claudemem.FoldSymbols([]claudemem.SymbolChange{a}, gone)
+	if len(got) != 2 || got[0] != a || got[1] != gone {
+		t.Errorf("got %+v", got)
+	}
+}
