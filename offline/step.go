@@ -170,9 +170,6 @@ func (r *reader) edit(x *toolcall.Edit) *edit {
 	e := &edit{path: shown(x.Path, maxPath), created: x.Created, deleted: x.Deleted, from: shown(x.From, maxPath)}
 	e.kind = toolcall.KindOfFile(e.path)
 	lang := languageOf(e.path)
-	if x.Original != "" && lang != "" {
-		r.outlines[e.path] = outline(lang, x.Original, 1)
-	}
 	switch {
 	case x.Whole:
 		r.outlines[e.path] = e.parseText(x.Text)

@@ -18,8 +18,9 @@ type input struct {
 	Path         string          `json:"path"`
 	OldString    string          `json:"old_string"`
 	NewString    string          `json:"new_string"`
+	ReplaceAll   bool            `json:"replace_all"`
 	NewSource    string          `json:"new_source"`
-	Content      string          `json:"content"`
+	Content      *string         `json:"content"`
 	Edits        []replacement   `json:"edits"`
 	Description  string          `json:"description"`
 	Prompt       string          `json:"prompt"`
@@ -27,8 +28,18 @@ type input struct {
 }
 
 type replacement struct {
-	OldString string `json:"old_string"`
-	NewString string `json:"new_string"`
+	OldString  string `json:"old_string"`
+	NewString  string `json:"new_string"`
+	ReplaceAll bool   `json:"replace_all"`
+}
+
+// replacements returns what an edit replaced, in order.
+func (in *input) replacements() []replacement {
+	edits := in.Edits[:len(in.Edits):len(in.Edits)]
+	if in.OldString != "" || in.NewString != "" {
+		edits = append(edits, replacement{in.OldString, in.NewString, in.ReplaceAll})
+	}
+	return edits
 }
 
 func (in *input) file() string {
@@ -63,7 +74,8 @@ type response struct {
 	Output          string          `json:"output"`
 	Interrupted     bool            `json:"interrupted"`
 	StructuredPatch []Hunk          `json:"structuredPatch"`
-	OriginalFile    string          `json:"originalFile"`
+	OriginalFile    *string         `json:"originalFile"`
+	Originals       *string         `json:"originalFileContents"` // of MultiEdit
 	Status          string          `json:"status"`
 	Content         json.RawMessage `json:"content"`
 	Last            string          `json:"last_assistant_message"`
@@ -92,22 +104,19 @@ func textOf(raw json.RawMessage) string {
 
 // edit returns what a tool for editing did to the file at path.
 func edit(path string, in *input, out *response) Edit {
-	e := Edit{Path: path, Original: out.OriginalFile, Hunks: out.StructuredPatch, Placed: true}
+	e := Edit{Path: path, Hunks: out.StructuredPatch, Placed: true, before: cmp.Or(out.OriginalFile, out.Originals), after: in.Content, replaced: in.replacements()}
 	switch {
-	case out.Type == "create" || out.Type == "" && in.Content != "" && len(out.StructuredPatch) == 0:
-		e.Created, e.Whole, e.Text = out.Type == "create", true, in.Content
+	case out.Type == "create" || out.Type == "" && in.Content != nil && len(out.StructuredPatch) == 0:
+		e.Created, e.Whole, e.Text = out.Type == "create", true, *cmp.Or(in.Content, new(string))
 	case len(out.StructuredPatch) == 0: // what was replaced is all there is
-		e.Hunks, e.Placed = replacedHunks(in), false
+		e.Hunks, e.Placed = replacedHunks(e.replaced, in.NewSource), false
 	}
 	return e
 }
 
-// replacedHunks makes hunks, without a place, of old and new strings.
-func replacedHunks(in *input) []Hunk {
-	edits := in.Edits[:len(in.Edits):len(in.Edits)]
-	if in.OldString != "" || in.NewString != "" {
-		edits = append(edits, replacement{in.OldString, in.NewString})
-	}
+// replacedHunks makes hunks, without a place, of old and new strings and of the new
+// source of a notebook's cell.
+func replacedHunks(edits []replacement, source string) []Hunk {
 	var hunks []Hunk
 	for _, x := range edits[:min(len(edits), 100)] {
 		var h Hunk
@@ -123,9 +132,9 @@ func replacedHunks(in *input) []Hunk {
 		h.addLines('+', after)
 		hunks = append(hunks, h)
 	}
-	if in.NewSource != "" {
+	if source != "" {
 		var h Hunk
-		h.addLines('+', strings.Split(in.NewSource, "\n"))
+		h.addLines('+', strings.Split(source, "\n"))
 		hunks = append(hunks, h)
 	}
 	return hunks

@@ -122,8 +122,11 @@ type Edit struct {
 	Hunks []Hunk
 	// Placed: the host told the lines of the hunks.
 	Placed bool
-	// Original is the text before, "" when the host did not tell it.
-	Original string
+
+	// before and after are the whole texts that the host told, nil for one that it did
+	// not; replaced is what a tool that replaces text was called with.
+	before, after *string
+	replaced      []replacement
 }
 
 // Hunk is a piece of a unified patch as hosts report it. Lines begin with ' ', '-' or '+'.
