@@ -37,6 +37,8 @@ type Arrival struct {
 	SkipReason string
 	// Files are the files that a tool event touched, with their hashes at intake.
 	Files []FileRef
+	// Symbols are the functions and types that an edit changed; nil: not compared yet.
+	Symbols []SymbolChange
 	// Redacted counts what the secret rules replaced, by rule.
 	Redacted map[string]int
 }
@@ -65,6 +67,8 @@ type PendingEvent struct {
 	Attempts     int
 	Event        Event
 	Files        []FileRef
+	// Symbols are the functions and types that an edit changed; nil: not known.
+	Symbols []SymbolChange
 }
 
 // MadeAt returns the branch and commit at the last of events that modified one of
@@ -137,7 +141,8 @@ type Outcome struct {
 	// Summaries has one entry for each turn that the batch closes.
 	Summaries []Summary
 	Learnings []Learning
-	Symbols   []SymbolChange
+	// Symbols are changes of functions and types, in order.
+	Symbols []SymbolChange
 }
 
 // Books are the queue's accounts over its whole life.

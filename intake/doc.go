@@ -5,7 +5,8 @@
 // them; decide whether the event is captured (not: our own runs and tools, excluded
 // projects, prompts that the host made, the skip list, private turns), and remove
 // the content of one that is not, which is booked as skipped; name and hash the
-// files that a tool touched; drop contents that were sent for a comparison only;
+// files that a tool touched; compare the symbols of a small file that was edited; drop
+// contents that were sent for that only;
 // strip tags, mask secrets with the full rules and truncate texts; compute the key
 // from the result, so that live capture and a later import of a session agree.
 //

@@ -11,7 +11,7 @@ import (
 
 // wholeContents names the members in which hosts send a file's content before or
 // after an edit. They are dropped: the patch shows what changed.
-var wholeContents = map[string]bool{"originalFile": true, "original_file": true, "updated_file": true}
+var wholeContents = map[string]bool{"originalFile": true, "originalFileContents": true, "original_file": true, "updated_file": true}
 
 // minBase64 is the length in bytes from which base64 is dropped as an image.
 const minBase64 = 1024
@@ -26,7 +26,7 @@ func drop(e *claudemem.Event) {
 // no distiller uses.
 func dropFrom(raw json.RawMessage) json.RawMessage {
 	if !bytes.Contains(raw, []byte(`al_file"`)) && !bytes.Contains(raw, []byte(`ed_file"`)) &&
-		!bytes.Contains(raw, []byte(`"originalFile"`)) && len(raw) < minBase64 {
+		!bytes.Contains(raw, []byte(`"originalFile`)) && len(raw) < minBase64 {
 		return raw
 	}
 	out, _ := redact.Each(raw, func(key, text string) string {

@@ -14,6 +14,7 @@ import (
 	"claudemem/redact"
 	"claudemem/redact/rules"
 	"claudemem/repo"
+	"claudemem/symbols"
 	"claudemem/toolcall"
 	"claudemem/wire"
 )
@@ -53,8 +54,6 @@ type Options struct {
 	Clock  func() time.Time // nil: time.Now
 	Random func([]byte)     // nil: crypto/rand; fills delivery ids that a client left out
 	Logger *slog.Logger     // nil: none
-	// Open opens a worktree for hashing; nil: the file system.
-	Open func(root string) (Worktree, error)
 }
 
 // Queue makes an arrival durable.
@@ -79,9 +78,6 @@ func New(queue Queue, opts Options) *Intake {
 	}
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
-	}
-	if opts.Open == nil {
-		opts.Open = openWorktree
 	}
 	if opts.Policy == nil {
 		opts.Policy = func() *Policy { return &Policy{} }
@@ -162,7 +158,10 @@ func (in *Intake) arrival(ctx context.Context, e claudemem.Event, policy *Policy
 	if a.SkipReason != "" {
 		strip(&e, a.SkipReason)
 	} else {
-		a.Files = in.files(&e, &call, policy.Withheld)
+		a.Files = files(&e, &call, policy.Withheld)
+		if len(a.Files) == 1 && a.Files[0].Role == claudemem.FileModified && !policy.Withheld.File(call.File, e.Cwd) {
+			a.Symbols, _ = symbols.AtOnce(&e, a.Files[0])
+		}
 		drop(&e)
 	}
 	a.Redacted = in.redact(&e, policy.Withheld)

@@ -287,7 +287,6 @@ func (w *task) distilRest(ctx context.Context) error {
 	w.outcome.Observations = append(w.outcome.Observations, out.Observations...)
 	w.outcome.Summaries = append(w.outcome.Summaries, out.Summaries...)
 	w.outcome.Learnings = append(w.outcome.Learnings, out.Learnings...)
-	w.outcome.Symbols = append(w.outcome.Symbols, out.Symbols...)
 	return nil
 }
 

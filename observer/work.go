@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"claudemem"
+	"claudemem/symbols"
 )
 
 // Retries of the observer's own writes.
@@ -230,6 +231,7 @@ func (o *Observer) batch(ctx context.Context, claim claudemem.Claim) (claudemem.
 	for i := range claim.Events {
 		from, to = min(from, claim.Events[i].PromptNumber), max(to, claim.Events[i].PromptNumber)
 	}
+	symbols.Later(ctx, claim.Events)
 	prompts, earlier, err := o.store.Turns(ctx, claim.Session.ID, from, to)
 	if err != nil {
 		return claudemem.Batch{}, err
@@ -241,6 +243,10 @@ func (o *Observer) batch(ctx context.Context, claim claudemem.Claim) (claudemem.
 // as success: another worker has confirmed the claim. A storage failure is
 // returned as Transient; any other error says that this outcome cannot be stored.
 func (o *Observer) confirm(ctx context.Context, claim claudemem.Claim, outcome claudemem.Outcome) error {
+	outcome.Symbols = nil
+	for i := range claim.Events {
+		outcome.Symbols = append(outcome.Symbols, claim.Events[i].Symbols...)
+	}
 	assignToSession(claim.Session, &outcome)
 	for try := 1; ; try++ {
 		err := detached(ctx, func(ctx context.Context) error { return o.queue.Confirm(ctx, claim, outcome) })

@@ -16,6 +16,8 @@ const (
 type Change struct {
 	Symbol
 	Type ChangeType
+	// Before is the hash of its code before, 0 for a new one; Hash is 0 for a deleted one.
+	Before uint64
 	// RenamedFrom is the name that a new symbol had before; that name is among the
 	// deleted ones too.
 	RenamedFrom string
@@ -48,11 +50,13 @@ func Compare(before, after Outline) []Change {
 		case b < 0:
 			changes = append(changes, Change{Symbol: s, Type: New, RenamedFrom: renamedFrom(s, before.Symbols, gone, after.Symbols, pairs)})
 		case before.Symbols[b].Hash != s.Hash:
-			changes = append(changes, Change{Symbol: s, Type: Modified})
+			changes = append(changes, Change{Symbol: s, Type: Modified, Before: before.Symbols[b].Hash})
 		}
 	}
 	for _, b := range gone {
-		changes = append(changes, Change{Symbol: before.Symbols[b], Type: Deleted})
+		c := Change{Symbol: before.Symbols[b], Type: Deleted, Before: before.Symbols[b].Hash}
+		c.Hash = 0
+		changes = append(changes, c)
 	}
 	return changes
 }

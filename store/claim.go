@@ -130,21 +130,42 @@ func (s *Store) readClaim(ctx context.Context, claim *claudemem.Claim, session c
 	}
 	claim.Events = make([]claudemem.PendingEvent, 0, len(ids))
 	err = each(ctx, s.reader, func(scan sqlite.Scan) error {
-		var e claudemem.PendingEvent
-		var payload, files sql.RawBytes
-		if err := scan(&e.Key, &e.PromptNumber, &e.Attempts, &payload, &files); err != nil {
+		e, _, damage, err := scanPending(scan)
+		switch {
+		case err != nil:
 			return err
-		}
-		if err := decodePayload(payload, files, &e); err == nil {
+		case damage == nil:
 			claim.Events = append(claim.Events, e)
-		} else {
+		default:
 			unreadable = append(unreadable, e)
 		}
 		return nil
-	}, `SELECT e.event_key, e.prompt_number, m.attempts, m.payload, m.files
+	}, "SELECT "+pendingColumns+`
 		FROM json_each(?) j CROSS JOIN events e ON e.id = j.value CROSS JOIN pending_messages m ON m.event_id = e.id
 		ORDER BY j.key`, jsonList(ids))
 	return unreadable, err
+}
+
+// pendingColumns are the columns of events e and pending_messages m that scanPending takes.
+const pendingColumns = "e.event_key, e.prompt_number, m.attempts, m.payload, m.files, m.symbols"
+
+// scanPending returns a waiting event and the size of its payload in bytes. damage says
+// that its payload cannot be read, so that only the books' fields are there.
+func scanPending(scan sqlite.Scan) (e claudemem.PendingEvent, size int, damage, err error) {
+	var payload, files, symbols sql.RawBytes
+	if err := scan(&e.Key, &e.PromptNumber, &e.Attempts, &payload, &files, &symbols); err != nil {
+		return e, 0, nil, err
+	}
+	damage = json.Unmarshal(payload, &e.Event)
+	for _, list := range []struct {
+		column []byte
+		into   any
+	}{{files, &e.Files}, {symbols, &e.Symbols}} {
+		if damage == nil && len(list.column) > 0 {
+			damage = json.Unmarshal(list.column, list.into)
+		}
+	}
+	return e, len(payload), damage, nil
 }
 
 // unclaim makes events pending again whose claim was not returned to a caller.
@@ -207,17 +228,6 @@ func (t *tx) due(session claudemem.SessionID, limit int, now claudemem.Millis) (
 		WHERE session_id = ? AND outcome = 'pending' AND outcome IN ('pending', 'processing')
 		ORDER BY occurred_at, delivery_id, id LIMIT ?`, int64(session), sqlLimit(limit))
 	return ids, err
-}
-
-// decodePayload decodes a stored event, and the files that it touches if any, into into.
-func decodePayload(payload, files []byte, into *claudemem.PendingEvent) error {
-	if err := json.Unmarshal(payload, &into.Event); err != nil {
-		return err
-	}
-	if len(files) == 0 {
-		return nil
-	}
-	return json.Unmarshal(files, &into.Files)
 }
 
 // heldEvents returns the ids of a claim's events; CodeConflict when any of them

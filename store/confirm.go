@@ -43,7 +43,7 @@ func (s *Store) Confirm(ctx context.Context, claim claudemem.Claim, outcome clau
 		if err := addEach(&claim.Session, learnings, t.addLearning); err != nil {
 			return err
 		}
-		return addEach(&claim.Session, outcome.Symbols, t.addSymbol)
+		return t.foldSymbols(&claim.Session, outcome.Symbols)
 	})
 	if err != nil {
 		return err
@@ -237,24 +237,5 @@ func (t *tx) addSummary(claimed *claudemem.Session, s *claudemem.Summary) error 
 		VALUES (?1, ?2, (SELECT project FROM sessions WHERE id = ?2), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		string(s.ULID), int64(s.Session), s.PromptNumber, s.Request, s.Investigated, s.Learned, s.Completed, s.NextSteps,
 		jsonList(s.FilesRead), jsonList(s.FilesEdited), s.Notes, string(s.Origin), int64(s.CreatedAt))
-	return err
-}
-
-// addSymbol stores a change of a function or type by a claimed batch.
-func (t *tx) addSymbol(claimed *claudemem.Session, c *claudemem.SymbolChange) error {
-	session, err := sessionOf(claimed, c.Session)
-	if err != nil {
-		return err
-	}
-	at := t.orNow(c.SnapshotAt)
-	id, err := t.ulid(at)
-	if err != nil {
-		return err
-	}
-	_, err = t.exec(`INSERT INTO function_map
-		(ulid, session_id, file_path, snapshot_at, qualified_name, kind, signature, line_start, line_end, body_hash, change_type, renamed_from)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		string(id), int64(session), c.FilePath, int64(at), c.QualifiedName, c.Kind, c.Signature,
-		c.LineStart, c.LineEnd, c.BodyHash, c.ChangeType, c.RenamedFrom)
 	return err
 }

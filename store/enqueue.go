@@ -22,6 +22,7 @@ type arrival struct {
 	claudemem.Arrival
 	payload string
 	files   string
+	symbols any // JSON text; nil: not compared
 }
 
 // Enqueue implements queue.Storage. Events without a kind that is booked
@@ -79,6 +80,9 @@ func encodeArrival(a claudemem.Arrival, now claudemem.Millis) (arrival, error) {
 	}
 	if len(a.Files) > 0 {
 		out.files = jsonList(a.Files)
+	}
+	if a.Symbols != nil {
+		out.symbols = jsonList(a.Symbols)
 	}
 	return out, nil
 }
@@ -253,7 +257,7 @@ func (b *bookkeeper) bookArrival(t *tx, a *arrival) (claudemem.Receipt, error) {
 	}
 	switch {
 	case r.Status == claudemem.StatusPending:
-		_, err = t.exec("INSERT INTO pending_messages (event_id, files, payload) VALUES (?, ?, ?)", id, a.files, a.payload)
+		_, err = t.exec("INSERT INTO pending_messages (event_id, files, symbols, payload) VALUES (?, ?, ?, ?)", id, a.files, a.symbols, a.payload)
 	case r.Status == claudemem.StatusProcessed && e.Kind == claudemem.KindPrompt:
 		err = s.addPrompt(t, e, r.PromptNumber)
 	}

@@ -130,17 +130,12 @@ func readWaiting(ctx context.Context, q querier, session claudemem.SessionID) ([
 		if bytes >= undistilledBytes {
 			return sqlite.ErrStop
 		}
-		var e claudemem.PendingEvent
-		var payload, files sql.RawBytes
-		if err := scan(&e.Key, &e.PromptNumber, &e.Attempts, &payload, &files); err != nil {
-			return err
-		}
-		bytes += len(payload)
-		if decodePayload(payload, files, &e) == nil { // else the claim buries it
+		e, size, damage, err := scanPending(scan)
+		if bytes += size; err == nil && damage == nil { // else the claim buries it
 			events = append(events, e)
 		}
-		return nil
-	}, `SELECT e.event_key, e.prompt_number, m.attempts, m.payload, m.files
+		return err
+	}, "SELECT "+pendingColumns+`
 		FROM events e JOIN pending_messages m ON m.event_id = e.id
 		WHERE e.session_id = ? AND e.outcome IN ('pending', 'processing')
 		ORDER BY e.occurred_at, e.delivery_id, e.id LIMIT ?`, int64(session), undistilledEvents)

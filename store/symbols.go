@@ -1,0 +1,158 @@
+package store
+
+import (
+	"context"
+	"strings"
+
+	"claudemem"
+)
+
+// foldSymbols adds the changes of a claimed batch to those of its session, so that the
+// function map holds one net change for each symbol and session.
+func (t *tx) foldSymbols(claimed *claudemem.Session, changes []claudemem.SymbolChange) error {
+	if len(changes) == 0 {
+		return nil
+	}
+	files := make([]string, len(changes))
+	for i := range changes {
+		if _, err := sessionOf(claimed, changes[i].Session); err != nil {
+			return err
+		}
+		files[i] = changes[i].FilePath
+	}
+	before, err := all(context.Background(), t, symbolFields, "SELECT "+symbolColumns+` FROM function_map m
+		WHERE m.session_id = ? AND m.file_path IN (SELECT value FROM json_each(?)) ORDER BY m.id`, int64(claimed.ID), jsonList(files))
+	if err != nil {
+		return err
+	}
+	known := make(map[int64]claudemem.SymbolChange, len(before))
+	for _, c := range before {
+		known[c.ID] = c
+	}
+	for _, c := range claudemem.FoldSymbols(before, changes...) {
+		c.Session = claimed.ID
+		switch was, ok := known[c.ID]; {
+		case !ok:
+			err = t.addSymbol(&c)
+		case was != c:
+			err = t.updateSymbol(&c)
+		}
+		if err != nil {
+			return err
+		}
+		delete(known, c.ID)
+	}
+	for id := range known { // what came and went
+		if _, err := t.exec("DELETE FROM function_map WHERE id = ?", id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// addSymbol stores the change of a symbol.
+func (t *tx) addSymbol(c *claudemem.SymbolChange) error {
+	at := t.orNow(c.SnapshotAt)
+	id, err := t.ulid(at)
+	if err != nil {
+		return err
+	}
+	_, err = t.exec(`INSERT INTO function_map
+		(ulid, session_id, file_path, snapshot_at, qualified_name, kind, signature, line_start, line_end, body_hash, before_hash, change_type, renamed_from)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		string(id), int64(c.Session), c.FilePath, int64(at), c.QualifiedName, c.Kind, c.Signature,
+		c.LineStart, c.LineEnd, c.BodyHash, c.BeforeHash, string(c.ChangeType), c.RenamedFrom)
+	return err
+}
+
+// updateSymbol stores what became of a symbol that the session had changed before.
+func (t *tx) updateSymbol(c *claudemem.SymbolChange) error {
+	_, err := t.exec(`UPDATE function_map SET snapshot_at = ?, kind = ?, signature = ?, line_start = ?, line_end = ?,
+		body_hash = ?, before_hash = ?, change_type = ?, renamed_from = ? WHERE id = ?`,
+		int64(t.orNow(c.SnapshotAt)), c.Kind, c.Signature, c.LineStart, c.LineEnd,
+		c.BodyHash, c.BeforeHash, string(c.ChangeType), c.RenamedFrom, c.ID)
+	return err
+}
+
+// symbolColumns are the columns of function_map m that symbolFields takes.
+const symbolColumns = `m.id, m.session_id, m.file_path, m.snapshot_at, m.qualified_name, m.kind, m.signature,
+	m.line_start, m.line_end, m.body_hash, m.before_hash, m.change_type, m.renamed_from`
+
+func symbolFields(c *claudemem.SymbolChange) []any {
+	return []any{
+		&c.ID, &c.Session, &c.FilePath, &c.SnapshotAt, &c.QualifiedName, &c.Kind, &c.Signature,
+		&c.LineStart, &c.LineEnd, &c.BodyHash, &c.BeforeHash, &c.ChangeType, &c.RenamedFrom,
+	}
+}
+
+// Symbols lists changes of functions and types, the latest first. Of the query, the
+// project, the session, the files (any part of a path, in any letter case), the times (of
+// the last edit), the limit (0: all) and the offset count. name, unless "", is the
+// qualified name of the symbol or its last part, in any letter case.
+func (s *Store) Symbols(ctx context.Context, q claudemem.Query, name string) (changes []claudemem.SymbolChange, err error) {
+	defer wrap(&err, "list symbol changes")
+	c, err := symbolFilter(ctx, s.reader, q, name)
+	if err != nil {
+		return nil, err
+	}
+	return all(ctx, s.reader, symbolFields, "SELECT "+symbolColumns+` FROM function_map m CROSS JOIN sessions s ON s.id = m.session_id
+		WHERE `+c.text()+" ORDER BY m.snapshot_at DESC, m.id DESC LIMIT ? OFFSET ?", append(c.args, sqlLimit(q.Limit), max(q.Offset, 0))...)
+}
+
+// CountSymbols counts what Symbols lists without a limit.
+func (s *Store) CountSymbols(ctx context.Context, q claudemem.Query, name string) (n int, err error) {
+	defer wrap(&err, "count symbol changes")
+	c, err := symbolFilter(ctx, s.reader, q, name)
+	if err != nil {
+		return 0, err
+	}
+	return value[int](ctx, s.reader, "SELECT count(*) FROM function_map m CROSS JOIN sessions s ON s.id = m.session_id WHERE "+c.text(), c.args...)
+}
+
+// symbolFilter returns the conditions of a query on function_map m and its sessions s.
+func symbolFilter(ctx context.Context, reader querier, q claudemem.Query, name string) (c conditions, err error) {
+	c.and("m.change_type <> 'unchanged'")
+	if q.Project != "" {
+		projects, err := projectsNamed(ctx, reader, q.Project)
+		if err != nil {
+			return c, err
+		}
+		c.and(in("s.project", projects))
+	}
+	if q.Session != 0 {
+		c.and("m.session_id = ?", int64(q.Session))
+	}
+	if len(q.Files) > 0 {
+		parts := make([]string, len(q.Files))
+		for i, f := range q.Files {
+			parts[i] = strings.ToLower(strings.ReplaceAll(f, `\`, "/"))
+		}
+		c.and("EXISTS (SELECT 1 FROM json_each(?) j WHERE instr(lower(m.file_path), j.value) > 0)", jsonList(parts))
+	}
+	if name != "" {
+		name = strings.ToLower(name)
+		c.and("(lower(m.qualified_name) = ? OR lower(m.qualified_name) LIKE '%.' || ? ESCAPE '\\')", name, escapeLike(name))
+	}
+	c.between("m.snapshot_at", q.Since, q.Until)
+	return c, nil
+}
+
+// escapeLike returns a text for a LIKE pattern in which nothing has another meaning.
+func escapeLike(s string) string {
+	return strings.NewReplacer(`\`, `\\`, "%", `\%`, "_", `\_`).Replace(s)
+}
+
+// RecentSymbols implements recall.Source: the changes of the last sessions of a project
+// that changed a symbol, the latest first, one for each symbol. The session except is
+// left out unless it is 0.
+func (s *Store) RecentSymbols(ctx context.Context, project string, except claudemem.SessionID, sessions int) (changes []claudemem.SymbolChange, err error) {
+	defer wrap(&err, "list recent symbol changes")
+	return all(ctx, s.reader, symbolFields, `WITH recent AS MATERIALIZED (
+			SELECT s.id FROM sessions s WHERE s.project = ? AND s.id <> ?
+				AND EXISTS (SELECT 1 FROM function_map m WHERE m.session_id = s.id AND m.change_type <> 'unchanged')
+			ORDER BY s.updated_at DESC, s.id DESC LIMIT ?),
+		ranked AS (SELECT m.*, row_number() OVER (PARTITION BY m.file_path, m.qualified_name, m.signature ORDER BY m.snapshot_at DESC, m.id DESC) AS place
+			FROM recent CROSS JOIN function_map m ON m.session_id = recent.id AND m.change_type <> 'unchanged')
+		SELECT `+symbolColumns+" FROM ranked m WHERE m.place = 1 ORDER BY m.snapshot_at DESC, m.id DESC",
+		project, int64(except), sessions)
+}

@@ -1,0 +1,107 @@
+package store_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"claudemem"
+)
+
+// changed makes a change of a symbol in a file, written "TYPE NAME BEFORE>AFTER".
+func changed(file, text string, at claudemem.Millis) claudemem.SymbolChange {
+	f := strings.Fields(text)
+	c := claudemem.SymbolChange{FilePath: file, SnapshotAt: base + at, QualifiedName: f[1], Kind: "func", Signature: "func " + f[1] + "()", LineStart: 1, LineEnd: 3, ChangeType: claudemem.ChangeType(f[0])}
+	c.BeforeHash, c.BodyHash, _ = strings.Cut(f[2], ">")
+	return c
+}
+
+// confirmSymbols confirms an event of the session that made the changes.
+func confirmSymbols(t *testing.T, m *memory, session string, changes ...claudemem.SymbolChange) claudemem.SessionID {
+	t.Helper()
+	claim := claimed(t, m, session)
+	if err := m.Confirm(t.Context(), claim, claudemem.Outcome{Symbols: changes}); err != nil {
+		t.Fatal(err)
+	}
+	return claim.Session.ID
+}
+
+// toldSymbols writes changes as "TYPE NAME, …".
+func toldSymbols(changes []claudemem.SymbolChange) string {
+	parts := make([]string, len(changes))
+	for i, c := range changes {
+		parts[i] = fmt.Sprintf("%s %s", c.ChangeType, c.QualifiedName)
+	}
+	return strings.Join(parts, ", ")
+}
+
+// TestSymbolsAreNetChanges: what several batches of a session did to a symbol is one row;
+// another session's is another.
+func TestSymbolsAreNetChanges(t *testing.T) {
+	m := newMemory(t)
+	one := confirmSymbols(t, m, "one", changed("a.go", "new New >1", 1), changed("a.go", "modified Old 1>2", 2), changed("a.go", "new Trial >5", 3))
+	before, err := m.Symbols(t.Context(), claudemem.Query{Session: one}, "")
+	if err != nil || len(before) != 3 {
+		t.Fatalf("got %+v %v", before, err)
+	}
+	confirmSymbols(t, m, "one", changed("a.go", "modified New 1>2", 11), changed("a.go", "deleted Old 2>", 12), changed("a.go", "deleted Trial 5>", 13))
+	two := confirmSymbols(t, m, "two", changed("a.go", "modified New 2>3", 21), changed("b.go", "new T.Get >1", 22))
+
+	got, err := m.Symbols(t.Context(), claudemem.Query{Session: one}, "")
+	if err != nil || toldSymbols(got) != "deleted Old, new New" {
+		t.Errorf("got %q %v", toldSymbols(got), err)
+	}
+	if i := slices.IndexFunc(before, func(c claudemem.SymbolChange) bool { return c.QualifiedName == "New" }); len(got) == 2 && got[1].ID != before[i].ID {
+		t.Errorf("the row of New was replaced: %+v then %+v", before[i], got[1])
+	}
+	m.audited(t)
+	for _, tt := range []struct {
+		query claudemem.Query
+		name  string
+		want  string
+	}{
+		{claudemem.Query{}, "", "new T.Get, modified New, deleted Old, new New"},
+		{claudemem.Query{Limit: 1, Offset: 1}, "", "modified New"},
+		{claudemem.Query{Project: "/home/dev/shop"}, "get", "new T.Get"},
+		{claudemem.Query{}, "t.GET", "new T.Get"},
+		{claudemem.Query{}, "et", ""},
+		{claudemem.Query{}, "%", ""},
+		{claudemem.Query{Project: "elsewhere"}, "", ""},
+		{claudemem.Query{Files: []string{`B.GO`}}, "", "new T.Get"},
+		{claudemem.Query{Since: base + 20, Until: base + 21}, "", "modified New"},
+	} {
+		got, err := m.Symbols(t.Context(), tt.query, tt.name)
+		if err != nil || toldSymbols(got) != tt.want {
+			t.Errorf("%+v %q: got %q %v, want %q", tt.query, tt.name, toldSymbols(got), err, tt.want)
+		}
+		if n, err := m.CountSymbols(t.Context(), tt.query, tt.name); tt.query.Limit == 0 && (err != nil || n != len(got)) {
+			t.Errorf("%+v %q: counted %d %v, listed %d", tt.query, tt.name, n, err, len(got))
+		}
+	}
+	recent, err := m.RecentSymbols(t.Context(), "/home/dev/shop", 0, 5)
+	if err != nil || toldSymbols(recent) != "new T.Get, modified New, deleted Old" {
+		t.Errorf("recent %q %v: want each symbol once", toldSymbols(recent), err)
+	}
+	if recent, err = m.RecentSymbols(t.Context(), "/home/dev/shop", two, 5); err != nil || toldSymbols(recent) != "deleted Old, new New" {
+		t.Errorf("without a session %q %v", toldSymbols(recent), err)
+	}
+}
+
+// TestSymbolsOfAnEvent: what intake found out about an edit comes back with the claim, and
+// no comparison is another thing than a comparison without a change.
+func TestSymbolsOfAnEvent(t *testing.T) {
+	m := newMemory(t)
+	change := changed("a.go", "new New >1", 1)
+	m.enqueue(t, event(claudemem.KindTool, "s", "t1", 1, func(a *claudemem.Arrival) { a.Symbols = []claudemem.SymbolChange{change} }),
+		event(claudemem.KindTool, "s", "t2", 2, func(a *claudemem.Arrival) { a.Symbols = []claudemem.SymbolChange{} }),
+		event(claudemem.KindTool, "s", "t3", 3))
+	claim := m.claim(t, 1, 0)
+	if len(claim.Events) != 3 {
+		t.Fatalf("got %d events", len(claim.Events))
+	}
+	first, second, third := claim.Events[0].Symbols, claim.Events[1].Symbols, claim.Events[2].Symbols
+	if len(first) != 1 || first[0] != change || second == nil || len(second) != 0 || third != nil {
+		t.Errorf("got %+v, %v, %v", first, second, third)
+	}
+}

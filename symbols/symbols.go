@@ -1,0 +1,208 @@
+// Package symbols tells which functions, methods and types an edit changed, by comparing
+// the whole file before it and after it. Where one of the two is not known for certain,
+// or does not parse, it tells nothing.
+//
+// [AtOnce] compares the edits of small files while the host waits for its answer;
+// [Later] those that are left when a batch of events is distilled: large files, edits
+// whose text before has to be taken from the file on disk and the patch, and edits that
+// left the file broken until a later one mended it.
+//
+// In the flow it is used by intake and observer. It imports outline, which reads the
+// source, and toolcall, which reads the edit.
+package symbols
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+
+	"claudemem"
+	"claudemem/openfile"
+	"claudemem/outline"
+	"claudemem/redact"
+	"claudemem/redact/rules"
+	"claudemem/toolcall"
+)
+
+const (
+	// maxAtOnce bounds the two texts that are compared while the host waits, in bytes:
+	// outline reads about 20 MB a second.
+	maxAtOnce = 256 << 10
+	// maxFile bounds a file that is read from disk, in bytes; intake hashes none above.
+	maxFile = 1 << 20
+	// maxChanges bounds what is kept of one edit: a generated file has thousands.
+	maxChanges = 400
+)
+
+// AtOnce returns how an edit changed the symbols of its file; false when that has to be
+// found out later, if at all. It takes at most about 20 ms. file is the file as intake
+// noted it.
+func AtOnce(e *claudemem.Event, file claudemem.FileRef) ([]claudemem.SymbolChange, bool) {
+	if len(e.ToolInput)+len(e.ToolResponse) > 2*maxAtOnce {
+		return nil, false
+	}
+	edit := editOf(e)
+	if edit == nil || edit.Path != file.Path {
+		return nil, false
+	}
+	before, after, ok := edit.Texts(func() (string, bool) { return onDisk(e.WorktreeRoot, file) })
+	if !ok || len(before)+len(after) > maxAtOnce {
+		return nil, false
+	}
+	return compare(e, edit.Path, outline.Of(edit.Path, []byte(before)), outline.Of(edit.Path, []byte(after)))
+}
+
+// editOf returns the edit of an event whose file has symbols, nil for another event.
+func editOf(e *claudemem.Event) *toolcall.Edit {
+	if e.Kind != claudemem.KindTool || e.Failed() {
+		return nil
+	}
+	if in := toolcall.ParseInput(e); in.Tool != toolcall.ToolEdit || outline.Language(in.Path) == "" {
+		return nil
+	}
+	call := toolcall.Parse(e)
+	if len(call.Edits) != 1 {
+		return nil
+	}
+	return &call.Edits[0]
+}
+
+// onDisk returns a file while it has the hash that intake noted.
+func onDisk(root string, file claudemem.FileRef) (string, bool) {
+	name := filepath.FromSlash(file.Path)
+	if file.Hash == "" || root == "" || !filepath.IsLocal(name) {
+		return "", false
+	}
+	dir, err := os.OpenRoot(root)
+	if err != nil {
+		return "", false
+	}
+	defer func() { _ = dir.Close() }() // opened for reading only
+	content, _, err := openfile.Within(dir, name, maxFile)
+	if err != nil {
+		return "", false
+	}
+	sum := sha256.Sum256(content)
+	return string(content), hex.EncodeToString(sum[:]) == file.Hash
+}
+
+// compare returns the changes between two states of a file; false when one of them does
+// not parse.
+func compare(e *claudemem.Event, path string, before, after outline.Outline) ([]claudemem.SymbolChange, bool) {
+	if before.Broken || after.Broken {
+		return nil, false
+	}
+	changes := []claudemem.SymbolChange{}
+	for _, c := range outline.Compare(before, after) {
+		if len(changes) == maxChanges {
+			break
+		}
+		if clean(c.Name) != c.Name || clean(c.RenamedFrom) != c.RenamedFrom {
+			continue
+		}
+		changes = append(changes, claudemem.SymbolChange{
+			FilePath: path, SnapshotAt: e.OccurredAt, QualifiedName: c.Name, Kind: string(c.Kind), Signature: clean(c.Signature),
+			LineStart: c.Start, LineEnd: c.End, BodyHash: hashText(c.Hash), BeforeHash: hashText(c.Before),
+			ChangeType: claudemem.ChangeType(c.Type), RenamedFrom: c.RenamedFrom,
+		})
+	}
+	return changes, true
+}
+
+// clean strips tags and masks secrets: the file on disk holds what the event does not.
+func clean(text string) string {
+	masked, _ := rules.Text(redact.StripTags(text))
+	return masked
+}
+
+// hashText returns a hash as it is stored, "" for none.
+func hashText(hash uint64) string {
+	if hash == 0 {
+		return ""
+	}
+	return strconv.FormatUint(hash, 16)
+}
+
+// fileKey names a file of a work tree.
+type fileKey struct{ root, path string }
+
+// Later compares the edits of a session's events that have not been compared, and sets
+// their Symbols. It goes back from the file on disk, edit by edit, as far as each patch
+// fits what it left; an edit that left the file broken is compared together with those
+// that follow, up to the one that mended it, which gets the changes.
+func Later(ctx context.Context, events []claudemem.PendingEvent) {
+	edits := map[fileKey][]int{}
+	left := map[fileKey]bool{}
+	var order []fileKey
+	for i := range events {
+		p := &events[i]
+		if len(p.Files) != 1 || p.Files[0].Role != claudemem.FileModified || outline.Language(p.Files[0].Path) == "" {
+			continue
+		}
+		key := fileKey{p.Event.WorktreeRoot, p.Files[0].Path}
+		if len(edits[key]) == 0 {
+			order = append(order, key)
+		}
+		edits[key] = append(edits[key], i)
+		left[key] = left[key] || p.Symbols == nil
+	}
+	for _, key := range order {
+		if left[key] && ctx.Err() == nil {
+			compareChain(events, edits[key])
+		}
+	}
+}
+
+// states are the outlines of a file around an edit; known is false where a text is not.
+type states struct {
+	before, after outline.Outline
+	known         bool
+}
+
+// compareChain sets the Symbols of the edits of one file, at the given indexes of events.
+func compareChain(events []claudemem.PendingEvent, at []int) {
+	chain := make([]states, len(at))
+	next, nextKnown := "", false // the text before the edit that follows
+	for i, index := range slices.Backward(at) {
+		p := &events[index]
+		edit := editOf(&p.Event)
+		if edit == nil || edit.Path != p.Files[0].Path {
+			nextKnown = false
+			continue
+		}
+		var before, after string
+		var ok bool
+		if nextKnown {
+			after = next
+			before, ok = edit.Undo(after)
+		}
+		if !ok {
+			before, after, ok = edit.Texts(func() (string, bool) { return onDisk(p.Event.WorktreeRoot, p.Files[0]) })
+		}
+		if next, nextKnown = before, ok; ok {
+			chain[i] = states{outline.Of(edit.Path, []byte(before)), outline.Of(edit.Path, []byte(after)), true}
+		}
+	}
+	var from *outline.Outline // before the edits that left the file broken
+	for i, index := range at {
+		p, s := &events[index], &chain[i]
+		if !s.known {
+			from = nil
+			continue
+		}
+		if from == nil && !s.before.Broken {
+			from = &s.before
+		}
+		if from == nil || s.after.Broken {
+			continue
+		}
+		if p.Symbols == nil {
+			p.Symbols, _ = compare(&p.Event, p.Files[0].Path, *from, s.after)
+		}
+		from = nil
+	}
+}
