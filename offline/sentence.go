@@ -28,7 +28,7 @@ func sentences(md string) []sentence {
 	var paragraph strings.Builder
 	section, fenced := "", ""
 	flush := func() {
-		for _, s := range splitSentences(plain(unmark(paragraph.String()))) {
+		for _, s := range text.Sentences(plain(text.Unmark(paragraph.String())), beginsSentence) {
 			if len(out) < maxSentences {
 				out = append(out, sentence{text: s, section: section})
 			}
@@ -53,14 +53,14 @@ func sentences(md string) []sentence {
 			flush()
 		case s[0] == '#':
 			flush()
-			section = text.LowerASCII(plain(unmark(strings.TrimLeft(s, "# "))))
+			section = text.LowerASCII(plain(text.Unmark(strings.TrimLeft(s, "# "))))
 		case s[0] == '|', strings.Trim(s, "-*_= ") == "":
 			flush()
 		case isHeadline(s):
 			flush()
 			section = text.LowerASCII(plain(strings.Trim(s, "*_: ")))
 		default:
-			if item, ok := listItem(s); ok {
+			if item, ok := text.ListItem(s); ok {
 				flush()
 				s = item
 			}
@@ -86,90 +86,6 @@ func sentences(md string) []sentence {
 func isHeadline(s string) bool {
 	t := strings.TrimSuffix(s, ":")
 	return len(t) > 4 && len(t) < 60 && strings.HasPrefix(t, "**") && strings.HasSuffix(strings.TrimSuffix(t, ":"), "**") && strings.Count(t, "**") == 2
-}
-
-// listItem returns the text of a Markdown list item without its mark; false for another
-// line.
-func listItem(s string) (string, bool) {
-	for _, mark := range []string{"- ", "* ", "+ ", "• ", "– "} {
-		if item, ok := strings.CutPrefix(s, mark); ok {
-			item = strings.TrimPrefix(strings.TrimPrefix(item, "[ ] "), "[x] ")
-			return item, true
-		}
-	}
-	i := 0
-	for i < len(s) && i < 3 && text.IsDigit(s[i]) {
-		i++
-	}
-	if i > 0 && i+1 < len(s) && (s[i] == '.' || s[i] == ')') && s[i+1] == ' ' {
-		return s[i+2:], true
-	}
-	return "", false
-}
-
-// unmark takes emphasis and links out of Markdown; code keeps its backquotes.
-func unmark(s string) string {
-	s = strings.ReplaceAll(s, "**", "")
-	if !strings.ContainsAny(s, "[") {
-		return s
-	}
-	var b strings.Builder
-	for i := 0; i < len(s); {
-		if s[i] == '[' {
-			end := strings.IndexByte(s[i:], ']')
-			if end > 0 && i+end+1 < len(s) && s[i+end+1] == '(' {
-				if closed := strings.IndexByte(s[i+end:], ')'); closed > 0 {
-					b.WriteString(s[i+1 : i+end])
-					i += end + closed + 1
-					continue
-				}
-			}
-		}
-		b.WriteByte(s[i])
-		i++
-	}
-	return b.String()
-}
-
-var abbreviations = text.Set("e.g. i.e. vs. etc. cf. approx. no. resp. incl. z.b. ca. fig. mr. mrs. ms. dr. st.")
-
-// splitSentences splits one plain paragraph. A full stop ends a sentence when a
-// space follows and what comes next can begin one.
-func splitSentences(s string) []string {
-	var out []string
-	start, code := 0, false
-	emit := func(end int) {
-		if t := strings.TrimSpace(s[start:end]); t != "" {
-			out = append(out, t)
-		}
-		start = end
-	}
-	for i := 0; i < len(s); {
-		r, size := utf8.DecodeRuneInString(s[i:])
-		next := i + size
-		switch r {
-		case '`':
-			code = !code
-		case '。', '！', '？':
-			emit(next)
-		case '.', '!', '?':
-			if code {
-				break
-			}
-			for next < len(s) && strings.IndexByte(".!?\")'", s[next]) >= 0 {
-				next++
-			}
-			if next == len(s) {
-				break
-			}
-			if s[next] == ' ' && next+1 < len(s) && beginsSentence(s[next+1:]) && !abbreviations[text.LowerASCII(text.AfterLast(s[start:next], " "))] {
-				emit(next)
-			}
-		}
-		i = next
-	}
-	emit(len(s))
-	return out
 }
 
 // beginsSentence reports whether s can be the beginning of a sentence: no lower-case

@@ -1,0 +1,90 @@
+package text
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// ListItem returns the text of a Markdown list item without its mark; false for another
+// line.
+func ListItem(s string) (string, bool) {
+	for _, mark := range []string{"- ", "* ", "+ ", "• ", "– "} {
+		if item, ok := strings.CutPrefix(s, mark); ok {
+			item = strings.TrimPrefix(strings.TrimPrefix(item, "[ ] "), "[x] ")
+			return item, true
+		}
+	}
+	i := 0
+	for i < len(s) && i < 3 && IsDigit(s[i]) {
+		i++
+	}
+	if i > 0 && i+1 < len(s) && (s[i] == '.' || s[i] == ')') && s[i+1] == ' ' {
+		return s[i+2:], true
+	}
+	return "", false
+}
+
+// Unmark takes bold marks and links out of Markdown; code keeps its backquotes.
+func Unmark(s string) string {
+	s = strings.ReplaceAll(s, "**", "")
+	if !strings.ContainsAny(s, "[") {
+		return s
+	}
+	var b strings.Builder
+	for i := 0; i < len(s); {
+		if s[i] == '[' {
+			end := strings.IndexByte(s[i:], ']')
+			if end > 0 && i+end+1 < len(s) && s[i+end+1] == '(' {
+				if closed := strings.IndexByte(s[i+end:], ')'); closed > 0 {
+					b.WriteString(s[i+1 : i+end])
+					i += end + closed + 1
+					continue
+				}
+			}
+		}
+		b.WriteByte(s[i])
+		i++
+	}
+	return b.String()
+}
+
+var abbreviations = Set("e.g. i.e. vs. etc. cf. approx. no. resp. incl. z.b. ca. fig. mr. mrs. ms. dr. st.")
+
+// Sentences splits one plain paragraph. A full stop ends a sentence when a space
+// follows and what comes next can begin one, as begins says of the rest.
+func Sentences(s string, begins func(rest string) bool) []string {
+	var out []string
+	start, code := 0, false
+	emit := func(end int) {
+		if t := strings.TrimSpace(s[start:end]); t != "" {
+			out = append(out, t)
+		}
+		start = end
+	}
+	for i := 0; i < len(s); {
+		r, size := utf8.DecodeRuneInString(s[i:])
+		next := i + size
+		switch r {
+		case '`':
+			code = !code
+		case '。', '！', '？':
+			emit(next)
+		case '.', '!', '?':
+			if code {
+				break
+			}
+			for next < len(s) && strings.IndexByte(".!?\")'", s[next]) >= 0 {
+				next++
+			}
+			if next == len(s) {
+				break
+			}
+			if s[next] == ' ' && next+1 < len(s) && begins(s[next+1:]) && !abbreviations[LowerASCII(AfterLast(s[start:next], " "))] {
+				emit(next)
+			}
+		}
+		i = next
+	}
+	emit(len(s))
+	return out
+}
