@@ -89,10 +89,10 @@ func truncateEvent(e *claudemem.Event, cut []string) {
 }
 
 // dropFiles leaves the texts of whole files over longestField out of the response of a
-// tool that edits one: the file as it was, and a notebook as it is. Nobody needs them
-// from the hook: the file on disk is the text after the edit, and the input and the
-// patch, which stay, turn it back into the text before. To scan one of 500 KB for
-// secrets would take half of the hook's time.
+// tool that edits one: the file as it was, a notebook as it is, and a written file that
+// the input has too. Nobody needs them from the hook: the file on disk is the text after
+// the edit, and the input and the patch, which stay, turn it back into the text before.
+// To scan one of 500 KB for secrets would take half of the hook's time.
 func dropFiles(e *claudemem.Event) {
 	switch e.ToolName {
 	case "Write", "Edit", "MultiEdit", "NotebookEdit":
@@ -102,17 +102,26 @@ func dropFiles(e *claudemem.Event) {
 	if len(e.ToolResponse) <= longestField || e.ToolResponse[0] != '{' {
 		return
 	}
+	var written []byte
+	jsonscan.Parts(e.ToolInput, func(key string, value []byte) {
+		if key == "content" {
+			written = value
+		}
+	})
 	var kept []part
 	dropped := false
 	jsonscan.Parts(e.ToolResponse, func(key string, value []byte) {
+		drop := false
 		switch key {
-		case "originalFile", "original_file", "updated_file":
-			if len(value) > longestField {
-				dropped = true
-				return
-			}
+		case "originalFile", "originalFileContents", "original_file", "updated_file":
+			drop = len(value) > longestField
+		case "content":
+			drop = len(value) > longestField && bytes.Equal(value, written)
 		}
-		kept = append(kept, part{key, value})
+		if !drop {
+			kept = append(kept, part{key, value})
+		}
+		dropped = dropped || drop
 	})
 	if dropped {
 		e.ToolResponse = encodeParts(kept, '{')

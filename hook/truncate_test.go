@@ -78,10 +78,13 @@ func TestWholeFilesAreLeftOut(t *testing.T) {
 	secret := "ghp_0123456789abcdefghijABCDEFGHIJ012345"
 	long := `"` + strings.Repeat(`\ta line \"of\" a file\n`, 5000) + secret + `"`
 	short := `"` + strings.Repeat("x", longestField-2) + `"`
+	written := `"` + strings.Repeat("y", longestField) + `"`
 	for name, c := range map[string]struct{ tool, response, want string }{
 		"edit":            {"Edit", head + `,"originalFile":` + long + `,` + patch + `}`, head + `,` + patch + `}`},
 		"multi-edit":      {"MultiEdit", head + ` , "originalFile" : ` + long + ` , ` + patch + ` }`, head + `,` + patch + `}`},
 		"without a patch": {"Edit", head + `,"originalFile":` + long + `,"structuredPatch":[]}`, head + `,"structuredPatch":[]}`},
+		"several edits":   {"MultiEdit", `{"edits":[],"originalFileContents":` + long + `,` + patch + `}`, `{"edits":[],` + patch + `}`},
+		"content, again":  {"Write", `{"type":"update","content":` + written + `,"originalFile":` + long + `,` + patch + `}`, `{"type":"update",` + patch + `}`},
 		"alone":           {"Edit", `{"originalFile":` + long + `}`, `{}`},
 		"twice":           {"Edit", `{"originalFile":` + long + `,"original\u0046ile":` + long + `,` + patch + `}`, `{` + patch + `}`},
 		"notebook":        {"NotebookEdit", `{"new_source":"x","original_file":` + long + `,"error":"","updated_file":` + long + `}`, `{"new_source":"x","error":""}`},
@@ -91,7 +94,7 @@ func TestWholeFilesAreLeftOut(t *testing.T) {
 		"a text":          {"Edit", short, short},
 	} {
 		s := newStage(t)
-		s.run(say("PostToolUse", "a", `,"tool_name":"`+c.tool+`","tool_input":{"file_path":"/p/a.go"},"tool_response":`+c.response))
+		s.run(say("PostToolUse", "a", `,"tool_name":"`+c.tool+`","tool_input":{"file_path":"/p/a.go","content":`+written+`},"tool_response":`+c.response))
 		if events := s.spooled(); len(events) != 1 || string(events[0].ToolResponse) != c.want {
 			t.Errorf("%s: %d events, response %.300s\nwant %.300s", name, len(events), events[0].ToolResponse, c.want)
 		}
