@@ -93,6 +93,9 @@ func (w *walker) member(i, hi int, owner, in string) int {
 			return k + 1
 		case '{':
 			end := w.after(k)
+			if name < 0 && in == "record" && k > s.sign && strings.HasSuffix("."+owner, "."+w.word(k-1)) {
+				name, params = k-1, k // the constructor of a record may have no parameters of its own
+			}
 			if name >= 0 {
 				s.body, s.end = k, end
 				w.function(name, params, owner, in, s)
@@ -221,21 +224,25 @@ func (w *walker) next(i, hi int) int {
 	return w.after(i)
 }
 
-// extended returns the type between tokens i and end of "impl<T> Trait for a::Type<T> where".
+// extended returns the name of the type between tokens i and end of "impl<T> Trait for
+// a::Type<T> where": its last word, or the whole of one without a word, as "[u8]".
 func (w *walker) extended(i, end int) string {
 	if w.is(i, "<") {
 		i = w.typeParametersEnd(i, end)
 	}
-	name := ""
+	start, name := i, ""
 	for ; i < end; i = w.next(i, end) {
 		switch v := w.word(i); {
 		case v == "for" && !w.is(i+1, "<"):
-			name = ""
+			start, name = i+1, ""
 		case v == "where", v == ":":
-			return name
+			end = i
 		case w.kind(i) == word && v != "dyn" && v != "mut" && v != "for":
 			name = v
 		}
+	}
+	if name == "" {
+		return strings.TrimLeft(w.signature(start, end), "& ")
 	}
 	return name
 }
@@ -247,6 +254,9 @@ func (w *walker) typ(k, hi int, s span, owner string) (next int, ok bool) {
 		at = w.after(at)
 	}
 	name := w.word(at)
+	if w.funcs[name] {
+		return 0, false // class func, class var (Swift)
+	}
 	cLike := w.language == "c" || w.language == "cpp"
 	for n := 0; n < 8 && cLike && w.kind(at) == word; n++ {
 		if end := w.genericEnd(at+1, hi); w.is(end, "::") { // struct Table<K>::Rep {
@@ -273,12 +283,13 @@ func (w *walker) typ(k, hi int, s span, owner string) (next int, ok bool) {
 	case w.kind(at) != word:
 		return 0, false
 	}
-	open := at
+	open, bases := at, false
 	for open < hi && !w.is(open, "{") && !w.is(open, ";") && !w.is(open, "=") {
 		if w.lineEnds && open > at && w.lineEnd(open) {
 			break
 		}
-		if cLike && (w.is(open, "(") || w.is(open, "*") || w.is(open, ")") || w.is(open, ",")) {
+		bases = bases || w.is(open, ":")
+		if cLike && !bases && (w.is(open, "(") || w.is(open, "*") || w.is(open, ")") || w.is(open, ",")) {
 			return 0, false // struct a *f(), struct a x
 		}
 		open = w.next(open, hi)
@@ -325,6 +336,9 @@ func (w *walker) declared(k, hi int, s span, owner, in string) (next int, ok boo
 	if w.is(at, "&") {
 		at++
 	}
+	if w.is(at, "r") && w.is(at+1, "#") { // fn r#async (Rust)
+		at += 2
+	}
 	if w.is(at, "<") {
 		at = w.typeParametersEnd(at, hi)
 	}
@@ -370,13 +384,17 @@ func (w *walker) computed(k, hi int, s span, owner, in string) (next int, ok boo
 		}
 		open = w.next(open, hi)
 	}
-	if !w.is(open, "{") || owner == "" || in == "protocol" {
+	if !w.is(open, "{") || in == "protocol" || w.observers(open+1) {
 		return w.statementEnd(open, hi), true
 	}
 	s.body, s.end = open, w.after(open)
-	w.add(qualified(owner, w.word(k+1)), funcKind(in), s)
+	w.add(qualified(owner, strings.Trim(w.word(k+1), "`")), funcKind(in), s)
 	return s.end, true
 }
+
+// observers reports whether the block of a property of Swift that begins at token k has
+// observers and no code that computes its value.
+func (w *walker) observers(k int) bool { return w.is(k, "willSet") || w.is(k, "didSet") }
 
 // form returns the index of the bracket of the parameters when token k is the name of a
 // function by its form: name(...) followed by what may stand between it and its body.

@@ -141,15 +141,23 @@ func (w *walker) rubyStatement(i, hi int, owner, in string) int {
 			w.rubyBlock(w.rubyLineEnd(k, hi), s.end-1, owner, in)
 			return s.end
 		}
-		if w.kind(k+1) != word {
-			return k + 1
+		at := k + 1
+		if w.is(at, "::") {
+			at++
 		}
-		name, at := w.word(k+1), k+2
+		if w.kind(at) != word {
+			return at
+		}
+		name := w.word(at)
+		at++
 		for w.is(at, "::") {
 			name, at = name+"."+w.word(at+1), at+2
 		}
 		name = qualified(owner, name)
 		s.body, s.end = w.rubyLineEnd(k, hi), w.rubyEnd(k, hi)
+		if s.body >= s.end { // module A; def b; end; end
+			s.body = at
+		}
 		w.add(name, Type, s)
 		w.rubyBlock(s.body, s.end-1, name, "class")
 		return s.end
@@ -201,9 +209,6 @@ func (w *walker) rubyMethod(k, hi int, owner, in string, s span) int {
 func (w *walker) rubyNameEnd(at, hi int) int {
 	next := at + 1
 	for next < hi && w.tokens[next].start == w.tokens[next-1].end && !w.is(next, "(") && !w.is(next, ";") {
-		if w.kind(at) == word && w.is(next, "=") && !w.is(next+1, "(") {
-			break
-		}
 		next++
 	}
 	return min(next, hi)

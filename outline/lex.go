@@ -51,6 +51,8 @@ type lexicon struct {
 	special func(l *lexer, pos int) (end int, ok bool)
 	// directives: lines that begin with "#" are left out (C, C++, C#).
 	directives bool
+	// conditions: of these lines, #if to #endif are left out (Swift).
+	conditions bool
 	// indents: the depth of a line is a token (Python).
 	indents bool
 }
@@ -97,7 +99,7 @@ func (l *lexer) run(until byte) {
 		case c == '\\' && l.pos+1 < len(l.src) && (l.src[l.pos+1] == '\n' || l.src[l.pos+1] == '\r'):
 			l.advance(l.lineEnd(l.pos) + 1) // the line goes on
 		case l.comment():
-		case c == '#' && l.directives && l.newline:
+		case c == '#' && l.newline && (l.directives || l.conditions && l.condition()):
 			l.directive()
 		default:
 			if l.indents && l.newline && l.nesting == 0 && len(l.open) == 0 {
@@ -319,6 +321,16 @@ func (l *lexer) codeEnd(pos int, open byte) int {
 	return inner.pos + 1
 }
 
+// condition reports whether the "#" at pos begins a line of a conditional compilation.
+func (l *lexer) condition() bool {
+	for _, word := range [...]string{"#if", "#elseif", "#else", "#endif"} {
+		if end := l.pos + len(word); l.has(l.pos, word) && (end == len(l.src) || !isWord(l.src[end])) {
+			return true
+		}
+	}
+	return false
+}
+
 // directive leaves a line out that begins with "#". Of "#if A … #else … #endif" the
 // second part is left out too when the first opens a bracket without closing it: one
 // of the two is compiled.
@@ -336,12 +348,17 @@ func (l *lexer) directive() {
 	l.advance(end)
 }
 
-// directiveEnd returns the end of a directive's line; a backslash before the line end
-// continues it.
+// directiveEnd returns the end of a directive's line; a backslash before the line end and
+// a comment that goes on over it continue it.
 func (l *lexer) directiveEnd(pos int) int {
 	for {
 		end := l.lineEnd(pos)
-		if end == len(l.src) || !bytes.HasSuffix(bytes.TrimRight(l.src[pos:end], "\r"), []byte{'\\'}) {
+		line := l.src[pos:end]
+		if n := bytes.LastIndex(line, []byte("/*")); n >= 0 && !bytes.Contains(line[n:], []byte("*/")) && !bytes.Contains(line[:n], []byte("//")) {
+			pos = l.until(pos+n+2, "*/")
+			continue
+		}
+		if end == len(l.src) || !bytes.HasSuffix(bytes.TrimRight(line, "\r"), []byte{'\\'}) {
 			return end
 		}
 		pos = end + 1

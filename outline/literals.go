@@ -26,7 +26,7 @@ var lexicons = map[string]*lexicon{
 		{open: `"`, close: `"`}, {open: "'", close: "'"}}},
 	"php": {comments: []string{"//", "#"}, blocks: cBlocks, wordBytes: "$\\", special: phpLiteral, quotes: []quote{
 		{open: `"`, close: `"`, lines: true, code: "{$"}, {open: "'", close: "'", lines: true}, {open: "`", close: "`", lines: true}}},
-	"swift": {comments: cComments, blocks: cBlocks, nested: true, special: swiftLiteral, quotes: []quote{
+	"swift": {comments: cComments, blocks: cBlocks, nested: true, conditions: true, special: swiftLiteral, quotes: []quote{
 		{open: `"""`, close: `"""`, lines: true, code: `\(`}, {open: `"`, close: `"`, code: `\(`}, {open: "`", close: "`"}}},
 	"ruby": {comments: []string{"#"}, wordBytes: "@$", special: rubyLiteral, quotes: []quote{
 		{open: `"`, close: `"`, lines: true, code: "#{"}, {open: "'", close: "'", lines: true}, {open: "`", close: "`", lines: true, code: "#{"}}},
@@ -41,7 +41,7 @@ var (
 func scriptLiteral(l *lexer, pos int) (int, bool) {
 	switch {
 	case l.src[pos] == '/' && l.expression(true):
-		return l.regexpEnd(pos)
+		return l.regexpEnd(pos, false)
 	case l.src[pos] == '<' && l.jsx && l.expression(false) && pos+1 < len(l.src) && (isWord(l.src[pos+1]) || l.src[pos+1] == '>'):
 		return l.elementEnd(pos, 0)
 	}
@@ -77,11 +77,12 @@ func (l *lexer) expression(afterBlock bool) bool {
 	return true
 }
 
-// regexpEnd returns the end of the regular expression /.../flags at pos.
-func (l *lexer) regexpEnd(pos int) (int, bool) {
+// regexpEnd returns the end of the regular expression /.../flags at pos. With lines it may
+// go on over line ends.
+func (l *lexer) regexpEnd(pos int, lines bool) (int, bool) {
 	class := false
 	const longest = 4 << 10
-	for end := pos + 1; end < min(len(l.src), pos+longest) && l.src[end] != '\n'; end++ {
+	for end := pos + 1; end < min(len(l.src), pos+longest) && (lines || l.src[end] != '\n'); end++ {
 		switch c := l.src[end]; {
 		case c == '\\':
 			end++
@@ -246,7 +247,7 @@ func csharpLiteral(l *lexer, pos int) (int, bool) {
 	for p+quotes < len(l.src) && l.src[p+quotes] == '"' {
 		quotes++
 	}
-	if quotes >= 3 {
+	if quotes >= 3 && !verbatim {
 		return l.until(p+quotes, strings.Repeat(`"`, quotes)), true
 	}
 	if quotes == 0 || p == pos {
@@ -344,15 +345,35 @@ func rubyLiteral(l *lexer, pos int) (int, bool) {
 		}
 		return l.rubyName(pos + 1), true
 	case c == '/' && l.rubyArgument(pos):
-		return l.regexpEnd(pos)
+		return l.regexpEnd(pos, l.newline || l.expression(false))
 	case l.has(pos, "<<~") || l.has(pos, "<<-"):
 		return l.heredocEnd(pos+3, "~-")
 	case l.has(pos, "<<") && l.rubyArgument(pos):
 		return l.heredocEnd(pos+2, "~-")
 	case c == '%' && l.rubyArgument(pos):
 		return l.percentEnd(pos)
+	case c == '?' && l.expression(false) && (pos == 0 || !isWord(l.src[pos-1])):
+		return l.rubyCharacterEnd(pos)
+	case c == '$' && pos+1 < len(l.src) && strings.IndexByte("'\"`/&~!@,;.<>*$?:+", l.src[pos+1]) >= 0:
+		return pos + 2, true // a variable of the interpreter: $', $!
 	}
 	return 0, false
+}
+
+// rubyCharacterEnd returns the end of the character at pos: ?a, ?\n, ?".
+func (l *lexer) rubyCharacterEnd(pos int) (int, bool) {
+	end := pos + 1
+	if l.has(end, `\`) {
+		end++
+	}
+	if end >= len(l.src) || l.src[end] <= ' ' {
+		return 0, false
+	}
+	_, size := utf8.DecodeRune(l.src[end:])
+	if end += size; end < len(l.src) && isWord(l.src[end]) {
+		return 0, false // a ?b : c
+	}
+	return end, true
 }
 
 // rubyName returns the end of the name at pos with its "?" or "!".

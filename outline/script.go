@@ -454,12 +454,20 @@ func (w *walker) test(k, hi int, owner string, s span) (end int, ok bool) {
 	if v := w.word(k); v != "it" && v != "test" {
 		last := s.end - 1
 		for i := open + 3; i < last; i++ {
-			if w.is(i, "=>") || w.is(i, "function") {
-				if body := i + 1; w.is(body, "{") {
-					w.statements(body+1, w.after(body)-1, owner)
+			body := i + 1
+			switch {
+			case w.is(i, "=>"):
+			case w.is(i, "function"):
+				for body < last && !w.is(body, "{") {
+					body = w.after(body)
 				}
-				break
+			default:
+				continue
 			}
+			if w.is(body, "{") {
+				w.statements(body+1, w.after(body)-1, owner)
+			}
+			break
 		}
 	}
 	return w.scriptEnd(s.end-1, hi), true
