@@ -41,6 +41,8 @@ func TestCompare(t *testing.T) {
 		{"a function becomes a method", "a.py", python, strings.Replace(python, "def total(items):\n    return", "    def total(items):\n        return", 1), "new Cart.total, deleted total"},
 		{"overloads", "A.java", "class A { void a(int x) { one(); } void a(long x) { two(); } }", "class A { void a(long x) { two(); } void a(int x) { three(); } }", "modified A.a"},
 		{"a new file", "a.py", "", python, "new Cart, new Cart.add, new total"},
+		{"a new file of Go", "a.go", "", goFile, "new T, new T.Add, new Sum"},
+		{"a file of Go is emptied", "a.go", goFile, "\n", "deleted T, deleted T.Add, deleted Sum"},
 		{"no language", "a.txt", "a", "b", ""},
 	}
 	for _, tt := range tests {

@@ -78,6 +78,9 @@ func Of(name string, src []byte) Outline {
 		return o
 	}
 	src = bytes.TrimPrefix(src, []byte("\ufeff"))
+	if len(bytes.TrimSpace(src)) == 0 { // the parser of Go calls it broken; a file begins empty
+		return o
+	}
 	if o.Language == "c" && strings.HasSuffix(strings.ToLower(name), ".h") && slices.ContainsFunc(inCpp, func(mark []byte) bool { return bytes.Contains(src, mark) }) {
 		o.Language = "cpp"
 	}

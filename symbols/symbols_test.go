@@ -180,6 +180,9 @@ func TestEdits(t *testing.T) {
 		{"a file is created", func(p *project, original bool) []claudemem.PendingEvent {
 			return []claudemem.PendingEvent{p.write("b.py", python, original)}
 		}, "new Cart, new Cart.add, new Cart.total", ""},
+		{"a file of Go is created", func(p *project, original bool) []claudemem.PendingEvent {
+			return []claudemem.PendingEvent{p.write("b.go", goFile, original)}
+		}, "new Limiter, new Limiter.refill, new Limiter.take", ""},
 		{"a file is written anew", func(p *project, original bool) []claudemem.PendingEvent {
 			p.put("a.go", goFile)
 			return []claudemem.PendingEvent{p.write("a.go", strings.Replace(goFile, "l.tokens--", "l.tokens -= 1", 1), original)}
