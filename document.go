@@ -37,6 +37,9 @@ type Document struct {
 	Concepts []string
 	// Files are paths, each once.
 	Files []string
+	// Symbols are the qualified names of functions and types that an observation is
+	// about, or that a summary's turn changed.
+	Symbols []string
 	// Neighbours are the texts of the session's two prompts before a prompt and of
 	// the one after it; "" for other kinds.
 	Neighbours string

@@ -53,6 +53,16 @@ type FileRef struct {
 	Role FileRole `json:"role"`
 	// Hash is the content's SHA-256 in hex when it could be taken, else "" = unknown.
 	Hash string `json:"hash,omitempty"`
+	// Symbols are the functions and types of the file that an observation is about, with
+	// their code as it was then; none when they are not known.
+	Symbols []SymbolHash `json:"symbols,omitempty"`
+}
+
+// SymbolHash is the code of a symbol at some time: its qualified name and a hash of its
+// code without comments and formatting.
+type SymbolHash struct {
+	Name string `json:"name"`
+	Hash string `json:"hash"`
 }
 
 // FileState says how a file compares with what was recorded of it.

@@ -163,6 +163,9 @@ func (a *analyser) analyse(d *claudemem.Document, table *embed.Table) *analysed 
 		a.add(rank.Text, rank.Parts, words.Text(fact))
 	}
 	a.add(rank.Files, rank.Parts, words.Paths(d.Files))
+	for _, name := range d.Symbols {
+		a.add(rank.Files, rank.Parts, words.Text(name))
+	}
 	for _, concept := range d.Concepts {
 		a.add(rank.Concepts, rank.Parts, words.Text(concept))
 	}
@@ -211,6 +214,9 @@ func (a *analyser) digestOf(d *claudemem.Document) int64 {
 	list(d.Facts)
 	list(d.Concepts)
 	list(d.Files)
+	if len(d.Symbols) > 0 { // most have none, and their digest is that of earlier versions
+		list(d.Symbols)
+	}
 	text(d.Neighbours)
 	a.digest = b
 	h := fnv.New64a()

@@ -25,7 +25,7 @@ func shop(t testing.TB) *Index {
 	put(3, "bugfix", "/shop", "getUserByEmail ignores case", "Addresses are lower-cased before getUserByEmail looks.", "src/user_service.go")
 	put(4, "decision", "/blog", "Postgres instead of SQLite", "Two writers at once; the queue stays in Redis.", "docs/decisions.md")
 	put(5, "discovery", "/blog", "Old parser is slow", "The parser walks the tree twice for each comment.", "src/parser.go")
-	s := claudemem.Document{RecordRef: ref(claudemem.RecordSummary, 1), ProjectPath: "/blog", Session: 1, Title: "Speed up comments", Text: "The parser was the reason.", CreatedAt: 1_700_000_000_100}
+	s := claudemem.Document{RecordRef: ref(claudemem.RecordSummary, 1), ProjectPath: "/blog", Session: 1, Title: "Speed up comments", Text: "The parser was the reason.", CreatedAt: 1_700_000_000_100, Symbols: []string{"Walker.descend"}}
 	feed.put(s, prompt(1, 2, "why is the cart total wrong?"))
 	path := filepath.Join(t.TempDir(), "index.db")
 	ix, err := Open(t.Context(), path, feed, Options{})
@@ -73,6 +73,8 @@ func TestFilters(t *testing.T) {
 		{"path of one", "lib/user_service", Filter{}, "o3"},
 		{"folder", "cart", Filter{}, "o1 p1"},
 		{"joined", "web hook", Filter{}, "o2"},
+		{"symbol", "Walker.descend", Filter{}, "s1"},
+		{"last part of a symbol", "descend", Filter{}, "s1"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			a, err := ix.Rank(t.Context(), Request{Text: tt.text, Filter: tt.filter, Limit: 10})

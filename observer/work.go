@@ -247,6 +247,7 @@ func (o *Observer) confirm(ctx context.Context, claim claudemem.Claim, outcome c
 	for i := range claim.Events {
 		outcome.Symbols = append(outcome.Symbols, claim.Events[i].Symbols...)
 	}
+	symbols.About(outcome.Observations, claim.Events)
 	assignToSession(claim.Session, &outcome)
 	for try := 1; ; try++ {
 		err := detached(ctx, func(ctx context.Context) error { return o.queue.Confirm(ctx, claim, outcome) })

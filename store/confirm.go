@@ -123,9 +123,9 @@ func (t *tx) repeat(o *claudemem.Observation) error {
 	const renews = "branch = ?2 AND created_at <= ?3"
 	id, branch, at := int64(o.ID), o.Branch, int64(o.CreatedAt)
 	for _, f := range o.Files {
-		if _, err := t.exec(`UPDATE observation_files SET file_hash = nullif(?5, '')
+		if _, err := t.exec(`UPDATE observation_files SET file_hash = nullif(?5, ''), symbols = ?6
 			WHERE observation_id = ?1 AND path = ?4 AND EXISTS (SELECT 1 FROM observations WHERE id = ?1 AND `+renews+`)`,
-			id, branch, at, f.Path, f.Hash); err != nil {
+			id, branch, at, f.Path, f.Hash, symbolList(f.Symbols)); err != nil {
 			return err
 		}
 	}
@@ -153,8 +153,8 @@ func (t *tx) insertObservation(o *claudemem.Observation, filesKey string) error 
 	}
 	o.ID = claudemem.ObservationID(id)
 	for i, f := range o.Files {
-		if _, err := t.exec("INSERT INTO observation_files (observation_id, position, path, role, file_hash) VALUES (?, ?, ?, ?, ?)",
-			id, i, f.Path, string(f.Role), orNull(f.Hash)); err != nil {
+		if _, err := t.exec("INSERT INTO observation_files (observation_id, position, path, role, file_hash, symbols) VALUES (?, ?, ?, ?, ?, ?)",
+			id, i, f.Path, string(f.Role), orNull(f.Hash), symbolList(f.Symbols)); err != nil {
 			return err
 		}
 		if err := t.addPath(f.Path); err != nil {

@@ -50,17 +50,24 @@ func (s *Store) DocumentTotal(ctx context.Context) (n int, err error) {
 // documentsOf returns the documents of records, in their order.
 func documentsOf(ctx context.Context, q querier, hits []claudemem.Hit) ([]claudemem.Document, error) {
 	documents := make([]claudemem.Document, len(hits))
-	prompts := map[int64]*claudemem.Document{}
+	prompts, summaries := map[int64]*claudemem.Document{}, map[int64]*claudemem.Document{}
 	for i, h := range hits {
 		documents[i] = documentOf(&h)
-		if h.Prompt != nil {
+		switch {
+		case h.Prompt != nil:
 			prompts[h.ID] = &documents[i]
+		case h.Summary != nil:
+			summaries[h.ID] = &documents[i]
 		}
+	}
+	if err := readSymbols(ctx, q, summaries); err != nil {
+		return nil, err
 	}
 	return documents, readNeighbours(ctx, q, prompts)
 }
 
-// documentOf returns the document of a record, of a prompt without its neighbours.
+// documentOf returns the document of a record, of a prompt without its neighbours, of a
+// summary without its symbols.
 func documentOf(h *claudemem.Hit) claudemem.Document {
 	d := claudemem.Document{RecordRef: h.RecordRef, ProjectPath: h.ProjectPath, Session: h.SessionID(), CreatedAt: h.CreatedAt}
 	switch {
@@ -70,6 +77,9 @@ func documentOf(h *claudemem.Hit) claudemem.Document {
 		d.Facts, d.Concepts = o.Facts, o.Concepts
 		for _, f := range o.Files {
 			d.Files = appendNew(d.Files, f.Path)
+			for _, symbol := range f.Symbols {
+				d.Symbols = appendNew(d.Symbols, symbol.Name)
+			}
 		}
 	case h.Summary != nil:
 		m := h.Summary
@@ -81,15 +91,15 @@ func documentOf(h *claudemem.Hit) claudemem.Document {
 	return d
 }
 
-// appendNew appends the paths that files doesn't have: a file that was read and
+// appendNew appends the texts that list doesn't have: a file that was read and
 // modified is there once.
-func appendNew(files []string, paths ...string) []string {
-	for _, path := range paths {
-		if !slices.Contains(files, path) {
-			files = append(files, path)
+func appendNew(list []string, more ...string) []string {
+	for _, s := range more {
+		if !slices.Contains(list, s) {
+			list = append(list, s)
 		}
 	}
-	return files
+	return list
 }
 
 // readNeighbours fills in the Previous and Neighbours of the documents of prompts, by

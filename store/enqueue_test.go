@@ -3,6 +3,7 @@ package store_test
 import (
 	"context"
 	"errors"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -433,7 +434,7 @@ func TestPayloadSurvivesUnchanged(t *testing.T) {
 	if string(got.Event.ToolResponse) != string(in.Event.ToolResponse) || got.Event.Branch != "main" || got.Event.AgentID != "agent" {
 		t.Errorf("got %+v, want %+v", got.Event, in.Event)
 	}
-	if len(got.Files) != 2 || got.Files[0] != files[0] || got.Files[1] != files[1] {
+	if !reflect.DeepEqual(got.Files, files) {
 		t.Errorf("got files %+v, want %+v", got.Files, files)
 	}
 	if got.Key != in.Key {

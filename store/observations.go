@@ -45,10 +45,10 @@ func readFiles(ctx context.Context, q querier, observations []*claudemem.Observa
 	err := each(ctx, q, func(scan sqlite.Scan) error {
 		var id claudemem.ObservationID
 		var f claudemem.FileRef
-		err := scan(&id, &f.Path, &f.Role, &f.Hash)
+		err := scan(&id, &f.Path, &f.Role, &f.Hash, toList(&f.Symbols))
 		files[id] = append(files[id], f)
 		return err
-	}, `SELECT observation_id, path, role, coalesce(file_hash, '') FROM observation_files
+	}, `SELECT observation_id, path, role, coalesce(file_hash, ''), symbols FROM observation_files
 		WHERE observation_id IN (SELECT value FROM json_each(?)) ORDER BY observation_id, position`, jsonList(ids))
 	for _, o := range observations { // one that was asked for twice is there twice
 		o.Files = files[o.ID]

@@ -2,9 +2,12 @@ package store
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"strings"
 
 	"claudemem"
+	"claudemem/sqlite"
 )
 
 // foldSymbols adds the changes of a claimed batch to those of its session, so that the
@@ -48,6 +51,14 @@ func (t *tx) foldSymbols(claimed *claudemem.Session, changes []claudemem.SymbolC
 		}
 	}
 	return nil
+}
+
+// symbolList encodes the symbols of an observation's file, "" for none.
+func symbolList(symbols []claudemem.SymbolHash) string {
+	if len(symbols) == 0 {
+		return ""
+	}
+	return jsonList(symbols)
 }
 
 // addSymbol stores the change of a symbol.
@@ -156,3 +167,26 @@ func (s *Store) RecentSymbols(ctx context.Context, project string, except claude
 		SELECT `+symbolColumns+" FROM ranked m WHERE m.place = 1 ORDER BY m.snapshot_at DESC, m.id DESC",
 		project, int64(except), sessions)
 }
+
+// readSymbols adds to the documents of summaries, by number, the names of what their turns
+// changed.
+func readSymbols(ctx context.Context, q querier, summaries map[int64]*claudemem.Document) error {
+	if len(summaries) == 0 {
+		return nil
+	}
+	return each(ctx, q, func(scan sqlite.Scan) error {
+		var id int64
+		var name string
+		err := scan(&id, &name)
+		if d := summaries[id]; err == nil && len(d.Symbols) < maxDocumentSymbols {
+			d.Symbols = appendNew(d.Symbols, name)
+		}
+		return err
+	}, `SELECT r.id, m.qualified_name FROM json_each(?) j CROSS JOIN session_summaries r ON r.id = j.value
+		CROSS JOIN function_map m ON m.session_id = r.session_id
+		WHERE m.snapshot_at <= r.created_at AND m.snapshot_at > coalesce((SELECT max(p.created_at) FROM session_summaries p
+			WHERE p.session_id = r.session_id AND p.id < r.id), -1) ORDER BY r.id, m.id`, jsonList(slices.Collect(maps.Keys(summaries))))
+}
+
+// maxDocumentSymbols bounds the names in a document.
+const maxDocumentSymbols = 60

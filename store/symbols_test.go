@@ -105,3 +105,33 @@ func TestSymbolsOfAnEvent(t *testing.T) {
 		t.Errorf("got %+v, %v, %v", first, second, third)
 	}
 }
+
+// TestDocumentsHaveSymbols: an observation is found by the symbols that it is about, a
+// summary by those that its turn changed, and not by those of the turn before.
+func TestDocumentsHaveSymbols(t *testing.T) {
+	m := newMemory(t)
+	for turn, name := range []string{"Limiter.refill", "Limiter.take"} {
+		claim := claimed(t, m, "s")
+		at := claudemem.Millis(100 * (turn + 1))
+		err := m.Confirm(t.Context(), claim, claudemem.Outcome{
+			Observations: []claudemem.Observation{observation(name, func(o *claudemem.Observation) {
+				o.Files[0].Symbols = []claudemem.SymbolHash{{Name: name, Hash: "1"}}
+			})},
+			Summaries: []claudemem.Summary{{PromptNumber: turn + 1, Completed: name, CreatedAt: base + at}},
+			Symbols:   []claudemem.SymbolChange{changed("src/cart.go", "modified "+name+" 1>2", at-1)},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	documents, err := m.Documents(t.Context(), claudemem.RecordRef{Kind: claudemem.RecordObservation, ID: 1}, claudemem.RecordRef{Kind: claudemem.RecordSummary, ID: 1},
+		claudemem.RecordRef{Kind: claudemem.RecordObservation, ID: 2}, claudemem.RecordRef{Kind: claudemem.RecordSummary, ID: 2})
+	if err != nil || len(documents) != 4 {
+		t.Fatalf("got %d documents %v", len(documents), err)
+	}
+	for i, want := range []string{"Limiter.refill", "Limiter.refill", "Limiter.take", "Limiter.take"} {
+		if got := documents[i].Symbols; len(got) != 1 || got[0] != want {
+			t.Errorf("document %d has %q, want %q", i, got, want)
+		}
+	}
+}

@@ -106,7 +106,7 @@ func compare(e *claudemem.Event, path string, before, after outline.Outline) ([]
 		}
 		changes = append(changes, claudemem.SymbolChange{
 			FilePath: path, SnapshotAt: e.OccurredAt, QualifiedName: c.Name, Kind: string(c.Kind), Signature: clean(c.Signature),
-			LineStart: c.Start, LineEnd: c.End, BodyHash: hashText(c.Hash), BeforeHash: hashText(c.Before),
+			LineStart: c.Start, LineEnd: c.End, BodyHash: HashText(c.Hash), BeforeHash: HashText(c.Before),
 			ChangeType: claudemem.ChangeType(c.Type), RenamedFrom: c.RenamedFrom,
 		})
 	}
@@ -119,8 +119,8 @@ func clean(text string) string {
 	return masked
 }
 
-// hashText returns a hash as it is stored, "" for none.
-func hashText(hash uint64) string {
+// HashText returns a hash of code as it is stored, "" for none.
+func HashText(hash uint64) string {
 	if hash == 0 {
 		return ""
 	}

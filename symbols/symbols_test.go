@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"claudemem"
+	"claudemem/redact"
 	"claudemem/symbols"
 )
 
@@ -310,6 +311,17 @@ func TestLargeFile(t *testing.T) {
 	symbols.Later(t.Context(), events)
 	if got := told(events[0].Symbols); got != "modified Limiter.refill" {
 		t.Errorf("got %q", got)
+	}
+}
+
+// TestTruncatedContent: a text that was shortened on its way is not the file.
+func TestTruncatedContent(t *testing.T) {
+	p := newProject(t)
+	long := goFile + strings.Repeat("\n// a long comment\n", 10000)
+	p.put("a.go", long)
+	e := p.write("a.go", redact.TruncateMiddle(long, 64<<10), true)
+	if got, ok := symbols.AtOnce(&e.Event, e.Files[0]); ok {
+		t.Errorf("got %q", told(got))
 	}
 }
 

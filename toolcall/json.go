@@ -104,7 +104,7 @@ func textOf(raw json.RawMessage) string {
 
 // edit returns what a tool for editing did to the file at path.
 func edit(path string, in *input, out *response) Edit {
-	e := Edit{Path: path, Hunks: out.StructuredPatch, Placed: true, before: cmp.Or(out.OriginalFile, out.Originals), after: in.Content, replaced: in.replacements()}
+	e := Edit{Path: path, Hunks: out.StructuredPatch, Placed: true, before: whole(cmp.Or(out.OriginalFile, out.Originals)), after: whole(in.Content), replaced: in.replacements()}
 	switch {
 	case out.Type == "create" || out.Type == "" && in.Content != nil && len(out.StructuredPatch) == 0:
 		e.Created, e.Whole, e.Text = out.Type == "create", true, *cmp.Or(in.Content, new(string))
@@ -113,6 +113,18 @@ func edit(path string, in *input, out *response) Edit {
 	}
 	return e
 }
+
+// whole returns a text of a file, nil for one that was truncated on its way: package
+// redact marks it so.
+func whole(text *string) *string {
+	if text != nil && len(*text) > minTruncated && strings.Contains(*text, "\n[claude-mem: ") && strings.Contains(*text, " bytes cut]\n") {
+		return nil
+	}
+	return text
+}
+
+// minTruncated is a length in bytes below which no text of a file is truncated.
+const minTruncated = 1 << 10
 
 // replacedHunks makes hunks, without a place, of old and new strings and of the new
 // source of a notebook's cell.

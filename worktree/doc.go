@@ -9,7 +9,9 @@
 //
 // Files are compared by the SHA-256 that intake stored, by the same rules: regular
 // files of up to 1 MB inside the worktree, links in it resolved. If the comparison
-// is not possible, the state is unknown, never "changed".
+// is not possible, the state is unknown, never "changed". Where a record has the symbols
+// that it is about, its file counts as changed only if the code of one of them did;
+// comments and formatting are no code.
 //
 // # Branches
 //

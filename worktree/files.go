@@ -13,6 +13,7 @@ import (
 
 	"claudemem"
 	"claudemem/openfile"
+	"claudemem/symbols"
 )
 
 const (
@@ -22,6 +23,9 @@ const (
 	// 10 µs, reading a megabyte about 1 ms. The state of further files is unknown.
 	maxFiles = 256
 	maxRead  = 32 << 20
+	// maxOutlined bounds the source whose symbols one Compare reads, in bytes: 20 MB take a
+	// second. The next call goes on, since the answers are cached.
+	maxOutlined = 256 << 10
 	// minAge is the age from which on a file's size and time identify its content:
 	// the coarsest file systems count in steps of 2 s.
 	minAge = 2 * time.Second
@@ -57,7 +61,7 @@ func (t *Tree) Compare(ctx context.Context, root string, files []claudemem.FileR
 		return states, nil
 	}
 	defer func() { _ = dir.Close() }() // opened for reading only
-	c := comparison{Tree: t, ctx: ctx, root: root, dir: dir, left: maxRead, seen: map[string]finding{}}
+	c := comparison{Tree: t, ctx: ctx, root: root, dir: dir, left: maxRead, toOutline: maxOutlined, seen: map[string]finding{}}
 	for i, f := range files {
 		if err := ctx.Err(); err != nil {
 			return nil, fmt.Errorf("compare files: %w", err)
@@ -74,7 +78,10 @@ type comparison struct {
 	root string
 	dir  *os.Root
 	left int64 // bytes that may still be read
-	seen map[string]finding
+	// toOutline is how many bytes of source may still be read for their symbols; the last
+	// file may go beyond.
+	toOutline int
+	seen      map[string]finding
 }
 
 // finding is the state of a file now: its hash, missing, too large to be hashed,
@@ -105,11 +112,58 @@ func (c *comparison) state(f claudemem.FileRef) claudemem.FileState {
 		return claudemem.FileGone
 	case now.hash == f.Hash:
 		return claudemem.FileSame
+	case now.hash != "" && len(f.Symbols) > 0:
+		return c.symbolState(name, now.hash, f)
 	case now.large, now.hash != "": // Of a large one no hash was taken.
 		return claudemem.FileChanged
 	default:
 		return claudemem.FileUnknown
 	}
+}
+
+// symbolState returns whether the symbols that a record is about still have their code in
+// a file that has changed. FileUnknown when the file does not parse, or when too much has
+// been read.
+func (c *comparison) symbolState(name, hash string, f claudemem.FileRef) claudemem.FileState {
+	key := fileKey{hash, f.Path}
+	c.mu.Lock()
+	now, ok := c.outlines[key]
+	c.mu.Unlock()
+	if !ok {
+		if c.toOutline <= 0 {
+			return claudemem.FileUnknown
+		}
+		content, _, err := openfile.Within(c.dir, name, maxHashed)
+		if err != nil {
+			return claudemem.FileUnknown
+		}
+		c.toOutline -= len(content)
+		now.hashes, now.whole = symbols.HashesOf(f.Path, content)
+		if sum := sha256.Sum256(content); hex.EncodeToString(sum[:]) == hash {
+			c.mu.Lock()
+			if len(c.outlines) >= maxOutlines {
+				clear(c.outlines)
+			}
+			c.outlines[key] = now
+			c.mu.Unlock()
+		}
+	}
+	for _, s := range f.Symbols {
+		if now.hashes[s] {
+			continue
+		}
+		if !now.whole {
+			return claudemem.FileUnknown
+		}
+		return claudemem.FileChanged
+	}
+	return claudemem.FileSame
+}
+
+// outlined is what a file declares; whole is false when it does not parse.
+type outlined struct {
+	hashes map[claudemem.SymbolHash]bool
+	whole  bool
 }
 
 // find returns the state of a file. It hashes the file unless size and time are

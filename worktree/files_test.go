@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"claudemem"
+	"claudemem/symbols"
 )
 
 func hashOf(content string) string {
@@ -217,5 +218,83 @@ func TestCompareBounds(t *testing.T) {
 	cancel()
 	if _, err := New(Options{}).Compare(ended, root, many); !errors.Is(err, context.Canceled) {
 		t.Errorf("nobody waits: error %v, want %v", err, context.Canceled)
+	}
+}
+
+// TestCompareSymbols changes a file around and inside a function that a record is about.
+func TestCompareSymbols(t *testing.T) {
+	const source = "package limit\n\ntype Limiter struct{ tokens int }\n\nfunc (l *Limiter) refill(n int) { l.tokens += n }\n\nfunc (l *Limiter) take() { l.tokens-- }\n"
+	hashes, whole := symbols.HashesOf("a.go", []byte(source))
+	if !whole || len(hashes) != 3 {
+		t.Fatalf("got %v %t", hashes, whole)
+	}
+	var about []claudemem.SymbolHash
+	for s := range hashes {
+		if s.Name == "Limiter.refill" {
+			about = append(about, s)
+		}
+	}
+	for name, tt := range map[string]struct {
+		now  string
+		want claudemem.FileState
+	}{
+		"nothing":                {source, claudemem.FileSame},
+		"a formatter":            {strings.ReplaceAll(source, "{ l.tokens += n }", "{\n\tl.tokens += n\n}"), claudemem.FileSame},
+		"line ends":              {strings.ReplaceAll(source, "\n", "\r\n"), claudemem.FileSame},
+		"an import":              {strings.Replace(source, "package limit\n", "package limit\n\nimport _ \"embed\"\n", 1), claudemem.FileSame},
+		"a comment inside":       {strings.Replace(source, "{ l.tokens += n }", "{\n\t// fills it\n\tl.tokens += n\n}", 1), claudemem.FileSame},
+		"another function":       {strings.Replace(source, "l.tokens--", "l.tokens -= 2", 1), claudemem.FileSame},
+		"a function above":       {strings.Replace(source, "type Limiter", "func New() *Limiter { return nil }\n\ntype Limiter", 1), claudemem.FileSame},
+		"the function":           {strings.Replace(source, "+= n", "+= 2*n", 1), claudemem.FileChanged},
+		"its signature":          {strings.Replace(source, "refill(n int)", "refill(n int64)", 1), claudemem.FileChanged},
+		"its name":               {strings.Replace(source, "refill", "fill", 1), claudemem.FileChanged},
+		"the file is gone":       {"", claudemem.FileGone},
+		"broken behind it":       {source + "func broken( {", claudemem.FileSame},
+		"broken, and it changed": {strings.Replace(source, "+= n", "+= 2*n", 1) + "func broken( {", claudemem.FileUnknown},
+	} {
+		t.Run(name, func(t *testing.T) {
+			root := t.TempDir()
+			path := filepath.Join(root, "a.go")
+			if tt.now != "" {
+				write(t, path, tt.now)
+			}
+			files := []claudemem.FileRef{
+				{Path: "a.go", Role: claudemem.FileModified, Hash: hashOf(source), Symbols: about},
+				{Path: "a.go", Role: claudemem.FileModified, Hash: hashOf(source)}, // of an older version
+			}
+			tree := New(Options{})
+			for range 2 { // the second time from memory
+				states, err := tree.Compare(t.Context(), root, files)
+				if err != nil || states[0] != tt.want {
+					t.Errorf("got %v %v, want %v", states, err, tt.want)
+				}
+				if byFile := tt.now != source && tt.now != ""; (states[1] == claudemem.FileChanged) != byFile {
+					t.Errorf("got %v for the file as a whole", states[1])
+				}
+			}
+		})
+	}
+}
+
+// TestCompareSymbolsIsBounded: one call reads the symbols of a bounded amount of source;
+// the next goes on.
+func TestCompareSymbolsIsBounded(t *testing.T) {
+	root := t.TempDir()
+	filler := strings.Repeat("// a line that makes the file large\n", 4000)
+	about := []claudemem.SymbolHash{{Name: "f", Hash: "other"}}
+	var files []claudemem.FileRef
+	for _, name := range []string{"a.go", "b.go", "c.go", "d.go"} {
+		write(t, filepath.Join(root, name), "package a\n\nfunc f() {}\n// "+name+"\n"+filler)
+		age(t, filepath.Join(root, name))
+		files = append(files, claudemem.FileRef{Path: name, Role: claudemem.FileModified, Hash: hashOf("before"), Symbols: about})
+	}
+	tree := New(Options{})
+	first, err := tree.Compare(t.Context(), root, files)
+	if err != nil || first[0] != claudemem.FileChanged || first[3] != claudemem.FileUnknown {
+		t.Errorf("got %v %v", first, err)
+	}
+	second, err := tree.Compare(t.Context(), root, files)
+	if err != nil || second[3] != claudemem.FileChanged {
+		t.Errorf("then %v %v", second, err)
 	}
 }

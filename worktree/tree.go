@@ -20,6 +20,8 @@ const (
 	// maxAnswers and maxSums bound the caches; an entry has about 200 bytes.
 	maxAnswers = 4096
 	maxSums    = 4096
+	// maxOutlines bounds the cached symbols; an entry has some 10 KB.
+	maxOutlines = 128
 	// atOnce bounds the calls that run at the same time: a file system that hangs
 	// blocks so many goroutines at most.
 	atOnce = 4
@@ -42,6 +44,7 @@ type Tree struct {
 	files, gits  chan struct{} // semaphores of capacity atOnce; a call waits for a place until its context ends
 	mu           sync.Mutex
 	sums         map[fileKey]sum
+	outlines     map[fileKey]outlined // by the hash of the file and its path
 	answers      map[question]answer
 	restingUntil map[string]time.Time // by root
 }
@@ -62,6 +65,7 @@ func New(opts Options) *Tree {
 		files:        make(chan struct{}, atOnce),
 		gits:         make(chan struct{}, atOnce),
 		sums:         map[fileKey]sum{},
+		outlines:     map[fileKey]outlined{},
 		answers:      map[question]answer{},
 		restingUntil: map[string]time.Time{},
 	}
