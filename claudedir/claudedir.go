@@ -8,10 +8,13 @@ import (
 )
 
 // Config returns the configuration directory, and whether CLAUDE_CONFIG_DIR names it;
-// "" when there is no home directory. A relative name is not resolved: Claude Code
-// takes it from the directory in which it is started.
+// "" when there is no home directory. A relative name counts from the current directory,
+// as for Claude Code.
 func Config(getenv func(string) string, home string) (dir string, moved bool) {
 	if dir = getenv("CLAUDE_CONFIG_DIR"); dir != "" {
+		if abs, err := filepath.Abs(dir); err == nil {
+			dir = abs
+		}
 		return dir, true
 	}
 	if home == "" {

@@ -60,3 +60,25 @@ func TestSwitches(t *testing.T) {
 		}
 	}
 }
+
+func TestConfig(t *testing.T) {
+	dir := t.TempDir()
+	for _, c := range []struct {
+		env, home, want string
+		moved           bool
+	}{
+		{"", dir, filepath.Join(dir, ".claude"), false},
+		{filepath.Join(dir, "c"), dir, filepath.Join(dir, "c"), true},
+		{"", "", "", false},
+	} {
+		got, moved := Config(func(key string) string {
+			if key == "CLAUDE_CONFIG_DIR" {
+				return c.env
+			}
+			return ""
+		}, c.home)
+		if got != c.want || moved != c.moved {
+			t.Errorf("Config(%q, %q) = %q, %v", c.env, c.home, got, moved)
+		}
+	}
+}

@@ -13,7 +13,6 @@ import (
 	"strings"
 
 	"claudemem"
-	"claudemem/claudedir"
 	"claudemem/hook"
 	"claudemem/jsonscan"
 )
@@ -37,16 +36,6 @@ func ProgramFile(name, goos string) string {
 		return name + ".exe"
 	}
 	return name
-}
-
-// ConfigDir returns Claude Code's configuration directory, and whether
-// CLAUDE_CONFIG_DIR names it; "" when there is no home directory.
-func ConfigDir(getenv func(string) string, home string) (dir string, moved bool) {
-	dir, moved = claudedir.Config(getenv, home)
-	if abs, err := filepath.Abs(dir); moved && err == nil {
-		dir = abs
-	}
-	return dir, moved
 }
 
 // hostFile is a file of the host that may have entries of ours.

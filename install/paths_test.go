@@ -12,28 +12,6 @@ import (
 	"claudemem/hook"
 )
 
-func TestConfigDir(t *testing.T) {
-	dir := t.TempDir()
-	for _, c := range []struct {
-		env, home, want string
-		moved           bool
-	}{
-		{"", dir, filepath.Join(dir, ".claude"), false},
-		{filepath.Join(dir, "c"), dir, filepath.Join(dir, "c"), true},
-		{"", "", "", false},
-	} {
-		got, moved := ConfigDir(func(key string) string {
-			if key == "CLAUDE_CONFIG_DIR" {
-				return c.env
-			}
-			return ""
-		}, c.home)
-		if got != c.want || moved != c.moved {
-			t.Errorf("ConfigDir(%q, %q) = %q, %v", c.env, c.home, got, moved)
-		}
-	}
-}
-
 // TestLetterCase fakes file systems that ignore letter case: hooks and a marketplace
 // that name the data directory in another case are recognized as ours, on Linux not.
 func TestLetterCase(t *testing.T) {

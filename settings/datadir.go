@@ -14,7 +14,7 @@ const DataDirKey = "CLAUDE_MEM_DATA_DIR"
 // (with ~ for the home directory), else .claude-mem in the home directory; ""
 // when there is neither.
 func DataDir(getenv func(string) string) string {
-	home := homeDir(getenv)
+	home := HomeDir(getenv)
 	dir := getenv(DataDirKey)
 	switch {
 	case dir == "" && home == "":
@@ -30,8 +30,8 @@ func DataDir(getenv func(string) string) string {
 	return dir
 }
 
-// homeDir returns the home directory by the environment, "" if it is not set.
-func homeDir(getenv func(string) string) string {
+// HomeDir returns the home directory by the environment, "" if it is not set.
+func HomeDir(getenv func(string) string) string {
 	if runtime.GOOS == "windows" {
 		return getenv("USERPROFILE")
 	}

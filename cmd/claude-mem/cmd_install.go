@@ -9,6 +9,7 @@ import (
 
 	"claudemem"
 	"claudemem/api"
+	"claudemem/claudedir"
 	"claudemem/daemon"
 	"claudemem/install"
 	"claudemem/model/claude"
@@ -195,7 +196,7 @@ func (a *app) installer(dataDir string) (*install.Installer, error) {
 			return err
 		},
 	}
-	options.ConfigDir, options.Moved = install.ConfigDir(a.getenv, a.home())
+	options.ConfigDir, options.Moved = claudedir.Config(a.getenv, a.home())
 	if options.ConfigDir == "" {
 		return nil, claudemem.Errorf(claudemem.CodeInvalid, "there is no home directory").
 			WithHint("set CLAUDE_CONFIG_DIR to where Claude Code keeps its settings")

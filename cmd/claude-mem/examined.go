@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"claudemem/claudedir"
 	"claudemem/doctor"
-	"claudemem/install"
 	"claudemem/model"
 	"claudemem/model/claude"
 	"claudemem/settings"
@@ -19,7 +19,7 @@ import (
 // doctorConfig returns the configuration of doctor. Values that cannot be found stay
 // empty: doctor works whatever is broken.
 func (a *app) doctorConfig() doctor.Config {
-	hostDir, _ := install.ConfigDir(a.getenv, a.home())
+	hostDir, _ := claudedir.Config(a.getenv, a.home())
 	self, _ := os.Executable() // without it doctor does not check the programs
 	dataDir := settings.DataDir(a.getenv)
 	return doctor.Config{
