@@ -12,6 +12,11 @@ type ContextRequest struct {
 	// Checkout is the session's working tree; its zero value disables the marks about
 	// changed files and branches.
 	Checkout Checkout
+	// StartDir is the directory in which the host was started, ConfigDir the host's
+	// configuration directory. What the host loads by itself from there is left out of the
+	// block; without them nothing is known of that.
+	StartDir  string
+	ConfigDir string
 	// Explain asks for Lines.
 	Explain bool
 }
@@ -27,6 +32,9 @@ type ContextBlock struct {
 	SystemMessage string `json:"system_message,omitempty"`
 	// Lines are those of Text, in its order, when they were asked for.
 	Lines []ContextLine `json:"lines,omitempty"`
+	// LeftOut are lines that the host loads by itself; Why names the file. When lines
+	// were asked for.
+	LeftOut []ContextLine `json:"left_out,omitempty"`
 	// Injection is what to book once the block was given.
 	Injection Injection `json:"-"`
 }

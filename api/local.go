@@ -360,7 +360,7 @@ func (l *Local) Preview(ctx context.Context, r ContextRequest) (Preview, error) 
 	}
 	return Preview{Text: block.Text, Tokens: block.Tokens, Layers: list(block.Layers), Skipped: list(block.Skipped),
 		Budget: req.Budget, EffectiveBudget: block.Injection.Budget, BuildMS: block.BuildMS,
-		Source: req.Source, ProjectPath: req.ProjectPath, Lines: numbered(block.Text, block.Lines)}, nil
+		Source: req.Source, ProjectPath: req.ProjectPath, Lines: numbered(block.Text, block.Lines), LeftOut: list(block.LeftOut)}, nil
 }
 
 // numbered returns lines with their line numbers in text, from 1. Lines are in the order

@@ -216,6 +216,8 @@ type Preview struct {
 	Source          string        `json:"source"`
 	ProjectPath     string        `json:"project_path"`
 	Lines           []PreviewLine `json:"lines"`
+	// LeftOut are lines that the host loads by itself; Why names the file.
+	LeftOut []claudemem.ContextLine `json:"left_out"`
 }
 
 // PreviewLine is a line of the block with its line number, from 1.

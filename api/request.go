@@ -70,6 +70,8 @@ var params = map[string]Param{
 	"worktree_root": {About: "the session's worktree; records of files that changed since then are marked", Example: "/home/ada/tally"},
 	"branch":        {About: "the branch checked out there", Example: "main"},
 	"head_commit":   {About: "the commit checked out there; records of branches that are not merged into it are marked", Example: "5d41402abc4b2a76b9719d911017c592a1b2c3d4"},
+	"start_dir":     {About: "the directory in which the host was started, in the project; what its instruction files say is left out", Example: "/home/ada/tally"},
+	"config_dir":    {About: "Claude Code's configuration directory; what its CLAUDE.md and its memory of the project say is left out", Example: "/home/ada/.claude"},
 	"lookup":        {Kind: FlagParam, About: "false: the client itself says which observations it showed, by POST /api/lookups", Default: "true", Example: "false"},
 
 	// Parts of paths.
@@ -207,12 +209,15 @@ type ContextRequest struct {
 	WorktreeRoot  string `param:"worktree_root"`
 	Branch        string `param:"branch"`
 	HeadCommit    string `param:"head_commit"`
+	StartDir      string `param:"start_dir"`
+	ConfigDir     string `param:"config_dir"`
 }
 
 // Block returns the request for the builder of blocks.
 func (r ContextRequest) Block() claudemem.ContextRequest {
 	return claudemem.ContextRequest{Host: claudemem.Host(r.Host).Canonical(), HostSessionID: r.HostSessionID, ProjectPath: r.ProjectPath, Source: r.Source, Budget: r.Budget,
-		Checkout: claudemem.Checkout{Root: r.WorktreeRoot, Branch: r.Branch, HeadCommit: r.HeadCommit}}
+		Checkout: claudemem.Checkout{Root: r.WorktreeRoot, Branch: r.Branch, HeadCommit: r.HeadCommit},
+		StartDir: r.StartDir, ConfigDir: r.ConfigDir}
 }
 
 // HideRequest names an observation to hide. With Purge it is deleted for good after

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"sync"
 
+	"claudemem/hostfiles"
 	"claudemem/intake"
 	"claudemem/observer"
 	"claudemem/offline"
@@ -76,6 +77,7 @@ func (w *Worker) openStages(ctx context.Context) error {
 	options.Finder = w.searcher
 	tree := worktree.New(worktree.Options{Clock: w.cfg.Clock})
 	options.WorkTree = tree
+	options.HostFiles = hostfiles.New(w.cfg.Clock)
 	w.builder = recall.New(w.store, options)
 	w.openReminder(tree)
 	return nil

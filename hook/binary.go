@@ -131,6 +131,7 @@ func runBigBinary(ctx context.Context, request claudemem.ContextRequest) ([]byte
 		"--host", string(request.Host), "--session-id", request.HostSessionID,
 		"--project", request.ProjectPath, "--source", request.Source,
 		"--worktree", request.Checkout.Root, "--branch", request.Checkout.Branch, "--head", request.Checkout.HeadCommit,
+		"--start-dir", request.StartDir, "--config-dir", request.ConfigDir,
 	}, &os.ProcAttr{Files: []*os.File{null, in, null}})
 	_ = in.Close() // the child has its own copy
 	if err != nil {

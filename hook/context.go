@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"claudemem"
+	"claudemem/claudedir"
+	"claudemem/settings"
 	"claudemem/wire"
 )
 
@@ -30,6 +32,7 @@ func (r *run) context(p *payload) {
 		Source:        e.Source,
 		Checkout:      claudemem.Checkout{Root: e.WorktreeRoot, Branch: e.Branch, HeadCommit: e.HeadCommit},
 	}
+	request.StartDir, request.ConfigDir = r.hostDirs(p)
 	// Checked first: a directory that cannot be made also keeps a worker from starting.
 	if err := wire.SpoolOf(r.dataDir).Probe(); err != nil {
 		r.log("spool", err.Error())
@@ -50,6 +53,26 @@ func (r *run) context(p *payload) {
 	}
 	r.reply.addContext(p.name, answer.Context)
 	r.reply.tell(answer.SystemMessage)
+}
+
+// hostDirs returns the directory in which the host was started and the host's
+// configuration directory, as far as it loads instructions and memory from there by
+// itself. The worker cannot know them: its environment is not the host's.
+func (r *run) hostDirs(p *payload) (start, config string) {
+	start = p.projectDir
+	if start == "" {
+		start = p.event.Cwd
+	}
+	if p.event.Host != claudemem.HostClaudeCode {
+		return start, ""
+	}
+	if !claudedir.LoadsInstructions(r.Getenv) {
+		return "", ""
+	}
+	if claudedir.LoadsMemory(r.Getenv) {
+		config, _ = claudedir.Config(r.Getenv, settings.HomeDir(r.Getenv))
+	}
+	return start, config
 }
 
 var errNotNow = errors.New("no context from the worker in time")

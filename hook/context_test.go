@@ -22,15 +22,36 @@ func TestContextFromWorker(t *testing.T) {
 	s := newStage(t)
 	w := s.worker()
 	w.block = `{"context":"block","system_message":"login expired"}`
-	s.env["CLAUDE_PROJECT_DIR"] = "/nowhere/launch dir"
+	s.env["CLAUDE_PROJECT_DIR"], s.env["CLAUDE_CONFIG_DIR"] = "/nowhere/launch dir", "/home/me/own"
 	got := s.run(start)
 	want := `{"hookSpecificOutput":{"hookEventName":"SessionStart","additionalContext":"block"},"systemMessage":"login expired"}` + "\n"
 	if got != want {
 		t.Errorf("stdout %q, want %q", got, want)
 	}
 	paths, _ := w.seen()
-	if want := "GET /api/context?host=claude-code&session_id=s1&project_path=/nowhere/launch%20dir&source=resume&worktree_root=/nowhere/p"; len(paths) != 1 || paths[0] != want {
+	if want := "GET /api/context?host=claude-code&session_id=s1&project_path=/nowhere/launch%20dir&source=resume&worktree_root=/nowhere/p" +
+		"&start_dir=/nowhere/launch%20dir&config_dir=/home/me/own"; len(paths) != 1 || paths[0] != want {
 		t.Errorf("request %q, want %q", paths, want)
+	}
+}
+
+// TestHostDirs: what the host does not load by itself is not named.
+func TestHostDirs(t *testing.T) {
+	for _, c := range []struct{ host, name, value, start, config string }{
+		{"claude-code", "", "", "/nowhere/p", "HOME/.claude"},
+		{"claude-code", "CLAUDE_CONFIG_DIR", "/own", "/nowhere/p", "/own"},
+		{"claude-code", "CLAUDE_PROJECT_DIR", "/nowhere", "/nowhere", "HOME/.claude"},
+		{"claude-code", "CLAUDE_CODE_DISABLE_AUTO_MEMORY", "1", "/nowhere/p", ""},
+		{"claude-code", "CLAUDE_CODE_DISABLE_CLAUDE_MDS", "1", "", ""},
+		{"raw", "", "", "/nowhere/p", ""},
+	} {
+		env := map[string]string{"HOME": "HOME", "USERPROFILE": "HOME", c.name: c.value}
+		r := &run{Options: Options{Getenv: func(key string) string { return env[key] }}}
+		p := &payload{projectDir: env["CLAUDE_PROJECT_DIR"]}
+		p.event.Host, p.event.Cwd = claudemem.Host(c.host), "/nowhere/p"
+		if start, config := r.hostDirs(p); start != c.start || filepath.ToSlash(config) != c.config {
+			t.Errorf("%s=%s: %q, %q; want %q, %q", c.name, c.value, start, config, c.start, c.config)
+		}
 	}
 }
 
@@ -113,6 +134,7 @@ func TestContextFallsBack(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			s := newStage(t)
+			s.env["CLAUDE_CONFIG_DIR"] = "/home/me/own"
 			var asked claudemem.ContextRequest
 			s.options = func(o *Options) {
 				noFallback(o)
@@ -125,7 +147,7 @@ func TestContextFallsBack(t *testing.T) {
 				t.Errorf("stdout %q, want %q", got, c.want)
 			}
 			want := claudemem.ContextRequest{Host: "claude-code", HostSessionID: "s1", ProjectPath: "/nowhere/p", Source: "resume",
-				Checkout: claudemem.Checkout{Root: "/nowhere/p"}}
+				Checkout: claudemem.Checkout{Root: "/nowhere/p"}, StartDir: "/nowhere/p", ConfigDir: "/home/me/own"}
 			if asked != want {
 				t.Errorf("asked %+v, want %+v", asked, want)
 			}

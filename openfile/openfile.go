@@ -2,5 +2,6 @@
 // register each file with it, which starts it and takes five system calls a file; no
 // regular file can be registered. The hook opens about six files per tool call.
 //
-// [Within] reads a file of a directory tree that others write to.
+// [Within] reads a file of a directory tree that others write to, [Beginning] the
+// beginning of any file.
 package openfile

@@ -3,6 +3,7 @@ package openfile
 import (
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"time"
 )
@@ -27,13 +28,38 @@ func Within(dir *os.Root, name string, limit int64) (content []byte, written tim
 	if !before.Mode().IsRegular() || before.Size() > limit {
 		return nil, time.Time{}, ErrUnfit
 	}
-	content = make([]byte, before.Size())
+	content, err = beginning(f, before, limit)
+	return content, before.ModTime(), err
+}
+
+// Beginning returns the first limit bytes of a regular file, links followed, and its
+// properties. It does not wait for the writer of a FIFO.
+func Beginning(path string, limit int64) (content []byte, info fs.FileInfo, err error) {
+	f, err := Open(path, os.O_RDONLY|nonblock, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() { _ = f.Close() }() // opened for reading only
+	info, err = f.Stat()
+	if err != nil {
+		return nil, nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, nil, ErrUnfit
+	}
+	content, err = beginning(f, info, limit)
+	return content, info, err
+}
+
+// beginning reads a file up to limit bytes; ErrUnfit if it changes meanwhile.
+func beginning(f *os.File, before fs.FileInfo, limit int64) ([]byte, error) {
+	content := make([]byte, min(before.Size(), limit))
 	if _, err := io.ReadFull(f, content); err != nil {
-		return nil, time.Time{}, errors.Join(ErrUnfit, err)
+		return nil, errors.Join(ErrUnfit, err)
 	}
 	after, err := f.Stat()
 	if err != nil || after.Size() != before.Size() || !after.ModTime().Equal(before.ModTime()) {
-		return nil, time.Time{}, errors.Join(ErrUnfit, err)
+		return nil, errors.Join(ErrUnfit, err)
 	}
-	return content, before.ModTime(), nil
+	return content, nil
 }

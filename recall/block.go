@@ -48,6 +48,8 @@ func (b *Builder) effectiveBudget(asked int) int {
 type section struct {
 	layer
 	lines []line
+	// known are the lines that the host loads by itself.
+	known []line
 	// skip is set when the layer could not be built.
 	skip claudemem.LayerCost
 }
@@ -74,7 +76,7 @@ func (b *Builder) finish(start time.Time, req claudemem.ContextRequest, sections
 		BuildMS: float64(b.opts.Clock().Sub(start).Microseconds()) / 1000,
 	}
 	if req.Explain {
-		block.Lines = lines
+		block.Lines, block.LeftOut = lines, w.leftOut
 	}
 	block.Injection = claudemem.Injection{
 		Host: req.Host, HostSessionID: req.HostSessionID, ProjectPath: req.ProjectPath,

@@ -46,6 +46,8 @@ type Options struct {
 	Finder Finder
 	// WorkTree marks what changed since and what is on another branch; nil = nothing is marked.
 	WorkTree WorkTree
+	// HostFiles leaves out what the host loads by itself; nil = nothing is left out.
+	HostFiles HostFiles
 	// Timeout is after how long a block is given without the layers that are not
 	// there yet; default 800 ms, so that the rest still reaches a hook that waits
 	// 1.2 s. The context's deadline may make it less.
@@ -121,6 +123,7 @@ func (b *Builder) Context(ctx context.Context, req claudemem.ContextRequest) (cl
 		limit:   limit,
 	}
 	r.recent = try(recentCtx, r.recentSessions)
+	r.host = try(recentCtx, r.loadHost)
 	asking := try(askCtx, r.identify)
 	var skipped []claudemem.LayerCost
 	asker, err := asking.wait()
@@ -151,7 +154,7 @@ func (b *Builder) Context(ctx context.Context, req claudemem.ContextRequest) (cl
 			failed++
 			sections[i].skip = b.leaveOut(l.name, err)
 		}
-		sections[i].lines = got.lines
+		sections[i].lines, sections[i].known = got.lines, got.known
 		skipped = append(skipped, got.lacking...)
 	}
 	if err := ctx.Err(); err != nil {
@@ -165,6 +168,9 @@ func (b *Builder) Context(ctx context.Context, req claudemem.ContextRequest) (cl
 		skipped = append(skipped, b.leaveOut(layerUndistilled, err))
 	} else if fresh.failed != nil {
 		skipped = append(skipped, b.leaveOut(layerUndistilled, fresh.failed))
+	}
+	if _, err := r.host.wait(); err != nil {
+		skipped = append(skipped, b.leaveOut(layerHost, err))
 	}
 	var all shelf
 	if t, err := totals.wait(); err != nil {
@@ -207,6 +213,8 @@ type run struct {
 	// limit bounds the time for the whole block.
 	limit time.Duration
 	asker
+	// host names the file that says a text and that the host loads by itself.
+	host   *attempt[func(said string) string]
 	recent *attempt[[]claudemem.SessionDigest]
 	fresh  *attempt[freshSessions]
 }

@@ -21,10 +21,11 @@
 //
 //   - The block never costs more than the effective budget: the lesser of the
 //     budget and what a host takes from a hook (10,000 UTF-16 units).
-//   - A memory that holds something gives at least one line; an empty memory
-//     gives nothing at all.
-//   - The same memory, session and minute give the same bytes, as long as nothing
-//     is late: what a Finder or a [WorkTree] does not tell in time is not in them.
+//   - A memory that holds something gives at least one line, unless the host loads all
+//     of it by itself ([HostFiles]); an empty memory gives nothing at all.
+//   - The same memory, session, minute and files of the host give the same bytes, as long
+//     as nothing is late: what a Finder, a [WorkTree] or HostFiles does not tell in time
+//     is not in them.
 //   - What was remembered is shown as history and cannot break out of its line
 //     or its frame, whatever a record says.
 //   - A session whose turns still wait in the queue is shown all the same: they

@@ -18,6 +18,8 @@ const (
 	// the queue, and records near the latest summary.
 	layerUndistilled = "undistilled"
 	layerRelated     = "related"
+	// layerHost is the name in Skipped of the comparison with what the host loads.
+	layerHost = "host files"
 )
 
 // layer is one part of a block. Layers are built at the same time and written
@@ -38,6 +40,8 @@ type layer struct {
 type built struct {
 	// lines may be more than are shown, where some of them may not be worth it.
 	lines []line
+	// known are lines that the host loads by itself; their why names the file.
+	known []line
 	// lacking names what is missing in them, and why.
 	lacking []claudemem.LayerCost
 }

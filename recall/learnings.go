@@ -37,22 +37,23 @@ func (r *run) learningLines(ctx context.Context) (built, error) {
 		return cmp.Or(cmp.Compare(b.Confidence, a.Confidence), cmp.Compare(b.TimesSeen, a.TimesSeen),
 			cmp.Compare(b.UpdatedAt, a.UpdatedAt), cmp.Compare(b.ID, a.ID))
 	})
-	var lines []line
+	var out built
 	for _, l := range known {
-		if len(lines) == r.opts.MaxLearnings {
+		if len(out.lines) == r.opts.MaxLearnings {
 			break
 		}
 		said := r.plain(l.Content)
 		if said == "" {
 			continue
 		}
+		file := r.hostSays(said)
 		if category := r.plain(l.Category); category != "" {
 			said = capitalised(category) + ": " + said
 		}
-		lines = append(lines, line{text: text.TruncateUTF16(said, learningChars), learning: l.ID,
-			why: fmt.Sprintf("confidence %.2g, seen %s", l.Confidence, text.Count(l.TimesSeen, "time"))})
+		out.add(line{text: text.TruncateUTF16(said, learningChars), learning: l.ID,
+			why: fmt.Sprintf("confidence %.2g, seen %s", l.Confidence, text.Count(l.TimesSeen, "time"))}, file)
 	}
-	return built{lines: lines}, nil
+	return out, nil
 }
 
 func capitalised(s string) string {

@@ -65,14 +65,15 @@ func (r *run) observationLines(ctx context.Context) (built, error) {
 	if err != nil {
 		return built{}, err
 	}
-	chosen := r.choose(stored, r.waiting(fresh), related)
+	chosen, known := r.choose(stored, r.waiting(fresh), related)
+	out.known = known
 	observations := make([]claudemem.Observation, len(chosen))
-	known := make(map[string]candidate, len(chosen))
+	byName := make(map[string]candidate, len(chosen))
 	for i, c := range chosen {
-		observations[i], known[nameOf(&c.Observation)] = c.Observation, c
+		observations[i], byName[nameOf(&c.Observation)] = c.Observation, c
 	}
 	for _, m := range mark(ctx, r.opts.WorkTree, r.req.Checkout, observations) {
-		c := known[nameOf(&m.Observation)]
+		c := byName[nameOf(&m.Observation)]
 		if m.unmerged {
 			c.why += ", on another branch"
 		}
@@ -101,9 +102,11 @@ func (r *run) waiting(fresh freshSessions) []claudemem.Observation {
 	return waiting
 }
 
-// choose returns the candidates in order, of repeated ones the newest. stored has
-// pinned observations first, then the newest.
-func (r *run) choose(stored, waiting []claudemem.Observation, related []claudemem.Related) []candidate {
+// choose returns the candidates in order, of repeated ones the newest, and the lines of
+// those that the host loads by itself. stored has pinned observations first, then the
+// newest.
+func (r *run) choose(stored, waiting []claudemem.Observation, related []claudemem.Related) ([]candidate, []line) {
+	var said built
 	var chosen []candidate
 	at := map[string]int{}
 	bySession := map[claudemem.SessionID]int{}
@@ -121,6 +124,11 @@ func (r *run) choose(stored, waiting []claudemem.Observation, related []claudeme
 		}
 		c := candidate{Observation: o, text: observationText(&o, r.req.ProjectPath), why: why, spare: spare}
 		if c.text == "" {
+			return
+		}
+		if file := r.hostSaysObservation(&o); file != "" {
+			at[name] = -1
+			said.add(line{text: c.text, tail: marked{Observation: o}.tail(), session: o.Session, observation: o.ID}, file)
 			return
 		}
 		c.words = wordsOf(c.text)
@@ -172,7 +180,7 @@ func (r *run) choose(stored, waiting []claudemem.Observation, related []claudeme
 			add(o, fmt.Sprintf("number %d of the newest", newest), true)
 		}
 	}
-	return append(chosen, crowd[:min(len(crowd), max(enough-len(chosen), 0))]...)
+	return append(chosen, crowd[:min(len(crowd), max(enough-len(chosen), 0))]...), said.known
 }
 
 // related asks the Finder for records near the latest summary. An error or a late answer
@@ -291,6 +299,7 @@ func (r *run) storedObservations(ctx context.Context) ([]claudemem.Observation, 
 		q.Since = r.since + 1
 	}
 	var kept []claudemem.Observation
+	news := 0 // of them, that the host does not load by itself
 	for range pages {
 		page, err := r.source.Observations(ctx, q)
 		if err != nil {
@@ -299,9 +308,12 @@ func (r *run) storedObservations(ctx context.Context) ([]claudemem.Observation, 
 		for _, o := range page {
 			if !r.isOwn(&o) && (r.req.Source != sourceResume || o.CreatedAt > r.since) {
 				kept = append(kept, o)
+				if r.hostSaysObservation(&o) == "" {
+					news++
+				}
 			}
 		}
-		if len(kept) >= enough || len(page) < q.Limit {
+		if news >= enough || len(page) < q.Limit {
 			break
 		}
 		q.Offset += len(page)

@@ -18,6 +18,10 @@ const (
 	// withRequest is the number of latest sessions that also show the request; for
 	// older ones the completed work is enough.
 	withRequest = 3
+	// askedStart begins a line that has only the request, askedMark the request behind
+	// what was done.
+	askedStart = "Asked: "
+	askedMark  = " (asked: "
 	// ownSummaries bounds the own turns that a session is shown after a compaction.
 	ownSummaries = 5
 )
@@ -35,43 +39,55 @@ func (r *run) sessionLines(ctx context.Context) (built, error) {
 			recent = again
 		}
 	}
-	var lines []line
+	var own built
 	if r.req.Source == sourceCompact {
-		if lines, err = r.ownLines(ctx, fresh); err != nil {
+		if own, err = r.ownLines(ctx, fresh); err != nil {
 			return built{}, err
 		}
 	}
-	own := len(lines)
+	others := r.otherLines(recent, fresh)
+	if len(others.known) > 0 && len(others.lines) < r.opts.MaxSessions && len(recent) == r.recentLimit() {
+		// There are more, whose lines may take the places that became free.
+		if more, err := r.source.RecentSessions(ctx, r.req.ProjectPath, 3*r.recentLimit()); err == nil {
+			others = r.otherLines(more, fresh)
+		}
+	}
+	for i := range others.lines {
+		l := &others.lines[i]
+		l.why = fmt.Sprintf("session %d of %d, %s", i+1, len(others.lines), l.why)
+	}
+	return built{lines: append(own.lines, others.lines...), known: append(own.known, others.known...)}, nil
+}
+
+// otherLines returns the lines of sessions other than the asking one.
+func (r *run) otherLines(recent []claudemem.SessionDigest, fresh freshSessions) built {
+	var out built
 	for _, d := range recent {
-		if r.isSelf(d.Session) || len(lines)-own == r.opts.MaxSessions {
+		if r.isSelf(d.Session) || len(out.lines) == r.opts.MaxSessions {
 			continue
 		}
 		waiting := fresh.of(d.Session.ID)
 		if r.req.Source == sourceResume && !r.isNews(d, waiting) {
 			continue
 		}
-		text, why := r.sessionText(d, waiting, len(lines)-own < withRequest)
+		text, why := r.sessionText(d, waiting, len(out.lines) < withRequest)
 		if text == "" {
 			continue
 		}
-		lines = append(lines, line{lead: r.age(d.Session.UpdatedAt), text: text, session: d.Session.ID, why: why})
+		out.add(line{lead: r.age(d.Session.UpdatedAt), text: text, session: d.Session.ID, why: why}, r.hostSaysWork(text))
 	}
-	for i := range lines[own:] {
-		l := &lines[own+i]
-		l.why = fmt.Sprintf("session %d of %d, %s", i+1, len(lines)-own, l.why)
-	}
-	return built{lines: lines}, nil
+	return out
 }
 
 // ownLines returns a line for each turn of the asking session, the newest first: after a
-// compaction that is what its model has just lost. nil for an unknown session.
-func (r *run) ownLines(ctx context.Context, fresh freshSessions) ([]line, error) {
+// compaction that is what its model has just lost. None for an unknown session.
+func (r *run) ownLines(ctx context.Context, fresh freshSessions) (built, error) {
 	if r.self.ID == 0 {
-		return nil, nil
+		return built{}, nil
 	}
 	stored, err := r.source.SessionSummaries(ctx, r.self.ID, ownSummaries)
 	if err != nil {
-		return nil, err
+		return built{}, err
 	}
 	summaries := slices.Clone(fresh.of(r.self.ID).summaries)
 	slices.Reverse(summaries)
@@ -84,18 +100,18 @@ func (r *run) ownLines(ctx context.Context, fresh freshSessions) ([]line, error)
 			summaries = append(summaries, s)
 		}
 	}
-	var lines []line
+	var out built
 	for _, s := range summaries[:min(len(summaries), ownSummaries)] {
 		at := s.CreatedAt
 		if at == 0 {
 			at = r.self.UpdatedAt
 		}
 		if text := r.summaryText(s, true); text != "" {
-			lines = append(lines, line{lead: r.age(at) + "This session: ", text: text, session: r.self.ID,
-				why: "this session, " + summaryOf(s.PromptNumber)})
+			out.add(line{lead: r.age(at) + "This session: ", text: text, session: r.self.ID,
+				why: "this session, " + summaryOf(s.PromptNumber)}, r.hostSaysWork(text))
 		}
 	}
-	return lines, nil
+	return out, nil
 }
 
 // isNews reports whether a session said anything since the asking one was last given a block.
@@ -125,7 +141,7 @@ func (r *run) sessionText(d claudemem.SessionDigest, waiting *freshSession, requ
 		}
 	}
 	if asked := r.plain(d.LastPrompt); asked != "" {
-		return text.TruncateUTF16("Asked: "+asked, sessionChars), "its last prompt: there is no summary of it"
+		return text.TruncateUTF16(askedStart+asked, sessionChars), "its last prompt: there is no summary of it"
 	}
 	if d.Summary != nil {
 		return r.summaryText(*d.Summary, request), summaryOf(d.Summary.PromptNumber)
@@ -141,15 +157,15 @@ func (r *run) summaryText(s claudemem.Summary, request bool) string {
 	done, asked := r.plain(s.Completed), r.plain(s.Request)
 	switch {
 	case request && done != "" && asked != "" && !strings.Contains(strings.ToLower(done), strings.ToLower(asked)):
-		goal := " (asked: " + text.TruncateUTF16(asked, requestChars) + ")"
+		goal := askedMark + text.TruncateUTF16(asked, requestChars) + ")"
 		return text.TruncateUTF16(done, sessionChars-text.UTF16Len(goal)) + goal
 	case done != "":
 		return text.TruncateUTF16(done, sessionChars)
 	case asked != "":
-		said := "Asked: " + asked
+		said := askedStart + asked
 		for _, rest := range []string{s.Learned, s.Investigated} {
 			if rest = r.plain(rest); rest != "" {
-				said = "Asked: " + text.TruncateUTF16(asked, requestChars) + "; found: " + rest
+				said = askedStart + text.TruncateUTF16(asked, requestChars) + "; found: " + rest
 				break
 			}
 		}

@@ -43,6 +43,13 @@ type WorkTree interface {
 	Unmerged(ctx context.Context, c claudemem.Checkout, observations []claudemem.Observation) (map[claudemem.ObservationID]string, error)
 }
 
+// HostFiles finds out what a host loads by itself.
+type HostFiles interface {
+	// Load reads the files that the host of the session loads by itself. The function that
+	// it returns names the file that says a text, "" for none; it is nil when there are no files.
+	Load(ctx context.Context, r claudemem.ContextRequest) func(said string) string
+}
+
 // Given reads what sessions were given already.
 type Given interface {
 	Shown(ctx context.Context, host claudemem.Host, hostSessionID string) (claudemem.Shown, error)

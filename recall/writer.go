@@ -17,6 +17,7 @@ type writer struct {
 	// parts are the pieces of the text, in order.
 	parts        []part
 	skipped      []claudemem.LayerCost
+	leftOut      []claudemem.ContextLine
 	observations []claudemem.ObservationID
 	sessions     []claudemem.SessionID
 	// said are the lines so far.
@@ -64,6 +65,10 @@ func (w *writer) write(sections []section, reserve int, all shelf) {
 			w.skipped = append(w.skipped, s.skip)
 			continue
 		}
+		w.leave(s.name, s.known)
+		if len(s.lines) == 0 && len(s.known) > 0 {
+			continue
+		}
 		if len(s.lines) == 0 {
 			w.skipped = append(w.skipped, claudemem.LayerCost{Name: s.name, Reason: "empty"})
 			continue
@@ -105,6 +110,26 @@ func (w *writer) write(sections []section, reserve int, all shelf) {
 		w.parts = append(w.parts, part{layer: layerClosing, text: end, why: "how to look further"})
 	}
 	w.parts = append(append(head, w.parts...), part{layer: layerFrame, text: closeTag, why: "ends the block"})
+}
+
+// leave records lines of a layer that the host loads by itself: each, and their cost by
+// the file that says them.
+func (w *writer) leave(layer string, known []line) {
+	at := map[string]int{}
+	for _, l := range known {
+		rendered := l.render(math.MaxInt)
+		cost := claudemem.EstimateTokens(rendered)
+		w.leftOut = append(w.leftOut, claudemem.ContextLine{Layer: layer, Text: strings.Trim(rendered, "\n"), Tokens: cost, Why: l.why,
+			Observation: l.observation, Session: l.session, Learning: l.learning})
+		i, ok := at[l.why]
+		if !ok {
+			i = len(w.skipped)
+			at[l.why] = i
+			w.skipped = append(w.skipped, claudemem.LayerCost{Name: layer, Reason: l.why})
+		}
+		w.skipped[i].Items++
+		w.skipped[i].Tokens += cost
+	}
 }
 
 // news leaves out the spare lines that say nothing that is not said already. A

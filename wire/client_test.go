@@ -271,7 +271,7 @@ func TestAnswers(t *testing.T) {
 
 func TestContextTarget(t *testing.T) {
 	got := ContextTarget(&claudemem.ContextRequest{Host: "claude-code", HostSessionID: "a b&c=é", ProjectPath: "/x/y+z", Source: "clear", Budget: 100,
-		Checkout: claudemem.Checkout{Root: "/x/y+z/tree", Branch: "a&b", HeadCommit: "12ab"}})
+		Checkout: claudemem.Checkout{Root: "/x/y+z/tree", Branch: "a&b", HeadCommit: "12ab"}, StartDir: "/x/y+z/tree/a b", ConfigDir: "/home/me/.claude"})
 	r, err := http.NewRequest(http.MethodGet, "http://x"+got, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -281,6 +281,9 @@ func TestContextTarget(t *testing.T) {
 		t.Errorf("%s reads %v", got, q)
 	}
 	if q.Get("worktree_root") != "/x/y+z/tree" || q.Get("branch") != "a&b" || q.Get("head_commit") != "12ab" {
+		t.Errorf("%s reads %v", got, q)
+	}
+	if q.Get("start_dir") != "/x/y+z/tree/a b" || q.Get("config_dir") != "/home/me/.claude" {
 		t.Errorf("%s reads %v", got, q)
 	}
 	if got, want := ContextTarget(&claudemem.ContextRequest{Host: "raw", ProjectPath: "/p"}), PathContext+"?host=raw&session_id=&project_path=/p"; got != want {

@@ -94,6 +94,7 @@ func ContextTarget(r *claudemem.ContextRequest) string {
 	b := appendSession(PathContext, r.Host, r.HostSessionID, r.ProjectPath)
 	for _, p := range [...]struct{ name, value string }{
 		{"&source=", r.Source}, {"&worktree_root=", r.Checkout.Root}, {"&branch=", r.Checkout.Branch}, {"&head_commit=", r.Checkout.HeadCommit},
+		{"&start_dir=", r.StartDir}, {"&config_dir=", r.ConfigDir},
 	} {
 		if p.value != "" {
 			b = append(b, p.name...)

@@ -5,11 +5,13 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"claudemem"
 	"claudemem/api"
+	"claudemem/claudedir"
 	"claudemem/repo"
 	"claudemem/settings"
 	"claudemem/text"
@@ -52,6 +54,10 @@ directory would get, and below it the cost of each layer and the layers left out
 is recorded or changed. --why explains a line: by the number of an observation ('#12'),
 of a session (S3), or of the line (7).
 
+What the host loads by itself is left out: lines that a CLAUDE.md of this directory or
+above, one of the user, or Claude Code's own memory of the project says in nearly the
+same words. The list of what is left out names the file.
+
 A running worker builds the block; without a worker it is built from the database, as a
 hook does: records that fit the latest summary are then found by words alone. Events in
 the spool are not included: the worker stores them before a session starts.
@@ -59,7 +65,8 @@ the spool are not included: the worker stores them before a session starts.
 JSON: {"context", "tokens", "layers": [{"name", "tokens", "items"?}], "skipped": [{"name",
 "tokens", "items"?, "reason"}], "budget", "effective_budget", "build_ms", "built_by": "worker"
 or "database", "source", "session"?, "project_path", "lines": [{"number", "layer", "text",
-"tokens", "observation"?, "session"?, "learning"?, "why"}]}; with --why {"lines"} of these alone.`
+"tokens", "observation"?, "session"?, "learning"?, "why"}], "left_out": lines that the host
+loads by itself, without numbers}; with --why {"lines", "left_out"} of these alone.`
 	cmd.Example += `
   claude-mem context --preview
   claude-mem context --preview --budget 500 --source resume --session last
@@ -91,7 +98,8 @@ or "database", "source", "session"?, "project_path", "lines": [{"number", "layer
 			Host: host.Value.String(), HostSessionID: *session, ProjectPath: *project, Source: *source, Budget: *budget})
 		if err != nil {
 			return a.emptyMemory(err, *asJSON, contextPreview{BuiltBy: builtByDatabase, Preview: api.Preview{
-				Layers: []claudemem.LayerCost{}, Skipped: []claudemem.LayerCost{}, Source: *source, Lines: []api.PreviewLine{}}})
+				Layers: []claudemem.LayerCost{}, Skipped: []claudemem.LayerCost{}, Source: *source,
+				Lines: []api.PreviewLine{}, LeftOut: []claudemem.ContextLine{}}})
 		}
 		if *why != "" {
 			return a.printWhy(preview, *why, wanted, *asJSON)
@@ -120,6 +128,11 @@ func (a *app) previewContext(ctx context.Context, m *workerOrFiles, r api.Contex
 	if r.HostSessionID == "" && (r.Source == "resume" || r.Source == "compact") {
 		r.HostSessionID = "last" // these are of a session that there is already
 	}
+	r.StartDir = where.WorktreeRoot
+	if r.ProjectPath == "" || isPath(r.ProjectPath) {
+		r.StartDir, _ = filepath.Abs(cmp.Or(r.ProjectPath, ".")) // without it nothing is left out
+	}
+	r.ConfigDir, _ = claudedir.Config(a.getenv, a.home())
 	r.ProjectPath, r.WorktreeRoot, r.Branch, r.HeadCommit = where.Project, where.WorktreeRoot, where.Branch, where.HeadCommit
 	preview := &contextPreview{BuiltBy: builtByWorker}
 	if r.HostSessionID != "" {
@@ -208,20 +221,27 @@ func (w whyOf) asksFor(l *api.PreviewLine) bool {
 // printWhy explains the lines that ref names.
 func (a *app) printWhy(preview *contextPreview, ref string, wanted whyOf, asJSON bool) error {
 	lines := slices.DeleteFunc(preview.Lines, func(l api.PreviewLine) bool { return !wanted.asksFor(&l) })
-	if len(lines) == 0 {
+	leftOut := slices.DeleteFunc(preview.LeftOut, func(l claudemem.ContextLine) bool { return !wanted.asksFor(&api.PreviewLine{ContextLine: l}) })
+	if len(lines)+len(leftOut) == 0 {
 		err := claudemem.Errorf(claudemem.CodeNotFound, "the block has no line %.40s", ref)
 		if wanted.line == 0 {
 			err = claudemem.Errorf(claudemem.CodeNotFound, "%.40s is not in the block", ref)
 		}
 		return err.WithHint("`claude-mem context --preview` shows the block and the layers left out")
 	}
-	return a.show(asJSON, map[string]any{"lines": lines}, func(p *printer) { p.why(lines) })
+	return a.show(asJSON, map[string]any{"lines": lines, "left_out": leftOut}, func(p *printer) {
+		for _, l := range leftOut {
+			lines = append(lines, api.PreviewLine{ContextLine: l})
+		}
+		p.why(lines)
+	})
 }
 
-// why prints lines of a block and why each is in it.
+// why prints lines of a block and why each is in it, or left out of it: those have no
+// number.
 func (p *printer) why(lines []api.PreviewLine) {
 	for _, l := range lines {
-		about := joined(" · ", fmt.Sprintf("line %d", l.Number), l.Layer, text.Count(l.Tokens, "token"),
+		about := joined(" · ", cmp.Or(textIf(l.Number != 0, fmt.Sprintf("line %d", l.Number)), "left out"), l.Layer, text.Count(l.Tokens, "token"),
 			textIf(l.Observation != 0, fmt.Sprintf("#%d", l.Observation)), textIf(l.Session != 0, fmt.Sprintf("S%d", l.Session)),
 			textIf(l.Learning != 0, fmt.Sprintf("learning %d", l.Learning)))
 		p.printf("%s\n  %s %s\n  %s\n", safe(l.Text), p.style(styleBold, "why:"), oneLine(l.Why, 0), p.style(styleDim, about))

@@ -14,6 +14,7 @@ import (
 	"claudemem"
 	"claudemem/daemon"
 	"claudemem/hook"
+	"claudemem/hostfiles"
 	"claudemem/offline"
 	"claudemem/recall"
 	"claudemem/settings"
@@ -105,6 +106,8 @@ func contextFromDatabase(args []string, stdout io.Writer) {
 	flags.StringVar(&request.Checkout.Root, "worktree", "", "")
 	flags.StringVar(&request.Checkout.Branch, "branch", "", "")
 	flags.StringVar(&request.Checkout.HeadCommit, "head", "", "")
+	flags.StringVar(&request.StartDir, "start-dir", "", "")
+	flags.StringVar(&request.ConfigDir, "config-dir", "", "")
 	if flags.Parse(args) != nil {
 		return
 	}
@@ -158,6 +161,7 @@ func blockFromDatabase(ctx context.Context, dataDir string, request claudemem.Co
 	options.Distiller = offline.New()
 	options.Finder = glancing{m, dataDir}
 	options.WorkTree = worktree.New(worktree.Options{})
+	options.HostFiles = hostfiles.New(time.Now)
 	return recall.New(m, options).Context(ctx, request)
 }
 

@@ -1,0 +1,213 @@
+package hostfiles
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"claudemem/text"
+)
+
+// The managed blocks of this program, which are not compared: what they say is in the
+// memory already.
+var managed = []struct{ begin, end string }{
+	{"<!-- claude-mem:begin", "<!-- claude-mem:end"},
+	{"<claude-mem-context", "</claude-mem-context>"},
+}
+
+// page is a Markdown file taken apart.
+type page struct {
+	statements []string
+	imports    []string
+}
+
+// parser takes Markdown apart line by line.
+type parser struct {
+	page
+	paragraph strings.Builder
+	// indent is that of the paragraph's list item, -1 when it is none.
+	indent int
+	// task says that the item has a box to tick.
+	task bool
+	// until is what ends the part that is skipped: a fence, a comment, a managed block.
+	until string
+	// muted is the level of a heading under which nothing counts ("## Don't"), 0 for none.
+	muted int
+	// lead is the indentation of a line that ends in a colon and changes what the items
+	// below it say ("Never:"), when led.
+	lead int
+	led  bool
+	// gap says that the line before is empty.
+	gap bool
+}
+
+// parsePage returns the statements of a file and the files that it imports. Left out are
+// code blocks, tables, comments, tasks, what is struck through, what our own managed
+// blocks say, and lists that a heading or a lead-in denies or restricts.
+func parsePage(md string) page {
+	p := &parser{indent: -1}
+	for line := range strings.Lines(withoutFrontMatter(md)) {
+		p.line(strings.TrimRight(line, "\r\n"))
+	}
+	p.flush()
+	return p.page
+}
+
+// withoutFrontMatter returns md without the block of metadata at its start.
+func withoutFrontMatter(md string) string {
+	md = strings.TrimPrefix(md, "\ufeff")
+	if rest, ok := strings.CutPrefix(md, "---\n"); ok {
+		if _, body, closed := strings.Cut(rest, "\n---\n"); closed {
+			return body
+		}
+	}
+	return md
+}
+
+func (p *parser) line(line string) {
+	s := strings.TrimSpace(line)
+	if p.until != "" {
+		if strings.Contains(s, p.until) {
+			p.until = ""
+		}
+		return
+	}
+	if p.skips(s) {
+		p.flush()
+		return
+	}
+	item, isItem := text.ListItem(s)
+	switch {
+	case s == "":
+		p.flush()
+		p.gap = true
+		return
+	case s[0] == '#':
+		p.flush()
+		p.heading(s)
+	case s[0] == '|', strings.Trim(s, "-*_= ") == "":
+		p.flush()
+	case isItem:
+		p.flush()
+		p.indent = len(line) - len(strings.TrimLeft(line, " \t"))
+		if p.led && p.indent <= p.lead {
+			p.led = false
+		}
+		// A task is not a fact.
+		p.task = strings.Contains(strings.TrimSuffix(s, item), "[")
+		p.paragraph.WriteString(item)
+	default:
+		if p.gap && line == s { // A paragraph ends a list; text below an item is indented.
+			p.indent, p.led = -1, false
+		}
+		p.paragraph.WriteByte(' ')
+		p.paragraph.WriteString(strings.TrimLeft(s, "> "))
+	}
+	p.gap = false
+}
+
+// skips reports whether a part that does not count begins or stands in this line.
+func (p *parser) skips(s string) bool {
+	for _, m := range managed {
+		if strings.HasPrefix(s, m.begin) {
+			if !strings.Contains(s, m.end) {
+				p.until = m.end
+			}
+			return true
+		}
+	}
+	switch {
+	case strings.HasPrefix(s, "```"), strings.HasPrefix(s, "~~~"):
+		p.until = s[:3]
+		return true
+	case strings.HasPrefix(s, "<!--"):
+		if !strings.Contains(s, "-->") {
+			p.until = "-->"
+		}
+		return true
+	}
+	return false
+}
+
+// heading notes whether what follows counts.
+func (p *parser) heading(s string) {
+	title := strings.TrimLeft(s, "#")
+	level := len(s) - len(title)
+	p.indent, p.led = -1, false
+	if p.muted != 0 && level > p.muted {
+		return
+	}
+	p.muted = 0
+	if turns(title) {
+		p.muted = level
+	}
+}
+
+// turning words in a heading or a lead-in make what is below it say something else.
+var turning = text.Set(`not never dont don't donts don'ts cannot cant can't wont won't no without avoid avoided forbidden prohibited
+	deprecated obsolete legacy outdated wrong bad anti antipatterns anti-patterns mistakes pitfalls old former formerly
+	past rejected discarded todo todos ideas proposals proposed planned questions example examples unless except if when only`)
+
+// turns reports whether a heading or a lead-in changes what is below it.
+func turns(title string) bool {
+	for field := range strings.FieldsSeq(strings.ToLower(strings.ReplaceAll(title, "’", "'"))) {
+		if turning[trimField(field)] {
+			return true
+		}
+	}
+	return false
+}
+
+// codeSpan is text between backticks; importPattern is an import, as Claude Code
+// finds it in the rest.
+var (
+	codeSpan      = regexp.MustCompile("`[^`]*`")
+	importPattern = regexp.MustCompile(`(?:^|\s)@([^\s\\#]+)`)
+	linked        = regexp.MustCompile(`^\[([^\]]+)\]\([^)]*\)\s*[—–:-]+\s*(.+)$`)
+)
+
+// flush ends the paragraph or item.
+func (p *parser) flush() {
+	s := strings.TrimSpace(p.paragraph.String())
+	p.paragraph.Reset()
+	task := p.task
+	p.task = false
+	if s == "" {
+		return
+	}
+	if strings.Contains(s, "@") {
+		for _, m := range importPattern.FindAllStringSubmatch(codeSpan.ReplaceAllString(s, "``"), -1) {
+			p.imports = append(p.imports, m[1])
+		}
+	}
+	if p.muted != 0 || p.led && (p.indent > p.lead || p.indent < 0) {
+		return
+	}
+	if strings.HasSuffix(strings.Trim(s, "* "), ":") {
+		if turns(s) {
+			p.lead, p.led = p.indent, true
+		}
+		return
+	}
+	if task || strings.Contains(s, "~~") {
+		return
+	}
+	if s[0] == '[' {
+		if m := linked.FindStringSubmatch(s); m != nil { // "[Title](file.md) — what it says"
+			p.say(m[1])
+			p.say(m[2])
+		}
+	}
+	p.say(s)
+}
+
+// say adds a text and its sentences.
+func (p *parser) say(s string) {
+	s = text.Unmark(s)
+	parts := sentences(s)
+	asks := func(s string) bool { return strings.HasSuffix(s, "?") }
+	if len(parts) > 1 && !slices.ContainsFunc(parts, asks) {
+		parts = append(parts, s)
+	}
+	p.statements = append(p.statements, slices.DeleteFunc(parts, asks)...)
+}

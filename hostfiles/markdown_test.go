@@ -1,0 +1,73 @@
+package hostfiles
+
+import (
+	"slices"
+	"testing"
+)
+
+func TestParsePage(t *testing.T) {
+	p := parsePage(`---
+title: x
+---
+# Rules
+
+Use pnpm. Amounts are
+whole cents.
+<!-- A comment
+over lines -->
+- [Limits](limits.md) — the limiter refills each second
+- [ ] Add a cache
+- one **bold** thing
+  that goes on
+- ~~Use yarn~~
+
+| a | b |
+` + "```" + `
+make test
+` + "```" + `
+<!-- claude-mem:begin -->
+- The block says this
+<!-- claude-mem:end -->
+<claude-mem-context>
+- And this too
+</claude-mem-context>
+
+Never do this:
+- use npm
+  - use lerna
+
+Fine again.
+- Never:
+  - use grunt
+- Use make
+## Don't
+Use bower.
+### Either
+Use gulp.
+## Tests
+Is this said?
+See @docs/a.md and ` + "`@docs/b.md`" + `
+@./c.md
+`)
+	want := []string{
+		"Use pnpm.", "Amounts are whole cents.", "Use pnpm. Amounts are whole cents.",
+		"Limits", "the limiter refills each second", "Limits — the limiter refills each second",
+		"one bold thing that goes on", "Fine again.", "Use make", "See @docs/a.md and `@docs/b.md` @./c.md",
+	}
+	if !slices.Equal(p.statements, want) {
+		t.Errorf("statements\n%q, want\n%q", p.statements, want)
+	}
+	if want := []string{"docs/a.md", "./c.md"}; !slices.Equal(p.imports, want) {
+		t.Errorf("imports %q, want %q", p.imports, want)
+	}
+}
+
+// TestOpenBlocks: a block of ours that is not closed hides the rest rather than showing
+// up in the comparison.
+func TestOpenBlocks(t *testing.T) {
+	for _, open := range []string{"<!-- claude-mem:begin -->", "<claude-mem-context>", "<!--", "```"} {
+		if p := parsePage("Use pnpm\n" + open + "\nUse yarn\n"); !slices.Equal(p.statements, []string{"Use pnpm"}) {
+			t.Errorf("%s: %q", open, p.statements)
+		}
+	}
+}
