@@ -1,6 +1,10 @@
 package claudemem
 
-import "slices"
+import (
+	"slices"
+	"strings"
+	"unicode"
+)
 
 // ChangeType says how a symbol changed.
 type ChangeType string
@@ -100,4 +104,50 @@ func firstName(net []SymbolChange, c *SymbolChange) string {
 		}
 	}
 	return c.RenamedFrom
+}
+
+// Declaration returns the signature of a symbol, with what holds it in front where the
+// signature does not name it: "Bucket: def take(self, n)".
+func (c *SymbolChange) Declaration() string {
+	if c.Signature == "" {
+		return c.QualifiedName
+	}
+	owner := c.Owner()
+	words := strings.FieldsFunc(c.Signature, func(r rune) bool { return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	if owner == "" || c.Kind == "test" || slices.Contains(words, owner[strings.LastIndexByte(owner, '.')+1:]) {
+		return c.Signature
+	}
+	return owner + ": " + c.Signature
+}
+
+// Owner returns the qualified name of the type or module that holds a symbol, "" for none.
+func (c *SymbolChange) Owner() string {
+	return c.QualifiedName[:max(strings.LastIndexByte(c.QualifiedName, '.'), 0)]
+}
+
+// Mark returns how the symbol changed, for people: "NEW", "NEW, was oldName".
+func (c *SymbolChange) Mark() string {
+	mark := strings.ToUpper(string(c.ChangeType))
+	if c.RenamedFrom != "" {
+		mark += ", was " + c.RenamedFrom
+	}
+	return mark
+}
+
+// WithoutOldNames returns changes without the deleted symbols that are there under a new
+// name, which tells the old one.
+func WithoutOldNames(changes []SymbolChange) []SymbolChange {
+	type name struct {
+		session    SessionID
+		file, name string
+	}
+	renamed := map[name]bool{}
+	for i := range changes {
+		if c := &changes[i]; c.RenamedFrom != "" {
+			renamed[name{c.Session, c.FilePath, c.RenamedFrom}] = true
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(changes), func(c SymbolChange) bool {
+		return c.ChangeType == SymbolDeleted && renamed[name{c.Session, c.FilePath, c.QualifiedName}]
+	})
 }

@@ -77,3 +77,40 @@ func TestFoldSymbolsByFile(t *testing.T) {
 		t.Errorf("got %+v", got)
 	}
 }
+
+func TestSymbolForPeople(t *testing.T) {
+	tests := []struct {
+		change            claudemem.SymbolChange
+		declaration, mark string
+	}{
+		{claudemem.SymbolChange{QualifiedName: "Limiter.refill", Kind: "method", Signature: "func (l *Limiter[K]) refill()", ChangeType: claudemem.SymbolModified}, "func (l *Limiter[K]) refill()", "MODIFIED"},
+		{claudemem.SymbolChange{QualifiedName: "Bucket.take", Kind: "method", Signature: "def take(self, n)", ChangeType: claudemem.SymbolNew, RenamedFrom: "Bucket.get"}, "Bucket: def take(self, n)", "NEW, was Bucket.get"},
+		{claudemem.SymbolChange{QualifiedName: "Shop.Cart.add", Kind: "method", Signature: "addToCarts(i: Item)", ChangeType: claudemem.SymbolNew}, "Shop.Cart: addToCarts(i: Item)", "NEW"},
+		{claudemem.SymbolChange{QualifiedName: "parses 1.5", Kind: "test", Signature: `test("parses 1.5"`, ChangeType: claudemem.SymbolNew}, `test("parses 1.5"`, "NEW"},
+		{claudemem.SymbolChange{QualifiedName: "Gone", Kind: "func", ChangeType: claudemem.SymbolDeleted}, "Gone", "DELETED"},
+	}
+	for _, tt := range tests {
+		if got := tt.change.Declaration(); got != tt.declaration {
+			t.Errorf("%s: declared as %q, want %q", tt.change.QualifiedName, got, tt.declaration)
+		}
+		if got := tt.change.Mark(); got != tt.mark {
+			t.Errorf("%s: marked %q, want %q", tt.change.QualifiedName, got, tt.mark)
+		}
+	}
+}
+
+func TestWithoutOldNames(t *testing.T) {
+	changes := []claudemem.SymbolChange{
+		{Session: 1, FilePath: "a.go", QualifiedName: "New", ChangeType: claudemem.SymbolNew, RenamedFrom: "Old"},
+		{Session: 1, FilePath: "a.go", QualifiedName: "Old", ChangeType: claudemem.SymbolDeleted},
+		{Session: 1, FilePath: "b.go", QualifiedName: "Old", ChangeType: claudemem.SymbolDeleted},
+		{Session: 2, FilePath: "a.go", QualifiedName: "Old", ChangeType: claudemem.SymbolDeleted},
+		{Session: 1, FilePath: "a.go", QualifiedName: "Old", ChangeType: claudemem.SymbolNew},
+	}
+	if got := claudemem.WithoutOldNames(changes); len(got) != 4 || got[1].FilePath != "b.go" {
+		t.Errorf("got %+v", got)
+	}
+	if changes[1].QualifiedName != "Old" {
+		t.Error("the argument was changed")
+	}
+}

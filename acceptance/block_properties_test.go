@@ -216,11 +216,22 @@ func (b *blockMemory) outcome(project string, turn int, at claudemem.Millis) cla
 		}
 		out.Observations = append(out.Observations, o)
 	}
+	for range b.random.IntN(8) {
+		out.Symbols = append(out.Symbols, b.symbol(at))
+	}
 	if b.random.IntN(3) > 0 {
 		out.Summaries = append(out.Summaries, claudemem.Summary{PromptNumber: turn, Request: b.text(), Completed: b.text(), Learned: b.text(),
 			NextSteps: b.text(), Origin: claudemem.OriginOffline, CreatedAt: at})
 	}
 	return out
+}
+
+// symbol is a change of any name in one of a few files.
+func (b *blockMemory) symbol(at claudemem.Millis) claudemem.SymbolChange {
+	kinds := []string{"func", "method", "type", "test"}
+	changes := []claudemem.ChangeType{claudemem.SymbolNew, claudemem.SymbolModified, claudemem.SymbolDeleted}
+	return claudemem.SymbolChange{FilePath: fmt.Sprintf("src/%d.go", b.random.IntN(6)), SnapshotAt: at, QualifiedName: b.text(), Signature: b.text(),
+		Kind: kinds[b.random.IntN(len(kinds))], ChangeType: changes[b.random.IntN(len(changes))]}
 }
 
 func (b *blockMemory) learn(t *testing.T) {
@@ -252,7 +263,7 @@ func (b *blockMemory) request() claudemem.ContextRequest {
 // builder is the worker's, or that of the fall-back, over source.
 func (b *blockMemory) builder(source recall.Source, finder recall.Finder, now time.Time) *recall.Builder {
 	return recall.New(source, recall.Options{
-		MaxSessions: b.most, MaxLearnings: b.most, MaxObservations: b.most,
+		MaxSessions: b.most, MaxSymbols: b.most, MaxLearnings: b.most, MaxObservations: b.most,
 		Distiller: offline.New(), Finder: finder,
 		Clock: func() time.Time { return now },
 		// A busy machine makes no layer late here: what is late is left out, which is
@@ -336,12 +347,12 @@ func (b *blockMemory) fallBack(t *testing.T, req claudemem.ContextRequest, want 
 func (b *blockMemory) breakEach(t *testing.T, req claudemem.ContextRequest, whole claudemem.ContextBlock, searcher recall.Finder,
 	build func(*recall.Builder, claudemem.ContextRequest) claudemem.ContextBlock) {
 	t.Helper()
-	everything := []string{"sessions", "learnings", "observations", "closing"}
+	everything := []string{"sessions", "symbols", "learnings", "observations", "closing"}
 	// What may be missing without a part. What only waits in the queue is shown by
 	// sessions and observations alike.
 	depends := map[string][]string{
 		"SessionByHost": nil, "LastInjection": nil, "RecentSessions": {"sessions"}, "SessionSummaries": {"sessions"}, "Learnings": {"learnings"},
-		"Observations": {"observations"}, "Undistilled": nil, "Totals": nil, "Related": nil,
+		"RecentSymbols": {"symbols"}, "Observations": {"observations"}, "Undistilled": nil, "Totals": nil, "Related": nil,
 	}
 	if req.Source == "resume" { // What is new is not known then.
 		depends["SessionByHost"], depends["LastInjection"] = everything, everything
@@ -433,6 +444,13 @@ func (b brokenSource) RecentSessions(ctx context.Context, project string, limit 
 		return nil, err
 	}
 	return b.Store.RecentSessions(ctx, project, limit)
+}
+
+func (b brokenSource) RecentSymbols(ctx context.Context, project string, except claudemem.SessionID, sessions int) ([]claudemem.SymbolChange, error) {
+	if err := b.fails("RecentSymbols"); err != nil {
+		return nil, err
+	}
+	return b.Store.RecentSymbols(ctx, project, except, sessions)
 }
 
 func (b brokenSource) SessionSummaries(ctx context.Context, session claudemem.SessionID, limit int) ([]claudemem.Summary, error) {

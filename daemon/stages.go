@@ -156,6 +156,7 @@ func RecallOptions(s *settings.Settings) recall.Options {
 			Reserve:      s.Int(settings.KeyContextCapReserve),
 		},
 		MaxSessions:     atMost(s.Int(settings.KeyContextMaxSessions)),
+		MaxSymbols:      atMost(s.Int(settings.KeyContextMaxSymbols)),
 		MaxLearnings:    atMost(s.Int(settings.KeyContextMaxLearnings)),
 		MinConfidence:   atMost(s.Float(settings.KeyContextMinConfidence)),
 		MaxObservations: atMost(s.Int(settings.KeyContextMaxObservations)),

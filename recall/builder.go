@@ -15,8 +15,7 @@ import (
 // scale with the effective budget; tokens that a layer does not use go to the next
 // one. A layer with a cap of 0 is not built.
 type Caps struct {
-	Sessions int
-	// Symbols have no layer yet; their tokens go to the next layer.
+	Sessions     int
 	Symbols      int
 	Learnings    int
 	Observations int
@@ -33,9 +32,10 @@ type Options struct {
 	Budget int
 	// Caps of the layers; all zero = DefaultCaps.
 	Caps Caps
-	// MaxSessions, MaxLearnings and MaxObservations bound the layers' lines; default
-	// 10, negative = none.
+	// MaxSessions, MaxSymbols, MaxLearnings and MaxObservations bound the layers' lines;
+	// default 10, of symbols 30; negative = none.
 	MaxSessions     int
+	MaxSymbols      int
 	MaxLearnings    int
 	MaxObservations int
 	// MinConfidence is the least confidence of a learning that is shown; default 0.5, negative = any.
@@ -69,6 +69,7 @@ func New(source Source, opts Options) *Builder {
 	opts.Budget = cmp.Or(opts.Budget, DefaultBudget)
 	opts.Caps = cmp.Or(opts.Caps, DefaultCaps)
 	opts.MaxSessions = cmp.Or(opts.MaxSessions, 10)
+	opts.MaxSymbols = cmp.Or(opts.MaxSymbols, 30)
 	opts.MaxLearnings = cmp.Or(opts.MaxLearnings, 10)
 	opts.MaxObservations = cmp.Or(opts.MaxObservations, 10)
 	opts.MinConfidence = cmp.Or(opts.MinConfidence, 0.5)

@@ -31,6 +31,9 @@ var (
 	// closingLine is what closing makes.
 	closingLine = regexp.MustCompile("^(\\d+ more .*: `claude-mem search WORDS`, `claude-mem show ID`(; skill mem-search)?\\.|`claude-mem show ID` prints one of these in full\\.)$")
 
+	fileLine   = regexp.MustCompile(`^([^\s#-]|-\S|-$)`)
+	symbolLine = regexp.MustCompile(`^  \S.*  \[(NEW|MODIFIED|DELETED)(, was .*)?\]( with \d+ methods?)?$`)
+
 	itemLine = regexp.MustCompile(`^- \S.*\S( \(#\d+\))?$|^- \S$`)
 	uuid     = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
 	clock    = regexp.MustCompile(`\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}`)
@@ -65,8 +68,15 @@ func wellFormed(t fataler, b claudemem.ContextBlock) {
 		t.Fatalf("%d frame tags:\n%s", n, b.Text)
 	}
 	items := 0
+	section := ""
 	for i, l := range lines[1 : len(lines)-1] {
+		if strings.HasPrefix(l, "## ") {
+			section = l
+		}
 		switch {
+		case l == "## Recently Changed Code", section == "## Recently Changed Code" && fileLine.MatchString(l):
+		case section == "## Recently Changed Code" && symbolLine.MatchString(l):
+			items++
 		case l == "" && i > 0, l+"\n" == framing, l == "## Recent Sessions", l == "## Project Knowledge", l == "## Relevant Past Work",
 			closingLine.MatchString(l):
 		case itemLine.MatchString(l):
@@ -107,7 +117,7 @@ func addsUp(t fataler, b claudemem.ContextBlock) {
 		texts = append(texts, l.Text)
 		total += l.Tokens
 		costs[l.Layer] += l.Tokens
-		if strings.HasPrefix(l.Text, "- ") {
+		if strings.HasPrefix(l.Text, "- ") || strings.HasPrefix(l.Text, "  ") {
 			items[l.Layer]++
 		}
 	}
@@ -346,7 +356,7 @@ func TestAnyMemoryAnyBudget(t *testing.T) {
 			Budget:        rapid.IntRange(20, 8000).Draw(t, "budget"),
 		}
 		req.Explain = rapid.Bool().Draw(t, "explain")
-		broken := rapid.SampledFrom([]string{"", "", "", "RecentSessions", "Learnings", "Observations", "Undistilled", "Totals", "Related"}).Draw(t, "broken")
+		broken := rapid.SampledFrom([]string{"", "", "", "RecentSessions", "RecentSymbols", "Learnings", "Observations", "Undistilled", "Totals", "Related"}).Draw(t, "broken")
 		m.trouble = func(_ context.Context, method string) error {
 			if method == broken {
 				return errors.New("broken")
@@ -432,6 +442,15 @@ func anyMemory(t *rapid.T) (*memory, distilled) {
 		l.Active = rapid.IntRange(0, 4).Draw(t, "active") > 0
 		m.learned = append(m.learned, l)
 	}
+	anyChange := func(in claudemem.SessionID) claudemem.SymbolChange {
+		return claudemem.SymbolChange{Session: in, SnapshotAt: ago(age.Draw(t, "changed")), FilePath: text.Draw(t, "file"),
+			QualifiedName: text.Draw(t, "name"), Signature: text.Draw(t, "signature"), RenamedFrom: text.Draw(t, "was"),
+			Kind:       rapid.SampledFrom([]string{"func", "method", "type", "test"}).Draw(t, "kind"),
+			ChangeType: rapid.SampledFrom([]claudemem.ChangeType{"new", "modified", "deleted"}).Draw(t, "change")}
+	}
+	for range rapid.IntRange(0, 50).Draw(t, "symbols") {
+		m.symbols = append(m.symbols, anyChange(claudemem.SessionID(rapid.IntRange(1, 8).Draw(t, "changed in"))))
+	}
 	d := distilled{}
 	for i := range rapid.IntRange(0, 14).Draw(t, "sessions") {
 		id := claudemem.SessionID(i + 1)
@@ -445,6 +464,7 @@ func anyMemory(t *rapid.T) (*memory, distilled) {
 		if rapid.IntRange(0, 2).Draw(t, "waiting") == 0 {
 			s.Undistilled = 1
 			m.waiting[id] = events(s.Session, 1, age.Draw(t, "waiting age"))
+			m.waiting[id].Events[0].Symbols = []claudemem.SymbolChange{anyChange(id)}
 			d[id] = claudemem.Outcome{Summaries: []claudemem.Summary{summary(id)}, Observations: []claudemem.Observation{seen(0, 0), seen(0, 0)}}
 		}
 		m.digests = append(m.digests, s)

@@ -2,8 +2,8 @@
 // start, and a few lines at its moments.
 //
 // A [Builder] reads the memory through a [Source] and writes the block in
-// layers, the most important first: the session index, what is known of the
-// project, past observations (pinned, not distilled yet, those that a [Finder]
+// layers, the most important first: the session index, the functions and types that
+// changed lately, what is known of the project, past observations (pinned, not distilled yet, those that a [Finder]
 // finds for the latest summary, the newest), then a line that tells how to look
 // further. A layer is a name, a cap and a function that builds its lines; all of
 // them are built at the same time, and one that fails, panics or takes too long is

@@ -3,6 +3,7 @@ package recall
 import (
 	"context"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -23,6 +24,7 @@ type memory struct {
 	summaries  []claudemem.Summary
 	observed   []claudemem.Observation
 	learned    []claudemem.Learning
+	symbols    []claudemem.SymbolChange
 	waiting    map[claudemem.SessionID]claudemem.Batch
 	injectedAt claudemem.Millis
 	totals     claudemem.Totals
@@ -152,6 +154,13 @@ func events(s claudemem.Session, n int, d time.Duration) claudemem.Batch {
 	return b
 }
 
+func (m *memory) RecentSymbols(ctx context.Context, project string, except claudemem.SessionID, sessions int) ([]claudemem.SymbolChange, error) {
+	if err := m.before(ctx, "RecentSymbols"); err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(slices.Clone(m.symbols), func(c claudemem.SymbolChange) bool { return c.Session == except }), nil
+}
+
 func (m *memory) Learnings(ctx context.Context, q claudemem.LearningQuery) ([]claudemem.Learning, error) {
 	if err := m.before(ctx, "Learnings"); err != nil {
 		return nil, err
@@ -192,4 +201,16 @@ func fitting(o claudemem.Observation, coverage, likeness float64, words ...strin
 func learning(id int64, category, content string, confidence float64, seen int, d time.Duration) claudemem.Learning {
 	return claudemem.Learning{ID: id, ProjectPath: testProject, Category: category, Content: content, Confidence: confidence,
 		TimesSeen: seen, Active: true, CreatedAt: ago(d), UpdatedAt: ago(d)}
+}
+
+// changed makes a change that was made d ago: "new func calc.Add | func Add(a, b int) int".
+func changed(file string, in claudemem.SessionID, d time.Duration, change string) claudemem.SymbolChange {
+	what, signature, _ := strings.Cut(change, " | ")
+	words := strings.Fields(what)
+	c := claudemem.SymbolChange{FilePath: file, Session: in, SnapshotAt: ago(d), ChangeType: claudemem.ChangeType(words[0]),
+		Kind: words[1], QualifiedName: words[2], Signature: signature}
+	if len(words) > 3 { // was oldName
+		c.RenamedFrom = words[4]
+	}
+	return c
 }

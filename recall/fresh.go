@@ -17,6 +17,8 @@ type freshSession struct {
 	newest       claudemem.Millis
 	summaries    []claudemem.Summary
 	observations []claudemem.Observation
+	// symbols are the changes of functions and types, as far as they are known already.
+	symbols []claudemem.SymbolChange
 }
 
 // freshSessions are in the order of the session index.
@@ -88,6 +90,10 @@ func (r *run) distilSession(ctx context.Context, s claudemem.Session) (*freshSes
 	f := &freshSession{session: s.ID, self: r.isSelf(s), observations: outcome.Observations}
 	for _, e := range batch.Events {
 		f.newest = max(f.newest, e.Event.OccurredAt)
+		for _, c := range e.Symbols {
+			c.Session = s.ID
+			f.symbols = append(f.symbols, c)
+		}
 	}
 	for _, sum := range outcome.Summaries {
 		if !sum.Empty() {

@@ -9,6 +9,7 @@ import (
 // The names of the parts of a block, as the injections table has them.
 const (
 	layerSessions     = "sessions"
+	layerSymbols      = "symbols"
 	layerLearnings    = "learnings"
 	layerObservations = "observations"
 	layerClosing      = "closing"
@@ -48,6 +49,8 @@ type built struct {
 
 // line is one list item.
 type line struct {
+	// group is the line above those that have it in common: the file of symbols.
+	group string
 	// lead and tail survive a cut of the text: an age, marks, a record's number.
 	lead, text, tail string
 	session          claudemem.SessionID
@@ -78,7 +81,7 @@ func (r *run) layers() []layer {
 		}
 	}
 	add(opts.MaxSessions, layer{layerSessions, "## Recent Sessions", caps.Sessions, 0, r.sessionLines})
-	unused += caps.Symbols // They have no layer yet.
+	add(opts.MaxSymbols, layer{layerSymbols, "## Recently Changed Code", caps.Symbols, 0, r.symbolLines})
 	add(opts.MaxLearnings, layer{layerLearnings, "## Project Knowledge", caps.Learnings, 0, r.learningLines})
 	add(opts.MaxObservations, layer{layerObservations, "## Relevant Past Work", caps.Observations, opts.MaxObservations, r.observationLines})
 	return all

@@ -14,6 +14,9 @@ type Source interface {
 	// RecentSessions lists a project's sessions, the most recently updated first;
 	// sessions in which nothing was said or done yet are left out.
 	RecentSessions(ctx context.Context, projectPath string, limit int) ([]claudemem.SessionDigest, error)
+	// RecentSymbols lists what the last sessions of a project that changed a function or
+	// type changed, the latest first. The session except is left out unless it is 0.
+	RecentSymbols(ctx context.Context, project string, except claudemem.SessionID, sessions int) ([]claudemem.SymbolChange, error)
 	// SessionSummaries lists a session's summaries, the newest first.
 	SessionSummaries(ctx context.Context, session claudemem.SessionID, limit int) ([]claudemem.Summary, error)
 	// Observations lists by filter, the newest first, pinned ones ahead.

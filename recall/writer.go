@@ -153,7 +153,9 @@ func (w *writer) take(parts []part) {
 		if p.line == (line{}) {
 			continue
 		}
-		w.said = append(w.said, saying{p.text, wordsOf(p.text)})
+		if p.layer != layerSymbols { // A declaration does not say what was done.
+			w.said = append(w.said, saying{p.text, wordsOf(p.text)})
+		}
 		switch id := p.line.session; {
 		case p.line.observation != 0:
 			w.observations = append(w.observations, p.line.observation)
@@ -219,13 +221,17 @@ func textOf(parts []part) string {
 func fit(heading part, lines []line, limit int) []part {
 	parts := []part{heading}
 	used := text.UTF16Len(heading.text)
+	group := ""
 	for _, l := range lines {
-		rendered := l.render(math.MaxInt)
-		if used+text.UTF16Len(rendered) > limit {
+		next := []part{{layer: heading.layer, text: l.render(math.MaxInt), why: l.why, line: l}}
+		if l.group != group {
+			group = l.group
+			next = slices.Insert(next, 0, part{layer: heading.layer, text: group + "\n", why: "file of the next lines"})
+		}
+		if used += unitsIn(next); used > limit {
 			break
 		}
-		used += text.UTF16Len(rendered)
-		parts = append(parts, part{layer: heading.layer, text: rendered, why: l.why, line: l})
+		parts = append(parts, next...)
 	}
 	if len(parts) == 1 {
 		return nil
@@ -234,8 +240,11 @@ func fit(heading part, lines []line, limit int) []part {
 }
 
 // fitOne cuts one line to about limit units, heading included, and never to
-// more than room; the heading is the first thing to go.
+// more than room; the heading is the first thing to go. A line of a group names it.
 func fitOne(heading part, l line, limit, room int) []part {
+	if l.group != "" {
+		l.lead, l.group = l.group+": ", ""
+	}
 	one := part{layer: heading.layer, why: l.why + ", cut to fit", line: l}
 	if h := text.UTF16Len(heading.text); h+readable <= room {
 		one.text = l.render(max(limit, h+readable) - h)
@@ -249,10 +258,14 @@ func fitOne(heading part, l line, limit, room int) []part {
 // when little of that would be left, what stands around it goes.
 func (l line) render(limit int) string {
 	const word = 10 // fewer characters of text than this say nothing
+	bullet := "- "
+	if l.group != "" {
+		bullet = "  "
+	}
 	for _, around := range []line{l, {lead: l.lead}, {}} {
-		room := limit - text.UTF16Len("- "+around.lead+around.tail+"\n")
+		room := limit - text.UTF16Len(bullet+around.lead+around.tail+"\n")
 		if room >= min(word, text.UTF16Len(l.text)) || around == (line{}) {
-			return "- " + around.lead + text.TruncateUTF16(l.text, room) + around.tail + "\n"
+			return bullet + around.lead + text.TruncateUTF16(l.text, room) + around.tail + "\n"
 		}
 	}
 	return ""

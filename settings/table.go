@@ -155,7 +155,7 @@ var table = [...]Setting{
 	{Key: KeyContextCapObservations, Default: "600", Group: "context", Kind: Integer, Help: "maximum tokens for observations of past work"},
 	{Key: KeyContextCapReserve, Default: "200", Group: "context", Kind: Integer, Help: "tokens reserved for headings and the last line"},
 	{Key: KeyContextMaxSessions, Default: "10", Group: "context", Kind: Integer, Help: "maximum sessions in the context block"},
-	{Key: KeyContextMaxSymbols, Later: true, Default: "30", Group: "context", Kind: Integer, Help: "maximum symbols in the context block"},
+	{Key: KeyContextMaxSymbols, Default: "30", Group: "context", Kind: Integer, Help: "maximum symbols in the context block"},
 	{Key: KeyContextMaxLearnings, Default: "10", Group: "context", Kind: Integer, Help: "maximum learnings in the context block"},
 	{Key: KeyContextMaxObservations, Default: "10", Group: "context", Kind: Integer, Help: "maximum observations in the context block"},
 	{Key: KeyContextMinConfidence, Default: "0.5", Group: "context", Kind: Number, Help: "minimum confidence of a learning to be shown, 0 to 1"},

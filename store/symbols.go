@@ -154,18 +154,23 @@ func escapeLike(s string) string {
 }
 
 // RecentSymbols implements recall.Source: the changes of the last sessions of a project
-// that changed a symbol, the latest first, one for each symbol. The session except is
-// left out unless it is 0.
+// that changed a symbol, the latest first, one for each symbol. The project is a root path
+// or a label. The session except is left out unless it is 0.
 func (s *Store) RecentSymbols(ctx context.Context, project string, except claudemem.SessionID, sessions int) (changes []claudemem.SymbolChange, err error) {
 	defer wrap(&err, "list recent symbol changes")
+	projects, err := projectsNamed(ctx, s.reader, project)
+	if err != nil {
+		return nil, err
+	}
+	ofProject, value := in("s.project", projects)
 	return all(ctx, s.reader, symbolFields, `WITH recent AS MATERIALIZED (
-			SELECT s.id FROM sessions s WHERE s.project = ? AND s.id <> ?
+			SELECT s.id FROM sessions s WHERE `+ofProject+` AND s.id <> ?
 				AND EXISTS (SELECT 1 FROM function_map m WHERE m.session_id = s.id AND m.change_type <> 'unchanged')
 			ORDER BY s.updated_at DESC, s.id DESC LIMIT ?),
 		ranked AS (SELECT m.*, row_number() OVER (PARTITION BY m.file_path, m.qualified_name, m.signature ORDER BY m.snapshot_at DESC, m.id DESC) AS place
 			FROM recent CROSS JOIN function_map m ON m.session_id = recent.id AND m.change_type <> 'unchanged')
 		SELECT `+symbolColumns+" FROM ranked m WHERE m.place = 1 ORDER BY m.snapshot_at DESC, m.id DESC",
-		project, int64(except), sessions)
+		value, int64(except), sessions)
 }
 
 // readSymbols adds to the documents of summaries, by number, the names of what their turns
