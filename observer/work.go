@@ -3,6 +3,7 @@ package observer
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"claudemem"
@@ -232,6 +233,13 @@ func (o *Observer) batch(ctx context.Context, claim claudemem.Claim) (claudemem.
 		from, to = min(from, claim.Events[i].PromptNumber), max(to, claim.Events[i].PromptNumber)
 	}
 	symbols.Later(ctx, claim.Events)
+	if err := symbols.Undone(ctx, &claim.Session, claim.Events, func(ctx context.Context) ([]claudemem.SymbolChange, error) {
+		changes, err := o.store.Symbols(ctx, claudemem.Query{Session: claim.Session.ID}, "")
+		slices.Reverse(changes) // the oldest first
+		return changes, err
+	}); err != nil {
+		return claudemem.Batch{}, err
+	}
 	prompts, earlier, err := o.store.Turns(ctx, claim.Session.ID, from, to)
 	if err != nil {
 		return claudemem.Batch{}, err
