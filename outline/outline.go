@@ -93,16 +93,20 @@ func Of(name string, src []byte) Outline {
 	return o
 }
 
-// lexiconOf names the lexicon of a language where it is another language's.
-var lexiconOf = map[string]string{"typescript": "javascript", "tsx": "javascript", "cpp": "c"}
+// lexiconOf returns the name of a language's lexicon.
+func lexiconOf(language string) string {
+	switch language {
+	case "typescript", "tsx":
+		return "javascript"
+	case "cpp":
+		return "c"
+	}
+	return language
+}
 
 // scan reads a language other than Go.
 func (o *Outline) scan(name string, src []byte) {
-	lex := o.Language
-	if other := lexiconOf[lex]; other != "" {
-		lex = other
-	}
-	x := &lexer{lexicon: lexicons[lex], src: src, line: 1, newline: true, jsx: o.Language != "typescript", tokens: make([]lexeme, 0, len(src)/4+16)}
+	x := &lexer{lexicon: lexicons[lexiconOf(o.Language)], src: src, line: 1, newline: true, jsx: o.Language != "typescript", tokens: make([]lexeme, 0, len(src)/4+16)}
 	switch ext := strings.ToLower(path.Ext(name)); {
 	case o.Language == "php":
 		x.advance(x.htmlEnd(0))
