@@ -3,11 +3,14 @@
 // Distiller interface.
 //
 // Its nouns: package toolcall turns an event into a call with commands, checks that
-// passed or failed, and edits; a step is a call with the declarations that its edits
-// touched; a turn's steps are grouped into episodes (something failed, was edited,
+// passed or failed, and edits; a step is a call with the symbols that its edits changed;
+// a turn's steps are grouped into episodes (something failed, was edited,
 // passes now), and an episode becomes an observation. Type and title come from what
 // the user asked for, what the agent said at the end and, above both, from the
 // evidence.
+//
+// Symbols are those of [claudemem.PendingEvent]: functions and types that a comparison of
+// the whole file found changed. Where there was none, no symbol is named.
 //
 // Guarantees: the same batch gives the same outcome; no input makes it panic
 // (fuzzed); routine (listing, reading, looking at git) yields nothing; tool output
@@ -18,5 +21,5 @@
 // All text is data of strangers. Nothing in it is obeyed.
 //
 // In the flow offline is called by observer, and by recall for a session whose
-// turns still wait. It imports toolcall.
+// turns still wait. It imports toolcall and outline.
 package offline

@@ -3,6 +3,7 @@ package offline
 import (
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"claudemem"
 	"claudemem/text"
@@ -30,6 +31,8 @@ type episode struct {
 	only bool
 
 	edits []*edit
+	// symbols are the net changes of all edits.
+	symbols []symbol
 	// fixed are the failures after which something was edited and a later check passed;
 	// open are those without a later pass.
 	fixed, open []*check
@@ -54,7 +57,6 @@ type episode struct {
 // turn has a step for each tool call, its parsed prompt, the sentences of the agent's
 // last message and the observations made of it earlier.
 func turnsOf(batch *claudemem.Batch) []*turn {
-	r := &reader{outlines: map[string][]placed{}}
 	byNumber := map[int]*turn{}
 	var turns []*turn
 	for i := range batch.Events {
@@ -68,7 +70,7 @@ func turnsOf(batch *claudemem.Batch) []*turn {
 		t.last = pe
 		switch pe.Event.Kind {
 		case claudemem.KindTool:
-			t.steps = append(t.steps, r.step(pe))
+			t.steps = append(t.steps, newStep(pe))
 		case claudemem.KindStop:
 			t.stopped = true
 			if pe.Event.LastAssistantMessage != "" {
@@ -177,7 +179,7 @@ func reviveFailures(t *turn) {
 			for j := range commands {
 				if commands[j].Kind.IsCheck() {
 					c := &check{Command: &commands[j], text: commandText(&commands[j]), failure: toolcall.Verdict{Message: says}}
-					if name := text.Before(says, ": "); name != "" && ident(name) == name {
+					if name := text.Before(says, ": "); isIdent(name) {
 						c.failure.Tests, c.failure.Message = []string{name}, strings.TrimPrefix(says, name+": ")
 					}
 					c.step = &step{Call: toolcall.Call{Tool: toolcall.ToolCommand}, checks: []*check{c}}
@@ -188,6 +190,11 @@ func reviveFailures(t *turn) {
 		}
 	}
 	t.steps = append(revived, t.steps...)
+}
+
+// isIdent reports whether s is an identifier as tests are called.
+func isIdent(s string) bool {
+	return s != "" && !text.IsDigit(s[0]) && !strings.ContainsFunc(s, func(r rune) bool { return r < utf8.RuneSelf && !text.IsIdent(byte(r)) && r != '$' })
 }
 
 // undo takes back the edits that a later command threw away, and files that came
@@ -353,6 +360,7 @@ func newEpisode(t *turn, steps []*step) *episode {
 		}
 	}
 	e.open = lastFailures(e.open)
+	e.symbols = symbolsOf(e.edits)
 	return e
 }
 

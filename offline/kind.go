@@ -85,57 +85,6 @@ func (e *episode) all(is func(*edit) bool) bool {
 	return len(e.edits) > 0 && !e.any(func(x *edit) bool { return !is(x) })
 }
 
-// newCode returns the names of the declarations that the episode added to the program
-// itself, except those that it only moved there.
-func (e *episode) newCode() []string {
-	var out, gone []string
-	for _, x := range e.edits {
-		gone = append(gone, x.removed...)
-	}
-	for _, x := range e.edits {
-		if x.kind != toolcall.FileCode {
-			continue
-		}
-		for _, n := range x.added {
-			if !slices.Contains(gone, n) && !slices.Contains(x.tests, n) {
-				out = text.Add(out, n)
-			}
-		}
-		if x.created && len(x.added) == 0 && x.from == "" {
-			out = text.Add(out, x.path)
-		}
-	}
-	return out
-}
-
-// movesOnly reports whether what came somewhere went somewhere else: a rename, or
-// code moved between files.
-func (e *episode) movesOnly() bool {
-	var came, went []string
-	renames := 0
-	for _, x := range e.edits {
-		if x.kind != toolcall.FileCode {
-			continue
-		}
-		if x.from != "" {
-			renames++
-		}
-		if from, _ := x.renamed(); from != "" {
-			renames++
-			continue
-		}
-		came = append(came, x.added...)
-		went = append(went, x.removed...)
-	}
-	both := 0
-	for _, n := range came {
-		if slices.Contains(went, n) {
-			both++
-		}
-	}
-	return renames > 0 && len(came) <= both || both > 0 && both >= len(came)-1
-}
-
 // files returns the paths that the episode edited, the program's own first.
 func (e *episode) files() []string {
 	var code, rest []string
@@ -151,52 +100,11 @@ func (e *episode) files() []string {
 	return text.Add(code, rest...)
 }
 
-// symbols returns the names of the declarations that the episode edited, the program's
-// own first, new ones before changed ones.
-func (e *episode) symbols() []string {
-	var fresh, changed []string
-	for _, x := range e.edits {
-		if x.kind != toolcall.FileCode {
-			continue
-		}
-		for _, n := range x.added {
-			if !slices.Contains(x.tests, n) {
-				fresh = text.Add(fresh, n)
-			}
-		}
-		changed = text.Add(changed, x.changed...)
-	}
-	return text.Add(fresh, changed...)
-}
-
 // failedTests returns the names of the tests that failed and pass now.
 func (e *episode) failedTests() []string {
 	var out []string
 	for _, c := range e.fixed {
 		out = text.Add(out, c.failure.Tests...)
-	}
-	return out
-}
-
-// rename returns the old and the new name of the first renamed symbol or file; two empty
-// strings for none.
-func (e *episode) rename() (from, to string) {
-	for _, x := range e.edits {
-		if from, to := x.renamed(); to != "" && x.kind == toolcall.FileCode {
-			return from, to
-		}
-		if x.from != "" {
-			return nameOf(x.from), nameOf(x.path)
-		}
-	}
-	return "", ""
-}
-
-// tests returns the names of the tests that the edits touch, each once.
-func (e *episode) tests() []string {
-	var out []string
-	for _, x := range e.edits {
-		out = text.Add(out, x.tests...)
 	}
 	return out
 }

@@ -249,59 +249,6 @@ func (e *episode) facts(said int) []string {
 	return facts
 }
 
-// changes returns what happened to the symbols of one file, "" for nothing.
-func (e *episode) changes(file string) string {
-	var added, changed, removed, tests []string
-	created, deleted, from := false, false, ""
-	for _, x := range e.edits {
-		if x.path != file {
-			continue
-		}
-		created, deleted = created || x.created, x.deleted
-		if x.from != "" {
-			from = x.from
-		}
-		for _, n := range x.added {
-			if !slices.Contains(x.tests, n) {
-				added = text.Add(added, n)
-			}
-		}
-		tests = text.Add(tests, x.tests...)
-		changed = text.Add(changed, x.changed...)
-		removed = text.Add(removed, x.removed...)
-		if x.kind == toolcall.FileDoc {
-			added = text.Add(added, x.headings...)
-			changed = text.Add(changed, x.under...)
-		}
-	}
-	for _, n := range slices.Concat(added, tests) {
-		changed = without(changed, n)
-	}
-	var parts []string
-	for _, p := range []struct {
-		verb  string
-		names []string
-	}{{"added ", added}, {"changed ", changed}, {"removed ", removed}, {"new tests ", tests}} {
-		if len(p.names) > 0 {
-			parts = append(parts, p.verb+list(p.names, 5))
-		}
-	}
-	switch {
-	case from != "":
-		parts = append([]string{"moved from " + from}, parts...)
-	case deleted:
-		return file + " deleted"
-	case created && len(parts) > 0:
-		return "New file " + file + ": " + strings.Join(parts, "; ")
-	case created:
-		return "New file " + file
-	}
-	if len(parts) == 0 {
-		return ""
-	}
-	return file + ": " + strings.Join(parts, "; ")
-}
-
 // workaround notes a program that is not there and what served in its place.
 func (e *episode) workaround() string {
 	missing := ""

@@ -266,7 +266,7 @@ func TestEarlierObservations(t *testing.T) {
 
 	second := tell().ask("fix the failing test")
 	second.batch.Earlier = before.Observations
-	after := second.edit("window/window.go", 12, " func (w *Window) Slide(n int) {", "-\tif b {", "+\tif c {").run("go test ./...", "ok  \tx\t0.1s").stop("Done.").distil(t)
+	after := second.replace("window/window.go", goWindow, ">=", ">").run("go test ./...", "ok  \tx\t0.1s").stop("Done.").distil(t)
 	if diff := cmp.Diff([]string{"bugfix: Fix TestSlide in Window.Slide (window.go)"}, titles(after)); diff != "" {
 		t.Errorf("second batch (-want +got):\n%s", diff)
 	}
@@ -307,7 +307,7 @@ func TestOtherHostsNames(t *testing.T) {
 	tool("replace", fields{"file_path": root + "/a.py", "old_string": "def a():\n    return 1\n", "new_string": "def a():\n    return 2\n"}, "ok", "")
 	tool("run_shell_command", fields{"command": "pytest -q"}, "1 passed in 0.1s", "")
 	out := s.distil(t)
-	if diff := cmp.Diff([]string{"bugfix: Fix test_a in a (a.py)"}, titles(out)); diff != "" {
+	if diff := cmp.Diff([]string{"bugfix: Fix test_a in a.py"}, titles(out)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

@@ -46,14 +46,8 @@ type check struct {
 	fixedBy *check
 }
 
-// reader turns events into steps and remembers of the files it has seen what is
-// needed to name the place of a later edit.
-type reader struct {
-	outlines map[string][]placed
-}
-
-// step never fails: what it does not understand is a step that says nothing.
-func (r *reader) step(pe *claudemem.PendingEvent) *step {
+// newStep reads an event: what it does not understand is a step that says nothing.
+func newStep(pe *claudemem.PendingEvent) *step {
 	e := &pe.Event
 	s := &step{Call: toolcall.Parse(e), event: pe}
 	s.tokens = e.ToolTokens()
@@ -63,13 +57,12 @@ func (r *reader) step(pe *claudemem.PendingEvent) *step {
 	case toolcall.ToolRead:
 		if !s.Failed {
 			s.path = shown(s.Path, maxPath)
-			r.seen(s.path, s.Content, s.FirstLine)
 		}
 	case toolcall.ToolWeb:
 		s.source = pageOf(s.URL)
 	}
 	for i := range s.Edits {
-		x := r.edit(&s.Edits[i])
+		x := newEdit(&s.Edits[i], pe.Symbols)
 		s.edits = append(s.edits, x)
 		if x.kind == toolcall.FileManifest && s.Edits[i].Placed {
 			s.deps = manifestChanges(x.path, s.Edits[i].Hunks)
@@ -152,69 +145,4 @@ func pageOf(url string) string {
 		url = url[i+1:]
 	}
 	return shown(strings.TrimSuffix(url, "/"), 80)
-}
-
-// seen remembers the outline of a file that was read from line first on.
-func (r *reader) seen(path, content string, first int) {
-	lang := languageOf(path)
-	if lang == "" || content == "" {
-		return
-	}
-	if first <= 1 || len(r.outlines[path]) == 0 {
-		r.outlines[path] = outline(lang, content, first)
-	}
-}
-
-// edit finds the declarations that a change touched.
-func (r *reader) edit(x *toolcall.Edit) *edit {
-	e := &edit{path: shown(x.Path, maxPath), created: x.Created, deleted: x.Deleted, from: shown(x.From, maxPath)}
-	e.kind = toolcall.KindOfFile(e.path)
-	lang := languageOf(e.path)
-	switch {
-	case x.Whole:
-		r.outlines[e.path] = e.parseText(x.Text)
-	case len(x.Hunks) > 0:
-		e.parseHunks(x.Hunks, r.outlines[e.path])
-		if x.Placed {
-			r.shift(e.path, lang, x.Hunks)
-		}
-	}
-	return e
-}
-
-// shift moves an outline's lines as a patch has moved the file's, and adds what
-// it declared.
-func (r *reader) shift(rel, lang string, hunks []toolcall.Hunk) {
-	if lang == "" {
-		return
-	}
-	old := r.outlines[rel]
-	var out []placed
-	i, moved := 0, 0
-	for _, h := range hunks {
-		for ; i < len(old) && old[i].line < h.OldStart; i++ {
-			p := old[i]
-			p.line += moved
-			out = append(out, p)
-		}
-		for ; i < len(old) && old[i].line < h.OldStart+h.OldLines; i++ {
-		}
-		n := h.NewStart
-		for _, line := range h.Lines {
-			if line == "" || line[0] == '-' {
-				continue
-			}
-			if d, ok := declaration(lang, line[1:]); ok {
-				out = append(out, placed{n, indentOf(line[1:]), d})
-			}
-			n++
-		}
-		moved += h.NewLines - h.OldLines
-	}
-	for ; i < len(old); i++ {
-		p := old[i]
-		p.line += moved
-		out = append(out, p)
-	}
-	r.outlines[rel] = out[:min(len(out), maxOutline)]
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"claudemem"
+	"claudemem/symbols"
 )
 
 // story builds a batch event by event, in the shapes that Claude Code sends.
@@ -70,10 +71,25 @@ func (s *story) read(file, content string) *story {
 func (s *story) write(file, content string) *story {
 	return s.add(claudemem.Event{Kind: claudemem.KindTool, ToolName: "Write", ToolInput: object(fields{"file_path": root + "/" + file, "content": content}),
 		ToolResponse: object(fields{"type": "create", "filePath": root + "/" + file, "content": content, "structuredPatch": []int{}})},
-		claudemem.FileRef{Path: file, Role: claudemem.FileModified, Hash: "h-" + file})
+		claudemem.FileRef{Path: file, Role: claudemem.FileModified, Hash: "h-" + file}).compare()
 }
 
-// edit takes the hunk's lines with their signs; start is its first line.
+// replace replaces text once in a file that held before, which the host sends along.
+func (s *story) replace(file, before, old, text string) *story {
+	return s.add(claudemem.Event{Kind: claudemem.KindTool, ToolName: "Edit", ToolInput: object(fields{"file_path": root + "/" + file, "old_string": old, "new_string": text}),
+		ToolResponse: object(fields{"filePath": root + "/" + file, "originalFile": before})},
+		claudemem.FileRef{Path: file, Role: claudemem.FileModified, Hash: "h2-" + file}).compare()
+}
+
+// compare adds to the last event what it changed, as intake does.
+func (s *story) compare() *story {
+	e := &s.batch.Events[len(s.batch.Events)-1]
+	e.Symbols, _ = symbols.AtOnce(&e.Event, e.Files[0])
+	return s
+}
+
+// edit takes the hunk's lines with their signs; start is its first line. Nothing else of
+// the file is known.
 func (s *story) edit(file string, start int, lines ...string) *story {
 	oldLines, newLines := 0, 0
 	for _, l := range lines {
@@ -137,7 +153,7 @@ FAIL`
 func goFix(s *story) *story {
 	return s.fail("cd window && go test ./... 2>&1 | tail -20; exit 1", 1, goFailure).
 		read("window/window.go", goWindow).
-		edit("window/window.go", 12, "-\tif len(w.items) >= w.size {", "+\tif len(w.items) > w.size {").
+		replace("window/window.go", goWindow, ">=", ">").
 		run("go test ./...", "ok  \texample.com/window\t0.003s")
 }
 
@@ -176,7 +192,7 @@ func TestStories(t *testing.T) {
 			[]string{"feature: Add parseDuration, Clock, Clock.tick in duration.ts"}},
 		{"a rename",
 			tell().ask("Rename it to something better").
-				edit("app/user.py", 10, "-def get(uid):", "+def find_user(uid):", "     return db[uid]").
+				replace("app/user.py", "def get(uid):\n    user = db[uid]\n    if user is None:\n        raise KeyError(uid)\n    return user\n", "get(", "find_user(").
 				run("pytest -q", "3 passed in 0.02s").
 				stop("Done."),
 			[]string{"refactor: Rename get to find_user (user.py)"}},
@@ -185,7 +201,7 @@ func TestStories(t *testing.T) {
 			[]string{"change: Write in README.md: Installing"}},
 		{"tests only",
 			tell().ask("more tests").
-				edit("src/cart.test.js", 9, "+test(\"an empty cart costs nothing\", () => {", "+  expect(total([])).toBe(0);", "+});").
+				replace("src/cart.test.js", "import { total } from './cart'\n", "'./cart'\n", "'./cart'\n\ntest(\"an empty cart costs nothing\", () => {\n  expect(total([])).toBe(0);\n});\n").
 				run("npx jest", "Tests:       4 passed, 4 total").stop("Added."),
 			[]string{"change: Add an empty cart costs nothing in cart.test.js"}},
 		{"a failure that stays",
@@ -202,21 +218,21 @@ func TestStories(t *testing.T) {
 			[]string{"discovery: test_login fails (tests/test_user.py)"}},
 		{"what fails in one turn and passes in a later one is one story",
 			tell().ask("Write a test that shows the bug").
-				edit("window/window_test.go", 5, "+func TestSlide(t *testing.T) {", "+}").
+				replace("window/window_test.go", "package window\n", "window\n", "window\n\nfunc TestSlide(t *testing.T) {\n}\n").
 				fail("go test ./...", 1, goFailure).stop("TestSlide shows it.").
 				ask("now fix it").
 				read("window/window.go", goWindow).
-				edit("window/window.go", 12, "-\tif len(w.items) >= w.size {", "+\tif len(w.items) > w.size {").
+				replace("window/window.go", goWindow, ">=", ">").
 				run("go test ./window", "ok  \texample.com/window\t0.003s").
 				stop("Fixed."),
 			[]string{"change: Add TestSlide in window_test.go", "bugfix: Fix TestSlide in Window.Slide (window.go)"}},
 		{"two troubles in one turn",
 			tell().ask("Fix both bugs").
 				fail("go test ./a", 1, "--- FAIL: TestA (0.00s)\n    a_test.go:3: no\nFAIL\texample.com/a\t0.003s").
-				edit("a/a.go", 4, " func A() int {", "-\treturn 1", "+\treturn 2", " }").
+				replace("a/a.go", "package a\n\nfunc A() int {\n\treturn 1\n}\n", "1", "2").
 				run("go test ./a", "ok  \texample.com/a\t0.003s").
 				fail("go test ./b", 1, "--- FAIL: TestB (0.00s)\n    b_test.go:3: no\nFAIL\texample.com/b\t0.003s").
-				edit("b/b.go", 4, " func B() int {", "-\treturn 1", "+\treturn 2", " }").
+				replace("b/b.go", "package b\n\nfunc B() int {\n\treturn 1\n}\n", "1", "2").
 				run("go test ./b", "ok  \texample.com/b\t0.003s").
 				stop("Both are fixed."),
 			[]string{"bugfix: Fix TestA in A (a.go)", "bugfix: Fix TestB in B (b.go)"}},

@@ -57,7 +57,7 @@ func (e *episode) fixTitle() string {
 		if !strings.HasPrefix(text.LowerASCII(s), "fix ") && verbs[firstWord(s)]&wantFix == 0 {
 			s = "Fix: " + uncapital(s)
 		}
-		if sym := text.First(e.symbols()); sym != "" && !mentions(s, text.AfterLast(sym, ".")) && len(s)+len(sym) < 70 {
+		if sym := text.First(e.touched()); sym != "" && !mentions(s, text.AfterLast(sym, ".")) && len(s)+len(sym) < 70 {
 			s += " (" + sym + ")"
 		}
 		return s + e.proofTail(maxTitle-len(s))
@@ -187,7 +187,7 @@ func (e *episode) workTitle(t claudemem.ObservationType) string {
 		}
 		return "Update " + list(baseNames(e.files()), 3)
 	}
-	if tests := e.tests(); len(tests) > 0 && e.all(func(x *edit) bool { return x.kind == toolcall.FileTest }) {
+	if tests := e.newTests(); len(tests) > 0 && e.all(func(x *edit) bool { return x.kind == toolcall.FileTest }) {
 		return "Add " + list(tests, 2) + " in " + list(baseNames(e.files()), 2)
 	}
 	verb := "Change "
@@ -223,7 +223,7 @@ func (e *episode) bareTitle() string {
 func (e *episode) withNames(title string) string {
 	names := telling(e.newCode())
 	if len(names) == 0 {
-		names = telling(e.symbols())
+		names = telling(e.touched())
 	}
 	if len(names) == 0 {
 		if slices.ContainsFunc(e.files(), func(f string) bool {
@@ -252,7 +252,7 @@ func (e *episode) withNames(title string) string {
 // place names where the work was: symbols and their file, else files.
 func (e *episode) place() string {
 	files := baseNames(e.files())
-	if sym := e.symbols(); len(sym) > 0 {
+	if sym := e.touched(); len(sym) > 0 {
 		return list(sym, 2) + " (" + list(files, 2) + ")"
 	}
 	return list(files, 3)
@@ -322,7 +322,7 @@ func (e *episode) relevance(s sentence) int {
 		}
 	}
 	names(2, e.files(), func(f string) bool { return mentions(s.text, nameOf(f)) || mentions(s.text, f) })
-	names(2, e.symbols(), func(n string) bool {
+	names(2, e.touched(), func(n string) bool {
 		n = text.AfterLast(text.AfterLast(n, "::"), ".")
 		return len(n) >= 3 && mentions(s.text, n)
 	})
