@@ -11,10 +11,11 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"time"
 )
 
-// tempInfix stands in the names of the temporary files of Write and WriteFrom,
+// tempInfix stands in the names of the temporary files of Write, WriteFrom and WriteIn,
 // between the target's name and a random end.
 const tempInfix = ".claude-mem-"
 
@@ -28,22 +29,12 @@ func Write(path string, data []byte, mode fs.FileMode) error {
 func WriteFrom(path string, from io.Reader, mode fs.FileMode) error {
 	path = BehindLinks(path)
 	dir := filepath.Dir(path)
-	f, err := os.CreateTemp(dir, "."+filepath.Base(path)+tempInfix+"*")
+	f, err := os.CreateTemp(dir, tempPrefix(path)+"*")
 	if err != nil {
 		return err
 	}
-	_, err = io.Copy(f, from)
-	if err == nil {
-		err = f.Chmod(mode) // CreateTemp makes it 0600; chmod ignores the umask
-	}
-	if err == nil {
-		err = f.Sync()
-	}
-	if closed := f.Close(); err == nil {
-		err = closed
-	}
-	if err == nil {
-		err = replace(f.Name(), path)
+	if err = finish(f, from, mode); err == nil {
+		err = replace(rename, f.Name(), path)
 	}
 	if err != nil {
 		_ = os.Remove(f.Name()) // the first error is the one to report
@@ -53,13 +44,50 @@ func WriteFrom(path string, from io.Reader, mode fs.FileMode) error {
 	return nil
 }
 
+// WriteIn is Write for a file below dir, which it does not leave: not through links in
+// the path either. A link with the file's own name is replaced, not followed.
+func WriteIn(dir *os.Root, path string, data []byte, mode fs.FileMode) error {
+	temp := filepath.Join(filepath.Dir(path), tempPrefix(path)+strconv.Itoa(os.Getpid())+"-"+strconv.FormatInt(time.Now().UnixNano(), 36))
+	f, err := dir.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	if err = finish(f, bytes.NewReader(data), mode); err == nil {
+		err = replace(dir.Rename, temp, path)
+	}
+	if err != nil {
+		_ = dir.Remove(temp) // the first error is the one to report
+		return err
+	}
+	_ = SyncDir(filepath.Join(dir.Name(), filepath.Dir(path)))
+	return nil
+}
+
+// tempPrefix returns the beginning of the names of a file's temporary files.
+func tempPrefix(path string) string { return "." + filepath.Base(path) + tempInfix }
+
+// finish writes content and mode of a temporary file to disk and closes it.
+func finish(f *os.File, from io.Reader, mode fs.FileMode) error {
+	_, err := io.Copy(f, from)
+	if err == nil {
+		err = f.Chmod(mode) // it was made 0600; chmod ignores the umask
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	if closed := f.Close(); err == nil {
+		err = closed
+	}
+	return err
+}
+
 // longestWait bounds the waits between two attempts to rename; all together they
 // take half a second.
 const longestWait = 256 * time.Millisecond
 
-// replace renames temp to path. On Windows a rename fails while another process has
-// the target open, mostly for a moment: then it is tried again.
-func replace(temp, path string) error {
+// replace renames temp to path with rename. On Windows that fails while another process
+// has the target open, mostly for a moment: then it is tried again.
+func replace(rename func(from, to string) error, temp, path string) error {
 	for wait := time.Millisecond; ; wait *= 2 {
 		err := rename(temp, path)
 		if err == nil || !inUse(err) || wait > longestWait {
@@ -92,11 +120,11 @@ func BehindLinks(path string) string {
 	return path
 }
 
-// RemoveLeftovers removes the temporary files that killed calls of Write and
-// WriteFrom left for path. Errors are ignored: such a file harms nobody.
+// RemoveLeftovers removes the temporary files that killed calls of Write, WriteFrom and
+// WriteIn left for path. Errors are ignored: such a file harms nobody.
 func RemoveLeftovers(path string) {
 	path = BehindLinks(path)
-	dir, prefix := filepath.Dir(path), "."+filepath.Base(path)+tempInfix
+	dir, prefix := filepath.Dir(path), tempPrefix(path)
 	entries, _ := os.ReadDir(dir)
 	for _, e := range entries {
 		if name := e.Name(); len(name) > len(prefix) && name[:len(prefix)] == prefix {

@@ -123,3 +123,46 @@ func TestRemoveLeftovers(t *testing.T) {
 		t.Errorf("left = %v, want %s", names, want)
 	}
 }
+
+// TestWriteIn: a file below a directory is replaced whole, and nothing is written outside
+// of it, whatever links say.
+func TestWriteIn(t *testing.T) {
+	dir, outside := t.TempDir(), t.TempDir()
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = root.Close() })
+	if err := os.Mkdir(filepath.Join(dir, "sub"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, content := range []string{"first, and longer", "second"} {
+		if err := WriteIn(root, "sub/file", []byte(content), 0o640); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := os.ReadFile(filepath.Join(dir, "sub", "file")); err != nil || string(got) != content {
+			t.Errorf("content = %q, %v, want %q", got, err, content)
+		}
+	}
+	onlyFile(t, filepath.Join(dir, "sub"), "file")
+	if err := os.Symlink(outside, filepath.Join(dir, "link")); err != nil {
+		t.Skip("no symbolic links here:", err)
+	}
+	for _, path := range []string{"link/file", "../" + filepath.Base(outside) + "/file", "absent/file"} {
+		if err := WriteIn(root, path, []byte("x"), 0o600); err == nil {
+			t.Errorf("%s was written", path)
+		}
+	}
+	onlyFile(t, outside, "")
+	// A directory in the place of the file: the rename fails, and leaves nothing behind.
+	if err := WriteIn(root, "sub", []byte("x"), 0o600); err == nil {
+		t.Error("a directory was replaced")
+	}
+	onlyFile(t, filepath.Join(dir, "sub"), "file")
+	for _, e := range []string{"sub", "link"} {
+		if err := os.RemoveAll(filepath.Join(dir, e)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	onlyFile(t, dir, "")
+}
