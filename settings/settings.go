@@ -198,13 +198,14 @@ func (s *Settings) Duration(key string) time.Duration {
 	return time.Duration(f * float64(unit))
 }
 
-// Items returns the parts of a List, without blanks around them and without empty ones.
+// Items returns the parts of a List, without blanks around them and without empty ones;
+// those of the default if one of them is no choice of the list.
 func (s *Settings) Items(key string) []string {
-	if e, _, found := s.find(key); found {
+	v := s.at(indexOf(key))
+	if e, _, found := s.find(key); found && v.Err == nil {
 		return e.list()
 	}
-	text, _ := s.value(key)
-	return splitList(text)
+	return splitList(v.Value)
 }
 
 // Projects returns the rule that says in which projects events are captured.
@@ -231,6 +232,15 @@ func (s Setting) Check(text string) error {
 			return nil
 		}
 		return s.wrong("one of " + strings.ReplaceAll(s.Choices, " ", ", "))
+	case List:
+		choices, items := strings.Fields(s.Choices), splitList(text)
+		bad := func(item string) bool {
+			return !slices.Contains(choices, item) || item == choices[0] && len(items) > 1
+		}
+		if len(choices) > 0 && slices.ContainsFunc(items, bad) {
+			return s.wrong(choices[0] + ", or a list of " + strings.Join(choices[1:], ", "))
+		}
+		return nil
 	case Integer:
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 0 || n > 1_000_000_000 {

@@ -60,7 +60,7 @@ func TestTable(t *testing.T) {
 		if err := s.Check(s.Default); err != nil {
 			t.Error(err)
 		}
-		if (s.Kind == Choice) != (s.Choices != "") {
+		if (s.Kind == Choice) != (s.Choices != "") && s.Kind != List {
 			t.Errorf("%s: %s with choices %q", s.Key, s.Kind, s.Choices)
 		}
 		if secret := strings.HasSuffix(s.Key, "_API_KEY"); s.Secret != secret {
@@ -421,7 +421,7 @@ func TestOlderFileRestricts(t *testing.T) {
 // TestLaterSettings checks that settings that nothing reads yet are refused.
 func TestLaterSettings(t *testing.T) {
 	dir := t.TempDir()
-	for _, key := range []string{"RETENTION_DAYS", "BACKUP_KEEP", "AGENT_FILES"} {
+	for _, key := range []string{"RETENTION_DAYS", "BACKUP_KEEP"} {
 		if err := Set(dir, key, "5"); claudemem.CodeOf(err) != claudemem.CodeInvalid || !strings.Contains(err.Error(), "not available yet") {
 			t.Errorf("%s: %v", key, err)
 		}
@@ -430,6 +430,29 @@ func TestLaterSettings(t *testing.T) {
 	s, err := Load(dir, env())
 	if p := s.Problems(); err != nil || len(p) != 1 || s.Duration(KeyRetentionDays) != 0 {
 		t.Errorf("%v, %v", p, err)
+	}
+}
+
+// TestListOfChoices: the items of a list that has choices are checked, and its first
+// choice stands alone.
+func TestListOfChoices(t *testing.T) {
+	dir := t.TempDir()
+	for _, value := range []string{"root", "root, folders,cursor", "off"} {
+		if err := Set(dir, "AGENT_FILES", value); err != nil {
+			t.Errorf("%s: %v", value, err)
+		}
+	}
+	for _, value := range []string{"all", "root,all", "off,root", "on"} {
+		if err := Set(dir, "AGENT_FILES", value); claudemem.CodeOf(err) != claudemem.CodeInvalid {
+			t.Errorf("%s: %v", value, err)
+		}
+	}
+	for content, want := range map[string]string{`["root","cursor"]`: "root cursor", `"root,all"`: "off", `["off","root"]`: "off", `""`: ""} {
+		put(t, Path(dir), `{"CLAUDE_MEM_AGENT_FILES":`+content+`}`)
+		s, err := Load(dir, env())
+		if got := strings.Join(s.Items(KeyAgentFiles), " "); err != nil || got != want {
+			t.Errorf("%s: got %q, %v, want %q", content, got, err, want)
+		}
 	}
 }
 

@@ -25,7 +25,8 @@ type Setting struct {
 	// Help is one line.
 	Help string
 	Kind Kind
-	// Choices are the values of a Choice, separated by blanks.
+	// Choices are the values of a Choice, or of the items of a List, separated by blanks; a
+	// List that has the first one has no other.
 	Choices string
 	// Safe is the value in force when the value that is set is invalid or the file is
 	// broken; "" means Default.
@@ -160,7 +161,7 @@ var table = [...]Setting{
 	{Key: KeyContextMaxObservations, Default: "10", Group: "context", Kind: Integer, Help: "maximum observations in the context block"},
 	{Key: KeyContextMinConfidence, Default: "0.5", Group: "context", Kind: Number, Help: "minimum confidence of a learning to be shown, 0 to 1"},
 	{Key: KeyRecall, Default: "on", Safe: "off", Group: "context", Kind: Bool, Help: "show related past work at prompts, file reads and failures"},
-	{Key: KeyAgentFiles, Later: true, Default: "off", Group: "context", Kind: Text, Help: "where to write memory files: off, or a list of root, folders, cursor"},
+	{Key: KeyAgentFiles, Default: "off", Group: "context", Kind: List, Choices: "off root folders cursor", Help: "files of a project that get a block of recent records: off, or a list of root, folders, cursor"},
 
 	{Key: KeyEmbedder, Default: "builtin", Group: "search", Kind: Choice, Choices: "builtin openai-compatible off", Help: "source of the vectors for semantic search"},
 	{Key: KeyEmbedderBaseURL, Group: "search", Kind: Text, Help: "URL of an OpenAI-compatible embedding server"},
