@@ -33,6 +33,7 @@ type stages struct {
 	finder   *finder
 	searcher *search.Searcher
 	purger   *purger
+	files    *fileSync
 
 	settings  *live
 	providers *providers
@@ -71,6 +72,9 @@ func (w *Worker) openStages(ctx context.Context) error {
 		return err
 	}
 	w.openSearch()
+	if err := w.openFiles(ctx); err != nil {
+		return err
+	}
 
 	options := RecallOptions(w.cfg.Settings)
 	options.Distiller, options.Clock, options.Logger = distiller, w.cfg.Clock, w.log

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"claudemem"
+	"claudemem/daemon"
 	"claudemem/model"
 	"claudemem/settings"
 	"claudemem/store"
@@ -126,6 +127,26 @@ func checkCaps(_ context.Context, e *exam) ([]Finding, string) {
 		}
 	}
 	return list, fmt.Sprintf("none reached: %s a day, %s a session", capText(day), capText(session))
+}
+
+// checkAgentFiles reports the projects some of whose agent files the worker could not
+// write, while the setting is on.
+func checkAgentFiles(_ context.Context, e *exam) ([]Finding, string) {
+	on := e.settings().Items(settings.KeyAgentFiles)
+	if len(on) == 0 || on[0] == "off" {
+		return nil, "off"
+	}
+	notices, err := e.notices()
+	if err != nil {
+		return nil, unread(err)
+	}
+	var list []Finding
+	for _, n := range notices {
+		if project, ok := strings.CutPrefix(n.Key, daemon.NoticeAgentFiles); ok {
+			list = append(list, e.found("agent-files-unwritten", n.Text, "project", project))
+		}
+	}
+	return list, strings.Join(on, ", ") + ": no file was refused"
 }
 
 // capText returns a token cap in words, "no cap" for 0.

@@ -195,6 +195,23 @@ func TestProviderNotices(t *testing.T) {
 	}
 }
 
+// TestAgentFiles checks that files that could not be written are found while the setting is
+// on.
+func TestAgentFiles(t *testing.T) {
+	for setting, want := range map[string]string{"root,cursor": "agent-files-unwritten", "off": "agent-files"} {
+		dir := t.TempDir()
+		note(t, memory(t, dir), "agent_files:/home/ada/my shop")
+		r := Examine(t.Context(), Config{DataDir: dir, Getenv: environment("CLAUDE_MEM_AGENT_FILES", setting)})
+		i := slices.IndexFunc(r.Findings, func(f Finding) bool { return f.Check == "agent-files" })
+		if i < 0 || r.Findings[i].Name != want {
+			t.Fatalf("%s: no %s in %+v", setting, want, r.Findings)
+		}
+		if f := r.Findings[i]; want != f.Check && f.Fix != "claude-mem agent-files status --project '/home/ada/my shop'" {
+			t.Errorf("fix %q", f.Fix)
+		}
+	}
+}
+
 // memory returns the new database of a data directory.
 func memory(t *testing.T, dir string) *store.Store {
 	t.Helper()

@@ -279,6 +279,10 @@ func Checks() []Check {
 			{"cap-session", Warn, "A session has reached its token cap; the records of the rest of it are made without a model.",
 				"claude-mem config set CLAUDE_MEM_SESSION_TOKEN_CAP {more}", ""},
 		}},
+		{"agent-files", "whether the files that get blocks of records (the setting AGENT_FILES) could be written", reading, inDataDir(checkAgentFiles), []Kind{
+			{"agent-files-unwritten", Warn, "Files of a project could not be updated: they are read-only, are links out of the project, or their markers are broken. The others were.",
+				"claude-mem agent-files status --project {project}", ""},
+		}},
 		{"private", "marks of private turns: their directory, and marks older than a week", quick, inDataDir(checkPrivate), []Kind{
 			{"private-not-directory", Warn, "The path of the directory for marks of private turns names a file. The marks are kept in the temporary directory instead.",
 				"mv {path} {path}.aside", ""},
