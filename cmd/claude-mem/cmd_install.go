@@ -287,5 +287,8 @@ func (a *app) uninstall(ctx context.Context, in *install.Installer, o *installOp
 		a.note("\nclaude-mem is removed from Claude Code. A session that is open now may report missing hooks.")
 	}
 	a.note("The memory stays in %s.", removal.DataDir)
+	if targets, err := a.targets(o.dataDir, nil); err == nil && len(targets) > 0 {
+		a.note("Blocks of records stay in the files of your projects: `claude-mem agent-files clean` removes them, in each project.")
+	}
 	return nil
 }

@@ -259,7 +259,7 @@ func (a *app) valueChoices(key string) choices {
 		return fixed()
 	case setting.Key == settings.KeyMode:
 		return a.modeChoices()
-	case setting.Kind == settings.Choice:
+	case setting.Choices != "":
 		return fixed(strings.Fields(setting.Choices)...)
 	case setting.Kind == settings.Bool:
 		return fixed("true", "false")

@@ -66,7 +66,7 @@ func TestScripts(t *testing.T) {
 			return os.WriteFile(filepath.Join(data, "config.json"), []byte(`{"CLAUDE_MEM_WORKER_PORT": "0", "CLAUDE_MEM_PROVIDER": "offline"}`), 0o600)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"settled": settled, "schema": setSchema, "holdlock": holdLock, "hook": runScriptHook,
+			"settled": settled, "synced": synced, "schema": setSchema, "holdlock": holdLock, "hook": runScriptHook,
 			"statusline": runStatusline, "calls": bookCalls, "indexed": indexed,
 			"fakeclaude": fakeClaude, "sameblock": sameBlock, "samebutages": sameButAges, "conforms": scriptConforms, "noted": noted, "reminded": runReminded,
 		},
@@ -182,6 +182,24 @@ func settled(ts *testscript.TestScript, neg bool, args []string) {
 		}
 		if time.Now().After(deadline) {
 			ts.Fatalf("not settled: %+v, %d spooled, %v", books, len(waiting), err)
+		}
+		<-time.After(5 * time.Millisecond)
+	}
+}
+
+// synced waits until a file has a text, which the worker is about to write: synced FILE TEXT.
+func synced(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: synced FILE TEXT")
+	}
+	deadline := time.Now().Add(40 * time.Second)
+	for {
+		raw, err := os.ReadFile(ts.MkAbs(args[0]))
+		if err == nil && bytes.Contains(raw, []byte(args[1])) {
+			return
+		}
+		if time.Now().After(deadline) {
+			ts.Fatalf("%s: %v: %s", args[0], err, raw)
 		}
 		<-time.After(5 * time.Millisecond)
 	}

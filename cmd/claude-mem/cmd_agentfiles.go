@@ -1,0 +1,205 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"claudemem"
+	"claudemem/agentfiles"
+	"claudemem/api"
+	"claudemem/settings"
+	"claudemem/text"
+
+	"github.com/spf13/cobra"
+)
+
+// agentFilesCommand returns the command `claude-mem agent-files`: keep blocks of past work
+// in files that agents read anyway.
+func (a *app) agentFilesCommand() *cobra.Command {
+	return parent(&cobra.Command{
+		Use:     "agent-files",
+		Short:   "Keep recent records in CLAUDE.md, AGENTS.md, Cursor rules",
+		GroupID: groupMemory,
+		Long: `Keep a block of recent records in files that agents read anyway, between two markers.
+Nothing else in these files is changed. The setting AGENT_FILES says which, off by default:
+
+  root     CLAUDE.md at the project's root (that of the main worktree); also AGENTS.md if
+           there is one
+  folders  CLAUDE.md in the 20 folders that were worked in last
+  cursor   ` + ".cursor/rules/claude-mem-context.mdc" + `
+
+With the setting the worker renews the blocks after each turn that made a summary. They
+are files of the project: git shows them like any other change. What you hide disappears
+with the next sync.`,
+		Example: "  claude-mem agent-files status\n  claude-mem config set AGENT_FILES root,cursor\n  claude-mem agent-files sync\n  claude-mem agent-files clean",
+	}, a.agentFilesStatusCommand(), a.agentFilesSyncCommand(), a.agentFilesCleanCommand())
+}
+
+const agentFilesForm = `{"project", "targets": [root|folders|cursor], "files": [{"path", "target",
+"action": none|create|add|update|remove|delete, "problem"?}], "partial"}`
+
+// agentFilesStatusCommand returns `claude-mem agent-files status`, which writes nothing.
+func (a *app) agentFilesStatusCommand() *cobra.Command {
+	return a.syncsFiles(&cobra.Command{
+		Use:   "status",
+		Short: "Show which files have a block, and what sync would do",
+		Long: `Show which files of the project that you are in have a block of records, and what
+` + "`claude-mem agent-files sync`" + ` would do with them. Nothing is changed.
+
+JSON: ` + agentFilesForm + `; action is what sync would do.`,
+		Example: "  claude-mem agent-files status\n  claude-mem agent-files status --target root,folders --project ../shop",
+	}, true, true)
+}
+
+// agentFilesSyncCommand returns `claude-mem agent-files sync`, which writes the blocks.
+func (a *app) agentFilesSyncCommand() *cobra.Command {
+	return a.syncsFiles(&cobra.Command{
+		Use:   "sync",
+		Short: "Write the blocks of the project that you are in",
+		Long: `Write the blocks that the setting AGENT_FILES or --target names, and remove all others.
+Without new records nothing is written.
+
+A file that is read-only, is a link out of the project, or has broken markers is reported
+and left as it is; the others are written.
+
+Exit codes: 0 done; 7 a file could not be written.
+
+JSON: ` + agentFilesForm + `; action is what was done.`,
+		Example: "  claude-mem agent-files sync\n  claude-mem agent-files sync --target root\n  claude-mem agent-files sync --target root,folders,cursor --project ../shop --json",
+	}, true, false)
+}
+
+// agentFilesCleanCommand returns `claude-mem agent-files clean`, which removes all blocks.
+func (a *app) agentFilesCleanCommand() *cobra.Command {
+	return a.syncsFiles(&cobra.Command{
+		Use:   "clean",
+		Short: "Remove the blocks, and the files that were made for them",
+		Long: `Remove the blocks from all files of the project, which are then as they were before,
+to the byte. A file that was made for a block is deleted unless you have written into it.
+While the setting AGENT_FILES is on, the worker writes them again.
+
+Exit codes: 0 done; 7 a file could not be written.
+
+JSON: ` + agentFilesForm + `; action is what was done.`,
+		Example: "  claude-mem agent-files clean\n  claude-mem config set AGENT_FILES off",
+	}, false, false)
+}
+
+// syncsFiles completes a command about agent files: it writes the targets, or removes all
+// blocks if there are none to choose.
+func (a *app) syncsFiles(cmd *cobra.Command, hasTargets, dry bool) *cobra.Command {
+	cmd.Args = noArgs
+	asJSON := jsonFlag(cmd)
+	project := a.projectFlag(cmd, "", ofCurrent)
+	var named []string
+	if hasTargets {
+		cmd.Flags().StringSliceVar(&named, "target", nil, "root, folders, cursor (default: the setting AGENT_FILES)")
+		completeFlag(cmd, "target", fixed("root", "folders", "cursor"))
+	}
+	cmd.RunE = a.withMemory(func(cmd *cobra.Command, m *workerOrFiles, _ []string) error {
+		ctx := cmd.Context()
+		r := agentfiles.Request{DryRun: dry, DataDir: m.dataDir}
+		var err error
+		if r.Project, err = a.projectDir(ctx, m, *project); err != nil {
+			return err
+		}
+		if hasTargets {
+			if r.Targets, err = a.targets(m.dataDir, named); err != nil {
+				return err
+			}
+			if len(r.Targets) == 0 && !dry {
+				return claudemem.Errorf(claudemem.CodeInvalid, "the setting AGENT_FILES is off").
+					WithHint("name files, as in `claude-mem agent-files sync --target root`; `claude-mem config set AGENT_FILES root` keeps them up to date")
+			}
+			if r.Records, err = agentfiles.Records(ctx, m, r.Project); err != nil && claudemem.CodeOf(err) != claudemem.CodeNoMemory {
+				return err
+			}
+		}
+		report, err := agentfiles.Sync(ctx, r)
+		if err != nil {
+			return err
+		}
+		return a.printAgentFiles(&report, *asJSON, dry)
+	})
+	return cmd
+}
+
+// targets returns the targets that are named, else those of the setting.
+func (a *app) targets(dataDir string, named []string) ([]agentfiles.Target, error) {
+	if len(named) == 0 {
+		resolved, err := settings.Load(dataDir, a.getenv)
+		if err != nil {
+			a.note("warning: %v", err)
+		}
+		named = resolved.Items(settings.KeyAgentFiles)
+	}
+	return agentfiles.ParseTargets(named)
+}
+
+// projectDir returns the root directory of the project that --project names.
+func (a *app) projectDir(ctx context.Context, m api.Memory, named string) (string, error) {
+	project, err := a.projectOr(named)
+	if err != nil || named == "" || isPath(named) {
+		return project, err
+	}
+	all, err := allProjects(ctx, m)
+	if err != nil {
+		return "", err
+	}
+	at := slices.IndexFunc(all, func(p api.Project) bool { return p.Project == project })
+	if at < 0 {
+		return "", claudemem.Errorf(claudemem.CodeNotFound, "there is no project %q", oneLine(project, 60)).
+			WithHint("`claude-mem projects` lists the projects; --project takes a directory too")
+	}
+	return all[at].ProjectPath, nil
+}
+
+// printAgentFiles prints a report; an error says that some file could not be changed.
+func (a *app) printAgentFiles(r *agentfiles.Report, asJSON, dry bool) error {
+	err := a.show(asJSON, r, func(p *printer) {
+		for _, f := range r.Files {
+			p.printf("%s  %s\n", p.style(styleBold, oneLine(f.Path, 0)), outcomeOf(f, dry))
+		}
+		switch {
+		case len(r.Files) == 0 && dry && len(r.Targets) == 0:
+			a.note("No file of %s has a block. The setting AGENT_FILES is off.", oneLine(r.Project, 0))
+		case len(r.Files) == 0:
+			a.note("No file of %s has a block, and there are no records for one.", oneLine(r.Project, 0))
+		}
+		if r.Partial {
+			a.note("The project has more folders than were looked into: others may have blocks too.")
+		}
+	})
+	if failed := r.Failed(); err == nil && failed > 0 && !dry {
+		return claudemem.Errorf(claudemem.CodeStorage, "%s of %d could not be changed", text.Count(failed, "file"), len(r.Files)).
+			WithHint("mend what is said of each, then run the command again")
+	}
+	return err
+}
+
+// done says what an action has done, and what it would do.
+var done = map[agentfiles.Action][2]string{
+	agentfiles.ActionNone:   {"up to date", "up to date"},
+	agentfiles.ActionCreate: {"created", "missing: sync creates it"},
+	agentfiles.ActionAdd:    {"block added", "no block: sync adds it"},
+	agentfiles.ActionUpdate: {"updated", "outdated: sync updates it"},
+	agentfiles.ActionRemove: {"block removed", "has a block: sync and clean remove it"},
+	agentfiles.ActionDelete: {"deleted", "has only a block: sync and clean delete it"},
+}
+
+// outcomeOf returns what was or would be done with a file, in words.
+func outcomeOf(f agentfiles.File, dry bool) string {
+	words := done[f.Action][0]
+	if dry {
+		words = done[f.Action][1]
+	}
+	switch {
+	case f.Problem == "":
+		return words
+	case strings.HasPrefix(f.Problem, "line "):
+		return "not changed: " + f.Problem
+	}
+	return fmt.Sprintf("not changed: it %s", oneLine(f.Problem, 0))
+}
