@@ -1,7 +1,5 @@
 package outline
 
-import "slices"
-
 // ChangeType says how a symbol changed.
 type ChangeType string
 
@@ -44,11 +42,12 @@ func Compare(before, after Outline) []Change {
 			gone = append(gone, b)
 		}
 	}
+	renamed := renames(before.Symbols, gone, after.Symbols, pairs)
 	var changes []Change
 	for a, s := range after.Symbols {
 		switch b := pairs[a]; {
 		case b < 0:
-			changes = append(changes, Change{Symbol: s, Type: New, RenamedFrom: renamedFrom(s, before.Symbols, gone, after.Symbols, pairs)})
+			changes = append(changes, Change{Symbol: s, Type: New, RenamedFrom: renamed[a]})
 		case before.Symbols[b].Hash != s.Hash:
 			changes = append(changes, Change{Symbol: s, Type: Modified, Before: before.Symbols[b].Hash})
 		}
@@ -61,61 +60,73 @@ func Compare(before, after Outline) []Change {
 	return changes
 }
 
+// identity is what two states of a symbol have in common: its name, and one of its code,
+// its signature and being a type.
+type identity struct {
+	name, signature string
+	hash            uint64
+	isType          bool
+}
+
 // pair returns for each symbol of after the index of the one in before that it was, or -1.
 func pair(before, after []Symbol) []int {
-	named := map[string][]int{}
-	for b, s := range before {
-		named[s.Name] = append(named[s.Name], b)
-	}
 	pairs := make([]int, len(after))
 	for a := range pairs {
 		pairs[a] = -1
 	}
-	alike := []func(b, a Symbol) bool{
-		func(b, a Symbol) bool { return b.Hash == a.Hash },
-		func(b, a Symbol) bool { return b.Signature == a.Signature },
-		func(b, a Symbol) bool { return b.Kind == Type == (a.Kind == Type) },
-	}
-	for _, same := range alike {
-		for a, s := range after {
+	paired := make([]bool, len(before))
+	for _, of := range []func(s *Symbol) identity{
+		func(s *Symbol) identity { return identity{name: s.Name, hash: s.Hash} },
+		func(s *Symbol) identity { return identity{name: s.Name, signature: s.Signature} },
+		func(s *Symbol) identity { return identity{name: s.Name, isType: s.Kind == Type} },
+	} {
+		left := map[identity][]int{}
+		for b := range before {
+			if !paired[b] {
+				id := of(&before[b])
+				left[id] = append(left[id], b)
+			}
+		}
+		for a := range after {
 			if pairs[a] >= 0 {
 				continue
 			}
-			left := named[s.Name]
-			if i := slices.IndexFunc(left, func(b int) bool { return same(before[b], s) }); i >= 0 {
-				pairs[a] = left[i]
-				named[s.Name] = slices.Delete(slices.Clone(left), i, i+1)
+			id := of(&after[a])
+			if like := left[id]; len(like) > 0 {
+				pairs[a], left[id] = like[0], like[1:]
+				paired[like[0]] = true
 			}
 		}
 	}
 	return pairs
 }
 
-// renamedFrom returns the name of the one symbol that is gone and has the body of s, when
-// s is the only new one with it. Bodies that say little (one return) prove nothing.
-func renamedFrom(s Symbol, before []Symbol, gone []int, after []Symbol, pairs []int) string {
-	if s.body == 0 {
-		return ""
+// renames returns the former names of new symbols, by their index in after: a symbol has
+// the name of the only one that is gone and had its body, when it is the only new one with
+// that body. Bodies that say little (one return) prove nothing.
+func renames(before []Symbol, gone []int, after []Symbol, pairs []int) map[int]string {
+	type body struct {
+		hash uint64
+		kind Kind
 	}
-	name := ""
+	was, is := map[body][]int{}, map[body][]int{}
 	for _, b := range gone {
-		if before[b].body == s.body && before[b].Kind == s.Kind {
-			if name != "" {
-				return ""
-			}
-			name = before[b].Name
+		if s := before[b]; s.body != 0 {
+			was[body{s.body, s.Kind}] = append(was[body{s.body, s.Kind}], b)
 		}
 	}
-	same := 0
-	for a := range after {
-		if pairs[a] < 0 && after[a].body == s.body {
-			same++
+	for a, s := range after {
+		if pairs[a] < 0 && s.body != 0 {
+			is[body{s.body, s.Kind}] = append(is[body{s.body, s.Kind}], a)
 		}
 	}
-	if same > 1 {
-		return ""
+	names := map[int]string{}
+	for id, a := range is {
+		if b := was[id]; len(a) == 1 && len(b) == 1 {
+			names[a[0]] = before[b[0]].Name
+		}
 	}
-	return name
+	return names
 }
 
 // At returns the innermost symbol that a line belongs to.

@@ -98,3 +98,24 @@ func FuzzOf(f *testing.F) {
 		}
 	})
 }
+
+// BenchmarkCompareAlike compares files of 20,000 functions of one name, and of 20,000 that
+// all got another name: no pair of them may be looked at for each other pair.
+func BenchmarkCompareAlike(b *testing.B) {
+	for name, line := range map[string]string{"one name": "func a() { b(%[1]d); c(%[1]d); d(%[1]d) }\n", "renamed": "func a%[2]d() { b(1); c(1); d(1) }\n"} {
+		b.Run(name, func(b *testing.B) {
+			var before, after strings.Builder
+			for i := range 20000 {
+				fmt.Fprintf(&before, line, i, i)
+				fmt.Fprintf(&after, line, i+20000, i+20000)
+			}
+			from, to := outline.Of("a.swift", []byte(before.String())), outline.Of("a.swift", []byte(after.String()))
+			b.ResetTimer()
+			for b.Loop() {
+				if len(outline.Compare(from, to)) == 0 {
+					b.Fatal("no change")
+				}
+			}
+		})
+	}
+}
