@@ -16,6 +16,7 @@ import (
 	"claudemem/bench/memory"
 	"claudemem/bench/process"
 	"claudemem/bench/timing"
+	"claudemem/claudedir"
 	"claudemem/index/corpus"
 	"claudemem/wire"
 )
@@ -43,6 +44,42 @@ func newHost(m memory.Memory, dir string, binaries process.Binaries) *host {
 func (h *host) env(project string) []string {
 	return []string{"HOME=" + h.dir, "USERPROFILE=" + h.dir, "PATH=" + os.Getenv("PATH"), "SystemRoot=" + os.Getenv("SystemRoot"),
 		"CLAUDE_MEM_DATA_DIR=" + h.dir, "CLAUDE_PROJECT_DIR=" + project}
+}
+
+// configDir is the configuration directory of the host.
+func (h *host) configDir() string { return filepath.Join(h.dir, ".claude") }
+
+const (
+	// rulesBytes and notesBytes are the sizes of the user's CLAUDE.md and of the host's
+	// memory of a project: pages of text, which few have more of.
+	rulesBytes = 10 << 10
+	notesBytes = 5 << 10
+)
+
+// writeHostFiles writes what the host loads by itself and what a block is compared with:
+// of its own records it says a few.
+func (h *host) writeHostFiles() error {
+	page := func(size int) []byte {
+		var b bytes.Buffer
+		for i := 0; b.Len() < size; i++ {
+			o := h.corpus.Observation(3 * i)
+			fmt.Fprintf(&b, "- %s. %s\n", o.Title, o.Subtitle)
+		}
+		return b.Bytes()
+	}
+	files := map[string][]byte{filepath.Join(h.configDir(), "CLAUDE.md"): page(rulesBytes)}
+	for _, project := range h.corpus.Projects() {
+		files[claudedir.MemoryFile(h.configDir(), project)] = page(notesBytes)
+	}
+	for path, content := range files {
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			return err
+		}
+		if err := os.WriteFile(path, content, 0o600); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 const (
@@ -164,6 +201,7 @@ func (h *host) deliver(path, project string, fields map[string]any, took *time.D
 func (h *host) block(n int, project, source string) (lines int, err error) {
 	answer, err := h.ask(http.MethodGet, wire.ContextTarget(&claudemem.ContextRequest{
 		Host: claudemem.HostClaudeCode, HostSessionID: fmt.Sprintf("block-%s-%06d", source, n), ProjectPath: project, Source: source,
+		ConfigDir: h.configDir(),
 	}), nil)
 	if err != nil {
 		return 0, err
@@ -224,7 +262,7 @@ func (h *host) alone(empty *process.Process, rounds int) (all []*process.Process
 	all = []*process.Process{
 		h.hook(fallBack, "context", project, h.start("startup")),
 		{Name: "  of it the database", Path: h.Big, Env: h.env(project), Args: []string{"context", "--from-database",
-			"--host", string(claudemem.HostClaudeCode), "--session-id", "recall-alone", "--project", project, "--source", "startup"}},
+			"--host", string(claudemem.HostClaudeCode), "--session-id", "recall-alone", "--project", project, "--source", "startup", "--config-dir", h.configDir()}},
 	}
 	for _, p := range all {
 		cmd := exec.Command(p.Path, p.Args...)

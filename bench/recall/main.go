@@ -12,6 +12,7 @@
 // Go program. Exit code 1 when a bar of the specification is missed. Not shipped.
 //
 // The projects' folders are not there: comparing files and commits costs nothing here.
+// The host's own memory and the user's CLAUDE.md are, and are compared with.
 package main
 
 import (
@@ -106,6 +107,9 @@ func measure(ctx context.Context, m memory.Memory, binaries process.Binaries, di
 		return f, fmt.Errorf("copy memory: %w", err)
 	}
 	h := newHost(m, dir, binaries)
+	if err := h.writeHostFiles(); err != nil {
+		return f, fmt.Errorf("write the host's files: %w", err)
+	}
 	for _, on := range []bool{false, true} {
 		stop, err := h.startWorker(ctx, on)
 		if err != nil {
