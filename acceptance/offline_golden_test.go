@@ -20,6 +20,8 @@ import (
 	"claudemem/hook"
 	"claudemem/offline"
 	"claudemem/recorded"
+	"claudemem/symbols"
+	"claudemem/toolcall"
 	"claudemem/wire"
 )
 
@@ -150,8 +152,9 @@ func capture(t *testing.T, s recorded.Session) [][]claudemem.Batch {
 			cut(id)
 			prompts[id] = append(prompts[id], claudemem.Prompt{Number: len(prompts[id]) + 1, Text: e.Prompt})
 		case claudemem.KindTool, claudemem.KindStop:
+			changes, _ := symbols.AtOnce(&e, claudemem.FileRef{Path: toolcall.ParseInput(&e).Path})
 			e.ToolResponse = withoutOriginal(e.ToolResponse)
-			open[id] = append(open[id], claudemem.PendingEvent{Key: name, PromptNumber: len(prompts[id]), Event: e})
+			open[id] = append(open[id], claudemem.PendingEvent{Key: name, PromptNumber: len(prompts[id]), Event: e, Symbols: changes})
 			if e.Kind == claudemem.KindStop {
 				cut(id)
 			}
