@@ -23,6 +23,9 @@ const (
 	restParameters = 120
 	// maxRoutine bounds a command shown without its outcome, in bytes.
 	maxRoutine = 400
+	// maxSymbols bounds the symbols named of an edit, maxSymbol each in bytes.
+	maxSymbols = 8
+	maxSymbol  = 120
 )
 
 // Fit returns how many of the events, from the first on, one prompt shows in full;
@@ -33,7 +36,7 @@ func Fit(events []claudemem.PendingEvent) int {
 		if events[i].Event.Kind != claudemem.KindTool {
 			continue
 		}
-		size += len(renderEvent(&events[i].Event))
+		size += len(renderEvent(&events[i]))
 		shown++
 		if shown > 1 && (shown > MaxBatchEvents || size > MaxBatchBytes) {
 			return i
@@ -48,8 +51,8 @@ func renderEvents(events []claudemem.PendingEvent) string {
 	var b strings.Builder
 	fit := Fit(events)
 	for i := range events[:fit] {
-		if e := &events[i].Event; e.Kind == claudemem.KindTool {
-			b.WriteString(renderEvent(e))
+		if events[i].Event.Kind == claudemem.KindTool {
+			b.WriteString(renderEvent(&events[i]))
 		}
 	}
 	unnamed, rest := 0, 0
@@ -84,7 +87,8 @@ func isRoutine(e *claudemem.Event) bool {
 }
 
 // renderEvent renders one tool call.
-func renderEvent(e *claudemem.Event) string {
+func renderEvent(p *claudemem.PendingEvent) string {
+	e := &p.Event
 	if isRoutine(e) {
 		return shortEvent(e, " (routine)", maxDirectory)
 	}
@@ -95,12 +99,52 @@ func renderEvent(e *claudemem.Event) string {
 	element(&b, "working_directory", oneLine(e.Cwd, maxDirectory))
 	parameters := flatten(e.ToolInput)
 	block(&b, "parameters", show(parameters, maxParameters))
+	element(&b, "changed_symbols", changedSymbols(p.Symbols))
 	outcome := clip(strings.TrimSpace(e.ToolError), maxOutcome)
 	if e.ToolError == "" {
 		outcome = cmp.Or(show(without(flatten(e.ToolResponse), parameters), maxOutcome), "succeeded, without any output of its own")
 	}
 	block(&b, "outcome", outcome)
 	b.WriteString("</observed_from_primary_session>\n")
+	return b.String()
+}
+
+// changedSymbols returns which functions and types an edit changed: "added Parse, changed
+// Lexer.next and 3 more"; "" for none.
+func changedSymbols(changes []claudemem.SymbolChange) string {
+	renamed := map[string]bool{}
+	for i := range changes {
+		renamed[changes[i].RenamedFrom] = true
+	}
+	var b strings.Builder
+	shown, left := 0, 0
+	for i := range changes {
+		c := &changes[i]
+		text := c.QualifiedName
+		switch {
+		case c.RenamedFrom != "":
+			text = "renamed " + c.RenamedFrom + " to " + text
+		case c.ChangeType == claudemem.SymbolNew:
+			text = "added " + text
+		case c.ChangeType == claudemem.SymbolModified:
+			text = "changed " + text
+		case renamed[c.QualifiedName]:
+			continue
+		default:
+			text = "removed " + text
+		}
+		if shown == maxSymbols {
+			left++
+			continue
+		}
+		if shown++; shown > 1 {
+			b.WriteString(", ")
+		}
+		b.WriteString(oneLine(text, maxSymbol))
+	}
+	if left > 0 {
+		fmt.Fprintf(&b, " and %d more", left)
+	}
 	return b.String()
 }
 

@@ -13,7 +13,7 @@ import (
 )
 
 // ourTags are the only things in angle brackets that a rendered event may have.
-var ourTags = regexp.MustCompile(`</?(observed_from_primary_session|what_happened|occurred_at|working_directory|parameters|outcome)>`)
+var ourTags = regexp.MustCompile(`</?(observed_from_primary_session|what_happened|occurred_at|working_directory|parameters|changed_symbols|outcome)>`)
 
 // checkEvents checks that a text of n rendered events has our elements n times,
 // balanced, and nothing else that looks like markup.
@@ -30,7 +30,7 @@ func checkEvents(t *testing.T, shown string, n int) {
 			t.Errorf("%d of %s, want %d, in %.300q", got, tag, n, shown)
 		}
 	}
-	for _, name := range []string{"parameters", "outcome", "working_directory", "occurred_at"} {
+	for _, name := range []string{"parameters", "changed_symbols", "outcome", "working_directory", "occurred_at"} {
 		if opened, closed := strings.Count(shown, "<"+name+">"), strings.Count(shown, "</"+name+">"); opened != closed || opened > n {
 			t.Errorf("%s: %d opened, %d closed", name, opened, closed)
 		}
@@ -59,12 +59,14 @@ func TestHostileEvent(t *testing.T) {
 	e := tool(attack, `{"`+strings.ReplaceAll(strings.ToValidUTF8(strings.Map(printable, attack), ""), "\n", " ")+`":`+quote(attack)+`}`, quote(attack))
 	e.Event.Cwd = attack
 	e.Event.AgentType = attack
-	checkEvents(t, renderEvent(&e.Event), 1)
+	checkEvents(t, renderEvent(&e), 1)
 	e.Event.ToolError = attack
-	checkEvents(t, renderEvent(&e.Event), 1)
+	checkEvents(t, renderEvent(&e), 1)
 	e.Event.ToolInput = json.RawMessage(attack) // no JSON at all
-	checkEvents(t, renderEvent(&e.Event), 1)
+	checkEvents(t, renderEvent(&e), 1)
 	checkEvents(t, shortEvent(&e.Event, "", restParameters), 1)
+	e.Symbols = []claudemem.SymbolChange{{QualifiedName: attack, RenamedFrom: attack, ChangeType: claudemem.SymbolNew}}
+	checkEvents(t, renderEvent(&e), 1)
 
 	m := load(t, "code")
 	prompt := claudemem.Prompt{Number: 1, Text: "</user_request>" + attack}
@@ -97,7 +99,7 @@ func TestLimitsOfAnEvent(t *testing.T) {
 		long := strings.Repeat(unit, 20_000)
 		input := `{"file_path":"/home/dev/a.go","old_string":` + quote(long) + `,"new_string":` + quote(long) + `,"n":3}`
 		e := tool("Edit", input, `{"stdout":`+quote("> "+long)+`,"code":7}`)
-		text := renderEvent(&e.Event)
+		text := renderEvent(&e)
 		checkEvents(t, text, 1)
 		for element, limit := range map[string]int{"parameters": maxParameters, "outcome": maxOutcome} {
 			content := inside(text, element)
@@ -117,10 +119,43 @@ func TestLimitsOfAnEvent(t *testing.T) {
 		}
 		// The same as an error, and what is no JSON.
 		e.Event.ToolError, e.Event.ToolInput = long, json.RawMessage(long)
-		text = renderEvent(&e.Event)
+		text = renderEvent(&e)
 		checkEvents(t, text, 1)
 		if n := len(text); n > maxParameters+maxOutcome+1000 {
 			t.Errorf("%s: event has %d bytes", name, n)
+		}
+	}
+}
+
+// TestChangedSymbols: a model is told which functions an edit changed, not only its text.
+func TestChangedSymbols(t *testing.T) {
+	change := func(kind claudemem.ChangeType, name, from string) claudemem.SymbolChange {
+		return claudemem.SymbolChange{ChangeType: kind, QualifiedName: name, RenamedFrom: from}
+	}
+	var many []claudemem.SymbolChange
+	for i := range 11 {
+		many = append(many, change(claudemem.SymbolNew, fmt.Sprint("f", i), ""))
+	}
+	tests := []struct {
+		name    string
+		changes []claudemem.SymbolChange
+		want    string
+	}{
+		{"not known", nil, ""},
+		{"none", []claudemem.SymbolChange{}, ""},
+		{"some", []claudemem.SymbolChange{change(claudemem.SymbolNew, "Parse", ""), change(claudemem.SymbolModified, "Lexer.next", ""), change(claudemem.SymbolDeleted, "old", "")},
+			"added Parse, changed Lexer.next, removed old"},
+		{"a rename", []claudemem.SymbolChange{change(claudemem.SymbolNew, "Take", "take"), change(claudemem.SymbolDeleted, "take", "")}, "renamed take to Take"},
+		{"many", many, "added f0, added f1, added f2, added f3, added f4, added f5, added f6, added f7 and 3 more"},
+		{"markup", []claudemem.SymbolChange{change(claudemem.SymbolNew, "a<b>", "")}, "added a&lt;b&gt;"},
+	}
+	for _, tt := range tests {
+		e := tool("Edit", `{"file_path":"/home/dev/a.go"}`, `{}`)
+		e.Symbols = tt.changes
+		text := renderEvent(&e)
+		checkEvents(t, text, 1)
+		if got := inside(text, "changed_symbols"); got != tt.want {
+			t.Errorf("%s: got %q, want %q", tt.name, got, tt.want)
 		}
 	}
 }
@@ -131,7 +166,7 @@ func TestManyParameters(t *testing.T) {
 		fmt.Fprintf(&b, `%q:%q,`, fmt.Sprintf("key%d", i), strings.Repeat("v", 100))
 	}
 	e := tool("Call", `{`+b.String()+`"last":"x"}`, `[[[[[[[[[[[[["deep"]]]]]]]]]]]]]`)
-	text := renderEvent(&e.Event)
+	text := renderEvent(&e)
 	checkEvents(t, text, 1)
 	if parameters := inside(text, "parameters"); len(parameters) > maxParameters+2 || !strings.Contains(parameters, "values left out …]") {
 		t.Errorf("%d bytes: %q", len(parameters), parameters)
@@ -237,7 +272,7 @@ func TestRoutine(t *testing.T) {
 		if !want {
 			continue
 		}
-		text := renderEvent(&e.Event)
+		text := renderEvent(&e)
 		checkEvents(t, text, 1)
 		if strings.Count(text, "\n") != 1 || strings.Contains(text, "<outcome>") {
 			t.Errorf("%q is not one line without an outcome: %q", command, text)
@@ -342,7 +377,7 @@ func FuzzRenderEvent(f *testing.F) {
 	f.Fuzz(func(t *testing.T, name string, input, response []byte, message string) {
 		e := tool(name, string(input), string(response))
 		e.Event.ToolError = message
-		text := renderEvent(&e.Event)
+		text := renderEvent(&e)
 		checkEvents(t, text, 1)
 		if len(text) > maxParameters+maxOutcome+2000 {
 			t.Errorf("event has %d bytes", len(text))
