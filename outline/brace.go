@@ -567,12 +567,23 @@ var (
 		final static suspend inline data sealed abstract lateinit const mutating`)
 )
 
-// qualified returns the name of what owner holds.
+// maxName bounds a qualified name, in bytes.
+const maxName = 400
+
+// qualified returns the name of what owner holds, truncated to maxName.
 func qualified(owner, name string) string {
-	if owner == "" || name == "" {
-		return name
+	if owner != "" && name != "" {
+		name = owner + "." + name
 	}
-	return owner + "." + name
+	return truncate(name, maxName)
+}
+
+// truncate returns s, or the beginning of s with an ellipsis, in at most most bytes.
+func truncate(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most-len("…")], "") + "…"
 }
 
 // funcKind returns the kind of a function that stands in what the word in declared.

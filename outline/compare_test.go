@@ -119,3 +119,49 @@ func BenchmarkCompareAlike(b *testing.B) {
 		})
 	}
 }
+
+// FuzzCompare asserts of any two states of a file that the first with its deleted symbols
+// removed and the new ones added has the names of the second, and that a renamed symbol had
+// the name of a deleted one.
+func FuzzCompare(f *testing.F) {
+	f.Add("a.go", []byte("package a\nfunc b() { c(1, 2, 3, 4, 5) }\nfunc b() {}"), []byte("package a\nfunc d() { c(1, 2, 3, 4, 5) }\nfunc b() {}"))
+	f.Add("a.py", []byte("def a(): pass\nclass B:\n  def a(self): pass\n"), []byte("class B:\n  def a(self):\n    return 1\n"))
+	f.Add("a.ts", []byte("class A { a() {} a(x) {} }"), []byte("class A { a(x) { f() } static a() {} }"))
+	f.Fuzz(func(t *testing.T, name string, before, after []byte) {
+		from, to := outline.Of(name, before), outline.Of(name, after)
+		changes := outline.Compare(from, to)
+		if from.Broken || to.Broken {
+			if len(changes) > 0 {
+				t.Errorf("changes of a broken state: %v", changes)
+			}
+			return
+		}
+		names := map[string]int{}
+		for _, s := range from.Symbols {
+			names[s.Name]++
+		}
+		deleted := map[string]bool{}
+		for _, c := range changes {
+			switch c.Type {
+			case outline.New:
+				names[c.Name]++
+			case outline.Deleted:
+				names[c.Name]--
+				deleted[c.Name] = true
+			}
+		}
+		for _, c := range changes {
+			if c.RenamedFrom != "" && (c.Type != outline.New || !deleted[c.RenamedFrom]) {
+				t.Errorf("%s %s was %s, which is not deleted", c.Type, c.Name, c.RenamedFrom)
+			}
+		}
+		for _, s := range to.Symbols {
+			names[s.Name]--
+		}
+		for name, n := range names {
+			if n != 0 {
+				t.Errorf("%s: %+d", name, n)
+			}
+		}
+	})
+}

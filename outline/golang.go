@@ -16,8 +16,7 @@ func (o *Outline) golang(src []byte) {
 	if file == nil {
 		return
 	}
-	x := &lexer{lexicon: lexicons["go"], src: src, line: 1, newline: true}
-	x.tokens = make([]lexeme, 0, len(src)/4+16)
+	x := newLexer("go", src)
 	x.run(0)
 	x.finish()
 	w := &walker{lexer: x, grammar: grammars["go"], language: "go"}

@@ -65,12 +65,31 @@ type lexer struct {
 	line    int32
 	newline bool
 	tokens  []lexeme
-	open    []int32 // indexes of the brackets that are open
-	broken  bool    // a bracket or literal is open at the end, or closes what is not open
-	ifs     []int   // of each #if that is open: how many brackets were open there
-	nesting int     // of literals in code in literals
-	columns []int   // Python: the depths of the blocks that are open
+	open    []int32    // indexes of the brackets that are open
+	closers [256]int32 // how many of these each closing bracket closes
+	broken  bool       // a bracket or literal is open at the end, or closes what is not open
+	ifs     []int      // of each #if that is open: how many brackets were open there
+	nesting int        // of literals in code in literals
+	*limits
+	columns []int // Python: the depths of the blocks that are open
 	jsx     bool
+	heredoc int // Ruby: where the text of the heredocs of this line ends
+}
+
+// limits keep a lexer and those of the code in its literals from reading the same source
+// again and again.
+type limits struct {
+	// inner is how many more tokens the code in literals may have, over the whole file. An
+	// element of JSX that does not end has its code read again by the lexer around it.
+	inner int
+	// noRegexp and noElement: no regular expression and no element begin before these
+	// positions, up to which one that did not end was looked through.
+	noRegexp, noElement int
+}
+
+// newLexer returns a lexer at the start of src.
+func newLexer(lexicon string, src []byte) *lexer {
+	return &lexer{lexicon: lexicons[lexicon], limits: &limits{inner: len(src)}, src: src, line: 1, newline: true, tokens: make([]lexeme, 0, len(src)/4+16)}
 }
 
 var pairs = [256]byte{'(': ')', '[': ']', '{': '}'}
@@ -93,6 +112,10 @@ func (l *lexer) run(until byte) {
 		case c == '\n':
 			l.line++
 			l.pos++
+			if l.heredoc > l.pos {
+				l.newline = false
+				l.emit(text, l.heredoc)
+			}
 			l.newline = true
 		case c == ' ' || c == '\t' || c == '\r' || c == '\f' || c == '\v':
 			l.pos++
@@ -107,6 +130,12 @@ func (l *lexer) run(until byte) {
 			}
 			if until != 0 && c == until && len(l.open) == base {
 				return
+			}
+			if l.nesting > 0 {
+				if l.inner--; l.inner < 0 {
+					l.pos = len(l.src)
+					return
+				}
 			}
 			l.one(c)
 		}
@@ -178,6 +207,7 @@ func (l *lexer) mark(c byte) {
 	switch {
 	case pairs[c] != 0:
 		l.open = append(l.open, int32(len(l.tokens)))
+		l.closers[pairs[c]]++
 	case c == ')' || c == ']' || c == '}':
 		opener := l.shut(c)
 		l.emit(c, l.pos+1)
@@ -191,21 +221,21 @@ func (l *lexer) mark(c byte) {
 // returns the index of that one, -1 without one. Brackets of another kind that are
 // open inside end here: the code is broken there.
 func (l *lexer) shut(c byte) int32 {
-	for n := len(l.open) - 1; n >= 0; n-- {
-		i := l.open[n]
-		if pairs[l.tokens[i].kind] != c {
-			continue
-		}
-		for _, inner := range l.open[n+1:] {
-			l.tokens[inner].match = int32(len(l.tokens))
-			l.broken = true
-		}
-		l.tokens[i].match = int32(len(l.tokens))
-		l.open = l.open[:n]
-		return i
+	if l.closers[c] == 0 {
+		l.broken = true
+		return -1
 	}
-	l.broken = true
-	return -1
+	for {
+		last := len(l.open) - 1
+		i := l.open[last]
+		l.open = l.open[:last]
+		l.tokens[i].match = int32(len(l.tokens))
+		l.closers[pairs[l.tokens[i].kind]]--
+		if pairs[l.tokens[i].kind] == c {
+			return i
+		}
+		l.broken = true
+	}
 }
 
 // emit adds the token from pos to end and goes on after it.
@@ -292,7 +322,11 @@ func (l *lexer) quoteEnd(q *quote, pos int) int {
 		case c == '\\' && !q.raw:
 			pos += 2
 		case l.has(pos, q.close):
-			return pos + len(q.close)
+			pos += len(q.close)
+			for q.raw && len(q.close) > 1 && l.has(pos, q.close[:1]) {
+				pos++ // """a"""" of Kotlin ends with a quote
+			}
+			return pos
 		case c == '\n' && !q.lines:
 			return pos
 		default:
@@ -311,7 +345,7 @@ func (l *lexer) codeEnd(pos int, open byte) int {
 	if l.nesting > maxNesting {
 		return len(l.src)
 	}
-	inner := &lexer{lexicon: l.lexicon, src: l.src, pos: pos, jsx: l.jsx, nesting: l.nesting + 1}
+	inner := &lexer{lexicon: l.lexicon, src: l.src, pos: pos, jsx: l.jsx, nesting: l.nesting + 1, limits: l.limits}
 	inner.run(pairs[open])
 	l.jsx = inner.jsx // an element that does not end is looked for once
 	if inner.pos >= len(l.src) {

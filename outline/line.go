@@ -24,7 +24,8 @@ func CommentLine(name, line string) bool {
 		}
 		line = strings.TrimPrefix(line, lex.blocks[1])
 	}
-	l := &lexer{lexicon: lex, src: []byte(line), line: 1}
+	l := newLexer(lexiconOf(Language(name)), []byte(line))
+	l.newline = false // "#include" is no comment
 	l.run(0)
 	return len(l.tokens) == 0
 }

@@ -77,12 +77,17 @@ func (l *lexer) expression(afterBlock bool) bool {
 	return true
 }
 
+// maxRegexp bounds a regular expression, in bytes.
+const maxRegexp = 4 << 10
+
 // regexpEnd returns the end of the regular expression /.../flags at pos. With lines it may
 // go on over line ends.
 func (l *lexer) regexpEnd(pos int, lines bool) (int, bool) {
-	class := false
-	const longest = 4 << 10
-	for end := pos + 1; end < min(len(l.src), pos+longest) && (lines || l.src[end] != '\n'); end++ {
+	if pos < l.noRegexp {
+		return 0, false
+	}
+	class, end := false, pos+1
+	for ; end < min(len(l.src), pos+maxRegexp) && (lines || l.src[end] != '\n'); end++ {
 		switch c := l.src[end]; {
 		case c == '\\':
 			end++
@@ -96,6 +101,7 @@ func (l *lexer) regexpEnd(pos int, lines bool) (int, bool) {
 			return end, true
 		}
 	}
+	l.noRegexp = end
 	return 0, false
 }
 
@@ -103,6 +109,9 @@ func (l *lexer) regexpEnd(pos int, lines bool) (int, bool) {
 // or when what looks like its name is a type parameter.
 func (l *lexer) elementEnd(pos, depth int) (int, bool) {
 	if depth > maxNesting {
+		l.noElement = pos
+	}
+	if depth > maxNesting || pos < l.noElement {
 		return 0, false
 	}
 	p := pos + 1
@@ -130,6 +139,7 @@ func (l *lexer) elementEnd(pos, depth int) (int, bool) {
 			}
 			p += n + 2
 		case '(', ')', ';':
+			l.noElement = p
 			return 0, false
 		default:
 			p++
@@ -200,8 +210,9 @@ func rustLiteral(l *lexer, pos int) (int, bool) {
 // fenced returns the end of a raw string ##"..."## at pos; without any fence too when
 // bare is set.
 func (l *lexer) fenced(pos int, fence byte, bare bool) (int, bool) {
+	const longest = 16
 	n := 0
-	for pos+n < len(l.src) && l.src[pos+n] == fence {
+	for pos+n < len(l.src) && l.src[pos+n] == fence && n < longest {
 		n++
 	}
 	if n == 0 && !bare || !l.has(pos+n, `"`) {
@@ -238,7 +249,7 @@ func cLiteral(l *lexer, pos int) (int, bool) {
 func csharpLiteral(l *lexer, pos int) (int, bool) {
 	p := pos
 	verbatim, code := false, false
-	for p < len(l.src) && (l.src[p] == '$' || l.src[p] == '@') {
+	for p < min(len(l.src), pos+16) && (l.src[p] == '$' || l.src[p] == '@') {
 		verbatim = verbatim || l.src[p] == '@'
 		code = code || l.src[p] == '$'
 		p++
@@ -279,24 +290,33 @@ func phpLiteral(l *lexer, pos int) (int, bool) {
 	case l.has(pos, "?>"):
 		return l.htmlEnd(pos + 2), true
 	case l.has(pos, "<<<"):
-		return l.heredocEnd(pos+3, "")
+		if tag, after, ok := l.heredocTag(pos+3, ""); ok {
+			return l.heredocEnd(after, tag), true
+		}
 	}
 	return 0, false
 }
 
 // htmlEnd returns where PHP begins again after pos.
 func (l *lexer) htmlEnd(pos int) int {
-	for _, opener := range [...]string{"<?php", "<?="} {
-		if n := bytes.Index(l.src[pos:], []byte(opener)); n >= 0 {
-			return pos + n + len(opener)
+	for pos < len(l.src) {
+		n := bytes.Index(l.src[pos:], []byte("<?"))
+		if n < 0 {
+			break
+		}
+		pos += n + len("<?")
+		for _, opener := range [...]string{"php", "="} {
+			if l.has(pos, opener) {
+				return pos + len(opener)
+			}
 		}
 	}
 	return len(l.src)
 }
 
-// heredocEnd returns the end of a heredoc whose tag, which may be quoted, is at pos.
+// heredocTag returns the tag of a heredoc, which may be quoted, at pos, and where it ends.
 // The tag must be in capital letters or quoted where its opener is an operator too.
-func (l *lexer) heredocEnd(pos int, marks string) (int, bool) {
+func (l *lexer) heredocTag(pos int, marks string) (tag []byte, after int, ok bool) {
 	for pos < len(l.src) && (l.src[pos] == ' ' && marks == "" || strings.IndexByte(marks, l.src[pos]) >= 0) {
 		pos++
 	}
@@ -309,26 +329,51 @@ func (l *lexer) heredocEnd(pos int, marks string) (int, bool) {
 	for end < len(l.src) && isWord(l.src[end]) {
 		end++
 	}
-	tag := l.src[pos:end]
+	tag = l.src[pos:end]
 	if len(tag) == 0 || isDigit(tag[0]) || q == 0 && marks != "" && (tag[0] < 'A' || tag[0] > 'Z') {
-		return 0, false
+		return nil, 0, false
 	}
-	for line := l.lineEnd(end) + 1; line < len(l.src); line = l.lineEnd(line) + 1 {
+	if q != 0 && end < len(l.src) && l.src[end] == q {
+		end++
+	}
+	return tag, end, true
+}
+
+// heredocEnd returns the end of the heredoc whose text begins in the line after pos: that
+// of its tag.
+func (l *lexer) heredocEnd(pos int, tag []byte) int {
+	for line := l.lineEnd(pos) + 1; line < len(l.src); line = l.lineEnd(line) + 1 {
 		s := bytes.TrimLeft(l.src[line:l.lineEnd(line)], " \t")
 		if bytes.HasPrefix(s, tag) && (len(s) == len(tag) || !isWord(s[len(tag)])) {
-			return l.lineEnd(line) - len(s) + len(tag), true
+			return l.lineEnd(line) - len(s) + len(tag)
 		}
 	}
 	l.broken = true
-	return len(l.src), true
+	return len(l.src)
 }
 
-// swiftLiteral lexes raw strings: #"..."#.
-func swiftLiteral(l *lexer, pos int) (int, bool) {
-	if l.src[pos] != '#' {
+// rubyHeredoc returns the end of the mark of a heredoc at pos: <<~TAG. What follows it in
+// its line is code; its text begins in the next line, or after that of another heredoc.
+func (l *lexer) rubyHeredoc(pos int) (int, bool) {
+	tag, after, ok := l.heredocTag(pos+2, "~-")
+	if !ok || l.nesting > 0 {
 		return 0, false
 	}
-	return l.fenced(pos, '#', false)
+	l.heredoc = l.heredocEnd(max(after, l.heredoc), tag)
+	return after, true
+}
+
+// swiftLiteral lexes raw strings, #"..."#, and regular expressions, /.../ and #/.../#.
+func swiftLiteral(l *lexer, pos int) (int, bool) {
+	switch {
+	case l.has(pos, "#/"):
+		return l.until(pos+2, "/#"), true
+	case l.src[pos] == '#':
+		return l.fenced(pos, '#', false)
+	case l.src[pos] == '/' && l.expression(false) && pos+1 < len(l.src) && strings.IndexByte(" )\t\n", l.src[pos+1]) < 0:
+		return l.regexpEnd(pos, false)
+	}
+	return 0, false
 }
 
 // rubyLiteral lexes names that end with "?" or "!", symbols, heredocs, regular
@@ -346,10 +391,8 @@ func rubyLiteral(l *lexer, pos int) (int, bool) {
 		return l.rubyName(pos + 1), true
 	case c == '/' && l.rubyArgument(pos):
 		return l.regexpEnd(pos, l.newline || l.expression(false))
-	case l.has(pos, "<<~") || l.has(pos, "<<-"):
-		return l.heredocEnd(pos+3, "~-")
-	case l.has(pos, "<<") && l.rubyArgument(pos):
-		return l.heredocEnd(pos+2, "~-")
+	case l.has(pos, "<<~"), l.has(pos, "<<-"), l.has(pos, "<<") && l.rubyArgument(pos):
+		return l.rubyHeredoc(pos)
 	case c == '%' && l.rubyArgument(pos):
 		return l.percentEnd(pos)
 	case c == '?' && l.expression(false) && (pos == 0 || !isWord(l.src[pos-1])):

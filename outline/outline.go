@@ -106,7 +106,8 @@ func lexiconOf(language string) string {
 
 // scan reads a language other than Go.
 func (o *Outline) scan(name string, src []byte) {
-	x := &lexer{lexicon: lexicons[lexiconOf(o.Language)], src: src, line: 1, newline: true, jsx: o.Language != "typescript", tokens: make([]lexeme, 0, len(src)/4+16)}
+	x := newLexer(lexiconOf(o.Language), src)
+	x.jsx = o.Language != "typescript"
 	switch ext := strings.ToLower(path.Ext(name)); {
 	case o.Language == "php":
 		x.advance(x.htmlEnd(0))
@@ -158,9 +159,10 @@ type walker struct {
 	depth    int    // of what is being looked into, see enter
 }
 
-// maxSteps is how often a token is looked at, on average, before the rest of a file is
-// given up: real files need fewer than ten, one made to cost time would take quadratic.
-const maxSteps = 50
+// maxSteps bounds how often a token is looked at, on average; then the rest of a file is
+// given up, and it counts as broken. Real files need up to four; a file that is made to
+// cost time would take quadratic time.
+const maxSteps = 15
 
 // step counts a token that is looked at. It reports false when no more may be.
 func (w *walker) step() bool {
@@ -239,7 +241,7 @@ func (w *walker) add(name string, kind Kind, s span) {
 	last := w.tokens[s.end-1]
 	w.spans = append(w.spans, s)
 	w.symbols = append(w.symbols, Symbol{
-		Name: name, Kind: kind, Signature: w.signature(s.sign, min(s.body, s.end)),
+		Name: truncate(name, maxName), Kind: kind, Signature: w.signature(s.sign, min(s.body, s.end)),
 		Start: int(w.tokens[s.start].line), End: int(last.line) + bytes.Count(w.src[last.start:last.end], []byte{'\n'}),
 	})
 }
@@ -283,10 +285,7 @@ func (w *walker) signature(i, end int) string {
 		b.WriteString(strings.Join(strings.Fields(string(w.src[t.start:t.end])), " "))
 	}
 	s := strings.TrimSuffix(strings.TrimSpace(b.String()), ":")
-	if len(s) > maxSignature {
-		s = strings.ToValidUTF8(s[:maxSignature-3], "") + "…"
-	}
-	return s
+	return truncate(s, maxSignature)
 }
 
 // A hasher adds up tokens by FNV-1a.
