@@ -19,6 +19,7 @@ type row struct {
 	language string
 	files    int // with functions, for the oracle or for us
 	unread   int // that the oracle cannot parse; not compared
+	broken   int // that the oracle parses and package outline calls broken
 	wanted   int // functions of the oracle
 	exact    int // of these with the same name and the same lines here
 	extra    int // functions here that the oracle does not have: of another name or other lines
@@ -70,10 +71,10 @@ func (r *row) add(want []function, got []function) (missed, extra []function) {
 	return missed, extra
 }
 
-// functionsOf returns the functions and methods that package outline finds.
-func functionsOf(file string, src []byte) []function {
+// functionsOf returns the functions and methods of an outline.
+func functionsOf(o outline.Outline) []function {
 	var all []function
-	for _, s := range outline.Of(file, src).Symbols {
+	for _, s := range o.Symbols {
 		if s.Kind == outline.Func || s.Kind == outline.Method {
 			all = append(all, function{s.Name, s.Start, s.End})
 		}
@@ -155,10 +156,14 @@ func compareLanguage(ctx context.Context, o options, asked *oracles, language, w
 		if err != nil {
 			return r, err
 		}
-		missed, extra := r.add(a.Functions, functionsOf(a.File, src))
-		if len(missed)+len(extra) > 0 && shown < o.show {
+		found := outline.Of(a.File, src)
+		missed, extra := r.add(a.Functions, functionsOf(found))
+		if found.Broken {
+			r.broken++
+		}
+		if (len(missed)+len(extra) > 0 || found.Broken) && shown < o.show {
 			shown++
-			fmt.Printf("%s\n  missed %v\n  extra  %v\n", strings.TrimPrefix(a.File, work), missed, extra)
+			fmt.Printf("%s\n  missed %v\n  extra  %v\n  broken %v\n", strings.TrimPrefix(a.File, work), missed, extra, found.Broken)
 		}
 	}
 	return r, nil
@@ -173,9 +178,9 @@ var countsText string
 func table(rows []row) string {
 	var b bytes.Buffer
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "language\tfiles\tunread\tfunctions\texact\tshare\textra\t")
+	fmt.Fprintln(w, "language\tfiles\tunread\tbroken\tfunctions\texact\tshare\textra\t")
 	for _, r := range rows {
-		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%.2f %%\t%d\t\n", r.language, r.files, r.unread, r.wanted, r.exact, r.share(), r.extra)
+		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%d\t%.2f %%\t%d\t\n", r.language, r.files, r.unread, r.broken, r.wanted, r.exact, r.share(), r.extra)
 	}
 	_ = w.Flush() // a buffer takes everything
 	return b.String()

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"claudemem/outline"
 )
 
 func TestRepositories(t *testing.T) {
@@ -107,13 +109,14 @@ func TestJoined(t *testing.T) {
 	for _, tt := range []struct{ language, name, content, first string }{
 		{"go", "a.go", "package b\n\nimport \"fmt\"\n\n// f does.\nfunc f() { fmt.Println() }\n", "package a\nfunc f"},
 		{"php", "a.php", "<?php function f() {}", "<?php function f() {}\n?>\n<?php"},
+		{"ruby", "a.rb", "def a; end\n__END__\ndata", "def a; end\ndef a"},
 		{"c", "a.c", "int f() { return 1; }", "int f() { return 1; }\nint f"},
 	} {
 		large := joined(tt.language, []source{{tt.name, []byte(tt.content)}})
 		if len(large.content) < largeFile || !strings.HasPrefix(string(large.content), tt.first) {
 			t.Errorf("%s: %d bytes, begin with %.60q", tt.language, len(large.content), large.content)
 		}
-		if n := len(functionsOf(large.name, large.content)); n < 1000 {
+		if n := len(functionsOf(outline.Of(large.name, large.content))); n < 1000 {
 			t.Errorf("%s: %d functions", tt.language, n)
 		}
 	}

@@ -101,7 +101,8 @@ func joined(language string, sources []source) source {
 }
 
 // joinable returns what of a source may stand behind another one: of Go the functions
-// and types without package clause and imports, of PHP all with its end tag.
+// and types without package clause and imports, of PHP all with its end tag, of Ruby what
+// stands before its data.
 func joinable(language string, s source) []byte {
 	switch language {
 	case "go":
@@ -117,6 +118,9 @@ func joinable(language string, s source) []byte {
 			return s.content[set.PositionFor(d.Pos(), false).Offset:]
 		}
 		return nil
+	case "ruby": // what follows the mark is data
+		code, _, _ := strings.Cut(string(s.content), "\n__END__")
+		return []byte(code)
 	case "php":
 		if strings.LastIndex(string(s.content), "<?") > strings.LastIndex(string(s.content), "?>") {
 			return append(slices.Clone(s.content), "\n?>"...)
