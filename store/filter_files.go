@@ -101,3 +101,14 @@ func (f fileFilter) check() (string, []any) {
 	return `EXISTS (SELECT 1 FROM observation_files f CROSS JOIN paths p ON p.path = f.path
 		CROSS JOIN path_segments g ON g.path_id = p.id WHERE f.observation_id = r.id AND ` + condition + ")", args
 }
+
+// checkSymbol is the condition that the change m of a symbol in session s passes.
+func (f fileFilter) checkSymbol() (string, []any) {
+	if f.typed == "." {
+		return "s.project = ?", []any{f.project}
+	}
+	if f.project == "" {
+		return "path_matches(m.file_path, ?)", []any{f.typed}
+	}
+	return "(path_matches(m.file_path, ?) AND s.project = ?)", []any{f.typed, f.project}
+}

@@ -96,10 +96,11 @@ func symbolFields(c *claudemem.SymbolChange) []any {
 	}
 }
 
-// Symbols lists changes of functions and types, the latest first. Of the query, the
-// project, the session, the files (any part of a path, in any letter case), the times (of
-// the last edit), the limit (0: all) and the offset count. name, unless "", is the
-// qualified name of the symbol or its last part, in any letter case.
+// Symbols lists changes of functions and types, the latest first, those of one edit in the
+// order of the file. Of the query, the
+// project, the session, the files (as people type them), the times (of the last edit), the
+// limit (0: all) and the offset count. name, unless "", is the qualified name of the symbol
+// or its last part, in any letter case.
 func (s *Store) Symbols(ctx context.Context, q claudemem.Query, name string) (changes []claudemem.SymbolChange, err error) {
 	defer wrap(&err, "list symbol changes")
 	c, err := symbolFilter(ctx, s.reader, q, name)
@@ -107,7 +108,7 @@ func (s *Store) Symbols(ctx context.Context, q claudemem.Query, name string) (ch
 		return nil, err
 	}
 	return all(ctx, s.reader, symbolFields, "SELECT "+symbolColumns+` FROM function_map m CROSS JOIN sessions s ON s.id = m.session_id
-		WHERE `+c.text()+" ORDER BY m.snapshot_at DESC, m.id DESC LIMIT ? OFFSET ?", append(c.args, sqlLimit(q.Limit), max(q.Offset, 0))...)
+		WHERE `+c.text()+" ORDER BY m.snapshot_at DESC, m.file_path, m.line_start, m.id LIMIT ? OFFSET ?", append(c.args, sqlLimit(q.Limit), max(q.Offset, 0))...)
 }
 
 // CountSymbols counts what Symbols lists without a limit.
@@ -123,22 +124,28 @@ func (s *Store) CountSymbols(ctx context.Context, q claudemem.Query, name string
 // symbolFilter returns the conditions of a query on function_map m and its sessions s.
 func symbolFilter(ctx context.Context, reader querier, q claudemem.Query, name string) (c conditions, err error) {
 	c.and("m.change_type <> 'unchanged'")
+	projects, err := projectsNamed(ctx, reader, q.Project)
+	if err != nil {
+		return c, err
+	}
 	if q.Project != "" {
-		projects, err := projectsNamed(ctx, reader, q.Project)
-		if err != nil {
-			return c, err
-		}
 		c.and(in("s.project", projects))
 	}
 	if q.Session != 0 {
 		c.and("m.session_id = ?", int64(q.Session))
 	}
 	if len(q.Files) > 0 {
-		parts := make([]string, len(q.Files))
-		for i, f := range q.Files {
-			parts[i] = strings.ToLower(strings.ReplaceAll(f, `\`, "/"))
+		filters, err := fileFilters(ctx, reader, distinct(q.Files), projects)
+		if err != nil {
+			return c, err
 		}
-		c.and("EXISTS (SELECT 1 FROM json_each(?) j WHERE instr(lower(m.file_path), j.value) > 0)", jsonList(parts))
+		var anyOf []string
+		var args []any
+		for _, f := range filters {
+			condition, values := f.checkSymbol()
+			anyOf, args = append(anyOf, condition), append(args, values...)
+		}
+		c.and("("+strings.Join(anyOf, " OR ")+")", args...)
 	}
 	if name != "" {
 		name = strings.ToLower(name)

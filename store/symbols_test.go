@@ -69,6 +69,10 @@ func TestSymbolsAreNetChanges(t *testing.T) {
 		{claudemem.Query{}, "%", ""},
 		{claudemem.Query{Project: "elsewhere"}, "", ""},
 		{claudemem.Query{Files: []string{`B.GO`}}, "", "new T.Get"},
+		{claudemem.Query{Files: []string{"b", "none"}}, "", "new T.Get"},
+		{claudemem.Query{Files: []string{"/home/dev/shop/b.go"}}, "", "new T.Get"},
+		{claudemem.Query{Files: []string{"/home/dev/shop"}, Limit: 1}, "", "new T.Get"},
+		{claudemem.Query{Files: []string{"/home/dev/shop/b.go"}, Project: "elsewhere"}, "", ""},
 		{claudemem.Query{Since: base + 20, Until: base + 21}, "", "modified New"},
 	} {
 		got, err := m.Symbols(t.Context(), tt.query, tt.name)
