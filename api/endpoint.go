@@ -32,6 +32,7 @@ var (
 	ReceiptEndpoint      = endpoint("GET", "/api/sessions/{id}/receipt", Memory.Receipt)
 	ProjectsEndpoint     = endpoint("GET", "/api/projects", Memory.Projects)
 	LearningsEndpoint    = endpoint("GET", "/api/learnings", Memory.Learnings)
+	SymbolsEndpoint      = endpoint("GET", "/api/symbols", Memory.Symbols)
 	StatsEndpoint        = endpoint("GET", "/api/stats", Memory.Stats)
 	QueueEndpoint        = endpoint("GET", "/api/queue", func(m Memory, ctx context.Context, _ struct{}) (Queue, error) { return m.Queue(ctx) })
 	PreviewEndpoint      = endpoint("GET", "/api/context/preview", Memory.Preview)
@@ -133,6 +134,11 @@ func (f Forward) Projects(ctx context.Context, q ProjectsRequest) (Page[Project]
 // Learnings implements Memory.
 func (f Forward) Learnings(ctx context.Context, q LearningsRequest) (Page[Learning], error) {
 	return forward(ctx, f, LearningsEndpoint, q)
+}
+
+// Symbols implements Memory.
+func (f Forward) Symbols(ctx context.Context, q SymbolsRequest) (Page[Symbol], error) {
+	return forward(ctx, f, SymbolsEndpoint, q)
 }
 
 // Stats implements Memory.

@@ -32,6 +32,9 @@ type Store interface {
 	Projects(ctx context.Context) ([]claudemem.ProjectDigest, error)
 	Learnings(ctx context.Context, q claudemem.LearningQuery) ([]claudemem.Learning, error)
 	CountLearnings(ctx context.Context, q claudemem.LearningQuery) (int, error)
+	// Symbols lists changes of functions and types with a name, "" for any.
+	Symbols(ctx context.Context, q claudemem.Query, name string) ([]claudemem.SymbolChange, error)
+	CountSymbols(ctx context.Context, q claudemem.Query, name string) (int, error)
 	Totals(ctx context.Context, project string) (claudemem.Totals, error)
 	Books(ctx context.Context) (claudemem.Books, error)
 	Backlog(ctx context.Context, now claudemem.Millis) ([]claudemem.Backlog, error)

@@ -33,6 +33,8 @@ type Memory interface {
 	Projects(ctx context.Context, r ProjectsRequest) (Page[Project], error)
 	// Learnings lists learnings, active ones first.
 	Learnings(ctx context.Context, r LearningsRequest) (Page[Learning], error)
+	// Symbols lists the functions and types that sessions changed, the latest change first.
+	Symbols(ctx context.Context, r SymbolsRequest) (Page[Symbol], error)
 	// Stats returns the numbers of records and events, and the cost of model calls.
 	Stats(ctx context.Context, r StatsRequest) (Stats, error)
 	// Queue returns the events that wait to be distilled and those that failed for good.

@@ -42,6 +42,7 @@ type fakeWorker struct {
 	panicValue any
 	learnings  []claudemem.Learning
 	listed     []claudemem.LearningQuery
+	symbols    []claudemem.SymbolChange
 	edits      []claudemem.LearningEdit
 	statuses   []claudemem.StatusRequest
 	line       claudemem.Statusline
@@ -206,6 +207,17 @@ func (f *fakeWorker) DeadLetters(context.Context, int) ([]claudemem.DeadLetter, 
 func (f *fakeWorker) Revive(_ context.Context, keys ...string) (int, error) {
 	f.revived = keys
 	return len(f.dead), nil
+}
+
+func (f *fakeWorker) Symbols(_ context.Context, q claudemem.Query, name string) ([]claudemem.SymbolChange, error) {
+	f.queried = append(f.queried, q)
+	f.named = append(f.named, name)
+	found := f.symbols[min(q.Offset, len(f.symbols)):]
+	return found[:min(q.Limit, len(found))], f.err
+}
+
+func (f *fakeWorker) CountSymbols(context.Context, claudemem.Query, string) (int, error) {
+	return len(f.symbols), f.err
 }
 
 func (f *fakeWorker) Learnings(_ context.Context, q claudemem.LearningQuery) ([]claudemem.Learning, error) {

@@ -39,9 +39,18 @@ func someLearnings() []claudemem.Learning {
 	}
 }
 
+func someSymbols() []claudemem.SymbolChange {
+	return []claudemem.SymbolChange{
+		{ID: 3, Session: 12, FilePath: "money/money.go", SnapshotAt: claudemem.MillisOf(noon), QualifiedName: "Ledger.Total", Kind: "method",
+			Signature: "func (l *Ledger) Total() <-chan Cents", LineStart: 10, LineEnd: 14, BodyHash: "1f0c", ChangeType: claudemem.SymbolNew, RenamedFrom: "Ledger.Sum"},
+		{ID: 2, Session: 12, FilePath: "money/money.go", SnapshotAt: claudemem.MillisOf(noon), QualifiedName: "Ledger.Sum", Kind: "method",
+			Signature: "func (l *Ledger) Sum() <-chan Cents", LineStart: 10, LineEnd: 14, BeforeHash: "1f0c", ChangeType: claudemem.SymbolDeleted},
+	}
+}
+
 func TestGoldenAnswers(t *testing.T) {
 	setup := func(f *fakeWorker) {
-		f.records, f.learnings = someRecords(), someLearnings()
+		f.records, f.learnings, f.symbols = someRecords(), someLearnings(), someSymbols()
 		f.line = claudemem.Statusline{Observations: 3, Pending: 2, TokensToday: 1234, Cap: "day", Trouble: "claude login"}
 		f.dead = []claudemem.DeadLetter{{Key: "tool:claude-code:s1:t1", Session: 12, Kind: claudemem.KindTool, ToolName: "Bash",
 			OccurredAt: claudemem.MillisOf(noon), Attempts: 3, LastError: "distil batch: no answer"}}
@@ -109,6 +118,13 @@ func TestGoldenAnswers(t *testing.T) {
 		{name: "learning-retire", method: "DELETE", path: "/api/learnings/7"},
 		{name: "learning-retire-bad", method: "DELETE", path: "/api/learnings/seven"},
 		{name: "learning-wrong-method", path: "/api/learnings/7"},
+		{name: "symbols", path: "/api/symbols?file=money&name=Total&since=2026-03-01&limit=1", change: func(f *fakeWorker) {
+			f.sessions = []claudemem.SessionDigest{{Session: claudemem.Session{ID: 12, ProjectPath: "/home/ada/work/tally"}}}
+		}},
+		{name: "symbols-page", path: "/api/symbols?offset=1"},
+		{name: "symbols-none", path: "/api/symbols?session=S12", change: func(f *fakeWorker) { f.symbols = nil }},
+		{name: "symbols-bad-session", path: "/api/symbols?session_id=last"},
+		{name: "symbols-bad-range", path: "/api/symbols?since=2026-03-02&until=2026-03-01"},
 		{name: "statusline", path: "/api/statusline?session_id=s1&host=claude-code&project_path=/p"},
 		{name: "queue", path: "/api/queue"},
 		{name: "queue-retry", method: "POST", path: "/api/queue/retry", body: `{}`},

@@ -176,6 +176,8 @@ func (a *server) recordRoutes() []route {
 		endpoint(a, api.SummariesEndpoint, "summaries, the newest first", api.Listing[api.Summary]{Results: summaries}, "project=tally&limit=5"),
 		endpoint(a, api.PromptsEndpoint, "prompts of the user, the newest first", api.Listing[api.Prompt]{Results: prompts}, "project=tally&limit=5"),
 		endpoint(a, api.ProjectsEndpoint, "projects, the most recently used first", api.Page[api.Project]{Results: []api.Project{{}}}, ""),
+		endpoint(a, api.SymbolsEndpoint, "functions and types that sessions changed, the latest change first", api.Page[api.Symbol]{Results: []api.Symbol{{}}},
+			"project=tally&file=money&since=2026-03-01"),
 
 		endpoint(a, api.LearningsEndpoint, "learnings: active ones first, by project, the most certain first",
 			api.Page[api.Learning]{Results: []api.Learning{{}}}, "project=tally"),
