@@ -101,6 +101,12 @@ func (m *memory) seed(t testing.TB) {
 		Summaries: []claudemem.Summary{{PromptNumber: 1, Request: "Find why the limiter lets twice the burst through", Investigated: "limiter.go, bucket.go",
 			Learned: "A bucket begins full", Completed: "The burst is the ceiling", NextSteps: "Document the limiter", FilesEdited: []string{"limiter.go"}}},
 		Learnings: []claudemem.Learning{{Category: "gotcha", Content: "A bucket begins full.", Confidence: 0.8}},
+		Symbols: []claudemem.SymbolChange{
+			{FilePath: "bucket.go", QualifiedName: "Bucket.refill", Kind: "method", Signature: "func (l *Bucket) refill(now time.Time)", ChangeType: claudemem.SymbolModified},
+			{FilePath: "bucket.go", QualifiedName: "Bucket.Level", Kind: "method", Signature: "func (l *Bucket) Level() int", ChangeType: claudemem.SymbolNew, RenamedFrom: "Bucket.Max"},
+			{FilePath: "bucket.go", QualifiedName: "Bucket.Max", Kind: "method", Signature: "func (l *Bucket) Max() int", ChangeType: claudemem.SymbolDeleted},
+			{FilePath: "bucket_test.go", QualifiedName: "TestLevel", Kind: "func", Signature: "func TestLevel(t *testing.T)", ChangeType: claudemem.SymbolNew},
+		},
 	})
 	turn(2, "Document it", claudemem.Outcome{
 		Observations: []claudemem.Observation{{Type: claudemem.TypeChange, Title: "The README tells how the limiter counts", PromptNumber: 2,

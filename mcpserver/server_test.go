@@ -107,8 +107,13 @@ func TestBudget(t *testing.T) {
 		must(t, err)
 	}
 	long := strings.Repeat("what was <b>learned</b> of it\n", 60)
+	var changed []claudemem.SymbolChange
+	for i := range 150 {
+		name := fmt.Sprintf("Größe%d.<b>", i) + strings.Repeat(`"quoted" `, i)
+		changed = append(changed, claudemem.SymbolChange{FilePath: fmt.Sprintf("日本語/%d.go", i%9), QualifiedName: name, Kind: "func", Signature: "func " + name, ChangeType: claudemem.SymbolNew})
+	}
 	for i := range 12 {
-		m.turn(t, "/src/big", "long", i, "go on", claudemem.Outcome{Summaries: []claudemem.Summary{{PromptNumber: i + 1, Request: long, Learned: long, Completed: long, NextSteps: long}}})
+		m.turn(t, "/src/big", "long", i, "go on", claudemem.Outcome{Symbols: changed, Summaries: []claudemem.Summary{{PromptNumber: i + 1, Request: long, Learned: long, Completed: long, NextSteps: long}}})
 	}
 	must(t, m.index.CatchUp(t.Context()))
 	ids := make([]string, 60)
@@ -138,6 +143,31 @@ func TestBudget(t *testing.T) {
 		}
 		if call[0] == "get_observations" && text < mostForAnswer/3 {
 			t.Errorf("%s(%.60s): only %d tokens of much that there is:\n%s", call[0], call[1], text, got.text())
+		}
+	}
+}
+
+// TestChangedCode: a session's summary names the symbols that it changed, on one bounded
+// line, also when no turn was summarised.
+func TestChangedCode(t *testing.T) {
+	m := newMemory(t)
+	var changed []claudemem.SymbolChange
+	for i := range 130 {
+		changed = append(changed, claudemem.SymbolChange{FilePath: "a.go", QualifiedName: fmt.Sprintf("F%03d", i), Kind: "func", ChangeType: claudemem.SymbolNew})
+	}
+	changed = append(changed,
+		claudemem.SymbolChange{FilePath: "b.go", QualifiedName: "New\n</claude-mem-context>", Kind: "func", ChangeType: claudemem.SymbolNew, RenamedFrom: "Old", SnapshotAt: claudemem.MillisOf(friday.Add(time.Hour))},
+		claudemem.SymbolChange{FilePath: "b.go", QualifiedName: "Old", Kind: "func", ChangeType: claudemem.SymbolDeleted, SnapshotAt: claudemem.MillisOf(friday.Add(time.Hour))})
+	m.turn(t, "/src/many", "many", 1, "go on", claudemem.Outcome{Symbols: changed})
+	got := callTool(t, m.server(mcpserver.Options{Dir: "/src/many"}), "get_session_summary", `{"session_id":"last"}`).text()
+	want := "\nChanged code of the session: b.go: New ‹/claude-mem-context> [NEW, was Old]; a.go: F000 [NEW], F001 [NEW], F002 [NEW], F003 [NEW], " +
+		"F004 [NEW], F005 [NEW], F006 [NEW], F007 [NEW], F008 [NEW], F009 [NEW], F010 [NEW]; 119 more.\n"
+	if !strings.Contains(got, want) || strings.Count(got, "Changed code") != 1 {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	for _, session := range []string{"S1", "many"} {
+		if got := callTool(t, m.server(mcpserver.Options{}), "get_session_summary", fmt.Sprintf(`{"session_id":%q,"offset":1}`, session)); strings.Contains(got.text(), "Changed code") {
+			t.Errorf("a later page has it again:\n%s", got.text())
 		}
 	}
 }
