@@ -284,6 +284,7 @@ var contractCases = []struct{ command, args string }{
 	{"claude-mem learn list", "learn list --retired"},
 	{"claude-mem learn list", "learn list --all"},
 	{"claude-mem outline", "outline cart.go"},
+	{"claude-mem changes", "changes --session S1"},
 	{"claude-mem agent-files status", "agent-files status --target root,folders"},
 	{"claude-mem agent-files sync", "agent-files sync --target root"},
 	{"claude-mem agent-files clean", "agent-files clean"},

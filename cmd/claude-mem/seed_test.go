@@ -61,6 +61,10 @@ func seeded(t *testing.T) (env map[string]string, project string) {
 		},
 		Summaries: []claudemem.Summary{{PromptNumber: 1, Request: "Fix the burst", Investigated: "the limiter", Learned: "it counts twice", Completed: "fixed [redacted:jwt]",
 			NextSteps: "document it", FilesRead: []string{"bucket.go"}, FilesEdited: []string{"limiter.go"}, Notes: "none"}},
+		Symbols: []claudemem.SymbolChange{
+			{FilePath: "limiter.go", QualifiedName: "Limiter.refill", Kind: "method", Signature: "func (l *Limiter) refill()", LineStart: 7, LineEnd: 9,
+				ChangeType: claudemem.SymbolNew, RenamedFrom: "Limiter.fill"},
+		},
 		Learnings: []claudemem.Learning{
 			{Category: "convention", Content: "Use floats for tokens.", Confidence: 0.8}, {Category: "convention", Content: "Don't use floats for tokens.", Confidence: 0.8}},
 	}))
