@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"unicode"
@@ -389,10 +390,20 @@ func BenchmarkDistil(b *testing.B) {
 		big.fail("go test ./...", 1, output+goFailure).write("a.go", strings.Repeat("func A() {\n\treturn\n}\n", 3000)).run("go test ./...", output)
 	}
 	big.stop("Done.")
+	generated := tell().ask("generate it")
+	for i := range 60 {
+		var source strings.Builder
+		source.WriteString("package a\n")
+		for j := range 400 {
+			fmt.Fprintf(&source, "\nfunc Get%dOf%d() {}\n", j, i)
+		}
+		generated.write(fmt.Sprintf("gen%d.go", i), source.String())
+	}
+	generated.stop("Done.")
 	for _, bench := range []struct {
 		name  string
 		story *story
-	}{{"small", small}, {"64KB", big}} {
+	}{{"small", small}, {"64KB", big}, {"generated", generated}} {
 		b.Run(bench.name, func(b *testing.B) {
 			o := New()
 			for b.Loop() {

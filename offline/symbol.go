@@ -20,39 +20,58 @@ type symbol struct {
 	code, test bool
 }
 
-// symbolsOf returns the net changes of a sequence of edits, in the order of their first
-// change. What came and went is none, and neither is what a deleted file held.
+// maxSymbols bounds the symbols of an episode: generated files have thousands.
+const maxSymbols = 1000
+
+// symbolsOf returns the net changes of a sequence of edits, file by file. What came and
+// went is none, and neither is what a deleted file held.
 func symbolsOf(edits []*edit) []symbol {
-	var net []claudemem.SymbolChange
+	var files []string
+	net := map[string][]claudemem.SymbolChange{}
 	for _, x := range edits {
 		if x.deleted {
-			net = slices.DeleteFunc(net, func(c claudemem.SymbolChange) bool { return c.FilePath == x.path })
+			delete(net, x.path)
 		}
-		changes := slices.Clone(x.symbols)
-		for i := range changes {
-			changes[i].FilePath = x.path
+		if len(x.symbols) > 0 {
+			files = text.Add(files, x.path)
+			changes := slices.Clone(x.symbols)
+			for i := range changes {
+				changes[i].FilePath = x.path
+			}
+			net[x.path] = claudemem.FoldSymbols(net[x.path], changes...)
 		}
-		net = claudemem.FoldSymbols(net, changes...)
 	}
-	type key struct{ file, name string }
-	gone, renamed := map[key]bool{}, map[key]bool{}
+	var out []symbol
+	for _, file := range files {
+		out = append(out, symbolsOfFile(file, net[file])...)
+		if len(out) >= maxSymbols {
+			return out[:maxSymbols]
+		}
+	}
+	return out
+}
+
+// symbolsOfFile returns the net changes of a file as they are shown. Of a renamed symbol
+// the old name is no symbol by itself.
+func symbolsOfFile(file string, net []claudemem.SymbolChange) []symbol {
+	gone, renamed := map[string]bool{}, map[string]bool{}
 	for i := range net {
-		gone[key{net[i].FilePath, net[i].QualifiedName}] = net[i].ChangeType == claudemem.SymbolDeleted
+		gone[net[i].QualifiedName] = net[i].ChangeType == claudemem.SymbolDeleted
 	}
 	for i := range net {
-		old := key{net[i].FilePath, net[i].RenamedFrom}
-		renamed[old] = gone[old]
+		renamed[net[i].RenamedFrom] = gone[net[i].RenamedFrom]
 	}
+	code := toolcall.KindOfFile(file) == toolcall.FileCode
 	var out []symbol
 	for i := range net {
 		c := &net[i]
-		if c.ChangeType == claudemem.SymbolDeleted && renamed[key{c.FilePath, c.QualifiedName}] {
+		if c.ChangeType == claudemem.SymbolDeleted && renamed[c.QualifiedName] {
 			continue
 		}
-		s := symbol{change: c.ChangeType, file: c.FilePath, name: nameInCode(c.FilePath, c.QualifiedName), test: isTest(c)}
-		s.code = !s.test && toolcall.KindOfFile(s.file) == toolcall.FileCode
-		if renamed[key{c.FilePath, c.RenamedFrom}] {
-			s.from = nameInCode(c.FilePath, c.RenamedFrom)
+		s := symbol{change: c.ChangeType, file: file, name: nameInCode(file, c.QualifiedName), test: isTest(c)}
+		s.code = code && !s.test
+		if renamed[c.RenamedFrom] {
+			s.from = nameInCode(file, c.RenamedFrom)
 		}
 		out = append(out, s)
 	}
