@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"path"
 	"path/filepath"
@@ -108,7 +109,7 @@ type Report struct {
 	Targets []Target `json:"targets"`
 	Files   []File   `json:"files"`
 	// Partial says that the project has too many folders to look into all of them for
-	// blocks to take out.
+	// blocks that no target wants. Without targets all are looked into.
 	Partial bool `json:"partial"`
 }
 
@@ -144,7 +145,11 @@ func Sync(ctx context.Context, r Request) (Report, error) {
 	}
 	report := Report{Project: t.dir, Targets: append([]Target{}, r.Targets...), Files: []File{}}
 	wanted := plan(t, &r)
-	marked, all := t.marked(ctx)
+	limit := maxFolders
+	if len(r.Targets) == 0 && !r.DryRun {
+		limit = math.MaxInt
+	}
+	marked, all := t.marked(ctx, limit)
 	report.Partial = !all
 	done := map[string]bool{}
 	for _, w := range wanted {
@@ -282,7 +287,7 @@ func (t *tree) apply(at string, w *want, dry bool) (Action, error) {
 	case w.lines == nil && !d.block:
 		return "", nil
 	case w.lines == nil:
-		return t.take(at, w, &d, old, mode, dry)
+		return t.take(at, &d, old, mode, dry)
 	}
 	action := ActionUpdate
 	if !d.block {
@@ -319,7 +324,7 @@ func (t *tree) create(at string, w *want, dry bool) error {
 
 // take takes the block out of a file, and deletes a file that we made and that has
 // nothing else.
-func (t *tree) take(at string, w *want, d *document, old []byte, mode fs.FileMode, dry bool) (Action, error) {
+func (t *tree) take(at string, d *document, old []byte, mode fs.FileMode, dry bool) (Action, error) {
 	rest := d.without()
 	own := strings.TrimSpace(string(rest)) == ""
 	if at == cursorFile {

@@ -417,7 +417,7 @@ func TestRefusedDirectories(t *testing.T) {
 	t.Setenv("HOME", home)
 	t.Setenv("USERPROFILE", home)
 	bare := project(t, map[string]string{"HEAD": "ref: refs/heads/main\n", "objects/": "", "refs/": ""})
-	for _, dir := range []string{home, bare, filepath.VolumeName(home) + string(filepath.Separator), filepath.Join(home, "absent"), "label:shop"} {
+	for _, dir := range []string{home, filepath.Dir(home), bare, filepath.VolumeName(home) + string(filepath.Separator), filepath.Join(home, "absent"), "label:shop"} {
 		_, err := Sync(t.Context(), Request{Project: dir, Targets: Targets(), Records: records(), DryRun: true})
 		if code := claudemem.CodeOf(err); code != claudemem.CodeInvalid && code != claudemem.CodeNotFound {
 			t.Errorf("%s: %v", dir, err)
@@ -447,6 +447,21 @@ func TestWrittenMeanwhile(t *testing.T) {
 	}
 	if err := tr.write("absent.md", []byte("ours\n"), []byte("old\n"), 0o644); err == nil {
 		t.Error("a file that was deleted meanwhile is there again")
+	}
+}
+
+// TestManyFolders: a sync looks into a bounded number of folders and says so.
+func TestManyFolders(t *testing.T) {
+	dir := project(t, nil)
+	sync(t, dir, Targets(), records())
+	tr, err := openTree(dir)
+	must(t, err)
+	t.Cleanup(func() { _ = tr.root.Close() })
+	if names, all := tr.marked(t.Context(), 3); all || len(names) != 3 { // without src/limit, the fourth
+		t.Errorf("3 folders: %v, all %v", names, all)
+	}
+	if names, all := tr.marked(t.Context(), 4); !all || len(names) != 4 {
+		t.Errorf("4 folders: %v, all %v", names, all)
 	}
 }
 

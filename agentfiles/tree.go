@@ -20,8 +20,8 @@ import (
 const (
 	// maxFile bounds a file that gets a block, in bytes: a host would cut a larger one.
 	maxFile = 1 << 20
-	// maxFolders bounds the folders in which blocks are looked for; reading as many takes
-	// about a second.
+	// maxFolders bounds the folders in which a sync looks for blocks; reading as many takes
+	// about a second. Taking all blocks out looks into all folders.
 	maxFolders = 20_000
 )
 
@@ -33,11 +33,11 @@ type tree struct {
 }
 
 // openTree opens the directory of a project. CodeInvalid for a directory whose files are
-// not those of a project: the home directory, the root of a file system, a bare
-// repository.
+// not those of a project: the home directory and those above it, whose files hosts read in
+// every project below, and a bare repository.
 func openTree(dir string) (*tree, error) {
 	real, err := filepath.EvalSymlinks(dir)
-	if err != nil {
+	if err != nil || !filepath.IsAbs(dir) { // a project may be known by its label only
 		return nil, claudemem.Errorf(claudemem.CodeNotFound, "there is no directory %s", dir).
 			WithHint("--project names another project")
 	}
@@ -49,8 +49,10 @@ func openTree(dir string) (*tree, error) {
 	switch {
 	case real == filepath.Dir(real):
 		reason = "the root of the file system"
-	case real == home: // hosts read its files in every project below
+	case real == home:
 		reason = "the home directory"
+	case strings.HasPrefix(home, real+string(filepath.Separator)):
+		reason = "above the home directory"
 	case exists(filepath.Join(real, "HEAD")) && exists(filepath.Join(real, "objects")) && exists(filepath.Join(real, "refs")):
 		reason = "a git directory"
 	}
@@ -205,8 +207,8 @@ func (t *tree) fits(folder string) bool {
 }
 
 // marked returns the files of the project that may have a block, by their names and
-// content. all is false if there are more than maxFolders folders.
-func (t *tree) marked(ctx context.Context) (names []string, all bool) {
+// content. all is false if there are more than limit folders.
+func (t *tree) marked(ctx context.Context, limit int) (names []string, all bool) {
 	look := func(name string) {
 		at, err := t.locate(name, false)
 		if err != nil || slices.Contains(names, at) {
@@ -220,7 +222,7 @@ func (t *tree) marked(ctx context.Context) (names []string, all bool) {
 	look(cursorFile)
 	folders := []string{"."}
 	for n := 0; n < len(folders); n++ {
-		if n == maxFolders || ctx.Err() != nil {
+		if n == limit || ctx.Err() != nil {
 			return names, false
 		}
 		entries, _ := fs.ReadDir(t.root.FS(), folders[n]) // a folder that cannot be read has no block of ours

@@ -168,7 +168,7 @@ func (f *fileSync) sync(ctx context.Context, project string) {
 		}
 	}
 	f.log.Info("synced agent files", "files", len(report.Files), "written", written, "failed", len(failed))
-	if err := f.notice(ctx, report.Project, failed); err != nil {
+	if err := f.notice(ctx, project, failed); err != nil {
 		f.warn(ctx, err)
 	}
 }

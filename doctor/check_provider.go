@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strconv"
 	"strings"
 
@@ -142,7 +143,8 @@ func checkAgentFiles(_ context.Context, e *exam) ([]Finding, string) {
 	}
 	var list []Finding
 	for _, n := range notices {
-		if project, ok := strings.CutPrefix(n.Key, daemon.NoticeAgentFiles); ok {
+		project, ok := strings.CutPrefix(n.Key, daemon.NoticeAgentFiles)
+		if _, err := os.Stat(project); ok && err == nil { // else it is gone, and so are its files
 			list = append(list, e.found("agent-files-unwritten", n.Text, "project", project))
 		}
 	}

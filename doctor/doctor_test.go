@@ -200,14 +200,23 @@ func TestProviderNotices(t *testing.T) {
 func TestAgentFiles(t *testing.T) {
 	for setting, want := range map[string]string{"root,cursor": "agent-files-unwritten", "off": "agent-files"} {
 		dir := t.TempDir()
-		note(t, memory(t, dir), "agent_files:/home/ada/my shop")
+		project := filepath.Join(t.TempDir(), "my shop")
+		if err := os.Mkdir(project, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		db := memory(t, dir)
+		note(t, db, "agent_files:"+project)
+		note(t, db, "agent_files:"+project+" that is gone")
 		r := Examine(t.Context(), Config{DataDir: dir, Getenv: environment("CLAUDE_MEM_AGENT_FILES", setting)})
 		i := slices.IndexFunc(r.Findings, func(f Finding) bool { return f.Check == "agent-files" })
 		if i < 0 || r.Findings[i].Name != want {
 			t.Fatalf("%s: no %s in %+v", setting, want, r.Findings)
 		}
-		if f := r.Findings[i]; want != f.Check && f.Fix != "claude-mem agent-files status --project '/home/ada/my shop'" {
+		if f := r.Findings[i]; want != f.Check && f.Fix != "claude-mem agent-files status --project '"+project+"'" {
 			t.Errorf("fix %q", f.Fix)
+		}
+		if next := r.Findings[i+1]; next.Check == "agent-files" {
+			t.Errorf("a project that is gone: %+v", next)
 		}
 	}
 }

@@ -280,7 +280,7 @@ func Checks() []Check {
 				"claude-mem config set CLAUDE_MEM_SESSION_TOKEN_CAP {more}", ""},
 		}},
 		{"agent-files", "whether the files that get blocks of records (the setting AGENT_FILES) could be written", reading, inDataDir(checkAgentFiles), []Kind{
-			{"agent-files-unwritten", Warn, "Files of a project could not be updated: they are read-only, are links out of the project, or their markers are broken. The others were.",
+			{"agent-files-unwritten", Warn, "Files of a project could not be updated: they are read-only, are links out of the project, or their markers are broken. The others were. The finding goes when the worker has written them, after the next summary.",
 				"claude-mem agent-files status --project {project}", ""},
 		}},
 		{"private", "marks of private turns: their directory, and marks older than a week", quick, inDataDir(checkPrivate), []Kind{
