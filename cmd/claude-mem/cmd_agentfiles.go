@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -174,7 +173,7 @@ func (a *app) printAgentFiles(r *agentfiles.Report, asJSON, dry bool) error {
 	})
 	if failed := r.Failed(); err == nil && failed > 0 && !dry {
 		return claudemem.Errorf(claudemem.CodeStorage, "%s of %d could not be changed", text.Count(failed, "file"), len(r.Files)).
-			WithHint("mend what is said of each, then run the command again")
+			WithHint("fix what is said of each file, then run the command again")
 	}
 	return err
 }
@@ -191,15 +190,15 @@ var done = map[agentfiles.Action][2]string{
 
 // outcomeOf returns what was or would be done with a file, in words.
 func outcomeOf(f agentfiles.File, dry bool) string {
-	words := done[f.Action][0]
+	words, not := done[f.Action][0], "not changed: "
 	if dry {
-		words = done[f.Action][1]
+		words, not = done[f.Action][1], "cannot be changed: "
 	}
 	switch {
 	case f.Problem == "":
 		return words
 	case strings.HasPrefix(f.Problem, "line "):
-		return "not changed: " + f.Problem
+		return not + f.Problem
 	}
-	return fmt.Sprintf("not changed: it %s", oneLine(f.Problem, 0))
+	return not + "it " + oneLine(f.Problem, 0)
 }
