@@ -247,7 +247,7 @@ func TestAgentFilesRefused(t *testing.T) {
 	before := tree(t, a.project)
 	said, failed := a.run("sync", "--target", everything)
 	want := map[string]string{"CLAUDE.md": "is read-only", "docs/CLAUDE.md": "is in a read-only folder", "AGENTS.md": "line 2: the block that begins here has no end marker",
-		"src/limit/CLAUDE.md": "is no regular file, or larger than 1 MB", cursorRule: "create"}
+		"src/limit/CLAUDE.md": "is no regular file, or larger than 1 MB, or being written", cursorRule: "create"}
 	for name, problem := range want {
 		if said[name] != problem {
 			t.Errorf("%s: %q, want %q", name, said[name], problem)

@@ -308,10 +308,10 @@ func (t *tree) create(at string, w *want, dry bool) error {
 	if dry {
 		return t.mayChange(at, 0)
 	}
-	attrs := []string{attrCreated}
+	attrs, made := []string{attrCreated}, 0
 	if w.mkdir {
-		made, err := t.mkdir(at)
-		if err != nil {
+		var err error
+		if made, err = t.mkdir(at); err != nil {
 			return err
 		}
 		if made > 0 {
@@ -319,7 +319,11 @@ func (t *tree) create(at string, w *want, dry bool) error {
 		}
 	}
 	d := document{before: []byte(w.head), eol: "\n"}
-	return t.write(at, d.with(w.lines, attrs...), nil, 0)
+	err := t.write(at, d.with(w.lines, attrs...), nil, 0)
+	if err != nil {
+		t.removeDirs(at, made)
+	}
+	return err
 }
 
 // take takes the block out of a file, and deletes a file that we made and that has

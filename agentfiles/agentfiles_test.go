@@ -224,7 +224,7 @@ func TestBrokenMarkers(t *testing.T) {
 		begin + end + "x\n" + begin:    "line 4: a second block begins; leave one block with one begin and one end marker",
 		"\xff\xfe#\x00" + "R\x00":      "is not UTF-8 text",
 		"caf\xe9\n":                    "is not UTF-8 text",
-		strings.Repeat("a", maxFile+1): "is no regular file, or larger than 1 MB",
+		strings.Repeat("a", maxFile+1): "is no regular file, or larger than 1 MB, or being written",
 	} {
 		dir := project(t, map[string]string{"CLAUDE.md": text, "AGENTS.md": "x\n"})
 		before := contents(t, dir)
@@ -265,7 +265,7 @@ func TestStaysInside(t *testing.T) {
 	same(t, "actions", got, map[string]string{
 		"CLAUDE.md": "is a link that leads out of the project", "AGENTS.md": "is a link to a file that does not exist",
 		cursorFile: "cannot be used: path escapes from parent", "src/limit/CLAUDE.md": "create",
-		"deep/CLAUDE.md": "is no regular file, or larger than 1 MB", "docs/CLAUDE.md": "is a link to a file that does not exist",
+		"deep/CLAUDE.md": "is no regular file, or larger than 1 MB, or being written", "docs/CLAUDE.md": "is a link to a file that does not exist",
 	})
 	same(t, "outside", contents(t, outside), theirs)
 	sync(t, dir, nil, nil)
@@ -447,6 +447,22 @@ func TestWrittenMeanwhile(t *testing.T) {
 	}
 	if err := tr.write("absent.md", []byte("ours\n"), []byte("old\n"), 0o644); err == nil {
 		t.Error("a file that was deleted meanwhile is there again")
+	}
+}
+
+// TestPrivateProject: new files are as private as their folder.
+func TestPrivateProject(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("no such modes there")
+	}
+	dir := project(t, nil)
+	must(t, os.Chmod(dir, 0o700))
+	must(t, os.Chmod(filepath.Join(dir, "docs"), 0o775))
+	sync(t, dir, Targets(), records())
+	for name, want := range map[string]fs.FileMode{"CLAUDE.md": 0o600, "docs/CLAUDE.md": 0o664} {
+		info, err := os.Stat(filepath.Join(dir, name))
+		must(t, err)
+		same(t, name, info.Mode().Perm(), want)
 	}
 }
 

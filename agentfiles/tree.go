@@ -108,7 +108,7 @@ func (t *tree) read(name string) ([]byte, fs.FileMode, error) {
 	}
 	data, _, err := openfile.Within(t.root, name, maxFile)
 	if errors.Is(err, openfile.ErrUnfit) {
-		return nil, 0, errors.New("is no regular file, or larger than 1 MB")
+		return nil, 0, errors.New("is no regular file, or larger than 1 MB, or being written")
 	}
 	return data, info.Mode(), err
 }
@@ -125,6 +125,9 @@ func (t *tree) write(name string, data, old []byte, mode fs.FileMode) error {
 		return errors.New("was written to at the same time")
 	case old == nil:
 		mode = 0o644
+		if info, err := t.root.Stat(path.Dir(name)); err == nil { // a file of a private folder is private
+			mode = info.Mode()&0o666 | 0o600
+		}
 	}
 	return plain(atomicfile.WriteIn(t.root, filepath.FromSlash(name), data, mode.Perm()))
 }
@@ -149,12 +152,17 @@ func (t *tree) remove(name string, mode fs.FileMode, dirs int) error {
 	if err := t.root.Remove(name); err != nil {
 		return plain(err)
 	}
+	t.removeDirs(name, dirs)
+	return nil
+}
+
+// removeDirs deletes the last dirs directories of a file's path as far as they are empty.
+func (t *tree) removeDirs(name string, dirs int) {
 	for dir := path.Dir(name); dirs > 0 && dir != "."; dir, dirs = path.Dir(dir), dirs-1 {
 		if t.root.Remove(dir) != nil {
-			break // something else is in it
+			return // something else is in it
 		}
 	}
-	return nil
 }
 
 // mkdir makes the directory of a file and returns how many directories are new.
@@ -218,8 +226,9 @@ func (t *tree) marked(ctx context.Context, limit int) (names []string, all bool)
 			names = append(names, at)
 		}
 	}
-	look(agentsFile)
-	look(cursorFile)
+	for _, name := range []string{claudeFile, agentsFile, cursorFile} {
+		look(name) // in the letter case of the system
+	}
 	folders := []string{"."}
 	for n := 0; n < len(folders); n++ {
 		if n == limit || ctx.Err() != nil {
