@@ -236,7 +236,7 @@ var (
 // checkNames: what the prose names in backticks is there.
 func (s *skillMemory) checkNames(t *testing.T, pages []skillPage) {
 	var help strings.Builder
-	for _, command := range []string{"search", "show", "timeline", "recent", "sessions"} {
+	for _, command := range []string{"search", "show", "timeline", "recent", "sessions", "changes"} {
 		help.Write(s.mustCommand(command, "--help"))
 	}
 	var api struct {
