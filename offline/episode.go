@@ -31,7 +31,7 @@ type episode struct {
 	only bool
 
 	edits []*edit
-	// symbols are the net changes of all edits.
+	// symbols are the net changes of all steps.
 	symbols []symbol
 	// fixed are the failures after which something was edited and a later check passed;
 	// open are those without a later pass.
@@ -360,7 +360,7 @@ func newEpisode(t *turn, steps []*step) *episode {
 		}
 	}
 	e.open = lastFailures(e.open)
-	e.symbols = symbolsOf(e.edits)
+	e.symbols = symbolsOf(steps)
 	return e
 }
 
@@ -437,6 +437,7 @@ func mergeIdle(list []*episode) []*episode {
 			continue
 		}
 		p.steps = slices.Concat(p.steps, e.steps)
+		p.symbols = symbolsOf(p.steps)
 		p.tokens += e.tokens
 	}
 	return out

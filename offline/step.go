@@ -61,8 +61,12 @@ func newStep(pe *claudemem.PendingEvent) *step {
 	case toolcall.ToolWeb:
 		s.source = pageOf(s.URL)
 	}
+	var symbols []claudemem.SymbolChange
+	if s.Tool == toolcall.ToolEdit { // else they are of other files, see takeBack
+		symbols = pe.Symbols
+	}
 	for i := range s.Edits {
-		x := newEdit(&s.Edits[i], pe.Symbols)
+		x := newEdit(&s.Edits[i], symbols)
 		s.edits = append(s.edits, x)
 		if x.kind == toolcall.FileManifest && s.Edits[i].Placed {
 			s.deps = manifestChanges(x.path, s.Edits[i].Hunks)

@@ -23,22 +23,21 @@ type symbol struct {
 // maxSymbols bounds the symbols of an episode: generated files have thousands.
 const maxSymbols = 1000
 
-// symbolsOf returns the net changes of a sequence of edits, file by file. What came and
-// went is none, and neither is what a deleted file held.
-func symbolsOf(edits []*edit) []symbol {
+// symbolsOf returns the net changes of a sequence of steps, file by file. What came and
+// went is none, and neither is what a deleted file held or a command took back.
+func symbolsOf(steps []*step) []symbol {
+	net := netChanges{}
 	var files []string
-	net := map[string][]claudemem.SymbolChange{}
-	for _, x := range edits {
-		if x.deleted {
-			delete(net, x.path)
-		}
-		if len(x.symbols) > 0 {
+	for _, s := range steps {
+		for _, x := range s.edits {
 			files = text.Add(files, x.path)
-			changes := slices.Clone(x.symbols)
-			for i := range changes {
-				changes[i].FilePath = x.path
+			if x.deleted {
+				delete(net, x.path)
 			}
-			net[x.path] = claudemem.FoldSymbols(net[x.path], changes...)
+			net.add(x.symbols)
+		}
+		if s.Tool == toolcall.ToolCommand && s.event != nil {
+			net.takeBack(s.event.Symbols)
 		}
 	}
 	var out []symbol
@@ -49,6 +48,39 @@ func symbolsOf(edits []*edit) []symbol {
 		}
 	}
 	return out
+}
+
+// netChanges are changes of symbols added up, by the file as it is shown.
+type netChanges map[string][]claudemem.SymbolChange
+
+// add adds later changes.
+func (n netChanges) add(changes []claudemem.SymbolChange) {
+	for len(changes) > 0 { // those of one file at once
+		of := 1
+		for of < len(changes) && changes[of].FilePath == changes[0].FilePath {
+			of++
+		}
+		file := shown(changes[0].FilePath, maxPath)
+		n[file] = claudemem.FoldSymbols(n[file], changes[:of]...)
+		changes = changes[of:]
+	}
+}
+
+// takeBack adds what package symbols found that a command took back or moved to another
+// file, if the change was among n: it may be one of an earlier turn.
+func (n netChanges) takeBack(changes []claudemem.SymbolChange) {
+	moved := ""
+	for i := range changes {
+		c := &changes[i]
+		mine := slices.ContainsFunc(n[shown(c.FilePath, maxPath)], func(old claudemem.SymbolChange) bool { return old.QualifiedName == c.QualifiedName })
+		if mine || moved == c.QualifiedName {
+			n.add(changes[i : i+1])
+		}
+		moved = ""
+		if mine && c.ChangeType == claudemem.SymbolUnchanged {
+			moved = c.QualifiedName
+		}
+	}
 }
 
 // symbolsOfFile returns the net changes of a file as they are shown. Of a renamed symbol

@@ -64,6 +64,53 @@ func TestChanges(t *testing.T) {
 	}
 }
 
+// took sets what package symbols found that the last command took back.
+func (s *story) took(changes ...claudemem.SymbolChange) *story {
+	s.batch.Events[len(s.batch.Events)-1].Symbols = changes
+	return s
+}
+
+// TestTakenBack: what a command took back is not told, what it moved is told of the new
+// file, and what it did to the changes of earlier turns is not of this one.
+func TestTakenBack(t *testing.T) {
+	const method = "Window.Slide"
+	edit := func() *story { return tell().replace("a.go", goWindow, ">=", ">") }
+	change := edit().batch.Events[0].Symbols[0]
+	back := func(name string) claudemem.SymbolChange {
+		c := change
+		c.QualifiedName, c.ChangeType, c.BeforeHash = name, claudemem.SymbolUnchanged, c.BodyHash
+		return c
+	}
+	moved := func(name string) claudemem.SymbolChange {
+		c := change
+		c.QualifiedName, c.FilePath = name, "b.go"
+		return c
+	}
+	tests := []struct {
+		name  string
+		story *story
+		want  []string
+	}{
+		{"taken back", edit().run("git stash", "").took(back(method)), nil},
+		{"taken back after the commit", edit().run("git commit -m x", "").run("git revert HEAD", "").took(back(method)), nil},
+		{"another symbol", edit().run("git stash", "").took(back("Window.Peek"), moved("Window.Peek")), []string{"a.go: changed Window.Slide"}},
+		{"moved", edit().run("mv a.go b.go", "").took(back(method), moved(method)), []string{"b.go: moved from a.go; changed Window.Slide"}},
+		{"moved, of an earlier turn", tell().run("mv a.go b.go", "").took(back(method), moved(method)), []string{"b.go: moved from a.go"}},
+	}
+	for _, tt := range tests {
+		e := episodesOf(turnsOf(&tt.story.batch))[0]
+		var got []string
+		for _, f := range e.files() {
+			if s := e.changes(f); s != "" {
+				got = append(got, s)
+			}
+		}
+		if !slices.Equal(got, tt.want) {
+			t.Errorf("%s: got %q, want %q", tt.name, got, tt.want)
+		}
+	}
+}
+
 // TestMovedCode: what came here and went there is not new.
 func TestMovedCode(t *testing.T) {
 	body := "func Sum(ns []int) int {\n\ttotal := 0\n\tfor _, n := range ns {\n\t\ttotal += n\n\t}\n\treturn total\n}\n"
