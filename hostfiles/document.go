@@ -3,6 +3,7 @@ package hostfiles
 import (
 	"encoding/json"
 	"os"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -29,9 +30,8 @@ const (
 type document struct {
 	size    int64
 	written time.Time
-	// statements are what a Markdown file says; at lists those that have a word.
-	statements []statement
-	at         map[string][]int
+	// statements are what a Markdown file says, by the number of their words.
+	statements map[int][]statement
 	imports    []string
 	// switches are those of a settings file.
 	switches switches
@@ -98,18 +98,11 @@ func (d *document) parse(path, content string, isCut bool) {
 	}
 	p := parsePage(content)
 	d.imports = p.imports
-	d.at = map[string][]int{}
+	d.statements = map[int][]statement{}
 	for _, said := range p.statements {
-		s := parseStatement(said)
-		if len(s) < fewestWords {
-			continue
+		if s := parseStatement(said); len(s) >= fewestWords {
+			d.statements[len(s)] = append(d.statements[len(s)], s)
 		}
-		for i, w := range s {
-			if places := d.at[w]; i == 0 || len(places) == 0 || places[len(places)-1] != len(d.statements) {
-				d.at[w] = append(places, len(d.statements))
-			}
-		}
-		d.statements = append(d.statements, s)
 	}
 }
 
@@ -131,14 +124,8 @@ func (d *document) says(s statement) bool {
 	if len(s) < fewestWords {
 		return false
 	}
-	rarest := d.at[s[0]]
-	for _, w := range s[1:] {
-		if places := d.at[w]; len(places) < len(rarest) {
-			rarest = places
-		}
-	}
-	for _, i := range rarest {
-		if s.covers(d.statements[i]) {
+	for extra := range len(s)/wordsPerExtra + 1 {
+		if slices.ContainsFunc(d.statements[len(s)+extra], s.covers) {
 			return true
 		}
 	}

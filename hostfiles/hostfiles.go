@@ -11,6 +11,7 @@ import (
 
 	"claudemem"
 	"claudemem/claudedir"
+	"claudemem/text"
 )
 
 const (
@@ -36,10 +37,10 @@ func New(clock func() time.Time) *Reader {
 }
 
 // Load reads the files that the host of the session loads by itself. The function that
-// it returns gives the name of the file that says a text, or the names of those that say
-// its sentences; "" when one of the sentences is not said, or none of them says anything.
-// It is nil when there are no such files.
-func (r *Reader) Load(ctx context.Context, req claudemem.ContextRequest) func(said string) string {
+// it returns gets a line in parts and gives the name of the file that says them: in one
+// statement, or each of them or of their sentences in its own, then the names of those
+// files; "" when one of them is not said. It is nil when there are no such files.
+func (r *Reader) Load(ctx context.Context, req claudemem.ContextRequest) func(line ...string) string {
 	l := &loading{Reader: r, req: req, seen: map[string]bool{}}
 	if l.start = l.startDir(); ctx.Err() == nil {
 		if req.Host == claudemem.HostClaudeCode {
@@ -70,27 +71,44 @@ type named struct {
 	name string
 }
 
-// who returns the names of the files that say all sentences of a text.
-func (l *loading) who(said string) string {
-	whole := parseStatement(said)
-	if name := l.first(whole); name != "" || len(whole) < fewestWords {
+// who returns the names of the files that say a line.
+func (l *loading) who(line ...string) string {
+	parts := make([]statement, len(line))
+	for i, part := range line {
+		parts[i] = parseStatement(part)
+	}
+	if name := l.first(slices.Concat(parts...)); name != "" {
 		return name
 	}
-	parts := sentences(said)
-	if len(parts) < 2 {
-		return ""
-	}
 	var names []string
-	for _, part := range parts {
-		name := l.first(parseStatement(part))
-		if name == "" {
+	for i, part := range parts {
+		found := l.sentences(part, line[i])
+		if found == nil {
 			return ""
 		}
-		if !slices.Contains(names, name) {
-			names = append(names, name)
-		}
+		names = text.Add(names, found...)
 	}
 	return strings.Join(names, " and ")
+}
+
+// sentences returns the name of the file that says a part of a line, or those of the files
+// that say its sentences; nil when one of them is not said.
+func (l *loading) sentences(whole statement, part string) (names []string) {
+	if name := l.first(whole); name != "" {
+		return []string{name}
+	}
+	split := sentences(part)
+	if len(split) < 2 {
+		return nil
+	}
+	for _, sentence := range split {
+		name := l.first(parseStatement(sentence))
+		if name == "" {
+			return nil
+		}
+		names = append(names, name)
+	}
+	return names
 }
 
 // first returns the name of the first file that says a statement, "" for none.

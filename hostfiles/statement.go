@@ -55,23 +55,31 @@ func stems(list string) map[string]bool {
 // parseStatement returns the words of a sentence.
 func parseStatement(s string) statement {
 	var out statement
+	var plain []byte // words that are not in out yet: one look at several is cheaper
+	flush := func() {
+		for _, w := range words.Text(string(plain)) {
+			if !w.Part {
+				out = append(out, w.Text)
+			}
+		}
+		plain = plain[:0]
+	}
 	for field := range strings.FieldsSeq(s) {
 		field = trimField(field)
 		low := strings.ReplaceAll(strings.ToLower(field), "’", "'")
 		switch {
 		case field == "" || fillers[low]:
 		case negations[low]:
+			flush()
 			out = append(out, negation)
 		case isExact(field):
+			flush()
 			out = append(out, "="+field)
 		default:
-			for _, w := range words.Text(field) {
-				if !w.Part {
-					out = append(out, strings.Clone(w.Text))
-				}
-			}
+			plain = append(append(plain, field...), ' ')
 		}
 	}
+	flush()
 	return out
 }
 

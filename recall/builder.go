@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"sync"
 	"time"
 
 	"claudemem"
@@ -214,8 +215,10 @@ type run struct {
 	// limit bounds the time for the whole block.
 	limit time.Duration
 	asker
-	// host names the file that says a text and that the host loads by itself.
-	host   *attempt[func(said string) string]
+	// host names the file that says a line and that the host loads by itself; said has the
+	// names for observations, by nameOf.
+	host   *attempt[func(line ...string) string]
+	said   sync.Map
 	recent *attempt[[]claudemem.SessionDigest]
 	fresh  *attempt[freshSessions]
 }

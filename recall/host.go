@@ -2,7 +2,6 @@ package recall
 
 import (
 	"context"
-	"slices"
 	"strings"
 
 	"claudemem"
@@ -19,7 +18,7 @@ func (b *built) add(l line, file string) {
 }
 
 // loadHost reads what the host loads by itself, nil for nothing.
-func (r *run) loadHost(ctx context.Context) (func(said string) string, error) {
+func (r *run) loadHost(ctx context.Context) (func(line ...string) string, error) {
 	if r.opts.HostFiles == nil {
 		return nil, nil
 	}
@@ -27,7 +26,7 @@ func (r *run) loadHost(ctx context.Context) (func(said string) string, error) {
 }
 
 // hostKnows returns what loadHost found, nil for nothing or if it is not there in time.
-func (r *run) hostKnows() func(said string) string {
+func (r *run) hostKnows() func(line ...string) string {
 	who, err := r.host.wait()
 	if err != nil {
 		return nil
@@ -35,28 +34,14 @@ func (r *run) hostKnows() func(said string) string {
 	return who
 }
 
-// hostSays returns the name of the file that the host loads by itself and that says the
-// parts of a line: in one statement, or each in its own. "" when one is not said, or that
-// is not known in time.
-func (r *run) hostSays(parts ...string) string {
+// hostSays returns the name of the file that the host loads by itself and that says a
+// line, given in parts. "" when a part is not said, or that is not known in time.
+func (r *run) hostSays(line ...string) string {
 	who := r.hostKnows()
 	if who == nil {
 		return ""
 	}
-	if file := who(strings.Join(parts, ": ")); file != "" || len(parts) == 1 {
-		return file
-	}
-	var files []string
-	for _, part := range parts {
-		file := who(part)
-		if file == "" {
-			return ""
-		}
-		if !slices.Contains(files, file) {
-			files = append(files, file)
-		}
-	}
-	return strings.Join(files, " and ")
+	return who(line...)
 }
 
 // hostSaysWork is hostSays for the text of a session's line. What was only asked for is
@@ -69,14 +54,22 @@ func (r *run) hostSaysWork(said string) string {
 	return r.hostSays(said)
 }
 
-// hostSaysObservation is hostSays for an observation's line.
+// hostSaysObservation is hostSays for an observation's line. It remembers the answer:
+// an observation is looked at when it is read and when it is chosen.
 func (r *run) hostSaysObservation(o *claudemem.Observation) string {
 	if r.hostKnows() == nil {
 		return ""
 	}
-	title, detail := titleAndDetail(o, r.plain(o.Title), r.plain, func(string) bool { return false })
-	if detail == "" {
-		return r.hostSays(title)
+	name := nameOf(o)
+	if file, ok := r.said.Load(name); ok {
+		return file.(string)
 	}
-	return r.hostSays(title, detail)
+	title, detail := titleAndDetail(o, r.plain(o.Title), r.plain, func(string) bool { return false })
+	line := []string{title, detail}
+	if detail == "" {
+		line = line[:1]
+	}
+	file := r.hostSays(line...)
+	r.said.Store(name, file)
+	return file
 }

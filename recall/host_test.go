@@ -258,9 +258,9 @@ func TestHostFilesCompact(t *testing.T) {
 }
 
 // loads is a HostFiles that answers as the function does.
-type loads func(ctx context.Context) func(string) string
+type loads func(ctx context.Context) func(...string) string
 
-func (l loads) Load(ctx context.Context, _ claudemem.ContextRequest) func(string) string {
+func (l loads) Load(ctx context.Context, _ claudemem.ContextRequest) func(...string) string {
 	return l(ctx)
 }
 
@@ -268,9 +268,9 @@ func (l loads) Load(ctx context.Context, _ claudemem.ContextRequest) func(string
 func TestHostFilesLate(t *testing.T) {
 	h := newHosted(t, many())
 	h.opts.Timeout = 200 * time.Millisecond
-	h.opts.HostFiles = loads(func(ctx context.Context) func(string) string {
+	h.opts.HostFiles = loads(func(ctx context.Context) func(...string) string {
 		<-ctx.Done()
-		return func(string) string { return "CLAUDE.md" }
+		return func(...string) string { return "CLAUDE.md" }
 	})
 	b := h.block("startup")
 	if len(textsOf(b.Lines)) < 20 || len(b.LeftOut) != 0 {
@@ -279,7 +279,7 @@ func TestHostFilesLate(t *testing.T) {
 	if !slices.ContainsFunc(b.Skipped, func(s claudemem.LayerCost) bool { return s.Name == layerHost && s.Reason != "" }) {
 		t.Errorf("skipped %v", b.Skipped)
 	}
-	h.opts.HostFiles = loads(func(context.Context) func(string) string { panic(errors.New("broken")) })
+	h.opts.HostFiles = loads(func(context.Context) func(...string) string { panic(errors.New("broken")) })
 	if b := h.block("startup"); len(textsOf(b.Lines)) < 20 {
 		t.Errorf("%d lines", len(textsOf(b.Lines)))
 	}

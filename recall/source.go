@@ -49,8 +49,9 @@ type WorkTree interface {
 // HostFiles finds out what a host loads by itself.
 type HostFiles interface {
 	// Load reads the files that the host of the session loads by itself. The function that
-	// it returns names the file that says a text, "" for none; it is nil when there are no files.
-	Load(ctx context.Context, r claudemem.ContextRequest) func(said string) string
+	// it returns names the file that says a line, given in parts: in one statement or each
+	// in its own; "" for none. It is nil when there are no files.
+	Load(ctx context.Context, r claudemem.ContextRequest) func(line ...string) string
 }
 
 // Given reads what sessions were given already.
