@@ -99,10 +99,23 @@ func (d *document) parse(path, content string, isCut bool) {
 	p := parsePage(content)
 	d.imports = p.imports
 	d.statements = map[int][]statement{}
-	for _, said := range p.statements {
-		if s := parseStatement(said); len(s) >= fewestWords {
-			d.statements[len(s)] = append(d.statements[len(s)], s)
+	for _, item := range p.items {
+		var whole statement
+		for _, sentence := range item {
+			s := parseStatement(sentence)
+			d.add(s)
+			whole = append(whole, s...)
 		}
+		if len(item) > 1 {
+			d.add(whole)
+		}
+	}
+}
+
+// add adds a statement that has words enough.
+func (d *document) add(s statement) {
+	if len(s) >= fewestWords {
+		d.statements[len(s)] = append(d.statements[len(s)], s)
 	}
 }
 

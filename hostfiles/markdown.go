@@ -17,8 +17,9 @@ var managed = []struct{ begin, end string }{
 
 // page is a Markdown file taken apart.
 type page struct {
-	statements []string
-	imports    []string
+	// items are sentences that stand together: each is a statement, and all of an item are.
+	items   [][]string
+	imports []string
 }
 
 // parser takes Markdown apart line by line.
@@ -201,13 +202,18 @@ func (p *parser) flush() {
 	p.say(s)
 }
 
-// say adds a text and its sentences.
+// say adds a text as an item. Questions say nothing; the rest of their text does not
+// stand together.
 func (p *parser) say(s string) {
-	s = text.Unmark(s)
-	parts := sentences(s)
+	item := sentences(text.Unmark(s))
 	asks := func(s string) bool { return strings.HasSuffix(s, "?") }
-	if len(parts) > 1 && !slices.ContainsFunc(parts, asks) {
-		parts = append(parts, s)
+	if !slices.ContainsFunc(item, asks) {
+		p.items = append(p.items, item)
+		return
 	}
-	p.statements = append(p.statements, slices.DeleteFunc(parts, asks)...)
+	for _, sentence := range item {
+		if !asks(sentence) {
+			p.items = append(p.items, []string{sentence})
+		}
+	}
 }

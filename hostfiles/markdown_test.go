@@ -3,6 +3,8 @@ package hostfiles
 import (
 	"slices"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 func TestParsePage(t *testing.T) {
@@ -49,13 +51,13 @@ Is this said?
 See @docs/a.md and ` + "`@docs/b.md`" + `
 @./c.md
 `)
-	want := []string{
-		"Use pnpm.", "Amounts are whole cents.", "Use pnpm. Amounts are whole cents.",
-		"Limits", "the limiter refills each second", "Limits — the limiter refills each second",
-		"one bold thing that goes on", "Fine again.", "Use make", "See @docs/a.md and `@docs/b.md` @./c.md",
+	want := [][]string{
+		{"Use pnpm.", "Amounts are whole cents."},
+		{"Limits"}, {"the limiter refills each second"}, {"Limits — the limiter refills each second"},
+		{"one bold thing that goes on"}, {"Fine again."}, {"Use make"}, {"See @docs/a.md and `@docs/b.md` @./c.md"},
 	}
-	if !slices.Equal(p.statements, want) {
-		t.Errorf("statements\n%q, want\n%q", p.statements, want)
+	if diff := cmp.Diff(want, p.items); diff != "" {
+		t.Errorf("items (-want +got):\n%s", diff)
 	}
 	if want := []string{"docs/a.md", "./c.md"}; !slices.Equal(p.imports, want) {
 		t.Errorf("imports %q, want %q", p.imports, want)
@@ -66,8 +68,8 @@ See @docs/a.md and ` + "`@docs/b.md`" + `
 // up in the comparison.
 func TestOpenBlocks(t *testing.T) {
 	for _, open := range []string{"<!-- claude-mem:begin -->", "<claude-mem-context>", "<!--", "```"} {
-		if p := parsePage("Use pnpm\n" + open + "\nUse yarn\n"); !slices.Equal(p.statements, []string{"Use pnpm"}) {
-			t.Errorf("%s: %q", open, p.statements)
+		if p := parsePage("Use pnpm\n" + open + "\nUse yarn\n"); !cmp.Equal(p.items, [][]string{{"Use pnpm"}}) {
+			t.Errorf("%s: %q", open, p.items)
 		}
 	}
 }
