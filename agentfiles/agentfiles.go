@@ -179,7 +179,7 @@ func Sync(ctx context.Context, r Request) (Report, error) {
 // hold takes the lock of a data directory; nil if there is no such directory.
 func hold(ctx context.Context, dataDir string) (*os.File, error) {
 	if _, err := os.Stat(dataDir); err != nil {
-		return nil, nil //nolint:nilerr // nothing was ever captured: no other call can have records
+		return nil, nil // nothing was ever captured: no other call can have records
 	}
 	ctx, cancel := context.WithTimeout(ctx, lockLimit)
 	defer cancel()
