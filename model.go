@@ -1,6 +1,7 @@
 package claudemem
 
 import (
+	"errors"
 	"fmt"
 	"time"
 )
@@ -22,6 +23,9 @@ type ModelRequest struct {
 	Prompt  string
 	// MaxTokens bounds the answer.
 	MaxTokens int
+	// Usable reports whether an answer's text holds what was asked for, so that the
+	// ledger can name answers that do not; nil accepts every text.
+	Usable func(text string) bool
 }
 
 // ModelMessage is one side of an earlier turn.
@@ -86,6 +90,13 @@ func (e *ModelError) Unwrap() error { return e.Err }
 
 // RetryAfter is Wait, for the queue's back-off.
 func (e *ModelError) RetryAfter() time.Duration { return e.Wait }
+
+// CallUnusable is the outcome in the ledger of a call that failed with ErrUnusable.
+const CallUnusable = "unusable"
+
+// ErrUnusable is the cause of a ModelError whose model did answer, but with text that
+// holds none of the elements that were asked for.
+var ErrUnusable = errors.New("the answer holds none of the elements that were asked for")
 
 // Transient reports whether the failure is not the events' own: they wait, uncounted.
 func (e *ModelError) Transient() bool {

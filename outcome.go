@@ -1,6 +1,9 @@
 package claudemem
 
-import "slices"
+import (
+	"errors"
+	"slices"
+)
 
 // Status is where an event is in the books.
 type Status string
@@ -143,6 +146,38 @@ type Outcome struct {
 	Learnings []Learning
 	// Symbols are changes of functions and types, in order.
 	Symbols []SymbolChange
+	// Unread holds, by the keys of their events, why the records of these events were
+	// made without the model that was chosen for them.
+	Unread map[string]UnreadReason
+}
+
+// UnreadReason says why no model has read an event whose session has a model: a token
+// cap, or the class of the model's failure.
+type UnreadReason string
+
+// The reasons besides the classes of failure.
+const (
+	UnreadCap      UnreadReason = "cap"      // a token cap was reached
+	UnreadUnusable UnreadReason = "unusable" // the answers held nothing that was asked for
+	UnreadRefused  UnreadReason = "refused"  // the model or its server refused these events
+	UnreadError    UnreadReason = "error"    // a failure of another kind
+)
+
+// UnreadReasonOf returns the reason for events whose model failed with err.
+func UnreadReasonOf(err error) UnreadReason {
+	var capped *CapError
+	var failed *ModelError
+	switch {
+	case errors.As(err, &capped):
+		return UnreadCap
+	case errors.Is(err, ErrUnusable):
+		return UnreadUnusable
+	case !errors.As(err, &failed):
+		return UnreadError
+	case failed.Class == ClassGarbage:
+		return UnreadRefused
+	}
+	return UnreadReason(failed.Class)
 }
 
 // Books are the queue's accounts over its whole life.

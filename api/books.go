@@ -43,11 +43,17 @@ type Queue struct {
 	Waiting     []Waiting              `json:"waiting"`
 	DeadLetters []claudemem.DeadLetter `json:"dead_letters"`
 	Notices     []store.Notice         `json:"notices"`
+	// Unread counts the events of the last 30 days whose records were made without the
+	// model that was chosen for them, by reason.
+	Unread []store.Unread `json:"unread"`
 }
+
+// unreadDays is how far back Queue counts events that no model has read.
+const unreadDays = 30
 
 // EmptyQueue returns the queue of an empty memory.
 func EmptyQueue() Queue {
-	return Queue{Waiting: []Waiting{}, DeadLetters: []claudemem.DeadLetter{}, Notices: []store.Notice{}}
+	return Queue{Waiting: []Waiting{}, DeadLetters: []claudemem.DeadLetter{}, Notices: []store.Notice{}, Unread: []store.Unread{}}
 }
 
 // Waiting counts the waiting events of a session. NextDue is the time to which they are
@@ -104,7 +110,12 @@ func (l *Local) Queue(ctx context.Context) (out Queue, err error) {
 	if err != nil {
 		return out, err
 	}
+	unread, err := l.Store.Unread(ctx, claudemem.MillisOf(l.now().AddDate(0, 0, -unreadDays)))
+	if err != nil {
+		return out, err
+	}
 	notices, err := l.Store.Standing(ctx, l.now())
+	out.Unread = list(unread)
 	out.DeadLetters = list(letters)
 	out.Notices = list(slices.DeleteFunc(notices, func(n store.Notice) bool { return !n.Waits() }))
 	return out, err

@@ -39,6 +39,7 @@ type Store interface {
 	Books(ctx context.Context) (claudemem.Books, error)
 	Backlog(ctx context.Context, now claudemem.Millis) ([]claudemem.Backlog, error)
 	DeadLetters(ctx context.Context, limit int) ([]claudemem.DeadLetter, error)
+	Unread(ctx context.Context, since claudemem.Millis) ([]store.Unread, error)
 	Standing(ctx context.Context, now time.Time) ([]store.Notice, error)
 	Account(ctx context.Context, now time.Time, days int) (store.Account, error)
 	ReceiptTotals(ctx context.Context, since claudemem.Millis) (store.ReceiptTotals, error)

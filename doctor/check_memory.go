@@ -142,10 +142,27 @@ func checkQueue(_ context.Context, e *exam) ([]Finding, string) {
 		}
 		list = append(list, f)
 	}
+	missed, err := e.unread()
+	if err != nil {
+		return list, unread(err)
+	}
+	if len(missed) > 0 {
+		list = append(list, e.found("queue-unread", unreadText(missed)))
+	}
 	if n := books.Pending + books.Processing; n > 0 {
 		return list, waiting(n, "event") + " to be processed"
 	}
 	return list, "empty"
+}
+
+// unreadText returns how many events no model has read, and why.
+func unreadText(missed []store.Unread) string {
+	events, reasons := 0, make([]string, len(missed))
+	for i, u := range missed {
+		events += u.Events
+		reasons[i] = fmt.Sprintf("%d %s", u.Events, u.Reason)
+	}
+	return fmt.Sprintf("%s remembered without a model (%s)", text.Count(events, "event"), strings.Join(reasons, ", "))
 }
 
 // fewBehind is how many changes an index may lack: it is a moment behind the

@@ -62,16 +62,26 @@ func (e *exam) noted(name string) (list []Finding) {
 	}
 	activity, _ := e.activity() // likewise
 	for _, call := range activity.LastCalls {
-		if call.Provider == name && len(list) == 0 && !notFailures[call.Outcome] {
+		if call.Provider != name {
+			continue
+		}
+		if call.Unusable >= manyUnusable {
+			list = append(list, e.found("answers-unusable", fmt.Sprintf("%d of %s of %s could not be used", call.Unusable, text.Count(call.Answered, "answer"), call.Provider)))
+		}
+		if len(list) == 0 && !notFailures[call.Outcome] {
 			list = append(list, e.found("calls-failing", fmt.Sprintf("the last call of %s failed %s (%s)", call.Provider, e.ago(call.At.Time()), call.Outcome)))
 		}
 	}
 	return list
 }
 
+// manyUnusable is how many of a provider's newest answers have to be unusable to be
+// reported: a single one was asked for again.
+const manyUnusable = 2
+
 // notFailures are the outcomes of calls that are no failure of the provider; lost is
 // that of a call during which the worker died.
-var notFailures = map[string]bool{"ok": true, "reserved": true, "canceled": true, "lost": true}
+var notFailures = map[string]bool{"ok": true, "reserved": true, "canceled": true, "lost": true, claudemem.CallUnusable: true}
 
 // hasAPI reports whether a provider can be asked over HTTP.
 func hasAPI(provider string) bool {
@@ -106,6 +116,8 @@ func (e *exam) providerTrouble(provider string, class claudemem.ErrorClass, n st
 		return e.found("key-refused", text, "key", key)
 	case class == claudemem.ClassQuota:
 		return e.found("provider-quota", text)
+	case class == claudemem.ClassGarbage:
+		return e.found("provider-refuses", text)
 	}
 	return e.found("provider-away", text)
 }

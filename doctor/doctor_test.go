@@ -170,6 +170,8 @@ func TestProviderNotices(t *testing.T) {
 		"another's":      {"offline", "provider_openai_login", "", "provider", ""},
 		"the last call":  {"claude", "", "error", "calls-failing", "claude-mem worker logs"},
 		"a good call":    {"claude", "", "ok", "provider", ""},
+		"refusals":       {"claude", "provider_claude_garbage", "", "provider-refuses", ""},
+		"one slip":       {"claude", "", "unusable", "provider", ""},
 		"a cap":          {"claude", "cap_day", "", "cap-day", "wait until midnight, or claude-mem config set CLAUDE_MEM_DAILY_TOKEN_CAP 4000000"},
 		"a session's":    {"claude", "cap_session", "", "cap-session", "claude-mem config set CLAUDE_MEM_SESSION_TOKEN_CAP 800000"},
 		"something else": {"claude", "mode", "", "provider", ""},
@@ -218,6 +220,26 @@ func TestAgentFiles(t *testing.T) {
 		if next := r.Findings[i+1]; next.Check == "agent-files" {
 			t.Errorf("a project that is gone: %+v", next)
 		}
+	}
+}
+
+// TestUnusableAnswers checks that answers that could not be used are counted.
+func TestUnusableAnswers(t *testing.T) {
+	dir := t.TempDir()
+	db := memory(t, dir)
+	for n := range 25 {
+		outcome := "ok"
+		if n%8 == 7 { // 3 of the last 20
+			outcome = claudemem.CallUnusable
+		}
+		bookCall(t, db, outcome)
+	}
+	bookCall(t, db, "transient")
+	bookCall(t, db, "ok")
+	r := Examine(t.Context(), Config{DataDir: dir, Getenv: environment("CLAUDE_MEM_PROVIDER", "claude")})
+	i := slices.IndexFunc(r.Findings, func(f Finding) bool { return f.Name == "answers-unusable" })
+	if i < 0 || !strings.Contains(r.Findings[i].Text, "3 of 20 answers of claude could not be used") {
+		t.Errorf("got %+v", r.Findings)
 	}
 }
 

@@ -65,6 +65,8 @@ type exam struct {
 	activity func() (store.Activity, error)
 	books    func() (claudemem.Books, error)
 	notices  func() ([]store.Notice, error)
+	// unread counts the events of the last day that no model has read.
+	unread   func() ([]store.Unread, error)
 	worker   func() worker
 	settings func() *settings.Settings
 	plugins  func() install.Registered
@@ -116,6 +118,9 @@ func newExam(ctx context.Context, cfg Config) *exam {
 	})
 	e.books = stored(e, func(db *store.Store) (claudemem.Books, error) { return db.Books(ctx) })
 	e.notices = stored(e, func(db *store.Store) ([]store.Notice, error) { return db.Standing(ctx, e.now) })
+	e.unread = stored(e, func(db *store.Store) ([]store.Unread, error) {
+		return db.Unread(ctx, claudemem.MillisOf(e.now.AddDate(0, 0, -1)))
+	})
 	e.worker = sync.OnceValue(func() worker { return e.awaitWorker(ctx) })
 	e.plugins = sync.OnceValue(func() install.Registered { return install.ReadRegistered(e.HostDir) })
 	return e

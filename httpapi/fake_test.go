@@ -204,6 +204,10 @@ func (f *fakeWorker) DeadLetters(context.Context, int) ([]claudemem.DeadLetter, 
 	return f.dead, nil
 }
 
+func (f *fakeWorker) Unread(context.Context, claudemem.Millis) ([]store.Unread, error) {
+	return []store.Unread{{Reason: claudemem.UnreadUnusable, Events: 3, At: 1_790_000_000_000}}, nil
+}
+
 func (f *fakeWorker) Revive(_ context.Context, keys ...string) (int, error) {
 	f.revived = keys
 	return len(f.dead), nil

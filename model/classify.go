@@ -242,18 +242,25 @@ var errorText = []struct {
 		`insufficient[_ ](quota|credits?|balance|funds)\b.{0,200}$|` +
 		`this request requires more credits|` +
 		`you(['’]re| are) out of (extra usage|credits)|` +
-		`quota exceeded (for|\()` +
+		`quota exceeded (for|\()|` +
+		`((your|the) )?([a-z0-9-]+ ){0,3}quota (is |has been |was )?(exhausted|exceeded|used up|depleted)[.!]?$|` +
+		`resource (has been )?exhausted\b.{0,120}$|` +
+		`(you have )?no (more )?(credits?|quota) (left|remaining)[.!]?$` +
 		`)`)},
 	{claudemem.ClassLogin, regexp.MustCompile(`(?i)^(` +
 		`invalid api key\b|incorrect api key provided|not logged in\b.{0,40}/login|please run /login|` +
 		`oauth (token|session) (has )?(expired|been revoked)|oauth token revoked|` +
 		`your account does not have access to claude|this organization has been disabled|` +
-		`api key not valid` +
+		`api key not valid|` +
+		`(unauthori[sz]ed|forbidden|access denied|permission denied|login required)[.!]?$|` +
+		`(authentication|authorization) (failed|required|error)[.!:]?$|` +
+		`(missing|invalid|no) (api key|authentication|authorization|credentials|bearer token)( (provided|header|token|given|found))?[.!]?$` +
 		`)`)},
 	{claudemem.ClassRateLimit, regexp.MustCompile(`(?i)^(` +
 		`rate limit (reached|exceeded) for .{1,120}\b(tpm|rpm|tpd|rpd|per min|per day|organization)|` +
 		`this request would exceed (your|the) (organization|account)['’]s .{0,40}rate limit|` +
-		`(429 )?too many requests[.!]?$|rate limit exceeded[.!]?$` +
+		`(429 )?too many requests[.!]?$|rate limit exceeded[.!]?$|` +
+		`(too many requests|rate limit(ed| exceeded| reached))[.,:;!]? (please )?(try|retry|slow|wait)\b.{0,80}$` +
 		`)`)},
 	{claudemem.ClassPromptTooLong, regexp.MustCompile(`(?i)^(` +
 		`prompt is too long(: [0-9]+ tokens|[.!]?$)|` +
@@ -264,7 +271,8 @@ var errorText = []struct {
 		`overloaded[.!]?$|overloaded_error|` +
 		`(the )?(model|server|service) is (currently |temporarily )?(overloaded|unavailable)\b.{0,80}$|` +
 		`internal server error[.!]?$|(502 )?bad gateway[.!]?$|(503 )?service (temporarily )?unavailable[.!]?$|` +
-		`request timed out[.!]?$|connection error[.!]?$` +
+		`(504 )?gateway time-?out[.!]?$|upstream (connect|request) (error|timeout)\b.{0,120}$|no healthy upstream$|` +
+		`request timed out[.!]?$|connection (error|refused|reset)[.!]?$|fetch failed[.!]?$|socket hang up[.!]?$` +
 		`)`)},
 }
 
@@ -272,12 +280,40 @@ var errorText = []struct {
 // with or without the HTTP status.
 var apiError = regexp.MustCompile(`(?i)^(⚠️? ?)?api error(?:: | \()?([0-9]{3})?`)
 
+// statusLine matches an answer that is an HTTP status, as gateways and clients write it:
+// "401 Unauthorized", "HTTP 503", "Error code: 429 - {…}", "Request failed with status
+// code 401".
+var statusLine = regexp.MustCompile(`(?i)^(?:` +
+	`(?:http(?:/[0-9.]+)? ?(?:error |status )?|error(?: code)?:? |status(?: code)?:? )([45][0-9]{2})(?:[ :.,-].{0,300})?$|` +
+	`(?:the )?(?:api |http )?(?:request|call) failed with (?:http )?status(?: code)?:? ([45][0-9]{2})\b.{0,300}$|` +
+	`([45][0-9]{2})[ :-]+(?:client error:? |server error:? )?(?:unauthori[sz]ed|forbidden|payment required|too many requests|not found|bad request|` +
+	`internal server error|bad gateway|service (?:temporarily )?unavailable|gateway time-?out|request time-?out|overloaded)\b.{0,300}$` +
+	`)`)
+
+// webPage matches the beginning of an HTML document: a proxy's error or a login page.
+var webPage = regexp.MustCompile(`(?i)^(<\?xml[^>]{0,200}\?>\s*)?<(!doctype html|html)\b`)
+
+// pageTitle matches a page's title or first heading.
+var pageTitle = regexp.MustCompile(`(?is)<(?:title|h1)\b[^>]{0,200}>\s*(.{1,200}?)\s*</`)
+
+// titleStatus matches a title that begins with an HTTP status.
+var titleStatus = regexp.MustCompile(`(?i)^(?:error |http )?([45][0-9]{2})\b`)
+
+// loginPage matches the title of a page that asks for a login.
+var loginPage = regexp.MustCompile(`(?i)\b(log ?[io]n|sign[ -]?in|single sign-on|authenticat\w+|captive portal|access denied)\b`)
+
+// maxPage bounds the part of a web page that is examined, in bytes.
+const maxPage = 16 << 10
+
 // ErrorInText reports whether text, which a provider gave as its answer, is an
 // error, and its class. It is conservative: text with an element of an observer's
 // answer is no error, nor is long text or text that only mentions quotas and
 // limits.
 func ErrorInText(text string) (claudemem.ErrorClass, bool) {
 	text = strings.TrimSpace(text)
+	if webPage.MatchString(text[:min(len(text), maxPage)]) {
+		return errorOfPage(text[:min(len(text), maxPage)])
+	}
 	if text == "" || len(text) > 4*maxErrorText || holdsElement(text) {
 		return "", false
 	}
@@ -290,10 +326,49 @@ func ErrorInText(text string) (claudemem.ErrorClass, bool) {
 	if m := apiError.FindStringSubmatch(text); m != nil {
 		return errorOfCLI(m[2], strings.TrimLeft(text[len(m[0]):], " :)·-"))
 	}
+	text = strings.Trim(text, "*_`\"")
+	if class, ok := errorOfStatus(text); ok {
+		return class, true
+	}
 	for _, prefix := range []string{"error: ", "Error: ", "⚠ ", "⚠️ "} {
 		text = strings.TrimPrefix(text, prefix)
 	}
+	if class, ok := errorOfStatus(text); ok {
+		return class, true
+	}
 	return errorInWords(text)
+}
+
+// errorOfStatus classifies a text that is an HTTP status and what belongs to it.
+func errorOfStatus(text string) (claudemem.ErrorClass, bool) {
+	m := statusLine.FindStringSubmatch(text)
+	if m == nil {
+		return "", false
+	}
+	status, _ := strconv.Atoi(cmp.Or(m[1], m[2], m[3])) // three digits
+	body := text
+	if at := strings.IndexByte(text, '{'); at >= 0 {
+		body = text[at:]
+	}
+	return parseProblem(status, []byte(body)).class(), true
+}
+
+// errorOfPage classifies a web page by its title. A page that holds observations is an
+// answer.
+func errorOfPage(page string) (claudemem.ErrorClass, bool) {
+	if text.ContainsAny(strings.ToLower(page), "<observation", "<learning", "<skip_summary") {
+		return "", false
+	}
+	for _, m := range pageTitle.FindAllStringSubmatch(page, 4) {
+		if status := titleStatus.FindStringSubmatch(m[1]); status != nil {
+			n, _ := strconv.Atoi(status[1])
+			return problem{status: n, message: m[1]}.class(), true
+		}
+		if loginPage.MatchString(m[1]) {
+			return claudemem.ClassLogin, true
+		}
+	}
+	return claudemem.ClassTransient, true
 }
 
 // errorInWords recognises an error by the beginning of an answer.

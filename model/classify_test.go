@@ -61,6 +61,30 @@ func TestErrorInText(t *testing.T) {
 		{`{"error":{"message":"You exceeded your current quota","type":"insufficient_quota","code":"insufficient_quota"}}`, claudemem.ClassQuota},
 		{`[{"error":{"code":503,"message":"The model is overloaded.","status":"UNAVAILABLE"}}]`, claudemem.ClassTransient},
 		{"  \n Credit balance is too low \n", claudemem.ClassQuota},
+		{"**Credit balance is too low**", claudemem.ClassQuota},
+		// HTTP statuses in words, as gateways and clients write them.
+		{"401 Unauthorized", claudemem.ClassLogin},
+		{"HTTP/1.1 401 Unauthorized", claudemem.ClassLogin},
+		{"Error: 403 Forbidden", claudemem.ClassLogin},
+		{"Unauthorized", claudemem.ClassLogin},
+		{"Error code: 401 - {'error': {'message': 'Incorrect API key provided'}}", claudemem.ClassLogin},
+		{"Request failed with status code 429", claudemem.ClassRateLimit},
+		{"402 Payment Required", claudemem.ClassQuota},
+		{"HTTP 503", claudemem.ClassTransient},
+		{"504 Gateway Timeout", claudemem.ClassTransient},
+		{"upstream connect error or disconnect/reset before headers", claudemem.ClassTransient},
+		{"Error code: 400 - {\"error\":{\"message\":\"maximum context length is 8192 tokens\"}}", claudemem.ClassPromptTooLong},
+		{"quota exhausted", claudemem.ClassQuota},
+		{"Your monthly quota has been exhausted.", claudemem.ClassQuota},
+		{"Resource has been exhausted (e.g. check quota).", claudemem.ClassQuota},
+		{"Too many requests, please try again later.", claudemem.ClassRateLimit},
+		{"Authentication required", claudemem.ClassLogin},
+		{"Missing API key", claudemem.ClassLogin},
+		// Pages of proxies and login portals.
+		{"<!DOCTYPE html>\n<html><head><title>Sign in – Example SSO</title></head><body>" + strings.Repeat("<p>x</p>", 1000), claudemem.ClassLogin},
+		{"<html>\n<head><title>502 Bad Gateway</title></head><body><center><h1>502 Bad Gateway</h1></center></body></html>", claudemem.ClassTransient},
+		{"<html><head><title>401 Authorization Required</title></head></html>", claudemem.ClassLogin},
+		{"<html><body>Something went wrong</body></html>", claudemem.ClassTransient},
 
 		// What an observer may say about such things.
 		{"", ""},
@@ -92,6 +116,16 @@ func TestErrorInText(t *testing.T) {
 		{`[{"type":"discovery"}]`, ""},
 		{`{"error":`, ""},
 		{strings.Repeat("Overloaded ", 1000), ""},
+		{"401 Unauthorized\n<observation><title>x</title></observation>", ""},
+		{"<observation><title>Login answered 401 Unauthorized: clock skew</title></observation>", ""},
+		{"<html><observation><title>A page around an answer</title></observation></html>", ""},
+		{"401 tests pass now.", ""},
+		{"404 pages are served from the cache now.", ""},
+		{"500 rows were imported by the new job.", ""},
+		{"Unauthorized users are sent to the login page now.", ""},
+		{"The login page answered 401 Unauthorized because of a clock skew.", ""},
+		{"Quota is exhausted only after the retry, which is what the test checks.", ""},
+		{"The HTML page starts with <!DOCTYPE html>.", ""},
 	}
 	for _, tt := range tests {
 		class, ok := ErrorInText(tt.text)

@@ -65,6 +65,9 @@ func (b *Booked) Complete(ctx context.Context, request claudemem.ModelRequest) (
 		return claudemem.ModelAnswer{}, b.refused(ctx, err)
 	}
 	answer, callErr := b.next.Complete(ctx, request)
+	if callErr == nil && request.Usable != nil && !request.Usable(answer.Text) {
+		callErr = Unusable(b.Name(), answer.Usage)
+	}
 	end := b.now()
 	charge := chargeOf(request, answer, callErr)
 	charge.Duration, charge.At = end.Sub(start), end
@@ -76,6 +79,12 @@ func (b *Booked) Complete(ctx context.Context, request claudemem.ModelRequest) (
 		b.log.Warn("charge model call", "provider", b.Name(), "call", id, "error", err)
 	}
 	return answer, callErr
+}
+
+// Unusable returns the failure of a model that answered with text that holds nothing of
+// what was asked for. Asking again may help.
+func Unusable(provider string, usage claudemem.ModelUsage) *claudemem.ModelError {
+	return &claudemem.ModelError{Provider: provider, Class: claudemem.ClassGarbage, Usage: usage, Err: claudemem.ErrUnusable}
 }
 
 // refused returns the error of a call that could not be reserved: ClassQuota for a
@@ -103,6 +112,9 @@ func chargeOf(request claudemem.ModelRequest, answer claudemem.ModelAnswer, err 
 	case err == nil:
 	case errors.As(err, &failed):
 		s.Outcome, s.Usage = string(failed.Class), failed.Usage
+		if errors.Is(err, claudemem.ErrUnusable) {
+			s.Outcome = claudemem.CallUnusable
+		}
 		s.Known = failed.Usage != claudemem.ModelUsage{} || refusedClass(failed.Class) || failed.Free
 	default: // the context has ended
 		s.Outcome, s.Known = "canceled", false

@@ -90,6 +90,21 @@ func (l *memoryLedger) Charge(ctx context.Context, id int64, s claudemem.ModelCh
 	return nil
 }
 
+// TestUnusableAnswerIsBooked checks that an answer which its request cannot use is a
+// failure, is paid for, and has its own outcome in the ledger.
+func TestUnusableAnswerIsBooked(t *testing.T) {
+	book := newMemoryLedger(0, 0)
+	p := NewBooked(&scripted{results: []any{claudemem.ModelAnswer{Text: "Sure, I will watch.", Usage: claudemem.ModelUsage{Input: 10, Output: 4}}}}, book, nil, nil)
+	_, err := p.Complete(t.Context(), claudemem.ModelRequest{Prompt: "x", Usable: func(text string) bool { return strings.Contains(text, "<") }})
+	var failed *claudemem.ModelError
+	if !errors.Is(err, claudemem.ErrUnusable) || !errors.As(err, &failed) || failed.Class != claudemem.ClassGarbage || failed.Transient() {
+		t.Errorf("got %v", err)
+	}
+	if c := book.rows[0].charged; c == nil || c.Outcome != claudemem.CallUnusable || c.Usage.Input != 10 || !c.Known {
+		t.Errorf("charged %+v", c)
+	}
+}
+
 func TestBookedCharges(t *testing.T) {
 	unfree := &claudemem.ModelError{Class: claudemem.ClassTransient, Err: errors.New("the answer was cut off")}
 	paidGarbage := &claudemem.ModelError{Class: claudemem.ClassGarbage, Usage: claudemem.ModelUsage{Input: 9, Output: 1}, Err: errors.New("empty")}

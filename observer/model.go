@@ -150,7 +150,7 @@ func (m *Model) Distil(ctx context.Context, batch claudemem.Batch) (claudemem.Ou
 	defer w.noteNames() // this batch's own requests contain them anyway
 	if choice.Provider == nil {
 		m.endSessionRun(ctx, t, batch.Session) // the settings have changed
-		return w.outcome, w.distilRest(ctx)
+		return w.outcome, w.distilEvents(ctx, batch.Events, "")
 	}
 	name := choice.Provider.Name()
 	err := m.troubles.heldBackError(name)
@@ -165,7 +165,7 @@ func (m *Model) Distil(ctx context.Context, batch claudemem.Batch) (claudemem.Ou
 			m.troubles.providerAnswered(ctx, name, batch.Session.ID)
 		}
 	case m.troubles.noteFailure(ctx, name, batch.Session.ID, err):
-		if err := w.distilRest(ctx); err != nil {
+		if err := w.distilEvents(ctx, w.uncovered(batch.Events), claudemem.UnreadReasonOf(err)); err != nil {
 			return claudemem.Outcome{}, err
 		}
 	default:
@@ -274,20 +274,40 @@ func (w *task) dropOtherAnswers() {
 	}
 }
 
-// distilRest has the fallback distil the events that no model was asked about.
-func (w *task) distilRest(ctx context.Context) error {
-	rest := slices.DeleteFunc(slices.Clone(w.batch.Events), func(e claudemem.PendingEvent) bool { return w.covered[e.Key] })
-	if len(rest) == 0 {
+// uncovered returns the events that the outcome does not account for yet.
+func (w *task) uncovered(events []claudemem.PendingEvent) []claudemem.PendingEvent {
+	return slices.DeleteFunc(slices.Clone(events), func(e claudemem.PendingEvent) bool { return w.covered[e.Key] })
+}
+
+// distilEvents has the fallback distil events that no model has read, for a reason; ""
+// when none was to read them.
+func (w *task) distilEvents(ctx context.Context, events []claudemem.PendingEvent, reason claudemem.UnreadReason) error {
+	if len(events) == 0 {
 		return nil
 	}
-	out, err := w.distilOffline(ctx, rest)
+	out, err := w.distilOffline(ctx, events)
 	if err != nil {
 		return err
 	}
 	w.outcome.Observations = append(w.outcome.Observations, out.Observations...)
 	w.outcome.Summaries = append(w.outcome.Summaries, out.Summaries...)
 	w.outcome.Learnings = append(w.outcome.Learnings, out.Learnings...)
+	w.markCovered(events)
+	if reason != "" {
+		w.outcome.Unread = markUnread(w.outcome.Unread, events, reason)
+	}
 	return nil
+}
+
+// markUnread adds events to the reasons why no model has read them.
+func markUnread(unread map[string]claudemem.UnreadReason, events []claudemem.PendingEvent, reason claudemem.UnreadReason) map[string]claudemem.UnreadReason {
+	if unread == nil {
+		unread = make(map[string]claudemem.UnreadReason, len(events))
+	}
+	for i := range events {
+		unread[events[i].Key] = reason
+	}
+	return unread
 }
 
 // distilOffline returns the fallback's outcome for events of the batch.

@@ -146,24 +146,58 @@ func (w *task) ask(ctx context.Context, q question) (answer.Answer, error) {
 			return answer.Answer{}, err
 		}
 	}
-	text, err := w.call(ctx, &q)
+	prompt := w.promptOf(&q)
+	text, err := w.call(ctx, &q, prompt)
 	if tooLong(err) && (w.thread.run.exchanges > 0 || w.thread.run.opening != "") {
 		w.m.opts.Logger.Info("compact observer run", "session", w.batch.Session.ID, "error", err)
 		if err := w.startRun(ctx, q.turn, 2); err != nil {
 			return answer.Answer{}, err
 		}
-		text, err = w.call(ctx, &q)
+		prompt = w.promptOf(&q)
+		text, err = w.call(ctx, &q, prompt)
+	}
+	if errors.Is(err, claudemem.ErrUnusable) {
+		text, err = w.askAgain(ctx, &q, prompt)
 	}
 	if err != nil {
 		return answer.Answer{}, modelFailure(w.choice.Provider.Name(), err)
 	}
-	a := answer.Parse(text, answer.Options{
-		Types: w.choice.Mode.TypeIDs(), FallbackType: w.choice.Mode.Fallback, Concepts: w.choice.Mode.ConceptIDs(),
-	})
-	w.thread.run.addExchange(&q, w.promptOf(&q), text, a)
+	a := w.parse(text)
+	w.thread.run.addExchange(&q, prompt, text, a)
 	w.thread.paid[q.key()] = paidAnswer{q.turn.events[0].Key, a}
 	return a, nil
 }
+
+// askAgain asks a question once more, with a reminder of the answer's form, after an
+// answer that held nothing of it. A provider that keeps the conversation gets the reminder
+// alone. When this answer cannot be used either, the run ends: its last exchanges would
+// only teach the model the wrong form.
+func (w *task) askAgain(ctx context.Context, q *question, prompt string) (string, error) {
+	again := joinParagraphs(prompt, mode.Reminder())
+	if w.thread.run.keeps {
+		again = mode.Reminder()
+	}
+	text, err := w.call(ctx, q, again)
+	if w.thread.run.keeps {
+		w.thread.run.sent += jsonSize(again) + 2*perMessage
+	}
+	if errors.Is(err, claudemem.ErrUnusable) {
+		endRun(w.thread.run.provider, w.thread.run.id)
+		w.thread.run = nil
+		w.m.setRun(ctx, w.batch.Session.ID, "")
+	}
+	return text, err
+}
+
+// parse returns the records in an answer's text, by the session's mode.
+func (w *task) parse(text string) answer.Answer {
+	return answer.Parse(text, answer.Options{
+		Types: w.choice.Mode.TypeIDs(), FallbackType: w.choice.Mode.Fallback, Concepts: w.choice.Mode.ConceptIDs(),
+	})
+}
+
+// usable reports whether an answer's text holds a record or says that there is none.
+func (w *task) usable(text string) bool { return w.parse(text).Class != answer.ClassProse }
 
 // promptOf returns a question's prompt as it is sent: with the opening when the
 // run has no exchange yet.
@@ -187,8 +221,9 @@ func joinParagraphs(a, b string) string {
 	return strings.TrimRight(a, "\n") + "\n\n" + b
 }
 
-// call asks the provider once.
-func (w *task) call(ctx context.Context, q *question) (string, error) {
+// call asks the provider once. The error of an answer without any record or known form
+// of "nothing" is claudemem.ErrUnusable.
+func (w *task) call(ctx context.Context, q *question, prompt string) (string, error) {
 	r := w.thread.run
 	maxTokens := q.maxTokens
 	if r.keeps {
@@ -196,7 +231,7 @@ func (w *task) call(ctx context.Context, q *question) (string, error) {
 	}
 	got, err := r.provider.Complete(ctx, claudemem.ModelRequest{
 		Run: r.id, Session: w.batch.Session.ID, Host: w.batch.Session.Host, Kind: q.kind, Model: r.model,
-		System: r.system, History: slices.Clone(r.history), Prompt: w.promptOf(q), MaxTokens: maxTokens,
+		System: r.system, History: slices.Clone(r.history), Prompt: prompt, MaxTokens: maxTokens, Usable: w.usable,
 	})
 	if err != nil {
 		return "", err
@@ -205,6 +240,9 @@ func (w *task) call(ctx context.Context, q *question) (string, error) {
 		return "", &claudemem.ModelError{
 			Provider: r.provider.Name(), Class: class, Usage: got.Usage, Err: errors.New("the answer is an error"),
 		}
+	}
+	if !w.usable(got.Text) { // a provider without a ledger does not look
+		return "", model.Unusable(r.provider.Name(), got.Usage)
 	}
 	w.asked = true
 	return got.Text, nil

@@ -29,6 +29,8 @@ type troubles struct {
 	// have answered since the worker started.
 	away map[string]*trouble
 	met  map[string]bool
+	// refusals count the requests in a row, by provider, whose answers could not be used.
+	refusals map[string]int
 	// cappedUntil is the end of the day whose cap was reached, cappedDay the day of
 	// the last notice by cap, capped the sessions whose own cap was reached.
 	cappedUntil time.Time
@@ -50,6 +52,7 @@ func (t *troubles) init(opts *ModelOptions) {
 	t.opts = opts
 	t.away = map[string]*trouble{}
 	t.met = map[string]bool{}
+	t.refusals = map[string]int{}
 	t.cappedDay = map[claudemem.TokenCap]string{}
 	t.capped = map[claudemem.SessionID]bool{}
 }
@@ -114,12 +117,13 @@ func (t *troubles) noteFailure(ctx context.Context, provider string, session cla
 		t.capReached(ctx, capped.Which, session)
 		return true
 	}
-	if !isTransient(err) {
-		return false
-	}
 	var failed *claudemem.ModelError
 	if !errors.As(err, &failed) {
-		return false // a failure of our own storage
+		return false // a failure of our own storage, or of the fallback
+	}
+	if !isTransient(err) {
+		t.noteRefusal(ctx, provider, failed)
+		return false
 	}
 	var held *heldBack
 	t.mu.Lock()
@@ -148,21 +152,52 @@ func (t *troubles) noteFailure(ctx context.Context, provider string, session cla
 	return long
 }
 
+// manyRefusals is the number of refusals in a row that make a notice. One bad event is
+// refused up to three times before an event beside it is answered.
+const manyRefusals = 4
+
+// noteRefusal records that a provider refused a request for its content, as it does for
+// one bad event or, when a setting does not fit the model, always.
+func (t *troubles) noteRefusal(ctx context.Context, provider string, failed *claudemem.ModelError) {
+	t.mu.Lock()
+	t.refusals[provider]++
+	tell := t.refusals[provider] == manyRefusals
+	t.mu.Unlock()
+	if tell {
+		t.notify(ctx, noticeKey(provider, claudemem.ClassGarbage), fmt.Sprintf(
+			"claude-mem: %s refuses what it is asked (%v). These events are remembered without a model. Run `claude-mem doctor`.", provider, failed.Err))
+	}
+}
+
+// noteUnusable records two answers in a row that held nothing of what was asked for.
+func (t *troubles) noteUnusable(ctx context.Context, provider string) {
+	t.mu.Lock()
+	t.refusals[provider] += 2
+	tell := t.refusals[provider] >= manyRefusals && t.refusals[provider] < manyRefusals+2
+	t.mu.Unlock()
+	if tell {
+		t.notify(ctx, noticeKey(provider, claudemem.ClassGarbage), fmt.Sprintf(
+			"claude-mem: the answers of %s cannot be used: they are not in the form that is asked for. The events are remembered without a model. Run `claude-mem doctor`.", provider))
+	}
+}
+
 // providerAnswered ends a provider's series of failures and clears its notices.
 func (t *troubles) providerAnswered(ctx context.Context, provider string, session claudemem.SessionID) {
 	t.mu.Lock()
 	a := t.away[provider]
 	delete(t.away, provider)
+	refused := t.refusals[provider] >= manyRefusals
+	delete(t.refusals, provider)
 	delete(t.capped, session)
 	t.cappedUntil = time.Time{}
 	first := !t.met[provider]
 	t.met[provider] = true
 	t.mu.Unlock()
 	for _, class := range []claudemem.ErrorClass{
-		claudemem.ClassTransient, claudemem.ClassRateLimit, claudemem.ClassQuota, claudemem.ClassLogin,
+		claudemem.ClassTransient, claudemem.ClassRateLimit, claudemem.ClassQuota, claudemem.ClassLogin, claudemem.ClassGarbage,
 	} {
 		// After the first answer, notices of an earlier worker are cleared as well.
-		if first || a != nil && a.told[class] {
+		if first || a != nil && a.told[class] || refused && class == claudemem.ClassGarbage {
 			if err := t.opts.Store.ClearNotice(ctx, noticeKey(provider, class)); err != nil {
 				t.opts.Logger.Warn("clear notice", "error", err)
 			}

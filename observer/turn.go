@@ -2,6 +2,7 @@ package observer
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 
@@ -77,7 +78,13 @@ func (t *turn) lastMessage() string {
 // askTurns asks about all turns of the batch, one after the other.
 func (w *task) askTurns(ctx context.Context) error {
 	for _, t := range turnsOf(w.batch) {
-		if err := w.askTurn(ctx, t); err != nil {
+		err := w.askTurn(ctx, t)
+		if errors.Is(err, claudemem.ErrUnusable) {
+			// The model answers, but not to this: the turn's rest is remembered without it.
+			w.m.troubles.noteUnusable(ctx, w.choice.Provider.Name())
+			err = w.distilEvents(ctx, w.uncovered(t.events), claudemem.UnreadUnusable)
+		}
+		if err != nil {
 			return err
 		}
 	}

@@ -116,7 +116,7 @@ func (o *Observer) finishClaim(ctx context.Context, claim claudemem.Claim) (done
 			return false
 		})
 	case n == 1:
-		return o.distilCounted(ctx, claim, func(error) bool { return o.distilOrBury(ctx, claim) })
+		return o.distilCounted(ctx, claim, func(err error) bool { return o.distilOrBury(ctx, claim, err) })
 	default:
 		return o.bisect(ctx, claim)
 	}
@@ -130,70 +130,71 @@ func (o *Observer) finishClaim(ctx context.Context, claim claudemem.Claim) (done
 func (o *Observer) bisect(ctx context.Context, claim claudemem.Claim) bool {
 	n := len(claim.Events)
 	first, second := subClaim(claim, 0, n/2), subClaim(claim, n/2, n)
-	firstFailed, done := o.attemptHeld(ctx, first)
-	if !done && !firstFailed {
+	firstErr, done := o.attemptHeld(ctx, first)
+	if !done && firstErr == nil {
 		o.release(ctx, second)
 		return false
 	}
-	secondFailed, done := o.attemptHeld(ctx, second)
+	secondErr, done := o.attemptHeld(ctx, second)
 	switch {
-	case firstFailed && secondFailed:
-		return o.eachHalf(ctx, claim, o.distilOrBury)
-	case firstFailed && !done:
+	case firstErr != nil && secondErr != nil:
+		return o.eachHalf(ctx, claim, secondErr, o.distilOrBury)
+	case firstErr != nil && !done:
 		o.release(ctx, first)
 		return false
-	case firstFailed:
-		return o.bisectHalf(ctx, first)
-	case secondFailed:
-		return o.bisectHalf(ctx, second)
+	case firstErr != nil:
+		return o.bisectHalf(ctx, first, firstErr)
+	case secondErr != nil:
+		return o.bisectHalf(ctx, second, secondErr)
 	}
 	return done
 }
 
-// bisectHalf continues bisect with a half that failed.
-func (o *Observer) bisectHalf(ctx context.Context, claim claudemem.Claim) bool {
+// bisectHalf continues bisect with a half that failed with cause.
+func (o *Observer) bisectHalf(ctx context.Context, claim claudemem.Claim, cause error) bool {
 	if len(claim.Events) == 1 {
-		return o.distilOrBury(ctx, claim)
+		return o.distilOrBury(ctx, claim, cause)
 	}
 	return o.bisect(ctx, claim)
 }
 
-// attemptHeld distils a claim once and keeps holding it after a failure.
-func (o *Observer) attemptHeld(ctx context.Context, claim claudemem.Claim) (failed, done bool) {
-	done = o.distilCounted(ctx, claim, func(error) bool {
-		failed = true
+// attemptHeld distils a claim once and keeps holding it after a failure, which it
+// returns if the events caused it.
+func (o *Observer) attemptHeld(ctx context.Context, claim claudemem.Claim) (failure error, done bool) {
+	done = o.distilCounted(ctx, claim, func(err error) bool {
+		failure = err
 		return false
 	})
-	return failed, done
+	return failure, done
 }
 
-// eachHalf calls work on a claim's halves, one after the other. When the first
-// half went back to the queue, the second goes back behind it, so that the order
-// is kept.
-func (o *Observer) eachHalf(ctx context.Context, claim claudemem.Claim, work func(context.Context, claudemem.Claim) bool) bool {
+// eachHalf calls work on a claim's halves, which failed with cause, one after the
+// other. When the first half went back to the queue, the second goes back behind it, so
+// that the order is kept.
+func (o *Observer) eachHalf(ctx context.Context, claim claudemem.Claim, cause error, work func(context.Context, claudemem.Claim, error) bool) bool {
 	n := len(claim.Events)
-	if first := subClaim(claim, 0, n/2); !work(ctx, first) {
+	if first := subClaim(claim, 0, n/2); !work(ctx, first, cause) {
 		o.release(ctx, subClaim(claim, n/2, n))
 		return false
 	}
-	return work(ctx, subClaim(claim, n/2, n))
+	return work(ctx, subClaim(claim, n/2, n), cause)
 }
 
 // distilCounted distils a claim; a failure that the events caused goes to failed.
 func (o *Observer) distilCounted(ctx context.Context, claim claudemem.Claim, failed func(error) bool) bool {
-	return o.distilAndConfirm(ctx, o.distiller, claim, func(err error) bool {
+	return o.distilAndConfirm(ctx, o.distiller, claim, "", func(err error) bool {
 		o.opts.Logger.Warn("distil batch", "session", claim.Session.ID, "events", len(claim.Events), "error", err)
 		return failed(err)
 	})
 }
 
-// distilOrBury has the fallback distil a claim, in ever smaller parts after
-// failures so that one bad event takes no good one with it, and buries the events
-// that it fails on.
-func (o *Observer) distilOrBury(ctx context.Context, claim claudemem.Claim) bool {
-	return o.distilAndConfirm(ctx, o.opts.Fallback, claim, func(err error) bool {
+// distilOrBury has the fallback distil a claim that failed with cause, in ever smaller
+// parts after failures so that one bad event takes no good one with it, and buries the
+// events that it fails on.
+func (o *Observer) distilOrBury(ctx context.Context, claim claudemem.Claim, cause error) bool {
+	return o.distilAndConfirm(ctx, o.opts.Fallback, claim, claudemem.UnreadReasonOf(cause), func(err error) bool {
 		if len(claim.Events) > 1 {
-			return o.eachHalf(ctx, claim, o.distilOrBury)
+			return o.eachHalf(ctx, claim, cause, o.distilOrBury)
 		}
 		o.opts.Logger.Error("bury events", "session", claim.Session.ID, "events", len(claim.Events), "error", err)
 		o.giveBack(ctx, claim, func(ctx context.Context) error { return o.queue.Bury(ctx, claim, err) })
@@ -201,9 +202,10 @@ func (o *Observer) distilOrBury(ctx context.Context, claim claudemem.Claim) bool
 	})
 }
 
-// distilAndConfirm distils a claim and stores the outcome. A failure that the
-// events did not cause gives them back for later; any other goes to failed.
-func (o *Observer) distilAndConfirm(ctx context.Context, d Distiller, claim claudemem.Claim, failed func(error) bool) bool {
+// distilAndConfirm distils a claim and stores the outcome, and with it why no model has
+// read the events, unless unread is "". A failure that the events did not cause gives them
+// back for later; any other goes to failed.
+func (o *Observer) distilAndConfirm(ctx context.Context, d Distiller, claim claudemem.Claim, unread claudemem.UnreadReason, failed func(error) bool) bool {
 	batch, err := o.batch(ctx, claim)
 	if err != nil {
 		o.retry(ctx, claim, err, false)
@@ -211,6 +213,9 @@ func (o *Observer) distilAndConfirm(ctx context.Context, d Distiller, claim clau
 	}
 	outcome, err := distil(ctx, d, batch)
 	if err == nil {
+		if unread != "" {
+			outcome.Unread = markUnread(outcome.Unread, claim.Events, unread)
+		}
 		err = o.confirm(ctx, claim, outcome)
 	}
 	switch {

@@ -31,11 +31,18 @@ type HostActivity struct {
 	HeardAt claudemem.Millis
 }
 
-// LastCall holds the outcome of a provider's newest call.
+// LastCall holds the outcome of a provider's newest call, and how many of its newest
+// calls were answered with text that could not be used.
 type LastCall struct {
 	Provider, Outcome string
 	At                claudemem.Millis
+	// Answered counts the newest answers, at most 20, Unusable those among them that
+	// held none of the elements that were asked for.
+	Answered, Unusable int
 }
+
+// newestAnswers is how many answers of a provider are judged.
+const newestAnswers = 20
 
 const (
 	// newestEvents is the number of events that are compared, for clocks that were set back.
@@ -68,6 +75,16 @@ func (s *Store) Activity(ctx context.Context, stuckBefore claudemem.Millis) (a A
 	// The other columns are those of the row that has the maximum (https://www.sqlite.org/quirks.html#aggregate_queries_can_contain_non_aggregate_result_columns_that_are_not_in_the_group_by_clause).
 	a.LastCalls, err = all(ctx, s.reader, func(c *LastCall) []any { return []any{&c.Provider, &c.Outcome, &c.At, new(int64)} }, `SELECT provider, outcome, started_at, max(id)
 		FROM (SELECT * FROM llm_calls ORDER BY id DESC LIMIT ?) WHERE outcome <> ? GROUP BY provider ORDER BY provider`, newestCalls, callReserved)
+	for i := range a.LastCalls {
+		if err != nil {
+			return a, err
+		}
+		c := &a.LastCalls[i]
+		err = s.reader.QueryRowContext(ctx, `SELECT count(*), count(*) FILTER (WHERE outcome = ?3) FROM (
+			SELECT outcome FROM (SELECT * FROM llm_calls ORDER BY id DESC LIMIT ?1)
+			WHERE provider = ?2 AND outcome IN ('ok', ?3) ORDER BY id DESC LIMIT ?4)`,
+			newestCalls, c.Provider, claudemem.CallUnusable, newestAnswers).Scan(&c.Answered, &c.Unusable)
+	}
 	return a, err
 }
 

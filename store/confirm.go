@@ -34,6 +34,9 @@ func (s *Store) Confirm(ctx context.Context, claim claudemem.Claim, outcome clau
 		if err := t.finishEvents(ids); err != nil {
 			return err
 		}
+		if err := t.markUnread(outcome.Unread); err != nil {
+			return err
+		}
 		if err := addEach(&claim.Session, observations, t.addObservation); err != nil {
 			return err
 		}

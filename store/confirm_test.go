@@ -3,11 +3,13 @@ package store_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"claudemem"
+	"claudemem/store"
 )
 
 // claimed makes a session with a prompt and a tool event and claims it.
@@ -33,6 +35,34 @@ func observation(title string, change ...func(*claudemem.Observation)) claudemem
 		c(&o)
 	}
 	return o
+}
+
+// TestUnreadEvents checks that the reason why no model has read an event is kept, and
+// counted from a time on.
+func TestUnreadEvents(t *testing.T) {
+	ctx := t.Context()
+	m := newMemory(t)
+	for _, reason := range []claudemem.UnreadReason{claudemem.UnreadUnusable, "", "login", "login"} {
+		claim := claimed(t, m, "s")
+		var unread map[string]claudemem.UnreadReason
+		if reason != "" {
+			unread = map[string]claudemem.UnreadReason{claim.Events[0].Key: reason, "another's key": "login"}
+		}
+		if err := m.Confirm(ctx, claim, claudemem.Outcome{Unread: unread}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := m.Unread(ctx, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := []store.Unread{{Reason: "login", Events: 2, At: got[0].At}, {Reason: claudemem.UnreadUnusable, Events: 1, At: got[0].At}}; !slices.Equal(got, want) {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+	if got, err := m.Unread(ctx, got[0].At+1); err != nil || len(got) != 0 {
+		t.Errorf("later: got %+v, %v, want none", got, err)
+	}
+	m.audited(t)
 }
 
 func TestConfirmStoresEverything(t *testing.T) {

@@ -34,6 +34,7 @@ const (
 // classWords say in a word why a provider does not answer.
 var classWords = map[claudemem.ErrorClass]string{
 	claudemem.ClassLogin: "login", claudemem.ClassQuota: "quota", claudemem.ClassRateLimit: "busy", claudemem.ClassTransient: "away",
+	claudemem.ClassGarbage: "refused",
 }
 
 // Standing returns the notices that hold at a time, whether they were told or

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"strings"
 
 	"claudemem"
@@ -18,11 +19,14 @@ func (a *app) queueCommand() *cobra.Command {
 		GroupID: groupMemory,
 		Long: `Show the counts of the queue, the sessions with events to be distilled, and the events
 that failed for good (dead letters), which are kept until a retry. When a provider keeps
-events waiting, the reason is shown first.
+events waiting, the reason is shown first. Events of the last 30 days that the session's
+model has not read are counted by reason; their records were made without a model.
 
 JSON: {"queue": as in stats, "waiting": [{"session_id", "project", "events", "newest_at", "next_due"?}],
 "dead_letters": [{"key", "session_id", "kind", "tool_name"?, "occurred_at", "attempts", "last_error"}],
-"notices": [{"key", "text", "at", "told"}]}: the reasons for waiting that still hold.`,
+"notices": [{"key", "text", "at", "told"}], "unread": [{"reason", "events", "at"}]}: the notices
+are the reasons for waiting that still hold; the unread events' reasons are login, quota, rate_limit,
+transient, prompt_too_long, cap, unusable, refused, error.`,
 		Example: "  claude-mem queue\n  claude-mem queue retry",
 		Args:    knownCommand,
 	}
@@ -53,6 +57,9 @@ func (p *printer) queue(q *api.Queue) {
 		}
 		p.printf("\n")
 	}
+	for _, u := range q.Unread {
+		p.printf("%s  %s remembered without a model: %s\n", p.when(u.At), text.Count(u.Events, "event"), unreadMeaning(u.Reason))
+	}
 	for _, d := range q.DeadLetters {
 		what := string(d.Kind)
 		if d.ToolName != "" {
@@ -61,6 +68,22 @@ func (p *printer) queue(q *api.Queue) {
 		p.printf("%s  %s S%d %s after %s: %s\n    %s\n", p.when(d.OccurredAt),
 			p.style(styleRed, "failed"), d.Session, what, text.Count(d.Attempts, "attempt"), oneLine(d.LastError, 200), p.style(styleDim, oneLine(d.Key, 0)))
 	}
+}
+
+// unreadMeanings say why no model has read events.
+var unreadMeanings = map[claudemem.UnreadReason]string{
+	claudemem.UnreadCap:      "a token cap was reached",
+	claudemem.UnreadUnusable: "the model's answers were not in the form that is asked for",
+	claudemem.UnreadRefused:  "the provider refused them",
+	"login":                  "the provider refused the login",
+	"quota":                  "the provider's quota or credit was used up",
+	"rate_limit":             "the provider limited the rate of calls",
+	"transient":              "the provider did not answer",
+}
+
+// unreadMeaning returns a reason in words, or as it is.
+func unreadMeaning(r claudemem.UnreadReason) string {
+	return cmp.Or(unreadMeanings[r], oneLine(string(r), 60))
 }
 
 // queueRetryCommand returns the command `claude-mem queue retry`: retry failed events.

@@ -96,6 +96,9 @@ func ShownBefore(prompt claudemem.Prompt, events []string, checkpoint bool) stri
 // is a line without markup.
 func Names(names string) string { return render("names.md", names) }
 
+// Reminder returns the prompt after an answer that could not be used.
+func Reminder() string { return render("reminder.md", nil) }
+
 // request returns the part of a prompt for the model with the user's request, "" for an
 // empty one.
 func request(p claudemem.Prompt) string {
