@@ -110,42 +110,39 @@ func renderEvent(p *claudemem.PendingEvent) string {
 }
 
 // changedSymbols returns which functions and types an edit changed: "added Parse, changed
-// Lexer.next and 3 more"; "" for none.
+// Lexer.next and 3 more"; "" for none. A command that takes edits back restores them.
 func changedSymbols(changes []claudemem.SymbolChange) string {
 	renamed := map[string]bool{}
 	for i := range changes {
 		renamed[changes[i].RenamedFrom] = true
 	}
-	var b strings.Builder
-	shown, left := 0, 0
-	for i := range changes {
-		c := &changes[i]
-		text := c.QualifiedName
-		switch {
+	var said []string
+	for i := 0; i < len(changes); i++ {
+		switch c := &changes[i]; {
+		case c.ChangeType == claudemem.SymbolUnchanged && i+1 < len(changes) && changes[i+1].QualifiedName == c.QualifiedName:
+			i++
+			said = append(said, "moved "+c.QualifiedName+" to "+changes[i].FilePath)
+		case c.ChangeType == claudemem.SymbolUnchanged:
+			said = append(said, "restored "+c.QualifiedName)
 		case c.RenamedFrom != "":
-			text = "renamed " + c.RenamedFrom + " to " + text
+			said = append(said, "renamed "+c.RenamedFrom+" to "+c.QualifiedName)
 		case c.ChangeType == claudemem.SymbolNew:
-			text = "added " + text
+			said = append(said, "added "+c.QualifiedName)
 		case c.ChangeType == claudemem.SymbolModified:
-			text = "changed " + text
-		case renamed[c.QualifiedName]:
-			continue
-		default:
-			text = "removed " + text
+			said = append(said, "changed "+c.QualifiedName)
+		case !renamed[c.QualifiedName]:
+			said = append(said, "removed "+c.QualifiedName)
 		}
-		if shown == maxSymbols {
-			left++
-			continue
-		}
-		if shown++; shown > 1 {
-			b.WriteString(", ")
-		}
-		b.WriteString(oneLine(text, maxSymbol))
 	}
-	if left > 0 {
-		fmt.Fprintf(&b, " and %d more", left)
+	shown := make([]string, min(len(said), maxSymbols))
+	for i := range shown {
+		shown[i] = oneLine(said[i], maxSymbol)
 	}
-	return b.String()
+	text := strings.Join(shown, ", ")
+	if left := len(said) - len(shown); left > 0 {
+		text += fmt.Sprintf(" and %d more", left)
+	}
+	return text
 }
 
 // shortEvent renders a tool call as one line without its outcome.

@@ -146,6 +146,8 @@ func TestChangedSymbols(t *testing.T) {
 		{"some", []claudemem.SymbolChange{change(claudemem.SymbolNew, "Parse", ""), change(claudemem.SymbolModified, "Lexer.next", ""), change(claudemem.SymbolDeleted, "old", "")},
 			"added Parse, changed Lexer.next, removed old"},
 		{"a rename", []claudemem.SymbolChange{change(claudemem.SymbolNew, "Take", "take"), change(claudemem.SymbolDeleted, "take", "")}, "renamed take to Take"},
+		{"taken back", []claudemem.SymbolChange{change(claudemem.SymbolUnchanged, "Parse", ""), change(claudemem.SymbolUnchanged, "Lexer.next", "")}, "restored Parse, restored Lexer.next"},
+		{"moved", []claudemem.SymbolChange{change(claudemem.SymbolUnchanged, "Parse", ""), {ChangeType: claudemem.SymbolNew, QualifiedName: "Parse", FilePath: "b.go"}}, "moved Parse to b.go"},
 		{"many", many, "added f0, added f1, added f2, added f3, added f4, added f5, added f6, added f7 and 3 more"},
 		{"markup", []claudemem.SymbolChange{change(claudemem.SymbolNew, "a<b>", "")}, "added a&lt;b&gt;"},
 	}
