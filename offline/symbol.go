@@ -133,7 +133,7 @@ func isTest(c *claudemem.SymbolChange) bool {
 		return c.Kind == string(outline.Test)
 	}
 	language := outline.Language(c.FilePath)
-	if language == "rust" && strings.HasPrefix(c.QualifiedName, "tests.") {
+	if language == "rust" && strings.Contains("."+c.QualifiedName, ".tests.") {
 		return true
 	}
 	if toolcall.KindOfFile(c.FilePath) != toolcall.FileTest {

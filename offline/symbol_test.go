@@ -157,6 +157,7 @@ func TestTests(t *testing.T) {
 		{"a.py", "def test_a():\n    pass\n", nil},
 		{"a.test.ts", "test('adds up', () => {})\nfunction help() {}\n", []string{"adds up"}},
 		{"src/lib.rs", "fn area() -> u32 { 1 }\n\nmod tests {\n    fn area_is_one() { area(); }\n}\n", []string{"tests::area_is_one"}},
+		{"src/shape.rs", "mod shape {\n    mod tests {\n        fn area_is_one() { area(); }\n    }\n}\n", []string{"shape::tests::area_is_one"}},
 		{"tests/area.rs", "fn area_is_one() {}\n", []string{"area_is_one"}},
 		{"src/test/CartTest.java", "class CartTest {\n    void total() { one(); }\n}\n", []string{"CartTest.total"}},
 		{"CartTest.kt", "class CartTest {\n    fun total() { one() }\n}\n", []string{"CartTest.total"}},
