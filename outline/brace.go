@@ -27,10 +27,10 @@ var grammars = map[string]*grammar{
 	"go":         {freeSemicolons: true},
 	"rust": {types: wordSet("struct enum union trait type"), spaces: wordSet("impl mod extern"), funcs: wordSet("fn macro_rules"),
 		attributesApart: true},
-	"java":   {types: wordSet("class interface enum record"), notes: controlWords},
-	"csharp": {types: wordSet("class interface struct enum record"), spaces: wordSet("namespace"), notes: controlWords, bodyMark: "=>"},
-	"c":      {types: wordSet("struct union enum"), spaces: wordSet("extern"), notes: controlWords},
-	"cpp":    {types: wordSet("class struct union enum"), spaces: wordSet("namespace extern"), notes: controlWords},
+	"java":   {types: wordSet("class interface enum record"), notes: javaWords},
+	"csharp": {types: wordSet("class interface struct enum record"), spaces: wordSet("namespace"), notes: csharpWords, bodyMark: "=>"},
+	"c":      {types: wordSet("struct union enum"), spaces: wordSet("extern"), notes: cWords},
+	"cpp":    {types: wordSet("class struct union enum"), spaces: wordSet("namespace extern"), notes: cWords},
 	"kotlin": {types: wordSet("class interface object"), funcs: wordSet("fun constructor"), lineEnds: true, bodyMark: "=", freeSemicolons: true},
 	"swift": {types: wordSet("class struct enum protocol actor"), spaces: wordSet("extension"), funcs: wordSet("func init deinit subscript var"),
 		lineEnds: true, freeSemicolons: true},
@@ -39,8 +39,13 @@ var grammars = map[string]*grammar{
 
 var script = &grammar{freeSemicolons: true, freeQuotes: true}
 
-var controlWords = wordSet(`if for while switch catch return else do try new throw sizeof using lock foreach fixed synchronized
-	static_assert _Static_assert alignas decltype noexcept typeof requires where default this base super when`)
+// The words of each language before "(" that are not the name of a function.
+var (
+	javaWords   = wordSet(`if for while switch catch return else do try new throw synchronized default this super`)
+	csharpWords = wordSet(`if for while switch catch return else do try new throw sizeof typeof using lock foreach fixed where when default this base`)
+	cWords      = wordSet(`if for while switch catch return else do try new throw sizeof typeof static_assert _Static_assert alignas decltype
+		noexcept requires default this`)
+)
 
 // members finds the declarations among the tokens from i to hi, which stand in owner;
 // in is the word that declared it ("" for the file and for namespaces).
@@ -242,7 +247,10 @@ func (w *walker) extended(i, end int) string {
 		}
 	}
 	if name == "" {
-		return strings.TrimLeft(w.signature(start, end), "& ")
+		for w.is(start, "&") || w.kind(start) == text { // &'a [u8]
+			start++
+		}
+		return w.signature(start, end)
 	}
 	return name
 }
@@ -339,7 +347,7 @@ func (w *walker) declared(k, hi int, s span, owner, in string) (next int, ok boo
 	if w.is(at, "r") && w.is(at+1, "#") { // fn r#async (Rust)
 		at += 2
 	}
-	if w.is(at, "<") {
+	if w.is(at, "<") && !w.is(at+1, "(") { // func < (a: T, b: T) of Swift is a name
 		at = w.typeParametersEnd(at, hi)
 	}
 	// The receiver of a function of Kotlin: T.name, T<V>?.name
@@ -556,6 +564,8 @@ func (w *walker) lineEnd(i int) bool {
 	switch k := w.kind(i - 1); k {
 	case ')', ']', '}', '>', '?', '!', word, number, text, markup:
 		return k != word || !continued[w.word(i-1)]
+	case '*':
+		return w.is(i-2, ".") // import a.*
 	}
 	return false
 }
@@ -566,25 +576,6 @@ var (
 	continued  = wordSet(`return throw as is in by else fun func class interface object struct enum public private protected internal open override
 		final static suspend inline data sealed abstract lateinit const mutating`)
 )
-
-// maxName bounds a qualified name, in bytes.
-const maxName = 400
-
-// qualified returns the name of what owner holds, truncated to maxName.
-func qualified(owner, name string) string {
-	if owner != "" && name != "" {
-		name = owner + "." + name
-	}
-	return truncate(name, maxName)
-}
-
-// truncate returns s, or the beginning of s with an ellipsis, in at most most bytes.
-func truncate(s string, most int) string {
-	if len(s) <= most {
-		return s
-	}
-	return strings.ToValidUTF8(s[:most-len("…")], "") + "…"
-}
 
 // funcKind returns the kind of a function that stands in what the word in declared.
 func funcKind(in string) Kind {

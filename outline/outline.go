@@ -246,6 +246,25 @@ func (w *walker) add(name string, kind Kind, s span) {
 	})
 }
 
+// maxName bounds a qualified name, in bytes.
+const maxName = 400
+
+// qualified returns the name of what owner holds, truncated to maxName.
+func qualified(owner, name string) string {
+	if owner != "" && name != "" {
+		name = owner + "." + name
+	}
+	return truncate(name, maxName)
+}
+
+// truncate returns s, or the beginning of s with an ellipsis, in at most most bytes.
+func truncate(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most-len("…")], "") + "…"
+}
+
 // hashes gives each symbol its hash. What stands inside of a type or a group of tests
 // and is a symbol by itself is left out of theirs.
 func (w *walker) hashes() {

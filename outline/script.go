@@ -118,7 +118,7 @@ func (w *walker) typeEnd(k, hi int) int {
 			value, i = false, w.after(i)
 		case w.is(i, "=>"):
 			// "(a: b) => c" is a type when what follows is none of the body.
-			if w.is(i-1, ")") && w.arrowType(k, i) && (!w.is(i+1, "{") || w.is(w.after(i+1), "{")) {
+			if w.is(i-1, ")") && w.arrowType(k, i) && (!w.is(i+1, "{") || w.is(w.after(i+1), "{") || w.is(w.after(i+1), "=")) {
 				value, i = true, i+1
 				continue
 			}
