@@ -2,12 +2,12 @@ package outline
 
 import "strings"
 
-// A grammar says by which words a language declares.
+// A grammar lists the words by which a language declares.
 type grammar struct {
-	types  map[string]bool // begin a type: class, struct
-	spaces map[string]bool // begin what declarations stand in and is no symbol: namespace, impl
-	funcs  map[string]bool // begin a function: fn, func. Without any a function is a name before "("
-	notes  map[string]bool // look like the name of a function or type and are none: if, new
+	types    map[string]bool // begin a type: class, struct
+	spaces   map[string]bool // begin what holds declarations and is no symbol: namespace, impl
+	funcs    map[string]bool // begin a function: fn, func. Without any a function is a name before "("
+	reserved map[string]bool // stand before "(" and are no name of a function: if, while
 	// lineEnds: a line end may end a declaration (Kotlin, Swift).
 	lineEnds bool
 	// bodyMark is the mark that begins a body without braces: "=>" (C#), "=" (Kotlin).
@@ -27,10 +27,10 @@ var grammars = map[string]*grammar{
 	"go":         {freeSemicolons: true},
 	"rust": {types: wordSet("struct enum union trait type"), spaces: wordSet("impl mod extern"), funcs: wordSet("fn macro_rules"),
 		attributesApart: true},
-	"java":   {types: wordSet("class interface enum record"), notes: javaWords},
-	"csharp": {types: wordSet("class interface struct enum record"), spaces: wordSet("namespace"), notes: csharpWords, bodyMark: "=>"},
-	"c":      {types: wordSet("struct union enum"), spaces: wordSet("extern"), notes: cWords},
-	"cpp":    {types: wordSet("class struct union enum"), spaces: wordSet("namespace extern"), notes: cWords},
+	"java":   {types: wordSet("class interface enum record"), reserved: javaWords},
+	"csharp": {types: wordSet("class interface struct enum record"), spaces: wordSet("namespace"), reserved: csharpWords, bodyMark: "=>"},
+	"c":      {types: wordSet("struct union enum"), spaces: wordSet("extern"), reserved: cWords},
+	"cpp":    {types: wordSet("class struct union enum"), spaces: wordSet("namespace extern"), reserved: cWords},
 	"kotlin": {types: wordSet("class interface object"), funcs: wordSet("fun constructor"), lineEnds: true, bodyMark: "=", freeSemicolons: true},
 	"swift": {types: wordSet("class struct enum protocol actor"), spaces: wordSet("extension"), funcs: wordSet("func init deinit subscript var"),
 		lineEnds: true, freeSemicolons: true},
@@ -140,7 +140,8 @@ func (w *walker) member(i, hi int, owner, in string) int {
 	return hi
 }
 
-// attributes goes past what stands before the declaration at token i.
+// attributes skips the attributes, annotations and template heads of the declaration at
+// token i and returns where it begins.
 func (w *walker) attributes(i, hi int) span {
 	s := span{outer: i, start: i, sign: i}
 	for k := i; k < hi; {
@@ -181,7 +182,8 @@ func (w *walker) annotationEnd(k int) int {
 	return k
 }
 
-// keyword declares what the word at token k begins, if it begins something.
+// keyword adds the declaration that the word at token k begins and returns its end; ok is
+// false for a word that begins none.
 func (w *walker) keyword(k, hi int, s span, owner, in string) (next int, ok bool) {
 	v := w.word(k)
 	switch {
@@ -195,7 +197,7 @@ func (w *walker) keyword(k, hi int, s span, owner, in string) (next int, ok bool
 	return 0, false
 }
 
-// space goes into a namespace, a module, an extension or an impl.
+// space finds the declarations in the namespace, module, extension or impl at token k.
 func (w *walker) space(k, hi int, owner string) (next int, ok bool) {
 	v := w.word(k)
 	if v == "extern" && !(w.kind(k+1) == text && w.is(k+2, "{")) {
@@ -221,7 +223,7 @@ func (w *walker) space(k, hi int, owner string) (next int, ok bool) {
 	return end, true
 }
 
-// next is after, but goes past type parameters as well.
+// next is like after, but also skips a list of type parameters.
 func (w *walker) next(i, hi int) int {
 	if w.kind(i) == '<' {
 		return w.typeParametersEnd(i, hi)
@@ -408,7 +410,7 @@ func (w *walker) observers(k int) bool { return w.is(k, "willSet") || w.is(k, "d
 // function by its form: name(...) followed by what may stand between it and its body.
 func (w *walker) form(k, hi int) int {
 	v := w.word(k)
-	if w.funcs != nil || w.notes[v] {
+	if w.funcs != nil || w.reserved[v] {
 		return 0
 	}
 	p := k + 1
@@ -446,7 +448,7 @@ func (w *walker) form(k, hi int) int {
 
 var afterParameters = wordSet(`const noexcept override final throw throws try volatile requires where mutable __attribute__`)
 
-// function books a function that was found by its form.
+// function adds a function that form found.
 func (w *walker) function(name, params int, owner, in string, s span) {
 	n := w.word(name)
 	if n == "operator" {
@@ -570,7 +572,8 @@ func (w *walker) lineEnd(i int) bool {
 	return false
 }
 
-// continuing words go on with the line before, continued ones ask for the next.
+// A line that begins with a continuing word goes on with the line before; one that ends
+// with a continued word goes on in the next.
 var (
 	continuing = wordSet(`where else by as is in throws rethrows`)
 	continued  = wordSet(`return throw as is in by else fun func class interface object struct enum public private protected internal open override

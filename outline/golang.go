@@ -7,8 +7,8 @@ import (
 	"sort"
 )
 
-// golang reads Go with its own parser. Of broken code the parser gives the declarations
-// that it could tell.
+// golang reads Go with go/parser, which returns the declarations of broken code too, as far
+// as it could parse them.
 func (o *Outline) golang(src []byte) {
 	set := token.NewFileSet()
 	file, err := parser.ParseFile(set, "", src, parser.SkipObjectResolution)

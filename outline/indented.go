@@ -54,7 +54,7 @@ func (w *walker) pythonLine(i, hi int, owner string, class bool) int {
 		}
 		return s.end
 	case w.is(k, "if"), w.is(k, "else"), w.is(k, "elif"), w.is(k, "try"), w.is(k, "except"), w.is(k, "finally"), w.is(k, "with"):
-		// What a condition declares is declared: its lines are looked at like others.
+		// Declarations under a condition count like others.
 		return w.pythonColon(k, end) + 1
 	}
 	return end

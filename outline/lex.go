@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// A lexeme is a word, a literal or a mark of source code. Comments and blanks are none.
+// A lexeme is a word, a literal or a mark of source code; comments and blanks have none.
 type lexeme struct {
 	// kind is word, number, text, markup, indent, or the mark itself for a mark of one
 	// byte; operator for a longer one.
@@ -30,31 +30,25 @@ const (
 // A quote is a form of literal.
 type quote struct {
 	open, close string
-	// raw: a backslash is a byte like others.
-	raw bool
-	// lines: it may go on over line ends. Without it an open literal ends with its line.
-	lines bool
-	// code begins an expression inside ("${", "\("), which its bracket ends.
-	code string
+	raw         bool   // a backslash escapes nothing
+	lines       bool   // it may contain line ends; otherwise an open literal ends with its line
+	code        string // begins an expression inside: "${", "\("
 }
 
-// A lexicon says what a language's literals and comments look like.
+// A lexicon describes the comments and literals of a language.
 type lexicon struct {
 	comments []string  // begin a comment that the line ends
 	blocks   [2]string // delimit a comment
 	nested   bool      // such comments nest
 	quotes   []quote   // the longer openers first
-	// wordBytes are the bytes beside letters, digits and "_" that words consist of.
+	// wordBytes are the bytes of words beside letters, digits and "_".
 	wordBytes string
-	// special lexes what no table says; it returns the end of a literal at pos and
-	// whether there is one.
-	special func(l *lexer, pos int) (end int, ok bool)
-	// directives: lines that begin with "#" are left out (C, C++, C#).
-	directives bool
-	// conditions: of these lines, #if to #endif are left out (Swift).
-	conditions bool
-	// indents: the depth of a line is a token (Python).
-	indents bool
+	// special lexes literals that the table cannot describe. It returns the end of the
+	// literal at pos; ok is false without one.
+	special    func(l *lexer, pos int) (end int, ok bool)
+	directives bool // lines that begin with "#" are skipped (C, C++, C#)
+	conditions bool // of those lines only #if, #elseif, #else and #endif (Swift)
+	indents    bool // a change of a line's depth is a token (Python)
 }
 
 // A lexer makes tokens of src.
@@ -94,7 +88,7 @@ func newLexer(lexicon string, src []byte) *lexer {
 
 var pairs = [256]byte{'(': ')', '[': ']', '{': '}'}
 
-// finish ends the file: brackets that are open end with it.
+// finish lets the brackets that are still open end with the file.
 func (l *lexer) finish() {
 	l.broken = l.broken || len(l.open) > 0
 	for _, i := range l.open {
@@ -262,7 +256,7 @@ func (l *lexer) has(pos int, s string) bool {
 	return s != "" && pos < len(l.src) && l.src[pos] == s[0] && bytes.HasPrefix(l.src[pos:], []byte(s))
 }
 
-// comment goes past the comment at pos, if there is one.
+// comment skips the comment at pos. It reports false without one.
 func (l *lexer) comment() bool {
 	for _, c := range l.comments {
 		// #[...] is an attribute of PHP.
@@ -301,7 +295,7 @@ func (l *lexer) lineEnd(pos int) int {
 	return len(l.src)
 }
 
-// literal makes the token of a literal of the table.
+// literal emits the literal of the table at pos. It reports false without one.
 func (l *lexer) literal() bool {
 	for i := range l.quotes {
 		if q := &l.quotes[i]; l.has(l.pos, q.open) {
@@ -365,9 +359,8 @@ func (l *lexer) condition() bool {
 	return false
 }
 
-// directive leaves a line out that begins with "#". Of "#if A … #else … #endif" the
-// second part is left out too when the first opens a bracket without closing it: one
-// of the two is compiled.
+// directive skips the line of a directive. Of "#if A … #else … #endif" it skips the second
+// part too when the first opens a bracket without closing it: only one is compiled.
 func (l *lexer) directive() {
 	end := l.directiveEnd(l.pos)
 	line := bytes.TrimLeft(l.src[l.pos+1:end], " \t")

@@ -53,7 +53,7 @@ func scriptLiteral(l *lexer, pos int) (int, bool) {
 var beforeExpressions = wordSet(`return typeof case in of delete void throw new else do yield await instanceof default and or not if unless while until when then puts`)
 
 // expression reports whether an expression begins after the last token, as opposed to
-// an operator. After "}" both are possible: afterBlock.
+// an operator. It returns afterBlock after "}", where both are possible.
 func (l *lexer) expression(afterBlock bool) bool {
 	if len(l.tokens) == 0 {
 		return true
@@ -105,8 +105,8 @@ func (l *lexer) regexpEnd(pos int, lines bool) (int, bool) {
 	return 0, false
 }
 
-// elementEnd returns the end of the JSX element at pos. It is none when it does not end,
-// or when what looks like its name is a type parameter.
+// elementEnd returns the end of the JSX element at pos. ok is false when it does not end,
+// or when its name is a type parameter.
 func (l *lexer) elementEnd(pos, depth int) (int, bool) {
 	if depth > maxNesting {
 		l.noElement = pos
@@ -148,8 +148,8 @@ func (l *lexer) elementEnd(pos, depth int) (int, bool) {
 	return l.endless()
 }
 
-// endless says that an element does not end: the file is not looked through for the end
-// of another one.
+// endless returns that there is no element and looks for no other one in the file: each
+// would be looked for up to the end of the file.
 func (l *lexer) endless() (int, bool) {
 	l.jsx = false
 	return 0, false

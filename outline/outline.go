@@ -10,7 +10,11 @@
 //
 // Go is read with go/parser. Python and Ruby by indentation and by "end"; the others are
 // languages of braces. One lexer with a table for each language makes their tokens.
-// Broken code gives the symbols that can be told; Outline.Broken says so.
+// Broken code gives the symbols that can be told; Outline.Broken says so. A file that is
+// made to cost time takes less than a second a MB.
+//
+// Package symbols compares edits with it, offline and the command outline read files.
+// eval/outline compares it with other parsers on public repositories.
 package outline
 
 import (
@@ -35,18 +39,19 @@ type Symbol struct {
 	Name      string // qualified by dots: "Server.Run"
 	Kind      Kind
 	Signature string // the declaration without its body, on one line, at most 200 bytes
-	Start     int    // its first line, from 1, decorators of Python and attributes of Rust apart
+	Start     int    // its first line, from 1; decorators of Python and attributes of Rust are not part of it
 	End       int    // its last line
 	Hash      uint64 // of its code; of a type without its methods
 
-	body uint64 // of its code without the signature; 0 for one that says little
+	body uint64 // hash of its body; 0 for a body of less than tellingBody tokens
 }
 
 // An Outline is what a file declares, in the order of the file.
 type Outline struct {
 	Language string
 	Symbols  []Symbol
-	// Broken: the code does not parse as a whole; brackets or literals are left open.
+	// Broken means that the code does not parse as a whole: brackets or literals are left
+	// open, so that symbols may be missing.
 	Broken bool
 }
 
@@ -67,7 +72,7 @@ func Language(name string) string {
 	return languages[strings.ToLower(path.Ext(strings.ReplaceAll(name, `\`, "/")))]
 }
 
-// inCpp are what headers of C++ have and headers of C have not.
+// inCpp are texts that headers of C++ contain and headers of C do not.
 var inCpp = [][]byte{[]byte("\nclass "), []byte("\nnamespace "), []byte("\ntemplate"), []byte("public:"), []byte("std::")}
 
 // Of returns the outline of a file with that name. A file in no known language, a
@@ -148,7 +153,8 @@ func (l *lexer) script() {
 	l.advance(start + open + 1)
 }
 
-// A walker finds the declarations among the tokens of a file.
+// A walker finds the declarations among the tokens of a file. A method that "declares"
+// something adds its symbol, with those inside of it, and returns the token after it.
 type walker struct {
 	*lexer
 	*grammar
@@ -156,7 +162,7 @@ type walker struct {
 	symbols  []Symbol
 	spans    []span // of the symbols
 	steps    int    // how many more tokens may be looked at, see maxSteps
-	depth    int    // of what is being looked into, see enter
+	depth    int    // how many declarations are open around this one, see enter
 }
 
 // maxSteps bounds how often a token is looked at, on average; then the rest of a file is
@@ -171,8 +177,8 @@ func (w *walker) step() bool {
 	return w.steps >= 0
 }
 
-// enter goes into what holds declarations. It reports false when that stands too deep:
-// declarations there belong to what they stand in.
+// enter counts a level of declarations inside of a declaration. It reports false beyond
+// maxNesting levels: what is declared there belongs to the declaration around it.
 func (w *walker) enter() bool {
 	if w.depth == maxNesting {
 		return false
@@ -224,14 +230,14 @@ func (w *walker) after(i int) int {
 
 // A span is where a declaration stands, as indexes of tokens.
 type span struct {
-	outer int // with its attributes and decorators
-	start int // as its lines are counted
-	sign  int // without annotations: where the signature begins
-	body  int // where the signature ends
-	end   int // exclusive
+	outer int // the first token, of its attributes or decorators if it has any
+	start int // the first token that counts to its lines
+	sign  int // the first token of the signature, after annotations
+	body  int // the first token after the signature
+	end   int // the first token after the declaration
 }
 
-// add books a symbol.
+// add appends a symbol. It ignores one without a name.
 func (w *walker) add(name string, kind Kind, s span) {
 	s.end = min(s.end, len(w.tokens))
 	s.body = min(s.body, s.end)
@@ -265,8 +271,8 @@ func truncate(s string, most int) string {
 	return strings.ToValidUTF8(s[:most-len("…")], "") + "…"
 }
 
-// hashes gives each symbol its hash. What stands inside of a type or a group of tests
-// and is a symbol by itself is left out of theirs.
+// hashes computes the hash of each symbol. That of a type or a group of tests leaves out
+// the symbols inside of it.
 func (w *walker) hashes() {
 	for i, s := range w.spans {
 		h := hasher{walker: w, sum: fnvOffset, depth: -1, flat: w.symbols[i].Kind == Type}
@@ -287,8 +293,8 @@ func (w *walker) hashes() {
 	}
 }
 
-// tellingBody is how many tokens a body must have for a function of another name with the
-// same body to be the same function.
+// tellingBody is the least number of tokens of a body that identifies a function which got
+// another name.
 const tellingBody = 10
 
 const maxSignature = 200
@@ -311,8 +317,8 @@ func (w *walker) signature(i, end int) string {
 type hasher struct {
 	*walker
 	sum   uint64
-	depth int32 // Python: of the first line
-	flat  bool  // Python: leaves depths out, which methods beside it change
+	depth int32 // Python: depth of the first line, -1 before it
+	flat  bool  // Python: leaves depths out; those of a type change with its methods
 }
 
 const (
@@ -322,7 +328,7 @@ const (
 
 func (h *hasher) byte(b byte) { h.sum = (h.sum ^ uint64(b)) * fnvPrime }
 
-// add adds the tokens from i to end, without what a formatter sets and takes.
+// add hashes the tokens from i to end, without what a formatter changes.
 func (h *hasher) add(i, end int) {
 	for ; i < end; i++ {
 		t := h.tokens[i]

@@ -520,7 +520,8 @@ func (w *walker) scriptLineEnd(i int) bool {
 	return false
 }
 
-// scriptContinuing words go on with the line before, scriptContinued ones ask for the next.
+// A line that begins with a scriptContinuing word goes on with the line before; one that
+// ends with a scriptContinued word goes on in the next.
 var (
 	scriptContinuing = wordSet(`else catch finally as in instanceof of extends implements satisfies`)
 	scriptContinued  = wordSet(`return throw new typeof as is in extends implements instanceof of else export default`)
