@@ -30,8 +30,8 @@ func olderProgram(t testing.TB) string {
 }
 
 // TestUpgrade runs the hooks of this version against the worker of an older one, on a
-// database that this version has to migrate. The older worker takes the events until it
-// gives way, the newer one migrates the database, and no event is lost.
+// database that this version has to migrate. The older worker takes the first event and gives
+// way, the newer one migrates the database and takes what the hooks kept: no event is lost.
 func TestUpgrade(t *testing.T) {
 	m := newMemory(t)
 	cmd := exec.Command(olderProgram(t), "worker", "start")
@@ -44,13 +44,15 @@ func TestUpgrade(t *testing.T) {
 	if before.Version != "0.0.9" {
 		t.Fatalf("the worker has version %s, want 0.0.9", before.Version)
 	}
-	current := m.schema(-1)
-	m.schema(2) // the migration after it can run again
+	current := m.schema()
 
 	sent, info := 0, before
 	for deadline := time.Now().Add(60 * time.Second); info.Version != wire.Program; time.Sleep(200 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("after %d events the worker still has version %s, want %s", sent, info.Version, wire.Program)
+		}
+		if sent == 1 {
+			m.undoMigration()
 		}
 		m.send("save", map[string]any{
 			"hook_event_name": "PostToolUse", "session_id": "upgrade", "cwd": m.home, "tool_name": "Bash", "tool_use_id": fmt.Sprint("t", sent),
@@ -64,7 +66,7 @@ func TestUpgrade(t *testing.T) {
 	if info.PID == before.PID {
 		t.Errorf("both workers have pid %d", info.PID)
 	}
-	if got := m.schema(-1); got != current {
+	if got := m.schema(); got != current {
 		t.Errorf("the schema is %d, want %d", got, current)
 	}
 	m.send("summary", map[string]any{"hook_event_name": "Stop", "session_id": "upgrade", "cwd": m.home, "last_assistant_message": "Made."})
@@ -75,15 +77,34 @@ func TestUpgrade(t *testing.T) {
 	t.Logf("%d events while version %s gave way to %s", sent, before.Version, info.Version)
 }
 
-// schema returns the version of the database's schema, and sets it unless version is -1.
-func (m *memory) schema(version int) (was int) {
+// undoMigration makes the database one of schema 3. The older worker, which is of the same
+// source, cannot write to it: the hooks keep the events until the newer one has migrated it.
+func (m *memory) undoMigration() {
+	m.t.Helper()
+	m.database(func(db *sql.DB) error {
+		_, err := db.Exec(`BEGIN IMMEDIATE;
+			ALTER TABLE pending_messages DROP COLUMN symbols;
+			ALTER TABLE function_map DROP COLUMN before_hash;
+			ALTER TABLE observation_files DROP COLUMN symbols;
+			PRAGMA user_version = 3;
+			COMMIT`)
+		return err
+	})
+}
+
+// schema returns the version of the database's schema.
+func (m *memory) schema() (version int) {
+	m.t.Helper()
+	m.database(func(db *sql.DB) error { return db.QueryRow("PRAGMA user_version").Scan(&version) })
+	return version
+}
+
+// database opens the database for use.
+func (m *memory) database(use func(*sql.DB) error) {
 	m.t.Helper()
 	db, err := sql.Open("sqlite", filepath.Join(m.dir, "memory.db")+"?_pragma=busy_timeout(5000)")
 	if err == nil {
-		err = db.QueryRow("PRAGMA user_version").Scan(&was)
-	}
-	if err == nil && version >= 0 {
-		_, err = db.Exec(fmt.Sprint("PRAGMA user_version = ", version))
+		err = use(db)
 	}
 	if err == nil {
 		err = db.Close()
@@ -91,5 +112,4 @@ func (m *memory) schema(version int) (was int) {
 	if err != nil {
 		m.t.Fatal(err)
 	}
-	return was
 }
