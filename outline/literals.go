@@ -107,7 +107,7 @@ func (l *lexer) regexpEnd(pos int, lines bool) (int, bool) {
 
 // elementEnd returns the end of the JSX element at pos. ok is false when it does not end,
 // or when its name is a type parameter.
-func (l *lexer) elementEnd(pos, depth int) (int, bool) {
+func (l *lexer) elementEnd(pos, depth int) (end int, ok bool) {
 	if depth > maxNesting {
 		l.noElement = pos
 	}

@@ -22,6 +22,7 @@ import (
 // options are the flags.
 type options struct {
 	clones    string
+	list      string // another list than repositories.txt, "" for that
 	languages []string
 	packages  string
 	show      int
@@ -33,6 +34,7 @@ func main() {
 	var o options
 	var languages string
 	flag.StringVar(&o.clones, "clones", os.Getenv("OUTLINE_CLONES"), "folder of the clones that repositories.txt names (default $OUTLINE_CLONES)")
+	flag.StringVar(&o.list, "repositories", "", "another list than repositories.txt; bars of files and of counts do not hold for it")
 	flag.StringVar(&languages, "languages", "", "compare only these, separated by commas")
 	flag.StringVar(&o.packages, "packages", "", "folder in which the packages from npm are kept for the next run (default: a temporary one)")
 	flag.IntVar(&o.show, "show", 0, "show the differences in so many files of a language")

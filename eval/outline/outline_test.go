@@ -59,7 +59,7 @@ func TestRow(t *testing.T) {
 		{row{language: "go", files: 200, wanted: 100, exact: 99}, false},
 		{row{language: "go", files: 200, wanted: 100, exact: 100, extra: 1}, false},
 	} {
-		if got := tt.row.met(); got != tt.want {
+		if got := tt.row.met(leastFiles); got != tt.want {
 			t.Errorf("%+v meets the bars: %v, want %v", tt.row, got, tt.want)
 		}
 	}

@@ -31,7 +31,7 @@ func parseRepositories(text string) ([]repository, error) {
 			continue
 		}
 		if len(fields) != 3 || extensions[fields[0]] == nil {
-			return nil, fmt.Errorf("repositories.txt:%d: want LANGUAGE REPOSITORY COMMIT, got %q", n, lines.Text())
+			return nil, fmt.Errorf("line %d of the repositories: want LANGUAGE REPOSITORY COMMIT, got %q", n, lines.Text())
 		}
 		all = append(all, repository{fields[0], fields[1], fields[2]})
 	}
@@ -51,10 +51,18 @@ var extensions = map[string][]string{
 // maxSource bounds the files that are compared, in bytes: larger ones are generated.
 const maxSource = 400 << 10
 
-// sourcesOf writes the files of a language at the commits of repositories.txt below dir
-// and returns their paths.
-func sourcesOf(ctx context.Context, clonesDir, language, dir string) ([]string, error) {
-	repositories, err := parseRepositories(repositoriesText)
+// sourcesOf writes the files of a language at the commits of the list below dir and returns
+// their paths.
+func sourcesOf(ctx context.Context, o options, language, dir string) ([]string, error) {
+	list := repositoriesText
+	if o.list != "" {
+		text, err := os.ReadFile(o.list)
+		if err != nil {
+			return nil, err
+		}
+		list = string(text)
+	}
+	repositories, err := parseRepositories(list)
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +71,7 @@ func sourcesOf(ctx context.Context, clonesDir, language, dir string) ([]string, 
 		if r.language != language {
 			continue
 		}
-		got, err := checkout(ctx, clonesDir, r, filepath.Join(dir, language, strings.ReplaceAll(r.name, "/", "+")))
+		got, err := checkout(ctx, o.clones, r, filepath.Join(dir, language, strings.ReplaceAll(r.name, "/", "+")))
 		if err != nil {
 			return nil, err
 		}

@@ -28,7 +28,7 @@ const (
 func measureSpeed(ctx context.Context, o options, work string) error {
 	missed := false
 	for _, language := range o.languages {
-		files, err := sourcesOf(ctx, o.clones, language, work)
+		files, err := sourcesOf(ctx, o, language, work)
 		if err != nil {
 			return fmt.Errorf("%s: %w", language, err)
 		}
