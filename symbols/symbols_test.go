@@ -83,7 +83,7 @@ func (p *project) edit(name, old, text string, original bool) claudemem.PendingE
 	}
 	after := strings.Replace(before, old, text, 1)
 	p.put(name, after)
-	response := map[string]any{"structuredPatch": patch(before, after)}
+	response := map[string]any{"structuredPatch": patch(before, after), "originalFile": ""} // as intake stores it
 	if original {
 		response["originalFile"] = before
 	}
@@ -94,7 +94,7 @@ func (p *project) edit(name, old, text string, original bool) claudemem.PendingE
 func (p *project) write(name, content string, original bool) claudemem.PendingEvent {
 	response := map[string]any{"type": "create", "originalFile": nil, "structuredPatch": []any{}}
 	if before, err := os.ReadFile(filepath.Join(p.root, name)); err == nil {
-		response = map[string]any{"type": "update", "structuredPatch": patch(string(before), content)}
+		response = map[string]any{"type": "update", "structuredPatch": patch(string(before), content), "originalFile": ""}
 		if original {
 			response["originalFile"] = string(before)
 		}

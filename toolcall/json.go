@@ -111,7 +111,22 @@ func edit(path string, in *input, out *response) Edit {
 	case len(out.StructuredPatch) == 0: // what was replaced is all there is
 		e.Hunks, e.Placed = replacedHunks(e.replaced, in.NewSource), false
 	}
+	if e.before != nil && *e.before == "" && e.changesText() {
+		e.before = nil // left out by intake, which keeps no file as a whole
+	}
 	return e
+}
+
+// changesText reports whether the edit had a text to change.
+func (e *Edit) changesText() bool {
+	for _, h := range e.Hunks {
+		for _, line := range h.Lines {
+			if line != "" && line != "-" && (line[0] == '-' || line[0] == ' ') {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // whole returns a text of a file, nil for one that was truncated on its way: package
