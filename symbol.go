@@ -47,40 +47,66 @@ type SymbolChange struct {
 // that came and went is no change, one that was added and then modified is new, one that
 // got its old code back is no change. The entries of net keep their IDs and order.
 func FoldSymbols(net []SymbolChange, later ...SymbolChange) []SymbolChange {
-	net = slices.Clone(net)
-	for _, c := range later {
-		at := foldsInto(net, &c)
-		if at < 0 {
-			if c.ChangeType != SymbolUnchanged {
-				c.RenamedFrom = firstName(net, &c)
-				net = append(net, c)
-			}
-			continue
-		}
-		c.ID, c.BeforeHash = net[at].ID, net[at].BeforeHash
-		switch was := net[at].ChangeType; {
-		case c.ChangeType == SymbolUnchanged, was == SymbolNew && c.ChangeType == SymbolDeleted,
-			c.ChangeType != SymbolDeleted && c.BeforeHash != "" && c.BodyHash == c.BeforeHash:
-			net = slices.Delete(net, at, at+1)
-			continue
-		case was == SymbolNew:
-			c.ChangeType, c.RenamedFrom = SymbolNew, net[at].RenamedFrom
-		case c.ChangeType != SymbolDeleted:
-			c.ChangeType, c.RenamedFrom = SymbolModified, ""
-		}
-		net[at] = c
+	f := netChanges{all: slices.Clone(net), at: make(map[symbolName][]int, len(net)+len(later))}
+	for i := range f.all {
+		f.index(i)
 	}
-	return net
+	for i := range later {
+		f.add(later[i])
+	}
+	return slices.DeleteFunc(f.all, func(c SymbolChange) bool { return c.ChangeType == "" })
 }
 
-// foldsInto returns the index of the change that c goes on with, -1 for none: that of the
+// symbolName is the name of a symbol within a project; overloads share it.
+type symbolName struct{ file, name string }
+
+// netChanges are the changes to which others are added. A change that was taken back has
+// no ChangeType.
+type netChanges struct {
+	all []SymbolChange
+	at  map[symbolName][]int // indexes in all
+}
+
+func (f *netChanges) index(i int) {
+	name := symbolName{f.all[i].FilePath, f.all[i].QualifiedName}
+	f.at[name] = append(f.at[name], i)
+}
+
+// add adds a change.
+func (f *netChanges) add(c SymbolChange) {
+	i := f.continues(&c)
+	if i < 0 {
+		if c.ChangeType != SymbolUnchanged {
+			c.RenamedFrom = f.firstName(&c)
+			f.all = append(f.all, c)
+			f.index(len(f.all) - 1)
+		}
+		return
+	}
+	was := &f.all[i]
+	c.ID, c.BeforeHash = was.ID, was.BeforeHash
+	switch {
+	case c.ChangeType == SymbolUnchanged, was.ChangeType == SymbolNew && c.ChangeType == SymbolDeleted,
+		c.ChangeType != SymbolDeleted && c.BeforeHash != "" && c.BodyHash == c.BeforeHash:
+		was.ChangeType = ""
+		return
+	case was.ChangeType == SymbolNew:
+		c.ChangeType, c.RenamedFrom = SymbolNew, was.RenamedFrom
+	case c.ChangeType != SymbolDeleted:
+		c.ChangeType, c.RenamedFrom = SymbolModified, ""
+	}
+	*was = c
+}
+
+// continues returns the index of the change that c goes on with, -1 for none: that of the
 // same name after which the code was that before c, else (an edit in between was not seen)
 // the one with the same signature. Overloads of one name are different symbols.
-func foldsInto(net []SymbolChange, c *SymbolChange) int {
+func (f *netChanges) continues(c *SymbolChange) int {
 	found := -1
-	for i := range net {
-		n := &net[i]
-		if n.FilePath != c.FilePath || n.QualifiedName != c.QualifiedName || (c.ChangeType == SymbolNew) != (n.ChangeType == SymbolDeleted) && c.ChangeType != SymbolUnchanged {
+	for _, i := range f.at[symbolName{c.FilePath, c.QualifiedName}] {
+		n := &f.all[i]
+		follows := c.ChangeType == SymbolUnchanged || (c.ChangeType == SymbolNew) == (n.ChangeType == SymbolDeleted)
+		if n.ChangeType == "" || !follows {
 			continue
 		}
 		if n.BodyHash == c.BeforeHash {
@@ -94,12 +120,12 @@ func foldsInto(net []SymbolChange, c *SymbolChange) int {
 }
 
 // firstName returns the name from before the session of a symbol that was renamed.
-func firstName(net []SymbolChange, c *SymbolChange) string {
+func (f *netChanges) firstName(c *SymbolChange) string {
 	if c.RenamedFrom == "" {
 		return ""
 	}
-	for i := range net {
-		if n := &net[i]; n.FilePath == c.FilePath && n.QualifiedName == c.RenamedFrom && n.ChangeType == SymbolNew {
+	for _, i := range f.at[symbolName{c.FilePath, c.RenamedFrom}] {
+		if n := &f.all[i]; n.ChangeType == SymbolNew {
 			return n.RenamedFrom
 		}
 	}
