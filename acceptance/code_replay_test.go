@@ -25,9 +25,9 @@ const (
 // through the real hook, and compares the changed symbols of each session with those
 // between the file before and the file after the commit.
 func TestCodeReplay(t *testing.T) {
-	sources := os.Getenv("SOURCES")
+	sources := os.Getenv("OUTLINE_CLONES")
 	if sources == "" {
-		t.Skip("SOURCES names no folder of clones")
+		t.Skip("OUTLINE_CLONES names no folder of clones")
 	}
 	for _, source := range replay.Sources {
 		t.Run(source.Name, func(t *testing.T) {
