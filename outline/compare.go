@@ -128,17 +128,3 @@ func renames(before []Symbol, gone []int, after []Symbol, pairs []int) map[int]s
 	}
 	return names
 }
-
-// At returns the innermost symbol that a line belongs to.
-func (o Outline) At(line int) (Symbol, bool) {
-	found := -1
-	for i, s := range o.Symbols {
-		if s.Start <= line && line <= s.End && (found < 0 || s.Start >= o.Symbols[found].Start) {
-			found = i
-		}
-	}
-	if found < 0 {
-		return Symbol{}, false
-	}
-	return o.Symbols[found], true
-}

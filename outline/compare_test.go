@@ -62,15 +62,6 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-func TestAt(t *testing.T) {
-	o := outline.Of("a.py", []byte("import a\n\nclass A:\n    x = 1\n    def b(self):\n        return 1\n"))
-	for line, want := range map[int]string{1: "", 3: "A", 4: "A", 6: "A.b", 7: ""} {
-		if s, _ := o.At(line); s.Name != want {
-			t.Errorf("line %d is in %q, want %q", line, s.Name, want)
-		}
-	}
-}
-
 // FuzzOf asserts of any source that its symbols are in the file and that it equals itself.
 func FuzzOf(f *testing.F) {
 	for _, ext := range []string{"go", "py", "ts", "tsx", "js", "rs", "java", "kt", "swift", "cs", "c", "cc", "rb", "php", "vue"} {
