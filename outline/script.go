@@ -449,8 +449,10 @@ func (w *walker) test(k, hi int, owner string, s span) (end int, ok bool) {
 	}
 	name := strings.Trim(w.word(open+1), "\"'`")
 	s.body, s.end = open+2, w.after(open)
-	w.add(name, Test, s)
-	w.symbols[len(w.symbols)-1].Signature += ")"
+	if name != "" {
+		w.add(name, Test, s)
+		w.symbols[len(w.symbols)-1].Signature += ")"
+	}
 	if v := w.word(k); v != "it" && v != "test" {
 		last := s.end - 1
 		for i := open + 3; i < last; i++ {
