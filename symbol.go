@@ -106,6 +106,9 @@ func (f *netChanges) continues(c *SymbolChange) int {
 	for _, i := range f.at[symbolName{c.FilePath, c.QualifiedName}] {
 		n := &f.all[i]
 		follows := c.ChangeType == SymbolUnchanged || (c.ChangeType == SymbolNew) == (n.ChangeType == SymbolDeleted)
+		if c.ChangeType == SymbolNew && n.ChangeType == SymbolNew && n.BodyHash == c.BodyHash {
+			return i // told twice
+		}
 		if n.ChangeType == "" || !follows {
 			continue
 		}

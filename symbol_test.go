@@ -18,6 +18,8 @@ func TestFoldSymbols(t *testing.T) {
 		{"added, then deleted", "new A >1, deleted A 1>", ""},
 		{"added, modified, deleted", "new A >1, modified A 1>2, deleted A 2>", ""},
 		{"modified twice", "modified A 1>2, modified A 2>3", "modified A 1>3"},
+		{"added, told twice", "new A >1, new A >1", "new A >1"},
+		{"two overloads are added", "new A >1, new A >2", "new A >1, new A >2"},
 		{"edited back", "modified A 1>2, modified A 2>1", ""},
 		{"modified, then deleted", "modified A 1>2, deleted A 2>", "deleted A 1>"},
 		{"deleted, then added as it was", "deleted A 1>, new A >1", ""},

@@ -19,6 +19,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
+	"unicode"
 
 	"claudemem"
 	"claudemem/openfile"
@@ -53,7 +55,12 @@ func AtOnce(e *claudemem.Event, file claudemem.FileRef) ([]claudemem.SymbolChang
 	if !ok || len(before)+len(after) > maxAtOnce {
 		return nil, false
 	}
-	return compare(e, edit.Path, outline.Of(edit.Path, []byte(before)), outline.Of(edit.Path, []byte(after)))
+	from, to := outline.Of(edit.Path, []byte(before)), outline.Of(edit.Path, []byte(after))
+	if from.Broken && to.Broken {
+		changes := added(e, edit, before)
+		return changes, changes != nil
+	}
+	return compare(e, edit.Path, from, to)
 }
 
 // editOf returns the edit of an event whose file has symbols, nil for another event.
@@ -98,19 +105,51 @@ func compare(e *claudemem.Event, path string, before, after outline.Outline) ([]
 	}
 	changes := []claudemem.SymbolChange{}
 	for _, c := range outline.Compare(before, after) {
-		if len(changes) == maxChanges {
-			break
-		}
-		if clean(c.Name) != c.Name || clean(c.RenamedFrom) != c.RenamedFrom {
-			continue
-		}
-		changes = append(changes, claudemem.SymbolChange{
-			FilePath: path, SnapshotAt: e.OccurredAt, QualifiedName: c.Name, Kind: string(c.Kind), Signature: clean(c.Signature),
-			LineStart: c.Start, LineEnd: c.End, BodyHash: HashText(c.Hash), BeforeHash: HashText(c.Before),
-			ChangeType: claudemem.ChangeType(c.Type), RenamedFrom: c.RenamedFrom,
-		})
+		changes = record(changes, e, path, c)
 	}
 	return changes, true
+}
+
+// record appends a change, unless there are too many or its names hold a secret.
+func record(changes []claudemem.SymbolChange, e *claudemem.Event, path string, c outline.Change) []claudemem.SymbolChange {
+	if len(changes) == maxChanges || clean(c.Name) != c.Name || clean(c.RenamedFrom) != c.RenamedFrom {
+		return changes
+	}
+	return append(changes, claudemem.SymbolChange{
+		FilePath: path, SnapshotAt: e.OccurredAt, QualifiedName: c.Name, Kind: string(c.Kind), Signature: clean(c.Signature),
+		LineStart: c.Start, LineEnd: c.End, BodyHash: HashText(c.Hash), BeforeHash: HashText(c.Before),
+		ChangeType: claudemem.ChangeType(c.Type), RenamedFrom: c.RenamedFrom,
+	})
+}
+
+// added returns the functions and types that stand as a whole in lines that an edit added
+// to a file that parses neither before nor after (an excerpt, a template), nil for none.
+// One whose name is in the file before may have been moved, so it is left out; so is
+// everything around the lines.
+func added(e *claudemem.Event, edit *toolcall.Edit, before string) []claudemem.SymbolChange {
+	known := map[string]bool{}
+	for _, word := range strings.FieldsFunc(before, notInName) {
+		known[word] = true
+	}
+	var changes []claudemem.SymbolChange
+	for _, piece := range edit.Added() {
+		if outline.Language(edit.Path) == "go" {
+			piece = "package piece\n" + piece
+		}
+		o := outline.Of(edit.Path, []byte(piece))
+		for _, s := range o.Symbols {
+			if !o.Broken && !slices.ContainsFunc(strings.FieldsFunc(s.Name, notInName), func(word string) bool { return known[word] && strings.HasSuffix(s.Name, word) }) {
+				s.Start, s.End = 0, 0 // of the piece
+				changes = record(changes, e, edit.Path, outline.Change{Symbol: s, Type: outline.New})
+			}
+		}
+	}
+	return changes
+}
+
+// notInName reports whether a character is in no name of a symbol.
+func notInName(r rune) bool {
+	return r != '_' && r != '$' && !unicode.IsLetter(r) && !unicode.IsDigit(r)
 }
 
 // clean strips tags and masks secrets: the file on disk holds what the event does not.

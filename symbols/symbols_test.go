@@ -259,6 +259,28 @@ func TestEdits(t *testing.T) {
 	}
 }
 
+// TestAddedToABrokenFile: of a file that does not parse, only what stands as a whole in the
+// added lines is told, and what was there before by that name is not.
+func TestAddedToABrokenFile(t *testing.T) {
+	const excerpt = "\treturn total\n}\n\nfunc scan(rows []row) int {\n\tfor range rows {\n"
+	for _, tt := range []struct{ name, file, before, old, text, want string }{
+		{"a function", "a.go", excerpt, "func scan(", "func exact(n int) int {\n\treturn n\n}\n\nfunc scan(", "new exact"},
+		{"a function and a type of TypeScript", "a.ts", excerpt, "func scan(", "export function exact(n: number) {\n  return n\n}\n\nclass Row {\n  get() { return 1 }\n}\n\nfunc scan(", "new exact, new Row, new Row.get"},
+		{"a line inside", "a.go", excerpt, "\tfor range rows {", "\tn := 1\n\tfor range rows {", "?"},
+		{"half of a function", "a.go", excerpt, "func scan(", "func exact(n int) int {\n\treturn n\n\nfunc scan(", "?"},
+		{"a name that was there", "a.go", excerpt + "// exact\n", "func scan(", "func exact(n int) int {\n\treturn n\n}\n\nfunc scan(", "?"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			p := newProject(t)
+			p.put(tt.file, tt.before)
+			e := p.edit(tt.file, tt.old, tt.text, true)
+			if got, _ := symbols.AtOnce(&e.Event, e.Files[0]); told(got) != tt.want {
+				t.Errorf("got %q, want %q", told(got), tt.want)
+			}
+		})
+	}
+}
+
 // TestUncertain: where the text before or after is not known for certain, nothing is said.
 func TestUncertain(t *testing.T) {
 	for name, change := range map[string]func(p *project, e *claudemem.PendingEvent){

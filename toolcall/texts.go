@@ -40,6 +40,25 @@ func (e *Edit) Undo(after string) (string, bool) {
 	return "", false
 }
 
+// Added returns the pieces of consecutive lines that the edit added.
+func (e *Edit) Added() []string {
+	var pieces []string
+	for _, h := range e.Hunks {
+		grows := false
+		for _, line := range h.Lines {
+			added := strings.HasPrefix(line, "+")
+			switch {
+			case added && grows:
+				pieces[len(pieces)-1] += line[1:] + "\n"
+			case added:
+				pieces = append(pieces, line[1:]+"\n")
+			}
+			grows = added
+		}
+	}
+	return pieces
+}
+
 // replay makes the replacements of an edit in a text. It reports false for one whose
 // place is not certain: the tool refuses those.
 func replay(before string, edits []replacement) (string, bool) {
