@@ -247,7 +247,7 @@ func (e *episode) changes(file string) string {
 	}
 	of := func(change claudemem.ChangeType) []string {
 		return e.names(func(s *symbol) bool {
-			return s.file == file && s.change == change && s.from == "" && !(s.test && s.added())
+			return s.file == file && s.change == change && s.from == "" && (!s.test || !s.added())
 		})
 	}
 	var parts []string

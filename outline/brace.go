@@ -200,7 +200,7 @@ func (w *walker) keyword(k, hi int, s span, owner, in string) (next int, ok bool
 // space finds the declarations in the namespace, module, extension or impl at token k.
 func (w *walker) space(k, hi int, owner string) (next int, ok bool) {
 	v := w.word(k)
-	if v == "extern" && !(w.kind(k+1) == text && w.is(k+2, "{")) {
+	if v == "extern" && (w.kind(k+1) != text || !w.is(k+2, "{")) {
 		return 0, false
 	}
 	open := k + 1
@@ -325,7 +325,7 @@ func (w *walker) typ(k, hi int, s span, owner string) (next int, ok bool) {
 	}
 	name = qualified(owner, name)
 	w.add(name, Type, s)
-	if v := w.word(k); w.is(open, "{") && (w.language != "rust" || v == "trait") && !(v == "enum" && (cLike || w.language == "csharp")) {
+	if v := w.word(k); w.is(open, "{") && (w.language != "rust" || v == "trait") && (v != "enum" || !cLike && w.language != "csharp") {
 		w.members(open+1, s.end-1, name, v)
 	}
 	return s.end, true

@@ -273,7 +273,7 @@ func (w *walker) rubyEnd(i, hi int) int {
 	for k := i; k < hi && w.step(); k++ {
 		switch {
 		case w.kind(k) != word:
-		case w.is(k, "end") && !w.is(k-1, ".") && !(w.is(k+1, ":") && w.tokens[k].end == w.tokens[k+1].start):
+		case w.is(k, "end") && !w.is(k-1, ".") && (!w.is(k+1, ":") || w.tokens[k].end != w.tokens[k+1].start):
 			if depth--; depth == 0 {
 				return k + 1
 			}

@@ -272,9 +272,9 @@ func (w *walker) memberName(k int) (string, int) {
 // at token k on.
 func (w *walker) variables(k, hi int, owner string, s span) int {
 	for {
-		name, at := "", k
+		name, at := "", k+1
 		if w.kind(k) == word {
-			name, at = w.word(k), k+1
+			name = w.word(k)
 			if w.is(at, "!") {
 				at++
 			}

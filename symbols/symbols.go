@@ -31,9 +31,9 @@ import (
 )
 
 const (
-	// maxAtOnce bounds the two texts that are compared while the host waits, in bytes:
-	// outline reads about 20 MB a second.
-	maxAtOnce = 256 << 10
+	// maxAtOnce bounds the two texts that are compared while the host waits, in bytes: on a
+	// busy machine outline reads 10 MB a second.
+	maxAtOnce = 160 << 10
 	// maxFile bounds a file that is read from disk, in bytes; intake hashes none above.
 	maxFile = 1 << 20
 	// maxChanges bounds what is kept of one edit: a generated file has thousands.
@@ -44,7 +44,7 @@ const (
 // found out later, if at all. It takes at most about 20 ms. file is the file as intake
 // noted it.
 func AtOnce(e *claudemem.Event, file claudemem.FileRef) ([]claudemem.SymbolChange, bool) {
-	if len(e.ToolInput)+len(e.ToolResponse) > 2*maxAtOnce {
+	if len(e.ToolInput)+len(e.ToolResponse) > 3*maxAtOnce {
 		return nil, false
 	}
 	edit := editOf(e)

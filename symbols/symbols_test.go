@@ -362,7 +362,7 @@ func TestSecretInSignature(t *testing.T) {
 // BenchmarkAtOnce compares an edit of the largest file that is compared while the host waits.
 func BenchmarkAtOnce(b *testing.B) {
 	p := &project{new(testing.T), b.TempDir()}
-	p.put("a.go", goFile+strings.Repeat(strings.ReplaceAll(goFile[len("package limit\n"):], "Limiter", "Other"), 120<<10/len(goFile)))
+	p.put("a.go", goFile+strings.Repeat(strings.ReplaceAll(goFile[len("package limit\n"):], "Limiter", "Other"), 76<<10/len(goFile)))
 	before := p.read("a.go")
 	after := strings.Replace(before, "l.tokens += n", "l.tokens = n", 1)
 	p.put("a.go", after)

@@ -49,7 +49,7 @@ func Undone(ctx context.Context, session *claudemem.Session, events []claudemem.
 	}
 	dir, err := os.OpenRoot(root)
 	if err != nil {
-		return nil //nolint:nilerr // nothing can be said about a work tree that is gone
+		return nil // nothing can be said about a work tree that is gone
 	}
 	defer func() { _ = dir.Close() }() // opened for reading only
 	files := map[string]*outline.Outline{}
