@@ -17,6 +17,8 @@ type turn struct {
 	steps   []*step
 	// message is the agent's last message; stopped: the turn has ended.
 	message []sentence
+	// raw is that message as it was written.
+	raw     string
 	stopped bool
 	last    *claudemem.PendingEvent
 	earlier []claudemem.Observation
@@ -36,8 +38,9 @@ type episode struct {
 	// fixed are the failures after which something was edited and a later check passed;
 	// open are those without a later pass.
 	fixed, open []*check
-	// recovered are failures that passed later without a change.
-	recovered []*check
+	// recovered are failures that passed later without a change; cured, in an episode
+	// with edits, those that something else than an edit ended.
+	recovered, cured []*check
 	// passes are the checks that passed after the last edit.
 	passes []*check
 	// greenBefore: a check passed before the first edit.
@@ -74,7 +77,8 @@ func turnsOf(batch *claudemem.Batch) []*turn {
 		case claudemem.KindStop:
 			t.stopped = true
 			if pe.Event.LastAssistantMessage != "" {
-				t.message = sentences(pe.Event.LastAssistantMessage)
+				t.raw = pe.Event.LastAssistantMessage[:min(len(pe.Event.LastAssistantMessage), maxText)]
+				t.message = sentences(t.raw)
 			}
 		}
 	}
@@ -104,6 +108,7 @@ func episodesOf(turns []*turn) []*episode {
 	var all []*episode
 	for _, t := range turns {
 		undo(t)
+		replaceFailing(t.steps, t)
 		var own []*episode
 		for _, steps := range segments(t.steps) {
 			own = append(own, newEpisode(t, steps))
@@ -132,33 +137,6 @@ func episodesOf(turns []*turn) []*episode {
 		}
 	}
 	return all
-}
-
-// resolve sets fixedBy of each failed check to the later check that proves the fix.
-func resolve(turns []*turn) {
-	var checks []*check
-	for _, t := range turns {
-		for _, s := range t.steps {
-			checks = append(checks, s.checks...)
-		}
-	}
-	for i, c := range checks {
-		c.at = i
-	}
-	// Two failures of a long session are compared with what passed soon after, not
-	// with everything: the work stays linear.
-	const reach = 200
-	for i, c := range checks {
-		if c.passed {
-			continue
-		}
-		for _, p := range checks[i+1 : min(len(checks), i+1+reach)] {
-			if p.passed && covers(p, c) {
-				c.fixedBy = p
-				break
-			}
-		}
-	}
 }
 
 // reviveFailures puts the failures that an earlier batch of the same turn left
@@ -346,15 +324,20 @@ func newEpisode(t *turn, steps []*step) *episode {
 			case c.passed:
 				e.passes = append(e.passes, c)
 				e.greenBefore = e.greenBefore || i < firstEdit && c.Kind.IsProof()
+			case c.without && c.fixedBy == nil:
 			case c.fixedBy == nil:
 				e.open = append(e.open, c)
 				e.failedFirst = e.failedFirst || i < firstEdit
 			case holdsStep(steps, c.fixedBy.step):
-				if c.early = i < firstCode; somethingChanged(steps, c, c.fixedBy) {
+				c.early = i < firstCode
+				switch by := curesOf(t, steps, c); {
+				case c.replaced, firstEdit == len(steps) && !by.none(), by.edited:
 					e.fixed = append(e.fixed, c)
 					e.failedFirst = e.failedFirst || i < firstEdit
-				} else {
+				case by.none():
 					e.recovered = append(e.recovered, c)
+				default:
+					e.cured = append(e.cured, c)
 				}
 			}
 		}
@@ -362,27 +345,6 @@ func newEpisode(t *turn, steps []*step) *episode {
 	e.open = lastFailures(e.open)
 	e.symbols = symbolsOf(steps)
 	return e
-}
-
-// somethingChanged reports whether between a failure and the pass something was
-// done that can explain it; what passes by itself is flaky, not fixed.
-func somethingChanged(steps []*step, fail, pass *check) bool {
-	in := false
-	for _, s := range steps {
-		if in && (len(s.edits) > 0 || len(s.deps) > 0) {
-			return true
-		}
-		if s == fail.step {
-			in = true
-			// the command that failed may have written a file itself; what it wrote
-			// came before the failure
-			continue
-		}
-		if s == pass.step {
-			return in && len(s.edits) > 0
-		}
-	}
-	return false
 }
 
 // lastFailures keeps the last of the failed checks that cover each other, in their order.

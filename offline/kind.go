@@ -100,10 +100,14 @@ func (e *episode) files() []string {
 	return text.Add(code, rest...)
 }
 
-// failedTests returns the names of the tests that failed and pass now.
+// failedTests returns the names of the tests that failed before the program was edited
+// and pass now. A test that failed on the way may have held what was wrong.
 func (e *episode) failedTests() []string {
 	var out []string
 	for _, c := range e.fixed {
+		if !c.early {
+			continue
+		}
 		out = text.Add(out, c.failure.Tests...)
 	}
 	return out

@@ -158,10 +158,14 @@ func (e *episode) overcome() string {
 	if c == nil {
 		return ""
 	}
-	if c.fixedBy.text == c.text {
+	switch by := c.passedBy(); {
+	case c.replaced:
+		return "`" + c.text + "` fails, `" + by + "` works"
+	case by == c.text:
 		return "`" + c.text + "` failed and passes now"
+	default:
+		return "`" + c.text + "` failed, `" + by + "` passes now"
 	}
-	return "`" + c.text + "` failed, `" + c.fixedBy.text + "` passes now"
 }
 
 // lastMeasure returns the command of the test, build or linter that passed at the end,
@@ -170,10 +174,10 @@ func (e *episode) lastMeasure() string {
 	measure := ""
 	for _, c := range slices.Backward(e.passes) {
 		if c.Kind == toolcall.KindTest {
-			return c.text
+			return c.called()
 		}
 		if measure == "" && c.Kind.IsProof() {
-			measure = c.text
+			measure = c.called()
 		}
 	}
 	return measure
@@ -194,11 +198,18 @@ func (e *episode) facts(said int) []string {
 		if !seen[says] && len(seen) < 3 {
 			seen[says] = true
 			when := "Failed before: `"
-			if !c.early {
+			switch {
+			case c.replaced:
+				when = failsFact
+			case !c.early:
 				when = "Failed on the way: `"
 			}
 			put(when + c.text + "`: " + says)
 		}
+	}
+	for _, c := range e.cured {
+		by := curesOf(e.turn, e.steps, c)
+		put("`" + c.text + "` failed: " + failureText(&c.failure) + ", and passed " + by.cure())
 	}
 	for _, c := range e.open {
 		fact := openFact
@@ -214,7 +225,7 @@ func (e *episode) facts(said int) []string {
 		p, c := e.lastMeasure(), e.proof()
 		switch {
 		case p == "" && c != nil:
-			put("`" + c.fixedBy.text + "` passes now")
+			put("`" + c.passedBy() + "` passes now")
 		case p != "" && c != nil:
 			put("`" + p + "` passes now")
 		case p != "":
@@ -384,8 +395,8 @@ func (e *episode) evidence() []string {
 	switch {
 	case len(e.fixed) > 0 && files != "":
 		c := e.proof()
-		failed, passes := "`"+c.text+"` failed", "; `"+c.fixedBy.text+"` passes"
-		if c.text == c.fixedBy.text {
+		failed, passes := "`"+c.text+"` failed", "; `"+c.passedBy()+"` passes"
+		if c.text == c.passedBy() {
 			passes = " and passes"
 		}
 		if c.early {
@@ -394,7 +405,13 @@ func (e *episode) evidence() []string {
 			out = append(out, "Edited "+files+"; "+failed+" on the way"+passes+" now.")
 		}
 	case len(e.fixed) > 0:
-		out = append(out, "`"+e.fixed[0].text+"` failed and passes after "+e.cure()+".")
+		c := e.proof()
+		by := curesOf(e.turn, e.steps, c)
+		if c.replaced {
+			out = append(out, "`"+c.text+"` fails; `"+c.passedBy()+"` works.")
+		} else {
+			out = append(out, strings.TrimSpace("`"+c.text+"` failed and passes "+by.cure())+".")
+		}
 	case len(e.blocking()) > 0 && files != "":
 		out = append(out, "`"+e.blocking()[0].text+"` still fails after the change to "+files+".")
 	case files != "":

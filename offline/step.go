@@ -17,6 +17,8 @@ type step struct {
 	// turn and at are where it stands.
 	turn *turn
 	at   int
+	// changes counts the steps that changed something, up to this one.
+	changes int
 	// tokens estimates what the step cost in the host.
 	tokens int
 
@@ -42,8 +44,15 @@ type check struct {
 	// early: it came before the first edit of the program itself; edits of tests do not
 	// count.
 	early bool
-	// fixedBy is the later check that passed where this one failed.
-	fixedBy *check
+	// fixedBy is the later check that passed where this one failed, last the last
+	// failure of the same thing before it, often this one.
+	fixedBy, last *check
+	// replaced: fixedBy is another command that works where this one still fails.
+	replaced bool
+	// without: it failed without what the command that passed before it had.
+	without bool
+	// scratch: it was run outside the project.
+	scratch bool
 }
 
 // newStep reads an event: what it does not understand is a step that says nothing.
@@ -80,7 +89,7 @@ func newStep(pe *claudemem.PendingEvent) *step {
 		s.deps = text.Add(s.deps, dependencyFact(d))
 	}
 	for _, c := range s.Checks {
-		k := &check{Command: c.Command, step: s, text: commandText(c.Command), passed: c.Passed}
+		k := &check{Command: c.Command, step: s, text: commandText(c.Command), passed: c.Passed, scratch: c.Command.Dir != "" && !s.Inside(c.Command)}
 		if !c.Passed {
 			k.failure = shownVerdict(s.Verdict)
 		}

@@ -134,27 +134,6 @@ func (e *episode) openTitle() string {
 	return s
 }
 
-// cureTitle returns the title for a failure that went away without an edit.
-func (e *episode) cureTitle() string {
-	c := e.fixed[0]
-	if len(e.deps) > 0 {
-		return "`" + c.text + "` needed: " + uncapitalFirst(e.deps[0])
-	}
-	return "`" + c.text + "` passes after " + e.cure()
-}
-
-// cure names the command between a failure and its end.
-func (e *episode) cure() string {
-	for _, s := range e.steps {
-		for i := range s.Commands {
-			if k := s.Commands[i].Kind; k == toolcall.KindInstall || k == toolcall.KindOther || k == toolcall.KindGit {
-				return "`" + commandText(&s.Commands[i]) + "`"
-			}
-		}
-	}
-	return "another command"
-}
-
 // workTitle returns the title of work of type t: by the user's words or the agent's, the
 // commit, else by what was edited.
 func (e *episode) workTitle(t claudemem.ObservationType) string {

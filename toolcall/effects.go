@@ -43,7 +43,7 @@ func (c *Call) effects(cmd *Command) {
 			c.Commits = append(c.Commits, cmd.commit(c.Output))
 		}
 	case KindInstall:
-		if d, ok := cmd.dependency(); ok && !c.Failed {
+		if d, ok := cmd.dependency(); ok && !c.Failed && (manifestOf[d.Manager] == "" || c.Inside(cmd)) {
 			c.Dependencies = append(c.Dependencies, d)
 			if file := manifestOf[cmd.Program()]; file != "" {
 				if rel, inside := c.locate(path.Join(cmd.Dir, file)); inside {
@@ -84,6 +84,12 @@ func (c *Call) effects(cmd *Command) {
 			}
 		}
 	}
+}
+
+// Inside reports whether a command was run within the worktree.
+func (c *Call) Inside(cmd *Command) bool {
+	_, inside := c.locate(path.Join(cmd.Dir, "x"))
+	return inside
 }
 
 // writes adds the files that sed -i, tee and cp write to.
