@@ -9,6 +9,10 @@
 // the user asked for, what the agent said at the end and, above both, from the
 // evidence.
 //
+// A rule that the user states in a prompt ("from now on …", "never …", in English, German,
+// Spanish or Japanese) becomes a learning at the end of the turn: cues of each language
+// (rulecue.go) are added up, and a one-time wish, a question or a quotation falls short.
+//
 // Symbols are those of [claudemem.PendingEvent]: functions and types that a comparison of
 // the whole file found changed. Where there was none, no symbol is named.
 //

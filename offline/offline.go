@@ -16,7 +16,7 @@ type Distiller struct{}
 func New() *Distiller { return &Distiller{} }
 
 // Distil extracts observations of the batch's turns, and a summary of each turn
-// that the batch closes. The only error is that of ctx.
+// that the batch closes, and learnings of the rules that its prompt states. The only error is that of ctx.
 func (*Distiller) Distil(ctx context.Context, batch claudemem.Batch) (claudemem.Outcome, error) {
 	var out claudemem.Outcome
 	if err := ctx.Err(); err != nil {
@@ -55,6 +55,7 @@ func (*Distiller) Distil(ctx context.Context, batch claudemem.Batch) (claudemem.
 			s.Session = batch.Session.ID
 			out.Summaries = append(out.Summaries, s)
 		}
+		out.Learnings = append(out.Learnings, t.learnings(&batch.Session)...)
 	}
 	return out, nil
 }

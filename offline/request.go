@@ -44,6 +44,8 @@ type request struct {
 	// clause is the part of the prompt that says what to do, as an imperative, ""
 	// when the prompt alone would tell nobody what was done.
 	clause string
+	// rules are the standing rules that the prompt states.
+	rules []rule
 }
 
 // parseRequest returns what a user's prompt asks for (a fix, a feature, an answer …), by
@@ -83,6 +85,7 @@ func parseRequest(prompt string) request {
 		r.wants |= wantFindOut
 	}
 	r.clause = bestClause(r.text)
+	r.rules = rulesOf(prompt)
 	return r
 }
 

@@ -1,0 +1,120 @@
+package offline
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"claudemem"
+)
+
+func contents(rules []rule) []string {
+	var out []string
+	for _, r := range rules {
+		out = append(out, r.content)
+	}
+	return out
+}
+
+func TestRules(t *testing.T) {
+	for _, test := range []struct {
+		name, prompt string
+		want         []string
+	}{
+		{"label inside a bug request", "The parser drops the last row. General rule for our importer: an empty cell is null and no empty string. Fix it please", []string{"An empty cell is null and no empty string"}},
+		{"two in one prompt", "before you begin, for all our work here: never commit to develop, always open a merge request. and images are pinned by digest, not by tag",
+			[]string{"Never commit to develop, always open a merge request", "Images are pinned by digest, not by tag"}},
+		{"we always", "add a retry to the client. we always wrap errors with the operation's name", []string{"We always wrap errors with the operation's name"}},
+		{"behind an order", "fix the race, and from now on never start a goroutine without a context", []string{"From now on never start a goroutine without a context"}},
+		{"don't again", "please don't mock the database again", []string{"Please don't mock the database again"}},
+		{"stop doing", "stop adding docstrings to private helpers", []string{"Stop adding docstrings to private helpers"}},
+		{"place", "in this repo we use pnpm, not npm", []string{"In this repo we use pnpm, not npm"}},
+		{"all need", "Every new endpoint needs an integration test.", []string{"Every new endpoint needs an integration test"}},
+		{"ban with a reason", "no that's fine. but don't call store.Flush() in the handler, it can block", []string{"Don't call store.Flush() in the handler, it can block"}},
+		{"what has to stay", "see what we can save here, the wire format must not change", []string{"The wire format must not change"}},
+		{"specification", "the spec: servers MUST answer within the negotiated version", []string{"The spec: servers MUST answer within the negotiated version"}},
+		{"list", "Rules for this project:\n- tabs, no spaces\n- errors are wrapped with %w\n\nNow add a CLI flag for the port", []string{"Tabs, no spaces", "Errors are wrapped with %w"}},
+		{"whenever", "whenever you touch the schema, bump the version in schema.sql", []string{"Whenever you touch the schema, bump the version in schema.sql"}},
+		{"preference", "In general I prefer table tests over subtests", []string{"In general I prefer table tests over subtests"}},
+		{"German", "Der Export bricht ab. Bitte beheben. Ab jetzt bitte keine neuen Abhängigkeiten ohne Rückfrage!", []string{"Ab jetzt bitte keine neuen Abhängigkeiten ohne Rückfrage"}},
+		{"German infinitive", "Migrationen immer von Hand schreiben, nie generieren lassen", []string{"Migrationen immer von Hand schreiben, nie generieren lassen"}},
+		{"German we", "wir verwenden immer UTC in der Datenbank", []string{"Wir verwenden immer UTC in der Datenbank"}},
+		{"Spanish", "arregla el test. En este proyecto nunca hagas push a main", []string{"En este proyecto nunca hagas push a main"}},
+		{"Spanish we", "a partir de ahora usa siempre pnpm en vez de npm", []string{"A partir de ahora usa siempre pnpm en vez de npm"}},
+		{"Japanese", "テストが失敗します。直してください。今後はmainに直接pushしないでください。", []string{"今後はmainに直接pushしないでください"}},
+		{"Japanese place", "このプロジェクトでは pnpm を使うこと", []string{"このプロジェクトでは pnpm を使うこと"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			if diff := cmp.Diff(test.want, contents(rulesOf(test.prompt))); diff != "" {
+				t.Errorf("rules of %q (-want +got):\n%s", test.prompt, diff)
+			}
+		})
+	}
+}
+
+func TestNoRules(t *testing.T) {
+	for _, prompt := range []string{
+		"don't push yet", "never mind", "fix it, always fails", "never mind, I found it", "the worker never returns when the queue is empty",
+		"we always get a 502 from the gateway, why?", "do we always need the lock here?", "never seen that before", "please don't do that again",
+		"for now never call the real API in this branch", "fix the lexer, not the parser", "the symbol has to be µs and below 1 ms it should be picked automatically",
+		"every job is red since noon", "review says: a port without a host is always a mistake, don't warn, fail", "keep the 20k limit",
+		"I think we should always retry", "all tests pass now, commit", "no, that's wrong. look again", "from now on the meter redraws like mad",
+		"```\nnever push to main\n```\nwhat does this mean", "> General rule: never push to main\nwhere is that from", "<doc>We always use tabs.</doc> summarise",
+		"2026-01-02 10:00:01 never retry a failed upload again", "ERROR worker must not change state", "the message \"never push to main\" is printed twice",
+		"der Test schlägt immer fehl", "es ist immer noch rot", "der Job läuft nie durch", "bitte noch nicht pushen", "das Programm hängt immer beim Beenden",
+		"siempre falla en CI", "el servidor nunca termina", "no hagas push todavía", "por ahora no cambies nada", "¿siempre usamos pnpm?",
+		"必ず失敗します", "まだpushしないでください", "指数バックオフは不要です", "これを直してください", "I prefer the second option over the first", "hey, which model are you?", "", "always", "rule:",
+	} {
+		if got := contents(rulesOf(prompt)); len(got) > 0 {
+			t.Errorf("rules of %q: %q, want none", prompt, got)
+		}
+	}
+}
+
+// What a user states is learnt also of a turn without tools, and once: at its end.
+func TestRulesBecomeLearnings(t *testing.T) {
+	session := claudemem.Session{ID: 1, ProjectPath: "/p", PromptCount: 1}
+	prompts := []claudemem.Prompt{{Session: 1, Number: 1, Text: "before we start: never push to main"}}
+	stop := claudemem.PendingEvent{PromptNumber: 1, Event: claudemem.Event{Kind: claudemem.KindStop, LastAssistantMessage: "Understood.", OccurredAt: 7}}
+	out, err := New().Distil(context.Background(), claudemem.Batch{Session: session, Prompts: prompts, Events: []claudemem.PendingEvent{stop}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []claudemem.Learning{{ProjectPath: "/p", Category: "workflow", Content: "Before we start: never push to main", Confidence: ruleConfidence, CreatedAt: 7}}
+	if diff := cmp.Diff(want, out.Learnings); diff != "" {
+		t.Errorf("learnings (-want +got):\n%s", diff)
+	}
+	running := claudemem.PendingEvent{PromptNumber: 1, Event: claudemem.Event{Kind: claudemem.KindTool, ToolName: "Bash", OccurredAt: 6}}
+	for _, test := range []struct {
+		name    string
+		session claudemem.Session
+		want    int
+	}{
+		{"the turn goes on", session, 0},
+		{"the next turn has begun", claudemem.Session{ID: 1, PromptCount: 2}, 1},
+		{"the session is over", claudemem.Session{ID: 1, PromptCount: 1, CompletedAt: 9}, 1},
+	} {
+		out, err := New().Distil(context.Background(), claudemem.Batch{Session: test.session, Prompts: prompts, Events: []claudemem.PendingEvent{running}})
+		if err != nil || len(out.Learnings) != test.want {
+			t.Errorf("%s: %d learnings, want %d (%v)", test.name, len(out.Learnings), test.want, err)
+		}
+	}
+}
+
+func TestRuleIsBounded(t *testing.T) {
+	long := "never " + strings.Repeat("call the service from the handler ", 30)
+	many := "Rules for this project:\n" + strings.Repeat("- never do this thing\n- always check one more thing\n", 100)
+	for _, prompt := range []string{long, many, strings.Repeat("<a>", 10000), "never \x00 push \xff to\u202e main"} {
+		rules := rulesOf(prompt)
+		if len(rules) > maxRules {
+			t.Errorf("%d rules", len(rules))
+		}
+		for _, r := range rules {
+			if n := len([]rune(r.content)); n > maxRule || strings.ContainsAny(r.content, "\x00\u202e") {
+				t.Errorf("content of %d characters: %q", n, r.content)
+			}
+		}
+	}
+}
