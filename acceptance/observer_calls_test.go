@@ -32,9 +32,11 @@ func TestCalls(t *testing.T) {
 		want     int
 	}{
 		{"3 tools unbatched", []string{"BATCHING_ENABLED", "false"}, 3, turn(3), 4},
-		{"3 tools batched without merging", []string{"MERGE_MAX_EVENTS", "0"}, 3, turn(3), 2},
-		{"3 tools merged", nil, 3, turn(3), 1},
-		{"10 tools with size 3", []string{"BATCH_MAX_SIZE", "3"}, 10, turn(10), 5},
+		// One call at the end of a turn, for its events and the closing message.
+		{"3 tools", nil, 3, turn(3), 1},
+		{"25 tools", nil, 25, turn(25), 1},
+		{"5 tools with size 3", []string{"BATCH_MAX_SIZE", "3"}, 5, turn(5), 2},
+		{"10 tools with size 3", []string{"BATCH_MAX_SIZE", "3"}, 10, turn(10), 4},
 		{"a leftover, next prompt", nil, 2, func(h *host) { h.leftover(); h.prompt("Go on") }, 1},
 		{"a leftover, session end", nil, 2, func(h *host) { h.leftover(); h.end() }, 1},
 		{"a leftover, next session", nil, 2, func(h *host) { h.leftover(); (&host{m: h.m, id: h.id + "-next"}).start() }, 1},

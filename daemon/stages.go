@@ -102,16 +102,14 @@ func (w *Worker) openObserver(ctx context.Context, distiller *offline.Distiller)
 	})
 	batching := s.Bool(settings.KeyBatchingEnabled)
 	w.model = observer.NewModel(observer.ModelOptions{
-		Choose:         w.providers.choose,
-		Fallback:       distiller,
-		Store:          w.store,
-		Batching:       batching,
-		BatchMaxSize:   s.Int(settings.KeyBatchMaxSize),
-		MergeMaxEvents: s.Int(settings.KeyMergeMaxEvents),
-		ContextTokens:  s.Int(settings.KeyObserverContextTokens),
-		WaitFor:        s.Duration(settings.KeyProviderWaitMinutes),
-		Clock:          w.cfg.Clock,
-		Logger:         w.log,
+		Choose:        w.providers.choose,
+		Fallback:      distiller,
+		Store:         w.store,
+		BatchMaxSize:  s.Int(settings.KeyBatchMaxSize),
+		ContextTokens: s.Int(settings.KeyObserverContextTokens),
+		WaitFor:       s.Duration(settings.KeyProviderWaitMinutes),
+		Clock:         w.cfg.Clock,
+		Logger:        w.log,
 	})
 	w.observer = observer.New(w.queue, w.store, w.model, observer.Options{
 		BatchingEnabled: batching,

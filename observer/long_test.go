@@ -56,7 +56,7 @@ func TestLongSession(t *testing.T) {
 				total, naive, shown := 0, 0, 0
 				runs := map[string]bool{}
 				for i, q := range all {
-					if p.sizes[i] > 64<<10 {
+					if p.sizes[i] > 40<<10 {
 						t.Errorf("request %d has %d bytes", i, p.sizes[i])
 					}
 					total += p.sizes[i]

@@ -3,6 +3,8 @@ package observer
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
+	"encoding/hex"
 	"errors"
 	"log/slog"
 	"slices"
@@ -45,13 +47,8 @@ type ModelOptions struct {
 	// the notices to the user.
 	Store *store.Store
 
-	// Batching allows one call for both the observations and the checkpoint of a
-	// small turn.
-	Batching bool
 	// BatchMaxSize is the most events of a call; 0 is the most that a prompt shows.
 	BatchMaxSize int
-	// MergeMaxEvents is the most events of a small turn; 0 merges no calls.
-	MergeMaxEvents int
 	// ContextTokens is the size of a run, prompts and answers, at which a new run
 	// starts; 0 is 12000.
 	ContextTokens int
@@ -60,7 +57,9 @@ type ModelOptions struct {
 
 	Clock  func() time.Time // default time.Now; its location decides when a cap's day ends
 	NewRun func() string    // returns a run's name; default random UUIDs
-	Logger *slog.Logger     // none
+	// NewMark returns what delimits quoted text in one request; default 32 random bits.
+	NewMark func() string
+	Logger  *slog.Logger // none
 }
 
 // Model is the Distiller that asks a model. Several goroutines may use it, at most
@@ -120,9 +119,19 @@ func NewModel(opts ModelOptions) *Model {
 	if opts.NewRun == nil {
 		opts.NewRun = uuid.NewString
 	}
+	if opts.NewMark == nil {
+		opts.NewMark = newMark
+	}
 	m := &Model{opts: opts, sessions: make(map[claudemem.SessionID]*thread)}
 	m.troubles.init(&m.opts)
 	return m
+}
+
+// newMark returns eight random hexadecimal digits.
+func newMark() string {
+	var b [4]byte
+	_, _ = rand.Read(b[:]) // never fails
+	return hex.EncodeToString(b[:])
 }
 
 // AskAgain lets providers that failed be asked at once: the settings have changed.
@@ -147,7 +156,6 @@ func (m *Model) Distil(ctx context.Context, batch claudemem.Batch) (claudemem.Ou
 	defer t.mu.Unlock()
 	w := &task{m: m, thread: t, choice: choice, batch: &batch, covered: map[string]bool{}}
 	w.dropOtherAnswers()
-	defer w.noteNames() // this batch's own requests contain them anyway
 	if choice.Provider == nil {
 		m.endSessionRun(ctx, t, batch.Session) // the settings have changed
 		return w.outcome, w.distilEvents(ctx, batch.Events, "")
@@ -292,6 +300,7 @@ func (w *task) distilEvents(ctx context.Context, events []claudemem.PendingEvent
 	w.outcome.Observations = append(w.outcome.Observations, out.Observations...)
 	w.outcome.Summaries = append(w.outcome.Summaries, out.Summaries...)
 	w.outcome.Learnings = append(w.outcome.Learnings, out.Learnings...)
+	w.noteNames(events)
 	w.markCovered(events)
 	if reason != "" {
 		w.outcome.Unread = markUnread(w.outcome.Unread, events, reason)

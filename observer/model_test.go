@@ -2,6 +2,8 @@ package observer_test
 
 import (
 	"context"
+	"regexp"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,35 +21,33 @@ func repeat(s string, n int) string {
 }
 
 func TestCallsOnTheWire(t *testing.T) {
-	batching := observer.Options{BatchingEnabled: true, BatchMaxSize: 20}
-	const o, s = "observation ", "summary "
+	batching := observer.Options{BatchingEnabled: true, BatchMaxSize: 40}
+	const o, turn = "observation ", "turn "
 	tests := []struct {
 		name     string
 		schedule observer.Options
-		merge    int
 		do       func(r *rig)
 		want     string
 	}{
-		{"3 tools unbatched", observer.Options{}, 3, func(r *rig) { r.prompt("a"); r.tools("a", 3); r.stop("a") }, repeat(o, 3) + s},
-		{"3 tools batched without merging", batching, 0, func(r *rig) { r.prompt("a"); r.tools("a", 3); r.stop("a") }, o + s},
-		{"3 tools merged", batching, 3, func(r *rig) { r.prompt("a"); r.tools("a", 3); r.stop("a") }, "turn "},
-		{"4 tools are no small turn", batching, 3, func(r *rig) { r.prompt("a"); r.tools("a", 4); r.stop("a") }, o + s},
-		{"nor is much output", batching, 3, func(r *rig) { r.prompt("a"); r.edit("a", "x.go", 9000); r.stop("a") }, o + s},
-		{"10 tools with size 3", observer.Options{BatchingEnabled: true, BatchMaxSize: 3}, 3,
-			func(r *rig) { r.prompt("a"); r.tools("a", 10); r.stop("a") }, repeat(o, 4) + s},
-		{"5 tools with size 3", observer.Options{BatchingEnabled: true, BatchMaxSize: 3}, 3,
-			func(r *rig) { r.prompt("a"); r.tools("a", 5); r.stop("a") }, repeat(o, 2) + s},
-		{"5 tools with size 3, one by one", observer.Options{BatchingEnabled: true, BatchMaxSize: 3}, 3, func(r *rig) {
+		{"3 tools unbatched", observer.Options{}, func(r *rig) { r.prompt("a"); r.tools("a", 3); r.stop("a") }, repeat(o, 3) + turn},
+		{"3 tools batched", batching, func(r *rig) { r.prompt("a"); r.tools("a", 3); r.stop("a") }, turn},
+		{"25 tools", batching, func(r *rig) { r.prompt("a"); r.tools("a", 25); r.stop("a") }, turn},
+		{"much output", batching, func(r *rig) { r.prompt("a"); r.edit("a", "x.go", 9000); r.stop("a") }, turn},
+		{"10 tools with size 3", observer.Options{BatchingEnabled: true, BatchMaxSize: 3},
+			func(r *rig) { r.prompt("a"); r.tools("a", 10); r.stop("a") }, repeat(o, 3) + turn},
+		{"5 tools with size 3", observer.Options{BatchingEnabled: true, BatchMaxSize: 3},
+			func(r *rig) { r.prompt("a"); r.tools("a", 5); r.stop("a") }, o + turn},
+		{"5 tools with size 3, one by one", observer.Options{BatchingEnabled: true, BatchMaxSize: 3}, func(r *rig) {
 			r.prompt("a")
 			for range 5 {
 				r.tools("a", 1)
 				r.idle()
 			}
 			r.stop("a")
-		}, repeat(o, 2) + s},
-		{"9 tools with size 3", observer.Options{BatchingEnabled: true, BatchMaxSize: 3}, 3,
-			func(r *rig) { r.prompt("a"); r.tools("a", 9); r.stop("a") }, repeat(o, 3) + s},
-		{"two turns that waited", batching, 3, func(r *rig) {
+		}, o + turn},
+		{"9 tools with size 3", observer.Options{BatchingEnabled: true, BatchMaxSize: 3},
+			func(r *rig) { r.prompt("a"); r.tools("a", 9); r.stop("a") }, repeat(o, 2) + turn},
+		{"two turns that waited", batching, func(r *rig) {
 			r.close()
 			r.open()
 			r.prompt("a")
@@ -56,58 +56,58 @@ func TestCallsOnTheWire(t *testing.T) {
 			r.prompt("a")
 			r.tools("a", 2)
 			r.stop("a")
-		}, o + s + "turn "},
-		{"an answer without tools", batching, 3, func(r *rig) { r.prompt("a"); r.stop("a") }, s},
-		{"a second stop with nothing new", batching, 3, func(r *rig) { r.prompt("a"); r.tools("a", 2); r.stop("a"); r.waitIdle(); r.stop("a") }, "turn "},
-		{"a second stop with nothing new, after a restart", batching, 3, func(r *rig) {
+		}, turn + turn},
+		{"an answer without tools", batching, func(r *rig) { r.prompt("a"); r.stop("a") }, turn},
+		{"a second stop with nothing new", batching, func(r *rig) { r.prompt("a"); r.tools("a", 2); r.stop("a"); r.waitIdle(); r.stop("a") }, turn},
+		{"a second stop with nothing new, after a restart", batching, func(r *rig) {
 			r.prompt("a")
 			r.tools("a", 2)
 			r.stop("a")
 			r.waitIdle()
 			r.restart()
 			r.stop("a")
-		}, "turn "},
-		{"a second stop with more work", batching, 3, func(r *rig) {
+		}, turn},
+		{"a second stop with more work", batching, func(r *rig) {
 			r.prompt("a")
 			r.tools("a", 2)
 			r.stop("a")
 			r.waitIdle()
 			r.tools("a", 2)
 			r.stop("a")
-		}, "turn " + o + s},
-		{"a stop out of nothing", batching, 3, func(r *rig) {
+		}, turn + turn},
+		{"a stop out of nothing", batching, func(r *rig) {
 			r.enqueue(claudemem.Arrival{Event: claudemem.Event{Kind: claudemem.KindStop, HostSessionID: "a"}})
 		}, ""},
-		{"an open turn", batching, 3, func(r *rig) { r.prompt("a"); r.tools("a", 2) }, ""},
-		{"the next prompt", batching, 3, func(r *rig) { r.prompt("a"); r.tools("a", 2); r.idle(); r.prompt("a") }, o},
-		{"the session's end", batching, 3, func(r *rig) { r.prompt("a"); r.tools("a", 2); r.idle(); r.end("a") }, o},
-		{"the next session", batching, 3, func(r *rig) {
+		{"an open turn", batching, func(r *rig) { r.prompt("a"); r.tools("a", 2) }, ""},
+		{"the next prompt", batching, func(r *rig) { r.prompt("a"); r.tools("a", 2); r.idle(); r.prompt("a") }, o},
+		{"the session's end", batching, func(r *rig) { r.prompt("a"); r.tools("a", 2); r.idle(); r.end("a") }, o},
+		{"the next session", batching, func(r *rig) {
 			r.prompt("a")
 			r.tools("a", 2)
 			r.idle()
 			b := r.prompt("b")
 			r.observer.FlushProject("/home/dev/shop", b)
 		}, o},
-		{"ten minutes", batching, 3, func(r *rig) { r.prompt("a"); r.tools("a", 2); time.Sleep(10 * time.Minute) }, o},
-		{"nine minutes", batching, 3, func(r *rig) { r.prompt("a"); r.tools("a", 2); time.Sleep(9 * time.Minute) }, ""},
-		{"more than a prompt shows", batching, 3, func(r *rig) {
+		{"ten minutes", batching, func(r *rig) { r.prompt("a"); r.tools("a", 2); time.Sleep(10 * time.Minute) }, o},
+		{"nine minutes", batching, func(r *rig) { r.prompt("a"); r.tools("a", 2); time.Sleep(9 * time.Minute) }, ""},
+		{"more than a prompt shows", batching, func(r *rig) {
 			r.prompt("a")
 			for range 19 {
 				r.edit("a", "src/big.go", 6000)
 			}
 			r.stop("a")
-		}, repeat(o, 2) + s},
-		{"a limit tears no turn", observer.Options{BatchingEnabled: true, BatchMaxSize: 8}, 3, func(r *rig) {
+		}, repeat(o, 3) + turn},
+		{"a limit tears no turn", observer.Options{BatchingEnabled: true, BatchMaxSize: 8}, func(r *rig) {
 			r.close()
 			r.open()
 			r.turnsOf("a", 15, 5)
-		}, repeat(o+s, 3)},
+		}, repeat(turn, 3)},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				p := &scripted{name: "p"}
-				r := startRig(t, chooseAlways(t, p, false), func(o *observer.ModelOptions) { o.MergeMaxEvents = tt.merge }, tt.schedule)
+				r := startRig(t, chooseAlways(t, p, false), nil, tt.schedule)
 				tt.do(r)
 				r.idle()
 				r.waitIdle()
@@ -270,6 +270,45 @@ func TestRunResumesAfterRestart(t *testing.T) {
 		r.model.Ended(context.Background(), session)
 		if len(p.ended) != 1 || p.ended[0] != session.MemorySessionID {
 			t.Errorf("ended: got %v", p.ended)
+		}
+	})
+}
+
+// TestOneRequestShowsTheTurn checks that events and closing message stand in one request,
+// with relative paths, under a mark of its own, and that the system prompt is the same for
+// all sessions, so that a provider can cache it.
+func TestOneRequestShowsTheTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &scripted{name: "p"}
+		r := startRig(t, chooseAlways(t, p, false), nil, observer.Options{BatchingEnabled: true})
+		for _, session := range []string{"a", "b"} {
+			r.prompt(session)
+			r.edit(session, "src/cart.go", 100)
+			r.stop(session)
+			r.waitIdle()
+		}
+		all := p.all()
+		if len(all) != 2 {
+			t.Fatalf("%d calls, want 2", len(all))
+		}
+		mark := regexp.MustCompile(`</parameters ([0-9a-f]{8})>`)
+		marks := map[string]bool{}
+		for _, q := range all {
+			for _, want := range []string{"Done with this part.", "file: src/cart.go\n", "-a\n+b\n", "<directory>/home/dev/shop</directory>"} {
+				if !strings.Contains(q.Prompt, want) {
+					t.Errorf("%q is not in the prompt:\n%s", want, q.Prompt)
+				}
+			}
+			if strings.Contains(q.Prompt, "/home/dev/shop/") {
+				t.Errorf("an absolute path in\n%s", q.Prompt)
+			}
+			marks[mark.FindStringSubmatch(q.Prompt)[1]] = true
+		}
+		if len(marks) != 2 {
+			t.Errorf("marks: %v, want one for each request", marks)
+		}
+		if all[0].System != all[1].System || strings.Contains(all[0].System, "shop") {
+			t.Error("the system prompt depends on the session")
 		}
 	})
 }

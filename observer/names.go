@@ -111,10 +111,10 @@ func (n *names) listed(limit int) string {
 // languages.
 var declaration = regexp.MustCompile(`\b(?:func(?:tion)?|def|class|fn|type|interface|struct|enum|trait|module)\s+(?:\([^()\n]{0,80}\)\s*)?([A-Za-z_][A-Za-z0-9_]{3,60})`)
 
-// noteNames adds the files and declarations of the batch's tool events.
-func (w *task) noteNames() {
-	for i := range w.batch.Events {
-		e := &w.batch.Events[i]
+// noteNames adds the files and declarations of tool events.
+func (w *task) noteNames(events []claudemem.PendingEvent) {
+	for i := range events {
+		e := &events[i]
 		if e.Event.Kind != claudemem.KindTool {
 			continue
 		}

@@ -103,13 +103,13 @@ func (p *scripted) all() []claudemem.ModelRequest {
 	return slices.Clone(p.requests)
 }
 
-var filePath = regexp.MustCompile(`file_path: (\S+)`)
+var filePath = regexp.MustCompile(`(?m)^file(?:_path)?: (\S+)`)
 
 // usualAnswer returns a decent model's answer: an observation of the files in the
 // prompt, and a checkpoint when it is asked for one.
 func usualAnswer(r claudemem.ModelRequest) string {
 	var b strings.Builder
-	if r.Kind != "summary" {
+	{
 		var files []string
 		for _, m := range filePath.FindAllStringSubmatch(r.Prompt, -1) {
 			files = append(files, m[1])
@@ -209,8 +209,7 @@ func (r *rig) open() {
 	r.offline = &counting{Distiller: offline.New()}
 	o := observer.ModelOptions{
 		Choose: r.choice, Fallback: r.offline, Store: r.store,
-		Batching: r.schedule.BatchingEnabled, BatchMaxSize: r.schedule.BatchMaxSize,
-		MergeMaxEvents: 3, WaitFor: time.Hour,
+		BatchMaxSize: r.schedule.BatchMaxSize, WaitFor: time.Hour,
 	}
 	if r.options != nil {
 		r.options(&o)
@@ -282,7 +281,8 @@ func (r *rig) prompt(session string) claudemem.SessionID {
 	return r.enqueue(claudemem.Arrival{Event: claudemem.Event{Kind: claudemem.KindPrompt, HostSessionID: session, Prompt: fmt.Sprintf("work on part %d", r.events)}}).Session
 }
 
-// edit enqueues a tool event on a file with about size bytes of output.
+// edit enqueues an edit of a file. One with 1000 bytes of output or more is of a tool
+// whose output is shown, up to 4 KB; of others a prompt shows the patch alone.
 func (r *rig) edit(session, file string, size int) claudemem.Receipt {
 	r.t.Helper()
 	in, err := json.Marshal(map[string]string{"file_path": "/home/dev/shop/" + file, "old_string": "a", "new_string": "b"})
@@ -294,8 +294,12 @@ func (r *rig) edit(session, file string, size int) claudemem.Receipt {
 	if err != nil {
 		r.t.Fatal(err)
 	}
+	tool := "Edit"
+	if size >= 1000 {
+		tool = "mcp__files__edit"
+	}
 	return r.enqueue(claudemem.Arrival{
-		Event: claudemem.Event{Kind: claudemem.KindTool, HostSessionID: session, ToolName: "Edit", ToolInput: in, ToolResponse: out},
+		Event: claudemem.Event{Kind: claudemem.KindTool, HostSessionID: session, ToolName: tool, ToolInput: in, ToolResponse: out},
 		Files: []claudemem.FileRef{{Path: file, Role: claudemem.FileModified, Hash: "h"}},
 	})
 }

@@ -16,20 +16,22 @@ import (
 
 // Limits of a request, in bytes of its JSON.
 const (
-	// maxRequest leaves room for what providers add below the 64 KB that no request
-	// may exceed (model.MaxRequestBytes).
-	maxRequest = 56 << 10
-	// maxOpening bounds the digest at the beginning of a run.
+	// maxRequest leaves room for what providers add below the 40 KB that the observer's
+	// requests may have; model.MaxRequestBytes is the last guard.
+	maxRequest = 39 << 10
+	// maxOpening bounds the digest at the beginning of a run; before a large prompt it
+	// is smaller, but not below minOpening.
 	maxOpening = 8 << 10
+	minOpening = 1 << 10
 	// A run is also compacted at this size of its history, because history is paid
 	// for with each request and compacting is not. A provider that keeps
 	// conversations sends them in full and starts a process for each run, so its
 	// runs may be larger.
 	historyBytes     = 7 << 10
-	keptHistoryBytes = 12 << 10
+	keptHistoryBytes = 10 << 10
 	// meanRequest is the intended mean size of requests: a large prompt is sent with
 	// less history, but not with less than minHistory.
-	meanRequest = 16 << 10
+	meanRequest = 14 << 10
 	minHistory  = 2 << 10
 	// perMessage is the size of a message besides its text.
 	perMessage = 40
@@ -45,8 +47,9 @@ type run struct {
 	model    string
 	keeps    bool
 	system   string
-	// opening precedes the first prompt: a digest of the session so far.
-	opening string
+	// session describes the session, before the first prompt; opening follows it: a
+	// digest of the session so far.
+	session, opening string
 	// history are the earlier turns. It names the events instead of repeating them:
 	// the answers hold what was worth remembering.
 	history []claudemem.ModelMessage
@@ -65,7 +68,16 @@ func (r *run) matches(c Choice) bool {
 }
 
 // promptRoom returns the largest JSON of a prompt that a new run can begin with.
-func (r *run) promptRoom() int { return maxRequest - jsonSize(r.system) - maxOpening }
+func (r *run) promptRoom() int { return maxRequest - jsonSize(r.system) - minOpening }
+
+// openingRoom returns the bound of the digest that a run begins with, when its first
+// prompt has next bytes.
+func (r *run) openingRoom(next int) int {
+	return min(maxOpening, max(minOpening, meanRequest-jsonSize(r.system)-next))
+}
+
+// beginning returns what precedes the first prompt of the run.
+func (r *run) beginning() string { return joinParagraphs(r.session, r.opening) }
 
 // isFull reports whether a new run is due, when the next prompt has next bytes.
 func (r *run) isFull(contextTokens, next int) bool {
@@ -98,33 +110,24 @@ func (q *question) key() string {
 // historyText returns the form of the question in the history: the names of its
 // events.
 func (q *question) historyText() string {
-	if q.kind == kindSummary {
-		return q.namedEvents(nil, true)
+	lines := make([]string, len(q.tools))
+	for i := range q.tools {
+		lines[i] = eventLine(&q.tools[i])
 	}
-	return q.namedEvents(q.tools, q.kind == kindTurn)
-}
-
-// namedEvents returns the part of a prompt that names tool calls the model has seen
-// before.
-func (q *question) namedEvents(tools []claudemem.PendingEvent, checkpoint bool) string {
-	lines := make([]string, len(tools))
-	for i := range tools {
-		lines[i] = eventLine(&tools[i])
-	}
-	return mode.ShownBefore(claudemem.Prompt{Number: q.turn.number, Text: oneLine(q.turn.prompt.Text, 300)}, lines, checkpoint)
+	return mode.ShownBefore(claudemem.Prompt{Number: q.turn.number, Text: oneLine(q.turn.prompt.Text, 300)}, lines, q.kind == kindTurn)
 }
 
 // ensureRun makes sure that the current run can take a prompt of next bytes, and
 // starts or resumes a run if not.
-func (w *task) ensureRun(ctx context.Context, t *turn, next int) error {
+func (w *task) ensureRun(ctx context.Context, next int) error {
 	r := w.thread.run
 	if r == nil {
-		if resumed, err := w.resumeRun(ctx, t); resumed || err != nil {
+		if resumed, err := w.resumeRun(ctx); resumed || err != nil {
 			return err
 		}
 	}
 	if r == nil || !r.matches(w.choice) || r.isFull(w.m.opts.ContextTokens, next) {
-		return w.startRun(ctx, t, 1)
+		return w.startRun(ctx, next, 1)
 	}
 	r.provider = w.choice.Provider
 	return nil
@@ -135,14 +138,11 @@ func (w *task) ask(ctx context.Context, q question) (answer.Answer, error) {
 	if p, ok := w.thread.paid[q.key()]; ok {
 		return p.answer, nil
 	}
-	// A checkpoint stays in the run of its events if possible.
-	if r := w.thread.run; q.kind != kindSummary || len(q.tools) == 0 || r == nil || !r.matches(w.choice) {
-		if err := w.ensureRun(ctx, q.turn, jsonSize(q.prompt)); err != nil {
-			return answer.Answer{}, err
-		}
+	if err := w.ensureRun(ctx, jsonSize(q.prompt)); err != nil {
+		return answer.Answer{}, err
 	}
 	if r := w.thread.run; jsonSize(r.system)+r.sent+jsonSize(w.promptOf(&q)) > maxRequest && r.exchanges > 0 {
-		if err := w.startRun(ctx, q.turn, 1); err != nil {
+		if err := w.startRun(ctx, jsonSize(q.prompt), 1); err != nil {
 			return answer.Answer{}, err
 		}
 	}
@@ -150,7 +150,7 @@ func (w *task) ask(ctx context.Context, q question) (answer.Answer, error) {
 	text, err := w.call(ctx, &q, prompt)
 	if tooLong(err) && (w.thread.run.exchanges > 0 || w.thread.run.opening != "") {
 		w.m.opts.Logger.Info("compact observer run", "session", w.batch.Session.ID, "error", err)
-		if err := w.startRun(ctx, q.turn, 2); err != nil {
+		if err := w.startRun(ctx, jsonSize(q.prompt), 2); err != nil {
 			return answer.Answer{}, err
 		}
 		prompt = w.promptOf(&q)
@@ -206,17 +206,13 @@ func (w *task) promptOf(q *question) string {
 	if r.exchanges > 0 {
 		return q.prompt
 	}
-	text := r.opening
-	if q.kind == kindSummary && len(q.tools) > 0 {
-		text = joinParagraphs(text, q.namedEvents(q.tools, false))
-	}
-	return joinParagraphs(text, q.prompt)
+	return joinParagraphs(r.beginning(), q.prompt)
 }
 
 // joinParagraphs returns a and b with an empty line between them.
 func joinParagraphs(a, b string) string {
-	if a == "" {
-		return b
+	if a == "" || b == "" {
+		return a + b
 	}
 	return strings.TrimRight(a, "\n") + "\n\n" + b
 }
@@ -257,7 +253,7 @@ func tooLong(err error) bool {
 func (r *run) addExchange(q *question, prompt, text string, a answer.Answer) {
 	user, assistant := q.historyText(), answer.Render(a)
 	if r.exchanges == 0 {
-		user = joinParagraphs(r.opening, user)
+		user = joinParagraphs(r.beginning(), user)
 	}
 	if assistant == "" {
 		assistant = "<observations/>"
@@ -274,7 +270,7 @@ func (r *run) addExchange(q *question, prompt, text string, a answer.Answer) {
 
 // resumeRun continues the run that an earlier worker had with a provider that
 // keeps conversations.
-func (w *task) resumeRun(ctx context.Context, t *turn) (bool, error) {
+func (w *task) resumeRun(ctx context.Context) (bool, error) {
 	id := w.batch.Session.MemorySessionID
 	if id == "" || !w.choice.KeepsRuns {
 		return false, nil
@@ -286,14 +282,15 @@ func (w *task) resumeRun(ctx context.Context, t *turn) (bool, error) {
 	if tokens == 0 {
 		return false, nil // the run has no call yet
 	}
-	r := w.newRun(id, t)
-	opening, err := w.digest(ctx, 1)
+	r := w.newRun(id)
+	opening, err := w.digest(ctx, maxOpening, 1)
 	if err != nil {
 		return false, err
 	}
+	r.opening = opening
 	// In case the provider has lost the conversation.
 	if opening != "" {
-		r.history = []claudemem.ModelMessage{{Role: "user", Text: opening}, {Role: "assistant", Text: "<observations/>"}}
+		r.history = []claudemem.ModelMessage{{Role: "user", Text: r.beginning()}, {Role: "assistant", Text: "<observations/>"}}
 	}
 	const bytesPerToken = 4
 	r.exchanges, r.tokens = 1, max(0, tokens-claudemem.EstimateTokens(r.system))
@@ -306,28 +303,27 @@ func (w *task) resumeRun(ctx context.Context, t *turn) (bool, error) {
 	return true, nil
 }
 
-// newRun returns a run of that id, with the system prompt for the session and turn.
-func (w *task) newRun(id string, t *turn) *run {
+// newRun returns a run of that id, with the system prompt and what it says of the session.
+func (w *task) newRun(id string) *run {
 	s := &w.batch.Session
 	return &run{
 		id: id, provider: w.choice.Provider, model: w.choice.Model, keeps: w.choice.KeepsRuns,
-		system: mode.System(w.choice.Mode, mode.Facts{
-			Project: cmp.Or(s.Label, s.ProjectPath), Request: t.prompt.Text, Language: w.choice.Language,
-		}),
+		system:  mode.System(w.choice.Mode, w.choice.Language),
+		session: mode.Session(mode.Facts{Project: cmp.Or(s.Label, claudemem.ProjectLabel(s.ProjectPath)), Root: s.ProjectPath}),
 	}
 }
 
-// startRun starts a run that begins with a digest of the session so far; divisor
-// reduces the digest's size.
-func (w *task) startRun(ctx context.Context, t *turn, divisor int) error {
-	opening, err := w.digest(ctx, divisor)
+// startRun starts a run that begins with a digest of the session so far, before a prompt
+// of next bytes; divisor reduces the digest's size.
+func (w *task) startRun(ctx context.Context, next, divisor int) error {
+	r := w.newRun(w.m.opts.NewRun())
+	opening, err := w.digest(ctx, r.openingRoom(next), divisor)
 	if err != nil {
 		return err
 	}
 	if r := w.thread.run; r != nil {
 		endRun(r.provider, r.id)
 	}
-	r := w.newRun(w.m.opts.NewRun(), t)
 	r.opening = opening
 	w.thread.run = r
 	// Stored before the first call, so that the run can be resumed if the worker
@@ -346,9 +342,9 @@ func endRun(provider model.Provider, id string) {
 // digestedObservations bounds the observations read for a digest, newest first.
 const digestedObservations = 500
 
-// digest returns the beginning of a new run: the session's records, this batch's
-// included, and the names that occurred in it.
-func (w *task) digest(ctx context.Context, divisor int) (string, error) {
+// digest returns the beginning of a new run, at most room bytes of JSON: the session's
+// records, this batch's included, and the names that occurred in it.
+func (w *task) digest(ctx context.Context, room, divisor int) (string, error) {
 	id := w.batch.Session.ID
 	observations, err := w.m.opts.Store.Observations(ctx, claudemem.Query{Session: id, Limit: digestedObservations})
 	if err != nil {
@@ -368,13 +364,13 @@ func (w *task) digest(ctx context.Context, divisor int) (string, error) {
 	}
 	observations = append(observations, w.outcome.Observations...)
 	summaries = append(summaries, w.outcome.Summaries...)
-	names := w.thread.names.listed(maxNames / divisor)
+	names := w.thread.names.listed(min(maxNames, room/2) / divisor)
 	for limit := w.m.opts.ContextTokens / digestShare / divisor; ; limit /= 2 {
 		text := mode.Digest(observations, summaries, limit)
 		if names != "" {
 			text = joinParagraphs(text, mode.Names(names))
 		}
-		if jsonSize(text) <= maxOpening || limit == 0 {
+		if jsonSize(text) <= room || limit == 0 {
 			return text, nil
 		}
 	}

@@ -250,10 +250,16 @@ func TestAnswersAreNotPaidTwice(t *testing.T) {
 			return claudemem.ModelAnswer{Text: usualAnswer(r)}, nil
 		}
 		r := startRig(t, chooseAlways(t, p, false), nil, observer.Options{BatchingEnabled: true})
-		r.turnsOf("a", 5, 5)
+		r.together(func() {
+			r.prompt("a")
+			for range 7 {
+				r.edit("a", "src/big.go", 6000) // more than one call shows
+			}
+			r.stop("a")
+		})
 		time.Sleep(5 * time.Minute)
 		r.idle()
-		if got, want := p.kinds(), "observation summary summary"; got != want {
+		if got, want := p.kinds(), "observation turn turn"; got != want {
 			t.Errorf("calls: got %q, want %q", got, want)
 		}
 		if got := len(r.observations()); got != 1 {

@@ -9,23 +9,20 @@ import (
 	"claudemem"
 	"claudemem/observer/answer"
 	"claudemem/observer/mode"
+	"claudemem/text"
 )
 
+// The longest useful answers, in tokens. A cap's reservation holds them, so they are not
+// larger than needed.
 const (
-	// mergeMaxBytes is the most payload of a small turn, in bytes: one call asks for
-	// its observations and its summary.
-	mergeMaxBytes = 8 << 10
-	// The longest useful answers, in tokens. A cap's reservation holds them, so they
-	// are not larger than needed.
 	observationsMaxTokens = 3000
-	summaryMaxTokens      = 1500
 	turnMaxTokens         = 4000
 )
 
-// The kinds of call, as the ledger names them.
+// The kinds of call, as the ledger names them: a turn that has ended, with its closing
+// message, and a part of one that goes on or does not fit into one call.
 const (
 	kindObservation = "observation"
-	kindSummary     = "summary"
 	kindTurn        = "turn"
 )
 
@@ -91,33 +88,30 @@ func (w *task) askTurns(ctx context.Context) error {
 	return nil
 }
 
-// askTurn asks about one turn: a small one in one call, another in one call for
-// each part that fits into a request and one for the checkpoint.
+// askTurn asks about one turn: in one call with its closing message, for observations,
+// summary and learnings. What does not fit is asked about in calls before it.
 func (w *task) askTurn(ctx context.Context, t *turn) error {
-	if w.isSmall(t) {
-		if err := w.askObservations(ctx, t, t.tools, kindTurn); err != nil {
+	if len(t.tools) == 0 {
+		if t.stop == nil {
+			w.markCovered(t.events)
+			return nil
+		}
+		if nothing, err := w.nothingNew(ctx, t); err != nil || nothing {
+			w.markCovered(t.events)
 			return err
 		}
-		w.markCovered(t.events)
-		return nil
+		return w.askPart(ctx, t, nil, kindTurn)
 	}
 	for tools := t.tools; len(tools) > 0; {
-		n, err := w.fitTools(ctx, t, tools)
+		n, kind, err := w.fitTools(ctx, t, tools)
 		if err != nil {
 			return err
 		}
-		if err := w.askObservations(ctx, t, tools[:n:n], kindObservation); err != nil {
+		if err := w.askPart(ctx, t, tools[:n:n], kind); err != nil {
 			return err
 		}
-		w.markCovered(tools[:n])
 		tools = tools[n:]
 	}
-	if t.stop != nil {
-		if err := w.askSummary(ctx, t); err != nil {
-			return err
-		}
-	}
-	w.markCovered(t.events)
 	return nil
 }
 
@@ -128,44 +122,57 @@ func (w *task) markCovered(events []claudemem.PendingEvent) {
 	}
 }
 
-// isSmall reports whether a turn is asked about in one call: it is complete and
-// within the limits, and nothing of it was asked about before.
-func (w *task) isSmall(t *turn) bool {
-	if !w.m.opts.Batching || t.stop == nil || len(t.tools) == 0 || len(t.tools) > w.m.opts.MergeMaxEvents ||
-		w.thread.observed == t.number || len(w.earlier(t)) > 0 {
-		return false
+// fitTools returns how many of tools, from the first on, fit into one request, and the
+// kind of that request: the turn's last one if all do.
+func (w *task) fitTools(ctx context.Context, t *turn, tools []claudemem.PendingEvent) (n int, kind string, err error) {
+	n = min(len(tools), w.m.opts.BatchMaxSize)
+	view := w.view(t)
+	n = min(n, view.Fit(tools[:n]))
+	size := func() int {
+		kind = kindObservation
+		if n == len(tools) && t.stop != nil {
+			kind = kindTurn
+		}
+		return jsonSize(promptFor(view, t, tools[:n], kind))
 	}
-	bytes := 0
-	for i := range t.events {
-		e := &t.events[i].Event
-		bytes += len(e.ToolInput) + len(e.ToolResponse) + len(e.ToolError) + len(e.LastAssistantMessage)
-	}
-	return bytes <= mergeMaxBytes
-}
-
-// fitTools returns how many of tools, from the first on, fit into one request.
-func (w *task) fitTools(ctx context.Context, t *turn, tools []claudemem.PendingEvent) (int, error) {
-	n := min(len(tools), w.m.opts.BatchMaxSize)
-	n = min(n, mode.Fit(tools[:n]))
-	size := func() int { return jsonSize(mode.Observations(tools[:n], t.prompt)) }
-	if err := w.ensureRun(ctx, t, size()); err != nil {
-		return 0, err
+	if err := w.ensureRun(ctx, size()); err != nil {
+		return 0, "", err
 	}
 	for n > 1 && size() > w.thread.run.promptRoom() {
 		n -= (n + 3) / 4
 	}
-	return max(n, 1), nil
+	n = max(n, 1)
+	size()
+	return n, kind, nil
 }
 
-// askObservations asks for observations of tools, and in a call of kind turn for
-// the checkpoint as well.
-func (w *task) askObservations(ctx context.Context, t *turn, tools []claudemem.PendingEvent, kind string) error {
-	q := question{kind: kind, turn: t, tools: tools, maxTokens: observationsMaxTokens}
+// view returns how a request shows the turn: under a mark of its own, with paths relative
+// to the project and to the worktree.
+func (w *task) view(t *turn) mode.View {
+	v := mode.View{Mark: w.m.opts.NewMark(), Roots: []string{w.batch.Session.ProjectPath}}
+	for i := range t.events {
+		v.Roots = text.Add(v.Roots, t.events[i].Event.WorktreeRoot)
+	}
+	// The longest first: a worktree may lie within the project.
+	slices.SortFunc(v.Roots, func(a, b string) int { return len(b) - len(a) })
+	return v
+}
+
+// promptFor returns the prompt of a call about tools.
+func promptFor(view mode.View, t *turn, tools []claudemem.PendingEvent, kind string) string {
 	if kind == kindTurn {
-		q.prompt = mode.Turn(tools, t.prompt, t.lastMessage())
+		return view.Turn(tools, t.prompt, t.lastMessage())
+	}
+	return view.Observations(tools, t.prompt)
+}
+
+// askPart asks about tools and, in a call of kind turn, about the turn's end.
+func (w *task) askPart(ctx context.Context, t *turn, tools []claudemem.PendingEvent, kind string) error {
+	q := question{kind: kind, turn: t, tools: tools, maxTokens: observationsMaxTokens, prompt: promptFor(w.view(t), t, tools, kind)}
+	evidence := tools
+	if kind == kindTurn {
 		q.maxTokens = turnMaxTokens
-	} else {
-		q.prompt = mode.Observations(tools, t.prompt)
+		evidence = t.events // the closing message tells of all of them
 	}
 	a, err := w.ask(ctx, q)
 	if err != nil {
@@ -175,33 +182,17 @@ func (w *task) askObservations(ctx context.Context, t *turn, tools []claudemem.P
 		w.thread.finalized = noTurn // the turn has continued after its checkpoint
 	}
 	w.thread.observed = t.number
-	w.addObservations(t, tools, a.Observations)
+	w.noteNames(tools)
+	w.addObservations(t, tools, evidence, a.Observations)
 	w.outcome.Learnings = append(w.outcome.Learnings, a.Learnings...)
 	if kind == kindTurn {
-		return w.addSummary(ctx, t, a, a.Class != answer.ClassIdle)
-	}
-	return nil
-}
-
-// askSummary asks for a turn's checkpoint, unless nothing has happened since the
-// last one.
-func (w *task) askSummary(ctx context.Context, t *turn) error {
-	if len(t.tools) == 0 {
-		if nothing, err := w.nothingNew(ctx, t); err != nil || nothing {
+		if err := w.addSummary(ctx, t, a, a.Class != answer.ClassIdle); err != nil {
 			return err
 		}
+		w.markCovered(t.events)
 	}
-	a, err := w.ask(ctx, question{
-		kind: kindSummary, turn: t, tools: t.tools, maxTokens: summaryMaxTokens,
-		prompt: mode.Summary(t.prompt, t.lastMessage()),
-	})
-	if err != nil {
-		return err
-	}
-	// Observations in this answer are dropped: mostly they repeat those of the call
-	// before.
-	w.outcome.Learnings = append(w.outcome.Learnings, a.Learnings...)
-	return w.addSummary(ctx, t, a, a.Class == answer.ClassProse)
+	w.markCovered(tools)
+	return nil
 }
 
 // nothingNew reports whether a stop without tools adds nothing to the last
@@ -267,10 +258,10 @@ func (w *task) addSummary(ctx context.Context, t *turn, a answer.Answer, missing
 }
 
 // addObservations adds observations of tools to the outcome, with the fields that
-// a model cannot know and with the files that the tools support.
-func (w *task) addObservations(t *turn, tools []claudemem.PendingEvent, observations []claudemem.Observation) {
+// a model cannot know and with the files that the evidence supports.
+func (w *task) addObservations(t *turn, tools, evidence []claudemem.PendingEvent, observations []claudemem.Observation) {
 	observations = slices.Clone(observations) // the paid answer stays as it is
-	evidenceOf(tools).correctFiles(observations)
+	evidenceOf(evidence).correctFiles(observations)
 	tokens := 0
 	var agent, agentType string
 	for i := range tools {
@@ -282,14 +273,18 @@ func (w *task) addObservations(t *turn, tools []claudemem.PendingEvent, observat
 			agent, agentType = "", ""
 		}
 	}
-	last := &tools[len(tools)-1].Event
+	made := tools
+	if len(made) == 0 {
+		made = evidence
+	}
+	last := &made[len(made)-1].Event
 	for i := range observations {
 		o := observations[i]
 		o.PromptNumber = t.number
 		o.Origin = claudemem.OriginObserver
 		o.TimesSeen = 1
 		o.AgentID, o.AgentType = agent, agentType
-		o.Branch, o.HeadCommit = claudemem.MadeAt(tools, o.Files)
+		o.Branch, o.HeadCommit = claudemem.MadeAt(made, o.Files)
 		o.CreatedAt = last.OccurredAt
 		// The tokens are divided evenly; the first observations get the remainder.
 		o.DiscoveryTokens = tokens / len(observations)

@@ -27,7 +27,7 @@ const (
 // workBatch claims one batch of a session and distils it.
 func (o *Observer) workBatch(ctx context.Context, session claudemem.SessionID, p plan) laneResult {
 	result := laneResult{session: session}
-	claim, err := o.queue.Claim(ctx, session, p.limit)
+	claim, err := o.queue.Claim(ctx, session, p.limit+o.stopsBeside())
 	if err != nil {
 		if ctx.Err() == nil {
 			o.opts.Logger.Error("claim batch", "session", session, "error", err)
@@ -40,6 +40,10 @@ func (o *Observer) workBatch(ctx context.Context, session claudemem.SessionID, p
 		return result
 	}
 	result.all = len(claim.Events) < p.limit
+	if n := len(claim.Events); n > p.limit && claim.Events[n-1].Event.Kind != claudemem.KindStop {
+		o.release(ctx, subClaim(claim, n-1, n))
+		claim = subClaim(claim, 0, n-1)
+	}
 	var rest claudemem.Claim
 	switch {
 	case !p.open:
@@ -54,6 +58,15 @@ func (o *Observer) workBatch(ctx context.Context, session claudemem.SessionID, p
 		result.all = false
 	}
 	return result
+}
+
+// stopsBeside returns how many events a claim may take beyond its limit if they end the
+// turn: a limit counts what a prompt shows, and a stop alone would take a call of its own.
+func (o *Observer) stopsBeside() int {
+	if o.opts.BatchingEnabled {
+		return 1
+	}
+	return 0
 }
 
 // splitOpenTurn splits a claim into the finished turns and the one that is still

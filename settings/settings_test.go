@@ -71,7 +71,7 @@ func TestTable(t *testing.T) {
 	for key, want := range map[string]string{
 		"PROVIDER": "auto", "CLAUDE_AUTH": "subscription", "MAX_OBSERVERS": "2", "OBSERVER_CONTEXT_TOKENS": "12000",
 		"REQUESTS_PER_MINUTE": "0", "MODE": "code", "LANGUAGE": "", "MODEL": "", "OPENAI_API_KEY": "", "OPENROUTER_BASE_URL": "",
-		"BATCHING_ENABLED": "true", "BATCH_MAX_SIZE": "20", "MERGE_MAX_EVENTS": "3", "DAILY_TOKEN_CAP": "2000000",
+		"BATCHING_ENABLED": "true", "BATCH_MAX_SIZE": "40", "DAILY_TOKEN_CAP": "2000000",
 		"SESSION_TOKEN_CAP": "400000", "PROVIDER_WAIT_MINUTES": "60",
 		"SKIP_TOOLS":        "Glob,Grep,LS,ListMcpResourcesTool,TodoWrite,TaskCreate,TaskUpdate,AskUserQuestion,Skill,SlashCommand,ToolSearch",
 		"EXCLUDED_PROJECTS": "", "INCLUDED_PROJECTS": "", "WITHHOLD_FILES": ".env*,*.pem,id_*,.netrc,.aws/credentials,*.key",

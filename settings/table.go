@@ -60,7 +60,6 @@ const (
 
 	KeyBatchingEnabled     = "CLAUDE_MEM_BATCHING_ENABLED"
 	KeyBatchMaxSize        = "CLAUDE_MEM_BATCH_MAX_SIZE"
-	KeyMergeMaxEvents      = "CLAUDE_MEM_MERGE_MAX_EVENTS"
 	KeyDailyTokenCap       = "CLAUDE_MEM_DAILY_TOKEN_CAP"
 	KeySessionTokenCap     = "CLAUDE_MEM_SESSION_TOKEN_CAP"
 	KeyProviderWaitMinutes = "CLAUDE_MEM_PROVIDER_WAIT_MINUTES"
@@ -138,8 +137,7 @@ var table = [...]Setting{
 	{Key: KeyLanguage, Group: "observer", Kind: Text, Help: "language of the memories; empty: the session's language"},
 
 	{Key: KeyBatchingEnabled, Default: "true", Group: "cost", Kind: Bool, Help: "send several events to the model in one request"},
-	{Key: KeyBatchMaxSize, Default: "20", Group: "cost", Kind: Integer, Help: "maximum events in one request"},
-	{Key: KeyMergeMaxEvents, Default: "3", Group: "cost", Kind: Integer, Help: "a turn of at most this many events and 8 KB gets its observations and its summary from one call"},
+	{Key: KeyBatchMaxSize, Default: "40", Group: "cost", Kind: Integer, Help: "maximum events in one request"},
 	{Key: KeyDailyTokenCap, Default: "2000000", Group: "cost", Kind: Integer, Help: "maximum tokens per day; above it work goes on offline; 0: no limit"},
 	{Key: KeySessionTokenCap, Default: "400000", Group: "cost", Kind: Integer, Help: "maximum tokens per session; above it the session goes on offline; 0: no limit"},
 	{Key: KeyProviderWaitMinutes, Default: "60", Group: "cost", Kind: Minutes, Help: "how long events wait for an unreachable provider before they are processed offline"},

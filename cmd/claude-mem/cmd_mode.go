@@ -114,7 +114,7 @@ func (a *app) modeShowCommand() *cobra.Command {
 model. prompt_tokens estimates the tokens of these instructions in every call.
 
 JSON: {"name", "description", "types": [{"id", "glyph", "definition"}], "fallback_type",
-"concepts": [{"id", "definition"}], "wording": {"role", "worth", "skip", "good", "bad"}, "prompt_tokens"}.
+"concepts": [{"id", "definition"}], "wording": {"role", "worth", "skip", "good", "nothing", "bad"}, "prompt_tokens"}.
 Without prompt_tokens this is the form of a mode's file.`,
 		Example: "  claude-mem mode show code\n  claude-mem mode show research --prompt",
 		Args:    args(cobra.ExactArgs(1)),
@@ -128,7 +128,7 @@ Without prompt_tokens this is the form of a mode's file.`,
 		if err != nil {
 			return unknownMode(given[0], modesDir(dataDir), err)
 		}
-		system := mode.System(m, mode.Facts{})
+		system := mode.System(m, "")
 		if *prompt {
 			a.people().printf("%s\n", safe(strings.TrimRight(system, "\n")))
 			return nil

@@ -3,10 +3,11 @@ package mode
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
-	"time"
 
 	"claudemem"
+	"claudemem/outline"
 	"claudemem/toolcall"
 )
 
@@ -15,28 +16,39 @@ const (
 	maxParameters = 2 << 10
 	maxOutcome    = 4 << 10
 	// MaxBatchEvents and MaxBatchBytes bound the events that one prompt shows.
-	MaxBatchEvents = 20
-	MaxBatchBytes  = 40 << 10
+	MaxBatchEvents = 40
+	MaxBatchBytes  = 24 << 10
 	// maxRestBytes bounds the lines for events that did not fit, restParameters the
 	// parameters in each.
 	maxRestBytes   = 4 << 10
 	restParameters = 120
 	// maxRoutine bounds a command shown without its outcome, in bytes.
 	maxRoutine = 400
-	// maxSymbols bounds the symbols named of an edit, maxSymbol each in bytes.
-	maxSymbols = 8
-	maxSymbol  = 120
+	// maxMatches bounds the outcome of a search, maxRead what is shown of a file without
+	// functions or types, maxOutline the names of those that a file declares.
+	maxMatches = 1500
+	maxRead    = 800
+	maxOutline = 400
 )
+
+// A View is how a request shows a session.
+type View struct {
+	// Roots are the directories that paths are relative to; they are cut off.
+	Roots []string
+	// Mark stands in the delimiters of quoted text. It is random for each request, so
+	// that no text of a session can close them.
+	Mark string
+}
 
 // Fit returns how many of the events, from the first on, one prompt shows in full;
 // at least 1 unless there are none. Only tool events take room.
-func Fit(events []claudemem.PendingEvent) int {
+func (v View) Fit(events []claudemem.PendingEvent) int {
 	shown, size := 0, 0
 	for i := range events {
 		if events[i].Event.Kind != claudemem.KindTool {
 			continue
 		}
-		size += len(renderEvent(&events[i]))
+		size += len(v.renderEvent(&events[i]))
 		shown++
 		if shown > 1 && (shown > MaxBatchEvents || size > MaxBatchBytes) {
 			return i
@@ -47,12 +59,12 @@ func Fit(events []claudemem.PendingEvent) int {
 
 // renderEvents renders the tool events: in full as far as they fit, a line for
 // others while there is room, and the number of the rest.
-func renderEvents(events []claudemem.PendingEvent) string {
+func (v View) renderEvents(events []claudemem.PendingEvent) string {
 	var b strings.Builder
-	fit := Fit(events)
+	fit := v.Fit(events)
 	for i := range events[:fit] {
 		if events[i].Event.Kind == claudemem.KindTool {
-			b.WriteString(renderEvent(&events[i]))
+			b.WriteString(v.renderEvent(&events[i]))
 		}
 	}
 	unnamed, rest := 0, 0
@@ -62,7 +74,7 @@ func renderEvents(events []claudemem.PendingEvent) string {
 			continue
 		}
 		if unnamed == 0 {
-			line := shortEvent(e, " (not shown in full)", restParameters)
+			line := v.shortEvent(e, " (not shown in full)", restParameters)
 			if rest += len(line); rest <= maxRestBytes {
 				b.WriteString(line)
 				continue
@@ -76,101 +88,180 @@ func renderEvents(events []claudemem.PendingEvent) string {
 	return b.String()
 }
 
-// isRoutine reports whether a tool event is a successful command that only looks at
+// isRoutine reports whether a tool event is a successful call that only looks at
 // things. In doubt it is none: an event that is shown in full costs little.
-func isRoutine(e *claudemem.Event) bool {
+func isRoutine(e *claudemem.Event, call *toolcall.Call) bool {
 	if e.Failed() || e.Interrupted {
 		return false
 	}
-	call := toolcall.ParseInput(e)
+	if call.Tool == toolcall.ToolSearch {
+		return !looksForPattern(e, call)
+	}
 	return len(call.Line) <= maxRoutine && call.OnlyLooks()
 }
 
-// renderEvent renders one tool call.
-func renderEvent(p *claudemem.PendingEvent) string {
-	e := &p.Event
-	if isRoutine(e) {
-		return shortEvent(e, " (routine)", maxDirectory)
+// patternPrograms look for a pattern in files.
+var patternPrograms = []string{"grep", "egrep", "fgrep", "zgrep", "rg", "ag", "ack"}
+
+// looksForPattern reports whether a call looks for a pattern in files, so that its
+// outcome says something.
+func looksForPattern(e *claudemem.Event, call *toolcall.Call) bool {
+	if call.Tool == toolcall.ToolSearch {
+		return strings.Contains(strings.ToLower(e.ToolName), "grep") || strings.Contains(strings.ToLower(e.ToolName), "search")
 	}
+	return slices.ContainsFunc(call.Commands, func(c toolcall.Command) bool {
+		return slices.Contains(patternPrograms, c.Program()) || c.Program() == "git" && c.Verb() == "grep"
+	})
+}
+
+// renderEvent renders one tool call.
+func (v View) renderEvent(p *claudemem.PendingEvent) string {
+	e := &p.Event
+	call := toolcall.Parse(e)
+	if isRoutine(e, &call) && !looksForPattern(e, &call) {
+		return v.shortEvent(e, " (routine)", maxDirectory)
+	}
+	parameters, outcome := v.shownCall(e, &call)
 	var b strings.Builder
 	b.WriteString("<observed_from_primary_session>\n")
-	element(&b, "what_happened", whatHappened(e))
-	element(&b, "occurred_at", occurredAt(e))
-	element(&b, "working_directory", oneLine(e.Cwd, maxDirectory))
-	parameters := flatten(e.ToolInput)
-	block(&b, "parameters", show(parameters, maxParameters))
+	element(&b, "what_happened", v.whatHappened(e))
+	v.quote(&b, "parameters", parameters)
 	element(&b, "changed_symbols", changedSymbols(p.Symbols))
-	outcome := clip(strings.TrimSpace(e.ToolError), maxOutcome)
-	if e.ToolError == "" {
-		outcome = cmp.Or(show(without(flatten(e.ToolResponse), parameters), maxOutcome), "succeeded, without any output of its own")
-	}
-	block(&b, "outcome", outcome)
+	v.quote(&b, "outcome", outcome)
 	b.WriteString("</observed_from_primary_session>\n")
 	return b.String()
 }
 
-// changedSymbols returns which functions and types an edit changed: "added Parse, changed
-// Lexer.next and 3 more"; "" for none. A command that takes edits back restores them.
-func changedSymbols(changes []claudemem.SymbolChange) string {
-	renamed := map[string]bool{}
-	for i := range changes {
-		renamed[changes[i].RenamedFrom] = true
+// shownCall returns what is shown of a call's parameters and of its outcome: of an edit a
+// patch, of a reading the file's path and lines, of others what they were called with and
+// what they said.
+func (v View) shownCall(e *claudemem.Event, call *toolcall.Call) (parameters, outcome string) {
+	if !e.Failed() && len(call.Edits) > 0 && call.Tool == toolcall.ToolEdit {
+		return v.shownEdits(call.Edits), ""
 	}
-	var said []string
-	for i := 0; i < len(changes); i++ {
-		switch c := &changes[i]; {
-		case c.ChangeType == claudemem.SymbolUnchanged && i+1 < len(changes) && changes[i+1].QualifiedName == c.QualifiedName:
-			i++
-			said = append(said, "moved "+c.QualifiedName+" to "+changes[i].FilePath)
-		case c.ChangeType == claudemem.SymbolUnchanged:
-			said = append(said, "restored "+c.QualifiedName)
-		case c.RenamedFrom != "":
-			said = append(said, "renamed "+c.RenamedFrom+" to "+c.QualifiedName)
-		case c.ChangeType == claudemem.SymbolNew:
-			said = append(said, "added "+c.QualifiedName)
-		case c.ChangeType == claudemem.SymbolModified:
-			said = append(said, "changed "+c.QualifiedName)
-		case !renamed[c.QualifiedName]:
-			said = append(said, "removed "+c.QualifiedName)
+	if !e.Failed() && call.Tool == toolcall.ToolRead && call.Content != "" {
+		return v.shownReading(e, call)
+	}
+	in := flatten(e.ToolInput)
+	if call.Tool == toolcall.ToolCommand && call.Line != "" {
+		in = []entry{{"command", call.Line}}
+	}
+	parameters = v.show(in, maxParameters)
+	limit := maxOutcome
+	if !e.Failed() && looksForPattern(e, call) {
+		limit = maxMatches
+	}
+	if e.ToolError != "" {
+		return parameters, raw(v.relative(strings.TrimSpace(e.ToolError)), limit)
+	}
+	out := without(flatten(e.ToolResponse), flatten(e.ToolInput))
+	return parameters, cmp.Or(v.show(out, limit), "succeeded, without any output of its own")
+}
+
+// shownEdits returns edits as patches, within maxParameters bytes.
+func (v View) shownEdits(edits []toolcall.Edit) string {
+	var all []string
+	share := maxParameters/len(edits) - 1
+	for i := range edits {
+		e := &edits[i]
+		head := "file: " + rawLine(e.Path, maxDirectory)
+		switch {
+		case e.Created:
+			head += " (new)"
+		case e.Deleted:
+			head += " (deleted)"
+		case e.From != "":
+			head += " (was " + rawLine(e.From, maxDirectory) + ")"
+		}
+		body := e.Text
+		if !e.Whole {
+			body = patch(e)
+		}
+		if room := share - len(head) - 1; body != "" && room > 0 {
+			head += "\n" + raw(v.relative(strings.Trim(body, "\n")), room)
+		}
+		all = append(all, head)
+	}
+	return raw(strings.Join(all, "\n"), maxParameters)
+}
+
+// patch returns the hunks of an edit, each under the number of its first line if that is
+// known.
+func patch(e *toolcall.Edit) string {
+	var b strings.Builder
+	for i, h := range e.Hunks {
+		switch {
+		case e.Placed:
+			fmt.Fprintf(&b, "@@ line %d @@\n", h.NewStart)
+		case i > 0:
+			b.WriteString("@@\n")
+		}
+		b.WriteString(strings.Join(h.Lines, "\n") + "\n")
+	}
+	return b.String()
+}
+
+// shownReading returns the path and the lines of a file that was read, and what it
+// declares if all of it was read. Of a file without functions or types the beginning is
+// shown.
+func (v View) shownReading(e *claudemem.Event, call *toolcall.Call) (parameters, outcome string) {
+	parameters = "file: " + rawLine(v.relative(cmp.Or(call.Path, call.File)), maxDirectory)
+	lines := strings.Count(strings.TrimSuffix(call.Content, "\n"), "\n") + 1
+	total := ""
+	for _, entry := range flatten(e.ToolResponse) {
+		if entry.key == "totalLines" {
+			total = entry.text
 		}
 	}
-	shown := make([]string, min(len(said), maxSymbols))
-	for i := range shown {
-		shown[i] = oneLine(said[i], maxSymbol)
+	first := max(call.FirstLine, 1)
+	whole := first == 1 && (total == "" || total == fmt.Sprint(lines))
+	if !whole {
+		parameters += fmt.Sprintf(", lines %d to %d", first, first+lines-1)
+		if total != "" {
+			parameters += " of " + rawLine(total, maxKey)
+		}
 	}
-	text := strings.Join(shown, ", ")
-	if left := len(said) - len(shown); left > 0 {
-		text += fmt.Sprintf(" and %d more", left)
+	switch {
+	case outline.Language(call.File) == "":
+		outcome = raw(v.relative(strings.TrimSpace(call.Content)), maxRead)
+	case whole:
+		var names []string
+		for _, s := range outline.Of(call.File, []byte(call.Content)).Symbols {
+			names = append(names, s.Name)
+		}
+		if len(names) > 0 {
+			outcome = "declares " + rawLine(strings.Join(names, ", "), maxOutline)
+		}
 	}
-	return text
+	return parameters, outcome
 }
 
 // shortEvent renders a tool call as one line without its outcome.
-func shortEvent(e *claudemem.Event, remark string, limit int) string {
-	text := toolcall.ParseInput(e).Line
-	if text == "" {
-		text = brief(flatten(e.ToolInput))
+func (v View) shortEvent(e *claudemem.Event, remark string, limit int) string {
+	line := toolcall.ParseInput(e).Line
+	if line == "" {
+		line = brief(flatten(e.ToolInput))
 	}
 	var b strings.Builder
 	b.WriteString("<observed_from_primary_session>")
-	b.WriteString("<what_happened>" + whatHappened(e) + remark + "</what_happened>")
-	if at := occurredAt(e); at != "" {
-		b.WriteString("<occurred_at>" + at + "</occurred_at>")
-	}
-	if text = oneLine(text, limit); text != "" {
-		b.WriteString("<parameters>" + text + "</parameters>")
+	b.WriteString("<what_happened>" + v.whatHappened(e) + remark + "</what_happened>")
+	if line = rawLine(v.relative(line), limit); line != "" {
+		b.WriteString("<parameters " + v.Mark + ">" + line + "</parameters " + v.Mark + ">")
 	}
 	b.WriteString("</observed_from_primary_session>\n")
 	return b.String()
 }
 
-// whatHappened returns a tool call's heading: tool, subagent, and whether it failed or
-// was interrupted.
-func whatHappened(e *claudemem.Event) string {
+// whatHappened returns a tool call's heading: tool, subagent, directory if it is not the
+// root, and whether it failed or was interrupted.
+func (v View) whatHappened(e *claudemem.Event) string {
 	// Intake refuses an empty name, but one may consist of control characters.
 	text := cmp.Or(oneLine(e.ToolName, maxLabel), "a tool without a name")
 	if e.AgentType != "" {
 		text += ", by the subagent " + oneLine(e.AgentType, maxLabel)
+	}
+	if dir := e.Cwd; dir != "" && toolcall.ParseInput(e).Line != "" && !slices.Contains(v.Roots, strings.TrimRight(dir, "/")) {
+		text += ", in " + oneLine(v.relative(dir), maxDirectory)
 	}
 	switch {
 	case e.Interrupted:
@@ -181,18 +272,24 @@ func whatHappened(e *claudemem.Event) string {
 	return text
 }
 
-// occurredAt returns an event's time in RFC 3339, "" when it is unknown.
-func occurredAt(e *claudemem.Event) string {
-	if e.OccurredAt <= 0 {
-		return ""
+// relative returns s with the roots cut off the paths in it.
+func (v View) relative(s string) string {
+	for _, root := range v.Roots {
+		if len(root) > 1 {
+			s = strings.ReplaceAll(s, root+"/", "")
+		}
 	}
-	return e.OccurredAt.Time().Format(time.RFC3339)
+	return s
 }
 
-// block renders an element; text of several lines gets lines of its own.
-func block(b *strings.Builder, name, escaped string) {
-	if strings.Contains(escaped, "\n") {
-		escaped = "\n" + escaped + "\n"
+// quote renders text of the session between delimiters with the view's mark; text of
+// several lines gets lines of its own.
+func (v View) quote(b *strings.Builder, name, quoted string) {
+	if quoted == "" {
+		return
 	}
-	element(b, name, escaped)
+	if strings.Contains(quoted, "\n") {
+		quoted = "\n" + quoted + "\n"
+	}
+	b.WriteString("<" + name + " " + v.Mark + ">" + quoted + "</" + name + " " + v.Mark + ">\n")
 }

@@ -136,12 +136,16 @@ const shortEntry = 200
 
 func (e entry) short() bool { return len(e.text) <= shortEntry && !strings.Contains(e.text, "\n") }
 
-// show renders entries within limit bytes, escaped. Short ones come first, because
+// show renders entries within limit bytes, as they are, with relative paths. Short ones come first, because
 // a path or a description must not get lost within a long content; the long ones
 // share the remaining room, and each is shortened by itself.
-func show(entries []entry, limit int) string {
+func (v View) show(entries []entry, limit int) string {
+	entries = slices.Clone(entries)
+	for i := range entries {
+		entries[i].text = v.relative(entries[i].text)
+	}
 	if len(entries) == 1 && (entries[0].key == "" || entries[0].key == "command" || entries[0].key == "stdout" || entries[0].key == "text") {
-		return clip(strings.TrimSpace(entries[0].text), limit)
+		return raw(strings.TrimSpace(entries[0].text), limit)
 	}
 	var b strings.Builder
 	line := func(s string) {
@@ -157,7 +161,7 @@ func show(entries []entry, limit int) string {
 			long = append(long, e)
 			continue
 		}
-		s := label(e.key) + clip(strings.TrimSpace(e.text), limit)
+		s := label(e.key) + raw(strings.TrimSpace(e.text), limit)
 		// Long entries keep half of the room.
 		if b.Len()+1+len(s) > limit/2 && b.Len() > 0 {
 			left++
@@ -182,7 +186,7 @@ func show(entries []entry, limit int) string {
 		if share < minMarked/4 {
 			continue
 		}
-		texts[i] = strings.TrimSuffix(key, " ") + "\n" + clip(strings.Trim(long[i].text, "\n"), share)
+		texts[i] = strings.TrimSuffix(key, " ") + "\n" + raw(strings.Trim(long[i].text, "\n"), share)
 		if key == "" {
 			texts[i] = texts[i][1:]
 		}
@@ -217,5 +221,5 @@ func label(key string) string {
 	if key == "" {
 		return ""
 	}
-	return oneLine(key, maxKey) + ": "
+	return rawLine(key, maxKey) + ": "
 }

@@ -210,6 +210,7 @@ func (m *Mode) inherit(d definition) []Problem {
 	m.Fallback = cmp.Or(d.FallbackType, m.Fallback)
 	m.Wording.Role = cmp.Or(d.Wording.Role, m.Wording.Role)
 	m.Wording.Good = cmp.Or(d.Wording.Good, m.Wording.Good)
+	m.Wording.Nothing = cmp.Or(d.Wording.Nothing, m.Wording.Nothing)
 	for _, l := range []struct{ to, from *[]string }{
 		{&m.Wording.Worth, &d.Wording.Worth}, {&m.Wording.Skip, &d.Wording.Skip}, {&m.Wording.Bad, &d.Wording.Bad},
 	} {
@@ -307,7 +308,7 @@ var fieldsOfMode = fields{
 	"name": nil, "description": nil, "inherits": nil, "fallback_type": nil,
 	"types": {"id": nil, "glyph": nil, "definition": nil}, "drop_types": nil,
 	"concepts": {"id": nil, "definition": nil}, "drop_concepts": nil,
-	"wording": {"role": nil, "worth": nil, "skip": nil, "good": nil, "bad": nil},
+	"wording": {"role": nil, "worth": nil, "skip": nil, "good": nil, "nothing": nil, "bad": nil},
 }
 
 // unknownFields returns a problem for each field of the decoded JSON v that known does

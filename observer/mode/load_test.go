@@ -29,7 +29,7 @@ func TestBuiltInModes(t *testing.T) {
 		if problems := Check(filepath.Join("modes", name+".json")); len(problems) > 0 {
 			t.Errorf("mode %s: %v", name, problems)
 		}
-		if n := claudemem.EstimateTokens(System(m, Facts{})); n > maxSystemTokens {
+		if n := claudemem.EstimateTokens(System(m, "")); n > maxSystemTokens {
 			t.Errorf("mode %s: the first prompt has %d tokens, at most %d", name, n, maxSystemTokens)
 		}
 	}
@@ -163,8 +163,8 @@ func TestCheck(t *testing.T) {
 		{"names", `{` + rest + `, "types": [` + a + `], "concepts": [{"id": "Trade Off", "definition": "x"}, {"id": "a", "definition": "x"}]}`,
 			`concepts[0].id: "Trade Off" is no name; use lower-case words with hyphens, as in trade-off; concepts[1].id: "a" is a type as well; a concept says something else than the type`},
 		{"too long", `{` + rest + `, "types": [{"id": "a", "glyph": "●", "definition": "` + strings.Repeat("x", 301) + `"}]}`, `types[0].definition: has 301 bytes; at most 300 are allowed`},
-		{"too dear", `{` + rest[:len(rest)-1] + `, "worth": [` + strings.Repeat(`"`+strings.Repeat("y", 290)+`",`, 15) + `"z"]}, "types": [` + a + `]}`,
-			`the first prompt has about N tokens, paid for with every call; at most 1500 are allowed`},
+		{"too dear", `{` + rest[:len(rest)-1] + `, "worth": [` + strings.Repeat(`"`+strings.Repeat("y", 290)+`",`, 15) + `"z"], "skip": [` + strings.Repeat(`"`+strings.Repeat("y", 290)+`",`, 5) + `"z"]}, "types": [` + a + `]}`,
+			`the first prompt has about N tokens, paid for with every call; at most 1800 are allowed`},
 		{"other name", `{"name": "other", ` + rest + `, "types": [` + a + `]}`, `name: is "other", but the file is named mine.json`},
 		{"no parent", `{"inherits": "father"}`, `inherits: there is no mode "father"; there are code, mine, research, round, writing`},
 		{"no name of a parent", `{"inherits": "../x"}`, `inherits: there is no mode "../x"; there are code, mine, research, round, writing`},
@@ -249,7 +249,7 @@ func FuzzDecode(f *testing.F) {
 		}
 		var m Mode
 		if problems := append(m.inherit(d), m.problems()...); len(problems) == 0 {
-			System(m, Facts{Project: "p"})
+			System(m, "")
 		}
 	})
 }

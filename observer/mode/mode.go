@@ -43,10 +43,11 @@ type Wording struct {
 	// Worth and Skip list what to record and what not, a line each.
 	Worth []string `json:"worth"`
 	Skip  []string `json:"skip"`
-	// Good is an example of an observation, in XML; Bad are useless titles, each
-	// with its reason.
-	Good string   `json:"good"`
-	Bad  []string `json:"bad"`
+	// Good are examples of observations, in XML; Nothing describes a turn that deserves
+	// none; Bad are useless titles, each with its reason.
+	Good    string   `json:"good"`
+	Nothing string   `json:"nothing"`
+	Bad     []string `json:"bad"`
 }
 
 // TypeIDs returns the mode's types in order, for the answer's parser.
@@ -100,9 +101,9 @@ const (
 	maxLines      = 16
 	maxDefinition = 300 // bytes; also of a line
 	maxRole       = 600
-	maxExample    = 2000
-	// maxSystemTokens bounds the first prompt without the request: each call pays for it.
-	maxSystemTokens = 1500
+	maxExample    = 3000
+	// maxSystemTokens bounds the system prompt: each call pays for it.
+	maxSystemTokens = 1800
 )
 
 var idPattern = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
@@ -184,8 +185,11 @@ func (m *Mode) problems() []Problem {
 	if m.Wording.Good != "" {
 		text("wording.good", m.Wording.Good, maxExample)
 	}
+	if m.Wording.Nothing != "" {
+		text("wording.nothing", m.Wording.Nothing, maxRole)
+	}
 	if len(found) == 0 {
-		if n := claudemem.EstimateTokens(System(*m, Facts{})); n > maxSystemTokens {
+		if n := claudemem.EstimateTokens(System(*m, "")); n > maxSystemTokens {
 			report("", "the first prompt has about %d tokens, paid for with every call; at most %d are allowed", n, maxSystemTokens)
 		}
 	}

@@ -16,8 +16,8 @@ var prompts = template.Must(template.ParseFS(promptFiles, "prompts/*.md"))
 
 // Limits of the texts that a prompt quotes, in bytes of the prompt.
 const (
-	maxRequest      = 1000
-	maxLastMessage  = 4 << 10
+	maxRequest      = 4 << 10
+	maxLastMessage  = 8 << 10
 	maxLabel        = 200 // a project's or tool's name
 	maxDirectory    = 500
 	maxTechnology   = 40
@@ -27,61 +27,54 @@ const (
 
 // Facts describe a session at the beginning of its observer run.
 type Facts struct {
-	// Project is the project's label or path.
-	Project string
+	// Project is the project's label, Root its directory.
+	Project, Root string
 	// Technologies of the project, as far as known.
 	Technologies []string
-	// Request is the user's prompt at the beginning of the run.
-	Request string
-	// Language of the records; "" is the language of the user.
-	Language string
 }
 
-// System returns the beginning of a run: the role, the format of the answer, the
-// mode's types and concepts, and the session. It is the same for all calls of a
-// run, so that a provider can cache it.
-func System(m Mode, f Facts) string {
+// System returns the beginning of a run: the role, the format of the answer, and the
+// mode's types, concepts and examples. It is the same for all sessions of a mode, so that
+// a provider can cache it. language is that of the records, "" for the user's.
+func System(m Mode, language string) string {
 	types, _ := m.Vocabulary()
-	language := "Write in the language of the user's requests; types and concepts stay as they are."
-	if l := oneLine(f.Language, maxLanguage); l != "" {
-		language = "Write all text in " + l + ", whatever language the session is in; types and concepts stay as they are."
+	in := "Write in the language of the user's requests; types and concepts stay as they are."
+	if l := oneLine(language, maxLanguage); l != "" {
+		in = "Write all text in " + l + ", whatever language the session is in; types and concepts stay as they are."
 	}
-	var session strings.Builder
-	element(&session, "project", oneLine(f.Project, maxLabel))
+	return render("system.md", map[string]any{"Mode": m, "TypeChoice": strings.Join(types, " | "), "Language": in})
+}
+
+// Session returns what the first prompt of a run says of the session.
+func Session(f Facts) string {
+	var about strings.Builder
+	element(&about, "project", oneLine(f.Project, maxLabel))
+	element(&about, "directory", oneLine(f.Root, maxDirectory))
 	technologies := make([]string, 0, maxTechnologies)
 	for _, t := range f.Technologies {
 		if t = oneLine(t, maxTechnology); t != "" && len(technologies) < maxTechnologies {
 			technologies = append(technologies, t)
 		}
 	}
-	element(&session, "technologies", strings.Join(technologies, ", "))
-	element(&session, "user_request", clip(strings.TrimSpace(f.Request), maxRequest))
-	return render("system.md", map[string]any{
-		"Mode": m, "TypeChoice": strings.Join(types, " | "), "Language": language, "Session": session.String(),
-	})
+	element(&about, "technologies", strings.Join(technologies, ", "))
+	return render("session.md", about.String())
 }
 
 // Observations returns the prompt that asks for observations of the events. prompt
 // is the user's prompt of their turn; an empty one is left out. Events that do not
 // fit (see Fit) are only named.
-func Observations(events []claudemem.PendingEvent, prompt claudemem.Prompt) string {
+func (v View) Observations(events []claudemem.PendingEvent, prompt claudemem.Prompt) string {
 	return render("observations.md", map[string]any{
-		"Request": request(prompt), "Events": renderEvents(events),
+		"Mark": v.Mark, "Request": v.request(prompt), "Events": v.renderEvents(events),
 	})
 }
 
-// Summary returns the prompt that asks for the checkpoint of a turn whose events
-// were shown. lastMessage is the agent's last message.
-func Summary(prompt claudemem.Prompt, lastMessage string) string {
-	return render("summary.md", map[string]any{
-		"Request": request(prompt), "LastMessage": closing(lastMessage),
-	})
-}
-
-// Turn returns the prompt for observations and the checkpoint of a small turn.
-func Turn(events []claudemem.PendingEvent, prompt claudemem.Prompt, lastMessage string) string {
+// Turn returns the prompt that asks for observations, summary and learnings at the end of
+// a turn: events are those that were not shown before, lastMessage is the agent's last
+// message.
+func (v View) Turn(events []claudemem.PendingEvent, prompt claudemem.Prompt, lastMessage string) string {
 	return render("turn.md", map[string]any{
-		"Request": request(prompt), "Events": renderEvents(events), "LastMessage": closing(lastMessage),
+		"Mark": v.Mark, "Request": v.request(prompt), "Events": v.renderEvents(events), "LastMessage": v.closing(lastMessage),
 	})
 }
 
@@ -101,22 +94,23 @@ func Reminder() string { return render("reminder.md", nil) }
 
 // request returns the part of a prompt for the model with the user's request, "" for an
 // empty one.
-func request(p claudemem.Prompt) string {
-	text := clip(strings.TrimSpace(p.Text), maxRequest)
-	if text == "" {
+func (v View) request(p claudemem.Prompt) string {
+	request := raw(v.relative(strings.TrimSpace(p.Text)), maxRequest)
+	if request == "" {
 		return ""
 	}
-	return `<user_request number="` + strconv.Itoa(p.Number) + `">` + text + "</user_request>\n\n"
+	return `<user_request number="` + strconv.Itoa(p.Number) + `" ` + v.Mark + ">" + request + "</user_request " + v.Mark + ">\n\n"
 }
 
 // closing returns the part of a prompt for the model with the agent's last message, ""
 // for an empty one.
-func closing(lastMessage string) string {
-	text := clip(strings.TrimSpace(lastMessage), maxLastMessage)
-	if text == "" {
-		return ""
+func (v View) closing(lastMessage string) string {
+	var b strings.Builder
+	v.quote(&b, "last_message_of_the_agent", raw(v.relative(strings.TrimSpace(lastMessage)), maxLastMessage))
+	if b.Len() > 0 {
+		b.WriteByte('\n')
 	}
-	return "<last_message_of_the_agent>\n" + text + "\n</last_message_of_the_agent>\n\n"
+	return b.String()
 }
 
 // element returns <name>escaped</name> and a line end, "" for an empty text.
