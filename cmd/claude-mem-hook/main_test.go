@@ -122,7 +122,7 @@ func TestFallsBackToBigBinary(t *testing.T) {
 	}
 	data := t.TempDir()
 	got := run(t, binary, data, `{"hook_event_name":"SessionStart","session_id":"s 1","cwd":"/elsewhere","source":"clear"}`, "context")
-	want := `{"hookSpecificOutput":{"hookEventName":"SessionStart","additionalContext":"context --from-database --host claude-code --session-id s 1 --project /nowhere --source clear --worktree /elsewhere --branch  --head "}}` + "\n"
+	want := `{"hookSpecificOutput":{"hookEventName":"SessionStart","additionalContext":"context --from-database --host claude-code --session-id s 1 --project /nowhere --source clear --worktree /elsewhere --branch  --head  --start-dir /nowhere --config-dir ` + filepath.Join(data, ".claude") + `"}}` + "\n"
 	if got.stdout != want || got.stderr != "" {
 		t.Errorf("got %+v, want %s", got, want)
 	}
