@@ -59,24 +59,61 @@ func TestFailureLines(t *testing.T) {
 }
 
 func TestHiddenFailures(t *testing.T) {
-	tests := []struct {
-		line, stdout string
-		passed       bool
-	}{
-		{"go test ./... | tail -3", goFailure, false},
-		{"go test ./... | tail -3", "ok  \texample.com/window\t0.003s", true},
-		{"npm test 2>&1 | grep -E '^# (pass|fail)'; test ${PIPESTATUS[0]} = 0", "# pass 3\n# fail 1", false},
-		{"npm test 2>&1 | grep -E '^# (pass|fail)'", "# pass 3\n# fail 0", true},
-		{"pytest || true", "1 failed, 3 passed in 0.10s", false},
-		{"pytest", "the word error is in this output", true},
-		{"go run . missing.md; echo \"exit $?\"", "Error: open missing.md\nexit 1", true},
+	tests := []struct{ line, stdout, want string }{
+		{"go test ./... | tail -3", goFailure, "failed"},
+		{"go test ./... | tail -3", "ok  \texample.com/window\t0.003s", "passed"},
+		{"go test ./... | tail -3", "coverage: 80%", ""},
+		{"go test ./... 2>&1 | grep TODO", "", ""},
+		{"go build ./... ; echo done", "done", ""},
+		{"npm test 2>&1 | grep -E '^# (pass|fail)'; test ${PIPESTATUS[0]} = 0", "# pass 3\n# fail 1", "failed"},
+		{"npm test 2>&1 | grep -E '^# (pass|fail)'", "# pass 3\n# fail 0", "passed"},
+		{"cargo test 2>&1 | tail -1", "test result: ok. 61 passed; 0 failed; 0 ignored", "passed"},
+		{"cargo test -q | tail -2 && npm test | tail -2", "61 passed; 0 failed", ""}, // whose?
+		{"pytest || true", "1 failed, 3 passed in 0.10s", "failed"},
+		{"pytest", "the word error is in this output", "passed"},
+		{"pytest | head -3", "0 passed", ""},
+		{"go vet ./... && go test ./... && go run . x; echo $?", "ok  \texample.com/x\t0.1s\nx: open x: no such file or directory\n1", "passed"},
+		{"go run . missing.md; echo \"exit $?\"", "Error: open missing.md\nexit 1", ""},
 	}
 	for _, tt := range tests {
 		s := tell().run(tt.line, tt.stdout)
 		turns := turnsOf(&s.batch)
-		checks := turns[0].steps[0].checks
-		if len(checks) != 1 || checks[0].passed != tt.passed {
-			t.Errorf("%q with %q: got %+v, want passed %v", tt.line, tt.stdout, checks, tt.passed)
+		got := ""
+		for _, c := range turns[0].steps[0].checks {
+			got = "failed"
+			if c.passed {
+				got = "passed"
+			}
+		}
+		if got != tt.want {
+			t.Errorf("%q with %q: got %q, want %q", tt.line, tt.stdout, got, tt.want)
+		}
+	}
+}
+
+// TestChainThatFails blames no command of a chain that the output does not point at.
+func TestChainThatFails(t *testing.T) {
+	tests := []struct{ line, output, want string }{
+		{"npm run build && npm test", "it broke", ""},
+		{"npm run build && npm test", "src/x.ts(10,5): error TS2322: no", ""},
+		{"go vet ./... && go test ./...", goFailure, "go vet ./... passed, go test ./... failed"},
+		{"go build ./... && go test ./...", "# x\n./main.go:10:5: undefined: parse", "go build ./... failed"},
+		{"go generate && go test ./...", goFailure, "go test ./... failed"},
+		{"go vet ./... && go test ./... && go run .", "ok  \texample.com/x\t0.1s\nb.md:3: no such file", "go vet ./... passed, go test ./... passed, go run . failed"},
+		{"npm ci && npm test", "it broke", "npm test failed"},
+	}
+	for _, tt := range tests {
+		var got []string
+		turns := turnsOf(&tell().fail(tt.line, 1, tt.output).batch)
+		for _, c := range turns[0].steps[0].checks {
+			if c.passed {
+				got = append(got, c.text+" passed")
+			} else {
+				got = append(got, c.text+" failed")
+			}
+		}
+		if s := strings.Join(got, ", "); s != tt.want {
+			t.Errorf("%q with %q: got %q, want %q", tt.line, tt.output, s, tt.want)
 		}
 	}
 }

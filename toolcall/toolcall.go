@@ -24,6 +24,8 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"regexp"
+	"strings"
 
 	"claudemem"
 	"claudemem/text"
@@ -231,32 +233,31 @@ func (c *Call) run(out *response) {
 
 // judge adds to c.Checks those whose outcome is known, and parses the output of a
 // failure into c.Verdict. At most one check has failed: that which the output fits, else
-// the last. Checks before it passed if the line joins them by &&; other outcomes stay
-// unknown. A failing check whose status the shell hides ("test | tail") is recognised by
-// its output.
+// the only one that can have. Checks before it passed if the line joins them by &&; other
+// outcomes stay unknown. Of a check whose status the shell hides ("test | tail", "test;
+// other") nothing but its own output tells whether it failed or passed.
 func (c *Call) judge() {
-	last, hidden := -1, false
+	last := -1
+	hidden := map[Kind]int{}
 	for i := range c.Commands {
-		cmd := &c.Commands[i]
-		if cmd.Kind.IsCheck() {
+		if cmd := &c.Commands[i]; cmd.Kind.IsCheck() {
 			last = i
-			hidden = hidden || cmd.Kind.IsProof() && cmd.Hidden
+			if cmd.Hidden {
+				hidden[cmd.Kind]++
+			}
 		}
 	}
 	if last < 0 {
 		return
 	}
-	if c.Failed || hidden {
+	if c.Failed || hidden[KindTest]+hidden[KindBuild]+hidden[KindLint] > 0 {
 		c.Verdict = ParseOutput(c.Output, c.event.WorktreeRoot)
 	}
 	culprit := -1
 	if c.Failed || c.Verdict.Failed {
-		culprit = last
-		for i := range c.Commands {
-			if c.Commands[i].Kind.IsCheck() && c.Verdict.cameFrom(&c.Commands[i]) {
-				culprit = i
-				break
-			}
+		known := false
+		if culprit, known = c.culprit(last); c.Failed && !known {
+			return // one of several: the output does not say which
 		}
 		// Without a failing status only a hidden one can have failed, and only the
 		// output of a test, build or linter proves it: a program may print errors.
@@ -270,10 +271,55 @@ func (c *Call) judge() {
 		case !cmd.Kind.IsCheck():
 		case i == culprit:
 			c.Checks = append(c.Checks, Check{Command: cmd})
-		case culprit < 0, i < culprit && c.Commands[culprit].IfOK:
+		case culprit >= 0 && (i > culprit || !c.Commands[culprit].IfOK):
+		case !cmd.Hidden, hidden[cmd.Kind] == 1 && cmd.saidToPass(c.Output) && len(c.Verdict.Tests) == 0 && c.Verdict.rank < rankException:
 			c.Checks = append(c.Checks, Check{Command: cmd, Passed: true})
 		}
 	}
+}
+
+// culprit returns the index of the check that failed: that which the output of the failure
+// fits, else the last. known is false when another one can have failed as well.
+func (c *Call) culprit(last int) (i int, known bool) {
+	others := 0
+	for i := range c.Commands {
+		cmd := &c.Commands[i]
+		switch {
+		case !cmd.Kind.IsCheck():
+		case c.Verdict.cameFrom(cmd):
+			return i, true
+		case cmd.Hidden || i == last:
+		case cmd.saidToPass(c.Output):
+			others = 0 // those before it are behind it in the chain
+		default:
+			others++
+		}
+	}
+	return last, others == 0 || c.Commands[last].named(c.Output)
+}
+
+// named reports whether an output names the command's program, as shells, make and
+// package managers do when it fails.
+func (c *Command) named(output string) bool {
+	name := c.Program()
+	for line := range strings.Lines(output[:min(len(output), maxOutput)]) {
+		if strings.HasPrefix(line, name+":") || strings.Contains(line, " "+name+": ") {
+			return true
+		}
+	}
+	return false
+}
+
+var (
+	// saysPassed is what test runners print at the end of a success, saysBuilt what
+	// builds and linters do.
+	saysPassed = regexp.MustCompile(`(?im)^ok\s+\S+\s|^PASS\b|\b[1-9]\d* (?:passed|passing|pass)\b|\bpass(?:ed)?[: ] ?[1-9]|test result: ok|^OK(?: \(.*)?$|\b0 (?:fail|failed|failures|failing)\b|^# fail 0|all tests? passed`)
+	saysBuilt  = regexp.MustCompile(`(?im)BUILD SUCCESS|^\s*Finished |all checks passed|no issues found|\b0 (?:errors|problems)\b|\bbuilt in \d|compiled successfully`)
+)
+
+// saidToPass reports whether an output has the form of the command's success.
+func (c *Command) saidToPass(output string) bool {
+	return c.Kind == KindTest && saysPassed.MatchString(output) || (c.Kind == KindBuild || c.Kind == KindLint) && saysBuilt.MatchString(output)
 }
 
 // OnlyLooks reports whether all commands of the call list, print or search files.
