@@ -8,12 +8,14 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"claudemem/hostfiles"
 )
 
 // The markers are lines of their own. Behind beginMarker may stand attributes.
 const (
-	beginMarker = "<!-- claude-mem:begin"
-	endMarker   = "<!-- claude-mem:end -->"
+	beginMarker = hostfiles.BeginMarker
+	endMarker   = hostfiles.EndMarker
 	closeMarker = "-->"
 )
 

@@ -8,10 +8,17 @@ import (
 	"claudemem/text"
 )
 
+// The lines around the blocks that package agentfiles keeps in files that agents read.
+// Behind BeginMarker may stand attributes.
+const (
+	BeginMarker = "<!-- claude-mem:begin"
+	EndMarker   = "<!-- claude-mem:end -->"
+)
+
 // The managed blocks of this program, which are not compared: what they say is in the
 // memory already.
 var managed = []struct{ begin, end string }{
-	{"<!-- claude-mem:begin", "<!-- claude-mem:end"},
+	{BeginMarker, strings.TrimSuffix(EndMarker, " -->")},
 	{"<claude-mem-context", "</claude-mem-context>"},
 }
 
