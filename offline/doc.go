@@ -13,6 +13,9 @@
 // Spanish or Japanese) becomes a learning at the end of the turn: cues of each language
 // (rulecue.go) are added up, and a one-time wish, a question or a quotation falls short.
 //
+// What the user decides in a dialog becomes a decision: the answer is the title, the
+// question its reason, and the options are facts.
+//
 // Symbols are those of [claudemem.PendingEvent]: functions and types that a comparison of
 // the whole file found changed. Where there was none, no symbol is named.
 //

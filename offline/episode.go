@@ -15,6 +15,8 @@ type turn struct {
 	number  int
 	request request
 	steps   []*step
+	// dialogs are the calls that asked the user; they are none of steps.
+	dialogs []*step
 	// message is the agent's last message; stopped: the turn has ended.
 	message []sentence
 	// raw is that message as it was written.
@@ -73,7 +75,11 @@ func turnsOf(batch *claudemem.Batch) []*turn {
 		t.last = pe
 		switch pe.Event.Kind {
 		case claudemem.KindTool:
-			t.steps = append(t.steps, newStep(pe))
+			if s := newStep(pe); len(s.Questions) > 0 {
+				t.dialogs = append(t.dialogs, s)
+			} else {
+				t.steps = append(t.steps, s)
+			}
 		case claudemem.KindStop:
 			t.stopped = true
 			if pe.Event.LastAssistantMessage != "" {

@@ -40,13 +40,15 @@ func (*Distiller) Distil(ctx context.Context, batch claudemem.Batch) (claudemem.
 			own = append(own, talk)
 		}
 		var fresh []claudemem.Observation
+		var made []claudemem.Observation
 		for _, e := range own {
-			for _, obs := range e.observe() {
-				if obs.Title != "" && !repeats(obs, t.earlier) && !repeats(obs, fresh) {
-					obs.Session = batch.Session.ID
-					obs.ProjectPath = batch.Session.ProjectPath
-					fresh = append(fresh, obs)
-				}
+			made = append(made, e.observe()...)
+		}
+		for _, obs := range append(made, t.decisions()...) {
+			if obs.Title != "" && !repeats(obs, t.earlier) && !repeats(obs, fresh) {
+				obs.Session = batch.Session.ID
+				obs.ProjectPath = batch.Session.ProjectPath
+				fresh = append(fresh, obs)
 			}
 		}
 		out.Observations = append(out.Observations, fresh...)

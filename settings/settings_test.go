@@ -73,7 +73,7 @@ func TestTable(t *testing.T) {
 		"REQUESTS_PER_MINUTE": "0", "MODE": "code", "LANGUAGE": "", "MODEL": "", "OPENAI_API_KEY": "", "OPENROUTER_BASE_URL": "",
 		"BATCHING_ENABLED": "true", "BATCH_MAX_SIZE": "40", "DAILY_TOKEN_CAP": "2000000",
 		"SESSION_TOKEN_CAP": "400000", "PROVIDER_WAIT_MINUTES": "60",
-		"SKIP_TOOLS":        "Glob,Grep,LS,ListMcpResourcesTool,TodoWrite,TaskCreate,TaskUpdate,AskUserQuestion,Skill,SlashCommand,ToolSearch",
+		"SKIP_TOOLS":        "Glob,Grep,LS,ListMcpResourcesTool,TodoWrite,TaskCreate,TaskUpdate,Skill,SlashCommand,ToolSearch",
 		"EXCLUDED_PROJECTS": "", "INCLUDED_PROJECTS": "", "WITHHOLD_FILES": ".env*,*.pem,id_*,.netrc,.aws/credentials,*.key",
 		"CONTEXT_BUDGET": "2000", "CONTEXT_CAP_SESSIONS": "400", "CONTEXT_CAP_SYMBOLS": "500", "CONTEXT_CAP_LEARNINGS": "300",
 		"CONTEXT_CAP_OBSERVATIONS": "600", "CONTEXT_CAP_RESERVE": "200", "CONTEXT_MAX_SESSIONS": "10", "CONTEXT_MAX_SYMBOLS": "30",

@@ -110,7 +110,7 @@ func ProviderKeys(provider string) (apiKey, baseURL string) {
 }
 
 // DefaultSkipTools are the tools whose calls are not worth storing.
-const DefaultSkipTools = "Glob,Grep,LS,ListMcpResourcesTool,TodoWrite,TaskCreate,TaskUpdate,AskUserQuestion,Skill,SlashCommand,ToolSearch"
+const DefaultSkipTools = "Glob,Grep,LS,ListMcpResourcesTool,TodoWrite,TaskCreate,TaskUpdate,Skill,SlashCommand,ToolSearch"
 
 // DefaultWithholdFiles are the files whose contents never leave the hook.
 const DefaultWithholdFiles = ".env*,*.pem,id_*,.netrc,.aws/credentials,*.key"

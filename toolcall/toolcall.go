@@ -35,13 +35,14 @@ import (
 type Tool int
 
 const (
-	ToolOther Tool = iota // to-do lists, questions, unknown tools
+	ToolOther Tool = iota // to-do lists, unknown tools
 	ToolRead
 	ToolSearch
 	ToolEdit
 	ToolCommand
 	ToolAgent
 	ToolWeb
+	ToolQuestion // a question to the user in a dialog
 )
 
 // tools are the names of the hosts' tools, in lower case.
@@ -49,12 +50,13 @@ var tools = map[string]Tool{}
 
 func init() {
 	for tool, names := range map[Tool]string{
-		ToolCommand: "bash shell run_shell_command run_terminal_cmd exec_command local_shell powershell",
-		ToolEdit:    "edit multiedit write notebookedit replace write_file edit_file create_file apply_patch str_replace_editor",
-		ToolRead:    "read read_file notebookread view readfile",
-		ToolSearch:  "grep glob ls search_file_content codebase_search grep_search list_dir",
-		ToolAgent:   "agent task",
-		ToolWeb:     "webfetch web_fetch websearch",
+		ToolCommand:  "bash shell run_shell_command run_terminal_cmd exec_command local_shell powershell",
+		ToolEdit:     "edit multiedit write notebookedit replace write_file edit_file create_file apply_patch str_replace_editor",
+		ToolRead:     "read read_file notebookread view readfile",
+		ToolSearch:   "grep glob ls search_file_content codebase_search grep_search list_dir",
+		ToolAgent:    "agent task",
+		ToolQuestion: "askuserquestion",
+		ToolWeb:      "webfetch web_fetch websearch",
 	} {
 		for name := range text.Set(names) {
 			tools[name] = tool
@@ -100,6 +102,8 @@ type Call struct {
 
 	// Task is what an agent was to do, Answer is its answer.
 	Task, Answer string
+	// Questions are those that the user has answered.
+	Questions []Question
 	// URL is the page that was fetched.
 	URL string
 
@@ -193,6 +197,8 @@ func Parse(e *claudemem.Event) Call {
 	case c.Tool == ToolCommand:
 		c.run(&out)
 	case c.Failed:
+	case c.Tool == ToolQuestion:
+		c.Questions = questions(e.ToolInput, e.ToolResponse)
 	case c.Tool == ToolRead && c.Path != "":
 		c.Content, c.FirstLine = out.File.Content, max(out.File.StartLine, 1)
 	case c.Tool == ToolEdit && c.Path != "":
