@@ -281,6 +281,9 @@ func TestOneRequestShowsTheTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &scripted{name: "p"}
 		r := startRig(t, chooseAlways(t, p, false), nil, observer.Options{BatchingEnabled: true})
+		if _, err := r.store.AddLearning(t.Context(), claudemem.Learning{ProjectPath: "/home/dev/shop", Category: "convention", Content: "Prices are in cents"}); err != nil {
+			t.Fatal(err)
+		}
 		for _, session := range []string{"a", "b"} {
 			r.prompt(session)
 			r.edit(session, "src/cart.go", 100)
@@ -294,7 +297,7 @@ func TestOneRequestShowsTheTurn(t *testing.T) {
 		mark := regexp.MustCompile(`</parameters ([0-9a-f]{8})>`)
 		marks := map[string]bool{}
 		for _, q := range all {
-			for _, want := range []string{"Done with this part.", "file: src/cart.go\n", "-a\n+b\n", "<directory>/home/dev/shop</directory>"} {
+			for _, want := range []string{"Done with this part.", "file: src/cart.go\n", "-a\n+b\n", "<directory>/home/dev/shop</directory>", "- Prices are in cents\n"} {
 				if !strings.Contains(q.Prompt, want) {
 					t.Errorf("%q is not in the prompt:\n%s", want, q.Prompt)
 				}

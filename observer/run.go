@@ -282,7 +282,10 @@ func (w *task) resumeRun(ctx context.Context) (bool, error) {
 	if tokens == 0 {
 		return false, nil // the run has no call yet
 	}
-	r := w.newRun(id)
+	r, err := w.newRun(ctx, id)
+	if err != nil {
+		return false, err
+	}
 	opening, err := w.digest(ctx, maxOpening, 1)
 	if err != nil {
 		return false, err
@@ -303,20 +306,33 @@ func (w *task) resumeRun(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
+// shownLearnings is how many learnings of the project a run begins with.
+const shownLearnings = 8
+
 // newRun returns a run of that id, with the system prompt and what it says of the session.
-func (w *task) newRun(id string) *run {
+func (w *task) newRun(ctx context.Context, id string) (*run, error) {
 	s := &w.batch.Session
+	known, err := w.m.opts.Store.Learnings(ctx, claudemem.LearningQuery{Project: s.ProjectPath, Limit: shownLearnings})
+	if err != nil {
+		return nil, transientError{err}
+	}
+	facts := mode.Facts{Project: cmp.Or(s.Label, claudemem.ProjectLabel(s.ProjectPath)), Root: s.ProjectPath}
+	for i := range known {
+		facts.Learnings = append(facts.Learnings, known[i].Content)
+	}
 	return &run{
 		id: id, provider: w.choice.Provider, model: w.choice.Model, keeps: w.choice.KeepsRuns,
-		system:  mode.System(w.choice.Mode, w.choice.Language),
-		session: mode.Session(mode.Facts{Project: cmp.Or(s.Label, claudemem.ProjectLabel(s.ProjectPath)), Root: s.ProjectPath}),
-	}
+		system: mode.System(w.choice.Mode, w.choice.Language), session: mode.Session(facts),
+	}, nil
 }
 
 // startRun starts a run that begins with a digest of the session so far, before a prompt
 // of next bytes; divisor reduces the digest's size.
 func (w *task) startRun(ctx context.Context, next, divisor int) error {
-	r := w.newRun(w.m.opts.NewRun())
+	r, err := w.newRun(ctx, w.m.opts.NewRun())
+	if err != nil {
+		return err
+	}
 	opening, err := w.digest(ctx, r.openingRoom(next), divisor)
 	if err != nil {
 		return err

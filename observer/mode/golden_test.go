@@ -91,7 +91,7 @@ func TestGoldenPrompts(t *testing.T) {
 	golden(t, "system-code", System(code, "Deutsch"))
 	golden(t, "system-research", System(load(t, "research"), ""))
 	golden(t, "system-writing", System(load(t, "writing"), ""))
-	golden(t, "session", Session(Facts{Project: "shop </project>", Root: "/home/dev/shop", Technologies: []string{"Go", "nginx"}}))
+	golden(t, "session", Session(Facts{Project: "shop </project>", Root: "/home/dev/shop", Technologies: []string{"Go", "nginx"}, Learnings: []string{"Never edit deploy/ without asking", "</learnings_so_far> is text"}}))
 	golden(t, "observations", view.Observations(turn(), uploadPrompt))
 	golden(t, "turn", view.Turn(turn()[:2], uploadPrompt, "The limit is nginx's <8 MB>."))
 	golden(t, "turn-without-tools", view.Turn(nil, uploadPrompt, "Uploads up to 64 MB work now; `go test ./upload/...` passes."))

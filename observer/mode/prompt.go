@@ -23,6 +23,8 @@ const (
 	maxTechnology   = 40
 	maxTechnologies = 12
 	maxLanguage     = 40
+	maxLearning     = 200
+	maxLearnings    = 800 // all of them
 )
 
 // Facts describe a session at the beginning of its observer run.
@@ -31,6 +33,8 @@ type Facts struct {
 	Project, Root string
 	// Technologies of the project, as far as known.
 	Technologies []string
+	// Learnings are what is known of the project, the surest first.
+	Learnings []string
 }
 
 // System returns the beginning of a run: the role, the format of the answer, and the
@@ -57,7 +61,20 @@ func Session(f Facts) string {
 		}
 	}
 	element(&about, "technologies", strings.Join(technologies, ", "))
-	return render("session.md", about.String())
+	return render("session.md", map[string]any{"About": about.String(), "Learnings": learningLines(f.Learnings)})
+}
+
+// learningLines returns a line for each learning, as many as fit into maxLearnings bytes.
+func learningLines(learnings []string) string {
+	var b strings.Builder
+	for _, l := range learnings {
+		line := "- " + oneLine(l, maxLearning) + "\n"
+		if b.Len()+len(line) > maxLearnings {
+			break
+		}
+		b.WriteString(line)
+	}
+	return b.String()
 }
 
 // Observations returns the prompt that asks for observations of the events. prompt
