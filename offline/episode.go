@@ -22,8 +22,10 @@ type turn struct {
 	// raw is that message as it was written.
 	raw     string
 	stopped bool
-	last    *claudemem.PendingEvent
-	earlier []claudemem.Observation
+	// attempts are the edits that it took back.
+	attempts []attempt
+	last     *claudemem.PendingEvent
+	earlier  []claudemem.Observation
 }
 
 // episode is a sequence of a turn's steps that becomes one observation.
@@ -43,6 +45,8 @@ type episode struct {
 	// recovered are failures that passed later without a change; cured, in an episode
 	// with edits, those that something else than an edit ended.
 	recovered, cured []*check
+	// undone are those that edits caused which were taken back.
+	undone []*check
 	// passes are the checks that passed after the last edit.
 	passes []*check
 	// greenBefore: a check passed before the first edit.
@@ -181,34 +185,6 @@ func isIdent(s string) bool {
 	return s != "" && !text.IsDigit(s[0]) && !strings.ContainsFunc(s, func(r rune) bool { return r < utf8.RuneSelf && !text.IsIdent(byte(r)) && r != '$' })
 }
 
-// undo takes back the edits that a later command threw away, and files that came
-// and went within the turn.
-func undo(t *turn) {
-	for i, s := range t.steps {
-		gone := s.Undone
-		for _, e := range s.edits {
-			if e.deleted && createdBefore(t.steps[:i], e.path) {
-				gone = append(gone, e.path)
-			}
-		}
-		if len(gone) == 0 {
-			continue
-		}
-		for _, earlier := range t.steps[:i+1] {
-			earlier.edits = slices.DeleteFunc(earlier.edits, func(e *edit) bool {
-				return slices.Contains(gone, ".") && earlier != s || slices.Contains(gone, e.path)
-			})
-		}
-	}
-}
-
-// createdBefore reports whether one of the steps created the file.
-func createdBefore(steps []*step, path string) bool {
-	return slices.ContainsFunc(steps, func(s *step) bool {
-		return slices.ContainsFunc(s.edits, func(e *edit) bool { return e.path == path && e.created })
-	})
-}
-
 // segments cuts a turn's steps into stretches: after a commit, and where one
 // thing was repaired and another one fails that has nothing to do with it.
 func segments(steps []*step) [][]*step {
@@ -285,7 +261,7 @@ func (e *episode) fixedElsewhere() []*check {
 	var out []*check
 	for _, s := range e.steps {
 		for _, c := range s.checks {
-			if c.fixedBy != nil && !holdsStep(e.turn.steps, c.fixedBy.step) {
+			if c.fixedBy != nil && !c.undone && !holdsStep(e.turn.steps, c.fixedBy.step) {
 				out = append(out, c)
 			}
 		}
@@ -330,6 +306,8 @@ func newEpisode(t *turn, steps []*step) *episode {
 			case c.passed:
 				e.passes = append(e.passes, c)
 				e.greenBefore = e.greenBefore || i < firstEdit && c.Kind.IsProof()
+			case c.undone:
+				e.undone = append(e.undone, c)
 			case c.without && c.fixedBy == nil:
 			case c.fixedBy == nil:
 				e.open = append(e.open, c)
@@ -375,7 +353,7 @@ next:
 
 // works reports whether the episode changed or proved something.
 func (e *episode) works() bool {
-	return len(e.edits) > 0 || len(e.fixed) > 0 || len(e.commits) > 0 || len(e.deps) > 0
+	return len(e.edits) > 0 || len(e.fixed) > 0 || len(e.commits) > 0 || len(e.deps) > 0 || e.onlyTried()
 }
 
 // mergeIdle joins stretches without work of their own to the one before, so that
@@ -394,6 +372,7 @@ func mergeIdle(list []*episode) []*episode {
 		case !e.works() && len(e.open) == 0:
 			p.read = text.Add(p.read, e.read...)
 			p.answers = append(p.answers, e.answers...)
+			p.undone = append(p.undone, e.undone...)
 			if len(p.commits) == 0 {
 				p.passes = append(p.passes, e.passes...)
 			}

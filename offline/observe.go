@@ -33,6 +33,9 @@ func parseOpenFact(fact string) (command, says string, ok bool) {
 // worth one.
 func (e *episode) observe() []claudemem.Observation {
 	r := &e.turn.request
+	if e.onlyTried() {
+		return []claudemem.Observation{e.tried()}
+	}
 	choice := e.choice()
 	quiet := e.all(func(x *edit) bool { return x.kind == toolcall.FileDoc || x.commentOnly })
 	if choice >= 0 && (len(e.edits) == 0 || quiet) && len(e.fixed) == 0 && (len(e.edits) > 0 || len(e.commits) == 0) {
@@ -218,6 +221,7 @@ func (e *episode) facts(said int) []string {
 		}
 		put(fact + c.text + "`: " + failureText(&c.failure))
 	}
+	put(e.attemptFact())
 	for _, f := range e.files() {
 		put(e.changes(f))
 	}
@@ -328,7 +332,7 @@ func (e *episode) concepts(t claudemem.ObservationType) []string {
 	case claudemem.TypeDecision:
 		c = []string{"trade-off", "why-it-exists"}
 	case claudemem.TypeDiscovery:
-		if len(e.blocking()) > 0 || len(e.fixed) > 0 {
+		if len(e.blocking()) > 0 || len(e.fixed) > 0 || e.onlyTried() {
 			c = []string{"gotcha"}
 		} else {
 			c = []string{"how-it-works"}

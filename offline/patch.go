@@ -23,6 +23,8 @@ type edit struct {
 	headings, under []string
 	// firstLine is the first line of prose that was added to a document.
 	firstLine string
+	// plus and minus are the lines that a patch added and removed, if it is known.
+	plus, minus []string
 	// commentOnly says that no code changed, importOnly that only imports did.
 	commentOnly, importOnly bool
 }
@@ -63,6 +65,11 @@ func (e *edit) parseHunks(hunks []toolcall.Hunk) {
 				changes++
 				comments = comments && outline.CommentLine(e.path, code)
 				imports = imports && (strings.TrimSpace(code) == "" || outline.ImportLine(e.path, code))
+				if sign == '+' {
+					e.plus = append(e.plus, code)
+				} else {
+					e.minus = append(e.minus, code)
+				}
 				if sign == '+' {
 					e.parseProse(code, &heading)
 				}

@@ -49,6 +49,8 @@ type check struct {
 	fixedBy, last *check
 	// replaced: fixedBy is another command that works where this one still fails.
 	replaced bool
+	// undone: edits caused it that were taken back.
+	undone bool
 	// without: it failed without what the command that passed before it had.
 	without bool
 	// scratch: it was run outside the project.

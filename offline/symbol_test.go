@@ -93,7 +93,7 @@ func TestTakenBack(t *testing.T) {
 	}{
 		{"taken back", edit().run("git stash", "").took(back(method)), nil},
 		{"taken back after the commit", edit().run("git commit -m x", "").run("git revert HEAD", "").took(back(method)), nil},
-		{"another symbol", edit().run("git stash", "").took(back("Window.Peek"), moved("Window.Peek")), []string{"a.go: changed Window.Slide"}},
+		{"another symbol", edit().run("git revert abc1234", "").took(back("Window.Peek"), moved("Window.Peek")), []string{"a.go: changed Window.Slide"}},
 		{"moved", edit().run("mv a.go b.go", "").took(back(method), moved(method)), []string{"b.go: moved from a.go; changed Window.Slide"}},
 		{"moved, of an earlier turn", tell().run("mv a.go b.go", "").took(back(method), moved(method)), []string{"b.go: moved from a.go"}},
 	}

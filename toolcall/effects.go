@@ -70,19 +70,51 @@ func (c *Call) effects(cmd *Command) {
 	case KindWrite:
 		c.writes(cmd)
 	case KindGit:
-		switch {
-		case verb == "reset" && cmd.has("--hard"):
+		c.throwAway(cmd, verb)
+	}
+}
+
+// throwAway notes the changes that a git command threw away or stashed.
+func (c *Call) throwAway(cmd *Command, verb string) {
+	at := cmd.verbIndex()
+	names := cmd.arguments(at + 1)
+	if dash := slices.Index(cmd.Words, "--"); dash > 0 {
+		names = cmd.arguments(dash + 1)
+	}
+	switch verb {
+	case "reset":
+		if cmd.has("--hard") {
 			c.Undone = []string{"."}
-		case (verb == "restore" || verb == "checkout" && cmd.has("--")) && !cmd.has("--staged"):
-			from := max(slices.Index(cmd.Words, "--"), 1)
-			for _, name := range cmd.arguments(from + 1) {
-				rel := "."
-				if name != "." {
-					rel, _ = c.locate(name)
-				}
-				c.Undone = append(c.Undone, rel)
-			}
 		}
+		return
+	case "stash":
+		switch text.First(names) {
+		case "pop", "apply":
+			c.Stashed, c.Unstashed = false, !c.Stashed
+		case "", "push", "save":
+			c.Stashed = true
+		}
+		return
+	case "checkout":
+		if !cmd.has("--") { // of branches or of files: a branch has no extension
+			names = slices.DeleteFunc(names, func(name string) bool { return !text.HasExtension(name) && name != "." })
+		}
+		if cmd.has("-b", "-B", "--orphan", "--ours", "--theirs") {
+			return
+		}
+	case "restore":
+		if cmd.has("--staged", "-S") && !cmd.has("--worktree", "-W") {
+			return
+		}
+	default:
+		return
+	}
+	for _, name := range names {
+		rel := "."
+		if name != "." && name != ":/" {
+			rel, _ = c.locate(path.Join(cmd.Dir, name))
+		}
+		c.Undone = append(c.Undone, rel)
 	}
 }
 

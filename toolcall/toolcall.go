@@ -99,6 +99,8 @@ type Call struct {
 	// Touched are manifests that a package manager changed in passing. Undone are the
 	// files whose changes were thrown away; "." = all.
 	Touched, Undone []string
+	// Stashed: all changes were put into the stash; Unstashed: they came back.
+	Stashed, Unstashed bool
 
 	// Task is what an agent was to do, Answer is its answer.
 	Task, Answer string
@@ -267,7 +269,7 @@ func (c *Call) judge() {
 		}
 		// Without a failing status only a hidden one can have failed, and only the
 		// output of a test, build or linter proves it: a program may print errors.
-		if cmd := &c.Commands[culprit]; !c.Failed && (!cmd.Hidden || !cmd.Kind.IsProof()) {
+		if cmd := &c.Commands[culprit]; !c.Failed && (!cmd.Hidden || !cmd.Kind.IsProof() || !c.saidToFail(cmd)) {
 			culprit = -1
 		}
 	}
@@ -282,6 +284,12 @@ func (c *Call) judge() {
 			c.Checks = append(c.Checks, Check{Command: cmd, Passed: true})
 		}
 	}
+}
+
+// saidToFail reports whether the output of a check whose status is hidden says that it
+// failed. What a Go test logs looks as what a compiler complains of.
+func (c *Call) saidToFail(cmd *Command) bool {
+	return cmd.Lang != "go" || cmd.Kind != KindTest || len(c.Verdict.Tests) > 0 || strings.Contains(c.Output, "FAIL") || strings.Contains(c.Output, "panic: ")
 }
 
 // culprit returns the index of the check that failed: that which the output of the failure

@@ -1,0 +1,38 @@
+package offline
+
+import "testing"
+
+// TestUndone closes the failures that edits caused which were taken back, and tells what
+// was tried and why it was given up.
+func TestUndone(t *testing.T) {
+	const broken = "./window.go:7:9: cannot use n (variable of type int) as uint32 value in assignment"
+	try := func() *story {
+		return tell().ask("try a uint32 for the width of the window").edit("window.go", 5, "-\twidth uint", "+\twidth uint32").fail("go build ./...", 1, broken)
+	}
+	why := "I backed it out: `width` also holds the flags, which would not fit into 32 bits."
+	attempt := []string{"discovery: Tried and given up: a uint32 for the width of the window", "window.go", "would not fit into 32 bits", "with it `go build ./...` failed"}
+	lasting := []string{"still fails", "Still failing", "Fails: ", "` fails", "dependency"}
+	checkStatements(t, []statement{
+		{"git checkout --", try().run("git checkout -- window.go", "").stop(why), attempt, lasting},
+		{"git checkout of a file", try().run("git checkout window.go", "").stop(why), attempt, lasting},
+		{"git restore", try().run("git restore .", "").stop(why), attempt, lasting},
+		{"git reset --hard", try().run("git reset --hard", "").stop(why), attempt, lasting},
+		{"git stash", try().run("git stash", "").stop(why), attempt, lasting},
+		{"by hand", try().edit("window.go", 5, "-\twidth uint32", "+\twidth uint").stop(why), attempt, lasting},
+		{"by hand, two edits at once", tell().ask("try a uint32 for the width of the window").edit("window.go", 5, "-\twidth uint", "+\twidth uint32").edit("window.go", 9, "+\tf()").
+			fail("go build ./...", 1, broken).edit("window.go", 5, "-\twidth uint32", "+\twidth uint", "-\tf()").stop(why), attempt, lasting},
+		{"with a passing run after it", try().run("git checkout -- window.go", "").run("go build ./... && go test ./...", "ok  \tx\t0.1s").stop(why), attempt, lasting},
+		{"installed for the attempt", tell().ask("try the other parser").run("pip install otherparser", "").edit("load.py", 1, "+import otherparser").
+			fail("pytest -q", 1, "FAILED tests/test_load.py::test_order - AssertionError: x").run("git checkout -- load.py", "").stop("I backed it out. It loses the order of keys, which breaks `test_order`."),
+			[]string{"Tried and given up: ", "It loses the order of keys"}, lasting},
+		{"stash and pop keep the work", try().edit("window.go", 7, "-\tw.width = n", "+\tw.width = uint32(n)").run("git stash -q && go build ./... ; git stash pop -q", "").
+			run("go build ./...", "").stop("The width is a `uint32` now."), []string{"passes now", "edited window.go"}, []string{"given up", "taken back"}},
+		{"pop later", try().run("git stash", "").run("git stash pop", "").stop("Not there yet."), []string{"`go build ./...` still fails"}, []string{"taken back"}},
+		{"what failed before the attempt stays", tell().ask("the build is broken").fail("go build ./...", 1, broken).edit("window.go", 5, "-\twidth uint", "+\twidth uint32").
+			fail("go build ./...", 1, broken).run("git checkout -- window.go", "").stop("No luck with the width."), []string{"`go build ./...` still fails"}, nil},
+		{"other work stays", try().run("git checkout -- window.go", "").edit("slide.go", 5, "-\tn++", "+\tn += 2").run("go test ./...", "ok  \tx\t0.1s").stop("`slide.go` steps by two now; a `uint32` did not compile."),
+			[]string{"slide.go", "Tried and taken back: a change to window.go; with it `go build ./...` failed"}, []string{"still fails", "failed and passes", "on the way"}},
+		{"made for a trial and deleted", tell().ask("how large is a node?").write("size_test.go", "package x\n").run("go test -run Size -v . | grep size", "size_test.go:3: 64").run("rm size_test.go", "").
+			stop("A `node` takes 64 bytes, because `next` is a pointer."), nil, []string{"size_test.go", "given up"}},
+	})
+}
