@@ -244,14 +244,16 @@ var errorText = []struct {
 		`you(['’]re| are) out of (extra usage|credits)|` +
 		`quota exceeded (for|\()|` +
 		`((your|the) )?([a-z0-9-]+ ){0,3}quota (is |has been |was )?(exhausted|exceeded|used up|depleted)[.!]?$|` +
-		`resource (has been )?exhausted\b.{0,120}$|` +
+		`resource[ _](has been )?exhausted\b.{0,120}$|` +
 		`(you have )?no (more )?(credits?|quota) (left|remaining)[.!]?$` +
 		`)`)},
 	{claudemem.ClassLogin, regexp.MustCompile(`(?i)^(` +
 		`invalid api key\b|incorrect api key provided|not logged in\b.{0,40}/login|please run /login|` +
 		`oauth (token|session) (has )?(expired|been revoked)|oauth token revoked|` +
 		`your account does not have access to claude|this organization has been disabled|` +
-		`api key not valid|` +
+		`api key not valid|failed to authenticate\b[.:]|.{0,120}\bplease run /login[.!]?$|` +
+		`(session|login|credentials?|(access |security )?tokens?) (has |have )?expired([ ]?[.!·,:;-].{0,80})?$|` +
+		`(accessdenied|expiredtoken|unrecognizedclient|invalidsignature)exception\b|permission_denied\b|unauthenticated[.!:]?$|` +
 		`(unauthori[sz]ed|forbidden|access denied|permission denied|login required)[.!]?$|` +
 		`(authentication|authorization) (failed|required|error)[.!:]?$|` +
 		`(missing|invalid|no) (api key|authentication|authorization|credentials|bearer token)( (provided|header|token|given|found))?[.!]?$` +
@@ -259,7 +261,7 @@ var errorText = []struct {
 	{claudemem.ClassRateLimit, regexp.MustCompile(`(?i)^(` +
 		`rate limit (reached|exceeded) for .{1,120}\b(tpm|rpm|tpd|rpd|per min|per day|organization)|` +
 		`this request would exceed (your|the) (organization|account)['’]s .{0,40}rate limit|` +
-		`(429 )?too many requests[.!]?$|rate limit exceeded[.!]?$|` +
+		`(429 )?too many requests[.!]?$|rate limit exceeded[.!]?$|throttlingexception\b|` +
 		`(too many requests|rate limit(ed| exceeded| reached))[.,:;!]? (please )?(try|retry|slow|wait)\b.{0,80}$` +
 		`)`)},
 	{claudemem.ClassPromptTooLong, regexp.MustCompile(`(?i)^(` +
@@ -271,7 +273,7 @@ var errorText = []struct {
 		`overloaded[.!]?$|overloaded_error|` +
 		`(the )?(model|server|service) is (currently |temporarily )?(overloaded|unavailable)\b.{0,80}$|` +
 		`internal server error[.!]?$|(502 )?bad gateway[.!]?$|(503 )?service (temporarily )?unavailable[.!]?$|` +
-		`(504 )?gateway time-?out[.!]?$|upstream (connect|request) (error|timeout)\b.{0,120}$|no healthy upstream$|` +
+		`serviceunavailableexception\b|(504 )?gateway time-?out[.!]?$|upstream (connect|request) (error|timeout)\b.{0,120}$|no healthy upstream$|` +
 		`request timed out[.!]?$|connection (error|refused|reset)[.!]?$|fetch failed[.!]?$|socket hang up[.!]?$` +
 		`)`)},
 }
