@@ -46,6 +46,8 @@ type request struct {
 	clause string
 	// rules are the standing rules that the prompt states.
 	rules []rule
+	// later is what the prompt puts off, "" for nothing.
+	later string
 }
 
 // parseRequest returns what a user's prompt asks for (a fix, a feature, an answer …), by
@@ -85,7 +87,7 @@ func parseRequest(prompt string) request {
 		r.wants |= wantFindOut
 	}
 	r.clause = bestClause(r.text)
-	r.rules = rulesOf(prompt)
+	r.rules, r.later = rulesOf(prompt), putOff(prompt)
 	return r
 }
 

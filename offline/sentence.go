@@ -27,6 +27,7 @@ func sentences(md string) []sentence {
 	var out []sentence
 	var paragraph strings.Builder
 	section, fenced := "", ""
+	listed := false // section is of a list alone
 	flush := func() {
 		for _, s := range text.Sentences(plain(text.Unmark(paragraph.String())), beginsSentence) {
 			if len(out) < maxSentences {
@@ -53,16 +54,23 @@ func sentences(md string) []sentence {
 			flush()
 		case s[0] == '#':
 			flush()
+			listed = false
 			section = text.LowerASCII(plain(text.Unmark(strings.TrimLeft(s, "# "))))
 		case s[0] == '|', strings.Trim(s, "-*_= ") == "":
 			flush()
+		case strings.HasSuffix(s, ":") && isNextHeading(s):
+			flush()
+			section, listed = "next steps", true
 		case isHeadline(s):
 			flush()
+			listed = false
 			section = text.LowerASCII(plain(strings.Trim(s, "*_: ")))
 		default:
 			if item, ok := text.ListItem(s); ok {
 				flush()
 				s = item
+			} else if listed && paragraph.Len() == 0 {
+				section, listed = "", false
 			}
 			s = strings.TrimLeft(s, "> ")
 			if paragraph.Len() > 0 {
@@ -207,10 +215,13 @@ func reportsCommit(s string) bool {
 // looksAhead reports whether a sentence says what is still to do.
 func looksAhead(s sentence) bool {
 	low := text.LowerASCII(s.text)
+	if holds(low, "every other", "any other", "all other", "as before") {
+		return false // tells how the program behaves
+	}
 	if holds(s.section, "next step", "next steps", "todo", "remaining", "follow-up", "follow up", "follow-ups", "still open", "open", "what's left", "not done") {
 		return !isFluff(s.text)
 	}
-	return holds(low, "next step", "next steps", "still to do", "to do:", "todo", "remains", "remaining", "not there yet", "not done yet", "not yet", "open for", "follow-up", "left to do",
+	return holds(low, "next step", "next steps", "still to do", "to do:", "todo:", "remains", "remaining", "not there yet", "not done yet", "not yet", "open for", "follow-up", "left to do",
 		"for tomorrow", "still needs", "still need", "still fails", "still failing", "still red", "is still", "are still", "not implemented", "out of scope", "left for later", "later we", "the fix would be", "would be to", "not done", "nothing is fixed", "needs to be", "need to be")
 }
 

@@ -27,7 +27,7 @@ func (t *turn) summarise(episodes []*episode, known []claudemem.Observation) (s 
 		Origin:       claudemem.OriginOffline,
 		CreatedAt:    t.last.Event.OccurredAt,
 	}
-	if len(known) == 0 && s.NextSteps == "" {
+	if len(known) == 0 && s.NextSteps == "" && !t.answered() {
 		return s, false
 	}
 	var read, edited []string
@@ -56,7 +56,9 @@ func (t *turn) summarise(episodes []*episode, known []claudemem.Observation) (s 
 	s.FilesRead, s.FilesEdited = read[:min(len(read), 40)], edited[:min(len(edited), 40)]
 	s.Investigated = t.investigated(episodes, read)
 	s.Completed = t.completed(episodes, known)
-	s.Learned = t.learned(episodes)
+	if s.Learned = t.learned(episodes); s.Learned == "" && len(known) == 0 {
+		s.Learned = t.answer()
+	}
 	return s, !s.Empty()
 }
 
@@ -154,17 +156,20 @@ func (t *turn) nextSteps(episodes []*episode) string {
 	var parts []string
 	n := 0
 	for _, s := range t.message {
-		if !looksAhead(s) || isFluff(s.text) {
+		if !looksAhead(s) && !leavesOpen(s) || isFluff(s.text) {
 			continue
 		}
 		text := s.text
-		if rest, ok := cutFold(text, "next step: ", "next steps: ", "next: ", "todo: ", "remaining: "); ok {
+		if rest, ok := cutFold(text, "next step: ", "next steps: ", "next: ", "todo: ", "remaining: ", "nächster schritt: ", "nächste schritte: ", "siguiente paso: ", "próximo paso: "); ok {
 			text = capital(rest)
 		}
 		if n += len(text); n > maxField-60 {
 			break
 		}
 		parts = append(parts, text)
+	}
+	if t.request.later != "" {
+		parts = text.Add(parts, t.request.later)
 	}
 	for _, e := range episodes {
 		for _, c := range e.blocking() {
