@@ -13,7 +13,8 @@ type ModelRequest struct {
 	Run     string
 	Session SessionID
 	Host    Host
-	// Kind is what the call is for: observation, summary or both ("turn").
+	// Kind is what the call is about: a turn that has ended ("turn"), or a part of one
+	// ("observation").
 	Kind  string
 	Model string
 	// System is the stable beginning, the same for every turn of a run.
