@@ -45,6 +45,8 @@ type episode struct {
 	// recovered are failures that passed later without a change; cured, in an episode
 	// with edits, those that something else than an edit ended.
 	recovered, cured []*check
+	// wanted are failures that had to be.
+	wanted []*check
 	// undone are those that edits caused which were taken back.
 	undone []*check
 	// passes are the checks that passed after the last edit.
@@ -155,7 +157,7 @@ func reviveFailures(t *turn) {
 	var revived []*step
 	for i := range t.earlier {
 		o := &t.earlier[i]
-		if o.Origin != claudemem.OriginOffline || o.Type != claudemem.TypeDiscovery {
+		if o.Origin != claudemem.OriginOffline {
 			continue
 		}
 		for _, fact := range o.Facts {
@@ -309,6 +311,8 @@ func newEpisode(t *turn, steps []*step) *episode {
 			case c.undone:
 				e.undone = append(e.undone, c)
 			case c.without && c.fixedBy == nil:
+			case c.fixedBy == nil && t.wants(c):
+				e.wanted = append(e.wanted, c)
 			case c.fixedBy == nil:
 				e.open = append(e.open, c)
 				e.failedFirst = e.failedFirst || i < firstEdit
@@ -326,7 +330,9 @@ func newEpisode(t *turn, steps []*step) *episode {
 			}
 		}
 	}
-	e.open = lastFailures(e.open)
+	e.open = slices.DeleteFunc(lastFailures(e.open), func(c *check) bool { // it ends as wanted now
+		return slices.ContainsFunc(e.wanted, func(w *check) bool { return w.text == c.text && w.at > c.at })
+	})
 	e.symbols = symbolsOf(steps)
 	return e
 }

@@ -14,19 +14,29 @@ import (
 const (
 	openFact  = "Still failing: `"
 	failsFact = "Fails: `"
+	// midwayFact stands in a record that was made before the turn ended.
+	midwayFact = "Failed, and work went on: `"
 )
 
 // parseOpenFact returns the command that failed, and its message, from a fact about an
 // open failure; false for another fact.
 func parseOpenFact(fact string) (command, says string, ok bool) {
-	rest, ok := strings.CutPrefix(fact, openFact)
+	rest, ok := cutPrefixes(fact, openFact, failsFact, midwayFact)
 	if !ok {
-		if rest, ok = strings.CutPrefix(fact, failsFact); !ok {
-			return "", "", false
-		}
+		return "", "", false
 	}
 	command, says, ok = strings.Cut(rest, "`")
 	return text.Before(command, " (in "), strings.TrimPrefix(says, ": "), ok
+}
+
+// cutPrefixes returns s without the first of prefixes that it has.
+func cutPrefixes(s string, prefixes ...string) (string, bool) {
+	for _, p := range prefixes {
+		if rest, ok := strings.CutPrefix(s, p); ok {
+			return rest, true
+		}
+	}
+	return s, false
 }
 
 // observe returns the observations of an episode; none if nothing happened that is
@@ -119,11 +129,7 @@ func (e *episode) subtitle(t claudemem.ObservationType) string {
 	if s := e.overcome(); s != "" && t != claudemem.TypeDiscovery {
 		parts = append(parts, s)
 	} else if blocking := e.blocking(); len(blocking) > 0 {
-		says := "`" + blocking[0].text + "` still fails"
-		if len(e.edits) == 0 {
-			says = "`" + blocking[0].text + "` fails"
-		}
-		parts = append(parts, says)
+		parts = append(parts, "`"+blocking[0].text+"` "+e.failing())
 	} else if p := e.lastMeasure(); p != "" {
 		parts = append(parts, "`"+p+"` passes")
 	}
@@ -216,10 +222,16 @@ func (e *episode) facts(said int) []string {
 	}
 	for _, c := range e.open {
 		fact := openFact
-		if len(e.edits) == 0 {
+		switch {
+		case !e.turn.stopped:
+			fact = midwayFact
+		case len(e.edits) == 0:
 			fact = failsFact
 		}
 		put(fact + c.text + "`: " + failureText(&c.failure))
+	}
+	for _, c := range e.wanted {
+		put("Ends with an error, as it should: `" + c.text + "`: " + failureText(&c.failure))
 	}
 	put(e.attemptFact())
 	for _, f := range e.files() {
@@ -417,7 +429,7 @@ func (e *episode) evidence() []string {
 			out = append(out, strings.TrimSpace("`"+c.text+"` failed and passes "+by.cure())+".")
 		}
 	case len(e.blocking()) > 0 && files != "":
-		out = append(out, "`"+e.blocking()[0].text+"` still fails after the change to "+files+".")
+		out = append(out, "`"+e.blocking()[0].text+"` "+e.failing()+" after the change to "+files+".")
 	case files != "":
 		out = append(out, "Edited "+files+".")
 	}

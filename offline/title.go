@@ -119,10 +119,7 @@ func (e *episode) openTitle() string {
 	if name != "" {
 		what = name
 	}
-	s := what + " still fails"
-	if len(e.edits) == 0 {
-		s = what + " fails"
-	}
+	s := what + " " + e.failing()
 	if c.failure.Named {
 		s += ": " + c.failure.Message
 	} else if c.failure.File != "" {
