@@ -277,10 +277,11 @@ func (c *ruleCues) score(u utterance, announced bool) int {
 		}
 	}
 	clauses := c.clauses(said)
-	orders, describes := c.adverb(clauses)
 	lasting, place := holds(said, c.lasting...), holds(said, c.place...)
+	orders, describes := c.adverb(clauses, place && !holds(said, c.broken...))
 	norm := holds(said, c.norm...)
 	form := orders || norm || c.begins(clauses, c.form) || c.adverbs == nil && holds(said, c.form...) || c == english && beginsWithVerb(clauses)
+	verb := c == english && !norm && !c.begins(clauses, c.form) && !orders // the order is one of any kind
 	bans := c.begins(clauses, c.forbids) || holds(said, c.please...) && holds(said, c.forbids...)
 
 	add(3, label)
@@ -288,7 +289,10 @@ func (c *ruleCues) score(u utterance, announced bool) int {
 	add(3, holds(said, c.keeps...))
 	add(2, lasting)
 	add(2, place)
-	add(1, form && !orders)
+	add(1, form && !orders && !(verb && place))
+	add(1, place && !form && c.begins(clauses, c.habits) && !holds(said, c.lacks...))
+	add(2, norm && forbidsAll(said))
+	add(1, holds(said, "here") && c.begins(clauses, c.habits) && c.begins(clauses, c.form) && !holds(said, c.lacks...))
 	add(1, form && !orders && !place && c.begins(clauses, c.form) && holds(said, c.scope...))
 	add(1, form && holds(said, c.contrast...))
 	add(2, norm && strings.Contains(u.text, "MUST"))
@@ -368,9 +372,21 @@ func bansHabit(clauses [][]string) bool {
 	})
 }
 
+// forbidsAll reports whether an English text in lower case bans something for everyone:
+// "must not be edited".
+func forbidsAll(low string) bool {
+	if holds(low, "you must not", "not to be", "never to be") {
+		return true
+	}
+	_, rest, ok := strings.Cut(low, "must not be ")
+	verb := text.Before(rest, " ")
+	return ok && (strings.HasSuffix(verb, "ed") || strings.HasSuffix(verb, "en"))
+}
+
 // adverb reports whether an "always" or "never" orders something, and whether one only
-// describes what is: "it never returns".
-func (c *ruleCues) adverb(clauses [][]string) (orders, describes bool) {
+// describes what is: "it never returns". placed says that the text names the place where
+// it holds: then "tests never hit the network" orders, too.
+func (c *ruleCues) adverb(clauses [][]string, placed bool) (orders, describes bool) {
 	for _, ws := range clauses {
 		for i, w := range ws {
 			if !c.adverbs[w] {
@@ -380,11 +396,16 @@ func (c *ruleCues) adverb(clauses [][]string) (orders, describes bool) {
 			if i+1 < len(ws) {
 				next = ws[i+1]
 			}
+			if next == "ever" && i+2 < len(ws) {
+				next = ws[i+2]
+			}
 			states := next == "" || c.states[next] || c.describes(next)
 			switch {
 			case !states && (i == 0 || c.leaders[ws[i-1]] || c.leaders[ws[0]]):
 				orders = true
-			case !states && c.elliptic[next] && !holds(strings.Join(ws, " "), "is", "are", "was", "were", "it's"):
+			case !states && c.elliptic[next] && !holds(strings.Join(ws, " "), "is", "are", "was", "were", "it's", "ist", "sind", "steht", "es", "está", "están", "son"):
+				orders = true
+			case !states && placed:
 				orders = true
 			case next != "" && c.infinitive != nil && c.infinitive(ws[len(ws)-1]) && !c.states[next] && !holds(strings.Join(ws, " "), c.broken...):
 				orders = true

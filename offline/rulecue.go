@@ -18,6 +18,8 @@ type ruleCues struct {
 	// all begins a clause about every one of a kind, needs says what such a one has to
 	// have, keeps that something stays as it is, contrast what shall not be done instead.
 	all, needs, keeps, contrast []string
+	// habits begin a clause about what all do, unless a word of lacks is in it.
+	habits, lacks []string
 	// adverbs (always, never) order after one of leaders or at the beginning of a clause,
 	// unless a word of states, or of a form that describes, comes next.
 	adverbs, leaders, states map[string]bool
@@ -55,30 +57,32 @@ func endsIn(suffixes ...string) func(string) bool {
 var ruleLanguages = []*ruleCues{english, german, spanish, japanese}
 
 var english = &ruleCues{
-	label:    phrases("remember: | remember that we | keep in mind that | for the record | general rule | rule for | rules for | house rule | house rules | ground rule | ground rules | project rule | our rule | our rules | as a rule | convention for | our convention | standing rule | standing order | team rule"),
-	lasting:  phrases("from now on | going forward | from here on | in future | in the future | next time | every time | each time | whenever | for all our work | when you change | when you add | when you touch | when you edit | if you change | if you add | if you touch | when adding | when changing | when touching | on principle | by convention | in general | at all times | no exceptions | for future"),
+	label:    phrases("remember: | remember that | reminder | policy | one rule | note for the future | for the future | for all future | keep in mind that | for the record | general rule | rule for | rules for | house rule | house rules | ground rule | ground rules | project rule | our rule | our rules | as a rule | convention for | our convention | standing rule | standing order | team rule"),
+	lasting:  phrases("from now on | going forward | from here on | in future | in the future | next time | every time | each time | whenever | for all our work | when you change | when you add | when you touch | when you edit | if you change | if you add | if you touch | when adding | when changing | when touching | on principle | by convention | in general | at all times | no exceptions | before every | before each | after every | after each"),
 	place:    phrases("in this project | in this repo | in this repository | in this codebase | in this code base | for this project | for this repo | for this repository | for this codebase | in our code | in our project | in our repo | in our codebase"),
 	scope:    phrases("we | our | here | everywhere | the team | us"),
-	form:     phrases("don't | do not | dont | no | avoid | prefer | keep | make sure | ensure | stick to | only | run | write | we use | we only | we don't | we do not | i prefer | we prefer | put | stop"),
+	form:     phrases("don't | do not | dont | no | avoid | prefer | keep | make sure | ensure | stick to | only | run | write | we use | we only | we don't | we do not | i don't want | i prefer | we prefer | put | stop"),
+	habits:   phrases("we | every | each | all"),
+	lacks:    phrases("we have | need | see | get | are | had | got | should | can | want | know"),
 	norm:     phrases("must | are to be | is to be | go through"),
 	please:   phrases("please"),
-	forbids:  phrases("don't | do not | dont | never | avoid"),
-	again:    phrases("again | anymore | any more | ever"),
+	forbids:  phrases("don't | do not | dont | never | avoid | no more | i don't want"),
+	again:    phrases("no more | again | anymore | any more | ever"),
 	because:  phrases("because | since | otherwise | it can | it may | it would | it will | it's generated | it is generated | that breaks | this breaks | it breaks | it blocks"),
 	all:      phrases("all | every | each | any | no"),
-	needs:    phrases("must | need | needs | should | have to | has to | gets | get | goes | go | are to be | is to be"),
+	needs:    phrases("must | must have | needs a | needs an | need a | need an | should have | are to be | is to be"),
 	keeps:    phrases("must not change | must never | must stay | must remain | must not be changed | may not change | has to stay the | have to stay the | must keep | must be kept | must not break | must continue to"),
 	contrast: phrases("not | instead of | rather than | over | without"),
 	adverbs:  text.Set("always never"),
 	leaders:  text.Set("we you i please must should shall to and but also so then do "),
-	states: text.Set(`mind the a an this that it its same red green empty null nil true false had got gets been was is are were seen saw see knew know heard
-		hear get noticed notice found find did ever again happened managed thought expected hit had fail crash hang end seem mean feel quite really only been come happen wrong slow forget forgot wonder`),
+	states: text.Set(`mind the a an this that it its same red green empty null nil true false had getting got gets been was is are were seen saw see knew know heard
+		hear get noticed notice found find did ever again happened managed thought expected hit had fail crash hang end seem mean feel quite really only come happen wrong slow forget forgot wonder`),
 	describes: func(w string) bool {
-		return strings.HasSuffix(w, "s") && !strings.HasSuffix(w, "ss") || strings.HasSuffix(w, "ed") && !strings.HasSuffix(w, "eed") && w != "embed" || strings.HasSuffix(w, "n't")
+		return strings.HasSuffix(w, "s") && !strings.HasSuffix(w, "ss") || strings.HasSuffix(w, "ed") && !strings.HasSuffix(w, "eed") && w != "embed" || strings.HasSuffix(w, "n't") || strings.HasSuffix(w, "ing")
 	},
 	elliptic: text.Set("in with via as through behind under per"),
 	once:     phrases("yet | for now | right now | now | today | tonight | this time | this once | at the moment | for the moment | for a moment | this pr | this commit | this change | first pass"),
-	broken:   phrases("fail | fails | failing | failed | crash | crashes | hang | hangs | broken | error | exception | panic | panics | pass | passes | green | work | works | finishes | returns | come back"),
+	broken:   phrases("fail | fails | failing | failed | crash | crashes | hang | hangs | broken | error | exception | panic | panics | pass | passes | green | work | works | finishes | returns | come back | every time i | each time i | whenever i | every time it | next time i | next time it"),
 	hedge:    phrases("maybe | i think | i guess | perhaps | i wonder | would be nice | might | i suppose | it seems | seems to | looks like | apparently"),
 	quotes:   phrases("says | said | saying | the log | prints | complains | according to"),
 	asks:     phrases("why | how | which | who | where | does | did | is | are | was | can | could | would | should we | should i | what's | what is | what does | what do | what are | what did | do we | do you | do i"),
@@ -87,11 +91,13 @@ var english = &ruleCues{
 }
 
 var german = &ruleCues{
-	label:      phrases("allgemeine regel | generelle regel | grundregel | regel für | regeln für | regel im projekt | unsere regel | unsere regeln | projektregel | konvention für | unsere konvention | bei uns gilt | hier gilt | es gilt | als regel"),
-	lasting:    phrases("ab jetzt | ab sofort | von jetzt an | von nun an | künftig | zukünftig | in zukunft | grundsätzlich | generell | prinzipiell | jedes mal | jedesmal | nächstes mal | nächste mal | beim nächsten mal | immer wenn | merk dir | merke dir | denk daran | denk dran | nie wieder | ohne ausnahme"),
+	label:      phrases("merk dir | merke dir | denk daran | denk dran | allgemeine regel | generelle regel | grundregel | regel für | regeln für | regel im projekt | unsere regel | unsere regeln | projektregel | konvention für | unsere konvention | bei uns gilt | hier gilt | es gilt | als regel"),
+	lasting:    phrases("ab jetzt | ab sofort | von jetzt an | von nun an | künftig | zukünftig | in zukunft | grundsätzlich | generell | prinzipiell | jedes mal | jedesmal | nächstes mal | nächste mal | beim nächsten mal | immer wenn | nie wieder | vor jedem | vor jeder | nach jedem | nach jeder | ohne ausnahme"),
 	place:      phrases("in diesem projekt | in diesem repo | in diesem repository | in dieser codebasis | für dieses projekt | für dieses repo | in unserem code | in unserem projekt | in unserem repo | hier im projekt | hier im repo"),
 	scope:      phrases("wir | uns | unser | unsere | unseren | hier | überall | im team"),
 	form:       phrases("nicht | kein | keine | keinen | nur | verwende | nutze | benutze | vermeide | achte | halte | schreib | schreibe | wir verwenden | wir nutzen | wir benutzen | wir machen | wir schreiben"),
+	habits:     phrases("wir | schreiben wir | verwenden wir | nutzen wir | benutzen wir | machen wir | jede | jeder | jedes | alle"),
+	lacks:      phrases("haben | brauchen | sehen | bekommen | sind | sollten | können | wollen"),
 	norm:       phrases("soll | sollen | muss | müssen | darf | dürfen"),
 	please:     phrases("bitte"),
 	forbids:    phrases("nicht | kein | keine | keinen | nie | niemals | vermeide"),
@@ -106,6 +112,7 @@ var german = &ruleCues{
 	states:     text.Set("noch mehr wieder schon rot grün leer der die das ein eine derselbe dieselbe dasselbe langsamer größer"),
 	describes:  endsIn(),
 	infinitive: endsIn("en", "ern", "eln"),
+	elliptic:   text.Set("auf in mit über per als via"),
 	once:       phrases("erstmal | erst mal | noch nicht | noch nichts | jetzt noch | vorerst | vorläufig | heute | diesmal | dieses mal | gerade | im moment | momentan | bis"),
 	broken:     phrases("fehl | fehler | schlägt | schlagen | scheitert | scheitern | kaputt | absturz | stürzt | stürzen | hängt | hängen | abbrechen | bricht | rot | läuft | laufen | kommt | funktioniert | funktionieren | geht | liefert"),
 	hedge:      phrases("vielleicht | ich glaube | ich denke | vermutlich | eventuell | scheint | anscheinend | wäre schön"),
@@ -116,12 +123,14 @@ var german = &ruleCues{
 }
 
 var spanish = &ruleCues{
-	label:     phrases("regla general | norma general | como regla | como norma | regla del | regla de | reglas del | reglas de | norma del | normas del | nuestra regla | nuestra norma | convención del | nuestra convención | regla para | reglas para"),
-	lasting:   phrases("a partir de ahora | de ahora en adelante | desde ahora | en adelante | en el futuro | la próxima vez | cada vez que | siempre que | por norma | por regla | por principio | recuerda que | recuerda | ten en cuenta | nunca más | sin excepciones | sin excepción"),
+	label:     phrases("recuerda que | ten en cuenta | regla general | norma general | como regla | como norma | regla del | regla de | reglas del | reglas de | norma del | normas del | nuestra regla | nuestra norma | convención del | nuestra convención | regla para | reglas para"),
+	lasting:   phrases("a partir de ahora | de ahora en adelante | desde ahora | en adelante | en el futuro | la próxima vez | cada vez que | siempre que | por norma | por regla | por principio | antes de cada | después de cada | nunca más | sin excepciones | sin excepción"),
 	place:     phrases("en este proyecto | en este repo | en este repositorio | para este proyecto | para este repo | en nuestro código | en nuestro proyecto | en nuestro repo | en esta base de código"),
 	scope:     phrases("nosotros | nuestro | nuestra | nuestros | nuestras | aquí | el equipo | en todas partes | usamos | hacemos | escribimos"),
 	form:      phrases("no | usa | usad | use | utiliza | evita | prefiere | mantén | asegúrate | ejecuta | escribe | solo | sólo | usamos | no usamos | prefiero | haz | pon"),
-	norm:      phrases("debe | deben | debemos | hay que | tiene que | tienen que"),
+	habits:    phrases("usamos | escribimos | hacemos | no usamos | cada | todos | todas"),
+	lacks:     phrases("tenemos | necesitamos | vemos | hay"),
+	norm:      phrases("se | debe | deben | debemos | hay que | tiene que | tienen que"),
 	please:    phrases("por favor"),
 	forbids:   phrases("no | nunca | jamás | evita"),
 	again:     phrases("no vuelvas | no volváis | otra vez | de nuevo | nunca más | no más"),
@@ -134,6 +143,7 @@ var spanish = &ruleCues{
 	leaders:   text.Set("usa usad use utiliza ejecuta haz escribe pon corre abre crea mantén evita prefiere y pero también debe deben debemos que por favor usamos hacemos escribimos no uses hagas subas"),
 	states:    text.Set("el la los las un una lo me nos se es son está están ha han había he igual mismo rojo vacío falla fallan da dan sale salen devuelve devuelven termina terminan muestra tarda aparece rompe cuelga imprime retorna funciona llega pasa queda"),
 	describes: endsIn(),
+	elliptic:  text.Set("en con como"),
 	once:      phrases("todavía | aún | por ahora | de momento | por el momento | hoy | esta vez | ahora mismo | hasta que | hasta | nada"),
 	broken:    phrases("falla | fallan | fallando | error | rompe | rompen | roto | cuelga | cuelgan | devuelve | devuelven | termina | terminan | muestra | muestran | tarda | aparece | aparecen | sale | salen | da | dan | imprime | retorna | funciona | funcionan | llega | llegan | pasa | pasan"),
 	hedge:     phrases("quizás | quizá | tal vez | creo que | supongo | parece | me parece"),
