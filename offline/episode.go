@@ -55,13 +55,16 @@ type episode struct {
 	greenBefore bool
 	// failedFirst: something failed before the first edit.
 	failedFirst bool
-	commits     []string
-	bodies      []string
-	deps        []string
-	read        []string
-	sources     []string
-	answers     []*step
-	tokens      int
+	// reverts are the commits that it took back; takenOut: its own were, later.
+	reverts  []string
+	takenOut bool
+	commits  []string
+	bodies   []string
+	deps     []string
+	read     []string
+	sources  []string
+	answers  []*step
+	tokens   int
 }
 
 // turnsOf groups a batch's events by turn, in the order of each turn's first event. A
@@ -137,6 +140,7 @@ func episodesOf(turns []*turn) []*episode {
 		}
 		all = append(all, own...)
 	}
+	markTakenOut(all)
 	// A failure of an earlier turn belongs to the episode that ended it.
 	for _, other := range all {
 		for _, c := range other.fixedElsewhere() {
@@ -295,6 +299,9 @@ func newEpisode(t *turn, steps []*step) *episode {
 			e.commits, e.bodies = append(e.commits, c.Subject), append(e.bodies, c.Body)
 		}
 		e.deps = text.Add(e.deps, s.deps...)
+		for _, r := range s.Reverts {
+			e.reverts = text.Add(e.reverts, shown(r, 100))
+		}
 		switch {
 		case s.Tool == toolcall.ToolRead && s.path != "":
 			e.read = text.Add(e.read, s.path)
@@ -359,7 +366,7 @@ next:
 
 // works reports whether the episode changed or proved something.
 func (e *episode) works() bool {
-	return len(e.edits) > 0 || len(e.fixed) > 0 || len(e.commits) > 0 || len(e.deps) > 0 || e.onlyTried()
+	return len(e.edits) > 0 || len(e.fixed) > 0 || len(e.commits) > 0 || len(e.deps) > 0 || len(e.reverts) > 0 || e.onlyTried()
 }
 
 // mergeIdle joins stretches without work of their own to the one before, so that
@@ -373,7 +380,7 @@ func mergeIdle(list []*episode) []*episode {
 			continue
 		}
 		p := out[len(out)-1]
-		onlyCommits := len(e.edits) == 0 && len(e.fixed) == 0 && len(e.commits) > 0
+		onlyCommits := len(e.edits) == 0 && len(e.fixed) == 0 && len(e.commits) > 0 && len(e.reverts) == 0
 		switch {
 		case !e.works() && len(e.open) == 0:
 			p.read = text.Add(p.read, e.read...)
@@ -382,6 +389,9 @@ func mergeIdle(list []*episode) []*episode {
 			if len(p.commits) == 0 {
 				p.passes = append(p.passes, e.passes...)
 			}
+		case len(p.reverts)+len(e.reverts) > 0:
+			out = append(out, e)
+			continue
 		case onlyCommits && len(e.open) == 0 && len(p.edits) > 0 && len(p.commits) == 0, // the commit of the work before
 			onlyCommits && len(p.edits) == 0 && len(p.fixed) == 0 && len(p.commits) > 0: // several commits in a row are one thing to tell
 			p.commits, p.bodies = append(p.commits, e.commits...), append(p.bodies, e.bodies...)

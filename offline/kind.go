@@ -17,7 +17,7 @@ func (e *episode) typeOf() claudemem.ObservationType {
 	switch {
 	case len(e.edits) == 0 && len(e.fixed) > 0:
 		return claudemem.TypeDiscovery // installing or starting something was the cure
-	case len(e.edits) == 0 && (len(e.commits) > 0 || len(e.deps) > 0):
+	case len(e.edits) == 0 && (len(e.commits) > 0 || len(e.deps) > 0 || len(e.reverts) > 0):
 		return claudemem.TypeChange
 	case len(e.edits) == 0 || len(e.blocking()) > 0:
 		return claudemem.TypeDiscovery

@@ -58,6 +58,9 @@ func (e *episode) observe() []claudemem.Observation {
 	if e.works() || len(e.blocking()) > 0 {
 		t := e.typeOf()
 		o := e.observation(t, e.title(t))
+		if e.takenOut {
+			o.Title = shown(cut(o.Title, maxTitle-len(revertedLater))+revertedLater, maxTitle)
+		}
 		o.Subtitle = e.subtitle(t)
 		o.Facts = e.facts(-1)
 		out = append(out, o)
@@ -125,6 +128,9 @@ func (e *episode) observation(t claudemem.ObservationType, title string) claudem
 
 // subtitle returns the evidence in one line: what failed and passes, what was edited.
 func (e *episode) subtitle(t claudemem.ObservationType) string {
+	if len(e.reverts) > 0 && len(e.edits) == 0 {
+		return e.whyReverted()
+	}
 	var parts []string
 	if s := e.overcome(); s != "" && t != claudemem.TypeDiscovery {
 		parts = append(parts, s)
@@ -143,6 +149,20 @@ func (e *episode) subtitle(t claudemem.ObservationType) string {
 		parts = append(parts, e.bodies[len(e.bodies)-1])
 	}
 	return shown(capital(strings.Join(parts, "; ")), maxSubtitle)
+}
+
+// revertedLater ends the title of work whose commit was taken back.
+const revertedLater = " (reverted later)"
+
+// whyReverted returns the agent's sentence that gives a reason for a revert, else what the
+// user said.
+func (e *episode) whyReverted() string {
+	for _, s := range e.turn.message {
+		if explains(s.text) && !isFluff(s.text) {
+			return shown(s.text, maxSubtitle)
+		}
+	}
+	return shown(text.First(strings.SplitN(e.turn.request.text, "\n", 2)), maxSubtitle)
 }
 
 // proof returns the failure that best shows what was overcome: the last one, a test's
@@ -232,6 +252,9 @@ func (e *episode) facts(said int) []string {
 	}
 	for _, c := range e.wanted {
 		put("Ends with an error, as it should: `" + c.text + "`: " + failureText(&c.failure))
+	}
+	for _, r := range e.reverts {
+		put("Reverted: " + quoted([]string{r}))
 	}
 	put(e.attemptFact())
 	for _, f := range e.files() {

@@ -223,8 +223,12 @@ func (e *episode) rename() (from, to string) {
 	return "", ""
 }
 
-// changes returns what happened to one file and its symbols, "" for nothing.
+// changes returns what happened to one file and its symbols, "" for nothing and for work
+// that was reverted.
 func (e *episode) changes(file string) string {
+	if e.takenOut {
+		return ""
+	}
 	var headings, under []string
 	created, deleted, from := false, false, ""
 	for _, x := range e.edits {

@@ -183,6 +183,8 @@ func (e *episode) workTitle(t claudemem.ObservationType) string {
 // installed.
 func (e *episode) bareTitle() string {
 	switch {
+	case len(e.reverts) > 0:
+		return "Reverted " + quoted(e.reverts[:min(len(e.reverts), 2)]) + ": the work is not there any more"
 	case len(e.deps) > 0:
 		if s := e.tell(false); s != "" {
 			return s

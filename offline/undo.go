@@ -161,6 +161,21 @@ func createdBefore(steps []*step, path string) bool {
 	})
 }
 
+// markTakenOut marks the episodes whose commit a later one reverted, by its subject or
+// as HEAD.
+func markTakenOut(all []*episode) {
+	for i, e := range all {
+		for _, r := range e.reverts {
+			for _, other := range slices.Backward(all[:i]) {
+				if len(other.commits) > 0 && (r == "HEAD" || slices.Contains(other.commits, r)) {
+					other.takenOut = true
+					break
+				}
+			}
+		}
+	}
+}
+
 // gaveUp returns the files of the edits that the episode took back.
 func (e *episode) gaveUp() []string {
 	var files []string

@@ -36,3 +36,18 @@ func TestUndone(t *testing.T) {
 			stop("A `node` takes 64 bytes, because `next` is a pointer."), nil, []string{"size_test.go", "given up"}},
 	})
 }
+
+// TestReverted tells a revert by command, and work that was reverted as such.
+func TestReverted(t *testing.T) {
+	const printed = "[main c30c5ff] Revert \"split the executor (#12)\"\n 3 files changed"
+	checkStatements(t, []statement{
+		{"of another session", tell().ask("take the executor back out, replicas lag after a checkpoint").run("git fetch -q && git revert --no-edit 53e155d && go test .", printed+"\nok  \tx\t0.3s").stop("It is reverted."),
+			[]string{"change: Reverted “split the executor (#12)”: the work is not there any more", "replicas lag after a checkpoint"}, nil},
+		{"git says nothing", tell().ask("take it back out").run("git revert -m 1 --no-edit 53e155d", "").stop("It is reverted, because replicas lagged."),
+			[]string{"Reverted “53e155d”", "because replicas lagged"}, []string{"“1”"}},
+		{"given up", tell().ask("take it back out").run("git revert --abort", "").stop("The revert has conflicts."), nil, []string{"Reverted"}},
+		{"that failed", tell().ask("take it back out").fail("git revert 53e155d", 1, "error: could not revert 53e155d").stop("The revert has conflicts."), nil, []string{"Reverted"}},
+		{"of the same session", tell().ask("split the executor").edit("db.go", 3, "+\tx()").run("git commit -am 'split the executor (#12)'", "").stop("`db.go` has an executor.").
+			ask("take it back out").run("git revert --no-edit HEAD", printed).stop("It is reverted."), []string{"(reverted later)\n", "Reverted “split the executor (#12)”"}, nil},
+	})
+}

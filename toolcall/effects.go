@@ -82,6 +82,11 @@ func (c *Call) throwAway(cmd *Command, verb string) {
 		names = cmd.arguments(dash + 1)
 	}
 	switch verb {
+	case "revert":
+		if !c.Failed {
+			c.Reverts = text.Add(c.Reverts, cmd.reverted(c.Output)...)
+		}
+		return
 	case "reset":
 		if cmd.has("--hard") {
 			c.Undone = []string{"."}
@@ -116,6 +121,33 @@ func (c *Call) throwAway(cmd *Command, verb string) {
 		}
 		c.Undone = append(c.Undone, rel)
 	}
+}
+
+// reverted returns the commits that `git revert` took back: the subjects that git
+// printed, else the revisions of the command.
+func (c *Command) reverted(output string) []string {
+	if c.has("--abort", "--quit", "--skip") {
+		return nil
+	}
+	var subjects []string
+	for line := range strings.Lines(output) {
+		if _, rest, ok := strings.Cut(line, `] Revert "`); ok && line[0] == '[' {
+			subjects = append(subjects, strings.TrimSuffix(strings.TrimSpace(rest), `"`))
+		}
+	}
+	if len(subjects) > 0 {
+		return subjects
+	}
+	var names []string
+	for i := c.verbIndex() + 1; i < len(c.Words); i++ {
+		switch w := c.Words[i]; {
+		case w == "-m" || w == "--mainline" || w == "-X" || w == "--strategy" || w == "--strategy-option":
+			i++ // its value is no revision
+		case !strings.HasPrefix(w, "-"):
+			names = append(names, w)
+		}
+	}
+	return names
 }
 
 // Inside reports whether a command was run within the worktree.

@@ -96,6 +96,9 @@ type Call struct {
 	// Commits are the commits made, Dependencies the packages added or removed.
 	Commits      []Commit
 	Dependencies []Dependency
+	// Reverts are the commits that git revert took back: their subjects, or how they were
+	// named.
+	Reverts []string
 	// Touched are manifests that a package manager changed in passing. Undone are the
 	// files whose changes were thrown away; "." = all.
 	Touched, Undone []string
