@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -26,10 +27,13 @@ var friday = time.Date(2026, 3, 20, 12, 0, 0, 0, time.UTC)
 // memory is a memory with the records of two projects.
 type memory struct {
 	*store.Store
-	now   time.Time
+	now   atomic.Pointer[time.Time] // the index reads it beside the test
 	index *index.Index
 	local *api.Local
 }
+
+// setNow sets the clock of the memory.
+func (m *memory) setNow(now time.Time) { m.now.Store(&now) }
 
 // kept is the store as the API's keeper, without redaction, which the worker does.
 type kept struct{ *memory }
@@ -44,14 +48,15 @@ func (k kept) HideObservation(ctx context.Context, id claudemem.ObservationID, p
 func newMemory(t testing.TB) *memory {
 	t.Helper()
 	folder := t.TempDir()
-	m := &memory{now: friday}
-	clock := func() time.Time { return m.now }
+	m := &memory{}
+	m.setNow(friday)
+	clock := func() time.Time { return *m.now.Load() }
 	var err error
 	m.Store, err = store.Open(t.Context(), filepath.Join(folder, "memory.db"), store.Options{Clock: clock})
 	must(t, err)
 	t.Cleanup(func() { must(t, m.Close()) })
 	m.seed(t)
-	m.now = friday
+	m.setNow(friday)
 	ix, err := index.Open(t.Context(), filepath.Join(folder, "index.db"), m.Store, index.Options{Clock: clock})
 	must(t, err)
 	t.Cleanup(func() { must(t, ix.Close()) })
@@ -69,7 +74,7 @@ func (m *memory) server(o mcpserver.Options) *mcpserver.Server {
 		o.Dir = "/src/shop"
 	}
 	o.Version = "1.2.3"
-	o.Clock = func() time.Time { return m.now }
+	o.Clock = func() time.Time { return *m.now.Load() }
 	return mcpserver.New(m.local, o)
 }
 
@@ -85,7 +90,7 @@ func must(t testing.TB, err error) {
 func (m *memory) seed(t testing.TB) {
 	t.Helper()
 	ctx := context.Background()
-	m.now = friday.Add(-50 * time.Hour)
+	m.setNow(friday.Add(-50 * time.Hour))
 	turn := func(n int, prompt string, o claudemem.Outcome) {
 		t.Helper()
 		m.turn(t, "/src/shop", "0b7c1f6e-52a1-4b58-9f0a-1a2b3c4d5e6f", n, prompt, o)
@@ -144,8 +149,8 @@ func (m *memory) turn(t testing.TB, project, session string, n int, prompt strin
 		{Kind: claudemem.KindTool, ToolName: "Edit", ToolInput: json.RawMessage(`{"file_path":"limiter.go"}`), ToolResponse: json.RawMessage(`{}`)},
 		{Kind: claudemem.KindStop},
 	} {
-		m.now = m.now.Add(time.Minute)
-		at := claudemem.MillisOf(m.now)
+		m.setNow(m.now.Load().Add(time.Minute))
+		at := claudemem.MillisOf(*m.now.Load())
 		e.Host, e.HostSessionID, e.ProjectPath, e.Branch = claudemem.HostClaudeCode, session, project, "main"
 		e.DeliveryID, e.OccurredAt = fmt.Sprint(session, e.Kind, n), at
 		receipt, err := m.Enqueue(ctx, claudemem.Arrival{Key: e.DeliveryID, Event: e, ReceivedAt: at})
