@@ -258,7 +258,7 @@ func (c *ruleCues) leadIn(s string) (head, tail string) {
 
 // announces reports whether a text in front of a colon says that rules follow.
 func (c *ruleCues) announces(s string) bool {
-	low := strings.ToLower(s)
+	low := strings.ToLower(s) + ":" // a label may end in one
 	return holds(low, c.label...) || holds(low, c.lasting...) || holds(low, c.place...)
 }
 

@@ -57,7 +57,7 @@ func endsIn(suffixes ...string) func(string) bool {
 var ruleLanguages = []*ruleCues{english, german, spanish, japanese}
 
 var english = &ruleCues{
-	label:    phrases("remember: | remember that | reminder | policy | one rule | note for the future | for the future | for all future | keep in mind that | for the record | general rule | rule for | rules for | house rule | house rules | ground rule | ground rules | project rule | our rule | our rules | as a rule | convention for | our convention | standing rule | standing order | team rule"),
+	label:    phrases("remember: | remember that we | reminder: | policy: | one rule: | note for the future | for the future | for all future | keep in mind that | for the record | general rule | rule for this | rule for our | rule for all | rules for this | rules for our | house rule | house rules | ground rule | ground rules | project rule | our rule | our rules | as a rule | our convention | standing rule | standing order | team rule"),
 	lasting:  phrases("from now on | going forward | from here on | in future | in the future | next time | every time | each time | whenever | for all our work | when you change | when you add | when you touch | when you edit | if you change | if you add | if you touch | when adding | when changing | when touching | on principle | by convention | in general | at all times | no exceptions | before every | before each | after every | after each"),
 	place:    phrases("in this project | in this repo | in this repository | in this codebase | in this code base | for this project | for this repo | for this repository | for this codebase | in our code | in our project | in our repo | in our codebase"),
 	scope:    phrases("we | our | here | everywhere | the team | us"),
@@ -91,7 +91,7 @@ var english = &ruleCues{
 }
 
 var german = &ruleCues{
-	label:      phrases("merk dir | merke dir | denk daran | denk dran | allgemeine regel | generelle regel | grundregel | regel für | regeln für | regel im projekt | unsere regel | unsere regeln | projektregel | konvention für | unsere konvention | bei uns gilt | hier gilt | es gilt | als regel"),
+	label:      phrases("merk dir | merke dir | denk daran | denk dran | allgemeine regel | generelle regel | grundregel | regel für dieses | regel für unser | regel für alle | regeln für dieses | regeln für unser | regel im projekt | unsere regel | unsere regeln | projektregel | unsere konvention | bei uns gilt | hier gilt | es gilt | als regel"),
 	lasting:    phrases("ab jetzt | ab sofort | von jetzt an | von nun an | künftig | zukünftig | in zukunft | grundsätzlich | generell | prinzipiell | jedes mal | jedesmal | nächstes mal | nächste mal | beim nächsten mal | immer wenn | nie wieder | vor jedem | vor jeder | nach jedem | nach jeder | ohne ausnahme"),
 	place:      phrases("in diesem projekt | in diesem repo | in diesem repository | in dieser codebasis | für dieses projekt | für dieses repo | in unserem code | in unserem projekt | in unserem repo | hier im projekt | hier im repo"),
 	scope:      phrases("wir | uns | unser | unsere | unseren | hier | überall | im team"),
@@ -123,7 +123,7 @@ var german = &ruleCues{
 }
 
 var spanish = &ruleCues{
-	label:     phrases("recuerda que | ten en cuenta | regla general | norma general | como regla | como norma | regla del | regla de | reglas del | reglas de | norma del | normas del | nuestra regla | nuestra norma | convención del | nuestra convención | regla para | reglas para"),
+	label:     phrases("recuerda que | ten en cuenta | regla general | norma general | como regla | como norma | regla del proyecto | regla de este | reglas del proyecto | reglas de este | norma del | normas del | nuestra regla | nuestra norma | convención del proyecto | nuestra convención | regla para este | reglas para este"),
 	lasting:   phrases("a partir de ahora | de ahora en adelante | desde ahora | en adelante | en el futuro | la próxima vez | cada vez que | siempre que | por norma | por regla | por principio | antes de cada | después de cada | nunca más | sin excepciones | sin excepción"),
 	place:     phrases("en este proyecto | en este repo | en este repositorio | para este proyecto | para este repo | en nuestro código | en nuestro proyecto | en nuestro repo | en esta base de código"),
 	scope:     phrases("nosotros | nuestro | nuestra | nuestros | nuestras | aquí | el equipo | en todas partes | usamos | hacemos | escribimos"),
@@ -154,7 +154,7 @@ var spanish = &ruleCues{
 }
 
 var japanese = &ruleCues{
-	label:     phrases("ルール | 規約 | 決まり | 原則として | 方針として"),
+	label:     phrases("ルール: | ルール： | ルールとして | 規約として | 決まりとして | 原則として | 方針として"),
 	lasting:   phrases("今後 | これからは | これから先 | 以後 | 以降は | 次回から | 次からは | 毎回 | 常に | 必ず | 絶対に | 決して | いつも | たびに | 二度と"),
 	place:     phrases("このプロジェクトでは | このリポジトリでは | このレポジトリでは | このコードベースでは | うちでは | 当プロジェクトでは"),
 	scope:     phrases("このプロジェクト | このリポジトリ | 私たち | 我々 | チーム | 全て | すべて"),
