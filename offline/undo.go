@@ -47,7 +47,13 @@ func undo(t *turn) {
 			}
 		}
 	}
+	earliest := map[int]attempt{} // by the step that took back: the work stays linear
 	for _, a := range t.attempts {
+		if first, ok := earliest[a.to]; !ok || a.from < first.from {
+			earliest[a.to] = a
+		}
+	}
+	for _, a := range earliest {
 		for _, s := range t.steps[a.from : a.to+1] {
 			for _, c := range s.checks {
 				c.undone = c.undone || t.causedBy(c, a)

@@ -1,6 +1,10 @@
 package offline
 
-import "testing"
+import (
+	"fmt"
+	"testing"
+	"time"
+)
 
 // TestUndone closes the failures that edits caused which were taken back, and tells what
 // was tried and why it was given up.
@@ -50,4 +54,17 @@ func TestReverted(t *testing.T) {
 		{"of the same session", tell().ask("split the executor").edit("db.go", 3, "+\tx()").run("git commit -am 'split the executor (#12)'", "").stop("`db.go` has an executor.").
 			ask("take it back out").run("git revert --no-edit HEAD", printed).stop("It is reverted."), []string{"(reverted later)\n", "Reverted “split the executor (#12)”"}, nil},
 	})
+}
+
+// TestLongAttemptStaysCheap takes back many edits that were tested again and again.
+func TestLongAttemptStaysCheap(t *testing.T) {
+	s := tell().ask("try it")
+	for i := range 600 {
+		s.edit(fmt.Sprintf("a%d.go", i), 5, "-\ta()", "+\tb()").fail("go test ./...", 1, goFailure)
+	}
+	start := time.Now()
+	s.run("git checkout -- .", "").stop("It does not work, because `b` is slow.").distil(t)
+	if d := time.Since(start); d > 5*time.Second {
+		t.Errorf("took %v", d)
+	}
 }
