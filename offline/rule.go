@@ -289,7 +289,7 @@ func (c *ruleCues) score(u utterance, announced bool) int {
 	add(3, holds(said, c.keeps...))
 	add(2, lasting)
 	add(2, place)
-	add(1, form && !orders && !(verb && place))
+	add(1, form && !orders && (!verb || !place))
 	add(1, place && !form && c.begins(clauses, c.habits) && !holds(said, c.lacks...))
 	add(2, norm && forbidsAll(said))
 	add(1, holds(said, "here") && c.begins(clauses, c.habits) && c.begins(clauses, c.form) && !holds(said, c.lacks...))

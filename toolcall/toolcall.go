@@ -266,7 +266,7 @@ func (c *Call) judge() {
 	}
 	culprit := -1
 	if c.Failed || c.Verdict.Failed {
-		known := false
+		var known bool
 		if culprit, known = c.culprit(last); c.Failed && !known {
 			return // one of several: the output does not say which
 		}
