@@ -20,8 +20,9 @@ func (o *Outline) golang(src []byte) {
 	x.run(0)
 	x.finish()
 	w := &walker{lexer: x, grammar: grammars["go"], language: "go"}
+	source := set.File(file.FileStart)
 	at := func(pos token.Pos) int {
-		offset := int32(set.Position(pos).Offset)
+		offset := int32(source.Offset(pos))
 		return sort.Search(len(x.tokens), func(i int) bool { return x.tokens[i].start >= offset })
 	}
 	for _, d := range file.Decls {
