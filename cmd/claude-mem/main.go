@@ -74,10 +74,9 @@ func (a *app) note(format string, args ...any) {
 
 func (a *app) rootCommand() *cobra.Command {
 	root := &cobra.Command{
-		Use:     "claude-mem",
-		Short:   "A memory for coding agents",
-		Version: versionLine(),
-		Long:    "claude-mem records the work of a coding agent and gives the next session\nthe relevant records.",
+		Use:   "claude-mem",
+		Short: "A memory for coding agents",
+		Long:  "claude-mem records the work of a coding agent and gives the next session\nthe relevant records.",
 		Example: `  claude-mem demo                 # replay a recorded session
   claude-mem recent               # the newest records of this project
   claude-mem search rate limiter  # search the records
@@ -85,9 +84,16 @@ func (a *app) rootCommand() *cobra.Command {
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          knownCommand,
-		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	root.SetVersionTemplate("{{.Version}}\n")
+	// Not cobra's own flag: with a template for it the linker keeps every method of every
+	// type, 2.7 MB.
+	printVersion := root.Flags().BoolP("version", "v", false, "version for claude-mem")
+	root.RunE = func(cmd *cobra.Command, _ []string) error {
+		if *printVersion {
+			return a.show(false, nil, func(p *printer) { p.printf("%s\n", versionLine()) })
+		}
+		return cmd.Help()
+	}
 	root.SetFlagErrorFunc(wrongFlag)
 	root.SetHelpFunc(help(root.HelpFunc()))
 	root.AddGroup(

@@ -9,13 +9,13 @@ import (
 	"encoding/json"
 	"regexp"
 	"strings"
-	"text/template"
 	"time"
 
 	"github.com/google/uuid"
 
 	"claudemem"
 	"claudemem/model"
+	"claudemem/text"
 )
 
 // conversation is a run. The fields below busy belong to the goroutine that set
@@ -255,19 +255,13 @@ func sessionID(run string) string {
 //go:embed earlier.md
 var earlierText string
 
-var earlier = template.Must(template.New("earlier").Parse(strings.TrimSuffix(earlierText, "\n")))
-
 // escapeMarkup keeps a message from closing the elements around it.
 var escapeMarkup = strings.NewReplacer("</message", "&lt;/message", "</earlier_conversation", "&lt;/earlier_conversation")
 
 // render returns the first message of a conversation whose history the CLI does
 // not know.
 func render(request claudemem.ModelRequest) string {
-	type message struct{ From, Text string }
-	var data struct {
-		History []message
-		Prompt  string
-	}
+	var history strings.Builder
 	for _, m := range request.History {
 		if strings.TrimSpace(m.Text) == "" {
 			continue
@@ -276,17 +270,12 @@ func render(request claudemem.ModelRequest) string {
 		if m.Role == "assistant" {
 			from = "you"
 		}
-		data.History = append(data.History, message{from, escapeMarkup.Replace(m.Text)})
+		history.WriteString("\n<message from=\"" + from + "\">\n" + escapeMarkup.Replace(m.Text) + "\n</message>")
 	}
-	if len(data.History) == 0 {
+	if history.Len() == 0 {
 		return request.Prompt
 	}
-	data.Prompt = request.Prompt
-	var b strings.Builder
-	if err := earlier.Execute(&b, data); err != nil {
-		panic(err) // our own template with strings as data
-	}
-	return b.String()
+	return text.Fill(strings.TrimSuffix(earlierText, "\n"), map[string]string{"history": history.String(), "prompt": request.Prompt})
 }
 
 // jsonSize returns the bytes of s as a JSON string.

@@ -29,7 +29,7 @@ func Digest(observations []claudemem.Observation, summaries []claudemem.Summary,
 	if len(observations)+len(summaries) == 0 {
 		return ""
 	}
-	frame := render("digest.md", map[string]any{"Records": ""})
+	frame := render("digest.md", map[string]string{"records": ""})
 	room := limitTokens - claudemem.EstimateTokens(frame) - 2 // roundings
 	if room <= 0 {
 		return ""
@@ -41,7 +41,7 @@ func Digest(observations []claudemem.Observation, summaries []claudemem.Summary,
 	if records == "" {
 		return ""
 	}
-	return render("digest.md", map[string]any{"Records": records})
+	return render("digest.md", map[string]string{"records": records})
 }
 
 // digestLines returns a line for each observation, the newest in full as far as room (in

@@ -4,15 +4,13 @@ import (
 	"embed"
 	"strconv"
 	"strings"
-	"text/template"
 
 	"claudemem"
+	"claudemem/text"
 )
 
 //go:embed prompts/*.md
 var promptFiles embed.FS
-
-var prompts = template.Must(template.ParseFS(promptFiles, "prompts/*.md"))
 
 // Limits of the texts that a prompt quotes, in bytes of the prompt.
 const (
@@ -46,7 +44,27 @@ func System(m Mode, language string) string {
 	if l := oneLine(language, maxLanguage); l != "" {
 		in = "Write all text in " + l + ", whatever language the session is in; types and concepts stay as they are."
 	}
-	return render("system.md", map[string]any{"Mode": m, "TypeChoice": strings.Join(types, " | "), "Language": in})
+	definitions := make([]string, len(m.Types))
+	for i, t := range m.Types {
+		definitions[i] = string(t.ID) + ": " + t.Definition
+	}
+	concepts := make([]string, len(m.Concepts))
+	for i, c := range m.Concepts {
+		concepts[i] = c.ID + ": " + c.Definition
+	}
+	w := &m.Wording
+	return render("system.md", map[string]string{
+		"role": w.Role, "choice": strings.Join(types, " | "), "language": in, "types": bullets(definitions), "concepts": bullets(concepts),
+		"worth": bullets(w.Worth), "skip": bullets(w.Skip), "good": w.Good, "nothing": w.Nothing, "bad": bullets(w.Bad),
+	})
+}
+
+// bullets returns lines as the items of a list.
+func bullets(lines []string) string {
+	if len(lines) == 0 {
+		return ""
+	}
+	return "- " + strings.Join(lines, "\n- ")
 }
 
 // Session returns what the first prompt of a run says of the session.
@@ -61,7 +79,7 @@ func Session(f Facts) string {
 		}
 	}
 	element(&about, "technologies", strings.Join(technologies, ", "))
-	return render("session.md", map[string]any{"About": about.String(), "Learnings": learningLines(f.Learnings)})
+	return render("session.md", map[string]string{"about": about.String(), "learnings": learningLines(f.Learnings)})
 }
 
 // learningLines returns a line for each learning, as many as fit into maxLearnings bytes.
@@ -81,8 +99,8 @@ func learningLines(learnings []string) string {
 // is the user's prompt of their turn; an empty one is left out. Events that do not
 // fit (see Fit) are only named.
 func (v View) Observations(events []claudemem.PendingEvent, prompt claudemem.Prompt) string {
-	return render("observations.md", map[string]any{
-		"Mark": v.Mark, "Request": v.request(prompt), "Events": v.renderEvents(events),
+	return render("observations.md", map[string]string{
+		"mark": v.Mark, "request": v.request(prompt), "events": v.renderEvents(events),
 	})
 }
 
@@ -90,8 +108,9 @@ func (v View) Observations(events []claudemem.PendingEvent, prompt claudemem.Pro
 // a turn: events are those that were not shown before, lastMessage is the agent's last
 // message.
 func (v View) Turn(events []claudemem.PendingEvent, prompt claudemem.Prompt, lastMessage string) string {
-	return render("turn.md", map[string]any{
-		"Mark": v.Mark, "Request": v.request(prompt), "Events": v.renderEvents(events), "LastMessage": v.closing(lastMessage),
+	return render("turn.md", map[string]string{
+		"mark": v.Mark, "request": v.request(prompt), "events": v.renderEvents(events), "closing": v.closing(lastMessage),
+		"checkpoint": render("checkpoint.md", nil),
 	})
 }
 
@@ -99,12 +118,22 @@ func (v View) Turn(events []claudemem.PendingEvent, prompt claudemem.Prompt, las
 // request, its events and whether its checkpoint was asked for. The texts are lines
 // without markup.
 func ShownBefore(prompt claudemem.Prompt, events []string, checkpoint bool) string {
-	return render("shown.md", map[string]any{"Prompt": prompt, "Events": events, "Checkpoint": checkpoint})
+	values := map[string]string{"request": "", "events": "", "checkpoint": ""}
+	if len(events) > 0 {
+		values["events"] = bullets(events) + "\n"
+	}
+	if prompt.Text != "" {
+		values["request"] = `<user_request number="` + strconv.Itoa(prompt.Number) + `">` + prompt.Text + "</user_request>\n"
+	}
+	if checkpoint {
+		values["checkpoint"] = "yes"
+	}
+	return render("shown.md", values)
 }
 
 // Names returns the list of a session's names for the beginning of a new run. names
 // is a line without markup.
-func Names(names string) string { return render("names.md", names) }
+func Names(names string) string { return render("names.md", map[string]string{"names": names}) }
 
 // Reminder returns the prompt after an answer that could not be used.
 func Reminder() string { return render("reminder.md", nil) }
@@ -137,11 +166,11 @@ func element(b *strings.Builder, name, escaped string) {
 	}
 }
 
-// render executes a template. The templates are tested, so a failure is a bug.
-func render(name string, data any) string {
-	var b strings.Builder
-	if err := prompts.ExecuteTemplate(&b, name, data); err != nil {
-		panic(err)
+// render fills in one of the prompts.
+func render(name string, values map[string]string) string {
+	prompt, err := promptFiles.ReadFile("prompts/" + name)
+	if err != nil {
+		panic(err) // the file is compiled in
 	}
-	return strings.TrimRight(b.String(), "\n") + "\n"
+	return strings.TrimRight(text.Fill(string(prompt), values), "\n") + "\n"
 }
