@@ -76,9 +76,10 @@ func Language(name string) string {
 var inCpp = [][]byte{[]byte("\nclass "), []byte("\nnamespace "), []byte("\ntemplate"), []byte("public:"), []byte("std::")}
 
 // Of returns the outline of a file with that name. A file in no known language, a
-// binary one or one above MaxSize has no symbols.
-func Of(name string, src []byte) Outline {
-	o := Outline{Language: Language(name)}
+// binary one or one above MaxSize has no symbols. One that a fault of the reader keeps
+// from being read is Broken.
+func Of(name string, src []byte) (o Outline) {
+	o.Language = Language(name)
 	if o.Language == "" || len(src) > MaxSize || bytes.IndexByte(src[:min(len(src), 8<<10)], 0) >= 0 {
 		return o
 	}
@@ -89,6 +90,11 @@ func Of(name string, src []byte) Outline {
 	if o.Language == "c" && strings.HasSuffix(strings.ToLower(name), ".h") && slices.ContainsFunc(inCpp, func(mark []byte) bool { return bytes.Contains(src, mark) }) {
 		o.Language = "cpp"
 	}
+	defer func() {
+		if recover() != nil { // one file must not end the worker
+			o = Outline{Language: o.Language, Broken: true}
+		}
+	}()
 	switch o.Language {
 	case "go":
 		o.golang(src)

@@ -57,3 +57,12 @@ func lines(o outline.Outline) string {
 	}
 	return b.String()
 }
+
+// TestFaultOfTheReader: a reader that panics makes a file broken, and ends nothing else.
+func TestFaultOfTheReader(t *testing.T) {
+	defer outline.AddFaultyLanguage()()
+	o := outline.Of("x.faulty", []byte("func f() {}"))
+	if !o.Broken || o.Language != "faulty" || len(o.Symbols) > 0 {
+		t.Errorf("Of = %+v, want a broken file without symbols", o)
+	}
+}
