@@ -2,12 +2,31 @@ package redact
 
 import (
 	"strconv"
+	"strings"
 	"unicode/utf8"
 )
 
+// What a TruncationMark has around its number.
+const (
+	markStart = "\n[claude-mem: "
+	markEnd   = " bytes cut]\n"
+)
+
 // TruncationMark returns the text that replaces n removed bytes.
-func TruncationMark(n int) string {
-	return "\n[claude-mem: " + strconv.Itoa(n) + " bytes cut]\n"
+func TruncationMark(n int) string { return markStart + strconv.Itoa(n) + markEnd }
+
+// IsTruncated reports whether a text has a TruncationMark.
+func IsTruncated(s string) bool {
+	for {
+		_, rest, found := strings.Cut(s, markStart)
+		if !found {
+			return false
+		}
+		if digits := strings.TrimLeft(rest, "0123456789"); digits != rest && strings.HasPrefix(digits, markEnd) {
+			return true
+		}
+		s = rest
+	}
 }
 
 // wordReach is how far TruncateMiddle moves an end to reach white space, in bytes.

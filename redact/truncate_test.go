@@ -41,3 +41,16 @@ func TestTruncateMiddleSplitsNoWord(t *testing.T) {
 		}
 	}
 }
+
+func TestIsTruncated(t *testing.T) {
+	long := strings.Repeat("word ", 1000)
+	for s, want := range map[string]bool{
+		"": false, long: false, TruncateMiddle(long, 100): true, "x" + TruncationMark(12) + "y": true,
+		"\n[claude-mem: many bytes cut]\n": false, "\n[claude-mem:  bytes cut]\n": false, "[claude-mem: 3 bytes cut]": false,
+		"\n[claude-mem: \n[claude-mem: 7 bytes cut]\n": true,
+	} {
+		if got := IsTruncated(s); got != want {
+			t.Errorf("IsTruncated(%.60q) = %t", s, got)
+		}
+	}
+}

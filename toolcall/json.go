@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"encoding/json"
 	"strings"
+
+	"claudemem/redact"
 )
 
 // input has the fields of the known tools' inputs, of several hosts.
@@ -129,10 +131,9 @@ func (e *Edit) changesText() bool {
 	return false
 }
 
-// whole returns a text of a file, nil for one that was truncated on its way: package
-// redact marks it so.
+// whole returns a text of a file, nil for one that was truncated on its way.
 func whole(text *string) *string {
-	if text != nil && len(*text) > minTruncated && strings.Contains(*text, "\n[claude-mem: ") && strings.Contains(*text, " bytes cut]\n") {
+	if text != nil && len(*text) > minTruncated && redact.IsTruncated(*text) {
 		return nil
 	}
 	return text

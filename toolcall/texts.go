@@ -1,6 +1,10 @@
 package toolcall
 
-import "strings"
+import (
+	"strings"
+
+	"claudemem/redact"
+)
 
 // Texts returns the whole file before and after the edit; false when they are not known
 // for certain. now returns the file as it is on disk, false when it cannot be had; it is
@@ -155,9 +159,6 @@ func withTabs(line string) string {
 	return strings.Repeat("\t", n/2) + line[:n%2] + rest
 }
 
-// masked begins what stands in a text for a secret, see package redact.
-const masked = "[redacted:"
-
 // sameLine reports whether a line of a patch is a line of a file: blanks at the beginning
 // and line ends apart, and with any text for a secret that was masked in the patch.
 func sameLine(patch, line string) bool {
@@ -166,18 +167,18 @@ func sameLine(patch, line string) bool {
 	if patch == line {
 		return true
 	}
-	for strings.Contains(patch, masked) {
-		clear, rest, _ := strings.Cut(patch, masked)
+	for strings.Contains(patch, redact.MaskStart) {
+		clear, rest, _ := strings.Cut(patch, redact.MaskStart)
 		_, rest, closed := strings.Cut(rest, "]")
 		if !closed || !strings.HasPrefix(line, clear) {
 			return false
 		}
 		line = line[len(clear):]
-		next := strings.SplitN(rest, masked, 2)[0]
+		next := strings.SplitN(rest, redact.MaskStart, 2)[0]
 		i := strings.LastIndex(line, next)
 		if next == "" {
 			i = len(line)
-		} else if strings.Contains(rest, masked) {
+		} else if strings.Contains(rest, redact.MaskStart) {
 			i = strings.Index(line, next)
 		}
 		if i < 0 {
