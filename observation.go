@@ -102,7 +102,25 @@ type Observation struct {
 	HeadCommit  string
 	TimesSeen   int
 	Pinned      bool
-	CreatedAt   Millis
+	// SupersededBy is the later record of the project that reverses this one, 0 for none.
+	SupersededBy ObservationID
+	// Supersedes are the earlier records of the project that this one reverses. A distiller
+	// sets it and storing the record acts on it; it is not read back.
+	Supersedes []ObservationID
+	CreatedAt  Millis
+}
+
+// Current returns the observation that holds in place of one: itself, or the last of those
+// that supersede each other. by has, for each that is superseded, the one that did it.
+func Current(by map[ObservationID]ObservationID, id ObservationID) ObservationID {
+	for range by { // bounded by the number of links
+		next, superseded := by[id]
+		if !superseded {
+			break
+		}
+		id = next
+	}
+	return id
 }
 
 // FilesIn returns the paths of the files with the given role, in order.

@@ -111,9 +111,15 @@ func (t *tx) addObservation(claimed *claudemem.Session, o *claudemem.Observation
 	}
 	if same != 0 {
 		o.ID = claudemem.ObservationID(same)
-		return t.repeat(o)
+		if err := t.repeat(o); err != nil {
+			return err
+		}
+		return t.supersedeEarlier(o)
 	}
 	if err := t.insertObservation(o, filesKey); err != nil {
+		return err
+	}
+	if err := t.supersedeEarlier(o); err != nil {
 		return err
 	}
 	return t.learnFromRepetition(claimed, o)
@@ -121,7 +127,8 @@ func (t *tx) addObservation(claimed *claudemem.Session, o *claudemem.Observation
 
 // repeat counts o as a repetition of the stored observation o.ID, which takes over o's
 // commit and file hashes if it is of the same branch: what holds for the files as they
-// are now was not outdated by what was done to them in between.
+// are now was not outdated by what was done to them in between. A superseded observation
+// that is made again holds again.
 func (t *tx) repeat(o *claudemem.Observation) error {
 	const renews = "branch = ?2 AND created_at <= ?3"
 	id, branch, at := int64(o.ID), o.Branch, int64(o.CreatedAt)
@@ -132,7 +139,7 @@ func (t *tx) repeat(o *claudemem.Observation) error {
 			return err
 		}
 	}
-	return t.row(`UPDATE observations SET times_seen = times_seen + 1, head_commit = CASE WHEN `+renews+` THEN ?4 ELSE head_commit END
+	return t.row(`UPDATE observations SET times_seen = times_seen + 1, superseded_by = NULL, head_commit = CASE WHEN `+renews+` THEN ?4 ELSE head_commit END
 		WHERE id = ?1 RETURNING ulid, times_seen`, []any{id, branch, at, o.HeadCommit}, &o.ULID, &o.TimesSeen)
 }
 
@@ -169,7 +176,8 @@ func (t *tx) insertObservation(o *claudemem.Observation, filesKey string) error 
 
 // sameObservation returns the stored observation that o repeats, 0 when it is
 // new: the same content in the session, or nearly the same title about the same
-// files within a day in the project.
+// files within a day in the project. One that was superseded is repeated by the same
+// content only: what nearly says the same may be its reversal.
 func (t *tx) sameObservation(o *claudemem.Observation, filesKey string) (int64, error) {
 	id, err := t.number("SELECT id FROM observations WHERE session_id = ? AND content_hash = ?", int64(o.Session), o.ContentHash)
 	if id != 0 || err != nil {
@@ -182,13 +190,13 @@ func (t *tx) sameObservation(o *claudemem.Observation, filesKey string) (int64, 
 		if err := scan(&id, &title); err != nil {
 			return err
 		}
-		if alike(title, o.Title) {
+		if alike(title, o.Title) && !slices.Contains(o.Supersedes, claudemem.ObservationID(id)) {
 			same = id
 			return sqlite.ErrStop
 		}
 		return nil
 	}, `SELECT id, title FROM observations
-		WHERE project = ?1 AND type = ?2 AND created_at BETWEEN ?3 AND ?4 AND files_key = ?5 AND deleted_at IS NULL
+		WHERE project = ?1 AND type = ?2 AND created_at BETWEEN ?3 AND ?4 AND files_key = ?5 AND deleted_at IS NULL AND superseded_by IS NULL
 		ORDER BY created_at DESC, id DESC`,
 		o.ProjectPath, string(o.Type), int64(o.CreatedAt-nearDuplicateWindow), int64(o.CreatedAt+nearDuplicateWindow), filesKey)
 	return same, err

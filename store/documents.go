@@ -84,7 +84,7 @@ func documentOf(h *claudemem.Hit) claudemem.Document {
 	case h.Summary != nil:
 		m := h.Summary
 		d.Title, d.Text = m.Request, paragraphs(m.Investigated, m.Learned, m.Completed, m.NextSteps, m.Notes)
-		d.Files = appendNew(appendNew(nil, m.FilesRead...), m.FilesEdited...)
+		d.Files = appendNew(appendNew([]string(nil), m.FilesRead...), m.FilesEdited...)
 	case h.Prompt != nil:
 		d.Text = h.Prompt.Text
 	}
@@ -93,7 +93,7 @@ func documentOf(h *claudemem.Hit) claudemem.Document {
 
 // appendNew appends the texts that list doesn't have: a file that was read and
 // modified is there once.
-func appendNew(list []string, more ...string) []string {
+func appendNew[T comparable](list []T, more ...T) []T {
 	for _, s := range more {
 		if !slices.Contains(list, s) {
 			list = append(list, s)

@@ -10,7 +10,8 @@ import (
 // have exactly this path, pinned ones ahead, then the newest, at most limit of
 // each. Of those that are not pinned the ones stored last are read, so that of a
 // file with a long history an old session that was imported late may stand for a
-// newer one.
+// newer one. In place of a superseded observation stands the one that holds now, whatever
+// its files.
 func (s *Store) ObservationsOfFile(ctx context.Context, projectPath, path string, limit int) ([]claudemem.Observation, error) {
 	return inSnapshot(ctx, s, "list observations of a file", func(reader querier) ([]claudemem.Observation, error) {
 		pinned, err := column[claudemem.ObservationID](ctx, reader, `SELECT o.id FROM observations o INDEXED BY observations_newest
@@ -27,7 +28,11 @@ func (s *Store) ObservationsOfFile(ctx context.Context, projectPath, path string
 		if err != nil {
 			return nil, err
 		}
-		return readObservations(ctx, reader, `observations r NOT INDEXED WHERE r.id IN (SELECT value FROM json_each(?))
+		found, err := readObservations(ctx, reader, `observations r NOT INDEXED WHERE r.id IN (SELECT value FROM json_each(?))
 			ORDER BY r.pinned DESC, r.created_at DESC, r.id DESC`, jsonList(append(pinned, newest...)))
+		if err != nil {
+			return nil, err
+		}
+		return current(ctx, reader, found)
 	})
 }

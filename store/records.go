@@ -244,7 +244,7 @@ func readRecords(ctx context.Context, q querier, kind claudemem.RecordKind, cond
 	for i, h := range hits {
 		observations[i] = h.Observation
 	}
-	return hits, readFiles(ctx, q, observations)
+	return hits, readRest(ctx, q, observations)
 }
 
 func unknownKind(kind claudemem.RecordKind) error {

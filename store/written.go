@@ -107,7 +107,10 @@ func (t *tx) addWritten(n *claudemem.NewObservation) (claudemem.Observation, err
 	if same == 0 {
 		return o, t.insertObservation(&o, filesKey)
 	}
-	if _, err := t.exec("UPDATE observations SET times_seen = times_seen + 1, deleted_at = NULL WHERE id = ?", same); err != nil {
+	if _, err := t.exec("UPDATE observations SET times_seen = times_seen + 1, deleted_at = NULL, superseded_by = NULL WHERE id = ?", same); err != nil {
+		return o, err
+	}
+	if err := t.tellSuperseded(same); err != nil {
 		return o, err
 	}
 	return t.observation(claudemem.ObservationID(same))
@@ -141,7 +144,8 @@ func noObservation(id claudemem.ObservationID) error {
 	return claudemem.Errorf(claudemem.CodeNotFound, "there is no observation #%d", id)
 }
 
-// EditObservation changes an observation as a person wants it and returns it.
+// EditObservation changes an observation as a person wants it and returns it. One that is
+// pinned is no longer superseded.
 //
 // The codes of its errors: CodeNotFound, also for a hidden one; CodeInvalid for an
 // empty title or type; CodeConflict when another one of its session says the same.
@@ -171,6 +175,10 @@ func (s *Store) EditObservation(ctx context.Context, id claudemem.ObservationID,
 		_, err = t.exec(`UPDATE observations SET title = ?1, narrative = ?2, type = ?3, pinned = ?4, content_hash = ?5
 			WHERE id = ?6 AND (title, narrative, type, pinned, content_hash) IS NOT (?1, ?2, ?3, ?4, ?5)`,
 			o.Title, o.Narrative, string(o.Type), o.Pinned, o.ContentHash, int64(id))
+		if err == nil && e.Pinned != nil && *e.Pinned {
+			o.SupersededBy = 0
+			_, err = t.exec("UPDATE observations SET superseded_by = NULL WHERE id = ? AND superseded_by IS NOT NULL", int64(id))
+		}
 		return o, err
 	})
 }
@@ -198,6 +206,9 @@ func (s *Store) hideObservation(ctx context.Context, id claudemem.ObservationID,
 		if err == nil && n == 0 {
 			err = noObservation(id)
 		}
+		if err == nil {
+			err = t.tellSuperseded(int64(id))
+		}
 		return at, err
 	})
 }
@@ -207,6 +218,9 @@ func (s *Store) hideObservation(ctx context.Context, id claudemem.ObservationID,
 func (s *Store) RestoreObservation(ctx context.Context, id claudemem.ObservationID) (claudemem.Observation, error) {
 	return inKeeping(ctx, s, "restore observation", func(t *tx) (claudemem.Observation, error) {
 		if _, err := t.exec("UPDATE observations SET deleted_at = NULL WHERE id = ? AND deleted_at IS NOT NULL", int64(id)); err != nil {
+			return claudemem.Observation{}, err
+		}
+		if err := t.tellSuperseded(int64(id)); err != nil {
 			return claudemem.Observation{}, err
 		}
 		return t.observation(id)
@@ -242,6 +256,9 @@ func (t *tx) purge(hiddenBy claudemem.Millis) (int, error) {
 		SELECT (SELECT json_group_array(id) FROM gone),
 			(SELECT json_group_array(DISTINCT f.path) FROM gone JOIN observation_files f ON f.observation_id = gone.id)`,
 		[]any{int64(hiddenBy), purgedTogether}, &ids, &paths); err != nil {
+		return 0, err
+	}
+	if err := t.relinkSuperseded(ids); err != nil {
 		return 0, err
 	}
 	n, err := t.change("DELETE FROM observations WHERE id IN (SELECT value FROM json_each(?))", ids)
