@@ -1,7 +1,9 @@
 package recall
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"strings"
 
 	"claudemem"
@@ -14,7 +16,12 @@ const (
 	momentTokens = 250
 	// momentChars is the longest line of a moment. A single line need not be as short
 	// as each of three, but what is longer than this is a record to be looked up.
+	// The first line of a prompt has the room for two sentences more (leadChars): the
+	// title is seldom the answer.
+	// Those after it keep shortChars each.
 	momentChars = 320
+	leadChars   = 480
+	shortChars  = 170
 )
 
 // The framing lines say what the lines are and that they are no instructions.
@@ -32,7 +39,11 @@ func (m reminder) write(lines []reminderLine) (string, []claudemem.ObservationID
 	room := unitsFor(momentTokens) - text.UTF16Len(openTag+m.frame+"\n"+closeTag)
 	var ids []claudemem.ObservationID
 	for i, l := range lines {
-		rendered := l.render(min(room/(len(lines)-i), momentChars))
+		limit := min(room/(len(lines)-i), momentChars)
+		if i == 0 && len(l.details) > 1 {
+			limit = min(room-(len(lines)-1)*shortChars, leadChars)
+		}
+		rendered := l.render(limit)
 		room -= text.UTF16Len(rendered)
 		b.WriteString(rendered)
 		ids = append(ids, l.ID)
@@ -44,20 +55,60 @@ func (m reminder) write(lines []reminderLine) (string, []claudemem.ObservationID
 // render writes the line within limit units; its number and mark stay whole.
 func (l reminderLine) render(limit int) string {
 	tail := l.tail()
-	return "- " + compose(l.title, l.detail, limit-text.UTF16Len("- "+tail+"\n")) + tail + "\n"
+	return "- " + l.compose(limit-text.UTF16Len("- "+tail+"\n")) + tail + "\n"
+}
+
+// compose joins the title and those of the details that fit within limit, the best of
+// them first to be taken, in the order in which the record has them. A detail that
+// begins like a title that was cut says it in full, and stands in its place.
+func (l reminderLine) compose(limit int) string {
+	if len(l.details) == 0 {
+		return text.TruncateUTF16(l.title, limit)
+	}
+	title := l.title
+	if most := max(limit/2, limit-len(": ")-text.UTF16Len(l.details[0].text)); text.UTF16Len(title) > most {
+		title = text.TruncateUTF16(title, most)
+	}
+	room := limit - text.UTF16Len(title) - len(": ")
+	var taken []statement
+	for i, d := range l.details {
+		switch n := text.UTF16Len(d.text); {
+		case len(taken) > 1 && !d.answers:
+		case n <= room:
+			room -= n + len("; ")
+			taken = append(taken, d)
+		case i == 0:
+			return compose(title, d.text, limit)
+		}
+	}
+	slices.SortFunc(taken, func(a, b statement) int { return cmp.Compare(a.place, b.place) })
+	parts := make([]string, len(taken))
+	for i, d := range taken {
+		parts[i] = d.text
+	}
+	return title + ": " + strings.Join(parts, "; ")
 }
 
 // gist returns a record's title, and the first of subtitle and facts that says more than
 // that. A part that only lists edits or says that a command passes is the last choice.
-func (r *reminding) gist(o claudemem.Observation) (title, detail string) {
-	return titleAndDetail(&o, strings.TrimRight(r.plain(o.Title), ". "), r.plain, func(part string) bool {
+func (r *reminding) gist(o claudemem.Observation) (title string, details []statement) {
+	title, detail := titleAndDetail(&o, strings.TrimRight(r.plain(o.Title), ". "), r.plain, func(part string) bool {
 		return isOvercome(part) || isPassing(part) || strings.HasPrefix(part, "Edited ")
 	})
+	return title, asDetails(detail)
+}
+
+// asDetails returns a detail as the only one, none for "".
+func asDetails(detail string) []statement {
+	if detail == "" {
+		return nil
+	}
+	return []statement{{text: detail}}
 }
 
 // lines returns the lines of the first momentLines observations for which say returns a
 // title, with marks for what changed since.
-func (r *reminding) lines(ctx context.Context, observations []claudemem.Observation, say func(claudemem.Observation) (title, detail string)) []reminderLine {
+func (r *reminding) lines(ctx context.Context, observations []claudemem.Observation, say func(claudemem.Observation) (title string, details []statement)) []reminderLine {
 	var best []claudemem.Observation
 	for _, o := range observations {
 		if title, _ := say(o); title != "" {
@@ -71,7 +122,7 @@ func (r *reminding) lines(ctx context.Context, observations []claudemem.Observat
 	var lines []reminderLine
 	for _, m := range mark(ctx, r.opts.WorkTree, checkout, best) {
 		l := reminderLine{marked: m}
-		l.title, l.detail = say(m.Observation)
+		l.title, l.details = say(m.Observation)
 		lines = append(lines, l)
 	}
 	return lines

@@ -65,7 +65,7 @@ func (r *reminding) atFailure(ctx context.Context) (reminder, error) {
 	for i, p := range same {
 		observations[i], by[p.ID] = *p.Observation, p
 	}
-	m.lines = r.lines(ctx, observations, func(o claudemem.Observation) (string, string) { return r.sayPrecedent(by[o.ID]) })
+	m.lines = r.lines(ctx, observations, func(o claudemem.Observation) (string, []statement) { return r.sayPrecedent(by[o.ID]) })
 	return m, nil
 }
 
@@ -266,24 +266,25 @@ func isFixTitle(title string) bool {
 
 // sayPrecedent returns a reminder's line for a record of the same failure: the fix,
 // which may be the title, and what the error was.
-func (r *reminding) sayPrecedent(p precedent) (title, detail string) {
-	title, detail = r.gist(*p.Observation)
+func (r *reminding) sayPrecedent(p precedent) (title string, details []statement) {
+	title, details = r.gist(*p.Observation)
 	title = text.TruncateUTF16(title, momentChars/2)
 	said, _ := strings.CutPrefix(p.said, "Failed before: ")
 	if said = strings.TrimRight(r.plain(said), ". "); said != "" {
 		said = "error then: " + text.TruncateUTF16(said, momentChars/2)
 	}
 	fixed := p.fix != p.Title
-	if fixed {
-		detail = strings.TrimRight(r.plain(p.fix), ". ")
-	}
+	fix := strings.TrimRight(r.plain(p.fix), ". ")
+	told := said == "" || p.said == p.Title || p.said == p.fix || containsFold(title, said)
 	switch {
-	case said == "" || p.said == p.Title || p.said == p.fix || containsFold(title, said):
-		return title, detail
+	case told && fixed:
+		return title, asDetails(fix)
+	case told:
+		return title, details
 	case fixed:
-		return title, detail + "; " + said
+		return title, asDetails(fix + "; " + said)
 	default:
-		return title, said
+		return title, asDetails(said)
 	}
 }
 

@@ -25,8 +25,20 @@ func (r *reminding) atPrompt(ctx context.Context) (reminder, error) {
 	for _, f := range r.passPrompt(found, func(f claudemem.Related) bool { return f.Observation == nil || !r.isNew(f.Observation) }) {
 		fresh = append(fresh, *f.Observation)
 	}
-	m.lines = r.lines(ctx, fresh, r.gist)
+	asked := askedBy(r.event.Prompt)
+	m.lines = r.lines(ctx, fresh, func(o claudemem.Observation) (string, []statement) { return r.answer(&o, asked) })
 	return m, nil
+}
+
+// answer returns a record's title and what it says beside that, the sentence first that
+// answers the prompt best. A record with nothing to tell beside its title gives its gist.
+func (r *reminding) answer(o *claudemem.Observation, asked question) (title string, details []statement) {
+	title = strings.TrimRight(r.plain(o.Title), ". ")
+	details = beyond(title, asked.rank(statements(o, r.plain), title))
+	if title == "" || len(details) == 0 {
+		return r.gist(*o)
+	}
+	return title, details
 }
 
 // asksSomething reports whether a prompt has words enough to be about something:

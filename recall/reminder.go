@@ -86,8 +86,9 @@ type reminder struct {
 // reminderLine is a record with what is said of it.
 type reminderLine struct {
 	marked
-	// title and detail are plain already; either may be cut.
-	title, detail string
+	// title and details are plain already; any may be cut. The best detail is first.
+	title   string
+	details []statement
 }
 
 // Recall returns what the session should be reminded of at this event, an empty
