@@ -19,6 +19,7 @@ import (
 type codeProject struct {
 	*memory
 	root, session string
+	prompts       int // of the session; 0 stands for one that nothing was told of
 	calls         int
 }
 
@@ -62,8 +63,11 @@ func (p *codeProject) used(tool string, input, response map[string]any) {
 	p.t.Helper()
 	p.calls++
 	time.Sleep(2 * time.Millisecond) // so that no two edits are of the same millisecond
-	p.tell("PostToolUse", map[string]any{"prompt_id": "p1", "tool_name": tool, "tool_use_id": fmt.Sprint(p.session, p.calls), "tool_input": input, "tool_response": response})
+	p.tell("PostToolUse", map[string]any{"prompt_id": p.promptID(), "tool_name": tool, "tool_use_id": fmt.Sprint(p.session, p.calls), "tool_input": input, "tool_response": response})
 }
+
+// promptID returns the host's name of the prompt that is being answered.
+func (p *codeProject) promptID() string { return fmt.Sprint("p", max(p.prompts, 1)) }
 
 // edit replaces a text in a file.
 func (p *codeProject) edit(name, old, text string) {

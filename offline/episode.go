@@ -317,7 +317,7 @@ func newEpisode(t *turn, steps []*step) *episode {
 				e.greenBefore = e.greenBefore || i < firstEdit && c.Kind.IsProof()
 			case c.undone:
 				e.undone = append(e.undone, c)
-			case c.without && c.fixedBy == nil:
+			case (c.without || c.trial) && c.fixedBy == nil:
 			case c.fixedBy == nil && t.wants(c):
 				e.wanted = append(e.wanted, c)
 			case c.fixedBy == nil:

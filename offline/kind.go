@@ -1,9 +1,7 @@
 package offline
 
 import (
-	"regexp"
 	"slices"
-	"strings"
 
 	"claudemem"
 	"claudemem/text"
@@ -80,51 +78,10 @@ func (e *episode) failing() string {
 	return "still fails"
 }
 
-var (
-	// asksForFailure is a request for a failure: "confirm that it fails", "a test that
-	// has to fail first".
-	asksForFailure = regexp.MustCompile(`(?i)\b(?:(?:confirm|verify|make sure|ensure|prove|demonstrate)(?: that)?|(?:check|show|show me|see|assert) that) (?:\S+ ){1,5}?(?:really |indeed |still |first |now )?(?:fails?|is red|goes red|crash(?:es)?|is rejected|panics?|errors out)\b|` +
-		`\b(?:watch|see|make) (?:it|them|the tests?) fail\b|\bfailing test first\b|\bred first\b|` +
-		`\b(?:should|must|has to|have to|is expected to|needs to|is supposed to) (?:first |now |still )?(?:fail|be red|be rejected|crash)\b|` +
-		`\bdass [^.?!\n]{0,40}(?:fehlschlägt|scheitert|rot ist)|\bsoll(?:te)? (?:zuerst |erst )?(?:fehlschlagen|scheitern|rot sein)|` +
-		`\b(?:confirma|comprueba|verifica|asegúrate)[^.?!\n]{0,40}\b(?:falla|falle|rechaza)\b|\bdebe(?:ría)? fallar\b|\b(?:vérifie|confirme)[^.?!\n]{0,40}\béchoue|(?:失敗|落ちる|エラーになる)(?:する)?(?:こと|の)を?(?:確認|確かめ)`)
-	// noFailure takes such a request back: "check that it no longer fails", "see why it fails".
-	noFailure = regexp.MustCompile(`(?i)\b(?:no longer|not|never|n't|why|whether|if|stop|stops|what|where|when|nothing|none)\b[^.?!\n]{0,30}\b(?:fail|crash|panic|red|error|reject)`)
-	// asWanted is what an agent says of such a failure.
-	asWanted = regexp.MustCompile(`(?i)\bas (?:expected|intended|it should|they should|wanted|designed|planned|it must)\b|\bby design\b|\b(?:is|was|are) (?:expected|supposed|meant) to (?:fail|crash)|\bwie (?:erwartet|gewünscht|gewollt|es soll)|\bcomo (?:se )?(?:esperaba|debe|era de esperar)|\bcomme prévu|(?:期待|予想|想定)(?:通り|どおり)`)
-	failWord = regexp.MustCompile(`(?i)\bfail|\berror|\bred\b|reject|crash|panic|fehl|scheiter|fall[aóe]|rechaz|échou|失敗|エラー`)
-)
-
-// wants reports whether a check that failed had to: the user asked for it, the agent says
-// so, or the agent shows the error that is given now in place of another one.
-func (t *turn) wants(c *check) bool {
-	for _, s := range text.Sentences(t.request.text, beginsSentence) {
-		if asksForFailure.MatchString(s) && !noFailure.MatchString(s) {
-			return !t.admits()
-		}
-	}
-	for _, s := range t.message {
-		if asWanted.MatchString(s.text) && failWord.MatchString(s.text) {
-			return !t.admits()
-		}
-	}
-	if c.Kind.IsProof() || len(c.failure.Message) < 12 || !strings.Contains(t.raw, c.failure.Message) {
-		return false
-	}
-	for _, s := range t.steps[:c.step.at] {
-		for _, old := range s.checks {
-			if !old.passed && old.text == c.text && old.failure.Message != c.failure.Message {
-				return true
-			}
-		}
-	}
-	return false
-}
-
 // admits reports whether the agent says that something is left undone or broken.
 func (t *turn) admits() bool {
 	for _, s := range t.message {
-		if holds(text.LowerASCII(s.text), "still fails", "still failing", "not done", "couldn't", "could not", "unable to", "not fixed", "doesn't work", "does not work") {
+		if holds(text.LowerASCII(s.text), "still fails", "still failing", "nothing is fixed", "not done", "couldn't", "could not", "unable to", "not fixed", "doesn't work", "does not work") {
 			return true
 		}
 	}

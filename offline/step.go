@@ -53,6 +53,8 @@ type check struct {
 	undone bool
 	// without: it failed without what the command that passed before it had.
 	without bool
+	// trial: it failed on a file that the turn made for a trial and deleted.
+	trial bool
 	// scratch: it was run outside the project.
 	scratch bool
 }

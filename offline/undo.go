@@ -68,10 +68,14 @@ func within(path, dir string) bool {
 	return dir == "." || path == dir || strings.HasPrefix(path, dir+"/")
 }
 
-// forget removes the edits, up to step i, of a file that a trial made and deleted.
+// forget removes the edits, up to step i, of a file that a trial made and deleted, and the
+// failures of that file.
 func (t *turn) forget(i int, path string) {
 	for _, s := range t.steps[:i+1] {
 		s.edits = slices.DeleteFunc(s.edits, func(e *edit) bool { return e.path == path })
+		for _, c := range s.checks {
+			c.trial = c.trial || !c.passed && (c.failure.File == path || strings.Contains(c.text, nameOf(path)))
+		}
 	}
 }
 

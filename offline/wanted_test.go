@@ -19,6 +19,10 @@ func TestWantedFailures(t *testing.T) {
 			stop("It is a proper error now:\n\n    Fatal: mountpoint /x is inaccessible: permission denied\n\nI could not try it on a Mac."), nil, lasting},
 		{"no longer fails is asked for", red("fix Slide and verify that the test no longer fails").stop("No luck so far."), []string{"`go test ./window` still fails"}, nil},
 		{"why it fails", red("see why the test of Slide fails").stop("I do not know yet."), []string{"`go test ./window` still fails"}, nil},
+		{"told in German", red("Schreib einen Test für Slide").stop("Der Test ist rot, wie besprochen: Slide fehlt noch."), nil, []string{"Still failing", "Fails: ", "` fails"}},
+		{"told in Spanish", red("un test para Slide").stop("El test falla, como pediste: Slide no existe aún."), nil, []string{"Still failing", "Fails: ", "` fails"}},
+		{"on a file that was deleted", tell().ask("forbid prints in src by the linter and try it").edit(".lint.yml", 3, "+  no-print: true").write("src/probe.rb", "puts 1\n").
+			fail("rubocop src/probe.rb", 1, "src/probe.rb:1:1: C: Output: do not print").run("rm src/probe.rb", "").stop("`puts` in src is an offense now, a probe was rejected."), nil, lasting},
 		{"by design", tell().ask("skip files that time out").edit("a.go", 3, "+\tcontinue").run("go test ./...", "ok  \tx\t0.1s").stop("- a timeout is skipped\n- `MustSucceed` still fails on every other error"),
 			nil, []string{"next: `MustSucceed`"}},
 		{"todo is a word of Spanish", tell().ask("arréglalo").edit("a.go", 3, "+\tcontinue").run("go test ./...", "ok  \tx\t0.1s").stop("`--latest` contaba por grupo, y sin `--group-by` todo es un único grupo."),
@@ -30,4 +34,35 @@ func TestWantedFailures(t *testing.T) {
 func TestHalfDoneAtACompaction(t *testing.T) {
 	checkStatements(t, []statement{{"no stop yet", tell().ask("fix the failing test").edit("window/window.go", 12, "-\tif a {", "+\tif b {").fail("go test ./...", 1, goFailure),
 		[]string{"Failed, and work went on: `go test ./...`"}, []string{"still fails", "Still failing", "Fails: "}}})
+}
+
+// TestAsksForFailure reads what users ask for.
+func TestAsksForFailure(t *testing.T) {
+	for prompt, want := range map[string]bool{
+		"Write the failing spec for refunds first":                true,
+		"add a failing regression test, I will fix the code":      true,
+		"start with a red integration test":                       true,
+		"The new check must be red until Monday":                  true,
+		"Leg einen fehlschlagenden Test für Erstattungen an":      true,
+		"Erst der Test, er muss zuerst rot sein":                  true,
+		"escribe una prueba que falle con importes negativos":     true,
+		"tiene que fallar con importes negativos":                 true,
+		"ajoute un test qui échoue sur les montants négatifs":     true,
+		"失敗するテストを先に書いて":                                           true,
+		"fix the failing test":                                    false,
+		"add a retry to the failing test":                         false,
+		"I need the failing test fixed":                           false,
+		"why is the red spec red?":                                false,
+		"Repariere die fehlschlagenden Tests":                     false,
+		"der Test darf nicht mehr fehlschlagen":                   false,
+		"arregla la prueba que falla":                             false,
+		"the import must never fail on an empty row":              false,
+		"write a fast test, no failing one":                       false,
+		"テストが失敗する原因を調べて":                                          false,
+		"make the build pass, it should not fail without network": false,
+	} {
+		if got := asksForFailure.MatchString(prompt) && !noFailure.MatchString(prompt); got != want {
+			t.Errorf("%q: %v, want %v", prompt, got, want)
+		}
+	}
 }

@@ -43,7 +43,7 @@ func (c *Call) effects(cmd *Command) {
 			c.Commits = append(c.Commits, cmd.commit(c.Output))
 		}
 	case KindInstall:
-		if d, ok := cmd.dependency(); ok && !c.Failed && (manifestOf[d.Manager] == "" || c.Inside(cmd)) {
+		if d, ok := cmd.dependency(); ok && !c.Failed && (systemManagers[d.Manager] || c.ofProject(cmd)) {
 			c.Dependencies = append(c.Dependencies, d)
 			if file := manifestOf[cmd.Program()]; file != "" {
 				if rel, inside := c.locate(path.Join(cmd.Dir, file)); inside {
@@ -148,6 +148,17 @@ func (c *Command) reverted(output string) []string {
 		}
 	}
 	return names
+}
+
+// ofProject reports whether a package manager works on the project: it is run within the
+// worktree, and it is not the one of another environment (/tmp/venv/bin/pip).
+func (c *Call) ofProject(cmd *Command) bool {
+	if program := slashed(cmd.Words[0]); absolute(program) {
+		if _, inside := c.locate(program); !inside && !strings.HasPrefix(program, "/usr/") && !strings.HasPrefix(program, "/opt/") {
+			return false
+		}
+	}
+	return c.Inside(cmd)
 }
 
 // Inside reports whether a command was run within the worktree.

@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"claudemem/text"
 )
 
 // parseShell parses a line of bash or zsh and returns its simple commands. ok is
@@ -59,6 +61,7 @@ type walker struct {
 	pipefail  bool
 	commands  []Command
 	functions map[string]*syntax.Stmt
+	scratch   map[string]bool // variables that name a directory made for a trial
 }
 
 // list walks over statements of which only the last decides the exit status.
@@ -119,6 +122,9 @@ func (w *walker) statement(s *syntax.Stmt, hidden bool) {
 		for _, a := range cmd.Args {
 			if a.Value != nil {
 				c.Inner = append(c.Inner, w.inner(a.Value)...)
+				if a.Name != nil {
+					w.assign(a.Name.Value, w.text(a.Value))
+				}
 			}
 		}
 		w.add(c)
@@ -165,7 +171,9 @@ func (w *walker) call(s *syntax.Stmt, call *syntax.CallExpr, hidden bool) {
 	}
 	for _, a := range call.Assigns {
 		if a.Value != nil {
-			c.Env = append(c.Env, a.Name.Value+"="+w.text(a.Value))
+			value := w.text(a.Value)
+			c.Env = append(c.Env, a.Name.Value+"="+value)
+			w.assign(a.Name.Value, value)
 			c.Inner = append(c.Inner, w.inner(a.Value)...)
 		}
 	}
@@ -206,12 +214,51 @@ func (w *walker) append(c Command) {
 		w.pipefail = w.pipefail || strings.Contains(strings.Join(c.Words, " "), "pipefail")
 	case "cd", "pushd":
 		if len(c.Words) > 1 {
-			w.dir = joinDir(w.dir, c.Words[len(c.Words)-1])
+			to := c.Words[len(c.Words)-1]
+			if w.isScratch(to) {
+				to = scratchDir
+			}
+			w.dir = joinDir(w.dir, to)
 		}
 	}
 	if len(w.commands) < maxCommands {
 		w.commands = append(w.commands, c)
 	}
+}
+
+// scratchDir stands for a directory that a line makes under a name that only the shell
+// knows.
+const scratchDir = "/tmp"
+
+// assign notes a variable that names a directory made for a trial.
+func (w *walker) assign(name, value string) {
+	if w.isScratch(value) || strings.HasPrefix(value, scratchDir+"/") {
+		if w.scratch == nil {
+			w.scratch = map[string]bool{}
+		}
+		w.scratch[name] = true
+	}
+}
+
+// isScratch reports whether a word that the shell expands begins with a new temporary
+// directory: $(mktemp -d), $TMPDIR, or a variable that was set to one.
+func (w *walker) isScratch(word string) bool {
+	if strings.HasPrefix(word, "$(") || strings.HasPrefix(word, "`") {
+		return strings.HasPrefix(strings.TrimLeft(word, "$(` "), "mktemp")
+	}
+	if !strings.HasPrefix(word, "$") {
+		return false
+	}
+	name := strings.TrimLeft(word, "${")
+	end := strings.IndexFunc(name, func(r rune) bool { return r >= 0x80 || !text.IsIdent(byte(r)) })
+	if end >= 0 {
+		name = name[:end]
+	}
+	switch name {
+	case "TMPDIR", "TEMP", "TMP", "RUNNER_TEMP":
+		return true
+	}
+	return w.scratch[name]
 }
 
 // redirections notes where a statement's output goes and which text it reads.

@@ -1,0 +1,272 @@
+//go:build unix
+
+package acceptance
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+)
+
+// play is a session, or several of one project, that a memory without a model was once
+// wrong about, in one wording. All texts are regular expressions, matched without case.
+type play struct {
+	name string
+	act  func(s *script)
+	// stored are found in what is stored, statement by statement; refused in no statement
+	// of it, and neither in the next session's block.
+	stored, refused []string
+	// shown are found in the next session's block, outdated is not.
+	shown, outdated []string
+}
+
+// script acts sessions of Claude Code in a git project of its own: edits change the files,
+// and commands of git run for real.
+type script struct {
+	*codeProject
+	sessions int
+}
+
+// playAll acts each play in one memory, with one worker, and compares what is stored.
+func playAll(t *testing.T, plays []play) {
+	t.Helper()
+	m := newMemory(t)
+	m.mustCommand("worker", "start")
+	home, err := filepath.EvalSymlinks(m.home)
+	must(t, err)
+	scripts := make([]*script, len(plays))
+	for i, p := range plays {
+		s := &script{codeProject: &codeProject{memory: m, root: filepath.Join(home, fmt.Sprintf("project%02d", i))}}
+		must(t, os.Mkdir(s.root, 0o700))
+		s.git("init -q -b main")
+		s.git("config user.name dev")
+		s.git("config user.email dev@example.com")
+		s.begin()
+		p.act(s)
+		s.end()
+		scripts[i] = s
+	}
+	m.settle(time.Minute)
+	for i, p := range plays {
+		t.Run(p.name, func(t *testing.T) { p.check(t, scripts[i]) })
+	}
+}
+
+func (p play) check(t *testing.T, s *script) {
+	t.Helper()
+	stored := s.stored(t)
+	block := s.block(t)
+	for _, want := range p.stored {
+		if !matches(want, stored) {
+			t.Errorf("does not store %s", want)
+		}
+	}
+	for _, want := range p.shown {
+		if !matches(want, block) {
+			t.Errorf("the block does not show %s", want)
+		}
+	}
+	for _, refuse := range p.refused {
+		if matches(refuse, append(stored, block...)) {
+			t.Errorf("tells %s", refuse)
+		}
+	}
+	for _, refuse := range p.outdated {
+		if matches(refuse, block) {
+			t.Errorf("the block still tells %s", refuse)
+		}
+	}
+	if t.Failed() {
+		t.Logf("stored:\n%s\nblock:\n%s", strings.Join(stored, "\n"), strings.Join(block, "\n"))
+	}
+}
+
+// matches reports whether one of the statements matches.
+func matches(pattern string, statements []string) bool {
+	re := regexp.MustCompile("(?is)" + pattern)
+	for _, s := range statements {
+		if re.MatchString(s) {
+			return true
+		}
+	}
+	return false
+}
+
+// stored returns what the project's memory holds, a statement each: of an observation its
+// type, title and subtitle, its narrative and its facts; of a summary its fields but the
+// request, which only repeats the prompt; and the learnings.
+func (s *script) stored(t *testing.T) (statements []string) {
+	t.Helper()
+	var sessions struct{ Results []struct{ ID int } }
+	s.read(t, &sessions, "sessions", "list", "--project", s.root, "--json")
+	for _, session := range sessions.Results {
+		var shown []struct {
+			Observations []struct {
+				Type, Title, Subtitle, Narrative string
+				Facts                            []string
+			}
+			Summaries []struct {
+				Investigated, Learned, Completed, Notes string
+				NextSteps                               string `json:"next_steps"`
+			}
+		}
+		s.read(t, &shown, "show", fmt.Sprintf("S%d", session.ID), "--json")
+		for _, one := range shown {
+			for _, o := range one.Observations {
+				statements = append(statements, o.Type+": "+o.Title+": "+o.Subtitle, o.Narrative)
+				statements = append(statements, o.Facts...)
+			}
+			for _, x := range one.Summaries {
+				statements = append(statements, "investigated: "+x.Investigated, "learned: "+x.Learned, "completed: "+x.Completed, "next: "+x.NextSteps, x.Notes)
+			}
+		}
+	}
+	var learnings struct{ Results []struct{ Content string } }
+	s.read(t, &learnings, "learn", "list", "--project", s.root, "--json")
+	for _, l := range learnings.Results {
+		statements = append(statements, "learning: "+l.Content)
+	}
+	return statements
+}
+
+func (s *script) read(t *testing.T, dest any, args ...string) {
+	t.Helper()
+	must(t, json.Unmarshal(s.mustCommand(args...), dest))
+}
+
+var repeatedPrompt = regexp.MustCompile(`(?i)\(?\basked: .*`)
+
+// block returns the lines of the next session's block, without the prompts that they repeat.
+func (s *script) block(t *testing.T) []string {
+	t.Helper()
+	for n := range 5 { // A block that comes too late on a busy machine is not given.
+		s.session = fmt.Sprint("later-", n, s.root)
+		if text := injectedText(t, s.tell("SessionStart", map[string]any{"source": "startup"})); text != "" {
+			return strings.Split(repeatedPrompt.ReplaceAllString(text, ""), "\n")
+		}
+	}
+	return nil
+}
+
+// begin starts a session; what happened before it is distilled by then.
+func (s *script) begin() {
+	s.sessions++
+	s.prompts = 0
+	s.session = fmt.Sprintf("%s-%d", filepath.Base(s.root), s.sessions)
+	s.tell("SessionStart", map[string]any{"source": "startup"})
+}
+
+func (s *script) end() { s.tell("SessionEnd", map[string]any{"reason": "prompt_input_exit"}) }
+
+// nextSession ends the session and starts another one.
+func (s *script) nextSession() {
+	s.end()
+	s.settle(time.Minute)
+	s.begin()
+}
+
+// have commits files that were there before.
+func (s *script) have(files map[string]string) {
+	s.t.Helper()
+	for name, content := range files {
+		s.put(name, content)
+	}
+	s.git("add -A")
+	s.git("commit -q -m begin")
+}
+
+func (s *script) ask(prompt string) {
+	s.t.Helper()
+	s.prompts++
+	s.tell("UserPromptSubmit", map[string]any{"prompt_id": s.promptID(), "permission_mode": "acceptEdits", "prompt": prompt})
+}
+
+// say is the agent's closing message, which ends the turn.
+func (s *script) say(message string) {
+	s.t.Helper()
+	s.tell("Stop", map[string]any{"prompt_id": s.promptID(), "stop_hook_active": false, "last_assistant_message": message})
+}
+
+// compact is a compaction in the midst of a turn.
+func (s *script) compact() {
+	s.t.Helper()
+	s.tell("PreCompact", map[string]any{"prompt_id": s.promptID(), "trigger": "auto", "custom_instructions": nil})
+	s.settle(time.Minute)
+	s.tell("SessionStart", map[string]any{"source": "compact"})
+}
+
+// run reports a command that succeeded, fail one that did not.
+func (s *script) run(command, output string) {
+	s.t.Helper()
+	s.used("Bash", map[string]any{"command": command},
+		map[string]any{"stdout": output, "stderr": "", "interrupted": false, "isImage": false, "noOutputExpected": false})
+}
+
+func (s *script) fail(command string, code int, output string) {
+	s.t.Helper()
+	s.calls++
+	s.tell("PostToolUseFailure", map[string]any{"prompt_id": s.promptID(), "tool_name": "Bash", "tool_use_id": fmt.Sprint(s.session, s.calls),
+		"tool_input": map[string]any{"command": command}, "error": fmt.Sprintf("Exit code %d\n%s", code, output), "is_interrupt": false})
+}
+
+// git runs a command of git in the project and returns what it says.
+func (s *script) git(args string) string {
+	s.t.Helper()
+	cmd := exec.Command("sh", "-c", "git "+args+" 2>&1")
+	cmd.Dir = s.root
+	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_NOSYSTEM=1")
+	out, err := cmd.Output()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) || err != nil && strings.HasPrefix(args, "init") {
+		s.t.Fatalf("git %s: %v\n%s", args, err, out)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// runGit runs a command of git and reports it as the agent's.
+func (s *script) runGit(args string) {
+	s.t.Helper()
+	s.run("git "+args, s.git(args))
+}
+
+// view reports a reading of lines of a file, all of them if lines is 0.
+func (s *script) view(name string, from, lines int) {
+	s.t.Helper()
+	path := filepath.Join(s.root, name)
+	raw, err := os.ReadFile(path)
+	must(s.t, err)
+	all := strings.SplitAfter(string(raw), "\n")
+	input := map[string]any{"file_path": path}
+	piece := all
+	if lines > 0 {
+		input["offset"], input["limit"] = from, lines
+		piece = all[from-1 : min(len(all), from-1+lines)]
+	}
+	s.used("Read", input, map[string]any{"type": "text", "file": map[string]any{"filePath": path, "content": strings.Join(piece, ""),
+		"numLines": len(piece), "startLine": max(from, 1), "totalLines": len(all)}})
+}
+
+// delegate reports a subagent, with the answer that it gave.
+func (s *script) delegate(kind, description, answer string) {
+	s.t.Helper()
+	id := fmt.Sprint("a", s.calls)
+	s.tell("SubagentStop", map[string]any{"prompt_id": s.promptID(), "agent_id": id, "agent_type": kind, "stop_hook_active": false, "last_assistant_message": answer})
+	s.used("Agent", map[string]any{"description": description, "prompt": description, "subagent_type": kind},
+		map[string]any{"status": "completed", "prompt": description, "agentId": id, "agentType": kind,
+			"content": []any{map[string]any{"type": "text", "text": answer}}, "totalDurationMs": 41000, "totalTokens": 21000, "totalToolUseCount": 2})
+}
+
+// must runs a program in the project that is not reported.
+func (s *script) must(program string, args ...string) {
+	s.t.Helper()
+	cmd := exec.Command(program, args...)
+	cmd.Dir = s.root
+	must(s.t, cmd.Run())
+}
