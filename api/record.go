@@ -24,6 +24,8 @@ type Observation struct {
 	CreatedAtEpoch claudemem.Millis          `json:"created_at_epoch"`
 	Project        string                    `json:"project"`
 	Concepts       []string                  `json:"concepts"`
+	// SupersededBy is the later record that reverses this one; 0 for one that holds.
+	SupersededBy claudemem.ObservationID `json:"superseded_by,omitempty"`
 	*ObservationDetail
 }
 
@@ -49,7 +51,7 @@ type ObservationDetail struct {
 // ObservationOf returns an observation in the shape of the API, with its detail if full.
 func ObservationOf(o *claudemem.Observation, full bool) Observation {
 	out := Observation{ID: o.ID, Type: o.Type, Title: o.Title, Subtitle: o.Subtitle,
-		CreatedAtEpoch: o.CreatedAt, Project: claudemem.ProjectLabel(o.ProjectPath), Concepts: list(o.Concepts)}
+		CreatedAtEpoch: o.CreatedAt, Project: claudemem.ProjectLabel(o.ProjectPath), Concepts: list(o.Concepts), SupersededBy: o.SupersededBy}
 	if full {
 		read, modified := list(o.FilesIn(claudemem.FileRead)), list(o.FilesIn(claudemem.FileModified))
 		files := slices.Concat(modified, read)
@@ -75,7 +77,7 @@ func (o Observation) Whole() Observation {
 // Entry returns the observation as one line of a list.
 func (o *Observation) Entry() Entry {
 	return Entry{Kind: claudemem.RecordObservation, ID: int64(o.ID), Type: o.Type, Title: o.Title, Subtitle: o.Subtitle,
-		CreatedAtEpoch: o.CreatedAtEpoch, Project: o.Project, Concepts: o.Concepts}
+		CreatedAtEpoch: o.CreatedAtEpoch, Project: o.Project, Concepts: o.Concepts, SupersededBy: o.SupersededBy}
 }
 
 // TurnHead has the fields that a summary and a prompt share; PromptNumber counts
@@ -166,6 +168,7 @@ type Entry struct {
 	Concepts       []string                  `json:"concepts,omitempty"`
 	SessionDBID    claudemem.SessionID       `json:"session_db_id,omitempty"`
 	PromptNumber   int                       `json:"prompt_number,omitempty"`
+	SupersededBy   claudemem.ObservationID   `json:"superseded_by,omitempty"`
 }
 
 // KindAnchor is the kind of an Entry that is no record.
@@ -186,6 +189,14 @@ func (e *Entry) Name() string {
 	default:
 		return ""
 	}
+}
+
+// Mark returns "superseded by #34" for an observation that a later one reverses, else "".
+func (e *Entry) Mark() string {
+	if e.SupersededBy == 0 {
+		return ""
+	}
+	return fmt.Sprintf("superseded by #%d", e.SupersededBy)
 }
 
 // Glyph returns the sign of the record in a list.

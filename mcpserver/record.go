@@ -21,6 +21,8 @@ type indexItem struct {
 	Anchor bool   `json:"anchor,omitempty"`
 	// Project is left out where all are of the same.
 	Project string `json:"project,omitempty"`
+	// SupersededBy is the record that holds instead, like "#34".
+	SupersededBy string `json:"superseded_by,omitempty"`
 }
 
 // maxTitle and maxSubtitle bound titles and subtitles in lists, in code points.
@@ -39,6 +41,10 @@ func (c *call) index(e api.Entry, withProject bool) (string, indexItem) {
 	}
 	if sub := line(e.Subtitle, maxSubtitle); sub != "" && sub != item.Title {
 		b.WriteString(" — " + sub)
+	}
+	if mark := e.Mark(); mark != "" {
+		item.SupersededBy = observationName(e.SupersededBy)
+		b.WriteString(" (" + mark + ")")
 	}
 	if withProject && e.Project != "" {
 		item.Project = line(e.Project, 60)
@@ -65,14 +71,23 @@ type whole struct {
 	FilesModified []string `json:"files_modified,omitempty"`
 	FilesRead     []string `json:"files_read,omitempty"`
 	Concepts      []string `json:"concepts,omitempty"`
+	SupersededBy  string   `json:"superseded_by,omitempty"`
 	Cut           bool     `json:"cut,omitempty"`
+}
+
+// observationName returns the name of an observation, "#12"; "" for none.
+func observationName(id claudemem.ObservationID) string {
+	if id == 0 {
+		return ""
+	}
+	return fmt.Sprintf("#%d", id)
 }
 
 // fullRecord returns an observation in full, truncated to about most code points: as text,
 // and as the same record for programs, whose Cut says that something was left out.
 func (c *call) fullRecord(r *api.Observation, most int) (string, whole) {
 	w := whole{
-		ID: fmt.Sprintf("#%d", r.ID), Type: line(string(r.Type), 40), Title: line(r.Title, 300), Subtitle: line(r.Subtitle, 400), At: at(r.CreatedAtEpoch),
+		ID: observationName(r.ID), SupersededBy: observationName(r.SupersededBy), Type: line(string(r.Type), 40), Title: line(r.Title, 300), Subtitle: line(r.Subtitle, 400), At: at(r.CreatedAtEpoch),
 		Project: line(r.Project, 60), Branch: line(r.Branch, 80),
 	}
 	if r.SessionDBID != 0 {
@@ -129,6 +144,9 @@ func (w *whole) text(r *api.Observation, c *call) string {
 		about = append(about, "branch "+w.Branch)
 	}
 	b.WriteString(strings.Join(about, " · "))
+	if w.SupersededBy != "" {
+		b.WriteString("\nSuperseded by " + w.SupersededBy)
+	}
 	if w.Subtitle != "" {
 		b.WriteString("\n" + w.Subtitle)
 	}

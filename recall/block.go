@@ -50,6 +50,8 @@ type section struct {
 	lines []line
 	// known are the lines that the host loads by itself.
 	known []line
+	// superseded are observations that are not shown, as later ones reverse them.
+	superseded []line
 	// skip is set when the layer could not be built.
 	skip claudemem.LayerCost
 }

@@ -156,7 +156,7 @@ func (b *Builder) Context(ctx context.Context, req claudemem.ContextRequest) (cl
 			failed++
 			sections[i].skip = b.leaveOut(l.name, err)
 		}
-		sections[i].lines, sections[i].known = got.lines, got.known
+		sections[i].lines, sections[i].known, sections[i].superseded = got.lines, got.known, got.superseded
 		skipped = append(skipped, got.lacking...)
 	}
 	if err := ctx.Err(); err != nil {

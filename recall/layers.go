@@ -43,6 +43,8 @@ type built struct {
 	lines []line
 	// known are lines that the host loads by itself; their why names the file.
 	known []line
+	// superseded are observations that do not hold any more, with the note that says so.
+	superseded []line
 	// lacking names what is missing in them, and why.
 	lacking []claudemem.LayerCost
 }

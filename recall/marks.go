@@ -217,9 +217,10 @@ func unmergedNote(name string) string {
 
 // passOn marks also the lines above that tell of the same work: an observation
 // that only repeats its session's line is left out, and its mark would be with it.
+// So is one that is superseded.
 func passOn(sections []section) {
 	for _, from := range sections {
-		for _, l := range from.lines {
+		for _, l := range slices.Concat(from.superseded, from.lines) {
 			if l.note == "" || !l.spare {
 				continue
 			}

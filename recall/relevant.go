@@ -65,7 +65,9 @@ func (r *run) observationLines(ctx context.Context) (built, error) {
 	if err != nil {
 		return built{}, err
 	}
-	chosen, known := r.choose(stored, r.waiting(fresh), related)
+	waiting := r.waiting(fresh)
+	stored, related, out.superseded = r.withoutSuperseded(stored, related, waiting)
+	chosen, known := r.choose(stored, waiting, related)
 	out.known = known
 	observations := make([]claudemem.Observation, len(chosen))
 	byName := make(map[string]candidate, len(chosen))
@@ -308,7 +310,7 @@ func (r *run) storedObservations(ctx context.Context) ([]claudemem.Observation, 
 		for _, o := range page {
 			if !r.isOwn(&o) && (r.req.Source != sourceResume || o.CreatedAt > r.since) {
 				kept = append(kept, o)
-				if r.hostSaysObservation(&o) == "" {
+				if o.SupersededBy == 0 && r.hostSaysObservation(&o) == "" {
 					news++
 				}
 			}

@@ -109,6 +109,16 @@ func (m *memory) RecordsByRefs(_ context.Context, refs ...claudemem.RecordRef) (
 	return found, m.err
 }
 
+func (m *memory) Superseding(_ context.Context, ids ...claudemem.ObservationID) (map[claudemem.ObservationID]claudemem.ObservationID, error) {
+	by := map[claudemem.ObservationID]claudemem.ObservationID{}
+	for _, h := range m.hits {
+		if o := h.Observation; o != nil && o.SupersededBy != 0 {
+			by[o.ID] = o.SupersededBy
+		}
+	}
+	return by, m.err
+}
+
 func (m *memory) eligible(q claudemem.Query, kinds []claudemem.RecordKind, order claudemem.Order) []claudemem.Hit {
 	var found []claudemem.Hit
 	for _, h := range m.hits {

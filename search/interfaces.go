@@ -22,6 +22,9 @@ type Records interface {
 	// Around lists records of all kinds before and after a moment, the oldest first;
 	// ref, when its ID is not 0, stands between them and is in neither.
 	Around(ctx context.Context, project string, at claudemem.Millis, ref claudemem.RecordRef, before, after int) (earlier, later []claudemem.TimelineItem, err error)
+	// Superseding returns, for those of the observations that are superseded and for what
+	// supersedes them and is superseded in turn, the one that did it.
+	Superseding(ctx context.Context, ids ...claudemem.ObservationID) (map[claudemem.ObservationID]claudemem.ObservationID, error)
 	Session(ctx context.Context, id claudemem.SessionID) (claudemem.Session, error)
 }
 

@@ -25,7 +25,8 @@ const (
 // is searched as it stands, without dates, types, names or expressions, and what is
 // found is never topped up. The project is strictly the one asked for. Each record
 // comes with the evidence that it is about the text; whether that is enough is for
-// the caller to say (package recall/gate).
+// the caller to say (package recall/gate). In place of a superseded record stands the
+// one that holds now.
 //
 // It returns CodeInvalid for an unknown kind, CodeUnavailable without an index, and
 // what Records and Index return.
@@ -62,7 +63,11 @@ func (s *Searcher) related(ctx context.Context, r claudemem.RelatedRequest) ([]c
 	if err != nil {
 		return nil, err
 	}
-	return s.readRelated(ctx, filter, s.score(p, answer.Matches), limit)
+	ranked, err := s.replaceSuperseded(ctx, s.score(p, answer.Matches))
+	if err != nil {
+		return nil, err
+	}
+	return s.readRelated(ctx, filter, ranked, limit)
 }
 
 // readRelated reads the best records from the store, up to limit, with their scores. In

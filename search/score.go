@@ -38,9 +38,12 @@ type scored struct {
 	terms   [numTerms]float64
 	recency float64
 	typed   float64 // 1 when the text names no type, or another
-	score   float64
-	days    float64             // old
-	company claudemem.RecordRef // whose score is in companyTerm
+	// superseded is a factor, 1 for a record that holds; see lowerSuperseded.
+	superseded   float64
+	supersededBy claudemem.ObservationID
+	score        float64
+	days         float64             // old
+	company      claudemem.RecordRef // whose score is in companyTerm
 }
 
 // The terms of a score.
@@ -119,7 +122,7 @@ func (r *scored) own() float64 {
 	return sum
 }
 
-// alone is the score without company.
+// alone is the score without company; what is superseded is about the text all the same.
 func (r *scored) alone() float64 { return r.own() * r.recency * r.typed }
 
 // addUp sets the score, as an explanation does.
@@ -130,6 +133,7 @@ func (r *scored) addUp() {
 	}
 	r.score *= r.recency
 	r.score *= r.typed
+	r.score *= r.superseded
 }
 
 // daysBetween is never negative: a clock may have been set back since.
@@ -142,7 +146,7 @@ func daysBetween(from, to claudemem.Millis) float64 {
 func scoreMatch(m index.Match, days float64, prefer []claudemem.ObservationType) scored {
 	m.Keyword = finite(m.Keyword)
 	proximity := min(finite(m.Proximity), m.Keyword)
-	r := scored{Match: m, days: days, typed: 1}
+	r := scored{Match: m, days: days, typed: 1, superseded: 1}
 	r.terms = [numTerms]float64{
 		keywordTerm:   m.Keyword - proximity,
 		proximityTerm: proximity,
@@ -193,6 +197,9 @@ func (r *scored) explain() *claudemem.Explanation {
 	}
 	if r.typed != 1 {
 		e.Factors = append(e.Factors, claudemem.ScorePart{Name: "type", Value: r.typed, Note: "the text names the type " + string(r.Type)})
+	}
+	if r.supersededBy != 0 {
+		e.Factors = append(e.Factors, claudemem.ScorePart{Name: "superseded", Value: r.superseded, Note: fmt.Sprintf("by #%d", r.supersededBy)})
 	}
 	return e
 }

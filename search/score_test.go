@@ -33,6 +33,11 @@ func TestExplanationAddsUp(t *testing.T) {
 		if !(r.score >= 0) {
 			t.Fatalf("the score is %v", r.score)
 		}
+		r.superseded, r.supersededBy = rapid.Float64Range(0, 1).Draw(t, "superseded"), 2
+		r.addUp()
+		if got := r.explain().Score(); got != r.score {
+			t.Fatalf("superseded: the explanation adds up to %v, the score is %v", got, r.score)
+		}
 		if r.recency < 1 || r.recency > 1+recencyWeight {
 			t.Fatalf("recency is %v", r.recency)
 		}

@@ -318,6 +318,9 @@ func (s *Searcher) page(ctx context.Context, p plan, filter index.Filter, answer
 	}
 	p.understood.Corrected = answer.Corrected
 	ranked := s.score(p, answer.Matches)
+	if err := s.lowerSuperseded(ctx, ranked); err != nil {
+		return found{}, err
+	}
 	if p.order != claudemem.OrderRelevance {
 		if !p.understood.Syntax {
 			ranked = timely(ranked)

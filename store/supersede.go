@@ -65,6 +65,7 @@ type supersededLink struct {
 // hidden, the next one that is not takes its place; one of another project does not count.
 func superseding(ctx context.Context, q querier, ids []claudemem.ObservationID) (map[claudemem.ObservationID]claudemem.ObservationID, error) {
 	links := map[claudemem.ObservationID]supersededLink{}
+	// Few records are superseded: their index tells of most lists that none is in it.
 	err := each(ctx, q, func(scan sqlite.Scan) error {
 		var id claudemem.ObservationID
 		var link supersededLink
@@ -72,11 +73,12 @@ func superseding(ctx context.Context, q querier, ids []claudemem.ObservationID) 
 		links[id] = link
 		return err
 	}, `WITH RECURSIVE linked (id, by, hidden) AS (
-			SELECT r.id, n.id, n.deleted_at IS NOT NULL FROM json_each(?) wanted CROSS JOIN observations r ON r.id = wanted.value
-				JOIN observations n ON n.id = r.superseded_by AND n.project = r.project
+			SELECT r.id, n.id, n.deleted_at IS NOT NULL FROM observations r INDEXED BY observations_superseded
+				CROSS JOIN observations n ON n.id = r.superseded_by AND n.project = r.project
+				WHERE r.superseded_by IS NOT NULL AND r.id IN (SELECT value FROM json_each(?))
 			UNION
 			SELECT r.id, n.id, n.deleted_at IS NOT NULL FROM linked CROSS JOIN observations r ON r.id = linked.by
-				JOIN observations n ON n.id = r.superseded_by AND n.project = r.project)
+				CROSS JOIN observations n ON n.id = r.superseded_by AND n.project = r.project)
 		SELECT id, by, hidden FROM linked`, jsonList(ids))
 	if err != nil {
 		return nil, err

@@ -226,6 +226,9 @@ func (p *printer) observation(found *api.Observation) {
 		where = append(where, "branch "+oneLine(o.Branch, 60))
 	}
 	p.printf("%s\n", p.style(styleDim, strings.Join(where, " · ")))
+	if o.SupersededBy != 0 {
+		p.printf("Superseded by #%d, which holds instead.\n", o.SupersededBy)
+	}
 	if o.Narrative != "" {
 		p.printf("\n%s\n", safe(o.Narrative))
 	}
@@ -272,7 +275,8 @@ func (p *printer) session(s *api.SessionRecords) {
 		}
 		for _, o := range s.Observations {
 			if o.PromptNumber == number {
-				p.printf("   %s %s  %s\n", o.Type.Glyph(), oneLine(o.Title, 100), p.style(styleDim, fmt.Sprintf("#%d", o.ID)))
+				entry := o.Entry()
+				p.printf("   %s %s  %s\n", o.Type.Glyph(), oneLine(o.Title, 100), p.style(styleDim, joined(", ", entry.Name(), entry.Mark())))
 			}
 		}
 	}

@@ -264,6 +264,7 @@ var contractCases = []struct{ command, args string }{
 	{"claude-mem search", "search limiter AND NOT migration --full --explain"},
 	{"claude-mem search", "search limiter burst bugs last year"},
 	{"claude-mem search", "search --type decision"},
+	{"claude-mem search", "search --type decision --full"},
 	{"claude-mem timeline", "timeline 1"},
 	{"claude-mem timeline", "timeline 2d"},
 	{"claude-mem show", "show 1 2 S1 S2"},

@@ -39,7 +39,7 @@ func (p *printer) entry(e api.Entry, withProject bool) {
 
 // entryLine prints the line of a record in a list: mark, age, glyph, title and name.
 func (p *printer) entryLine(mark string, e api.Entry, withProject bool) {
-	name, where := e.Name(), textIf(withProject && e.Project != "", " "+oneLine(e.Project, 60))
+	name, where := joined(", ", e.Name(), e.Mark()), textIf(withProject && e.Project != "", " "+oneLine(e.Project, 60))
 	// Beside the title: two columns of a mark, ten of the age, the glyph and spaces.
 	rest := 17 + utf8.RuneCountInString(name+where)
 	p.printf("%s%s  %s %s %s%s\n", mark, p.when(e.CreatedAtEpoch), e.Glyph(), p.fit(e.Title, 100, rest), p.style(styleDim, name), p.style(styleDim, where))

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -143,5 +144,20 @@ func TestSearchRequest(t *testing.T) {
 		if _, err := bad.request("", now); claudemem.CodeOf(err) != claudemem.CodeInvalid {
 			t.Errorf("request of %+v: %v, want an error with code invalid", bad, err)
 		}
+	}
+}
+
+// TestSupersededIsSaid checks that lists, hits and the record itself name the record that
+// holds instead.
+func TestSupersededIsSaid(t *testing.T) {
+	env, project := seeded(t)
+	t.Chdir(project)
+	for _, words := range []string{"recent", "show S1", "search --type decision"} {
+		if code, out, errs := command(t, env, strings.Fields(words)...); code != 0 || strings.Count(out, "#2, superseded by #3") != 1 || strings.Count(out, "superseded") != 1 {
+			t.Errorf("%s: exit %d\n%s%s", words, code, out, errs)
+		}
+	}
+	if _, out, _ := command(t, env, "show", "2"); !strings.Contains(out, "\nSuperseded by #3, which holds instead.\n") {
+		t.Errorf("show 2:\n%s", out)
 	}
 }

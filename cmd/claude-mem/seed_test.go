@@ -58,6 +58,7 @@ func seeded(t *testing.T) (env map[string]string, project string) {
 				Facts: []string{"rate limiter: burst is 5"}, Concepts: []string{"gotcha"}, PromptNumber: 1, DiscoveryTokens: 1200, Branch: "main", HeadCommit: "5d41402abc4b2a76b9719d911017c592a1b2c3d4",
 				Files: []claudemem.FileRef{{Path: "limiter.go", Role: claudemem.FileModified}, {Path: "bucket.go", Role: claudemem.FileRead}}},
 			{Type: claudemem.TypeDecision, Title: "Tokens are whole numbers", PromptNumber: 1, DiscoveryTokens: 300},
+			{Type: claudemem.TypeDecision, Title: "Tokens are fractions after all", PromptNumber: 1, Supersedes: []claudemem.ObservationID{2}},
 		},
 		Summaries: []claudemem.Summary{{PromptNumber: 1, Request: "Fix the burst", Investigated: "the limiter", Learned: "it counts twice", Completed: "fixed [redacted:jwt]",
 			NextSteps: "document it", FilesRead: []string{"bucket.go"}, FilesEdited: []string{"limiter.go"}, Notes: "none"}},

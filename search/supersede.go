@@ -1,0 +1,96 @@
+package search
+
+import (
+	"context"
+
+	"claudemem"
+)
+
+const (
+	// supersededWeight is the factor for a record that a later one reverses. By judgement:
+	// such a record is found, but what holds stands before it.
+	supersededWeight = 0.5
+	// belowSuperseding is the most of the superseding record's score that it keeps when
+	// both are found.
+	belowSuperseding = 0.999
+)
+
+// superseding returns, for the observations of a ranking that are superseded, which ones
+// supersede them.
+func (s *Searcher) superseding(ctx context.Context, ranked []scored) (map[claudemem.ObservationID]claudemem.ObservationID, error) {
+	var ids []claudemem.ObservationID
+	for i := range ranked {
+		if ranked[i].Kind == claudemem.RecordObservation {
+			ids = append(ids, claudemem.ObservationID(ranked[i].ID))
+		}
+	}
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	return s.records.Superseding(ctx, ids...)
+}
+
+// lowerSuperseded lowers the scores of superseded observations, each below the score of
+// the one that supersedes it, and sorts ranked again.
+func (s *Searcher) lowerSuperseded(ctx context.Context, ranked []scored) error {
+	by, err := s.superseding(ctx, ranked)
+	if err != nil || len(by) == 0 {
+		return err
+	}
+	found := make(map[claudemem.ObservationID]*scored, len(ranked))
+	for i := range ranked {
+		if ranked[i].Kind == claudemem.RecordObservation {
+			found[claudemem.ObservationID(ranked[i].ID)] = &ranked[i]
+		}
+	}
+	var lower func(id claudemem.ObservationID)
+	lower = func(id claudemem.ObservationID) {
+		r := found[id]
+		if r.supersededBy != 0 || by[id] == 0 {
+			return
+		}
+		r.supersededBy = by[id]
+		r.superseded = supersededWeight
+		// The nearest in the chain that was found, too.
+		next := by[id]
+		for range by {
+			if next == 0 || found[next] != nil {
+				break
+			}
+			next = by[next]
+		}
+		if newer := found[next]; newer != nil {
+			lower(next)
+			if r.score > 0 {
+				r.superseded = min(r.superseded, belowSuperseding*newer.score/r.score)
+			}
+		}
+		r.addUp()
+	}
+	for id := range found {
+		lower(id)
+	}
+	byScore(ranked)
+	return nil
+}
+
+// replaceSuperseded returns ranked with the observation that holds now in place of each
+// that is superseded, none twice.
+func (s *Searcher) replaceSuperseded(ctx context.Context, ranked []scored) ([]scored, error) {
+	by, err := s.superseding(ctx, ranked)
+	if err != nil || len(by) == 0 {
+		return ranked, err
+	}
+	seen := make(map[claudemem.RecordRef]bool, len(ranked))
+	var kept []scored
+	for _, r := range ranked {
+		if r.Kind == claudemem.RecordObservation {
+			r.ID = int64(claudemem.Current(by, claudemem.ObservationID(r.ID)))
+		}
+		if !seen[r.RecordRef] {
+			seen[r.RecordRef] = true
+			kept = append(kept, r)
+		}
+	}
+	return kept, nil
+}
