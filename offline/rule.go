@@ -73,16 +73,32 @@ func rulesOf(prompt string) []rule {
 // ruleContent returns a rule as it is kept, without the words that link it to what was
 // said before it, and without an order of its own in front.
 func ruleContent(s string) string {
-	for _, lead := range []string{"and ", "but ", "also ", "so ", "und ", "aber ", "y ", "pero "} {
+	for _, lead := range []string{"and ", "but ", "also ", "so ", "und ", "aber ", "y ", "pero ", "et ", "mais ", "e ", "mas ", "ma "} {
 		if rest, ok := cutFold(s, lead); ok {
 			s = rest
 			break
 		}
 	}
+	s = withoutNotice(s)
 	if head, tail, ok := strings.Cut(s, ", "); ok && verbs[firstWord(head)] != 0 && len(words(tail)) >= 5 && !beginsRule(strings.ToLower(head)) && norms(tail) {
 		s = tail
 	}
 	return shown(capital(strings.TrimRight(s, ".!。！ ")), maxRule)
+}
+
+// withoutNotice drops what only draws attention to a rule: "Before anything else: please
+// never …".
+func withoutNotice(s string) string {
+	for _, sep := range []string{": ", "："} {
+		if head, tail, ok := strings.Cut(s, sep); ok && !hasCode(head) && len(words(head)) <= 7 && tells(tail) && beginsRule(strings.ToLower(tail)) {
+			s = tail
+			break
+		}
+	}
+	if rest, ok := cutFold(s, "please "); ok && beginsRule(strings.ToLower(rest)) {
+		return rest
+	}
+	return s
 }
 
 // norms reports whether an English clause says by itself what has to be.
@@ -196,7 +212,7 @@ func parts(sentence string) []string {
 		rest := strings.TrimLeft(sentence[i+1:], " ")
 		word, after, _ := strings.Cut(rest, " ")
 		switch text.LowerASCII(word) {
-		case "and", "but", "und", "aber", "y", "pero":
+		case "and", "but", "und", "aber", "y", "pero", "et", "mais", "e", "mas", "ma":
 			rest = after
 		default:
 			if sentence[i] != ';' {
@@ -213,7 +229,7 @@ func parts(sentence string) []string {
 }
 
 // politeRules begin a rule after a word of politeness.
-var politeRules = phrases("please never | please always | don't ever | bitte nie | bitte niemals | bitte immer")
+var politeRules = phrases("please never | please always | don't ever | bitte nie | bitte niemals | bitte immer | ne jamais | s'il te plaît ne | por favor nunca | por favor sempre | per favore mai")
 
 // beginsRule reports whether a text in lower case begins with a word that makes a rule.
 func beginsRule(low string) bool {
@@ -278,6 +294,9 @@ func (c *ruleCues) score(u utterance, announced bool) int {
 	}
 	clauses := c.clauses(said)
 	lasting, place := holds(said, c.lasting...), holds(said, c.place...)
+	if !label && !lasting && specifies(said) {
+		return 0
+	}
 	orders, describes := c.adverb(clauses, place && !holds(said, c.broken...))
 	norm := holds(said, c.norm...)
 	form := orders || norm || c.begins(clauses, c.form) || c.adverbs == nil && holds(said, c.form...) || c == english && beginsWithVerb(clauses)
@@ -313,10 +332,21 @@ func (c *ruleCues) score(u utterance, announced bool) int {
 	return score
 }
 
+// specifies reports whether a text in lower case says what something is to be like that
+// is to be made now: "add a check: the name must never be empty".
+func specifies(low string) bool {
+	head, _, ok := strings.Cut(low, ": ")
+	switch text.Before(head, " ") {
+	case "add", "write", "implement", "create", "build", "make":
+		return ok
+	}
+	return false
+}
+
 // isQuestion reports whether a text in lower case asks something.
 func (c *ruleCues) isQuestion(low string, label bool) bool {
 	trimmed := strings.TrimRight(low, " \")")
-	return strings.HasSuffix(trimmed, "?") || strings.HasSuffix(trimmed, "？") || strings.Contains(low, "ですか") || strings.Contains(low, "でしょうか") ||
+	return strings.HasSuffix(trimmed, "?") || strings.HasSuffix(trimmed, "？") || strings.Contains(low, "ですか") || strings.Contains(low, "でしょうか") || strings.HasSuffix(trimmed, "吗") ||
 		!label && startsWith(low, c.asks)
 }
 
@@ -332,7 +362,7 @@ func (c *ruleCues) isOnce(low string) bool {
 // without the words that only introduce it.
 func (c *ruleCues) clauses(low string) [][]string {
 	var out [][]string
-	for _, part := range strings.FieldsFunc(low, func(r rune) bool { return strings.ContainsRune(",;:–—、", r) }) {
+	for _, part := range strings.FieldsFunc(low, func(r rune) bool { return strings.ContainsRune(",;:–—、，；：", r) }) {
 		part = strings.TrimSpace(part)
 		for again := true; again; {
 			again = false
@@ -400,10 +430,15 @@ func (c *ruleCues) adverb(clauses [][]string, placed bool) (orders, describes bo
 				next = ws[i+2]
 			}
 			states := next == "" || c.states[next] || c.describes(next)
+			if c.elliptic[next] { // "always in UTC", and not "always in red"
+				states = i+2 < len(ws) && c.states[ws[i+2]] || holds(strings.Join(ws, " "), c.broken...) || i > 0 && slices.ContainsFunc(ws[:i], isNegation)
+			}
 			switch {
+			case (i == 1 || i == 2 && isNegation(ws[0])) && c.imperatives[ws[i-1]] && next != "" && !c.states[next]:
+				orders = true
 			case !states && (i == 0 || c.leaders[ws[i-1]] || c.leaders[ws[0]]):
 				orders = true
-			case !states && c.elliptic[next] && !holds(strings.Join(ws, " "), "is", "are", "was", "were", "it's", "ist", "sind", "steht", "es", "está", "están", "son"):
+			case !states && c.elliptic[next] && !holds(strings.Join(ws, " "), "is", "are", "was", "were", "it's", "ist", "sind", "steht", "es", "está", "están", "son", "est", "sont", "reste", "são", "fica", "è", "sono"):
 				orders = true
 			case !states && placed:
 				orders = true
@@ -415,6 +450,15 @@ func (c *ruleCues) adverb(clauses [][]string, placed bool) (orders, describes bo
 		}
 	}
 	return orders, describes
+}
+
+// isNegation reports whether a word denies the verb behind it: "non risponde mai".
+func isNegation(word string) bool {
+	switch word {
+	case "not", "nicht", "no", "ne", "não", "non":
+		return true
+	}
+	return false
 }
 
 // pointsBack reports whether what is ordered is a mere pronoun: "never do that".

@@ -53,6 +53,23 @@ func TestRules(t *testing.T) {
 		{"Spanish", "arregla el test. En este proyecto nunca hagas push a main", []string{"En este proyecto nunca hagas push a main"}},
 		{"Spanish we", "a partir de ahora usa siempre pnpm en vez de npm", []string{"A partir de ahora usa siempre pnpm en vez de npm"}},
 		{"Japanese", "テストが失敗します。直してください。今後はmainに直接pushしないでください。", []string{"今後はmainに直接pushしないでください"}},
+		{"drawn attention to", "one thing before we go on: please never rename a column in place", []string{"Never rename a column in place"}},
+		{"French label", "L'export plante. Au fait, règle pour ce projet : jamais de requête dans une vue, toujours un service.", []string{"Jamais de requête dans une vue, toujours un service"}},
+		{"French ban", "Corrige le filtre. Ne jamais committer directement sur develop.", []string{"Ne jamais committer directement sur develop"}},
+		{"French from now on", "À partir de maintenant, utilise uv et pas pip.", []string{"À partir de maintenant, utilise uv et pas pip"}},
+		{"French habit", "dans ce dépôt on écrit les messages d'erreur en anglais", []string{"Dans ce dépôt on écrit les messages d'erreur en anglais"}},
+		{"French never again", "n'ajoute plus jamais de paquet sans me demander", []string{"N'ajoute plus jamais de paquet sans me demander"}},
+		{"Portuguese label", "o build quebrou. Regra do projeto: toda tabela nova precisa de created_at", []string{"Toda tabela nova precisa de created_at"}},
+		{"Portuguese place", "arruma o login. neste repositório nunca faça commit direto na main", []string{"Neste repositório nunca faça commit direto na main"}},
+		{"Portuguese always", "sempre escreva os testes em inglês", []string{"Sempre escreva os testes em inglês"}},
+		{"Italian from now on", "correggi il filtro. D'ora in poi usa sempre poetry", []string{"D'ora in poi usa sempre poetry"}},
+		{"Italian ban", "non usare mai print nel codice di produzione", []string{"Non usare mai print nel codice di produzione"}},
+		{"Spanish order with an adverb", "usa siempre la zona horaria de la cuenta", nil},
+		{"Spanish order without an article", "usa siempre transacciones para escribir", []string{"Usa siempre transacciones para escribir"}},
+		{"Chinese ban", "构建报错了，看一下。注意：永远不要直接推送到 main 分支。", []string{"永远不要直接推送到 main 分支"}},
+		{"Chinese place", "在这个项目里不要使用默认导出", []string{"在这个项目里不要使用默认导出"}},
+		{"Chinese every time", "每次修改表结构之后必须更新 schema.sql", []string{"每次修改表结构之后必须更新 schema.sql"}},
+		{"always in", "Los mensajes de error siempre en inglés, y los comentarios también", []string{"Los mensajes de error siempre en inglés, y los comentarios también"}},
 		{"Japanese place", "このプロジェクトでは pnpm を使うこと", []string{"このプロジェクトでは pnpm を使うこと"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -85,6 +102,34 @@ func TestNoRules(t *testing.T) {
 	}
 }
 
+// What only looks like a rule: questions, quotations, wishes for now, reports, pasted
+// logs, documents and code.
+func TestNothingLearnt(t *testing.T) {
+	for _, prompt := range []string{
+		// questions
+		"should we always close the cursor here?", "is it a rule that handlers never touch the database?", "why must the token never be logged", "do you always run the linter before a commit?",
+		"faut-il toujours fermer le curseur ?", "pourquoi on n'utilise jamais de mock ici", "devemos sempre usar transações?", "por que nunca usamos cache aqui", "dobbiamo usare sempre il lock qui?",
+		"muss man hier immer neu laden?", "¿hay que usar siempre el lock?", "我们每次都必须重启吗？", "为什么永远不能用 any", "常に再起動が必要ですか？",
+		// for now
+		"don't touch the tests for now", "never mind the linter in this PR", "use sqlite for this one, not postgres", "always show the raw output while we debug this, just for today",
+		"pour l'instant n'utilise jamais le cache", "ne pousse pas encore, je relis d'abord", "por enquanto não use o cache", "per ora non usare mai il proxy", "heute bitte nichts mehr committen", "de momento no uses la caché", "这次不要运行迁移", "先别提交", "今回はテストを書かないでください",
+		// reports
+		"it never worked on windows", "the spinner always stays after a timeout", "we never get the second event", "every request must wait 3 s, that's the bug", "always the same stack trace since tuesday",
+		"ça plante toujours au démarrage", "le job ne finit jamais", "toujours en échec sur la branche", "on reçoit toujours deux mails", "o job nunca termina", "sempre em loop depois do login", "nunca vi esse erro antes",
+		"il server non risponde mai in tempo", "sempre lo stesso errore", "siempre en rojo desde ayer", "nunca llega el segundo correo", "er startet nie richtig", "每次登录都显示空白页", "页面总是卡住", "いつもタイムアウトになります",
+		// quoted and pasted
+		"the docs say \"never call close twice\", where do we do that?", "le readme dit : « ne jamais modifier ce fichier », est-ce vrai", "the comment `// never remove this` is wrong, delete it", "文档说永远不要调用 close 两次，对吗",
+		"> From now on use tabs.\nthat was a mail from Jo, what do you think", "```yaml\n# always pin by digest\nimage: x\n```\nwhat does the comment mean", "[12:03:11] WARN retries must never exceed 5\nwhat is that",
+		"    // we always lock before reading\nremove that comment", "<style-guide>\nAlways use spaces. Never use tabs.\n</style-guide>\nconvert it to html",
+		// the program's rules, and work to do
+		"add a lint rule that forbids console.log", "write a validation: the name must never be empty", "the retry policy should be exponential, change it", "rename the rule always-green to stable", "corrige la règle du pare-feu", "a regra do nginx está errada", "la regola CSS non si applica", "修改一下防火墙规则",
+	} {
+		if got := contents(rulesOf(prompt)); len(got) > 0 {
+			t.Errorf("rules of %q: %q, want none", prompt, got)
+		}
+	}
+}
+
 // What a user states is learnt also of a turn without tools, and once: at its end.
 func TestRulesBecomeLearnings(t *testing.T) {
 	session := claudemem.Session{ID: 1, ProjectPath: "/p", PromptCount: 1}
@@ -94,7 +139,7 @@ func TestRulesBecomeLearnings(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []claudemem.Learning{{ProjectPath: "/p", Category: "workflow", Content: "Before we start: never push to main", Confidence: ruleConfidence, CreatedAt: 7}}
+	want := []claudemem.Learning{{ProjectPath: "/p", Category: "workflow", Content: "Never push to main", Confidence: ruleConfidence, CreatedAt: 7}}
 	if diff := cmp.Diff(want, out.Learnings); diff != "" {
 		t.Errorf("learnings (-want +got):\n%s", diff)
 	}

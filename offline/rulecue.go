@@ -24,6 +24,8 @@ type ruleCues struct {
 	// unless a word of states, or of a form that describes, comes next.
 	adverbs, leaders, states map[string]bool
 	describes                func(word string) bool
+	// imperatives are the orders that an adverb may follow: "usa siempre pnpm".
+	imperatives map[string]bool
 	// elliptic are the words that follow an adverb in an order without a verb.
 	elliptic map[string]bool
 	// infinitive tells the last word of an order without a verb form: "immer … testen".
@@ -54,7 +56,7 @@ func endsIn(suffixes ...string) func(string) bool {
 }
 
 // ruleLanguages are the languages whose rules are understood.
-var ruleLanguages = []*ruleCues{english, german, spanish, japanese}
+var ruleLanguages = []*ruleCues{english, german, spanish, french, portuguese, italian, japanese, chinese}
 
 var english = &ruleCues{
 	label:    phrases("remember: | remember that we | reminder: | policy: | one rule: | note for the future | for the future | for all future | keep in mind that | for the record | general rule | rule for this | rule for our | rule for all | rules for this | rules for our | house rule | house rules | ground rule | ground rules | project rule | our rule | our rules | as a rule | our convention | standing rule | standing order | team rule"),
@@ -75,14 +77,14 @@ var english = &ruleCues{
 	contrast: phrases("not | instead of | rather than | over | without"),
 	adverbs:  text.Set("always never"),
 	leaders:  text.Set("we you i please must should shall to and but also so then do "),
-	states: text.Set(`mind the a an this that it its same red green empty null nil true false had getting got gets been was is are were seen saw see knew know heard
+	states: text.Set(`mind my the a an this that it its same red green empty null nil true false had getting got gets been was is are were seen saw see knew know heard
 		hear get noticed notice found find did ever again happened managed thought expected hit had fail crash hang end seem mean feel quite really only come happen wrong slow forget forgot wonder`),
 	describes: func(w string) bool {
 		return strings.HasSuffix(w, "s") && !strings.HasSuffix(w, "ss") || strings.HasSuffix(w, "ed") && !strings.HasSuffix(w, "eed") && w != "embed" || strings.HasSuffix(w, "n't") || strings.HasSuffix(w, "ing")
 	},
 	elliptic: text.Set("in with via as through behind under per"),
 	once:     phrases("yet | for now | right now | now | today | tonight | this time | this once | at the moment | for the moment | for a moment | this pr | this commit | this change | first pass"),
-	broken:   phrases("fail | fails | failing | failed | crash | crashes | hang | hangs | broken | error | exception | panic | panics | pass | passes | green | work | works | finishes | returns | come back | every time i | each time i | whenever i | every time it | next time i | next time it"),
+	broken:   phrases("fail | fails | failing | failed | crash | crashes | hang | hangs | broken | error | exception | panic | panics | pass | passes | green | work | works | finishes | returns | come back | every time i | each time i | whenever i | that's the bug | that is the bug | that's wrong | every time it | next time i | next time it"),
 	hedge:    phrases("maybe | i think | i guess | perhaps | i wonder | would be nice | might | i suppose | it seems | seems to | looks like | apparently"),
 	quotes:   phrases("says | said | saying | the log | prints | complains | according to"),
 	asks:     phrases("why | how | which | who | where | does | did | is | are | was | can | could | would | should we | should i | what's | what is | what does | what do | what are | what did | do we | do you | do i"),
@@ -123,34 +125,35 @@ var german = &ruleCues{
 }
 
 var spanish = &ruleCues{
-	label:     phrases("recuerda que | ten en cuenta | regla general | norma general | como regla | como norma | regla del proyecto | regla de este | reglas del proyecto | reglas de este | norma del | normas del | nuestra regla | nuestra norma | convención del proyecto | nuestra convención | regla para este | reglas para este"),
-	lasting:   phrases("a partir de ahora | de ahora en adelante | desde ahora | en adelante | en el futuro | la próxima vez | cada vez que | siempre que | por norma | por regla | por principio | antes de cada | después de cada | nunca más | sin excepciones | sin excepción"),
-	place:     phrases("en este proyecto | en este repo | en este repositorio | para este proyecto | para este repo | en nuestro código | en nuestro proyecto | en nuestro repo | en esta base de código"),
-	scope:     phrases("nosotros | nuestro | nuestra | nuestros | nuestras | aquí | el equipo | en todas partes | usamos | hacemos | escribimos"),
-	form:      phrases("no | usa | usad | use | utiliza | evita | prefiere | mantén | asegúrate | ejecuta | escribe | solo | sólo | usamos | no usamos | prefiero | haz | pon"),
-	habits:    phrases("usamos | escribimos | hacemos | no usamos | cada | todos | todas"),
-	lacks:     phrases("tenemos | necesitamos | vemos | hay"),
-	norm:      phrases("se | debe | deben | debemos | hay que | tiene que | tienen que"),
-	please:    phrases("por favor"),
-	forbids:   phrases("no | nunca | jamás | evita"),
-	again:     phrases("no vuelvas | no volváis | otra vez | de nuevo | nunca más | no más"),
-	because:   phrases("porque | ya que | si no | de lo contrario | puede bloquear | se genera | está generado | es generado"),
-	needs:     phrases("debe | deben | tiene que | tienen que | necesita | necesitan | lleva | llevan | va | van"),
-	all:       phrases("todo | toda | todos | todas | cada | ningún | ninguna"),
-	keeps:     phrases("no debe cambiar | no deben cambiar | no puede cambiar | no pueden cambiar | debe seguir siendo | debe mantenerse | deben mantenerse | debe permanecer"),
-	contrast:  phrases("no | en vez de | en lugar de | sin | sino"),
-	adverbs:   text.Set("siempre nunca jamás"),
-	leaders:   text.Set("usa usad use utiliza ejecuta haz escribe pon corre abre crea mantén evita prefiere y pero también debe deben debemos que por favor usamos hacemos escribimos no uses hagas subas"),
-	states:    text.Set("el la los las un una lo me nos se es son está están ha han había he igual mismo rojo vacío falla fallan da dan sale salen devuelve devuelven termina terminan muestra tarda aparece rompe cuelga imprime retorna funciona llega pasa queda"),
-	describes: endsIn(),
-	elliptic:  text.Set("en con como"),
-	once:      phrases("todavía | aún | por ahora | de momento | por el momento | hoy | esta vez | ahora mismo | hasta que | hasta | nada"),
-	broken:    phrases("falla | fallan | fallando | error | rompe | rompen | roto | cuelga | cuelgan | devuelve | devuelven | termina | terminan | muestra | muestran | tarda | aparece | aparecen | sale | salen | da | dan | imprime | retorna | funciona | funcionan | llega | llegan | pasa | pasan"),
-	hedge:     phrases("quizás | quizá | tal vez | creo que | supongo | parece | me parece"),
-	quotes:    phrases("dice | dicen | mensaje | salida | según"),
-	asks:      phrases("por qué | cómo | cuál | cuáles | quién | dónde | qué | puedes | podrías | es posible"),
-	pronouns:  text.Set("eso esto ello nada algo todo"),
-	also:      phrases("y | también | además | igual"),
+	label:       phrases("recuerda que | ten en cuenta | regla general | norma general | como regla | como norma | regla del proyecto | regla de este | reglas del proyecto | reglas de este | norma del | normas del | nuestra regla | nuestra norma | convención del proyecto | nuestra convención | regla para este | reglas para este"),
+	lasting:     phrases("a partir de ahora | de ahora en adelante | desde ahora | en adelante | en el futuro | la próxima vez | cada vez que | siempre que | por norma | por regla | por principio | antes de cada | después de cada | nunca más | sin excepciones | sin excepción"),
+	place:       phrases("en este proyecto | en este repo | en este repositorio | para este proyecto | para este repo | en nuestro código | en nuestro proyecto | en nuestro repo | en esta base de código"),
+	scope:       phrases("nosotros | nuestro | nuestra | nuestros | nuestras | aquí | el equipo | en todas partes | usamos | hacemos | escribimos"),
+	form:        phrases("no | usa | usad | use | utiliza | evita | prefiere | mantén | asegúrate | ejecuta | escribe | solo | sólo | usamos | no usamos | prefiero | haz | pon"),
+	habits:      phrases("usamos | escribimos | hacemos | no usamos | cada | todos | todas"),
+	lacks:       phrases("tenemos | necesitamos | vemos | hay"),
+	norm:        phrases("se | debe | deben | debemos | hay que | tiene que | tienen que"),
+	please:      phrases("por favor"),
+	forbids:     phrases("no | nunca | jamás | evita"),
+	again:       phrases("no vuelvas | no volváis | otra vez | de nuevo | nunca más | no más"),
+	because:     phrases("porque | ya que | si no | de lo contrario | puede bloquear | se genera | está generado | es generado"),
+	needs:       phrases("debe | deben | tiene que | tienen que | necesita | necesitan | lleva | llevan | va | van"),
+	all:         phrases("todo | toda | todos | todas | cada | ningún | ninguna"),
+	keeps:       phrases("no debe cambiar | no deben cambiar | no puede cambiar | no pueden cambiar | debe seguir siendo | debe mantenerse | deben mantenerse | debe permanecer"),
+	contrast:    phrases("no | en vez de | en lugar de | sin | sino"),
+	adverbs:     text.Set("siempre nunca jamás"),
+	leaders:     text.Set("usa usad use utiliza ejecuta haz escribe pon corre abre crea mantén evita prefiere y pero también debe deben debemos que por favor usamos hacemos escribimos no uses hagas subas"),
+	states:      text.Set("el la los las un una lo me nos se es son está están ha han había he igual mismo rojo vacío falla fallan da dan sale salen devuelve devuelven termina terminan muestra tarda aparece rompe cuelga imprime retorna funciona llega pasa queda"),
+	describes:   unlessOrder(longEnding("ar", "er", "ir"), spanishOrders),
+	imperatives: spanishOrders,
+	elliptic:    text.Set("en con como"),
+	once:        phrases("todavía | aún | por ahora | de momento | por el momento | hoy | esta vez | ahora mismo | hasta que | hasta | nada"),
+	broken:      phrases("falla | fallan | fallando | un error | errores | el error | da error | error al | error en | con error | rompe | rompen | roto | cuelga | cuelgan | devuelve | devuelven | termina | terminan | muestra | muestran | tarda | aparece | aparecen | sale | salen | da | dan | imprime | retorna | funciona | funcionan | llega | llegan | pasa | pasan"),
+	hedge:       phrases("quizás | quizá | tal vez | creo que | supongo | parece | me parece"),
+	quotes:      phrases("dice | dicen | mensaje | salida | según"),
+	asks:        phrases("por qué | cómo | cuál | cuáles | quién | dónde | qué | puedes | podrías | es posible"),
+	pronouns:    text.Set("eso esto ello nada algo todo"),
+	also:        phrases("y | también | además | igual"),
 }
 
 var japanese = &ruleCues{
