@@ -10,6 +10,7 @@ import "strings"
 const (
 	ruleAWSKey        = "aws-access-key"
 	ruleAWSSecret     = "aws-secret-key"
+	ruleAWSSession    = "aws-session-token"
 	ruleGitHub        = "github-token"
 	ruleGitHubFine    = "github-fine-grained-token"
 	ruleGitLab        = "gitlab-token"
@@ -51,7 +52,7 @@ var anchors = [256]byte{
 	'_':  anchorToken, '.': anchorToken, '~': anchorToken,
 	'A': anchorToken, 'I': anchorToken, 'K': anchorToken, 'R': anchorToken, 'T': anchorToken,
 	'V': anchorToken, 'X': anchorToken, 'Z': anchorToken,
-	'j': anchorToken, 'k': anchorToken, 'p': anchorToken,
+	'D': anchorToken, 'Q': anchorToken, 'j': anchorToken, 'k': anchorToken, 'p': anchorToken, 'z': anchorToken,
 }
 
 // ruleOfToken returns the rule of the token that v is, otherwise if it is none.

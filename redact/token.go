@@ -2,20 +2,27 @@ package redact
 
 import "strings"
 
-// The prefixes of [Kinds] are indexed at build time (prefixes.go): the hook starts
-// for every tool call, and building the index would touch each page of the table.
-// The scanner finds a prefix by the two bytes that end at its anchor, its first
-// rarest byte. prefixHeads has the number of the first prefix for each keyOf, from
-// 1; prefixList has an entry of these bytes for each prefix.
+// The prefixes and names of [Kinds] are indexed at build time (prefixes.go): the hook
+// starts for every tool call, and building the index would touch each page of the
+// table. The scanner finds a prefix by the two bytes that end at its anchor, its first
+// rarest byte, and a name by its first two. heads has the number of a bucket for each
+// keyOf, from 1, buckets two bytes for the end of each bucket, list an entry of these
+// bytes for each prefix or name.
 const (
 	entryKind   = iota // index in Kinds
-	entryStart         // in Prefixes of the kind
-	entryEnd           // in Prefixes of the kind
-	entryAnchor        // index of the anchor in the prefix
-	entryThird         // the byte two before the anchor, as keyOf has it; anyByte for none
-	entryNext          // number of the next prefix with the same key, 0 for none
-	entrySize
+	entryStart         // in Prefixes or Names of the kind
+	entryEnd           // in Prefixes or Names of the kind
+	nameSize           // of an entry for a name
+	prefixSize  = 5    // of an entry for a prefix
+	entryAnchor = 3    // index of the anchor in the prefix
+	entryThird  = 4    // the byte two before the anchor, as keyOf has it; anyByte for none
 )
+
+// bucketOf returns the entries of a list from the number of their bucket.
+func bucketOf(n byte, buckets, list string, size int) string {
+	at := 2 * int(n)
+	return list[size*(int(buckets[at-2])<<8|int(buckets[at-1])) : size*(int(buckets[at])<<8|int(buckets[at+1]))]
+}
 
 const anyByte = 0xff
 
@@ -28,9 +35,12 @@ func secretToken(s string, i int) (span, bool) {
 	if i == 0 {
 		return span{}, false
 	}
-	for n := int(prefixHeads[keyOf(s[i-1], s[i])]); n != 0; {
-		p := prefixList[n*entrySize:][:entrySize]
-		n = int(p[entryNext])
+	n := prefixHeads[keyOf(s[i-1], s[i])]
+	if n == 0 {
+		return span{}, false
+	}
+	for entries := bucketOf(n, prefixBuckets, prefixList, prefixSize); entries != ""; entries = entries[prefixSize:] {
+		p := entries[:prefixSize]
 		if third := p[entryThird]; third != anyByte && (i < 2 || s[i-2]&31 != third) || i < int(p[entryAnchor]) {
 			continue
 		}
