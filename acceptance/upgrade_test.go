@@ -77,16 +77,19 @@ func TestUpgrade(t *testing.T) {
 	t.Logf("%d events while version %s gave way to %s", sent, before.Version, info.Version)
 }
 
-// undoMigration makes the database one of schema 3. The older worker, which is of the same
+// undoMigration makes the database one of the schema before. The older worker, which is of the same
 // source, cannot write to it: the hooks keep the events until the newer one has migrated it.
 func (m *memory) undoMigration() {
 	m.t.Helper()
 	m.database(func(db *sql.DB) error {
 		_, err := db.Exec(`BEGIN IMMEDIATE;
-			ALTER TABLE pending_messages DROP COLUMN symbols;
-			ALTER TABLE function_map DROP COLUMN before_hash;
-			ALTER TABLE observation_files DROP COLUMN symbols;
-			PRAGMA user_version = 3;
+			DROP TRIGGER unread_observation_deleted;
+			DROP TRIGGER unread_learning_deleted;
+			DROP TRIGGER unread_event_forgotten;
+			DROP TABLE unread_records;
+			DROP TABLE unread_messages;
+			DROP TABLE unread_turns;
+			PRAGMA user_version = 4;
 			COMMIT`)
 		return err
 	})

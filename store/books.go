@@ -41,6 +41,9 @@ func (s *Store) Audit(ctx context.Context) ([]string, error) {
 			"%d events are claimed by nobody, or free and claimed"},
 		{`SELECT count(*) FROM events WHERE (processed_seq IS NOT NULL) AND outcome NOT IN ('processed', 'forgotten')`,
 			"%d events were confirmed and are not processed"},
+		{`SELECT count(*) FROM unread_messages m JOIN events e ON e.id = m.event_id
+			WHERE e.outcome <> 'processed' OR substr(e.reason, 1, 8) <> 'unread: '`,
+			"%d payloads are kept of events that a model has read, or that are not done"},
 		{`SELECT count(*) FROM sessions s WHERE prompt_count <>
 			coalesce((SELECT max(number) FROM prompts p WHERE p.session_id = s.id), 0)`,
 			"%d sessions count their prompts wrongly"},

@@ -31,10 +31,10 @@ func (s *Store) Confirm(ctx context.Context, claim claudemem.Claim, outcome clau
 		if err != nil {
 			return err
 		}
-		if err := t.finishEvents(ids); err != nil {
+		if err := t.markUnread(&claim, ids, outcome.Unread); err != nil {
 			return err
 		}
-		if err := t.markUnread(outcome.Unread); err != nil {
+		if err := t.finishEvents(ids); err != nil {
 			return err
 		}
 		if err := addEach(&claim.Session, observations, t.addObservation); err != nil {
@@ -44,6 +44,10 @@ func (s *Store) Confirm(ctx context.Context, claim claudemem.Claim, outcome clau
 			return err
 		}
 		if err := addEach(&claim.Session, learnings, t.addLearning); err != nil {
+			return err
+		}
+		made := claudemem.Outcome{Observations: observations, Summaries: summaries, Learnings: learnings}
+		if err := t.noteUnreadRecords(&claim, outcome.Unread, &made); err != nil {
 			return err
 		}
 		return t.foldSymbols(&claim.Session, outcome.Symbols)
@@ -162,9 +166,14 @@ func (t *tx) insertObservation(o *claudemem.Observation, filesKey string) error 
 		return err
 	}
 	o.ID = claudemem.ObservationID(id)
+	return t.addFiles(o)
+}
+
+// addFiles stores the files of an observation and their paths.
+func (t *tx) addFiles(o *claudemem.Observation) error {
 	for i, f := range o.Files {
 		if _, err := t.exec("INSERT INTO observation_files (observation_id, position, path, role, file_hash, symbols) VALUES (?, ?, ?, ?, ?, ?)",
-			id, i, f.Path, string(f.Role), orNull(f.Hash), symbolList(f.Symbols)); err != nil {
+			int64(o.ID), i, f.Path, string(f.Role), orNull(f.Hash), symbolList(f.Symbols)); err != nil {
 			return err
 		}
 		if err := t.addPath(f.Path); err != nil {

@@ -251,21 +251,36 @@ func (s *Store) PurgeHidden(ctx context.Context, hiddenBy claudemem.Millis) (int
 // purge deletes up to purgedTogether observations that were hidden at or before a time,
 // with the paths that only they had, and returns how many.
 func (t *tx) purge(hiddenBy claudemem.Millis) (int, error) {
-	var ids, paths string
-	if err := t.row(`WITH gone AS MATERIALIZED (SELECT id FROM observations WHERE deleted_at <= ? ORDER BY deleted_at, id LIMIT ?)
-		SELECT (SELECT json_group_array(id) FROM gone),
-			(SELECT json_group_array(DISTINCT f.path) FROM gone JOIN observation_files f ON f.observation_id = gone.id)`,
-		[]any{int64(hiddenBy), purgedTogether}, &ids, &paths); err != nil {
+	ids, err := column[claudemem.ObservationID](context.Background(), t,
+		"SELECT id FROM observations WHERE deleted_at <= ? ORDER BY deleted_at, id LIMIT ?", int64(hiddenBy), purgedTogether)
+	if err != nil || len(ids) == 0 {
 		return 0, err
 	}
-	if err := t.relinkSuperseded(ids); err != nil {
+	return t.deleteObservations(ids)
+}
+
+// deleteObservations deletes observations with the paths that only they had, and returns
+// how many there were.
+func (t *tx) deleteObservations(ids []claudemem.ObservationID) (int, error) {
+	list := jsonList(ids)
+	var paths string
+	if err := t.row("SELECT json_group_array(DISTINCT path) FROM observation_files WHERE observation_id IN (SELECT value FROM json_each(?))",
+		[]any{list}, &paths); err != nil {
 		return 0, err
 	}
-	n, err := t.change("DELETE FROM observations WHERE id IN (SELECT value FROM json_each(?))", ids)
+	if err := t.relinkSuperseded(list); err != nil {
+		return 0, err
+	}
+	n, err := t.change("DELETE FROM observations WHERE id IN (SELECT value FROM json_each(?))", list)
 	if err != nil || n == 0 {
 		return 0, err
 	}
-	_, err = t.exec(`DELETE FROM paths WHERE path IN (SELECT value FROM json_each(?))
+	return n, t.dropPaths(paths)
+}
+
+// dropPaths deletes those of the paths, a list of JSON, that no observation has any more.
+func (t *tx) dropPaths(paths string) error {
+	_, err := t.exec(`DELETE FROM paths WHERE path IN (SELECT value FROM json_each(?))
 		AND NOT EXISTS (SELECT 1 FROM observation_files f WHERE f.path = paths.path)`, paths)
-	return n, err
+	return err
 }

@@ -20,13 +20,14 @@ func (a *app) queueCommand() *cobra.Command {
 		Long: `Show the counts of the queue, the sessions with events to be distilled, and the events
 that failed for good (dead letters), which are kept until a retry. When a provider keeps
 events waiting, the reason is shown first. Events of the last 30 days that the session's
-model has not read are counted by reason; their records were made without a model.
+model has not read are counted by reason; their records were made without a model. Their
+payloads are kept for 7 days, at most 50 MB, so that a model can be shown them later.
 
 JSON: {"queue": as in stats, "waiting": [{"session_id", "project", "events", "newest_at", "next_due"?}],
 "dead_letters": [{"key", "session_id", "kind", "tool_name"?, "occurred_at", "attempts", "last_error"}],
-"notices": [{"key", "text", "at", "told"}], "unread": [{"reason", "events", "at"}]}: the notices
+"notices": [{"key", "text", "at", "told"}], "unread": [{"reason", "events", "kept", "at"}]}: the notices
 are the reasons for waiting that still hold; the unread events' reasons are login, quota, rate_limit,
-transient, prompt_too_long, cap, unusable, refused, error.`,
+transient, prompt_too_long, cap, unusable, refused, error; "kept" are those whose payloads are kept.`,
 		Example: "  claude-mem queue\n  claude-mem queue retry",
 		Args:    knownCommand,
 	}
@@ -58,7 +59,11 @@ func (p *printer) queue(q *api.Queue) {
 		p.printf("\n")
 	}
 	for _, u := range q.Unread {
-		p.printf("%s  %s remembered without a model: %s\n", p.when(u.At), text.Count(u.Events, "event"), unreadMeaning(u.Reason))
+		p.printf("%s  %s remembered without a model: %s", p.when(u.At), text.Count(u.Events, "event"), unreadMeaning(u.Reason))
+		if u.Kept > 0 {
+			p.printf("; %d of them kept for a model", u.Kept)
+		}
+		p.printf("\n")
 	}
 	for _, d := range q.DeadLetters {
 		what := string(d.Kind)

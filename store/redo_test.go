@@ -1,0 +1,301 @@
+package store_test
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"claudemem"
+)
+
+// titled returns an observation with a title and a file, of a type.
+func titled(title, file string, change ...func(*claudemem.Observation)) claudemem.Observation {
+	o := observation(title, change...)
+	o.Files = []claudemem.FileRef{{Path: file, Role: claudemem.FileModified, Hash: "h"}}
+	return o
+}
+
+// titles lists the observations that are not hidden by number, as "#1 title".
+func (m *memory) titles(t *testing.T) string {
+	t.Helper()
+	var list []string
+	for _, row := range rawRows(t, m.path, "SELECT id, title FROM observations WHERE deleted_at IS NULL ORDER BY id") {
+		list = append(list, fmt.Sprintf("#%d %s", row...))
+	}
+	return strings.Join(list, ", ")
+}
+
+// redo stores a model's observations for a kept turn.
+func (m *memory) redo(t *testing.T, turn int, outcome claudemem.Outcome) {
+	t.Helper()
+	if err := m.Redo(t.Context(), m.unreadBatch(t, 1, turn), outcome); err != nil {
+		t.Fatal(err)
+	}
+	m.audited(t)
+	if b := m.unreadBatch(t, 1, turn); len(b.Events) != 0 {
+		t.Errorf("%d payloads are kept after the redo", len(b.Events))
+	}
+}
+
+// TestRedoKeepsRows: the model's records take the rows of the first pass, by what they are
+// about, and whatever the user did with these rows stands.
+func TestRedoKeepsRows(t *testing.T) {
+	cart, login, docs := titled("Fix cart", "src/cart.go"), titled("Change login", "src/login.go"), titled("Write docs", "README.md")
+	modelLogin, modelCart := titled("Sessions expired: the clock was read twice", "src/login.go"), titled("Cart total was off by one: rounding", "src/cart.go")
+	modelOther := titled("Decision: keep the queue in memory", "src/queue.go")
+	for name, test := range map[string]struct {
+		first  []claudemem.Observation
+		before func(t *testing.T, m *memory)
+		model  []claudemem.Observation
+		want   string
+	}{
+		"by file, whatever the order": {
+			first: []claudemem.Observation{cart, login}, model: []claudemem.Observation{modelLogin, modelCart},
+			want: "#1 " + modelCart.Title + ", #2 " + modelLogin.Title,
+		},
+		"more": {
+			first: []claudemem.Observation{cart}, model: []claudemem.Observation{modelOther, modelCart},
+			want: "#1 " + modelCart.Title + ", #2 " + modelOther.Title,
+		},
+		"fewer": {
+			first: []claudemem.Observation{cart, login, docs}, model: []claudemem.Observation{modelLogin},
+			want: "#2 " + modelLogin.Title,
+		},
+		"nothing in common": {
+			first: []claudemem.Observation{docs}, model: []claudemem.Observation{modelOther},
+			want: "#1 " + modelOther.Title,
+		},
+		"nothing to record": {first: []claudemem.Observation{docs}, want: ""},
+		"edited": {
+			first: []claudemem.Observation{cart, login},
+			before: func(t *testing.T, m *memory) {
+				title := "The user's title of the cart"
+				if _, err := m.EditObservation(t.Context(), 1, claudemem.ObservationEdit{Title: &title}); err != nil {
+					t.Fatal(err)
+				}
+			},
+			model: []claudemem.Observation{modelCart, modelOther},
+			want:  "#1 The user's title of the cart, #2 " + modelOther.Title,
+		},
+		"edited, and the model has nothing of it": {
+			first: []claudemem.Observation{cart},
+			before: func(t *testing.T, m *memory) {
+				title := "Mine"
+				if _, err := m.EditObservation(t.Context(), 1, claudemem.ObservationEdit{Title: &title}); err != nil {
+					t.Fatal(err)
+				}
+			},
+			model: []claudemem.Observation{modelOther},
+			want:  "#1 Mine, #2 " + modelOther.Title,
+		},
+		"pinned": {
+			first: []claudemem.Observation{cart, login},
+			before: func(t *testing.T, m *memory) {
+				pinned := true
+				for _, id := range []claudemem.ObservationID{1, 2} {
+					if _, err := m.EditObservation(t.Context(), id, claudemem.ObservationEdit{Pinned: &pinned}); err != nil {
+						t.Fatal(err)
+					}
+				}
+			},
+			model: []claudemem.Observation{modelCart},
+			want:  "#1 " + modelCart.Title + ", #2 Change login",
+		},
+		"given to a session": {
+			first: []claudemem.Observation{cart, login},
+			before: func(t *testing.T, m *memory) {
+				if err := m.RecordInjection(t.Context(), claudemem.Injection{
+					Host: claudemem.HostClaudeCode, HostSessionID: "later", Where: "SessionStart", Observations: []claudemem.ObservationID{2},
+				}); err != nil {
+					t.Fatal(err)
+				}
+			},
+			model: []claudemem.Observation{modelCart},
+			want:  "#1 " + modelCart.Title + ", #2 Change login",
+		},
+		"as another record of the session says it": {
+			first: []claudemem.Observation{docs},
+			before: func(t *testing.T, m *memory) {
+				claim := claimed(t, m, "s")
+				if err := m.Confirm(t.Context(), claim, claudemem.Outcome{Observations: []claudemem.Observation{modelOther}}); err != nil {
+					t.Fatal(err)
+				}
+			},
+			model: []claudemem.Observation{modelOther},
+			want:  "#2 " + modelOther.Title,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := newMemory(t)
+			m.unreadTurn(t, "s", 2, "login", claudemem.Outcome{Observations: test.first})
+			if test.before != nil {
+				test.before(t, m)
+			}
+			created := rawRows(t, m.path, "SELECT ulid, created_at, pinned FROM observations WHERE id = 1")
+			m.redo(t, 1, claudemem.Outcome{Observations: test.model})
+			if got := m.titles(t); got != test.want {
+				t.Errorf("got  %s\nwant %s", got, test.want)
+			}
+			if now := rawRows(t, m.path, "SELECT ulid, created_at, pinned FROM observations WHERE id = 1"); len(now) == 1 && fmt.Sprint(now) != fmt.Sprint(created) {
+				t.Errorf("row #1 has %v, want name, time and pin as before: %v", now, created)
+			}
+			superseded := rawRows(t, m.path, "SELECT count(*) FROM observations WHERE superseded_by IS NOT NULL")[0][0]
+			if want := int64(strings.Count(name, "given")); superseded != want {
+				t.Errorf("%v superseded, want %d", superseded, want)
+			}
+			if paths := rawRows(t, m.path, "SELECT path FROM paths WHERE path NOT IN (SELECT path FROM observation_files)"); len(paths) != 0 {
+				t.Errorf("paths of no observation: %v", paths)
+			}
+		})
+	}
+}
+
+// TestRedoBooksNothingTwice: events, function map, learnings, repetitions and tokens are
+// counted as if the model had read the turn at once.
+func TestRedoBooksNothingTwice(t *testing.T) {
+	ctx := t.Context()
+	m := newMemory(t)
+	rule := claudemem.Learning{Category: "convention", Content: "Always run make lint before a commit", Confidence: 0.9}
+	ports := claudemem.Learning{Category: "gotcha", Content: "The staging database listens on port 6543", Confidence: 0.7}
+	summary := claudemem.Summary{Request: "fix the cart", Completed: "done"}
+	known := titled("Seen before in this project", "src/known.go")
+	// The learning and the observation are there already: the first pass confirms them.
+	before := claimed(t, m, "earlier")
+	if err := m.Confirm(ctx, before, claudemem.Outcome{Learnings: []claudemem.Learning{ports}, Observations: []claudemem.Observation{known}}); err != nil {
+		t.Fatal(err)
+	}
+	symbol := claudemem.SymbolChange{FilePath: "src/cart.go", QualifiedName: "Total", Kind: "func", ChangeType: claudemem.SymbolModified, BeforeHash: "a", BodyHash: "b"}
+	m.clock.at += 10
+	r := m.enqueue(t, event(claudemem.KindPrompt, "s", "p", 20), event(claudemem.KindTool, "s", "t", 21), event(claudemem.KindStop, "s", "x", 22))
+	claim := m.claim(t, r[0].Session, 0)
+	claim.Events[0].Symbols = []claudemem.SymbolChange{symbol}
+	offline := func(o claudemem.Observation) claudemem.Observation {
+		o.Origin = claudemem.OriginOffline
+		return o
+	}
+	firstSummary := summary
+	firstSummary.Origin, firstSummary.PromptNumber = claudemem.OriginOffline, 1
+	if err := m.Confirm(ctx, claim, claudemem.Outcome{
+		Observations: []claudemem.Observation{offline(titled("Fix cart", "src/cart.go")), offline(known)},
+		Summaries:    []claudemem.Summary{firstSummary}, Learnings: []claudemem.Learning{rule, ports}, Symbols: []claudemem.SymbolChange{symbol},
+		Unread: map[string]claudemem.UnreadReason{claim.Events[0].Key: "login", claim.Events[1].Key: "login"},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	books := m.books(t)
+	counts := func() string {
+		return fmt.Sprint(rawRows(t, m.path, `SELECT (SELECT count(*) FROM function_map), (SELECT sum(times_seen) FROM observations),
+			(SELECT group_concat(times_seen || ' ' || category, ', ') FROM learnings), (SELECT count(*) FROM session_summaries),
+			(SELECT sum(discovery_tokens) FROM observations WHERE session_id = 2)`))
+	}
+	want := counts()
+	batch := m.unreadBatch(t, 2, 1)
+	if got := batch.Events[0].Symbols; len(got) != 1 || got[0].QualifiedName != "Total" {
+		t.Errorf("kept symbols %+v, want those of the first pass", got)
+	}
+	reworded := claudemem.Learning{Category: "convention", Content: "Run make lint before each commit", Confidence: 0.9}
+	modelSummary := summary
+	modelSummary.PromptNumber, modelSummary.Completed = 1, "the rounding is right now"
+	if err := m.Redo(ctx, batch, claudemem.Outcome{
+		Observations: []claudemem.Observation{titled("Cart total was off by one", "src/cart.go"), known},
+		Summaries:    []claudemem.Summary{modelSummary}, Learnings: []claudemem.Learning{ports, reworded}, Symbols: []claudemem.SymbolChange{symbol},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	m.audited(t)
+	if got := counts(); got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	if got := m.books(t); got != books {
+		t.Errorf("books %+v, want %+v", got, books)
+	}
+	if left, err := m.Unread(ctx, 0); err != nil || len(left) != 0 {
+		t.Errorf("unread: %+v, %v, want none", left, err)
+	}
+	for query, want := range map[string]string{
+		"SELECT completed || ' ' || origin FROM session_summaries WHERE session_id = 2": "the rounding is right now observer",
+		"SELECT content FROM learnings WHERE category = 'convention'":                   reworded.Content,
+		"SELECT title || ' ' || origin FROM observations WHERE session_id = 2":          "Cart total was off by one observer",
+	} {
+		if got := rawRows(t, m.path, query); len(got) != 1 || got[0][0] != want {
+			t.Errorf("%s: got %v, want %q", query, got, want)
+		}
+	}
+	wantCode(t, m.Redo(ctx, batch, claudemem.Outcome{}), claudemem.CodeConflict)
+}
+
+// TestRedoIsToldToTheFeed: the index follows a redo like any other change.
+func TestRedoIsToldToTheFeed(t *testing.T) {
+	m := newMemory(t)
+	m.unreadTurn(t, "s", 1, "login", claudemem.Outcome{
+		Observations: []claudemem.Observation{titled("One", "a.go"), titled("Two", "b.go")}, Summaries: []claudemem.Summary{{Request: "r"}},
+	})
+	_, newest, err := m.ChangeRange(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.redo(t, 1, claudemem.Outcome{Observations: []claudemem.Observation{titled("Better", "a.go")}, Summaries: []claudemem.Summary{{Request: "better"}}})
+	told := map[string]bool{}
+	for _, row := range rawRows(t, m.path, "SELECT kind, id, operation FROM changes WHERE seq > ?", newest) {
+		told[fmt.Sprint(row...)] = true
+	}
+	for _, want := range []string{"observation 1 update", "observation 2 delete", "summary 1 update"} {
+		if !told[strings.ReplaceAll(want, " ", "")] && !told[want] {
+			t.Errorf("the feed has %v, want %q", told, want)
+		}
+	}
+}
+
+// TestTwoRedosOfATurn: of two workers with an answer for the same turn one stores it, the
+// other stores nothing; and so it is when events were added meanwhile.
+func TestTwoRedosOfATurn(t *testing.T) {
+	ctx := t.Context()
+	m := newMemory(t)
+	m.unreadTurn(t, "s", 1, "login", claudemem.Outcome{Observations: []claudemem.Observation{titled("One", "a.go")}})
+	batch := m.unreadBatch(t, 1, 1)
+	errs := make([]error, 8)
+	var both sync.WaitGroup
+	for i := range errs {
+		both.Go(func() {
+			errs[i] = m.Redo(ctx, batch, claudemem.Outcome{Observations: []claudemem.Observation{titled(fmt.Sprint("Answer ", i), "a.go"), titled(fmt.Sprint("Other ", i), "b.go")}})
+		})
+	}
+	both.Wait()
+	stored := 0
+	for _, err := range errs {
+		if err == nil {
+			stored++
+		} else {
+			wantCode(t, err, claudemem.CodeConflict)
+		}
+	}
+	if n := rawRows(t, m.path, "SELECT count(*) FROM observations")[0][0]; stored != 1 || n != int64(2) {
+		t.Errorf("%d stored, %v observations, want 1 and 2", stored, n)
+	}
+	m.audited(t)
+}
+
+// TestRedoWithAFullDisk: a redo that cannot be stored changes nothing and can be repeated.
+func TestRedoWithAFullDisk(t *testing.T) {
+	m := newMemory(t)
+	m.unreadTurn(t, "s", 1, "login", claudemem.Outcome{Observations: []claudemem.Observation{titled("One", "a.go"), titled("Two", "b.go")}})
+	batch := m.unreadBatch(t, 1, 1)
+	pages := rawRows(t, m.path, "PRAGMA page_count")[0][0].(int64)
+	if err := m.Pragma(fmt.Sprintf("max_page_count = %d", pages)); err != nil {
+		t.Fatal(err)
+	}
+	answer := claudemem.Outcome{Observations: []claudemem.Observation{titled("Better", "a.go", func(o *claudemem.Observation) { o.Narrative = strings.Repeat("x", 1<<20) })}}
+	wantCode(t, m.Redo(t.Context(), batch, answer), claudemem.CodeStorage)
+	if got, want := m.titles(t), "#1 One, #2 Two"; got != want || m.kept(t) != "S1.1" {
+		t.Errorf("after a full disk %q, kept %q, want %q and the turn", got, m.kept(t), want)
+	}
+	m.audited(t)
+	if err := m.Pragma("max_page_count = 1000000"); err != nil {
+		t.Fatal(err)
+	}
+	m.redo(t, 1, answer)
+	if got, want := m.titles(t), "#1 Better"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
