@@ -96,12 +96,14 @@ type Observation struct {
 	// ContentHash makes the same content in one session one row; the store fills it in.
 	ContentHash string
 	Origin      Origin
-	AgentID     string
-	AgentType   string
-	Branch      string
-	HeadCommit  string
-	TimesSeen   int
-	Pinned      bool
+	// Provenance is the least trusted of what the observation was made of, "" if unknown.
+	Provenance Provenance
+	AgentID    string
+	AgentType  string
+	Branch     string
+	HeadCommit string
+	TimesSeen  int
+	Pinned     bool
 	// SupersededBy is the later record of the project that reverses this one, 0 for none.
 	SupersededBy ObservationID
 	// Supersedes are the earlier records of the project that this one reverses. A distiller

@@ -42,6 +42,8 @@ type Arrival struct {
 	Files []FileRef
 	// Symbols are the functions and types that an edit changed; nil: not compared yet.
 	Symbols []SymbolChange
+	// Provenance says who could have written the event's content.
+	Provenance Provenance
 	// Redacted counts what the secret rules replaced, by rule.
 	Redacted map[string]int
 }
@@ -72,6 +74,17 @@ type PendingEvent struct {
 	Files        []FileRef
 	// Symbols are the functions and types that an edit changed; nil: not known.
 	Symbols []SymbolChange
+	// Provenance says who could have written the event's content, "" is not known.
+	Provenance Provenance
+}
+
+// ProvenanceOf returns the least trusted provenance of events, "" for none.
+func ProvenanceOf(events []PendingEvent) Provenance {
+	all := make([]Provenance, len(events))
+	for i := range events {
+		all[i] = events[i].Provenance
+	}
+	return LeastTrusted(all...)
 }
 
 // MadeAt returns the branch and commit at the last of events that modified one of

@@ -162,6 +162,7 @@ func (in *Intake) arrival(ctx context.Context, e claudemem.Event, policy *Policy
 		if len(a.Files) == 1 && a.Files[0].Role == claudemem.FileModified && !policy.Withheld.File(call.File, e.Cwd) {
 			a.Symbols, _ = symbols.AtOnce(&e, a.Files[0])
 		}
+		a.Provenance = provenance(&e, &call)
 		drop(&e)
 	}
 	a.Redacted = in.redact(&e, policy.Withheld)

@@ -1,6 +1,7 @@
 package repo
 
 import (
+	"os"
 	"path"
 	"path/filepath"
 	"strings"
@@ -41,6 +42,58 @@ func Relative(worktreeRoot, cwd, file string) string {
 		return rest
 	}
 	return file
+}
+
+// Holds reports whether a path lies in one of the roots once its links are followed, and in
+// no other repository within that root. A relative path is taken from cwd. A path that
+// cannot be judged is in none: one of another system, or in the home of another user.
+func Holds(roots []string, cwd, file string) bool {
+	switch {
+	case file == "~" || strings.HasPrefix(file, "~/"):
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return false
+		}
+		file = home + file[1:]
+	case strings.HasPrefix(file, "~"):
+		return false
+	}
+	if !filepath.IsAbs(file) {
+		if IsAbsolute(file) || !filepath.IsAbs(cwd) {
+			return false
+		}
+		file = cwd + string(filepath.Separator) + file
+	}
+	// Not cleaned first: link/.. is the directory above the link's target.
+	if real, err := filepath.EvalSymlinks(file); err == nil {
+		file = real
+	} else {
+		file = resolveExisting(filepath.Clean(file))
+	}
+	for _, root := range roots {
+		if root = resolve(root); root == "" {
+			continue
+		}
+		if rest, ok := below(filepath.ToSlash(root), filepath.ToSlash(file), windowsPath(root)); ok {
+			return !entersRepository(root, rest)
+		}
+	}
+	return false
+}
+
+// entersRepository reports whether a directory on the way from root to the file at the
+// relative path rest is the root of another repository.
+func entersRepository(root, rest string) bool {
+	dir := root
+	for _, part := range strings.Split(rest, "/") {
+		if dir = filepath.Join(dir, part); dir == root {
+			continue
+		}
+		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
+			return true
+		}
+	}
+	return false
 }
 
 // clean is path.Clean that keeps the two slashes of a Windows share.

@@ -71,3 +71,71 @@ func TestRelativeThroughSymlink(t *testing.T) {
 		}
 	}
 }
+
+func TestHolds(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("needs symlinks")
+	}
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	home := filepath.Join(dir, "home")
+	t.Setenv("HOME", home)
+	root, other := filepath.Join(home, "p"), filepath.Join(dir, "other")
+	for _, d := range []string{filepath.Join(root, "sub", "deep"), filepath.Join(root, "third", "lib", ".git"), filepath.Join(other, "x"), filepath.Join(root, ".git")} {
+		if err := os.MkdirAll(d, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for link, target := range map[string]string{
+		filepath.Join(root, "out"): other, filepath.Join(root, "down"): filepath.Join(other, "x"),
+		filepath.Join(dir, "in"): root, filepath.Join(root, "within"): filepath.Join(root, "sub"),
+	} {
+		if err := os.Symlink(target, link); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(other, "secret"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(root, "a.go"), []byte("package a"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		cwd, file string
+		want      bool
+	}{
+		{root, "a.go", true},
+		{root, "", true},
+		{root, filepath.Join(root, "gone.go"), true},
+		{filepath.Join(root, "sub"), "../a.go", true},
+		{filepath.Join(root, "sub"), "../../q", false},
+		{root, "/etc/hosts", false},
+		{root, root + "-2/a.go", false},
+		{root, "out/a.go", false},
+		{root, "within/a.go", true},
+		{root, "down/../secret", false},
+		{dir, "in/a.go", true},
+		{dir, "a.go", false},
+		{root, "third/lib/a.go", false},
+		{root, "third/lib", false},
+		{root, "third", true},
+		{root, ".git/config", true},
+		{root, "~/p/a.go", true},
+		{root, "~/q", false},
+		{root, "~root/x", false},
+		{"", "a.go", false},
+		{root, `C:\p\a.go`, false},
+	} {
+		if got := Holds([]string{root}, tt.cwd, tt.file); got != tt.want {
+			t.Errorf("Holds(%q, %q) = %v, want %v", tt.cwd, tt.file, got, tt.want)
+		}
+	}
+	if Holds(nil, root, "a.go") || Holds([]string{""}, root, "a.go") {
+		t.Error("without a root nothing belongs to the project")
+	}
+	if !Holds([]string{other, root}, root, "a.go") {
+		t.Error("a file of the second root does not count")
+	}
+}

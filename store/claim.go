@@ -147,13 +147,13 @@ func (s *Store) readClaim(ctx context.Context, claim *claudemem.Claim, session c
 }
 
 // pendingColumns are the columns of events e and pending_messages m that scanPending takes.
-const pendingColumns = "e.event_key, e.prompt_number, m.attempts, m.payload, m.files, m.symbols"
+const pendingColumns = "e.event_key, e.prompt_number, m.attempts, m.payload, m.files, m.symbols, m.provenance"
 
 // scanPending returns a waiting event and the size of its payload in bytes. damage says
 // that its payload cannot be read, so that only the books' fields are there.
 func scanPending(scan sqlite.Scan) (e claudemem.PendingEvent, size int, damage, err error) {
 	var payload, files, symbols sql.RawBytes
-	if err := scan(&e.Key, &e.PromptNumber, &e.Attempts, &payload, &files, &symbols); err != nil {
+	if err := scan(&e.Key, &e.PromptNumber, &e.Attempts, &payload, &files, &symbols, &e.Provenance); err != nil {
 		return e, 0, nil, err
 	}
 	damage = json.Unmarshal(payload, &e.Event)

@@ -257,7 +257,8 @@ func (b *bookkeeper) bookArrival(t *tx, a *arrival) (claudemem.Receipt, error) {
 	}
 	switch {
 	case r.Status == claudemem.StatusPending:
-		_, err = t.exec("INSERT INTO pending_messages (event_id, files, symbols, payload) VALUES (?, ?, ?, ?)", id, a.files, a.symbols, a.payload)
+		_, err = t.exec("INSERT INTO pending_messages (event_id, files, symbols, provenance, payload) VALUES (?, ?, ?, ?, ?)",
+			id, a.files, a.symbols, string(a.Provenance), a.payload)
 	case r.Status == claudemem.StatusProcessed && e.Kind == claudemem.KindPrompt:
 		err = s.addPrompt(t, e, r.PromptNumber)
 	}

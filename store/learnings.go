@@ -251,8 +251,12 @@ var repeatable = []struct{ concept, category string }{
 // what serves in its place, as offline extraction writes it.
 const workaroundMark = "is not available here; "
 
-// learnFromRepetition makes a learning of what was found out in several sessions.
+// learnFromRepetition makes a learning of what was found out in several sessions, but not
+// of what others may have written.
 func (t *tx) learnFromRepetition(claimed *claudemem.Session, o *claudemem.Observation) error {
+	if o.Provenance.Foreign() {
+		return nil
+	}
 	for _, r := range repeatable {
 		if !slices.Contains(o.Concepts, r.concept) {
 			continue

@@ -24,6 +24,10 @@ func written(origin claudemem.Origin) bool {
 	return origin == claudemem.OriginUser || origin == claudemem.OriginAgent || origin == claudemem.OriginImport
 }
 
+// writers says who wrote the text of a record that was written down. What is brought in
+// can be anybody's.
+var writers = map[claudemem.Origin]claudemem.Provenance{claudemem.OriginUser: claudemem.FromUser, claudemem.OriginAgent: claudemem.FromAgent}
+
 // AddObservation stores what a person or an agent has written down and returns it
 // as it is kept. The project is a root path or a label; a label that no project
 // has makes one, "label:" and the name, as it has no root yet. The same content
@@ -83,6 +87,7 @@ func (t *tx) addWritten(n *claudemem.NewObservation) (claudemem.Observation, err
 	o := claudemem.Observation{
 		Session: n.Session, ProjectPath: n.ProjectPath, Type: n.Type, Title: n.Title, Subtitle: n.Subtitle, Narrative: n.Narrative,
 		Facts: n.Facts, Concepts: n.Concepts, Files: n.Files, Origin: n.Origin, CreatedAt: n.CreatedAt,
+		Provenance: writers[n.Origin],
 	}
 	var err error
 	if o.Session == 0 {

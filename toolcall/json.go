@@ -18,6 +18,7 @@ type input struct {
 	AbsolutePath string          `json:"absolute_path"`
 	TargetFile   string          `json:"target_file"`
 	Path         string          `json:"path"`
+	Pattern      string          `json:"pattern"`
 	OldString    string          `json:"old_string"`
 	NewString    string          `json:"new_string"`
 	ReplaceAll   bool            `json:"replace_all"`

@@ -1,0 +1,33 @@
+package claudemem
+
+import "slices"
+
+// Provenance says who could have written the text of an event, or of what a record was
+// made of. It is set at intake and kept with the event and the record.
+type Provenance string
+
+// The provenances. The zero value is unknown: events and records from before it was kept.
+const (
+	FromUser    Provenance = "user"    // typed by the user: prompts, answers in dialogs
+	FromAgent   Provenance = "agent"   // said by the agent or a subagent
+	FromProject Provenance = "project" // the project's files, commands within it
+	FromOutside Provenance = "outside" // other files, other repositories, whatever cannot be judged
+	FromMCP     Provenance = "mcp"     // what an MCP server answered
+	FromWeb     Provenance = "web"     // pages, searches, what a command fetched
+)
+
+// byTrust lists the provenances, the most trusted first. An MCP server is one that the
+// user has chosen; a page can be anybody's.
+var byTrust = []Provenance{FromUser, FromAgent, FromProject, "", FromOutside, FromMCP, FromWeb}
+
+// Foreign reports whether text of p may be by somebody who has nothing to do with the
+// project. It states no rule, wish or decision of the project's.
+func (p Provenance) Foreign() bool { return p == FromOutside || p == FromMCP || p == FromWeb }
+
+// LeastTrusted returns the least trusted of several provenances, "" for none.
+func LeastTrusted(all ...Provenance) Provenance {
+	if len(all) == 0 {
+		return ""
+	}
+	return slices.MaxFunc(all, func(a, b Provenance) int { return slices.Index(byTrust, a) - slices.Index(byTrust, b) })
+}
