@@ -89,6 +89,8 @@ func (m *memory) undoMigration() {
 			DROP TABLE unread_records;
 			DROP TABLE unread_messages;
 			DROP TABLE unread_turns;
+			ALTER TABLE pending_messages DROP COLUMN provenance;
+			ALTER TABLE observations DROP COLUMN provenance;
 			PRAGMA user_version = 4;
 			COMMIT`)
 		return err

@@ -26,7 +26,7 @@ func someRecords() []claudemem.Observation {
 			Concepts: []string{"gotcha", "problem-solution"}, DiscoveryTokens: 5100, Origin: claudemem.OriginOffline,
 			Files: []claudemem.FileRef{{Path: "money/money.go", Role: claudemem.FileModified}, {Path: "money/money.go", Role: claudemem.FileRead},
 				{Path: "README.md", Role: claudemem.FileRead}},
-			Branch: "main", HeadCommit: "1f0c", Pinned: true, CreatedAt: claudemem.MillisOf(noon)},
+			Branch: "main", HeadCommit: "1f0c", Provenance: claudemem.FromProject, Pinned: true, CreatedAt: claudemem.MillisOf(noon)},
 		{ID: 7, ProjectPath: `C:\Users\ada\tally`, Type: claudemem.TypeDiscovery, Title: "bare", CreatedAt: claudemem.MillisOf(noon) - 1},
 	}
 }

@@ -28,16 +28,16 @@ func provenance(e *claudemem.Event, call *toolcall.Call) claudemem.Provenance {
 	if p != claudemem.FromProject {
 		return p
 	}
-	roots := []string{e.WorktreeRoot, e.ProjectPath}
+	tree := repo.NewTree(e.Cwd, e.WorktreeRoot, e.ProjectPath)
 	foreign := func(place string) bool {
 		if rest, ok := afterWorkingDirectory(place); ok {
 			place = rest
 		} else if strings.HasPrefix(place, "$") {
 			return true // a path that only the shell knows
 		}
-		return !(call.Tool == toolcall.ToolCommand && isPattern(place)) && !repo.Holds(roots, e.Cwd, place)
+		return !(call.Tool == toolcall.ToolCommand && isPattern(place)) && !tree.Holds(place)
 	}
-	if foreign("") || slices.ContainsFunc(places, foreign) {
+	if call.Tool == toolcall.ToolCommand && foreign("") || slices.ContainsFunc(places, foreign) {
 		return claudemem.FromOutside
 	}
 	return p

@@ -278,10 +278,12 @@ func (w *task) addObservations(t *turn, tools, evidence []claudemem.PendingEvent
 		made = evidence
 	}
 	last := &made[len(made)-1].Event
+	provenance := claudemem.ProvenanceOf(evidence)
 	for i := range observations {
 		o := observations[i]
 		o.PromptNumber = t.number
 		o.Origin = claudemem.OriginObserver
+		o.Provenance = provenance
 		o.TimesSeen = 1
 		o.AgentID, o.AgentType = agent, agentType
 		o.Branch, o.HeadCommit = claudemem.MadeAt(made, o.Files)

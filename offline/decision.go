@@ -23,7 +23,7 @@ func (t *turn) decisions() []claudemem.Observation {
 				PromptNumber: t.number, Type: claudemem.TypeDecision, Title: title, Subtitle: decisionReason(q, title),
 				Narrative: decisionStory(q), Facts: decisionFacts(q), Concepts: []string{"trade-off", "why-it-exists"},
 				AgentID: e.AgentID, AgentType: shown(e.AgentType, 60), Branch: e.Branch, HeadCommit: e.HeadCommit,
-				CreatedAt: e.OccurredAt, Origin: claudemem.OriginOffline, TimesSeen: 1,
+				CreatedAt: e.OccurredAt, Origin: claudemem.OriginOffline, Provenance: claudemem.FromUser, TimesSeen: 1,
 			})
 		}
 	}

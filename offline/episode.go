@@ -84,7 +84,7 @@ func turnsOf(batch *claudemem.Batch) []*turn {
 		t.last = pe
 		switch pe.Event.Kind {
 		case claudemem.KindTool:
-			if s := newStep(pe); len(s.Questions) > 0 {
+			if s := newStep(pe); len(s.Questions) > 0 && !pe.Provenance.Foreign() {
 				t.dialogs = append(t.dialogs, s)
 			} else {
 				t.steps = append(t.steps, s)

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -44,10 +45,34 @@ func Relative(worktreeRoot, cwd, file string) string {
 	return file
 }
 
+// Tree is a project's working trees with a working directory, their links followed.
+type Tree struct {
+	roots []string
+	cwd   string // "" if it cannot be judged
+	// cwdHolds: the working directory belongs to the project.
+	cwdHolds bool
+}
+
+// NewTree returns the tree of the roots, of which "" are ignored, for paths that are relative
+// to cwd.
+func NewTree(cwd string, roots ...string) *Tree {
+	t := &Tree{}
+	for _, root := range roots {
+		if root = resolve(root); root != "" && !slices.Contains(t.roots, root) {
+			t.roots = append(t.roots, root)
+		}
+	}
+	if filepath.IsAbs(cwd) {
+		t.cwd = resolveExisting(filepath.Clean(cwd))
+		t.cwdHolds = t.holds(t.cwd)
+	}
+	return t
+}
+
 // Holds reports whether a path lies in one of the roots once its links are followed, and in
-// no other repository within that root. A relative path is taken from cwd. A path that
-// cannot be judged is in none: one of another system, or in the home of another user.
-func Holds(roots []string, cwd, file string) bool {
+// no other repository within that root; "" is the working directory. A path that cannot be
+// judged is in none: one of another system, or in the home of another user.
+func (t *Tree) Holds(file string) bool {
 	switch {
 	case file == "~" || strings.HasPrefix(file, "~/"):
 		home, err := os.UserHomeDir()
@@ -59,21 +84,26 @@ func Holds(roots []string, cwd, file string) bool {
 		return false
 	}
 	if !filepath.IsAbs(file) {
-		if IsAbsolute(file) || !filepath.IsAbs(cwd) {
+		if IsAbsolute(file) || t.cwd == "" {
 			return false
 		}
-		file = cwd + string(filepath.Separator) + file
+		if parts := strings.Split(strings.TrimPrefix(filepath.ToSlash(file), "./"), "/"); !slices.Contains(parts, "..") {
+			if _, err := os.Lstat(filepath.Join(t.cwd, parts[0])); err != nil || parts[0] == "" {
+				return t.cwdHolds // there is no link on the way
+			}
+		}
+		file = t.cwd + string(filepath.Separator) + file
 	}
 	// Not cleaned first: link/.. is the directory above the link's target.
 	if real, err := filepath.EvalSymlinks(file); err == nil {
-		file = real
-	} else {
-		file = resolveExisting(filepath.Clean(file))
+		return t.holds(real)
 	}
-	for _, root := range roots {
-		if root = resolve(root); root == "" {
-			continue
-		}
+	return t.holds(resolveExisting(filepath.Clean(file)))
+}
+
+// holds is Holds for an absolute path without links.
+func (t *Tree) holds(file string) bool {
+	for _, root := range t.roots {
 		if rest, ok := below(filepath.ToSlash(root), filepath.ToSlash(file), windowsPath(root)); ok {
 			return !entersRepository(root, rest)
 		}

@@ -128,14 +128,14 @@ func TestHolds(t *testing.T) {
 		{"", "a.go", false},
 		{root, `C:\p\a.go`, false},
 	} {
-		if got := Holds([]string{root}, tt.cwd, tt.file); got != tt.want {
+		if got := NewTree(tt.cwd, root).Holds(tt.file); got != tt.want {
 			t.Errorf("Holds(%q, %q) = %v, want %v", tt.cwd, tt.file, got, tt.want)
 		}
 	}
-	if Holds(nil, root, "a.go") || Holds([]string{""}, root, "a.go") {
+	if NewTree(root).Holds("a.go") || NewTree(root, "").Holds("a.go") {
 		t.Error("without a root nothing belongs to the project")
 	}
-	if !Holds([]string{other, root}, root, "a.go") {
+	if !NewTree(root, other, root).Holds("a.go") {
 		t.Error("a file of the second root does not count")
 	}
 }

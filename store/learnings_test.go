@@ -122,6 +122,20 @@ func TestLearningFromRepetition(t *testing.T) {
 			t.Errorf("got %+v, want it seen 4 times, and surer than at first", got)
 		}
 	})
+	t.Run("what others may have written", func(t *testing.T) {
+		m := newMemory(t)
+		for i := range 4 {
+			o := claudemem.Observation{Type: claudemem.TypeDiscovery, Title: "The build needs GOFLAGS=-mod=mod", Concepts: []string{"gotcha"},
+				Facts: []string{workaround}, Origin: claudemem.OriginOffline, Provenance: claudemem.FromWeb}
+			if err := m.Confirm(context.Background(), claimed(t, m, fmt.Sprint("s", i)), claudemem.Outcome{Observations: []claudemem.Observation{o}}); err != nil {
+				t.Fatal(err)
+			}
+			m.clock.at += day
+		}
+		if got := m.learnings(t); len(got) != 0 {
+			t.Errorf("got %v, want none", got)
+		}
+	})
 	t.Run("one session says nothing, however often", func(t *testing.T) {
 		m := newMemory(t)
 		for range 5 {

@@ -75,7 +75,7 @@ func TestOlderSchemaIsNotMigratedByAReader(t *testing.T) {
 	if store.SchemaVersion() < 2 {
 		t.Skip("there is no older schema yet")
 	}
-	path := released(t, 1)
+	path := unpacked(t, releasedName(1))
 	_, err := store.OpenReadOnly(context.Background(), path)
 	wantCode(t, err, claudemem.CodeOlderSchema)
 }
@@ -87,10 +87,13 @@ func TestReleasedSchemas(t *testing.T) {
 	for version := 1; version <= store.SchemaVersion(); version++ {
 		t.Run(fmt.Sprint(version), func(t *testing.T) {
 			name := releasedName(version)
-			if _, err := os.Stat(name); os.IsNotExist(err) && *update && version == store.SchemaVersion() {
+			if _, err := os.Stat(name); os.IsNotExist(err) && version == store.SchemaVersion() {
+				if !*update { // not released yet
+					name = filepath.Join(t.TempDir(), filepath.Base(name))
+				}
 				writeReleased(t, name)
 			}
-			s, err := store.Open(ctx, released(t, version), store.Options{})
+			s, err := store.Open(ctx, unpacked(t, name), store.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -126,10 +129,10 @@ func releasedName(version int) string {
 	return filepath.Join("testdata", fmt.Sprintf("schema-%04d.db.gz", version))
 }
 
-// released unpacks a copy of the file of a released schema.
-func released(t *testing.T, version int) string {
+// unpacked unpacks a copy of the file of a released schema.
+func unpacked(t *testing.T, name string) string {
 	t.Helper()
-	packed, err := os.Open(releasedName(version))
+	packed, err := os.Open(name)
 	if err != nil {
 		t.Fatal(err)
 	}

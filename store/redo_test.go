@@ -167,7 +167,9 @@ func TestRedoBooksNothingTwice(t *testing.T) {
 	}
 	symbol := claudemem.SymbolChange{FilePath: "src/cart.go", QualifiedName: "Total", Kind: "func", ChangeType: claudemem.SymbolModified, BeforeHash: "a", BodyHash: "b"}
 	m.clock.at += 10
-	r := m.enqueue(t, event(claudemem.KindPrompt, "s", "p", 20), event(claudemem.KindTool, "s", "t", 21), event(claudemem.KindStop, "s", "x", 22))
+	page := event(claudemem.KindTool, "s", "t", 21)
+	page.Provenance = claudemem.FromWeb
+	r := m.enqueue(t, event(claudemem.KindPrompt, "s", "p", 20), page, event(claudemem.KindStop, "s", "x", 22))
 	claim := m.claim(t, r[0].Session, 0)
 	claim.Events[0].Symbols = []claudemem.SymbolChange{symbol}
 	offline := func(o claudemem.Observation) claudemem.Observation {
@@ -193,6 +195,9 @@ func TestRedoBooksNothingTwice(t *testing.T) {
 	batch := m.unreadBatch(t, 2, 1)
 	if got := batch.Events[0].Symbols; len(got) != 1 || got[0].QualifiedName != "Total" {
 		t.Errorf("kept symbols %+v, want those of the first pass", got)
+	}
+	if got := batch.Events[0].Provenance; got != claudemem.FromWeb {
+		t.Errorf("kept an event from %q, want %q", got, claudemem.FromWeb)
 	}
 	reworded := claudemem.Learning{Category: "convention", Content: "Run make lint before each commit", Confidence: 0.9}
 	modelSummary := summary

@@ -81,7 +81,7 @@ func (s *Store) UnreadBatch(ctx context.Context, session claudemem.SessionID, pr
 			damaged = damaged || damage != nil
 			b.Events = append(b.Events, e)
 			return err
-		}, `SELECT e.event_key, e.prompt_number, 0, m.payload, m.files, m.symbols
+		}, `SELECT e.event_key, e.prompt_number, 0, m.payload, m.files, m.symbols, m.provenance
 			FROM unread_messages m CROSS JOIN events e ON e.id = m.event_id
 			WHERE m.session_id = ? AND m.prompt_number = ? ORDER BY e.occurred_at, e.delivery_id, e.id`, int64(session), promptNumber)
 		if err != nil || damaged || len(b.Events) == 0 {
@@ -186,8 +186,8 @@ func (t *tx) keepUnread(session claudemem.SessionID, e *claudemem.PendingEvent, 
 	if e.Symbols != nil {
 		symbols = jsonList(e.Symbols)
 	}
-	_, err := t.exec(`INSERT INTO unread_messages (event_id, session_id, prompt_number, files, symbols, payload)
-		SELECT event_id, ?1, ?2, files, coalesce(?3, symbols), payload FROM pending_messages WHERE event_id = ?4`,
+	_, err := t.exec(`INSERT INTO unread_messages (event_id, session_id, prompt_number, files, symbols, provenance, payload)
+		SELECT event_id, ?1, ?2, files, coalesce(?3, symbols), provenance, payload FROM pending_messages WHERE event_id = ?4`,
 		int64(session), e.PromptNumber, symbols, id)
 	return err
 }

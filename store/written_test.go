@@ -42,7 +42,7 @@ func TestAddObservation(t *testing.T) {
 	got := m.add(t, given)
 	want := claudemem.Observation{
 		ID: 1, Session: 1, ProjectPath: "/home/dev/shop", Type: claudemem.TypeDecision, Title: "we use SQLite", Subtitle: "sub", Narrative: "because",
-		Facts: []string{"one", "two"}, Concepts: []string{"trade-off", "trade-off"}, Origin: claudemem.OriginUser, TimesSeen: 1, CreatedAt: base - 1000,
+		Facts: []string{"one", "two"}, Concepts: []string{"trade-off", "trade-off"}, Origin: claudemem.OriginUser, Provenance: claudemem.FromUser, TimesSeen: 1, CreatedAt: base - 1000,
 		Files: []claudemem.FileRef{{Path: "src/a.go", Role: claudemem.FileModified}, {Path: "b.go", Role: claudemem.FileRead}},
 		ULID:  got.ULID, ContentHash: got.ContentHash,
 	}

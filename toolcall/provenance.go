@@ -141,7 +141,7 @@ func isLocal(address string) bool {
 }
 
 // pages matches the addresses of pages in a program's text.
-var pages = regexp.MustCompile(`(?i)\bhttps?://[^\s'"`+"`"+`)<>\\]+`)
+var pages = regexp.MustCompile(`(?i)\bhttps?://[^\s'"` + "`" + `)<>\\]+`)
 
 // namesPage reports whether a throw-away program has the address of another machine in it.
 func (c *Command) namesPage() bool {

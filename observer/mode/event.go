@@ -69,8 +69,8 @@ func (v View) renderEvents(events []claudemem.PendingEvent) string {
 	}
 	unnamed, rest := 0, 0
 	for i := fit; i < len(events); i++ {
-		e := &events[i].Event
-		if e.Kind != claudemem.KindTool {
+		e := &events[i]
+		if e.Event.Kind != claudemem.KindTool {
 			continue
 		}
 		if unnamed == 0 {
@@ -119,12 +119,12 @@ func (v View) renderEvent(p *claudemem.PendingEvent) string {
 	e := &p.Event
 	call := toolcall.Parse(e)
 	if isRoutine(e, &call) && !looksForPattern(e, &call) {
-		return v.shortEvent(e, " (routine)", maxDirectory)
+		return v.shortEvent(p, " (routine)", maxDirectory)
 	}
 	parameters, outcome := v.shownCall(e, &call)
 	var b strings.Builder
 	b.WriteString("<observed_from_primary_session>\n")
-	element(&b, "what_happened", v.whatHappened(e))
+	element(&b, "what_happened", v.whatHappened(p))
 	v.quote(&b, "parameters", parameters)
 	element(&b, "changed_symbols", changedSymbols(p.Symbols))
 	v.quote(&b, "outcome", outcome)
@@ -237,14 +237,15 @@ func (v View) shownReading(e *claudemem.Event, call *toolcall.Call) (parameters,
 }
 
 // shortEvent renders a tool call as one line without its outcome.
-func (v View) shortEvent(e *claudemem.Event, remark string, limit int) string {
+func (v View) shortEvent(p *claudemem.PendingEvent, remark string, limit int) string {
+	e := &p.Event
 	line := toolcall.ParseInput(e).Line
 	if line == "" {
 		line = brief(flatten(e.ToolInput))
 	}
 	var b strings.Builder
 	b.WriteString("<observed_from_primary_session>")
-	b.WriteString("<what_happened>" + v.whatHappened(e) + remark + "</what_happened>")
+	b.WriteString("<what_happened>" + v.whatHappened(p) + remark + "</what_happened>")
 	if line = rawLine(v.relative(line), limit); line != "" {
 		b.WriteString("<parameters " + v.Mark + ">" + line + "</parameters " + v.Mark + ">")
 	}
@@ -252,9 +253,17 @@ func (v View) shortEvent(e *claudemem.Event, remark string, limit int) string {
 	return b.String()
 }
 
+// sources name whose text an event shows, where it is not the project's.
+var sources = map[claudemem.Provenance]string{
+	claudemem.FromOutside: ", from outside the project",
+	claudemem.FromMCP:     ", from an MCP server",
+	claudemem.FromWeb:     ", from the web",
+}
+
 // whatHappened returns a tool call's heading: tool, subagent, directory if it is not the
-// root, and whether it failed or was interrupted.
-func (v View) whatHappened(e *claudemem.Event) string {
+// root, whose text it shows, and whether it failed or was interrupted.
+func (v View) whatHappened(p *claudemem.PendingEvent) string {
+	e := &p.Event
 	// Intake refuses an empty name, but one may consist of control characters.
 	text := cmp.Or(oneLine(e.ToolName, maxLabel), "a tool without a name")
 	if e.AgentType != "" {
@@ -263,6 +272,7 @@ func (v View) whatHappened(e *claudemem.Event) string {
 	if dir := e.Cwd; dir != "" && toolcall.ParseInput(e).Line != "" && !slices.Contains(v.Roots, strings.TrimRight(dir, "/")) {
 		text += ", in " + oneLine(v.relative(dir), maxDirectory)
 	}
+	text += sources[p.Provenance]
 	switch {
 	case e.Interrupted:
 		text += ", interrupted by the user"

@@ -73,7 +73,7 @@ func TestHostileEvent(t *testing.T) {
 	checkEvents(t, view.renderEvent(&e), 1)
 	e.Event.ToolInput = json.RawMessage(attack) // no JSON at all
 	checkEvents(t, view.renderEvent(&e), 1)
-	checkEvents(t, view.shortEvent(&e.Event, "", restParameters), 1)
+	checkEvents(t, view.shortEvent(&e, "", restParameters), 1)
 	e.Symbols = []claudemem.SymbolChange{{QualifiedName: attack, RenamedFrom: attack, ChangeType: claudemem.SymbolNew}}
 	checkEvents(t, view.renderEvent(&e), 1)
 
@@ -401,6 +401,23 @@ func FuzzRenderEvent(f *testing.F) {
 		if len(text) > maxParameters+maxOutcome+2000 {
 			t.Errorf("event has %d bytes", len(text))
 		}
-		checkEvents(t, view.shortEvent(&e.Event, "", restParameters), 1)
+		checkEvents(t, view.shortEvent(&e, "", restParameters), 1)
 	})
+}
+
+// TestSourcesAreNamed: the model sees which text is not the project's.
+func TestSourcesAreNamed(t *testing.T) {
+	for p, want := range map[claudemem.Provenance]string{
+		claudemem.FromWeb: "Fetch, from the web<", claudemem.FromMCP: "Fetch, from an MCP server<", claudemem.FromOutside: "Fetch, from outside the project<",
+		claudemem.FromProject: "<what_happened>Fetch<", claudemem.FromUser: "<what_happened>Fetch<", "": "<what_happened>Fetch<",
+	} {
+		e := tool("Fetch", `{"x":"y"}`, `{"text":"a"}`)
+		e.Provenance = p
+		if got := view.renderEvent(&e); !strings.Contains(got, want) {
+			t.Errorf("%q: got %s", p, got)
+		}
+	}
+	if system := System(load(t, "code"), ""); !strings.Contains(system, `"from the web", "from an MCP server" or "from outside the project"`) {
+		t.Error("the system prompt does not say what the marks mean")
+	}
 }

@@ -1,4 +1,9 @@
--- Schema 5: turns that no model has read are kept, so that a model can read them later.
+-- Schema 5: turns that no model has read are kept, so that a model can read them later;
+-- events and records tell who could have written their content.
+
+-- user, agent, project, outside, mcp or web; '' is not known.
+ALTER TABLE pending_messages ADD COLUMN provenance TEXT NOT NULL DEFAULT '';
+ALTER TABLE observations ADD COLUMN provenance TEXT NOT NULL DEFAULT '';
 
 -- A turn with events whose records were made without the model that was chosen for them.
 CREATE TABLE unread_turns (
@@ -20,6 +25,7 @@ CREATE TABLE unread_messages (
     prompt_number INTEGER NOT NULL,
     files         TEXT    NOT NULL DEFAULT '',
     symbols       TEXT,
+    provenance    TEXT    NOT NULL DEFAULT '',
     payload       TEXT    NOT NULL,
     FOREIGN KEY (session_id, prompt_number) REFERENCES unread_turns (session_id, prompt_number) ON DELETE CASCADE
 ) STRICT;
