@@ -25,6 +25,9 @@ type play struct {
 	stored, refused []string
 	// shown are found in the next session's block, outdated is not.
 	shown, outdated []string
+	// open says that this wording is still misunderstood: it is skipped, so that the
+	// acceptance fails, until the rules know it.
+	open bool
 }
 
 // script acts sessions of Claude Code in a git project of its own: edits change the files,
@@ -61,6 +64,9 @@ func playAll(t *testing.T, plays []play) {
 
 func (p play) check(t *testing.T, s *script) {
 	t.Helper()
+	if p.open {
+		t.Skip("not understood yet")
+	}
 	stored := s.stored(t)
 	block := s.block(t)
 	for _, want := range p.stored {
