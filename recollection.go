@@ -45,6 +45,9 @@ type Evidence struct {
 	// Keyword is the BM25 sum before it is made a share of the best, Proximity what
 	// of it comes from words that stand together.
 	Keyword, Proximity float64
+	// Names is how many identifiers of the text, as "parseExprList", the record has and
+	// hardly another one of those that were found.
+	Names int
 	// Likeness is the best cosine of a fragment, MaxSim the word by word likeness.
 	Likeness, MaxSim float64
 	// Known is the share of the text's weight in words that any record of the answer

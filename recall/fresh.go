@@ -17,6 +17,7 @@ type freshSession struct {
 	newest       claudemem.Millis
 	summaries    []claudemem.Summary
 	observations []claudemem.Observation
+	learnings    []claudemem.Learning
 	// symbols are the changes of functions and types, as far as they are known already.
 	symbols []claudemem.SymbolChange
 }
@@ -87,7 +88,7 @@ func (r *run) distilSession(ctx context.Context, s claudemem.Session) (*freshSes
 	if err != nil {
 		return nil, fmt.Errorf("distil waiting events: %w", err)
 	}
-	f := &freshSession{session: s.ID, self: r.isSelf(s), observations: outcome.Observations}
+	f := &freshSession{session: s.ID, self: r.isSelf(s), observations: outcome.Observations, learnings: outcome.Learnings}
 	for _, e := range batch.Events {
 		f.newest = max(f.newest, e.Event.OccurredAt)
 		for _, c := range e.Symbols {

@@ -23,13 +23,16 @@ const (
 )
 
 // learningLines returns the project's learnings, the highest confidence first; for
-// a resume only those that are new or confirmed since the last block.
+// a resume only those that are new or confirmed since the last block. A rule of a turn
+// that still waits in the queue is among them: it holds from the next session on.
 func (r *run) learningLines(ctx context.Context) (built, error) {
 	known, err := r.source.Learnings(ctx, claudemem.LearningQuery{Project: r.req.ProjectPath, Limit: readLearnings})
 	if err != nil {
 		return built{}, err
 	}
-	known = slices.DeleteFunc(slices.Clone(known), func(l claudemem.Learning) bool {
+	fresh, _ := r.fresh.wait() // Without it, what is stored has to do.
+	waiting := r.waitingLearnings(fresh, known)
+	known = slices.DeleteFunc(append(slices.Clone(known), waiting...), func(l claudemem.Learning) bool {
 		return !l.Active || l.Confidence < r.opts.MinConfidence ||
 			r.req.Source == sourceResume && l.UpdatedAt <= r.since
 	})
@@ -50,10 +53,37 @@ func (r *run) learningLines(ctx context.Context) (built, error) {
 		if category := r.plain(l.Category); category != "" {
 			said = capitalised(category) + ": " + said
 		}
-		out.add(line{text: text.TruncateUTF16(said, learningChars), learning: l.ID,
-			why: fmt.Sprintf("confidence %.2g, seen %s", l.Confidence, text.Count(l.TimesSeen, "time"))}, file)
+		why := fmt.Sprintf("confidence %.2g, seen %s", l.Confidence, text.Count(l.TimesSeen, "time"))
+		if l.ID == 0 {
+			why = fmt.Sprintf("confidence %.2g, made on the spot of what waits in the queue", l.Confidence)
+		}
+		out.add(line{text: text.TruncateUTF16(said, learningChars), learning: l.ID, why: why}, file)
 	}
 	return out, nil
+}
+
+// waitingLearnings returns what the turns in the queue of other sessions, after a
+// compaction of this one too, teach that is not among the known learnings in the same
+// words.
+func (r *run) waitingLearnings(fresh freshSessions, known []claudemem.Learning) []claudemem.Learning {
+	said := map[string]bool{}
+	for _, l := range known {
+		said[strings.ToLower(r.plain(l.Content))] = true
+	}
+	var waiting []claudemem.Learning
+	for _, f := range fresh.sessions {
+		if f.self && r.req.Source != sourceCompact {
+			continue
+		}
+		for _, l := range f.learnings {
+			if key := strings.ToLower(r.plain(l.Content)); !said[key] {
+				said[key] = true
+				l.ID, l.Active, l.TimesSeen, l.UpdatedAt = 0, true, 1, f.newest
+				waiting = append(waiting, l)
+			}
+		}
+	}
+	return waiting
 }
 
 func capitalised(s string) string {

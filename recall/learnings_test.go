@@ -82,6 +82,45 @@ func TestLearnings(t *testing.T) {
 	}
 }
 
+// TestLearningsOfAWaitingTurn shows a rule of the turn that no observer has seen yet,
+// once, and not to the session that was told it.
+func TestLearningsOfAWaitingTurn(t *testing.T) {
+	m, d := crashed()
+	rule := claudemem.Learning{Category: "convention", Content: "never use pnpm here", Confidence: 0.9}
+	out := d[1]
+	out.Learnings = []claudemem.Learning{rule, {Category: "gotcha", Content: "Known already", Confidence: 0.9}, {Category: "gotcha", Content: "a guess", Confidence: 0.1}}
+	d[1] = out
+	m.learned = []claudemem.Learning{learning(1, "gotcha", "known already", 1, 1, time.Hour)}
+	known := "- Gotcha: known already | confidence 1, seen 1 time"
+	waiting := "- Convention: never use pnpm here | confidence 0.9, made on the spot of what waits in the queue"
+	lines := func(req claudemem.ContextRequest) []string {
+		req.Host, req.ProjectPath, req.Explain = claudemem.HostClaudeCode, testProject, true
+		b, err := New(m, Options{Distiller: d, Clock: func() time.Time { return noon }}).Context(t.Context(), req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, l := range b.Lines {
+			if l.Layer == layerLearnings && l.Why != "heading" {
+				got = append(got, l.Text+" | "+l.Why)
+			}
+		}
+		return got
+	}
+	for name, tt := range map[string]struct {
+		req  claudemem.ContextRequest
+		want []string
+	}{
+		"another session":          {claudemem.ContextRequest{Source: "startup", HostSessionID: "new"}, []string{known, waiting}},
+		"the session itself":       {claudemem.ContextRequest{Source: "startup", HostSessionID: hostID(1)}, []string{known}},
+		"itself, after compaction": {claudemem.ContextRequest{Source: "compact", HostSessionID: hostID(1)}, []string{known, waiting}},
+	} {
+		if diff := cmp.Diff(tt.want, lines(tt.req)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
 // A project of nothing but learnings is a memory too.
 func TestLearningsAreTheFirstLayerWhereNothingElseIs(t *testing.T) {
 	m := &memory{learned: []claudemem.Learning{learning(1, "gotcha", strings.Repeat("never run the migration twice, ", 60), 1, 1, time.Hour)}}

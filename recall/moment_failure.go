@@ -260,8 +260,9 @@ var overcome = regexp.MustCompile("(?i)^`[^`]*` failed(?: and passes now|, `[^`]
 func isOvercome(s string) bool { return strings.Contains(s, "failed") && overcome.MatchString(s) }
 
 func isFixTitle(title string) bool {
-	low := strings.ToLower(title)
-	return strings.HasPrefix(low, "fix ") || strings.HasPrefix(low, "fix: ") || strings.HasPrefix(low, "fixed ")
+	first, _, _ := strings.Cut(title, " ")
+	first = strings.ToLower(strings.TrimSuffix(first, ":"))
+	return first == "fix" || first == "fixed" || first == "fixes"
 }
 
 // sayPrecedent returns a reminder's line for a record of the same failure: the fix,

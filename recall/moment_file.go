@@ -54,7 +54,7 @@ func tellingOfFile(observations []claudemem.Observation, file string) []claudeme
 	var fixed claudemem.Millis // the latest bug fixed in the file
 	for _, o := range observations {
 		e := fileEvidence(&o, file)
-		if e.Type == claudemem.TypeBugfix && e.Changed && gate.File(e) {
+		if e.Fixed && e.Changed && gate.File(e) {
 			fixed = max(fixed, o.CreatedAt)
 		}
 	}
@@ -71,7 +71,7 @@ func tellingOfFile(observations []claudemem.Observation, file string) []claudeme
 
 // fileEvidence returns the signs that a record is about a file.
 func fileEvidence(o *claudemem.Observation, file string) gate.FileEvidence {
-	e := gate.FileEvidence{Type: o.Type, Pinned: o.Pinned,
+	e := gate.FileEvidence{Type: o.Type, Pinned: o.Pinned, Fixed: tellsFix(o),
 		Warns:    slices.Contains(o.Concepts, "gotcha"),
 		Reasons:  slices.Contains(o.Concepts, "trade-off") || slices.Contains(o.Concepts, "why-it-exists"),
 		Solves:   slices.Contains(o.Concepts, "problem-solution"),
@@ -98,6 +98,20 @@ func fileEvidence(o *claudemem.Observation, file string) gate.FileEvidence {
 		return f.Role == claudemem.FileModified && !isMinor(f.Path)
 	})
 	return e
+}
+
+// tellsFix reports whether a record is of a bug that was fixed. The type alone does not
+// tell: a fix that came with other work is often a change. A feature whose new test
+// failed first is none.
+func tellsFix(o *claudemem.Observation) bool {
+	switch o.Type {
+	case claudemem.TypeBugfix:
+		return true
+	case claudemem.TypeFeature, claudemem.TypeDecision, claudemem.TypeDiscovery:
+		return isFixTitle(o.Title)
+	}
+	return isFixTitle(o.Title) || slices.Contains(o.Concepts, "problem-solution") ||
+		slices.ContainsFunc(o.Facts, func(f string) bool { return strings.HasPrefix(f, "Failed before: ") })
 }
 
 // names reports whether a text names a file by its path or base name.

@@ -21,9 +21,10 @@ type statement struct {
 	words []string
 	// place is its number in the record.
 	place int
-	// worth says how much it tells by itself: causes, decisions and measures more
-	// than other sentences.
+	// worth says how much its place and sort tell, signs whether it has a reason, a
+	// choice or a number.
 	worth float64
+	signs [3]bool
 	// answers: it has something of the prompt that the title has not.
 	answers bool
 }
@@ -34,11 +35,9 @@ type statement struct {
 // sentences that have as many of them.
 const (
 	subtitleWorth = 0.8
-	causeWorth    = 0.6
-	choiceWorth   = 0.5
-	numberWorth   = 0.2
 	proofWorth    = -0.6
-	// wantedWorth is added where the prompt asks for just that: a reason, a choice, a number.
+	// wantedWorth is added to the worth of a sign where the prompt asks for just that;
+	// the other signs count nothing then.
 	wantedWorth = 0.7
 	// shapedWorth is the worth of a code-shaped word of the prompt, titledWorth that of
 	// a word that the title has as well, glyphWorth that of a character of a script
@@ -49,6 +48,9 @@ const (
 	// leastAnswer is what a statement must share with a prompt to stand beside a better one.
 	leastAnswer = 0.9
 )
+
+// signWorth is the worth of a reason, a choice and a number.
+var signWorth = [3]float64{0.6, 0.5, 0.2}
 
 var (
 	// causes, choices and numbers are signs of what a sentence tells, in the languages
@@ -83,7 +85,10 @@ func statements(o *claudemem.Observation, plain func(string) string) []statement
 		if slices.ContainsFunc(all, func(other statement) bool { return containsFold(other.text, s) }) {
 			return
 		}
-		st := statement{text: s, words: wordsOf(s), place: len(all), worth: worth + worthOf(s)}
+		if strings.HasPrefix(s, "Failed ") || isOvercome(s) || proofs.MatchString(s) {
+			worth += proofWorth
+		}
+		st := statement{text: s, words: wordsOf(s), place: len(all), worth: worth, signs: signsOf(s, causes, choices, numbers)}
 		// A sentence that says all of an earlier one and more stands in its place.
 		for i := range all {
 			if containsFold(s, all[i].text) {
@@ -108,20 +113,6 @@ func statements(o *claudemem.Observation, plain func(string) string) []statement
 		}
 	}
 	return all
-}
-
-// worthOf is the worth of a sentence by its signs.
-func worthOf(s string) float64 {
-	worth := 0.0
-	for i, has := range signsOf(s, causes, choices, numbers) {
-		if has {
-			worth += [...]float64{causeWorth, choiceWorth, numberWorth}[i]
-		}
-	}
-	if strings.HasPrefix(s, "Failed ") || isOvercome(s) || proofs.MatchString(s) {
-		worth += proofWorth
-	}
-	return worth
 }
 
 // routineClause matches a clause of the offline observer that only tells of a run, an
@@ -184,25 +175,29 @@ func codeWords(s string) []string {
 // shares most with it beyond what the title says. The zero question ranks by worth.
 func (q question) rank(all []statement, title string) []statement {
 	titled := wordsOf(title)
-	score := make([]float64, len(all))
+	score, shared := make([]float64, len(all)), make([]float64, len(all))
 	for i, s := range all {
-		score[i] = s.worth
 		for _, w := range s.words {
 			weight := q.words[w]
 			if _, ok := slices.BinarySearch(titled, w); ok {
 				weight *= titledWorth
 			}
-			score[i] += weight
+			shared[i] += weight
 		}
 		low := strings.ToLower(s.text)
 		for _, w := range q.shaped {
 			if text.HasWord(low, w) && !containsFold(title, w) {
-				score[i] += shapedWorth
+				shared[i] += shapedWorth
 			}
 		}
-		for j, has := range signsOf(s.text, causes, choices, numbers) {
-			if has && q.signs[j] {
-				score[i] += wantedWorth
+		score[i] = s.worth + shared[i]
+		for j, has := range s.signs {
+			switch {
+			case !has:
+			case q.signs[j]:
+				score[i] += signWorth[j] + wantedWorth
+			case q.signs == [3]bool{}:
+				score[i] += signWorth[j]
 			}
 		}
 	}
@@ -214,7 +209,7 @@ func (q question) rank(all []statement, title string) []statement {
 	ranked := make([]statement, len(all))
 	for to, from := range order {
 		ranked[to] = all[from]
-		ranked[to].answers = score[from]-all[from].worth >= leastAnswer
+		ranked[to].answers = shared[from] >= leastAnswer
 	}
 	return ranked
 }

@@ -9,6 +9,7 @@ import (
 
 	"claudemem"
 	"claudemem/index"
+	"claudemem/text"
 )
 
 const (
@@ -50,8 +51,8 @@ func (s *Searcher) related(ctx context.Context, r claudemem.RelatedRequest) ([]c
 	if err != nil {
 		return nil, err
 	}
-	text := boundText(r.Text)
-	if strings.TrimSpace(text) == "" {
+	asked := boundText(r.Text)
+	if strings.TrimSpace(asked) == "" {
 		return nil, nil
 	}
 	filter := index.Filter{Kinds: p.kinds}
@@ -59,7 +60,7 @@ func (s *Searcher) related(ctx context.Context, r claudemem.RelatedRequest) ([]c
 		filter.Projects = []string{r.ProjectPath}
 	}
 	limit := min(p.query.Limit, RankedPool)
-	answer, err := s.index.Rank(ctx, index.Request{Text: text, Filter: filter, Limit: max(limit, relatedPool), Prose: true})
+	answer, err := s.index.Rank(ctx, index.Request{Text: asked, Filter: filter, Limit: max(limit, relatedPool), Prose: true})
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +68,50 @@ func (s *Searcher) related(ctx context.Context, r claudemem.RelatedRequest) ([]c
 	if err != nil {
 		return nil, err
 	}
-	return s.readRelated(ctx, filter, ranked, limit)
+	related, err := s.readRelated(ctx, filter, ranked, limit)
+	if err != nil {
+		return nil, err
+	}
+	countNames(asked, related)
+	return related, nil
+}
+
+const (
+	// fewNamed is the number of records up to which an identifier points at each; one
+	// that more of the nearest records have is part of the project's vocabulary.
+	fewNamed = 2
+	// maxNames is the number of identifiers in a text above which it is pasted code or
+	// a log, of which any may be met anywhere.
+	maxNames = 8
+)
+
+// countNames counts for each observation the identifiers of the text that it has, of
+// those that at most fewNamed of the related records have.
+func countNames(prompt string, related []claudemem.Related) {
+	names := text.Identifiers(prompt)
+	if len(names) == 0 || len(names) > maxNames {
+		return
+	}
+	said := make([]string, len(related))
+	for i, r := range related {
+		if o := r.Observation; o != nil {
+			said[i] = strings.Join(append([]string{o.Title, o.Subtitle, o.Narrative}, o.Facts...), "\n")
+		}
+	}
+	for _, name := range names {
+		var with []int
+		for i, s := range said {
+			if text.HasWord(s, name) {
+				with = append(with, i)
+			}
+		}
+		if len(with) > fewNamed {
+			continue
+		}
+		for _, i := range with {
+			related[i].Evidence.Names++
+		}
+	}
 }
 
 // readRelated reads the best records from the store, up to limit, with their scores. In
@@ -102,9 +146,9 @@ func (s *Searcher) readRelated(ctx context.Context, filter index.Filter, ranked 
 
 // boundText returns the beginning and the end of a long text as valid UTF-8, split
 // at a word's end when there is one nearby.
-func boundText(text string) string {
-	if len(text) > relatedHead+relatedTail {
-		head, tail := text[:relatedHead], text[len(text)-relatedTail:]
+func boundText(s string) string {
+	if len(s) > relatedHead+relatedTail {
+		head, tail := s[:relatedHead], s[len(s)-relatedTail:]
 		const nearby = 64 // longer than most words
 		if i := strings.LastIndexAny(head, " \n\t"); i > len(head)-nearby {
 			head = head[:i]
@@ -115,7 +159,7 @@ func boundText(text string) string {
 		for len(tail) > 0 && !utf8.RuneStart(tail[0]) {
 			tail = tail[1:]
 		}
-		text = head + "\n" + tail
+		s = head + "\n" + tail
 	}
-	return strings.ToValidUTF8(text, " ")
+	return strings.ToValidUTF8(s, " ")
 }

@@ -109,3 +109,29 @@ func TestRelatedReads(t *testing.T) {
 		t.Errorf("%d prompts, want none of %d observations", len(got), len(all))
 	}
 }
+
+// TestRelatedByIdentifier: evidence counts the identifiers of the text that hardly
+// another of the found records has, and none of a pasted text that is full of them.
+func TestRelatedByIdentifier(t *testing.T) {
+	s, memory, ix := real(t)
+	only := write(t, memory, time.Hour, claudemem.NewObservation{Title: "Walrus locks", Narrative: "walrusLock is held by otterPool"})
+	for _, title := range []string{"Walrus pool", "Walrus size", "Walrus names"} {
+		write(t, memory, time.Hour, claudemem.NewObservation{Title: title, Narrative: "otterPool was resized"})
+	}
+	if err := ix.CatchUp(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string]int{
+		"what is the walrusLock of the walrus":                               1,
+		"walrusLock, otterPool":                                              1,
+		"WalrusLock walrusLocks walrus_lock":                                 0,
+		"otterPool of the walrus":                                            0,
+		"walrusLock aaBbb1 aaBbb2 aaBbb3 aaBbb4 aaBbb5 aaBbb6 aaBbb7 aaBbb8": 0,
+	} {
+		for _, r := range related(t, s, claudemem.RelatedRequest{Text: text, ProjectPath: "/src/shop"}) {
+			if r.Observation.ID != only.ID && r.Evidence.Names > 0 || r.Observation.ID == only.ID && r.Evidence.Names != want {
+				t.Errorf("%q: #%d has %d names, want %d of #%d", text, r.ID, r.Evidence.Names, want, only.ID)
+			}
+		}
+	}
+}

@@ -21,6 +21,9 @@ type FileEvidence struct {
 	// Warns, Reasons and Solves are the record's concepts: a gotcha; a trade-off or a
 	// reason; a problem and its solution.
 	Warns, Reasons, Solves bool
+	// Fixed: a bug was fixed, whatever the record's type: its title or a failure that
+	// ended says so.
+	Fixed bool
 	// Open: the record reports a failure that was not fixed. Overcome: it was fixed
 	// later.
 	Open, Overcome bool
@@ -43,7 +46,7 @@ func File(e FileEvidence) bool {
 	switch {
 	case e.Pinned:
 		return e.Changed || e.Titled || e.Accounts
-	case e.Type == claudemem.TypeBugfix:
+	case e.Fixed:
 		return e.Changed && about && (!e.Minor || e.Titled)
 	case e.Type == claudemem.TypeDecision:
 		return about || written

@@ -56,8 +56,10 @@ const (
 
 // Prompt returns what of the records that were found near a prompt the session
 // should be told, the best first, at most three; mostly none. found is in the order
-// of the search; the first ten count. Records that told is true of are compared with
-// but not given, and the next one must then be worth it by itself; told may be nil.
+// of the search; the first ten count. Where none stands out, the best that has a rare
+// identifier of the prompt is given alone. Records that told is true of are compared
+// with but not given, and when the best is one of them, nothing is: what comes second
+// would pass for the answer. told may be nil.
 func Prompt(found []claudemem.Related, told func(claudemem.Related) bool) []claudemem.Related {
 	return calibrated.Prompt.Choose(found, told)
 }
@@ -70,11 +72,12 @@ func (m *Model) Choose(found []claudemem.Related, told func(claudemem.Related) b
 		order[i] = i
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(scores[b], scores[a]) })
+	isTold := func(i int) bool { return told != nil && told(found[i]) }
+	if len(order) > 0 && scores[order[0]] < m.Open {
+		return named(found, order, isTold)
+	}
 	var given []claudemem.Related
-	for _, i := range order {
-		if told != nil && told(found[i]) {
-			continue
-		}
+	for place, i := range order {
 		least := m.Further
 		if len(given) == 0 {
 			least = m.Open
@@ -82,9 +85,29 @@ func (m *Model) Choose(found []claudemem.Related, told func(claudemem.Related) b
 		if scores[i] < least || len(given) == most {
 			break
 		}
+		if isTold(i) {
+			if place == 0 {
+				return nil
+			}
+			continue
+		}
 		given = append(given, found[i])
 	}
 	return given
+}
+
+// named returns the first in order of the records found that has a rare identifier of
+// the prompt; none if that was told.
+func named(found []claudemem.Related, order []int, isTold func(i int) bool) []claudemem.Related {
+	for _, i := range order {
+		if found[i].Evidence.Names > 0 {
+			if isTold(i) {
+				break
+			}
+			return []claudemem.Related{found[i]}
+		}
+	}
+	return nil
 }
 
 // Scores returns a score for each of the first ten records found: the model's bias and

@@ -94,8 +94,8 @@ func TestPrompt(t *testing.T) {
 	}
 }
 
-// TestPromptTold: what was told counts in the comparison and is not given, and what
-// is only good enough beside it is not given without it.
+// TestPromptTold: what was told counts in the comparison and is not given; where it is
+// the best, nothing is.
 func TestPromptTold(t *testing.T) {
 	fair := near(2, func(e *claudemem.Evidence) {
 		e.Words, e.Coverage, e.Telling, e.Keyword, e.Likeness = 4, .45, 3.6, 24, .5
@@ -113,8 +113,41 @@ func TestPromptTold(t *testing.T) {
 		t.Errorf("got %v after the first was told, want nothing", got)
 	}
 	found[1] = about(2)
-	if got := given(Prompt(found, told)); !slices.Equal(got, []int64{2}) {
-		t.Errorf("got %v, want the second, which is worth it by itself", got)
+	if got := given(Prompt(found, told)); len(got) != 0 {
+		t.Errorf("got %v, want nothing: the second best would pass for the answer", got)
+	}
+	second := func(r claudemem.Related) bool { return r.ID == 2 }
+	if got := given(Prompt(crowd(about(1), about(2), about(3)), second)); !slices.Equal(got, []int64{1, 3}) {
+		t.Errorf("got %v after the second was told, want the others", got)
+	}
+}
+
+// TestPromptNamed: a rare identifier of the prompt is enough for one record, where none
+// stands out.
+func TestPromptNamed(t *testing.T) {
+	named := func(r claudemem.Related, n int) claudemem.Related {
+		r.Evidence.Names = n
+		return r
+	}
+	oneWord := near(3, func(e *claudemem.Evidence) { e.Words, e.Of, e.Names = 1, 9, 1 })
+	for _, tt := range []struct {
+		name  string
+		found []claudemem.Related
+		told  int64
+		want  []int64
+	}{
+		{"it alone", crowd(beside(1), named(beside(2), 1)), 0, []int64{2}},
+		{"of two the better", crowd(named(beside(1), 1), named(about(2), 1)), 0, []int64{2}},
+		{"as its only word", crowd(beside(1), oneWord), 0, []int64{3}},
+		{"beside one that stands out", crowd(about(1), named(beside(2), 1)), 0, []int64{1}},
+		{"told already", crowd(beside(1), named(beside(2), 1)), 2, []int64{}},
+		{"told already, and another has it", crowd(named(beside(1), 1), named(beside(2), 1)), 1, []int64{}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := given(Prompt(tt.found, func(r claudemem.Related) bool { return r.ID == tt.told })); !slices.Equal(got, tt.want) {
+				t.Errorf("got %v, want %v", got, tt.want)
+			}
+		})
 	}
 }
 

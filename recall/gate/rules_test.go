@@ -7,7 +7,7 @@ import (
 )
 
 func TestFile(t *testing.T) {
-	fix := FileEvidence{Type: claudemem.TypeBugfix, Changed: true, Work: 1}
+	fix := FileEvidence{Type: claudemem.TypeBugfix, Fixed: true, Changed: true, Work: 1}
 	with := func(e FileEvidence, change func(*FileEvidence)) FileEvidence {
 		change(&e)
 		return e
@@ -19,10 +19,11 @@ func TestFile(t *testing.T) {
 		want     bool
 	}{
 		"a bug fixed in it":                      {fix, true},
+		"a bug fixed by a change":                {with(fix, func(e *FileEvidence) { e.Type = claudemem.TypeChange }), true},
 		"with two others":                        {with(fix, func(e *FileEvidence) { e.Work = 3 }), true},
 		"in a sweep":                             {with(fix, func(e *FileEvidence) { e.Work = 4 }), false},
 		"in a sweep that names it":               {with(fix, func(e *FileEvidence) { e.Work, e.Accounts = 4, true }), true},
-		"a bug elsewhere that names it":          {FileEvidence{Type: claudemem.TypeBugfix, Titled: true}, false},
+		"a bug elsewhere that names it":          {FileEvidence{Type: claudemem.TypeBugfix, Fixed: true, Titled: true}, false},
 		"the test of a fix":                      {with(fix, func(e *FileEvidence) { e.Minor, e.Work = true, 2 }), false},
 		"the test of a fix, in its title":        {with(fix, func(e *FileEvidence) { e.Minor, e.Work, e.Titled = true, 2, true }), true},
 		"a fix of nothing but a manifest":        {with(fix, func(e *FileEvidence) { e.Record = true }), false},
