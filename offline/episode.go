@@ -19,6 +19,10 @@ type turn struct {
 	dialogs []*step
 	// message is the agent's last message; stopped: the turn has ended.
 	message []sentence
+	// outlines are those of its lists.
+	outlines []sentence
+	// choosing has the weights by which titles are chosen.
+	choosing *Distiller
 	// raw is that message as it was written.
 	raw     string
 	stopped bool
@@ -94,6 +98,7 @@ func turnsOf(batch *claudemem.Batch) []*turn {
 			if pe.Event.LastAssistantMessage != "" {
 				t.raw = pe.Event.LastAssistantMessage[:min(len(pe.Event.LastAssistantMessage), maxText)]
 				t.message = sentences(t.raw)
+				t.outlines = append(outlines(t.raw), rows(t.message)...)
 			}
 		}
 	}

@@ -189,7 +189,7 @@ func (e *episode) fromAgents() []claudemem.Observation {
 			number:  e.turn.number,
 			request: parseRequest(s.Task),
 			steps:   []*step{s},
-			message: sentences(s.Answer),
+			message: sentences(s.Answer), outlines: outlines(s.Answer), choosing: e.turn.choosing,
 			last:    s.event,
 		}
 		sub.request.wants |= wantFindOut

@@ -22,6 +22,9 @@ func (e *episode) typeOf() claudemem.ObservationType {
 	case e.all(func(x *edit) bool { return x.kind == toolcall.FileDoc || x.commentOnly }):
 		return claudemem.TypeChange
 	}
+	if e.integrates() {
+		return claudemem.TypeChange
+	}
 	newCode := e.newCode()
 	moved := e.movesOnly()
 	code := e.any(func(x *edit) bool { return x.kind == toolcall.FileCode && !x.importOnly })
@@ -42,11 +45,15 @@ func (e *episode) typeOf() claudemem.ObservationType {
 		return claudemem.TypeRefactor
 	case len(e.fixed) > 0 && (r.is(wantFix) || e.failedFirst && (!r.is(wantFeature) || len(newCode) == 0)):
 		return claudemem.TypeBugfix
-	case r.is(wantFix) && !r.is(wantFeature):
+	case len(e.failedTests()) > 0 && !r.is(wantFeature) && e.tellsBug():
+		return claudemem.TypeBugfix
+	case r.is(wantFix) && (!r.is(wantFeature) || len(newCode) == 0):
 		return claudemem.TypeBugfix
 	case moved:
 		return claudemem.TypeRefactor
-	case r.is(wantFeature) || len(newCode) > 0:
+	case e.only && r.clause == "" && r.wants&(wantFeature|wantBetter) == 0 && e.tellsBug():
+		return claudemem.TypeBugfix
+	case r.is(wantFeature) || len(newCode) > 0 && !r.is(wantBetter):
 		return claudemem.TypeFeature
 	case r.is(wantFix):
 		return claudemem.TypeBugfix
@@ -54,16 +61,79 @@ func (e *episode) typeOf() claudemem.ObservationType {
 	return claudemem.TypeChange
 }
 
+// integrates reports whether the episode brought two lines of work together: what it
+// edited then are conflicts.
+func (e *episode) integrates() bool {
+	for _, s := range e.steps {
+		for i := range s.Commands {
+			if c := &s.Commands[i]; c.Program() == "git" {
+				switch c.Verb() {
+				case "rebase", "merge", "cherry-pick":
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+var (
+	// wasWrong is what an agent says of the state before a fix, isRight of the one after.
+	wasWrong = regexp.MustCompile(`(?i)\b(?:the (?:bug|root cause|culprit|problem|issue) (?:was|is)|was|were|wasn't|weren't|had|didn't|never|missed|returned|started|skipped|leaked|forgot)\b`)
+	isRight  = regexp.MustCompile(`(?i)\b(?:now|instead|no longer|fixed|again|has to be)\b`)
+)
+
+// tellsBug reports whether the agent tells a cause of the past and what is right now.
+func (e *episode) tellsBug() bool {
+	was, is := false, false
+	for _, s := range e.turn.message {
+		low := strings.ToLower(s.text)
+		if isFluff(s.text) || reportsTests(s.text) {
+			continue
+		}
+		was = was || wasWrong.MatchString(s.text) && holds(low, cues[tellsWhy]...) || holds(low, "the bug", "same bug", "root cause")
+		is = is || isRight.MatchString(s.text)
+	}
+	return was && is
+}
+
 // blocking returns the open failures that keep the work from being done: a measure that
 // fails after the last edit, or anything that the agent itself calls open.
 func (e *episode) blocking() []*check {
 	var out []*check
 	for _, c := range e.open {
+		if e.turn.excuses(c) {
+			continue
+		}
 		if c.Kind.IsProof() || len(e.edits) > 0 && e.turn.admits() {
 			out = append(out, c)
 		}
 	}
 	return out
+}
+
+// excuses reports whether the agent says of all tests that failed that it is not the
+// work's fault.
+func (t *turn) excuses(c *check) bool {
+	if len(c.failure.Tests) == 0 {
+		return false
+	}
+	for _, name := range c.failure.Tests {
+		found := false
+		for i, s := range t.message {
+			if !mentions(s.text, name) {
+				continue
+			}
+			for _, by := range t.message[i:min(i+2, len(t.message))] {
+				found = found || holds(strings.ToLower(by.text), "not related", "unrelated", "isn't installed", "not installed", "pre-existing", "preexisting", "already failing", "failed before", "fails on main", "fails without", "known flake",
+					"nichts damit zu tun", "nicht installiert", "schon vorher", "no está instalado", "no tiene que ver", "no relacionado", "ya fallaba", "関係な", "無関係", "以前から")
+			}
+		}
+		if !found {
+			return false
+		}
+	}
+	return true
 }
 
 // failing returns the verb for an open failure: a record that is made while the turn goes

@@ -55,18 +55,33 @@ func (e *episode) observe() []claudemem.Observation {
 		return []claudemem.Observation{o}
 	}
 	var out []claudemem.Observation
+	if e.onlyCommits() {
+		return nil
+	}
 	if e.works() || len(e.blocking()) > 0 {
 		t := e.typeOf()
-		o := e.observation(t, e.title(t))
+		choose := newChooser(e)
+		say, ok := choose.choose(e.evidentTitle(t))
+		if !ok {
+			say.title = e.title(t)
+		}
+		if say.subtitle == "" {
+			say.subtitle = e.subtitle(t)
+		}
+		o := e.observation(t, say.title)
 		if e.takenOut {
 			o.Title = shown(cut(o.Title, maxTitle-len(revertedLater))+revertedLater, maxTitle)
 		}
-		o.Subtitle = e.subtitle(t)
+		o.Subtitle = say.subtitle
 		o.Facts = e.facts(-1)
 		out = append(out, o)
-		if choice >= 0 && e.only && tellsDecision(e.turn.message[choice].text, false) && sentenceTitle(e.turn.message[choice].text) != o.Title {
-			d := e.observation(claudemem.TypeDecision, sentenceTitle(e.turn.message[choice].text))
-			d.Subtitle = e.reason(choice)
+		if also, decided, more := choose.second(&say); ok && more && e.only {
+			t := claudemem.TypeDiscovery
+			if decided {
+				t = claudemem.TypeDecision
+			}
+			d := e.observation(t, also.title)
+			d.Subtitle = also.subtitle
 			d.DiscoveryTokens = 0
 			out = append(out, d)
 		}
@@ -78,12 +93,22 @@ func (e *episode) observe() []claudemem.Observation {
 		}
 	}
 	if i := e.finding(); i >= 0 {
-		o := e.observation(claudemem.TypeDiscovery, sentenceTitle(afterLeadIn(e.turn.message[i].text)))
-		o.Subtitle = e.support(i)
+		say, ok := newChooser(e).choose("")
+		if !ok {
+			say.title, say.subtitle = sentenceTitle(afterLeadIn(e.turn.message[i].text)), e.support(i)
+		}
+		o := e.observation(claudemem.TypeDiscovery, say.title)
+		o.Subtitle = say.subtitle
 		o.Facts = e.facts(i)
 		return []claudemem.Observation{o}
 	}
 	return e.fromAgents()
+}
+
+// onlyCommits reports whether the episode did nothing but commit: that confirms the
+// record of the work.
+func (e *episode) onlyCommits() bool {
+	return len(e.commits) > 0 && len(e.edits)+len(e.fixed)+len(e.deps)+len(e.reverts) == 0 && !e.onlyTried() && len(e.blocking()) == 0
 }
 
 // observation fills in what all types share.

@@ -10,19 +10,29 @@ import (
 // Distiller distils without a model: deterministic, under a millisecond an event,
 // with no key, no cost and no network. It keeps no state between calls and may be
 // used by several goroutines.
-type Distiller struct{}
+type Distiller struct {
+	weights *Weights
+	trace   func(Choice)
+}
 
-// New returns a Distiller.
-func New() *Distiller { return &Distiller{} }
+// New returns a Distiller with the weights that are compiled in.
+func New() *Distiller { return With(learnt, nil) }
+
+// With returns a Distiller with other weights. It calls trace with each choice that it
+// makes; nil for none.
+func With(w *Weights, trace func(Choice)) *Distiller { return &Distiller{weights: w, trace: trace} }
 
 // Distil extracts observations of the batch's turns, and a summary of each turn
 // that the batch closes, and learnings of the rules that its prompt states. The only error is that of ctx.
-func (*Distiller) Distil(ctx context.Context, batch claudemem.Batch) (claudemem.Outcome, error) {
+func (d *Distiller) Distil(ctx context.Context, batch claudemem.Batch) (claudemem.Outcome, error) {
 	var out claudemem.Outcome
 	if err := ctx.Err(); err != nil {
 		return out, err
 	}
 	turns := turnsOf(&batch)
+	for _, t := range turns {
+		t.choosing = d
+	}
 	episodes := episodesOf(turns)
 	for _, t := range turns {
 		if err := ctx.Err(); err != nil {

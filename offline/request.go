@@ -1,8 +1,11 @@
 package offline
 
-import "claudemem/text"
+import (
+	"regexp"
+	"strings"
 
-import "strings"
+	"claudemem/text"
+)
 
 // intent is what a user wants, as far as the wording tells.
 type intent uint
@@ -16,6 +19,7 @@ const (
 	wantChange
 	wantFindOut
 	wantDecision
+	wantBetter // faster, smaller
 )
 
 var verbs = func() map[string]intent {
@@ -86,6 +90,15 @@ func parseRequest(prompt string) request {
 	if strings.Contains(head, "?") || holds(low, "find out", "find the cause", "look into", "let me know why") {
 		r.wants |= wantFindOut
 	}
+	if foreignFeature.MatchString(head) {
+		r.wants |= wantFeature
+	}
+	if foreignRefactor.MatchString(head) {
+		r.wants |= wantRefactor
+	}
+	if better.MatchString(head) {
+		r.wants |= wantBetter
+	}
 	r.clause = bestClause(r.text)
 	r.rules, r.later = rulesOf(prompt), putOff(prompt)
 	return r
@@ -93,7 +106,25 @@ func parseRequest(prompt string) request {
 
 // complaints are words and phrases that say that something is broken.
 var complaints = []string{"bug", "broken", "fails", "failing", "crash", "crashes", "regression", "doesn't work", "does not work", "is wrong", "is red", "panics",
-	"throws", "wrong result", "should be ignored", "not working", "stopped working", "complains", "vanishes", "breaks", "flaky"}
+	"throws", "wrong result", "should be ignored", "not working", "stopped working", "complains", "vanishes", "breaks", "flaky",
+	"hangs", "hang", "freezes", "stuck", "deadlock", "leaks", "blows up", "dies", "die", "disappears", "disappear", "ignores", "loses", "duplicates", "corrupts", "never returns", "never comes back", "never finishes", "never ends", "times out",
+	"comes out wrong", "gets lost", "used to work", "no longer works", "nothing happens", "look wrong", "looks wrong", "look too good", "incorrect", "unexpected", "segfaults", "can't be right", "doesn't build", "won't start", "out of memory", "100% cpu", "unreadable"}
+
+var (
+	// symptom is what is told of something broken in other forms: what it does in place of
+	// what it should, an error by its name, since when.
+	symptom = regexp.MustCompile(`(?i)\b\w+(?:Error|Exception)\b|\bnil pointer|\bnull pointer|\bNPE\b|\bstack ?trace|\btraceback|\bSIG(?:SEGV|ABRT|BUS)|\bSQLITE_BUSY|\bexit (?:code|status) [1-9]|` +
+		`\b(?:returns?|shows?|prints?|gives?|reports?|renders?|outputs?|gets?|becomes?|is|are) (?:nothing|empty|too many|too few|the wrong|a wrong|an empty|twice|only one|null|NaN|undefined|unknown)\b|` +
+		`\bnothing (?:gets|is|was|comes|shows)\b|\b(?:prints?|returns?|shows?|runs?|sends?) [^.?!\n]{1,60}\b(?:again|twice|instead)\b|\bsince (?:the (?:last|latest)|yesterday|this|upgrading|updating|v?\d)|\beats? [^.?!\n]{0,12}\d|\b(?:too|so) slow\b|` +
+		`\bshould(?:n't| not) (?:be|have|happen|show|return|match)|\bshould be (?:detected|treated|rejected|readable|escaped|recogni[sz]ed)|\b(?:redraws?|blinks?|flickers?|jumps?) like`)
+	// foreignTrouble is the same, and an order to fix it, in other languages.
+	foreignTrouble = regexp.MustCompile(`(?i)(?:^|\P{L})(?:behebe?n?|repariere?n?|korrigiere?n?|fehler|kaputt|defekt|falsch|stürzt|abgestürzt|hängt|absturz|bricht ab|schlägt fehl|fehlschlägt|funktioniert nicht|geht nicht|tut nicht|verschwinde[nt]|` +
+		`arregla\w*|arréglalo|arreglar|corrige\w*|corrígelo|repara\w*|falla[ns]?|fallo|roto|rota|rompe|error|se cuelga|se bloquea|no funciona|no anda|mal|plante|corrigez|répare\w*|erreur|cassée?|bloque|ne marche pas|ne fonctionne pas|conserta\w*|quebrad[oa]|não funciona|трассировка|ошибка|исправь\w*|падает|не работает)(?:$|\P{L})|` +
+		`失敗|落ち|クラッシュ|壊れ|動かな|動きません|おかしい|エラー|バグ|不具合|固ま|直して|修正して|表示されな|返ってこな|修复|报错|崩溃|错误`)
+	foreignFeature  = regexp.MustCompile(`(?i)(?:^|\P{L})(?:füge?|hinzufügen|hinzu|einbauen|baue?|ergänze?n?|implementiere?n?|unterstütze?n?|añade|añadir|agrega\w*|implementa\w*|crea|soporta\w*|ajoute[rz]?|implémente[rz]?|adiciona\w*|добавь\w*)(?:$|\P{L})|追加して|実装して|入れて|作って|対応して|添加|实现`)
+	foreignRefactor = regexp.MustCompile(`(?i)(?:^|\P{L})(?:refaktorier\w*|umbenenn\w*|benenne|verschiebe?n?|aufräumen|zerlege?n?|auslagern|refactoriza\w*|renombra\w*|mueve|extrae|divide|renomme[rz]?|déplace[rz]?)(?:$|\P{L})|リファクタ|リネーム|名前を変え|分割して|移動して|重构`)
+	better          = regexp.MustCompile(`(?i)\b(?:faster|slow|slower|speed|performance|perf|optimi[sz]e|latency|throughput|shave|memory use|less memory|allocations?|smaller binary|schneller|langsam|más rápido|lento)\b|速く|高速|遅い`)
+)
 
 // complains reports whether a prompt says that something is broken. low is the prompt in
 // lower case.
@@ -103,7 +134,7 @@ func complains(prompt, low string) bool {
 			return true
 		}
 	}
-	return false
+	return symptom.MatchString(prompt) || foreignTrouble.MatchString(prompt)
 }
 
 func (r *request) is(want intent) bool { return r.wants&want != 0 }

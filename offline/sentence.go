@@ -15,79 +15,233 @@ type sentence struct {
 	section string
 	// first says that it opens the text, fluff aside.
 	first bool
+	// item: it stands in a list; row: it is a row of a table; outline: it is made of the
+	// beginnings of a list's items.
+	item, row, outline bool
 }
 
 // maxSentences bounds what is read of one text.
 const maxSentences = 120
 
-// sentences takes Markdown apart: code blocks, tables and rules are left out,
-// headings become sections, list items stand for themselves.
+// sentences takes Markdown apart: headings become sections, list items stand for
+// themselves, a row of a table becomes a sentence. A code block is left out but for its
+// first line, if a sentence leads to it.
 func sentences(md string) []sentence {
-	md = md[:min(len(md), maxText)]
-	var out []sentence
-	var paragraph strings.Builder
-	section, fenced := "", ""
-	listed := false // section is of a list alone
-	flush := func() {
-		for _, s := range text.Sentences(plain(text.Unmark(paragraph.String())), beginsSentence) {
-			if len(out) < maxSentences {
-				out = append(out, sentence{text: s, section: section})
-			}
-		}
-		paragraph.Reset()
+	r := reader{}
+	for line := range strings.Lines(md[:min(len(md), maxText)]) {
+		r.read(line)
 	}
-	for rest := md; rest != ""; {
-		var line string
-		line, rest, _ = strings.Cut(rest, "\n")
-		s := strings.TrimSpace(line)
-		if fenced != "" {
-			if strings.HasPrefix(s, fenced) {
-				fenced = ""
-			}
-			continue
-		}
-		switch {
-		case strings.HasPrefix(s, "```"), strings.HasPrefix(s, "~~~"):
-			flush()
-			fenced = s[:3]
-		case s == "":
-			flush()
-		case s[0] == '#':
-			flush()
-			listed = false
-			section = text.LowerASCII(plain(text.Unmark(strings.TrimLeft(s, "# "))))
-		case s[0] == '|', strings.Trim(s, "-*_= ") == "":
-			flush()
-		case strings.HasSuffix(s, ":") && isNextHeading(s):
-			flush()
-			section, listed = "next steps", true
-		case isHeadline(s):
-			flush()
-			listed = false
-			section = text.LowerASCII(plain(strings.Trim(s, "*_: ")))
-		default:
-			if item, ok := text.ListItem(s); ok {
-				flush()
-				s = item
-			} else if listed && paragraph.Len() == 0 {
-				section, listed = "", false
-			}
-			s = strings.TrimLeft(s, "> ")
-			if paragraph.Len() > 0 {
-				paragraph.WriteByte(' ')
-			}
-			paragraph.WriteString(s)
-		}
-	}
-	flush()
+	r.flush()
 	lead := true
-	for i := range out {
-		if !isFluff(out[i].text) {
-			out[i].first = lead
+	for i := range r.out {
+		if !isFluff(r.out[i].text) {
+			r.out[i].first = lead
 			lead = false
 		}
 	}
+	return r.out
+}
+
+// reader reads Markdown line by line.
+type reader struct {
+	out       []sentence
+	paragraph strings.Builder
+	section   string
+	fenced    string
+	listed    bool // section is of a list alone
+	item      bool // the paragraph is an item
+	leads     bool // the last sentence ends in a colon and nothing came after it
+	header    []string
+}
+
+func (r *reader) read(line string) {
+	s := strings.TrimSpace(line)
+	if r.fenced != "" {
+		if strings.HasPrefix(s, r.fenced) {
+			r.fenced, r.leads = "", false
+			return
+		}
+		r.lead(s)
+		return
+	}
+	if len(s) == 0 || s[0] != '|' {
+		r.header = nil
+	}
+	switch {
+	case strings.HasPrefix(s, "```"), strings.HasPrefix(s, "~~~"):
+		r.flush()
+		r.fenced = s[:3]
+	case s == "":
+		r.flush()
+	case r.paragraph.Len() == 0 && r.leads && strings.HasPrefix(line, "    "):
+		r.lead(s)
+	case s[0] == '#':
+		r.flush()
+		r.listed = false
+		r.section = text.LowerASCII(plain(text.Unmark(strings.TrimLeft(s, "# "))))
+	case s[0] == '|':
+		r.flush()
+		r.row(s)
+	case strings.Trim(s, "-*_= ") == "":
+		r.flush()
+	case strings.HasSuffix(s, ":") && isNextHeading(s):
+		r.flush()
+		r.section, r.listed = "next steps", true
+	case isHeadline(s):
+		r.flush()
+		r.listed = false
+		r.section = text.LowerASCII(plain(strings.Trim(s, "*_: ")))
+	default:
+		if item, ok := text.ListItem(s); ok {
+			r.flush()
+			s, r.item = item, true
+		} else if r.listed && r.paragraph.Len() == 0 {
+			r.section, r.listed = "", false
+		}
+		s = strings.TrimLeft(s, "> ")
+		if r.paragraph.Len() > 0 {
+			r.paragraph.WriteByte(' ')
+		}
+		r.paragraph.WriteString(s)
+	}
+}
+
+// flush ends a paragraph.
+func (r *reader) flush() {
+	for _, s := range text.Sentences(plain(text.Unmark(r.paragraph.String())), beginsSentence) {
+		r.put(sentence{text: s, item: r.item})
+		r.leads = strings.HasSuffix(s, ":")
+	}
+	r.paragraph.Reset()
+	r.item = false
+}
+
+func (r *reader) put(s sentence) {
+	if len(r.out) < maxSentences {
+		s.section = r.section
+		r.out = append(r.out, s)
+	}
+}
+
+// lead adds the first line of a code block to the sentence that leads to it.
+func (r *reader) lead(code string) {
+	if !r.leads || code == "" || len(r.out) == 0 || strings.HasPrefix(code, "//") || strings.HasPrefix(code, "# ") {
+		return
+	}
+	r.leads = false
+	code = shown(code, maxLead)
+	if !strings.Contains(code, "`") {
+		code = "`" + code + "`"
+	}
+	r.out[len(r.out)-1].text += " " + code
+}
+
+// maxLead is how much of a code block is kept with its sentence, in characters.
+const maxLead = 110
+
+// row makes a sentence of a row of a table: "first cell: heading value, heading value".
+func (r *reader) row(line string) {
+	cells := strings.Split(strings.Trim(line, "| "), "|")
+	rule := true
+	for i := range cells {
+		cells[i] = plain(text.Unmark(strings.TrimSpace(cells[i])))
+		rule = rule && strings.Trim(cells[i], ":- ") == ""
+	}
+	switch {
+	case rule:
+		return
+	case r.header == nil:
+		// An empty first cell went with the border.
+		r.header = cells
+		return
+	case len(r.header) < len(cells):
+		r.header = append(make([]string, len(cells)-len(r.header)), r.header...)
+	}
+	var parts []string
+	for i, cell := range cells[1:] {
+		if strings.Trim(cell, "–-—/ ") == "" {
+			continue
+		}
+		if h := r.header[i+1]; h != "" {
+			cell = uncapitalFirst(h) + " " + cell
+		}
+		parts = append(parts, cell)
+	}
+	if cells[0] == "" || len(parts) == 0 {
+		return
+	}
+	r.put(sentence{text: cells[0] + ": " + strings.Join(parts, ", ") + ".", row: true})
+}
+
+// rows returns the rows of a text's tables in one statement, nil for none.
+func rows(said []sentence) []sentence {
+	var list []string
+	for _, s := range said {
+		if s.row && len(list) < maxHeads {
+			list = append(list, strings.TrimRight(s.text, "."))
+		}
+	}
+	if len(list) < 2 {
+		return nil
+	}
+	return []sentence{{text: strings.Join(list, "; "), row: true, outline: true}}
+}
+
+// outlines returns, for each list with a heading or a sentence that leads to it, both in
+// one: "It is an ordered chain: starts with `http://`; exactly `-`; …".
+func outlines(md string) []sentence {
+	var out []sentence
+	var heads []string
+	lead, fenced := "", false
+	flush := func() {
+		if lead != "" && len(heads) > 1 && len(out) < 4 {
+			out = append(out, sentence{text: strings.TrimRight(lead, ": ") + ": " + strings.Join(heads, "; "), outline: true})
+		}
+		heads = nil
+	}
+	for line := range strings.Lines(md[:min(len(md), maxText)]) {
+		s := strings.TrimSpace(line)
+		if strings.HasPrefix(s, "```") {
+			fenced = !fenced
+		}
+		if fenced || s == "" {
+			continue
+		}
+		if item, ok := text.ListItem(s); ok && lead != "" {
+			if len(heads) < maxHeads {
+				heads = append(heads, headOf(item))
+			}
+			continue
+		}
+		flush()
+		lead = ""
+		if strings.HasSuffix(s, ":") || isHeadline(s) || s[0] == '#' {
+			all := text.Sentences(plain(text.Unmark(strings.Trim(s, "#*_ "))), beginsSentence)
+			if len(all) > 0 && !isNextHeading(all[len(all)-1]) {
+				lead = all[len(all)-1]
+			}
+		}
+	}
+	flush()
 	return out
+}
+
+// maxHeads bounds the items of an outline.
+const maxHeads = 8
+
+// headOf returns what a list item is about: what stands before an arrow, a dash or a
+// semicolon, without what is in brackets.
+func headOf(item string) string {
+	s := plain(text.Unmark(item))
+	for _, mark := range []string{" → ", " -> ", " – ", " — ", " - ", "; ", ". "} {
+		if i := strings.Index(s, mark); i > 0 && balanced(s[:i]) {
+			s = s[:i]
+		}
+	}
+	if i := strings.Index(s, " ("); i > 0 && balanced(s[:i]) {
+		s = s[:i]
+	}
+	return cut(strings.TrimRight(s, ". 。"), 60)
 }
 
 // isHeadline tells a line that is one bold phrase, as agents like to head lists.

@@ -13,12 +13,22 @@ import (
 // Lengths of what is written, in characters. A title has to fit one line of a
 // context block beside its neighbours.
 const (
-	maxTitle     = 120
-	maxSubtitle  = 160
+	maxTitle     = 100
+	maxSubtitle  = 200
 	maxNarrative = 900
 	maxFact      = 260
 	maxFacts     = 8
 )
+
+// evidentTitle returns the title that the evidence of the tools gives, "" where what was
+// said tells it better.
+func (e *episode) evidentTitle(t claudemem.ObservationType) string {
+	switch {
+	case t == claudemem.TypeDiscovery, len(e.edits) == 0 && len(e.reverts) > 0:
+		return e.title(t)
+	}
+	return ""
+}
 
 // title says in one line what is worth remembering of the episode.
 func (e *episode) title(t claudemem.ObservationType) string {
