@@ -70,7 +70,7 @@ var cues = map[int][]string{
 	tellsLimit: phrases("must | cannot | can't | only | never | always | has to | have to | need to | needs | required | refuses | at most | at least | limit | minimum | maximum | generated | until | unless | as long as | won't | exactly | edit | depends on | " +
 		"muss | müssen | darf | dürfen | nur | nie | immer | solange | erst | mindestens | höchstens | debe | deben | sólo | solo | nunca | siempre | hasta | a menos que | のみ | だけ | 必要 | できません | 限り | まで | doit"),
 	tellsGuess: phrases("my guess | i guess | probably | might | maybe | perhaps | likely | seems | presumably | i suspect | looks like | could be | vermutlich | wahrscheinlich | vielleicht | ich vermute | scheint | probablemente | quizá | quizás | tal vez | creo que | parece | たぶん | おそらく | かもしれ | と思われ | peut-être"),
-	negates: phrases("not | no | never | nothing | none | without | cannot | nicht | kein | keine | keinen | nie | ohne | nichts | no | nunca | sin | nada | ningún | ninguna | ない | ません | なし | ne"),
+	negates:    phrases("not | no | never | nothing | none | without | cannot | nicht | kein | keine | keinen | nie | ohne | nichts | no | nunca | sin | nada | ningún | ninguna | ない | ません | なし | ne"),
 }
 
 // backWords begin a sentence that only the one before makes clear.

@@ -190,7 +190,7 @@ func (e *episode) fromAgents() []claudemem.Observation {
 			request: parseRequest(s.Task),
 			steps:   []*step{s},
 			message: sentences(s.Answer), outlines: outlines(s.Answer), choosing: e.turn.choosing,
-			last:    s.event,
+			last: s.event,
 		}
 		sub.request.wants |= wantFindOut
 		x := newEpisode(sub, sub.steps)

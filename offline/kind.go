@@ -1,7 +1,9 @@
 package offline
 
 import (
+	"regexp"
 	"slices"
+	"strings"
 
 	"claudemem"
 	"claudemem/text"

@@ -75,7 +75,7 @@ func TestObservationOfAFix(t *testing.T) {
 	want := claudemem.Outcome{
 		Observations: []claudemem.Observation{{
 			Session: 7, ProjectPath: root, PromptNumber: 1, Type: claudemem.TypeBugfix,
-			Title:    "Fix TestSlide: `Slide` compared with `>=` and so dropped an item one too early",
+			Title:    "`Slide` compared with `>=` and so dropped an item one too early",
 			Subtitle: "`go test ./... (in window)` failed, `go test ./...` passes now; edited window/window.go",
 			Narrative: "`Slide` compared with `>=` and so dropped an item one too early. Next step: the same in Ring. " +
 				"`go test ./... (in window)` failed before the change to window/window.go; `go test ./...` passes since.",
@@ -99,7 +99,7 @@ func TestObservationOfAFix(t *testing.T) {
 			Request:      "Please fix the off-by-one in Window.Slide, it must pass.",
 			Investigated: "Ran `go test ./... (in window)`, which failed",
 			Learned:      "`Slide` compared with `>=` and so dropped an item one too early.",
-			Completed: "Fix TestSlide: `Slide` compared with `>=` and so dropped an item one too early. " +
+			Completed: "`Slide` compared with `>=` and so dropped an item one too early. " +
 				"`go test ./... (in window)` failed, `go test ./...` passes now; edited window/window.go",
 			NextSteps:   "The same in Ring.",
 			FilesEdited: []string{"window/window.go"},

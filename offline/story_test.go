@@ -174,7 +174,7 @@ func TestStories(t *testing.T) {
 			[]string{"bugfix: Fix TestSlide in Window.Slide (window.go)"}},
 		{"a fix, told in Markdown with fanfare",
 			goFix(tell().ask("fix the failing test")).stop("## Summary\n\nPerfect! I've fixed the issue. 🎉\n\n### Root Cause\n\nThe problem was that `Slide` dropped an item **one too early**, because it compared with `>=`.\n\n### Changes\n\n- **window/window.go**: use `>`\n\n```go\nif len(w.items) > w.size {\n```\n\nAll tests pass! ✅ Would you like me to commit this?"),
-			[]string{"bugfix: Fix TestSlide: `Slide` dropped an item one too early, because it compared with `>=`"}},
+			[]string{"bugfix: `Slide` dropped an item one too early, because it compared with `>=`"}},
 		{"an intermediate failure while building something is no bug",
 			tell().ask("Add a Peek method to Window").
 				read("window/window.go", goWindow).
@@ -183,7 +183,7 @@ func TestStories(t *testing.T) {
 				edit("window/window.go", 18, " func (w *Window) Peek() int {", "-\treturn w.item[0]", "+\treturn w.items[0]", " }").
 				run("go test ./...", "ok  \texample.com/window\t0.003s").
 				stop("`Peek` returns the oldest item without removing it."),
-			[]string{"feature: Add a Peek method to Window"}},
+			[]string{"feature: `Peek` returns the oldest item without removing it"}},
 		{"a feature nobody described",
 			tell().ask("go on").
 				write("src/duration.ts", "export function parseDuration(s: string): number {\n  return 0;\n}\n\nexport class Clock {\n  tick(n: number) {\n  }\n}\n").
@@ -265,7 +265,7 @@ func TestStories(t *testing.T) {
 		{"a decision of the agent's beside its work",
 			tell().ask("Add a queue").write("queue.go", "package q\n\ntype Queue struct{}\n\nfunc (q *Queue) Push() {}\n").run("go test ./...", "ok").
 				stop("`Queue` is in queue.go. I chose a ring buffer over a channel because the length must be known."),
-			[]string{"feature: Add a queue", "decision: Chose a ring buffer over a channel because the length must be known"}},
+			[]string{"feature: `Queue` is in queue.go", "decision: Chose a ring buffer over a channel because the length must be known"}},
 		{"an investigation",
 			tell().ask("why is startup slow?").read("cmd/main.go", "package main\n").
 				stop("Startup is slow because `loadConfig` in cmd/main.go reads every file of the data directory, although only the newest is used. Nothing caches it."),
@@ -275,7 +275,7 @@ func TestStories(t *testing.T) {
 				add(claudemem.Event{Kind: claudemem.KindTool, ToolName: "Agent", ToolInput: object(fields{"description": "Find the retry logic"}),
 					ToolResponse: object(fields{"status": "completed", "content": []fields{{"type": "text", "text": "Retries are done in `client.go`: `Do` calls itself on a 429, because the transport cannot replay a body. There is no limit, so a server that always answers 429 keeps it busy forever."}}})}).
 				stop("See above."),
-			[]string{"discovery: Retries are done in `client.go`: `Do` calls itself on a 429, because the transport cannot replay a body"}},
+			[]string{"discovery: Retries are done in `client.go`: `Do` calls itself on a 429"}},
 		{"a tool that is not there",
 			tell().ask("run the tests").fail("pytest", 127, "bash: line 1: pytest: command not found").run("python -m pytest", "3 passed in 0.1s").stop("They pass."),
 			nil},
