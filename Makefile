@@ -12,7 +12,7 @@ GOLANGCI_LINT := $(GO) run github.com/golangci/golangci-lint/v2/cmd/golangci-lin
 FUZZTIME      ?= 10s
 PLATFORMS     := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 
-.PHONY: build test judge lint race fuzz bench e2e demo cross docs eval eval-search eval-recall clean
+.PHONY: build test judge lint race fuzz bench e2e demo cross docs eval eval-search eval-recall learn-choice clean
 
 build: ## both binaries into bin/, where the plugin of a checkout (claude --plugin-dir plugin) finds them
 	@[ -d bin ] || echo "First build: Go downloads the modules and compiles them, mostly SQLite: 320 MB, one to three minutes. Later builds take seconds."
@@ -51,6 +51,9 @@ eval-search: ## by set beside plain BM25
 
 eval-recall: ## at prompts that the memory has something on, and at others; the curve of the gate
 	$(GO) run ./eval -recall -data "$(EVAL_DATA)"
+
+learn-choice: ## the weights by which the offline distiller chooses titles; CASES names a folder of cases
+	$(GO) run ./eval/choose -cases "$(CASES)" -write offline/weights.json
 
 e2e: ## sessions through the real Claude Code CLI, and the MCP inspector; needs npm the first time
 	$(GO) test -tags e2e -count=1 -v ./e2e
