@@ -7,6 +7,8 @@ const (
 	maxValue = 128
 	// maxQuoted is how far a closing quote may be from the opening one, in bytes.
 	maxQuoted = 4096
+	// maxQuotes is how many blanks, quotes and backslashes may be before a token.
+	maxQuotes = 8
 	// maxHeader is how much of a header's value is judged, in bytes.
 	maxHeader = 1024
 )
@@ -99,15 +101,43 @@ func secretAssigned(s string, a assignment, op, opEnd int) (span, bool) {
 		a.nameStart, a.name = nameBefore(s, end)
 		a.family = familyBefore(s, a.nameStart, a.name)
 	}
-	if a.family == famNone {
-		return span{}, false
-	}
 	a.valueStart = opEnd
 	for a.valueStart < len(s) && (s[a.valueStart] == ' ' || s[a.valueStart] == '\t') {
 		a.valueStart++
 	}
+	if a.family == famNone && isValueName(a.name) {
+		end := a.valueStart
+		if q, ok := quoteAt(s, end); ok {
+			end = q.end(s)
+		} else {
+			end = bareEnd(s, end, end+maxValue, &codeStops)
+		}
+		if a.name = nameBeside(s, a.nameStart, end); a.name != "" {
+			a.family = nameFamily(a.name)
+		}
+	}
+	if a.family == famNone {
+		return a.vendorSecret(s)
+	}
 	a.tight = a.valueStart == opEnd && op > 0 && s[op-1] != ' ' && s[op-1] != '\t'
-	return a.secret(s)
+	if found, ok := a.secret(s); ok {
+		return found, true
+	}
+	return a.vendorSecret(s)
+}
+
+// vendorSecret returns the token in the value that a kind with one of its Names in the
+// assignment's name has; false for none.
+func (a assignment) vendorSecret(s string) (span, bool) {
+	i := a.valueStart
+	for limit := min(len(s), i+maxQuotes); i < limit && oneOf(s[i], " \"'`\\"); {
+		i++
+	}
+	if a.comparison || i >= len(s) || classes[s[i]]&classToken == 0 {
+		return span{}, false
+	}
+	rule, end := vendorToken(a.name, s, i)
+	return span{i, end, rule}, end > 0
 }
 
 // nameBefore returns the name that ends before end, over white space, quotes and
@@ -368,7 +398,10 @@ func (a assignment) bare(s string, i int) (span, bool) {
 		}
 	}
 	if a.colon && strings.EqualFold(a.name, "pass") {
-		return span{}, false // --- PASS: TestName
+		if !a.tight || !strings.Contains(s[max(0, a.nameStart-10):a.nameStart], "-pass") {
+			return span{}, false // --- PASS: TestName
+		}
+		a.family = famPassword // -passin pass:…
 	}
 	if len(v) < a.family.shortest() || placeholder(v) {
 		return span{}, false
@@ -406,7 +439,10 @@ func (a assignment) bareSecret(s, v string, env bool, after byte) bool {
 			return false // a field of something
 		case strings.ContainsAny(v, "0123456789"):
 			// A variable with a number, or a password? Code ends statements.
-			return a.tight || after == '\r' || after == '\n' || after == '&' || after == '\\'
+			return a.tight || after == '\r' || after == '\n' || after == '&' || after == '\\' ||
+				oneOf(after, "\"'") && a.nameStart > 0 && s[a.nameStart-1] == after // -H 'X-Password: …'
+		case a.tight && !wordy(v):
+			return true
 		}
 		return (after == '\n' || after == '\r' || after == '\\') && len(v) >= 4 && only(v, classLower) && a.startsLine(s)
 	case famSecret:
@@ -446,10 +482,15 @@ func stopsOf(chars string) (t [256]bool) {
 func bareEnd(s string, i, limit int, stops *[256]bool) int {
 	limit = min(limit, len(s))
 	for i < limit && !stops[s[i]] {
-		if s[i] == '\\' && i+1 < len(s) && strings.IndexByte("nrt\"'", s[i+1]) >= 0 {
+		if s[i] != '\\' {
+			i++
+			continue
+		}
+		end := skipBackslashes(s[:limit], i)
+		if end < len(s) && strings.IndexByte("nrt\"'", s[end]) >= 0 {
 			break // the escape of text within a string
 		}
-		i++
+		i = end
 	}
 	return i
 }

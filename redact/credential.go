@@ -217,20 +217,20 @@ func userAndPassword(v string) bool {
 	return colon
 }
 
-// secretFlag returns the value of --password VALUE; false for another flag. s[i] is the
-// first dash.
-func secretFlag(s string, i int) (span, bool) {
+// secretFlag returns the value of --password VALUE or -password VALUE; false for another
+// flag. s[i] is the first dash, and the name begins at start.
+func secretFlag(s string, i, start int) (span, bool) {
 	if i > 0 && strings.IndexByte(" \t\n\"'`,[(\\", s[i-1]) < 0 {
 		return span{}, false
 	}
-	end := runEnd(s, i+2, classWord)
-	name := s[i+2 : end]
+	end := runEnd(s, start, classWord)
+	name := s[start:end]
 	fam := nameFamily(name)
-	if fam == famNone || end >= len(s) || strings.HasPrefix(name, "no-") {
+	if fam == famNone && !namesVendor(name) || end >= len(s) || strings.HasPrefix(name, "no-") {
 		return span{}, false
 	}
 	// In a list of arguments, quotes and a comma stand between flag and value.
-	start := end
+	start = end
 	for start < min(len(s), end+8) && strings.IndexByte(" \t\n\"',\\", s[start]) >= 0 {
 		start++
 	}
@@ -253,7 +253,8 @@ func secretFlag(s string, i int) (span, bool) {
 	case secretLiteral(fam, v, false):
 		return span{start, stop, fam.rule()}, true
 	}
-	return span{}, false
+	rule, stop := vendorToken(name, s, start)
+	return span{start, stop, rule}, stop > 0
 }
 
 // curlUser returns the password of curl -u user:password; false for none. s[i] is the

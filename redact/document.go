@@ -20,23 +20,27 @@ type jsonString struct {
 	key int
 	// array is the array that the string is an element of, 0 when it is none.
 	array int
+	// object is the object that a key belongs to.
+	object int
 }
 
 // parseDocument finds the strings of raw; false means that it is not JSON.
 func parseDocument(raw []byte) (document, bool) {
 	d := document{raw: raw}
 	type container struct {
-		array int // 0 for an object
-		key   int // of the value being read
+		array  int // 0 for an object
+		object int // 0 for an array
+		key    int // of the value being read
 	}
 	open := make([]container, 1, 8)
 	open[0].key = -1
-	arrays := 0
+	arrays, objects := 0, 0
 	ok := jsonscan.Tokens(raw, func(kind byte, start, end int) {
 		top := &open[len(open)-1]
 		switch kind {
 		case '{':
-			open = append(open, container{key: -1})
+			objects++
+			open = append(open, container{object: objects, key: -1})
 		case '[':
 			arrays++
 			open = append(open, container{array: arrays, key: top.key})
@@ -44,7 +48,7 @@ func parseDocument(raw []byte) (document, bool) {
 			open = open[:len(open)-1]
 		case jsonscan.Key:
 			top.key = len(d.strings)
-			d.strings = append(d.strings, jsonString{start: start, end: end, isKey: true, key: -1})
+			d.strings = append(d.strings, jsonString{start: start, end: end, isKey: true, key: -1, object: top.object})
 		case jsonscan.String:
 			d.strings = append(d.strings, jsonString{start: start, end: end, key: top.key, array: top.array})
 		}

@@ -59,7 +59,7 @@ func cleanJSON(raw []byte) bool {
 		for i < len(raw) && (raw[i] == ' ' || raw[i] == '\n' || raw[i] == '\t' || raw[i] == '\r') {
 			i++
 		}
-		if i < len(raw) && raw[i] == ':' && nameFamily(view(text)) != famNone {
+		if i < len(raw) && raw[i] == ':' && (namesSecret(view(text)) || isValueName(view(text))) {
 			return false
 		}
 	}
@@ -128,15 +128,32 @@ func (d *document) scrub(counts *map[string]int) {
 // maskByKey masks the value of a key that names a secret.
 func (d *document) maskByKey(s *jsonString, counts *map[string]int) {
 	key := d.keyOf(s)
-	fam := nameFamily(key)
-	if fam == famNone || s.text == "" || strings.Contains(s.text, MaskStart) {
+	if s.text == "" || strings.Contains(s.text, MaskStart) {
 		return
 	}
-	if secretLiteral(fam, s.text[:min(len(s.text), maxValue)], false) {
-		s.set(Mask(fam.rule()))
-		Count(counts, fam.rule())
+	if isValueName(key) {
+		key = d.nameBeside(s)
+	}
+	if rule := secretNamed(key, s.text); rule != "" {
+		s.set(Mask(rule))
+		Count(counts, rule)
 	}
 }
+
+// nameBeside returns the name that another member of its object gives to the value s; ""
+// for none.
+func (d *document) nameBeside(s *jsonString) string {
+	own := d.strings[s.key].object
+	for i := max(0, s.key-maxMembers); i < min(len(d.strings), s.key+maxMembers); i++ {
+		if other := &d.strings[i]; !other.isKey && other.key >= 0 && d.strings[other.key].object == own && isNameName(d.strings[other.key].text) {
+			return other.text
+		}
+	}
+	return ""
+}
+
+// maxMembers is how far a value is from its name in another member, in strings.
+const maxMembers = 16
 
 // spansStrings reports whether a tag or a PEM block may begin in one string and end
 // in another: as the lines of an array do, or several content blocks.

@@ -168,7 +168,7 @@ var Kinds = [...]Kind{
 	{Rule: "terraform-token", Before: "{n14}", Prefixes: ".atlasv1.", Body: "{e60+}", Flags: InWord},
 	{Rule: "twilio-key", Prefixes: "SK", Body: "{x32+}", Flags: InWord},
 	{Rule: "typeform-token", Prefixes: "tfp_", Body: "{t58+}", Flags: AnyCase},
-	{Rule: "vault-token", Prefixes: "hvs. hvb. hvr.", Body: "{w22+}", Flags: NotWordy},
+	{Rule: "vault-token", Prefixes: "hvs. hvb. hvr.", Body: "{w22+}"},
 	{Rule: "vault-token", Prefixes: "s.", Body: "{n24}", Entropy: 35, Flags: Alone},
 	{Rule: "yandex-token", Prefixes: "t1.", Body: "{e1+}.{e86+}", Flags: AnyCase},
 	{Rule: rulePrivateKey, Prefixes: pemBase64 + "QUklWQVRF " + pemBase64 + "SU0EgUFJJ " + pemBase64 + "FQyBQUklW " + pemBase64 + "EU0EgUFJJ " + pemBase64 + "PUEVOU1NI " + pemBase64 + "FTkNSWVBU " + pemBase64 + "QR1AgUFJJ", Body: "{j40+}", Flags: InWord},

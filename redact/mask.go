@@ -22,7 +22,7 @@ func Text(s string) (string, map[string]int) {
 
 // maxMaskPasses bounds how often masked text is scanned again: the text beside a
 // mask may become an assignment.
-const maxMaskPasses = 4
+const maxMaskPasses = 6
 
 // maskText returns s with its secrets masked and adds to counts how often each rule
 // found one.
@@ -30,10 +30,17 @@ func maskText(s string, counts *map[string]int) string {
 	for range maxMaskPasses {
 		var cuts []span
 		sawAWSKey := false
-		for found, ok := nextSecret(s, 0); ok; found, ok = nextSecret(s, found.end) {
+		sc := scanner{s: s}
+		for found, ok := sc.next(); ok; found, ok = sc.next() {
 			cuts = append(cuts, found)
 			Count(counts, found.rule)
 			sawAWSKey = sawAWSKey || found.rule == ruleAWSKey
+		}
+		if len(cuts) == 0 && sc.escape > 0 {
+			cuts = escapedSecrets(s, sc.escape-1, maxEscapes)
+			for _, found := range cuts {
+				Count(counts, found.rule)
+			}
 		}
 		if len(cuts) == 0 {
 			break
@@ -60,8 +67,11 @@ func dirty(s string) bool {
 	if _, _, ok := tags.next(); ok {
 		return true
 	}
-	_, found := nextSecret(s, 0)
-	return found
+	sc := scanner{s: s}
+	if _, found := sc.next(); found {
+		return true
+	}
+	return sc.escape > 0 && len(escapedSecrets(s, sc.escape-1, maxEscapes)) > 0
 }
 
 // scrub strips tags and masks secrets.

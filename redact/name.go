@@ -154,7 +154,7 @@ func wordsFamily(words string) family {
 func lastWordFamily(last, before string) family {
 	previous, _ := lastWord(before)
 	switch last {
-	case "password", "passwords", "passwd", "passphrase", "pwd", "passcode", "psw", "userpass":
+	case "password", "passwords", "passwd", "passphrase", "pwd", "passcode", "psw", "userpass", "storepass", "keypass":
 		return famPassword
 	case "pass", "pw":
 		if before == "" {

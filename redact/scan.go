@@ -32,7 +32,7 @@ const (
 	ruleAssigned      = "assigned-secret"
 )
 
-// Kinds of anchors. A byte has one of the first six, and anchorToken beside it when
+// Kinds of anchors. A byte has one of the first ten, and anchorToken beside it when
 // a prefix of Kinds has its anchor there.
 const (
 	noAnchor byte = iota
@@ -41,6 +41,10 @@ const (
 	anchorJ
 	anchorB
 	anchorBackslash
+	anchorWord
+	anchorTag
+	anchorComma
+	anchorEscape
 	anchorToken byte = 1 << 7 // TestPrefixIndex holds it to the prefixes of Kinds
 )
 
@@ -49,10 +53,12 @@ var anchors = [256]byte{
 	'-': anchorDash | anchorToken, 'J': anchorJ | anchorToken,
 	'B': anchorB | anchorToken, 'b': anchorB | anchorToken,
 	'\\': anchorBackslash,
-	'_':  anchorToken, '.': anchorToken, '~': anchorToken,
-	'A': anchorToken, 'I': anchorToken, 'K': anchorToken, 'R': anchorToken, 'T': anchorToken,
-	'V': anchorToken, 'X': anchorToken, 'Z': anchorToken,
-	'D': anchorToken, 'Q': anchorToken, 'j': anchorToken, 'k': anchorToken, 'p': anchorToken, 'z': anchorToken,
+	'<':  anchorTag, ',': anchorComma, '%': anchorEscape, '&': anchorEscape,
+	'w': anchorWord, 'W': anchorWord,
+	'_': anchorToken, '.': anchorToken, '~': anchorToken,
+	'A': anchorToken, 'I': anchorToken, 'K': anchorWord | anchorToken, 'R': anchorToken, 'T': anchorToken,
+	'V': anchorWord | anchorToken, 'X': anchorToken, 'Z': anchorToken,
+	'D': anchorToken, 'Q': anchorToken, 'j': anchorToken, 'k': anchorWord | anchorToken, 'p': anchorWord | anchorToken, 'z': anchorToken,
 }
 
 // ruleOfToken returns the rule of the token that v is, otherwise if it is none.
@@ -76,13 +82,58 @@ func ruleOfToken(v, otherwise string) string {
 	return otherwise
 }
 
-// nextSecret returns the first secret that starts at from or later; false for none. Text
-// before from is context only.
-func nextSecret(s string, from int) (span, bool) {
+// A scanner iterates over the secrets of a text.
+type scanner struct {
+	s  string
+	at int
+	// queue has secrets that were found ahead, in order: cells of a table, values of a
+	// manifest.
+	queue []span
+	// tableEnd is the end of the last table whose cells were queued.
+	tableEnd int
+	// inSecret says whether "data:" before askedUntil belongs to a Secret of Kubernetes.
+	inSecret   bool
+	askedUntil int
+	// escape is the position of the first escape, from 1; 0 for none so far.
+	escape int
+}
+
+// next returns the next secret; false at the end.
+func (sc *scanner) next() (span, bool) {
+	found, ok := sc.scan()
+	for len(sc.queue) > 0 && (!ok || sc.queue[0].start < found.end) {
+		first := sc.queue[0]
+		sc.queue = sc.queue[1:]
+		switch {
+		case first.end <= sc.at: // in the secret before
+			continue
+		case !ok || first.end <= found.start:
+			found = first
+		default: // they overlap
+			found.start, found.end = min(first.start, found.start), max(first.end, found.end)
+		}
+		found.start, ok = max(found.start, sc.at), true
+		if len(sc.queue) == 0 || sc.queue[0].start >= found.end {
+			break
+		}
+	}
+	if ok {
+		sc.at = found.end
+	}
+	return found, ok
+}
+
+// scan returns the next secret that is not in the queue, from the scanner's position to
+// the first one there.
+func (sc *scanner) scan() (span, bool) {
+	s, from := sc.s, sc.at
 	for i := from; i < len(s); i++ {
 		kind := anchors[s[i]]
 		if kind == noAnchor {
 			continue
+		}
+		if len(sc.queue) > 0 && i >= sc.queue[0].end {
+			return span{}, false
 		}
 		var found span
 		ok := false
@@ -101,26 +152,67 @@ func nextSecret(s string, from int) (span, bool) {
 			}
 			if found, ok = secretAtAssign(s, i); ok {
 				found.rule = ruleOfToken(s[found.start:min(found.end, found.start+maxQuoted)], found.rule)
+			} else if s[i] == ':' && strings.HasSuffix(s[:i], "ata") || strings.HasSuffix(s[:i], `ata"`) {
+				sc.queueManifest(i)
 			}
 		case anchorDash:
-			if HasPrefixFold(s[i:], pemBegin) {
-				found, ok = privateKey(s, i)
-			} else if strings.HasPrefix(s[i:], "--") {
-				found, ok = secretFlag(s, i)
-			}
+			found, ok = secretAtDash(s, i)
 		case anchorJ:
 			var skip int
 			if found, skip, ok = secretAtJ(s, i); skip > i {
 				i = skip - 1
 			}
 		case anchorB:
-			found, ok = secretAtB(s, i)
+			if found, ok = secretAtB(s, i); !ok {
+				found, ok = secretAtWord(s, i)
+			}
+		case anchorWord:
+			found, ok = secretAtWord(s, i)
+		case anchorTag:
+			if i+1 < len(s) && s[i+1] == '/' {
+				found, ok = secretElement(s, i)
+			}
+		case anchorComma:
+			found, ok = sc.secretAtComma(i)
 		case anchorBackslash:
-			found, ok = secretAtBackslash(s, i)
+			if i+1 == len(s) || s[i+1] != 'u' && s[i+1] != 'x' { // the last of several decides
+				continue
+			}
+			if found, ok = secretAtBackslash(s, i); ok {
+				break
+			}
+			fallthrough
+		case anchorEscape:
+			if sc.escape == 0 {
+				if _, _, escape := escapeAt(s, i); escape {
+					sc.escape = i + 1
+				}
+			}
 		}
 		if ok && found.start >= from && found.end > found.start {
 			return found, true
 		}
 	}
 	return span{}, false
+}
+
+// secretAtDash returns the secret that begins with the '-' at i, or the value of the
+// option there; false for none.
+func secretAtDash(s string, i int) (span, bool) {
+	if i+2 >= len(s) {
+		return span{}, false
+	}
+	switch {
+	case s[i+1] != '-':
+		if s[i+1] == 'L' && strings.HasPrefix(s[i:], "-Lines: ") && strings.HasSuffix(s[:i], "Private") {
+			return puttyKey(s, i)
+		}
+		if found, ok := secretOption(s, i); ok {
+			return found, true
+		}
+		return secretFlag(s, i, i+1)
+	case HasPrefixFold(s[i:], pemBegin):
+		return privateKey(s, i)
+	}
+	return secretFlag(s, i, i+2)
 }

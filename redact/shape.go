@@ -35,6 +35,9 @@ func wordy(v string) bool {
 			i++
 		}
 	}
+	if words >= 5 && letters < 3*words && mixed(v) {
+		return false // random capitals cut a text into words of two letters
+	}
 	return letters >= 3 && digits <= 4 && odd <= 1+words/4
 }
 
@@ -157,9 +160,9 @@ func reference(v string) bool {
 	case '%':
 		return len(v) == 2 || len(v) > 1 && v[1] == '(' || last == '%' || strings.HasPrefix(v, "%s") || strings.HasPrefix(v, "%v")
 	case '@', ':', '&', '*':
-		return identifier(v[1:]) || strings.Trim(v, "*") == ""
+		return identifier(v[1:]) && (!mixed(v) || wordy(v)) || strings.Trim(v, "*") == ""
 	case '!':
-		return len(v) > 1 && isUpper(v[1]) || v == "!vault"
+		return only(v[1:], classLetter) && (len(v) > 1 && isUpper(v[1]) || v == "!vault") // a tag of YAML
 	}
 	// Dots, stars, crosses.
 	return strings.Trim(v, v[:1]) == "" && !isDigit(v[0]) || strings.HasSuffix(v, "...") || strings.HasSuffix(v, "…") ||

@@ -158,6 +158,8 @@ const (
 	// minPEMBody is the shortest run of base64 that proves a key after a BEGIN line
 	// without END; a shorter one is prose or code about keys.
 	minPEMBody = 16
+	// maxPuttyLine is the length of a line of a PuTTY key with its line number, in bytes.
+	maxPuttyLine = 128
 )
 
 // privateKey returns the PEM block with a private key whose BEGIN line starts at
@@ -197,6 +199,21 @@ func privateKey(s string, i int) (span, bool) {
 	}
 	end, ok := cutBodyEnd(s, bodyStart, limit)
 	return span{i, end, rulePrivateKey}, ok
+}
+
+// puttyKey returns the lines of a private key of PuTTY behind "Private-Lines: N", whose
+// '-' is at i; false for none.
+func puttyKey(s string, i int) (span, bool) {
+	start := runEnd(s, i+len("-Lines: "), classDigit)
+	lines := 0
+	for _, digit := range []byte(s[i+len("-Lines: ") : min(start, i+len("-Lines: ")+2)]) {
+		lines = 10*lines + int(digit-'0')
+	}
+	end, next := lineBounds(s, start, maxPuttyLine)
+	for ; lines > 0 && next > 0; lines-- {
+		end, next = lineBounds(s, next, maxPuttyLine)
+	}
+	return span{start, end, rulePrivateKey}, end-start > minPEMBody
 }
 
 // cutBodyEnd returns the end of a PEM body without END: the first byte that no key has,

@@ -34,6 +34,10 @@ func TestHostileText(t *testing.T) {
 		"jwt":             ".ey",
 		"okta":            "okta okta okta.",
 		"base64":          "EAAMaB3xY9qZ1L",
+		"escapes":         `\u0022password\u0022`,
+		"percent":         "%22password%22",
+		"table":           "password,token\nx1y2z3w4,b\n",
+		"elements":        "<password>x1y2z3</password>",
 	} {
 		text := strings.Repeat(part, 2<<20/len(part))
 		done := make(chan struct{})

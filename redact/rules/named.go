@@ -36,7 +36,6 @@ var keywords = func() (all []keyword) {
 	return append(all,
 		keyword{".ey", webToken},
 		keyword{"curl", curlHeader},
-		keyword{"data:", kubernetesSecret},
 		keyword{"add key=", nugetPassword},
 	)
 }()
@@ -215,64 +214,6 @@ func curlHeader(s string, _, end int, found []finding) []finding {
 		i = max(i, stop)
 	}
 	return found
-}
-
-const (
-	// kubernetesReach is the maximum distance of "kind: Secret" from "data:",
-	// kubernetesData the length of the data that is searched, kubernetesGap the
-	// maximum distance between two values, in bytes.
-	kubernetesReach = 2048
-	kubernetesData  = 8 << 10
-	kubernetesGap   = 128
-)
-
-// kubernetesSecret appends the values in the data of a Secret's manifest.
-func kubernetesSecret(s string, start, end int, found []finding) []finding {
-	if !hasSecretKind(s[max(0, start-kubernetesReach):min(len(s), end+kubernetesReach)]) {
-		return found
-	}
-	data := s[:min(len(s), end+kubernetesData)]
-	last := end
-	for i := end; i < min(len(data), last+kubernetesGap); {
-		// A key, ':', perhaps '|' or '>' and a line break, perhaps a quote, base64.
-		i = skip(data, i, len(data), func(c byte) bool { return blank(c) || c == '\\' || c == 'n' })
-		key := i
-		i = skip(data, i, len(data), func(c byte) bool { return wordByte(c) || c == '-' || c == '.' })
-		if i == key || i == len(data) || data[i] != ':' {
-			if strings.HasPrefix(data[key:], redact.MaskStart) {
-				i = key + strings.IndexByte(data[key:]+"]", ']')
-			}
-			i++
-			continue
-		}
-		i = skip(data, i+1, len(data), func(c byte) bool { return blank(c) || strings.IndexByte(`|>+"'\`, c) >= 0 })
-		value := i
-		i = skip(data, i, len(data), func(c byte) bool { return alnum(c) || c == '+' || c == '/' || c == '=' })
-		if i-value >= 10 {
-			found = append(found, finding{value, i, "kubernetes-secret"})
-			last = i
-		}
-	}
-	return found
-}
-
-// hasSecretKind reports whether a manifest says "kind: Secret".
-func hasSecretKind(s string) bool {
-	for at := 0; ; {
-		n := strings.IndexByte(s[at:], ':')
-		if n < 0 {
-			return false
-		}
-		colon := at + n
-		at = colon + 1
-		if colon < len("kind") || !redact.HasPrefixFold(s[colon-len("kind"):], "kind") {
-			continue
-		}
-		value := skip(s, at, 8, func(c byte) bool { return strings.IndexByte(" \t\"'\\", c) >= 0 })
-		if redact.HasPrefixFold(s[value:], "secret") && (value+6 == len(s) || !wordByte(s[value+6])) {
-			return true
-		}
-	}
 }
 
 // nugetPassword appends the value of <add key="ClearTextPassword" value="…">.

@@ -1,0 +1,567 @@
+package redact
+
+import "strings"
+
+// Secrets whose name is not before an operator: it is in another member of the same
+// object, in a tag, in the argument before, in a column's head, or a blank away.
+
+// minVendor is the length of the shortest token of a kind with Names, in bytes.
+const minVendor = 14
+
+// secretNamed returns the rule under which the literal v is a secret of the given
+// name; "" for none.
+func secretNamed(name, v string) string {
+	fam := nameFamily(name)
+	if fam == famAuthorization {
+		fam = famSecret
+	}
+	if fam != famNone && len(v) >= fam.shortest() && secretLiteral(fam, v[:min(len(v), maxValue)], false) {
+		return ruleOfToken(v[:min(len(v), maxQuoted)], fam.rule())
+	}
+	if rule, end := vendorToken(name, v, 0); end == len(v) {
+		return rule
+	}
+	return ""
+}
+
+// vendorToken returns the rule and the end of the token at i that a kind with one of
+// its Names in name has; "" and -1 for none.
+func vendorToken(name, s string, i int) (rule string, end int) {
+	if len(s)-i < minVendor || len(name) > maxName || !tokenBytes(s[i:i+8]) {
+		return "", -1
+	}
+	for j := 0; j+1 < len(name); j++ {
+		n := nameHeads[keyOf(name[j], name[j+1])]
+		if n == 0 {
+			continue
+		}
+		for entries := bucketOf(n, nameBuckets, nameList, nameSize); entries != ""; entries = entries[nameSize:] {
+			k := &Kinds[entries[entryKind]]
+			if k.Flags&Quoted != 0 || !HasPrefixFold(name[j:], k.Names[entries[entryStart]:entries[entryEnd]]) {
+				continue
+			}
+			if end, ok := k.MatchBody(s, i); ok && k.RandomEnough(s[i:end]) {
+				return k.Rule, end
+			}
+		}
+	}
+	return "", -1
+}
+
+// namesVendor reports whether a name has one of the Names of Kinds.
+func namesVendor(name string) bool {
+	for j := 0; j+1 < len(name) && len(name) <= maxName; j++ {
+		n := nameHeads[keyOf(name[j], name[j+1])]
+		if n == 0 {
+			continue
+		}
+		for entries := bucketOf(n, nameBuckets, nameList, nameSize); entries != ""; entries = entries[nameSize:] {
+			k := &Kinds[entries[entryKind]]
+			if HasPrefixFold(name[j:], k.Names[entries[entryStart]:entries[entryEnd]]) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// isValueName reports whether a name says that its value belongs to the name in another
+// member: {"name":"DB_PASSWORD","value":"…"}.
+func isValueName(name string) bool {
+	switch len(name) {
+	case 3:
+		return strings.EqualFold(name, "val")
+	case 5:
+		return strings.EqualFold(name, "value")
+	case 7:
+		return strings.EqualFold(name, "default")
+	case 11, 12, 13:
+		return strings.EqualFold(name, "stringvalue") || strings.EqualFold(name, "defaultvalue") || strings.EqualFold(name, "default_value")
+	}
+	return false
+}
+
+// isNameName reports whether a name says that its value is a name.
+func isNameName(name string) bool {
+	switch len(name) {
+	case 3:
+		return strings.EqualFold(name, "key")
+	case 4:
+		return strings.EqualFold(name, "name")
+	case 7, 8, 9:
+		return strings.EqualFold(name, "setting") || strings.EqualFold(name, "variable") || strings.EqualFold(name, "parameter")
+	}
+	return false
+}
+
+// maxBeside is how far a value is from its name in another member, in bytes.
+const maxBeside = 256
+
+// nameBeside returns the name that another member of the same object gives to the value
+// s[start:end], where start is that of the word "value"; "" for none.
+func nameBeside(s string, start, end int) string {
+	low := max(0, start-maxBeside)
+	for i := start - 1; i > low; i-- {
+		switch s[i] {
+		case '=', ':':
+			_, name := nameBefore(s, i)
+			if isNameName(name) {
+				return wordAt(s, i+1)
+			}
+			if word := wordAt(s, i+1); name == "type" && word == "password" {
+				return word
+			}
+			continue
+		case '\n':
+			if s[i-1] != '\n' {
+				continue
+			}
+		case '{':
+			if name := blockLabel(s[low:i]); name != "" {
+				return name
+			}
+		case '}', '<', ';', '[':
+		default:
+			continue
+		}
+		break
+	}
+	for end < len(s) && end < start+maxQuoted && oneOf(s[end], "\"',\\ \t\n+") {
+		end++
+	}
+	stop := min(len(s), end+maxName)
+	nameEnd := runEnd(s[:stop], end, classIdent)
+	if !isNameName(s[end:nameEnd]) {
+		return ""
+	}
+	for nameEnd < stop && oneOf(s[nameEnd], "\"'\\ ") {
+		nameEnd++
+	}
+	if nameEnd == stop || s[nameEnd] != ':' && s[nameEnd] != '=' {
+		return ""
+	}
+	return wordAt(s, nameEnd+1)
+}
+
+// blockLabel returns the label of a variable of Terraform whose brace follows:
+// variable "db_password" {; "" for none.
+func blockLabel(before string) string {
+	before = strings.TrimRight(before, " \t\"\\")
+	open := strings.LastIndexByte(before, '"')
+	if open < 0 || !strings.HasSuffix(strings.TrimRight(before[:open], ` \`), "variable") {
+		return ""
+	}
+	return before[open+1:]
+}
+
+// wordAt returns the word at i, behind blanks and quotes.
+func wordAt(s string, i int) string {
+	limit := min(len(s), i+8)
+	for i < limit && oneOf(s[i], " \t\"'\\") {
+		i++
+	}
+	return s[i:runEnd(s[:min(len(s), i+maxName)], i, classIdent)]
+}
+
+// maxElement is the length of an element's text that is judged, in bytes.
+const maxElement = 1024
+
+// secretElement returns the text of the XML element whose closing tag is at i, if its
+// name or that in an attribute of its opening tag names a secret; false for none.
+func secretElement(s string, i int) (span, bool) {
+	nameEnd := runEnd(s[:min(len(s), i+2+maxName)], i+2, classIdent)
+	name := s[i+2 : nameEnd]
+	if nameFamily(name) == famNone && !carriesName(name) && !namesVendor(name) {
+		return span{}, false
+	}
+	low := max(0, i-maxElement)
+	open := strings.LastIndexByte(s[low:i], '>')
+	if open < 0 {
+		return span{}, false
+	}
+	start := low + open + 1
+	tagStart := strings.LastIndexByte(s[max(0, start-maxElement):start], '<')
+	if tagStart < 0 {
+		return span{}, false
+	}
+	tag := s[max(0, start-maxElement)+tagStart+1 : start]
+	if !strings.HasPrefix(tag, name) {
+		return span{}, false
+	}
+	if carriesName(name) {
+		name = attributeName(tag)
+	}
+	end := i
+	for start < end && oneOf(s[start], " \t\r\n") {
+		start++
+	}
+	for end > start && oneOf(s[end-1], " \t\r\n") {
+		end--
+	}
+	if text := s[start:end]; strings.IndexByte(text, '\n') >= 0 { // of several lines, with marks before each
+		longest := ""
+		for word := range strings.FieldsSeq(text) {
+			if len(word) > len(longest) {
+				longest = word
+			}
+		}
+		start += strings.Index(text, longest)
+		end = start + len(longest)
+	}
+	if rule := secretNamed(name, s[start:end]); rule != "" {
+		return span{start, end, rule}, true
+	}
+	return span{}, false
+}
+
+// carriesName reports whether the name of an element says that an attribute has the name
+// of its text.
+func carriesName(element string) bool {
+	switch element {
+	case "property", "string", "entry", "param", "parameter", "setting", "value", "item", "variable", "arg", "prop":
+		return true
+	}
+	return false
+}
+
+// attributeName returns the value of the attribute of a tag that is a name; "" for none.
+func attributeName(tag string) string {
+	for i := range len(tag) {
+		if tag[i] == '=' {
+			if _, name := nameBefore(tag, i); isNameName(name) {
+				return wordAt(tag, i+1)
+			}
+		}
+	}
+	return ""
+}
+
+// secretAtComma returns the argument behind the ',' at i if that before is a name of a
+// secret, as in define('DB_PASSWORD', '…'); false for none. It puts the cells of a table
+// whose head names a secret into the queue.
+func (sc *scanner) secretAtComma(i int) (span, bool) {
+	s := sc.s
+	if i == 0 || i+1 >= len(s) {
+		return span{}, false
+	}
+	if !oneOf(s[i-1], "\"'") {
+		if isAlnum(s[i-1]) && s[i+1] != ' ' {
+			sc.queueColumns(i)
+		}
+		return span{}, false
+	}
+	j := i + 1
+	for j < len(s) && j < i+32 && s[j] == ' ' {
+		j++
+	}
+	if j < len(s) && isAlnum(s[j]) || !oneOf(s[min(j, len(s)-1)], "\"'\\`") {
+		return span{}, false
+	}
+	start, name := nameBefore(s, i)
+	if nameFamily(name) == famNone && !namesVendor(name) {
+		return span{}, false
+	}
+	if j == i+1 && oneOf(s[i-1], "\"") && sc.queueColumns(i) {
+		return span{}, false
+	}
+	q, ok := quoteAt(s, j)
+	if !ok {
+		return span{}, false
+	}
+	end := q.end(s)
+	if end == len(s) || s[end] != q.char && s[end] != '\\' {
+		return span{}, false
+	}
+	v := s[q.start:end]
+	rule := secretNamed(name, v)
+	if rule == "" || !setsName(s[:start]) && (len(v) < 8 || wordy(v) || !strings.ContainsAny(v, "0123456789") || strings.IndexByte(v, ' ') >= 0) {
+		return span{}, false
+	}
+	return span{q.start, end, rule}, true
+}
+
+// setsName reports whether a call that sets a constant or variable is open: define('.
+func setsName(before string) bool {
+	before = strings.TrimRight(before, " \"'\\")
+	return endsInOne(before, "define(", "etenv(", "putenv(", "etProperty(", "etdefault(", "EnvironmentVariable(")
+}
+
+// maxTableHead is the length of the first line of a table, in bytes.
+const maxTableHead = 1024
+
+// queueColumns puts the cells of a table in CSV into the queue whose column names a
+// secret. A comma of its head is at i. It reports whether there is such a table.
+func (sc *scanner) queueColumns(i int) bool {
+	s := sc.s
+	if i < sc.tableEnd {
+		return false
+	}
+	_, name := nameBefore(s, i)
+	after := s[i+1 : runEnd(s[:min(len(s), i+1+maxName)], i+1, classIdent)]
+	if !namesSecret(name) && !namesSecret(after) {
+		return false
+	}
+	start := i
+	for low := max(0, i-maxTableHead); start > low && headByte(s[start-1]); start-- {
+		if s[start-1] == 'n' && start > 1 && s[start-2] == '\\' {
+			break
+		}
+	}
+	end, next := lineBounds(s, i, maxTableHead)
+	if next < 0 {
+		return false
+	}
+	for j := i; j < end; j++ {
+		if !headByte(s[j]) {
+			return false
+		}
+	}
+	head := strings.Split(s[start:end], ",")
+	if len(head) > 64 {
+		return false
+	}
+	before := len(sc.queue)
+	for next >= 0 && next < len(s) {
+		rowStart := next
+		end, next = lineBounds(s, rowStart, maxQuoted)
+		if !sc.queueCells(rowStart, end, head) {
+			break
+		}
+		sc.tableEnd = end
+	}
+	return len(sc.queue) > before
+}
+
+func namesSecret(name string) bool { return nameFamily(name) != famNone || namesVendor(name) }
+
+// headByte reports whether c can stand in the first line of a table.
+func headByte(c byte) bool { return classes[c]&classIdent != 0 || oneOf(c, ",\"' ") }
+
+// lineBounds returns where the line of i ends and where the next begins, -1 if it has no
+// end within limit bytes. The line feed may be written \n.
+func lineBounds(s string, i, limit int) (end, next int) {
+	for end = i; end < len(s) && end < i+limit; end++ {
+		switch {
+		case s[end] == '\n':
+			return end, end + 1
+		case s[end] == '\\':
+			if k := skipBackslashes(s, end); k < len(s) && s[k] == 'n' {
+				return end, k + 1
+			}
+		}
+	}
+	return end, -1
+}
+
+// queueCells puts the cells of the row s[at:end] into the queue whose head names a
+// secret. It returns false if the row does not belong to the table.
+func (sc *scanner) queueCells(at, end int, head []string) bool {
+	s, first := sc.s, len(sc.queue)
+	for column := range head {
+		start := at
+		inQuotes := false
+		for at < end && (s[at] != ',' || inQuotes) {
+			inQuotes = inQuotes != (s[at] == '"')
+			at++
+		}
+		stop := at
+		if column+1 < len(head) && at == end || column+1 == len(head) && at < end {
+			sc.queue = sc.queue[:first]
+			return false
+		}
+		at++
+		for start < stop && oneOf(s[start], " \t\"'\\") {
+			start++
+		}
+		for stop > start && oneOf(s[stop-1], " \t\r\"'\\`}") {
+			stop--
+		}
+		if start == stop {
+			continue
+		}
+		if rule := secretNamed(strings.Trim(head[column], " \"'\\"), s[start:stop]); rule != "" {
+			sc.queue = append(sc.queue, span{start, stop, rule})
+		}
+	}
+	return true
+}
+
+// secretAfterWord returns the secret that stands a blank behind the name that ends at
+// end: ENV DB_PASSWORD x, the words of a netrc, of SQL and of a prompt; false for none.
+func secretAfterWord(s string, end int) (span, bool) {
+	if end >= len(s) || s[end] != ' ' && s[end] != '\t' {
+		return span{}, false
+	}
+	start, name := nameBefore(s, end)
+	fam := familyBefore(s, start, name)
+	if fam == famKey || fam == famNone {
+		return span{}, false
+	}
+	valueStart := end + 1
+	for valueStart < len(s) && valueStart < end+8 && s[valueStart] == ' ' {
+		valueStart++
+	}
+	before := s[max(0, start-maxBeside):start]
+	if fam == famPassword && HasPrefixFold(s[valueStart:], "for ") {
+		return promptedSecret(s, valueStart)
+	}
+	said := strings.HasPrefix(s[valueStart:], "is ")
+	if said {
+		valueStart += len("is ")
+	}
+	if q, ok := quoteAt(s, valueStart); ok {
+		stop := q.end(s)
+		if fam == famPassword && (hasSuffixFold(before, "with ") || hasSuffixFold(before, "encrypted ") || said) && !placeholder(s[q.start:stop]) && stop-q.start >= 3 {
+			return span{q.start, stop, rulePassword}, true
+		}
+		valueStart = q.start
+	}
+	stop := bareEnd(s, valueStart, valueStart+maxValue, &settingStops)
+	v := strings.TrimRight(s[valueStart:stop], ",.;:)")
+	stop = valueStart + len(v)
+	switch {
+	case len(v) < 3 || placeholder(v):
+		return span{}, false
+	case random(v) && !pathLike(v):
+	case setsVariable(before):
+		if !secretLiteral(fam, v, false) && !secretSetting(v) {
+			return span{}, false
+		}
+	case fam != famPassword:
+		return span{}, false
+	case strings.Contains(before, "login ") || strings.Contains(before, "machine "): // netrc
+	case said && !wordy(v) && !only(v, classDigit) && (len(v) >= 8 || len(v) >= 6 && strings.ContainsAny(v, "0123456789")):
+	default:
+		return span{}, false
+	}
+	return span{valueStart, stop, ruleOfToken(v, fam.rule())}, true
+}
+
+// setsVariable reports whether a command ends before that takes a variable and its
+// value: ENV of a Dockerfile, setenv, set -gx.
+func setsVariable(before string) bool {
+	return endsInOne(before, "ENV ", "setenv ", "set -gx ", "set -x ", "set -Ux ", "config set ", "configure set ")
+}
+
+// promptedSecret returns what was typed after "for …: ", which ends a question for a
+// password; false for none.
+func promptedSecret(s string, i int) (span, bool) {
+	end, _ := lineBounds(s, i, maxBeside)
+	n := strings.Index(s[i:end], ": ")
+	if n < 0 {
+		return span{}, false
+	}
+	start := i + n + len(": ")
+	end = start + len(strings.TrimRight(s[start:end], " \t\r\"'`}"))
+	if v := s[start:end]; len(v) < 3 || strings.IndexByte(v, ' ') >= 0 || placeholder(v) {
+		return span{}, false
+	}
+	return span{start, end, rulePassword}, true
+}
+
+// secretAtWord returns the secret behind a word at whose rare letter the scanner has
+// stopped: passWord, toKen, Key, passPhrase, enV, By; false for none.
+func secretAtWord(s string, i int) (span, bool) {
+	if i == 0 || i+2 >= len(s) {
+		return span{}, false
+	}
+	switch s[i] | 0x20 {
+	case 'w':
+		if s[i-1]|0x20 != 's' {
+			break
+		}
+		if HasPrefixFold(s[i:], "word") {
+			return secretAfterWord(s, i+4)
+		} else if s[i+1]|0x20 == 'd' {
+			return secretAfterWord(s, i+2)
+		}
+	case 'k':
+		if s[i+1]|0x20 == 'e' && (s[i+2]|0x20 == 'y' || s[i+2]|0x20 == 'n' && s[i-1]|0x20 == 'o') {
+			return secretAfterWord(s, i+3)
+		}
+	case 'p':
+		if s[i+1]|0x20 == 'h' && s[i-1]|0x20 == 's' && HasPrefixFold(s[i:], "phrase") {
+			return secretAfterWord(s, i+6)
+		}
+	case 'v':
+		if s[i] == 'V' && s[i+1] == ' ' && strings.HasSuffix(s[:i], "EN") && startsWord(s, i-2) {
+			return dockerVariable(s, i+2)
+		}
+	case 'b':
+		if s[i+1]|0x20 == 'y' && s[i+2] == ' ' && hasSuffixFold(s[:i], "identified ") {
+			q, ok := quoteAt(s, i+3)
+			if !ok {
+				break
+			}
+			end := q.end(s)
+			return span{q.start, end, rulePassword}, end-q.start >= 3 && !placeholder(s[q.start:end])
+		}
+	}
+	return span{}, false
+}
+
+// dockerVariable returns the value of the variable at i of an ENV line of a Dockerfile;
+// false if it is no secret.
+func dockerVariable(s string, i int) (span, bool) {
+	end := runEnd(s[:min(len(s), i+maxName)], i, classIdent)
+	if end == i || end == len(s) || s[end] != ' ' {
+		return span{}, false
+	}
+	start := end + 1
+	for start < len(s) && oneOf(s[start], " \"'\\") {
+		start++
+	}
+	stop := bareEnd(s, start, start+maxQuoted, &settingStops)
+	name, v := s[i:end], s[start:stop]
+	rule := secretNamed(name, v)
+	if fam := nameFamily(name); rule == "" && fam != famNone && fam != famKey && secretSetting(v) {
+		rule = fam.rule()
+	}
+	return span{start, stop, rule}, rule != ""
+}
+
+// maxCommand is how much of a command before an option is looked at, in bytes.
+const maxCommand = 200
+
+// secretOption returns the password behind a short option of a command known to take
+// one: mysql -pX, docker login -p X, redis-cli -a X; false for none. s[i] is the dash.
+func secretOption(s string, i int) (span, bool) {
+	if i == 0 || i+3 >= len(s) || !oneOf(s[i-1], " \t") {
+		return span{}, false
+	}
+	start := i + 2
+	attached := s[start] != ' '
+	command := s[max(0, i-maxCommand):i]
+	if n := strings.LastIndexAny(command, "\n;|&"); n >= 0 {
+		command = command[n+1:]
+	}
+	var known bool
+	switch s[i+1] {
+	case 'p':
+		known = strings.Contains(command, "sshpass") ||
+			attached && (strings.Contains(command, "mysql") || strings.Contains(command, "mariadb") || strings.Contains(command, "7z ")) ||
+			!attached && (strings.Contains(command, " login") || strings.Contains(command, "mongo"))
+	case 'P':
+		known = strings.Contains(command, "zip ")
+	case 'a':
+		known = !attached && strings.Contains(command, "redis-cli")
+	case 'w':
+		known = strings.Contains(command, "ldap")
+	}
+	if !known {
+		return span{}, false
+	}
+	for start < len(s) && oneOf(s[start], " \"'\\") {
+		start++
+	}
+	stop := bareEnd(s, start, start+maxValue, &flagStops)
+	if v := s[start:stop]; len(v) < 3 || v[0] == '-' || reference(v) || attached && isLetter(v[0]) && startsOption(v) {
+		return span{}, false
+	}
+	return span{start, stop, rulePassword}, true
+}
+
+// startsOption reports whether what follows "-p" makes it a longer option: -port.
+func startsOption(v string) bool {
+	return strings.HasPrefix(v, "assword") || strings.HasPrefix(v, "ort") || strings.HasPrefix(v, "rotocol")
+}
