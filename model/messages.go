@@ -75,20 +75,13 @@ func (p *api) messagesRequest(request claudemem.ModelRequest) messagesRequest {
 		Model:     cmp.Or(request.Model, p.model),
 		MaxTokens: cmp.Or(request.MaxTokens, defaultMaxTokens),
 	}
-	// Two cache marks: the system prompt is the same for all runs of a mode, the
-	// history up to its last turn is the beginning of the next request.
-	cached := &typed{"ephemeral"}
 	if request.System != "" {
-		out.System = []textBlock{{"text", request.System, cached}}
+		out.System = []textBlock{{Type: "text", Text: request.System}}
 	}
-	all := messages(request)
-	for i, m := range all {
-		block := textBlock{Type: "text", Text: m.Text}
-		if i == len(all)-2 {
-			block.CacheControl = cached
-		}
-		out.Messages = append(out.Messages, messageOfBlock{m.Role, []textBlock{block}})
+	for _, m := range messages(request) {
+		out.Messages = append(out.Messages, messageOfBlock{m.Role, []textBlock{{Type: "text", Text: m.Text}}})
 	}
+	out.markCached()
 	// Haiku thinks by default since 5.5 and accepts this. Other families refuse one
 	// setting or the other, so they keep their default.
 	if strings.HasPrefix(out.Model, "claude-haiku-") {

@@ -128,6 +128,7 @@ type wireBlock struct {
 // others.
 func TestMessagesBody(t *testing.T) {
 	request := testRequest()
+	request.System += strings.Repeat(" Write in plain English.", 1000) // more than any model's minimum
 	request.History = append(request.History, claudemem.ModelMessage{Role: "user", Text: "  "})
 	s := startStandIn(t, reply{status: 200, body: messagesDialect.answer("ok fine")})
 	p := open(t, Config{Provider: "anthropic", BaseURL: s.URL})
