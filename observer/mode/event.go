@@ -8,6 +8,7 @@ import (
 
 	"claudemem"
 	"claudemem/outline"
+	"claudemem/text"
 	"claudemem/toolcall"
 )
 
@@ -142,11 +143,18 @@ func (v View) shownCall(e *claudemem.Event, call *toolcall.Call) (parameters, ou
 	if !e.Failed() && call.Tool == toolcall.ToolRead && call.Content != "" {
 		return v.shownReading(e, call)
 	}
+	if len(call.Questions) > 0 {
+		return v.shownDialog(call.Questions)
+	}
 	in := flatten(e.ToolInput)
 	if call.Tool == toolcall.ToolCommand && call.Line != "" {
 		in = []entry{{"command", call.Line}}
 	}
-	parameters = v.show(in, maxParameters)
+	if parameters = structured(e.ToolInput); parameters == "" || len(v.relative(parameters)) > maxParameters {
+		parameters = v.show(in, maxParameters)
+	} else {
+		parameters = raw(v.relative(parameters), maxParameters)
+	}
 	limit := maxOutcome
 	if !e.Failed() && looksForPattern(e, call) {
 		limit = maxMatches
@@ -156,6 +164,23 @@ func (v View) shownCall(e *claudemem.Event, call *toolcall.Call) (parameters, ou
 	}
 	out := without(flatten(e.ToolResponse), flatten(e.ToolInput))
 	return parameters, cmp.Or(v.show(out, limit), "succeeded, without any output of its own")
+}
+
+// shownDialog returns the questions of a dialog with the answers that were offered, and what
+// the user answered.
+func (v View) shownDialog(questions []toolcall.Question) (asked, answered string) {
+	var q, a strings.Builder
+	for i := range questions {
+		fmt.Fprintf(&q, "question: %s\n", text.Line(questions[i].Text))
+		for _, o := range questions[i].Options {
+			fmt.Fprintf(&q, "offered: %s\n", text.Line(strings.TrimSuffix(o.Label+": "+o.Description, ": ")))
+		}
+		if len(questions) > 1 {
+			fmt.Fprintf(&a, "%s ", text.Line(questions[i].Text))
+		}
+		fmt.Fprintf(&a, "%s\n", questions[i].Answer)
+	}
+	return raw(v.relative(strings.TrimSpace(q.String())), maxParameters), "the user answered: " + raw(v.relative(strings.TrimSpace(a.String())), maxParameters)
 }
 
 // shownEdits returns edits as patches, within maxParameters bytes.

@@ -119,6 +119,35 @@ func (f *flattener) add(key, text string) {
 	}
 }
 
+// structured returns an object of JSON as it is, without blanks between its values, if it
+// holds objects or lists of them; "" for a list of plain values, whose names and texts tell
+// all of it.
+func structured(raw json.RawMessage) string {
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(raw, &fields) != nil {
+		return ""
+	}
+	for _, value := range fields {
+		value = bytes.TrimSpace(value)
+		var items []json.RawMessage
+		switch {
+		case value[0] == '{':
+		case value[0] == '[' && json.Unmarshal(value, &items) == nil && slices.ContainsFunc(items, func(i json.RawMessage) bool {
+			first := bytes.TrimSpace(i)[0]
+			return first == '{' || first == '['
+		}):
+		default:
+			continue
+		}
+		var b bytes.Buffer
+		if json.Compact(&b, raw) != nil {
+			return ""
+		}
+		return b.String()
+	}
+	return ""
+}
+
 // minRepeated is the length from which a text is left out because it was shown
 // before.
 const minRepeated = 8

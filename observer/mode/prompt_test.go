@@ -421,3 +421,35 @@ func TestSourcesAreNamed(t *testing.T) {
 		t.Error("the system prompt does not say what the marks mean")
 	}
 }
+
+// TestDialogs: the model sees a dialog as question, offered answers and the user's answer.
+func TestDialogs(t *testing.T) {
+	const asked = `{"questions":[{"question":"Where should\nsessions be kept?","header":"Store","options":[{"label":"Redis","description":"one more service"},{"label":"Postgres"}]}]`
+	e := tool("AskUserQuestion", asked+`}`, asked+`,"answers":{"Where should\nsessions be kept?":"Postgres, but behind an interface"}}`)
+	got := view.renderEvent(&e)
+	for _, want := range []string{"question: Where should sessions be kept?\noffered: Redis: one more service\noffered: Postgres\n", "the user answered: Postgres, but behind an interface<"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%q is not in\n%s", want, got)
+		}
+	}
+	if strings.Contains(got, "header") || strings.Contains(got, "Store") {
+		t.Errorf("what the host needs for the dialog is shown:\n%s", got)
+	}
+	checkEvents(t, got, 1)
+}
+
+// TestStructuredParameters: parameters that hold objects stay JSON, others are lines.
+func TestStructuredParameters(t *testing.T) {
+	for _, tt := range []struct{ input, want string }{
+		{`{"filter": {"status": ["open", "new"], "owner": null}, "limit": 3}`, `>{"filter":{"status":["open","new"],"owner":null},"limit":3}<`},
+		{`{"steps":[{"do":"a"},{"do":"b"}]}`, `>{"steps":[{"do":"a"},{"do":"b"}]}<`},
+		{`{"names":["a","b"],"limit":3}`, "limit: 3\nnames:\na\nb\n"},
+		{`{"filter":{"text":"` + strings.Repeat("long ", 600) + `"}}`, "[… "},
+		{`["a",{"b":1}]`, "b: 1"},
+	} {
+		e := tool("mcp__tickets__find", tt.input, `{"found":2}`)
+		if got := view.renderEvent(&e); !strings.Contains(got, tt.want) {
+			t.Errorf("%.80s: %q is not in\n%.600s", tt.input, tt.want, got)
+		}
+	}
+}
