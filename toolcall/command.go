@@ -26,7 +26,7 @@ type Command struct {
 	// is the event's directory itself.
 	Dir string
 	// Kind says what the command is for, Lang whose tool it is (go, py, js, rs, java,
-	// rb, php, c, sh; "" unknown).
+	// rb, php and so on; "" unknown).
 	Kind Kind
 	Lang string
 	// Targets are the packages, files or scripts that a check works on, Filter is the
@@ -43,6 +43,9 @@ type Command struct {
 	IfOK bool
 	// Inner are the commands of its substitutions, $(…) and <(…).
 	Inner []Command
+
+	// literal are the words whose quotes keep the shell from expanding a pattern: "*Test*".
+	literal []string
 }
 
 // ParseCommands returns the simple commands of a command line, in the order in
@@ -74,7 +77,10 @@ func (c *Command) Program() string {
 func (c *Command) Text() string {
 	words := make([]string, len(c.Words))
 	for i, w := range c.Words {
-		if i > 0 && strings.ContainsAny(w, " \t\n\"'|&;<>()$") || w == "" {
+		switch {
+		case i > 0 && strings.Contains(w, "'") && !strings.ContainsAny(w, "\"`$\\"):
+			w = `"` + w + `"`
+		case i > 0 && strings.ContainsAny(w, " \t\n\"'|&;<>()$") || w == "" || slices.Contains(c.literal, w):
 			w = "'" + w + "'"
 		}
 		words[i] = w

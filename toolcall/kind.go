@@ -75,6 +75,9 @@ func (c *Command) kind() (Kind, string) {
 		return KindOther, ""
 	}
 	verb := c.verbIndex()
+	if (p.lang == "r" || p.lang == "jl") && slices.ContainsFunc(c.Words[1:], runsTests) {
+		return KindTest, p.lang
+	}
 	own := c.Words[1:]
 	if p.verbs == verbOfScript && verb > 0 { // what comes after the script are its arguments
 		own = c.Words[1 : verb+1]
@@ -118,7 +121,25 @@ func (c *Command) interpreterKind(verb int, p *program) Kind {
 	if verb == 0 {
 		return p.kind // of a program on standard input
 	}
+	if console := programs[baseName(c.Words[verb])]; console != nil && c.isConsole() { // php artisan test
+		if i := verb + 1; i < len(c.Words) && console.byVerb[c.Words[i]] != 0 {
+			return console.byVerb[c.Words[i]]
+		}
+		return console.kind
+	}
 	return scriptKind(c.Words[verb])
+}
+
+// isConsole reports whether an interpreter's script is the console of a framework, whose
+// first argument says what to do.
+func (c *Command) isConsole() bool {
+	name := baseName(c.Words[c.verbIndex()])
+	return name == "artisan" || name == "manage.py"
+}
+
+// runsTests reports whether an argument is code in R or Julia that runs the tests.
+func runsTests(code string) bool {
+	return text.ContainsAny(code, "devtools::test(", "testthat::test_", "tinytest::", "test_dir(", "test_local(", "Pkg.test(")
 }
 
 // packageKind classifies npm, yarn, pnpm and bun: a verb of theirs, or a script of
@@ -154,6 +175,9 @@ func (c *Command) targetKind(p *program) Kind {
 	for _, w := range c.Words[1:] {
 		if strings.HasPrefix(w, "-") || isAssignment(w) {
 			continue
+		}
+		if p.lang == "scala" { // sbt "api/testOnly shop.CartSpec"
+			w = text.AfterLast(text.Before(w, " "), "/")
 		}
 		w = w[strings.LastIndexByte(w, ':')+1:]
 		if kind, ok := p.byVerb[w]; ok {

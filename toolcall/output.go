@@ -52,6 +52,9 @@ const (
 
 // parseLine takes from a line what it says.
 func (v *Verdict) parseLine(line, trimmed string, scan *lineScanner) topic {
+	if t, ok := v.parseRunner(trimmed, scan); ok {
+		return t
+	}
 	if strings.Contains(trimmed, "FAIL") || strings.HasPrefix(trimmed, "E") || strings.HasPrefix(trimmed, "n") || strings.HasPrefix(trimmed, "p") {
 		for i := range lineRules {
 			if t, ok := v.apply(&lineRules[i], trimmed); ok {
@@ -149,19 +152,24 @@ func (v *Verdict) parseMarked(s string) bool {
 	if s[0] < 0x80 {
 		return false
 	}
-	for _, mark := range []string{"✕ ", "✗ ", "✘ ", "✖ ", "× ", "❌ ", "● "} {
+	for _, mark := range []string{"✕ ", "✗ ", "✘ ", "✖ ", "× ", "❌ ", "● ", "⨯ "} {
 		rest, ok := strings.CutPrefix(s, mark)
 		if !ok {
 			continue
 		}
 		rest = strings.TrimSpace(rest)
-		if strings.HasPrefix(rest, "Console") || strings.HasPrefix(rest, "failing tests") || mark == "● " && !strings.Contains(rest, " › ") || rest == "" || strings.Contains(rest, " problem") && text.IsDigit(rest[0]) {
+		if strings.HasPrefix(rest, "Console") || strings.HasPrefix(rest, "failing tests") || mark == "● " && !strings.Contains(rest, " › ") || rest == "" || rest[0] == '|' || strings.Contains(rest, " problem") && text.IsDigit(rest[0]) {
 			return true
 		}
 		if i := strings.LastIndex(rest, " ("); i > 0 && strings.HasSuffix(rest, ")") { // its duration
 			rest = rest[:i]
 		}
-		v.family = "js"
+		if mark == "⨯ " { // Pest
+			rest = strings.TrimSpace(text.Before(rest, "  "))
+		}
+		if v.family == "" {
+			v.family = "js"
+		}
 		v.addTest(text.AfterLast(text.AfterLast(rest, " › "), " > "))
 		v.offer(rankSummary, "", 0, "test "+rest+" fails")
 		return true
@@ -179,11 +187,19 @@ func (v *Verdict) parsePair(line, s string, scan *lineScanner) bool {
 		return true
 	case strings.HasPrefix(s, "Expected") && strings.Contains(s, ":"):
 		for n := 1; n <= 2; n++ {
-			if got := scan.peek(n); strings.HasPrefix(got, "Received") {
+			got := scan.peek(n)
+			if strings.HasPrefix(got, "Received") {
 				v.family = "js"
-				v.offer(rankAssert, "", 0, text.Line(s)+", "+text.Line(got))
-				return true
+			} else if !strings.HasPrefix(got, "Actual:") {
+				continue
 			}
+			v.offer(rankAssert, "", 0, text.Line(s)+", "+text.Line(got))
+			return true
+		}
+	case strings.HasPrefix(s, "expected: "): // RSpec, Hspec
+		if got := scan.peek(1); strings.HasPrefix(got, "got: ") || strings.HasPrefix(got, "but got: ") {
+			v.offer(rankAssert, "", 0, s+", "+got)
+			return true
 		}
 	case strings.HasPrefix(s, "assertion ") && strings.HasSuffix(s, "failed"):
 		v.family = "rs"
@@ -341,7 +357,7 @@ func (v *Verdict) parseCount(s string) {
 		v.Failed = v.Failed || strings.TrimSpace(count) != "0"
 		return
 	}
-	if strings.Contains(low, " fail") && (strings.Contains(low, "pass") || strings.Contains(low, "test") || strings.Contains(low, " in ")) && failCount.MatchString(low) {
+	if strings.Contains(low, " fail") && text.ContainsAny(low, "pass", "test", " in ", " runs, ", " examples, ", "success") && failCount.MatchString(low) {
 		v.Failed = true
 		v.offer(rankGeneric+1, "", 0, s)
 	}

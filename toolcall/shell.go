@@ -1,6 +1,7 @@
 package toolcall
 
 import (
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -166,7 +167,11 @@ func (w *walker) binary(cmd *syntax.BinaryCmd, hidden bool) {
 func (w *walker) call(s *syntax.Stmt, call *syntax.CallExpr, hidden bool) {
 	c := Command{Dir: w.dir, Hidden: hidden}
 	for _, word := range call.Args {
-		c.Words = append(c.Words, w.text(word))
+		written := w.text(word)
+		if strings.ContainsAny(written, "*?[") && slices.ContainsFunc(word.Parts, isQuoted) {
+			c.literal = append(c.literal, written)
+		}
+		c.Words = append(c.Words, written)
 		c.Inner = append(c.Inner, w.inner(word)...)
 	}
 	for _, a := range call.Assigns {
@@ -287,6 +292,15 @@ func (w *walker) text(word *syntax.Word) string {
 		w.part(&b, part, false)
 	}
 	return b.String()
+}
+
+// isQuoted reports whether a part of a word stands in quotes.
+func isQuoted(part syntax.WordPart) bool {
+	switch part.(type) {
+	case *syntax.SglQuoted, *syntax.DblQuoted:
+		return true
+	}
+	return false
 }
 
 // part writes a part of a word to b as the program gets it; what the shell would compute

@@ -16,8 +16,12 @@ func (c *Command) findTargets() {
 	}
 	arguments := c.Words[1:]
 	switch name := c.Program(); name {
-	case "go", "cargo", "dotnet", "swift", "mix", "deno":
+	case "go", "cargo", "dotnet", "swift", "mix", "deno", "rails", "artisan", "flutter", "dart", "cabal", "stack", "lein", "zig":
 		arguments = arguments[min(1, len(arguments)):]
+	case "php":
+		if c.isConsole() {
+			arguments = arguments[min(2, len(arguments)):]
+		}
 	case "npm", "yarn", "pnpm", "bun":
 		for len(arguments) > 0 && arguments[0] != "--" { // the script's own arguments are behind --
 			w := arguments[0]
@@ -29,6 +33,8 @@ func (c *Command) findTargets() {
 	case "python", "python3", "py":
 		if len(arguments) > 1 && arguments[0] == "-m" {
 			arguments = arguments[2:]
+		} else if c.isConsole() {
+			arguments = arguments[min(2, len(arguments)):]
 		}
 	}
 	for i := 0; i < len(arguments); i++ {

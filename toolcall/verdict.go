@@ -36,7 +36,7 @@ type Verdict struct {
 	// are the functions in them, at most 24.
 	Places, Functions []string
 
-	family string // of the tool that printed it: go, py, js, rs, java, tsc
+	family string // of the tool that printed it: a Command's Lang, or tsc
 	rank   int    // of Message
 	root   string // of the worktree
 }
@@ -81,6 +81,9 @@ func ParseOutput(output, root string) Verdict {
 	for scan.next() {
 		line := scan.line
 		trimmed := strings.TrimSpace(line)
+		if bare := withoutLevel(trimmed); bare != trimmed && (strings.HasPrefix(trimmed, "[e") || strings.Contains(bare, "*** FAILED ***") || strings.HasPrefix(bare, "==> X ")) {
+			line, trimmed = bare, bare
+		}
 		if v.Exit == 0 && last == "" && strings.HasPrefix(trimmed, "Exit code ") {
 			v.Exit, _ = strconv.Atoi(strings.TrimSpace(trimmed[len("Exit code "):]))
 			continue
@@ -135,10 +138,11 @@ func (v *Verdict) RanksBelow(other *Verdict) bool { return v.rank < other.rank }
 // cameFrom reports whether the output has the form of a command's tool.
 func (v *Verdict) cameFrom(c *Command) bool {
 	switch v.family {
-	case "go", "py", "js", "rs", "java":
-		return c.Lang == v.family && c.Kind == KindTest
 	case "tsc":
 		return c.Kind == KindLint && c.Lang == "js"
+	case "":
+	default:
+		return c.Lang == v.family && c.Kind == KindTest
 	}
 	return strings.HasSuffix(v.File, ".go") && v.rank == rankCompile && c.Lang == "go" && c.Kind != KindTest
 }
