@@ -58,6 +58,7 @@ func FuzzParseOutput(f *testing.F) {
 	for _, s := range []string{
 		"", "Exit code 1", "E   assert 1 == 2", "at a (b.js:1:2)\n\tat c.D(E.java:3)", "\x1b[31m\xff\x00'", "code: 'EX'", "x: Y: z: w", "File \"a\", line 1\n b",
 		"not ok 1 - x\n  error: |-\n    y:", "✕ a (1 ms)", "FAIL a > b", "a.go:1:2: x", "[ERROR] A:[1,2] x", "test a ... FAILED", "error[E1]: x\n --> a.rs:1:2",
+		"[info] - a *** FAILED ***\n[info]   b", "  1) test a (B)\n     a.exs:1\n     Assertion with == failed\n     left:  1", "[xUnit.net 00:00:01]  a [FAIL]\nError Message:\n x",
 	} {
 		f.Add(s, "/p")
 	}
