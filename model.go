@@ -27,6 +27,8 @@ type ModelRequest struct {
 	// Usable reports whether an answer's text holds what was asked for, so that the
 	// ledger can name answers that do not; nil accepts every text.
 	Usable func(text string) bool
+	// Redo: the call is about a turn that is remembered already, so that it can wait.
+	Redo bool
 }
 
 // ModelMessage is one side of an earlier turn.

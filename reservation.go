@@ -14,6 +14,8 @@ type ModelReservation struct {
 	Run      string
 	Session  SessionID
 	Host     Host
+	// Redo: the call can wait, and leaves half of the day's cap to others.
+	Redo bool
 	// Input is the estimate of the tokens read, Output the most that can be written.
 	Input  int
 	Output int

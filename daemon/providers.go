@@ -61,10 +61,11 @@ func newProviders(dataDir string, l *live, books model.Ledger, clock func() time
 func (p *providers) choose(session claudemem.Session) observer.Choice {
 	s := p.live.get()
 	name := s.Text(settings.KeyProvider)
+	auto := name == settings.ProviderAuto
 	auth := claude.Auth(s.Text(settings.KeyClaudeAuth))
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if name == settings.ProviderAuto {
+	if auto {
 		// The user has allowed neither another host's work to go to Anthropic nor a key
 		// to be used: auto uses the login of the CLI that runs the session.
 		auth = claude.AuthSubscription
@@ -81,6 +82,7 @@ func (p *providers) choose(session claudemem.Session) observer.Choice {
 		Provider:  p.provider(configOf(s, name, auth)),
 		Model:     s.Text(settings.KeyModel),
 		KeepsRuns: name == claude.Name,
+		Auto:      auto,
 		Mode:      m,
 		Language:  s.Text(settings.KeyLanguage),
 	}

@@ -58,7 +58,7 @@ func (b *Booked) Complete(ctx context.Context, request claudemem.ModelRequest) (
 	}
 	id, err := b.ledger.Reserve(ctx, claudemem.ModelReservation{
 		Provider: b.Name(), Model: request.Model, Kind: request.Kind,
-		Run: request.Run, Session: request.Session, Host: request.Host,
+		Run: request.Run, Session: request.Session, Host: request.Host, Redo: request.Redo,
 		Input: InputTokens(request), Output: request.MaxTokens, At: start,
 	})
 	if err != nil {

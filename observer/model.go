@@ -29,7 +29,9 @@ type Choice struct {
 	// KeepsRuns: the provider keeps the conversation of a run and sends all of it
 	// with each request, as a subprocess does.
 	KeepsRuns bool
-	Mode      mode.Mode
+	// Auto: the user has not named the provider. Work does not wait for its login.
+	Auto bool
+	Mode mode.Mode
 	// Language of the records, "" for the user's.
 	Language string
 }
@@ -70,6 +72,10 @@ type Model struct {
 
 	mu       sync.Mutex
 	sessions map[claudemem.SessionID]*thread
+
+	// redone is the state of the last redo: an answer that could not be stored is not
+	// paid for twice.
+	redone *thread
 }
 
 // maxThreads bounds the sessions held in memory. A session that is dropped
@@ -122,7 +128,7 @@ func NewModel(opts ModelOptions) *Model {
 	if opts.NewMark == nil {
 		opts.NewMark = newMark
 	}
-	m := &Model{opts: opts, sessions: make(map[claudemem.SessionID]*thread)}
+	m := &Model{opts: opts, sessions: make(map[claudemem.SessionID]*thread), redone: newThread()}
 	m.troubles.init(&m.opts)
 	return m
 }
@@ -172,7 +178,7 @@ func (m *Model) Distil(ctx context.Context, batch claudemem.Batch) (claudemem.Ou
 		if w.asked {
 			m.troubles.providerAnswered(ctx, name, batch.Session.ID)
 		}
-	case m.troubles.noteFailure(ctx, name, batch.Session.ID, err):
+	case m.troubles.noteFailure(ctx, name, batch.Session.ID, choice.Auto, err):
 		if err := w.distilEvents(ctx, w.uncovered(batch.Events), claudemem.UnreadReasonOf(err)); err != nil {
 			return claudemem.Outcome{}, err
 		}
@@ -267,6 +273,9 @@ type task struct {
 	covered map[string]bool
 	// asked: the provider answered.
 	asked bool
+	// redo: the records of the turn were made without a model before. The session's own
+	// run and the fallback have no part in it.
+	redo bool
 }
 
 // dropOtherAnswers forgets paid answers to questions about other batches.

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"claudemem"
@@ -58,6 +59,9 @@ type Observer struct {
 	// done is closed when the scheduler and all goroutines that it started have
 	// ended.
 	done chan struct{}
+
+	// unread asks the scheduler to look for turns that no model has read.
+	unread atomic.Bool
 
 	mu       sync.Mutex
 	cancel   context.CancelFunc // nil before Open

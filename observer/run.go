@@ -184,7 +184,7 @@ func (w *task) askAgain(ctx context.Context, q *question, prompt string) (string
 	if errors.Is(err, claudemem.ErrUnusable) {
 		endRun(w.thread.run.provider, w.thread.run.id)
 		w.thread.run = nil
-		w.m.setRun(ctx, w.batch.Session.ID, "")
+		w.setRun(ctx, "")
 	}
 	return text, err
 }
@@ -227,7 +227,7 @@ func (w *task) call(ctx context.Context, q *question, prompt string) (string, er
 	}
 	got, err := r.provider.Complete(ctx, claudemem.ModelRequest{
 		Run: r.id, Session: w.batch.Session.ID, Host: w.batch.Session.Host, Kind: q.kind, Model: r.model,
-		System: r.system, History: slices.Clone(r.history), Prompt: prompt, MaxTokens: maxTokens, Usable: w.usable,
+		System: r.system, History: slices.Clone(r.history), Prompt: prompt, MaxTokens: maxTokens, Usable: w.usable, Redo: w.redo,
 	})
 	if err != nil {
 		return "", err
@@ -272,7 +272,7 @@ func (r *run) addExchange(q *question, prompt, text string, a answer.Answer) {
 // keeps conversations.
 func (w *task) resumeRun(ctx context.Context) (bool, error) {
 	id := w.batch.Session.MemorySessionID
-	if id == "" || !w.choice.KeepsRuns {
+	if id == "" || !w.choice.KeepsRuns || w.redo {
 		return false, nil
 	}
 	tokens, err := w.m.opts.Store.RunTokens(ctx, w.batch.Session.ID)
@@ -344,8 +344,15 @@ func (w *task) startRun(ctx context.Context, next, divisor int) error {
 	w.thread.run = r
 	// Stored before the first call, so that the run can be resumed if the worker
 	// dies during it.
-	w.m.setRun(ctx, w.batch.Session.ID, r.id)
+	w.setRun(ctx, r.id)
 	return nil
+}
+
+// setRun stores the name of the session's run; a redo has one of its own.
+func (w *task) setRun(ctx context.Context, run string) {
+	if !w.redo {
+		w.m.setRun(ctx, w.batch.Session.ID, run)
+	}
 }
 
 // endRun tells a provider that keeps conversations that one is over.
@@ -369,6 +376,12 @@ func (w *task) digest(ctx context.Context, room, divisor int) (string, error) {
 	summaries, err := w.m.opts.Store.SessionSummaries(ctx, id, 5)
 	if err != nil {
 		return "", transientError{err}
+	}
+	if w.redo { // what was recorded of the turn without a model is not known to the model
+		turn := w.batch.Events[0].PromptNumber
+		observations = slices.DeleteFunc(observations, func(o claudemem.Observation) bool { return o.PromptNumber == turn })
+		observations = append(observations, w.batch.Earlier...)
+		summaries = slices.DeleteFunc(summaries, func(s claudemem.Summary) bool { return s.PromptNumber == turn })
 	}
 	slices.SortFunc(observations, func(a, b claudemem.Observation) int { return cmp.Compare(a.ID, b.ID) })
 	slices.Reverse(summaries)

@@ -29,6 +29,7 @@ type scheduler struct {
 	signals int
 	// finished has room for every running lane, so that none waits to report.
 	finished chan laneResult
+	redo     redoState
 }
 
 // lane is a session with work.
@@ -82,6 +83,7 @@ func newScheduler(o *Observer) *scheduler {
 		o:        o,
 		lanes:    make(map[claudemem.SessionID]*lane),
 		finished: make(chan laneResult, o.opts.MaxObservers),
+		redo:     redoState{done: make(chan time.Duration, 1)},
 	}
 }
 
@@ -97,6 +99,9 @@ func (s *scheduler) run(ctx context.Context) {
 			for ; s.running > 0; s.running-- {
 				<-s.finished
 			}
+			if s.redo.cancel != nil {
+				<-s.redo.done
+			}
 			return
 		case <-s.o.queue.Ready():
 			s.signals++
@@ -106,6 +111,9 @@ func (s *scheduler) run(ctx context.Context) {
 		case <-s.o.wake:
 		case r := <-s.finished:
 			s.finish(r)
+			s.redo.look = time.Time{} // the model may answer again
+		case pause := <-s.redo.done:
+			s.redo.finished(pause)
 		case <-timer.C:
 		}
 		if ctx.Err() != nil {
@@ -166,6 +174,9 @@ func (s *scheduler) pass(ctx context.Context) time.Duration {
 			delete(s.lanes, id)
 		}
 	}
+	if s.running+len(s.line) >= s.o.opts.MaxObservers && len(s.line) > 0 {
+		s.redo.giveWay()
+	}
 	for s.running < s.o.opts.MaxObservers && len(s.line) > 0 {
 		id := s.line[0]
 		s.line = s.line[1:]
@@ -175,6 +186,14 @@ func (s *scheduler) pass(ctx context.Context) time.Duration {
 		for _, w := range waiters {
 			close(w.done)
 			s.o.forget(w)
+		}
+	}
+	if s.o.unread.Swap(false) {
+		s.redo.rest, s.redo.look = time.Time{}, time.Time{}
+	}
+	if s.running == 0 && len(s.line) == 0 {
+		if wait := s.redo.next(ctx, s.o); wait > 0 && (next == 0 || wait < next) {
+			next = wait
 		}
 	}
 	return next

@@ -12,8 +12,9 @@ import (
 
 const (
 	// probeEvery is the pause between calls to a provider that has failed for long;
-	// work in between goes to the fallback.
+	// work in between goes to the fallback. It doubles up to maxProbe.
 	probeEvery = time.Minute
+	maxProbe   = 30 * time.Minute
 	// maxHold bounds a provider's Retry-After.
 	maxHold = time.Hour
 	// cappedSessions bounds the sessions whose cap is remembered.
@@ -43,8 +44,23 @@ type trouble struct {
 	since, last time.Time
 	// hold is the time until which the provider is not asked.
 	hold time.Time
-	err  error
-	told map[claudemem.ErrorClass]bool
+	// offline says that work does not wait for the provider; probes counts the calls in
+	// vain since then.
+	offline bool
+	probes  int
+	err     error
+	told    map[claudemem.ErrorClass]bool
+}
+
+// holdOff keeps the provider from being asked for a while after a failure: for as long as
+// it asked for and, when work does not wait for it, at least until the next probe.
+func (a *trouble) holdOff(now time.Time, wait time.Duration) {
+	wait = min(wait, maxHold)
+	if a.offline {
+		wait = max(wait, min(maxProbe, probeEvery<<min(a.probes, 10)))
+		a.probes++
+	}
+	a.hold = now.Add(wait)
 }
 
 // init makes t ready for use, without any trouble.
@@ -66,7 +82,7 @@ func (t *troubles) isOffline(provider string, session claudemem.SessionID) bool 
 		return true
 	}
 	a := t.away[provider]
-	return a != nil && now.Sub(a.since) >= t.opts.WaitFor
+	return a != nil && (a.offline || now.Sub(a.since) >= t.opts.WaitFor)
 }
 
 // heldBackError returns the failure that keeps a provider from being asked now,
@@ -74,16 +90,23 @@ func (t *troubles) isOffline(provider string, session claudemem.SessionID) bool 
 func (t *troubles) heldBackError(provider string) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if wait := t.heldFor(provider); wait > 0 {
+		return &heldBack{wait: wait, err: t.away[provider].err}
+	}
+	return nil
+}
+
+// heldFor returns how long a provider is not asked, 0 when it may be. The caller holds mu.
+func (t *troubles) heldFor(provider string) time.Duration {
 	a := t.away[provider]
 	if a == nil {
-		return nil
+		return 0
 	}
 	wait := a.hold.Sub(t.opts.Clock())
-	// Ignored when the clock was set back.
-	if wait <= 0 || wait > maxHold {
-		return nil
+	if wait > maxHold { // the clock was set back
+		return 0
 	}
-	return &heldBack{wait: wait, err: a.err}
+	return max(wait, 0)
 }
 
 // askAgain lets every provider be asked at once and every cap be reached anew: the
@@ -92,7 +115,7 @@ func (t *troubles) askAgain() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, a := range t.away {
-		a.hold = time.Time{}
+		a.hold, a.probes = time.Time{}, 0
 	}
 	t.cappedUntil = time.Time{}
 	clear(t.capped)
@@ -110,8 +133,8 @@ func (e *heldBack) Transient() bool           { return true }
 func (e *heldBack) RetryAfter() time.Duration { return e.wait }
 
 // noteFailure records a failure and reports whether the fallback does the work
-// instead.
-func (t *troubles) noteFailure(ctx context.Context, provider string, session claudemem.SessionID, err error) bool {
+// instead. auto says that nobody has named the provider: no work waits for its login.
+func (t *troubles) noteFailure(ctx context.Context, provider string, session claudemem.SessionID, auto bool, err error) bool {
 	var capped *claudemem.CapError
 	if errors.As(err, &capped) {
 		t.capReached(ctx, capped.Which, session)
@@ -122,8 +145,7 @@ func (t *troubles) noteFailure(ctx context.Context, provider string, session cla
 		return false // a failure of our own storage, or of the fallback
 	}
 	if !isTransient(err) {
-		t.noteRefusal(ctx, provider, failed)
-		return false
+		return t.noteRefusal(ctx, provider, failed)
 	}
 	var held *heldBack
 	t.mu.Lock()
@@ -134,22 +156,21 @@ func (t *troubles) noteFailure(ctx context.Context, provider string, session cla
 		a = &trouble{since: now, told: map[claudemem.ErrorClass]bool{}}
 		t.away[provider] = a
 	}
-	long := now.Sub(a.since) >= t.opts.WaitFor
+	atOnce := auto && failed.Class == claudemem.ClassLogin
+	a.offline = a.offline || atOnce || now.Sub(a.since) >= t.opts.WaitFor
+	offline := a.offline
 	tell := false
 	if !errors.As(err, &held) {
 		a.last, a.err = now, failed
-		a.hold = now.Add(min(failed.Wait, maxHold))
-		if long {
-			a.hold = now.Add(max(probeEvery, min(failed.Wait, maxHold)))
-		}
+		a.holdOff(now, failed.Wait)
 		tell = !a.told[failed.Class]
 		a.told[failed.Class] = true
 	}
 	t.mu.Unlock()
 	if tell {
-		t.notify(ctx, noticeKey(provider, failed.Class), t.noticeText(provider, failed))
+		t.notify(ctx, noticeKey(provider, failed.Class), t.noticeText(provider, failed, atOnce))
 	}
-	return long
+	return offline
 }
 
 // manyRefusals is the number of refusals in a row that make a notice. One bad event is
@@ -157,16 +178,29 @@ func (t *troubles) noteFailure(ctx context.Context, provider string, session cla
 const manyRefusals = 4
 
 // noteRefusal records that a provider refused a request for its content, as it does for
-// one bad event or, when a setting does not fit the model, always.
-func (t *troubles) noteRefusal(ctx context.Context, provider string, failed *claudemem.ModelError) {
+// one bad event or, when a setting does not fit the model, always. From manyRefusals on it
+// reports that the fallback does the work instead, and the provider is only asked now and
+// then whether it still does.
+func (t *troubles) noteRefusal(ctx context.Context, provider string, failed *claudemem.ModelError) bool {
 	t.mu.Lock()
 	t.refusals[provider]++
-	tell := t.refusals[provider] == manyRefusals
-	t.mu.Unlock()
-	if tell {
-		t.notify(ctx, noticeKey(provider, claudemem.ClassGarbage), fmt.Sprintf(
-			"claude-mem: %s refuses what it is asked (%v). These events are remembered without a model. Run `claude-mem doctor`.", provider, failed.Err))
+	n := t.refusals[provider]
+	if n >= manyRefusals {
+		now := t.opts.Clock()
+		a := t.away[provider]
+		if a == nil {
+			a = &trouble{since: now, told: map[claudemem.ErrorClass]bool{}}
+			t.away[provider] = a
+		}
+		a.last, a.err, a.offline = now, failed, true
+		a.holdOff(now, 0)
 	}
+	t.mu.Unlock()
+	if n == manyRefusals {
+		t.notify(ctx, noticeKey(provider, claudemem.ClassGarbage), fmt.Sprintf(
+			"claude-mem: %s refuses what it is asked (%v). Sessions are remembered without a model until it answers. Run `claude-mem doctor`.", provider, failed.Err))
+	}
+	return n >= manyRefusals
 }
 
 // noteUnusable records two answers in a row that held nothing of what was asked for.
@@ -235,7 +269,12 @@ func noticeKey(provider string, class claudemem.ErrorClass) string {
 
 // noticeText returns the notice of a failure. The same failure has the same text,
 // so that a restarted worker does not repeat it.
-func (t *troubles) noticeText(provider string, failed *claudemem.ModelError) string {
+// atOnce says that no work waits for the provider.
+func (t *troubles) noticeText(provider string, failed *claudemem.ModelError, atOnce bool) string {
+	if atOnce {
+		return fmt.Sprintf("claude-mem: %s refuses the login or is not set up (%v). Sessions are remembered without a model, and again with it once it answers. `claude-mem doctor` says what to do.",
+			provider, failed.Err)
+	}
 	what := "does not answer."
 	switch failed.Class {
 	case claudemem.ClassLogin:

@@ -76,7 +76,7 @@ func (t *turn) lastMessage() string {
 func (w *task) askTurns(ctx context.Context) error {
 	for _, t := range turnsOf(w.batch) {
 		err := w.askTurn(ctx, t)
-		if errors.Is(err, claudemem.ErrUnusable) {
+		if errors.Is(err, claudemem.ErrUnusable) && !w.redo {
 			// The model answers, but not to this: the turn's rest is remembered without it.
 			w.m.troubles.noteUnusable(ctx, w.choice.Provider.Name())
 			err = w.distilEvents(ctx, w.uncovered(t.events), claudemem.UnreadUnusable)
@@ -96,7 +96,7 @@ func (w *task) askTurn(ctx context.Context, t *turn) error {
 			w.markCovered(t.events)
 			return nil
 		}
-		if nothing, err := w.nothingNew(ctx, t); err != nil || nothing {
+		if nothing, err := w.nothingNew(ctx, t); err != nil || nothing && !w.redo {
 			w.markCovered(t.events)
 			return err
 		}
@@ -234,7 +234,7 @@ func (w *task) earlier(t *turn) []claudemem.Observation {
 func (w *task) addSummary(ctx context.Context, t *turn, a answer.Answer, missing bool) error {
 	w.thread.finalized = t.number
 	if a.Summary == nil || a.Summary.Empty() {
-		if !missing || a.SkipSummary {
+		if !missing || a.SkipSummary || w.redo {
 			return nil
 		}
 		out, err := w.distilOffline(ctx, t.events)

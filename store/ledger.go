@@ -64,6 +64,9 @@ const counted = "CASE WHEN reserved_tokens > 0 THEN reserved_tokens ELSE tokens_
 func (l *Ledger) Reserve(ctx context.Context, r claudemem.ModelReservation) (int64, error) {
 	const what = "reserve model call"
 	caps := l.caps()
+	if r.Redo {
+		caps.Day = (caps.Day + 1) / 2
+	}
 	from, to := dayOf(r.At)
 	day := r.At.Format(time.DateOnly)
 	wanted := max(r.Input, 0) + max(r.Output, 0)
@@ -87,7 +90,7 @@ func (l *Ledger) Reserve(ctx context.Context, r claudemem.ModelReservation) (int
 			if used+wanted > limit {
 				refused, full = true, claudemem.CapError{Which: which, Limit: limit, Used: used, Wanted: wanted}
 				// What stands only in the way of an open reservation may pass yet.
-				final = used-open+wanted > limit
+				final = used-open+wanted > limit && !r.Redo
 			}
 			return nil
 		}

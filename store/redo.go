@@ -195,7 +195,8 @@ func (r *redo) removeRest(t *tx, rows []*redoneRow, found []claudemem.Observatio
 		switch {
 		case row.taken, !row.made, row.edited, row.Pinned, row.again:
 		case row.given && len(found) > 0:
-			if _, err := t.exec("UPDATE observations SET superseded_by = ? WHERE id = ? AND superseded_by IS NULL", int64(found[0].ID), int64(row.ID)); err != nil {
+			if _, err := t.exec(`UPDATE observations SET superseded_by = ?1 WHERE id = ?2 AND superseded_by IS NULL
+				AND (SELECT superseded_by FROM observations WHERE id = ?1) IS NULL`, int64(found[0].ID), int64(row.ID)); err != nil {
 				return err
 			}
 		case row.given:
@@ -319,7 +320,10 @@ func (t *tx) rewrite(row *redoneRow, o *claudemem.Observation) error {
 	if err := t.addFiles(o); err != nil {
 		return err
 	}
-	return t.dropPaths(jsonList(paths(row.Files)))
+	if err := t.dropPaths(jsonList(paths(row.Files))); err != nil {
+		return err
+	}
+	return t.supersedeEarlier(o)
 }
 
 // summaries stores the model's summary of the turn in the row of the newest one that was
