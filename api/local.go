@@ -67,6 +67,9 @@ type Keeper interface {
 	// Revive makes the dead letters with these keys pending again, all of them without keys,
 	// and returns how many.
 	Revive(ctx context.Context, keys ...string) (int, error)
+	// RetryUnread has the turns that no model has read shown to one as soon as it answers,
+	// and returns how many events they have.
+	RetryUnread(ctx context.Context) (int, error)
 	// RecordLookup notes that a session has read observations in full; an empty
 	// hostSessionID is an unknown session.
 	RecordLookup(ctx context.Context, host claudemem.Host, hostSessionID string, ids ...claudemem.ObservationID) error

@@ -180,7 +180,11 @@ func (l *Local) RetryQueue(ctx context.Context, r RetryRequest) (Revived, error)
 		return Revived{}, nil // an empty list names none; to the queue it would mean all
 	}
 	n, err := l.Keeper.Revive(ctx, r.Keys...)
-	return Revived{n}, err
+	if err != nil || r.Keys != nil {
+		return Revived{Revived: n}, err
+	}
+	unread, err := l.Keeper.RetryUnread(ctx)
+	return Revived{n, unread}, err
 }
 
 // NoteLookups implements Memory.

@@ -194,9 +194,11 @@ type Hidden struct {
 	Restore       string                  `json:"restore"`
 }
 
-// Revived counts dead letters that were put back in the queue.
+// Revived counts dead letters that were put back in the queue, and the events that no model
+// has read and that will be shown to one.
 type Revived struct {
 	Revived int `json:"revived"`
+	Unread  int `json:"unread"`
 }
 
 // Status is the answer of a route that only says what was done.

@@ -351,7 +351,8 @@ type NewLearning struct {
 	Confidence  *float64 `json:"confidence,omitempty"`
 }
 
-// RetryRequest names the dead letters to try again; nil Keys means all.
+// RetryRequest names the dead letters to try again; nil Keys means all, and what no model
+// has read.
 type RetryRequest struct {
 	Keys []string `json:"keys,omitempty"`
 }

@@ -304,7 +304,7 @@ func (w *Worker) handler() (http.Handler, error) {
 		return nil, err
 	}
 	memory := &api.Local{Store: w.store, Searcher: w.searcher, Blocks: w.builder,
-		Keeper: keeper{w.store, w.intake, w.purger, w.queue}, Vocabulary: w.vocabulary, Clock: w.cfg.Clock}
+		Keeper: keeper{w.store, w.intake, w.purger, w.queue, w.retryUnread}, Vocabulary: w.vocabulary, Clock: w.cfg.Clock}
 	return httpapi.New(httpapi.Deps{
 		Memory:    memory,
 		Ingester:  w,

@@ -82,10 +82,24 @@ func (w *Worker) askAgain(ctx context.Context) {
 	if n > 0 {
 		w.log.Info("retry what waits after a change of the settings", "events", n)
 	}
+	if !w.providers.changed() {
+		return
+	}
+	// Another provider or model may read what the last one could not.
+	if _, err := w.observer.RetryUnread(ctx); err != nil {
+		w.log.Warn("retry what no model has read", "error", err)
+	}
+}
+
+// retryUnread lets every provider be asked at once, and has the turns that no model has
+// read shown to one. It returns how many events they have.
+func (w *Worker) retryUnread(ctx context.Context) (int, error) {
+	w.model.AskAgain()
+	return w.observer.RetryUnread(ctx)
 }
 
 // tidy is one round of housekeeping: it heeds changed settings, takes the spool in,
-// closes replaced providers, updates the notices, and shuts the worker down when it is
+// closes replaced providers, deletes payloads that were kept long enough, updates the notices, and shuts the worker down when it is
 // idle or its data directory is gone.
 func (w *Worker) tidy(ctx context.Context) {
 	if w.stopWithoutDirectory() {
@@ -94,6 +108,9 @@ func (w *Worker) tidy(ctx context.Context) {
 	w.settings.get() // notices a change
 	w.emptySpool(ctx, w.inbox.takeAll)
 	w.providers.tidy(w.cfg.Housekeeping)
+	if err := w.store.ExpireUnread(ctx); err != nil && ctx.Err() == nil {
+		w.log.Warn("expire unread turns", "error", err)
+	}
 	w.notify(ctx)
 	if w.idle(ctx) {
 		w.log.Info("idle, stopping", "after", w.cfg.IdleExit.String())

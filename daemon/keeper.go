@@ -21,9 +21,19 @@ const undoTime = 10 * time.Minute
 type keeper struct {
 	*store.Store
 	intake *intake.Intake
-	// purger and queue are nil in a command without a worker.
+	// purger, queue and unread are nil in a command without a worker. unread has the turns
+	// that no model has read shown to one.
 	purger *purger
 	queue  *queue.Queue
+	unread func(context.Context) (int, error)
+}
+
+// RetryUnread implements api.Keeper. Without a worker the next one finds the turns due.
+func (k keeper) RetryUnread(ctx context.Context) (int, error) {
+	if k.unread != nil {
+		return k.unread(ctx)
+	}
+	return k.HastenUnread(ctx)
 }
 
 // Revive implements api.Keeper.

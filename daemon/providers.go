@@ -42,18 +42,21 @@ type providers struct {
 	kept    map[string]*keptProvider // by the provider's name
 	retired []*keptProvider          // were replaced, and may be in use for a moment
 
-	installed   bool // the claude CLI
+	asked       identity // by the settings of the last call of changed
+	installed   bool     // the claude CLI
 	installedAt time.Time
 }
 
 // newProviders returns the model providers of a data directory; each is made when it is
 // first needed.
 func newProviders(dataDir string, l *live, books model.Ledger, clock func() time.Time, log *slog.Logger) *providers {
-	return &providers{
+	p := &providers{
 		dataDir: dataDir, live: l, ledger: books, clock: clock, log: log,
 		find: claude.Find, environ: os.Environ,
 		kept: map[string]*keptProvider{},
 	}
+	p.changed() // from now on
+	return p
 }
 
 // choose returns the provider and the prompts for a session by the current settings, no
@@ -95,6 +98,29 @@ func (p *providers) chosen() string {
 		return name
 	}
 	return claude.Name
+}
+
+// identity is what the settings say of the model.
+type identity struct {
+	providerConfig
+	model string
+}
+
+// changed reports whether the settings name another provider or model, or reach it in
+// another way, than at its last call.
+func (p *providers) changed() bool {
+	s := p.live.get()
+	name := s.Text(settings.KeyProvider)
+	now := identity{providerConfig{name: name}, s.Text(settings.KeyModel)}
+	if name != settings.ProviderAuto && name != settings.ProviderOffline {
+		now.providerConfig = configOf(s, name, claude.Auth(s.Text(settings.KeyClaudeAuth)))
+		now.perMinute, now.processes = 0, 0
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	changed := p.asked != now
+	p.asked = now
+	return changed
 }
 
 // hasCLI reports whether the claude CLI is installed. The caller holds mu.

@@ -164,6 +164,26 @@ func TestSettingsTakeEffect(t *testing.T) {
 	}
 }
 
+// TestProviderChanged: another provider, model, key or address is a change, nothing else is.
+func TestProviderChanged(t *testing.T) {
+	p, dir := chooser(t, true, `{"CLAUDE_MEM_PROVIDER":"openai","CLAUDE_MEM_OPENAI_API_KEY":"sk-1"}`)
+	for _, test := range []struct {
+		settings string
+		want     bool
+	}{
+		{`{"CLAUDE_MEM_PROVIDER":"openai","CLAUDE_MEM_OPENAI_API_KEY":"sk-1","CLAUDE_MEM_CONTEXT_BUDGET":"900","CLAUDE_MEM_REQUESTS_PER_MINUTE":"5"}`, false},
+		{`{"CLAUDE_MEM_PROVIDER":"openai","CLAUDE_MEM_OPENAI_API_KEY":"sk-22"}`, true},
+		{`{"CLAUDE_MEM_PROVIDER":"openai","CLAUDE_MEM_OPENAI_API_KEY":"sk-22","CLAUDE_MEM_MODEL":"m"}`, true},
+		{`{"CLAUDE_MEM_PROVIDER":"openai","CLAUDE_MEM_OPENAI_API_KEY":"sk-22","CLAUDE_MEM_MODEL":"m"}`, false},
+		{`{}`, true},
+	} {
+		writeSettings(t, dir, test.settings)
+		if got := p.changed(); got != test.want {
+			t.Errorf("%s: changed %t, want %t", test.settings, got, test.want)
+		}
+	}
+}
+
 func TestUnusableMode(t *testing.T) {
 	p, dir := chooser(t, false, `{"CLAUDE_MEM_PROVIDER":"ollama","CLAUDE_MEM_MODE":"mine"}`)
 	want, err := mode.Load(mode.Default, "")

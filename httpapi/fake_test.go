@@ -205,13 +205,15 @@ func (f *fakeWorker) DeadLetters(context.Context, int) ([]claudemem.DeadLetter, 
 }
 
 func (f *fakeWorker) Unread(context.Context, claudemem.Millis) ([]store.Unread, error) {
-	return []store.Unread{{Reason: claudemem.UnreadUnusable, Events: 3, At: 1_790_000_000_000}}, nil
+	return []store.Unread{{Reason: claudemem.UnreadUnusable, Events: 3, Kept: 3, At: 1_790_000_000_000}}, nil
 }
 
 func (f *fakeWorker) Revive(_ context.Context, keys ...string) (int, error) {
 	f.revived = keys
 	return len(f.dead), nil
 }
+
+func (f *fakeWorker) RetryUnread(context.Context) (int, error) { return 3, nil }
 
 func (f *fakeWorker) Symbols(_ context.Context, q claudemem.Query, name string) ([]claudemem.SymbolChange, error) {
 	f.queried = append(f.queried, q)

@@ -311,10 +311,10 @@ func TestRetryNamesWhatToRevive(t *testing.T) {
 		body, want string
 		keys       []string
 	}{
-		{``, `{"revived":1}`, nil},
-		{`{}`, `{"revived":1}`, nil},
-		{`{"keys":["a","b"]}`, `{"revived":1}`, []string{"a", "b"}},
-		{`{"keys":[]}`, `{"revived":0}`, []string{"untouched"}},
+		{``, `{"revived":1,"unread":3}`, nil},
+		{`{}`, `{"revived":1,"unread":3}`, nil},
+		{`{"keys":["a","b"]}`, `{"revived":1,"unread":0}`, []string{"a", "b"}},
+		{`{"keys":[]}`, `{"revived":0,"unread":0}`, []string{"untouched"}},
 	} {
 		s.revived = []string{"untouched"}
 		got := s.do(t, s.unix, "POST", "/api/queue/retry", tt.body)

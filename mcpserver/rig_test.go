@@ -45,6 +45,8 @@ func (k kept) HideObservation(ctx context.Context, id claudemem.ObservationID, p
 	return 0, k.HideWithoutPurge(ctx, id)
 }
 
+func (k kept) RetryUnread(ctx context.Context) (int, error) { return k.HastenUnread(ctx) }
+
 func newMemory(t testing.TB) *memory {
 	t.Helper()
 	folder := t.TempDir()

@@ -2,10 +2,12 @@ package main
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 
 	"claudemem"
 	"claudemem/api"
+	"claudemem/store"
 	"claudemem/text"
 
 	"github.com/spf13/cobra"
@@ -38,7 +40,7 @@ transient, prompt_too_long, cap, unusable, refused, error; "kept" are those whos
 			return err
 		}
 		a.people().queue(&q)
-		if len(q.DeadLetters) > 0 {
+		if len(q.DeadLetters) > 0 || slices.ContainsFunc(q.Unread, func(u store.Unread) bool { return u.Kept > 0 }) {
 			a.note("`claude-mem queue retry` retries them")
 		}
 		return nil
@@ -95,11 +97,17 @@ func unreadMeaning(r claudemem.UnreadReason) string {
 func (a *app) queueRetryCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "retry [KEY...]",
-		Short: "Retry failed events",
+		Short: "Retry failed events, and those that no model has read",
 		Long: `Put the named dead letters, or all of them, back in the queue. ` + "`claude-mem queue`" + `
 shows their keys. Without a worker they are distilled when the next one starts.
 
-JSON: {"revived": N}.`,
+Without a key, turns that were remembered without the model are shown to it too, the newest
+first, as soon as the provider answers. Their records keep their numbers; what you have
+edited stays, and nothing that you have deleted comes back. The worker does this by itself
+when the provider answers again or another one is chosen.
+
+JSON: {"revived": N, "unread": N}: the failed events that were put back, and the events that
+will be shown to the model.`,
 		Example: "  claude-mem queue retry",
 	}
 	asJSON := jsonFlag(cmd)
@@ -118,6 +126,9 @@ JSON: {"revived": N}.`,
 		}
 		return a.show(*asJSON, done, func(p *printer) {
 			p.printf("%s put back in the queue\n", text.Count(done.Revived, "event"))
+			if done.Unread > 0 {
+				p.printf("%s that no model has read: shown to it when it answers\n", text.Count(done.Unread, "event"))
+			}
 			if left := len(keys) - done.Revived; left > 0 {
 				a.note("%s matched no failed event.", text.Count(left, "key"))
 			}

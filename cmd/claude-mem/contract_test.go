@@ -314,7 +314,7 @@ var neverSeen = map[string]string{
 	"OtherPlugin.id":                   "there is no other plugin", "OtherPlugin.enabled": "as id", "OtherPlugin.installed": "as id",
 	"Origin.key": "only scenarios have a worker", "Origin.value": "as key", "Origin.origin": "as key",
 	"Books.forgotten": "no turn was private after the fact",
-	"Unread.reason":   "no scenario has a model", "Unread.events": "as reason", "Unread.at": "as reason",
+	"Unread.reason":   "no scenario has a model", "Unread.events": "as reason", "Unread.kept": "as reason", "Unread.at": "as reason",
 }
 
 func TestJSONContract(t *testing.T) {
