@@ -27,7 +27,7 @@ var (
 	// remotes are programs that work on another machine.
 	remotes = text.Set("ssh scp sftp mosh")
 	// showNothing are programs that show nothing of the files that they name.
-	showNothing = text.Set("cd pushd popd mkdir rmdir touch rm chmod chown kill pkill export unset which whereis type echo printf test [ [[ true false sleep")
+	showNothing = text.Set("tee cd pushd popd mkdir rmdir touch rm chmod chown kill pkill export unset which whereis type echo printf test [ [[ true false sleep")
 	// valueOptionsOfFetchers have a value that is no address.
 	valueOptionsOfFetchers = text.Set("-o --output -O -d --data --data-raw --data-binary --data-urlencode -H --header -X --request -u --user -A --user-agent -F --form -b --cookie -c --cookie-jar -w --write-out -m --max-time --connect-timeout --retry --cacert --cert --key --unix-socket")
 	// outputOptions are followed by the name of a file that is written.
