@@ -208,6 +208,28 @@ func (s Set) File(file, cwd string) bool { return s.file(file, cwd, false) }
 // globs at any depth count only if they begin with a dot too.
 func (s Set) DotFile(file, cwd string) bool { return s.file(file, cwd, true) }
 
+// MayMatch reports whether a pattern of a shell (.e*, *.pem) can expand to a file that a
+// glob matches: whether it matches the glob's name without wildcards. A pattern without
+// a letter of its own (*) does not count.
+func (s Set) MayMatch(pattern string) bool {
+	name := pattern[strings.LastIndexAny(pattern, `/\`)+1:]
+	if strings.Trim(name, "*?[]") == "" {
+		return false
+	}
+	for _, g := range s.patterns {
+		own := g.text[strings.LastIndexByte(g.text, '/')+1:]
+		if !g.name && !strings.ContainsAny(pattern, `/\`) || strings.HasPrefix(own, ".") != strings.HasPrefix(name, ".") && name[0] != '[' {
+			continue
+		}
+		for _, wild := range [...]string{"", "x"} {
+			if matchName(name, strings.ReplaceAll(strings.ReplaceAll(own, "*", wild), "?", "x"), true) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // file reports whether a glob covers a file, in any letter case; cwd is where a relative
 // path begins. With dotted only rooted globs and those that begin with a dot count.
 func (s Set) file(file, cwd string, dotted bool) bool {

@@ -42,7 +42,9 @@ const (
 // stripped first: one that opens in the middle would be missed later. It returns the
 // names of the members whose texts were cut.
 func dropMiddles(e *claudemem.Event) (cut []string) {
-	e.Prompt = dropMiddle(e.Prompt)
+	if len(e.Prompt) > longestWhole {
+		e.Prompt = dropMiddle(redact.StripTyped(e.Prompt))
+	}
 	e.ToolError = dropMiddle(e.ToolError)
 	e.LastAssistantMessage = dropMiddle(e.LastAssistantMessage)
 	for _, raw := range []*json.RawMessage{&e.ToolInput, &e.ToolResponse} {

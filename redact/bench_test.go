@@ -77,3 +77,17 @@ func BenchmarkPEMMarkers(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkEdit500KB scans an Edit whose two texts have 250 KB each.
+func BenchmarkEdit500KB(b *testing.B) {
+	e := cleanEvent(b, 250_000)
+	text := quoteJSON(b, strings.Repeat("\tfor i := range parts { total += len(parts[i].Text) } // \"quoted\"\n\tif a < b && c[i] == \"x\" { call(a, b, \"name\", 'c') }\n", 2200))
+	e.ToolName, e.ToolInput = "Edit", json.RawMessage(`{"file_path":"/home/dev/project/src/server.go","old_string":`+text+`,"new_string":"x"}`)
+	b.ReportAllocs()
+	b.SetBytes(int64(len(e.ToolInput) + len(e.ToolResponse)))
+	for b.Loop() {
+		if Event(&e, globs) != nil {
+			b.Fatal("not clean")
+		}
+	}
+}

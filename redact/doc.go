@@ -13,6 +13,6 @@
 //
 // Place in the flow: the hook calls [Event] before anything leaves its process;
 // intake calls it again through redact/rules, which adds the kinds of [Kinds] that a
-// name or a place tells. [KindOfPrompt] tells both which turns are private. The hook
+// word near them tells. [KindOfPrompt] tells both which turns are private. The hook
 // links this package: standard library only, no regexp.
 package redact

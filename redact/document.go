@@ -20,6 +20,9 @@ type jsonString struct {
 	key int
 	// array is the array that the string is an element of, 0 when it is none.
 	array int
+	// block is the array that the object of the string is an element of, 0 for none;
+	// inArray is the innermost array around the string.
+	block, inArray int
 	// object is the object that a key belongs to.
 	object int
 }
@@ -30,6 +33,8 @@ func parseDocument(raw []byte) (document, bool) {
 	type container struct {
 		array  int // 0 for an object
 		object int // 0 for an array
+		block  int // the array that an object is an element of
+		around int // the innermost array
 		key    int // of the value being read
 	}
 	open := make([]container, 1, 8)
@@ -40,17 +45,17 @@ func parseDocument(raw []byte) (document, bool) {
 		switch kind {
 		case '{':
 			objects++
-			open = append(open, container{object: objects, key: -1})
+			open = append(open, container{object: objects, block: top.array, around: top.around, key: -1})
 		case '[':
 			arrays++
-			open = append(open, container{array: arrays, key: top.key})
+			open = append(open, container{array: arrays, around: arrays, key: top.key})
 		case '}', ']':
 			open = open[:len(open)-1]
 		case jsonscan.Key:
 			top.key = len(d.strings)
-			d.strings = append(d.strings, jsonString{start: start, end: end, isKey: true, key: -1, object: top.object})
+			d.strings = append(d.strings, jsonString{start: start, end: end, isKey: true, key: -1, object: top.object, block: top.block, inArray: top.around})
 		case jsonscan.String:
-			d.strings = append(d.strings, jsonString{start: start, end: end, key: top.key, array: top.array})
+			d.strings = append(d.strings, jsonString{start: start, end: end, key: top.key, array: top.array, block: top.block, inArray: top.around})
 		}
 	})
 	if !ok {

@@ -1,5 +1,7 @@
 package redact
 
+import "strings"
+
 // Text within text has escapes: \u0022 and \x22 in strings of code and logs, %22 in
 // addresses, &quot; in XML. A secret behind them is found in a decoded copy of the
 // text around them.
@@ -39,25 +41,32 @@ func escapeAt(s string, i int) (c byte, end int, ok bool) {
 			return hexValue(s[i+1])<<4 | hexValue(s[i+2]), i + 3, true
 		}
 	case '&':
-		return entityAt(s, i)
+		return entityAt(s, i+1)
+	case 0xef: // the full-width signs < and >
+		if strings.HasPrefix(s[i:], "\uff1c") || strings.HasPrefix(s[i:], "\uff1e") {
+			return s[i+2] - 0x9c + '<', i + 3, true
+		}
 	}
 	return 0, 0, false
 }
 
-// entityAt is escapeAt for the entities of XML.
+// entityAt is escapeAt for the entities of XML; i is behind the '&'.
 func entityAt(s string, i int) (c byte, end int, ok bool) {
+	if i >= len(s) || !oneOf(s[i], "#qalg") {
+		return 0, 0, false
+	}
 	for _, e := range [...]struct {
 		name string
 		c    byte
-	}{{"&quot;", '"'}, {"&apos;", '\''}, {"&amp;", '&'}, {"&lt;", '<'}, {"&gt;", '>'}} {
+	}{{"quot;", '"'}, {"apos;", '\''}, {"amp;", '&'}, {"lt;", '<'}, {"gt;", '>'}} {
 		if len(s)-i >= len(e.name) && s[i:i+len(e.name)] == e.name {
 			return e.c, i + len(e.name), true
 		}
 	}
-	if i+3 >= len(s) || s[i+1] != '#' {
+	if i+2 >= len(s) || s[i] != '#' {
 		return 0, 0, false
 	}
-	j, base, n := i+2, 10, 0
+	j, base, n := i+1, 10, 0
 	if s[j]|0x20 == 'x' {
 		j, base = j+1, 16
 	}
@@ -84,7 +93,7 @@ func hexValue(c byte) byte {
 // nextEscape returns the position of the first escape in s[from:to], to if there is none.
 func nextEscape(s string, from, to int) int {
 	for i := from; i < to; i++ {
-		if c := s[i]; c == '%' || c == '\\' || c == '&' {
+		if c := s[i]; c == '%' || c == '\\' || c == '&' || c == 0xef {
 			if _, _, ok := escapeAt(s, i); ok {
 				return i
 			}
@@ -154,7 +163,7 @@ func secretsDecoded(s string, start, end, depth int, found []span) []span {
 // begins. Beside other escapes \n and \" are escapes too.
 func decodedAt(s string, i int) (byte, int) {
 	switch s[i] {
-	case '%', '&':
+	case '%', '&', 0xef:
 		if c, end, ok := escapeAt(s, i); ok {
 			return c, end
 		}

@@ -13,7 +13,7 @@ func Event(e *claudemem.Event, withheld glob.Set) map[string]int {
 	var counts map[string]int
 	withhold(e, withheld, &counts)
 	for _, text := range Texts(e) {
-		*text = scrub(*text, &counts)
+		*text = scrub(*text, text == &e.Prompt, &counts)
 	}
 	e.ToolInput = scrubJSON(e.ToolInput, &counts)
 	e.ToolResponse = scrubJSON(e.ToolResponse, &counts)

@@ -154,6 +154,7 @@ func TestJSON(t *testing.T) {
 		{"tag to the end of the lines", `{"lines":["+a","+<private>","+hush"],"q":"/b"}`, `{"lines":["+a","+",""],"q":"/b"}`},
 		{"tag to the end of a value", `{"a":"x <private> y","b":"z"}`, `{"a":"x ","b":"z"}`},
 		{"tag over content blocks", `[{"type":"text","text":"a<private>hush"},{"type":"text","text":"hush</private>z"}]`, `[{"type":"text","text":"a"},{"type":"","text":"z"}]`},
+		{"tag to the end of the content blocks", `{"content":[{"type":"text","text":"a<private>hush"},{"type":"text","text":"hush"},{"type":"image","source":{"data":"hush"}}],"z":"z"}`, `{"content":[{"type":"text","text":"a"},{"type":"","text":""},{"type":"","source":{"data":"hush"}}],"z":"z"}`},
 		{"key over lines of a patch", `["-----BEGIN PRIVATE KEY-----","MIIEvQIBADANBgkqhkiG9w0B","-----END PRIVATE KEY-----","z"]`, `["[redacted:private-key]","","","z"]`},
 		{"no JSON", `{"a":"<private>x`, `"{\"a\":\""`},
 		{"two values", `1 "<private>" 2`, `"1 \""`},
@@ -195,6 +196,15 @@ func TestEventWithholdsFiles(t *testing.T) {
 		{"heredoc", `{"command":"cat > .env <<EOF\nCOLOUR=blue\nEOF"}`, `{"stdout":""}`, "", true},
 		{"echo into", `{"command":"echo COLOUR=blue > .env"}`, `{"stdout":""}`, "", true},
 		{"failed cat", `{"command":"cat .env; false"}`, ``, "Exit code 1\nCOLOUR=blue", true},
+		{"pattern of a shell", `{"command":"cat .e*"}`, `{"stdout":"COLOUR=blue"}`, "", true},
+		{"pattern with a set", `{"command":"cat config/.[e]nv"}`, `{"stdout":"COLOUR=blue"}`, "", true},
+		{"pattern of keys", `{"command":"head *.pem"}`, `{"stdout":"COLOUR=blue"}`, "", true},
+		{"pattern of all", `{"command":"wc -l *"}`, `{"stdout":"COLOUR=blue"}`, "", false},
+		{"pattern of others", `{"command":"cat src/*.go"}`, `{"stdout":"COLOUR=blue"}`, "", false},
+		{"diff", `{"command":"git diff"}`, `{"stdout":"diff --git a/.env b/.env\nindex 1..2 100644\n--- a/.env\n+++ b/.env\n@@ -1 +1 @@\n-COLOUR=blue\n+COLOUR=blue2\n"}`, "", true},
+		{"diff of another", `{"command":"git diff"}`, `{"stdout":"diff --git a/a.go b/a.go\n@@ -1 +1 @@\n-COLOUR=blue\ndiff --git a/.env b/.env\n"}`, "", false},
+		{"search", `{"command":"grep -rn blue ."}`, `{"stdout":"./config/.env:3:COLOUR=blue\n"}`, "", true},
+		{"head of several", `{"command":"head $(ls -A)"}`, `{"stdout":"==> .env <==\nCOLOUR=blue\n\n==> a.go <==\npackage a\n"}`, "", true},
 		{"other file", `{"file_path":"/p/a.go"}`, `{"content":"COLOUR=blue"}`, "", false},
 		{"jq", `{"command":"jq .data.key x.json"}`, `{"stdout":"COLOUR=blue"}`, "", false},
 		{"other command", `{"command":"echo environment"}`, `{"stdout":"COLOUR=blue"}`, "", false},
@@ -283,4 +293,29 @@ func FuzzJSON(f *testing.F) {
 		e := claudemem.Event{Kind: claudemem.KindTool, ToolInput: json.RawMessage(raw), ToolResponse: json.RawMessage(raw)}
 		Event(&e, globs)
 	})
+}
+
+// TestReportsOfWithheldFiles checks that assignments in a text that names a withheld file
+// are masked, and those in others are not.
+func TestReportsOfWithheldFiles(t *testing.T) {
+	for _, tt := range []struct{ text, want string }{
+		{"The `.env` has:\n\nCOLOUR=blue\n- `LIMIT=\"5\"`\n", "The `.env` has:\n\nCOLOUR=" + Mask(ruleWithheld) + "\n- `LIMIT=\"" + Mask(ruleWithheld) + "\"`\n"},
+		{"I set COLOUR=blue in main.go", "I set COLOUR=blue in main.go"},
+		{"the file .env is read first; x=1, a == b", "the file .env is read first; x=1, a == b"},
+		{".env sets COLOUR=$COLOUR", ".env sets COLOUR=$COLOUR"},
+	} {
+		e := claudemem.Event{Kind: claudemem.KindStop, LastAssistantMessage: tt.text}
+		Event(&e, globs)
+		if e.LastAssistantMessage != tt.want {
+			t.Errorf("%q became %q, want %q", tt.text, e.LastAssistantMessage, tt.want)
+		}
+		e = claudemem.Event{Kind: claudemem.KindTool, ToolName: "Task", ToolResponse: json.RawMessage(`[{"type":"text","text":` + quoteJSON(t, tt.text) + `}]`)}
+		Event(&e, globs)
+		if text := string(e.ToolResponse); strings.Contains(text, "blue") != strings.Contains(tt.want, "blue") {
+			t.Errorf("%q became %s", tt.text, text)
+		}
+		if Event(&e, globs)[ruleWithheld] != 0 {
+			t.Errorf("masked twice: %s", e.ToolResponse)
+		}
+	}
 }

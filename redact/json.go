@@ -18,7 +18,7 @@ func scrubJSON(raw []byte, counts *map[string]int) []byte {
 	}
 	d, ok := parseDocument(raw)
 	if !ok {
-		return jsonscan.AppendQuote(nil, scrub(strings.ToValidUTF8(string(raw), "\ufffd"), counts))
+		return jsonscan.AppendQuote(nil, scrub(strings.ToValidUTF8(string(raw), "\ufffd"), false, counts))
 	}
 	d.scrub(counts)
 	return d.encode()
@@ -33,7 +33,7 @@ func cleanJSON(raw []byte) bool {
 		n := bytes.IndexByte(raw[i:], '"')
 		if n < 0 {
 			// Only text that is not JSON has more than punctuation here.
-			return !dirty(view(raw[i:]))
+			return !dirty(view(raw[i:]), false)
 		}
 		i += n
 		end := jsonscan.StringEnd(raw, i)
@@ -50,7 +50,7 @@ func cleanJSON(raw []byte) bool {
 				text = buffer
 			}
 			// The key of a PEM block may be in the strings that follow.
-			if dirty(view(text)) || bytes.Contains(text, []byte(pemBegin)) {
+			if dirty(view(text), false) || bytes.Contains(text, []byte(pemBegin)) {
 				return false
 			}
 			body = rest
@@ -118,7 +118,7 @@ func (d *document) scrub(counts *map[string]int) {
 	}
 	for i := range d.strings {
 		s := &d.strings[i]
-		s.set(scrub(s.text, counts))
+		s.set(scrub(s.text, false, counts))
 		if !s.isKey {
 			d.maskByKey(s, counts)
 		}
@@ -166,7 +166,7 @@ func (d *document) spansStrings() bool {
 		if strings.Contains(s, pemBegin) && !strings.Contains(s, "-----END") {
 			return true
 		}
-		if cuts := tagSpans(s, nil); len(cuts) > 0 && cuts[len(cuts)-1].end == len(s) {
+		if cuts := tagSpans(s, false, nil); len(cuts) > 0 && cuts[len(cuts)-1].end == len(s) {
 			return true
 		}
 	}
@@ -175,11 +175,12 @@ func (d *document) spansStrings() bool {
 
 // stripAcross strips tags and masks PEM blocks in the document's values joined to
 // one text, one line each. A tag that is never closed extends to the end of its
-// string, or of its array: the lines of a patch are an array.
+// string, or of its array: the lines of a patch are an array, and so are the content
+// blocks of a message.
 func (d *document) stripAcross(counts *map[string]int) {
 	for range maxStripPasses {
 		text, starts := d.join()
-		cuts := tagSpans(text, func(at int) int { return d.fieldEnd(starts, at) })
+		cuts := tagSpans(text, false, func(at int) int { return d.fieldEnd(starts, at) })
 		cuts = d.addPrivateKeys(text, cuts, counts)
 		if len(cuts) == 0 {
 			return
@@ -205,13 +206,19 @@ func (d *document) join() (string, []int) {
 }
 
 // fieldEnd returns the end of the string at a position of the joined text, or the
-// end of the array that it belongs to.
+// end of the array that it, or the content block whose text it is, belongs to.
 func (d *document) fieldEnd(starts []int, at int) int {
 	next, _ := slices.BinarySearch(starts[:len(d.strings)], at+1)
 	last := next - 1
 	if array := d.strings[last].array; array != 0 {
 		for last+1 < len(d.strings) && d.strings[last+1].array == array {
 			last++
+		}
+	} else if block := d.strings[last].block; block != 0 && d.keyOf(&d.strings[last]) == "text" {
+		for i := last + 1; i < len(d.strings) && d.strings[i].inArray >= block; i++ {
+			if d.strings[i].block == block {
+				last = i
+			}
 		}
 	}
 	return starts[last+1] - 1

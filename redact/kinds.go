@@ -2,8 +2,9 @@ package redact
 
 // A Kind is a form of token that vendors hand out, or several forms of the same
 // vendor. The table below is the only place where one is written down: the
-// scanner of this package finds those with Prefixes in the host's time, package
-// redact/rules finds those with Names or Near in the worker's.
+// scanner of this package finds those with Prefixes, and those with Names before an
+// operator, in the host's time; package redact/rules finds those with Near, and Names
+// farther away, in the worker's.
 //
 // The facts (prefixes, alphabets, lengths, names near a token) were collected
 // from the rules of gitleaks (MIT, see NOTICE) and from vendors' documentation;

@@ -61,23 +61,27 @@ func Count(counts *map[string]int, rule string) {
 	(*counts)[rule]++
 }
 
-// dirty reports whether s has a tag or a secret.
-func dirty(s string) bool {
+// dirty reports whether s has a tag or a secret. typed: the user typed it.
+func dirty(s string, typed bool) bool {
 	tags := tagReader{s: s}
-	if _, _, ok := tags.next(); ok {
+	_, t, found := tags.next()
+	if found && t.plain {
 		return true
 	}
 	sc := scanner{s: s}
 	if _, found := sc.next(); found {
 		return true
 	}
+	if (found || sc.escape > 0) && len(tagSpans(s, typed, nil)) > 0 {
+		return true
+	}
 	return sc.escape > 0 && len(escapedSecrets(s, sc.escape-1, maxEscapes)) > 0
 }
 
-// scrub strips tags and masks secrets.
-func scrub(s string, counts *map[string]int) string {
-	if !dirty(s) {
+// scrub strips tags and masks secrets. typed: the user typed s.
+func scrub(s string, typed bool, counts *map[string]int) string {
+	if !dirty(s, typed) {
 		return s
 	}
-	return maskText(StripTags(s), counts)
+	return maskText(stripTags(s, typed), counts)
 }

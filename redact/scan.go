@@ -32,7 +32,7 @@ const (
 	ruleAssigned      = "assigned-secret"
 )
 
-// Kinds of anchors. A byte has one of the first ten, and anchorToken beside it when
+// Kinds of anchors. A byte has one of the first eleven, and anchorToken beside it when
 // a prefix of Kinds has its anchor there.
 const (
 	noAnchor byte = iota
@@ -42,6 +42,7 @@ const (
 	anchorB
 	anchorBackslash
 	anchorWord
+	anchorKey
 	anchorTag
 	anchorComma
 	anchorEscape
@@ -53,12 +54,12 @@ var anchors = [256]byte{
 	'-': anchorDash | anchorToken, 'J': anchorJ | anchorToken,
 	'B': anchorB | anchorToken, 'b': anchorB | anchorToken,
 	'\\': anchorBackslash,
-	'<':  anchorTag, ',': anchorComma, '%': anchorEscape, '&': anchorEscape,
+	'<':  anchorTag, ',': anchorComma, '%': anchorEscape, '&': anchorEscape, 0xef: anchorEscape,
 	'w': anchorWord, 'W': anchorWord,
 	'_': anchorToken, '.': anchorToken, '~': anchorToken,
-	'A': anchorToken, 'I': anchorToken, 'K': anchorWord | anchorToken, 'R': anchorToken, 'T': anchorToken,
-	'V': anchorWord | anchorToken, 'X': anchorToken, 'Z': anchorToken,
-	'D': anchorToken, 'Q': anchorToken, 'j': anchorToken, 'k': anchorWord | anchorToken, 'p': anchorWord | anchorToken, 'z': anchorToken,
+	'A': anchorToken, 'I': anchorToken, 'K': anchorKey | anchorToken, 'R': anchorToken, 'T': anchorToken,
+	'V': anchorKey | anchorToken, 'X': anchorToken, 'Z': anchorToken,
+	'D': anchorToken, 'Q': anchorToken, 'j': anchorToken, 'k': anchorKey | anchorToken, 'p': anchorWord | anchorToken, 'z': anchorToken,
 }
 
 // ruleOfToken returns the rule of the token that v is, otherwise if it is none.
@@ -127,13 +128,11 @@ func (sc *scanner) next() (span, bool) {
 // the first one there.
 func (sc *scanner) scan() (span, bool) {
 	s, from := sc.s, sc.at
-	for i := from; i < len(s); i++ {
+	stop := sc.stop()
+	for i := from; i < stop; i++ {
 		kind := anchors[s[i]]
 		if kind == noAnchor {
 			continue
-		}
-		if len(sc.queue) > 0 && i >= sc.queue[0].end {
-			return span{}, false
 		}
 		var found span
 		ok := false
@@ -152,28 +151,46 @@ func (sc *scanner) scan() (span, bool) {
 			}
 			if found, ok = secretAtAssign(s, i); ok {
 				found.rule = ruleOfToken(s[found.start:min(found.end, found.start+maxQuoted)], found.rule)
-			} else if s[i] == ':' && strings.HasSuffix(s[:i], "ata") || strings.HasSuffix(s[:i], `ata"`) {
+			} else if i > 4 && s[i] == ':' && (s[i-1] == 'a' || s[i-1] == '"') && (s[i-2] == 't' || s[i-2] == 'a' || s[i-2] == '\\') {
 				sc.queueManifest(i)
+				stop = sc.stop()
 			}
 		case anchorDash:
-			found, ok = secretAtDash(s, i)
+			if i+2 < len(s) && (s[i+1] == '-' || i > 0 && (s[i-1] <= ' ' || s[i+1] == 'L' || oneOf(s[i-1], "\"'`,[(\\"))) {
+				found, ok = secretAtDash(s, i)
+			}
 		case anchorJ:
 			var skip int
 			if found, skip, ok = secretAtJ(s, i); skip > i {
 				i = skip - 1
 			}
 		case anchorB:
-			if found, ok = secretAtB(s, i); !ok {
+			if i+1 == len(s) {
+				break
+			}
+			switch s[i+1] {
+			case 'e', 'a':
+				found, ok = secretAtB(s, i)
+			case 'y', 'Y':
 				found, ok = secretAtWord(s, i)
 			}
-		case anchorWord:
-			found, ok = secretAtWord(s, i)
+		case anchorWord: // passWord, passPhrase
+			if i > 0 && s[i-1]|0x20 == 's' {
+				found, ok = secretAtWord(s, i)
+			}
+		case anchorKey: // Key, toKen, enV
+			if i+1 < len(s) && (s[i+1]|0x20 == 'e' || s[i+1] == ' ' && s[i] == 'V') {
+				found, ok = secretAtWord(s, i)
+			}
 		case anchorTag:
 			if i+1 < len(s) && s[i+1] == '/' {
 				found, ok = secretElement(s, i)
 			}
 		case anchorComma:
-			found, ok = sc.secretAtComma(i)
+			if i > 0 && (s[i-1] == '"' || s[i-1] == '\'' || i+1 < len(s) && s[i+1] > ' ' && isAlnum(s[i-1])) {
+				found, ok = sc.secretAtComma(i)
+				stop = sc.stop()
+			}
 		case anchorBackslash:
 			if i+1 == len(s) || s[i+1] != 'u' && s[i+1] != 'x' { // the last of several decides
 				continue
@@ -196,12 +213,17 @@ func (sc *scanner) scan() (span, bool) {
 	return span{}, false
 }
 
+// stop returns where scan ends: at the end of the first secret of the queue.
+func (sc *scanner) stop() int {
+	if len(sc.queue) > 0 {
+		return sc.queue[0].end
+	}
+	return len(sc.s)
+}
+
 // secretAtDash returns the secret that begins with the '-' at i, or the value of the
 // option there; false for none.
 func secretAtDash(s string, i int) (span, bool) {
-	if i+2 >= len(s) {
-		return span{}, false
-	}
 	switch {
 	case s[i+1] != '-':
 		if s[i+1] == 'L' && strings.HasPrefix(s[i:], "-Lines: ") && strings.HasSuffix(s[:i], "Private") {

@@ -36,20 +36,27 @@ const (
 // StripTags removes the tags private, claude-mem-context, system-reminder,
 // system_instruction, system-instruction and persisted-output with their content:
 // in any letter case, with attributes or white space in the tag, nested, and with
-// '<' and '>' written as \u003c and \u003e (JSON within a string). A tag that is not
-// closed extends to the end of s; a closing tag without an opening one is removed
-// alone.
-func StripTags(s string) string {
+// '<' and '>' written as escapes (\u003c, &lt;) or as full-width signs, and with
+// invisible characters within. A tag that is not closed extends to the end of s, a
+// closing tag without an opening one is removed alone: both only if they are written
+// plainly, as text about tags has them too.
+func StripTags(s string) string { return stripTags(s, false) }
+
+// StripTyped is StripTags for what the user typed: tags in escapes, with no-break spaces
+// or invisible characters count there even if they are not closed.
+func StripTyped(s string) string { return stripTags(s, true) }
+
+// stripTags is StripTyped if typed, StripTags otherwise.
+func stripTags(s string, typed bool) string {
 	for range maxStripPasses {
-		cuts := tagSpans(s, nil)
+		cuts := tagSpans(s, typed, nil)
 		if len(cuts) == 0 {
 			return s
 		}
 		s = applySpans(s, cuts)
 	}
-	tags := tagReader{s: s}
-	if start, _, ok := tags.next(); ok {
-		return s[:start]
+	if cuts := tagSpans(s, typed, nil); len(cuts) > 0 {
+		return s[:cuts[0].start]
 	}
 	return s
 }
@@ -73,7 +80,7 @@ func KindOfPrompt(prompt string) PromptKind {
 		return PromptOpen
 	case whollyPrivate(claudemem.TypedText(prompt)):
 		return PromptPrivate
-	case strings.TrimSpace(claudemem.TypedText(StripTags(prompt))) == "":
+	case strings.TrimSpace(claudemem.TypedText(StripTyped(prompt))) == "":
 		return PromptOfHost
 	}
 	return PromptOpen
@@ -81,13 +88,13 @@ func KindOfPrompt(prompt string) PromptKind {
 
 // whollyPrivate reports whether a prompt has a private tag and nothing beside it.
 func whollyPrivate(prompt string) bool {
-	for tags := (tagReader{s: prompt}); ; {
+	for tags := (tagReader{s: prompt, all: true}); ; {
 		_, t, ok := tags.next()
 		if !ok {
 			return false
 		}
 		if t.name == tagPrivate {
-			return strings.TrimSpace(StripTags(prompt)) == ""
+			return strings.TrimSpace(StripTyped(prompt)) == ""
 		}
 	}
 }
@@ -117,13 +124,14 @@ func applySpans(s string, spans []span) string {
 	return b.String()
 }
 
-// tagSpans returns the spans that one pass removes. fieldEnd returns the end of a
+// tagSpans returns the spans that one pass removes. If typed is false, tags that are not
+// written plainly count only if they are closed. fieldEnd returns the end of a
 // tag that is never closed by the position where it opens; nil means the end of s.
-func tagSpans(s string, fieldEnd func(int) int) []span {
+func tagSpans(s string, typed bool, fieldEnd func(int) int) []span {
 	var cuts, strays []span
 	var searches [len(tagNames)]int     // that found no end, by name
 	var neverClosed [len(tagNames)]bool // no closing tag of this name is left
-	tags := tagReader{s: s}
+	tags := tagReader{s: s, all: true}
 	for {
 		start, t, ok := tags.next()
 		if !ok {
@@ -134,7 +142,9 @@ func tagSpans(s string, fieldEnd func(int) int) []span {
 			return cuts
 		}
 		if t.closing {
-			strays = append(strays, span{start: start, end: t.end})
+			if typed || t.plain {
+				strays = append(strays, span{start: start, end: t.end})
+			}
 			continue
 		}
 		var end int
@@ -145,6 +155,9 @@ func tagSpans(s string, fieldEnd func(int) int) []span {
 			neverClosed[t.name] = !seen
 		}
 		if !closed {
+			if !typed && !t.plain {
+				continue
+			}
 			searches[t.name]++
 			switch {
 			case searches[t.name] <= maxSearches && t.selfClosing:
@@ -186,30 +199,39 @@ func closingEnd(tags tagReader, t tag) (end int, closed, seen bool) {
 type tag struct {
 	name                 int // index into tagNames
 	closing, selfClosing bool
-	end                  int // after its '>'
+	plain                bool // written with '<' or \u003c, without invisible characters
+	end                  int  // after its '>'
 }
 
 // A tagReader iterates over the tags of s from at on.
 type tagReader struct {
 	s  string
 	at int
-	// bracket and escape cache the positions of the next '<' and the next \u003:
-	// searching for each tag anew would take quadratic time.
-	bracket, escape int
-	looked          bool
+	// all: tags that do not begin with '<' or \u003 are read too.
+	all bool
+	// starts caches the positions of the next '<', the next \u003, …: searching for
+	// each tag anew would take quadratic time.
+	starts [len(tagStarts)]int
+	looked bool
 }
+
+// tagStarts are what a tag begins with, the first two in host's time.
+var tagStarts = [...]string{"<", `\u003`, "&lt;", "&#", `\u0026`, `\x3`, "%3", "\uff1c"}
 
 // next returns the next tag and where it starts.
 func (r *tagReader) next() (int, tag, bool) {
 	for r.at < len(r.s) {
-		if !r.looked || r.bracket < r.at {
-			r.bracket = indexFrom(r.s, r.at, "<")
-		}
-		if !r.looked || r.escape < r.at {
-			r.escape = indexFrom(r.s, r.at, `\u003`)
+		i := len(r.s)
+		for n, start := range tagStarts {
+			if n > 1 && !r.all {
+				break
+			}
+			if !r.looked || r.starts[n] < r.at {
+				r.starts[n] = indexFrom(r.s, r.at, start)
+			}
+			i = min(i, r.starts[n])
 		}
 		r.looked = true
-		i := min(r.bracket, r.escape)
 		if i == len(r.s) {
 			break
 		}
@@ -240,18 +262,22 @@ func parseTag(s string, i int) (tag, bool) {
 	if j == i {
 		return tag{}, false
 	}
+	start, t := i, tag{plain: s[i] == '<' || strings.HasSuffix(s[:j-1], "u003")}
 	j = skipSpace(s, j)
-	var t tag
 	if k := skipBackslashes(s, j); k < len(s) && s[k] == '/' { // </ or <\/
 		t.closing = true
 		j = skipSpace(s, k+1)
+	} else if _, k, ok := escapeAt(s, min(j, len(s)-1)); ok && s[j] == '%' { // %2F
+		t.closing = true
+		j = skipSpace(s, k)
 	}
-	name, ok := tagName(s, j)
+	name, end, ok := tagName(s, j)
 	if !ok {
 		return tag{}, false
 	}
 	t.name = name
-	j += len(tagNames[name])
+	j = end
+	t.plain = t.plain && onlyASCII(s[start:min(len(s), j+1)])
 	if t.closing {
 		j = skipSpace(s, j)
 		t.end = j + bracket(s, j, '>')
@@ -282,39 +308,81 @@ func bracket(s string, i int, c byte) int {
 	if s[i] == c {
 		return 1
 	}
-	if s[i] != '\\' {
-		return 0
+	found, end, ok := escapeAt(s, i)
+	if ok && found == '&' { // \u0026lt;
+		found, end, ok = entityAt(s, end)
 	}
-	j := skipBackslashes(s, i)
-	if len(s)-j < 5 || s[j] != 'u' || s[j+1] != '0' || s[j+2] != '0' || s[j+3] != '3' {
-		return 0
-	}
-	if last := s[j+4] | 0x20; c == '<' && last == 'c' || c == '>' && last == 'e' {
-		return j + 5 - i
+	if ok && found == c {
+		return end - i
 	}
 	return 0
 }
 
-// tagName returns the index of the name that stands at i; false for a name that is not
-// ours.
-func tagName(s string, i int) (int, bool) {
+// tagName returns the index of the name that stands at i and its end; false for a name
+// that is not ours. Invisible characters within it do not count.
+func tagName(s string, i int) (name, end int, ok bool) {
 	if i >= len(s) {
-		return 0, false
+		return 0, 0, false
 	}
 	switch s[i] | 0x20 {
 	case 'p', 'c', 's':
 	default:
-		return 0, false
+		return 0, 0, false
 	}
 	for n, name := range tagNames {
-		if !HasPrefixFold(s[i:], name) {
-			continue
-		}
-		if end := i + len(name); end == len(s) || !nameByte(s[end]) {
-			return n, true
+		end := i
+		for k := 0; k < len(name) && end < len(s); {
+			if size := invisible(s, end); size > 0 && end-i < maxAttributes {
+				end += size
+				continue
+			}
+			if s[end] != name[k] && (!isLetter(s[end]) || s[end]|0x20 != name[k]) {
+				end = i
+				break
+			}
+			k++
+			end++
+			if k == len(name) && (end == len(s) || !nameByte(s[end]) || invisible(s, end) > 0 || bracket(s, end, '>') > 0) {
+				return n, end, true
+			}
 		}
 	}
-	return 0, false
+	return 0, 0, false
+}
+
+// onlyASCII reports whether s has no byte beyond ASCII.
+func onlyASCII(s string) bool {
+	for i := range len(s) {
+		if s[i] >= 0x80 {
+			return false
+		}
+	}
+	return true
+}
+
+// invisible returns the length of the character at i if it is a blank other than those
+// of ASCII, or has no width: a no-break space, a zero-width joiner, a soft hyphen; 0 for
+// others.
+func invisible(s string, i int) int {
+	switch s[i] {
+	case 0xc2: // U+00A0, U+00AD
+		if i+1 < len(s) && (s[i+1] == 0xa0 || s[i+1] == 0xad) {
+			return 2
+		}
+	case 0xe2: // U+2000 to U+200F, U+2028 to U+202F, U+205F to U+206F
+		if i+2 < len(s) && (s[i+1] == 0x80 && (s[i+2] <= 0x8f || s[i+2] >= 0xa8 && s[i+2] <= 0xaf) || s[i+1] == 0x81 && s[i+2] >= 0x9f && s[i+2] <= 0xaf) {
+			return 3
+		}
+	case 0xe3: // U+3000
+		if strings.HasPrefix(s[i:], "\u3000") {
+			return 3
+		}
+	case 0xef: // U+FEFF
+		if strings.HasPrefix(s[i:], "\ufeff") {
+			return 3
+		}
+	}
+	return 0
 }
 
 // nameByte reports whether c continues an element's name.
@@ -322,12 +390,20 @@ func nameByte(c byte) bool {
 	return isAlnum(c) || c == '-' || c == '_' || c == '.' || c == ':' || c >= 0x80
 }
 
-// skipSpace returns the first position from i on that is no white space, at most
-// maxAttributes behind it: a tag has to fit into the overlap of two windows.
+// skipSpace returns the first position from i on that is no white space and not
+// invisible, at most maxAttributes behind it: a tag has to fit into the overlap of two
+// windows.
 func skipSpace(s string, i int) int {
 	end := min(len(s), i+maxAttributes)
-	for i < end && (s[i] == ' ' || s[i] >= '\t' && s[i] <= '\r') {
-		i++
+	for i < end {
+		switch c := s[i]; {
+		case c == ' ' || c >= '\t' && c <= '\r':
+			i++
+		case c >= 0x80 && invisible(s, i) > 0:
+			i += invisible(s, i)
+		default:
+			return i
+		}
 	}
 	return i
 }

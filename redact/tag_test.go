@@ -1,10 +1,13 @@
 package redact
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 	"time"
 
+	"claudemem"
+	"claudemem/glob"
 	"claudemem/jsonscan"
 )
 
@@ -32,6 +35,14 @@ var privateForms = []struct{ name, text, want string }{
 	{"stray end", "a </private> z", "a  z"},
 	{"machinery", "a <system-reminder>hush</system-reminder><system_instruction>hush</system_instruction><system-instruction>hush</system-instruction> z", "a  z"},
 	{"own block", "a <claude-mem-context>hush</claude-mem-context> z", "a  z"},
+	{"entities", "a &lt;private&gt;hush&lt;/private&gt; z", "a  z"},
+	{"entities by number", "a &#60;private&#x3E;hush&#60;/private&#62; z", "a  z"},
+	{"entity closed plainly", "a &lt;private&gt;hush</private> z", "a  z"},
+	{"no-break space", "a <private\u00a0>hush</private\u00a0> z", "a  z"},
+	{"zero width", "a <pri\u200bvate>hush</\u200bprivate> z", "a  z"},
+	{"byte order mark", "a <\ufeffprivate>hush</private> z", "a  z"},
+	{"full-width signs", "a \uff1cprivate\uff1ehush\uff1c/private\uff1e z", "a  z"},
+	{"percent", "a %3Cprivate%3Ehush%3C%2Fprivate%3E z", "a  z"},
 	{"persisted output", "a <persisted-output>hush</persisted-output> z", "a  z"},
 	{"beside others", "<p>a</p> <private>hush</private> <b>z</b>", "<p>a</p>  <b>z</b>"},
 }
@@ -47,10 +58,41 @@ func TestStripTags(t *testing.T) {
 	}
 }
 
+// TestUnclosedLookAlikes checks that a tag in escapes or with invisible characters that is
+// not closed counts in what the user typed, and only there.
+func TestUnclosedLookAlikes(t *testing.T) {
+	for _, tag := range []string{
+		"&lt;private&gt;", "&#60;private&#62;", `\u003cprivate\u003e`, `\x3cprivate\x3e`, "%3Cprivate%3E",
+		"<private\u00a0>", "<\u200bprivate>", "<pri\u200dvate>", "\uff1cprivate\uff1e",
+	} {
+		text := "a " + tag + " hush"
+		if got := StripTyped(text); got != "a " {
+			t.Errorf("StripTyped(%q) = %q", text, got)
+		}
+		inJSON := strings.Contains(tag, "u003") // of JSON within a string: as if it were plain
+		if got := StripTags(text); got != text && !inJSON {
+			t.Errorf("StripTags(%q) = %q", text, got)
+		}
+		if KindOfPrompt(tag+" hush") != PromptPrivate {
+			t.Errorf("a prompt that begins with %q is not private", tag)
+		}
+		e := claudemem.Event{Kind: claudemem.KindPrompt, Prompt: text}
+		if Event(&e, glob.Set{}); e.Prompt != "a " {
+			t.Errorf("prompt %q became %q", text, e.Prompt)
+		}
+		e = claudemem.Event{Kind: claudemem.KindTool, ToolError: text, ToolResponse: json.RawMessage(quoteJSON(t, text))}
+		before := string(e.ToolResponse)
+		if Event(&e, glob.Set{}); !inJSON && (e.ToolError != text || string(e.ToolResponse) != before) {
+			t.Errorf("%q in a tool's output became %q, %s", text, e.ToolError, e.ToolResponse)
+		}
+	}
+}
+
 func TestStripTagsLeavesTheRest(t *testing.T) {
 	for _, text := range []string{
 		"", "a < b and c > d", "<privateer>x</privateer>", "<private-key>x</private-key>", "<PrivateRoute/>",
 		"<private.x>", "<private:x>", "if a <private_count {", "x<y", "<", "<<<<", `\u003`, `\u003d`, `\\\`,
+		"use &lt;private&gt; to hide text", "&lt;/private&gt;", "&lt;privateer&gt;x&lt;/privateer&gt;", "a <private\u00e9>",
 		"<system>x</system>", "<context>", "private", "</ div>", "a <private_x>", "<div\u00a0>",
 	} {
 		if got := StripTags(text); got != text {
@@ -221,9 +263,18 @@ func FuzzStripTags(f *testing.F) {
 		if again := StripTags(got); again != got {
 			t.Errorf("not idempotent: %q, then %q, then %q", text, got, again)
 		}
-		tags := tagReader{s: got}
-		if _, _, ok := tags.next(); ok {
-			t.Errorf("StripTags(%q) leaves a tag: %q", text, got)
+		for tags := (tagReader{s: got}); ; {
+			_, left, ok := tags.next()
+			if !ok {
+				break
+			}
+			if left.plain {
+				t.Errorf("StripTags(%q) leaves a tag: %q", text, got)
+			}
+		}
+		typed := StripTyped(text)
+		if tags := (tagReader{s: typed, all: true}); len(tagSpans(typed, true, nil)) > 0 || StripTyped(typed) != typed {
+			t.Errorf("StripTyped(%q) leaves a tag: %q, %v", text, typed, tags)
 		}
 		KindOfPrompt(text)
 	})

@@ -17,11 +17,16 @@ const ruleWithheld = "withheld-file"
 // withhold removes the contents of withheld files from a tool event. The file's
 // name and the host's own words stay.
 func withhold(e *claudemem.Event, globs glob.Set, counts *map[string]int) {
-	if globs.Empty() || e.Kind != claudemem.KindTool {
+	if globs.Empty() {
+		return
+	}
+	e.LastAssistantMessage = withholdReported(e.LastAssistantMessage, e.Cwd, globs, counts)
+	if e.Kind != claudemem.KindTool {
 		return
 	}
 	named, written := namesWithheld(e.ToolInput, e.Cwd, globs)
 	if !named {
+		e.ToolResponse = withholdParts(e.ToolResponse, e, globs, counts)
 		return
 	}
 	if written {
@@ -97,6 +102,9 @@ func betweenWords(c rune) bool { return strings.ContainsRune(" \t\r\n\"'`=;|&<>(
 // wordNames reports whether a word of a command names a withheld file. The filter
 // ".key" of jq is no file "*.key": a name that begins with a dot needs a glob that does.
 func wordNames(word, cwd string, globs glob.Set) bool {
+	if strings.ContainsAny(word, "*?[") {
+		return globs.MayMatch(word)
+	}
 	if word[0] == '.' && !strings.ContainsAny(word, `/\`) {
 		return globs.DotFile(word, cwd)
 	}

@@ -1,8 +1,7 @@
 // Package rules finds the secrets that package redact leaves to the worker: those
-// that only the name they are assigned to tells (a redact.Kind with Names or Near),
-// and four that need code of their own: headers of curl commands, Kubernetes
-// Secrets, passwords in nuget.config, and web tokens whose header does not start
-// with eyJ.
+// with a word near them or a name of several words (a redact.Kind with Near or Names),
+// and three that need code of their own: headers of curl commands, passwords in
+// nuget.config, and web tokens whose header does not start with eyJ.
 //
 // One pass looks for the keywords; each is followed by a scan of bounded length,
 // without regular expressions. Allow lists, as scanners of repositories have them

@@ -1,0 +1,131 @@
+package redact
+
+import (
+	"bytes"
+	"strings"
+
+	"claudemem"
+	"claudemem/glob"
+)
+
+// Contents of withheld files come in by ways that do not name them: a diff of the whole
+// repository, a search in all files, the report of an agent that read one.
+
+// withholdParts masks the lines of withheld files in the output of a command or a
+// search, and the assignments in the report of an agent that names one.
+func withholdParts(raw []byte, e *claudemem.Event, globs glob.Set, counts *map[string]int) []byte {
+	agent := e.ToolName == "Task" || e.ToolName == "Agent"
+	diff := bytes.Contains(raw, []byte("diff --git ")) || bytes.Contains(raw, []byte("==> "))
+	search := e.ToolName == "Grep" || bytes.Contains(e.ToolInput, []byte("grep ")) || bytes.Contains(e.ToolInput, []byte("rg "))
+	if !agent && !diff && !search {
+		return raw
+	}
+	out, ok := Each(raw, func(key, text string) string {
+		if agent {
+			return withholdReported(text, e.Cwd, globs, counts)
+		}
+		return withholdLines(text, search, e.Cwd, globs, counts)
+	})
+	if !ok {
+		return raw
+	}
+	return out
+}
+
+// withholdLines masks the lines of withheld files in a diff, in the output of head and
+// tail and, with search, in that of grep. The lines that name the file stay.
+func withholdLines(text string, search bool, cwd string, globs glob.Set, counts *map[string]int) string {
+	var b strings.Builder
+	inside, last := false, 0
+	for at := 0; at < len(text); {
+		end := len(text)
+		if n := strings.IndexByte(text[at:], '\n'); n >= 0 {
+			end = at + n
+		}
+		line, from := text[at:end], -1
+		switch path, header := headedPath(line); {
+		case header:
+			inside = globs.File(path, cwd)
+		case inside && !diffHead(line):
+			from = at
+		case search:
+			if n := strings.IndexAny(line, ":"); n > 0 && n < maxPath && !strings.Contains(line[:n], " ") && globs.File(line[:n], cwd) {
+				from = at + n + 1
+			}
+		}
+		if from >= 0 && from < end && text[from:end] != Mask(ruleWithheld) {
+			b.WriteString(text[last:from])
+			b.WriteString(Mask(ruleWithheld))
+			Count(counts, ruleWithheld)
+			last = end
+		}
+		at = end + 1
+	}
+	if last == 0 {
+		return text
+	}
+	b.WriteString(text[last:])
+	return b.String()
+}
+
+// headedPath returns the path of the file that begins with a line of a diff or of the
+// output of head; false if no file does.
+func headedPath(line string) (string, bool) {
+	if strings.HasPrefix(line, "diff --git ") {
+		n := strings.LastIndex(line, " b/")
+		return line[max(n, 0)+len(" b/"):], n >= 0
+	}
+	if rest, ok := strings.CutPrefix(line, "==> "); ok {
+		return strings.CutSuffix(rest, " <==")
+	}
+	return "", strings.HasPrefix(line, "commit ")
+}
+
+// diffHead reports whether a line of a diff says nothing of the file's content.
+func diffHead(line string) bool {
+	for _, head := range [...]string{"index ", "--- ", "+++ ", "@@ ", "new file", "deleted file", "old mode", "new mode", "similarity", "rename", "Binary"} {
+		if strings.HasPrefix(line, head) {
+			return true
+		}
+	}
+	return line == ""
+}
+
+// maxReport is how much of a report is searched for names of files, in bytes.
+const maxReport = 64 << 10
+
+// withholdReported masks the values of assignments to variables (NAME=value) in a text
+// that names a withheld file.
+func withholdReported(text, cwd string, globs glob.Set, counts *map[string]int) string {
+	var cuts []span
+	for i := 1; i+1 < len(text); i++ {
+		n := strings.IndexByte(text[i:], '=')
+		if n < 0 {
+			break
+		}
+		i += n
+		start := i
+		for start > 0 && i-start < maxName && classes[text[start-1]]&classUpperDigit|classes[text[start-1]]&classWord != 0 && !isLower(text[start-1]) && text[start-1] != '-' {
+			start--
+		}
+		if i-start < 2 || isDigit(text[start]) || start > 0 && isAlnum(text[start-1]) {
+			continue
+		}
+		from := i + 1
+		for from < len(text) && oneOf(text[from], "\"'") {
+			from++
+		}
+		end := bareEnd(text, from, from+maxQuoted, &settingStops)
+		if v := strings.TrimRight(text[from:end], ".,;)"); v != "" && !reference(v) {
+			cuts = append(cuts, span{from, from + len(v), ruleWithheld})
+		}
+		i = end
+	}
+	if len(cuts) == 0 || !commandNames(text[:min(len(text), maxReport)], cwd, globs) {
+		return text
+	}
+	for range cuts {
+		Count(counts, ruleWithheld)
+	}
+	return applySpans(text, cuts)
+}
