@@ -61,7 +61,7 @@ func TestMistakeRule(t *testing.T) {
 // whichever sentence has the name of a function.
 func TestMistakeTitle(t *testing.T) {
 	playAll(t, []play{
-		{name: "the cause stands behind sentences with names", open: true, act: func(s *script) {
+		{name: "the cause stands behind sentences with names", act: func(s *script) {
 			s.have(map[string]string{"Outbox.kt": queueKotlin})
 			s.ask("customers get their receipts twice since the last release")
 			s.view("Outbox.kt", 0, 0)
@@ -69,7 +69,7 @@ func TestMistakeTitle(t *testing.T) {
 			s.run("./gradlew test", "BUILD SUCCESSFUL in 4s")
 			s.say("I looked at `Outbox.offer`, `Outbox.drain` and the callers in `Checkout`. `offer` is fine.\n\nReceipts went out twice because two workers drained the same queue without a lock: both read the first mail before either removed it. `drain` takes each mail under a lock now.\n\n`./gradlew test` is green.")
 		}, stored: []string{`^\w+: .*(receipts|twice).*`, `^\w+: .*two workers.*lock`}, refused: []string{`^\w+: (I looked at|.?offer.? is fine)`}},
-		{name: "a decision, with chatter around it", open: true, act: func(s *script) {
+		{name: "a decision, with chatter around it", act: func(s *script) {
 			s.have(map[string]string{"Outbox.kt": queueKotlin})
 			s.ask("should the outbox live in Redis or in Postgres?")
 			s.view("Outbox.kt", 0, 0)
@@ -100,11 +100,11 @@ func TestMistakeSpanish(t *testing.T) {
 	}
 	const symbolsOnly = `^\w+: (Change |Fix |Edit )?(shop\.mail\.)?Outbox(\.offer)?( in Outbox\.kt|\s*\(Outbox\.kt\))?: `
 	playAll(t, []play{
-		{name: "Spanish", open: true, act: fix("la bandeja de salida acepta un correo de más, corrígelo", "`offer` comparaba con `>` antes de añadir, por eso cabían `limit + 1` correos. Ahora compara con `>=`."),
+		{name: "Spanish", act: fix("la bandeja de salida acepta un correo de más, corrígelo", "`offer` comparaba con `>` antes de añadir, por eso cabían `limit + 1` correos. Ahora compara con `>=`."),
 			stored: []string{`^bugfix: .*(correo de más|comparaba|cabían)`, `por eso cabían`}, refused: []string{symbolsOnly}},
-		{name: "German", open: true, act: fix("Der Postausgang nimmt eine Mail zu viel an, bitte beheben", "`offer` verglich mit `>`, bevor die Mail angehängt war, deshalb passten `limit + 1` hinein."),
+		{name: "German", act: fix("Der Postausgang nimmt eine Mail zu viel an, bitte beheben", "`offer` verglich mit `>`, bevor die Mail angehängt war, deshalb passten `limit + 1` hinein."),
 			stored: []string{`^bugfix: .*(mail zu viel|verglich|passten)`, `deshalb passten`}, refused: []string{symbolsOnly}},
-		{name: "Japanese", open: true, act: fix("送信箱が上限より1通多く受け付けるので直して", "`offer` は追加前の件数を `>` で比べていたため、`limit + 1` 通入っていました。`>=` に直しました。"),
+		{name: "Japanese", act: fix("送信箱が上限より1通多く受け付けるので直して", "`offer` は追加前の件数を `>` で比べていたため、`limit + 1` 通入っていました。`>=` に直しました。"),
 			stored: []string{`^bugfix: .*(上限より|比べていた)`, `比べていたため`}, refused: []string{symbolsOnly}},
 		{name: "French", act: fix("la boîte d'envoi accepte un message de trop, corrige", "`offer` comparait avec `>` avant l'ajout, donc `limit + 1` messages passaient."),
 			stored: []string{`comparait avec`}, refused: []string{symbolsOnly}},
@@ -115,7 +115,7 @@ func TestMistakeSpanish(t *testing.T) {
 // kept with what it belongs to.
 func TestMistakeTable(t *testing.T) {
 	playAll(t, []play{
-		{name: "a table of measurements", open: true, act: func(s *script) {
+		{name: "a table of measurements", act: func(s *script) {
 			s.have(map[string]string{"Outbox.kt": queueKotlin})
 			s.ask("how does the outbox behave with different batch sizes?")
 			s.run("./gradlew jmh", "BUILD SUCCESSFUL in 94s")
@@ -134,7 +134,7 @@ func TestMistakeTable(t *testing.T) {
 			s.view("compose.yaml", 0, 0)
 			s.say("These:\n\n| service | port |\n|---|---|\n| gateway | 8443 |\n| outbox | 9107 |\n")
 		}, stored: []string{`outbox.{0,10}9107`, `gateway.{0,10}8443`}},
-		{name: "a sentence that ends in a colon", open: true, act: func(s *script) {
+		{name: "a sentence that ends in a colon", act: func(s *script) {
 			s.have(map[string]string{"Outbox.kt": queueKotlin})
 			s.ask("how do I start the mail worker against the staging database?")
 			s.view("Outbox.kt", 0, 0)
@@ -159,7 +159,7 @@ func TestMistakeSubagent(t *testing.T) {
 			s.delegate("Explore", "Find duplicate receipts", "Receipts are enqueued in two places: Checkout.kt:88 after payment, and WebhookController.kt:41 when the payment provider repeats its webhook. Neither checks the order's `receiptSentAt`.")
 			s.say("The agent found the two places, see above.")
 		}, stored: []string{`WebhookController\.kt`, `receiptSentAt`}},
-		{name: "in a turn that edits", open: true, act: func(s *script) {
+		{name: "in a turn that edits", act: func(s *script) {
 			s.have(map[string]string{"Outbox.kt": queueKotlin})
 			s.ask("let an agent look why drain is slow, then fix it")
 			s.delegate("general-purpose", "Profile drain", "`drain` spends 96 % of its time in DNS: `MailClient.connect` resolves mx.example.com for every mail because the JVM's cache is turned off by networkaddress.cache.ttl=0.")
@@ -219,9 +219,9 @@ func TestMistakeType(t *testing.T) {
 	}
 	bugfix := []string{`^bugfix: `}
 	playAll(t, []play{
-		{name: "a symptom without the word", open: true, act: fix("the outbox holds 101 mails although its limit is 100", "The size was compared before the mail was added, so one more fitted in. It holds at most `limit` now."), stored: bugfix},
+		{name: "a symptom without the word", act: fix("the outbox holds 101 mails although its limit is 100", "The size was compared before the mail was added, so one more fitted in. It holds at most `limit` now."), stored: bugfix},
 		{name: "doesn't work", act: fix("the limit doesn't work", "`offer` compared with `>`; with `>=` the limit holds."), stored: bugfix},
-		{name: "a crash", open: true, act: fix("NullPointerException in Outbox.offer when the mail has no recipient", "`offer` did not check the limit first and ran into a null recipient. It returns false now."), stored: bugfix},
+		{name: "a crash", act: fix("NullPointerException in Outbox.offer when the mail has no recipient", "`offer` did not check the limit first and ran into a null recipient. It returns false now."), stored: bugfix},
 		{name: "in German", open: true, act: fix("Der Postausgang nimmt 101 Mails an, obwohl nur 100 erlaubt sind", "Der Vergleich war um eins daneben."), stored: bugfix},
 		{name: "in Spanish", open: true, act: fix("la bandeja admite 101 correos aunque el límite es 100", "La comparación se quedaba corta por uno."), stored: bugfix},
 		{name: "in Japanese", open: true, act: fix("上限が100なのに101通入ってしまう", "比較が1つずれていました。"), stored: bugfix},

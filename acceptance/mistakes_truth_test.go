@@ -96,7 +96,7 @@ func TestMistakeCure(t *testing.T) {
 			s.fail("cargo test", 101, noLibrary)
 			s.run("SODIUM_USE_PKG_CONFIG=1 cargo test", "test result: ok. 14 passed; 0 failed; 0 ignored")
 			s.say("They run with `SODIUM_USE_PKG_CONFIG=1`; without it the build script looks for a static library that Ubuntu does not ship.")
-		}, stored: []string{`SODIUM_USE_PKG_CONFIG=1`}, refused: []string{`(needs?|needed|after)[^.]{0,20}(install|cargo clean|libsodium-dev)`, lasting}, shown: []string{`SODIUM_USE_PKG_CONFIG`}},
+		}, stored: []string{"needs `SODIUM_USE_PKG_CONFIG=1`"}, refused: []string{`(needs?|needed|after)[^.]{0,20}(install|cargo clean|libsodium-dev)`, lasting}, shown: []string{`SODIUM_USE_PKG_CONFIG`}},
 		{name: "a build tag of Maven", act: func(s *script) {
 			s.have(map[string]string{"pom.xml": "<project/>\n"})
 			s.ask("build the module")
@@ -105,8 +105,8 @@ func TestMistakeCure(t *testing.T) {
 			s.fail("mvn -q verify", 1, "[ERROR] Failed to execute goal on project till: Could not resolve dependencies: com.oracle:ojdbc8:jar:19.3")
 			s.run("mvn -q verify -Pno-oracle", "")
 			s.say("Outside the office network you need the profile: `mvn -q verify -Pno-oracle`.")
-		}, stored: []string{`-Pno-oracle`}, refused: []string{`(needs?|needed|after)[^.]{0,20}purge`, lasting}, shown: []string{`-Pno-oracle`}},
-		{name: "an export before the command, in Spanish", act: func(s *script) {
+		}, stored: []string{"needs `-Pno-oracle`"}, refused: []string{`(needs?|needed|after)[^.]{0,20}purge`, lasting}, shown: []string{`-Pno-oracle`}},
+		{name: "an export before the command, in Spanish", open: true, act: func(s *script) {
 			s.have(map[string]string{"lib/till.rb": tillRuby})
 			s.ask("ejecuta las pruebas")
 			s.fail("bundle exec rspec", 1, noGem)
@@ -114,7 +114,7 @@ func TestMistakeCure(t *testing.T) {
 			s.fail("bundle exec rspec", 1, noGem)
 			s.run("export BUNDLE_WITH=native && bundle exec rspec", "21 examples, 0 failures")
 			s.say("Pasan con `BUNDLE_WITH=native`: el grupo `native` del Gemfile es opcional.")
-		}, stored: []string{`BUNDLE_WITH=native`}, refused: []string{`(needs?|needed|after)[^.]{0,20}(gem install|installed ffi)`, lasting}},
+		}, stored: []string{"needs `BUNDLE_WITH=native`"}, refused: []string{`(needs?|needed|after)[^.]{0,20}(gem install|installed ffi)`, lasting}},
 		{name: "a cure that a later failure contradicts", act: func(s *script) {
 			s.have(map[string]string{"lib/till.rb": tillRuby})
 			s.ask("the suite is red now and then, look at it")
@@ -205,7 +205,7 @@ func TestMistakeExpectedFailure(t *testing.T) {
 			s.ask("Write the failing spec for negative amounts first, I will do the code myself.")
 			s.edit("spec/till_spec.rb", "describe Till do\n", "describe Till do\n  it 'refuses a negative amount' do\n    expect { till.add(-1) }.to raise_error(ArgumentError)\n  end\n")
 			s.fail("bundle exec rspec", 1, red)
-			s.say("The spec is there and red, as you wanted: `add` takes negative amounts today.")
+			s.say("The spec is in `till_spec.rb`: `add` takes negative amounts today.")
 		}, refused: []string{`still fails|still failing`}},
 		{name: "in German", act: func(s *script) {
 			s.have(map[string]string{"lib/till.rb": tillRuby, "spec/till_spec.rb": "describe Till do\nend\n"})
