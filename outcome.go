@@ -148,6 +148,27 @@ type Batch struct {
 	Events  []PendingEvent
 	// Earlier are observations of these turns that were stored before.
 	Earlier []Observation
+	// Nearby are observations of the project that hold, of any session and turn, the newest
+	// first: those of the same files, and the newest. The batch may reverse some.
+	Nearby []Observation
+	// NearbySymbols are the changes of functions and types, in the batch's files, by the
+	// sessions of Nearby.
+	NearbySymbols []SymbolChange
+}
+
+// Files returns the paths of the files that the batch's events touched, each once.
+func (b *Batch) Files() []string {
+	var paths []string
+	seen := map[string]bool{}
+	for i := range b.Events {
+		for _, f := range b.Events[i].Files {
+			if !seen[f.Path] {
+				seen[f.Path] = true
+				paths = append(paths, f.Path)
+			}
+		}
+	}
+	return paths
 }
 
 // Outcome holds the records that a distiller made of a batch. They are stored in one

@@ -244,7 +244,8 @@ func (o *Observer) distilAndConfirm(ctx context.Context, d Distiller, claim clau
 	return failed(err)
 }
 
-// batch returns a claim with the prompts and the stored observations of its turns.
+// batch returns a claim with the prompts and the stored observations of its turns, and
+// the observations nearby.
 func (o *Observer) batch(ctx context.Context, claim claudemem.Claim) (claudemem.Batch, error) {
 	from, to := claim.Events[0].PromptNumber, claim.Events[0].PromptNumber
 	for i := range claim.Events {
@@ -262,7 +263,8 @@ func (o *Observer) batch(ctx context.Context, claim claudemem.Claim) (claudemem.
 	if err != nil {
 		return claudemem.Batch{}, err
 	}
-	return claudemem.Batch{Session: claim.Session, Prompts: prompts, Events: claim.Events, Earlier: earlier}, nil
+	b := claudemem.Batch{Session: claim.Session, Prompts: prompts, Events: claim.Events, Earlier: earlier}
+	return b, o.store.Nearby(ctx, &b)
 }
 
 // confirm stores the outcome and takes the events off the queue. A conflict counts

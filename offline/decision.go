@@ -99,7 +99,7 @@ func decisionReason(q *toolcall.Question, title string) string {
 
 // decisionStory returns the question, the answer and all options in sentences.
 func decisionStory(q *toolcall.Question) string {
-	parts := []string{"The user was asked: " + plain(q.Text), "The user decided: " + plain(q.Answer)}
+	parts := []string{askedStory + plain(q.Text), decidedStory + plain(q.Answer)}
 	var options []string
 	for _, o := range q.Options {
 		options = append(options, described(&o))

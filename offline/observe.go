@@ -282,7 +282,7 @@ func (e *episode) facts(said int) []string {
 		put("Ends with an error, as it should: `" + c.text + "`: " + failureText(&c.failure))
 	}
 	for _, r := range e.reverts {
-		put("Reverted: " + quoted([]string{r}))
+		put(revertedFact + quoted([]string{r}))
 	}
 	put(e.attemptFact())
 	for _, f := range e.files() {
@@ -303,7 +303,7 @@ func (e *episode) facts(said int) []string {
 		if c == "" {
 			continue
 		}
-		put("Committed: “" + c + "”")
+		put(committedFact + c + "”")
 		if i < len(e.bodies) && e.bodies[i] != "" {
 			put("Commit message: " + e.bodies[i])
 		}

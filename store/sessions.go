@@ -103,7 +103,7 @@ const (
 )
 
 // Undistilled implements recall.Source: the oldest events of the queue, at most
-// 1000 of them or 16 MB, with the prompts and observations of their turns.
+// 1000 of them or 16 MB, with the prompts and observations of their turns and those nearby.
 func (s *Store) Undistilled(ctx context.Context, session claudemem.SessionID) (claudemem.Batch, error) {
 	return inSnapshot(ctx, s, "read undistilled events", func(q querier) (b claudemem.Batch, err error) {
 		if b.Session, err = sessionByID(ctx, q, session); err != nil {
@@ -116,8 +116,10 @@ func (s *Store) Undistilled(ctx context.Context, session claudemem.SessionID) (c
 		for _, e := range b.Events {
 			from, to = min(from, e.PromptNumber), max(to, e.PromptNumber)
 		}
-		err = readTurns(ctx, q, &b, session, from, to)
-		return b, err
+		if err = readTurns(ctx, q, &b, session, from, to); err != nil {
+			return b, err
+		}
+		return b, readNearby(ctx, q, &b)
 	})
 }
 
