@@ -36,6 +36,7 @@ func readNearby(ctx context.Context, q querier, b *claudemem.Batch) (err error) 
 	if err != nil {
 		return err
 	}
+	b.NearbySymbols = nil
 	sessions := map[claudemem.SessionID]bool{}
 	var ids []claudemem.SessionID
 	current := b.Nearby[:0]

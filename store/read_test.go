@@ -329,3 +329,56 @@ func TestPlansUseIndexes(t *testing.T) {
 		})
 	}
 }
+
+// TestNearby checks which observations a batch is compared with.
+func TestNearby(t *testing.T) {
+	ctx := context.Background()
+	m := newMemory(t)
+	file := func(name string) func(*claudemem.Observation) {
+		return func(o *claudemem.Observation) {
+			o.Files = []claudemem.FileRef{{Path: name, Role: claudemem.FileModified}}
+		}
+	}
+	add := func(session string, o ...claudemem.Observation) claudemem.Claim {
+		t.Helper()
+		m.clock.at++
+		claim := claimed(t, m, session)
+		out := claudemem.Outcome{Observations: o, Symbols: []claudemem.SymbolChange{{FilePath: "old.go", QualifiedName: session, Kind: "func", ChangeType: claudemem.SymbolNew},
+			{FilePath: "else.go", QualifiedName: "F", Kind: "func", ChangeType: claudemem.SymbolNew}}}
+		if err := m.Confirm(ctx, claim, out); err != nil {
+			t.Fatal(err)
+		}
+		return claim
+	}
+	add("a", observation("the oldest, of the file", file("old.go")), observation("the oldest, of another", file("other.go")), observation("reversed", file("old.go")))
+	pinned := m.add(t, note("pinned", func(n *claudemem.NewObservation) { n.ProjectPath, n.CreatedAt = "/home/dev/shop", base+2 }))
+	yes := true
+	if _, err := m.EditObservation(ctx, pinned.ID, claudemem.ObservationEdit{Pinned: &yes}); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 60 {
+		add("b", observation(fmt.Sprint("number ", i), file(fmt.Sprint(i, ".go")), func(o *claudemem.Observation) {
+			if i == 0 {
+				o.Supersedes = []claudemem.ObservationID{3}
+			}
+		}))
+	}
+	batch := claudemem.Batch{Session: claudemem.Session{ProjectPath: "/home/dev/shop"}, Events: []claudemem.PendingEvent{{Files: []claudemem.FileRef{{Path: "old.go"}}}}}
+	if err := m.Nearby(ctx, &batch); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(batch.Nearby); n != 61 || batch.Nearby[0].Title != "number 59" || batch.Nearby[60].Title != "the oldest, of the file" {
+		t.Errorf("got %d: %+v", n, batch.Nearby)
+	}
+	var names []string
+	for _, c := range batch.NearbySymbols {
+		names = append(names, c.FilePath+" "+c.QualifiedName)
+	}
+	if got := strings.Join(names, ", "); got != "old.go a, old.go b" {
+		t.Errorf("got symbols %s", got)
+	}
+	batch.Session.ProjectPath = "/home/dev/else"
+	if err := m.Nearby(ctx, &batch); err != nil || len(batch.Nearby)+len(batch.NearbySymbols) != 0 {
+		t.Errorf("of another project: got %+v, %+v, %v", batch.Nearby, batch.NearbySymbols, err)
+	}
+}
