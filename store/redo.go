@@ -308,10 +308,14 @@ func (t *tx) rewrite(row *redoneRow, o *claudemem.Observation) error {
 	o.ID, o.ULID = row.ID, row.ULID
 	if _, err := t.exec(`UPDATE observations SET type = ?, title = ?, subtitle = ?, narrative = ?, facts = ?, concepts = ?, discovery_tokens = ?,
 			content_hash = ?, files_key = ?, origin = ?, provenance = ?, agent_id = ?, agent_type = ?,
-			branch = ?, head_commit = ? WHERE id = ?`,
+			branch = ?, head_commit = ?, superseded_by = CASE WHEN superseded_by NOT IN
+				(SELECT id FROM observations WHERE session_id = ? AND prompt_number = ?) THEN superseded_by END WHERE id = ?`,
 		string(o.Type), o.Title, o.Subtitle, o.Narrative, jsonList(o.Facts), jsonList(o.Concepts), o.DiscoveryTokens,
 		o.ContentHash, filesKey(o.Files), string(o.Origin), string(o.Provenance), o.AgentID, o.AgentType,
-		o.Branch, o.HeadCommit, int64(o.ID)); err != nil {
+		o.Branch, o.HeadCommit, int64(o.Session), o.PromptNumber, int64(o.ID)); err != nil {
+		return err
+	}
+	if err := t.supersedeEarlier(o); err != nil {
 		return err
 	}
 	if _, err := t.exec("DELETE FROM observation_files WHERE observation_id = ?", int64(o.ID)); err != nil {

@@ -14,7 +14,7 @@ const maxSuperseded = 8
 // supersedeEarlier marks the earlier records that o reverses. Only records of its project
 // that are older than it are marked, and none that is pinned or that a person wrote down:
 // no observer overrules a person. One that is superseded already stays with the record
-// that did it. As o is superseded by none, no cycle can arise.
+// that did it, and none that o was superseded by is: there are no cycles.
 func (t *tx) supersedeEarlier(o *claudemem.Observation) error {
 	earlier := o.Supersedes[:min(len(o.Supersedes), maxSuperseded)]
 	if len(earlier) == 0 {
@@ -22,7 +22,11 @@ func (t *tx) supersedeEarlier(o *claudemem.Observation) error {
 	}
 	_, err := t.exec(`UPDATE observations SET superseded_by = ?1
 		WHERE id IN (SELECT value FROM json_each(?2)) AND id <> ?1 AND superseded_by IS NULL
-			AND project = ?3 AND created_at <= ?4 AND pinned = 0 AND origin <> 'user'`,
+			AND project = ?3 AND created_at <= ?4 AND pinned = 0 AND origin <> 'user'
+			AND id NOT IN (WITH RECURSIVE chain (by) AS (
+				SELECT superseded_by FROM observations WHERE id = ?1 AND superseded_by IS NOT NULL
+				UNION SELECT n.superseded_by FROM chain JOIN observations n ON n.id = chain.by WHERE n.superseded_by IS NOT NULL)
+				SELECT by FROM chain)`,
 		int64(o.ID), jsonList(earlier), o.ProjectPath, int64(o.CreatedAt))
 	return err
 }
