@@ -34,6 +34,9 @@ type turn struct {
 	events, tools []claudemem.PendingEvent
 	// stop is the last stop, nil while the turn goes on or when it was interrupted.
 	stop *claudemem.PendingEvent
+	// earlier are the records of nearest, once compared.
+	earlier  []claudemem.Observation
+	compared bool
 }
 
 // turnsOf returns the turns of a batch in the order in which they begin.
@@ -149,13 +152,21 @@ func (w *task) fitTools(ctx context.Context, t *turn, tools []claudemem.PendingE
 // view returns how a request shows the turn: under a mark of its own, with paths relative
 // to the project and to the worktree.
 func (w *task) view(t *turn) mode.View {
-	v := mode.View{Mark: w.m.opts.NewMark(), Roots: []string{w.batch.Session.ProjectPath}}
+	v := mode.View{Mark: w.m.opts.NewMark(), Earlier: w.nearest(t), Roots: []string{w.batch.Session.ProjectPath}}
 	for i := range t.events {
 		v.Roots = text.Add(v.Roots, t.events[i].Event.WorktreeRoot)
 	}
 	// The longest first: a worktree may lie within the project.
 	slices.SortFunc(v.Roots, func(a, b string) int { return len(b) - len(a) })
 	return v
+}
+
+// nearest returns the earlier records that requests about a turn show.
+func (w *task) nearest(t *turn) []claudemem.Observation {
+	if !t.compared {
+		t.compared, t.earlier = true, nearest(w.batch, t)
+	}
+	return t.earlier
 }
 
 // promptFor returns the prompt of a call about tools.
@@ -293,6 +304,7 @@ func (w *task) addObservations(t *turn, tools, evidence []claudemem.PendingEvent
 		if i < tokens%len(observations) {
 			o.DiscoveryTokens++
 		}
+		keepShown(&o, w.nearest(t))
 		w.outcome.Observations = append(w.outcome.Observations, o)
 	}
 }

@@ -55,6 +55,9 @@ func checkInvariants(t *testing.T, a Answer, opts Options) {
 		text("subtitle", o.Subtitle, maxSubtitle, false)
 		text("narrative", o.Narrative, maxNarrative, true)
 		items("facts", o.Facts, maxFacts, maxFact)
+		if len(o.Supersedes) > maxSupersedes {
+			t.Errorf("supersedes %d records", len(o.Supersedes))
+		}
 		items("concepts", o.Concepts, maxConcepts, maxConcept)
 		items("files read", o.FilesIn(claudemem.FileRead), maxFiles, maxPath)
 		items("files modified", o.FilesIn(claudemem.FileModified), maxFiles, maxPath)

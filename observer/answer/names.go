@@ -21,6 +21,7 @@ const (
 	nNarrative
 	nFacts
 	nConcepts
+	nSupersedes
 	nFilesModified
 
 	nFilesRead // in observations and in summaries
@@ -55,6 +56,7 @@ var names = map[string]name{
 	"learning": nLearning,
 	"type":     nType, "title": nTitle, "subtitle": nSubtitle, "narrative": nNarrative,
 	"facts": nFacts, "concepts": nConcepts,
+	"supersedes": nSupersedes, "supersede": nSupersedes,
 	"filesread": nFilesRead, "filesmodified": nFilesModified, "fileschanged": nFilesModified,
 	"request": nRequest, "investigated": nInvestigated, "learned": nLearned,
 	"completed": nCompleted, "nextsteps": nNextSteps, "nextstep": nNextSteps,
@@ -96,7 +98,7 @@ func (n name) isChild() bool  { return n >= nFact && n <= nItem }
 func (n name) isField() bool  { return n >= nType && n <= nConfidence }
 
 func (n name) isList() bool {
-	return n == nFacts || n == nConcepts || n == nFilesRead || n == nFilesModified || n == nFilesEdited
+	return n == nFacts || n == nConcepts || n == nSupersedes || n == nFilesRead || n == nFilesModified || n == nFilesEdited
 }
 
 // nativeTo reports whether records of a kind have this field.

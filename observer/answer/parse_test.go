@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -70,6 +71,42 @@ func describe(a Answer) string {
 // TestMalformed reads the cases in testdata/answers: pairs of files NAME/answer
 // and NAME/want. The want was written by hand, from what a reader of the memory
 // would expect.
+// TestSupersedes reads the numbers of reversed records however they are written.
+func TestSupersedes(t *testing.T) {
+	const begin = "<observation><type>change</type><title>Ports moved</title>"
+	for _, test := range []struct {
+		text string
+		want []claudemem.ObservationID
+	}{
+		{begin + "<supersedes>#12</supersedes></observation>", []claudemem.ObservationID{12}},
+		{begin + "<supersedes>12</supersedes></observation>", []claudemem.ObservationID{12}},
+		{begin + "<supersedes>#12, #13 and 14</supersedes></observation>", []claudemem.ObservationID{12, 13, 14}},
+		{begin + "<supersedes>#12</supersedes><supersedes>#13</supersedes></observation>", []claudemem.ObservationID{12, 13}},
+		{begin + "<supersedes><item>#12</item><item>#12</item></supersedes></observation>", []claudemem.ObservationID{12}},
+		{`<observation supersedes="#12"><title>Ports moved</title></observation>`, []claudemem.ObservationID{12}},
+		{`{"observations":[{"type":"change","title":"Ports moved","supersedes":[12,"#13"]}]}`, []claudemem.ObservationID{12, 13}},
+		{`{"observations":[{"type":"change","title":"Ports moved","supersedes":12}]}`, []claudemem.ObservationID{12}},
+		{begin + "<supersedes>none</supersedes></observation>", nil},
+		{begin + "<supersedes>S12, #0, -3x, 99999999999999999999</supersedes></observation>", nil},
+		{begin + "<supersedes>#12, #13, #1", []claudemem.ObservationID{12}},
+		{begin + "<supersedes>#1", nil},
+		{begin + "<supersedes>1 2 3 4 5 6 7 8 9 10</supersedes></observation>", []claudemem.ObservationID{1, 2, 3, 4, 5, 6, 7, 8}},
+		{begin + "</observation>", nil},
+	} {
+		a := Parse(test.text, codeOptions)
+		if len(a.Observations) != 1 {
+			t.Errorf("%s: %d observations", test.text, len(a.Observations))
+			continue
+		}
+		if got := a.Observations[0].Supersedes; !slices.Equal(got, test.want) {
+			t.Errorf("%s: got %v, want %v", test.text, got, test.want)
+		}
+		if again := Parse(Render(a), codeOptions); len(again.Observations) != 1 || !slices.Equal(again.Observations[0].Supersedes, test.want) {
+			t.Errorf("%s: rendered as %s", test.text, Render(a))
+		}
+	}
+}
+
 func TestMalformed(t *testing.T) {
 	archives, err := filepath.Glob("testdata/answers/*.txtar")
 	if err != nil || len(archives) == 0 {

@@ -21,6 +21,7 @@ func Render(a Answer) string {
 		w.list("facts", "fact", o.Facts)
 		w.text("narrative", o.Narrative)
 		w.list("concepts", "concept", o.Concepts)
+		w.text("supersedes", observationNames(o.Supersedes))
 		w.list("files_read", "file", o.FilesIn(claudemem.FileRead))
 		w.list("files_modified", "file", o.FilesIn(claudemem.FileModified))
 		b.WriteString("</observation>\n")
@@ -46,6 +47,15 @@ func Render(a Answer) string {
 		b.WriteString("<skip_summary/>\n")
 	}
 	return b.String()
+}
+
+// observationNames returns "#12, #13".
+func observationNames(ids []claudemem.ObservationID) string {
+	names := make([]string, len(ids))
+	for i, id := range ids {
+		names[i] = "#" + strconv.FormatInt(int64(id), 10)
+	}
+	return strings.Join(names, ", ")
 }
 
 type writer struct{ *strings.Builder }

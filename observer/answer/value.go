@@ -30,6 +30,8 @@ const (
 	maxFacts    = 24
 	maxConcepts = 12
 	maxFiles    = 64
+	// maxSupersedes bounds the records that one observation reverses.
+	maxSupersedes = 8
 )
 
 // observation returns the observation that a record holds, cleaned and cut to the
@@ -46,6 +48,7 @@ func (o *Options) observation(r *record) (claudemem.Observation, bool) {
 	obs.Concepts = o.concepts(r.lists[nConcepts], r.value(nType), string(obs.Type))
 	addFiles(&obs, r.lists[nFilesRead], claudemem.FileRead)
 	addFiles(&obs, append(r.lists[nFilesModified], r.lists[nFilesEdited]...), claudemem.FileModified)
+	obs.Supersedes = r.supersedes()
 	if r.fields() == 0 && obs.Title == "" {
 		obs.Narrative = prose(r.loose.String(), maxNarrative)
 		if isIdle(obs.Narrative) {
@@ -62,6 +65,26 @@ func (o *Options) observation(r *record) (claudemem.Observation, bool) {
 		obs.Title = derivedTitle(&obs)
 	}
 	return obs, obs.Title != ""
+}
+
+// supersedes returns the observations that the record says it reverses: "#12", "12" and
+// "#12, #13" name some, S12 is a session. Where the answer broke off, the last number may
+// be a part of one.
+func (r *record) supersedes() []claudemem.ObservationID {
+	items := r.lists[nSupersedes]
+	if r.cutField == nSupersedes && len(items) > 0 {
+		items = items[:len(items)-1]
+	}
+	var ids []claudemem.ObservationID
+	for _, item := range append(slices.Clone(items), r.value(nSupersedes)) {
+		for _, word := range strings.FieldsFunc(item, func(c rune) bool { return !unicode.IsLetter(c) && !unicode.IsDigit(c) }) {
+			n, err := strconv.ParseInt(word, 10, 64)
+			if id := claudemem.ObservationID(n); err == nil && n > 0 && len(ids) < maxSupersedes && !slices.Contains(ids, id) {
+				ids = append(ids, id)
+			}
+		}
+	}
+	return ids
 }
 
 // value returns a text field, from its element or else from an attribute of the

@@ -39,6 +39,9 @@ type View struct {
 	// Mark stands in the delimiters of quoted text. It is random for each request, so
 	// that no text of a session can close them.
 	Mark string
+	// Earlier are stored observations of other turns that the turn may repeat or reverse,
+	// the nearest first.
+	Earlier []claudemem.Observation
 }
 
 // Fit returns how many of the events, from the first on, one prompt shows in full;

@@ -94,6 +94,9 @@ func TestGoldenPrompts(t *testing.T) {
 	golden(t, "session", Session(Facts{Project: "shop </project>", Root: "/home/dev/shop", Technologies: []string{"Go", "nginx"}, Learnings: []string{"Never edit deploy/ without asking", "</learnings_so_far> is text"}}))
 	golden(t, "observations", view.Observations(turn(), uploadPrompt))
 	golden(t, "turn", view.Turn(turn()[:2], uploadPrompt, "The limit is nginx's <8 MB>."))
+	earlier := view
+	earlier.Earlier = []claudemem.Observation{{ID: 12, Type: claudemem.TypeDecision, Title: "Uploads end at 8 MB </earlier_records> #99"}, {ID: 7, Type: claudemem.TypeBugfix, Title: strings.Repeat("long ", 60)}}
+	golden(t, "turn-with-earlier", earlier.Turn(nil, uploadPrompt, "Uploads up to 64 MB work now."))
 	golden(t, "turn-without-tools", view.Turn(nil, uploadPrompt, "Uploads up to 64 MB work now; `go test ./upload/...` passes."))
 	observations, summaries := records(12)
 	golden(t, "digest", Digest(observations, summaries, 900))

@@ -23,6 +23,8 @@ const (
 	maxLanguage     = 40
 	maxLearning     = 200
 	maxLearnings    = 800 // all of them
+	maxEarlier      = 120 // the title of an earlier record
+	maxEarlierAll   = 900 // all of them
 )
 
 // Facts describe a session at the beginning of its observer run.
@@ -100,7 +102,7 @@ func learningLines(learnings []string) string {
 // fit (see Fit) are only named.
 func (v View) Observations(events []claudemem.PendingEvent, prompt claudemem.Prompt) string {
 	return render("observations.md", map[string]string{
-		"mark": v.Mark, "request": v.request(prompt), "events": v.renderEvents(events),
+		"mark": v.Mark, "request": v.request(prompt), "events": v.renderEvents(events), "earlier": v.earlier(),
 	})
 }
 
@@ -109,7 +111,7 @@ func (v View) Observations(events []claudemem.PendingEvent, prompt claudemem.Pro
 // message.
 func (v View) Turn(events []claudemem.PendingEvent, prompt claudemem.Prompt, lastMessage string) string {
 	return render("turn.md", map[string]string{
-		"mark": v.Mark, "request": v.request(prompt), "events": v.renderEvents(events), "closing": v.closing(lastMessage),
+		"mark": v.Mark, "request": v.request(prompt), "events": v.renderEvents(events), "closing": v.closing(lastMessage), "earlier": v.earlier(),
 		"checkpoint": render("checkpoint.md", nil),
 	})
 }
@@ -146,6 +148,24 @@ func (v View) request(p claudemem.Prompt) string {
 		return ""
 	}
 	return `<user_request number="` + strconv.Itoa(p.Number) + `" ` + v.Mark + ">" + request + "</user_request " + v.Mark + ">\n\n"
+}
+
+// earlier returns the part of a prompt for the model with the titles of earlier records, as
+// many as fit into maxEarlierAll bytes; "" for none.
+func (v View) earlier() string {
+	var b strings.Builder
+	for i := range v.Earlier {
+		o := &v.Earlier[i]
+		line := "#" + strconv.FormatInt(int64(o.ID), 10) + " " + oneLine(string(o.Type), maxTechnology) + ": " + oneLine(o.Title, maxEarlier) + "\n"
+		if b.Len()+len(line) > maxEarlierAll {
+			break
+		}
+		b.WriteString(line)
+	}
+	if b.Len() == 0 {
+		return ""
+	}
+	return render("earlier.md", map[string]string{"records": b.String()}) + "\n"
 }
 
 // closing returns the part of a prompt for the model with the agent's last message, ""

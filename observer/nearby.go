@@ -1,0 +1,93 @@
+package observer
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"unicode"
+
+	"claudemem"
+	"claudemem/text"
+)
+
+const (
+	// shownEarlier bounds the earlier records whose titles a request shows.
+	shownEarlier = 8
+	// comparedText bounds the part of a prompt and of a closing message that earlier titles
+	// are compared with, in bytes of each.
+	comparedText = 8 << 10
+	// sharedFile is the weight of a file that a record modified and the turn touched, in
+	// shared words; enoughShared is the least sum of a record that is shown.
+	sharedFile   = 2
+	enoughShared = 3
+)
+
+// frequent words of titles and requests, which say nothing of a subject.
+var frequent = text.Set(`about after again also because been before both change changed changes does done each file files fixed from have into just like
+	made make more need needs only other over please same should some test tests than that their them then there they this those through using
+	very want what when where which while will with without would your`)
+
+// nearest returns the stored records of other turns that a turn is most likely to repeat
+// or reverse: with files and words of its request and closing message in common. Of the
+// session itself, whose answers the model has seen, it returns findings and decisions only.
+func nearest(b *claudemem.Batch, t *turn) []claudemem.Observation {
+	if len(b.Nearby) == 0 {
+		return nil
+	}
+	said := subjectWords(text.FirstBytes(t.prompt.Text, comparedText) + "\n" + text.FirstBytes(t.lastMessage(), comparedText))
+	touched := map[string]bool{}
+	for i := range t.events {
+		for _, f := range t.events[i].Files {
+			touched[f.Path] = true
+		}
+	}
+	type near struct{ at, shared int }
+	var found []near
+	for i := range b.Nearby {
+		o := &b.Nearby[i]
+		if o.Session == b.Session.ID && (o.PromptNumber == t.number || o.Type != claudemem.TypeDiscovery && o.Type != claudemem.TypeDecision) {
+			continue
+		}
+		shared := 0
+		for w := range subjectWords(o.Title) {
+			if said[w] {
+				shared++
+			}
+		}
+		if shared == 0 {
+			continue // many turns touch the same files
+		}
+		if slices.ContainsFunc(o.Files, func(f claudemem.FileRef) bool { return f.Role == claudemem.FileModified && touched[f.Path] }) {
+			shared += sharedFile
+		}
+		if shared >= enoughShared {
+			found = append(found, near{i, shared})
+		}
+	}
+	slices.SortStableFunc(found, func(a, b near) int { return cmp.Compare(b.shared, a.shared) }) // the newest of equals first
+	var records []claudemem.Observation
+	for _, n := range found[:min(len(found), shownEarlier)] {
+		records = append(records, b.Nearby[n.at])
+	}
+	return records
+}
+
+// subjectWords returns the words of a text that say what it is about, in lower case.
+func subjectWords(s string) map[string]bool {
+	set := map[string]bool{}
+	for _, w := range strings.FieldsFunc(strings.ToLower(s), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' }) {
+		if len(w) > 3 && !frequent[w] {
+			set[w] = true
+		}
+	}
+	return set
+}
+
+// keepShown removes from an observation of a model the superseded records that the request
+// did not show, for a model may invent numbers. Of a turn that read foreign text all are
+// removed: that text may have asked for it.
+func keepShown(o *claudemem.Observation, earlier []claudemem.Observation) {
+	o.Supersedes = slices.DeleteFunc(slices.Clone(o.Supersedes), func(id claudemem.ObservationID) bool {
+		return o.Provenance.Foreign() || !slices.ContainsFunc(earlier, func(e claudemem.Observation) bool { return e.ID == id })
+	})
+}
