@@ -61,7 +61,7 @@ func slug(dir string) string {
 
 // LoadsInstructions reports whether Claude Code loads CLAUDE.md files in this environment.
 func LoadsInstructions(getenv func(string) string) bool {
-	return !isOn(getenv("CLAUDE_CODE_DISABLE_CLAUDE_MDS")) && !isOn(getenv("CLAUDE_CODE_SIMPLE"))
+	return !IsOn(getenv("CLAUDE_CODE_DISABLE_CLAUDE_MDS")) && !IsOn(getenv("CLAUDE_CODE_SIMPLE"))
 }
 
 // LoadsMemory reports whether Claude Code loads its own memory of a project from the
@@ -72,11 +72,11 @@ func LoadsMemory(getenv func(string) string) bool {
 			return false
 		}
 	}
-	return LoadsInstructions(getenv) && !isOn(getenv("CLAUDE_CODE_DISABLE_AUTO_MEMORY"))
+	return LoadsInstructions(getenv) && !IsOn(getenv("CLAUDE_CODE_DISABLE_AUTO_MEMORY"))
 }
 
-// isOn reports whether a variable that is a switch is set.
-func isOn(value string) bool {
+// IsOn reports whether a variable that is a switch is set.
+func IsOn(value string) bool {
 	switch strings.ToLower(strings.TrimSpace(value)) {
 	case "", "0", "false", "no", "off":
 		return false

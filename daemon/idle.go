@@ -106,6 +106,13 @@ func (w *Worker) tidy(ctx context.Context) {
 		return
 	}
 	w.settings.get() // notices a change
+	if w.providers.loginChanged() {
+		w.log.Info("the login of the claude CLI has changed")
+		w.askAgain(ctx)
+		if _, err := w.retryUnread(ctx); err != nil {
+			w.log.Warn("retry what no model has read", "error", err)
+		}
+	}
 	w.emptySpool(ctx, w.inbox.takeAll)
 	w.providers.tidy(w.cfg.Housekeeping)
 	if err := w.store.ExpireUnread(ctx); err != nil && ctx.Err() == nil {

@@ -43,7 +43,10 @@ type providers struct {
 	retired []*keptProvider          // were replaced, and may be in use for a moment
 
 	asked       identity // by the settings of the last call of changed
-	installed   bool     // the claude CLI
+	login       claude.Login
+	loginStamp  string // of the files that login was read from
+	loginSeen   claude.Login
+	installed   bool // the claude CLI
 	installedAt time.Time
 }
 
@@ -56,6 +59,7 @@ func newProviders(dataDir string, l *live, books model.Ledger, clock func() time
 		kept: map[string]*keptProvider{},
 	}
 	p.changed() // from now on
+	p.loginChanged()
 	return p
 }
 
@@ -81,8 +85,13 @@ func (p *providers) choose(session claudemem.Session) observer.Choice {
 		return observer.Choice{}
 	}
 	m, _ := p.live.mode() // notify reports the error
+	provider := p.provider(configOf(s, name, auth))
+	if auto && !p.cliLogin().ByItself {
+		// Each call would cost a start of the CLI, to be told so.
+		provider = unusable{name, loginError(name, errNoLogin)}
+	}
 	return observer.Choice{
-		Provider:  p.provider(configOf(s, name, auth)),
+		Provider:  provider,
 		Model:     s.Text(settings.KeyModel),
 		KeepsRuns: name == claude.Name,
 		Auto:      auto,
@@ -120,6 +129,27 @@ func (p *providers) changed() bool {
 	defer p.mu.Unlock()
 	changed := p.asked != now
 	p.asked = now
+	return changed
+}
+
+// errNoLogin is the failure of a CLI that has no login without the variables of a shell.
+var errNoLogin = errors.New("the claude command has no login of its own")
+
+// cliLogin returns the login of the claude CLI as the worker starts it. The caller holds mu.
+func (p *providers) cliLogin() claude.Login {
+	if stamp := claude.LoginStamp(p.environ()); stamp != p.loginStamp {
+		p.login, p.loginStamp = claude.LoginOf(p.environ()), stamp
+	}
+	return p.login
+}
+
+// loginChanged reports whether the CLI was logged in or out since its last call.
+func (p *providers) loginChanged() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := p.cliLogin()
+	changed := now != p.loginSeen
+	p.loginSeen = now
 	return changed
 }
 

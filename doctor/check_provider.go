@@ -11,6 +11,7 @@ import (
 	"claudemem"
 	"claudemem/daemon"
 	"claudemem/model"
+	"claudemem/model/claude"
 	"claudemem/settings"
 	"claudemem/store"
 	"claudemem/text"
@@ -43,6 +44,11 @@ func checkProvider(ctx context.Context, e *exam) ([]Finding, string) {
 	if e.FindCLI != nil {
 		if _, err := e.FindCLI(); err != nil {
 			return list, "auto: no model, since there is no claude CLI"
+		}
+	}
+	if e.HostDir != "" {
+		if login := claude.ReadLogin(e.HostDir, e.Getenv); !login.ByItself {
+			return list, "auto: no model, since the claude CLI has no login of its own. For one: " + login.Remedy()
 		}
 	}
 	return list, "auto: claude for sessions of Claude Code, else no model"
@@ -110,7 +116,11 @@ func (e *exam) providerTrouble(provider string, class claudemem.ErrorClass, n st
 	text := fmt.Sprintf("%s, %s", strings.TrimPrefix(oneLine(n.Text), "claude-mem: "), e.ago(n.At.Time()))
 	switch {
 	case class == claudemem.ClassLogin && provider == settings.ProviderClaude:
-		return e.found("login-refused", text)
+		f := e.found("login-refused", text)
+		if login := claude.ReadLogin(e.HostDir, e.Getenv); e.HostDir != "" && !login.ByItself {
+			f = f.instead(login.Remedy())
+		}
+		return f
 	case class == claudemem.ClassLogin:
 		key, _ := settings.ProviderKeys(provider)
 		return e.found("key-refused", text, "key", key)

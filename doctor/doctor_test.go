@@ -197,6 +197,30 @@ func TestProviderNotices(t *testing.T) {
 	}
 }
 
+// TestRefusedLoginOfAPIKey checks that the remedy of a refused login is the one for the
+// user's account.
+func TestRefusedLoginOfAPIKey(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("the login may be in a keychain")
+	}
+	for variable, want := range map[string]string{
+		"ANTHROPIC_API_KEY":       "CLAUDE_MEM_ANTHROPIC_API_KEY YOUR_KEY",
+		"ANTHROPIC_AUTH_TOKEN":    "set ANTHROPIC_AUTH_TOKEN and what belongs to it",
+		"CLAUDE_CODE_USE_BEDROCK": "set CLAUDE_CODE_USE_BEDROCK and what belongs to it",
+		"UNRELATED":               "run claude and type /login",
+	} {
+		dir := t.TempDir()
+		note(t, memory(t, dir), "provider_claude_login")
+		r := Examine(t.Context(), Config{
+			DataDir: dir, HostDir: filepath.Join(t.TempDir(), ".claude"), Getenv: environment("CLAUDE_MEM_PROVIDER", "auto", variable, "1"),
+		})
+		i := slices.IndexFunc(r.Findings, func(f Finding) bool { return f.Name == "login-refused" })
+		if i < 0 || !strings.Contains(r.Findings[i].Fix, want) {
+			t.Errorf("%s: %+v, want login-refused with the fix %q", variable, r.Findings, want)
+		}
+	}
+}
+
 // TestAgentFiles checks that files that could not be written are found while the setting is
 // on.
 func TestAgentFiles(t *testing.T) {

@@ -127,6 +127,7 @@ func (a *app) install(ctx context.Context, in *install.Installer, o *installOpti
 			a.showOlder(older)
 			a.note("They are imported into config.json.")
 		}
+		observer.show(a.people())
 	}
 	empty := plan.Empty()
 	if !empty && !o.dry {
@@ -140,7 +141,10 @@ func (a *app) install(ctx context.Context, in *install.Installer, o *installOpti
 			if err := settings.Import(o.dataDir, false); err != nil {
 				return err
 			}
-			observer = a.observerChoice()
+			was := observer
+			if observer = a.observerChoice(); observer != was && !o.json {
+				observer.show(a.people())
+			}
 		}
 	}
 	if o.json {
@@ -152,7 +156,6 @@ func (a *app) install(ctx context.Context, in *install.Installer, o *installOpti
 			Observer observerChoice `json:"observer"`
 		}{o.dry, !empty && !o.dry, plan, olderShapes(older), observer})
 	}
-	observer.show(a.people())
 	switch {
 	case o.dry:
 		a.note("\nNothing was changed: this was a dry run.")

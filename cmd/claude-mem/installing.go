@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"claudemem"
+	"claudemem/claudedir"
 	"claudemem/install"
 	"claudemem/model/claude"
 	"claudemem/settings"
@@ -191,7 +192,9 @@ func (a *app) observerChoice() observerChoice {
 	case c.Provider == "offline":
 		c.Who = "no model: rules extract the records"
 		c.Cost, c.Change = "nothing", "claude-mem config set PROVIDER auto"
-	case c.Provider == "auto" || c.Provider == "claude":
+	case c.Provider == "auto":
+		c.auto(a, cmp.Or(model, "haiku"), caps)
+	case c.Provider == "claude":
 		c.Who = "your claude command with " + cmp.Or(model, "haiku") + ", with its login"
 		c.Cost = "mostly one or two calls a turn, charged to that subscription or key; " + caps
 	case c.Provider == "ollama":
@@ -201,6 +204,28 @@ func (a *app) observerChoice() observerChoice {
 		c.Cost = "mostly one or two calls a turn at the provider's price; " + caps
 	}
 	return c
+}
+
+// auto describes what the provider auto does with the login of Claude Code.
+func (c *observerChoice) auto(a *app, model, caps string) {
+	config, _ := claudedir.Config(a.getenv, a.home())
+	login := claude.ReadLogin(config, a.getenv)
+	c.Who = "your claude command with " + model + ", with "
+	c.Cost = "mostly one call a turn, charged to that account; " + caps
+	switch {
+	case !login.ByItself && login.Name != "":
+		c.Who = "no model: " + login.Name + " of your shell is not used, and the claude command has no login of its own; rules extract the records"
+		c.Cost, c.Change = "nothing", login.Remedy()
+	case !login.ByItself:
+		c.Who = "no model: the claude command has no login; rules extract the records"
+		c.Cost, c.Change = "nothing", login.Remedy()+", or claude-mem config set PROVIDER anthropic"
+	case login.Shell:
+		c.Who += "its own login (" + login.Name + " of your shell is not used)"
+	case login.Name != "":
+		c.Who += login.Name + " of its settings"
+	default:
+		c.Who += "its login"
+	}
 }
 
 // show prints the observer, its cost and the command that chooses another one.
