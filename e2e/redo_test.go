@@ -12,9 +12,9 @@ import (
 	"claudemem/recorded"
 )
 
-// remembered waits until the work of the session is in the memory and keeps the time that
+// untilRemembered waits until the work of the session is in the memory and keeps the time that
 // took, in ms since the CLI ended, and the records.
-const remembered = `begin=$(date +%s%N)
+const untilRemembered = `begin=$(date +%s%N)
 for i in $(seq 300); do
   "$plugin/bin/claude-mem" recent --all --json >"$out/first.json" 2>/dev/null && grep -q '"title"' "$out/first.json" && break
   sleep 0.1
@@ -24,8 +24,8 @@ echo $((($(date +%s%N) - begin) / 1000000)) >"$out/took"
 "$plugin/bin/claude-mem" doctor >"$out/doctor.txt" 2>&1
 `
 
-// redone waits until a model has read what was remembered without it.
-const redone = `for i in $(seq 600); do
+// untilRedone waits until a model has read what was remembered without it.
+const untilRedone = `for i in $(seq 600); do
   "$plugin/bin/claude-mem" queue --json >"$out/queue.json" && grep -q '"unread": \[\]' "$out/queue.json" && break
   sleep 0.2
 done
@@ -52,11 +52,11 @@ func TestAutoWithoutLogin(t *testing.T) {
 		settings string
 		after    string
 	}{
-		"no login, then one in the settings": {rules: observerRule, settings: `{}`, after: remembered + granted + redone},
+		"no login, then one in the settings": {rules: observerRule, settings: `{}`, after: untilRemembered + granted + untilRedone},
 		"a login that is refused, then granted": {
 			rules:    `{"name":"refused","match":"already_recorded|<observation>","in":"system","no_tools":true,"times":3,"replies":[{"status":401,"error_type":"authentication_error","error_message":"invalid x-api-key"}]},` + observerRule,
 			settings: `{"apiKeyHelper":"echo sk-ant-of-a-helper-000000"}`,
-			after:    remembered + `"$plugin/bin/claude-mem" queue retry >"$out/retry.txt"; ` + redone,
+			after:    untilRemembered + `"$plugin/bin/claude-mem" queue retry >"$out/retry.txt"; ` + untilRedone,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -187,3 +187,31 @@ func TestOneLineAQuestion(t *testing.T) {
 		t.Errorf("at the end: %v", err)
 	}
 }
+
+// TestObserverOfAuto: install says what auto does with the login of Claude Code.
+func TestObserverOfAuto(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("the login may be in a keychain")
+	}
+	for name, test := range map[string]struct{ variable, settings, who, cost, change string }{
+		"no login":            {who: "the claude command has no login", cost: "nothing", change: "/login"},
+		"a key in the shell":  {variable: "ANTHROPIC_API_KEY", who: "ANTHROPIC_API_KEY of your shell is not used", cost: "nothing", change: "CLAUDE_MEM_PROVIDER anthropic"},
+		"Bedrock":             {variable: "CLAUDE_CODE_USE_BEDROCK", who: "CLAUDE_CODE_USE_BEDROCK of your shell is not used", cost: "nothing", change: "settings.json"},
+		"a helper":            {settings: `{"apiKeyHelper":"get"}`, who: "with apiKeyHelper of its settings", cost: "charged to that account", change: "PROVIDER offline"},
+		"a key beside helper": {variable: "ANTHROPIC_API_KEY", settings: `{"apiKeyHelper":"get"}`, who: "its own login (ANTHROPIC_API_KEY of your shell is not used)", cost: "charged", change: "PROVIDER offline"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			home := t.TempDir()
+			if test.settings != "" {
+				must(t, os.Mkdir(filepath.Join(home, ".claude"), 0o700))
+				must(t, os.WriteFile(filepath.Join(home, ".claude", "settings.json"), []byte(test.settings), 0o600))
+			}
+			a, _, _ := testApp(t, map[string]string{"HOME": home, test.variable: "1"})
+			c := observerChoice{Change: "claude-mem config set PROVIDER offline"}
+			c.auto(a, "haiku", "caps")
+			if !strings.Contains(c.Who, test.who) || !strings.Contains(c.Cost, test.cost) || !strings.Contains(c.Change, test.change) {
+				t.Errorf("got %+v, want %+v", c, test)
+			}
+		})
+	}
+}
