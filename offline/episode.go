@@ -97,7 +97,7 @@ func turnsOf(batch *claudemem.Batch) []*turn {
 			t.stopped = true
 			if pe.Event.LastAssistantMessage != "" {
 				t.raw = pe.Event.LastAssistantMessage[:min(len(pe.Event.LastAssistantMessage), maxText)]
-				t.message = sentences(t.raw)
+				t.message = withoutOffers(sentences(t.raw))
 				t.outlines = append(outlines(t.raw), rows(t.message)...)
 			}
 		}

@@ -20,6 +20,12 @@ var (
 		"noch nicht | steht noch aus | stehen noch aus | fehlt noch | fehlen noch | muss noch | müssen noch | bleibt offen | ich schlage vor | ich empfehle | nicht getestet | ungetestet | " +
 		"queda por | quedan por | queda pendiente | quedan pendientes | está pendiente | solo falta | sólo falta | todavía falta | aún falta | todavía no | aún no | sugiero | recomiendo | sin probar | " +
 		"まだ | 未対応 | 未実装 | 未テスト | 残っています | 今後の")
+	// rejectedHeadings head what was considered and not chosen.
+	rejectedHeadings = phrases("considered | rejected | decided against | ruled out | alternative | alternatives | not chosen | what i tried | things i tried | tried and dropped | why not | non-goals | " +
+		"verworfen | verworfene | alternativen | nicht gewählt | ausprobiert | bewusst nicht | dagegen entschieden | descartado | descartados | descartada | descartadas | alternativas | écarté | écartés | écartée | écartées | rejeté | rejetés | " +
+		"rejeitado | rejeitados | scartato | scartati | scartate | alternativa | 却下 | 不採用 | 代替案 | 見送 | 备选 | 未采用 | 放弃")
+	// disadvantages are said of what was left out on purpose, after "I did not add …".
+	disadvantages = phrases("because it would | because that would | since it would | since that would | it would have | that would have | as it would | as that would | not worth | no benefit | no gain | overkill | on purpose | deliberately")
 	// later says of the user's own words that something is put off: both lists have to be met.
 	resumes = phrases("try again | try it again | try that again | retry | redo | come back | revisit | pick it up | pick this up | do it | do that | do the rest | continue | finish it | noch einmal | nochmal | wieder | weiter | holen wir nach | machen wir | intentamos | volvemos | retomamos | seguimos | hacemos | 再度 | もう一度 | 対応します | やります")
 	later   = phrases("after the release | after the | after that | later | tomorrow | next week | next sprint | next release | once | nach dem release | nach der | später | morgen | nächste woche | después de | más tarde | más adelante | mañana | la próxima semana | 後で | あとで | リリース後 | 明日 | 来週")
@@ -41,8 +47,51 @@ func leavesOpen(s sentence) bool {
 		return false // an offer
 	}
 	low := strings.ToLower(s.text)
+	if rejects(s) {
+		return false
+	}
 	return slices.ContainsFunc(nextStarts, func(p string) bool { return strings.HasPrefix(low, p) }) || holds(low, leftOpen...) ||
 		slices.Contains(nextHeadings, s.section)
+}
+
+// rejects reports whether a sentence of the agent is about an alternative that was not
+// taken, by its heading or by what speaks against it: it is no next step.
+func rejects(s sentence) bool {
+	if holds(s.section, rejectedHeadings...) && !holds(s.section, "next", "todo", "to do") {
+		return true
+	}
+	low := strings.ToLower(s.text)
+	return holds(low, "i didn't add", "i did not add", "i didn't write") && holds(low, disadvantages...)
+}
+
+// What an agent offers to do: a condition in front or behind, and what it can or would do
+// then; in lower case.
+var (
+	ifWanted = phrases("if you want | if you like | if you'd like | if you wish | if you prefer | if you would like | if that helps | should you want | just say the word | on request | " +
+		"wenn du willst | wenn du möchtest | wenn du magst | falls du willst | falls du möchtest | falls gewünscht | wenn gewünscht | auf wunsch | wenn sie möchten | falls sie möchten | si quieres | si lo prefieres | si prefieres | si te parece | si lo deseas | " +
+		"si tu veux | si vous voulez | si vous le souhaitez | si tu le souhaites | si tu préfères | se quiser | se você quiser | se preferir | caso queira | se quiseres | se vuoi | se preferisci | se ti va | se volete")
+	wouldDo = phrases("i can | i could | i'll | i will | i'd | i would | happy to | kann ich | ich kann | könnte ich | ich könnte | mache ich | ich mache | puedo | podría | lo añado | je peux | je pourrais | je m'en | posso | podemos | poderia | possiamo | potrei")
+	// offersWhole are offers in languages without blanks.
+	offersWhole = []string{"よろしければ", "ご希望であれば", "必要であれば", "必要なら", "如果你愿意", "如果需要的话", "如有需要", "需要的话"}
+)
+
+// offers reports whether a sentence of the agent only says what it could do if the user
+// wished: no fact, and nothing that was left open.
+func offers(s string) bool {
+	low := strings.ReplaceAll(strings.ToLower(s), "’", "'")
+	if slices.ContainsFunc(offersWhole, func(p string) bool { return strings.HasPrefix(low, p) }) {
+		return true
+	}
+	if startsWith(low, ifWanted) {
+		return holds(low, wouldDo...) && !holds(low, "i can't", "i cannot", "no puedo", "não posso", "je ne peux", "non posso", "kann ich nicht")
+	}
+	return startsWith(low, wouldDo) && holds(low, ifWanted...)
+}
+
+// withoutOffers returns the sentences that are no offers. One that says as well what is
+// still open stays.
+func withoutOffers(list []sentence) []sentence {
+	return slices.DeleteFunc(list, func(s sentence) bool { return offers(s.text) && !looksAhead(s) && !leavesOpen(s) })
 }
 
 // putOff returns what the user puts off in the prompt ("we try again after the

@@ -86,8 +86,8 @@ func ruleContent(s string) string {
 	return shown(capital(strings.TrimRight(s, ".!。！ ")), maxRule)
 }
 
-// withoutNotice drops what only draws attention to a rule: "Before anything else: please
-// never …".
+// withoutNotice drops what only draws attention to a rule and words of courtesy: "Before
+// anything else: please never …".
 func withoutNotice(s string) string {
 	for _, sep := range []string{": ", "："} {
 		if head, tail, ok := strings.Cut(s, sep); ok && !hasCode(head) && len(words(head)) <= 7 && tells(tail) && beginsRule(strings.ToLower(tail)) {
@@ -95,11 +95,19 @@ func withoutNotice(s string) string {
 			break
 		}
 	}
-	if rest, ok := cutFold(s, "please "); ok && beginsRule(strings.ToLower(rest)) {
-		return rest
+	for again := true; again; {
+		s, again = cutFold(s, courtesies...)
+	}
+	for _, c := range courtesies {
+		if head, ok := strings.CutSuffix(s, " "+strings.TrimRight(c, " ,")); ok {
+			return strings.TrimRight(head, " ,")
+		}
 	}
 	return s
 }
+
+// courtesies are no part of a rule, neither in front of it nor behind it.
+var courtesies = []string{"please, ", "please ", "bitte ", "por favor, ", "por favor ", "s'il te plaît, ", "s'il te plaît ", "s'il vous plaît, ", "s'il vous plaît ", "merci de ", "per favore, ", "per favore ", "per piacere ", "请"}
 
 // norms reports whether an English clause says by itself what has to be.
 func norms(s string) bool { return holds(text.LowerASCII(s), english.norm...) }
@@ -313,6 +321,7 @@ func (c *ruleCues) score(u utterance, announced bool) int {
 	add(2, norm && forbidsAll(said))
 	add(1, holds(said, "here") && c.begins(clauses, c.habits) && c.begins(clauses, c.form) && !holds(said, c.lacks...))
 	add(1, form && !orders && !place && c.begins(clauses, c.form) && holds(said, c.scope...))
+	add(2, c.grantsAll(said, clauses))
 	add(1, form && holds(said, c.contrast...))
 	add(2, norm && strings.Contains(u.text, "MUST"))
 	add(3, c.begins(clauses, c.all) && holds(said, c.needs...))
@@ -328,7 +337,7 @@ func (c *ruleCues) score(u utterance, announced bool) int {
 	add(-3, c.isOnce(said))
 	add(-3, !orders && !label && (describes || holds(said, c.broken...)))
 	add(-3, !label && holds(said, c.quotes...))
-	add(-3, c.pointsBack(clauses))
+	add(-3, c.pointsBack(clauses, holds(said, c.onward...)))
 	return score
 }
 
@@ -352,10 +361,32 @@ func (c *ruleCues) isQuestion(low string, label bool) bool {
 
 // isOnce reports whether an order in lower case is only for now: "from now on" is not.
 func (c *ruleCues) isOnce(low string) bool {
+	onward := holds(low, c.onward...)
 	for _, p := range c.lasting {
 		low = strings.ReplaceAll(low, p, "")
 	}
-	return holds(low, c.once...)
+	return holds(low, c.once...) || !onward && holds(low, c.nothing...)
+}
+
+// grantsAll reports whether a text in lower case says what every one of a kind of code
+// gets from now on: "from now on every public function gets a comment". A number in it
+// reports what was seen: "from now on every test gets a 500".
+func (c *ruleCues) grantsAll(low string, clauses [][]string) bool {
+	if !holds(low, c.onward...) || !holds(low, c.grants...) || holds(low, c.broken...) || strings.ContainsAny(low, "0123456789%") || holds(low, troubles...) {
+		return false
+	}
+	return slices.ContainsFunc(clauses, func(ws []string) bool {
+		every := slices.IndexFunc(ws[:min(len(ws), 3)], func(w string) bool { return slices.Contains(c.all, w) })
+		return every >= 0 && slices.ContainsFunc(ws[every+1:min(len(ws), every+5)], isArtefact)
+	})
+}
+
+// troubles are what something gets that is no wish.
+var troubles = phrases("timeout | timeouts | null | nil | undefined | warning | warnings | twice | doppelt | dos veces | duas vezes | deux fois | due volte")
+
+// isArtefact reports whether a word in lower case names what programmers make.
+func isArtefact(word string) bool {
+	return slices.ContainsFunc(artefacts, func(p string) bool { return word == p || len(p) > 3 && strings.HasPrefix(word, p) })
 }
 
 // clauses splits a text in lower case at its punctuation into lists of words, each
@@ -461,13 +492,14 @@ func isNegation(word string) bool {
 	return false
 }
 
-// pointsBack reports whether what is ordered is a mere pronoun: "never do that".
-func (c *ruleCues) pointsBack(clauses [][]string) bool {
+// pointsBack reports whether what is ordered is a mere pronoun: "never do that". From now
+// on, "nothing" is none.
+func (c *ruleCues) pointsBack(clauses [][]string, onward bool) bool {
 	for _, ws := range clauses {
 		if !c.adverbs[ws[0]] && !c.begins([][]string{ws}, c.form) {
 			continue
 		}
-		if slices.ContainsFunc(ws[1:min(len(ws), 4)], func(w string) bool { return c.pronouns[w] }) {
+		if slices.ContainsFunc(ws[1:min(len(ws), 4)], func(w string) bool { return c.pronouns[w] && !(onward && slices.Contains(c.nothing, w)) }) {
 			return true
 		}
 	}

@@ -28,7 +28,7 @@ func TestRules(t *testing.T) {
 			[]string{"Never commit to develop, always open a merge request", "Images are pinned by digest, not by tag"}},
 		{"we always", "add a retry to the client. we always wrap errors with the operation's name", []string{"We always wrap errors with the operation's name"}},
 		{"behind an order", "fix the race, and from now on never start a goroutine without a context", []string{"From now on never start a goroutine without a context"}},
-		{"don't again", "please don't mock the database again", []string{"Please don't mock the database again"}},
+		{"don't again", "please don't mock the database again", []string{"Don't mock the database again"}},
 		{"stop doing", "stop adding docstrings to private helpers", []string{"Stop adding docstrings to private helpers"}},
 		{"place", "in this repo we use pnpm, not npm", []string{"In this repo we use pnpm, not npm"}},
 		{"all need", "Every new endpoint needs an integration test.", []string{"Every new endpoint needs an integration test"}},
@@ -43,7 +43,7 @@ func TestRules(t *testing.T) {
 		{"policy", "Policy: dependencies need approval", []string{"Dependencies need approval"}},
 		{"must not be", "generated files (*.pb.go) must not be edited by hand", []string{"Generated files (*.pb.go) must not be edited by hand"}},
 		{"never ever", "never ever log request bodies, they hold personal data", []string{"Never ever log request bodies, they hold personal data"}},
-		{"no more", "no more mocks for the database in tests please", []string{"No more mocks for the database in tests please"}},
+		{"no more", "no more mocks for the database in tests please", []string{"No more mocks for the database in tests"}},
 		{"not here", "we don't do queries in handlers here, move it to the service", []string{"We don't do queries in handlers here, move it to the service"}},
 		{"German habit", "In diesem Projekt schreiben wir Kommentare auf Englisch. Bitte korrigieren.", []string{"In diesem Projekt schreiben wir Kommentare auf Englisch"}},
 		{"Spanish without a verb", "Los mensajes de commit siempre en inglés", []string{"Los mensajes de commit siempre en inglés"}},
@@ -70,6 +70,16 @@ func TestRules(t *testing.T) {
 		{"Chinese place", "在这个项目里不要使用默认导出", []string{"在这个项目里不要使用默认导出"}},
 		{"Chinese every time", "每次修改表结构之后必须更新 schema.sql", []string{"每次修改表结构之后必须更新 schema.sql"}},
 		{"always in", "Los mensajes de error siempre en inglés, y los comentarios también", []string{"Los mensajes de error siempre en inglés, y los comentarios también"}},
+		{"all get it from now on", "the importer drops the last line of a file. can you fix that? From now on each migration has a comment with its reason.", []string{"From now on each migration has a comment with its reason"}},
+		{"going forward", "Going forward all new endpoints come with an OpenAPI entry", []string{"Going forward all new endpoints come with an OpenAPI entry"}},
+		{"German onward", "Der Import verliert die letzte Zeile. Ab jetzt bekommt jede Migration einen Kommentar mit ihrem Grund.", []string{"Ab jetzt bekommt jede Migration einen Kommentar mit ihrem Grund"}},
+		{"Spanish onward", "De ahora en adelante cada módulo tiene un README propio", []string{"De ahora en adelante cada módulo tiene un README propio"}},
+		{"Spanish consent", "Falla el filtro de fechas, míralo. De ahora en adelante no borres nada de `legacy/` sin preguntarme.", []string{"De ahora en adelante no borres nada de `legacy/` sin preguntarme"}},
+		{"Portuguese consent", "a partir de agora não apague nada do banco sem minha aprovação", []string{"A partir de agora não apague nada do banco sem minha aprovação"}},
+		{"French onward", "Désormais chaque composant a un fichier de test", []string{"Désormais chaque composant a un fichier de test"}},
+		{"Italian onward", "D'ora in poi ogni tabella ha una colonna created_at", []string{"D'ora in poi ogni tabella ha una colonna created_at"}},
+		{"courtesy behind", "never log the session token please", []string{"Never log the session token"}},
+		{"courtesy in front", "Por favor, nunca subas archivos de datos", []string{"Nunca subas archivos de datos"}},
 		{"Japanese place", "このプロジェクトでは pnpm を使うこと", []string{"このプロジェクトでは pnpm を使うこと"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -121,6 +131,13 @@ func TestNothingLearnt(t *testing.T) {
 		"the docs say \"never call close twice\", where do we do that?", "le readme dit : « ne jamais modifier ce fichier », est-ce vrai", "the comment `// never remove this` is wrong, delete it", "文档说永远不要调用 close 两次，对吗",
 		"> From now on use tabs.\nthat was a mail from Jo, what do you think", "```yaml\n# always pin by digest\nimage: x\n```\nwhat does the comment mean", "[12:03:11] WARN retries must never exceed 5\nwhat is that",
 		"    // we always lock before reading\nremove that comment", "<style-guide>\nAlways use spaces. Never use tabs.\n</style-guide>\nconvert it to html",
+		// from now on, but no wish
+		"from now on every request gets a 500", "since the upgrade, from now on each test gets a timeout", "from now on all users have a blank page", "does every service get a README from now on?", "from now on the cache has a hole somewhere",
+		"going forward every job gets an error from the queue", "ab jetzt bekommt jede Abfrage einen Fehler", "ab jetzt hat der Server ein Problem", "desde ahora cada consulta recibe un error", "désormais chaque requête reçoit une erreur",
+		"no toques nada, solo mira el log", "não mude nada, só leia", "por ahora no subas nada sin avisar", "a partir de ahora falla cada prueba", "hoje não apague nada do banco", "d'ora in poi ogni test ha un errore",
+		"the changelog reads \"from now on every function gets a comment\", who wrote that", "> From now on each module has a README.\nis that still done?", "maybe from now on every function gets a comment", "from now on every button gets a border",
+		// once
+		"before anything else: please look at the log", "please run the linter again", "please have a look at the migration first", "before we start: what does Open return?", "bitte schau dir zuerst den Test an", "por favor mira la rama release",
 		// the program's rules, and work to do
 		"add a lint rule that forbids console.log", "write a validation: the name must never be empty", "the retry policy should be exponential, change it", "rename the rule always-green to stable", "corrige la règle du pare-feu", "a regra do nginx está errada", "la regola CSS non si applica", "修改一下防火墙规则",
 	} {

@@ -9,15 +9,17 @@ import (
 // ruleCues are the words by which one language states a standing rule, and those that
 // speak against one. All are in lower case; phrases match at the bounds of words.
 type ruleCues struct {
-	// label names a rule as such, lasting says that it holds from now on, place and scope
-	// say where or for whom it holds.
-	label, lasting, place, scope []string
+	// label names a rule as such, onward says that it holds from now on, lasting that it
+	// holds for good (init adds onward to it), place and scope say where or for whom.
+	label, onward, lasting, place, scope []string
 	// form begins a clause that orders or bans, norm says what has to be, please asks;
 	// forbids bans, again says of a ban that it is meant for good, because gives its reason.
 	form, norm, please, forbids, again, because []string
 	// all begins a clause about every one of a kind, needs says what such a one has to
 	// have, keeps that something stays as it is, contrast what shall not be done instead.
 	all, needs, keeps, contrast []string
+	// grants say what every one of a kind gets, where onward says that it begins now.
+	grants []string
 	// habits begin a clause about what all do, unless a word of lacks is in it.
 	habits, lacks []string
 	// adverbs (always, never) order after one of leaders or at the beginning of a clause,
@@ -33,10 +35,18 @@ type ruleCues struct {
 	// once limits an order to now, broken tells of a failure, hedge doubts, quotes
 	// introduces what others say, asks begins a question.
 	once, broken, hedge, quotes, asks []string
+	// nothing limits an order to now ("don't change anything") that is not onward.
+	nothing []string
 	// pronouns are objects that only this conversation knows.
 	pronouns map[string]bool
 	// also continues a list of rules.
 	also []string
+}
+
+func init() {
+	for _, c := range ruleLanguages {
+		c.lasting = append(c.lasting, c.onward...)
+	}
 }
 
 // phrases splits a list of phrases, separated by " | ".
@@ -55,12 +65,18 @@ func endsIn(suffixes ...string) func(string) bool {
 	}
 }
 
+// artefacts begin the words for what programmers make, in several languages; shorter
+// words than 4 letters are whole words.
+var artefacts = phrases("funct | funkt | func | fonct | funç | funz | method | métod | méthod | class | klass | clase | test | modul | módul | endpoint | migrat | migrac | migraç | migraz | commit | pr | prs | merge | pull | component | komponent | compon | packag | paket | paquet | pacote | servic | serviç | serviz | dienst | quer | abfrage | consult | requêt | table | tabell | tabla | tabel | column | spalte | colonn | colun | script | hook | rout | handler | struct | interfac | file | files | datei | archiv | fichier | arquiv | field | bugfix | fix | feature | änderung | change | cambio | changement | enum | type | typ | api | branch | rama | zweig | variab | constant | konstant | export | job | workflow | error")
+
 // ruleLanguages are the languages whose rules are understood.
 var ruleLanguages = []*ruleCues{english, german, spanish, french, portuguese, italian, japanese, chinese}
 
 var english = &ruleCues{
 	label:    phrases("remember: | remember that we | reminder: | policy: | one rule: | note for the future | for the future | for all future | keep in mind that | for the record | general rule | rule for this | rule for our | rule for all | rules for this | rules for our | house rule | house rules | ground rule | ground rules | project rule | our rule | our rules | as a rule | our convention | standing rule | standing order | team rule"),
-	lasting:  phrases("from now on | going forward | from here on | in future | in the future | next time | every time | each time | whenever | for all our work | when you change | when you add | when you touch | when you edit | if you change | if you add | if you touch | when adding | when changing | when touching | on principle | by convention | in general | at all times | no exceptions | before every | before each | after every | after each"),
+	onward:   phrases("from now on | going forward | from here on | in future | in the future | henceforth"),
+	grants:   phrases("gets a | gets an | get a | get an | gets its | get their | has a | has an | have a | have an | has its | have their | comes with | come with | carries a | carry a | goes into | go into | goes in | go in | lives in | live in | belongs in | belong in | starts with | start with | ends in | end in"),
+	lasting:  phrases("next time | every time | each time | whenever | for all our work | when you change | when you add | when you touch | when you edit | if you change | if you add | if you touch | when adding | when changing | when touching | on principle | by convention | in general | at all times | no exceptions | before every | before each | after every | after each"),
 	place:    phrases("in this project | in this repo | in this repository | in this codebase | in this code base | for this project | for this repo | for this repository | for this codebase | in our code | in our project | in our repo | in our codebase"),
 	scope:    phrases("we | our | here | everywhere | the team | us"),
 	form:     phrases("don't | do not | dont | no | avoid | prefer | keep | make sure | ensure | stick to | only | run | write | we use | we only | we don't | we do not | i don't want | i prefer | we prefer | put | stop"),
@@ -94,7 +110,9 @@ var english = &ruleCues{
 
 var german = &ruleCues{
 	label:      phrases("merk dir | merke dir | denk daran | denk dran | allgemeine regel | generelle regel | grundregel | regel für dieses | regel für unser | regel für alle | regeln für dieses | regeln für unser | regel im projekt | unsere regel | unsere regeln | projektregel | unsere konvention | bei uns gilt | hier gilt | es gilt | als regel"),
-	lasting:    phrases("ab jetzt | ab sofort | von jetzt an | von nun an | künftig | zukünftig | in zukunft | grundsätzlich | generell | prinzipiell | jedes mal | jedesmal | nächstes mal | nächste mal | beim nächsten mal | immer wenn | nie wieder | vor jedem | vor jeder | nach jedem | nach jeder | ohne ausnahme"),
+	onward:     phrases("ab jetzt | ab sofort | von jetzt an | von nun an | künftig | zukünftig | in zukunft"),
+	grants:     phrases("bekommt | bekommen | erhält | erhalten | hat ein | hat eine | hat einen | haben ein | haben eine | haben einen | kommt in | kommen in | liegt in | liegen in | gehört in | gehören in | trägt | tragen"),
+	lasting:    phrases("grundsätzlich | generell | prinzipiell | jedes mal | jedesmal | nächstes mal | nächste mal | beim nächsten mal | immer wenn | nie wieder | vor jedem | vor jeder | nach jedem | nach jeder | ohne ausnahme"),
 	place:      phrases("in diesem projekt | in diesem repo | in diesem repository | in dieser codebasis | für dieses projekt | für dieses repo | in unserem code | in unserem projekt | in unserem repo | hier im projekt | hier im repo"),
 	scope:      phrases("wir | uns | unser | unsere | unseren | hier | überall | im team"),
 	form:       phrases("nicht | kein | keine | keinen | nur | verwende | nutze | benutze | vermeide | achte | halte | schreib | schreibe | wir verwenden | wir nutzen | wir benutzen | wir machen | wir schreiben"),
@@ -126,7 +144,10 @@ var german = &ruleCues{
 
 var spanish = &ruleCues{
 	label:       phrases("recuerda que | ten en cuenta | regla general | norma general | como regla | como norma | regla del proyecto | regla de este | reglas del proyecto | reglas de este | norma del | normas del | nuestra regla | nuestra norma | convención del proyecto | nuestra convención | regla para este | reglas para este"),
-	lasting:     phrases("a partir de ahora | de ahora en adelante | desde ahora | en adelante | en el futuro | la próxima vez | cada vez que | siempre que | por norma | por regla | por principio | antes de cada | después de cada | nunca más | sin excepciones | sin excepción"),
+	onward:      phrases("a partir de ahora | de ahora en adelante | desde ahora | en adelante | en el futuro"),
+	grants:      phrases("lleva | llevan | tiene un | tiene una | tienen un | tienen una | recibe un | recibe una | empieza por | empiezan por | va en | van en"),
+	nothing:     phrases("nada"),
+	lasting:     phrases("la próxima vez | cada vez que | siempre que | por norma | por regla | por principio | antes de cada | después de cada | nunca más | sin excepciones | sin excepción"),
 	place:       phrases("en este proyecto | en este repo | en este repositorio | para este proyecto | para este repo | en nuestro código | en nuestro proyecto | en nuestro repo | en esta base de código"),
 	scope:       phrases("nosotros | nuestro | nuestra | nuestros | nuestras | aquí | el equipo | en todas partes | usamos | hacemos | escribimos"),
 	form:        phrases("no | usa | usad | use | utiliza | evita | prefiere | mantén | asegúrate | ejecuta | escribe | solo | sólo | usamos | no usamos | prefiero | haz | pon"),
@@ -147,7 +168,7 @@ var spanish = &ruleCues{
 	describes:   unlessOrder(longEnding("ar", "er", "ir"), spanishOrders),
 	imperatives: spanishOrders,
 	elliptic:    text.Set("en con como"),
-	once:        phrases("todavía | aún | por ahora | de momento | por el momento | hoy | esta vez | ahora mismo | hasta que | hasta | nada"),
+	once:        phrases("todavía | aún | por ahora | de momento | por el momento | hoy | esta vez | ahora mismo | hasta que | hasta"),
 	broken:      phrases("falla | fallan | fallando | un error | errores | el error | da error | error al | error en | con error | rompe | rompen | roto | cuelga | cuelgan | devuelve | devuelven | termina | terminan | muestra | muestran | tarda | aparece | aparecen | sale | salen | da | dan | imprime | retorna | funciona | funcionan | llega | llegan | pasa | pasan"),
 	hedge:       phrases("quizás | quizá | tal vez | creo que | supongo | parece | me parece"),
 	quotes:      phrases("dice | dicen | mensaje | salida | según"),

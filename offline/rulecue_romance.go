@@ -32,7 +32,9 @@ var (
 
 var french = &ruleCues{
 	label:       phrases("règle générale | règle pour ce | règle pour cette | règle pour notre | règle pour tous | règle pour toutes | règle du projet | règle de ce | règle de l'équipe | règle d'équipe | règles pour ce | règles du projet | règles de ce | notre règle | nos règles | comme règle | convention du projet | notre convention | retiens que | retenez que | souviens-toi que | rappelle-toi que | rappel : | note pour la suite | consigne générale | consignes générales"),
-	lasting:     phrases("désormais | dorénavant | à partir de maintenant | à l'avenir | par principe | par convention | de manière générale | en règle générale | chaque fois que | la prochaine fois | plus jamais | avant chaque | après chaque | sans exception"),
+	onward:      phrases("désormais | dorénavant | à partir de maintenant | à l'avenir"),
+	grants:      phrases("a un | a une | ont un | ont une | porte un | porte une | reçoit un | reçoit une | va dans | vont dans | commence par | commencent par"),
+	lasting:     phrases("par principe | par convention | de manière générale | en règle générale | chaque fois que | la prochaine fois | plus jamais | avant chaque | après chaque | sans exception"),
 	place:       phrases("dans ce projet | dans ce dépôt | dans ce repo | pour ce projet | pour ce dépôt | sur ce projet | sur ce dépôt | dans notre code | dans notre projet | dans notre dépôt | chez nous"),
 	scope:       phrases("nous | on | notre | nos | ici | partout | l'équipe"),
 	form:        phrases("ne | n'utilise | n'utilisez | n'ajoute | n'ajoutez | pas de | pas d' | utilise | utilisez | évite | évitez | préfère | préférez | garde | gardez | écris | écrivez | veille à | veillez à | assure-toi | assurez-vous | lance | lancez | mets | mettez | il faut | on utilise | on n'utilise | on écrit | on ne | nous utilisons | nous n'utilisons | nous écrivons | je préfère | je veux | je ne veux | seulement | uniquement"),
@@ -64,7 +66,10 @@ var french = &ruleCues{
 
 var portuguese = &ruleCues{
 	label:       phrases("regra geral | regra do projeto | regra deste | regra para este | regra para todos | regra da equipe | regra da equipa | regras do projeto | regras deste | regras para este | nossa regra | nossas regras | como regra | convenção do projeto | nossa convenção | lembre que | lembre-se que | lembre-se de que | lembra que | lembra-te que | tenha em mente | tem em conta"),
-	lasting:     phrases("de agora em diante | a partir de agora | daqui em diante | daqui para a frente | daqui pra frente | no futuro | da próxima vez | toda vez que | sempre que | cada vez que | por princípio | por convenção | antes de cada | depois de cada | nunca mais | sem exceção | sem exceções"),
+	onward:      phrases("de agora em diante | a partir de agora | daqui em diante | daqui para a frente | daqui pra frente | no futuro"),
+	grants:      phrases("leva | levam | tem um | tem uma | têm um | têm uma | recebe um | recebe uma | vai em | vão em | começa com | começam com"),
+	nothing:     phrases("nada"),
+	lasting:     phrases("da próxima vez | toda vez que | sempre que | cada vez que | por princípio | por convenção | antes de cada | depois de cada | nunca mais | sem exceção | sem exceções"),
 	place:       phrases("neste projeto | nesse projeto | neste repo | neste repositório | nesse repositório | para este projeto | pra este projeto | no nosso código | no nosso projeto | no nosso repositório | aqui no projeto"),
 	scope:       phrases("nós | a gente | nosso | nossa | nossos | nossas | aqui | o time | a equipe | a equipa | usamos | fazemos | escrevemos"),
 	form:        phrases("não | use | usem | utilize | utilizem | evite | evitem | prefira | prefiram | mantenha | execute | rode | escreva | só | somente | apenas | usamos | não usamos | a gente usa | a gente não usa | prefiro | quero | não quero | faça | coloque"),
@@ -85,7 +90,7 @@ var portuguese = &ruleCues{
 	imperatives: portugueseOrders,
 	states:      text.Set("vermelho loop erro igual mesmo mesma"),
 	elliptic:    text.Set("com sem via por em"),
-	once:        phrases("ainda | por enquanto | por ora | hoje | desta vez | dessa vez | agora | até | nada | primeiro"),
+	once:        phrases("ainda | por enquanto | por ora | hoje | desta vez | dessa vez | agora | até | primeiro"),
 	broken:      phrases("falha | falham | falhando | um erro | o erro | erro ao | em erro | erro no | dá erro | quebra | quebram | quebrado | trava | travam | retorna | retornam | devolve | termina | terminam | mostra | mostram | demora | aparece | aparecem | sai | dá | imprime | funciona | funcionam | chega | chegam | passa | passam | cai | vermelho | vazio"),
 	hedge:       phrases("talvez | acho que | parece | creio que | suponho | seria bom"),
 	quotes:      phrases("diz | dizem | mensagem | saída | segundo | o log"),
@@ -96,7 +101,9 @@ var portuguese = &ruleCues{
 
 var italian = &ruleCues{
 	label:       phrases("regola generale | regola del progetto | regola di questo | regola per questo | regola per tutti | regole del progetto | regole di questo | regole per questo | la nostra regola | le nostre regole | come regola | convenzione del progetto | la nostra convenzione | ricorda che | ricordati che | ricordatevi che | tieni presente che | tenete presente che"),
-	lasting:     phrases("d'ora in poi | d'ora in avanti | da ora in poi | da adesso in poi | in futuro | la prossima volta | ogni volta che | per principio | per convenzione | prima di ogni | dopo ogni | mai più | senza eccezioni"),
+	onward:      phrases("d'ora in poi | d'ora in avanti | da ora in poi | da adesso in poi | in futuro"),
+	grants:      phrases("ha un | ha una | ha un' | hanno un | hanno una | riceve un | riceve una | va in | vanno in | inizia con | iniziano con"),
+	lasting:     phrases("la prossima volta | ogni volta che | per principio | per convenzione | prima di ogni | dopo ogni | mai più | senza eccezioni"),
 	place:       phrases("in questo progetto | in questo repo | in questo repository | per questo progetto | nel nostro codice | nel nostro progetto | nel nostro repo"),
 	scope:       phrases("noi | nostro | nostra | nostri | nostre | qui | il team | ovunque | usiamo | scriviamo | facciamo"),
 	form:        phrases("non | usa | usate | utilizza | utilizzate | evita | evitate | preferisci | mantieni | esegui | scrivi | scrivete | assicurati | solo | soltanto | usiamo | non usiamo | preferisco | voglio | non voglio | metti"),

@@ -156,7 +156,7 @@ func (t *turn) nextSteps(episodes []*episode) string {
 	var parts []string
 	n := 0
 	for _, s := range t.message {
-		if !looksAhead(s) && !leavesOpen(s) || isFluff(s.text) || saysFailing(s.text) && proven(episodes) {
+		if !looksAhead(s) && !leavesOpen(s) || rejects(s) || isFluff(s.text) || saysFailing(s.text) && proven(episodes) || passesOnly(s) {
 			continue
 		}
 		text := s.text
@@ -179,6 +179,13 @@ func (t *turn) nextSteps(episodes []*episode) string {
 		}
 	}
 	return shown(strings.Join(parts, " "), maxField)
+}
+
+// passesOnly reports whether a sentence only says that checks pass, whatever heading it
+// stands under.
+func passesOnly(s sentence) bool {
+	own := sentence{text: s.text}
+	return reportsTests(s.text) && !looksAhead(own) && !leavesOpen(own)
 }
 
 // saysFailing reports whether a sentence looks ahead only by saying that something still
