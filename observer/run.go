@@ -189,11 +189,26 @@ func (w *task) askAgain(ctx context.Context, q *question, prompt string) (string
 	return text, err
 }
 
-// parse returns the records in an answer's text, by the session's mode.
+// parse returns the records in an answer's text, by the session's mode. What only repeats
+// the form or an example of the request is left out; an answer of nothing else is prose.
 func (w *task) parse(text string) answer.Answer {
-	return answer.Parse(text, answer.Options{
+	a := answer.Parse(text, answer.Options{
 		Types: w.choice.Mode.TypeIDs(), FallbackType: w.choice.Mode.Fallback, Concepts: w.choice.Mode.ConceptIDs(),
 	})
+	form := mode.Form(w.choice.Mode)
+	echoed := func(text string) bool { return text != "" && strings.Contains(form, ">"+text+"<") }
+	records := len(a.Observations) + len(a.Learnings)
+	a.Observations = slices.DeleteFunc(a.Observations, func(o claudemem.Observation) bool { return echoed(o.Title) })
+	a.Learnings = slices.DeleteFunc(a.Learnings, func(l claudemem.Learning) bool { return echoed(l.Content) })
+	left := len(a.Observations) + len(a.Learnings)
+	if s := a.Summary; s != nil && (echoed(s.Request) || echoed(s.Completed) || echoed(s.Learned)) {
+		a.Summary = nil
+		records++
+	}
+	if a.Class == answer.ClassRecords && left < records && left == 0 && a.Summary == nil {
+		a.Class = answer.ClassProse
+	}
+	return a
 }
 
 // usable reports whether an answer's text holds a record or says that there is none.

@@ -69,6 +69,10 @@ func bullets(lines []string) string {
 	return "- " + strings.Join(lines, "\n- ")
 }
 
+// Form returns the parts of the requests that show the form of an answer, with all examples:
+// what an answer repeats of them is nothing that was observed.
+func Form(m Mode) string { return System(m, "") + render("checkpoint.md", nil) }
+
 // Session returns what the first prompt of a run says of the session.
 func Session(f Facts) string {
 	var about strings.Builder
