@@ -2,6 +2,7 @@ package offline
 
 import (
 	"cmp"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -33,6 +34,8 @@ type chooser struct {
 	episode *episode
 	weights *Weights
 	list    []candidate
+	// open: something fails at the end.
+	open bool
 	// said: the agent's message has candidates.
 	said bool
 	// asked are the rare words of the prompt, work the names of what was edited, failed
@@ -46,7 +49,8 @@ type chooser struct {
 const maxCandidates = 160
 
 // newChooser gathers the candidates of an episode: sentences of the closing message, their
-// clauses, outlines of its lists, sentences of the prompt.
+// clauses, outlines of its lists, bodies of commits, answers of subagents, and the part of
+// the prompt that says what to do.
 func newChooser(e *episode) *chooser {
 	t := e.turn
 	c := &chooser{episode: e, weights: t.choosing.weights, asked: rareWords(t.request.text[:min(len(t.request.text), 2000)]), failed: e.failedTests()}
@@ -61,6 +65,7 @@ func newChooser(e *episode) *chooser {
 	for _, k := range slices.Concat(e.open, e.fixed) {
 		c.failed = text.Add(c.failed, k.failure.Tests...)
 	}
+	c.open = len(e.blocking()) > 0
 	c.work, c.failed = c.work[:min(len(c.work), 30)], c.failed[:min(len(c.failed), 10)]
 	said := slices.Concat(t.message, t.outlines)
 	for i, s := range said {
@@ -72,6 +77,12 @@ func newChooser(e *episode) *chooser {
 			late = min(1, float64(i)/float64(len(t.message)-1))
 		}
 		c.add(s, fromMessage, late)
+	}
+	for _, body := range e.bodies[:min(len(e.bodies), 3)] {
+		for _, s := range sentences(body) {
+			s.first = false
+			c.add(s, fromMessage, 1)
+		}
 	}
 	c.said = slices.ContainsFunc(c.list, func(x candidate) bool { return titleOf(x.text) != "" })
 	for _, a := range e.answers[:min(len(e.answers), 2)] {
@@ -87,12 +98,15 @@ func newChooser(e *episode) *chooser {
 
 // add adds a sentence and its clauses, unless it says nothing that is worth showing.
 func (c *chooser) add(s sentence, from source, late float64) {
-	s.text = strings.TrimRight(afterLeadIn(withoutOpening(s.text)), ". 。")
-	if isFluff(s.text) || reportsTests(s.text) || reportsCommit(s.text) || asks(s.text) || len(c.list) >= maxCandidates || retracts(s.text) || len(words(s.text)) < 3 {
+	s.text = strings.TrimRight(label.ReplaceAllString(withoutOpening(s.text), ""), ". 。")
+	if !s.code {
+		s.text = afterLeadIn(s.text)
+	}
+	if offer.MatchString(s.text) || isFluff(s.text) || reportsTests(s.text) || reportsCommit(s.text) || asks(s.text) || len(c.list) >= maxCandidates || retracts(s.text) || len(words(s.text)) < 3 && isASCII(s.text) || c.open && claimsDone(s.text) {
 		return
 	}
 	c.list = append(c.list, candidate{sentence: s, source: from, at: len(c.list), late: late})
-	if s.outline {
+	if s.outline || s.code {
 		return
 	}
 	if parts := clauses(s.text); len(parts) > 1 {
@@ -108,6 +122,12 @@ func (c *chooser) add(s sentence, from source, late float64) {
 			c.list = append(c.list, candidate{sentence: part, source: from, at: len(c.list), late: late, part: true})
 		}
 	}
+}
+
+// claimsDone reports whether a sentence says that all is well, which a failure at the end
+// contradicts.
+func claimsDone(s string) bool {
+	return holds(strings.ToLower(s), "fixed", "works now", "work now", "resolved", "passes", "pass now", "is green", "everything works", "behoben", "läuft jetzt", "funktioniert jetzt", "arreglado", "corregido", "funciona ahora", "修正しました", "直しました", "解決しました", "corrigé")
 }
 
 // asks reports whether a sentence is a question or an offer.
@@ -163,19 +183,22 @@ func breakOf(s string) (at, size int) {
 	return at, size
 }
 
-var openings = text.Set("yes no right agreed sure done fixed ok okay found correct exactly understood implemented ja nein genau stimmt erledigt fertig sí si listo hecho claro cierto はい いいえ oui non")
+var (
+	// opening is an answer, an agreement or an apology in front of a statement: "Yes –
+	// added …", "You were right, …".
+	opening = regexp.MustCompile(`(?i)^(?:yes|no|right|agreed|sure|done|fixed|ok|okay|found it|correct|exactly|understood|implemented|sorry|my bad|apologies|you(?:'re| are| were)(?: absolutely| quite)? right|good (?:catch|point|question)|` +
+		`ja|nein|genau|stimmt|erledigt|fertig|behoben|du hast recht|entschuldigung|sí|si|listo|hecho|claro|cierto|tienes razón|perdón|oui|non|c'est (?:fait|corrigé)|désolée?|pronto|feito|sim|desculpe|готово|да|はい|いいえ|完了|すみません|好的|已修复)` +
+		`(?: ?[–—-] |[,:!.] |[、。，：]\s*)`)
+	// label heads a statement by its kind.
+	label = regexp.MustCompile(`(?i)^(?:(?:the |la |el |die |der |o |a |le )?(?:root cause|cause|reason|problem|culprit|fix|change|result|summary|note|one thing i noticed|ursache|grund|lösung|ergebnis|causa|motivo|problema|resultado|problème|raison|причина)|原因|理由|结果|結果|修正|対応)(?: was| is)? ?[:：]\s*`)
+	// offer is what the agent would do if asked.
+	offer = regexp.MustCompile(`(?i)\b(?:if you(?:'d)? (?:want|like|need|prefer)|let me know|happy to|shall i|want me to|wenn du (?:willst|möchtest)|sag bescheid|si quieres|si prefieres|se quiser|si tu veux)\b|必要(?:なら|であれば)|如果需要`)
+)
 
-// withoutOpening drops the answer in front of a statement: "Yes – added …".
+// withoutOpening drops the answer or apology in front of a statement.
 func withoutOpening(s string) string {
-	i := strings.IndexAny(s, " ,:!.。、")
-	if i <= 0 || !openings[strings.ToLower(s[:i])] {
-		return s
-	}
-	rest := s[i:]
-	for _, sep := range []string{" – ", " — ", " - ", ", ", ": ", "! ", ". ", "、", "。"} {
-		if tail, ok := strings.CutPrefix(rest, sep); ok && len(words(tail)) >= 3 {
-			return capital(tail)
-		}
+	if rest := s[len(opening.FindString(s)):]; len(rest) < len(s) && (len(words(rest)) >= 3 || !isASCII(rest)) {
+		return capital(rest)
 	}
 	return s
 }
@@ -184,6 +207,8 @@ func withoutOpening(s string) string {
 type pick struct {
 	title, subtitle string
 	used            []int
+	// before is what another record of the turn says already.
+	before string
 }
 
 // choose returns the best title and what goes best with it. A title that is given stays.
@@ -235,7 +260,7 @@ func (c *chooser) second(out *pick) (also pick, decided, ok bool) {
 	for i := range c.list {
 		x := &c.list[i]
 		if x.source != fromMessage || x.part || x.row || x.outline || looksAhead(x.sentence) || leavesOpen(x.sentence) || repeated(x.text, said) > 0.5 ||
-			!decides(x.text) && !limits(x.text) || len(words(x.text)) < 6 && isASCII(x.text) {
+			!decides(x.text) && !limits(x.text) && !compares(x.text) || len(words(x.text)) < 6 && isASCII(x.text) {
 			taken = append(taken, i)
 		}
 	}
@@ -243,7 +268,7 @@ func (c *chooser) second(out *pick) (also pick, decided, ok bool) {
 	if i < 0 {
 		return also, false, false
 	}
-	also = pick{title: title, used: append(slices.Clone(out.used), i)}
+	also = pick{title: title, used: append(slices.Clone(out.used), i), before: said + " "}
 	c.addRest(i, title)
 	also.subtitle = c.subtitle(&also)
 	return also, decides(c.list[i].text), true
@@ -259,6 +284,9 @@ func decides(s string) bool {
 func limits(s string) bool {
 	return holds(strings.ToLower(s), cues[tellsLimit]...) && hasCode(s)
 }
+
+// compares reports whether a sentence gives a value before and after.
+func compares(s string) bool { return strings.Contains(s, "→") && measured.MatchString(s) }
 
 // addRest adds what a title that ends with a clause leaves of its sentence.
 func (c *chooser) addRest(i int, title string) {
@@ -276,7 +304,7 @@ func (c *chooser) addRest(i int, title string) {
 	if lead, ok := cutFold(rest, "and ", "so ", "und ", "y "); ok {
 		rest = lead
 	}
-	if len(words(rest)) < 4 {
+	if len(words(rest)) < 4 || holds(strings.ToLower(x.text), cues[tellsGuess]...) {
 		return
 	}
 	x.text, x.first, x.part = rest, false, true
@@ -314,17 +342,19 @@ func titleOf(s string) string {
 	return strings.TrimRight(short, ". ")
 }
 
-// cutsContrast reports whether what a cut dropped takes back or restricts what it left.
+// cutsContrast reports whether what a cut dropped takes back, restricts or doubts what it
+// left.
 func cutsContrast(whole, short string) bool {
 	short = strings.TrimSuffix(short, "…")
 	if len(short) >= len(whole) || !strings.HasPrefix(whole, short) {
 		return false
 	}
-	switch firstWord(whole[len(short):]) {
-	case "but", "except", "unless", "though", "although", "however", "aber", "außer", "sondern", "obwohl", "pero", "salvo", "excepto", "aunque", "sino", "mais":
+	dropped := whole[len(short):]
+	switch firstWord(dropped) {
+	case "but", "except", "unless", "though", "however", "aber", "außer", "sondern", "pero", "salvo", "excepto", "sino", "mais", "sauf":
 		return true
 	}
-	return false
+	return holds(strings.ToLower(dropped), cues[tellsGuess]...) && !holds(strings.ToLower(short), cues[tellsGuess]...)
 }
 
 // subtitle returns the statements that go best with the title, in their order, as far as
@@ -332,7 +362,7 @@ func cutsContrast(whole, short string) bool {
 func (c *chooser) subtitle(out *pick) string {
 	var picked []int
 	room := maxSubtitle
-	said := out.title
+	said := out.before + out.title
 	for len(picked) < 3 && room > 40 {
 		at, best := -1, 0.0
 		for i := range c.list {

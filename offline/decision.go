@@ -2,6 +2,8 @@ package offline
 
 import (
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"claudemem"
 	"claudemem/text"
@@ -141,6 +143,10 @@ func sentencesOf(parts []string) string {
 	for i, p := range parts {
 		b.WriteString(p)
 		if i < len(parts)-1 {
+			if r, _ := utf8.DecodeLastRuneInString(p); unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana) || r == '）' || r == '」' {
+				b.WriteString("。")
+				continue
+			}
 			if p != "" && !strings.ContainsAny(p[len(p)-1:], ".!?") && !strings.HasSuffix(p, "？") && !strings.HasSuffix(p, "。") {
 				b.WriteByte('.')
 			}

@@ -73,6 +73,14 @@ var cues = map[int][]string{
 	negates:    phrases("not | no | never | nothing | none | without | cannot | nicht | kein | keine | keinen | nie | ohne | nichts | no | nunca | sin | nada | ningún | ninguna | ない | ません | なし | ne"),
 }
 
+// sections are headings that tell the same of all below them.
+var sections = map[int][]string{
+	tellsWhy:    phrases("cause | root cause | why | the problem | problem | what was wrong | what was slow | what happened | diagnosis | findings | ursache | problem war | causa | por qué | 原因"),
+	tellsReject: phrases("not done | considered | rejected | alternatives | tried | discarded | verworfen | alternativen | descartado | alternativas | 却下 | 不採用"),
+	tellsCure:   phrases("fix | the fix | solution | changes | what i did | what changed | lösung | änderungen | solución | cambios | 修正 | 変更"),
+	tellsChoice: phrases("decision | decisions | entscheidung | decisión | 決定"),
+}
+
 // backWords begin a sentence that only the one before makes clear.
 var backWords = text.Set("it it's its this that that's they they're these those there here he she so also both then which with " +
 	"es das dies diese dieser dieses damit dabei dazu sie er so auch esto eso ese esta este así también これ それ この その")
@@ -109,7 +117,7 @@ func (c *chooser) featuresOf(x *candidate, most int) features {
 	f.set(givesNumber, number.MatchString(x.text))
 	f.set(givesMeasure, measured.MatchString(x.text))
 	for i, list := range cues {
-		f.set(i, holds(low, list...))
+		f.set(i, holds(low, list...) || holds(x.section, sections[i]...))
 	}
 	f[negates] = max(f[negates], b2f(strings.Contains(low, "n't ")))
 	f.set(tellsOpen, leavesOpen(x.sentence) || looksAhead(x.sentence))

@@ -1,18 +1,13 @@
 package offline
 
 import (
-	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"claudemem"
 	"claudemem/text"
 	"claudemem/toolcall"
 )
-
-// sentenceTitle returns a sentence as a title.
-func sentenceTitle(s string) string {
-	return shown(imperative(strings.TrimRight(s, ". ")), maxTitle)
-}
 
 // choice returns the index of the agent's sentence that records a decision, -1 for none.
 func (e *episode) choice() int {
@@ -38,32 +33,6 @@ func (e *episode) choice() int {
 		}
 	}
 	return best
-}
-
-// reason returns the part of a decision's sentence, or the sentence after it, that says
-// why.
-func (e *episode) reason(choice int) string {
-	s := e.turn.message[choice].text
-	for _, word := range []string{" because ", " since ", ", as ", " so that "} {
-		if i := strings.Index(s, word); i > 0 {
-			return shown(capital(strings.TrimLeft(s[i:], ", ")), maxSubtitle)
-		}
-	}
-	return e.support(choice)
-}
-
-// support returns the sentence that best goes with the one at i: the next with content;
-// else the files that were read.
-func (e *episode) support(i int) string {
-	for j, s := range e.turn.message {
-		if j != i && !isFluff(s.text) && !reportsTests(s.text) && !reportsCommit(s.text) && len(words(s.text)) >= 5 && (j > i || hasCode(s.text)) {
-			return shown(s.text, maxSubtitle)
-		}
-	}
-	if len(e.read) > 0 {
-		return shown("Read "+list(e.read, 3), maxSubtitle)
-	}
-	return ""
 }
 
 // userChoice returns the decision that a user states outright, "" for none.
@@ -120,64 +89,40 @@ func (t *turn) investigates() bool {
 	return false
 }
 
-// finding returns the index of the sentence that says what an investigation found out,
-// -1 when it found nothing that is worth keeping. A finding explains something and names
-// something; an inventory does not.
-func (e *episode) finding() int {
+// finds reports whether an investigation found something out that is worth keeping: what
+// was said explains something and names something; an inventory does not.
+func (e *episode) finds() bool {
 	t := e.turn
 	if len(t.steps) > 0 && !t.investigates() || len(t.steps) == 0 && !t.request.is(wantFindOut|wantDecision) {
-		return -1
+		return false
 	}
-	total, explained, named := 0, false, 0
-	best, bestScore := -1, 0
-	for i, s := range t.message {
+	total, explained, named := 0, false, false
+	for _, s := range t.message {
 		if isFluff(s.text) || reportsTests(s.text) {
 			continue
 		}
-		s.text = afterLeadIn(s.text)
-		n := len(words(s.text))
-		total += n
-		code := codeWords(s.text, 3)
-		named += code
-		why := explains(s.text)
-		explained = explained || why
-		if n < 5 {
-			continue
+		if total += len(words(s.text)); !isASCII(s.text) {
+			total += utf8.RuneCountInString(s.text) / 4 // not all scripts part words
 		}
-		score := 1 + min(code, 2)
-		if why {
-			score += 2
-		}
-		if tellsCause(s.text) {
-			score++
-		}
-		if s.first {
-			score++
-		}
-		if looksAhead(s) {
-			score -= 3
-		}
-		if slices.ContainsFunc(e.read, func(p string) bool { return mentions(s.text, nameOf(p)) }) {
-			score += 2
-		}
-		if holds(text.LowerASCII(s.text), "the cause is in", "the problem is in", "the bug is in", "the issue is in") {
-			score -= 4 // says where, not what
-		}
-		switch firstWord(s.text) {
-		case "so", "this", "that", "it", "they", "these", "here", "i", "also":
-			score--
-		}
-		if holds(text.LowerASCII(s.text), "the subagent", "i read", "i looked", "i searched", "i found", "i checked", "i changed nothing", "overview") {
-			score -= 2
-		}
-		if score > bestScore {
-			best, bestScore = i, score
-		}
+		named = named || hasCode(s.text)
+		explained = explained || explains(s.text) || holds(strings.ToLower(s.text), cues[tellsWhy]...)
 	}
-	if total < 14 || !explained || named == 0 || bestScore < 3 {
-		return -1
+	return total >= 14 && explained && named
+}
+
+// found returns what the agent says as a record of type t; ok is false when nothing
+// usable was said.
+func (e *episode) found(t claudemem.ObservationType) (o claudemem.Observation, ok bool) {
+	say, ok := newChooser(e).choose("")
+	if !ok {
+		return o, false
 	}
-	return best
+	o = e.observation(t, say.title)
+	if o.Subtitle = say.subtitle; o.Subtitle == "" && len(e.read) > 0 {
+		o.Subtitle = shown("Read "+list(e.read, 3), maxSubtitle)
+	}
+	o.Facts = e.facts(say.title)
+	return o, true
 }
 
 // fromAgents returns what subagents found as observations, if the turn itself says
@@ -195,15 +140,13 @@ func (e *episode) fromAgents() []claudemem.Observation {
 		sub.request.wants |= wantFindOut
 		x := newEpisode(sub, sub.steps)
 		x.only = true
-		i := x.finding()
-		if i < 0 {
+		if !x.finds() {
 			continue
 		}
 		x.read = e.read
-		o := x.observation(claudemem.TypeDiscovery, sentenceTitle(afterLeadIn(sub.message[i].text)))
-		o.Subtitle = x.support(i)
-		o.Facts = x.facts(i)
-		out = append(out, o)
+		if o, ok := x.found(claudemem.TypeDiscovery); ok {
+			out = append(out, o)
+		}
 	}
 	return out
 }

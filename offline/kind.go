@@ -32,7 +32,7 @@ func (e *episode) typeOf() claudemem.ObservationType {
 	code := e.any(func(x *edit) bool { return x.kind == toolcall.FileCode && !x.importOnly })
 	switch {
 	case !code && !e.any(func(x *edit) bool { return x.kind == toolcall.FileTest }):
-		if r.is(wantFix) && len(e.fixed) > 0 {
+		if r.is(wantFix) && !r.is(wantFeature) && (len(e.fixed) > 0 || e.tellsCause()) {
 			return claudemem.TypeBugfix
 		}
 		return claudemem.TypeChange
@@ -84,6 +84,13 @@ var (
 	wasWrong = regexp.MustCompile(`(?i)\b(?:the (?:bug|root cause|culprit|problem|issue) (?:was|is)|was|were|wasn't|weren't|had|didn't|never|missed|returned|started|skipped|leaked|forgot)\b`)
 	isRight  = regexp.MustCompile(`(?i)\b(?:now|instead|no longer|fixed|again|has to be)\b`)
 )
+
+// tellsCause reports whether the agent gives a reason for something.
+func (e *episode) tellsCause() bool {
+	return slices.ContainsFunc(e.turn.message, func(s sentence) bool {
+		return !isFluff(s.text) && holds(strings.ToLower(s.text), cues[tellsWhy]...)
+	})
+}
 
 // tellsBug reports whether the agent tells a cause of the past and what is right now.
 func (e *episode) tellsBug() bool {

@@ -49,9 +49,11 @@ func (e *episode) observe() []claudemem.Observation {
 	choice := e.choice()
 	quiet := e.all(func(x *edit) bool { return x.kind == toolcall.FileDoc || x.commentOnly })
 	if choice >= 0 && (len(e.edits) == 0 || quiet) && len(e.fixed) == 0 && (len(e.edits) > 0 || len(e.commits) == 0) {
-		o := e.observation(claudemem.TypeDecision, sentenceTitle(e.turn.message[choice].text))
-		o.Subtitle = e.reason(choice)
-		o.Facts = e.facts(choice)
+		title := titleOf(e.turn.message[choice].text)
+		say, _ := newChooser(e).choose(title)
+		o := e.observation(claudemem.TypeDecision, title)
+		o.Subtitle = say.subtitle
+		o.Facts = e.facts(title)
 		return []claudemem.Observation{o}
 	}
 	var out []claudemem.Observation
@@ -73,7 +75,7 @@ func (e *episode) observe() []claudemem.Observation {
 			o.Title = shown(cut(o.Title, maxTitle-len(revertedLater))+revertedLater, maxTitle)
 		}
 		o.Subtitle = say.subtitle
-		o.Facts = e.facts(-1)
+		o.Facts = e.facts("")
 		out = append(out, o)
 		if also, decided, more := choose.second(&say); ok && more && e.only {
 			t := claudemem.TypeDiscovery
@@ -92,17 +94,49 @@ func (e *episode) observe() []claudemem.Observation {
 			return []claudemem.Observation{e.observation(claudemem.TypeDecision, s)}
 		}
 	}
-	if i := e.finding(); i >= 0 {
-		say, ok := newChooser(e).choose("")
-		if !ok {
-			say.title, say.subtitle = sentenceTitle(afterLeadIn(e.turn.message[i].text)), e.support(i)
+	if t, ok := e.concludes(); ok {
+		if o, ok := e.found(t); ok {
+			o.Files = e.earlierFiles(o.Files)
+			return []claudemem.Observation{o}
 		}
-		o := e.observation(claudemem.TypeDiscovery, say.title)
-		o.Subtitle = say.subtitle
-		o.Facts = e.facts(i)
-		return []claudemem.Observation{o}
+	}
+	if e.finds() {
+		if o, ok := e.found(claudemem.TypeDiscovery); ok {
+			return []claudemem.Observation{o}
+		}
 	}
 	return e.fromAgents()
+}
+
+// concludes reports whether the episode ends work that an earlier batch of its turn told
+// without the agent's last words, and the type of that work.
+func (e *episode) concludes() (claudemem.ObservationType, bool) {
+	if !e.turn.stopped || !e.only || len(e.edits) > 0 {
+		return "", false
+	}
+	for i := range e.turn.earlier {
+		if o := &e.turn.earlier[i]; o.Origin == claudemem.OriginOffline && len(o.FilesIn(claudemem.FileModified)) > 0 {
+			if e.turn.request.is(wantFix) && !e.turn.request.is(wantFeature) {
+				return claudemem.TypeBugfix, true
+			}
+			return o.Type, true
+		}
+	}
+	return "", false
+}
+
+// earlierFiles returns the files that the turn modified in an earlier batch, and those of
+// refs.
+func (e *episode) earlierFiles(refs []claudemem.FileRef) []claudemem.FileRef {
+	var out []claudemem.FileRef
+	for i := range e.turn.earlier {
+		for _, f := range slices.Concat(e.turn.earlier[i].Files, refs) {
+			if !slices.ContainsFunc(out, func(x claudemem.FileRef) bool { return x.Path == f.Path }) {
+				out = append(out, f)
+			}
+		}
+	}
+	return out[:min(len(out), maxFiles)]
 }
 
 // onlyCommits reports whether the episode did nothing but commit: that confirms the
@@ -240,9 +274,9 @@ func (e *episode) lastMeasure() string {
 	return measure
 }
 
-// facts returns single statements about the episode that later questions ask for. said
-// is the index of the sentence that the title already is, -1 for none.
-func (e *episode) facts(said int) []string {
+// facts returns single statements about the episode that later questions ask for. title
+// is what was made of a sentence of the agent's, "" if the title was not.
+func (e *episode) facts(title string) []string {
 	var facts []string
 	put := func(s string) {
 		if s = shown(s, maxFact); s != "" && len(facts) < maxFacts {
@@ -311,10 +345,10 @@ func (e *episode) facts(said int) []string {
 	for _, d := range e.deps {
 		put(d)
 	}
-	if said >= 0 || len(e.edits) == 0 {
+	if title != "" || len(e.edits) == 0 {
 		n := 0
-		for i, s := range e.turn.message {
-			if i != said && n < 4 && !isFluff(s.text) && !reportsTests(s.text) && !reportsCommit(s.text) && (hasCode(s.text) || explains(s.text)) && len(e.commits) == 0 {
+		for _, s := range e.turn.message {
+			if repeated(s.text, title) < 0.9 && n < 4 && !isFluff(s.text) && !reportsTests(s.text) && !reportsCommit(s.text) && (hasCode(s.text) || explains(s.text)) && len(e.commits) == 0 {
 				put(s.text)
 				n++
 			}
@@ -342,9 +376,11 @@ func (e *episode) workaround() string {
 	return ""
 }
 
+// maxFiles bounds the files of a record.
+const maxFiles = 40
+
 // fileRefs returns the files of the episode; a file that was modified is not also read.
 func (e *episode) fileRefs() []claudemem.FileRef {
-	const most = 40
 	hashes := map[string]string{}
 	for _, s := range e.steps {
 		// What a command wrote to is not what it was, and nobody looked at it since.
@@ -377,10 +413,10 @@ func (e *episode) fileRefs() []claudemem.FileRef {
 		}
 	}
 	var refs []claudemem.FileRef
-	for _, p := range paths[:min(len(paths), most)] {
+	for _, p := range paths[:min(len(paths), maxFiles)] {
 		refs = append(refs, claudemem.FileRef{Path: p, Role: claudemem.FileModified, Hash: hashes[p]})
 	}
-	for _, p := range read[:min(len(read), most-len(refs))] {
+	for _, p := range read[:min(len(read), maxFiles-len(refs))] {
 		refs = append(refs, claudemem.FileRef{Path: p, Role: claudemem.FileRead, Hash: hashes[p]})
 	}
 	return refs

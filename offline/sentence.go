@@ -18,6 +18,8 @@ type sentence struct {
 	// item: it stands in a list; row: it is a row of a table; outline: it is made of the
 	// beginnings of a list's items.
 	item, row, outline bool
+	// code: it ends with the first line of the code that it leads to.
+	code bool
 }
 
 // maxSentences bounds what is read of one text.
@@ -133,7 +135,8 @@ func (r *reader) lead(code string) {
 	if !strings.Contains(code, "`") {
 		code = "`" + code + "`"
 	}
-	r.out[len(r.out)-1].text += " " + code
+	s := &r.out[len(r.out)-1]
+	s.text, s.code = s.text+" "+code, true
 }
 
 // maxLead is how much of a code block is kept with its sentence, in characters.
@@ -158,6 +161,10 @@ func (r *reader) row(line string) {
 		r.header = append(make([]string, len(cells)-len(r.header)), r.header...)
 	}
 	var parts []string
+	if len(cells) == 3 && before[text.LowerASCII(r.header[1])] && after[text.LowerASCII(r.header[2])] && strings.Trim(cells[1]+cells[2], "–-—/ ") != "" {
+		r.put(sentence{text: cells[0] + ": " + cells[1] + " → " + cells[2] + ".", row: true})
+		return
+	}
 	for i, cell := range cells[1:] {
 		if strings.Trim(cell, "–-—/ ") == "" {
 			continue
@@ -172,6 +179,12 @@ func (r *reader) row(line string) {
 	}
 	r.put(sentence{text: cells[0] + ": " + strings.Join(parts, ", ") + ".", row: true})
 }
+
+// before and after head the columns of a table that compares.
+var (
+	before = text.Set("before old was vorher alt antes avant 前 以前 変更前 之前 修复前")
+	after  = text.Set("after now new nachher jetzt neu después ahora depois agora après maintenant 後 今 変更後 之后 修复后")
+)
 
 // rows returns the rows of a text's tables in one statement, nil for none.
 func rows(said []sentence) []sentence {

@@ -87,6 +87,12 @@ func (e *episode) fixTitle() string {
 	if what == "" && len(e.fixed) > 0 {
 		what = "`" + e.fixed[0].text + "`"
 	}
+	if s := e.symptom(); s != "" {
+		if len(e.fixed) > 0 {
+			return "Fixed: " + uncapital(s)
+		}
+		return "Change " + list(baseNames(e.files()), 1) + ": " + uncapital(s)
+	}
 	if what == "" {
 		return "Fix " + e.place()
 	}
@@ -95,6 +101,19 @@ func (e *episode) fixTitle() string {
 		return s
 	}
 	return s + e.proofTail(maxTitle-len(s))
+}
+
+// symptom returns the user's sentence that says what is broken, "" for none.
+func (e *episode) symptom() string {
+	if !e.only {
+		return ""
+	}
+	for _, s := range sentences(e.turn.request.text[:min(len(e.turn.request.text), maxTyped)]) {
+		if complains(s.text, text.LowerASCII(s.text)) && !asks(s.text) && tells(s.text) && len(words(s.text)) >= 5 {
+			return strings.TrimRight(text.Before(s.text, ". "), ". ")
+		}
+	}
+	return ""
 }
 
 // proofTail returns the end of a title that says what passes again, "" when it exceeds

@@ -256,13 +256,13 @@ func (e *episode) tried() claudemem.Observation {
 		title = "a change to " + list(baseNames(e.gaveUp()), 2)
 	}
 	o := e.observation(claudemem.TypeDiscovery, shown("Tried and given up: "+uncapital(title), maxTitle))
-	why := e.whyGivenUp()
-	if why >= 0 {
-		o.Subtitle = shown(capital(e.turn.message[why].text), maxSubtitle)
-	} else {
+	if say, ok := newChooser(e).choose(o.Title); ok {
+		o.Subtitle = say.subtitle
+	}
+	if o.Subtitle == "" && len(e.undone) > 0 {
 		c := lastFailures(e.undone)[0]
 		o.Subtitle = shown("With it `"+c.text+"` failed: "+failureText(&c.failure), maxSubtitle)
 	}
-	o.Facts = e.facts(why)
+	o.Facts = e.facts(o.Title)
 	return o
 }
