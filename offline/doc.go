@@ -7,7 +7,8 @@
 // a turn's steps are grouped into episodes (something failed, was edited,
 // passes now), and an episode becomes an observation. Type and title come from what
 // the user asked for, what the agent said at the end and, above both, from the
-// evidence.
+// evidence. What was said is weighed sentence by sentence (choose.go, feature.go) with
+// weights that were learnt (weights.json, see [ReadWeights]).
 //
 // A rule that the user states in a prompt ("from now on …", "never …", in English, German,
 // Spanish or Japanese) becomes a learning at the end of the turn: cues of each language
