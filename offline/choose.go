@@ -2,6 +2,7 @@ package offline
 
 import (
 	"cmp"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -27,6 +28,8 @@ type candidate struct {
 	at   int
 	late float64
 	part bool
+	// values are its features, told once; what depends on the place is added to a copy.
+	values *features
 }
 
 // chooser chooses among what was said of an episode.
@@ -45,8 +48,11 @@ type chooser struct {
 	failed []string
 }
 
-// maxCandidates bounds them for one turn.
-const maxCandidates = 160
+// maxCandidates bounds them for one turn, maxCandidate what is looked at of one, in bytes.
+const (
+	maxCandidates = 160
+	maxCandidate  = 800
+)
 
 // newChooser gathers the candidates of an episode: sentences of the closing message, their
 // clauses, outlines of its lists, bodies of commits, answers of subagents, and the part of
@@ -98,6 +104,7 @@ func newChooser(e *episode) *chooser {
 
 // add adds a sentence and its clauses, unless it says nothing that is worth showing.
 func (c *chooser) add(s sentence, from source, late float64) {
+	s.text = text.FirstBytes(s.text, maxCandidate)
 	s.text = strings.TrimRight(label.ReplaceAllString(withoutOpening(s.text), ""), ". 。")
 	if !s.code {
 		s.text = afterLeadIn(s.text)
@@ -257,9 +264,10 @@ func (c *chooser) decisions() []int {
 func (c *chooser) second(out *pick) (also pick, decided, ok bool) {
 	taken := slices.Clone(out.used)
 	said := out.title + " " + out.subtitle
+	saidWords := rareWords(said)
 	for i := range c.list {
 		x := &c.list[i]
-		if x.source != fromMessage || x.part || x.row || x.outline || looksAhead(x.sentence) || leavesOpen(x.sentence) || repeated(x.text, said) > 0.5 ||
+		if x.source != fromMessage || x.part || x.row || x.outline || looksAhead(x.sentence) || leavesOpen(x.sentence) || shareOf(rareWords(x.text), saidWords) > 0.5 ||
 			!decides(x.text) && !limits(x.text) && !compares(x.text) || len(words(x.text)) < 6 && isASCII(x.text) {
 			taken = append(taken, i)
 		}
@@ -308,6 +316,7 @@ func (c *chooser) addRest(i int, title string) {
 		return
 	}
 	x.text, x.first, x.part = rest, false, true
+	x.values = nil
 	c.list = append(c.list, x)
 }
 
@@ -362,7 +371,7 @@ func cutsContrast(whole, short string) bool {
 func (c *chooser) subtitle(out *pick) string {
 	var picked []int
 	room := maxSubtitle
-	said := out.before + out.title
+	said := rareWords(out.before + out.title)
 	for len(picked) < 3 && room > 40 {
 		at, best := -1, 0.0
 		for i := range c.list {
@@ -375,7 +384,7 @@ func (c *chooser) subtitle(out *pick) string {
 				continue
 			}
 			f := c.featuresOf(x, room)
-			f[repeatsTitle] = repeated(s, said)
+			f[repeatsTitle] = shareOf(rareWords(s), said)
 			if f[repeatsTitle] > 0.7 {
 				continue
 			}
@@ -388,7 +397,7 @@ func (c *chooser) subtitle(out *pick) string {
 		}
 		picked = append(picked, at)
 		s := fitting(c.list[at].text, room)
-		said += " " + s
+		maps.Copy(said, rareWords(s))
 		room -= utf8.RuneCountInString(s) + 2
 	}
 	slices.SortFunc(picked, func(a, b int) int { return cmp.Compare(c.list[a].at, c.list[b].at) })
@@ -420,11 +429,13 @@ func fitting(s string, room int) string {
 	return short
 }
 
-// repeated returns the share of the words of s that said has, 0 to 1.
-func repeated(s, said string) float64 {
-	ws := rareWords(s)
-	if len(ws) == 0 {
-		return b2f(strings.Contains(said, s))
+// repeated returns the share of the rare words of s that said has, 0 to 1.
+func repeated(s, said string) float64 { return shareOf(rareWords(s), rareWords(said)) }
+
+// shareOf returns the share of words that said has; 0 for no words.
+func shareOf(words, said map[string]bool) float64 {
+	if len(words) == 0 {
+		return 0
 	}
-	return float64(shared(rareWords(said), ws)) / float64(len(ws))
+	return float64(shared(said, words)) / float64(len(words))
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"claudemem/text"
 )
@@ -95,6 +96,19 @@ var (
 // featuresOf returns what can be told of a candidate without a title beside it. most is
 // how many characters fit.
 func (c *chooser) featuresOf(x *candidate, most int) features {
+	if x.values == nil {
+		f := c.textFeatures(x)
+		x.values = &f
+	}
+	f := *x.values
+	short := cut(x.text, most)
+	f.set(isCut, strings.HasSuffix(short, "…"))
+	f[hasLength] = min(1, float64(utf8.RuneCountInString(short))/float64(most))
+	return f
+}
+
+// textFeatures returns the features that do not depend on how much fits.
+func (c *chooser) textFeatures(x *candidate) features {
 	var f features
 	low := strings.ToLower(x.text)
 	ws := words(x.text)
@@ -106,9 +120,6 @@ func (c *chooser) featuresOf(x *candidate, most int) features {
 	f.set(isPart, x.part)
 	f.set(ofPrompt, x.source == fromPrompt)
 	f.set(ofAgent, x.source == fromAgent)
-	short := cut(x.text, most)
-	f.set(isCut, strings.HasSuffix(short, "…"))
-	f[hasLength] = min(1, float64(len([]rune(short)))/float64(most))
 	f.set(isShort, len(ws) < 6 && isASCII(x.text))
 	f[hasNames] = float64(codeWords(x.text, 3)) / 3
 	f.set(namesWork, slices.ContainsFunc(c.work, func(n string) bool { return mentions(x.text, n) }))
