@@ -18,6 +18,7 @@ const (
 	fromMessage source = iota
 	fromPrompt
 	fromAgent
+	fromCommit
 )
 
 // candidate is a statement of the turn that can be shown as title or in a subtitle.
@@ -84,13 +85,13 @@ func newChooser(e *episode) *chooser {
 		}
 		c.add(s, fromMessage, late)
 	}
+	c.said = slices.ContainsFunc(c.list, func(x candidate) bool { return titleOf(x.text) != "" })
 	for _, body := range e.bodies[:min(len(e.bodies), 3)] {
 		for _, s := range sentences(body) {
 			s.first = false
-			c.add(s, fromMessage, 1)
+			c.add(s, fromCommit, 1)
 		}
 	}
-	c.said = slices.ContainsFunc(c.list, func(x candidate) bool { return titleOf(x.text) != "" })
 	for _, a := range e.answers[:min(len(e.answers), 2)] {
 		for _, s := range sentences(a.Answer) {
 			c.add(s, fromAgent, 0.5)
@@ -109,7 +110,7 @@ func (c *chooser) add(s sentence, from source, late float64) {
 	if !s.code {
 		s.text = afterLeadIn(s.text)
 	}
-	if offer.MatchString(s.text) || isFluff(s.text) || reportsTests(s.text) || reportsCommit(s.text) || asks(s.text) || len(c.list) >= maxCandidates || retracts(s.text) || len(words(s.text)) < 3 && isASCII(s.text) || c.open && claimsDone(s.text) {
+	if offer.MatchString(s.text) || testPasses.MatchString(s.text) || isFluff(s.text) || reportsTests(s.text) || reportsCommit(s.text) || asks(s.text) || len(c.list) >= maxCandidates || retracts(s.text) || len(words(s.text)) < 3 && isASCII(s.text) || c.open && claimsDone(s.text) {
 		return
 	}
 	c.list = append(c.list, candidate{sentence: s, source: from, at: len(c.list), late: late})
@@ -198,6 +199,8 @@ var (
 		`(?: ?[–—-] |[,:!.] |[、。，：]\s*)`)
 	// label heads a statement by its kind.
 	label = regexp.MustCompile(`(?i)^(?:(?:the |la |el |die |der |o |a |le )?(?:root cause|cause|reason|problem|culprit|fix|change|result|summary|note|one thing i noticed|ursache|grund|lösung|ergebnis|causa|motivo|problema|resultado|problème|raison|причина)|原因|理由|结果|結果|修正|対応)(?: was| is)? ?[:：]\s*`)
+	// testPasses is a report of a test by its name.
+	testPasses = regexp.MustCompile("^`?[\\w./:-]*[Tt]est\\w*`? (?:now )?pass(?:es|ed)?\\b")
 	// offer is what the agent would do if asked.
 	offer = regexp.MustCompile(`(?i)\b(?:if you(?:'d)? (?:want|like|need|prefer)|let me know|happy to|shall i|want me to|wenn du (?:willst|möchtest)|sag bescheid|si quieres|si prefieres|se quiser|si tu veux)\b|必要(?:なら|であれば)|如果需要`)
 )
@@ -236,6 +239,13 @@ func (c *chooser) choose(given string) (out pick, ok bool) {
 		}
 		out.title, out.used = title, []int{i}
 		c.addRest(i, title)
+	}
+	for i := range c.list {
+		if given != "" && titleOf(c.list[i].text) == given {
+			out.used = []int{i}
+			c.addRest(i, given)
+			break
+		}
 	}
 	chosen := out.used
 	out.used = slices.Concat(chosen, apart)
@@ -330,7 +340,7 @@ func (c *chooser) bestTitle(taken []int) (at int, title string) {
 			continue
 		}
 		s := titleOf(x.text)
-		if s == "" || x.source == fromAgent && c.said {
+		if s == "" || (x.source == fromAgent || x.source == fromCommit) && c.said {
 			continue
 		}
 		f := c.featuresOf(x, maxTitle)

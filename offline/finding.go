@@ -121,7 +121,7 @@ func (e *episode) found(t claudemem.ObservationType) (o claudemem.Observation, o
 	if o.Subtitle = say.subtitle; o.Subtitle == "" && len(e.read) > 0 {
 		o.Subtitle = shown("Read "+list(e.read, 3), maxSubtitle)
 	}
-	o.Facts = e.facts(say.title)
+	o.Facts = e.facts(o.Title + " " + o.Subtitle)
 	return o, true
 }
 

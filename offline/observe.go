@@ -53,7 +53,7 @@ func (e *episode) observe() []claudemem.Observation {
 		say, _ := newChooser(e).choose(title)
 		o := e.observation(claudemem.TypeDecision, title)
 		o.Subtitle = say.subtitle
-		o.Facts = e.facts(title)
+		o.Facts = e.facts(title + " " + o.Subtitle)
 		return []claudemem.Observation{o}
 	}
 	var out []claudemem.Observation
@@ -274,9 +274,9 @@ func (e *episode) lastMeasure() string {
 	return measure
 }
 
-// facts returns single statements about the episode that later questions ask for. title
-// is what was made of a sentence of the agent's, "" if the title was not.
-func (e *episode) facts(title string) []string {
+// facts returns single statements about the episode that later questions ask for. told
+// is what title and subtitle say where they are all that the agent said, "" elsewhere.
+func (e *episode) facts(told string) []string {
 	var facts []string
 	put := func(s string) {
 		if s = shown(s, maxFact); s != "" && len(facts) < maxFacts {
@@ -345,10 +345,10 @@ func (e *episode) facts(title string) []string {
 	for _, d := range e.deps {
 		put(d)
 	}
-	if title != "" || len(e.edits) == 0 {
+	if told != "" || len(e.edits) == 0 {
 		n := 0
 		for _, s := range e.turn.message {
-			if repeated(s.text, title) < 0.9 && n < 4 && !isFluff(s.text) && !reportsTests(s.text) && !reportsCommit(s.text) && (hasCode(s.text) || explains(s.text)) && len(e.commits) == 0 {
+			if repeated(s.text, told) < 0.9 && n < 4 && !isFluff(s.text) && !reportsTests(s.text) && !reportsCommit(s.text) && (hasCode(s.text) || explains(s.text)) && len(e.commits) == 0 {
 				put(s.text)
 				n++
 			}

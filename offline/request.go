@@ -108,7 +108,7 @@ func parseRequest(prompt string) request {
 var complaints = []string{"bug", "broken", "fails", "failing", "crash", "crashes", "regression", "doesn't work", "does not work", "is wrong", "is red", "panics",
 	"throws", "wrong result", "should be ignored", "not working", "stopped working", "complains", "vanishes", "breaks", "flaky",
 	"hangs", "hang", "freezes", "stuck", "deadlock", "leaks", "blows up", "dies", "die", "disappears", "disappear", "ignores", "loses", "duplicates", "corrupts", "never returns", "never comes back", "never finishes", "never ends", "times out",
-	"comes out wrong", "gets lost", "used to work", "no longer works", "nothing happens", "look wrong", "looks wrong", "look too good", "incorrect", "unexpected", "segfaults", "can't be right", "doesn't build", "won't start", "out of memory", "100% cpu", "unreadable"}
+	"comes out wrong", "gets lost", "used to work", "no longer works", "nothing happens", "look wrong", "looks wrong", "look too good", "incorrect", "unexpected", "segfaults", "can't be right", "doesn't build", "won't start", "out of memory", "100% cpu"}
 
 var (
 	// symptom is what is told of something broken in other forms: what it does in place of
@@ -119,7 +119,7 @@ var (
 		`\bshould(?:n't| not) (?:be|have|happen|show|return|match)|\bshould be (?:detected|treated|rejected|readable|escaped|recogni[sz]ed)|\b(?:redraws?|blinks?|flickers?|jumps?) like`)
 	// foreignTrouble is the same, and an order to fix it, in other languages.
 	foreignTrouble = regexp.MustCompile(`(?i)(?:^|\P{L})(?:behebe?n?|repariere?n?|korrigiere?n?|fehler|kaputt|defekt|falsch|stürzt|abgestürzt|hängt|absturz|bricht ab|schlägt fehl|fehlschlägt|funktioniert nicht|geht nicht|tut nicht|verschwinde[nt]|` +
-		`arregla\w*|arréglalo|arreglar|corrige\w*|corrígelo|repara\w*|falla[ns]?|fallo|roto|rota|rompe|error|se cuelga|se bloquea|no funciona|no anda|mal|plante|corrigez|répare\w*|erreur|cassée?|bloque|ne marche pas|ne fonctionne pas|conserta\w*|quebrad[oa]|não funciona|трассировка|ошибка|исправь\w*|падает|не работает)(?:$|\P{L})|` +
+		`arregla\w*|arréglalo|arreglar|corrige\w*|corrígelo|repara\w*|falla[ns]?|fallo|roto|rota|rompe|da error|un error|el error|se cuelga|se bloquea|no funciona|no anda|mal|plante|corrigez|répare\w*|erreur|cassée?|bloque|ne marche pas|ne fonctionne pas|conserta\w*|quebrad[oa]|não funciona|трассировка|ошибка|исправь\w*|падает|не работает)(?:$|\P{L})|` +
 		`失敗|落ち|クラッシュ|壊れ|動かな|動きません|おかしい|エラー|バグ|不具合|固ま|直して|修正して|表示されな|返ってこな|修复|报错|崩溃|错误`)
 	foreignFeature  = regexp.MustCompile(`(?i)(?:^|\P{L})(?:füge?|hinzufügen|hinzu|einbauen|baue?|ergänze?n?|implementiere?n?|unterstütze?n?|añade|añadir|agrega\w*|implementa\w*|crea|soporta\w*|ajoute[rz]?|implémente[rz]?|adiciona\w*|добавь\w*)(?:$|\P{L})|追加して|実装して|入れて|作って|対応して|添加|实现`)
 	foreignRefactor = regexp.MustCompile(`(?i)(?:^|\P{L})(?:refaktorier\w*|umbenenn\w*|benenne|verschiebe?n?|aufräumen|zerlege?n?|auslagern|refactoriza\w*|renombra\w*|mueve|extrae|divide|renomme[rz]?|déplace[rz]?)(?:$|\P{L})|リファクタ|リネーム|名前を変え|分割して|移動して|重构`)

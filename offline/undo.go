@@ -263,6 +263,6 @@ func (e *episode) tried() claudemem.Observation {
 		c := lastFailures(e.undone)[0]
 		o.Subtitle = shown("With it `"+c.text+"` failed: "+failureText(&c.failure), maxSubtitle)
 	}
-	o.Facts = e.facts(o.Title)
+	o.Facts = e.facts(o.Title + " " + o.Subtitle)
 	return o
 }

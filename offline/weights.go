@@ -90,7 +90,7 @@ func (c *chooser) shown(out *pick, free bool) Choice {
 	choice := Choice{Prompt: c.episode.turn.number, Title: out.title}
 	for i := range c.list {
 		x := &c.list[i]
-		if s := titleOf(x.text); s != "" && free && (x.source != fromAgent || !c.said) {
+		if s := titleOf(x.text); s != "" && free && (x.source != fromAgent && x.source != fromCommit || !c.said) {
 			f := c.featuresOf(x, maxTitle)
 			choice.Titles = append(choice.Titles, Candidate{s, f[:]})
 		}
