@@ -48,19 +48,19 @@ const observerRule = `{"name":"observer","match":"already_recorded|<observation>
 func TestAutoWithoutLogin(t *testing.T) {
 	plugin := buildPlugin(t)
 	for name, v := range map[string]struct {
-		rules    string
-		settings string
-		after    string
+		rules string
+		// before is run ahead of the session, after when it has ended.
+		before, after string
 	}{
-		"no login, then one in the settings": {rules: observerRule, settings: `{}`, after: untilRemembered + granted + untilRedone},
+		"no login, then one in the settings": {rules: observerRule, before: "true", after: untilRemembered + granted + untilRedone},
 		"a login that is refused, then granted": {
-			rules:    `{"name":"refused","match":"already_recorded|<observation>","in":"system","no_tools":true,"times":3,"replies":[{"status":401,"error_type":"authentication_error","error_message":"invalid x-api-key"}]},` + observerRule,
-			settings: `{"apiKeyHelper":"echo sk-ant-of-a-helper-000000"}`,
-			after:    untilRemembered + `"$plugin/bin/claude-mem" queue retry >"$out/retry.txt"; ` + untilRedone,
+			rules:  `{"name":"refused","match":"already_recorded|<observation>","in":"system","no_tools":true,"times":3,"replies":[{"status":401,"error_type":"authentication_error","error_message":"invalid x-api-key"}]},` + observerRule,
+			before: `printf '{"apiKeyHelper":"echo sk-ant-of-a-helper-000000","env":{"ANTHROPIC_BASE_URL":"%s"}}' "$ANTHROPIC_BASE_URL" >"$HOME/.claude/settings.json"`,
+			after:  untilRemembered + `"$plugin/bin/claude-mem" queue retry >"$out/retry.txt"; ` + untilRedone,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			out := playAuto(t, plugin, v.rules, v.settings, v.after)
+			out := playAuto(t, plugin, v.rules, v.before, v.after)
 			first, second := records(t, out, "first.json"), records(t, out, "second.json")
 			if len(first) == 0 || len(second) == 0 {
 				t.Fatalf("remembered %v, then %v", first, second)
@@ -88,7 +88,7 @@ func TestAutoWithoutLogin(t *testing.T) {
 }
 
 // playAuto plays a session with the provider auto and returns the directory of its traces.
-func playAuto(t *testing.T, plugin, rules, settings, after string) string {
+func playAuto(t *testing.T, plugin, rules, before, after string) string {
 	t.Helper()
 	project, home, out := t.TempDir(), t.TempDir(), filepath.Join(t.TempDir(), "out")
 	if err := recorded.CopyFiles(project, "ratelimit"); err != nil {
@@ -102,7 +102,7 @@ func playAuto(t *testing.T, plugin, rules, settings, after string) string {
 	for path, content := range map[string]string{
 		scenario: strings.Replace(string(played), `"rules": [`, `"rules": [`+rules+",", 1),
 		filepath.Join(home, ".claude-mem", "config.json"): `{"CLAUDE_MEM_WORKER_PORT":"0"}`,
-		filepath.Join(home, ".claude", "settings.json"):   settings,
+		filepath.Join(home, ".claude", "settings.json"):   "{}",
 	} {
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 			t.Fatal(err)
@@ -119,7 +119,7 @@ func playAuto(t *testing.T, plugin, rules, settings, after string) string {
 	args := []string{
 		"--plugin", plugin, "--scenario", scenario, "--project", project, "--home", home, "--out", out, "--timeout", "180",
 		"--env", "GOCACHE=" + goEnv(t, "GOCACHE"), "--env", "GOFLAGS=-count=1 -buildvcs=false", "--env", "GOTOOLCHAIN=local",
-		"--env", "PATH=" + bin + ":" + os.Getenv("PATH"), "--prompt", fix, "--after", after,
+		"--env", "PATH=" + bin + ":" + os.Getenv("PATH"), "--between", before, "--prompt", fix, "--after", after,
 	}
 	t.Cleanup(func() {
 		if t.Failed() {
