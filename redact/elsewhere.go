@@ -199,19 +199,24 @@ func secretElement(s string, i int) (span, bool) {
 		end--
 	}
 	if text := s[start:end]; strings.IndexByte(text, '\n') >= 0 { // of several lines, with marks before each
-		longest := ""
-		for word := range strings.FieldsSeq(text) {
-			if len(word) > len(longest) {
-				longest = word
-			}
-		}
-		start += strings.Index(text, longest)
-		end = start + len(longest)
+		start, end = longestWord(s, start, end)
 	}
 	if rule := secretNamed(name, s[start:end]); rule != "" {
 		return span{start, end, rule}, true
 	}
 	return span{}, false
+}
+
+// longestWord returns the bounds of the longest word of s[start:end].
+func longestWord(s string, start, end int) (from, to int) {
+	for i := start; i < end; {
+		word := runEnd(s[:end], i, classVisible)
+		if word-i > to-from {
+			from, to = i, word
+		}
+		i = word + 1
+	}
+	return from, to
 }
 
 // carriesName reports whether the name of an element says that an attribute has the name
@@ -239,14 +244,13 @@ func attributeName(tag string) string {
 // secretAtComma returns the argument behind the ',' at i if that before is a name of a
 // secret, as in define('DB_PASSWORD', '…'); false for none. It puts the cells of a table
 // whose head names a secret into the queue.
-func (sc *scanner) secretAtComma(i int) (span, bool) {
-	s := sc.s
+func (sc *scanner) secretAtComma(s string, i int) (span, bool) {
 	if i == 0 || i+1 >= len(s) {
 		return span{}, false
 	}
 	if !oneOf(s[i-1], "\"'") {
 		if isAlnum(s[i-1]) && s[i+1] != ' ' {
-			sc.queueColumns(i)
+			sc.queueColumns(s, i)
 		}
 		return span{}, false
 	}
@@ -261,7 +265,7 @@ func (sc *scanner) secretAtComma(i int) (span, bool) {
 	if nameFamily(name) == famNone && !namesVendor(name) {
 		return span{}, false
 	}
-	if j == i+1 && oneOf(s[i-1], "\"") && sc.queueColumns(i) {
+	if j == i+1 && oneOf(s[i-1], "\"") && sc.queueColumns(s, i) {
 		return span{}, false
 	}
 	q, ok := quoteAt(s, j)
@@ -291,8 +295,7 @@ const maxTableHead = 1024
 
 // queueColumns puts the cells of a table in CSV into the queue whose column names a
 // secret. A comma of its head is at i. It reports whether there is such a table.
-func (sc *scanner) queueColumns(i int) bool {
-	s := sc.s
+func (sc *scanner) queueColumns(s string, i int) bool {
 	if i < sc.tableEnd {
 		return false
 	}
@@ -316,15 +319,12 @@ func (sc *scanner) queueColumns(i int) bool {
 			return false
 		}
 	}
-	head := strings.Split(s[start:end], ",")
-	if len(head) > 64 {
-		return false
-	}
+	head := s[start:end]
 	before := len(sc.queue)
 	for next >= 0 && next < len(s) {
 		rowStart := next
 		end, next = lineBounds(s, rowStart, maxQuoted)
-		if !sc.queueCells(rowStart, end, head) {
+		if !sc.queueCells(s, rowStart, end, head) {
 			break
 		}
 		sc.tableEnd = end
@@ -353,11 +353,14 @@ func lineBounds(s string, i, limit int) (end, next int) {
 	return end, -1
 }
 
-// queueCells puts the cells of the row s[at:end] into the queue whose head names a
-// secret. It returns false if the row does not belong to the table.
-func (sc *scanner) queueCells(at, end int, head []string) bool {
-	s, first := sc.s, len(sc.queue)
-	for column := range head {
+// queueCells puts the cells of the row s[at:end] into the queue whose cell in head, the
+// table's first line, names a secret. It returns false if the row does not belong to the
+// table.
+func (sc *scanner) queueCells(s string, at, end int, head string) bool {
+	first := len(sc.queue)
+	for more := true; more; {
+		var name string
+		name, head, more = strings.Cut(head, ",")
 		start := at
 		inQuotes := false
 		for at < end && (s[at] != ',' || inQuotes) {
@@ -365,7 +368,7 @@ func (sc *scanner) queueCells(at, end int, head []string) bool {
 			at++
 		}
 		stop := at
-		if column+1 < len(head) && at == end || column+1 == len(head) && at < end {
+		if more == (at == end) {
 			sc.queue = sc.queue[:first]
 			return false
 		}
@@ -379,7 +382,7 @@ func (sc *scanner) queueCells(at, end int, head []string) bool {
 		if start == stop {
 			continue
 		}
-		if rule := secretNamed(strings.Trim(head[column], " \"'\\"), s[start:stop]); rule != "" {
+		if rule := secretNamed(strings.Trim(name, " \"'\\"), s[start:stop]); rule != "" {
 			sc.queue = append(sc.queue, span{start, stop, rule})
 		}
 	}

@@ -138,7 +138,8 @@ func secretsDecoded(s string, start, end, depth int, found []span) []span {
 		c, i = decodedAt(s[:end], i)
 		decoded = append(decoded, c)
 	}
-	sc := scanner{s: view(decoded)}
+	text := view(decoded)
+	var sc scanner
 	i, n := start, 0 // in s and in decoded
 	seek := func(position int) int {
 		for n < position {
@@ -148,11 +149,11 @@ func secretsDecoded(s string, start, end, depth int, found []span) []span {
 		return i
 	}
 	before := len(found)
-	for secret, ok := sc.next(); ok; secret, ok = sc.next() {
+	for secret, ok := sc.next(text); ok; secret, ok = sc.next(text) {
 		found = append(found, span{seek(secret.start), seek(secret.end), secret.rule})
 	}
 	if len(found) == before && sc.escape > 0 && depth > 1 {
-		for _, secret := range escapedSecrets(sc.s, sc.escape-1, depth-1) {
+		for _, secret := range escapedSecrets(text, sc.escape-1, depth-1) {
 			found = append(found, span{seek(secret.start), seek(secret.end), secret.rule})
 		}
 	}

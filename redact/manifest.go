@@ -17,12 +17,11 @@ const (
 
 // queueManifest puts the values in the data of a Secret of Kubernetes into the queue. The
 // ':' behind "data" is at i.
-func (sc *scanner) queueManifest(i int) {
-	s := sc.s
-	if i < sc.tableEnd || i+1 < len(s) && !oneOf(s[i+1], " \r\n\\{") {
+func (sc *scanner) queueManifest(s string, i int) {
+	if i < sc.tableEnd {
 		return
 	}
-	if name := wordBefore(s, i); name != "data" && name != "stringData" {
+	if name := wordBefore(s, i); !strings.EqualFold(name, "data") && name != "stringData" {
 		return
 	}
 	if i >= sc.askedUntil {

@@ -30,8 +30,8 @@ func maskText(s string, counts *map[string]int) string {
 	for range maxMaskPasses {
 		var cuts []span
 		sawAWSKey := false
-		sc := scanner{s: s}
-		for found, ok := sc.next(); ok; found, ok = sc.next() {
+		var sc scanner
+		for found, ok := sc.next(s); ok; found, ok = sc.next(s) {
 			cuts = append(cuts, found)
 			Count(counts, found.rule)
 			sawAWSKey = sawAWSKey || found.rule == ruleAWSKey
@@ -68,8 +68,8 @@ func dirty(s string, typed bool) bool {
 	if found && t.plain {
 		return true
 	}
-	sc := scanner{s: s}
-	if _, found := sc.next(); found {
+	var sc scanner
+	if _, found := sc.next(s); found {
 		return true
 	}
 	if (found || sc.escape > 0) && len(tagSpans(s, typed, nil)) > 0 {

@@ -83,9 +83,9 @@ func ruleOfToken(v, otherwise string) string {
 	return otherwise
 }
 
-// A scanner iterates over the secrets of a text.
+// A scanner iterates over the secrets of a text, which every method is given: a text in
+// the struct would be moved to the heap with the queue.
 type scanner struct {
-	s  string
 	at int
 	// queue has secrets that were found ahead, in order: cells of a table, values of a
 	// manifest.
@@ -100,8 +100,8 @@ type scanner struct {
 }
 
 // next returns the next secret; false at the end.
-func (sc *scanner) next() (span, bool) {
-	found, ok := sc.scan()
+func (sc *scanner) next(s string) (span, bool) {
+	found, ok := sc.scan(s)
 	for len(sc.queue) > 0 && (!ok || sc.queue[0].start < found.end) {
 		first := sc.queue[0]
 		sc.queue = sc.queue[1:]
@@ -126,9 +126,8 @@ func (sc *scanner) next() (span, bool) {
 
 // scan returns the next secret that is not in the queue, from the scanner's position to
 // the first one there.
-func (sc *scanner) scan() (span, bool) {
-	s, from := sc.s, sc.at
-	stop := sc.stop()
+func (sc *scanner) scan(s string) (span, bool) {
+	from, stop := sc.at, sc.stop(s)
 	for i := from; i < stop; i++ {
 		kind := anchors[s[i]]
 		if kind == noAnchor {
@@ -151,9 +150,9 @@ func (sc *scanner) scan() (span, bool) {
 			}
 			if found, ok = secretAtAssign(s, i); ok {
 				found.rule = ruleOfToken(s[found.start:min(found.end, found.start+maxQuoted)], found.rule)
-			} else if i > 4 && s[i] == ':' && (s[i-1] == 'a' || s[i-1] == '"') && (s[i-2] == 't' || s[i-2] == 'a' || s[i-2] == '\\') {
-				sc.queueManifest(i)
-				stop = sc.stop()
+			} else if i > 4 && s[i] == ':' && (s[i-1]|0x20 == 'a' || s[i-1] == '"') && (s[i-2]|0x20 == 't' || s[i-2]|0x20 == 'a' || s[i-2] == '\\') {
+				sc.queueManifest(s, i)
+				stop = sc.stop(s)
 			}
 		case anchorDash:
 			if i+2 < len(s) && (s[i+1] == '-' || i > 0 && (s[i-1] <= ' ' || s[i+1] == 'L' || oneOf(s[i-1], "\"'`,[(\\"))) {
@@ -188,8 +187,8 @@ func (sc *scanner) scan() (span, bool) {
 			}
 		case anchorComma:
 			if i > 0 && (s[i-1] == '"' || s[i-1] == '\'' || i+1 < len(s) && s[i+1] > ' ' && isAlnum(s[i-1])) {
-				found, ok = sc.secretAtComma(i)
-				stop = sc.stop()
+				found, ok = sc.secretAtComma(s, i)
+				stop = sc.stop(s)
 			}
 		case anchorBackslash:
 			if i+1 == len(s) || s[i+1] != 'u' && s[i+1] != 'x' { // the last of several decides
@@ -214,11 +213,11 @@ func (sc *scanner) scan() (span, bool) {
 }
 
 // stop returns where scan ends: at the end of the first secret of the queue.
-func (sc *scanner) stop() int {
+func (sc *scanner) stop(s string) int {
 	if len(sc.queue) > 0 {
 		return sc.queue[0].end
 	}
-	return len(sc.s)
+	return len(s)
 }
 
 // secretAtDash returns the secret that begins with the '-' at i, or the value of the

@@ -67,6 +67,9 @@ func (k *Kind) token(s string, start, bodyStart int) (span, bool) {
 			return span{}, false
 		}
 		start -= n
+		for limit := max(0, start-n); k.Before[1] == 'd' && start > limit && isDigit(s[start-1]); {
+			start-- // of a number of at least n digits
+		}
 	}
 	if k.Flags&InWord == 0 && !startsWord(s, start) {
 		return span{}, false
