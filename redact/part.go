@@ -12,9 +12,14 @@ import (
 // repository, a search in all files, the report of an agent that read one.
 
 // withholdParts masks the lines of withheld files in the output of a command or a
-// search, and the assignments in the report of an agent that names one.
-func withholdParts(raw []byte, e *claudemem.Event, globs glob.Set, counts *map[string]int) []byte {
+// search, and the assignments in the report of an agent that names one. shell: the tool
+// has run a command. It returns the response with the masks.
+func withholdParts(e *claudemem.Event, shell bool, globs glob.Set, counts *map[string]int) []byte {
+	raw := e.ToolResponse
 	agent := e.ToolName == "Task" || e.ToolName == "Agent"
+	if !agent && !shell && e.ToolName != "Grep" {
+		return raw
+	}
 	diff := bytes.Contains(raw, []byte("diff --git ")) || bytes.Contains(raw, []byte("==> "))
 	search := e.ToolName == "Grep" || bytes.Contains(e.ToolInput, []byte("grep ")) || bytes.Contains(e.ToolInput, []byte("rg "))
 	if !agent && !diff && !search {

@@ -24,9 +24,9 @@ func withhold(e *claudemem.Event, globs glob.Set, counts *map[string]int) {
 	if e.Kind != claudemem.KindTool {
 		return
 	}
-	named, written := namesWithheld(e.ToolInput, e.Cwd, globs)
+	named, written, shell := namesWithheld(e.ToolInput, e.Cwd, globs)
 	if !named {
-		e.ToolResponse = withholdParts(e.ToolResponse, e, globs, counts)
+		e.ToolResponse = withholdParts(e, shell, globs, counts)
 		return
 	}
 	if written {
@@ -41,8 +41,8 @@ func withhold(e *claudemem.Event, globs glob.Set, counts *map[string]int) {
 
 // namesWithheld reports whether a tool's input names a withheld file, and whether
 // the input may hold the file's content: always, except in a command that only
-// reads the file.
-func namesWithheld(input []byte, cwd string, globs glob.Set) (named, written bool) {
+// reads the file. shell: the input has a command.
+func namesWithheld(input []byte, cwd string, globs glob.Set) (named, written, shell bool) {
 	key := ""
 	for i := 0; i < len(input); i++ {
 		if input[i] != '"' {
@@ -66,6 +66,7 @@ func namesWithheld(input []byte, cwd string, globs glob.Set) (named, written boo
 			continue
 		}
 		if shellKey(key) {
+			shell = true
 			if commandNames(text, cwd, globs) {
 				named = true
 				written = written || strings.ContainsAny(text, ">\n") || strings.Contains(text, "tee ") || strings.Contains(text, "sed ")
@@ -74,7 +75,7 @@ func namesWithheld(input []byte, cwd string, globs glob.Set) (named, written boo
 			named, written = true, true
 		}
 	}
-	return named, written
+	return named, written, shell
 }
 
 func shellKey(key string) bool {
