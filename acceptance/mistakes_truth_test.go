@@ -106,7 +106,7 @@ func TestMistakeCure(t *testing.T) {
 			s.run("mvn -q verify -Pno-oracle", "")
 			s.say("Outside the office network you need the profile: `mvn -q verify -Pno-oracle`.")
 		}, stored: []string{"needs `-Pno-oracle`"}, refused: []string{`(needs?|needed|after)[^.]{0,20}purge`, lasting}, shown: []string{`-Pno-oracle`}},
-		{name: "an export before the command, in Spanish", open: true, act: func(s *script) {
+		{name: "an export before the command, in Spanish", act: func(s *script) {
 			s.have(map[string]string{"lib/till.rb": tillRuby})
 			s.ask("ejecuta las pruebas")
 			s.fail("bundle exec rspec", 1, noGem)

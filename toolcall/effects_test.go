@@ -2,6 +2,7 @@ package toolcall
 
 import (
 	"encoding/json"
+	"slices"
 	"testing"
 
 	"claudemem"
@@ -40,5 +41,14 @@ func TestScratchDirectories(t *testing.T) {
 		if len(c.Dependencies) != want.dependencies || len(c.Edits) != want.edits {
 			t.Errorf("%s: dependencies %v, edits %v; want %d and %d", line, c.Dependencies, c.Edits, want.dependencies, want.edits)
 		}
+	}
+}
+
+// TestExported: what a line exports is in the environment of its later commands.
+func TestExported(t *testing.T) {
+	commands := ParseCommands("export A=1 B='x y' && C=2 make check")
+	last := commands[len(commands)-1]
+	if want := []string{"A=1", "B=x y", "C=2"}; !slices.Equal(last.Env, want) {
+		t.Errorf("got %q, want %q", last.Env, want)
 	}
 }

@@ -62,6 +62,7 @@ type walker struct {
 	pipefail  bool
 	commands  []Command
 	functions map[string]*syntax.Stmt
+	exported  []string        // NAME=value, for the commands that follow
 	scratch   map[string]bool // variables that name a directory made for a trial
 }
 
@@ -124,7 +125,11 @@ func (w *walker) statement(s *syntax.Stmt, hidden bool) {
 			if a.Value != nil {
 				c.Inner = append(c.Inner, w.inner(a.Value)...)
 				if a.Name != nil {
-					w.assign(a.Name.Value, w.text(a.Value))
+					value := w.text(a.Value)
+					w.assign(a.Name.Value, value)
+					if cmd.Variant.Value == "export" && len(w.exported) < maxExported {
+						w.exported = append(w.exported, a.Name.Value+"="+value)
+					}
 				}
 			}
 		}
@@ -165,7 +170,7 @@ func (w *walker) binary(cmd *syntax.BinaryCmd, hidden bool) {
 
 // call adds a simple command, or the commands that it stands for.
 func (w *walker) call(s *syntax.Stmt, call *syntax.CallExpr, hidden bool) {
-	c := Command{Dir: w.dir, Hidden: hidden}
+	c := Command{Dir: w.dir, Hidden: hidden, Env: slices.Clone(w.exported)}
 	for _, word := range call.Args {
 		written := w.text(word)
 		if strings.ContainsAny(written, "*?[") && slices.ContainsFunc(word.Parts, isQuoted) {
@@ -230,6 +235,9 @@ func (w *walker) append(c Command) {
 		w.commands = append(w.commands, c)
 	}
 }
+
+// maxExported bounds the variables that a line exports to its later commands.
+const maxExported = 16
 
 // scratchDir stands for a directory that a line makes under a name that only the shell
 // knows.
