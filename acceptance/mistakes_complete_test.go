@@ -44,11 +44,11 @@ func TestMistakeRule(t *testing.T) {
 			stored: []string{`learning: .*migrations.*(by hand|never generated)`}, shown: []string{`migrations`}},
 		{name: "inside a bug request", act: bug("The outbox takes one mail more than its limit. And in this repository we never log mail addresses, not even at debug level. Please fix it.", "`offer` compared with `>` and let one more in."),
 			stored: []string{`learning: .*never log mail addresses`}, refused: []string{`learning: .*(one mail more|please fix)`}},
-		{name: "behind the request", open: true, act: bug("offer() is off by one, can you look? From now on every public function gets a KDoc comment.", "`offer` compared with `>`."),
+		{name: "behind the request", act: bug("offer() is off by one, can you look? From now on every public function gets a KDoc comment.", "`offer` compared with `>`."),
 			stored: []string{`learning: .*public function.*KDoc`}},
 		{name: "in German", act: bug("Der Postausgang nimmt eine Mail zu viel an. Übrigens: Commit-Nachrichten schreiben wir in diesem Projekt immer auf Englisch.", "`offer` verglich mit `>`."),
 			stored: []string{`learning: .*commit-nachrichten.*englisch`}},
-		{name: "in Spanish", open: true, act: talk("A partir de ahora no subas nada a la rama `release` sin que yo lo apruebe.", "De acuerdo."),
+		{name: "in Spanish", act: talk("A partir de ahora no subas nada a la rama `release` sin que yo lo apruebe.", "De acuerdo."),
 			stored: []string{`learning: .*no subas nada a la rama .?release`}},
 		{name: "in Japanese", act: talk("今後、テストでは実際のメールサーバーに接続しないでください。", "承知しました。"),
 			stored: []string{`learning: .*メールサーバーに接続しない`}},
@@ -61,7 +61,7 @@ func TestMistakeRule(t *testing.T) {
 // whichever sentence has the name of a function.
 func TestMistakeTitle(t *testing.T) {
 	playAll(t, []play{
-		{name: "the cause stands behind sentences with names", act: func(s *script) {
+		{name: "the cause stands behind sentences with names", open: true, act: func(s *script) {
 			s.have(map[string]string{"Outbox.kt": queueKotlin})
 			s.ask("customers get their receipts twice since the last release")
 			s.view("Outbox.kt", 0, 0)
