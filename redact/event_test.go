@@ -295,8 +295,9 @@ func FuzzJSON(f *testing.F) {
 	})
 }
 
-// TestReportsOfWithheldFiles checks that assignments in a text that names a withheld file
-// are masked, and those in others are not.
+// TestReportsOfWithheldFiles checks that assignments in an agent's report that names a
+// withheld file are masked, and that those in other reports, in closing messages, in
+// commands and in their output are not.
 func TestReportsOfWithheldFiles(t *testing.T) {
 	for _, tt := range []struct{ text, want string }{
 		{"The `.env` has:\n\nCOLOUR=blue\n- `LIMIT=\"5\"`\n", "The `.env` has:\n\nCOLOUR=" + Mask(ruleWithheld) + "\n- `LIMIT=\"" + Mask(ruleWithheld) + "\"`\n"},
@@ -304,18 +305,22 @@ func TestReportsOfWithheldFiles(t *testing.T) {
 		{"the file .env is read first; x=1, a == b", "the file .env is read first; x=1, a == b"},
 		{".env sets COLOUR=$COLOUR", ".env sets COLOUR=$COLOUR"},
 	} {
-		e := claudemem.Event{Kind: claudemem.KindStop, LastAssistantMessage: tt.text}
+		e := claudemem.Event{Kind: claudemem.KindTool, ToolName: "Task", ToolResponse: json.RawMessage(quoteJSON(t, tt.text))}
 		Event(&e, globs)
-		if e.LastAssistantMessage != tt.want {
-			t.Errorf("%q became %q, want %q", tt.text, e.LastAssistantMessage, tt.want)
-		}
-		e = claudemem.Event{Kind: claudemem.KindTool, ToolName: "Task", ToolResponse: json.RawMessage(`[{"type":"text","text":` + quoteJSON(t, tt.text) + `}]`)}
-		Event(&e, globs)
-		if text := string(e.ToolResponse); strings.Contains(text, "blue") != strings.Contains(tt.want, "blue") {
-			t.Errorf("%q became %s", tt.text, text)
+		if text := string(e.ToolResponse); text != quoteJSON(t, tt.want) {
+			t.Errorf("%q became %s, want %q", tt.text, text, tt.want)
 		}
 		if Event(&e, globs)[ruleWithheld] != 0 {
 			t.Errorf("masked twice: %s", e.ToolResponse)
+		}
+	}
+	text := "COLOUR=blue php artisan test passes; I can put it into .env.testing."
+	for _, e := range []claudemem.Event{
+		{Kind: claudemem.KindStop, LastAssistantMessage: text},
+		{Kind: claudemem.KindTool, ToolName: "Bash", ToolInput: json.RawMessage(`{"command":"COLOUR=blue php artisan test"}`), ToolResponse: json.RawMessage(`{"stdout":` + quoteJSON(t, text) + `}`)},
+	} {
+		if counts := Event(&e, globs); counts != nil {
+			t.Errorf("%v masked in %q %s %s", counts, e.LastAssistantMessage, e.ToolInput, e.ToolResponse)
 		}
 	}
 }

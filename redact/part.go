@@ -99,8 +99,9 @@ func diffHead(line string) bool {
 // maxReport is how much of a report is searched for names of files, in bytes.
 const maxReport = 64 << 10
 
-// withholdReported masks the values of assignments to variables (NAME=value) in a text
-// that names a withheld file.
+// withholdReported masks the values of assignments to variables (NAME=value) in an
+// agent's report that names a withheld file. Other texts that name one have the
+// assignments of commands.
 func withholdReported(text, cwd string, globs glob.Set, counts *map[string]int) string {
 	var cuts []span
 	for i := 1; i+1 < len(text); i++ {

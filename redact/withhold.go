@@ -17,11 +17,7 @@ const ruleWithheld = "withheld-file"
 // withhold removes the contents of withheld files from a tool event. The file's
 // name and the host's own words stay.
 func withhold(e *claudemem.Event, globs glob.Set, counts *map[string]int) {
-	if globs.Empty() {
-		return
-	}
-	e.LastAssistantMessage = withholdReported(e.LastAssistantMessage, e.Cwd, globs, counts)
-	if e.Kind != claudemem.KindTool {
+	if globs.Empty() || e.Kind != claudemem.KindTool {
 		return
 	}
 	named, written, shell := namesWithheld(e.ToolInput, e.Cwd, globs)
