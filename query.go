@@ -21,6 +21,8 @@ type SessionDigest struct {
 	Session Session
 	// Summary is the newest one, nil while nothing is distilled.
 	Summary *Summary
+	// Turns are the newest summaries, the newest first; only RecentSessions reads them.
+	Turns []Summary
 	// LastPrompt is the newest prompt's text.
 	LastPrompt   string
 	Observations int

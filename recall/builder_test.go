@@ -34,7 +34,7 @@ var (
 	fileLine   = regexp.MustCompile(`^([^\s#-]|-\S|-$)`)
 	symbolLine = regexp.MustCompile(`^  \S.*  \[(NEW|MODIFIED|DELETED)(, was .*)?\]( with \d+ methods?)?$`)
 
-	itemLine = regexp.MustCompile(`^- \S.*\S( \(#\d+\))?$|^- \S$`)
+	itemLine = regexp.MustCompile(`^- \S.*\S( \((S\d+, )?#\d+\))?$|^- \S$`)
 	uuid     = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
 	clock    = regexp.MustCompile(`\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}`)
 )
@@ -182,7 +182,7 @@ func TestOwnSessionIsExcludedEvenWhenItsRecordsFillTheFirstPage(t *testing.T) {
 	}
 	m.observed = append(mine, m.observed...)
 	b := build(t, m, d, claudemem.ContextRequest{Source: "startup", HostSessionID: own.Session.HostSessionID})
-	if strings.Contains(b.Text, "own work") || !strings.Contains(b.Text, "(#93)") {
+	if strings.Contains(b.Text, "own work") || !strings.Contains(b.Text, "#93)") {
 		t.Errorf("want others' records only, got:\n%s", b.Text)
 	}
 }
@@ -240,11 +240,11 @@ func TestInjectionDescribesTheBlock(t *testing.T) {
 		t.Errorf("injection %+v", in)
 	}
 	for _, id := range in.Observations {
-		if !strings.Contains(b.Text, fmt.Sprintf("(#%d)", id)) {
+		if !regexp.MustCompile(fmt.Sprintf(`[( ]#%d[,)]`, id)).MatchString(b.Text) {
 			t.Errorf("booked #%d is not shown", id)
 		}
 	}
-	if got, want := strings.Count(b.Text, "(#"), len(in.Observations); got != want {
+	if got, want := len(regexp.MustCompile(`[( ]#\d+[,)]`).FindAllString(b.Text, -1)), len(in.Observations); got != want {
 		t.Errorf("%d numbers are shown, %d are booked", got, want)
 	}
 	if len(in.Sessions) == 0 || in.Sessions[0] != 14 {
@@ -261,12 +261,12 @@ func TestOneBrokenPartDoesNotMatter(t *testing.T) {
 		"stuck":  func(context.Context) error { time.Sleep(time.Hour); return nil },
 	}
 	parts := map[string]struct{ skipped, want string }{
-		"SessionByHost":    {"session", "(#93)"},
-		"RecentSessions":   {"sessions", "(#93)"},
+		"SessionByHost":    {"session", "#93)"},
+		"RecentSessions":   {"sessions", "#93)"},
 		"Observations":     {"observations", "[3h ago]"},
-		"Undistilled":      {"undistilled", "(#93)"},
-		"Totals":           {"closing", "(#93)"},
-		"SessionSummaries": {"sessions", "(#93)"},
+		"Undistilled":      {"undistilled", "#93)"},
+		"Totals":           {"closing", "#93)"},
+		"SessionSummaries": {"sessions", "#93)"},
 	}
 	for method, part := range parts {
 		for kind, fault := range faults {
@@ -339,7 +339,7 @@ func TestSwitchedOffLayers(t *testing.T) {
 	} {
 		o.Distiller, o.Clock = d, func() time.Time { return noon }
 		b, err := New(m, o).Context(context.Background(), claudemem.ContextRequest{ProjectPath: testProject})
-		if err != nil || strings.Contains(b.Text, "Recent Sessions") || !strings.Contains(b.Text, "(#93)") || !strings.Contains(b.Text, "off by a cent") {
+		if err != nil || strings.Contains(b.Text, "Recent Sessions") || !strings.Contains(b.Text, "#93)") || !strings.Contains(b.Text, "off by a cent") {
 			t.Errorf("%s: %v\n%s", name, err, b.Text)
 		}
 	}

@@ -48,6 +48,7 @@ func (r *run) hostSays(line ...string) string {
 // not known to be done.
 func (r *run) hostSaysWork(said string) string {
 	said, _, _ = strings.Cut(said, askedMark)
+	said, _, _ = strings.Cut(said, nextMark)
 	if strings.HasPrefix(said, askedStart) {
 		return ""
 	}

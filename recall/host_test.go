@@ -189,7 +189,7 @@ func TestHostFilesReasons(t *testing.T) {
 		got = append(got, l.Layer+": "+l.Text+" | "+l.Why)
 	}
 	want := []string{
-		"sessions: - [1h ago] Moved the till to whole cents (asked: make the till count) | said in CLAUDE.md",
+		"sessions: - [1h ago] Moved the till to whole cents (asked: make the till count) (S1) | said in CLAUDE.md",
 		"learnings: - Convention: Always use pnpm | said in CLAUDE.md",
 		"learnings: - Gotcha: Postgres listens on 5433. Tests need it. | said in MEMORY.md and CLAUDE.md",
 		"observations: - Totals are whole cents (#1) | said in CLAUDE.md",

@@ -62,6 +62,14 @@ type line struct {
 	why string
 	// spare says that it is not worth its place when the layers above say the same.
 	spare bool
+	// title is what an observation's line is about, detail what it says of it. Where its
+	// session's line says the title, the rest follows there.
+	title, detail string
+	// more returns the sentences that the line has no room for, the best first: they are
+	// added where the budget allows it. nil when there are none.
+	more func() []statement
+	// pinned: an observation that keeps its line.
+	pinned bool
 	// note is the mark of the observation, which the tail has; see passOn.
 	note string
 }

@@ -145,7 +145,7 @@ func TestLearningsThatCannotBeReadCostOnlyThemselves(t *testing.T) {
 		return nil
 	}
 	b := build(t, m, d, claudemem.ContextRequest{Source: "startup"})
-	if strings.Contains(b.Text, "Project Knowledge") || !strings.Contains(b.Text, "Recent Sessions") || !strings.Contains(b.Text, "(#93)") {
+	if strings.Contains(b.Text, "Project Knowledge") || !strings.Contains(b.Text, "Recent Sessions") || !strings.Contains(b.Text, "#93)") {
 		t.Errorf("got:\n%s", b.Text)
 	}
 	if len(b.Skipped) != 1 || b.Skipped[0].Name != layerLearnings {

@@ -230,8 +230,9 @@ func passOn(sections []section) {
 					continue
 				}
 				for i := range to.lines {
-					if s := &to.lines[i]; s.session == l.session && s.tail == "" && echoes(words, wordsOf(s.text)) {
-						s.tail = l.note
+					if s := &to.lines[i]; s.session == l.session && s.note == "" && (echoes(words, wordsOf(s.text)) || l.title != "" && tellsOf(s.text, l.title)) {
+						s.note = l.note
+						s.tail += l.note
 					}
 				}
 			}

@@ -14,17 +14,23 @@ import (
 // title, a detail and a file name, about 70 tokens.
 const observationChars = 240
 
-// observationText returns "title: detail [file]". The detail is the subtitle, else the
-// first fact, that says more than the title; the file is a modified one that neither
-// names. `claude-mem show` prints the other facts: in a block, ten lines of them took
-// a fifth of the room and were seldom read.
-func observationText(o *claudemem.Observation, projectPath string) string {
+// observationLine returns the line of an observation without its number: "title: detail
+// [file]". The detail is the subtitle, else what the record says of reasons and choices;
+// the file is a modified one that neither names. The other sentences that tell something
+// are its more; `claude-mem show` prints all.
+func observationLine(o *claudemem.Observation, projectPath string) line {
 	plain := func(s string) string { return recordLine(s, projectPath) }
-	title, detail := titleAndDetail(o, plain(o.Title), plain, func(string) bool { return false })
+	weak := func(s string) bool { return isRoutine(s) || isProof(s) }
+	title, detail := titleAndDetail(o, plain(o.Title), plain, weak)
 	if title == "" {
-		return ""
+		return line{}
 	}
-
+	rest := func() []statement { return beyond(title, question{}.rank(statements(o, plain), title)) }
+	if detail == "" || weak(detail) {
+		if all := rest(); len(all) > 0 {
+			detail = all[0].text
+		}
+	}
 	var files []string
 	for _, f := range o.FilesIn(claudemem.FileModified) {
 		files = append(files, plain(f))
@@ -34,7 +40,14 @@ func observationText(o *claudemem.Observation, projectPath string) string {
 	if text.UTF16Len(said)+text.UTF16Len(note) > observationChars {
 		said = compose(title, detail, observationChars-text.UTF16Len(note))
 	}
-	return said + note
+	return line{text: said + note, title: title, detail: detail, more: func() []statement {
+		return slices.DeleteFunc(rest(), func(s statement) bool { return !s.telling() || containsFold(detail, s.text) })
+	}}
+}
+
+// observationText returns the text of an observation's line.
+func observationText(o *claudemem.Observation, projectPath string) string {
+	return observationLine(o, projectPath).text
 }
 
 // titleAndDetail returns a record in two parts, both cleaned by plain: its title, and

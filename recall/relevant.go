@@ -42,7 +42,7 @@ const (
 // candidate is an observation that may get a line.
 type candidate struct {
 	claudemem.Observation
-	text  string
+	shown line
 	words []string
 	why   string
 	// spare says that it need not be shown when it repeats what stands above.
@@ -79,7 +79,9 @@ func (r *run) observationLines(ctx context.Context) (built, error) {
 		if m.unmerged {
 			c.why += ", on another branch"
 		}
-		out.lines = append(out.lines, line{text: c.text, tail: m.tail(), session: c.Session, observation: c.ID, why: c.why, spare: c.spare, note: m.note})
+		l := c.shown
+		l.tail, l.session, l.observation, l.why, l.spare, l.note, l.pinned = m.tail(), c.Session, c.ID, c.why, c.spare, m.note, m.Pinned
+		out.lines = append(out.lines, l)
 	}
 	return out, nil
 }
@@ -124,16 +126,16 @@ func (r *run) choose(stored, waiting []claudemem.Observation, related []claudeme
 		if _, ok := at[name]; ok || spare && len(chosen) >= enough {
 			return
 		}
-		c := candidate{Observation: o, text: observationText(&o, r.req.ProjectPath), why: why, spare: spare}
-		if c.text == "" {
+		c := candidate{Observation: o, shown: observationLine(&o, r.req.ProjectPath), why: why, spare: spare}
+		if c.shown.text == "" {
 			return
 		}
 		if file := r.hostSaysObservation(&o); file != "" {
 			at[name] = -1
-			said.add(line{text: c.text, tail: marked{Observation: o}.tail(), session: o.Session, observation: o.ID}, file)
+			said.add(line{text: c.shown.text, tail: marked{Observation: o}.tail(), session: o.Session, observation: o.ID}, file)
 			return
 		}
-		c.words = wordsOf(c.text)
+		c.words = wordsOf(c.shown.text)
 		if spare {
 			for i, other := range chosen {
 				if !echoes(c.words, other.words) {

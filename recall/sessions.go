@@ -22,6 +22,9 @@ const (
 	// what was done.
 	askedStart = "Asked: "
 	askedMark  = " (asked: "
+	// nextMark begins the next step, which nextChars bounds.
+	nextMark  = " Next: "
+	nextChars = 140
 	// ownSummaries bounds the own turns that a session is shown after a compaction.
 	ownSummaries = 5
 )
@@ -74,7 +77,7 @@ func (r *run) otherLines(recent []claudemem.SessionDigest, fresh freshSessions) 
 		if text == "" {
 			continue
 		}
-		out.add(line{lead: r.age(d.Session.UpdatedAt), text: text, session: d.Session.ID, why: why}, r.hostSaysWork(text))
+		out.add(line{lead: r.age(d.Session.UpdatedAt), text: text, tail: fmt.Sprintf(" (S%d)", d.Session.ID), session: d.Session.ID, why: why}, r.hostSaysWork(text))
 	}
 	return out
 }
@@ -126,35 +129,100 @@ func (r *run) isNews(d claudemem.SessionDigest, waiting *freshSession) bool {
 	}
 }
 
-// sessionText returns the text of a session's line and its source.
+// sessionText returns the text of a session's line and its source: its most substantial
+// turn and, with request, what for and the last next step.
 func (r *run) sessionText(d claudemem.SessionDigest, waiting *freshSession, request bool) (said, why string) {
-	for _, s := range slices.Backward(waiting.summaries) {
-		if said := r.summaryText(s, request); said != "" {
-			return said, summaryOf(s.PromptNumber) + ", made on the spot of what waits in the queue"
-		}
-	}
+	turns := turnsOf(d, waiting)
 	// A turn after the last summary that has none itself was broken off; what it
 	// was asked to do is the latest that is known.
-	if d.Summary != nil && (d.Undistilled == 0 || d.Summary.PromptNumber >= d.Session.PromptCount) {
-		if said := r.summaryText(*d.Summary, request); said != "" {
-			return said, summaryOf(d.Summary.PromptNumber)
-		}
-	}
-	if asked := r.plain(d.LastPrompt); asked != "" {
+	brokenOff := len(waiting.summaries) == 0 && d.Undistilled > 0 && (len(turns) == 0 || turns[0].PromptNumber < d.Session.PromptCount)
+	if asked := r.plain(d.LastPrompt); asked != "" && (brokenOff || len(turns) == 0) {
 		return text.TruncateUTF16(askedStart+asked, sessionChars), "its last prompt: there is no summary of it"
 	}
-	if d.Summary != nil {
-		return r.summaryText(*d.Summary, request), summaryOf(d.Summary.PromptNumber)
+	main := mainTurn(turns)
+	if main < 0 {
+		return "", ""
 	}
-	return "", ""
+	said, why = r.summaryText(turns[main], request), summaryOf(turns[main].PromptNumber)
+	if main > 0 {
+		why += ", its most substantial"
+	}
+	if main < len(waiting.summaries) {
+		why += ", made on the spot of what waits in the queue"
+	}
+	if next := r.nextStep(turns, main); request && next != "" && !containsFold(said, next) {
+		said = insert(said, nextMark+text.TruncateUTF16(next, nextChars))
+	}
+	return said, why
+}
+
+// turnsOf returns the summaries of a session's turns, the newest first: those that wait
+// in the queue, then those that are stored.
+func turnsOf(d claudemem.SessionDigest, waiting *freshSession) []claudemem.Summary {
+	turns := slices.Clone(waiting.summaries)
+	slices.Reverse(turns)
+	known := map[int]bool{}
+	for _, s := range turns {
+		known[s.PromptNumber] = true
+	}
+	stored := d.Turns
+	if len(stored) == 0 && d.Summary != nil {
+		stored = []claudemem.Summary{*d.Summary}
+	}
+	for _, s := range stored {
+		if !known[s.PromptNumber] && !s.Empty() {
+			turns = append(turns, s)
+		}
+	}
+	return turns
+}
+
+// muchMore is how many times as much an earlier turn must have to tell to stand for its
+// session in place of the last one: "commit it" is not what a session was about.
+const muchMore = 2
+
+// mainTurn returns the place of the most substantial turn, the newest of similar ones;
+// -1 for none.
+func mainTurn(turns []claudemem.Summary) int {
+	main := -1
+	for i := range turns {
+		if main < 0 || substance(&turns[i]) > muchMore*substance(&turns[main]) {
+			main = i
+		}
+	}
+	return main
+}
+
+// substance measures what a turn has to tell, in characters of what was done and found.
+func substance(s *claudemem.Summary) int {
+	const enough = 300 // what is longer is no more substantial
+	return min(len(s.Completed), enough) + min(len(s.Learned), enough)
+}
+
+// nextStep returns the next step that the last turn left, or the main one if what came
+// after it was small; one that a later turn may have done is none.
+func (r *run) nextStep(turns []claudemem.Summary, main int) string {
+	const small = 120
+	for i := range turns[:main+1] {
+		if next := r.plain(turns[i].NextSteps); next != "" {
+			return strings.TrimRight(next, ". ")
+		}
+		if substance(&turns[i]) > small {
+			break
+		}
+	}
+	return ""
 }
 
 func summaryOf(turn int) string { return fmt.Sprintf("summary of turn %d", turn) }
 
-// summaryText returns a summary on one line: what was completed, with request also what
-// for; else what was asked and what came of it.
+// summaryText returns a summary on one line: what was completed or found, with request
+// also what for; else what was asked.
 func (r *run) summaryText(s claudemem.Summary, request bool) string {
-	done, asked := r.plain(s.Completed), r.plain(s.Request)
+	done, asked := r.accomplished(s.Completed), r.plain(s.Request)
+	if found := r.plain(s.Learned); done == "" && found != "" {
+		done, request = found, true // what was found needs its question
+	}
 	switch {
 	case request && done != "" && asked != "" && !strings.Contains(strings.ToLower(done), strings.ToLower(asked)):
 		goal := askedMark + text.TruncateUTF16(asked, requestChars) + ")"
@@ -163,20 +231,28 @@ func (r *run) summaryText(s claudemem.Summary, request bool) string {
 		return text.TruncateUTF16(done, sessionChars)
 	case asked != "":
 		said := askedStart + asked
-		for _, rest := range []string{s.Learned, s.Investigated} {
-			if rest = r.plain(rest); rest != "" {
-				said = askedStart + text.TruncateUTF16(asked, requestChars) + "; found: " + rest
-				break
-			}
+		if rest := r.plain(s.Investigated); rest != "" {
+			said = askedStart + text.TruncateUTF16(asked, requestChars) + "; " + rest
 		}
 		return text.TruncateUTF16(said, sessionChars)
 	}
-	for _, rest := range []string{s.Learned, s.Investigated, s.NextSteps} {
+	for _, rest := range []string{s.Investigated, s.NextSteps} {
 		if rest = r.plain(rest); rest != "" {
 			return text.TruncateUTF16(rest, sessionChars)
 		}
 	}
 	return ""
+}
+
+// accomplished returns what a summary says was completed, without the sentences that
+// only tell of passing runs and edited files, if there are others.
+func (r *run) accomplished(completed string) string {
+	all := text.Sentences(r.plain(completed), func(string) bool { return true })
+	telling := slices.DeleteFunc(slices.Clone(all), func(s string) bool { return isRoutine(strings.TrimRight(s, ". ")) })
+	if len(telling) == 0 {
+		telling = all
+	}
+	return strings.TrimRight(strings.Join(telling, " "), " ")
 }
 
 // age returns how long ago something was, as the start of a line.

@@ -67,6 +67,12 @@ var (
 	asksNumber = regexp.MustCompile(`(?i)\bhow (?:many|much|long|large|big|fast|often|slow)\b|\bwhich (?:version|port|commit|order)\b|\b(?:wie ?viele?|wie lange|cuánt\w+|combien)\b|何|いくつ|多少|几`)
 )
 
+// telling reports whether a statement is worth room that nothing else needs: the
+// subtitle, a reason, a choice or a number, and no proof.
+func (s statement) telling() bool {
+	return s.worth >= 0 && (s.worth > 0 || s.signs != [3]bool{})
+}
+
 // signsOf returns what a sentence or prompt shows of the three signs.
 func signsOf(s string, why, choice, number *regexp.Regexp) [3]bool {
 	return [3]bool{why.MatchString(s), choice.MatchString(s), number.MatchString(s)}
@@ -85,7 +91,7 @@ func statements(o *claudemem.Observation, plain func(string) string) []statement
 		if slices.ContainsFunc(all, func(other statement) bool { return containsFold(other.text, s) }) {
 			return
 		}
-		if strings.HasPrefix(s, "Failed ") || isOvercome(s) || proofs.MatchString(s) {
+		if isProof(s) {
 			worth += proofWorth
 		}
 		st := statement{text: s, words: wordsOf(s), place: len(all), worth: worth, signs: signsOf(s, causes, choices, numbers)}
@@ -134,6 +140,12 @@ func isRoutine(s string) bool {
 		}
 	}
 	return true
+}
+
+// isProof reports whether a statement tells what failed on the way or how the work was
+// checked, which is the last thing to tell of it.
+func isProof(s string) bool {
+	return strings.HasPrefix(s, "Failed ") || isOvercome(s) || proofs.MatchString(s)
 }
 
 // question is a prompt as statements are compared with it.

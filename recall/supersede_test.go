@@ -47,7 +47,7 @@ func TestSupersededIsNotCurrent(t *testing.T) {
 			t.Errorf("the block has %q:\n%s", gone, got.Text)
 		}
 	}
-	for _, want := range []string{"Sessions moved to Postgres", "(#4)", "Uploads are not retried any more", "expiry now (superseded by #4)"} {
+	for _, want := range []string{"Moved sessions to Postgres; Redis lost them", "(S2, #4)", "Uploads are not retried any more", "expiry now (S1) (superseded by #4)"} {
 		if !strings.Contains(got.Text, want) {
 			t.Errorf("the block lacks %q:\n%s", want, got.Text)
 		}

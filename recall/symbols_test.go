@@ -215,7 +215,7 @@ func TestWithoutSymbols(t *testing.T) {
 		return nil
 	}
 	b := build(t, weeks, d, claudemem.ContextRequest{Source: "startup"})
-	if strings.Contains(b.Text, "Recently Changed Code") || !strings.Contains(b.Text, "Recent Sessions") || !strings.Contains(b.Text, "(#93)") {
+	if strings.Contains(b.Text, "Recently Changed Code") || !strings.Contains(b.Text, "Recent Sessions") || !strings.Contains(b.Text, "#93)") {
 		t.Errorf("a layer that fails takes others along:\n%s", b.Text)
 	}
 	if len(b.Skipped) != 1 || b.Skipped[0].Name != layerSymbols {

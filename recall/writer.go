@@ -1,6 +1,7 @@
 package recall
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -34,7 +35,14 @@ type saying struct {
 type part struct {
 	layer, text string
 	why         string
-	line        line // zero for what is none of a layer's
+	line        *line // nil for what is none of a layer's
+	// whole: the line was not cut to fit.
+	whole bool
+	// rest are the sentences that may follow in the line, as far as they are known.
+	rest []statement
+	read bool
+	// with are the observations of the session that follow in its line.
+	with []claudemem.ObservationID
 }
 
 // write fills the block. A layer gets its share and what the layers before it left. It
@@ -73,7 +81,7 @@ func (w *writer) write(sections []section, reserve int, all shelf) {
 			w.skipped = append(w.skipped, claudemem.LayerCost{Name: s.name, Reason: "empty"})
 			continue
 		}
-		lines := w.news(s.lines)
+		lines := w.news(s)
 		if len(lines) == 0 {
 			w.skipped = append(w.skipped, claudemem.LayerCost{Name: s.name, Items: len(s.lines), Reason: "said above"})
 			continue
@@ -108,7 +116,9 @@ func (w *writer) write(sections []section, reserve int, all shelf) {
 	}
 	if end := closing(w.host, all, len(w.sessions), len(w.observations)); text.UTF16Len(end) <= room {
 		w.parts = append(w.parts, part{layer: layerClosing, text: end, why: "how to look further"})
+		room -= text.UTF16Len(end)
 	}
+	w.extend(room)
 	w.parts = append(append(head, w.parts...), part{layer: layerFrame, text: closeTag, why: "ends the block"})
 }
 
@@ -134,9 +144,12 @@ func (w *writer) leave(layer string, known []line) {
 
 // news leaves out the spare lines that say nothing that is not said already. A
 // session's line is cut ahead of the files that were edited: one that names them is
-// kept.
-func (w *writer) news(lines []line) []line {
-	return slices.DeleteFunc(slices.Clone(lines), func(l line) bool {
+// kept. Of an observation whose title its session's line says, the rest follows there.
+func (w *writer) news(s section) []line {
+	return slices.DeleteFunc(slices.Clone(s.lines), func(l line) bool {
+		if s.name == layerObservations && w.join(l) {
+			return true
+		}
 		if !l.spare {
 			return false
 		}
@@ -145,12 +158,146 @@ func (w *writer) news(lines []line) []line {
 	})
 }
 
+// join adds an observation to the line of its session, if that says the title: what it
+// says beside that may follow there. A pinned one keeps its line.
+func (w *writer) join(l line) bool {
+	if l.pinned {
+		return false
+	}
+	i := slices.IndexFunc(w.parts, func(p part) bool {
+		return p.layer == layerSessions && p.line != nil && p.line.session == l.session && p.whole && tellsOf(p.line.text, l.title)
+	})
+	if i < 0 {
+		return false
+	}
+	p := &w.parts[i]
+	if l.detail != "" && !isRoutine(l.detail) && !isProof(l.detail) {
+		p.rest = append(p.rest, statement{text: l.detail, words: wordsOf(l.detail), place: -1})
+	}
+	if l.more != nil {
+		p.rest = append(p.rest, l.more()...)
+	}
+	p.read = true
+	if l.observation != 0 {
+		p.with = append(p.with, l.observation)
+		w.observations = append(w.observations, l.observation)
+	}
+	return true
+}
+
+// tellsOf reports whether a session's line says what an observation's title says. A line
+// that only has the request does not.
+func tellsOf(said, title string) bool {
+	if strings.HasPrefix(said, askedStart) {
+		return false
+	}
+	said, _, _ = strings.Cut(said, askedMark)
+	said, _, _ = strings.Cut(said, nextMark)
+	head := subjectOf(title)
+	return len(head) >= readable/2 && containsFold(said, head) || echoes(wordsOf(title), wordsOf(said))
+}
+
+const (
+	// lineChars is the longest line of a block with all that was added to it.
+	lineChars = 520
+	// addedSentences is how many sentences may be added to a line.
+	addedSentences = 3
+)
+
+// extend gives the room that is left to second sentences: one for each line, from the
+// first on, then another. What is said already in the block is not added.
+func (w *writer) extend(room int) {
+	for i := range w.parts {
+		room -= w.parts[i].number(room)
+	}
+	for range addedSentences {
+		for i := range w.parts {
+			p := &w.parts[i]
+			if p.line == nil || !p.whole {
+				continue
+			}
+			if !p.read && p.line.more != nil {
+				p.rest, p.read = p.line.more(), true
+			}
+			room -= w.add(p, room)
+		}
+	}
+}
+
+// number adds to a session's line the numbers of the observations that it stands for, if
+// they fit, and returns the units that they take.
+func (p *part) number(room int) int {
+	if len(p.with) == 0 {
+		return 0
+	}
+	var numbers strings.Builder
+	for _, id := range p.with {
+		fmt.Fprintf(&numbers, ", #%d", id)
+	}
+	l := *p.line
+	l.tail = strings.Replace(l.tail, ")", numbers.String()+")", 1)
+	if numbers.Len() > room {
+		return 0
+	}
+	p.line, p.text = &l, l.render(math.MaxInt)
+	return numbers.Len()
+}
+
+// add adds to a line the first of its other sentences that is news and fits, and
+// returns the units that it takes.
+func (w *writer) add(p *part, room int) int {
+	for len(p.rest) > 0 {
+		s := p.rest[0]
+		p.rest = p.rest[1:]
+		if slices.ContainsFunc(w.said, func(said saying) bool { return containsFold(said.text, s.text) || echoes(s.words, said.words) }) {
+			continue
+		}
+		l := *p.line
+		l.text = withSentence(l.text, s.text)
+		rendered := l.render(math.MaxInt)
+		taken := text.UTF16Len(rendered) - text.UTF16Len(p.text)
+		if taken > room || text.UTF16Len(rendered) > lineChars {
+			continue
+		}
+		p.line, p.text = &l, rendered
+		w.said = append(w.said, saying{s.text, s.words})
+		return taken
+	}
+	return 0
+}
+
+// withSentence adds a sentence to the text of a line, in front of its next step.
+func withSentence(said, sentence string) string {
+	if before, next, ok := strings.Cut(said, nextMark); ok {
+		return strings.TrimRight(before, ".; ") + "; " + sentence + "." + nextMark + next
+	}
+	return insert(said, "; "+sentence)
+}
+
+// insert adds to the text of a line in front of what was asked for and of the files in
+// brackets.
+func insert(said, more string) string {
+	end := len(said)
+	if i := strings.LastIndex(said, askedMark); i >= 0 {
+		end = i
+	} else if i := strings.LastIndex(said, " ["); i >= 0 && strings.HasSuffix(said, "]") {
+		end = i
+	}
+	before := said[:end]
+	if strings.HasPrefix(more, ";") {
+		before = strings.TrimRight(before, ".; ")
+	} else if !strings.HasSuffix(before, ".") && !strings.HasSuffix(before, "…") {
+		before += "."
+	}
+	return before + more + said[end:]
+}
+
 // take adds the parts of a layer to the block, and records what they say and of which
 // observations and sessions they are.
 func (w *writer) take(parts []part) {
 	w.parts = append(w.parts, parts...)
 	for _, p := range parts {
-		if p.line == (line{}) {
+		if p.line == nil {
 			continue
 		}
 		if p.layer != layerSymbols { // A declaration does not say what was done.
@@ -176,10 +323,11 @@ func (w *writer) account() (text string, lines []claudemem.ContextLine, layers [
 		points += utf8.RuneCountInString(p.text)
 		cost := tokensOf(points) - before
 		b.WriteString(p.text)
-		lines = append(lines, claudemem.ContextLine{
-			Layer: p.layer, Text: strings.Trim(p.text, "\n"), Tokens: cost, Why: p.why,
-			Observation: p.line.observation, Session: p.line.session, Learning: p.line.learning,
-		})
+		told := claudemem.ContextLine{Layer: p.layer, Text: strings.Trim(p.text, "\n"), Tokens: cost, Why: p.why}
+		if p.line != nil {
+			told.Observation, told.Session, told.Learning = p.line.observation, p.line.session, p.line.learning
+		}
+		lines = append(lines, told)
 		if p.layer == layerFrame {
 			continue
 		}
@@ -188,7 +336,7 @@ func (w *writer) account() (text string, lines []claudemem.ContextLine, layers [
 		}
 		l := &layers[len(layers)-1]
 		l.Tokens += cost
-		if p.line != (line{}) {
+		if p.line != nil {
 			l.Items++
 		}
 	}
@@ -223,7 +371,7 @@ func fit(heading part, lines []line, limit int) []part {
 	used := text.UTF16Len(heading.text)
 	group := ""
 	for _, l := range lines {
-		next := []part{{layer: heading.layer, text: l.render(math.MaxInt), why: l.why, line: l}}
+		next := []part{{layer: heading.layer, text: l.render(math.MaxInt), why: l.why, line: &l, whole: true}}
 		if l.group != group {
 			group = l.group
 			next = slices.Insert(next, 0, part{layer: heading.layer, text: group + "\n", why: "file of the next lines"})
@@ -245,7 +393,7 @@ func fitOne(heading part, l line, limit, room int) []part {
 	if l.group != "" {
 		l.lead, l.group = l.group+": ", ""
 	}
-	one := part{layer: heading.layer, why: l.why + ", cut to fit", line: l}
+	one := part{layer: heading.layer, why: l.why + ", cut to fit", line: &l}
 	if h := text.UTF16Len(heading.text); h+readable <= room {
 		one.text = l.render(max(limit, h+readable) - h)
 		return []part{heading, one}
@@ -262,10 +410,10 @@ func (l line) render(limit int) string {
 	if l.group != "" {
 		bullet = "  "
 	}
-	for _, around := range []line{l, {lead: l.lead}, {}} {
-		room := limit - text.UTF16Len(bullet+around.lead+around.tail+"\n")
-		if room >= min(word, text.UTF16Len(l.text)) || around == (line{}) {
-			return bullet + around.lead + text.TruncateUTF16(l.text, room) + around.tail + "\n"
+	for _, around := range [][2]string{{l.lead, l.tail}, {l.lead, ""}, {"", ""}} {
+		room := limit - text.UTF16Len(bullet+around[0]+around[1]+"\n")
+		if room >= min(word, text.UTF16Len(l.text)) || around[0]+around[1] == "" {
+			return bullet + around[0] + text.TruncateUTF16(l.text, room) + around[1] + "\n"
 		}
 	}
 	return ""

@@ -12,7 +12,7 @@ const said = "(s.event_count > 0 OR EXISTS (SELECT 1 FROM observations o WHERE o
 // RecentSessions implements recall.Source. The project is a root path or a label.
 // What was written by hand outside of any session is none of them.
 func (s *Store) RecentSessions(ctx context.Context, projectPath string, limit int) ([]claudemem.SessionDigest, error) {
-	return s.digests(ctx, "list recent sessions", claudemem.Query{Project: projectPath, Limit: limit}, "NOT "+handwritten)
+	return s.digests(ctx, "list recent sessions", claudemem.Query{Project: projectPath, Limit: limit}, "NOT "+handwritten, recentTurns)
 }
 
 // Sessions lists the sessions in which something was said or done, the most
@@ -20,7 +20,7 @@ func (s *Store) RecentSessions(ctx context.Context, projectPath string, limit in
 // the project, the session, the times (of the last update), the limit (0: all)
 // and the offset count.
 func (s *Store) Sessions(ctx context.Context, q claudemem.Query) ([]claudemem.SessionDigest, error) {
-	return s.digests(ctx, "list sessions", q, "1")
+	return s.digests(ctx, "list sessions", q, "1", 1)
 }
 
 // CountSessions counts what Sessions lists without a limit.
@@ -51,10 +51,13 @@ func sessionFilter(ctx context.Context, reader querier, q claudemem.Query) (c co
 	return c, nil
 }
 
+// recentTurns is how many of a session's summaries are read for its line in the block.
+const recentTurns = 6
+
 // digests returns the sessions that pass q and an SQL condition, the most recently
-// updated first. The page's sessions are selected first, so that the rest is looked up
+// updated first, with as many of their newest summaries. The page's sessions are selected first, so that the rest is looked up
 // for these alone.
-func (s *Store) digests(ctx context.Context, what string, q claudemem.Query, condition string) ([]claudemem.SessionDigest, error) {
+func (s *Store) digests(ctx context.Context, what string, q claudemem.Query, condition string, turns int) ([]claudemem.SessionDigest, error) {
 	return inSnapshot(ctx, s, what, func(reader querier) ([]claudemem.SessionDigest, error) {
 		c, err := sessionFilter(ctx, reader, q)
 		if err != nil {
@@ -70,12 +73,15 @@ func (s *Store) digests(ctx context.Context, what string, q claudemem.Query, con
 			FROM sessions s WHERE s.id IN (SELECT s.id FROM sessions s WHERE `+c.text()+` ORDER BY s.updated_at DESC, s.id DESC LIMIT ? OFFSET ?)
 			ORDER BY s.updated_at DESC, s.id DESC`, append(c.args, sqlLimit(q.Limit), max(q.Offset, 0))...)
 		for i := range digests {
-			summaries, err := newestSummaries(ctx, reader, digests[i].Session.ID, 1)
+			summaries, err := newestSummaries(ctx, reader, digests[i].Session.ID, turns)
 			if err != nil {
 				return nil, err
 			}
 			if len(summaries) > 0 {
 				digests[i].Summary = &summaries[0]
+			}
+			if turns > 1 {
+				digests[i].Turns = summaries
 			}
 		}
 		return digests, err

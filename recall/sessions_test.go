@@ -1,0 +1,115 @@
+package recall
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"claudemem"
+	"claudemem/text"
+)
+
+// sessionLinesOf returns the lines of the session index of a block, without their bullets.
+func sessionLinesOf(t *testing.T, m *memory, budget int) []string {
+	t.Helper()
+	b := build(t, m, nil, claudemem.ContextRequest{Source: "startup", Budget: budget, Explain: true})
+	wellFormed(t, b)
+	var lines []string
+	for _, l := range b.Lines {
+		if l.Layer == layerSessions && l.Session != 0 {
+			lines = append(lines, strings.TrimPrefix(l.Text, "- "))
+		}
+	}
+	return lines
+}
+
+// ofTurns is the digest of a session with these turns, the newest first.
+func ofTurns(turns ...claudemem.Summary) claudemem.SessionDigest {
+	for i := range turns {
+		turns[i].PromptNumber = len(turns) - i
+	}
+	d := session(3, time.Hour, &turns[0])
+	d.Turns, d.Session.PromptCount = turns, len(turns)
+	return d
+}
+
+// TestSessionTellsItsMostSubstantialTurn: and the next step, unless a later turn of some
+// size may have done it.
+func TestSessionTellsItsMostSubstantialTurn(t *testing.T) {
+	work := claudemem.Summary{Request: "move the sessions", Completed: "Sessions live in Postgres now, because Redis lost them at each restart. `go test ./...` passes; edited session.go. " +
+		"Old ones are read from Redis once more.", NextSteps: "Delete the Redis client."}
+	commit := claudemem.Summary{Request: "commit it", Completed: "Committed as a1b2c3"}
+	other := claudemem.Summary{Request: "and the docs", Completed: "The page on sessions says where they are, how long they last and how to move old ones, with an example for each."}
+	const line = "[1h ago] Sessions live in Postgres now, because Redis lost them at each restart. Old ones are read from Redis once more."
+	for name, tt := range map[string]struct {
+		turns []claudemem.Summary
+		want  string
+	}{
+		"one turn":                    {[]claudemem.Summary{work}, line + " Next: Delete the Redis client (asked: move the sessions) (S3)"},
+		"a small one after it":        {[]claudemem.Summary{commit, work}, line + " Next: Delete the Redis client (asked: move the sessions) (S3)"},
+		"one of its size after it":    {[]claudemem.Summary{other, work}, "[1h ago] " + other.Completed + " (asked: and the docs) (S3)"},
+		"an answer":                   {[]claudemem.Summary{{Request: "why is it slow", Learned: "The index is missing."}}, "[1h ago] The index is missing. (asked: why is it slow) (S3)"},
+		"a request alone":             {[]claudemem.Summary{{Request: "why is it slow", Investigated: "Read a.go"}}, "[1h ago] Asked: why is it slow; Read a.go (S3)"},
+		"a next step that it repeats": {[]claudemem.Summary{{Completed: "Not done: the docs", NextSteps: "not done: the docs"}}, "[1h ago] Not done: the docs (S3)"},
+	} {
+		got := sessionLinesOf(t, &memory{digests: []claudemem.SessionDigest{ofTurns(tt.turns...)}}, 0)
+		if len(got) != 1 || got[0] != tt.want {
+			t.Errorf("%s: got %q, want %q", name, got, tt.want)
+		}
+	}
+}
+
+// TestWhatASessionSaysIsNotSaidBelow: an observation with the session's title goes on in
+// its line, with what the title does not say, and is booked with it.
+func TestWhatASessionSaysIsNotSaidBelow(t *testing.T) {
+	o := modified(observation(7, 3, time.Hour, "Sessions live in Postgres now", "Redis lost them at each restart", "`go test ./...` passes"), "session.go")
+	o.Narrative = "Memcached was not considered, it has the same gap. The table has three columns."
+	m := &memory{
+		digests:  []claudemem.SessionDigest{ofTurns(claudemem.Summary{Request: "move them", Completed: "Sessions live in Postgres now"})},
+		observed: []claudemem.Observation{o},
+		totals:   claudemem.Totals{Sessions: 1, Observations: 1},
+	}
+	want := "[1h ago] Sessions live in Postgres now; Redis lost them at each restart; Memcached was not considered, it has the same gap (asked: move them) (S3, #7)"
+	b := build(t, m, nil, claudemem.ContextRequest{Source: "startup"})
+	if got := sessionLinesOf(t, m, 0); len(got) != 1 || got[0] != want || strings.Contains(b.Text, "Past Work") {
+		t.Errorf("got %q, want %q and nothing below:\n%s", got, want, b.Text)
+	}
+	if in := b.Injection.Observations; len(in) != 1 || in[0] != 7 {
+		t.Errorf("booked %v, want #7", in)
+	}
+	// A request is not known to be done, and what a person pinned keeps its line.
+	asked := *m
+	asked.digests = []claudemem.SessionDigest{ofTurns(claudemem.Summary{Request: "Sessions live in Postgres now"})}
+	pinnedToo := *m
+	pinnedToo.observed = []claudemem.Observation{pinned(o)}
+	for name, m := range map[string]*memory{"asked": &asked, "pinned": &pinnedToo} {
+		if b := build(t, m, nil, claudemem.ContextRequest{Source: "startup"}); !strings.Contains(b.Text, "(#7)") {
+			t.Errorf("%s: the observation has no line of its own:\n%s", name, b.Text)
+		}
+	}
+}
+
+// TestFreeBudgetTellsMore: the room that is left goes to second sentences that tell a
+// reason, a choice or a number; without room the lines stay as they are.
+func TestFreeBudgetTellsMore(t *testing.T) {
+	o := observation(7, 2, time.Hour, "Uploads retry five times", "the gateway drops one in a hundred")
+	o.Narrative = "Six were too many, because the client gives up after 30 s. Some words without any sign. All 12 tests pass."
+	m := &memory{observed: []claudemem.Observation{o}}
+	const short = "- Uploads retry five times: the gateway drops one in a hundred"
+	const more = "; Six were too many, because the client gives up after 30 s (#7)"
+	if b := build(t, m, nil, claudemem.ContextRequest{Source: "startup"}); !strings.Contains(b.Text, short+more+"\n") {
+		t.Errorf("want %q in\n%s", short+more, b.Text)
+	}
+	b := build(t, m, nil, claudemem.ContextRequest{Source: "startup", Budget: 70})
+	if !strings.Contains(b.Text, short+" (#7)\n") {
+		t.Errorf("want %q in\n%s", short, b.Text)
+	}
+	// However much a record says, its line ends.
+	o.Narrative = strings.Repeat("It is so because of the other thing, not of this one, case "+strings.Repeat("x", 40)+". ", 3) + strings.Repeat("Not 7, but 8, so that it fits. ", 50)
+	m.observed[0] = o
+	for l := range strings.Lines(build(t, m, nil, claudemem.ContextRequest{Source: "startup"}).Text) {
+		if text.UTF16Len(l) > lineChars {
+			t.Errorf("a line of %d units", text.UTF16Len(l))
+		}
+	}
+}
