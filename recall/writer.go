@@ -326,6 +326,9 @@ func (w *writer) account() (text string, lines []claudemem.ContextLine, layers [
 		told := claudemem.ContextLine{Layer: p.layer, Text: strings.Trim(p.text, "\n"), Tokens: cost, Why: p.why}
 		if p.line != nil {
 			told.Observation, told.Session, told.Learning = p.line.observation, p.line.session, p.line.learning
+			if len(p.with) > 0 { // of several the first
+				told.Observation = p.with[0]
+			}
 		}
 		lines = append(lines, told)
 		if p.layer == layerFrame {
