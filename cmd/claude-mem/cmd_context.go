@@ -213,9 +213,11 @@ func parseWhy(text string) (whyOf, error) {
 	}
 }
 
-// asksFor reports whether w names the line.
+// asksFor reports whether w names the line. The line of a session may tell of an
+// observation of it too.
 func (w whyOf) asksFor(l *api.PreviewLine) bool {
-	return w.line != 0 && w.line == l.Number || w.observation != 0 && w.observation == l.Observation || w.session != 0 && w.session == l.Session && l.Observation == 0
+	ofSession := l.Observation == 0 || l.Layer == "sessions"
+	return w.line != 0 && w.line == l.Number || w.observation != 0 && w.observation == l.Observation || w.session != 0 && w.session == l.Session && ofSession
 }
 
 // printWhy explains the lines that ref names.
