@@ -134,6 +134,8 @@ func TestObserverChoice(t *testing.T) {
 	t.Setenv("HOME", home)
 	t.Setenv("USERPROFILE", home)
 	t.Setenv("PATH", bin)
+	must(t, os.Mkdir(filepath.Join(home, ".claude"), 0o700))
+	must(t, os.WriteFile(filepath.Join(home, ".claude", ".credentials.json"), []byte(`{"claudeAiOauth":{"accessToken":"a","refreshToken":"b"}}`), 0o600))
 	for _, c := range []struct {
 		provider  string
 		cli       bool
@@ -157,7 +159,7 @@ func TestObserverChoice(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			a, _, _ := testApp(t, map[string]string{"CLAUDE_MEM_DATA_DIR": t.TempDir(), "CLAUDE_MEM_PROVIDER": c.provider})
+			a, _, _ := testApp(t, map[string]string{"HOME": home, "CLAUDE_MEM_DATA_DIR": t.TempDir(), "CLAUDE_MEM_PROVIDER": c.provider})
 			got := a.observerChoice()
 			if got.Provider != c.provider || !strings.Contains(got.Who, c.who) || !strings.Contains(got.Cost, c.cost) || !strings.Contains(got.Change, c.change) {
 				t.Errorf("got %+v, want %+v", got, c)
