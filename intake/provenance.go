@@ -35,7 +35,7 @@ func provenance(e *claudemem.Event, call *toolcall.Call) claudemem.Provenance {
 		} else if strings.HasPrefix(place, "$") {
 			return true // a path that only the shell knows
 		}
-		return !(call.Tool == toolcall.ToolCommand && isPattern(place)) && !tree.Holds(place)
+		return (call.Tool != toolcall.ToolCommand || !isPattern(place)) && !tree.Holds(place)
 	}
 	if call.Tool == toolcall.ToolCommand && foreign("") || slices.ContainsFunc(places, foreign) {
 		return claudemem.FromOutside

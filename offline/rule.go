@@ -499,7 +499,7 @@ func (c *ruleCues) pointsBack(clauses [][]string, onward bool) bool {
 		if !c.adverbs[ws[0]] && !c.begins([][]string{ws}, c.form) {
 			continue
 		}
-		if slices.ContainsFunc(ws[1:min(len(ws), 4)], func(w string) bool { return c.pronouns[w] && !(onward && slices.Contains(c.nothing, w)) }) {
+		if slices.ContainsFunc(ws[1:min(len(ws), 4)], func(w string) bool { return c.pronouns[w] && (!onward || !slices.Contains(c.nothing, w)) }) {
 			return true
 		}
 	}

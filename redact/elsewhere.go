@@ -341,10 +341,10 @@ func headByte(c byte) bool { return classes[c]&classIdent != 0 || oneOf(c, ",\"'
 // end within limit bytes. The line feed may be written \n.
 func lineBounds(s string, i, limit int) (end, next int) {
 	for end = i; end < len(s) && end < i+limit; end++ {
-		switch {
-		case s[end] == '\n':
+		switch s[end] {
+		case '\n':
 			return end, end + 1
-		case s[end] == '\\':
+		case '\\':
 			if k := skipBackslashes(s, end); k < len(s) && s[k] == 'n' {
 				return end, k + 1
 			}

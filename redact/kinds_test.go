@@ -228,7 +228,7 @@ func (k *secretKind) misses(s *speed, random *rand.Rand, verbose func(string, ..
 		}
 		tried++
 		token := fill(k.form, random)
-		text, secret := "", ""
+		var text, secret string
 		if k.key == "" {
 			before, rest, _ := strings.Cut(token, "«")
 			in, after, _ := strings.Cut(rest, "»")

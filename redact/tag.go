@@ -337,7 +337,6 @@ func tagName(s string, i int) (name, end int, ok bool) {
 				continue
 			}
 			if s[end] != name[k] && (!isLetter(s[end]) || s[end]|0x20 != name[k]) {
-				end = i
 				break
 			}
 			k++

@@ -65,7 +65,7 @@ func (c *Call) Provenance() (p claudemem.Provenance, places []string) {
 		var in input
 		_ = json.Unmarshal(c.event.ToolInput, &in) // a field of a wrong type leaves the others filled
 		places = []string{in.file()}
-		if dir, _ := splitPattern(in.Pattern); absolute(slashed(dir)) {
+		if dir := beforePattern(in.Pattern); absolute(slashed(dir)) {
 			places = append(places, dir)
 		}
 		return claudemem.FromProject, places
@@ -177,7 +177,7 @@ func (c *Command) places() []string {
 		if strings.HasPrefix(w, "$") && (strings.HasSuffix(w, ")") || !strings.Contains(w, "/") && !c.Kind.IsQuiet()) {
 			continue // what another command prints, or any value
 		}
-		dir, _ := splitPattern(w)
+		dir := beforePattern(w)
 		if dir == "" || len(dir) > maxPlace || strings.ContainsAny(dir, "\n\x00") || strings.Contains(dir, "://") || strings.HasPrefix(dir, "/dev/") {
 			continue
 		}
@@ -192,16 +192,15 @@ func (c *Command) places() []string {
 // maxPlace bounds a path that is compared, in bytes.
 const maxPlace = 1 << 10
 
-// splitPattern returns the directory in front of the first part of a pattern with a
-// wildcard, all of a word without one, and the rest.
-func splitPattern(w string) (dir, rest string) {
+// beforePattern returns the directory in front of the first part of a pattern with a
+// wildcard, all of a word without one.
+func beforePattern(w string) string {
 	i := strings.IndexAny(w, "*?[{")
 	if i > 0 && w[i] == '{' && w[i-1] == '$' { // ${name}
 		i = -1
 	}
 	if i < 0 {
-		return w, ""
+		return w
 	}
-	slash := strings.LastIndexByte(w[:i], '/') + 1
-	return w[:slash], w[slash:]
+	return w[:strings.LastIndexByte(w[:i], '/')+1]
 }
