@@ -61,7 +61,7 @@ func TestMistakeRule(t *testing.T) {
 // whichever sentence has the name of a function.
 func TestMistakeTitle(t *testing.T) {
 	playAll(t, []play{
-		{name: "the cause stands behind sentences with names", open: true, act: func(s *script) {
+		{name: "the cause stands behind sentences with names", act: func(s *script) {
 			s.have(map[string]string{"Outbox.kt": queueKotlin})
 			s.ask("customers get their receipts twice since the last release")
 			s.view("Outbox.kt", 0, 0)
@@ -128,7 +128,7 @@ func TestMistakeTable(t *testing.T) {
 			s.run("./gradlew test", "BUILD SUCCESSFUL in 4s")
 			s.say("The deque was grown again and again, so the export copied most of its memory.\n\nBefore: 184 s, 2.1 GB\nAfter: 61 s, 640 MB")
 		}, stored: []string{`184 s`, `61 s`, `grown again and again`}},
-		{name: "ports in a table", open: true, act: func(s *script) {
+		{name: "ports in a table", act: func(s *script) {
 			s.have(map[string]string{"compose.yaml": "services: {}\n"})
 			s.ask("which ports do the services of the compose file get?")
 			s.view("compose.yaml", 0, 0)
@@ -140,7 +140,7 @@ func TestMistakeTable(t *testing.T) {
 			s.view("Outbox.kt", 0, 0)
 			s.say("The worker reads its database from the profile, so you start it like this:\n\n```sh\nOUTBOX_PROFILE=staging ./gradlew :mail:run\n```\n")
 		}, stored: []string{`OUTBOX_PROFILE=staging`}},
-		{name: "a list behind a colon, in German", open: true, act: func(s *script) {
+		{name: "a list behind a colon, in German", act: func(s *script) {
 			s.have(map[string]string{"Outbox.kt": queueKotlin})
 			s.ask("Warum gehen im Test Mails verloren?")
 			s.view("Outbox.kt", 0, 0)
@@ -153,7 +153,7 @@ func TestMistakeTable(t *testing.T) {
 // not repeat it.
 func TestMistakeSubagent(t *testing.T) {
 	playAll(t, []play{
-		{name: "the message only points at it", open: true, act: func(s *script) {
+		{name: "the message only points at it", act: func(s *script) {
 			s.have(map[string]string{"Outbox.kt": queueKotlin})
 			s.ask("find out where duplicate receipts could come from, use an agent")
 			s.delegate("Explore", "Find duplicate receipts", "Receipts are enqueued in two places: Checkout.kt:88 after payment, and WebhookController.kt:41 when the payment provider repeats its webhook. Neither checks the order's `receiptSentAt`.")
@@ -174,7 +174,7 @@ func TestMistakeSubagent(t *testing.T) {
 // decision that a later one reverses is not told as the one that holds.
 func TestMistakeDisproved(t *testing.T) {
 	playAll(t, []play{
-		{name: "the user corrects a guess", open: true, act: func(s *script) {
+		{name: "the user corrects a guess", act: func(s *script) {
 			s.have(map[string]string{"Outbox.kt": queueKotlin})
 			s.ask("why do mails get lost at midnight?")
 			s.view("Outbox.kt", 0, 0)
@@ -183,14 +183,14 @@ func TestMistakeDisproved(t *testing.T) {
 			s.run("crontab -l", "0 0 * * * systemctl restart mail-worker")
 			s.say("You are right, it is not the limit. Cron restarts the worker at midnight, and what is in memory then is gone, because nothing is persisted.")
 		}, stored: []string{`cron restarts the worker at midnight`}, refused: []string{`^discovery: [^\n]*because the outbox overflows`}, outdated: []string{`outbox overflows`}},
-		{name: "the agent corrects itself in its message", open: true, act: func(s *script) {
+		{name: "the agent corrects itself in its message", act: func(s *script) {
 			s.have(map[string]string{"Outbox.kt": queueKotlin})
 			s.ask("the mail tests are flaky, why?")
 			s.view("Outbox.kt", 0, 0)
 			s.run("./gradlew test --rerun-tasks", "BUILD SUCCESSFUL in 4s")
 			s.say("At first I suspected the clock, but the tests fail with a fixed clock too. The actual cause is the shared port: two test classes start a fake SMTP server on 2525 and Gradle runs them in parallel.")
 		}, stored: []string{`SMTP server on 2525`}, refused: []string{`(cause|because)[^.]{0,20} the clock`}},
-		{name: "a decision that is reversed in the next session", open: true, act: func(s *script) {
+		{name: "a decision that is reversed in the next session", act: func(s *script) {
 			s.have(map[string]string{"Outbox.kt": queueKotlin})
 			s.ask("let's store the outbox in Redis instead of Postgres")
 			s.edit("Outbox.kt", "private val waiting = ArrayDeque<Mail>()", "private val waiting = RedisQueue<Mail>(\"outbox\")")
@@ -222,9 +222,9 @@ func TestMistakeType(t *testing.T) {
 		{name: "a symptom without the word", act: fix("the outbox holds 101 mails although its limit is 100", "The size was compared before the mail was added, so one more fitted in. It holds at most `limit` now."), stored: bugfix},
 		{name: "doesn't work", act: fix("the limit doesn't work", "`offer` compared with `>`; with `>=` the limit holds."), stored: bugfix},
 		{name: "a crash", act: fix("NullPointerException in Outbox.offer when the mail has no recipient", "`offer` did not check the limit first and ran into a null recipient. It returns false now."), stored: bugfix},
-		{name: "in German", open: true, act: fix("Der Postausgang nimmt 101 Mails an, obwohl nur 100 erlaubt sind", "Der Vergleich war um eins daneben."), stored: bugfix},
-		{name: "in Spanish", open: true, act: fix("la bandeja admite 101 correos aunque el límite es 100", "La comparación se quedaba corta por uno."), stored: bugfix},
-		{name: "in Japanese", open: true, act: fix("上限が100なのに101通入ってしまう", "比較が1つずれていました。"), stored: bugfix},
+		{name: "in German", act: fix("Der Postausgang nimmt 101 Mails an, obwohl nur 100 erlaubt sind", "Der Vergleich war um eins daneben."), stored: bugfix},
+		{name: "in Spanish", act: fix("la bandeja admite 101 correos aunque el límite es 100", "La comparación se quedaba corta por uno."), stored: bugfix},
+		{name: "in Japanese", act: fix("上限が100なのに101通入ってしまう", "比較が1つずれていました。"), stored: bugfix},
 		{name: "a wish is no fault", act: fix("add a strict mode to the outbox, which holds at most limit mails", "The outbox is strict now."), stored: []string{`^(feature|change): `}, refused: bugfix},
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"claudemem/text"
@@ -106,11 +107,15 @@ func newChooser(e *episode) *chooser {
 // add adds a sentence and its clauses, unless it says nothing that is worth showing.
 func (c *chooser) add(s sentence, from source, late float64) {
 	s.text = text.FirstBytes(s.text, maxCandidate)
+	whole := s.text
 	s.text = strings.TrimRight(label.ReplaceAllString(withoutOpening(s.text), ""), ". 。")
 	if !s.code {
 		s.text = afterLeadIn(s.text)
 	}
-	if offer.MatchString(s.text) || testPasses.MatchString(s.text) || isFluff(s.text) || reportsTests(s.text) || reportsCommit(s.text) || asks(s.text) || len(c.list) >= maxCandidates || retracts(s.text) || len(words(s.text)) < 3 && isASCII(s.text) || c.open && claimsDone(s.text) {
+	if !strings.HasPrefix(whole, s.text) {
+		s.text = capitalWord(s.text)
+	}
+	if offer.MatchString(s.text) || testPasses.MatchString(s.text) || isFluff(s.text) || reportsTests(s.text) || reportsCommit(s.text) || asks(s.text) || len(c.list) >= maxCandidates || retracts(s.text) || looksOnly(s.text) || len(words(s.text)) < 3 && isASCII(s.text) || c.open && claimsDone(s.text) {
 		return
 	}
 	c.list = append(c.list, candidate{sentence: s, source: from, at: len(c.list), late: late})
@@ -126,10 +131,19 @@ func (c *chooser) add(s sentence, from source, late float64) {
 				continue
 			}
 			part := s
-			part.text, part.first = p, false
+			part.text, part.first = capitalWord(p), false
 			c.list = append(c.list, candidate{sentence: part, source: from, at: len(c.list), late: late, part: true})
 		}
 	}
+}
+
+// capitalWord returns what stood in the middle of a sentence as one of its own: with a
+// capital, unless it begins with a name.
+func capitalWord(s string) string {
+	if w := text.Before(s, " "); strings.ContainsFunc(w, func(r rune) bool { return !unicode.IsLower(r) }) {
+		return s
+	}
+	return capital(s)
 }
 
 // claimsDone reports whether a sentence says that all is well, which a failure at the end
@@ -146,6 +160,27 @@ func asks(s string) bool {
 // retracts reports whether a sentence takes something back that was said before.
 func retracts(s string) bool {
 	return holds(strings.ToLower(s), "forget what", "i was wrong", "scratch that", "ich lag falsch", "me equivoqué", "間違っていました")
+}
+
+var (
+	// looking tells what the agent looked at; cleared says of something that nothing is
+	// wrong with it.
+	looking = regexp.MustCompile(`(?i)^(?:first,? )?(?:i|we)(?:['’]ve| have)? (?:also )?(?:looked (?:at|into|through)|read|checked|went through|reviewed|inspected|examined|searched|opened)\b|` +
+		`^(?:ich habe|wir haben|habe) .*(?:angesehen|angeschaut|gelesen|durchgesehen|geprüft|durchsucht)$|^(?:he |hemos )?(?:mirado|revisado|leído|examinado|miré|revisé|leí|examiné) |` +
+		`^(?:j['’]ai|nous avons) (?:regardé|lu|relu|examiné|parcouru|vérifié) |^(?:olhei|li|revisei|verifiquei) |を(?:確認し|見|読み|調べ)ました$|^我?(?:查看|看|阅读|检查)了`)
+	cleared = regexp.MustCompile("(?i)^`?[\\w.()]+`? (?:is|are|was|were|looks?) (?:fine|ok|okay|innocent|unaffected)$")
+	// beyond is what a sentence has that tells more than what was looked at.
+	beyond = regexp.MustCompile(`(?i)\b(?:found|saw|see|which|that|it|they|dass|und es|que|qui)\b|[:;→]| [–—-] |\d`)
+)
+
+// looksOnly reports whether a sentence says no more than what the agent looked at, or that
+// a part of the program is not at fault.
+func looksOnly(s string) bool {
+	if cleared.MatchString(s) {
+		return true
+	}
+	low := strings.ToLower(s)
+	return looking.MatchString(s) && !beyond.MatchString(s) && !holds(low, cues[tellsWhy]...) && !holds(low, cues[tellsContrast]...) && !holds(low, cues[negates]...)
 }
 
 // clauses splits a long sentence where a statement ends that can stand alone: at a

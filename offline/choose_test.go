@@ -67,6 +67,73 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
+// TestAnswersOfOtherForms: a table, a list of causes and an answer in plain words are
+// findings where the user asked; a subagent's places are, where the message only points at
+// them.
+func TestAnswersOfOtherForms(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		turn *story
+		want string // of type and title; "" for no record
+	}{
+		{"a table", tell().ask("which ports do the services get?").read("compose.yaml", "services: {}\n").
+			stop("These:\n\n| service | port |\n|---|---|\n| gateway | 8443 |\n| ring | 9107 |\n"), "discovery: gateway: port 8443; ring: port 9107"},
+		{"a list of causes", tell().ask("Warum gehen Einträge verloren?").read("ring.go", "package ring\n").
+			stop("Es gibt zwei Ursachen:\n\n- `Put` verwirft still\n- der Test wartet nicht auf `Drain`\n"), "discovery: Es gibt zwei Ursachen: `Put` verwirft still; der Test wartet nicht auf `Drain`"},
+		{"a list of anything", tell().ask("which packages are there?").read("ring.go", "package ring\n").stop("The packages:\n\n- `ring`\n- `window`\n"), ""},
+		{"a cause without names", tell().ask("why are the tests flaky?").run("crontab -l", "0 0 * * * restart").
+			stop("The actual cause is the shared port: two test classes start a fake server and the runner starts them in parallel."),
+			"discovery: Two test classes start a fake server and the runner starts them in parallel"},
+		{"a talk without evidence", tell().ask("why is it called ring?").stop("Because the person who wrote it some years ago was reading the trilogy of that name at the time."), ""},
+		{"places of a subagent", tell().ask("find out where the duplicates come from, use an agent").
+			add(claudemem.Event{Kind: claudemem.KindTool, ToolName: "Task", ToolInput: []byte(`{"prompt":"Find duplicates"}`), ToolResponse: []byte(`{"content":[{"type":"text","text":"Items are put in two places: ring.go after the append, and window.go when the window is full. Neither checks the field seenAt of the item."}]}`)}).
+			stop("The agent found the two places, see above."), "discovery: Items are put in two places: ring.go after the append, and window.go when the window is full"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			out := test.turn.distil(t)
+			verify(t, out)
+			if got := strings.Join(titles(out), "; "); got != test.want {
+				t.Errorf("got %q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
+// TestLooksOnly: what the agent looked at is no title, what it saw there is one.
+func TestLooksOnly(t *testing.T) {
+	for s, want := range map[string]bool{
+		"I looked at `Ring.Put`, `Ring.Drain` and the callers": true, "First I read ring.go": true, "Ich habe mir `Put` und `Drain` angesehen": true,
+		"He revisado `Put` y las llamadas": true, "`Put` と `Drain` を確認しました": true, "`Put` is fine": true,
+		"I looked at `Put`: it compares with `>=`": false, "I read ring.go, which never closes the file": false, "I checked the limit because `Put` blocks": false,
+		"I read 14 files": false, "I ready `Put` for two callers": false, "`Put` is fine, `Drain` has no lock": false,
+	} {
+		if got := looksOnly(s); got != want {
+			t.Errorf("%q: %t", s, got)
+		}
+	}
+}
+
+// TestUnexpected: what happens against what should is a fault to mend, a wish is none.
+func TestUnexpected(t *testing.T) {
+	for _, test := range []struct {
+		prompt, message string
+		want            claudemem.ObservationType
+	}{
+		{"Der Ring nimmt 101 Einträge an, obwohl nur 100 erlaubt sind", "Der Vergleich war um eins daneben.", claudemem.TypeBugfix},
+		{"el anillo admite 101 elementos aunque el límite es 100", "La comparación se quedaba corta por uno.", claudemem.TypeBugfix},
+		{"上限が100なのに101個入ってしまう", "比較が1つずれていました。", claudemem.TypeBugfix},
+		{"add a strict mode, although it costs time", "`Slide` is strict.", claudemem.TypeFeature},
+	} {
+		o := worked(test.prompt, test.message).distil(t).Observations[0]
+		if o.Type != test.want {
+			t.Errorf("%q: %s %q", test.prompt, o.Type, o.Title)
+		}
+		if test.want == claudemem.TypeBugfix && !strings.HasPrefix(test.message, o.Title) {
+			t.Errorf("%q: title %q", test.prompt, o.Title)
+		}
+	}
+}
+
 // A decision with its alternative, or a limit that stays, is a second record.
 func TestSecondRecord(t *testing.T) {
 	out := worked("the ring drops items", "`Slide` compared with `>=`, so the oldest item went too early. "+

@@ -1,6 +1,8 @@
 package offline
 
 import (
+	"regexp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -93,8 +95,12 @@ func (t *turn) investigates() bool {
 // was said explains something and names something; an inventory does not.
 func (e *episode) finds() bool {
 	t := e.turn
-	if len(t.steps) > 0 && !t.investigates() || len(t.steps) == 0 && !t.request.is(wantFindOut|wantDecision) {
+	caused := len(t.steps) > 0 && t.request.is(wantFindOut) && slices.ContainsFunc(t.message, func(s sentence) bool { return givesCause(s.text) })
+	if len(t.steps) > 0 && !t.investigates() && !caused || len(t.steps) == 0 && !t.request.is(wantFindOut|wantDecision) {
 		return false
+	}
+	if len(t.steps) > 0 && t.request.is(wantFindOut) && t.answersInList() {
+		return true
 	}
 	total, explained, named := 0, false, false
 	for _, s := range t.message {
@@ -107,7 +113,36 @@ func (e *episode) finds() bool {
 		named = named || hasCode(s.text)
 		explained = explained || explains(s.text) || holds(strings.ToLower(s.text), cues[tellsWhy]...)
 	}
-	return total >= 14 && explained && named
+	return total >= 14 && explained && (named || caused)
+}
+
+// answersInList reports whether the message has a table, or a list of causes.
+func (t *turn) answersInList() bool {
+	return slices.ContainsFunc(t.outlines, func(s sentence) bool {
+		lead, _, _ := strings.Cut(s.text, ": ")
+		return s.row || hasCode(s.text) && causes.MatchString(lead)
+	})
+}
+
+// givesCause reports whether a sentence names the cause of something outright.
+func givesCause(s string) bool {
+	return causes.MatchString(s) && !isFluff(s) && !strings.HasSuffix(s, "?")
+}
+
+// causes are the words for a cause, and those that one follows.
+var causes = regexp.MustCompile(`(?i)(?:^|\P{L})(?:because|causes?|caused by|due to|reasons?|culprits?|ursachen?|gründe|grund|weil|liegt (?:an|am|daran)|causas?|porque|debido a|motivos?|razones|raisons?|parce que|à cause)(?:$|\P{L})|原因|理由|ため|せいで|因为`)
+
+// locates reports whether the message names several places of the program: a subagent was
+// sent out for them.
+func (e *episode) locates() bool {
+	said, names := 0, 0
+	for _, s := range e.turn.message {
+		if !isFluff(s.text) && !reportsTests(s.text) {
+			said += len(words(s.text))
+			names += codeWords(s.text, 2)
+		}
+	}
+	return said >= minAnswer && names >= 2
 }
 
 // found returns what the agent says as a record of type t; ok is false when nothing
@@ -140,7 +175,7 @@ func (e *episode) fromAgents() []claudemem.Observation {
 		sub.request.wants |= wantFindOut
 		x := newEpisode(sub, sub.steps)
 		x.only = true
-		if !x.finds() {
+		if !x.finds() && !x.locates() {
 			continue
 		}
 		x.read = e.read

@@ -69,6 +69,7 @@ func (d *Distiller) Distil(ctx context.Context, batch claudemem.Batch) (claudeme
 		}
 		out.Learnings = append(out.Learnings, t.learnings(&batch.Session)...)
 	}
+	out.Observations = withoutGuesses(turns, out.Observations)
 	supersede(&batch, turns, episodes, out.Observations)
 	return out, nil
 }

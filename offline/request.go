@@ -100,6 +100,9 @@ func parseRequest(prompt string) request {
 		r.wants |= wantBetter
 	}
 	r.clause = bestClause(r.text)
+	if r.clause == "" && r.wants&(wantFeature|wantRefactor|wantDocs|wantTests|wantDecision|wantBetter) == 0 && unexpected.MatchString(head) {
+		r.wants |= wantFix
+	}
 	r.rules, r.later = rulesOf(prompt), putOff(prompt)
 	return r
 }
@@ -121,6 +124,8 @@ var (
 	foreignTrouble = regexp.MustCompile(`(?i)(?:^|\P{L})(?:behebe?n?|repariere?n?|korrigiere?n?|fehler|kaputt|defekt|falsch|stürzt|abgestürzt|hängt|absturz|bricht ab|schlägt fehl|fehlschlägt|funktioniert nicht|geht nicht|tut nicht|verschwinde[nt]|` +
 		`arregla\w*|arréglalo|arreglar|corrige\w*|corrígelo|repara\w*|falla[ns]?|fallo|roto|rota|rompe|da error|un error|el error|se cuelga|se bloquea|no funciona|no anda|mal|plante|corrigez|répare\w*|erreur|cassée?|bloque|ne marche pas|ne fonctionne pas|conserta\w*|quebrad[oa]|não funciona|трассировка|ошибка|исправь\w*|падает|не работает)(?:$|\P{L})|` +
 		`失敗|落ち|クラッシュ|壊れ|動かな|動きません|おかしい|エラー|バグ|不具合|固ま|直して|修正して|表示されな|返ってこな|修复|报错|崩溃|错误`)
+	// unexpected sets what happens against what should; a wish may do so as well.
+	unexpected      = regexp.MustCompile(`(?i)(?:^|\P{L})(?:although|even though|despite|yet (?:it|we|they|i)|obwohl|trotzdem|aunque|a pesar de|alors que|bien que|embora|apesar de|хотя)(?:$|\P{L})|なのに|はずが|はずなのに|てしま(?:う|い|っ)|明明|却`)
 	foreignFeature  = regexp.MustCompile(`(?i)(?:^|\P{L})(?:füge?|hinzufügen|hinzu|einbauen|baue?|ergänze?n?|implementiere?n?|unterstütze?n?|añade|añadir|agrega\w*|implementa\w*|crea|soporta\w*|ajoute[rz]?|implémente[rz]?|adiciona\w*|добавь\w*)(?:$|\P{L})|追加して|実装して|入れて|作って|対応して|添加|实现`)
 	foreignRefactor = regexp.MustCompile(`(?i)(?:^|\P{L})(?:refaktorier\w*|umbenenn\w*|benenne|verschiebe?n?|aufräumen|zerlege?n?|auslagern|refactoriza\w*|renombra\w*|mueve|extrae|divide|renomme[rz]?|déplace[rz]?)(?:$|\P{L})|リファクタ|リネーム|名前を変え|分割して|移動して|重构`)
 	better          = regexp.MustCompile(`(?i)\b(?:faster|slow|slower|speed|performance|perf|optimi[sz]e|latency|throughput|shave|memory use|less memory|allocations?|smaller binary|schneller|langsam|más rápido|lento)\b|速く|高速|遅い`)

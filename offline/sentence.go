@@ -309,7 +309,19 @@ func isFluff(s string) bool {
 			}
 		}
 	}
-	return n < 4 && !hasCode(s)
+	return n < 4 && !hasCode(s) && !tellsUnspaced(low)
+}
+
+// tellsUnspaced reports whether a sentence in a script without blanks is long enough to say
+// something: it has a dozen characters.
+func tellsUnspaced(s string) bool {
+	n := 0
+	for _, r := range s {
+		if unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana) {
+			n++
+		}
+	}
+	return n >= 10
 }
 
 func isIdentRune(s string) bool {

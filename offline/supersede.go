@@ -1,6 +1,7 @@
 package offline
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -50,11 +51,15 @@ type reversals struct {
 	// choices are what the turn says of one thing in place of another, said its sentences.
 	choices []choicePair
 	said    []string
+	// number is the turn's; corrected: the user said no to what the turn before found, and
+	// the agent agrees.
+	number    int
+	corrected bool
 }
 
 // reversals collects the evidence of the turn.
 func (t *turn) reversals(episodes []*episode, batch *claudemem.Batch) reversals {
-	r := reversals{session: batch.Session.ID, undone: t.undoneRecords(batch), values: t.newValues()}
+	r := reversals{session: batch.Session.ID, undone: t.undoneRecords(batch), values: t.newValues(), number: t.number, corrected: t.corrected()}
 	for _, e := range episodes {
 		if e.turn == t {
 			r.commits = append(r.commits, e.reverts...)
@@ -83,7 +88,7 @@ func (r *reversals) by(old *claudemem.Observation, own []*claudemem.Observation)
 		})
 	case r.undone[old.ID], r.replaced(old, own):
 		return firstWith(own, func(o *claudemem.Observation) bool { return shareModified(o, old) })
-	case r.tookBack(old), r.choseOther(old, own):
+	case r.tookBack(old), r.disproved(old), r.choseOther(old, own):
 		return own[0]
 	}
 	for _, o := range own {
@@ -526,6 +531,51 @@ func (r *reversals) tookBack(old *claudemem.Observation) bool {
 		}
 	}
 	return false
+}
+
+var (
+	// denies opens a prompt that says no to what was said before; concedes a message that
+	// agrees; isNot takes a thing back.
+	denies   = regexp.MustCompile(`(?i)^\W*(?:(?:no|nope|nein|nee|non|não|нет)(?:[,.:!]| [–—-] | (?:it|that|this|das|es|eso) )|(?:that|this|it)(?:['’]s| is| was) (?:wrong|not (?:it|right|true|the))\b|(?:that|this|it) (?:isn|wasn)['’]t (?:it|right|true|the)\b|that can(?:not|['’]t) be|das (?:kann nicht|stimmt nicht|ist falsch)|eso no|ce n'est pas|いいえ|いや|違い|違う|不对|不是)`)
+	concedes = regexp.MustCompile(`(?i)^(?:you(?:['’]re| are| were) (?:absolutely |quite )?(?:right|correct)|my mistake|i was wrong|(?:du hast|sie haben) recht|stimmt|tienes razón|tiene razón|me equivoqué|tu as raison|vous avez raison|você tem razão|tem razão|おっしゃる通り|その通り|ご指摘の通り|你说得对|您说得对)`)
+	isNot    = regexp.MustCompile(`(?i)\b(?:it|that|this)(?: is| was|['’]s) not\b|\b(?:it|that|this) (?:isn|wasn)['’]t\b|\b(?:is|was) not the\b|\b(?:isn|wasn)['’]t the\b|\b(?:liegt|lag|ist|war)(?: es)?(?: doch)? nicht\b|\bno (?:es|era|fue)\b|\bn['’](?:est|était) pas\b|\bnão (?:é|era|foi) |ではありません|ではなく|ではなかった|不是`)
+)
+
+// corrected reports whether the user says no to what was told before, and the agent agrees
+// and says in so many words what it is not.
+func (t *turn) corrected() bool {
+	if !denies.MatchString(t.request.text) {
+		return false
+	}
+	for _, s := range t.message[:min(2, len(t.message))] {
+		if concedes.MatchString(s.text) {
+			return slices.ContainsFunc(t.message[:min(3, len(t.message))], func(s sentence) bool { return isNot.MatchString(s.text) })
+		}
+	}
+	return false
+}
+
+// disproved reports whether an earlier record is the finding of the turn before, which the
+// user and the agent agree is wrong.
+func (r *reversals) disproved(old *claudemem.Observation) bool {
+	return r.corrected && old.Session == r.session && isFindingOf(old, r.number-1)
+}
+
+// withoutGuesses leaves out the findings of a batch that a later turn of it disproves.
+func withoutGuesses(turns []*turn, observations []claudemem.Observation) []claudemem.Observation {
+	for _, t := range turns {
+		if !t.corrected() || !slices.ContainsFunc(observations, func(o claudemem.Observation) bool { return o.PromptNumber == t.number }) {
+			continue
+		}
+		observations = slices.DeleteFunc(observations, func(o claudemem.Observation) bool { return isFindingOf(&o, t.number-1) })
+	}
+	return observations
+}
+
+// isFindingOf reports whether an observation tells what the turn of a number found out
+// without changing anything.
+func isFindingOf(o *claudemem.Observation, number int) bool {
+	return o.PromptNumber == number && o.Type == claudemem.TypeDiscovery && len(o.FilesIn(claudemem.FileModified)) == 0
 }
 
 // namesOf reports whether a sentence has the names of a title: half of its words of code,

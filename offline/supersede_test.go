@@ -86,6 +86,40 @@ func TestSupersede(t *testing.T) {
 	}
 }
 
+// TestGuessDisproved supersedes what the turn before found, where the user says no to it and
+// the agent agrees and tells another cause.
+func TestGuessDisproved(t *testing.T) {
+	const guess = "Items get lost because the ring overflows: `Put` returns false when it is full."
+	for _, test := range []struct {
+		name, prompt, message string
+		want                  bool
+	}{
+		{"corrected", "no, it never has more than 20. Look at the cron job.", "You are right, it is not the limit. Cron restarts the worker at midnight, and what is in memory then is gone, because nothing is persisted.", true},
+		{"in German", "Nein, da sind nie mehr als 20 drin. Woran liegt es?", "Du hast recht, am Limit liegt es nicht. Cron startet `worker` um Mitternacht neu, und was im Speicher steht, ist weg, weil nichts gesichert wird.", true},
+		{"an order", "no, don't mend it yet. Why is it so small?", "You are right, let me explain first. The limit of `Put` is small, because the ring is allocated on the stack of every worker.", false},
+		{"no agreement", "no, it never has more than 20. Look again.", "It is not the cron job either: `Put` returns false, because the ring of every worker is full at midnight.", false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			s := tell().ask("why do items get lost?").read("ring.go", "package ring\n").stop(guess)
+			both := s.ask(test.prompt).run("crontab -l", "0 0 * * * restart").stop(test.message).distil(t)
+			if got := strings.Contains(strings.Join(titles(both), "\n"), "`Put` returns false when it is full"); got == test.want {
+				t.Errorf("in one batch: %q", titles(both))
+			}
+			later := tell()
+			later.ask("why do items get lost?")
+			later = later.ask(test.prompt).run("crontab -l", "0 0 * * * restart").stop(test.message)
+			later.batch.Nearby = []claudemem.Observation{{ID: 3, Session: later.batch.Session.ID, PromptNumber: 1, Type: claudemem.TypeDiscovery, Title: guess}}
+			out := later.distil(t)
+			if len(out.Observations) == 0 {
+				t.Fatal("nothing was stored")
+			}
+			if got := slices.Contains(out.Observations[0].Supersedes, 3); got != test.want {
+				t.Errorf("got %t: %+v", got, out.Observations[0])
+			}
+		})
+	}
+}
+
 // TestFindingTakenBack supersedes what the same session found out and takes back.
 func TestFindingTakenBack(t *testing.T) {
 	const wrong = "`CacheTTL` was not the cause after all, my earlier guess was wrong: the decoder drops the alpha channel."

@@ -1,6 +1,7 @@
 package offline
 
 import (
+	"regexp"
 	"strings"
 
 	"claudemem/text"
@@ -31,11 +32,15 @@ func firstWord(s string) string {
 // afterLeadIn drops a lead-in: "The missing cent is found: `vat` rounded …".
 func afterLeadIn(s string) string {
 	head, tail, ok := strings.Cut(s, ": ")
-	if ok && !hasCode(head) && hasCode(tail) && len(words(head)) <= 8 && len(words(tail)) >= 4 && balanced(head) {
+	if ok && !hasCode(head) && hasCode(tail) && len(words(head)) <= 8 && len(words(tail)) >= 4 && balanced(head) && !carries.MatchString(head) {
 		return tail
 	}
 	return s
 }
+
+// carries says of the words in front of a colon that what follows needs them: they give a
+// cause, or count what is listed.
+var carries = regexp.MustCompile(`(?i)\b(?:because|weil|porque|parce que)\b|\b(?:cause|culprit|reason) (?:is|was) |(?:^|\P{L})(?:two|three|four|zwei|drei|vier|dos|tres|cuatro|deux|trois|quatre|dois|duas|três) \pL+$`)
 
 // withoutCausePhrase drops "The problem was that".
 func withoutCausePhrase(s string) string {
