@@ -55,6 +55,8 @@ type reversals struct {
 	// the agent agrees.
 	number    int
 	corrected bool
+	// otherwise are the choices of which the user says that they were decided differently.
+	otherwise []choicePair
 }
 
 // reversals collects the evidence of the turn.
@@ -67,6 +69,9 @@ func (t *turn) reversals(episodes []*episode, batch *claudemem.Batch) reversals 
 	}
 	for _, s := range sentences(t.request.text) {
 		r.said = append(r.said, s.text)
+		if holds(strings.ToLower(s.text), otherwiseCues...) {
+			r.otherwise = append(r.otherwise, choicePairs(s.text)...)
+		}
 	}
 	for _, s := range t.message {
 		r.said = append(r.said, s.text)
@@ -88,7 +93,7 @@ func (r *reversals) by(old *claudemem.Observation, own []*claudemem.Observation)
 		})
 	case r.undone[old.ID], r.replaced(old, own):
 		return firstWith(own, func(o *claudemem.Observation) bool { return shareModified(o, old) })
-	case r.tookBack(old), r.disproved(old), r.choseOther(old, own):
+	case r.tookBack(old), r.disproved(old), r.choseOther(old, own), r.decidedOtherwise(old, own):
 		return own[0]
 	}
 	for _, o := range own {
@@ -455,6 +460,30 @@ func (r *reversals) choseOther(old *claudemem.Observation, own []*claudemem.Obse
 			}) {
 				return true
 			}
+		}
+	}
+	return false
+}
+
+// otherwiseCues say that something had been decided differently before.
+var otherwiseCues = []string{"decided otherwise", "decided differently", "changed our mind", "changed our minds", "changed my mind", "on second thought", "after all", "anders entschieden", "umentschieden", "nun doch", "jetzt doch",
+	"cambiamos de opinión", "hemos cambiado de idea", "al final", "finalement", "mudamos de ideia", "やっぱり", "やはり", "方針を変え", "改为"}
+
+// decidedOtherwise reports whether the user decided otherwise, for one thing in place of
+// another, where the title of an earlier work on the same file tells of the other alone.
+func (r *reversals) decidedOtherwise(old *claudemem.Observation, own []*claudemem.Observation) bool {
+	if old.Type == claudemem.TypeBugfix || old.Type == claudemem.TypeDiscovery {
+		return false
+	}
+	was := strings.ToLower(old.Title)
+	for _, now := range r.otherwise {
+		if !hasToken(was, now.rejected) || hasToken(was, now.chosen) {
+			continue
+		}
+		if slices.ContainsFunc(own, func(o *claudemem.Observation) bool {
+			return shareModified(o, old) && hasToken(strings.ToLower(o.Title+"\n"+o.Subtitle), now.chosen)
+		}) {
+			return true
 		}
 	}
 	return false

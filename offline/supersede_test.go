@@ -51,11 +51,18 @@ func TestSupersede(t *testing.T) {
 	library := func() *story {
 		return tell().ask("which http client for the importer?").edit("import.go", 3, "+\tfasthttp.Do(r)").stop("The importer uses fasthttp instead of net/http, because it keeps connections open.")
 	}
+	redis := func(prompt string) *story {
+		return tell().ask(prompt).edit("outbox.go", 3, "-\tnewRedis()", "+\tnewTable()").stop("The outbox is a table in Postgres now, Redis is gone again.")
+	}
+	inRedis := tell().ask("store the outbox in Redis").edit("outbox.go", 3, "-\tnewList()", "+\tnewRedis()").stop("The outbox is kept in Redis now, because it survives a restart.")
 	for _, test := range []struct {
 		name          string
 		first, second *story
 		want          string // part of the title that is superseded, "" for none
 	}{
+		{"decided otherwise", inRedis, redis("we decided otherwise: store the outbox in Postgres instead of Redis"), "kept in Redis"},
+		{"the other way, but nobody says that it was decided before", inRedis, redis("store the outbox of the tests in Postgres instead of Redis"), ""},
+		{"decided otherwise, of another thing", inRedis, redis("we decided otherwise: store the outbox in Postgres instead of Kafka"), ""},
 		{"revert by subject, as a forge names it", split(), tell().ask("take the executor back out, replicas lag").run("git revert --no-edit 53e155d", printed).stop("It is reverted."), "executor"},
 		{"revert of other work", split(), tell().ask("take the parser back out").run("git revert --no-edit 53e155d", "[main c30c5ff] Revert \"new parser (#13)\"").stop("It is reverted."), ""},
 		{"revert that failed", split(), tell().ask("take it back out").fail("git revert 53e155d", 1, "error: could not revert 53e155d... split the executor").stop("The revert has conflicts."), ""},

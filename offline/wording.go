@@ -38,9 +38,9 @@ func afterLeadIn(s string) string {
 	return s
 }
 
-// carries says of the words in front of a colon that what follows needs them: they give a
+// carries says of the words in front of a colon that what follows needs them: they name a
 // cause, or count what is listed.
-var carries = regexp.MustCompile(`(?i)\b(?:because|weil|porque|parce que)\b|\b(?:cause|culprit|reason) (?:is|was) |(?:^|\P{L})(?:two|three|four|zwei|drei|vier|dos|tres|cuatro|deux|trois|quatre|dois|duas|três) \pL+$`)
+var carries = regexp.MustCompile(`(?i)\b(?:cause|culprit|reason) (?:is|was) |(?:^|\P{L})(?:two|three|four|zwei|drei|vier|dos|tres|cuatro|deux|trois|quatre|dois|duas|três) \pL+$`)
 
 // withoutCausePhrase drops "The problem was that".
 func withoutCausePhrase(s string) string {
