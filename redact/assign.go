@@ -129,11 +129,14 @@ func secretAssigned(s string, a assignment, op, opEnd int) (span, bool) {
 // vendorSecret returns the token in the value that a kind with one of its Names in the
 // assignment's name has; false for none.
 func (a assignment) vendorSecret(s string) (span, bool) {
+	if a.comparison {
+		return span{}, false
+	}
 	i := a.valueStart
-	for limit := min(len(s), i+maxQuotes); i < limit && oneOf(s[i], " \"'`\\"); {
+	for limit := min(len(s), i+maxQuotes); i < limit && classes[s[i]]&classToken == 0 && oneOf(s[i], " \"'`\\"); {
 		i++
 	}
-	if a.comparison || i >= len(s) || classes[s[i]]&classToken == 0 {
+	if len(s)-i < minVendor || !tokenBytes(s[i:i+8]) {
 		return span{}, false
 	}
 	rule, end := vendorToken(a.name, s, i)
@@ -169,7 +172,7 @@ func familyBefore(s string, start int, name string) family {
 		fam = nameFamily(name[1:])
 	}
 	if fam == famKey && len(name) <= 4 && start > 1 && s[start-1] == ' ' {
-		if before, first := nameBefore(s, start-1); start-before < 20 && nameFamily(first+" "+name) == famSecret {
+		if before, first := nameBefore(s, start-1); len(first) > 2 && start-before < 20 && nameFamily(first+" "+name) == famSecret {
 			return famSecret
 		}
 	}

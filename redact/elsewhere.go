@@ -395,14 +395,17 @@ func secretAfterWord(s string, end int) (span, bool) {
 	if end >= len(s) || s[end] != ' ' && s[end] != '\t' {
 		return span{}, false
 	}
+	valueStart := end + 1
+	for valueStart < len(s) && valueStart < end+8 && s[valueStart] == ' ' {
+		valueStart++
+	}
+	if valueStart+2 >= len(s) || oneOf(s[valueStart], "=:") && (s[valueStart+1] == ' ' || s[valueStart+2] == ' ') {
+		return span{}, false // an operator
+	}
 	start, name := nameBefore(s, end)
 	fam := familyBefore(s, start, name)
 	if fam == famKey || fam == famNone {
 		return span{}, false
-	}
-	valueStart := end + 1
-	for valueStart < len(s) && valueStart < end+8 && s[valueStart] == ' ' {
-		valueStart++
 	}
 	before := s[max(0, start-maxBeside):start]
 	if fam == famPassword && HasPrefixFold(s[valueStart:], "for ") {
@@ -462,15 +465,15 @@ func promptedSecret(s string, i int) (span, bool) {
 	return span{start, end, rulePassword}, true
 }
 
-// secretAtWord returns the secret behind a word at whose rare letter the scanner has
-// stopped: passWord, toKen, Key, passPhrase, enV, By; false for none.
+// secretAtWord returns the secret behind a word at whose rare pair of letters the scanner
+// has stopped: pasSWord, tOKen, kEY, pasSPhrase, ENV, BY; false for none.
 func secretAtWord(s string, i int) (span, bool) {
-	if i == 0 || i+2 >= len(s) {
+	if i == 0 || i+1 >= len(s) {
 		return span{}, false
 	}
-	switch s[i] | 0x20 {
+	switch before := s[i-1] | 0x20; s[i] | 0x20 {
 	case 'w':
-		if s[i-1]|0x20 != 's' {
+		if before != 's' {
 			break
 		}
 		if HasPrefixFold(s[i:], "word") {
@@ -479,20 +482,23 @@ func secretAtWord(s string, i int) (span, bool) {
 			return secretAfterWord(s, i+2)
 		}
 	case 'k':
-		if s[i+1]|0x20 == 'e' && (s[i+2]|0x20 == 'y' || s[i+2]|0x20 == 'n' && s[i-1]|0x20 == 'o') {
+		if before == 'o' && s[i+1]|0x20 == 'e' && i+2 < len(s) && s[i+2]|0x20 == 'n' {
 			return secretAfterWord(s, i+3)
 		}
 	case 'p':
-		if s[i+1]|0x20 == 'h' && s[i-1]|0x20 == 's' && HasPrefixFold(s[i:], "phrase") {
+		if before == 's' && s[i+1]|0x20 == 'h' && HasPrefixFold(s[i:], "phrase") {
 			return secretAfterWord(s, i+6)
 		}
 	case 'v':
 		if s[i] == 'V' && s[i+1] == ' ' && strings.HasSuffix(s[:i], "EN") && startsWord(s, i-2) {
 			return dockerVariable(s, i+2)
 		}
-	case 'b':
-		if s[i+1]|0x20 == 'y' && s[i+2] == ' ' && hasSuffixFold(s[:i], "identified ") {
-			q, ok := quoteAt(s, i+3)
+	case 'y':
+		switch {
+		case before == 'e' && i >= 3 && s[i-2]|0x20 == 'k' && (s[i-3] == ' ' || classes[s[i-3]]&classIdent != 0): // "key" alone says too little
+			return secretAfterWord(s, i+1)
+		case before == 'b' && s[i+1] == ' ' && hasSuffixFold(s[:i-1], "identified "):
+			q, ok := quoteAt(s, i+2)
 			if !ok {
 				break
 			}

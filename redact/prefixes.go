@@ -2,6 +2,44 @@
 
 package redact
 
+// stops has the bytes behind which each anchor counts, as bits of their low five bits.
+var stops = [256]uint32{
+	0x25: 0xffffffff,
+	0x26: 0xffffffff,
+	0x2c: 0xffffffff,
+	0x2d: 0xffffffff,
+	0x2e: 0x021f1884,
+	0x2f: 0x10000000,
+	0x3a: 0xffffffff,
+	0x3d: 0xffffffff,
+	0x41: 0x041402a8,
+	0x42: 0xffffffff,
+	0x44: 0x0000c000,
+	0x49: 0x00000002,
+	0x4a: 0x02006010,
+	0x4b: 0x0008a002,
+	0x51: 0x00000680,
+	0x52: 0x00000080,
+	0x54: 0x0008e002,
+	0x56: 0x00006000,
+	0x57: 0x00080000,
+	0x58: 0x04000000,
+	0x59: 0x00000024,
+	0x5a: 0x000060a2,
+	0x5f: 0x03bfff7e,
+	0x62: 0xffffffff,
+	0x6a: 0x02006010,
+	0x6b: 0x0008a002,
+	0x70: 0x00080002,
+	0x75: 0x10000000,
+	0x77: 0x00080000,
+	0x78: 0x10000000,
+	0x79: 0x00000024,
+	0x7a: 0x000060a2,
+	0x7e: 0x00420000,
+	0xef: 0xffffffff,
+}
+
 const prefixHeads = "" +
 	"\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\x02\x00\x03\x00\x04\x00\x00\x05\x00\x00\x00\x06\x00\x00\x00\x00\x00\x07\x00\x00\x00\x00\x08" +
 	"\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x09\x0a\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x0b\x00\x0c\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x0d\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x0e" +

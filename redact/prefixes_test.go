@@ -99,6 +99,13 @@ func TestPrefixIndex(t *testing.T) {
 		}
 		b.WriteString("\n")
 	}
+	b.WriteString("\n// stops has the bytes behind which each anchor counts, as bits of their low five bits.\nvar stops = [256]uint32{")
+	for c, mask := range stopsOfAnchors(prefixes.entries[:]) {
+		if mask != 0 {
+			fmt.Fprintf(&b, "\n\t%#02x: %#08x,", c, mask)
+		}
+	}
+	b.WriteString("\n}\n")
 	for _, index := range []struct {
 		name string
 		*builder
@@ -121,6 +128,29 @@ func TestPrefixIndex(t *testing.T) {
 	if !bytes.Equal(got, b.Bytes()) {
 		t.Error("prefixes.go is older than Kinds: go test ./redact -run TestPrefixIndex -update")
 	}
+}
+
+// stopsOfAnchors returns the bytes behind which each anchor counts, a bit for the low five
+// bits of each. prefixes are the prefixes of tokens by keyOf.
+func stopsOfAnchors(prefixes [][]byte) (stops [256]uint32) {
+	for c := range stops {
+		switch kind := anchors[c] &^ anchorToken; kind {
+		case noAnchor, anchorJ, anchorWord, anchorKey, anchorTag, anchorBackslash:
+			for _, pair := range []string{"yJ", "sw", "sp", "ok", "ey", "by", "NV", "</", `\u`, `\x`} {
+				if kind != noAnchor && (c == int(pair[1]) || isLetter(byte(c)) && kind != anchorBackslash && c|0x20 == int(pair[1]|0x20)) {
+					stops[c] |= 1 << (pair[0] & 31)
+				}
+			}
+		default:
+			stops[c] = ^uint32(0)
+		}
+		for before := range 32 {
+			if anchors[c]&anchorToken != 0 && len(prefixes[keyOf(byte(before), byte(c))]) > 0 {
+				stops[c] |= 1 << before
+			}
+		}
+	}
+	return stops
 }
 
 // rarity is higher for bytes that text has fewer of, and highest for those at which

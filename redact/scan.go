@@ -33,7 +33,9 @@ const (
 )
 
 // Kinds of anchors. A byte has one of the first eleven, and anchorToken beside it when
-// a prefix of Kinds has its anchor there.
+// a prefix of Kinds has its anchor there. Letters and punctuation that text is full of
+// count only behind some bytes: stops (prefixes.go) has a bit for each byte before an
+// anchor, by its low five bits.
 const (
 	noAnchor byte = iota
 	anchorAssign
@@ -53,9 +55,9 @@ var anchors = [256]byte{
 	'=': anchorAssign, ':': anchorAssign,
 	'-': anchorDash | anchorToken, 'J': anchorJ | anchorToken,
 	'B': anchorB | anchorToken, 'b': anchorB | anchorToken,
-	'\\': anchorBackslash,
-	'<':  anchorTag, ',': anchorComma, '%': anchorEscape, '&': anchorEscape, 0xef: anchorEscape,
-	'w': anchorWord, 'W': anchorWord,
+	'u': anchorBackslash, 'x': anchorBackslash,
+	'/': anchorTag, ',': anchorComma, '%': anchorEscape, '&': anchorEscape, 0xef: anchorEscape,
+	'w': anchorWord, 'W': anchorWord, 'y': anchorKey, 'Y': anchorKey,
 	'_': anchorToken, '.': anchorToken, '~': anchorToken,
 	'A': anchorToken, 'I': anchorToken, 'K': anchorKey | anchorToken, 'R': anchorToken, 'T': anchorToken,
 	'V': anchorKey | anchorToken, 'X': anchorToken, 'Z': anchorToken,
@@ -128,11 +130,8 @@ func (sc *scanner) next(s string) (span, bool) {
 // the first one there.
 func (sc *scanner) scan(s string) (span, bool) {
 	from, stop := sc.at, sc.stop(s)
-	for i := from; i < stop; i++ {
+	for i := nextStop(s, from, stop); i < stop; i = nextStop(s, i+1, stop) {
 		kind := anchors[s[i]]
-		if kind == noAnchor {
-			continue
-		}
 		var found span
 		ok := false
 		if kind&anchorToken != 0 && i > 0 && prefixHeads[keyOf(s[i-1], s[i])] != 0 {
@@ -164,26 +163,14 @@ func (sc *scanner) scan(s string) (span, bool) {
 				i = skip - 1
 			}
 		case anchorB:
-			if i+1 == len(s) {
-				break
-			}
-			switch s[i+1] {
-			case 'e', 'a':
+			if i+1 < len(s) && (s[i+1] == 'e' || s[i+1] == 'a') {
 				found, ok = secretAtB(s, i)
-			case 'y', 'Y':
-				found, ok = secretAtWord(s, i)
 			}
-		case anchorWord: // passWord, passPhrase
-			if i > 0 && s[i-1]|0x20 == 's' {
-				found, ok = secretAtWord(s, i)
-			}
-		case anchorKey: // Key, toKen, enV
-			if i+1 < len(s) && (s[i+1]|0x20 == 'e' || s[i+1] == ' ' && s[i] == 'V') {
-				found, ok = secretAtWord(s, i)
-			}
+		case anchorWord, anchorKey:
+			found, ok = secretAtWord(s, i)
 		case anchorTag:
-			if i+1 < len(s) && s[i+1] == '/' {
-				found, ok = secretElement(s, i)
+			if i > 0 && s[i-1] == '<' {
+				found, ok = secretElement(s, i-1)
 			}
 		case anchorComma:
 			if i > 0 && (s[i-1] == '"' || s[i-1] == '\'' || i+1 < len(s) && s[i+1] > ' ' && isAlnum(s[i-1])) {
@@ -191,25 +178,53 @@ func (sc *scanner) scan(s string) (span, bool) {
 				stop = sc.stop(s)
 			}
 		case anchorBackslash:
-			if i+1 == len(s) || s[i+1] != 'u' && s[i+1] != 'x' { // the last of several decides
+			if i == 0 || s[i-1] != '\\' { // the last of several
 				continue
 			}
-			if found, ok = secretAtBackslash(s, i); ok {
-				break
+			if found, ok = secretAtBackslash(s, i-1); !ok {
+				sc.noteEscape(s, i-1)
 			}
-			fallthrough
 		case anchorEscape:
-			if sc.escape == 0 {
-				if _, _, escape := escapeAt(s, i); escape {
-					sc.escape = i + 1
-				}
-			}
+			sc.noteEscape(s, i)
 		}
 		if ok && found.start >= from && found.end > found.start {
 			return found, true
 		}
 	}
 	return span{}, false
+}
+
+// noteEscape keeps the position of the first escape, which is at i if there is one.
+func (sc *scanner) noteEscape(s string, i int) {
+	if sc.escape > 0 {
+		return
+	}
+	if _, _, ok := escapeAt(s, i); ok {
+		sc.escape = i + 1
+	}
+}
+
+// nextStop returns the position of the next anchor in s[i:end] that counts behind the byte
+// before it, end for none. Inlined, its loop would have no registers left.
+//
+//go:noinline
+func nextStop(s string, i, end int) int {
+	if i >= end {
+		return end
+	}
+	before := byte(0)
+	if i > 0 {
+		before = s[i-1]
+	}
+	text := s[i:end]
+	for k := range len(text) {
+		c := text[k]
+		if stops[c]>>(before&31)&1 != 0 {
+			return i + k
+		}
+		before = c
+	}
+	return end
 }
 
 // stop returns where scan ends: at the end of the first secret of the queue.

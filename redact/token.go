@@ -49,7 +49,11 @@ func secretToken(s string, i int) (span, bool) {
 		if !strings.HasPrefix(s[start:], text) && (k.Flags&AnyCase == 0 || !HasPrefixFold(s[start:], text)) {
 			continue
 		}
-		if found, ok := k.token(s, start, start+len(text)); ok {
+		bodyStart := start + len(text)
+		if len(text) == 2 && (len(s)-bodyStart < minVendor || !tokenBytes(s[bodyStart:bodyStart+8])) {
+			continue // s.field
+		}
+		if found, ok := k.token(s, start, bodyStart); ok {
 			return found, true
 		}
 	}
