@@ -22,7 +22,7 @@ demo: build
 	bin/claude-mem demo
 
 test:
-	$(GO) test ./...
+	$(GO) test -timeout 25m ./...
 
 judge: ## the table of secrets against gitleaks' detector: a module of its own, which downloads it the first time
 	cd redact/judge && $(GO) vet . && $(GO) test -count=1 .
