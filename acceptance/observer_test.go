@@ -217,6 +217,13 @@ func TestSwitching(t *testing.T) {
 		t.Fatal(err)
 	}
 	m.prepend(dir)
+	// With a login, without which auto does not start it.
+	if err := os.MkdirAll(m.home+"/.claude", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(m.home+"/.claude/.credentials.json", []byte(`{"claudeAiOauth":{"accessToken":"a","refreshToken":"b"}}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	worker := m.foreground("ANTHROPIC_API_KEY=sk-ant-of-the-environment", "ANTHROPIC_BASE_URL="+environment.URL,
 		"OPENAI_API_KEY=sk-of-the-environment", "CLAUDE_MEM_OPENAI_API_KEY=sk-of-the-environment", "CLAUDE_MEM_OPENAI_BASE_URL="+environment.URL,
 		"CLAUDE_MEM_ANTHROPIC_API_KEY=sk-of-the-environment", "CLAUDE_MEM_ANTHROPIC_BASE_URL="+environment.URL)
