@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"claudemem"
 	"claudemem/observer"
@@ -59,4 +60,62 @@ func TestModelSupersedes(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestRedoSupersedes: a request about a kept turn shows the records that the turn is near
+// to, as they were at its end, and a model may say that the turn reverses them.
+func TestRedoSupersedes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		titles := map[string]string{"a": "Totals of the cart round half up", "b": "Totals of the cart round half even", "c": "Totals of the cart round half down"}
+		p := keepingProvider("p")
+		refused := false
+		p.do = func(_ int, r claudemem.ModelRequest) (claudemem.ModelAnswer, error) {
+			if refused {
+				return claudemem.ModelAnswer{}, fails(claudemem.ClassLogin)
+			}
+			for session, title := range titles {
+				if strings.Contains(r.Prompt, "src/"+session+".go") {
+					reversed := ""
+					if session == "b" {
+						reversed = "<supersedes>#1, #3</supersedes>"
+					}
+					return claudemem.ModelAnswer{Text: `<observation><type>decision</type><title>` + title + `</title>` + reversed + `</observation><skip_summary/>`}, nil
+				}
+			}
+			return claudemem.ModelAnswer{Text: "<skip_summary/>"}, nil
+		}
+		r := startRig(t, chooseAuto(t, p), nil, observer.Options{BatchingEnabled: true})
+		turn := func(session string) {
+			r.enqueue(claudemem.Arrival{Event: claudemem.Event{Kind: claudemem.KindPrompt, HostSessionID: session, Prompt: "let totals of the cart round half even"}})
+			r.edit(session, "src/"+session+".go", 500)
+			r.stop(session)
+			r.waitIdle()
+		}
+		turn("a")
+		refused = true
+		turn("b")
+		turn("c")
+		refused = false
+		asked := len(p.all())
+		r.model.AskAgain()
+		if _, err := r.observer.RetryUnread(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		r.idle()
+		got := p.all()[asked:]
+		if len(got) != 2 {
+			t.Fatalf("%d calls, want one for each kept turn", len(got))
+		}
+		if want := "<earlier_records>\n#1 decision: " + titles["a"] + "\n</earlier_records>"; !strings.Contains(got[1].Prompt, want) {
+			t.Errorf("the older turn shows not\n%s\nbut\n%s", want, got[1].Prompt)
+		}
+		found, err := r.store.ObservationsByIDs(context.Background(), 1, 2, 3)
+		if err != nil || len(found) != 3 {
+			t.Fatalf("got %+v, %v", found, err)
+		}
+		if found[0].SupersededBy != 2 || found[1].Title != titles["b"] || found[2].SupersededBy != 0 {
+			t.Errorf("got %+v, want the first superseded by the redone second and the later third as it was", found)
+		}
+	})
 }

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"math"
 
 	"claudemem"
 )
@@ -19,20 +20,21 @@ const (
 // observations are left out, for nothing supersedes them.
 func (s *Store) Nearby(ctx context.Context, b *claudemem.Batch) (err error) {
 	defer wrap(&err, "read nearby observations")
-	return readNearby(ctx, s.reader, b)
+	return readNearby(ctx, s.reader, b, math.MaxInt64)
 }
 
-func readNearby(ctx context.Context, q querier, b *claudemem.Batch) (err error) {
+// readNearby is Nearby for the observations that were there at a time.
+func readNearby(ctx context.Context, q querier, b *claudemem.Batch, at claudemem.Millis) (err error) {
 	files := b.Files()
 	paths := jsonList(files[:min(len(files), nearbyFiles)])
 	b.Nearby, err = readObservations(ctx, q, `observations r NOT INDEXED WHERE r.id IN (
 			SELECT id FROM (SELECT o.id FROM observations o INDEXED BY observations_newest
-				WHERE o.project = ?1 AND o.pinned = 0 AND o.deleted_at IS NULL ORDER BY o.created_at DESC, o.id DESC LIMIT ?2)
+				WHERE o.project = ?1 AND o.created_at <= ?5 AND o.pinned = 0 AND o.deleted_at IS NULL ORDER BY o.created_at DESC, o.id DESC LIMIT ?2)
 			UNION
 			SELECT id FROM (SELECT f.observation_id AS id FROM json_each(?3) p CROSS JOIN observation_files f ON f.path = p.value
 				WHERE f.role = 'modified' ORDER BY f.observation_id DESC LIMIT ?4))
-			AND r.project = ?1 AND r.pinned = 0 AND r.deleted_at IS NULL
-		ORDER BY r.created_at DESC, r.id DESC`, b.Session.ProjectPath, nearbyNewest, paths, nearbyOfFiles)
+			AND r.project = ?1 AND r.created_at <= ?5 AND r.pinned = 0 AND r.deleted_at IS NULL
+		ORDER BY r.created_at DESC, r.id DESC`, b.Session.ProjectPath, nearbyNewest, paths, nearbyOfFiles, int64(at))
 	if err != nil {
 		return err
 	}

@@ -119,7 +119,7 @@ func (s *Store) Undistilled(ctx context.Context, session claudemem.SessionID) (c
 		if err = readTurns(ctx, q, &b, session, from, to); err != nil {
 			return b, err
 		}
-		return b, readNearby(ctx, q, &b)
+		return b, readNearby(ctx, q, &b, math.MaxInt64)
 	})
 }
 

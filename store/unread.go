@@ -67,8 +67,9 @@ func (s *Store) UnreadTurns(ctx context.Context) (turns []UnreadTurn, err error)
 		ORDER BY u.kept_at DESC, u.session_id DESC, u.prompt_number DESC`, int64(s.now().Add(-keptFor)))
 }
 
-// UnreadBatch returns the kept events of a turn in order, with its prompt and the
-// observations of it that were made of other events. A turn of which a payload cannot be
+// UnreadBatch returns the kept events of a turn in order, with its prompt, the observations
+// of it that were made of other events, and the observations nearby that were there at its
+// end. A turn of which a payload cannot be
 // read is dropped: its batch has no events, like that of a turn that is no longer kept.
 func (s *Store) UnreadBatch(ctx context.Context, session claudemem.SessionID, promptNumber int) (claudemem.Batch, error) {
 	damaged := false
@@ -92,7 +93,13 @@ func (s *Store) UnreadBatch(ctx context.Context, session claudemem.SessionID, pr
 		}
 		ours, err := column[claudemem.ObservationID](ctx, q, `SELECT record_id FROM unread_records
 			WHERE session_id = ? AND prompt_number = ? AND kind = 'observation'`, int64(session), promptNumber)
-		b.Earlier = slices.DeleteFunc(b.Earlier, func(o claudemem.Observation) bool { return slices.Contains(ours, o.ID) })
+		if err != nil {
+			return b, err
+		}
+		isOurs := func(o claudemem.Observation) bool { return slices.Contains(ours, o.ID) }
+		b.Earlier = slices.DeleteFunc(b.Earlier, isOurs)
+		err = readNearby(ctx, q, &b, b.Events[len(b.Events)-1].Event.OccurredAt)
+		b.Nearby = slices.DeleteFunc(b.Nearby, isOurs)
 		return b, err
 	})
 	if err == nil && damaged {
