@@ -194,6 +194,7 @@ func (w *Worker) openAll(ctx context.Context) error {
 	w.ready.Store(true)
 	w.finder.start()
 	w.purger.start()
+	w.chores.start()
 	w.files.start()
 	w.housekeep()
 	return nil

@@ -99,8 +99,9 @@ func (w *Worker) retryUnread(ctx context.Context) (int, error) {
 }
 
 // tidy is one round of housekeeping: it heeds changed settings, takes the spool in,
-// closes replaced providers, deletes payloads that were kept long enough, updates the notices, and shuts the worker down when it is
-// idle or its data directory is gone.
+// closes replaced providers, deletes payloads that were kept long enough, has due chores
+// run, updates the notices, and shuts the worker down when it is idle or its data directory
+// is gone.
 func (w *Worker) tidy(ctx context.Context) {
 	if w.stopWithoutDirectory() {
 		return
@@ -118,6 +119,7 @@ func (w *Worker) tidy(ctx context.Context) {
 	if err := w.store.ExpireUnread(ctx); err != nil && ctx.Err() == nil {
 		w.log.Warn("expire unread turns", "error", err)
 	}
+	w.chores.look()
 	w.notify(ctx)
 	if w.idle(ctx) {
 		w.log.Info("idle, stopping", "after", w.cfg.IdleExit.String())
@@ -146,7 +148,7 @@ func (w *Worker) emptySpool(ctx context.Context, take func(context.Context) erro
 // idle reports whether there was no request for the idle time and no event waits.
 func (w *Worker) idle(ctx context.Context) bool {
 	limit := *w.cfg.IdleExit
-	if limit <= 0 || w.open.Load() > 0 || w.finder.Reindexing().Running {
+	if limit <= 0 || w.open.Load() > 0 || w.finder.Reindexing().Running || w.chores.busy.Load() {
 		return false
 	}
 	if quiet := w.cfg.Clock().Sub(time.Unix(0, w.lastUse.Load())); quiet < limit {

@@ -33,6 +33,7 @@ type stages struct {
 	finder   *finder
 	searcher *search.Searcher
 	purger   *purger
+	chores   *chores
 	files    *fileSync
 
 	settings  *live

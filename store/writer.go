@@ -63,6 +63,8 @@ type job struct {
 	// shared says that run may share a commit with others that wait, and that it
 	// may be run again.
 	shared bool
+	// bare says that run makes a statement that is not allowed in a transaction.
+	bare bool
 
 	ctx    context.Context
 	result chan error // capacity 1
@@ -247,6 +249,9 @@ func (w *writer) runJob(j *job) {
 func (w *writer) runAlone(j *job) error {
 	if err := j.ctx.Err(); err != nil {
 		return err
+	}
+	if j.bare {
+		return (&tx{w: w}).guarded(j.run)
 	}
 	return w.transact(j.run, j.keepsSessions)
 }
