@@ -4,12 +4,14 @@ package acceptance
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -225,6 +227,7 @@ type host struct {
 	n, tool int
 	// foreign is another host than Claude Code.
 	foreign bool
+	project string // "" is hostProject
 }
 
 // send runs the hook.
@@ -238,7 +241,7 @@ func (h *host) send(verb string, payload map[string]any) hookResult {
 const hostProject = "/nonexistent/project"
 
 func (h *host) payload(event string) map[string]any {
-	return map[string]any{"session_id": h.id, "cwd": hostProject, "hook_event_name": event, "prompt_id": fmt.Sprintf("%s-prompt-%d", h.id, h.n)}
+	return map[string]any{"session_id": h.id, "cwd": cmp.Or(h.project, hostProject), "hook_event_name": event, "prompt_id": fmt.Sprintf("%s-prompt-%d", h.id, h.n)}
 }
 
 func (h *host) prompt(text string) {
@@ -253,8 +256,8 @@ func (h *host) edit(file, content string) {
 	h.tool++
 	p := h.payload("PostToolUse")
 	p["tool_name"], p["tool_use_id"] = "Edit", fmt.Sprintf("%s-tool-%d", h.id, h.tool)
-	p["tool_input"] = map[string]any{"file_path": hostProject + "/" + file, "old_string": "a", "new_string": content}
-	p["tool_response"] = map[string]any{"filePath": hostProject + "/" + file, "oldString": "a", "newString": content}
+	p["tool_input"] = map[string]any{"file_path": path.Join(cmp.Or(h.project, hostProject), file), "old_string": "a", "new_string": content}
+	p["tool_response"] = map[string]any{"filePath": path.Join(cmp.Or(h.project, hostProject), file), "oldString": "a", "newString": content}
 	h.send("save", p)
 }
 

@@ -59,6 +59,7 @@ func (w *Worker) housekeep() {
 					w.emptySpool(ctx, w.inbox.takeNew)
 				}
 			case <-w.settings.changed:
+				w.dropForbidden(ctx)
 				w.askAgain(ctx)
 			case <-ticker.C:
 				w.tidy(ctx)
@@ -88,6 +89,14 @@ func (w *Worker) askAgain(ctx context.Context) {
 	// Another provider or model may read what the last one could not.
 	if _, err := w.observer.RetryUnread(ctx); err != nil {
 		w.log.Warn("retry what no model has read", "error", err)
+	}
+}
+
+// dropForbidden deletes the payloads that are kept for a model and that the settings no
+// longer let in.
+func (w *Worker) dropForbidden(ctx context.Context) {
+	if err := w.observer.DropForbidden(ctx); err != nil && ctx.Err() == nil {
+		w.log.Warn("drop what is no longer captured", "error", err)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"sync"
 
+	"claudemem"
 	"claudemem/hostfiles"
 	"claudemem/intake"
 	"claudemem/observer"
@@ -119,6 +120,7 @@ func (w *Worker) openObserver(ctx context.Context, distiller *offline.Distiller)
 		BatchMaxSize: 0,
 		MaxObservers: s.Int(settings.KeyMaxObservers),
 		Fallback:     distiller,
+		Forbidden:    func(e *claudemem.Event) bool { return w.settings.policy().Forbids(e) },
 		Clock:        w.cfg.Clock,
 		Logger:       w.log,
 	})
@@ -127,6 +129,7 @@ func (w *Worker) openObserver(ctx context.Context, distiller *offline.Distiller)
 
 // observe starts the observer.
 func (w *Worker) observe() error {
+	w.dropForbidden(w.life) // the settings may have changed since the last worker
 	if err := w.observer.Open(w.life); err != nil {
 		return fmt.Errorf("start observer: %w", err)
 	}

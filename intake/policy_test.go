@@ -33,3 +33,39 @@ func TestUnmarkedEvents(t *testing.T) {
 	step("a", "p2", claudemem.SkipPrivate, read)
 	step("b", "p4", claudemem.SkipPrivate, read)
 }
+
+// TestForbids: what the user forbade since an event was taken in is told from what is taken
+// in as before; masked contents are not masked again.
+func TestForbids(t *testing.T) {
+	const project = "/home/dev/p"
+	before := Policy{Withheld: home.Compile([]string{".env", "*.pem"})}
+	in, q := newIntake(Options{Policy: fixed(before)})
+	taken := func(name, input, response string) claudemem.Event {
+		e := tool(name, input, response)
+		e.ProjectPath, e.WorktreeRoot, e.Cwd = project, project, project
+		return take(t, in, q, e).Event
+	}
+	note := taken("Read", `{"file_path":"/home/dev/p/notes.txt"}`, `{"file":{"content":"1 plans"}}`)
+	env := taken("Read", `{"file_path":"/home/dev/p/.env"}`, `{"file":{"content":"PASSWORD=hunter2hunter2"}}`)
+	diff := taken("Bash", `{"command":"git diff"}`, `{"stdout":"diff --git a/.env b/.env\n+PASSWORD=hunter2hunter2\ndiff --git a/a.go b/a.go\n+x"}`)
+	for _, tt := range []struct {
+		name  string
+		now   Policy
+		event claudemem.Event
+		want  bool
+	}{
+		{"as before", before, note, false},
+		{"withheld before, a file", before, env, false},
+		{"withheld before, a diff", before, diff, false},
+		{"withheld since", Policy{Withheld: home.Compile([]string{"notes.txt"})}, note, true},
+		{"withheld since, a diff", Policy{Withheld: home.Compile([]string{"a.go"})}, diff, true},
+		{"excluded since", Policy{Projects: home.Projects([]string{project}, nil)}, note, true},
+		{"not among the included", Policy{Projects: home.Projects(nil, []string{"/home/other"})}, note, true},
+		{"skipped since", Policy{SkipTools: []string{"Read"}}, note, true},
+		{"settings are broken", Policy{Refuse: true, Projects: home.Projects([]string{project}, nil)}, note, false},
+	} {
+		if got := tt.now.Forbids(&tt.event); got != tt.want {
+			t.Errorf("%s: got %t, want %t of %s %s", tt.name, got, tt.want, tt.event.ToolInput, tt.event.ToolResponse)
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package intake
 
 import (
+	"bytes"
 	"slices"
 	"strings"
 
@@ -45,6 +46,21 @@ func (in *Intake) skipReason(e *claudemem.Event, call *toolcall.Call, policy *Po
 		}
 	}
 	return ""
+}
+
+// Forbids reports whether an event that was taken in would not be taken in now, or not as
+// it is: its project was excluded since, its tool put on the skip list, or a file withheld. It is false while the settings are broken, since what the user excluded is unknown.
+func (p *Policy) Forbids(e *claudemem.Event) bool {
+	if p.Refuse {
+		return false
+	}
+	if !p.Projects.Captured(e.ProjectPath, e.WorktreeRoot, e.Cwd) || e.Kind == claudemem.KindTool && slices.Contains(p.SkipTools, e.ToolName) {
+		return true
+	}
+	now := *e
+	redact.Event(&now, p.Withheld)
+	return !bytes.Equal(now.ToolInput, e.ToolInput) || !bytes.Equal(now.ToolResponse, e.ToolResponse) ||
+		now.ToolError != e.ToolError || now.LastAssistantMessage != e.LastAssistantMessage
 }
 
 // strip removes the content of an event that is booked as skipped; in a private turn

@@ -40,6 +40,9 @@ type Options struct {
 	// the distiller itself, in ever smaller parts, so that only the bad events are
 	// buried.
 	Fallback Distiller
+	// Forbidden reports whether the user no longer wants an event captured; nil: none. A
+	// turn with one is not shown to a model later.
+	Forbidden func(*claudemem.Event) bool
 	// Clock is the time of day; nil is time.Now.
 	Clock func() time.Time
 	// Logger receives failures; nil discards them. Payload text is never logged.
@@ -88,6 +91,9 @@ func New(queue *queue.Queue, store *store.Store, distiller Distiller, opts Optio
 	opts.BatchMaxBytes = cmp.Or(max(opts.BatchMaxBytes, 0), defaultBatchBytes)
 	opts.Fallback = cmp.Or(opts.Fallback, distiller)
 	opts.MaxObservers = max(opts.MaxObservers, 1)
+	if opts.Forbidden == nil {
+		opts.Forbidden = func(*claudemem.Event) bool { return false }
+	}
 	opts.Logger = cmp.Or(opts.Logger, slog.New(slog.DiscardHandler))
 	if opts.Clock == nil {
 		opts.Clock = time.Now

@@ -3,6 +3,7 @@ package observer
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"claudemem"
@@ -133,6 +134,13 @@ func (o *Observer) redo(ctx context.Context, model Redoer, turn store.UnreadTurn
 	if err != nil {
 		return redoRetry
 	}
+	if slices.ContainsFunc(batch.Events, o.forbidden) {
+		if err := o.DropForbidden(ctx); err != nil {
+			log.Error("drop unread turns", "error", err)
+			return redoRetry
+		}
+		return redoPause
+	}
 	if len(batch.Events) == 0 {
 		return redoPause
 	}
@@ -204,6 +212,18 @@ func (o *Observer) RetryUnread(ctx context.Context) (int, error) {
 	}
 	return n, err
 }
+
+// DropForbidden deletes what is kept of the turns with an event that the user no longer
+// wants captured.
+func (o *Observer) DropForbidden(ctx context.Context) error {
+	n, err := o.store.DropUnread(ctx, func(e *claudemem.PendingEvent) bool { return o.forbidden(*e) })
+	if n > 0 {
+		o.opts.Logger.Info("turns dropped that were kept for a model: no longer captured", "turns", n)
+	}
+	return err
+}
+
+func (o *Observer) forbidden(e claudemem.PendingEvent) bool { return o.opts.Forbidden(&e.Event) }
 
 // lookAtUnread has the scheduler look whether a kept turn is due.
 func (o *Observer) lookAtUnread() {

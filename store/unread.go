@@ -82,8 +82,7 @@ func (s *Store) UnreadBatch(ctx context.Context, session claudemem.SessionID, pr
 			damaged = damaged || damage != nil
 			b.Events = append(b.Events, e)
 			return err
-		}, `SELECT e.event_key, e.prompt_number, 0, m.payload, m.files, m.symbols, m.provenance
-			FROM unread_messages m CROSS JOIN events e ON e.id = m.event_id
+		}, "SELECT "+unreadColumns+` FROM unread_messages m CROSS JOIN events e ON e.id = m.event_id
 			WHERE m.session_id = ? AND m.prompt_number = ? ORDER BY e.occurred_at, e.delivery_id, e.id`, int64(session), promptNumber)
 		if err != nil || damaged || len(b.Events) == 0 {
 			return b, err
@@ -108,6 +107,9 @@ func (s *Store) UnreadBatch(ctx context.Context, session claudemem.SessionID, pr
 	}
 	return b, err
 }
+
+// unreadColumns are the columns of events e and unread_messages m that scanPending takes.
+const unreadColumns = "e.event_key, e.prompt_number, 0, m.payload, m.files, m.symbols, m.provenance"
 
 // PostponeUnread records that a model could not be had for a kept turn: it is due at a
 // time, and the attempt counts if counted.
@@ -144,6 +146,40 @@ func (s *Store) ExpireUnread(ctx context.Context) error {
 	return s.writeKeeping(ctx, what, func(t *tx) error {
 		_, err := t.exec("DELETE FROM unread_turns WHERE kept_at < ?", before)
 		return err
+	})
+}
+
+// DropUnread deletes what is kept of the turns with an event for which drop returns true,
+// and returns how many turns that were.
+func (s *Store) DropUnread(ctx context.Context, drop func(*claudemem.PendingEvent) bool) (int, error) {
+	const what = "drop unread turns"
+	turns := map[claudemem.SessionID]map[int]bool{}
+	n := 0
+	err := each(ctx, s.reader, func(scan sqlite.Scan) error {
+		var session claudemem.SessionID
+		e, _, damage, err := scanPending(func(dest ...any) error { return scan(append(dest, &session)...) })
+		if err != nil || damage != nil || turns[session][e.PromptNumber] || !drop(&e) {
+			return err
+		}
+		if turns[session] == nil {
+			turns[session] = map[int]bool{}
+		}
+		turns[session][e.PromptNumber] = true
+		n++
+		return nil
+	}, "SELECT "+unreadColumns+", m.session_id FROM unread_messages m CROSS JOIN events e ON e.id = m.event_id")
+	if err != nil || n == 0 {
+		return 0, fault(what, err)
+	}
+	return n, s.writeKeeping(ctx, what, func(t *tx) error {
+		for session, numbers := range turns {
+			for number := range numbers {
+				if err := t.dropUnread(session, number); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
 	})
 }
 
