@@ -40,7 +40,14 @@ func observationLine(o *claudemem.Observation, projectPath string) line {
 	if text.UTF16Len(said)+text.UTF16Len(note) > observationChars {
 		said = compose(title, detail, observationChars-text.UTF16Len(note))
 	}
-	return line{text: said + note, title: title, detail: detail, more: func() []statement {
+	proof := func() string {
+		parts := slices.Concat([]string{o.Subtitle}, o.Facts, []string{o.Narrative})
+		for i := range parts {
+			parts[i] = plain(parts[i])
+		}
+		return proofIn(parts...)
+	}
+	return line{text: said + note, title: title, detail: detail, proof: proof, more: func() []statement {
 		return slices.DeleteFunc(rest(), func(s statement) bool { return !s.telling() || containsFold(detail, s.text) })
 	}}
 }

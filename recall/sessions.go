@@ -73,11 +73,12 @@ func (r *run) otherLines(recent []claudemem.SessionDigest, fresh freshSessions) 
 		if r.req.Source == sourceResume && !r.isNews(d, waiting) {
 			continue
 		}
-		text, why := r.sessionText(d, waiting, len(out.lines) < withRequest)
-		if text == "" {
+		l := r.sessionLine(d, waiting, len(out.lines) < withRequest)
+		if l.text == "" {
 			continue
 		}
-		out.add(line{lead: r.age(d.Session.UpdatedAt), text: text, tail: fmt.Sprintf(" (S%d)", d.Session.ID), session: d.Session.ID, why: why}, r.hostSaysWork(text))
+		l.lead, l.tail, l.session = r.age(d.Session.UpdatedAt), fmt.Sprintf(" (S%d)", d.Session.ID), d.Session.ID
+		out.add(l, r.hostSaysWork(l.text))
 	}
 	return out
 }
@@ -110,7 +111,7 @@ func (r *run) ownLines(ctx context.Context, fresh freshSessions) (built, error) 
 			at = r.self.UpdatedAt
 		}
 		if text := r.summaryText(s, true); text != "" {
-			out.add(line{lead: r.age(at) + "This session: ", text: text, session: r.self.ID,
+			out.add(line{lead: r.age(at) + "This session: ", text: text, session: r.self.ID, proof: r.proofOf(&s),
 				why: "this session, " + summaryOf(s.PromptNumber)}, r.hostSaysWork(text))
 		}
 	}
@@ -129,21 +130,21 @@ func (r *run) isNews(d claudemem.SessionDigest, waiting *freshSession) bool {
 	}
 }
 
-// sessionText returns the text of a session's line and its source: its most substantial
-// turn and, with request, what for and the last next step.
-func (r *run) sessionText(d claudemem.SessionDigest, waiting *freshSession, request bool) (said, why string) {
+// sessionLine returns a session's line without its age and number: its most substantial
+// turn, how that was proven and, with request, what for and the last next step.
+func (r *run) sessionLine(d claudemem.SessionDigest, waiting *freshSession, request bool) line {
 	turns := turnsOf(d, waiting)
 	// A turn after the last summary that has none itself was broken off; what it
 	// was asked to do is the latest that is known.
 	brokenOff := len(waiting.summaries) == 0 && d.Undistilled > 0 && (len(turns) == 0 || turns[0].PromptNumber < d.Session.PromptCount)
 	if asked := r.plain(d.LastPrompt); asked != "" && (brokenOff || len(turns) == 0) {
-		return text.TruncateUTF16(askedStart+asked, sessionChars), "its last prompt: there is no summary of it"
+		return line{text: text.TruncateUTF16(askedStart+asked, sessionChars), why: "its last prompt: there is no summary of it"}
 	}
 	main := mainTurn(turns)
 	if main < 0 {
-		return "", ""
+		return line{}
 	}
-	said, why = r.summaryText(turns[main], request), summaryOf(turns[main].PromptNumber)
+	said, why := r.summaryText(turns[main], request), summaryOf(turns[main].PromptNumber)
 	if main > 0 {
 		why += ", its most substantial"
 	}
@@ -153,7 +154,7 @@ func (r *run) sessionText(d claudemem.SessionDigest, waiting *freshSession, requ
 	if next := r.nextStep(turns, main); request && next != "" && !containsFold(said, next) {
 		said = insert(said, nextMark+text.TruncateUTF16(next, nextChars))
 	}
-	return said, why
+	return line{text: said, why: why, proof: r.proofOf(&turns[main])}
 }
 
 // turnsOf returns the summaries of a session's turns, the newest first: those that wait
@@ -253,6 +254,11 @@ func (r *run) accomplished(completed string) string {
 		telling = all
 	}
 	return strings.TrimRight(strings.Join(telling, " "), " ")
+}
+
+// proofOf returns how the work of a turn was proven, as proofIn does.
+func (r *run) proofOf(s *claudemem.Summary) func() string {
+	return func() string { return proofIn(r.plain(s.Completed)) }
 }
 
 // age returns how long ago something was, as the start of a line.

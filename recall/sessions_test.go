@@ -113,3 +113,57 @@ func TestFreeBudgetTellsMore(t *testing.T) {
 		}
 	}
 }
+
+// TestNewestWorkTellsItsProof: in the line of the latest session, from its summary or from
+// its record, once, and only where there is room for it.
+func TestNewestWorkTellsItsProof(t *testing.T) {
+	turn := claudemem.Summary{Request: "mend the limiter", Completed: "The bucket is capped at its burst on refill. `go test ./...` failed and passes now; edited bucket.go"}
+	bare := turn
+	bare.Completed, _, _ = strings.Cut(turn.Completed, " `")
+	record := observation(7, 3, time.Hour, "The bucket is capped at its burst on refill", "", "Failed before: `go test ./...`: got 12", "`go test ./...` passes now")
+	record.Narrative = "Edited bucket.go; `go test ./...` failed on the way and passes now."
+	two := record
+	two.Narrative = "`make` failed before the change to bucket.go; `make SHELL=sh` passes since."
+	quiet := record
+	quiet.Narrative = "`go test ./...` passes."
+	own := record
+	own.Title, own.Subtitle = "Tests of the bucket need a clock that stands still", "two refills were a millisecond apart"
+	const start, end = "[1h ago] The bucket is capped at its burst on refill", " (asked: mend the limiter) (S3"
+	for name, tt := range map[string]struct {
+		turn   claudemem.Summary
+		record claudemem.Observation
+		want   string
+	}{
+		"of the summary":             {turn, quiet, start + "; `go test ./...` failed and passes now" + end + ", #7)"},
+		"of the record":              {bare, record, start + "; `go test ./...` failed on the way and passes now" + end + ", #7)"},
+		"by another command":         {bare, two, start + "; `make` failed before the change to bucket.go; `make SHELL=sh` passes since" + end + ", #7)"},
+		"nothing that failed before": {bare, quiet, start + "." + end + ", #7)"},
+		"of a record with a line":    {bare, own, start + "." + end + ")"},
+	} {
+		m := &memory{digests: []claudemem.SessionDigest{ofTurns(tt.turn)}, observed: []claudemem.Observation{tt.record}}
+		if got := sessionLinesOf(t, m, 0); len(got) != 1 || got[0] != tt.want {
+			t.Errorf("%s: got %q, want %q", name, got, tt.want)
+		}
+	}
+	m := &memory{digests: []claudemem.SessionDigest{ofTurns(bare)}, observed: []claudemem.Observation{own}}
+	if b := build(t, m, nil, claudemem.ContextRequest{Source: "startup"}); !strings.Contains(b.Text, "stands still: two refills were a millisecond apart; `go test ./...` failed on the way and passes now (#7)") {
+		t.Errorf("the record does not tell its proof:\n%s", b.Text)
+	}
+	older := ofTurns(turn)
+	older.Session.ID = 2
+	m = &memory{digests: []claudemem.SessionDigest{ofTurns(claudemem.Summary{Request: "explain the limiter", Learned: "It has a bucket."}), older}}
+	if b := build(t, m, nil, claudemem.ContextRequest{Source: "startup"}); overcomes(b.Text) {
+		t.Errorf("older work tells its proof:\n%s", b.Text)
+	}
+	const said = "The bucket is capped"
+	w := writer{parts: []part{{layer: layerSessions, text: "- " + said + "\n", whole: true, line: &line{text: said}, proofs: []func() string{
+		nil, func() string { return "`make` failed and passes now" }}}}}
+	w.prove(20)
+	if got := w.parts[0].text; got != "- "+said+"\n" {
+		t.Errorf("without room: %q", got)
+	}
+	w.prove(40)
+	if got, want := w.parts[0].text, "- "+said+"; `make` failed and passes now\n"; got != want {
+		t.Errorf("with room: got %q, want %q", got, want)
+	}
+}

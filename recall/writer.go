@@ -41,6 +41,8 @@ type part struct {
 	// rest are the sentences that may follow in the line, as far as they are known.
 	rest []statement
 	read bool
+	// proofs are that of the line and those of the observations that follow in it.
+	proofs []func() string
 	// with are the observations of the session that follow in its line.
 	with []claudemem.ObservationID
 }
@@ -178,6 +180,7 @@ func (w *writer) join(l line) bool {
 		p.rest = append(p.rest, l.more()...)
 	}
 	p.read = true
+	p.proofs = append(p.proofs, l.proof)
 	if l.observation != 0 {
 		p.with = append(p.with, l.observation)
 		w.observations = append(w.observations, l.observation)
@@ -205,7 +208,8 @@ const (
 )
 
 // extend gives the room that is left to second sentences: one for each line, from the
-// first on, then another. What is said already in the block is not added.
+// first on, then another; then to the proof of the newest work. What is said already in the
+// block is not added.
 func (w *writer) extend(room int) {
 	for i := range w.parts {
 		room -= w.parts[i].number(room)
@@ -222,6 +226,7 @@ func (w *writer) extend(room int) {
 			room -= w.add(p, room)
 		}
 	}
+	w.prove(room)
 }
 
 // number adds to a session's line the numbers of the observations that it stands for, if
@@ -374,7 +379,7 @@ func fit(heading part, lines []line, limit int) []part {
 	used := text.UTF16Len(heading.text)
 	group := ""
 	for _, l := range lines {
-		next := []part{{layer: heading.layer, text: l.render(math.MaxInt), why: l.why, line: &l, whole: true}}
+		next := []part{{layer: heading.layer, text: l.render(math.MaxInt), why: l.why, line: &l, whole: true, proofs: []func() string{l.proof}}}
 		if l.group != group {
 			group = l.group
 			next = slices.Insert(next, 0, part{layer: heading.layer, text: group + "\n", why: "file of the next lines"})
