@@ -91,6 +91,7 @@ func (m *memory) undoMigration() {
 			DROP TABLE unread_turns;
 			ALTER TABLE pending_messages DROP COLUMN provenance;
 			ALTER TABLE observations DROP COLUMN provenance;
+			DELETE FROM counters WHERE name = 'memory_id';
 			PRAGMA user_version = 4;
 			COMMIT`)
 		return err

@@ -70,26 +70,43 @@ func mustReadMigrations(files fs.FS) []migration {
 // file at path up to this program's, without opening the file for writing. A
 // missing or empty file is fine.
 func checkMigratable(ctx context.Context, path string) error {
+	_, err := fileVersion(ctx, path)
+	return err
+}
+
+// fileVersion returns the version of the schema of the file at path, 0 for a missing or
+// empty one. The error is that of checkVersion for one that cannot be migrated.
+func fileVersion(ctx context.Context, path string) (int, error) {
 	version, err := headerVersion(path)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	if err := checkVersion(version); err != nil {
-		return err
+		return 0, err
 	}
 	// The log may hold a newer user_version than the header.
 	if !hasLog(path) {
-		return nil
+		return version, nil
 	}
 	db, err := sqlite.OpenReaders(ctx, readSource(path))
 	if err != nil {
-		return err
+		return 0, err
 	}
 	version, err = schemaVersion(ctx, db)
 	if err = errors.Join(err, db.Close()); err != nil {
+		return 0, err
+	}
+	return version, checkVersion(version)
+}
+
+// beforeMigration calls the option of that name if the database at path has an older
+// schema.
+func beforeMigration(ctx context.Context, path string, opts Options) error {
+	version, err := fileVersion(ctx, path)
+	if err != nil || opts.BeforeMigration == nil || version == 0 || version == SchemaVersion() {
 		return err
 	}
-	return checkVersion(version)
+	return opts.BeforeMigration(ctx, version)
 }
 
 // hasLog reports whether there is a write-ahead log with something in it.

@@ -24,6 +24,9 @@ type Options struct {
 	Clock  func() time.Time // time.Now
 	Logger *slog.Logger     // none
 	Rand   io.Reader        // crypto/rand; for ULIDs
+	// BeforeMigration is called with the older version of a schema that is about to be
+	// migrated. Its error refuses to open.
+	BeforeMigration func(ctx context.Context, from int) error
 }
 
 // Store is an open memory.db. Its methods may be called from any goroutine.
@@ -53,7 +56,7 @@ func Open(ctx context.Context, path string, opts Options) (s *Store, err error) 
 	if err != nil {
 		return nil, err
 	}
-	if err := checkMigratable(ctx, path); err != nil {
+	if err := beforeMigration(ctx, path, opts); err != nil {
 		return nil, err
 	}
 	db, err := sqlite.OpenWriter(path, writeSource(path))

@@ -59,3 +59,6 @@ CREATE TRIGGER unread_event_forgotten AFTER UPDATE OF outcome ON events WHEN NEW
     DELETE FROM unread_turns WHERE (session_id, prompt_number) IN
         (SELECT session_id, prompt_number FROM unread_messages WHERE event_id = NEW.id);
 END;
+
+-- The memory's own number: copies of the memory share it, another memory has another.
+INSERT OR IGNORE INTO counters (name, value) VALUES ('memory_id', random() & 0x7fffffffffffffff);

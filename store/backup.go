@@ -1,0 +1,155 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"claudemem"
+	"claudemem/sqlite"
+)
+
+// counterMemory is the counter that holds the memory's own number, which the schema gives.
+const counterMemory = "memory_id"
+
+// Contents tells one state of a memory from another.
+type Contents struct {
+	// Schema is the version of the schema, 0 for a database without tables.
+	Schema int
+	// Memory is the memory's own number, 0 when it has none yet.
+	Memory int64
+	// Position is the number of the last change of the feed, Received that of the last
+	// event.
+	Position, Received int64
+	// Observations counts them, without hidden ones. Newest is the time of the newest
+	// observation, summary or prompt, 0 for none.
+	Observations int
+	Newest       claudemem.Millis
+	// Began is when the first event was received, 0 for none.
+	Began claudemem.Millis
+}
+
+// Empty reports whether nothing was ever stored in the memory.
+func (c Contents) Empty() bool { return c.Position == 0 && c.Received == 0 }
+
+// Contents returns the present state of the memory.
+func (s *Store) Contents(ctx context.Context) (c Contents, err error) {
+	defer wrap(&err, "read contents")
+	return contents(ctx, s.reader)
+}
+
+// ReadContents returns the state of the database at path, which may have an older schema
+// and is not changed. A missing file is an error that is fs.ErrNotExist. The codes of other
+// errors: CodeNewerSchema, CodeStorage.
+func ReadContents(ctx context.Context, path string) (c Contents, err error) {
+	defer wrap(&err, "read "+filepath.Base(path))
+	if _, err := os.Stat(path); err != nil {
+		return c, claudemem.Errorf(claudemem.CodeStorage, "%w", err)
+	}
+	if err := checkMigratable(ctx, path); err != nil {
+		return c, err
+	}
+	err = withReader(ctx, path, func(db *sql.DB) (err error) {
+		c, err = contents(ctx, db)
+		return err
+	})
+	return c, err
+}
+
+func contents(ctx context.Context, q querier) (c Contents, err error) {
+	if c.Schema, err = value[int](ctx, q, "PRAGMA user_version"); err != nil || c.Schema <= 0 {
+		return c, err
+	}
+	err = q.QueryRowContext(ctx, `SELECT
+		coalesce((SELECT value FROM counters WHERE name = ?), 0),
+		coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'changes'), 0),
+		coalesce((SELECT max(id) FROM events), 0),
+		(SELECT count(*) FROM observations WHERE pinned IN (0, 1) AND deleted_at IS NULL),
+		max(coalesce((SELECT max(created_at) FROM observations WHERE pinned = 0 AND deleted_at IS NULL), 0),
+			coalesce((SELECT max(created_at) FROM session_summaries), 0), coalesce((SELECT max(created_at) FROM prompts), 0)),
+		coalesce((SELECT received_at FROM events ORDER BY id LIMIT 1), 0)`,
+		counterMemory).Scan(&c.Memory, &c.Position, &c.Received, &c.Observations, &c.Newest, &c.Began)
+	return c, err
+}
+
+// withReader calls use with the database at path, open for reading only.
+func withReader(ctx context.Context, path string, use func(*sql.DB) error) (err error) {
+	path, err = filepath.Abs(path)
+	if err != nil {
+		return err
+	}
+	db, err := sqlite.OpenReaders(ctx, readSource(path))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	return use(db)
+}
+
+// Copy writes the database at path, as it is at this moment, into a new file. It works
+// beside the writer, which it does not hold up. The copy is not synced. A damaged database
+// is an error that Damaged reports.
+func Copy(ctx context.Context, path, to string) (err error) {
+	defer wrap(&err, "copy "+filepath.Base(path))
+	path, err = filepath.Abs(path)
+	if err != nil {
+		return err
+	}
+	// Not query_only, which VACUUM INTO takes for its own database too.
+	db, err := sqlite.OpenReaders(ctx, sqlite.Source(path, []string{"mode=ro"}, busyTimeout))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	_, err = db.ExecContext(ctx, "VACUUM INTO ?", to)
+	return err
+}
+
+// findings bounds the problems that Verify returns.
+const findings = 20
+
+// Verify reads all of the database at path and returns what is wrong with it, at most 20
+// sentences; none is the good answer. It works beside the writer.
+func Verify(ctx context.Context, path string) (wrong []string, err error) {
+	defer wrap(&err, "verify "+filepath.Base(path))
+	if err := checkMigratable(ctx, path); err != nil {
+		if Damaged(err) {
+			return []string{err.Error()}, nil
+		}
+		return nil, err
+	}
+	err = withReader(ctx, path, func(db *sql.DB) error {
+		wrong, err = verify(ctx, db)
+		return err
+	})
+	if Damaged(err) {
+		return append(wrong, err.Error()), nil
+	}
+	return wrong, err
+}
+
+// Verify is the function Verify for the open memory.
+func (s *Store) Verify(ctx context.Context) (wrong []string, err error) {
+	wrong, err = verify(ctx, s.reader)
+	if Damaged(err) {
+		return append(wrong, err.Error()), nil
+	}
+	return wrong, fault("verify memory", err)
+}
+
+func verify(ctx context.Context, db *sql.DB) (wrong []string, err error) {
+	err = each(ctx, db, func(scan sqlite.Scan) error {
+		var line string
+		if err := scan(&line); err != nil {
+			return err
+		}
+		if line != "ok" {
+			wrong = append(wrong, line)
+		}
+		return nil
+	}, fmt.Sprintf("PRAGMA integrity_check(%d)", findings))
+	return wrong, err
+}
