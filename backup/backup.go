@@ -1,0 +1,219 @@
+package backup
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"claudemem"
+	"claudemem/atomicfile"
+	"claudemem/store"
+)
+
+const (
+	databaseName = "memory.db"
+	folder       = "backups"
+	timeFormat   = "20060102T150405Z"
+	// tempPrefix begins the names of backups that are not complete; tempAge is the age at
+	// which one is left over from a process that died.
+	tempPrefix = ".memory-"
+	tempAge    = 24 * time.Hour
+)
+
+// name matches the names of backups: the time and the memory's number in hex.
+var name = regexp.MustCompile(`^memory-(\d{8}T\d{6}Z)-([0-9a-f]{16})\.db$`)
+
+// Backup is a file in the folder of backups.
+type Backup struct {
+	Name string           `json:"name"`
+	Path string           `json:"path"`
+	At   claudemem.Millis `json:"at"`
+	// Bytes is the size of the file.
+	Bytes int64 `json:"bytes"`
+	// Memory is the number of the memory that it is of, in hex; zeros for one made before
+	// memories had numbers.
+	Memory string `json:"-"`
+}
+
+// Folder returns the folder of the backups of a data directory.
+func Folder(dataDir string) string { return filepath.Join(dataDir, folder) }
+
+// List returns the backups of a data directory, the newest first.
+func List(dataDir string) ([]Backup, error) {
+	entries, err := os.ReadDir(Folder(dataDir))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, claudemem.Errorf(claudemem.CodeStorage, "list backups: %w", err)
+	}
+	var list []Backup
+	for _, entry := range entries {
+		parts := name.FindStringSubmatch(entry.Name())
+		if parts == nil {
+			continue
+		}
+		at, err := time.Parse(timeFormat, parts[1])
+		if err != nil {
+			continue
+		}
+		info, err := entry.Info()
+		if err != nil {
+			continue // deleted meanwhile
+		}
+		list = append(list, Backup{Name: entry.Name(), Path: filepath.Join(Folder(dataDir), entry.Name()),
+			At: claudemem.MillisOf(at), Bytes: info.Size(), Memory: parts[2]})
+	}
+	slices.SortFunc(list, func(a, b Backup) int { return cmp.Or(cmp.Compare(b.At, a.At), strings.Compare(b.Name, a.Name)) })
+	return list, nil
+}
+
+// ErrDamaged is the cause of Make's error for a database that is damaged.
+var ErrDamaged = errors.New("memory.db is damaged")
+
+// Make writes a backup of memory.db, verifies it, and deletes the oldest ones of the same
+// memory beyond keep. It works beside the worker. The codes of its errors: CodeNoMemory when
+// there is no database, CodeStorage; a damaged database is ErrDamaged, and no backup is
+// deleted then.
+func Make(ctx context.Context, dataDir string, keep int, now time.Time) (made Backup, err error) {
+	source := filepath.Join(dataDir, databaseName)
+	has, err := store.ReadContents(ctx, source)
+	switch {
+	case errors.Is(err, fs.ErrNotExist), err == nil && has.Schema == 0:
+		return made, claudemem.Errorf(claudemem.CodeNoMemory, "nothing is remembered yet")
+	case store.Damaged(err):
+		return made, damaged(err.Error())
+	case err != nil:
+		return made, err
+	}
+	// The copy has new indexes and no free pages: damage there is found in the original only.
+	if wrong, err := store.Verify(ctx, source); err != nil {
+		return made, err
+	} else if len(wrong) > 0 {
+		return made, damaged(wrong...)
+	}
+	if err := os.MkdirAll(Folder(dataDir), 0o700); err != nil {
+		return made, claudemem.Errorf(claudemem.CodeStorage, "make folder of backups: %w", err)
+	}
+	removeLeftovers(dataDir, now)
+	temp := filepath.Join(Folder(dataDir), fmt.Sprintf("%s%d-%d.tmp", tempPrefix, os.Getpid(), now.UnixNano()))
+	defer func() {
+		if err != nil {
+			_ = os.Remove(temp)
+		}
+	}()
+	if err := copyVerified(ctx, source, temp); err != nil {
+		return made, err
+	}
+	if made, err = enter(dataDir, temp, has.Memory, now); err != nil {
+		return made, claudemem.Errorf(claudemem.CodeStorage, "name backup: %w", err)
+	}
+	return made, rotate(dataDir, made, keep)
+}
+
+// damaged returns the error for a damaged memory.db.
+func damaged(wrong ...string) error {
+	return claudemem.Errorf(claudemem.CodeStorage, "%w: %s", ErrDamaged, strings.Join(wrong, "; ")).
+		WithHint("`claude-mem restore` lists the backups")
+}
+
+// copyVerified copies the database at source into the new file temp, verifies the copy and
+// syncs it.
+func copyVerified(ctx context.Context, source, temp string) error {
+	// Made here, so that it never has another mode; SQLite fills an empty file.
+	f, err := os.OpenFile(temp, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return claudemem.Errorf(claudemem.CodeStorage, "make backup: %w", err)
+	}
+	defer func() { _ = f.Close() }()
+	if err := store.Copy(ctx, source, temp); err != nil {
+		if store.Damaged(err) {
+			return damaged(err.Error())
+		}
+		return err
+	}
+	if err := f.Sync(); err != nil {
+		return claudemem.Errorf(claudemem.CodeStorage, "sync backup: %w", err)
+	}
+	wrong, err := store.Verify(ctx, temp)
+	if err == nil && len(wrong) > 0 {
+		err = claudemem.Errorf(claudemem.CodeStorage, "the backup cannot be read back: %s", strings.Join(wrong, "; ")).
+			WithHint("check the disk; the backup was not kept")
+	}
+	return err
+}
+
+// enter gives a complete backup its name: that of the first free second from now on.
+func enter(dataDir, temp string, memory int64, now time.Time) (Backup, error) {
+	at := now.UTC().Truncate(time.Second)
+	for ; ; at = at.Add(time.Second) {
+		b := Backup{At: claudemem.MillisOf(at), Memory: fmt.Sprintf("%016x", uint64(memory))} //nolint:gosec // not negative
+		b.Name = "memory-" + at.Format(timeFormat) + "-" + b.Memory + ".db"
+		b.Path = filepath.Join(Folder(dataDir), b.Name)
+		if _, err := os.Lstat(b.Path); err == nil {
+			continue
+		}
+		if err := os.Rename(temp, b.Path); err != nil {
+			return b, err
+		}
+		info, err := os.Stat(b.Path)
+		if err == nil {
+			b.Bytes = info.Size()
+			err = atomicfile.SyncDir(Folder(dataDir))
+		}
+		return b, err
+	}
+}
+
+const (
+	// sizeShare bounds all backups of a memory together, as a multiple of the database,
+	// sizeFree is what they may take in any case.
+	sizeShare = 2
+	sizeFree  = 64 << 20
+)
+
+// rotate deletes the oldest backups of the memory that made is of: those beyond keep, and
+// those with which all take more than sizeShare times the database. made itself stays.
+func rotate(dataDir string, made Backup, keep int) error {
+	list, err := List(dataDir)
+	if err != nil {
+		return err
+	}
+	most := int64(sizeFree)
+	if info, err := os.Stat(filepath.Join(dataDir, databaseName)); err == nil {
+		most = max(most, sizeShare*info.Size())
+	}
+	count, total := 0, int64(0)
+	for _, b := range list {
+		if b.Memory != made.Memory {
+			continue
+		}
+		count++
+		total += b.Bytes
+		if b.Name == made.Name || count <= keep && total <= most {
+			continue
+		}
+		if err := os.Remove(b.Path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return claudemem.Errorf(claudemem.CodeStorage, "delete the oldest backup: %w", err)
+		}
+	}
+	return nil
+}
+
+// removeLeftovers deletes incomplete backups of processes that died.
+func removeLeftovers(dataDir string, now time.Time) {
+	entries, _ := os.ReadDir(Folder(dataDir))
+	for _, entry := range entries {
+		if info, err := entry.Info(); err == nil && strings.HasPrefix(entry.Name(), tempPrefix) && now.Sub(info.ModTime()) > tempAge {
+			_ = os.Remove(filepath.Join(Folder(dataDir), entry.Name()))
+		}
+	}
+}

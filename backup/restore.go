@@ -1,0 +1,155 @@
+package backup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"claudemem"
+	"claudemem/atomicfile"
+	"claudemem/store"
+)
+
+const (
+	// asideFolder has a folder for each database that was set aside, named by the time.
+	asideFolder = "aside"
+	// restoring is the database that is being put in place.
+	restoring = "memory.db.restoring"
+)
+
+var (
+	// databaseFiles are memory.db and its log, in the order in which they are set aside: a
+	// log without its database is never applied to another one.
+	databaseFiles = []string{databaseName, databaseName + "-wal", databaseName + "-shm"}
+	// derivedFiles are made from memory.db; those of another state of it are of no use.
+	derivedFiles = []string{"index.db", "index.db-wal", "index.db-shm", "index.vec"}
+)
+
+// Find returns the backup that a user names: by its name, its path, or "latest".
+func Find(dataDir, named string) (Backup, error) {
+	list, err := List(dataDir)
+	if err != nil {
+		return Backup{}, err
+	}
+	for _, b := range list { // the newest first
+		if named == "latest" || named == b.Name {
+			return b, nil
+		}
+	}
+	path, err := filepath.Abs(named)
+	if err != nil {
+		return Backup{}, err
+	}
+	info, err := os.Stat(path)
+	if err != nil || !info.Mode().IsRegular() {
+		return Backup{}, claudemem.Errorf(claudemem.CodeNotFound, "there is no backup %q", named).
+			WithHint("`claude-mem restore --list` lists the backups")
+	}
+	return Backup{Name: info.Name(), Path: path, At: claudemem.MillisOf(info.ModTime()), Bytes: info.Size()}, nil
+}
+
+// Check reads all of a backup and returns what it holds. A file that is damaged or no memory
+// is CodeStorage.
+func Check(ctx context.Context, b Backup) (store.Contents, error) {
+	wrong, err := store.Verify(ctx, b.Path)
+	if err == nil && len(wrong) > 0 {
+		err = claudemem.Errorf(claudemem.CodeStorage, "%s is damaged: %s", b.Name, strings.Join(wrong, "; ")).
+			WithHint("`claude-mem restore --list` lists the backups")
+	}
+	if err != nil {
+		return store.Contents{}, err
+	}
+	has, err := store.ReadContents(ctx, b.Path)
+	if err == nil && has.Schema == 0 {
+		err = claudemem.Errorf(claudemem.CodeStorage, "%s is no memory", b.Name)
+	}
+	return has, err
+}
+
+// Restore checks a backup, sets the present database aside, and puts a copy of the backup in
+// its place. The caller holds the worker's lock. aside is the folder of the former database,
+// "" when there was none. The codes of its errors are those of Check; the present database
+// stays where it is then.
+func Restore(ctx context.Context, dataDir string, b Backup, now time.Time) (aside string, err error) {
+	if _, err := Check(ctx, b); err != nil {
+		return "", err
+	}
+	ready := filepath.Join(dataDir, restoring)
+	if err := copyFile(b.Path, ready); err != nil {
+		return "", claudemem.Errorf(claudemem.CodeStorage, "copy backup: %w", err)
+	}
+	if aside, err = SetAside(dataDir, now); err != nil {
+		return "", errors.Join(err, os.Remove(ready))
+	}
+	return aside, putInPlace(dataDir, ready)
+}
+
+// putInPlace makes the database at ready the memory.db of a data directory that has none.
+func putInPlace(dataDir, ready string) error {
+	if err := os.Rename(ready, filepath.Join(dataDir, databaseName)); err != nil {
+		return claudemem.Errorf(claudemem.CodeStorage, "put database in place: %w", err)
+	}
+	_ = atomicfile.SyncDir(dataDir) // the next start finds either no database or this one
+	return nil
+}
+
+// SetAside moves memory.db and its log, as they are, into a new folder, which it returns; ""
+// when there is no file. The files derived from them are deleted.
+func SetAside(dataDir string, now time.Time) (string, error) {
+	var there []string
+	for _, name := range databaseFiles {
+		if _, err := os.Lstat(filepath.Join(dataDir, name)); err == nil {
+			there = append(there, name)
+		}
+	}
+	for _, name := range derivedFiles {
+		if err := os.Remove(filepath.Join(dataDir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return "", claudemem.Errorf(claudemem.CodeStorage, "delete index: %w", err)
+		}
+	}
+	if len(there) == 0 {
+		return "", nil
+	}
+	aside, err := makeFolder(filepath.Join(dataDir, asideFolder), now)
+	if err != nil {
+		return "", claudemem.Errorf(claudemem.CodeStorage, "set memory.db aside: %w", err)
+	}
+	for _, name := range there {
+		if err := os.Rename(filepath.Join(dataDir, name), filepath.Join(aside, name)); err != nil {
+			return "", claudemem.Errorf(claudemem.CodeStorage, "set %s aside: %w", name, err)
+		}
+	}
+	_ = atomicfile.SyncDir(aside) // the files are in one of the two folders
+	return aside, nil
+}
+
+// makeFolder makes a folder below parent that is named by the time.
+func makeFolder(parent string, now time.Time) (string, error) {
+	if err := os.MkdirAll(parent, 0o700); err != nil {
+		return "", err
+	}
+	for n := 1; ; n++ {
+		path := filepath.Join(parent, now.UTC().Format(timeFormat))
+		if n > 1 {
+			path += fmt.Sprintf("-%d", n)
+		}
+		if err := os.Mkdir(path, 0o700); !errors.Is(err, fs.ErrExist) {
+			return path, err
+		}
+	}
+}
+
+// copyFile copies a file, synced and with mode 0600.
+func copyFile(from, to string) error {
+	f, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }()
+	return atomicfile.WriteFrom(to, f, 0o600)
+}
