@@ -80,6 +80,9 @@ type Worker struct {
 	// noticed are the notices last written, by key; only the housekeeper uses it.
 	noticed map[string]string
 
+	// backupFault is how the last daily backup ended, nil before the first.
+	backupFault atomic.Pointer[error]
+
 	// ready is set once every stage is up and unset when Close begins.
 	ready atomic.Bool
 	// lastUse is when the last request began or ended, in Unix nanoseconds; open counts the

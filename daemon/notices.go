@@ -14,6 +14,7 @@ const (
 	noticeCorrupt     = "spool_corrupt"
 	noticeSpool       = "spool_trouble"
 	noticeMode        = "mode"
+	noticeBackup      = "backup"
 )
 
 // notify adds and clears the worker's notices by the current state.
@@ -30,6 +31,8 @@ func (w *Worker) notify(ctx context.Context) {
 		"claude-mem: %d spooled deliveries could not be read and were set aside in %s/corrupt.", corrupt, w.inbox.spool.Dir))
 	trouble := w.inbox.state()
 	w.notice(ctx, noticeSpool, trouble != nil, fmt.Sprintf("claude-mem: spooled deliveries cannot be taken in: %v", trouble))
+	failed := w.backupFailure()
+	w.notice(ctx, noticeBackup, failed != nil, fmt.Sprintf("claude-mem: the daily backup of the memory fails: %v", failed))
 	w.clearUnchosen(ctx)
 	_, err = w.settings.mode()
 	w.notice(ctx, noticeMode, err != nil, fmt.Sprintf("claude-mem: the mode in the settings cannot be used; %q is used instead: %v", mode.Default, err))

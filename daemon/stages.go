@@ -48,7 +48,9 @@ type stages struct {
 // spooled events are stored, so that it sees whole turns.
 func (w *Worker) openStages(ctx context.Context) error {
 	var err error
-	if w.store, err = store.Open(ctx, filepath.Join(w.cfg.DataDir, databaseName), store.Options{Clock: w.cfg.Clock, Logger: w.log}); err != nil {
+	if w.store, err = store.Open(ctx, filepath.Join(w.cfg.DataDir, databaseName), store.Options{
+		Clock: w.cfg.Clock, Logger: w.log, BeforeMigration: w.beforeMigration,
+	}); err != nil {
 		return err
 	}
 	w.opened("store", func(context.Context) error { return w.store.Close() })

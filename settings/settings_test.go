@@ -421,7 +421,7 @@ func TestOlderFileRestricts(t *testing.T) {
 // TestLaterSettings checks that settings that nothing reads yet are refused.
 func TestLaterSettings(t *testing.T) {
 	dir := t.TempDir()
-	for _, key := range []string{"RETENTION_DAYS", "BACKUP_KEEP"} {
+	for _, key := range []string{"RETENTION_DAYS"} {
 		if err := Set(dir, key, "5"); claudemem.CodeOf(err) != claudemem.CodeInvalid || !strings.Contains(err.Error(), "not available yet") {
 			t.Errorf("%s: %v", key, err)
 		}

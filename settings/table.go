@@ -171,7 +171,7 @@ var table = [...]Setting{
 	{Key: KeyRequireToken, Default: "auto", Safe: "true", Group: "worker", Kind: Choice, Choices: "auto true false", Help: "clients on the port must send the token; auto: only where the system cannot tell users apart"},
 	{Key: KeyIdleExitMinutes, Default: "30", Group: "worker", Kind: Minutes, Help: "idle time after which the worker exits; 0: never"},
 	{Key: KeyRetentionDays, Later: true, Default: "0", Group: "worker", Kind: Days, Help: "age at which records are deleted; 0: never"},
-	{Key: KeyBackupKeep, Later: true, Default: "3", Group: "worker", Kind: Integer, Help: "number of backups to keep"},
+	{Key: KeyBackupKeep, Default: "3", Group: "worker", Kind: Integer, Help: "number of daily backups to keep, fewer if they take more than 64 MB and twice the database; 0: no backups"},
 	{Key: KeyLogLevel, Default: "info", Group: "worker", Kind: Choice, Choices: "debug info warn error", Help: "minimum level of messages in the worker's log"},
 }
 
