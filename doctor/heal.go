@@ -9,7 +9,9 @@ import (
 	"slices"
 	"time"
 
+	"claudemem/backup"
 	"claudemem/daemon"
+	"claudemem/settings"
 	"claudemem/wire"
 )
 
@@ -66,6 +68,10 @@ func apply(ctx context.Context, cfg Config, r Remedy, wanted []Finding) error {
 		if _, err := daemon.Stop(ctx, cfg.DataDir, stopLimit); err != nil {
 			return err
 		}
+	case RemedyBackup:
+		keep := newExam(ctx, cfg).settings().Int(settings.KeyBackupKeep)
+		_, err := backup.Make(ctx, cfg.DataDir, max(1, keep), time.Now())
+		return err
 	case RemedyReindex:
 		_, err := daemon.Reindex(ctx, cfg.DataDir, func(int, int) {})
 		return err

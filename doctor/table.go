@@ -51,12 +51,14 @@ const (
 	RemedyRestart Remedy = "restart"
 	// RemedyStart starts the worker, which takes in the spool.
 	RemedyStart Remedy = "start"
+	// RemedyBackup makes a backup.
+	RemedyBackup Remedy = "backup"
 	// RemedyReindex rebuilds the search index.
 	RemedyReindex Remedy = "reindex"
 )
 
 // remedies are in the order in which Heal applies them.
-var remedies = []Remedy{RemedyModes, RemedyMarks, RemedyRestart, RemedyStart, RemedyReindex}
+var remedies = []Remedy{RemedyModes, RemedyMarks, RemedyRestart, RemedyStart, RemedyBackup, RemedyReindex}
 
 // Kinds returns the problems that any check may find, then those of each check.
 func Kinds() []Kind {
@@ -236,6 +238,12 @@ func Checks() []Check {
 				"chmod 600 {dir}/memory.db", RemedyModes},
 			{"database-log-large", Warn, "The write-ahead log of the database is large: a reader keeps SQLite from copying it into memory.db.",
 				"claude-mem worker restart", ""},
+		}},
+		{"backups", "the newest backup of memory.db, compared with the newest event", reading, inDataDir(checkBackups), []Kind{
+			{"backup-missing", Warn, "The memory is older than two days and has no backup: the worker could not make one.",
+				"claude-mem backup", RemedyBackup},
+			{"backup-old", Warn, "The newest backup is more than two days older than the newest event, although the worker makes one a day.",
+				"claude-mem backup", RemedyBackup},
 		}},
 		{"books", "received = processed + skipped + failed + pending + processing + forgotten, and the other invariants of the queue's counters", reading, checkBooks, []Kind{
 			{"books-unbalanced", Fail, "The counters of the queue do not balance: an event was lost or counted twice, a bug in claude-mem.",
