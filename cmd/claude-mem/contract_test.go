@@ -298,6 +298,9 @@ var contractCases = []struct{ command, args string }{
 	{"claude-mem install", "install --settings --dry-run"},
 	{"claude-mem uninstall", "uninstall --dry-run"},
 	{"claude-mem doctor", "doctor"},
+	{"claude-mem backup", "backup"},
+	{"claude-mem restore", "restore --list"},
+	{"claude-mem restore", "restore --yes"}, // last: it removes the index
 }
 
 // contractScripts are the commands that need processes of their own: scenarios check them.
