@@ -190,7 +190,7 @@ func TestMistakeDisproved(t *testing.T) {
 			s.run("./gradlew test --rerun-tasks", "BUILD SUCCESSFUL in 4s")
 			s.say("At first I suspected the clock, but the tests fail with a fixed clock too. The actual cause is the shared port: two test classes start a fake SMTP server on 2525 and Gradle runs them in parallel.")
 		}, stored: []string{`SMTP server on 2525`}, refused: []string{`(cause|because)[^.]{0,20} the clock`}},
-		{name: "a decision that is reversed in the next session", open: true, act: func(s *script) {
+		{name: "a decision that is reversed in the next session", act: func(s *script) {
 			s.have(map[string]string{"Outbox.kt": queueKotlin})
 			s.ask("let's store the outbox in Redis instead of Postgres")
 			s.edit("Outbox.kt", "private val waiting = ArrayDeque<Mail>()", "private val waiting = RedisQueue<Mail>(\"outbox\")")

@@ -180,6 +180,7 @@ func (b *Builder) Context(ctx context.Context, req claudemem.ContextRequest) (cl
 	} else if req.Source != sourceResume { // What else there is, is no news to a session that goes on.
 		all = r.shelf(t)
 	}
+	leaveReversed(sections)
 	passOn(sections)
 	return b.finish(start, req, sections, skipped, all), nil
 }

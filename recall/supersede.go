@@ -3,8 +3,10 @@ package recall
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"claudemem"
+	"claudemem/text"
 )
 
 // withoutSuperseded returns the stored and related observations without those that a later
@@ -36,4 +38,44 @@ func (r *run) withoutSuperseded(stored []claudemem.Observation, related []claude
 	stored = slices.DeleteFunc(slices.Clone(stored), func(o claudemem.Observation) bool { return gone(&o) })
 	related = slices.DeleteFunc(slices.Clone(related), func(f claudemem.Related) bool { return gone(f.Observation) })
 	return stored, related, superseded
+}
+
+// leaveReversed leaves out the lines of sessions that tell of nothing but work which later
+// records reverse: nothing says in their own text that it does not hold any more. One that
+// tells of other work too, or has a next step, stays and is marked by passOn.
+func leaveReversed(sections []section) {
+	reversed := map[claudemem.SessionID][]line{}
+	for _, s := range sections {
+		for _, l := range s.superseded {
+			reversed[l.session] = append(reversed[l.session], l)
+		}
+	}
+	for i := range sections {
+		if s := &sections[i]; s.name == layerSessions {
+			s.lines = slices.DeleteFunc(slices.Clone(s.lines), func(l line) bool { return tellsOnly(l.text, reversed[l.session]) })
+		}
+	}
+}
+
+// tellsOnly reports whether each statement of a session's line is told by one of the
+// observations. A line that only has the request does not tell what was done.
+func tellsOnly(said string, observations []line) bool {
+	if len(observations) == 0 || strings.HasPrefix(said, askedStart) || strings.Contains(said, nextMark) {
+		return false
+	}
+	said, _, _ = strings.Cut(said, askedMark)
+	statements := 0
+	for _, sentence := range text.Sentences(said, func(string) bool { return true }) {
+		for clause := range strings.SplitSeq(strings.TrimRight(sentence, ".… "), "; ") {
+			if clause = strings.TrimSpace(clause); clause == "" {
+				continue
+			}
+			words := wordsOf(clause)
+			if !slices.ContainsFunc(observations, func(o line) bool { return containsFold(o.text, clause) || echoes(words, wordsOf(o.text)) }) {
+				return false
+			}
+			statements++
+		}
+	}
+	return statements > 0
 }

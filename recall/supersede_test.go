@@ -9,7 +9,7 @@ import (
 )
 
 // TestSupersededIsNotCurrent checks that what a later record reverses is not in the block,
-// pinned or related or newest, and that its session's line says so.
+// pinned or related or newest, and that its session's line, which tells more, says so.
 func TestSupersededIsNotCurrent(t *testing.T) {
 	by := func(id claudemem.ObservationID, o claudemem.Observation) claudemem.Observation {
 		o.SupersededBy = id
@@ -20,7 +20,7 @@ func TestSupersededIsNotCurrent(t *testing.T) {
 	m := &memory{
 		digests: []claudemem.SessionDigest{
 			session(2, time.Hour, &claudemem.Summary{Completed: "Moved sessions to Postgres"}),
-			session(1, 3*time.Hour, &claudemem.Summary{Completed: "Sessions live in Redis with a day's expiry now"}),
+			session(1, 3*time.Hour, &claudemem.Summary{Completed: "Sessions live in Redis with a day's expiry now. The mailer has a queue of its own"}),
 		},
 		observed: []claudemem.Observation{
 			pinned(by(4, observation(2, 1, 3*time.Hour, "Cache warms at the start", ""))),
@@ -47,9 +47,49 @@ func TestSupersededIsNotCurrent(t *testing.T) {
 			t.Errorf("the block has %q:\n%s", gone, got.Text)
 		}
 	}
-	for _, want := range []string{"Moved sessions to Postgres; Redis lost them", "(S2, #4)", "Uploads are not retried any more", "expiry now (S1) (superseded by #4)"} {
+	for _, want := range []string{"Moved sessions to Postgres; Redis lost them", "(S2, #4)", "Uploads are not retried any more", "expiry now. The mailer has a queue of its own (S1) (superseded by #4)"} {
 		if !strings.Contains(got.Text, want) {
 			t.Errorf("the block lacks %q:\n%s", want, got.Text)
+		}
+	}
+}
+
+// TestSessionOfReversedWorkIsLeftOut: a session whose line tells of superseded work alone has
+// none; what else it tells, does next or was asked for keeps the line.
+func TestSessionOfReversedWorkIsLeftOut(t *testing.T) {
+	redis := observation(1, 1, 3*time.Hour, "The outbox is kept in Redis now, because it survives a restart", "")
+	redis.SupersededBy = 3
+	cache := observation(2, 1, 3*time.Hour, "The cache of templates is in Redis too", "")
+	also := cache
+	also.SupersededBy = 3
+	for name, tt := range map[string]struct {
+		turn   claudemem.Summary
+		second claudemem.Observation
+		stays  string
+	}{
+		"alone":              {turn: claudemem.Summary{Request: "use Redis", Completed: redis.Title + ". `go test ./...` passes; edited outbox.go"}},
+		"several":            {turn: claudemem.Summary{Completed: redis.Title + "; " + cache.Title}, second: also},
+		"one of two":         {turn: claudemem.Summary{Completed: redis.Title + "; " + cache.Title}, second: cache, stays: "(superseded by #3)"},
+		"with a next step":   {turn: claudemem.Summary{Completed: redis.Title, NextSteps: "Measure the mailer."}, stays: "(superseded by #3)"},
+		"only a request":     {turn: claudemem.Summary{Request: redis.Title}, stays: askedStart},
+		"of another session": {turn: claudemem.Summary{Completed: "Mails are sent in batches of fifty"}, stays: "fifty (S1)"},
+	} {
+		m := &memory{
+			digests: []claudemem.SessionDigest{
+				session(2, time.Hour, &claudemem.Summary{Completed: "The outbox is a table in Postgres now"}),
+				session(1, 3*time.Hour, &tt.turn),
+			},
+			observed: []claudemem.Observation{observation(3, 2, time.Hour, "The outbox is a table in Postgres now", ""), redis},
+		}
+		if tt.second.ID != 0 {
+			m.observed = append(m.observed, tt.second)
+		}
+		lines := sessionLinesOf(t, m, 0)
+		switch {
+		case tt.stays == "" && (len(lines) != 1 || !strings.Contains(lines[0], "Postgres")):
+			t.Errorf("%s: got %q, want the later session alone", name, lines)
+		case tt.stays != "" && (len(lines) != 2 || !strings.Contains(lines[1], tt.stays)):
+			t.Errorf("%s: got %q, want the earlier session with %q", name, lines, tt.stays)
 		}
 	}
 }
