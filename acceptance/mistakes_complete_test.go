@@ -2,7 +2,10 @@
 
 package acceptance
 
-import "testing"
+import (
+	"testing"
+	"time"
+)
 
 const queueKotlin = `package shop.mail
 
@@ -173,16 +176,24 @@ func TestMistakeSubagent(t *testing.T) {
 // TestMistakeDisproved: a guess that the session disproves is not stored as true, and a
 // decision that a later one reverses is not told as the one that holds.
 func TestMistakeDisproved(t *testing.T) {
-	playAll(t, []play{
-		{name: "the user corrects a guess", act: func(s *script) {
+	// The guess is distilled together with its correction, or was stored before it.
+	corrects := func(between func(s *script)) func(s *script) {
+		return func(s *script) {
 			s.have(map[string]string{"Outbox.kt": queueKotlin})
 			s.ask("why do mails get lost at midnight?")
 			s.view("Outbox.kt", 0, 0)
 			s.say("Mails get lost because the outbox overflows: `offer` returns false when 1,000 are waiting.")
+			between(s)
 			s.ask("no, it never has more than 20 at that time. Look at the cron job.")
 			s.run("crontab -l", "0 0 * * * systemctl restart mail-worker")
 			s.say("You are right, it is not the limit. Cron restarts the worker at midnight, and what is in memory then is gone, because nothing is persisted.")
-		}, stored: []string{`cron restarts the worker at midnight`}, refused: []string{`^discovery: [^\n]*because the outbox overflows`}, outdated: []string{`outbox overflows`}},
+		}
+	}
+	playAll(t, []play{
+		{name: "the user corrects a guess", act: corrects(func(*script) {}),
+			stored: []string{`cron restarts the worker at midnight`}, shown: []string{`cron restarts`}, outdated: []string{`outbox overflows`}},
+		{name: "the user corrects a guess that is stored", act: corrects(func(s *script) { s.settle(time.Minute) }),
+			stored: []string{`because the outbox overflows`, `cron restarts the worker at midnight`}, shown: []string{`cron restarts`}, outdated: []string{`outbox overflows`}},
 		{name: "the agent corrects itself in its message", act: func(s *script) {
 			s.have(map[string]string{"Outbox.kt": queueKotlin})
 			s.ask("the mail tests are flaky, why?")
