@@ -75,43 +75,28 @@ func AppendUnquoted(dst, body []byte) []byte {
 	from := len(dst)
 	dst = slices.Grow(dst, len(body)+8) // copyPlain writes up to seven bytes more
 	for i := 0; i < len(body); {
-		n := copyPlain(dst[len(dst):cap(dst)], body[i:])
-		dst = dst[:len(dst)+n]
-		i += n + 1
-		if i >= len(body) {
-			break
+		to := dst[:cap(dst)]
+		read, written := copyPlain(to[len(dst):], body[i:])
+		dst = to[:len(dst)+written]
+		i += read
+		if i+1 >= len(body) {
+			break // at the end, or at a backslash with nothing behind it
 		}
-		c := body[i]
-		i++
-		switch c {
-		case 'n':
-			dst = append(dst, '\n')
-		case 't':
-			dst = append(dst, '\t')
-		case 'r':
-			dst = append(dst, '\r')
-		case 'b':
-			dst = append(dst, '\b')
-		case 'f':
-			dst = append(dst, '\f')
-		case 'u':
-			r, ok := hex4(body[i:])
-			if !ok {
-				dst = utf8.AppendRune(dst, utf8.RuneError) // three bytes for two: the room for copyPlain shrinks
-				dst = slices.Grow(dst, len(body)-i+8)
-				continue
-			}
-			i += 4
-			if utf16.IsSurrogate(r) && bytes.HasPrefix(body[i:], []byte(`\u`)) {
-				if low, ok := hex4(body[i+2:]); ok && utf16.DecodeRune(r, low) != utf8.RuneError {
-					r = utf16.DecodeRune(r, low)
-					i += 6
-				}
-			}
-			dst = utf8.AppendRune(dst, r) // writes U+FFFD for a surrogate
-		default:
-			dst = append(dst, c)
+		i += len(`\u`)
+		r, ok := hex4(body[i:])
+		if !ok {
+			dst = utf8.AppendRune(dst, utf8.RuneError) // three bytes for two: the room for copyPlain shrinks
+			dst = slices.Grow(dst, len(body)-i+8)
+			continue
 		}
+		i += 4
+		if utf16.IsSurrogate(r) && bytes.HasPrefix(body[i:], []byte(`\u`)) {
+			if low, ok := hex4(body[i+2:]); ok && utf16.DecodeRune(r, low) != utf8.RuneError {
+				r = utf16.DecodeRune(r, low)
+				i += 6
+			}
+		}
+		dst = utf8.AppendRune(dst, r) // writes U+FFFD for a surrogate
 	}
 	if utf8.Valid(dst[from:]) {
 		return dst
@@ -119,25 +104,48 @@ func AppendUnquoted(dst, body []byte) []byte {
 	return append(dst[:from], string([]rune(string(dst[from:])))...) // an invalid byte is a U+FFFD
 }
 
-// copyPlain copies the bytes before the first backslash of from, or all of it, and
-// returns how many they are. It copies eight bytes at once: to has to be as long as
-// from, and bytes of it behind the result may be overwritten.
-func copyPlain(to, from []byte) int {
+// copyPlain copies the bytes before the first \u of from, or before a backslash at its
+// end, and decodes the other escapes among them. It returns how many bytes they are in
+// from and in to. It copies eight bytes at once: to has to be longer than from by eight,
+// and bytes of it behind the result may be overwritten.
+func copyPlain(to, from []byte) (read, written int) {
 	const backslashes = '\\' * ones
-	i := 0
-	for ; i+8 <= len(from); i += 8 {
-		w := binary.LittleEndian.Uint64(from[i:])
-		binary.LittleEndian.PutUint64(to[i:], w)
-		if found := ((w ^ backslashes) - ones) &^ (w ^ backslashes) & highs; found != 0 {
-			return i + bits.TrailingZeros64(found)/8
+	i, n := 0, 0
+	for i < len(from) {
+		if i+8 <= len(from) {
+			w := binary.LittleEndian.Uint64(from[i:])
+			binary.LittleEndian.PutUint64(to[n:], w)
+			found := ((w ^ backslashes) - ones) &^ (w ^ backslashes) & highs
+			if found == 0 {
+				i, n = i+8, n+8
+				continue
+			}
+			plain := bits.TrailingZeros64(found) / 8
+			i, n = i+plain, n+plain
+		} else if from[i] != '\\' {
+			to[n] = from[i]
+			i, n = i+1, n+1
+			continue
 		}
+		if i+1 >= len(from) {
+			break
+		}
+		c := from[i+1]
+		if c == 'u' {
+			break
+		}
+		if c >= 'b' && c <= 't' {
+			c = unescaped[c-'b']
+		}
+		to[n] = c
+		i, n = i+2, n+1
 	}
-	for i < len(from) && from[i] != '\\' {
-		to[i] = from[i]
-		i++
-	}
-	return i
+	return i, n
 }
+
+// unescaped has the bytes that the escapes \b to \t stand for: letters that are none
+// stand for themselves.
+const unescaped = "\bcde\fghijklm\nopq\rs\t"
 
 // hex4 parses the four hexadecimal digits of a \u escape; false if there are none.
 func hex4(b []byte) (rune, bool) {
