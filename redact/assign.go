@@ -109,8 +109,8 @@ func secretAssigned(s string, a assignment, op, opEnd int) (span, bool) {
 		end := a.valueStart
 		if q, ok := quoteAt(s, end); ok {
 			end = q.end(s)
-		} else {
-			end = bareEnd(s, end, end+maxValue, &codeStops)
+		} else if end = bareEnd(s, end, end+maxValue, &codeStops); end < len(s) && s[end] == '(' {
+			return span{}, false // a call
 		}
 		if a.name = nameBeside(s, a.nameStart, end); a.name != "" {
 			a.family = nameFamily(a.name)
@@ -135,9 +135,6 @@ func (a assignment) vendorSecret(s string) (span, bool) {
 	i := a.valueStart
 	for limit := min(len(s), i+maxQuotes); i < limit && classes[s[i]]&classToken == 0 && oneOf(s[i], " \"'`\\"); {
 		i++
-	}
-	if len(s)-i < minVendor || !tokenBytes(s[i:i+8]) {
-		return span{}, false
 	}
 	rule, end := vendorToken(a.name, s, i)
 	return span{i, end, rule}, end > 0

@@ -27,37 +27,40 @@ func secretNamed(name, v string) string {
 // vendorToken returns the rule and the end of the token at i that a kind with one of
 // its Names in name has; "" and -1 for none.
 func vendorToken(name, s string, i int) (rule string, end int) {
-	if len(s)-i < minVendor || len(name) > maxName || !tokenBytes(s[i:i+8]) {
+	if len(s)-i < minVendor {
 		return "", -1
 	}
-	for j := 0; j+1 < len(name); j++ {
-		n := nameHeads[keyOf(name[j], name[j+1])]
-		if n == 0 {
-			continue
+	found := eachVendor(name, func(k *Kind) (ok bool) {
+		if k.Flags&Quoted == 0 && tokenBytes(s[i:i+8]) {
+			end, ok = k.MatchBody(s, i)
+			ok = ok && k.RandomEnough(s[i:end])
+			rule = k.Rule
 		}
-		for entries := bucketOf(n, nameBuckets, nameList, nameSize); entries != ""; entries = entries[nameSize:] {
-			k := &Kinds[entries[entryKind]]
-			if k.Flags&Quoted != 0 || !HasPrefixFold(name[j:], k.Names[entries[entryStart]:entries[entryEnd]]) {
-				continue
-			}
-			if end, ok := k.MatchBody(s, i); ok && k.RandomEnough(s[i:end]) {
-				return k.Rule, end
-			}
-		}
+		return ok
+	})
+	if !found {
+		return "", -1
 	}
-	return "", -1
+	return rule, end
 }
 
 // namesVendor reports whether a name has one of the Names of Kinds.
-func namesVendor(name string) bool {
-	for j := 0; j+1 < len(name) && len(name) <= maxName; j++ {
-		n := nameHeads[keyOf(name[j], name[j+1])]
-		if n == 0 {
+func namesVendor(name string) bool { return eachVendor(name, func(*Kind) bool { return true }) }
+
+// eachVendor calls visit with each kind that has one of its Names in name until visit
+// returns true, and reports whether it has.
+func eachVendor(name string, visit func(k *Kind) bool) bool {
+	if len(name) > maxName {
+		return false
+	}
+	for j := 1; j+1 < len(name); j++ {
+		n := nameHeads[keyOf(name[j-1], name[j])]
+		if n == 0 || nameThirds[n]>>(name[j+1]&31)&1 == 0 {
 			continue
 		}
 		for entries := bucketOf(n, nameBuckets, nameList, nameSize); entries != ""; entries = entries[nameSize:] {
 			k := &Kinds[entries[entryKind]]
-			if HasPrefixFold(name[j:], k.Names[entries[entryStart]:entries[entryEnd]]) {
+			if HasPrefixFold(name[j-1:], k.Names[entries[entryStart]:entries[entryEnd]]) && visit(k) {
 				return true
 			}
 		}
@@ -146,7 +149,11 @@ func nameBeside(s string, start, end int) string {
 // blockLabel returns the label of a variable of Terraform whose brace follows:
 // variable "db_password" {; "" for none.
 func blockLabel(before string) string {
-	before = strings.TrimRight(before, " \t\"\\")
+	before = strings.TrimRight(before, " \t")
+	if !strings.HasSuffix(before, `"`) {
+		return ""
+	}
+	before = strings.TrimRight(before, `"\`)
 	open := strings.LastIndexByte(before, '"')
 	if open < 0 || !strings.HasSuffix(strings.TrimRight(before[:open], ` \`), "variable") {
 		return ""

@@ -1,6 +1,9 @@
 package redact
 
-import "unsafe"
+import (
+	"strings"
+	"unsafe"
+)
 
 // MaskStart begins every mask.
 const MaskStart = "[redacted:"
@@ -63,10 +66,13 @@ func Count(counts *map[string]int, rule string) {
 
 // dirty reports whether s has a tag or a secret. typed: the user typed it.
 func dirty(s string, typed bool) bool {
-	tags := tagReader{s: s}
-	_, t, found := tags.next()
-	if found && t.plain {
-		return true
+	found := false
+	if strings.IndexByte(s, '<') >= 0 || strings.Contains(s, tagStarts[1]) {
+		var t tag
+		tags := tagReader{s: s}
+		if _, t, found = tags.next(); found && t.plain {
+			return true
+		}
 	}
 	var sc scanner
 	if _, found := sc.next(s); found {

@@ -16,19 +16,29 @@ var update = flag.Bool("update", false, "write prefixes.go")
 type builder struct {
 	size    int
 	entries [1 << 10][]byte
+	thirds  [1 << 10]uint32 // the bytes beside the two of the key
 }
 
-func (b *builder) add(key int, entry ...byte) { b.entries[key] = append(b.entries[key], entry...) }
+// add adds an entry. third is the byte beside those of its key, anyByte if it has none.
+func (b *builder) add(key int, third byte, entry ...byte) {
+	b.entries[key] = append(b.entries[key], entry...)
+	if third == anyByte {
+		b.thirds[key] = ^uint32(0)
+	} else {
+		b.thirds[key] |= 1 << (third & 31)
+	}
+}
 
-// parts returns the three texts of an index.
-func (b *builder) parts(t *testing.T) (heads, buckets, list []byte) {
-	heads = make([]byte, len(b.entries))
+// parts returns the three texts of an index, and its thirds.
+func (b *builder) parts(t *testing.T) (heads, buckets, list []byte, thirds []uint32) {
+	heads, thirds = make([]byte, len(b.entries)), make([]uint32, 1)
 	buckets = []byte{0, 0}
 	for key, entries := range b.entries {
 		if len(entries) == 0 {
 			continue
 		}
 		heads[key] = byte(len(buckets) / 2)
+		thirds = append(thirds, b.thirds[key])
 		list = append(list, entries...)
 		end := len(list) / b.size
 		buckets = append(buckets, byte(end>>8), byte(end))
@@ -36,7 +46,7 @@ func (b *builder) parts(t *testing.T) (heads, buckets, list []byte) {
 	if len(buckets)/2 > 256 {
 		t.Fatalf("%d buckets do not fit into bytes", len(buckets)/2)
 	}
-	return heads, buckets, list
+	return heads, buckets, list, append(thirds, make([]uint32, 256-len(thirds))...)
 }
 
 // eachWord calls visit with the bounds of each word of a text.
@@ -74,11 +84,11 @@ func TestPrefixIndex(t *testing.T) {
 			if anchor > 1 {
 				third = prefix[anchor-2] & 31
 			}
-			prefixes.add(keyOf(prefix[anchor-1], c), byte(k), byte(start), byte(end), byte(anchor), third)
+			prefixes.add(keyOf(prefix[anchor-1], c), third, byte(k), byte(start), byte(end), byte(anchor), third)
 		})
 		eachWord(Kinds[k].Names, func(start, end int) {
 			name := Kinds[k].Names[start:end]
-			names.add(keyOf(name[0], name[1]), byte(k), byte(start), byte(end))
+			names.add(keyOf(name[0], name[1]), name[2], byte(k), byte(start), byte(end))
 		})
 	}
 	for c := range 256 {
@@ -110,10 +120,17 @@ func TestPrefixIndex(t *testing.T) {
 		name string
 		*builder
 	}{{"prefix", &prefixes}, {"name", &names}} {
-		heads, buckets, list := index.parts(t)
+		heads, buckets, list, thirds := index.parts(t)
 		write(index.name+"Heads", heads)
 		write(index.name+"Buckets", buckets)
 		write(index.name+"List", list)
+		fmt.Fprintf(&b, "\nvar %sThirds = [256]uint32{", index.name)
+		for n, mask := range thirds {
+			if mask != 0 {
+				fmt.Fprintf(&b, "\n\t%d: %#08x,", n, mask)
+			}
+		}
+		b.WriteString("\n}\n")
 	}
 	if *update {
 		if err := os.WriteFile("prefixes.go", b.Bytes(), 0o644); err != nil {

@@ -134,7 +134,7 @@ func (sc *scanner) scan(s string) (span, bool) {
 		kind := anchors[s[i]]
 		var found span
 		ok := false
-		if kind&anchorToken != 0 && i > 0 && prefixHeads[keyOf(s[i-1], s[i])] != 0 {
+		if kind&anchorToken != 0 {
 			if found, ok = secretToken(s, i); ok && found.start >= from {
 				return found, true
 			}
@@ -166,8 +166,12 @@ func (sc *scanner) scan(s string) (span, bool) {
 			if i+1 < len(s) && (s[i+1] == 'e' || s[i+1] == 'a') {
 				found, ok = secretAtB(s, i)
 			}
-		case anchorWord, anchorKey:
+		case anchorWord:
 			found, ok = secretAtWord(s, i)
+		case anchorKey: // kEY, BY and ENV stand before a blank, tOKen not
+			if i+1 < len(s) && (s[i+1] == ' ' || s[i+1] == '\t' || s[i+1]|0x20 == 'e') {
+				found, ok = secretAtWord(s, i)
+			}
 		case anchorTag:
 			if i > 0 && s[i-1] == '<' {
 				found, ok = secretElement(s, i-1)

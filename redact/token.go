@@ -7,7 +7,8 @@ import "strings"
 // table. The scanner finds a prefix by the two bytes that end at its anchor, its first
 // rarest byte, and a name by its first two. heads has the number of a bucket for each
 // keyOf, from 1, buckets two bytes for the end of each bucket, list an entry of these
-// bytes for each prefix or name.
+// bytes for each prefix or name. thirds has for each bucket the bytes that its prefixes
+// have before these two, or its names behind them, as bits of their low five bits.
 const (
 	entryKind   = iota // index in Kinds
 	entryStart         // in Prefixes or Names of the kind
@@ -36,7 +37,7 @@ func secretToken(s string, i int) (span, bool) {
 		return span{}, false
 	}
 	n := prefixHeads[keyOf(s[i-1], s[i])]
-	if n == 0 {
+	if n == 0 || i > 1 && prefixThirds[n]>>(s[i-2]&31)&1 == 0 {
 		return span{}, false
 	}
 	for entries := bucketOf(n, prefixBuckets, prefixList, prefixSize); entries != ""; entries = entries[prefixSize:] {
