@@ -6,8 +6,11 @@ import (
 )
 
 // Text redacts a text that is no event, such as a learning: it strips tags with
-// their private content, masks secrets with the full rules and truncates to maxText.
-func (in *Intake) Text(s string) string { return redact.TruncateMiddle(clean(s), maxText) }
+// their private content, as in a prompt also those that are not written plainly, masks
+// secrets with the full rules and truncates to maxText.
+func (in *Intake) Text(s string) string {
+	return redact.TruncateMiddle(clean(redact.StripTyped(s)), maxText)
+}
 
 // clean strips tags and masks secrets.
 func clean(text string) string {

@@ -10,6 +10,11 @@ func TestText(t *testing.T) {
 	tests := []struct{ name, text, want string }{
 		{"plain", "Amounts are whole cents.", "Amounts are whole cents."},
 		{"private", "The port is 3000.<private> Ada pays.</private>", "The port is 3000."},
+		{"open", "The port is 3000. <private> Ada pays.", "The port is 3000."},
+		{"open, in XML", "The port is 3000. &lt;private&gt; Ada pays.", "The port is 3000."},
+		{"open, of full width", "The port is 3000. ＜private＞ Ada pays.", "The port is 3000."},
+		{"open, with a no-break space", "The port is 3000. <\u00a0private> Ada pays.", "The port is 3000."},
+		{"open, with an invisible character", "The port is 3000. <pri\u200bvate> Ada pays.", "The port is 3000."},
 		{"wholly private", "<private>all of it</private>", ""},
 	}
 	for _, tt := range tests {
