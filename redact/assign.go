@@ -48,7 +48,7 @@ func secretAtAssign(s string, i int) (span, bool) {
 			opEnd++
 		}
 	} else {
-		if i > 0 && oneOf(s[i-1], "=:!<>~") {
+		if i > 0 && marks[s[i-1]]&markOperator != 0 {
 			return span{}, false
 		}
 		switch next {
@@ -87,7 +87,7 @@ func secretAtBackslash(s string, i int) (span, bool) {
 // s[op:opEnd]; false if its value is no secret.
 func secretAssigned(s string, a assignment, op, opEnd int) (span, bool) {
 	end := op
-	for end > 0 && oneOf(s[end-1], "?|+&") { // ?= ||= +=
+	for end > 0 && marks[s[end-1]]&markBeforeOperator != 0 { // ?= ||= +=
 		end--
 	}
 	a.nameStart, a.name = nameBefore(s, end)
@@ -133,7 +133,7 @@ func (a assignment) vendorSecret(s string) (span, bool) {
 		return span{}, false
 	}
 	i := a.valueStart
-	for limit := min(len(s), i+maxQuotes); i < limit && classes[s[i]]&classToken == 0 && oneOf(s[i], " \"'`\\"); {
+	for limit := min(len(s), i+maxQuotes); i < limit && marks[s[i]]&markBeforeToken != 0; {
 		i++
 	}
 	rule, end := vendorToken(a.name, s, i)
@@ -147,7 +147,7 @@ func nameBefore(s string, end int) (int, string) {
 	for end > limit && (s[end-1] == ' ' || s[end-1] == '\t') {
 		end--
 	}
-	for end > limit && oneOf(s[end-1], "\"'`]\\") {
+	for end > limit && marks[s[end-1]]&markBehindName != 0 {
 		end--
 	}
 	start := end
@@ -176,7 +176,27 @@ func familyBefore(s string, start int, name string) family {
 	return fam
 }
 
-// oneOf is strings.IndexByte(chars, c) >= 0, without a call for a few chars.
+// Marks of bytes beside operators, of which the scanner looks at many.
+const (
+	markOperator       = 1 << iota // before an '=' that assigns nothing: = : ! < > ~
+	markBeforeOperator             // ?= |= += &=
+	markBeforeToken                // blank, quotes and backslash
+	markBehindName                 // quotes, bracket and backslash
+	markBeforeUser                 // blanks, quotes, = and :
+)
+
+const markQuote = markBeforeToken | markBehindName | markBeforeUser
+
+var marks = [256]byte{
+	'=': markOperator | markBeforeUser, ':': markOperator | markBeforeUser, '!': markOperator, '<': markOperator, '>': markOperator, '~': markOperator,
+	'?': markBeforeOperator, '|': markBeforeOperator, '+': markBeforeOperator, '&': markBeforeOperator,
+	' ': markBeforeToken | markBeforeUser, '\t': markBeforeUser, '\n': markBeforeUser,
+	'"': markQuote, '\'': markQuote, '`': markQuote, '\\': markBeforeToken | markBehindName, ']': markBehindName,
+}
+
+// oneOf is strings.IndexByte(chars, c) >= 0 for a few chars.
+//
+//go:noinline
 func oneOf(c byte, chars string) bool {
 	for i := range len(chars) {
 		if chars[i] == c {

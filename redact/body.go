@@ -22,10 +22,13 @@ func (k *Kind) MatchBody(s string, i int) (end int, ok bool) {
 // matchStart is MatchBody without what exceeds maxRun; open is the class of the
 // run that goes on, 0 for none.
 func (k *Kind) matchStart(s string, i int) (end int, open uint16, ok bool) {
-	if k.Body == "" {
+	_, body := k.Forms()
+	if body == "" {
 		return i, 0, ends(s, i, 0, k)
 	}
-	for form := range strings.FieldsSeq(k.Body) {
+	for more := true; more; {
+		var form string
+		form, body, more = strings.Cut(body, " ")
 		at, class, openRun, matched := matchForm(s, i, form)
 		if !matched || openRun == 0 && !ends(s, at, class, k) || ok && at <= end {
 			continue
@@ -57,7 +60,7 @@ func ends(s string, i int, class uint16, k *Kind) bool {
 	switch {
 	case k.Flags&Alone != 0:
 		return strings.IndexByte(" \t\r\n\v\f\"'`;", c) >= 0 || c == '\\' && i+1 < len(s) && (s[i+1] == 'n' || s[i+1] == 'r')
-	case k.Names != "" || k.Near != "":
+	case k.Names != "":
 		return !isAlnum(c) && strings.IndexByte("_+=-", c) < 0
 	}
 	return !isAlnum(c) && c != '_' && classes[c]&class == 0
@@ -211,9 +214,13 @@ func isAlnum(c byte) bool { return classes[c]&classAlnum != 0 }
 func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 
 // only reports whether all bytes of s are of class.
+//
+//go:noinline
 func only(s string, class uint16) bool { return runEnd(s, 0, class) == len(s) }
 
 // runEnd returns where the run of class that starts at i ends.
+//
+//go:noinline
 func runEnd(s string, i int, class uint16) int {
 	for i < len(s) && classes[s[i]]&class != 0 {
 		i++

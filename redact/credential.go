@@ -262,7 +262,7 @@ func secretFlag(s string, i, start int) (span, bool) {
 func curlUser(s string, i int) (span, bool) {
 	start := i
 	limit := max(0, i-maxName)
-	for start > limit && !oneOf(s[start-1], " \t\n\"'`=:") {
+	for start > limit && marks[s[start-1]]&markBeforeUser == 0 {
 		start--
 	}
 	if start == i || i+1 >= len(s) {
@@ -289,6 +289,8 @@ func curlUser(s string, i int) (span, bool) {
 }
 
 // endsInOne reports whether s ends in one of the suffixes.
+//
+//go:noinline
 func endsInOne(s string, suffixes ...string) bool {
 	for _, suffix := range suffixes {
 		if strings.HasSuffix(s, suffix) {

@@ -162,6 +162,8 @@ func blockLabel(before string) string {
 }
 
 // wordAt returns the word at i, behind blanks and quotes.
+//
+//go:noinline
 func wordAt(s string, i int) string {
 	limit := min(len(s), i+8)
 	for i < limit && oneOf(s[i], " \t\"'\\") {
@@ -346,6 +348,8 @@ func headByte(c byte) bool { return classes[c]&classIdent != 0 || oneOf(c, ",\"'
 
 // lineBounds returns where the line of i ends and where the next begins, -1 if it has no
 // end within limit bytes. The line feed may be written \n.
+//
+//go:noinline
 func lineBounds(s string, i, limit int) (end, next int) {
 	for end = i; end < len(s) && end < i+limit; end++ {
 		switch s[end] {

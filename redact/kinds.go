@@ -1,9 +1,11 @@
 package redact
 
+import "strings"
+
 // A Kind is a form of token that vendors hand out, or several forms of the same
 // vendor. The table below is the only place where one is written down: the
 // scanner of this package finds those with Prefixes, and those with Names before an
-// operator, in the host's time; package redact/rules finds those with Near, and Names
+// operator, in the host's time; package redact/rules finds those that are Near, and Names
 // farther away, in the worker's.
 //
 // The facts (prefixes, alphabets, lengths, names near a token) were collected
@@ -29,12 +31,8 @@ type Kind struct {
 	// a bound ends where the run does; any other must be followed by a byte that
 	// could not continue it.
 	Body string
-	// Before is a body of fixed length that stands before the prefix.
-	Before string
 	// Names are words of which one begins the name that the token is assigned to.
 	Names string
-	// Near are words of which one is within 256 bytes of the token.
-	Near string
 	// Entropy is what a token must exceed, in tenths of a bit per byte.
 	Entropy byte
 	Flags   KindFlags
@@ -56,7 +54,21 @@ const (
 	Quoted
 	// Alone tokens must be followed by a blank, a quote, a ';' or the end.
 	Alone
+	// Near tokens have one of Names within 256 bytes; it need not be assigned to them.
+	Near
+	// Preceded tokens have a form of fixed length before the prefix, the first of Body.
+	Preceded
 )
+
+// Forms returns the form that stands before the prefix, "" for none, and those of Body
+// behind it.
+func (k *Kind) Forms() (before, body string) {
+	if k.Flags&Preceded == 0 {
+		return "", k.Body
+	}
+	before, body, _ = strings.Cut(k.Body, " ")
+	return before, body
+}
 
 // pemBase64 is base64 of "-----BEGIN", as far as the byte after it does not matter.
 const pemBase64 = "LS0tLS1CRUdJTiB"
@@ -99,7 +111,7 @@ var Kinds = [...]Kind{
 	{Rule: "bitbucket-password", Prefixes: "ATBB", Body: "{n28-36}"},
 	{Rule: "trello-token", Prefixes: "ATTA", Body: "{x64}"},
 	{Rule: "authress-key", Prefixes: "sc_ ext_ scauth_ authress_", Body: "{n5-30}.{n4-6}.acc_{w10-32}.{k30+} {n5-30}.{n4-6}.acc-{w10-32}.{k30+}"},
-	{Rule: "azure-secret", Before: "{k3}{d1}", Prefixes: "Q~", Body: "{k30+}"},
+	{Rule: "azure-secret", Prefixes: "Q~", Body: "{k3}{d1} {k30+}", Flags: Preceded},
 	{Rule: "clickhouse-key", Prefixes: "4b1d", Body: "{n38}"},
 	{Rule: "clojars-token", Prefixes: "CLOJARS_", Body: "{n60+}", Flags: InWord | AnyCase},
 	{Rule: "cloudflare-origin-key", Prefixes: "v1.0-", Body: "{h24}-{h146+}"},
@@ -134,7 +146,7 @@ var Kinds = [...]Kind{
 	{Rule: "lob-key", Prefixes: "live_ test_", Body: "{x35}", Flags: AnyCase},
 	{Rule: "lob-key", Prefixes: "live_pub_ test_pub_", Body: "{x31}", Flags: AnyCase},
 	{Rule: "mapbox-token", Prefixes: "pk.", Body: "{n60}.{n22}", Flags: AnyCase},
-	{Rule: "maxmind-key", Before: "{n6}_{n29}", Prefixes: "_mmk"},
+	{Rule: "maxmind-key", Prefixes: "_mmk", Body: "{n6}_{n29}", Flags: Preceded},
 	{Rule: "newrelic-key", Prefixes: "NRJS-", Body: "{x19}", Flags: AnyCase},
 	{Rule: "newrelic-key", Prefixes: "NRII-", Body: "{w32}", Flags: AnyCase},
 	{Rule: "newrelic-key", Prefixes: "NRAK-", Body: "{n27}", Flags: AnyCase},
@@ -166,7 +178,7 @@ var Kinds = [...]Kind{
 	{Rule: "square-token", Prefixes: "EAAA", Body: "{w22-60}", Entropy: 20},
 	{Rule: ruleSlackWebhook, Prefixes: "hooks.slack.com/services/ hooks.slack.com/workflows/ hooks.slack.com/triggers/", Body: "{k40+}", Flags: InWord},
 	{Rule: "teams-webhook", Prefixes: "webhook.office.com/webhookb2/", Body: "{p60+}", Flags: InWord},
-	{Rule: "terraform-token", Before: "{n14}", Prefixes: ".atlasv1.", Body: "{e60+}", Flags: InWord},
+	{Rule: "terraform-token", Prefixes: ".atlasv1.", Body: "{n14} {e60+}", Flags: InWord | Preceded},
 	{Rule: "twilio-key", Prefixes: "SK", Body: "{x32+}", Flags: InWord},
 	{Rule: "typeform-token", Prefixes: "tfp_", Body: "{t58+}", Flags: AnyCase},
 	{Rule: "vault-token", Prefixes: "hvs. hvb. hvr.", Body: "{w22+}"},
@@ -176,8 +188,8 @@ var Kinds = [...]Kind{
 	{Rule: "anyscale-key", Prefixes: "esecret_", Body: "{n20+}", Flags: NotWordy},
 	{Rule: "apify-token", Prefixes: "apify_api_", Body: "{n30+}"},
 	{Rule: ruleAWSSession, Prefixes: "IQoJb3JpZ2lu FwoGZXIvYXdz", Body: "{b50+}"},
-	{Rule: "azure-key", Before: "{n52}", Prefixes: "JQQJ99", Body: "{n20+}", Flags: InWord},
-	{Rule: "azure-devops-token", Before: "{n76}", Prefixes: "AZDO", Body: "{n4}", Flags: InWord},
+	{Rule: "azure-key", Prefixes: "JQQJ99", Body: "{n52} {n20+}", Flags: InWord | Preceded},
+	{Rule: "azure-devops-token", Prefixes: "AZDO", Body: "{n76} {n4}", Flags: InWord | Preceded},
 	{Rule: "buildkite-token", Prefixes: "bkua_ bkct_ bkpt_ bkps_", Body: "{x40+}"},
 	{Rule: "cerebras-key", Prefixes: "csk-", Body: "{n40+}", Flags: NotWordy},
 	{Rule: "circleci-token", Prefixes: "CCIPAT_ CCIPRJ_", Body: "{w40+}"},
@@ -188,7 +200,7 @@ var Kinds = [...]Kind{
 	{Rule: "e2b-key", Prefixes: "e2b_", Body: "{x40}"},
 	{Rule: "elevenlabs-key", Prefixes: "sk_", Body: "{x48}"},
 	{Rule: "figma-token", Prefixes: "figd_ figo_ figu_", Body: "{w30+}", Flags: NotWordy},
-	{Rule: "firebase-key", Before: "{w11}", Prefixes: ":APA91b", Body: "{w100+}", Flags: InWord},
+	{Rule: "firebase-key", Prefixes: ":APA91b", Body: "{w11} {w100+}", Flags: InWord | Preceded},
 	{Rule: "firecrawl-key", Prefixes: "fc-", Body: "{h32}"},
 	{Rule: "fireworks-key", Prefixes: "fw_", Body: "{n22-24}", Flags: NotWordy},
 	{Rule: "google-token", Prefixes: "ya29.", Body: "{i20+}", Flags: NotWordy},
@@ -203,7 +215,7 @@ var Kinds = [...]Kind{
 	{Rule: "mapbox-token", Prefixes: "sk.eyJ", Body: "{w40+}.{w20+}"},
 	{Rule: "neon-key", Prefixes: "napi_", Body: "{n60+}"},
 	{Rule: "netlify-token", Prefixes: "nfp_ nfc_ nfo_ nfu_", Body: "{n36+}"},
-	{Rule: "newrelic-key", Before: "{x36}", Prefixes: "NRAL"},
+	{Rule: "newrelic-key", Prefixes: "NRAL", Body: "{x36}", Flags: Preceded},
 	{Rule: "nvidia-key", Prefixes: "nvapi-", Body: "{w50+}"},
 	{Rule: "onesignal-key", Prefixes: "os_v2_app_ os_v2_org_", Body: "{n80+}"},
 	{Rule: "packagist-token", Prefixes: "packagist_", Body: "{w40+}", Flags: NotWordy},
@@ -221,7 +233,7 @@ var Kinds = [...]Kind{
 	{Rule: "supabase-token", Prefixes: "sb_secret_", Body: "{w20+}", Flags: NotWordy},
 	{Rule: "tailscale-key", Prefixes: "tskey-", Body: "{w20+}", Flags: NotWordy},
 	{Rule: "tavily-key", Prefixes: "tvly-", Body: "{w28+}", Flags: NotWordy},
-	{Rule: "telegram-token", Before: "{d8}", Prefixes: ":AA", Body: "{w33}", Flags: InWord},
+	{Rule: "telegram-token", Prefixes: ":AA", Body: "{d8} {w33}", Flags: InWord | Preceded},
 	{Rule: "tencent-key", Prefixes: "AKID", Body: "{n32}"},
 	{Rule: "together-key", Prefixes: "tgp_v1_", Body: "{w40+}"},
 	{Rule: "trigger-key", Prefixes: "tr_dev_ tr_stg_ tr_prod_ tr_preview_", Body: "{n20+}", Flags: NotWordy},
@@ -298,7 +310,7 @@ var Kinds = [...]Kind{
 	{Rule: "zendesk-key", Names: "zendesk", Body: "{n40}"},
 
 	// Tokens that mean something near a word only.
-	{Rule: "airtable-token", Near: "airtable", Body: "pat{n14}.{h64}"},
-	{Rule: "facebook-token", Near: "facebook", Body: "{d15-16}|{w27-40} {d15-16}%{w27-40}", Entropy: 30},
-	{Rule: "sourcegraph-token", Near: "sourcegraph sgp_", Body: "{x40}", Entropy: 30},
+	{Rule: "airtable-token", Names: "airtable", Body: "pat{n14}.{h64}", Flags: Near},
+	{Rule: "facebook-token", Names: "facebook", Body: "{d15-16}|{w27-40} {d15-16}%{w27-40}", Entropy: 30, Flags: Near},
+	{Rule: "sourcegraph-token", Names: "sourcegraph sgp_", Body: "{x40}", Entropy: 30, Flags: Near},
 }

@@ -154,21 +154,16 @@ func wordsFamily(words string) family {
 func lastWordFamily(last, before string) family {
 	previous, _ := lastWord(before)
 	switch last {
-	case "password", "passwords", "passwd", "passphrase", "pwd", "passcode", "psw", "userpass", "storepass", "keypass":
-		return famPassword
 	case "pass", "pw":
 		if before == "" {
 			return famSecret // of a test, more often
 		}
 		return famPassword
 	case "pat": // personal access token, or pattern
-		switch previous {
-		case "gh", "github", "gitlab", "git", "azure", "ado", "devops", "bitbucket", "access", "user", "my":
+		if listed(tokenOwners, previous) {
 			return famSecret
 		}
 		return famNone
-	case "secret", "secrets", "token", "apikey", "apikeys", "credential", "credentials", "creds", "cred", "auth", "bearer":
-		return famSecret
 	case "tokens":
 		if previous == "" || countsTokens(previous) {
 			return famKey
@@ -193,6 +188,10 @@ func lastWordFamily(last, before string) family {
 		return famKey
 	}
 	switch {
+	case listed(passwordWords, last):
+		return famPassword
+	case listed(secretWords, last):
+		return famSecret
 	case endsInOne(last, "password", "passwd", "passphrase"):
 		return famPassword
 	case endsInOne(last, "secret", "token", "apikey", "secretkey", "accesskey", "privatekey", "authkey", "accountkey"):
@@ -201,42 +200,52 @@ func lastWordFamily(last, before string) family {
 	return famNone
 }
 
-// qualifies reports whether a word may follow the one that names the secret.
-func qualifies(word string) bool {
-	switch word {
-	case "value", "val", "prod", "production", "dev", "development", "staging", "stage", "test",
-		"live", "old", "new", "base64", "b64", "raw", "plain", "plaintext", "default", "encoded", "str",
-		"string", "v1", "v2", "v3", "primary", "secondary":
-		return true
+// Words that name a secret, and those before "pat" that make it a token.
+const (
+	passwordWords = " password passwords passwd passphrase pwd passcode psw userpass storepass keypass "
+	secretWords   = " secret secrets token apikey apikeys credential credentials creds cred auth bearer "
+	tokenOwners   = " gh github gitlab git azure ado devops bitbucket access user my "
+)
+
+// listed reports whether word is one of list, whose words have a blank before and behind
+// them. A list takes a fraction of the code of a switch.
+func listed(list, word string) bool {
+	for at := 0; word != "" && strings.IndexByte(word, ' ') < 0; {
+		n := strings.Index(list[at:], word)
+		if n < 0 {
+			break
+		}
+		at += n + len(word)
+		if list[at] == ' ' && list[at-len(word)-1] == ' ' {
+			return true
+		}
 	}
 	return false
 }
+
+// qualifies reports whether a word may follow the one that names the secret.
+func qualifies(word string) bool { return listed(qualifiers, word) }
+
+const qualifiers = " " +
+	"value val prod production dev development staging stage test live old new base64 b64 " +
+	"raw plain plaintext default encoded str string v1 v2 v3 primary secondary "
 
 // namesSecretKey reports whether a word before "key" makes it a secret.
-func namesSecretKey(word string) bool {
-	switch word {
-	case "api", "secret", "access", "private", "encryption", "encrypt", "decryption", "signing",
-		"sign", "auth", "account", "shared", "service", "master", "client", "app", "application",
-		"license", "licence", "ssh", "gpg", "pgp", "deploy", "jwt", "session", "hmac", "aes", "admin",
-		"webhook", "subscription", "instrumentation", "function", "aws", "azure", "openai", "anthropic",
-		"stripe", "gemini", "google", "github", "gitlab", "slack", "sendgrid", "twilio", "datadog",
-		"mailgun", "write", "ingest", "integration", "consumer", "rsa", "host", "server", "root",
-		"storage", "cipher", "crypto":
-		return true
-	}
-	return false
-}
+func namesSecretKey(word string) bool { return listed(secretKeys, word) }
+
+const secretKeys = " " +
+	"api secret access private encryption encrypt decryption signing sign auth account " +
+	"shared service master client app application license licence ssh gpg pgp deploy jwt " +
+	"session hmac aes admin webhook subscription instrumentation function aws azure openai " +
+	"anthropic stripe gemini google github gitlab slack sendgrid twilio datadog mailgun " +
+	"write ingest integration consumer rsa host server root storage cipher crypto "
 
 // countsTokens reports whether a word before "tokens" makes them a model's.
-func countsTokens(word string) bool {
-	switch word {
-	case "max", "min", "input", "output", "total", "prompt", "completion", "cache", "cached", "read",
-		"creation", "used", "num", "n", "reasoning", "thinking", "budget", "estimated", "all",
-		"remaining", "context":
-		return true
-	}
-	return false
-}
+func countsTokens(word string) bool { return listed(tokenCounts, word) }
+
+const tokenCounts = " " +
+	"max min input output total prompt completion cache cached read creation used num n " +
+	"reasoning thinking budget estimated all remaining context "
 
 // lastWord returns the word behind the last '_', and the words before it.
 func lastWord(words string) (last, before string) {

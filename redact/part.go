@@ -40,8 +40,8 @@ func withholdParts(e *claudemem.Event, shell bool, globs glob.Set, counts *map[s
 // withholdLines masks the lines of withheld files in a diff, in the output of head and
 // tail and, with search, in that of grep. The lines that name the file stay.
 func withholdLines(text string, search bool, cwd string, globs glob.Set, counts *map[string]int) string {
-	var b strings.Builder
-	inside, last := false, 0
+	var cuts []span
+	inside := false
 	for at := 0; at < len(text); {
 		end := len(text)
 		if n := strings.IndexByte(text[at:], '\n'); n >= 0 {
@@ -59,18 +59,12 @@ func withholdLines(text string, search bool, cwd string, globs glob.Set, counts 
 			}
 		}
 		if from >= 0 && from < end && text[from:end] != Mask(ruleWithheld) {
-			b.WriteString(text[last:from])
-			b.WriteString(Mask(ruleWithheld))
+			cuts = append(cuts, span{from, end, ruleWithheld})
 			Count(counts, ruleWithheld)
-			last = end
 		}
 		at = end + 1
 	}
-	if last == 0 {
-		return text
-	}
-	b.WriteString(text[last:])
-	return b.String()
+	return applySpans(text, cuts)
 }
 
 // headedPath returns the path of the file that begins with a line of a diff or of the

@@ -103,18 +103,14 @@ func random(v string) bool {
 
 // standsForSecret reports whether a value is a word, or the name of a type, that
 // stands where a secret could.
-func standsForSecret(word string) bool {
-	switch word {
-	case "true", "false", "null", "nil", "none", "undefined", "string", "str", "text", "char",
-		"varchar", "bool", "boolean", "int", "integer", "number", "any", "object", "bytes", "byte",
-		"secretstr", "optional", "required", "password", "passwd", "token", "secret", "secrets", "key",
-		"apikey", "api_key", "unknown", "void", "never", "hidden", "masked", "redacted", "empty", "todo",
-		"tbd", "yes", "no", "on", "off", "self", "this", "props", "input", "ctx", "err", "error", "value",
-		"example", "optional[str]", "securestring", "chararray":
-		return true
-	}
-	return false
-}
+func standsForSecret(word string) bool { return listed(standIns, word) }
+
+const standIns = " " +
+	"true false null nil none undefined string str text char varchar bool boolean int " +
+	"integer number any object bytes byte secretstr optional required password passwd " +
+	"token secret secrets key apikey api_key unknown void never hidden masked redacted " +
+	"empty todo tbd yes no on off self this props input ctx err error value example " +
+	"optional[str] securestring chararray "
 
 // placeholder reports whether a value stands for a secret: a type, a literal, a
 // word such as "password", or a reference.

@@ -421,6 +421,8 @@ func HasPrefixFold(s, prefix string) bool {
 }
 
 // hasSuffixFold is strings.HasSuffix without regard to letter case; suffix is ASCII.
+//
+//go:noinline
 func hasSuffixFold(s, suffix string) bool {
 	return len(s) >= len(suffix) && strings.EqualFold(s[len(s)-len(suffix):], suffix)
 }

@@ -63,16 +63,16 @@ func secretToken(s string, i int) (span, bool) {
 
 // token returns the token whose prefix is s[start:bodyStart]; false if no body follows.
 func (k *Kind) token(s string, start, bodyStart int) (span, bool) {
-	if k.Before != "" {
-		n := formLength(k.Before)
+	if before, _ := k.Forms(); before != "" {
+		n := formLength(before)
 		if start < n {
 			return span{}, false
 		}
-		if _, _, _, ok := matchForm(s[:start], start-n, k.Before); !ok {
+		if _, _, _, ok := matchForm(s[:start], start-n, before); !ok {
 			return span{}, false
 		}
 		start -= n
-		for limit := max(0, start-n); k.Before[1] == 'd' && start > limit && isDigit(s[start-1]); {
+		for limit := max(0, start-n); before[1] == 'd' && start > limit && isDigit(s[start-1]); {
 			start-- // of a number of at least n digits
 		}
 	}
@@ -113,6 +113,8 @@ func maskAWSSecrets(s string, counts *map[string]int) string {
 }
 
 // mixed reports whether v has lower case, upper case and digits.
+//
+//go:noinline
 func mixed(v string) bool {
 	var lower, upper, digit bool
 	for i := range len(v) {

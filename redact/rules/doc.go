@@ -1,5 +1,5 @@
 // Package rules finds the secrets that package redact leaves to the worker: those
-// with a word near them or a name of several words (a redact.Kind with Near or Names),
+// with a word near them or a name of several words (a redact.Kind with Names),
 // and three that need code of their own: headers of curl commands, passwords in
 // nuget.config, and web tokens whose header does not start with eyJ.
 //

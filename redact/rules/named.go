@@ -17,19 +17,17 @@ type keyword struct {
 // A matcher appends the secrets that belong to the keyword at s[start:end].
 type matcher func(s string, start, end int, found []finding) []finding
 
-// keywords are the words of Names and Near of [redact.Kinds], and those of the
-// matchers of this package.
+// keywords are the Names of [redact.Kinds], and the words of the matchers of this
+// package.
 var keywords = func() (all []keyword) {
 	for i := range redact.Kinds {
 		k := &redact.Kinds[i]
 		for name := range strings.FieldsSeq(k.Names) {
-			all = append(all, keyword{name, func(s string, _, end int, found []finding) []finding {
+			all = append(all, keyword{name, func(s string, start, end int, found []finding) []finding {
+				if k.Flags&redact.Near != 0 {
+					return near(k, s, start, end, found)
+				}
 				return assigned(k, s, end, found)
-			}})
-		}
-		for word := range strings.FieldsSeq(k.Near) {
-			all = append(all, keyword{word, func(s string, start, end int, found []finding) []finding {
-				return near(k, s, start, end, found)
 			}})
 		}
 	}
