@@ -58,12 +58,8 @@ learn-choice: ## the weights by which the offline distiller chooses titles; CASE
 e2e: ## sessions through the real Claude Code CLI, and the MCP inspector; needs npm the first time
 	$(GO) test -tags e2e -count=1 -v ./e2e
 
-cross: ## every platform builds, tests compile (vet with one cheap check: the full one looks into every dependency)
-	@for p in $(PLATFORMS); do \
-		echo "build $$p"; \
-		export CGO_ENABLED=0 GOOS=$${p%/*} GOARCH=$${p#*/}; \
-		$(GO) build -trimpath ./... && $(GO) vet -assign ./... || exit 1; \
-	done
+cross: ## every platform builds, tests compile
+	.ci/cross $(PLATFORMS)
 
 docs: ## docs/settings.md from the table of settings, docs/doctor.md from that of the doctor, redact/prefixes.go from the table of secrets
 	$(GO) test ./redact -run TestPrefixIndex -update
