@@ -60,7 +60,7 @@ func (s *Searcher) related(ctx context.Context, r claudemem.RelatedRequest) ([]c
 		filter.Projects = []string{r.ProjectPath}
 	}
 	limit := min(p.query.Limit, RankedPool)
-	answer, err := s.index.Rank(ctx, index.Request{Text: asked, Filter: filter, Limit: max(limit, relatedPool), Prose: true})
+	answer, err := s.rankText(ctx, &asked, index.Request{Filter: filter, Limit: max(limit, relatedPool), Prose: true})
 	if err != nil {
 		return nil, err
 	}
@@ -76,6 +76,26 @@ func (s *Searcher) related(ctx context.Context, r claudemem.RelatedRequest) ([]c
 	return related, nil
 }
 
+// smallMemory is the number of records below which how often a folder or an extension is
+// met says nothing: all records may be of one. In large ones those of a path help: without
+// them 4 of 1,600 prompts of four sets lose the record that they are about.
+const smallMemory = 300
+
+// rankText ranks the records of a request by the text asked. In a small memory paths and
+// types with packages count by their last names: asked becomes the text with these.
+func (s *Searcher) rankText(ctx context.Context, asked *string, r index.Request) (index.Answer, error) {
+	r.Text = *asked
+	answer, err := s.index.Rank(ctx, r)
+	if err != nil || len(answer.Matches) == 0 || answer.Matches[0].Evidence.Records >= smallMemory {
+		return answer, err
+	}
+	if r.Text = text.LastNames(*asked); r.Text == *asked {
+		return answer, nil
+	}
+	*asked = r.Text
+	return s.index.Rank(ctx, r)
+}
+
 const (
 	// fewNamed is the number of records up to which an identifier points at each; one
 	// that more of the nearest records have is part of the project's vocabulary.
@@ -85,17 +105,20 @@ const (
 	maxNames = 8
 )
 
-// countNames counts for each observation the identifiers of the text that it has, of
-// those that at most fewNamed of the related records have.
+// countNames counts for each observation the identifiers of the text that it is about, of
+// those that at most fewNamed of the related records have. A record is about what its
+// title, its subtitle or a fact names: its narrative mentions much in passing, and what a
+// command printed when it failed has the names of its language and its libraries.
 func countNames(prompt string, related []claudemem.Related) {
 	names := text.Identifiers(prompt)
 	if len(names) == 0 || len(names) > maxNames {
 		return
 	}
-	said := make([]string, len(related))
+	said, about := make([]string, len(related)), make([]string, len(related))
 	for i, r := range related {
 		if o := r.Observation; o != nil {
 			said[i] = strings.Join(append([]string{o.Title, o.Subtitle, o.Narrative}, o.Facts...), "\n")
+			about[i] = aboutOf(o)
 		}
 	}
 	for _, name := range names {
@@ -109,9 +132,22 @@ func countNames(prompt string, related []claudemem.Related) {
 			continue
 		}
 		for _, i := range with {
-			related[i].Evidence.Names++
+			if text.HasWord(about[i], name) {
+				related[i].Evidence.Names++
+			}
 		}
 	}
+}
+
+// aboutOf returns the title, the subtitle and the facts of a record but for what failed.
+func aboutOf(o *claudemem.Observation) string {
+	parts := []string{o.Title, o.Subtitle}
+	for _, f := range o.Facts {
+		if !strings.HasPrefix(f, "Failed ") {
+			parts = append(parts, f)
+		}
+	}
+	return strings.Join(parts, "\n")
 }
 
 // readRelated reads the best records from the store, up to limit, with their scores. In

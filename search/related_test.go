@@ -111,10 +111,12 @@ func TestRelatedReads(t *testing.T) {
 }
 
 // TestRelatedByIdentifier: evidence counts the identifiers of the text that hardly
-// another of the found records has, and none of a pasted text that is full of them.
+// another of the found records has: not those that a command printed or that only the
+// narrative mentions, and none of a pasted text that is full of them.
 func TestRelatedByIdentifier(t *testing.T) {
 	s, memory, ix := real(t)
-	only := write(t, memory, time.Hour, claudemem.NewObservation{Title: "Walrus locks", Narrative: "walrusLock is held by otterPool"})
+	only := write(t, memory, time.Hour, claudemem.NewObservation{Title: "Walrus locks", Subtitle: "walrusLock is held by otterPool",
+		Facts: []string{"Failed before: `go test`: WalrusRuntime: lost"}, Narrative: "sealCount was looked at"})
 	for _, title := range []string{"Walrus pool", "Walrus size", "Walrus names"} {
 		write(t, memory, time.Hour, claudemem.NewObservation{Title: title, Narrative: "otterPool was resized"})
 	}
@@ -126,12 +128,32 @@ func TestRelatedByIdentifier(t *testing.T) {
 		"walrusLock, otterPool":                                              1,
 		"WalrusLock walrusLocks walrus_lock":                                 0,
 		"otterPool of the walrus":                                            0,
+		"WalrusRuntime of the walrus":                                        0,
+		"sealCount of the walrus":                                            0,
 		"walrusLock aaBbb1 aaBbb2 aaBbb3 aaBbb4 aaBbb5 aaBbb6 aaBbb7 aaBbb8": 0,
 	} {
 		for _, r := range related(t, s, claudemem.RelatedRequest{Text: text, ProjectPath: "/src/shop"}) {
 			if r.Observation.ID != only.ID && r.Evidence.Names > 0 || r.Observation.ID == only.ID && r.Evidence.Names != want {
 				t.Errorf("%q: #%d has %d names, want %d of #%d", text, r.ID, r.Evidence.Names, want, only.ID)
 			}
+		}
+	}
+}
+
+// TestRelatedByLastNames: folders and extensions of a path in the text find nothing, the
+// file's name does.
+func TestRelatedByLastNames(t *testing.T) {
+	s, memory, ix := real(t)
+	write(t, memory, time.Hour, claudemem.NewObservation{Title: "Walrus mail", Files: []claudemem.FileRef{{Path: "src/main/java/WalrusMail.java", Role: claudemem.FileModified}}})
+	if err := ix.CatchUp(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string]int{
+		"write src/main/java/SealPool.java":   0,
+		"write src/main/java/WalrusMail.java": 1,
+	} {
+		if got := related(t, s, claudemem.RelatedRequest{Text: text, ProjectPath: "/src/shop"}); len(got) != want {
+			t.Errorf("%q: got %d records, want %d", text, len(got), want)
 		}
 	}
 }

@@ -17,7 +17,8 @@ var commonIdentifiers = Set(`typescript javascript coffeescript actionscript pos
 
 // Identifiers returns the names in a text that somebody made up for code, each once,
 // in their order: words of at least six characters with a capital after a small letter,
-// or with an underscore between two characters. Names of products are none.
+// or with an underscore between two characters. Names of products and of errors that any
+// program may have are none.
 func Identifiers(s string) []string {
 	var all []string
 	for i := 0; i < len(s); {
@@ -38,7 +39,7 @@ func Identifiers(s string) []string {
 }
 
 func isIdentifier(w string) bool {
-	if len(w) < leastIdentifier || commonIdentifiers[LowerASCII(w)] {
+	if len(w) < leastIdentifier || commonIdentifiers[LowerASCII(w)] || isCommonError(w) {
 		return false
 	}
 	joined, letters := false, false
@@ -48,4 +49,53 @@ func isIdentifier(w string) bool {
 		joined = joined || c == '_' || i > 0 && 'A' <= c && c <= 'Z' && 'a' <= w[i-1] && w[i-1] <= 'z'
 	}
 	return joined && letters
+}
+
+// commonErrorWords are the words that the standard errors of languages and their
+// libraries are named with.
+var commonErrorWords = Set(`null nil pointer reference illegal invalid unsupported unexpected unknown unhandled state argument arguments
+	arg parameter value type index bounds range out of key name attribute property field method class cast function clause
+	import module file directory folder path not no such found exists element assertion runtime syntax parse parser parsing
+	format number data io os eof system socket connection connect refused reset aborted broken pipe timeout timed permission
+	access denied security unicode encode encoding decode decoding json xml yaml http https url uri request response client
+	server network stack overflow memory recursion arithmetic zero division floating point concurrent modification operation
+	implemented object disposed lookup keyboard interrupt execution completion process child command called deprecation user
+	record database db sql query integrity operational constraint violation max attempts exceeded unauthorized forbidden
+	authentication validation require load undefined fatal internal general generic base`)
+
+// isCommonError reports whether an identifier names an error by words that any program
+// may have: "NullPointerException", "TypeError". "PaymentDeclinedError" is one of its own.
+func isCommonError(w string) bool {
+	parts := nameParts(w)
+	last := len(parts) - 1
+	if last < 1 || !errorSuffixes[parts[last]] {
+		return false
+	}
+	for _, p := range parts[:last] {
+		if !commonErrorWords[p] {
+			return false
+		}
+	}
+	return true
+}
+
+var errorSuffixes = Set("error exception warning failure")
+
+// nameParts returns the words that an identifier is made of, in lower case: "io" and
+// "exception" of "IOException".
+func nameParts(w string) []string {
+	var parts []string
+	capital := func(i int) bool { return i < len(w) && 'A' <= w[i] && w[i] <= 'Z' }
+	from := 0
+	for i := 1; i <= len(w); i++ {
+		begins := i == len(w) || w[i] == '_' || w[i-1] == '_' ||
+			capital(i) && (!capital(i-1) || i+1 < len(w) && IsLetter(w[i+1]) && !capital(i+1))
+		if begins {
+			if part := strings.Trim(w[from:i], "_"); part != "" {
+				parts = append(parts, LowerASCII(part))
+			}
+			from = i
+		}
+	}
+	return parts
 }

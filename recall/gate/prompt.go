@@ -56,8 +56,8 @@ const (
 
 // Prompt returns what of the records that were found near a prompt the session
 // should be told, the best first, at most three; mostly none. found is in the order
-// of the search; the first ten count. Where none stands out, the best that has a rare
-// identifier of the prompt is given alone. Records that told is true of are compared
+// of the search; the first ten count. Where none stands out, the first is given alone
+// if it has a rare identifier of the prompt. Records that told is true of are compared
 // with but not given, and when the best is one of them, nothing is: what comes second
 // would pass for the answer. told may be nil.
 func Prompt(found []claudemem.Related, told func(claudemem.Related) bool) []claudemem.Related {
@@ -74,7 +74,7 @@ func (m *Model) Choose(found []claudemem.Related, told func(claudemem.Related) b
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(scores[b], scores[a]) })
 	isTold := func(i int) bool { return told != nil && told(found[i]) }
 	if len(order) > 0 && scores[order[0]] < m.Open {
-		return named(found, order, isTold)
+		return named(found, isTold)
 	}
 	var given []claudemem.Related
 	for place, i := range order {
@@ -96,18 +96,13 @@ func (m *Model) Choose(found []claudemem.Related, told func(claudemem.Related) b
 	return given
 }
 
-// named returns the first in order of the records found that has a rare identifier of
-// the prompt; none if that was told.
-func named(found []claudemem.Related, order []int, isTold func(i int) bool) []claudemem.Related {
-	for _, i := range order {
-		if found[i].Evidence.Names > 0 {
-			if isTold(i) {
-				break
-			}
-			return []claudemem.Related{found[i]}
-		}
+// named returns the record that the search finds best, if it has a rare identifier of the
+// prompt and was not told. One that is found behind others has it in passing.
+func named(found []claudemem.Related, isTold func(i int) bool) []claudemem.Related {
+	if found[0].Evidence.Names == 0 || isTold(0) {
+		return nil
 	}
-	return nil
+	return found[:1:1]
 }
 
 // Scores returns a score for each of the first ten records found: the model's bias and

@@ -122,8 +122,8 @@ func TestPromptTold(t *testing.T) {
 	}
 }
 
-// TestPromptNamed: a rare identifier of the prompt is enough for one record, where none
-// stands out.
+// TestPromptNamed: a rare identifier of the prompt is enough for the record that is found
+// best, where none stands out.
 func TestPromptNamed(t *testing.T) {
 	named := func(r claudemem.Related, n int) claudemem.Related {
 		r.Evidence.Names = n
@@ -136,11 +136,12 @@ func TestPromptNamed(t *testing.T) {
 		told  int64
 		want  []int64
 	}{
-		{"it alone", crowd(beside(1), named(beside(2), 1)), 0, []int64{2}},
-		{"of two the better", crowd(named(beside(1), 1), named(about(2), 1)), 0, []int64{2}},
-		{"as its only word", crowd(beside(1), oneWord), 0, []int64{3}},
+		{"it alone", crowd(named(beside(1), 1), beside(2)), 0, []int64{1}},
+		{"found behind another", crowd(beside(1), named(beside(2), 1)), 0, []int64{}},
+		{"of two the better by its measures", crowd(named(beside(1), 1), named(about(2), 1)), 0, []int64{2}},
+		{"as its only word", crowd(oneWord, beside(1)), 0, []int64{3}},
 		{"beside one that stands out", crowd(about(1), named(beside(2), 1)), 0, []int64{1}},
-		{"told already", crowd(beside(1), named(beside(2), 1)), 2, []int64{}},
+		{"told already", crowd(named(beside(1), 1), beside(2)), 1, []int64{}},
 		{"told already, and another has it", crowd(named(beside(1), 1), named(beside(2), 1)), 1, []int64{}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
