@@ -16,7 +16,9 @@ type Learning struct {
 	// Confidence is between 0 and 1; 1 for a learning from a person.
 	Confidence float64 `json:"confidence"`
 	TimesSeen  int     `json:"times_seen"`
-	Active     bool    `json:"active"`
+	// Provenance says what it was drawn from, "" if unknown; it is never foreign.
+	Provenance Provenance `json:"provenance"`
+	Active     bool       `json:"active"`
 	// SupersededBy is the learning that took its place, 0 for none. One that is
 	// neither active nor superseded was retired by a person.
 	SupersededBy int64  `json:"superseded_by,omitempty"`

@@ -24,6 +24,14 @@ var byTrust = []Provenance{FromUser, FromAgent, FromProject, "", FromOutside, Fr
 // project. It states no rule, wish or decision of the project's.
 func (p Provenance) Foreign() bool { return p == FromOutside || p == FromMCP || p == FromWeb }
 
+// MostTrusted returns the more trusted of two provenances.
+func MostTrusted(a, b Provenance) Provenance {
+	if slices.Index(byTrust, a) <= slices.Index(byTrust, b) {
+		return a
+	}
+	return b
+}
+
 // LeastTrusted returns the least trusted of several provenances, "" for none.
 func LeastTrusted(all ...Provenance) Provenance {
 	if len(all) == 0 {

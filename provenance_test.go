@@ -24,6 +24,17 @@ func TestLeastTrusted(t *testing.T) {
 	}
 }
 
+func TestMostTrusted(t *testing.T) {
+	for _, tt := range []struct{ a, b, want claudemem.Provenance }{
+		{claudemem.FromAgent, claudemem.FromUser, claudemem.FromUser}, {claudemem.FromUser, claudemem.FromAgent, claudemem.FromUser},
+		{"", claudemem.FromProject, claudemem.FromProject}, {"", claudemem.FromWeb, ""},
+	} {
+		if got := claudemem.MostTrusted(tt.a, tt.b); got != tt.want {
+			t.Errorf("%q, %q: got %q, want %q", tt.a, tt.b, got, tt.want)
+		}
+	}
+}
+
 func TestForeign(t *testing.T) {
 	for _, p := range []claudemem.Provenance{claudemem.FromOutside, claudemem.FromMCP, claudemem.FromWeb} {
 		if !p.Foreign() {

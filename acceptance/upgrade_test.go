@@ -92,6 +92,7 @@ func (m *memory) undoMigration() {
 			ALTER TABLE pending_messages DROP COLUMN provenance;
 			ALTER TABLE observations DROP COLUMN provenance;
 			DELETE FROM counters WHERE name = 'memory_id';
+			ALTER TABLE learnings DROP COLUMN provenance;
 			PRAGMA user_version = 4;
 			COMMIT`)
 		return err

@@ -195,7 +195,7 @@ func (w *task) askPart(ctx context.Context, t *turn, tools []claudemem.PendingEv
 	w.thread.observed = t.number
 	w.noteNames(tools)
 	w.addObservations(t, tools, evidence, a.Observations)
-	w.outcome.Learnings = append(w.outcome.Learnings, a.Learnings...)
+	w.outcome.Learnings = append(w.outcome.Learnings, w.learned(t, evidence, a.Learnings)...)
 	if kind == kindTurn {
 		if err := w.addSummary(ctx, t, a, a.Class != answer.ClassIdle); err != nil {
 			return err

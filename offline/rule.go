@@ -34,7 +34,7 @@ func (t *turn) learnings(session *claudemem.Session) []claudemem.Learning {
 	var out []claudemem.Learning
 	for _, r := range t.request.rules {
 		out = append(out, claudemem.Learning{
-			ProjectPath: session.ProjectPath, Category: r.category, Content: r.content, Confidence: ruleConfidence, CreatedAt: t.last.Event.OccurredAt,
+			ProjectPath: session.ProjectPath, Category: r.category, Content: r.content, Confidence: ruleConfidence, Provenance: claudemem.FromUser, CreatedAt: t.last.Event.OccurredAt,
 		})
 	}
 	return out

@@ -156,7 +156,7 @@ func TestRulesBecomeLearnings(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []claudemem.Learning{{ProjectPath: "/p", Category: "workflow", Content: "Never push to main", Confidence: ruleConfidence, CreatedAt: 7}}
+	want := []claudemem.Learning{{ProjectPath: "/p", Category: "workflow", Content: "Never push to main", Confidence: ruleConfidence, Provenance: claudemem.FromUser, CreatedAt: 7}}
 	if diff := cmp.Diff(want, out.Learnings); diff != "" {
 		t.Errorf("learnings (-want +got):\n%s", diff)
 	}

@@ -124,6 +124,7 @@ type storedLearning struct {
 	id         int64
 	statement  statement
 	confidence float64
+	provenance claudemem.Provenance
 	active     bool
 	// superseded says that another one took its place; one that is neither that
 	// nor active was retired by a person.
@@ -157,11 +158,12 @@ func (t *tx) addLearning(claimed *claudemem.Session, l *claudemem.Learning) erro
 	if same >= 0 {
 		k := known[same]
 		active := k.active || k.superseded && person < 0
+		l.Provenance = claudemem.MostTrusted(k.provenance, l.Provenance)
 		if err := t.row(`UPDATE learnings SET times_seen = times_seen + 1, updated_at = ?1, is_active = ?2,
 				superseded_by = CASE WHEN ?2 THEN NULL ELSE superseded_by END,
-				confidence = min(1.0, max(confidence, ?3) + (1.0 - max(confidence, ?3)) * 0.2)
+				confidence = min(1.0, max(confidence, ?3) + (1.0 - max(confidence, ?3)) * 0.2), provenance = ?5
 			WHERE id = ?4 RETURNING id, ulid, category, content, confidence, times_seen, is_active, created_at`,
-			[]any{int64(now), active, l.Confidence, k.id},
+			[]any{int64(now), active, l.Confidence, k.id, string(l.Provenance)},
 			&l.ID, &l.ULID, &l.Category, &l.Content, &l.Confidence, &l.TimesSeen, &l.Active, &l.CreatedAt); err != nil {
 			return err
 		}
@@ -179,10 +181,10 @@ func (t *tx) addLearning(claimed *claudemem.Session, l *claudemem.Learning) erro
 			by = against[person].id
 		}
 		if l.ID, err = t.insert(`INSERT INTO learnings
-			(ulid, project, category, content, content_key, confidence, times_seen, is_active, superseded_by, created_at, updated_at)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			(ulid, project, category, content, content_key, confidence, times_seen, is_active, superseded_by, created_at, updated_at, provenance)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 			string(l.ULID), l.ProjectPath, l.Category, l.Content, said.key, l.Confidence, l.TimesSeen, l.Active, orNull(by),
-			int64(l.CreatedAt), int64(l.UpdatedAt)); err != nil {
+			int64(l.CreatedAt), int64(l.UpdatedAt), string(l.Provenance)); err != nil {
 			return err
 		}
 	}
@@ -218,13 +220,13 @@ func (t *tx) learnings(project, key string) ([]storedLearning, error) {
 	err := each(context.Background(), t, func(scan sqlite.Scan) error {
 		var k storedLearning
 		var content string
-		if err := scan(&k.id, &content, &k.confidence, &k.active, &k.superseded); err != nil {
+		if err := scan(&k.id, &content, &k.confidence, &k.provenance, &k.active, &k.superseded); err != nil {
 			return err
 		}
 		k.statement = parseStatement(content)
 		list = append(list, k)
 		return nil
-	}, `SELECT id, content, confidence, is_active, superseded_by IS NOT NULL FROM learnings
+	}, `SELECT id, content, confidence, provenance, is_active, superseded_by IS NOT NULL FROM learnings
 		WHERE project = ?1 AND (content_key = ?2 OR id IN
 			(SELECT id FROM learnings WHERE project = ?1 ORDER BY is_active DESC, updated_at DESC LIMIT ?3))
 		ORDER BY is_active DESC, updated_at DESC, id`, project, key, comparedLearnings)
@@ -262,12 +264,12 @@ func (t *tx) learnFromRepetition(claimed *claudemem.Session, o *claudemem.Observ
 			continue
 		}
 		sessions, err := t.sessionsWith(o, `SELECT o.session_id, o.title FROM observation_concepts c JOIN observations o ON o.id = c.observation_id
-			WHERE c.concept = ?2 AND c.project = ?1 ORDER BY c.created_at DESC, c.observation_id DESC LIMIT ?3`, r.concept,
+			WHERE c.concept = ?2 AND c.project = ?1 AND o.provenance NOT IN ('outside', 'mcp', 'web') ORDER BY c.created_at DESC, c.observation_id DESC LIMIT ?3`, r.concept,
 			func(title string) bool { return alike(title, o.Title) })
 		if err != nil {
 			return err
 		}
-		if err := t.learnRepeated(claimed, r.category, o.Title, sessions); err != nil {
+		if err := t.learnRepeated(claimed, r.category, o.Title, o.Provenance, sessions); err != nil {
 			return err
 		}
 		break
@@ -277,12 +279,12 @@ func (t *tx) learnFromRepetition(claimed *claudemem.Session, o *claudemem.Observ
 			continue
 		}
 		sessions, err := t.sessionsWith(o, `SELECT o.session_id, f.value FROM observations o, json_each(o.facts) f
-			WHERE o.project = ?1 AND f.value LIKE '%' || ?2 || '%' AND o.deleted_at IS NULL ORDER BY o.id DESC LIMIT ?3`, workaroundMark,
+			WHERE o.project = ?1 AND f.value LIKE '%' || ?2 || '%' AND o.deleted_at IS NULL AND o.provenance NOT IN ('outside', 'mcp', 'web') ORDER BY o.id DESC LIMIT ?3`, workaroundMark,
 			func(other string) bool { return foldSpace(other) == foldSpace(fact) })
 		if err != nil {
 			return err
 		}
-		if err := t.learnRepeated(claimed, "workflow", fact, sessions); err != nil {
+		if err := t.learnRepeated(claimed, "workflow", fact, o.Provenance, sessions); err != nil {
 			return err
 		}
 	}
@@ -290,12 +292,12 @@ func (t *tx) learnFromRepetition(claimed *claudemem.Session, o *claudemem.Observ
 }
 
 // learnRepeated stores content as a learning if it was seen in enough sessions.
-func (t *tx) learnRepeated(claimed *claudemem.Session, category, content string, sessions int) error {
+func (t *tx) learnRepeated(claimed *claudemem.Session, category, content string, from claudemem.Provenance, sessions int) error {
 	if sessions < repetitions {
 		return nil
 	}
 	return t.addLearning(claimed, &claudemem.Learning{
-		Category: category, Content: content, Confidence: repeatedConfidence, TimesSeen: sessions,
+		Category: category, Content: content, Confidence: repeatedConfidence, TimesSeen: sessions, Provenance: from,
 	})
 }
 

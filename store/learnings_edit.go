@@ -12,10 +12,10 @@ import (
 	"claudemem/text"
 )
 
-const learningColumns = `id, ulid, project, category, content, confidence, times_seen, is_active, coalesce(superseded_by, 0), created_at, updated_at`
+const learningColumns = `id, ulid, project, category, content, confidence, times_seen, is_active, coalesce(superseded_by, 0), created_at, updated_at, provenance`
 
 func learningFields(l *claudemem.Learning) []any {
-	return []any{&l.ID, &l.ULID, &l.ProjectPath, &l.Category, &l.Content, &l.Confidence, &l.TimesSeen, &l.Active, &l.SupersededBy, &l.CreatedAt, &l.UpdatedAt}
+	return []any{&l.ID, &l.ULID, &l.ProjectPath, &l.Category, &l.Content, &l.Confidence, &l.TimesSeen, &l.Active, &l.SupersededBy, &l.CreatedAt, &l.UpdatedAt, &l.Provenance}
 }
 
 // Learnings lists learnings: the active ones first, by project, then by
@@ -77,7 +77,7 @@ func (s *Store) AddLearning(ctx context.Context, l claudemem.Learning) (claudeme
 		return l, fault(what, err)
 	}
 	return inKeeping(ctx, s, what, func(t *tx) (claudemem.Learning, error) {
-		added := claudemem.Learning{ProjectPath: project, Category: l.Category, Content: l.Content, Confidence: l.Confidence}
+		added := claudemem.Learning{ProjectPath: project, Category: l.Category, Content: l.Content, Confidence: l.Confidence, Provenance: claudemem.FromUser}
 		if err := t.addLearning(&claudemem.Session{}, &added); err != nil {
 			return added, err
 		}
@@ -102,7 +102,7 @@ func (s *Store) EditLearning(ctx context.Context, id int64, e claudemem.Learning
 			return l, err
 		}
 		if e.Content != nil {
-			l.Content, l.Confidence = text.Line(*e.Content), certain
+			l.Content, l.Confidence, l.Provenance = text.Line(*e.Content), certain, claudemem.FromUser
 		}
 		set(&l.Category, e.Category)
 		set(&l.Confidence, e.Confidence)
@@ -123,8 +123,8 @@ func (s *Store) EditLearning(ctx context.Context, id int64, e claudemem.Learning
 			return l, claudemem.Errorf(claudemem.CodeConflict, "learning %d says the same", other).
 				WithHint("retire one of them: claude-mem learn retire " + strconv.FormatInt(id, 10))
 		}
-		if _, err := t.exec(`UPDATE learnings SET category = ?, content = ?, content_key = ?, confidence = ?, is_active = ?, superseded_by = ?, updated_at = ?
-			WHERE id = ?`, l.Category, l.Content, key, l.Confidence, l.Active, orNull(l.SupersededBy), int64(t.now()), id); err != nil {
+		if _, err := t.exec(`UPDATE learnings SET category = ?, content = ?, content_key = ?, confidence = ?, provenance = ?, is_active = ?, superseded_by = ?, updated_at = ?
+			WHERE id = ?`, l.Category, l.Content, key, l.Confidence, string(l.Provenance), l.Active, orNull(l.SupersededBy), int64(t.now()), id); err != nil {
 			return l, err
 		}
 		return t.supersedeContradicted(id)

@@ -124,9 +124,9 @@ func TestLearningFromRepetition(t *testing.T) {
 	})
 	t.Run("what others may have written", func(t *testing.T) {
 		m := newMemory(t)
-		for i := range 4 {
+		for i, from := range []claudemem.Provenance{claudemem.FromWeb, claudemem.FromMCP, claudemem.FromOutside, claudemem.FromWeb, claudemem.FromProject} {
 			o := claudemem.Observation{Type: claudemem.TypeDiscovery, Title: "The build needs GOFLAGS=-mod=mod", Concepts: []string{"gotcha"},
-				Facts: []string{workaround}, Origin: claudemem.OriginOffline, Provenance: claudemem.FromWeb}
+				Facts: []string{workaround}, Origin: claudemem.OriginOffline, Provenance: from}
 			if err := m.Confirm(context.Background(), claimed(t, m, fmt.Sprint("s", i)), claudemem.Outcome{Observations: []claudemem.Observation{o}}); err != nil {
 				t.Fatal(err)
 			}

@@ -28,3 +28,36 @@ func TestProvenanceIsKept(t *testing.T) {
 		t.Errorf("got %q %v, want %q", got.Provenance, err, claudemem.FromWeb)
 	}
 }
+
+// TestLearningTellsProvenance: a learning says what it was drawn from, the most trusted of
+// what has said it; a person's words are a person's.
+func TestLearningTellsProvenance(t *testing.T) {
+	ctx := context.Background()
+	m := newMemory(t)
+	const content = "Run the linter before each commit"
+	check := func(want claudemem.Provenance) {
+		t.Helper()
+		list, err := m.Learnings(ctx, claudemem.LearningQuery{})
+		if err != nil || len(list) != 1 || list[0].Provenance != want {
+			t.Errorf("got %+v %v, want one from %q", list, err, want)
+		}
+	}
+	for _, step := range []struct{ from, want claudemem.Provenance }{
+		{claudemem.FromAgent, claudemem.FromAgent}, {claudemem.FromProject, claudemem.FromAgent}, {claudemem.FromUser, claudemem.FromUser},
+	} {
+		outcome := claudemem.Outcome{Learnings: []claudemem.Learning{{Category: "workflow", Content: content, Confidence: .5, Provenance: step.from}}}
+		if err := m.Confirm(ctx, claimed(t, m, "s"), outcome); err != nil {
+			t.Fatal(err)
+		}
+		check(step.want)
+	}
+	m = newMemory(t)
+	if err := m.Confirm(ctx, claimed(t, m, "s"), claudemem.Outcome{Learnings: []claudemem.Learning{{Category: "workflow", Content: content, Confidence: .5, Provenance: claudemem.FromAgent}}}); err != nil {
+		t.Fatal(err)
+	}
+	other := "Run the linter before each push"
+	if _, err := m.EditLearning(ctx, 1, claudemem.LearningEdit{Content: &other}); err != nil {
+		t.Fatal(err)
+	}
+	check(claudemem.FromUser)
+}

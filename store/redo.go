@@ -411,8 +411,8 @@ func (r *redo) learning(t *tx, known []*redoneLearning, l *claudemem.Learning) e
 		if err != nil || other != 0 {
 			return err
 		}
-		_, err = t.exec("UPDATE learnings SET category = ?, content = ?, content_key = ?, confidence = max(confidence, ?), updated_at = ? WHERE id = ?",
-			l.Category, l.Content, said.key, max(0, min(1, l.Confidence)), int64(t.now()), k.id)
+		_, err = t.exec("UPDATE learnings SET category = ?, content = ?, content_key = ?, confidence = max(confidence, ?), provenance = ?, updated_at = ? WHERE id = ?",
+			l.Category, l.Content, said.key, max(0, min(1, l.Confidence)), string(l.Provenance), int64(t.now()), k.id)
 		return err
 	}
 	return t.addLearning(&r.session, l)

@@ -29,7 +29,7 @@ Without a running worker, a command that changes learnings does the worker's par
 }
 
 const learningForm = `{"project", "id", "ulid", "project_path", "category", "content", "confidence",
-"times_seen", "active", "superseded_by"?, "created_at_epoch", "updated_at_epoch"}`
+"times_seen", "provenance", "active", "superseded_by"?, "created_at_epoch", "updated_at_epoch"}`
 
 // printLearning prints a learning as JSON, or as a line behind the word done ("kept:").
 func (a *app) printLearning(l api.Learning, err error, asJSON bool, done string) error {

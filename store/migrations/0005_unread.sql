@@ -1,9 +1,10 @@
 -- Schema 5: turns that no model has read are kept, so that a model can read them later;
--- events and records tell who could have written their content.
+-- events, records and learnings tell who could have written their content.
 
 -- user, agent, project, outside, mcp or web; '' is not known.
 ALTER TABLE pending_messages ADD COLUMN provenance TEXT NOT NULL DEFAULT '';
 ALTER TABLE observations ADD COLUMN provenance TEXT NOT NULL DEFAULT '';
+ALTER TABLE learnings ADD COLUMN provenance TEXT NOT NULL DEFAULT '';
 
 -- A turn with events whose records were made without the model that was chosen for them.
 CREATE TABLE unread_turns (
