@@ -128,7 +128,9 @@ func (p *patient) takePort() int {
 // startOlder starts the worker of an older version.
 func (p *patient) startOlder() {
 	p.t.Helper()
-	if out, err := p.exec(olderProgram(p.t), "worker", "start"); err != nil {
+	older, err := olderProgram()
+	p.check(err)
+	if out, err := p.exec(older, "worker", "start"); err != nil {
 		p.t.Fatalf("%v\n%s", err, out)
 	}
 }

@@ -85,6 +85,7 @@ func (m *memory) awaitIndex() {
 // users can reach.
 func newPatient(t *testing.T) *patient {
 	t.Helper()
+	needBinaries(t)
 	from := seed(t)
 	home, err := os.MkdirTemp("", "cm-")
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -324,78 +325,91 @@ func TestDoctor(t *testing.T) {
 		p.must("worker", "start")
 		p.wellAltogether()
 	})
-	named, healed, ran := 0, 0, 0
-	for _, state := range brokenStates {
-		name := state.name
-		if state.variant != "" {
-			name += " " + state.variant
+	var done repairs
+	t.Run("states", func(t *testing.T) {
+		for _, state := range brokenStates {
+			name := state.name
+			if state.variant != "" {
+				name += " " + state.variant
+			}
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				state.diagnose(newPatient(t), &done)
+			})
+			// The fix commands of what --fix repairs work by hand too.
+			if state.heals && state.runs {
+				t.Run("by hand "+name, func(t *testing.T) {
+					t.Parallel()
+					state.fixByHand(newPatient(t))
+					done.ran.Add(1)
+				})
+			}
 		}
-		t.Run(name, func(t *testing.T) {
-			p := newPatient(t)
-			state.harm(p)
-			before := p.tree()
-			got := finding(p.examine(state.flags...), state.name)
-			if got.Status != doctor.Warn && got.Status != doctor.Fail {
-				t.Fatalf("not found in %s", p.told())
-			}
-			if fix := p.expand(state.fix, got); got.Fix != fix {
-				t.Errorf("fix %q, want %q", got.Fix, fix)
-			}
-			if got.Fixable != state.heals {
-				t.Errorf("fixable %v, want %v", got.Fixable, state.heals)
-			}
-			if after := p.tree(); before != "" && after != before {
-				t.Errorf("the doctor changed the memory:\n%s\nwas\n%s", after, before)
-			}
-			named++
-			if state.heals {
-				report := p.examine("--fix")
-				if left := finding(report, state.name); left.Name != "" {
-					t.Errorf("after --fix: %s (%v)", left.Text, report.Unfixed)
-				}
-				if !mended(report, state.name) {
-					t.Errorf("not among the mended: %v", report.Fixed)
-				}
-				p.well()
-				healed++
-			}
-			if state.runs && !state.heals {
-				if out, err := p.exec("/bin/sh", "-c", got.Fix); err != nil && state.name != "data-not-directory" {
-					t.Errorf("%s: %v\n%s", got.Fix, err, out)
-				}
-				if left := finding(p.examine(), state.name); left.Name != "" {
-					t.Errorf("after %s: %s", got.Fix, left.Text)
-				}
-				ran++
-			}
-		})
-	}
-	// The fix commands of what --fix repairs work by hand too.
-	for _, state := range brokenStates {
-		if !state.heals || !state.runs {
-			continue
-		}
-		t.Run("by hand "+state.name, func(t *testing.T) {
-			p := newPatient(t)
-			state.harm(p)
-			fix := finding(p.examine(), state.name).Fix
-			if out, err := p.exec("/bin/sh", "-c", fix); err != nil {
-				t.Fatalf("%s: %v\n%s", fix, err, out)
-			}
-			for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(50 * time.Millisecond) {
-				left := finding(p.examine(), state.name)
-				if left.Name == "" {
-					break
-				}
-				if time.Now().After(deadline) {
-					t.Fatalf("after %s: %s", fix, left.Text)
-				}
-			}
-			ran++
-		})
-	}
+	})
 	if !t.Failed() {
-		figure(t, 3, "doctor: %d broken states named with the right fix, %d healed by --fix, %d by running the fix", named, healed, ran)
+		figure(t, 3, "doctor: %d broken states named with the right fix, %d healed by --fix, %d by running the fix", done.named.Load(), done.healed.Load(), done.ran.Load())
+	}
+}
+
+// repairs counts broken states: those named, those healed by --fix, and those whose fix was run.
+type repairs struct{ named, healed, ran atomic.Int64 }
+
+// diagnose breaks a patient, compares what the doctor says of it, and mends it.
+func (state brokenState) diagnose(p *patient, done *repairs) {
+	t := p.t
+	state.harm(p)
+	before := p.tree()
+	got := finding(p.examine(state.flags...), state.name)
+	if got.Status != doctor.Warn && got.Status != doctor.Fail {
+		t.Fatalf("not found in %s", p.told())
+	}
+	if fix := p.expand(state.fix, got); got.Fix != fix {
+		t.Errorf("fix %q, want %q", got.Fix, fix)
+	}
+	if got.Fixable != state.heals {
+		t.Errorf("fixable %v, want %v", got.Fixable, state.heals)
+	}
+	if after := p.tree(); before != "" && after != before {
+		t.Errorf("the doctor changed the memory:\n%s\nwas\n%s", after, before)
+	}
+	done.named.Add(1)
+	if state.heals {
+		report := p.examine("--fix")
+		if left := finding(report, state.name); left.Name != "" {
+			t.Errorf("after --fix: %s (%v)", left.Text, report.Unfixed)
+		}
+		if !mended(report, state.name) {
+			t.Errorf("not among the mended: %v", report.Fixed)
+		}
+		p.well()
+		done.healed.Add(1)
+	}
+	if state.runs && !state.heals {
+		if out, err := p.exec("/bin/sh", "-c", got.Fix); err != nil && state.name != "data-not-directory" {
+			t.Errorf("%s: %v\n%s", got.Fix, err, out)
+		}
+		if left := finding(p.examine(), state.name); left.Name != "" {
+			t.Errorf("after %s: %s", got.Fix, left.Text)
+		}
+		done.ran.Add(1)
+	}
+}
+
+// fixByHand breaks a patient and runs the fix that the doctor names.
+func (state brokenState) fixByHand(p *patient) {
+	state.harm(p)
+	fix := finding(p.examine(), state.name).Fix
+	if out, err := p.exec("/bin/sh", "-c", fix); err != nil {
+		p.t.Fatalf("%s: %v\n%s", fix, err, out)
+	}
+	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+		left := finding(p.examine(), state.name)
+		if left.Name == "" {
+			return
+		}
+		if time.Now().After(deadline) {
+			p.t.Fatalf("after %s: %s", fix, left.Text)
+		}
 	}
 }
 

@@ -30,6 +30,9 @@ var binDir string
 func TestMain(m *testing.M) { os.Exit(run(m)) }
 
 func run(m *testing.M) int {
+	if raceDetector {
+		return m.Run() // needBinaries skips the tests of the binaries
+	}
 	dir, err := os.MkdirTemp("", "claude-mem-acceptance-")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "acceptance:", err)
@@ -47,6 +50,14 @@ func run(m *testing.M) int {
 	return m.Run()
 }
 
+// needBinaries skips a test that drives the binaries, under the race detector.
+func needBinaries(t testing.TB) {
+	t.Helper()
+	if raceDetector {
+		t.Skip("the race detector sees nothing of other processes")
+	}
+}
+
 func binary(name string) string { return filepath.Join(binDir, name) }
 
 // memory is one user's claude-mem: a data directory and the environment that
@@ -62,6 +73,7 @@ type memory struct {
 // stopped when the test ends.
 func newMemory(t testing.TB) *memory {
 	t.Helper()
+	needBinaries(t)
 	home := t.TempDir()
 	m := &memory{t: t, dir: filepath.Join(home, "memory"), home: home}
 	m.env = []string{

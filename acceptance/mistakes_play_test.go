@@ -37,9 +37,11 @@ type script struct {
 	sessions int
 }
 
-// playAll acts each play in one memory, with one worker, and compares what is stored.
+// playAll acts each play in one memory, with one worker, and compares what is stored;
+// the memories of other tests beside it.
 func playAll(t *testing.T, plays []play) {
 	t.Helper()
+	t.Parallel()
 	m := newMemory(t)
 	m.mustCommand("worker", "start")
 	home, err := filepath.EvalSymlinks(m.home)

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 
@@ -15,26 +16,26 @@ import (
 )
 
 // olderProgram builds claude-mem as version 0.0.9, once for the package.
-func olderProgram(t testing.TB) string {
-	t.Helper()
-	older := filepath.Join(binDir, "older", "claude-mem")
-	if _, err := os.Stat(older); err == nil {
-		return older
-	}
-	build := exec.Command("go", "build", "-trimpath", "-ldflags", "-X claudemem/wire.Program=0.0.9", "-o", older, "claudemem/cmd/claude-mem")
+var olderProgram = sync.OnceValues(func() (path string, err error) {
+	path = filepath.Join(binDir, "older", "claude-mem")
+	build := exec.Command("go", "build", "-trimpath", "-ldflags", "-X claudemem/wire.Program=0.0.9", "-o", path, "claudemem/cmd/claude-mem")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("build: %v\n%s", err, out)
+		return "", fmt.Errorf("build: %w\n%s", err, out)
 	}
-	return older
-}
+	return path, nil
+})
 
 // TestUpgrade runs the hooks of this version against the worker of an older one, on a
 // database that this version has to migrate. The older worker takes the first event and gives
 // way, the newer one migrates the database and takes what the hooks kept: no event is lost.
 func TestUpgrade(t *testing.T) {
 	m := newMemory(t)
-	cmd := exec.Command(olderProgram(t), "worker", "start")
+	older, err := olderProgram()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(older, "worker", "start")
 	cmd.Env, cmd.Dir = m.env, m.home
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("start the older worker: %v\n%s", err, out)

@@ -6,4 +6,5 @@ package acceptance
 const (
 	indexKills     = 10
 	hostileQueries = 1_000
+	blockDatabases = 60
 )

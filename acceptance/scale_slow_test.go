@@ -6,4 +6,5 @@ package acceptance
 const (
 	indexKills     = 50
 	hostileQueries = 10_000
+	blockDatabases = 200
 )
