@@ -205,8 +205,8 @@ func (b *base) checkpoint(ctx context.Context) error {
 // changes wait meanwhile.
 const sweepPages = 500
 
-// sweep merges a part of the full-text index, so that the words of deleted
-// records leave the file; more says that there is more to merge.
+// sweep merges a part of the full-text index, so that the words of deleted records, and
+// projects without records, leave the file; more says that there is more to merge.
 func (b *base) sweep(ctx context.Context) (more bool, err error) {
 	// A negative number puts all segments into one merge, whatever their size; a
 	// positive one goes on with it.
@@ -215,6 +215,7 @@ func (b *base) sweep(ctx context.Context) (more bool, err error) {
 		pages = -sweepPages
 	}
 	var before, after int64
+	var gone []int64
 	err = b.transaction(ctx, func() error {
 		if err := b.conn.QueryRowContext(ctx, "SELECT total_changes()").Scan(&before); err != nil {
 			return err
@@ -226,6 +227,9 @@ func (b *base) sweep(ctx context.Context) (more bool, err error) {
 			return err
 		}
 		if after-before < 2 { // as FTS5 documents it: nothing was left to merge
+			if gone, err = b.write.ints(ctx, "DELETE FROM projects WHERE id NOT IN (SELECT project FROM documents) RETURNING id"); err != nil {
+				return err
+			}
 			return b.write.exec(ctx, deleteMeta, metaDeletions)
 		}
 		return nil
@@ -234,15 +238,21 @@ func (b *base) sweep(ctx context.Context) (more bool, err error) {
 		return false, err
 	}
 	b.sweeping = after-before >= 2
-	if !b.sweeping {
-		// The log has the old pages still. With a reader in the way it keeps them
-		// until it is written over.
-		if err := b.checkpoint(ctx); err != nil && claudemem.CodeOf(err) != claudemem.CodeConflict {
-			return false, err
-		}
-		b.cat.mu.Lock()
-		b.deletions = false
-		b.cat.mu.Unlock()
+	if b.sweeping {
+		return true, nil
 	}
-	return b.sweeping, nil
+	b.cat.mu.Lock()
+	for _, number := range gone {
+		b.cat.dropProject(number)
+	}
+	b.cat.mu.Unlock()
+	// The log has the old pages still. With a reader in the way it keeps them
+	// until it is written over.
+	if err := b.checkpoint(ctx); err != nil && claudemem.CodeOf(err) != claudemem.CodeConflict {
+		return false, err
+	}
+	b.cat.mu.Lock()
+	b.deletions = false
+	b.cat.mu.Unlock()
+	return false, nil
 }

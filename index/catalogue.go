@@ -149,6 +149,12 @@ func (c *catalogue) addProject(number uint32, path string) {
 	c.projects[path] = number
 }
 
+// dropProject forgets a project that has no documents any more.
+func (c *catalogue) dropProject(number int64) {
+	delete(c.projects, c.paths[number])
+	c.paths[number] = ""
+}
+
 // put sets a document's entry.
 func (c *catalogue) put(document uint32, e entry) {
 	for int(document) >= len(c.entries) {

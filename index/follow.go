@@ -447,3 +447,29 @@ func (ix *Index) CatchUp(ctx context.Context) error {
 		}
 	}
 }
+
+// Swept returns when, after a CatchUp, the files have no words of deleted records any more.
+// An index sweeps at once after it was opened, later every ten minutes at most.
+func (ix *Index) Swept(ctx context.Context) error {
+	if err := ix.CatchUp(ctx); err != nil {
+		return err
+	}
+	for {
+		changed, ended := ix.state.watch()
+		if ended {
+			return fault("sweep", errClosed)
+		}
+		if b, done, err := ix.current(); err == nil {
+			left := b.deletions
+			done()
+			if !left {
+				return nil
+			}
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return fault("sweep", ctx.Err())
+		}
+	}
+}
