@@ -44,8 +44,9 @@ func (s *Store) Audit(ctx context.Context) ([]string, error) {
 		{`SELECT count(*) FROM unread_messages m JOIN events e ON e.id = m.event_id
 			WHERE e.outcome <> 'processed' OR substr(e.reason, 1, 8) <> 'unread: '`,
 			"%d payloads are kept of events that a model has read, or that are not done"},
-		{`SELECT count(*) FROM sessions s WHERE prompt_count <>
-			coalesce((SELECT max(number) FROM prompts p WHERE p.session_id = s.id), 0)`,
+		{`SELECT count(*) FROM sessions s WHERE prompt_count <> max(
+			coalesce((SELECT max(number) FROM prompts p WHERE p.session_id = s.id), 0),
+			coalesce((SELECT max(prompt_number) FROM events e WHERE e.session_id = s.id AND e.outcome = 'forgotten' AND e.kind = 'prompt'), 0))`,
 			"%d sessions count their prompts wrongly"},
 	}
 	return inSnapshot(ctx, s, "audit books", func(q querier) (findings []string, err error) {

@@ -106,8 +106,7 @@ type bookkeeper struct {
 	sessions    map[sessionName]*bookedSession
 	dirty       []*bookedSession
 	counts      map[string]int
-	// tombstones is false when there are none, as in most memories.
-	tombstones bool
+	graves      graveyard
 }
 
 type sessionName struct {
@@ -177,12 +176,11 @@ func (b *bookkeeper) refresh(t *tx) error {
 	if b.sessions != nil && version == b.dataVersion && len(b.sessions) < rememberedSessions {
 		return nil
 	}
-	n, err := t.number("SELECT EXISTS (SELECT 1 FROM tombstones)")
-	if err != nil {
+	if b.graves, err = t.readGraveyard(); err != nil {
 		return err
 	}
 	b.sessions = map[sessionName]*bookedSession{}
-	b.dataVersion, b.tombstones = version, n != 0
+	b.dataVersion = version
 	return nil
 }
 
@@ -202,15 +200,11 @@ func (b *bookkeeper) bookArrival(t *tx, a *arrival) (claudemem.Receipt, error) {
 	if e.Kind == claudemem.KindSessionStart || e.Kind == claudemem.KindFlush {
 		return claudemem.Receipt{Status: claudemem.StatusSkipped, Reason: "not_booked"}, nil
 	}
-	if b.tombstones {
-		gone, err := t.number("SELECT EXISTS (SELECT 1 FROM tombstones WHERE kind = 'event' AND key = ?)", a.Key)
-		if err != nil {
-			return claudemem.Receipt{}, err
-		}
-		if gone != 0 {
-			b.counts[counterRefused]++
-			return claudemem.Receipt{Status: claudemem.StatusSkipped, Reason: string(claudemem.StatusForgotten)}, nil
-		}
+	if gone, err := b.graves.buried(t, a); err != nil {
+		return claudemem.Receipt{}, err
+	} else if gone {
+		b.counts[counterRefused]++
+		return claudemem.Receipt{Status: claudemem.StatusSkipped, Reason: string(claudemem.StatusForgotten)}, nil
 	}
 	s, err := b.session(t, a)
 	if err != nil {

@@ -110,6 +110,9 @@ func (t *tx) addWritten(n *claudemem.NewObservation) (claudemem.Observation, err
 		return o, err
 	}
 	if same == 0 {
+		if gone, err := t.number("SELECT EXISTS (SELECT 1 FROM tombstones WHERE kind = 'content' AND key = ?)", o.ContentHash); err != nil || gone != 0 && o.Origin == claudemem.OriginImport {
+			return o, cmp.Or(err, error(claudemem.Errorf(claudemem.CodeConflict, "this was forgotten")))
+		}
 		return o, t.insertObservation(&o, filesKey)
 	}
 	if _, err := t.exec("UPDATE observations SET times_seen = times_seen + 1, deleted_at = NULL, superseded_by = NULL WHERE id = ?", same); err != nil {

@@ -1,0 +1,211 @@
+package store_test
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"testing"
+
+	"claudemem"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+)
+
+// holds reports whether the files of the database have a text.
+func (m *memory) holds(t *testing.T, text string) bool {
+	t.Helper()
+	for _, suffix := range []string{"", "-wal"} {
+		b, err := os.ReadFile(m.path + suffix)
+		if err != nil && !os.IsNotExist(err) {
+			t.Fatal(err)
+		}
+		if bytes.Contains(b, []byte(text)) {
+			return true
+		}
+	}
+	return false
+}
+
+// remember makes two sessions of a project and one of another, each with two turns: the
+// first distilled by a model, the second without one, so that its payloads are kept. Their
+// texts have the session's name and the turn.
+func (m *memory) remember(t *testing.T) {
+	t.Helper()
+	for i, session := range []string{"anna", "bert", "carl"} {
+		at := claudemem.Millis(i) * 10_000
+		change := func(a *claudemem.Arrival) {
+			if session == "carl" {
+				a.Event.ProjectPath = "/home/dev/other"
+			}
+			if a.Event.Kind == claudemem.KindTool {
+				a.Event.ToolResponse = []byte(`{"stdout":"said ` + a.Event.DeliveryID + `\"quoted\""}`)
+			}
+		}
+		for n, turn := range []string{"one", "two"} {
+			name := session + "-" + turn
+			m.enqueue(t, event(claudemem.KindPrompt, session, name+"-p", at+1, change), event(claudemem.KindTool, session, name+"-t", at+2, change),
+				event(claudemem.KindStop, session, name+"-s", at+3, change))
+			claim := m.claim(t, claudemem.SessionID(i+1), 10)
+			outcome := claudemem.Outcome{
+				Observations: []claudemem.Observation{{PromptNumber: n + 1, Type: claudemem.TypeChange, Title: "Title " + name, Narrative: "Narrative of " + name, Facts: []string{`a "fact" of ` + name},
+					Files: []claudemem.FileRef{{Path: "src/" + name + ".go", Role: claudemem.FileModified}}, CreatedAt: base + at + 3}},
+				Summaries: []claudemem.Summary{{Request: "Request " + name, FilesEdited: []string{"src/" + name + ".go"}, CreatedAt: base + at + 3}},
+				Learnings: []claudemem.Learning{{Category: "gotcha", Content: "Learnt in " + name + ".", Confidence: .9}},
+			}
+			if turn == "two" {
+				outcome.Unread = map[string]claudemem.UnreadReason{}
+				for _, e := range claim.Events {
+					outcome.Unread[e.Key] = "login"
+				}
+			}
+			if err := m.Confirm(context.Background(), claim, outcome); err != nil {
+				t.Fatal(err)
+			}
+			at += 1000
+		}
+	}
+}
+
+func TestForget(t *testing.T) {
+	for name, tt := range map[string]struct {
+		f    claudemem.Forgetting
+		want claudemem.Forgotten
+		gone []string // texts that are in no file any more
+		kept []string
+	}{
+		"an observation": {claudemem.Forgetting{Observations: []claudemem.ObservationID{2}}, claudemem.Forgotten{Observations: 1},
+			[]string{"Narrative of anna-two", "said anna-two-t"}, []string{"prompt anna-two-p", "Narrative of anna-one", "Request anna-two", "said bert-two-t"}},
+		"a session": {claudemem.Forgetting{Sessions: []claudemem.SessionID{1}}, claudemem.Forgotten{Sessions: 1, Prompts: 2, Observations: 2, Summaries: 2, Kept: 2},
+			[]string{"prompt anna", "Narrative of anna", "Request anna", "said anna", "src/anna"}, []string{"Narrative of bert-one", "said bert-two-t"}},
+		"a project": {claudemem.Forgetting{ProjectPath: "/home/dev/shop"}, claudemem.Forgotten{Sessions: 2, Prompts: 4, Observations: 4, Summaries: 4, Learnings: 4, Kept: 4},
+			[]string{"prompt anna", "Narrative of bert", "said bert", "src/bert", "Learnt in anna", "/home/dev/shop"}, []string{"Narrative of carl-one", "Learnt in carl-one", "said carl-two-t"}},
+		"a text": {claudemem.Forgetting{Text: "ANNA-two"}, claudemem.Forgotten{Prompts: 1, Observations: 1, Summaries: 1, Learnings: 1, Kept: 2},
+			[]string{"Title anna-two", "prompt anna-two", "said anna-two", "Learnt in anna-two", "src/anna-two"}, []string{"Narrative of anna-one", "Learnt in anna-one"}},
+		"a text that JSON quotes": {claudemem.Forgetting{Text: `anna-two-t"quoted"`}, claudemem.Forgotten{Kept: 1}, []string{"said anna-two-t"}, []string{"Narrative of anna-two"}},
+		"a file":                  {claudemem.Forgetting{File: "src/bert-one.go"}, claudemem.Forgotten{Observations: 1, Summaries: 1}, []string{"Title bert-one", "src/bert-one.go"}, []string{"Title bert-two"}},
+		"a folder of a project": {claudemem.Forgetting{File: "src", ProjectPath: "/home/dev/other"}, claudemem.Forgotten{Observations: 2, Summaries: 2},
+			[]string{"Title carl-one", "src/carl-two.go"}, []string{"Title bert-two"}},
+		"a time": {claudemem.Forgetting{Since: base + 11_000, Until: base + 20_500}, claudemem.Forgotten{Prompts: 2, Observations: 2, Summaries: 2, Kept: 2},
+			[]string{"prompt bert-two", "Narrative of bert-two", "said bert-two", "Narrative of carl-one"}, []string{"Narrative of bert-one", "Narrative of carl-two", "said carl-two-t"}},
+		"nothing": {claudemem.Forgetting{}, claudemem.Forgotten{}, nil, []string{"Narrative of anna-one"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := newMemory(t)
+			m.remember(t)
+			would, err := m.WouldForget(t.Context(), tt.f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			did, err := m.Forget(t.Context(), tt.f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(would, did); diff != "" {
+				t.Error("the look differs:", diff)
+			}
+			if diff := cmp.Diff(tt.want, did, cmpopts.IgnoreFields(claudemem.Forgotten{}, "Titles", "Projects", "Names")); diff != "" {
+				t.Error(diff)
+			}
+			if err := m.Scrub(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			for _, text := range tt.gone {
+				if m.holds(t, text) {
+					t.Errorf("%q is still in the files", text)
+				}
+			}
+			for _, text := range tt.kept {
+				if !m.holds(t, text) {
+					t.Errorf("%q is gone", text)
+				}
+			}
+			m.audited(t)
+			if again, err := m.WouldForget(t.Context(), tt.f); err != nil || !again.Empty() {
+				t.Errorf("%+v is left, %v", again, err)
+			}
+			at, err := m.ForgottenAt(t.Context())
+			if want := map[bool]claudemem.Millis{false: m.clock.at}[did.Empty()]; err != nil || at != want {
+				t.Errorf("forgotten at %d, %v; want %d", at, err, want)
+			}
+		})
+	}
+}
+
+// TestForgottenStaysAway: events that were forgotten, or that an import brings later of a
+// session, project or time that was, are refused; those from after it are taken.
+func TestForgottenStaysAway(t *testing.T) {
+	for name, tt := range map[string]struct {
+		f    claudemem.Forgetting
+		want string // status and reason of events of anna, bert and carl that were never seen
+	}{
+		"an observation":      {claudemem.Forgetting{Observations: []claudemem.ObservationID{2}}, "pending pending pending"},
+		"a session":           {claudemem.Forgetting{Sessions: []claudemem.SessionID{1}}, "forgotten pending pending"},
+		"a project":           {claudemem.Forgetting{ProjectPath: "/home/dev/shop"}, "forgotten forgotten pending"},
+		"a time":              {claudemem.Forgetting{Since: base + 10_000, Until: base + 30_000}, "pending forgotten forgotten"},
+		"a time of a project": {claudemem.Forgetting{ProjectPath: "/home/dev/shop", Since: base + 10_000}, "pending forgotten pending"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := newMemory(t)
+			m.remember(t)
+			m.clock.at = base + 50_000
+			if _, err := m.Forget(t.Context(), tt.f); err != nil {
+				t.Fatal(err)
+			}
+			other := func(a *claudemem.Arrival) { a.Event.ProjectPath = "/home/dev/other" }
+			got := ""
+			for _, r := range m.enqueue(t, event(claudemem.KindTool, "anna", "new1", 500), event(claudemem.KindTool, "bert", "new2", 11_500), event(claudemem.KindTool, "carl", "new3", 21_500, other)) {
+				if got += " "; r.Status == claudemem.StatusSkipped {
+					got += r.Reason
+				} else {
+					got += string(r.Status)
+				}
+			}
+			if got = got[1:]; got != tt.want {
+				t.Errorf("%s, want %s", got, tt.want)
+			}
+			if r := m.enqueue(t, event(claudemem.KindTool, "anna", "later", 60_000))[0]; r.Status != claudemem.StatusPending {
+				t.Errorf("an event of later is %s", r.Status)
+			}
+			m.audited(t)
+		})
+	}
+	// The events that were there are known, and do not bring their session back.
+	m := newMemory(t)
+	m.remember(t)
+	if _, err := m.Forget(t.Context(), claudemem.Forgetting{Sessions: []claudemem.SessionID{1}}); err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range m.enqueue(t, event(claudemem.KindPrompt, "anna", "anna-one-p", 1), event(claudemem.KindTool, "anna", "anna-one-t", 2)) {
+		if r.Status != claudemem.StatusSkipped {
+			t.Errorf("a forgotten event is %s", r.Status)
+		}
+	}
+	if _, err := m.Session(t.Context(), 1); claudemem.CodeOf(err) != claudemem.CodeNotFound {
+		t.Errorf("the session is back, %v", err)
+	}
+}
+
+// TestForgottenImports: what was forgotten is not imported again; a person may write it
+// down again.
+func TestForgottenImports(t *testing.T) {
+	m := newMemory(t)
+	note := claudemem.NewObservation{ProjectPath: "/home/dev/shop", Title: "Cents only", Origin: claudemem.OriginImport}
+	o, err := m.AddObservation(t.Context(), note)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := m.Forget(t.Context(), claudemem.Forgetting{Observations: []claudemem.ObservationID{o.ID}}); err != nil {
+		t.Fatal(err)
+	}
+	_, err = m.AddObservation(t.Context(), note)
+	wantCode(t, err, claudemem.CodeConflict)
+	gone, err := m.ForgottenRecords(t.Context(), o.ULID, "01ARZ3NDEKTSV4RRFFQ69G5FAV")
+	if diff := cmp.Diff([]claudemem.ULID{o.ULID}, gone); err != nil || diff != "" {
+		t.Error(diff, err)
+	}
+	note.Origin = claudemem.OriginUser
+	if _, err := m.AddObservation(t.Context(), note); err != nil {
+		t.Error(err)
+	}
+}
