@@ -104,7 +104,7 @@ func (k keeper) HideObservation(ctx context.Context, id claudemem.ObservationID,
 // RestoreObservation implements api.Keeper.
 func (k keeper) RestoreObservation(ctx context.Context, id claudemem.ObservationID) (claudemem.Observation, error) {
 	o, err := k.Store.RestoreObservation(ctx, id)
-	if err == nil {
+	if err == nil && k.purger != nil {
 		k.purger.restored()
 	}
 	return o, err

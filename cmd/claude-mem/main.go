@@ -106,7 +106,7 @@ func (a *app) rootCommand() *cobra.Command {
 	root.AddCommand(helping)
 	root.AddCommand(
 		a.searchCommand(), a.timelineCommand(), a.recentCommand(), a.showCommand(), a.sessionsCommand(), a.projectsCommand(),
-		a.learnCommand(), a.outlineCommand(), a.changesCommand(), a.agentFilesCommand(), a.statsCommand(), a.queueCommand(), a.demoCommand(),
+		a.learnCommand(), a.hideCommand(), a.unhideCommand(), a.forgetCommand(), a.outlineCommand(), a.changesCommand(), a.agentFilesCommand(), a.statsCommand(), a.queueCommand(), a.demoCommand(),
 		a.workerCommand(), a.configCommand(), a.modeCommand(), a.backupCommand(), a.restoreCommand(), a.reindexCommand(), a.versionCommand(),
 		a.installCommand(), a.uninstallCommand(), a.completionCommand(), a.manCommand(), scriptingTopic(),
 		a.doctorCommand(), a.mcpCommand(),

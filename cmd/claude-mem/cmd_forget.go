@@ -1,0 +1,320 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"claudemem"
+	"claudemem/api"
+	"claudemem/daemon"
+	"claudemem/text"
+
+	"github.com/spf13/cobra"
+)
+
+// forgetCommand returns the command `claude-mem forget`: erase records for good.
+func (a *app) forgetCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "forget [ID...]",
+		Short:   "Erase records for good",
+		GroupID: groupMemory,
+		Long: `Erase records for good: observations (12), whole sessions (S12), or everything that passes
+the filters. Without --yes it only shows what would be erased.
+
+--query selects what contains a text as it is, in any case: observations, prompts, summaries,
+learnings, symbols, events that wait. --file selects records about a file or folder and what
+mentions it. Several filters select what passes all of them. --project alone, --since and
+--until select everything of that project or time, also what is imported later of it.
+
+The bytes are erased from the database and its log, the search index, the vectors, the logs,
+the spool, dead letters, the conversations of the claude CLI with the observer, and the blocks
+in agent files. What was erased does not come back by an import. A running worker is stopped
+meanwhile and started again; hooks spool. Backups of before still have it, until they are
+rewritten or removed, within a day: the command names them. Transcripts of the host are not
+claude-mem's and stay, as does what was sent to a model provider.
+
+To take an observation out of sight and keep it, use ` + "`claude-mem hide`" + `.
+
+JSON: {"erased", "sessions", "prompts", "observations", "summaries", "learnings", "symbols", "events",
+"kept", "titles": [...], "spooled", "files", "backups": [...], "restarted", "left": [...]}.`,
+		Example: "  claude-mem forget 12 S3\n  claude-mem forget --query 'Project Nightjar' --yes\n" +
+			"  claude-mem forget --project ../shop --since 2026-03-01 --until 2026-03-02",
+	}
+	asJSON := jsonFlag(cmd)
+	f := a.forgetFlags(cmd)
+	yes := cmd.Flags().BoolP("yes", "y", false, "erase; without it nothing is changed")
+	cmd.ValidArgsFunction = completion(a.recordChoices())
+	cmd.RunE = a.withMemory(func(cmd *cobra.Command, m *workerOrFiles, given []string) error {
+		ctx := cmd.Context()
+		selected, err := f.selection(ctx, m, given)
+		if err != nil {
+			return err
+		}
+		m.close()
+		forget := func() (daemon.Forgetting, error) { return daemon.WouldForget(ctx, m.dataDir, selected) }
+		if *yes {
+			forget = func() (daemon.Forgetting, error) {
+				return daemon.Forget(ctx, m.dataDir, selected, a.getenv, func() error { return a.startWorker(ctx, m.dataDir) })
+			}
+		}
+		done, err := forget()
+		if err != nil {
+			return err
+		}
+		return a.showForgetting(&done, *yes, *asJSON)
+	})
+	return cmd
+}
+
+// forgetFlags are the filters of forget.
+type forgetFlags struct {
+	app                                         *app
+	query, file, session, project, since, until *string
+}
+
+func (a *app) forgetFlags(cmd *cobra.Command) *forgetFlags {
+	flags := cmd.Flags()
+	f := &forgetFlags{
+		app:     a,
+		query:   flags.String("query", "", "what contains this text"),
+		file:    flags.String("file", "", "what is about this file or folder"),
+		session: flags.String("session", "", "a whole session: S12, the host's name for it or its beginning, or last"),
+		project: a.projectFlag(cmd, "", "only of this project, by its directory or name"),
+		since:   flags.String("since", "", "not earlier than this time"),
+		until:   flags.String("until", "", "not later than this time; a date includes its whole day"),
+	}
+	completeFlag(cmd, "session", a.sessionChoices())
+	completeFlag(cmd, "since", fixed("today", "yesterday", "3d", "2w"))
+	completeFlag(cmd, "until", fixed("today", "yesterday", "3d", "2w"))
+	return f
+}
+
+// selection returns what the arguments and filters select; CodeInvalid for nothing.
+func (f *forgetFlags) selection(ctx context.Context, m *workerOrFiles, given []string) (s claudemem.Forgetting, err error) {
+	ids, err := parseIDs(given)
+	if err != nil {
+		return s, err
+	}
+	for _, id := range ids {
+		if err := id.selectFor(ctx, m, &s); err != nil {
+			return s, err
+		}
+	}
+	if *f.session != "" {
+		found, err := m.Receipt(ctx, api.ReceiptRequest{Name: *f.session, Project: here()})
+		if err != nil {
+			return s, err
+		}
+		s.Sessions = append(s.Sessions, found.ID)
+	}
+	if s.Text = strings.TrimSpace(*f.query); s.Text != "" && len(s.Text) < minForgetText {
+		return s, claudemem.Errorf(claudemem.CodeInvalid, "%q is in too much", s.Text).WithHint(fmt.Sprintf("--query takes a text of at least %d bytes", minForgetText))
+	}
+	if *f.project != "" {
+		if s.ProjectPath, err = f.projectPath(ctx, m); err != nil {
+			return s, err
+		}
+	}
+	if *f.file != "" {
+		s.File = filepath.ToSlash(filepath.Clean(*f.file))
+		if root := s.ProjectPath; root != "" {
+			s.File = strings.TrimPrefix(s.File, root+"/")
+		} else if root := here(); root != "" {
+			s.File = strings.TrimPrefix(s.File, filepath.ToSlash(root)+"/")
+		}
+	}
+	if *f.since != "" {
+		s.Since, err = parseTime(*f.since, f.app.now(), false)
+	}
+	if *f.until != "" && err == nil {
+		s.Until, err = parseTime(*f.until, f.app.now(), true)
+	}
+	if err == nil && !s.Filters() && len(s.Observations)+len(s.Sessions) == 0 {
+		err = claudemem.Errorf(claudemem.CodeInvalid, "nothing is named").WithHint("name observations (12), sessions (S12) or a filter, such as --query TEXT")
+	}
+	return s, err
+}
+
+// minForgetText is the least length of a text for --query, in bytes: a shorter one is a part
+// of most records.
+const minForgetText = 4
+
+// projectPath returns the root of the project that --project names. CodeNotFound for one
+// that has no records.
+func (f *forgetFlags) projectPath(ctx context.Context, m *workerOrFiles) (string, error) {
+	named, err := f.app.projectNamed(*f.project)
+	if err != nil {
+		return "", err
+	}
+	projects, err := allProjects(ctx, m)
+	if err != nil {
+		return "", err
+	}
+	var found []string
+	for _, p := range projects {
+		if p.ProjectPath == named || p.Project == named {
+			found = append(found, p.ProjectPath)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return "", claudemem.Errorf(claudemem.CodeNotFound, "no records of project %q", oneLine(named, 200)).WithHint("`claude-mem projects` lists the projects")
+	case 1:
+		return found[0], nil
+	default:
+		return "", claudemem.Errorf(claudemem.CodeInvalid, "several projects are named %q", oneLine(named, 200)).WithHint("name one by its directory: " + oneLine(strings.Join(found, ", "), 300))
+	}
+}
+
+// selectFor adds the record to a selection. An observation that is hidden has to be named
+// by its number.
+func (id recordID) selectFor(ctx context.Context, m api.Memory, s *claudemem.Forgetting) error {
+	switch {
+	case id.ulid == "" && !id.session:
+		s.Observations = append(s.Observations, claudemem.ObservationID(id.number))
+		return nil
+	case id.ulid == "":
+		s.Sessions = append(s.Sessions, claudemem.SessionID(id.number))
+		return nil
+	}
+	o, session, err := id.read(ctx, m)
+	switch {
+	case err != nil:
+		return err
+	case o != nil:
+		s.Observations = append(s.Observations, o.ID)
+	default:
+		s.Sessions = append(s.Sessions, session.ID)
+	}
+	return nil
+}
+
+// forgettingJSON is what forget prints with --json.
+type forgettingJSON struct {
+	Erased bool `json:"erased"`
+	daemon.Forgetting
+}
+
+// showForgetting prints what was erased, or would be.
+func (a *app) showForgetting(f *daemon.Forgetting, erased, asJSON bool) error {
+	out := forgettingJSON{erased, *f}
+	for _, list := range []*[]string{&out.Titles, &out.Backups, &out.Left} {
+		*list = append([]string{}, *list...) // JSON: [] instead of null
+	}
+	err := a.show(asJSON, out, func(p *printer) {
+		if f.Empty() && f.Files == 0 {
+			p.printf("Nothing to forget.\n")
+			return
+		}
+		for _, title := range f.Titles {
+			p.printf("  %s\n", oneLine(title, 0))
+		}
+		counts := joined(", ", plural(f.Sessions, "session"), plural(f.Observations, "observation"), plural(f.Prompts, "prompt"),
+			textIf(f.Summaries > 0, fmt.Sprintf("%d summaries", f.Summaries)), plural(f.Learnings, "learning"), plural(f.Symbols, "symbol change"),
+			plural(f.Events, "waiting event"), plural(f.Kept, "kept event"), textIf(erased, plural(f.Files, "other file")))
+		p.printf("%s %s\n", p.style(styleBold, textOr(erased, "Erased:", "Would erase:")), counts)
+	})
+	if err != nil {
+		return err
+	}
+	if !erased && f.Spooled > 0 {
+		a.note("%s in the spool will be looked through too", text.Count(f.Spooled, "delivery"))
+	}
+	for _, left := range f.Left {
+		a.note("not erased: %s", oneLine(left, 300))
+	}
+	if len(f.Backups) > 0 {
+		a.note("Backups of before may have it until they are rewritten or removed, within 24 hours: %s", oneLine(strings.Join(f.Backups, ", "), 300))
+	}
+	if !erased && !f.Empty() {
+		a.note("Nothing was changed. The same command with --yes erases it; there is no undo.")
+	}
+	if len(f.Left) > 0 {
+		return quietly(claudemem.CodeStorage)
+	}
+	return nil
+}
+
+// plural returns "3 prompts", "" for none.
+func plural(n int, noun string) string { return textIf(n > 0, text.Count(n, noun)) }
+
+// textOr returns one of two texts.
+func textOr(first bool, one, other string) string {
+	if first {
+		return one
+	}
+	return other
+}
+
+// hideCommand returns the command `claude-mem hide`: take observations out of sight.
+func (a *app) hideCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "hide ID...",
+		Short:   "Take observations out of lists, searches and sessions",
+		GroupID: groupMemory,
+		Long: `Take observations out of every list, search and session. They are kept, and
+` + "`claude-mem unhide`" + ` brings them back. ` + "`claude-mem forget`" + ` erases them for good.
+
+JSON: {"hidden": [ID...]}.`,
+		Example: "  claude-mem hide 12 13",
+		Args:    args(cobra.MinimumNArgs(1)),
+	}
+	asJSON := jsonFlag(cmd)
+	cmd.ValidArgsFunction = completion(a.recordChoices())
+	cmd.RunE = a.withMemory(func(cmd *cobra.Command, m *workerOrFiles, given []string) error {
+		return a.eachObservation(given, *asJSON, "hidden", func(id claudemem.ObservationID) error {
+			_, err := m.HideObservation(cmd.Context(), api.HideRequest{ID: id})
+			return err
+		})
+	})
+	return cmd
+}
+
+// unhideCommand returns the command `claude-mem unhide`: bring hidden observations back.
+func (a *app) unhideCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "unhide ID...",
+		Short:   "Bring hidden observations back",
+		GroupID: groupMemory,
+		Long: `Bring back observations that were hidden by ` + "`claude-mem hide`" + `, an agent or the viewer.
+What the viewer deleted can be brought back for 10 minutes.
+
+JSON: {"shown": [ID...]}.`,
+		Example: "  claude-mem unhide 12",
+		Args:    args(cobra.MinimumNArgs(1)),
+	}
+	asJSON := jsonFlag(cmd)
+	cmd.RunE = a.withMemory(func(cmd *cobra.Command, m *workerOrFiles, given []string) error {
+		return a.eachObservation(given, *asJSON, "shown", func(id claudemem.ObservationID) error {
+			_, err := m.RestoreObservation(cmd.Context(), api.RestoreRequest{ID: id})
+			return err
+		})
+	})
+	return cmd
+}
+
+// eachObservation calls do with each observation of the arguments and prints their numbers
+// after done. It ends at the first error.
+func (a *app) eachObservation(given []string, asJSON bool, done string, do func(claudemem.ObservationID) error) error {
+	ids, err := parseIDs(given)
+	if err != nil {
+		return err
+	}
+	numbers := []int64{}
+	for _, id := range ids {
+		if id.session || id.ulid != "" {
+			return claudemem.Errorf(claudemem.CodeInvalid, "%s is not the number of an observation", id).WithHint("observations are named as 12 or '#12'")
+		}
+		if err := do(claudemem.ObservationID(id.number)); err != nil {
+			return err
+		}
+		numbers = append(numbers, id.number)
+	}
+	return a.show(asJSON, map[string][]int64{done: numbers}, func(p *printer) {
+		for _, n := range numbers {
+			p.printf("%s: #%d\n", done, n)
+		}
+	})
+}

@@ -1,0 +1,276 @@
+package daemon
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"claudemem"
+	"claudemem/agentfiles"
+	"claudemem/api"
+	"claudemem/claudedir"
+	"claudemem/index"
+	"claudemem/intake"
+	"claudemem/queue"
+	"claudemem/settings"
+	"claudemem/store"
+	"claudemem/wire"
+)
+
+// Forgetting is what Forget did, or would do.
+type Forgetting struct {
+	claudemem.Forgotten
+	// Spooled counts deliveries that no worker has taken in; before a dry run they are not
+	// looked into.
+	Spooled int `json:"spooled"`
+	// Files counts files besides the database that had some of it and were deleted or
+	// rewritten: logs, unreadable deliveries, the model's conversations, agent files.
+	Files int `json:"files"`
+	// Backups are the older copies of the database in the data directory, which may have it
+	// until they are deleted.
+	Backups []string `json:"backups"`
+	// Restarted says that a worker ran and was started again.
+	Restarted bool `json:"restarted"`
+	// Left says what could not be erased, and why.
+	Left []string `json:"left"`
+}
+
+// forgetStop is how long Forget waits for a running worker to stop.
+const forgetStop = 30 * time.Second
+
+// WouldForget returns what Forget would erase, and changes nothing. CodeNoMemory when
+// nothing was ever captured.
+func WouldForget(ctx context.Context, dataDir string, f claudemem.Forgetting) (Forgetting, error) {
+	s, err := store.OpenReadOnly(ctx, filepath.Join(dataDir, databaseName))
+	if err != nil {
+		return Forgetting{}, err
+	}
+	defer func() { _ = s.Close() }() // it has only read
+	found, err := s.WouldForget(ctx, f)
+	result := Forgetting{Forgotten: found}
+	if names, err := wire.SpoolOf(dataDir).List(time.Now()); err == nil {
+		result.Spooled = len(names)
+	}
+	return result, err
+}
+
+// Forget erases what f selects from the database, the index, the logs, the spool, the
+// model's conversations and agent files, for good. A running worker is stopped, so that
+// nothing of it is left in memory either, and start starts it again; hooks spool meanwhile.
+// getenv finds the model's conversations.
+//
+// The codes of its errors: CodeNoMemory when nothing was ever captured, CodeUnavailable
+// when the worker does not stop, CodeStorage. What was erased before an error stays so.
+func Forget(ctx context.Context, dataDir string, f claudemem.Forgetting, getenv func(string) string, start func() error) (result Forgetting, err error) {
+	stopped, err := Stop(ctx, dataDir, forgetStop)
+	if err != nil {
+		return result, err
+	}
+	if stopped {
+		defer func() {
+			err = errors.Join(err, start())
+			result.Restarted = err == nil
+		}()
+	}
+	resolved, err := settings.LoadForWorker(dataDir, getenv)
+	if err != nil {
+		return result, err
+	}
+	e := &eraser{dataDir: dataDir, settings: resolved, getenv: getenv, log: slog.New(slog.DiscardHandler)}
+	err = asWorker(ctx, dataDir, false, func(s *store.Store) error { return e.run(ctx, s, f) })
+	return e.result, err
+}
+
+// eraser carries out one Forget, with the worker's lock.
+type eraser struct {
+	dataDir  string
+	settings *settings.Settings
+	getenv   func(string) string
+	log      *slog.Logger
+	result   Forgetting
+}
+
+// run erases from the database first: after that nothing comes back.
+func (e *eraser) run(ctx context.Context, s *store.Store, f claudemem.Forgetting) error {
+	if err := e.takeSpool(ctx, s); err != nil {
+		return err
+	}
+	var err error
+	if e.result.Forgotten, err = s.Forget(ctx, f); err != nil {
+		return err
+	}
+	if err := s.Scrub(ctx); err != nil {
+		return err
+	}
+	if err := e.index(ctx, s); err != nil {
+		e.left("the search index", err)
+	}
+	e.logs()
+	e.deliveries()
+	e.conversations()
+	for _, project := range e.result.Projects {
+		e.agentFiles(ctx, s, project)
+	}
+	e.backups()
+	return nil
+}
+
+// left notes that something could not be erased from a place.
+func (e *eraser) left(where string, err error) {
+	e.result.Left = append(e.result.Left, where+": "+err.Error())
+}
+
+// takeSpool takes the spooled events into the database, so that they are looked through.
+func (e *eraser) takeSpool(ctx context.Context, s *store.Store) error {
+	q := queue.New(s, queue.Options{})
+	if err := q.Open(ctx); err != nil {
+		return err
+	}
+	in := intake.New(q, intake.Options{Policy: newLive(e.dataDir, e.settings, e.log).policy, DataDir: e.dataDir, OpenSession: s.OpenSession})
+	box := newInbox(wire.SpoolOf(e.dataDir), func(ctx context.Context, events ...claudemem.Event) error {
+		_, err := in.IngestAll(ctx, events...)
+		return err
+	}, s.RecordInjection, e.log, time.Now)
+	return errors.Join(box.takeAll(ctx), q.Close())
+}
+
+// index takes the erased records out of the index and their words out of its files. An
+// index that cannot be opened is deleted; the next worker builds it.
+func (e *eraser) index(ctx context.Context, s *store.Store) error {
+	path := filepath.Join(e.dataDir, indexName)
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	embedder, end := embedderOf(e.settings, time.Now, e.log)
+	defer end()
+	ix, err := index.Open(ctx, path, s, index.Options{Embedder: embedder})
+	if err != nil {
+		return err
+	}
+	return errors.Join(ix.Swept(ctx), ix.Close())
+}
+
+// logs takes the lines with one of the names out of the logs.
+func (e *eraser) logs() {
+	paths, _ := filepath.Glob(filepath.Join(e.dataDir, "logs", "*.log")) // the pattern is valid
+	for _, path := range paths {
+		content, err := os.ReadFile(path)
+		if err != nil {
+			e.left(path, err)
+			continue
+		}
+		var kept []byte
+		for line := range bytes.Lines(content) {
+			if !e.names(line) {
+				kept = append(kept, line...)
+			}
+		}
+		if len(kept) == len(content) {
+			continue
+		}
+		// In place: hooks have it open to append to it.
+		if err := os.WriteFile(path, kept, 0o600); err != nil {
+			e.left(path, err)
+			continue
+		}
+		e.result.Files++
+	}
+}
+
+// names reports whether a text has one of the names of what was erased.
+func (e *eraser) names(content []byte) bool {
+	lower := bytes.ToLower(content)
+	for _, name := range e.result.Names {
+		quoted := strings.ToLower(strings.Trim(quotedJSON(name), `"`))
+		if name != "" && (bytes.Contains(lower, []byte(strings.ToLower(name))) || bytes.Contains(lower, []byte(quoted))) {
+			return true
+		}
+	}
+	return false
+}
+
+// deliveries deletes the files of the spool that could not be taken in and have one of the
+// names.
+func (e *eraser) deliveries() {
+	dir := wire.SpoolOf(e.dataDir).Dir
+	_ = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || !entry.Type().IsRegular() {
+			return nil //nolint:nilerr // there is no spool, or the file is gone
+		}
+		content, err := os.ReadFile(path)
+		if err == nil && e.names(content) {
+			if err = os.Remove(path); err == nil {
+				e.result.Files++
+			}
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			e.left(path, err)
+		}
+		return nil
+	})
+}
+
+// conversations deletes the transcripts of the conversations that the claude CLI keeps for
+// the observer: each has whole turns. A session that goes on gets a new one.
+func (e *eraser) conversations() {
+	home, _ := os.UserHomeDir() // without it there are none
+	config, _ := claudedir.Config(e.getenv, home)
+	dir, err := filepath.EvalSymlinks(filepath.Join(e.dataDir, observerDir))
+	if config == "" || err != nil {
+		return
+	}
+	paths, _ := filepath.Glob(filepath.Join(claudedir.Transcripts(config, dir), "*.jsonl"))
+	for _, path := range paths {
+		if err := os.Remove(path); err != nil {
+			e.left(path, err)
+			continue
+		}
+		e.result.Files++
+	}
+}
+
+// agentFiles writes the blocks of a project's files anew. With the setting off, blocks that
+// are left are taken out.
+func (e *eraser) agentFiles(ctx context.Context, s *store.Store, project string) {
+	targets, _ := agentfiles.ParseTargets(e.settings.Items(settings.KeyAgentFiles)) // a wrong value is off
+	records, err := agentfiles.Records(ctx, &api.Local{Store: s}, project)
+	if claudemem.CodeOf(err) == claudemem.CodeNotFound {
+		err = nil // all of it is gone
+	}
+	if err == nil {
+		var report agentfiles.Report
+		report, err = agentfiles.Sync(ctx, agentfiles.Request{Project: project, Targets: targets, Records: records, DataDir: e.dataDir})
+		for _, file := range report.Files {
+			switch {
+			case file.Problem != "":
+				e.left(filepath.Join(project, file.Path), errors.New(file.Problem))
+			case file.Action != agentfiles.ActionNone:
+				e.result.Files++
+			}
+		}
+	}
+	if code := claudemem.CodeOf(err); err != nil && code != claudemem.CodeNotFound && code != claudemem.CodeInvalid {
+		e.left("agent files of "+project, err)
+	}
+}
+
+// backups lists the older copies of the database.
+func (e *eraser) backups() {
+	paths, _ := filepath.Glob(filepath.Join(e.dataDir, "backups", "*"))
+	for _, path := range paths {
+		e.result.Backups = append(e.result.Backups, filepath.Base(path))
+	}
+}
+
+// quotedJSON returns a text as JSON has it.
+func quotedJSON(s string) string {
+	quoted, _ := json.Marshal(s) // a string always encodes
+	return string(quoted)
+}
