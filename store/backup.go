@@ -15,15 +15,20 @@ import (
 // counterMemory is the counter that holds the memory's own number, which the schema gives.
 const counterMemory = "memory_id"
 
-// Contents tells one state of a memory from another.
-type Contents struct {
-	// Schema is the version of the schema, 0 for a database without tables.
-	Schema int
+// Place tells memories apart, and an earlier state of one from a later.
+type Place struct {
 	// Memory is the memory's own number, 0 when it has none yet.
 	Memory int64
 	// Position is the number of the last change of the feed, Received that of the last
 	// event.
 	Position, Received int64
+}
+
+// Contents describes one state of a memory.
+type Contents struct {
+	// Schema is the version of the schema, 0 for a database without tables.
+	Schema int
+	Place
 	// Observations counts them, without hidden ones. Newest is the time of the newest
 	// observation, summary or prompt, 0 for none.
 	Observations int
@@ -33,12 +38,26 @@ type Contents struct {
 }
 
 // Empty reports whether nothing was ever stored in the memory.
-func (c Contents) Empty() bool { return c.Position == 0 && c.Received == 0 }
+func (p Place) Empty() bool { return p.Position == 0 && p.Received == 0 }
 
 // Contents returns the present state of the memory.
 func (s *Store) Contents(ctx context.Context) (c Contents, err error) {
 	defer wrap(&err, "read contents")
 	return contents(ctx, s.reader)
+}
+
+// Place returns the present place of the memory.
+func (s *Store) Place(ctx context.Context) (p Place, err error) {
+	defer wrap(&err, "read place")
+	return place(ctx, s.reader)
+}
+
+func place(ctx context.Context, q querier) (p Place, err error) {
+	err = q.QueryRowContext(ctx, `SELECT
+		coalesce((SELECT value FROM counters WHERE name = ?), 0),
+		coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'changes'), 0),
+		coalesce((SELECT max(id) FROM events), 0)`, counterMemory).Scan(&p.Memory, &p.Position, &p.Received)
+	return p, err
 }
 
 // ReadContents returns the state of the database at path, which may have an older schema
@@ -63,15 +82,14 @@ func contents(ctx context.Context, q querier) (c Contents, err error) {
 	if c.Schema, err = value[int](ctx, q, "PRAGMA user_version"); err != nil || c.Schema <= 0 {
 		return c, err
 	}
+	if c.Place, err = place(ctx, q); err != nil {
+		return c, err
+	}
 	err = q.QueryRowContext(ctx, `SELECT
-		coalesce((SELECT value FROM counters WHERE name = ?), 0),
-		coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'changes'), 0),
-		coalesce((SELECT max(id) FROM events), 0),
 		(SELECT count(*) FROM observations WHERE pinned IN (0, 1) AND deleted_at IS NULL),
 		max(coalesce((SELECT max(created_at) FROM observations WHERE pinned = 0 AND deleted_at IS NULL), 0),
 			coalesce((SELECT max(created_at) FROM session_summaries), 0), coalesce((SELECT max(created_at) FROM prompts), 0)),
-		coalesce((SELECT received_at FROM events ORDER BY id LIMIT 1), 0)`,
-		counterMemory).Scan(&c.Memory, &c.Position, &c.Received, &c.Observations, &c.Newest, &c.Began)
+		coalesce((SELECT received_at FROM events ORDER BY id LIMIT 1), 0)`).Scan(&c.Observations, &c.Newest, &c.Began)
 	return c, err
 }
 

@@ -1,0 +1,224 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"claudemem/sqlite"
+)
+
+// salvaged are the tables whose new rows Salvage copies, in the order of their references,
+// with the column that numbers their rows.
+var salvaged = []struct{ table, number string }{
+	{"sessions", "id"}, {"prompts", "id"}, {"paths", "id"}, {"observations", "id"}, {"observation_files", "observation_id"},
+	{"session_summaries", "id"}, {"learnings", "id"}, {"function_map", "id"}, {"events", "id"}, {"pending_messages", "event_id"},
+	{"llm_calls", "id"}, {"injections", "id"}, {"event_log", "id"},
+}
+
+// Salvage copies the rows of the damaged database at path that can be read, and that are
+// newer than those of the database at into, which is sound and open nowhere else. It returns
+// how many rows it copied. What a deletion took out of the damaged database goes there too.
+// Events that cannot be read are booked as forgotten. The damaged file may be changed: it is
+// a copy.
+func Salvage(ctx context.Context, path, into string) (copied int, err error) {
+	defer wrap(&err, "salvage memory")
+	if err := padDatabase(path); err != nil {
+		return 0, err
+	}
+	from, err := sqlite.OpenReaders(ctx, sqlite.Source(path, nil, busyTimeout))
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = from.Close() }()
+	to, err := sqlite.OpenWriter(into, sqlite.Source(into, []string{"_txlock=immediate"}, busyTimeout, "synchronous(full)", "foreign_keys(0)"))
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, to.Close()) }()
+	tx, err := to.BeginTx(ctx, nil)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = tx.Rollback() }()
+	for _, t := range salvaged {
+		n, err := salvageTable(ctx, from, tx, t.table, t.number)
+		copied += n
+		if err != nil {
+			return copied, err
+		}
+	}
+	if err := repairSalvaged(ctx, tx); err != nil {
+		return copied, err
+	}
+	return copied, tx.Commit()
+}
+
+// padDatabase gives a truncated database the size that its header names: SQLite refuses to
+// open a shorter one.
+func padDatabase(path string) error {
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }()
+	var header [32]byte
+	if _, err := io.ReadFull(f, header[:]); err != nil {
+		return err
+	}
+	page := int64(binary.BigEndian.Uint16(header[16:]))
+	if page == 1 {
+		page = 65536 // https://www.sqlite.org/fileformat.html#page_size
+	}
+	size := page * int64(binary.BigEndian.Uint32(header[28:]))
+	info, err := f.Stat()
+	if err != nil || info.Size() >= size || size > padMost {
+		return err
+	}
+	return f.Truncate(size)
+}
+
+// padMost bounds the size that a damaged header can ask for.
+const padMost = 16 << 30
+
+// deletable are the tables whose rows a user deletes.
+var deletable = []string{"observations", "prompts", "session_summaries", "learnings"}
+
+// salvageTable copies the rows of a table with numbers above those that to has.
+func salvageTable(ctx context.Context, from *sql.DB, to *sql.Tx, table, number string) (copied int, err error) {
+	columns, err := column[string](ctx, to, "SELECT name FROM pragma_table_info(?)", table)
+	if err != nil {
+		return 0, err
+	}
+	there, err := column[string](ctx, from, "SELECT name FROM pragma_table_info(?)", table)
+	if err != nil {
+		return 0, nil // nothing of it can be read
+	}
+	columns = slices.DeleteFunc(columns, func(c string) bool { return !slices.Contains(there, c) })
+	if len(columns) == 0 {
+		return 0, nil
+	}
+	last, err := value[int64](ctx, to, "SELECT coalesce(max("+number+"), 0) FROM "+table)
+	if err != nil {
+		return 0, err
+	}
+	if slices.Contains(deletable, table) {
+		if err := salvageDeletions(ctx, from, to, table, last); err != nil {
+			return 0, err
+		}
+	}
+	list := strings.Join(columns, ", ")
+	insert, err := to.PrepareContext(ctx, "INSERT OR IGNORE INTO "+table+" ("+list+") VALUES (?"+strings.Repeat(", ?", len(columns)-1)+")")
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = insert.Close() }()
+	take := func(scan sqlite.Scan) (at int64, err error) {
+		row, fields := make([]any, len(columns)), make([]any, len(columns)+1)
+		for i := range row {
+			fields[i+1] = &row[i]
+		}
+		fields[0] = &at
+		if err := scan(fields...); err != nil {
+			return at, err
+		}
+		result, err := insert.ExecContext(ctx, row...)
+		if err != nil {
+			return at, nil //nolint:nilerr // a row that breaks a rule of the schema was damaged
+		}
+		n, err := result.RowsAffected()
+		copied += int(n)
+		return at, err
+	}
+	return copied, readAround(ctx, from, "SELECT "+number+", "+list+" FROM "+table+" WHERE "+number, number, last, take)
+}
+
+const (
+	// skipAtOnce is how many numbers are read one by one behind an unreadable place before
+	// the rest is tried again.
+	skipAtOnce = 100
+	// skipMost bounds the numbers that are tried behind the last row that could be read.
+	skipMost = 100_000
+)
+
+// readAround calls take with each row that can be read of those with numbers above last, in
+// order. query ends with the name of the column that is compared.
+func readAround(ctx context.Context, from *sql.DB, query, number string, last int64, take func(sqlite.Scan) (int64, error)) error {
+	for skipped := 0; skipped < skipMost; {
+		before := last
+		err := each(ctx, from, func(scan sqlite.Scan) error {
+			at, err := take(scan)
+			last = max(last, at)
+			return err
+		}, query+" > ? ORDER BY "+number, last)
+		if err == nil || ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if last > before {
+			skipped = 0
+		}
+		for range skipAtOnce {
+			last++
+			skipped++
+			// Unreadable rows are left out; that is the purpose.
+			_ = each(ctx, from, func(scan sqlite.Scan) error { _, err := take(scan); return err }, query+" = ?", last)
+		}
+	}
+	return nil
+}
+
+// salvageDeletions deletes the rows up to last that the damaged database does not have, if
+// all its numbers can be read.
+func salvageDeletions(ctx context.Context, from *sql.DB, to *sql.Tx, table string, last int64) error {
+	kept, err := column[int64](ctx, from, "SELECT id FROM "+table+" NOT INDEXED WHERE id <= ?", last)
+	if err != nil || len(kept) == 0 {
+		return nil //nolint:nilerr // not known: they stay
+	}
+	_, err = to.ExecContext(ctx, "DELETE FROM "+table+" WHERE id <= ? AND id NOT IN (SELECT value FROM json_each(?))", last, jsonList(kept))
+	return err
+}
+
+// repairSalvaged restores what must hold between tables after rows were copied that may have
+// lost others.
+func repairSalvaged(ctx context.Context, tx *sql.Tx) error {
+	for _, statement := range []string{
+		// Sessions of which only records are left.
+		`INSERT OR IGNORE INTO sessions (id, ulid, host, host_session_id, project, status, started_at, updated_at)
+			SELECT session_id, printf('LOST%022d', session_id), 'claude-code', 'lost-' || session_id, max(project), 'interrupted', min(created_at), max(created_at)
+			FROM (SELECT session_id, project, created_at FROM observations UNION ALL SELECT session_id, project, created_at FROM prompts
+				UNION ALL SELECT session_id, project, created_at FROM session_summaries)
+			WHERE session_id NOT IN (SELECT id FROM sessions) GROUP BY session_id`,
+		`DELETE FROM observation_files WHERE observation_id NOT IN (SELECT id FROM observations)`,
+		`DELETE FROM function_map WHERE session_id NOT IN (SELECT id FROM sessions)`,
+		`UPDATE observations SET superseded_by = NULL WHERE superseded_by NOT IN (SELECT id FROM observations)`,
+		`UPDATE learnings SET superseded_by = NULL WHERE superseded_by NOT IN (SELECT id FROM learnings)`,
+		`UPDATE events SET session_id = NULL WHERE session_id NOT IN (SELECT id FROM sessions)`,
+		`UPDATE llm_calls SET session_id = NULL WHERE session_id NOT IN (SELECT id FROM sessions)`,
+		`UPDATE injections SET session_id = NULL WHERE session_id NOT IN (SELECT id FROM sessions)`,
+		`UPDATE event_log SET session_id = NULL WHERE session_id NOT IN (SELECT id FROM sessions)`,
+		`UPDATE sessions SET prompt_count = coalesce((SELECT max(number) FROM prompts p WHERE p.session_id = sessions.id), 0)`,
+		// The books: numbers without a gap, payloads of what waits and of nothing else.
+		`WITH RECURSIVE n(id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM n WHERE id < (SELECT max(id) FROM events))
+			INSERT INTO events (id, event_key, kind, occurred_at, received_at, outcome, reason)
+			SELECT id, 'lost:' || id, 'tool', 0, 0, 'forgotten', 'lost: damaged database' FROM n
+			WHERE (SELECT count(*) FROM events) > 0 AND id NOT IN (SELECT id FROM events)`,
+		`DELETE FROM pending_messages WHERE event_id NOT IN (SELECT id FROM events WHERE outcome IN ('pending', 'processing', 'failed'))`,
+		`UPDATE events SET outcome = 'forgotten', reason = 'lost: damaged database', processed_seq = NULL
+			WHERE outcome IN ('pending', 'processing', 'failed') AND (session_id IS NULL OR id NOT IN (SELECT event_id FROM pending_messages))`,
+		`DELETE FROM pending_messages WHERE event_id NOT IN (SELECT id FROM events WHERE outcome IN ('pending', 'processing', 'failed'))`,
+		`UPDATE events SET outcome = 'pending' WHERE outcome = 'processing'`,
+		`UPDATE pending_messages SET claimer = NULL, claimed_at = NULL`,
+		`DELETE FROM path_segments`,
+	} {
+		if _, err := tx.ExecContext(ctx, statement); err != nil {
+			return fmt.Errorf("%.40s: %w", statement, err)
+		}
+	}
+	return refillPathKeys(ctx, tx)
+}
