@@ -1,0 +1,169 @@
+package backup
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"claudemem"
+	"claudemem/atomicfile"
+	"claudemem/store"
+)
+
+// markName is the file that says which memory the data directory has, and how much was in it
+// when the worker last looked. It stands outside the database, to notice that one is gone.
+const markName = "memory.json"
+
+// Mark is the content of memory.json.
+type Mark struct {
+	// Memory, Position and Received are those of store.Contents.
+	Memory   int64 `json:"memory"`
+	Position int64 `json:"position"`
+	Received int64 `json:"received"`
+	// At is when the worker last looked.
+	At claudemem.Millis `json:"at"`
+	// Clean says that the worker closed the database, which then had these bytes and this
+	// time of change, in Unix nanoseconds.
+	Clean   bool  `json:"clean"`
+	Bytes   int64 `json:"bytes,omitempty"`
+	Changed int64 `json:"changed,omitempty"`
+	// Damage says what was found wrong with the database: the next worker restores it.
+	Damage string `json:"damage,omitempty"`
+}
+
+// Close notes that the worker has closed the database.
+func (m *Mark) Close(database fs.FileInfo) {
+	m.Clean, m.Bytes, m.Changed = true, database.Size(), database.ModTime().UnixNano()
+}
+
+// Fits reports whether the database is as it was closed, by its size and time.
+func (m *Mark) Fits(database fs.FileInfo) bool {
+	return m.Bytes == database.Size() && m.Changed == database.ModTime().UnixNano()
+}
+
+// ReadMark returns the mark of a data directory; the zero Mark when there is none or it
+// cannot be read.
+func ReadMark(dataDir string) (m Mark) {
+	content, err := os.ReadFile(filepath.Join(dataDir, markName))
+	if err != nil || json.Unmarshal(content, &m) != nil {
+		return Mark{}
+	}
+	return m
+}
+
+// WriteMark replaces the mark of a data directory.
+func WriteMark(dataDir string, m Mark) error {
+	content, err := json.Marshal(m)
+	if err == nil {
+		err = atomicfile.Write(filepath.Join(dataDir, markName), append(content, '\n'), 0o600)
+	}
+	if err != nil {
+		return claudemem.Errorf(claudemem.CodeStorage, "write %s: %w", markName, err)
+	}
+	return nil
+}
+
+// Recovered says what a recovery did.
+type Recovered struct {
+	// From is the backup that was restored, nil when there was no sound one.
+	From *Backup
+	// Rows were copied out of the damaged database.
+	Rows int
+	// Aside is the folder of the damaged database, "" when there was none.
+	Aside string
+}
+
+// Recover replaces a damaged or missing database: by the newest sound backup, and the newer
+// rows of the damaged one that can be read. The damaged one is set aside untouched. Without a
+// backup the readable rows make a new memory; without either there is no database afterwards.
+// The caller holds the worker's lock.
+func Recover(ctx context.Context, dataDir string, now time.Time) (done Recovered, err error) {
+	ready := filepath.Join(dataDir, restoring)
+	if err := removeDatabase(ready); err != nil {
+		return done, err
+	}
+	list, err := List(dataDir)
+	if err != nil {
+		return done, err
+	}
+	for _, b := range list {
+		if _, err := Check(ctx, b); err != nil {
+			if ctx.Err() != nil {
+				return done, ctx.Err()
+			}
+			continue // an older one may be sound
+		}
+		if err := copyFile(b.Path, ready); err != nil {
+			return done, claudemem.Errorf(claudemem.CodeStorage, "copy backup: %w", err)
+		}
+		done.From = &b
+		break
+	}
+	if done.Rows, err = salvage(ctx, dataDir, ready); err != nil {
+		return done, err
+	}
+	if done.Aside, err = SetAside(dataDir, now); err != nil || done.From == nil && done.Rows == 0 {
+		return done, errors.Join(err, removeDatabase(ready))
+	}
+	return done, putInPlace(dataDir, ready)
+}
+
+// salvage copies what can be read of the present database into the one at ready, which it
+// makes if there is none, and verifies the result. If that fails, the one at ready is as it
+// was.
+func salvage(ctx context.Context, dataDir, ready string) (rows int, err error) {
+	work, err := os.MkdirTemp(dataDir, ".salvage-")
+	if err != nil {
+		return 0, claudemem.Errorf(claudemem.CodeStorage, "make folder: %w", err)
+	}
+	defer func() { _ = os.RemoveAll(work) }()
+	damaged, result := filepath.Join(work, databaseName), filepath.Join(work, "result.db")
+	for _, suffix := range []string{"", "-wal"} {
+		err := copyFile(filepath.Join(dataDir, databaseName+suffix), damaged+suffix)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return 0, nil // a file that cannot be read has no readable rows
+		}
+	}
+	if info, err := os.Stat(damaged); err != nil || info.Size() == 0 {
+		return 0, nil // there is nothing to salvage
+	}
+	if err := copyFile(ready, result); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return 0, claudemem.Errorf(claudemem.CodeStorage, "copy backup: %w", err)
+	}
+	// Makes the tables, or brings those of an older backup up to date.
+	s, err := store.Open(ctx, result, store.Options{})
+	if err != nil {
+		return 0, err
+	}
+	if err := s.Close(); err != nil {
+		return 0, err
+	}
+	rows, err = store.Salvage(ctx, damaged, result)
+	if ctx.Err() != nil {
+		return 0, ctx.Err()
+	}
+	if err != nil || rows == 0 {
+		return 0, nil // too damaged; the backup alone is restored
+	}
+	if wrong, err := store.Verify(ctx, result); err != nil || len(wrong) > 0 {
+		return 0, err
+	}
+	if err := os.Rename(result, ready); err != nil {
+		return 0, claudemem.Errorf(claudemem.CodeStorage, "put salvaged database in place: %w", err)
+	}
+	return rows, nil
+}
+
+// removeDatabase deletes a database of ours that is not in place.
+func removeDatabase(path string) error {
+	for _, suffix := range []string{"", "-wal", "-shm"} {
+		if err := os.Remove(path + suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return claudemem.Errorf(claudemem.CodeStorage, "delete %s: %w", filepath.Base(path), err)
+		}
+	}
+	return nil
+}
