@@ -17,6 +17,9 @@ import (
 // backUp is the chore that backs the memory up if it has changed since the newest backup.
 func (w *Worker) backUp(ctx context.Context) error {
 	err := w.backUpChanged(ctx)
+	if errors.Is(err, backup.ErrDamaged) {
+		w.foundDamage(err.Error())
+	}
 	if ctx.Err() == nil {
 		w.backupFault.Store(&err)
 	}
@@ -78,8 +81,11 @@ func (w *Worker) beforeMigration(ctx context.Context, from int) error {
 // are those of backup.Restore and CodeUnavailable.
 func Restore(ctx context.Context, dataDir string, b backup.Backup, now time.Time) (aside string, err error) {
 	err = asWorkerOf(ctx, dataDir, func() error {
-		aside, err = backup.Restore(ctx, dataDir, b, now)
-		return err
+		if aside, err = backup.Restore(ctx, dataDir, b, now); err != nil {
+			return err
+		}
+		// The next worker finds the memory as it is meant to be.
+		return backup.WriteMark(dataDir, backup.Mark{})
 	})
 	return aside, err
 }

@@ -19,6 +19,7 @@ import (
 	"claudemem/httpapi"
 	"claudemem/lock"
 	"claudemem/settings"
+	"claudemem/store"
 	"claudemem/wire"
 )
 
@@ -79,6 +80,15 @@ type Worker struct {
 
 	// noticed are the notices last written, by key; only the housekeeper uses it.
 	noticed map[string]string
+
+	// damage is what was found wrong with the memory, nil for nothing. verifiedAt is when it
+	// was last verified in the background, in Unix nanoseconds.
+	damage     atomic.Pointer[string]
+	verifiedAt atomic.Int64
+	verifying  sync.WaitGroup
+	// verifyLater says that memory.db was changed while no worker ran and is yet to be
+	// verified.
+	verifyLater bool
 
 	// backupFault is how the last daily backup ended, nil before the first.
 	backupFault atomic.Pointer[error]
@@ -319,8 +329,13 @@ func (w *Worker) handler() (http.Handler, error) {
 		Reminder:  w.reminder,
 		MCP:       w.mcp(memory),
 	}, httpapi.Options{
-		Version:      w.cfg.Version,
-		HookCalled:   w.giveWay,
+		Version:    w.cfg.Version,
+		HookCalled: w.giveWay,
+		Failed: func(err error) {
+			if store.Damaged(err) {
+				w.checkDamage()
+			}
+		},
 		RequireToken: w.cfg.Settings.Text(settings.KeyRequireToken),
 		Token:        token,
 		Clock:        w.cfg.Clock,

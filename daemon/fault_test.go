@@ -75,6 +75,8 @@ func raise(t *testing.T, path string, version int) {
 	}
 }
 
+// TestDamagedDatabase checks that a worker that finds a damaged database without a backup
+// sets it aside and starts.
 func TestDamagedDatabase(t *testing.T) {
 	noLeaks(t)
 	dir := t.TempDir()
@@ -94,9 +96,10 @@ func TestDamagedDatabase(t *testing.T) {
 			if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			mustRefuse(t, config(dir), claudemem.CodeStorage)
-			if got, err := os.ReadFile(path); err != nil || string(got) != content {
-				t.Errorf("the damaged file was touched: %v", err)
+			closeWorker(t, open(t, config(dir)))
+			aside, _ := filepath.Glob(filepath.Join(dir, "aside", "*", databaseName))
+			if got, err := os.ReadFile(strings.Join(aside, "")); err != nil || string(got) != content {
+				t.Errorf("the damaged file was not kept as it was: %v", err)
 			}
 		})
 	}

@@ -24,6 +24,10 @@ func (w *Worker) Ready() error {
 			return claudemem.Errorf(claudemem.CodeUnavailable, "the worker is starting")
 		}
 	}
+	if what := w.damage.Load(); what != nil {
+		return claudemem.Errorf(claudemem.CodeStorage, "memory.db is damaged: %s", *what).
+			WithHint("the next worker restores it")
+	}
 	ctx, cancel := context.WithTimeout(w.life, lookupLimit)
 	defer cancel()
 	if _, err := w.store.Books(ctx); err != nil {

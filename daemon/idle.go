@@ -128,6 +128,7 @@ func (w *Worker) tidy(ctx context.Context) {
 	if err := w.store.ExpireUnread(ctx); err != nil && ctx.Err() == nil {
 		w.log.Warn("expire unread turns", "error", err)
 	}
+	w.keepMark(ctx)
 	w.chores.look()
 	w.notify(ctx)
 	if w.idle(ctx) {

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"claudemem"
+	"claudemem/backup"
 	"claudemem/hostfiles"
 	"claudemem/intake"
 	"claudemem/observer"
@@ -47,13 +48,24 @@ type stages struct {
 // openStages opens the stages. The observer is created, not started: it starts when the
 // spooled events are stored, so that it sees whole turns.
 func (w *Worker) openStages(ctx context.Context) error {
-	var err error
+	mark := backup.ReadMark(w.cfg.DataDir)
+	told, err := w.secure(ctx)
+	if err != nil {
+		return err
+	}
+	w.openMark()
 	if w.store, err = store.Open(ctx, filepath.Join(w.cfg.DataDir, databaseName), store.Options{
 		Clock: w.cfg.Clock, Logger: w.log, BeforeMigration: w.beforeMigration,
 	}); err != nil {
 		return err
 	}
-	w.opened("store", func(context.Context) error { return w.store.Close() })
+	w.opened("store", func(context.Context) error {
+		w.verifying.Wait()
+		return w.store.Close()
+	})
+	if err := w.began(ctx, mark, told); err != nil {
+		return err
+	}
 
 	w.queue = queue.New(w.store, queue.Options{Clock: w.cfg.Clock, Logger: w.log})
 	if err := w.queue.Open(ctx); err != nil {

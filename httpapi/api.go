@@ -49,6 +49,8 @@ type Options struct {
 	Version string
 	// HookCalled is given the version of a hook's program after each of its calls.
 	HookCalled func(program string)
+	// Failed is given each error of the server's own, not of a request.
+	Failed func(error)
 	// RequireToken is TokenAuto (default), TokenAlways or TokenNever. A client that is
 	// known to be of another user is refused with each of them.
 	RequireToken string

@@ -46,6 +46,9 @@ func (a *server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	}
 	if status >= http.StatusInternalServerError && r.Context().Err() == nil {
 		a.opts.Logger.Error("request failed", "method", r.Method, "route", r.Pattern, "code", body.Error.Code, "error", err)
+		if a.opts.Failed != nil {
+			a.opts.Failed(err)
+		}
 	}
 	// The rest of the body is not read.
 	if r.ContentLength != 0 {
