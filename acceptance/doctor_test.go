@@ -226,13 +226,13 @@ var brokenStates = []brokenState{
 	}},
 
 	// What is kept.
-	{name: "database-damaged", fix: "claude-mem worker stop; mkdir -p {dir}/damaged && mv {dir}/memory.db* {dir}/damaged/", runs: true, harm: func(p *patient) {
+	{name: "database-damaged", fix: "claude-mem doctor --fix", heals: true, runs: true, harm: func(p *patient) {
 		p.writeFile(filepath.Join(p.dir, "memory.db"), strings.Repeat("not a database ", 1000), 0o600)
 	}},
-	{name: "database-damaged", variant: "in the middle", fix: "claude-mem worker stop; mkdir -p {dir}/damaged && mv {dir}/memory.db* {dir}/damaged/", runs: true, harm: func(p *patient) {
+	{name: "database-damaged", variant: "in the middle", fix: "claude-mem doctor --fix", heals: true, runs: true, harm: func(p *patient) {
 		p.scribble("memory.db")
 	}},
-	{name: "database-damaged", variant: "a negative schema", fix: "claude-mem worker stop; mkdir -p {dir}/damaged && mv {dir}/memory.db* {dir}/damaged/", runs: true, harm: func(p *patient) {
+	{name: "database-damaged", variant: "a negative schema", fix: "claude-mem doctor --fix", heals: true, runs: true, harm: func(p *patient) {
 		p.sql("PRAGMA user_version = -1")
 	}},
 	{name: "database-newer", fix: "install the newer claude-mem, or export CLAUDE_MEM_DATA_DIR=/another/directory", harm: func(p *patient) {

@@ -64,6 +64,15 @@ func apply(ctx context.Context, cfg Config, r Remedy, wanted []Finding) error {
 		if !slices.ContainsFunc(wanted, func(f Finding) bool { return f.Name != "private-left" }) {
 			return nil // marks of private turns need no worker
 		}
+	case RemedyRecover:
+		if _, err := daemon.Stop(ctx, cfg.DataDir, stopLimit); err != nil {
+			return err
+		}
+		mark := backup.ReadMark(cfg.DataDir)
+		mark.Damage = wanted[0].Text
+		if err := backup.WriteMark(cfg.DataDir, mark); err != nil {
+			return err
+		}
 	case RemedyRestart:
 		if _, err := daemon.Stop(ctx, cfg.DataDir, stopLimit); err != nil {
 			return err

@@ -51,6 +51,8 @@ const (
 	RemedyRestart Remedy = "restart"
 	// RemedyStart starts the worker, which takes in the spool.
 	RemedyStart Remedy = "start"
+	// RemedyRecover restarts the worker, which recovers the damaged database.
+	RemedyRecover Remedy = "recover"
 	// RemedyBackup makes a backup.
 	RemedyBackup Remedy = "backup"
 	// RemedyReindex rebuilds the search index.
@@ -58,7 +60,7 @@ const (
 )
 
 // remedies are in the order in which Heal applies them.
-var remedies = []Remedy{RemedyModes, RemedyMarks, RemedyRestart, RemedyStart, RemedyBackup, RemedyReindex}
+var remedies = []Remedy{RemedyModes, RemedyMarks, RemedyRecover, RemedyRestart, RemedyStart, RemedyBackup, RemedyReindex}
 
 // Kinds returns the problems that any check may find, then those of each check.
 func Kinds() []Kind {
@@ -226,8 +228,8 @@ func Checks() []Check {
 				"chmod 700 {spool}", RemedyModes},
 		}},
 		{"database", "memory.db: its schema, SQLite's quick_check for 5 seconds, the size of its log and its free pages", reading, checkDatabase, []Kind{
-			{"database-damaged", Fail, "memory.db is damaged. claude-mem does not change it, and hooks spool new events. The fix keeps the file for a later repair and starts a new memory.",
-				"claude-mem worker stop; mkdir -p {dir}/damaged && mv {dir}/memory.db* {dir}/damaged/", ""},
+			{"database-damaged", Fail, "memory.db is damaged. The fix restarts the worker, which restores the newest sound backup, adds the newer rows that can still be read, and keeps the damaged file in the folder aside. Hooks spool new events meanwhile.",
+				"claude-mem doctor --fix", RemedyRecover},
 			{"database-newer", Fail, "A newer claude-mem wrote the database. This version does not change it.",
 				"install the newer claude-mem, or export CLAUDE_MEM_DATA_DIR=/another/directory", ""},
 			{"database-older", Warn, "The database has an older schema, which the worker migrates when it starts.",
