@@ -66,7 +66,7 @@ docs: ## docs/settings.md from the table of settings, docs/doctor.md from that o
 	$(GO) test ./settings -run TestSettingsDocument -update
 	$(GO) test ./doctor -run TestDocument -update
 
-accept-%: ## the acceptance of a subject (capture observer search recall install house code memory), one line per point
+accept-%: ## the acceptance of a subject (capture observer search recall install house code memory safe), one line per point
 	acceptance/accept-$*
 
 clean:
