@@ -48,6 +48,9 @@ type ContextLine struct {
 	Observation ObservationID `json:"observation,omitempty"`
 	Session     SessionID     `json:"session,omitempty"`
 	Learning    int64         `json:"learning,omitempty"`
+	// Observations are all that the line of a session stands for, the first of which is
+	// Observation; nil where that is the only one.
+	Observations []ObservationID `json:"observations,omitempty"`
 	// Why says in a few words what put it here: "pinned", "newest session", "fits
 	// the latest summary: cosine 0.61, words cache, limiter", "confidence 0.9, seen 4 times".
 	Why string `json:"why"`

@@ -1,6 +1,7 @@
 package recall
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -76,6 +77,15 @@ func TestWhatASessionSaysIsNotSaidBelow(t *testing.T) {
 	}
 	if in := b.Injection.Observations; len(in) != 1 || in[0] != 7 {
 		t.Errorf("booked %v, want #7", in)
+	}
+	// A line that says two titles stands for both.
+	second := modified(observation(8, 3, time.Hour, "Uploads retry five times", "the gateway drops one in a hundred"), "upload.go")
+	both := *m
+	both.digests = []claudemem.SessionDigest{ofTurns(claudemem.Summary{Request: "move them", Completed: "Sessions live in Postgres now, and uploads retry five times"})}
+	both.observed = []claudemem.Observation{o, second}
+	lines := slices.DeleteFunc(build(t, &both, nil, claudemem.ContextRequest{Source: "startup", Explain: true}).Lines, func(l claudemem.ContextLine) bool { return l.Session == 0 })
+	if len(lines) != 1 || lines[0].Observation != 7 || !slices.Equal(lines[0].Observations, []claudemem.ObservationID{7, 8}) || !strings.Contains(lines[0].Text, "(S3, #7, #8)") {
+		t.Errorf("lines of sessions: %+v, want one of #7 and #8", lines)
 	}
 	// A request is not known to be done, and what a person pinned keeps its line.
 	asked := *m

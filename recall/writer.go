@@ -334,6 +334,9 @@ func (w *writer) account() (text string, lines []claudemem.ContextLine, layers [
 			if len(p.with) > 0 { // of several the first
 				told.Observation = p.with[0]
 			}
+			if len(p.with) > 1 {
+				told.Observations = p.with
+			}
 		}
 		lines = append(lines, told)
 		if p.layer == layerFrame {

@@ -65,8 +65,9 @@ the spool are not included: the worker stores them before a session starts.
 JSON: {"context", "tokens", "layers": [{"name", "tokens", "items"?}], "skipped": [{"name",
 "tokens", "items"?, "reason"}], "budget", "effective_budget", "build_ms", "built_by": "worker"
 or "database", "source", "session"?, "project_path", "lines": [{"number", "layer", "text",
-"tokens", "observation"?, "session"?, "learning"?, "why"}], "left_out": lines that the host
-loads by itself, without numbers}; with --why {"lines", "left_out"} of these alone.`
+"tokens", "observation"?, "observations"?: all that a session's line stands for if they are several,
+"session"?, "learning"?, "why"}], "left_out": lines that the host loads by itself, without
+numbers}; with --why {"lines", "left_out"} of these alone.`
 	cmd.Example += `
   claude-mem context --preview
   claude-mem context --preview --budget 500 --source resume --session last
@@ -213,11 +214,12 @@ func parseWhy(text string) (whyOf, error) {
 	}
 }
 
-// asksFor reports whether w names the line. The line of a session may tell of an
-// observation of it too.
+// asksFor reports whether w names the line. The line of a session may tell of observations
+// of it too.
 func (w whyOf) asksFor(l *api.PreviewLine) bool {
 	ofSession := l.Observation == 0 || l.Layer == "sessions"
-	return w.line != 0 && w.line == l.Number || w.observation != 0 && w.observation == l.Observation || w.session != 0 && w.session == l.Session && ofSession
+	ofObservation := w.observation == l.Observation || slices.Contains(l.Observations, w.observation)
+	return w.line != 0 && w.line == l.Number || w.observation != 0 && ofObservation || w.session != 0 && w.session == l.Session && ofSession
 }
 
 // printWhy explains the lines that ref names.
@@ -244,10 +246,22 @@ func (a *app) printWhy(preview *contextPreview, ref string, wanted whyOf, asJSON
 func (p *printer) why(lines []api.PreviewLine) {
 	for _, l := range lines {
 		about := joined(" · ", cmp.Or(textIf(l.Number != 0, fmt.Sprintf("line %d", l.Number)), "left out"), l.Layer, text.Count(l.Tokens, "token"),
-			textIf(l.Observation != 0, fmt.Sprintf("#%d", l.Observation)), textIf(l.Session != 0, fmt.Sprintf("S%d", l.Session)),
+			textIf(l.Observation != 0, observationNumbers(&l)), textIf(l.Session != 0, fmt.Sprintf("S%d", l.Session)),
 			textIf(l.Learning != 0, fmt.Sprintf("learning %d", l.Learning)))
 		p.printf("%s\n  %s %s\n  %s\n", safe(l.Text), p.style(styleBold, "why:"), oneLine(l.Why, 0), p.style(styleDim, about))
 	}
+}
+
+// observationNumbers returns the numbers of the observations of a line: "#1, #2".
+func observationNumbers(l *api.PreviewLine) string {
+	if len(l.Observations) == 0 {
+		return fmt.Sprintf("#%d", l.Observation)
+	}
+	var numbers []string
+	for _, id := range l.Observations {
+		numbers = append(numbers, fmt.Sprintf("#%d", id))
+	}
+	return strings.Join(numbers, ", ")
 }
 
 // preview prints a block, and below it its cost.

@@ -101,3 +101,22 @@ Left out
 		t.Errorf("preview (-want +got):\n%s", diff)
 	}
 }
+
+// TestWhyFindsEachObservationOfALine: the line of a session is named by each of the
+// observations that it stands for.
+func TestWhyFindsEachObservationOfALine(t *testing.T) {
+	l := api.PreviewLine{Number: 5, ContextLine: claudemem.ContextLine{Layer: "sessions", Session: 1, Observation: 2,
+		Observations: []claudemem.ObservationID{2, 3}}}
+	for ref, want := range map[string]bool{"#1": false, "#2": true, "#3": true, "#4": false, "S1": true, "S2": false, "5": true, "3": false} {
+		wanted, err := parseWhy(ref)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := wanted.asksFor(&l); got != want {
+			t.Errorf("--why %s: got %v, want %v", ref, got, want)
+		}
+	}
+	if got := observationNumbers(&l); got != "#2, #3" {
+		t.Errorf("numbers %q", got)
+	}
+}

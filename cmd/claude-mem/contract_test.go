@@ -320,8 +320,9 @@ var neverSeen = map[string]string{
 	"AgentFile.problem":                "agent-files.txtar",
 	"OtherPlugin.id":                   "there is no other plugin", "OtherPlugin.enabled": "as id", "OtherPlugin.installed": "as id",
 	"Origin.key": "only scenarios have a worker", "Origin.value": "as key", "Origin.origin": "as key",
-	"Books.forgotten": "no turn was private after the fact",
-	"Unread.reason":   "no scenario has a model", "Unread.events": "as reason", "Unread.kept": "as reason", "Unread.at": "as reason",
+	"ContextLine.observations": "no session of a scenario has two observations in one line",
+	"Books.forgotten":          "no turn was private after the fact",
+	"Unread.reason":            "no scenario has a model", "Unread.events": "as reason", "Unread.kept": "as reason", "Unread.at": "as reason",
 }
 
 func TestJSONContract(t *testing.T) {
