@@ -1,0 +1,217 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"claudemem"
+)
+
+const (
+	// hiddenFor is how long what Retain has hidden can still come back.
+	hiddenFor = 7 * 24 * time.Hour
+	// retainedTogether is the number of records that a commit of Retain hides, restores or
+	// erases; arrivals wait meanwhile.
+	retainedTogether = 50
+)
+
+// Retained counts the records that Retain has hidden, brought back and erased.
+type Retained struct{ Hidden, Restored, Erased int }
+
+// retained is a kind of records that are hidden at an age. Prompts and summaries move to
+// hidden_records as a list of JSON; observations stay, hidden, and have a mark there.
+type retained struct {
+	kind claudemem.RecordKind
+	// old selects the numbers of up to ?3 records from before ?1, back those of up to ?3 hidden
+	// ones from after it. hide, show and erase take a list of numbers; erase has been
+	// preceded by no show.
+	old, back         string
+	hide, show, erase []string
+}
+
+// ofHidden is the number of a hidden record of a kind; %s its other conditions.
+const waitsInSession = `EXISTS (SELECT 1 FROM events e INDEXED BY events_queue WHERE e.session_id = r.session_id AND e.outcome IN ('pending', 'processing'))`
+
+// The columns of the two tables, in the order of their lists in hidden_records.
+const (
+	promptColumnsKept  = "id, ulid, session_id, project, number, prompt_id, text, branch, head_commit, created_at"
+	summaryColumnsKept = "id, ulid, session_id, project, prompt_number, request, investigated, learned, completed, next_steps, files_read, files_edited, notes, origin, created_at"
+)
+
+// fromList returns the columns that json_array has made a list of.
+func fromList(n int) string {
+	text := ""
+	for i := range n {
+		text += fmt.Sprintf(", json_extract(content, '$[%d]')", i)
+	}
+	return text[2:]
+}
+
+// promptEvents moves the events of prompts from one outcome to another: an event of which
+// nothing is left is a forgotten one. ?1 lists rows of prompts.
+func promptEvents(from, to string) string {
+	return `UPDATE events INDEXED BY events_of_session SET outcome = '` + to + `'
+		WHERE outcome IN ('processed', 'skipped', 'forgotten') AND outcome = '` + from + `' AND kind = 'prompt'
+		AND session_id IN (SELECT session_id FROM prompts WHERE id IN (SELECT value FROM json_each(?1)))
+		AND (session_id, prompt_number) IN (SELECT session_id, number FROM prompts WHERE id IN (SELECT value FROM json_each(?1)))`
+}
+
+// moving returns the statements for a kind whose rows move.
+func moving(kind claudemem.RecordKind, table, columns string, n int) retained {
+	return retained{
+		kind: kind,
+		old:  "SELECT r.id FROM " + table + " r WHERE r.created_at < ?1 AND ?2 <> '' AND NOT " + waitsInSession + " ORDER BY r.created_at LIMIT ?3",
+		back: fmt.Sprintf("SELECT id FROM hidden_records WHERE kind = ?2 AND json_extract(content, '$[%d]') >= ?1 LIMIT ?3", n-1),
+		hide: []string{
+			"INSERT INTO hidden_records (kind, id, erase_at, content) SELECT '" + string(kind) + "', id, ?2, json_array(" + columns + ") FROM " + table + " WHERE id IN (SELECT value FROM json_each(?1))",
+			"DELETE FROM " + table + " WHERE ?2 AND id IN (SELECT value FROM json_each(?1))",
+		},
+		show: []string{
+			"INSERT INTO " + table + " (" + columns + ") SELECT " + fromList(n) + " FROM hidden_records WHERE kind = '" + string(kind) + "' AND id IN (SELECT value FROM json_each(?1))",
+		},
+	}
+}
+
+// retainedKinds are the kinds that get old. What is pinned does not.
+var retainedKinds = func() []retained {
+	prompts := moving(claudemem.RecordPrompt, "prompts", promptColumnsKept, 10)
+	prompts.hide = append([]string{promptEvents("processed", "forgotten") + " AND ?2"}, prompts.hide...)
+	prompts.show = append(prompts.show, promptEvents("forgotten", "processed"))
+	prompts.erase = []string{`UPDATE sessions SET title = '' WHERE title <> '' AND id IN (SELECT json_extract(content, '$[2]') FROM hidden_records
+		WHERE kind = 'prompt' AND id IN (SELECT value FROM json_each(?1))) AND NOT EXISTS (SELECT 1 FROM prompts p WHERE p.session_id = sessions.id)`}
+	return []retained{
+		{
+			kind: claudemem.RecordObservation,
+			old: `SELECT id FROM observations o WHERE pinned = 0 AND deleted_at IS NULL AND created_at < ?1 AND ?2 <> ''
+				AND NOT EXISTS (SELECT 1 FROM hidden_records h WHERE h.kind = 'observation' AND h.id = o.id) ORDER BY created_at LIMIT ?3`,
+			back: "SELECT h.id FROM hidden_records h JOIN observations o ON o.id = h.id WHERE h.kind = ?2 AND (o.created_at >= ?1 OR o.pinned = 1) LIMIT ?3",
+			hide: []string{
+				"INSERT INTO hidden_records (kind, id, erase_at, content) SELECT 'observation', value, ?2, '' FROM json_each(?1)",
+				"UPDATE observations SET deleted_at = 253402300799999 WHERE ?2 AND id IN (SELECT value FROM json_each(?1))",
+			},
+			show: []string{"UPDATE observations SET deleted_at = NULL WHERE deleted_at = 253402300799999 AND id IN (SELECT value FROM json_each(?1))"},
+		},
+		prompts,
+		moving(claudemem.RecordSummary, "session_summaries", summaryColumnsKept, 15),
+	}
+}()
+
+// Retain hides the observations that are not pinned, the prompts and the summaries that are
+// older than age, and erases what it has hidden for a week; with a greater age, or 0 for any,
+// what is hidden and not erased yet comes back. An observation that somebody has brought back
+// by hand stays. Ages are judged by agingTime. It works in small commits; an error leaves
+// what was done before it.
+func (s *Store) Retain(ctx context.Context, age time.Duration) (r Retained, err error) {
+	const what = "retain"
+	now, err := inKeeping(ctx, s, what, (*tx).agingTime)
+	if err != nil {
+		return r, err
+	}
+	from := claudemem.Millis(0)
+	if age > 0 {
+		from = now.Add(-age)
+	}
+	for i := range retainedKinds {
+		k := &retainedKinds[i]
+		for _, step := range []struct {
+			count *int
+			rows  string
+			from  claudemem.Millis
+			do    func(*tx, string) error
+		}{
+			{&r.Restored, k.back, from, k.bringBack},
+			{&r.Hidden, k.old, from, func(t *tx, ids string) error { return t.each(k.hide, ids, int64(now.Add(hiddenFor))) }},
+			{&r.Erased, "SELECT id FROM hidden_records WHERE kind = ?2 AND erase_at <= ?1 LIMIT ?3", now, k.eraseHidden},
+		} {
+			n, err := s.retainStep(ctx, what, step.rows, step.from, k.kind, step.do)
+			*step.count += n
+			if err != nil {
+				return r, err
+			}
+		}
+	}
+	return r, nil
+}
+
+// retainStep calls do with the records that rows selects, some at a time, and returns how
+// many there were.
+func (s *Store) retainStep(ctx context.Context, what, rows string, from claudemem.Millis, kind claudemem.RecordKind, do func(*tx, string) error) (done int, err error) {
+	for {
+		ids, err := column[int64](ctx, s.reader, rows, int64(from), string(kind), retainedTogether)
+		if err != nil || len(ids) == 0 {
+			return done, fault(what, err)
+		}
+		if err := s.writeKeeping(ctx, what, func(t *tx) error { return do(t, jsonList(ids)) }); err != nil {
+			return done, err
+		}
+		done += len(ids)
+	}
+}
+
+// each runs statements with the same arguments.
+func (t *tx) each(statements []string, args ...any) error {
+	for _, query := range statements {
+		if _, err := t.exec(query, args...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// bringBack shows hidden records again.
+func (k *retained) bringBack(t *tx, ids string) error {
+	if err := t.each(k.show, ids); err != nil {
+		return err
+	}
+	return k.unmark(t, ids)
+}
+
+// eraseHidden erases hidden records. An observation that was brought back only loses its mark.
+func (k *retained) eraseHidden(t *tx, ids string) error {
+	if k.kind == claudemem.RecordObservation {
+		hidden, err := column[claudemem.ObservationID](context.Background(), t,
+			"SELECT id FROM observations WHERE deleted_at IS NOT NULL AND id IN (SELECT value FROM json_each(?))", ids)
+		if err != nil {
+			return err
+		}
+		if _, err := t.deleteObservations(hidden); err != nil {
+			return err
+		}
+		_, err = t.exec(`DELETE FROM hidden_records WHERE kind = 'observation' AND id IN (SELECT value FROM json_each(?1))
+			AND NOT EXISTS (SELECT 1 FROM observations o WHERE o.id = hidden_records.id)`, ids)
+		if err != nil {
+			return err
+		}
+		_, err = t.exec("UPDATE hidden_records SET erase_at = ? WHERE kind = 'observation' AND id IN (SELECT value FROM json_each(?))", int64(claudemem.LatestTime), ids)
+		return err
+	}
+	if err := t.each(k.erase, ids); err != nil {
+		return err
+	}
+	return k.unmark(t, ids)
+}
+
+// unmark deletes rows of hidden_records.
+func (k *retained) unmark(t *tx, ids string) error {
+	_, err := t.exec("DELETE FROM hidden_records WHERE kind = ? AND id IN (SELECT value FROM json_each(?))", string(k.kind), ids)
+	return err
+}
+
+// showHidden brings back all prompts and summaries that Retain has hidden.
+func (t *tx) showHidden() error {
+	for i := range retainedKinds {
+		k := &retainedKinds[i]
+		if k.kind == claudemem.RecordObservation {
+			continue
+		}
+		ids, err := column[int64](context.Background(), t, "SELECT id FROM hidden_records WHERE kind = ?", string(k.kind))
+		if err != nil {
+			return err
+		}
+		if err := k.bringBack(t, jsonList(ids)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
