@@ -90,6 +90,7 @@ func (m *memory) undoMigration() {
 			DROP TABLE unread_records;
 			DROP TABLE unread_messages;
 			DROP TABLE unread_turns;
+			DROP TABLE hidden_records;
 			ALTER TABLE pending_messages DROP COLUMN provenance;
 			ALTER TABLE observations DROP COLUMN provenance;
 			DELETE FROM counters WHERE name = 'memory_id';

@@ -15,6 +15,7 @@ import (
 	"claudemem"
 	"claudemem/agentfiles"
 	"claudemem/api"
+	"claudemem/backup"
 	"claudemem/claudedir"
 	"claudemem/index"
 	"claudemem/intake"
@@ -33,8 +34,8 @@ type Forgetting struct {
 	// Files counts files besides the database that had some of it and were deleted or
 	// rewritten: logs, unreadable deliveries, the model's conversations, agent files.
 	Files int `json:"files"`
-	// Backups are the older copies of the database in the data directory, which may have it
-	// until they are deleted.
+	// Backups are those from before, which were deleted, or would be; unless there are none to
+	// be kept, a new one was made.
 	Backups []string `json:"backups"`
 	// Restarted says that a worker ran and was started again.
 	Restarted bool `json:"restarted"`
@@ -55,6 +56,11 @@ func WouldForget(ctx context.Context, dataDir string, f claudemem.Forgetting) (F
 	defer func() { _ = s.Close() }() // it has only read
 	found, err := s.WouldForget(ctx, f)
 	result := Forgetting{Forgotten: found}
+	if list, err := backup.List(dataDir); err == nil && !found.Empty() {
+		for _, b := range list {
+			result.Backups = append(result.Backups, b.Name)
+		}
+	}
 	if names, err := wire.SpoolOf(dataDir).List(time.Now()); err == nil {
 		result.Spooled = len(names)
 	}
@@ -118,7 +124,7 @@ func (e *eraser) run(ctx context.Context, s *store.Store, f claudemem.Forgetting
 	for _, project := range e.result.Projects {
 		e.agentFiles(ctx, s, project)
 	}
-	e.backups()
+	e.backups(ctx, s)
 	return nil
 }
 
@@ -261,12 +267,40 @@ func (e *eraser) agentFiles(ctx context.Context, s *store.Store, project string)
 	}
 }
 
-// backups lists the older copies of the database.
-func (e *eraser) backups() {
-	paths, _ := filepath.Glob(filepath.Join(e.dataDir, "backups", "*"))
-	for _, path := range paths {
-		e.result.Backups = append(e.result.Backups, filepath.Base(path))
+// backups replaces the backups from before by a new one. If that fails, the worker tries
+// again every hour.
+func (e *eraser) backups(ctx context.Context, s *store.Store) {
+	removed, err := replaceBackups(ctx, e.dataDir, s, e.settings, time.Now())
+	e.result.Backups = removed
+	if err != nil {
+		e.left("backups of before", err)
 	}
+	if e.result.Empty() {
+		return
+	}
+	for _, folder := range backup.Asides(e.dataDir) {
+		e.left(folder, errors.New("a database that was set aside may have it; delete it when you do not need it"))
+	}
+}
+
+// replaceBackups replaces the backups from before something was last forgotten, and returns
+// the names of those that it deleted.
+func replaceBackups(ctx context.Context, dataDir string, s *store.Store, set *settings.Settings, now time.Time) ([]string, error) {
+	at, err := s.ForgottenAt(ctx)
+	if err != nil || at == 0 {
+		return nil, err
+	}
+	return backup.Replace(ctx, dataDir, set.Int(settings.KeyBackupKeep), at, now)
+}
+
+// dropForgotten is the chore that replaces backups from before something was forgotten,
+// which the command could not.
+func (w *Worker) dropForgotten(ctx context.Context) error {
+	removed, err := replaceBackups(ctx, w.cfg.DataDir, w.store, w.settings.get(), w.cfg.Clock())
+	if len(removed) > 0 {
+		w.log.Info("deleted backups from before something was forgotten", "count", len(removed))
+	}
+	return err
 }
 
 // quotedJSON returns a text as JSON has it.

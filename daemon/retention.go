@@ -1,12 +1,25 @@
 package daemon
 
-import "context"
+import (
+	"context"
+
+	"claudemem/settings"
+	"claudemem/store"
+)
 
 // vacuumSlack is how much free space in the database is left to new rows.
 const vacuumSlack = 4 << 20
 
-// retain deletes rows that are too old, and gives the space back.
+// retain is the chore that hides and erases records that are older than the user keeps them,
+// deletes old rows of what claude-mem itself did, and gives the space back.
 func (w *Worker) retain(ctx context.Context) error {
+	kept, err := w.store.Retain(ctx, w.settings.get().Duration(settings.KeyRetentionDays))
+	if kept != (store.Retained{}) {
+		w.log.Info("heeded the age of records", "hidden", kept.Hidden, "restored", kept.Restored, "erased", kept.Erased)
+	}
+	if err != nil {
+		return err
+	}
 	pruned, err := w.store.Prune(ctx)
 	for table, n := range pruned {
 		w.log.Info("deleted old rows", "table", table, "count", n)

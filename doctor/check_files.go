@@ -212,11 +212,7 @@ func checkSettings(_ context.Context, e *exam) ([]Finding, string) {
 			set++
 		}
 		if v.Err != nil {
-			value := v.Default
-			if v.Later {
-				value = "" // it can only be removed
-			}
-			list = append(list, e.found("setting-invalid", v.Err.Error(), "key", v.Key, "value", value))
+			list = append(list, e.found("setting-invalid", v.Err.Error(), "key", v.Key, "value", v.Default))
 		}
 	}
 	// An older file that is broken is reported above: it is the one in force.

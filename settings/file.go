@@ -16,14 +16,11 @@ import (
 
 // Set writes one value into config.json and keeps the rest of the file, comments too. The
 // file is replaced whole or not at all. CodeNotFound for an unknown key, CodeInvalid for
-// an invalid value, a setting that nothing reads yet, or a broken file.
+// an invalid value or a broken file.
 func Set(dataDir, name, value string) error {
 	setting, ok := Lookup(name)
 	if !ok {
 		return unknownKey(name)
-	}
-	if setting.Later {
-		return setting.notYet()
 	}
 	if err := setting.Check(value); err != nil {
 		return err

@@ -52,9 +52,6 @@ func Markdown() string {
 			fallback = "`" + s.Default + "`"
 		}
 		help := s.Help
-		if s.Later {
-			help = "not available yet: " + help
-		}
 		b.WriteString("| `" + s.Key + "` | " + fallback + " | " + value + " | " + help + " |\n")
 	}
 	return b.String()

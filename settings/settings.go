@@ -120,9 +120,7 @@ func (s *Settings) at(i int) Value {
 	if !found {
 		return v
 	}
-	if v.Err = v.Check(e.text); v.Err == nil && v.Later {
-		v.Err = v.notYet()
-	}
+	v.Err = v.Check(e.text)
 	switch {
 	case v.Err == nil:
 		v.Value, v.Origin = e.text, origin
@@ -264,12 +262,6 @@ func (s Setting) Check(text string) error {
 		return s.wrong("a number from 0 to " + strconv.FormatFloat(limit, 'f', -1, 64))
 	}
 	return nil
-}
-
-// notYet is the error of a setting that nothing reads yet.
-func (s Setting) notYet() error {
-	return invalid("setting "+s.Key+" is not available yet", nil).
-		WithHint("`claude-mem config list` shows every setting")
 }
 
 // wrong returns the error of an invalid value, without the value: that may be a secret that

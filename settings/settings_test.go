@@ -341,7 +341,7 @@ func TestOlderFile(t *testing.T) {
 		lines = append(lines, o.Describe())
 	}
 	want := `PROVIDER = gemini|MODEL = claude-sonnet-4-5|GEMINI_API_KEY = …cdef|SKIP_TOOLS = TodoWrite,Mine (in force already)|EXCLUDED_PROJECTS = /secret (in force already)|` +
-		`RETENTION_DAYS: not imported, it is not available yet|LOG_LEVEL: not imported, it must be one of debug, info, warn, error`
+		`RETENTION_DAYS = 7|LOG_LEVEL: not imported, it must be one of debug, info, warn, error`
 	if got := strings.Join(lines, "|"); err != nil || got != want {
 		t.Errorf("%v\n%s\nwant\n%s", err, got, want)
 	}
@@ -415,21 +415,6 @@ func TestOlderFileRestricts(t *testing.T) {
 		if s, err := Load(dir, env()); err != nil || s.Closed() {
 			t.Errorf("with a config.json %q still counts: %v", content, err)
 		}
-	}
-}
-
-// TestLaterSettings checks that settings that nothing reads yet are refused.
-func TestLaterSettings(t *testing.T) {
-	dir := t.TempDir()
-	for _, key := range []string{"RETENTION_DAYS"} {
-		if err := Set(dir, key, "5"); claudemem.CodeOf(err) != claudemem.CodeInvalid || !strings.Contains(err.Error(), "not available yet") {
-			t.Errorf("%s: %v", key, err)
-		}
-	}
-	put(t, Path(dir), `{"CLAUDE_MEM_RETENTION_DAYS":"5"}`)
-	s, err := Load(dir, env())
-	if p := s.Problems(); err != nil || len(p) != 1 || s.Duration(KeyRetentionDays) != 0 {
-		t.Errorf("%v, %v", p, err)
 	}
 }
 

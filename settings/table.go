@@ -33,8 +33,6 @@ type Setting struct {
 	Safe string
 	// Secret values are never shown.
 	Secret bool
-	// Later settings are reserved: nothing reads them yet, and they cannot be set.
-	Later bool
 }
 
 // The keys, as they stand in the environment and in settings.json.
@@ -170,7 +168,7 @@ var table = [...]Setting{
 	{Key: KeyWorkerPort, Default: "37777", Group: "worker", Kind: Integer, Help: "port of the worker on 127.0.0.1, or the next free one; 0: none"},
 	{Key: KeyRequireToken, Default: "auto", Safe: "true", Group: "worker", Kind: Choice, Choices: "auto true false", Help: "clients on the port must send the token; auto: only where the system cannot tell users apart"},
 	{Key: KeyIdleExitMinutes, Default: "30", Group: "worker", Kind: Minutes, Help: "idle time after which the worker exits; 0: never"},
-	{Key: KeyRetentionDays, Later: true, Default: "0", Group: "worker", Kind: Days, Help: "age at which records are deleted; 0: never"},
+	{Key: KeyRetentionDays, Default: "0", Group: "worker", Kind: Days, Help: "age at which prompts, summaries and observations that are not pinned are hidden, and a week later erased; 0: never"},
 	{Key: KeyBackupKeep, Default: "3", Group: "worker", Kind: Integer, Help: "number of daily backups to keep, fewer if they take more than 64 MB and twice the database; 0: no backups"},
 	{Key: KeyLogLevel, Default: "info", Group: "worker", Kind: Choice, Choices: "debug info warn error", Help: "minimum level of messages in the worker's log"},
 }

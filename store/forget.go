@@ -187,7 +187,8 @@ func (s *selection) describe(ctx context.Context, q querier, f *claudemem.Forget
 	return err
 }
 
-// WouldForget returns what Forget would erase.
+// WouldForget returns what Forget would erase, but for prompts and summaries that are
+// hidden for their age.
 func (s *Store) WouldForget(ctx context.Context, f claudemem.Forgetting) (claudemem.Forgotten, error) {
 	return inSnapshot(ctx, s, "look what would be forgotten", func(q querier) (claudemem.Forgotten, error) {
 		selected, err := selectForgotten(ctx, q, &f)
@@ -201,6 +202,9 @@ func (s *Store) WouldForget(ctx context.Context, f claudemem.Forgetting) (claude
 // use the store meanwhile: one transaction may take seconds.
 func (s *Store) Forget(ctx context.Context, f claudemem.Forgetting) (claudemem.Forgotten, error) {
 	return inJob(ctx, s, "forget", job{}, func(t *tx) (claudemem.Forgotten, error) {
+		if err := t.showHidden(); err != nil {
+			return claudemem.Forgotten{}, err
+		}
 		selected, err := selectForgotten(ctx, t.w.conn, &f)
 		if err != nil || selected.report.Empty() && !f.Ranged() {
 			return selected.report, err

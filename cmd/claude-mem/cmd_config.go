@@ -33,13 +33,11 @@ type settingJSON struct {
 	Default string `json:"default"`
 	Help    string `json:"help"`
 	Error   string `json:"error,omitempty"`
-	// Later: nothing reads the setting yet.
-	Later bool `json:"later,omitempty"`
 }
 
 // settingOf returns a setting as JSON output shows it, without a secret value.
 func settingOf(v settings.Value) settingJSON {
-	out := settingJSON{Key: v.Key, Value: v.Shown(), Origin: string(v.Origin), Default: v.Default, Help: v.Help, Later: v.Later}
+	out := settingJSON{Key: v.Key, Value: v.Shown(), Origin: string(v.Origin), Default: v.Default, Help: v.Help}
 	if v.Err != nil {
 		out.Error = v.Err.Error()
 	}
@@ -80,7 +78,7 @@ func (a *app) configListCommand() *cobra.Command {
 		Long: `List every setting: key, value, origin of the value, default, help.
 
 JSON: a list of {"key", "value", "origin": default|config.json|environment|config.last-good.json|
-settings.json|broken config.json, "default", "help", "error"?, "later"?}; secrets are masked.`,
+settings.json|broken config.json, "default", "help", "error"?}; secrets are masked.`,
 		Example: "  claude-mem config list --json",
 		Args:    noArgs,
 	}
@@ -111,14 +109,11 @@ settings.json|broken config.json, "default", "help", "error"?, "later"?}; secret
 
 // setting prints a setting with its origin and its help.
 func (p *printer) setting(s settingJSON) {
-	origin, help := s.Origin, s.Help
+	origin := s.Origin
 	if s.Default != "" && origin != string(settings.FromDefault) {
 		origin += "; default " + oneLine(s.Default, 60)
 	}
-	if s.Later {
-		help = "not available yet: " + help
-	}
-	p.printf("%s = %s%s\n    %s\n", p.style(styleBold, s.Key), oneLine(s.Value, 120), p.style(styleDim, "  ("+origin+")"), help)
+	p.printf("%s = %s%s\n    %s\n", p.style(styleBold, s.Key), oneLine(s.Value, 120), p.style(styleDim, "  ("+origin+")"), s.Help)
 }
 
 func (a *app) configGetCommand() *cobra.Command {

@@ -31,9 +31,9 @@ mentions it. Several filters select what passes all of them. --project alone, --
 The bytes are erased from the database and its log, the search index, the vectors, the logs,
 the spool, dead letters, the conversations of the claude CLI with the observer, and the blocks
 in agent files. What was erased does not come back by an import. A running worker is stopped
-meanwhile and started again; hooks spool. Backups of before still have it, until they are
-rewritten or removed, within a day: the command names them. Transcripts of the host are not
-claude-mem's and stay, as does what was sent to a model provider.
+meanwhile and started again; hooks spool. Backups of before are deleted and a new one is made;
+if that fails, the worker does it later: the command names them. Transcripts of the host are
+not claude-mem's and stay, as does what was sent to a model provider.
 
 To take an observation out of sight and keep it, use ` + "`claude-mem hide`" + `.
 
@@ -226,7 +226,7 @@ func (a *app) showForgetting(f *daemon.Forgetting, erased, asJSON bool) error {
 		a.note("not erased: %s", oneLine(left, 300))
 	}
 	if len(f.Backups) > 0 {
-		a.note("Backups of before may have it until they are rewritten or removed, within 24 hours: %s", oneLine(strings.Join(f.Backups, ", "), 300))
+		a.note("%s: %s", textOr(erased, "Deleted backups of before", "Backups that will be deleted, in favour of a new one"), oneLine(strings.Join(f.Backups, ", "), 300))
 	}
 	if !erased && !f.Empty() {
 		a.note("Nothing was changed. The same command with --yes erases it; there is no undo.")

@@ -63,3 +63,14 @@ END;
 
 -- The memory's own number: copies of the memory share it, another memory has another.
 INSERT OR IGNORE INTO counters (name, value) VALUES ('memory_id', random() & 0x7fffffffffffffff);
+
+-- What was hidden because it is older than the user keeps records, until erase_at. content is
+-- the row of a prompt or summary as a list of JSON; an observation stays where it is.
+CREATE TABLE hidden_records (
+    kind     TEXT    NOT NULL CHECK (kind IN ('observation', 'prompt', 'summary')),
+    id       INTEGER NOT NULL,
+    erase_at INTEGER NOT NULL,
+    content  TEXT    NOT NULL,
+    PRIMARY KEY (kind, id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX hidden_records_due ON hidden_records (kind, erase_at);
