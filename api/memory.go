@@ -92,13 +92,22 @@ type SearchPage struct {
 	Results    []Hit                 `json:"results"`
 }
 
-// Unscored returns the number of hits at the end that only passed the filter.
-func (p *SearchPage) Unscored() int {
+// Unscored returns the number of lines at the end whose hits only passed the filter.
+func (p *SearchPage) Unscored(lines []Line) int {
 	n := 0
-	for n < len(p.Results) && p.Results[len(p.Results)-1-n].Score == 0 {
+	for n < len(lines) && p.Results[lines[len(lines)-1-n].First].Score == 0 {
 		n++
 	}
 	return n
+}
+
+// Lines returns the hits as at most so many lines, those of a turn as one, and cuts the
+// page after the last hit that they show.
+func (p *SearchPage) Lines(most int) []Line {
+	entries := mapped(p.Results, (*Hit).Entry)
+	lines, used := Lines(entries, most)
+	p.Results = p.Results[:used]
+	return lines
 }
 
 // Searched reports whether a text was searched for. A text such as "last week" is only a

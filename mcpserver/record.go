@@ -21,23 +21,31 @@ type indexItem struct {
 	Anchor bool   `json:"anchor,omitempty"`
 	// Project is left out where all are of the same.
 	Project string `json:"project,omitempty"`
+	// Asked is the title of the turn's prompt, where a summary's title does not repeat it.
+	Asked string `json:"asked,omitempty"`
 	// SupersededBy is the record that holds instead, like "#34".
 	SupersededBy string `json:"superseded_by,omitempty"`
 }
 
-// maxTitle and maxSubtitle bound titles and subtitles in lists, in code points.
+// maxTitle, maxAsked and maxSubtitle bound titles, those of prompts beside a summary's, and
+// subtitles in lists, in code points.
 const (
 	maxTitle    = 160
+	maxAsked    = 80
 	maxSubtitle = 120
 )
 
-// index formats a record as a line of a list: glyph, id, age, title.
-func (c *call) index(e api.Entry, withProject bool) (string, indexItem) {
+// index formats a line of a list: glyph, id, age, title.
+func (c *call) index(e api.Line, withProject bool) (string, indexItem) {
 	item := indexItem{Kind: string(e.Kind), ID: e.Name(), Type: line(string(e.Type), 40), Title: line(e.Title, maxTitle), At: at(e.CreatedAtEpoch)}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s %s: %s", e.Glyph(), e.Name(), age(c.now, e.CreatedAtEpoch), item.Title)
 	if e.Kind == claudemem.RecordPrompt || e.Kind == claudemem.RecordSummary {
-		fmt.Fprintf(&b, " (%s)", e.Kind)
+		about := string(e.Kind)
+		if item.Asked = line(e.Asked, maxAsked); item.Asked != "" {
+			about += ", asked: " + item.Asked
+		}
+		b.WriteString(" (" + about + ")")
 	}
 	if sub := line(e.Subtitle, maxSubtitle); sub != "" && sub != item.Title {
 		b.WriteString(" — " + sub)

@@ -19,7 +19,8 @@ const maxLimit = 50
 // has no exact total.
 const ahead = 40
 
-// searchMemory lists the hits of a search, one line each.
+// searchMemory lists the hits of a search, one line for each record or turn. Counts and
+// offsets are of records.
 func searchMemory(ctx context.Context, c *call) (*answer, error) {
 	q := api.SearchRequest{Format: api.FormatFull}
 	c.bind(&q)
@@ -37,16 +38,17 @@ func searchMemory(ctx context.Context, c *call) (*answer, error) {
 	a := newAnswer("results")
 	a.set("project", in(q.Project))
 	a.set("total", total)
-	shown := 0
+	lines := page.Lines(limit)
+	listed := 0
 	var ids []claudemem.ObservationID
-	for i := range page.Results[:min(limit, len(page.Results))] {
-		hit := &page.Results[i]
-		text, item := c.index(hit.Entry(), q.Project == "")
+	for _, l := range lines {
+		hit := &page.Results[l.Shown]
+		text, item := c.index(l, q.Project == "")
 		item.Tokens = c.cost(hit)
 		if !a.offer(fmt.Sprintf("%s (%d tokens)", text, item.Tokens), item) {
 			break
 		}
-		shown++
+		listed++
 		if o := hit.Observation; o != nil && len(ids) < 3 {
 			ids = append(ids, o.ID)
 		}
@@ -54,19 +56,21 @@ func searchMemory(ctx context.Context, c *call) (*answer, error) {
 	for _, note := range understoodNotes(page.Understood, c.now.Location()) {
 		a.tail("%s", note)
 	}
-	if shown == 0 {
+	if listed == 0 {
 		return a, c.nothingFound(ctx, a, q)
 	}
-	over := ""
+	if listed < len(lines) { // the rest did not fit
+		lines = page.Lines(listed)
+	}
+	shown, over := len(page.Results), ""
 	if open {
 		over = "over "
 	}
 	a.say("%s%d found in %s, here %d to %d:", over, total, in(q.Project), q.Offset+1, q.Offset+shown)
-	page.Results = page.Results[:shown]
-	if n := page.Unscored(); page.Searched() && n == shown {
+	if n := page.Unscored(lines); page.Searched() && n == listed {
 		a.tail("None of these match the text: they are the newest that pass the filters.")
 	} else if page.Searched() && n > 0 {
-		a.tail("Only the first %d match the text; the others are the newest that pass the filters.", shown-n)
+		a.tail("Only the first %d match the text; the others are the newest that pass the filters.", listed-n)
 	}
 	next := ""
 	if len(ids) > 0 {
@@ -84,7 +88,7 @@ func searchMemory(ctx context.Context, c *call) (*answer, error) {
 // totalOf returns how many hits there are in all; open says that there are more. The
 // total of a page is exact unless a text matches all of its hits.
 func totalOf(page *api.SearchPage, q api.SearchRequest) (total int, open bool) {
-	if !page.Searched() || page.Unscored() > 0 {
+	if n := len(page.Results); !page.Searched() || n > 0 && page.Results[n-1].Score == 0 {
 		return page.Total, false
 	}
 	return q.Offset + len(page.Results), len(page.Results) == q.Limit && page.Total > q.Offset+q.Limit

@@ -141,7 +141,7 @@ func (c *call) offerIndexOf(ctx context.Context, a *answer, s store.SessionRecei
 	shown := 0
 	var ids []claudemem.ObservationID
 	for i := range page.Results {
-		text, _ := c.index(page.Results[i].Entry(), false)
+		text, _ := c.index(api.Line{Entry: page.Results[i].Entry()}, false)
 		if !a.heading(text) {
 			break
 		}

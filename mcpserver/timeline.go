@@ -20,14 +20,14 @@ func timeline(ctx context.Context, c *call) (*answer, error) {
 		return nil, err
 	}
 	project := request.Project
-	around, err := c.server.memory.Timeline(ctx, request)
+	around, err := c.server.memory.Timeline(ctx, request.Widened())
 	if err != nil {
 		return nil, err
 	}
 	a := newAnswer("timeline")
 	a.set("project", in(project))
-	items := around.Timeline
-	anchor := slices.IndexFunc(items, func(e api.Entry) bool { return e.IsAnchor || e.Kind == api.KindAnchor })
+	items := around.Lines(request.Before, request.After)
+	anchor := slices.IndexFunc(items, func(e api.Line) bool { return e.IsAnchor || e.Kind == api.KindAnchor })
 	type shown struct {
 		text string
 		item indexItem

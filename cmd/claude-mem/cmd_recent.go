@@ -45,7 +45,7 @@ JSON: {"project"?, "count", "total", "results": [{"kind", "id", "type", "title",
 		}
 		p := a.people()
 		for i := range found.Results {
-			p.entryLine("", found.Results[i].Entry(), project == "")
+			p.entryLine("", api.Line{Entry: found.Results[i].Entry()}, project == "")
 		}
 		a.noteMore(found.Count, found.Total)
 		return nil

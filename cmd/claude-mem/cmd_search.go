@@ -28,7 +28,8 @@ func (a *app) searchCommand() *cobra.Command {
 		Long: `Search observations, summaries and prompts by words and by meaning. Parts of
 identifiers, segments of paths and misspelt words match too. Dates and types in the
 query become filters ("what bugs did we fix last week"). Full-text syntax works: AND, OR,
-NOT, NEAR, prefix*, "a phrase".
+NOT, NEAR, prefix*, "a phrase". The prompt and the summary of a turn are one line: the
+summary's.
 
 The flags are a strict filter: records that do not pass are never shown. With a filter
 and no query the newest come first. No worker is needed.
@@ -56,8 +57,11 @@ JSON: as GET /api/search, {"query", "count", "total", "limit", "offset", "format
 			r.Query = strings.ToValidUTF8(r.Query[:maxQuery], "")
 			a.note("Only the first %d bytes of the query are used.", maxQuery)
 		}
-		ctx := cmd.Context()
-		found, err := m.Search(ctx, r)
+		ctx, asked := cmd.Context(), r
+		if !*asJSON && mergesTurns(r) {
+			asked.Limit = max(r.Limit, min(2*r.Limit, api.MaxLimit))
+		}
+		found, err := m.Search(ctx, asked)
 		empty := api.SearchPage{Query: &r.Query, Limit: r.Limit, Offset: r.Offset, Format: r.Format, Results: []api.Hit{}}
 		if done, err := printed(a, *asJSON, found, err, empty); done {
 			return err
@@ -126,19 +130,20 @@ func (f *searchFlags) request(text string, now time.Time) (r api.SearchRequest, 
 	return r, nil
 }
 
-// printFound prints results as people and agents read them: a line or two each,
-// then how to get more.
+// printFound prints results as people and agents read them: a line or two for each
+// record or turn, then how to get more. Offsets are of records.
 func (a *app) printFound(ctx context.Context, m api.Memory, r api.SearchRequest, found *api.SearchPage) error {
 	p := a.people()
-	for i := range found.Results {
-		h := &found.Results[i]
+	lines := resultLines(found, r)
+	for i, l := range lines {
+		h := &found.Results[l.Shown]
 		if r.Format == api.FormatFull {
 			if i > 0 {
 				p.printf("\n")
 			}
 			p.hitInFull(h)
 		} else {
-			p.entry(h.Entry(), r.Project == "")
+			p.entry(l, r.Project == "")
 		}
 		if h.Why != nil {
 			p.explanation(h.Why)
@@ -150,9 +155,9 @@ func (a *app) printFound(ctx context.Context, m api.Memory, r api.SearchRequest,
 	if len(found.Results) == 0 {
 		return a.nothingFound(ctx, m, r, found.Total)
 	}
-	switch n := found.Unscored(); {
+	switch n := found.Unscored(lines); {
 	case !found.Searched() || n == 0:
-	case n < len(found.Results):
+	case n < len(lines):
 		a.note("The last %s do not match the text; they are the newest that pass the filter.", text.Count(n, "result"))
 	default:
 		a.note("No result matches the text; these are the newest that pass the filter.")
@@ -165,6 +170,23 @@ func (a *app) printFound(ctx context.Context, m api.Memory, r api.SearchRequest,
 		a.note("%s", more)
 	}
 	return nil
+}
+
+// mergesTurns reports whether the prompt and the summary of a turn are one line: not where
+// each record is shown in full or its score explained.
+func mergesTurns(r api.SearchRequest) bool { return r.Format != api.FormatFull && !r.Explain }
+
+// resultLines returns the lines of a page and cuts it after the last record that they
+// show.
+func resultLines(found *api.SearchPage, r api.SearchRequest) []api.Line {
+	if mergesTurns(r) {
+		return found.Lines(r.Limit)
+	}
+	lines := make([]api.Line, len(found.Results))
+	for i := range lines {
+		lines[i] = api.Line{Entry: found.Results[i].Entry(), First: i, Shown: i}
+	}
+	return lines
 }
 
 // nothingFound says which other projects have matches.

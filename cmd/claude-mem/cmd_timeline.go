@@ -21,8 +21,8 @@ func (a *app) timelineCommand() *cobra.Command {
 		GroupID: groupMemory,
 		Long: `Show observations, summaries and prompts around an anchor, the oldest first: around
 an observation (12 or '#12'), a session (S12), a time, or the best hit of a query.
-Without an anchor it ends now. It shows the project of the anchor, or else the project
-that you are in.
+The prompt and the summary of a turn are one line: the summary's. Without an anchor it
+ends now. It shows the project of the anchor, or else the project that you are in.
 
 Times: 2026-03-01T15:04, 2026-03-01, today, yesterday, or an age: 12h, 3d, 2w.
 
@@ -60,12 +60,16 @@ kind is observation, summary or prompt, or anchor for a time without a record.`,
 		if r.Project == "" && !*all {
 			r.Project = home
 		}
-		found, err := m.Timeline(ctx, r)
+		asked := r
+		if !*asJSON {
+			asked = r.Widened()
+		}
+		found, err := m.Timeline(ctx, asked)
 		empty := api.Timeline{Anchor: r.Anchor, DepthBefore: *before, DepthAfter: *after, Timeline: []api.Entry{}}
 		if done, err := printed(a, *asJSON, found, err, empty); done {
 			return err
 		}
-		a.printTimeline(&found, r.Project)
+		a.printTimeline(&found, r)
 		return nil
 	})
 	return cmd
@@ -115,12 +119,13 @@ func resolveAnchor(ctx context.Context, m api.Memory, anchor string) (name, proj
 	return anchor, here() // the timeline says why it found none
 }
 
-// printTimeline prints a line for each entry, the anchor marked with ▶, then a hint, or
-// a note when there are no records. Lines name their project if project is "".
-func (a *app) printTimeline(t *api.Timeline, project string) {
-	p := a.people()
+// printTimeline prints the lines around the anchor that were asked for, the anchor marked
+// with ▶, then a hint, or a note when there are no records. Lines name their project if r
+// names none.
+func (a *app) printTimeline(t *api.Timeline, r api.TimelineRequest) {
+	p, project := a.people(), r.Project
 	records := 0
-	for _, e := range t.Timeline {
+	for _, e := range t.Lines(r.Before, r.After) {
 		mark := "  "
 		if e.IsAnchor || e.Kind == api.KindAnchor {
 			mark = p.style(styleBold, "▶ ")

@@ -15,7 +15,7 @@ import (
 
 // glyphLegend explains the signs of records.
 const glyphLegend = `Signs: ● bugfix, ◆ feature, ↻ refactor, ✓ change, ⚖ decision, ○ discovery and other
-types; § summary of a session, › prompt, ▶ the anchor of a timeline.`
+types; § summary of a turn, › prompt, ▶ the anchor of a timeline.`
 
 // shownIDs returns the ids of the first hits, at most most, as arguments of show.
 func shownIDs(hits []api.Hit, most int) []string {
@@ -29,20 +29,25 @@ func shownIDs(hits []api.Hit, most int) []string {
 	return ids
 }
 
-// entry prints a record in a list: when, glyph, title, id, and its second line.
-func (p *printer) entry(e api.Entry, withProject bool) {
+// entry prints a line of a list, and the subtitle below it.
+func (p *printer) entry(e api.Line, withProject bool) {
 	p.entryLine("", e, withProject)
 	if e.Subtitle != "" {
 		p.printf("%14s%s\n", "", p.style(styleDim, p.fit(e.Subtitle, 120, 14)))
 	}
 }
 
-// entryLine prints the line of a record in a list: mark, age, glyph, title and name.
-func (p *printer) entryLine(mark string, e api.Entry, withProject bool) {
+// entryLine prints a line of a list: mark, age, glyph, title, the prompt that a summary
+// answers, and name.
+func (p *printer) entryLine(mark string, e api.Line, withProject bool) {
+	title, most := e.Title, 100
+	if e.Asked != "" {
+		title, most = title+" (asked: "+e.Asked+")", 160
+	}
 	name, where := joined(", ", e.Name(), e.Mark()), textIf(withProject && e.Project != "", " "+oneLine(e.Project, 60))
 	// Beside the title: two columns of a mark, ten of the age, the glyph and spaces.
 	rest := 17 + utf8.RuneCountInString(name+where)
-	p.printf("%s%s  %s %s %s%s\n", mark, p.when(e.CreatedAtEpoch), e.Glyph(), p.fit(e.Title, 100, rest), p.style(styleDim, name), p.style(styleDim, where))
+	p.printf("%s%s  %s %s %s%s\n", mark, p.when(e.CreatedAtEpoch), e.Glyph(), p.fit(title, most, rest), p.style(styleDim, name), p.style(styleDim, where))
 }
 
 // hitInFull prints a record as show does.

@@ -32,12 +32,12 @@ func TestPrintHits(t *testing.T) {
 		print func(p *printer, h *api.Hit)
 		want  string
 	}{
-		{"list", func(p *printer, h *api.Hit) { p.entry(h.Entry(), false) }, "" +
+		{"list", func(p *printer, h *api.Hit) { p.entry(api.Line{Entry: h.Entry()}, false) }, "" +
 			"    2h ago  ● Round the total once #12\n" +
 			"              sum first\n" +
 			" yesterday  § Fix the totals S4\n" +
 			" yesterday  › why [31mdrift? S4\n"},
-		{"all projects", func(p *printer, h *api.Hit) { p.entryLine("▶ ", h.Entry(), true) }, "" +
+		{"all projects", func(p *printer, h *api.Hit) { p.entryLine("▶ ", api.Line{Entry: h.Entry()}, true) }, "" +
 			"▶     2h ago  ● Round the total once #12 tally\n" +
 			"▶  yesterday  § Fix the totals S4 tally\n" +
 			"▶  yesterday  › why [31mdrift? S4 tally\n"},

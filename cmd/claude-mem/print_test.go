@@ -121,7 +121,7 @@ func TestRowsFitTheTerminal(t *testing.T) {
 	var out strings.Builder
 	p := &printer{w: &out, now: time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC), width: 60}
 	long := strings.Repeat("a long title ", 20)
-	p.entry(api.Entry{Kind: claudemem.RecordObservation, ID: 12, Title: long, Subtitle: long, Project: "tally"}, true)
+	p.entry(api.Line{Entry: api.Entry{Kind: claudemem.RecordObservation, ID: 12, Title: long, Subtitle: long, Project: "tally"}}, true)
 	lines := strings.Split(strings.TrimRight(out.String(), "\n"), "\n")
 	for _, line := range lines {
 		if n := utf8.RuneCountInString(line); n > 60 {
