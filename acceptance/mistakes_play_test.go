@@ -149,7 +149,21 @@ func (s *script) read(t *testing.T, dest any, args ...string) {
 	must(t, json.Unmarshal(s.mustCommand(args...), dest))
 }
 
-var repeatedPrompt = regexp.MustCompile(`(?i)\(?\basked: .*`)
+// repeatedPrompt matches the request in a line of the block, and what follows it: the
+// session's number with the marks behind it.
+var repeatedPrompt = regexp.MustCompile(`(?im) ?\(?\basked: .*?( \(S\d+[,)].*|$)`)
+
+// withoutPrompts returns a block without the requests that its lines repeat.
+func withoutPrompts(block string) string { return repeatedPrompt.ReplaceAllString(block, "$1") }
+
+func TestWithoutPrompts(t *testing.T) {
+	block := "- [1h ago] Moved the till to cents (asked: make (all of) it count) (S1, #7) (superseded by #9)\n" +
+		"- [2h ago] Asked: why does it drift? (S2) [not merged]\n- [now] Fixed it (asked: fix it)\n- Totals are cents (#3)"
+	want := "- [1h ago] Moved the till to cents (S1, #7) (superseded by #9)\n- [2h ago] (S2) [not merged]\n- [now] Fixed it\n- Totals are cents (#3)"
+	if got := withoutPrompts(block); got != want {
+		t.Errorf("got:\n%s\nwant:\n%s", got, want)
+	}
+}
 
 // block returns the lines of the next session's block, without the prompts that they repeat.
 func (s *script) block(t *testing.T) []string {
@@ -157,7 +171,7 @@ func (s *script) block(t *testing.T) []string {
 	for n := range 5 { // A block that comes too late on a busy machine is not given.
 		s.session = fmt.Sprint("later-", n, s.root)
 		if text := injectedText(t, s.tell("SessionStart", map[string]any{"source": "startup"})); text != "" {
-			return strings.Split(repeatedPrompt.ReplaceAllString(text, ""), "\n")
+			return strings.Split(withoutPrompts(text), "\n")
 		}
 	}
 	return nil
