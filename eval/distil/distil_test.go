@@ -134,6 +134,29 @@ func TestDocument(t *testing.T) {
 	}
 }
 
+// TestNoColumn: a column that no table has is an error, and nothing is written; neither are
+// the names of the rows.
+func TestNoColumn(t *testing.T) {
+	scored, path := filepath.Join(t.TempDir(), "score.json"), filepath.Join(t.TempDir(), "page.md")
+	const document = "| coverage | public cases | |\n|---|---|---|\n| coverage | 1 % | |\n"
+	for name, text := range map[string]string{scored: `{"results":{}}`, path: document} {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, column := range []string{"", "coverage", "public case", "---", "1 %"} {
+		for _, update := range []bool{false, true} {
+			var out strings.Builder
+			if met, err := run(&out, options{score: scored, document: path, column: column, update: update}); err == nil || met {
+				t.Errorf("column %q, update %t: met %t, %v\n%s", column, update, met, err, out.String())
+			}
+			if text, err := os.ReadFile(path); err != nil || string(text) != document {
+				t.Errorf("column %q, update %t has written %q, %v", column, update, text, err)
+			}
+		}
+	}
+}
+
 // TestRunReadsTheScore reads the shapes that score.py writes.
 func TestRunReadsTheScore(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "score.json")

@@ -64,26 +64,48 @@ func withFigures(document, column string, measured []measure) string {
 	})
 }
 
+// hasColumn reports whether a table of a document has figures in a column of that name.
+func hasColumn(document, column string) bool {
+	has := false
+	eachCell(document, column, func(_, cell string) string {
+		has = true
+		return cell
+	})
+	return has
+}
+
 // eachCell returns a document with the cells of a column replaced by what replace returns
 // for the first cell of their row and for them. A table without that column stays as it is.
 func eachCell(document, column string, replace func(name, cell string) string) string {
 	lines := strings.SplitAfter(document, "\n")
-	at := -1 // the column, in a table that has it
+	const outside, lacking = -1, 0
+	at := outside // the column's place in the table, lacking in one without it
 	for i, line := range lines {
 		if !strings.HasPrefix(line, "|") {
-			at = -1
+			at = outside
 			continue
 		}
 		cells := strings.Split(line, "|")
-		if at < 0 {
-			at = slices.IndexFunc(cells, func(c string) bool { return strings.TrimSpace(c) == column })
+		if at == outside {
+			at = columnOf(cells, column)
 			continue
 		}
-		if at >= len(cells) || strings.HasPrefix(line, "|-") {
+		if at == lacking || at >= len(cells) || strings.HasPrefix(line, "|-") {
 			continue
 		}
 		cells[at] = " " + replace(strings.TrimSpace(cells[1]), strings.TrimSpace(cells[at])) + " "
 		lines[i] = strings.Join(cells, "|")
 	}
 	return strings.Join(lines, "")
+}
+
+// columnOf returns the place of a column among the cells of a table's head, of which the
+// first is empty; 0 for none, for "" and for the column that names the rows.
+func columnOf(head []string, column string) int {
+	for i, cell := range head {
+		if i > 1 && column != "" && strings.TrimSpace(cell) == column {
+			return i
+		}
+	}
+	return 0
 }

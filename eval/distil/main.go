@@ -62,6 +62,9 @@ func run(out io.Writer, o options) (met bool, err error) {
 	if err != nil {
 		return false, err
 	}
+	if !hasColumn(string(text), o.column) {
+		return false, fmt.Errorf("%s has no table with a column %q", o.document, o.column)
+	}
 	rows := s.measures()
 	if o.update {
 		return true, os.WriteFile(o.document, []byte(withFigures(string(text), o.column, rows)), 0o644)
