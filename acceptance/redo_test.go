@@ -28,6 +28,63 @@ func unread(t *testing.T, api *standIn, n int, projects ...string) *memory {
 	return m
 }
 
+// TestExcludedWhileWaiting: events that wait for the model when their project is excluded
+// are not shown to it and leave no record; a file that is withheld by then is masked.
+func TestExcludedWhileWaiting(t *testing.T) {
+	t.Parallel()
+	const allowed, excluded = "/nonexistent/open", "/nonexistent/secret"
+	for name, next := range map[string]bool{"the same worker": false, "the next worker": true} {
+		t.Run(name, func(t *testing.T) {
+			api := newStandIn(t, nil)
+			m := newMemory(t)
+			m.configure(api.with("openai"))
+			m.mustCommand("worker", "start")
+			open, secret := &host{m: m, id: "open", project: allowed}, &host{m: m, id: "secret", project: excluded}
+			for _, h := range []*host{open, secret} {
+				h.prompt("Make the change of " + h.id)
+				h.edits(2)
+			}
+			open.edit("src/private.go", "the text of a file that is withheld later")
+			if got, want := m.one("SELECT count(*) FROM pending_messages"), 5; got != want || api.count() != 0 {
+				t.Fatalf("%d events wait, want %d; the model was asked %d times", got, want, api.count())
+			}
+			if next {
+				m.mustCommand("worker", "stop")
+			}
+			m.configure(api.with("openai", "EXCLUDED_PROJECTS", excluded, "WITHHOLD_FILES", "private.go"))
+			if next {
+				m.mustCommand("worker", "start")
+			}
+			for _, h := range []*host{open, secret} {
+				h.stop()
+				h.end()
+			}
+			m.settle(settleLimit)
+			for _, c := range api.calls() {
+				if body := string(c.body); strings.Contains(body, excluded) || strings.Contains(body, "src/secret_") || strings.Contains(body, "withheld later") {
+					t.Errorf("the model was shown what the user no longer wants captured:\n%s", c.prompt)
+				}
+			}
+			for _, want := range []struct {
+				what, query, project string
+				n                    int
+			}{
+				{"events skipped", "SELECT count(*) FROM events e JOIN sessions s ON s.id = e.session_id WHERE s.project = ? AND e.outcome = 'skipped' AND e.reason = 'excluded' AND e.kind = 'tool'", excluded, 2},
+				{"records", "SELECT count(*) FROM observations WHERE project = ?", excluded, 0},
+				{"events processed", "SELECT count(*) FROM events e JOIN sessions s ON s.id = e.session_id WHERE s.project = ? AND e.outcome = 'processed' AND e.kind = 'tool'", allowed, 3},
+				{"payloads", "SELECT count(*) FROM pending_messages WHERE ? <> ''", allowed, 0},
+			} {
+				if got := m.one(want.query, want.project); got != want.n {
+					t.Errorf("%s of %s: %d, want %d", want.what, want.project, got, want.n)
+				}
+			}
+			if m.one("SELECT count(*) FROM observations WHERE project = ? AND origin = 'observer'", allowed) == 0 {
+				t.Error("the other project's turn left no record of the model")
+			}
+		})
+	}
+}
+
 // TestExcludedSince: what a model has not read of a project that the user excluded since is
 // deleted and no longer shown to one, with a running worker and with the next one.
 func TestExcludedSince(t *testing.T) {

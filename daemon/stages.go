@@ -135,8 +135,12 @@ func (w *Worker) openObserver(ctx context.Context, distiller *offline.Distiller)
 		MaxObservers: s.Int(settings.KeyMaxObservers),
 		Fallback:     distiller,
 		Forbidden:    func(e *claudemem.Event) bool { return w.settings.policy().Forbids(e) },
-		Clock:        w.cfg.Clock,
-		Logger:       w.log,
+		Renew: func(e *claudemem.PendingEvent) string {
+			skip, _ := w.settings.policy().Renew(e)
+			return skip
+		},
+		Clock:  w.cfg.Clock,
+		Logger: w.log,
 	})
 	return nil
 }

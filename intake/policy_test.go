@@ -1,6 +1,7 @@
 package intake
 
 import (
+	"strings"
 	"testing"
 
 	"claudemem"
@@ -66,6 +67,38 @@ func TestForbids(t *testing.T) {
 	} {
 		if got := tt.now.Forbids(&tt.event); got != tt.want {
 			t.Errorf("%s: got %t, want %t of %s %s", tt.name, got, tt.want, tt.event.ToolInput, tt.event.ToolResponse)
+		}
+	}
+}
+
+// TestRenew: an event that has waited is skipped for the reason that it would be skipped for
+// now, or loses the contents of a file that is withheld by now, and its symbol changes.
+func TestRenew(t *testing.T) {
+	const project = "/home/dev/p"
+	event := func() claudemem.PendingEvent {
+		e := tool("Read", `{"file_path":"/home/dev/p/notes.txt"}`, `{"file":{"content":"1 plans"}}`)
+		e.ProjectPath, e.WorktreeRoot, e.Cwd = project, project, project
+		return claudemem.PendingEvent{Event: e, Symbols: []claudemem.SymbolChange{{}}}
+	}
+	for _, tt := range []struct {
+		name   string
+		now    Policy
+		skip   string
+		masked bool
+	}{
+		{"as before", Policy{}, "", false},
+		{"excluded", Policy{Projects: home.Projects([]string{project}, nil)}, claudemem.SkipExcluded, false},
+		{"a skipped tool", Policy{SkipTools: []string{"Read"}}, claudemem.SkipTool, false},
+		{"withheld", Policy{Withheld: home.Compile([]string{"notes.txt"})}, "", true},
+		{"settings are broken", Policy{Refuse: true, Withheld: home.Compile([]string{"notes.txt"})}, "", false},
+	} {
+		e := event()
+		skip, masked := tt.now.Renew(&e)
+		if skip != tt.skip || masked != tt.masked {
+			t.Errorf("%s: got %q, %t, want %q, %t", tt.name, skip, masked, tt.skip, tt.masked)
+		}
+		if has := strings.Contains(string(e.Event.ToolResponse), "plans"); has == tt.masked || (len(e.Symbols) == 0) != tt.masked || e.Symbols == nil {
+			t.Errorf("%s: the event has %s and the symbols %v", tt.name, e.Event.ToolResponse, e.Symbols)
 		}
 	}
 }

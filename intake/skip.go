@@ -49,18 +49,35 @@ func (in *Intake) skipReason(e *claudemem.Event, call *toolcall.Call, policy *Po
 }
 
 // Forbids reports whether an event that was taken in would not be taken in now, or not as
-// it is: its project was excluded since, its tool put on the skip list, or a file withheld. It is false while the settings are broken, since what the user excluded is unknown.
+// it is: its project was excluded since, its tool put on the skip list, or a file withheld.
+// It is false while the settings are broken, since what the user excluded is unknown.
 func (p *Policy) Forbids(e *claudemem.Event) bool {
-	if p.Refuse {
-		return false
+	now := claudemem.PendingEvent{Event: *e}
+	skip, masked := p.Renew(&now)
+	return skip != "" || masked
+}
+
+// Renew applies the policy to an event that has waited since it was taken in: skip is why it
+// would be skipped now, "" if it would not. masked reports that it has contents of a file
+// that was withheld since; they are blanked, and its symbol changes are dropped. While the
+// settings are broken the event stays as it is.
+func (p *Policy) Renew(e *claudemem.PendingEvent) (skip string, masked bool) {
+	switch {
+	case p.Refuse:
+		return "", false
+	case !p.Projects.Captured(e.Event.ProjectPath, e.Event.WorktreeRoot, e.Event.Cwd):
+		return claudemem.SkipExcluded, false
+	case e.Event.Kind == claudemem.KindTool && slices.Contains(p.SkipTools, e.Event.ToolName):
+		return claudemem.SkipTool, false
 	}
-	if !p.Projects.Captured(e.ProjectPath, e.WorktreeRoot, e.Cwd) || e.Kind == claudemem.KindTool && slices.Contains(p.SkipTools, e.ToolName) {
-		return true
+	old := e.Event
+	redact.Event(&e.Event, p.Withheld)
+	masked = !bytes.Equal(old.ToolInput, e.Event.ToolInput) || !bytes.Equal(old.ToolResponse, e.Event.ToolResponse) ||
+		old.ToolError != e.Event.ToolError || old.LastAssistantMessage != e.Event.LastAssistantMessage
+	if masked {
+		e.Symbols = []claudemem.SymbolChange{}
 	}
-	now := *e
-	redact.Event(&now, p.Withheld)
-	return !bytes.Equal(now.ToolInput, e.ToolInput) || !bytes.Equal(now.ToolResponse, e.ToolResponse) ||
-		now.ToolError != e.ToolError || now.LastAssistantMessage != e.LastAssistantMessage
+	return "", masked
 }
 
 // strip removes the content of an event that is booked as skipped; in a private turn

@@ -203,6 +203,11 @@ func (h *harness) Bury(ctx context.Context, claim claudemem.Claim, cause string)
 	return h.note(claim, err, func(e *eventState) { e.state = "failed" })
 }
 
+func (h *harness) Skip(ctx context.Context, claim claudemem.Claim, reason string) error {
+	err := h.Store.Skip(ctx, claim, reason)
+	return h.note(claim, err, func(e *eventState) { e.state = "skipped" })
+}
+
 // fakeDistiller notes the batches it got and answers with do.
 type fakeDistiller struct {
 	mu      sync.Mutex

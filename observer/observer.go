@@ -43,6 +43,10 @@ type Options struct {
 	// Forbidden reports whether the user no longer wants an event captured; nil: none. A
 	// turn with one is not shown to a model later.
 	Forbidden func(*claudemem.Event) bool
+	// Renew applies the settings to an event before it is distilled, since they may have
+	// changed while it waited: it may mask contents, and returns why the event is to be
+	// skipped, "" if it is not. nil leaves all events as they are.
+	Renew func(*claudemem.PendingEvent) (skip string)
 	// Clock is the time of day; nil is time.Now.
 	Clock func() time.Time
 	// Logger receives failures; nil discards them. Payload text is never logged.
@@ -93,6 +97,9 @@ func New(queue *queue.Queue, store *store.Store, distiller Distiller, opts Optio
 	opts.MaxObservers = max(opts.MaxObservers, 1)
 	if opts.Forbidden == nil {
 		opts.Forbidden = func(*claudemem.Event) bool { return false }
+	}
+	if opts.Renew == nil {
+		opts.Renew = func(*claudemem.PendingEvent) string { return "" }
 	}
 	opts.Logger = cmp.Or(opts.Logger, slog.New(slog.DiscardHandler))
 	if opts.Clock == nil {

@@ -213,10 +213,18 @@ func (o *Observer) RetryUnread(ctx context.Context) (int, error) {
 	return n, err
 }
 
-// DropForbidden deletes what is kept of the turns with an event that the user no longer
-// wants captured.
+// DropForbidden takes the waiting events off the queue that the user no longer wants
+// captured, and deletes what is kept of the turns with such an event.
 func (o *Observer) DropForbidden(ctx context.Context) error {
-	n, err := o.store.DropUnread(ctx, func(e *claudemem.PendingEvent) bool { return o.forbidden(*e) })
+	n, err := o.store.SkipWaiting(ctx, o.opts.Renew)
+	if n > 0 {
+		o.opts.Logger.Info("waiting events skipped: no longer captured", "events", n)
+		o.signal()
+	}
+	if err != nil {
+		return err
+	}
+	n, err = o.store.DropUnread(ctx, func(e *claudemem.PendingEvent) bool { return o.forbidden(*e) })
 	if n > 0 {
 		o.opts.Logger.Info("turns dropped that were kept for a model: no longer captured", "turns", n)
 	}

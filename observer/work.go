@@ -40,6 +40,9 @@ func (o *Observer) workBatch(ctx context.Context, session claudemem.SessionID, p
 		return result
 	}
 	result.all = len(claim.Events) < p.limit
+	if claim = o.renew(ctx, claim); len(claim.Events) == 0 {
+		return result
+	}
 	if n := len(claim.Events); n > p.limit && claim.Events[n-1].Event.Kind != claudemem.KindStop {
 		o.release(ctx, subClaim(claim, n-1, n))
 		claim = subClaim(claim, 0, n-1)
@@ -58,6 +61,28 @@ func (o *Observer) workBatch(ctx context.Context, session claudemem.SessionID, p
 		result.all = false
 	}
 	return result
+}
+
+// renew returns a claim as the settings have it now: events that the user no longer wants
+// captured are taken off the queue as skipped.
+func (o *Observer) renew(ctx context.Context, claim claudemem.Claim) claudemem.Claim {
+	left, skipped := claim, map[string][]claudemem.PendingEvent{}
+	left.Events = nil
+	for i := range claim.Events {
+		e := &claim.Events[i]
+		if reason := o.opts.Renew(e); reason != "" {
+			skipped[reason] = append(skipped[reason], *e)
+		} else {
+			left.Events = append(left.Events, *e)
+		}
+	}
+	for reason, events := range skipped {
+		part := claim
+		part.Events = events
+		o.opts.Logger.Info("waiting events skipped: no longer captured", "session", claim.Session.ID, "events", len(events), "reason", reason)
+		o.giveBack(ctx, part, func(ctx context.Context) error { return o.queue.Skip(ctx, part, reason) })
+	}
+	return left
 }
 
 // stopsBeside returns how many events a claim may take beyond its limit if they end the

@@ -152,6 +152,10 @@ func (f *fakeStorage) Bury(_ context.Context, claim claudemem.Claim, cause strin
 	return f.give(claim, func(e *fakeEvent) { e.status, e.lastError = claudemem.StatusFailed, cause })
 }
 
+func (f *fakeStorage) Skip(_ context.Context, claim claudemem.Claim, reason string) error {
+	return f.give(claim, func(e *fakeEvent) { e.status, e.lastError = claudemem.StatusSkipped, reason })
+}
+
 func (f *fakeStorage) Heal(_ context.Context, before claudemem.Millis, live []string) (int, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

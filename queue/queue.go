@@ -219,7 +219,11 @@ func (q *Queue) uncount(claim claudemem.Claim) {
 // The outcome may be of some of the claim's events only (a claim whose Events
 // are a part of it): the others stay held and are given back on their own.
 func (q *Queue) Confirm(ctx context.Context, claim claudemem.Claim, outcome claudemem.Outcome) error {
-	err := q.storage.Confirm(ctx, claim, outcome)
+	return q.ended(claim, q.storage.Confirm(ctx, claim, outcome))
+}
+
+// ended returns err, and ends the claim unless it is still held after err.
+func (q *Queue) ended(claim claudemem.Claim, err error) error {
 	if err == nil || claudemem.CodeOf(err) == claudemem.CodeConflict {
 		q.endClaim(claim)
 	}
@@ -262,6 +266,12 @@ func (q *Queue) Release(ctx context.Context, claim claudemem.Claim) error {
 func (q *Queue) Bury(ctx context.Context, claim claudemem.Claim, cause error) error {
 	defer q.endClaim(claim) // if this fails, healing gives it back
 	return q.storage.Bury(ctx, claim, causeText(cause))
+}
+
+// Skip takes the claim's events off the queue undistilled: the user no longer wants them
+// captured. As after Confirm, the claim is still held after an error other than CodeConflict.
+func (q *Queue) Skip(ctx context.Context, claim claudemem.Claim, reason string) error {
+	return q.ended(claim, q.storage.Skip(ctx, claim, reason))
 }
 
 // Revive makes the named dead letters pending again, all when none are named,

@@ -31,6 +31,8 @@ type Storage interface {
 	Hasten(ctx context.Context) (int, error)
 	// Bury books the claim's events as failed and keeps their payloads.
 	Bury(ctx context.Context, claim claudemem.Claim, cause string) error
+	// Skip books the claim's events as skipped for a reason and deletes their payloads.
+	Skip(ctx context.Context, claim claudemem.Claim, reason string) error
 	// Heal makes events pending again that were claimed before the given time by
 	// none of the live claimers, and returns how many.
 	Heal(ctx context.Context, claimedBefore claudemem.Millis, live []string) (int, error)

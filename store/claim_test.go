@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -163,6 +165,66 @@ func TestBacklogOfAPostponedBatch(t *testing.T) {
 	if b := backlog[0]; b.Pending != 2 || b.Tools != 0 || b.Stops != 0 || b.NextDue != m.clock.at+60_000 {
 		t.Errorf("got %+v, want 2 pending and none due", b)
 	}
+}
+
+// TestSkipWaiting: pending events are skipped by what they are; claimed ones stay with their
+// claimer.
+func TestSkipWaiting(t *testing.T) {
+	ctx := context.Background()
+	m := newMemory(t)
+	m.enqueue(t, event(claudemem.KindTool, "s", "a", 1), event(claudemem.KindTool, "s", "b", 2), event(claudemem.KindTool, "s", "c", 3),
+		event(claudemem.KindTool, "other", "d", 4))
+	claim := m.claim(t, 1, 1)
+	var asked []string
+	n, err := m.SkipWaiting(ctx, func(e *claudemem.PendingEvent) string {
+		asked = append(asked, e.Key)
+		if e.Event.HostSessionID == "s" && !strings.HasSuffix(e.Key, "c") {
+			return claudemem.SkipExcluded
+		}
+		return ""
+	})
+	if slices.Sort(asked); err != nil || n != 1 || strings.Join(asked, " ") != "tool:other:d tool:s:b tool:s:c" {
+		t.Errorf("skipped %d, %v, asked about %q", n, err, asked)
+	}
+	if got := m.books(t); got.Skipped != 1 || got.Pending != 2 || got.Processing != 1 || !got.Balanced() {
+		t.Errorf("got %+v", got)
+	}
+	if err := m.Confirm(ctx, claim, claudemem.Outcome{}); err != nil {
+		t.Error(err)
+	}
+	if got := keys(m.claim(t, 1, 0).Events); got != "c" {
+		t.Errorf("claimed %q, want c", got)
+	}
+	m.audited(t)
+}
+
+// TestSkip: events that are skipped while they wait are booked like those that were skipped
+// when they came, and their payloads are gone.
+func TestSkip(t *testing.T) {
+	ctx := context.Background()
+	m := newMemory(t)
+	m.enqueue(t, event(claudemem.KindTool, "s", "a", 1), event(claudemem.KindTool, "s", "b", 2), event(claudemem.KindTool, "s", "c", 3))
+	claim := m.claim(t, 1, 0)
+	part := claim
+	part.Events = claim.Events[:2]
+	if err := m.Skip(ctx, part, claudemem.SkipExcluded); err != nil {
+		t.Fatal(err)
+	}
+	if err := m.Skip(ctx, part, claudemem.SkipExcluded); claudemem.CodeOf(err) != claudemem.CodeConflict {
+		t.Errorf("skipped again: %v, want CodeConflict", err)
+	}
+	if got := m.books(t); got.Skipped != 2 || got.Processing != 1 || !got.Balanced() {
+		t.Errorf("got %+v, want two skipped and one processing", got)
+	}
+	receipt := m.receipt(t, 1)
+	if len(receipt.Skipped) != 1 || receipt.Skipped[0].Reason != claudemem.SkipExcluded || receipt.Skipped[0].Events != 2 {
+		t.Errorf("the receipt says skipped %+v", receipt.Skipped)
+	}
+	part.Events = claim.Events[2:]
+	if err := m.Confirm(ctx, part, claudemem.Outcome{}); err != nil {
+		t.Errorf("the rest of the claim: %v", err)
+	}
+	m.audited(t)
 }
 
 func TestBuryAndRevive(t *testing.T) {

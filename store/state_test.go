@@ -234,6 +234,13 @@ func TestQueueStates(t *testing.T) {
 				name := aClaim(t)
 				give(t, name, s.Bury(ctx, claims[name], "x"), func(e *modelEvent, _ string) { e.status = claudemem.StatusFailed })
 			},
+			"skip": func(t *rapid.T) {
+				name := aClaim(t)
+				give(t, name, s.Skip(ctx, claims[name], claudemem.SkipExcluded), func(e *modelEvent, _ string) {
+					e.status = claudemem.StatusSkipped
+					m.skipped++
+				})
+			},
 			"revive": func(t *rapid.T) {
 				n, err := s.Revive(ctx)
 				if err != nil || n != m.count(claudemem.StatusFailed) {
