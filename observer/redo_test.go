@@ -347,3 +347,36 @@ func TestRedoLeavesHalfTheDay(t *testing.T) {
 		}
 	})
 }
+
+// TestSkippedAtTheClaim: an event that the user no longer wants captured when its turn is
+// claimed is not shown to the model, and is booked as skipped; the rest of the turn is read.
+func TestSkippedAtTheClaim(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &scripted{name: "p"}
+		forbidden := ""
+		r := startRig(t, chooseAlways(t, p, false), nil, observer.Options{BatchingEnabled: true, Renew: func(e *claudemem.PendingEvent) string {
+			if forbidden == "" && e.Event.Kind == claudemem.KindTool {
+				forbidden = e.Key
+			}
+			if e.Key == forbidden {
+				return claudemem.SkipExcluded
+			}
+			return ""
+		}})
+		r.turnsOf("a", 3, 3)
+		r.waitIdle()
+		if b := r.books(); b.Skipped != 1 || b.Pending+b.Processing+b.Failed != 0 {
+			t.Errorf("books %+v, want one event skipped and none waiting", b)
+		}
+		files := map[string]bool{}
+		for _, q := range p.all() {
+			for _, m := range filePath.FindAllStringSubmatch(q.Prompt, -1) {
+				files[m[1]] = true
+			}
+		}
+		if len(files) != 2 {
+			t.Errorf("the model was shown %d files, want the 2 of the events that are left", len(files))
+		}
+		r.audited()
+	})
+}
