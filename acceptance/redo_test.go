@@ -3,9 +3,15 @@
 package acceptance
 
 import (
+	"database/sql"
 	"fmt"
+	"math/rand/v2"
+	"net/http"
 	"strings"
+	"sync/atomic"
+	"syscall"
 	"testing"
+	"time"
 )
 
 // prose is an answer that holds nothing of what was asked for.
@@ -124,4 +130,118 @@ func TestExcludedSince(t *testing.T) {
 			}
 		})
 	}
+}
+
+// redone are the records of a project's only turn.
+type redone struct {
+	// kept counts the payloads that are kept for the model.
+	kept int
+	// rows are the observations and the summaries by what a redo must not change, said what
+	// they say; title is the titles of the observations.
+	rows, said, title string
+	// observer counts the records that the model made.
+	observer int
+}
+
+func (m *memory) redone(project string) (r redone) {
+	m.t.Helper()
+	m.query(func(rows *sql.Rows) error { return rows.Scan(&r.kept, &r.rows, &r.said, &r.title, &r.observer) }, `
+		WITH o AS (SELECT * FROM observations WHERE project = ?1 ORDER BY id),
+			s AS (SELECT * FROM session_summaries WHERE session_id IN (SELECT id FROM sessions WHERE project = ?1) ORDER BY id)
+		SELECT (SELECT count(*) FROM unread_messages WHERE session_id IN (SELECT id FROM sessions WHERE project = ?1)),
+			(SELECT group_concat(concat_ws(' ', id, ulid, pinned, times_seen, discovery_tokens, created_at, superseded_by), ', ') FROM o) || '; ' || (SELECT count(*) FROM s),
+			(SELECT group_concat(concat_ws('|', origin, type, title, narrative, facts), ', ') FROM o) || '; ' || (SELECT group_concat(concat_ws('|', origin, request, completed), ', ') FROM s),
+			(SELECT group_concat(title) FROM o),
+			(SELECT count(*) FROM o WHERE origin = 'observer') + (SELECT count(*) FROM s WHERE origin = 'observer')`, project)
+	return r
+}
+
+// TestKilledRedo kills the worker with SIGKILL while the model reads a turn, and while its
+// answer is stored. Each time the turn has the records from before or those from after; the
+// rows, a pin and the user's title stay, and no record is made twice.
+func TestKilledRedo(t *testing.T) {
+	t.Parallel()
+	const plain, pinned, edited, title = "/nonexistent/plain", "/nonexistent/pinned", "/nonexistent/edited", "The user's title"
+	projects := []string{plain, pinned, edited}
+	var readable atomic.Bool
+	reads, answer := make(chan struct{}, 1), make(chan struct{})
+	api := newStandIn(t, func(q *asked) reply {
+		if !readable.Load() {
+			return reply{text: prose}
+		}
+		reads <- struct{}{}
+		<-answer
+		return reply{}
+	})
+	m := unread(t, api, 2, projects...)
+	client := m.api()
+	for project, edit := range map[string]any{pinned: map[string]bool{"pinned": true}, edited: map[string]string{"title": title}} {
+		id := m.one("SELECT min(id) FROM observations WHERE project = ?", project)
+		if status, body, err := client.send(http.MethodPatch, fmt.Sprint("/api/observations/", id), edit); err != nil || status != http.StatusOK {
+			t.Fatalf("edit: %d, %v: %s", status, err, body)
+		}
+	}
+	books, before := m.books(), map[string]redone{}
+	for _, project := range projects {
+		before[project] = m.redone(project)
+	}
+	m.mustCommand("worker", "stop")
+	readable.Store(true)
+
+	kills, stored := 0, 0
+	for left := len(projects); left > 0; kills++ {
+		if kills == 30 {
+			t.Fatalf("%d turns are not read after %d kills", left, kills)
+		}
+		m.mustCommand("worker", "start")
+		m.mustCommand("queue", "retry")
+		select {
+		case <-reads:
+		case <-time.After(settleLimit):
+			t.Fatal("the model is not asked")
+		}
+		reading := kills%3 == 0 // killed while the model reads
+		if !reading {
+			answer <- struct{}{}
+			time.Sleep(time.Duration(rand.IntN(25*(1+kills))) * time.Millisecond)
+		}
+		if err := syscall.Kill(m.workerPID(), syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+		until(t, settleLimit, "the worker is gone", func() bool { return m.workerPID() == 0 })
+		if reading {
+			answer <- struct{}{}
+		}
+		was := left
+		left = 0
+		for _, project := range projects {
+			old, now := before[project], m.redone(project)
+			if now.kept != 0 {
+				left++
+				if now != old {
+					t.Errorf("kill %d: %s has half of a redo:\nbefore %+v\nnow    %+v", kills, project, old, now)
+				}
+				continue
+			}
+			want := 2 // the observation and the summary
+			if project == edited {
+				want = 1
+				if now.title != title {
+					t.Errorf("kill %d: the user's title became %q", kills, now.title)
+				}
+			}
+			if now.rows != old.rows || now.said == old.said || now.observer != want {
+				t.Errorf("kill %d: %s is not redone as a whole:\nbefore %+v\nnow    %+v", kills, project, old, now)
+			}
+		}
+		stored += was - left
+	}
+	if now := m.settle(settleLimit); now != books {
+		t.Errorf("books %+v, want them as before the redo: %+v", now, books)
+	}
+	// A call that was reserved is in the ledger whether or not it was sent.
+	if calls, booked := api.count(), m.one("SELECT count(*) FROM llm_calls"); booked < calls || booked > calls+kills {
+		t.Errorf("%d calls are booked, %d were made, %d kills", booked, calls, kills)
+	}
+	t.Logf("%d kills, %d turns redone", kills, stored)
 }
