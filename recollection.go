@@ -72,6 +72,9 @@ type Recollection struct {
 // which removed earlier ones from its context.
 type Shown struct {
 	Observations []ObservationID
+	// Said has the keys of the sentences of them that were said, as the injections have
+	// them. Of an observation that it lacks nobody knows what was said.
+	Said map[ObservationID][]uint32
 	// CompactedAt is 0 when it never was compacted.
 	CompactedAt Millis
 }

@@ -95,6 +95,7 @@ func (m *memory) undoMigration() {
 			ALTER TABLE observations DROP COLUMN provenance;
 			DELETE FROM counters WHERE name = 'memory_id';
 			ALTER TABLE learnings DROP COLUMN provenance;
+			ALTER TABLE injections DROP COLUMN said;
 			PRAGMA user_version = 4;
 			COMMIT`)
 		return err

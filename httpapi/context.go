@@ -35,7 +35,7 @@ func (a *server) give(w http.ResponseWriter, r *http.Request, status int, v any,
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), bookTime)
 	defer cancel()
-	if err := a.Books.RecordInjection(ctx, what); err != nil {
+	if err := a.Books.RecordInjection(ctx, what.Complete()); err != nil {
 		// The session has its text; at worst it gets some of it again.
 		a.opts.Logger.Error("book what was given", "where", what.Where, "error", err)
 	}

@@ -83,7 +83,7 @@ func (b *Builder) finish(start time.Time, req claudemem.ContextRequest, sections
 	block.Injection = claudemem.Injection{
 		Host: req.Host, HostSessionID: req.HostSessionID, ProjectPath: req.ProjectPath,
 		Where: "SessionStart", Source: req.Source,
-		Observations: w.observations, Sessions: w.sessions,
+		Observations: w.observations, Sessions: w.sessions, FindSaid: w.saidOf,
 		Layers: block.Layers, Skipped: block.Skipped,
 		Tokens: block.Tokens, Budget: w.budget, BuildMS: block.BuildMS,
 		At: claudemem.MillisOf(start),

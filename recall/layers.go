@@ -68,6 +68,9 @@ type line struct {
 	// more returns the sentences that the line has no room for, the best first: they are
 	// added where the budget allows it. nil when there are none.
 	more func() []statement
+	// statements returns all that the observation says beside its title; nil when that is
+	// not known.
+	statements func() []statement
 	// proof says which command failed before and passes now, "" when that is not known;
 	// nil for a line that tells of no work. See writer.prove.
 	proof func() string

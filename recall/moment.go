@@ -31,68 +31,95 @@ const (
 	failureFrame = "A failure like this was seen before in this project; history, not instructions."
 )
 
-// write returns the text of the lines in their frame, within momentTokens, and the ids
-// of the records in it.
-func (m reminder) write(lines []reminderLine) (string, []claudemem.ObservationID) {
+// write returns the text of the lines in their frame, within momentTokens, the ids of the
+// records in it, and a function that finds the keys of their statements that it says.
+func (m reminder) write(lines []reminderLine) (string, []claudemem.ObservationID, func() map[claudemem.ObservationID][]uint32) {
 	var b strings.Builder
 	b.WriteString(openTag + m.frame + "\n")
 	room := unitsFor(momentTokens) - text.UTF16Len(openTag+m.frame+"\n"+closeTag)
 	var ids []claudemem.ObservationID
+	var full []string // the lines with all of a detail that was cut
 	for i, l := range lines {
 		limit := min(room/(len(lines)-i), momentChars)
 		if i == 0 && len(l.details) > 1 {
 			limit = min(room-(len(lines)-1)*shortChars, leadChars)
 		}
-		rendered := l.render(limit)
+		rendered, all := l.render(limit)
 		room -= text.UTF16Len(rendered)
 		b.WriteString(rendered)
 		ids = append(ids, l.ID)
+		full = append(full, all)
 	}
 	b.WriteString(closeTag)
-	return b.String(), ids
-}
-
-// render writes the line within limit units; its number and mark stay whole.
-func (l reminderLine) render(limit int) string {
-	tail := l.tail()
-	return "- " + l.compose(limit-text.UTF16Len("- "+tail+"\n")) + tail + "\n"
-}
-
-// compose joins the title and those of the details that fit within limit, the best of
-// them first to be taken, in the order in which the record has them. A detail that
-// begins like a title that was cut says it in full, and stands in its place.
-func (l reminderLine) compose(limit int) string {
-	if len(l.details) == 0 {
-		return text.TruncateUTF16(l.title, limit)
-	}
-	title := l.title
-	if most := max(limit/2, limit-len(": ")-text.UTF16Len(l.details[0].text)); text.UTF16Len(title) > most {
-		title = text.TruncateUTF16(title, most)
-	}
-	room := limit - text.UTF16Len(title) - len(": ")
-	var taken []statement
-	for i, d := range l.details {
-		switch n := text.UTF16Len(d.text); {
-		case len(taken) > 1 && !d.answers:
-		case n <= room:
-			room -= n + len("; ")
-			taken = append(taken, d)
-		case i == 0:
-			return compose(title, d.text, limit)
+	return b.String(), ids, func() map[claudemem.ObservationID][]uint32 {
+		said := map[claudemem.ObservationID][]uint32{}
+		for i, l := range lines {
+			said[l.ID] = keysSaid(l.statements(), []saying{{strings.ToLower(full[i]), wordsOf(full[i])}})
 		}
+		return said
+	}
+}
+
+// render writes the line within limit units; its number and mark stay whole. all is the
+// line's text before a detail of it was cut.
+func (l reminderLine) render(limit int) (rendered, all string) {
+	tail := l.tail()
+	line, all := composeDetails(l.title, l.details, limit-text.UTF16Len("- "+tail+"\n"))
+	return "- " + line + tail + "\n", all
+}
+
+// composeDetails joins a title and the chosen ones of the details within limit, in the
+// order in which the record has them. all is the same with the detail in full that had to
+// be cut: what was too long for a line once will be so again.
+func composeDetails(title string, details []statement, limit int) (line, all string) {
+	if len(details) == 0 {
+		return text.TruncateUTF16(title, limit), title
+	}
+	taken := chosen(title, details, limit)
+	title = titleBeside(title, details, limit)
+	if len(taken) == 1 && text.UTF16Len(title)+len(": ")+text.UTF16Len(taken[0].text) > limit {
+		return compose(title, taken[0].text, limit), title + ": " + taken[0].text
 	}
 	slices.SortFunc(taken, func(a, b statement) int { return cmp.Compare(a.place, b.place) })
 	parts := make([]string, len(taken))
 	for i, d := range taken {
 		parts[i] = d.text
 	}
-	return title + ": " + strings.Join(parts, "; ")
+	line = title + ": " + strings.Join(parts, "; ")
+	return line, line
+}
+
+// titleBeside cuts a title to what the first detail leaves of limit, but to no less than
+// half of it.
+func titleBeside(title string, details []statement, limit int) string {
+	return text.TruncateUTF16(title, max(limit/2, limit-len(": ")-text.UTF16Len(details[0].text)))
+}
+
+// chosen returns those of the details, the best first, that stand beside a title within
+// limit; the first alone if it has to be cut.
+func chosen(title string, details []statement, limit int) []statement {
+	if len(details) == 0 {
+		return nil
+	}
+	room := limit - text.UTF16Len(titleBeside(title, details, limit)) - len(": ")
+	var taken []statement
+	for i, d := range details {
+		switch n := text.UTF16Len(d.text); {
+		case len(taken) > 1 && !d.answers:
+		case n <= room:
+			room -= n + len("; ")
+			taken = append(taken, d)
+		case i == 0:
+			return details[:1:1]
+		}
+	}
+	return taken
 }
 
 // gist returns a record's title, and the first of subtitle and facts that says more than
 // that. A part that only lists edits or says that a command passes is the last choice.
 func (r *reminding) gist(o claudemem.Observation) (title string, details []statement) {
-	title, detail := titleAndDetail(&o, strings.TrimRight(r.plain(o.Title), ". "), r.plain, func(part string) bool {
+	title, detail := titleAndDetail(&o, heading(&o, r.plain), r.plain, func(part string) bool {
 		return isOvercome(part) || isPassing(part) || strings.HasPrefix(part, "Edited ")
 	})
 	return title, asDetails(detail)
@@ -103,16 +130,18 @@ func asDetails(detail string) []statement {
 	if detail == "" {
 		return nil
 	}
-	return []statement{{text: detail}}
+	return []statement{{text: detail, words: wordsOf(detail)}}
 }
 
 // lines returns the lines of the first momentLines observations for which say returns a
 // title, with marks for what changed since.
 func (r *reminding) lines(ctx context.Context, observations []claudemem.Observation, say func(claudemem.Observation) (title string, details []statement)) []reminderLine {
 	var best []claudemem.Observation
+	said := map[claudemem.ObservationID]reminderLine{}
 	for _, o := range observations {
-		if title, _ := say(o); title != "" {
+		if title, details := say(o); title != "" {
 			best = append(best, o)
+			said[o.ID] = reminderLine{title: title, details: details, again: !r.isNew(&o)}
 		}
 		if len(best) == momentLines {
 			break
@@ -121,8 +150,9 @@ func (r *reminding) lines(ctx context.Context, observations []claudemem.Observat
 	checkout := claudemem.Checkout{Root: r.event.WorktreeRoot, Branch: r.event.Branch, HeadCommit: r.event.HeadCommit}
 	var lines []reminderLine
 	for _, m := range mark(ctx, r.opts.WorkTree, checkout, best) {
-		l := reminderLine{marked: m}
-		l.title, l.details = say(m.Observation)
+		l := said[m.ID]
+		l.marked = m
+		l.statements = func() []statement { return besideTitle(&m.Observation, r.plain) }
 		lines = append(lines, l)
 	}
 	return lines

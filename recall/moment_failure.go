@@ -56,7 +56,7 @@ func (r *reminding) atFailure(ctx context.Context) (reminder, error) {
 	if err := r.readShown(ctx); err != nil {
 		return m, err
 	}
-	same = slices.DeleteFunc(same, func(p precedent) bool { return !r.isNew(p.Observation) })
+	same = slices.DeleteFunc(same, func(p precedent) bool { return !r.isNew(p.Observation) && !r.tellsCure(&p) })
 	slices.SortStableFunc(same, func(a, b precedent) int {
 		return cmp.Or(cmp.Compare(b.strength(), a.strength()), cmp.Compare(b.CreatedAt, a.CreatedAt), cmp.Compare(b.ID, a.ID))
 	})

@@ -42,8 +42,15 @@ func (r *reminding) atFile(ctx context.Context) (reminder, error) {
 	observations = slices.DeleteFunc(observations, func(o claudemem.Observation) bool { return r.isOwn(&o) })
 	telling := tellingOfFile(observations, m.file)
 	telling = telling[:min(len(telling), momentLines)]
-	telling = slices.DeleteFunc(telling, func(o claudemem.Observation) bool { return !r.isNew(&o) })
-	m.lines = r.lines(ctx, telling, r.gist)
+	m.lines = r.lines(ctx, telling, func(o claudemem.Observation) (string, []statement) {
+		if r.isNew(&o) {
+			return r.gist(o)
+		}
+		if details := r.reasons(&o); len(details) > 0 {
+			return heading(&o, r.plain), details
+		}
+		return "", nil
+	})
 	return m, nil
 }
 

@@ -30,10 +30,33 @@ type sessionKey struct {
 // account lists what a session was given. Claims stay after they were booked:
 // a caller that read the books just before would give the same again.
 type account struct {
-	records map[claudemem.ObservationID]claudemem.Millis
+	records map[recordPart]claudemem.Millis
 	files   map[string]claudemem.Millis
 	last    claudemem.Millis
 	turn    uint64
+}
+
+// recordPart is a record, or a statement of it that was given later than the record.
+type recordPart struct {
+	record    claudemem.ObservationID
+	statement uint32 // its key, 0 for the record
+}
+
+// parts returns what a line gives of its record.
+func (l reminderLine) parts() []recordPart {
+	if !l.again {
+		return []recordPart{{record: l.ID}}
+	}
+	var parts []recordPart
+	for _, d := range l.details {
+		parts = append(parts, recordPart{l.ID, d.key()})
+	}
+	return parts
+}
+
+// wasTold reports whether all that a line gives was claimed before.
+func (a *account) wasTold(l reminderLine) bool {
+	return !slices.ContainsFunc(l.parts(), func(p recordPart) bool { _, told := a.records[p]; return !told })
 }
 
 // claim reserves for a session the lines that it was not given yet, and their
@@ -43,7 +66,7 @@ func (l *ledger) claim(key sessionKey, found reminder, shown claudemem.Shown, no
 	defer l.mu.Unlock()
 	a := l.sessions[key]
 	if a == nil {
-		a = &account{records: map[claudemem.ObservationID]claudemem.Millis{}, files: map[string]claudemem.Millis{}}
+		a = &account{records: map[recordPart]claudemem.Millis{}, files: map[string]claudemem.Millis{}}
 	}
 	a.forgetUntil(shown.CompactedAt)
 	if _, told := a.files[found.file]; told && found.file != "" {
@@ -52,7 +75,7 @@ func (l *ledger) claim(key sessionKey, found reminder, shown claudemem.Shown, no
 	at := max(now, a.last+1)
 	var lines []reminderLine
 	for _, line := range found.lines {
-		if _, told := a.records[line.ID]; told || len(lines) == momentLines || slices.ContainsFunc(lines, func(l reminderLine) bool { return l.ID == line.ID }) {
+		if a.wasTold(line) || len(lines) == momentLines || slices.ContainsFunc(lines, func(l reminderLine) bool { return l.ID == line.ID }) {
 			continue
 		}
 		lines = append(lines, line)
@@ -61,7 +84,9 @@ func (l *ledger) claim(key sessionKey, found reminder, shown claudemem.Shown, no
 		return nil, 0
 	}
 	for _, line := range lines {
-		a.records[line.ID] = at
+		for _, part := range line.parts() {
+			a.records[part] = at
+		}
 	}
 	if found.file != "" {
 		a.files[found.file] = at
@@ -84,14 +109,14 @@ func (l *ledger) release(key sessionKey, at claudemem.Millis) {
 	if a == nil {
 		return
 	}
-	maps.DeleteFunc(a.records, func(_ claudemem.ObservationID, claimed claudemem.Millis) bool { return claimed == at })
+	maps.DeleteFunc(a.records, func(_ recordPart, claimed claudemem.Millis) bool { return claimed == at })
 	maps.DeleteFunc(a.files, func(_ string, claimed claudemem.Millis) bool { return claimed == at })
 }
 
 // forgetUntil forgets what was given up to a compaction, which made the model
 // forget it too.
 func (a *account) forgetUntil(compacted claudemem.Millis) {
-	maps.DeleteFunc(a.records, func(_ claudemem.ObservationID, at claudemem.Millis) bool { return at <= compacted })
+	maps.DeleteFunc(a.records, func(_ recordPart, at claudemem.Millis) bool { return at <= compacted })
 	maps.DeleteFunc(a.files, func(_ string, at claudemem.Millis) bool { return at <= compacted })
 }
 

@@ -22,20 +22,37 @@ func (r *reminding) atPrompt(ctx context.Context) (reminder, error) {
 		return m, err
 	}
 	var fresh []claudemem.Observation
-	for _, f := range r.passPrompt(found, func(f claudemem.Related) bool { return f.Observation == nil || !r.isNew(f.Observation) }) {
+	asked := askedBy(r.event.Prompt)
+	nothingLeft := func(f claudemem.Related) bool {
+		if f.Observation == nil || r.isNew(f.Observation) {
+			return f.Observation == nil
+		}
+		title, _ := r.answer(f.Observation, asked)
+		return title == ""
+	}
+	for _, f := range r.passPrompt(found, nothingLeft) {
 		fresh = append(fresh, *f.Observation)
 	}
-	asked := askedBy(r.event.Prompt)
 	m.lines = r.lines(ctx, fresh, func(o claudemem.Observation) (string, []statement) { return r.answer(&o, asked) })
 	return m, nil
 }
 
 // answer returns a record's title and what it says beside that, the sentence first that
 // answers the prompt best. A record with nothing to tell beside its title gives its gist.
+// One that the session was shown gives the rest of its answer; no title when there is none.
 func (r *reminding) answer(o *claudemem.Observation, asked question) (title string, details []statement) {
-	title = strings.TrimRight(r.plain(o.Title), ". ")
+	again := !r.isNew(o)
+	if _, known := r.shown.Said[o.ID]; again && !known {
+		return "", nil // it need not be read
+	}
+	title = heading(o, r.plain)
 	details = beyond(title, asked.rank(statements(o, r.plain), title))
-	if title == "" || len(details) == 0 {
+	switch {
+	case again:
+		if details = r.rest(o, title, details, asked); len(details) == 0 {
+			return "", nil
+		}
+	case title == "" || len(details) == 0:
 		return r.gist(*o)
 	}
 	return title, details

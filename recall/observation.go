@@ -5,6 +5,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 
 	"claudemem"
 	"claudemem/text"
@@ -25,7 +26,8 @@ func observationLine(o *claudemem.Observation, projectPath string) line {
 	if title == "" {
 		return line{}
 	}
-	rest := func() []statement { return beyond(title, question{}.rank(statements(o, plain), title)) }
+	all := sync.OnceValue(func() []statement { return besideTitle(o, plain) })
+	rest := func() []statement { return question{}.rank(all(), title) }
 	if detail == "" || weak(detail) {
 		if all := rest(); len(all) > 0 {
 			detail = all[0].text
@@ -47,7 +49,7 @@ func observationLine(o *claudemem.Observation, projectPath string) line {
 		}
 		return proofIn(parts...)
 	}
-	return line{text: said + note, title: title, detail: detail, proof: proof, more: func() []statement {
+	return line{text: said + note, title: title, detail: detail, proof: proof, statements: all, more: func() []statement {
 		return slices.DeleteFunc(rest(), func(s statement) bool { return !s.telling() || containsFold(detail, s.text) })
 	}}
 }

@@ -49,7 +49,7 @@ type Reminder struct {
 }
 
 // NewReminder returns a Reminder. given lists the records that a session was shown
-// before, at its start too; they are not shown again.
+// before, at its start too; of these it is told only what was not said.
 func NewReminder(given Given, opts ReminderOptions) *Reminder {
 	if opts.Relative == nil {
 		opts.Relative = func(root, cwd, file string) string {
@@ -89,6 +89,10 @@ type reminderLine struct {
 	// title and details are plain already; any may be cut. The best detail is first.
 	title   string
 	details []statement
+	// again: the session was shown the record, and the details are what it was not told.
+	again bool
+	// statements returns all that the record says beside its title.
+	statements func() []statement
 }
 
 // Recall returns what the session should be reminded of at this event, an empty
@@ -122,10 +126,10 @@ func (r *Reminder) Recall(ctx context.Context, event claudemem.Event, session cl
 	if len(lines) == 0 {
 		return claudemem.Recollection{}, nil
 	}
-	text, ids := found.write(lines)
+	text, ids, said := found.write(lines)
 	return claudemem.Recollection{Text: text, Injection: claudemem.Injection{
 		Host: event.Host, HostSessionID: event.HostSessionID, ProjectPath: event.ProjectPath,
-		Where: where, Source: string(moment), Observations: ids,
+		Where: where, Source: string(moment), Observations: ids, FindSaid: said,
 		Tokens: claudemem.EstimateTokens(text), Budget: momentTokens,
 		BuildMS: float64(r.opts.Clock().Sub(start).Microseconds()) / 1000,
 		At:      at,

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -68,7 +69,7 @@ func (m *remembered) Shown(ctx context.Context, _ claudemem.Host, _ string) (cla
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return claudemem.Shown{CompactedAt: m.shown.CompactedAt, Observations: slices.Clone(m.shown.Observations)}, nil
+	return claudemem.Shown{CompactedAt: m.shown.CompactedAt, Observations: slices.Clone(m.shown.Observations), Said: maps.Clone(m.shown.Said)}, nil
 }
 
 // book notes that a recollection was given, as the store does.
@@ -76,6 +77,12 @@ func (m *remembered) book(c claudemem.Recollection) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.shown.Observations = append(m.shown.Observations, c.Injection.Observations...)
+	if m.shown.Said == nil {
+		m.shown.Said = map[claudemem.ObservationID][]uint32{}
+	}
+	for id, keys := range c.Injection.Complete().Said {
+		m.shown.Said[id] = append(m.shown.Said[id], keys...)
+	}
 }
 
 // reminderOf makes a Reminder that takes everything near a prompt to be about it.

@@ -183,6 +183,17 @@ func codeWords(s string) []string {
 	return words
 }
 
+// wants reports whether a statement has what the prompt asks for: a reason, a choice, a
+// number.
+func (q question) wants(s statement) bool {
+	for i, wanted := range q.signs {
+		if wanted && s.signs[i] {
+			return true
+		}
+	}
+	return false
+}
+
 // rank returns a record's statements with the one first that answers a prompt best: it
 // shares most with it beyond what the title says. The zero question ranks by worth.
 func (q question) rank(all []statement, title string) []statement {

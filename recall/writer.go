@@ -23,6 +23,8 @@ type writer struct {
 	sessions     []claudemem.SessionID
 	// said are the lines so far.
 	said []saying
+	// statements has what the observations say, where that is known.
+	statements map[claudemem.ObservationID]func() []statement
 }
 
 // saying is a line of the block and the words that carry its meaning.
@@ -183,9 +185,34 @@ func (w *writer) join(l line) bool {
 	p.proofs = append(p.proofs, l.proof)
 	if l.observation != 0 {
 		p.with = append(p.with, l.observation)
-		w.observations = append(w.observations, l.observation)
+		w.show(l)
 	}
 	return true
+}
+
+// show records that the block shows an observation, in a line of its own or of its session.
+func (w *writer) show(l line) {
+	w.observations = append(w.observations, l.observation)
+	if l.statements == nil {
+		return
+	}
+	if w.statements == nil {
+		w.statements = map[claudemem.ObservationID]func() []statement{}
+	}
+	w.statements[l.observation] = l.statements
+}
+
+// saidOf returns the keys of the statements of the shown observations that the block says.
+func (w *writer) saidOf() map[claudemem.ObservationID][]uint32 {
+	lines := make([]saying, len(w.said))
+	for i, s := range w.said {
+		lines[i] = saying{strings.ToLower(s.text), s.words}
+	}
+	said := make(map[claudemem.ObservationID][]uint32, len(w.statements))
+	for id, statements := range w.statements {
+		said[id] = keysSaid(statements(), lines)
+	}
+	return said
 }
 
 // tellsOf reports whether a session's line says what an observation's title says. A line
@@ -310,7 +337,7 @@ func (w *writer) take(parts []part) {
 		}
 		switch id := p.line.session; {
 		case p.line.observation != 0:
-			w.observations = append(w.observations, p.line.observation)
+			w.show(*p.line)
 		case p.layer == layerSessions && !slices.Contains(w.sessions, id):
 			w.sessions = append(w.sessions, id)
 		}

@@ -61,11 +61,17 @@ func (s *Store) RecordInjection(ctx context.Context, in claudemem.Injection) err
 			return err
 		}
 		observations, layers, skipped := jsonList(in.Observations), jsonList(in.Layers), jsonList(in.Skipped)
+		said := ""
+		if len(in.Said) > 0 {
+			if said, err = encode(in.Said); err != nil {
+				return err
+			}
+		}
 		n, err := t.change(`INSERT INTO injections
-			(session_id, host, host_session_id, project, hook_event, source, observations, sessions, layers, skipped, tokens, budget, build_ms, created_at)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+			(session_id, host, host_session_id, project, hook_event, source, observations, said, sessions, layers, skipped, tokens, budget, build_ms, created_at)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
 			orNull(session), string(in.Host), in.HostSessionID, in.ProjectPath, in.Where, in.Source,
-			observations, jsonList(in.Sessions), layers, skipped, in.Tokens, in.Budget, in.BuildMS, int64(in.At))
+			observations, said, jsonList(in.Sessions), layers, skipped, in.Tokens, in.Budget, in.BuildMS, int64(in.At))
 		if err != nil || n == 0 {
 			return err
 		}

@@ -12,10 +12,10 @@ import (
 func (s *Store) Shown(ctx context.Context, host claudemem.Host, hostSessionID string) (claudemem.Shown, error) {
 	var shown claudemem.Shown
 	err := each(ctx, s.reader, func(scan sqlite.Scan) error {
-		var list string
+		var list, said string
 		var compacted bool
 		var at claudemem.Millis
-		if err := scan(&list, &compacted, &at); err != nil {
+		if err := scan(&list, &said, &compacted, &at); err != nil {
 			return err
 		}
 		if compacted {
@@ -26,8 +26,21 @@ func (s *Store) Shown(ctx context.Context, host claudemem.Host, hostSessionID st
 			return err
 		}
 		shown.Observations = append(shown.Observations, ids...)
+		if said == "" {
+			return nil
+		}
+		var keys map[claudemem.ObservationID][]uint32
+		if err := json.Unmarshal([]byte(said), &keys); err != nil {
+			return err
+		}
+		if shown.Said == nil {
+			shown.Said = map[claudemem.ObservationID][]uint32{}
+		}
+		for id, more := range keys {
+			shown.Said[id] = append(shown.Said[id], more...)
+		}
 		return nil
-	}, `SELECT observations, hook_event = 'SessionStart' AND source = 'compact', created_at
+	}, `SELECT observations, said, hook_event = 'SessionStart' AND source = 'compact', created_at
 		FROM injections WHERE host = ? AND host_session_id = ? ORDER BY created_at, id`, string(host), hostSessionID)
 	return shown, fault("list what a session was shown", err)
 }

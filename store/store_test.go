@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"runtime"
 	"strings"
 	"testing"
@@ -423,6 +424,7 @@ func TestInjectionIsBookedOnce(t *testing.T) {
 	}
 	prompt := in
 	prompt.Where, prompt.Source, prompt.At = "UserPromptSubmit", "prompt", base+9
+	prompt.Said = map[claudemem.ObservationID][]uint32{3: {7, 1 << 31}, 4: nil}
 	if err := m.RecordInjection(ctx, prompt); err != nil {
 		t.Fatal(err)
 	}
@@ -432,6 +434,10 @@ func TestInjectionIsBookedOnce(t *testing.T) {
 	}
 	if at, err := m.LastInjection(ctx, claudemem.HostClaudeCode, "other"); err != nil || at != 0 {
 		t.Errorf("got last injection %d %v of an unknown session, want 0", at, err)
+	}
+	shown, err := m.Shown(ctx, claudemem.HostClaudeCode, "s")
+	if want := (claudemem.Shown{Observations: []claudemem.ObservationID{3, 3}, Said: prompt.Said}); err != nil || !reflect.DeepEqual(shown, want) {
+		t.Errorf("got shown %+v %v, want %+v", shown, err, want)
 	}
 	type row struct {
 		Type, Data string

@@ -138,7 +138,7 @@ func fallback(ctx context.Context, request claudemem.ContextRequest) ([]byte, er
 		return nil, errNoBlock
 	}
 	if block.Text != "" {
-		noteInjection(dataDir, block.Injection)
+		noteInjection(dataDir, block.Injection.Complete())
 	}
 	var reply bytes.Buffer
 	hook.PrintBlock(&reply, &block)

@@ -1,5 +1,6 @@
 -- Schema 5: turns that no model has read are kept, so that a model can read them later;
--- events, records and learnings tell who could have written their content.
+-- events, records and learnings tell who could have written their content; injections
+-- tell which sentences of their records were said.
 
 -- user, agent, project, outside, mcp or web; '' is not known.
 ALTER TABLE pending_messages ADD COLUMN provenance TEXT NOT NULL DEFAULT '';
@@ -74,3 +75,7 @@ CREATE TABLE hidden_records (
     PRIMARY KEY (kind, id)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX hidden_records_due ON hidden_records (kind, erase_at);
+
+-- The keys of the sentences that the text said, a JSON object of lists by observation;
+-- '' is not known.
+ALTER TABLE injections ADD COLUMN said TEXT NOT NULL DEFAULT '';
