@@ -68,10 +68,10 @@ func secretAtAssign(s string, i int) (span, bool) {
 	if found, ok := secretAssigned(s, a, i, opEnd); ok {
 		return found, true
 	}
-	if a.colon {
-		return curlUser(s, i)
+	if !a.colon {
+		return span{}, false
 	}
-	return span{}, false
+	return curlUser(s, i)
 }
 
 // secretAtBackslash returns the value of an assignment whose '=' is written \u003d;
@@ -109,7 +109,7 @@ func secretAssigned(s string, a assignment, op, opEnd int) (span, bool) {
 		end := a.valueStart
 		if q, ok := quoteAt(s, end); ok {
 			end = q.end(s)
-		} else if end = bareEnd(s, end, end+maxValue, &codeStops); end < len(s) && s[end] == '(' {
+		} else if end = bareEnd(s, end, end+maxValue, codeStops); end < len(s) && s[end] == '(' {
 			return span{}, false // a call
 		}
 		if a.name = nameBeside(s, a.nameStart, end); a.name != "" {
@@ -390,11 +390,11 @@ func (a assignment) bare(s string, i int) (span, bool) {
 		return authorizationValue(s, i, lineEnd(s, i))
 	}
 	env := a.envStyle()
-	stops := &codeStops
+	stops := byte(codeStops)
 	if env {
-		stops = &settingStops
+		stops = settingStops
 	} else if a.family == famPassword && a.tight {
-		stops = &passwordStops
+		stops = passwordStops
 	}
 	end := bareEnd(s, i, i+maxValue, stops)
 	v := s[i:end]
@@ -453,6 +453,8 @@ func (a assignment) bareSecret(s, v string, env bool, after byte) bool {
 			return true // --password=word
 		case env:
 			return secretSetting(v) || !name && !environmentName(v)
+		case name && (a.tight && inConnection(s[:a.nameStart]) || !a.tight && !a.colon && oneOf(after, "\r\n\\\"") && inSection(s[:a.nameStart])):
+			return secretSetting(v)
 		case !name:
 			return !pathLike(v) && hasAlnum(v)
 		case strings.ContainsAny(v, ".:>"):
@@ -479,29 +481,33 @@ func (a assignment) bareSecret(s, v string, env bool, after byte) bool {
 	return false
 }
 
-// Bytes that end a value without quotes: in code, for a password after NAME=,
-// for all after a NAME= in capitals, for a flag's value, for curl's.
-var (
-	codeStops     = stopsOf(" \t\r\n\"'`<>()[]{},;&|")
-	passwordStops = stopsOf(" \t\r\n\"'`&|")
-	settingStops  = stopsOf(" \t\r\n\"'`")
-	flagStops     = stopsOf(" \t\r\n\"'`;|&<>)],")
-	curlStops     = stopsOf(" \t\r\n\"'`|;")
+// Sets of bytes that end a value without quotes: in code, for a password after NAME=,
+// for all after a NAME= in capitals, for a flag's value, for curl's, for a cookie's.
+const (
+	codeStops = 1 << iota
+	passwordStops
+	settingStops
+	flagStops
+	curlStops
+	cookieStops
 )
 
-// stopsOf returns a table that is true for the bytes of chars.
-func stopsOf(chars string) (t [256]bool) {
-	for i := range len(chars) {
-		t[chars[i]] = true
-	}
-	return t
+const allStops = codeStops | passwordStops | settingStops | flagStops | curlStops | cookieStops
+
+// stopSets says of each byte in which sets it is.
+var stopSets = [256]byte{
+	' ': allStops, '\t': allStops, '\r': allStops, '\n': allStops, '"': allStops, '\'': allStops, '`': allStops,
+	'<': codeStops | flagStops, '>': codeStops | flagStops, ')': codeStops | flagStops, ']': codeStops | flagStops,
+	'(': codeStops, '[': codeStops, '{': codeStops, '}': codeStops,
+	',': codeStops | flagStops | cookieStops, ';': codeStops | flagStops | curlStops | cookieStops,
+	'&': codeStops | passwordStops | flagStops, '|': codeStops | passwordStops | flagStops | curlStops,
 }
 
 // bareEnd returns where a value without quotes that starts at i ends, at limit
 // at the latest.
-func bareEnd(s string, i, limit int, stops *[256]bool) int {
+func bareEnd(s string, i, limit int, stops byte) int {
 	limit = min(limit, len(s))
-	for i < limit && !stops[s[i]] {
+	for i < limit && stopSets[s[i]]&stops == 0 {
 		if s[i] != '\\' {
 			i++
 			continue

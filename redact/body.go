@@ -134,8 +134,12 @@ func formLength(form string) (n int) {
 	return n
 }
 
-// RandomEnough reports whether the entropy of a token exceeds what its kind asks for.
+// RandomEnough reports whether the entropy of a token exceeds what its kind asks for, and
+// for one without a prefix whether it does not read like words if its kind asks for that.
 func (k *Kind) RandomEnough(token string) bool {
+	if k.Flags&(Near|NotWordy) == Near|NotWordy && wordy(token) {
+		return false
+	}
 	return k.Entropy == 0 || 10*Entropy(token) > float64(k.Entropy)
 }
 

@@ -237,10 +237,10 @@ func secretFlag(s string, i, start int) (span, bool) {
 	if start == end || start >= len(s) || s[start] == '-' {
 		return span{}, false
 	}
-	stop := bareEnd(s, start, start+maxValue, &flagStops)
+	stop := bareEnd(s, start, start+maxValue, flagStops)
 	v := s[start:stop]
 	if len(v) == maxValue {
-		stop = bareEnd(s, stop, len(s), &flagStops)
+		stop = bareEnd(s, stop, len(s), flagStops)
 	}
 	switch {
 	case placeholder(v) || strings.IndexByte(v, '(') >= 0:
@@ -276,7 +276,7 @@ func curlUser(s string, i int) (span, bool) {
 	if !attached && (before == start || !endsInOne(s[:before], "-u", "--user", "--proxy-user", "-U")) {
 		return span{}, false
 	}
-	end := bareEnd(s, i+1, i+1+maxValue, &curlStops)
+	end := bareEnd(s, i+1, i+1+maxValue, curlStops)
 	v := s[i+1 : end]
 	if v == "" || number(v) || reference(v) || v[0] == '/' {
 		return span{}, false

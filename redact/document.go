@@ -68,6 +68,8 @@ func parseDocument(raw []byte) (document, bool) {
 }
 
 // keyOf returns the text of the key that a string belongs to, "" for none.
+//
+//go:noinline
 func (d *document) keyOf(s *jsonString) string {
 	if s.key < 0 {
 		return ""
@@ -76,6 +78,8 @@ func (d *document) keyOf(s *jsonString) string {
 }
 
 // set changes the text of a string.
+//
+//go:noinline
 func (s *jsonString) set(text string) {
 	if text != s.text {
 		s.text, s.changed = text, true

@@ -45,6 +45,8 @@ func vendorToken(name, s string, i int) (rule string, end int) {
 }
 
 // namesVendor reports whether a name has one of the Names of Kinds.
+//
+//go:noinline
 func namesVendor(name string) bool { return eachVendor(name, func(*Kind) bool { return true }) }
 
 // eachVendor calls visit with each kind that has one of its Names in name until visit
@@ -403,6 +405,9 @@ func (sc *scanner) queueCells(s string, at, end int, head string) bool {
 // secretAfterWord returns the secret that stands a blank behind the name that ends at
 // end: ENV DB_PASSWORD x, the words of a netrc, of SQL and of a prompt; false for none.
 func secretAfterWord(s string, end int) (span, bool) {
+	if end < len(s) && s[end] == '(' {
+		return secretPassed(s, end)
+	}
 	if end >= len(s) || s[end] != ' ' && s[end] != '\t' {
 		return span{}, false
 	}
@@ -428,12 +433,14 @@ func secretAfterWord(s string, end int) (span, bool) {
 	}
 	if q, ok := quoteAt(s, valueStart); ok {
 		stop := q.end(s)
-		if fam == famPassword && (hasSuffixFold(before, "with ") || hasSuffixFold(before, "encrypted ") || said) && !placeholder(s[q.start:stop]) && stop-q.start >= 3 {
-			return span{q.start, stop, rulePassword}, true
+		v := s[q.start:min(stop, q.start+maxValue)]
+		if fam == famPassword && (said || inStatement(before)) && !placeholder(v) && len(v) >= 3 ||
+			len(v) >= max(fam.shortest(), 4) && secretLiteral(fam, v, false) && (keywordKey(before) || !readable(v) && stop < len(s) && s[stop] != '\n') {
+			return span{q.start, stop, fam.rule()}, true
 		}
 		valueStart = q.start
 	}
-	stop := bareEnd(s, valueStart, valueStart+maxValue, &settingStops)
+	stop := bareEnd(s, valueStart, valueStart+maxValue, settingStops)
 	v := strings.TrimRight(s[valueStart:stop], ",.;:)")
 	stop = valueStart + len(v)
 	switch {
@@ -452,6 +459,41 @@ func secretAfterWord(s string, end int) (span, bool) {
 		return span{}, false
 	}
 	return span{valueStart, stop, ruleOfToken(v, fam.rule())}, true
+}
+
+// secretPassed returns the literal in the parentheses at i that a setter of a secret is
+// given, as in .setPassword("x"), WithToken("x") and .password("x"); false for none.
+func secretPassed(s string, i int) (span, bool) {
+	q, ok := quoteAt(s, i+1)
+	if !ok {
+		return span{}, false
+	}
+	start, name := nameBefore(s, i)
+	method := name[strings.LastIndexByte(name, '.')+1:]
+	if !HasPrefixFold(method, "set") && !HasPrefixFold(method, "with") && len(method) == len(name) && (start == 0 || s[start-1] != '.') {
+		return span{}, false
+	}
+	fam, end := nameFamily(method), q.end(s)
+	v := s[q.start:min(end, q.start+maxValue)]
+	return span{q.start, end, fam.rule()}, fam != famNone && end < len(s) && s[end] != '\n' && len(v) >= 6 && secretLiteral(fam, v, false) && !readable(v)
+}
+
+// inStatement reports whether a password follows before in a statement of SQL: WITH
+// PASSWORD 'x', ALTER ROLE bob LOGIN PASSWORD 'x'.
+func inStatement(before string) bool {
+	before = strings.ToLower(before[strings.LastIndexByte(before, ';')+1:])
+	return endsInOne(before, "with ", "encrypted ") ||
+		(strings.Contains(before, "alter ") || strings.Contains(before, "create ")) &&
+			(strings.Contains(before, "user ") || strings.Contains(before, "role ") || strings.Contains(before, "login "))
+}
+
+// keywordKey reports whether the name behind before is a keyword of Lisp, Clojure or
+// Elixir, or a variable that Lisp sets: {:db-password "x"}, (setq token "x").
+func keywordKey(before string) bool {
+	if !strings.HasSuffix(before, ":") {
+		return endsInOne(before, "(setq ", "(setf ", "(def ", "(defvar ", "(defconst ", "(defparameter ")
+	}
+	return len(before) == 1 || oneOf(before[len(before)-2], " {(\n[,")
 }
 
 // setsVariable reports whether a command ends before that takes a variable and its
@@ -508,13 +550,13 @@ func secretAtWord(s string, i int) (span, bool) {
 		switch {
 		case before == 'e' && i >= 3 && s[i-2]|0x20 == 'k' && (s[i-3] == ' ' || classes[s[i-3]]&classIdent != 0): // "key" alone says too little
 			return secretAfterWord(s, i+1)
-		case before == 'b' && s[i+1] == ' ' && hasSuffixFold(s[:i-1], "identified "):
-			q, ok := quoteAt(s, i+2)
-			if !ok {
-				break
+		case before == 'b' && s[i+1] == ' ' && i > 2 && s[i-2] == ' ' && (hasSuffixFold(s[:i-1], "identified ") || i+2 < len(s) && s[i+2] == '\'' && strings.Contains(strings.ToLower(s[max(0, i-64):i-1]), "identified ")):
+			if q, ok := quoteAt(s, i+2); ok {
+				end := q.end(s)
+				return span{q.start, end, rulePassword}, end-q.start >= 3 && !placeholder(s[q.start:end])
 			}
-			end := q.end(s)
-			return span{q.start, end, rulePassword}, end-q.start >= 3 && !placeholder(s[q.start:end])
+			end := bareEnd(s, i+2, i+maxValue, codeStops)
+			return span{i + 2, end, rulePassword}, end-i >= 8 && !readable(s[i+2:end]) && inStatement(s[max(0, i-maxBeside):i])
 		}
 	}
 	return span{}, false
@@ -531,57 +573,11 @@ func dockerVariable(s string, i int) (span, bool) {
 	for start < len(s) && oneOf(s[start], " \"'\\") {
 		start++
 	}
-	stop := bareEnd(s, start, start+maxQuoted, &settingStops)
+	stop := bareEnd(s, start, start+maxQuoted, settingStops)
 	name, v := s[i:end], s[start:stop]
 	rule := secretNamed(name, v)
 	if fam := nameFamily(name); rule == "" && fam != famNone && fam != famKey && secretSetting(v) {
 		rule = fam.rule()
 	}
 	return span{start, stop, rule}, rule != ""
-}
-
-// maxCommand is how much of a command before an option is looked at, in bytes.
-const maxCommand = 200
-
-// secretOption returns the password behind a short option of a command known to take
-// one: mysql -pX, docker login -p X, redis-cli -a X; false for none. s[i] is the dash.
-func secretOption(s string, i int) (span, bool) {
-	if i == 0 || i+3 >= len(s) || !oneOf(s[i-1], " \t") {
-		return span{}, false
-	}
-	start := i + 2
-	attached := s[start] != ' '
-	command := s[max(0, i-maxCommand):i]
-	if n := strings.LastIndexAny(command, "\n;|&"); n >= 0 {
-		command = command[n+1:]
-	}
-	var known bool
-	switch s[i+1] {
-	case 'p':
-		known = strings.Contains(command, "sshpass") ||
-			attached && (strings.Contains(command, "mysql") || strings.Contains(command, "mariadb") || strings.Contains(command, "7z ")) ||
-			!attached && (strings.Contains(command, " login") || strings.Contains(command, "mongo"))
-	case 'P':
-		known = strings.Contains(command, "zip ")
-	case 'a':
-		known = !attached && strings.Contains(command, "redis-cli")
-	case 'w':
-		known = strings.Contains(command, "ldap")
-	}
-	if !known {
-		return span{}, false
-	}
-	for start < len(s) && oneOf(s[start], " \"'\\") {
-		start++
-	}
-	stop := bareEnd(s, start, start+maxValue, &flagStops)
-	if v := s[start:stop]; len(v) < 3 || v[0] == '-' || reference(v) || attached && isLetter(v[0]) && startsOption(v) {
-		return span{}, false
-	}
-	return span{start, stop, rulePassword}, true
-}
-
-// startsOption reports whether what follows "-p" makes it a longer option: -port.
-func startsOption(v string) bool {
-	return strings.HasPrefix(v, "assword") || strings.HasPrefix(v, "ort") || strings.HasPrefix(v, "rotocol")
 }

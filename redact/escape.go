@@ -83,6 +83,8 @@ func entityAt(s string, i int) (c byte, end int, ok bool) {
 func hexByte(c byte) bool { return classes[c]&classHex != 0 }
 
 // hexValue returns the value of a hexadecimal digit.
+//
+//go:noinline
 func hexValue(c byte) byte {
 	if isDigit(c) {
 		return c - '0'

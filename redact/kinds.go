@@ -46,7 +46,8 @@ const (
 	InWord KindFlags = 1 << iota
 	// AnyCase prefixes are found in capitals and small letters.
 	AnyCase
-	// NotWordy tokens must not read like words: their prefix is used for names too.
+	// NotWordy tokens must not read like words: their prefix, or the word near them, is
+	// used for names too.
 	NotWordy
 	// LongName names have more words behind those of Names.
 	LongName
@@ -312,5 +313,6 @@ var Kinds = [...]Kind{
 	// Tokens that mean something near a word only.
 	{Rule: "airtable-token", Names: "airtable", Body: "pat{n14}.{h64}", Flags: Near},
 	{Rule: "facebook-token", Names: "facebook", Body: "{d15-16}|{w27-40} {d15-16}%{w27-40}", Entropy: 30, Flags: Near},
+	{Rule: "recovery-code", Names: "recovery backup_code backup-code one-time", Body: "{n5}-{n5} {n8}-{n8}", Entropy: 25, Flags: Near | NotWordy},
 	{Rule: "sourcegraph-token", Names: "sourcegraph sgp_", Body: "{x40}", Entropy: 30, Flags: Near},
 }

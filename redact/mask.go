@@ -9,6 +9,8 @@ import (
 const MaskStart = "[redacted:"
 
 // Mask returns the text that replaces a secret found by rule.
+//
+//go:noinline
 func Mask(rule string) string { return MaskStart + rule + "]" }
 
 // view returns b as a string without a copy. b must not change while it is used.
@@ -57,6 +59,8 @@ func maskText(s string, counts *map[string]int) string {
 }
 
 // Count adds one to a rule's count; the map is made when it is first needed.
+//
+//go:noinline
 func Count(counts *map[string]int, rule string) {
 	if *counts == nil {
 		*counts = make(map[string]int)

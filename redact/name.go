@@ -20,6 +20,8 @@ const (
 )
 
 // rule returns the name of the rule under which a secret with such a name is counted.
+//
+//go:noinline
 func (f family) rule() string {
 	switch f {
 	case famPassword:
@@ -202,7 +204,7 @@ func lastWordFamily(last, before string) family {
 
 // Words that name a secret, and those before "pat" that make it a token.
 const (
-	passwordWords = " password passwords passwd passphrase pwd passcode psw userpass storepass keypass "
+	passwordWords = " password passwords passwd passphrase pwd passcode psw userpass storepass keypass dbpass dbpw rootpass adminpass mailpass smtppass "
 	secretWords   = " secret secrets token apikey apikeys credential credentials creds cred auth bearer "
 	tokenOwners   = " gh github gitlab git azure ado devops bitbucket access user my "
 )

@@ -115,7 +115,7 @@ func withholdReported(text, cwd string, globs glob.Set, counts *map[string]int) 
 		for from < len(text) && oneOf(text[from], "\"'") {
 			from++
 		}
-		end := bareEnd(text, from, from+maxQuoted, &settingStops)
+		end := bareEnd(text, from, from+maxQuoted, settingStops)
 		if v := strings.TrimRight(text[from:end], ".,;)"); v != "" && !reference(v) {
 			cuts = append(cuts, span{from, from + len(v), ruleWithheld})
 		}

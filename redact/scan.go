@@ -169,7 +169,7 @@ func (sc *scanner) scan(s string) (span, bool) {
 		case anchorWord:
 			found, ok = secretAtWord(s, i)
 		case anchorKey: // kEY, BY and ENV stand before a blank, tOKen not
-			if i+1 < len(s) && (s[i+1] == ' ' || s[i+1] == '\t' || s[i+1]|0x20 == 'e') {
+			if i+1 < len(s) && (s[i+1] == ' ' || s[i+1] == '(' || s[i+1] == '\t' || s[i+1]|0x20 == 'e') {
 				found, ok = secretAtWord(s, i)
 			}
 		case anchorTag:

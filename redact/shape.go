@@ -41,6 +41,12 @@ func wordy(v string) bool {
 	return letters >= 3 && digits <= 4 && odd <= 1+words/4
 }
 
+// readable reports whether v reads like words and is not made like a password, of small
+// and capital letters and digits.
+//
+//go:noinline
+func readable(v string) bool { return wordy(v) && !mixed(v) }
+
 func isLetter(c byte) bool { return isLower(c) || isUpper(c) }
 
 // wordEnd returns the end of the word at i: Title, lower or UPPER.

@@ -408,6 +408,8 @@ func skipSpace(s string, i int) int {
 }
 
 // skipBackslashes returns the first position from i on that is no backslash.
+//
+//go:noinline
 func skipBackslashes(s string, i int) int {
 	for i < len(s) && s[i] == '\\' {
 		i++

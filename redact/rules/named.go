@@ -31,6 +31,9 @@ var keywords = func() (all []keyword) {
 			}})
 		}
 	}
+	for _, word := range [...]string{"cookie:", "chpasswd", "-stdin", "sudo -s ", "passwd -", "/user:", "wpa_passphrase ", "add_user ", "change_password ", "authenticate_user "} {
+		all = append(all, keyword{word, argument})
+	}
 	return append(all,
 		keyword{".ey", webToken},
 		keyword{"curl", curlHeader},
@@ -149,6 +152,14 @@ func near(k *redact.Kind, s string, start, end int, found []finding) []finding {
 			found = append(found, finding{i, end, k.Rule})
 		}
 	}
+	return found
+}
+
+// argument appends the secrets that belong to a command or header.
+func argument(s string, start, end int, found []finding) []finding {
+	redact.EachArgument(s, start, end, func(start, end int, rule string) {
+		found = append(found, finding{start, end, rule})
+	})
 	return found
 }
 

@@ -1,0 +1,130 @@
+package redact
+
+import "strings"
+
+// Passwords of short options, and of settings whose neighbours tell what they are.
+
+// maxCommand is how much of a command before an option is looked at, in bytes.
+const maxCommand = 200
+
+// passwordOptions has a line for each short option that takes a password: the option, how
+// the password stands behind it, and the beginnings of the programs' names. The form is
+// '=' for -pX, ' ' for -p X, '*' for both, and otherwise the byte between user and
+// password.
+const passwordOptions = "" +
+	"p*sshpass\n" +
+	"p=mysql mariadb 7z rar unrar\n" +
+	"p login mongo cqlsh cypher-shell rabbitmqadmin elasticsearch-users psexec evil-winrm nxc crackmapexec useradd usermod steghide\n" +
+	"P*zip unzip sqlcmd bcp isql osql tsql mosq ipmitool ssh-keygen\n" +
+	"N ssh-keygen\n" +
+	"a redis-cli valkey-cli keydb-cli\n" +
+	"w*ldap\n" +
+	"k openssl\n" +
+	"U%smb rpcclient net winexe\n" +
+	"u,lftp\n"
+
+// secretOption returns the password behind a short option of a program known to take
+// one; false for none. s[i] is the dash.
+func secretOption(s string, i int) (span, bool) {
+	if i == 0 || i+2 >= len(s) || !oneOf(s[i-1], " \t") || !oneOf(s[i+1], "pPNawkUu") {
+		return span{}, false
+	}
+	command := s[max(0, i-maxCommand):i]
+	if n := strings.LastIndexAny(command, "\n;|&"); n >= 0 {
+		command = command[n+1:]
+	}
+	start := i + 2
+	attached := s[start] != ' '
+	form := optionForm(command, s[i+1])
+	if form == 0 || form == ' ' && attached || form == '=' && !attached {
+		return span{}, false
+	}
+	for start < len(s) && oneOf(s[start], " \"'\\") {
+		start++
+	}
+	stop := bareEnd(s, start, start+maxValue, flagStops)
+	if form == '%' || form == ',' {
+		stop = bareEnd(s, start, start+maxValue, curlStops)
+		n := strings.IndexByte(s[start:stop], form)
+		if n < 0 {
+			return span{}, false
+		}
+		start, attached = start+n+1, false
+	}
+	if v := s[start:stop]; len(v) < 3 || v[0] == '-' || reference(v) || attached && isLetter(v[0]) && startsOption(v) {
+		return span{}, false
+	}
+	return span{start, stop, rulePassword}, true
+}
+
+// startsOption reports whether what follows "-p" makes it a longer option: -port.
+func startsOption(v string) bool {
+	return strings.HasPrefix(v, "assword") || strings.HasPrefix(v, "ort") || strings.HasPrefix(v, "rotocol")
+}
+
+// optionForm returns the form of the line of passwordOptions for an option of a command;
+// 0 for none.
+func optionForm(command string, option byte) byte {
+	for table := passwordOptions; table != ""; {
+		var line string
+		line, table, _ = strings.Cut(table, "\n")
+		if line[0] == option && startsAny(command, line[2:]) {
+			return line[1]
+		}
+	}
+	return 0
+}
+
+// startsAny reports whether a word of text starts with one of words, which blanks
+// separate.
+func startsAny(text, words string) bool {
+	for words != "" {
+		var word string
+		word, words, _ = strings.Cut(words, " ")
+		if n := strings.Index(text, word); n == 0 || n > 0 && !isAlnum(text[n-1]) {
+			return true
+		}
+	}
+	return false
+}
+
+// inConnection reports whether a name behind before belongs to a connection string, whose
+// pairs end in ';': Server=db;User Id=sa;
+func inConnection(before string) bool {
+	before = strings.TrimRight(before[max(0, len(before)-maxBeside):], " ")
+	if !strings.HasSuffix(before, ";") {
+		return false
+	}
+	before = strings.ToLower(before)
+	for _, key := range [...]string{"server=", "host=", "source=", "user id=", "uid=", "user=", "username=", "database=", "endpoint="} {
+		if strings.Contains(before, key) {
+			return true
+		}
+	}
+	return false
+}
+
+// maxSection is how far a setting is from the head of its section, in bytes.
+const maxSection = 512
+
+// inSection reports whether the setting behind before is in a section of an INI file, the
+// last line with brackets before it being "[name]" and no code between.
+func inSection(before string) bool {
+	before = before[max(0, len(before)-maxSection):]
+	end := strings.LastIndexByte(before, ']')
+	start := strings.LastIndexByte(before, '[')
+	if start < 0 || end < start+2 || strings.ContainsAny(before[end:], "(){};") {
+		return false
+	}
+	first := len(strings.TrimRight(before[:start], " \t"))
+	if first > 0 && before[first-1] < 0x80 && !oneOf(before[first-1], "\n\"+-:") && (before[first-1] != 'n' || first < 2 || before[first-2] != '\\') {
+		return false // the brackets do not start their line
+	}
+	for _, c := range []byte(before[start+1 : end]) {
+		if classes[c]&classIdent == 0 && !oneOf(c, " \"\\/:") {
+			return false
+		}
+	}
+	after := before[skipBackslashes(before, end+1):]
+	return after != "" && oneOf(after[0], "\r\nnr") && (after[0] < ' ' || after[0] != before[end+1])
+}
