@@ -406,8 +406,7 @@ func (g *graveyard) buried(t *tx, a *arrival) (bool, error) {
 }
 
 // Scrub rewrites the database and empties its log, so that nothing deleted is left in the
-// bytes of either. Nothing else may use the store meanwhile; it takes about a second for
-// 100 MB, and as much free space.
+// bytes of either. Nothing else may use the store meanwhile; it takes as much free space.
 func (s *Store) Scrub(ctx context.Context) error {
 	if err := s.write(ctx, "vacuum", job{bare: true, run: func(t *tx) error {
 		_, err := t.w.conn.ExecContext(context.Background(), "VACUUM")
