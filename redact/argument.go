@@ -102,7 +102,7 @@ func pipedSecret(s string, i int, users bool) (span, bool) {
 		if word < end {
 			start = word
 		}
-		word = bareEnd(s, word, end, settingStops)
+		word = max(word+1, bareEnd(s, word, end, settingStops)) // a stop is passed, too
 	}
 	for end > start && oneOf(s[end-1], " \"'\\") {
 		end--

@@ -38,6 +38,11 @@ func TestHostileText(t *testing.T) {
 		"percent":         "%22password%22",
 		"table":           "password,token\nx1y2z3w4,b\n",
 		"elements":        "<password>x1y2z3</password>",
+		"piped":           "echo ;a, b) | chpasswd ",
+		"piped quotes":    "printf '\"\\ |sudo -S ",
+		"cookies":         "cookie: a=b; ",
+		"arguments":       "htpasswd -b ; ctl add_user ' /user: ",
+		"connection":      "Server=a;Password=b;'IDENTIFIED BY ",
 	} {
 		text := strings.Repeat(part, 2<<20/len(part))
 		done := make(chan struct{})
