@@ -38,7 +38,7 @@ func TestHostileText(t *testing.T) {
 		"percent":         "%22password%22",
 		"table":           "password,token\nx1y2z3w4,b\n",
 		"elements":        "<password>x1y2z3</password>",
-		"piped":           "echo ;a, b) | chpasswd ",
+		"piped":           "echo a\tb `c` | chpasswd\n",
 		"piped quotes":    "printf '\"\\ |sudo -S ",
 		"cookies":         "cookie: a=b; ",
 		"arguments":       "htpasswd -b ; ctl add_user ' /user: ",
