@@ -36,7 +36,7 @@ lint:
 	.ci/vulncheck
 
 race:
-	$(GO) test -race ./...
+	$(GO) test -race -timeout 25m ./...
 
 fuzz: ## each target for FUZZTIME
 	FUZZTIME=$(FUZZTIME) .ci/fuzz
