@@ -62,7 +62,6 @@ func (p *codeProject) tell(event string, more map[string]any) hookResult {
 func (p *codeProject) used(tool string, input, response map[string]any) {
 	p.t.Helper()
 	p.calls++
-	time.Sleep(2 * time.Millisecond) // so that no two edits are of the same millisecond
 	p.tell("PostToolUse", map[string]any{"prompt_id": p.promptID(), "tool_name": tool, "tool_use_id": fmt.Sprint(p.session, p.calls), "tool_input": input, "tool_response": response})
 }
 
