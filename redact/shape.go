@@ -145,7 +145,7 @@ func placeholder(v string) bool {
 // reference reports whether a value refers to a secret elsewhere: a variable, a
 // template, stars, a mask.
 func reference(v string) bool {
-	if v == "" || strings.HasPrefix(v, MaskStart) {
+	if v == "" || strings.HasPrefix(v, MaskStart[:len(MaskStart)-1]) { // a mask, or what a decoded window has of one
 		return true
 	}
 	last := v[len(v)-1]
