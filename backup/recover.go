@@ -116,7 +116,7 @@ func Recover(ctx context.Context, dataDir string, now time.Time) (done Recovered
 // makes if there is none, and verifies the result. If that fails, the one at ready is as it
 // was.
 func salvage(ctx context.Context, dataDir, ready string) (rows int, err error) {
-	work, err := os.MkdirTemp(dataDir, ".salvage-")
+	work, err := os.MkdirTemp(dataDir, salvagePrefix)
 	if err != nil {
 		return 0, claudemem.Errorf(claudemem.CodeStorage, "make folder: %w", err)
 	}

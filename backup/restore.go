@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,7 +21,12 @@ const (
 	asideFolder = "aside"
 	// restoring is the database that is being put in place.
 	restoring = "memory.db.restoring"
+	// salvagePrefix begins the name of the folder in which a damaged database is read.
+	salvagePrefix = ".salvage-"
 )
+
+// rename is a variable for the test of SetAside.
+var rename = os.Rename
 
 var (
 	// databaseFiles are memory.db and its log, in the order in which they are set aside: a
@@ -73,8 +79,7 @@ func Check(ctx context.Context, b Backup) (store.Contents, error) {
 
 // Restore checks a backup, sets the present database aside, and puts a copy of the backup in
 // its place. The caller holds the worker's lock. aside is the folder of the former database,
-// "" when there was none. The codes of its errors are those of Check; the present database
-// stays where it is then.
+// "" when there was none. An error of Check leaves the present database where it is.
 func Restore(ctx context.Context, dataDir string, b Backup, now time.Time) (aside string, err error) {
 	if _, err := Check(ctx, b); err != nil {
 		return "", err
@@ -89,6 +94,32 @@ func Restore(ctx context.Context, dataDir string, b Backup, now time.Time) (asid
 	return aside, putInPlace(dataDir, ready)
 }
 
+// Resume completes a Restore or Recover whose process died after it had set memory.db aside:
+// it puts the database that was ready in its place and returns true. It deletes the files of
+// one that died earlier, which is then begun again. The caller holds the worker's lock.
+func Resume(ctx context.Context, dataDir string, now time.Time) (resumed bool, err error) {
+	ready := filepath.Join(dataDir, restoring)
+	atomicfile.RemoveLeftovers(ready)
+	folders, _ := filepath.Glob(filepath.Join(dataDir, salvagePrefix+"*")) // the pattern is valid
+	for _, folder := range folders {
+		_ = os.RemoveAll(folder) // it only takes space
+	}
+	if _, err := os.Lstat(ready); err != nil {
+		return false, nil //nolint:nilerr // no file is ready
+	}
+	if _, err := os.Lstat(filepath.Join(dataDir, databaseName)); !errors.Is(err, fs.ErrNotExist) {
+		return false, removeDatabase(ready)
+	}
+	if _, err := Check(ctx, Backup{Name: restoring, Path: ready}); err != nil {
+		return false, ctx.Err() // Recover replaces it
+	}
+	// A log that is left is of the former database: SQLite must not apply it to this one.
+	if _, err := SetAside(dataDir, now); err != nil {
+		return false, err
+	}
+	return true, putInPlace(dataDir, ready)
+}
+
 // putInPlace makes the database at ready the memory.db of a data directory that has none.
 func putInPlace(dataDir, ready string) error {
 	if err := os.Rename(ready, filepath.Join(dataDir, databaseName)); err != nil {
@@ -99,7 +130,8 @@ func putInPlace(dataDir, ready string) error {
 }
 
 // SetAside moves memory.db and its log, as they are, into a new folder, which it returns; ""
-// when there is no file. The files derived from them are deleted.
+// when there is no file. The files derived from them are deleted. After an error memory.db
+// and its log are where they were.
 func SetAside(dataDir string, now time.Time) (string, error) {
 	var there []string
 	for _, name := range databaseFiles {
@@ -119,10 +151,16 @@ func SetAside(dataDir string, now time.Time) (string, error) {
 	if err != nil {
 		return "", claudemem.Errorf(claudemem.CodeStorage, "set memory.db aside: %w", err)
 	}
-	for _, name := range there {
-		if err := os.Rename(filepath.Join(dataDir, name), filepath.Join(aside, name)); err != nil {
-			return "", claudemem.Errorf(claudemem.CodeStorage, "set %s aside: %w", name, err)
+	for i, name := range there {
+		err := rename(filepath.Join(dataDir, name), filepath.Join(aside, name))
+		if err == nil {
+			continue
 		}
+		err = claudemem.Errorf(claudemem.CodeStorage, "set %s aside: %w", name, err)
+		for _, moved := range slices.Backward(there[:i]) { // memory.db last: it is never without its log
+			err = errors.Join(err, rename(filepath.Join(aside, moved), filepath.Join(dataDir, moved)))
+		}
+		return "", errors.Join(err, os.Remove(aside))
 	}
 	_ = atomicfile.SyncDir(aside) // the files are in one of the two folders
 	return aside, nil

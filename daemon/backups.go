@@ -77,15 +77,19 @@ func (w *Worker) beforeMigration(ctx context.Context, from int) error {
 
 // Restore replaces the memory of a data directory by a backup: it stops the worker, if one
 // runs, checks the backup, sets the present database aside, and puts a copy of the backup in
-// its place. aside is the folder of the former database, "" for none. The codes of its errors
-// are those of backup.Restore and CodeUnavailable.
+// its place. aside is the folder of the former database, "" for none. The codes of its errors:
+// those of backup.Restore, CodeUnavailable when the worker does not stop.
 func Restore(ctx context.Context, dataDir string, b backup.Backup, now time.Time) (aside string, err error) {
 	err = asWorkerOf(ctx, dataDir, func() error {
-		if aside, err = backup.Restore(ctx, dataDir, b, now); err != nil {
+		// First: a worker that finds the old mark takes an older backup for a loss.
+		mark := backup.ReadMark(dataDir)
+		if err := backup.WriteMark(dataDir, backup.Mark{}); err != nil {
 			return err
 		}
-		// The next worker finds the memory as it is meant to be.
-		return backup.WriteMark(dataDir, backup.Mark{})
+		if aside, err = backup.Restore(ctx, dataDir, b, now); err != nil {
+			return errors.Join(err, backup.WriteMark(dataDir, mark))
+		}
+		return nil
 	})
 	return aside, err
 }

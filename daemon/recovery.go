@@ -28,6 +28,17 @@ const (
 // that is damaged, gone or emptied is recovered, and so is an older copy if a backup is newer.
 // What the user must know is in told; "" if all is as it was.
 func (w *Worker) secure(ctx context.Context) (told string, err error) {
+	resumed, err := backup.Resume(ctx, w.cfg.DataDir, w.cfg.Clock())
+	if err != nil {
+		return "", err
+	}
+	if resumed {
+		told = "claude-mem: a restore or recovery of memory.db had been interrupted. It is now complete."
+		if folders := backup.Asides(w.cfg.DataDir); len(folders) > 0 {
+			told += " The former file is kept in " + filepath.Dir(folders[0]) + "."
+		}
+		return told, nil
+	}
 	mark := backup.ReadMark(w.cfg.DataDir)
 	has, err := store.ReadContents(ctx, w.databasePath())
 	switch {

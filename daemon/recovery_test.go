@@ -163,6 +163,24 @@ func TestDamageWhileServing(t *testing.T) {
 	}
 }
 
+// TestResumedRecovery checks that a restore whose process died between the two files is
+// completed with the backup that the user chose, and not taken for a loss.
+func TestResumedRecovery(t *testing.T) {
+	noLeaks(t)
+	dir := used(t)
+	path := filepath.Join(dir, databaseName)
+	if err := os.Rename(path+".older", path+".restoring"); err != nil {
+		t.Fatal(err)
+	}
+	remove(t, path)
+	if n, told := recovered(t, dir); n != 1 || !strings.Contains(told, "had been interrupted") {
+		t.Errorf("%d observations, told %q; want 1 and that it was interrupted", n, told)
+	}
+	if n, told := recovered(t, dir); n != 1 || told != "" {
+		t.Errorf("the next start: %d observations, told %q; want 1 and nothing", n, told)
+	}
+}
+
 func remove(t *testing.T, path string) {
 	t.Helper()
 	if err := os.Remove(path); err != nil {
