@@ -4,9 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"claudemem"
@@ -67,12 +70,16 @@ func WriteMark(dataDir string, m Mark) error {
 	return nil
 }
 
-// Recovered says what a recovery did.
+// Recovered is the result of Recover.
 type Recovered struct {
 	// From is the backup that was restored, nil when there was no sound one.
 	From *Backup
-	// Rows were copied out of the damaged database.
-	Rows int
+	// Rows is the number of rows copied out of the damaged database. Unread is why none could
+	// be, nil otherwise.
+	Rows   int
+	Unread error
+	// Unsound has an error for each backup that was passed over because it cannot be used.
+	Unsound []error
 	// Aside is the folder of the damaged database, "" when there was none.
 	Aside string
 }
@@ -80,7 +87,8 @@ type Recovered struct {
 // Recover replaces a damaged or missing database: by the newest sound backup, and the newer
 // rows of the damaged one that can be read. The damaged one is set aside untouched. Without a
 // backup the readable rows make a new memory; without either there is no database afterwards.
-// The caller holds the worker's lock.
+// The caller holds the worker's lock. After an error, such as a full disk, the database is
+// where it was.
 func Recover(ctx context.Context, dataDir string, now time.Time) (done Recovered, err error) {
 	ready := filepath.Join(dataDir, restoring)
 	if err := removeDatabase(ready); err != nil {
@@ -95,15 +103,16 @@ func Recover(ctx context.Context, dataDir string, now time.Time) (done Recovered
 			if ctx.Err() != nil {
 				return done, ctx.Err()
 			}
+			done.Unsound = append(done.Unsound, err)
 			continue // an older one may be sound
 		}
 		if err := copyFile(b.Path, ready); err != nil {
-			return done, claudemem.Errorf(claudemem.CodeStorage, "copy backup: %w", err)
+			return done, claudemem.Errorf(claudemem.CodeStorage, "copy backup: %w", err).WithHint(needsSpace)
 		}
 		done.From = &b
 		break
 	}
-	if done.Rows, err = salvage(ctx, dataDir, ready); err != nil {
+	if done.Rows, done.Unread, err = salvage(ctx, dataDir, ready); err != nil {
 		return done, err
 	}
 	if done.Aside, err = SetAside(dataDir, now); err != nil || done.From == nil && done.Rows == 0 {
@@ -113,49 +122,72 @@ func Recover(ctx context.Context, dataDir string, now time.Time) (done Recovered
 }
 
 // salvage copies what can be read of the present database into the one at ready, which it
-// makes if there is none, and verifies the result. If that fails, the one at ready is as it
-// was.
-func salvage(ctx context.Context, dataDir, ready string) (rows int, err error) {
+// makes if there is none, and verifies the result. unread is why nothing of a damaged
+// database can be used. Without rows, the one at ready is as it was.
+func salvage(ctx context.Context, dataDir, ready string) (rows int, unread, err error) {
 	work, err := os.MkdirTemp(dataDir, salvagePrefix)
 	if err != nil {
-		return 0, claudemem.Errorf(claudemem.CodeStorage, "make folder: %w", err)
+		return 0, nil, claudemem.Errorf(claudemem.CodeStorage, "make folder: %w", err)
 	}
 	defer func() { _ = os.RemoveAll(work) }()
 	damaged, result := filepath.Join(work, databaseName), filepath.Join(work, "result.db")
 	for _, suffix := range []string{"", "-wal"} {
-		err := copyFile(filepath.Join(dataDir, databaseName+suffix), damaged+suffix)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return 0, nil // a file that cannot be read has no readable rows
+		from := filepath.Join(dataDir, databaseName+suffix)
+		err := copyFile(from, damaged+suffix)
+		if err == nil || errors.Is(err, fs.ErrNotExist) {
+			continue
 		}
+		if unread := readThrough(from); unread != nil {
+			return 0, unread, nil // a file that cannot be read has no readable rows
+		}
+		return 0, nil, claudemem.Errorf(claudemem.CodeStorage, "copy damaged database: %w", err).WithHint(needsSpace)
 	}
 	if info, err := os.Stat(damaged); err != nil || info.Size() == 0 {
-		return 0, nil // there is nothing to salvage
+		return 0, nil, nil // there is nothing to salvage
 	}
 	if err := copyFile(ready, result); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return 0, claudemem.Errorf(claudemem.CodeStorage, "copy backup: %w", err)
+		return 0, nil, claudemem.Errorf(claudemem.CodeStorage, "copy backup: %w", err).WithHint(needsSpace)
 	}
 	// Makes the tables, or brings those of an older backup up to date.
 	s, err := store.Open(ctx, result, store.Options{})
 	if err != nil {
-		return 0, err
+		return 0, nil, err
 	}
 	if err := s.Close(); err != nil {
-		return 0, err
+		return 0, nil, err
 	}
 	rows, err = store.Salvage(ctx, damaged, result)
-	if ctx.Err() != nil {
-		return 0, ctx.Err()
+	switch {
+	case ctx.Err() != nil:
+		return 0, nil, ctx.Err()
+	case store.Full(err):
+		return 0, nil, err
+	case err != nil || rows == 0:
+		return 0, err, nil // too damaged, or nothing is newer; the backup alone is restored
 	}
-	if err != nil || rows == 0 {
-		return 0, nil // too damaged; the backup alone is restored
-	}
-	if wrong, err := store.Verify(ctx, result); err != nil || len(wrong) > 0 {
-		return 0, err
+	if wrong, err := store.Verify(ctx, result); err != nil {
+		return 0, nil, err
+	} else if len(wrong) > 0 {
+		return 0, fmt.Errorf("the rows that were read do not make a sound database: %s", strings.Join(wrong, "; ")), nil
 	}
 	if err := os.Rename(result, ready); err != nil {
-		return 0, claudemem.Errorf(claudemem.CodeStorage, "put salvaged database in place: %w", err)
+		return 0, nil, claudemem.Errorf(claudemem.CodeStorage, "put salvaged database in place: %w", err)
 	}
-	return rows, nil
+	return rows, nil, nil
+}
+
+// needsSpace is the hint for a recovery that cannot write a file.
+const needsSpace = "free some space on the disk; the next start of the worker tries again"
+
+// readThrough reads a whole file and returns the error of that.
+func readThrough(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }()
+	_, err = io.Copy(io.Discard, f)
+	return err
 }
 
 // removeDatabase deletes a database of ours that is not in place.

@@ -25,8 +25,11 @@ const (
 	salvagePrefix = ".salvage-"
 )
 
-// rename is a variable for the test of SetAside.
-var rename = os.Rename
+// rename and writeFrom are variables for tests of a disk that fails.
+var (
+	rename    = os.Rename
+	writeFrom = atomicfile.WriteFrom
+)
 
 var (
 	// databaseFiles are memory.db and its log, in the order in which they are set aside: a
@@ -189,5 +192,5 @@ func copyFile(from, to string) error {
 		return err
 	}
 	defer func() { _ = f.Close() }()
-	return atomicfile.WriteFrom(to, f, 0o600)
+	return writeFrom(to, f, 0o600)
 }

@@ -98,7 +98,13 @@ func (w *Worker) recover(ctx context.Context, mark backup.Mark, what string) (to
 	if err != nil {
 		return "", err
 	}
+	for _, unsound := range done.Unsound {
+		w.log.Error("a backup is not sound", "error", unsound)
+	}
 	text := "claude-mem: " + what + "."
+	if n := len(done.Unsound); n > 0 {
+		text += fmt.Sprintf(" Backups that cannot be used were passed over (%d): %v.", n, done.Unsound[0])
+	}
 	switch {
 	case done.From != nil:
 		text += fmt.Sprintf(" The backup of %s was restored", onDay(done.From.At))
@@ -110,6 +116,10 @@ func (w *Worker) recover(ctx context.Context, mark backup.Mark, what string) (to
 		text += fmt.Sprintf(" There was no backup; %d rows that could still be read are in a new database.", done.Rows)
 	default:
 		text += " There was no backup: a new memory was started."
+	}
+	if done.Unread != nil {
+		w.log.Error("no rows could be read of the damaged memory", "error", done.Unread)
+		text += fmt.Sprintf(" No rows of the damaged file could be copied: %v.", done.Unread)
 	}
 	if mark.At > 0 {
 		text += " It was last in use on " + onDay(mark.At) + "."

@@ -83,6 +83,9 @@ func Code(err error) int {
 	return 0
 }
 
+// Full reports whether err says that the disk is full.
+func Full(err error) bool { return Code(err) == codes.SQLITE_FULL }
+
 // Damaged reports whether err says that the file is no sound database.
 func Damaged(err error) bool {
 	code := Code(err)

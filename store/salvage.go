@@ -129,6 +129,9 @@ func salvageTable(ctx context.Context, from *sql.DB, to *sql.Tx, table, number s
 			return at, err
 		}
 		result, err := insert.ExecContext(ctx, row...)
+		if sqlite.Full(err) {
+			return at, err
+		}
 		if err != nil {
 			return at, nil //nolint:nilerr // a row that breaks a rule of the schema was damaged
 		}
@@ -148,7 +151,8 @@ const (
 )
 
 // readAround calls take with each row that can be read of those with numbers above last, in
-// order. query ends with the name of the column that is compared.
+// order. query ends with the name of the column that is compared. A full disk, which only
+// take can meet, ends it with that error.
 func readAround(ctx context.Context, from *sql.DB, query, number string, last int64, take func(sqlite.Scan) (int64, error)) error {
 	for skipped := 0; skipped < skipMost; {
 		before := last
@@ -157,8 +161,11 @@ func readAround(ctx context.Context, from *sql.DB, query, number string, last in
 			last = max(last, at)
 			return err
 		}, query+" > ? ORDER BY "+number, last)
-		if err == nil || ctx.Err() != nil {
+		if ctx.Err() != nil {
 			return ctx.Err()
+		}
+		if err == nil || sqlite.Full(err) {
+			return err
 		}
 		if last > before {
 			skipped = 0
