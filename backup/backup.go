@@ -122,7 +122,7 @@ func Make(ctx context.Context, dataDir string, keep int, now time.Time) (made Ba
 // damaged returns the error for a damaged memory.db.
 func damaged(wrong ...string) error {
 	return claudemem.Errorf(claudemem.CodeStorage, "%w: %s", ErrDamaged, strings.Join(wrong, "; ")).
-		WithHint("`claude-mem restore` lists the backups")
+		WithHint("`claude-mem doctor --fix` recovers it; `claude-mem restore --list` lists the backups")
 }
 
 // copyVerified copies the database at source into the new file temp, verifies the copy and

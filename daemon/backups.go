@@ -14,7 +14,7 @@ import (
 	"claudemem/store"
 )
 
-// backUp is the chore that backs the memory up if it has changed since the newest backup.
+// backUp is the chore that backs up the memory if it has changed since the newest backup.
 func (w *Worker) backUp(ctx context.Context) error {
 	err := w.backUpChanged(ctx)
 	if errors.Is(err, backup.ErrDamaged) {
@@ -56,8 +56,9 @@ func (w *Worker) backupFailure() error {
 	return nil
 }
 
-// beforeMigration backs the database up that is about to be migrated. A backup that fails
-// for want of space does not stop the worker: each migration is one transaction.
+// beforeMigration backs up the database before it is migrated. A damaged one is an error, and
+// the next worker recovers it. A backup that fails for want of space does not stop the worker:
+// each migration is one transaction.
 func (w *Worker) beforeMigration(ctx context.Context, from int) error {
 	keep := w.cfg.Settings.Int(settings.KeyBackupKeep)
 	if keep <= 0 {
@@ -66,6 +67,7 @@ func (w *Worker) beforeMigration(ctx context.Context, from int) error {
 	made, err := backup.Make(ctx, w.cfg.DataDir, keep, w.cfg.Clock())
 	switch {
 	case errors.Is(err, backup.ErrDamaged):
+		w.noteDamage(err.Error())
 		return err
 	case err != nil:
 		w.log.Error("back up memory before its migration", "error", err)

@@ -2,10 +2,12 @@ package daemon
 
 import (
 	"compress/gzip"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -100,6 +102,29 @@ func TestBackupBeforeMigration(t *testing.T) {
 	closeWorker(t, open(t, config(dir)))
 	if list := backupsOf(t, dir); len(list) != 1 {
 		t.Errorf("backups after another start: %v", list)
+	}
+}
+
+// TestDamagedBeforeMigration checks that a damaged database of an older schema is recovered
+// by the second start, and does not refuse every one.
+func TestDamagedBeforeMigration(t *testing.T) {
+	noLeaks(t)
+	dir := t.TempDir()
+	path := filepath.Join(dir, databaseName)
+	olderDatabase(t, path, 3)
+	had, err := store.ReadContents(t.Context(), path)
+	if err != nil || had.Observations == 0 {
+		t.Fatalf("%+v, %v", had, err)
+	}
+	overwritePage(t, path, "observations_newest")
+	if _, err := Open(t.Context(), config(dir)); !errors.Is(err, backup.ErrDamaged) {
+		t.Fatalf("opened a damaged database: %v", err)
+	}
+	if n, told := recovered(t, dir); n != had.Observations || !strings.Contains(told, "is damaged") {
+		t.Errorf("%d observations, told %q; want %d and that it was damaged", n, told, had.Observations)
+	}
+	if n, told := recovered(t, dir); n != had.Observations || told != "" {
+		t.Errorf("the next start: %d observations, told %q", n, told)
 	}
 }
 

@@ -247,10 +247,16 @@ func (w *Worker) checkDamage() {
 func (w *Worker) foundDamage(what string) {
 	w.log.Error("the memory is damaged, stopping", "damage", what)
 	w.damage.Store(&what)
+	w.noteDamage(what)
+	w.Shutdown()
+}
+
+// noteDamage writes what is wrong with the memory into the mark: the next worker verifies
+// and recovers it.
+func (w *Worker) noteDamage(what string) {
 	mark := backup.ReadMark(w.cfg.DataDir)
 	mark.Damage = what
 	if err := backup.WriteMark(w.cfg.DataDir, mark); err != nil {
 		w.log.Error("note damage", "error", err)
 	}
-	w.Shutdown()
 }
