@@ -142,10 +142,8 @@ func SetAside(dataDir string, now time.Time) (string, error) {
 			there = append(there, name)
 		}
 	}
-	for _, name := range derivedFiles {
-		if err := os.Remove(filepath.Join(dataDir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return "", claudemem.Errorf(claudemem.CodeStorage, "delete index: %w", err)
-		}
+	if err := RemoveDerived(dataDir); err != nil {
+		return "", err
 	}
 	if len(there) == 0 {
 		return "", nil
@@ -167,6 +165,16 @@ func SetAside(dataDir string, now time.Time) (string, error) {
 	}
 	_ = atomicfile.SyncDir(aside) // the files are in one of the two folders
 	return aside, nil
+}
+
+// RemoveDerived deletes the files that are made from memory.db, which the worker makes again.
+func RemoveDerived(dataDir string) error {
+	for _, name := range derivedFiles {
+		if err := os.Remove(filepath.Join(dataDir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return claudemem.Errorf(claudemem.CodeStorage, "delete index: %w", err)
+		}
+	}
+	return nil
 }
 
 // makeFolder makes a folder below parent that is named by the time.

@@ -55,6 +55,10 @@ func (w *Worker) secure(ctx context.Context) (told string, err error) {
 		return w.recover(ctx, mark, "memory.db is damaged ("+strings.Join(wrong, "; ")+")")
 	}
 	if mark.Memory != 0 && has.Memory != 0 && mark.Memory != has.Memory {
+		// The index is of the other memory: its records are not these, nor is its place.
+		if err := backup.RemoveDerived(w.cfg.DataDir); err != nil {
+			return "", err
+		}
 		return fmt.Sprintf("claude-mem: memory.db is another memory than the one used here until %s. `claude-mem restore --list` lists the backups of both.", onDay(mark.At)), nil
 	}
 	return w.secureOlder(ctx, mark, has)

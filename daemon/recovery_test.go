@@ -181,6 +181,28 @@ func TestResumedRecovery(t *testing.T) {
 	}
 }
 
+// TestAnotherMemoryIndex checks that the index of the former memory is deleted before another
+// one is opened: its place would be taken for a loss, and its records for those of this one.
+func TestAnotherMemoryIndex(t *testing.T) {
+	dir := used(t)
+	indexed := filepath.Join(dir, indexName)
+	if _, err := os.Stat(indexed); err != nil {
+		t.Fatal(err)
+	}
+	another(t, filepath.Join(dir, databaseName))
+	w, err := newWorker(config(dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.endLife()
+	if told, err := w.secure(t.Context()); err != nil || !strings.Contains(told, "is another memory") {
+		t.Fatalf("told %q, %v", told, err)
+	}
+	if _, err := os.Stat(indexed); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the index is left: %v", err)
+	}
+}
+
 func remove(t *testing.T, path string) {
 	t.Helper()
 	if err := os.Remove(path); err != nil {
