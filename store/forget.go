@@ -229,6 +229,7 @@ func (t *tx) forget(f *claudemem.Forgetting, s *selection) error {
 		{"DELETE FROM session_summaries WHERE id IN (SELECT value FROM json_each(?))", s.summaries},
 		{"DELETE FROM learnings WHERE id IN (SELECT value FROM json_each(?))", s.learnings},
 		{"DELETE FROM function_map WHERE id IN (SELECT value FROM json_each(?))", s.symbols},
+		{forgetSaid, s.observations},
 	} {
 		if _, err := t.exec(step.query, step.list); err != nil {
 			return err
@@ -246,6 +247,11 @@ func (t *tx) forget(f *claudemem.Forgetting, s *selection) error {
 	}
 	return t.forgetSessions(s.sessions)
 }
+
+// forgetSaid takes observations out of what is noted of the sentences that sessions were told.
+const forgetSaid = `UPDATE injections
+	SET said = (SELECT json_group_object(key, json(value)) FROM json_each(said) WHERE CAST(key AS INTEGER) NOT IN (SELECT value FROM json_each(?1)))
+	WHERE json_valid(said) AND EXISTS (SELECT 1 FROM json_each(CASE WHEN json_valid(said) THEN said END) WHERE CAST(key AS INTEGER) IN (SELECT value FROM json_each(?1)))`
 
 // forgetText takes a text out of the rows that tell what claude-mem itself did.
 func (t *tx) forgetText(text string) error {

@@ -132,6 +132,32 @@ func TestForget(t *testing.T) {
 	}
 }
 
+// TestForgetSaid checks that no hash of a forgotten observation's sentences stays, and those
+// of others do.
+func TestForgetSaid(t *testing.T) {
+	m := newMemory(t)
+	m.remember(t)
+	for at, said := range []map[claudemem.ObservationID][]uint32{{1: {4242424241}, 2: {4242424242, 7}}, {1: {4242424241}}, {3: {4242424243}}, nil} {
+		err := m.RecordInjection(t.Context(), claudemem.Injection{Host: claudemem.HostClaudeCode, HostSessionID: "reader", Where: "UserPromptSubmit", Said: said, At: base + claudemem.Millis(at)})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := m.Forget(t.Context(), claudemem.Forgetting{Observations: []claudemem.ObservationID{1}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := m.Scrub(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	shown, err := m.Shown(t.Context(), claudemem.HostClaudeCode, "reader")
+	if diff := cmp.Diff(map[claudemem.ObservationID][]uint32{2: {4242424242, 7}, 3: {4242424243}}, shown.Said); err != nil || diff != "" {
+		t.Error(diff, err)
+	}
+	if m.holds(t, "4242424241") || !m.holds(t, "4242424242") {
+		t.Error("the files have the wrong hashes")
+	}
+}
+
 // TestForgottenStaysAway: events that were forgotten, or that an import brings later of a
 // session, project or time that was, are refused; those from after it are taken.
 func TestForgottenStaysAway(t *testing.T) {
