@@ -91,8 +91,8 @@ func TestExcludedWhileWaiting(t *testing.T) {
 	}
 }
 
-// TestExcludedSince: what a model has not read of a project that the user excluded since is
-// deleted and no longer shown to one, with a running worker and with the next one.
+// TestExcludedSince checks that the turns that wait for a model are deleted and shown to none
+// when the user excludes their project, by the running worker and by the next one.
 func TestExcludedSince(t *testing.T) {
 	t.Parallel()
 	const allowed, excluded = "/nonexistent/open", "/nonexistent/secret"

@@ -8,15 +8,15 @@ import (
 	"claudemem"
 )
 
-// source is what texts of one provenance say, as words.
+// source has the words of the texts of one provenance.
 type source struct {
 	from  claudemem.Provenance
 	words map[string]bool
 }
 
-// learned returns the learnings of an answer with what each was drawn from. Where the model
-// has read foreign text, in the turn's events or earlier in its run, only those are
-// returned that the user or the project says, too: that text may have asked for the others.
+// learned returns the learnings of an answer with the provenance of each. If the model has
+// read foreign text, in the turn's events or earlier in its run, it returns only those that
+// the words of the user or the project support: the foreign text may have asked for the rest.
 func (w *task) learned(t *turn, evidence []claudemem.PendingEvent, learnings []claudemem.Learning) []claudemem.Learning {
 	foreign := w.readForeign(evidence)
 	if len(learnings) == 0 {
@@ -52,8 +52,8 @@ func (w *task) learned(t *turn, evidence []claudemem.PendingEvent, learnings []c
 	return kept
 }
 
-// readForeign notes the words of foreign events for the rest of the run, whose later answers
-// may repeat them, and returns all of the run's, nil for none.
+// readForeign adds the words of foreign events to the run's, since later answers of the run
+// may repeat them, and returns all foreign words of the run; nil for none.
 func (w *task) readForeign(events []claudemem.PendingEvent) map[string]bool {
 	r := w.thread.run
 	for i := range events {
@@ -65,9 +65,8 @@ func (w *task) readForeign(events []claudemem.PendingEvent) map[string]bool {
 	return r.foreign
 }
 
-// eventWords returns the words of what an event brought in: the outcome of a tool, what the
-// agent said. What a tool was called with is left out, an edit's new text too: the agent may
-// have it from elsewhere.
+// eventWords returns the words of a tool's result, or of the agent's message, without those
+// of the tool's input, such as the new text of an edit: the agent may have them from elsewhere.
 func eventWords(e *claudemem.Event) map[string]bool {
 	words := subjectWords(e.LastAssistantMessage + "\n" + e.ToolError + "\n" + jsonTexts(e.ToolResponse))
 	for word := range subjectWords(jsonTexts(e.ToolInput)) {

@@ -69,8 +69,8 @@ func (l reminderLine) render(limit int) (rendered, all string) {
 }
 
 // composeDetails joins a title and the chosen ones of the details within limit, in the
-// order in which the record has them. all is the same with the detail in full that had to
-// be cut: what was too long for a line once will be so again.
+// order in which the record has them. all is the same text with no detail cut: a detail
+// that was cut counts as said, since it would be cut in the next line, too.
 func composeDetails(title string, details []statement, limit int) (line, all string) {
 	if len(details) == 0 {
 		return text.TruncateUTF16(title, limit), title

@@ -52,10 +52,10 @@ func (r *reminding) unsaid(o *claudemem.Observation, all []statement) []statemen
 	return slices.DeleteFunc(slices.Clone(all), func(s statement) bool { return slices.Contains(said, s.key()) })
 }
 
-// rest returns the part of an answer that the session was not told yet, of a record that
-// it was shown: none if no sentence of that answers the prompt by itself. What stands
-// behind the first line's room is no part of the answer, so that asking again does not
-// bring the record bit by bit.
+// rest returns the statements of an answer that the session was not told yet, from a record
+// that it was shown; none if no statement of these answers the prompt by itself. Statements
+// beyond the room of the first line are not part of the answer, so that asking again does
+// not bring the record bit by bit.
 func (r *reminding) rest(o *claudemem.Observation, title string, details []statement, asked question) []statement {
 	rest := r.unsaid(o, chosen(title, details, leadChars))
 	if !slices.ContainsFunc(rest, func(s statement) bool { return s.answers || asked.wants(s) }) {
@@ -64,8 +64,8 @@ func (r *reminding) rest(o *claudemem.Observation, title string, details []state
 	return rest
 }
 
-// reasons returns the causes and choices of a record that the session was shown and not
-// told of. They are the first to be told of it, or none.
+// reasons returns the causes and choices that the session was not told, from a record that
+// it was shown. Those that the record's line would not have room for are left out.
 func (r *reminding) reasons(o *claudemem.Observation) []statement {
 	title := heading(o, r.plain)
 	ranked := question{}.rank(besideTitle(o, r.plain), title)

@@ -26,7 +26,8 @@ const (
 	noCopy    = "I considered a COPY, but the replica cannot read it"
 )
 
-// A record of the block is told of with what the block had no room for, once.
+// TestWhatTheBlockHadNoRoomFor checks that a prompt brings the sentences of a record that
+// the block showed without them, and brings them once.
 func TestWhatTheBlockHadNoRoomFor(t *testing.T) {
 	m, block := shownInBlock(t, ledgerWork(), 85)
 	if strings.Contains(block.Text, noCopy) {

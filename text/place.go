@@ -16,9 +16,9 @@ var (
 )
 
 // LastNames shortens the paths and the types with packages in a text to their last names,
-// "src/main/java/com/acme/Pdf.java:88" to "Pdf", "java.lang.Thread" to "Thread": folders,
-// packages and extensions are what the files of a project have in common. It leaves
-// addresses, routes ("/api/users") and pairs of words ("read/write").
+// "src/main/java/com/acme/Pdf.java:88" to "Pdf", "java.lang.Thread" to "Thread": many files
+// of a project share their folders, packages and extensions. It does not change addresses,
+// routes ("/api/users") and pairs of words ("read/write").
 func LastNames(s string) string {
 	if !strings.ContainsAny(s, `/\.`) {
 		return s

@@ -214,8 +214,8 @@ func parseWhy(text string) (whyOf, error) {
 	}
 }
 
-// asksFor reports whether w names the line. The line of a session may tell of observations
-// of it too.
+// asksFor reports whether w names the line, its session or one of its observations. The line
+// of a session may stand for several observations of the session.
 func (w whyOf) asksFor(l *api.PreviewLine) bool {
 	ofSession := l.Observation == 0 || l.Layer == "sessions"
 	ofObservation := w.observation == l.Observation || slices.Contains(l.Observations, w.observation)
