@@ -38,8 +38,8 @@ type Backup struct {
 	At   claudemem.Millis `json:"at"`
 	// Bytes is the size of the file.
 	Bytes int64 `json:"bytes"`
-	// Memory is the number of the memory that it is of, in hex; zeros for one made before
-	// memories had numbers.
+	// Memory is the number of the memory in it, in hex; zeros if it was made before memories
+	// had numbers.
 	Memory string `json:"-"`
 }
 
@@ -151,7 +151,7 @@ func copyVerified(ctx context.Context, source, temp string) error {
 	return err
 }
 
-// enter gives a complete backup its name: that of the first free second from now on.
+// enter renames a complete backup to its name, which has the first free second from now on.
 func enter(dataDir, temp string, memory int64, now time.Time) (Backup, error) {
 	at := now.UTC().Truncate(time.Second)
 	for ; ; at = at.Add(time.Second) {
@@ -180,8 +180,9 @@ const (
 	sizeFree  = 64 << 20
 )
 
-// rotate deletes the oldest backups of the memory that made is of: those beyond keep, and
-// those with which all take more than sizeShare times the database. made itself stays.
+// rotate deletes the oldest backups of the same memory as made: those beyond keep, and those
+// that bring the total above sizeShare times the database or sizeFree, if that is more. It
+// keeps made.
 func rotate(dataDir string, made Backup, keep int) error {
 	list, err := List(dataDir)
 	if err != nil {

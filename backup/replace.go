@@ -12,10 +12,9 @@ import (
 	"claudemem/atomicfile"
 )
 
-// Replace deletes the backups that were made at a time or before, of all memories, because
-// something was erased then that they may have. With keep above 0 it makes a new one first;
-// when that fails, the old ones stay and the error says why. It does nothing without such
-// backups.
+// Replace deletes the backups of all memories that were made at the time by or before: they
+// may have what was erased then. With keep above 0 it makes a new backup first; when that
+// fails, the old ones stay and the error says why. Without such backups it does nothing.
 func Replace(ctx context.Context, dataDir string, keep int, by claudemem.Millis, now time.Time) (removed []string, err error) {
 	list, err := List(dataDir)
 	if err != nil {

@@ -35,7 +35,7 @@ var (
 	// databaseFiles are memory.db and its log, in the order in which they are set aside: a
 	// log without its database is never applied to another one.
 	databaseFiles = []string{databaseName, databaseName + "-wal", databaseName + "-shm"}
-	// derivedFiles are made from memory.db; those of another state of it are of no use.
+	// derivedFiles are made from memory.db: they are deleted when it is replaced.
 	derivedFiles = []string{"index.db", "index.db-wal", "index.db-shm", "index.vec"}
 )
 
@@ -75,7 +75,8 @@ func Check(ctx context.Context, b Backup) (store.Contents, error) {
 	}
 	has, err := store.ReadContents(ctx, b.Path)
 	if err == nil && has.Schema == 0 {
-		err = claudemem.Errorf(claudemem.CodeStorage, "%s is no memory", b.Name)
+		err = claudemem.Errorf(claudemem.CodeStorage, "%s is not a database of claude-mem", b.Name).
+			WithHint("`claude-mem restore --list` lists the backups")
 	}
 	return has, err
 }

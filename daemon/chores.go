@@ -40,9 +40,9 @@ type chores struct {
 	clock func() time.Time
 	log   *slog.Logger
 
-	// failed has when a chore failed in this worker; only the goroutine uses it.
+	// failed holds the time at which a chore failed in this worker; only the goroutine uses it.
 	failed map[string]time.Time
-	// wake (capacity 1, more merge) has the goroutine look what is due.
+	// wake (capacity 1, more signals merge) makes the goroutine look for chores that are due.
 	wake    chan struct{}
 	busy    atomic.Bool
 	running sync.WaitGroup
@@ -75,7 +75,7 @@ func (c *chores) start() {
 	})
 }
 
-// look has the chores run that are due and returns at once.
+// look makes the goroutine run the chores that are due, and returns at once.
 func (c *chores) look() {
 	select {
 	case c.wake <- struct{}{}:

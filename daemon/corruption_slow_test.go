@@ -14,8 +14,8 @@ import (
 	"claudemem"
 )
 
-// served returns what lists and records of the memory of dir say, after a worker has started
-// on it, and what the user is told.
+// served starts a worker on dir and returns the observations that it lists, as JSON, and the
+// notices for the user.
 func served(t *testing.T, dir string) (output, told string) {
 	t.Helper()
 	w, err := Open(t.Context(), config(dir))
@@ -32,9 +32,9 @@ func served(t *testing.T, dir string) (output, told string) {
 	return string(content), strings.Join(notices, "\n")
 }
 
-// TestCorruptions harms a memory in 200 ways and counts which changed the output and were
-// told. All are to be told but flips: a changed byte of a text leaves the file's structure
-// intact, and the test counts these.
+// TestCorruptions damages a memory in 200 ways and counts how many changed the output and how
+// many were reported to the user. All that changed it must be reported except flips: a changed
+// byte in a text leaves the structure of the file intact. The test only counts those.
 func TestCorruptions(t *testing.T) {
 	sound := used(t)
 	want, told := served(t, sound)

@@ -28,18 +28,18 @@ import (
 // Forgetting is what Forget did, or would do.
 type Forgetting struct {
 	claudemem.Forgotten
-	// Spooled counts deliveries that no worker has taken in; before a dry run they are not
-	// looked into.
+	// Spooled counts the deliveries that no worker has taken in. A dry run does not search
+	// them.
 	Spooled int `json:"spooled"`
 	// Files counts files besides the database that had some of it and were deleted or
 	// rewritten: logs, unreadable deliveries, the model's conversations, agent files.
 	Files int `json:"files"`
-	// Backups are those from before, which were deleted, or would be; unless there are none to
-	// be kept, a new one was made.
+	// Backups are the older backups that were deleted, or would be. A new one replaces them
+	// unless the settings switch backups off.
 	Backups []string `json:"backups"`
 	// Restarted says that a worker ran and was started again.
 	Restarted bool `json:"restarted"`
-	// Left says what could not be erased, and why.
+	// Left lists what could not be erased, and why.
 	Left []string `json:"left"`
 }
 
@@ -147,7 +147,7 @@ func (e *eraser) takeSpool(ctx context.Context, s *store.Store) error {
 	return errors.Join(box.takeAll(ctx), q.Close())
 }
 
-// index takes the erased records out of the index and their words out of its files. An
+// index removes the erased records from the index, and their words from its files. An
 // index that cannot be opened is deleted; the next worker builds it.
 func (e *eraser) index(ctx context.Context, s *store.Store) error {
 	path := filepath.Join(e.dataDir, indexName)
@@ -163,7 +163,7 @@ func (e *eraser) index(ctx context.Context, s *store.Store) error {
 	return errors.Join(ix.Swept(ctx), ix.Close())
 }
 
-// logs takes the lines with one of the names out of the logs.
+// logs deletes the lines that contain one of the names from the logs.
 func (e *eraser) logs() {
 	paths, _ := filepath.Glob(filepath.Join(e.dataDir, "logs", "*.log")) // the pattern is valid
 	for _, path := range paths {

@@ -32,7 +32,7 @@ func (w *Worker) notify(ctx context.Context) {
 	trouble := w.inbox.state()
 	w.notice(ctx, noticeSpool, trouble != nil, fmt.Sprintf("claude-mem: spooled deliveries cannot be taken in: %v", trouble))
 	failed := w.backupFailure()
-	w.notice(ctx, noticeBackup, failed != nil, fmt.Sprintf("claude-mem: the daily backup of the memory fails: %v", failed))
+	w.notice(ctx, noticeBackup, failed != nil, fmt.Sprintf("claude-mem: the daily backup of the memory failed: %v. `claude-mem doctor` shows what to do.", failed))
 	w.clearUnchosen(ctx)
 	_, err = w.settings.mode()
 	w.notice(ctx, noticeMode, err != nil, fmt.Sprintf("claude-mem: the mode in the settings cannot be used; %q is used instead: %v", mode.Default, err))

@@ -26,7 +26,8 @@ const (
 
 // secure compares memory.db with what the last worker left, before it is opened. A database
 // that is damaged, gone or emptied is recovered, and so is an older copy if a backup is newer.
-// What the user must know is in told; "" if all is as it was.
+// told is the notice for the user, "" if nothing is wrong. It first completes a restore or
+// recovery that was interrupted.
 func (w *Worker) secure(ctx context.Context) (told string, err error) {
 	resumed, err := backup.Resume(ctx, w.cfg.DataDir, w.cfg.Clock())
 	if err != nil {
@@ -170,7 +171,7 @@ func (w *Worker) secureOlder(ctx context.Context, mark backup.Mark, has store.Co
 // onDay returns a time for people, in UTC.
 func onDay(at claudemem.Millis) string { return at.Time().UTC().Format("2 January 2006 15:04 UTC") }
 
-// openMark begins to keep the mark: the step that ends it runs after the store is closed.
+// openMark adds the step to Close that writes the mark after the store is closed.
 func (w *Worker) openMark() {
 	w.opened("mark", func(ctx context.Context) error {
 		if w.store == nil || w.lockFile() != lockKept {
@@ -190,8 +191,8 @@ func (w *Worker) openMark() {
 	})
 }
 
-// began tells the user what secure has done, notes the memory in the mark, and verifies it in
-// the background if the last worker did not close it, or it was changed since.
+// began adds the notice of secure, writes the mark, and verifies the memory in the background
+// if the last worker did not close it, or it was changed since.
 func (w *Worker) began(ctx context.Context, mark backup.Mark, told string) error {
 	if told != "" {
 		if err := w.store.AddNotice(ctx, noticeRecovery, told); err != nil {

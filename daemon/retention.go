@@ -15,7 +15,7 @@ const vacuumSlack = 4 << 20
 func (w *Worker) retain(ctx context.Context) error {
 	kept, err := w.store.Retain(ctx, w.settings.get().Duration(settings.KeyRetentionDays))
 	if kept != (store.Retained{}) {
-		w.log.Info("heeded the age of records", "hidden", kept.Hidden, "restored", kept.Restored, "erased", kept.Erased)
+		w.log.Info("retention applied", "hidden", kept.Hidden, "restored", kept.Restored, "erased", kept.Erased)
 	}
 	if err != nil {
 		return err

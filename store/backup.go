@@ -15,7 +15,7 @@ import (
 // counterMemory is the counter that holds the memory's own number, which the schema gives.
 const counterMemory = "memory_id"
 
-// Place tells memories apart, and an earlier state of one from a later.
+// Place identifies a memory and how far it has got.
 type Place struct {
 	// Memory is the memory's own number, 0 when it has none yet.
 	Memory int64
@@ -130,7 +130,7 @@ func Copy(ctx context.Context, path, to string) (err error) {
 const findings = 20
 
 // Verify reads all of the database at path and returns what is wrong with it, at most 20
-// sentences; none is the good answer. It works beside the writer.
+// sentences; none if it is sound. It works beside the writer.
 func Verify(ctx context.Context, path string) (wrong []string, err error) {
 	defer wrap(&err, "verify "+filepath.Base(path))
 	if err := checkMigratable(ctx, path); err != nil {

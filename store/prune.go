@@ -140,7 +140,7 @@ func (s *Store) Checkpoint(ctx context.Context) error {
 		WithHint("close it, such as a shell of sqlite3, and try again"))
 }
 
-// Checkpoint tries so often, with pauses in which arrivals go ahead.
+// Checkpoint tries 50 times and pauses in between, so that arrivals can be written.
 const (
 	checkpointTries = 50
 	checkpointPause = 100 * time.Millisecond

@@ -24,13 +24,13 @@ type Retained struct{ Hidden, Restored, Erased int }
 type retained struct {
 	kind claudemem.RecordKind
 	// old selects the numbers of up to ?3 records from before ?1, back those of up to ?3 hidden
-	// ones from after it. hide, show and erase take a list of numbers; erase has been
-	// preceded by no show.
+	// ones from after it. hide, show and erase are statements for a list of numbers; erase is
+	// for hidden records.
 	old, back         string
 	hide, show, erase []string
 }
 
-// ofHidden is the number of a hidden record of a kind; %s its other conditions.
+// waitsInSession is a condition on a record r: an event of its session is not processed yet.
 const waitsInSession = `EXISTS (SELECT 1 FROM events e INDEXED BY events_queue WHERE e.session_id = r.session_id AND e.outcome IN ('pending', 'processing'))`
 
 // The columns of the two tables, in the order of their lists in hidden_records.
@@ -39,7 +39,7 @@ const (
 	summaryColumnsKept = "id, ulid, session_id, project, prompt_number, request, investigated, learned, completed, next_steps, files_read, files_edited, notes, origin, created_at"
 )
 
-// fromList returns the columns that json_array has made a list of.
+// fromList returns the expressions that read n columns from the list in content.
 func fromList(n int) string {
 	text := ""
 	for i := range n {
@@ -48,8 +48,8 @@ func fromList(n int) string {
 	return text[2:]
 }
 
-// promptEvents moves the events of prompts from one outcome to another: an event of which
-// nothing is left is a forgotten one. ?1 lists rows of prompts.
+// promptEvents returns the statement that changes the outcome of the events of prompts: the
+// event of a prompt that is hidden is a forgotten one. ?1 lists the numbers of the prompts.
 func promptEvents(from, to string) string {
 	return `UPDATE events INDEXED BY events_of_session SET outcome = '` + to + `'
 		WHERE outcome IN ('processed', 'skipped', 'forgotten') AND outcome = '` + from + `' AND kind = 'prompt'
@@ -57,7 +57,8 @@ func promptEvents(from, to string) string {
 		AND (session_id, prompt_number) IN (SELECT session_id, number FROM prompts WHERE id IN (SELECT value FROM json_each(?1)))`
 }
 
-// moving returns the statements for a kind whose rows move.
+// moving returns the statements for a kind whose rows move to hidden_records. n is the number
+// of columns.
 func moving(kind claudemem.RecordKind, table, columns string, n int) retained {
 	return retained{
 		kind: kind,

@@ -110,7 +110,7 @@ func (f *forgetFlags) selection(ctx context.Context, m *workerOrFiles, given []s
 		s.Sessions = append(s.Sessions, found.ID)
 	}
 	if s.Text = strings.TrimSpace(*f.query); s.Text != "" && len(s.Text) < minForgetText {
-		return s, claudemem.Errorf(claudemem.CodeInvalid, "%q is in too much", s.Text).WithHint(fmt.Sprintf("--query takes a text of at least %d bytes", minForgetText))
+		return s, claudemem.Errorf(claudemem.CodeInvalid, "%q is too short", s.Text).WithHint(fmt.Sprintf("--query takes a text of at least %d bytes", minForgetText))
 	}
 	if *f.project != "" {
 		if s.ProjectPath, err = f.projectPath(ctx, m); err != nil {
