@@ -74,7 +74,7 @@ func (s *Searcher) score(p plan, matches []index.Match) []scored {
 	}
 	ranked := make([]scored, 0, len(matches))
 	for _, m := range matches {
-		if !m.Lexical && (m.CreatedAt < oldest || finite(m.Likeness) < faintLikeness) {
+		if !m.Lexical && (m.CreatedAt < oldest || share(m.Likeness) < faintLikeness) {
 			continue
 		}
 		ranked = append(ranked, scoreMatch(m, daysBetween(m.CreatedAt, end), p.prefer))
@@ -102,8 +102,8 @@ func addCompany(ranked []scored) {
 			}
 		}
 	}
-	for i, share := range shares { // only now, so that none supports itself by another
-		ranked[i].terms[companyTerm] = share
+	for i, s := range shares { // only now, so that none supports itself by another
+		ranked[i].terms[companyTerm] = s
 		ranked[i].addUp()
 	}
 }
@@ -144,14 +144,14 @@ func daysBetween(from, to claudemem.Millis) float64 {
 // scoreMatch returns a match with its score: words, proximity and likeness, raised for a
 // young record (days is its age) and for an observation of a type in prefer.
 func scoreMatch(m index.Match, days float64, prefer []claudemem.ObservationType) scored {
-	m.Keyword = finite(m.Keyword)
-	proximity := min(finite(m.Proximity), m.Keyword)
+	m.Keyword = share(m.Keyword)
+	proximity := min(share(m.Proximity), m.Keyword)
 	r := scored{Match: m, days: days, typed: 1, superseded: 1}
 	r.terms = [numTerms]float64{
 		keywordTerm:   m.Keyword - proximity,
 		proximityTerm: proximity,
-		likenessTerm:  rank.LikenessWeightOf(m.Kind == claudemem.RecordPrompt) * finite(m.Likeness),
-		maxSimTerm:    rank.MaxSimWeight * finite(m.MaxSim),
+		likenessTerm:  rank.LikenessWeightOf(m.Kind == claudemem.RecordPrompt) * share(m.Likeness),
+		maxSimTerm:    rank.MaxSimWeight * share(m.MaxSim),
 	}
 	r.recency = 1 + recencyWeight*math.Exp2(-days/recencyHalfLife)
 	if m.Kind == claudemem.RecordObservation && slices.Contains(prefer, m.Type) {
@@ -161,13 +161,13 @@ func scoreMatch(m index.Match, days float64, prefer []claudemem.ObservationType)
 	return r
 }
 
-// finite returns v, and 0 for a negative, infinite or undefined number: no part of a
-// score is below 0.
-func finite(v float64) float64 {
+// share returns v, at most 1, and 0 for a negative, infinite or undefined number: the
+// index gives shares, and no score may become infinite or undefined by one that is not.
+func share(v float64) float64 {
 	if !(v > 0) || math.IsInf(v, 0) {
 		return 0
 	}
-	return v
+	return min(v, 1)
 }
 
 // explain returns the parts of the score. It repeats the arithmetic of scoreMatch
@@ -182,7 +182,7 @@ func (r *scored) explain() *claudemem.Explanation {
 			{Name: "keyword", Value: r.terms[keywordTerm], Note: "share of the best of this query"},
 			{Name: "proximity", Value: r.terms[proximityTerm], Note: "words that stand together"},
 			{Name: "likeness", Value: r.terms[likenessTerm], Note: likeness},
-			{Name: "maxsim", Value: r.terms[maxSimTerm], Note: fmt.Sprintf("word by word %.3f × %g", finite(r.MaxSim), rank.MaxSimWeight)},
+			{Name: "maxsim", Value: r.terms[maxSimTerm], Note: fmt.Sprintf("word by word %.3f × %g", share(r.MaxSim), rank.MaxSimWeight)},
 		},
 		Factors: []claudemem.ScorePart{{
 			Name: "recency", Value: r.recency, Note: fmt.Sprintf("%.0f days old", r.days),
@@ -190,9 +190,9 @@ func (r *scored) explain() *claudemem.Explanation {
 		Words:    r.Words,
 		Fragment: r.Fragment,
 	}
-	if share := r.terms[companyTerm]; share > 0 {
+	if s := r.terms[companyTerm]; s > 0 {
 		e.Parts = append(e.Parts, claudemem.ScorePart{
-			Name: "company", Value: share, Note: fmt.Sprintf("%s %d of the same day fits too × %g", r.company.Kind, r.company.ID, rank.CompanyWeight),
+			Name: "company", Value: s, Note: fmt.Sprintf("%s %d of the same day fits too × %g", r.company.Kind, r.company.ID, rank.CompanyWeight),
 		})
 	}
 	if r.typed != 1 {

@@ -51,9 +51,12 @@ func TestScore(t *testing.T) {
 		t.Errorf("got %v, want %v", r.score, want)
 	}
 	for name, v := range map[string]float64{"NaN": math.NaN(), "Inf": math.Inf(1), "negative": -1} {
-		if got := finite(v); got != 0 {
+		if got := share(v); got != 0 {
 			t.Errorf("%s counts %v, want 0", name, got)
 		}
+	}
+	if got := share(math.MaxFloat64); got != 1 {
+		t.Errorf("a huge number counts %v, want 1", got)
 	}
 }
 
