@@ -40,7 +40,7 @@ const MaxBody = 16 << 20
 const (
 	TokenAuto   = "auto" // unless the client is known to be of the same user
 	TokenAlways = "true"
-	TokenNever  = "false"
+	TokenNever  = "false" // only if the client's user cannot be found where the system says it
 )
 
 // Options of New; a zero value means the default.

@@ -74,14 +74,25 @@ func (a *server) admit(r *http.Request) error {
 	if peer == PeerOther {
 		return claudemem.Errorf(claudemem.CodeForbidden, "the worker belongs to another user")
 	}
-	if a.opts.RequireToken == TokenNever || a.opts.RequireToken == TokenAuto && peer == PeerSame {
-		return nil
-	}
-	if !a.hasToken(r) {
+	if a.needsToken(peer) && !a.hasToken(r) {
 		return claudemem.Errorf(codeUnauthorized, "the token is missing or wrong").
 			WithHint("send it as Authorization: Bearer TOKEN; it is in the file token of the data directory")
 	}
 	return nil
+}
+
+// needsToken reports whether a TCP client must send the token. Where the system says whose
+// a client is, no setting lets in one that cannot be found: another user's, which has sent
+// its request and closed the socket.
+func (a *server) needsToken(peer Peer) bool {
+	switch {
+	case a.opts.RequireToken == TokenAlways, peer == PeerUnknown:
+		return true
+	case a.opts.RequireToken == TokenNever:
+		return false
+	default:
+		return peer != PeerSame
+	}
 }
 
 // hasToken reports whether the request has the server's token as Bearer or, without that

@@ -64,7 +64,10 @@ func TestGuard(t *testing.T) {
 		{name: "unknown user with cookie", opts: Options{CheckPeer: peerIs(PeerUnknown), Token: token}, edits: []edit{header("Cookie", TokenCookie+"="+token)}, want: 200},
 		{name: "unknown user with wrong token", opts: Options{CheckPeer: peerIs(PeerUnknown), Token: token}, edits: []edit{header("Authorization", "Bearer 3b1f8b")}, want: 401},
 		{name: "unknown user with empty token", opts: Options{CheckPeer: peerIs(PeerUnknown)}, edits: []edit{header("Authorization", "Bearer ")}, want: 401},
-		{name: "unknown user, no token wanted", opts: Options{CheckPeer: peerIs(PeerUnknown), RequireToken: TokenNever}, want: 200},
+		{name: "unknown user, no token wanted", opts: Options{CheckPeer: peerIs(PeerUnknown), RequireToken: TokenNever, Token: token}, want: 401},
+		{name: "unknown user with token, no token wanted", opts: Options{CheckPeer: peerIs(PeerUnknown), RequireToken: TokenNever, Token: token}, edits: []edit{header("Authorization", "Bearer "+token)}, want: 200},
+		{name: "system that does not say the user", opts: Options{CheckPeer: peerIs(PeerUnsaid), Token: token}, want: 401},
+		{name: "system that does not say the user, no token wanted", opts: Options{CheckPeer: peerIs(PeerUnsaid), RequireToken: TokenNever}, want: 200},
 		{name: "token always", opts: Options{CheckPeer: peerIs(PeerSame), RequireToken: TokenAlways, Token: token}, want: 401},
 		{name: "token always, on the socket", socket: true, opts: Options{RequireToken: TokenAlways, Token: token}, want: 200},
 

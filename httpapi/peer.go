@@ -13,7 +13,8 @@ type Peer int
 
 // The values of a Peer.
 const (
-	PeerUnknown Peer = iota // this system does not say, or the connection is closed
+	PeerUnknown Peer = iota // not found: the client has closed its socket
+	PeerUnsaid              // this system does not say
 	PeerSame                // the worker's user
 	PeerOther               // another user
 )

@@ -10,7 +10,8 @@ import (
 )
 
 // CheckPeer returns which user the client of a loopback connection belongs to, from the
-// kernel's table of TCP sockets (proc(5), /proc/net/tcp).
+// kernel's table of TCP sockets (proc(5), /proc/net/tcp). PeerUnknown if no process has
+// the client's socket any more, or the table cannot be read: a client could see to both.
 func CheckPeer(server, client netip.AddrPort) Peer {
 	for _, name := range []string{"/proc/net/tcp", "/proc/net/tcp6"} {
 		table, err := os.ReadFile(name)
@@ -28,11 +29,11 @@ func CheckPeer(server, client netip.AddrPort) Peer {
 	return PeerUnknown
 }
 
-// ownerOf returns the user of the established socket with the given ends; false if the
-// table has none. A socket in any other state may have lost its process, and then its
-// user is told as 0.
+// ownerOf returns the user of the socket with the given ends; false if the table has none.
+// The state of the socket does not matter: a client that has sent all it has may have shut
+// its direction down. A socket without an inode has lost its process, and then its user is
+// told as 0.
 func ownerOf(table []byte, local, remote netip.AddrPort) (uid int, ok bool) {
-	const established = "01"
 	for _, form := range [][2]string{
 		{procAddr(local, false), procAddr(remote, false)},
 		{procAddr(local, true), procAddr(remote, true)},
@@ -40,15 +41,20 @@ func ownerOf(table []byte, local, remote netip.AddrPort) (uid int, ok bool) {
 		if form[0] == "" || form[1] == "" {
 			continue
 		}
-		ends := []byte(" " + form[0] + " " + form[1] + " " + established + " ")
-		i := bytes.Index(table, ends)
-		if i < 0 {
-			continue
-		}
-		rest, _, _ := bytes.Cut(table[i+len(ends):], []byte{'\n'})
-		// tx_queue:rx_queue tr:tm->when retrnsmt uid …
-		if fields := bytes.Fields(rest); len(fields) > 3 {
-			if uid, err := strconv.Atoi(string(fields[3])); err == nil {
+		ends := []byte(" " + form[0] + " " + form[1] + " ")
+		for rest := table; ; {
+			i := bytes.Index(rest, ends)
+			if i < 0 {
+				break
+			}
+			var line []byte
+			line, rest, _ = bytes.Cut(rest[i+len(ends):], []byte{'\n'})
+			// st tx_queue:rx_queue tr:tm->when retrnsmt uid timeout inode …
+			fields := bytes.Fields(line)
+			if len(fields) < 7 || string(fields[6]) == "0" {
+				continue
+			}
+			if uid, err := strconv.Atoi(string(fields[4])); err == nil {
 				return uid, true
 			}
 		}
