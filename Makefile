@@ -35,8 +35,8 @@ lint:
 	.ci/deadcode
 	.ci/vulncheck
 
-race:
-	$(GO) test -race -timeout 25m ./...
+race: ## without what -short leaves out: measurements, and tests that drive other processes only
+	$(GO) test -race -short -timeout 25m ./...
 
 fuzz: ## each target for FUZZTIME
 	FUZZTIME=$(FUZZTIME) .ci/fuzz

@@ -15,6 +15,9 @@ import (
 // TestLongSession: 300 events in one session. The size of requests is bounded, the
 // thread is kept, and it costs a tenth of re-sending everything.
 func TestLongSession(t *testing.T) {
+	if testing.Short() {
+		t.Skip("measures the requests of 1,800 events")
+	}
 	tests := []struct {
 		name       string
 		turn, size int // events of a turn, bytes of each one's output
@@ -90,6 +93,9 @@ func TestLongSession(t *testing.T) {
 }
 
 func TestDigestKeepsNames(t *testing.T) {
+	if testing.Short() {
+		t.Skip("290 requests of one run")
+	}
 	synctest.Test(t, func(t *testing.T) {
 		p := &scripted{name: "p", do: func(int, claudemem.ModelRequest) (claudemem.ModelAnswer, error) {
 			return claudemem.ModelAnswer{Text: "<observations/>"}, nil

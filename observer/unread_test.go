@@ -157,6 +157,9 @@ func TestLastingRefusalIsSaid(t *testing.T) {
 // TestErrorTextsWait: the text of an error in the place of an answer is a failure of its
 // class: nothing is confirmed, the events wait. One that an answer quotes is no failure.
 func TestErrorTextsWait(t *testing.T) {
+	if testing.Short() {
+		t.Skip("16 simulated hours")
+	}
 	for text, waits := range map[string]bool{
 		"401 Unauthorized":                      true,
 		"quota exhausted":                       true,

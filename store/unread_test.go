@@ -105,6 +105,9 @@ func TestUnreadPayloadsAreKept(t *testing.T) {
 
 // TestUnreadPayloadsAreBounded: they stay 7 days and 50 MB, the newest.
 func TestUnreadPayloadsAreBounded(t *testing.T) {
+	if testing.Short() {
+		t.Skip("78 MB of payloads")
+	}
 	ctx := t.Context()
 	m := newMemory(t)
 	large := func(a *claudemem.Arrival) {
