@@ -10,9 +10,10 @@ LDFLAGS       := -s -w -X claudemem/wire.Program=$(VERSION)
 BUILD         := CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)'
 GOLANGCI_LINT := $(GO) run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 FUZZTIME      ?= 10s
+KILLS         ?= 1000
 PLATFORMS     := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 
-.PHONY: build test judge lint race fuzz bench e2e demo cross docs eval eval-search eval-recall learn-choice clean
+.PHONY: build test judge lint race fuzz torture bench e2e demo cross docs eval eval-search eval-recall learn-choice clean
 
 build: ## both binaries into bin/, where the plugin of a checkout (claude --plugin-dir plugin) finds them
 	@[ -d bin ] || echo "First build: Go downloads the modules and compiles them, mostly SQLite: 320 MB, one to three minutes. Later builds take seconds."
@@ -40,6 +41,9 @@ race: ## without what -short leaves out: measurements, and tests that drive othe
 
 fuzz: ## each target for FUZZTIME
 	FUZZTIME=$(FUZZTIME) .ci/fuzz
+
+torture: ## KILLS times kills worker, hooks and commands at random moments; SEED=N plays the same kills again
+	$(GO) test ./acceptance -run '^TestTorture$$' -count=1 -v -timeout 90m -kills $(KILLS) $(if $(SEED),-seed $(SEED))
 
 bench:
 	.ci/bench

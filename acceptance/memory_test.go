@@ -103,12 +103,18 @@ type hookResult struct {
 	took           time.Duration
 }
 
-// hook runs the hook binary as a host does.
-func (m *memory) hook(verb string, payload []byte, env ...string) hookResult {
+// hookCommand returns a run of the hook binary as a host starts it.
+func (m *memory) hookCommand(verb string, payload []byte, env ...string) *exec.Cmd {
 	cmd := exec.Command(binary("claude-mem-hook"), strings.Fields(verb)...)
 	cmd.Env = append(append([]string(nil), m.env...), env...)
 	cmd.Dir = m.home
 	cmd.Stdin = bytes.NewReader(payload)
+	return cmd
+}
+
+// hook runs the hook binary to its end.
+func (m *memory) hook(verb string, payload []byte, env ...string) hookResult {
+	cmd := m.hookCommand(verb, payload, env...)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	start := time.Now()
@@ -217,15 +223,25 @@ func (m *memory) readJSON(name string, dest any) {
 // lock would, until release is called.
 func (m *memory) holdLock() (release func()) {
 	m.t.Helper()
+	release, ok := m.tryLock()
+	if !ok {
+		m.t.Fatal("worker.lock is held")
+	}
+	return release
+}
+
+// tryLock is holdLock, but returns false if another process holds the lock.
+func (m *memory) tryLock() (release func(), ok bool) {
+	m.t.Helper()
 	held, err := lock.Try(filepath.Join(m.dir, "worker.lock"))
-	if err != nil || held == nil {
-		m.t.Fatalf("take worker.lock: %v, %v", held, err)
+	if err != nil {
+		m.t.Fatal(err)
 	}
 	return func() {
 		if err := held.Close(); err != nil {
 			m.t.Fatal(err)
 		}
-	}
+	}, held != nil
 }
 
 // spooled counts the deliveries in the spool.

@@ -228,12 +228,17 @@ type host struct {
 	// foreign is another host than Claude Code.
 	foreign bool
 	project string // "" is hostProject
+	// hook runs the hook in another way than memory.send, if it is set.
+	hook func(verb string, payload map[string]any) hookResult
 }
 
 // send runs the hook.
 func (h *host) send(verb string, payload map[string]any) hookResult {
 	if h.foreign {
 		verb += " --host raw"
+	}
+	if h.hook != nil {
+		return h.hook(verb, payload)
 	}
 	return h.m.send(verb, payload)
 }

@@ -6,5 +6,6 @@ package acceptance
 const (
 	indexKills     = 50
 	hostileQueries = 10_000
+	tortureDefault = 1_000
 	blockDatabases = 200
 )

@@ -181,11 +181,18 @@ func hasDuplicates(ids []claudemem.ObservationID) bool {
 // deleteIndex removes what is derived from memory.db, whatever its names.
 func (m *memory) deleteIndex() {
 	m.t.Helper()
+	if m.removeIndex() == 0 {
+		m.t.Fatal("there is no index to delete")
+	}
+}
+
+// removeIndex is deleteIndex and returns how many files there were.
+func (m *memory) removeIndex() (removed int) {
+	m.t.Helper()
 	entries, err := os.ReadDir(m.dir)
 	if err != nil {
 		m.t.Fatal(err)
 	}
-	removed := 0
 	for _, e := range entries {
 		if strings.HasPrefix(e.Name(), "index") || strings.HasPrefix(e.Name(), "vectors") {
 			if err := os.RemoveAll(filepath.Join(m.dir, e.Name())); err != nil {
@@ -194,9 +201,7 @@ func (m *memory) deleteIndex() {
 			removed++
 		}
 	}
-	if removed == 0 {
-		m.t.Fatal("there is no index to delete")
-	}
+	return removed
 }
 
 // waitGone waits until a killed process is gone: until then it may still write.

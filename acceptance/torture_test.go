@@ -1,0 +1,416 @@
+//go:build unix
+
+package acceptance
+
+import (
+	"bufio"
+	"bytes"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"claudemem"
+	"claudemem/doctor"
+	"claudemem/hook"
+	"claudemem/wire"
+)
+
+var (
+	tortureKills = flag.Int("kills", tortureDefault, "number of kill points of TestTorture")
+	tortureSeed  = flag.Uint64("seed", 0, "seed of the kill points of TestTorture and of the faults of TestFaults; 0 draws one")
+)
+
+// memoryKills is after how many kills TestTorture checks a memory as a whole and begins
+// another one.
+const memoryKills = 40
+
+// TestTorture kills the worker, hooks and commands with SIGKILL at random moments of what
+// they do. The seed decides what is going on, which program is killed, and after which
+// fraction of the time that this takes here. After each kill memory.db has integrity, and
+// each event whose hook returned is in the books or in the spool; after every 40 kills all of
+// them are processed, each once.
+func TestTorture(t *testing.T) {
+	needBinaries(t)
+	seed := *tortureSeed
+	if seed == 0 {
+		seed = rand.Uint64N(1 << 32)
+	}
+	t.Logf("seed %d: go test ./acceptance -run TestTorture -kills %d -seed %d", seed, *tortureKills, seed)
+	var all tally
+	for first := 0; first < *tortureKills && !t.Failed(); first += memoryKills {
+		m := newTortured(t, &all)
+		for n := first; n < min(first+memoryKills, *tortureKills) && !t.Failed(); n++ {
+			m.killPoint(seed, n)
+		}
+		if !t.Failed() {
+			m.checkAll()
+		}
+	}
+	all.report(t, *tortureKills)
+}
+
+// killPoint plays one phase and kills a program in it, then checks the memory. Each phase is
+// played once in as many kill points as there are phases, in an order that the seed decides.
+func (m *tortured) killPoint(seed uint64, n int) {
+	m.t.Helper()
+	order := rand.New(rand.NewPCG(seed, uint64(n/len(phases)))).Perm(len(phases))
+	m.random = rand.New(rand.NewPCG(seed, 1<<32+uint64(n)))
+	phase := phases[order[n%len(phases)]]
+	m.all.count(phase.name, phase.play(m))
+	m.check()
+	if m.t.Failed() {
+		m.t.Logf("at kill point %d: %s", n, phase.name)
+	}
+}
+
+// tally counts what TestTorture did. caught counts by phase and by what was found on the disk
+// after the kill.
+type tally struct {
+	caught                                        map[string]map[string]int
+	sent, accepted, killedHooks, killedKept, lost int
+	processed, duplicates, doubled                int
+}
+
+func (a *tally) count(phase, found string) {
+	if a.caught == nil {
+		a.caught = map[string]map[string]int{}
+	}
+	if a.caught[phase] == nil {
+		a.caught[phase] = map[string]int{}
+	}
+	a.caught[phase][found]++
+}
+
+func (a *tally) report(t *testing.T, kills int) {
+	for _, phase := range slices.Sorted(maps.Keys(a.caught)) {
+		total := 0
+		var parts []string
+		for _, found := range slices.Sorted(maps.Keys(a.caught[phase])) {
+			n := a.caught[phase][found]
+			total += n
+			parts = append(parts, fmt.Sprintf("%d %s", n, found))
+		}
+		figure(t, 2, "%s: %d kills, %s", phase, total, strings.Join(parts, ", "))
+	}
+	figure(t, 2, "%d kill points: %d events sent, %d accepted and %d processed once, %d lost, %d doubled; of %d whose hook was killed %d are in the books; %d deliveries refused as duplicates; integrity_check ok each time",
+		kills, a.sent, a.accepted, a.processed, a.lost, a.doubled, a.killedHooks, a.killedKept, a.duplicates)
+}
+
+// fate is what is known of an event that was sent.
+type fate int
+
+const (
+	// killed: the hook was killed, whether it delivered is not known.
+	killed fate = iota
+	// accepted: the hook returned 0 by itself.
+	accepted
+)
+
+// tortured is a memory whose programs are killed while sessions send it events.
+type tortured struct {
+	*memory
+	all    *tally
+	hosts  []*host
+	random *rand.Rand // of the kill point
+	// pace is how long the work of a phase takes here when nothing is killed.
+	pace map[string]time.Duration
+	// asides are the databases set aside that restores account for.
+	asides int
+
+	inFlight atomic.Int64
+	mu       sync.Mutex
+	sent     map[string]fate // by stem
+	running  map[*os.Process]bool
+}
+
+func newTortured(t *testing.T, all *tally) *tortured {
+	m := &tortured{memory: newMemory(t), all: all, sent: map[string]fate{}, running: map[*os.Process]bool{}, pace: map[string]time.Duration{}}
+	for i := range 4 {
+		m.hosts = append(m.hosts, &host{m: m.memory, id: fmt.Sprint("torture-", i), hook: m.send})
+	}
+	begun := time.Now()
+	m.mustCommand("worker", "start")
+	m.pace["start"] = time.Since(begun)
+	begun = time.Now()
+	m.hosts[0].turn(2)
+	m.pace["hook"] = time.Since(begun) / 4
+	m.settle(settleLimit)
+	begun = time.Now()
+	m.hosts[0].turn(2)
+	until(t, settleLimit, "the turn is distilled", func() bool { return m.one("SELECT count(*) FROM pending_messages") == 0 })
+	m.pace["distil"] = time.Since(begun) - 3*m.pace["hook"]
+	begun = time.Now()
+	m.mustCommand("backup")
+	m.pace["command"] = time.Since(begun)
+	return m
+}
+
+// send runs a hook that may be killed, and notes what became of the event.
+func (m *tortured) send(verb string, payload map[string]any) (r hookResult) {
+	content, err := json.Marshal(payload)
+	if err != nil {
+		m.t.Error(err)
+		return r
+	}
+	cmd := m.hookCommand(verb, content)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	if err := cmd.Start(); err != nil {
+		m.t.Error(err)
+		return r
+	}
+	m.inFlight.Add(1)
+	m.mu.Lock()
+	m.running[cmd.Process] = true
+	m.mu.Unlock()
+	err = cmd.Wait()
+	m.inFlight.Add(-1)
+	became := accepted
+	var exit *exec.ExitError
+	if errors.As(err, &exit) && exit.Sys().(syscall.WaitStatus).Signaled() {
+		became = killed
+	} else if err != nil || stderr.Len() > 0 {
+		m.t.Errorf("hook %s: %v, stderr %q", verb, err, stderr.Bytes())
+	}
+	m.mu.Lock()
+	delete(m.running, cmd.Process)
+	m.sent[payloadStem(payload)] = became
+	m.mu.Unlock()
+	return r
+}
+
+// payloadStem and keyStem return what a payload and its event's key have in common.
+func payloadStem(p map[string]any) string {
+	kind, id := "tool", p["tool_use_id"]
+	switch p["hook_event_name"] {
+	case "UserPromptSubmit":
+		kind, id = "prompt", p["prompt_id"]
+	case "Stop":
+		kind, id = "stop", p["prompt_id"]
+	}
+	return fmt.Sprintf("%s:%s:%s:%s", kind, claudemem.HostClaudeCode, p["session_id"], id)
+}
+
+func keyStem(key string) string {
+	if parts := strings.Split(key, ":"); len(parts) > 4 { // a stop has a hash of its message too
+		return strings.Join(parts[:4], ":")
+	}
+	return key
+}
+
+// killHook kills one of the hooks that run, and reports whether there was one.
+func (m *tortured) killHook() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for process := range m.running {
+		return process.Kill() == nil
+	}
+	return false
+}
+
+// killWorker kills the worker, if one runs, and waits until it is gone.
+func (m *tortured) killWorker() bool {
+	pid := m.workerPID()
+	if pid == 0 || syscall.Kill(pid, syscall.SIGKILL) != nil {
+		return false
+	}
+	waitGone(m.t.(*testing.T), pid)
+	return true
+}
+
+// away makes sure that no worker runs, nor one that a hook has just started, and that none
+// can start until release is called.
+func (m *tortured) away() (release func()) {
+	for range 100 {
+		m.killWorker()
+		if release, ok := m.tryLock(); ok {
+			return release
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	m.t.Fatal("a worker does not end")
+	return nil
+}
+
+// check looks at the memory after a kill. None of its programs needs to run.
+func (m *tortured) check() {
+	m.t.Helper()
+	if _, err := os.Lstat(filepath.Join(m.dir, "memory.db")); err == nil {
+		if wrong := m.integrity(); wrong != "ok" {
+			m.t.Errorf("integrity_check: %s", wrong)
+		}
+	}
+	m.mustCommand("worker", "start") // completes what the killed program had begun
+	if wrong := m.integrity(); wrong != "ok" {
+		m.t.Errorf("integrity_check after the next start: %s", wrong)
+	}
+	spooled := m.spooledStems() // first: the worker may move them into the books meanwhile
+	booked := m.bookedStems()
+	var missing []string
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for stem, became := range m.sent {
+		if became == accepted && !booked[stem] && !spooled[stem] {
+			missing = append(missing, stem)
+		}
+	}
+	if told := m.lostByHooks(); len(missing) > told {
+		m.t.Errorf("%d accepted events are lost, of which hook.log tells %d: %v", len(missing), told, missing)
+	}
+}
+
+// integrity returns "ok", or what SQLite finds wrong with memory.db.
+func (m *memory) integrity() (found string) {
+	m.t.Helper()
+	m.query(func(r *sql.Rows) error { return r.Scan(&found) }, "PRAGMA integrity_check(1)")
+	if n := m.one("SELECT count(*) FROM pragma_foreign_key_check"); n > 0 {
+		return fmt.Sprintf("%s, %d rows refer to rows that do not exist", found, n)
+	}
+	return found
+}
+
+// bookedStems returns the events in the books, by stem.
+func (m *tortured) bookedStems() map[string]bool {
+	booked := map[string]bool{}
+	m.query(func(r *sql.Rows) error {
+		var key string
+		err := r.Scan(&key)
+		booked[keyStem(key)] = true
+		return err
+	}, "SELECT event_key FROM events")
+	return booked
+}
+
+// spooledStems returns the events in the spool, by stem.
+func (m *tortured) spooledStems() map[string]bool {
+	stems := map[string]bool{}
+	spool := wire.SpoolOf(m.dir)
+	files, _ := filepath.Glob(filepath.Join(spool.Dir, "*.json")) // the pattern is valid
+	for _, path := range files {
+		entry, err := spool.Read(filepath.Base(path))
+		if err != nil || entry.Event == nil {
+			continue // taken in meanwhile
+		}
+		e := entry.Event
+		id := e.ToolUseID
+		if e.Kind != claudemem.KindTool {
+			id = e.PromptID
+		}
+		stems[fmt.Sprintf("%s:%s:%s:%s", e.Kind, e.Host, e.HostSessionID, id)] = true
+	}
+	return stems
+}
+
+// lostByHooks counts the events that hooks told to be lost, because they could neither
+// deliver nor spool them in time.
+func (m *memory) lostByHooks() (n int) {
+	f, err := os.Open(filepath.Join(m.dir, "logs", "hook.log"))
+	if err != nil {
+		return 0
+	}
+	defer f.Close()
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		if bytes.Contains(lines.Bytes(), []byte(`"msg":"`+hook.EventLost)) {
+			n++
+		}
+	}
+	return n
+}
+
+// checkAll lets the memory finish its work and compares all of it with what was sent.
+func (m *tortured) checkAll() {
+	m.t.Helper()
+	books := m.settle(settleLimit)
+	booked := m.bookedStems()
+	if books.Received != len(booked) || books.Processed != books.Received || !books.Balanced() {
+		m.t.Errorf("books %+v, want %d events received and processed", books, len(booked))
+	}
+	accounted, told, missing := 0, m.lostByHooks(), 0
+	for stem, became := range m.sent {
+		if became == killed {
+			m.all.killedHooks++
+			if booked[stem] {
+				m.all.killedKept++
+			}
+			continue
+		}
+		accounted++
+		if !booked[stem] {
+			missing++
+		}
+	}
+	if missing > told {
+		m.t.Errorf("%d accepted events are not in the books, hook.log tells %d", missing, told)
+	}
+	for stem := range booked {
+		if _, ok := m.sent[stem]; !ok {
+			m.t.Errorf("%s was never sent", stem)
+		}
+	}
+	m.checkRecords()
+	m.checkHealth()
+	m.mustCommand("worker", "stop")
+	m.all.sent += len(m.sent)
+	m.all.accepted += accounted
+	m.all.processed += books.Processed
+	m.all.lost += missing
+	m.all.duplicates += books.Duplicates
+}
+
+// checkRecords checks that the work of each event was recorded once: each tool event edited a
+// file of its own.
+func (m *tortured) checkRecords() {
+	m.t.Helper()
+	files := 0
+	m.query(func(r *sql.Rows) error {
+		var path string
+		var n int
+		err := r.Scan(&path, &n)
+		files++
+		if n != 1 {
+			m.all.doubled++
+			m.t.Errorf("%s is in %d observations, want 1", path, n)
+		}
+		return err
+	}, `SELECT path, count(DISTINCT observation_id) FROM observation_files WHERE role = 'modified' GROUP BY path`)
+	if tools := m.one("SELECT count(*) FROM events WHERE kind = 'tool'"); files != tools {
+		m.t.Errorf("observations of %d files, %d were edited", files, tools)
+	}
+	if n := m.one(`SELECT count(*) FROM (SELECT session_id, (SELECT count(*) FROM events e WHERE e.session_id = s.session_id AND e.kind = 'stop') AS stops
+		FROM session_summaries s GROUP BY session_id HAVING count(*) > stops)`); n > 0 {
+		m.t.Errorf("%d sessions have more summaries than turns", n)
+	}
+}
+
+// checkHealth checks that the memory tells of no harm: nothing was recovered that was not
+// harmed, and doctor finds the books in order.
+func (m *tortured) checkHealth() {
+	m.t.Helper()
+	if asides, _ := filepath.Glob(filepath.Join(m.dir, "aside", "*")); len(asides) > m.asides {
+		m.t.Errorf("%d databases were set aside, only %d by a restore", len(asides), m.asides)
+	}
+	var report doctor.Report
+	out, _ := m.command("doctor", "--json")
+	if err := json.Unmarshal(out, &report); err != nil {
+		m.t.Fatal(err)
+	}
+	for _, f := range report.Findings {
+		if slices.Contains([]string{"database", "backups", "books", "queue", "index", "spool"}, f.Check) && f.Status != doctor.OK {
+			m.t.Errorf("doctor: %s: %s: %s", f.Check, f.Status, f.Text)
+		}
+	}
+}
