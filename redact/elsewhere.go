@@ -61,8 +61,8 @@ func eachVendor(name string, visit func(k *Kind) bool) bool {
 			continue
 		}
 		for entries := bucketOf(n, nameBuckets, nameList, nameSize); entries != ""; entries = entries[nameSize:] {
-			k := &Kinds[entries[entryKind]]
-			if HasPrefixFold(name[j-1:], k.Names[entries[entryStart]:entries[entryEnd]]) && visit(k) {
+			k, names := packedKind(entries[entryKind])
+			if HasPrefixFold(name[j-1:], names[entries[entryStart]:entries[entryEnd]]) && visit(&k) {
 				return true
 			}
 		}

@@ -61,6 +61,10 @@ const (
 	Preceded
 )
 
+// phrase reports whether Prefixes are words that tell that a secret follows, with '+' for
+// blanks; Body then says where (secretToldBy).
+func (k *Kind) phrase() bool { return strings.HasPrefix(k.Body, "@") || strings.HasPrefix(k.Body, "!") }
+
 // Forms returns the form that stands before the prefix, "" for none, and those of Body
 // behind it.
 func (k *Kind) Forms() (before, body string) {
@@ -88,6 +92,8 @@ var Kinds = [...]Kind{
 	{Rule: ruleGitLab, Prefixes: "glpat- gldt- glrt- glptt- gloas- glsoat- glcbt- glimt- glagent- glft- glffct-", Body: "{i16+}", Flags: InWord},
 	{Rule: ruleGitLab, Prefixes: "GR1348941", Body: "{w20+}", Flags: InWord},
 	{Rule: "gitlab-session", Prefixes: "_gitlab_session=", Body: "{n32+}", Flags: InWord},
+	{Rule: ruleSlack, Prefixes: "xoxe.xoxb- xoxe.xoxp-", Body: "{b100+} {d1}-{b100+}"},
+	{Rule: ruleSlack, Prefixes: "xoxd-", Body: "{p40+}"},
 	{Rule: ruleSlack, Prefixes: "xoxb- xoxa- xoxp- xoxr- xoxs- xoxe- xoxc- xoxd- xoxo- xapp-", Body: "{w7+}", Flags: InWord},
 	{Rule: ruleSlack, Prefixes: "xoxe-", Body: "{d1}-{n146+}", Flags: InWord | AnyCase},
 	{Rule: ruleSlack, Prefixes: "xoxb- xoxp-", Body: "{d1}-{n163+}", Flags: InWord | AnyCase},
@@ -152,8 +158,8 @@ var Kinds = [...]Kind{
 	{Rule: "newrelic-key", Prefixes: "NRII-", Body: "{w32}", Flags: AnyCase},
 	{Rule: "newrelic-key", Prefixes: "NRAK-", Body: "{n27}", Flags: AnyCase},
 	{Rule: "notion-token", Prefixes: "ntn_", Body: "{d11}{n35+}"},
-	{Rule: "notion-token", Prefixes: "secret_", Body: "{n43}", Flags: NotWordy},
-	{Rule: "octopus-key", Prefixes: "API-", Body: "{u26}"},
+	{Rule: "notion-token", Prefixes: "secret_ secret-", Body: "{n43}", Flags: NotWordy},
+	{Rule: "octopus-key", Prefixes: "API-", Body: "{u26-36}"},
 	{Rule: "openshift-token", Prefixes: "sha256~", Body: "{w43}"},
 	{Rule: "perplexity-key", Prefixes: "pplx-", Body: "{n48+}"},
 	{Rule: "plaid-token", Prefixes: "access-sandbox- access-development- access-production-", Body: uuid, Flags: AnyCase},
@@ -210,7 +216,7 @@ var Kinds = [...]Kind{
 	{Rule: "instagram-token", Prefixes: "IGQV IGAA", Body: "{w100+}"},
 	{Rule: "jina-key", Prefixes: "jina_", Body: "{w40+}", Flags: NotWordy},
 	{Rule: "langsmith-key", Prefixes: "lsv2_pt_ lsv2_sk_", Body: "{w32+}"},
-	{Rule: "launchdarkly-key", Prefixes: "sdk-", Body: uuid},
+	{Rule: "launchdarkly-key", Prefixes: "sdk- mob- api-", Body: uuid},
 	{Rule: "llamacloud-key", Prefixes: "llx-", Body: "{n40+}", Flags: NotWordy},
 	{Rule: "mailgun-key", Prefixes: "key-", Body: "{h32}"},
 	{Rule: "mapbox-token", Prefixes: "sk.eyJ", Body: "{w40+}.{w20+}"},
@@ -242,7 +248,28 @@ var Kinds = [...]Kind{
 	{Rule: "voyage-key", Prefixes: "pa-", Body: "{w43}", Flags: NotWordy},
 	{Rule: "xai-key", Prefixes: "xai-", Body: "{n70+}"},
 
+	// Tokens of several vendors with one form; secretPrefixed finds those with a long mixed
+	// tail without an entry.
+	{Rule: ruleAPIKey, Prefixes: "sk_", Body: "{w32+}", Flags: NotWordy},
+	{Rule: ruleAPIKey, Prefixes: "sk_car_ bb_live_ bb_test_ fk- rt_", Body: "{w22+}", Flags: NotWordy},
+	{Rule: ruleAPIKey, Prefixes: "mdb_sa_sk_ pdl_live_apikey_ pdl_sdbx_apikey_ CCDB1_ retool_ n8n_api_eyJ", Body: "{i40+}", Flags: NotWordy},
+	{Rule: ruleAPIKey, Prefixes: "ctx7sk- xaat- xapt-", Body: uuid},
+	{Rule: ruleAPIKey, Prefixes: "key_ wk-1. depot_project_ depot_org_ depot_user_", Body: "{h64}"},
+	{Rule: ruleAPIKey, Prefixes: "jsrp_ jsrd_", Body: "{h40}"},
+	{Rule: ruleAPIKey, Prefixes: "dkea pk_", Body: "{h32} {h34}"},
+	{Rule: ruleAPIKey, Prefixes: "sk-helicone-", Body: "{n7}-{n7}-{n7}-{n7}"},
+	{Rule: ruleAPIKey, Prefixes: "sgamp_user_", Body: "{u26}_{h64}"},
+	{Rule: ruleAPIKey, Prefixes: "KEY", Body: "{u32}_{n22}"},
+	{Rule: ruleAPIKey, Prefixes: "BSA", Body: "{w28}", Flags: NotWordy},
+	{Rule: ruleAPIKey, Prefixes: "chpt_", Body: "{n15}"},
+	{Rule: "bitwarden-token", Prefixes: "0.", Body: "{x8}-{x4}-{x4}-{x4}-{x12}.{n30}:{b22+}"},
+	{Rule: "docker-swarm-token", Prefixes: "SWMTKN-1-", Body: "{n50}-{n25}"},
+	{Rule: "google-hmac-id", Prefixes: "GOOG1E", Body: "{u55+}"},
+	{Rule: "nats-seed", Prefixes: "SUA SAA SOA SNA SCA", Body: "{u55}"},
+	{Rule: "wallet-key", Prefixes: "xprv yprv zprv tprv", Body: "{n100+}"},
+
 	// Tokens that the name they are assigned to tells.
+	{Rule: "fal-key", Names: "fal_ fal-", Body: uuid + ":{x32}"},
 	{Rule: "adafruit-key", Names: "adafruit", Body: "{w32}"},
 	{Rule: "adobe-id", Names: "adobe", Body: "{x32}", Entropy: 20},
 	{Rule: "airtable-key", Names: "airtable", Body: "{n17}"},
@@ -309,6 +336,11 @@ var Kinds = [...]Kind{
 	{Rule: "twitter-key", Names: "twitter", Body: "{n25} {n45} {n50} {d15-25}-{n20-40} AAAAAAAAAAAAAAAAAAAAAA{p80-100}"},
 	{Rule: "yandex-key", Names: "yandex", Body: "AQVN{w35-38} YC{w38}"},
 	{Rule: "zendesk-key", Names: "zendesk", Body: "{n40}"},
+
+	// Tokens whose prefix has no byte that is rare in text: the worker alone looks for it.
+	{Rule: "confluent-secret", Names: "cflt", Body: "cflt{n60}", Flags: Near},
+	{Rule: "databricks-token", Names: "dose", Body: "dose{h32}", Flags: Near},
+	{Rule: "wallet-key", Names: "nsec1", Body: "nsec1{n58}", Flags: Near},
 
 	// Tokens that mean something near a word only.
 	{Rule: "airtable-token", Names: "airtable", Body: "pat{n14}.{h64}", Flags: Near},

@@ -68,7 +68,7 @@ func TestPrefixIndex(t *testing.T) {
 			t.Fatalf("%s does not fit into bytes", Kinds[k].Rule)
 		}
 		eachWord(text, func(start, end int) {
-			prefix := text[start:end]
+			prefix := prefixText(&Kinds[k])[start:end]
 			anchor := 1
 			for i := 2; i < len(prefix); i++ {
 				if rarity(prefix[i]) > rarity(prefix[anchor]) {
@@ -94,6 +94,7 @@ func TestPrefixIndex(t *testing.T) {
 			names.add(keyOf(name[0], name[1]), name[2], byte(k), byte(start), byte(end))
 		})
 	}
+	data, starts := packKinds(t)
 	for c := range 256 {
 		if got := anchors[c]&anchorToken != 0; got != tokenAnchors[byte(c)] {
 			t.Errorf("anchors: %q is an anchor of tokens: %v, want %v", byte(c), got, !got)
@@ -112,6 +113,8 @@ func TestPrefixIndex(t *testing.T) {
 		}
 		b.WriteString("\n")
 	}
+	write("kindData", data)
+	write("kindStarts", starts)
 	b.WriteString("\n// stops has the bytes behind which each anchor counts, as bits of their low five bits.\nvar stops = [256]uint32{")
 	for c, mask := range stopsOfAnchors(prefixes.entries[:]) {
 		if mask != 0 {
@@ -148,6 +151,36 @@ func TestPrefixIndex(t *testing.T) {
 	}
 }
 
+// packKinds returns the records of all kinds as packedKind reads them, and where each
+// begins.
+func packKinds(t *testing.T) (data, starts []byte) {
+	for i := range Kinds {
+		k := &Kinds[i]
+		if len(k.Rule) > 255 || len(k.Body) > 255 || k.Prefixes != "" && k.Names != "" || k.Entropy >= namedKind || len(data) > 1<<16 {
+			t.Fatalf("%s cannot be packed", k.Rule)
+		}
+		entropy := k.Entropy
+		if k.Names != "" {
+			entropy |= namedKind
+		}
+		starts = append(starts, byte(len(data)>>8), byte(len(data)))
+		if k.Flags&Near != 0 {
+			continue // the worker's
+		}
+		data = append(data, byte(k.Flags), entropy, byte(len(k.Rule)), byte(len(k.Body)))
+		data = append(data, k.Rule+k.Body+prefixText(k)+k.Names...)
+	}
+	return data, starts
+}
+
+// prefixText returns the prefixes of a kind with blanks in phrases.
+func prefixText(k *Kind) string {
+	if !k.phrase() {
+		return k.Prefixes
+	}
+	return strings.ReplaceAll(k.Prefixes, "+", " ")
+}
+
 // stopsOfAnchors returns the bytes behind which each anchor counts, a bit for the low five
 // bits of each. prefixes are the prefixes of tokens by keyOf.
 func stopsOfAnchors(prefixes [][]byte) (stops [256]uint32) {
@@ -176,14 +209,17 @@ func stopsOfAnchors(prefixes [][]byte) (stops [256]uint32) {
 func rarity(c byte) int {
 	switch c {
 	case '-', '_', '.', '~':
-		return 4
+		return 5
 	case 'A', 'B', 'J', 'K', 'Q', 'V', 'X', 'Z':
-		return 3
+		return 4
 	case 'z', 'q', 'x', 'j', 'k', 'v', 'b', 'w', 'p':
-		return 1
-	}
-	if isUpper(c) {
 		return 2
+	}
+	switch {
+	case isUpper(c):
+		return 3
+	case isDigit(c):
+		return 1
 	}
 	return 0
 }

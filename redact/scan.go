@@ -30,6 +30,7 @@ const (
 	ruleCurl          = "curl-user"
 	rulePassword      = "password"
 	ruleAssigned      = "assigned-secret"
+	ruleAPIKey        = "api-key"
 )
 
 // Kinds of anchors. A byte has one of the first eleven, and anchorToken beside it when
@@ -61,6 +62,7 @@ var anchors = [256]byte{
 	'_': anchorToken, '.': anchorToken, '~': anchorToken,
 	'A': anchorToken, 'I': anchorToken, 'K': anchorKey | anchorToken, 'R': anchorToken, 'T': anchorToken,
 	'V': anchorKey | anchorToken, 'X': anchorToken, 'Z': anchorToken,
+	'E': anchorToken, 'O': anchorToken,
 	'D': anchorToken, 'Q': anchorToken, 'j': anchorToken, 'k': anchorKey | anchorToken, 'p': anchorWord | anchorToken, 'z': anchorToken,
 }
 
@@ -135,7 +137,10 @@ func (sc *scanner) scan(s string) (span, bool) {
 		var found span
 		ok := false
 		if kind&anchorToken != 0 {
-			if found, ok = secretToken(s, i); ok && found.start >= from {
+			if found, ok = secretToken(s, i); !ok && (s[i] == '_' || s[i] == '-') {
+				found, ok = secretPrefixed(s, i)
+			}
+			if ok && found.start >= from {
 				return found, true
 			}
 		}

@@ -2,22 +2,39 @@ package redact
 
 import "strings"
 
-// The prefixes and names of [Kinds] are indexed at build time (prefixes.go): the hook
-// starts for every tool call, and building the index would touch each page of the
-// table. The scanner finds a prefix by the two bytes that end at its anchor, its first
-// rarest byte, and a name by its first two. heads has the number of a bucket for each
-// keyOf, from 1, buckets two bytes for the end of each bucket, list an entry of these
-// bytes for each prefix or name. thirds has for each bucket the bytes that its prefixes
-// have before these two, or its names behind them, as bits of their low five bits.
+// The prefixes and names of [Kinds] are indexed at build time (prefixes.go), and the
+// kinds themselves packed there into one text, kindData: the hook starts for every tool
+// call, and neither builds an index nor links the table. The scanner finds a prefix by
+// the two bytes that end at its anchor, its first rarest byte, and a name by its first
+// two. heads has the number of a bucket for each keyOf, from 1, buckets two bytes for the
+// end of each bucket, list an entry of these bytes for each prefix or name. thirds has for
+// each bucket the bytes that its prefixes have before these two, or its names behind them,
+// as bits of their low five bits.
 const (
 	entryKind   = iota // index in Kinds
-	entryStart         // in Prefixes or Names of the kind
-	entryEnd           // in Prefixes or Names of the kind
+	entryStart         // in the prefixes or names of the kind
+	entryEnd           // in the prefixes or names of the kind
 	nameSize           // of an entry for a name
 	prefixSize  = 5    // of an entry for a prefix
 	entryAnchor = 3    // index of the anchor in the prefix
 	entryThird  = 4    // the byte two before the anchor, as keyOf has it; anyByte for none
 )
+
+// namedKind is set in the entropy of a packed kind with Names.
+const namedKind = 1 << 7
+
+// packedKind returns the kind with an index in Kinds, without its prefixes and names, and
+// the text that these begin. A record of kindData has flags, entropy, the lengths of rule
+// and body, these two, and the prefixes or names; kindStarts has where each begins.
+func packedKind(n byte) (k Kind, words string) {
+	record := kindData[int(kindStarts[2*int(n)])<<8|int(kindStarts[2*int(n)+1]):]
+	rule, body := 4+int(record[2]), 4+int(record[2])+int(record[3])
+	k = Kind{Flags: KindFlags(record[0]), Entropy: record[1] &^ namedKind, Rule: record[4:rule], Body: record[rule:body]}
+	if words = record[body:]; record[1]&namedKind != 0 {
+		k.Names = words[:1]
+	}
+	return k, words
+}
 
 // bucketOf returns the entries of a list from the number of their bucket.
 func bucketOf(n byte, buckets, list string, size int) string {
@@ -45,8 +62,8 @@ func secretToken(s string, i int) (span, bool) {
 		if third := p[entryThird]; third != anyByte && (i < 2 || s[i-2]&31 != third) || i < int(p[entryAnchor]) {
 			continue
 		}
-		k := &Kinds[p[entryKind]]
-		text, start := k.Prefixes[p[entryStart]:p[entryEnd]], i-int(p[entryAnchor])
+		k, prefixes := packedKind(p[entryKind])
+		text, start := prefixes[p[entryStart]:p[entryEnd]], i-int(p[entryAnchor])
 		if !strings.HasPrefix(s[start:], text) && (k.Flags&AnyCase == 0 || !HasPrefixFold(s[start:], text)) {
 			continue
 		}
@@ -84,6 +101,36 @@ func (k *Kind) token(s string, start, bodyStart int) (span, bool) {
 		return span{}, false
 	}
 	return span{start, extend(s, end, open), k.Rule}, true
+}
+
+const (
+	// minTail is the length of the shortest random tail that makes a word behind a
+	// readable prefix a token of a vendor that [Kinds] does not know. Public ids of
+	// objects (msg_, cus_, chatcmpl-) are shorter.
+	minTail = 30
+	// maxPrefix bounds that prefix, in bytes.
+	maxPrefix = 24
+)
+
+// secretPrefixed returns the token of small and capital letters and digits behind a
+// prefix of small letters whose '_' or '-' is at i: vendor_live_8fJ…; false for none.
+func secretPrefixed(s string, i int) (span, bool) {
+	if i+minTail >= len(s) || !isAlnum(s[i+minTail]) || i < 2 || !isAlnum(s[i-1]) {
+		return span{}, false
+	}
+	end := runEnd(s, i+1, classAlnum)
+	if end-i <= minTail || end < len(s) && oneOf(s[end], "_-+/=.") && end+1 < len(s) && isAlnum(s[end+1]) {
+		return span{}, false
+	}
+	start := i
+	for start > 0 && i-start < maxPrefix && (isLower(s[start-1]) || isDigit(s[start-1]) || s[start-1] == '_' || s[start-1] == '-') {
+		start--
+	}
+	if !isLower(s[start]) || start > 0 && oneOf(s[start-1], "+/=.") || !startsWord(s, start) || strings.HasPrefix(s[start:], "sha") || strings.HasPrefix(s[start:], "pk_") {
+		return span{}, false
+	}
+	tail := s[i+1 : min(end, i+1+maxValue)]
+	return span{start, end, ruleAPIKey}, mixed(tail) && random(tail) && wordy(s[start:i]+"ab")
 }
 
 // startsWord reports whether no letter or digit stands before i. The letter of an
