@@ -70,24 +70,19 @@ JSON: {"erased", "sessions", "prompts", "observations", "summaries", "learnings"
 
 // forgetFlags are the filters of forget.
 type forgetFlags struct {
-	app                                         *app
-	query, file, session, project, since, until *string
+	rangeFlags
+	query, file, session *string
 }
 
 func (a *app) forgetFlags(cmd *cobra.Command) *forgetFlags {
 	flags := cmd.Flags()
 	f := &forgetFlags{
-		app:     a,
-		query:   flags.String("query", "", "what contains this text"),
-		file:    flags.String("file", "", "what is about this file or folder"),
-		session: flags.String("session", "", "a whole session: S12, the host's name for it or its beginning, or last"),
-		project: a.projectFlag(cmd, "", "only of this project, by its directory or name"),
-		since:   flags.String("since", "", "not earlier than this time"),
-		until:   flags.String("until", "", "not later than this time; a date includes its whole day"),
+		rangeFlags: a.rangeFlags(cmd),
+		query:      flags.String("query", "", "what contains this text"),
+		file:       flags.String("file", "", "what is about this file or folder"),
+		session:    flags.String("session", "", "a whole session: S12, the host's name for it or its beginning, or last"),
 	}
 	completeFlag(cmd, "session", a.sessionChoices())
-	completeFlag(cmd, "since", fixed("today", "yesterday", "3d", "2w"))
-	completeFlag(cmd, "until", fixed("today", "yesterday", "3d", "2w"))
 	return f
 }
 
@@ -112,10 +107,8 @@ func (f *forgetFlags) selection(ctx context.Context, m *workerOrFiles, given []s
 	if s.Text = strings.TrimSpace(*f.query); s.Text != "" && len(s.Text) < minForgetText {
 		return s, claudemem.Errorf(claudemem.CodeInvalid, "%q is too short", s.Text).WithHint(fmt.Sprintf("--query takes a text of at least %d bytes", minForgetText))
 	}
-	if *f.project != "" {
-		if s.ProjectPath, err = f.projectPath(ctx, m); err != nil {
-			return s, err
-		}
+	if s.ProjectPath, s.Since, s.Until, err = f.parse(ctx, m); err != nil {
+		return s, err
 	}
 	if *f.file != "" {
 		s.File = filepath.ToSlash(filepath.Clean(*f.file))
@@ -125,13 +118,7 @@ func (f *forgetFlags) selection(ctx context.Context, m *workerOrFiles, given []s
 			s.File = strings.TrimPrefix(s.File, filepath.ToSlash(root)+"/")
 		}
 	}
-	if *f.since != "" {
-		s.Since, err = parseTime(*f.since, f.app.now(), false)
-	}
-	if *f.until != "" && err == nil {
-		s.Until, err = parseTime(*f.until, f.app.now(), true)
-	}
-	if err == nil && !s.Filters() && len(s.Observations)+len(s.Sessions) == 0 {
+	if !s.Filters() && len(s.Observations)+len(s.Sessions) == 0 {
 		err = claudemem.Errorf(claudemem.CodeInvalid, "nothing is named").WithHint("name observations (12), sessions (S12) or a filter, such as --query TEXT")
 	}
 	return s, err
@@ -140,33 +127,6 @@ func (f *forgetFlags) selection(ctx context.Context, m *workerOrFiles, given []s
 // minForgetText is the least length of a text for --query, in bytes: a shorter one is a part
 // of most records.
 const minForgetText = 4
-
-// projectPath returns the root of the project that --project names. CodeNotFound for one
-// that has no records.
-func (f *forgetFlags) projectPath(ctx context.Context, m *workerOrFiles) (string, error) {
-	named, err := f.app.projectNamed(*f.project)
-	if err != nil {
-		return "", err
-	}
-	projects, err := allProjects(ctx, m)
-	if err != nil {
-		return "", err
-	}
-	var found []string
-	for _, p := range projects {
-		if p.ProjectPath == named || p.Project == named {
-			found = append(found, p.ProjectPath)
-		}
-	}
-	switch len(found) {
-	case 0:
-		return "", claudemem.Errorf(claudemem.CodeNotFound, "no records of project %q", oneLine(named, 200)).WithHint("`claude-mem projects` lists the projects")
-	case 1:
-		return found[0], nil
-	default:
-		return "", claudemem.Errorf(claudemem.CodeInvalid, "several projects are named %q", oneLine(named, 200)).WithHint("name one by its directory: " + oneLine(strings.Join(found, ", "), 300))
-	}
-}
 
 // selectFor adds the record to a selection. An observation that is hidden has to be named
 // by its number.

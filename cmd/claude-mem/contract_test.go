@@ -303,6 +303,7 @@ var contractCases = []struct{ command, args string }{
 	{"claude-mem uninstall", "uninstall --dry-run"},
 	{"claude-mem doctor", "doctor"},
 	{"claude-mem backup", "backup"},
+	{"claude-mem export", "export memory.jsonl"},
 	{"claude-mem restore", "restore --list"},
 	{"claude-mem restore", "restore --yes"}, // last: it removes the index
 }
