@@ -225,6 +225,9 @@ type Books struct {
 	Processing int `json:"processing"`
 	Forgotten  int `json:"forgotten,omitempty"`
 	Duplicates int `json:"duplicates"`
+	// Lost counts the events that neither the worker nor a hook could keep; they were not
+	// received.
+	Lost int `json:"lost"`
 }
 
 // Balanced reports whether the accounts add up.

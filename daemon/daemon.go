@@ -67,7 +67,8 @@ type Worker struct {
 	started time.Time
 
 	stages
-	inbox *inbox
+	inbox  *inbox
+	losses wire.Losses
 
 	// held describes the lock file that this worker has locked.
 	held   os.FileInfo
@@ -186,6 +187,7 @@ func (w *Worker) openAll(ctx context.Context) error {
 		return err
 	}
 	w.readSettings()
+	w.reserveLosses()
 	if err := w.openStages(ctx); err != nil {
 		return err
 	}
@@ -323,7 +325,7 @@ func (w *Worker) handler() (http.Handler, error) {
 		Memory:    memory,
 		Ingester:  w,
 		Blocks:    w,
-		Books:     w.store,
+		Books:     storeBooks{w.store, w.bookLosses},
 		Worker:    w,
 		Reindexer: w.finder,
 		Reminder:  w.reminder,

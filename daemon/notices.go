@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 
+	"claudemem"
 	"claudemem/observer/mode"
+	"claudemem/store"
 )
 
 // The keys of the notices that the worker adds. A notice is shown once, at the next session
@@ -33,14 +35,16 @@ func (w *Worker) notify(ctx context.Context) {
 	w.notice(ctx, noticeSpool, trouble != nil, fmt.Sprintf("claude-mem: spooled deliveries cannot be taken in: %v", trouble))
 	failed := w.backupFailure()
 	w.notice(ctx, noticeBackup, failed != nil, fmt.Sprintf("claude-mem: the daily backup of the memory failed: %v. `claude-mem doctor` shows what to do.", failed))
-	w.clearUnchosen(ctx)
+	w.bookLosses(ctx)
+	w.clearOld(ctx)
 	_, err = w.settings.mode()
 	w.notice(ctx, noticeMode, err != nil, fmt.Sprintf("claude-mem: the mode in the settings cannot be used; %q is used instead: %v", mode.Default, err))
 }
 
-// clearUnchosen clears the notices of providers that are no longer in the settings. The
-// observer clears a notice when its provider answers, but these get no calls.
-func (w *Worker) clearUnchosen(ctx context.Context) {
+// clearOld clears the notice of lost events a day after it was shown, and those of providers
+// that are no longer in the settings: the observer clears a notice when its provider
+// answers, but these get no calls.
+func (w *Worker) clearOld(ctx context.Context) {
 	standing, err := w.store.Standing(ctx, w.cfg.Clock())
 	if err != nil {
 		w.log.Warn("list notices", "error", err)
@@ -48,7 +52,10 @@ func (w *Worker) clearUnchosen(ctx context.Context) {
 	}
 	chosen := w.providers.chosen()
 	for _, n := range standing {
-		if provider, _ := n.Trouble(); provider == "" || provider == chosen {
+		provider, _ := n.Trouble()
+		gone := provider != "" && provider != chosen
+		old := n.Key == store.NoticeLost && n.Told && n.At < claudemem.MillisOf(w.cfg.Clock().Add(-lostNoticeTime))
+		if !gone && !old {
 			continue
 		}
 		if err := w.store.ClearNotice(ctx, n.Key); err != nil {

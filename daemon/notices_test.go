@@ -21,7 +21,7 @@ func TestNoticesOfFormerProvider(t *testing.T) {
 		if err := w.store.AddNotice(t.Context(), "provider_anthropic_rate_limit", "anthropic asks to be called less often"); err != nil {
 			t.Fatal(err)
 		}
-		w.clearUnchosen(t.Context())
+		w.clearOld(t.Context())
 		standing, err := w.store.Standing(t.Context(), w.cfg.Clock())
 		if err != nil || len(standing) != want {
 			t.Errorf("with PROVIDER %s: %+v, %v, want %d notices", chosen, standing, err, want)

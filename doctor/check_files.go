@@ -229,12 +229,14 @@ func checkSettings(_ context.Context, e *exam) ([]Finding, string) {
 	return list, text.Count(set, "value") + " set in config.json, the rest by default"
 }
 
+// minute is how times are shown.
+const minute = "2006-01-02 15:04"
+
 // clockSlack allows for rounded times and for a clock that was just corrected.
 const clockSlack = 2 * time.Minute
 
 // checkClock checks that the clock is not behind the newest received event.
 func checkClock(_ context.Context, e *exam) ([]Finding, string) {
-	const minute = "2006-01-02 15:04"
 	now := e.now.Format(minute + " -07:00")
 	activity, err := e.activity()
 	if err != nil {
@@ -282,12 +284,13 @@ const (
 // that is too large.
 func checkLog(_ context.Context, e *exam) ([]Finding, string) {
 	path := e.path("logs", "hook.log")
+	list := e.losses(path)
+	counted := len(list) > 0
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, "no errors of hooks"
+		return list, "no errors of hooks"
 	}
 	defer f.Close()
-	var list []Finding
 	if info, err := f.Stat(); err == nil && info.Size() > largeLog {
 		list = append(list, e.found("log-large", fmt.Sprintf("%s has %s", path, sizeText(uint64(info.Size()))), "path", path))
 		if _, err := f.Seek(-largeLog, io.SeekEnd); err != nil {
@@ -313,12 +316,25 @@ func checkLog(_ context.Context, e *exam) ([]Finding, string) {
 		}
 	}
 	switch {
+	case counted: // also those for which the log had no room
 	case lost > 0:
 		list = append(list, e.found("event-lost", fmt.Sprintf("%s lost in the last day; the last: %s", text.Count(lost, "event"), lastLost), "path", path))
 	case failed > 0:
 		list = append(list, e.found("hook-errors", fmt.Sprintf("%s of hooks in the last day; the last: %s", text.Count(failed, "error"), last), "path", path))
 	}
 	return list, "no errors of hooks in the last day"
+}
+
+// losses returns the finding of each record of lost events with one of the last day.
+func (e *exam) losses(log string) (list []Finding) {
+	for _, r := range wire.LossesOf(e.DataDir, e.Getenv).Read() {
+		if e.now.Sub(r.Last.Time()) > recent || r.Recent == 0 {
+			continue
+		}
+		list = append(list, e.found("event-lost", fmt.Sprintf("%s lost from %s to %s; the last: %s",
+			text.Count(int(r.Recent), "event"), r.First.Time().In(e.now.Location()).Format(minute), r.Last.Time().In(e.now.Location()).Format(minute), r.Reasons()), "path", log))
+	}
+	return list
 }
 
 // mostSpoolFiles bounds the files of the spool that are read.

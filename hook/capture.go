@@ -82,6 +82,7 @@ func (r *run) name(e *claudemem.Event) {
 	var random [8]byte
 	binary.BigEndian.PutUint64(random[:], r.Rand())
 	e.DeliveryID = claudemem.NewDeliveryID(r.stamp, random)
+	r.deliveryID = e.DeliveryID
 }
 
 // deliver posts the event. If the worker does not take it in time, deliver spools
@@ -101,13 +102,14 @@ func (r *run) deliver(p *payload) {
 		r.keep()
 		return
 	}
+	r.refusal = refusalOf(err)
 	if e.Unmarked {
-		r.log("event dropped", "nobody knows whether its turn is private")
+		r.log(r.lost("dropped"), "nobody knows whether its turn is private")
 		return
 	}
 	if e.Kind != claudemem.KindFlush { // a flush has no content to keep
 		if spoolErr := wire.SpoolOf(r.dataDir).WriteEvent(e.DeliveryID, body...); spoolErr != nil {
-			r.log(r.lost("spool"), spoolErr.Error())
+			r.log(r.lost("spool"), cause(spoolErr).Error())
 		}
 	}
 	r.keep()
@@ -145,6 +147,32 @@ var (
 	errBusy      = errors.New("worker does not take it now")
 )
 
+// busyError is errBusy with what the worker has said.
+type busyError struct{ said string }
+
+func (e busyError) Error() string        { return e.said }
+func (e busyError) Is(target error) bool { return target == errBusy }
+
+// refusalOf returns in a few words why the worker has not taken an event.
+func refusalOf(err error) string {
+	if os.IsTimeout(err) {
+		return "no answer in time"
+	}
+	return cause(err).Error()
+}
+
+// cause returns the innermost error: without the path of a file, which is another with each
+// event.
+func cause(err error) error {
+	for {
+		inner := errors.Unwrap(err)
+		if inner == nil {
+			return err
+		}
+		err = inner
+	}
+}
+
 // accept evaluates the worker's answer; an error means that the worker has not
 // taken the event in.
 func (r *run) accept(p *payload, resp wire.Response) error {
@@ -158,6 +186,9 @@ func (r *run) accept(p *payload, resp wire.Response) error {
 	case (resp.Status == 400 || resp.Status == 422) && err == nil && answer.Code == claudemem.CodeInvalid:
 		r.log("worker refused the event", string(answer.Code)) // as it would refuse it from the spool
 		return nil
+	}
+	if err == nil && answer.Message != "" {
+		return busyError{answer.Message}
 	}
 	return errBusy
 }

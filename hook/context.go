@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"strconv"
 	"time"
 
 	"claudemem"
@@ -36,7 +37,7 @@ func (r *run) context(p *payload) {
 	// Checked first: a directory that cannot be made also keeps a worker from starting.
 	if err := wire.SpoolOf(r.dataDir).Probe(); err != nil {
 		r.log("spool", err.Error())
-		r.reply.tell("claude-mem can't write to " + r.dataDir + ": what happens while its worker is away won't be remembered. Check its permissions and the free space.")
+		r.reply.tell(r.cannotWrite(err))
 	}
 	if !wire.MarksOf(r.dataDir, r.Getenv).Writable() {
 		r.reply.tell("claude-mem can't write to " + filepath.Join(r.dataDir, "private") + ": while its worker is away, nothing is captured, for a private turn could not be told from another.")
@@ -54,6 +55,22 @@ func (r *run) context(p *payload) {
 	r.reply.addContext(p.name, answer.Context)
 	r.reply.tell(answer.SystemMessage)
 }
+
+// cannotWrite returns the message to the user that the hooks cannot write. Where events were
+// lost it says that the worker does not take them either.
+func (r *run) cannotWrite(err error) string {
+	message := "claude-mem can't write to " + r.dataDir + " (" + cause(err).Error() + "): "
+	for _, record := range wire.LossesOf(r.dataDir, r.Getenv).Read() {
+		if record.Recent > 0 && r.stamp.Sub(record.Last.Time()) < recentLoss {
+			return message + strconv.FormatInt(record.Recent, 10) + " events were lost lately, and what happens now won't be remembered. The last event: " +
+				record.Reasons() + ". Check the permissions and the free space."
+		}
+	}
+	return message + "what happens while its worker is away, or as long as the worker cannot write either, won't be remembered. Check its permissions and the free space."
+}
+
+// recentLoss is how old the last lost event may be so that a session start names it.
+const recentLoss = time.Hour
 
 // hostDirs returns the directory in which the host was started and the host's
 // configuration directory, as far as it loads instructions and memory from there by

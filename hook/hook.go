@@ -122,6 +122,9 @@ type run struct {
 	// worker is connected before the payload is read: waking an idle worker takes
 	// as long as making the event, and the two go on side by side.
 	worker wire.Client
+	// deliveryID is the event's, and refusal why the worker has not taken it; both "" until
+	// known.
+	deliveryID, refusal string
 	// kept says that the event is delivered, spooled or logged as lost.
 	kept  bool
 	reply reply
@@ -133,7 +136,7 @@ func Run(o Options) {
 	r := newRun(o)
 	defer func() {
 		if cause := recover(); cause != nil {
-			r.log("panic", panicText(cause))
+			r.log(r.lost("panic"), panicText(cause))
 		}
 	}()
 	r.handle()

@@ -3,9 +3,12 @@ package hook
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
+	"claudemem"
 	"claudemem/jsonscan"
+	"claudemem/wire"
 )
 
 // largestLog is the size at which hook.log is renamed to hook.log.1, replacing it.
@@ -16,21 +19,33 @@ const largestLog = 1 << 20
 const EventLost = "event lost"
 
 // log writes a fault as one line of JSON to logs/hook.log in the data directory.
-// Neither what nor fault may quote the payload. A failure to log is ignored.
+// Neither what nor fault may quote the payload. A failure to log is ignored. An event that
+// is lost by what is also counted.
 func (r *run) log(what, fault string) { r.journal().log(what, fault) }
 
 // journal is where and how a run logs.
 type journal struct {
 	dataDir string
+	getenv  func(string) string
 	stamp   time.Time
 	verb    Verb
+	// deliveryID is that of the run's event, once it has one, and refusal why the worker
+	// has not taken it, "" if it was not asked.
+	deliveryID, refusal string
 }
 
-func (r *run) journal() journal { return journal{r.dataDir, r.stamp, r.Verb} }
+func (r *run) journal() journal {
+	return journal{r.dataDir, r.Getenv, r.stamp, r.Verb, r.deliveryID, r.refusal}
+}
 
 func (j journal) log(what, fault string) {
 	if j.dataDir == "" {
 		return
+	}
+	if strings.HasPrefix(what, EventLost) {
+		_ = wire.LossesOf(j.dataDir, j.getenv).Add(claudemem.Loss{ // the log may still take it
+			DeliveryID: j.deliveryID, At: claudemem.MillisOf(j.stamp), Worker: j.refusal, Hook: fault,
+		})
 	}
 	dir := filepath.Join(j.dataDir, "logs")
 	path := filepath.Join(dir, "hook.log")

@@ -17,10 +17,11 @@ func (s *Store) Books(ctx context.Context) (claudemem.Books, error) {
 		UNION ALL SELECT outcome, count(*) FROM events WHERE outcome IN ('processed', 'skipped', 'forgotten') GROUP BY outcome
 		UNION ALL SELECT 'failed', count(*) FROM events WHERE outcome = 'failed'
 		UNION ALL SELECT 'received', coalesce(max(id), 0) FROM events
-		UNION ALL SELECT 'duplicates', coalesce(sum(value), 0) FROM counters WHERE name = 'duplicates'`)
+		UNION ALL SELECT 'duplicates', coalesce(sum(value), 0) FROM counters WHERE name = 'duplicates'
+		UNION ALL SELECT 'lost', coalesce(sum(value), 0) FROM counters WHERE name = 'lost'`)
 	return claudemem.Books{
 		Received: n["received"], Duplicates: n["duplicates"], Pending: n["pending"], Processing: n["processing"],
-		Processed: n["processed"], Skipped: n["skipped"], Failed: n["failed"], Forgotten: n["forgotten"],
+		Processed: n["processed"], Skipped: n["skipped"], Failed: n["failed"], Forgotten: n["forgotten"], Lost: n["lost"],
 	}, fault("read books", err)
 }
 

@@ -126,12 +126,14 @@ func (s *Store) LastInjection(ctx context.Context, host claudemem.Host, hostSess
 // AddNotice stores a message that the user is shown once. A notice that was shown
 // is shown again only if its text has changed, or after ClearNotice.
 func (s *Store) AddNotice(ctx context.Context, key, text string) error {
-	return s.writeKeeping(ctx, "add notice", func(t *tx) error {
-		_, err := t.exec(`INSERT INTO notices (key, text, created_at) VALUES (?, ?, ?)
-			ON CONFLICT (key) DO UPDATE SET text = excluded.text, created_at = excluded.created_at, shown_at = NULL
-			WHERE text <> excluded.text`, key, text, int64(t.now()))
-		return err
-	})
+	return s.writeKeeping(ctx, "add notice", func(t *tx) error { return t.addNotice(key, text) })
+}
+
+func (t *tx) addNotice(key, text string) error {
+	_, err := t.exec(`INSERT INTO notices (key, text, created_at) VALUES (?, ?, ?)
+		ON CONFLICT (key) DO UPDATE SET text = excluded.text, created_at = excluded.created_at, shown_at = NULL
+		WHERE text <> excluded.text`, key, text, int64(t.now()))
+	return err
 }
 
 // ClearNotice drops a notice whose cause has gone.

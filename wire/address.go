@@ -33,7 +33,7 @@ func SocketPath(dataDir string, getenv func(string) string) string {
 	if len(path) <= maxSocketPath {
 		return path
 	}
-	name := "claude-mem-" + digest(filepath.Clean(dataDir))[:16]
+	name := ownName(dataDir)
 	for _, base := range []string{getenv("XDG_RUNTIME_DIR"), tempDir(getenv)} {
 		if path := filepath.Join(base, name, "worker.sock"); base != "" && len(path) <= maxSocketPath {
 			return path
@@ -41,6 +41,9 @@ func SocketPath(dataDir string, getenv func(string) string) string {
 	}
 	return filepath.Join("/tmp", name, "worker.sock")
 }
+
+// ownName returns the name of a data directory's directories elsewhere.
+func ownName(dataDir string) string { return "claude-mem-" + digest(filepath.Clean(dataDir))[:16] }
 
 // tempDir returns the directory for temporary files by the environment, as os.TempDir
 // would; "" if Windows names none.

@@ -29,15 +29,21 @@ type Marks struct{ dirs [2]string }
 
 // MarksOf returns the marks of a data directory.
 func MarksOf(dataDir string, getenv func(string) string) Marks {
+	return Marks{[2]string{filepath.Join(dataDir, "private"), otherDir(dataDir, getenv)}}
+}
+
+// otherDir returns the directory for what cannot be written in the data directory: one of
+// the data directory's own under $XDG_RUNTIME_DIR, else under the temporary one; "" if
+// there is neither. Another user may have made it: see Alone.
+func otherDir(dataDir string, getenv func(string) string) string {
 	base := getenv("XDG_RUNTIME_DIR")
 	if base == "" {
 		base = tempDir(getenv)
 	}
-	other := ""
-	if base != "" {
-		other = filepath.Join(base, "claude-mem-"+digest(filepath.Clean(dataDir))[:16])
+	if base == "" {
+		return ""
 	}
-	return Marks{[2]string{filepath.Join(dataDir, "private"), other}}
+	return filepath.Join(base, ownName(dataDir))
 }
 
 // markName returns the name of a mark: a digest, which does not reveal the session.

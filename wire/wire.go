@@ -57,8 +57,9 @@ type Answer struct {
 	PromptNumber int
 	// AdditionalContext is text of recall for the model, usually "".
 	AdditionalContext string
-	// Code is the error's code, "" for none.
-	Code claudemem.Code
+	// Code is the error's code, "" for none, and Message what it says.
+	Code    claudemem.Code
+	Message string
 }
 
 // ParseAnswer parses the JSON body of an answer. It ignores unknown fields and
@@ -70,7 +71,7 @@ func ParseAnswer(body []byte) (Answer, error) {
 		"status": &a.Status, "reason": &a.Reason, "session_db_id": &a.SessionDBID, "prompt_number": &a.PromptNumber,
 		"additional_context": &a.AdditionalContext, "error": &fault,
 	})
-	if fault != nil && jsonscan.Decode(fault, map[string]any{"code": (*string)(&a.Code)}) != nil {
+	if fault != nil && jsonscan.Decode(fault, map[string]any{"code": (*string)(&a.Code), "message": &a.Message}) != nil {
 		a.Code = claudemem.CodeInternal
 	}
 	return a, err

@@ -20,7 +20,7 @@ func (a *app) statsCommand() *cobra.Command {
 		GroupID: groupMemory,
 		Long: `Show the counts of records, the counts of the queue, and the size on disk. Every event is
 counted once: received = processed + skipped + failed + pending + processing; duplicates
-are counted separately.
+are counted separately, and so are lost events, which neither the worker nor a hook could keep.
 
 Then the records shown to sessions, by place, and how many were read in full later;
 ` + "`claude-mem sessions show ID`" + ` shows this for one session.
@@ -31,7 +31,7 @@ show tokens only. Saved is an estimate: the tokens spent on the work behind the
 observations shown, each counted once, minus the tokens of showing them.
 
 JSON: {"totals": {"projects", "sessions", "prompts", "observations", "summaries"},
-"queue": {"received", "processed", "skipped", "failed", "pending", "processing", "duplicates"},
+"queue": {"received", "processed", "skipped", "failed", "pending", "processing", "duplicates", "lost"},
 "spool": {"waiting", "corrupt"}, "stored_bytes", "data_dir", "worker": {"running", "version"?},
 "ledger": {"period_days", "since_epoch", "today": SPENT, "total": SPENT, "days": [{"name", SPENT}],
 "providers": [{"name", SPENT}], "models": [{"name", "provider", SPENT}], "projects": [{"name", SPENT}],
@@ -137,6 +137,9 @@ func (p *printer) books(b claudemem.Books) {
 	p.printf("  %d received = %d processed + %d skipped + %d failed + %d pending + %d in work%s%s\n",
 		b.Received, b.Processed, b.Skipped, b.Failed, b.Pending, b.Processing, forgotten(b.Forgotten),
 		textIf(b.Duplicates > 0, fmt.Sprintf("; %s refused", text.Count(b.Duplicates, "duplicate"))))
+	if b.Lost > 0 {
+		p.printf("  %s\n", p.style(styleRed, text.Count(b.Lost, "event")+" lost: neither the worker nor a hook could keep them"))
+	}
 	if !b.Balanced() {
 		p.printf("  %s\n", p.style(styleRed, "the books do not balance: please report this"))
 	}
