@@ -65,10 +65,11 @@ e2e: ## sessions through the real Claude Code CLI, and the MCP inspector; needs 
 cross: ## every platform builds, tests compile
 	.ci/cross $(PLATFORMS)
 
-docs: ## docs/settings.md from the table of settings, docs/doctor.md from that of the doctor, redact/prefixes.go from the table of secrets
+docs: ## docs/settings.md from the table of settings, docs/doctor.md from that of the doctor, redact/prefixes.go from the table of secrets, the licences in NOTICE from the linked modules
 	$(GO) test ./redact -run TestPrefixIndex -update
 	$(GO) test ./settings -run TestSettingsDocument -update
 	$(GO) test ./doctor -run TestDocument -update
+	$(GO) test . -run TestNotice -update
 
 accept-%: ## the acceptance of a subject (capture observer search recall install house code memory safe), one line per point
 	acceptance/accept-$*
