@@ -24,6 +24,8 @@ type Learning struct {
 	SupersededBy int64  `json:"superseded_by,omitempty"`
 	CreatedAt    Millis `json:"created_at_epoch"`
 	UpdatedAt    Millis `json:"updated_at_epoch"`
+	// Damaged says that the content was changed on the disk: Content is Withheld.
+	Damaged bool `json:"damaged,omitempty"`
 }
 
 // MaxLearning is the longest content of a learning that a person may write, in

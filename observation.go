@@ -110,6 +110,8 @@ type Observation struct {
 	// sets it and storing the record acts on it; it is not read back.
 	Supersedes []ObservationID
 	CreatedAt  Millis
+	// Damaged says that the text was changed on the disk: Title is Withheld.
+	Damaged bool
 }
 
 // Current returns the observation that holds in place of one: itself, or the last of those

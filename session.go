@@ -53,6 +53,8 @@ type Prompt struct {
 	Branch     string
 	HeadCommit string
 	CreatedAt  Millis
+	// Damaged says that the text was changed on the disk: Text is Withheld.
+	Damaged bool
 }
 
 // ProjectLabel returns the short name of a project: the base name of its root, with the

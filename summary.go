@@ -16,6 +16,8 @@ type Summary struct {
 	Notes        string
 	Origin       Origin
 	CreatedAt    Millis
+	// Damaged says that the text was changed on the disk: Request is Withheld.
+	Damaged bool
 }
 
 // Empty reports whether none of the five leading fields says anything.

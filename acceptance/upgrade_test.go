@@ -84,6 +84,28 @@ func (m *memory) undoMigration() {
 	m.t.Helper()
 	m.database(func(db *sql.DB) error {
 		_, err := db.Exec(`BEGIN IMMEDIATE;
+			DROP TRIGGER sessions_hashed;
+			DROP TRIGGER sessions_rehashed;
+			DROP TRIGGER sessions_unhashed;
+			DROP TRIGGER prompts_hashed;
+			DROP TRIGGER prompts_rehashed;
+			DROP TRIGGER prompts_unhashed;
+			DROP TRIGGER observations_hashed;
+			DROP TRIGGER observations_rehashed;
+			DROP TRIGGER observations_unhashed;
+			DROP TRIGGER observations_rest_rehashed;
+			DROP TRIGGER session_summaries_hashed;
+			DROP TRIGGER session_summaries_rehashed;
+			DROP TRIGGER session_summaries_unhashed;
+			DROP TRIGGER learnings_hashed;
+			DROP TRIGGER learnings_rehashed;
+			DROP TRIGGER learnings_unhashed;
+			DROP TRIGGER learnings_rest_rehashed;
+			DROP TRIGGER observation_files_hashed;
+			DROP TRIGGER observation_files_rehashed;
+			DROP TRIGGER observation_files_unhashed;
+			DROP VIEW record_sums;
+			DROP TABLE record_hashes;
 			DROP TRIGGER unread_observation_deleted;
 			DROP TRIGGER unread_learning_deleted;
 			DROP TRIGGER unread_event_forgotten;

@@ -1,5 +1,6 @@
 // Package sqlite opens database files and says what their errors mean: what
-// package store (memory.db) and package index (index.db) have in common.
+// package store (memory.db) and package index (index.db) have in common; and the SQL functions
+// that hash records.
 package sqlite
 
 import (

@@ -151,7 +151,7 @@ func Verify(ctx context.Context, path string) (wrong []string, err error) {
 
 // Verify is the function Verify for the open memory.
 func (s *Store) Verify(ctx context.Context) (wrong []string, err error) {
-	wrong, err = verify(ctx, s.reader)
+	wrong, err = verify(ctx, s.reader.DB)
 	if Damaged(err) {
 		return append(wrong, err.Error()), nil
 	}

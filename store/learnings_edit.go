@@ -26,9 +26,16 @@ func (s *Store) Learnings(ctx context.Context, q claudemem.LearningQuery) (list 
 	if err != nil {
 		return nil, err
 	}
-	return all(ctx, s.reader, learningFields, "SELECT "+learningColumns+" FROM learnings WHERE "+c.text()+
+	list, err = all(ctx, s.reader, learningFields, "SELECT "+learningColumns+" FROM learnings WHERE "+c.text()+
 		" ORDER BY is_active DESC, project, confidence DESC, updated_at DESC, id DESC LIMIT ? OFFSET ?",
 		append(c.args, sqlLimit(q.Limit), max(q.Offset, 0))...)
+	if err != nil {
+		return nil, err
+	}
+	if err := withholdLearnings(ctx, s.reader, pointers(list)); err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(list, func(l claudemem.Learning) bool { return l.Damaged && !q.Retired }), nil
 }
 
 // CountLearnings counts what Learnings lists without a limit.

@@ -32,13 +32,17 @@ func readObservations(ctx context.Context, q querier, from string, args ...any) 
 	return found, readRest(ctx, q, wanted)
 }
 
-// readRest reads what observations have outside of their rows: their files, and which
-// record supersedes them.
+// readRest reads what observations have outside of their rows: their files, which record
+// supersedes them, and whether they are as they were written.
 func readRest(ctx context.Context, q querier, observations []*claudemem.Observation) error {
 	if err := readFiles(ctx, q, observations); err != nil {
 		return err
 	}
-	return readSuperseding(ctx, q, observations)
+	if err := readSuperseding(ctx, q, observations); err != nil {
+		return err
+	}
+	return withhold(ctx, q, claudemem.RecordObservation, observations,
+		func(o *claudemem.Observation) int64 { return int64(o.ID) }, (*claudemem.Observation).Withhold)
 }
 
 // readFiles reads the files of observations, in their order.

@@ -237,14 +237,26 @@ func readRecords(ctx context.Context, q querier, kind claudemem.RecordKind, cond
 		h.Kind = kind
 		return append(rows.fields(h), &h.ID, &h.ProjectPath, &h.CreatedAt)
 	}, "SELECT "+rows.columns+", r.id, r.project, r.created_at FROM "+rows.from+condition, args...)
-	if err != nil || kind != claudemem.RecordObservation {
-		return hits, err
+	if err != nil {
+		return nil, err
 	}
-	observations := make([]*claudemem.Observation, len(hits))
+	switch kind {
+	case claudemem.RecordObservation:
+		return hits, readRest(ctx, q, recordsOf(hits, func(h claudemem.Hit) *claudemem.Observation { return h.Observation }))
+	case claudemem.RecordSummary:
+		return hits, withholdSummaries(ctx, q, recordsOf(hits, func(h claudemem.Hit) *claudemem.Summary { return h.Summary }))
+	default:
+		return hits, withholdPrompts(ctx, q, recordsOf(hits, func(h claudemem.Hit) *claudemem.Prompt { return h.Prompt }))
+	}
+}
+
+// recordsOf returns the record of each hit.
+func recordsOf[T any](hits []claudemem.Hit, record func(claudemem.Hit) T) []T {
+	list := make([]T, len(hits))
 	for i, h := range hits {
-		observations[i] = h.Observation
+		list[i] = record(h)
 	}
-	return hits, readRest(ctx, q, observations)
+	return list
 }
 
 func unknownKind(kind claudemem.RecordKind) error {

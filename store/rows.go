@@ -55,6 +55,22 @@ func numbersByName(ctx context.Context, q querier, query string, args ...any) (m
 	return numbers, err
 }
 
+// pool is the pool of connections that read. mismatch is the option Mismatched.
+type pool struct {
+	*sql.DB
+	mismatch func()
+}
+
+func (p pool) mismatched() { p.mismatch() }
+
+// snapshot is a transaction of pool.
+type snapshot struct {
+	*sql.Tx
+	mismatch func()
+}
+
+func (s snapshot) mismatched() { s.mismatch() }
+
 // inSnapshot returns the result of several reads that have to see the same moment.
 func inSnapshot[T any](ctx context.Context, s *Store, what string, read func(querier) (T, error)) (result T, err error) {
 	defer wrap(&err, what)
@@ -63,7 +79,7 @@ func inSnapshot[T any](ctx context.Context, s *Store, what string, read func(que
 		return result, err
 	}
 	defer func() { _ = tx.Rollback() }()
-	return read(tx)
+	return read(snapshot{tx, s.reader.mismatch})
 }
 
 // inKeeping returns the result of a transaction that doesn't touch sessions or

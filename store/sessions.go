@@ -69,8 +69,12 @@ func promptFields(p *claudemem.Prompt) []any {
 
 // sessionPrompts lists the prompts from..to of a session, in order.
 func sessionPrompts(ctx context.Context, q querier, session claudemem.SessionID, from, to int) ([]claudemem.Prompt, error) {
-	return all(ctx, q, promptFields, "SELECT "+promptColumns+` FROM prompts r
+	prompts, err := all(ctx, q, promptFields, "SELECT "+promptColumns+` FROM prompts r
 		WHERE r.session_id = ? AND r.number BETWEEN ? AND ? ORDER BY r.number`, int64(session), from, to)
+	if err != nil {
+		return nil, err
+	}
+	return prompts, withholdPrompts(ctx, q, pointers(prompts))
 }
 
 // Turns returns the prompts with numbers from..to and the observations that were
@@ -160,8 +164,12 @@ func summaryFields(m *claudemem.Summary) []any {
 }
 
 func newestSummaries(ctx context.Context, q querier, session claudemem.SessionID, limit int) ([]claudemem.Summary, error) {
-	return all(ctx, q, summaryFields, "SELECT "+summaryColumns+` FROM session_summaries r
+	summaries, err := all(ctx, q, summaryFields, "SELECT "+summaryColumns+` FROM session_summaries r
 		WHERE r.session_id = ? ORDER BY r.prompt_number DESC, r.id DESC LIMIT ?`, int64(session), sqlLimit(limit))
+	if err != nil {
+		return nil, err
+	}
+	return summaries, withholdSummaries(ctx, q, pointers(summaries))
 }
 
 // TouchSession moves a known session's updated_at to now, as when a host resumes

@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"crypto/rand"
-	"database/sql"
 	"errors"
 	"io"
 	"io/fs"
@@ -27,6 +26,9 @@ type Options struct {
 	// BeforeMigration is called with the older version of a schema that is about to be
 	// migrated. Its error refuses to open.
 	BeforeMigration func(ctx context.Context, from int) error
+	// Mismatched is called when a read has met a record that is not as it was written. It
+	// must not block.
+	Mismatched func()
 }
 
 // Store is an open memory.db. Its methods may be called from any goroutine.
@@ -34,7 +36,7 @@ type Store struct {
 	path   string
 	clock  func() time.Time
 	log    *slog.Logger
-	reader *sql.DB
+	reader pool
 	writer *writer // nil when opened for reading only
 	feed   feed
 	counts countMemory
@@ -70,7 +72,7 @@ func Open(ctx context.Context, path string, opts Options) (s *Store, err error) 
 	if err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
-	s = &Store{path: path, clock: opts.Clock, log: opts.Logger, reader: reader}
+	s = &Store{path: path, clock: opts.Clock, log: opts.Logger, reader: pool{reader, opts.Mismatched}}
 	if s.writer, err = startWriter(ctx, db, opts, &s.feed); err != nil {
 		return nil, errors.Join(err, reader.Close(), db.Close())
 	}
@@ -108,7 +110,7 @@ func OpenReadOnly(ctx context.Context, path string) (s *Store, err error) {
 		return nil, errors.Join(err, reader.Close())
 	}
 	opts := withDefaults(Options{})
-	return &Store{path: path, clock: opts.Clock, log: opts.Logger, reader: reader}, nil
+	return &Store{path: path, clock: opts.Clock, log: opts.Logger, reader: pool{reader, opts.Mismatched}}, nil
 }
 
 // withDefaults fills in what opts leaves out.
@@ -118,6 +120,9 @@ func withDefaults(opts Options) Options {
 	}
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
+	}
+	if opts.Mismatched == nil {
+		opts.Mismatched = func() {}
 	}
 	if opts.Rand == nil {
 		opts.Rand = rand.Reader

@@ -53,6 +53,8 @@ type memory struct {
 	*store.Store
 	path  string
 	clock *clock
+	// tampered says that the test has changed records behind the store's back.
+	tampered bool
 }
 
 func newMemory(t *testing.T) *memory {
@@ -62,6 +64,10 @@ func newMemory(t *testing.T) *memory {
 	t.Cleanup(func() {
 		if err := m.Close(); err != nil {
 			t.Error("close:", err)
+		}
+		// Whatever the test has written, the hashes are those of the records.
+		if wrong, _, err := store.VerifyRecords(context.Background(), m.path); err == nil && len(wrong) > 0 && !m.tampered {
+			t.Errorf("the hashes of these records are wrong: %v", wrong)
 		}
 	})
 	return m

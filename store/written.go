@@ -163,6 +163,10 @@ func (s *Store) EditObservation(ctx context.Context, id claudemem.ObservationID,
 		if err != nil {
 			return o, err
 		}
+		if o.Damaged {
+			return o, claudemem.Errorf(claudemem.CodeConflict, "the text of observation #%d was changed on the disk and is withheld", id).
+				WithHint("`claude-mem doctor --fix` repairs it if a backup has it")
+		}
 		set(&o.Title, e.Title)
 		set(&o.Narrative, e.Narrative)
 		set(&o.Type, e.Type)
