@@ -128,3 +128,53 @@ func TestForgetBytes(t *testing.T) {
 		}
 	}
 }
+
+// TestKilledForget kills `claude-mem forget` in the middle, with SIGKILL: the next worker
+// completes it.
+func TestKilledForget(t *testing.T) {
+	for _, pause := range []time.Duration{0, 5 * time.Millisecond, 20 * time.Millisecond} {
+		t.Run(fmt.Sprint(pause), func(t *testing.T) {
+			m := newMemory(t)
+			project := filepath.Join(t.TempDir(), needle)
+			if err := os.MkdirAll(project, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			m.mustCommand("worker", "start")
+			m.playNeedle(project, 2)
+			m.settle(30 * time.Second)
+			m.mustCommand("backup")
+			m.mustCommand("worker", "stop")
+			logFile := filepath.Join(m.dir, "logs", "earlier.log")
+			if err := os.WriteFile(logFile, []byte("in "+project+"\nelsewhere\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			noted := filepath.Join(m.dir, "forgetting.json")
+			cmd := m.start("forget", "--yes", "--project", project)
+			for deadline := time.Now().Add(30 * time.Second); ; {
+				if _, err := os.Stat(noted); err == nil {
+					break
+				}
+				if time.Now().After(deadline) {
+					t.Fatal("forget has not begun")
+				}
+			}
+			time.Sleep(pause)
+			_ = cmd.Process.Kill()
+			_ = cmd.Wait()
+			_, err := os.Stat(noted)
+			before := m.needles()
+			m.mustCommand("worker", "start")
+			m.mustCommand("worker", "stop")
+			if found := m.needles(); len(found) > 0 {
+				t.Errorf("%v have it still", found)
+			}
+			if kept, err := os.ReadFile(logFile); err != nil || !strings.Contains(string(kept), "elsewhere\n") {
+				t.Errorf("the log is %q, %v", kept, err)
+			}
+			if books := m.books(); !books.Balanced() {
+				t.Errorf("the books do not balance: %+v", books)
+			}
+			figure(t, 5, "killed after %v, unfinished %v: %d files had it, none after the next start", pause, err == nil, len(before))
+		})
+	}
+}

@@ -5,16 +5,19 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"claudemem"
 	"claudemem/agentfiles"
 	"claudemem/api"
+	"claudemem/atomicfile"
 	"claudemem/backup"
 	"claudemem/claudedir"
 	"claudemem/index"
@@ -90,8 +93,34 @@ func Forget(ctx context.Context, dataDir string, f claudemem.Forgetting, getenv 
 		return result, err
 	}
 	e := &eraser{dataDir: dataDir, settings: resolved, getenv: getenv, log: slog.New(slog.DiscardHandler)}
-	err = asWorker(ctx, dataDir, false, func(s *store.Store) error { return e.run(ctx, s, f) })
+	err = asWorker(ctx, dataDir, false, func(s *store.Store) error {
+		if err := e.complete(ctx, s); err != nil {
+			return err
+		}
+		return e.run(ctx, s, unfinished{Forgetting: f})
+	})
 	return e.result, err
+}
+
+// forgettingName is the file that says, while something is being erased, what: the next
+// worker completes it when the process dies.
+const forgettingName = "forgetting.json"
+
+// unfinished is the content of forgettingName. Names and Projects are those of what the
+// database no longer has.
+type unfinished struct {
+	Forgetting claudemem.Forgetting `json:"forgetting"`
+	Names      []string             `json:"names"`
+	Projects   []string             `json:"projects"`
+}
+
+// completeForgetting completes a Forget whose process died, before anything else uses the
+// memory. One that cannot be completed is tried again at the next start.
+func (w *Worker) completeForgetting(ctx context.Context) {
+	e := &eraser{dataDir: w.cfg.DataDir, settings: w.cfg.Settings, getenv: os.Getenv, log: w.log}
+	if err := e.complete(ctx, w.store); err != nil {
+		w.log.Error("complete what was being forgotten", "error", err)
+	}
 }
 
 // eraser carries out one Forget, with the worker's lock.
@@ -103,15 +132,66 @@ type eraser struct {
 	result   Forgetting
 }
 
-// run erases from the database first: after that nothing comes back.
-func (e *eraser) run(ctx context.Context, s *store.Store, f claudemem.Forgetting) error {
+// complete completes an earlier Forget whose process died.
+func (e *eraser) complete(ctx context.Context, s *store.Store) error {
+	path := filepath.Join(e.dataDir, forgettingName)
+	content, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	var u unfinished
+	if err == nil {
+		err = json.Unmarshal(content, &u)
+	}
+	if err != nil { // it may name what was to be forgotten
+		return errors.Join(fmt.Errorf("%s cannot be read; run `claude-mem forget` again: %w", forgettingName, err), os.Remove(path))
+	}
+	earlier := &eraser{dataDir: e.dataDir, settings: e.settings, getenv: e.getenv, log: e.log}
+	if err := earlier.run(ctx, s, u); err != nil {
+		return err
+	}
+	e.log.Info("completed a forget that was interrupted", "files", earlier.result.Files, "left", earlier.result.Left)
+	return nil
+}
+
+// run erases from the database first: after that nothing comes back. The file that names
+// what is erased stays when the process dies in between.
+func (e *eraser) run(ctx context.Context, s *store.Store, u unfinished) error {
 	if err := e.takeSpool(ctx, s); err != nil {
 		return err
 	}
-	var err error
-	if e.result.Forgotten, err = s.Forget(ctx, f); err != nil {
+	would, err := s.WouldForget(ctx, u.Forgetting)
+	if err != nil {
 		return err
 	}
+	u.Names, u.Projects = merged(u.Names, would.Names), merged(u.Projects, would.Projects)
+	content, err := json.Marshal(u)
+	if err != nil {
+		return err
+	}
+	path := filepath.Join(e.dataDir, forgettingName)
+	if err := atomicfile.Write(path, content, 0o600); err != nil {
+		return claudemem.Errorf(claudemem.CodeStorage, "note what is being forgotten: %w", err)
+	}
+	if e.result.Forgotten, err = s.Forget(ctx, u.Forgetting); err != nil {
+		return errors.Join(err, os.Remove(path))
+	}
+	e.result.Names, e.result.Projects = merged(u.Names, e.result.Names), merged(u.Projects, e.result.Projects)
+	if err := e.clean(ctx, s); err != nil {
+		return err
+	}
+	return os.Remove(path)
+}
+
+// merged returns the texts of both lists, each once.
+func merged(a, b []string) []string {
+	all := slices.Concat(a, b)
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// clean erases from everything else than the rows of the database.
+func (e *eraser) clean(ctx context.Context, s *store.Store) error {
 	if err := s.Scrub(ctx); err != nil {
 		return err
 	}

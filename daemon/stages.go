@@ -66,6 +66,7 @@ func (w *Worker) openStages(ctx context.Context) error {
 	if err := w.began(ctx, mark, told); err != nil {
 		return err
 	}
+	w.completeForgetting(ctx)
 
 	w.queue = queue.New(w.store, queue.Options{Clock: w.cfg.Clock, Logger: w.log})
 	if err := w.queue.Open(ctx); err != nil {
