@@ -5,40 +5,56 @@ import "strings"
 // minCookie is the length of the shortest value of a cookie that is masked, in bytes.
 const minCookie = 16
 
-// EachArgument calls visit with the bounds and the rule of each secret that belongs to the
-// command, option or header s[start:end], which tells by itself that one follows, or that
-// one is piped into it: chpasswd, --password-stdin, htpasswd -b, add_user, Cookie. The
-// worker looks for those words; the hook does not link this.
-func EachArgument(s string, start, end int, visit func(start, end int, rule string)) {
-	var found span
-	ok := false
-	switch word := strings.ToLower(s[start:end]); word {
-	case "cookie:":
-		eachCookie(s, end, visit)
-	case "chpasswd":
-		found, ok = pipedSecret(s, start, true)
-	case "-stdin", "sudo -s ":
-		found, ok = pipedSecret(s, start, false)
-	case "passwd -":
+// secretToldBy returns the secret that the words s[start:end] tell of: of a command, an
+// option, a protocol or a setting, as the form of their kind says; false for none. A form
+// is '@' for any value that does not read like words, '!' for one of small and capital
+// letters and digits only, as the words mean other things too, and then:
+//
+//	1 2 3  that argument behind the words
+//	|      what is piped into the command
+//	:      the password of user:password that is piped into it
+//	h      the password of htpasswd -b
+//	/      the password of user/password@host
+//	c      the first value of a cookie header
+func secretToldBy(s string, start, end int, form string) (found span, ok bool) {
+	switch how := form[1]; how {
+	case '|', ':':
+		found, ok = pipedSecret(s, start, how == ':')
+	case 'h':
 		options := wordAt(s, end-1)
-		switch {
-		case !endsInOne(s[:start], "ht", "_") || strings.IndexByte(options, 'b') < 0:
-		case strings.IndexByte(options, 'n') >= 0:
-			found, ok = argument(s, end-1, 2)
-		default:
-			found, ok = argument(s, end-1, 3)
+		n := 3
+		if strings.IndexByte(options, 'n') >= 0 {
+			n = 2
 		}
-	case "/user:", "wpa_passphrase ":
-		found, ok = argument(s, end, 2)
-	default: // of rabbitmqctl
-		if strings.HasSuffix(s[:start], "ctl ") {
-			found, ok = argument(s, end, 2)
+		found, ok = argument(s, end-1, n)
+		ok = ok && strings.IndexByte(options, 'b') >= 0
+	case '/':
+		if found, ok = argument(s, end, 1); ok {
+			slash, at := strings.IndexByte(s[found.start:found.end], '/'), strings.IndexByte(s[found.start:found.end], '@')
+			found.start, found.end, ok = found.start+slash+1, found.start+at, slash >= 0 && at > slash+3
 		}
+	case 'c':
+		eachCookie(s, end, func(from, to int, rule string) {
+			if !ok {
+				found, ok = span{from, to, rule}, true
+			}
+		})
+	default:
+		if form[0] == '!' && end < len(s) && s[end] == '-' {
+			return span{}, false
+		}
+		found, ok = argument(s, end, int(how-'0'))
 	}
-	if ok {
-		visit(found.start, found.end, found.rule)
+	if ok && form[0] == '!' {
+		v := s[found.start:found.end]
+		ok = len(v) >= 8 && !wordy(v) && strings.IndexByte(v, '/') < 0
 	}
+	return found, ok
 }
+
+// EachCookie calls visit with the bounds and the rule of each value in the header of
+// cookies that begins before i. The scanner returns the first only.
+func EachCookie(s string, i int, visit func(start, end int, rule string)) { eachCookie(s, i, visit) }
 
 // eachCookie calls visit with each value in the header of cookies that begins before i,
 // unless it reads like words.
@@ -61,7 +77,7 @@ func eachCookie(s string, i int, visit func(start, end int, rule string)) {
 func argument(s string, i, n int) (span, bool) {
 	limit := min(len(s), i+maxCommand)
 	for i < limit {
-		for i < limit && oneOf(s[i], " \"'") {
+		for i < limit && oneOf(s[i], " \"'\\=(") {
 			i++
 		}
 		end := bareEnd(s, i, limit, curlStops)

@@ -71,7 +71,10 @@ func secretAtAssign(s string, i int) (span, bool) {
 	if !a.colon {
 		return span{}, false
 	}
-	return curlUser(s, i)
+	if found, ok := curlUser(s, i); ok {
+		return found, true
+	}
+	return secretInRecord(s, i)
 }
 
 // secretAtBackslash returns the value of an assignment whose '=' is written \u003d;
@@ -105,6 +108,14 @@ func secretAssigned(s string, a assignment, op, opEnd int) (span, bool) {
 	for a.valueStart < len(s) && (s[a.valueStart] == ' ' || s[a.valueStart] == '\t') {
 		a.valueStart++
 	}
+	if strings.HasPrefix(s[a.valueStart:], "** ") { // **Password:** x
+		a.valueStart += len("** ")
+	}
+	if a.family == famNone && a.nameStart > 0 && s[op] == '=' {
+		if found, ok := a.parameter(s); ok {
+			return found, true
+		}
+	}
 	if a.family == famNone && isValueName(a.name) {
 		end := a.valueStart
 		if q, ok := quoteAt(s, end); ok {
@@ -124,6 +135,22 @@ func secretAssigned(s string, a assignment, op, opEnd int) (span, bool) {
 		return found, true
 	}
 	return a.vendorSecret(s)
+}
+
+// parameter returns the value of an assignment without a telling name: of a literal of
+// kubectl create secret, or of a parameter of an address that is long and random; false
+// for none.
+func (a assignment) parameter(s string) (span, bool) {
+	switch s[a.nameStart-1] {
+	case '=':
+		end := bareEnd(s, a.valueStart, a.valueStart+maxQuoted, settingStops)
+		return span{a.valueStart, end, ruleAssigned}, strings.HasSuffix(s[:a.nameStart], "from-literal=") && end-a.valueStart >= 3 && !placeholder(s[a.valueStart:end])
+	case '?', '&':
+		end := bareEnd(s, a.valueStart, a.valueStart+maxQuoted, codeStops)
+		v := s[a.valueStart:min(end, a.valueStart+maxValue)]
+		return span{a.valueStart, end, ruleAssigned}, len(v) >= 2*minRandom && mixed(v) && random(v) && !pathLike(v)
+	}
+	return span{}, false
 }
 
 // vendorSecret returns the token in the value that a kind with one of its Names in the
@@ -243,7 +270,7 @@ type quote struct {
 // quoteAt parses an opening quote at i, also after the letter of r"…", b'…', f"…"; false
 // if there is none.
 func quoteAt(s string, i int) (quote, bool) {
-	if i+1 < len(s) && strings.IndexByte("rbfuRBFU@$", s[i]) >= 0 && strings.IndexByte("\"'`", s[i+1]) >= 0 {
+	if i+1 < len(s) && strings.IndexByte("rbfuRBFUN@$", s[i]) >= 0 && strings.IndexByte("\"'`", s[i+1]) >= 0 {
 		i++
 	}
 	j := skipBackslashes(s, i)
@@ -418,7 +445,7 @@ func (a assignment) bare(s string, i int) (span, bool) {
 		}
 	}
 	if a.colon && strings.EqualFold(a.name, "pass") {
-		if !a.tight || !strings.Contains(s[max(0, a.nameStart-10):a.nameStart], "-pass") {
+		if !a.tight || !strings.Contains(s[max(0, a.nameStart-10):a.nameStart], "-pass") && (a.nameStart == 0 || s[a.nameStart-1] != '/') {
 			return span{}, false // --- PASS: TestName
 		}
 		a.family = famPassword // -passin pass:…
@@ -455,6 +482,8 @@ func (a assignment) bareSecret(s, v string, env bool, after byte) bool {
 			return secretSetting(v) || !name && !environmentName(v)
 		case name && (a.tight && inConnection(s[:a.nameStart]) || !a.tight && !a.colon && oneOf(after, "\r\n\\\"") && inSection(s[:a.nameStart])):
 			return secretSetting(v)
+		case name && len(v) >= 8 && !strings.ContainsAny(v, ".:>_") && !wordy(v) && (mixed(v) || a.startsLine(s) || oneOf(after, "\n\"")):
+			return true
 		case !name:
 			return !pathLike(v) && hasAlnum(v)
 		case strings.ContainsAny(v, ".:>"):

@@ -36,6 +36,10 @@ func secretOption(s string, i int) (span, bool) {
 	start := i + 2
 	attached := s[start] != ' '
 	form := optionForm(command, s[i+1])
+	byUser := form == 0 && s[i+1] == 'p' && !attached && (strings.Contains(command, " -u ") || strings.Contains(command, " --user"))
+	if byUser {
+		form = ' '
+	}
 	if form == 0 || form == ' ' && attached || form == '=' && !attached {
 		return span{}, false
 	}
@@ -51,7 +55,7 @@ func secretOption(s string, i int) (span, bool) {
 		}
 		start, attached = start+n+1, false
 	}
-	if v := s[start:stop]; len(v) < 3 || v[0] == '-' || reference(v) || attached && isLetter(v[0]) && startsOption(v) {
+	if v := s[start:stop]; len(v) < 3 || v[0] == '-' || reference(v) || attached && isLetter(v[0]) && startsOption(v) || byUser && (readable(v) || strings.ContainsAny(v, ":/.") || number(v)) {
 		return span{}, false
 	}
 	return span{start, stop, rulePassword}, true

@@ -273,7 +273,7 @@ func curlUser(s string, i int) (span, bool) {
 		before--
 	}
 	attached := strings.HasPrefix(s[start:], "-u") && i-start > 2 // -uuser:password
-	if !attached && (before == start || !endsInOne(s[:before], "-u", "--user", "--proxy-user", "-U")) {
+	if !attached && (before == start || !endsInOne(s[:before], "-u", "--user", "--proxy-user", "-U", "-a")) {
 		return span{}, false
 	}
 	end := bareEnd(s, i+1, i+1+maxValue, curlStops)

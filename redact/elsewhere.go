@@ -30,7 +30,8 @@ func vendorToken(name, s string, i int) (rule string, end int) {
 	if len(s)-i < minVendor {
 		return "", -1
 	}
-	found := eachVendor(name, func(k *Kind) (ok bool) {
+	found := eachVendor(name, func(n byte) (ok bool) {
+		k, _ := packedKind(n)
 		if k.Flags&Quoted == 0 && tokenBytes(s[i:i+8]) {
 			end, ok = k.MatchBody(s, i)
 			ok = ok && k.RandomEnough(s[i:end])
@@ -47,11 +48,11 @@ func vendorToken(name, s string, i int) (rule string, end int) {
 // namesVendor reports whether a name has one of the Names of Kinds.
 //
 //go:noinline
-func namesVendor(name string) bool { return eachVendor(name, func(*Kind) bool { return true }) }
+func namesVendor(name string) bool { return eachVendor(name, func(byte) bool { return true }) }
 
-// eachVendor calls visit with each kind that has one of its Names in name until visit
-// returns true, and reports whether it has.
-func eachVendor(name string, visit func(k *Kind) bool) bool {
+// eachVendor calls visit with the index of each kind that has one of its Names in name
+// until visit returns true, and reports whether it has.
+func eachVendor(name string, visit func(kind byte) bool) bool {
 	if len(name) > maxName {
 		return false
 	}
@@ -61,8 +62,8 @@ func eachVendor(name string, visit func(k *Kind) bool) bool {
 			continue
 		}
 		for entries := bucketOf(n, nameBuckets, nameList, nameSize); entries != ""; entries = entries[nameSize:] {
-			k, names := packedKind(entries[entryKind])
-			if HasPrefixFold(name[j-1:], names[entries[entryStart]:entries[entryEnd]]) && visit(&k) {
+			_, names := packedKind(entries[entryKind])
+			if HasPrefixFold(name[j-1:], names[entries[entryStart]:entries[entryEnd]]) && visit(entries[entryKind]) {
 				return true
 			}
 		}
@@ -122,7 +123,7 @@ func nameBeside(s string, start, end int) string {
 				continue
 			}
 		case '{':
-			if name := blockLabel(s[low:i]); name != "" {
+			if name := blockLabel(s[low:i]); namesSecret(name) {
 				return name
 			}
 		case '}', '<', ';', '[':
@@ -148,16 +149,16 @@ func nameBeside(s string, start, end int) string {
 	return wordAt(s, nameEnd+1)
 }
 
-// blockLabel returns the label of a variable of Terraform whose brace follows:
-// variable "db_password" {; "" for none.
+// blockLabel returns the label of a block or the name of an object whose brace follows:
+// variable "db_password" {, "adminPassword": {; "" for none.
 func blockLabel(before string) string {
-	before = strings.TrimRight(before, " \t")
+	before = strings.TrimRight(before, " \t\n:")
 	if !strings.HasSuffix(before, `"`) {
 		return ""
 	}
 	before = strings.TrimRight(before, `"\`)
 	open := strings.LastIndexByte(before, '"')
-	if open < 0 || !strings.HasSuffix(strings.TrimRight(before[:open], ` \`), "variable") {
+	if open < 0 {
 		return ""
 	}
 	return before[open+1:]
@@ -182,10 +183,15 @@ const maxElement = 1024
 func secretElement(s string, i int) (span, bool) {
 	nameEnd := runEnd(s[:min(len(s), i+2+maxName)], i+2, classIdent)
 	name := s[i+2 : nameEnd]
-	if nameFamily(name) == famNone && !carriesName(name) && !namesVendor(name) {
-		return span{}, false
-	}
 	low := max(0, i-maxElement)
+	if fam := nameFamily(name); (fam == famNone || name == "key") && !carriesName(name) && !namesVendor(name) {
+		low = max(0, i-maxName)
+		open := strings.LastIndexByte(s[low:i], '>')
+		if open < 0 {
+			return span{}, false
+		}
+		return nextElement(s, strings.Trim(s[low+open+1:i], " \n*:"), nameEnd+1)
+	}
 	open := strings.LastIndexByte(s[low:i], '>')
 	if open < 0 {
 		return span{}, false
@@ -200,7 +206,9 @@ func secretElement(s string, i int) (span, bool) {
 		return span{}, false
 	}
 	if carriesName(name) {
-		name = attributeName(tag)
+		if name = attributeName(tag); name == "" {
+			name = tagBefore(s[:start-len(tag)-1])
+		}
 	}
 	end := i
 	for start < end && oneOf(s[start], " \t\r\n") {
@@ -230,10 +238,20 @@ func longestWord(s string, start, end int) (from, to int) {
 	return from, to
 }
 
+// tagBefore returns the name of the opening tag that before ends in; "" for none.
+func tagBefore(before string) string {
+	before = strings.TrimRight(before[max(0, len(before)-maxName):], " \t\r\n")
+	open := strings.LastIndexByte(before, '<')
+	if open < 0 || !strings.HasSuffix(before, ">") {
+		return ""
+	}
+	return wordAt(before, open+1)
+}
+
 // carriesName reports whether the name of an element says that an attribute has the name
 // of its text.
 func carriesName(element string) bool {
-	switch element {
+	switch strings.ToLower(element) {
 	case "property", "string", "entry", "param", "parameter", "setting", "value", "item", "variable", "arg", "prop":
 		return true
 	}
@@ -400,184 +418,4 @@ func (sc *scanner) queueCells(s string, at, end int, head string) bool {
 		}
 	}
 	return true
-}
-
-// secretAfterWord returns the secret that stands a blank behind the name that ends at
-// end: ENV DB_PASSWORD x, the words of a netrc, of SQL and of a prompt; false for none.
-func secretAfterWord(s string, end int) (span, bool) {
-	if end < len(s) && s[end] == '(' {
-		return secretPassed(s, end)
-	}
-	if end >= len(s) || s[end] != ' ' && s[end] != '\t' {
-		return span{}, false
-	}
-	valueStart := end + 1
-	for valueStart < len(s) && valueStart < end+8 && s[valueStart] == ' ' {
-		valueStart++
-	}
-	if valueStart+2 >= len(s) || oneOf(s[valueStart], "=:") && (s[valueStart+1] == ' ' || s[valueStart+2] == ' ') {
-		return span{}, false // an operator
-	}
-	start, name := nameBefore(s, end)
-	fam := familyBefore(s, start, name)
-	if fam == famKey || fam == famNone {
-		return span{}, false
-	}
-	before := s[max(0, start-maxBeside):start]
-	if fam == famPassword && HasPrefixFold(s[valueStart:], "for ") {
-		return promptedSecret(s, valueStart)
-	}
-	said := strings.HasPrefix(s[valueStart:], "is ")
-	if said {
-		valueStart += len("is ")
-	}
-	if q, ok := quoteAt(s, valueStart); ok {
-		stop := q.end(s)
-		v := s[q.start:min(stop, q.start+maxValue)]
-		if fam == famPassword && (said || inStatement(before)) && !placeholder(v) && len(v) >= 3 ||
-			len(v) >= max(fam.shortest(), 4) && secretLiteral(fam, v, false) && (keywordKey(before) || !readable(v) && stop < len(s) && s[stop] != '\n') {
-			return span{q.start, stop, fam.rule()}, true
-		}
-		valueStart = q.start
-	}
-	stop := bareEnd(s, valueStart, valueStart+maxValue, settingStops)
-	v := strings.TrimRight(s[valueStart:stop], ",.;:)")
-	stop = valueStart + len(v)
-	switch {
-	case len(v) < 3 || placeholder(v):
-		return span{}, false
-	case random(v) && !pathLike(v):
-	case setsVariable(before):
-		if !secretLiteral(fam, v, false) && !secretSetting(v) {
-			return span{}, false
-		}
-	case fam != famPassword:
-		return span{}, false
-	case strings.Contains(before, "login ") || strings.Contains(before, "machine "): // netrc
-	case said && !wordy(v) && !only(v, classDigit) && (len(v) >= 8 || len(v) >= 6 && strings.ContainsAny(v, "0123456789")):
-	default:
-		return span{}, false
-	}
-	return span{valueStart, stop, ruleOfToken(v, fam.rule())}, true
-}
-
-// secretPassed returns the literal in the parentheses at i that a setter of a secret is
-// given, as in .setPassword("x"), WithToken("x") and .password("x"); false for none.
-func secretPassed(s string, i int) (span, bool) {
-	q, ok := quoteAt(s, i+1)
-	if !ok {
-		return span{}, false
-	}
-	start, name := nameBefore(s, i)
-	method := name[strings.LastIndexByte(name, '.')+1:]
-	if !HasPrefixFold(method, "set") && !HasPrefixFold(method, "with") && len(method) == len(name) && (start == 0 || s[start-1] != '.') {
-		return span{}, false
-	}
-	fam, end := nameFamily(method), q.end(s)
-	v := s[q.start:min(end, q.start+maxValue)]
-	return span{q.start, end, fam.rule()}, fam != famNone && end < len(s) && s[end] != '\n' && len(v) >= 6 && secretLiteral(fam, v, false) && !readable(v)
-}
-
-// inStatement reports whether a password follows before in a statement of SQL: WITH
-// PASSWORD 'x', ALTER ROLE bob LOGIN PASSWORD 'x'.
-func inStatement(before string) bool {
-	before = strings.ToLower(before[strings.LastIndexByte(before, ';')+1:])
-	return endsInOne(before, "with ", "encrypted ") ||
-		(strings.Contains(before, "alter ") || strings.Contains(before, "create ")) &&
-			(strings.Contains(before, "user ") || strings.Contains(before, "role ") || strings.Contains(before, "login "))
-}
-
-// keywordKey reports whether the name behind before is a keyword of Lisp, Clojure or
-// Elixir, or a variable that Lisp sets: {:db-password "x"}, (setq token "x").
-func keywordKey(before string) bool {
-	if !strings.HasSuffix(before, ":") {
-		return endsInOne(before, "(setq ", "(setf ", "(def ", "(defvar ", "(defconst ", "(defparameter ")
-	}
-	return len(before) == 1 || oneOf(before[len(before)-2], " {(\n[,")
-}
-
-// setsVariable reports whether a command ends before that takes a variable and its
-// value: ENV of a Dockerfile, setenv, set -gx.
-func setsVariable(before string) bool {
-	return endsInOne(before, "ENV ", "setenv ", "set -gx ", "set -x ", "set -Ux ", "config set ", "configure set ")
-}
-
-// promptedSecret returns what was typed after "for …: ", which ends a question for a
-// password; false for none.
-func promptedSecret(s string, i int) (span, bool) {
-	end, _ := lineBounds(s, i, maxBeside)
-	n := strings.Index(s[i:end], ": ")
-	if n < 0 {
-		return span{}, false
-	}
-	start := i + n + len(": ")
-	end = start + len(strings.TrimRight(s[start:end], " \t\r\"'`}"))
-	if v := s[start:end]; len(v) < 3 || strings.IndexByte(v, ' ') >= 0 || placeholder(v) {
-		return span{}, false
-	}
-	return span{start, end, rulePassword}, true
-}
-
-// secretAtWord returns the secret behind a word at whose rare pair of letters the scanner
-// has stopped: pasSWord, tOKen, kEY, pasSPhrase, ENV, BY; false for none.
-func secretAtWord(s string, i int) (span, bool) {
-	if i == 0 || i+1 >= len(s) {
-		return span{}, false
-	}
-	switch before := s[i-1] | 0x20; s[i] | 0x20 {
-	case 'w':
-		if before != 's' {
-			break
-		}
-		if HasPrefixFold(s[i:], "word") {
-			return secretAfterWord(s, i+4)
-		} else if s[i+1]|0x20 == 'd' {
-			return secretAfterWord(s, i+2)
-		}
-	case 'k':
-		if before == 'o' && s[i+1]|0x20 == 'e' && i+2 < len(s) && s[i+2]|0x20 == 'n' {
-			return secretAfterWord(s, i+3)
-		}
-	case 'p':
-		if before == 's' && s[i+1]|0x20 == 'h' && HasPrefixFold(s[i:], "phrase") {
-			return secretAfterWord(s, i+6)
-		}
-	case 'v':
-		if s[i] == 'V' && s[i+1] == ' ' && strings.HasSuffix(s[:i], "EN") && startsWord(s, i-2) {
-			return dockerVariable(s, i+2)
-		}
-	case 'y':
-		switch {
-		case before == 'e' && i >= 3 && s[i-2]|0x20 == 'k' && (s[i-3] == ' ' || classes[s[i-3]]&classIdent != 0): // "key" alone says too little
-			return secretAfterWord(s, i+1)
-		case before == 'b' && s[i+1] == ' ' && i > 2 && s[i-2] == ' ' && (hasSuffixFold(s[:i-1], "identified ") || i+2 < len(s) && s[i+2] == '\'' && strings.Contains(strings.ToLower(s[max(0, i-64):i-1]), "identified ")):
-			if q, ok := quoteAt(s, i+2); ok {
-				end := q.end(s)
-				return span{q.start, end, rulePassword}, end-q.start >= 3 && !placeholder(s[q.start:end])
-			}
-			end := bareEnd(s, i+2, i+maxValue, codeStops)
-			return span{i + 2, end, rulePassword}, end-i >= 8 && !readable(s[i+2:end]) && inStatement(s[max(0, i-maxBeside):i])
-		}
-	}
-	return span{}, false
-}
-
-// dockerVariable returns the value of the variable at i of an ENV line of a Dockerfile;
-// false if it is no secret.
-func dockerVariable(s string, i int) (span, bool) {
-	end := runEnd(s[:min(len(s), i+maxName)], i, classIdent)
-	if end == i || end == len(s) || s[end] != ' ' {
-		return span{}, false
-	}
-	start := end + 1
-	for start < len(s) && oneOf(s[start], " \"'\\") {
-		start++
-	}
-	stop := bareEnd(s, start, start+maxQuoted, settingStops)
-	name, v := s[i:end], s[start:stop]
-	rule := secretNamed(name, v)
-	if fam := nameFamily(name); rule == "" && fam != famNone && fam != famKey && secretSetting(v) {
-		rule = fam.rule()
-	}
-	return span{start, stop, rule}, rule != ""
 }

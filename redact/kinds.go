@@ -14,9 +14,10 @@ import "strings"
 type Kind struct {
 	// Rule names the kind in a mask and in counts.
 	Rule string
-	// Prefixes are what a token begins with, separated by spaces.
+	// Prefixes are what a token begins with, separated by spaces; or the words of a
+	// phrase, with '+' for a blank, behind which a secret stands.
 	Prefixes string
-	// Body is what follows the prefix, or the whole token where there is none:
+	// Body says of a phrase where the secret is (secretToldBy). Otherwise it is what follows the prefix, or the whole token where there is none:
 	// forms, separated by spaces, of literal text and runs {CLASS COUNT}. A class
 	// is one letter:
 	//
@@ -61,9 +62,9 @@ const (
 	Preceded
 )
 
-// phrase reports whether Prefixes are words that tell that a secret follows, with '+' for
+// Phrase reports whether Prefixes are words that tell that a secret follows, with '+' for
 // blanks; Body then says where (secretToldBy).
-func (k *Kind) phrase() bool { return strings.HasPrefix(k.Body, "@") || strings.HasPrefix(k.Body, "!") }
+func (k *Kind) Phrase() bool { return strings.HasPrefix(k.Body, "@") || strings.HasPrefix(k.Body, "!") }
 
 // Forms returns the form that stands before the prefix, "" for none, and those of Body
 // behind it.
@@ -134,8 +135,7 @@ var Kinds = [...]Kind{
 	{Rule: "facebook-token", Prefixes: "EAAM EAAC EAAB EAAG", Body: "{n100+}"},
 	{Rule: "flutterwave-key", Prefixes: "FLWSECK-", Body: "{x32}-X"},
 	{Rule: "flutterwave-key", Prefixes: "FLWSECK_TEST- FLWPUBK_TEST-", Body: "{w12+}", Flags: InWord},
-	{Rule: "flyio-token", Prefixes: "fo1_", Body: "{w43+}"},
-	{Rule: "flyio-token", Prefixes: "fm1a_ fm1r_ fm2_", Body: "{b100+}"},
+	{Rule: "flyio-token", Prefixes: "fo1_ fm1a_ fm1r_ fm2_", Body: "{w43+} {b100+}"},
 	{Rule: "frameio-token", Prefixes: "fio-u-", Body: "{e64+}", Flags: InWord},
 	{Rule: "grafana-key", Prefixes: "eyJrIjoi", Body: "{b70+}", Flags: AnyCase},
 	{Rule: "grafana-token", Prefixes: "glc_", Body: "{b32+}", Flags: AnyCase},
@@ -144,19 +144,15 @@ var Kinds = [...]Kind{
 	{Rule: "harness-key", Prefixes: "pat. sat.", Body: "{w22}.{n24}.{n20+}", Flags: InWord},
 	{Rule: "heroku-key", Prefixes: "HRKU-AA", Body: "{w58+}"},
 	{Rule: "huggingface-token", Prefixes: "hf_", Body: "{n30+}", Flags: InWord | NotWordy},
-	{Rule: "huggingface-token", Prefixes: "hf_", Body: "{l34}"},
-	{Rule: "huggingface-token", Prefixes: "api_org_", Body: "{l34}"},
+	{Rule: "huggingface-token", Prefixes: "hf_ api_org_", Body: "{l34}"},
 	{Rule: "infracost-token", Prefixes: "ico-", Body: "{n32}"},
 	{Rule: "intra42-secret", Prefixes: "s-s4t2ud- s-s4t2af-", Body: "{x64}"},
 	{Rule: "jwt-base64", Prefixes: "ZXlK", Body: "{j40+}"},
 	{Rule: "linear-key", Prefixes: "lin_api_ lin_oauth_", Body: "{n40+}", Flags: InWord},
-	{Rule: "lob-key", Prefixes: "live_ test_", Body: "{x35}", Flags: AnyCase},
-	{Rule: "lob-key", Prefixes: "live_pub_ test_pub_", Body: "{x31}", Flags: AnyCase},
+	{Rule: "lob-key", Prefixes: "live_ test_ live_pub_ test_pub_", Body: "{x35} {x31}", Flags: AnyCase},
 	{Rule: "mapbox-token", Prefixes: "pk.", Body: "{n60}.{n22}", Flags: AnyCase},
 	{Rule: "maxmind-key", Prefixes: "_mmk", Body: "{n6}_{n29}", Flags: Preceded},
-	{Rule: "newrelic-key", Prefixes: "NRJS-", Body: "{x19}", Flags: AnyCase},
-	{Rule: "newrelic-key", Prefixes: "NRII-", Body: "{w32}", Flags: AnyCase},
-	{Rule: "newrelic-key", Prefixes: "NRAK-", Body: "{n27}", Flags: AnyCase},
+	{Rule: "newrelic-key", Prefixes: "NRJS- NRII- NRAK-", Body: "{x19} {w32} {n27}", Flags: AnyCase},
 	{Rule: "notion-token", Prefixes: "ntn_", Body: "{d11}{n35+}"},
 	{Rule: "notion-token", Prefixes: "secret_ secret-", Body: "{n43}", Flags: NotWordy},
 	{Rule: "octopus-key", Prefixes: "API-", Body: "{u26-36}"},
@@ -254,8 +250,7 @@ var Kinds = [...]Kind{
 	{Rule: ruleAPIKey, Prefixes: "sk_car_ bb_live_ bb_test_ fk- rt_", Body: "{w22+}", Flags: NotWordy},
 	{Rule: ruleAPIKey, Prefixes: "mdb_sa_sk_ pdl_live_apikey_ pdl_sdbx_apikey_ CCDB1_ retool_ n8n_api_eyJ", Body: "{i40+}", Flags: NotWordy},
 	{Rule: ruleAPIKey, Prefixes: "ctx7sk- xaat- xapt-", Body: uuid},
-	{Rule: ruleAPIKey, Prefixes: "key_ wk-1. depot_project_ depot_org_ depot_user_", Body: "{h64}"},
-	{Rule: ruleAPIKey, Prefixes: "jsrp_ jsrd_", Body: "{h40}"},
+	{Rule: ruleAPIKey, Prefixes: "key_ wk-1. depot_project_ depot_org_ depot_user_ jsrp_ jsrd_", Body: "{h64} {h40}"},
 	{Rule: ruleAPIKey, Prefixes: "dkea pk_", Body: "{h32} {h34}"},
 	{Rule: ruleAPIKey, Prefixes: "sk-helicone-", Body: "{n7}-{n7}-{n7}-{n7}"},
 	{Rule: ruleAPIKey, Prefixes: "sgamp_user_", Body: "{u26}_{h64}"},
@@ -268,8 +263,25 @@ var Kinds = [...]Kind{
 	{Rule: "nats-seed", Prefixes: "SUA SAA SOA SNA SCA", Body: "{u55}"},
 	{Rule: "wallet-key", Prefixes: "xprv yprv zprv tprv", Body: "{n100+}"},
 
+	// Words behind or before which a password stands, with '+' for a blank.
+	{Rule: rulePassword, Prefixes: "chpasswd", Body: "@:"},
+	{Rule: rulePassword, Prefixes: "-stdin sudo+-S+", Body: "@|", Flags: InWord},
+	{Rule: rulePassword, Prefixes: "htpasswd+-", Body: "@h"},
+	{Rule: rulePassword, Prefixes: "sqlplus+ thin:", Body: "@/"},
+	{Rule: ruleCookie, Prefixes: "cookie:", Body: "@c", Flags: AnyCase | InWord},
+	{Rule: rulePassword, Prefixes: "-setcookie+ rootpw+ bindpw+ requirepass+ masterauth+ PSK+ SecureString+ --secret-string+ /p: /pass:", Body: "@1", Flags: InWord},
+	{Rule: rulePassword, Prefixes: "/user: wpa_passphrase+ ctl+add_user+ ctl+change_password+ ctl+authenticate_user+", Body: "@2", Flags: InWord},
+	{Rule: rulePassword, Prefixes: "http-basic.", Body: "@3"},
+	{Rule: rulePassword, Prefixes: "PASS+ AUTH+PLAIN+ AUTH+LOGIN+ community+ login+ auth+ on+> -w+ -N+", Body: "!1"},
+	{Rule: rulePassword, Prefixes: "LOGIN+ net+user+ basic_auth+", Body: "!2"},
+
+	// Hashes of passwords.
+	{Rule: "password-hash", Prefixes: "$2a$ $2b$ $2y$ $6$ $5$ $1$ $y$ $apr1$ $argon2id$ $argon2i$ pbkdf2_sha256$ pbkdf2:sha256:",
+		Body: "{d2}${k53} {k1-20}${k20+} rounds={d1+}${k1-20}${k20+} {k1-8}${k1-24}${k20+} v={d1+}$m={d1+},t={d1+},p={d1+}${k10+}${k16+} {d1+}${k4+}${k20+}", Flags: InWord},
+
 	// Tokens that the name they are assigned to tells.
-	{Rule: "fal-key", Names: "fal_ fal-", Body: uuid + ":{x32}"},
+	{Rule: "gossip-key", Names: "encrypt", Body: "{n2}{k41}= {n2}{k29}= {n2}{k20}=="},
+	{Rule: "fal-key", Names: "fal_k fal-k falk", Body: uuid + ":{x32}"},
 	{Rule: "adafruit-key", Names: "adafruit", Body: "{w32}"},
 	{Rule: "adobe-id", Names: "adobe", Body: "{x32}", Entropy: 20},
 	{Rule: "airtable-key", Names: "airtable", Body: "{n17}"},

@@ -49,7 +49,7 @@ const maxName = 64
 // nameFamily returns the family of a name: of a variable, a setting, a JSON key, a
 // header. The last word decides: token_type and passwordField name no secret.
 func nameFamily(name string) family {
-	if len(name) < 3 || len(name) > maxName || !mayBeSecretName(name) {
+	if len(name) < 3 && !strings.EqualFold(name, "pw") || len(name) > maxName || !mayBeSecretName(name) {
 		return famNone
 	}
 	if name == "PWD" || name == "OLDPWD" {
@@ -105,11 +105,11 @@ func mayBeSecretName(name string) bool {
 		}
 		switch name[i] | 0x20 {
 		case 'p': // pass, pat, pwd, psw, pw
-			if second == 'a' && (third == 's' || third == 't') || second == 'w' || second == 's' && third == 'w' {
+			if second == 'a' && (third == 's' || third == 't') || second == 'w' || second == 's' && (third == 'w' || third == 'k') {
 				return true
 			}
-		case 's': // secret, signature
-			if second == 'e' && third == 'c' || second == 'i' && third == 'g' {
+		case 's': // secret, signature, salt
+			if second == 'e' && third == 'c' || second == 'a' && third == 'l' || second == 'i' && third == 'g' {
 				return true
 			}
 		case 't':
@@ -156,7 +156,7 @@ func wordsFamily(words string) family {
 func lastWordFamily(last, before string) family {
 	previous, _ := lastWord(before)
 	switch last {
-	case "pass", "pw":
+	case "pass":
 		if before == "" {
 			return famSecret // of a test, more often
 		}
@@ -204,8 +204,8 @@ func lastWordFamily(last, before string) family {
 
 // Words that name a secret, and those before "pat" that make it a token.
 const (
-	passwordWords = " password passwords passwd passphrase pwd passcode psw userpass storepass keypass dbpass dbpw rootpass adminpass mailpass smtppass "
-	secretWords   = " secret secrets token apikey apikeys credential credentials creds cred auth bearer "
+	passwordWords = " password passwords passwd passphrase pwd pw psk passcode psw userpass storepass keypass dbpass dbpw rootpass adminpass mailpass smtppass "
+	secretWords   = " salt secret secrets token apikey apikeys credential credentials creds cred auth bearer "
 	tokenOwners   = " gh github gitlab git azure ado devops bitbucket access user my "
 )
 

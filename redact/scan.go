@@ -53,17 +53,18 @@ const (
 )
 
 var anchors = [256]byte{
-	'=': anchorAssign, ':': anchorAssign,
+	'=': anchorAssign, '>': anchorToken, ':': anchorAssign,
 	'-': anchorDash | anchorToken, 'J': anchorJ | anchorToken,
 	'B': anchorB | anchorToken, 'b': anchorB | anchorToken,
-	'u': anchorBackslash, 'x': anchorBackslash,
+	'u': anchorBackslash | anchorToken, 'x': anchorBackslash,
 	'/': anchorTag, ',': anchorComma, '%': anchorEscape, '&': anchorEscape, 0xef: anchorEscape,
-	'w': anchorWord, 'W': anchorWord, 'y': anchorKey, 'Y': anchorKey,
-	'_': anchorToken, '.': anchorToken, '~': anchorToken,
+	'w': anchorWord | anchorToken, 'W': anchorWord, 'y': anchorKey, 'Y': anchorKey,
+	'_': anchorToken, '.': anchorToken, '~': anchorToken, '$': anchorToken,
 	'A': anchorToken, 'I': anchorToken, 'K': anchorKey | anchorToken, 'R': anchorToken, 'T': anchorToken,
 	'V': anchorKey | anchorToken, 'X': anchorToken, 'Z': anchorToken,
-	'E': anchorToken, 'O': anchorToken,
-	'D': anchorToken, 'Q': anchorToken, 'j': anchorToken, 'k': anchorKey | anchorToken, 'p': anchorWord | anchorToken, 'z': anchorToken,
+	'D': anchorToken, 'E': anchorToken, 'N': anchorToken, 'O': anchorToken, 'Q': anchorToken, 'S': anchorToken, 'U': anchorToken,
+	'a': anchorToken, 'd': anchorToken, 'g': anchorToken, 'h': anchorToken, 'i': anchorToken, 'j': anchorToken, 'k': anchorKey | anchorToken, 'l': anchorToken,
+	'm': anchorToken, 'p': anchorWord | anchorToken, 's': anchorToken, 'v': anchorKey | anchorToken, 'z': anchorToken,
 }
 
 // ruleOfToken returns the rule of the token that v is, otherwise if it is none.
@@ -185,6 +186,9 @@ func (sc *scanner) scan(s string) (span, bool) {
 			if i > 0 && (s[i-1] == '"' || s[i-1] == '\'' || i+1 < len(s) && s[i+1] > ' ' && isAlnum(s[i-1])) {
 				found, ok = sc.secretAtComma(s, i)
 				stop = sc.stop(s)
+			}
+			if !ok && i+minPassed < len(s) && (s[i+1] == ' ' || oneOf(s[i+1], "\"'\\")) {
+				found, ok = secretInCall(s, i)
 			}
 		case anchorBackslash:
 			if i == 0 || s[i-1] != '\\' { // the last of several

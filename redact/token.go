@@ -68,7 +68,7 @@ func secretToken(s string, i int) (span, bool) {
 			continue
 		}
 		bodyStart := start + len(text)
-		if len(text) == 2 && (len(s)-bodyStart < minVendor || !tokenBytes(s[bodyStart:bodyStart+8])) {
+		if len(text) == 2 && !k.Phrase() && (len(s)-bodyStart < minVendor || !tokenBytes(s[bodyStart:bodyStart+8])) {
 			continue // s.field
 		}
 		if found, ok := k.token(s, start, bodyStart); ok {
@@ -95,6 +95,9 @@ func (k *Kind) token(s string, start, bodyStart int) (span, bool) {
 	}
 	if k.Flags&InWord == 0 && !startsWord(s, start) {
 		return span{}, false
+	}
+	if k.Phrase() {
+		return secretToldBy(s, start, bodyStart, k.Body)
 	}
 	end, open, ok := k.matchStart(s, bodyStart)
 	if !ok || k.Flags&NotWordy != 0 && wordy(s[bodyStart:min(end, bodyStart+maxValue)]) || !k.RandomEnough(s[start:end]) {

@@ -1,7 +1,8 @@
-// Package rules finds the secrets that package redact leaves to the worker: those
-// with a word near them or a name of several words (a redact.Kind with Names),
-// and three that need code of their own: headers of curl commands, passwords in
-// nuget.config, and web tokens whose header does not start with eyJ.
+// Package rules finds the secrets that package redact leaves to the worker, as they would
+// make every hook slower or larger: tokens with a word near them, a name of several words
+// or a prefix without a rare byte (a redact.Kind with Names); and those with code of their
+// own: headers of curl commands, all cookies of a header, passwords in nuget.config, web
+// tokens whose header does not start with eyJ, and what words.go has.
 //
 // One pass looks for the keywords; each is followed by a scan of bounded length,
 // without regular expressions. Allow lists, as scanners of repositories have them

@@ -31,11 +31,13 @@ var keywords = func() (all []keyword) {
 			}})
 		}
 	}
-	for _, word := range [...]string{"cookie:", "chpasswd", "-stdin", "sudo -s ", "passwd -", "/user:", "wpa_passphrase ", "add_user ", "change_password ", "authenticate_user "} {
-		all = append(all, keyword{word, argument})
-	}
 	return append(all,
 		keyword{".ey", webToken},
+		keyword{"cookie:", cookies},
+		keyword{"secret ", quotedSecret}, keyword{"send ", quotedSecret}, keyword{"result", quotedSecret},
+		keyword{"\"kty", webKey},
+		keyword{"mnemonic", walletPhrase}, keyword{"seed phrase", walletPhrase}, keyword{"seed_phrase", walletPhrase}, keyword{"recovery phrase", walletPhrase},
+		keyword{"---- begin ssh2 encrypted", keyBlock},
 		keyword{"curl", curlHeader},
 		keyword{"add key=", nugetPassword},
 	)
@@ -155,9 +157,9 @@ func near(k *redact.Kind, s string, start, end int, found []finding) []finding {
 	return found
 }
 
-// argument appends the secrets that belong to a command or header.
-func argument(s string, start, end int, found []finding) []finding {
-	redact.EachArgument(s, start, end, func(start, end int, rule string) {
+// cookies appends the values in a header of cookies.
+func cookies(s string, _, end int, found []finding) []finding {
+	redact.EachCookie(s, end, func(start, end int, rule string) {
 		found = append(found, finding{start, end, rule})
 	})
 	return found
