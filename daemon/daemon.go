@@ -264,12 +264,23 @@ func (w *Worker) readSettings() {
 
 // listen opens the socket and the port, serves on both, and writes worker.json.
 func (w *Worker) listen() error {
-	w.socket = wire.SocketPath(w.cfg.DataDir, os.Getenv)
-	unix, err := listenSocket(w.cfg.DataDir, w.socket)
+	path, refused, err := wire.PrepareSocket(w.cfg.DataDir, os.Getenv)
+	for _, dir := range refused {
+		w.log.Warn("the socket's directory belongs to another user, or others have access: not used", "directory", dir)
+	}
+	if err != nil {
+		return diskError("prepare directory of socket", wire.SocketPath(w.cfg.DataDir, os.Getenv), err)
+	}
+	w.socket = path
+	unix, err := listenSocket(path)
 	if err != nil {
 		return err
 	}
-	w.opened("socket", func(context.Context) error { return ignoreClosed(unix.Close()) })
+	w.opened("socket", func(context.Context) error {
+		err := ignoreClosed(unix.Close())
+		wire.LeaveSocket(w.cfg.DataDir, path)
+		return err
+	})
 	listeners := []net.Listener{unix}
 	if port := *w.cfg.Port; port != 0 {
 		tcp, err := listenTCP(port)

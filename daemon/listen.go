@@ -13,18 +13,14 @@ import (
 
 	"claudemem"
 	"claudemem/atomicfile"
-	"claudemem/wire"
 )
 
 // portTries is how many ports after the wanted one are tried when others hold them.
 const portTries = 100
 
-// listenSocket listens on the worker's Unix socket, for its owner alone. The caller holds
-// the lock, so an existing socket is that of a dead worker.
-func listenSocket(dataDir, path string) (*net.UnixListener, error) {
-	if err := wire.PrepareSocket(dataDir, path); err != nil {
-		return nil, diskError("prepare directory of socket", path, err)
-	}
+// listenSocket listens on a Unix socket, for its owner alone. The caller holds the lock, so
+// an existing socket is that of a dead worker.
+func listenSocket(path string) (*net.UnixListener, error) {
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, diskError("remove stale socket", path, err)
 	}

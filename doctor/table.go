@@ -210,9 +210,9 @@ func Checks() []Check {
 				"claude-mem config set CLAUDE_MEM_WORKER_PORT {port}", ""},
 			{"socket-elsewhere", Warn, "The path of the data directory is too long for a socket. The socket is in another directory, whose path depends on environment variables.",
 				"export CLAUDE_MEM_DATA_DIR=/a/shorter/path, and move {dir} there", ""},
-			{"socket-unsafe", Fail, "Other users can write into the directory of the socket, so the worker does not use it. Files in it may be another user's: rename it, do not use or delete it.",
+			{"socket-unsafe", Warn, "Other users can write into the directory of the socket, so the worker uses another one with a random name. Files in it may be another user's: rename it, do not use or delete it.",
 				"mv {path} {path}.unsafe", ""},
-			{"socket-foreign", Fail, "The directory of the socket belongs to another user, so the worker does not use it.",
+			{"socket-foreign", Warn, "The directory of the socket belongs to another user, so the worker uses another one with a random name.",
 				"export CLAUDE_MEM_DATA_DIR=/a/shorter/path, so that the socket is in the data directory", ""},
 		}},
 		{"spool", "events that wait, unreadable and corrupt files; whether hooks can write there", reading, inDataDir(checkSpool), []Kind{

@@ -26,20 +26,26 @@ const maxSocketPath = 100
 
 // SocketPath returns where the worker of a data directory listens: worker.sock
 // in it, or, when that path is too long for a socket, a directory named after
-// the data directory under $XDG_RUNTIME_DIR, else under the temporary directory.
+// the data directory under $XDG_RUNTIME_DIR, else under the temporary directory. A worker
+// that is refused that one listens elsewhere: see PrepareSocket and Find.
 // The data directory should be absolute.
 func SocketPath(dataDir string, getenv func(string) string) string {
 	path := filepath.Join(dataDir, "worker.sock")
 	if len(path) <= maxSocketPath {
 		return path
 	}
-	name := ownName(dataDir)
+	return elsewhere(dataDir, getenv)[0]
+}
+
+// elsewhere returns the paths that a socket outside the data directory may have, the best
+// one first.
+func elsewhere(dataDir string, getenv func(string) string) (paths []string) {
 	for _, base := range []string{getenv("XDG_RUNTIME_DIR"), tempDir(getenv)} {
-		if path := filepath.Join(base, name, "worker.sock"); base != "" && len(path) <= maxSocketPath {
-			return path
+		if path := filepath.Join(base, ownName(dataDir), "worker.sock"); base != "" && len(path) <= maxSocketPath {
+			paths = append(paths, path)
 		}
 	}
-	return filepath.Join("/tmp", name, "worker.sock")
+	return append(paths, filepath.Join("/tmp", ownName(dataDir), "worker.sock"))
 }
 
 // ownName returns the name of a data directory's directories elsewhere.
@@ -62,20 +68,47 @@ func tempDir(getenv func(string) string) string {
 	return "/tmp"
 }
 
-// PrepareSocket makes the directory of a socket outside the data directory, and
-// refuses one to which other users have access.
-func PrepareSocket(dataDir, socket string) error {
-	dir := filepath.Dir(socket)
-	if dir == filepath.Clean(dataDir) {
-		return nil
+// PrepareSocket returns where the worker of a data directory is to listen, and makes the
+// directory. Outside the data directory it takes the first one to which other users have no
+// access: that of the last worker, those of SocketPath, or, if other users hold all of them,
+// one with a random name, which hooks find by worker.json. It also returns the directories
+// that it refused.
+func PrepareSocket(dataDir string, getenv func(string) string) (path string, refused []string, err error) {
+	path = SocketPath(dataDir, getenv)
+	if filepath.Dir(path) == filepath.Clean(dataDir) {
+		return path, nil, nil
 	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return err
+	paths := elsewhere(dataDir, getenv)
+	if info, err := ReadWorkerInfo(dataDir); err == nil && strings.HasPrefix(filepath.Base(filepath.Dir(info.Socket)), ownName(dataDir)) && Alone(filepath.Dir(info.Socket)) {
+		return info.Socket, nil, nil // that of a worker that was killed
 	}
-	if !Alone(dir) {
-		return &os.PathError{Op: "use as private directory", Path: dir, Err: os.ErrPermission}
+	for _, path := range paths {
+		dir := filepath.Dir(path)
+		if err = os.MkdirAll(dir, 0o700); err == nil && Alone(dir) {
+			return path, refused, nil
+		}
+		refused = append(refused, dir)
 	}
-	return nil
+	for _, path := range paths {
+		var dir string
+		if dir, err = os.MkdirTemp(filepath.Dir(filepath.Dir(path)), ownName(dataDir)+"-"); err != nil {
+			continue
+		}
+		if path := filepath.Join(dir, "worker.sock"); len(path) <= maxSocketPath && Alone(dir) {
+			return path, refused, nil
+		}
+		_ = os.Remove(dir) // empty
+		err = &os.PathError{Op: "use as private directory", Path: dir, Err: os.ErrPermission}
+	}
+	return "", refused, err
+}
+
+// LeaveSocket removes the directory of a socket that PrepareSocket made, unless something
+// else is in it.
+func LeaveSocket(dataDir, socket string) {
+	if dir := filepath.Dir(socket); dir != filepath.Clean(dataDir) {
+		_ = os.Remove(dir) // it may hold marks
+	}
 }
 
 // Find returns where the worker of a data directory listens, or would listen.

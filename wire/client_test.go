@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -329,9 +330,9 @@ func TestLongDataDir(t *testing.T) {
 		}
 		return ""
 	}
-	socket := SocketPath(dir, ours)
-	if err := PrepareSocket(dir, socket); err != nil {
-		t.Fatal(err)
+	socket, refused, err := PrepareSocket(dir, ours)
+	if err != nil || socket != SocketPath(dir, ours) || refused != nil {
+		t.Fatal(socket, refused, err)
 	}
 	if err := WriteWorkerInfo(dir, WorkerInfo{PID: 1, Wire: Version, Socket: socket}); err != nil {
 		t.Fatal(err)
@@ -350,8 +351,51 @@ func TestLongDataDir(t *testing.T) {
 	if _, err := client.Get("/"); !errors.Is(err, ErrNoWorker) {
 		t.Errorf("a directory open to all: %v", err)
 	}
-	if err := PrepareSocket(dir, socket); err == nil {
-		t.Error("a directory open to all is accepted for the socket")
+}
+
+// TestSquattedSocket: where others hold every directory that the socket would have, it gets
+// one with a random name, which a second worker uses again.
+func TestSquattedSocket(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("no modes")
+	}
+	tmp := socketDir(t)
+	dir := filepath.Join(tmp, strings.Repeat("x", 60), strings.Repeat("y", 60))
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	ours := func(string) string { return tmp }
+	squatted := filepath.Dir(SocketPath(dir, ours))
+	everywhere := filepath.Join("/tmp", ownName(dir))
+	for _, taken := range []string{squatted, everywhere} {
+		if err := os.Mkdir(taken, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chmod(taken, 0o777); err != nil { //nolint:gosec // the point
+			t.Fatal(err)
+		}
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(everywhere) })
+	socket, refused, err := PrepareSocket(dir, ours)
+	own := filepath.Dir(socket)
+	if err != nil || own == squatted || !strings.HasPrefix(own, squatted+"-") || !Alone(own) {
+		t.Fatalf("%s, %v, want a private directory beside %s", socket, err, squatted)
+	}
+	if !slices.Contains(refused, squatted) || !slices.Contains(refused, everywhere) {
+		t.Errorf("refused %q", refused)
+	}
+	if err := WriteWorkerInfo(dir, WorkerInfo{PID: 1, Wire: Version, Socket: socket}); err != nil {
+		t.Fatal(err)
+	}
+	if a := Find(dir, ours); a.Socket != socket || !a.trusted() {
+		t.Errorf("found %+v, want %s", a, socket)
+	}
+	if again, _, err := PrepareSocket(dir, ours); err != nil || again != socket {
+		t.Errorf("after a kill: %s, %v, want %s", again, err, socket)
+	}
+	LeaveSocket(dir, socket)
+	if _, err := os.Lstat(own); !os.IsNotExist(err) {
+		t.Errorf("%s is left: %v", own, err)
 	}
 }
 
