@@ -44,7 +44,7 @@ const (
 )
 
 // WriteEvent spools the pieces of an event that EncodeEvent made. When it returns nil
-// the file is on disk, synced and under its final name.
+// the file is on disk and synced, under its final name or one that List takes over.
 func (s Spool) WriteEvent(deliveryID string, event ...[]byte) error {
 	return s.Write(deliveryID, slices.Concat([][]byte{[]byte(`{"wire":` + VersionText + `,"event":`)}, event, [][]byte{{'}'}})...)
 }
@@ -78,7 +78,8 @@ var errTempBusy = errors.New("another process holds the temporary file")
 
 // writeSpoolFile makes path appear with content in it, whole and synced, by way
 // of a temporary file beside it. The temporary file is locked while it is
-// written: so List knows that its writer is alive.
+// written: so List knows that its writer is alive. If it is whole and cannot be
+// renamed, List does it later.
 func writeSpoolFile(path string, content [][]byte) error {
 	temp := path + tempSuffix
 	f, err := lock.Try(temp)
@@ -100,10 +101,16 @@ func writeSpoolFile(path string, content [][]byte) error {
 	if closed := f.Close(); err == nil {
 		err = closed
 	}
-	if err == nil {
-		return rename(temp, path)
+	if err != nil {
+		_ = os.Remove(temp) // the first error is the one to report
+		return err
 	}
-	_ = os.Remove(temp) // the first error is the one to report
+	err = rename(temp, path)
+	if err != nil {
+		if _, gone := os.Lstat(temp); gone == nil {
+			return nil // whole and synced: List takes it over
+		}
+	}
 	return err
 }
 

@@ -136,6 +136,25 @@ func TestSpoolTakesOverWholeTemporaryFiles(t *testing.T) {
 	}
 }
 
+// TestSpoolFileThatCannotBeRenamed checks that an event whose file only lacks its name counts
+// as spooled, and is taken in once the name is free.
+func TestSpoolFileThatCannotBeRenamed(t *testing.T) {
+	s := SpoolOf(t.TempDir())
+	inTheWay := filepath.Join(s.Dir, "a.json", "x")
+	if err := os.MkdirAll(inTheWay, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.WriteEvent("a", EncodeEvent(&claudemem.Event{DeliveryID: "a", Kind: claudemem.KindStop})...); err != nil {
+		t.Errorf("write: %v, though the file is whole", err)
+	}
+	if err := os.RemoveAll(filepath.Dir(inTheWay)); err != nil {
+		t.Fatal(err)
+	}
+	if names, err := s.List(time.Now().Add(time.Minute)); err != nil || !slices.Equal(names, []string{"a.json"}) {
+		t.Errorf("%q, %v, want a.json", names, err)
+	}
+}
+
 // TestSpoolLeavesWhatIsBeingWritten: however old a file looks, its writer has it locked.
 func TestSpoolLeavesWhatIsBeingWritten(t *testing.T) {
 	s := SpoolOf(t.TempDir())
