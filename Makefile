@@ -13,7 +13,7 @@ FUZZTIME      ?= 10s
 KILLS         ?= 1000
 PLATFORMS     := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 
-.PHONY: build test judge lint race fuzz torture bench e2e demo cross docs eval eval-search eval-recall learn-choice clean
+.PHONY: build test judge lint race fuzz torture faults bench e2e demo cross docs eval eval-search eval-recall learn-choice clean
 
 build: ## both binaries into bin/, where the plugin of a checkout (claude --plugin-dir plugin) finds them
 	@[ -d bin ] || echo "First build: Go downloads the modules and compiles them, mostly SQLite: 320 MB, one to three minutes. Later builds take seconds."
@@ -44,6 +44,9 @@ fuzz: ## each target for FUZZTIME
 
 torture: ## KILLS times kills worker, hooks and commands at random moments; SEED=N plays the same kills again
 	$(GO) test ./acceptance -run '^TestTorture$$' -count=1 -v -timeout 90m -kills $(KILLS) $(if $(SEED),-seed $(SEED))
+
+faults: ## system calls of the worker and of hooks fail, by strace
+	$(GO) test ./acceptance -tags slow -run '^TestFaults$$' -count=1 -v -timeout 30m
 
 bench:
 	.ci/bench

@@ -196,8 +196,9 @@ func (m *memory) settle(limit time.Duration) claudemem.Books {
 	m.mustCommand("worker", "start")
 	deadline := time.Now().Add(limit)
 	for {
+		spooled := m.spooled() // first: what is taken in meanwhile is then in the books
 		b := m.books()
-		if b.Pending+b.Processing == 0 && m.spooled() == 0 {
+		if b.Pending+b.Processing == 0 && spooled == 0 {
 			return b
 		}
 		if time.Now().After(deadline) {

@@ -31,7 +31,7 @@ import (
 
 var (
 	tortureKills = flag.Int("kills", tortureDefault, "number of kill points of TestTorture")
-	tortureSeed  = flag.Uint64("seed", 0, "seed of the kill points of TestTorture and of the faults of TestFaults; 0 draws one")
+	tortureSeed  = flag.Uint64("seed", 0, "seed of the kill points of TestTorture; 0 draws one")
 )
 
 // memoryKills is after how many kills TestTorture checks a memory as a whole and begins
@@ -50,14 +50,14 @@ func TestTorture(t *testing.T) {
 		seed = rand.Uint64N(1 << 32)
 	}
 	t.Logf("seed %d: go test ./acceptance -run TestTorture -kills %d -seed %d", seed, *tortureKills, seed)
-	var all tally
+	all := tally{caught: map[string]map[string]int{}}
 	for first := 0; first < *tortureKills && !t.Failed(); first += memoryKills {
-		m := newTortured(t, &all)
+		m := newTortured(t)
 		for n := first; n < min(first+memoryKills, *tortureKills) && !t.Failed(); n++ {
-			m.killPoint(seed, n)
+			all.count(m.killPoint(seed, n))
 		}
 		if !t.Failed() {
-			m.checkAll()
+			all.add(m.checkAll())
 		}
 	}
 	all.report(t, *tortureKills)
@@ -65,30 +65,46 @@ func TestTorture(t *testing.T) {
 
 // killPoint plays one phase and kills a program in it, then checks the memory. Each phase is
 // played once in as many kill points as there are phases, in an order that the seed decides.
-func (m *tortured) killPoint(seed uint64, n int) {
+func (m *tortured) killPoint(seed uint64, n int) (phase, found string) {
 	m.t.Helper()
 	order := rand.New(rand.NewPCG(seed, uint64(n/len(phases)))).Perm(len(phases))
 	m.random = rand.New(rand.NewPCG(seed, 1<<32+uint64(n)))
-	phase := phases[order[n%len(phases)]]
-	m.all.count(phase.name, phase.play(m))
+	drawn := phases[order[n%len(phases)]]
+	found = drawn.play(m)
 	m.check()
 	if m.t.Failed() {
-		m.t.Logf("at kill point %d: %s", n, phase.name)
+		m.t.Logf("at kill point %d: %s: %s", n, drawn.name, found)
 	}
+	return drawn.name, found
+}
+
+// account is what became of the events that were sent to a memory. lost are those whose hook
+// returned and that are not in the books; told is how many of them hook.log tells. killedKept
+// are in the books though their hook was killed.
+type account struct {
+	sent, killedHooks, killedKept, lost, told int
+	processed, duplicates, doubled            int
 }
 
 // tally counts what TestTorture did. caught counts by phase and by what was found on the disk
 // after the kill.
 type tally struct {
-	caught                                        map[string]map[string]int
-	sent, accepted, killedHooks, killedKept, lost int
-	processed, duplicates, doubled                int
+	account
+	caught map[string]map[string]int
+}
+
+func (a *tally) add(b account) {
+	a.sent += b.sent
+	a.killedHooks += b.killedHooks
+	a.killedKept += b.killedKept
+	a.lost += b.lost
+	a.told += b.told
+	a.processed += b.processed
+	a.duplicates += b.duplicates
+	a.doubled += b.doubled
 }
 
 func (a *tally) count(phase, found string) {
-	if a.caught == nil {
-		a.caught = map[string]map[string]int{}
-	}
 	if a.caught[phase] == nil {
 		a.caught[phase] = map[string]int{}
 	}
@@ -106,8 +122,8 @@ func (a *tally) report(t *testing.T, kills int) {
 		}
 		figure(t, 2, "%s: %d kills, %s", phase, total, strings.Join(parts, ", "))
 	}
-	figure(t, 2, "%d kill points: %d events sent, %d accepted and %d processed once, %d lost, %d doubled; of %d whose hook was killed %d are in the books; %d deliveries refused as duplicates; integrity_check ok each time",
-		kills, a.sent, a.accepted, a.processed, a.lost, a.doubled, a.killedHooks, a.killedKept, a.duplicates)
+	figure(t, 2, "%d kill points: %d events sent, %d processed; of those whose hook returned %d lost (hook.log tells %d), of all %d doubled; of %d whose hook was killed %d are in the books; %d deliveries refused as duplicates; integrity_check ok each time",
+		kills, a.sent, a.processed, a.lost, a.told, a.doubled, a.killedHooks, a.killedKept, a.duplicates)
 }
 
 // fate is what is known of an event that was sent.
@@ -123,9 +139,12 @@ const (
 // tortured is a memory whose programs are killed while sessions send it events.
 type tortured struct {
 	*memory
-	all    *tally
 	hosts  []*host
 	random *rand.Rand // of the kill point
+	// under is a program, with its arguments, that runs the hooks; empty for none.
+	under []string
+	// lostBefore is what was found at the end of the fault before.
+	lostBefore account
 	// pace is how long the work of a phase takes here when nothing is killed.
 	pace map[string]time.Duration
 	// asides are the databases set aside that restores account for.
@@ -137,8 +156,8 @@ type tortured struct {
 	running  map[*os.Process]bool
 }
 
-func newTortured(t *testing.T, all *tally) *tortured {
-	m := &tortured{memory: newMemory(t), all: all, sent: map[string]fate{}, running: map[*os.Process]bool{}, pace: map[string]time.Duration{}}
+func newTortured(t *testing.T) *tortured {
+	m := &tortured{memory: newMemory(t), sent: map[string]fate{}, running: map[*os.Process]bool{}, pace: map[string]time.Duration{}}
 	for i := range 4 {
 		m.hosts = append(m.hosts, &host{m: m.memory, id: fmt.Sprint("torture-", i), hook: m.send})
 	}
@@ -167,6 +186,10 @@ func (m *tortured) send(verb string, payload map[string]any) (r hookResult) {
 		return r
 	}
 	cmd := m.hookCommand(verb, content)
+	if len(m.under) > 0 {
+		cmd.Path = m.under[0]
+		cmd.Args = append(slices.Clone(m.under), append([]string{binary("claude-mem-hook")}, cmd.Args[1:]...)...)
+	}
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	if err := cmd.Start(); err != nil {
@@ -238,6 +261,7 @@ func (m *tortured) away() (release func()) {
 	for range 100 {
 		m.killWorker()
 		if release, ok := m.tryLock(); ok {
+			_ = os.Remove(filepath.Join(m.dir, "worker.json")) // of the killed one
 			return release
 		}
 		time.Sleep(20 * time.Millisecond)
@@ -331,49 +355,44 @@ func (m *memory) lostByHooks() (n int) {
 	return n
 }
 
-// checkAll lets the memory finish its work and compares all of it with what was sent.
-func (m *tortured) checkAll() {
+// checkAll lets the memory finish its work, compares all of it with what was sent, and stops
+// the worker.
+func (m *tortured) checkAll() (found account) {
 	m.t.Helper()
 	books := m.settle(settleLimit)
 	booked := m.bookedStems()
 	if books.Received != len(booked) || books.Processed != books.Received || !books.Balanced() {
 		m.t.Errorf("books %+v, want %d events received and processed", books, len(booked))
 	}
-	accounted, told, missing := 0, m.lostByHooks(), 0
+	found = account{sent: len(m.sent), processed: books.Processed, duplicates: books.Duplicates, told: m.lostByHooks()}
 	for stem, became := range m.sent {
-		if became == killed {
-			m.all.killedHooks++
+		switch {
+		case became == killed:
+			found.killedHooks++
 			if booked[stem] {
-				m.all.killedKept++
+				found.killedKept++
 			}
-			continue
-		}
-		accounted++
-		if !booked[stem] {
-			missing++
+		case !booked[stem]:
+			found.lost++
 		}
 	}
-	if missing > told {
-		m.t.Errorf("%d accepted events are not in the books, hook.log tells %d", missing, told)
+	if found.lost > found.told {
+		m.t.Errorf("%d accepted events are not in the books, hook.log tells %d", found.lost, found.told)
 	}
 	for stem := range booked {
 		if _, ok := m.sent[stem]; !ok {
 			m.t.Errorf("%s was never sent", stem)
 		}
 	}
-	m.checkRecords()
+	found.doubled = m.checkRecords()
 	m.checkHealth()
 	m.mustCommand("worker", "stop")
-	m.all.sent += len(m.sent)
-	m.all.accepted += accounted
-	m.all.processed += books.Processed
-	m.all.lost += missing
-	m.all.duplicates += books.Duplicates
+	return found
 }
 
 // checkRecords checks that the work of each event was recorded once: each tool event edited a
 // file of its own.
-func (m *tortured) checkRecords() {
+func (m *tortured) checkRecords() (doubled int) {
 	m.t.Helper()
 	files := 0
 	m.query(func(r *sql.Rows) error {
@@ -382,7 +401,7 @@ func (m *tortured) checkRecords() {
 		err := r.Scan(&path, &n)
 		files++
 		if n != 1 {
-			m.all.doubled++
+			doubled++
 			m.t.Errorf("%s is in %d observations, want 1", path, n)
 		}
 		return err
@@ -394,6 +413,7 @@ func (m *tortured) checkRecords() {
 		FROM session_summaries s GROUP BY session_id HAVING count(*) > stops)`); n > 0 {
 		m.t.Errorf("%d sessions have more summaries than turns", n)
 	}
+	return doubled
 }
 
 // checkHealth checks that the memory tells of no harm: nothing was recovered that was not
