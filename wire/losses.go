@@ -109,7 +109,7 @@ func (l Losses) Read() (records []claudemem.LossRecord) {
 func inLosses(path string, do func(*os.File) error) error {
 	ctx, cancel := context.WithTimeout(context.Background(), lossWait)
 	defer cancel()
-	f, err := lock.Wait(ctx, path)
+	f, err := orUnlocked(lock.Wait(ctx, path))
 	if err != nil {
 		return err
 	}

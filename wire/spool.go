@@ -14,6 +14,7 @@ import (
 
 	"claudemem"
 	"claudemem/lock"
+	"claudemem/openfile"
 )
 
 // ErrCorrupt: a spool file does not have the spool format.
@@ -82,7 +83,7 @@ var errTempBusy = errors.New("another process holds the temporary file")
 // renamed, List does it later.
 func writeSpoolFile(path string, content [][]byte) error {
 	temp := path + tempSuffix
-	f, err := lock.Try(temp)
+	f, err := orUnlocked(lock.Try(temp))
 	if err != nil {
 		return err
 	}
@@ -112,6 +113,16 @@ func writeSpoolFile(path string, content [][]byte) error {
 		}
 	}
 	return err
+}
+
+// orUnlocked opens a file that could not be locked, on a file system without locks: what is
+// written there is worth more than that no other process writes it.
+func orUnlocked(f *os.File, err error) (*os.File, error) {
+	var failed *os.PathError
+	if errors.As(err, &failed) && failed.Op == "lock" {
+		return openfile.Open(failed.Path, os.O_RDWR|os.O_CREATE, 0o600)
+	}
+	return f, err
 }
 
 // isSafeName reports whether id can be part of a file name: 1 to 128 letters, digits,

@@ -136,6 +136,26 @@ func TestSpoolTakesOverWholeTemporaryFiles(t *testing.T) {
 	}
 }
 
+// TestFileSystemWithoutLocks checks that a file that cannot be locked is opened all the same,
+// unless another process holds it or it cannot be opened.
+func TestFileSystemWithoutLocks(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a")
+	f, err := orUnlocked(nil, &os.PathError{Op: "lock", Path: path, Err: errors.ErrUnsupported})
+	if err != nil || f == nil {
+		t.Fatal(f, err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if f, err := orUnlocked(nil, nil); f != nil || err != nil {
+		t.Errorf("held: %v, %v", f, err)
+	}
+	refused := &os.PathError{Op: "open", Path: path, Err: os.ErrPermission}
+	if f, err := orUnlocked(nil, refused); f != nil || !errors.Is(err, os.ErrPermission) {
+		t.Errorf("refused: %v, %v", f, err)
+	}
+}
+
 // TestSpoolFileThatCannotBeRenamed checks that an event whose file only lacks its name counts
 // as spooled, and is taken in once the name is free.
 func TestSpoolFileThatCannotBeRenamed(t *testing.T) {
