@@ -87,6 +87,9 @@ var hookFaults = []faultCase{
 	{calls: "socket", fault: emfile},
 	{calls: "socket", fault: enomem},
 	{calls: "read", fault: eio},
+	{calls: "write", fault: eio},
+	{calls: "write", fault: enospc},
+	{calls: "connect", fault: eio, more: []string{"write:" + enospc}},
 	{calls: "connect", fault: eio, more: []string{"fsync:" + eio}},
 	{calls: "connect", fault: eio, more: []string{"fsync:" + enospc}},
 	{calls: "connect", fault: eio, more: []string{"fsync:" + slow}},
@@ -303,7 +306,7 @@ func (m *tortured) afterFault(program string, c faultCase, end string, struck in
 	if struck == 0 {
 		m.t.Errorf("%s struck no call of the %s", c.name(), program)
 	}
-	if program != "hook" && lost+told > 0 {
+	if lost != told || program != "hook" && lost > 0 {
 		m.t.Errorf("%s: %d events are lost, %d were told to be", c.name(), lost, told)
 	}
 }
