@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -16,6 +17,10 @@ const (
 	// choreRetry is the time after which a chore that failed is tried again.
 	choreRetry = 30 * time.Minute
 )
+
+// errChoreLater is the error of a chore that cannot be done now. It is tried again after
+// choreRetry.
+var errChoreLater = errors.New("not now")
 
 // chore is periodic work that no request triggers and that may take long, such as a backup.
 type chore struct {
@@ -115,6 +120,8 @@ func (c *chores) run(ctx context.Context, ch *chore) {
 	}
 	switch {
 	case ctx.Err() != nil: // the next worker begins again
+	case errors.Is(err, errChoreLater):
+		c.failed[ch.name] = c.clock()
 	case err != nil:
 		c.failed[ch.name] = c.clock()
 		c.log.Error("chore", "chore", ch.name, "error", err)

@@ -90,6 +90,10 @@ type Worker struct {
 	// verifyLater says that memory.db was changed while no worker ran and is yet to be
 	// verified.
 	verifyLater bool
+	// changed says that it was changed while no worker ran, and verified.
+	changed bool
+	// mending lets one goroutine at a time repair records.
+	mending sync.Mutex
 
 	// backupFault is how the last daily backup ended, nil before the first.
 	backupFault atomic.Pointer[error]

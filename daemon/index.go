@@ -43,7 +43,7 @@ func (w *Worker) openSearch() {
 		return int(w.settings.get().Duration(settings.KeyRecencyDays) / (24 * time.Hour))
 	}})
 	w.purger = newPurger(w.store.PurgeHidden, w.cfg.Clock, w.log)
-	w.chores = newChores(w.store, w.cfg.Clock, w.log, chore{"backup", daily, w.backUp}, chore{"retention", daily, w.retain},
+	w.chores = newChores(w.store, w.cfg.Clock, w.log, chore{"records", daily, w.verifyRecords}, chore{"index", daily, w.mendIndex}, chore{"backup", daily, w.backUp}, chore{"retention", daily, w.retain},
 		chore{"forgotten backups", time.Hour, w.dropForgotten})
 	w.opened("purger", func(context.Context) error { return w.purger.close() })
 	w.opened("chores", func(context.Context) error { return w.chores.close() })

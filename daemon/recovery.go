@@ -53,7 +53,15 @@ func (w *Worker) secure(ctx context.Context) (told string, err error) {
 		return w.recoverLost(ctx, mark, "memory.db was empty")
 	}
 	if wrong := w.verifyChanged(ctx, mark); len(wrong) > 0 {
-		return w.recover(ctx, mark, "memory.db is damaged ("+strings.Join(wrong, "; ")+")")
+		sound, err := store.RebuildIndexes(ctx, w.databasePath(), wrong)
+		if !sound {
+			if err != nil {
+				w.log.Warn("rebuild indexes of the memory", "error", err)
+			}
+			return w.recover(ctx, mark, "memory.db is damaged ("+strings.Join(wrong, "; ")+")")
+		}
+		w.log.Error("indexes of the memory were rebuilt", "because", strings.Join(wrong, "; "))
+		told = "claude-mem: an index of memory.db was damaged (" + wrong[0] + "). It was rebuilt; no rows were lost."
 	}
 	if mark.Memory != 0 && has.Memory != 0 && mark.Memory != has.Memory {
 		// The index is of the other memory: its records are not these, nor is its place.
@@ -62,7 +70,8 @@ func (w *Worker) secure(ctx context.Context) (told string, err error) {
 		}
 		return fmt.Sprintf("claude-mem: memory.db is another memory than the one used here until %s. `claude-mem restore --list` lists the backups of both.", onDay(mark.At)), nil
 	}
-	return w.secureOlder(ctx, mark, has)
+	older, err := w.secureOlder(ctx, mark, has)
+	return strings.TrimSpace(told + "\n" + older), err
 }
 
 // databasePath returns the path of memory.db.
@@ -79,6 +88,7 @@ func (w *Worker) verifyChanged(ctx context.Context, mark backup.Mark) []string {
 		w.verifyLater = true
 		return nil
 	}
+	w.changed = true
 	wrong, err := store.Verify(ctx, w.databasePath())
 	if err != nil {
 		w.log.Warn("verify memory", "error", err)
@@ -205,6 +215,12 @@ func (w *Worker) began(ctx context.Context, mark backup.Mark, told string) error
 		}
 	}
 	w.keepMark(ctx)
+	if w.changed || told != "" {
+		// Before the first answer; the file is small, or was read completely just now.
+		if err := w.mendRecords(ctx, func() error { return nil }); err != nil {
+			w.log.Warn("verify records", "error", err)
+		}
+	}
 	if told == "" && mark.Memory != 0 && (!mark.Clean || w.verifyLater) {
 		w.checkDamage()
 	}
@@ -230,8 +246,9 @@ func (w *Worker) keepMark(ctx context.Context) {
 // verifyPause is the least time between two verifications that errors ask for.
 const verifyPause = time.Minute
 
-// checkDamage verifies the memory in the background, after an unclean stop or an error that
-// says that it is damaged. If it is, the worker stops, and the next one recovers it.
+// checkDamage verifies the memory in the background, after an unclean stop, an error that says
+// that it is damaged, or a read of a record that has changed. If the file is damaged, the
+// worker stops, and the next one recovers it; records are repaired at once.
 func (w *Worker) checkDamage() {
 	now := w.cfg.Clock().UnixNano()
 	if last := w.verifiedAt.Load(); last != 0 && now-last < int64(verifyPause) && now >= last || !w.verifiedAt.CompareAndSwap(last, now) {
@@ -244,6 +261,10 @@ func (w *Worker) checkDamage() {
 		}
 		if len(wrong) > 0 && w.life.Err() == nil {
 			w.foundDamage(strings.Join(wrong, "; "))
+			return
+		}
+		if err := w.mendRecords(w.life, pausing(w.life)); err != nil && w.life.Err() == nil {
+			w.log.Warn("verify records", "error", err)
 		}
 	})
 }

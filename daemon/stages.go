@@ -55,7 +55,7 @@ func (w *Worker) openStages(ctx context.Context) error {
 	}
 	w.openMark()
 	if w.store, err = store.Open(ctx, filepath.Join(w.cfg.DataDir, databaseName), store.Options{
-		Clock: w.cfg.Clock, Logger: w.log, BeforeMigration: w.beforeMigration,
+		Clock: w.cfg.Clock, Logger: w.log, BeforeMigration: w.beforeMigration, Mismatched: w.checkDamage,
 	}); err != nil {
 		return err
 	}

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 
 	"claudemem"
 	"claudemem/sqlite"
@@ -156,6 +158,28 @@ func (s *Store) Verify(ctx context.Context) (wrong []string, err error) {
 		return append(wrong, err.Error()), nil
 	}
 	return wrong, fault("verify memory", err)
+}
+
+// indexFault are the findings of Verify that concern an index alone: the rows are there.
+var indexFault = regexp.MustCompile(`^(row \d+ missing from index |wrong # of entries in index |row \d+ values differ from index |non-unique entry in index )`)
+
+// RebuildIndexes repairs a database of which only indexes are damaged, by what Verify has
+// found, and reports whether it is sound then. It is open nowhere else.
+func RebuildIndexes(ctx context.Context, path string, wrong []string) (sound bool, err error) {
+	defer wrap(&err, "rebuild indexes")
+	if slices.ContainsFunc(wrong, func(line string) bool { return !indexFault.MatchString(line) }) {
+		return false, nil
+	}
+	db, err := sqlite.OpenWriter(path, writeSource(path))
+	if err != nil {
+		return false, err
+	}
+	_, err = db.ExecContext(ctx, "REINDEX")
+	if err := errors.Join(err, db.Close()); err != nil {
+		return false, err
+	}
+	wrong, err = Verify(ctx, path)
+	return err == nil && len(wrong) == 0, err
 }
 
 func verify(ctx context.Context, db *sql.DB) (wrong []string, err error) {

@@ -226,7 +226,13 @@ func (t *tx) rehash(m Mismatch) error {
 // belongs to.
 func (t *tx) setAside(m Mismatch, done *Repaired) (*[]Mismatch, error) {
 	key := []any{string(m.Kind), m.ID}
+	now, err := t.sums(m)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return nil, err
+	}
 	switch {
+	case err == nil && now.textRight() && now.restRight(): // somebody has written it meanwhile
+		return &done.Restored, nil
 	case m.Gone:
 		_, err := t.exec("DELETE FROM record_hashes WHERE kind = ? AND id = ?", key...)
 		return &done.Lost, err
@@ -238,7 +244,7 @@ func (t *tx) setAside(m Mismatch, done *Repaired) (*[]Mismatch, error) {
 		ON CONFLICT (kind, id) DO UPDATE SET rest = excluded.rest, damaged_at = excluded.damaged_at`, append(key, int64(t.now()))...); err != nil {
 		return nil, err
 	}
-	var err error
+	err = nil
 	switch m.Kind {
 	case claudemem.RecordObservation:
 		_, err = t.exec("UPDATE observations SET deleted_at = ? WHERE id = ? AND deleted_at IS NULL", int64(claudemem.LatestTime), m.ID)

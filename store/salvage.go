@@ -47,6 +47,10 @@ func Salvage(ctx context.Context, path, into string) (copied int, err error) {
 		return 0, err
 	}
 	defer func() { _ = tx.Rollback() }()
+	last, err := lastHashed(ctx, tx)
+	if err != nil {
+		return 0, err
+	}
 	for _, t := range salvaged {
 		n, err := salvageTable(ctx, from, tx, t.table, t.number)
 		copied += n
@@ -54,10 +58,56 @@ func Salvage(ctx context.Context, path, into string) (copied int, err error) {
 			return copied, err
 		}
 	}
+	if err := salvageHashes(ctx, from, tx, last); err != nil {
+		return copied, err
+	}
 	if err := repairSalvaged(ctx, tx); err != nil {
 		return copied, err
 	}
 	return copied, tx.Commit()
+}
+
+// lastHashed returns the highest number of each of hashedKinds.
+func lastHashed(ctx context.Context, tx *sql.Tx) (last []int64, err error) {
+	for _, k := range hashedKinds {
+		n, err := value[int64](ctx, tx, "SELECT coalesce(max(id), 0) FROM "+k.table)
+		if err != nil {
+			return nil, err
+		}
+		last = append(last, n)
+	}
+	return last, nil
+}
+
+// salvageHashes copies the hashes of the rows above last: those of the copies say nothing
+// about what the rows were before. A row that could not be copied has a hash alone then, so
+// that it is missed.
+func salvageHashes(ctx context.Context, from *sql.DB, to *sql.Tx, last []int64) error {
+	insert, err := to.PrepareContext(ctx, `INSERT INTO record_hashes (kind, id, text, rest, damaged_at) VALUES (?, ?, ?, ?, ?)
+		ON CONFLICT (kind, id) DO UPDATE SET text = excluded.text, rest = excluded.rest, damaged_at = excluded.damaged_at`)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = insert.Close() }()
+	for i, k := range hashedKinds {
+		full := error(nil)
+		// Those that cannot be read are missing: their rows count as they were copied.
+		_ = each(ctx, from, func(scan sqlite.Scan) error {
+			row := make([]any, 4)
+			if err := scan(&row[0], &row[1], &row[2], &row[3]); err != nil {
+				return err
+			}
+			if _, err := insert.ExecContext(ctx, append([]any{string(k.kind)}, row...)...); sqlite.Full(err) {
+				full = err
+				return err
+			}
+			return nil
+		}, "SELECT id, text, rest, damaged_at FROM record_hashes WHERE kind = ? AND id > ?", string(k.kind), last[i])
+		if full != nil {
+			return full
+		}
+	}
+	return nil
 }
 
 // padDatabase gives a truncated database the size that its header names: SQLite refuses to
