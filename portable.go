@@ -220,6 +220,46 @@ func (c *PortableCounts) Total() int {
 	return c.Sessions + c.Prompts + c.Observations + c.Summaries + c.Learnings + c.Symbols + c.Tombstones
 }
 
+// ULID returns the name of a record, "" for a tombstone.
+func (p *Portable) ULID() ULID {
+	switch {
+	case p.Session != nil:
+		return p.Session.ULID
+	case p.Prompt != nil:
+		return p.Prompt.ULID
+	case p.Observation != nil:
+		return p.Observation.ULID
+	case p.Summary != nil:
+		return p.Summary.ULID
+	case p.Learning != nil:
+		return p.Learning.ULID
+	case p.Symbol != nil:
+		return p.Symbol.ULID
+	}
+	return ""
+}
+
+// At returns the time of a record; of a session the last one.
+func (p *Portable) At() Millis {
+	switch {
+	case p.Session != nil:
+		return p.Session.UpdatedAt
+	case p.Prompt != nil:
+		return p.Prompt.CreatedAt
+	case p.Observation != nil:
+		return p.Observation.CreatedAt
+	case p.Summary != nil:
+		return p.Summary.CreatedAt
+	case p.Learning != nil:
+		return p.Learning.CreatedAt
+	case p.Symbol != nil:
+		return p.Symbol.SnapshotAt
+	case p.Tombstone != nil:
+		return p.Tombstone.CreatedAt
+	}
+	return 0
+}
+
 // SessionRef returns where a record names its session, nil if it has none.
 func (p *Portable) SessionRef() *ULID {
 	switch {

@@ -148,11 +148,11 @@ func (t *tx) repeat(o *claudemem.Observation) error {
 }
 
 // insertObservation stores a new observation with its files and their paths. It sets the
-// ID and the ULID of o, and TimesSeen to at least 1; filesKey is stored as it is.
+// ID of o, its ULID unless it has one, and TimesSeen to at least 1; filesKey is stored as
+// it is.
 func (t *tx) insertObservation(o *claudemem.Observation, filesKey string) error {
 	o.TimesSeen = max(o.TimesSeen, 1)
-	var err error
-	if o.ULID, err = t.ulid(o.CreatedAt); err != nil {
+	if err := t.name(&o.ULID, o.CreatedAt); err != nil {
 		return err
 	}
 	id, err := t.insert(`INSERT INTO observations
@@ -241,7 +241,8 @@ func filesKey(files []claudemem.FileRef) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// addSummary stores a summary of a claimed batch and fills in its ID, ULID and defaults.
+// addSummary stores a summary of a claimed batch and fills in its ID, defaults, and its ULID
+// unless it has one.
 func (t *tx) addSummary(claimed *claudemem.Session, s *claudemem.Summary) error {
 	var err error
 	if s.Session, err = sessionOf(claimed, s.Session); err != nil {
@@ -249,7 +250,7 @@ func (t *tx) addSummary(claimed *claudemem.Session, s *claudemem.Summary) error 
 	}
 	s.Origin = cmp.Or(s.Origin, claudemem.OriginObserver)
 	s.CreatedAt = t.orNow(s.CreatedAt)
-	if s.ULID, err = t.ulid(s.CreatedAt); err != nil {
+	if err := t.name(&s.ULID, s.CreatedAt); err != nil {
 		return err
 	}
 	s.ID, err = t.insert(`INSERT INTO session_summaries

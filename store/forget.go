@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strings"
 
 	"claudemem"
@@ -344,18 +345,11 @@ func (t *tx) tombstone(kind, key string, at claudemem.Millis) error {
 	return err
 }
 
-// ForgottenAt returns when something was last forgotten, 0 for never: a copy of the database
-// from before that may have it still.
+// ForgottenAt returns when something was last forgotten in this memory, 0 for never: a copy of
+// the database from before that may have it still. Imported tombstones do not count.
 func (s *Store) ForgottenAt(ctx context.Context) (at claudemem.Millis, err error) {
 	defer wrap(&err, "read tombstones")
-	return value[claudemem.Millis](ctx, s.reader, "SELECT coalesce(max(created_at), 0) FROM tombstones")
-}
-
-// ForgottenRecords returns those of the ULIDs whose records were forgotten: an import leaves
-// them out.
-func (s *Store) ForgottenRecords(ctx context.Context, ulids ...claudemem.ULID) (gone []claudemem.ULID, err error) {
-	defer wrap(&err, "read tombstones")
-	return column[claudemem.ULID](ctx, s.reader, "SELECT key FROM tombstones WHERE kind = 'record' AND key IN (SELECT value FROM json_each(?))", jsonList(ulids))
+	return value[claudemem.Millis](ctx, s.reader, "SELECT coalesce(max(created_at), 0) FROM tombstones WHERE kind = '"+tombErasure+"'")
 }
 
 // graveyard is what the bookkeeper knows of the tombstones that refuse events.
@@ -370,6 +364,15 @@ type buriedRange struct {
 	project      string // its tombName
 }
 
+// parseRange reads the key of a range's tombstone.
+func parseRange(key string) (r buriedRange, err error) {
+	since, rest, _ := strings.Cut(key, ":")
+	until, project, _ := strings.Cut(rest, ":")
+	r.project = project
+	_, err = fmt.Sscan(since+" "+until, &r.since, &r.until)
+	return r, err
+}
+
 // readGraveyard reads the tombstones of ranges.
 func (t *tx) readGraveyard() (g graveyard, err error) {
 	n, err := t.number("SELECT EXISTS (SELECT 1 FROM tombstones)")
@@ -381,11 +384,7 @@ func (t *tx) readGraveyard() (g graveyard, err error) {
 		if err := scan(&key); err != nil {
 			return err
 		}
-		var r buriedRange
-		since, rest, _ := strings.Cut(key, ":")
-		until, project, _ := strings.Cut(rest, ":")
-		r.project = project
-		_, err := fmt.Sscan(since+" "+until, &r.since, &r.until)
+		r, err := parseRange(key)
 		g.ranges = append(g.ranges, r)
 		return err
 	}, "SELECT key FROM tombstones WHERE kind = 'range'")
@@ -399,16 +398,21 @@ func (g *graveyard) buried(t *tx, a *arrival) (bool, error) {
 		return false, nil
 	}
 	e := &a.Event
-	for _, r := range g.ranges {
-		if (r.project == "" || r.project == tombName(e.ProjectPath)) && e.OccurredAt >= r.since && e.OccurredAt <= r.until {
-			return true, nil
-		}
+	if g.inRange(e.ProjectPath, e.OccurredAt) {
+		return true, nil
 	}
 	n, err := t.number(`SELECT EXISTS (SELECT 1 FROM tombstones WHERE kind = 'event' AND key = ?1)
 		OR EXISTS (SELECT 1 FROM tombstones WHERE kind = 'session' AND key = ?2 AND created_at >= ?4)
 		OR EXISTS (SELECT 1 FROM tombstones WHERE kind = 'project' AND key = ?3 AND created_at >= ?4)`,
 		a.Key, sessionTomb(e.Host, e.HostSessionID), tombName(e.ProjectPath), int64(e.OccurredAt))
 	return n != 0, err
+}
+
+// inRange reports whether the user has forgotten a range with a time of a project.
+func (g *graveyard) inRange(project string, at claudemem.Millis) bool {
+	return slices.ContainsFunc(g.ranges, func(r buriedRange) bool {
+		return (r.project == "" || r.project == tombName(project)) && at >= r.since && at <= r.until
+	})
 }
 
 // Scrub rewrites the database and empties its log, so that nothing deleted is left in the

@@ -69,7 +69,8 @@ func moving(kind claudemem.RecordKind, table, columns string, n int) retained {
 			"DELETE FROM " + table + " WHERE ?2 AND id IN (SELECT value FROM json_each(?1))",
 		},
 		show: []string{
-			"INSERT INTO " + table + " (" + columns + ") SELECT " + fromList(n) + " FROM hidden_records WHERE kind = '" + string(kind) + "' AND id IN (SELECT value FROM json_each(?1))",
+			// One that was imported meanwhile is there.
+			"INSERT OR IGNORE INTO " + table + " (" + columns + ") SELECT " + fromList(n) + " FROM hidden_records WHERE kind = '" + string(kind) + "' AND id IN (SELECT value FROM json_each(?1))",
 		},
 	}
 }

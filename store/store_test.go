@@ -5,6 +5,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -55,11 +57,19 @@ type memory struct {
 	clock *clock
 	// tampered says that the test has changed records behind the store's back.
 	tampered bool
+	// seed makes the ULIDs of a memory others than those of one with another seed.
+	seed byte
 }
 
 func newMemory(t *testing.T) *memory {
 	t.Helper()
-	m := &memory{path: filepath.Join(t.TempDir(), "data", "memory.db"), clock: &clock{base}}
+	return newMemoryOf(t, 0)
+}
+
+// newMemoryOf is newMemory with a seed for ULIDs.
+func newMemoryOf(t *testing.T, seed byte) *memory {
+	t.Helper()
+	m := &memory{path: filepath.Join(t.TempDir(), "data", "memory.db"), clock: &clock{base}, seed: seed}
 	m.open(t)
 	t.Cleanup(func() {
 		if err := m.Close(); err != nil {
@@ -75,7 +85,11 @@ func newMemory(t *testing.T) *memory {
 
 func (m *memory) open(t *testing.T) {
 	t.Helper()
-	s, err := store.Open(context.Background(), m.path, store.Options{Clock: m.clock.now, Rand: &entropy{}})
+	var random io.Reader = &entropy{}
+	if m.seed != 0 {
+		random = rand.NewChaCha8([32]byte{m.seed})
+	}
+	s, err := store.Open(context.Background(), m.path, store.Options{Clock: m.clock.now, Rand: random})
 	if err != nil {
 		t.Fatal(err)
 	}

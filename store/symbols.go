@@ -36,7 +36,7 @@ func (t *tx) foldSymbols(claimed *claudemem.Session, changes []claudemem.SymbolC
 		c.Session = claimed.ID
 		switch was, ok := known[c.ID]; {
 		case !ok:
-			err = t.addSymbol(&c)
+			err = t.addSymbol(&c, "")
 		case was != c:
 			err = t.updateSymbol(&c)
 		}
@@ -61,14 +61,13 @@ func symbolList(symbols []claudemem.SymbolHash) string {
 	return jsonList(symbols)
 }
 
-// addSymbol stores the change of a symbol.
-func (t *tx) addSymbol(c *claudemem.SymbolChange) error {
+// addSymbol stores the change of a symbol, with a new ULID for "".
+func (t *tx) addSymbol(c *claudemem.SymbolChange, id claudemem.ULID) error {
 	at := t.orNow(c.SnapshotAt)
-	id, err := t.ulid(at)
-	if err != nil {
+	if err := t.name(&id, at); err != nil {
 		return err
 	}
-	_, err = t.exec(`INSERT INTO function_map
+	_, err := t.exec(`INSERT INTO function_map
 		(ulid, session_id, file_path, snapshot_at, qualified_name, kind, signature, line_start, line_end, body_hash, before_hash, change_type, renamed_from)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		string(id), int64(c.Session), c.FilePath, int64(at), c.QualifiedName, c.Kind, c.Signature,

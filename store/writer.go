@@ -383,6 +383,14 @@ func (t *tx) ulid(at claudemem.Millis) (claudemem.ULID, error) {
 	return claudemem.ULID(id.String()), err
 }
 
+// name sets the ULID of a record that came to be at the given time, unless it has one.
+func (t *tx) name(id *claudemem.ULID, at claudemem.Millis) (err error) {
+	if *id == "" {
+		*id, err = t.ulid(at)
+	}
+	return err
+}
+
 // stmt returns the prepared statement of a constant query.
 func (t *tx) stmt(query string) (*sql.Stmt, error) {
 	if s, ok := t.w.stmts[query]; ok {
