@@ -24,17 +24,19 @@ const maxKeyed = 16 << 10
 func (in *Intake) nameSafely(e *claudemem.Event) {
 	host := string(e.Host)
 	for _, id := range []*string{&host, &e.HostSessionID, &e.DeliveryID, &e.ToolUseID, &e.PromptID, &e.AgentID} {
-		if *id == "" {
-			continue
-		}
-		if len(*id) <= maxID && redact.StripTags(*id) == *id {
-			if _, counts := rules.Text(*id); counts == nil {
-				continue
-			}
-		}
-		*id = hashed(*id)
+		*id = safeName(*id)
 	}
 	e.Host = claudemem.Host(host)
+}
+
+// safeName returns an id as it is kept.
+func safeName(id string) string {
+	if len(id) <= maxID && redact.StripTags(id) == id {
+		if _, counts := rules.Text(id); counts == nil {
+			return id
+		}
+	}
+	return hashed(id)
 }
 
 // digest returns 32 hexadecimal digits of the SHA-256 of s.
