@@ -248,3 +248,17 @@ type Reindexing struct {
 	// Error is why the last rebuild failed.
 	Error string `json:"error,omitempty"`
 }
+
+// ImportRequest has records of another memory. Sessions come before the records that name
+// them.
+type ImportRequest struct {
+	Records []claudemem.Portable `json:"records"`
+}
+
+// ImportAnswer has the outcome of each record, in order.
+type ImportAnswer struct {
+	Results []claudemem.Imported `json:"results"`
+}
+
+// ImportPath is the route that imports records: POST, ImportRequest, ImportAnswer.
+const ImportPath = "/api/admin/import"

@@ -334,8 +334,8 @@ func (w *Worker) handler() (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	memory := &api.Local{Store: w.store, Searcher: w.searcher, Blocks: w.builder,
-		Keeper: keeper{w.store, w.intake, w.purger, w.queue, w.retryUnread}, Vocabulary: w.vocabulary, Clock: w.cfg.Clock}
+	kept := keeper{w.store, w.intake, w.purger, w.queue, w.retryUnread}
+	memory := &api.Local{Store: w.store, Searcher: w.searcher, Blocks: w.builder, Keeper: kept, Vocabulary: w.vocabulary, Clock: w.cfg.Clock}
 	return httpapi.New(httpapi.Deps{
 		Memory:    memory,
 		Ingester:  w,
@@ -343,6 +343,7 @@ func (w *Worker) handler() (http.Handler, error) {
 		Books:     storeBooks{w.store, w.bookLosses},
 		Worker:    w,
 		Reindexer: w.finder,
+		Importer:  kept,
 		Reminder:  w.reminder,
 		MCP:       w.mcp(memory),
 	}, httpapi.Options{

@@ -39,7 +39,7 @@ func Export(ctx context.Context, dataDir string, to io.Writer, f claudemem.Expor
 		all = total
 		w, err = exchange.NewWriter(to, exchange.Header{
 			Schema: store.SchemaVersion(), Memory: fmt.Sprintf("%016x", uint64(place.Memory)), //nolint:gosec // not negative
-			Program: wire.Program, ExportedAt: at.UTC().Format(time.RFC3339), Project: f.ProjectPath, Since: f.Since, Until: f.Until,
+			Program: wire.Program, ExportedAt: at.UTC().Format(time.RFC3339), Records: total, Project: f.ProjectPath, Since: f.Since, Until: f.Until,
 		})
 		return err
 	}, func(p *claudemem.Portable) error {

@@ -29,10 +29,12 @@ type Header struct {
 	Memory  string `json:"memory"`
 	Program string `json:"program"`
 	// ExportedAt is an ISO time.
-	ExportedAt string           `json:"exported_at"`
-	Project    string           `json:"project,omitempty"`
-	Since      claudemem.Millis `json:"since,omitempty"`
-	Until      claudemem.Millis `json:"until,omitempty"`
+	ExportedAt string `json:"exported_at"`
+	// Records is the number of lines between header and end.
+	Records int              `json:"records"`
+	Project string           `json:"project,omitempty"`
+	Since   claudemem.Millis `json:"since,omitempty"`
+	Until   claudemem.Millis `json:"until,omitempty"`
 }
 
 // end is the last line of a file: how many records it has.
@@ -90,6 +92,7 @@ var ErrTruncated = claudemem.Errorf(claudemem.CodeInvalid, "the file is not comp
 type Reader struct {
 	from    *bufio.Reader
 	line    int
+	size    int
 	records int
 	ended   bool
 }
@@ -99,7 +102,7 @@ type Reader struct {
 func NewReader(from io.Reader) (*Reader, Header, error) {
 	r := &Reader{from: bufio.NewReaderSize(from, 64<<10)}
 	var h Header
-	const hint = "name a file that `claude-mem export` has written"
+	const hint = "`claude-mem export FILE` writes what this command reads"
 	line, err := r.next()
 	if bad := (*LineError)(nil); errors.As(err, &bad) || errors.Is(err, io.EOF) {
 		return nil, h, claudemem.Errorf(claudemem.CodeInvalid, "this is no export of claude-mem").WithHint(hint)
@@ -108,7 +111,7 @@ func NewReader(from io.Reader) (*Reader, Header, error) {
 		return nil, h, err
 	}
 	if bytes.HasPrefix(line, []byte{0x1f, 0x8b}) {
-		return nil, h, claudemem.Errorf(claudemem.CodeInvalid, "the export is compressed").WithHint("decompress it first, as with gunzip")
+		return nil, h, claudemem.Errorf(claudemem.CodeInvalid, "the export is compressed").WithHint("`gunzip -c FILE | claude-mem import -` reads it")
 	}
 	if json.Unmarshal(line, &h) != nil || h.Version < 1 {
 		return nil, h, claudemem.Errorf(claudemem.CodeInvalid, "this is no export of claude-mem: its first line is no header").WithHint(hint)
@@ -145,6 +148,7 @@ func (r *Reader) next() ([]byte, error) {
 			return nil, r.fault("the line has more than %d MB", MaxLine>>20)
 		}
 		if line = bytes.TrimSpace(line); len(line) > 0 {
+			r.size = len(line)
 			return line, nil
 		}
 	}
@@ -153,6 +157,9 @@ func (r *Reader) next() ([]byte, error) {
 func (r *Reader) fault(format string, args ...any) error {
 	return &LineError{r.line, claudemem.Errorf(claudemem.CodeInvalid, format, args...)}
 }
+
+// Size returns the length of the last line in bytes.
+func (r *Reader) Size() int { return r.size }
 
 // Next returns the next record with its line, counted from 1. The errors: io.EOF after the
 // last one, ErrTruncated in its place if the file is not whole; a LineError, after which Next

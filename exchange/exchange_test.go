@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-const header = `{"claude_mem_export":1,"schema":5,"memory":"00000000000000aa","program":"0.1.0","exported_at":"2026-03-01T15:04:05Z"}` + "\n"
+const header = `{"claude_mem_export":1,"schema":5,"memory":"00000000000000aa","program":"0.1.0","exported_at":"2026-03-01T15:04:05Z","records":2}` + "\n"
 
 // prompt is a line with a prompt.
 const prompt = `{"prompt":{"ulid":"01KAC6T0V5V3YQ2M8Z9E4XW7RD","session":"01KAC6T0V5V3YQ2M8Z9E4XW7RC","number":1,"text":"a <b> & c","created_at":5}}` + "\n"
@@ -52,7 +52,7 @@ func TestRoundTrip(t *testing.T) {
 		t.Fatalf("%d records, %q, %v", len(records), faults, err)
 	}
 	var out bytes.Buffer
-	w, err := exchange.NewWriter(&out, exchange.Header{Schema: 5, Memory: "00000000000000aa", Program: "0.1.0", ExportedAt: "2026-03-01T15:04:05Z"})
+	w, err := exchange.NewWriter(&out, exchange.Header{Schema: 5, Memory: "00000000000000aa", Program: "0.1.0", ExportedAt: "2026-03-01T15:04:05Z", Records: 2})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -56,6 +56,12 @@ func (a *server) statusline(ctx context.Context, r statusRequest) (claudemem.Sta
 	return a.Worker.Statusline(ctx, claudemem.StatusRequest{Host: claudemem.Host(r.Host).Canonical(), HostSessionID: r.HostSessionID, ProjectPath: r.ProjectPath})
 }
 
+// importRecords stores records of another memory.
+func (a *server) importRecords(ctx context.Context, r api.ImportRequest) (api.ImportAnswer, error) {
+	results, err := a.Importer.Import(ctx, r.Records)
+	return api.ImportAnswer{Results: append([]claudemem.Imported{}, results...)}, err
+}
+
 // shutdown starts the worker's stop and does not wait for its end. Accepted events are
 // kept.
 func (a *server) shutdown(w http.ResponseWriter, _ *http.Request, _ []api.Param) error {

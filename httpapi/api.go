@@ -28,6 +28,7 @@ type Deps struct {
 	Books     Books
 	Worker    Worker
 	Reindexer Reindexer
+	Importer  Importer
 	Reminder  Reminder
 	// MCP serves /mcp; nil: no such route.
 	MCP http.Handler

@@ -72,7 +72,11 @@ func newFakeWorker() *fakeWorker {
 }
 
 func (f *fakeWorker) deps() Deps {
-	return Deps{Memory: &api.Local{Store: f, Searcher: f, Blocks: f, Keeper: f, Clock: func() time.Time { return noon }}, Ingester: f, Blocks: f, Books: f, Worker: f, Reindexer: f}
+	return Deps{Memory: &api.Local{Store: f, Searcher: f, Blocks: f, Keeper: f, Clock: func() time.Time { return noon }}, Ingester: f, Blocks: f, Books: f, Worker: f, Reindexer: f, Importer: f}
+}
+
+func (f *fakeWorker) Import(_ context.Context, records []claudemem.Portable) ([]claudemem.Imported, error) {
+	return make([]claudemem.Imported, len(records)), nil
 }
 
 func (f *fakeWorker) StartReindex() error {

@@ -55,3 +55,10 @@ type Reindexer interface {
 	// Reindexing returns the progress of the running rebuild, or else of the last one.
 	Reindexing() api.Reindexing
 }
+
+// Importer stores records of another memory.
+type Importer interface {
+	// Import returns the outcome of each record, in order. An error leaves those that were
+	// stored before it.
+	Import(ctx context.Context, records []claudemem.Portable) ([]claudemem.Imported, error)
+}

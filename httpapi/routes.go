@@ -68,7 +68,9 @@ func (a *server) workerRoutes() []route {
 	reindex := call(a, "POST", "/api/admin/reindex", "starts to rebuild the search index; searches use the old one meanwhile", a.reindex, api.Reindexing{}, "")
 	reindex.status = http.StatusAccepted
 	reindexing := call(a, "GET", "/api/admin/reindex", "progress of the rebuild", a.reindexing, api.Reindexing{}, "")
-	shutdown.socketOnly, reindex.socketOnly, reindexing.socketOnly = true, true, true
+	importing := call(a, "POST", api.ImportPath, "stores records of an export that are not here; what was forgotten stays away", a.importRecords,
+		api.ImportAnswer{Results: []claudemem.Imported{{}}}, `{"records":[]}`)
+	shutdown.socketOnly, reindex.socketOnly, reindexing.socketOnly, importing.socketOnly = true, true, true, true
 	return []route{
 		call(a, "GET", "/api/health", "the worker runs", a.health, api.Status{}, ""),
 		call(a, "GET", "/api/readiness", "all stages of the worker run, or 503 with the missing one", a.readiness, api.Status{}, ""),
@@ -81,6 +83,7 @@ func (a *server) workerRoutes() []route {
 		shutdown,
 		reindex,
 		reindexing,
+		importing,
 	}
 }
 

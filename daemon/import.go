@@ -1,0 +1,225 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+
+	"claudemem"
+	"claudemem/api"
+	"claudemem/exchange"
+	"claudemem/intake"
+	"claudemem/store"
+)
+
+const (
+	// importBatch is the number of records, and importBytes the size of their lines, that are
+	// imported at once: a request to the worker, which commits them in parts.
+	importBatch = 500
+	importBytes = 1 << 20
+	// importProblems bounds the lines that are reported.
+	importProblems = 20
+)
+
+// Importing is what Import did.
+type Importing struct {
+	Added claudemem.PortableCounts `json:"added"`
+	// Present are records that are here, Differs those that are here and were changed; they
+	// stay as they are.
+	Present int `json:"present"`
+	Differs int `json:"differs"`
+	// Forgotten are records that the user has forgotten here.
+	Forgotten int `json:"forgotten"`
+	// Refused are lines that hold no record, or one that cannot be stored.
+	Refused int `json:"refused"`
+	// Problems says why, of the first lines.
+	Problems []ImportProblem `json:"problems"`
+	// Complete is false for a file without its end.
+	Complete bool `json:"complete"`
+}
+
+// ImportProblem is a line that was refused. Its message has nothing of the line's text.
+type ImportProblem struct {
+	Line    int    `json:"line"`
+	Message string `json:"message"`
+}
+
+// done returns the number of lines that were read.
+func (r *Importing) done() int {
+	return r.Added.Total() + r.Present + r.Differs + r.Forgotten + r.Refused
+}
+
+// Import stores the records of a file of package exchange that are not in the memory of a
+// data directory yet, as store.Import says. A running worker stores them, without a break in
+// capture; without one, this process is the worker meanwhile, and hooks spool. Some records
+// are held at a time. report is called with the progress.
+//
+// Import can be repeated: after an error or a kill, what is stored is found to be here. The
+// result says what was done before an error.
+//
+// The codes of its errors: CodeInvalid for another file, CodeUnavailable, CodeStorage.
+func Import(ctx context.Context, dataDir string, from io.Reader, report func(done, total int)) (result Importing, err error) {
+	r, header, err := exchange.NewReader(from)
+	if err != nil {
+		return result, err
+	}
+	f := fileImport{reader: r, sessions: map[claudemem.ULID]claudemem.Imported{}, report: func(done int) { report(done, header.Records) }}
+	if worker, _, missing := askPeer(ctx, dataDir); missing == nil {
+		f.send = func(ctx context.Context, records []claudemem.Portable) ([]claudemem.Imported, error) {
+			var answer api.ImportAnswer
+			err := worker.Do(ctx, http.MethodPost, api.ImportPath, api.ImportRequest{Records: records}, &answer)
+			if claudemem.CodeOf(err) == claudemem.CodeNotFound {
+				err = claudemem.Errorf(claudemem.CodeConflict, "the running worker cannot import").WithHint("`claude-mem worker restart` replaces it by this version")
+			}
+			return answer.Results, err
+		}
+		err = f.run(ctx)
+	} else {
+		err = asWorker(ctx, dataDir, true, func(s *store.Store) error {
+			f.send = keeper{Store: s, intake: intake.New(nil, intake.Options{})}.Import
+			return f.run(ctx)
+		})
+	}
+	var coded *claudemem.Error
+	if errors.As(err, &coded) && coded.Code == claudemem.CodeUnavailable && f.result.done() > 0 {
+		err = claudemem.Errorf(coded.Code, "%w", err).WithHint("run the same command again: it goes on where it was")
+	}
+	return f.result, err
+}
+
+// fileImport imports one file.
+type fileImport struct {
+	reader *exchange.Reader
+	send   func(context.Context, []claudemem.Portable) ([]claudemem.Imported, error)
+	report func(done int)
+	result Importing
+
+	batch []claudemem.Portable
+	lines []int
+	bytes int
+	// sessions are those of the file that are here under another name, or not at all.
+	sessions map[claudemem.ULID]claudemem.Imported
+}
+
+// run imports the records, some at a time. Sessions are sent before the records that follow
+// them, so that these can name what the sessions are called here.
+func (f *fileImport) run(ctx context.Context) error {
+	for {
+		p, line, err := f.reader.Next()
+		var fault *exchange.LineError
+		switch {
+		case errors.As(err, &fault):
+			f.refused(line, fault.Err.Error())
+			continue
+		case errors.Is(err, io.EOF), errors.Is(err, exchange.ErrTruncated):
+			f.result.Complete = errors.Is(err, io.EOF)
+			return f.flush(ctx)
+		case err != nil:
+			return errors.Join(f.flush(ctx), err)
+		}
+		if len(f.batch) > 0 && (f.batch[0].Session != nil) != (p.Session != nil) {
+			if err := f.flush(ctx); err != nil {
+				return err
+			}
+		}
+		if !f.named(&p, line) {
+			continue
+		}
+		f.batch, f.lines, f.bytes = append(f.batch, p), append(f.lines, line), f.bytes+f.reader.Size()
+		if len(f.batch) == importBatch || f.bytes >= importBytes {
+			if err := f.flush(ctx); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// named gives a record the name that its session has here. It is false for a record whose
+// session was left out: so is the record.
+func (f *fileImport) named(p *claudemem.Portable, line int) bool {
+	ref := p.SessionRef()
+	if ref == nil {
+		return true
+	}
+	session, other := f.sessions[*ref]
+	switch {
+	case !other:
+		return true
+	case session.Status == claudemem.ImportForgotten:
+		f.result.Forgotten++
+		return false
+	case session.Status == claudemem.ImportRefused:
+		f.refused(line, "its session was refused")
+		return false
+	}
+	*ref = session.ULID
+	return true
+}
+
+// flush imports what is in the batch.
+func (f *fileImport) flush(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return claudemem.Errorf(claudemem.CodeUnavailable, "interrupted: %w", err)
+	}
+	if len(f.batch) == 0 {
+		return nil
+	}
+	outcomes, err := f.send(ctx, f.batch)
+	if err != nil {
+		return err
+	}
+	if len(outcomes) != len(f.batch) {
+		return claudemem.Errorf(claudemem.CodeInternal, "%d of %d records have an outcome", len(outcomes), len(f.batch))
+	}
+	for i, o := range outcomes {
+		p := &f.batch[i]
+		switch o.Status {
+		case claudemem.ImportAdded:
+			f.result.Added.Add(p)
+		case claudemem.ImportPresent:
+			f.result.Present++
+		case claudemem.ImportDiffers:
+			f.result.Differs++
+		case claudemem.ImportForgotten:
+			f.result.Forgotten++
+		default:
+			f.refused(f.lines[i], o.Reason)
+		}
+		if s := p.Session; s != nil && o.ULID != s.ULID {
+			f.sessions[s.ULID] = o
+		}
+	}
+	clear(f.batch)
+	f.batch, f.lines, f.bytes = f.batch[:0], f.lines[:0], 0
+	f.report(f.result.done())
+	return nil
+}
+
+// refused counts a line that was not imported.
+func (f *fileImport) refused(line int, reason string) {
+	f.result.Refused++
+	if len(f.result.Problems) < importProblems {
+		f.result.Problems = append(f.result.Problems, ImportProblem{line, reason})
+	}
+}
+
+// Import implements httpapi.Importer: private and secret text is taken out before records are
+// stored, as it is from events.
+func (k keeper) Import(ctx context.Context, records []claudemem.Portable) ([]claudemem.Imported, error) {
+	outcomes := make([]claudemem.Imported, len(records))
+	var kept []claudemem.Portable
+	var places []int
+	for i := range records {
+		if !k.intake.Portable(&records[i]) {
+			outcomes[i] = claudemem.Imported{Status: claudemem.ImportRefused, Reason: "its text is empty or private"}
+			continue
+		}
+		kept, places = append(kept, records[i]), append(places, i)
+	}
+	stored, err := k.Store.Import(ctx, kept)
+	for i, outcome := range stored {
+		outcomes[places[i]] = outcome
+	}
+	return outcomes, err
+}
