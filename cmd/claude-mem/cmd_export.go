@@ -24,7 +24,7 @@ func (a *app) exportCommand() *cobra.Command {
 		GroupID: groupRun,
 		Long: `Write sessions, prompts, observations, summaries, learnings and symbol changes as JSON
 Lines, into FILE or to standard output, as they are at one moment. The worker goes on.
-docs/export.md describes the format.
+docs/export.md describes the format; ` + "`claude-mem import`" + ` reads it.
 
 Without filters the file also has what was forgotten, as hashes, so that it stays away from
 the memory that imports it. Events, the cost ledger and what sessions were shown stay here;

@@ -304,6 +304,8 @@ var contractCases = []struct{ command, args string }{
 	{"claude-mem doctor", "doctor"},
 	{"claude-mem backup", "backup"},
 	{"claude-mem export", "export memory.jsonl"},
+	{"claude-mem import", "import memory.jsonl"},
+	{"claude-mem import", "import broken.jsonl"},
 	{"claude-mem restore", "restore --list"},
 	{"claude-mem restore", "restore --yes"}, // last: it removes the index
 }
@@ -335,6 +337,7 @@ func TestJSONContract(t *testing.T) {
 	modes := modesDir(env["CLAUDE_MEM_DATA_DIR"])
 	must(t, os.MkdirAll(modes, 0o700))
 	must(t, os.WriteFile(filepath.Join(modes, "broken.json"), []byte(`{"inherits":"code","types":[{"id":"A b"}]}`), 0o600))
+	must(t, os.WriteFile("broken.jsonl", []byte("{\"claude_mem_export\":1}\nbroken\n"), 0o600))
 	must(t, os.WriteFile("cart.go", []byte("package cart\n\nfunc Add() {}\n"), 0o600))
 	for _, tt := range contractCases {
 		code, out, errs := command(t, env, append(strings.Fields(tt.args), "--json")...)

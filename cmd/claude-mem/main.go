@@ -107,7 +107,7 @@ func (a *app) rootCommand() *cobra.Command {
 	root.AddCommand(
 		a.searchCommand(), a.timelineCommand(), a.recentCommand(), a.showCommand(), a.sessionsCommand(), a.projectsCommand(),
 		a.learnCommand(), a.hideCommand(), a.unhideCommand(), a.forgetCommand(), a.outlineCommand(), a.changesCommand(), a.agentFilesCommand(), a.statsCommand(), a.queueCommand(), a.demoCommand(),
-		a.workerCommand(), a.configCommand(), a.modeCommand(), a.backupCommand(), a.restoreCommand(), a.exportCommand(), a.reindexCommand(), a.versionCommand(),
+		a.workerCommand(), a.configCommand(), a.modeCommand(), a.backupCommand(), a.restoreCommand(), a.exportCommand(), a.importCommand(), a.reindexCommand(), a.versionCommand(),
 		a.installCommand(), a.uninstallCommand(), a.completionCommand(), a.manCommand(), scriptingTopic(),
 		a.doctorCommand(), a.mcpCommand(),
 	)
