@@ -1,6 +1,7 @@
 package hook
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -89,6 +90,30 @@ func TestSecretsDoNotReachTheSpool(t *testing.T) {
 	}
 	holdsNothing(t, s.data(), key[4:30])
 	holdsNothing(t, s.data(), "WITHHELD=1")
+}
+
+// TestPrivateForms checks the forms of private tags that intake checks too, before anything
+// leaves the hook.
+func TestPrivateForms(t *testing.T) {
+	s := newStage(t)
+	for n, text := range []string{"do it <private> hush", "do it &lt;private&gt; hush", "do it <\u00a0private> hush", "do it <pri\u200bvate> hush", "do it \uff1cprivate\uff1e hush"} {
+		s.run(say("UserPromptSubmit", fmt.Sprint("s", n), `,"prompt":"`+text+`"`))
+	}
+	for n, blocks := range []string{
+		`[{"type":"text","text":"a <private> b"},{"type":"text","text":"hush"}]`,
+		`{"content":[{"type":"text","text":"<private>"},{"type":"text","text":"x"},{"type":"text","text":"hush"}]}`,
+		`[{"type":"text","text":"a &lt;private&gt;hush&lt;/private&gt; b"}]`,
+	} {
+		s.run(say("PostToolUse", fmt.Sprint("t", n), `,"tool_name":"mcp__a__b","tool_use_id":"t","tool_input":{},"tool_response":`+blocks))
+	}
+	if n := len(s.spooled()); n != 8 {
+		t.Errorf("%d events spooled, want 8", n)
+	}
+	holdsNothing(t, s.data(), "hush")
+	s.run(say("PostToolUse", "a", `,"tool_name":"mcp__a__b","tool_use_id":"u","tool_input":{},"tool_response":"write &lt;private&gt; before it"`))
+	if events := s.spooled(); !strings.Contains(string(events[len(events)-1].ToolResponse), "before it") {
+		t.Error("text about the tag is gone")
+	}
 }
 
 // TestMachineryIsNoPrompt: text that only tags of machinery carry was not typed.

@@ -20,7 +20,7 @@ func withholdParts(e *claudemem.Event, shell bool, globs glob.Set, counts *map[s
 	if !agent && !shell && e.ToolName != "Grep" {
 		return raw
 	}
-	diff := bytes.Contains(raw, []byte("diff --git ")) || bytes.Contains(raw, []byte("==> "))
+	diff := bytes.Contains(raw, []byte("diff --")) || bytes.Contains(raw, []byte("==> ")) || bytes.Contains(raw, []byte("+++ "))
 	search := e.ToolName == "Grep" || bytes.Contains(e.ToolInput, []byte("grep ")) || bytes.Contains(e.ToolInput, []byte("rg "))
 	if !agent && !diff && !search {
 		return raw
@@ -41,24 +41,28 @@ func withholdParts(e *claudemem.Event, shell bool, globs glob.Set, counts *map[s
 // tail and, with search, in that of grep. The lines that name the file stay.
 func withholdLines(text string, search bool, cwd string, globs glob.Set, counts *map[string]int) string {
 	var cuts []span
-	inside := false
+	inside, listed := false, false // listed: by a search that names the file in a line of its own
 	for at := 0; at < len(text); {
 		end := len(text)
 		if n := strings.IndexByte(text[at:], '\n'); n >= 0 {
 			end = at + n
 		}
 		line, from := text[at:end], -1
-		switch path, header := headedPath(line); {
+		switch path, header := headedPath(line, text[min(len(text), end+1):]); {
 		case header:
-			inside = globs.File(path, cwd)
+			inside, listed = globs.File(path, cwd), false
+		case listed && line == "":
+			inside, listed = false, false
 		case inside && !diffHead(line):
 			from = at
 		case search:
-			if n := strings.IndexAny(line, ":"); n > 0 && n < maxPath && !strings.Contains(line[:n], " ") && globs.File(line[:n], cwd) {
-				from = at + n + 1
+			if n := foundIn(line, cwd, globs); n > 0 {
+				from = at + n
+			} else if pathForm(line) && !strings.ContainsAny(line, " :=") && globs.File(line, cwd) {
+				inside, listed = true, true
 			}
 		}
-		if from >= 0 && from < end && text[from:end] != Mask(ruleWithheld) {
+		if from >= 0 && from < end && !strings.HasSuffix(line, Mask(ruleWithheld)) {
 			cuts = append(cuts, span{from, end, ruleWithheld})
 			Count(counts, ruleWithheld)
 		}
@@ -67,12 +71,39 @@ func withholdLines(text string, search bool, cwd string, globs glob.Set, counts 
 	return applySpans(text, cuts)
 }
 
+// foundIn returns where the text begins in a line that grep has found in a withheld file:
+// behind PATH:, REV:PATH:, PATH:7: or, around what was found, PATH-7-; 0 for another line.
+func foundIn(line, cwd string, globs glob.Set) int {
+	start := 0
+	for i := range min(len(line), maxPath) {
+		switch c := line[i]; {
+		case c == ' ':
+			return 0
+		case c == ':', c == '-' && i+1 < len(line) && isDigit(line[i+1]):
+			if globs.File(line[start:i], cwd) {
+				return i + 1
+			}
+			if c == ':' {
+				start = i + 1
+			}
+		}
+	}
+	return 0
+}
+
 // headedPath returns the path of the file that begins with a line of a diff or of the
-// output of head; false if no file does.
-func headedPath(line string) (string, bool) {
-	if strings.HasPrefix(line, "diff --git ") {
-		n := strings.LastIndex(line, " b/")
-		return line[max(n, 0)+len(" b/"):], n >= 0
+// output of head; false if no file does. next is the text behind the line.
+func headedPath(line, next string) (string, bool) {
+	if strings.HasPrefix(line, "diff --") { // --git a/x b/x, --cc x, --combined x
+		return strings.Trim(line[strings.LastIndexByte(line, ' ')+1:], `"`), true
+	}
+	if strings.HasPrefix(line, "--- ") && strings.HasPrefix(next, "+++ ") { // without a line "diff"
+		path, _, _ := strings.Cut(line[len("--- "):], "\t")
+		if path == "/dev/null" {
+			next, _, _ = strings.Cut(next[len("+++ "):], "\n")
+			path, _, _ = strings.Cut(next, "\t")
+		}
+		return strings.Trim(path, `"`), true
 	}
 	if rest, ok := strings.CutPrefix(line, "==> "); ok {
 		return strings.CutSuffix(rest, " <==")

@@ -187,16 +187,27 @@ func (k *Kind) Samples(random *rand.Rand) (all []Sample) {
 	return all
 }
 
-// Left returns a part of the secret that a text still holds: eight characters in a row, of
-// escapes 48; "" for none. What every secret of the kind has does not count.
-func (s *Sample) Left(text string) string {
+// Parts returns the parts of the secret of which none may be left: each eight characters
+// in a row, of escapes 48. What every secret of the kind has is left out.
+func (s *Sample) Parts() (parts []string) {
 	n := 8
 	if strings.HasPrefix(s.Secret, `\u`) {
 		n = 48
 	}
 	n = min(n, len(s.Secret))
 	for i := 0; i+n <= len(s.Secret); i++ {
-		if part := s.Secret[i : i+n]; strings.Contains(text, part) && !slices.ContainsFunc(s.public, func(p string) bool { return strings.Contains(p, part) }) {
+		part := s.Secret[i : i+n]
+		if !slices.ContainsFunc(s.public, func(p string) bool { return strings.Contains(p, part) }) {
+			parts = append(parts, part)
+		}
+	}
+	return parts
+}
+
+// Left returns a part of the secret that a text still holds; "" for none.
+func (s *Sample) Left(text string) string {
+	for _, part := range s.Parts() {
+		if strings.Contains(text, part) {
 			return part
 		}
 	}
