@@ -45,8 +45,11 @@ func Replace(ctx context.Context, dataDir string, keep int, by claudemem.Millis,
 	return removed, nil
 }
 
+// AsideFolder returns the folder below which databases are set aside.
+func AsideFolder(dataDir string) string { return filepath.Join(dataDir, asideFolder) }
+
 // Asides returns the folders with databases that were set aside, which are never deleted.
 func Asides(dataDir string) []string {
-	folders, _ := filepath.Glob(filepath.Join(dataDir, asideFolder, "*")) // the pattern is valid
+	folders, _ := filepath.Glob(filepath.Join(AsideFolder(dataDir), "*")) // the pattern is valid
 	return folders
 }

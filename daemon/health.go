@@ -3,7 +3,6 @@ package daemon
 import (
 	"context"
 	"os"
-	"path/filepath"
 	"time"
 
 	"claudemem"
@@ -50,14 +49,14 @@ func (w *Worker) Stats(ctx context.Context) map[string]any {
 		waiting = len(names)
 	}
 	stats := map[string]any{
-		"pid":          os.Getpid(),
-		"started_at":   claudemem.MillisOf(w.started),
-		"uptime_ms":    w.cfg.Clock().Sub(w.started).Milliseconds(),
-		"data_dir":     w.cfg.DataDir,
-		"stored_bytes": w.storedBytes(),
-		"stages":       w.health(ctx),
-		"settings":     w.settings.origins(),
-		"index":        w.finder.status(),
+		"pid":        os.Getpid(),
+		"started_at": claudemem.MillisOf(w.started),
+		"uptime_ms":  w.cfg.Clock().Sub(w.started).Milliseconds(),
+		"data_dir":   w.cfg.DataDir,
+		"sizes":      SizesOf(w.cfg.DataDir),
+		"stages":     w.health(ctx),
+		"settings":   w.settings.origins(),
+		"index":      w.finder.status(),
 		"spool": map[string]int{
 			"taken_in": taken, "waiting": waiting, "held": held, "corrupt": w.inbox.spool.CountCorrupt(),
 		},
@@ -103,16 +102,6 @@ func (w *Worker) health(ctx context.Context) map[string]string {
 		}
 	}
 	return stages
-}
-
-// storedBytes returns the size of the database, the index, their logs and the vectors.
-func (w *Worker) storedBytes() (total int64) {
-	for _, name := range []string{databaseName, databaseName + "-wal", indexName, indexName + "-wal", vectorsName} {
-		if info, err := os.Stat(filepath.Join(w.cfg.DataDir, name)); err == nil {
-			total += info.Size()
-		}
-	}
-	return total
 }
 
 // Flush makes the observer process a session now, with its open turn.

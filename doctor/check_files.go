@@ -17,6 +17,8 @@ import (
 	"syscall"
 	"time"
 
+	"claudemem/backup"
+	"claudemem/daemon"
 	"claudemem/hook"
 	"claudemem/install"
 	"claudemem/settings"
@@ -110,7 +112,8 @@ var ours = map[string]bool{
 	"memory.db": true, "memory.db-wal": true, "memory.db-shm": true,
 	"index.db": true, "index.db-wal": true, "index.db-shm": true, "index.vec": true,
 	"config.json": true, "config.last-good.json": true, "worker.json": true, "worker.lock": true, "worker.starting": true, "token": true,
-	"spool": true, "private": true, "backups": true, "logs": true, "observer": true,
+	"spool": true, "private": true, "backups": true, "aside": true, "logs": true, "observer": true,
+	"memory.json": true, "forgetting.json": true, "lost-events": true,
 }
 
 const (
@@ -118,6 +121,8 @@ const (
 	// MB, and SQLite needs space for its log too.
 	fewBytes = 200 << 20
 	noBytes  = 8 << 20
+	// largeAside is the limit of aside-kept.
+	largeAside = 256 << 20
 	// fewFiles is the limit of inodes-low: each spooled delivery is a file.
 	fewFiles = 1000
 )
@@ -155,7 +160,12 @@ func checkDisk(_ context.Context, e *exam) ([]Finding, string) {
 			list = append(list, e.found("data-read-only", err.Error(), "path", e.DataDir).on(file{e.DataDir, 0o700}))
 		}
 	}
-	return list, free
+	sizes := daemon.SizesOf(e.DataDir)
+	if sizes.Aside > largeAside {
+		path := backup.AsideFolder(e.DataDir)
+		list = append(list, e.found("aside-kept", path+" has "+sizeText(uint64(sizes.Aside)), "path", path))
+	}
+	return list, free + ", " + sizeText(uint64(sizes.Total)) + " used by the data directory"
 }
 
 // noRoom reports whether a write failed because of a full disk, a quota or a limit.

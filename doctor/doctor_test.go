@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"claudemem"
+	"claudemem/backup"
 	"claudemem/install"
 	"claudemem/lock"
 	"claudemem/sqlite"
@@ -152,6 +153,24 @@ func TestDisk(t *testing.T) {
 				t.Errorf("left behind: %v", left)
 			}
 		})
+	}
+}
+
+// TestAside checks that databases which were set aside are told once they take much space.
+func TestAside(t *testing.T) {
+	for size, want := range map[int64]bool{largeAside: false, largeAside + 1: true} {
+		dir := t.TempDir()
+		folder := filepath.Join(backup.AsideFolder(dir), "20260101T000000Z")
+		if err := os.MkdirAll(folder, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		file := filepath.Join(folder, "memory.db")
+		if err := errors.Join(os.WriteFile(file, nil, 0o600), os.Truncate(file, size)); err != nil {
+			t.Fatal(err)
+		}
+		if r := Examine(t.Context(), Config{DataDir: dir, Getenv: environment()}); r.has("aside-kept") != want {
+			t.Errorf("%d bytes: aside-kept is %v, want %v", size, !want, want)
+		}
 	}
 }
 

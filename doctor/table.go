@@ -167,13 +167,15 @@ func Checks() []Check {
 			{"network-file-system", Warn, "The data directory is on a network file system. SQLite's locks and shared memory do not work there, which can damage the database.",
 				"claude-mem worker stop, move {dir} to a local disk, then export CLAUDE_MEM_DATA_DIR=/its/new/place", ""},
 		}},
-		{"disk", "free space and inodes; a test file is written and removed", quick, inDataDir(checkDisk), []Kind{
+		{"disk", "free space and inodes, the size of the data directory; a test file is written and removed", quick, inDataDir(checkDisk), []Kind{
 			{"disk-full", Fail, "The disk is full: hooks can neither deliver nor spool events, and lose them.",
 				"free some space on the disk of {dir}, or raise the quota", ""},
 			{"disk-low", Warn, "The disk is almost full.",
 				"free some space on the disk of {dir}", ""},
 			{"inodes-low", Warn, "The file system is almost out of inodes.",
 				"delete files on the disk of {dir}; `df -i {dir}` counts them", ""},
+			{"aside-kept", Warn, "Databases that were set aside take space. They may have rows that could not be saved, so nothing deletes them.",
+				"rm -r {path}, when you do not need them", ""},
 		}},
 		{"settings", "config.json: one flat JSON object with valid values; a settings.json that was not imported", quick, inDataDir(checkSettings), []Kind{
 			{"settings-broken", Fail, "The settings file is broken and there is no last good copy of it: nothing is captured and no model is called.",

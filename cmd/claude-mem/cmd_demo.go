@@ -225,7 +225,7 @@ func (d *demo) run(ctx context.Context) (*demoResult, error) {
 	if _, err := daemon.Stop(ctx, d.dataDir, stopLimit); err != nil {
 		return nil, err
 	}
-	result.StoredBytes = storedBytes(d.dataDir)
+	result.StoredBytes = daemon.SizesOf(d.dataDir).Total
 	return result, nil
 }
 
@@ -275,16 +275,6 @@ func (d *demo) collect(ctx context.Context, result *demoResult) error {
 				WithHint("`claude-mem demo --keep` keeps the memory and its log")
 		}
 	}
-}
-
-// storedBytes returns the size of the database and its log.
-func storedBytes(dataDir string) (total int64) {
-	for _, name := range []string{"memory.db", "memory.db-wal"} {
-		if info, err := os.Stat(filepath.Join(dataDir, name)); err == nil {
-			total += info.Size()
-		}
-	}
-	return total
 }
 
 // close stops the worker and removes what the demo made.

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"claudemem"
 	"claudemem/api"
@@ -32,7 +33,8 @@ observations shown, each counted once, minus the tokens of showing them.
 
 JSON: {"totals": {"projects", "sessions", "prompts", "observations", "summaries"},
 "queue": {"received", "processed", "skipped", "failed", "pending", "processing", "duplicates", "lost"},
-"spool": {"waiting", "corrupt"}, "stored_bytes", "data_dir", "worker": {"running", "version"?},
+"spool": {"waiting", "corrupt"}, "data_dir",
+"sizes": {"memory", "index", "backups", "aside", "spool", "logs", "other", "total"}, "worker": {"running", "version"?},
 "ledger": {"period_days", "since_epoch", "today": SPENT, "total": SPENT, "days": [{"name", SPENT}],
 "providers": [{"name", SPENT}], "models": [{"name", "provider", SPENT}], "projects": [{"name", SPENT}],
 "saved": {"blocks", "tokens_given", "recollections", "tokens_recalled", "tokens_of_work", "tokens"}},
@@ -71,9 +73,9 @@ type memoryStats struct {
 		Waiting int `json:"waiting"`
 		Corrupt int `json:"corrupt"`
 	} `json:"spool"`
-	StoredBytes int64  `json:"stored_bytes"`
-	DataDir     string `json:"data_dir"`
-	Worker      struct {
+	Sizes   daemon.Sizes `json:"sizes"`
+	DataDir string       `json:"data_dir"`
+	Worker  struct {
 		Running bool   `json:"running"`
 		Version string `json:"version,omitempty"`
 	} `json:"worker"`
@@ -81,7 +83,7 @@ type memoryStats struct {
 
 // gatherStats returns the counts with and without a worker.
 func (a *app) gatherStats(ctx context.Context, m *workerOrFiles, days int) (_ *memoryStats, err error) {
-	stats := &memoryStats{DataDir: m.dataDir, StoredBytes: storedBytes(m.dataDir)}
+	stats := &memoryStats{DataDir: m.dataDir, Sizes: daemon.SizesOf(m.dataDir)}
 	stats.Stats, err = m.Stats(ctx, api.StatsRequest{Days: days})
 	if claudemem.CodeOf(err) == claudemem.CodeNoMemory {
 		stats.Stats, err = api.EmptyStats(a.now(), days), nil
@@ -108,7 +110,7 @@ func (s *memoryStats) print(p *printer) {
 	p.heading("Memory")
 	p.printf("  %s, %s, %s, %s, %s\n", text.Count(s.Totals.Observations, "observation"), text.Count(s.Totals.Summaries, "summary"),
 		text.Count(s.Totals.Sessions, "session"), text.Count(s.Totals.Prompts, "prompt"), text.Count(s.Totals.Projects, "project"))
-	p.printf("  %s in %s\n", bytesText(s.StoredBytes), s.DataDir)
+	p.printf("  %s in %s%s\n", bytesText(s.Sizes.Total), s.DataDir, sizesText(s.Sizes))
 	p.heading("Queue")
 	p.books(s.Queue)
 	if s.Receipts.Captured.Events > 0 {
@@ -130,6 +132,23 @@ func (s *memoryStats) print(p *printer) {
 	} else {
 		p.printf("  not running\n")
 	}
+}
+
+// sizesText returns ": memory 12.0 MB, index 8.1 MB …", the parts that have something.
+func sizesText(s daemon.Sizes) string {
+	var parts []string
+	for _, part := range []struct {
+		name  string
+		bytes int64
+	}{
+		{"memory", s.Memory}, {"index", s.Index}, {"backups", s.Backups}, {"set aside", s.Aside},
+		{"spool", s.Spool}, {"logs", s.Logs}, {"other", s.Other},
+	} {
+		if part.bytes > 0 {
+			parts = append(parts, part.name+" "+bytesText(part.bytes))
+		}
+	}
+	return textIf(len(parts) > 0, ": "+strings.Join(parts, ", "))
 }
 
 // books prints the counts of events, and says so if they do not balance.
