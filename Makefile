@@ -11,9 +11,10 @@ BUILD         := CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)'
 GOLANGCI_LINT := $(GO) run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 FUZZTIME      ?= 10s
 KILLS         ?= 1000
+SOAK          ?= 10m
 PLATFORMS     := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 
-.PHONY: build test judge lint race fuzz torture faults bench e2e demo cross docs eval eval-search eval-recall learn-choice clean
+.PHONY: build test judge lint race fuzz torture faults soak bench e2e demo cross docs eval eval-search eval-recall learn-choice clean
 
 build: ## both binaries into bin/, where the plugin of a checkout (claude --plugin-dir plugin) finds them
 	@[ -d bin ] || echo "First build: Go downloads the modules and compiles them, mostly SQLite: 320 MB, one to three minutes. Later builds take seconds."
@@ -47,6 +48,9 @@ torture: ## KILLS times kills worker, hooks and commands at random moments; SEED
 
 faults: ## system calls of the worker and of hooks fail, by strace
 	$(GO) test ./acceptance -tags slow -run '^TestFaults$$' -count=1 -v -timeout 30m
+
+soak: ## eight agents for SOAK, with kills and a model that fails: the books balance, nothing grows
+	$(GO) test ./acceptance -tags slow -run '^TestSoak$$' -count=1 -v -timeout 0 -soak $(SOAK)
 
 bench:
 	.ci/bench

@@ -24,7 +24,7 @@ gotest() { # gotest POINT PATTERN PACKAGE [FLAG ...]: without figures of their o
   shift 3
   runs=$((runs + 1))
   log=$logs/point$point-$runs.txt
-  go test -count=1 -v -run "$pattern" "$@" "$package" >"$log" 2>&1
+  go test -count=1 -v -run "$pattern" "$package" "$@" >"$log" 2>&1
   status=$?
   grep -q '^--- PASS\|^ok' "$log" || status=1
   if grep -q '^ *--- SKIP\|no tests to run' "$log"; then status=1; fi

@@ -39,6 +39,8 @@ type reply struct {
 	status     int
 	text       string
 	retryAfter string
+	// cut closes the connection in the middle of the answer.
+	cut bool
 }
 
 // standIn is a loopback stand-in of every vendor's API: the Messages API where it
@@ -127,6 +129,9 @@ func (s *standIn) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		Status: made.status, Text: made.text, RetryAfter: made.retryAfter,
 		Usage: &fakeanthropic.Usage{InputTokens: a.input, OutputTokens: a.output},
 	}
+	if made.cut {
+		answer.CutAfter = 1
+	}
 	if messages {
 		api, err := fakeanthropic.New(&fakeanthropic.Scenario{ToollessTurns: true, AfterTurns: &answer}, nil)
 		if err != nil {
@@ -153,7 +158,7 @@ func (s *standIn) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	s.mu.Lock()
-	a.answered = !failed && r.Context().Err() == nil
+	a.answered = !failed && !made.cut && r.Context().Err() == nil
 	s.mu.Unlock()
 }
 

@@ -154,11 +154,23 @@ type tortured struct {
 	running  map[*os.Process]bool
 }
 
-func newTortured(t *testing.T) *tortured {
-	m := &tortured{memory: newMemory(t), sent: map[string]fate{}, running: map[*os.Process]bool{}, pace: map[string]time.Duration{}}
-	for i := range 4 {
-		m.hosts = append(m.hosts, &host{m: m.memory, id: fmt.Sprint("torture-", i), hook: m.send})
+// torture returns m as one whose events are followed. No session sends any yet.
+func (m *memory) torture() *tortured {
+	return &tortured{memory: m, sent: map[string]fate{}, running: map[*os.Process]bool{}, pace: map[string]time.Duration{}}
+}
+
+// sessions returns n sessions whose events are followed.
+func (m *tortured) sessions(n int) (hosts []*host) {
+	for i := range n {
+		hosts = append(hosts, &host{m: m.memory, id: fmt.Sprint("session-", i), hook: m.send})
 	}
+	return hosts
+}
+
+// newTortured returns a memory with a worker that runs, and measures the pace of its phases.
+func newTortured(t *testing.T) *tortured {
+	m := newMemory(t).torture()
+	m.hosts = m.sessions(4)
 	begun := time.Now()
 	m.mustCommand("worker", "start")
 	m.pace["start"] = time.Since(begun)
@@ -360,9 +372,20 @@ func (m *memory) getenv(key string) string {
 // the worker.
 func (m *tortured) checkAll() (found account) {
 	m.t.Helper()
+	found = m.checkBooks(settleLimit)
+	found.doubled = m.checkRecords()
+	m.checkHealth()
+	m.mustCommand("worker", "stop")
+	return found
+}
+
+// checkBooks lets the memory finish its work within limit, and compares the books with what
+// was sent.
+func (m *tortured) checkBooks(limit time.Duration) (found account) {
+	m.t.Helper()
 	m.mustCommand("worker", "start")
 	(&host{m: m.memory, id: "next"}).start() // books what hooks have lost, to tell it
-	books := m.settle(settleLimit)
+	books := m.settle(limit)
 	booked := m.bookedStems()
 	if books.Received != len(booked) || books.Processed != books.Received || !books.Balanced() {
 		m.t.Errorf("books %+v, want %d events received and processed", books, len(booked))
@@ -387,9 +410,6 @@ func (m *tortured) checkAll() (found account) {
 			m.t.Errorf("%s was never sent", stem)
 		}
 	}
-	found.doubled = m.checkRecords()
-	m.checkHealth()
-	m.mustCommand("worker", "stop")
 	return found
 }
 
@@ -412,11 +432,17 @@ func (m *tortured) checkRecords() (doubled int) {
 	if tools := m.one("SELECT count(*) FROM events WHERE kind = 'tool'"); files != tools {
 		m.t.Errorf("observations of %d files, %d were edited", files, tools)
 	}
+	m.checkSummaries()
+	return doubled
+}
+
+// checkSummaries checks that no turn was summarised twice.
+func (m *tortured) checkSummaries() {
+	m.t.Helper()
 	if n := m.one(`SELECT count(*) FROM (SELECT session_id, (SELECT count(*) FROM events e WHERE e.session_id = s.session_id AND e.kind = 'stop') AS stops
 		FROM session_summaries s GROUP BY session_id HAVING count(*) > stops)`); n > 0 {
 		m.t.Errorf("%d sessions have more summaries than turns", n)
 	}
-	return doubled
 }
 
 // checkHealth checks that the memory tells of no harm: nothing was recovered that was not
