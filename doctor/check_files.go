@@ -347,7 +347,7 @@ func (e *exam) losses(log string) (list []Finding) {
 	return list
 }
 
-// mostSpoolFiles bounds the files of the spool that are read.
+// mostSpoolFiles bounds the files of the spool that are read, unless all are to be.
 const mostSpoolFiles = 200
 
 // checkSpool checks that the spool can be read and written and holds no old or
@@ -369,7 +369,11 @@ func checkSpool(_ context.Context, e *exam) ([]Finding, string) {
 	if err := probe(spool.Dir); errors.Is(err, fs.ErrPermission) {
 		list = append(list, e.found("spool-unwritable", err.Error(), "spool", spool.Dir).on(file{spool.Dir, 0o700}))
 	}
-	return list, text.Count(len(names), "delivery") + " waiting"
+	fine := text.Count(len(names), "delivery") + " waiting"
+	if e.Deep && len(names) > 0 {
+		fine += ", all read"
+	}
+	return list, fine
 }
 
 // spooled returns the names of the deliveries in the spool.
@@ -394,7 +398,7 @@ func (e *exam) spoolFiles(spool wire.Spool, names []string) []Finding {
 		if info, err := os.Lstat(path); err == nil && info.ModTime().Before(oldest) {
 			oldest = info.ModTime()
 		}
-		if i >= mostSpoolFiles {
+		if i >= mostSpoolFiles && !e.Deep {
 			continue
 		}
 		switch _, err := spool.Read(name); {

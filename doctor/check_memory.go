@@ -31,12 +31,17 @@ func checkDatabase(ctx context.Context, e *exam) ([]Finding, string) {
 	}
 	limited, cancel := context.WithTimeout(ctx, integrityLimit)
 	defer cancel()
-	wrong, err := db.QuickCheck(limited)
+	var wrong []string
 	checked := "sound"
+	if e.Deep {
+		wrong, checked, err = e.deepDatabase(ctx, db)
+	} else {
+		wrong, err = db.QuickCheck(limited)
+	}
 	switch {
 	case len(wrong) > 0:
 		return []Finding{e.found("database-damaged", "memory.db is damaged: "+strings.Join(wrong, "; "))}, ""
-	case limited.Err() != nil && !store.Damaged(err):
+	case !e.Deep && limited.Err() != nil && !store.Damaged(err):
 		checked = fmt.Sprintf("no damage found in %v", integrityLimit)
 	case err != nil:
 		return e.unopened(err)
@@ -176,6 +181,20 @@ func checkIndex(ctx context.Context, e *exam) ([]Finding, string) {
 	if err != nil {
 		return nil, unread(err)
 	}
+	list, fine := e.indexState(ctx, db)
+	if e.Deep && len(list) == 0 && fine != noRecords {
+		var compared string
+		list, compared = e.deepIndex(ctx, db)
+		fine += compared
+	}
+	return list, fine
+}
+
+// noRecords is the line of a memory that needs no index yet.
+const noRecords = "no records yet"
+
+// indexState returns the findings about the state of the index.
+func (e *exam) indexState(ctx context.Context, db *store.Store) ([]Finding, string) {
 	_, newest, err := db.ChangeRange(ctx)
 	if err != nil {
 		return nil, unread(err)
@@ -193,7 +212,7 @@ func checkIndex(ctx context.Context, e *exam) ([]Finding, string) {
 	case claudemem.CodeOf(err) != claudemem.CodeNoMemory:
 		return []Finding{e.found("index-failed", err.Error())}, ""
 	case newest == 0:
-		return nil, "no records yet"
+		return nil, noRecords
 	}
 	return []Finding{e.found("index-missing", "there is no index.db")}, ""
 }

@@ -117,7 +117,8 @@ func (r *Report) add(f Finding) {
 // the others from being reported. A check that does not end is left behind; the
 // process that asks is a short one.
 func guarded(ctx context.Context, c Check, e *exam) []Finding {
-	ctx, cancel := context.WithTimeout(ctx, c.limit)
+	limit := e.limit(c)
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	done := make(chan []Finding, 1) // room for the result, which may come after the time limit
 	go func() {
@@ -143,7 +144,7 @@ func guarded(ctx context.Context, c Check, e *exam) []Finding {
 		select {
 		case list = <-done:
 		case <-time.After(grace):
-			list = []Finding{e.found("check-slow", fmt.Sprintf("the check did not end within %v", c.limit))}
+			list = []Finding{e.found("check-slow", fmt.Sprintf("the check did not end within %v", limit))}
 		}
 	}
 	for i := range list {

@@ -43,6 +43,9 @@ type Config struct {
 	// Panicked is called with the name and stack of a check that panicked. Two calls
 	// may run at once.
 	Panicked func(check string, stack []byte)
+	// Deep has all of the database, the index and the spool read, and every record compared
+	// with its hash, whatever time that takes, up to half an hour each.
+	Deep bool
 }
 
 // FileSystem describes the file system of a path.

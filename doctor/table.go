@@ -217,7 +217,7 @@ func Checks() []Check {
 			{"socket-foreign", Warn, "The directory of the socket belongs to another user, so the worker uses another one with a random name.",
 				"export CLAUDE_MEM_DATA_DIR=/a/shorter/path, so that the socket is in the data directory", ""},
 		}},
-		{"spool", "events that wait, unreadable and corrupt files; whether hooks can write there", reading, inDataDir(checkSpool), []Kind{
+		{"spool", "events that wait, unreadable and corrupt files, of 200 files or with --deep of all; whether hooks can write there", reading, inDataDir(checkSpool), []Kind{
 			{"spool-waiting", Warn, "Events wait in the spool; the worker takes them in when it starts.",
 				"claude-mem worker start", RemedyStart},
 			{"spool-unreadable", Fail, "Files in the spool cannot be read, so their events are not stored.",
@@ -229,7 +229,7 @@ func Checks() []Check {
 			{"spool-unwritable", Fail, "Hooks cannot write into the spool: events are lost while the worker is not running.",
 				"chmod 700 {spool}", RemedyModes},
 		}},
-		{"database", "memory.db: its schema, SQLite's quick_check for 5 seconds, the size of its log and its free pages", reading, checkDatabase, []Kind{
+		{"database", "memory.db: its schema, SQLite's quick_check for 5 seconds, or integrity_check with --deep, the size of its log and its free pages", reading, checkDatabase, []Kind{
 			{"database-damaged", Fail, "memory.db is damaged. The fix restarts the worker, which restores the newest sound backup, adds the newer rows that can still be read, and keeps the damaged file in the folder aside. Hooks spool new events meanwhile.",
 				"claude-mem doctor --fix", RemedyRecover},
 			{"database-newer", Fail, "A newer claude-mem wrote the database. This version does not change it.",
@@ -242,6 +242,12 @@ func Checks() []Check {
 				"chmod 600 {dir}/memory.db", RemedyModes},
 			{"database-log-large", Warn, "The write-ahead log of the database is large: a reader keeps SQLite from copying it into memory.db.",
 				"claude-mem worker restart", ""},
+		}},
+		{"records", "records whose text was changed on the disk; with --deep every record is compared with its hash", reading, checkRecords, []Kind{
+			{"records-changed", Fail, "Records are not as they were written: the disk or another program has changed them. The fix restarts the worker, which takes them from the newest backup that has them and withholds the text of the others.",
+				"claude-mem doctor --deep --fix", RemedyRecover},
+			{"records-withheld", Warn, "The text of records was changed on the disk, and no backup has it. They are not shown; in place of the text stands that it is withheld. Older copies of memory.db, also those in the folder aside, may have it.",
+				"check the disk; `claude-mem forget` erases what you do not need", ""},
 		}},
 		{"backups", "the newest backup of memory.db, compared with the newest event", reading, inDataDir(checkBackups), []Kind{
 			{"backup-missing", Warn, "The memory is older than two days and has no backup: the worker could not make one.",
@@ -263,10 +269,12 @@ func Checks() []Check {
 			{"queue-waiting", Warn, "Events have waited over two hours to be processed.",
 				"claude-mem queue", ""},
 		}},
-		{"index", "the search index: its version and how far it is behind; the embedder", reading, checkIndex, []Kind{
+		{"index", "the search index: its version and how far it is behind; with --deep its records, compared with those of the memory; the embedder", reading, checkIndex, []Kind{
 			{"index-missing", Warn, "There is no search index: only filters find records.",
 				"claude-mem reindex", RemedyReindex},
 			{"index-failed", Warn, "The search index is damaged or of another version.",
+				"claude-mem reindex", RemedyReindex},
+			{"index-wrong", Warn, "The search index does not have the records of the memory: searches miss some, or its file is damaged. Only --deep looks; the worker does once a day.",
 				"claude-mem reindex", RemedyReindex},
 			{"index-behind", Warn, "The index lacks the newest records, so searches do not find them.",
 				"claude-mem reindex", RemedyReindex},

@@ -22,6 +22,10 @@ fix. Nothing is changed.
 files that dead processes left, the worker, the index. It never changes the database,
 the settings, or a file of another program.
 
+--deep reads all of the database, the index and the spool, compares every record with
+its hash and the index with the records, and says how long each took. It works with and
+without a worker.
+
 Nothing is sent anywhere, except with --online: a provider with an API is asked
 whether it accepts the key, which costs nothing.
 
@@ -31,14 +35,16 @@ something is broken. docs/doctor.md explains every finding.
 JSON: {"status": "ok", "warn" or "fail", "data_dir", "version", "counts": {"ok", "warn", "fail"},
 "findings": [{"check", "name", "status", "text", "fix"?, "fixable"?}], "fixed"?: findings that
 --fix has repaired, "unfixed"?: why others were not}.`,
-		Example: "  claude-mem doctor\n  claude-mem doctor --fix\n  claude-mem doctor --json",
+		Example: "  claude-mem doctor\n  claude-mem doctor --fix\n  claude-mem doctor --deep\n  claude-mem doctor --json",
 		Args:    noArgs,
 	}
 	asJSON := jsonFlag(cmd)
 	fix := cmd.Flags().Bool("fix", false, "repair what cannot lose data")
+	deep := cmd.Flags().Bool("deep", false, "read everything, however long that takes")
 	online := cmd.Flags().Bool("online", false, "ask the provider whether it accepts the key")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		cfg := a.doctorConfig()
+		cfg.Deep = *deep
 		if *online {
 			cfg.Ask = a.askProvider(cfg.DataDir)
 		}

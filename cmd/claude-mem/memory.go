@@ -6,13 +6,25 @@ import (
 
 	"claudemem"
 	"claudemem/api"
+	"claudemem/backup"
 	"claudemem/store"
 	"claudemem/text"
 )
 
-// openMemory opens the database for reading: reading needs no worker.
+// openMemory opens the database for reading: reading needs no worker, unless the database is
+// not the one that the last worker left.
 func openMemory(ctx context.Context, dataDir string) (*store.Store, error) {
-	return store.OpenReadOnly(ctx, databasePath(dataDir))
+	s, err := store.OpenReadOnly(ctx, databasePath(dataDir))
+	if err != nil && claudemem.CodeOf(err) != claudemem.CodeNoMemory {
+		return nil, err
+	}
+	if suspect := backup.Suspect(ctx, dataDir, s); suspect != nil {
+		if s != nil {
+			_ = s.Close() // it has only read
+		}
+		return nil, suspect
+	}
+	return s, err
 }
 
 // databasePath returns the path of the database in a data directory.
