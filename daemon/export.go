@@ -17,25 +17,32 @@ import (
 	"claudemem/wire"
 )
 
+// Exported counts what Export wrote. Withheld are records that were left out, as their text was
+// changed on the disk.
+type Exported struct {
+	Records  claudemem.PortableCounts `json:"records"`
+	Withheld int                      `json:"withheld"`
+}
+
 // Export writes the records of a data directory that pass a filter to a file of package
 // exchange, as they are at one moment, and returns their numbers. It reads the database
 // itself, beside a worker or without one. report is called with the progress.
 //
 // The codes of its errors: CodeNoMemory when nothing was ever captured, CodeOlderSchema,
 // CodeNewerSchema, CodeStorage.
-func Export(ctx context.Context, dataDir string, to io.Writer, f claudemem.ExportFilter, at time.Time, report func(done, total int)) (counts claudemem.PortableCounts, err error) {
+func Export(ctx context.Context, dataDir string, to io.Writer, f claudemem.ExportFilter, at time.Time, report func(done, total int)) (result Exported, err error) {
 	s, err := store.OpenReadOnly(ctx, filepath.Join(dataDir, databaseName))
 	if err != nil {
-		return counts, err
+		return result, err
 	}
 	defer func() { _ = s.Close() }() // it has only read
 	place, err := s.Place(ctx)
 	if err != nil {
-		return counts, err
+		return result, err
 	}
 	var w *exchange.Writer
 	all := 0
-	err = s.Export(ctx, f, func(total int) (err error) {
+	result.Withheld, err = s.Export(ctx, f, func(total int) (err error) {
 		all = total
 		w, err = exchange.NewWriter(to, exchange.Header{
 			Schema: store.SchemaVersion(), Memory: fmt.Sprintf("%016x", uint64(place.Memory)), //nolint:gosec // not negative
@@ -46,37 +53,37 @@ func Export(ctx context.Context, dataDir string, to io.Writer, f claudemem.Expor
 		if err := w.Write(p); err != nil {
 			return err
 		}
-		counts.Add(p)
-		report(counts.Total(), all)
+		result.Records.Add(p)
+		report(result.Records.Total(), all)
 		return nil
 	})
 	if err != nil {
-		return counts, err
+		return result, err
 	}
-	return counts, w.Close()
+	return result, w.Close()
 }
 
 // ExportFile is Export into a file of mode 0600, which is whole or not there. A file of that
 // name is replaced only with replace; else the error is CodeConflict.
-func ExportFile(ctx context.Context, dataDir, path string, replace bool, f claudemem.ExportFilter, at time.Time, report func(done, total int)) (counts claudemem.PortableCounts, err error) {
+func ExportFile(ctx context.Context, dataDir, path string, replace bool, f claudemem.ExportFilter, at time.Time, report func(done, total int)) (result Exported, err error) {
 	if _, err := os.Lstat(path); !replace && !errors.Is(err, fs.ErrNotExist) {
-		return counts, claudemem.Errorf(claudemem.CodeConflict, "there is a file %q", path).WithHint("name another one, or replace it with --force")
+		return result, claudemem.Errorf(claudemem.CodeConflict, "there is a file %q", path).WithHint("name another one, or replace it with --force")
 	}
 	from, to := io.Pipe()
 	done := make(chan error, 1)
 	go func() {
 		var err error
-		counts, err = Export(ctx, dataDir, to, f, at, report)
+		result, err = Export(ctx, dataDir, to, f, at, report)
 		_ = to.CloseWithError(err) // it never fails
 		done <- err
 	}()
 	err = atomicfile.WriteFrom(path, from, 0o600)
 	_ = from.CloseWithError(err)
 	if exported := <-done; exported != nil && !errors.Is(exported, io.ErrClosedPipe) && !errors.Is(exported, err) {
-		return counts, exported
+		return result, exported
 	}
 	if err != nil && claudemem.CodeOf(err) == claudemem.CodeInternal && ctx.Err() == nil {
 		err = claudemem.Errorf(claudemem.CodeStorage, "write the export: %w", err).WithHint("free some space, or name a file that can be written")
 	}
-	return counts, err
+	return result, err
 }

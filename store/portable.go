@@ -14,8 +14,8 @@ type portableRows struct {
 	with, columns, from, join string
 	// where selects what an export has: ?1 is a project, "" for all, ?2 and ?3 the time.
 	where, order string
-	// name is the column of the ULID.
-	name string
+	// hashed is the kind in record_hashes, "" for rows without a hash.
+	hashed claudemem.RecordKind
 	// whole says that only an export without a filter has them.
 	whole bool
 	scan  func(sqlite.Scan) (claudemem.Portable, error)
@@ -72,8 +72,8 @@ const (
 // what supersedes before what is superseded, tombstones last, so that they do not refuse the
 // records beside which the exporting memory has them.
 var portableKinds = func() []portableRows {
-	observations := portableRows{columns: portableObservationColumns, from: "observations r" + ofSessions, order: "r.ulid", name: "r.ulid", scan: scanPortableObservation}
-	learnings := portableRows{columns: portableLearningColumns, from: "learnings r", order: "r.ulid", name: "r.ulid", scan: scanPortableLearning}
+	observations := portableRows{columns: portableObservationColumns, from: "observations r" + ofSessions, order: "r.ulid", hashed: claudemem.RecordObservation, scan: scanPortableObservation}
+	learnings := portableRows{columns: portableLearningColumns, from: "learnings r", order: "r.ulid", hashed: hashedLearning, scan: scanPortableLearning}
 	observations.where = "r.superseded_by IS NULL AND " + keptObservation + inRange
 	learnings.where = "r.superseded_by IS NULL" + inRange
 	superseded, supersededLearnings := observations, learnings
@@ -81,19 +81,19 @@ var portableKinds = func() []portableRows {
 	superseded.where = "r.superseded_by IS NOT NULL AND " + keptObservation + inRange
 	supersededLearnings.with, supersededLearnings.join, supersededLearnings.order = chained("learnings"), withChain, byChain
 	supersededLearnings.where = "r.superseded_by IS NOT NULL" + inRange
-	ofSession := func(table, columns, at string, scan func(sqlite.Scan) (claudemem.Portable, error)) portableRows {
-		return portableRows{columns: columns, from: table + " r" + ofSessions, order: "r.ulid", name: "r.ulid", scan: scan,
+	ofSession := func(hashed claudemem.RecordKind, table, columns, at string, scan func(sqlite.Scan) (claudemem.Portable, error)) portableRows {
+		return portableRows{columns: columns, from: table + " r" + ofSessions, order: "r.ulid", hashed: hashed, scan: scan,
 			where: "(?1 = '' OR s.project = ?1) AND r." + at + " BETWEEN ?2 AND ?3"}
 	}
 	return []portableRows{
-		{columns: portableSessionColumns, from: "sessions s", where: exportedSessions, order: "s.ulid", name: "s.ulid", scan: scanPortableSession},
-		ofSession("prompts", portablePromptColumns, "created_at", scanPortablePrompt),
+		{columns: portableSessionColumns, from: "sessions s", where: exportedSessions, order: "s.ulid", hashed: hashedSession, scan: scanPortableSession},
+		ofSession(claudemem.RecordPrompt, "prompts", portablePromptColumns, "created_at", scanPortablePrompt),
 		observations,
 		superseded,
-		ofSession("session_summaries", portableSummaryColumns, "created_at", scanPortableSummary),
+		ofSession(claudemem.RecordSummary, "session_summaries", portableSummaryColumns, "created_at", scanPortableSummary),
 		learnings,
 		supersededLearnings,
-		ofSession("function_map", portableSymbolColumns, "snapshot_at", scanPortableSymbol),
+		ofSession("", "function_map", portableSymbolColumns, "snapshot_at", scanPortableSymbol),
 		{columns: "r.kind, r.key, r.created_at", from: "tombstones r", where: "r.kind <> '" + tombErasure + "' AND ?1 = '' AND ?2 <= ?3", order: "r.kind, r.key", whole: true, scan: scanTombstone},
 	}
 }()
@@ -103,45 +103,64 @@ var portableKinds = func() []portableRows {
 // holds one record at a time and does not hold up the writer, whose log grows meanwhile.
 // Events, the ledger and what sessions were given are no records; nor is what is hidden for
 // its age.
-func (s *Store) Export(ctx context.Context, f claudemem.ExportFilter, begin func(total int) error, visit func(*claudemem.Portable) error) error {
+func (s *Store) Export(ctx context.Context, f claudemem.ExportFilter, begin func(total int) error, visit func(*claudemem.Portable) error) (withheld int, err error) {
 	until := f.Until
 	if until == 0 {
 		until = claudemem.LatestTime
 	}
 	args := []any{f.ProjectPath, int64(f.Since), int64(until)}
-	_, err := inSnapshot(ctx, s, "export", func(q querier) (none struct{}, err error) {
+	var kinds []*portableRows
+	for i := range portableKinds {
+		if k := &portableKinds[i]; !k.whole || f == (claudemem.ExportFilter{}) {
+			kinds = append(kinds, k)
+		}
+	}
+	return inSnapshot(ctx, s, "export", func(q querier) (withheld int, err error) {
 		total := 0
-		for i := range portableKinds {
-			if k := &portableKinds[i]; !k.whole || f == (claudemem.ExportFilter{}) {
-				n, err := value[int](ctx, q, "SELECT count(*) FROM "+k.from+" WHERE "+k.where, args...)
-				if err != nil {
-					return none, err
-				}
-				total += n
+		for _, k := range kinds {
+			n, err := value[int](ctx, q, "SELECT count(*) FROM "+k.from+" WHERE "+k.where, args...)
+			if err != nil {
+				return 0, err
 			}
+			total += n
 		}
 		if err := begin(total); err != nil {
-			return none, err
+			return 0, err
 		}
-		for i := range portableKinds {
-			k := &portableKinds[i]
-			if k.whole && f != (claudemem.ExportFilter{}) {
-				continue
-			}
-			err := each(ctx, q, func(scan sqlite.Scan) error {
-				p, err := k.scan(scan)
-				if err != nil {
-					return err
-				}
-				return visit(&p)
-			}, k.with+"SELECT "+k.columns+" FROM "+k.from+k.join+" WHERE "+k.where+" ORDER BY "+k.order, args...)
-			if err != nil {
-				return none, err
+		for _, k := range kinds {
+			n, err := k.export(ctx, q, args, visit)
+			if withheld += n; err != nil {
+				return withheld, err
 			}
 		}
-		return none, nil
+		return withheld, nil
 	})
-	return err
+}
+
+// export calls visit with the rows of a kind, and returns how many it left out.
+func (k *portableRows) export(ctx context.Context, q querier, args []any, visit func(*claudemem.Portable) error) (withheld int, err error) {
+	sound := "1"
+	if k.hashed != "" {
+		row := "r.id"
+		if k.hashed == hashedSession {
+			row = "s.id"
+		}
+		sound = "(SELECT h.text FROM record_hashes h WHERE h.kind = '" + string(k.hashed) + "' AND h.id = " + row + ")" +
+			" IS (SELECT sums.text FROM record_sums sums WHERE sums.kind = '" + string(k.hashed) + "' AND sums.id = " + row + ")"
+	}
+	err = each(ctx, q, func(scan sqlite.Scan) error {
+		right := false
+		p, err := k.scan(func(dest ...any) error { return scan(append(dest, &right)...) })
+		if err != nil {
+			return err
+		}
+		if !right {
+			withheld++
+			return nil
+		}
+		return visit(&p)
+	}, k.with+"SELECT "+k.columns+", "+sound+" FROM "+k.from+k.join+" WHERE "+k.where+" ORDER BY "+k.order, args...)
+	return withheld, err
 }
 
 func scanPortableSession(scan sqlite.Scan) (claudemem.Portable, error) {

@@ -14,15 +14,15 @@ func exported(t *testing.T, m *memory, f claudemem.ExportFilter) []claudemem.Por
 	t.Helper()
 	var all []claudemem.Portable
 	total := -1
-	err := m.Export(context.Background(), f, func(n int) error { total = n; return nil }, func(p *claudemem.Portable) error {
+	withheld, err := m.Export(context.Background(), f, func(n int) error { total = n; return nil }, func(p *claudemem.Portable) error {
 		all = append(all, *p)
 		return p.Check()
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if total != len(all) {
-		t.Errorf("%d records, %d were announced", len(all), total)
+	if total != len(all) || withheld != 0 {
+		t.Errorf("%d records, %d were announced, %d withheld", len(all), total, withheld)
 	}
 	return all
 }
@@ -106,5 +106,18 @@ func TestExportIsStable(t *testing.T) {
 	}
 	if diff := cmp.Diff(first, exported(t, m, claudemem.ExportFilter{})); diff != "" {
 		t.Errorf("exported again (-first +second):\n%s", diff)
+	}
+}
+
+// TestExportLeavesOutDamaged: a record whose text was changed on the disk is not exported, and
+// counted.
+func TestExportLeavesOutDamaged(t *testing.T) {
+	m := newMemory(t)
+	m.remember(t)
+	m.overwrite(t, "Narrative of bert-one", "Narrative of hacked--")
+	var c claudemem.PortableCounts
+	withheld, err := m.Export(context.Background(), claudemem.ExportFilter{}, func(int) error { return nil }, func(p *claudemem.Portable) error { c.Add(p); return nil })
+	if want := (claudemem.PortableCounts{Sessions: 3, Prompts: 6, Observations: 5, Summaries: 6, Learnings: 6}); err != nil || withheld != 1 || c != want {
+		t.Errorf("%+v, %d withheld, %v", c, withheld, err)
 	}
 }

@@ -12,8 +12,8 @@ import (
 
 // exportJSON is what `claude-mem export --json` prints.
 type exportJSON struct {
-	Path    string                   `json:"path"`
-	Records claudemem.PortableCounts `json:"records"`
+	Path string `json:"path"`
+	daemon.Exported
 }
 
 // exportCommand returns the command `claude-mem export`: write the records into a file.
@@ -31,7 +31,8 @@ the memory that imports it. Events, the cost ledger and what sessions were shown
 ` + "`claude-mem backup`" + ` copies everything.
 
 JSON: with a FILE, {"path", "records": {"sessions", "prompts", "observations", "summaries",
-"learnings", "symbols", "tombstones"}}.`,
+"learnings", "symbols", "tombstones"}, "withheld"}: records that are left out because the
+disk has damaged them.`,
 		Example: "  claude-mem export memory.jsonl\n  claude-mem export | gzip > memory.jsonl.gz\n  claude-mem export shop.jsonl --project ../shop --since 2026-03-01",
 		Args:    args(cobra.MaximumNArgs(1)),
 	}
@@ -51,10 +52,11 @@ JSON: with a FILE, {"path", "records": {"sessions", "prompts", "observations", "
 			if *asJSON {
 				return claudemem.Errorf(claudemem.CodeInvalid, "--json needs a FILE").WithHint("standard output has the records, which are JSON")
 			}
-			counts, err := daemon.Export(ctx, m.dataDir, a.stdout, filter, a.now(), report)
+			done, err := daemon.Export(ctx, m.dataDir, a.stdout, filter, a.now(), report)
 			end()
 			if err == nil {
-				a.note("%s exported", text.Count(counts.Total(), "record"))
+				a.note("%s exported", text.Count(done.Records.Total(), "record"))
+				a.noteWithheld(done.Withheld)
 			}
 			return err
 		}
@@ -62,16 +64,24 @@ JSON: with a FILE, {"path", "records": {"sessions", "prompts", "observations", "
 		if err != nil {
 			return err
 		}
-		counts, err := daemon.ExportFile(ctx, m.dataDir, path, *force, filter, a.now(), report)
+		done, err := daemon.ExportFile(ctx, m.dataDir, path, *force, filter, a.now(), report)
 		end()
 		if err != nil {
 			return err
 		}
-		return a.show(*asJSON, exportJSON{path, counts}, func(p *printer) {
-			p.printf("%s written: %s\n", safe(path), recordCounts(counts))
+		a.noteWithheld(done.Withheld)
+		return a.show(*asJSON, exportJSON{path, done}, func(p *printer) {
+			p.printf("%s written: %s\n", safe(path), recordCounts(done.Records))
 		})
 	})
 	return cmd
+}
+
+// noteWithheld tells of records that an export left out.
+func (a *app) noteWithheld(n int) {
+	if n > 0 {
+		a.note("%s left out: changed on the disk since written. `claude-mem doctor` tells more", text.Count(n, "record"))
+	}
 }
 
 // recordCounts returns "2 sessions, 12 observations", "no records" for none.
