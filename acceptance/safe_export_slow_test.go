@@ -1,0 +1,188 @@
+//go:build unix && slow
+
+package acceptance
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"claudemem"
+	"claudemem/exchange"
+)
+
+// exportedULID returns a ULID that sorts by n behind those with a lower kind.
+func exportedULID(kind, n int) claudemem.ULID {
+	return claudemem.ULID(fmt.Sprintf("01%04d%020d", kind, n))
+}
+
+// writeExport writes an export of observations, a thousand of them in a session with a prompt
+// and a summary each, as `claude-mem export` orders them.
+func writeExport(t testing.TB, path string, observations int) {
+	t.Helper()
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	w, err := exchange.NewWriter(f, exchange.Header{Schema: 5, Records: observations})
+	if err != nil {
+		t.Fatal(err)
+	}
+	write := func(p claudemem.Portable) {
+		if err := w.Write(&p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const at = claudemem.Millis(1_760_000_000_000)
+	sessions := (observations + 999) / 1000
+	for n := range sessions {
+		write(claudemem.Portable{Session: &claudemem.PortableSession{ULID: exportedULID(0, n), Host: claudemem.HostClaudeCode, HostSessionID: fmt.Sprint("imported-", n),
+			ProjectPath: "/home/ada/tally", Label: "tally", Status: claudemem.SessionCompleted, StartedAt: at, UpdatedAt: at + claudemem.Millis(n), Events: 3}})
+	}
+	for n := range sessions {
+		write(claudemem.Portable{Prompt: &claudemem.PortablePrompt{ULID: exportedULID(1, n), Session: exportedULID(0, n), Number: 1, Text: fmt.Sprintf("Why is total %d wrong?", n), CreatedAt: at}})
+	}
+	for n := range observations {
+		write(claudemem.Portable{Observation: &claudemem.PortableObservation{
+			ULID: exportedULID(2, n), Session: exportedULID(0, n/1000), ProjectPath: "/home/ada/tally", PromptNumber: 1, Type: claudemem.TypeBugfix,
+			Title: fmt.Sprintf("Total %d was rounded twice", n), Narrative: strings.Repeat(fmt.Sprintf("Amount %d is rounded when it is read and again when it is summed. ", n), 4),
+			Facts: []string{fmt.Sprintf("amounts are cents since change %d", n), "sums are exact"}, Concepts: []string{"gotcha"},
+			Files:  []claudemem.FileRef{{Path: fmt.Sprintf("money/part%d.go", n%500), Role: claudemem.FileModified}},
+			Origin: claudemem.OriginObserver, Provenance: claudemem.FromProject, TimesSeen: 1, CreatedAt: at + claudemem.Millis(n),
+		}})
+	}
+	for n := range sessions {
+		write(claudemem.Portable{Summary: &claudemem.PortableSummary{ULID: exportedULID(3, n), Session: exportedULID(0, n), PromptNumber: 1,
+			Request: fmt.Sprintf("Mend total %d", n), Origin: claudemem.OriginObserver, CreatedAt: at}})
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestImportKilled kills commands that import, or the worker that does it for them, at random
+// moments, and imports again: at the end each record of the file is there once, and what was
+// captured meanwhile too.
+func TestImportKilled(t *testing.T) {
+	const observations = 3000
+	for _, workerUp := range []bool{false, true} {
+		t.Run(fmt.Sprintf("worker up %v", workerUp), func(t *testing.T) {
+			m := newMemory(t)
+			file := filepath.Join(m.home, "memory.jsonl")
+			writeExport(t, file, observations)
+			random := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 1))
+			kills, captured := 0, 0
+			for range 6 {
+				if workerUp {
+					m.mustCommand("worker", "start")
+				}
+				cmd := exec.Command(binary("claude-mem"), "import", file)
+				cmd.Env, cmd.Dir = m.env, m.home
+				if err := cmd.Start(); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(time.Duration(20+random.IntN(300)) * time.Millisecond)
+				victim := cmd.Process
+				if pid := m.workerPID(); workerUp && pid != 0 {
+					m.send("save", map[string]any{"hook_event_name": "PostToolUse", "session_id": "live", "cwd": m.home, "tool_name": "Bash", "tool_use_id": fmt.Sprint("t", captured),
+						"tool_input": map[string]any{"command": fmt.Sprint("make target-", captured)}, "tool_response": map[string]any{"stdout": "ok"}})
+					captured++
+					victim, _ = os.FindProcess(pid)
+				}
+				_ = victim.Kill() // it may have ended
+				if cmd.Wait() != nil {
+					kills++
+				}
+			}
+			if workerUp {
+				m.mustCommand("worker", "start")
+			}
+			m.mustCommand("import", file)
+			if out := m.mustCommand("import", file, "--json"); !bytes.Contains(out, []byte(fmt.Sprintf(`"present": %d`, observations+9))) {
+				t.Errorf("imported once more: %s", out)
+			}
+			if workerUp {
+				m.send("summary", map[string]any{"hook_event_name": "Stop", "session_id": "live", "cwd": m.home, "last_assistant_message": "Made."})
+				captured++
+			}
+			if books := m.settle(30 * time.Second); books.Received != captured || !books.Balanced() {
+				t.Errorf("%d events were captured: %+v", captured, books)
+			}
+			got := withoutHeader(t, m.mustCommand("export", "--until", "2025-10-31"))
+			if want := withoutHeader(t, m.readFile(file)); !bytes.Equal(got, want) {
+				t.Errorf("the export has %d bytes, want %d as imported", len(got), len(want))
+			}
+			if kills == 0 {
+				t.Error("no import was killed")
+			}
+			figure(t, 5, "%d of 6 imports killed (worker up %v), then complete, none doubled, %d captured meanwhile", kills, workerUp, captured)
+		})
+	}
+}
+
+// TestExportScale imports and exports EXPORT_RECORDS observations (a million) without a worker,
+// and compares the two files. Neither process may hold more than a bounded part of them.
+func TestExportScale(t *testing.T) {
+	observations := 1_000_000
+	if n, err := strconv.Atoi(os.Getenv("EXPORT_RECORDS")); err == nil {
+		observations = n
+	}
+	const most = 150 // MB of memory
+	m := newMemory(t)
+	file, again := filepath.Join(m.home, "memory.jsonl"), filepath.Join(m.home, "again.jsonl")
+	writeExport(t, file, observations)
+	info, err := os.Stat(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"import", file}, {"export", again}, {"import", file}} {
+		cmd := exec.Command(binary("claude-mem"), args...)
+		cmd.Env, cmd.Dir = m.env, m.home
+		started := time.Now()
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v: %v: %s", args, err, out)
+		}
+		used := cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss >> 10 // KB on Linux
+		figure(t, 5, "%s of %d observations (%d MB): %v, %d MB at most", args[0], observations, info.Size()>>20, time.Since(started).Round(time.Second), used)
+		if used > most {
+			t.Errorf("%v used %d MB of memory, want at most %d", args, used, most)
+		}
+	}
+	if bodySum(t, file) != bodySum(t, again) {
+		t.Error("what was exported is not what was imported")
+	}
+}
+
+// bodySum returns the hash of a file without its first line.
+func bodySum(t *testing.T, path string) (sum [32]byte) {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	head := make([]byte, 4096)
+	n, err := io.ReadFull(f, head)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := bytes.Cut(head[:n], []byte("\n"))
+	h := sha256.New()
+	h.Write(rest)
+	if _, err := io.Copy(h, f); err != nil {
+		t.Fatal(err)
+	}
+	return [32]byte(h.Sum(nil))
+}
