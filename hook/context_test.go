@@ -256,3 +256,16 @@ func TestContextDeadlineIsKept(t *testing.T) {
 		t.Errorf("the fall-back may take until %v after the start", left)
 	}
 }
+
+// TestNothingHiddenInReplies removes tags, zero-width spaces and characters that turn text
+// round from what the model and the user get.
+func TestNothingHiddenInReplies(t *testing.T) {
+	var r reply
+	r.addContext("SessionStart", "a\u202eb\U000e0041c\u200bd\x1b\ne")
+	r.tell("f\u2066g\U000e0041\u009bh")
+	var out strings.Builder
+	r.print(&out)
+	if got, want := out.String(), `{"hookSpecificOutput":{"hookEventName":"SessionStart","additionalContext":"abcd\ne"},"systemMessage":"fgh"}`+"\n"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}

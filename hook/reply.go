@@ -7,6 +7,7 @@ import (
 
 	"claudemem"
 	"claudemem/jsonscan"
+	"claudemem/text/runes"
 )
 
 // longestContext is the longest text, in UTF-16 units, that the host passes on
@@ -21,24 +22,30 @@ type reply struct {
 	system  []string
 }
 
-// addContext sets the text for the model, without control characters, if the event is
-// one whose reply may have it.
-func (r *reply) addContext(event, text string) {
-	text = strings.Map(func(c rune) rune {
-		if c < ' ' && c != '\n' && c != '\t' || c == 0x7f {
-			return -1 // a model's API may refuse the whole request for one
-		}
-		return c
-	}, text)
-	if strings.TrimSpace(text) != "" && (event == "SessionStart" || event == "UserPromptSubmit" || event == "PostToolUse" || event == "PostToolUseFailure") {
-		r.event, r.context = event, text
+// addContext sets the text for the model, without unsafe characters, if the event is one
+// whose reply may have it.
+func (r *reply) addContext(event, block string) {
+	block = safe(block)
+	if strings.TrimSpace(block) != "" && (event == "SessionStart" || event == "UserPromptSubmit" || event == "PostToolUse" || event == "PostToolUseFailure") {
+		r.event, r.context = event, block
 	}
 }
 
+// safe returns s without control characters, for one of which a model's API may refuse the
+// whole request, and without those that hide a text or turn it round.
+func safe(s string) string {
+	return strings.Map(func(c rune) rune {
+		if runes.Unsafe(c) {
+			return -1
+		}
+		return c
+	}, s)
+}
+
 // tell adds a line that the host shows to the user and not to the model.
-func (r *reply) tell(text string) {
-	if text = strings.TrimSpace(text); text != "" {
-		r.system = append(r.system, text)
+func (r *reply) tell(message string) {
+	if message = strings.TrimSpace(safe(message)); message != "" {
+		r.system = append(r.system, message)
 	}
 }
 

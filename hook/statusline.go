@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 
 	"claudemem"
 	"claudemem/jsonscan"
@@ -70,12 +69,7 @@ const longestTrouble = 40
 // 1.2k tok today"; "" when all are. Trouble and a reached cap come first, with "!" for
 // "○".
 func statuslineText(line claudemem.Statusline) string {
-	trouble := strings.Map(func(c rune) rune {
-		if unicode.IsControl(c) {
-			return -1 // control characters could change the terminal
-		}
-		return c
-	}, truncateName(line.Trouble, longestTrouble))
+	trouble := strings.NewReplacer("\n", "", "\t", "").Replace(safe(truncateName(line.Trouble, longestTrouble)))
 	sign := "○"
 	var parts []string
 	if trouble != "" {

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"claudemem/text/runes"
 )
 
 // Line returns s on one line: each run of white space becomes one space, none at
@@ -67,21 +69,17 @@ func eachPlain(s string, write func(rune)) {
 }
 
 // Invisible reports whether r is a character that a reader does not see: control
-// and formatting characters (bidirectional overrides, zero-width joiners),
+// and formatting characters (bidirectional overrides, zero-width joiners, tags), fillers,
 // variation selectors, private use, and what stands for broken UTF-8.
 func Invisible(r rune) bool {
 	if r < utf8.RuneSelf {
 		return unicode.IsControl(r)
 	}
-	return r == utf8.RuneError || unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Co, unicode.Variation_Selector)
+	return r == utf8.RuneError || unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Co, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point)
 }
 
-// Unsafe reports whether r must not stand in a text that a model reads or writes:
-// control characters except line ends and tabs, and characters that change the
-// direction of text.
-func Unsafe(r rune) bool {
-	return r < 0x20 && r != '\n' && r != '\t' || r >= 0x7f && r <= 0x9f || r == 0xfeff || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069
-}
+// Unsafe is runes.Unsafe.
+func Unsafe(r rune) bool { return runes.Unsafe(r) }
 
 // Pictograph reports whether r is an emoji or another picture. Letters and
 // ideographs beyond the Basic Multilingual Plane are none.
@@ -126,16 +124,27 @@ func OpensTag(rest string) bool {
 	return false
 }
 
-// TerminalLine returns s as one line that cannot steer a terminal: control
-// characters count as white space, which is as in Line.
+// TerminalLine returns s as one line that neither steers a terminal nor shows another text
+// than it has: control characters count as white space, which is as in Line, and what is
+// Invisible is left out.
 func TerminalLine(s string) string {
-	return strings.Join(strings.FieldsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }), " ")
+	return strings.Join(strings.FieldsFunc(strings.Map(func(r rune) rune {
+		if !unicode.IsControl(r) && Invisible(r) {
+			return -1
+		}
+		return r
+	}, s), func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }), " ")
 }
 
-// Terminal returns s without control characters but line breaks and tabs.
+// Terminal returns s without the characters that are Invisible, but for line breaks and tabs.
 func Terminal(s string) string {
 	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) && r != '\n' && r != '\t' {
+		switch {
+		case r == '\n' || r == '\t':
+			return r
+		case r == '\u2028' || r == '\u2029': // line and paragraph separator
+			return '\n'
+		case Invisible(r):
 			return -1
 		}
 		return r

@@ -91,6 +91,7 @@ func report(w io.Writer, err error, asJSON bool) {
 		_ = json.NewEncoder(w).Encode(body) // as with every line of it
 		return
 	}
+	w = terminalWriter{w: w}
 	_, _ = fmt.Fprintf(w, "error: %s\n", err)
 	if body.Error.Hint != "" {
 		_, _ = fmt.Fprintf(w, "hint: %s\n", body.Error.Hint)

@@ -249,7 +249,7 @@ func (a *app) confirm(question string) (bool, error) {
 	if !isTerminal(a.stdin) {
 		return false, notConfirmed("standard input is no terminal, so nobody can be asked")
 	}
-	_, _ = fmt.Fprintf(a.stderr, "\n%s [y/N] ", question)
+	_, _ = fmt.Fprintf(terminalWriter{w: a.stderr}, "\n%s [y/N] ", question)
 	// One byte at a time: what comes after the line belongs to the next question.
 	answer, err := bufio.NewReaderSize(io.LimitReader(oneByte{a.stdin}, 1024), 16).ReadString('\n')
 	if errors.Is(err, io.EOF) && answer == "" {

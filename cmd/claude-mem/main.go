@@ -60,7 +60,8 @@ func (a *app) execute(ctx context.Context, args []string) int {
 // people returns a printer for output that people read: colours and width fit the
 // terminal.
 func (a *app) people() *printer {
-	p := &printer{w: a.stdout, now: a.now(), color: wantsColor(a.stdout, a.getenv)}
+	p := &printer{now: a.now(), color: wantsColor(a.stdout, a.getenv)}
+	p.w = terminalWriter{a.stdout, p.color}
 	if f, ok := fileOf(a.stdout); ok && isTerminal(f) {
 		p.width = terminalColumns(f)
 	}
@@ -69,7 +70,7 @@ func (a *app) people() *printer {
 
 // note writes a message for people to standard error.
 func (a *app) note(format string, args ...any) {
-	_, _ = fmt.Fprintf(a.stderr, format+"\n", args...)
+	_, _ = fmt.Fprintf(terminalWriter{w: a.stderr}, format+"\n", args...)
 }
 
 func (a *app) rootCommand() *cobra.Command {

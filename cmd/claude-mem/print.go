@@ -52,8 +52,45 @@ func (p *printer) style(code, text string) string {
 	if !p.color || text == "" {
 		return text
 	}
-	return "\x1b[" + code + "m" + text + "\x1b[0m"
+	return styleStart(code) + text + styleEnd
 }
+
+// terminalWriter writes text for people: all that steers a terminal or does not show is left
+// out, but for the styles of a printer if styled is true. Each call of Write writes whole
+// characters and styles.
+type terminalWriter struct {
+	w      io.Writer
+	styled bool
+}
+
+// Write implements io.Writer.
+func (t terminalWriter) Write(b []byte) (int, error) {
+	var clean strings.Builder
+	for rest := string(b); rest != ""; {
+		i := strings.IndexByte(rest, '\x1b')
+		if i < 0 {
+			clean.WriteString(text.Terminal(rest))
+			break
+		}
+		clean.WriteString(text.Terminal(rest[:i]))
+		n := text.SequenceLen(rest[i:])
+		if t.styled && slices.Contains(styles, rest[i:i+n]) {
+			clean.WriteString(rest[i : i+n])
+		}
+		rest = rest[i+n:]
+	}
+	if _, err := io.WriteString(t.w, clean.String()); err != nil {
+		return 0, err
+	}
+	return len(b), nil
+}
+
+// styles are the sequences that style writes.
+var styles = []string{styleStart(styleBold), styleStart(styleDim), styleStart(styleRed), styleStart(styleGreen), styleEnd}
+
+const styleEnd = "\x1b[0m"
+
+func styleStart(code string) string { return "\x1b[" + code + "m" }
 
 // ago returns the age of at, "never" for 0.
 func (p *printer) ago(at claudemem.Millis) string {

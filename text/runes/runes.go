@@ -1,0 +1,19 @@
+// Package runes classifies characters. It is apart from package text for the hook, which
+// cannot afford what that imports.
+package runes
+
+// Unsafe reports whether r must not stand in a text that a model reads or writes:
+// control characters except line ends and tabs, characters that change the direction of
+// text, and those that can hide a text in another: tags, zero-width spaces and invisible
+// operators. Joiners stay: some scripts need them.
+func Unsafe(r rune) bool {
+	switch {
+	case r < 0x20:
+		return r != '\n' && r != '\t'
+	case r <= 0x9f:
+		return r >= 0x7f
+	case r == 0x061c, r == 0xfeff, r == 0x180e, r == 0x200b, r == 0x200e, r == 0x200f:
+		return true
+	}
+	return r >= 0x202a && r <= 0x202e || r >= 0x2060 && r <= 0x206f || r >= 0xe0000 && r <= 0xe0fff
+}
