@@ -30,6 +30,9 @@ type payload struct {
 const (
 	longestName = 512
 	longestPath = 8 << 10
+	// deepestPayload is the depth below which a payload that is nested too deep to be parsed
+	// is cut. The worker parses events within other objects.
+	deepestPayload = jsonscan.MaxMemberDepth / 2
 )
 
 var (
@@ -49,7 +52,15 @@ func (r *run) understand(input []byte) (*payload, error) {
 		return nil, errNoAdapter
 	}
 	p := &payload{}
-	if err := p.decode(input, r.Host, r.Verb); err != nil || p.verb == "" {
+	err := p.decode(input, r.Host, r.Verb)
+	if errors.Is(err, jsonscan.ErrNotObject) {
+		// Too deep to be parsed: the rest is captured.
+		if shallow, cut := jsonscan.Shallow(input, deepestPayload, cutText); cut {
+			*p = payload{}
+			err = p.decode(shallow, r.Host, r.Verb)
+		}
+	}
+	if err != nil || p.verb == "" {
 		return p, err
 	}
 	p.event.Host = r.Host

@@ -144,3 +144,28 @@ func TestArguments(t *testing.T) {
 		}
 	}
 }
+
+// TestDeepPayload captures an event whose input is nested deeper than any parser follows:
+// what is too deep is left out, and says so.
+func TestDeepPayload(t *testing.T) {
+	for _, depth := range []int{400, 511, 513, 10_000, 1_000_000} {
+		s := newStage(t)
+		s.run(`{"hook_event_name":"PostToolUse","session_id":"s","tool_name":"mcp__tree__get","tool_input":{"path":"a","tree":` +
+			strings.Repeat(`[`, depth) + strings.Repeat(`]`, depth) + `},"tool_response":{"stdout":"found it"}}`)
+		events := s.spooled()
+		if len(events) != 1 {
+			t.Errorf("depth %d: %d events, log %q", depth, len(events), s.logged())
+			continue
+		}
+		input := string(events[0].ToolInput)
+		if !strings.Contains(input, `"path":"a"`) || string(events[0].ToolResponse) != `{"stdout":"found it"}` {
+			t.Errorf("depth %d: captured %.200s, %s", depth, input, events[0].ToolResponse)
+		}
+		if depth > 512 && !strings.Contains(input, "bytes cut]") {
+			t.Errorf("depth %d: the input does not say that it was cut: %.200s", depth, input)
+		}
+		if events[0].Host != claudemem.HostClaudeCode || events[0].ProjectPath == "" && events[0].Cwd != "" {
+			t.Errorf("depth %d: %+v", depth, events[0])
+		}
+	}
+}

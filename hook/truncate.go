@@ -189,11 +189,14 @@ func (c *truncator) value(v []byte, key string, depth int) (short []byte, exempt
 			return c.members(v, depth)
 		}
 		if len(v) > c.longest {
-			return jsonscan.AppendQuote(nil, cutMark+strconv.Itoa(len(v))+" bytes cut]"), 0
+			return jsonscan.AppendQuote(nil, cutText(len(v))), 0
 		}
 	}
 	return v, 0
 }
+
+// cutText returns what stands in the place of a value of so many bytes.
+func cutText(bytes int) string { return cutMark + strconv.Itoa(bytes) + " bytes cut]" }
 
 // part is a member of an object, or an element of an array, whose key is "".
 type part struct {
