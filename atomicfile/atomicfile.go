@@ -63,6 +63,17 @@ func WriteIn(dir *os.Root, path string, data []byte, mode fs.FileMode) error {
 	return nil
 }
 
+// WriteOwn is Write for a file that nobody has reason to make a link: one is replaced, not
+// followed.
+func WriteOwn(path string, data []byte, mode fs.FileMode) (err error) {
+	dir, err := os.OpenRoot(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, dir.Close()) }()
+	return WriteIn(dir, filepath.Base(path), data, mode)
+}
+
 // tempPrefix returns the beginning of the names of a file's temporary files.
 func tempPrefix(path string) string { return "." + filepath.Base(path) + tempInfix }
 

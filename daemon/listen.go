@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 
@@ -55,15 +56,17 @@ func listenTCP(port int) (net.Listener, error) {
 // readToken returns the token for TCP clients and creates it at the first start.
 func readToken(dataDir string) (string, error) {
 	path := filepath.Join(dataDir, "token")
-	if raw, err := os.ReadFile(path); err == nil {
-		if token := strings.TrimSpace(string(raw)); len(token) >= 32 {
+	// One that is a link, or that others have access to, may be known to others.
+	if info, err := os.Lstat(path); err == nil && info.Mode().IsRegular() && (runtime.GOOS == "windows" || info.Mode().Perm()&0o077 == 0) {
+		raw, err := os.ReadFile(path)
+		if token := strings.TrimSpace(string(raw)); err == nil && len(token) >= 32 {
 			return token, nil
 		}
 	}
 	var random [32]byte
 	_, _ = rand.Read(random[:]) // never fails
 	token := hex.EncodeToString(random[:])
-	if err := atomicfile.Write(path, []byte(token+"\n"), 0o600); err != nil {
+	if err := atomicfile.WriteOwn(path, []byte(token+"\n"), 0o600); err != nil {
 		return "", diskError("write", path, err)
 	}
 	return token, nil

@@ -8,6 +8,7 @@ import (
 
 	"claudemem"
 	"claudemem/jsonscan"
+	"claudemem/openfile"
 	"claudemem/wire"
 )
 
@@ -52,12 +53,12 @@ func (j journal) log(what, fault string) {
 	if info, err := os.Stat(path); err == nil && info.Size() > largestLog {
 		_ = os.Rename(path, path+".1") // the next hook tries again
 	}
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	f, err := openfile.Open(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 	if os.IsNotExist(err) {
 		if os.MkdirAll(dir, 0o700) != nil {
 			return
 		}
-		f, err = os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+		f, err = openfile.Open(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 	}
 	if err != nil {
 		return

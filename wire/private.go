@@ -9,6 +9,7 @@ import (
 	"syscall"
 
 	"claudemem"
+	"claudemem/openfile"
 )
 
 // TurnState says whether a session's current turn is private, as far as known.
@@ -88,10 +89,10 @@ func (m Marks) write(i int, path string) error {
 			return errNoPlace
 		}
 	}
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o600)
+	f, err := openfile.Open(path, os.O_WRONLY|os.O_CREATE, 0o600)
 	if os.IsNotExist(err) {
 		if err = os.MkdirAll(dir, 0o700); err == nil {
-			f, err = os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o600)
+			f, err = openfile.Open(path, os.O_WRONLY|os.O_CREATE, 0o600)
 		}
 	}
 	if err != nil {

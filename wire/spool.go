@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -143,12 +142,12 @@ func (s Spool) Probe() error {
 	if err := os.MkdirAll(s.Dir, 0o700); err != nil {
 		return err
 	}
-	path := filepath.Join(s.Dir, "probe-"+strconv.Itoa(os.Getpid())+tempSuffix)
-	err := os.WriteFile(path, []byte("probe"), 0o600)
-	if removed := removeIfPresent(path); err == nil {
-		err = removed
+	f, err := os.CreateTemp(s.Dir, "probe-*"+tempSuffix)
+	if err != nil {
+		return err
 	}
-	return err
+	_, err = f.WriteString("probe")
+	return errors.Join(err, f.Close(), removeIfPresent(f.Name()))
 }
 
 // List names the spool's files, the oldest delivery first; it returns nil without

@@ -48,7 +48,7 @@ func WriteWorkerInfo(dataDir string, info WorkerInfo) error {
 	if err != nil {
 		return err
 	}
-	return atomicfile.Write(workerInfoPath(dataDir), data, 0o600)
+	return atomicfile.WriteOwn(workerInfoPath(dataDir), data, 0o600)
 }
 
 // RemoveWorkerInfo removes worker.json; one that is not there is no error.
