@@ -101,7 +101,7 @@ func secretInRecord(s string, i int) (span, bool) {
 	case strings.IndexByte(before, '@') > 0 && strings.IndexByte(before, '.') > 0:
 	case strings.Count(before, ":") == 3 && portField(before):
 	case mixed(v) && isAlnum(s[start]) && strings.Contains(s[max(0, start-maxCall):start], "chpasswd"):
-	case quoted && len(v) >= 14 && only(v, classAlnum) && mixed(v) && only(before, classAlnum):
+	case quoted && !number(before) && len(v) >= 14 && only(v, classAlnum) && mixed(v) && only(before, classAlnum):
 	default:
 		return span{}, false
 	}

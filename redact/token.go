@@ -132,6 +132,9 @@ func secretPrefixed(s string, i int) (span, bool) {
 	if !isLower(s[start]) || start > 0 && oneOf(s[start-1], "+/=.") || !startsWord(s, start) || strings.HasPrefix(s[start:], "sha") || strings.HasPrefix(s[start:], "pk_") {
 		return span{}, false
 	}
+	if after := skipTo(s, end, " \t"); after < len(s) && s[after] == '=' {
+		return span{}, false // a name
+	}
 	tail := s[i+1 : min(end, i+1+maxValue)]
 	return span{start, end, ruleAPIKey}, mixed(tail) && random(tail) && wordy(s[start:i]+"ab")
 }
