@@ -99,6 +99,9 @@ func (w *Worker) verifyChanged(ctx context.Context, mark backup.Mark) []string {
 // recoverLost recovers a database that is gone, unless there never was one here.
 func (w *Worker) recoverLost(ctx context.Context, mark backup.Mark, what string) (string, error) {
 	if mark.Position == 0 && mark.Received == 0 {
+		if mark.Memory != 0 {
+			return "", nil // nothing was in it
+		}
 		if list, err := backup.List(w.cfg.DataDir); err != nil || len(list) == 0 {
 			return "", nil //nolint:nilerr // opening the memory reports a directory that cannot be read
 		}

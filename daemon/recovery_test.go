@@ -121,6 +121,25 @@ func TestRecovery(t *testing.T) {
 	}
 }
 
+// TestEmptyMemory checks that a memory in which nothing is yet is not taken for an emptied
+// one, although there is a backup of it.
+func TestEmptyMemory(t *testing.T) {
+	dir := t.TempDir()
+	for range 2 {
+		w := open(t, config(dir))
+		if _, err := backup.Make(t.Context(), dir, 3, time.Now()); err != nil {
+			t.Fatal(err)
+		}
+		if told, err := w.store.TakeNotices(t.Context()); err != nil || len(told) > 0 {
+			t.Errorf("told %q, %v", told, err)
+		}
+		closeWorker(t, w)
+	}
+	if left := backup.Asides(dir); len(left) > 0 {
+		t.Errorf("set aside: %v", left)
+	}
+}
+
 // TestUntouched checks that a start after a clean stop and one after a kill tell nothing.
 func TestUntouched(t *testing.T) {
 	dir := used(t)
