@@ -124,19 +124,22 @@ func OpensTag(rest string) bool {
 	return false
 }
 
+// hidden is Invisible without what stands for broken UTF-8, which a terminal shows.
+func hidden(r rune) bool { return r != utf8.RuneError && Invisible(r) }
+
 // TerminalLine returns s as one line that neither steers a terminal nor shows another text
-// than it has: control characters count as white space, which is as in Line, and what is
-// Invisible is left out.
+// than it has: control characters count as white space, which is as in Line, and hidden
+// ones are left out.
 func TerminalLine(s string) string {
 	return strings.Join(strings.FieldsFunc(strings.Map(func(r rune) rune {
-		if !unicode.IsControl(r) && Invisible(r) {
+		if !unicode.IsControl(r) && hidden(r) {
 			return -1
 		}
 		return r
 	}, s), func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }), " ")
 }
 
-// Terminal returns s without the characters that are Invisible, but for line breaks and tabs.
+// Terminal returns s without its hidden characters, but for line breaks and tabs.
 func Terminal(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -144,7 +147,7 @@ func Terminal(s string) string {
 			return r
 		case r == '\u2028' || r == '\u2029': // line and paragraph separator
 			return '\n'
-		case Invisible(r):
+		case hidden(r):
 			return -1
 		}
 		return r
