@@ -100,6 +100,26 @@ func (l *ledger) claim(key sessionKey, found reminder, shown claudemem.Shown, no
 	return lines, at
 }
 
+// book claims what a line of a record that the session was shown says, and reports whether
+// any of it is neither in the books nor in another claim.
+func (l *ledger) book(key sessionKey, at claudemem.Millis, id claudemem.ObservationID, said, shown []uint32) (news bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	a := l.sessions[key]
+	if a == nil {
+		return true // one of many sessions, forgotten meanwhile
+	}
+	for _, k := range said {
+		part := recordPart{id, k}
+		if claimed, told := a.records[part]; told && claimed != at {
+			continue
+		}
+		a.records[part] = at
+		news = news || !slices.Contains(shown, k)
+	}
+	return news
+}
+
 // release takes back the records and files that were claimed for a session at this time,
 // so that they may be given later.
 func (l *ledger) release(key sessionKey, at claudemem.Millis) {

@@ -126,7 +126,11 @@ func (r *Reminder) Recall(ctx context.Context, event claudemem.Event, session cl
 	if len(lines) == 0 {
 		return claudemem.Recollection{}, nil
 	}
-	text, ids, said := found.write(lines)
+	text, ids, said := r.news(key, found, lines, run.shown, at)
+	if len(ids) == 0 {
+		r.told.release(key, at)
+		return claudemem.Recollection{}, nil
+	}
 	return claudemem.Recollection{Text: text, Injection: claudemem.Injection{
 		Host: event.Host, HostSessionID: event.HostSessionID, ProjectPath: event.ProjectPath,
 		Where: where, Source: string(moment), Observations: ids, FindSaid: said,
@@ -134,6 +138,21 @@ func (r *Reminder) Recall(ctx context.Context, event claudemem.Event, session cl
 		BuildMS: float64(r.opts.Clock().Sub(start).Microseconds()) / 1000,
 		At:      at,
 	}}, nil
+}
+
+// news writes those of the lines that say something new: not one of a record that the
+// session was shown, of which it was told all that the line says, in other words.
+func (r *Reminder) news(key sessionKey, found reminder, lines []reminderLine, shown claudemem.Shown, at claudemem.Millis) (string, []claudemem.ObservationID, func() map[claudemem.ObservationID][]uint32) {
+	for {
+		text, ids, said := found.write(lines)
+		kept := slices.DeleteFunc(slices.Clone(lines), func(l reminderLine) bool {
+			return l.again && !r.told.book(key, at, l.ID, said()[l.ID], shown.Said[l.ID])
+		})
+		if len(kept) == len(lines) {
+			return text, ids, said
+		}
+		lines = kept
+	}
 }
 
 // Forget says that a recollection did not reach its session: what it shows may be
