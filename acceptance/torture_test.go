@@ -142,7 +142,7 @@ type tortured struct {
 	// under is a program, with its arguments, that runs the hooks; empty for none.
 	under []string
 	// lostBefore is what was found at the end of the fault before.
-	lostBefore account
+	lostBefore account //nolint:unused // with the tag slow
 	// pace is how long the work of a phase takes here when nothing is killed.
 	pace map[string]time.Duration
 	// asides are the databases set aside that restores account for.

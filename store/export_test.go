@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"slices"
 	"time"
 
@@ -197,4 +198,18 @@ func (s *Store) Plan(query string, args ...any) (string, error) {
 		plan += detail + "\n"
 	}
 	return plan, rows.Err()
+}
+
+// VerifyRecords compares all records of the database at path, whose schema is the present
+// one, with their hashes. With another schema there are none: checked is 0.
+func VerifyRecords(ctx context.Context, path string) (wrong []Mismatch, checked int, err error) {
+	defer wrap(&err, "verify records")
+	err = withReader(ctx, path, func(db *sql.DB) error {
+		if version, err := schemaVersion(ctx, db); err != nil || version != SchemaVersion() {
+			return err
+		}
+		wrong, checked, err = verifyRecords(ctx, db, func() error { return nil })
+		return err
+	})
+	return wrong, checked, err
 }

@@ -61,20 +61,6 @@ func (s *Store) VerifyRecords(ctx context.Context, pause func() error) (wrong []
 	return wrong, checked, fault("verify records", err)
 }
 
-// VerifyRecords compares all records of the database at path, whose schema is the present
-// one, with their hashes. With another schema there are none: checked is 0.
-func VerifyRecords(ctx context.Context, path string) (wrong []Mismatch, checked int, err error) {
-	defer wrap(&err, "verify records")
-	err = withReader(ctx, path, func(db *sql.DB) error {
-		if version, err := schemaVersion(ctx, db); err != nil || version != SchemaVersion() {
-			return err
-		}
-		wrong, checked, err = verifyRecords(ctx, db, func() error { return nil })
-		return err
-	})
-	return wrong, checked, err
-}
-
 func verifyRecords(ctx context.Context, q querier, pause func() error) (wrong []Mismatch, checked int, err error) {
 	for _, k := range hashedKinds {
 		for after := int64(math.MinInt64); ; {
