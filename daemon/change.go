@@ -10,6 +10,7 @@ import (
 
 	"claudemem"
 	"claudemem/api"
+	"claudemem/backup"
 	"claudemem/intake"
 	"claudemem/lock"
 	"claudemem/store"
@@ -33,7 +34,8 @@ func Change(ctx context.Context, dataDir string, create bool, do func(api.Memory
 const turnLimit = 10 * time.Second
 
 // asWorker calls do with the store while this process is the worker. Without create,
-// CodeNoMemory when there is no database.
+// CodeNoMemory when there is no database. It first completes a restore that was interrupted;
+// CodeStorage when the database is not the memory that the last worker left.
 func asWorker(ctx context.Context, dataDir string, create bool, do func(*store.Store) error) (err error) {
 	path := filepath.Join(dataDir, databaseName)
 	if _, err := os.Stat(path); !create && errors.Is(err, fs.ErrNotExist) {
@@ -48,10 +50,22 @@ func asWorker(ctx context.Context, dataDir string, create bool, do func(*store.S
 			WithHint("try again in a moment")
 	}
 	defer func() { err = errors.Join(err, lock.Release(held)) }()
+	// A database that is made here would take the place of one that is ready to be restored.
+	if _, err := backup.Resume(ctx, dataDir, time.Now()); err != nil {
+		return err
+	}
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		if err := backup.Suspect(ctx, dataDir, nil); err != nil {
+			return err
+		}
+	}
 	s, err := store.Open(ctx, path, store.Options{})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
+	if err := backup.Suspect(ctx, dataDir, s); err != nil {
+		return err
+	}
 	return do(s)
 }

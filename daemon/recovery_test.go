@@ -200,6 +200,21 @@ func TestResumedRecovery(t *testing.T) {
 	}
 }
 
+// TestChangeOfLostMemory checks that a command which writes without a worker makes no new
+// memory where there was one.
+func TestChangeOfLostMemory(t *testing.T) {
+	dir := used(t)
+	path := filepath.Join(dir, databaseName)
+	remove(t, path)
+	err := Change(t.Context(), dir, true, func(api.Memory) error { t.Error("it wrote"); return nil })
+	if claudemem.CodeOf(err) != claudemem.CodeStorage {
+		t.Errorf("got %v, want a storage error", err)
+	}
+	if n, told := recovered(t, dir); n < 5 || !strings.Contains(told, "was missing. The backup of") {
+		t.Errorf("%d observations, told %q", n, told)
+	}
+}
+
 // TestAnotherMemoryIndex checks that the index of the former memory is deleted before another
 // one is opened: its place would be taken for a loss, and its records for those of this one.
 func TestAnotherMemoryIndex(t *testing.T) {
