@@ -141,7 +141,7 @@ type tortured struct {
 	random *rand.Rand // of the kill point
 	// under is a program, with its arguments, that runs the hooks; empty for none.
 	under []string
-	// lostBefore is what was found at the end of the fault before.
+	// lostBefore is the account that was taken after the previous fault.
 	lostBefore account //nolint:unused // with the tag slow
 	// pace is how long the work of a phase takes here when nothing is killed.
 	pace map[string]time.Duration

@@ -18,7 +18,7 @@ func seeded(t *testing.T) (env map[string]string, project string) {
 	t.Helper()
 	dataDir, project := t.TempDir(), t.TempDir()
 	ctx := t.Context()
-	// Today, also in the hour after midnight: a case searches for what was done today.
+	// An hour ago, but not before midnight: a case searches for what was done today.
 	started := time.Now()
 	midnight := time.Date(started.Year(), started.Month(), started.Day(), 0, 0, 0, 0, started.Location())
 	at := max(claudemem.MillisOf(started.Add(-time.Hour)), claudemem.MillisOf(midnight))
