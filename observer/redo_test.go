@@ -134,10 +134,10 @@ func TestRedoDoesNotShowTheFirstPass(t *testing.T) {
 		second := r.observations()[1].Title
 		granted.Store(true)
 		asked := len(p.all())
+		r.model.AskAgain()
 		if _, err := r.observer.RetryUnread(context.Background()); err != nil {
 			t.Fatal(err)
 		}
-		r.model.AskAgain()
 		time.Sleep(time.Minute)
 		r.idle()
 		got := p.all()[asked:]

@@ -41,9 +41,19 @@ func TestMain(m *testing.M) {
 	})
 }
 
+// TestScripts plays the scenarios; with -short only the one that most of the program takes
+// part in, since each command is a process, and slow to start under the race detector.
 func TestScripts(t *testing.T) {
+	scripts := "*.txtar"
+	if testing.Short() {
+		scripts = "capture.txtar"
+	}
+	files, err := filepath.Glob(filepath.Join("..", "..", "testdata", "script", scripts))
+	if err != nil {
+		t.Fatal(err)
+	}
 	testscript.Run(t, testscript.Params{
-		Dir:                 filepath.Join("..", "..", "testdata", "script"),
+		Files:               files,
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		UpdateScripts:       *update,
