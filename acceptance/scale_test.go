@@ -7,5 +7,5 @@ const (
 	indexKills     = 10
 	hostileQueries = 1_000
 	tortureDefault = 9
-	blockDatabases = 60
+	blockDatabases = 20
 )
