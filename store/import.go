@@ -14,8 +14,9 @@ import (
 	"claudemem/sqlite"
 )
 
-// importedTogether is the number of records that a commit imports; arrivals wait meanwhile.
-const importedTogether = 50
+// ImportedTogether is the number of records that a commit imports; arrivals wait meanwhile,
+// at about 0.1 ms a record.
+const ImportedTogether = 200
 
 // Import stores records of another memory, or of this one as it was, and returns the outcome
 // of each. A record that is here stays as it is: it is known by its ULID, a session also by
@@ -28,10 +29,16 @@ const importedTogether = 50
 // same records can be imported again.
 func (s *Store) Import(ctx context.Context, records []claudemem.Portable) ([]claudemem.Imported, error) {
 	var all []claudemem.Imported
-	for chunk := range slices.Chunk(records, importedTogether) {
+	for chunk := range slices.Chunk(records, ImportedTogether) {
 		// The bookkeeper remembers sessions, the numbers of their prompts and the tombstones.
 		told := slices.ContainsFunc(chunk, func(p claudemem.Portable) bool { return p.Session != nil || p.Prompt != nil || p.Tombstone != nil })
-		outcomes, err := inJob(ctx, s, "import", job{keepsSessions: !told}, func(t *tx) ([]claudemem.Imported, error) { return t.importAll(chunk) })
+		attempt := func(add func(*importing, *claudemem.Portable) (claudemem.Imported, error)) (outcomes []claudemem.Imported, err error) {
+			return inJob(ctx, s, "import", job{keepsSessions: !told, small: true}, func(t *tx) ([]claudemem.Imported, error) { return t.importAll(chunk, add) })
+		}
+		outcomes, err := attempt((*importing).add)
+		if err != nil && !file.External(err) && ctx.Err() == nil {
+			outcomes, err = attempt((*importing).addAlone)
+		}
 		if err != nil {
 			return all, err
 		}
@@ -40,41 +47,76 @@ func (s *Store) Import(ctx context.Context, records []claudemem.Portable) ([]cla
 	return all, nil
 }
 
-// importAll imports records, each in a savepoint.
-func (t *tx) importAll(records []claudemem.Portable) ([]claudemem.Imported, error) {
+// importAll imports records, each by add.
+func (t *tx) importAll(records []claudemem.Portable, add func(*importing, *claudemem.Portable) (claudemem.Imported, error)) ([]claudemem.Imported, error) {
 	graves, err := t.readGraveyard()
 	if err != nil {
 		return nil, err
 	}
-	im := importing{t, &graves}
+	im := &importing{tx: t, graves: &graves, named: map[claudemem.ULID]bool{}, sessions: map[claudemem.ULID]claudemem.Session{}}
+	if err := im.look(records); err != nil {
+		return nil, err
+	}
 	outcomes := make([]claudemem.Imported, len(records))
 	for i := range records {
-		if _, err := t.exec("SAVEPOINT import"); err != nil {
+		if outcomes[i], err = add(im, &records[i]); err != nil {
 			return nil, err
 		}
-		outcome, err := im.add(&records[i])
-		if err != nil {
-			if file.External(err) {
-				return nil, err
-			}
-			if _, err := t.exec("ROLLBACK TO import"); err != nil {
-				return nil, err
-			}
-			t.w.log.Warn("import a record", "kind", records[i].Kind(), "error", err)
-			outcome = refuse("it cannot be stored")
-		}
-		if _, err := t.exec("RELEASE import"); err != nil {
-			return nil, err
-		}
-		outcomes[i] = outcome
 	}
 	return outcomes, nil
+}
+
+// addAlone imports one record in a savepoint and refuses one that cannot be stored. It is for
+// batches with such a record: a savepoint for each of all would take longer than the rest,
+// because SQLite keeps a copy of each page that changes in it.
+func (im *importing) addAlone(p *claudemem.Portable) (claudemem.Imported, error) {
+	if _, err := im.exec("SAVEPOINT import"); err != nil {
+		return claudemem.Imported{}, err
+	}
+	outcome, err := im.add(p)
+	if err != nil {
+		if file.External(err) {
+			return outcome, err
+		}
+		if _, err := im.exec("ROLLBACK TO import"); err != nil {
+			return outcome, err
+		}
+		im.w.log.Warn("import a record", "kind", p.Kind(), "error", err)
+		outcome = refuse("it cannot be stored")
+	}
+	_, err = im.exec("RELEASE import")
+	return outcome, err
 }
 
 // importing imports records in one transaction.
 type importing struct {
 	*tx
 	graves *graveyard
+	// named are the ULIDs of the batch that may be here; sessions are always looked for.
+	named map[claudemem.ULID]bool
+	// sessions are those that records have named.
+	sessions map[claudemem.ULID]claudemem.Session
+}
+
+// look fills in which of the records are here by their ULIDs: of new records, one query finds
+// that for all.
+func (im *importing) look(records []claudemem.Portable) error {
+	ids := map[string][]claudemem.ULID{}
+	for i := range records {
+		if kind := records[i].Kind(); portableByKind[kind].named != "" {
+			ids[kind] = append(ids[kind], records[i].ULID())
+		}
+	}
+	for kind, list := range ids {
+		found, err := column[claudemem.ULID](context.Background(), im, portableByKind[kind].named, jsonList(list))
+		if err != nil {
+			return err
+		}
+		for _, id := range found {
+			im.named[id] = true
+		}
+	}
+	return nil
 }
 
 func refuse(reason string) claudemem.Imported {
@@ -105,6 +147,7 @@ func (im *importing) add(p *claudemem.Portable) (claudemem.Imported, error) {
 	if gone, err := im.forgotten(p, &home); err != nil || gone {
 		return claudemem.Imported{Status: claudemem.ImportForgotten}, err
 	}
+	im.named[p.ULID()] = true
 	switch {
 	case p.Session != nil:
 		return im.addSession(p.Session)
@@ -140,9 +183,16 @@ func (im *importing) home(p *claudemem.Portable) (s claudemem.Session, outcome c
 	case ref == nil:
 		return claudemem.Session{ProjectPath: p.Learning.ProjectPath}, outcome, nil
 	}
-	err = im.row("SELECT id, host, host_session_id, project FROM sessions WHERE ulid = ?", []any{string(*ref)}, &s.ID, &s.Host, &s.HostSessionID, &s.ProjectPath)
-	if errors.Is(err, sql.ErrNoRows) {
-		return s, refuse(reasonNoSession), nil
+	s, known := im.sessions[*ref]
+	if !known {
+		err = im.row("SELECT id, host, host_session_id, project FROM sessions WHERE ulid = ?", []any{string(*ref)}, &s.ID, &s.Host, &s.HostSessionID, &s.ProjectPath)
+		if errors.Is(err, sql.ErrNoRows) {
+			return s, refuse(reasonNoSession), nil
+		}
+		if err != nil {
+			return s, outcome, err
+		}
+		im.sessions[*ref] = s
 	}
 	if p.Observation != nil {
 		s.ProjectPath = p.Observation.ProjectPath
@@ -153,22 +203,32 @@ func (im *importing) home(p *claudemem.Portable) (s claudemem.Session, outcome c
 // portableKind is how the records of a kind are found here.
 type portableKind struct {
 	byULID string
-	scan   func(sqlite.Scan) (claudemem.Portable, error)
+	// named selects which of a list of ULIDs are here; "" for sessions, which have two names.
+	named string
+	scan  func(sqlite.Scan) (claudemem.Portable, error)
 }
 
 // portableByKind has the kinds by the type that an export gives them.
 var portableByKind = map[string]portableKind{
-	"session":     {"SELECT " + portableSessionColumns + " FROM sessions s WHERE s.ulid = ?1 OR s.host = ?2 AND s.host_session_id = ?3 ORDER BY s.ulid <> ?1 LIMIT 1", scanPortableSession},
-	"prompt":      {"SELECT " + portablePromptColumns + " FROM prompts r" + ofSessions + " WHERE r.ulid = ?1", scanPortablePrompt},
-	"observation": {"SELECT " + portableObservationColumns + " FROM observations r" + ofSessions + " WHERE r.ulid = ?1", scanPortableObservation},
-	"summary":     {"SELECT " + portableSummaryColumns + " FROM session_summaries r" + ofSessions + " WHERE r.ulid = ?1", scanPortableSummary},
-	"learning":    {"SELECT " + portableLearningColumns + " FROM learnings r WHERE r.ulid = ?1", scanPortableLearning},
-	"symbol":      {"SELECT " + portableSymbolColumns + " FROM function_map r" + ofSessions + " WHERE r.ulid = ?1", scanPortableSymbol},
+	"session":     {"SELECT " + portableSessionColumns + " FROM sessions s WHERE s.ulid = ?1 OR s.host = ?2 AND s.host_session_id = ?3 ORDER BY s.ulid <> ?1 LIMIT 1", "", scanPortableSession},
+	"prompt":      {"SELECT " + portablePromptColumns + " FROM prompts r" + ofSessions + " WHERE r.ulid = ?1", namedIn("prompts"), scanPortablePrompt},
+	"observation": {"SELECT " + portableObservationColumns + " FROM observations r" + ofSessions + " WHERE r.ulid = ?1", namedIn("observations"), scanPortableObservation},
+	"summary":     {"SELECT " + portableSummaryColumns + " FROM session_summaries r" + ofSessions + " WHERE r.ulid = ?1", namedIn("session_summaries"), scanPortableSummary},
+	"learning":    {"SELECT " + portableLearningColumns + " FROM learnings r WHERE r.ulid = ?1", namedIn("learnings"), scanPortableLearning},
+	"symbol":      {"SELECT " + portableSymbolColumns + " FROM function_map r" + ofSessions + " WHERE r.ulid = ?1", namedIn("function_map"), scanPortableSymbol},
+}
+
+// namedIn returns the query of the ULIDs of a list that a table has.
+func namedIn(table string) string {
+	return "SELECT ulid FROM " + table + " WHERE ulid IN (SELECT value FROM json_each(?))"
 }
 
 // present returns the outcome of a record that is here, none for one that is not.
 func (im *importing) present(p *claudemem.Portable) (outcome claudemem.Imported, err error) {
 	k := portableByKind[p.Kind()]
+	if k.named != "" && !im.named[p.ULID()] {
+		return outcome, nil
+	}
 	args := []any{string(p.ULID())}
 	if p.Session != nil {
 		args = append(args, string(p.Session.Host), p.Session.HostSessionID)

@@ -381,3 +381,35 @@ func wantRefused(t *testing.T, m *memory, name string, p claudemem.Portable) {
 		t.Errorf("%s: %+v, %v", name, outcomes, err)
 	}
 }
+
+// TestImportStoresTheOthers: a record that the database refuses is refused alone and leaves
+// nothing; those before and after it in the batch are stored.
+func TestImportStoresTheOthers(t *testing.T) {
+	from, m := newMemoryOf(t, 1), newMemoryOf(t, 2)
+	from.remember(t)
+	records := exported(t, from, claudemem.ExportFilter{})
+	title := ""
+	for _, p := range records {
+		if p.Observation != nil && len(p.Observation.Files) > 0 && p.Observation.SupersededBy == "" {
+			title = p.Observation.Title
+		}
+	}
+	rawExec(t, m.Path(), "CREATE TRIGGER broken BEFORE INSERT ON observation_files WHEN (SELECT title FROM observations WHERE id = NEW.observation_id) = '"+title+"' BEGIN SELECT RAISE(ABORT, 'broken'); END")
+	want := lines(t, slices.DeleteFunc(slices.Clone(records), func(p claudemem.Portable) bool { return p.Observation != nil && p.Observation.Title == title }))
+	outcomes, err := m.Import(t.Context(), records)
+	if err != nil || title == "" {
+		t.Fatalf("%v, without %q", err, title)
+	}
+	for i, o := range outcomes {
+		if refused := records[i].Observation != nil && records[i].Observation.Title == title; (o.Status == claudemem.ImportRefused) != refused {
+			t.Errorf("a %s is %+v", records[i].Kind(), o)
+		}
+	}
+	if diff := cmp.Diff(want, m.all(t)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	rawExec(t, m.Path(), "DROP TRIGGER broken")
+	if got := m.imported(t, records); got[claudemem.ImportAdded] != 1 || got[claudemem.ImportPresent] != len(records)-1 {
+		t.Errorf("imported again: %v", got)
+	}
+}

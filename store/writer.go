@@ -65,6 +65,10 @@ type job struct {
 	shared bool
 	// bare says that run makes a statement that is not allowed in a transaction.
 	bare bool
+	// small says that each statement of run changes few pages. A statement with triggers
+	// copies the pages that it changes, to undo itself: these copies stay in memory then,
+	// and go to a file otherwise once they take 64 KB.
+	small bool
 
 	ctx    context.Context
 	result chan error // capacity 1
@@ -252,6 +256,13 @@ func (w *writer) runAlone(j *job) error {
 	}
 	if j.bare {
 		return (&tx{w: w}).guarded(j.run)
+	}
+	if j.small {
+		t := &tx{w: w}
+		if _, err := t.exec("PRAGMA temp_store = memory"); err != nil {
+			return err
+		}
+		defer func() { _, _ = t.exec("PRAGMA temp_store = default") }() // in memory is right, too
 	}
 	return w.transact(j.run, j.keepsSessions)
 }
