@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"sync"
 
 	"claudemem"
 	"claudemem/api"
@@ -18,6 +19,9 @@ const (
 	// imported at once: a request to the worker, which commits them in parts.
 	importBatch = 500
 	importBytes = 1 << 20
+	// readAhead bounds the bytes of lines that are read while others are stored: twice, and a
+	// line.
+	readAhead = 256 << 10
 	// importProblems bounds the lines that are reported.
 	importProblems = 20
 )
@@ -102,37 +106,81 @@ type fileImport struct {
 	sessions map[claudemem.ULID]claudemem.Imported
 }
 
-// run imports the records, some at a time. Sessions are sent before the records that follow
-// them, so that these can name what the sessions are called here.
+// A lineRead is a line of the file: a record, or why there is none.
+type lineRead struct {
+	record claudemem.Portable
+	line   int
+	size   int
+	err    error
+}
+
+// read sends the lines of the file in parts of at most readAhead bytes, or one line, until
+// its end or that of ctx. The last line has an error other than exchange.LineError.
+func (f *fileImport) read(ctx context.Context, to chan<- []lineRead) {
+	defer close(to)
+	for ended := false; !ended; {
+		var part []lineRead
+		for bytes := 0; bytes < readAhead && !ended; {
+			p, line, err := f.reader.Next()
+			part = append(part, lineRead{p, line, f.reader.Size(), err})
+			var fault *exchange.LineError
+			bytes, ended = bytes+f.reader.Size(), err != nil && !errors.As(err, &fault)
+		}
+		select {
+		case to <- part:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// run imports the records, some at a time, while the next ones are read.
 func (f *fileImport) run(ctx context.Context) error {
-	for {
-		p, line, err := f.reader.Next()
-		var fault *exchange.LineError
-		switch {
-		case errors.As(err, &fault):
-			f.refused(line, fault.Err.Error())
-			continue
-		case errors.Is(err, io.EOF), errors.Is(err, exchange.ErrTruncated):
-			f.result.Complete = errors.Is(err, io.EOF)
-			return f.flush(ctx)
-		case err != nil:
-			return errors.Join(f.flush(ctx), err)
-		}
-		if len(f.batch) > 0 && (f.batch[0].Session != nil) != (p.Session != nil) {
-			if err := f.flush(ctx); err != nil {
-				return err
-			}
-		}
-		if !f.named(&p, line) {
-			continue
-		}
-		f.batch, f.lines, f.bytes = append(f.batch, p), append(f.lines, line), f.bytes+f.reader.Size()
-		if len(f.batch) == importBatch || f.bytes >= importBytes {
-			if err := f.flush(ctx); err != nil {
+	reading, stop := context.WithCancel(ctx)
+	parts := make(chan []lineRead, 1) // when it is full, the reader waits
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	defer stop()
+	wg.Go(func() { f.read(reading, parts) })
+	for part := range parts {
+		for i := range part {
+			if ended, err := f.take(ctx, &part[i]); ended || err != nil {
 				return err
 			}
 		}
 	}
+	return f.flush(ctx) // reports that ctx has ended
+}
+
+// take adds a line to the batch, which is imported when it is full. It reports whether the
+// line was the last one. Sessions are sent before the records that follow them, so that these
+// can name what the sessions are called here.
+func (f *fileImport) take(ctx context.Context, l *lineRead) (ended bool, err error) {
+	var fault *exchange.LineError
+	switch {
+	case errors.As(l.err, &fault):
+		f.refused(l.line, fault.Err.Error())
+		return false, nil
+	case errors.Is(l.err, io.EOF), errors.Is(l.err, exchange.ErrTruncated):
+		f.result.Complete = errors.Is(l.err, io.EOF)
+		return true, f.flush(ctx)
+	case l.err != nil:
+		return true, errors.Join(f.flush(ctx), l.err)
+	}
+	p := l.record
+	if len(f.batch) > 0 && (f.batch[0].Session != nil) != (p.Session != nil) {
+		if err := f.flush(ctx); err != nil {
+			return false, err
+		}
+	}
+	if !f.named(&p, l.line) {
+		return false, nil
+	}
+	f.batch, f.lines, f.bytes = append(f.batch, p), append(f.lines, l.line), f.bytes+l.size
+	if len(f.batch) == importBatch || f.bytes >= importBytes {
+		err = f.flush(ctx)
+	}
+	return false, err
 }
 
 // named gives a record the name that its session has here. It is false for a record whose
@@ -205,21 +253,34 @@ func (f *fileImport) refused(line int, reason string) {
 }
 
 // Import implements httpapi.Importer: private and secret text is taken out before records are
-// stored, as it is from events.
+// stored, as it is from events, of some records while those before them are stored.
 func (k keeper) Import(ctx context.Context, records []claudemem.Portable) ([]claudemem.Imported, error) {
 	outcomes := make([]claudemem.Imported, len(records))
-	var kept []claudemem.Portable
-	var places []int
-	for i := range records {
-		if !k.intake.Portable(&records[i]) {
-			outcomes[i] = claudemem.Imported{Status: claudemem.ImportRefused, Reason: "its text is empty or private"}
-			continue
+	var storing sync.WaitGroup
+	var failed error
+	defer storing.Wait()
+	for start := 0; start < len(records); start += store.ImportedTogether {
+		end := min(len(records), start+store.ImportedTogether)
+		var kept []claudemem.Portable
+		var places []int
+		for i := start; i < end; i++ {
+			if !k.intake.Portable(&records[i]) {
+				outcomes[i] = claudemem.Imported{Status: claudemem.ImportRefused, Reason: "its text is empty or private"}
+				continue
+			}
+			kept, places = append(kept, records[i]), append(places, i)
 		}
-		kept, places = append(kept, records[i]), append(places, i)
+		if storing.Wait(); failed != nil {
+			break
+		}
+		storing.Go(func() {
+			stored, err := k.Store.Import(ctx, kept)
+			for i, outcome := range stored {
+				outcomes[places[i]] = outcome
+			}
+			failed = err
+		})
 	}
-	stored, err := k.Store.Import(ctx, kept)
-	for i, outcome := range stored {
-		outcomes[places[i]] = outcome
-	}
-	return outcomes, err
+	storing.Wait()
+	return outcomes, failed
 }
