@@ -6,6 +6,6 @@ package acceptance
 const (
 	indexKills     = 10
 	hostileQueries = 1_000
-	tortureDefault = 9
 	blockDatabases = 20
+	tortureDefault = 12
 )

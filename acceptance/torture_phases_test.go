@@ -31,6 +31,9 @@ var phases = []struct {
 	{"backup", (*tortured).inBackup},
 	{"restore", (*tortured).inRestore},
 	{"migration", (*tortured).inMigration},
+	{"export", (*tortured).inExport},
+	{"import", (*tortured).inImport},
+	{"forget", (*tortured).inForget},
 }
 
 // waitPart waits for a random fraction of d, and up to a fifth longer.
