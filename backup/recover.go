@@ -62,7 +62,7 @@ func ReadMark(dataDir string) (m Mark) {
 func WriteMark(dataDir string, m Mark) error {
 	content, err := json.Marshal(m)
 	if err == nil {
-		err = atomicfile.Write(filepath.Join(dataDir, markName), append(content, '\n'), 0o600)
+		err = atomicfile.WriteOwn(filepath.Join(dataDir, markName), append(content, '\n'), 0o600)
 	}
 	if err != nil {
 		return claudemem.Errorf(claudemem.CodeStorage, "write %s: %w", markName, err)

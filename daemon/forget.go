@@ -22,6 +22,7 @@ import (
 	"claudemem/claudedir"
 	"claudemem/index"
 	"claudemem/intake"
+	"claudemem/openfile"
 	"claudemem/queue"
 	"claudemem/settings"
 	"claudemem/store"
@@ -170,7 +171,7 @@ func (e *eraser) run(ctx context.Context, s *store.Store, u unfinished) error {
 		return err
 	}
 	path := filepath.Join(e.dataDir, forgettingName)
-	if err := atomicfile.Write(path, content, 0o600); err != nil {
+	if err := atomicfile.WriteOwn(path, content, 0o600); err != nil {
 		return claudemem.Errorf(claudemem.CodeStorage, "note what is being forgotten: %w", err)
 	}
 	if e.result.Forgotten, err = s.Forget(ctx, u.Forgetting); err != nil {
@@ -243,31 +244,46 @@ func (e *eraser) index(ctx context.Context, s *store.Store) error {
 	return errors.Join(ix.Swept(ctx), ix.Close())
 }
 
-// logs deletes the lines that contain one of the names from the logs.
+// logs deletes the lines that contain one of the names from the logs, also from those that
+// were rotated.
 func (e *eraser) logs() {
-	paths, _ := filepath.Glob(filepath.Join(e.dataDir, "logs", "*.log")) // the pattern is valid
+	paths, _ := filepath.Glob(filepath.Join(e.dataDir, "logs", "*")) // the pattern is valid
 	for _, path := range paths {
-		content, err := os.ReadFile(path)
-		if err != nil {
+		switch changed, err := e.rewriteLog(path); {
+		case err != nil:
 			e.left(path, err)
-			continue
+		case changed:
+			e.result.Files++
 		}
-		var kept []byte
-		for line := range bytes.Lines(content) {
-			if !e.names(line) {
-				kept = append(kept, line...)
-			}
-		}
-		if len(kept) == len(content) {
-			continue
-		}
-		// In place: hooks have it open to append to it.
-		if err := os.WriteFile(path, kept, 0o600); err != nil {
-			e.left(path, err)
-			continue
-		}
-		e.result.Files++
 	}
+}
+
+// rewriteLog deletes the lines of a log that contain one of the names. What is no regular
+// file is not ours: openfile.ErrUnfit.
+func (e *eraser) rewriteLog(path string) (changed bool, err error) {
+	if info, err := os.Lstat(path); err != nil || !info.Mode().IsRegular() {
+		return false, errors.Join(openfile.ErrUnfit, err)
+	}
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return false, err
+	}
+	var kept []byte
+	for line := range bytes.Lines(content) {
+		if !e.names(line) {
+			kept = append(kept, line...)
+		}
+	}
+	if len(kept) == len(content) {
+		return false, nil
+	}
+	// In place: hooks have it open to append to it.
+	f, err := openfile.Open(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return false, err
+	}
+	_, err = f.Write(kept)
+	return true, errors.Join(err, f.Close())
 }
 
 // names reports whether a text has one of the names of what was erased.

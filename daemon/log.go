@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 
 	"gopkg.in/natefinch/lumberjack.v2"
+
+	"claudemem/openfile"
 )
 
 // LogPath is where the worker of a data directory writes its log.
@@ -21,8 +23,8 @@ func OpenLog(dataDir, level string) (*slog.Logger, io.Closer, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, nil, diskError("make log directory", filepath.Dir(path), err)
 	}
-	// Made here, so that lumberjack appends: at a hand-over two workers write.
-	made, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	// Made here, so that lumberjack appends, at a hand-over two workers write, and finds no link.
+	made, err := openfile.Own(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return nil, nil, diskError("open log", path, err)
 	}

@@ -283,7 +283,7 @@ func keepGood(dataDir string, info fs.FileInfo) {
 	if _, err := parse(data, false); err != nil {
 		return // changed since it was read
 	}
-	if atomicfile.Write(good, data, 0o600) != nil {
+	if atomicfile.WriteOwn(good, data, 0o600) != nil {
 		_ = os.Remove(good) // it may allow what this version restricts
 		return
 	}

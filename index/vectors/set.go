@@ -9,6 +9,8 @@ import (
 	"os"
 	"slices"
 	"sync"
+
+	"claudemem/openfile"
 )
 
 // chunkSlots is the number of slots in one piece of memory; a multiple of the
@@ -64,11 +66,11 @@ func open(path, model string, dims int, readOnly bool) (s *Set, err error) {
 	if dims < 1 || dims > maxDimensions {
 		return nil, fmt.Errorf("open vector file: %d dimensions", dims)
 	}
-	flags := os.O_RDWR | os.O_CREATE
+	opened, flags := openfile.Own, os.O_RDWR|os.O_CREATE
 	if readOnly {
-		flags = os.O_RDONLY
+		opened, flags = openfile.Open, os.O_RDONLY
 	}
-	f, err := os.OpenFile(path, flags, 0o600)
+	f, err := opened(path, flags, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("open vector file: %w", err)
 	}

@@ -1,0 +1,17 @@
+package openfile
+
+import (
+	"io/fs"
+	"os"
+)
+
+// Own is Open for a file that the program itself makes and nobody has reason to make a link:
+// a link at path is deleted first, and what is behind it stays as it is.
+func Own(path string, flag int, mode os.FileMode) (*os.File, error) {
+	if info, err := os.Lstat(path); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+		if err := os.Remove(path); err != nil {
+			return nil, err
+		}
+	}
+	return Open(path, flag, mode)
+}
