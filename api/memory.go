@@ -262,3 +262,13 @@ type ImportAnswer struct {
 
 // ImportPath is the route that imports records: POST, ImportRequest, ImportAnswer.
 const ImportPath = "/api/admin/import"
+
+// OpenCode is a code that lets a browser in once, by /open?code=CODE.
+type OpenCode struct {
+	Code string `json:"code"`
+	// Until is when it ends.
+	Until claudemem.Millis `json:"until_epoch"`
+}
+
+// OpenPath is the route that makes such a code: POST, OpenCode.
+const OpenPath = "/api/admin/open"

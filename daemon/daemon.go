@@ -20,6 +20,7 @@ import (
 	"claudemem/lock"
 	"claudemem/settings"
 	"claudemem/store"
+	"claudemem/web"
 	"claudemem/wire"
 )
 
@@ -346,6 +347,7 @@ func (w *Worker) handler() (http.Handler, error) {
 		Importer:  kept,
 		Reminder:  w.reminder,
 		MCP:       w.mcp(memory),
+		Viewer:    web.New(memory, web.Options{Version: w.cfg.Version, Clock: w.cfg.Clock, Logger: w.log}),
 	}, httpapi.Options{
 		Version:    w.cfg.Version,
 		HookCalled: w.giveWay,

@@ -32,6 +32,8 @@ type Deps struct {
 	Reminder  Reminder
 	// MCP serves /mcp; nil: no such route.
 	MCP http.Handler
+	// Viewer serves every other path, outside /api/; nil: there are no such routes.
+	Viewer Viewer
 }
 
 // MaxBody is the size of the largest accepted body, in bytes.
@@ -79,6 +81,7 @@ type server struct {
 	// recallFailing is set while the Reminder fails, so that a failure is logged once.
 	recallFailing atomic.Bool
 	bookings      bookings
+	codes         codes
 }
 
 // New returns the handler of the API. Serve it with NewServer: clients of another server
@@ -98,7 +101,7 @@ func newServer(deps Deps, opts Options) *server {
 	if opts.Clock == nil {
 		opts.Clock = time.Now
 	}
-	return &server{Deps: deps, opts: opts, large: make(chan struct{}, maxLarge)}
+	return &server{Deps: deps, opts: opts, large: make(chan struct{}, maxLarge), codes: codes{clock: opts.Clock, random: opts.Random}}
 }
 
 // router returns the handler that passes each request on to its route, 404 for an
@@ -118,11 +121,21 @@ func (a *server) router() http.Handler {
 	if a.MCP != nil {
 		mux.HandleFunc(pathMCP, a.serveMCP)
 	}
-	mux.HandleFunc("/", func(w http.ResponseWriter, req *http.Request) {
-		a.fail(w, req, claudemem.Errorf(claudemem.CodeNotFound, "no route %s", req.URL.Path).
-			WithHint("the routes are listed in docs/http-api.md"))
-	})
+	if a.Viewer != nil {
+		mux.HandleFunc(pathOpen, a.open)
+		mux.HandleFunc("/", a.page)
+	}
+	mux.HandleFunc("/api/", a.noRoute)
+	if a.Viewer == nil {
+		mux.HandleFunc("/", a.noRoute)
+	}
 	return mux
+}
+
+// noRoute answers that there is no such path.
+func (a *server) noRoute(w http.ResponseWriter, r *http.Request) {
+	a.fail(w, r, claudemem.Errorf(claudemem.CodeNotFound, "no route %s", r.URL.Path).
+		WithHint("the routes are listed in docs/http-api.md"))
 }
 
 // serve answers a request.
@@ -151,6 +164,10 @@ func (a *server) dispatch(w http.ResponseWriter, r *http.Request, methods map[st
 		w.Header().Set("Allow", strings.Join(allowed, ", "))
 		a.fail(w, r, claudemem.Errorf(codeMethod, "%s is not allowed on %s", r.Method, r.URL.Path).
 			WithHint("use "+strings.Join(allowed, " or ")))
+		return
+	}
+	if err := a.checkWriter(r, rt); err != nil {
+		a.fail(w, r, err)
 		return
 	}
 	if err := checkRoute(r, rt); err != nil {

@@ -74,9 +74,10 @@ func (a *server) admit(r *http.Request) error {
 	if peer == PeerOther {
 		return claudemem.Errorf(claudemem.CodeForbidden, "the worker belongs to another user")
 	}
-	if a.needsToken(peer) && !a.hasToken(r) {
+	// The code that /open takes is a proof by itself.
+	if a.needsToken(peer) && !a.hasToken(r) && !a.hasCookie(r) && (a.Viewer == nil || r.URL.Path != pathOpen) {
 		return claudemem.Errorf(codeUnauthorized, "the token is missing or wrong").
-			WithHint("send it as Authorization: Bearer TOKEN; it is in the file token of the data directory")
+			WithHint("a browser gets in by `claude-mem open`; others send Authorization: Bearer TOKEN; it is in the file token of the data directory")
 	}
 	return nil
 }

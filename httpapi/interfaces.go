@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"context"
+	"net/http"
 
 	"claudemem"
 	"claudemem/api"
@@ -54,6 +55,13 @@ type Reindexer interface {
 	StartReindex() error
 	// Reindexing returns the progress of the running rebuild, or else of the last one.
 	Reindexing() api.Reindexing
+}
+
+// Viewer serves pages and their files.
+type Viewer interface {
+	// Serve answers a request. token is what the page's writes send as PageHeader; "" for a
+	// visitor that may only read.
+	Serve(w http.ResponseWriter, r *http.Request, token string)
 }
 
 // Importer stores records of another memory.

@@ -70,6 +70,8 @@ func (a *server) workerRoutes() []route {
 	reindexing := call(a, "GET", "/api/admin/reindex", "progress of the rebuild", a.reindexing, api.Reindexing{}, "")
 	importing := call(a, "POST", api.ImportPath, "stores records of an export that are not here; what was forgotten stays away", a.importRecords,
 		api.ImportAnswer{Results: []claudemem.Imported{{}}}, `{"records":[]}`)
+	opening := call(a, "POST", api.OpenPath, "a code by which a browser may make changes in the viewer; valid once, for a minute", a.openCode, api.OpenCode{}, "{}")
+	opening.socketOnly = true
 	shutdown.socketOnly, reindex.socketOnly, reindexing.socketOnly, importing.socketOnly = true, true, true, true
 	return []route{
 		call(a, "GET", "/api/health", "the worker runs", a.health, api.Status{}, ""),
@@ -84,6 +86,7 @@ func (a *server) workerRoutes() []route {
 		reindex,
 		reindexing,
 		importing,
+		opening,
 	}
 }
 

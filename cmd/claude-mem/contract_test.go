@@ -311,7 +311,7 @@ var contractCases = []struct{ command, args string }{
 }
 
 // contractScripts are the commands that need processes of their own: scenarios check them.
-var contractScripts = []string{"claude-mem demo", "claude-mem worker start", "claude-mem worker restart", "claude-mem worker status", "claude-mem worker logs"}
+var contractScripts = []string{"claude-mem demo", "claude-mem open", "claude-mem worker start", "claude-mem worker restart", "claude-mem worker status", "claude-mem worker logs"}
 
 // neverSeen are documented fields of states that a test does not make.
 var neverSeen = map[string]string{

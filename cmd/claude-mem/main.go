@@ -80,8 +80,7 @@ func (a *app) rootCommand() *cobra.Command {
 		Long:  "claude-mem records the work of a coding agent and gives the next session\nthe relevant records.",
 		Example: `  claude-mem demo                 # replay a recorded session
   claude-mem recent               # the newest records of this project
-  claude-mem search rate limiter  # search the records
-  claude-mem show 12 S3           # an observation and a session in full`,
+  claude-mem search rate limiter  # search the records`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          knownCommand,
@@ -108,7 +107,7 @@ func (a *app) rootCommand() *cobra.Command {
 	root.AddCommand(
 		a.searchCommand(), a.timelineCommand(), a.recentCommand(), a.showCommand(), a.sessionsCommand(), a.projectsCommand(),
 		a.learnCommand(), a.hideCommand(), a.unhideCommand(), a.forgetCommand(), a.outlineCommand(), a.changesCommand(), a.agentFilesCommand(), a.statsCommand(), a.queueCommand(), a.demoCommand(),
-		a.workerCommand(), a.configCommand(), a.modeCommand(), a.backupCommand(), a.restoreCommand(), a.exportCommand(), a.importCommand(), a.reindexCommand(), a.versionCommand(),
+		a.openCommand(), a.workerCommand(), a.configCommand(), a.modeCommand(), a.backupCommand(), a.restoreCommand(), a.exportCommand(), a.importCommand(), a.reindexCommand(), a.versionCommand(),
 		a.installCommand(), a.uninstallCommand(), a.completionCommand(), a.manCommand(), scriptingTopic(),
 		a.doctorCommand(), a.mcpCommand(),
 	)

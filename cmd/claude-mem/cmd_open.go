@@ -1,0 +1,106 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+
+	"claudemem"
+	"claudemem/api"
+
+	"github.com/spf13/cobra"
+)
+
+// openCommand returns the command `claude-mem open`: show the viewer in a browser.
+func (a *app) openCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "open [PAGE]",
+		Short:   "Open the viewer in a browser",
+		GroupID: groupRun,
+		Long: `Open the viewer in a browser; a worker is started if none runs. PAGE is the path of a
+page, as search or "search?q=type:bugfix", or a record: #12 or S3.
+
+The address has a code that lets the browser make changes. It is valid once, for a minute.
+
+JSON: {"url"}.`,
+		Example: "  claude-mem open\n  claude-mem open search\n  claude-mem open --print",
+		Args:    args(cobra.MaximumNArgs(1)),
+	}
+	asJSON := jsonFlag(cmd)
+	only := cmd.Flags().Bool("print", false, "print the address and open nothing")
+	cmd.RunE = a.withDataDir(func(cmd *cobra.Command, dataDir string, args []string) error {
+		address, err := a.viewerAddress(cmd.Context(), dataDir, strings.Join(args, ""))
+		if err != nil {
+			return err
+		}
+		if err := a.show(*asJSON, map[string]string{"url": address}, func(p *printer) { p.printf("%s\n", address) }); err != nil || *only || *asJSON {
+			return err
+		}
+		if err := browse(address); err != nil {
+			a.note("no browser could be started (%v): open the address yourself", err)
+		}
+		return nil
+	})
+	return cmd
+}
+
+// viewerAddress starts the worker if none runs and returns an address of its viewer that lets
+// a browser in once, at a page.
+func (a *app) viewerAddress(ctx context.Context, dataDir, page string) (string, error) {
+	if err := a.startWorker(ctx, dataDir); err != nil {
+		return "", err
+	}
+	worker, err := api.FindWorker(dataDir)
+	if err != nil {
+		return "", err
+	}
+	if worker.Info.Port == 0 {
+		return "", claudemem.Errorf(claudemem.CodeUnavailable, "the worker has no TCP port").
+			WithHint("set CLAUDE_MEM_WORKER_PORT to a port and run `claude-mem worker restart`")
+	}
+	var code api.OpenCode
+	if err := worker.Do(ctx, http.MethodPost, api.OpenPath, nil, &code); err != nil {
+		return "", err
+	}
+	q := url.Values{"code": {code.Code}}
+	if to := pagePath(page); to != "/" {
+		q.Set("to", to)
+	}
+	return fmt.Sprintf("http://127.0.0.1:%d/open?%s", worker.Info.Port, q.Encode()), nil
+}
+
+// pagePath returns the path of a page: that of a record for its number.
+func pagePath(page string) string {
+	if id, err := api.ObservationNumber(page); err == nil {
+		return fmt.Sprintf("/observation/%d", id)
+	}
+	if id, err := api.SessionNumber(page); err == nil && id != 0 {
+		return fmt.Sprintf("/session/%d", id)
+	}
+	return "/" + strings.TrimLeft(page, "/")
+}
+
+// browse opens an address in the user's browser and does not wait for it.
+func browse(address string) error {
+	var cmd *exec.Cmd
+	switch runtime.GOOS {
+	case "darwin":
+		cmd = exec.Command("open", address)
+	case "windows":
+		cmd = exec.Command("rundll32", "url.dll,FileProtocolHandler", address)
+	default:
+		if os.Getenv("DISPLAY") == "" && os.Getenv("WAYLAND_DISPLAY") == "" && os.Getenv("BROWSER") == "" {
+			return fmt.Errorf("there is no display")
+		}
+		cmd = exec.Command("xdg-open", address)
+	}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	return cmd.Process.Release()
+}

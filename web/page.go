@@ -1,0 +1,93 @@
+package web
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"time"
+
+	"claudemem"
+	"claudemem/api"
+)
+
+// page is one page of the viewer.
+type page struct {
+	// Path is its path; the last part may be a {name}, a path value of the request.
+	Path string
+	// Name is that of its template.
+	Name string
+	// Nav is its name in the navigation, "" for a page that has no place there.
+	Nav string
+	// Key is the letter that opens it after "g".
+	Key string
+	// Script is a module of static/ that the page needs, "" for none.
+	Script string
+	load   func(*visit) (view, error)
+}
+
+// pages are all pages, in the order of the navigation.
+var pages = []page{
+	feedPage,
+	searchPage,
+	sessionsPage,
+	observationPage,
+	sessionPage,
+}
+
+// view is what a page shows.
+type view struct {
+	// Title of the window; it may have any text.
+	Title string
+	// JSON is the API's address of the same data, "" for none.
+	JSON string
+	// Data is for the page's template.
+	Data any
+	// Redirect is an address to go to instead; "" for none.
+	Redirect string
+}
+
+// visit is one request for a page.
+type visit struct {
+	*http.Request
+	*Viewer
+	now time.Time
+	// token is what the page's writes send; "" for a visitor that may only read.
+	token string
+}
+
+// ctx returns the context of the request.
+func (v *visit) ctx() context.Context { return v.Context() }
+
+// request parses the parameters of the URL into an API request, together with those of more,
+// which win.
+func request[Q any](v *visit, more url.Values) (q Q, err error) {
+	sent := v.URL.Query()
+	for name, values := range more {
+		sent[name] = values
+	}
+	return q, api.Parse(&q, api.ParamsOf(q), sent.Encode(), v.PathValue)
+}
+
+// address returns a path with parameters.
+func address(path string, q url.Values) string {
+	if len(q) == 0 {
+		return path
+	}
+	return path + "?" + q.Encode()
+}
+
+// statusOf returns the HTTP status of an error page.
+func statusOf(err error) int {
+	switch claudemem.CodeOf(err) {
+	case claudemem.CodeInvalid:
+		return http.StatusBadRequest
+	case claudemem.CodeNotFound:
+		return http.StatusNotFound
+	case claudemem.CodeForbidden:
+		return http.StatusForbidden
+	case claudemem.CodeUnavailable, claudemem.CodeNoMemory:
+		return http.StatusServiceUnavailable
+	default:
+		return http.StatusInternalServerError
+	}
+}

@@ -1,0 +1,58 @@
+// What every page has: theme, keyboard, help. Reading works without it.
+import { undo } from "./api.js";
+
+const root = document.documentElement;
+
+document.getElementById("theme").addEventListener("click", () => {
+  const dark = getComputedStyle(root).colorScheme === "dark" ||
+    (getComputedStyle(root).colorScheme !== "light" && matchMedia("(prefers-color-scheme: dark)").matches);
+  const next = dark ? "light" : "dark";
+  root.dataset.theme = next;
+  document.cookie = `claude_mem_theme=${next}; path=/; max-age=31536000; samesite=strict`;
+});
+
+const help = document.getElementById("help");
+document.getElementById("help-button").addEventListener("click", () => help.showModal());
+
+/** move sets the focus on the row after or before the one that has it. */
+function move(step) {
+  const titles = [...document.querySelectorAll(".row a.title")];
+  if (titles.length === 0) return;
+  const row = document.activeElement.closest(".row");
+  const at = row ? titles.indexOf(row.querySelector("a.title")) : (step > 0 ? -1 : titles.length);
+  const next = titles[Math.min(titles.length - 1, Math.max(0, at + step))];
+  next.focus();
+  next.closest(".row").scrollIntoView({ block: "nearest" });
+}
+
+/** search focuses the page's filter, or goes to the search. */
+function search() {
+  const field = document.getElementById("q");
+  if (!field) return location.assign("/search");
+  field.focus();
+  field.select();
+}
+
+let waitingForPage = false;
+
+document.addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
+  const typing = event.target.closest("input, textarea, select");
+  if (typing) {
+    if (event.key === "Escape") event.target.blur();
+    return;
+  }
+  if (document.querySelector("dialog[open]")) return;
+  if (waitingForPage) {
+    waitingForPage = false;
+    const page = document.querySelector(`nav a[data-key="${CSS.escape(event.key)}"]`);
+    if (page) return page.click();
+  }
+  const keys = { "/": search, j: () => move(1), k: () => move(-1), "?": () => help.showModal(), u: undo, g: () => { waitingForPage = true; } };
+  if (!Object.hasOwn(keys, event.key)) return;
+  event.preventDefault();
+  keys[event.key]();
+});
+
+const field = document.getElementById("q");
+if (field && location.pathname === "/search" && field.value === "") field.focus();

@@ -1,0 +1,273 @@
+package web
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"claudemem"
+	"claudemem/api"
+	"claudemem/store"
+)
+
+var noon = time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
+
+// fake is a memory with records of which each field has the same text.
+type fake struct {
+	text  string
+	total int // of a search
+	err   error
+	asked []string // addresses of the API, in order
+}
+
+// memory returns the fake as a memory.
+func (f *fake) memory() api.Memory {
+	return api.Forward(func(_ context.Context, c api.Call) error {
+		f.asked = append(f.asked, c.Path+"?"+api.Values(c.Request).Encode())
+		if f.err != nil {
+			return f.err
+		}
+		switch answer := c.Answer.(type) {
+		case *api.SearchPage:
+			*answer = f.page(c.Request.(api.SearchRequest))
+		case *api.Observation:
+			*answer = f.observation(7)
+		case *api.Timeline:
+			o := f.observation(7)
+			e := o.Entry()
+			e.IsAnchor = true
+			answer.Timeline = []api.Entry{e}
+		case *api.SessionRecords:
+			*answer = f.session()
+		case *api.Page[api.SessionDigest]:
+			*answer = api.Page[api.SessionDigest]{Count: 1, Total: 1, Results: []api.SessionDigest{{Session: f.session().Session, LastPrompt: f.text,
+				Summary: &api.SummaryHeadline{Completion: f.text}}}}
+		case *api.Page[api.Project]:
+			*answer = api.Page[api.Project]{Count: 1, Total: 1, Results: []api.Project{{Project: f.text, ProjectPath: f.text}}}
+		case *store.SessionReceipt:
+			answer.Title, answer.FirstPrompt = f.text, f.text
+			answer.Skipped = []store.EventsFor{{Reason: f.text, Events: 1}}
+			answer.Failed = []store.EventsFor{{Reason: f.text, Events: 1}}
+			answer.Redacted = []store.RedactedRule{{Rule: f.text, Count: 1}}
+			answer.Captured.Kinds = []store.EventsOf{{Kind: "tool", Tool: f.text, Events: 1}}
+		}
+		return nil
+	})
+}
+
+func (f *fake) observation(id claudemem.ObservationID) api.Observation {
+	texts := []string{f.text, f.text}
+	return api.Observation{ID: id, Type: claudemem.ObservationType(f.text), Title: f.text, Subtitle: f.text, Project: f.text, Concepts: texts,
+		CreatedAtEpoch: claudemem.MillisOf(noon), SupersededBy: 9, ObservationDetail: &api.ObservationDetail{ProjectPath: f.text, Narrative: f.text, Facts: texts,
+			FilesRead: texts, FilesModified: texts, SessionDBID: 3, PromptNumber: 2, Origin: claudemem.Origin(f.text), Provenance: claudemem.FromWeb,
+			Branch: f.text, HeadCommit: f.text, Pinned: true}}
+}
+
+func (f *fake) session() api.SessionRecords {
+	head := api.TurnHead{ID: 5, Title: f.text, Project: f.text, SessionDBID: 3, PromptNumber: 2, CreatedAtEpoch: claudemem.MillisOf(noon)}
+	return api.SessionRecords{Session: api.Session{ID: 3, Host: claudemem.Host(f.text), Project: f.text, Title: f.text},
+		Prompts:      []api.Prompt{{TurnHead: head, PromptDetail: &api.PromptDetail{Text: f.text}}},
+		Summaries:    []api.Summary{{TurnHead: head, SummaryDetail: &api.SummaryDetail{Request: f.text, Investigated: f.text, Learned: f.text, Completed: f.text, NextSteps: f.text}}},
+		Observations: []api.Observation{f.observation(7)}}
+}
+
+// page returns a page of f.total hits, the newest first, two in each millisecond; their
+// numbers fall from f.total to 1.
+func (f *fake) page(q api.SearchRequest) api.SearchPage {
+	out := api.SearchPage{Query: &q.Query, Understood: &claudemem.Understood{Types: []claudemem.ObservationType{claudemem.ObservationType(f.text)}, Notes: []string{f.text}}}
+	for id := f.total; id > 0; id-- {
+		at := claudemem.MillisOf(noon) + claudemem.Millis(id/2)
+		if q.Until != 0 && at > q.Until {
+			continue
+		}
+		if out.Total++; out.Total <= q.Offset || len(out.Results) == q.Limit {
+			continue
+		}
+		o := f.observation(claudemem.ObservationID(id))
+		o.CreatedAtEpoch = at
+		out.Results = append(out.Results, api.Hit{Kind: claudemem.RecordObservation, Observation: &o,
+			Why: &claudemem.Explanation{Words: []string{"round"}, Parts: []claudemem.ScorePart{{Name: "keyword", Value: 1, Note: f.text}}}})
+	}
+	out.Count = len(out.Results)
+	return out
+}
+
+// get returns the answer to a request for a page.
+func (f *fake) get(t testing.TB, path string) *httptest.ResponseRecorder {
+	t.Helper()
+	v := New(f.memory(), Options{Version: "1.0", Clock: func() time.Time { return noon }, Location: time.UTC})
+	w := httptest.NewRecorder()
+	v.Serve(w, httptest.NewRequest(http.MethodGet, path, nil), "")
+	return w
+}
+
+// paths are those of all pages, with a search.
+var paths = []string{"/", "/?q=type:bugfix", "/search", "/search?q=rounding", "/search?q=rounding&fragment=1", "/sessions", "/session/3", "/observation/7", "/nowhere"}
+
+func TestHostileText(t *testing.T) {
+	const evil = `<script>alert(1)</script>"'><img src=x onerror=alert(1)>` + "\u202egpj.exe\x1b[31mred\u200b 😀 שלום"
+	for _, path := range paths {
+		body := (&fake{text: evil, total: 3}).get(t, path).Body.String()
+		for _, bad := range []string{"<script>alert", "<img src", "\u202e", "\x1b", "\u200b", `"'>`} {
+			if strings.Contains(body, bad) {
+				t.Errorf("%s has %q", path, bad)
+			}
+		}
+		if path != "/search" && path != "/nowhere" && !strings.Contains(body, "alert(1)&lt;/script&gt;") {
+			t.Errorf("%s does not show the text", path)
+		}
+	}
+}
+
+func TestWeight(t *testing.T) {
+	for _, text := range []string{strings.Repeat("Totals <b>were</b> off by a cent. ", 30_000), strings.Repeat("&", 1<<20), strings.Repeat("語", 1<<19)} {
+		for _, path := range paths {
+			if n := (&fake{text: text, total: 100}).get(t, path).Body.Len(); n > 150<<10 {
+				t.Errorf("%s has %d bytes with %.10q", path, n, text)
+			}
+		}
+	}
+}
+
+func TestHeaders(t *testing.T) {
+	f := &fake{text: "x", total: 3}
+	for _, path := range append(paths, "/static/app.css", "/static/none.js") {
+		h := f.get(t, path).Header()
+		for name, want := range map[string]string{"Content-Security-Policy": policy, "X-Content-Type-Options": "nosniff"} {
+			if got := h.Get(name); got != want {
+				t.Errorf("%s: %s is %q", path, name, got)
+			}
+		}
+		want := "no-store"
+		if path == "/static/app.css" {
+			want = "no-cache"
+		}
+		if got := h.Get("Cache-Control"); got != want {
+			t.Errorf("%s: Cache-Control is %q, want %q", path, got, want)
+		}
+	}
+	body := f.get(t, "/").Body.String()
+	for _, bad := range []string{"<style", "style=", "onclick", "http://", "https://"} {
+		if strings.Contains(body, bad) {
+			t.Errorf("a page has %q", bad)
+		}
+	}
+}
+
+func TestStaticETag(t *testing.T) {
+	v := New((&fake{}).memory(), Options{})
+	first := httptest.NewRecorder()
+	v.Serve(first, httptest.NewRequest(http.MethodGet, "/static/app.js", nil), "")
+	again := httptest.NewRequest(http.MethodGet, "/static/app.js", nil)
+	again.Header.Set("If-None-Match", first.Header().Get("ETag"))
+	w := httptest.NewRecorder()
+	v.Serve(w, again, "")
+	if w.Code != http.StatusNotModified || first.Code != http.StatusOK {
+		t.Errorf("status %d, then %d", first.Code, w.Code)
+	}
+}
+
+// TestFeedPages follows the feed to its end: each record is seen once, also those that share
+// a millisecond with one on another page.
+func TestFeedPages(t *testing.T) {
+	f := &fake{text: "x", total: 1001}
+	path, next := "/", 1001
+	for pages := 0; path != ""; pages++ {
+		if pages > 30 {
+			t.Fatal("the feed has no end")
+		}
+		body := f.get(t, path).Body.String()
+		for _, part := range strings.Split(body, `data-id="observation-`)[1:] {
+			if id, _, _ := strings.Cut(part, `"`); id != fmt.Sprint(next) {
+				t.Fatalf("%s: observation %s, want %d", path, id, next)
+			}
+			next--
+		}
+		path = ""
+		if _, rest, ok := strings.Cut(body, `aria-label="Older records"><a href="`); ok {
+			path, _, _ = strings.Cut(rest, `"`)
+			path = strings.ReplaceAll(path, "&amp;", "&")
+		}
+		f.total += 7 // records come in meanwhile
+	}
+	if next != 0 {
+		t.Errorf("the feed ended before observation %d", next)
+	}
+}
+
+func TestFilter(t *testing.T) {
+	tests := []struct{ text, words, want string }{
+		{"type:bugfix project:tally", "", "project=tally&type=bugfix"},
+		{`file:"a b.go" why  does it fail`, "why does it fail", "files=a+b.go&query=why+does+it+fail"},
+		{"concept:gotcha concepts:pattern session:S12", "", "concepts=gotcha&concepts=pattern&session_id=S12"},
+		{"error: open foo:bar type:", "error: open foo:bar type:", "query=error%3A+open+foo%3Abar+type%3A"},
+		{"since:2026-03-01 until:2026-03-31", "", "since=2026-03-01&until=2026-03-31"},
+		{"", "", ""},
+	}
+	for _, tt := range tests {
+		f := parseFilter(tt.text)
+		if f.Words != tt.words || f.values().Encode() != tt.want {
+			t.Errorf("%q: %q, %s", tt.text, f.Words, f.values().Encode())
+		}
+		if again := parseFilter(f.String()); again.String() != f.String() {
+			t.Errorf("%q becomes %q, then %q", tt.text, f, again)
+		}
+	}
+	f := parseFilter("type:bugfix")
+	if on := f.toggle("/", token{"type", "bugfix"}, "", ""); !on.On || on.Href != "/" {
+		t.Errorf("the token in force is %+v", on)
+	}
+	if off := f.toggle("/", token{"type", "feature"}, "", ""); off.On || off.Href != "/?q="+url.QueryEscape("type:bugfix type:feature") {
+		t.Errorf("the other token is %+v", off)
+	}
+}
+
+// TestSameAsAPI compares what a page asks for with the address of its JSON.
+func TestSameAsAPI(t *testing.T) {
+	f := &fake{text: "x", total: 30}
+	body := f.get(t, "/search?q="+url.QueryEscape("rounding type:bugfix project:tally")).Body.String()
+	_, link, _ := strings.Cut(body, `<footer>`)
+	_, link, _ = strings.Cut(link, `href="`)
+	link, _, _ = strings.Cut(link, `"`)
+	var search string
+	for _, asked := range f.asked {
+		if strings.HasPrefix(asked, "/api/search?") {
+			search = asked
+		}
+	}
+	want := strings.ReplaceAll(strings.ReplaceAll(link, "&amp;", "&"), "explain=true&", "explain=true&format=full&")
+	if search != want {
+		t.Errorf("the page asked for %s, its JSON is %s", search, want)
+	}
+}
+
+func TestErrorPages(t *testing.T) {
+	f := &fake{err: claudemem.Errorf(claudemem.CodeUnavailable, "the index is <b>not</b> open").WithHint("claude-mem reindex")}
+	w := f.get(t, "/search?q=x")
+	if w.Code != http.StatusServiceUnavailable || !strings.Contains(w.Body.String(), "&lt;b&gt;not") || !strings.Contains(w.Body.String(), "claude-mem reindex") {
+		t.Errorf("status %d: %s", w.Code, w.Body)
+	}
+	f.err = fmt.Errorf("open /home/ada/secret")
+	if w := f.get(t, "/"); w.Code != http.StatusInternalServerError || strings.Contains(w.Body.String(), "secret") {
+		t.Errorf("status %d: %s", w.Code, w.Body)
+	}
+}
+
+func TestMark(t *testing.T) {
+	var got strings.Builder
+	for _, p := range mark("Rounding, per-line: rounds <b>", []string{"round"}) {
+		if p.Marked {
+			fmt.Fprintf(&got, "[%s]", p.Text)
+		} else {
+			got.WriteString(p.Text)
+		}
+	}
+	if want := "[Rounding], per-line: [rounds] <b>"; got.String() != want {
+		t.Errorf("got %s, want %s", got.String(), want)
+	}
+}
