@@ -153,6 +153,7 @@ const (
 	ImportPresent   ImportStatus = "present"   // it is here, and the same
 	ImportDiffers   ImportStatus = "differs"   // it is here, and was changed here or there
 	ImportForgotten ImportStatus = "forgotten" // the user has forgotten it here
+	ImportExcluded  ImportStatus = "excluded"  // nothing of its project is captured here
 	ImportRefused   ImportStatus = "refused"   // it cannot be stored; the reason says why
 )
 

@@ -4,13 +4,16 @@ import (
 	"context"
 	"errors"
 	"io"
+	"log/slog"
 	"net/http"
+	"os"
 	"sync"
 
 	"claudemem"
 	"claudemem/api"
 	"claudemem/exchange"
 	"claudemem/intake"
+	"claudemem/settings"
 	"claudemem/store"
 )
 
@@ -35,6 +38,8 @@ type Importing struct {
 	Differs int `json:"differs"`
 	// Forgotten are records that the user has forgotten here.
 	Forgotten int `json:"forgotten"`
+	// Excluded are records of projects in which nothing is captured, and of their sessions.
+	Excluded int `json:"excluded"`
 	// Refused are lines that hold no record, or one that cannot be stored.
 	Refused int `json:"refused"`
 	// Problems says why, of the first lines.
@@ -51,7 +56,7 @@ type ImportProblem struct {
 
 // done returns the number of lines that were read.
 func (r *Importing) done() int {
-	return r.Added.Total() + r.Present + r.Differs + r.Forgotten + r.Refused
+	return r.Added.Total() + r.Present + r.Differs + r.Forgotten + r.Excluded + r.Refused
 }
 
 // Import stores the records of a file of package exchange that are not in the memory of a
@@ -80,10 +85,7 @@ func Import(ctx context.Context, dataDir string, from io.Reader, report func(don
 		}
 		err = f.run(ctx)
 	} else {
-		err = asWorker(ctx, dataDir, true, func(s *store.Store) error {
-			f.send = keeper{Store: s, intake: intake.New(nil, intake.Options{})}.Import
-			return f.run(ctx)
-		})
+		err = f.alone(ctx, dataDir)
 	}
 	var coded *claudemem.Error
 	if errors.As(err, &coded) && coded.Code == claudemem.CodeUnavailable && f.result.done() > 0 {
@@ -104,6 +106,19 @@ type fileImport struct {
 	bytes int
 	// sessions are those of the file that are here under another name, or not at all.
 	sessions map[claudemem.ULID]claudemem.Imported
+}
+
+// alone imports the file without a worker.
+func (f *fileImport) alone(ctx context.Context, dataDir string) error {
+	resolved, err := settings.LoadForWorker(dataDir, os.Getenv)
+	if err != nil {
+		return err
+	}
+	policy := newLive(dataDir, resolved, slog.New(slog.DiscardHandler)).policy
+	return asWorker(ctx, dataDir, true, func(s *store.Store) error {
+		f.send = keeper{Store: s, intake: intake.New(nil, intake.Options{Policy: policy})}.Import
+		return f.run(ctx)
+	})
 }
 
 // A lineRead is a line of the file: a record, or why there is none.
@@ -197,6 +212,9 @@ func (f *fileImport) named(p *claudemem.Portable, line int) bool {
 	case session.Status == claudemem.ImportForgotten:
 		f.result.Forgotten++
 		return false
+	case session.Status == claudemem.ImportExcluded:
+		f.result.Excluded++
+		return false
 	case session.Status == claudemem.ImportRefused:
 		f.refused(line, "its session was refused")
 		return false
@@ -231,6 +249,8 @@ func (f *fileImport) flush(ctx context.Context) error {
 			f.result.Differs++
 		case claudemem.ImportForgotten:
 			f.result.Forgotten++
+		case claudemem.ImportExcluded:
+			f.result.Excluded++
 		default:
 			f.refused(f.lines[i], o.Reason)
 		}
@@ -253,8 +273,13 @@ func (f *fileImport) refused(line int, reason string) {
 }
 
 // Import implements httpapi.Importer: private and secret text is taken out before records are
-// stored, as it is from events, of some records while those before them are stored.
+// stored, as it is from events, of some records while those before them are stored. Projects
+// in which nothing is captured are left out; CodeUnavailable while the settings are broken.
 func (k keeper) Import(ctx context.Context, records []claudemem.Portable) ([]claudemem.Imported, error) {
+	captured, err := k.intake.Captured()
+	if err != nil {
+		return nil, err
+	}
 	outcomes := make([]claudemem.Imported, len(records))
 	var storing sync.WaitGroup
 	var failed error
@@ -274,7 +299,7 @@ func (k keeper) Import(ctx context.Context, records []claudemem.Portable) ([]cla
 			break
 		}
 		storing.Go(func() {
-			stored, err := k.Store.Import(ctx, kept)
+			stored, err := k.Store.Import(ctx, kept, captured)
 			for i, outcome := range stored {
 				outcomes[places[i]] = outcome
 			}

@@ -98,10 +98,9 @@ func (in *Intake) Ingest(ctx context.Context, event claudemem.Event) (claudemem.
 // IngestAll takes events in, in order and in one transaction of the queue. An
 // invalid one refuses them all.
 func (in *Intake) IngestAll(ctx context.Context, events ...claudemem.Event) ([]claudemem.TakenIn, error) {
-	policy := in.opts.Policy()
-	if policy.Refuse {
-		return nil, claudemem.Errorf(claudemem.CodeUnavailable, "take in events: the settings file is broken, so nothing is captured").
-			WithHint("claude-mem doctor")
+	policy, err := in.policy()
+	if err != nil {
+		return nil, err
 	}
 	arrivals := make([]claudemem.Arrival, len(events))
 	for i := range events {
@@ -126,6 +125,15 @@ func (in *Intake) IngestAll(ctx context.Context, events ...claudemem.Event) ([]c
 		taken[i] = claudemem.TakenIn{Receipt: receipts[i], Event: arrivals[i].Event}
 	}
 	return taken, nil
+}
+
+// policy returns what is captured now; CodeUnavailable when that is unknown.
+func (in *Intake) policy() (*Policy, error) {
+	policy := in.opts.Policy()
+	if policy.Refuse {
+		return nil, claudemem.Errorf(claudemem.CodeUnavailable, "the settings file is broken, so nothing is captured").WithHint("claude-mem doctor")
+	}
+	return policy, nil
 }
 
 // arrival makes an arrival of an event. It does not write to the event's JSON.

@@ -7,6 +7,16 @@ import (
 	"claudemem/redact"
 )
 
+// Captured returns the rule by which projects are captured now, for records that come from
+// another memory. CodeUnavailable while the settings are broken.
+func (in *Intake) Captured() (func(project string) bool, error) {
+	policy, err := in.policy()
+	if err != nil {
+		return nil, err
+	}
+	return func(project string) bool { return policy.Projects.Captured(project) }, nil
+}
+
 // Portable redacts all texts of a record that comes from another memory, which may be
 // anybody's, as if it were captured: private text and secrets are taken out, long texts are
 // truncated, and ids that hold a secret are hashed. What the user has typed or written is

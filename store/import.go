@@ -21,19 +21,20 @@ const ImportedTogether = 200
 // Import stores records of another memory, or of this one as it was, and returns the outcome
 // of each. A record that is here stays as it is: it is known by its ULID, a session also by
 // the host's name for it, an observation, summary or symbol change by its content in its
-// session, a learning by its content in its project. What the user has forgotten is left out. A record is stored whole or
-// not at all; the records that it names have to be here already. Private and secret text was
-// taken out before.
+// session, a learning by its content in its project. What the user has forgotten is left out,
+// and so is what belongs to a project that is not captured, or to a session in one. A record
+// is stored whole or not at all; the records that it names have to be here already. Private
+// and secret text was taken out before.
 //
 // It works in small commits, so that arrivals go on, and an error leaves those before it: the
 // same records can be imported again.
-func (s *Store) Import(ctx context.Context, records []claudemem.Portable) ([]claudemem.Imported, error) {
+func (s *Store) Import(ctx context.Context, records []claudemem.Portable, captured func(project string) bool) ([]claudemem.Imported, error) {
 	var all []claudemem.Imported
 	for chunk := range slices.Chunk(records, ImportedTogether) {
 		// The bookkeeper remembers sessions, the numbers of their prompts and the tombstones.
 		told := slices.ContainsFunc(chunk, func(p claudemem.Portable) bool { return p.Session != nil || p.Prompt != nil || p.Tombstone != nil })
 		attempt := func(add func(*importing, *claudemem.Portable) (claudemem.Imported, error)) (outcomes []claudemem.Imported, err error) {
-			return inJob(ctx, s, "import", job{keepsSessions: !told, small: true}, func(t *tx) ([]claudemem.Imported, error) { return t.importAll(chunk, add) })
+			return inJob(ctx, s, "import", job{keepsSessions: !told, small: true}, func(t *tx) ([]claudemem.Imported, error) { return t.importAll(chunk, captured, add) })
 		}
 		outcomes, err := attempt((*importing).add)
 		if err != nil && !file.External(err) && ctx.Err() == nil {
@@ -48,12 +49,12 @@ func (s *Store) Import(ctx context.Context, records []claudemem.Portable) ([]cla
 }
 
 // importAll imports records, each by add.
-func (t *tx) importAll(records []claudemem.Portable, add func(*importing, *claudemem.Portable) (claudemem.Imported, error)) ([]claudemem.Imported, error) {
+func (t *tx) importAll(records []claudemem.Portable, captured func(string) bool, add func(*importing, *claudemem.Portable) (claudemem.Imported, error)) ([]claudemem.Imported, error) {
 	graves, err := t.readGraveyard()
 	if err != nil {
 		return nil, err
 	}
-	im := &importing{tx: t, graves: &graves, named: map[claudemem.ULID]bool{}, sessions: map[claudemem.ULID]claudemem.Session{}}
+	im := &importing{tx: t, graves: &graves, captured: captured, named: map[claudemem.ULID]bool{}, sessions: map[claudemem.ULID]claudemem.Session{}}
 	if err := im.look(records); err != nil {
 		return nil, err
 	}
@@ -92,6 +93,8 @@ func (im *importing) addAlone(p *claudemem.Portable) (claudemem.Imported, error)
 type importing struct {
 	*tx
 	graves *graveyard
+	// captured reports whether events of a project are captured.
+	captured func(project string) bool
 	// named are the ULIDs of the batch that may be here; sessions are always looked for.
 	named map[claudemem.ULID]bool
 	// sessions are those that records have named.
@@ -123,9 +126,10 @@ func refuse(reason string) claudemem.Imported {
 	return claudemem.Imported{Status: claudemem.ImportRefused, Reason: reason}
 }
 
-// Reasons for which a record is refused.
+// Reasons for which a record is refused or left out.
 const (
 	reasonNoSession = "its session is not here"
+	reasonExcluded  = "its project is excluded"
 	reasonPrompt    = "its session has another prompt of that number"
 )
 
@@ -140,6 +144,14 @@ func (im *importing) add(p *claudemem.Portable) (claudemem.Imported, error) {
 	home, outcome, err := im.home(p)
 	if err != nil || outcome.Status != "" {
 		return outcome, err
+	}
+	captured := im.captured(home.ProjectPath)
+	if o := p.Observation; o != nil {
+		home.ProjectPath = o.ProjectPath
+		captured = captured && im.captured(o.ProjectPath)
+	}
+	if !captured {
+		return claudemem.Imported{Status: claudemem.ImportExcluded, Reason: reasonExcluded}, nil
 	}
 	if outcome, err := im.present(p); err != nil || outcome.Status != "" {
 		return outcome, err
@@ -173,7 +185,8 @@ func here(status claudemem.ImportStatus, id claudemem.ULID) claudemem.Imported {
 	return claudemem.Imported{Status: status, ULID: id}
 }
 
-// home returns the session that a record belongs to, for a session itself what it says; an
+// home returns the session that a record belongs to, for a session itself what it says, for a
+// learning its project; an
 // outcome if it is not here.
 func (im *importing) home(p *claudemem.Portable) (s claudemem.Session, outcome claudemem.Imported, err error) {
 	ref := p.SessionRef()
@@ -194,10 +207,7 @@ func (im *importing) home(p *claudemem.Portable) (s claudemem.Session, outcome c
 		}
 		im.sessions[*ref] = s
 	}
-	if p.Observation != nil {
-		s.ProjectPath = p.Observation.ProjectPath
-	}
-	return s, outcome, err
+	return s, outcome, nil
 }
 
 // portableKind is how the records of a kind are found here.

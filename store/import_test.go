@@ -109,10 +109,13 @@ func (m *memory) live(t *testing.T, name string, random *rand.Rand, turns int, e
 	}
 }
 
+// everything is the rule by which all projects are captured.
+func everything(string) bool { return true }
+
 // imported imports records and returns the numbers of the outcomes.
 func (m *memory) imported(t *testing.T, records []claudemem.Portable) map[claudemem.ImportStatus]int {
 	t.Helper()
-	outcomes, err := m.Import(t.Context(), records)
+	outcomes, err := m.Import(t.Context(), records, everything)
 	if err != nil || len(outcomes) != len(records) {
 		t.Fatal(len(outcomes), err)
 	}
@@ -205,7 +208,7 @@ func TestImportKeepsWhatIsHere(t *testing.T) {
 	same.remember(t) // the same sessions, with other ULIDs
 	records := exported(t, m, claudemem.ExportFilter{})
 	want := same.all(t)
-	outcomes, err := same.Import(t.Context(), records[:3])
+	outcomes, err := same.Import(t.Context(), records[:3], everything)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -275,7 +278,7 @@ func TestImportForgotten(t *testing.T) {
 			}
 		}
 		want := m.all(t)
-		outcomes, err := m.Import(t.Context(), before)
+		outcomes, err := m.Import(t.Context(), before, everything)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -291,7 +294,7 @@ func TestImportForgotten(t *testing.T) {
 		other.clock.at = m.clock.at
 		other.imported(t, exported(t, m, claudemem.ExportFilter{}))
 		check("another memory", other, want)
-		if _, err := other.Import(t.Context(), before); err != nil {
+		if _, err := other.Import(t.Context(), before, everything); err != nil {
 			t.Fatal(err)
 		}
 		check("another memory, after the older export", other, want)
@@ -376,7 +379,7 @@ func TestImportRefuses(t *testing.T) {
 // wantRefused imports a record, which has to be refused.
 func wantRefused(t *testing.T, m *memory, name string, p claudemem.Portable) {
 	t.Helper()
-	outcomes, err := m.Import(t.Context(), []claudemem.Portable{p})
+	outcomes, err := m.Import(t.Context(), []claudemem.Portable{p}, everything)
 	if err != nil || outcomes[0].Status != claudemem.ImportRefused || outcomes[0].Reason == "" {
 		t.Errorf("%s: %+v, %v", name, outcomes, err)
 	}
@@ -396,7 +399,7 @@ func TestImportStoresTheOthers(t *testing.T) {
 	}
 	rawExec(t, m.Path(), "CREATE TRIGGER broken BEFORE INSERT ON observation_files WHEN (SELECT title FROM observations WHERE id = NEW.observation_id) = '"+title+"' BEGIN SELECT RAISE(ABORT, 'broken'); END")
 	want := lines(t, slices.DeleteFunc(slices.Clone(records), func(p claudemem.Portable) bool { return p.Observation != nil && p.Observation.Title == title }))
-	outcomes, err := m.Import(t.Context(), records)
+	outcomes, err := m.Import(t.Context(), records, everything)
 	if err != nil || title == "" {
 		t.Fatalf("%v, without %q", err, title)
 	}
@@ -411,5 +414,61 @@ func TestImportStoresTheOthers(t *testing.T) {
 	rawExec(t, m.Path(), "DROP TRIGGER broken")
 	if got := m.imported(t, records); got[claudemem.ImportAdded] != 1 || got[claudemem.ImportPresent] != len(records)-1 {
 		t.Errorf("imported again: %v", got)
+	}
+}
+
+// TestImportExcluded: a record of a project that is not captured is left out, and so is one of
+// a session there, also when the session is here; what is here stays.
+func TestImportExcluded(t *testing.T) {
+	const other = "/home/dev/other"
+	from, m := newMemoryOf(t, 1), newMemoryOf(t, 2)
+	from.remember(t)
+	records := exported(t, from, claudemem.ExportFilter{})
+	sessions := map[claudemem.ULID]bool{}
+	var want []claudemem.Portable
+	for _, p := range records {
+		ref := p.SessionRef()
+		inside := p.Session != nil && p.Session.ProjectPath == other || ref != nil && sessions[*ref] ||
+			p.Observation != nil && p.Observation.ProjectPath == other || p.Learning != nil && p.Learning.ProjectPath == other
+		if p.Session != nil {
+			sessions[p.Session.ULID] = inside
+		}
+		if !inside {
+			want = append(want, p)
+		}
+	}
+	if n := len(records) - len(want); n < 3 || len(want) < 3 {
+		t.Fatalf("%d of %d records are of the project", n, len(records))
+	}
+	wanted := lines(t, want)
+	captured := func(project string) bool { return project != other }
+	outcomes, err := m.Import(t.Context(), records, captured)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, o := range outcomes {
+		if o.Status != claudemem.ImportAdded && o.Status != claudemem.ImportExcluded && o.Reason != "its session is not here" {
+			t.Errorf("a %s is %+v", records[i].Kind(), o)
+		}
+	}
+	if diff := cmp.Diff(wanted, m.all(t)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	before := from.all(t)
+	outcomes, err = from.Import(t.Context(), records, captured)
+	if err != nil {
+		t.Fatal(err)
+	}
+	left := 0
+	for _, o := range outcomes {
+		if o.Status == claudemem.ImportExcluded {
+			left++
+		}
+	}
+	if n := len(records) - len(want); left != n {
+		t.Errorf("%d records are left out where their session is, want %d", left, n)
+	}
+	if diff := cmp.Diff(before, from.all(t)); diff != "" {
+		t.Errorf("(-before +after):\n%s", diff)
 	}
 }

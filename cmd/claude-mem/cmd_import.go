@@ -23,7 +23,8 @@ func (a *app) importCommand() *cobra.Command {
 		Long: `Import what ` + "`claude-mem export`" + ` has written, from FILE or standard input, into this memory.
 Records that are here already are left as they are, so an import can be repeated, and one
 that was interrupted goes on where it was. What you have forgotten does not come back, and
-what was forgotten in the other memory stays away, too. Nothing is deleted.
+what was forgotten in the other memory stays away, too. Records of projects that the settings
+exclude are left out. Nothing is deleted.
 
 Private text and secrets are taken out, as from everything that is captured. Import only
 files that you trust all the same: records say themselves where they come from. A line that
@@ -31,8 +32,9 @@ cannot be imported is reported with its number, and the others are imported; the
 code is 2. A running worker does it and goes on capturing; without one, this command does.
 
 JSON: {"added": {"sessions", "prompts", "observations", "summaries", "learnings", "symbols",
-"tombstones"}, "present", "differs", "forgotten", "refused", "problems": [{"line", "message"}],
-"complete"}: "present" are here already, "differs" too, but were changed in one of the memories.`,
+"tombstones"}, "present", "differs", "forgotten", "excluded", "refused", "problems": [{"line",
+"message"}], "complete"}: "present" are here already, "differs" too, but were changed in one of
+the memories; "excluded" are of projects in which nothing is captured.`,
 		Example: "  claude-mem import memory.jsonl\n  gunzip -c memory.jsonl.gz | claude-mem import -",
 		Args:    args(cobra.ExactArgs(1)),
 	}
@@ -77,7 +79,8 @@ func (a *app) importFrom(cmd *cobra.Command, dataDir string, from io.Reader, asJ
 		p.printf("Imported: %s\n", recordCounts(done.Added))
 		if rest := joined(", ", textIf(done.Present > 0, fmt.Sprintf("%d here already", done.Present)),
 			textIf(done.Differs > 0, fmt.Sprintf("%d here and changed since, left as they are", done.Differs)),
-			textIf(done.Forgotten > 0, fmt.Sprintf("%d forgotten here", done.Forgotten))); rest != "" {
+			textIf(done.Forgotten > 0, fmt.Sprintf("%d forgotten here", done.Forgotten)),
+			textIf(done.Excluded > 0, fmt.Sprintf("%d of excluded projects", done.Excluded))); rest != "" {
 			p.printf("Not imported: %s\n", rest)
 		}
 	}); err != nil {
