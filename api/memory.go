@@ -272,3 +272,14 @@ type OpenCode struct {
 
 // OpenPath is the route that makes such a code: POST, OpenCode.
 const OpenPath = "/api/admin/open"
+
+// StreamEvent is the data of an event of the stream: which record changed. Operation is
+// insert, update or delete.
+type StreamEvent struct {
+	Kind      claudemem.RecordKind `json:"kind"`
+	ID        int64                `json:"id"`
+	Operation string               `json:"operation"`
+}
+
+// StreamPath is the route of changes as server-sent events: GET.
+const StreamPath = "/api/stream"

@@ -346,6 +346,7 @@ func (w *Worker) handler() (http.Handler, error) {
 		Reindexer: w.finder,
 		Importer:  kept,
 		Reminder:  w.reminder,
+		Changes:   w.store,
 		MCP:       w.mcp(memory),
 		Viewer:    web.New(memory, web.Options{Version: w.cfg.Version, Clock: w.cfg.Clock, Logger: w.log}),
 	}, httpapi.Options{

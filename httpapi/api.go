@@ -30,6 +30,8 @@ type Deps struct {
 	Reindexer Reindexer
 	Importer  Importer
 	Reminder  Reminder
+	// Changes are told to streams; nil: there are none.
+	Changes Changes
 	// MCP serves /mcp; nil: no such route.
 	MCP http.Handler
 	// Viewer serves every other path, outside /api/; nil: there are no such routes.
@@ -82,6 +84,8 @@ type server struct {
 	recallFailing atomic.Bool
 	bookings      bookings
 	codes         codes
+	// streams is a semaphore: an element for each open stream.
+	streams chan struct{}
 }
 
 // New returns the handler of the API. Serve it with NewServer: clients of another server
@@ -101,7 +105,8 @@ func newServer(deps Deps, opts Options) *server {
 	if opts.Clock == nil {
 		opts.Clock = time.Now
 	}
-	return &server{Deps: deps, opts: opts, large: make(chan struct{}, maxLarge), codes: codes{clock: opts.Clock, random: opts.Random}}
+	return &server{Deps: deps, opts: opts, large: make(chan struct{}, maxLarge), codes: codes{clock: opts.Clock, random: opts.Random},
+		streams: make(chan struct{}, maxStreams)}
 }
 
 // router returns the handler that passes each request on to its route, 404 for an

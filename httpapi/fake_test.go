@@ -184,6 +184,8 @@ func (f *fakeWorker) Stats(context.Context) map[string]any {
 	return map[string]any{"uptime_ms": 1500, "queue": "the books win over this"}
 }
 
+func (f *fakeWorker) Done() <-chan struct{} { return nil }
+
 func (f *fakeWorker) Shutdown() { f.stopped <- struct{}{} }
 
 func (f *fakeWorker) RecordInjection(_ context.Context, i claudemem.Injection) error {

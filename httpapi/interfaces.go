@@ -47,6 +47,8 @@ type Worker interface {
 	Statusline(ctx context.Context, request claudemem.StatusRequest) (claudemem.Statusline, error)
 	// Shutdown starts the stop and returns at once; accepted events are kept.
 	Shutdown()
+	// Done is closed when the worker stops.
+	Done() <-chan struct{}
 }
 
 // Reindexer rebuilds the search index in the background.
@@ -55,6 +57,16 @@ type Reindexer interface {
 	StartReindex() error
 	// Reindexing returns the progress of the running rebuild, or else of the last one.
 	Reindexing() api.Reindexing
+}
+
+// Changes is the store's ordered feed of changes.
+type Changes interface {
+	// Follow returns a channel that receives after each commit that has changes.
+	Follow() (changed <-chan struct{}, stop func())
+	// Changes returns at most limit changes with numbers above after, in order.
+	Changes(ctx context.Context, after int64, limit int) ([]claudemem.Change, error)
+	// ChangeRange returns the lowest number that is still known and the highest.
+	ChangeRange(ctx context.Context) (oldest, newest int64, err error)
 }
 
 // Viewer serves pages and their files.

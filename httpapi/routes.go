@@ -79,6 +79,8 @@ func (a *server) workerRoutes() []route {
 		call(a, "GET", "/api/version", "program and wire version", a.version, map[string]any{}, ""),
 		call(a, "GET", api.StatsEndpoint.Path, "counts, queue, ledger, sizes, stages, index", a.stats, map[string]any{}, ""),
 		call(a, "GET", "/api/openapi.json", "this document", a.openAPI, map[string]any{}, ""),
+		{method: "GET", path: api.StreamPath, handle: a.stream, answer: api.StreamEvent{},
+			about: "changes of records as server-sent events, each with this data; Last-Event-ID resumes without a gap"},
 		endpoint(a, api.QueueEndpoint, "counts of the queue, events that wait and why, and events that failed for good", api.Queue{}, ""),
 		endpoint(a, api.RetryQueueEndpoint, "retries dead letters: those with these keys, or all", api.Revived{}, `{"keys":["tool:claude-code:s1:t1"]}`),
 		statusline,
