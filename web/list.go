@@ -17,8 +17,10 @@ type row struct {
 	Words   []string
 	Pinned  bool
 	Foreign bool
-	Why     *claudemem.Explanation
-	Href    string
+	// Dated rows show the day too: they do not stand below its heading.
+	Dated bool
+	Why   *claudemem.Explanation
+	Href  string
 }
 
 // group is the rows of one day.

@@ -32,7 +32,7 @@ func (v *visit) observation() (view, error) {
 	}
 	var rows []row
 	for _, l := range timeline.Lines(around, around) {
-		r := row{Entry: l.Entry, Note: l.Asked}
+		r := row{Entry: l.Entry, Note: l.Asked, Dated: true}
 		r.Href = hrefOf(&r.Entry)
 		rows = append(rows, r)
 	}

@@ -42,7 +42,9 @@ func (v *visit) search() (view, error) {
 		return view{}, err
 	}
 	for i := range found.Results {
-		data.Rows = append(data.Rows, rowOf(&found.Results[i]))
+		r := rowOf(&found.Results[i])
+		r.Dated = true
+		data.Rows = append(data.Rows, r)
 	}
 	if found.Understood != nil {
 		data.Reading = append(found.Understood.Reading(v.opts.Location, line), found.Understood.Notes...)
