@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"sort"
 	"strings"
 
 	"claudemem/sqlite"
@@ -193,24 +194,38 @@ func salvageTable(ctx context.Context, from *sql.DB, to *sql.Tx, table, number s
 }
 
 const (
-	// skipAtOnce is how many numbers are read one by one behind an unreadable place before
-	// the rest is tried again.
+	// skipOneByOne is how many numbers are read one by one behind an unreadable place. Farther
+	// from it the reader leaps: by 1/skipLeap of the distance, so that the number of reads
+	// grows with the logarithm of what is lost.
+	skipOneByOne = 500
+	skipLeap     = 16
+	// skipAtOnce is how many numbers are read one by one before the rest is tried again.
 	skipAtOnce = 100
-	// skipMost bounds the numbers that are tried behind the last row that could be read.
-	skipMost = 100_000
+	// skipMost is the largest distance behind an unreadable place at which rows are looked for.
+	skipMost = 100_000_000
 )
 
 // readAround calls take with each row that can be read of those with numbers above last, in
 // order. query ends with the name of the column that is compared. A full disk, which only
-// take can meet, ends it with that error.
+// take can meet, ends it with that error. Rows are missed if they lie farther than
+// skipOneByOne behind an unreadable place, with others that are unreadable on both sides.
 func readAround(ctx context.Context, from *sql.DB, query, number string, last int64, take func(sqlite.Scan) (int64, error)) error {
-	for skipped := 0; skipped < skipMost; {
+	above := query + " > ? ORDER BY " + number
+	readable := func(after int64) bool {
+		nothing := func(sqlite.Scan) error { return nil }
+		return each(ctx, from, nothing, above+" LIMIT 1", after) == nil
+	}
+	one := func(id int64) {
+		// An unreadable row is left out; that is the purpose.
+		_ = each(ctx, from, func(scan sqlite.Scan) error { _, err := take(scan); return err }, query+" = ?", id)
+	}
+	for skipped := int64(0); skipped < skipMost; {
 		before := last
 		err := each(ctx, from, func(scan sqlite.Scan) error {
 			at, err := take(scan)
 			last = max(last, at)
 			return err
-		}, query+" > ? ORDER BY "+number, last)
+		}, above, last)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -220,11 +235,22 @@ func readAround(ctx context.Context, from *sql.DB, query, number string, last in
 		if last > before {
 			skipped = 0
 		}
-		for range skipAtOnce {
-			last++
-			skipped++
-			// Unreadable rows are left out; that is the purpose.
-			_ = each(ctx, from, func(scan sqlite.Scan) error { _, err := take(scan); return err }, query+" = ?", last)
+		if skipped < skipOneByOne {
+			for range skipAtOnce {
+				last++
+				skipped++
+				one(last)
+			}
+			continue
+		}
+		leap := skipped / skipLeap
+		skipped += leap
+		if readable(last + leap) {
+			// What is above the first readable number comes with the next query.
+			last += int64(sort.Search(int(leap), func(n int) bool { return readable(last + int64(n)) }))
+			one(last)
+		} else {
+			last += leap
 		}
 	}
 	return nil
