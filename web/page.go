@@ -59,9 +59,10 @@ type visit struct {
 func (v *visit) ctx() context.Context { return v.Context() }
 
 // request parses the parameters of the URL into an API request, together with those of more,
-// which win.
+// which win. The text of a filter, q, is not among them: to the API it would be a query.
 func request[Q any](v *visit, more url.Values) (q Q, err error) {
 	sent := v.URL.Query()
+	sent.Del("q")
 	for name, values := range more {
 		sent[name] = values
 	}

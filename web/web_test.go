@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -224,6 +225,18 @@ func TestFilter(t *testing.T) {
 	}
 	if off := f.toggle("/", token{"type", "feature"}, "", ""); off.On || off.Href != "/?q="+url.QueryEscape("type:bugfix type:feature") {
 		t.Errorf("the other token is %+v", off)
+	}
+}
+
+// TestTokensAreNoQuery: a filter of tokens alone searches for no text.
+func TestTokensAreNoQuery(t *testing.T) {
+	for _, path := range []string{"/", "/search"} {
+		f := &fake{text: "x", total: 30}
+		f.get(t, path+"?q="+url.QueryEscape("type:bugfix project:tally"))
+		i := slices.IndexFunc(f.asked, func(asked string) bool { return strings.HasPrefix(asked, "/api/search?") })
+		if i < 0 || strings.Contains(f.asked[i], "query=") || !strings.Contains(f.asked[i], "project=tally") || !strings.Contains(f.asked[i], "type=bugfix") {
+			t.Errorf("%s asked for %q", path, f.asked)
+		}
 	}
 }
 
