@@ -1,6 +1,8 @@
 package redact
 
 import (
+	"unicode/utf8"
+
 	"claudemem"
 	"claudemem/glob"
 )
@@ -13,7 +15,12 @@ func Event(e *claudemem.Event, withheld glob.Set) map[string]int {
 	var counts map[string]int
 	withhold(e, withheld, &counts)
 	for _, text := range Texts(e) {
-		*text = scrub(*text, text == &e.Prompt, &counts)
+		switch text {
+		case &e.ProjectPath, &e.WorktreeRoot, &e.Cwd:
+			*text = maskText(markStripped(*text), &counts)
+		default:
+			*text = scrub(*text, text == &e.Prompt, &counts)
+		}
 	}
 	e.ToolInput = scrubJSON(e.ToolInput, &counts)
 	e.ToolResponse = scrubJSON(e.ToolResponse, &counts)
@@ -29,4 +36,24 @@ func Texts(e *claudemem.Event) [15]*string {
 		&e.ToolName, &e.ToolUseID, &e.AgentID, &e.AgentType, &e.PromptID,
 		&e.Source, &e.Reason,
 	}
+}
+
+// rulePrivate is what the mask names that stands in a path in the place of tags.
+const rulePrivate = "private"
+
+// markStripped is StripTags for the path of a folder, with a mask where the first tag was:
+// without a part of its name the path would be that of another folder.
+func markStripped(path string) string {
+	stripped := StripTags(path)
+	if stripped == path {
+		return path
+	}
+	at := 0
+	for at < len(stripped) && stripped[at] == path[at] {
+		at++
+	}
+	for at > 0 && at < len(stripped) && !utf8.RuneStart(stripped[at]) {
+		at--
+	}
+	return stripped[:at] + Mask(rulePrivate) + stripped[at:]
 }

@@ -113,6 +113,20 @@ func TestEventMasksEverywhere(t *testing.T) {
 	}
 }
 
+// TestTagInFolder checks that a folder whose name has a tag is not taken for the folder that
+// it is in, in which files would be written then.
+func TestTagInFolder(t *testing.T) {
+	for _, name := range []string{"<private>", "<private>x</private>", "</claude-mem-context>", "<system-reminder>x"} {
+		e := claudemem.Event{ProjectPath: "/home/ada/" + name, WorktreeRoot: "/home/ada/" + name, Cwd: "/home/ada/" + name + "/"}
+		Event(&e, glob.Set{})
+		for _, path := range []string{e.ProjectPath, e.WorktreeRoot, e.Cwd} {
+			if !strings.HasPrefix(path, "/home/ada/"+Mask(rulePrivate)) {
+				t.Errorf("%q became %q", name, path)
+			}
+		}
+	}
+}
+
 func TestEventStripsEverywhere(t *testing.T) {
 	for place, build := range places {
 		for _, tt := range privateForms {

@@ -50,7 +50,7 @@ func (p *printer) learningLine(l *api.Learning, withProject bool) {
 		retired = fmt.Sprintf("superseded by %d", l.SupersededBy)
 	}
 	about := joined(", ", fmt.Sprintf("%.0f%%", l.Confidence*100), textIf(l.TimesSeen > 1, fmt.Sprintf("seen %d times", l.TimesSeen)),
-		retired, textIf(withProject, l.Project))
+		retired, textIf(withProject, oneLine(l.Project, 60)))
 	p.printf("%s\n", p.style(styleDim, " ("+about+")"))
 }
 

@@ -202,7 +202,7 @@ func (a *app) nothingFound(ctx context.Context, m api.Memory, r api.SearchReques
 			return err
 		}
 		if elsewhere.Total > 0 {
-			a.note("No match in %s. `--all` shows %s of other projects.", project, text.Count(elsewhere.Total, "result"))
+			a.note("No match in %s. `--all` shows %s of other projects.", oneLine(project, 0), text.Count(elsewhere.Total, "result"))
 			return nil
 		}
 	}

@@ -66,7 +66,7 @@ func (a *app) listSessions(cmd *cobra.Command) func(*cobra.Command, []string) er
 		case found.Total > 0:
 			a.note("There are only %s; use a smaller --offset.", text.Count(found.Total, "session"))
 		case where != "":
-			a.note("No sessions of %s. `--all` lists the sessions of all projects.", where)
+			a.note("No sessions of %s. `--all` lists the sessions of all projects.", oneLine(where, 0))
 		default:
 			a.note("No sessions yet.")
 		}

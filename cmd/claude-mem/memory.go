@@ -53,7 +53,7 @@ func (a *app) nothingRemembered(ctx context.Context, m api.Memory, project strin
 	totals, waits := stats.Totals, stats.Queue.Pending+stats.Queue.Processing
 	switch {
 	case project != "" && totals.Observations > 0:
-		a.note("No observations of %s yet. `--all` shows %s of other projects.", project, text.Count(totals.Observations, "observation"))
+		a.note("No observations of %s yet. `--all` shows %s of other projects.", oneLine(project, 0), text.Count(totals.Observations, "observation"))
 	case waits > 0:
 		a.note("Nothing is remembered yet: %s waiting to be distilled.", waiting(waits))
 	default:
