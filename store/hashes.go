@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"claudemem"
 	"claudemem/sqlite"
@@ -109,6 +110,26 @@ type sums struct {
 
 const sumColumns = `SELECT s.id, s.text, s.rest, h.text, h.rest, h.damaged_at IS NOT NULL FROM record_sums s LEFT JOIN record_hashes h ON h.kind = s.kind AND h.id = s.id`
 
+// sumsByID are the queries of the sums of the records of a kind with the numbers of a list.
+// Reads make them: over record_sums, a union of all kinds, a query takes longer to prepare
+// than to run.
+var sumsByID = func() map[claudemem.RecordKind]string {
+	queries := map[claudemem.RecordKind]string{}
+	for _, k := range hashedKinds {
+		files := "0"
+		if k.kind == claudemem.RecordObservation {
+			files = "(SELECT record_hashes(f.observation_id, f.position, f.path, f.role, f.file_hash, f.symbols) FROM observation_files f WHERE f.observation_id = r.id)"
+		}
+		rest := "0"
+		if len(k.rest) > 0 {
+			rest = "record_hash(" + files + ", r." + strings.Join(k.rest, ", r.") + ")"
+		}
+		queries[k.kind] = "SELECT r.id, record_hash(0, r." + strings.Join(k.text, ", r.") + "), " + rest + ", h.text, h.rest, h.damaged_at IS NOT NULL FROM " +
+			k.table + " r LEFT JOIN record_hashes h ON h.kind = '" + string(k.kind) + "' AND h.id = r.id WHERE r.id IN (SELECT value FROM json_each(?))"
+	}
+	return queries
+}()
+
 func sumFields(s *sums) []any {
 	return []any{&s.id, &s.text, &s.rest, &s.keptText, &s.keptRest, &s.known}
 }
@@ -136,7 +157,7 @@ func mismatched(ctx context.Context, q queryOnly, kind claudemem.RecordKind, ids
 			wrong[s.id] = true
 		}
 		return nil
-	}, sumColumns+" WHERE s.kind = ? AND s.id IN (SELECT value FROM json_each(?))", string(kind), jsonList(ids))
+	}, sumsByID[kind], jsonList(ids))
 	if q, ok := q.(interface{ mismatched() }); ok && unknown {
 		q.mismatched()
 	}
