@@ -16,8 +16,8 @@ say() { # say POINT STATUS COMMAND FIGURE
 }
 seconds() { date +%s.%N; }
 since() { awk -v a="$1" -v b="$(seconds)" 'BEGIN { printf "%.1f s", b - a }'; }
-figures() { # the figures that the tests of a point printed
-  grep -ohE "point $1: .*" "$2" | sed -E "s/^point $1: //" | paste -sd ';' - | sed 's/;/; /g'
+figures() { # the figures that the tests of a point printed; a test of two subjects has the number of one
+  { grep -ohE "point $1: .*" "$2" || grep -ohE 'point [0-9]+: .*' "$2"; } | sed -E 's/^point [0-9]+: //' | paste -sd ';' - | sed 's/;/; /g'
 }
 gotest() { # gotest POINT PATTERN PACKAGE [FLAG ...]: without figures of their own the cases that pass are counted
   local point=$1 pattern=$2 package=$3 status log figure
