@@ -23,9 +23,17 @@ var salvaged = []struct{ table, number string }{
 	{"llm_calls", "id"}, {"injections", "id"}, {"event_log", "id"},
 }
 
+// salvagedWhole are the tables of which Salvage copies all rows that the other database does
+// not have, with the order of their keys.
+var salvagedWhole = []struct{ table, key string }{
+	{"tombstones", "kind, key"}, {"unread_turns", "session_id, prompt_number"}, {"unread_messages", "event_id"},
+	{"unread_records", "session_id, prompt_number, kind, record_id"}, {"hidden_records", "kind, id"}, {"notices", "key"},
+}
+
 // Salvage copies the rows of the damaged database at path that can be read, and that are
-// newer than those of the database at into, which is sound and open nowhere else. It returns
-// how many rows it copied. What a deletion took out of the damaged database goes there too.
+// newer than those of the database at into, which is sound and open nowhere else. What a
+// deletion took out of the damaged database goes there too. It returns how many rows it
+// copied and deleted.
 // Events that cannot be read are booked as forgotten. The damaged file may be changed: it is
 // a copy.
 func Salvage(ctx context.Context, path, into string) (copied int, err error) {
@@ -58,6 +66,16 @@ func Salvage(ctx context.Context, path, into string) (copied int, err error) {
 		if err != nil {
 			return copied, err
 		}
+	}
+	for _, t := range salvagedWhole {
+		n, err := salvageWhole(ctx, from, tx, t.table, t.key)
+		copied += n
+		if err != nil {
+			return copied, err
+		}
+	}
+	if err := salvageCounters(ctx, from, tx); err != nil {
+		return copied, err
 	}
 	if err := salvageHashes(ctx, from, tx, last); err != nil {
 		return copied, err
@@ -141,36 +159,71 @@ const padMost = 16 << 30
 // deletable are the tables whose rows a user deletes.
 var deletable = []string{"observations", "prompts", "session_summaries", "learnings"}
 
-// salvageTable copies the rows of a table with numbers above those that to has.
-func salvageTable(ctx context.Context, from *sql.DB, to *sql.Tx, table, number string) (copied int, err error) {
+// commonColumns returns the columns that a table has in both databases, none if those of the damaged
+// one cannot be read.
+func commonColumns(ctx context.Context, from *sql.DB, to *sql.Tx, table string) ([]string, error) {
 	columns, err := column[string](ctx, to, "SELECT name FROM pragma_table_info(?)", table)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	there, err := column[string](ctx, from, "SELECT name FROM pragma_table_info(?)", table)
 	if err != nil {
-		return 0, nil // nothing of it can be read
+		return nil, nil //nolint:nilerr // nothing of it can be read
 	}
-	columns = slices.DeleteFunc(columns, func(c string) bool { return !slices.Contains(there, c) })
-	if len(columns) == 0 {
-		return 0, nil
+	return slices.DeleteFunc(columns, func(c string) bool { return !slices.Contains(there, c) }), nil
+}
+
+// salvageWhole copies the rows of a table that to does not have: from both ends, up to what
+// cannot be read.
+func salvageWhole(ctx context.Context, from *sql.DB, to *sql.Tx, table, key string) (copied int, err error) {
+	columns, err := commonColumns(ctx, from, to, table)
+	if err != nil || len(columns) == 0 {
+		return 0, err
 	}
-	last, err := value[int64](ctx, to, "SELECT coalesce(max("+number+"), 0) FROM "+table)
+	take, closeTake, err := taker(ctx, to, table, columns, &copied)
 	if err != nil {
 		return 0, err
 	}
-	if slices.Contains(deletable, table) {
-		if err := salvageDeletions(ctx, from, to, table, last); err != nil {
-			return 0, err
+	defer closeTake()
+	for _, order := range []string{key, strings.ReplaceAll(key, ",", " DESC,") + " DESC"} {
+		err := each(ctx, from, func(scan sqlite.Scan) error { _, err := take(scan); return err },
+			"SELECT 0, "+strings.Join(columns, ", ")+" FROM "+table+" ORDER BY "+order)
+		if ctx.Err() != nil {
+			return copied, ctx.Err()
+		}
+		if err == nil || sqlite.Full(err) {
+			return copied, err
 		}
 	}
-	list := strings.Join(columns, ", ")
-	insert, err := to.PrepareContext(ctx, "INSERT OR IGNORE INTO "+table+" ("+list+") VALUES (?"+strings.Repeat(", ?", len(columns)-1)+")")
-	if err != nil {
-		return 0, err
+	return copied, nil
+}
+
+// salvageCounters raises counters to what the damaged database counted; the memory's own
+// number stays.
+func salvageCounters(ctx context.Context, from *sql.DB, to *sql.Tx) error {
+	err := each(ctx, from, func(scan sqlite.Scan) error {
+		var name string
+		var n int64
+		if err := scan(&name, &n); err != nil {
+			return err
+		}
+		_, err := to.ExecContext(ctx, "INSERT INTO counters (name, value) VALUES (?1, ?2) ON CONFLICT (name) DO UPDATE SET value = max(value, excluded.value)", name, n)
+		return err
+	}, "SELECT name, value FROM counters WHERE name <> 'memory_id'")
+	if ctx.Err() != nil || sqlite.Full(err) {
+		return err
 	}
-	defer func() { _ = insert.Close() }()
-	take := func(scan sqlite.Scan) (at int64, err error) {
+	return nil // what cannot be read counts as before
+}
+
+// taker returns a function that inserts a row, of which the first column is its number, into
+// a table, and adds to copied. A row that breaks a rule of the schema is left out.
+func taker(ctx context.Context, to *sql.Tx, table string, columns []string, copied *int) (take func(sqlite.Scan) (int64, error), closeTake func(), err error) {
+	insert, err := to.PrepareContext(ctx, "INSERT OR IGNORE INTO "+table+" ("+strings.Join(columns, ", ")+") VALUES (?"+strings.Repeat(", ?", len(columns)-1)+")")
+	if err != nil {
+		return nil, nil, err
+	}
+	take = func(scan sqlite.Scan) (at int64, err error) {
 		row, fields := make([]any, len(columns)), make([]any, len(columns)+1)
 		for i := range row {
 			fields[i+1] = &row[i]
@@ -187,10 +240,35 @@ func salvageTable(ctx context.Context, from *sql.DB, to *sql.Tx, table, number s
 			return at, nil //nolint:nilerr // a row that breaks a rule of the schema was damaged
 		}
 		n, err := result.RowsAffected()
-		copied += int(n)
+		*copied += int(n)
 		return at, err
 	}
-	return copied, readAround(ctx, from, "SELECT "+number+", "+list+" FROM "+table+" WHERE "+number, number, last, take)
+	return take, func() { _ = insert.Close() }, nil
+}
+
+// salvageTable copies the rows of a table with numbers above those that to has, and repeats
+// deletions of others.
+func salvageTable(ctx context.Context, from *sql.DB, to *sql.Tx, table, number string) (copied int, err error) {
+	columns, err := commonColumns(ctx, from, to, table)
+	if err != nil || len(columns) == 0 {
+		return 0, err
+	}
+	last, err := value[int64](ctx, to, "SELECT coalesce(max("+number+"), 0) FROM "+table)
+	if err != nil {
+		return 0, err
+	}
+	if slices.Contains(deletable, table) {
+		if copied, err = salvageDeletions(ctx, from, to, table, last); err != nil {
+			return 0, err
+		}
+	}
+	take, closeTake, err := taker(ctx, to, table, columns, &copied)
+	if err != nil {
+		return 0, err
+	}
+	defer closeTake()
+	err = readAround(ctx, from, "SELECT "+number+", "+strings.Join(columns, ", ")+" FROM "+table+" WHERE "+number, number, last, take)
+	return copied, err
 }
 
 const (
@@ -257,14 +335,18 @@ func readAround(ctx context.Context, from *sql.DB, query, number string, last in
 }
 
 // salvageDeletions deletes the rows up to last that the damaged database does not have, if
-// all its numbers can be read.
-func salvageDeletions(ctx context.Context, from *sql.DB, to *sql.Tx, table string, last int64) error {
+// all its numbers can be read, and returns how many those are.
+func salvageDeletions(ctx context.Context, from *sql.DB, to *sql.Tx, table string, last int64) (int, error) {
 	kept, err := column[int64](ctx, from, "SELECT id FROM "+table+" NOT INDEXED WHERE id <= ?", last)
 	if err != nil || len(kept) == 0 {
-		return nil //nolint:nilerr // not known: they stay
+		return 0, nil //nolint:nilerr // not known: they stay
 	}
-	_, err = to.ExecContext(ctx, "DELETE FROM "+table+" WHERE id <= ? AND id NOT IN (SELECT value FROM json_each(?))", last, jsonList(kept))
-	return err
+	result, err := to.ExecContext(ctx, "DELETE FROM "+table+" WHERE id <= ? AND id NOT IN (SELECT value FROM json_each(?))", last, jsonList(kept))
+	if err != nil {
+		return 0, err
+	}
+	n, err := result.RowsAffected()
+	return int(n), err
 }
 
 // repairSalvaged restores what must hold between tables after rows were copied that may have
@@ -297,6 +379,10 @@ func repairSalvaged(ctx context.Context, tx *sql.Tx) error {
 		`DELETE FROM pending_messages WHERE event_id NOT IN (SELECT id FROM events WHERE outcome IN ('pending', 'processing', 'failed'))`,
 		`UPDATE events SET outcome = 'pending' WHERE outcome = 'processing'`,
 		`UPDATE pending_messages SET claimer = NULL, claimed_at = NULL`,
+		// What waits for a model: whole turns of sessions and events that are here.
+		`DELETE FROM unread_turns WHERE session_id NOT IN (SELECT id FROM sessions)`,
+		`DELETE FROM unread_messages WHERE event_id NOT IN (SELECT id FROM events) OR (session_id, prompt_number) NOT IN (SELECT session_id, prompt_number FROM unread_turns)`,
+		`DELETE FROM unread_records WHERE (session_id, prompt_number) NOT IN (SELECT session_id, prompt_number FROM unread_turns)`,
 		`DELETE FROM path_segments`,
 	} {
 		if _, err := tx.ExecContext(ctx, statement); err != nil {

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"claudemem/store"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // TestSalvage checks that rows which can be read are copied into an older copy, that those
@@ -39,8 +41,8 @@ func TestSalvage(t *testing.T) {
 		t.Fatal(err)
 	}
 	copied, err := store.Salvage(t.Context(), m.path, older)
-	if err != nil || copied != 3 {
-		t.Errorf("%d rows, %v; want 3", copied, err)
+	if err != nil || copied != 4 {
+		t.Errorf("%d rows, %v; want 3 and a deletion", copied, err)
 	}
 	restored := &memory{path: older, clock: m.clock}
 	restored.open(t)
@@ -97,5 +99,74 @@ func TestSalvageAround(t *testing.T) {
 				t.Errorf("%d rows, %v; want %d", copied, err, left)
 			}
 		})
+	}
+}
+
+// TestSalvageOfEveryTable fills each table of a memory, and checks that what a copy lacks is
+// salvaged, or made anew, or named here with the reason why it is not.
+func TestSalvageOfEveryTable(t *testing.T) {
+	leftOut := map[string]string{
+		"changes":              "the index is compared with the records anew",
+		"record_hashes":        "triggers make them of the copied rows; those of the damaged database are compared",
+		"path_segments":        "made of paths",
+		"observation_concepts": "made of observations by a trigger",
+		"lookups":              "made of event_log by a trigger",
+	}
+	m := newMemory(t)
+	older := filepath.Join(t.TempDir(), "older.db")
+	if err := store.Copy(t.Context(), m.path, older); err != nil {
+		t.Fatal(err)
+	}
+	rows := map[string]string{
+		"sessions":          "(id, ulid, host, host_session_id, prompt_count, started_at, updated_at) VALUES (1, 'S', 'claude-code', 's', 1, 1, 1)",
+		"prompts":           "(id, ulid, session_id, number, text, created_at) VALUES (1, 'P', 1, 1, 'ask', 1)",
+		"observations":      "(id, ulid, session_id, project, type, title, content_hash, created_at) VALUES (1, 'O', 1, '/p', 'change', 'done', 'h', 1)",
+		"observation_files": "(observation_id, position, path, role) VALUES (1, 0, 'a.go', 'read')",
+		"paths":             "(id, path) VALUES (1, 'a.go')",
+		"session_summaries": "(id, ulid, session_id, project, request, created_at) VALUES (1, 'U', 1, '/p', 'ask', 1)",
+		"learnings":         "(id, ulid, project, category, content, content_key, confidence, created_at, updated_at) VALUES (1, 'L', '/p', 'rule', 'never', 'k', 0.5, 1, 1)",
+		"function_map":      "(id, ulid, session_id, file_path, snapshot_at, qualified_name, kind, change_type) VALUES (1, 'F', 1, 'a.go', 1, 'f', 'func', 'new')",
+		"events":            "(id, event_key, session_id, kind, occurred_at, received_at, outcome) VALUES (1, 'k', 1, 'prompt', 1, 1, 'pending')",
+		"pending_messages":  "(event_id, payload) VALUES (1, '{}')",
+		"llm_calls":         "(id, provider, kind, started_at) VALUES (1, 'p', 'turn', 1)",
+		"injections":        "(id, host, host_session_id, hook_event, created_at) VALUES (1, 'claude-code', 's', 'SessionStart', 1)",
+		"event_log":         "(id, event_type, created_at) VALUES (1, 'x', 1)",
+		"tombstones":        "(kind, key, created_at) VALUES ('record', 'gone', 1)",
+		"counters":          "(name, value) VALUES ('lost', 7)",
+		"notices":           "(key, text, created_at) VALUES ('n', 'read me', 1)",
+		"unread_turns":      "(session_id, prompt_number, kept_at) VALUES (1, 1, 1)",
+		"unread_messages":   "(event_id, session_id, prompt_number, payload) VALUES (1, 1, 1, '{}')",
+		"unread_records":    "(session_id, prompt_number, kind, record_id, made) VALUES (1, 1, 'observation', 1, 1)",
+		"hidden_records":    "(kind, id, erase_at, content) VALUES ('prompt', 9, 1, '[]')",
+	}
+	tables := rawRows(t, m.path, "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY rowid")
+	for _, table := range tables {
+		name := table[0].(string)
+		if _, ok := leftOut[name]; ok {
+			continue
+		}
+		if rows[name] == "" {
+			t.Fatalf("table %s: is it salvaged?", name)
+		}
+		rawExec(t, m.path, "INSERT INTO "+name+" "+rows[name])
+	}
+	if err := m.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := store.Salvage(t.Context(), m.path, older); err != nil {
+		t.Fatal(err)
+	}
+	for _, table := range tables {
+		name := table[0].(string)
+		if rows[name] == "" {
+			continue
+		}
+		want, got := rawRows(t, m.path, "SELECT * FROM "+name), rawRows(t, older, "SELECT * FROM "+name)
+		if diff := cmp.Diff(want, got); diff != "" && name != "counters" {
+			t.Errorf("%s (-damaged +salvaged):\n%s", name, diff)
+		}
+	}
+	if got := rawRows(t, older, "SELECT value FROM counters WHERE name = 'lost'"); len(got) != 1 || got[0][0] != int64(7) {
+		t.Errorf("counter: %v", got)
 	}
 }
