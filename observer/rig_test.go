@@ -324,12 +324,13 @@ func (r *rig) end(session string) {
 // idle waits until all goroutines of the bubble wait.
 func (r *rig) idle() { synctest.Wait() }
 
-// waitIdle waits until nothing is due.
+// waitIdle waits until nothing is due and the scheduler waits.
 func (r *rig) waitIdle() {
 	r.t.Helper()
 	if err := r.observer.WaitIdle(context.Background()); err != nil {
 		r.t.Fatal(err)
 	}
+	r.idle()
 }
 
 func (r *rig) observations() []claudemem.Observation {
