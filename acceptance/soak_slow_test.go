@@ -218,7 +218,7 @@ func (m *memory) callTool(tool string, arguments map[string]any) error {
 // gets SIGQUIT. A worker that a hook starts meanwhile is killed.
 func (m *tortured) runWorker() *exec.Cmd {
 	m.t.Helper()
-	for range 20 {
+	for range 200 {
 		m.away()()
 		stacks, err := os.Create(filepath.Join(m.home, stacksName))
 		if err != nil {
@@ -231,7 +231,7 @@ func (m *tortured) runWorker() *exec.Cmd {
 		if err != nil {
 			m.t.Fatal(err)
 		}
-		for deadline := time.Now().Add(5 * time.Second); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+		for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
 			if pid := m.workerPID(); pid == cmd.Process.Pid {
 				return cmd
 			} else if pid != 0 {
