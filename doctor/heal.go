@@ -15,8 +15,9 @@ import (
 	"claudemem/wire"
 )
 
-// Heal examines, applies the remedies of the findings, and examines again. It returns
-// the second report, with the findings that were fixed. A finding without a remedy
+// Heal examines, applies the remedies of the findings, and examines again, until a worker
+// that it started has done its part or settleLimit is over. It returns the last report, with
+// the findings that were fixed. A finding without a remedy
 // stays.
 func Heal(ctx context.Context, cfg Config) Report {
 	before := Examine(ctx, cfg)
@@ -27,7 +28,15 @@ func Heal(ctx context.Context, cfg Config) Report {
 			failed[r] = apply(ctx, cfg, r, wanted)
 		}
 	}
+	// A worker that was started takes what waits, which is found until it has.
+	begun := time.Now()
 	after := Examine(ctx, cfg)
+	for ctx.Err() == nil && time.Since(begun) < settleLimit && slices.ContainsFunc(before.Findings, func(f Finding) bool {
+		return (f.heal == RemedyStart || f.heal == RemedyRestart) && failed[f.heal] == nil && after.has(f.Name)
+	}) {
+		time.Sleep(settlePause)
+		after = Examine(ctx, cfg)
+	}
 	for _, f := range before.Findings {
 		if f.heal == "" {
 			continue
@@ -51,6 +60,13 @@ func (r *Report) has(name string) bool {
 
 // stopLimit is how long a restart waits for the old worker to end.
 const stopLimit = 30 * time.Second
+
+// settleLimit bounds the wait for what a started worker does about a finding, settlePause is
+// the time between two looks.
+const (
+	settleLimit = 20 * time.Second
+	settlePause = 100 * time.Millisecond
+)
 
 // apply applies a remedy to the findings that have it.
 func apply(ctx context.Context, cfg Config, r Remedy, wanted []Finding) error {
