@@ -23,17 +23,16 @@ var salvaged = []struct{ table, number string }{
 	{"llm_calls", "id"}, {"injections", "id"}, {"event_log", "id"},
 }
 
-// salvagedWhole are the tables of which Salvage copies all rows that the other database does
-// not have, with the order of their keys.
+// salvagedWhole are the tables whose rows are not numbered in the order of their making, with
+// the columns of their keys. Salvage copies each row whose key is missing.
 var salvagedWhole = []struct{ table, key string }{
 	{"tombstones", "kind, key"}, {"unread_turns", "session_id, prompt_number"}, {"unread_messages", "event_id"},
 	{"unread_records", "session_id, prompt_number, kind, record_id"}, {"hidden_records", "kind, id"}, {"notices", "key"},
 }
 
-// Salvage copies the rows of the damaged database at path that can be read, and that are
-// newer than those of the database at into, which is sound and open nowhere else. What a
-// deletion took out of the damaged database goes there too. It returns how many rows it
-// copied and deleted.
+// Salvage adds to the database at into, which is sound and open nowhere else, the newer rows
+// of the damaged database at path, as far as they can be read. Rows that were deleted from the
+// damaged database are deleted at into, too. It returns how many rows it copied and deleted.
 // Events that cannot be read are booked as forgotten. The damaged file may be changed: it is
 // a copy.
 func Salvage(ctx context.Context, path, into string) (copied int, err error) {
@@ -159,8 +158,8 @@ const padMost = 16 << 30
 // deletable are the tables whose rows a user deletes.
 var deletable = []string{"observations", "prompts", "session_summaries", "learnings"}
 
-// commonColumns returns the columns that a table has in both databases, none if those of the damaged
-// one cannot be read.
+// commonColumns returns the columns that a table has in both databases, none if those of the
+// damaged one cannot be read.
 func commonColumns(ctx context.Context, from *sql.DB, to *sql.Tx, table string) ([]string, error) {
 	columns, err := column[string](ctx, to, "SELECT name FROM pragma_table_info(?)", table)
 	if err != nil {
@@ -173,8 +172,8 @@ func commonColumns(ctx context.Context, from *sql.DB, to *sql.Tx, table string) 
 	return slices.DeleteFunc(columns, func(c string) bool { return !slices.Contains(there, c) }), nil
 }
 
-// salvageWhole copies the rows of a table that to does not have: from both ends, up to what
-// cannot be read.
+// salvageWhole copies the rows of a table that to does not have: from the first on until one
+// cannot be read, then from the last backwards.
 func salvageWhole(ctx context.Context, from *sql.DB, to *sql.Tx, table, key string) (copied int, err error) {
 	columns, err := commonColumns(ctx, from, to, table)
 	if err != nil || len(columns) == 0 {
@@ -198,8 +197,8 @@ func salvageWhole(ctx context.Context, from *sql.DB, to *sql.Tx, table, key stri
 	return copied, nil
 }
 
-// salvageCounters raises counters to what the damaged database counted; the memory's own
-// number stays.
+// salvageCounters raises each counter to its value in the damaged database. memory_id is no
+// counter: it names the memory, and stays.
 func salvageCounters(ctx context.Context, from *sql.DB, to *sql.Tx) error {
 	err := each(ctx, from, func(scan sqlite.Scan) error {
 		var name string
@@ -285,8 +284,8 @@ const (
 
 // readAround calls take with each row that can be read of those with numbers above last, in
 // order. query ends with the name of the column that is compared. A full disk, which only
-// take can meet, ends it with that error. Rows are missed if they lie farther than
-// skipOneByOne behind an unreadable place, with others that are unreadable on both sides.
+// take can meet, ends it with that error. It can miss readable rows that lie between two
+// unreadable places, farther than skipOneByOne behind the first.
 func readAround(ctx context.Context, from *sql.DB, query, number string, last int64, take func(sqlite.Scan) (int64, error)) error {
 	above := query + " > ? ORDER BY " + number
 	readable := func(after int64) bool {
@@ -377,6 +376,9 @@ func repairSalvaged(ctx context.Context, tx *sql.Tx) error {
 		`UPDATE events SET outcome = 'forgotten', reason = 'lost: damaged database', processed_seq = NULL
 			WHERE outcome IN ('pending', 'processing', 'failed') AND (session_id IS NULL OR id NOT IN (SELECT event_id FROM pending_messages))`,
 		`DELETE FROM pending_messages WHERE event_id NOT IN (SELECT id FROM events WHERE outcome IN ('pending', 'processing', 'failed'))`,
+		// The next confirmed work is numbered after all that is here.
+		`INSERT INTO counters (name, value) SELECT 'processed_seq', max(processed_seq) FROM events HAVING max(processed_seq) > 0
+			ON CONFLICT (name) DO UPDATE SET value = max(value, excluded.value)`,
 		`UPDATE events SET outcome = 'pending' WHERE outcome = 'processing'`,
 		`UPDATE pending_messages SET claimer = NULL, claimed_at = NULL`,
 		// What waits for a model: whole turns of sessions and events that are here.

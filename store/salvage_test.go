@@ -36,7 +36,7 @@ func TestSalvage(t *testing.T) {
 	}
 	rawExec(t, m.path, "DELETE FROM observations WHERE title = 'two'")
 	add("four", "five")
-	rawExec(t, m.path, "INSERT INTO events (id, event_key, session_id, kind, occurred_at, received_at, outcome) VALUES (3, 'k', 1, 'prompt', 1, 1, 'processed')")
+	rawExec(t, m.path, "INSERT INTO events (id, event_key, session_id, kind, occurred_at, received_at, outcome, processed_seq) VALUES (3, 'k', 1, 'prompt', 1, 1, 'processed', 41)")
 	if err := m.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -48,6 +48,9 @@ func TestSalvage(t *testing.T) {
 	restored.open(t)
 	if got := titles(restored); got != "one three four five" {
 		t.Errorf("observations %q", got)
+	}
+	if got := rawRows(t, older, "SELECT value FROM counters WHERE name = 'processed_seq'"); len(got) != 1 || got[0][0] != int64(41) {
+		t.Errorf("confirmed work is numbered from %v on, want after 41", got)
 	}
 	books, err := restored.Books(t.Context())
 	if err != nil || !books.Balanced() || books.Received != 3 || books.Forgotten != 2 {
