@@ -184,3 +184,11 @@ func TestHead(t *testing.T) {
 		t.Errorf("kept %q, want the first 4 bytes", got)
 	}
 }
+
+func TestGrouped(t *testing.T) {
+	for n, want := range map[int]string{0: "0", 999: "999", 1000: "1,000", 1234567: "1,234,567", -999: "-999", -1000: "-1,000"} {
+		if got := Grouped(n); got != want {
+			t.Errorf("Grouped(%d) = %q, want %q", n, got, want)
+		}
+	}
+}

@@ -67,7 +67,8 @@ func firstField(s string) (field, rest string) {
 	return s, ""
 }
 
-// String returns the filter as text; parseFilter is its inverse.
+// String returns the filter as text. parseFilter reads the same filter from it, unless a value
+// has quotation marks.
 func (f filter) String() string {
 	var parts []string
 	for _, t := range f.Tokens {

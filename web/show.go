@@ -34,7 +34,7 @@ func (v *Viewer) functions() template.FuncMap {
 		"clock":   func(at claudemem.Millis) string { return at.Time().In(v.opts.Location).Format("15:04") },
 		"asset":   func(name string) string { return "/static/" + name + "?v=" + v.static[name].version },
 		"foreign": func(p claudemem.Provenance) bool { return p.Foreign() },
-		"number":  number,
+		"number":  text.Grouped,
 		"token":   func(name, value string) string { return token{name, text.TerminalLine(value)}.String() },
 	}
 }
@@ -98,19 +98,6 @@ func hue(t claudemem.ObservationType) string {
 		return "type-" + string(t)
 	}
 	return "type-other"
-}
-
-// number returns an integer with thin groups of three digits: 12 345.
-func number(n int) string {
-	digits := []byte(template.HTMLEscaper(n))
-	var b strings.Builder
-	for i, d := range digits {
-		if i > 0 && (len(digits)-i)%3 == 0 && digits[i-1] != '-' {
-			b.WriteString("\u202f")
-		}
-		b.WriteByte(d)
-	}
-	return b.String()
 }
 
 // piece is a part of a line; Marked if it is a word that was searched for.

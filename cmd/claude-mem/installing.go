@@ -182,7 +182,7 @@ func (a *app) observerChoice() observerChoice {
 	_, noCLI := claude.Find("claude", os.Environ())
 	model := resolved.Text(settings.KeyModel)
 	caps := fmt.Sprintf("at most %s tokens a day and %s a session (DAILY_TOKEN_CAP, SESSION_TOKEN_CAP), then the offline distiller takes over",
-		grouped(resolved.Int(settings.KeyDailyTokenCap)), grouped(resolved.Int(settings.KeySessionTokenCap)))
+		text.Grouped(resolved.Int(settings.KeyDailyTokenCap)), text.Grouped(resolved.Int(settings.KeySessionTokenCap)))
 	c := observerChoice{Provider: resolved.Text(settings.KeyProvider), Change: "claude-mem config set PROVIDER offline"}
 	named := c.Provider + textIf(model != "", " with "+model)
 	switch {
@@ -232,15 +232,6 @@ func (c *observerChoice) auto(a *app, model, caps string) {
 func (c observerChoice) show(p *printer) {
 	p.printf("\nObserver (makes records of captured events): %s\n", c.Provider)
 	p.printf("  uses    %s\n  cost    %s\n  change  %s\n", c.Who, c.Cost, c.Change)
-}
-
-// grouped writes a number with its thousands apart.
-func grouped(n int) string {
-	s := fmt.Sprint(n)
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
 }
 
 // confirm asks a person and returns whether the answer was yes; CodeForbidden where
