@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -258,13 +259,18 @@ func (e *eraser) logs() {
 	}
 }
 
-// rewriteLog deletes the lines of a log that contain one of the names. What is no regular
-// file is not ours: openfile.ErrUnfit.
+// rewriteLog deletes the lines of a log that contain one of the names, in place: hooks have it
+// open to append to it. openfile.ErrUnfit for what is no regular file.
 func (e *eraser) rewriteLog(path string) (changed bool, err error) {
 	if info, err := os.Lstat(path); err != nil || !info.Mode().IsRegular() {
 		return false, errors.Join(openfile.ErrUnfit, err)
 	}
-	content, err := os.ReadFile(path)
+	f, err := openfile.Open(path, os.O_RDWR|os.O_CREATE, 0o600) // with O_CREATE it follows no link
+	if err != nil {
+		return false, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	content, err := io.ReadAll(f)
 	if err != nil {
 		return false, err
 	}
@@ -277,13 +283,11 @@ func (e *eraser) rewriteLog(path string) (changed bool, err error) {
 	if len(kept) == len(content) {
 		return false, nil
 	}
-	// In place: hooks have it open to append to it.
-	f, err := openfile.Open(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
+	if err := f.Truncate(0); err != nil {
 		return false, err
 	}
-	_, err = f.Write(kept)
-	return true, errors.Join(err, f.Close())
+	_, err = f.WriteAt(kept, 0)
+	return true, err
 }
 
 // names reports whether a text has one of the names of what was erased.
