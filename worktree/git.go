@@ -19,9 +19,10 @@ const (
 	// maxOutput bounds the output of git, in bytes: about 50,000 commits that are not
 	// in HEAD. A branch with more of them gets no answer.
 	maxOutput = 4 << 20
-	// drainTime bounds the wait for the pipes of a killed git: a process that left the
-	// group may still hold them open.
-	drainTime = 50 * time.Millisecond
+	// drainTime bounds the wait for the pipes of a git that has ended or was killed: a process
+	// that left the group may still hold them open. On a machine with twenty busy processes
+	// 50 ms were too short to read an answer.
+	drainTime = 200 * time.Millisecond
 )
 
 // git runs the program in a worktree.
