@@ -22,8 +22,8 @@ const (
 	// imported at once: a request to the worker, which commits them in parts.
 	importBatch = 500
 	importBytes = 1 << 20
-	// readAhead bounds the bytes of lines that are read while others are stored: twice, and a
-	// line.
+	// readAhead bounds a part of the file in bytes, apart from its last line. While records are
+	// stored, two parts are read ahead.
 	readAhead = 256 << 10
 	// importProblems bounds the lines that are reported.
 	importProblems = 20
@@ -129,8 +129,8 @@ type lineRead struct {
 	err    error
 }
 
-// read sends the lines of the file in parts of at most readAhead bytes, or one line, until
-// its end or that of ctx. The last line has an error other than exchange.LineError.
+// read sends the lines of the file, in parts of at most readAhead bytes or one line, until the
+// file or ctx ends. The last line that it sends has an error other than exchange.LineError.
 func (f *fileImport) read(ctx context.Context, to chan<- []lineRead) {
 	defer close(to)
 	for ended := false; !ended; {
@@ -272,9 +272,10 @@ func (f *fileImport) refused(line int, reason string) {
 	}
 }
 
-// Import implements httpapi.Importer: private and secret text is taken out before records are
-// stored, as it is from events, of some records while those before them are stored. Projects
-// in which nothing is captured are left out; CodeUnavailable while the settings are broken.
+// Import implements httpapi.Importer. Private and secret text is taken out of records before
+// they are stored, as it is from events. Records of projects in which nothing is captured are
+// left out; CodeUnavailable while the settings are broken. Some records are redacted while
+// those before them are stored.
 func (k keeper) Import(ctx context.Context, records []claudemem.Portable) ([]claudemem.Imported, error) {
 	captured, err := k.intake.Captured()
 	if err != nil {
@@ -283,7 +284,6 @@ func (k keeper) Import(ctx context.Context, records []claudemem.Portable) ([]cla
 	outcomes := make([]claudemem.Imported, len(records))
 	var storing sync.WaitGroup
 	var failed error
-	defer storing.Wait()
 	for start := 0; start < len(records); start += store.ImportedTogether {
 		end := min(len(records), start+store.ImportedTogether)
 		var kept []claudemem.Portable

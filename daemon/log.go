@@ -23,7 +23,8 @@ func OpenLog(dataDir, level string) (*slog.Logger, io.Closer, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, nil, diskError("make log directory", filepath.Dir(path), err)
 	}
-	// Made here, so that lumberjack appends, at a hand-over two workers write, and finds no link.
+	// Made here, so that lumberjack finds a file that is no link, and appends to it: while one
+	// worker hands over to the next, both write.
 	made, err := openfile.Own(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return nil, nil, diskError("open log", path, err)

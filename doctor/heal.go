@@ -15,10 +15,10 @@ import (
 	"claudemem/wire"
 )
 
-// Heal examines, applies the remedies of the findings, and examines again, until a worker
-// that it started has done its part or settleLimit is over. It returns the last report, with
-// the findings that were fixed. A finding without a remedy
-// stays.
+// Heal examines, applies the remedies of the findings, and examines again. It returns the
+// last report, with the findings that were fixed. A finding without a remedy stays. If it
+// started a worker because of events that wait, it examines until the worker has taken them,
+// for at most settleLimit.
 func Heal(ctx context.Context, cfg Config) Report {
 	before := Examine(ctx, cfg)
 	failed := map[Remedy]error{}
@@ -28,7 +28,6 @@ func Heal(ctx context.Context, cfg Config) Report {
 			failed[r] = apply(ctx, cfg, r, wanted)
 		}
 	}
-	// A worker that was started takes what waits, which is found until it has.
 	begun := time.Now()
 	after := Examine(ctx, cfg)
 	for ctx.Err() == nil && time.Since(begun) < settleLimit && slices.ContainsFunc(before.Findings, func(f Finding) bool {
@@ -61,8 +60,8 @@ func (r *Report) has(name string) bool {
 // stopLimit is how long a restart waits for the old worker to end.
 const stopLimit = 30 * time.Second
 
-// settleLimit bounds the wait for what a started worker does about a finding, settlePause is
-// the time between two looks.
+// settleLimit bounds the time in which a worker that was started must end a finding;
+// settlePause is the time between two examinations.
 const (
 	settleLimit = 20 * time.Second
 	settlePause = 100 * time.Millisecond

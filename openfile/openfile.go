@@ -2,6 +2,6 @@
 // register each file with it, which starts it and takes five system calls a file; no
 // regular file can be registered. The hook opens about six files per tool call.
 //
-// [Own] opens a file that nobody has reason to make a link. [Within] reads a file of a directory tree that others write to, [Beginning] the
-// beginning of any file.
+// [Own] opens a file of the program itself, which is never a link. [Within] reads a file of a
+// directory tree that others write to, [Beginning] the beginning of any file.
 package openfile
