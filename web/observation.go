@@ -25,16 +25,14 @@ func (v *visit) observation() (view, error) {
 		return view{}, err
 	}
 	o = o.Whole()
+	own := o.Entry()
 	ask := api.TimelineRequest{Anchor: strconv.FormatInt(int64(o.ID), 10), Before: around, After: around, Project: o.ProjectPath}
-	timeline, err := v.memory.Timeline(v.ctx(), ask.Widened())
+	_, rows, err := v.linesAround(ask)
 	if err != nil && claudemem.CodeOf(err) != claudemem.CodeNotFound {
 		return view{}, err
 	}
-	var rows []row
-	for _, l := range timeline.Lines(around, around) {
-		r := row{Entry: l.Entry, Note: l.Asked, Dated: true}
-		r.Href = hrefOf(&r.Entry)
-		rows = append(rows, r)
+	for i := range rows {
+		rows[i].Dated = true
 	}
 	facts, files, concepts := bound(&o.Facts), bound(&o.FilesModified)+bound(&o.FilesRead), bound(&o.Concepts)
 	return view{Title: fmt.Sprintf("#%d %s", o.ID, line(o.Title)), JSON: fmt.Sprintf("/api/observations/%d?lookup=false", o.ID), Data: struct {
@@ -42,10 +40,11 @@ func (v *visit) observation() (view, error) {
 		Session      string
 		Types        []claudemem.ObservationType
 		Timeline     []row
+		TimelineHref string
 		MoreFacts    int
 		MoreFiles    int
 		MoreConcepts int
-	}{o, sessionHref(o.SessionDBID, o.PromptNumber), typesWith(o.Type), rows, facts, files, concepts}}, nil
+	}{o, sessionHref(o.SessionDBID, o.PromptNumber), typesWith(o.Type), rows, timelineHref(&own, ""), facts, files, concepts}}, nil
 }
 
 // typesWith returns the types that an observation may be given, its own among them.

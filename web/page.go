@@ -30,6 +30,7 @@ var pages = []page{
 	feedPage,
 	searchPage,
 	sessionsPage,
+	timelinePage,
 	observationPage,
 	sessionPage,
 }

@@ -39,10 +39,13 @@ func (f *fake) memory() api.Memory {
 		case *api.Observation:
 			*answer = f.observation(7)
 		case *api.Timeline:
-			o := f.observation(7)
-			e := o.Entry()
-			e.IsAnchor = true
-			answer.Timeline = []api.Entry{e}
+			q := c.Request.(api.TimelineRequest)
+			for n := -min(f.total, q.Before); n <= min(f.total, q.After); n++ {
+				o := f.observation(claudemem.ObservationID(1000 + n))
+				e := o.Entry()
+				e.IsAnchor, e.CreatedAtEpoch = n == 0, e.CreatedAtEpoch.Add(time.Duration(n)*time.Hour)
+				answer.Timeline = append(answer.Timeline, e)
+			}
 		case *api.SessionRecords:
 			*answer = f.session()
 		case *api.Page[api.SessionDigest]:
@@ -108,7 +111,8 @@ func (f *fake) get(t testing.TB, path string) *httptest.ResponseRecorder {
 }
 
 // paths are those of all pages, with a search.
-var paths = []string{"/", "/?q=type:bugfix", "/search", "/search?q=rounding", "/search?q=rounding&fragment=1", "/sessions", "/session/3", "/observation/7", "/nowhere"}
+var paths = []string{"/", "/?q=type:bugfix", "/search", "/search?q=rounding", "/search?q=rounding&fragment=1", "/sessions", "/session/3", "/timeline", "/timeline?around=%237",
+	"/observation/7", "/nowhere"}
 
 func TestHostileText(t *testing.T) {
 	const evil = `<script>alert(1)</script>"'><img src=x onerror=alert(1)>` + "\u202egpj.exe\x1b[31mred\u200b 😀 שלום"
