@@ -1,6 +1,9 @@
 package web
 
 import (
+	"maps"
+	"net/url"
+	"slices"
 	"strconv"
 	"time"
 
@@ -102,18 +105,77 @@ func (v *visit) listOf(path string, f filter) (list, error) {
 	for _, k := range claudemem.RecordKinds() {
 		l.Kinds = append(l.Kinds, f.toggle(path, token{"kind", string(k)}, string(k), ""))
 	}
-	projects, err := v.memory.Projects(v.ctx(), api.ProjectsRequest{Limit: maxProjects})
-	for _, p := range projects.Results {
-		if long(p.Project) {
-			continue
-		}
-		l.Project = append(l.Project, f.toggle(path, token{"project", p.Project}, p.Project, ""))
+	projects, err := v.labels()
+	for _, label := range projects {
+		l.Project = append(l.Project, f.toggle(path, token{"project", label}, label, ""))
 	}
 	return l, err
 }
 
-// maxProjects bounds the projects that the filter's menu offers; others are typed.
+// maxProjects bounds the projects that a menu offers; others are typed.
 const maxProjects = 30
+
+// labels returns the labels of the projects that were worked on last, each once.
+func (v *visit) labels() (labels []string, err error) {
+	projects, err := v.memory.Projects(v.ctx(), api.ProjectsRequest{Limit: maxProjects})
+	for _, p := range projects.Results {
+		if !long(p.Project) && !slices.Contains(labels, p.Project) {
+			labels = append(labels, p.Project)
+		}
+	}
+	return labels, err
+}
+
+// menu is the choice of a project on a page whose filters are parameters of its address.
+type menu struct {
+	// Chosen is the project in force, "" for all.
+	Chosen   string
+	Projects []choice
+}
+
+// projectMenu returns the menu of the page at path, whose other parameters are in sent.
+func (v *visit) projectMenu(path string, sent url.Values, chosen string) (menu, error) {
+	m := menu{Chosen: chosen}
+	labels, err := v.labels()
+	if chosen != "" && !long(chosen) && !slices.Contains(labels, chosen) {
+		labels = append(labels, chosen)
+	}
+	for _, label := range labels {
+		m.Projects = append(m.Projects, choose(path, sent, "project", label))
+	}
+	return m, err
+}
+
+// choose returns the link that sets a parameter of the page at path, or removes it if it has
+// this value.
+func choose(path string, sent url.Values, name, value string) choice {
+	next := maps.Clone(sent)
+	c := choice{Label: value, On: sent.Get(name) == value}
+	if c.On {
+		next.Del(name)
+	} else {
+		next[name] = []string{value}
+	}
+	c.Href = address(path, next)
+	return c
+}
+
+// pager returns the addresses of the pages before and after one of count records from offset
+// on, of total; "" for none. A page has at most limit records.
+func pager(path string, sent url.Values, offset, limit, count, total int) (newer, older string) {
+	turn := func(offset int) string {
+		next := maps.Clone(sent)
+		next.Set("offset", strconv.Itoa(offset))
+		return address(path, next)
+	}
+	if offset > 0 {
+		newer = turn(max(0, offset-limit))
+	}
+	if count > 0 && offset+count < total {
+		older = turn(offset + count)
+	}
+	return newer, older
+}
 
 // HeadOf returns the list, for the template of its filter.
 func (l list) HeadOf() list { return l }

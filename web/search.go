@@ -50,15 +50,7 @@ func (v *visit) search() (view, error) {
 		data.Reading = append(found.Understood.Reading(v.opts.Location, line), found.Understood.Notes...)
 	}
 	data.Total, data.First = found.Total, q.Offset+1
-	turn := func(offset int) string {
-		return address("/search", url.Values{"q": {head.Text}, "offset": {strconv.Itoa(offset)}})
-	}
-	if q.Offset > 0 {
-		data.Newer = turn(max(0, q.Offset-searchLimit))
-	}
-	if q.Offset+len(data.Rows) < found.Total {
-		data.Older = turn(q.Offset + len(data.Rows))
-	}
+	data.Newer, data.Older = pager("/search", url.Values{"q": {head.Text}}, q.Offset, searchLimit, len(data.Rows), found.Total)
 	q.Format = ""
 	return view{Title: "Search", JSON: address(api.SearchEndpoint.Path, api.Values(q)), Data: data}, nil
 }

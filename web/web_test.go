@@ -53,6 +53,8 @@ func (f *fake) memory() api.Memory {
 				Summary: &api.SummaryHeadline{Completion: f.text}}}}
 		case *api.Page[api.Project]:
 			*answer = api.Page[api.Project]{Count: 1, Total: 1, Results: []api.Project{{Project: f.text, ProjectPath: f.text}}}
+		case *api.Page[api.Symbol]:
+			*answer = f.symbols(c.Request.(api.SymbolsRequest))
 		case *store.SessionReceipt:
 			answer.Title, answer.FirstPrompt = f.text, f.text
 			answer.Skipped = []store.EventsFor{{Reason: f.text, Events: 1}}
@@ -112,7 +114,7 @@ func (f *fake) get(t testing.TB, path string) *httptest.ResponseRecorder {
 
 // paths are those of all pages, with a search.
 var paths = []string{"/", "/?q=type:bugfix", "/search", "/search?q=rounding", "/search?q=rounding&fragment=1", "/sessions", "/session/3", "/timeline", "/timeline?around=%237",
-	"/observation/7", "/nowhere"}
+	"/observation/7", "/code", "/code?files=a.go&name=x", "/nowhere"}
 
 func TestHostileText(t *testing.T) {
 	const evil = `<script>alert(1)</script>"'><img src=x onerror=alert(1)>` + "\u202egpj.exe\x1b[31mred\u200b 😀 שלום"

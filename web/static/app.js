@@ -33,6 +33,9 @@ function search() {
   field.select();
 }
 
+// On a phone the navigation is longer than the screen.
+document.querySelector("nav a[aria-current]")?.scrollIntoView({ inline: "center", block: "nearest" });
+
 let waitingForPage = false;
 
 document.addEventListener("keydown", (event) => {
