@@ -110,6 +110,15 @@ func sameFile(a, b os.FileInfo) bool {
 	return os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime())
 }
 
+// Settings returns every setting with the value that the worker uses, secrets masked.
+func (w *Worker) Settings() []settings.View {
+	var list []settings.View
+	for _, v := range w.settings.get().List() {
+		list = append(list, v.View())
+	}
+	return list
+}
+
 // SettingOrigin is a value that a worker uses and where it came from; a secret is masked.
 type SettingOrigin struct {
 	Key    string `json:"key"`

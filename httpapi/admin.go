@@ -7,6 +7,7 @@ import (
 
 	"claudemem"
 	"claudemem/api"
+	"claudemem/settings"
 	"claudemem/wire"
 )
 
@@ -41,6 +42,16 @@ func (a *server) stats(ctx context.Context, r api.StatsRequest) (map[string]any,
 		all["ledger"], all["receipts"] = counts.Ledger, counts.Receipts
 	}
 	return all, nil
+}
+
+// settingsAnswer lists every setting, in the order of their documentation.
+type settingsAnswer struct {
+	Settings []settings.View `json:"settings"`
+}
+
+// settings answers the settings that the worker uses.
+func (a *server) settings(context.Context, struct{}) (settingsAnswer, error) {
+	return settingsAnswer{a.Worker.Settings()}, nil
 }
 
 // statusRequest are the parameters of the status line.

@@ -16,6 +16,7 @@ import (
 
 	"claudemem"
 	"claudemem/api"
+	"claudemem/settings"
 	"claudemem/store"
 )
 
@@ -484,4 +485,8 @@ type discard struct{}
 
 func (discard) Ingest(_ context.Context, e claudemem.Event) (claudemem.TakenIn, error) {
 	return claudemem.TakenIn{Receipt: claudemem.Receipt{Session: 1, PromptNumber: 1, Status: claudemem.StatusPending}, Event: e}, nil
+}
+
+func (f *fakeWorker) Settings() []settings.View {
+	return []settings.View{settings.Value{Setting: settings.Setting{Key: settings.KeyGeminiAPIKey, Secret: true}, Value: "a-secret-key-of-some-length", Origin: settings.FromFile}.View()}
 }

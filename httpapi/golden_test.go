@@ -66,6 +66,7 @@ func TestGoldenAnswers(t *testing.T) {
 		{name: "readiness", path: "/api/readiness"},
 		{name: "readiness-not", path: "/api/readiness", change: func(f *fakeWorker) { f.notReady = errors.New("observer is starting") }},
 		{name: "version", path: "/api/version"},
+		{name: "settings", path: "/api/settings"},
 		{name: "stats", path: "/api/stats"},
 		{name: "init", method: "POST", path: "/api/sessions/init", body: `{"contentSessionId":"s1","project":"/p","prompt":"hello"}`},
 		{name: "observation", method: "POST", path: "/api/sessions/observations", body: toolBody},

@@ -6,6 +6,7 @@ import (
 
 	"claudemem"
 	"claudemem/api"
+	"claudemem/settings"
 )
 
 // Ingester stores events and returns them as stored; a nil error means that they are
@@ -43,6 +44,8 @@ type Worker interface {
 	Touch(ctx context.Context, request claudemem.ContextRequest)
 	// Stats returns what GET /api/stats adds to the counts: sizes, uptime, stages.
 	Stats(ctx context.Context) map[string]any
+	// Settings returns every setting with the value that the worker uses, secrets masked.
+	Settings() []settings.View
 	// Statusline returns the counts for a host's status line.
 	Statusline(ctx context.Context, request claudemem.StatusRequest) (claudemem.Statusline, error)
 	// Shutdown starts the stop and returns at once; accepted events are kept.

@@ -7,6 +7,7 @@ import (
 
 	"claudemem"
 	"claudemem/api"
+	"claudemem/settings"
 	"claudemem/store"
 	"claudemem/wire"
 )
@@ -78,6 +79,8 @@ func (a *server) workerRoutes() []route {
 		call(a, "GET", "/api/readiness", "all stages of the worker run, or 503 with the missing one", a.readiness, api.Status{}, ""),
 		call(a, "GET", "/api/version", "program and wire version", a.version, map[string]any{}, ""),
 		call(a, "GET", api.StatsEndpoint.Path, "counts, queue, ledger, sizes, stages, index", a.stats, map[string]any{}, ""),
+		call(a, "GET", "/api/settings", "every setting with the value that the worker uses and where it comes from; secrets are masked", a.settings,
+			settingsAnswer{Settings: []settings.View{{}}}, ""),
 		call(a, "GET", "/api/openapi.json", "this document", a.openAPI, map[string]any{}, ""),
 		{method: "GET", path: api.StreamPath, handle: a.stream, answer: api.StreamEvent{},
 			about: "changes of records as server-sent events, each with this data; Last-Event-ID resumes without a gap"},

@@ -283,13 +283,55 @@ func parseBool(text string) (on, ok bool) {
 	return false, false
 }
 
-// Shown returns the value as it may be shown: secrets are masked but for their last characters.
+// Shown returns the value as it may be shown: secrets are masked but for their last characters,
+// and what stands before the @ of a URL is left out.
 func (v Value) Shown() string {
 	if !v.Secret || v.Value == "" {
-		return v.Value
+		return withoutUser(v.Value)
 	}
 	if len(v.Value) >= 16 {
 		return "…" + v.Value[len(v.Value)-4:]
 	}
 	return "…"
+}
+
+// withoutUser returns a URL without user and password, any other text as it is.
+func withoutUser(text string) string {
+	scheme, rest, ok := strings.Cut(text, "://")
+	if !ok {
+		return text
+	}
+	host := rest
+	if end := strings.IndexAny(rest, "/?#"); end >= 0 {
+		host = rest[:end]
+	}
+	at := strings.LastIndexByte(host, '@')
+	if at < 0 {
+		return text
+	}
+	return scheme + "://…@" + rest[at+1:]
+}
+
+// View is a setting as JSON and pages show it; a secret is masked.
+type View struct {
+	Key     string `json:"key"`
+	Value   string `json:"value"`
+	Origin  Origin `json:"origin"`
+	Default string `json:"default"`
+	Group   string `json:"group"`
+	// Kind is how a value is parsed, Choices are what it may be.
+	Kind    Kind   `json:"kind"`
+	Choices string `json:"choices,omitempty"`
+	Help    string `json:"help"`
+	// Error says why the value that is set is not in force.
+	Error string `json:"error,omitempty"`
+}
+
+// View returns the setting without a secret value.
+func (v Value) View() View {
+	out := View{Key: v.Key, Value: v.Shown(), Origin: v.Origin, Default: v.Default, Group: v.Group, Kind: v.Kind, Choices: v.Choices, Help: v.Help}
+	if v.Err != nil {
+		out.Error = v.Err.Error()
+	}
+	return out
 }

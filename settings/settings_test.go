@@ -479,8 +479,13 @@ func TestShown(t *testing.T) {
 			t.Errorf("%q is shown as %q", value, got)
 		}
 	}
-	if got := (Value{Value: "open"}).Shown(); got != "open" {
-		t.Errorf("%q", got)
+	for value, want := range map[string]string{
+		"open": "open", "a@b": "a@b", "https://llm.example/v1": "https://llm.example/v1", "https://llm.example/@team": "https://llm.example/@team",
+		"https://ada:pass@llm.example/v1": "https://…@llm.example/v1", "https://ada:p@ss@llm.example": "https://…@llm.example",
+	} {
+		if got := (Value{Value: value}).Shown(); got != want {
+			t.Errorf("%q is shown as %q", value, got)
+		}
 	}
 }
 

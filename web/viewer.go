@@ -38,6 +38,8 @@ type Options struct {
 	Clock func() time.Time
 	// Location is the zone in which times are shown; time.Local when nil.
 	Location *time.Location
+	// Worker is the process that serves the viewer; nil: pages about it say that there is none.
+	Worker Worker
 	// Logger gets internal errors; default: no log.
 	Logger *slog.Logger
 }

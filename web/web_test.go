@@ -13,6 +13,7 @@ import (
 
 	"claudemem"
 	"claudemem/api"
+	"claudemem/settings"
 	"claudemem/store"
 )
 
@@ -82,6 +83,12 @@ func (f *fake) session() api.SessionRecords {
 		Observations: []api.Observation{f.observation(7)}}
 }
 
+// Settings implements Worker.
+func (f *fake) Settings() []settings.View {
+	changed := settings.View{Key: "CLAUDE_MEM_MODE", Group: f.text, Value: f.text, Origin: settings.FromFile, Default: f.text, Choices: f.text, Help: f.text, Error: f.text}
+	return []settings.View{changed, {Key: "CLAUDE_MEM_RECALL", Group: "context", Value: "on", Default: "on", Origin: settings.FromDefault, Help: "at its default"}}
+}
+
 // page returns a page of f.total hits, the newest first, two in each millisecond; their
 // numbers fall from f.total to 1.
 func (f *fake) page(q api.SearchRequest) api.SearchPage {
@@ -106,15 +113,23 @@ func (f *fake) page(q api.SearchRequest) api.SearchPage {
 // get returns the answer to a request for a page.
 func (f *fake) get(t testing.TB, path string) *httptest.ResponseRecorder {
 	t.Helper()
-	v := New(f.memory(), Options{Version: "1.0", Clock: func() time.Time { return noon }, Location: time.UTC})
+	v := New(f.memory(), Options{Version: "1.0", Clock: func() time.Time { return noon }, Location: time.UTC, Worker: f})
+	return serve(v, path)
+}
+
+// serve returns a viewer's answer to a visitor that may only read.
+func serve(v *Viewer, path string) *httptest.ResponseRecorder {
 	w := httptest.NewRecorder()
 	v.Serve(w, httptest.NewRequest(http.MethodGet, path, nil), "")
 	return w
 }
 
+// workerPaths are the pages about the worker.
+var workerPaths = []string{"/settings"}
+
 // paths are those of all pages, with a search.
-var paths = []string{"/", "/?q=type:bugfix", "/search", "/search?q=rounding", "/search?q=rounding&fragment=1", "/sessions", "/session/3", "/timeline", "/timeline?around=%237",
-	"/observation/7", "/code", "/code?files=a.go&name=x", "/nowhere"}
+var paths = append([]string{"/", "/?q=type:bugfix", "/search", "/search?q=rounding", "/search?q=rounding&fragment=1", "/sessions", "/session/3", "/timeline", "/timeline?around=%237",
+	"/observation/7", "/code", "/code?files=a.go&name=x", "/nowhere"}, workerPaths...)
 
 func TestHostileText(t *testing.T) {
 	const evil = `<script>alert(1)</script>"'><img src=x onerror=alert(1)>` + "\u202egpj.exe\x1b[31mred\u200b 😀 שלום"

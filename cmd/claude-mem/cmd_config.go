@@ -25,25 +25,6 @@ The prefix CLAUDE_MEM_ may be left out.`,
 	}, a.configListCommand(), a.configGetCommand(), a.configSetCommand(), a.configImportCommand())
 }
 
-// settingJSON is a setting as `config` prints it; secrets are masked.
-type settingJSON struct {
-	Key     string `json:"key"`
-	Value   string `json:"value"`
-	Origin  string `json:"origin"`
-	Default string `json:"default"`
-	Help    string `json:"help"`
-	Error   string `json:"error,omitempty"`
-}
-
-// settingOf returns a setting as JSON output shows it, without a secret value.
-func settingOf(v settings.Value) settingJSON {
-	out := settingJSON{Key: v.Key, Value: v.Shown(), Origin: string(v.Origin), Default: v.Default, Help: v.Help}
-	if v.Err != nil {
-		out.Error = v.Err.Error()
-	}
-	return out
-}
-
 // loadSettings reads the settings of a command. It warns of a broken file and uses the
 // last good copy.
 func (a *app) loadSettings() (*settings.Settings, string, error) {
@@ -78,7 +59,7 @@ func (a *app) configListCommand() *cobra.Command {
 		Long: `List every setting: key, value, origin of the value, default, help.
 
 JSON: a list of {"key", "value", "origin": default|config.json|environment|config.last-good.json|
-settings.json|broken config.json, "default", "help", "error"?}; secrets are masked.`,
+settings.json|broken config.json, "default", "group", "kind", "choices"?, "help", "error"?}; secrets are masked.`,
 		Example: "  claude-mem config list --json",
 		Args:    noArgs,
 	}
@@ -89,10 +70,10 @@ settings.json|broken config.json, "default", "help", "error"?}; secrets are mask
 		if err != nil {
 			return err
 		}
-		out := []settingJSON{}
+		out := []settings.View{}
 		for _, v := range resolved.List() {
 			if !*changed || v.Origin != settings.FromDefault {
-				out = append(out, settingOf(v))
+				out = append(out, v.View())
 			}
 		}
 		return a.show(*asJSON, out, func(p *printer) {
@@ -108,8 +89,8 @@ settings.json|broken config.json, "default", "help", "error"?}; secrets are mask
 }
 
 // setting prints a setting with its origin and its help.
-func (p *printer) setting(s settingJSON) {
-	origin := s.Origin
+func (p *printer) setting(s settings.View) {
+	origin := string(s.Origin)
 	if s.Default != "" && origin != string(settings.FromDefault) {
 		origin += "; default " + oneLine(s.Default, 60)
 	}
@@ -131,7 +112,7 @@ func (a *app) configGetCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return a.show(*asJSON, settingOf(v), func(p *printer) { p.printf("%s\n", v.Shown()) })
+		return a.show(*asJSON, v.View(), func(p *printer) { p.printf("%s\n", v.Shown()) })
 	}
 	return cmd
 }

@@ -11,6 +11,9 @@ document.getElementById("theme").addEventListener("click", () => {
   document.cookie = `claude_mem_theme=${next}; path=/; max-age=31536000; samesite=strict`;
 });
 
+// With many pages the navigation scrolls on a phone.
+document.querySelector("nav a[aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
+
 const help = document.getElementById("help");
 document.getElementById("help-button").addEventListener("click", () => help.showModal());
 
