@@ -68,6 +68,9 @@ func bound(items *[]string) int {
 	return cut
 }
 
+// sessionName returns the name of a session, as S12.
+func sessionName(id claudemem.SessionID) string { return fmt.Sprintf("S%d", id) }
+
 // sessionHref returns the page of a session, at a turn of it; "" for no session.
 func sessionHref(id claudemem.SessionID, turn int) string {
 	if id == 0 {

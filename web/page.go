@@ -32,6 +32,7 @@ var pages = []page{
 	sessionsPage,
 	timelinePage,
 	codePage,
+	contextPage,
 	settingsPage,
 	observationPage,
 	sessionPage,

@@ -7,7 +7,7 @@ import (
 	"claudemem/api"
 )
 
-var searchPage = page{Path: "/search", Name: "search", Nav: "Search", Key: "s", Script: "search.js", load: (*visit).search}
+var searchPage = page{Path: "/search", Name: "search", Nav: "Search", Key: "s", Script: "form.js", load: (*visit).search}
 
 // searchLimit is the number of hits on a page of the search.
 const searchLimit = 20

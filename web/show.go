@@ -23,7 +23,7 @@ func (v *Viewer) functions() template.FuncMap {
 	return template.FuncMap{
 		"line":    line,
 		"lines":   block,
-		"cut":     func(s string) bool { return len(s) > 2*maxBlock || block(s) != text.Terminal(s) },
+		"cut":     isCut,
 		"long":    long,
 		"mark":    mark,
 		"count":   text.Count,
@@ -48,6 +48,9 @@ func line(s string) string {
 func block(s string) string {
 	return fit(text.Terminal(text.FirstBytes(s, 2*maxBlock)), maxBlock)
 }
+
+// isCut reports whether block cuts s.
+func isCut(s string) bool { return len(s) > 2*maxBlock || block(s) != text.Terminal(s) }
 
 // long reports whether line or a link would cut s.
 func long(s string) bool { return len(s) > maxLine }

@@ -40,6 +40,9 @@ type Options struct {
 	Location *time.Location
 	// Worker is the process that serves the viewer; nil: pages about it say that there is none.
 	Worker Worker
+	// Place sets what is checked out at the project of a request for a context block, and
+	// where the host loads its own files; nil: nothing is known of that.
+	Place func(*api.ContextRequest)
 	// Logger gets internal errors; default: no log.
 	Logger *slog.Logger
 }

@@ -23,8 +23,10 @@ var noon = time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
 type fake struct {
 	text  string
 	total int // of a search
-	err   error
-	asked []string // addresses of the API, in order
+	// hostSession is the host's name for the session.
+	hostSession string
+	err         error
+	asked       []string // addresses of the API, in order
 }
 
 // memory returns the fake as a memory.
@@ -56,6 +58,8 @@ func (f *fake) memory() api.Memory {
 			*answer = api.Page[api.Project]{Count: 1, Total: 1, Results: []api.Project{{Project: f.text, ProjectPath: f.text}}}
 		case *api.Page[api.Symbol]:
 			*answer = f.symbols(c.Request.(api.SymbolsRequest))
+		case *api.Preview:
+			*answer = f.preview(c.Request.(api.ContextRequest))
 		case *store.SessionReceipt:
 			answer.Title, answer.FirstPrompt = f.text, f.text
 			answer.Skipped = []store.EventsFor{{Reason: f.text, Events: 1}}
@@ -77,7 +81,7 @@ func (f *fake) observation(id claudemem.ObservationID) api.Observation {
 
 func (f *fake) session() api.SessionRecords {
 	head := api.TurnHead{ID: 5, Title: f.text, Project: f.text, SessionDBID: 3, PromptNumber: 2, CreatedAtEpoch: claudemem.MillisOf(noon)}
-	return api.SessionRecords{Session: api.Session{ID: 3, Host: claudemem.Host(f.text), Project: f.text, Title: f.text},
+	return api.SessionRecords{Session: api.Session{ID: 3, HostSessionID: f.hostSession, Host: claudemem.Host(f.text), Project: f.text, Title: f.text},
 		Prompts:      []api.Prompt{{TurnHead: head, PromptDetail: &api.PromptDetail{Text: f.text}}},
 		Summaries:    []api.Summary{{TurnHead: head, SummaryDetail: &api.SummaryDetail{Request: f.text, Investigated: f.text, Learned: f.text, Completed: f.text, NextSteps: f.text}}},
 		Observations: []api.Observation{f.observation(7)}}
@@ -129,7 +133,7 @@ var workerPaths = []string{"/settings"}
 
 // paths are those of all pages, with a search.
 var paths = append([]string{"/", "/?q=type:bugfix", "/search", "/search?q=rounding", "/search?q=rounding&fragment=1", "/sessions", "/session/3", "/timeline", "/timeline?around=%237",
-	"/observation/7", "/code", "/code?files=a.go&name=x", "/nowhere"}, workerPaths...)
+	"/observation/7", "/code", "/code?files=a.go&name=x", "/context", "/context?source=resume&budget=500&fragment=1", "/nowhere"}, workerPaths...)
 
 func TestHostileText(t *testing.T) {
 	const evil = `<script>alert(1)</script>"'><img src=x onerror=alert(1)>` + "\u202egpj.exe\x1b[31mred\u200b 😀 שלום"

@@ -1,16 +1,24 @@
-// Search as you type: the results are a fragment of the same page.
+// A form whose results are a fragment of the same page: they follow what is typed and moved.
 import { fragment } from "./api.js";
 
-const field = document.getElementById("q");
+const form = document.querySelector("form[data-reload]");
 const results = document.getElementById("results");
 let running = null;
 let waiting = 0;
 
+/** address returns the page's address with what the form says. */
+function address() {
+  const url = new URL(form.action);
+  for (const [name, value] of new FormData(form)) {
+    if (value.trim()) url.searchParams.set(name, value);
+  }
+  return url;
+}
+
 async function update() {
   running?.abort();
   running = new AbortController();
-  const url = new URL("/search", location.href);
-  if (field.value.trim()) url.searchParams.set("q", field.value);
+  const url = address();
   results.setAttribute("aria-busy", "true");
   try {
     const html = await fragment(url, running.signal);
@@ -23,7 +31,9 @@ async function update() {
   results.setAttribute("aria-busy", "false");
 }
 
-field.addEventListener("input", () => {
+form?.addEventListener("input", (event) => {
+  const shown = event.target.parentElement.querySelector("output");
+  if (shown) shown.value = event.target.value;
   clearTimeout(waiting);
   waiting = setTimeout(update, 80);
 });
