@@ -262,13 +262,7 @@ func TestConformance(t *testing.T) {
 		for _, c := range cases {
 			t.Run(row.provider+"/"+c.name, func(t *testing.T) {
 				t.Parallel()
-				s := startStandIn(t, c.reply)
-				config := Config{Provider: row.provider, BaseURL: s.URL}
-				if c.reply.hang {
-					config.Timeout = 50 * time.Millisecond
-				}
-				p := open(t, config)
-				answer, err := p.Complete(t.Context(), testRequest())
+				s, answer, err := completeOnce(t, row.provider, c.reply)
 				if s.count() != 1 {
 					t.Errorf("got %d requests, want 1: a provider must not retry or follow a redirect", s.count())
 				}
@@ -317,13 +311,14 @@ func TestConformance(t *testing.T) {
 			}
 		})
 		t.Run(row.provider+"/deadline of the caller", func(t *testing.T) {
-			s := startStandIn(t, reply{hang: true})
-			p := open(t, Config{Provider: row.provider, BaseURL: s.URL})
-			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Millisecond)
-			defer cancel()
-			if _, err := p.Complete(ctx, testRequest()); err != context.DeadlineExceeded { //nolint:errorlint // the very value is promised
-				t.Errorf("got %v, want context.DeadlineExceeded itself", err)
-			}
+			untilArrived(t, reply{hang: true}, func(s *standIn, limit time.Duration) {
+				p := open(t, Config{Provider: row.provider, BaseURL: s.URL})
+				ctx, cancel := context.WithTimeout(t.Context(), limit)
+				defer cancel()
+				if _, err := p.Complete(ctx, testRequest()); err != context.DeadlineExceeded { //nolint:errorlint // the very value is promised
+					t.Errorf("got %v, want context.DeadlineExceeded itself", err)
+				}
+			})
 		})
 		t.Run(row.provider+"/own request too large", func(t *testing.T) {
 			s := startStandIn(t, reply{status: 200, body: d.answer("x")})
@@ -339,6 +334,35 @@ func TestConformance(t *testing.T) {
 	}
 	if len(conforming) != len(vendors) {
 		t.Errorf("got %d rows of the conformance table, want %d: one for each vendor", len(conforming), len(vendors))
+	}
+}
+
+// completeOnce sends one request to a stand-in that answers r, and waits only a short
+// time for the answer if r is none.
+func completeOnce(t *testing.T, provider string, r reply) (s *standIn, answer claudemem.ModelAnswer, err error) {
+	t.Helper()
+	if !r.hang {
+		s = startStandIn(t, r)
+		answer, err = open(t, Config{Provider: provider, BaseURL: s.URL}).Complete(t.Context(), testRequest())
+		return s, answer, err
+	}
+	s = untilArrived(t, r, func(s *standIn, limit time.Duration) {
+		answer, err = open(t, Config{Provider: provider, BaseURL: s.URL, Timeout: limit}).Complete(t.Context(), testRequest())
+	})
+	return s, answer, err
+}
+
+// untilArrived calls ask with a stand-in that answers r, and with a time limit. On a
+// loaded machine the limit can end before the request arrives: then it tries again, with
+// a new stand-in and four times the limit. It returns the last stand-in.
+func untilArrived(t *testing.T, r reply, ask func(s *standIn, limit time.Duration)) *standIn {
+	t.Helper()
+	for limit := 50 * time.Millisecond; ; limit *= 4 {
+		s := startStandIn(t, r)
+		ask(s, limit)
+		if s.count() > 0 || limit > time.Minute {
+			return s
+		}
 	}
 }
 
