@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"claudemem"
@@ -173,6 +174,9 @@ func linksOf(l *claudemem.ContextLine) (links []link) {
 	for _, id := range observations {
 		e := api.Entry{Kind: claudemem.RecordObservation, ID: int64(id)}
 		links = append(links, link{hrefOf(&e), e.Name()})
+	}
+	if l.Learning != 0 {
+		links = append(links, link{"/learnings#learning-" + strconv.FormatInt(l.Learning, 10), "learning " + strconv.FormatInt(l.Learning, 10)})
 	}
 	if l.Session != 0 {
 		links = append(links, link{sessionHref(l.Session, 0), sessionName(l.Session)})

@@ -31,6 +31,7 @@ var pages = []page{
 	searchPage,
 	sessionsPage,
 	timelinePage,
+	learningsPage,
 	codePage,
 	contextPage,
 	settingsPage,

@@ -56,6 +56,8 @@ func (f *fake) memory() api.Memory {
 				Summary: &api.SummaryHeadline{Completion: f.text}}}}
 		case *api.Page[api.Project]:
 			*answer = api.Page[api.Project]{Count: 1, Total: 1, Results: []api.Project{{Project: f.text, ProjectPath: f.text}}}
+		case *api.Page[api.Learning]:
+			*answer = f.learnings(c.Request.(api.LearningsRequest))
 		case *api.Page[api.Symbol]:
 			*answer = f.symbols(c.Request.(api.SymbolsRequest))
 		case *api.Preview:
@@ -133,7 +135,7 @@ var workerPaths = []string{"/settings"}
 
 // paths are those of all pages, with a search.
 var paths = append([]string{"/", "/?q=type:bugfix", "/search", "/search?q=rounding", "/search?q=rounding&fragment=1", "/sessions", "/session/3", "/timeline", "/timeline?around=%237",
-	"/observation/7", "/code", "/code?files=a.go&name=x", "/context", "/context?source=resume&budget=500&fragment=1", "/nowhere"}, workerPaths...)
+	"/observation/7", "/learnings", "/learnings?category=gotcha&all=true&fragment=1", "/code", "/code?files=a.go&name=x", "/context", "/context?source=resume&budget=500&fragment=1", "/nowhere"}, workerPaths...)
 
 func TestHostileText(t *testing.T) {
 	const evil = `<script>alert(1)</script>"'><img src=x onerror=alert(1)>` + "\u202egpj.exe\x1b[31mred\u200b 😀 שלום"
