@@ -348,7 +348,7 @@ func (w *Worker) handler() (http.Handler, error) {
 		Reminder:  w.reminder,
 		Changes:   w.store,
 		MCP:       w.mcp(memory),
-		Viewer:    web.New(memory, web.Options{Version: w.cfg.Version, Clock: w.cfg.Clock, Worker: w, Place: placeOf, Logger: w.log}),
+		Viewer:    web.New(memory, web.Options{Version: w.cfg.Version, Clock: w.cfg.Clock, Worker: w, Place: placeOf, Logs: logs(w.cfg.DataDir), Logger: w.log}),
 	}, httpapi.Options{
 		Version:    w.cfg.Version,
 		HookCalled: w.giveWay,

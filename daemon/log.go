@@ -9,10 +9,20 @@ import (
 	"gopkg.in/natefinch/lumberjack.v2"
 
 	"claudemem/openfile"
+	"claudemem/web"
 )
 
 // LogPath is where the worker of a data directory writes its log.
 func LogPath(dataDir string) string { return filepath.Join(dataDir, "logs", "worker.log") }
+
+// logs returns the logs of a data directory, for the viewer: the worker's and the hook's.
+func logs(dataDir string) []web.Log {
+	dir := filepath.Dir(LogPath(dataDir))
+	return []web.Log{
+		{Name: "worker", Path: LogPath(dataDir), Earlier: filepath.Join(dir, "worker-*.log")},
+		{Name: "hook", Path: filepath.Join(dir, "hook.log"), Earlier: filepath.Join(dir, "hook.log.1")},
+	}
+}
 
 // OpenLog returns the worker's log: JSON lines, rotated at 5 MB, three old
 // files kept. It carries ids, counts, durations and error texts, never the

@@ -55,6 +55,9 @@ func TestKeysAreMasked(t *testing.T) {
 		}
 	}
 	w := open(t, config(dir))
+	if status, body := browse(t, w, "/logs"); status != http.StatusOK || strings.Contains(body, "no-page-may-show") {
+		t.Errorf("/logs: status %d: %s", status, body)
+	}
 	for _, path := range []string{"/settings", "/settings?changed=1", "/api/settings", "/api/stats"} {
 		status, body := browse(t, w, path)
 		if status != http.StatusOK {

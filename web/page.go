@@ -35,6 +35,7 @@ var pages = []page{
 	codePage,
 	contextPage,
 	settingsPage,
+	logsPage,
 	observationPage,
 	sessionPage,
 }

@@ -23,6 +23,7 @@ func (v *Viewer) functions() template.FuncMap {
 	return template.FuncMap{
 		"line":    line,
 		"lines":   block,
+		"fields":  func(s string) string { return fit(text.TerminalLine(text.FirstBytes(s, 4*maxLine)), 2*maxLine) },
 		"cut":     isCut,
 		"long":    long,
 		"mark":    mark,

@@ -43,6 +43,8 @@ type Options struct {
 	// Place sets what is checked out at the project of a request for a context block, and
 	// where the host loads its own files; nil: nothing is known of that.
 	Place func(*api.ContextRequest)
+	// Logs are those of the worker and the hook.
+	Logs []Log
 	// Logger gets internal errors; default: no log.
 	Logger *slog.Logger
 }

@@ -2,10 +2,13 @@ package web
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -89,6 +92,19 @@ func (f *fake) session() api.SessionRecords {
 		Observations: []api.Observation{f.observation(7)}}
 }
 
+// logs returns a log with the text, in a line of JSON and in one of a panic.
+func (f *fake) logs(t testing.TB) []Log {
+	line, err := json.Marshal(map[string]any{"time": noon, "level": "WARN", "msg": f.text, "error": f.text})
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "worker.log")
+	if err := os.WriteFile(path, fmt.Appendf(nil, "%s\npanic: %s\n", line, f.text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return []Log{{Name: "worker", Path: path}}
+}
+
 // Settings implements Worker.
 func (f *fake) Settings() []settings.View {
 	changed := settings.View{Key: "CLAUDE_MEM_MODE", Group: f.text, Value: f.text, Origin: settings.FromFile, Default: f.text, Choices: f.text, Help: f.text, Error: f.text}
@@ -119,7 +135,7 @@ func (f *fake) page(q api.SearchRequest) api.SearchPage {
 // get returns the answer to a request for a page.
 func (f *fake) get(t testing.TB, path string) *httptest.ResponseRecorder {
 	t.Helper()
-	v := New(f.memory(), Options{Version: "1.0", Clock: func() time.Time { return noon }, Location: time.UTC, Worker: f})
+	v := New(f.memory(), Options{Version: "1.0", Clock: func() time.Time { return noon }, Location: time.UTC, Worker: f, Logs: f.logs(t)})
 	return serve(v, path)
 }
 
@@ -131,7 +147,7 @@ func serve(v *Viewer, path string) *httptest.ResponseRecorder {
 }
 
 // workerPaths are the pages about the worker.
-var workerPaths = []string{"/settings"}
+var workerPaths = []string{"/settings", "/logs", "/logs?q=a&level=info&log=worker"}
 
 // paths are those of all pages, with a search.
 var paths = append([]string{"/", "/?q=type:bugfix", "/search", "/search?q=rounding", "/search?q=rounding&fragment=1", "/sessions", "/session/3", "/timeline", "/timeline?around=%237",

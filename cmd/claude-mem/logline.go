@@ -1,41 +1,26 @@
 package main
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
-	"maps"
-	"slices"
-	"strings"
-	"time"
+
+	"claudemem/text"
 )
 
 // logLine prints a JSON line of the worker's log for people, and other lines unchanged.
 func (a *app) logLine(line []byte) {
 	p := a.people()
-	fields := map[string]any{}
-	decoder := json.NewDecoder(bytes.NewReader(line))
-	decoder.UseNumber()
-	if decoder.Decode(&fields) != nil {
+	l, ok := text.ParseLogLine(line)
+	if !ok {
 		p.printf("%s\n", safe(string(line)))
 		return
 	}
-	at, _ := fields["time"].(string)
-	level, _ := fields["level"].(string)
-	message, _ := fields["msg"].(string)
-	if t, err := time.Parse(time.RFC3339Nano, at); err == nil {
-		at = t.Local().Format("2006-01-02 15:04:05")
+	at := ""
+	if !l.At.IsZero() {
+		at = l.At.Local().Format("2006-01-02 15:04:05")
 	}
-	for _, k := range []string{"time", "level", "msg"} {
-		delete(fields, k)
-	}
-	var rest []string
-	for _, k := range slices.Sorted(maps.Keys(fields)) {
-		rest = append(rest, fmt.Sprintf("%s=%v", k, fields[k]))
-	}
-	head := fmt.Sprintf("%-5s", level)
-	if level == "ERROR" {
+	head := fmt.Sprintf("%-5s", l.Level)
+	if l.Level == "ERROR" {
 		head = p.style(styleRed, head)
 	}
-	p.printf("%s %s %s %s\n", p.style(styleDim, at), head, oneLine(message, 0), p.style(styleDim, oneLine(strings.Join(rest, " "), 0)))
+	p.printf("%s %s %s %s\n", p.style(styleDim, at), head, oneLine(l.Message, 0), p.style(styleDim, oneLine(l.Fields, 0)))
 }
