@@ -25,6 +25,29 @@ const stop = `{"hook_event_name":"Stop","session_id":"s1","cwd":"/nowhere","last
 // onTime gives a hook its real deadline.
 func onTime(o *Options) { o.slack = 0 }
 
+// runTooLate runs a hook on input with a worker that keeps its answer back until the
+// hook is done, and returns the stage, the standard output and the posted events. On a
+// loaded machine the deadline can end before the event is posted: then it tries again,
+// on a new stage, with a later deadline.
+func runTooLate(t *testing.T, input string, answer http.HandlerFunc) (s *stage, out string, posted []claudemem.Event) {
+	t.Helper()
+	for slack := time.Duration(0); ; slack = 4*slack + 250*time.Millisecond {
+		s = newStage(t)
+		w := s.worker()
+		release := make(chan struct{})
+		w.answer = func(rw http.ResponseWriter, r *http.Request) {
+			<-release
+			answer(rw, r)
+		}
+		s.options = func(o *Options) { o.slack = slack }
+		out = s.run(input)
+		close(release)
+		if _, posted = w.seen(); len(posted) > 0 || slack > time.Minute {
+			return s, out, posted
+		}
+	}
+}
+
 func noBlock(context.Context, claudemem.ContextRequest) ([]byte, error) { return nil, errNothing }
 
 // TestRefusals: what the worker answers decides between its books, the spool and neither.
@@ -91,18 +114,8 @@ func TestRefusals(t *testing.T) {
 // TestCommitAfterGivingUp: the worker takes the event in and answers too late.
 // The spool gets the same delivery, so that intake can tell.
 func TestCommitAfterGivingUp(t *testing.T) {
-	s := newStage(t)
-	w := s.worker()
-	release := make(chan struct{})
-	w.answer = func(rw http.ResponseWriter, _ *http.Request) {
-		<-release
-		rw.WriteHeader(http.StatusAccepted)
-	}
-	s.options = onTime
-	s.run(stop)
-	close(release)
+	s, _, events := runTooLate(t, stop, func(rw http.ResponseWriter, _ *http.Request) { rw.WriteHeader(http.StatusAccepted) })
 	spooled := s.spooled()
-	_, events := w.seen()
 	if len(spooled) != 1 || len(events) != 1 || spooled[0].DeliveryID != events[0].DeliveryID {
 		t.Errorf("spooled %+v, posted %+v", spooled, events)
 	}
@@ -173,7 +186,7 @@ func TestSpoolNotWritable(t *testing.T) {
 	if log := s.logged(); len(log) != 1 || !strings.Contains(log[0], "event lost") {
 		t.Errorf("log %q", log)
 	}
-	s.options = noFallback
+	s.alone = true
 	out := s.run(`{"hook_event_name":"SessionStart","session_id":"s2","source":"startup"}`)
 	checkReply(t, out, "SessionStart")
 	if !strings.Contains(out, "systemMessage") || strings.Contains(out, "hookSpecificOutput") {
@@ -184,7 +197,7 @@ func TestSpoolNotWritable(t *testing.T) {
 // TestDataDirCannotBe: a file stands where the data directory should be.
 func TestDataDirCannotBe(t *testing.T) {
 	s := newStage(t)
-	s.options = noFallback
+	s.alone = true
 	if err := os.WriteFile(s.data(), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}

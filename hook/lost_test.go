@@ -49,7 +49,7 @@ func TestLostEventsAreCounted(t *testing.T) {
 			t.Errorf("delivery ids %q", got[0].Deliveries)
 		}
 	}
-	s.options = noFallback
+	s.alone = true
 	out := s.run(`{"hook_event_name":"SessionStart","session_id":"s2","source":"startup"}`)
 	for _, want := range []string{"3 events were lost", "the worker did not take it (enqueue: database or disk is full)", "the hook could not keep it (not a directory)"} {
 		if !strings.Contains(out, want) {

@@ -137,20 +137,10 @@ func TestAnswerTooLargeToRead(t *testing.T) {
 func TestLateRecall(t *testing.T) {
 	for event, payload := range momentPayloads {
 		t.Run(event, func(t *testing.T) {
-			s := newStage(t)
-			w := s.worker()
-			release := make(chan struct{})
-			w.answer = func(rw http.ResponseWriter, r *http.Request) {
-				<-release
-				answers(receiptWith(`"late news"`))(rw, r)
-			}
-			s.options = onTime
-			out := s.run(payload)
-			close(release)
+			s, out, posted := runTooLate(t, payload, answers(receiptWith(`"late news"`)))
 			if out != "" {
 				t.Errorf("stdout %q", out)
 			}
-			_, posted := w.seen()
 			spooled := s.spooled()
 			if len(posted) != 1 || len(spooled) != 1 || posted[0].DeliveryID != spooled[0].DeliveryID || s.starts != 0 {
 				t.Errorf("posted %d, spooled %d, starts %d", len(posted), len(spooled), s.starts)
