@@ -148,7 +148,7 @@ func TestExchange(t *testing.T) {
 		w.WriteHeader(http.StatusAccepted)
 		_, _ = fmt.Fprintf(w, "%s %s %s %s %d", r.Method, r.RequestURI, r.Header.Get(Header), r.Header.Get("Content-Type"), len(body))
 	})
-	client := Client{Address: a, Deadline: time.Now().Add(10 * time.Second)}
+	client := Client{Address: a, Deadline: time.Now().Add(time.Minute)}
 	for _, n := range []int{0, 2400, largePiece, largePiece + 1, 5 << 20} {
 		resp, err := client.Post(PathObservation, make([]byte, n))
 		if want := fmt.Sprintf("POST %s 1 application/json %d", PathObservation, n); err != nil || resp.Status != 202 || string(resp.Body) != want {
@@ -183,7 +183,7 @@ func TestExchangeWithOtherVersion(t *testing.T) {
 			w.WriteHeader(c.status)
 			_, _ = io.WriteString(w, c.body)
 		})
-		client := Client{Address: a, Deadline: time.Now().Add(10 * time.Second)}
+		client := Client{Address: a, Deadline: time.Now().Add(time.Minute)}
 		if resp, err := client.Get("/"); !errors.Is(err, c.want) || err == nil && c.want != nil || resp.Status != c.status {
 			t.Errorf("%s: %d, %v; want %v", name, resp.Status, err, c.want)
 		}
@@ -192,7 +192,7 @@ func TestExchangeWithOtherVersion(t *testing.T) {
 
 func TestNoWorker(t *testing.T) {
 	dir := socketDir(t)
-	client := Client{Address: Find(dir, os.Getenv), Deadline: time.Now().Add(10 * time.Second)}
+	client := Client{Address: Find(dir, os.Getenv), Deadline: time.Now().Add(time.Minute)}
 	if _, err := client.Get("/"); !errors.Is(err, ErrNoWorker) {
 		t.Errorf("no socket: %v", err)
 	}
@@ -347,7 +347,7 @@ func TestLongDataDir(t *testing.T) {
 	if Alone(filepath.Dir(socket)) != (os.PathSeparator == '\\') {
 		t.Skip("no modes")
 	}
-	client := Client{Address: a, Deadline: time.Now().Add(time.Second)}
+	client := Client{Address: a, Deadline: time.Now().Add(time.Minute)}
 	if _, err := client.Get("/"); !errors.Is(err, ErrNoWorker) {
 		t.Errorf("a directory open to all: %v", err)
 	}
@@ -432,7 +432,7 @@ func BenchmarkExchange(b *testing.B) {
 			defer func() { _ = server.Close() }()
 			body := make([]byte, n)
 			for b.Loop() {
-				client := Client{Address: a, Deadline: time.Now().Add(time.Second)}
+				client := Client{Address: a, Deadline: time.Now().Add(time.Minute)}
 				if _, err := client.Post(PathObservation, body); err != nil {
 					b.Fatal(err)
 				}
@@ -455,7 +455,7 @@ func TestDialAhead(t *testing.T) {
 		posted = append(posted, fmt.Sprintf("%s %d", r.URL.Path, len(body)))
 		w.WriteHeader(http.StatusAccepted)
 	})
-	c := Client{Address: address, Deadline: time.Now().Add(10 * time.Second)}
+	c := Client{Address: address, Deadline: time.Now().Add(time.Minute)}
 	dial := func(c *Client, ahead string) {
 		c.Dial()
 		if ahead != "" {
@@ -498,7 +498,7 @@ func TestBeginOnClosedConnection(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = listener.Close() }()
-	c := Client{Address: Address{Socket: listener.Addr().String()}, Deadline: time.Now().Add(10 * time.Second)}
+	c := Client{Address: Address{Socket: listener.Addr().String()}, Deadline: time.Now().Add(time.Minute)}
 	c.Dial()
 	first, err := listener.Accept()
 	if err == nil {
@@ -531,15 +531,18 @@ func TestBeginOnClosedConnection(t *testing.T) {
 
 // TestRefusedAhead has a worker of another version refuse before it reads the body.
 func TestRefusedAhead(t *testing.T) {
+	refused := make(chan struct{}, 1)
 	address := serve(t, socketDir(t), func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set(Header, "2")
 		w.WriteHeader(http.StatusConflict)
+		_ = http.NewResponseController(w).Flush()
+		refused <- struct{}{}
 	})
 	for _, n := range []int{0, 2400, 5 << 20} {
-		c := Client{Address: address, Deadline: time.Now().Add(10 * time.Second)}
+		c := Client{Address: address, Deadline: time.Now().Add(time.Minute)}
 		c.Dial()
 		c.Begin(PathObservation)
-		time.Sleep(5 * time.Millisecond) // the refusal is there first
+		<-refused // the refusal is there first
 		if _, err := c.Post(PathObservation, make([]byte, n)); !errors.Is(err, ErrWireVersion) {
 			t.Errorf("%d bytes: %v, want ErrWireVersion", n, err)
 		}
