@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -113,7 +114,10 @@ func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
 // TestMCPIdle checks that an open connection of a client does not reset the idle time.
 func TestMCPIdle(t *testing.T) {
 	cfg := config(t.TempDir())
-	cfg.IdleExit = ptr(30 * time.Millisecond)
+	var idle atomic.Int64 // how far the worker's clock is ahead
+	cfg.Clock = func() time.Time { return time.Now().Add(time.Duration(idle.Load())) }
+	cfg.Housekeeping = 5 * time.Millisecond
+	cfg.IdleExit = ptr(time.Hour)
 	w := open(t, cfg)
 	link, err := net.Dial("unix", w.socket)
 	if err != nil {
@@ -128,6 +132,10 @@ func TestMCPIdle(t *testing.T) {
 	if _, err := io.ReadFull(link, status[:]); err != nil || string(status[:]) != "HTTP/1.1 200" {
 		t.Fatalf("ping: %q, %v", status, err)
 	}
+	if !eventually(func() bool { return w.open.Load() == 0 }) {
+		t.Fatal("the request is still counted")
+	}
+	idle.Store(int64(2 * time.Hour))
 	select {
 	case <-w.Done():
 	case <-time.After(30 * time.Second):

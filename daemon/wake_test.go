@@ -19,6 +19,8 @@ func TestProviderChangeRetriesEvents(t *testing.T) {
 	cfg := config(dir)
 	cfg.Settings = nil
 	cfg.Housekeeping = time.Hour
+	now := time.Now()
+	cfg.Clock = func() time.Time { return now } // stands still: no retry becomes due
 	w := open(t, cfg)
 	peer := peerOf(t, dir)
 	for _, kind := range []claudemem.EventKind{claudemem.KindPrompt, claudemem.KindTool, claudemem.KindStop} {
@@ -28,7 +30,7 @@ func TestProviderChangeRetriesEvents(t *testing.T) {
 	}
 	postponed := func() bool {
 		backlog, err := w.queue.Backlog(t.Context())
-		return err == nil && len(backlog) == 1 && backlog[0].NextDue > claudemem.MillisOf(time.Now())
+		return err == nil && len(backlog) == 1 && backlog[0].NextDue > claudemem.MillisOf(now)
 	}
 	if !eventually(postponed) {
 		t.Fatal("the events do not wait for the provider")
@@ -39,11 +41,7 @@ func TestProviderChangeRetriesEvents(t *testing.T) {
 	if _, err := Look(t.Context(), dir); err != nil {
 		t.Fatal(err)
 	}
-	began := time.Now()
 	if !eventually(func() bool { b := books(t, w); return b.Pending+b.Processing == 0 }) {
 		t.Error("the events still wait")
-	}
-	if took := time.Since(began); took > 20*time.Second {
-		t.Errorf("it took %v", took)
 	}
 }
