@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"math/rand/v2"
 	"os"
@@ -253,12 +254,7 @@ func TestSlowHost(t *testing.T) {
 	binary := build(t)
 	const tool = `{"hook_event_name":"PostToolUse","session_id":"s","tool_name":"Bash","tool_input":{"command":"ls"}}`
 	const end = `{"hook_event_name":"SessionEnd","session_id":"s","reason":"other"}`
-	for name, c := range map[string]struct {
-		verb, payload string
-		after         time.Duration // when the host goes on
-		atMost        time.Duration // the host's timeout
-		spooled       int
-	}{
+	for name, c := range map[string]slowHost{
 		"tool call after 2 s":     {"save", tool, 2 * time.Second, 5 * time.Second, 1},
 		"session end after 0.9 s": {"end", end, 900 * time.Millisecond, 1500 * time.Millisecond, 1},
 		"tool call never":         {"save", tool, time.Minute, 5 * time.Second, 0},
@@ -266,37 +262,64 @@ func TestSlowHost(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			data := t.TempDir()
-			cmd := exec.Command(binary, c.verb)
-			cmd.Env = []string{"HOME=" + data, "USERPROFILE=" + data, "CLAUDE_MEM_DATA_DIR=" + data, "SystemRoot=" + os.Getenv("SystemRoot")}
-			stdin, err := cmd.StdinPipe()
-			if err != nil {
-				t.Fatal(err)
+			// The times are real ones: on a loaded machine a try may miss them by chance,
+			// but not each.
+			var missed []string
+			for range 8 {
+				miss := c.try(t, binary)
+				if miss == "" {
+					return
+				}
+				missed = append(missed, miss)
 			}
-			began := time.Now()
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
-			if _, err := stdin.Write([]byte(c.payload[:40])); err != nil {
-				t.Fatal(err)
-			}
-			goOn := time.AfterFunc(c.after, func() {
-				_, _ = stdin.Write([]byte(c.payload[40:])) // the hook may have given up
-				_ = stdin.Close()
-			})
-			defer goOn.Stop()
-			state, err := cmd.Process.Wait()
-			if took := time.Since(began); err != nil || !state.Success() || took > c.atMost {
-				t.Errorf("%v, %v after %v, want exit code 0 within %v", err, state, took, c.atMost)
-			}
-			names, err := wire.SpoolOf(data).List(time.Now())
-			if err != nil || len(names) != c.spooled {
-				t.Errorf("spooled %q, %v, want %d", names, err, c.spooled)
-			}
-			log, _ := os.ReadFile(filepath.Join(data, "logs", "hook.log"))
-			if lost := bytes.Contains(log, []byte(`"msg":"event lost`)); lost != (c.spooled == 0) {
-				t.Errorf("log: %s", log)
-			}
+			t.Errorf("in no try as wanted:\n%s", strings.Join(missed, "\n"))
 		})
 	}
+}
+
+// slowHost is a host that writes the second part of its payload late.
+type slowHost struct {
+	verb, payload string
+	after         time.Duration // when the host goes on
+	atMost        time.Duration // the host's timeout
+	spooled       int
+}
+
+// try runs the hook under the host and returns what was not as wanted.
+func (c slowHost) try(t *testing.T, binary string) string {
+	t.Helper()
+	data := t.TempDir()
+	cmd := exec.Command(binary, c.verb)
+	cmd.Env = []string{"HOME=" + data, "USERPROFILE=" + data, "CLAUDE_MEM_DATA_DIR=" + data, "SystemRoot=" + os.Getenv("SystemRoot")}
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	_, early := stdin.Write([]byte(c.payload[:40])) // fails when the hook has given up
+	goOn := time.AfterFunc(c.after, func() {
+		_, _ = stdin.Write([]byte(c.payload[40:])) // the hook may have given up
+		_ = stdin.Close()
+	})
+	defer goOn.Stop()
+	state, err := cmd.Process.Wait()
+	took := time.Since(began)
+	if err != nil || !state.Success() {
+		t.Errorf("%v, %v, want exit code 0", err, state)
+	}
+	if early != nil || took > c.atMost {
+		return fmt.Sprintf("took %v, want at most %v; %v", took, c.atMost, early)
+	}
+	names, err := wire.SpoolOf(data).List(time.Now())
+	if err != nil || len(names) != c.spooled {
+		return fmt.Sprintf("spooled %q, %v, want %d", names, err, c.spooled)
+	}
+	log, _ := os.ReadFile(filepath.Join(data, "logs", "hook.log"))
+	if lost := bytes.Contains(log, []byte(`"msg":"event lost`)); lost != (c.spooled == 0) {
+		return fmt.Sprintf("log: %s", log)
+	}
+	return ""
 }
