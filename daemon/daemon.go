@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"sync"
@@ -58,6 +59,9 @@ type Config struct {
 	Housekeeping time.Duration
 	// Clock is the time of day; nil is time.Now.
 	Clock func() time.Time
+	// Command returns a command of this program that runs in a process of its own and may
+	// outlive the worker; nil: the worker runs none.
+	Command func(ctx context.Context, args ...string) (*exec.Cmd, error)
 }
 
 // Worker is an open worker. It serves until it is closed.
@@ -93,6 +97,8 @@ type Worker struct {
 	verifyLater bool
 	// changed says that it was changed while no worker ran, and verified.
 	changed bool
+	// erasing lets one request at a time start to erase.
+	erasing sync.Mutex
 	// mending lets one goroutine at a time repair records.
 	mending sync.Mutex
 
@@ -345,6 +351,7 @@ func (w *Worker) handler() (http.Handler, error) {
 		Worker:    w,
 		Reindexer: w.finder,
 		Importer:  kept,
+		Eraser:    w,
 		Reminder:  w.reminder,
 		Changes:   w.store,
 		MCP:       w.mcp(memory),

@@ -68,6 +68,10 @@ func TestOwnFilesFollowNoLink(t *testing.T) {
 	if err := os.Remove(filepath.Join(elsewhere, "forgetting.json")); err != nil { // a plan that is there is carried out
 		t.Fatal(err)
 	}
+	plant("forgotten.json")
+	if err := ReportErasure(dir, &Forgetting{}, nil); err != nil {
+		t.Fatal(err)
+	}
 	plant("logs/hook.log")
 	if err := os.WriteFile(filepath.Join(dir, "logs", "hook.log.1"), []byte("in /p\nelsewhere\n"), 0o600); err != nil {
 		t.Fatal(err)

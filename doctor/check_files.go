@@ -113,7 +113,7 @@ var ours = map[string]bool{
 	"index.db": true, "index.db-wal": true, "index.db-shm": true, "index.vec": true,
 	"config.json": true, "config.last-good.json": true, "worker.json": true, "worker.lock": true, "worker.starting": true, "token": true,
 	"spool": true, "private": true, "backups": true, "aside": true, "logs": true, "observer": true,
-	"memory.json": true, "forgetting.json": true, "lost-events": true,
+	"memory.json": true, "forgetting.json": true, "forgotten.json": true, "lost-events": true,
 }
 
 const (

@@ -73,6 +73,14 @@ func (a *server) importRecords(ctx context.Context, r api.ImportRequest) (api.Im
 	return api.ImportAnswer{Results: append([]claudemem.Imported{}, results...)}, err
 }
 
+// forget starts to erase what a page names.
+func (a *server) forget(_ context.Context, r api.ForgetRequest) (api.Erasure, error) {
+	return a.Eraser.StartForget(r)
+}
+
+// erasure answers how the last erasure went.
+func (a *server) erasure(context.Context, struct{}) (api.Erasure, error) { return a.Eraser.Erasure() }
+
 // shutdown starts the worker's stop and does not wait for its end. Accepted events are
 // kept.
 func (a *server) shutdown(w http.ResponseWriter, _ *http.Request, _ []api.Param) error {

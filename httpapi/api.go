@@ -29,6 +29,7 @@ type Deps struct {
 	Worker    Worker
 	Reindexer Reindexer
 	Importer  Importer
+	Eraser    Eraser
 	Reminder  Reminder
 	// Changes are told to streams; nil: there are none.
 	Changes Changes

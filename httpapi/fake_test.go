@@ -62,6 +62,7 @@ type fakeWorker struct {
 	searchErr  error
 	reindexing api.Reindexing
 	lookups    chan string
+	forgotten  []api.ForgetRequest
 }
 
 func newFakeWorker() *fakeWorker {
@@ -73,7 +74,7 @@ func newFakeWorker() *fakeWorker {
 }
 
 func (f *fakeWorker) deps() Deps {
-	return Deps{Memory: &api.Local{Store: f, Searcher: f, Blocks: f, Keeper: f, Clock: func() time.Time { return noon }}, Ingester: f, Blocks: f, Books: f, Worker: f, Reindexer: f, Importer: f}
+	return Deps{Memory: &api.Local{Store: f, Searcher: f, Blocks: f, Keeper: f, Clock: func() time.Time { return noon }}, Ingester: f, Blocks: f, Books: f, Worker: f, Reindexer: f, Importer: f, Eraser: f}
 }
 
 func (f *fakeWorker) Import(_ context.Context, records []claudemem.Portable) ([]claudemem.Imported, error) {
@@ -489,4 +490,16 @@ func (discard) Ingest(_ context.Context, e claudemem.Event) (claudemem.TakenIn, 
 
 func (f *fakeWorker) Settings() []settings.View {
 	return []settings.View{settings.Value{Setting: settings.Setting{Key: settings.KeyGeminiAPIKey, Secret: true}, Value: "a-secret-key-of-some-length", Origin: settings.FromFile}.View()}
+}
+
+func (f *fakeWorker) StartForget(r api.ForgetRequest) (api.Erasure, error) {
+	f.forgotten = append(f.forgotten, r)
+	return api.Erasure{State: api.ErasureRunning, AskedAt: claudemem.MillisOf(noon), ForgetRequest: r}, f.err
+}
+
+func (f *fakeWorker) Erasure() (api.Erasure, error) {
+	if len(f.forgotten) == 0 {
+		return api.Erasure{State: api.ErasureNone}, nil
+	}
+	return api.Erasure{State: api.ErasureDone, ForgetRequest: f.forgotten[0], Left: []string{"logs: in use"}}, nil
 }

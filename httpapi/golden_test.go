@@ -67,6 +67,11 @@ func TestGoldenAnswers(t *testing.T) {
 		{name: "readiness-not", path: "/api/readiness", change: func(f *fakeWorker) { f.notReady = errors.New("observer is starting") }},
 		{name: "version", path: "/api/version"},
 		{name: "settings", path: "/api/settings"},
+		{name: "erasure-none", path: "/api/admin/forget"},
+		{name: "erasure-done", path: "/api/admin/forget", change: func(f *fakeWorker) {
+			f.forgotten = []api.ForgetRequest{{Observations: []claudemem.ObservationID{12}}}
+		}},
+		{name: "forget-refused", method: "POST", path: "/api/admin/forget", body: `{"observations":[12]}`},
 		{name: "stats", path: "/api/stats"},
 		{name: "init", method: "POST", path: "/api/sessions/init", body: `{"contentSessionId":"s1","project":"/p","prompt":"hello"}`},
 		{name: "observation", method: "POST", path: "/api/sessions/observations", body: toolBody},

@@ -62,6 +62,14 @@ type Reindexer interface {
 	Reindexing() api.Reindexing
 }
 
+// Eraser erases records for good, in a process that stops the worker meanwhile.
+type Eraser interface {
+	// StartForget begins and returns at once; CodeConflict while another erasure runs.
+	StartForget(r api.ForgetRequest) (api.Erasure, error)
+	// Erasure returns how the last one went.
+	Erasure() (api.Erasure, error)
+}
+
 // Changes is the store's ordered feed of changes.
 type Changes interface {
 	// Follow returns a channel that receives after each commit that has changes.

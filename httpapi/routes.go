@@ -32,6 +32,8 @@ type route struct {
 	hook bool
 	// socketOnly: refused over TCP.
 	socketOnly bool
+	// pageOnly: refused to all but pages that `claude-mem open` let in, and who sends the token.
+	pageOnly bool
 }
 
 // searchRoute reports whether help lists the route.
@@ -73,6 +75,9 @@ func (a *server) workerRoutes() []route {
 		api.ImportAnswer{Results: []claudemem.Imported{{}}}, `{"records":[]}`)
 	opening := call(a, "POST", api.OpenPath, "a code by which a browser may make changes in the viewer; valid once, for a minute", a.openCode, api.OpenCode{}, "{}")
 	opening.socketOnly = true
+	forgetting := call(a, "POST", api.ForgetPath, "starts to erase observations and sessions for good; the worker stops meanwhile and is started again", a.forget,
+		api.Erasure{}, `{"observations":[12]}`)
+	forgetting.status, forgetting.pageOnly = http.StatusAccepted, true
 	shutdown.socketOnly, reindex.socketOnly, reindexing.socketOnly, importing.socketOnly = true, true, true, true
 	return []route{
 		call(a, "GET", "/api/health", "the worker runs", a.health, api.Status{}, ""),
@@ -92,6 +97,8 @@ func (a *server) workerRoutes() []route {
 		reindexing,
 		importing,
 		opening,
+		forgetting,
+		call(a, "GET", api.ForgetPath, "how the last erasure that a page asked for went", a.erasure, api.Erasure{}, ""),
 	}
 }
 

@@ -140,9 +140,9 @@ func (a *server) hasCookie(r *http.Request) bool {
 
 // checkWriter returns CodeForbidden for a change that a browser sends without the cookie and
 // the token of its page. Other programs are known by the guard alone: only browsers send
-// what pages that others wrote tell them to.
+// what pages that others wrote tell them to. A route for pages only refuses them too.
 func (a *server) checkWriter(r *http.Request, rt route) error {
-	browser := r.Header.Get("Origin") != "" || r.Header.Get("Sec-Fetch-Site") != ""
+	browser := rt.pageOnly || r.Header.Get("Origin") != "" || r.Header.Get("Sec-Fetch-Site") != ""
 	if !browser || rt.method == http.MethodGet || rt.path == api.BatchEndpoint.Path || a.hasToken(r) {
 		return nil
 	}

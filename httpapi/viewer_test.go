@@ -3,6 +3,7 @@ package httpapi
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -176,6 +177,37 @@ func TestViewerBehindTheGuard(t *testing.T) {
 	} {
 		if got := local(tt.path, tt.edits...); got != tt.want {
 			t.Errorf("%s: status %d, want %d", tt.path, got, tt.want)
+		}
+	}
+}
+
+// TestForgetByPagesOnly: no program without the token, and no page without the cookie and its
+// token, erases; the answer does not wait for the end.
+func TestForgetByPagesOnly(t *testing.T) {
+	f := newFakeWorker()
+	s := viewed(Options{Token: "secret"}, f)
+	cookie := opened(t, s)
+	var page string
+	if _, err := fmt.Sscanf(visit(s, "GET", "/", cookie).Body.String(), "page %q", &page); err != nil {
+		t.Fatal(err)
+	}
+	body := func(r *http.Request) {
+		r.Body = io.NopCloser(strings.NewReader(`{"observations":[12],"sessions":[3]}`))
+	}
+	for name, tt := range map[string]struct {
+		edits []edit
+		want  int
+	}{
+		"a program":        {nil, 403},
+		"cookie alone":     {[]edit{cookie}, 403},
+		"page alone":       {[]edit{header(PageHeader, page)}, 403},
+		"cookie and page":  {[]edit{cookie, header(PageHeader, page), header("Origin", "http://127.0.0.1:37777")}, 202},
+		"the user's token": {[]edit{header("Authorization", "Bearer secret")}, 202},
+	} {
+		f.forgotten = nil
+		w := visit(s, "POST", api.ForgetPath, append(tt.edits, body)...)
+		if w.Code != tt.want || (len(f.forgotten) == 1) != (tt.want == 202) {
+			t.Errorf("%s: status %d, want %d, %v: %s", name, w.Code, tt.want, f.forgotten, w.Body)
 		}
 	}
 }

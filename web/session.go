@@ -10,7 +10,7 @@ import (
 )
 
 var (
-	sessionPage  = page{Path: "/session/{id}", Name: "session", load: (*visit).session}
+	sessionPage  = page{Path: "/session/{id}", Name: "session", Script: "forget.js", load: (*visit).session}
 	sessionsPage = page{Path: "/sessions", Name: "sessions", Nav: "Sessions", Key: "e", load: (*visit).sessions}
 )
 

@@ -92,8 +92,12 @@ func (f *fake) session() api.SessionRecords {
 		Observations: []api.Observation{f.observation(7)}}
 }
 
-// logs returns a log with the text, in a line of JSON and in one of a panic.
-func (f *fake) logs(t testing.TB) []Log {
+// logs returns a log with the text, in a line of JSON and in one of a panic, for the page that
+// shows it.
+func (f *fake) logs(t testing.TB, page string) []Log {
+	if !strings.HasPrefix(page, "/logs") {
+		return nil
+	}
 	line, err := json.Marshal(map[string]any{"time": noon, "level": "WARN", "msg": f.text, "error": f.text})
 	if err != nil {
 		t.Fatal(err)
@@ -135,7 +139,7 @@ func (f *fake) page(q api.SearchRequest) api.SearchPage {
 // get returns the answer to a request for a page.
 func (f *fake) get(t testing.TB, path string) *httptest.ResponseRecorder {
 	t.Helper()
-	v := New(f.memory(), Options{Version: "1.0", Clock: func() time.Time { return noon }, Location: time.UTC, Worker: f, Logs: f.logs(t)})
+	v := New(f.memory(), Options{Version: "1.0", Clock: func() time.Time { return noon }, Location: time.UTC, Worker: f, Logs: f.logs(t, path)})
 	return serve(v, path)
 }
 

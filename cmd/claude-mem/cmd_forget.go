@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -45,9 +46,21 @@ JSON: {"erased", "sessions", "prompts", "observations", "summaries", "learnings"
 	asJSON := jsonFlag(cmd)
 	f := a.forgetFlags(cmd)
 	yes := cmd.Flags().BoolP("yes", "y", false, "erase; without it nothing is changed")
+	report := cmd.Flags().Bool("report", false, "note for the viewer how it ended")
+	_ = cmd.Flags().MarkHidden("report") // it exists
 	cmd.ValidArgsFunction = completion(a.recordChoices())
-	cmd.RunE = a.withMemory(func(cmd *cobra.Command, m *workerOrFiles, given []string) error {
+	cmd.RunE = a.withMemory(func(cmd *cobra.Command, m *workerOrFiles, given []string) (err error) {
 		ctx := cmd.Context()
+		var done daemon.Forgetting
+		if *report {
+			defer func() {
+				failed := err
+				if errors.As(err, new(*quietExit)) { // it has ended; done.Left says what is left
+					failed = nil
+				}
+				err = errors.Join(err, daemon.ReportErasure(m.dataDir, &done, failed))
+			}()
+		}
 		selected, err := f.selection(ctx, m, given)
 		if err != nil {
 			return err
@@ -59,8 +72,7 @@ JSON: {"erased", "sessions", "prompts", "observations", "summaries", "learnings"
 				return daemon.Forget(ctx, m.dataDir, selected, a.getenv, func() error { return a.startWorker(ctx, m.dataDir) })
 			}
 		}
-		done, err := forget()
-		if err != nil {
+		if done, err = forget(); err != nil {
 			return err
 		}
 		return a.showForgetting(&done, *yes, *asJSON)

@@ -63,7 +63,7 @@ func (a *app) runWorker(ctx context.Context, dataDir string) error {
 		log.Warn("settings", "error", unread)
 	}
 	defer func() { _ = logFile.Close() }()
-	worker, err := daemon.Open(ctx, daemon.Config{DataDir: dataDir, Settings: resolved, Version: version, Logger: log})
+	worker, err := daemon.Open(ctx, daemon.Config{DataDir: dataDir, Settings: resolved, Version: version, Logger: log, Command: detached(dataDir)})
 	if err != nil {
 		return err
 	}
@@ -194,9 +194,9 @@ func (a *app) startWorker(ctx context.Context, dataDir string) error {
 	if status, err := daemon.Look(ctx, dataDir); err == nil && status.Running {
 		return nil
 	}
-	self, err := os.Executable()
+	child, err := detached(dataDir)(context.Background(), "worker", "run") // it outlives us
 	if err != nil {
-		return fmt.Errorf("find own executable: %w", err)
+		return err
 	}
 	if err := os.MkdirAll(dataDir, 0o700); err != nil {
 		return claudemem.Errorf(claudemem.CodeStorage, "make data directory: %w", err).
@@ -210,17 +210,29 @@ func (a *app) startWorker(ctx context.Context, dataDir string) error {
 		_ = complaints.Close()
 		_ = os.Remove(complaints.Name())
 	}()
-	child := exec.Command(self, "worker", "run") // not CommandContext: it outlives us
-	child.Dir = dataDir
-	child.Env = hook.WorkerEnviron(os.Environ(), dataDir)
 	child.Stderr = complaints
-	child.SysProcAttr = hook.Detached()
 	if err := child.Start(); err != nil {
 		return fmt.Errorf("start worker: %w", err)
 	}
 	ended := make(chan error, 1) // one value, read or not
 	go func() { ended <- child.Wait() }()
 	return awaitWorker(ctx, dataDir, child.Process.Pid, ended, complaints.Name())
+}
+
+// detached returns a function that makes a command of this program for a data directory: one
+// that gets no settings of this process's environment and goes on when this process ends.
+func detached(dataDir string) func(ctx context.Context, args ...string) (*exec.Cmd, error) {
+	return func(ctx context.Context, args ...string) (*exec.Cmd, error) {
+		self, err := os.Executable()
+		if err != nil {
+			return nil, fmt.Errorf("find own executable: %w", err)
+		}
+		child := exec.CommandContext(ctx, self, args...)
+		child.Dir = dataDir
+		child.Env = hook.WorkerEnviron(os.Environ(), dataDir)
+		child.SysProcAttr = hook.Detached()
+		return child, nil
+	}
 }
 
 // conflictLimit bounds the wait for an answer of the worker that holds the lock.

@@ -1,5 +1,6 @@
 // Changes of an observation: edit, pin, hide, each with its undo.
 import { call, fragment, say, writable } from "./api.js";
+import { lock } from "./forget.js";
 
 const place = document.getElementById("observation");
 const record = () => place.querySelector("[data-observation]");
@@ -76,6 +77,7 @@ function wire() {
     if (!writable) button.title = "Run claude-mem open to make changes";
     button.addEventListener("click", attempt(actions[button.dataset.do]));
   }
+  lock();
 }
 
 wire();

@@ -1,0 +1,90 @@
+package daemon
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"claudemem"
+	"claudemem/api"
+)
+
+// TestForgetCommandFails: a command that ends without a word of its own leaves a reason, and
+// another erasure may begin.
+func TestForgetCommandFails(t *testing.T) {
+	noLeaks(t)
+	cfg := config(t.TempDir())
+	var given [][]string
+	cfg.Command = func(ctx context.Context, args ...string) (*exec.Cmd, error) {
+		given = append(given, args)
+		return exec.CommandContext(ctx, os.Args[0], "-test.no-such-flag"), nil
+	}
+	w := open(t, cfg)
+	if _, err := w.StartForget(api.ForgetRequest{}); claudemem.CodeOf(err) != claudemem.CodeInvalid {
+		t.Errorf("of nothing: %v", err)
+	}
+	if e, err := w.Erasure(); err != nil || e.State != api.ErasureNone {
+		t.Errorf("before: %+v, %v", e, err)
+	}
+	for range 2 {
+		asked := api.ForgetRequest{Observations: []claudemem.ObservationID{12}, Sessions: []claudemem.SessionID{3}}
+		if e, err := w.StartForget(asked); err != nil || e.State != api.ErasureRunning {
+			t.Fatalf("%+v, %v", e, err)
+		}
+		var e api.Erasure
+		if !eventually(func() bool { e, _ = w.Erasure(); return e.State == api.ErasureFailed }) {
+			t.Fatalf("the failure is not noted: %+v", e)
+		}
+		if !strings.Contains(e.Message, "exit status 2") || e.Hint != "claude-mem forget --yes 12 S3" {
+			t.Errorf("%+v", e)
+		}
+	}
+	if !slices.Equal(given[0], []string{"forget", "--yes", "--report", "12", "S3"}) {
+		t.Errorf("started with %q", given[0])
+	}
+}
+
+// TestOneErasureAtATime: while a command has not reported, no other one begins; one that died
+// with its worker does not stand in the way for ever.
+func TestOneErasureAtATime(t *testing.T) {
+	noLeaks(t)
+	cfg := config(t.TempDir())
+	cfg.Command = func(ctx context.Context, _ ...string) (*exec.Cmd, error) {
+		return exec.CommandContext(ctx, os.Args[0], "-test.run=^$"), nil // it ends well and reports nothing
+	}
+	w := open(t, cfg)
+	one := api.ForgetRequest{Observations: []claudemem.ObservationID{1}}
+	if _, err := w.StartForget(one); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.StartForget(one); claudemem.CodeOf(err) != claudemem.CodeConflict {
+		t.Errorf("a second one: %v", err)
+	}
+	if err := ReportErasure(w.cfg.DataDir, &Forgetting{Left: []string{"logs: in use"}}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if e, err := w.Erasure(); err != nil || e.State != api.ErasureDone || len(e.Left) != 1 || len(e.Observations) != 1 {
+		t.Errorf("%+v, %v", e, err)
+	}
+	died := api.Erasure{State: api.ErasureRunning, AskedAt: claudemem.MillisOf(time.Now().Add(-erasureLimit)), ForgetRequest: one}
+	if err := writeErasure(w.cfg.DataDir, died); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.StartForget(one); err != nil {
+		t.Errorf("after one that died %v ago: %v", erasureLimit, err)
+	}
+}
+
+func TestReportErasureFailed(t *testing.T) {
+	dir := t.TempDir()
+	if err := ReportErasure(dir, &Forgetting{}, claudemem.Errorf(claudemem.CodeUnavailable, "the worker does not stop").WithHint("kill 12")); err != nil {
+		t.Fatal(err)
+	}
+	if e, err := readErasure(dir); err != nil || e.State != api.ErasureFailed || e.Message != "the worker does not stop" || e.Hint != "kill 12" {
+		t.Errorf("%+v, %v", e, err)
+	}
+}
