@@ -12,19 +12,22 @@ import (
 // maxDeadLetters bounds the dead letters of an answer; the books count all of them.
 const maxDeadLetters = 1000
 
-// StatsRequest asks for counts. Project restricts the totals of records. Brief leaves out
-// the ledger and the receipts, which take time to sum up; Days is their period.
+// StatsRequest asks for counts. Project restricts the totals of records and the counts by day.
+// Brief leaves out those, the ledger and the receipts, which take time to sum up; Days is their
+// period.
 type StatsRequest struct {
 	Project string `param:"project"`
 	Brief   bool   `param:"brief"`
 	Days    int    `param:"days"`
 }
 
-// Stats are the numbers of records and events, the cost of model calls (Ledger), and the
-// sums of the sessions' receipts. Ledger and Receipts are nil in a brief answer.
+// Stats are the numbers of records and events, the observations by day and type (Recorded), the
+// cost of model calls (Ledger), and the sums of the sessions' receipts. The last three are nil in
+// a brief answer.
 type Stats struct {
 	Totals   claudemem.Totals     `json:"totals"`
 	Queue    claudemem.Books      `json:"queue"`
+	Recorded *store.Recorded      `json:"recorded,omitempty"`
 	Ledger   *store.Account       `json:"ledger,omitempty"`
 	Receipts *store.ReceiptTotals `json:"receipts,omitempty"`
 }
@@ -32,8 +35,8 @@ type Stats struct {
 // EmptyStats returns the counts of an empty memory.
 func EmptyStats(now time.Time, days int) Stats {
 	ledger := store.EmptyAccount(now, days)
-	receipts := store.EmptyReceiptTotals(ledger.Since)
-	return Stats{Ledger: &ledger, Receipts: &receipts}
+	receipts, recorded := store.EmptyReceiptTotals(ledger.Since), store.EmptyRecorded()
+	return Stats{Recorded: &recorded, Ledger: &ledger, Receipts: &receipts}
 }
 
 // Queue is the state of the queue: its counts, the events that wait to be distilled, at
@@ -85,12 +88,16 @@ func (l *Local) Stats(ctx context.Context, r StatsRequest) (out Stats, err error
 	if out.Totals, err = l.Store.Totals(ctx, r.Project); err != nil || r.Brief {
 		return out, err
 	}
+	recorded, err := l.Store.Recorded(ctx, r.Project, l.now(), r.Days)
+	if err != nil {
+		return out, err
+	}
 	ledger, err := l.Store.Account(ctx, l.now(), r.Days)
 	if err != nil {
 		return out, err
 	}
 	receipts, err := l.Store.ReceiptTotals(ctx, ledger.Since)
-	out.Ledger, out.Receipts = &ledger, &receipts
+	out.Recorded, out.Ledger, out.Receipts = &recorded, &ledger, &receipts
 	return out, err
 }
 

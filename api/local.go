@@ -41,6 +41,7 @@ type Store interface {
 	DeadLetters(ctx context.Context, limit int) ([]claudemem.DeadLetter, error)
 	Unread(ctx context.Context, since claudemem.Millis) ([]store.Unread, error)
 	Standing(ctx context.Context, now time.Time) ([]store.Notice, error)
+	Recorded(ctx context.Context, project string, now time.Time, days int) (store.Recorded, error)
 	Account(ctx context.Context, now time.Time, days int) (store.Account, error)
 	ReceiptTotals(ctx context.Context, since claudemem.Millis) (store.ReceiptTotals, error)
 }

@@ -39,7 +39,7 @@ func (a *server) stats(ctx context.Context, r api.StatsRequest) (map[string]any,
 	all := maps.Clone(a.Worker.Stats(ctx))
 	all["queue"], all["totals"], all["version"], all["wire"] = counts.Queue, counts.Totals, a.opts.Version, wire.Version
 	if !r.Brief {
-		all["ledger"], all["receipts"] = counts.Ledger, counts.Receipts
+		all["recorded"], all["ledger"], all["receipts"] = counts.Recorded, counts.Ledger, counts.Receipts
 	}
 	return all, nil
 }

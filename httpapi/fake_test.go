@@ -156,6 +156,10 @@ func (f *fakeWorker) Books(context.Context) (claudemem.Books, error) {
 	return claudemem.Books{Received: 10, Processed: 6, Skipped: 2, Failed: 1, Pending: 1, Duplicates: 4}, f.err
 }
 
+func (f *fakeWorker) Recorded(context.Context, string, time.Time, int) (store.Recorded, error) {
+	return store.EmptyRecorded(), f.err
+}
+
 func (f *fakeWorker) Account(_ context.Context, now time.Time, days int) (store.Account, error) {
 	return store.EmptyAccount(now, days), f.err
 }

@@ -82,7 +82,7 @@ func addTo(group map[string]*SpentOn, name string, s Spent) {
 }
 
 // listed returns the entries of group in this order.
-func listed[T any](group map[string]*T, order func(a, b T) int) []T {
+func listed[K comparable, T any](group map[K]*T, order func(a, b T) int) []T {
 	list := make([]T, 0, len(group))
 	for _, s := range group {
 		list = append(list, *s)

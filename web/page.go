@@ -33,6 +33,7 @@ var pages = []page{
 	timelinePage,
 	learningsPage,
 	codePage,
+	statsPage,
 	contextPage,
 	settingsPage,
 	logsPage,

@@ -63,6 +63,8 @@ func (f *fake) memory() api.Memory {
 			*answer = f.learnings(c.Request.(api.LearningsRequest))
 		case *api.Page[api.Symbol]:
 			*answer = f.symbols(c.Request.(api.SymbolsRequest))
+		case *api.Stats:
+			*answer = f.stats(c.Request.(api.StatsRequest))
 		case *api.Preview:
 			*answer = f.preview(c.Request.(api.ContextRequest))
 		case *store.SessionReceipt:
@@ -155,7 +157,7 @@ var workerPaths = []string{"/settings", "/logs", "/logs?q=a&level=info&log=worke
 
 // paths are those of all pages, with a search.
 var paths = append([]string{"/", "/?q=type:bugfix", "/search", "/search?q=rounding", "/search?q=rounding&fragment=1", "/sessions", "/session/3", "/timeline", "/timeline?around=%237",
-	"/observation/7", "/learnings", "/learnings?category=gotcha&all=true&fragment=1", "/code", "/code?files=a.go&name=x", "/context", "/context?source=resume&budget=500&fragment=1", "/nowhere"}, workerPaths...)
+	"/observation/7", "/learnings", "/learnings?category=gotcha&all=true&fragment=1", "/code", "/code?files=a.go&name=x", "/stats", "/stats?days=365&project=x", "/context", "/context?source=resume&budget=500&fragment=1", "/nowhere"}, workerPaths...)
 
 func TestHostileText(t *testing.T) {
 	const evil = `<script>alert(1)</script>"'><img src=x onerror=alert(1)>` + "\u202egpj.exe\x1b[31mred\u200b 😀 שלום"

@@ -34,6 +34,7 @@ observations shown, each counted once, minus the tokens of showing them.
 JSON: {"totals": {"projects", "sessions", "prompts", "observations", "summaries"},
 "queue": {"received", "processed", "skipped", "failed", "pending", "processing", "duplicates", "lost"},
 "spool": {"waiting", "corrupt"}, "data_dir",
+"recorded": {"days": [{"name", "observations", "types"}], "types": [{"name", "observations"}]} (of the days),
 "sizes": {"memory", "index", "backups", "aside", "spool", "logs", "other", "total"}, "worker": {"running", "version"?},
 "ledger": {"period_days", "since_epoch", "today": SPENT, "total": SPENT, "days": [{"name", SPENT}],
 "providers": [{"name", SPENT}], "models": [{"name", "provider", SPENT}], "projects": [{"name", SPENT}],
