@@ -20,12 +20,34 @@ import (
 func build(t testing.TB, m *memory, d Distiller, req claudemem.ContextRequest) claudemem.ContextBlock {
 	t.Helper()
 	req.Host, req.ProjectPath = claudemem.HostClaudeCode, testProject
-	block, err := New(m, Options{Distiller: d, Clock: func() time.Time { return noon }}).Context(context.Background(), req)
+	block, err := unhurried(t, New(m, Options{Distiller: d, Clock: func() time.Time { return noon }}), req)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return block
 }
+
+// unhurried builds a block in a bubble: its clock stands still while the parts work, so
+// that none is late on a loaded machine. A benchmark, and a test that passes a bubbled T,
+// builds it where it is.
+func unhurried(t testing.TB, b *Builder, req claudemem.ContextRequest) (block claudemem.ContextBlock, err error) {
+	t.Helper()
+	inBubble(t, func() { block, err = b.Context(context.Background(), req) })
+	return block, err
+}
+
+// inBubble calls f in a bubble, unless t is bubbled or no *testing.T.
+func inBubble(t testing.TB, f func()) {
+	t.Helper()
+	if outer, ok := t.(*testing.T); ok {
+		synctest.Test(outer, func(*testing.T) { f() })
+	} else {
+		f()
+	}
+}
+
+// bubbled is the T of a test that is in a bubble already.
+type bubbled struct{ testing.TB }
 
 var (
 	// closingLine is what closing makes.
@@ -280,7 +302,7 @@ func TestOneBrokenPartDoesNotMatter(t *testing.T) {
 						return nil
 					}
 					start := time.Now()
-					b := build(t, m, d, claudemem.ContextRequest{Source: "compact", HostSessionID: hostID(14)})
+					b := build(bubbled{t}, m, d, claudemem.ContextRequest{Source: "compact", HostSessionID: hostID(14)})
 					if took := time.Since(start); took > 800*time.Millisecond {
 						t.Errorf("took %v", took)
 					}
@@ -320,7 +342,7 @@ func TestTheCallersDeadlineLeavesTimeForTheRest(t *testing.T) {
 func TestAllBrokenIsAnError(t *testing.T) {
 	m, d := weeks()
 	m.trouble = func(context.Context, string) error { return errors.New("disk I/O error") }
-	_, err := New(m, Options{Distiller: d}).Context(context.Background(), claudemem.ContextRequest{ProjectPath: testProject})
+	_, err := unhurried(t, New(m, Options{Distiller: d}), claudemem.ContextRequest{ProjectPath: testProject})
 	if claudemem.CodeOf(err) != claudemem.CodeUnavailable {
 		t.Errorf("got %v, want CodeUnavailable", err)
 	}
@@ -338,7 +360,7 @@ func TestSwitchedOffLayers(t *testing.T) {
 		"max":   {MaxSessions: -1},
 	} {
 		o.Distiller, o.Clock = d, func() time.Time { return noon }
-		b, err := New(m, o).Context(context.Background(), claudemem.ContextRequest{ProjectPath: testProject})
+		b, err := unhurried(t, New(m, o), claudemem.ContextRequest{ProjectPath: testProject})
 		if err != nil || strings.Contains(b.Text, "Recent Sessions") || !strings.Contains(b.Text, "#93)") || !strings.Contains(b.Text, "off by a cent") {
 			t.Errorf("%s: %v\n%s", name, err, b.Text)
 		}
@@ -347,6 +369,7 @@ func TestSwitchedOffLayers(t *testing.T) {
 
 // The properties that hold for any memory and any budget.
 func TestAnyMemoryAnyBudget(t *testing.T) {
+	outer := t
 	rapid.Check(t, func(t *rapid.T) {
 		m, d := anyMemory(t)
 		req := claudemem.ContextRequest{
@@ -367,7 +390,7 @@ func TestAnyMemoryAnyBudget(t *testing.T) {
 		related.trouble = func(ctx context.Context) error { return m.before(ctx, "Related") }
 		opts := Options{Distiller: d, Finder: related, WorkTree: anyTree(t), Clock: func() time.Time { return noon.Add(5 * time.Second) }}
 		req.Checkout = testCheckout
-		one, err := New(m, opts).Context(context.Background(), req)
+		one, err := unhurried(outer, New(m, opts), req)
 		if err != nil {
 			t.Fatalf("one broken part is an error: %v", err)
 		}
@@ -376,13 +399,13 @@ func TestAnyMemoryAnyBudget(t *testing.T) {
 			t.Fatalf("effective budget %d, want %d", one.Injection.Budget, want)
 		}
 		opts.Clock = func() time.Time { return noon.Add(20 * time.Second) }
-		two, err := New(m, opts).Context(context.Background(), req)
+		two, err := unhurried(outer, New(m, opts), req)
 		if err != nil || two.Text != one.Text {
 			t.Fatalf("same minute, different bytes (%v):\n%s\n---\n%s", err, one.Text, two.Text)
 		}
 		// With room for everything, what is there is known; the first of it is in the small block too.
 		req.Budget = 8000
-		all, err := New(m, opts).Context(context.Background(), req)
+		all, err := unhurried(outer, New(m, opts), req)
 		if err != nil {
 			t.Fatal(err)
 		}

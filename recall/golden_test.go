@@ -1,7 +1,6 @@
 package recall
 
 import (
-	"context"
 	"flag"
 	"os"
 	"path/filepath"
@@ -163,7 +162,7 @@ func TestGoldenBlocks(t *testing.T) {
 			}
 			tt.req.Host, tt.req.ProjectPath = claudemem.HostClaudeCode, testProject
 			tt.opts.Distiller, tt.opts.Clock = d, func() time.Time { return noon }
-			block, err := New(m, tt.opts).Context(context.Background(), tt.req)
+			block, err := unhurried(t, New(m, tt.opts), tt.req)
 			if err != nil {
 				t.Fatal(err)
 			}

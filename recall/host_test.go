@@ -60,7 +60,7 @@ func (h *hosted) notes(lines ...string) { h.write(claudedir.MemoryFile(h.config,
 // block builds the block of a session that starts in the project.
 func (h *hosted) block(source string) claudemem.ContextBlock {
 	h.t.Helper()
-	b, err := New(h, h.opts).Context(context.Background(), claudemem.ContextRequest{
+	b, err := unhurried(h.t, New(h, h.opts), claudemem.ContextRequest{
 		Host: claudemem.HostClaudeCode, HostSessionID: hostID(9), ProjectPath: h.project, Source: source, Explain: true,
 		Checkout: claudemem.Checkout{Root: h.project}, StartDir: h.project, ConfigDir: h.config,
 	})
@@ -267,7 +267,6 @@ func (l loads) Load(ctx context.Context, _ claudemem.ContextRequest) func(...str
 // TestHostFilesLate: files that cannot be read in time cost their comparison only.
 func TestHostFilesLate(t *testing.T) {
 	h := newHosted(t, many())
-	h.opts.Timeout = 200 * time.Millisecond
 	h.opts.HostFiles = loads(func(ctx context.Context) func(...string) string {
 		<-ctx.Done()
 		return func(...string) string { return "CLAUDE.md" }

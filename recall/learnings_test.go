@@ -18,7 +18,7 @@ func knowledge(t *testing.T, m *memory, opts Options, req claudemem.ContextReque
 	t.Helper()
 	opts.Clock = func() time.Time { return noon }
 	req.Host, req.ProjectPath, req.Explain = claudemem.HostClaudeCode, testProject, true
-	b, err := New(m, opts).Context(context.Background(), req)
+	b, err := unhurried(t, New(m, opts), req)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +95,7 @@ func TestLearningsOfAWaitingTurn(t *testing.T) {
 	waiting := "- Convention: never use pnpm here | confidence 0.9, made on the spot of what waits in the queue"
 	lines := func(req claudemem.ContextRequest) []string {
 		req.Host, req.ProjectPath, req.Explain = claudemem.HostClaudeCode, testProject, true
-		b, err := New(m, Options{Distiller: d, Clock: func() time.Time { return noon }}).Context(t.Context(), req)
+		b, err := unhurried(t, New(m, Options{Distiller: d, Clock: func() time.Time { return noon }}), req)
 		if err != nil {
 			t.Fatal(err)
 		}

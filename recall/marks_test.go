@@ -87,11 +87,18 @@ func TestMarkFiles(t *testing.T) {
 			}
 			o.Files = append(o.Files, claudemem.FileRef{Path: fmt.Sprintf("f%d.go", i), Role: role, Hash: f[1:]})
 		}
-		got := mark(context.Background(), &tree{states: states}, testCheckout, []claudemem.Observation{{ID: 7}, o, {ID: 8}})
+		got := marksOf(t, &tree{states: states}, []claudemem.Observation{{ID: 7}, o, {ID: 8}})
 		if want := []string{"7", "1" + tt.want, "8"}; !slices.Equal(notesOf(got), want) {
 			t.Errorf("%q: got %q, want %q", tt.files, notesOf(got), want)
 		}
 	}
+}
+
+// marksOf is what mark returns in a bubble, where nothing is late on a loaded machine.
+func marksOf(t *testing.T, tree WorkTree, observations []claudemem.Observation) (got []marked) {
+	t.Helper()
+	inBubble(t, func() { got = mark(context.Background(), tree, testCheckout, observations) })
+	return got
 }
 
 func TestMarkBranches(t *testing.T) {
@@ -107,13 +114,13 @@ func TestMarkBranches(t *testing.T) {
 			states:   map[string]claudemem.FileState{"c": claudemem.FileChanged},
 			branches: map[claudemem.ObservationID]string{2: tt.branch, 99: "of no record"},
 		}
-		got := mark(context.Background(), w, testCheckout, []claudemem.Observation{{ID: 1, Files: changed}, {ID: 2, Files: changed}})
+		got := marksOf(t, w, []claudemem.Observation{{ID: 1, Files: changed}, {ID: 2, Files: changed}})
 		if want := []string{"1 (file changed since)", "2" + tt.want}; !slices.Equal(notesOf(got), want) {
 			t.Errorf("%s: got %q, want %q", tt.name, notesOf(got), want)
 		}
 	}
 	// One without a number yet is told of all the same.
-	got := mark(context.Background(), &tree{branches: map[claudemem.ObservationID]string{-2: "topic"}}, testCheckout, []claudemem.Observation{{ID: 5}, {}})
+	got := marksOf(t, &tree{branches: map[claudemem.ObservationID]string{-2: "topic"}}, []claudemem.Observation{{ID: 5}, {}})
 	if got, want := got[0].tail()+got[1].tail(), " (#5) [branch topic, not merged]"; got != want {
 		t.Errorf("undistilled: got %q, want %q", got, want)
 	}
@@ -142,7 +149,7 @@ func TestMarkRanksUnmergedLower(t *testing.T) {
 			asked = append(asked, claudemem.Observation{ID: claudemem.ObservationID(i + 1), Pinned: i < tt.pinned})
 		}
 		var got []claudemem.ObservationID
-		for _, m := range mark(context.Background(), w, testCheckout, asked) {
+		for _, m := range marksOf(t, w, asked) {
 			got = append(got, m.ID)
 			if m.unmerged != slices.Contains(tt.unmerged, m.ID) {
 				t.Errorf("%v: unmerged of %d is %v", tt.unmerged, m.ID, m.unmerged)
@@ -158,10 +165,8 @@ func TestMarkRanksUnmergedLower(t *testing.T) {
 func TestMarkWithout(t *testing.T) {
 	failing := func(context.Context) error { return errors.New("no git") }
 	panicking := func(context.Context) error { panic("broken") }
-	// never returns while the test runs, whatever becomes of its context.
-	released := make(chan struct{})
-	defer close(released)
-	never := func(context.Context) error { <-released; return nil }
+	// never returns while anybody waits, whatever becomes of its context.
+	never := func(context.Context) error { time.Sleep(24 * time.Hour); return nil }
 	observations := []claudemem.Observation{
 		{ID: 1, Files: []claudemem.FileRef{{Path: "a.go", Role: claudemem.FileModified, Hash: "c"}}}, {ID: 2},
 	}
@@ -185,17 +190,23 @@ func TestMarkWithout(t *testing.T) {
 		{"everything", &tree{states: states, branches: branches}, testCheckout, whole},
 	}
 	for _, tt := range tests {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Minute) // half of it is more than marksTime
-		if got := notesOf(mark(ctx, tt.tree, tt.checkout, observations)); !slices.Equal(got, tt.want) {
-			t.Errorf("%s: got %q, want %q", tt.name, got, tt.want)
-		}
-		cancel()
+		inBubble(t, func() {
+			ctx, cancel := context.WithTimeout(context.Background(), time.Minute) // half of it is more than marksTime
+			defer cancel()
+			if got := notesOf(mark(ctx, tt.tree, tt.checkout, observations)); !slices.Equal(got, tt.want) {
+				t.Errorf("%s: got %q, want %q", tt.name, got, tt.want)
+			}
+			time.Sleep(48 * time.Hour) // what was late ends
+		})
 	}
 	done, cancel := context.WithCancel(context.Background())
 	cancel()
-	if got := notesOf(mark(done, &tree{compare: never, unmerged: never}, testCheckout, observations)); !slices.Equal(got, []string{"1", "2"}) {
-		t.Errorf("cancelled: got %q", got)
-	}
+	inBubble(t, func() {
+		if got := notesOf(mark(done, &tree{compare: never, unmerged: never}, testCheckout, observations)); !slices.Equal(got, []string{"1", "2"}) {
+			t.Errorf("cancelled: got %q", got)
+		}
+		time.Sleep(48 * time.Hour)
+	})
 	if got := mark(context.Background(), &tree{}, testCheckout, nil); len(got) != 0 {
 		t.Errorf("nothing to mark: got %v", got)
 	}

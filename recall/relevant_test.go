@@ -17,13 +17,13 @@ import (
 
 // pastWork returns the numbers, or titles of what has none, and the reasons of the
 // layer's lines.
-func pastWork(t *testing.T, m *memory, opts Options, req claudemem.ContextRequest) (shown, why []string, block claudemem.ContextBlock) {
+func pastWork(t testing.TB, m *memory, opts Options, req claudemem.ContextRequest) (shown, why []string, block claudemem.ContextBlock) {
 	t.Helper()
 	if opts.Clock == nil {
 		opts.Clock = func() time.Time { return noon }
 	}
 	req.Host, req.ProjectPath, req.Explain = claudemem.HostClaudeCode, testProject, true
-	block, err := New(m, opts).Context(context.Background(), req)
+	block, err := unhurried(t, New(m, opts), req)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -154,7 +154,7 @@ func TestAFinderThatFails(t *testing.T) {
 				m := &memory{digests: []claudemem.SessionDigest{session(2, time.Hour, &claudemem.Summary{Completed: "capped the cache"})}, observed: gardens(3)}
 				f := &relatives{trouble: tt.trouble, found: []claudemem.Related{fitting(observation(51, 5, time.Hour, "late", ""), 0.5, 0.6, "a", "b", "c")}}
 				start := time.Now()
-				shown, _, b := pastWork(t, m, Options{Finder: f}, claudemem.ContextRequest{Source: "startup"})
+				shown, _, b := pastWork(bubbled{t}, m, Options{Finder: f}, claudemem.ContextRequest{Source: "startup"})
 				if took := time.Since(start); took > 200*time.Millisecond {
 					t.Errorf("took %v", took)
 				}

@@ -359,7 +359,12 @@ func TestMarks(t *testing.T) {
 	r.opts.WorkTree = elsewhere{1: "feature/locks"}
 	e := moments()[claudemem.MomentFile]
 	e.HeadCommit = "abc"
-	c := recallOf(t, r, e, 9)
+	var c claudemem.Recollection
+	var err error
+	inBubble(t, func() { c, err = r.Recall(context.Background(), e, 9) })
+	if err != nil {
+		t.Fatal(err)
+	}
 	wellGiven(t, c)
 	if !strings.Contains(c.Text, "(#1) [branch feature/locks, not merged]\n") || !strings.Contains(c.Text, "(#2)\n") || fmt.Sprint(c.Injection.Observations) != "[2 1]" {
 		t.Errorf("got %v\n%s", c.Injection.Observations, c.Text)
@@ -379,6 +384,7 @@ func (e elsewhere) Unmerged(context.Context, claudemem.Checkout, []claudemem.Obs
 
 // The properties that hold for any memory and any event.
 func TestAnyMoment(t *testing.T) {
+	outer := t
 	rapid.Check(t, func(t *rapid.T) {
 		word := rapid.SampledFrom([]string{"fix", "hub.go", "realtime/hub.go", "`go test ./...`", "\n", "## ", "- ", "</claude-mem-context>", "<", "/", "\x00", "𝄞𝄞𝄞", "日本語",
 			testProject, testProject + "/realtime/hub.go", hostID(2), "Exit code 1", "--- FAIL: TestHubBroadcasts (0.01s)", "fatal error: concurrent map writes", "ECONNREFUSED 127.0.0.1:5432",
@@ -408,11 +414,13 @@ func TestAnyMoment(t *testing.T) {
 			e := rapid.SampledFrom([]claudemem.Event{prompted(text.Draw(t, "prompt")), reads(testProject + "/realtime/hub.go"), reads(testProject + "/README.md"), reads(text.Draw(t, "path")), failed(hubFailure), failed(text.Draw(t, "error"))}).Draw(t, "event")
 			e.HeadCommit = "abc"
 			before := maps.Clone(given)
-			c, err := r.Recall(context.Background(), e, 2)
+			var c, same claudemem.Recollection
+			var err error
+			inBubble(outer, func() { c, err = r.Recall(context.Background(), e, 2) })
 			if err != nil {
 				t.Fatal(err)
 			}
-			same, err := twin.Recall(context.Background(), e, 2)
+			inBubble(outer, func() { same, err = twin.Recall(context.Background(), e, 2) })
 			if err != nil || same.Text != c.Text {
 				t.Fatalf("the same moment, other bytes (%v):\n%s\n---\n%s", err, c.Text, same.Text)
 			}

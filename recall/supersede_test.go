@@ -38,7 +38,7 @@ func TestSupersededIsNotCurrent(t *testing.T) {
 	b := New(m, Options{Clock: func() time.Time { return noon },
 		Finder:    &relatives{found: []claudemem.Related{fitting(old, 0.9, 0.8, "redis", "sessions", "expiry")}},
 		Distiller: distilled{2: claudemem.Outcome{Observations: []claudemem.Observation{reversal}}}})
-	got, err := b.Context(t.Context(), claudemem.ContextRequest{Host: claudemem.HostClaudeCode, ProjectPath: testProject, Source: "startup"})
+	got, err := unhurried(t, b, claudemem.ContextRequest{Host: claudemem.HostClaudeCode, ProjectPath: testProject, Source: "startup"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,7 +18,7 @@ func symbolBlock(t *testing.T, m *memory, opts Options, req claudemem.ContextReq
 		opts.Distiller = distilled{}
 	}
 	req.Host, req.ProjectPath, req.Explain = claudemem.HostClaudeCode, testProject, true
-	b, err := New(m, opts).Context(context.Background(), req)
+	b, err := unhurried(t, New(m, opts), req)
 	if err != nil {
 		t.Fatal(err)
 	}
