@@ -87,6 +87,8 @@ type server struct {
 	codes         codes
 	// streams is a semaphore: an element for each open stream.
 	streams chan struct{}
+	// slack is added to the time limits of requests, for tests.
+	slack time.Duration
 }
 
 // New returns the handler of the API. Serve it with NewServer: clients of another server
