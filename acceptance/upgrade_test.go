@@ -106,6 +106,10 @@ func (m *memory) undoMigration() {
 			DROP TRIGGER observation_files_unhashed;
 			DROP VIEW record_sums;
 			DROP TABLE record_hashes;
+			DROP TRIGGER sessions_moved_symbols;
+			DROP INDEX function_map_newest;
+			DROP INDEX function_map_project;
+			ALTER TABLE function_map DROP COLUMN project;
 			DROP TRIGGER unread_observation_deleted;
 			DROP TRIGGER unread_learning_deleted;
 			DROP TRIGGER unread_event_forgotten;

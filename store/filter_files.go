@@ -102,13 +102,17 @@ func (f fileFilter) check() (string, []any) {
 		CROSS JOIN path_segments g ON g.path_id = p.id WHERE f.observation_id = r.id AND ` + condition + ")", args
 }
 
-// checkSymbol is the condition that the change m of a symbol in session s passes.
+// checkSymbol is the condition that the change m of a symbol passes. Each file is compared
+// once, however many changes there are of it.
 func (f fileFilter) checkSymbol() (string, []any) {
 	if f.typed == "." {
-		return "s.project = ?", []any{f.project}
+		return "m.project = ?", []any{f.project}
 	}
+	const matches = `m.file_path IN (WITH RECURSIVE files (path) AS (SELECT min(file_path) FROM function_map
+		UNION ALL SELECT (SELECT min(file_path) FROM function_map WHERE file_path > files.path) FROM files WHERE files.path IS NOT NULL)
+		SELECT path FROM files WHERE path_matches(path, ?))`
 	if f.project == "" {
-		return "path_matches(m.file_path, ?)", []any{f.typed}
+		return matches, []any{f.typed}
 	}
-	return "(path_matches(m.file_path, ?) AND s.project = ?)", []any{f.typed, f.project}
+	return "(" + matches + " AND m.project = ?)", []any{f.typed, f.project}
 }

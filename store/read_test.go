@@ -315,6 +315,9 @@ func TestPlansUseIndexes(t *testing.T) {
 			AND outcome IN ('pending', 'processing') ORDER BY occurred_at, delivery_id, id`, []any{1}, "COVERING INDEX events_queue"},
 		{"books", "SELECT outcome, count(*) FROM events WHERE outcome IN ('processed', 'skipped', 'forgotten') GROUP BY outcome", nil, "COVERING INDEX events_done"},
 		{"sessions", "SELECT id FROM sessions WHERE project = ? ORDER BY updated_at DESC, id DESC", []any{"p"}, "sessions_newest"},
+		{"newest symbols", "SELECT id FROM function_map m WHERE m.change_type <> 'unchanged' ORDER BY m.snapshot_at DESC, m.file_path, m.line_start, m.id LIMIT 50", nil, "function_map_newest"},
+		{"newest symbols of a project", `SELECT id FROM function_map m WHERE m.change_type <> 'unchanged' AND m.project = ?
+			ORDER BY m.snapshot_at DESC, m.file_path, m.line_start, m.id LIMIT 50`, []any{"p"}, "function_map_project"},
 		{"idle sessions", "SELECT id FROM sessions WHERE status = 'active' AND updated_at < ?", []any{1}, "sessions_active"},
 	}
 	for _, test := range tests {

@@ -119,6 +119,17 @@ func (s *Store) CountRecords(ctx context.Context, q claudemem.Query, kinds []cla
 	if err != nil {
 		return 0, fault(what, err)
 	}
+	return s.countOnce(ctx, what, key, func(reader querier) (int, error) {
+		f, err := resolveFilter(ctx, reader, q, kinds)
+		if err != nil {
+			return 0, err
+		}
+		return f.count(ctx, reader)
+	})
+}
+
+// countOnce returns what count counts; the number is kept under key until something changes.
+func (s *Store) countOnce(ctx context.Context, what, key string, count func(querier) (int, error)) (int, error) {
 	return inSnapshot(ctx, s, what, func(reader querier) (int, error) {
 		seq, err := value[int64](ctx, reader, "SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'changes'")
 		if err != nil {
@@ -127,11 +138,7 @@ func (s *Store) CountRecords(ctx context.Context, q claudemem.Query, kinds []cla
 		if n, known := s.counts.get(seq, key); known {
 			return n, nil
 		}
-		f, err := resolveFilter(ctx, reader, q, kinds)
-		if err != nil {
-			return 0, err
-		}
-		n, err := f.count(ctx, reader)
+		n, err := count(reader)
 		if err == nil {
 			s.counts.put(seq, key, n)
 		}

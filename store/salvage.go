@@ -360,6 +360,8 @@ func repairSalvaged(ctx context.Context, tx *sql.Tx) error {
 			WHERE session_id NOT IN (SELECT id FROM sessions) GROUP BY session_id`,
 		`DELETE FROM observation_files WHERE observation_id NOT IN (SELECT id FROM observations)`,
 		`DELETE FROM function_map WHERE session_id NOT IN (SELECT id FROM sessions)`,
+		`UPDATE function_map SET project = (SELECT s.project FROM sessions s WHERE s.id = function_map.session_id)
+			WHERE project <> (SELECT s.project FROM sessions s WHERE s.id = function_map.session_id)`,
 		`UPDATE observations SET superseded_by = NULL WHERE superseded_by NOT IN (SELECT id FROM observations)`,
 		`UPDATE learnings SET superseded_by = NULL WHERE superseded_by NOT IN (SELECT id FROM learnings)`,
 		`UPDATE events SET session_id = NULL WHERE session_id NOT IN (SELECT id FROM sessions)`,

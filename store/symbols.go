@@ -68,8 +68,8 @@ func (t *tx) addSymbol(c *claudemem.SymbolChange, id claudemem.ULID) error {
 		return err
 	}
 	_, err := t.exec(`INSERT INTO function_map
-		(ulid, session_id, file_path, snapshot_at, qualified_name, kind, signature, line_start, line_end, body_hash, before_hash, change_type, renamed_from)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		(ulid, session_id, project, file_path, snapshot_at, qualified_name, kind, signature, line_start, line_end, body_hash, before_hash, change_type, renamed_from)
+		VALUES (?1, ?2, coalesce((SELECT project FROM sessions WHERE id = ?2), ''), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		string(id), int64(c.Session), c.FilePath, int64(at), c.QualifiedName, c.Kind, c.Signature,
 		c.LineStart, c.LineEnd, c.BodyHash, c.BeforeHash, string(c.ChangeType), c.RenamedFrom)
 	return err
@@ -106,21 +106,31 @@ func (s *Store) Symbols(ctx context.Context, q claudemem.Query, name string) (ch
 	if err != nil {
 		return nil, err
 	}
-	return all(ctx, s.reader, symbolFields, "SELECT "+symbolColumns+` FROM function_map m CROSS JOIN sessions s ON s.id = m.session_id
-		WHERE `+c.text()+" ORDER BY m.snapshot_at DESC, m.file_path, m.line_start, m.id LIMIT ? OFFSET ?", append(c.args, sqlLimit(q.Limit), max(q.Offset, 0))...)
+	return all(ctx, s.reader, symbolFields, "SELECT "+symbolColumns+" FROM function_map m WHERE "+c.text()+" ORDER BY m.snapshot_at DESC, m.file_path, m.line_start, m.id LIMIT ? OFFSET ?", append(c.args, sqlLimit(q.Limit), max(q.Offset, 0))...)
 }
 
-// CountSymbols counts what Symbols lists without a limit.
-func (s *Store) CountSymbols(ctx context.Context, q claudemem.Query, name string) (n int, err error) {
-	defer wrap(&err, "count symbol changes")
-	c, err := symbolFilter(ctx, s.reader, q, name)
+// CountSymbols counts what Symbols lists without a limit. The number is kept until something
+// changes.
+func (s *Store) CountSymbols(ctx context.Context, q claudemem.Query, name string) (int, error) {
+	const what = "count symbol changes"
+	q.Limit, q.Offset = 0, 0
+	key, err := encode(struct {
+		Symbols claudemem.Query
+		Name    string
+	}{q, name})
 	if err != nil {
-		return 0, err
+		return 0, fault(what, err)
 	}
-	return value[int](ctx, s.reader, "SELECT count(*) FROM function_map m CROSS JOIN sessions s ON s.id = m.session_id WHERE "+c.text(), c.args...)
+	return s.countOnce(ctx, what, key, func(reader querier) (int, error) {
+		c, err := symbolFilter(ctx, reader, q, name)
+		if err != nil {
+			return 0, err
+		}
+		return value[int](ctx, reader, "SELECT count(*) FROM function_map m WHERE "+c.text(), c.args...)
+	})
 }
 
-// symbolFilter returns the conditions of a query on function_map m and its sessions s.
+// symbolFilter returns the conditions of a query on function_map m.
 func symbolFilter(ctx context.Context, reader querier, q claudemem.Query, name string) (c conditions, err error) {
 	c.and("m.change_type <> 'unchanged'")
 	projects, err := projectsNamed(ctx, reader, q.Project)
@@ -128,7 +138,7 @@ func symbolFilter(ctx context.Context, reader querier, q claudemem.Query, name s
 		return c, err
 	}
 	if q.Project != "" {
-		c.and(in("s.project", projects))
+		c.and(in("m.project", projects))
 	}
 	if q.Session != 0 {
 		c.and("m.session_id = ?", int64(q.Session))

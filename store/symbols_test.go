@@ -92,6 +92,25 @@ func TestSymbolsAreNetChanges(t *testing.T) {
 	}
 }
 
+// TestSymbolsMoveWithTheirSession: a session that gets another project takes its changes along,
+// and only those.
+func TestSymbolsMoveWithTheirSession(t *testing.T) {
+	m := newMemory(t)
+	one := confirmSymbols(t, m, "one", changed("a.go", "new Moved >1", 1))
+	confirmSymbols(t, m, "two", changed("a.go", "new Kept >1", 2))
+	rawExec(t, m.path, "UPDATE sessions SET project = '/home/dev/other' WHERE id = ?", int64(one))
+	for project, want := range map[string]string{"/home/dev/other": "new Moved", "/home/dev/shop": "new Kept"} {
+		q := claudemem.Query{Project: project}
+		got, err := m.Symbols(t.Context(), q, "")
+		if n, err := m.CountSymbols(t.Context(), q, ""); err != nil || n != 1 {
+			t.Errorf("%s: %d changes %v", project, n, err)
+		}
+		if err != nil || toldSymbols(got) != want {
+			t.Errorf("%s: got %q %v, want %q", project, toldSymbols(got), err, want)
+		}
+	}
+}
+
 // TestSymbolsOfAnEvent: what intake found out about an edit comes back with the claim, and
 // no comparison is another thing than a comparison without a change.
 func TestSymbolsOfAnEvent(t *testing.T) {

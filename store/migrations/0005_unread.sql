@@ -217,3 +217,16 @@ END;
 
 -- The records from before this version count as right.
 INSERT INTO record_hashes (kind, id, text, rest) SELECT kind, id, text, rest FROM record_sums;
+
+-- The project of a symbol's change stands with it, so that an index lists the newest of one.
+ALTER TABLE function_map ADD COLUMN project TEXT NOT NULL DEFAULT '';
+DROP TRIGGER function_map_updated; -- the feed does not tell of this
+UPDATE function_map SET project = coalesce((SELECT s.project FROM sessions s WHERE s.id = function_map.session_id), '');
+CREATE TRIGGER function_map_updated AFTER UPDATE ON function_map BEGIN
+    INSERT INTO changes (kind, id, operation) VALUES ('symbol', NEW.id, 'update');
+END;
+CREATE TRIGGER sessions_moved_symbols AFTER UPDATE OF project ON sessions WHEN OLD.project IS NOT NEW.project BEGIN
+    UPDATE function_map SET project = NEW.project WHERE session_id = NEW.id;
+END;
+CREATE INDEX function_map_newest ON function_map (snapshot_at DESC, file_path, line_start, id) WHERE change_type <> 'unchanged';
+CREATE INDEX function_map_project ON function_map (project, snapshot_at DESC, file_path, line_start, id) WHERE change_type <> 'unchanged';
