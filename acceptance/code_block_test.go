@@ -200,17 +200,23 @@ func TestCodeBlock(t *testing.T) {
 	p.work()
 	p.settle(60 * time.Second)
 
-	p.session = "second"
-	block := injectedText(t, p.tell("SessionStart", map[string]any{"source": "startup"}))
-	if got := symbolSection(block); got != codeLines {
-		t.Errorf("the next session's block has\n%s\nwant\n%s", got, codeLines)
+	given := func(source string) string {
+		return symbolSection(injectedText(t, p.tell("SessionStart", map[string]any{"source": source})))
+	}
+	whole := func(section string) bool { return section == codeLines }
+	next := inTime(func(n int) string {
+		p.session = fmt.Sprint("second-", n)
+		return given("startup")
+	}, whole)
+	if !whole(next) {
+		t.Errorf("the next session's block has\n%s\nwant\n%s", next, codeLines)
 	}
 	p.checkBooked()
 	p.session = "first"
 	if text := injectedText(t, p.tell("SessionStart", map[string]any{"source": "resume"})); strings.Contains(text, "Recently Changed Code") {
 		t.Errorf("the session that made the changes is told of them when it goes on:\n%s", text)
 	}
-	if got := symbolSection(injectedText(t, p.tell("SessionStart", map[string]any{"source": "compact"}))); got != codeLines {
+	if got := inTime(func(int) string { return given("compact") }, whole); !whole(got) {
 		t.Errorf("after its compaction it is told\n%s", got)
 	}
 

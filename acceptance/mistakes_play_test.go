@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -70,7 +71,7 @@ func (p play) check(t *testing.T, s *script) {
 		t.Skip("not understood yet")
 	}
 	stored := s.stored(t)
-	block := s.block(t)
+	block := s.block(t, p.shown)
 	for _, want := range p.stored {
 		if !matches(want, stored) {
 			t.Errorf("does not store %s", want)
@@ -165,16 +166,18 @@ func TestWithoutPrompts(t *testing.T) {
 	}
 }
 
-// block returns the lines of the next session's block, without the prompts that they repeat.
-func (s *script) block(t *testing.T) []string {
+// block returns the lines of the next session's block, without the prompts that they repeat:
+// of the first one that shows each of the wanted statements, if there is one.
+func (s *script) block(t *testing.T, wanted []string) []string {
 	t.Helper()
-	for n := range 5 { // A block that comes too late on a busy machine is not given.
+	lines := func(text string) []string { return strings.Split(withoutPrompts(text), "\n") }
+	return lines(inTime(func(n int) string {
 		s.session = fmt.Sprint("later-", n, s.root)
-		if text := injectedText(t, s.tell("SessionStart", map[string]any{"source": "startup"})); text != "" {
-			return strings.Split(withoutPrompts(text), "\n")
-		}
-	}
-	return nil
+		return injectedText(t, s.tell("SessionStart", map[string]any{"source": "startup"}))
+	}, func(text string) bool {
+		shown := lines(text)
+		return text != "" && !slices.ContainsFunc(wanted, func(want string) bool { return !matches(want, shown) })
+	}))
 }
 
 // begin starts a session; what happened before it is distilled by then.

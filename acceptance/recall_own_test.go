@@ -70,6 +70,18 @@ func frames(t *testing.T, m *memory) map[string]string {
 	return given
 }
 
+// inTime returns the first text of give that is wanted, else the last of ten: a busy
+// machine may be late with a text or a part of it, which is then left out. give gets the
+// number of the try, from 0.
+func inTime(give func(n int) string, wanted func(text string) bool) (text string) {
+	for n := range 10 {
+		if text = give(n); wanted(text) {
+			break
+		}
+	}
+	return text
+}
+
 // ways are how an injected text comes back as something that happened: each
 // makes a part of a payload from it. What stands outside the frame is left of it.
 var ways = map[string]func(text string) map[string]any{
