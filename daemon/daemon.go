@@ -99,6 +99,8 @@ type Worker struct {
 	changed bool
 	// erasing lets one request at a time start to erase.
 	erasing sync.Mutex
+	// examined (capacity 1) holds the last result of the doctor; who takes it may run it.
+	examined chan examined
 	// mending lets one goroutine at a time repair records.
 	mending sync.Mutex
 
@@ -176,11 +178,13 @@ func newWorker(cfg Config) (*Worker, error) {
 	}
 	w := &Worker{
 		cfg: cfg, log: cfg.Logger, started: cfg.Clock(),
-		self:    api.Identity{Version: cfg.Version, Wire: wire.Version},
-		noticed: map[string]string{},
-		poke:    make(chan struct{}, 1),
-		done:    make(chan struct{}),
+		self:     api.Identity{Version: cfg.Version, Wire: wire.Version},
+		noticed:  map[string]string{},
+		poke:     make(chan struct{}, 1),
+		examined: make(chan examined, 1),
+		done:     make(chan struct{}),
 	}
+	w.examined <- examined{}
 	w.life, w.endLife = context.WithCancel(context.Background())
 	w.use()
 	return w, nil

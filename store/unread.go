@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -30,6 +31,20 @@ type Unread struct {
 	Kept int              `json:"kept"`
 	At   claudemem.Millis `json:"at"`
 }
+
+// unreadMeanings say why no model has read events.
+var unreadMeanings = map[claudemem.UnreadReason]string{
+	claudemem.UnreadCap:      "a token cap was reached",
+	claudemem.UnreadUnusable: "the model's answers were not in the form that is asked for",
+	claudemem.UnreadRefused:  "the provider refused them",
+	"login":                  "the provider refused the login",
+	"quota":                  "the provider's quota or credit was used up",
+	"rate_limit":             "the provider limited the rate of calls",
+	"transient":              "the provider did not answer",
+}
+
+// Meaning returns the reason in words, or as it is.
+func (u Unread) Meaning() string { return cmp.Or(unreadMeanings[u.Reason], string(u.Reason)) }
 
 // Unread returns the counts of the events that no model has read although one was chosen,
 // processed since a time, the most frequent reason first.

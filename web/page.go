@@ -35,8 +35,10 @@ var pages = []page{
 	codePage,
 	statsPage,
 	contextPage,
+	queuePage,
 	settingsPage,
 	logsPage,
+	doctorPage,
 	observationPage,
 	sessionPage,
 }

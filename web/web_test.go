@@ -67,6 +67,8 @@ func (f *fake) memory() api.Memory {
 			*answer = f.stats(c.Request.(api.StatsRequest))
 		case *api.Preview:
 			*answer = f.preview(c.Request.(api.ContextRequest))
+		case *api.Queue:
+			*answer = f.queue()
 		case *store.SessionReceipt:
 			answer.Title, answer.FirstPrompt = f.text, f.text
 			answer.Skipped = []store.EventsFor{{Reason: f.text, Events: 1}}
@@ -76,6 +78,17 @@ func (f *fake) memory() api.Memory {
 		}
 		return nil
 	})
+}
+
+// queue returns a queue with f.total of everything.
+func (f *fake) queue() api.Queue {
+	q := api.Queue{Queue: claudemem.Books{Received: 9, Failed: f.total, Pending: 2}, Notices: []store.Notice{{Key: f.text, Text: f.text}}}
+	for n := range f.total {
+		q.Waiting = append(q.Waiting, api.Waiting{Session: 3, Project: f.text, Events: 2, NextDue: claudemem.MillisOf(noon.Add(time.Minute))})
+		q.DeadLetters = append(q.DeadLetters, claudemem.DeadLetter{Key: fmt.Sprintf("key%d %s", n, f.text), Session: 3, Kind: "tool", ToolName: f.text, Attempts: 3, LastError: f.text})
+	}
+	q.Unread = []store.Unread{{Reason: "login", Events: 5, Kept: 4}, {Reason: claudemem.UnreadReason(f.text), Events: 1}}
+	return q
 }
 
 func (f *fake) observation(id claudemem.ObservationID) api.Observation {
@@ -109,6 +122,23 @@ func (f *fake) logs(t testing.TB, page string) []Log {
 		t.Fatal(err)
 	}
 	return []Log{{Name: "worker", Path: path}}
+}
+
+// Stats implements Worker.
+func (f *fake) Stats(context.Context) map[string]any {
+	return map[string]any{"pid": 12, "data_dir": f.text, "stages": map[string]string{"store": "ok", "observer": f.text}, "sizes": map[string]int64{"memory": 12_000_000, f.text: 1},
+		"index": map[string]any{"state": "failed", "error": f.text, "embed_error": f.text, "model": f.text}}
+}
+
+// Examine implements Worker.
+func (f *fake) Examine(context.Context) ([]byte, error) {
+	if f.err != nil {
+		return nil, f.err
+	}
+	found := func(status string) finding {
+		return finding{Check: status, Name: f.text, Status: status, Text: f.text, Fix: f.text, Fixable: true}
+	}
+	return json.Marshal(report{Status: "fail", Findings: []finding{found("ok"), found("warn"), found("ok"), found("fail")}})
 }
 
 // Settings implements Worker.
@@ -153,7 +183,7 @@ func serve(v *Viewer, path string) *httptest.ResponseRecorder {
 }
 
 // workerPaths are the pages about the worker.
-var workerPaths = []string{"/settings", "/logs", "/logs?q=a&level=info&log=worker"}
+var workerPaths = []string{"/queue", "/queue?fragment=1", "/doctor", "/settings", "/logs", "/logs?q=a&level=info&log=worker"}
 
 // paths are those of all pages, with a search.
 var paths = append([]string{"/", "/?q=type:bugfix", "/search", "/search?q=rounding", "/search?q=rounding&fragment=1", "/sessions", "/session/3", "/timeline", "/timeline?around=%237",

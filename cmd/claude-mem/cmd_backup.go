@@ -41,7 +41,7 @@ JSON: {"name", "path", "at", "bytes"}.`,
 			return err
 		}
 		return a.show(*asJSON, made, func(p *printer) {
-			p.printf("%s written (%s) and verified\n", safe(made.Path), bytesText(made.Bytes))
+			p.printf("%s written (%s) and verified\n", safe(made.Path), text.Bytes(made.Bytes))
 		})
 	})
 	return cmd
@@ -97,7 +97,7 @@ func (p *printer) backups(list []backup.Backup) {
 		p.printf("No backups yet: the worker makes one a day, `claude-mem backup` makes one now.\n")
 		return
 	}
-	p.columns(rowsOf(list, func(b *backup.Backup) []string { return []string{p.when(b.At), bytesText(b.Bytes), safe(b.Name)} }))
+	p.columns(rowsOf(list, func(b *backup.Backup) []string { return []string{p.when(b.At), text.Bytes(b.Bytes), safe(b.Name)} }))
 }
 
 // backupNames returns the names of the backups, for completion.

@@ -316,5 +316,5 @@ func (r *demoResult) print(p *printer) {
 	p.printf("  %d events received, %d processed, %d skipped, %d duplicates\n", r.Queue.Received, r.Queue.Processed, r.Queue.Skipped, r.Queue.Duplicates)
 	p.printf("  %.1f ms per hook call (median, with process start; slowest %.1f ms)\n", r.HookMS.Median, r.HookMS.Max)
 	p.printf("  0 model calls, 0 tokens (offline observer)\n")
-	p.printf("  %s on disk\n", bytesText(r.StoredBytes))
+	p.printf("  %s on disk\n", text.Bytes(r.StoredBytes))
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 
@@ -61,7 +60,7 @@ func (p *printer) queue(q *api.Queue) {
 		p.printf("\n")
 	}
 	for _, u := range q.Unread {
-		p.printf("%s  %s remembered without a model: %s", p.when(u.At), text.Count(u.Events, "event"), unreadMeaning(u.Reason))
+		p.printf("%s  %s remembered without a model: %s", p.when(u.At), text.Count(u.Events, "event"), oneLine(u.Meaning(), 60))
 		if u.Kept > 0 {
 			p.printf("; %d of them kept for a model", u.Kept)
 		}
@@ -75,22 +74,6 @@ func (p *printer) queue(q *api.Queue) {
 		p.printf("%s  %s S%d %s after %s: %s\n    %s\n", p.when(d.OccurredAt),
 			p.style(styleRed, "failed"), d.Session, what, text.Count(d.Attempts, "attempt"), oneLine(d.LastError, 200), p.style(styleDim, oneLine(d.Key, 0)))
 	}
-}
-
-// unreadMeanings say why no model has read events.
-var unreadMeanings = map[claudemem.UnreadReason]string{
-	claudemem.UnreadCap:      "a token cap was reached",
-	claudemem.UnreadUnusable: "the model's answers were not in the form that is asked for",
-	claudemem.UnreadRefused:  "the provider refused them",
-	"login":                  "the provider refused the login",
-	"quota":                  "the provider's quota or credit was used up",
-	"rate_limit":             "the provider limited the rate of calls",
-	"transient":              "the provider did not answer",
-}
-
-// unreadMeaning returns a reason in words, or as it is.
-func unreadMeaning(r claudemem.UnreadReason) string {
-	return cmp.Or(unreadMeanings[r], oneLine(string(r), 60))
 }
 
 // queueRetryCommand returns the command `claude-mem queue retry`: retry failed events.

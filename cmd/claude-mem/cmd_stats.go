@@ -111,7 +111,7 @@ func (s *memoryStats) print(p *printer) {
 	p.heading("Memory")
 	p.printf("  %s, %s, %s, %s, %s\n", text.Count(s.Totals.Observations, "observation"), text.Count(s.Totals.Summaries, "summary"),
 		text.Count(s.Totals.Sessions, "session"), text.Count(s.Totals.Prompts, "prompt"), text.Count(s.Totals.Projects, "project"))
-	p.printf("  %s in %s%s\n", bytesText(s.Sizes.Total), s.DataDir, sizesText(s.Sizes))
+	p.printf("  %s in %s%s\n", text.Bytes(s.Sizes.Total), s.DataDir, sizesText(s.Sizes))
 	p.heading("Queue")
 	p.books(s.Queue)
 	if s.Receipts.Captured.Events > 0 {
@@ -146,7 +146,7 @@ func sizesText(s daemon.Sizes) string {
 		{"spool", s.Spool}, {"logs", s.Logs}, {"other", s.Other},
 	} {
 		if part.bytes > 0 {
-			parts = append(parts, part.name+" "+bytesText(part.bytes))
+			parts = append(parts, part.name+" "+text.Bytes(part.bytes))
 		}
 	}
 	return textIf(len(parts) > 0, ": "+strings.Join(parts, ", "))

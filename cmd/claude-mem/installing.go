@@ -80,7 +80,7 @@ func showChanges(p *printer, dir string, changes []install.Change) {
 			name = c.Path
 		}
 		if name = filepath.ToSlash(name); strings.HasPrefix(name, "bin/") && c.Do != install.DoRemove {
-			p.printf("  %-7s  %s, %s\n", c.Do, name, bytesText(c.Size))
+			p.printf("  %-7s  %s, %s\n", c.Do, name, text.Bytes(c.Size))
 			continue
 		}
 		texts[c.Do]++

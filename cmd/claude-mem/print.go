@@ -162,18 +162,6 @@ func textIf(holds bool, text string) string {
 // safe returns foreign text of several lines that cannot steer the terminal.
 func safe(s string) string { return text.Terminal(s) }
 
-// bytesText formats a size with its unit.
-func bytesText(n int64) string {
-	switch {
-	case n < 10_000:
-		return fmt.Sprintf("%d B", n)
-	case n < 10_000_000:
-		return fmt.Sprintf("%d kB", n/1000)
-	default:
-		return fmt.Sprintf("%.1f MB", float64(n)/1e6)
-	}
-}
-
 // writeJSON writes v for programs: indented, HTML characters as they are.
 func writeJSON(w io.Writer, v any) error {
 	enc := json.NewEncoder(w)

@@ -4,8 +4,10 @@ package acceptance
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
+	"html"
 	"io"
 	"net"
 	"net/http"
@@ -134,4 +136,45 @@ func TestForgetInThePage(t *testing.T) {
 	if out := m.mustCommand("search", needle, "--all", "--json"); !bytes.Contains(out, []byte(`"count": 0`)) {
 		t.Errorf("the search finds %s", out)
 	}
+}
+
+// TestDoctorInThePage: the page of the queue shows what the doctor finds, with its remedy.
+func TestDoctorInThePage(t *testing.T) {
+	m := newMemory(t)
+	m.mustCommand("worker", "start")
+	var found struct {
+		Findings []struct{ Check, Status, Text, Fix string }
+	}
+	out, _ := m.command("doctor", "--json") // it exits with 9: no host is installed here
+	if err := json.Unmarshal(out, &found); err != nil || len(found.Findings) < 10 {
+		t.Fatalf("%v: %s", err, out)
+	}
+	status, body := m.onSocket("/doctor?fragment=1")
+	if status != http.StatusOK {
+		t.Fatalf("status %d: %s", status, body)
+	}
+	broken := 0
+	for _, f := range found.Findings {
+		if f.Status == "fail" && f.Fix != "" {
+			broken++
+			if !strings.Contains(body, html.EscapeString(f.Fix)) {
+				t.Errorf("the page is without %q", f.Fix)
+			}
+		}
+	}
+	if broken == 0 {
+		t.Error("nothing is broken here, so that nothing is proven")
+	}
+}
+
+// onSocket returns the worker's answer to a request of a program.
+func (m *memory) onSocket(path string) (status int, body string) {
+	m.t.Helper()
+	var info struct{ Socket string }
+	m.readJSON("worker.json", &info)
+	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return (&net.Dialer{}).DialContext(ctx, "unix", info.Socket)
+	}}
+	defer transport.CloseIdleConnections()
+	return (&page{base: "http://localhost", client: &http.Client{Transport: transport}}).get(path)
 }

@@ -1,0 +1,52 @@
+package web
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"claudemem"
+)
+
+func TestQueue(t *testing.T) {
+	body := (&fake{text: "login", total: 60}).get(t, "/queue").Body.String()
+	for _, want := range []string{`data-retry="key0 login"`, "Retry all", "Turns that were remembered without a model are shown to it too", "4 events",
+		"the provider refused the login", "tried again at 12:01", "and 10 more", "and 10 sessions more", "12.0 MB memory", `class="fault" dir="auto">login</dd>`} {
+		if !strings.Contains(body, want) {
+			t.Errorf("the page is without %q", want)
+		}
+	}
+	if n := strings.Count(body, "data-retry="); n != maxQueued {
+		t.Errorf("%d buttons for single events", n)
+	}
+}
+
+func TestQueueEmpty(t *testing.T) {
+	f := &fake{text: "x"}
+	v := &visit{Viewer: New(f.memory(), Options{Worker: f}), now: noon}
+	shown := queueView{Now: claudemem.MillisOf(noon), Well: true}
+	var b strings.Builder
+	if err := v.templates()["queue"].ExecuteTemplate(&b, "fragment", frame{view: view{Data: shown}}); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(b.String(), "Nothing waits") || strings.Contains(b.String(), "Retry all") || strings.Contains(b.String(), "Failed</h2>") {
+		t.Errorf("%s", b.String())
+	}
+}
+
+// TestDoctorOrder: what is broken stands first, then warnings; what is fine is folded.
+func TestDoctorOrder(t *testing.T) {
+	body := (&fake{text: "x"}).get(t, "/doctor?fragment=1").Body.String()
+	broken, warning, fine := strings.Index(body, ">broken<"), strings.Index(body, ">warning<"), strings.Index(body, "<details")
+	if broken < 0 || warning < broken || fine < warning || !strings.Contains(body, "2 checks without a finding") {
+		t.Errorf("broken at %d, warning at %d, fine at %d: %s", broken, warning, fine, body)
+	}
+}
+
+func BenchmarkQueue(b *testing.B) {
+	f := &fake{text: strings.Repeat("an error of a provider ", 20), total: 1000}
+	v := New(f.memory(), Options{Worker: f, Clock: func() time.Time { return noon }})
+	for b.Loop() {
+		serve(v, "/queue")
+	}
+}
