@@ -95,18 +95,26 @@ func TestBinaryIsSilent(t *testing.T) {
 		}
 		inputs[filepath.Base(path)] = string(content)
 	}
-	data := t.TempDir()
-	for name, input := range inputs {
-		if strings.HasPrefix(name, "SessionStart") && name != "SessionStart-startup.json" {
-			continue // each waits for the worker that cannot be started
+	const events = 39 // the 38 golden ones, and the 20 MB
+	for n := range 3 {
+		data := t.TempDir()
+		for name, input := range inputs {
+			if strings.HasPrefix(name, "SessionStart") && name != "SessionStart-startup.json" {
+				continue // each waits for the worker that cannot be started
+			}
+			if got := run(t, binary, data, input); got.stdout != "" || got.stderr != "" {
+				t.Errorf("%s: %+v", name, got)
+			}
 		}
-		if got := run(t, binary, data, input); got.stdout != "" || got.stderr != "" {
-			t.Errorf("%s: %+v", name, got)
+		names, err := wire.SpoolOf(data).List(time.Now())
+		if err == nil && len(names) == events {
+			return
 		}
-	}
-	names, err := wire.SpoolOf(data).List(time.Now())
-	if err != nil || len(names) != 39 { // the 38 golden events, and the 20 MB
-		t.Errorf("%d events in the spool, want 39; %v", len(names), err)
+		// On a loaded machine a hook may give its event up, and says so: then once more.
+		log, _ := os.ReadFile(filepath.Join(data, "logs", "hook.log"))
+		if n == 2 || !bytes.Contains(log, []byte("not finished in time")) {
+			t.Fatalf("%d events in the spool, want %d; %v, log: %s", len(names), events, err, log)
+		}
 	}
 }
 
