@@ -37,9 +37,9 @@ func noLeaks(t *testing.T) {
 	})
 }
 
-// eventually looks until a condition holds, for at most 30 s.
+// eventually looks until a condition holds, for at most two minutes.
 func eventually(holds func() bool) bool {
-	deadline := time.After(30 * time.Second)
+	deadline := time.After(2 * time.Minute)
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()
 	for !holds() {
@@ -372,7 +372,7 @@ func TestIdleExit(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-	case <-time.After(30 * time.Second):
+	case <-time.After(2 * time.Minute):
 		t.Fatal("an idle worker does not end")
 	}
 	if status, err := Look(t.Context(), dir); err != nil || status.Running {
@@ -391,7 +391,7 @@ func TestDataDirectoryDeleted(t *testing.T) {
 	w := open(t, cfg)
 	indexed(t, w)
 	// The worker may write memory.json or a backup meanwhile.
-	for end := time.Now().Add(30 * time.Second); ; {
+	for end := time.Now().Add(2 * time.Minute); ; {
 		err := os.RemoveAll(dir)
 		if err == nil {
 			break
@@ -402,7 +402,7 @@ func TestDataDirectoryDeleted(t *testing.T) {
 	}
 	select {
 	case <-w.Done():
-	case <-time.After(30 * time.Second):
+	case <-time.After(2 * time.Minute):
 		t.Fatal("the worker goes on")
 	}
 }

@@ -170,7 +170,7 @@ func TestDamageWhileServing(t *testing.T) {
 	}
 	select {
 	case <-w.Done():
-	case <-time.After(30 * time.Second):
+	case <-time.After(2 * time.Minute):
 		t.Fatal("the worker goes on")
 	}
 	if err := w.Ready(); claudemem.CodeOf(err) != claudemem.CodeStorage {

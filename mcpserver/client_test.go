@@ -19,7 +19,7 @@ type client struct {
 }
 
 // patience bounds the wait for an answer.
-const patience = 20 * time.Second
+const patience = 2 * time.Minute
 
 func connect(t *testing.T, s *mcpserver.Server) *client {
 	t.Helper()

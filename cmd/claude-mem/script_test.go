@@ -91,7 +91,7 @@ func runStatusline(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	program, err := exec.LookPath(args[0])
 	ts.Check(err)
-	for deadline := time.Now().Add(20 * time.Second); ; {
+	for deadline := time.Now().Add(2 * time.Minute); ; {
 		cmd := exec.Command(program, "statusline")
 		cmd.Dir = ts.MkAbs(".")
 		cmd.Stdin = strings.NewReader(ts.ReadFile(args[1]))
@@ -178,7 +178,7 @@ func settled(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Check(err)
 	}
 	data := ts.Getenv("CLAUDE_MEM_DATA_DIR")
-	deadline := time.Now().Add(40 * time.Second)
+	deadline := time.Now().Add(2 * time.Minute)
 	for {
 		var books claudemem.Books
 		m, err := openMemory(context.Background(), data)
@@ -202,7 +202,7 @@ func synced(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: synced FILE TEXT")
 	}
-	deadline := time.Now().Add(40 * time.Second)
+	deadline := time.Now().Add(2 * time.Minute)
 	for {
 		raw, err := os.ReadFile(ts.MkAbs(args[0]))
 		if err == nil && bytes.Contains(raw, []byte(args[1])) {
@@ -230,7 +230,7 @@ func indexed(ts *testscript.TestScript, neg bool, args []string) {
 		err = db.QueryRow(query).Scan(&n)
 		return n, err
 	}
-	for deadline := time.Now().Add(40 * time.Second); ; {
+	for deadline := time.Now().Add(2 * time.Minute); ; {
 		newest, err := number(databasePath(data), `SELECT coalesce(max(seq), 0) FROM changes`)
 		ts.Check(err)
 		at, err := number(filepath.Join(data, "index.db"), `SELECT seq FROM cursor WHERE NOT EXISTS (SELECT 1 FROM meta WHERE name = 'build')`)
@@ -301,7 +301,7 @@ func noted(ts *testscript.TestScript, neg bool, args []string) {
 	m, err := openMemory(context.Background(), ts.Getenv("CLAUDE_MEM_DATA_DIR"))
 	ts.Check(err)
 	defer func() { _ = m.Close() }()
-	for deadline := time.Now().Add(20 * time.Second); ; {
+	for deadline := time.Now().Add(2 * time.Minute); ; {
 		sum, err := m.ReceiptTotals(context.Background(), 0)
 		ts.Check(err)
 		n := sum.Lookups
@@ -370,7 +370,7 @@ func runReminded(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 1 {
 		ts.Fatalf("usage: reminded EVENT [KEY=VALUE ...]")
 	}
-	deadline := time.Now().Add(20 * time.Second)
+	deadline := time.Now().Add(2 * time.Minute)
 	for n := 1; ; n++ {
 		said := scriptHook(ts, append(args, fmt.Sprintf("tool_use_id=again%d", n)))
 		if len(said) > 0 {

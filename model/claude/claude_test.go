@@ -173,9 +173,9 @@ func ask(t *testing.T, p *Provider, r claudemem.ModelRequest) string {
 // eventually waits for an event in another process.
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); !ok(); time.Sleep(2 * time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); !ok(); time.Sleep(2 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("not in 20 s: %s", what)
+			t.Fatalf("not in two minutes: %s", what)
 		}
 	}
 }
