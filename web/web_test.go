@@ -18,6 +18,7 @@ import (
 	"claudemem/api"
 	"claudemem/settings"
 	"claudemem/store"
+	"claudemem/text"
 )
 
 var noon = time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
@@ -80,14 +81,18 @@ func (f *fake) memory() api.Memory {
 	})
 }
 
+// shorter returns the text, or its beginning: what is copied often, and as JSON, takes time.
+func (f *fake) shorter() string { return text.FirstBytes(f.text, 64<<10) }
+
 // queue returns a queue with f.total of everything.
 func (f *fake) queue() api.Queue {
-	q := api.Queue{Queue: claudemem.Books{Received: 9, Failed: f.total, Pending: 2}, Notices: []store.Notice{{Key: f.text, Text: f.text}}}
+	said := f.shorter()
+	q := api.Queue{Queue: claudemem.Books{Received: 9, Failed: f.total, Pending: 2}, Notices: []store.Notice{{Key: said, Text: said}}}
 	for n := range f.total {
-		q.Waiting = append(q.Waiting, api.Waiting{Session: 3, Project: f.text, Events: 2, NextDue: claudemem.MillisOf(noon.Add(time.Minute))})
-		q.DeadLetters = append(q.DeadLetters, claudemem.DeadLetter{Key: fmt.Sprintf("key%d %s", n, f.text), Session: 3, Kind: "tool", ToolName: f.text, Attempts: 3, LastError: f.text})
+		q.Waiting = append(q.Waiting, api.Waiting{Session: 3, Project: said, Events: 2, NextDue: claudemem.MillisOf(noon.Add(time.Minute))})
+		q.DeadLetters = append(q.DeadLetters, claudemem.DeadLetter{Key: fmt.Sprintf("key%d %s", n, said), Session: 3, Kind: "tool", ToolName: said, Attempts: 3, LastError: said})
 	}
-	q.Unread = []store.Unread{{Reason: "login", Events: 5, Kept: 4}, {Reason: claudemem.UnreadReason(f.text), Events: 1}}
+	q.Unread = []store.Unread{{Reason: "login", Events: 5, Kept: 4}, {Reason: claudemem.UnreadReason(said), Events: 1}}
 	return q
 }
 
@@ -113,12 +118,13 @@ func (f *fake) logs(t testing.TB, page string) []Log {
 	if !strings.HasPrefix(page, "/logs") {
 		return nil
 	}
-	line, err := json.Marshal(map[string]any{"time": noon, "level": "WARN", "msg": f.text, "error": f.text})
+	said := f.shorter()
+	line, err := json.Marshal(map[string]any{"time": noon, "level": "WARN", "msg": said, "error": said})
 	if err != nil {
 		t.Fatal(err)
 	}
 	path := filepath.Join(t.TempDir(), "worker.log")
-	if err := os.WriteFile(path, fmt.Appendf(nil, "%s\npanic: %s\n", line, f.text), 0o600); err != nil {
+	if err := os.WriteFile(path, fmt.Appendf(nil, "%s\npanic: %s\n", line, said), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	return []Log{{Name: "worker", Path: path}}
@@ -126,17 +132,19 @@ func (f *fake) logs(t testing.TB, page string) []Log {
 
 // Stats implements Worker.
 func (f *fake) Stats(context.Context) map[string]any {
-	return map[string]any{"pid": 12, "data_dir": f.text, "stages": map[string]string{"store": "ok", "observer": f.text}, "sizes": map[string]int64{"memory": 12_000_000, f.text: 1},
-		"index": map[string]any{"state": "failed", "error": f.text, "embed_error": f.text, "model": f.text}}
+	said := f.shorter()
+	return map[string]any{"pid": 12, "data_dir": said, "stages": map[string]string{"store": "ok", "observer": said}, "sizes": map[string]int64{"memory": 12_000_000, said: 1},
+		"index": map[string]any{"state": "failed", "error": said, "embed_error": said, "model": said}}
 }
 
 // Examine implements Worker.
 func (f *fake) Examine(context.Context) ([]byte, error) {
+	said := f.shorter()
 	if f.err != nil {
 		return nil, f.err
 	}
 	found := func(status string) finding {
-		return finding{Check: status, Name: f.text, Status: status, Text: f.text, Fix: f.text, Fixable: true}
+		return finding{Check: status, Name: said, Status: status, Text: said, Fix: said, Fixable: true}
 	}
 	return json.Marshal(report{Status: "fail", Findings: []finding{found("ok"), found("warn"), found("ok"), found("fail")}})
 }
