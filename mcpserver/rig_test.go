@@ -65,7 +65,8 @@ func newMemory(t testing.TB) *memory {
 	m.index = ix
 	must(t, ix.CatchUp(t.Context()))
 	searcher := search.New(m.Store, ix, search.Options{Clock: clock, Location: time.UTC, RecencyDays: func() int { return 90 }})
-	builder := recall.New(m.Store, recall.Options{Clock: clock, Finder: searcher})
+	// With a minute no part of a block is late on a loaded machine.
+	builder := recall.New(m.Store, recall.Options{Clock: clock, Finder: searcher, Timeout: time.Minute})
 	m.local = &api.Local{Store: m.Store, Searcher: searcher, Blocks: builder, Keeper: kept{m}}
 	return m
 }
