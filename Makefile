@@ -14,7 +14,7 @@ KILLS         ?= 1000
 SOAK          ?= 10m
 PLATFORMS     := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 
-.PHONY: build test judge lint race fuzz torture faults soak bench e2e demo cross docs eval eval-search eval-recall learn-choice clean
+.PHONY: build test judge viewer lint race fuzz torture faults soak bench e2e demo cross docs eval eval-search eval-recall learn-choice clean
 
 build: ## both binaries into bin/, where the plugin of a checkout (claude --plugin-dir plugin) finds them
 	@[ -d bin ] || echo "First build: Go downloads the modules and compiles them, mostly SQLite: 320 MB, one to three minutes. Later builds take seconds."
@@ -28,6 +28,9 @@ test:
 
 judge: ## the table of secrets against gitleaks' detector: a module of its own, which downloads it the first time
 	cd redact/judge && $(GO) vet . && $(GO) test -count=1 .
+
+viewer: ## the viewer's pages in a headless Chromium, which must be installed: a module of its own, which downloads the driver the first time
+	cd web/browser && $(GO) vet . && $(GO) test -count=1 -v .
 
 lint:
 	$(GO) vet ./...

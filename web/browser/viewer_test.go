@@ -1,0 +1,277 @@
+package browser
+
+import (
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+)
+
+// seeded is the memory of most tests.
+func seeded() Memory { return Memory{Observations: 2000, Until: time.Now(), Days: 60} }
+
+// shownIDs returns the records of the rows that a page shows, such as observation-12.
+const shownIDs = `[...document.querySelectorAll(".row")].map(r => r.dataset.id)`
+
+// found returns the records that the API finds, as rows name them.
+func (r *rig) found(query string) (ids []string) {
+	r.t.Helper()
+	var page struct {
+		Results []struct {
+			Kind string
+			ID   int
+		}
+	}
+	r.get("/api/search?"+query, &page)
+	for _, h := range page.Results {
+		ids = append(ids, fmt.Sprint(h.Kind, "-", h.ID))
+	}
+	return ids
+}
+
+// pages are the addresses of all pages: those of the navigation, and of records.
+func (b *tab) pages() []string {
+	b.r.t.Helper()
+	b.visit("/")
+	all := value[[]string](b, `[...document.querySelectorAll("nav a")].map(a => a.getAttribute("href"))`)
+	return append(all, "/?q=type:bugfix+project:tally", "/search?q=rate+limiter", "/observation/12", "/session/3", "/timeline?around=12", "/nowhere")
+}
+
+// TestLiveFeed: a record shows when it is stored; after the worker was away nothing is missing
+// and nothing doubled.
+func TestLiveFeed(t *testing.T) {
+	r := newRig(t, seeded())
+	b := r.browser()
+	b.open("/")
+	b.await(`document.getElementById("live").hidden`)
+	var slowest time.Duration
+	for i := range 5 {
+		id := r.remember(fmt.Sprintf("Live record %d", i))
+		stored := time.Now()
+		b.await(fmt.Sprintf(`document.querySelector("[data-id='observation-%d']")`, id))
+		slowest = max(slowest, time.Since(stored))
+	}
+	t.Logf("point 1: a new observation is shown at most %v after it was stored", slowest.Round(time.Millisecond))
+
+	r.command("worker", "stop")
+	b.await(`!document.getElementById("live").hidden`)
+	r.command("worker", "start")
+	for i := range 5 {
+		r.remember(fmt.Sprintf("Record %d while the page was away", i))
+	}
+	b.await(`document.getElementById("live").hidden`)
+	want := r.found("order=newest&limit=50&kind=observation,summary")
+	b.await(fmt.Sprintf(`JSON.stringify(%s) === %q`, shownIDs, jsonOf(want)))
+	if ids := value[[]string](b, shownIDs); len(slices.Compact(slices.Sorted(slices.Values(ids)))) != len(ids) {
+		t.Errorf("a record is shown twice: %v", ids)
+	}
+	b.clean("status 503", "status 0")
+	t.Logf("point 1: %d records after a restart, none missing or doubled", len(want))
+}
+
+// TestSearchAsYouType: what is typed is found in the API's order, and filters combine.
+func TestSearchAsYouType(t *testing.T) {
+	r := newRig(t, seeded())
+	b := r.browser()
+	b.open("/search")
+	b.await(`document.activeElement.id === "q"`)
+	b.do(chromedp.KeyEvent("upload queue ends early"))
+	want := r.found(url.Values{"query": {"upload queue ends early"}, "limit": {"20"}}.Encode())
+	if len(want) == 0 {
+		t.Fatal("the API finds nothing")
+	}
+	b.await(fmt.Sprintf(`JSON.stringify(%s) === %q`, shownIDs, jsonOf(want)))
+	b.await(`new URL(location).searchParams.get("q") === "upload queue ends early"`)
+
+	b.visit("/?q=" + url.QueryEscape("type:bugfix project:harbor"))
+	want = r.found("type=bugfix&project=harbor&order=newest&limit=50")
+	if got := value[[]string](b, shownIDs); !slices.Equal(got, want) || len(got) == 0 {
+		t.Errorf("the feed shows %v, the API %v", got, want)
+	}
+	b.do(chromedp.Click(chromedp.CSS(`.chip.type-decision`)))
+	b.await(`new URL(location).searchParams.get("q")?.includes("type:decision")`)
+	want = r.found("type=bugfix,decision&project=harbor&order=newest&limit=50")
+	b.await(fmt.Sprintf(`JSON.stringify(%s) === %q`, shownIDs, jsonOf(want)))
+	b.clean()
+	t.Logf("point 1: search as you type and %d combined filters show the API's order", 3)
+}
+
+// TestChanges: edit, pin, hide, undo and forget, each seen by the search.
+func TestChanges(t *testing.T) {
+	r := newRig(t, seeded())
+	b := r.browser()
+	id := r.remember("The zeppelin docks at noon")
+	here := fmt.Sprintf("/observation/%d", id)
+	zeppelin := func(want int) {
+		t.Helper()
+		for deadline := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
+			var page struct{ Results []struct{ Title string } }
+			r.get("/api/search?query=zeppelin&limit=5", &page)
+			got := 0
+			for _, hit := range page.Results { // it finds what is near in meaning, too
+				if strings.Contains(hit.Title, "zeppelin") {
+					got++
+				}
+			}
+			if got == want {
+				return
+			}
+			if time.Now().After(deadline) {
+				t.Fatalf("the search finds %d records of that title, want %d", got, want)
+			}
+		}
+	}
+	zeppelin(1)
+	b.open(strings.TrimPrefix(here, "/"))
+	press := func(action string) { t.Helper(); b.do(chromedp.Click(chromedp.CSS(`button[data-do=` + action + `]`))) }
+	undo := func() {
+		t.Helper()
+		b.await(`document.querySelector("#toast button")`)
+		b.do(chromedp.Click(chromedp.CSS(`#toast button`)))
+		b.await(`document.getElementById("toast").textContent === "Undone"`)
+	}
+
+	press("edit")
+	b.do(chromedp.SetValue(chromedp.CSS(`#edit [name=title]`), "The airship docks at noon"), chromedp.Click(chromedp.CSS(`#edit button[value=save]`)))
+	b.await(`document.querySelector("h1").textContent.includes("airship")`)
+	zeppelin(0)
+	undo()
+	zeppelin(1)
+
+	press("pin")
+	b.await(`document.querySelector("[data-observation]").dataset.pinned === "true"`)
+	undo()
+	b.await(`document.querySelector("[data-observation]").dataset.pinned === "false"`)
+
+	press("hide")
+	zeppelin(0)
+	undo()
+	zeppelin(1)
+	b.await(`document.querySelector("[data-observation]:not([hidden])")`)
+
+	b.do(chromedp.Click(chromedp.CSS(`button[data-forget]`)), chromedp.Click(chromedp.CSS(`#forget button[value=forget]`)))
+	b.await(`document.querySelector("#main h1")?.textContent.includes("is forgotten")`)
+	zeppelin(0)
+	must(t, filepath.WalkDir(r.dir, func(path string, d os.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		body, err := os.ReadFile(path)
+		if strings.Contains(strings.ToLower(string(body)), "zeppelin") {
+			t.Errorf("%s has the forgotten text", path)
+		}
+		return err
+	}))
+	// The page that stayed open may go on making changes after the worker's restart.
+	b.visit("/observation/12")
+	press("pin")
+	b.await(`document.querySelector("[data-observation]").dataset.pinned === "true"`)
+	b.clean("ERR_", "status 503", "/api/admin/forget")
+	t.Log("point 1: edit, pin, hide, undo and forget reach the search")
+}
+
+// TestKeyboard: all is done by keys, and the focus is always seen.
+func TestKeyboard(t *testing.T) {
+	r := newRig(t, seeded())
+	b := r.browser()
+	b.open("/")
+	for _, page := range value[[][]string](b, `[...document.querySelectorAll("nav a[data-key]")].map(a => [a.dataset.key, a.getAttribute("href")])`) {
+		b.do(chromedp.KeyEvent("g" + page[0]))
+		b.await(fmt.Sprintf(`location.pathname === %q && document.readyState === "complete"`, page[1]))
+		b.do(chromedp.Evaluate[chromedp.Void](`document.activeElement.blur()`))
+	}
+	b.visit("/")
+	b.do(chromedp.KeyEvent("jj"))
+	b.await(`document.activeElement === document.querySelectorAll(".row a.title")[1]`)
+	b.await(`getComputedStyle(document.activeElement).outlineStyle !== "none"`)
+	to := value[string](b, `document.activeElement.getAttribute("href")`)
+	b.do(chromedp.KeyEvent(kb.Enter))
+	b.await(fmt.Sprintf(`location.pathname + location.search + location.hash === %q`, to))
+	b.visit("/")
+	b.do(chromedp.KeyEvent("/"))
+	b.await(`document.activeElement.id === "q"`)
+	b.do(chromedp.KeyEvent("type:bugfix"), chromedp.KeyEvent(kb.Enter))
+	b.await(`location.search.includes("bugfix") && document.readyState === "complete"`)
+	b.do(chromedp.KeyEvent("?"))
+	b.await(`document.getElementById("help").open`)
+	b.do(chromedp.KeyEvent(kb.Escape))
+	b.await(`!document.getElementById("help").open`)
+	b.clean()
+	t.Log("point 1: every page, the filter and the records by keys alone")
+}
+
+// TestEveryPage: nothing leaves the worker's origin, no key is shown, nothing is wider than a
+// phone, and both themes are themes. Pictures are taken of all.
+func TestEveryPage(t *testing.T) {
+	r := newRig(t, seeded())
+	b := r.browser()
+	b.open("/")
+	all := b.pages()
+	findings := 0
+	for _, theme := range []string{"light", "dark"} {
+		b.do(chromedp.Evaluate[chromedp.Void](fmt.Sprintf(`void (document.cookie = "claude_mem_theme=%s; path=/; samesite=strict")`, theme)))
+		for _, width := range []int64{1280, 390} {
+			b.do(chromedp.EmulateViewport(width, 844))
+			for _, page := range all {
+				b.visit(page)
+				if wide := value[int64](b, `document.documentElement.scrollWidth`); wide > width {
+					t.Errorf("%s is %d px wide on a screen of %d", page, wide, width)
+				}
+				if body := value[string](b, `document.documentElement.outerHTML`); strings.Contains(body, secretKey) || strings.Contains(body, secretKey[13:40]) {
+					t.Errorf("%s shows a key", page)
+				}
+				if dark := value[bool](b, `(getComputedStyle(document.body).backgroundColor.match(/\d+/g) ?? []).slice(0, 3).every(c => c < 64)`); dark != (theme == "dark") {
+					t.Errorf("%s: dark is %v with the theme %s", page, dark, theme)
+				}
+				r.picture(b, page, theme, width)
+				findings += r.axe(b, page, theme)
+			}
+		}
+	}
+	b.clean("/nowhere: status 404")
+	t.Logf("point 1: %d pages at 1280 and 390 px in both themes, none wider than its screen, no key shown", len(all))
+	t.Logf("point 5: %d requests, all to the worker's origin", len(b.sent))
+	if *axeFile != "" {
+		t.Logf("point 2: axe-core finds %d serious or critical things on %d pages in both themes and widths", findings, len(all))
+	}
+}
+
+// picture takes a picture of the page into the folder of -pictures.
+func (r *rig) picture(b *tab, page, theme string, width int64) {
+	r.t.Helper()
+	if *pictures == "" {
+		return
+	}
+	name := strings.Trim(strings.NewReplacer("/", "-", "?", "-", "=", "-", ":", "-", "+", "-").Replace(page), "-")
+	if name == "" {
+		name = "feed"
+	}
+	png, err := chromedp.Run(b, chromedp.CaptureScreenshot())
+	must(r.t, err)
+	must(r.t, os.MkdirAll(*pictures, 0o755))
+	must(r.t, os.WriteFile(filepath.Join(*pictures, fmt.Sprintf("%s-%d-%s.png", name, width, theme)), png, 0o644))
+}
+
+// axe runs axe-core on the page and returns the number of serious and critical findings.
+func (r *rig) axe(b *tab, page, theme string) int {
+	r.t.Helper()
+	if *axeFile == "" {
+		return 0
+	}
+	script, err := os.ReadFile(*axeFile)
+	must(r.t, err)
+	b.do(chromedp.Evaluate[chromedp.Void](string(script) + "; void 0"))
+	findings := value[[]string](b, `axe.run(document).then(r => r.violations.filter(v => v.impact === "serious" || v.impact === "critical")
+		.map(v => v.id + ": " + v.help + " " + v.nodes.slice(0, 3).map(n => n.html.slice(0, 200)).join(" | ")))`)
+	for _, f := range findings {
+		r.t.Errorf("%s (%s): %s", page, theme, f)
+	}
+	return len(findings)
+}
