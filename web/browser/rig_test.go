@@ -25,7 +25,6 @@ import (
 var (
 	pictures = flag.String("pictures", "", "folder for the pictures of the pages; none without it")
 	axeFile  = flag.String("axe", "", "axe.min.js of axe-core; without it nothing is said of accessibility")
-	records  = flag.Int("records", 2000, "observations of the memory in which pages are timed")
 )
 
 // binDir holds the binaries, built once.
@@ -120,25 +119,6 @@ func (r *rig) command(args ...string) []byte {
 		r.t.Fatalf("claude-mem %s: %v\n%s", strings.Join(args, " "), err, out)
 	}
 	return out
-}
-
-// captured sends a tool call of a session to the hook.
-func (r *rig) captured(n int) {
-	r.t.Helper()
-	for verb, payload := range map[string]map[string]any{
-		"save": {"hook_event_name": "PostToolUse", "tool_name": "Edit", "tool_use_id": fmt.Sprint("live-", n),
-			"tool_input":    map[string]any{"file_path": filepath.Join(r.home, "live.go"), "old_string": "a", "new_string": fmt.Sprint("b", n)},
-			"tool_response": map[string]any{"filePath": "live.go"}},
-	} {
-		payload["session_id"], payload["cwd"] = "live", r.home
-		body, err := json.Marshal(payload)
-		must(r.t, err)
-		cmd := exec.Command(filepath.Join(binDir, "claude-mem-hook"), verb)
-		cmd.Env, cmd.Dir, cmd.Stdin = r.env, r.home, strings.NewReader(string(body))
-		if out, err := cmd.CombinedOutput(); err != nil {
-			r.t.Fatalf("hook %s: %v %s", verb, err, out)
-		}
-	}
 }
 
 func (r *rig) origin() string { return fmt.Sprintf("http://127.0.0.1:%d", r.port) }
