@@ -3,6 +3,7 @@ package daemon
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -15,6 +16,9 @@ const (
 	// examineAge is how long its result is shown again: pages are reloaded.
 	examineAge = 5 * time.Second
 )
+
+// errNoReport is the error of a doctor that ended well and printed something else.
+var errNoReport = errors.New("it printed no report")
 
 // examined is the last result of the doctor.
 type examined struct {
@@ -54,7 +58,10 @@ func (w *Worker) examine(ctx context.Context, last *examined) ([]byte, error) {
 	command.WaitDelay = time.Second // programs that it has started may hold its output open
 	printed, err := command.Output()
 	if !json.Valid(printed) { // it exits with another status than 0 when it finds something
-		return nil, claudemem.Errorf(claudemem.CodeUnavailable, "the doctor did not end: %w", err).WithHint("claude-mem doctor")
+		if err == nil {
+			err = errNoReport
+		}
+		return nil, claudemem.Errorf(claudemem.CodeUnavailable, "the doctor failed: %w", err).WithHint("run `claude-mem doctor` in a terminal")
 	}
 	*last = examined{printed, w.cfg.Clock()}
 	return printed, nil
