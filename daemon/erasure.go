@@ -20,7 +20,7 @@ import (
 // The viewer erases by the command `claude-mem forget`, which stops the worker: in a process
 // of its own, which leaves in a file how it ended.
 const (
-	// erasureName is that file. It names no text of what was erased.
+	// erasureName is the file's name. The file has the numbers of what was erased, not its text.
 	erasureName = "forgotten.json"
 	// erasureLimit is the age of an erasure that runs after which another one may begin: the
 	// process has died with the worker.
@@ -28,7 +28,7 @@ const (
 )
 
 // errNoProgram is the error of a worker that cannot run commands of its program.
-var errNoProgram = claudemem.Errorf(claudemem.CodeUnavailable, "this worker cannot run commands").WithHint("run it in a terminal")
+var errNoProgram = claudemem.Errorf(claudemem.CodeUnavailable, "this worker cannot run commands").WithHint("run `claude-mem forget` or `claude-mem doctor` in a terminal")
 
 // StartForget starts the command that erases what r names, and returns at once. CodeInvalid
 // for nothing, CodeConflict while another erasure runs, CodeUnavailable when the command

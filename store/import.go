@@ -185,8 +185,8 @@ func here(status claudemem.ImportStatus, id claudemem.ULID) claudemem.Imported {
 	return claudemem.Imported{Status: status, ULID: id}
 }
 
-// home returns the session that a record belongs to: for a session itself what it says, for a
-// learning one that has only the project. It returns an outcome if the session is not here.
+// home returns the session that a record belongs to. A record that is a session belongs to
+// itself. A learning belongs to none: the session returned has only its project. It returns an outcome if the session is not here.
 func (im *importing) home(p *claudemem.Portable) (s claudemem.Session, outcome claudemem.Imported, err error) {
 	ref := p.SessionRef()
 	switch {

@@ -8,7 +8,8 @@ import (
 // A chart is drawn in an SVG that is stretched to its place, so it has no text: labels are HTML
 // around it, and a table holds all its numbers.
 type chart struct {
-	// ID is unique on the page. Title says what is drawn, About in a sentence what it shows.
+	// ID is unique on the page. Title is the heading; About is a sentence that says what the
+	// chart shows.
 	ID, Title, About string
 	Series           []series
 	Columns          []column

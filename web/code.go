@@ -34,7 +34,8 @@ type codeFile struct {
 // codeChange is how a session changed a function, method or type.
 type codeChange struct {
 	api.Symbol
-	// Declaration is the signature with what holds it; Mark says how it changed.
+	// Declaration is the signature with the name of the type that a method belongs to; Mark says
+	// how the symbol changed.
 	Declaration, Mark string
 	// Href shows all changes of the symbol, Session the session.
 	Href, Session string

@@ -107,8 +107,8 @@ func (q queueView) What(d claudemem.DeadLetter) string {
 // Meaning returns why no model has read events.
 func (q queueView) Meaning(u store.Unread) string { return u.Meaning() }
 
-// doctor shows what `claude-mem doctor` finds. It waits for it: pages have it loaded as a
-// fragment.
+// doctor shows what `claude-mem doctor` finds. It waits until the doctor has ended, so the page
+// of the queue loads this one later, as a fragment.
 func (v *visit) doctor() (view, error) {
 	if v.opts.Worker == nil {
 		return view{}, errNoWorker

@@ -14,7 +14,7 @@ type Worker interface {
 	Settings() []settings.View
 	// Stats returns what GET /api/stats says of the worker: sizes, stages, index.
 	Stats(ctx context.Context) map[string]any
-	// Examine returns what `claude-mem doctor --json` prints, which takes a second, or six.
+	// Examine returns what `claude-mem doctor --json` prints. It takes one to six seconds.
 	Examine(ctx context.Context) ([]byte, error)
 }
 
