@@ -24,6 +24,10 @@ func TestEstimateTokens(t *testing.T) {
 		{strings.Repeat("x", 8), 3},
 		{strings.Repeat("é", 7), 2}, // code points, not bytes
 		{strings.Repeat("x", 3500), 1000},
+		{strings.Repeat("語", 7), 6},
+		{strings.Repeat("한", 7), 7},
+		{strings.Repeat("ж", 7), 4},
+		{"\xff\xfe\xfd", 1}, // no characters
 	}
 	for _, tt := range tests {
 		if got := claudemem.EstimateTokens(tt.text); got != tt.want {

@@ -27,7 +27,7 @@ import (
 const (
 	// blockRequests is how many requests a database gets; each is answered several times.
 	blockRequests = 3
-	// hostLimit is what a host takes of a hook, in UTF-16 units. 3.5 code points make
+	// hostLimit is what a host takes of a hook, in UTF-16 units. 3.5 letters make
 	// a token, so that the effective budget is 2857 at most.
 	hostLimit      = 10_000
 	blockProject   = "/home/ada/work/till"
@@ -393,8 +393,7 @@ func (b *blockMemory) breakEach(t *testing.T, req claudemem.ContextRequest, whol
 // checkBlock checks what holds for every block.
 func checkBlock(t *testing.T, req claudemem.ContextRequest, b claudemem.ContextBlock) {
 	t.Helper()
-	points := len([]rune(b.Text))
-	tokens := (2*points + 6) / 7 // ⌈points / 3.5⌉
+	tokens := claudemem.EstimateTokens(b.Text)
 	budget := min(req.Budget, hostLimit*2/7)
 	if tokens > budget || b.Tokens != tokens || b.Injection.Budget != budget {
 		t.Errorf("%+v: %d tokens, said to be %d, of a budget of %d, said to be %d", req, tokens, b.Tokens, budget, b.Injection.Budget)

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
-	"unicode/utf8"
 
 	"claudemem/text"
 
@@ -31,8 +30,8 @@ type answer struct {
 	records []string
 	bare    bool // the records bring their own frame
 	tails   []string
-	// used counts the code points of the text, structured those of the JSON, tailed
-	// those of the tails.
+	// used is the width of the text (text.Width), structured that of the JSON, tailed that
+	// of the tails.
 	used, structured, tailed int
 	fields                   map[string]any
 	items                    []any
@@ -41,14 +40,14 @@ type answer struct {
 
 // newAnswer returns an empty answer whose structured content lists items under a name.
 func newAnswer(itemsName string) *answer {
-	frame := utf8.RuneCountInString(openTag+framing+closeTag) + 4
-	return &answer{itemsName: itemsName, items: []any{}, fields: map[string]any{}, used: frame, structured: utf8.RuneCountInString(framing) + 60}
+	frame := text.Width(openTag+framing+closeTag) + 4
+	return &answer{itemsName: itemsName, items: []any{}, fields: map[string]any{}, used: frame, structured: text.Width(framing) + 60}
 }
 
 // say sets the line above the records.
 func (a *answer) say(format string, args ...any) {
 	a.head = fmt.Sprintf(format, args...)
-	a.used += utf8.RuneCountInString(a.head) + 1
+	a.used += text.Width(a.head) + 1
 }
 
 // set adds a field to the structured content.
@@ -57,17 +56,17 @@ func (a *answer) set(name string, value any) {
 	a.structured += jsonSize(value) + len(name) + 4
 }
 
-// room returns how many code points fit in so many tokens.
+// room returns the width that fits in so many tokens.
 func room(tokens int) int { return tokens*7/2 - 1 }
 
 // offer adds a record if it fits, as text and as JSON, and reports whether it did.
-func (a *answer) offer(text string, item any) bool {
-	points, size := utf8.RuneCountInString(text)+1, jsonSize(item)+1
+func (a *answer) offer(record string, item any) bool {
+	points, size := text.Width(record)+1, jsonSize(item)+1
 	if a.used+points > room(maxTokens-tailTokens) || a.structured+size > room(maxTokens-tailTokens) {
 		return false
 	}
 	a.used, a.structured = a.used+points, a.structured+size
-	a.records = append(a.records, text)
+	a.records = append(a.records, record)
 	if item != nil {
 		a.items = append(a.items, item)
 	}
@@ -98,8 +97,8 @@ func (a *answer) tail(format string, args ...any) {
 	if left < 20 {
 		return
 	}
-	tail := text.TruncateRunes(fmt.Sprintf(format, args...), left)
-	a.tailed += utf8.RuneCountInString(tail) + 3
+	tail := text.TruncateWidth(fmt.Sprintf(format, args...), left)
+	a.tailed += text.Width(tail) + 3
 	a.tails = append(a.tails, tail)
 }
 
@@ -139,12 +138,12 @@ func (a *answer) result(structured bool) *mcp.CallToolResult {
 	return result
 }
 
-// jsonSize returns the code points of v as JSON, with the line feed of an encoder.
+// jsonSize returns the width of v as JSON, with the line feed of an encoder.
 func jsonSize(v any) int {
 	if v == nil {
 		return 0
 	}
-	return utf8.RuneCount(encoded(v)) + 1
+	return text.Width(string(encoded(v))) + 1
 }
 
 // encoded returns v as JSON.

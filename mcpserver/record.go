@@ -3,7 +3,6 @@ package mcpserver
 import (
 	"fmt"
 	"strings"
-	"unicode/utf8"
 
 	"claudemem"
 	"claudemem/api"
@@ -102,9 +101,9 @@ func (c *call) fullRecord(r *api.Observation, most int) (string, whole) {
 		w.Session = fmt.Sprintf("S%d", r.SessionDBID)
 	}
 	narrative := text.PlainLines(r.Narrative)
-	w.Narrative = text.TruncateRunes(narrative, most*3/4)
+	w.Narrative = text.TruncateWidth(narrative, most*3/4)
 	w.Cut = w.Narrative != narrative
-	left := max(most-utf8.RuneCountInString(w.Narrative), 200)
+	left := max(most-text.Width(w.Narrative), 200)
 	for _, list := range []struct {
 		from []string
 		to   *[]string
@@ -127,7 +126,7 @@ func linesWithin(list []string, most int) (kept []string, all bool) {
 		if item == "" {
 			continue
 		}
-		if most -= utf8.RuneCountInString(item) + 2; most < 0 {
+		if most -= text.Width(item) + 2; most < 0 {
 			return kept, false
 		}
 		kept = append(kept, item)
@@ -205,7 +204,7 @@ func (c *call) summary(r *api.Summary, most int) (string, checkpoint) {
 		{"Completed", r.Completed, &s.Completed}, {"Next", r.NextSteps, &s.NextSteps}, {"Notes", r.Notes, &s.Notes},
 	} {
 		clean := line(field.from, 0)
-		*field.to = text.TruncateRunes(clean, most)
+		*field.to = text.TruncateWidth(clean, most)
 		s.Cut = s.Cut || *field.to != clean
 		if *field.to != "" {
 			fmt.Fprintf(&b, "\n%s: %s", field.name, *field.to)

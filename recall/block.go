@@ -29,8 +29,8 @@ const (
 	readable = 60
 )
 
-// unitsFor returns the number of code points that cost at most the given tokens,
-// tokensFor the most tokens that n code points cost (3.5 code points a token, docs/token-estimate.md).
+// unitsFor returns the width (text.Width) that costs at most the given tokens, tokensFor the
+// most tokens that a width of n costs (docs/token-estimate.md).
 func unitsFor(tokens int) int { return 7 * tokens / 2 }
 func tokensFor(n int) int     { return 2 * n / 7 }
 

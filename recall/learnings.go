@@ -57,7 +57,7 @@ func (r *run) learningLines(ctx context.Context) (built, error) {
 		if l.ID == 0 {
 			why = fmt.Sprintf("confidence %.2g, made on the spot of what waits in the queue", l.Confidence)
 		}
-		out.add(line{text: text.TruncateUTF16(said, learningChars), learning: l.ID, why: why}, file)
+		out.add(line{text: text.TruncateWidth(said, learningChars), learning: l.ID, why: why}, file)
 	}
 	return out, nil
 }

@@ -130,8 +130,8 @@ func TestLearningsAreTheFirstLayerWhereNothingElseIs(t *testing.T) {
 		if !strings.Contains(b.Text, "- Gotcha: never") {
 			t.Errorf("budget %d:\n%s", budget, b.Text)
 		}
-		if budget == 8000 && text.UTF16Len(b.Text) > 3*learningChars {
-			t.Errorf("a long learning takes %d characters", text.UTF16Len(b.Text))
+		if budget == 8000 && text.Width(b.Text) > 3*learningChars {
+			t.Errorf("a long learning takes %d characters", text.Width(b.Text))
 		}
 	}
 }

@@ -208,7 +208,7 @@ func unmergedBranches(ctx context.Context, tree WorkTree, c claudemem.Checkout, 
 // unmergedNote returns " [branch NAME, not merged]", or " [not merged]" for a record
 // made on no branch. The name is untrusted: it is cleaned and cut.
 func unmergedNote(name string) string {
-	name = text.TruncateUTF16(recordLine(name, ""), branchChars)
+	name = text.TruncateWidth(recordLine(name, ""), branchChars)
 	if name == "" { // made on no branch
 		return " [not merged]"
 	}

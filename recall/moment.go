@@ -36,7 +36,7 @@ const (
 func (m reminder) write(lines []reminderLine) (string, []claudemem.ObservationID, func() map[claudemem.ObservationID][]uint32) {
 	var b strings.Builder
 	b.WriteString(openTag + m.frame + "\n")
-	room := unitsFor(momentTokens) - text.UTF16Len(openTag+m.frame+"\n"+closeTag)
+	room := unitsFor(momentTokens) - text.Width(openTag+m.frame+"\n"+closeTag)
 	var ids []claudemem.ObservationID
 	var full []string // the lines with all of a detail that was cut
 	for i, l := range lines {
@@ -45,7 +45,7 @@ func (m reminder) write(lines []reminderLine) (string, []claudemem.ObservationID
 			limit = min(room-(len(lines)-1)*shortChars, leadChars)
 		}
 		rendered, all := l.render(limit)
-		room -= text.UTF16Len(rendered)
+		room -= text.Width(rendered)
 		b.WriteString(rendered)
 		ids = append(ids, l.ID)
 		full = append(full, all)
@@ -64,7 +64,7 @@ func (m reminder) write(lines []reminderLine) (string, []claudemem.ObservationID
 // line's text before a detail of it was cut.
 func (l reminderLine) render(limit int) (rendered, all string) {
 	tail := l.tail()
-	line, all := composeDetails(l.title, l.details, limit-text.UTF16Len("- "+tail+"\n"))
+	line, all := composeDetails(l.title, l.details, limit-text.Width("- "+tail+"\n"))
 	return "- " + line + tail + "\n", all
 }
 
@@ -73,11 +73,11 @@ func (l reminderLine) render(limit int) (rendered, all string) {
 // that was cut counts as said, since it would be cut in the next line, too.
 func composeDetails(title string, details []statement, limit int) (line, all string) {
 	if len(details) == 0 {
-		return text.TruncateUTF16(title, limit), title
+		return text.TruncateWidth(title, limit), title
 	}
 	taken := chosen(title, details, limit)
 	title = titleBeside(title, details, limit)
-	if len(taken) == 1 && text.UTF16Len(title)+len(": ")+text.UTF16Len(taken[0].text) > limit {
+	if len(taken) == 1 && text.Width(title)+len(": ")+text.Width(taken[0].text) > limit {
 		return compose(title, taken[0].text, limit), title + ": " + taken[0].text
 	}
 	slices.SortFunc(taken, func(a, b statement) int { return cmp.Compare(a.place, b.place) })
@@ -92,7 +92,7 @@ func composeDetails(title string, details []statement, limit int) (line, all str
 // titleBeside cuts a title to what the first detail leaves of limit, but to no less than
 // half of it.
 func titleBeside(title string, details []statement, limit int) string {
-	return text.TruncateUTF16(title, max(limit/2, limit-len(": ")-text.UTF16Len(details[0].text)))
+	return text.TruncateWidth(title, max(limit/2, limit-len(": ")-text.Width(details[0].text)))
 }
 
 // chosen returns those of the details, the best first, that stand beside a title within
@@ -101,10 +101,10 @@ func chosen(title string, details []statement, limit int) []statement {
 	if len(details) == 0 {
 		return nil
 	}
-	room := limit - text.UTF16Len(titleBeside(title, details, limit)) - len(": ")
+	room := limit - text.Width(titleBeside(title, details, limit)) - len(": ")
 	var taken []statement
 	for i, d := range details {
-		switch n := text.UTF16Len(d.text); {
+		switch n := text.Width(d.text); {
 		case len(taken) > 1 && !d.answers:
 		case n <= room:
 			room -= n + len("; ")

@@ -269,10 +269,10 @@ func isFixTitle(title string) bool {
 // which may be the title, and what the error was.
 func (r *reminding) sayPrecedent(p precedent) (title string, details []statement) {
 	title, details = r.gist(*p.Observation)
-	title = text.TruncateUTF16(title, momentChars/2)
+	title = text.TruncateWidth(title, momentChars/2)
 	said, _ := strings.CutPrefix(p.said, "Failed before: ")
 	if said = strings.TrimRight(r.plain(said), ". "); said != "" {
-		said = "error then: " + text.TruncateUTF16(said, momentChars/2)
+		said = "error then: " + text.TruncateWidth(said, momentChars/2)
 	}
 	fixed := p.fix != p.Title
 	fix := strings.TrimRight(r.plain(p.fix), ". ")

@@ -39,8 +39,8 @@ func observationLine(o *claudemem.Observation, projectPath string) line {
 	}
 	said := compose(title, detail, observationChars)
 	note := fileNote(files, said)
-	if text.UTF16Len(said)+text.UTF16Len(note) > observationChars {
-		said = compose(title, detail, observationChars-text.UTF16Len(note))
+	if text.Width(said)+text.Width(note) > observationChars {
+		said = compose(title, detail, observationChars-text.Width(note))
 	}
 	proof := func() string {
 		parts := slices.Concat([]string{o.Subtitle}, o.Facts, []string{o.Narrative})
@@ -87,14 +87,14 @@ func titleAndDetail(o *claudemem.Observation, title string, plain func(string) s
 // detail even a piece is worth having, unless it would be too short to tell anything.
 func compose(title, detail string, limit int) string {
 	const leastDetail = 30
-	title = text.TruncateUTF16(title, limit)
-	room := limit - text.UTF16Len(title) - len(": ")
+	title = text.TruncateWidth(title, limit)
+	room := limit - text.Width(title) - len(": ")
 	switch {
 	case detail == "":
-	case text.UTF16Len(detail) <= room:
+	case text.Width(detail) <= room:
 		return title + ": " + detail
 	case room >= leastDetail:
-		return title + ": " + text.TruncateUTF16(detail, room)
+		return title + ": " + text.TruncateWidth(detail, room)
 	}
 	return title
 }
@@ -115,10 +115,10 @@ func fileNote(files []string, text string) string {
 
 // cutPath keeps the end of a long path, where the name is.
 func cutPath(p string, limit int) string {
-	for text.UTF16Len(p) > limit {
+	for text.Width(p) > limit {
 		_, rest, ok := strings.Cut(strings.TrimPrefix(p, "…/"), "/")
 		if !ok {
-			return text.TruncateUTF16(p, limit)
+			return text.TruncateWidth(p, limit)
 		}
 		p = "…/" + rest
 	}

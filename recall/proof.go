@@ -28,7 +28,7 @@ func proofIn(parts ...string) string {
 				if i+1 < len(clauses) && !overcomes(c) {
 					c += "; " + clauses[i+1]
 				}
-				if overcomes(c) && fails.MatchString(clauses[i]) && text.UTF16Len(c) <= proofChars && (strings.Contains(c, "`") || len(codeWords(c)) > 0) {
+				if overcomes(c) && fails.MatchString(clauses[i]) && text.Width(c) <= proofChars && (strings.Contains(c, "`") || len(codeWords(c)) > 0) {
 					return c
 				}
 			}

@@ -257,12 +257,12 @@ func (r *run) latestSummary(ctx context.Context, fresh freshSessions) (claudemem
 // searchText returns the text of a summary that is used as a query.
 func searchText(s claudemem.Summary) string {
 	var parts []string
-	for _, p := range []string{text.TruncateUTF16(oneLine(s.Request), askedChars), oneLine(s.Completed), oneLine(s.NextSteps), oneLine(s.Learned)} {
+	for _, p := range []string{text.TruncateWidth(oneLine(s.Request), askedChars), oneLine(s.Completed), oneLine(s.NextSteps), oneLine(s.Learned)} {
 		if p != "" {
 			parts = append(parts, p)
 		}
 	}
-	return text.TruncateUTF16(strings.Join(parts, "\n"), summaryChars)
+	return text.TruncateWidth(strings.Join(parts, "\n"), summaryChars)
 }
 
 // fits reports whether a record is about the summary, rather than the nearest that

@@ -138,7 +138,7 @@ func (r *run) sessionLine(d claudemem.SessionDigest, waiting *freshSession, requ
 	// was asked to do is the latest that is known.
 	brokenOff := len(waiting.summaries) == 0 && d.Undistilled > 0 && (len(turns) == 0 || turns[0].PromptNumber < d.Session.PromptCount)
 	if asked := r.plain(d.LastPrompt); asked != "" && (brokenOff || len(turns) == 0) {
-		return line{text: text.TruncateUTF16(askedStart+asked, sessionChars), why: "its last prompt: there is no summary of it"}
+		return line{text: text.TruncateWidth(askedStart+asked, sessionChars), why: "its last prompt: there is no summary of it"}
 	}
 	main := mainTurn(turns)
 	if main < 0 {
@@ -152,7 +152,7 @@ func (r *run) sessionLine(d claudemem.SessionDigest, waiting *freshSession, requ
 		why += ", made on the spot of what waits in the queue"
 	}
 	if next := r.nextStep(turns, main); request && next != "" && !containsFold(said, next) {
-		said = insert(said, nextMark+text.TruncateUTF16(next, nextChars))
+		said = insert(said, nextMark+text.TruncateWidth(next, nextChars))
 	}
 	return line{text: said, why: why, proof: r.proofOf(&turns[main])}
 }
@@ -226,20 +226,20 @@ func (r *run) summaryText(s claudemem.Summary, request bool) string {
 	}
 	switch {
 	case request && done != "" && asked != "" && !strings.Contains(strings.ToLower(done), strings.ToLower(asked)):
-		goal := askedMark + text.TruncateUTF16(asked, requestChars) + ")"
-		return text.TruncateUTF16(done, sessionChars-text.UTF16Len(goal)) + goal
+		goal := askedMark + text.TruncateWidth(asked, requestChars) + ")"
+		return text.TruncateWidth(done, sessionChars-text.Width(goal)) + goal
 	case done != "":
-		return text.TruncateUTF16(done, sessionChars)
+		return text.TruncateWidth(done, sessionChars)
 	case asked != "":
 		said := askedStart + asked
 		if rest := r.plain(s.Investigated); rest != "" {
-			said = askedStart + text.TruncateUTF16(asked, requestChars) + "; " + rest
+			said = askedStart + text.TruncateWidth(asked, requestChars) + "; " + rest
 		}
-		return text.TruncateUTF16(said, sessionChars)
+		return text.TruncateWidth(said, sessionChars)
 	}
 	for _, rest := range []string{s.Investigated, s.NextSteps} {
 		if rest = r.plain(rest); rest != "" {
-			return text.TruncateUTF16(rest, sessionChars)
+			return text.TruncateWidth(rest, sessionChars)
 		}
 	}
 	return ""

@@ -118,8 +118,8 @@ func TestFreeBudgetTellsMore(t *testing.T) {
 	o.Narrative = strings.Repeat("It is so because of the other thing, not of this one, case "+strings.Repeat("x", 40)+". ", 3) + strings.Repeat("Not 7, but 8, so that it fits. ", 50)
 	m.observed[0] = o
 	for l := range strings.Lines(build(t, m, nil, claudemem.ContextRequest{Source: "startup"}).Text) {
-		if text.UTF16Len(l) > lineChars {
-			t.Errorf("a line of %d units", text.UTF16Len(l))
+		if text.Width(l) > lineChars {
+			t.Errorf("a line of %d units", text.Width(l))
 		}
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"claudemem"
 	"claudemem/text"
@@ -54,19 +53,19 @@ type part struct {
 // piece of it fits. The first layer with lines shows at least one of them.
 func (w *writer) write(sections []section, reserve int, all shelf) {
 	share := func(tokens int) int { return unitsFor(max(tokens, 0)) * w.budget / DefaultBudget }
-	room := unitsFor(w.budget) - text.UTF16Len(openTag) - text.UTF16Len(closeTag)
+	room := unitsFor(w.budget) - text.Width(openTag) - text.Width(closeTag)
 
 	head := []part{{layer: layerFrame, text: openTag, why: "begins the block"}}
 	if i := slices.IndexFunc(sections, func(s section) bool { return len(s.lines) > 0 }); i >= 0 {
-		if text.UTF16Len(framing)+1+text.UTF16Len(sections[i].heading)+1+readable <= room {
+		if text.Width(framing)+1+text.Width(sections[i].heading)+1+readable <= room {
 			head = append(head, part{layer: layerFrame, text: framing, why: "tells the model what it reads"})
-			room -= text.UTF16Len(framing)
+			room -= text.Width(framing)
 		}
 	}
 	// The closing line's place is kept free where the reserve pays for it;
 	// elsewhere it takes what the layers leave.
-	hold := text.UTF16Len(closing(w.host, all, 0, 0))
-	if unitsIn(head)+text.UTF16Len(closeTag)+hold > share(reserve) {
+	hold := text.Width(closing(w.host, all, 0, 0))
+	if unitsIn(head)+text.Width(closeTag)+hold > share(reserve) {
 		hold = 0
 	}
 
@@ -103,7 +102,7 @@ func (w *writer) write(sections []section, reserve int, all shelf) {
 		case parts != nil:
 		case len(w.parts) == 0:
 			parts = fitOne(heading, lines[0], allowed, room)
-		case allowed >= text.UTF16Len(heading.text)+readable:
+		case allowed >= text.Width(heading.text)+readable:
 			parts = fitOne(heading, lines[0], allowed, allowed)
 		default:
 			whole := fit(heading, lines, math.MaxInt)
@@ -118,9 +117,9 @@ func (w *writer) write(sections []section, reserve int, all shelf) {
 	if len(w.parts) == 0 {
 		return
 	}
-	if end := closing(w.host, all, len(w.sessions), len(w.observations)); text.UTF16Len(end) <= room {
+	if end := closing(w.host, all, len(w.sessions), len(w.observations)); text.Width(end) <= room {
 		w.parts = append(w.parts, part{layer: layerClosing, text: end, why: "how to look further"})
-		room -= text.UTF16Len(end)
+		room -= text.Width(end)
 	}
 	w.extend(room)
 	w.parts = append(append(head, w.parts...), part{layer: layerFrame, text: closeTag, why: "ends the block"})
@@ -287,8 +286,8 @@ func (w *writer) add(p *part, room int) int {
 		l := *p.line
 		l.text = withSentence(l.text, s.text)
 		rendered := l.render(math.MaxInt)
-		taken := text.UTF16Len(rendered) - text.UTF16Len(p.text)
-		if taken > room || text.UTF16Len(rendered) > lineChars {
+		taken := text.Width(rendered) - text.Width(p.text)
+		if taken > room || text.Width(rendered) > lineChars {
 			continue
 		}
 		p.line, p.text = &l, rendered
@@ -349,11 +348,11 @@ func (w *writer) take(parts []part) {
 // all lines, the frame's among them, are that of the whole.
 func (w *writer) account() (text string, lines []claudemem.ContextLine, layers []claudemem.LayerCost) {
 	var b strings.Builder
-	points := 0
+	spent := 0
 	for _, p := range w.parts {
-		before := tokensOf(points)
-		points += utf8.RuneCountInString(p.text)
-		cost := tokensOf(points) - before
+		before := claudemem.TokensOf(spent)
+		spent += claudemem.TokenCost(p.text)
+		cost := claudemem.TokensOf(spent) - before
 		b.WriteString(p.text)
 		told := claudemem.ContextLine{Layer: p.layer, Text: strings.Trim(p.text, "\n"), Tokens: cost, Why: p.why}
 		if p.line != nil {
@@ -381,14 +380,11 @@ func (w *writer) account() (text string, lines []claudemem.ContextLine, layers [
 	return b.String(), lines, layers
 }
 
-// tokensOf estimates the tokens of a text of that many code points.
-func tokensOf(points int) int { return (2*points + 6) / 7 }
-
-// unitsIn returns the length of the parts together in UTF-16 units.
+// unitsIn returns the length of the parts together in letters (text.Width).
 func unitsIn(parts []part) int {
 	n := 0
 	for _, p := range parts {
-		n += text.UTF16Len(p.text)
+		n += text.Width(p.text)
 	}
 	return n
 }
@@ -406,7 +402,7 @@ func textOf(parts []part) string {
 // units; nil when not even one does.
 func fit(heading part, lines []line, limit int) []part {
 	parts := []part{heading}
-	used := text.UTF16Len(heading.text)
+	used := text.Width(heading.text)
 	group := ""
 	for _, l := range lines {
 		next := []part{{layer: heading.layer, text: l.render(math.MaxInt), why: l.why, line: &l, whole: true, proofs: []func() string{l.proof}}}
@@ -432,7 +428,7 @@ func fitOne(heading part, l line, limit, room int) []part {
 		l.lead, l.group = l.group+": ", ""
 	}
 	one := part{layer: heading.layer, why: l.why + ", cut to fit", line: &l}
-	if h := text.UTF16Len(heading.text); h+readable <= room {
+	if h := text.Width(heading.text); h+readable <= room {
 		one.text = l.render(max(limit, h+readable) - h)
 		return []part{heading, one}
 	}
@@ -449,9 +445,9 @@ func (l line) render(limit int) string {
 		bullet = "  "
 	}
 	for _, around := range [][2]string{{l.lead, l.tail}, {l.lead, ""}, {"", ""}} {
-		room := limit - text.UTF16Len(bullet+around[0]+around[1]+"\n")
-		if room >= min(word, text.UTF16Len(l.text)) || around[0]+around[1] == "" {
-			return bullet + around[0] + text.TruncateUTF16(l.text, room) + around[1] + "\n"
+		room := limit - text.Width(bullet+around[0]+around[1]+"\n")
+		if room >= min(word, text.Width(l.text)) || around[0]+around[1] == "" {
+			return bullet + around[0] + text.TruncateWidth(l.text, room) + around[1] + "\n"
 		}
 	}
 	return ""

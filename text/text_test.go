@@ -84,16 +84,17 @@ func TestTruncate(t *testing.T) {
 		{"TruncateRunes", TruncateRunes, "one two", 5, "one…"},
 		{"TruncateRunes", TruncateRunes, "one", 1, "…"},
 		{"TruncateRunes", TruncateRunes, "one", 0, ""},
-		{"TruncateUTF16", TruncateUTF16, "short", 5, "short"},
-		{"TruncateUTF16", TruncateUTF16, "one two three", 9, "one two…"},
-		{"TruncateUTF16", TruncateUTF16, "one two three", 8, "one two…"},
-		{"TruncateUTF16", TruncateUTF16, "abcdefghijkl", 5, "abcd…"},
-		{"TruncateUTF16", TruncateUTF16, "wort, und", 6, "wort…"},
-		{"TruncateUTF16", TruncateUTF16, "𝄞𝄞𝄞", 5, "𝄞𝄞…"},
-		{"TruncateUTF16", TruncateUTF16, "𝄞𝄞𝄞", 4, "𝄞…"},
-		{"TruncateUTF16", TruncateUTF16, "x y", 1, "…"},
-		{"TruncateUTF16", TruncateUTF16, "x y", 0, ""},
-		{"TruncateUTF16", TruncateUTF16, "x y", -3, ""},
+		{"TruncateWidth", TruncateWidth, "short", 5, "short"},
+		{"TruncateWidth", TruncateWidth, "one two three", 9, "one two…"},
+		{"TruncateWidth", TruncateWidth, "one two three", 8, "one two…"},
+		{"TruncateWidth", TruncateWidth, "abcdefghijkl", 5, "abcd…"},
+		{"TruncateWidth", TruncateWidth, "wort, und", 6, "wort…"},
+		{"TruncateWidth", TruncateWidth, "𝄞𝄞𝄞", 5, "𝄞𝄞…"},
+		{"TruncateWidth", TruncateWidth, "𝄞𝄞𝄞", 4, "𝄞…"},
+		{"TruncateWidth", TruncateWidth, "測試在本地", 10, "測試在…"},
+		{"TruncateWidth", TruncateWidth, "x y", 1, "…"},
+		{"TruncateWidth", TruncateWidth, "x y", 0, ""},
+		{"TruncateWidth", TruncateWidth, "x y", -3, ""},
 	} {
 		if got := tt.truncate(tt.in, tt.n); got != tt.want {
 			t.Errorf("%s(%q, %d) = %q, want %q", tt.name, tt.in, tt.n, got, tt.want)
@@ -156,8 +157,8 @@ func FuzzText(f *testing.F) {
 		if got := TruncateRunes(plain, n); utf8.RuneCountInString(got) > max(n, 0) || !utf8.ValidString(got) {
 			t.Errorf("TruncateRunes(%q, %d) = %q", plain, n, got)
 		}
-		if got := TruncateUTF16(plain, n); UTF16Len(got) > max(n, 0) || !utf8.ValidString(got) {
-			t.Errorf("TruncateUTF16(%q, %d) = %q", plain, n, got)
+		if got := TruncateWidth(plain, n); UTF16Len(got) > max(n, 0) || Width(got) > max(n, 0) || !utf8.ValidString(got) {
+			t.Errorf("TruncateWidth(%q, %d) = %q", plain, n, got)
 		}
 	})
 }

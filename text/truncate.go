@@ -3,6 +3,8 @@ package text
 import (
 	"strings"
 	"unicode/utf8"
+
+	"claudemem"
 )
 
 // mark ends a text that was shortened.
@@ -53,10 +55,10 @@ func TruncateRunes(s string, n int) string {
 	return s
 }
 
-// TruncateUTF16 shortens s to at most n UTF-16 units, "…" at its end included; ""
+// TruncateWidth shortens s to a Width of at most n, "…" at its end included; ""
 // when that has no room. It ends s at a word where that loses little.
-func TruncateUTF16(s string, n int) string {
-	if UTF16Len(s) <= n {
+func TruncateWidth(s string, n int) string {
+	if Width(s) <= n {
 		return s
 	}
 	if n < 1 {
@@ -64,7 +66,7 @@ func TruncateUTF16(s string, n int) string {
 	}
 	end, used, word := 0, 0, 0
 	for i, r := range s {
-		if used += utf16Units(r); used > n-1 {
+		if used += cost(r); used > (n-1)*claudemem.LatinCost {
 			break
 		}
 		if r == ' ' {
@@ -78,6 +80,20 @@ func TruncateUTF16(s string, n int) string {
 	}
 	return strings.TrimRight(s[:end], " ,;:.-–—([‹`") + mark
 }
+
+// Width returns the room that s takes in a text for a model, in letters of the Latin script: a
+// character counts by the tokens that it costs, and at least its UTF-16 units, in which hosts
+// measure.
+func Width(s string) int {
+	n := 0
+	for _, r := range s {
+		n += cost(r)
+	}
+	return (n + claudemem.LatinCost - 1) / claudemem.LatinCost
+}
+
+// cost returns the width of a character in parts of a letter's.
+func cost(r rune) int { return max(claudemem.CharacterCost(r), claudemem.LatinCost*utf16Units(r)) }
 
 // UTF16Len returns the length of s in UTF-16 units.
 func UTF16Len(s string) int {
